@@ -1,0 +1,198 @@
+// Package cdf3 reads and writes the headers of classic netCDF files: CDF-1,
+// CDF-2 (64-bit offsets) and CDF-5 (64-bit data).
+//
+// [Read] takes a file apart as far as its header says where the values are:
+// dimensions, attributes, variables, the place, shape and length of every
+// variable, the size and number of records. [Header.Append] is the writer and
+// [Header.Layout] places the variables of a header built by a program.
+//
+// # What is strict and what is not
+//
+// Structure is strict: tags, counts, type codes, dimension numbers and the
+// position of the unlimited dimension must be right, the header must lie
+// wholly inside the file, and no length or offset may pass the range of
+// int64. Content is lenient: names may hold any bytes, be empty or occur
+// twice, padding may have any value, an empty list may be written in either
+// form, variables may lie anywhere, overlap, and end beyond the end of the
+// file. The netCDF C library differs on both sides: it reads cut headers as
+// if zeros followed, and refuses variables out of order.
+//
+// # What is not done
+//
+// Values are not read, and nothing here looks at bytes behind the header.
+// A [Header] does not tell which form an empty list had nor what the padding
+// was, so who must restore a file exactly keeps the bytes of its header.
+//
+// All offsets are bytes of the file from its beginning, all lengths are
+// bytes, and all numbers of the format are big-endian.
+//
+// Format facts follow "The NetCDF Classic Format Specification",
+// https://docs.unidata.ucar.edu/netcdf-c/current/file_format_specifications.html
+package cdf3
+
+import "strconv"
+
+// Version is the fourth byte of a classic file.
+type Version uint8
+
+// The three versions. Part of the format.
+const (
+	Classic    Version = 1 // CDF-1: offsets of 31 bits
+	Offset64   Version = 2 // CDF-2: offsets of 64 bits
+	Data64     Version = 5 // CDF-5: counts, lengths and offsets of 64 bits
+	magicLen           = 4
+	maxVersion         = Data64
+)
+
+// Valid reports whether v is 1, 2 or 5.
+func (v Version) Valid() bool { return v == Classic || v == Offset64 || v == Data64 }
+
+// String returns "CDF-1", "CDF-2" or "CDF-5", and the number alike for others.
+func (v Version) String() string { return "CDF-" + strconv.Itoa(int(v)) }
+
+// countLen is the width of the format's NON_NEG: counts, lengths of names and
+// dimensions, dimension numbers, and numrecs and vsize too.
+func (v Version) countLen() int64 {
+	if v == Data64 {
+		return 8
+	}
+	return 4
+}
+
+// beginLen is the width of the format's OFFSET.
+func (v Version) beginLen() int64 {
+	if v == Classic {
+		return 4
+	}
+	return 8
+}
+
+// streaming is the numrecs field that says: count the records yourself
+// (STREAMING in the grammar).
+func (v Version) streaming() uint64 {
+	if v == Data64 {
+		return 1<<64 - 1
+	}
+	return 1<<32 - 1
+}
+
+// Type is the external type of a variable or an attribute.
+type Type uint32
+
+// The type codes (nc_type in the grammar). Part of the format. The grammar
+// gives UByte and above to CDF-5 alone; they are accepted in all versions,
+// as the C library does.
+const (
+	Byte   Type = 1 // signed, 8 bits
+	Char   Type = 2 // text, 8 bits
+	Short  Type = 3
+	Int    Type = 4
+	Float  Type = 5
+	Double Type = 6
+	UByte  Type = 7
+	UShort Type = 8
+	UInt   Type = 9
+	Int64  Type = 10
+	UInt64 Type = 11
+)
+
+var types = [...]struct {
+	name string
+	size int64
+}{
+	Byte: {"byte", 1}, Char: {"char", 1}, Short: {"short", 2}, Int: {"int", 4},
+	Float: {"float", 4}, Double: {"double", 8}, UByte: {"ubyte", 1},
+	UShort: {"ushort", 2}, UInt: {"uint", 4}, Int64: {"int64", 8}, UInt64: {"uint64", 8},
+}
+
+// Valid reports whether t is one of the eleven types.
+func (t Type) Valid() bool { return t >= Byte && t <= UInt64 }
+
+// Size returns the bytes of one element, 0 for an invalid type.
+func (t Type) Size() int64 {
+	if !t.Valid() {
+		return 0
+	}
+	return types[t].size
+}
+
+// String returns the name of the type in CDL, such as "short" or "uint64",
+// and "type(12)" for an invalid one.
+func (t Type) String() string {
+	if !t.Valid() {
+		return "type(" + strconv.FormatUint(uint64(t), 10) + ")"
+	}
+	return types[t].name
+}
+
+// Dim is a dimension. Its number is its index in Header.Dims.
+type Dim struct {
+	Name string // any bytes, as in the file
+	Len  int64  // in elements; 0: unlimited, its length is Header.NumRecs
+}
+
+// Attr is an attribute of the file or of a variable.
+type Attr struct {
+	Name   string // any bytes, as in the file
+	Type   Type
+	Len    int64  // number of elements, not bytes
+	Values []byte // Len elements, big-endian as in the file, without padding
+}
+
+// Var is a variable. Begin and the fields above it are as in the file; those
+// below it are computed by Read and Layout.
+type Var struct {
+	Name   string // any bytes, as in the file
+	DimIDs []int  // indices into Header.Dims, slowest first; none: a scalar
+	Attrs  []Attr
+	Type   Type
+
+	// VSize is a field that lies: writers disagree about it and it is too
+	// narrow for large variables. It is kept for Append and never used.
+	VSize uint64
+
+	// Begin is the offset of the first value. It is never negative, but the
+	// values may overlap others or lie beyond the end of the file.
+	Begin int64
+
+	Record bool    // the first dimension is unlimited
+	Shape  []int64 // in elements; the first is NumRecs if Record
+	// RecLen is the bytes of the values in one record of a record variable,
+	// or of the whole of another variable. Padding is not counted.
+	RecLen int64
+	// Len is the bytes of all values: RecLen, times NumRecs if Record.
+	Len int64
+}
+
+// Header is the header of a classic file. It shares no memory with the
+// reader it came from and is safe for concurrent use while nobody changes it.
+//
+// In a header from Read or Layout no offset within a variable overflows:
+// Begin+(NumRecs-1)*RecSize+RecLen of every record variable, Begin+RecLen of
+// every variable and NumRecs*RecSize are in the range of int64. Record n of
+// a record variable is at Begin+n*RecSize and RecLen bytes long.
+type Header struct {
+	Version Version
+
+	// NumRecsField is numrecs as in the file: a claim, which may be smaller
+	// or larger than what the file holds, or all ones of its width.
+	NumRecsField uint64
+	// Streaming reports that NumRecsField is all ones and the number of
+	// records follows from the size of the file.
+	Streaming bool
+
+	Dims  []Dim
+	Attrs []Attr
+	Vars  []Var
+
+	// Len is the bytes of the header in the file, magic included.
+	Len int64
+	// NumRecs is NumRecsField or, if Streaming, the number of records whose
+	// values lie inside the file wholly; the padding of the last may be
+	// missing. Nothing else ties it to the size of the file.
+	NumRecs int64
+	// RecSize is the bytes from one record to the next, 0 without record
+	// variables. Each record variable takes RecLen rounded up to 4, except
+	// that the only record variable of a file is not padded.
+	RecSize int64
+}

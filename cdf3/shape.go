@@ -1,0 +1,130 @@
+package cdf3
+
+import (
+	"fmt"
+	"math"
+)
+
+// The functions here return a message, empty when all is well, because the
+// reader and Layout put it in different errors.
+
+// setShape sets Record, Shape and RecLen of v from its dimensions and type.
+func (h *Header) setShape(v *Var) (msg string) {
+	v.Record = false
+	v.Shape = make([]int64, len(v.DimIDs))
+	v.RecLen = v.Type.Size()
+	for i, id := range v.DimIDs {
+		n := h.Dims[id].Len
+		v.Shape[i] = n
+		if i == 0 && n == 0 {
+			v.Record = true
+			continue
+		}
+		var ok bool
+		if v.RecLen, ok = mul(v.RecLen, n); !ok {
+			return fmt.Sprintf("the length of shape %v overflows", shapeText(v.Shape[:i+1]))
+		}
+	}
+	v.Len = v.RecLen
+	return ""
+}
+
+// setNumRecs sets NumRecs unless the header is Streaming, and what follows
+// from it: the Shape and Len of record variables.
+func (h *Header) setNumRecs() (msg string) {
+	if !h.Streaming {
+		if h.NumRecsField > math.MaxInt64 {
+			return fmt.Sprintf("%d records, expected at most %d", h.NumRecsField, int64(math.MaxInt64))
+		}
+		h.NumRecs = int64(h.NumRecsField)
+	}
+	if _, ok := mul(h.RecSize, h.NumRecs); !ok {
+		return fmt.Sprintf("the length of %d records of %d bytes overflows", h.NumRecs, h.RecSize)
+	}
+	for i := range h.Vars {
+		v := &h.Vars[i]
+		if !v.Record {
+			continue
+		}
+		// RecLen <= RecSize, so that the product cannot overflow.
+		v.Len = v.RecLen * h.NumRecs
+		v.Shape[0] = h.NumRecs
+		if h.NumRecs > 0 && v.Begin+v.RecLen > math.MaxInt64-(h.NumRecs-1)*h.RecSize {
+			return fmt.Sprintf("the end of variable %d %s overflows: begin %d, %d records of %d bytes",
+				i, quote(v.Name), v.Begin, h.NumRecs, h.RecSize)
+		}
+	}
+	return ""
+}
+
+// wholeRecords returns the number of records all of whose values lie in a
+// file of size bytes. It is not size divided by RecSize: the padding behind
+// the last value may be missing.
+func (h *Header) wholeRecords(size int64) int64 {
+	var end int64 // of the first record's values
+	for i := range h.Vars {
+		if v := &h.Vars[i]; v.Record {
+			end = max(end, v.Begin+v.RecLen)
+		}
+	}
+	if h.RecSize == 0 || size < end {
+		return 0
+	}
+	return (size-end)/h.RecSize + 1
+}
+
+// recordSum adds up the size of a record.
+type recordSum struct {
+	vars   int
+	only   int64 // RecLen of the first record variable
+	padded int64 // sum of RecLen rounded up
+}
+
+func (s *recordSum) add(v *Var) (ok bool) {
+	if !v.Record {
+		return true
+	}
+	if s.vars++; s.vars == 1 {
+		s.only = v.RecLen
+	}
+	n, ok := pad4(v.RecLen)
+	if !ok || s.padded > math.MaxInt64-n {
+		return false
+	}
+	s.padded += n
+	return true
+}
+
+// size returns RecSize. "If there is only one record variable, the padding is
+// omitted": one of the file, whatever its type (Note on padding in the
+// specification).
+func (s *recordSum) size() int64 {
+	if s.vars == 1 {
+		return s.only
+	}
+	return s.padded
+}
+
+// mul multiplies numbers that are not negative.
+func mul(a, b int64) (int64, bool) {
+	if b != 0 && a > math.MaxInt64/b {
+		return 0, false
+	}
+	return a * b, true
+}
+
+// pad4 rounds n up to a multiple of 4.
+func pad4(n int64) (int64, bool) {
+	if n > math.MaxInt64-3 {
+		return 0, false
+	}
+	return (n + 3) &^ 3, true
+}
+
+// shapeText is the shape as far as an error text needs it.
+func shapeText(shape []int64) string {
+	if len(shape) > 8 {
+		return fmt.Sprintf("%v... (%d dimensions)", shape[:8], len(shape))
+	}
+	return fmt.Sprint(shape)
+}
