@@ -1,0 +1,120 @@
+package filters
+
+import (
+	"errors"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Constants of a filter specification. The type tags are those of netcdf-c
+// (libdispatch/daux.c): b, s, l for 8, 16 and 64 bits, u before them or alone
+// for unsigned, f and d for floating point, none for 32 bits. Negative numbers
+// of 8 and 16 bits become parameters with zeros above, as netcdf-c makes them.
+
+// parseConst is the strict reading: the whole text is one constant, and its
+// value fits the type, either as signed or as unsigned number: 255 and -1 are
+// both bytes, 300 is not.
+func parseConst(s string) ([]uint32, error) {
+	bad := func() error {
+		return errorf(ErrSpec, "constant %q: a number with an optional type tag", s)
+	}
+	if s == "" {
+		return nil, bad()
+	}
+	switch s[len(s)-1] | 0x20 {
+	case 'f':
+		f, ok := parseFloat(s[:len(s)-1])
+		if !ok {
+			return nil, bad()
+		}
+		return float32Words(f), nil
+	case 'd':
+		f, ok := parseFloat(s[:len(s)-1])
+		if !ok {
+			return nil, bad()
+		}
+		return words64(float64Bits(f)), nil
+	}
+
+	digits := strings.TrimLeft(s, "+-")
+	neg := strings.HasPrefix(s, "-")
+	if len(s)-len(digits) > 1 {
+		return nil, bad()
+	}
+	tag := strings.ToLower(strings.TrimLeft(digits, "0123456789"))
+	digits = digits[:len(digits)-len(tag)]
+	bits := 32
+	switch tag {
+	case "", "u":
+	case "b", "ub":
+		bits = 8
+	case "s", "us":
+		bits = 16
+	case "l", "ul", "ll", "ull":
+		bits = 64
+	default:
+		return nil, bad()
+	}
+	v, err := strconv.ParseUint(digits, 10, 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
+		return nil, bad()
+	}
+	limit := uint64(math.MaxUint64) >> (64 - bits)
+	// netcdf-c reads all tags of 64 bits but "ul" as signed and stops at the
+	// largest: a constant it would change is refused.
+	if neg {
+		limit = 1 << (bits - 1)
+	} else if bits == 64 && tag != "ul" {
+		limit = math.MaxInt64
+	}
+	if err != nil || v > limit {
+		return nil, errorf(ErrConstRange, "constant %q: at most %d bits", s, bits)
+	}
+	if neg {
+		v = -v & (math.MaxUint64 >> (64 - bits))
+	}
+	if bits == 64 {
+		return words64(v), nil
+	}
+	return []uint32{uint32(v)}, nil
+}
+
+// parseFloat reads a decimal number, "inf", "infinity" or "nan", with a sign. A
+// number too large is an infinity, as it is for C.
+func parseFloat(s string) (float64, bool) {
+	if strings.ContainsAny(s, "_xX") {
+		return 0, false
+	}
+	body := strings.TrimLeft(s, "+-")
+	if len(s)-len(body) > 1 {
+		return 0, false
+	}
+	f, err := strconv.ParseFloat(body, 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
+		return 0, false
+	}
+	if strings.HasPrefix(s, "-") {
+		f = math.Copysign(f, -1)
+	}
+	return f, true
+}
+
+// float32Words is C's (float) of a double. NaN has the bits that C gives it.
+func float32Words(f float64) []uint32 {
+	b := math.Float32bits(float32(f))
+	if math.IsNaN(f) {
+		b = 0x7fc00000 | uint32(math.Float64bits(f)>>63)<<31
+	}
+	return []uint32{b}
+}
+
+func float64Bits(f float64) uint64 {
+	if math.IsNaN(f) {
+		return 0x7ff8000000000000 | math.Float64bits(f)&(1<<63)
+	}
+	return math.Float64bits(f)
+}
+
+// words64 makes two parameters of 64 bits, low word first.
+func words64(v uint64) []uint32 { return []uint32{uint32(v), uint32(v >> 32)} }

@@ -1,0 +1,224 @@
+package filters
+
+import (
+	"encoding/binary"
+	"math/bits"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// zstdMethod is the zstd filter of the HDF5 plugins (ZSTD/src/H5Zzstd.c): one
+// zstd frame (RFC 8878). Its parameter is the level, a signed number; HDF5 and
+// Zarr both need the content size in the frame, which is always there. The
+// frame is a single segment and has no checksum. Data that cannot be compressed
+// goes into raw blocks, 3 bytes each.
+type zstdMethod struct{}
+
+const (
+	zstdMaxLevel = 22         // ZSTD_MAX_CLEVEL of zstd.h
+	zstdMinLevel = -(1 << 17) // ZSTD_minCLevel of zstd.h
+	zstdMaxBlock = 128 << 10  // Block_Maximum_Size, RFC 8878 3.1.1.2.3
+	zstdMinPlane = 1 << 10    // below, the tables of a block cost more than they save
+	zstdMagic    = 0xfd2fb528 // RFC 8878 3.1.1
+	zstdMaxWin   = 8 << 20    // longest distance of a match
+)
+
+func (zstdMethod) Check(params []uint32) error {
+	if err := wantParams("zstd", params, 1); err != nil {
+		return err
+	}
+	if l := int32(params[0]); l < zstdMinLevel || l > zstdMaxLevel {
+		return errorf(ErrParam, "zstd: level from %d to %d, found %d", zstdMinLevel, zstdMaxLevel, l)
+	}
+	return nil
+}
+
+// MaxEncodedLen is ZSTD_COMPRESSBOUND of zstd.h with a margin for encoders that
+// end blocks often.
+func (zstdMethod) MaxEncodedLen(n int, _ []uint32) int {
+	return clampLen(int64(n) + int64(n)>>7 + 1024)
+}
+
+func (zstdMethod) session() Method { return &zstdState{} }
+
+func (m zstdMethod) Encode(dst, src []byte, params []uint32) ([]byte, error) {
+	return m.session().Encode(dst, src, params)
+}
+
+func (m zstdMethod) Decode(dst, src []byte, params []uint32, max int) ([]byte, error) {
+	return m.session().Decode(dst, src, params, max)
+}
+
+type zstdState struct {
+	zstdMethod
+	enc   *zstd.Encoder
+	level zstd.EncoderLevel
+	win   int // of enc
+	out   sink
+	dec   *zstd.Decoder
+}
+
+// encoder is the encoder for blocks of n bytes. A window that holds the block
+// is as good as any longer one, so that the output depends on n alone, and
+// keeps the encoder's memory near the block's size.
+func (s *zstdState) encoder(n int, params []uint32) (*zstd.Encoder, error) {
+	if err := s.Check(params); err != nil {
+		return nil, err
+	}
+	level := zstd.EncoderLevelFromZstd(int(int32(params[0])))
+	win := 1 << bits.Len(uint(n))
+	win = min(max(win, 2*zstdMaxBlock), zstdMaxWin)
+	if s.enc != nil && s.level == level && s.win >= win {
+		return s.enc, nil
+	}
+	// The level comes first: it sets the size of zstd blocks, which the window
+	// must not override.
+	enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(level), zstd.WithWindowSize(win),
+		zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false),
+		zstd.WithSingleSegment(true), zstd.WithZeroFrames(true))
+	if err != nil {
+		return nil, causef(ErrParam, err, "zstd: level %d", int32(params[0]))
+	}
+	s.enc, s.level, s.win = enc, level, win
+	return enc, nil
+}
+
+func (s *zstdState) Encode(dst, src []byte, params []uint32) ([]byte, error) {
+	enc, err := s.encoder(len(src), params)
+	if err != nil {
+		return nil, err
+	}
+	return enc.EncodeAll(src, dst), nil
+}
+
+// encodePlanes ends a zstd block at the end of every plane: planes differ so
+// much in their statistics that tables shared by two of them suit neither.
+func (s *zstdState) encodePlanes(dst, src []byte, params []uint32, planeLen int) ([]byte, error) {
+	if planeLen < zstdMinPlane || planeLen >= len(src) {
+		return s.Encode(dst, src, params)
+	}
+	enc, err := s.encoder(len(src), params)
+	if err != nil {
+		return nil, err
+	}
+	at := len(dst)
+	s.out.buf = dst
+	defer func() { s.out.buf = nil }()
+	enc.ResetContentSize(&s.out, int64(len(src)))
+	for rest := src; len(rest) > 0; {
+		plane := rest[:min(planeLen, len(rest))]
+		rest = rest[len(plane):]
+		if len(rest) > 0 && len(rest) < zstdMinPlane {
+			plane, rest = plane[:len(plane)+len(rest)], nil // the tail
+		}
+		if _, err := enc.Write(plane); err != nil {
+			return nil, causef(ErrDamaged, err, "zstd")
+		}
+		if len(rest) > 0 {
+			err = enc.Flush()
+		} else {
+			err = enc.Close()
+		}
+		if err != nil {
+			return nil, causef(ErrDamaged, err, "zstd")
+		}
+	}
+	return singleSegment(s.out.buf, at), nil
+}
+
+// singleSegment turns the frame that starts at b[at:], which a stream encoder
+// wrote with content size and window descriptor, into one without the latter:
+// the window is then the content. One byte shorter, and decoders need not
+// reserve more than the block.
+func singleSegment(b []byte, at int) []byte {
+	const descriptor, single = 4, 1 << 5
+	if b[at+descriptor]&single != 0 {
+		return b
+	}
+	b[at+descriptor] |= single
+	return append(b[:at+descriptor+1], b[at+descriptor+2:]...)
+}
+
+func (s *zstdState) Decode(dst, src []byte, _ []uint32, max int) ([]byte, error) {
+	size, known, err := zstdFrame(src)
+	if err != nil {
+		return nil, err
+	}
+	if known && size > uint64(max) {
+		return nil, errorf(ErrDecodedSize, "zstd: at most %d bytes, found %d", max, size)
+	}
+	if s.dec == nil {
+		dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecodeAllCapLimit(true),
+			zstd.WithDecoderMaxWindow(1<<31), zstd.WithDecoderMaxMemory(1<<31))
+		if err != nil {
+			return nil, causef(ErrDamaged, err, "zstd")
+		}
+		s.dec = dec
+	}
+	if known {
+		max = int(size)
+	}
+	at := len(dst)
+	dst, part := extend(dst, max)
+	out, err := s.dec.DecodeAll(src, part[:0:max])
+	if err == zstd.ErrDecoderSizeExceeded {
+		return nil, errorf(ErrDecodedSize, "zstd: at most %d bytes, found more", max)
+	}
+	if err != nil {
+		return nil, causef(ErrDamaged, err, "zstd")
+	}
+	return dst[:at+len(out)], nil
+}
+
+// zstdFrame checks that src is exactly one frame, by its header and the headers
+// of its blocks (RFC 8878, 3.1.1), and returns the content size if it has one.
+func zstdFrame(src []byte) (size uint64, known bool, err error) {
+	if len(src) < 6 || binary.LittleEndian.Uint32(src) != zstdMagic {
+		return 0, false, errorf(ErrDamaged, "zstd: no frame")
+	}
+	fhd := src[4]
+	single := fhd>>5&1 != 0
+	p := src[5:]
+	skip := [4]int{0, 1, 2, 4}[fhd&3] // dictionary id
+	if !single {
+		skip++ // window descriptor
+	}
+	fcs := [4]int{0, 2, 4, 8}[fhd>>6]
+	if fcs == 0 && single {
+		fcs = 1
+	}
+	if len(p) < skip+fcs {
+		return 0, false, errorf(ErrDamaged, "zstd: frame header of %d bytes, found %d", 5+skip+fcs, len(src))
+	}
+	p = p[skip:]
+	for i := range fcs {
+		size |= uint64(p[i]) << (8 * i)
+	}
+	if fcs == 2 {
+		size += 256
+	}
+	p = p[fcs:]
+	for last := false; !last; {
+		if len(p) < 3 {
+			return 0, false, errorf(ErrDamaged, "zstd: block header of 3 bytes, found %d", len(p))
+		}
+		h := int(p[0]) | int(p[1])<<8 | int(p[2])<<16
+		last = h&1 != 0
+		n := h >> 3
+		if h>>1&3 == 1 { // one byte, repeated
+			n = 1
+		}
+		if len(p)-3 < n {
+			return 0, false, errorf(ErrDamaged, "zstd: block of %d bytes, found %d", n, len(p)-3)
+		}
+		p = p[3+n:]
+	}
+	want := 0
+	if fhd>>2&1 != 0 {
+		want = 4 // checksum
+	}
+	if len(p) != want {
+		return 0, false, errorf(ErrDamaged, "zstd: %d bytes after the last block, found %d", want, len(p))
+	}
+	return size, fcs > 0, nil
+}
