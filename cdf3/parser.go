@@ -1,0 +1,184 @@
+package cdf3
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"strconv"
+)
+
+const (
+	// The window starts at a size that holds most headers whole, so that
+	// they are read at once, and doubles up to a size that makes the number
+	// of reads irrelevant.
+	minWindow = 64 << 10
+	maxWindow = 1 << 20
+)
+
+// parser reads a header from front to back.
+type parser struct {
+	r    io.ReaderAt
+	size int64
+	h    *Header
+	off  int64 // of the next byte
+	win  []byte
+	next int    // size of the next window
+	buf  []byte // the end of win, the bytes read but not used
+
+	// What is being read, for errors: item, and the variable it belongs to.
+	owner, item part
+}
+
+// part is a part of a header.
+type part struct {
+	kind  string
+	index int64 // -1: it has none
+	name  string
+	named bool
+}
+
+func (t part) String() string {
+	s := t.kind
+	if t.index >= 0 {
+		s += " " + strconv.FormatInt(t.index, 10)
+	}
+	if t.named {
+		s += " " + quote(t.name)
+	}
+	return s
+}
+
+func (p *parser) in(kind string, index int64) { p.item = part{kind: kind, index: index} }
+
+func (p *parser) where() string {
+	if p.owner.kind != "" {
+		return p.owner.String() + ", " + p.item.String()
+	}
+	return p.item.String()
+}
+
+func (p *parser) typ() (Type, error) {
+	at := p.off
+	b, err := p.fixed(4)
+	if err != nil {
+		return 0, err
+	}
+	t := Type(binary.BigEndian.Uint32(b))
+	if !t.Valid() {
+		return 0, p.fail(at, "type code %d, expected 1 to 11", uint32(t))
+	}
+	return t, nil
+}
+
+// begin reads an OFFSET, signed in the grammar and never negative.
+func (p *parser) begin() (int64, error) {
+	at := p.off
+	b, err := p.fixed(int(p.h.Version.beginLen()))
+	if err != nil {
+		return 0, err
+	}
+	var v int64
+	if len(b) == 4 {
+		v = int64(int32(binary.BigEndian.Uint32(b)))
+	} else {
+		v = int64(binary.BigEndian.Uint64(b))
+	}
+	if v < 0 {
+		return 0, p.fail(at, "begin %d, expected none below 0", v)
+	}
+	return v, nil
+}
+
+// count reads a number of the width of NON_NEG, without judging it.
+func (p *parser) count() (uint64, error) {
+	b, err := p.fixed(int(p.h.Version.countLen()))
+	if err != nil {
+		return 0, err
+	}
+	if len(b) == 4 {
+		return uint64(binary.BigEndian.Uint32(b)), nil
+	}
+	return binary.BigEndian.Uint64(b), nil
+}
+
+// padded reads n bytes, n <= rest(), and skips the padding to 4 after them.
+// The result is a copy.
+func (p *parser) padded(n int64) ([]byte, error) {
+	pad := -n & 3
+	if n+pad > p.rest() {
+		return nil, p.short(n + pad)
+	}
+	// By windows: memory is not taken before the bytes are there.
+	var out []byte
+	for n > 0 {
+		if len(p.buf) == 0 {
+			if err := p.fill(1); err != nil {
+				return nil, err
+			}
+		}
+		k := min(n, int64(len(p.buf)))
+		out = append(out, p.buf[:k]...)
+		p.skip(k)
+		n -= k
+	}
+	_, err := p.fixed(int(pad))
+	return out, err
+}
+
+// fixed returns the next n bytes, n <= 8. They are valid until the next call.
+func (p *parser) fixed(n int) ([]byte, error) {
+	if int64(n) > p.rest() {
+		return nil, p.short(int64(n))
+	}
+	if len(p.buf) < n {
+		if err := p.fill(n); err != nil {
+			return nil, err
+		}
+	}
+	b := p.buf[:n]
+	p.skip(int64(n))
+	return b, nil
+}
+
+func (p *parser) skip(n int64) {
+	p.buf = p.buf[n:]
+	p.off += n
+}
+
+// fill reads the next window, so that buf holds n bytes or more of rest().
+func (p *parser) fill(n int) error {
+	p.next = min(max(2*p.next, minWindow), maxWindow)
+	want := int(min(int64(max(p.next, n)), p.rest()))
+	if cap(p.win) < want {
+		p.win = make([]byte, want)
+	}
+	p.win = p.win[:want]
+	k := copy(p.win, p.buf)
+	if err := readFull(p.r, p.win[k:], p.off+int64(k)); err != nil {
+		return err
+	}
+	p.buf = p.win
+	return nil
+}
+
+// rest is the number of bytes that the rest of the header may have.
+func (p *parser) rest() int64 { return min(p.size, maxHeaderLen) - p.off }
+
+func (p *parser) fail(at int64, format string, args ...any) error {
+	return &FormatError{Off: at, What: p.where(), Msg: fmt.Sprintf(format, args...)}
+}
+
+func (p *parser) tooMany(at int64, n uint64, of string) error {
+	return p.fail(at, "%d %s do not fit in the %s", n, of, p.bounds())
+}
+
+func (p *parser) short(n int64) error {
+	return p.fail(p.off, "truncated header: %d bytes expected, found the end of the %s", n, p.bounds())
+}
+
+func (p *parser) bounds() string {
+	if p.size > maxHeaderLen {
+		return fmt.Sprintf("%d bytes that a header may have", maxHeaderLen)
+	}
+	return fmt.Sprintf("file of %d bytes", p.size)
+}

@@ -1,0 +1,2 @@
+CDF
+timexlevtitlea small filea˜timeunitsdays since 2000-01-01¬c´s v<¼b¤hø7)w%¼K9=ÁA×Û@Âcc mozlqGK\°Dþ€H#TGòûhHqYG`´DHm¥êH79H[~ÃFºNG¶ÛœGØÌ&GýÏôH Ù…HºJ/æ¯¥@¢Ïd€dmbgkF©Ã G—IzFðèpGFÈ\HXÏGb¢H'kšH+.ûHoJlGïî>G“SÆHníHG¹k|F¨»hH!¹9ƒ­NB@ÇÊ@pnecfG;+XG¶ÀDG©g¤Hf­GúÉüF°`HcjêH9«éH^­ŸH`ÙH(>hG‘ö¦H!1ÞH'ýìHX»	.5Óµn
