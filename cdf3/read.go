@@ -27,7 +27,7 @@ const (
 //
 // Read reads little more than the header, in pieces of 64 KiB or more, and
 // keeps no reference to r. It allocates in proportion to the length of the
-// header, about ten times at worst.
+// header, whatever the counts in it claim.
 func Read(r io.ReaderAt, size int64) (*Header, error) {
 	var start [8]byte
 	b := start[:max(0, min(size, int64(len(start))))]

@@ -151,8 +151,6 @@ func attrs(m *maker) ([]byte, int64) {
 		number("infinities", cdf3.Float, []float32{float32(math.Inf(1)), float32(math.Inf(-1))}),
 		number("zeros", cdf3.Double, []float64{0, math.Copysign(0, -1)}),
 		number("subnormal", cdf3.Double, []float64{math.SmallestNonzeroFloat64}),
-		number("beyond_2_53", cdf3.Int64, []int64{1<<53 + 1, math.MinInt64, math.MaxInt64}),
-		number("most", cdf3.UInt64, []uint64{math.MaxUint64}),
 		text("latin1", "temp\xe9rature en \xb0C"),
 		text("utf8", "temp\u00e9rature en \u00b0C"),
 		text("nul_at_end", "text\x00"),
@@ -161,6 +159,11 @@ func attrs(m *maker) ([]byte, int64) {
 		text("lines", "one\ntwo\r\nthree"),
 		text("json", `{"a": ["\u0000", 1e400]}`),
 		text("history", strings.Repeat("Mon Jan 1 00:00:00 2001: a command\n", 40)),
+	}
+	if m.Version == cdf3.Data64 {
+		m.Attrs = append(m.Attrs,
+			number("beyond_2_53", cdf3.Int64, []int64{1<<53 + 1, math.MinInt64, math.MaxInt64}),
+			number("most", cdf3.UInt64, []uint64{math.MaxUint64}))
 	}
 	x := m.dim("x", 5)
 	m.add("v", cdf3.Short, x).Attrs = []cdf3.Attr{
