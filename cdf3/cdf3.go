@@ -37,12 +37,13 @@ type Version uint8
 
 // The three versions. Part of the format.
 const (
-	Classic    Version = 1 // CDF-1: offsets of 31 bits
-	Offset64   Version = 2 // CDF-2: offsets of 64 bits
-	Data64     Version = 5 // CDF-5: counts, lengths and offsets of 64 bits
-	magicLen           = 4
-	maxVersion         = Data64
+	Classic  Version = 1 // CDF-1: offsets of 31 bits
+	Offset64 Version = 2 // CDF-2: offsets of 64 bits
+	Data64   Version = 5 // CDF-5: counts, lengths and offsets of 64 bits
 )
+
+// magicLen is the length of the magic number: "CDF" and the version.
+const magicLen = 4
 
 // Valid reports whether v is 1, 2 or 5.
 func (v Version) Valid() bool { return v == Classic || v == Offset64 || v == Data64 }

@@ -95,9 +95,10 @@ func (s *recordSum) add(v *Var) (ok bool) {
 	return true
 }
 
-// size returns RecSize. "If there is only one record variable, the padding is
-// omitted": one of the file, whatever its type (Note on padding in the
-// specification).
+// size returns RecSize. The specification (Note on padding) leaves padding out
+// "in the special case when there is only one record variable and it is of
+// type character, byte, or short". One means one of the file, and of the other
+// types none but UByte and UShort could be padded, which are treated alike.
 func (s *recordSum) size() int64 {
 	if s.vars == 1 {
 		return s.only
