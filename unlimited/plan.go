@@ -1,0 +1,131 @@
+package unlimited
+
+import (
+	"math"
+	"sort"
+
+	"github.com/cdfz-format/cdfz/cdf3"
+)
+
+// Reason says why a variable is not blocked; "" means that it is.
+type Reason string
+
+// The reasons of Plan, by docs/FORMAT.md, section 2.
+const (
+	Blocked      Reason = ""
+	OutsideFile  Reason = "its values lie outside the file"
+	Overlaps     Reason = "its values overlap other data"
+	NotInRecord  Reason = "the record variables do not lie within one record"
+	RecordsMixed Reason = "the records overlap other data"
+)
+
+// extent is an interval of the image claimed by a variable (number), by the
+// header or by the record section (negative).
+type extent struct {
+	start, end int64
+	who        int
+}
+
+const (
+	byHeader  = -1
+	byRecords = -2
+)
+
+// Plan decides which variables of a header are blocked in an image of size
+// bytes. It returns a segment and a reason for each variable; the segment is
+// meaningful iff the reason is Blocked. It sorts the variables and never
+// iterates over records.
+func Plan(h *cdf3.Header, size int64) ([]Segment, []Reason) {
+	segs := make([]Segment, len(h.Vars))
+	why := make([]Reason, len(h.Vars))
+	extents := []extent{{0, h.Len, byHeader}}
+	var records []int
+	for i := range h.Vars {
+		v := &h.Vars[i]
+		switch {
+		case v.Len == 0:
+		case v.Record:
+			records = append(records, i)
+		default:
+			segs[i] = Segment{Off: v.Begin, Len: v.RecLen, Count: 1}
+			extents = append(extents, extent{v.Begin, satAdd(v.Begin, v.RecLen), i})
+			if v.RecLen > size || v.Begin > size-v.RecLen {
+				why[i] = OutsideFile
+			}
+		}
+	}
+	extents = append(extents, planRecords(h, size, records, segs, why)...)
+	markOverlaps(extents, func(who int) {
+		switch {
+		case who >= 0:
+			why[who] = Overlaps
+		case who == byRecords:
+			for _, i := range records {
+				why[i] = RecordsMixed
+			}
+		}
+	})
+	return segs, why
+}
+
+// planRecords decides about the record variables among themselves and returns
+// the extents that they claim against all others.
+func planRecords(h *cdf3.Header, size int64, records []int, segs []Segment, why []Reason) []extent {
+	if len(records) == 0 {
+		return nil
+	}
+	b0 := int64(math.MaxInt64)
+	for _, i := range records {
+		b0 = min(b0, h.Vars[i].Begin)
+	}
+	last := h.NumRecs - 1
+	lastOff := int64(math.MaxInt64) // of the last record from the first
+	if h.RecSize == 0 || last <= math.MaxInt64/h.RecSize {
+		lastOff = last * h.RecSize
+	}
+	section := extent{b0, 0, byRecords}
+	inRecord := make([]extent, 0, len(records))
+	window := true
+	for _, i := range records {
+		v := &h.Vars[i]
+		end := satAdd(v.Begin, v.RecLen)
+		if end > satAdd(b0, h.RecSize) {
+			window = false
+		}
+		inRecord = append(inRecord, extent{v.Begin, end, i})
+		section.end = max(section.end, satAdd(end, lastOff))
+		segs[i] = Segment{Off: v.Begin, Len: v.RecLen, Count: h.NumRecs}
+		if h.NumRecs > 1 {
+			segs[i].Stride = h.RecSize
+		}
+		if satAdd(end, lastOff) > size {
+			why[i] = OutsideFile
+		}
+	}
+	if !window {
+		for _, i := range records {
+			why[i] = NotInRecord
+		}
+		// Their values lie anywhere in the section, which therefore still
+		// conflicts with what it meets.
+		return []extent{section}
+	}
+	markOverlaps(inRecord, func(who int) { why[who] = Overlaps })
+	return []extent{section}
+}
+
+// markOverlaps calls mark for each party of an overlap, at least once. A sweep
+// that remembers the extent with the farthest end finds all of them: two
+// extents that both reach beyond the start of a third overlap each other there.
+func markOverlaps(extents []extent, mark func(who int)) {
+	sort.SliceStable(extents, func(i, j int) bool { return extents[i].start < extents[j].start })
+	for i, far := 1, 0; i < len(extents); i++ {
+		if extents[i].start < extents[far].end {
+			mark(extents[i].who)
+			mark(extents[far].who)
+		}
+		if extents[i].end > extents[far].end {
+			far = i
+		}
+	}
+}

@@ -1,0 +1,185 @@
+// Package unlimited is the permutation between the two forms of a classic
+// netCDF file: the image, where the records of all record variables are
+// interleaved, and raw, where the values of each blocked variable are
+// contiguous and everything else (the rest: header, padding, gaps, tail)
+// follows in image order. docs/FORMAT.md, sections 1 and 2, is its contract.
+//
+// Plan decides which variables are blocked, New checks a set of segments, and
+// Raw and Image give the two views as io.ReaderAt. All of it is arithmetic on
+// the segments: nothing here allocates or loops in proportion to the number of
+// records.
+//
+// A Layout is immutable; it and the views are safe for concurrent use as far as
+// the reader beneath them is.
+package unlimited
+
+import (
+	"fmt"
+	"math"
+	"sort"
+)
+
+// Segment says where the values of one blocked variable lie in the image: run i
+// is the image bytes [Off+i*Stride, Off+i*Stride+Len). Lengths and offsets are
+// in bytes.
+type Segment struct {
+	Off    int64 `json:"off"`
+	Len    int64 `json:"len"`
+	Stride int64 `json:"stride"` // 0 iff Count <= 1
+	Count  int64 `json:"count"`
+}
+
+// Size is the number of bytes of all runs.
+func (s Segment) Size() int64 { return s.Len * s.Count }
+
+// end is the image offset behind the last run.
+func (s Segment) end() int64 { return s.Off + (s.Count-1)*s.Stride + s.Len }
+
+// Layout is a checked set of segments over an image of known size.
+type Layout struct {
+	size   int64
+	segs   []Segment
+	rawOff []int64 // raw offset of each segment; the last element is that of the rest
+	items  []item  // image order
+}
+
+// item is an interval of the image that is wholly made of segments, or, for the
+// record section, of segments that recur with a stride.
+type item struct {
+	start, end int64
+	restBefore int64 // bytes of the rest before start
+	seg        int   // the segment, or -1 for the record section
+
+	// record section only
+	stride  int64
+	count   int64
+	members []member // in the order of their offsets
+	valLen  int64    // value bytes in one record
+}
+
+// member is a segment's run within a record.
+type member struct {
+	off, len int64 // within the record
+	seg      int
+	gapsTo   int64 // bytes of the rest in the record before off
+}
+
+// New checks that the segments lie in [header, size), do not overlap, and that
+// those with several runs share one stride and count and fit in one record. The
+// order of segs is the order of raw. segs is kept and must not change.
+func New(size, header int64, segs []Segment) (*Layout, error) {
+	if size < 0 || header < 0 || header > size {
+		return nil, fmt.Errorf("unlimited: header of %d bytes in an image of %d", header, size)
+	}
+	l := &Layout{size: size, segs: segs, rawOff: make([]int64, len(segs)+1)}
+	var rec item
+	rec.seg = -1
+	for i, s := range segs {
+		if err := s.check(header, size); err != nil {
+			return nil, fmt.Errorf("unlimited: segment %d: %w", i, err)
+		}
+		l.rawOff[i+1] = l.rawOff[i] + s.Size()
+		if l.rawOff[i+1] > size {
+			return nil, fmt.Errorf("unlimited: segments of more than the %d bytes of the image", size)
+		}
+		switch {
+		case s.Size() == 0:
+		case s.Count == 1:
+			l.items = append(l.items, item{start: s.Off, end: s.Off + s.Len, seg: i})
+		default:
+			if len(rec.members) > 0 && (s.Stride != rec.stride || s.Count != rec.count) {
+				return nil, fmt.Errorf("unlimited: segment %d: %d records every %d bytes, expected %d every %d",
+					i, s.Count, s.Stride, rec.count, rec.stride)
+			}
+			rec.stride, rec.count = s.Stride, s.Count
+			rec.members = append(rec.members, member{off: s.Off, len: s.Len, seg: i})
+		}
+	}
+	if len(rec.members) > 0 {
+		if err := rec.close(); err != nil {
+			return nil, err
+		}
+		l.items = append(l.items, rec)
+	}
+	sort.Slice(l.items, func(i, j int) bool { return l.items[i].start < l.items[j].start })
+	at, rest := int64(0), int64(0)
+	for i := range l.items {
+		it := &l.items[i]
+		if it.start < at {
+			return nil, fmt.Errorf("unlimited: segments overlap at byte %d", it.start)
+		}
+		rest += it.start - at
+		it.restBefore = rest
+		rest += it.restLen()
+		at = it.end
+	}
+	return l, nil
+}
+
+func (s Segment) check(header, size int64) error {
+	if s.Len < 0 || s.Count < 0 || s.Stride < 0 || s.Off < 0 || (s.Count > 1) != (s.Stride > 0) {
+		return fmt.Errorf("negative or inconsistent fields (off %d, len %d, stride %d, count %d)", s.Off, s.Len, s.Stride, s.Count)
+	}
+	if s.Len == 0 || s.Count == 0 {
+		return nil
+	}
+	if s.Off < header || s.Off > size || s.Len > size-s.Off {
+		return fmt.Errorf("bytes [%d, +%d) outside [%d, %d)", s.Off, s.Len, header, size)
+	}
+	if s.Count > 1 && (s.Len > s.Stride || s.Count-1 > (size-s.Off-s.Len)/s.Stride) {
+		return fmt.Errorf("%d runs of %d bytes every %d from %d, beyond the end at %d", s.Count, s.Len, s.Stride, s.Off, size)
+	}
+	return nil
+}
+
+// close turns collected members into an item of the record section.
+func (it *item) close() error {
+	sort.Slice(it.members, func(i, j int) bool { return it.members[i].off < it.members[j].off })
+	it.start = it.members[0].off
+	at, gaps := int64(0), int64(0)
+	for i := range it.members {
+		m := &it.members[i]
+		m.off -= it.start
+		if m.off < at || m.off > it.stride-m.len {
+			return fmt.Errorf("unlimited: record runs overlap at byte %d", it.start+m.off)
+		}
+		gaps += m.off - at
+		m.gapsTo = gaps
+		it.valLen += m.len
+		at = m.off + m.len
+	}
+	it.end = it.start + (it.count-1)*it.stride + at
+	return nil
+}
+
+// restLen is the number of bytes of the rest inside the item.
+func (it *item) restLen() int64 {
+	if it.seg >= 0 {
+		return 0
+	}
+	return (it.end - it.start) - it.valLen*it.count
+}
+
+// Size is the length of the image, and of raw.
+func (l *Layout) Size() int64 { return l.size }
+
+// RestLen is the length of the rest, the last part of raw.
+func (l *Layout) RestLen() int64 { return l.size - l.rawOff[len(l.segs)] }
+
+// RawOff is the raw offset of segment i; for i = the number of segments, that
+// of the rest.
+func (l *Layout) RawOff(i int) int64 { return l.rawOff[i] }
+
+// Segments is the number of segments.
+func (l *Layout) Segments() int { return len(l.segs) }
+
+// Segment returns segment i.
+func (l *Layout) Segment(i int) Segment { return l.segs[i] }
+
+// satAdd adds two lengths, saturating at the largest offset.
+func satAdd(a, b int64) int64 {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
+}

@@ -1,0 +1,124 @@
+package unlimited
+
+import (
+	"errors"
+	"fmt"
+	"io"
+)
+
+// window is how much of the image Raw reads at once where runs are close to
+// each other: large enough that a system call costs little against its copy.
+const window = 256 << 10
+
+// View is one of the two byte spaces as an io.ReaderAt over the other. It is
+// safe for concurrent use if the reader beneath it is.
+type View struct {
+	l   *Layout
+	r   io.ReaderAt
+	raw bool // the view is raw, r is the image
+}
+
+var _ io.ReaderAt = (*View)(nil)
+
+// Raw is the view of raw over an image.
+func (l *Layout) Raw(image io.ReaderAt) *View { return &View{l, image, true} }
+
+// Image is the view of the image over raw.
+func (l *Layout) Image(raw io.ReaderAt) *View { return &View{l, raw, false} }
+
+// Size is the length of the view in bytes.
+func (v *View) Size() int64 { return v.l.size }
+
+// ReadAt implements io.ReaderAt. Errors are those of the reader beneath, which
+// is never blamed for a range beyond the end: that gives io.EOF.
+func (v *View) ReadAt(p []byte, off int64) (int, error) {
+	if off < 0 {
+		return 0, errors.New("unlimited: negative offset")
+	}
+	if off >= v.l.size {
+		if len(p) == 0 {
+			return 0, nil
+		}
+		return 0, io.EOF
+	}
+	var eof error
+	if int64(len(p)) > v.l.size-off {
+		p, eof = p[:v.l.size-off], io.EOF
+	}
+	var n int
+	var err error
+	if v.raw {
+		g := gatherer{r: v.r, size: v.l.size}
+		v.l.RawRuns(off, off+int64(len(p)), func(run Run) bool {
+			err = g.read(p[run.RawOff-off:][:run.Len], run.ImageOff)
+			if err == nil {
+				n += int(run.Len)
+			}
+			return err == nil
+		})
+	} else {
+		v.l.ImageRuns(off, off+int64(len(p)), func(run Run) bool {
+			err = ReadFull(v.r, p[run.ImageOff-off:][:run.Len], run.RawOff)
+			if err == nil {
+				n += int(run.Len)
+			}
+			return err == nil
+		})
+	}
+	if err == nil {
+		err = eof
+	}
+	return n, err
+}
+
+// gatherer reads short pieces that lie near each other through one window.
+type gatherer struct {
+	r    io.ReaderAt
+	size int64
+	buf  []byte
+	off  int64 // image offset of buf
+	last int64 // where the previous piece ended
+}
+
+func (g *gatherer) read(p []byte, off int64) error {
+	if off >= g.off && off+int64(len(p)) <= g.off+int64(len(g.buf)) {
+		copy(p, g.buf[off-g.off:])
+		g.last = off + int64(len(p))
+		return nil
+	}
+	// A window pays where the next piece is near: the distance from the last
+	// one is the best guess of the distance to the next.
+	near := g.last > 0 && off >= g.last && off-g.last < window/4
+	g.last = off + int64(len(p))
+	if len(p) >= window/4 || !near {
+		return ReadFull(g.r, p, off)
+	}
+	if g.buf == nil {
+		g.buf = make([]byte, window)
+	}
+	g.buf = g.buf[:min(int64(cap(g.buf)), g.size-off)]
+	g.off = off
+	if err := ReadFull(g.r, g.buf, off); err != nil {
+		g.buf = g.buf[:0]
+		return err
+	}
+	copy(p, g.buf)
+	return nil
+}
+
+// ReadFull fills p from offset off of r. It takes io.EOF together with a full
+// read as success, as io.ReaderAt allows, and turns a short read without
+// another error into io.ErrUnexpectedEOF.
+func ReadFull(r io.ReaderAt, p []byte, off int64) error {
+	if len(p) == 0 {
+		return nil
+	}
+	n, err := r.ReadAt(p, off)
+	if n >= len(p) {
+		return nil
+	}
+	if err == nil || err == io.EOF {
+		return fmt.Errorf("read %d of %d bytes at %d: %w", n, len(p), off, io.ErrUnexpectedEOF)
+	}
+	return err
+}
