@@ -1,0 +1,74 @@
+package archive
+
+import (
+	"errors"
+	"fmt"
+	"hash/crc32"
+)
+
+// The classes of errors. An error of the source or the sink is wrapped as it
+// is and belongs to none of them. Input that is not a classic netCDF file gives
+// cdf3.ErrNotCDF or *cdf3.FormatError.
+var (
+	// ErrNotArchive: neither the head nor the tail of a cdfz archive.
+	ErrNotArchive = errors.New("not a cdfz archive")
+	// ErrVersion: an archive that needs a newer reader; the text names what.
+	ErrVersion = errors.New("archive needs a newer reader")
+	// ErrCorrupt: an archive whose bytes are damaged.
+	ErrCorrupt = errors.New("damaged archive")
+	// ErrChanged: the source changed while it was archived, or reads differently
+	// each time.
+	ErrChanged = errors.New("source changed while being archived")
+	// ErrOptions: options that contradict each other or the file.
+	ErrOptions = errors.New("invalid options")
+)
+
+// BlockError says which block is damaged, and of what. Unwrap gives the cause.
+type BlockError struct {
+	Block     int64   // global block number
+	Var       string  // name of the variable, "" for the rest
+	Start     []int64 // first index of the block in each dimension; nil for the rest
+	Count     []int64 // how many indices it holds in each dimension
+	RestOff   int64   // for the rest: its first byte there
+	StoredOff int64   // archive offset of the stored bytes, -1 if unknown
+	Err       error
+}
+
+// Error names the block by what it holds and by its place.
+func (e *BlockError) Error() string {
+	s := "archive: "
+	if e.Start == nil {
+		s += fmt.Sprintf("header or rest from its byte %d (block %d", e.RestOff, e.Block)
+	} else {
+		s += fmt.Sprintf("variable %q%s (block %d", e.Var, indexRange(e.Start, e.Count), e.Block)
+	}
+	if e.StoredOff >= 0 {
+		s += fmt.Sprintf(" at byte %d", e.StoredOff)
+	}
+	return s + "): " + e.Err.Error()
+}
+
+// Unwrap returns the cause.
+func (e *BlockError) Unwrap() error { return e.Err }
+
+// indexRange prints [0:10, 5:6] for the half-open ranges of a block.
+func indexRange(start, count []int64) string {
+	s := "["
+	for i := range start {
+		if i > 0 {
+			s += ", "
+		}
+		s += fmt.Sprintf("%d:%d", start[i], start[i]+count[i])
+	}
+	return s + "]"
+}
+
+func corruptf(format string, args ...any) error {
+	return fmt.Errorf("archive: "+format+": %w", append(args, ErrCorrupt)...)
+}
+
+func optionsf(format string, args ...any) error {
+	return fmt.Errorf("archive: "+format+": %w", append(args, ErrOptions)...)
+}
+
+func crcOf(b []byte) uint32 { return crc32.ChecksumIEEE(b) }

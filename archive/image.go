@@ -1,0 +1,114 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/cdfz-format/cdfz/unlimited"
+)
+
+// Image is the original netCDF file: an io.ReaderAt with a size. Safe for
+// concurrent use. Reading it in order is faster with WriteTo or Reader.Copy.
+type Image struct {
+	a    *Reader
+	view *unlimited.View
+}
+
+var (
+	_ io.ReaderAt = (*Image)(nil)
+	_ io.WriterTo = (*Image)(nil)
+)
+
+// Image returns the image that the archive holds.
+func (a *Reader) Image() *Image { return &Image{a, a.l.perm.Image(rawReader{a})} }
+
+// Size is the length of the image in bytes.
+func (im *Image) Size() int64 { return im.a.l.Image.Size }
+
+// ReadAt implements io.ReaderAt through the block cache.
+func (im *Image) ReadAt(p []byte, off int64) (int, error) { return im.view.ReadAt(p, off) }
+
+// WriteTo writes the whole image to w, decoding on all processors, and checks
+// its SHA-256; see Reader.Copy.
+func (im *Image) WriteTo(w io.Writer) (int64, error) {
+	c := &countWriter{w: w}
+	err := im.a.Copy(context.Background(), c, nil)
+	return c.n, err
+}
+
+type countWriter struct {
+	w io.Writer
+	n int64
+}
+
+func (c *countWriter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// rawReader is raw, the blocks of an archive in the order of their numbers.
+type rawReader struct{ a *Reader }
+
+// ReadAt implements io.ReaderAt.
+func (r rawReader) ReadAt(p []byte, off int64) (int, error) {
+	if off < 0 {
+		return 0, errors.New("archive: negative offset")
+	}
+	n := 0
+	for n < len(p) {
+		if off >= r.a.l.Image.Size {
+			return n, io.EOF
+		}
+		block, in, left := r.a.l.findRaw(off)
+		data, err := r.a.cached(context.Background(), block)
+		if err != nil {
+			return n, err
+		}
+		k := copy(p[n:], data[in:in+left])
+		n += k
+		off += int64(k)
+	}
+	return n, nil
+}
+
+// findRaw returns the block that holds raw byte off, the place of the byte in
+// it, and how many bytes of raw follow there, itself included.
+func (l *layout) findRaw(off int64) (block, in, left int64) {
+	v := l.segmentOf(off)
+	if v == len(l.vars) {
+		b, in, n := l.findRest(off - l.perm.RawOff(v))
+		return l.restFirst + b, in, n - in
+	}
+	g := l.vars[v]
+	b, in := g.find(off - g.rawOff)
+	_, n := g.at(b)
+	return g.first + b, in, n - in
+}
+
+// findRest returns the block of the rest that holds its byte off, the place of
+// the byte in it, and the block's length.
+func (l *layout) findRest(off int64) (b, in, n int64) {
+	if off < l.Rest.First {
+		return 0, off, l.Rest.First
+	}
+	b = 1 + (off-l.Rest.First)/l.Rest.Block
+	start, n := l.restAt(b)
+	return b, off - start, n
+}
+
+// segmentOf returns the variable that holds raw byte off, or the number of
+// variables for the rest.
+func (l *layout) segmentOf(off int64) int {
+	lo, hi := 0, len(l.vars)
+	for lo < hi {
+		mid := (lo + hi) / 2
+		if l.perm.RawOff(mid+1) > off {
+			hi = mid
+		} else {
+			lo = mid + 1
+		}
+	}
+	return lo
+}

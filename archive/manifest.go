@@ -1,0 +1,153 @@
+package archive
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"unicode/utf8"
+
+	"github.com/klauspost/compress/flate"
+)
+
+// Manifest is `.cdfz/manifest.json`, docs/FORMAT.md, section 9.
+type Manifest struct {
+	Name    string `json:"name,omitempty"`
+	NameHex string `json:"name_hex,omitempty"` // instead of Name if that is not UTF-8
+	Size    int64  `json:"size"`
+	SHA256  string `json:"sha256"`
+	Entries int64  `json:"entries"`
+	Blocks  int64  `json:"blocks"`
+	Stored  int64  `json:"stored"`
+	Front   Front  `json:"front"`
+	Header  Place  `json:"header"`
+}
+
+// Front is what precedes the first block.
+type Front struct {
+	Len   int64  `json:"len"`
+	CRC32 string `json:"crc32"`
+}
+
+// Place is a range of stored bytes.
+type Place struct {
+	Off int64 `json:"off"`
+	Len int64 `json:"len"`
+}
+
+// setName stores the base name of the image.
+func (m *Manifest) setName(name string) {
+	if utf8.ValidString(name) {
+		m.Name = name
+	} else {
+		m.NameHex = hex.EncodeToString([]byte(name))
+	}
+}
+
+// ImageName is the base name of the image as it was archived. It is a claim:
+// never build a path from it unchecked.
+func (m *Manifest) ImageName() string {
+	if m.NameHex != "" {
+		if b, err := hex.DecodeString(m.NameHex); err == nil {
+			return string(b)
+		}
+	}
+	return m.Name
+}
+
+// parseManifest decodes a manifest and checks its places against the archive.
+func parseManifest(b []byte, t tail) (*Manifest, error) {
+	m := &Manifest{}
+	if err := json.Unmarshal(b, m); err != nil {
+		return nil, corruptf("manifest: %v", err)
+	}
+	if m.Size < 0 || m.Entries < 5 || m.Blocks < 1 || m.Stored < 0 || len(m.SHA256) != 64 ||
+		m.Front.Len < int64(headLen) || m.Front.Len > t.manOff ||
+		m.Header.Len < 0 || m.Header.Off < m.Front.Len+localFixed || m.Header.Off > t.manOff || m.Header.Len > t.manOff-m.Header.Off {
+		return nil, corruptf("manifest: places or counts are impossible: %s", b)
+	}
+	return m, nil
+}
+
+// metaEntry is an entry of metadata, ready to be written.
+type metaEntry struct {
+	zipEntry
+	payload []byte
+}
+
+// newMeta deflates metadata, docs/FORMAT.md, section 5.
+func newMeta(name string, data []byte) metaEntry {
+	e := metaEntry{zipEntry{name: name, method: methodDeflated, crc: crcOf(data), size: int64(len(data))}, nil}
+	var b bytes.Buffer
+	w, err := flate.NewWriter(&b, flate.BestCompression)
+	if err != nil {
+		panic("archive: internal error: " + err.Error())
+	}
+	w.Write(data)
+	w.Close()
+	e.payload = b.Bytes()
+	if len(data) > maxInflate*len(e.payload) {
+		return newStoredMeta(name, data)
+	}
+	e.stored = int64(len(e.payload))
+	return e
+}
+
+func newStoredMeta(name string, data []byte) metaEntry {
+	n := int64(len(data))
+	return metaEntry{zipEntry{name: name, crc: crcOf(data), size: n, stored: n}, data}
+}
+
+// cost is what an entry of metadata takes in the archive.
+func (e *metaEntry) cost() int64 {
+	return localFixed + centralFixed + 2*int64(len(e.name)) + e.stored
+}
+
+const (
+	maxInflate = 256   // times the stored length
+	metaBase   = 65536 // bytes that any metadata may have
+	metaFactor = 64    // times the length of the header
+)
+
+// inflate gives the content of a metadata entry, at most what the format allows
+// for a netCDF header of header bytes.
+func inflate(e *zipEntry, payload []byte, header int64) ([]byte, error) {
+	if e.size > metaBase+metaFactor*header || e.size > metaBase+maxInflate*int64(len(payload)) {
+		return nil, corruptf("%s has %d bytes from %d stored ones, more than the format allows", e.name, e.size, len(payload))
+	}
+	data := payload
+	if e.method == methodDeflated {
+		r := flate.NewReader(bytes.NewReader(payload))
+		data = make([]byte, e.size)
+		if _, err := io.ReadFull(r, data); err != nil {
+			return nil, corruptf("%s: %v", e.name, err)
+		}
+		if n, err := r.Read(make([]byte, 1)); n != 0 || err != io.EOF {
+			return nil, corruptf("%s has more than %d bytes", e.name, e.size)
+		}
+	} else if e.method != methodStored || int64(len(payload)) != e.size {
+		return nil, corruptf("%s: method %d with %d bytes for %d", e.name, e.method, len(payload), e.size)
+	}
+	if got := crcOf(data); got != e.crc {
+		return nil, corruptf("%s: checksum %08x, expected %08x", e.name, got, e.crc)
+	}
+	return data, nil
+}
+
+// inflateManifest inflates a manifest, of which only the end line is known. Its
+// length does not depend on the header.
+func inflateManifest(payload []byte) ([]byte, error) {
+	r := flate.NewReader(bytes.NewReader(payload))
+	limit := int64(metaBase)
+	data, err := io.ReadAll(io.LimitReader(r, limit+1))
+	if err != nil {
+		return nil, corruptf("%s: %v", manifestName, err)
+	}
+	if int64(len(data)) > limit {
+		return nil, corruptf("%s has more than %d bytes", manifestName, limit)
+	}
+	return data, nil
+}
+
+func hex32(x uint32) string { return fmt.Sprintf("%08x", x) }

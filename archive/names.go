@@ -1,0 +1,64 @@
+package archive
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// The names of entries. Part of the format, never to change.
+const (
+	readmeName   = ".cdfz/README"
+	planName     = ".cdfz/plan.json"
+	restPrefix   = ".cdfz/rest/"
+	manifestName = ".cdfz/manifest.json"
+	indexName    = ".cdfz/index"
+	varPrefix    = ".cdfz/v/"
+
+	headMagic = "PK\x03\x04"
+	// headLen covers the first local header with its name.
+	headLen = localFixed + len(readmeName)
+)
+
+// readme is the text of the first entry: part of the format, never to change.
+const readme = `This is a cdfz archive, format 1: a classic netCDF file, compressed in blocks.
+To restore it:   cdfz restore FILE
+Without cdfz: it is a ZIP file and, where it has .zmetadata, a Zarr v2 store.
+.cdfz/plan.json says how its blocks make up the file, .cdfz/manifest.json has the
+file's SHA-256, and .cdfz/rest/0 begins with the netCDF header.
+Specification: docs/FORMAT.md of github.com/cdfz-format/cdfz
+`
+
+// pathNames gives variables their paths, docs/FORMAT.md, section 6.
+type pathNames struct {
+	pooled bool
+	taken  map[string]bool
+}
+
+// of returns the path of variable number n, whose longest chunk key has key
+// bytes; false if its entries would have names that are too long.
+func (p *pathNames) of(name string, n int, key int64) (string, bool) {
+	limit := int64(maxEntryName)
+	if p.pooled {
+		limit = pooledMaxName
+	}
+	fits := func(path string) bool { return int64(len(path))+1+key <= limit }
+	if validPath(name) && !p.taken[name] && (!p.pooled || fits(name)) {
+		if !fits(name) {
+			return "", false
+		}
+		p.taken[name] = true
+		return name, true
+	}
+	path := varPrefix + strconv.Itoa(n)
+	return path, fits(path)
+}
+
+// validPath says whether a variable's name may be its path.
+func validPath(name string) bool {
+	if len(name) < 1 || len(name) > 200 || name[0] == '.' || !utf8.ValidString(name) {
+		return false
+	}
+	return !strings.ContainsAny(name, `/\`) && strings.IndexFunc(name, unicode.IsControl) < 0
+}

@@ -1,0 +1,194 @@
+package archive
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/filters"
+)
+
+// ZarrMode says whether an archive is a Zarr store as well.
+type ZarrMode string
+
+// The modes. The zero value is ZarrAuto.
+const (
+	ZarrAuto   ZarrMode = "auto"   // iff its cost is small: docs/FORMAT.md, section 15
+	ZarrAlways ZarrMode = "always" // whatever it costs
+	ZarrNever  ZarrMode = "never"
+)
+
+// Preset names the chain of variables for which none is given.
+type Preset string
+
+// The presets. The zero value is PresetDefault.
+const (
+	PresetFast     Preset = "fast"     // shuffle + zstd, speed first
+	PresetDefault  Preset = "default"  // shuffle + zstd
+	PresetMax      Preset = "max"      // shuffle + zstd, ratio first
+	PresetPortable Preset = "portable" // shuffle + deflate: what every HDF5, netCDF-4 and Zarr reads
+)
+
+// Presets lists them in the order of their speed.
+var Presets = []Preset{PresetFast, PresetDefault, PresetPortable, PresetMax}
+
+// VarFilter gives variables a chain of their own.
+type VarFilter struct {
+	// Vars are names as in the file; "*" stands for all variables. A variable
+	// named itself takes precedence over "*".
+	Vars []string
+	// Chain replaces the preset's. Empty: the blocks are stored as they are.
+	Chain filters.Chain
+}
+
+// Bounds and defaults of options.
+const (
+	// DefaultBlock is 256 KiB: 99.3 % of the ratio of unlimited blocks, and it
+	// stays in the second-level cache.
+	DefaultBlock = 256 << 10
+	MinBlock     = 1 << 10
+	MaxBlock     = 256 << 20
+
+	// DefaultMemory is the de-interleave budget: enough for the blocks of 500
+	// record variables at once.
+	DefaultMemory = 128 << 20
+)
+
+// Options of Write. Nil and the zero value mean the defaults.
+type Options struct {
+	Name    string      // base name of the image, kept in the manifest
+	Block   int64       // target size of a block in bytes; 0: DefaultBlock
+	Preset  Preset      // "": PresetDefault
+	Filters []VarFilter // chains of single variables
+	Zarr    ZarrMode    // "": ZarrAuto
+	// Memory bounds the blocks of record variables that are collected at the
+	// same time, in bytes; 0: DefaultMemory. It decides how many times the
+	// record section is read, and the order of blocks in the archive.
+	Memory  int64
+	Workers int // goroutines that encode; 0: GOMAXPROCS. Never changes the archive
+	// Progress, if not nil, is told the bytes of the image done so far, from one
+	// goroutine at a time.
+	Progress func(done int64)
+}
+
+// withDefaults checks the options and fills in what is left open.
+func (o *Options) withDefaults() (Options, error) {
+	var c Options
+	if o != nil {
+		c = *o
+	}
+	if c.Block == 0 {
+		c.Block = DefaultBlock
+	}
+	if c.Block < MinBlock || c.Block > MaxBlock {
+		return c, optionsf("block of %d bytes, expected %d to %d", c.Block, MinBlock, MaxBlock)
+	}
+	if c.Memory == 0 {
+		c.Memory = DefaultMemory
+	}
+	if c.Memory < 0 {
+		return c, optionsf("memory of %d bytes", c.Memory)
+	}
+	if c.Workers == 0 {
+		c.Workers = runtime.GOMAXPROCS(0)
+	}
+	if c.Workers < 1 || c.Workers > 1024 {
+		return c, optionsf("%d workers, expected 1 to 1024", c.Workers)
+	}
+	switch c.Zarr {
+	case "":
+		c.Zarr = ZarrAuto
+	case ZarrAuto, ZarrAlways, ZarrNever:
+	default:
+		return c, optionsf("zarr mode %q, expected auto, always or never", c.Zarr)
+	}
+	if c.Preset == "" {
+		c.Preset = PresetDefault
+	}
+	if _, err := c.Preset.Chain(cdf3.Float); err != nil {
+		return c, err
+	}
+	return c, nil
+}
+
+// zstd levels of the presets, as the zstd program numbers them.
+const (
+	fastLevel    = 1
+	defaultLevel = 7
+	maxLevel     = 19
+)
+
+// Chain is the chain that a preset gives variables of type t. Elements of one
+// byte are not shuffled: there is nothing to shuffle.
+func (p Preset) Chain(t cdf3.Type) (filters.Chain, error) {
+	var c filters.Chain
+	if t.Size() > 1 {
+		c = append(c, filters.Filter{ID: filters.Shuffle, Params: []uint32{uint32(t.Size())}})
+	}
+	switch p {
+	case PresetFast:
+		return append(c, filters.Filter{ID: filters.Zstd, Params: []uint32{fastLevel}}), nil
+	case PresetDefault:
+		return append(c, filters.Filter{ID: filters.Zstd, Params: []uint32{defaultLevel}}), nil
+	case PresetMax:
+		return append(c, filters.Filter{ID: filters.Zstd, Params: []uint32{maxLevel}}), nil
+	case PresetPortable:
+		return append(c, filters.Filter{ID: filters.Deflate, Params: []uint32{6}}), nil
+	}
+	return nil, optionsf("preset %q, expected one of %v", p, Presets)
+}
+
+// chainFor is the chain of one variable under the options. The shuffle filter
+// may be given without its parameter, as HDF5 allows: it is the element size.
+func (o *Options) chainFor(name string, t cdf3.Type) (filters.Chain, error) {
+	var all *VarFilter
+	for i := range o.Filters {
+		f := &o.Filters[i]
+		for _, v := range f.Vars {
+			if v == name {
+				return complete(f.Chain, t)
+			}
+			if v == "*" {
+				all = f
+			}
+		}
+	}
+	if all != nil {
+		return complete(all.Chain, t)
+	}
+	return o.Preset.Chain(t)
+}
+
+func complete(c filters.Chain, t cdf3.Type) (filters.Chain, error) {
+	c = c.Clone()
+	for i := range c {
+		if c[i].ID == filters.Shuffle && len(c[i].Params) == 0 {
+			c[i].Params = []uint32{uint32(t.Size())}
+		}
+	}
+	if _, err := filters.NewCoder(c); err != nil {
+		return nil, fmt.Errorf("archive: chain %s: %w", c, err)
+	}
+	return c, nil
+}
+
+// checkFilters finds names that no variable has and variables named twice.
+func (o *Options) checkFilters(h *cdf3.Header) error {
+	names := map[string]bool{"*": true}
+	for i := range h.Vars {
+		names[h.Vars[i].Name] = true
+	}
+	seen := map[string]bool{}
+	for _, f := range o.Filters {
+		for _, v := range f.Vars {
+			if !names[v] {
+				return optionsf("a chain for variable %q, which the file does not have", v)
+			}
+			if seen[v] {
+				return optionsf("two chains for variable %q", v)
+			}
+			seen[v] = true
+		}
+	}
+	return nil
+}

@@ -1,0 +1,436 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+
+	"github.com/maypok86/otter/v2"
+
+	"github.com/cdfz-format/cdfz/blockidx"
+	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/filters"
+	"github.com/cdfz-format/cdfz/unlimited"
+)
+
+const (
+	// tailProbe is the first read of an archive: the end, and in small archives
+	// manifest and index with it.
+	tailProbe = 4096
+	// DefaultCache is the bound of the block cache, in bytes of decoded blocks.
+	DefaultCache = 32 << 20
+)
+
+// ReaderOptions of NewReader and Open. Nil and the zero value mean the defaults.
+type ReaderOptions struct {
+	Cache int64 // bytes of decoded blocks kept; 0: DefaultCache, negative: none
+	Index int64 // bytes of index pages kept; 0: 4 MiB
+}
+
+// Reader reads an archive. It is safe for concurrent use if its io.ReaderAt is.
+// Memory follows the netCDF header, the size of a block and the options, not the
+// size of the archive.
+type Reader struct {
+	r      io.ReaderAt
+	size   int64
+	tail   tail
+	man    *Manifest
+	l      *layout
+	header *cdf3.Header
+	index  *blockidx.Reader
+	cache  *otter.Cache[int64, []byte]
+	states sync.Pool // of *decoder
+	closer io.Closer
+}
+
+// Open opens an archive by name. Close the Reader when done.
+func Open(name string, opts *ReaderOptions) (*Reader, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	st, err := f.Stat()
+	if err == nil && st.IsDir() {
+		err = fmt.Errorf("%s: is a folder", name)
+	}
+	var r *Reader
+	if err == nil {
+		r, err = NewReader(f, st.Size(), opts)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	r.closer = f
+	return r, nil
+}
+
+// NewReader opens an archive of size bytes in three reads: the end; manifest and
+// index header, unless they were in the end; plan and netCDF header. The
+// directory is never read. Errors: ErrNotArchive, ErrVersion, ErrCorrupt, and those of r.
+func NewReader(r io.ReaderAt, size int64, opts *ReaderOptions) (*Reader, error) {
+	if opts == nil {
+		opts = &ReaderOptions{}
+	}
+	a := &Reader{r: r, size: size}
+	a.states.New = func() any { return &decoder{} }
+	if err := a.open(opts); err != nil {
+		return nil, err
+	}
+	if opts.Cache >= 0 {
+		limit := opts.Cache
+		if limit == 0 {
+			limit = DefaultCache
+		}
+		var err error
+		a.cache, err = otter.New(&otter.Options[int64, []byte]{
+			MaximumWeight: uint64(limit),
+			Weigher:       func(_ int64, b []byte) uint32 { return uint32(len(b)) + 64 },
+		})
+		if err != nil {
+			return nil, fmt.Errorf("archive: internal error: %w", err)
+		}
+	}
+	return a, nil
+}
+
+// Close closes the file that Open opened.
+func (a *Reader) Close() error {
+	if a.closer == nil {
+		return nil
+	}
+	return a.closer.Close()
+}
+
+// Manifest returns a copy of the manifest.
+func (a *Reader) Manifest() Manifest { return *a.man }
+
+// Plan returns the plan, which the caller must not change.
+func (a *Reader) Plan() *Plan { return a.l.Plan }
+
+// Header returns the netCDF header of the image, which the caller must not change.
+func (a *Reader) Header() *cdf3.Header { return a.header }
+
+// Size is the length of the archive in bytes.
+func (a *Reader) Size() int64 { return a.size }
+
+// probeArchive says whether a file has the head or the tail of an archive.
+func probeArchive(r io.ReaderAt, size int64) (head, end bool, err error) {
+	if size >= int64(headLen) {
+		b := make([]byte, headLen)
+		if err := unlimited.ReadFull(r, b, 0); err != nil {
+			return false, false, err
+		}
+		head = string(b[:4]) == headMagic && string(b[localFixed:]) == readmeName
+	}
+	if size >= endLen {
+		b := make([]byte, len(tailMagic))
+		if err := unlimited.ReadFull(r, b, size-tailLen); err != nil {
+			return false, false, err
+		}
+		end = string(b) == tailMagic
+	}
+	return head, end, nil
+}
+
+// IsArchive says whether a file of size bytes has the head or the tail of a cdfz
+// archive, whole or damaged.
+func IsArchive(r io.ReaderAt, size int64) (bool, error) {
+	head, end, err := probeArchive(r, size)
+	return head || end, err
+}
+
+// section is a part of the archive that was read already.
+type section struct {
+	b   []byte
+	off int64
+}
+
+// get returns [off, off+n) from the section or by reading.
+func (s section) get(r io.ReaderAt, off, n int64) ([]byte, error) {
+	if off >= s.off && off+n <= s.off+int64(len(s.b)) {
+		return s.b[off-s.off:][:n], nil
+	}
+	b := make([]byte, n)
+	if err := unlimited.ReadFull(r, b, off); err != nil {
+		return nil, fmt.Errorf("archive: %w", err)
+	}
+	return b, nil
+}
+
+func (a *Reader) open(opts *ReaderOptions) error {
+	end := section{off: max(0, a.size-tailProbe)}
+	var err error
+	if end.b, err = (section{}).get(a.r, end.off, a.size-end.off); err != nil {
+		return err
+	}
+	if a.tail, err = parseTail(end.b, a.size); err != nil {
+		ours, perr := IsArchive(a.r, a.size)
+		switch {
+		case perr != nil:
+			return fmt.Errorf("archive: %w", perr)
+		case !ours:
+			return fmt.Errorf("archive: %w", ErrNotArchive)
+		}
+		return err
+	}
+	idx := zipEntry{name: indexName, crc: a.tail.idxCRC, stored: a.tail.idxLen, size: a.tail.idxLen, off: a.tail.idxOff}
+	if a.tail.idxLen < blockidx.HeaderLen {
+		return corruptf("index of %d bytes", a.tail.idxLen)
+	}
+	near, err := end.get(a.r, a.tail.manOff, idx.end()-a.tail.idxLen+blockidx.HeaderLen-a.tail.manOff)
+	if err != nil {
+		return err
+	}
+	if err := a.openManifest(near); err != nil {
+		return err
+	}
+	data := io.NewSectionReader(a.r, idx.end()-idx.stored, idx.stored)
+	if a.index, err = blockidx.NewReader(data, idx.stored, near[len(near)-blockidx.HeaderLen:], opts.Index); err != nil {
+		return corrupt(err)
+	}
+	return a.openFront(end)
+}
+
+// corrupt puts an error of a lower layer that means damage into our class.
+func corrupt(err error) error {
+	if errors.Is(err, ErrCorrupt) || errors.Is(err, ErrVersion) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", err, ErrCorrupt)
+}
+
+// openManifest parses the manifest at the start of b.
+func (a *Reader) openManifest(b []byte) error {
+	e, _, err := parseLocal(b, a.tail.manOff)
+	if err != nil {
+		return err
+	}
+	if e.name != manifestName || e.stored != a.tail.manLen {
+		return corruptf("entry at byte %d: expected %s with %d bytes, found %q with %d", e.off, manifestName, a.tail.manLen, e.name, e.stored)
+	}
+	payload := b[e.localLen():][:e.stored]
+	if got := crcOf(payload); got != a.tail.manCRC {
+		return corruptf("manifest at byte %d: checksum %08x, expected %08x", e.off, got, a.tail.manCRC)
+	}
+	data := payload
+	if e.method == methodDeflated {
+		if data, err = inflateManifest(payload); err != nil {
+			return err
+		}
+	}
+	a.man, err = parseManifest(data, a.tail)
+	return err
+}
+
+// openFront reads what precedes the blocks, and the netCDF header.
+func (a *Reader) openFront(have section) error {
+	n := a.man.Header.Off + a.man.Header.Len
+	front, err := have.get(a.r, 0, n)
+	if err != nil {
+		return err
+	}
+	if got := hex32(crcOf(front[:a.man.Front.Len])); got != a.man.Front.CRC32 {
+		return corruptf("bytes 0 to %d (plan, metadata): checksum %s, expected %s", a.man.Front.Len, got, a.man.Front.CRC32)
+	}
+	h, err := parseFront(front, a.man)
+	if err != nil {
+		return err
+	}
+	a.l, a.header = h.l, h.header
+	if a.l.blocks != a.man.Blocks || a.index.Rows() != a.man.Blocks || a.l.Image.Size != a.man.Size {
+		return corruptf("plan has %d blocks of %d bytes, manifest %d of %d, index %d",
+			a.l.blocks, a.l.Image.Size, a.man.Blocks, a.man.Size, a.index.Rows())
+	}
+	return nil
+}
+
+// head is what the front of an archive holds.
+type head struct {
+	l      *layout
+	header *cdf3.Header
+}
+
+// parseFront parses README, plan and block 0 of the rest from the bytes up to
+// that block's end.
+func parseFront(front []byte, m *Manifest) (*head, error) {
+	readmeEntry, more, err := parseLocal(front, 0)
+	if err == nil && (more > 0 || readmeEntry.name != readmeName) {
+		err = corruptf("entry at byte 0: expected %s, found %q", readmeName, readmeEntry.name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	at := readmeEntry.end()
+	if at > int64(len(front)) {
+		return nil, corruptf("%s ends at byte %d", readmeName, at)
+	}
+	planEntry, more, err := parseLocal(front[at:], at)
+	if err == nil && (more > 0 || planEntry.name != planName || planEntry.end() > m.Front.Len) {
+		err = corruptf("entry at byte %d: expected %s, found %q", at, planName, planEntry.name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	rest, more, err := parseLocal(front[m.Front.Len:], m.Front.Len)
+	if err == nil && (more > 0 || rest.name != restPrefix+"0" || rest.end() != int64(len(front)) || rest.end()-rest.stored != m.Header.Off) {
+		err = corruptf("entry at byte %d: expected %s0, found %q", m.Front.Len, restPrefix, rest.name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	plan, err := inflate(&planEntry, front[planEntry.end()-planEntry.stored:planEntry.end()], maxHeader)
+	if err != nil {
+		return nil, err
+	}
+	l, err := parsePlan(plan)
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(plan)) > metaBase+metaFactor*l.Image.Header {
+		return nil, corruptf("%s has %d bytes for a header of %d", planName, len(plan), l.Image.Header)
+	}
+	header, err := decodeHeader(l, &rest, front[m.Header.Off:])
+	return &head{l, header}, err
+}
+
+// decodeHeader decodes block 0 of the rest and parses the netCDF header in it.
+func decodeHeader(l *layout, e *zipEntry, stored []byte) (*cdf3.Header, error) {
+	fail := func(err error) (*cdf3.Header, error) {
+		return nil, &BlockError{Block: l.restFirst, StoredOff: e.end() - e.stored, Err: corrupt(err)}
+	}
+	if got := crcOf(stored); got != e.crc {
+		return fail(fmt.Errorf("checksum %08x, expected %08x", got, e.crc))
+	}
+	if tooDense(int(l.Rest.First), len(stored)) {
+		return fail(fmt.Errorf("%d bytes from %d stored ones, more than the format allows", l.Rest.First, len(stored)))
+	}
+	c, err := filters.NewCoder(l.chains[l.Rest.Chain])
+	if err != nil {
+		return nil, fmt.Errorf("archive: chain of the header: %w", err)
+	}
+	raw := make([]byte, l.Rest.First)
+	if err := c.Decode(raw, stored, e.mask); err != nil {
+		return fail(err)
+	}
+	h, err := cdf3.Read(zeroTail{bytes.NewReader(raw)}, l.Image.Size)
+	if err != nil {
+		return fail(err)
+	}
+	if h.Len != l.Image.Header {
+		return fail(fmt.Errorf("netCDF header of %d bytes, expected %d", h.Len, l.Image.Header))
+	}
+	return h, nil
+}
+
+// zeroTail reads zeros behind what it has: a parser of headers may read ahead
+// of what it needs, into bytes that are not there yet.
+type zeroTail struct{ r io.ReaderAt }
+
+func (z zeroTail) ReadAt(p []byte, off int64) (int, error) {
+	n, err := z.r.ReadAt(p, off)
+	if err == io.EOF {
+		clear(p[n:])
+		n, err = len(p), nil
+	}
+	return n, err
+}
+
+// decoder is the state that one goroutine needs to decode blocks.
+type decoder struct {
+	coders []*filters.Coder // by chain, made when first needed
+	stored []byte
+}
+
+// readBlock decodes a block into dst, which has its decoded length. Damage is a
+// *BlockError.
+func (a *Reader) readBlock(ctx context.Context, n int64, dst []byte) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	v, b := a.l.locate(n)
+	row, err := a.index.Row(n)
+	if err != nil {
+		if errors.Is(err, blockidx.ErrCorrupt) {
+			err = a.blockError(v, b, -1, corrupt(err))
+		}
+		return err
+	}
+	if row.Len > a.size || row.Off > a.size-row.Len {
+		return a.blockError(v, b, row.Off, corruptf("%d bytes beyond the end of the archive", row.Len))
+	}
+	d := a.states.Get().(*decoder)
+	defer a.states.Put(d)
+	if int64(cap(d.stored)) < row.Len {
+		d.stored = make([]byte, row.Len)
+	}
+	d.stored = d.stored[:row.Len]
+	if err := unlimited.ReadFull(a.r, d.stored, row.Off); err != nil {
+		return fmt.Errorf("archive: %w", err)
+	}
+	if got := crcOf(d.stored); got != row.CRC {
+		return a.blockError(v, b, row.Off, corruptf("checksum %08x, expected %08x", got, row.CRC))
+	}
+	chain, _ := a.l.blockInfo(v, b)
+	if err := d.decode(a.l, chain, dst, d.stored, row.Mask); err != nil {
+		var unknown *filters.UnknownFilterError
+		if !errors.As(err, &unknown) {
+			err = corrupt(err)
+		}
+		return a.blockError(v, b, row.Off, err)
+	}
+	return nil
+}
+
+func (d *decoder) decode(l *layout, chain int, dst, stored []byte, mask uint32) error {
+	if d.coders == nil {
+		d.coders = make([]*filters.Coder, len(l.chains))
+	}
+	if d.coders[chain] == nil {
+		var err error
+		if d.coders[chain], err = filters.NewCoder(l.chains[chain]); err != nil {
+			return err
+		}
+	}
+	return d.coders[chain].Decode(dst, stored, mask)
+}
+
+// blockError names a block by variable and index range.
+func (a *Reader) blockError(v int, b, storedOff int64, err error) error {
+	return newBlockError(a.l, a.header, v, b, storedOff, err)
+}
+
+func newBlockError(l *layout, h *cdf3.Header, v int, b, storedOff int64, err error) error {
+	e := &BlockError{Block: l.restFirst + b, StoredOff: storedOff, Err: err}
+	if v < 0 {
+		e.RestOff, _ = l.restAt(b)
+		return e
+	}
+	e.Block = l.vars[v].first + b
+	e.Start, e.Count = l.vars[v].box(b)
+	if n := l.Vars[v].Var; h != nil && n < len(h.Vars) {
+		e.Var = h.Vars[n].Name
+	} else {
+		e.Var = l.Vars[v].Path
+	}
+	return e
+}
+
+// cached returns a decoded block, from the cache if there is one. The caller must
+// not change it.
+func (a *Reader) cached(ctx context.Context, n int64) ([]byte, error) {
+	load := func(ctx context.Context, n int64) ([]byte, error) {
+		v, b := a.l.locate(n)
+		_, size := a.l.blockInfo(v, b)
+		p := make([]byte, size)
+		return p, a.readBlock(ctx, n, p)
+	}
+	if a.cache == nil {
+		return load(ctx, n)
+	}
+	return a.cache.Get(ctx, n, otter.LoaderFunc[int64, []byte](load))
+}

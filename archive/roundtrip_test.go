@@ -1,0 +1,97 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// classicFiles are the small files of testdata, by name.
+func classicFiles(t testing.TB) map[string][]byte {
+	t.Helper()
+	names, err := filepath.Glob("../testdata/classic/*.nc")
+	require.NoError(t, err)
+	require.NotEmpty(t, names)
+	files := map[string][]byte{}
+	for _, n := range names {
+		b, err := os.ReadFile(n)
+		require.NoError(t, err)
+		files[filepath.Base(n)] = b
+	}
+	return files
+}
+
+// pack archives an image in memory.
+func pack(t testing.TB, image []byte, o *Options) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	_, err := Write(context.Background(), &b, bytes.NewReader(image), int64(len(image)), o)
+	require.NoError(t, err)
+	return b.Bytes()
+}
+
+func open(t testing.TB, ar []byte) *Reader {
+	t.Helper()
+	r, err := NewReader(bytes.NewReader(ar), int64(len(ar)), nil)
+	require.NoError(t, err)
+	return r
+}
+
+// unpack restores an image in both ways: in order, and through ReadAt.
+func unpack(t testing.TB, ar []byte) []byte {
+	t.Helper()
+	r := open(t, ar)
+	var b bytes.Buffer
+	require.NoError(t, r.Copy(context.Background(), &b, nil))
+	im := r.Image()
+	got, err := io.ReadAll(io.NewSectionReader(im, 0, im.Size()))
+	require.NoError(t, err)
+	require.Equal(t, sha256.Sum256(b.Bytes()), sha256.Sum256(got), "Copy and ReadAt differ")
+	return b.Bytes()
+}
+
+// variants are the options that round trips take turns with.
+func variants() []Options {
+	var out []Options
+	for _, zarr := range []ZarrMode{ZarrAuto, ZarrAlways, ZarrNever} {
+		for _, preset := range Presets {
+			for _, block := range []int64{MinBlock, 16 << 10, DefaultBlock} {
+				out = append(out, Options{Zarr: zarr, Preset: preset, Block: block})
+			}
+		}
+	}
+	return out
+}
+
+func TestRoundTrip(t *testing.T) {
+	all := variants()
+	next := 0
+	files := classicFiles(t)
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		image := files[name]
+		// Every file with the defaults and with four of the others: all of them
+		// get their turn, since there are many more files.
+		for _, o := range append([]Options{{}}, all[next%len(all)], all[(next+9)%len(all)], all[(next+18)%len(all)], all[(next+27)%len(all)]) {
+			t.Run(fmt.Sprintf("%s/%s/%s/%d", name, o.Zarr, o.Preset, o.Block), func(t *testing.T) {
+				o.Name, o.Workers = name, 1
+				ar := pack(t, image, &o)
+				require.True(t, bytes.Equal(image, unpack(t, ar)), "image differs")
+				if o.Zarr != ZarrAlways {
+					require.LessOrEqual(t, len(ar), len(image)+slack)
+				}
+				o.Workers = 8
+				require.True(t, bytes.Equal(ar, pack(t, image, &o)), "8 workers give another archive")
+			})
+		}
+		next++
+	}
+}

@@ -1,0 +1,384 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+
+	"github.com/cdfz-format/cdfz/blockidx"
+	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/unlimited"
+)
+
+const (
+	// smallImage is the size below which an archive is made in memory, so that it
+	// can be made again in a smaller layout.
+	smallImage = 8 << 20
+	// slack is what an archive may have more than its image.
+	slack = 4096
+	// hashChunk is how much of the image is read at once to hash it.
+	hashChunk = 1 << 20
+)
+
+// Result says what was written.
+type Result struct {
+	Manifest Manifest
+	Layout   Layout
+	Size     int64 // of the archive, in bytes
+}
+
+// Write archives the first size bytes of image to dst, which it only appends
+// to. image must not change meanwhile; whether it did is found out by reading
+// the archive back (see Reader.Check), which Write cannot do.
+//
+// An image that is not a classic netCDF file gives an error that wraps
+// cdf3.ErrNotCDF or a *cdf3.FormatError, and nothing is written. After any other
+// error dst holds a useless part of an archive. Reads and writes that fail give
+// their errors, wrapped.
+func Write(ctx context.Context, dst io.Writer, image io.ReaderAt, size int64, opts *Options) (*Result, error) {
+	o, err := opts.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	h, err := cdf3.Read(image, size)
+	if err != nil {
+		return nil, err
+	}
+	if h.Len > maxHeader {
+		return nil, fmt.Errorf("archive: netCDF header of %d bytes, at most %d can be archived", h.Len, int64(maxHeader))
+	}
+	if err := o.checkFilters(h); err != nil {
+		return nil, err
+	}
+	if size < smallImage {
+		return writeSmall(ctx, dst, image, size, h, &o)
+	}
+	d, err := chooseDraft(ctx, image, size, h, &o)
+	if err != nil {
+		return nil, err
+	}
+	return d.write(ctx, dst, image, nil)
+}
+
+// writeSmall makes the archive in memory, and again in a smaller layout while it
+// is larger than the format promises.
+func writeSmall(ctx context.Context, dst io.Writer, image io.ReaderAt, size int64, h *cdf3.Header, o *Options) (*Result, error) {
+	data := make([]byte, size)
+	if err := unlimited.ReadFull(image, data, 0); err != nil {
+		return nil, fmt.Errorf("archive: reading the image: %w", err)
+	}
+	sum := sha256.Sum256(data)
+	image = bytes.NewReader(data)
+	d, err := chooseDraft(ctx, image, size, h, o)
+	if err != nil {
+		return nil, err
+	}
+	var buf bytes.Buffer
+	for {
+		buf.Reset()
+		res, err := d.write(ctx, &buf, image, sum[:])
+		if err != nil {
+			return nil, err
+		}
+		if res.Size <= size+slack || o.Zarr == ZarrAlways || d.l.Layout == Single {
+			if _, err := dst.Write(buf.Bytes()); err != nil {
+				return nil, fmt.Errorf("archive: writing: %w", err)
+			}
+			return res, nil
+		}
+		next := Single
+		if d.l.Layout == Viewed {
+			next = Pooled
+		}
+		if d, err = newDraft(h, size, o, next); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// draft is an archive that is planned and not yet written.
+type draft struct {
+	o     *Options
+	l     *layout
+	front []metaEntry // README, plan, Zarr metadata
+}
+
+// newDraft plans an archive and makes its metadata. errMetadata means that the
+// layout has more of it than the format allows.
+func newDraft(h *cdf3.Header, size int64, o *Options, lay Layout) (*draft, error) {
+	l, _, err := newPlan(h, size, o, lay)
+	if err != nil {
+		return nil, err
+	}
+	files := []metaFile{{planName, l.encode()}}
+	if lay == Viewed {
+		zarr, _ := zarrMeta(h, l.Plan)
+		files = append(files, zarr...)
+	}
+	d := &draft{o: o, l: l, front: []metaEntry{newStoredMeta(readmeName, []byte(readme))}}
+	for _, f := range files {
+		if int64(len(f.data)) > metaBase+metaFactor*h.Len {
+			return nil, fmt.Errorf("archive: %s has %d bytes for a header of %d: %w", f.name, len(f.data), h.Len, errMetadata)
+		}
+		d.front = append(d.front, newMeta(f.name, f.data))
+	}
+	return d, nil
+}
+
+// chooseDraft decides the layout, docs/FORMAT.md, section 15.
+func chooseDraft(ctx context.Context, image io.ReaderAt, size int64, h *cdf3.Header, o *Options) (*draft, error) {
+	if o.Zarr != ZarrNever {
+		d, err := newDraft(h, size, o, Viewed)
+		if err != nil && (o.Zarr == ZarrAlways || !errors.Is(err, errMetadata)) {
+			return nil, err
+		}
+		if err == nil {
+			ok, err := d.viewWorth(ctx, image)
+			if err != nil {
+				return nil, err
+			}
+			if ok || o.Zarr == ZarrAlways {
+				return d, nil
+			}
+		}
+	}
+	d, err := newDraft(h, size, o, Pooled)
+	if errors.Is(err, errMetadata) {
+		return newDraft(h, size, o, Single)
+	}
+	return d, err
+}
+
+// The numbers of section 15.
+const (
+	viewBase, viewShare = 2048, 64
+	boundPerBlock       = 144
+	manifestGuess       = 512
+)
+
+// structural is the length of all that is not stored bytes of blocks.
+func (d *draft) structural() int64 {
+	l := d.l
+	perBlock := int64(localFixed + centralFixed)
+	n, err := blockidx.Size(l.blocks)
+	if err != nil {
+		panic("archive: internal error: " + err.Error())
+	}
+	n += endLen + 2*(localFixed+centralFixed) + 2*int64(len(manifestName)+len(indexName)) + manifestGuess
+	for i := range d.front {
+		n += d.front[i].cost()
+	}
+	n += l.blocks * perBlock
+	for i, g := range l.vars {
+		keys, _ := g.keysLen()
+		n += 2 * (keys + g.blocks*int64(len(l.Vars[i].Path)+1))
+	}
+	return n + 2*(l.restBlocks*int64(len(restPrefix))+digitsBelow(l.restBlocks))
+}
+
+// viewWorth says whether a viewed archive keeps the bounds on size.
+func (d *draft) viewWorth(ctx context.Context, image io.ReaderAt) (bool, error) {
+	n, size := d.structural(), d.l.Image.Size
+	if n > viewBase+size/viewShare {
+		return false, nil
+	}
+	if size < smallImage {
+		return true, nil
+	}
+	missing := n - slack - boundPerBlock*d.l.blocks
+	if missing <= 0 || d.o.Zarr == ZarrAlways {
+		return true, nil
+	}
+	return d.saves(image, missing)
+}
+
+// errEnough stops a cutter that has been asked for some blocks only.
+var errEnough = errors.New("enough blocks")
+
+// saves says whether encoding saves so many bytes, looking at no more blocks
+// than it takes.
+func (d *draft) saves(image io.ReaderAt, missing int64) (bool, error) {
+	probe := &probe{e: newEncoder(d.l), missing: missing}
+	defer probe.e.close()
+	c := &cutter{l: d.l, r: image, sink: probe, read: func(int64) {}}
+	err := c.all()
+	if errors.Is(err, errEnough) {
+		return true, nil
+	}
+	return false, err
+}
+
+// probe is a sink that encodes blocks to see what that saves.
+type probe struct {
+	e       *encoder
+	missing int64
+	out     []byte
+}
+
+func (p *probe) buffer(n int64) []byte { return make([]byte, n) }
+
+func (p *probe) submit(j *blockJob) error {
+	j.out = p.out
+	p.e.encode(j)
+	if j.err != nil {
+		return j.err
+	}
+	p.out = j.out
+	_, n := 0, int64(len(j.raw))
+	if j.v >= 0 {
+		_, n = p.e.l.vars[j.v].at(j.b)
+	}
+	if p.missing -= n - j.entry.stored; p.missing <= 0 {
+		return errEnough
+	}
+	return nil
+}
+
+// archiveWriter appends entries and remembers what the tail needs.
+type archiveWriter struct {
+	w     io.Writer
+	off   int64
+	crc   uint32 // of everything so far
+	table *blockidx.Table
+	l     *layout
+	man   Manifest
+}
+
+func (w *archiveWriter) write(b []byte) error {
+	n, err := w.w.Write(b)
+	w.off += int64(n)
+	if err != nil {
+		return fmt.Errorf("archive: writing: %w", err)
+	}
+	if n < len(b) {
+		return fmt.Errorf("archive: writing: %w", io.ErrShortWrite)
+	}
+	return nil
+}
+
+func (w *archiveWriter) meta(e *metaEntry) error {
+	e.off = w.off
+	b := append(e.appendLocal(nil), e.payload...)
+	w.crc = crc32.Update(w.crc, crc32.IEEETable, b)
+	return w.write(b)
+}
+
+// block appends an encoded block and enters it in the index.
+func (w *archiveWriter) block(j *blockJob) error {
+	row := blockidx.Row{Off: w.off + j.entry.localLen(), Len: j.entry.stored, Mask: j.entry.mask, CRC: j.entry.crc}
+	n := w.l.restFirst + j.b
+	if j.v >= 0 {
+		n = w.l.vars[j.v].first + j.b
+	}
+	if err := w.table.Set(n, row); err != nil {
+		return err
+	}
+	w.man.Stored += row.Len
+	if n == w.l.restFirst {
+		w.man.Header = Place{row.Off, row.Len}
+	}
+	return w.write(j.bytes())
+}
+
+// write writes the archive. sum is the SHA-256 of the image, or nil if it is to
+// be computed on the way.
+func (d *draft) write(ctx context.Context, dst io.Writer, image io.ReaderAt, sum []byte) (*Result, error) {
+	table, err := blockidx.NewTable(d.l.blocks)
+	if err != nil {
+		return nil, err
+	}
+	defer table.Close()
+	w := &archiveWriter{w: dst, table: table, l: d.l}
+	for i := range d.front {
+		if err := w.meta(&d.front[i]); err != nil {
+			return nil, err
+		}
+	}
+	w.man.Front = Front{w.off, hex32(w.crc)}
+	if sum, err = d.writeBlocks(ctx, w, image, sum); err != nil {
+		return nil, err
+	}
+	w.man.setName(d.o.Name)
+	w.man.Size = d.l.Image.Size
+	w.man.SHA256 = hex.EncodeToString(sum)
+	w.man.Blocks = d.l.blocks
+	w.man.Entries = int64(len(d.front)) + d.l.blocks + 2
+	man := newMeta(manifestName, encodeJSON(w.man))
+	if err := w.meta(&man); err != nil {
+		return nil, err
+	}
+	t := tailWriter{l: d.l, front: entriesOf(d.front), table: table, man: man.zipEntry, manCRC: crcOf(man.payload)}
+	n, err := t.writeTo(dst)
+	if err != nil {
+		return nil, err
+	}
+	return &Result{Manifest: w.man, Layout: d.l.Layout, Size: w.off + n}, nil
+}
+
+// writeBlocks cuts, encodes and appends all blocks, and hashes the image beside.
+func (d *draft) writeBlocks(ctx context.Context, w *archiveWriter, image io.ReaderAt, sum []byte) ([]byte, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	type hashed struct {
+		sum []byte
+		err error
+	}
+	hash := make(chan hashed, 1)
+	if sum != nil {
+		hash <- hashed{sum, nil}
+	} else {
+		go func() {
+			sum, err := hashImage(ctx, image, d.l.Image.Size)
+			hash <- hashed{sum, err}
+		}()
+	}
+	p := startPipeline(ctx, d.l, d.o.Workers, w.block)
+	done := int64(0)
+	c := &cutter{l: d.l, r: image, sink: p, read: func(n int64) {
+		if done += n; d.o.Progress != nil {
+			d.o.Progress(done)
+		}
+	}}
+	err := c.header()
+	if err == nil {
+		err = c.all()
+	}
+	if err := p.finish(err); err != nil {
+		return nil, fmt.Errorf("archive: %w", err)
+	}
+	got := <-hash
+	if got.err != nil {
+		return nil, fmt.Errorf("archive: reading the image: %w", got.err)
+	}
+	return got.sum, nil
+}
+
+// hashImage is the SHA-256 of the image.
+func hashImage(ctx context.Context, image io.ReaderAt, size int64) ([]byte, error) {
+	h := sha256.New()
+	buf := make([]byte, min(hashChunk, size))
+	for off := int64(0); off < size; off += int64(len(buf)) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		b := buf[:min(int64(len(buf)), size-off)]
+		if err := unlimited.ReadFull(image, b, off); err != nil {
+			return nil, err
+		}
+		h.Write(b)
+	}
+	return h.Sum(nil), nil
+}
+
+func entriesOf(m []metaEntry) []zipEntry {
+	out := make([]zipEntry, len(m))
+	for i := range m {
+		out[i] = m[i].zipEntry
+	}
+	return out
+}

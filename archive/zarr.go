@@ -1,0 +1,246 @@
+package archive
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"math"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/filters"
+)
+
+// Zarr v2 metadata, docs/FORMAT.md, section 8. Key names and the meaning of
+// members are those of https://zarr.readthedocs.io/en/stable/spec/v2.html.
+
+const (
+	zgroupName    = ".zgroup"
+	zattrsName    = ".zattrs"
+	zarrayName    = ".zarray"
+	zmetadataName = ".zmetadata"
+	dimsAttr      = "_ARRAY_DIMENSIONS"
+	fillAttr      = "_FillValue"
+)
+
+// zarrTypes are numpy's names of the element types.
+var zarrTypes = map[cdf3.Type]string{
+	cdf3.Byte: "|i1", cdf3.Char: "|S1", cdf3.Short: ">i2", cdf3.Int: ">i4", cdf3.Float: ">f4", cdf3.Double: ">f8",
+	cdf3.UByte: "|u1", cdf3.UShort: ">u2", cdf3.UInt: ">u4", cdf3.Int64: ">i8", cdf3.UInt64: ">u8",
+}
+
+type zarray struct {
+	Chunks     []int64           `json:"chunks"`
+	Compressor json.RawMessage   `json:"compressor"`
+	Dtype      string            `json:"dtype"`
+	FillValue  any               `json:"fill_value"`
+	Filters    []json.RawMessage `json:"filters"`
+	Order      string            `json:"order"`
+	Shape      []int64           `json:"shape"`
+	ZarrFormat int               `json:"zarr_format"`
+}
+
+// metaFile is one entry of metadata, not yet deflated.
+type metaFile struct {
+	name string
+	data []byte
+}
+
+// Omitted is an attribute that the Zarr view leaves out.
+type Omitted struct {
+	Var  int    // number of the variable, -1: of the file
+	Attr string // its name, as in the file
+	Why  string
+}
+
+// zarrMeta makes the Zarr metadata of a viewed archive, in the order of its
+// entries, and lists what it leaves out.
+func zarrMeta(h *cdf3.Header, p *Plan) ([]metaFile, []Omitted) {
+	var files []metaFile
+	var omitted []Omitted
+	all := map[string]json.RawMessage{}
+	add := func(name string, v any) {
+		data := encodeJSON(v)
+		files = append(files, metaFile{name, data})
+		all[name] = data
+	}
+	attrs := func(n int, list []cdf3.Attr, t cdf3.Type) map[string]any {
+		m, o := zarrAttrs(n, list, t)
+		omitted = append(omitted, o...)
+		return m
+	}
+	add(zgroupName, map[string]any{"zarr_format": 2})
+	add(zattrsName, attrs(-1, h.Attrs, 0))
+	names := dimNames(h)
+	for i := range p.Vars {
+		pv := &p.Vars[i]
+		if pv.View != "" {
+			continue
+		}
+		v := &h.Vars[pv.Var]
+		add(pv.Path+"/"+zarrayName, newZarray(pv, v.Type, p.Chains[pv.Chain]))
+		m := attrs(pv.Var, v.Attrs, v.Type)
+		m[dimsAttr] = varDims(v, names)
+		add(pv.Path+"/"+zattrsName, m)
+	}
+	meta := encodeJSON(map[string]any{"metadata": all, "zarr_consolidated_format": 1})
+	return append(files, metaFile{zmetadataName, meta}), omitted
+}
+
+func newZarray(pv *PlanVar, t cdf3.Type, chain []PlanFilter) zarray {
+	z := zarray{Chunks: pv.Block, Dtype: zarrTypes[t], Order: "C", Shape: pv.Shape, ZarrFormat: 2, Compressor: json.RawMessage("null")}
+	for _, f := range chain {
+		z.Filters = append(z.Filters, f.Codec)
+	}
+	// The last codec is the compressor, except shuffle, which numcodecs has only
+	// as a filter's kind of codec.
+	if n := len(chain); n > 0 && chain[n-1].ID != filters.Shuffle {
+		z.Compressor = z.Filters[n-1]
+		z.Filters = z.Filters[:n-1]
+	}
+	if len(z.Filters) == 0 {
+		z.Filters = nil
+	}
+	return z
+}
+
+// dimNames gives each dimension the name it has in the view: its own, unless an
+// earlier dimension has that, or it is no text.
+func dimNames(h *cdf3.Header) []string {
+	own := map[string]bool{}
+	for _, d := range h.Dims {
+		own[d.Name] = true
+	}
+	taken := map[string]bool{}
+	names := make([]string, len(h.Dims))
+	for i, d := range h.Dims {
+		switch {
+		case d.Name == "" || !utf8.ValidString(d.Name):
+			names[i] = freshDim("", i, own, taken)
+		case taken[d.Name]:
+			names[i] = freshDim(d.Name, i, own, taken)
+		default:
+			names[i] = d.Name
+		}
+		taken[names[i]] = true
+	}
+	return names
+}
+
+// freshDim is NAME__dID, lengthened while another dimension is called so.
+func freshDim(name string, id int, own, taken map[string]bool) string {
+	name += "__d" + strconv.Itoa(id)
+	for own[name] || taken[name] {
+		name += "_"
+	}
+	return name
+}
+
+// varDims are the names of a variable's dimensions, each once.
+func varDims(v *cdf3.Var, names []string) []string {
+	out := make([]string, len(v.DimIDs))
+	taken := map[string]bool{}
+	for i, id := range v.DimIDs {
+		out[i] = names[id]
+		if taken[out[i]] {
+			out[i] = freshDim(names[id], id, nil, taken)
+		}
+		taken[out[i]] = true
+	}
+	return out
+}
+
+// zarrAttrs turns attributes into JSON values, those of variable n, of type t.
+func zarrAttrs(n int, list []cdf3.Attr, t cdf3.Type) (map[string]any, []Omitted) {
+	m := map[string]any{}
+	var omitted []Omitted
+	seen := map[string]bool{}
+	for i := range list {
+		a := &list[i]
+		value, why := attrValue(a)
+		switch {
+		case !utf8.ValidString(a.Name):
+			why = "its name is not UTF-8"
+		case seen[a.Name]:
+			why = "an earlier attribute has the same name"
+		case a.Name == dimsAttr:
+			why = "the name is taken by the view"
+		case n >= 0 && a.Name == fillAttr && (a.Type != t || a.Len != 1):
+			why = "it is not one value of the variable's type"
+		}
+		seen[a.Name] = true
+		if why != "" {
+			omitted = append(omitted, Omitted{n, a.Name, why})
+			continue
+		}
+		m[a.Name] = value
+	}
+	return m, omitted
+}
+
+// attrValue is the JSON value of an attribute, or why it has none.
+func attrValue(a *cdf3.Attr) (any, string) {
+	if a.Type == cdf3.Char {
+		if !utf8.Valid(a.Values) {
+			return nil, "its text is not UTF-8"
+		}
+		return string(a.Values), ""
+	}
+	out := make([]json.RawMessage, a.Len)
+	for i := range out {
+		s, ok := jsonNumber(a.Type, a.Values[int64(i)*a.Type.Size():])
+		if !ok {
+			return nil, "JSON cannot hold its value exactly"
+		}
+		out[i] = json.RawMessage(s)
+	}
+	if len(out) == 1 {
+		return out[0], ""
+	}
+	return out, ""
+}
+
+// jsonNumber is the text of the number at the start of b, if a JSON reader that
+// works in float64 gets it exactly.
+func jsonNumber(t cdf3.Type, b []byte) (string, bool) {
+	be := binary.BigEndian
+	switch t {
+	case cdf3.Byte:
+		return strconv.Itoa(int(int8(b[0]))), true
+	case cdf3.UByte:
+		return strconv.Itoa(int(b[0])), true
+	case cdf3.Short:
+		return strconv.Itoa(int(int16(be.Uint16(b)))), true
+	case cdf3.UShort:
+		return strconv.Itoa(int(be.Uint16(b))), true
+	case cdf3.Int:
+		return strconv.Itoa(int(int32(be.Uint32(b)))), true
+	case cdf3.UInt:
+		return strconv.FormatUint(uint64(be.Uint32(b)), 10), true
+	case cdf3.Int64:
+		x := int64(be.Uint64(b))
+		return strconv.FormatInt(x, 10), x >= -1<<53 && x <= 1<<53
+	case cdf3.UInt64:
+		x := be.Uint64(b)
+		return strconv.FormatUint(x, 10), x <= 1<<53
+	case cdf3.Float:
+		return jsonFloat(float64(math.Float32frombits(be.Uint32(b))))
+	case cdf3.Double:
+		return jsonFloat(math.Float64frombits(be.Uint64(b)))
+	}
+	return "", false
+}
+
+// jsonFloat writes a point or an exponent, so that readers keep it a float.
+func jsonFloat(x float64) (string, bool) {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return "", false
+	}
+	s := strconv.FormatFloat(x, 'g', -1, 64)
+	for i := range len(s) {
+		if s[i] == '.' || s[i] == 'e' {
+			return s, true
+		}
+	}
+	return s + ".0", true
+}
