@@ -45,7 +45,7 @@ func (bzip2Method) Decode(dst, src []byte, _ []uint32, max int) ([]byte, error) 
 		// may also turn up by accident, so read up to there and see whether
 		// the stream is complete.
 		end := nextStream(src, from)
-		out, err := readLimited(dst[:at], stdbzip2.NewReader(bytes.NewReader(src[:end])), max, len(src))
+		out, err := readLimited(dst[:at], stdbzip2.NewReader(bytes.NewReader(src[:end])), make([]byte, 1), max, len(src))
 		switch {
 		case err == nil && end < len(src):
 			return nil, errorf(ErrDamaged, "bzip2: end of block, found %d more bytes", len(src)-end)

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
+	"strings"
 	"sync"
 )
 
@@ -63,6 +65,12 @@ func ToFilter(text json.RawMessage) (Filter, error) {
 	var id string
 	if err := json.Unmarshal(head["id"], &id); err != nil {
 		return Filter{}, causef(ErrCodec, err, `codec %s: key "id"`, clip(text))
+	}
+	for key := range head {
+		// Package json would take them for the ones in lower case.
+		if key != strings.ToLower(key) {
+			return Filter{}, errorf(ErrCodec, "codec %q: unknown key %q", id, key)
+		}
 	}
 	codecMu.RLock()
 	c, ok := codecs[id]
@@ -173,7 +181,7 @@ type integer struct {
 
 func (n *integer) UnmarshalJSON(b []byte) error {
 	if string(b) == "null" {
-		return errors.New("an integer, found null")
+		return &json.UnmarshalTypeError{Value: "null", Type: reflect.TypeFor[int32]()}
 	}
 	n.set = true
 	return json.Unmarshal(b, &n.v)
@@ -193,12 +201,15 @@ func levelCodec(id string, filter uint32, def int32) {
 		var v struct {
 			ID       string
 			Level    integer
-			Checksum bool // zstd's, since numcodecs 0.13
+			Checksum *bool // zstd's, since numcodecs 0.13
 		}
 		if err := decodeCodec(id, text, &v); err != nil {
 			return Filter{}, err
 		}
-		if v.Checksum {
+		switch {
+		case v.Checksum != nil && filter != Zstd:
+			return Filter{}, errorf(ErrCodec, `codec %s: unknown key "checksum"`, id)
+		case v.Checksum != nil && *v.Checksum:
 			return Filter{}, errorf(ErrNoCodec, `codec %s: key "checksum": no filter writes one`, id)
 		}
 		return checked(Filter{ID: filter, Params: []uint32{v.Level.or(def)}})

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -135,4 +134,196 @@ func TestEmptyChain(t *testing.T) {
 	}
 }
 
-var _ = fmt.Sprint
+// failing is a filter for tests: it fails where its parameter is 0 and makes
+// blocks longer by so many bytes otherwise.
+type failing struct{}
+
+func (failing) Check(params []uint32) error { return wantParams("failing", params, 1) }
+
+func (failing) MaxEncodedLen(n int, params []uint32) int { return n + int(params[0]) }
+
+func (failing) Encode(dst, src []byte, params []uint32) ([]byte, error) {
+	if params[0] == 0 {
+		return nil, errors.New("cannot")
+	}
+	return append(append(dst, src...), make([]byte, params[0])...), nil
+}
+
+func (failing) Decode(dst, src []byte, params []uint32, max int) ([]byte, error) {
+	if params[0] == 0 {
+		return nil, errors.New("cannot")
+	}
+	n := len(src) - int(params[0])
+	if n < 0 || n > max {
+		return nil, ErrDecodedSize
+	}
+	return append([]byte(nil), src[:n]...), nil // memory of its own
+}
+
+func init() {
+	if err := Register(300, "failing", failing{}); err != nil {
+		panic(err)
+	}
+}
+
+func optional(c Chain, at ...int) Chain {
+	for _, i := range at {
+		c[i].Optional = true
+	}
+	return c
+}
+
+func TestExclusion(t *testing.T) {
+	const unregistered = 32013
+	for _, c := range []struct {
+		spec     string
+		optional []int
+		src      []byte
+		mask     uint32
+	}{
+		{"1,6", []int{0}, noise(1000), 1},
+		{"1,6", []int{0}, make([]byte, 1000), 0},
+		{"1,6", nil, noise(1000), 0},             // required: stored form
+		{"3", []int{0}, noise(10), 1},            // never shorter
+		{"2,4", []int{0}, noise(16), 1},          // of the same length
+		{"2,4|1,6", []int{1}, noise(1000), 2},    // last
+		{"2,4|1,6", []int{0, 1}, noise(1000), 3}, // all
+		{"1,6|2,4", []int{0}, noise(1000), 1},    // first
+		{"2,4|1,6|3", []int{1}, noise(1000), 2},  // in the middle
+		{"300,0|2,4|300,0|3", []int{0, 2}, noise(100), 5},
+		{"2,4|300,9|300,0|2,2|300,3|1,1", []int{1, 2, 4, 5}, noise(100), 0x36},
+		{"2,4|300,9|300,0|2,2|300,3|32015,1", []int{1, 2, 4, 5}, field(4000), 0x16},
+		{"300,7|3", nil, noise(10), 0},
+		{"32013,1,2|3", []int{0}, noise(10), 1}, // not registered
+		{"2,4|32013", []int{1}, noise(10), 2},
+		{"1,6", []int{0}, nil, 1},
+	} {
+		chain := optional(mustChain(t, c.spec), c.optional...)
+		k := mustCoder(t, chain)
+		checkRound(t, k, c.src)
+		out, mask, err := k.Encode(nil, c.src)
+		if err != nil || mask != c.mask {
+			t.Errorf("%s, optional %v: mask 0x%x, found 0x%x, %v", c.spec, c.optional, c.mask, mask, err)
+		}
+		// The bytes are those of the chain without the filters left out.
+		var short Chain
+		for i, f := range chain {
+			if mask>>i&1 == 0 {
+				short = append(short, f)
+			}
+		}
+		want, _, err := mustCoder(t, short).Encode(nil, c.src)
+		if err != nil || !bytes.Equal(out, want) {
+			t.Errorf("%s without 0x%x: %x, found %x, %v", c.spec, mask, want, out, err)
+		}
+	}
+
+	k := mustCoder(t, mustChain(t, "2,4|300,0"))
+	if out, _, err := k.Encode([]byte("abc"), noise(8)); err == nil || string(out) != "abc" {
+		t.Errorf("required filter that fails: %q, %v", out, err)
+	}
+	k = mustCoder(t, mustChain(t, "300,0|1,1"))
+	if _, _, err := k.Encode(nil, noise(8)); err == nil {
+		t.Error("required filter that fails first: no error")
+	}
+
+	// A filter without a method: an error only where it is needed.
+	chain := mustChain(t, "32013,5|3")
+	chain[0].Name = "something"
+	var unknown *UnknownFilterError
+	if _, err := NewCoder(chain); !errors.As(err, &unknown) || !errors.Is(err, ErrUnknownFilter) {
+		t.Fatalf("unknown and required: %v", err)
+	}
+	if unknown.ID != unregistered || len(unknown.Params) != 1 || unknown.Name != "something" {
+		t.Errorf("unknown filter: found %+v", unknown)
+	}
+	k = mustCoder(t, optional(chain, 0))
+	if err := k.Decode(make([]byte, 10), make([]byte, 14), 0); !errors.Is(err, ErrUnknownFilter) {
+		t.Errorf("unknown and not left out: %v", err)
+	}
+	if err := k.Decode(make([]byte, 10), make([]byte, 14), 1); err != nil {
+		t.Errorf("unknown and left out: %v", err)
+	}
+	if err := k.Decode(make([]byte, 10), make([]byte, 10), 3); err != nil {
+		t.Errorf("all left out: %v", err)
+	}
+	if err := k.Decode(make([]byte, 10), make([]byte, 11), 3); !errors.Is(err, ErrDecodedSize) {
+		t.Errorf("all left out, other length: %v", err)
+	}
+	if err := k.Decode(make([]byte, 10), make([]byte, 10), 7); !errors.Is(err, ErrDamaged) {
+		t.Errorf("mask too long: %v", err)
+	}
+}
+
+func TestNewCoderErrors(t *testing.T) {
+	for _, c := range []struct {
+		chain Chain
+		want  error
+	}{
+		{Chain{{ID: 65536}}, ErrFilterID},
+		{Chain{{ID: 65536, Optional: true}}, ErrFilterID},
+		{Chain{{ID: 4}}, ErrUnknownFilter},
+		{Chain{{ID: 65535}}, ErrUnknownFilter},
+		{make(Chain, 33), ErrParam},
+		{Chain{{ID: Deflate}}, ErrParam},
+		{Chain{{ID: Deflate, Params: u(10)}}, ErrParam},
+		{Chain{{ID: Deflate, Params: u(1, 1)}}, ErrParam},
+		{Chain{{ID: Deflate, Params: u(10), Optional: true}}, ErrParam},
+		{Chain{{ID: Shuffle}}, ErrParam},
+		{Chain{{ID: Shuffle, Params: u(0)}}, ErrParam},
+		{Chain{{ID: Shuffle, Params: u(1 << 31)}}, ErrParam},
+		{Chain{{ID: Fletcher32, Params: u(0)}}, ErrParam},
+		{Chain{{ID: Bzip2, Params: u(0)}}, ErrParam},
+		{Chain{{ID: Bzip2, Params: u(10)}}, ErrParam},
+		{Chain{{ID: LZ4, Params: u(0, 0)}}, ErrParam},
+		{Chain{{ID: LZ4, Params: u(0x7e000001)}}, ErrParam},
+		{Chain{{ID: Zstd}}, ErrParam},
+		{Chain{{ID: Zstd, Params: u(23)}}, ErrParam},
+		{Chain{{ID: Zstd, Params: u(1 << 31)}}, ErrParam},
+	} {
+		if _, err := NewCoder(c.chain); !errors.Is(err, c.want) {
+			t.Errorf("%v: %v, found %v", c.chain, c.want, err)
+		}
+	}
+}
+
+func TestRegister(t *testing.T) {
+	if err := Register(Deflate, "again", failing{}); !errors.Is(err, ErrFilterID) {
+		t.Errorf("id taken: %v", err)
+	}
+	if err := Register(65536, "big", failing{}); !errors.Is(err, ErrFilterID) {
+		t.Errorf("id too large: %v", err)
+	}
+	if err := Register(301, "nil", nil); !errors.Is(err, ErrParam) {
+		t.Errorf("no method: %v", err)
+	}
+	if Name(300) != "failing" || Name(32013) != "zfp" || Name(31999) != "" {
+		t.Errorf("names: found %q, %q, %q", Name(300), Name(32013), Name(31999))
+	}
+	registered := 0
+	for id := range names {
+		if id > 255 {
+			registered++
+		}
+	}
+	if registered != 35 {
+		t.Errorf("registered names: 35, found %d", registered)
+	}
+	for id, want := range map[uint32]string{0: "predefined", 255: "predefined", 256: "testing", 511: "testing", 512: "registered", 32767: "registered", 32768: "private", 65535: "private", 65536: "invalid"} {
+		if got := Class(id); got != want {
+			t.Errorf("class of %d: %s, found %s", id, want, got)
+		}
+	}
+}
+
+// TestChainNotShared: the caller may change its chain after NewCoder.
+func TestChainNotShared(t *testing.T) {
+	c := mustChain(t, "2,4|32015,3")
+	k := mustCoder(t, c)
+	want, _, _ := k.Encode(nil, field(4096))
+	c[0].Params[0] = 8
+	got, _, _ := k.Encode(nil, field(4096))
+	if !bytes.Equal(got, want) {
+		t.Error("the coder follows changes of the caller's chain")
+	}
+}

@@ -139,6 +139,8 @@ func scanFloat(s string) (float64, bool) {
 		s = s[1:]
 	}
 	switch {
+	case strings.HasPrefix(s, "infi") && !strings.HasPrefix(s, "infinity"):
+		return 0, false // glibc does not step back
 	case strings.HasPrefix(s, "inf"):
 		return math.Inf(int(sign)), true
 	case strings.HasPrefix(s, "nan"):
@@ -158,7 +160,8 @@ func scanFloat(s string) (float64, bool) {
 		n += 1 + m
 	}
 	if seen == 0 {
-		return 0, false
+		// Of "0x." strtod takes the 0; sscanf refuses "0x" alone.
+		return 0 * sign, prefix != "" && n > 0
 	}
 	num := s[:n]
 	if n < len(s) && s[n] == expMark {

@@ -46,6 +46,7 @@ type deflateState struct {
 	out   sink
 	r     io.Reader
 	in    bytes.Reader
+	probe [1]byte
 }
 
 func (s *deflateState) Encode(dst, src []byte, params []uint32) ([]byte, error) {
@@ -88,7 +89,7 @@ func (s *deflateState) Decode(dst, src []byte, _ []uint32, max int) ([]byte, err
 	if err != nil {
 		return nil, causef(ErrDamaged, err, "deflate")
 	}
-	dst, err = readLimited(dst, s.r, max, len(src))
+	dst, err = readLimited(dst, s.r, s.probe[:], max, len(src))
 	if err != nil {
 		return nil, inStage("deflate", max, err)
 	}
@@ -103,8 +104,8 @@ var errTooLong = io.ErrShortBuffer
 
 // readLimited appends all that r gives to dst, at most max bytes, and returns
 // errTooLong if there are more. Memory grows with what arrives, from a guess
-// made of the encoded length.
-func readLimited(dst []byte, r io.Reader, max, encoded int) ([]byte, error) {
+// made of the encoded length. probe is one byte of scratch memory.
+func readLimited(dst []byte, r io.Reader, probe []byte, max, encoded int) ([]byte, error) {
 	end := len(dst) + max
 	if cap(dst) < end {
 		dst = slices.Grow(dst, min(max, 4*encoded+512))
@@ -112,8 +113,7 @@ func readLimited(dst []byte, r io.Reader, max, encoded int) ([]byte, error) {
 	for {
 		if len(dst) == end {
 			// The end of the stream, where its checksum is, is yet to be read.
-			var probe [1]byte
-			n, err := readOne(r, probe[:])
+			n, err := readOne(r, probe)
 			if n > 0 {
 				return dst, errTooLong
 			}

@@ -105,7 +105,7 @@ func (lz4Method) Decode(dst, src []byte, _ []uint32, max int) ([]byte, error) {
 
 type lz4State struct {
 	lz4Method
-	c lz4.Compressor
+	table lz4Table
 }
 
 func (s *lz4State) Encode(dst, src []byte, params []uint32) ([]byte, error) {
@@ -119,15 +119,13 @@ func (s *lz4State) Encode(dst, src []byte, params []uint32) ([]byte, error) {
 		in := src[:min(size, len(src))]
 		src = src[len(in):]
 		at := len(dst)
-		var out []byte
-		// With less room than the worst case the compressor gives up early.
-		dst, out = extend(dst, 4+len(in))
-		n, err := s.c.CompressBlock(in, out[4:])
-		if err != nil || n <= 0 || n >= len(in) {
-			n = copy(out[4:], in)
+		dst = compressLZ4(append(dst, 0, 0, 0, 0), in, &s.table)
+		n := len(dst) - at - 4
+		if n >= len(in) {
+			n = len(in)
+			dst = append(dst[:at+4], in...)
 		}
-		binary.BigEndian.PutUint32(out, uint32(n))
-		dst = dst[:at+4+n]
+		binary.BigEndian.PutUint32(dst[at:], uint32(n))
 	}
 	return dst, nil
 }

@@ -21,6 +21,9 @@ const (
 	zstdMinPlane = 1 << 10    // below, the tables of a block cost more than they save
 	zstdMagic    = 0xfd2fb528 // RFC 8878 3.1.1
 	zstdMaxWin   = 8 << 20    // longest distance of a match
+	// zstdAnyWindow is the longest window there is (RFC 8878 3.1.1.1.2). The block
+	// itself is the window while it is decoded, so none costs memory.
+	zstdAnyWindow = 1<<41 + 7<<38
 )
 
 func (zstdMethod) Check(params []uint32) error {
@@ -149,7 +152,7 @@ func (s *zstdState) Decode(dst, src []byte, _ []uint32, max int) ([]byte, error)
 	}
 	if s.dec == nil {
 		dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecodeAllCapLimit(true),
-			zstd.WithDecoderMaxWindow(1<<31), zstd.WithDecoderMaxMemory(1<<31))
+			zstd.WithDecoderMaxWindow(zstdAnyWindow), zstd.WithDecoderMaxMemory(1<<63))
 		if err != nil {
 			return nil, causef(ErrDamaged, err, "zstd")
 		}

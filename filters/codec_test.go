@@ -1,0 +1,122 @@
+package filters
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+)
+
+func TestCodecs(t *testing.T) {
+	for _, c := range []struct {
+		spec, want string // empty: no codec
+	}{
+		{"1,5", `[{"id":"zlib","level":5}]`},
+		{"2,4|32015,3", `[{"id":"shuffle","elementsize":4},{"id":"zstd","level":3}]`},
+		{"32015,-5", `[{"id":"zstd","level":-5}]`},
+		{"307,9", `[{"id":"bz2","level":9}]`},
+		{"2,8|3", `[{"id":"shuffle","elementsize":8},{"id":"fletcher32"}]`},
+		{"3|2,4", `[{"id":"fletcher32"},{"id":"shuffle","elementsize":4}]`},
+		{"1,1|2,1", `[{"id":"zlib","level":1},{"id":"shuffle","elementsize":1}]`},
+		{"3|3|2,8", `[{"id":"fletcher32"},{"id":"fletcher32"},{"id":"shuffle","elementsize":8}]`},
+		{"3|2,8", ""},   // four bytes are left over
+		{"1,1|2,2", ""}, // any number of bytes may be left over
+		{"32004,0", ""}, {"2,4|32004", ""}, {"4,1,2", ""}, {"300,1", ""},
+	} {
+		chain := mustChain(t, c.spec)
+		got, err := chain.Codecs()
+		if c.want == "" {
+			if !errors.Is(err, ErrNoCodec) {
+				t.Errorf("%s: %v, found %s, %v", c.spec, ErrNoCodec, got, err)
+			}
+			continue
+		}
+		text, _ := json.Marshal(got)
+		if err != nil || string(text) != c.want {
+			t.Errorf("%s: %s, found %s, %v", c.spec, c.want, text, err)
+			continue
+		}
+		var back Chain
+		for _, g := range got {
+			f, err := ToFilter(g)
+			if err != nil {
+				t.Fatalf("%s: %v", g, err)
+			}
+			back = append(back, f)
+		}
+		if back.String() != chain.String() {
+			t.Errorf("%s: back as %s", c.spec, back)
+		}
+	}
+	_, err := mustChain(t, "2,4|32004,0").Codecs()
+	if err == nil || !strings.Contains(err.Error(), "32004,0 (lz4)") {
+		t.Errorf("the error names the filter: %v", err)
+	}
+	if _, err := optional(mustChain(t, "2,4|1,5"), 1).Codecs(); !errors.Is(err, ErrNoCodec) {
+		t.Errorf("optional filter: %v", err)
+	}
+	if _, err := (Chain{{ID: Shuffle}}).Codecs(); !errors.Is(err, ErrParam) {
+		t.Errorf("shuffle without size: %v", err)
+	}
+	if got, err := Chain(nil).Codecs(); err != nil || len(got) != 0 {
+		t.Errorf("empty chain: %v, %v", got, err)
+	}
+}
+
+func TestToFilter(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"id":"zlib"}`:    "1,1",
+		`{"id":"bz2"}`:     "307,1",
+		`{"id":"zstd"}`:    "32015,0",
+		`{"id":"shuffle"}`: "2,4",
+		`{"level":7,"id":"zstd","checksum":false}`: "32015,7",
+		`{"id":"shuffle","elementsize":8}`:         "2,8",
+		` {"id": "fletcher32"} `:                   "3",
+	} {
+		f, err := ToFilter(json.RawMessage(text))
+		if err != nil || f.String() != want {
+			t.Errorf("%s: %s, found %s, %v", text, want, f, err)
+		}
+	}
+	for text, want := range map[string]error{
+		`{}`:                                 ErrNoCodecID,
+		`{"level":1}`:                        ErrNoCodecID,
+		`null`:                               ErrNoCodecID,
+		``:                                   ErrCodec,
+		`[]`:                                 ErrCodec,
+		`{"id":5}`:                           ErrCodec,
+		`{"id":"lz4","acceleration":1}`:      ErrNoCodec,
+		`{"id":"blosc"}`:                     ErrNoCodec,
+		`{"id":"zlib","level":"5"}`:          ErrCodec,
+		`{"id":"zlib","level":5.5}`:          ErrCodec,
+		`{"id":"zlib","level":null}`:         ErrCodec,
+		`{"id":"zlib","level":99999999999}`:  ErrCodec,
+		`{"id":"zlib","level":10}`:           ErrParam,
+		`{"id":"zlib","level":-1}`:           ErrParam,
+		`{"id":"zlib","levl":5}`:             ErrCodec,
+		`{"id":"zstd","checksum":true}`:      ErrNoCodec,
+		`{"id":"zlib","checksum":false}`:     ErrCodec,
+		`{"id":"shuffle","elementsize":0}`:   ErrParam,
+		`{"id":"shuffle","elementsize":"4"}`: ErrCodec, // netcdf-c#3200
+		`{"id":"shuffle","elementsize":-4}`:  ErrParam,
+		`{"id":"fletcher32","x":1}`:          ErrCodec,
+	} {
+		if f, err := ToFilter(json.RawMessage(text)); !errors.Is(err, want) {
+			t.Errorf("%s: %v, found %s, %v", text, want, f, err)
+		}
+	}
+	for _, text := range []string{`{"id":"zlib","level":"5"}`, `{"id":"zlib","level":null}`, `{"id":"zstd","level":1.5}`, `{"id":"zlib","Level":5}`} {
+		if _, err := ToFilter(json.RawMessage(text)); !errors.Is(err, ErrCodec) || !strings.Contains(strings.ToLower(err.Error()), `"level"`) {
+			t.Errorf("%s: an error that names the key, found %v", text, err)
+		}
+	}
+	if err := RegisterCodec("zlib", 400, nil, nil); !errors.Is(err, ErrCodec) {
+		t.Errorf("codec taken: %v", err)
+	}
+	if err := RegisterCodec("other", Zstd, nil, nil); !errors.Is(err, ErrCodec) {
+		t.Errorf("filter taken: %v", err)
+	}
+	if CodecID(Zstd) != "zstd" || CodecID(LZ4) != "" {
+		t.Errorf("codec ids: %q, %q", CodecID(Zstd), CodecID(LZ4))
+	}
+}

@@ -1,0 +1,255 @@
+package filters
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"slices"
+	"testing"
+)
+
+// knownErr reports whether a decoder's error is one a caller can test for.
+func knownErr(err error) bool {
+	return errors.Is(err, ErrDamaged) || errors.Is(err, ErrChecksum) || errors.Is(err, ErrDecodedSize)
+}
+
+// TestDamage changes every byte of stored blocks and cuts them at every length:
+// the result is an error or other bytes, never a panic or a write elsewhere.
+func TestDamage(t *testing.T) {
+	src := append(field(600), make([]byte, 200)...)
+	for _, spec := range testChains {
+		k := mustCoder(t, mustChain(t, spec))
+		stored, mask, err := k.Encode(nil, src)
+		if err != nil {
+			t.Fatal(err)
+		}
+		try := func(what string, at int, p []byte) {
+			t.Helper()
+			dst, guard := guarded(len(src))
+			err := k.Decode(dst, p, mask)
+			guard(t)
+			if err != nil && !knownErr(err) {
+				t.Errorf("%s, %s %d: %v", spec, what, at, err)
+			}
+			// After damage the coder is as good as new.
+			if err := k.Decode(dst, stored, mask); err != nil || !bytes.Equal(dst, src) {
+				t.Fatalf("%s, after %s %d: %v", spec, what, at, err)
+			}
+		}
+		step := 1
+		if testing.Short() || k.chain[len(k.chain)-1].ID == Bzip2 {
+			step = 7
+		}
+		for i := 0; i < len(stored); i += step {
+			for _, x := range []byte{0x01, 0x80, 0xff} {
+				p := bytes.Clone(stored)
+				p[i] ^= x
+				try("byte", i, p)
+			}
+			try("cut at", i, stored[:i])
+		}
+		for _, tail := range [][]byte{{0}, make([]byte, 16), stored, []byte("BZh9\x17\x72\x45\x38\x50\x90\x00\x00\x00\x00")} {
+			dst, guard := guarded(len(src))
+			if err := k.Decode(dst, append(bytes.Clone(stored), tail...), mask); err == nil {
+				t.Errorf("%s: %d bytes behind the block are not seen", spec, len(tail))
+			} else if !knownErr(err) {
+				t.Errorf("%s, %d bytes behind: %v", spec, len(tail), err)
+			}
+			guard(t)
+		}
+	}
+}
+
+// TestConcatenated: two streams that together have the right length, and an
+// empty second one, are damage, as they are for HDF5's filters.
+func TestConcatenated(t *testing.T) {
+	src := field(3000)
+	for _, spec := range []string{"1,6", "307,9", "32015,3"} {
+		k := mustCoder(t, mustChain(t, spec))
+		for _, cut := range []int{0, 1000, 3000} {
+			a, _, _ := k.Encode(nil, src[:cut])
+			b, _, _ := k.Encode(nil, src[cut:])
+			if err := k.Decode(make([]byte, len(src)), slices.Concat(a, b), 0); !errors.Is(err, ErrDamaged) && !errors.Is(err, ErrDecodedSize) {
+				t.Errorf("%s, cut at %d: %v", spec, cut, err)
+			}
+		}
+	}
+}
+
+func TestZstdFrames(t *testing.T) {
+	k := mustCoder(t, mustChain(t, "32015,3"))
+	raw40 := unhex(t, raw40Hex)
+	for _, c := range []struct {
+		name, frame string
+		want        error
+	}{
+		{"no size", "28b52ffd 00 58 410100" + raw40Hex, nil},
+		{"size in 4 bytes", "28b52ffd a0 28000000 410100" + raw40Hex, nil},
+		{"two blocks", "28b52ffd 20 28 400000" + raw40Hex[:16] + "010100" + raw40Hex[16:], nil},
+		{"empty last block", "28b52ffd 20 28 400100" + raw40Hex + "010000", nil},
+		{"wrong size", "28b52ffd 20 27 410100" + raw40Hex, ErrDamaged},
+		{"size too large", "28b52ffd 20 29 410100" + raw40Hex, ErrDecodedSize},
+		{"size of 2^62", "28b52ffd e0 0000000000000040 410100" + raw40Hex, ErrDecodedSize},
+		{"no size, too long", "28b52ffd 00 58 490100" + raw40Hex + "00", ErrDecodedSize},
+		{"no size, too short", "28b52ffd 00 58 390100" + raw40Hex[:78], ErrDecodedSize},
+		{"long window", "28b52ffd 00 ff 410100" + raw40Hex, nil},
+		{"checksum", "28b52ffd 24 28 410100" + raw40Hex + "00000000", ErrDamaged},
+		{"checksum missing", "28b52ffd 24 28 410100" + raw40Hex, ErrDamaged},
+		{"dictionary", "28b52ffd 21 07 28 410100" + raw40Hex, ErrDamaged},
+		{"skippable frame first", "502a4d18 00000000 28b52ffd 20 28 410100" + raw40Hex, ErrDamaged},
+		{"skippable frame last", "28b52ffd 20 28 410100" + raw40Hex + "502a4d18 00000000", ErrDamaged},
+		{"reserved block", "28b52ffd 20 28 470100" + raw40Hex, ErrDamaged},
+		{"no last block", "28b52ffd 20 28 400100" + raw40Hex, ErrDamaged},
+		{"header only", "28b52ffd 20 28", ErrDamaged},
+		{"magic only", "28b52ffd", ErrDamaged},
+		{"nothing", "", ErrDamaged},
+	} {
+		dst, guard := guarded(40)
+		err := k.Decode(dst, unhex(t, c.frame), 0)
+		guard(t)
+		if c.want == nil && (err != nil || !bytes.Equal(dst, raw40)) {
+			t.Errorf("%s: %v, %x", c.name, err, dst)
+		}
+		if c.want != nil && !knownErr(err) {
+			t.Errorf("%s: %v, found %v", c.name, c.want, err)
+		}
+	}
+}
+
+func TestLZ4Hostile(t *testing.T) {
+	k := mustCoder(t, mustChain(t, "32004"))
+	for _, c := range []struct {
+		name, stored string
+		n            int
+	}{
+		{"total of 2^64-1", "ffffffffffffffff 00000028", 40},
+		{"block size 0", "0000000000000028 00000000 00000028" + raw40Hex, 40},
+		{"block of 2^32-1", "0000000000000028 00000028 ffffffff" + raw40Hex, 40},
+		{"a lie about the total", "0000000010000000 10000000 00000000", 1 << 28},
+		{"empty block", "0000000000000028 00000028 00000000", 40},
+		{"no block", "0000000000000028 00000028", 40},
+		{"half a block size", "0000000000000028 00000028 0000", 40},
+		{"bytes behind nothing", "0000000000000000 00000000 00", 0},
+		{"match before the start", "0000000000000010 00000010 00000003 0f1000", 16},
+	} {
+		if err := k.Decode(make([]byte, c.n), unhex(t, c.stored), 0); !knownErr(err) {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+	// A block size larger than the total is what the plugin writes for its
+	// default in some releases.
+	dst := make([]byte, 40)
+	if err := k.Decode(dst, unhex(t, "0000000000000028 40000000 00000028"+raw40Hex), 0); err != nil {
+		t.Errorf("block size above total: %v", err)
+	}
+}
+
+func TestFletcherChecksum(t *testing.T) {
+	k := mustCoder(t, mustChain(t, "3"))
+	src := field(1001)
+	stored, _, _ := k.Encode(nil, src)
+	dst := make([]byte, len(src))
+	// HDF5 before 1.6.3: the bytes of both halves the other way round.
+	old := bytes.Clone(stored)
+	s := old[len(src):]
+	s[0], s[1], s[2], s[3] = s[1], s[0], s[3], s[2]
+	if err := k.Decode(dst, old, 0); err != nil || !bytes.Equal(dst, src) {
+		t.Errorf("old checksum: %v", err)
+	}
+	s[0], s[1], s[2], s[3] = s[2], s[3], s[0], s[1]
+	if err := k.Decode(dst, old, 0); !errors.Is(err, ErrChecksum) {
+		t.Errorf("halves exchanged: %v", err)
+	}
+	for i := range stored {
+		p := bytes.Clone(stored)
+		p[i] ^= 0x10
+		if err := k.Decode(dst, p, 0); !errors.Is(err, ErrChecksum) {
+			t.Fatalf("byte %d: %v", i, err)
+		}
+	}
+}
+
+// fletcherHDF5 is H5_checksum_fletcher32 as it stands in H5checksum.c.
+func fletcherHDF5(p []byte) uint32 {
+	var sum1, sum2 uint32
+	n := len(p) / 2
+	for n > 0 {
+		m := min(n, 360)
+		n -= m
+		for range m {
+			sum1 += uint32(binary.BigEndian.Uint16(p))
+			p = p[2:]
+			sum2 += sum1
+		}
+		sum1 = sum1&0xffff + sum1>>16
+		sum2 = sum2&0xffff + sum2>>16
+	}
+	if len(p) > 0 {
+		sum1 += uint32(p[0]) << 8
+		sum2 += sum1
+		sum1 = sum1&0xffff + sum1>>16
+		sum2 = sum2&0xffff + sum2>>16
+	}
+	sum1 = sum1&0xffff + sum1>>16
+	sum2 = sum2&0xffff + sum2>>16
+	return sum2<<16 | sum1
+}
+
+func TestFletcherAgainstPort(t *testing.T) {
+	for n := range 3000 {
+		for _, p := range [][]byte{noise(n), make([]byte, n), bytes.Repeat([]byte{0xff}, n), bytes.Repeat([]byte{0xff, 0xfe}, n)} {
+			if got, want := fletcher32(p), fletcherHDF5(p); got != want {
+				t.Fatalf("%d bytes: 0x%08x, found 0x%08x", n, want, got)
+			}
+		}
+	}
+	for _, n := range []int{1 << 16, 1<<16 + 1, 1<<20 + 7} {
+		for _, p := range [][]byte{noise(n), bytes.Repeat([]byte{0xff}, n)} {
+			if got, want := fletcher32(p), fletcherHDF5(p); got != want {
+				t.Fatalf("%d bytes: 0x%08x, found 0x%08x", n, want, got)
+			}
+		}
+	}
+}
+
+// TestShuffleSizes holds every size against the definition.
+func TestShuffleSizes(t *testing.T) {
+	for _, size := range []int{1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 100} {
+		for n := range 300 {
+			src := noise(n)
+			want := bytes.Clone(src)
+			count := n / size
+			for i := range count {
+				for j := range size {
+					want[j*count+i] = src[i*size+j]
+				}
+			}
+			got, guard := guarded(n)
+			shuffle(got, src, size)
+			guard(t)
+			if !bytes.Equal(got, want) {
+				t.Fatalf("size %d, %d bytes: %x, found %x", size, n, want, got)
+			}
+			back, guard := guarded(n)
+			unshuffle(back, got, size)
+			guard(t)
+			if !bytes.Equal(back, src) {
+				t.Fatalf("size %d, %d bytes: not undone", size, n)
+			}
+		}
+	}
+}
+
+// TestBzip2Signature: bytes that look like the start of another stream inside
+// of one are no reason to refuse it.
+func TestBzip2Signature(t *testing.T) {
+	if at := nextStream([]byte("xxBZh91AY&SYxxBZh9\x17\x72\x45\x38\x50\x90"), 0); at != 2 {
+		t.Errorf("found a stream at %d", at)
+	}
+	if at := nextStream([]byte("BZhBZh9BZhBZh9\x17\x72\x45\x38\x50\x90"), 0); at != 10 {
+		t.Errorf("found a stream at %d", at)
+	}
+	if at := nextStream([]byte("BZh91AY&S"), 0); at != 9 {
+		t.Errorf("found a stream at %d", at)
+	}
+}

@@ -1,0 +1,55 @@
+package filters
+
+import (
+	"bytes"
+	"testing"
+)
+
+// Each decoder gets hostile blocks; what decodes must encode and decode to the
+// same bytes again. The corpora are in testdata/fuzz.
+func fuzzDecoder(f *testing.F, spec string) {
+	k := mustCoder(f, mustChain(f, spec))
+	for _, src := range [][]byte{nil, []byte("a"), field(100), make([]byte, 300), noise(40)} {
+		stored, _, err := k.Encode(nil, src)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(stored, uint16(len(src)))
+	}
+	f.Fuzz(func(t *testing.T, stored []byte, n uint16) {
+		dst, guard := guarded(int(n))
+		err := k.Decode(dst, stored, 0)
+		guard(t)
+		if err != nil {
+			if !knownErr(err) {
+				t.Error(err)
+			}
+			return
+		}
+		again, mask, err := k.Encode(nil, dst)
+		if err != nil || mask != 0 {
+			t.Fatalf("encode: %v, mask %x", err, mask)
+		}
+		back := make([]byte, n)
+		if err := k.Decode(back, again, 0); err != nil || !bytes.Equal(back, dst) {
+			t.Fatalf("decode again: %v", err)
+		}
+	})
+}
+
+func FuzzDeflate(f *testing.F)    { fuzzDecoder(f, "1,6") }
+func FuzzShuffle(f *testing.F)    { fuzzDecoder(f, "2,4") }
+func FuzzFletcher32(f *testing.F) { fuzzDecoder(f, "3") }
+func FuzzBzip2(f *testing.F)      { fuzzDecoder(f, "307,1") }
+func FuzzLZ4(f *testing.F)        { fuzzDecoder(f, "32004,64") }
+func FuzzZstd(f *testing.F)       { fuzzDecoder(f, "32015,3") }
+func FuzzChain(f *testing.F)      { fuzzDecoder(f, "2,4|32015,3|3|1,1") }
+
+// FuzzRoundTrip gives any bytes to every chain.
+func FuzzRoundTrip(f *testing.F) {
+	f.Add([]byte("abc"), uint8(0))
+	f.Add(field(5000), uint8(1))
+	f.Fuzz(func(t *testing.T, src []byte, i uint8) {
+		checkRound(t, mustCoder(t, mustChain(t, testChains[int(i)%len(testChains)])), src)
+	})
+}

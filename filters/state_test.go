@@ -1,0 +1,140 @@
+package filters
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"sync"
+	"testing"
+)
+
+// TestDeterminism: a block's bytes do not depend on what a coder did before,
+// nor on the goroutine. The encoders of zstd and deflate move their positions
+// on with every block and clear their tables when the positions get too large,
+// which takes hundreds of blocks, or far more with short windows.
+func TestDeterminism(t *testing.T) {
+	rounds := 700
+	if testing.Short() {
+		rounds = 30
+	}
+	for _, spec := range []string{"1,1", "1,6", "1,9", "2,4|32015,1", "2,4|32015,3", "2,4|32015,7", "2,4|32015,12", "32015,3", "32015,12", "307,9", "32004,0"} {
+		chain := mustChain(t, spec)
+		r := rand.New(rand.NewPCG(3, 4))
+		used := mustCoder(t, chain)
+		n := rounds
+		if chain[0].ID == Bzip2 || chain[len(chain)-1].Params[0] > 9 {
+			n /= 10
+		}
+		for i := range n {
+			src := field(r.IntN(30000))
+			if r.IntN(3) == 0 {
+				copy(src[len(src)/2:], noise(len(src)))
+			}
+			if r.IntN(20) == 0 {
+				src = field(300000) // a longer window from here on
+			}
+			got, _, err := used.Encode(nil, src)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if i%10 != 9 && i < n-5 {
+				continue
+			}
+			want, _, err := mustCoder(t, chain).Encode(nil, src)
+			if err != nil || !bytes.Equal(got, want) {
+				t.Fatalf("%s: block %d of %d bytes differs from a new coder's", spec, i, len(src))
+			}
+		}
+	}
+}
+
+// TestDeterminismLong passes the point where positions of the zstd encoder
+// start anew: 2^31 with windows of 8 MiB.
+func TestDeterminismLong(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
+	for _, spec := range []string{"32015,1", "2,4|32015,3", "2,4|32015,7"} {
+		chain := mustChain(t, spec)
+		used := mustCoder(t, chain)
+		if _, _, err := used.Encode(nil, make([]byte, 9<<20)); err != nil { // the longest window
+			t.Fatal(err)
+		}
+		src := field(20000)
+		want, _, err := mustCoder(t, chain).Encode(nil, src)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 600 {
+			got, _, err := used.Encode(nil, src)
+			if err != nil || !bytes.Equal(got, want) {
+				t.Fatalf("%s: block %d differs from a new coder's", spec, i)
+			}
+		}
+	}
+}
+
+func TestConcurrentCoders(t *testing.T) {
+	for _, spec := range testChains {
+		chain := mustChain(t, spec)
+		src := field(20000)
+		want, _, err := mustCoder(t, chain).Encode(nil, src)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				k, err := NewCoder(chain)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				for range 3 {
+					got, mask, err := k.Encode(nil, src)
+					if err != nil || !bytes.Equal(got, want) {
+						t.Errorf("%s: differs, %v", spec, err)
+						return
+					}
+					dst := make([]byte, len(src))
+					if err := k.Decode(dst, got, mask); err != nil || !bytes.Equal(dst, src) {
+						t.Errorf("%s: decode: %v", spec, err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+	}
+}
+
+// TestNoAlloc: coders at work do not allocate. bzip2 is left out: the standard
+// library's decoder cannot be used again.
+func TestNoAlloc(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	for _, spec := range []string{"2,4", "3", "1,6", "32004,0", "32015,3", "2,4|1,5", "2,4|32015,3", "2,8|32015,7|3"} {
+		k := mustCoder(t, mustChain(t, spec))
+		src := field(64 << 10)
+		dst := make([]byte, len(src))
+		out, mask, err := k.Encode(nil, src)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, make([]byte, 1<<16)...)
+		if n := testing.AllocsPerRun(20, func() {
+			var err error
+			if out, mask, err = k.Encode(out[:0], src); err != nil {
+				t.Fatal(err)
+			}
+		}); n > 0 {
+			t.Errorf("%s: %v allocations to encode", spec, n)
+		}
+		if n := testing.AllocsPerRun(20, func() {
+			if err := k.Decode(dst, out, mask); err != nil {
+				t.Fatal(err)
+			}
+		}); n > 0 {
+			t.Errorf("%s: %v allocations to decode", spec, n)
+		}
+	}
+}
