@@ -297,6 +297,7 @@ func planFilters(c filters.Chain) ([]PlanFilter, string) {
 // unblocked says why a variable has no blocks of its own, by its number.
 type unblocked map[int]string
 
+// errMetadata: a layout with more metadata than a reader may accept.
 var errMetadata = errors.New("metadata larger than the format allows")
 
 const (

@@ -39,12 +39,8 @@ func (t *tailWriter) blocks(yield func(*zipEntry) error) error {
 	var name []byte
 	var err error
 	one := func(v int, b int64) bool {
-		n := t.l.restFirst + b
-		if v >= 0 {
-			n = t.l.vars[v].first + b
-		}
 		var row blockidx.Row
-		if row, err = t.table.Row(n); err != nil {
+		if row, err = t.table.Row(t.l.number(v, b)); err != nil {
 			return false
 		}
 		name = t.l.appendName(name[:0], v, b)

@@ -271,10 +271,7 @@ func (w *archiveWriter) meta(e *metaEntry) error {
 // block appends an encoded block and enters it in the index.
 func (w *archiveWriter) block(j *blockJob) error {
 	row := blockidx.Row{Off: w.off + j.entry.localLen(), Len: j.entry.stored, Mask: j.entry.mask, CRC: j.entry.crc}
-	n := w.l.restFirst + j.b
-	if j.v >= 0 {
-		n = w.l.vars[j.v].first + j.b
-	}
+	n := w.l.number(j.v, j.b)
 	if err := w.table.Set(n, row); err != nil {
 		return err
 	}

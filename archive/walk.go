@@ -1,0 +1,250 @@
+package archive
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/cdfz-format/cdfz/blockidx"
+	"github.com/cdfz-format/cdfz/unlimited"
+)
+
+// walker hops from one local header to the next, docs/FORMAT.md, section 13. It
+// reads headers and, where asked, single entries: never the blocks.
+type walker struct {
+	r    io.ReaderAt
+	size int64
+	buf  []byte
+}
+
+// hopProbe is what one hop reads at first: most headers fit.
+const hopProbe = 128
+
+// at parses the local header at archive offset off.
+func (w *walker) at(off int64) (zipEntry, error) {
+	need := hopProbe
+	w.buf = w.buf[:0]
+	for {
+		n := int(min(int64(need), w.size-off))
+		if n <= len(w.buf) {
+			return zipEntry{}, corruptf("local header at byte %d: cut off by the end at byte %d", off, w.size)
+		}
+		have := len(w.buf)
+		if cap(w.buf) < n {
+			w.buf = append(make([]byte, 0, max(n, localProbe)), w.buf...)
+		}
+		w.buf = w.buf[:n]
+		if err := unlimited.ReadFull(w.r, w.buf[have:], off+int64(have)); err != nil {
+			return zipEntry{}, fmt.Errorf("archive: %w", err)
+		}
+		e, more, err := parseLocal(w.buf, off)
+		if err != nil {
+			return e, err
+		}
+		if more == 0 {
+			if e.end() > w.size {
+				return e, corruptf("%q at byte %d ends at byte %d, the archive at %d", e.name, off, e.end(), w.size)
+			}
+			return e, nil
+		}
+		need = more
+	}
+}
+
+// payload reads the stored bytes of an entry.
+func (w *walker) payload(e *zipEntry) ([]byte, error) {
+	return section{}.get(w.r, e.end()-e.stored, e.stored)
+}
+
+// content reads and inflates an entry of metadata.
+func (w *walker) content(e *zipEntry) ([]byte, error) {
+	p, err := w.payload(e)
+	if err != nil {
+		return nil, err
+	}
+	return inflate(e, p, maxHeader)
+}
+
+// front walks the entries before the first block and parses the plan.
+func (w *walker) front() (*layout, []zipEntry, error) {
+	var entries []zipEntry
+	var l *layout
+	for off := int64(0); ; {
+		e, err := w.at(off)
+		if err != nil {
+			return l, entries, err
+		}
+		switch n := len(entries); {
+		case n == 0 && e.name != readmeName, n == 1 && e.name != planName:
+			return l, entries, corruptf("entry %d at byte %d: found %q", n, off, e.name)
+		case n == 1:
+			plan, err := w.content(&e)
+			if err != nil {
+				return l, entries, err
+			}
+			if l, err = parsePlan(plan); err != nil {
+				return l, entries, err
+			}
+		case n > 1 && e.name == restPrefix+"0":
+			return l, entries, nil
+		}
+		entries = append(entries, e)
+		off = e.end()
+	}
+}
+
+// expect parses the local header at off and checks its name.
+func (w *walker) expect(off int64, name string) (zipEntry, error) {
+	e, err := w.at(off)
+	if err == nil && e.name != name {
+		err = corruptf("entry at byte %d: expected %q, found %q", off, name, e.name)
+	}
+	return e, err
+}
+
+// Repaired is the tail of an archive, rebuilt from what precedes it. Close it.
+type Repaired struct {
+	Keep   int64 // bytes of the archive that stay; the new tail follows them
+	Blocks int64 // found by their local headers
+	Intact bool  // the tail is what it should be: nothing to do
+
+	t tailWriter
+}
+
+// Repair rebuilds index and directory of an archive from its local headers, of
+// which it reads some 130 bytes each, and from its plan and manifest. It writes
+// nothing. Damage before the end of the manifest is ErrCorrupt.
+func Repair(ctx context.Context, r io.ReaderAt, size int64) (*Repaired, error) {
+	head, end, err := probeArchive(r, size)
+	if err != nil {
+		return nil, fmt.Errorf("archive: %w", err)
+	}
+	if !head && !end {
+		return nil, fmt.Errorf("archive: %w", ErrNotArchive)
+	}
+	w := &walker{r: r, size: size}
+	l, front, err := w.front()
+	if err != nil {
+		return nil, err
+	}
+	table, err := blockidx.NewTable(l.blocks)
+	if err != nil {
+		return nil, err
+	}
+	p := &Repaired{Blocks: l.blocks, t: tailWriter{l: l, front: front, table: table}}
+	if err := p.walkBlocks(ctx, w); err != nil {
+		p.Close()
+		return nil, err
+	}
+	p.Keep = p.t.man.end()
+	same := &comparer{r: r, off: p.Keep, size: size}
+	if _, err := p.WriteTail(same); err != nil {
+		p.Close()
+		return nil, err
+	}
+	p.Intact = same.equal()
+	return p, nil
+}
+
+// walkBlocks fills the table and finds the manifest.
+func (p *Repaired) walkBlocks(ctx context.Context, w *walker) error {
+	l := p.t.l
+	off := p.t.front[len(p.t.front)-1].end()
+	var name []byte
+	var err error
+	one := func(v int, b int64) bool {
+		if err = ctx.Err(); err != nil {
+			return false
+		}
+		name = l.appendName(name[:0], v, b)
+		var e zipEntry
+		if e, err = w.expect(off, string(name)); err != nil {
+			err = newBlockError(l, nil, v, b, off, err)
+			return false
+		}
+		off = e.end()
+		err = p.t.table.Set(l.number(v, b), blockidx.Row{Off: off - e.stored, Len: e.stored, Mask: e.mask, CRC: e.crc})
+		return err == nil
+	}
+	if one(-1, 0) {
+		l.storedOrder(one)
+	}
+	for b := int64(1); err == nil && b < l.restBlocks; b++ {
+		one(-1, b)
+	}
+	if err != nil {
+		return err
+	}
+	if p.t.man, err = w.expect(off, manifestName); err != nil {
+		return err
+	}
+	payload, err := w.payload(&p.t.man)
+	if err != nil {
+		return err
+	}
+	if _, err := inflate(&p.t.man, payload, 0); err != nil {
+		return err
+	}
+	p.t.manCRC = crcOf(payload)
+	return nil
+}
+
+// WriteTail writes what belongs behind the first Keep bytes of the archive.
+func (p *Repaired) WriteTail(w io.Writer) (int64, error) { return p.t.writeTo(w) }
+
+// Close releases a temporary file, if there is one.
+func (p *Repaired) Close() error { return p.t.table.Close() }
+
+// number is the global number of a block; v is -1 for the rest.
+func (l *layout) number(v int, b int64) int64 {
+	if v < 0 {
+		return l.restFirst + b
+	}
+	return l.vars[v].first + b
+}
+
+// comparer is a writer that compares what it gets with a part of a file.
+type comparer struct {
+	r         io.ReaderAt
+	off, size int64
+	buf       []byte
+	differ    []span64 // where, merged
+}
+
+// span64 is a range of archive bytes.
+type span64 struct{ off, end int64 }
+
+func (c *comparer) Write(p []byte) (int, error) {
+	n := max(0, min(int64(len(p)), c.size-c.off))
+	if int64(cap(c.buf)) < n {
+		c.buf = make([]byte, n)
+	}
+	b := c.buf[:n]
+	if err := unlimited.ReadFull(c.r, b, c.off); err != nil {
+		return 0, fmt.Errorf("archive: %w", err)
+	}
+	for i := range b {
+		if b[i] != p[i] {
+			c.mark(c.off+int64(i), c.off+int64(i)+1)
+		}
+	}
+	if n < int64(len(p)) {
+		c.mark(c.off+n, c.off+int64(len(p)))
+	}
+	c.off += int64(len(p))
+	return len(p), nil
+}
+
+// maxDiffer bounds the list; further differences lengthen its last range.
+const maxDiffer = 1000
+
+func (c *comparer) mark(off, end int64) {
+	if k := len(c.differ); k > 0 && (off-c.differ[k-1].end < 16 || k >= maxDiffer) {
+		c.differ[k-1].end = end
+		return
+	}
+	c.differ = append(c.differ, span64{off, end})
+}
+
+// equal says whether everything was equal and nothing follows.
+func (c *comparer) equal() bool { return len(c.differ) == 0 && c.off == c.size }
