@@ -38,9 +38,6 @@ func (a *Reader) Vars(stored bool) ([]VarInfo, error) {
 	}
 	for i := range a.l.Vars {
 		pv, g := &a.l.Vars[i], a.l.vars[i]
-		if pv.Var >= len(out) {
-			return nil, corruptf("plan: variable %d of %d", pv.Var, len(out))
-		}
 		o := &out[pv.Var]
 		o.Path, o.Block, o.Chain, o.Blocked, o.Why = pv.Path, pv.Block, a.l.chains[pv.Chain], true, ""
 		o.View, o.InView, o.Blocks = pv.View, a.l.Layout == Viewed && pv.View == "", g.blocks

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/klauspost/compress/flate"
@@ -110,6 +111,18 @@ const (
 	metaFactor = 64    // times the length of the header
 )
 
+// inflaters keeps the windows of decompressors: a Zarr view has two entries a
+// variable.
+var inflaters = sync.Pool{New: func() any { return flate.NewReader(nil) }}
+
+func inflater(payload []byte) io.Reader {
+	r := inflaters.Get().(io.Reader)
+	if err := r.(flate.Resetter).Reset(bytes.NewReader(payload), nil); err != nil {
+		panic("archive: internal error: " + err.Error())
+	}
+	return r
+}
+
 // inflate gives the content of a metadata entry, at most what the format allows
 // for a netCDF header of header bytes.
 func inflate(e *zipEntry, payload []byte, header int64) ([]byte, error) {
@@ -118,7 +131,8 @@ func inflate(e *zipEntry, payload []byte, header int64) ([]byte, error) {
 	}
 	data := payload
 	if e.method == methodDeflated {
-		r := flate.NewReader(bytes.NewReader(payload))
+		r := inflater(payload)
+		defer inflaters.Put(r)
 		data = make([]byte, e.size)
 		if _, err := io.ReadFull(r, data); err != nil {
 			return nil, corruptf("%s: %v", e.name, err)
@@ -138,7 +152,8 @@ func inflate(e *zipEntry, payload []byte, header int64) ([]byte, error) {
 // inflateManifest inflates a manifest, of which only the end line is known. Its
 // length does not depend on the header.
 func inflateManifest(payload []byte) ([]byte, error) {
-	r := flate.NewReader(bytes.NewReader(payload))
+	r := inflater(payload)
+	defer inflaters.Put(r)
 	limit := int64(metaBase)
 	data, err := io.ReadAll(io.LimitReader(r, limit+1))
 	if err != nil {

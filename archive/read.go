@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
 
 	"github.com/maypok86/otter/v2"
@@ -295,7 +296,24 @@ func parseFront(front []byte, m *Manifest) (*head, error) {
 		return nil, corruptf("%s has %d bytes for a header of %d", planName, len(plan), l.Image.Header)
 	}
 	header, err := decodeHeader(l, &rest, front[m.Header.Off:])
+	if err == nil {
+		err = l.checkHeader(header)
+	}
 	return &head{l, header}, err
+}
+
+// checkHeader compares the variables of a plan with the netCDF header.
+func (l *layout) checkHeader(h *cdf3.Header) error {
+	for i := range l.Vars {
+		v := &l.Vars[i]
+		if v.Var >= len(h.Vars) {
+			return corruptf("plan: variable %d, the netCDF header has %d", v.Var, len(h.Vars))
+		}
+		if w := &h.Vars[v.Var]; v.Type != w.Type.String() || !slices.Equal(v.Shape, w.Shape) {
+			return corruptf("plan: variable %d is %s%v, in the netCDF header %s%v", v.Var, v.Type, v.Shape, w.Type, w.Shape)
+		}
+	}
+	return nil
 }
 
 // decodeHeader decodes block 0 of the rest and parses the netCDF header in it.

@@ -1,0 +1,91 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func verify(t testing.TB, ar []byte) *Report {
+	t.Helper()
+	rep, err := Verify(context.Background(), bytes.NewReader(ar), int64(len(ar)), nil)
+	require.NoError(t, err)
+	return rep
+}
+
+func TestVerifyIntact(t *testing.T) {
+	for name, image := range classicFiles(t) {
+		for _, zarr := range []ZarrMode{ZarrAlways, ZarrAuto} {
+			rep := verify(t, pack(t, image, &Options{Name: name, Zarr: zarr, Block: 4096}))
+			require.Empty(t, rep.Damage, name)
+			require.Equal(t, name, rep.Image)
+			require.Equal(t, int64(len(image)), rep.ImageSize)
+		}
+	}
+}
+
+// smallArchives are archives of each layout, small enough to try every byte.
+func smallArchives(t testing.TB) map[string][]byte {
+	files := classicFiles(t)
+	out := map[string][]byte{}
+	for _, name := range []string{"cdf1_single_rec_short.nc", "cdf2_two_rec_small.nc", "cdf5_all_types.nc"} {
+		image, ok := files[name]
+		require.True(t, ok, name)
+		for _, zarr := range []ZarrMode{ZarrAlways, ZarrNever} {
+			out[name+"/"+string(zarr)] = pack(t, image, &Options{Name: name, Zarr: zarr, Block: MinBlock})
+		}
+	}
+	return out
+}
+
+// TestVerifyEveryByte flips every byte of small archives: all of them are found.
+func TestVerifyEveryByte(t *testing.T) {
+	for name, ar := range smallArchives(t) {
+		t.Run(name, func(t *testing.T) {
+			for i := range ar {
+				bad := bytes.Clone(ar)
+				bad[i] ^= byte(1 << (i % 8))
+				rep, err := Verify(context.Background(), bytes.NewReader(bad), int64(len(bad)), nil)
+				require.NoError(t, err, "byte %d", i)
+				require.NotEmpty(t, rep.Damage, "byte %d of %d", i, len(ar))
+			}
+		})
+	}
+}
+
+// TestVerifyCuts cuts archives everywhere.
+func TestVerifyCuts(t *testing.T) {
+	for name, ar := range smallArchives(t) {
+		t.Run(name, func(t *testing.T) {
+			for n := headLen; n < len(ar); n++ {
+				rep, err := Verify(context.Background(), bytes.NewReader(ar[:n]), int64(n), nil)
+				require.NoError(t, err, "cut at %d", n)
+				require.NotEmpty(t, rep.Damage, "cut at %d", n)
+			}
+			rep := verify(t, append(bytes.Clone(ar), 0))
+			require.NotEmpty(t, rep.Damage)
+		})
+	}
+}
+
+// TestVerifyRandomFlips flips bytes at random over larger archives.
+func TestVerifyRandomFlips(t *testing.T) {
+	image := classicFiles(t)["cdf2_climate.nc"]
+	require.NotNil(t, image)
+	for _, zarr := range []ZarrMode{ZarrAlways, ZarrNever} {
+		ar := pack(t, image, &Options{Name: "c.nc", Zarr: zarr, Block: 8 << 10})
+		rng := rand.New(rand.NewSource(1))
+		for range 300 {
+			bad := bytes.Clone(ar)
+			i := rng.Intn(len(bad))
+			bad[i] ^= byte(1 + rng.Intn(255))
+			rep, err := Verify(context.Background(), bytes.NewReader(bad), int64(len(bad)), nil)
+			require.NoError(t, err, "byte %d", i)
+			require.NotEmpty(t, rep.Damage, fmt.Sprintf("byte %d of %d", i, len(ar)))
+		}
+	}
+}
