@@ -30,6 +30,69 @@ func noise(n int) []byte {
 	return b
 }
 
+// mixed is n bytes made of runs, repetitions, skewed and even noise, so that an
+// encoder meets every form its output has.
+func mixed(n int, seed uint64) []byte {
+	r := rand.New(rand.NewPCG(seed, uint64(n)))
+	b := make([]byte, 0, n)
+	for len(b) < n {
+		m := min(n-len(b), 1+r.IntN(1<<r.IntN(17)))
+		switch kind := r.IntN(6); {
+		case kind == 0: // a run
+			b = append(b, bytes.Repeat([]byte{byte(r.Uint32())}, m)...)
+		case kind == 1 && len(b) > 0: // from before
+			at := r.IntN(len(b))
+			for range m {
+				b = append(b, b[at])
+				at++
+			}
+		case kind == 2: // few values
+			for range m {
+				b = append(b, byte(r.IntN(1+r.IntN(5))))
+			}
+		case kind == 3: // skewed
+			for range m {
+				b = append(b, byte(r.NormFloat64()*float64(1+seed%40)))
+			}
+		case kind == 4: // short repetitions with changes
+			period := 1 + r.IntN(20)
+			at := len(b)
+			for i := range m {
+				if i < period || r.IntN(10) == 0 {
+					b = append(b, byte(r.Uint32()))
+				} else {
+					b = append(b, b[at+i-period])
+				}
+			}
+		default:
+			for range m {
+				b = append(b, byte(r.Uint32()))
+			}
+		}
+	}
+	return b
+}
+
+// TestRoundTripMixed goes through the forms of the block encoders.
+func TestRoundTripMixed(t *testing.T) {
+	count := uint64(20)
+	if testing.Short() {
+		count = 10
+	}
+	var coders []*Coder
+	for _, spec := range []string{"2,2|32015,3", "2,4|32015,3", "2,4|32015,7", "2,8|32015,12", "2,3|32015,1", "2,2|32015,22", "1,6", "32004,0", "32004,5000"} {
+		coders = append(coders, mustCoder(t, mustChain(t, spec)))
+	}
+	for seed := range count {
+		for _, n := range []int{2048, 5003, 70001, 262144, 600000} {
+			src := mixed(n, seed)
+			for _, k := range coders {
+				checkRound(t, k, src)
+			}
+		}
+	}
+}
+
 func mustChain(t testing.TB, spec string) Chain {
 	t.Helper()
 	c, err := ParseChain(spec, nil)

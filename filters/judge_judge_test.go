@@ -99,6 +99,9 @@ func judgeBlocks() [][]byte {
 	for _, n := range []int{8, 40, 64, 800, 4096, 40000, 262144, 400000} {
 		out = append(out, field(n), noise(n), make([]byte, n), append(field(n/2), make([]byte, n/2)...))
 	}
+	for seed := range uint64(4) {
+		out = append(out, mixed(8000, seed), mixed(262144, seed), mixed(600000, seed))
+	}
 	return out
 }
 

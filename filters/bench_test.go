@@ -1,0 +1,127 @@
+package filters
+
+import (
+	"bytes"
+	"compress/zlib"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// BenchmarkCoder encodes and decodes blocks of 256 KiB. The data is made up,
+// or, if CDFZ_FIELDS names a folder, all its files NAME.SIZE.raw: the values of
+// one variable, of SIZE bytes each, big-endian.
+func BenchmarkCoder(b *testing.B) {
+	const blockLen = 256 << 10
+	fields, err := benchFields()
+	if err != nil {
+		b.Fatal(err)
+	}
+	var blocks [][]byte
+	for _, f := range fields {
+		for len(f) > 0 {
+			n := min(blockLen, len(f))
+			blocks = append(blocks, f[:n])
+			f = f[n:]
+		}
+	}
+	for _, spec := range []string{"2,4", "3", "2,4|32015,1", "2,4|32015,3", "2,4|32015,7", "2,4|32015,12", "32015,3", "2,4|1,1", "2,4|1,5", "2,4|32004,0", "2,4|307,9"} {
+		k := mustCoder(b, mustChain(b, spec))
+		raw, stored := 0, 0
+		var out [][]byte
+		for _, p := range blocks {
+			o, _, err := k.Encode(nil, p)
+			if err != nil {
+				b.Fatal(err)
+			}
+			raw += len(p)
+			stored += len(o)
+			out = append(out, o)
+		}
+		b.Run("encode/"+spec, func(b *testing.B) {
+			b.SetBytes(int64(raw))
+			var buf []byte
+			for b.Loop() {
+				for _, p := range blocks {
+					buf, _, _ = k.Encode(buf[:0], p)
+				}
+			}
+			b.ReportMetric(float64(raw)/float64(stored), "ratio")
+		})
+		b.Run("decode/"+spec, func(b *testing.B) {
+			b.SetBytes(int64(raw))
+			dst := make([]byte, blockLen)
+			for b.Loop() {
+				for i, o := range out {
+					if err := k.Decode(dst[:len(blocks[i])], o, 0); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+		})
+	}
+}
+
+func benchFields() ([][]byte, error) {
+	dir := os.Getenv("CDFZ_FIELDS")
+	if dir == "" {
+		return [][]byte{field(1 << 20), mixed(1<<20, 1)}, nil
+	}
+	names, err := filepath.Glob(filepath.Join(dir, "*.raw"))
+	if err != nil || len(names) == 0 {
+		return nil, errors.Join(err, fmt.Errorf("no fields in %s", dir))
+	}
+	var out [][]byte
+	for _, n := range names {
+		p, err := os.ReadFile(n)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, p)
+	}
+	return out, nil
+}
+
+// BenchmarkShuffle is the transposition alone, on a block that stays in cache.
+func BenchmarkShuffle(b *testing.B) {
+	src, dst := noise(256<<10), make([]byte, 256<<10)
+	for _, size := range []int{2, 3, 4, 8} {
+		b.Run(fmt.Sprintf("shuffle%d", size), func(b *testing.B) {
+			b.SetBytes(int64(len(src)))
+			for b.Loop() {
+				shuffle(dst, src, size)
+			}
+		})
+		b.Run(fmt.Sprintf("unshuffle%d", size), func(b *testing.B) {
+			b.SetBytes(int64(len(src)))
+			for b.Loop() {
+				unshuffle(dst, src, size)
+			}
+		})
+	}
+}
+
+// TestRatio holds the planes of zstd against what netCDF-4 does by default:
+// zlib on shuffled data.
+func TestRatio(t *testing.T) {
+	var src []byte
+	for i := range 64 << 10 {
+		v := uint32(0x43000000 + i*i>>9&0xfff00 + i%7<<4)
+		src = binary.BigEndian.AppendUint32(src, v)
+	}
+	shuffled := make([]byte, len(src))
+	shuffle(shuffled, src, 4)
+	var z bytes.Buffer
+	w, _ := zlib.NewWriterLevel(&z, 5)
+	w.Write(shuffled)
+	w.Close()
+	for _, level := range []string{"3", "7", "12"} {
+		out, _, err := mustCoder(t, mustChain(t, "2,4|32015,"+level)).Encode(nil, src)
+		if err != nil || len(out) > z.Len() {
+			t.Errorf("level %s: at most the %d bytes of zlib, found %d, %v", level, z.Len(), len(out), err)
+		}
+	}
+}

@@ -1,0 +1,238 @@
+package filters
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// The match finder for byte planes. A plane of shuffled numbers has short,
+// cheap literals, so a match pays only if it saves more than its offset costs:
+// every decision is made in estimated bits. Candidates come from hash chains;
+// a match is held back while one that starts later saves more.
+
+const (
+	planeHashBits = 15
+	planeRing     = 1 << 17 // positions the chains reach back
+	planeMinMatch = 4
+)
+
+// zseq is a sequence: literals, then a match. off is an offset plus 3, or 1 for
+// the repeated offset (RFC 8878, 3.1.1.5).
+type zseq struct {
+	lits, match uint32
+	off         uint32
+}
+
+type planeFinder struct {
+	head  [1 << planeHashBits]int32 // last position + 1 of a hash
+	chain [planeRing]int32          // position + 1 before
+	next  int                       // the first position that is not in the chains
+	cum   []uint32                  // bits*16 of the block's literals before a position
+	seqs  []zseq
+	lits  []byte
+	rep   [2]int
+}
+
+// start forgets everything before a new plane, but not the repeated offsets.
+func (f *planeFinder) start() {
+	clear(f.head[:])
+	f.next = 0
+}
+
+// price fills cum with what each byte of the block costs as a literal, from
+// their frequencies: Huffman codes have at least one bit and at most eleven.
+func (f *planeFinder) price(block []byte) {
+	var count [4][256]uint32
+	p := block
+	for ; len(p) >= 4; p = p[4:] {
+		count[0][p[0]]++
+		count[1][p[1]]++
+		count[2][p[2]]++
+		count[3][p[3]]++
+	}
+	for _, b := range p {
+		count[0][b]++
+	}
+	var cost [256]uint32
+	total := log2(uint32(len(block)))
+	for b := range cost {
+		if c := count[0][b] + count[1][b] + count[2][b] + count[3][b]; c > 0 {
+			cost[b] = uint32(min(max(total-log2(c), 256), 11<<8)) >> 4
+		}
+	}
+	if cap(f.cum) < len(block)+1 {
+		f.cum = make([]uint32, len(block)+1)
+	}
+	f.cum = f.cum[:len(block)+1]
+	cum := f.cum[:len(block)]
+	sum := uint32(0)
+	for i, b := range block {
+		cum[i] = sum
+		sum += cost[b]
+	}
+	f.cum[len(block)] = sum
+}
+
+// Costs in bits*16. A sequence has three codes.
+const (
+	seqCost = 9 << 4
+	repCost = 7 << 4
+)
+
+func planeHash(p []byte, i int) uint32 {
+	return binary.LittleEndian.Uint32(p[i:]) * 2654435761 >> (32 - planeHashBits)
+}
+
+// insert puts the positions up to until into the chains.
+func (f *planeFinder) insert(plane []byte, until int) {
+	for i := f.next; i < until; i++ {
+		h := planeHash(plane, i)
+		f.chain[i&(planeRing-1)] = f.head[h]
+		f.head[h] = int32(i + 1)
+	}
+	f.next = max(f.next, until)
+}
+
+// candidate is a match of n bytes that starts at at and saves gain bits*16. off
+// 0 is the repeated offset.
+type candidate struct{ at, n, off, gain int }
+
+// search gives the match at i that saves most, if it saves more than best. The
+// block is plane[from:to].
+func (f *planeFinder) search(plane []byte, from, to, i, depth int, best candidate) candidate {
+	if f.next < i {
+		f.insert(plane, i)
+	}
+	word := binary.LittleEndian.Uint32(plane[i:])
+	h := word * 2654435761 >> (32 - planeHashBits)
+	c := int(f.head[h]) - 1
+	f.chain[i&(planeRing-1)] = int32(c + 1)
+	f.head[h] = int32(i + 1)
+	f.next = i + 1
+	low := max(0, i-planeRing+1)
+	cum := f.cum[i-from : to-from+1]
+	n := planeMinMatch - 1
+	for ; c >= low; depth-- {
+		if binary.LittleEndian.Uint32(plane[c:]) == word && plane[c+n] == plane[i+n] {
+			if m := planeMinMatch + lz4Count(plane, i+planeMinMatch, c+planeMinMatch, to); m > n {
+				n = m
+				g := int(cum[m]-cum[0]) - seqCost - log2(uint32(i-c+3))>>4
+				if g > best.gain {
+					best = candidate{i, m, i - c, g}
+				}
+				if i+m >= to {
+					break
+				}
+			}
+		}
+		if depth <= 1 {
+			break
+		}
+		c = int(f.chain[c&(planeRing-1)]) - 1
+	}
+	return best
+}
+
+// repeat is search for the offset of the last match.
+func (f *planeFinder) repeat(plane []byte, from, to, i int, best candidate) candidate {
+	j := i - f.rep[0]
+	if j < 0 || binary.LittleEndian.Uint32(plane[j:]) != binary.LittleEndian.Uint32(plane[i:]) {
+		return best
+	}
+	n := planeMinMatch + lz4Count(plane, i+planeMinMatch, j+planeMinMatch, to)
+	if g := int(f.cum[i-from+n]-f.cum[i-from]) - repCost; g > best.gain {
+		return candidate{i, n, 0, g}
+	}
+	return best
+}
+
+// find fills seqs and lits for plane[from:to]. Matches may reach back to the
+// start of the plane. depth is how many candidates are tried, lazy, at most 3,
+// how many later starts.
+func (f *planeFinder) find(plane []byte, from, to, depth, lazy int) {
+	f.price(plane[from:to])
+	f.seqs, f.lits = f.seqs[:0], f.lits[:0]
+	end := to - 8 // the last place a search may start
+	anchor := from
+	for i := from; i < end; {
+		best := f.repeat(plane, from, to, i+1, candidate{})
+		best = f.search(plane, from, to, i, depth, best)
+		if best.gain <= 0 {
+			i += 1 + (i-anchor)>>8
+			continue
+		}
+		for j, last := i+1, i+lazy; j <= last && j < end; j++ {
+			gain := best.gain
+			best = f.repeat(plane, from, to, j, best)
+			best = f.search(plane, from, to, j, depth, best)
+			if best.gain > gain {
+				last = j + lazy
+			}
+		}
+		at, n := best.at, best.n
+		code := uint32(1)
+		if off := best.off; off > 0 {
+			for at > anchor && at-off > 0 && plane[at-1] == plane[at-off-1] {
+				at--
+				n++
+			}
+			code = uint32(off + 3)
+			f.rep[1], f.rep[0] = f.rep[0], off
+		}
+		f.lits = append(f.lits, plane[anchor:at]...)
+		f.seqs = append(f.seqs, zseq{uint32(at - anchor), uint32(n), code})
+		anchor = at + n
+		// Without literals, 1 is the offset before the last.
+		for anchor < end {
+			j := anchor - f.rep[1]
+			if j < 0 || binary.LittleEndian.Uint32(plane[j:]) != binary.LittleEndian.Uint32(plane[anchor:]) {
+				break
+			}
+			n := planeMinMatch + lz4Count(plane, anchor+planeMinMatch, j+planeMinMatch, to)
+			f.seqs = append(f.seqs, zseq{0, uint32(n), 1})
+			f.rep[0], f.rep[1] = f.rep[1], f.rep[0]
+			anchor += n
+		}
+		i = anchor
+	}
+	f.insert(plane, min(to, len(plane)-planeMinMatch)) // for the next block of the plane
+	f.lits = append(f.lits, plane[anchor:to]...)
+}
+
+// codes of lengths (RFC 8878, 3.1.1.3.2.1.1).
+var (
+	llBase = [36]uint32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 18, 20, 22, 24, 28, 32, 40, 48, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536}
+	llBits = [36]uint8{16: 1, 1, 1, 1, 2, 2, 3, 3, 4, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}
+	mlBase = [53]uint32{3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 37, 39, 41, 43, 47, 51, 59, 67, 83, 99, 131, 259, 515, 1027, 2051, 4099, 8195, 16387, 32771, 65539}
+	mlBits = [53]uint8{32: 1, 1, 1, 1, 2, 2, 3, 3, 4, 4, 5, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16}
+)
+
+// llCodes and mlCodes give the code of a short length; long ones have a code
+// for each power of two.
+var llCodes, mlCodes = lengthCodes(llBase[:], 64), lengthCodes(mlBase[:], 131)
+
+func lengthCodes(base []uint32, n int) []uint8 {
+	codes := make([]uint8, n)
+	c := 0
+	for v := range n {
+		for c+1 < len(base) && base[c+1] <= uint32(v) {
+			c++
+		}
+		codes[v] = uint8(c)
+	}
+	return codes
+}
+
+func llCode(v uint32) uint8 {
+	if v < uint32(len(llCodes)) {
+		return llCodes[v]
+	}
+	return uint8(bits.Len32(v) - 1 + 19)
+}
+
+func mlCode(v uint32) uint8 {
+	if v < uint32(len(mlCodes)) {
+		return mlCodes[v]
+	}
+	return uint8(bits.Len32(v-3) - 1 + 36)
+}
