@@ -1,0 +1,117 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/filters"
+)
+
+// filterSpecs are the options -F of a command line.
+type filterSpecs struct {
+	ignoreMissing bool
+	vars          []archive.VarFilter
+}
+
+// parse reads the options and finds what is wrong with them whatever the file.
+func (s *filterSpecs) parse(specs []string) error {
+	given := map[string]filters.VarSpec{}
+	for _, text := range specs {
+		spec, err := filters.ParseVarSpec(text, nil)
+		if err != nil {
+			return fmt.Errorf("-F %s: %w", text, err)
+		}
+		names := spec.Names
+		if spec.All {
+			names = []string{"*"}
+		}
+		for _, name := range names {
+			before, ok := given[name]
+			switch {
+			case ok && before.None != spec.None:
+				return fmt.Errorf("-F %s: contradicts an earlier -F for variable %s", text, quoted(name))
+			case ok:
+				return fmt.Errorf("-F %s: a second -F for variable %s", text, quoted(name))
+			}
+			given[name] = spec
+		}
+		if err := checkChain(spec.Chain); err != nil {
+			return fmt.Errorf("-F %s: %w", text, err)
+		}
+		s.vars = append(s.vars, archive.VarFilter{Vars: names, Chain: spec.Chain})
+	}
+	return nil
+}
+
+// checkChain finds filters that there are not and parameters that they do not
+// have.
+func checkChain(c filters.Chain) error {
+	for _, f := range c {
+		if _, ok := filters.Lookup(f.ID); !ok {
+			return &filters.UnknownFilterError{ID: f.ID, Params: f.Params, Name: filters.Name(f.ID)}
+		}
+	}
+	c = c.Clone()
+	for i := range c {
+		if c[i].ID == filters.Shuffle && len(c[i].Params) == 0 {
+			c[i].Params = []uint32{4} // the element size of the variable, later
+		}
+	}
+	_, err := filters.NewCoder(c)
+	return err
+}
+
+// forFile gives the chains for one file. A name that it does not have is an
+// error, or left out if that is wanted.
+func (s *filterSpecs) forFile(in *input) ([]archive.VarFilter, error) {
+	if len(s.vars) == 0 {
+		return nil, nil
+	}
+	h, err := cdf3.Read(in.r, in.size)
+	if err != nil {
+		return nil, err
+	}
+	has := map[string]bool{"*": true}
+	for i := range h.Vars {
+		has[h.Vars[i].Name] = true
+	}
+	var out []archive.VarFilter
+	for _, f := range s.vars {
+		var names []string
+		for _, name := range f.Vars {
+			switch {
+			case has[name]:
+				names = append(names, name)
+			case !s.ignoreMissing:
+				return nil, hinted(fmt.Errorf("-F names variable %s, which the file does not have", quoted(name)), "--ignore-missing passes over such names")
+			}
+		}
+		if len(names) > 0 {
+			out = append(out, archive.VarFilter{Vars: names, Chain: f.Chain})
+		}
+	}
+	return out, nil
+}
+
+// placeOf says what lies at a byte of an image.
+func placeOf(h *cdf3.Header, off int64) string {
+	if off < h.Len {
+		return "the header"
+	}
+	for i := range h.Vars {
+		v := &h.Vars[i]
+		at := off - v.Begin
+		if at < 0 {
+			continue
+		}
+		rec := int64(0)
+		if v.Record && h.RecSize > 0 {
+			rec, at = at/h.RecSize, at%h.RecSize
+		}
+		if at < v.RecLen && (!v.Record || rec < h.NumRecs) {
+			return "variable " + quoted(v.Name)
+		}
+	}
+	return "padding"
+}

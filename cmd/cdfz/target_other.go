@@ -1,0 +1,12 @@
+//go:build !linux
+
+package main
+
+import (
+	"errors"
+	"os"
+)
+
+func openUnnamed(dir, path string) (*os.File, error) { return nil, errors.ErrUnsupported }
+
+func nameUnnamed(f *os.File, name string) error { return errors.ErrUnsupported }
