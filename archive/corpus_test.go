@@ -1,0 +1,132 @@
+//go:build corpus
+
+package archive
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/testdata/corpus"
+)
+
+// ferretData is where Debian's ferret-datasets lie.
+const ferretData = "/usr/share/ferret-vis/data"
+
+// roundTrip archives a file with one and with eight workers and compares what
+// comes back.
+func roundTrip(t *testing.T, f corpus.File, o Options) *Result {
+	o.Name, o.Workers = filepath.Base(f.Name), 1
+	var one bytes.Buffer
+	res, err := Write(context.Background(), &one, f, f.Size, &o)
+	require.NoError(t, err)
+	if f.SHA256 != "" {
+		require.Equal(t, f.SHA256, res.Manifest.SHA256)
+	}
+	o.Workers = 8
+	eight := &equalWriter{want: one.Bytes()}
+	_, err = Write(context.Background(), eight, f, f.Size, &o)
+	require.NoError(t, err)
+	require.Empty(t, eight.want, "8 workers give a shorter archive")
+
+	r, err := NewReader(bytes.NewReader(one.Bytes()), int64(one.Len()), nil)
+	require.NoError(t, err)
+	sum := sha256.New()
+	require.NoError(t, r.Copy(context.Background(), sum, nil))
+	require.Equal(t, res.Manifest.SHA256, hex.EncodeToString(sum.Sum(nil)))
+
+	bound := f.Size + slack
+	if f.Size >= smallImage {
+		bound += 192 * res.Manifest.Blocks
+	}
+	if o.Zarr != ZarrAlways {
+		require.LessOrEqual(t, res.Size, bound)
+	}
+	require.Equal(t, res.Size, int64(one.Len()))
+	return res
+}
+
+// equalWriter compares what is written with what is expected.
+type equalWriter struct{ want []byte }
+
+func (w *equalWriter) Write(p []byte) (int, error) {
+	if !bytes.HasPrefix(w.want, p) {
+		return 0, errors.New("the archives differ")
+	}
+	w.want = w.want[len(p):]
+	return len(p), nil
+}
+
+func TestCorpusRoundTrip(t *testing.T) {
+	var image, stored int64
+	count := map[Layout]int{}
+	corpus.Valid(t, func(t *testing.T, f corpus.File) {
+		res := roundTrip(t, f, Options{})
+		image, stored = image+f.Size, stored+res.Size
+		count[res.Layout]++
+		roundTrip(t, f, Options{Zarr: ZarrAlways, Preset: PresetPortable, Block: 16 << 10})
+		roundTrip(t, f, Options{Zarr: ZarrNever, Preset: PresetFast, Block: MinBlock})
+	})
+	t.Logf("%d bytes archived in %d, layouts %v", image, stored, count)
+}
+
+func TestCorpusFerret(t *testing.T) {
+	names, err := filepath.Glob(filepath.Join(ferretData, "*.[cn]d*"))
+	require.NoError(t, err)
+	more, err := filepath.Glob(filepath.Join(ferretData, "*.nc"))
+	require.NoError(t, err)
+	names = append(names, more...)
+	require.NotEmpty(t, names, "ferret-datasets is not installed")
+	var image, stored int64
+	for _, name := range names {
+		b, err := os.ReadFile(name)
+		require.NoError(t, err)
+		if _, err := cdf3.Read(bytes.NewReader(b), int64(len(b))); errors.Is(err, cdf3.ErrNotCDF) {
+			continue
+		}
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			res := roundTrip(t, corpus.File{Name: name, Size: int64(len(b)), ReaderAt: bytes.NewReader(b)}, Options{})
+			image, stored = image+int64(len(b)), stored+res.Size
+			t.Logf("%d bytes, ratio %.2f, %s", len(b), float64(len(b))/float64(res.Size), res.Layout)
+		})
+	}
+	t.Logf("%d bytes archived in %d", image, stored)
+}
+
+func TestCorpusSparse(t *testing.T) {
+	corpus.Sparse(t, func(t *testing.T, f corpus.File) {
+		res := roundTrip(t, f, Options{})
+		t.Logf("%d bytes archived in %d, %s", f.Size, res.Size, res.Layout)
+	})
+}
+
+// TestCorpusMalformed: a clear error, or an archive that restores exactly.
+func TestCorpusMalformed(t *testing.T) {
+	count := map[string]int{}
+	corpus.Malformed(t, func(f corpus.File) {
+		image, err := io.ReadAll(io.NewSectionReader(f, 0, f.Size))
+		require.NoError(t, err)
+		var b bytes.Buffer
+		_, err = Write(context.Background(), &b, f, f.Size, &Options{Name: filepath.Base(f.Name), Zarr: ZarrAlways})
+		if err != nil {
+			var format *cdf3.FormatError
+			require.True(t, errors.Is(err, cdf3.ErrNotCDF) || errors.As(err, &format) || errors.Is(err, errMetadata), "%s: %v", f.Name, err)
+			require.Zero(t, b.Len(), f.Name)
+			count["refused"]++
+			return
+		}
+		require.True(t, bytes.Equal(image, unpack(t, b.Bytes())), f.Name)
+		require.Empty(t, verify(t, b.Bytes()).Damage, f.Name)
+		count["archived"]++
+	})
+	t.Logf("%v", count)
+}
