@@ -1,0 +1,187 @@
+package blockidx
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// row makes a row that depends on its number alone.
+func row(i int64) Row {
+	return Row{Off: i * 1234567, Len: (i*7919 + 1) % (1 << 32), Mask: uint32(i % 3), CRC: uint32(i * 2654435761)}
+}
+
+func encode(t testing.TB, tab *Table) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	n, err := tab.WriteTo(&b)
+	require.NoError(t, err)
+	size, err := Size(tab.Rows())
+	require.NoError(t, err)
+	require.Equal(t, size, n)
+	require.Equal(t, size, int64(b.Len()))
+	return b.Bytes()
+}
+
+func open(b []byte, memory int64) (*Reader, error) {
+	return NewReader(bytes.NewReader(b), int64(len(b)), b[:min(len(b), HeaderLen)], memory)
+}
+
+// TestTable: what is set comes back, in memory and spilled, around the borders
+// of pages; both ways give the same bytes.
+func TestTable(t *testing.T) {
+	for _, rows := range []int64{0, 1, rowsPerPage - 1, rowsPerPage, rowsPerPage + 1, 10*rowsPerPage + 3} {
+		t.Run(fmt.Sprint(rows), func(t *testing.T) {
+			mem, err := newTable(rows, rows)
+			require.NoError(t, err)
+			file, err := newTable(rows, -1)
+			require.NoError(t, err)
+			defer file.Close()
+			for _, i := range rand.New(rand.NewSource(rows)).Perm(int(rows)) {
+				require.NoError(t, mem.Set(int64(i), row(int64(i))))
+				require.NoError(t, file.Set(int64(i), row(int64(i))))
+			}
+			b := encode(t, mem)
+			require.Equal(t, b, encode(t, file))
+			x, err := open(b, 1)
+			require.NoError(t, err)
+			require.Equal(t, rows, x.Rows())
+			for i := range rows {
+				got, err := x.Row(i)
+				require.NoError(t, err)
+				require.Equal(t, row(i), got)
+				got, err = file.Row(i)
+				require.NoError(t, err)
+				require.Equal(t, row(i), got)
+			}
+			_, err = x.Row(rows)
+			require.ErrorIs(t, err, ErrCorrupt)
+			_, err = x.Row(-1)
+			require.ErrorIs(t, err, ErrCorrupt)
+			require.Error(t, mem.Set(rows, Row{}))
+			_, err = mem.Row(-1)
+			require.Error(t, err)
+		})
+	}
+}
+
+// TestSpill sets more pages than are kept in memory, in an order that goes back
+// to them.
+func TestSpill(t *testing.T) {
+	const rows = (cachedPages + 500) * rowsPerPage
+	tab, err := newTable(rows, 0)
+	require.NoError(t, err)
+	defer tab.Close()
+	for k := range int64(2) {
+		for i := k; i < rows; i += 2 * 97 {
+			require.NoError(t, tab.Set(i, row(i)))
+		}
+	}
+	require.LessOrEqual(t, len(tab.spill.pages), cachedPages)
+	for i := int64(0); i < rows; i += 2 * 97 {
+		got, err := tab.Row(i)
+		require.NoError(t, err)
+		require.Equal(t, row(i), got)
+	}
+}
+
+// TestEveryByte: each flipped byte of an index is found when its row is read.
+func TestEveryByte(t *testing.T) {
+	tab, err := NewTable(rowsPerPage + 2)
+	require.NoError(t, err)
+	for i := range tab.Rows() {
+		require.NoError(t, tab.Set(i, row(i)))
+	}
+	good := encode(t, tab)
+	for i := range good {
+		bad := bytes.Clone(good)
+		bad[i] ^= 0x10
+		x, err := open(bad, 0)
+		for k := int64(0); err == nil && k < x.Rows(); k++ {
+			_, err = x.Row(k)
+		}
+		require.ErrorIs(t, err, ErrCorrupt, "byte %d", i)
+	}
+	for n := range good {
+		_, err := open(good[:n], 0)
+		require.ErrorIs(t, err, ErrCorrupt, "cut at %d", n)
+	}
+}
+
+// failing fails from its n-th read on.
+type failing struct {
+	r io.ReaderAt
+	n int
+}
+
+var errFailed = errors.New("failed on purpose")
+
+func (f *failing) ReadAt(p []byte, off int64) (int, error) {
+	if f.n--; f.n < 0 {
+		return 0, errFailed
+	}
+	return f.r.ReadAt(p, off)
+}
+
+// TestReads: one read a page, none to open, and errors of the reader pass
+// through without being taken for damage.
+func TestReads(t *testing.T) {
+	tab, err := NewTable(3 * rowsPerPage)
+	require.NoError(t, err)
+	b := encode(t, tab)
+	f := &failing{bytes.NewReader(b), 2}
+	x, err := NewReader(f, int64(len(b)), b[:HeaderLen], 0)
+	require.NoError(t, err)
+	for i := range int64(2 * rowsPerPage) {
+		_, err := x.Row(i)
+		require.NoError(t, err)
+	}
+	_, err = x.Row(2 * rowsPerPage)
+	require.ErrorIs(t, err, errFailed)
+	require.NotErrorIs(t, err, ErrCorrupt)
+}
+
+func TestSize(t *testing.T) {
+	for _, rows := range []int64{-1, 1 << 62, 1<<63 - 1} {
+		_, err := Size(rows)
+		require.Error(t, err)
+		_, err = NewTable(rows)
+		require.Error(t, err)
+	}
+}
+
+// FuzzReader: no panic, and an index whose rows can all be read encodes to the
+// same bytes.
+func FuzzReader(f *testing.F) {
+	for _, rows := range []int64{0, 1, rowsPerPage + 1} {
+		tab, err := NewTable(rows)
+		require.NoError(f, err)
+		for i := range rows {
+			require.NoError(f, tab.Set(i, row(i)))
+		}
+		f.Add(encode(f, tab))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		x, err := open(b, 0)
+		if err != nil {
+			require.ErrorIs(t, err, ErrCorrupt)
+			return
+		}
+		tab, err := NewTable(x.Rows())
+		require.NoError(t, err)
+		for i := range x.Rows() {
+			r, err := x.Row(i)
+			if err != nil {
+				require.ErrorIs(t, err, ErrCorrupt)
+				return
+			}
+			require.NoError(t, tab.Set(i, r))
+		}
+		require.Equal(t, b, encode(t, tab))
+	})
+}
