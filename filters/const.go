@@ -42,9 +42,10 @@ func parseConst(s string) ([]uint32, error) {
 	if len(s)-len(digits) > 1 {
 		return nil, bad()
 	}
-	tag := strings.ToLower(strings.TrimLeft(digits, "0123456789"))
+	tag := strings.TrimLeft(digits, "0123456789")
 	digits = digits[:len(digits)-len(tag)]
 	bits := 32
+	tag = strings.ToLower(tag)
 	switch tag {
 	case "", "u":
 	case "b", "ub":

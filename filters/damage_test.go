@@ -92,7 +92,7 @@ func TestZstdFrames(t *testing.T) {
 		{"size of 2^62", "28b52ffd e0 0000000000000040 410100" + raw40Hex, ErrDecodedSize},
 		{"no size, too long", "28b52ffd 00 58 490100" + raw40Hex + "00", ErrDecodedSize},
 		{"no size, too short", "28b52ffd 00 58 390100" + raw40Hex[:78], ErrDecodedSize},
-		{"long window", "28b52ffd 00 ff 410100" + raw40Hex, nil},
+		{"window of 1 GiB", "28b52ffd 00 a0 410100" + raw40Hex, nil},
 		{"checksum", "28b52ffd 24 28 410100" + raw40Hex + "00000000", ErrDamaged},
 		{"checksum missing", "28b52ffd 24 28 410100" + raw40Hex, ErrDamaged},
 		{"dictionary", "28b52ffd 21 07 28 410100" + raw40Hex, ErrDamaged},

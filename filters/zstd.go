@@ -73,8 +73,7 @@ func (s *zstdState) encoder(n int, params []uint32) (*zstd.Encoder, error) {
 	if params[0] == 0 {
 		level = zstd.SpeedDefault // 0 is zstd's default
 	}
-	win := 1 << bits.Len(uint(n))
-	win = min(max(win, 2*zstdMaxBlock), zstdMaxWin)
+	win := 1 << bits.Len(uint(min(max(n, zstdMaxBlock), zstdMaxWin-1)))
 	if s.enc != nil && s.level == level && s.win >= win {
 		return s.enc, nil
 	}

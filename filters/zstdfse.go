@@ -1,6 +1,9 @@
 package filters
 
-import "math/bits"
+import (
+	"math"
+	"math/bits"
+)
 
 // Finite state entropy coding of the sequence codes of a zstd block: RFC 8878,
 // section 4.1, and for the encoder's tables FSE_buildCTable of the reference
@@ -212,7 +215,7 @@ func (t *fseTable) cost(count []uint32) int {
 			continue
 		}
 		if s >= t.syms || t.norm[s] == 0 {
-			return 1 << 40
+			return math.MaxInt32
 		}
 		n := int(t.norm[s])
 		if n < 0 {
