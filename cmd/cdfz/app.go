@@ -93,6 +93,7 @@ files the highest one counts.`,
 		}
 		return nil
 	}
+	cobra.EnableCommandSorting = false
 	for _, verb := range verbs {
 		root.AddCommand(verb(a))
 	}
@@ -101,7 +102,8 @@ files the highest one counts.`,
 
 // verbs make the commands, in the order of the help.
 var verbs = []func(*app) *cobra.Command{
-	(*app).archiveCmd, (*app).restoreCmd,
+	(*app).archiveCmd, (*app).restoreCmd, (*app).verifyCmd, (*app).repairCmd, (*app).infoCmd,
+	(*app).benchCmd, (*app).manCmd,
 }
 
 func unknownVerb(cmd *cobra.Command, args []string) error {

@@ -1,0 +1,29 @@
+package main
+
+import (
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
+
+	"github.com/cdfz-format/cdfz/archive"
+)
+
+func (a *app) manCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:    "man DIR",
+		Short:  "Write the manual pages into a folder",
+		Hidden: true,
+		Args:   cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			// No date: the same program writes the same pages.
+			date := time.Unix(0, 0).UTC()
+			header := &doc.GenManHeader{Title: "CDFZ", Section: "1", Source: "cdfz " + archive.Version, Date: &date}
+			cmd.Root().DisableAutoGenTag = true
+			if err := doc.GenManTree(cmd.Root(), header, args[0]); err != nil {
+				a.fail(args[0], err)
+			}
+			return nil
+		},
+	}
+}
