@@ -83,7 +83,10 @@ func (w *walker) front() (*layout, []zipEntry, error) {
 				return l, entries, err
 			}
 			if l, err = parsePlan(plan); err != nil {
-				return l, entries, err
+				return nil, entries, err
+			}
+			if l.blocks > w.size/(localFixed+1) {
+				return nil, entries, corruptf("plan has %d blocks, an archive of %d bytes cannot", l.blocks, w.size)
 			}
 		case n > 1 && e.name == restPrefix+"0":
 			return l, entries, nil

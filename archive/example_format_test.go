@@ -1,0 +1,79 @@
+package archive
+
+import (
+	"bytes"
+	"encoding/hex"
+	"flag"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+var update = flag.Bool("update", false, "rewrite the dump in docs/FORMAT.md")
+
+// smallestImage is a CDF-1 file without dimensions, attributes and variables.
+var smallestImage = append([]byte("CDF\x01"), make([]byte, 28)...)
+
+// TestFormatExample: the archive that section 17 of the specification dumps is
+// the one that Write makes of the smallest netCDF file.
+func TestFormatExample(t *testing.T) {
+	ar := pack(t, smallestImage, &Options{Name: "empty.nc"})
+	want := dump(ar)
+	text := formatText(t)
+	at := strings.Index(text, "## 17.")
+	require.Positive(t, at)
+	block := regexp.MustCompile("(?s)```\n.*?```").FindStringIndex(text[at:])
+	require.NotNil(t, block)
+	got := text[at+block[0] : at+block[1]]
+	if *update {
+		text = text[:at+block[0]] + "```\n" + want + "```" + text[at+block[1]:]
+		require.NoError(t, os.WriteFile("../docs/FORMAT.md", []byte(text), 0o644))
+		return
+	}
+	require.Equal(t, "```\n"+want+"```", got, "run the test with -update if the change is meant")
+	require.True(t, bytes.Equal(smallestImage, unpack(t, ar)))
+}
+
+// dump prints bytes by entry, 16 a line.
+func dump(ar []byte) string {
+	var b strings.Builder
+	part := func(title string, from, to int64) {
+		fmt.Fprintf(&b, "-- %s\n", title)
+		for at := from; at < to; at += 16 {
+			line := ar[at:min(at+16, to)]
+			text := strings.Map(func(r rune) rune {
+				if r < 0x20 || r > 0x7e {
+					return '.'
+				}
+				return r
+			}, latin1(line))
+			fmt.Fprintf(&b, "%04x  %-47s  %s\n", at, strings.TrimSpace(regexp.MustCompile("..").ReplaceAllString(hex.EncodeToString(line), "$0 ")), text)
+		}
+	}
+	w := &walker{r: bytes.NewReader(ar), size: int64(len(ar))}
+	off := int64(0)
+	for {
+		e, err := w.at(off)
+		if err != nil {
+			break
+		}
+		part("local header of "+e.name, off, off+e.localLen())
+		part("its stored bytes", off+e.localLen(), e.end())
+		off = e.end()
+	}
+	part("central directory", off, int64(len(ar))-endLen)
+	part("end", int64(len(ar))-endLen, int64(len(ar)))
+	return b.String()
+}
+
+func latin1(b []byte) string {
+	r := make([]rune, len(b))
+	for i, c := range b {
+		r[i] = rune(c)
+	}
+	return string(r)
+}

@@ -1,0 +1,315 @@
+package archive
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"math/rand"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/filters"
+)
+
+// TestZip: the standard library reads every archive, entry by entry, and finds
+// names, order, methods and contents as specified.
+func TestZip(t *testing.T) {
+	files := classicFiles(t)
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		for _, mode := range []ZarrMode{ZarrAlways, ZarrNever} {
+			ar := pack(t, files[name], &Options{Name: name, Zarr: mode, Block: MinBlock})
+			z, err := zip.NewReader(bytes.NewReader(ar), int64(len(ar)))
+			require.NoError(t, err)
+			require.Len(t, z.Comment, tailLen)
+			names := map[string]bool{}
+			for i, f := range z.File {
+				require.False(t, names[f.Name], "%s: %q twice", name, f.Name)
+				names[f.Name] = true
+				r, err := f.Open()
+				require.NoError(t, err, "%s: %q", name, f.Name)
+				b, err := io.ReadAll(r)
+				require.NoError(t, err, "%s: %q", name, f.Name)
+				require.Equal(t, int(f.UncompressedSize64), len(b))
+				if strings.HasSuffix(f.Name, ".zarray") || strings.HasSuffix(f.Name, ".zattrs") || strings.HasSuffix(f.Name, "json") {
+					require.True(t, json.Valid(b), "%s: %q", name, f.Name)
+				}
+				if i == 0 {
+					require.Equal(t, readmeName, f.Name)
+					require.Equal(t, readme, string(b))
+				}
+			}
+			n := len(z.File)
+			require.Equal(t, planName, z.File[1].Name)
+			require.Equal(t, manifestName, z.File[n-2].Name)
+			require.Equal(t, indexName, z.File[n-1].Name)
+			m := open(t, ar).Manifest()
+			require.Equal(t, int64(n), m.Entries)
+		}
+	}
+}
+
+// TestZipWide checks the forms of headers that only archives of more than 4 GiB
+// have: what is parsed back is what was written.
+func TestZipWide(t *testing.T) {
+	for _, e := range []zipEntry{
+		{name: "a/0", crc: 1, stored: 5, size: 5},
+		{name: "ä/0.0", crc: 1, stored: 5, size: 5, mask: 3},
+		{name: "m", method: methodDeflated, crc: 9, stored: 5, size: 70},
+		{name: indexName, crc: 7, stored: max32, size: max32},
+		{name: indexName, crc: 7, stored: 1 << 40, size: 1 << 40, mask: 1},
+	} {
+		b := e.appendLocal(nil)
+		require.Equal(t, e.localLen(), int64(len(b)))
+		got, more, err := parseLocal(append(b, "next"...), 0)
+		require.NoError(t, err)
+		require.Zero(t, more)
+		require.Equal(t, e, got)
+		for n := range b {
+			_, more, err := parseLocal(b[:n], 0)
+			require.NoError(t, err)
+			require.Greater(t, more, n)
+		}
+		for i := range b {
+			bad := bytes.Clone(b)
+			bad[i] ^= 0x40
+			if got, more, err := parseLocal(bad, 0); err == nil && more == 0 {
+				require.NotEqual(t, e, got, "byte %d", i)
+			}
+		}
+	}
+	e := zipEntry{name: "x", stored: 1 << 33, size: 1 << 33, off: 1 << 34}
+	require.Len(t, e.appendCentral(nil), centralFixed+1+4+24)
+	e = zipEntry{name: "x", stored: 1, size: 1, off: max32}
+	require.Len(t, e.appendCentral(nil), centralFixed+1+4+8)
+	require.Len(t, appendEnd(nil, max16, 0, 0, ""), end64Len+locator64Len+endFixed)
+	require.Len(t, appendEnd(nil, max16-1, 0, 0, ""), endFixed)
+}
+
+// TestStoredOrder: the order is that of completion, every block comes once, and
+// the cutter makes them in it.
+func TestStoredOrder(t *testing.T) {
+	for name, image := range classicFiles(t) {
+		for _, memory := range []int64{1, 8 << 10, DefaultMemory} {
+			ar := pack(t, image, &Options{Zarr: ZarrAlways, Block: MinBlock, Memory: memory})
+			r := open(t, ar)
+			var got []string
+			z, err := zip.NewReader(bytes.NewReader(ar), int64(len(ar)))
+			require.NoError(t, err)
+			for _, f := range z.File {
+				if !strings.HasPrefix(f.Name, ".cdfz/") || strings.HasPrefix(f.Name, varPrefix) {
+					if !strings.Contains(f.Name, ".z") {
+						got = append(got, f.Name)
+					}
+				}
+			}
+			var want []string
+			r.l.storedOrder(func(v int, b int64) bool {
+				if n := string(r.l.appendName(nil, v, b)); !strings.Contains(n, ".z") {
+					want = append(want, n)
+				}
+				return true
+			})
+			require.Equal(t, want, got, "%s, memory %d", name, memory)
+		}
+	}
+}
+
+// countingReaderAt counts calls and bytes.
+type countingReaderAt struct {
+	r     io.ReaderAt
+	calls int
+	bytes int64
+}
+
+func (c *countingReaderAt) ReadAt(p []byte, off int64) (int, error) {
+	c.calls++
+	c.bytes += int64(len(p))
+	return c.r.ReadAt(p, off)
+}
+
+// TestOpenReads: opening takes at most three reads, whatever the archive.
+func TestOpenReads(t *testing.T) {
+	for name, image := range classicFiles(t) {
+		for _, block := range []int64{MinBlock, DefaultBlock} {
+			ar := pack(t, image, &Options{Name: name, Zarr: ZarrAlways, Block: block})
+			c := &countingReaderAt{r: bytes.NewReader(ar)}
+			_, err := NewReader(c, int64(len(ar)), nil)
+			require.NoError(t, err)
+			require.LessOrEqual(t, c.calls, 3, name)
+		}
+	}
+}
+
+// TestRepair: without directory, or with index, directory and end zeroed, the
+// archive comes back byte for byte, for few bytes read.
+func TestRepair(t *testing.T) {
+	for name, image := range classicFiles(t) {
+		for _, mode := range []ZarrMode{ZarrAlways, ZarrNever} {
+			ar := pack(t, image, &Options{Name: name, Zarr: mode, Block: MinBlock})
+			r := open(t, ar)
+			cut := int(r.tail.idxOff)
+			idxEnd := int((&zipEntry{name: indexName, stored: r.tail.idxLen, size: r.tail.idxLen, off: r.tail.idxOff}).end())
+			zeroed := append(bytes.Clone(ar[:cut]), make([]byte, len(ar)-cut)...)
+			longer := append(bytes.Clone(ar), "more"...)
+			for what, bad := range map[string][]byte{
+				"no directory": ar[:idxEnd], "no index": ar[:cut], "half an index": ar[:cut+40], "zeroed": zeroed,
+				"no last byte": ar[:len(ar)-1], "longer": longer, "intact": ar,
+			} {
+				c := &countingReaderAt{r: bytes.NewReader(bad)}
+				p, err := Repair(context.Background(), c, int64(len(bad)))
+				require.NoError(t, err, "%s: %s", name, what)
+				require.Equal(t, what == "intact", p.Intact, "%s: %s", name, what)
+				var tail bytes.Buffer
+				_, err = p.WriteTail(&tail)
+				require.NoError(t, err)
+				require.True(t, bytes.Equal(ar, append(bytes.Clone(bad[:p.Keep]), tail.Bytes()...)), "%s: %s", name, what)
+				m := r.Manifest()
+				limit := 512*m.Entries + 1<<20 + m.Front.Len + r.tail.manLen
+				require.LessOrEqual(t, c.bytes, limit, "%s: %s", name, what)
+				require.NoError(t, p.Close())
+			}
+			for n := range cut {
+				if n%97 == 0 && n > headLen {
+					_, err := Repair(context.Background(), bytes.NewReader(ar[:n]), int64(n))
+					require.ErrorIs(t, err, ErrCorrupt)
+				}
+			}
+		}
+	}
+}
+
+// TestVerifySwap: two blocks of the same lengths change places.
+func TestVerifySwap(t *testing.T) {
+	image := classicFiles(t)["cdf2_climate.nc"]
+	ar := pack(t, image, &Options{Name: "c.nc", Zarr: ZarrAlways, Block: 4096, Filters: []VarFilter{{Vars: []string{"*"}}}})
+	r := open(t, ar)
+	var a, b BlockInfo
+	byLen := map[int64]BlockInfo{}
+	require.NoError(t, r.EachBlock(func(i BlockInfo) error {
+		if other, ok := byLen[i.Len]; ok && i.Var >= 0 && i.CRC != other.CRC && b.Len == 0 {
+			a, b = other, i
+		}
+		if i.Var >= 0 {
+			byLen[i.Len] = i
+		}
+		return nil
+	}))
+	require.NotZero(t, b.Len)
+	bad := bytes.Clone(ar)
+	copy(bad[a.Off:], ar[b.Off:b.Off+b.Len])
+	copy(bad[b.Off:], ar[a.Off:a.Off+a.Len])
+	rep := verify(t, bad)
+	require.Len(t, rep.Damage, 2)
+	for i, want := range []BlockInfo{a, b} {
+		require.Equal(t, DamageBlock, rep.Damage[i].Kind)
+		require.Equal(t, want.Start, rep.Damage[i].Start)
+		require.NotEmpty(t, rep.Damage[i].Var)
+	}
+}
+
+// TestVerifyEntryCuts cuts a larger archive at every border of an entry.
+func TestVerifyEntryCuts(t *testing.T) {
+	ar := pack(t, classicFiles(t)["cdf2_climate.nc"], &Options{Name: "c.nc", Block: 16 << 10})
+	w := &walker{r: bytes.NewReader(ar), size: int64(len(ar))}
+	for off := int64(0); ; {
+		e, err := w.at(off)
+		if err != nil {
+			break
+		}
+		off = e.end()
+		rep := verify(t, ar[:off])
+		require.NotEmpty(t, rep.Damage, "cut at %d", off)
+	}
+}
+
+// TestMasks: an optional filter is left out of the blocks that it cannot shrink;
+// the variable is not in the view, and comes back.
+func TestMasks(t *testing.T) {
+	image := classicFiles(t)["cdf2_climate.nc"]
+	rng := rand.New(rand.NewSource(5))
+	noisy := bytes.Clone(image)
+	rng.Read(noisy[len(noisy)/2:])
+	o := &Options{Name: "m.nc", Zarr: ZarrAlways, Block: 4096, Filters: []VarFilter{{Vars: []string{"*"}, Chain: filters.Chain{
+		{ID: filters.Shuffle, Params: []uint32{1}}, {ID: filters.Deflate, Params: []uint32{6}, Optional: true}}}}}
+	ar := pack(t, noisy, o)
+	require.True(t, bytes.Equal(noisy, unpack(t, ar)))
+	require.Empty(t, verify(t, ar).Damage)
+	r := open(t, ar)
+	masks := map[uint32]int{}
+	require.NoError(t, r.EachBlock(func(i BlockInfo) error {
+		masks[i.Mask]++
+		return nil
+	}))
+	require.NotZero(t, masks[2])
+	vars, err := r.Vars(true)
+	require.NoError(t, err)
+	for _, v := range vars {
+		require.False(t, v.InView)
+	}
+}
+
+// TestErrorClasses: failing sources and sinks give their own errors, and other
+// files and options the right ones.
+func TestErrorClasses(t *testing.T) {
+	image := classicFiles(t)["cdf1_single_rec_short.nc"]
+	ctx := context.Background()
+	boom := errors.New("failed on purpose")
+	// A sink that fails at any point gives its error.
+	ar := pack(t, image, nil)
+	for _, n := range []int{0, 1, len(ar) / 2, len(ar) - 1} {
+		_, err := Write(ctx, &failingWriter{n, boom}, bytes.NewReader(image), int64(len(image)), nil)
+		require.ErrorIs(t, err, boom)
+	}
+	// So does a source.
+	_, err := Write(ctx, io.Discard, failingReaderAt{boom}, int64(len(image)), nil)
+	require.ErrorIs(t, err, boom)
+	_, err = NewReader(failingReaderAt{boom}, int64(len(ar)), nil)
+	require.ErrorIs(t, err, boom)
+	require.NotErrorIs(t, err, ErrCorrupt)
+	_, err = Verify(ctx, failingReaderAt{boom}, int64(len(ar)), nil)
+	require.ErrorIs(t, err, boom)
+	_, err = Repair(ctx, failingReaderAt{boom}, int64(len(ar)))
+	require.ErrorIs(t, err, boom)
+	require.ErrorIs(t, open(t, ar).Copy(ctx, &failingWriter{10, boom}, nil), boom)
+
+	_, err = NewReader(bytes.NewReader(image), int64(len(image)), nil)
+	require.ErrorIs(t, err, ErrNotArchive)
+	_, err = NewReader(bytes.NewReader(ar), int64(len(ar)-1), nil)
+	require.ErrorIs(t, err, ErrCorrupt)
+
+	cancelled, cancel := context.WithCancel(ctx)
+	cancel()
+	require.ErrorIs(t, open(t, ar).Copy(cancelled, nil, nil), context.Canceled)
+
+	for _, o := range []Options{{Block: 3}, {Block: 1 << 40}, {Workers: -1}, {Zarr: "x"}, {Preset: "x"}, {Memory: -1},
+		{Filters: []VarFilter{{Vars: []string{"nosuch"}}}}, {Filters: []VarFilter{{Vars: []string{"*"}}, {Vars: []string{"*"}}}}} {
+		_, err := Write(ctx, io.Discard, bytes.NewReader(image), int64(len(image)), &o)
+		require.ErrorIs(t, err, ErrOptions, "%+v", o)
+	}
+	_, err = Write(ctx, io.Discard, bytes.NewReader(image), int64(len(image)), &Options{
+		Filters: []VarFilter{{Vars: []string{"*"}, Chain: filters.Chain{{ID: 32013}}}}})
+	require.ErrorIs(t, err, filters.ErrUnknownFilter)
+}
+
+type failingWriter struct {
+	n   int
+	err error
+}
+
+func (f *failingWriter) Write(p []byte) (int, error) {
+	if f.n -= len(p); f.n < 0 {
+		return 0, f.err
+	}
+	return len(p), nil
+}
+
+type failingReaderAt struct{ err error }
+
+func (f failingReaderAt) ReadAt([]byte, int64) (int, error) { return 0, f.err }

@@ -1,0 +1,164 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/cdf3"
+)
+
+// ours says whether an error is one that hostile input may give.
+func ours(err error) bool {
+	return errors.Is(err, ErrCorrupt) || errors.Is(err, ErrNotArchive) || errors.Is(err, ErrVersion)
+}
+
+// seeds are small archives of each layout.
+func seeds(f *testing.F) [][]byte {
+	var out [][]byte
+	for _, ar := range smallArchives(f) {
+		out = append(out, ar)
+	}
+	return append(out, pack(f, smallestImage, &Options{Name: "empty.nc"}))
+}
+
+// FuzzPlan: no panic; a plan that is accepted can be asked for every block's
+// place without leaving raw.
+func FuzzPlan(f *testing.F) {
+	for _, ar := range seeds(f) {
+		f.Add(open(f, ar).l.encode())
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		l, err := parsePlan(b)
+		if err != nil {
+			require.True(t, ours(err), "%v", err)
+			return
+		}
+		for _, n := range []int64{0, l.blocks / 2, l.blocks - 1} {
+			v, k := l.locate(n)
+			require.Equal(t, n, l.number(v, k))
+			l.appendName(nil, v, k)
+			l.blockInfo(v, k)
+		}
+		for _, off := range []int64{0, l.Image.Size / 2, l.Image.Size - 1} {
+			if off < 0 || off >= l.Image.Size {
+				continue
+			}
+			block, in, left := l.findRaw(off)
+			v, k := l.locate(block)
+			_, n := l.blockInfo(v, k)
+			require.True(t, in >= 0 && left > 0 && in+left <= n)
+		}
+		count := 0
+		l.storedOrder(func(int, int64) bool { count++; return count < 1000 })
+	})
+}
+
+// FuzzManifest: no panic, and places within the archive.
+func FuzzManifest(f *testing.F) {
+	for _, ar := range seeds(f) {
+		r := open(f, ar)
+		f.Add(encodeJSON(r.man), r.tail.manOff)
+	}
+	f.Fuzz(func(t *testing.T, b []byte, manOff int64) {
+		m, err := parseManifest(b, tail{manOff: manOff})
+		if err != nil {
+			require.True(t, ours(err), "%v", err)
+			return
+		}
+		require.LessOrEqual(t, m.Header.Off+m.Header.Len, manOff)
+		m.ImageName()
+	})
+}
+
+// FuzzLocalHeader: what parses encodes to the same bytes.
+func FuzzLocalHeader(f *testing.F) {
+	for _, ar := range seeds(f) {
+		w := &walker{r: bytes.NewReader(ar), size: int64(len(ar))}
+		for off := int64(0); ; {
+			e, err := w.at(off)
+			if err != nil {
+				break
+			}
+			f.Add(ar[off : off+e.localLen()])
+			off = e.end()
+		}
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		e, more, err := parseLocal(b, 0)
+		if err != nil {
+			require.True(t, ours(err), "%v", err)
+		} else if more == 0 {
+			require.Equal(t, b[:e.localLen()], e.appendLocal(nil))
+		}
+	})
+}
+
+// FuzzArchive: whatever the bytes, opening, reading, verifying and repairing end
+// with an answer; and an archive that verifies restores.
+func FuzzArchive(f *testing.F) {
+	for _, ar := range seeds(f) {
+		f.Add(ar)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		ctx := context.Background()
+		size := int64(len(b))
+		rep, verr := Verify(ctx, bytes.NewReader(b), size, nil)
+		if verr != nil {
+			require.True(t, ours(verr), "%v", verr)
+		}
+		if p, err := Repair(ctx, bytes.NewReader(b), size); err != nil {
+			require.True(t, ours(err), "%v", err)
+		} else {
+			require.NoError(t, p.Close())
+		}
+		r, err := NewReader(bytes.NewReader(b), size, nil)
+		if err != nil {
+			require.Error(t, errors.Join(verr, damaged(rep)))
+			return
+		}
+		r.Vars(true)
+		r.Omitted()
+		// The image may be claimed to be of any length.
+		io.ReadAll(io.NewSectionReader(r.Image(), 0, min(r.Image().Size(), 1<<20)))
+		if r.Image().Size() <= 64<<20 && verr == nil && len(rep.Damage) == 0 {
+			require.NoError(t, r.Copy(ctx, nil, nil))
+		}
+	})
+}
+
+func damaged(rep *Report) error {
+	if rep != nil && len(rep.Damage) > 0 {
+		return ErrCorrupt
+	}
+	return nil
+}
+
+// FuzzWrite: any file that parses as netCDF comes back.
+func FuzzWrite(f *testing.F) {
+	for name, image := range classicFiles(f) {
+		if len(image) < 600 {
+			_ = name
+			f.Add(image, true)
+		}
+	}
+	f.Fuzz(func(t *testing.T, image []byte, view bool) {
+		o := &Options{Zarr: ZarrNever, Block: MinBlock, Workers: 1}
+		if view {
+			o.Zarr = ZarrAlways
+		}
+		var b bytes.Buffer
+		_, err := Write(context.Background(), &b, bytes.NewReader(image), int64(len(image)), o)
+		if err != nil {
+			var fe *cdf3.FormatError
+			require.True(t, errors.Is(err, cdf3.ErrNotCDF) || errors.As(err, &fe) || errors.Is(err, errMetadata), "%v", err)
+			return
+		}
+		require.True(t, bytes.Equal(image, unpack(t, b.Bytes())))
+		require.Empty(t, verify(t, b.Bytes()).Damage)
+	})
+}
