@@ -1,0 +1,159 @@
+package archive
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/slab"
+)
+
+// SizeReaderAt is an io.ReaderAt that knows its length.
+type SizeReaderAt interface {
+	io.ReaderAt
+	Size() int64
+}
+
+// File is a netCDF file to read from: a classic file, or the archive of one.
+// Both give the same answers. Safe for concurrent use if its io.ReaderAt is.
+type File struct {
+	header  *cdf3.Header
+	image   SizeReaderAt
+	archive *Reader // nil for a classic file
+	vars    []int   // for each variable its position in the plan, -1 if not blocked
+	closer  io.Closer
+}
+
+// OpenFile opens a classic netCDF file or an archive by name. Close it when done.
+func OpenFile(name string, opts *ReaderOptions) (*File, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	st, err := f.Stat()
+	if err == nil && st.IsDir() {
+		err = fmt.Errorf("%s: is a folder", name)
+	}
+	var out *File
+	if err == nil {
+		out, err = NewFile(f, st.Size(), opts)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	out.closer = f
+	return out, nil
+}
+
+// NewFile opens a classic netCDF file or an archive of size bytes. What is neither
+// gives an error that wraps cdf3.ErrNotCDF.
+func NewFile(r io.ReaderAt, size int64, opts *ReaderOptions) (*File, error) {
+	a, err := NewReader(r, size, opts)
+	switch {
+	case errors.Is(err, ErrNotArchive):
+		h, err := cdf3.Read(r, size)
+		if err != nil {
+			return nil, err
+		}
+		return newFile(h, io.NewSectionReader(r, 0, size), nil), nil
+	case err != nil:
+		return nil, err
+	}
+	return newFile(a.header, a.Image(), a), nil
+}
+
+func newFile(h *cdf3.Header, image SizeReaderAt, a *Reader) *File {
+	f := &File{header: h, image: image, archive: a, vars: make([]int, len(h.Vars))}
+	for i := range f.vars {
+		f.vars[i] = -1
+	}
+	if a != nil {
+		for pos := range a.l.Vars {
+			f.vars[a.l.Vars[pos].Var] = pos
+		}
+	}
+	return f
+}
+
+// Close closes the file that OpenFile opened.
+func (f *File) Close() error {
+	if f.closer == nil {
+		return nil
+	}
+	return f.closer.Close()
+}
+
+// Header is the netCDF header, which the caller must not change.
+func (f *File) Header() *cdf3.Header { return f.header }
+
+// Image is the classic netCDF file, byte for byte.
+func (f *File) Image() SizeReaderAt { return f.image }
+
+// Archive is the archive behind the file, nil if it is a classic file.
+func (f *File) Archive() *Reader { return f.archive }
+
+// Array is the values of variable number v of the header. Values beyond the end
+// of the image are zero, as netCDF-C reads them.
+func (f *File) Array(v int) slab.Array {
+	w := &f.header.Vars[v]
+	a := slab.Array{Shape: w.Shape, Type: slab.Type(w.Type)}
+	if pos := f.vars[v]; pos >= 0 {
+		a.ReaderAt = io.NewSectionReader(rawReader{f.archive}, f.archive.l.vars[pos].rawOff, w.Len)
+		return a
+	}
+	r := &varReader{r: f.image, size: f.image.Size(), begin: w.Begin, run: w.RecLen, stride: f.header.RecSize, n: w.Len}
+	if !w.Record {
+		r.stride = 0
+	}
+	a.ReaderAt = r
+	return a
+}
+
+// varReader reads the values of a variable where they lie in an image.
+type varReader struct {
+	r           io.ReaderAt
+	size        int64 // of the image
+	begin       int64
+	run, stride int64 // bytes of a record, and from one to the next
+	n           int64 // bytes of all values
+}
+
+// ReadAt implements io.ReaderAt.
+func (v *varReader) ReadAt(p []byte, off int64) (int, error) {
+	if off < 0 {
+		return 0, errors.New("archive: negative offset")
+	}
+	done := 0
+	for done < len(p) && off < v.n {
+		rec, in := off/v.run, off%v.run
+		k := int(min(int64(len(p)-done), v.run-in))
+		if err := v.readRun(p[done:done+k], v.begin+rec*v.stride+in); err != nil {
+			return done, err
+		}
+		done += k
+		off += int64(k)
+	}
+	if done < len(p) {
+		return done, io.EOF
+	}
+	return done, nil
+}
+
+// readRun reads image bytes, zeros beyond the end.
+func (v *varReader) readRun(p []byte, off int64) error {
+	have := max(0, min(int64(len(p)), v.size-off))
+	clear(p[have:])
+	if have == 0 {
+		return nil
+	}
+	if n, err := v.r.ReadAt(p[:have], off); int64(n) < have {
+		if err == nil || err == io.EOF {
+			err = io.ErrUnexpectedEOF
+		}
+		return fmt.Errorf("archive: reading the image: %w", err)
+	}
+	return nil
+}
