@@ -109,10 +109,10 @@ func (v *bencher) parse(blocks, chains []string) error {
 	for _, s := range blocks {
 		n, err := parseSize(s)
 		if err == nil && (n < archive.MinBlock || n > archive.MaxBlock) {
-			err = fmt.Errorf("size %q: expected %d to %d bytes", s, archive.MinBlock, archive.MaxBlock)
+			err = fmt.Errorf("expected %d to %d bytes", archive.MinBlock, archive.MaxBlock)
 		}
 		if err != nil {
-			return fmt.Errorf("--blocks: %w", err)
+			return fmt.Errorf("--blocks %s: %w", s, err)
 		}
 		v.blocks = append(v.blocks, n)
 	}

@@ -71,7 +71,7 @@ func (a *app) checkDirDest(args []string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("-o %s: no such folder", a.dest)
 	case err != nil:
-		return err
+		return fmt.Errorf("-o %s: %w", a.dest, cause(err))
 	case !st.IsDir():
 		return fmt.Errorf("-o %s: not a folder", a.dest)
 	}

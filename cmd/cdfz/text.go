@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -79,12 +80,14 @@ func round(x float64, decimals int) float64 {
 	return math.Round(x*p) / p
 }
 
+var errSize = errors.New("expected a number of bytes, as in 65536, 64K, 1M")
+
 // parseSize reads 65536, 64K, 64KiB, 1M, 1MiB, 2G: powers of 1024.
 func parseSize(s string) (int64, error) {
 	digits := strings.TrimRight(s, "KMGTiBkmgtb")
 	n, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil || n < 0 {
-		return 0, fmt.Errorf("size %q: expected a number of bytes, as in 65536, 64K, 1M", s)
+		return 0, errSize
 	}
 	unit := strings.ToUpper(s[len(digits):])
 	shift := map[string]int{
@@ -93,7 +96,7 @@ func parseSize(s string) (int64, error) {
 	}
 	by, ok := shift[unit]
 	if !ok || n > math.MaxInt64>>by {
-		return 0, fmt.Errorf("size %q: expected a number of bytes, as in 65536, 64K, 1M", s)
+		return 0, errSize
 	}
 	return n << by, nil
 }
@@ -114,7 +117,7 @@ func (f *sizeFlag) Set(s string) error {
 		return err
 	}
 	if n < f.min || n > f.max {
-		return fmt.Errorf("size %q: expected %d to %d bytes", s, f.min, f.max)
+		return fmt.Errorf("expected %d to %d bytes", f.min, f.max)
 	}
 	*f.n, f.given = n, s
 	return nil
@@ -143,7 +146,7 @@ func (f *choiceFlag[T]) Set(s string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%q: expected %s", s, strings.ReplaceAll(f.Type(), "|", ", "))
+	return fmt.Errorf("expected %s", strings.ReplaceAll(f.Type(), "|", ", "))
 }
 
 // speed is a rate for people.

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"cdfz": main})
+}
+
+// TestScripts runs testdata/*.txtar, whose names begin with the verb. The files
+// of testdata/classic and malformed are in $CLASSIC and $MALFORMED.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata",
+		RequireExplicitExec: true,
+		Setup: func(env *testscript.Env) error {
+			for _, name := range []string{"classic", "malformed"} {
+				dir, err := filepath.Abs(filepath.Join("../../testdata", name))
+				if err != nil {
+					return err
+				}
+				env.Setenv(strings.ToUpper(name), dir)
+			}
+			return nil
+		},
+		Condition: func(cond string) (bool, error) {
+			if cond == "root" {
+				return os.Getuid() == 0, nil
+			}
+			return false, fmt.Errorf("unknown condition %q", cond)
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"fails": fails, "hex": writeHex, "poke": poke, "cut": cut, "ls": list, "mode": mode, "jsonl": jsonl, "grow": grow,
+		},
+	})
+}
+
+// fails CODE CMD ARG…: runs a command that must end with the code.
+func fails(ts *testscript.TestScript, neg bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	got := 0
+	var e *exec.ExitError
+	if errors.As(err, &e) {
+		got = e.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if got != want || neg {
+		ts.Fatalf("exit code %d, expected %d", got, want)
+	}
+}
+
+// hex FILE DIGITS…: writes a file.
+func writeHex(ts *testscript.TestScript, _ bool, args []string) {
+	b, err := hex.DecodeString(strings.Join(args[1:], ""))
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), b, 0o666))
+}
+
+// poke FILE OFF: inverts the byte at an offset, counted from the end if negative.
+func poke(ts *testscript.TestScript, _ bool, args []string) {
+	name := ts.MkAbs(args[0])
+	b, err := os.ReadFile(name)
+	ts.Check(err)
+	off, err := strconv.Atoi(args[1])
+	ts.Check(err)
+	if off < 0 {
+		off += len(b)
+	}
+	b[off] ^= 0xff
+	ts.Check(os.WriteFile(name, b, 0o666))
+}
+
+// cut FILE N: takes N bytes off the end.
+func cut(ts *testscript.TestScript, _ bool, args []string) {
+	name := ts.MkAbs(args[0])
+	n, err := strconv.ParseInt(args[1], 10, 64)
+	ts.Check(err)
+	st, err := os.Stat(name)
+	ts.Check(err)
+	ts.Check(os.Truncate(name, st.Size()-n))
+}
+
+// grow FILE N: makes a file N bytes long.
+func grow(ts *testscript.TestScript, _ bool, args []string) {
+	n, err := strconv.ParseInt(args[1], 10, 64)
+	ts.Check(err)
+	ts.Check(os.Truncate(ts.MkAbs(args[0]), n))
+}
+
+// ls DIR NAME…: the folder has exactly these entries, hidden ones included.
+func list(ts *testscript.TestScript, _ bool, args []string) {
+	entries, err := os.ReadDir(ts.MkAbs(args[0]))
+	ts.Check(err)
+	var got []string
+	for _, e := range entries {
+		if e.Name() != ".tmp" { // testscript's
+			got = append(got, e.Name())
+		}
+	}
+	want := slices.Clone(args[1:])
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		ts.Fatalf("%s has %q, expected %q", args[0], got, want)
+	}
+}
+
+// mode FILE BITS: the file has these permission bits.
+func mode(ts *testscript.TestScript, _ bool, args []string) {
+	st, err := os.Stat(ts.MkAbs(args[0]))
+	ts.Check(err)
+	if got := fmt.Sprintf("%o", st.Mode().Perm()); got != args[1] {
+		ts.Fatalf("%s has mode %s, expected %s", args[0], got, args[1])
+	}
+}
+
+// jsonl KEYS…: standard output is one JSON object a line; those are the keys of
+// each, joined by commas.
+func jsonl(ts *testscript.TestScript, _ bool, args []string) {
+	lines := strings.Split(strings.TrimSuffix(ts.ReadFile("stdout"), "\n"), "\n")
+	if len(lines) != len(args) {
+		ts.Fatalf("%d lines, expected %d", len(lines), len(args))
+	}
+	for i, line := range lines {
+		d := json.NewDecoder(strings.NewReader(line))
+		var keys []string
+		depth, key := 0, false
+		for {
+			tok, err := d.Token()
+			if err != nil {
+				break
+			}
+			switch tok := tok.(type) {
+			case json.Delim:
+				if tok == '{' || tok == '[' {
+					depth++
+				} else {
+					depth--
+				}
+				key = depth == 1
+			default:
+				if depth == 1 {
+					if key {
+						keys = append(keys, fmt.Sprint(tok))
+					}
+					key = !key
+				}
+			}
+		}
+		if got := strings.Join(keys, ","); !json.Valid([]byte(line)) || got != args[i] {
+			ts.Fatalf("line %d has keys %s, expected %s", i+1, got, args[i])
+		}
+	}
+}
