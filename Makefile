@@ -1,0 +1,55 @@
+# The targets that people use. Each installs what it needs (.ci/deps) and works
+# in a fresh clone on Debian with Go and make.
+
+GO      ?= go
+BIN     := bin/cdfz
+export CGO_ENABLED ?= 0
+
+.PHONY: build test test-corpus test-ncapi race fuzz lint demo bench soak man clean
+
+build:
+	$(GO) build -trimpath -o $(BIN) ./cmd/cdfz
+
+# All tests, the real programs as judges among them.
+test:
+	.ci/deps test
+	$(GO) test -tags judge -timeout 14m ./... ./testdata/gen ./testdata/corpus
+
+# The same over the corpus that CDFZ_CORPUS names: a folder with manifest.json.
+test-corpus:
+	@test -n "$(CDFZ_CORPUS)" || { echo "CDFZ_CORPUS is not set: it names the folder with manifest.json" >&2; exit 1; }
+	@test -f "$(CDFZ_CORPUS)/manifest.json" || { echo "$(CDFZ_CORPUS)/manifest.json is missing" >&2; exit 1; }
+	.ci/deps corpus
+	CDFZ_CORPUS="$(abspath $(CDFZ_CORPUS))" $(GO) test -tags 'judge corpus' -run Corpus -timeout 30m ./...
+
+race:
+	.ci/deps race
+	CGO_ENABLED=1 $(GO) test -race -short -timeout 14m ./...
+
+# A short fuzz of every target; FUZZTIME=10m for a long one.
+FUZZTIME ?= 5s
+fuzz:
+	.ci/fuzz $(FUZZTIME)
+
+lint:
+	.ci/lint
+
+demo: build
+	.ci/demo $(BIN)
+
+# Side by side with the peers in one run; see bench/README.md.
+bench: build
+	.ci/deps bench
+	$(GO) run ./bench/peers $(BENCHFLAGS)
+
+# The full counts: hours. SOAK=1 lifts the limits of sampled tests.
+soak:
+	.ci/deps test
+	CDFZ_SOAK=1 $(GO) test -tags judge -timeout 6h ./...
+	.ci/fuzz 10m
+
+man: build
+	$(BIN) man docs/man
+
+clean:
+	rm -rf bin .cache

@@ -1,0 +1,59 @@
+package archive
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// edges are the packages of ours that each package may import. A new edge is a
+// decision about the design: it belongs here with a reason.
+var edges = map[string][]string{
+	"cdf3":      {},
+	"blockidx":  {},
+	"filters":   {},
+	"slab":      {},
+	"unlimited": {"cdf3"},
+	"archive":   {"cdf3", "blockidx", "filters", "slab", "unlimited"},
+	"cdl":       {"cdf3", "slab"}, // text from headers and values, wherever they come from
+}
+
+// TestEdges holds the packages to the edges. Commands and benchmarks may import
+// everything.
+func TestEdges(t *testing.T) {
+	const module = "github.com/cdfz-format/cdfz/"
+	err := filepath.WalkDir("..", func(name string, d fs.DirEntry, err error) error {
+		require.NoError(t, err)
+		if d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		rel, err := filepath.Rel("..", name)
+		require.NoError(t, err)
+		pkg := path.Dir(filepath.ToSlash(rel))
+		allowed, ok := edges[pkg]
+		if !ok {
+			top, _, _ := strings.Cut(pkg, "/")
+			require.Contains(t, []string{"cmd", "bench", "testdata", "archive"}, top, "package %s is not in the list of edges", pkg)
+			return nil
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+		require.NoError(t, err)
+		for _, imp := range f.Imports {
+			p, err := strconv.Unquote(imp.Path.Value)
+			require.NoError(t, err)
+			if ours, ok := strings.CutPrefix(p, module); ok {
+				require.True(t, slices.Contains(allowed, ours), "%s imports %s", name, ours)
+			}
+		}
+		return nil
+	})
+	require.NoError(t, err)
+}
