@@ -197,6 +197,18 @@ func (a *app) fail(file string, err error) (string, int) {
 	return text, code
 }
 
+// stopped says whether the run was cancelled and no further file is to be begun.
+func (a *app) stopped(ctx context.Context) bool {
+	if ctx.Err() == nil {
+		return false
+	}
+	if a.code == exitDone {
+		a.code = exitFailed
+		a.message("interrupted")
+	}
+	return true
+}
+
 // packagePrefix is what our packages put before their messages.
 var packagePrefix = regexp.MustCompile(`(^|: )(?:(?:archive|cdf3|filters|unlimited|blockidx): )+`)
 

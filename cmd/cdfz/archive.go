@@ -105,6 +105,9 @@ func (v *archiver) run(ctx context.Context, args []string) {
 	v.start = time.Now()
 	folders := false
 	for _, arg := range args {
+		if v.stopped(ctx) {
+			break
+		}
 		jobs := []job{{arg, filepath.Base(arg)}}
 		if st, err := os.Stat(arg); err == nil && st.IsDir() && arg != stdinName {
 			folders = true
@@ -113,7 +116,7 @@ func (v *archiver) run(ctx context.Context, args []string) {
 			v.sum.Passed += passed
 		}
 		for _, j := range jobs {
-			if ctx.Err() != nil {
+			if v.stopped(ctx) {
 				break
 			}
 			if err := v.one(ctx, j); err != nil {

@@ -91,7 +91,7 @@ shape, filters as -F takes them, bytes, and whether readers of Zarr see them.`,
 		Args: minFiles(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for i, name := range args {
-				if cmd.Context().Err() != nil {
+				if a.stopped(cmd.Context()) {
 					break
 				}
 				if i > 0 && !a.json {

@@ -66,7 +66,7 @@ FILE - is standard input.`,
 func (v *restorer) run(ctx context.Context, args []string) {
 	start := time.Now()
 	for _, arg := range args {
-		if ctx.Err() != nil {
+		if v.stopped(ctx) {
 			break
 		}
 		if err := v.one(ctx, job{arg, filepath.Base(arg)}); err != nil {

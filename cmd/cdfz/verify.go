@@ -48,7 +48,7 @@ FILE - is standard input.`,
 		Args: minFiles(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, name := range args {
-				if cmd.Context().Err() != nil {
+				if a.stopped(cmd.Context()) {
 					break
 				}
 				if err := a.verify(cmd.Context(), name); err != nil {

@@ -1,0 +1,202 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// stepContext is a context that is asked for Err before every read of a source,
+// and does something when that happens for the n-th time.
+type stepContext struct {
+	context.Context
+	left atomic.Int64
+	do   func()
+}
+
+func (c *stepContext) Err() error {
+	if c.left.Add(-1) == 0 {
+		c.do()
+	}
+	return c.Context.Err()
+}
+
+// cancelAt is a context that is cancelled when it is asked the n-th time.
+func cancelAt(n int64) *stepContext {
+	ctx, cancel := context.WithCancel(context.Background())
+	c := &stepContext{Context: ctx, do: cancel}
+	c.left.Store(n)
+	return c
+}
+
+// classicInto copies a classic file into a folder.
+func classicInto(t *testing.T, dir, as string) string {
+	t.Helper()
+	b, err := os.ReadFile("../../testdata/classic/cdf2_climate.nc")
+	require.NoError(t, err)
+	name := filepath.Join(dir, as)
+	require.NoError(t, os.WriteFile(name, b, 0o644))
+	return name
+}
+
+// largeInto makes a classic file above 8 MiB, which is not archived in memory:
+// one byte variable behind a header.
+func largeInto(t *testing.T, dir, as string) string {
+	t.Helper()
+	const n = 9 << 20
+	b := []byte("CDF\x02\x00\x00\x00\x00" +
+		"\x00\x00\x00\x0a\x00\x00\x00\x01\x00\x00\x00\x01x\x00\x00\x00\x00\x90\x00\x00" + // dimension x of 9 Mi
+		"\x00\x00\x00\x00\x00\x00\x00\x00" +
+		"\x00\x00\x00\x0b\x00\x00\x00\x01\x00\x00\x00\x01v\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00" +
+		"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00\x90\x00\x00\x00\x00\x00\x00\x00\x00\x00\x60")
+	require.Less(t, len(b), 0x60+1)
+	b = append(b, make([]byte, 0x60-len(b))...)
+	random := rand.New(rand.NewPCG(3, 4))
+	for range n {
+		b = append(b, byte(random.IntN(16)))
+	}
+	name := filepath.Join(dir, as)
+	require.NoError(t, os.WriteFile(name, b, 0o644))
+	return name
+}
+
+func names(t *testing.T, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	var out []string
+	for _, e := range entries {
+		out = append(out, e.Name())
+	}
+	return out
+}
+
+// TestInterrupted cancels a run at every point where it looks: the target is then
+// there and whole, or nothing is.
+func TestInterrupted(t *testing.T) {
+	for _, unnamed := range []bool{true, false} {
+		setUnnamed(t, unnamed)
+		dir, tmp := t.TempDir(), t.TempDir()
+		t.Setenv("TMPDIR", tmp)
+		src := largeInto(t, dir, "a.nc")
+		var stdout, stderr bytes.Buffer
+		archived := filepath.Join(dir, "ref.cdfz")
+		require.Equal(t, exitDone, run(t.Context(), []string{"archive", "-o", archived, src}, nil, &stdout, &stderr), stderr.String())
+		for _, args := range [][]string{
+			{"archive", "--block", "1M", src},
+			{"restore", "-o", filepath.Join(dir, "b.nc"), archived},
+			{"repair", "-o", filepath.Join(dir, "b.cdfz"), archived},
+		} {
+			before := names(t, dir)
+			stopped := 0
+			for n := int64(1); ; n += 1 + n/8 {
+				stdout.Reset()
+				stderr.Reset()
+				code := run(cancelAt(n), args, nil, &stdout, &stderr)
+				require.Empty(t, names(t, tmp))
+				if code == exitDone {
+					require.Len(t, names(t, dir), len(before)+1)
+					break
+				}
+				stopped++
+				require.Equal(t, exitFailed, code)
+				require.Equal(t, before, names(t, dir), "%v, step %d", args, n)
+				require.True(t, strings.HasSuffix(stderr.String(), ": interrupted\n"), "%q", stderr.String())
+				require.Less(t, n, int64(1e6))
+			}
+			require.Greater(t, stopped, 3, "%v", args)
+			for _, name := range names(t, dir) {
+				if name != "a.nc" && name != "ref.cdfz" {
+					require.NoError(t, os.Remove(filepath.Join(dir, name)))
+				}
+			}
+		}
+	}
+}
+
+// TestInterruptedRepair repairs in place, stopped at every point: it can always
+// be repeated.
+func TestInterruptedRepair(t *testing.T) {
+	dir := t.TempDir()
+	src := classicInto(t, dir, "a.nc")
+	var out bytes.Buffer
+	require.Equal(t, exitDone, run(t.Context(), []string{"archive", "--zarr", "always", "--block", "2K", src}, nil, &out, &out), out.String())
+	name := src + suffix
+	want, err := os.ReadFile(name)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(name, want[:len(want)-8000], 0o644))
+	for n := int64(1); ; n++ {
+		code := run(cancelAt(n), []string{"repair", name}, nil, &out, &out)
+		if code == exitDone {
+			break
+		}
+		require.Equal(t, exitFailed, code)
+		require.Less(t, n, int64(1e5))
+	}
+	got, err := os.ReadFile(name)
+	require.NoError(t, err)
+	require.True(t, bytes.Equal(want, got))
+}
+
+// TestInterruptedStdin: waiting for a pipe can be stopped.
+func TestInterruptedStdin(t *testing.T) {
+	r, w, err := os.Pipe()
+	require.NoError(t, err)
+	defer w.Close()
+	dir := t.TempDir()
+	ctx, cancel := context.WithCancel(t.Context())
+	var out, stderr bytes.Buffer
+	done := make(chan int)
+	go func() {
+		done <- run(ctx, []string{"archive", "-o", filepath.Join(dir, "x.cdfz"), "-"}, r, &out, &stderr)
+	}()
+	cancel()
+	require.Equal(t, exitFailed, <-done)
+	require.Empty(t, names(t, dir))
+	require.Contains(t, stderr.String(), "interrupted\n")
+}
+
+// TestSourceChanges: a source that changes while it is archived is an error,
+// whenever that happens.
+func TestSourceChanges(t *testing.T) {
+	for _, make := range []func(*testing.T, string, string) string{classicInto, largeInto} {
+		dir := t.TempDir()
+		src := make(t, dir, "a.nc")
+		whole, err := os.ReadFile(src)
+		require.NoError(t, err)
+		changes := map[string]func(){
+			"grown":   func() { require.NoError(t, os.WriteFile(src, append(whole[:len(whole):len(whole)], 1, 2, 3), 0o644)) },
+			"cut":     func() { require.NoError(t, os.Truncate(src, int64(len(whole)/2))) },
+			"written": func() { require.NoError(t, os.WriteFile(src, bytes.Repeat(whole[:1], len(whole)), 0o644)) },
+		}
+		for name, change := range changes {
+			found := 0
+			for n := int64(1); n < 60; n += 1 + n/3 {
+				require.NoError(t, os.WriteFile(src, whole, 0o644))
+				_ = os.Remove(src + suffix) // of a run that was done before
+				ctx := &stepContext{Context: t.Context()}
+				changed := false
+				ctx.do = func() { change(); changed = true }
+				ctx.left.Store(n + 3) // the file is opened by then
+				var stdout, stderr bytes.Buffer
+				code := run(ctx, []string{"archive", "-f", src}, nil, &stdout, &stderr)
+				if !changed {
+					break
+				}
+				if code == exitFailed {
+					found++
+					require.Contains(t, stderr.String(), "a.nc: source changed while being archived", "%s at %d", name, n)
+					require.Equal(t, []string{"a.nc"}, names(t, dir))
+				}
+			}
+			require.Positive(t, found, name)
+		}
+	}
+}

@@ -1,0 +1,7 @@
+//go:build !linux
+
+package main
+
+import "testing"
+
+func setUnnamed(*testing.T, bool) {}
