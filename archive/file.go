@@ -101,7 +101,7 @@ func (f *File) Array(v int) slab.Array {
 	w := &f.header.Vars[v]
 	a := slab.Array{Shape: w.Shape, Type: slab.Type(w.Type)}
 	if pos := f.vars[v]; pos >= 0 {
-		a.ReaderAt = io.NewSectionReader(rawReader{f.archive}, f.archive.l.vars[pos].rawOff, w.Len)
+		a.ReaderAt = newBlockedVar(f.archive, pos)
 		return a
 	}
 	r := &varReader{r: f.image, size: f.image.Size(), begin: w.Begin, run: w.RecLen, stride: f.header.RecSize, n: w.Len}

@@ -2,15 +2,11 @@ package archive
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"slices"
-	"sync"
-
-	"github.com/maypok86/otter/v2"
 
 	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/cdf3"
@@ -43,8 +39,7 @@ type Reader struct {
 	l      *layout
 	header *cdf3.Header
 	index  *blockidx.Reader
-	cache  *otter.Cache[int64, []byte]
-	states sync.Pool // of *decoder
+	engine
 	closer io.Closer
 }
 
@@ -78,25 +73,11 @@ func NewReader(r io.ReaderAt, size int64, opts *ReaderOptions) (*Reader, error) 
 		opts = &ReaderOptions{}
 	}
 	a := &Reader{r: r, size: size}
-	a.states.New = func() any { return &decoder{} }
+	a.engine.init(r)
 	if err := a.open(opts); err != nil {
 		return nil, err
 	}
-	if opts.Cache >= 0 {
-		limit := opts.Cache
-		if limit == 0 {
-			limit = DefaultCache
-		}
-		var err error
-		a.cache, err = otter.New(&otter.Options[int64, []byte]{
-			MaximumWeight: uint64(limit),
-			Weigher:       func(_ int64, b []byte) uint32 { return uint32(len(b)) + 64 },
-		})
-		if err != nil {
-			return nil, fmt.Errorf("archive: internal error: %w", err)
-		}
-	}
-	return a, nil
+	return a, a.openCache(opts.Cache)
 }
 
 // Close closes the file that Open opened.
@@ -364,46 +345,6 @@ type decoder struct {
 	stored []byte
 }
 
-// readBlock decodes a block into dst, which has its decoded length. Damage is a
-// *BlockError.
-func (a *Reader) readBlock(ctx context.Context, n int64, dst []byte) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	v, b := a.l.locate(n)
-	row, err := a.index.Row(n)
-	if err != nil {
-		if errors.Is(err, blockidx.ErrCorrupt) {
-			err = a.blockError(v, b, -1, corrupt(err))
-		}
-		return err
-	}
-	if row.Len > a.size || row.Off > a.size-row.Len {
-		return a.blockError(v, b, row.Off, corruptf("%d bytes beyond the end of the archive", row.Len))
-	}
-	d := a.states.Get().(*decoder)
-	defer a.states.Put(d)
-	if int64(cap(d.stored)) < row.Len {
-		d.stored = make([]byte, row.Len)
-	}
-	d.stored = d.stored[:row.Len]
-	if err := unlimited.ReadFull(a.r, d.stored, row.Off); err != nil {
-		return fmt.Errorf("archive: %w", err)
-	}
-	if got := crcOf(d.stored); got != row.CRC {
-		return a.blockError(v, b, row.Off, corruptf("checksum %08x, expected %08x", got, row.CRC))
-	}
-	chain, _ := a.l.blockInfo(v, b)
-	if err := d.decode(a.l, chain, dst, d.stored, row.Mask); err != nil {
-		var unknown *filters.UnknownFilterError
-		if !errors.As(err, &unknown) {
-			err = corrupt(err)
-		}
-		return a.blockError(v, b, row.Off, err)
-	}
-	return nil
-}
-
 func (d *decoder) decode(l *layout, chain int, dst, stored []byte, mask uint32) error {
 	if d.coders == nil {
 		d.coders = make([]*filters.Coder, len(l.chains))
@@ -436,19 +377,4 @@ func newBlockError(l *layout, h *cdf3.Header, v int, b, storedOff int64, err err
 		e.Var = l.Vars[v].Path
 	}
 	return e
-}
-
-// cached returns a decoded block, from the cache if there is one. The caller must
-// not change it.
-func (a *Reader) cached(ctx context.Context, n int64) ([]byte, error) {
-	load := func(ctx context.Context, n int64) ([]byte, error) {
-		v, b := a.l.locate(n)
-		_, size := a.l.blockInfo(v, b)
-		p := make([]byte, size)
-		return p, a.readBlock(ctx, n, p)
-	}
-	if a.cache == nil {
-		return load(ctx, n)
-	}
-	return a.cache.Get(ctx, n, otter.LoaderFunc[int64, []byte](load))
 }

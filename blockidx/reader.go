@@ -66,6 +66,68 @@ func (x *Reader) Row(i int64) (Row, error) {
 	return r, nil
 }
 
+// Lookup returns the rows with the given increasing numbers. Pages that are not
+// there are read in runs: those less than gap bytes apart with one read.
+func (x *Reader) Lookup(numbers []int64, gap int64) ([]Row, error) {
+	var missing []int64
+	x.mu.Lock()
+	for _, n := range numbers {
+		p := n / rowsPerPage
+		if _, ok := x.pages[p]; !ok && n >= 0 && n < x.rows && (len(missing) == 0 || missing[len(missing)-1] != p) {
+			missing = append(missing, p)
+		}
+	}
+	x.mu.Unlock()
+	fetched := map[int64][]byte{}
+	for len(missing) > 0 {
+		n := 1
+		for n < len(missing) && n < maxRunPages && (missing[n]-missing[n-1]-1)*pageLen < gap {
+			n++
+		}
+		if err := x.loadRun(missing[:n], fetched); err != nil {
+			return nil, err
+		}
+		missing = missing[n:]
+	}
+	out := make([]Row, len(numbers))
+	for i, n := range numbers {
+		if page, ok := fetched[n/rowsPerPage]; ok {
+			out[i] = getRow(page[pageHead+n%rowsPerPage*rowLen:])
+			continue
+		}
+		var err error
+		if out[i], err = x.Row(n); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// maxRunPages bounds what one read of Lookup brings: 5 MB.
+const maxRunPages = 1024
+
+// loadRun reads increasing pages with one read and keeps those asked for.
+func (x *Reader) loadRun(pages []int64, into map[int64][]byte) error {
+	first, last := pages[0], pages[len(pages)-1]
+	buf := make([]byte, (last-first)*pageLen+pageHead+pageRows(x.rows, last)*rowLen)
+	if n, err := x.r.ReadAt(buf, HeaderLen+first*pageLen); n < len(buf) {
+		if err == nil || err == io.EOF {
+			err = fmt.Errorf("%d of %d bytes: %w", n, len(buf), io.ErrUnexpectedEOF)
+		}
+		return fmt.Errorf("blockidx: pages %d to %d: %w", first, last, err)
+	}
+	for _, p := range pages {
+		at := (p - first) * pageLen
+		page := append([]byte(nil), buf[at:min(at+pageLen, int64(len(buf)))]...)
+		if err := checkPage(page, p); err != nil {
+			return err
+		}
+		x.keep(p, page)
+		into[p] = page
+	}
+	return nil
+}
+
 // load reads page p and keeps it. Two goroutines may load the same page at the
 // same time; both get the same bytes.
 func (x *Reader) load(p int64) ([]byte, error) {
@@ -79,6 +141,12 @@ func (x *Reader) load(p int64) ([]byte, error) {
 	if err := checkPage(page, p); err != nil {
 		return nil, err
 	}
+	x.keep(p, page)
+	return page, nil
+}
+
+// keep adds a page, for the oldest one if there are too many.
+func (x *Reader) keep(p int64, page []byte) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if _, ok := x.pages[p]; !ok {
@@ -89,5 +157,4 @@ func (x *Reader) load(p int64) ([]byte, error) {
 		x.order = append(x.order, p)
 	}
 	x.pages[p] = page
-	return page, nil
 }

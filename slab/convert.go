@@ -1,0 +1,89 @@
+package slab
+
+import (
+	"context"
+	"fmt"
+	"math"
+)
+
+// Convert reads a hyperslab and converts its values to T as netCDF does: numbers
+// are cut towards zero, and one that T cannot hold gives ErrRange, after all
+// others were read. Text (char) converts to nothing but uint8.
+func Convert[T Number](ctx context.Context, a *Array, dst []T, s Selection) error {
+	if nativeOf[T](a.Type) {
+		return ReadInto(ctx, a, dst, s)
+	}
+	switch a.Type {
+	case Byte:
+		return convert[int8](ctx, a, dst, s)
+	case UByte:
+		return convert[uint8](ctx, a, dst, s)
+	case Short:
+		return convert[int16](ctx, a, dst, s)
+	case UShort:
+		return convert[uint16](ctx, a, dst, s)
+	case Int:
+		return convert[int32](ctx, a, dst, s)
+	case UInt:
+		return convert[uint32](ctx, a, dst, s)
+	case Int64:
+		return convert[int64](ctx, a, dst, s)
+	case UInt64:
+		return convert[uint64](ctx, a, dst, s)
+	case Float:
+		return convert[float32](ctx, a, dst, s)
+	case Double:
+		return convert[float64](ctx, a, dst, s)
+	}
+	return fmt.Errorf("slab: %s into %T: %w", a.Type, dst, ErrType)
+}
+
+func convert[S, T Number](ctx context.Context, a *Array, dst []T, s Selection) error {
+	src := make([]S, len(dst))
+	if err := ReadInto(ctx, a, src, s); err != nil {
+		return err
+	}
+	var bad S
+	out := 0
+	for i, x := range src {
+		if !fits[T](x) {
+			bad, out = x, out+1
+		}
+		dst[i] = T(x)
+	}
+	if out > 0 {
+		return fmt.Errorf("slab: %d of %d values, %v among them, into %T: %w", out, len(src), bad, dst, ErrRange)
+	}
+	return nil
+}
+
+// fits says whether T can hold x, cut towards zero. NaN and infinities fit
+// floating point only; for float32 the limit is its largest finite value.
+func fits[T, S Number](x S) bool {
+	var z T
+	f := float64(x)
+	integral := S(1)/S(2) == 0 // S is an integer type
+	switch any(z).(type) {
+	case float64:
+		return true
+	case float32:
+		return math.IsNaN(f) || math.IsInf(f, 0) || math.Abs(f) <= math.MaxFloat32
+	}
+	if integral {
+		return (x < 0) == (T(x) < 0) && S(T(x)) == x
+	}
+	lo, hi := limits[T]()
+	return (f > lo-1 || f == lo) && f < hi
+}
+
+// limits are the smallest value of an integer type and one more than the largest,
+// as far as float64 tells.
+func limits[T Number]() (lo, hi float64) {
+	bits := 8 * sizeOf[T]()
+	var z T
+	if z-1 > z {
+		return 0, math.Ldexp(1, int(bits))
+	}
+	hi = math.Ldexp(1, int(bits)-1)
+	return -hi, hi
+}

@@ -1,0 +1,127 @@
+package slab
+
+import (
+	"context"
+	"fmt"
+	"io"
+)
+
+// Block is a box of an array whose values lie together.
+type Block struct {
+	Start, Count []int64 // indices of the box
+	Data         []byte  // its values in row-major order, big-endian; not to be changed
+}
+
+// Blocks is an io.ReaderAt of an Array whose bytes come in blocks, as those of an
+// archive do. Reads then ask for each block once.
+type Blocks interface {
+	io.ReaderAt
+	// View returns the bytes from byte off of the array to the end of its block.
+	View(ctx context.Context, off int64) ([]byte, error)
+	// EachBlock calls f for the blocks that hold selected elements, each once,
+	// possibly from several goroutines. f must not keep the block.
+	EachBlock(ctx context.Context, s Selection, f func(Block) error) error
+}
+
+// nativeOf says whether values of an array's type are a T in memory.
+func nativeOf[T Number](t Type) bool {
+	var z T
+	switch any(z).(type) {
+	case int8:
+		return t == Byte
+	case uint8:
+		return t == Char || t == UByte
+	case int16:
+		return t == Short
+	case uint16:
+		return t == UShort
+	case int32:
+		return t == Int
+	case uint32:
+		return t == UInt
+	case int64:
+		return t == Int64
+	case uint64:
+		return t == UInt64
+	case float32:
+		return t == Float
+	case float64:
+		return t == Double
+	}
+	// A named type: its size is what can be checked.
+	return t.Size() == sizeOf[T]()
+}
+
+// Read reads a hyperslab into a new slice. T must be the array's own type: int8,
+// uint8 (char and ubyte), int16, … float64; ErrType otherwise, see Convert. Nil
+// start, count and stride mean the beginning, everything, and 1.
+func Read[T Number](a Array, start, count, stride []int64) ([]T, error) {
+	s := Selection{start, count, stride}
+	n, err := s.Len(a.Shape)
+	if err != nil {
+		return nil, err
+	}
+	dst := make([]T, n)
+	return dst, ReadInto(context.Background(), &a, dst, s)
+}
+
+// ReadInto reads a hyperslab into dst, which has as many elements as are selected
+// (ErrLength otherwise). Reading from blocks that are cached allocates nothing
+// for a single element. After an error the content of dst is undefined.
+func ReadInto[T Number](ctx context.Context, a *Array, dst []T, s Selection) error {
+	if !nativeOf[T](a.Type) {
+		return fmt.Errorf("slab: %s into %T: %w", a.Type, dst, ErrType)
+	}
+	var buf [maxRank]dim
+	dims, n, err := s.resolve(a.Shape, buf[:])
+	if err != nil {
+		return err
+	}
+	if n != int64(len(dst)) {
+		return fmt.Errorf("slab: %d elements into a slice of %d: %w", n, len(dst), ErrLength)
+	}
+	if n == 0 {
+		return nil
+	}
+	b, ok := a.ReaderAt.(Blocks)
+	switch {
+	case ok && n == 1:
+		data, err := b.View(ctx, offsetOf(dims, a.Type.Size()))
+		if err != nil {
+			return err
+		}
+		load(dst, data[:a.Type.Size()])
+		return nil
+	case ok:
+		return readBlocks(ctx, a, b, dst, s)
+	}
+	return readRuns(ctx, a, dst, dims)
+}
+
+// offsetOf is the byte offset of the first selected element.
+func offsetOf(dims []dim, size int64) int64 {
+	off := int64(0)
+	for i := range dims {
+		off = off*dims[i].len + dims[i].start
+	}
+	return off * size
+}
+
+// readBlocks copies what is selected out of each block.
+func readBlocks[T Number](ctx context.Context, a *Array, b Blocks, dst []T, s Selection) error {
+	size := a.Type.Size()
+	return b.EachBlock(ctx, s, func(blk Block) error {
+		// Of its own on every call: there may be several at a time.
+		var dbuf [maxRank]dim
+		dims, _, err := s.resolve(a.Shape, dbuf[:])
+		if err != nil {
+			return err
+		}
+		var lbuf [maxRank]loop
+		n := boxNest(dims, blk.Start, blk.Count, size, lbuf[:])
+		if !n.empty {
+			copyNest(dst, blk.Data, &n, size)
+		}
+		return nil
+	})
+}

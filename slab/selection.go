@@ -1,0 +1,149 @@
+package slab
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// Errors of reads. netCDF's names stand behind.
+var (
+	ErrBounds = errors.New("index exceeds dimension bound")    // NC_EINVALCOORDS, NC_EEDGE
+	ErrStride = errors.New("illegal stride")                   // NC_ESTRIDE
+	ErrType   = errors.New("types do not match")               // NC_ECHAR and what Go's types rule out
+	ErrRange  = errors.New("value out of range for the type")  // NC_ERANGE
+	ErrLength = errors.New("slice does not fit the selection") // the caller's buffer
+)
+
+// Selection is a hyperslab: in dimension i the indices Start[i] + k*Stride[i] for
+// 0 <= k < Count[i]. Nil Start means 0, nil Count as many as there are, nil Stride 1
+// everywhere. A stride may be negative, and not 0. The values of a selection are
+// in row-major order of k.
+type Selection struct{ Start, Count, Stride []int64 }
+
+// maxRank is the rank up to which reads do without allocations.
+const maxRank = 8
+
+// dim is one dimension of a checked selection.
+type dim struct{ len, start, count, stride int64 }
+
+// resolve checks a selection against a shape and completes it. It returns the
+// dimensions, in buf if they fit, and the number of selected elements.
+func (s *Selection) resolve(shape []int64, buf []dim) ([]dim, int64, error) {
+	for _, p := range [...][]int64{s.Start, s.Count, s.Stride} {
+		if p != nil && len(p) != len(shape) {
+			return nil, 0, fmt.Errorf("slab: selection of rank %d for a variable of rank %d: %w", len(p), len(shape), ErrBounds)
+		}
+	}
+	total := int64(1)
+	dims := buf[:0]
+	for i, n := range shape {
+		d := dim{len: n, stride: 1}
+		if s.Start != nil {
+			d.start = s.Start[i]
+		}
+		if s.Stride != nil {
+			d.stride = s.Stride[i]
+		}
+		if d.stride == 0 || d.stride == math.MinInt64 {
+			return nil, 0, fmt.Errorf("slab: stride %d in dimension %d: %w", d.stride, i, ErrStride)
+		}
+		if s.Count != nil {
+			d.count = s.Count[i]
+		} else {
+			d.count = d.rest()
+		}
+		if err := d.check(); err != nil {
+			return nil, 0, fmt.Errorf("slab: dimension %d: %w", i, err)
+		}
+		if d.count > 0 && total > math.MaxInt64/8/d.count {
+			return nil, 0, fmt.Errorf("slab: more elements than can be counted: %w", ErrBounds)
+		}
+		total *= d.count
+		dims = append(dims, d)
+	}
+	return dims, total, nil
+}
+
+// rest is how many indices there are from start on.
+func (d *dim) rest() int64 {
+	switch {
+	case d.start < 0 || d.start >= d.len:
+		return 0
+	case d.stride > 0:
+		return (d.len-1-d.start)/d.stride + 1
+	}
+	return d.start/-d.stride + 1
+}
+
+// check compares the indices with the length. An empty count may start at the end,
+// as in netCDF.
+func (d *dim) check() error {
+	if d.start < 0 || d.start > d.len || d.count < 0 {
+		return fmt.Errorf("start %d, count %d of %d: %w", d.start, d.count, d.len, ErrBounds)
+	}
+	if d.count > d.rest() {
+		return fmt.Errorf("start %d, count %d, stride %d of %d: %w", d.start, d.count, d.stride, d.len, ErrBounds)
+	}
+	return nil
+}
+
+// within returns the positions [lo, hi) of the selection whose indices lie in
+// [from, to).
+func (d *dim) within(from, to int64) (lo, hi int64) {
+	if d.stride > 0 {
+		lo, hi = ceilDiv(from-d.start, d.stride), ceilDiv(to-d.start, d.stride)
+	} else {
+		lo, hi = ceilDiv(d.start-to+1, -d.stride), ceilDiv(d.start-from+1, -d.stride)
+	}
+	lo, hi = min(max(lo, 0), d.count), min(max(hi, 0), d.count)
+	return lo, max(lo, hi)
+}
+
+// ceilDiv is a/b rounded up, for b > 0.
+func ceilDiv(a, b int64) int64 {
+	if a <= 0 {
+		return -(-a / b)
+	}
+	return (a-1)/b + 1
+}
+
+// Len is the number of elements that a selection of an array of this shape has.
+func (s Selection) Len(shape []int64) (int64, error) {
+	var buf [maxRank]dim
+	_, n, err := s.resolve(shape, buf[:])
+	return n, err
+}
+
+// Grid calls yield for the indices of the blocks of the given shape, which tile an
+// array, that hold selected elements, in row-major order, until it returns false.
+// The slice is reused.
+func (s Selection) Grid(shape, block []int64, yield func(grid []int64) bool) error {
+	var buf [maxRank]dim
+	dims, n, err := s.resolve(shape, buf[:])
+	if err != nil || n == 0 {
+		return err
+	}
+	grid := make([]int64, len(dims))
+	var walk func(i int) bool
+	walk = func(i int) bool {
+		if i == len(dims) {
+			return yield(grid)
+		}
+		d := &dims[i]
+		first, last := d.start, d.start+(d.count-1)*d.stride
+		for g := min(first, last) / block[i]; g <= max(first, last)/block[i]; g++ {
+			// A stride may step over whole blocks.
+			if lo, hi := d.within(g*block[i], min((g+1)*block[i], d.len)); lo == hi {
+				continue
+			}
+			grid[i] = g
+			if !walk(i + 1) {
+				return false
+			}
+		}
+		return true
+	}
+	walk(0)
+	return nil
+}

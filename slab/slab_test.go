@@ -1,0 +1,286 @@
+package slab
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/rand"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// ramp is an array whose element i has the value i, in the low bytes of its type.
+func ramp(t Type, shape ...int64) Array {
+	a := Array{Shape: shape, Type: t}
+	n := a.Len() / t.Size()
+	b := make([]byte, 0, a.Len())
+	for i := range n {
+		switch t {
+		case Float:
+			b = binary.BigEndian.AppendUint32(b, math.Float32bits(float32(i)))
+		case Double:
+			b = binary.BigEndian.AppendUint64(b, math.Float64bits(float64(i)))
+		default:
+			var w [8]byte
+			binary.BigEndian.PutUint64(w[:], uint64(i))
+			b = append(b, w[8-t.Size():]...)
+		}
+	}
+	a.ReaderAt = bytes.NewReader(b)
+	return a
+}
+
+// inBlocks serves an array in blocks of a shape, as an archive does.
+type inBlocks struct {
+	*bytes.Reader
+	a      *Array
+	block  []int64
+	served int
+}
+
+func (b *inBlocks) View(_ context.Context, off int64) ([]byte, error) {
+	p := make([]byte, b.a.Type.Size())
+	_, err := b.ReadAt(p, off)
+	b.served++
+	return p, err
+}
+
+func (b *inBlocks) EachBlock(_ context.Context, s Selection, f func(Block) error) error {
+	var failed error
+	err := s.Grid(b.a.Shape, b.block, func(grid []int64) bool {
+		b.served++
+		start, count := make([]int64, len(grid)), make([]int64, len(grid))
+		for i, g := range grid {
+			start[i] = g * b.block[i]
+			count[i] = min(b.block[i], b.a.Shape[i]-start[i])
+		}
+		// The box as bytes, element by element.
+		size := b.a.Type.Size()
+		var data []byte
+		idx := make([]int64, len(grid))
+		for {
+			off := int64(0)
+			for i := range idx {
+				off = off*b.a.Shape[i] + start[i] + idx[i]
+			}
+			p := make([]byte, size)
+			b.ReadAt(p, off*size)
+			data = append(data, p...)
+			i := len(idx) - 1
+			for ; i >= 0; i-- {
+				if idx[i]++; idx[i] < count[i] {
+					break
+				}
+				idx[i] = 0
+			}
+			if i < 0 {
+				break
+			}
+		}
+		failed = f(Block{start, count, data})
+		return failed == nil
+	})
+	return errors.Join(err, failed)
+}
+
+// expected is the selection of a ramp, element by element.
+func expected(shape []int64, s Selection) []int64 {
+	out := []int64{0}
+	for i, n := range shape {
+		var next []int64
+		for _, base := range out {
+			for k := range s.Count[i] {
+				next = append(next, base*n+s.Start[i]+k*s.Stride[i])
+			}
+		}
+		out = next
+	}
+	return out
+}
+
+func randomSelection(rng *rand.Rand, shape []int64) Selection {
+	var s Selection
+	for _, n := range shape {
+		start := rng.Int63n(n)
+		stride := 1 + rng.Int63n(3)
+		room := (n-1-start)/stride + 1
+		if rng.Intn(4) == 0 {
+			stride, room = -stride, start/stride+1
+		}
+		count := 1 + rng.Int63n(room)
+		if rng.Intn(3) == 0 {
+			start, stride, count = 0, 1, n
+		}
+		if rng.Intn(20) == 0 {
+			count = 0
+		}
+		s.Start, s.Count, s.Stride = append(s.Start, start), append(s.Count, count), append(s.Stride, stride)
+	}
+	return s
+}
+
+func checkSelection[T Number](t *testing.T, a Array, s Selection) {
+	t.Helper()
+	got, err := Read[T](a, s.Start, s.Count, s.Stride)
+	require.NoError(t, err, "%v of %v", s, a.Shape)
+	want := expected(a.Shape, s)
+	require.Len(t, got, len(want))
+	for i := range want {
+		require.Equal(t, T(want[i]), got[i], "%v of %v: element %d", s, a.Shape, i)
+	}
+}
+
+// TestRandom compares random selections of all ranks with single elements, from a
+// file and from blocks.
+func TestRandom(t *testing.T) {
+	rng := rand.New(rand.NewSource(1))
+	for range 3000 {
+		shape := make([]int64, rng.Intn(10))
+		n := int64(1)
+		for i := range shape {
+			shape[i] = 1 + rng.Int63n(max(1, min(20, 4000/n)))
+			n *= shape[i]
+		}
+		a := ramp([]Type{Int, Double, Short, Float}[rng.Intn(4)], shape...)
+		if rng.Intn(2) == 0 {
+			block := append([]int64{}, shape...)
+			j := rng.Intn(len(shape) + 1)
+			for i := range block {
+				if i < j {
+					block[i] = 1
+				} else if i == j {
+					block[i] = 1 + rng.Int63n(shape[i])
+				}
+			}
+			a.ReaderAt = &inBlocks{a.ReaderAt.(*bytes.Reader), &a, block, 0}
+		}
+		s := randomSelection(rng, shape)
+		switch a.Type {
+		case Int:
+			checkSelection[int32](t, a, s)
+		case Double:
+			checkSelection[float64](t, a, s)
+		case Short:
+			checkSelection[int16](t, a, s)
+		case Float:
+			checkSelection[float32](t, a, s)
+		}
+	}
+}
+
+// TestLong reads rows of all lengths near those of the unrolled loops.
+func TestLong(t *testing.T) {
+	for n := int64(0); n < 70; n++ {
+		s := Selection{[]int64{3}, []int64{n}, []int64{1}}
+		checkSelection[int8](t, ramp(Byte, 80), s)
+		checkSelection[uint8](t, ramp(UByte, 80), s)
+		checkSelection[uint16](t, ramp(UShort, 80), s)
+		checkSelection[uint32](t, ramp(UInt, 80), s)
+		checkSelection[uint64](t, ramp(UInt64, 80), s)
+		checkSelection[int64](t, ramp(Int64, 80), s)
+		checkSelection[float32](t, ramp(Float, 80), s)
+		checkSelection[float64](t, ramp(Double, 80), s)
+	}
+	big := ramp(Int, 300, 1000)
+	checkSelection[int32](t, big, Selection{[]int64{0, 0}, []int64{300, 1000}, []int64{1, 1}})
+	checkSelection[int32](t, big, Selection{[]int64{299, 999}, []int64{300, 500}, []int64{-1, -2}})
+	checkSelection[int32](t, big, Selection{[]int64{1, 7}, []int64{100, 1}, []int64{2, 1}})
+}
+
+func TestErrors(t *testing.T) {
+	a := ramp(Int, 4, 5)
+	one := []int64{1, 1}
+	for _, c := range []struct {
+		start, count, stride []int64
+		err                  error
+	}{
+		{[]int64{0}, one, nil, ErrBounds}, {[]int64{-1, 0}, one, nil, ErrBounds}, {[]int64{4, 0}, one, nil, ErrBounds},
+		{[]int64{0, 0}, []int64{5, 1}, nil, ErrBounds}, {[]int64{0, 0}, []int64{-1, 1}, nil, ErrBounds},
+		{[]int64{0, 0}, []int64{1, 3}, []int64{1, 3}, ErrBounds}, {nil, nil, []int64{1, 0}, ErrStride},
+		{[]int64{0, 1}, []int64{1, 3}, []int64{1, -1}, ErrBounds}, {[]int64{5, 0}, []int64{0, 1}, nil, ErrBounds},
+	} {
+		_, err := Read[int32](a, c.start, c.count, c.stride)
+		require.ErrorIs(t, err, c.err, "%v", c)
+	}
+	_, err := Read[float32](a, nil, nil, nil)
+	require.ErrorIs(t, err, ErrType)
+	_, err = Read[uint32](a, nil, nil, nil)
+	require.ErrorIs(t, err, ErrType)
+	require.ErrorIs(t, ReadInto(context.Background(), &a, make([]int32, 3), Selection{}), ErrLength)
+	empty, err := Read[int32](a, []int64{4, 0}, []int64{0, 5}, nil)
+	require.NoError(t, err)
+	require.Empty(t, empty)
+	all, err := Read[int32](a, nil, nil, nil)
+	require.NoError(t, err)
+	require.Len(t, all, 20)
+	a.ReaderAt = io.NewSectionReader(a, 0, 10)
+	_, err = Read[int32](a, nil, nil, nil)
+	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+	cancelled, cancel := context.WithCancel(context.Background())
+	cancel()
+	b := ramp(Int, 4, 5)
+	require.ErrorIs(t, ReadInto(cancelled, &b, make([]int32, 8), Selection{Count: []int64{4, 2}}), context.Canceled)
+}
+
+func TestConvert(t *testing.T) {
+	ctx := context.Background()
+	doubles := func(v ...float64) Array {
+		var b []byte
+		for _, x := range v {
+			b = binary.BigEndian.AppendUint64(b, math.Float64bits(x))
+		}
+		return Array{[]int64{int64(len(v))}, Double, bytes.NewReader(b)}
+	}
+	a := doubles(1.9, -1.9, 127, -128.5, 0)
+	got := make([]int8, 5)
+	require.NoError(t, Convert(ctx, &a, got, Selection{}))
+	require.Equal(t, []int8{1, -1, 127, -128, 0}, got)
+	for _, bad := range []float64{128, -129, math.NaN(), math.Inf(1), 1e300} {
+		a := doubles(bad, 7)
+		err := Convert(ctx, &a, got[:2], Selection{})
+		require.ErrorIs(t, err, ErrRange, "%v", bad)
+		require.Equal(t, int8(7), got[1])
+	}
+	a = doubles(-1 << 63)
+	i64 := make([]int64, 1)
+	require.NoError(t, Convert(ctx, &a, i64, Selection{}))
+	require.Equal(t, int64(math.MinInt64), i64[0])
+	a = doubles(1 << 63)
+	require.ErrorIs(t, Convert(ctx, &a, i64, Selection{}), ErrRange)
+	a = doubles(math.Inf(-1), math.NaN(), 1e39)
+	require.ErrorIs(t, Convert(ctx, &a, make([]float32, 3), Selection{}), ErrRange)
+	a = doubles(math.Inf(-1), math.NaN())
+	require.NoError(t, Convert(ctx, &a, make([]float32, 2), Selection{}))
+	u := ramp(UInt64, 3)
+	u.ReaderAt = bytes.NewReader(bytes.Repeat([]byte{0xff}, 24))
+	require.ErrorIs(t, Convert(ctx, &u, make([]int64, 3), Selection{}), ErrRange)
+	require.NoError(t, Convert(ctx, &u, make([]float64, 3), Selection{}))
+	c := ramp(Char, 3)
+	require.ErrorIs(t, Convert(ctx, &c, make([]float64, 3), Selection{}), ErrType)
+	require.NoError(t, Convert(ctx, &c, make([]uint8, 3), Selection{}))
+}
+
+func BenchmarkLoad(b *testing.B) {
+	for _, size := range []Type{Short, Float, Double} {
+		b.Run(fmt.Sprint(size), func(b *testing.B) {
+			src := make([]byte, 256<<10)
+			b.SetBytes(int64(len(src)))
+			f4, i2, f8 := make([]float32, 64<<10), make([]int16, 128<<10), make([]float64, 32<<10)
+			for b.Loop() {
+				switch size {
+				case Short:
+					load(i2, src)
+				case Float:
+					load(f4, src)
+				case Double:
+					load(f8, src)
+				}
+			}
+		})
+	}
+}
