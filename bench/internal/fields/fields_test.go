@@ -1,0 +1,30 @@
+package fields
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/cdf3"
+)
+
+// The bytes never change, or numbers from before could not be compared.
+func TestSyntheticIsFixed(t *testing.T) {
+	f, err := Synthetic(1 << 20)
+	require.NoError(t, err)
+	var b bytes.Buffer
+	n, err := f.WriteTo(&b)
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, n, int64(1<<20))
+	require.EqualValues(t, b.Len(), n)
+	sum := sha256.Sum256(b.Bytes())
+	require.Equal(t, "f9fa601e3eda37dcaddde7d50f35a632d7be2294fbfcbce1a85355bba83b2560", hex.EncodeToString(sum[:]))
+
+	h, err := cdf3.Read(bytes.NewReader(b.Bytes()), n)
+	require.NoError(t, err)
+	require.Equal(t, f.header.RecSize, h.RecSize)
+	require.Positive(t, h.NumRecs)
+}

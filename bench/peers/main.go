@@ -1,0 +1,122 @@
+// Peers runs cdfz and the programs that people use for the same purpose over one
+// file, all in one run and in turns, and reports ratio, speed and memory.
+//
+//	go run ./bench/peers [flags] FILE
+//
+// Speeds are MB (10^6 bytes of the uncompressed file) per second of wall time,
+// with FILE in the page cache. Of each program the median run counts. nccopy
+// -d5 -s is the baseline.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+)
+
+func main() {
+	var o options
+	flag.IntVar(&o.runs, "n", 3, "runs of each program")
+	flag.StringVar(&o.cdfz, "cdfz", "", "the cdfz program (default: built from ./cmd/cdfz)")
+	flag.StringVar(&o.tools, "tools", "cdfz,cdfz-fast,nccopy,gzip,zstd,zstd-T2", "which to run: "+strings.Join(toolNames(), ", "))
+	flag.StringVar(&o.python, "python", "python3", "a Python that has netCDF4 and zarr, for the tool zarr")
+	flag.BoolVar(&o.sync, "sync", false, "bring what programs write to the disk and count the time, as cdfz does by itself")
+	flag.StringVar(&o.dir, "dir", "", "folder for what the programs write (default: a temporary one)")
+	flag.StringVar(&o.out, "out", "", "also write OUT.txt, OUT.csv and OUT.json")
+	flag.Usage = func() {
+		fmt.Fprintln(flag.CommandLine.Output(), "usage: peers [flags] FILE")
+		flag.PrintDefaults()
+	}
+	flag.Parse()
+	if flag.NArg() != 1 || o.runs < 1 {
+		flag.Usage()
+		os.Exit(2)
+	}
+	o.file = flag.Arg(0)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, &o); err != nil {
+		fmt.Fprintln(os.Stderr, "peers:", err)
+		os.Exit(1)
+	}
+}
+
+type options struct {
+	runs                                int
+	sync                                bool
+	file, cdfz, python, tools, dir, out string
+}
+
+func run(ctx context.Context, o *options) error {
+	dir, err := os.MkdirTemp(o.dir, "peers-*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	if o.cdfz == "" {
+		o.cdfz = filepath.Join(dir, "cdfz")
+		build := exec.CommandContext(ctx, "go", "build", "-o", o.cdfz, "github.com/cdfz-format/cdfz/cmd/cdfz")
+		build.Stderr = os.Stderr
+		if err := build.Run(); err != nil {
+			return fmt.Errorf("building cdfz: %w", err)
+		}
+	}
+	in, err := newInput(o.file)
+	if err != nil {
+		return err
+	}
+	script := filepath.Join(dir, "zarr_blosc.py")
+	if err := os.WriteFile(script, zarrScript, 0o666); err != nil {
+		return err
+	}
+	tools, err := chooseTools(o.tools, map[string]string{"CDFZ": o.cdfz, "KIND": in.kind, "PYTHON": o.python, "SCRIPT": script})
+	if err != nil {
+		return err
+	}
+	rep := &report{Machine: thisMachine(ctx, tools), File: in.name, Size: in.size, Runs: o.runs, Sync: o.sync}
+	all := make([][]sample, len(tools))
+	for n := range o.runs {
+		for i, t := range tools {
+			fmt.Fprintf(os.Stderr, "run %d of %d: %s\n", n+1, o.runs, t.name)
+			s, err := measure(ctx, t, in, dir, o.sync)
+			if err != nil {
+				return err
+			}
+			all[i] = append(all[i], s)
+		}
+	}
+	for i, t := range tools {
+		rep.Rows = append(rep.Rows, newRow(t, in.size, all[i]))
+	}
+	rep.finish()
+	if err := rep.writeText(os.Stdout); err != nil {
+		return err
+	}
+	if o.out == "" {
+		return nil
+	}
+	for ext, write := range map[string]func(io.Writer) error{".txt": rep.writeText, ".csv": rep.writeCSV, ".json": rep.writeJSON} {
+		if err := writeFile(o.out+ext, write); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func writeFile(name string, write func(io.Writer) error) error {
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	err = write(f)
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}

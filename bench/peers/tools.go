@@ -1,0 +1,129 @@
+package main
+
+import (
+	_ "embed"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/cdfz-format/cdfz/cdf3"
+)
+
+// tool is a program that compresses a file and brings it back. In its arguments
+// IN and OUT stand for the files; without OUT it writes to standard output.
+type tool struct {
+	key, name string
+	compress  []string
+	restore   []string
+	version   []string // prints a version in its first line that is not empty
+}
+
+// tools are all that are known. KIND stands for nccopy's name of the file's own
+// kind; CDFZ, PYTHON and SCRIPT (zarr_blosc.py) for files.
+var tools = []tool{
+	{"cdfz", "cdfz", cdfzArchive(), cdfzRestore, nil},
+	{"cdfz-fast", "cdfz --preset fast", cdfzArchive("--preset", "fast"), cdfzRestore, nil},
+	{"cdfz-portable", "cdfz --preset portable", cdfzArchive("--preset", "portable"), cdfzRestore, nil},
+	{"cdfz-max", "cdfz --preset max", cdfzArchive("--preset", "max"), cdfzRestore, nil},
+	{"cdfz-nocheck", "cdfz --no-check", cdfzArchive("--no-check"), cdfzRestore, nil},
+	{"cdfz-j1", "cdfz -j1", cdfzArchive("-j1"), append(slices.Clone(cdfzRestore), "-j1"), nil},
+	{baseline, "nccopy -d5 -s", []string{"nccopy", "-d5", "-s", "IN", "OUT"}, nccopyBack, nil},
+	{"nccopy-d9", "nccopy -d9 -s", []string{"nccopy", "-d9", "-s", "IN", "OUT"}, nccopyBack, nil},
+	{"gzip", "gzip -6", []string{"gzip", "-6", "-c", "IN"}, []string{"gzip", "-dc", "IN"}, []string{"gzip", "--version"}},
+	{"zstd", "zstd -3", zstd("-3", "-T1"), zstd("-d", "-T1"), []string{"zstd", "--version"}},
+	{"zstd-T2", "zstd -3 -T2", zstd("-3", "-T2"), zstd("-d", "-T2"), nil},
+	{"zstd-19", "zstd -19 -T2", zstd("-19", "-T2"), zstd("-d", "-T2"), nil},
+	{"zarr", "zarr Blosc zstd 5", []string{"PYTHON", "SCRIPT", "compress", "IN", "OUT"}, []string{"PYTHON", "SCRIPT", "restore", "IN", "OUT"},
+		[]string{"PYTHON", "-c", "import zarr, numcodecs; print('zarr', zarr.__version__, 'numcodecs', numcodecs.__version__)"}},
+	{"xz", "xz -6 -T2", []string{"xz", "-6", "-T2", "-c", "IN"}, []string{"xz", "-d", "-T2", "-c", "IN"}, []string{"xz", "--version"}},
+}
+
+// baseline is the tool that others are compared with.
+const baseline = "nccopy"
+
+var (
+	cdfzRestore = []string{"CDFZ", "restore", "IN", "-o", "OUT", "-f", "-q"}
+	nccopyBack  = []string{"nccopy", "-k", "KIND", "IN", "OUT"}
+)
+
+func cdfzArchive(flags ...string) []string {
+	return append([]string{"CDFZ", "archive", "IN", "-o", "OUT", "-f", "-q"}, flags...)
+}
+
+func zstd(flags ...string) []string {
+	return append(append([]string{"zstd", "-q", "-f"}, flags...), "IN", "-o", "OUT")
+}
+
+func toolNames() []string {
+	var names []string
+	for _, t := range tools {
+		names = append(names, t.key)
+	}
+	return names
+}
+
+// zarrScript runs zarr, which has no program.
+//
+//go:embed zarr_blosc.py
+var zarrScript []byte
+
+// chooseTools finds the tools of a list, ready to run. names are what stands for
+// something else in their arguments. Programs that are not installed are left
+// out and named.
+func chooseTools(list string, names map[string]string) ([]tool, error) {
+	fill := func(args []string) []string {
+		args = slices.Clone(args)
+		for i, a := range args {
+			if v, ok := names[a]; ok {
+				args[i] = v
+			}
+		}
+		return args
+	}
+	var out []tool
+	for _, key := range strings.Split(list, ",") {
+		i := slices.IndexFunc(tools, func(t tool) bool { return t.key == key })
+		if i < 0 {
+			return nil, fmt.Errorf("tool %q, expected one of %v", key, toolNames())
+		}
+		t := tools[i]
+		t.compress, t.restore, t.version = fill(t.compress), fill(t.restore), fill(t.version)
+		if _, err := exec.LookPath(t.compress[0]); err != nil {
+			fmt.Fprintf(os.Stderr, "peers: without %s: %v\n", t.name, err)
+			continue
+		}
+		out = append(out, t)
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("no program to run")
+	}
+	return out, nil
+}
+
+// input is the file that is compressed.
+type input struct {
+	path, name string
+	size       int64
+	kind       string // nccopy's name
+}
+
+func newInput(path string) (*input, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	h, err := cdf3.Read(f, st.Size())
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	kinds := map[cdf3.Version]string{cdf3.Classic: "classic", cdf3.Offset64: "64-bit offset", cdf3.Data64: "cdf5"}
+	return &input{path, filepath.Base(path), st.Size(), kinds[h.Version]}, nil
+}

@@ -1,0 +1,56 @@
+// Tile makes a classic netCDF file (CDF-2) of a given size for benchmarks: real
+// climatologies repeated with variations, or, with -synthetic, fields that need
+// no input. The same arguments give the same bytes.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+
+	"github.com/cdfz-format/cdfz/bench/internal/fields"
+)
+
+func main() {
+	out := flag.String("o", "", "the file to write (required)")
+	size := flag.Int64("size", 0, "least size of the file in bytes (default 1 GiB, with -synthetic 8 MiB)")
+	dir := flag.String("data", fields.FerretDir, "where the files of ferret-datasets are")
+	synthetic := flag.Bool("synthetic", false, "computed fields instead of ferret-datasets")
+	flag.Parse()
+	if *out == "" || flag.NArg() > 0 || *size < 0 {
+		flag.Usage()
+		os.Exit(2)
+	}
+	if err := run(*out, *dir, *size, *synthetic); err != nil {
+		fmt.Fprintln(os.Stderr, "tile:", err)
+		os.Exit(1)
+	}
+}
+
+func run(out, dir string, size int64, synthetic bool) error {
+	var f *fields.File
+	var err error
+	if synthetic {
+		if size == 0 {
+			size = 8 << 20
+		}
+		f, err = fields.Synthetic(size)
+	} else {
+		if size == 0 {
+			size = 1 << 30
+		}
+		f, err = fields.Ferret(dir, size)
+	}
+	if err != nil {
+		return err
+	}
+	w, err := os.Create(out)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteTo(w)
+	if cerr := w.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}
