@@ -1,0 +1,266 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math/rand"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/filters"
+	"github.com/cdfz-format/cdfz/slab"
+)
+
+// cubeImage is a classic file with two float record variables (t, y, x) whose
+// elements count up, and one short variable of fixed size.
+func cubeImage(t testing.TB, nt, ny, nx int64) []byte {
+	h := &cdf3.Header{Version: cdf3.Offset64, NumRecsField: uint64(nt)}
+	h.Dims = []cdf3.Dim{{Name: "t"}, {Name: "y", Len: ny}, {Name: "x", Len: nx}}
+	h.Vars = []cdf3.Var{
+		{Name: "a", DimIDs: []int{0, 1, 2}, Type: cdf3.Float},
+		{Name: "b", DimIDs: []int{0, 1, 2}, Type: cdf3.Int},
+		{Name: "mask", DimIDs: []int{1, 2}, Type: cdf3.Short},
+	}
+	require.NoError(t, h.Layout())
+	image, err := h.Append(nil)
+	require.NoError(t, err)
+	image = append(image, make([]byte, h.Vars[2].RecLen+3&^3)...)
+	for r := range nt {
+		for v := range int64(2) {
+			for i := range ny * nx {
+				x := uint32(r*ny*nx + i)
+				if v == 0 {
+					x = uint32(0x40000000) + x
+				}
+				image = binary.BigEndian.AppendUint32(image, x)
+			}
+		}
+	}
+	return image
+}
+
+func openFile(t testing.TB, ar []byte, o *ReaderOptions) *File {
+	f, err := NewFile(bytes.NewReader(ar), int64(len(ar)), o)
+	require.NoError(t, err)
+	return f
+}
+
+// needed counts the blocks of a variable that hold selected elements, one element
+// at a time.
+func needed(g *geometry, s slab.Selection) int64 {
+	seen := map[int64]bool{}
+	var walk func(i int, off int64)
+	walk = func(i int, off int64) {
+		if i == len(g.shape) {
+			b, _ := g.find(off * g.size)
+			seen[b] = true
+			return
+		}
+		for k := range s.Count[i] {
+			walk(i+1, off*g.shape[i]+s.Start[i]+k*s.Stride[i])
+		}
+	}
+	walk(0, 0)
+	return int64(len(seen))
+}
+
+// TestBlocksDecoded: each pattern decodes exactly the blocks it needs, once, and
+// reads no more than these and a gap for each run.
+func TestBlocksDecoded(t *testing.T) {
+	image := cubeImage(t, 40, 30, 50)
+	ar := pack(t, image, &Options{Block: 3000, Zarr: ZarrAlways})
+	one, all := []int64{1, 1, 1}, []int64{40, 30, 50}
+	for name, s := range map[string]slab.Selection{
+		"point":   {Start: []int64{7, 8, 9}, Count: one, Stride: one},
+		"series":  {Start: []int64{0, 29, 49}, Count: []int64{40, 1, 1}, Stride: one},
+		"map":     {Start: []int64{39, 0, 0}, Count: []int64{1, 30, 50}, Stride: one},
+		"rows":    {Start: []int64{3, 5, 0}, Count: []int64{1, 7, 50}, Stride: one},
+		"box":     {Start: []int64{3, 5, 6}, Count: []int64{9, 10, 11}, Stride: one},
+		"strided": {Start: []int64{39, 1, 2}, Count: []int64{4, 3, 8}, Stride: []int64{-9, 12, 6}},
+		"all":     {Start: []int64{0, 0, 0}, Count: all, Stride: one},
+		"none":    {Start: []int64{0, 0, 0}, Count: []int64{0, 30, 50}, Stride: one},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := openFile(t, ar, nil)
+			a := f.Array(1)
+			got, err := slab.Read[int32](a, s.Start, s.Count, s.Stride)
+			require.NoError(t, err)
+			k := 0
+			for i := range s.Count[0] {
+				for j := range s.Count[1] {
+					for l := range s.Count[2] {
+						want := ((s.Start[0]+i*s.Stride[0])*30+s.Start[1]+j*s.Stride[1])*50 + s.Start[2] + l*s.Stride[2]
+						require.Equal(t, int32(want), got[k])
+						k++
+					}
+				}
+			}
+			st := f.Archive().Stats()
+			want := needed(f.archive.l.vars[f.vars[1]], s)
+			require.Equal(t, want, st.Blocks, "blocks decoded")
+			var stored int64
+			require.NoError(t, f.Archive().EachBlock(func(b BlockInfo) error { stored = max(stored, b.Len); return nil }))
+			require.LessOrEqual(t, st.Bytes, want*stored+st.Reads*localGap+want*localGap)
+			require.LessOrEqual(t, st.Reads, want)
+			// Again, from the cache.
+			_, err = slab.Read[int32](a, s.Start, s.Count, s.Stride)
+			require.NoError(t, err)
+			require.Equal(t, want, f.Archive().Stats().Blocks)
+			require.Equal(t, want, f.Archive().Stats().Hits)
+		})
+	}
+}
+
+// TestCachedPoint: a point in a cached block allocates nothing.
+func TestCachedPoint(t *testing.T) {
+	ar := pack(t, cubeImage(t, 4, 30, 50), &Options{Zarr: ZarrAlways})
+	f := openFile(t, ar, nil)
+	a := f.Array(1)
+	ctx := context.Background()
+	dst := make([]int32, 1)
+	s := slab.Selection{Start: []int64{1, 2, 3}, Count: []int64{1, 1, 1}}
+	allocs := testing.AllocsPerRun(100, func() {
+		require.NoError(t, slab.ReadInto(ctx, &a, dst, s))
+	})
+	require.Equal(t, int32(1*1500+2*50+3), dst[0])
+	require.Zero(t, allocs)
+}
+
+// trackID is a filter of the testing range that watches its own decoding.
+const trackID = 299
+
+// tracker is a filter that leaves blocks as they are and fails if two goroutines
+// decode the same block at the same time.
+type tracker struct {
+	mu   sync.Mutex
+	busy map[string]bool
+	bad  int
+	most int
+}
+
+func (k *tracker) Encode(dst, src []byte, _ []uint32) ([]byte, error) {
+	return append(dst, src...), nil
+}
+func (k *tracker) MaxEncodedLen(n int, _ []uint32) int { return n }
+func (k *tracker) Check([]uint32) error                { return nil }
+func (k *tracker) Decode(dst, src []byte, _ []uint32, _ int) ([]byte, error) {
+	key := string(src)
+	k.mu.Lock()
+	if k.busy[key] {
+		k.bad++
+	}
+	k.busy[key] = true
+	k.most = max(k.most, len(k.busy))
+	k.mu.Unlock()
+	time.Sleep(50 * time.Microsecond)
+	k.mu.Lock()
+	delete(k.busy, key)
+	k.mu.Unlock()
+	return append(dst, src...), nil
+}
+
+var registerTracker = sync.OnceValue(func() *tracker {
+	k := &tracker{busy: map[string]bool{}}
+	if err := filters.Register(trackID, "tracker", k); err != nil {
+		panic(err)
+	}
+	return k
+})
+
+// TestManyGoroutines: 64 goroutines on a reader whose cache is too small for them
+// get right answers, and no block is decoded twice at the same time.
+func TestManyGoroutines(t *testing.T) {
+	k := registerTracker()
+	image := cubeImage(t, 64, 30, 50)
+	ar := pack(t, image, &Options{Block: 6000, Zarr: ZarrAlways, Filters: []VarFilter{{Vars: []string{"*"}, Chain: filters.Chain{{ID: trackID}}}}})
+	f := openFile(t, ar, &ReaderOptions{Cache: 20 << 10})
+	until := time.Now().Add(time.Second)
+	if os.Getenv("CDFZ_SOAK") != "" {
+		until = time.Now().Add(time.Minute)
+	}
+	var wg sync.WaitGroup
+	errs := make(chan error, 64)
+	for g := range 64 {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			rng := rand.New(rand.NewSource(int64(g)))
+			a := f.Array(1)
+			for time.Now().Before(until) {
+				r, y := rng.Int63n(60), rng.Int63n(30)
+				got, err := slab.Read[int32](a, []int64{r, y, 0}, []int64{4, 1, 50}, nil)
+				if err == nil && (got[0] != int32(r*1500+y*50) || got[199] != int32((r+3)*1500+y*50+49)) {
+					err = fmt.Errorf("record %d, row %d: got %d and %d", r, y, got[0], got[199])
+				}
+				if err != nil {
+					errs <- err
+					return
+				}
+			}
+		}()
+	}
+	wg.Wait()
+	close(errs)
+	for err := range errs {
+		require.NoError(t, err)
+	}
+	require.Zero(t, k.bad, "blocks decoded twice at the same time")
+	require.LessOrEqual(t, k.most, cap(f.archive.slots), "blocks in memory outside the cache")
+}
+
+// TestCancelledReader: a caller whose context ends does not fail another that
+// waits for the same block.
+func TestCancelledReader(t *testing.T) {
+	registerTracker()
+	ar := pack(t, cubeImage(t, 8, 30, 50), &Options{Block: 6000, Zarr: ZarrAlways, Filters: []VarFilter{{Vars: []string{"*"}, Chain: filters.Chain{{ID: trackID}}}}})
+	for range 50 {
+		f := openFile(t, ar, nil)
+		a := f.Array(1)
+		ctx, cancel := context.WithCancel(context.Background())
+		go func() {
+			dst := make([]int32, 8*1500)
+			slab.ReadInto(ctx, &a, dst, slab.Selection{})
+		}()
+		go cancel()
+		dst := make([]int32, 8*1500)
+		require.NoError(t, slab.ReadInto(context.Background(), &a, dst, slab.Selection{}))
+	}
+	f := openFile(t, ar, nil)
+	a := f.Array(1)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	require.ErrorIs(t, slab.ReadInto(ctx, &a, make([]int32, 8*1500), slab.Selection{}), context.Canceled)
+}
+
+func BenchmarkCachedPoint(b *testing.B) {
+	f := openFile(b, pack(b, cubeImage(b, 4, 300, 500), nil), nil)
+	a := f.Array(0)
+	dst := make([]float32, 1)
+	s := slab.Selection{Start: []int64{1, 2, 3}, Count: []int64{1, 1, 1}}
+	b.ReportAllocs()
+	for b.Loop() {
+		if err := slab.ReadInto(context.Background(), &a, dst, s); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkCachedMap(b *testing.B) {
+	f := openFile(b, pack(b, cubeImage(b, 4, 300, 500), nil), nil)
+	a := f.Array(0)
+	dst := make([]float32, 300*500)
+	s := slab.Selection{Start: []int64{1, 0, 0}, Count: []int64{1, 300, 500}}
+	b.SetBytes(4 * 300 * 500)
+	for b.Loop() {
+		if err := slab.ReadInto(context.Background(), &a, dst, s); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
