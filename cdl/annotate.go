@@ -1,0 +1,60 @@
+package cdl
+
+import "strconv"
+
+// scalarIndex is what ncdump writes for the Fortran index of a scalar. It reads a
+// word before an array of no elements, where Linux keeps the size of the memory.
+const scalarIndex = 34
+
+// annotate writes the comment with the indices of a value (-f).
+func (r *rows) annotate() {
+	r.buf = append(r.buf, "  // "...)
+	r.buf = appendName(r.buf, r.v.Name)
+	r.buf = append(r.buf, '(')
+	switch {
+	case !r.o.Fortran:
+		for _, n := range r.row {
+			r.buf = append(strconv.AppendInt(r.buf, n, 10), ',')
+		}
+		r.buf = strconv.AppendInt(r.buf, r.i, 10)
+	case len(r.v.Shape) == 0:
+		r.buf = strconv.AppendInt(r.buf, scalarIndex, 10)
+	default:
+		r.buf = strconv.AppendInt(r.buf, r.i+1, 10)
+		r.fortranRow()
+	}
+	r.buf = append(r.buf, ")\n    "...)
+}
+
+// brief writes the comment with the indices of a row (-b).
+func (r *rows) brief() {
+	r.buf = append(r.buf, "// "...)
+	r.buf = appendName(r.buf, r.v.Name)
+	r.buf = append(r.buf, '(')
+	switch {
+	case !r.o.Fortran:
+		for _, n := range r.row {
+			r.buf = append(strconv.AppendInt(r.buf, n, 10), ',')
+		}
+		if r.len == 1 {
+			r.buf = append(r.buf, '0')
+		} else {
+			r.buf = strconv.AppendInt(append(r.buf, " 0-"...), r.len-1, 10)
+		}
+	case r.len == 1:
+		r.buf = append(r.buf, '1')
+		r.fortranRow()
+	default:
+		r.buf = strconv.AppendInt(append(r.buf, "1-"...), r.len, 10)
+		r.buf = append(r.buf, ' ')
+		r.fortranRow()
+	}
+	r.buf = append(r.buf, ")\n    "...)
+	r.col = 4
+}
+
+func (r *rows) fortranRow() {
+	for k := len(r.row) - 1; k >= 0; k-- {
+		r.buf = strconv.AppendInt(append(r.buf, ','), r.row[k]+1, 10)
+	}
+}

@@ -1,0 +1,93 @@
+package cdl
+
+import (
+	"context"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/cdfz-format/cdfz/cdf3"
+)
+
+// dumper is one run of Dump. Text gathers in buf.
+type dumper struct {
+	ctx     context.Context
+	w       io.Writer
+	src     Source
+	h       *cdf3.Header
+	o       *Options
+	names   *names
+	buf     []byte
+	err     error // the first of w
+	maxLine int   // bytes of a line of data
+	col     int   // bytes in the line of data so far, as ncdump counts them
+	in      []byte
+}
+
+// flushLen is where buf is written; it grows beyond by at most one name or piece
+// of text.
+const flushLen = 64 << 10
+
+func (d *dumper) text(s string) {
+	d.buf = append(d.buf, s...)
+	d.spill()
+}
+
+// spill writes buf if it is full.
+func (d *dumper) spill() {
+	if len(d.buf) >= flushLen {
+		d.flush()
+	}
+}
+
+func (d *dumper) flush() {
+	if d.err == nil {
+		_, d.err = d.w.Write(d.buf)
+	}
+	d.buf = d.buf[:0]
+}
+
+func (d *dumper) name(s string) {
+	d.buf = appendName(d.buf, s)
+	d.spill()
+}
+
+// names are the names of a header as C knows them: up to the first NUL.
+type names struct {
+	vars map[string]int // by name the last variable of it
+	dims map[string]int
+}
+
+func newNames(h *cdf3.Header) *names {
+	n := &names{make(map[string]int, len(h.Vars)), make(map[string]int, len(h.Dims))}
+	for i := range h.Vars {
+		n.vars[cString(h.Vars[i].Name)] = i
+	}
+	for i := range h.Dims {
+		n.dims[cString(h.Dims[i].Name)] = i
+	}
+	return n
+}
+
+// cString is s up to the first NUL.
+func cString(s string) string {
+	s, _, _ = strings.Cut(s, "\x00")
+	return s
+}
+
+// rooted says whether ncdump puts a slash before the name of a dimension: it does
+// where a search by the name does not find the dimension.
+func (n *names) rooted(dims []cdf3.Dim, id int) bool {
+	name := cString(dims[id].Name)
+	return name == "" || n.dims[name] != id || !utf8.ValidString(name)
+}
+
+// attr finds the first attribute of a name, nil if there is none.
+func attr(attrs []cdf3.Attr, name string) *cdf3.Attr {
+	for i := range attrs {
+		if cString(attrs[i].Name) == name {
+			return &attrs[i]
+		}
+	}
+	return nil
+}

@@ -1,0 +1,155 @@
+package cdl
+
+import (
+	"encoding/binary"
+	"math"
+	"strconv"
+
+	"github.com/cdfz-format/cdfz/cdf3"
+)
+
+// provenance is an attribute that netCDF-4 keeps to itself. ncdump hides it,
+// unless -s is given, in classic files too, where it is an ordinary one.
+const provenance = "_NCProperties"
+
+// Filters that have special attributes of their own; others go to _Filter.
+const (
+	deflate    = 1
+	shuffle    = 2
+	fletcher32 = 3
+)
+
+// specials writes the special attributes of a variable. ncdump has none for CDF-1
+// and CDF-2. For CDF-5 it stops with an error at the first variable whose values
+// are longer than a byte, having written _Storage; here _Endianness follows.
+func (d *dumper) specials(i int) {
+	v := &d.h.Vars[i]
+	var s *Storage
+	if d.o.Storage != nil {
+		s = d.o.Storage(i)
+	}
+	switch {
+	case s != nil && len(s.Block) > 0:
+		d.blocked(v, s)
+	case d.h.Version == cdf3.Data64:
+		d.special(v, "_Storage", `"contiguous"`)
+	default:
+		return
+	}
+	if v.Type.Size() > 1 {
+		d.special(v, "_Endianness", `"big"`)
+	}
+}
+
+// blocked writes what ncdump says of a variable of netCDF-4 that is stored so.
+// A scalar has none of it: netCDF-4 stores scalars neither in chunks nor with filters.
+func (d *dumper) blocked(v *cdf3.Var, s *Storage) {
+	d.special(v, "_Storage", `"chunked"`)
+	var b []byte
+	for k, n := range s.Block {
+		if k > 0 {
+			b = append(b, ", "...)
+		}
+		b = strconv.AppendInt(b, n, 10)
+	}
+	d.special(v, "_ChunkSizes", string(b))
+	if s.find(fletcher32) != nil {
+		d.special(v, "_Fletcher32", `"true"`)
+	}
+	if s.find(shuffle) != nil {
+		d.special(v, "_Shuffle", `"true"`)
+	}
+	if f := s.find(deflate); f != nil && len(f.Params) > 0 {
+		d.special(v, "_DeflateLevel", strconv.FormatUint(uint64(f.Params[0]), 10))
+	}
+	b = b[:0]
+	for _, f := range s.Filters {
+		if f.ID == fletcher32 || f.ID == shuffle || f.ID == deflate {
+			continue
+		}
+		b = append(b, '|')
+		b = strconv.AppendUint(b, uint64(f.ID), 10)
+		for _, p := range f.Params {
+			b = append(b, ',')
+			b = strconv.AppendUint(b, uint64(p), 10)
+		}
+	}
+	if len(b) > 0 {
+		d.special(v, "_Filter", `"`+string(b[1:])+`"`)
+	}
+}
+
+func (s *Storage) find(id uint32) *Filter {
+	for i := range s.Filters {
+		if s.Filters[i].ID == id {
+			return &s.Filters[i]
+		}
+	}
+	return nil
+}
+
+func (d *dumper) special(v *cdf3.Var, name, value string) {
+	d.attrName(v.Name, name)
+	d.text(value)
+	d.text(" ;\n")
+}
+
+// globalSpecials writes the special attributes of the file. The first are those of
+// netCDF-4 that a classic file may have got as ordinary ones by conversion.
+func (d *dumper) globalSpecials() {
+	if a := attr(d.h.Attrs, provenance); a != nil && (a.Type == cdf3.Char || a.Len == 0) {
+		d.attrName("", provenance)
+		d.text(`"`)
+		d.text(cString(string(a.Values))) // ncdump does not escape it
+		d.text("\" ;\n")
+	}
+	if n, ok := attrInt(attr(d.h.Attrs, "_SuperblockVersion")); ok {
+		d.attrName("", "_SuperblockVersion")
+		d.int(n)
+		d.text(" ;\n")
+	}
+	if n, ok := attrInt(attr(d.h.Attrs, "_IsNetcdf4")); ok {
+		d.attrName("", "_IsNetcdf4")
+		d.int(min(1, n*n))
+		d.text(" ;\n")
+	}
+	d.attrName("", "_Format")
+	d.text(`"` + Kind(d.h.Version) + "\" ;\n")
+}
+
+// attrInt is an attribute of one number that fits a C int.
+func attrInt(a *cdf3.Attr) (int64, bool) {
+	if a == nil || a.Len != 1 {
+		return 0, false
+	}
+	b, be := a.Values, binary.BigEndian
+	var x float64
+	switch a.Type {
+	case cdf3.Byte:
+		x = float64(int8(b[0]))
+	case cdf3.Short:
+		x = float64(int16(be.Uint16(b)))
+	case cdf3.Int:
+		x = float64(int32(be.Uint32(b)))
+	case cdf3.Float:
+		x = float64(math.Float32frombits(be.Uint32(b)))
+	case cdf3.Double:
+		x = math.Float64frombits(be.Uint64(b))
+	case cdf3.UByte:
+		x = float64(b[0])
+	case cdf3.UShort:
+		x = float64(be.Uint16(b))
+	case cdf3.UInt:
+		x = float64(be.Uint32(b))
+	case cdf3.Int64:
+		x = float64(int64(be.Uint64(b)))
+	case cdf3.UInt64:
+		x = float64(be.Uint64(b))
+	default:
+		return 0, false
+	}
+	if !(x >= math.MinInt32 && x <= math.MaxInt32) {
+		return 0, false
+	}
+	return int64(x), true
+}

@@ -1,0 +1,186 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/cdl"
+)
+
+// dumper is the verb dump.
+type dumper struct {
+	*app
+	o    cdl.Options
+	kind bool
+	vars string
+}
+
+func (a *app) dumpCmd() *cobra.Command {
+	v := &dumper{app: a}
+	cmd := &cobra.Command{
+		Use:   "dump [flags] FILE",
+		Short: "Print a file as CDL, as ncdump does",
+		Long: `Prints a classic netCDF file, or the one in an archive, as CDL: the same text as
+ncdump's, whose flags it takes. An archive gives the text of its netCDF file;
+with -s it shows block shapes and filters too. FILE - is standard input.`,
+		Args: oneFile,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := v.run(cmd.Context(), args[0], cmd.Flags().Changed("name")); err != nil && a.out.err == nil {
+				a.fail(showName(args[0]), err)
+			}
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.BoolVarP(&v.o.Header, "header", "h", false, "no data")
+	f.BoolVarP(&v.o.Coords, "coords", "c", false, "of the data only coordinate variables")
+	f.StringVarP(&v.vars, "vars", "v", "", "of the data only the variables `A,B`")
+	f.BoolVarP(&v.o.Special, "special", "s", false, "special attributes too: format, blocks, filters")
+	f.VarP(&digitsFlag{v: &v.o}, "precision", "p", "`F[,D]` significant digits of floats and doubles (default 7,15)")
+	f.VarP(&indexFlag{v: &v.o, on: &v.o.Full}, "full", "f", "the index of each value as a comment, in the way of `LANG`: c, fortran")
+	f.VarP(&indexFlag{v: &v.o, on: &v.o.Brief}, "brief", "b", "the indices of each row as a comment, in the way of `LANG`")
+	f.VarP(&lineFlag{&v.o.LineLen}, "line", "l", "`LENGTH` of lines of data (default 80)")
+	f.StringVarP(&v.o.Name, "name", "n", "", "`NAME` of the data set (default: that of the file)")
+	f.BoolVarP(&v.kind, "kind", "k", false, "print the kind of file alone")
+	f.Bool("help", false, "help for dump") // without cobra's -h
+	return cmd
+}
+
+func (v *dumper) run(ctx context.Context, name string, named bool) error {
+	in, err := v.open(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer in.close()
+	f, err := archive.NewFile(in.r, in.size, nil)
+	if err != nil {
+		return err
+	}
+	if v.kind {
+		fmt.Fprintln(v.out, cdl.Kind(f.Header().Version))
+		return nil
+	}
+	if !named {
+		v.o.Name = dataset(name, f)
+	}
+	if v.vars != "" {
+		v.o.Vars = strings.FieldsFunc(v.vars, func(c rune) bool { return c == ',' })
+	}
+	if v.o.Special {
+		if v.o.Storage, err = storage(f); err != nil {
+			return err
+		}
+	}
+	return cdl.Dump(ctx, v.out, f, &v.o)
+}
+
+// dataset is the name of the data set: of x.nc.cdfz that of x.nc, of standard
+// input the one the archive remembers.
+func dataset(name string, f *archive.File) string {
+	if a := f.Archive(); a != nil {
+		if name == stdinName {
+			man := a.Manifest()
+			name = man.ImageName()
+		} else if image, err := stripSuffix(name); err == nil {
+			name = image
+		}
+	}
+	if name == stdinName || name == "" {
+		return "stdin"
+	}
+	return cdl.Name(filepath.ToSlash(name))
+}
+
+// storage is what Options.Storage wants; nil for a classic file.
+func storage(f *archive.File) (func(int) *cdl.Storage, error) {
+	a := f.Archive()
+	if a == nil {
+		return nil, nil
+	}
+	vars, err := a.Vars(false)
+	if err != nil {
+		return nil, err
+	}
+	return func(i int) *cdl.Storage {
+		if !vars[i].Blocked {
+			return nil
+		}
+		s := &cdl.Storage{Block: vars[i].Block}
+		for _, f := range vars[i].Chain {
+			s.Filters = append(s.Filters, cdl.Filter{ID: f.ID, Params: f.Params})
+		}
+		return s
+	}, nil
+}
+
+// digitsFlag is -p F[,D].
+type digitsFlag struct {
+	v    *cdl.Options
+	text string
+}
+
+func (f *digitsFlag) String() string { return f.text }
+func (f *digitsFlag) Type() string   { return "F[,D]" }
+
+func (f *digitsFlag) Set(s string) error {
+	float, double, both := strings.Cut(s, ",")
+	var n [2]int
+	for i, w := range []string{float, double} {
+		if i == 1 && !both {
+			break
+		}
+		var err error
+		if n[i], err = strconv.Atoi(w); err != nil || n[i] < 1 || n[i] > 20 {
+			return errors.New("expected F or F,D with 1 to 20 digits")
+		}
+	}
+	f.text, f.v.FloatDigits, f.v.DoubleDigits = s, n[0], n[1]
+	return nil
+}
+
+// indexFlag is -f and -b; the one given last says which language.
+type indexFlag struct {
+	v    *cdl.Options
+	on   *bool
+	text string
+}
+
+func (f *indexFlag) String() string { return f.text }
+func (f *indexFlag) Type() string   { return "LANG" }
+
+// Set looks at the first letter alone, as ncdump does.
+func (f *indexFlag) Set(s string) error {
+	switch {
+	case strings.HasPrefix(s, "c"), strings.HasPrefix(s, "C"):
+		f.v.Fortran = false
+	case strings.HasPrefix(s, "f"), strings.HasPrefix(s, "F"):
+		f.v.Fortran = true
+	default:
+		return errors.New("expected c or fortran")
+	}
+	f.text, *f.on = s, true
+	return nil
+}
+
+// lineFlag is -l.
+type lineFlag struct{ n *int }
+
+func (f *lineFlag) String() string { return "" }
+func (f *lineFlag) Type() string   { return "LENGTH" }
+
+func (f *lineFlag) Set(s string) error {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 10 {
+		return errors.New("expected a length of at least 10")
+	}
+	*f.n = n
+	return nil
+}
