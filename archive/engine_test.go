@@ -31,7 +31,7 @@ func cubeImage(t testing.TB, nt, ny, nx int64) []byte {
 	require.NoError(t, h.Layout())
 	image, err := h.Append(nil)
 	require.NoError(t, err)
-	image = append(image, make([]byte, h.Vars[2].RecLen+3&^3)...)
+	image = append(image, make([]byte, (h.Vars[2].RecLen+3)&^3)...)
 	for r := range nt {
 		for v := range int64(2) {
 			for i := range ny * nx {

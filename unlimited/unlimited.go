@@ -32,9 +32,6 @@ type Segment struct {
 // Size is the number of bytes of all runs.
 func (s Segment) Size() int64 { return s.Len * s.Count }
 
-// end is the image offset behind the last run.
-func (s Segment) end() int64 { return s.Off + (s.Count-1)*s.Stride + s.Len }
-
 // Layout is a checked set of segments over an image of known size.
 type Layout struct {
 	size   int64

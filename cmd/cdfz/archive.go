@@ -167,6 +167,17 @@ func (v *archiver) one(ctx context.Context, j job) error {
 		return err
 	}
 	defer in.close()
+	err = v.oneOpen(ctx, j, in)
+	if err != nil && ctx.Err() == nil {
+		// Whatever went wrong, this is why.
+		if changed := in.changed(); changed != nil {
+			return changed
+		}
+	}
+	return err
+}
+
+func (v *archiver) oneOpen(ctx context.Context, j job, in *input) error {
 	path, err := v.targetPath(j, func(s string) (string, error) { return s + suffix, nil })
 	if err != nil {
 		return err
@@ -249,9 +260,6 @@ func (v *archiver) write(ctx context.Context, dst io.Writer, in *input, opts arc
 		err = w.Flush()
 	}
 	if err != nil {
-		if changed := in.changed(); changed != nil && ctx.Err() == nil {
-			return nil, changed
-		}
 		return nil, err
 	}
 	return &archiveReport{
@@ -273,8 +281,8 @@ func (v *archiver) check(ctx context.Context, t *target, n int64, in *input) err
 	if err == nil || ctx.Err() != nil || !errors.Is(err, archive.ErrCorrupt) {
 		return err
 	}
-	if changed := in.changed(); changed != nil {
-		return changed
+	if in.changed() != nil {
+		return archive.ErrChanged
 	}
 	// Not our class of damage: no archive is there that could be repaired.
 	text := errors.New("the archive does not read back as it was written: " + plainText(err, ""))

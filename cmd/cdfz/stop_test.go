@@ -96,7 +96,7 @@ func TestInterrupted(t *testing.T) {
 		} {
 			before := names(t, dir)
 			stopped := 0
-			for n := int64(1); ; n += 1 + n/8 {
+			for n := int64(1); ; n += 1 + n/3 {
 				stdout.Reset()
 				stderr.Reset()
 				code := run(cancelAt(n), args, nil, &stdout, &stderr)

@@ -21,7 +21,7 @@ func TestSyntheticIsFixed(t *testing.T) {
 	require.GreaterOrEqual(t, n, int64(1<<20))
 	require.EqualValues(t, b.Len(), n)
 	sum := sha256.Sum256(b.Bytes())
-	require.Equal(t, "f9fa601e3eda37dcaddde7d50f35a632d7be2294fbfcbce1a85355bba83b2560", hex.EncodeToString(sum[:]))
+	require.Equal(t, "b58da95f7f65502f90320156a7a64dacd2953d9972116e92f571faa46dd0f1e7", hex.EncodeToString(sum[:]))
 
 	h, err := cdf3.Read(bytes.NewReader(b.Bytes()), n)
 	require.NoError(t, err)

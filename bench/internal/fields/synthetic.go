@@ -34,7 +34,7 @@ func Synthetic(size int64) (*File, error) {
 	for i := range s.sky {
 		s.sky[i] = newWeather(synLon, synLat, uint64(i+2)<<32)
 	}
-	s.field = make([]float32, synLon*synLat)
+	s.field, s.above = make([]float32, synLon*synLat), make([]float32, synLon*synLat)
 
 	b.add("orog", cdf3.Float, []int{lat, lon}, func(dst []byte, _ int) {
 		for k := range height {
@@ -53,7 +53,7 @@ func Synthetic(size int64) (*File, error) {
 			}
 		}
 	}, text("units", "%"))
-	b.add("ta", cdf3.Float, []int{0, lev, lat, lon}, s.floats(0, func(k, rec int, w float32) float32 {
+	b.add("ta", cdf3.Float, []int{0, lev, lat, lon}, s.levels(func(k, rec int, w float32) float32 {
 		level, y := k/(synLat*synLon), k/synLon%synLat
 		return 300 - float32(22*float32(level)) + s.season(y, rec) + float32(4*w)
 	}), text("units", "K"))
@@ -100,8 +100,8 @@ func steps(n int, first, step float64) []float64 {
 
 // synth holds what the variables of a synthetic file share.
 type synth struct {
-	sky   [6]*weather
-	field []float32
+	sky          [6]*weather
+	field, above []float32
 }
 
 // season is a temperature by latitude and time of the year.
@@ -116,6 +116,20 @@ func (s *synth) floats(sky int, f func(k, rec int, w float32) float32) values {
 		s.sky[sky].at(s.field, rec)
 		for k := range len(dst) / 4 {
 			binary.BigEndian.PutUint32(dst[4*k:], math.Float32bits(f(k, rec, s.field[k%len(s.field)])))
+		}
+	}
+}
+
+// levels is floats on levels: the weather goes over from that of the ground to
+// another.
+func (s *synth) levels(f func(k, rec int, w float32) float32) values {
+	return func(dst []byte, rec int) {
+		s.sky[1].at(s.field, rec)
+		s.sky[0].at(s.above, rec)
+		for k := range len(dst) / 4 {
+			i, up := k%len(s.field), float32(k/len(s.field))/synLev
+			w := float32((1-up)*s.field[i]) + float32(up*s.above[i])
+			binary.BigEndian.PutUint32(dst[4*k:], math.Float32bits(f(k, rec, w)))
 		}
 	}
 }
