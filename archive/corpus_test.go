@@ -44,6 +44,16 @@ func roundTrip(t *testing.T, f corpus.File, o Options) *Result {
 	require.NoError(t, r.Copy(context.Background(), sum, nil))
 	require.Equal(t, res.Manifest.SHA256, hex.EncodeToString(sum.Sum(nil)))
 
+	// The tail can be rebuilt from what precedes it.
+	cut := one.Bytes()[:r.tail.idxOff+int64(one.Len())/7%(int64(one.Len())-r.tail.idxOff)]
+	p, err := Repair(context.Background(), bytes.NewReader(cut), int64(len(cut)))
+	require.NoError(t, err)
+	again := &equalWriter{want: one.Bytes()[p.Keep:]}
+	_, err = p.WriteTail(again)
+	require.NoError(t, err)
+	require.Empty(t, again.want)
+	require.NoError(t, p.Close())
+
 	bound := f.Size + slack
 	if f.Size >= smallImage {
 		bound += 192 * res.Manifest.Blocks

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -79,7 +80,11 @@ func TestVerifyRandomFlips(t *testing.T) {
 	for _, zarr := range []ZarrMode{ZarrAlways, ZarrNever} {
 		ar := pack(t, image, &Options{Name: "c.nc", Zarr: zarr, Block: 8 << 10})
 		rng := rand.New(rand.NewSource(1))
-		for range 300 {
+		n := 1500
+		if os.Getenv("CDFZ_SOAK") != "" {
+			n = 100_000
+		}
+		for range n {
 			bad := bytes.Clone(ar)
 			i := rng.Intn(len(bad))
 			bad[i] ^= byte(1 + rng.Intn(255))
