@@ -17,7 +17,7 @@ type progress struct {
 	what  string
 	total int64
 	start time.Time
-	bar   *progressbar.ProgressBar
+	bar   *progressbar.ProgressBar // nil until it is shown
 }
 
 // progress starts a piece of work of total bytes on a file.
@@ -34,19 +34,21 @@ func (p *progress) report() func(done int64) {
 	if p.a.quiet || !isTerminal(p.a.err) {
 		return nil
 	}
+	// Made now, so that it knows when the work began.
+	bar := progressbar.NewOptions64(p.total,
+		progressbar.OptionSetWriter(p.a.err),
+		progressbar.OptionSetDescription(p.what),
+		progressbar.OptionShowBytes(true),
+		progressbar.OptionThrottle(100*time.Millisecond),
+		progressbar.OptionFullWidth(),
+		progressbar.OptionSetRenderBlankState(false),
+	)
 	return func(done int64) {
 		if p.bar == nil {
 			if time.Since(p.start) < barDelay {
 				return
 			}
-			p.bar = progressbar.NewOptions64(p.total,
-				progressbar.OptionSetWriter(p.a.err),
-				progressbar.OptionSetDescription(p.what),
-				progressbar.OptionShowBytes(true),
-				progressbar.OptionThrottle(100*time.Millisecond),
-				progressbar.OptionFullWidth(),
-				progressbar.OptionSetRenderBlankState(false),
-			)
+			p.bar = bar
 		}
 		// Errors are those of the terminal: nothing is lost.
 		_ = p.bar.Set64(min(done, p.total))

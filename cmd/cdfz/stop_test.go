@@ -90,13 +90,13 @@ func TestInterrupted(t *testing.T) {
 		archived := filepath.Join(dir, "ref.cdfz")
 		require.Equal(t, exitDone, run(t.Context(), []string{"archive", "-o", archived, src}, nil, &stdout, &stderr), stderr.String())
 		for _, args := range [][]string{
-			{"archive", "--block", "1M", src},
+			{"archive", "--preset", "fast", "--block", "1M", src},
 			{"restore", "-o", filepath.Join(dir, "b.nc"), archived},
 			{"repair", "-o", filepath.Join(dir, "b.cdfz"), archived},
 		} {
 			before := names(t, dir)
 			stopped := 0
-			for n := int64(1); ; n += 1 + n/3 {
+			for n := int64(1); ; n += 1 + n/2 {
 				stdout.Reset()
 				stderr.Reset()
 				code := run(cancelAt(n), args, nil, &stdout, &stderr)
@@ -178,7 +178,7 @@ func TestSourceChanges(t *testing.T) {
 		}
 		for name, change := range changes {
 			found := 0
-			for n := int64(1); n < 60; n += 1 + n/3 {
+			for n := int64(1); n < 60; n += 1 + n {
 				require.NoError(t, os.WriteFile(src, whole, 0o644))
 				_ = os.Remove(src + suffix) // of a run that was done before
 				ctx := &stepContext{Context: t.Context()}
@@ -186,7 +186,7 @@ func TestSourceChanges(t *testing.T) {
 				ctx.do = func() { change(); changed = true }
 				ctx.left.Store(n + 3) // the file is opened by then
 				var stdout, stderr bytes.Buffer
-				code := run(ctx, []string{"archive", "-f", src}, nil, &stdout, &stderr)
+				code := run(ctx, []string{"archive", "-f", "--preset", "fast", src}, nil, &stdout, &stderr)
 				if !changed {
 					break
 				}
