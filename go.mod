@@ -7,12 +7,12 @@ require (
 	github.com/klauspost/compress v1.20.3
 	github.com/maypok86/otter/v2 v2.4.0
 	github.com/pierrec/lz4/v4 v4.1.33
-	github.com/rogpeppe/go-internal v1.16.0
-	github.com/schollz/progressbar/v3 v3.19.1
-	github.com/spf13/cobra v1.10.2
+	github.com/rogpeppe/go-internal v1.16.0 // testscript: tests of the command
+	github.com/schollz/progressbar/v3 v3.19.1 // progress bar
+	github.com/spf13/cobra v1.10.2 // verbs, flags, completions, manual pages
 	github.com/stretchr/testify v1.12.1
-	golang.org/x/sys v0.49.0
-	golang.org/x/term v0.47.0
+	golang.org/x/sys v0.49.0 // unnamed files, locks
+	golang.org/x/term v0.47.0 // whether a stream is a terminal
 )
 
 require (

@@ -210,6 +210,10 @@ func (v *archiver) oneOpen(ctx context.Context, j job, in *input) error {
 		}
 		rep.Checked, rep.CheckSeconds = true, round(time.Since(start).Seconds(), 6)
 	}
+	noEffect, err := withoutEffect(dst.t, rep.ArchiveSize, opts.Filters)
+	if err != nil {
+		return err
+	}
 	if err := in.changed(); err != nil {
 		return err
 	}
@@ -218,6 +222,12 @@ func (v *archiver) oneOpen(ctx context.Context, j job, in *input) error {
 	}
 	if err := dst.commit(); err != nil {
 		return err
+	}
+	for _, text := range noEffect {
+		v.message("%s: %s", in.name, text)
+	}
+	if len(noEffect) > 0 {
+		v.message("hint: --zarr always gives more variables blocks of their own")
 	}
 	v.done(rep)
 	return nil

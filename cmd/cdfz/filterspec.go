@@ -94,6 +94,35 @@ func (s *filterSpecs) forFile(in *input) ([]archive.VarFilter, error) {
 	return out, nil
 }
 
+// withoutEffect lists the variables that -F names and that have no blocks of
+// their own, so that their chain is not used.
+func withoutEffect(t *target, n int64, given []archive.VarFilter) ([]string, error) {
+	if t == nil || len(given) == 0 {
+		return nil, nil
+	}
+	r, err := archive.NewReader(t.f, n, nil)
+	if err != nil {
+		return nil, err
+	}
+	vars, err := r.Vars(false)
+	if err != nil {
+		return nil, err
+	}
+	named := map[string]bool{}
+	for _, f := range given {
+		for _, name := range f.Vars {
+			named[name] = true
+		}
+	}
+	var out []string
+	for i := range vars {
+		if v := &vars[i]; named[v.Name] && !v.Blocked {
+			out = append(out, fmt.Sprintf("-F has no effect on variable %s: %s", quoted(v.Name), v.Why))
+		}
+	}
+	return out, nil
+}
+
 // placeOf says what lies at a byte of an image.
 func placeOf(h *cdf3.Header, off int64) string {
 	if off < h.Len {
