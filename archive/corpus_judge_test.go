@@ -1,0 +1,103 @@
+//go:build corpus && judge
+
+package archive
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/testdata/corpus"
+)
+
+// corpusTruth reads what netCDF-C and other readers say of the values of the
+// corpus's files.
+func corpusTruth(t *testing.T) map[string]truth {
+	b, err := os.ReadFile(filepath.Join(corpus.Dir(t), "manifest.json"))
+	require.NoError(t, err)
+	var m struct {
+		Valid []struct {
+			File string
+			Vars truth
+		}
+	}
+	require.NoError(t, json.Unmarshal(b, &m))
+	out := map[string]truth{}
+	for _, v := range m.Valid {
+		out[v.File] = v.Vars
+	}
+	return out
+}
+
+// ownDimension is what xarray says of a variable with several dimensions that
+// is called as one of them.
+func ownDimension(name string) string {
+	return "MissingDimensionsError: '" + name + "' has more than 1-dimension and the same name as one of its dimensions"
+}
+
+func TestCorpusJudge(t *testing.T) {
+	known := corpusTruth(t)
+	b := newJudging(t)
+	corpus.Valid(t, func(t *testing.T, f corpus.File) {
+		image, err := io.ReadAll(io.NewSectionReader(f, 0, f.Size))
+		require.NoError(t, err)
+		require.Contains(t, known, f.Name)
+		b.file(t, f.Name, image, known[f.Name])
+	})
+	b.report(t, map[string]string{
+		"real/fvcom.nc3.c77ac5.nc":         ownDimension("siglay"),
+		"real/fvcom.nc5.32a1e4.nc":         ownDimension("siglay"),
+		"real/fvcom.nc6.ebdbfe.nc":         ownDimension("siglay"),
+		"real/model1_md2.663491.nc.gz":     ownDimension("cell_angular"),
+		"real/non_COARDS.nc5.66d58d.nc.gz": ownDimension("COADSX"),
+		"real/non_COARDS.nc6.54152d.nc.gz": ownDimension("COADSX"),
+		"real/pr_inundation.nc5.ad85be.nc": ownDimension("time_bounds"),
+		"real/pr_inundation.nc6.73fdad.nc": ownDimension("time_bounds"),
+		"real/stringtime.02e797.nc":        ownDimension("time_dim_1"),
+		"real/uwnd_dsg.64d827.nc":          ownDimension("trajectory"),
+	}, map[string]string{
+		// A variable with the same dimension twice.
+		"generated/cdf1_rank.nc":                 "o decoded dimensions",
+		"generated/cdf2_rank.nc":                 "o decoded dimensions",
+		"generated/cdf5_rank.nc":                 "o decoded dimensions",
+		"real/chap2.nc3.d0d4da.nc":               "no_reason decoded dimensions",
+		"real/chap2.nc5.7009e1.nc":               "no_reason decoded dimensions",
+		"real/chap2.nc6.f322a5.nc":               "no_reason decoded dimensions",
+		"real/ref_ctest1_nc4.nc5.2ae6ba.nc":      "b112 decoded dimensions",
+		"real/ref_nc_test_netcdf4.nc5.bf710d.nc": "b112 decoded dimensions",
+		"real/ref_tst_chardata.nc3.6c3fbf.nc":    "c111 decoded dimensions",
+		"real/ref_tst_chardata.nc5.c96735.nc":    "c111 decoded dimensions",
+		"real/ref_tst_chardata.nc6.97cb5b.nc":    "c111 decoded dimensions",
+		// Characters with a fill value: xarray masks them in netCDF, not in Zarr.
+		"real/MD5903593_001.639519.nc":        "BBP700_ADJUSTED_QC decoded values",
+		"real/MR5905167_372.dff1fc.nc":        "BBP532_ADJUSTED_QC decoded values",
+		"real/example_3_maskedvals.3fd37d.nc": "var6_char decoded values",
+		"real/madis-hydro.f5a151.nc.gz":       "staticIds decoded values",
+		"real/test-assembly.5f9a91.nc":        "coor_names decoded values",
+	}, 34)
+}
+
+func TestCorpusJudgeFerret(t *testing.T) {
+	names, err := filepath.Glob(filepath.Join(ferretData, "*"))
+	require.NoError(t, err)
+	b := newJudging(t)
+	for _, name := range names {
+		image, err := os.ReadFile(name)
+		require.NoError(t, err)
+		if _, err := cdf3.Read(bytes.NewReader(image), int64(len(image))); errors.Is(err, cdf3.ErrNotCDF) {
+			continue
+		}
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			b.file(t, filepath.Base(name), image, imageTruth(t, image))
+		})
+	}
+	require.NotZero(t, b.files, "ferret-datasets is not installed")
+	b.report(t, nil, nil, 0)
+}

@@ -1,0 +1,313 @@
+#!/usr/bin/python3
+"""Judges archives as ZIP files and Zarr stores with programs that know nothing of cdfz.
+
+Needs Debian's python3-zarr, python3-xarray, python3-netcdf4 and python3-scipy. Reads jobs,
+answers each with one line; all lines are JSON objects. A job is one netCDF file with its archives:
+
+  archives   paths of archives of it with a Zarr view
+  original   path of the file, or "": no comparison in xarray with the original
+  vars       of each variable of the view: path, type (as in netCDF), shape, sha256 of the values
+  omitted    attributes that the view leaves out: [path or "" for the file, name]
+  absent     hexadecimal names of the variables that are not at the root of the view
+  zip        true: the archives are judged as ZIP files only
+
+The answer:
+
+  errors     what is wrong: an empty list if nothing is
+  refused    why xarray refuses archive and original alike, "" if it does not
+  ordinary   the engine with which xarray decodes the original, "" if none does
+  unjudged   why the original judges nothing, or all but times: what each engine has against it
+  differs    the first difference between the two decoded, if it comes from what the format leaves
+             out of the view: see Original.reduced
+"""
+
+import hashlib
+import json
+import os
+import re
+import resource
+import sys
+import warnings
+import zipfile
+
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # each takes address space, which is limited below
+
+import numpy as np
+import xarray as xr
+import zarr
+
+warnings.simplefilter("ignore")
+np.set_printoptions(threshold=4, edgeitems=2)
+
+# netCDF4 takes a streaming file's number of records for 2^32-1 and asks for as many values.
+resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+
+DTYPES = {
+    "byte": "|i1", "char": "|S1", "short": ">i2", "int": ">i4", "float": ">f4", "double": ">f8",
+    "ubyte": "|u1", "ushort": ">u2", "uint": ">u4", "int64": ">i8", "uint64": ">u8",
+}
+
+# Attributes of numbers that change what xarray decodes.
+DECODED_WITH = ("_FillValue", "missing_value", "scale_factor", "add_offset")
+
+
+class Fault(Exception):
+    """What a judge finds wrong."""
+
+
+def want(condition, *what):
+    if not condition:
+        raise Fault(" ".join(str(w) for w in what))
+
+
+def sha256(array, dtype):
+    array = np.asarray(array)
+    want(array.dtype.kind == np.dtype(dtype).kind and array.dtype.itemsize == np.dtype(dtype).itemsize,
+         "dtype", array.dtype, "expected", dtype)
+    return hashlib.sha256(np.ascontiguousarray(array.astype(dtype)).tobytes()).hexdigest()
+
+
+def refusal(error):
+    """Class and text of an exception, without the names the view gives to dimensions it must rename."""
+    return re.sub(r"__d\d+_*", "", "%s: %s" % (type(error).__name__, error))
+
+
+# JSON as RFC 8259 has it: no NaN, no name twice.
+
+def no_constant(text):
+    raise Fault("JSON has " + text)
+
+
+def no_twice(pairs):
+    names = [k for k, _ in pairs]
+    want(len(set(names)) == len(names), "JSON has a name twice in", names)
+    return dict(pairs)
+
+
+def strict_json(data):
+    return json.loads(data.decode("utf-8"), parse_constant=no_constant, object_pairs_hook=no_twice)
+
+
+def judge_zip(path):
+    with zipfile.ZipFile(path) as z:
+        bad = z.testzip()
+        want(bad is None, "zipfile.testzip:", bad)
+        names = z.namelist()
+        want(len(set(names)) == len(names), "an entry name comes twice")
+        meta = {n: strict_json(z.read(n)) for n in names
+                if n.endswith(".json") or n.rpartition("/")[2] in (".zgroup", ".zattrs", ".zarray", ".zmetadata")}
+    return meta
+
+
+def judge_zarr(path, meta, expected):
+    all_meta = meta[".zmetadata"]
+    want(all_meta["zarr_consolidated_format"] == 1, "zarr_consolidated_format")
+    single = {n: m for n, m in meta.items() if n != ".zmetadata" and not n.endswith(".json")}
+    want(all_meta["metadata"] == single, ".zmetadata is not what the single entries say")
+    arrays = [n[:-len("/.zarray")] for n in single if n.endswith("/.zarray")]
+    want(arrays == [v["path"] for v in expected], "arrays", arrays)
+
+    store = zarr.ZipStore(path, mode="r")
+    try:
+        for opened in (zarr.open_consolidated, zarr.open_group):
+            group = opened(store, mode="r")
+            at_root = sorted(v["path"] for v in expected if "/" not in v["path"])
+            want(sorted(group.array_keys()) == at_root, opened.__name__, "finds", sorted(group.array_keys()))
+            want(not list(group.group_keys()), opened.__name__, "finds groups")
+            for v in expected:
+                a = group[v["path"]]
+                dtype = DTYPES[v["type"]]
+                want(a.dtype == np.dtype(dtype) and a.dtype.str == dtype, v["path"], "dtype", a.dtype.str, "expected", dtype)
+                want(list(a.shape) == v["shape"], v["path"], "shape", a.shape, "expected", v["shape"])
+                want(sha256(a[...], dtype) == v["sha256"], v["path"], "values differ,", opened.__name__)
+                a.attrs.asdict()
+    finally:
+        store.close()
+
+
+class Original:
+    """The netCDF file as xarray reads it, if one of its engines reads it at all."""
+
+    def __init__(self, job):
+        self.expected = {v["path"]: v for v in job["vars"] if "/" not in v["path"]}
+        self.absent = set()
+        for name in job["absent"]:
+            name = bytes.fromhex(name)
+            self.absent |= {name.decode("utf-8", "surrogateescape"), name.decode("latin-1")}
+        self.omitted = [tuple(o) for o in job["omitted"]]
+        self.against = []  # what the engines have against the file
+        self.raw = self.decoded = None
+        self.engine = self.ordinary = ""
+        self.decode_times = True
+        for engine in ("netcdf4", "scipy"):
+            try:
+                raw = self.open(job["original"], engine, False)
+                self.check(raw)
+            except Exception as e:
+                self.against.append("%s: %s" % (engine, refusal(e)))
+                continue
+            self.raw, self.engine = raw, engine
+            for self.decode_times in (True, False):
+                try:
+                    self.decoded = self.open(job["original"], engine, True, decode_times=self.decode_times)
+                    self.ordinary = engine
+                    break
+                except Exception as e:
+                    self.against.append("%s, decoding: %s" % (engine, refusal(e)))
+            break
+
+    def open(self, path, engine, decode, **more):
+        with xr.open_dataset(path, decode_cf=decode, engine=engine, drop_variables=sorted(self.absent), **more) as ds:
+            for name, v in self.expected.items():
+                want(name in ds.variables, "no variable", name)
+                if not decode:
+                    want(list(ds.variables[name].shape) == v["shape"], name, "has shape", ds.variables[name].shape)
+            return ds.load()
+
+    def check(self, raw):
+        """An engine that reads other bytes than the manifest has is no judge of this file."""
+        for name, v in self.expected.items():
+            want(sha256(raw.variables[name].values, DTYPES[v["type"]]) == v["sha256"], name, "reads other values")
+
+    def reduced(self, view):
+        """The original decoded with the attributes and dimensions of the view, and how these differ.
+
+        omitted  an attribute is left out
+        dims     a dimension has another name: its own stands for two, or comes twice in a variable
+        nul      text has NULs, which netCDF4 drops and the view keeps
+        types    JSON does not say which type of number an attribute that xarray decodes with has
+        fill     the fill value of characters is text: xarray takes it for one in netCDF only
+        """
+        causes = {"omitted" for path, _ in self.omitted if path in self.expected}
+        variables = {}
+        for name in self.expected:
+            ours, theirs = view.variables[name], self.raw.variables[name]
+            if ours.dims != theirs.dims:
+                want([re.sub(r"__d\d+_*$", "", d) for d in ours.dims] == list(theirs.dims), name, "has dimensions", ours.dims)
+                causes.add("dims")
+            for k, x in ours.attrs.items():
+                if isinstance(x, str) and "\0" in x:
+                    causes.add("nul")
+                if k in DECODED_WITH and not isinstance(x, str) and np.asarray(x).dtype != np.asarray(theirs.attrs[k]).dtype:
+                    causes.add("types")
+            if ours.dtype.kind == "S" and "_FillValue" in ours.attrs:
+                causes.add("fill")
+            variables[name] = xr.Variable(ours.dims, theirs.values, ours.attrs)
+        return xr.decode_cf(xr.Dataset(variables, attrs=view.attrs), decode_times=self.decode_times).load(), causes
+
+
+def equal_text(a, b):
+    def plain(x):
+        if isinstance(x, bytes):
+            x = x.decode("utf-8", "surrogateescape")
+        return x.replace("\0", "")
+    return plain(a) == plain(b)
+
+
+def compare_attrs(where, ours, theirs, omitted):
+    """Attributes: those of the view are those of the original but for what the view leaves out."""
+    for k in theirs:
+        if k not in ours:
+            want((where, k) in omitted, where, "attribute", k, "is missing")
+    for k, x in ours.items():
+        want(k in theirs, where, "has an attribute", k, "too many")
+        y = theirs[k]
+        if isinstance(x, str):
+            want(isinstance(y, (str, bytes)) and equal_text(x, y), where, "attribute", k, repr(x), "expected", repr(y))
+        else:
+            want(np.ndim(x) == np.ndim(y) and np.array_equal(x, y), where, "attribute", k, x, "expected", y)
+
+
+def same(a, b):
+    if a.ndim == b.ndim == 0 and a.dtype.kind == b.dtype.kind == "f":
+        return np.array_equal(a, b, equal_nan=True)  # xarray widens single values, depending on where they come from
+    if a.dtype.kind != b.dtype.kind or a.dtype.itemsize != b.dtype.itemsize or a.shape != b.shape:
+        return False
+    if a.dtype.kind == "O":
+        return all(x == y or (x != x and y != y) for x, y in zip(a.ravel(), b.ravel()))
+    if a.dtype.kind in "fcmM":
+        return np.array_equal(a, b, equal_nan=True)
+    return np.array_equal(a, b)
+
+
+def compare_decoded(view, original):
+    names = set(view.variables)
+    want(names == set(original.variables), "decoded variables differ:", names ^ set(original.variables))
+    want(set(view.coords) == set(original.coords), "coordinates differ:", set(view.coords) ^ set(original.coords))
+    want(set(view.indexes) == set(original.indexes), "indexes differ:", set(view.indexes) ^ set(original.indexes))
+    for name in sorted(names):
+        a, b = view.variables[name], original.variables[name]
+        want(a.dims == b.dims, name, "decoded dimensions", a.dims, "expected", b.dims)
+        want(same(a.values, b.values), name, "decoded values differ:", a.dtype, a.values, "expected", b.dtype, b.values)
+
+
+def judge_xarray(path, job, original, answer):
+    expected = {v["path"]: v for v in job["vars"] if "/" not in v["path"]}
+    store = zarr.ZipStore(path, mode="r")
+    try:
+        try:
+            view = xr.open_zarr(store, consolidated=True, decode_cf=False, chunks=None).load()
+        except Exception as e:
+            why = refusal(e)
+            if original:
+                want(any(a.partition(": ")[2] == why for a in original.against),
+                     "xarray refuses the view:", why, "but says of the original:", original.against)
+                want(answer["refused"] in ("", why), "xarray refuses archives for different reasons:", why)
+            answer["refused"] = why
+            return
+        want(not answer["refused"], "xarray refuses another archive of the file:", answer["refused"])
+        want(set(view.variables) == set(expected), "variables", sorted(view.variables))
+        for name, v in expected.items():
+            dtype = DTYPES[v["type"]]
+            want(list(view.variables[name].shape) == v["shape"], name, "shape", view.variables[name].shape)
+            want(sha256(view.variables[name].values, dtype) == v["sha256"], name, "values differ in xarray")
+        if not original or original.raw is None:
+            return
+        if any("\0" in k for v in [view, *view.variables.values()] for k in v.attrs):
+            answer["ordinary"], answer["unjudged"] = "", original.engine + ": cuts names at NUL"
+            return
+        omitted = set(original.omitted)
+        compare_attrs("", view.attrs, original.raw.attrs, omitted)
+        for name in expected:
+            compare_attrs(name, view.variables[name].attrs, original.raw.variables[name].attrs, omitted)
+        if original.decoded is None:
+            return
+        decoded = xr.open_zarr(store, consolidated=True, decode_cf=True, decode_times=original.decode_times, chunks=None).load()
+        try:
+            compare_decoded(decoded, original.decoded)
+        except Fault as fault:
+            theirs, causes = original.reduced(view)
+            if not causes:
+                raise
+            compare_decoded(decoded, theirs)
+            answer["differs"] = "%s (%s)" % (fault, " ".join(sorted(causes)))
+    finally:
+        store.close()
+
+
+def judge(job):
+    answer = {"errors": [], "refused": "", "ordinary": "", "unjudged": "", "differs": ""}
+    original = None
+    if job.get("original"):
+        original = Original(job)
+        answer["ordinary"] = original.ordinary
+        if not original.ordinary or not original.decode_times:
+            answer["unjudged"] = "; ".join(original.against).replace(job["original"], "original")
+    for path in job["archives"]:
+        try:
+            meta = judge_zip(path)
+            if not job.get("zip"):
+                judge_zarr(path, meta, job["vars"])
+                judge_xarray(path, job, original, answer)
+        except Exception as e:
+            answer["errors"].append("%s: %s: %s" % (path.rpartition("/")[2], type(e).__name__, e))
+    return answer
+
+
+def main():
+    for line in sys.stdin:
+        print(json.dumps(judge(json.loads(line))), flush=True)
+
+
+if __name__ == "__main__":
+    main()
