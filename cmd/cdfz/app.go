@@ -103,7 +103,7 @@ files the highest one counts.`,
 // verbs make the commands, in the order of the help.
 var verbs = []func(*app) *cobra.Command{
 	(*app).archiveCmd, (*app).restoreCmd, (*app).verifyCmd, (*app).repairCmd, (*app).infoCmd,
-	(*app).dumpCmd, (*app).benchCmd, (*app).manCmd,
+	(*app).getCmd, (*app).dumpCmd, (*app).benchCmd, (*app).manCmd,
 }
 
 func unknownVerb(cmd *cobra.Command, args []string) error {

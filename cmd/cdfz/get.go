@@ -1,0 +1,543 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cdfz-format/cdfz/archive"
+)
+
+// getFormat is a format that the verb get writes.
+type getFormat string
+
+const (
+	formatCSV  getFormat = "csv"
+	formatJSON getFormat = "json"
+	formatNpy  getFormat = "npy"
+	formatRaw  getFormat = "raw"
+	formatNC   getFormat = "nc"
+)
+
+var getFormats = []getFormat{formatCSV, formatJSON, formatNpy, formatRaw, formatNC}
+
+// binary formats are not for terminals.
+func (f getFormat) binary() bool { return f != formatCSV && f != formatJSON }
+
+// getter is the verb get.
+type getter struct {
+	*app
+	format  getFormat
+	native  bool
+	unpack  bool
+	explain bool
+}
+
+// getReport is the JSON of one output.
+type getReport struct {
+	File    string      `json:"file"`
+	Target  string      `json:"target"`
+	Format  string      `json:"format"`
+	Vars    []getVar    `json:"vars"`
+	Size    int64       `json:"size"` // bytes written
+	Explain *getExplain `json:"explain,omitempty"`
+}
+
+type getVar struct {
+	Name      string  `json:"name"`
+	NameHex   string  `json:"name_hex,omitempty"` // if the name is not UTF-8
+	Selection string  `json:"selection"`
+	Type      string  `json:"type"` // of the values as stored
+	Shape     []int64 `json:"shape"`
+	Values    int64   `json:"values"`
+}
+
+// getExplain says what a selection cost.
+type getExplain struct {
+	Blocks    int64   `json:"blocks"`         // needed
+	Decoded   int64   `json:"blocks_decoded"` // read and decoded, those of the rest among them
+	Cached    int64   `json:"blocks_cached"`  // met in the cache
+	Reads     int64   `json:"block_reads"`
+	Bytes     int64   `json:"block_bytes"` // stored bytes read
+	FileReads int64   `json:"file_reads"`  // of the file, whatever for
+	FileBytes int64   `json:"file_bytes"`
+	FileSize  int64   `json:"file_size"`
+	Decode    float64 `json:"decode_seconds"` // on all processors together
+	Seconds   float64 `json:"seconds"`
+}
+
+func (a *app) getCmd() *cobra.Command {
+	v := &getter{app: a}
+	cmd := &cobra.Command{
+		Use:   "get [flags] FILE VAR[SELECTION]…",
+		Short: "Write parts of variables as CSV, JSON, npy, raw values or netCDF",
+		Long: `Reads parts of variables from a classic netCDF file or an archive, and of an archive
+only the blocks that hold them. FILE - is standard input.
+
+Selections are those of Python and numpy:
+  tas                all of the variable
+  tas[0]             index 0 of the first dimension, which the result then lacks
+  tas[0:10, :, -1]   indices 0 to 9, all, the last; what is not given is all
+  tas[::-2, ..., 5]  every second one from the end; ... is all dimensions between
+Ranges are cut to the dimension; an index outside of it is an error. Quote selections
+for the shell.
+
+In names \ makes the next character one of the name: 'a\[1\]' is variable a[1]. Letters
+and digits behind \ are the escapes that messages print: \n, \x00, \u00e9. A name may
+stand in double quotes as messages print it: '"a b"[0]'.
+
+Formats (default: by the ending of OUT, else csv):
+  csv   a row for each position: a column for each dimension, with the value of its
+        coordinate variable or else the index, and one for each VAR. These must have
+        the same dimensions and ranges. NaN, Inf, -Inf for what is no number.
+  json  {"vars":[{"name", "selection", "type", "dims", "shape", "data"}, …]} with arrays
+        in arrays; null for NaN and infinities.
+  npy   numpy's format, big-endian as in the file, or --native.
+  raw   the values alone, big-endian.
+  nc    a classic netCDF file of the same version: the variables, their attributes,
+        the dimensions cut to the selections, and the coordinate variables.
+CSV and JSON have the shortest digits that give the same number again, and char as
+strings along the last dimension, without NULs at their end. In JSON, strings that
+are not UTF-8 are read as Latin-1.
+
+--unpack writes what values stand for, as doubles: value * scale_factor + add_offset,
+NaN (in JSON null) for _FillValue and missing_value, _Unsigned integers. Variables
+without these attributes are written as stored, and so is all without --unpack.`,
+		Args: func(_ *cobra.Command, args []string) error {
+			switch len(args) {
+			case 0:
+				return errors.New("no FILE given")
+			case 1:
+				return errors.New("no VAR given")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			picks := make([]*picked, 0, len(args)-1)
+			for _, arg := range args[1:] {
+				p, err := parsePicked(arg)
+				if err != nil {
+					return err
+				}
+				picks = append(picks, p)
+			}
+			if err := v.check(len(picks)); err != nil {
+				return err
+			}
+			if err := v.run(cmd.Context(), args[0], picks); err != nil {
+				v.failed(showName(args[0]), err)
+			}
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.Var(&choiceFlag[getFormat]{&v.format, getFormats}, "format", "what to write")
+	f.BoolVar(&v.unpack, "unpack", false, "write what packed values stand for")
+	f.BoolVar(&v.native, "native", false, "npy in the byte order of this machine")
+	f.BoolVar(&v.explain, "explain", false, "say which blocks were needed and read (with --json as an object)")
+	a.forceFlag(cmd)
+	f.BoolVar(&a.json, "json", false, "report as JSON: on standard error if the data is on standard output")
+	a.destFlag(cmd, "`OUT`: a file, a folder for a file of each VAR, or - for standard output (default)")
+	return cmd
+}
+
+// check finds what is wrong with the flags.
+func (v *getter) check(vars int) error {
+	if v.dest == "" {
+		v.dest = stdoutName
+	}
+	if v.dest != stdoutName && v.isDirDest() {
+		if err := v.checkDirDest(nil); err != nil {
+			return err
+		}
+	}
+	if v.format == "" {
+		v.format = formatCSV
+		if ext := getFormat(strings.ToLower(strings.TrimPrefix(filepath.Ext(v.dest), "."))); slices.Contains(getFormats, ext) && !v.isDirDest() {
+			v.format = ext
+		}
+	}
+	switch {
+	case v.native && v.format != formatNpy:
+		return fmt.Errorf("--native: not with --format %s", v.format)
+	case vars > 1 && !v.isDirDest() && (v.format == formatNpy || v.format == formatRaw):
+		return hinted(fmt.Errorf("--format %s: one file for %d variables", v.format, vars), "-o DIR%c writes a file of each", filepath.Separator)
+	case v.dest == stdoutName && v.format.binary() && isTerminal(v.out):
+		return hinted(errors.New("will not write binary data to a terminal"), "-o FILE, or a pipe behind the command")
+	}
+	return nil
+}
+
+// getRun is one run of the verb on a file.
+type getRun struct {
+	*getter
+	name  string
+	in    *input
+	f     *archive.File
+	count *countReader // nil: nothing is to be explained or shown
+
+	// Up to the last output.
+	start              time.Time
+	was                archive.Stats
+	wasReads, wasBytes int64
+}
+
+func (v *getter) run(ctx context.Context, name string, picks []*picked) error {
+	start := time.Now()
+	in, err := v.open(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer in.close()
+	r := &getRun{getter: v, name: name, in: in, start: start}
+	if v.explain || v.progress("", "", 0).report() != nil {
+		r.count = &countReader{r: in.r}
+		in.r = r.count.reader()
+	}
+	if r.f, err = archive.NewFile(in.r, in.size, nil); err != nil {
+		if errors.Is(err, archive.ErrCorrupt) {
+			err = explainNotArchive(in, err)
+		}
+		return err
+	}
+	var sel []*selected
+	for _, p := range picks {
+		s, err := newSelected(r.f, p, v.unpack)
+		if err != nil {
+			return err
+		}
+		sel = append(sel, s)
+	}
+	if !v.isDirDest() {
+		return r.one(ctx, v.dest, sel)
+	}
+	for i, path := range targetNames(sel, string(v.format)) {
+		if v.stopped(ctx) {
+			break
+		}
+		if err := r.one(ctx, filepath.Join(v.dest, path), sel[i:i+1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// one writes selections to one place.
+func (r *getRun) one(ctx context.Context, path string, sel []*selected) error {
+	write, needs, err := r.writer(sel)
+	if err != nil {
+		return err
+	}
+	dst, err := r.sink(path, r.in)
+	if err != nil {
+		return err
+	}
+	defer dst.abort()
+	blocks := int64(0)
+	stop := func() {}
+	if r.count != nil {
+		p := r.progress("get", r.in.name, 0)
+		if blocks, p.total, err = r.blocksOf(needs); err != nil {
+			return err
+		}
+		stop = r.show(p, blocks)
+	}
+	defer func() { stop() }()
+	out := &countWriter{w: ctxWriter{ctx, dst}}
+	w := bufio.NewWriterSize(out, 1<<16)
+	if err = write(ctx, w); err == nil {
+		err = w.Flush()
+	}
+	if err == nil && dst.t != nil {
+		err = r.in.changed()
+	}
+	if err != nil {
+		if errors.Is(err, archive.ErrCorrupt) {
+			err = hinted(err, "cdfz verify lists all damage")
+		}
+		return err
+	}
+	if err := dst.commit(); err != nil {
+		return err
+	}
+	stop()
+	r.tell(path, sel, out.n, blocks)
+	return nil
+}
+
+// writer is what writes selections in the format, and all that it will read.
+func (r *getRun) writer(sel []*selected) (write func(context.Context, io.Writer) error, needs []*selected, err error) {
+	h := r.f.Header()
+	switch r.format {
+	case formatCSV:
+		t, err := newTable(r.f, sel, r.unpack)
+		if err != nil {
+			return nil, nil, err
+		}
+		return t.write, slices.Concat(sel, t.needs()), nil
+	case formatJSON:
+		return func(ctx context.Context, w io.Writer) error { return writeJSON(ctx, w, h, sel) }, sel, nil
+	case formatNpy:
+		return func(ctx context.Context, w io.Writer) error { return writeNpy(ctx, w, sel[0], r.native) }, sel, nil
+	case formatRaw:
+		return func(ctx context.Context, w io.Writer) error { return writeRaw(ctx, w, sel[0], false) }, sel, nil
+	}
+	s, err := newSubset(r.f, sel, r.unpack)
+	if err != nil {
+		return nil, nil, err
+	}
+	return s.write, s.vars, nil
+}
+
+// blocksOf is how many blocks selections need, and the bytes that pass by on
+// reading them: of decoded blocks, or of values where there are none.
+func (r *getRun) blocksOf(sel []*selected) (blocks, bytes int64, err error) {
+	var vars []archive.VarInfo
+	if a := r.f.Archive(); a != nil {
+		if vars, err = a.Vars(false); err != nil {
+			return 0, 0, err
+		}
+	}
+	type block struct {
+		v int
+		n int64
+	}
+	seen := map[int]map[int64]bool{}
+	for _, s := range sel {
+		_, n := s.shape()
+		if vars == nil || !vars[s.num].Blocked {
+			bytes += n * s.size
+			continue
+		}
+		i := &vars[s.num]
+		of := seen[s.num]
+		if of == nil {
+			of = map[int64]bool{}
+			seen[s.num] = of
+		}
+		len := s.size
+		for _, b := range i.Block {
+			len *= b
+		}
+		err := s.part(nil, nil).Grid(i.Shape, i.Block, func(grid []int64) bool {
+			b := int64(0)
+			for k, g := range grid {
+				b = b*((i.Shape[k]-1)/i.Block[k]+1) + g
+			}
+			if !of[b] {
+				of[b] = true
+				blocks++
+				bytes += len
+			}
+			return true
+		})
+		if err != nil {
+			return 0, 0, err
+		}
+	}
+	return blocks, bytes, nil
+}
+
+// show moves the bar while a selection is written; stop takes it away.
+func (r *getRun) show(p *progress, blocks int64) (stop func()) {
+	report := p.report()
+	if report == nil {
+		return func() {}
+	}
+	was, wasBytes := r.stats(), r.count.bytes.Load()
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		tick := time.NewTicker(100 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-tick.C:
+				if blocks > 0 {
+					report(p.total / blocks * (r.stats().Blocks - was.Blocks))
+				} else {
+					report(r.count.bytes.Load() - wasBytes)
+				}
+			}
+		}
+	}()
+	return sync.OnceFunc(func() {
+		close(done)
+		<-ended
+		p.end()
+	})
+}
+
+// stats is the counters of the archive, zeros for a classic file.
+func (r *getRun) stats() archive.Stats {
+	if a := r.f.Archive(); a != nil {
+		return a.Stats()
+	}
+	return archive.Stats{}
+}
+
+// targetNames are the names of files below -o DIR/: those of the variables,
+// made fit for any file system, each once.
+func targetNames(sel []*selected, ext string) []string {
+	taken := map[string]bool{}
+	var out []string
+	for _, s := range sel {
+		base := fileName(s.v.Name)
+		name := base
+		for n := 2; taken[strings.ToLower(name)]; n++ {
+			name = fmt.Sprintf("%s-%d", base, n)
+		}
+		taken[strings.ToLower(name)] = true
+		out = append(out, name+"."+ext)
+	}
+	return out
+}
+
+// fileName is a name with %XX for bytes that names of files had better not have.
+func fileName(name string) string {
+	var b strings.Builder
+	for i := 0; i < len(name); {
+		r, n := utf8.DecodeRuneInString(name[i:])
+		plain := r != utf8.RuneError && printable(name[i:i+n]) == name[i:i+n] && !strings.ContainsRune(`/\:*?"<>|% `, r)
+		if plain && (i > 0 || r != '.' && r != '-') {
+			b.WriteString(name[i : i+n])
+		} else {
+			for _, c := range []byte(name[i : i+n]) {
+				fmt.Fprintf(&b, "%%%02X", c)
+			}
+		}
+		i += n
+	}
+	const most = 200 // of 255, with room for what is put behind
+	s := b.String()
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "")
+	}
+	if s == "" {
+		return "%"
+	}
+	return s
+}
+
+// tell reports what was written.
+func (r *getRun) tell(path string, sel []*selected, written, blocks int64) {
+	rep := &getReport{File: r.name, Target: path, Format: string(r.format), Size: written}
+	values := int64(0)
+	for _, s := range sel {
+		g := getVar{Name: s.v.Name, Selection: s.arg, Type: s.v.Type.String()}
+		g.Shape, g.Values = s.shape()
+		if !utf8.ValidString(g.Name) {
+			g.NameHex = fmt.Sprintf("%x", g.Name)
+		}
+		values += g.Values
+		rep.Vars = append(rep.Vars, g)
+	}
+	if r.explain {
+		rep.Explain = r.explained(blocks)
+	}
+	switch {
+	case r.json:
+		r.tellJSON(rep)
+		return
+	case r.dest != stdoutName:
+		r.report("%s: %s, %s", path, count(values, "value"), size(written))
+	}
+	if e := rep.Explain; e != nil {
+		fmt.Fprintf(r.err, "blocks: %d needed, %d read and decoded in %s, %d met in the cache\n", e.Blocks, e.Decoded, count(e.Reads, "read"), e.Cached)
+		fmt.Fprintf(r.err, "bytes: %d of blocks; %d in %s of the file's %d; %d written\n", e.Bytes, e.FileBytes, count(e.FileReads, "read"), e.FileSize, written)
+		fmt.Fprintf(r.err, "time: %.6f s, decoding %.6f s\n", e.Seconds, e.Decode)
+	}
+}
+
+// tellJSON prints an object beside the data: on standard error if that is on
+// standard output.
+func (v *getter) tellJSON(rep any) {
+	if v.dest != stdoutName {
+		v.emit(rep)
+		return
+	}
+	e := json.NewEncoder(v.err)
+	e.SetEscapeHTML(false)
+	// Nothing can be said where standard error fails.
+	_ = e.Encode(rep)
+}
+
+// failed reports what went wrong.
+func (v *getter) failed(file string, err error) {
+	if v.out.err != nil && errors.Is(err, v.out.err) {
+		return // reported at the end
+	}
+	text, code := v.fail(file, err)
+	if v.json {
+		v.tellJSON(failure{file, text, code})
+	}
+}
+
+// explained is what was counted since the last output.
+func (r *getRun) explained(blocks int64) *getExplain {
+	now := r.stats()
+	reads, bytes := r.count.reads.Load(), r.count.bytes.Load()
+	e := &getExplain{
+		Blocks: blocks, Decoded: now.Blocks - r.was.Blocks, Cached: now.Hits - r.was.Hits,
+		Reads: now.Reads - r.was.Reads, Bytes: now.Bytes - r.was.Bytes,
+		FileReads: reads - r.wasReads, FileBytes: bytes - r.wasBytes, FileSize: r.in.size,
+		Decode: round((now.Decode - r.was.Decode).Seconds(), 6), Seconds: round(time.Since(r.start).Seconds(), 6),
+	}
+	r.was, r.wasReads, r.wasBytes, r.start = now, reads, bytes, time.Now()
+	return e
+}
+
+// countReader counts the reads of a file.
+type countReader struct {
+	r            io.ReaderAt
+	reads, bytes atomic.Int64
+}
+
+// gapReader is a countReader of a reader whose reads have a latency, which it
+// tells the package archive.
+type gapReader struct {
+	*countReader
+	gap interface{ Gap() int64 }
+}
+
+func (g gapReader) Gap() int64 { return g.gap.Gap() }
+
+func (c *countReader) reader() io.ReaderAt {
+	if g, ok := c.r.(interface{ Gap() int64 }); ok {
+		return gapReader{c, g}
+	}
+	return c
+}
+
+func (c *countReader) ReadAt(p []byte, off int64) (int, error) {
+	n, err := c.r.ReadAt(p, off)
+	c.reads.Add(1)
+	c.bytes.Add(int64(n))
+	return n, err
+}
+
+// countWriter counts what was written.
+type countWriter struct {
+	w io.Writer
+	n int64
+}
+
+func (c *countWriter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.n += int64(n)
+	return n, err
+}
