@@ -279,37 +279,48 @@ func (v *archiver) write(ctx context.Context, dst io.Writer, in *input, opts arc
 	}, nil
 }
 
-// check reads the archive back and compares the SHA-256 of the image. If it
-// differs it finds out where.
+// compareBelow is the size of images that are compared with the source byte for
+// byte: archive.Write reads those once, so that their SHA-256 says nothing about
+// whether that went well. Larger ones are read once more to be hashed.
+const compareBelow = 8 << 20
+
+// check reads the archive back and compares the image with the source, or its
+// SHA-256. If that differs it finds out where.
 func (v *archiver) check(ctx context.Context, t *target, n int64, in *input) error {
 	p := v.progress("check", in.name, in.size)
 	defer p.end()
 	r, err := archive.NewReader(ctxReaderAt{ctx, t.f}, n, nil)
-	if err == nil {
-		err = r.Copy(ctx, nil, &archive.CopyOptions{Workers: v.workers, Memory: v.opts.Memory, Progress: p.report()})
+	if err != nil {
+		return notReadBack(ctx, err)
 	}
-	if err == nil || ctx.Err() != nil || !errors.Is(err, archive.ErrCorrupt) {
-		return err
-	}
-	if in.changed() != nil {
-		return archive.ErrChanged
-	}
-	// Not our class of damage: no archive is there that could be repaired.
-	text := errors.New("the archive does not read back as it was written: " + plainText(err, ""))
-	if r == nil {
-		return text
+	copyTo := func(w io.Writer) error {
+		return r.Copy(ctx, w, &archive.CopyOptions{Workers: v.workers, Memory: v.opts.Memory, Progress: p.report()})
 	}
 	c := &comparer{r: in.r}
-	switch err := r.Copy(ctx, c, &archive.CopyOptions{Workers: v.workers, Memory: v.opts.Memory}); {
-	case err != nil && ctx.Err() != nil:
-		return err
-	case c.differs:
-		return fmt.Errorf("%w; it differs from the source first at byte %d (%s)", text, c.off, placeOf(r.Header(), c.off))
-	case c.off == in.size:
+	if in.size < compareBelow {
+		err = copyTo(c)
+	} else if err = copyTo(nil); errors.Is(err, archive.ErrCorrupt) {
+		if again := copyTo(c); ctx.Err() != nil {
+			err = again
+		}
+	}
+	switch {
+	case c.differs && ctx.Err() == nil:
+		return fmt.Errorf("the archive differs from the source, first at byte %d (%s)", c.off, placeOf(r.Header(), c.off))
+	case errors.Is(err, archive.ErrCorrupt) && c.off == in.size:
 		// The bytes in the archive are the source's, those that were hashed were not.
 		return fmt.Errorf("%w, or it reads differently each time", archive.ErrChanged)
 	}
-	return text
+	return notReadBack(ctx, err)
+}
+
+// notReadBack takes an error out of our class of damage: no archive is there
+// that could be repaired.
+func notReadBack(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() != nil || !errors.Is(err, archive.ErrCorrupt) {
+		return err
+	}
+	return errors.New("the archive does not read back as it was written: " + plainText(err, ""))
 }
 
 var errDiffers = errors.New("differs")
