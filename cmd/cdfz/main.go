@@ -8,9 +8,12 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
 )
 
 func main() {
+	// What was ignored from the start, as nohup does, stays so.
+	stopSignals = slices.DeleteFunc(stopSignals, signal.Ignored)
 	ctx, stop := signal.NotifyContext(context.Background(), stopSignals...)
 	// A second signal ends the program in the system's way.
 	context.AfterFunc(ctx, stop)
