@@ -14,9 +14,13 @@ import (
 func main() {
 	// What was ignored from the start, as nohup does, stays so.
 	stopSignals = slices.DeleteFunc(stopSignals, signal.Ignored)
-	ctx, stop := signal.NotifyContext(context.Background(), stopSignals...)
-	// A second signal ends the program in the system's way.
-	context.AfterFunc(ctx, stop)
+	ctx := context.Background()
+	if len(stopSignals) > 0 { // none would mean all
+		var stop func()
+		ctx, stop = signal.NotifyContext(ctx, stopSignals...)
+		// A second signal ends the program in the system's way.
+		context.AfterFunc(ctx, stop)
+	}
 	ignorePipe()
 	tuneGC()
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
