@@ -93,8 +93,11 @@ func (a *Reader) copyImage(ctx context.Context, w io.Writer, o *CopyOptions) err
 	if err != nil {
 		return fmt.Errorf("archive: temporary file: %w", err)
 	}
+	// Unlinked at once, so that no way of dying leaves it behind; where a system
+	// refuses that, when done.
 	defer os.Remove(tmp.Name())
 	defer tmp.Close()
+	os.Remove(tmp.Name())
 	for i, pass := range passes {
 		err := a.assemble(ctx, pass, c.Workers, func(off int64, p []byte) error {
 			if i > 0 {

@@ -77,14 +77,22 @@ type metaEntry struct {
 	payload []byte
 }
 
+// deflaters keeps the tables of compressors: more than a megabyte each.
+var deflaters = sync.Pool{New: func() any {
+	w, err := flate.NewWriter(nil, flate.BestCompression)
+	if err != nil {
+		panic("archive: internal error: " + err.Error())
+	}
+	return w
+}}
+
 // newMeta deflates metadata, docs/FORMAT.md, section 5.
 func newMeta(name string, data []byte) metaEntry {
 	e := metaEntry{zipEntry{name: name, method: methodDeflated, crc: crcOf(data), size: int64(len(data))}, nil}
 	var b bytes.Buffer
-	w, err := flate.NewWriter(&b, flate.BestCompression)
-	if err != nil {
-		panic("archive: internal error: " + err.Error())
-	}
+	w := deflaters.Get().(*flate.Writer)
+	defer deflaters.Put(w)
+	w.Reset(&b)
 	w.Write(data)
 	w.Close()
 	e.payload = b.Bytes()

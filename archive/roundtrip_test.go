@@ -95,3 +95,21 @@ func TestRoundTrip(t *testing.T) {
 		next++
 	}
 }
+
+// TestPasses: an image whose record variables exceed the memory comes back in
+// several passes.
+func TestPasses(t *testing.T) {
+	for name, image := range classicFiles(t) {
+		for _, memory := range []int64{1, 10 << 10} {
+			r := open(t, pack(t, image, &Options{Zarr: ZarrAlways, Block: 4096, Memory: memory}))
+			var b bytes.Buffer
+			done := int64(0)
+			require.NoError(t, r.Copy(context.Background(), &b, &CopyOptions{Memory: memory, Workers: 3, Progress: func(n int64) { done = n }}))
+			require.True(t, bytes.Equal(image, b.Bytes()), name)
+			require.Equal(t, int64(len(image)), done)
+		}
+	}
+	r := open(t, pack(t, classicFiles(t)["cdf2_climate.nc"], &Options{Zarr: ZarrAlways, Block: 4096}))
+	require.Greater(t, len(r.passes(1)), 3)
+	require.Len(t, r.passes(DefaultMemory), 1)
+}
