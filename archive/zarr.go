@@ -1,10 +1,13 @@
 package archive
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"fmt"
 	"math"
 	"strconv"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/cdfz-format/cdfz/cdf3"
@@ -60,7 +63,7 @@ func zarrMeta(h *cdf3.Header, p *Plan) ([]metaFile, []Omitted) {
 	var omitted []Omitted
 	all := map[string]json.RawMessage{}
 	add := func(name string, v any) {
-		data := encodeJSON(v)
+		data := encodeASCII(v)
 		files = append(files, metaFile{name, data})
 		all[name] = data
 	}
@@ -83,8 +86,27 @@ func zarrMeta(h *cdf3.Header, p *Plan) ([]metaFile, []Omitted) {
 		m[dimsAttr] = varDims(v, names)
 		add(pv.Path+"/"+zattrsName, m)
 	}
-	meta := encodeJSON(map[string]any{"metadata": all, "zarr_consolidated_format": 1})
+	meta := encodeASCII(map[string]any{"metadata": all, "zarr_consolidated_format": 1})
 	return append(files, metaFile{zmetadataName, meta}), omitted
+}
+
+// encodeASCII is JSON in which all characters beyond ASCII are escaped:
+// zarr-python up to 2.13 refuses any other (zarr-developers/zarr-python#1308).
+func encodeASCII(v any) []byte {
+	data := encodeJSON(v)
+	out := make([]byte, 0, len(data))
+	for _, r := range string(data) {
+		switch {
+		case r < utf8.RuneSelf:
+			out = append(out, byte(r))
+		case r > 0xffff:
+			hi, lo := utf16.EncodeRune(r)
+			out = fmt.Appendf(out, `\u%04x\u%04x`, hi, lo)
+		default:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		}
+	}
+	return out
 }
 
 func newZarray(pv *PlanVar, t cdf3.Type, chain []PlanFilter) zarray {
@@ -184,7 +206,9 @@ func attrValue(a *cdf3.Attr) (any, string) {
 		if !utf8.Valid(a.Values) {
 			return nil, "its text is not UTF-8"
 		}
-		return string(a.Values), ""
+		// C programs count the NUL at the end, which is no part of the text:
+		// xarray decodes no time whose units end with one.
+		return string(bytes.TrimRight(a.Values, "\x00")), ""
 	}
 	out := make([]json.RawMessage, a.Len)
 	for i := range out {
