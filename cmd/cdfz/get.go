@@ -407,6 +407,10 @@ func targetNames(sel []*selected, ext string) []string {
 	return out
 }
 
+// devices are no names of files on Windows, whatever their endings.
+var devices = []string{"CON", "PRN", "AUX", "NUL", "COM1", "COM2", "COM3", "COM4", "COM5", "COM6", "COM7", "COM8", "COM9",
+	"LPT1", "LPT2", "LPT3", "LPT4", "LPT5", "LPT6", "LPT7", "LPT8", "LPT9"}
+
 // fileName is a name with %XX for bytes that names of files had better not have.
 func fileName(name string) string {
 	var b strings.Builder
@@ -429,6 +433,9 @@ func fileName(name string) string {
 	}
 	if s == "" {
 		return "%"
+	}
+	if slices.Contains(devices, strings.ToUpper(s)) {
+		return fmt.Sprintf("%%%02X%s", s[0], s[1:])
 	}
 	return s
 }

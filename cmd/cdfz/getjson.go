@@ -59,7 +59,7 @@ func writeJSONVar(ctx context.Context, w io.Writer, h *cdf3.Header, s *selected,
 	}
 	n := &nested{shape: shape, at: make([]int64, len(shape))}
 	var m scratchBytes
-	most := max(1, pieceLen/text.step)
+	most := max(1, pieceLen/max(1, text.step))
 	err = eachBox(shape, most, func(b *box) error {
 		if err := ctx.Err(); err != nil {
 			return err

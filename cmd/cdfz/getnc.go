@@ -112,7 +112,7 @@ func (s *selected) outAttrs() []cdf3.Attr {
 			out = append(out, a)
 		}
 	}
-	nan := binary.BigEndian.AppendUint64(nil, math.Float64bits(math.NaN()))
+	nan := binary.BigEndian.AppendUint64(nil, quietNaN)
 	return append(out, cdf3.Attr{Name: "_FillValue", Type: cdf3.Double, Len: 1, Values: nan})
 }
 

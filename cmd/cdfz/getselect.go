@@ -219,7 +219,11 @@ func (p *picked) resolve(h *cdf3.Header, v *cdf3.Var) ([]axis, error) {
 		given--
 	}
 	if given > rank {
-		return nil, fmt.Errorf("%s: %d indices, and %s has %s", p.arg, given, quoted(v.Name), dimsText(h, v))
+		things := "indices"
+		if given == 1 {
+			things = "index"
+		}
+		return nil, fmt.Errorf("%s: %d %s, and %s has %s", p.arg, given, things, quoted(v.Name), dimsText(h, v))
 	}
 	out := make([]axis, rank)
 	for i := range out {

@@ -134,25 +134,29 @@ func number(b []byte, t cdf3.Type) float64 {
 	return float64(b[0])
 }
 
+// quietNaN is the NaN of missing values, the one that C and numpy have.
+const quietNaN = 0x7ff8 << 48
+
 // unpack converts stored values to doubles, both big-endian.
 func (u *unpacker) unpack(dst, src []byte) {
-	nan := math.NaN()
 	for i := 0; len(src) > 0; i, src = i+8, src[u.size:] {
-		x := number(src[:u.size], u.typ)
-		for _, m := range u.missing {
-			if x == m {
-				x = nan
-			}
-		}
-		for _, m := range u.missing64 {
-			if binary.BigEndian.Uint64(src) == m {
-				x = nan
-			}
-		}
+		stored := number(src[:u.size], u.typ)
+		x := stored
 		if u.scaled {
 			// The conversion keeps the two operations apart on every processor.
 			x = float64(x*u.scale) + u.offset
 		}
-		binary.BigEndian.PutUint64(dst[i:], math.Float64bits(x))
+		w := math.Float64bits(x)
+		for _, m := range u.missing {
+			if stored == m {
+				w = quietNaN
+			}
+		}
+		for _, m := range u.missing64 {
+			if binary.BigEndian.Uint64(src) == m {
+				w = quietNaN
+			}
+		}
+		binary.BigEndian.PutUint64(dst[i:], w)
 	}
 }
