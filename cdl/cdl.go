@@ -11,10 +11,10 @@
 //
 // # What is not done
 //
-// Times as text (-t, -i), NcML (-x), groups and the types of netCDF-4. Names are
-// not normalized, so that the "/" which ncdump puts before a dimension's name that
-// is not in Unicode normal form C is missing. Of an indeterminate number of
-// records (STREAMING) ncdump knows nothing and says 4294967295; here it is counted.
+// Times as text (-t, -i), NcML (-x), groups and the types of netCDF-4. Of an
+// indeterminate number of records (STREAMING) ncdump knows nothing and says
+// 4294967295; here they are counted. For the Fortran index of a scalar (-f) ncdump
+// writes what happens to lie in memory: most often 34, which is written here.
 //
 // Rules of the text: https://docs.unidata.ucar.edu/nug/current/_c_d_l.html
 package cdl

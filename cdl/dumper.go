@@ -76,10 +76,10 @@ func cString(s string) string {
 }
 
 // rooted says whether ncdump puts a slash before the name of a dimension: it does
-// where a search by the name does not find the dimension.
+// where a search by the name in normal form does not find the dimension.
 func (n *names) rooted(dims []cdf3.Dim, id int) bool {
 	name := cString(dims[id].Name)
-	return name == "" || n.dims[name] != id || !utf8.ValidString(name)
+	return name == "" || n.dims[name] != id || !utf8.ValidString(name) || decomposed(name)
 }
 
 // attr finds the first attribute of a name, nil if there is none.

@@ -1,0 +1,296 @@
+//go:build judge
+
+package cdl
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/cdf3"
+)
+
+// These tests hold the text against that of ncdump (Debian: netcdf-bin). A judge
+// that is missing is a failure. Where ncdump stops with an error, what it wrote
+// before must be the beginning of our text.
+
+const (
+	// maxWhole is the size of files above which only headers and coordinates are
+	// compared.
+	maxWhole = 64 << 20
+	// maxValues is the bytes of values above which few flags are tried.
+	maxValues = 8 << 20
+)
+
+// comparison is one way to call ncdump, and the same for Dump.
+type comparison struct {
+	flags []string
+	o     Options
+	large bool // also for large files
+}
+
+// comparisons are the flags under which a file is compared.
+func comparisons(h *cdf3.Header, name string) []comparison {
+	out := []comparison{
+		{flags: []string{"-h"}, o: Options{Header: true}, large: true},
+		{flags: []string{"-c"}, o: Options{Coords: true}, large: true},
+		{flags: []string{"-hs"}, o: Options{Header: true, Special: true}, large: true},
+		{large: true},
+		{flags: []string{"-p", "3,5"}, o: Options{FloatDigits: 3, DoubleDigits: 5}},
+		{flags: []string{"-p", "9,17"}, o: Options{FloatDigits: 9, DoubleDigits: 17}},
+		{flags: []string{"-f", "c"}, o: Options{Full: true}},
+		{flags: []string{"-f", "fortran"}, o: Options{Full: true, Fortran: true}},
+		{flags: []string{"-b", "c"}, o: Options{Brief: true}},
+		{flags: []string{"-b", "f", "-l", "40"}, o: Options{Brief: true, Fortran: true, LineLen: 40}},
+		{flags: []string{"-s", "-n", "1 other"}, o: Options{Special: true, Name: "1 other"}},
+	}
+	for i := range h.Vars {
+		if v := h.Vars[i].Name; v != "" && !strings.ContainsAny(v, ",/\x00") {
+			out = append(out, comparison{flags: []string{"-v", v}, o: Options{Vars: []string{v}}})
+			break
+		}
+	}
+	for i := range out {
+		if out[i].o.Name == "" {
+			out[i].o.Name = Name(name)
+		}
+	}
+	return out
+}
+
+// ncdump gives its output. It is not ok if it ended with an error or had not ended
+// after a minute.
+func ncdump(t testing.TB, args ...string) (out []byte, ok bool) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, "ncdump", args...).Output()
+	if errors.Is(err, exec.ErrNotFound) {
+		t.Error(err)
+	}
+	return out, err == nil
+}
+
+// exception is a way in which the text of ncdump is not followed. It must be the
+// only difference: with the text altered so both are equal.
+type exception struct {
+	why     string
+	misread bool // ncdump does not read the file rightly, so that it does not count
+	alter   func(h *cdf3.Header, c *comparison, text []byte) []byte
+}
+
+var exceptions = []exception{{
+	why:     "STREAMING: ncdump says 4294967295 records, or 2^64-1",
+	misread: true,
+	alter: func(h *cdf3.Header, _ *comparison, text []byte) []byte {
+		if !h.Streaming {
+			return text
+		}
+		n := fmt.Appendf(nil, "(%d currently)", h.NumRecs)
+		text = bytes.ReplaceAll(text, []byte("(18446744073709551615 currently)"), n)
+		return bytes.ReplaceAll(text, []byte("(4294967295 currently)"), n)
+	},
+}, {
+	why:     "variables with a name of 256 bytes: ncdump has no room for the end of it and writes the type's number behind it",
+	misread: true,
+	alter: func(h *cdf3.Header, _ *comparison, text []byte) []byte {
+		for i := range h.Vars {
+			if v := &h.Vars[i]; len(cString(v.Name)) == 256 {
+				name := string(appendName(nil, v.Name))
+				text = bytes.ReplaceAll(text, fmt.Appendf(nil, "%s\\%%%02x", name, uint32(v.Type)), []byte(name))
+			}
+		}
+		return text
+	},
+}, {
+	why: "the Fortran index of a scalar: ncdump writes bits of its memory, in rare files 33 instead of 34",
+	alter: func(h *cdf3.Header, c *comparison, text []byte) []byte {
+		if !c.o.Full || !c.o.Fortran {
+			return text
+		}
+		for i := range h.Vars {
+			if len(h.Vars[i].Shape) == 0 {
+				v := string(appendName(nil, h.Vars[i].Name))
+				text = bytes.ReplaceAll(text, []byte("  // "+v+"(33)\n"), []byte("  // "+v+"(34)\n"))
+			}
+		}
+		return text
+	},
+}}
+
+// scale counts what was compared.
+type scale struct {
+	dir                            string
+	files, equal, unequal, refused int
+	texts, stopped                 int
+	excepted                       map[string][]string // files by reason
+	mu                             sync.Mutex
+}
+
+func newScale(t *testing.T) *scale { return &scale{dir: t.TempDir(), excepted: map[string][]string{}} }
+
+// verdict is how the texts of a file compare: the worst of all flags.
+type verdict struct {
+	compared, differ bool
+	why              string // of the exception that makes them equal
+}
+
+// file compares a file and its archive with ncdump.
+func (s *scale) file(t *testing.T, name string, image []byte) {
+	h, err := cdf3.Read(bytes.NewReader(image), int64(len(image)))
+	require.NoError(t, err)
+	path := filepath.Join(s.dir, filepath.Base(name))
+	require.NoError(t, os.WriteFile(path, image, 0o666))
+	defer os.Remove(path)
+	s.files++
+	want, ok := ncdump(t, "-k", path)
+	if !ok {
+		s.refused++
+		return
+	}
+	require.Equal(t, string(want), Kind(h.Version)+"\n")
+	sources := s.sources(t, name, image)
+	values := int64(0)
+	for i := range h.Vars {
+		values += h.Vars[i].Len
+	}
+	var wait sync.WaitGroup
+	var v verdict
+	busy := make(chan bool, 3)
+	for _, c := range comparisons(h, path) {
+		switch {
+		case !c.large && values > maxValues, // would take long
+			!c.o.Header && !c.o.Coords && len(image) > maxWhole,
+			!c.o.Header && h.Streaming: // without end
+			continue
+		}
+		wait.Add(1)
+		busy <- true
+		go func() {
+			defer func() { <-busy; wait.Done() }()
+			s.compare(t, &v, &c, h, path, sources)
+		}()
+	}
+	wait.Wait()
+	switch {
+	case v.differ:
+		s.unequal++
+	case v.why != "":
+		s.excepted[v.why] = append(s.excepted[v.why], name)
+	case !v.compared:
+		s.refused++
+	default:
+		s.equal++
+	}
+}
+
+// compare compares the texts of the sources under some flags with that of ncdump.
+func (s *scale) compare(t *testing.T, v *verdict, c *comparison, h *cdf3.Header, path string, sources []Source) {
+	want, ok := ncdump(t, append(c.flags, path)...)
+	why, diff := "", ""
+	texts := 0
+	for i, f := range sources {
+		if i > 0 && c.o.Special {
+			break
+		}
+		var got bytes.Buffer
+		err := Dump(context.Background(), &got, f, &c.o)
+		if err != nil {
+			diff = err.Error()
+		}
+		same := func(want []byte) bool {
+			if !ok {
+				return bytes.HasPrefix(got.Bytes(), want)
+			}
+			return bytes.Equal(got.Bytes(), want)
+		}
+		if !same(want) {
+			k := slices.IndexFunc(exceptions, func(e exception) bool { return same(e.alter(h, c, want)) })
+			if k >= 0 {
+				why = exceptions[k].why
+			} else {
+				diff = fmt.Sprintf("%s, %v, source %d: %s", path, c.flags, i, difference(want, got.Bytes()))
+			}
+		}
+		texts++
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.texts += texts
+	if ok {
+		v.compared = true
+	} else {
+		s.stopped++
+	}
+	if why != "" {
+		v.why = why
+	}
+	if diff != "" {
+		v.differ = true
+		t.Error(diff)
+	}
+}
+
+// sources are the file and an archive of it.
+func (s *scale) sources(t *testing.T, name string, image []byte) []Source {
+	classic, err := archive.NewFile(bytes.NewReader(image), int64(len(image)), nil)
+	require.NoError(t, err)
+	var b bytes.Buffer
+	_, err = archive.Write(context.Background(), &b, bytes.NewReader(image), int64(len(image)), &archive.Options{Name: filepath.Base(name)})
+	require.NoError(t, err)
+	packed, err := archive.NewFile(bytes.NewReader(b.Bytes()), int64(b.Len()), nil)
+	require.NoError(t, err)
+	require.NotNil(t, packed.Archive())
+	return []Source{classic, packed}
+}
+
+// difference shows where two texts part.
+func difference(want, got []byte) string {
+	i := 0
+	for i < len(want) && i < len(got) && want[i] == got[i] {
+		i++
+	}
+	around := func(b []byte) string { return string(b[max(0, i-60):min(len(b), i+40)]) }
+	return fmt.Sprintf("at byte %d:\n ncdump %q\n  here  %q", i, around(want), around(got))
+}
+
+// report logs the counts. Fewer than one percent of the files may be exceptions.
+func (s *scale) report(t *testing.T) {
+	t.Logf("%d files: %d equal, %d not, %d that ncdump refuses; %d texts, ncdump stopped in %d",
+		s.files, s.equal, s.unequal, s.refused, s.texts, s.stopped)
+	n := 0
+	for _, e := range exceptions {
+		names := s.excepted[e.why]
+		if !e.misread {
+			n += len(names)
+		}
+		t.Logf("%s: %d files %q", e.why, len(names), names)
+	}
+	require.Less(t, n*100, s.equal+n)
+}
+
+func TestJudgeClassic(t *testing.T) {
+	names, err := filepath.Glob("../testdata/classic/*.nc")
+	require.NoError(t, err)
+	require.NotEmpty(t, names)
+	s := newScale(t)
+	for _, name := range names {
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			image, err := os.ReadFile(name)
+			require.NoError(t, err)
+			s.file(t, filepath.Base(name), image)
+		})
+	}
+	s.report(t)
+}
