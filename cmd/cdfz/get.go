@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -70,9 +72,9 @@ type getExplain struct {
 	Decoded   int64   `json:"blocks_decoded"` // read and decoded, those of the rest among them
 	Cached    int64   `json:"blocks_cached"`  // met in the cache
 	Reads     int64   `json:"block_reads"`
-	Bytes     int64   `json:"block_bytes"` // stored bytes read
-	FileReads int64   `json:"file_reads"`  // of the file, whatever for
-	FileBytes int64   `json:"file_bytes"`
+	Bytes     int64   `json:"block_bytes"`          // stored bytes read
+	FileReads int64   `json:"file_reads,omitempty"` // of the file, whatever for; not of a URL
+	FileBytes int64   `json:"file_bytes,omitempty"`
 	FileSize  int64   `json:"file_size"`
 	Decode    float64 `json:"decode_seconds"` // on all processors together
 	Seconds   float64 `json:"seconds"`
@@ -84,7 +86,8 @@ func (a *app) getCmd() *cobra.Command {
 		Use:   "get [flags] FILE VAR[SELECTION]…",
 		Short: "Write parts of variables as CSV, JSON, npy, raw values or netCDF",
 		Long: `Reads parts of variables from a classic netCDF file or an archive, and of an archive
-only the blocks that hold them. FILE - is standard input.
+only the blocks that hold them. FILE may be an http or https URL, or - for standard
+input.
 
 Selections are those of Python and numpy:
   tas                all of the variable
@@ -180,13 +183,17 @@ func (v *getter) check(vars int) error {
 	return nil
 }
 
+// fewValues is how many values are had before memory is of any concern.
+const fewValues = 1 << 16
+
 // getRun is one run of the verb on a file.
 type getRun struct {
 	*getter
-	name  string
-	in    *input
-	f     *archive.File
-	count *countReader // nil: nothing is to be explained or shown
+	name    string
+	in      *input
+	f       *archive.File
+	watched bool         // it is to be explained or shown
+	count   *countReader // nil: not watched, or at a URL
 
 	// Up to the last output.
 	start              time.Time
@@ -196,22 +203,13 @@ type getRun struct {
 
 func (v *getter) run(ctx context.Context, name string, picks []*picked) error {
 	start := time.Now()
-	in, err := v.open(ctx, name)
-	if err != nil {
+	defer v.lazyGC()()
+	r := &getRun{getter: v, name: name, start: start}
+	r.watched = v.explain || v.progress("", "", 0).report() != nil
+	if err := r.open(ctx); err != nil {
 		return err
 	}
-	defer in.close()
-	r := &getRun{getter: v, name: name, in: in, start: start}
-	if v.explain || v.progress("", "", 0).report() != nil {
-		r.count = &countReader{r: in.r}
-		in.r = r.count.reader()
-	}
-	if r.f, err = archive.NewFile(in.r, in.size, nil); err != nil {
-		if errors.Is(err, archive.ErrCorrupt) {
-			err = explainNotArchive(in, err)
-		}
-		return err
-	}
+	defer r.in.close()
 	var sel []*selected
 	for _, p := range picks {
 		s, err := newSelected(r.f, p, v.unpack)
@@ -223,6 +221,7 @@ func (v *getter) run(ctx context.Context, name string, picks []*picked) error {
 	if !v.isDirDest() {
 		return r.one(ctx, v.dest, sel)
 	}
+	tuneGC()
 	for i, path := range targetNames(sel, string(v.format)) {
 		if v.stopped(ctx) {
 			break
@@ -232,6 +231,49 @@ func (v *getter) run(ctx context.Context, name string, picks []*picked) error {
 		}
 	}
 	return nil
+}
+
+// open opens the file, which may be at a URL.
+func (r *getRun) open(ctx context.Context) error {
+	if strings.HasPrefix(r.name, "http://") || strings.HasPrefix(r.name, "https://") {
+		f, err := archive.OpenURL(ctx, r.name, nil)
+		if err != nil {
+			return err
+		}
+		stop := context.AfterFunc(ctx, func() { f.Close() })
+		r.f, r.in = f, &input{name: r.name, size: f.Image().Size(), close: func() error { stop(); return f.Close() }}
+		if a := f.Archive(); a != nil {
+			r.in.size = a.Size()
+		}
+		return nil
+	}
+	in, err := r.getter.open(ctx, r.name)
+	if err != nil {
+		return err
+	}
+	if r.watched {
+		r.count = &countReader{r: in.r}
+		in.r = r.count
+	}
+	if r.f, err = archive.NewFile(in.r, in.size, nil); err != nil {
+		if errors.Is(err, archive.ErrCorrupt) {
+			err = explainNotArchive(in, err)
+		}
+		in.close()
+		return err
+	}
+	r.in = in
+	return nil
+}
+
+// lazyGC puts the first run of the garbage collector off until after a selection
+// of few values is done: it would take a third of the time. tuneGC undoes it.
+func (v *getter) lazyGC() (undo func()) {
+	if os.Getenv("GOGC") != "" {
+		return func() {}
+	}
+	old := debug.SetGCPercent(100)
+	return func() { debug.SetGCPercent(old) }
 }
 
 // one writes selections to one place.
@@ -245,9 +287,15 @@ func (r *getRun) one(ctx context.Context, path string, sel []*selected) error {
 		return err
 	}
 	defer dst.abort()
+	for _, s := range sel {
+		if _, n := s.shape(); n > fewValues {
+			tuneGC()
+			break
+		}
+	}
 	blocks := int64(0)
 	stop := func() {}
-	if r.count != nil {
+	if r.watched {
 		p := r.progress("get", r.in.name, 0)
 		if blocks, p.total, err = r.blocksOf(needs); err != nil {
 			return err
@@ -356,7 +404,8 @@ func (r *getRun) show(p *progress, blocks int64) (stop func()) {
 	if report == nil {
 		return func() {}
 	}
-	was, wasBytes := r.stats(), r.count.bytes.Load()
+	was := r.stats()
+	_, wasBytes := r.count.counts()
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -370,7 +419,8 @@ func (r *getRun) show(p *progress, blocks int64) (stop func()) {
 				if blocks > 0 {
 					report(p.total / blocks * (r.stats().Blocks - was.Blocks))
 				} else {
-					report(r.count.bytes.Load() - wasBytes)
+					_, bytes := r.count.counts()
+					report(bytes - wasBytes)
 				}
 			}
 		}
@@ -465,7 +515,11 @@ func (r *getRun) tell(path string, sel []*selected, written, blocks int64) {
 	}
 	if e := rep.Explain; e != nil {
 		fmt.Fprintf(r.err, "blocks: %d needed, %d read and decoded in %s, %d met in the cache\n", e.Blocks, e.Decoded, count(e.Reads, "read"), e.Cached)
-		fmt.Fprintf(r.err, "bytes: %d of blocks; %d in %s of the file's %d; %d written\n", e.Bytes, e.FileBytes, count(e.FileReads, "read"), e.FileSize, written)
+		fmt.Fprintf(r.err, "bytes: %d of blocks", e.Bytes)
+		if r.count != nil {
+			fmt.Fprintf(r.err, "; %d in %s of the file's %d", e.FileBytes, count(e.FileReads, "read"), e.FileSize)
+		}
+		fmt.Fprintf(r.err, "; %d written\n", written)
 		fmt.Fprintf(r.err, "time: %.6f s, decoding %.6f s\n", e.Seconds, e.Decode)
 	}
 }
@@ -497,7 +551,7 @@ func (v *getter) failed(file string, err error) {
 // explained is what was counted since the last output.
 func (r *getRun) explained(blocks int64) *getExplain {
 	now := r.stats()
-	reads, bytes := r.count.reads.Load(), r.count.bytes.Load()
+	reads, bytes := r.count.counts()
 	e := &getExplain{
 		Blocks: blocks, Decoded: now.Blocks - r.was.Blocks, Cached: now.Hits - r.was.Hits,
 		Reads: now.Reads - r.was.Reads, Bytes: now.Bytes - r.was.Bytes,
@@ -514,27 +568,19 @@ type countReader struct {
 	reads, bytes atomic.Int64
 }
 
-// gapReader is a countReader of a reader whose reads have a latency, which it
-// tells the package archive.
-type gapReader struct {
-	*countReader
-	gap interface{ Gap() int64 }
-}
-
-func (g gapReader) Gap() int64 { return g.gap.Gap() }
-
-func (c *countReader) reader() io.ReaderAt {
-	if g, ok := c.r.(interface{ Gap() int64 }); ok {
-		return gapReader{c, g}
-	}
-	return c
-}
-
 func (c *countReader) ReadAt(p []byte, off int64) (int, error) {
 	n, err := c.r.ReadAt(p, off)
 	c.reads.Add(1)
 	c.bytes.Add(int64(n))
 	return n, err
+}
+
+// counts is zeros if nothing is counted.
+func (c *countReader) counts() (reads, bytes int64) {
+	if c == nil {
+		return 0, 0
+	}
+	return c.reads.Load(), c.bytes.Load()
 }
 
 // countWriter counts what was written.
