@@ -32,6 +32,10 @@ ncdump's, whose flags it takes. An archive gives the text of its netCDF file;
 with -s it shows block shapes and filters too. FILE - is standard input.`,
 		Args: oneFile,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			v.o.Vars = strings.FieldsFunc(v.vars, func(c rune) bool { return c == ',' })
+			if cmd.Flags().Changed("vars") && len(v.o.Vars) == 0 {
+				return fmt.Errorf("-v %s names no variable", v.vars)
+			}
 			if err := v.run(cmd.Context(), args[0], cmd.Flags().Changed("name")); err != nil && a.out.err == nil {
 				a.fail(showName(args[0]), err)
 			}
@@ -70,9 +74,6 @@ func (v *dumper) run(ctx context.Context, name string, named bool) error {
 	}
 	if !named {
 		v.o.Name = dataset(name, f)
-	}
-	if v.vars != "" {
-		v.o.Vars = strings.FieldsFunc(v.vars, func(c rune) bool { return c == ',' })
 	}
 	if v.o.Special {
 		if v.o.Storage, err = storage(f); err != nil {
