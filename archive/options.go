@@ -114,7 +114,7 @@ func (o *Options) withDefaults() (Options, error) {
 // zstd levels of the presets, as the zstd program numbers them.
 const (
 	fastLevel    = 1
-	defaultLevel = 7
+	defaultLevel = 3
 	maxLevel     = 19
 )
 

@@ -11,9 +11,14 @@ import (
 // a match is held back while one that starts later saves more.
 
 const (
-	planeHashBits = 15
+	planeHashBits = 16      // a plane of a block of default size has 2^16 positions
 	planeRing     = 1 << 17 // positions the chains reach back
 	planeMinMatch = 4
+
+	// After 2^missShift positions without a match that pays, every second
+	// position is searched, and so on down to one in missMax+1.
+	missShift = 6
+	missMax   = 16
 )
 
 // zseq is a sequence: literals, then a match. off is an offset plus 3, or 1 for
@@ -154,9 +159,20 @@ func (f *planeFinder) find(plane []byte, from, to, depth, lazy int) {
 	f.seqs, f.lits = f.seqs[:0], f.lits[:0]
 	end := to - 8 // the last place a search may start
 	anchor := from
+	// Planes of low bytes are noise between runs of one value (masked values,
+	// zeros). The runs need no search, only the repeated offset, so they must not
+	// keep the search going: paid is where it last found something else.
+	paid, next := from, from
 	for i := from; i < end; {
 		best := f.repeat(plane, from, to, i+1, candidate{})
-		best = f.search(plane, from, to, i, depth, best)
+		if i >= next {
+			gain := best.gain
+			best = f.search(plane, from, to, i, depth, best)
+			if best.gain > gain && best.off > 1 {
+				paid = i
+			}
+			next = i + 1 + min((i-paid)>>missShift, missMax)
+		}
 		if best.gain <= 0 {
 			i += 1 + (i-anchor)>>8
 			continue
