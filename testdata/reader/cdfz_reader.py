@@ -412,20 +412,24 @@ def run(o):
 def main():
     p = argparse.ArgumentParser(description="Restore a netCDF file from a cdfz archive and check its SHA-256. "
                                 "Exit status: 0; 3 for damage; 1 for anything else.")
-    p.add_argument("archive")
+    p.add_argument("archives", nargs="+", metavar="ARCHIVE")
     p.add_argument("-o", dest="output", metavar="OUT", help="file to write, - for standard output; default: its name")
     p.add_argument("--check", action="store_true", help="write nothing; check image and container")
     p.add_argument("--sha256", action="store_true", help="write nothing; print the image's SHA-256")
     p.add_argument("--walk", action="store_true", help="use the local headers only: no index, directory or end")
     p.error = lambda message: (p.print_usage(sys.stderr), print(message, file=sys.stderr), sys.exit(1))
     o = p.parse_args()
-    try:
-        run(o)
-    except (Damage, Unsupported, OSError, MemoryError, KeyError, TypeError, ValueError) as e:
-        damage = not isinstance(e, (Unsupported, OSError, MemoryError))
-        print(f"{o.archive}: {'damaged' if damage else 'error'}: {e}", file=sys.stderr)
-        return 3 if damage else 1
-    return 0
+    if o.output and len(o.archives) > 1:
+        p.error("-o is for one archive")
+    worst = 0
+    for o.archive in o.archives:
+        try:
+            run(o)
+        except (Damage, Unsupported, OSError, MemoryError, KeyError, TypeError, ValueError) as e:
+            damage = not isinstance(e, (Unsupported, OSError, MemoryError))
+            print(f"{o.archive}: {'damaged' if damage else 'error'}: {e}", file=sys.stderr)
+            worst = max(worst, 3 if damage else 1)
+    return worst
 
 
 if __name__ == "__main__":

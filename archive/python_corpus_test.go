@@ -1,0 +1,28 @@
+//go:build corpus && judge
+
+package archive
+
+import (
+	"io"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/testdata/corpus"
+)
+
+// TestCorpusPython: the independent reader restores the corpus.
+func TestCorpusPython(t *testing.T) {
+	var p pythonReader
+	p.dir = t.TempDir()
+	all := variants()
+	corpus.Valid(t, func(t *testing.T, f corpus.File) {
+		image, err := io.ReadAll(io.NewSectionReader(f, 0, f.Size))
+		require.NoError(t, err)
+		o := all[len(p.names)%len(all)]
+		o.Name = f.Name
+		p.add(t, image, &o)
+	})
+	p.run(t)
+	p.run(t, "--walk")
+}
