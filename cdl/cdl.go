@@ -38,8 +38,8 @@ type Source interface {
 }
 
 // ErrNoVariable is wrapped by the error for a name in Options.Vars that no
-// variable has. The words are ncdump's.
-var ErrNoVariable = errors.New("No such variable")
+// variable has.
+var ErrNoVariable = errors.New("no such variable")
 
 // Options of Dump. Nil and the zero value mean those of ncdump without flags.
 type Options struct {

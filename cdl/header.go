@@ -42,11 +42,7 @@ func (d *dumper) header() {
 	if len(h.Attrs) > 0 || d.o.Special {
 		d.text("\n// global attributes:\n")
 	}
-	for i := range h.Attrs {
-		if cString(h.Attrs[i].Name) != provenance {
-			d.attr("", h.Attrs, i)
-		}
-	}
+	d.attrs("", h.Attrs, provenance)
 	if d.o.Special {
 		d.globalSpecials()
 	}
@@ -73,9 +69,7 @@ func (d *dumper) variable(i int) {
 		d.text(")")
 	}
 	d.text(" ;\n")
-	for k := range v.Attrs {
-		d.attr(v.Name, v.Attrs, k)
-	}
+	d.attrs(v.Name, v.Attrs, "")
 	if d.o.Special {
 		d.specials(i)
 	}
@@ -96,18 +90,33 @@ func (d *dumper) attrName(v, name string) {
 // keywords are names of variables that need a blank before a colon.
 var keywords = []string{"variables", "dimensions", "data", "group", "types"}
 
-// attr writes attribute number i. Of attributes of one name ncdump prints the
-// values of the first each time.
-func (d *dumper) attr(v string, attrs []cdf3.Attr, i int) {
+// attrs writes the attributes of a variable or, without a name, of the file. Of
+// attributes of one name ncdump prints the values of the first each time. Those of
+// the name hide, unless it is empty, are left out.
+func (d *dumper) attrs(v string, attrs []cdf3.Attr, hide string) {
+	first := make(map[string]*cdf3.Attr, len(attrs))
+	for i := range attrs {
+		name := cString(attrs[i].Name)
+		a := first[name]
+		if a == nil {
+			a = &attrs[i]
+			first[name] = a
+		}
+		if hide == "" || name != hide {
+			d.attr(v, a)
+		}
+	}
+}
+
+func (d *dumper) attr(v string, a *cdf3.Attr) {
 	d.text("\t\t")
 	d.name(v)
 	if slices.Contains(keywords, cString(v)) {
 		d.text(" ")
 	}
 	d.text(":")
-	d.name(attrs[i].Name)
+	d.name(a.Name)
 	d.text(" = ")
-	a := attr(attrs, cString(attrs[i].Name))
 	if a.Type == cdf3.Char || a.Len == 0 {
 		d.attrText(a.Values)
 	} else {
