@@ -183,7 +183,7 @@ func (a *Reader) loadRun(ctx context.Context, r *storedRun, f func(n int64, data
 	stored := make([]byte, r.n)
 	a.reads.Add(1)
 	a.bytes.Add(r.n)
-	if err := unlimited.ReadFull(a.r, stored, r.off); err != nil {
+	if err := unlimited.ReadFull(bind(ctx, a.r), stored, r.off); err != nil {
 		return fmt.Errorf("archive: %w", err)
 	}
 	for i, n := range r.numbers {

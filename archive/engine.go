@@ -104,7 +104,7 @@ func (a *Reader) readBlock(ctx context.Context, n int64, dst []byte) error {
 	d.stored = d.stored[:row.Len]
 	a.reads.Add(1)
 	a.bytes.Add(row.Len)
-	if err := unlimited.ReadFull(a.r, d.stored, row.Off); err != nil {
+	if err := unlimited.ReadFull(bind(ctx, a.r), d.stored, row.Off); err != nil {
 		return fmt.Errorf("archive: %w", err)
 	}
 	return a.decodeStored(d, v, b, row, d.stored, dst)

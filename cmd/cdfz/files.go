@@ -83,7 +83,7 @@ func (a *app) checkDirDest(args []string) error {
 func (a *app) targetPath(j job, rename func(string) (string, error)) (string, error) {
 	switch {
 	case a.dest == "":
-		return rename(j.name)
+		return rename(localName(j.name))
 	case a.isDirDest():
 		rel, err := rename(j.rel)
 		return filepath.Join(a.dest, rel), err

@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/url"
 	"os"
+	"path"
+	"strings"
 
 	"github.com/cdfz-format/cdfz/archive"
 )
@@ -29,19 +32,44 @@ var (
 	errNotRegular = errors.New("not a regular file")
 )
 
-// showName is a FILE argument as messages show it.
+// showName is a FILE argument as messages show it: of a URL what is no secret.
 func showName(name string) string {
 	if name == stdinName {
 		return "standard input"
+	}
+	if u, ok := asURL(name); ok {
+		u.User, u.RawQuery, u.Fragment = nil, "", ""
+		return u.String()
+	}
+	return name
+}
+
+// asURL says whether a FILE argument is a URL.
+func asURL(name string) (*url.URL, bool) {
+	if !strings.HasPrefix(name, "http://") && !strings.HasPrefix(name, "https://") {
+		return nil, false
+	}
+	u, err := url.Parse(name)
+	return u, err == nil
+}
+
+// localName is the path from which that of a target follows: a FILE itself, or
+// the last element of a URL.
+func localName(name string) string {
+	if u, ok := asURL(name); ok {
+		return path.Base("/" + u.Path)
 	}
 	return name
 }
 
 // open opens a FILE argument. It is the only place that knows what such an
-// argument may be: a file, or "-" for standard input, which is kept in an
+// argument may be: a file, a URL, or "-" for standard input, which is kept in an
 // unnamed temporary file unless it is a file itself. Reads fail when the context
 // is cancelled.
 func (a *app) open(ctx context.Context, name string) (*input, error) {
+	if _, ok := asURL(name); ok {
+		return openRemote(ctx, name)
+	}
 	var in *input
 	var err error
 	if name == stdinName {
@@ -54,6 +82,24 @@ func (a *app) open(ctx context.Context, name string) (*input, error) {
 	}
 	in.r = ctxReaderAt{ctx, in.r}
 	return in, nil
+}
+
+func openRemote(ctx context.Context, name string) (*input, error) {
+	r, err := archive.OpenRemote(ctx, name, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &input{name: showName(name), r: remoteReaderAt{ctx, r}, size: r.Size(), close: r.Close}, nil
+}
+
+// remoteReaderAt reads a URL until the context is cancelled.
+type remoteReaderAt struct {
+	ctx context.Context
+	*archive.Remote
+}
+
+func (r remoteReaderAt) ReadAt(p []byte, off int64) (int, error) {
+	return r.Remote.ReadAtContext(r.ctx, p, off)
 }
 
 // openFile opens a regular file. A pipe is not opened: that could wait for ever.

@@ -92,6 +92,9 @@ func (a *app) openToRepair(ctx context.Context, name string) (*input, error) {
 	if a.dest != "" {
 		return a.open(ctx, name)
 	}
+	if _, ok := asURL(name); ok {
+		return nil, hinted(errors.New("a URL cannot be changed in place"), "-o OUT writes the repaired archive to a file")
+	}
 	in, err := openFile(name, os.O_RDWR)
 	if err != nil {
 		return nil, err
@@ -125,7 +128,7 @@ func repairInPlace(ctx context.Context, in *input, p *archive.Repaired, rep *rep
 
 // repairTo writes a new archive.
 func (a *app) repairTo(ctx context.Context, in *input, p *archive.Repaired, rep *repairReport) error {
-	path, err := a.targetPath(job{in.name, filepath.Base(in.name)}, func(s string) (string, error) { return s, nil })
+	path, err := a.targetPath(job{in.name, filepath.Base(localName(in.name))}, func(s string) (string, error) { return s, nil })
 	if err != nil {
 		return err
 	}

@@ -69,7 +69,7 @@ func (v *restorer) run(ctx context.Context, args []string) {
 		if v.stopped(ctx) {
 			break
 		}
-		if err := v.one(ctx, job{arg, filepath.Base(arg)}); err != nil {
+		if err := v.one(ctx, job{arg, filepath.Base(localName(arg))}); err != nil {
 			v.sum.Failed++
 			v.failFile(showName(arg), err)
 		}
