@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -139,8 +140,12 @@ without these attributes are written as stored, and so is all without --unpack.`
 			if err := v.check(len(picks)); err != nil {
 				return err
 			}
+			name := showURL(args[0])
 			if err := v.run(cmd.Context(), args[0], picks); err != nil {
-				v.failed(showName(args[0]), err)
+				if isURL(args[0]) {
+					err = &urlError{err, name}
+				}
+				v.failed(showName(name), err)
 			}
 			return nil
 		},
@@ -235,16 +240,17 @@ func (v *getter) run(ctx context.Context, name string, picks []*picked) error {
 
 // open opens the file, which may be at a URL.
 func (r *getRun) open(ctx context.Context) error {
-	if strings.HasPrefix(r.name, "http://") || strings.HasPrefix(r.name, "https://") {
+	if isURL(r.name) {
 		f, err := archive.OpenURL(ctx, r.name, nil)
 		if err != nil {
 			return err
 		}
 		stop := context.AfterFunc(ctx, func() { f.Close() })
-		r.f, r.in = f, &input{name: r.name, size: f.Image().Size(), close: func() error { stop(); return f.Close() }}
+		r.f, r.in = f, &input{name: showURL(r.name), size: f.Image().Size(), close: func() error { stop(); return f.Close() }}
 		if a := f.Archive(); a != nil {
 			r.in.size = a.Size()
 		}
+		r.name = r.in.name
 		return nil
 	}
 	in, err := r.getter.open(ctx, r.name)
@@ -265,6 +271,38 @@ func (r *getRun) open(ctx context.Context) error {
 	r.in = in
 	return nil
 }
+
+// isURL says whether a FILE argument is a URL.
+func isURL(name string) bool {
+	return strings.HasPrefix(name, "http://") || strings.HasPrefix(name, "https://")
+}
+
+// showURL is a FILE argument without what should not be shown of a URL: user,
+// password, and the query, which may be a signature.
+func showURL(name string) string {
+	if !isURL(name) {
+		return name
+	}
+	u, err := url.Parse(name)
+	if err != nil {
+		return "URL"
+	}
+	u.User, u.RawQuery, u.ForceQuery, u.Fragment = nil, "", false, ""
+	return u.String()
+}
+
+// urlError is an error whose text begins with the URL, which the message begins
+// with anyway.
+type urlError struct {
+	error
+	shown string
+}
+
+func (e *urlError) Error() string {
+	return strings.TrimPrefix(strings.TrimPrefix(e.error.Error(), "archive: "), e.shown+": ")
+}
+
+func (e *urlError) Unwrap() error { return e.error }
 
 // lazyGC puts the first run of the garbage collector off until after a selection
 // of few values is done: it would take a third of the time. tuneGC undoes it.

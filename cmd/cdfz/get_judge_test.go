@@ -248,6 +248,8 @@ func TestJudgeGet(t *testing.T) {
 	require.NoError(t, err)
 	dir := t.TempDir()
 	rng := rand.New(rand.NewSource(5))
+	defer func(p, b, r int64) { pieceLen, batchLen, rowsAtOnce = p, b, r }(pieceLen, batchLen, rowsAtOnce)
+	large := [3]int64{pieceLen, batchLen, rowsAtOnce}
 	var cases bytes.Buffer
 	total := 0
 	for _, trait := range []string{"climate", "climate_small", "all_types", "scalars", "rank", "single_rec_short", "single_rec_byte", "two_rec_small",
@@ -295,6 +297,11 @@ func TestJudgeGet(t *testing.T) {
 					case format == "npy" && rng.Intn(3) == 0:
 						c.Unpack = true
 						args = append(args, "--unpack")
+					}
+					// Half of them in small pieces.
+					pieceLen, batchLen, rowsAtOnce = large[0], large[1], large[2]
+					if rng.Intn(2) == 0 {
+						pieceLen, batchLen, rowsAtOnce = 1+rng.Int63n(200), 1+rng.Int63n(5000), 1+rng.Int63n(50)
 					}
 					stderr.Reset()
 					code := run(t.Context(), append(args, "-q"), nil, &bytes.Buffer{}, &stderr)

@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"math"
 	"math/rand"
+	"net/http"
+	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -193,4 +196,36 @@ func TestUnpack(t *testing.T) {
 	u, err := newUnpacker(&cdf3.Var{Type: cdf3.Char, Attrs: []cdf3.Attr{attr("_FillValue", cdf3.Char, 0)}})
 	require.NoError(t, err)
 	require.Nil(t, u)
+}
+
+// TestGetURL: a file at a URL, whose user and query are not shown.
+func TestGetURL(t *testing.T) {
+	src := "../../testdata/classic/cdf2_climate.nc"
+	dir := t.TempDir()
+	var stdout, stderr bytes.Buffer
+	get := func(args ...string) int {
+		stdout.Reset()
+		stderr.Reset()
+		return run(t.Context(), args, nil, &stdout, &stderr)
+	}
+	require.Zero(t, get("archive", "-q", "-o", filepath.Join(dir, "a.nc.cdfz"), src))
+	b, err := os.ReadFile(src)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "a.nc"), b, 0o600))
+	require.Zero(t, get("get", src, "tas[3, :, ::2]"))
+	want := stdout.String()
+	server := httptest.NewServer(http.FileServer(http.Dir(dir)))
+	defer server.Close()
+	secret := strings.Replace(server.URL, "http://", "http://me:secret@", 1)
+	for _, name := range []string{"/a.nc", "/a.nc.cdfz"} {
+		require.Zero(t, get("get", "--json", "--explain", secret+name+"?sig=secret", "tas[3, :, ::2]"), "%s", &stderr)
+		require.Equal(t, want, stdout.String())
+		require.Contains(t, stderr.String(), `{"file":"`+server.URL+name+`","target":"-"`)
+		require.NotContains(t, stderr.String(), "secret")
+		require.Equal(t, exitFailed, get("get", secret+name+"?sig=secret", "tsa"))
+		require.Equal(t, "cdfz: "+server.URL+name+": there is no variable tsa\ncdfz: hint: near it: tas, ta\n", stderr.String())
+	}
+	require.Equal(t, exitFailed, get("get", secret+"/none?sig=secret", "v"))
+	require.Equal(t, 1, strings.Count(stderr.String(), server.URL), "%s", &stderr)
+	require.NotContains(t, stderr.String(), "secret")
 }

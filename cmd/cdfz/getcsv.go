@@ -10,8 +10,9 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
-// rowsAtOnce bounds the rows of a table that are in memory at once.
-const rowsAtOnce = 1 << 18
+// rowsAtOnce bounds the rows of a table that are in memory at once. A variable for
+// tests.
+var rowsAtOnce int64 = 1 << 18
 
 // table is a CSV file: a row for each position, in columns the coordinates and
 // the values of one or several selections, which have the same axes.
@@ -112,7 +113,7 @@ func (t *table) needs() (out []*selected) {
 }
 
 func (t *table) write(ctx context.Context, w io.Writer) error {
-	most := int64(rowsAtOnce)
+	most := rowsAtOnce
 	for _, v := range t.vars {
 		most = min(most, max(1, pieceLen/v.size/max(1, v.text.n)))
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
-// batchLen is how many bytes of records are in memory at once.
-const batchLen = 32 << 20
+// batchLen is how many bytes of records are in memory at once. A variable for tests.
+var batchLen int64 = 16 << 20
 
 // subset is a classic netCDF file of selections: their attributes, the
 // dimensions cut to what is selected, and the coordinate variables of these.

@@ -10,8 +10,8 @@ import (
 )
 
 // pieceLen is how many bytes of values are in memory at once, about: for each
-// variable of a table one piece.
-const pieceLen = 16 << 20
+// variable of a table one piece. A variable for tests.
+var pieceLen int64 = 8 << 20
 
 // selected is a selection of a variable.
 type selected struct {
@@ -222,7 +222,7 @@ func (s *selected) read(ctx context.Context, p slab.Selection, n int64, m *scrat
 func (s *selected) pieces(ctx context.Context, m *scratchBytes, f func([]byte) error) error {
 	axes := s.kept()
 	shape, _ := s.shape()
-	return eachBox(shape, pieceLen/s.outType().Size(), func(b *box) error {
+	return eachBox(shape, max(1, pieceLen/s.outType().Size()), func(b *box) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
