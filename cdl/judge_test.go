@@ -275,7 +275,9 @@ func (s *scale) report(t *testing.T) {
 		if !e.misread {
 			n += len(names)
 		}
-		t.Logf("%s: %d files %q", e.why, len(names), names)
+		if len(names) > 0 {
+			t.Logf("%s: %d files %q", e.why, len(names), names)
+		}
 	}
 	require.Less(t, n*100, s.equal+n)
 }
