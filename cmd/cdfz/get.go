@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -140,12 +139,9 @@ without these attributes are written as stored, and so is all without --unpack.`
 			if err := v.check(len(picks)); err != nil {
 				return err
 			}
-			name := showURL(args[0])
 			if err := v.run(cmd.Context(), args[0], picks); err != nil {
-				if isURL(args[0]) {
-					err = &urlError{err, name}
-				}
-				v.failed(showName(name), err)
+				name := showName(args[0])
+				v.failed(name, &shownError{err, name})
 			}
 			return nil
 		},
@@ -198,7 +194,7 @@ type getRun struct {
 	in      *input
 	f       *archive.File
 	watched bool         // it is to be explained or shown
-	count   *countReader // nil: not watched, or at a URL
+	count   *countReader // nil: not watched
 
 	// Up to the last output.
 	start              time.Time
@@ -238,28 +234,15 @@ func (v *getter) run(ctx context.Context, name string, picks []*picked) error {
 	return nil
 }
 
-// open opens the file, which may be at a URL.
+// open opens the file.
 func (r *getRun) open(ctx context.Context) error {
-	if isURL(r.name) {
-		f, err := archive.OpenURL(ctx, r.name, nil)
-		if err != nil {
-			return err
-		}
-		stop := context.AfterFunc(ctx, func() { f.Close() })
-		r.f, r.in = f, &input{name: showURL(r.name), size: f.Image().Size(), close: func() error { stop(); return f.Close() }}
-		if a := f.Archive(); a != nil {
-			r.in.size = a.Size()
-		}
-		r.name = r.in.name
-		return nil
-	}
 	in, err := r.getter.open(ctx, r.name)
 	if err != nil {
 		return err
 	}
 	if r.watched {
 		r.count = &countReader{r: in.r}
-		in.r = r.count
+		in.r = r.count.reader()
 	}
 	if r.f, err = archive.NewFile(in.r, in.size, nil); err != nil {
 		if errors.Is(err, archive.ErrCorrupt) {
@@ -268,41 +251,24 @@ func (r *getRun) open(ctx context.Context) error {
 		in.close()
 		return err
 	}
-	r.in = in
+	if r.in = in; r.name != stdinName {
+		r.name = showName(r.name)
+	}
 	return nil
 }
 
-// isURL says whether a FILE argument is a URL.
-func isURL(name string) bool {
-	return strings.HasPrefix(name, "http://") || strings.HasPrefix(name, "https://")
-}
-
-// showURL is a FILE argument without what should not be shown of a URL: user,
-// password, and the query, which may be a signature.
-func showURL(name string) string {
-	if !isURL(name) {
-		return name
-	}
-	u, err := url.Parse(name)
-	if err != nil {
-		return "URL"
-	}
-	u.User, u.RawQuery, u.ForceQuery, u.Fragment = nil, "", false, ""
-	return u.String()
-}
-
-// urlError is an error whose text begins with the URL, which the message begins
-// with anyway.
-type urlError struct {
+// shownError is an error without the URL of the file before its text: the message
+// begins with it anyway.
+type shownError struct {
 	error
 	shown string
 }
 
-func (e *urlError) Error() string {
+func (e *shownError) Error() string {
 	return strings.TrimPrefix(strings.TrimPrefix(e.error.Error(), "archive: "), e.shown+": ")
 }
 
-func (e *urlError) Unwrap() error { return e.error }
+func (e *shownError) Unwrap() error { return e.error }
 
 // lazyGC puts the first run of the garbage collector off until after a selection
 // of few values is done: it would take a third of the time. tuneGC undoes it.
@@ -395,10 +361,6 @@ func (r *getRun) blocksOf(sel []*selected) (blocks, bytes int64, err error) {
 		if vars, err = a.Vars(false); err != nil {
 			return 0, 0, err
 		}
-	}
-	type block struct {
-		v int
-		n int64
 	}
 	seen := map[int]map[int64]bool{}
 	for _, s := range sel {
@@ -553,11 +515,7 @@ func (r *getRun) tell(path string, sel []*selected, written, blocks int64) {
 	}
 	if e := rep.Explain; e != nil {
 		fmt.Fprintf(r.err, "blocks: %d needed, %d read and decoded in %s, %d met in the cache\n", e.Blocks, e.Decoded, count(e.Reads, "read"), e.Cached)
-		fmt.Fprintf(r.err, "bytes: %d of blocks", e.Bytes)
-		if r.count != nil {
-			fmt.Fprintf(r.err, "; %d in %s of the file's %d", e.FileBytes, count(e.FileReads, "read"), e.FileSize)
-		}
-		fmt.Fprintf(r.err, "; %d written\n", written)
+		fmt.Fprintf(r.err, "bytes: %d of blocks; %d in %s of the file's %d; %d written\n", e.Bytes, e.FileBytes, count(e.FileReads, "read"), e.FileSize, written)
 		fmt.Fprintf(r.err, "time: %.6f s, decoding %.6f s\n", e.Seconds, e.Decode)
 	}
 }
@@ -604,6 +562,34 @@ func (r *getRun) explained(blocks int64) *getExplain {
 type countReader struct {
 	r            io.ReaderAt
 	reads, bytes atomic.Int64
+}
+
+// remoteReader is what a reader of a URL can besides, which archive makes use of.
+type remoteReader interface {
+	Gap() int64
+	ReadAtContext(ctx context.Context, p []byte, off int64) (int, error)
+}
+
+// countRemote is a countReader of a remoteReader.
+type countRemote struct {
+	*countReader
+	remote remoteReader
+}
+
+func (c countRemote) Gap() int64 { return c.remote.Gap() }
+
+func (c countRemote) ReadAtContext(ctx context.Context, p []byte, off int64) (int, error) {
+	n, err := c.remote.ReadAtContext(ctx, p, off)
+	c.reads.Add(1)
+	c.bytes.Add(int64(n))
+	return n, err
+}
+
+func (c *countReader) reader() io.ReaderAt {
+	if r, ok := c.r.(remoteReader); ok {
+		return countRemote{c, r}
+	}
+	return c
 }
 
 func (c *countReader) ReadAt(p []byte, off int64) (int, error) {

@@ -116,17 +116,6 @@ func (s *selected) outAttrs() []cdf3.Attr {
 	return append(out, cdf3.Attr{Name: "_FillValue", Type: cdf3.Double, Len: 1, Values: nan})
 }
 
-// size is the bytes of the file.
-func (s *subset) size() int64 {
-	end := pad4(s.h.Len)
-	for i := range s.h.Vars {
-		if v := &s.h.Vars[i]; !v.Record {
-			end += pad4(v.Len)
-		}
-	}
-	return end + s.h.NumRecs*s.h.RecSize
-}
-
 func pad4(n int64) int64 { return (n + 3) &^ 3 }
 
 func (s *subset) write(ctx context.Context, w io.Writer) error {
