@@ -23,12 +23,18 @@ type blockedVar struct {
 	g           *geometry
 }
 
-var _ slab.Blocks = (*blockedVar)(nil)
+var (
+	_ slab.Blocks = (*blockedVar)(nil)
+	_ slab.Shaped = (*blockedVar)(nil)
+)
 
 func newBlockedVar(a *Reader, pos int) *blockedVar {
 	g := a.l.vars[pos]
 	return &blockedVar{io.NewSectionReader(rawReader{a}, g.rawOff, g.rawLen), a, g}
 }
+
+// BlockShape implements slab.Shaped.
+func (v *blockedVar) BlockShape() []int64 { return v.g.block }
 
 // View implements slab.Blocks.
 func (v *blockedVar) View(ctx context.Context, off int64) ([]byte, error) {
@@ -52,12 +58,9 @@ func (v *blockedVar) EachBlock(ctx context.Context, s slab.Selection, f func(sla
 			b = b*v.g.grid[i] + g
 		}
 		n := v.g.first + b
-		if v.a.cache != nil {
-			if data, ok := v.a.cache.GetIfPresent(n); ok {
-				v.a.hits.Add(1)
-				failed = v.give(b, data, f)
-				return failed == nil
-			}
+		if data, ok := v.a.peek(n); ok {
+			failed = v.give(b, data, f)
+			return failed == nil
 		}
 		missing = append(missing, n)
 		return true

@@ -10,8 +10,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/maypok86/otter/v2"
-
 	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/unlimited"
@@ -24,11 +22,12 @@ const localGap = 4 << 10
 // engine is the part of a Reader that decodes blocks: its cache, its state and
 // its counters.
 type engine struct {
-	cache  *otter.Cache[int64, []byte] // nil: none
-	states sync.Pool                   // of *decoder
-	slots  chan struct{}               // blocks that may be decoded at the same time
-	gap    int64                       // of runs
-	remote int                         // reads that are worth doing at the same time
+	cache  *Cache        // nil: none
+	id     int64         // of this reader's blocks in the cache
+	states sync.Pool     // of *decoder
+	slots  chan struct{} // blocks that may be decoded at the same time
+	gap    int64         // of runs
+	remote int           // reads that are worth doing at the same time
 
 	blocks, hits, reads, bytes, nanos atomic.Int64
 }
@@ -60,23 +59,18 @@ func (e *engine) init(r io.ReaderAt) {
 	}
 }
 
-// openCache makes the cache: limit as in ReaderOptions.
-func (e *engine) openCache(limit int64) error {
-	if limit < 0 {
-		return nil
+// openCache makes the cache, or takes the one that is shared.
+func (e *engine) openCache(o *ReaderOptions) (err error) {
+	switch {
+	case o.Shared != nil:
+		e.cache = o.Shared
+	case o.Cache == 0:
+		e.cache, err = NewCache(DefaultCache)
+	case o.Cache > 0:
+		e.cache, err = NewCache(o.Cache)
 	}
-	if limit == 0 {
-		limit = DefaultCache
-	}
-	var err error
-	e.cache, err = otter.New(&otter.Options[int64, []byte]{
-		MaximumWeight: uint64(limit),
-		Weigher:       func(_ int64, b []byte) uint32 { return uint32(len(b)) + 64 },
-	})
-	if err != nil {
-		return fmt.Errorf("archive: internal error: %w", err)
-	}
-	return nil
+	e.id = readers.Add(1)
+	return err
 }
 
 // readBlock decodes a block into dst, which has its decoded length. Damage is a
@@ -134,11 +128,8 @@ func (a *Reader) decodeStored(d *decoder, v int, b int64, row blockidx.Row, stor
 // cached returns a decoded block, from the cache if there is one. The caller must
 // not change it.
 func (a *Reader) cached(ctx context.Context, n int64) ([]byte, error) {
-	if a.cache != nil {
-		if data, ok := a.cache.GetIfPresent(n); ok {
-			a.hits.Add(1)
-			return data, nil
-		}
+	if data, ok := a.peek(n); ok {
+		return data, nil
 	}
 	return a.load(ctx, n, a.readBlock)
 }
@@ -146,7 +137,7 @@ func (a *Reader) cached(ctx context.Context, n int64) ([]byte, error) {
 // load decodes a block by means of read, once however many ask for it at the
 // same time, and keeps it.
 func (a *Reader) load(ctx context.Context, n int64, read func(ctx context.Context, n int64, dst []byte) error) ([]byte, error) {
-	loader := func(ctx context.Context, n int64) ([]byte, error) {
+	loader := func(ctx context.Context) ([]byte, error) {
 		select {
 		case a.slots <- struct{}{}:
 			defer func() { <-a.slots }()
@@ -159,10 +150,10 @@ func (a *Reader) load(ctx context.Context, n int64, read func(ctx context.Contex
 		return dst, read(ctx, n, dst)
 	}
 	if a.cache == nil {
-		return loader(ctx, n)
+		return loader(ctx)
 	}
 	for {
-		data, err := a.cache.Get(ctx, n, otter.LoaderFunc[int64, []byte](loader))
+		data, err := a.cache.get(ctx, blockKey{a.id, n}, loader)
 		if err != nil && ctx.Err() == nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
 			continue // another caller's context, not ours
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"math/rand"
 	"os"
 	"sync"
@@ -263,4 +264,58 @@ func BenchmarkCachedMap(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// TestSharedCache: two readers share a cache without mixing their blocks up.
+func TestSharedCache(t *testing.T) {
+	one, two := cubeImage(t, 8, 30, 50), cubeImage(t, 8, 50, 30)
+	c, err := NewCache(1 << 20)
+	require.NoError(t, err)
+	o := &ReaderOptions{Shared: c}
+	for range 2 {
+		for _, image := range [][]byte{one, two} {
+			f := openFile(t, pack(t, image, &Options{Block: 6000, Zarr: ZarrAlways}), o)
+			classic := openFile(t, image, nil)
+			want, err := slab.Read[int32](classic.Array(1), nil, nil, nil)
+			require.NoError(t, err)
+			for range 2 {
+				got, err := slab.Read[int32](f.Array(1), nil, nil, nil)
+				require.NoError(t, err)
+				require.Equal(t, want, got)
+			}
+			st := f.Archive().Stats()
+			require.Equal(t, st.Blocks, st.Hits, "the second time from the cache")
+		}
+	}
+	_, err = NewCache(0)
+	require.ErrorIs(t, err, ErrOptions)
+}
+
+// TestPacking reads packed values of the climate file by its attributes.
+func TestPacking(t *testing.T) {
+	f := openFile(t, pack(t, classicFiles(t)["cdf2_climate.nc"], nil), nil)
+	found := false
+	for v := range f.Header().Vars {
+		p := f.Packing(v)
+		if p.Scale == 0 || f.Header().Vars[v].Type != cdf3.Short {
+			continue
+		}
+		found = true
+		a := f.Array(v)
+		n, err := slab.Selection{}.Len(a.Shape)
+		require.NoError(t, err)
+		got, stored := make([]float64, n), make([]int16, n)
+		require.NoError(t, slab.Unpack(context.Background(), &a, got, slab.Selection{}, &p))
+		require.NoError(t, slab.ReadInto(context.Background(), &a, stored, slab.Selection{}))
+		missing := 0
+		for i, x := range stored {
+			if len(p.Missing) > 0 && float64(x) == p.Missing[0] {
+				require.True(t, math.IsNaN(got[i]))
+				missing++
+				continue
+			}
+			require.Equal(t, float64(x)*p.Scale+p.Offset, got[i])
+		}
+	}
+	require.True(t, found, "no packed variable in the climate file")
 }

@@ -24,8 +24,9 @@ const (
 
 // ReaderOptions of NewReader and Open. Nil and the zero value mean the defaults.
 type ReaderOptions struct {
-	Cache int64 // bytes of decoded blocks kept; 0: DefaultCache, negative: none
-	Index int64 // bytes of index pages kept; 0: 4 MiB
+	Cache  int64  // bytes of decoded blocks kept; 0: DefaultCache, negative: none
+	Shared *Cache // a cache to share with other readers, instead of one by itself
+	Index  int64  // bytes of index pages kept; 0: 4 MiB
 }
 
 // Reader reads an archive. It is safe for concurrent use if its io.ReaderAt is.
@@ -77,7 +78,7 @@ func NewReader(r io.ReaderAt, size int64, opts *ReaderOptions) (*Reader, error) 
 	if err := a.open(opts); err != nil {
 		return nil, err
 	}
-	return a, a.openCache(opts.Cache)
+	return a, a.openCache(opts)
 }
 
 // Close closes the file that Open opened.

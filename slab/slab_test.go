@@ -284,3 +284,58 @@ func BenchmarkLoad(b *testing.B) {
 		})
 	}
 }
+
+// TestWalk: the boxes tile the array in order.
+func TestWalk(t *testing.T) {
+	ctx := context.Background()
+	for _, shape := range [][]int64{nil, {0}, {7}, {3, 0, 2}, {300, 1000}, {5, 6, 7}} {
+		for _, blocked := range []bool{false, true} {
+			a := ramp(Int, shape...)
+			if blocked && a.Len() > 0 {
+				block := append([]int64{}, shape...)
+				if len(block) > 0 {
+					block[0] = (block[0] + 1) / 2
+				}
+				a.ReaderAt = shaped{&inBlocks{a.ReaderAt.(*bytes.Reader), &a, block, 0}, block}
+			}
+			seen := map[int32]bool{}
+			err := Walk(ctx, &a, func(start, count []int64, values []int32) error {
+				one := Selection{start, count, make([]int64, len(shape))}
+				for i := range one.Stride {
+					one.Stride[i] = 1
+				}
+				for i, want := range expected(shape, one) {
+					require.Equal(t, int32(want), values[i])
+					seen[values[i]] = true
+				}
+				return nil
+			})
+			require.NoError(t, err)
+			require.Len(t, seen, int(a.Len()/4))
+		}
+	}
+	stop := errors.New("stop")
+	a := ramp(Int, 300, 1000)
+	require.ErrorIs(t, Walk(ctx, &a, func(_, _ []int64, _ []int32) error { return stop }), stop)
+}
+
+type shaped struct {
+	*inBlocks
+	block []int64
+}
+
+func (s shaped) BlockShape() []int64 { return s.block }
+
+func TestUnpack(t *testing.T) {
+	ctx := context.Background()
+	a := Array{[]int64{4}, Short, bytes.NewReader([]byte{0, 10, 0xff, 0xff, 0x80, 0, 0, 0})}
+	got := make([]float64, 4)
+	require.NoError(t, Unpack(ctx, &a, got, Selection{}, &Packing{Scale: 0.5, Offset: 100, Missing: []float64{-32768}}))
+	require.Equal(t, []float64{105, 99.5}, got[:2])
+	require.True(t, math.IsNaN(got[2]))
+	require.Equal(t, 100.0, got[3])
+	require.NoError(t, Unpack(ctx, &a, got, Selection{}, &Packing{Unsigned: true}))
+	require.Equal(t, []float64{10, 65535, 32768, 0}, got)
+	c := ramp(Char, 3)
+	require.ErrorIs(t, Unpack(ctx, &c, got[:3], Selection{}, &Packing{}), ErrType)
+}
