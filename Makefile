@@ -13,7 +13,7 @@ build:
 # All tests, the real programs as judges among them.
 test:
 	.ci/deps test
-	$(GO) test -tags judge -timeout 14m ./... ./testdata/gen ./testdata/corpus
+	$(GO) test -tags 'judge man' -timeout 14m ./... ./testdata/gen ./testdata/corpus
 
 # The same over the corpus that CDFZ_CORPUS names: a folder with manifest.json.
 test-corpus:
@@ -21,6 +21,11 @@ test-corpus:
 	@test -f "$(CDFZ_CORPUS)/manifest.json" || { echo "$(CDFZ_CORPUS)/manifest.json is missing" >&2; exit 1; }
 	.ci/deps corpus
 	CDFZ_CORPUS="$(abspath $(CDFZ_CORPUS))" $(GO) test -tags 'judge corpus' -run Corpus -timeout 30m ./...
+
+# archive/ncapi against a checkout of go-native-netcdf, which the Go proxy does not
+# serve; GO_THROWER names one of go-thrower, if it is not beside it.
+test-ncapi:
+	NATIVE_NETCDF="$(NATIVE_NETCDF)" GO_THROWER="$(GO_THROWER)" .ci/ncapi
 
 race:
 	.ci/deps race
@@ -48,8 +53,9 @@ soak:
 	CDFZ_SOAK=1 $(GO) test -tags judge -timeout 6h ./...
 	.ci/fuzz 10m
 
-man: build
-	$(BIN) man docs/man
+man:
+	mkdir -p bin/man
+	$(GO) run -tags man ./cmd/cdfz man bin/man
 
 clean:
 	rm -rf bin .cache

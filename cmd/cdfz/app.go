@@ -103,7 +103,7 @@ files the highest one counts.`,
 // verbs make the commands, in the order of the help.
 var verbs = []func(*app) *cobra.Command{
 	(*app).archiveCmd, (*app).restoreCmd, (*app).verifyCmd, (*app).repairCmd, (*app).infoCmd,
-	(*app).getCmd, (*app).dumpCmd, (*app).benchCmd, (*app).manCmd,
+	(*app).getCmd, (*app).dumpCmd, (*app).benchCmd,
 }
 
 func unknownVerb(cmd *cobra.Command, args []string) error {
@@ -210,7 +210,7 @@ func (a *app) stopped(ctx context.Context) bool {
 }
 
 // packagePrefix is what our packages put before their messages.
-var packagePrefix = regexp.MustCompile(`(^|: )(?:(?:archive|cdf3|cdl|filters|unlimited|blockidx): )+`)
+var packagePrefix = regexp.MustCompile(`(^|: )(?:(?:archive|cdf3|cdl|filters|slab|unlimited|blockidx): )+`)
 
 // plainText is the text of an error for people: without names of packages, and
 // without the name of the file, which the message begins with.

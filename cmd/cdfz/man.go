@@ -1,3 +1,5 @@
+//go:build man
+
 package main
 
 import (
@@ -8,6 +10,10 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive"
 )
+
+// The pages are made once, by those who install the program: it starts faster
+// without what makes them.
+func init() { verbs = append(verbs, (*app).manCmd) }
 
 func (a *app) manCmd() *cobra.Command {
 	return &cobra.Command{
