@@ -32,7 +32,7 @@ func TestJudgeCorpus(t *testing.T) {
 	s.report(t)
 }
 
-func TestJudgeFerret(t *testing.T) {
+func TestJudgeCorpusFerret(t *testing.T) {
 	names, err := filepath.Glob(filepath.Join(ferretData, "*"))
 	require.NoError(t, err)
 	s := newScale(t)
@@ -48,9 +48,9 @@ func TestJudgeFerret(t *testing.T) {
 	s.report(t)
 }
 
-// TestJudgeSparse compares headers and coordinates of files of many GB, which are
+// TestJudgeCorpusSparse compares headers and coordinates of files of many GB, which are
 // zeros but for some extents.
-func TestJudgeSparse(t *testing.T) {
+func TestJudgeCorpusSparse(t *testing.T) {
 	corpus.Sparse(t, func(t *testing.T, f corpus.File) {
 		b, err := os.ReadFile(filepath.Join(corpus.Dir(t), "sparse", f.Name+".json"))
 		require.NoError(t, err)
