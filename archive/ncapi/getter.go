@@ -1,0 +1,208 @@
+package ncapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+
+	"github.com/batchatco/go-native-netcdf/netcdf/api"
+	"github.com/batchatco/go-native-netcdf/netcdf/cdf"
+	"github.com/batchatco/go-native-netcdf/netcdf/util"
+
+	"github.com/cdfz-format/cdfz/slab"
+)
+
+// errSlice is for an end before its begin. The library's is not exported.
+var errSlice = errors.New("invalid slice parameters")
+
+// getter reads a variable. Indices beyond a dimension give slab.ErrBounds.
+type getter struct {
+	group *group
+	array slab.Array
+	shape []int64 // given away
+	dims  []string
+	attrs *util.OrderedMap
+}
+
+// Len implements api.VarGetter.
+func (v *getter) Len() int64 {
+	if len(v.array.Shape) == 0 {
+		return 1
+	}
+	return v.array.Shape[0]
+}
+
+// Values implements api.VarGetter.
+func (v *getter) Values() (any, error) { return v.GetSlice(0, v.Len()) }
+
+// GetSlice implements api.VarGetter. A variable without records has an empty slice
+// for any range, and a scalar its value for any that begins at 0.
+func (v *getter) GetSlice(begin, end int64) (any, error) {
+	shape := v.array.Shape
+	switch {
+	case end < begin:
+		return nil, errSlice
+	case len(shape) == 0 && begin != 0:
+		return nil, fmt.Errorf("ncapi: slice [%d:%d] of a scalar: %w", begin, end, slab.ErrBounds)
+	case len(shape) == 0:
+		return v.read(nil, nil)
+	case shape[0] == 0:
+		begin, end = 0, 0
+	}
+	from, to := make([]int64, len(shape)), slices.Clone(shape)
+	from[0], to[0] = begin, end
+	return v.read(from, to)
+}
+
+// GetSliceMD implements api.VarGetter.
+func (v *getter) GetSliceMD(begin, end []int64) (any, error) {
+	if len(begin) != len(v.array.Shape) || len(end) != len(begin) {
+		return nil, cdf.ErrTooManyDimensions
+	}
+	for i := range begin {
+		if end[i] < begin[i] {
+			return nil, errSlice
+		}
+	}
+	return v.read(begin, end)
+}
+
+// Shape implements api.VarGetter.
+func (v *getter) Shape() []int64 { return v.shape }
+
+// Dimensions implements api.VarGetter.
+func (v *getter) Dimensions() []string { return v.dims }
+
+// Attributes implements api.VarGetter.
+func (v *getter) Attributes() api.AttributeMap { return v.attrs }
+
+// Type implements api.VarGetter.
+func (v *getter) Type() string { return v.array.Type.String() }
+
+// GoType implements api.VarGetter.
+func (v *getter) GoType() string { return goTypes[v.array.Type] }
+
+var goTypes = [...]string{
+	slab.Byte: "int8", slab.Char: "string", slab.Short: "int16", slab.Int: "int32",
+	slab.Float: "float32", slab.Double: "float64", slab.UByte: "uint8",
+	slab.UShort: "uint16", slab.UInt: "uint32", slab.Int64: "int64", slab.UInt64: "uint64",
+}
+
+// read reads the box of indices from begin to before end.
+func (v *getter) read(begin, end []int64) (any, error) {
+	if err := v.group.open(); err != nil {
+		return nil, err
+	}
+	s := slab.Selection{Start: begin, Count: make([]int64, len(begin))}
+	for i := range begin {
+		s.Count[i] = end[i] - begin[i]
+	}
+	switch v.array.Type {
+	case slab.Byte:
+		return numericBox[int8](v, s)
+	case slab.Char:
+		return textBox(v, s)
+	case slab.Short:
+		return numericBox[int16](v, s)
+	case slab.Int:
+		return numericBox[int32](v, s)
+	case slab.Float:
+		return numericBox[float32](v, s)
+	case slab.Double:
+		return numericBox[float64](v, s)
+	case slab.UByte:
+		return numericBox[uint8](v, s)
+	case slab.UShort:
+		return numericBox[uint16](v, s)
+	case slab.UInt:
+		return numericBox[uint32](v, s)
+	case slab.Int64:
+		return numericBox[int64](v, s)
+	case slab.UInt64:
+		return numericBox[uint64](v, s)
+	}
+	return nil, cdf.ErrUnknownType
+}
+
+// flat reads a box as one slice in row-major order.
+func flat[T slab.Number](v *getter, s slab.Selection) ([]T, error) {
+	n, err := s.Len(v.array.Shape)
+	if err != nil {
+		return nil, err
+	}
+	if n > min(math.MaxInt, 1<<47)/v.array.Type.Size() {
+		return nil, fmt.Errorf("ncapi: %d values of type %s do not fit into memory", n, v.array.Type)
+	}
+	dst := make([]T, n)
+	if err := slab.ReadInto(context.Background(), &v.array, dst, s); err != nil {
+		return nil, damage(err)
+	}
+	return dst, nil
+}
+
+func numericBox[T slab.Number](v *getter, s slab.Selection) (any, error) {
+	values, err := flat[T](v, s)
+	if err != nil {
+		return nil, err
+	}
+	return nest(values, s.Count), nil
+}
+
+// textBox makes strings of the last dimension.
+func textBox(v *getter, s slab.Selection) (any, error) {
+	text, err := flat[uint8](v, s)
+	if err != nil {
+		return nil, err
+	}
+	rank, width := len(s.Count), int64(1)
+	if rank > 2 && s.Count[0] == 0 {
+		return nest(text, s.Count), nil // the type that the library gives to no strings at all
+	}
+	outer := s.Count
+	if rank > 0 {
+		outer, width = s.Count[:rank-1], s.Count[rank-1]
+	}
+	words := make([]string, product(outer))
+	for i := range words {
+		words[i] = string(text[int64(i)*width : int64(i+1)*width])
+	}
+	return nest(words, outer), nil
+}
+
+// nest cuts values in row-major order into slices of slices, as many levels as
+// there are dimensions; the value itself if there are none.
+func nest[T any](values []T, dims []int64) any {
+	switch len(dims) {
+	case 0:
+		return values[0]
+	case 1:
+		return values
+	}
+	last := len(dims) - 1
+	rows := make([][]T, product(dims[:last]))
+	for i := range rows {
+		from, to := int64(i)*dims[last], int64(i+1)*dims[last]
+		rows[i] = values[from:to:to]
+	}
+	level := reflect.ValueOf(rows)
+	for i := last - 1; i > 0; i-- {
+		n, step := int(product(dims[:i])), int(dims[i])
+		up := reflect.MakeSlice(reflect.SliceOf(level.Type()), n, n)
+		for k := range n {
+			up.Index(k).Set(level.Slice3(k*step, (k+1)*step, (k+1)*step))
+		}
+		level = up
+	}
+	return level.Interface()
+}
+
+func product(dims []int64) int64 {
+	n := int64(1)
+	for _, d := range dims {
+		n *= d
+	}
+	return n
+}

@@ -1,0 +1,220 @@
+// Package ncapi opens cdfz archives, and classic netCDF files, as api.Group of
+// github.com/batchatco/go-native-netcdf: programs written for netcdf.Open read
+// archives when they call [Open] of this package instead.
+//
+// Answers are those of netcdf.Open on the original file: the same Go types, the
+// same shapes, the same order of names, the same errors. They differ where that
+// library panics, refuses a file that netCDF-C reads, or returns values that the
+// file does not hold; README.md lists these cases, and the test of this module
+// finds no others.
+//
+// Groups and getters are safe for concurrent use, unlike those of the library.
+//
+// The package is a module of its own, so that package archive does not depend on
+// the library.
+package ncapi
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/batchatco/go-native-netcdf/netcdf/api"
+	"github.com/batchatco/go-native-netcdf/netcdf/cdf"
+	"github.com/batchatco/go-native-netcdf/netcdf/util"
+
+	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/cdf3"
+)
+
+// Open opens an archive or a classic netCDF file. Close the group when done.
+func Open(name string) (api.Group, error) {
+	f, err := archive.OpenFile(name, nil)
+	if err != nil {
+		return nil, openError(name, err)
+	}
+	g, err := New(f)
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return g, nil
+}
+
+// New makes a group of an open file. Without an error it has taken ownership of the
+// file, and closing the group closes it.
+//
+// A file in which two variables, or two attributes in one place, have the same
+// name gives the library's error for it: its maps have one value to a name.
+func New(f *archive.File) (api.Group, error) {
+	h := f.Header()
+	g := &group{file: f, names: make([]string, len(h.Vars)), vars: make(map[string]int, len(h.Vars)),
+		varAttrs: make([]*util.OrderedMap, len(h.Vars)), refs: 1}
+	var err error
+	if g.attrs, err = attributes(h.Attrs); err != nil {
+		return nil, err
+	}
+	g.attrs.Hide("_NCProperties")
+	for i := range h.Vars {
+		name := cName(h.Vars[i].Name)
+		if g.varAttrs[i], err = attributes(h.Vars[i].Attrs); err != nil {
+			return nil, err
+		}
+		if _, ok := g.vars[name]; ok {
+			return nil, cdf.ErrDuplicateVariable
+		}
+		g.names[i], g.vars[name] = name, i
+	}
+	return g, nil
+}
+
+// cName is a name as programs in C see it: up to the first zero byte.
+func cName(s string) string {
+	s, _, _ = strings.Cut(s, "\x00")
+	return s
+}
+
+// group is the only group of a file, which has been given out refs times.
+type group struct {
+	file     *archive.File
+	attrs    *util.OrderedMap
+	names    []string // of variables, in the order of the file
+	vars     map[string]int
+	varAttrs []*util.OrderedMap
+
+	mu   sync.Mutex
+	refs int
+}
+
+// Close implements api.Group.
+func (g *group) Close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.refs == 0 {
+		return
+	}
+	if g.refs--; g.refs == 0 {
+		g.file.Close()
+	}
+}
+
+// open gives os.ErrClosed when all have closed the group.
+func (g *group) open() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.refs == 0 {
+		return os.ErrClosed
+	}
+	return nil
+}
+
+// Attributes implements api.Group.
+func (g *group) Attributes() api.AttributeMap { return g.attrs }
+
+// ListVariables implements api.Group.
+func (g *group) ListVariables() []string { return slices.Clone(g.names) }
+
+// GetVariable implements api.Group.
+func (g *group) GetVariable(name string) (*api.Variable, error) {
+	v, err := g.getter(name)
+	if err != nil {
+		return nil, err
+	}
+	values, err := v.Values()
+	if err != nil {
+		return nil, err
+	}
+	return &api.Variable{Values: values, Dimensions: v.dims, Attributes: v.attrs}, nil
+}
+
+// GetVarGetter implements api.Group.
+func (g *group) GetVarGetter(name string) (api.VarGetter, error) {
+	v, err := g.getter(name)
+	if err != nil {
+		return nil, err
+	}
+	return v, nil
+}
+
+func (g *group) getter(name string) (*getter, error) {
+	i, ok := g.vars[name]
+	if !ok {
+		return nil, cdf.ErrNotFound
+	}
+	h := g.file.Header()
+	v := &getter{group: g, array: g.file.Array(i), dims: make([]string, len(h.Vars[i].DimIDs)), attrs: g.varAttrs[i]}
+	v.shape = append([]int64{}, v.array.Shape...)
+	for k, id := range h.Vars[i].DimIDs {
+		v.dims[k] = cName(h.Dims[id].Name)
+	}
+	return v, nil
+}
+
+// ListSubgroups implements api.Group: classic files have none.
+func (g *group) ListSubgroups() []string { return nil }
+
+// GetGroup implements api.Group. The root is the only group.
+func (g *group) GetGroup(name string) (api.Group, error) {
+	if name != "" && name != "/" {
+		return nil, cdf.ErrNotFound
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.refs == 0 {
+		return nil, os.ErrClosed
+	}
+	g.refs++
+	return g, nil
+}
+
+// ListTypes implements api.Group: classic files define no types.
+func (g *group) ListTypes() []string { return []string{} }
+
+// GetType implements api.Group.
+func (g *group) GetType(string) (string, bool) { return "", false }
+
+// GetGoType implements api.Group.
+func (g *group) GetGoType(string) (string, bool) { return "", false }
+
+// ListDimensions implements api.Group.
+func (g *group) ListDimensions() []string {
+	var names []string
+	for _, d := range g.file.Header().Dims {
+		names = append(names, cName(d.Name))
+	}
+	return names
+}
+
+// GetDimension implements api.Group. The unlimited dimension has length 0.
+func (g *group) GetDimension(name string) (uint64, bool) {
+	for _, d := range g.file.Header().Dims {
+		if cName(d.Name) == name {
+			return uint64(d.Len), true
+		}
+	}
+	return 0, false
+}
+
+// likeError is an error of packages archive and cdf3 that is also the one by
+// which users of the library know the case.
+type likeError struct {
+	error
+	like error
+}
+
+// Unwrap returns both.
+func (e *likeError) Unwrap() []error { return []error{e.error, e.like} }
+
+// damage marks errors that speak of damaged files.
+func damage(err error) error {
+	var format *cdf3.FormatError
+	switch {
+	case errors.Is(err, archive.ErrCorrupt), errors.As(err, &format):
+		return &likeError{err, cdf.ErrCorruptedFile}
+	case errors.Is(err, archive.ErrVersion):
+		return &likeError{err, cdf.ErrUnsupportedVersion}
+	}
+	return err
+}
