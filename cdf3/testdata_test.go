@@ -126,9 +126,6 @@ func checkHeader(t testing.TB, h *Header, b []byte) {
 // TestTestdata checks that the files of testdata are those that its generator
 // makes, no more and no less.
 func TestTestdata(t *testing.T) {
-	if testing.Short() {
-		t.Skip("runs the go command")
-	}
 	// The generator is read here for the test cache to know of it.
 	sources, err := filepath.Glob("../testdata/gen/*.go")
 	require.NoError(t, err)

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +12,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -45,39 +43,6 @@ type getter struct {
 	native  bool
 	unpack  bool
 	explain bool
-}
-
-// getReport is the JSON of one output.
-type getReport struct {
-	File    string      `json:"file"`
-	Target  string      `json:"target"`
-	Format  string      `json:"format"`
-	Vars    []getVar    `json:"vars"`
-	Size    int64       `json:"size"` // bytes written
-	Explain *getExplain `json:"explain,omitempty"`
-}
-
-type getVar struct {
-	Name      string  `json:"name"`
-	NameHex   string  `json:"name_hex,omitempty"` // if the name is not UTF-8
-	Selection string  `json:"selection"`
-	Type      string  `json:"type"` // of the values as stored
-	Shape     []int64 `json:"shape"`
-	Values    int64   `json:"values"`
-}
-
-// getExplain says what a selection cost.
-type getExplain struct {
-	Blocks    int64   `json:"blocks"`         // needed
-	Decoded   int64   `json:"blocks_decoded"` // read and decoded, those of the rest among them
-	Cached    int64   `json:"blocks_cached"`  // met in the cache
-	Reads     int64   `json:"block_reads"`
-	Bytes     int64   `json:"block_bytes"`          // stored bytes read
-	FileReads int64   `json:"file_reads,omitempty"` // of the file, whatever for; not of a URL
-	FileBytes int64   `json:"file_bytes,omitempty"`
-	FileSize  int64   `json:"file_size"`
-	Decode    float64 `json:"decode_seconds"` // on all processors together
-	Seconds   float64 `json:"seconds"`
 }
 
 func (a *app) getCmd() *cobra.Command {
@@ -488,133 +453,4 @@ func fileName(name string) string {
 		return fmt.Sprintf("%%%02X%s", s[0], s[1:])
 	}
 	return s
-}
-
-// tell reports what was written.
-func (r *getRun) tell(path string, sel []*selected, written, blocks int64) {
-	rep := &getReport{File: r.name, Target: path, Format: string(r.format), Size: written}
-	values := int64(0)
-	for _, s := range sel {
-		g := getVar{Name: s.v.Name, Selection: s.arg, Type: s.v.Type.String()}
-		g.Shape, g.Values = s.shape()
-		if !utf8.ValidString(g.Name) {
-			g.NameHex = fmt.Sprintf("%x", g.Name)
-		}
-		values += g.Values
-		rep.Vars = append(rep.Vars, g)
-	}
-	if r.explain {
-		rep.Explain = r.explained(blocks)
-	}
-	switch {
-	case r.json:
-		r.tellJSON(rep)
-		return
-	case r.dest != stdoutName:
-		r.report("%s: %s, %s", path, count(values, "value"), size(written))
-	}
-	if e := rep.Explain; e != nil {
-		fmt.Fprintf(r.err, "blocks: %d needed, %d read and decoded in %s, %d met in the cache\n", e.Blocks, e.Decoded, count(e.Reads, "read"), e.Cached)
-		fmt.Fprintf(r.err, "bytes: %d of blocks; %d in %s of the file's %d; %d written\n", e.Bytes, e.FileBytes, count(e.FileReads, "read"), e.FileSize, written)
-		fmt.Fprintf(r.err, "time: %.6f s, decoding %.6f s\n", e.Seconds, e.Decode)
-	}
-}
-
-// tellJSON prints an object beside the data: on standard error if that is on
-// standard output.
-func (v *getter) tellJSON(rep any) {
-	if v.dest != stdoutName {
-		v.emit(rep)
-		return
-	}
-	e := json.NewEncoder(v.err)
-	e.SetEscapeHTML(false)
-	// Nothing can be said where standard error fails.
-	_ = e.Encode(rep)
-}
-
-// failed reports what went wrong.
-func (v *getter) failed(file string, err error) {
-	if v.out.err != nil && errors.Is(err, v.out.err) {
-		return // reported at the end
-	}
-	text, code := v.fail(file, err)
-	if v.json {
-		v.tellJSON(failure{file, text, code})
-	}
-}
-
-// explained is what was counted since the last output.
-func (r *getRun) explained(blocks int64) *getExplain {
-	now := r.stats()
-	reads, bytes := r.count.counts()
-	e := &getExplain{
-		Blocks: blocks, Decoded: now.Blocks - r.was.Blocks, Cached: now.Hits - r.was.Hits,
-		Reads: now.Reads - r.was.Reads, Bytes: now.Bytes - r.was.Bytes,
-		FileReads: reads - r.wasReads, FileBytes: bytes - r.wasBytes, FileSize: r.in.size,
-		Decode: round((now.Decode - r.was.Decode).Seconds(), 6), Seconds: round(time.Since(r.start).Seconds(), 6),
-	}
-	r.was, r.wasReads, r.wasBytes, r.start = now, reads, bytes, time.Now()
-	return e
-}
-
-// countReader counts the reads of a file.
-type countReader struct {
-	r            io.ReaderAt
-	reads, bytes atomic.Int64
-}
-
-// remoteReader is what a reader of a URL can besides, which archive makes use of.
-type remoteReader interface {
-	Gap() int64
-	ReadAtContext(ctx context.Context, p []byte, off int64) (int, error)
-}
-
-// countRemote is a countReader of a remoteReader.
-type countRemote struct {
-	*countReader
-	remote remoteReader
-}
-
-func (c countRemote) Gap() int64 { return c.remote.Gap() }
-
-func (c countRemote) ReadAtContext(ctx context.Context, p []byte, off int64) (int, error) {
-	n, err := c.remote.ReadAtContext(ctx, p, off)
-	c.reads.Add(1)
-	c.bytes.Add(int64(n))
-	return n, err
-}
-
-func (c *countReader) reader() io.ReaderAt {
-	if r, ok := c.r.(remoteReader); ok {
-		return countRemote{c, r}
-	}
-	return c
-}
-
-func (c *countReader) ReadAt(p []byte, off int64) (int, error) {
-	n, err := c.r.ReadAt(p, off)
-	c.reads.Add(1)
-	c.bytes.Add(int64(n))
-	return n, err
-}
-
-// counts is zeros if nothing is counted.
-func (c *countReader) counts() (reads, bytes int64) {
-	if c == nil {
-		return 0, 0
-	}
-	return c.reads.Load(), c.bytes.Load()
-}
-
-// countWriter counts what was written.
-type countWriter struct {
-	w io.Writer
-	n int64
-}
-
-func (c *countWriter) Write(p []byte) (int, error) {
-	n, err := c.w.Write(p)
-	c.n += int64(n)
-	return n, err
 }

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+	"unicode/utf8"
+)
+
+// getReport is the JSON of one output.
+type getReport struct {
+	File    string      `json:"file"`
+	Target  string      `json:"target"`
+	Format  string      `json:"format"`
+	Vars    []getVar    `json:"vars"`
+	Size    int64       `json:"size"` // bytes written
+	Explain *getExplain `json:"explain,omitempty"`
+}
+
+type getVar struct {
+	Name      string  `json:"name"`
+	NameHex   string  `json:"name_hex,omitempty"` // if the name is not UTF-8
+	Selection string  `json:"selection"`
+	Type      string  `json:"type"` // of the values as stored
+	Shape     []int64 `json:"shape"`
+	Values    int64   `json:"values"`
+}
+
+// getExplain says what a selection cost.
+type getExplain struct {
+	Blocks    int64   `json:"blocks"`         // needed
+	Decoded   int64   `json:"blocks_decoded"` // read and decoded, those of the rest among them
+	Cached    int64   `json:"blocks_cached"`  // met in the cache
+	Reads     int64   `json:"block_reads"`
+	Bytes     int64   `json:"block_bytes"`          // stored bytes read
+	FileReads int64   `json:"file_reads,omitempty"` // of the file, whatever for; not of a URL
+	FileBytes int64   `json:"file_bytes,omitempty"`
+	FileSize  int64   `json:"file_size"`
+	Decode    float64 `json:"decode_seconds"` // on all processors together
+	Seconds   float64 `json:"seconds"`
+}
+
+// tell reports what was written.
+func (r *getRun) tell(path string, sel []*selected, written, blocks int64) {
+	rep := &getReport{File: r.name, Target: path, Format: string(r.format), Size: written}
+	values := int64(0)
+	for _, s := range sel {
+		g := getVar{Name: s.v.Name, Selection: s.arg, Type: s.v.Type.String()}
+		g.Shape, g.Values = s.shape()
+		if !utf8.ValidString(g.Name) {
+			g.NameHex = fmt.Sprintf("%x", g.Name)
+		}
+		values += g.Values
+		rep.Vars = append(rep.Vars, g)
+	}
+	if r.explain {
+		rep.Explain = r.explained(blocks)
+	}
+	switch {
+	case r.json:
+		r.tellJSON(rep)
+		return
+	case r.dest != stdoutName:
+		r.report("%s: %s, %s", path, count(values, "value"), size(written))
+	}
+	if e := rep.Explain; e != nil {
+		fmt.Fprintf(r.err, "blocks: %d needed, %d read and decoded in %s, %d met in the cache\n", e.Blocks, e.Decoded, count(e.Reads, "read"), e.Cached)
+		fmt.Fprintf(r.err, "bytes: %d of blocks; %d in %s of the file's %d; %d written\n", e.Bytes, e.FileBytes, count(e.FileReads, "read"), e.FileSize, written)
+		fmt.Fprintf(r.err, "time: %.6f s, decoding %.6f s\n", e.Seconds, e.Decode)
+	}
+}
+
+// tellJSON prints an object beside the data: on standard error if that is on
+// standard output.
+func (v *getter) tellJSON(rep any) {
+	if v.dest != stdoutName {
+		v.emit(rep)
+		return
+	}
+	e := json.NewEncoder(v.err)
+	e.SetEscapeHTML(false)
+	// Nothing can be said where standard error fails.
+	_ = e.Encode(rep)
+}
+
+// failed reports what went wrong.
+func (v *getter) failed(file string, err error) {
+	if v.out.err != nil && errors.Is(err, v.out.err) {
+		return // reported at the end
+	}
+	text, code := v.fail(file, err)
+	if v.json {
+		v.tellJSON(failure{file, text, code})
+	}
+}
+
+// explained is what was counted since the last output.
+func (r *getRun) explained(blocks int64) *getExplain {
+	now := r.stats()
+	reads, bytes := r.count.counts()
+	e := &getExplain{
+		Blocks: blocks, Decoded: now.Blocks - r.was.Blocks, Cached: now.Hits - r.was.Hits,
+		Reads: now.Reads - r.was.Reads, Bytes: now.Bytes - r.was.Bytes,
+		FileReads: reads - r.wasReads, FileBytes: bytes - r.wasBytes, FileSize: r.in.size,
+		Decode: round((now.Decode - r.was.Decode).Seconds(), 6), Seconds: round(time.Since(r.start).Seconds(), 6),
+	}
+	r.was, r.wasReads, r.wasBytes, r.start = now, reads, bytes, time.Now()
+	return e
+}

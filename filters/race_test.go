@@ -1,5 +1,0 @@
-//go:build race
-
-package filters
-
-const raceEnabled = true
