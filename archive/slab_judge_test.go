@@ -1,0 +1,362 @@
+//go:build judge
+
+package archive
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"math/rand"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/slab"
+)
+
+// These tests hold hyperslabs against netCDF4-python and scipy, and against the
+// netCDF specification, element by element. A judge that is missing is a failure.
+// Packages of Debian: python3-netcdf4, python3-scipy.
+
+// A job for testdata/judge/slab_judge.py, which explains it, and the answer.
+type (
+	slabJob struct {
+		Path       string          `json:"path"`
+		Sparse     bool            `json:"sparse"`
+		Vars       []judgeVar      `json:"vars"`
+		Selections []slabSelection `json:"selections"`
+	}
+	slabSelection struct {
+		Var    int     `json:"var"`
+		Start  []int64 `json:"start"`
+		Count  []int64 `json:"count"`
+		Stride []int64 `json:"stride"`
+		SHA256 string  `json:"sha256"`
+		Double string  `json:"double"`
+	}
+	slabVerdict struct {
+		Judges  []string
+		Against [][]string
+		Judged  int
+		Errors  []string
+	}
+)
+
+// slabJudging asks the judge about many files and counts.
+type slabJudging struct {
+	in      *json.Encoder
+	out     *bufio.Reader
+	path    string // of the file that is judged
+	samples int    // selections of a file
+	next    int    // of variants
+
+	files, vars, selections, judged int
+	judges                          map[string]int    // variables by judge
+	unjudged                        map[string]string // why a file has variables that none judges
+}
+
+// newSlabJudging starts the judge. It draws so many selections of a file, and
+// 10 000 in the soak.
+func newSlabJudging(t *testing.T, samples int) *slabJudging {
+	t.Helper()
+	cmd := exec.Command("/usr/bin/python3", "../testdata/judge/slab_judge.py")
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	cmd.Stderr = os.Stderr
+	require.NoError(t, cmd.Start())
+	t.Cleanup(func() {
+		in.Close()
+		cmd.Wait()
+	})
+	if os.Getenv("CDFZ_SOAK") != "" {
+		samples = 10000
+	}
+	return &slabJudging{in: json.NewEncoder(in), out: bufio.NewReader(out), path: filepath.Join(t.TempDir(), "file.nc"),
+		samples: samples, judges: map[string]int{}, unjudged: map[string]string{}}
+}
+
+func (b *slabJudging) ask(t *testing.T, job slabJob) (v slabVerdict) {
+	t.Helper()
+	line := []byte(nil)
+	err := b.in.Encode(job)
+	if err == nil {
+		line, err = b.out.ReadBytes('\n')
+	}
+	if err == nil {
+		err = json.Unmarshal(line, &v)
+	}
+	require.NoError(t, err, "judge: %s", line)
+	require.Len(t, v.Judges, len(job.Vars))
+	return v
+}
+
+// file judges a file in memory: it is read as it is and out of two archives.
+// known is what another reader says of whole variables.
+func (b *slabJudging) file(t *testing.T, name string, image []byte, known truth) {
+	t.Helper()
+	require.NoError(t, os.WriteFile(b.path, image, 0o644))
+	all := variants()
+	b.next++
+	var ars []*File
+	for _, o := range []Options{{Zarr: ZarrAlways, Preset: PresetFast, Block: MinBlock}, all[b.next%len(all)]} {
+		o.Name = filepath.Base(name)
+		// A cache that holds some blocks and drops them again.
+		ars = append(ars, openFile(t, pack(t, image, &o), &ReaderOptions{Cache: 64 << 10}))
+	}
+	b.judge(t, name, bytes.NewReader(image), int64(len(image)), known, ars)
+}
+
+// judge reads selections of an image and of archives of it, and asks the judge,
+// for whom the image lies at b.path. Without known the image is sparse.
+func (b *slabJudging) judge(t *testing.T, name string, image io.ReaderAt, size int64, known truth, ars []*File) {
+	t.Helper()
+	classic, err := NewFile(image, size, nil)
+	require.NoError(t, err)
+	require.Nil(t, classic.Archive())
+	h := classic.Header()
+	job := slabJob{Path: b.path, Sparse: known == nil, Vars: []judgeVar{}, Selections: []slabSelection{}}
+	for i := range h.Vars {
+		w := judgeVar{Type: h.Vars[i].Type.String(), Shape: append([]int64{}, h.Vars[i].Shape...)}
+		if known != nil {
+			w.SHA256 = known[i].SHA256
+			require.Equal(t, w.SHA256, hashOf(specified(t, image, h, i, slab.Selection{})), "%q", h.Vars[i].Name)
+		}
+		job.Vars = append(job.Vars, w)
+	}
+	b.files, b.vars = b.files+1, b.vars+len(h.Vars)
+	if len(h.Vars) == 0 {
+		return
+	}
+	rng := rand.New(rand.NewSource(int64(len(name)) + size))
+	samples := max(b.samples, len(h.Vars))
+	if known != nil {
+		samples += len(h.Vars)
+	}
+	for k := range samples {
+		i := rng.Intn(len(h.Vars))
+		s := drawSelection(rng, h.Vars[i].Shape)
+		if k < len(h.Vars) && known != nil { // first each as a whole, then each once, then any
+			i, s = k, slab.Selection{}
+		} else if k < 2*len(h.Vars) {
+			i = k % len(h.Vars)
+			s = drawSelection(rng, h.Vars[i].Shape)
+		}
+		want := specified(t, image, h, i, s)
+		double := ""
+		for n, f := range append([]*File{classic}, ars...) {
+			got, asDouble := readSlab(t, f.Array(i), s)
+			require.True(t, bytes.Equal(want, got), "%s: file %d, %q %v, %v", name, n, h.Vars[i].Name, h.Vars[i].Shape, s)
+			if n == 0 {
+				double = asDouble
+			}
+			require.Equal(t, double, asDouble, "%s: file %d, %q %v, %v as double", name, n, h.Vars[i].Name, h.Vars[i].Shape, s)
+		}
+		if s.Start == nil {
+			s = wholeSelection(h.Vars[i].Shape)
+		}
+		job.Selections = append(job.Selections, slabSelection{i, s.Start, s.Count, s.Stride, hashOf(want), double})
+	}
+	v := b.ask(t, job)
+	require.Empty(t, v.Errors)
+	b.selections, b.judged = b.selections+len(job.Selections), b.judged+v.Judged
+	for i, j := range v.Judges {
+		b.judges[j]++
+		if j == "" {
+			b.unjudged[name] = v.Against[i][0] // netCDF4-python's reason
+		}
+		for _, a := range v.Against[i] {
+			require.NotContains(t, a, "other values", "%q", h.Vars[i].Name)
+		}
+	}
+}
+
+// report logs the counts. No more than so many variables may be without a judge.
+func (b *slabJudging) report(t *testing.T, unjudged int) {
+	t.Helper()
+	for _, name := range slices.Sorted(maps.Keys(b.unjudged)) {
+		t.Logf("by the hash of whole variables: %s: %s", name, b.unjudged[name])
+	}
+	t.Logf("%d files, %d variables, %d of %d selections judged; judges of variables: %v", b.files, b.vars, b.judged, b.selections, b.judges)
+	require.LessOrEqual(t, b.judges[""], unjudged, "variables that no judge reads")
+}
+
+func hashOf(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+func wholeSelection(shape []int64) slab.Selection {
+	s := slab.Selection{Start: make([]int64, len(shape)), Count: append([]int64{}, shape...), Stride: make([]int64, len(shape))}
+	for i := range s.Stride {
+		s.Stride[i] = 1
+	}
+	return s
+}
+
+// drawSelection draws a hyperslab: in each dimension all indices, one, none, or
+// some in steps of either sign. Most have few elements.
+func drawSelection(rng *rand.Rand, shape []int64) slab.Selection {
+	s := wholeSelection(shape)
+	left := int64(20000)
+	if rng.Intn(50) == 0 {
+		left = 1 << 20
+	}
+	for _, i := range rng.Perm(len(shape)) {
+		n := shape[i]
+		switch what := rng.Intn(24); {
+		case n == 0:
+			continue
+		case what == 0:
+			s.Start[i], s.Count[i] = rng.Int63n(n+1), 0
+			continue
+		case what < 8 && n <= left:
+		default:
+			start, step := rng.Int63n(n), int64(1)
+			if rng.Intn(2) == 0 {
+				// The netCDF C library takes no longer steps than an int.
+				step += rng.Int63n(1 + rng.Int63n(min(n, 1<<31-2)))
+			}
+			room := (n-1-start)/step + 1
+			if rng.Intn(4) == 0 {
+				step, room = -step, start/step+1
+			}
+			s.Start[i], s.Stride[i], s.Count[i] = start, step, 1+rng.Int63n(min(room, left))
+		}
+		left = max(1, left/s.Count[i])
+	}
+	return s
+}
+
+// specified is what a selection holds by the netCDF specification, element by
+// element: bytes as in the file, zeros beyond its end.
+func specified(t *testing.T, image io.ReaderAt, h *cdf3.Header, i int, s slab.Selection) []byte {
+	t.Helper()
+	v := &h.Vars[i]
+	if s.Start == nil {
+		s = wholeSelection(v.Shape)
+	}
+	size := v.Type.Size()
+	n := size
+	for _, k := range s.Count {
+		n *= k
+	}
+	require.LessOrEqual(t, n, int64(1<<30))
+	out := make([]byte, n)
+	at := out
+	read := func(off, n int64) {
+		if k, err := image.ReadAt(at[:n], off); int64(k) < n {
+			require.ErrorIs(t, err, io.EOF)
+		}
+		at = at[n:]
+	}
+	var walk func(dim int, off, below int64)
+	walk = func(dim int, off, below int64) {
+		if dim == len(v.Shape) {
+			read(off, size)
+			return
+		}
+		below /= max(1, v.Shape[dim])
+		if dim == 0 && v.Record {
+			below = h.RecSize
+		}
+		if dim == len(v.Shape)-1 && s.Stride[dim] == 1 && below == size {
+			read(off+s.Start[dim]*size, s.Count[dim]*size)
+			return
+		}
+		next := below
+		if dim == 0 && v.Record {
+			next = v.RecLen
+		}
+		for k := range s.Count[dim] {
+			walk(dim+1, off+(s.Start[dim]+k*s.Stride[dim])*below, next)
+		}
+	}
+	if n > 0 {
+		walk(0, v.Begin, v.RecLen)
+	}
+	return out
+}
+
+// readSlab reads a selection in the variable's own type, and the hash of it
+// converted to double, "" for text.
+func readSlab(t *testing.T, a slab.Array, s slab.Selection) (values []byte, double string) {
+	t.Helper()
+	var err error
+	switch a.Type {
+	case slab.Byte:
+		values, err = readAs[int8](a, s)
+	case slab.Char, slab.UByte:
+		values, err = readAs[uint8](a, s)
+	case slab.Short:
+		values, err = readAs[int16](a, s)
+	case slab.UShort:
+		values, err = readAs[uint16](a, s)
+	case slab.Int:
+		values, err = readAs[int32](a, s)
+	case slab.UInt:
+		values, err = readAs[uint32](a, s)
+	case slab.Int64:
+		values, err = readAs[int64](a, s)
+	case slab.UInt64:
+		values, err = readAs[uint64](a, s)
+	case slab.Float:
+		values, err = readAs[float32](a, s)
+	case slab.Double:
+		values, err = readAs[float64](a, s)
+	default:
+		err = errors.New("no such type")
+	}
+	require.NoError(t, err, "%v of %v", s, a.Shape)
+	n, err := s.Len(a.Shape)
+	require.NoError(t, err)
+	converted := make([]float64, n)
+	err = slab.Convert(context.Background(), &a, converted, s)
+	if a.Type == slab.Char {
+		require.ErrorIs(t, err, slab.ErrType)
+		return values, ""
+	}
+	require.NoError(t, err, "%v of %v as double", s, a.Shape)
+	return values, hashOf(bigEndian(converted))
+}
+
+func readAs[T slab.Number](a slab.Array, s slab.Selection) ([]byte, error) {
+	values, err := slab.Read[T](a, s.Start, s.Count, s.Stride)
+	if err != nil {
+		return nil, err
+	}
+	return bigEndian(values), nil
+}
+
+func bigEndian[T slab.Number](values []T) []byte {
+	b, err := binary.Append(nil, binary.BigEndian, values)
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+// TestJudgeSlabs judges hyperslabs of every file of testdata.
+func TestJudgeSlabs(t *testing.T) {
+	b := newSlabJudging(t, 60)
+	files := classicFiles(t)
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		t.Run(name, func(t *testing.T) {
+			b.file(t, name, files[name], imageTruth(t, files[name]))
+		})
+	}
+	b.report(t, 180)
+}
