@@ -1,0 +1,238 @@
+package archive_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"log"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/slab"
+)
+
+// The file of the examples: monthly fields of a small climate model.
+const climate = "../testdata/classic/cdf2_climate.nc"
+
+// archived is an archive of it, which ExampleWrite shows how to make.
+func archived() string {
+	dir, err := os.MkdirTemp("", "example")
+	check(err)
+	image, err := os.ReadFile(climate)
+	check(err)
+	name := filepath.Join(dir, "climate.nc.cdfz")
+	out, err := os.Create(name)
+	check(err)
+	_, err = archive.Write(context.Background(), out, bytes.NewReader(image), int64(len(image)), nil)
+	check(err)
+	check(out.Close())
+	return name
+}
+
+func check(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+// open opens the archive; the caller calls done in the end.
+func open() (f *archive.File, done func()) {
+	name := archived()
+	f, err := archive.OpenFile(name, nil)
+	check(err)
+	return f, func() {
+		f.Close()
+		os.RemoveAll(filepath.Dir(name))
+	}
+}
+
+// variable is the number of the variable with a name.
+func variable(f *archive.File, name string) int {
+	for i, v := range f.Header().Vars {
+		if v.Name == name {
+			return i
+		}
+	}
+	log.Fatalf("no variable %s", name)
+	return -1
+}
+
+// Archive a file: whatever can be read at random, of a known size, is written to
+// any io.Writer, here to memory.
+func ExampleWrite() {
+	in, err := os.Open(climate)
+	check(err)
+	defer in.Close()
+	info, err := in.Stat()
+	check(err)
+
+	var out bytes.Buffer
+	res, err := archive.Write(context.Background(), &out, in, info.Size(), &archive.Options{Name: filepath.Base(climate)})
+	check(err)
+	fmt.Println("smaller:", res.Size < info.Size())
+	fmt.Println("sha256:", res.Manifest.SHA256[:8])
+	// Output:
+	// smaller: true
+	// sha256: af196c4f
+}
+
+// OpenFile takes a netCDF file or an archive of one; what follows is the same.
+func ExampleOpenFile() {
+	name := archived()
+	defer os.RemoveAll(filepath.Dir(name))
+
+	for _, name := range []string{climate, name} {
+		f, err := archive.OpenFile(name, nil)
+		check(err)
+		fmt.Println(filepath.Ext(name), "archive:", f.Archive() != nil)
+		for _, v := range f.Header().Vars[9:11] {
+			fmt.Println(" ", v.Type, v.Name, v.Shape)
+		}
+		f.Close()
+	}
+	// Output:
+	// .nc archive: false
+	//   float tas [24 16 30]
+	//   float ta [24 5 16 30]
+	// .cdfz archive: true
+	//   float tas [24 16 30]
+	//   float ta [24 5 16 30]
+}
+
+// Restore the netCDF file, byte for byte. Copy compares its SHA-256.
+func ExampleReader_Copy() {
+	name := archived()
+	defer os.RemoveAll(filepath.Dir(name))
+	a, err := archive.Open(name, nil)
+	check(err)
+	defer a.Close()
+
+	var image bytes.Buffer // an *os.File, in most cases
+	check(a.Copy(context.Background(), &image, nil))
+	original, err := os.ReadFile(climate)
+	check(err)
+	fmt.Println("identical:", bytes.Equal(original, image.Bytes()))
+	// Output: identical: true
+}
+
+// Read a byte range of the netCDF file without restoring it. Image is an
+// io.ReaderAt, so that other netCDF readers can work on it.
+func ExampleFile_Image() {
+	f, done := open()
+	defer done()
+
+	image := f.Image()
+	start := make([]byte, 4)
+	_, err := image.ReadAt(start, 0)
+	check(err)
+	fmt.Printf("%q, then %d bytes\n", start, image.Size()-4)
+
+	// The first value of time is where the header says.
+	v := f.Header().Vars[variable(f, "time")]
+	value := make([]byte, 8)
+	_, err = image.ReadAt(value, v.Begin)
+	check(err)
+	fmt.Println(math.Float64frombits(binary.BigEndian.Uint64(value)))
+	// Output:
+	// "CDF\x02", then 305100 bytes
+	// 15
+}
+
+// Read one record: all values of a variable at one time.
+func ExampleFile_Array_record() {
+	f, done := open()
+	defer done()
+
+	ta := f.Array(variable(f, "ta")) // time, lev, lat, lon
+	values, err := slab.Read[float32](ta, []int64{3, 0, 0, 0}, []int64{1, 5, 16, 30}, nil)
+	check(err)
+	fmt.Println(len(values), values[:3])
+	// Output: 2400 [289.89062 290.51562 291.0625]
+}
+
+// Read one map: a level at one time.
+func ExampleFile_Array_map() {
+	f, done := open()
+	defer done()
+
+	ta := f.Array(variable(f, "ta")) // time, lev, lat, lon
+	values, err := slab.Read[float32](ta, []int64{3, 2, 0, 0}, []int64{1, 1, 16, 30}, nil)
+	check(err)
+	row := values[5*30:][:30] // the sixth latitude
+	fmt.Println(len(values), row[:3])
+	// Output: 480 [298.89062 299.53125 299.82812]
+}
+
+// Read a time series at a point.
+func ExampleFile_Array_series() {
+	f, done := open()
+	defer done()
+
+	tas := f.Array(variable(f, "tas")) // time, lat, lon
+	values, err := slab.Read[float32](tas, []int64{0, 8, 15}, []int64{24, 1, 1}, nil)
+	check(err)
+	fmt.Println(values[:6])
+	// Output: [306.4375 308.98438 310.15625 310.10938 309.07812 306.57812]
+}
+
+// Read a whole variable block by block, in the memory of one block: of an archive
+// each block is decoded once.
+func ExampleFile_Array_blocks() {
+	f, done := open()
+	defer done()
+
+	ta := f.Array(variable(f, "ta"))
+	lowest, highest := float32(math.Inf(1)), float32(math.Inf(-1))
+	check(slab.Walk(context.Background(), &ta, func(start, count []int64, values []float32) error {
+		// values are those from index start on, count of them in each dimension.
+		lowest, highest = min(lowest, slices.Min(values)), max(highest, slices.Max(values))
+		return nil
+	}))
+	fmt.Println(lowest, "to", highest, "K")
+	// Output: 246.32812 to 316.39062 K
+}
+
+// Verify every byte of an archive. Damage is listed; an error means that the
+// archive could not be read.
+func ExampleVerify() {
+	name := archived()
+	defer os.RemoveAll(filepath.Dir(name))
+	b, err := os.ReadFile(name)
+	check(err)
+
+	report, err := archive.Verify(context.Background(), bytes.NewReader(b), int64(len(b)), nil)
+	check(err)
+	fmt.Println("damaged places:", len(report.Damage))
+
+	b[len(b)/2] ^= 1
+	report, err = archive.Verify(context.Background(), bytes.NewReader(b), int64(len(b)), nil)
+	check(err)
+	fmt.Println("found:", len(report.Damage) > 0)
+	// Output:
+	// damaged places: 0
+	// found: true
+}
+
+// Read a part of an archive on a web server: only what is needed is transferred.
+func ExampleOpenURL() {
+	name := archived()
+	defer os.RemoveAll(filepath.Dir(name))
+	server := httptest.NewServer(http.FileServer(http.Dir(filepath.Dir(name))))
+	defer server.Close()
+
+	ctx := context.Background()
+	f, err := archive.OpenURL(ctx, server.URL+"/climate.nc.cdfz", nil)
+	check(err)
+	defer f.Close()
+	tas := f.Array(variable(f, "tas"))
+	values := make([]float32, 1)
+	check(slab.ReadInto(ctx, &tas, values, slab.Selection{Start: []int64{0, 8, 15}, Count: []int64{1, 1, 1}}))
+	fmt.Println(values)
+	// Output: [306.4375]
+}

@@ -1,0 +1,140 @@
+package slab_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log"
+
+	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/slab"
+)
+
+// open opens the file of the examples, monthly fields of a small climate model.
+// It could be an archive as well.
+func open() *archive.File {
+	f, err := archive.OpenFile("../testdata/classic/cdf2_climate.nc", nil)
+	check(err)
+	return f
+}
+
+// array is the values of a variable by name.
+func array(f *archive.File, name string) slab.Array {
+	for i, v := range f.Header().Vars {
+		if v.Name == name {
+			return f.Array(i)
+		}
+	}
+	log.Fatalf("no variable %s", name)
+	return slab.Array{}
+}
+
+func check(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+// Read a strided box: every sixth month, the fourth and the sixth latitude, every
+// tenth longitude.
+func ExampleRead() {
+	f := open()
+	defer f.Close()
+	tas := array(f, "tas") // time, lat, lon
+	start, count, stride := []int64{0, 3, 0}, []int64{4, 2, 3}, []int64{6, 2, 10}
+	values, err := slab.Read[float32](tas, start, count, stride)
+	check(err)
+	for i := 0; i < len(values); i += 3 {
+		fmt.Println(values[i : i+3])
+	}
+	// Output:
+	// [296.53125 300.03125 293.32812]
+	// [302.73438 306.26562 299.53125]
+	// [300.07812 295.70312 293.79688]
+	// [306.375 301.95312 299.90625]
+	// [298.90625 292.82812 298.375]
+	// [305.17188 299.04688 304.625]
+	// [294.125 294.98438 300.42188]
+	// [300.375 301.14062 306.67188]
+}
+
+// Without start, count and stride the whole variable is read. A negative stride
+// reads backwards.
+func ExampleRead_whole() {
+	f := open()
+	defer f.Close()
+	lev := array(f, "lev")
+	all, err := slab.Read[float64](lev, nil, nil, nil)
+	check(err)
+	back, err := slab.Read[float64](lev, []int64{4}, nil, []int64{-1})
+	check(err)
+	fmt.Println(all)
+	fmt.Println(back)
+	// Output:
+	// [1000 900 800 700 600]
+	// [600 700 800 900 1000]
+}
+
+// Read into memory of your own, record after record.
+func ExampleReadInto() {
+	f := open()
+	defer f.Close()
+	tas := array(f, "tas") // time, lat, lon
+	record := make([]float32, 16*30)
+	for month := range tas.Shape[0] {
+		s := slab.Selection{Start: []int64{month, 0, 0}, Count: []int64{1, 16, 30}}
+		check(slab.ReadInto(context.Background(), &tas, record, s))
+		sum := 0.0
+		for _, x := range record {
+			sum += float64(x)
+		}
+		if month < 3 {
+			fmt.Printf("month %d: mean %.1f K\n", month, sum/float64(len(record)))
+		}
+	}
+	// Output:
+	// month 0: mean 298.0 K
+	// month 1: mean 301.4 K
+	// month 2: mean 303.5 K
+}
+
+// Read numbers of any type as the one you compute with. Values that it cannot hold
+// give ErrRange.
+func ExampleConvert() {
+	f := open()
+	defer f.Close()
+	tas := array(f, "tas") // float
+	first := slab.Selection{Count: []int64{1, 1, 3}}
+	whole := make([]int16, 3)
+	check(slab.Convert(context.Background(), &tas, whole, first))
+	fmt.Println(whole)
+	err := slab.Convert(context.Background(), &tas, make([]int8, 3), first)
+	fmt.Println(errors.Is(err, slab.ErrRange))
+	// Output:
+	// [281 282 283]
+	// true
+}
+
+// Read packed numbers as what they stand for.
+func ExampleUnpack() {
+	f := open()
+	defer f.Close()
+	pr := array(f, "pr") // short, with these attributes
+	packing := &slab.Packing{Scale: 9.5367431640625e-07, Offset: 0.03125, Missing: []float64{-32767}}
+	values := make([]float64, 3)
+	s := slab.Selection{Start: []int64{0, 8, 0}, Count: []int64{1, 1, 3}}
+	check(slab.Unpack(context.Background(), &pr, values, s, packing))
+	fmt.Printf("%.6f\n", values)
+	// Output: [0.030320 0.030773 0.031246]
+}
+
+// An Array is made of any io.ReaderAt with the values in row-major order,
+// big-endian.
+func ExampleArray() {
+	a := slab.Array{Shape: []int64{2, 3}, Type: slab.Short, ReaderAt: bytes.NewReader([]byte{0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6})}
+	column, err := slab.Read[int16](a, []int64{0, 1}, []int64{2, 1}, nil)
+	check(err)
+	fmt.Println(column)
+	// Output: [2 5]
+}
