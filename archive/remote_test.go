@@ -1,0 +1,528 @@
+package archive
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io/fs"
+	"math"
+	"math/rand"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/filters"
+	"github.com/cdfz-format/cdfz/slab"
+)
+
+// noiseY and noiseX are the shape of a record in noiseImage.
+const noiseY, noiseX = 48, 64
+
+// noiseImage is a classic file of nt records with the variables of cubeImage, of
+// which a has values that say nothing of each other.
+func noiseImage(t testing.TB, nt int64) []byte {
+	image := cubeImage(t, nt, noiseY, noiseX)
+	rnd := rand.New(rand.NewSource(1))
+	f, err := NewFile(bytes.NewReader(image), int64(len(image)), nil)
+	require.NoError(t, err)
+	h := f.Header()
+	for r := range h.NumRecs {
+		off := h.Vars[0].Begin + r*h.RecSize
+		for i := off; i < off+h.Vars[0].RecLen; i += 4 {
+			binary.BigEndian.PutUint32(image[i:], math.Float32bits(float32(rnd.NormFloat64())))
+		}
+	}
+	return image
+}
+
+// noiseArchive is an archive of noiseImage with blocks of a size, stored as they are.
+func noiseArchive(t testing.TB, image []byte, block int64) []byte {
+	return pack(t, image, &Options{Block: block, Zarr: ZarrAlways, Name: "noise.nc",
+		Filters: []VarFilter{{Vars: []string{"*"}, Chain: filters.Chain{}}}})
+}
+
+type pattern struct {
+	name string
+	slab.Selection
+}
+
+// patterns are selections of a variable of noiseImage: what users read, and some
+// that are hard on a remote reader. The one that fills a cache is the last.
+func patterns(nt int64) []pattern {
+	const ny, nx = noiseY, noiseX
+	return []pattern{
+		{"point", slab.Selection{Start: []int64{7, 8, 9}, Count: []int64{1, 1, 1}, Stride: []int64{1, 1, 1}}},
+		{"last", slab.Selection{Start: []int64{nt - 1, ny - 1, nx - 1}, Count: []int64{1, 1, 1}, Stride: []int64{1, 1, 1}}},
+		{"series", slab.Selection{Start: []int64{0, 20, 30}, Count: []int64{nt, 1, 1}, Stride: []int64{1, 1, 1}}},
+		{"sparse series", slab.Selection{Start: []int64{1, 20, 30}, Count: []int64{5, 1, 1}, Stride: []int64{(nt - 2) / 4, 1, 1}}},
+		{"backwards", slab.Selection{Start: []int64{nt - 1, ny - 1, 0}, Count: []int64{4, 4, nx}, Stride: []int64{-(nt - 1) / 3, -15, 1}}},
+		{"map", slab.Selection{Start: []int64{33, 0, 0}, Count: []int64{1, ny, nx}, Stride: []int64{1, 1, 1}}},
+		{"two maps", slab.Selection{Start: []int64{3, 0, 0}, Count: []int64{2, ny, nx}, Stride: []int64{nt - 4, 1, 1}}},
+		{"row", slab.Selection{Start: []int64{33, 5, 0}, Count: []int64{1, 1, nx}, Stride: []int64{1, 1, 1}}},
+		{"box", slab.Selection{Start: []int64{3, 5, 6}, Count: []int64{9, 10, 11}, Stride: []int64{1, 1, 1}}},
+		{"corners", slab.Selection{Start: []int64{0, 0, 0}, Count: []int64{2, 2, 2}, Stride: []int64{nt - 1, ny - 1, nx - 1}}},
+		{"strided", slab.Selection{Start: []int64{0, 0, 0}, Count: []int64{9, 6, 8}, Stride: []int64{nt / 9, 9, 8}}},
+		{"none", slab.Selection{Start: []int64{5, 0, 0}, Count: []int64{0, ny, nx}, Stride: []int64{1, 1, 1}}},
+		{"all", slab.Selection{Start: []int64{0, 0, 0}, Count: []int64{nt, ny, nx}, Stride: []int64{1, 1, 1}}},
+	}
+}
+
+// readNoise reads a selection of variable a.
+func readNoise(ctx context.Context, f *File, s slab.Selection) ([]float32, error) {
+	a := f.Array(0)
+	n, err := s.Len(a.Shape)
+	if err != nil {
+		return nil, err
+	}
+	dst := make([]float32, n)
+	return dst, slab.ReadInto(ctx, &a, dst, s)
+}
+
+// noiseValues is the same without a file between.
+func noiseValues(t testing.TB, image []byte, s slab.Selection) []float32 {
+	f, err := NewFile(bytes.NewReader(image), int64(len(image)), nil)
+	require.NoError(t, err)
+	v := &f.Header().Vars[0]
+	want := []float32{}
+	for i := range s.Count[0] {
+		for j := range s.Count[1] {
+			for k := range s.Count[2] {
+				off := v.Begin + (s.Start[0]+i*s.Stride[0])*f.Header().RecSize
+				off += 4 * ((s.Start[1]+j*s.Stride[1])*noiseX + s.Start[2] + k*s.Stride[2])
+				want = append(want, math.Float32frombits(binary.BigEndian.Uint32(image[off:])))
+			}
+		}
+	}
+	return want
+}
+
+// extent is a range of bytes of an archive.
+type extent struct{ off, n int64 }
+
+// join joins extents that are less than 64 KiB apart: what is worth one request.
+func join(e []extent) []extent {
+	slices.SortFunc(e, func(a, b extent) int { return cmp.Compare(a.off, b.off) })
+	var out []extent
+	for _, x := range e {
+		if k := len(out); k > 0 && x.off-(out[k-1].off+out[k-1].n) < 64<<10 {
+			out[k-1].n = max(out[k-1].n, x.off+x.n-out[k-1].off)
+			continue
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+func total(e []extent) (n int64) {
+	for _, x := range e {
+		n += x.n
+	}
+	return n
+}
+
+// costOf computes the runs of index pages and of blocks that a selection of
+// variable a needs, from the index as docs/FORMAT.md, section 10, has it.
+func costOf(t testing.TB, ar []byte, s slab.Selection) (pages, blocks []extent) {
+	const header, pageHead, rowLen, rows = 32, 8, 20, 256
+	a := open(t, ar)
+	g := a.l.vars[openFile(t, ar, nil).vars[0]]
+	needs := map[int64]bool{}
+	for i := range s.Count[0] {
+		for j := range s.Count[1] {
+			for k := range s.Count[2] {
+				at := ((s.Start[0]+i*s.Stride[0])*noiseY+s.Start[1]+j*s.Stride[1])*noiseX + s.Start[2] + k*s.Stride[2]
+				b, _ := g.find(4 * at)
+				needs[g.first+b] = true
+			}
+		}
+	}
+	index := a.tail.idxOff + int64(30+len(indexName)) // behind its local header
+	require.Equal(t, "cdfzidx\x01", string(ar[index:][:8]))
+	seen := map[int64]bool{}
+	for n := range needs {
+		p := n / rows
+		at := index + header + p*(pageHead+rows*rowLen)
+		if !seen[p] {
+			seen[p] = true
+			pages = append(pages, extent{at, pageHead + min(rows, a.l.blocks-p*rows)*rowLen})
+		}
+		row := ar[at+pageHead+n%rows*rowLen:]
+		blocks = append(blocks, extent{int64(binary.LittleEndian.Uint64(row)), int64(binary.LittleEndian.Uint32(row[8:]))})
+	}
+	return join(pages), join(blocks)
+}
+
+// checkCost opens an archive, reads a selection, and compares what it took with
+// what it may take. It returns the runs.
+func checkCost(t *testing.T, s *remote, ar, image []byte, sel slab.Selection) (pages, blocks []extent) {
+	before := s.requests.Load()
+	f, err := openURL(t, s, URLOptions{})
+	require.NoError(t, err)
+	require.LessOrEqual(t, s.requests.Load()-before, int64(3), "requests to open")
+	opened := httpOf(f).Stats()
+	got, err := readNoise(context.Background(), f, sel)
+	require.NoError(t, err)
+	require.Equal(t, noiseValues(t, image, sel), got)
+	pages, blocks = costOf(t, ar, sel)
+	read := httpOf(f).Stats()
+	require.LessOrEqual(t, read.Requests-opened.Requests, int64(len(pages)+len(blocks)), "%v: %d runs of pages, %d of blocks", sel, len(pages), len(blocks))
+	require.LessOrEqual(t, read.Bytes-opened.Bytes, total(pages)+total(blocks), "%v", sel)
+
+	_, err = readNoise(context.Background(), f, sel)
+	require.NoError(t, err)
+	require.Equal(t, read.Requests, httpOf(f).Stats().Requests, "%v: requests for what is in the cache", sel)
+	return pages, blocks
+}
+
+// TestRemoteCost: a hyperslab over HTTP costs at most the runs of the index pages
+// and of the blocks that it needs, and their bytes; a second time nothing.
+func TestRemoteCost(t *testing.T) {
+	const nt = 350 // with the smallest blocks enough for index pages that are far apart
+	image := noiseImage(t, nt)
+	several := false
+	for _, block := range []int64{MinBlock, 4000, 16 << 10, 100_000, DefaultBlock, 1 << 20} {
+		ar := noiseArchive(t, image, block)
+		s := serve(t, ar)
+		for _, p := range patterns(nt) {
+			t.Run(fmt.Sprintf("%d/%s", block, p.name), func(t *testing.T) {
+				pages, blocks := checkCost(t, s, ar, image, p.Selection)
+				several = several || len(pages) > 1 && len(blocks) > 1
+			})
+		}
+	}
+	require.True(t, several, "no pattern has several runs of both kinds")
+}
+
+// TestRemoteCostRandom is the same for random selections.
+func TestRemoteCostRandom(t *testing.T) {
+	const nt = 350
+	image := noiseImage(t, nt)
+	rng := rand.New(rand.NewSource(1))
+	for _, block := range []int64{MinBlock, 3000, 40_000} {
+		ar := noiseArchive(t, image, block)
+		s := serve(t, ar)
+		for range 30 {
+			var sel slab.Selection
+			for _, n := range []int64{nt, noiseY, noiseX} {
+				start, stride := rng.Int63n(n), 1+rng.Int63n(n)
+				sel.Start, sel.Stride = append(sel.Start, start), append(sel.Stride, stride)
+				sel.Count = append(sel.Count, rng.Int63n((n-1-start)/stride+2))
+			}
+			checkCost(t, s, ar, image, sel)
+		}
+	}
+}
+
+// everyOther applies a fault to every other request from the first one on.
+func everyOther(f fault) fault {
+	return func(n int, w http.ResponseWriter, r *http.Request, ok *httptest.ResponseRecorder) {
+		if n%2 == 0 {
+			f(n, w, r, ok)
+			return
+		}
+		send(w, ok)
+	}
+}
+
+// passing are faults that an attempt or two more overcome.
+func passing() map[string]fault {
+	return map[string]fault{
+		"drop": func(int, http.ResponseWriter, *http.Request, *httptest.ResponseRecorder) { panic(http.ErrAbortHandler) },
+		"truncate": func(_ int, w http.ResponseWriter, _ *http.Request, ok *httptest.ResponseRecorder) {
+			cutOff(w, ok)
+		},
+		"delay": func(_ int, w http.ResponseWriter, r *http.Request, ok *httptest.ResponseRecorder) {
+			select {
+			case <-time.After(5 * time.Millisecond):
+				send(w, ok)
+			case <-r.Context().Done():
+			}
+		},
+		"503": failWith(503, http.Header{"Retry-After": {"1"}}),
+		"429": failWith(429, nil),
+	}
+}
+
+// TestRemoteFaults: hyperslabs are right whatever happens to some of the requests,
+// for several readers at a time.
+func TestRemoteFaults(t *testing.T) {
+	image := noiseImage(t, 64)
+	want := map[string][]float32{}
+	for _, p := range patterns(64) {
+		want[p.name] = noiseValues(t, image, p.Selection)
+	}
+	for _, block := range []int64{MinBlock, 16 << 10} {
+		ar := noiseArchive(t, image, block)
+		for name, fault := range passing() {
+			t.Run(fmt.Sprintf("%d/%s", block, name), func(t *testing.T) {
+				s := serve(t, ar)
+				s.fault = everyOther(fault)
+				f, err := openURL(t, s, URLOptions{Retries: 50, Reader: &ReaderOptions{Cache: 256 << 10}})
+				require.NoError(t, err)
+				var wg sync.WaitGroup
+				for _, p := range patterns(64) {
+					wg.Go(func() {
+						got, err := readNoise(context.Background(), f, p.Selection)
+						if err != nil || !slices.Equal(want[p.name], got) {
+							t.Errorf("%s: %v", p.name, err)
+						}
+					})
+				}
+				wg.Wait()
+				require.LessOrEqual(t, s.most.Load(), int64(DefaultParallel))
+			})
+		}
+	}
+}
+
+// TestRemoteFailures: what does not pass is an error of the source, of the right
+// class, in each request of a hyperslab. What is in the cache is still right.
+func TestRemoteFailures(t *testing.T) {
+	image := noiseImage(t, 64)
+	ar := noiseArchive(t, image, 4000)
+	map0 := slab.Selection{Start: []int64{0, 0, 0}, Count: []int64{1, noiseY, noiseX}, Stride: []int64{1, 1, 1}}
+	for name, c := range map[string]struct {
+		fault fault
+		is    error
+	}{
+		"drop":      {passing()["drop"], nil},
+		"truncate":  {passing()["truncate"], nil},
+		"503":       {failWith(503, nil), nil},
+		"500":       {failWith(500, nil), nil},
+		"missing":   {failWith(404, nil), fs.ErrNotExist},
+		"forbidden": {failWith(403, nil), fs.ErrPermission},
+		"changed":   {failWith(412, nil), ErrRemoteChanged},
+		"shorter":   {failWith(416, http.Header{"Content-Range": {"bytes */1000"}}), ErrRemoteChanged},
+		"elsewhere": {rewrite("bytes %[6]d-%[5]d/%[3]d")(nil), nil},
+		"no ranges": {func(_ int, w http.ResponseWriter, _ *http.Request, _ *httptest.ResponseRecorder) {
+			w.Header().Set("ETag", oldTag)
+			w.Write(ar)
+		}, ErrNoRanges},
+		"nothing": {func(_ int, w http.ResponseWriter, _ *http.Request, ok *httptest.ResponseRecorder) {
+			ok.Body.Reset()
+			send(w, ok)
+		}, nil},
+	} {
+		// The first requests of a hyperslab are for the index.
+		for after := range 4 {
+			t.Run(fmt.Sprintf("%s/%d", name, after), func(t *testing.T) {
+				s := serve(t, ar)
+				f, err := openURL(t, s, URLOptions{Retries: 2})
+				require.NoError(t, err)
+				want := noiseValues(t, image, map0)
+				got, err := readNoise(context.Background(), f, map0)
+				require.NoError(t, err)
+				require.Equal(t, want, got)
+
+				first := int(s.requests.Load()) + after
+				s.set(func() {
+					s.fault = func(n int, w http.ResponseWriter, r *http.Request, ok *httptest.ResponseRecorder) {
+						if n >= first {
+							c.fault(n, w, r, ok)
+							return
+						}
+						send(w, ok)
+					}
+				})
+				failed := 0
+				for _, p := range patterns(64) {
+					got, err := readNoise(context.Background(), f, p.Selection)
+					if err == nil {
+						require.Equal(t, noiseValues(t, image, p.Selection), got, p.name)
+						continue
+					}
+					failed++
+					sourceFailed(t, err)
+					if c.is != nil {
+						require.ErrorIs(t, err, c.is)
+					}
+					if c.is != ErrRemoteChanged {
+						require.NotErrorIs(t, err, ErrRemoteChanged)
+					}
+				}
+				require.Positive(t, failed)
+				got, err = readNoise(context.Background(), f, map0)
+				require.NoError(t, err)
+				require.Equal(t, want, got)
+
+				// When the server is well again, so are the reads.
+				s.set(func() { s.fault = nil })
+				all := patterns(64)[len(patterns(64))-1]
+				got, err = readNoise(context.Background(), f, all.Selection)
+				require.NoError(t, err)
+				require.Equal(t, noiseValues(t, image, all.Selection), got)
+			})
+		}
+	}
+}
+
+// TestRemoteReplaced: after a file was replaced, at any request, hyperslabs are
+// those of the old file or give ErrRemoteChanged.
+func TestRemoteReplaced(t *testing.T) {
+	image := noiseImage(t, 64)
+	ar := noiseArchive(t, image, 4000)
+	other := bytes.Clone(image)
+	for i := range other[len(image)/2:] {
+		other[len(image)/2+i] ^= 0x55
+	}
+	same := noiseArchive(t, other, 4000)
+	require.Equal(t, len(ar), len(same))
+	longer := noiseArchive(t, image, 2000)
+	for name, c := range map[string]struct {
+		data            []byte
+		etag, modified  string // of the old file
+		newTag, newTime string
+	}{
+		"tag":                 {same, oldTag, oldTime, `"v2"`, oldTime},
+		"weak tag":            {same, "W/" + oldTag, "", `W/"v2"`, ""},
+		"time":                {same, "", oldTime, "", newTime},
+		"tag and time":        {same, oldTag, oldTime, `"v2"`, newTime},
+		"tag, then time only": {same, oldTag, oldTime, "", newTime},
+		"size only":           {longer, "", "", "", ""},
+		"shorter":             {ar[:len(ar)/2], "", "", "", ""},
+		"empty":               {nil, oldTag, oldTime, `"v2"`, newTime},
+		"netCDF":              {image, oldTag, oldTime, `"v2"`, newTime},
+	} {
+		for after := range 5 {
+			t.Run(fmt.Sprintf("%s/%d", name, after), func(t *testing.T) {
+				s := serve(t, ar)
+				s.etag, s.modified = c.etag, c.modified
+				f, err := openURL(t, s, URLOptions{Retries: -1, Parallel: 2})
+				require.NoError(t, err)
+				first := int(s.requests.Load()) + after
+				s.set(func() {
+					s.fault = func(n int, w http.ResponseWriter, r *http.Request, ok *httptest.ResponseRecorder) {
+						if n == first {
+							s.set(func() { s.data, s.etag, s.modified = c.data, c.newTag, c.newTime })
+						}
+						send(w, ok)
+					}
+				})
+				changed := 0
+				for range 2 {
+					for _, p := range patterns(64) {
+						got, err := readNoise(context.Background(), f, p.Selection)
+						if err == nil {
+							require.Equal(t, noiseValues(t, image, p.Selection), got, p.name)
+							continue
+						}
+						changed++
+						sourceFailed(t, err)
+						require.ErrorIs(t, err, ErrRemoteChanged)
+					}
+				}
+				require.Positive(t, changed)
+			})
+		}
+	}
+}
+
+// TestRemoteCancel: a hyperslab whose context ends returns at once, whichever of
+// its requests is under way, and the file can be read afterwards.
+func TestRemoteCancel(t *testing.T) {
+	image := noiseImage(t, 64)
+	ar := noiseArchive(t, image, 4000)
+	for after := range 3 {
+		for _, p := range patterns(64) {
+			if p.name == "none" {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s/%d", p.name, after), func(t *testing.T) {
+				s := serve(t, ar)
+				f, err := openURL(t, s, URLOptions{})
+				require.NoError(t, err)
+				ctx, cancel := context.WithCancel(context.Background())
+				defer cancel()
+				_, err = f.Archive().Vars(true) // reads the index
+				require.NoError(t, err)
+				first := int(s.requests.Load()) + after
+				s.set(func() {
+					s.fault = func(n int, w http.ResponseWriter, r *http.Request, ok *httptest.ResponseRecorder) {
+						if n >= first {
+							cancel()
+							<-r.Context().Done()
+							return
+						}
+						send(w, ok)
+					}
+				})
+				start := time.Now()
+				got, err := readNoise(ctx, f, p.Selection)
+				require.Less(t, time.Since(start), 5*time.Second)
+				if err == nil {
+					require.LessOrEqual(t, int(s.requests.Load()), first, "answered by fewer requests")
+					require.Equal(t, noiseValues(t, image, p.Selection), got)
+				} else {
+					require.ErrorIs(t, err, context.Canceled)
+					require.NotErrorIs(t, err, ErrCorrupt)
+				}
+
+				s.set(func() { s.fault = nil })
+				got, err = readNoise(context.Background(), f, p.Selection)
+				require.NoError(t, err)
+				require.Equal(t, noiseValues(t, image, p.Selection), got)
+			})
+		}
+	}
+}
+
+// TestRemoteCancelOne: of two readers who wait for the same block one gives up;
+// it returns at once, and the other gets its answer.
+func TestRemoteCancelOne(t *testing.T) {
+	image := noiseImage(t, 64)
+	s := serve(t, noiseArchive(t, image, 4000))
+	sel := patterns(64)[0].Selection
+	for first := range 2 {
+		f, err := openURL(t, s, URLOptions{})
+		require.NoError(t, err)
+		_, err = f.Archive().Vars(true) // reads the index
+		require.NoError(t, err)
+		release, asked := make(chan struct{}), make(chan struct{}, 100)
+		s.set(func() {
+			s.fault = func(_ int, w http.ResponseWriter, r *http.Request, ok *httptest.ResponseRecorder) {
+				asked <- struct{}{}
+				select {
+				case <-release:
+					send(w, ok)
+				case <-r.Context().Done():
+				}
+			}
+		})
+		var ctx [2]context.Context
+		var cancel [2]context.CancelFunc
+		var done [2]chan error
+		for i := range 2 {
+			ctx[i], cancel[i] = context.WithCancel(context.Background())
+			done[i] = make(chan error, 1)
+			go func() {
+				got, err := readNoise(ctx[i], f, sel)
+				if err == nil && !slices.Equal(noiseValues(t, image, sel), got) {
+					err = fmt.Errorf("got %v", got)
+				}
+				done[i] <- err
+			}()
+			if i == 0 {
+				<-asked
+			}
+		}
+		time.Sleep(10 * time.Millisecond) // for the second to wait as well
+		cancel[first]()
+		select {
+		case err := <-done[first]:
+			require.ErrorIs(t, err, context.Canceled)
+		case <-time.After(5 * time.Second):
+			t.Error("cancelled, and still waiting")
+		}
+		close(release)
+		require.NoError(t, <-done[1-first])
+		cancel[1-first]()
+		s.set(func() { s.fault = nil })
+	}
+}
