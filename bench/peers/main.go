@@ -27,6 +27,7 @@ func main() {
 	flag.StringVar(&o.tools, "tools", "cdfz,cdfz-fast,nccopy,gzip,zstd,zstd-T2", "which to run: "+strings.Join(toolNames(), ", "))
 	flag.StringVar(&o.python, "python", "python3", "a Python that has netCDF4 and zarr, for the tool zarr")
 	flag.BoolVar(&o.sync, "sync", false, "bring what programs write to the disk and count the time, as cdfz does by itself")
+	flag.BoolVar(&o.touch, "touch", false, "before each run write and remove a file of FILE's size in the folder, so that all find free memory that was in use before")
 	flag.StringVar(&o.dir, "dir", "", "folder for what the programs write (default: a temporary one)")
 	flag.StringVar(&o.out, "out", "", "also write OUT.txt, OUT.csv and OUT.json")
 	flag.Usage = func() {
@@ -49,7 +50,7 @@ func main() {
 
 type options struct {
 	runs                                int
-	sync                                bool
+	sync, touch                         bool
 	file, cdfz, python, tools, dir, out string
 }
 
@@ -79,12 +80,12 @@ func run(ctx context.Context, o *options) error {
 	if err != nil {
 		return err
 	}
-	rep := &report{Machine: thisMachine(ctx, tools), File: in.name, Size: in.size, Runs: o.runs, Sync: o.sync}
+	rep := &report{Machine: thisMachine(ctx, tools), File: in.name, Size: in.size, Runs: o.runs, Sync: o.sync, Touch: o.touch}
 	all := make([][]sample, len(tools))
 	for n := range o.runs {
 		for i, t := range tools {
 			fmt.Fprintf(os.Stderr, "run %d of %d: %s\n", n+1, o.runs, t.name)
-			s, err := measure(ctx, t, in, dir, o.sync)
+			s, err := measure(ctx, t, in, dir, o)
 			if err != nil {
 				return err
 			}

@@ -28,7 +28,7 @@ type cost struct {
 
 // measure runs a tool. Everything it wrote is removed again, so that its dirty
 // pages are not written back during the runs of others.
-func measure(ctx context.Context, t tool, in *input, dir string, sync bool) (sample, error) {
+func measure(ctx context.Context, t tool, in *input, dir string, o *options) (sample, error) {
 	var s sample
 	packed, back := filepath.Join(dir, "packed"), filepath.Join(dir, "back.nc")
 	defer os.Remove(packed)
@@ -36,8 +36,11 @@ func measure(ctx context.Context, t tool, in *input, dir string, sync bool) (sam
 	if err := warm(in.path); err != nil {
 		return s, err
 	}
+	if err := o.prepare(dir, in.size); err != nil {
+		return s, err
+	}
 	var err error
-	if s.write, err = runTool(ctx, t.compress, in.path, packed, sync); err != nil {
+	if s.write, err = runTool(ctx, t.compress, in.path, packed, o.sync); err != nil {
 		return s, fmt.Errorf("%s: %w", t.name, err)
 	}
 	st, err := os.Stat(packed)
@@ -45,11 +48,34 @@ func measure(ctx context.Context, t tool, in *input, dir string, sync bool) (sam
 		return s, err
 	}
 	s.stored = st.Size()
-	if s.restore, err = runTool(ctx, t.restore, packed, back, sync); err != nil {
+	if err := o.prepare(dir, in.size); err != nil {
+		return s, err
+	}
+	if s.restore, err = runTool(ctx, t.restore, packed, back, o.sync); err != nil {
 		return s, fmt.Errorf("%s, back: %w", t.name, err)
 	}
 	s.exact, err = same(in.path, back)
 	return s, err
+}
+
+// prepare writes a file and removes it, if asked to. A virtual machine may take
+// ten times as long for a page of memory that it has not used yet, or has given
+// back, which falls on programs by chance.
+func (o *options) prepare(dir string, size int64) error {
+	if !o.touch {
+		return nil
+	}
+	name := filepath.Join(dir, "touch")
+	defer os.Remove(name)
+	return writeFile(name, func(w io.Writer) error {
+		buf := make([]byte, 1<<20)
+		for ; size > 0; size -= int64(len(buf)) {
+			if _, err := w.Write(buf); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // warm reads a file, so that it is in the page cache.

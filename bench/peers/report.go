@@ -16,7 +16,8 @@ type report struct {
 	File    string  `json:"file"`
 	Size    int64   `json:"size"`
 	Runs    int     `json:"runs"`
-	Sync    bool    `json:"sync"` // what was written was brought to the disk within the time
+	Sync    bool    `json:"sync"`  // what was written was brought to the disk within the time
+	Touch   bool    `json:"touch"` // memory was used before each run
 	Rows    []row   `json:"rows"`
 }
 
@@ -122,6 +123,9 @@ func (r *report) writeText(out io.Writer) error {
 	fmt.Fprintf(out, "\nMB = 10^6 bytes of the uncompressed file, wall time, file in the page cache; x = times %s\n", baseline)
 	if r.Sync {
 		fmt.Fprintln(out, "All programs: with the time until the output is on the disk.")
+	}
+	if r.Touch {
+		fmt.Fprintln(out, "Before each run a file of this size was written and removed.")
 	}
 	fmt.Fprintln(out)
 	tw := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
