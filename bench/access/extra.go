@@ -1,0 +1,224 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/filters"
+	"github.com/cdfz-format/cdfz/slab"
+)
+
+// cached is what reads of cached blocks cost.
+type cached struct {
+	pointNS   float64
+	allocs    int64
+	bytes     int64 // of a map
+	mapNS     float64
+	loopNS    float64 // the C loop over as many bytes
+	numpyNS   float64 // 0: no numpy
+	mapAllocs int64
+}
+
+// measureCached reads from the cache, in this process, on one processor.
+func (in *inputs) measureCached(ctx context.Context, v *cdf3.Var) (*cached, error) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	f, err := archive.OpenFile(in.archive, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	a, err := arrayOf(f, v.Name)
+	if err != nil {
+		return nil, err
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	m := selections(kindMap, rng, v)[0]
+	p := selections(kindPoint, rng, v)[0]
+	c := &cached{bytes: m.bytes}
+	buf := make([]byte, m.bytes+8)
+	// Of several rounds the best: the question is what it costs, not what else the
+	// machine does. The loops of the others do the same.
+	best := func(s selection) (ns float64, allocs int64) {
+		sel := slab.Selection{Start: s.start, Count: s.count}
+		one := func() {
+			if err == nil {
+				err = readBytes(&a, buf[:s.bytes], sel)
+			}
+		}
+		allocs = int64(testing.AllocsPerRun(100, one))
+		for i := range 40 {
+			start := time.Now()
+			for range 100 {
+				one()
+			}
+			if t := float64(time.Since(start)) / 100; i == 0 || t < ns {
+				ns = t
+			}
+		}
+		return ns, allocs
+	}
+	c.pointNS, c.allocs = best(p)
+	c.mapNS, c.mapAllocs = best(m)
+	if err != nil {
+		return nil, err
+	}
+	if c.loopNS, err = number(ctx, in.netcdf, "swap", strconv.FormatInt(m.bytes, 10)); err != nil {
+		return nil, err
+	}
+	if in.python != "" {
+		c.numpyNS, err = number(ctx, in.python, in.script, "swap", strconv.FormatInt(m.bytes, 10))
+	}
+	return c, err
+}
+
+func number(ctx context.Context, args ...string) (float64, error) {
+	out, err := exec.CommandContext(ctx, args[0], args[1:]...).Output()
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", args[0], err)
+	}
+	return strconv.ParseFloat(strings.TrimSpace(string(out)), 64)
+}
+
+// uncached is what a point in an open archive costs that keeps no blocks: medians.
+type uncached struct {
+	point, decode, inside time.Duration // the read; one block's decode alone; decode and checksum as the archive counts them
+	over                  time.Duration // of the differences between the first two
+	blockLen              int
+}
+
+// measureUncached alternates reads of points with decodes of the same blocks.
+func (in *inputs) measureUncached(v *cdf3.Var, n int) (*uncached, error) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	f, err := archive.OpenFile(in.archive, &archive.ReaderOptions{Cache: -1})
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	a, err := arrayOf(f, v.Name)
+	if err != nil {
+		return nil, err
+	}
+	coder, err := coderOf(f, v)
+	if err != nil {
+		return nil, err
+	}
+	blocks, ok := a.ReaderAt.(slab.Blocks)
+	if !ok {
+		return nil, fmt.Errorf("variable %s has no blocks", v.Name)
+	}
+	rng := rand.New(rand.NewPCG(3, 4))
+	var point, decode, inside, over []time.Duration
+	var stored, raw []byte
+	buf := make([]byte, 8)
+	u := &uncached{}
+	ctx := context.Background()
+	for i := range n + 3 {
+		s := selections(kindPoint, rng, v)[0]
+		sel := slab.Selection{Start: s.start, Count: s.count}
+		var mask uint32
+		err := blocks.EachBlock(ctx, sel, func(b slab.Block) error {
+			raw = slices.Grow(raw[:0], len(b.Data))[:len(b.Data)]
+			stored, mask, err = coder.Encode(stored[:0], b.Data)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+		before := f.Archive().Stats().Decode
+		start := time.Now()
+		if err := readBytes(&a, buf[:s.bytes], sel); err != nil {
+			return nil, err
+		}
+		t := time.Since(start)
+		in := f.Archive().Stats().Decode - before
+		start = time.Now()
+		if err := coder.Decode(raw, stored, mask); err != nil {
+			return nil, err
+		}
+		d := time.Since(start)
+		if i >= 3 { // the first ones make the state of the decoders
+			point, decode, inside, over = append(point, t), append(decode, d), append(inside, in), append(over, t-d)
+		}
+		u.blockLen = len(raw)
+	}
+	u.point, u.decode, u.inside, u.over = median(point), median(decode), median(inside), median(over)
+	return u, nil
+}
+
+// coderOf is a coder with the chain of a variable.
+func coderOf(f *archive.File, v *cdf3.Var) (*filters.Coder, error) {
+	plan := f.Archive().Plan()
+	for i := range plan.Vars {
+		if w := &plan.Vars[i]; f.Header().Vars[w.Var].Name == v.Name {
+			var c filters.Chain
+			for _, p := range plan.Chains[w.Chain] {
+				c = append(c, filters.Filter{ID: p.ID, Params: p.Params, Optional: p.Optional})
+			}
+			return filters.NewCoder(c)
+		}
+	}
+	return nil, fmt.Errorf("variable %s is not in blocks", v.Name)
+}
+
+// cold is what whole processes cost, wall and CPU time: medians.
+type cold struct {
+	cdfz, netcdf       time.Duration
+	cdfzCPU, netcdfCPU time.Duration
+}
+
+// measureCold runs `cdfz get` on the archive and netCDF-C on the classic file in
+// turns, each for one value.
+func (in *inputs) measureCold(ctx context.Context, program string, v *cdf3.Var, n int) (*cold, error) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	var cdfz, netcdf, cdfzCPU, netcdfCPU []time.Duration
+	for range n {
+		s := selections(kindPoint, rng, v)[0]
+		index := joined(s.start)
+		a, acpu, aout, err := timed(ctx, program, "get", "-q", "--format", "raw", in.archive, v.Name+"["+index+"]")
+		if err != nil {
+			return nil, err
+		}
+		b, bcpu, bout, err := timed(ctx, append([]string{in.netcdf, "point", in.file, v.Name}, strings.Split(index, ",")...)...)
+		if err != nil {
+			return nil, err
+		}
+		if len(aout) != int(v.Type.Size()) || len(bout) == 0 {
+			return nil, fmt.Errorf("cold processes: %q and %q", aout, bout)
+		}
+		cdfz, netcdf = append(cdfz, a), append(netcdf, b)
+		cdfzCPU, netcdfCPU = append(cdfzCPU, acpu), append(netcdfCPU, bcpu)
+	}
+	return &cold{median(cdfz), median(netcdf), median(cdfzCPU), median(netcdfCPU)}, nil
+}
+
+// timed runs a program: wall time, CPU time, and what it wrote.
+func timed(ctx context.Context, args ...string) (wall, cpu time.Duration, out []byte, err error) {
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.Stderr = os.Stderr
+	start := time.Now()
+	out, err = cmd.Output()
+	wall = time.Since(start)
+	if err != nil {
+		return 0, 0, nil, fmt.Errorf("%s: %w", strings.Join(args, " "), err)
+	}
+	return wall, cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), out, nil
+}
+
+func median(d []time.Duration) time.Duration {
+	if len(d) == 0 {
+		return 0
+	}
+	d = slices.Sorted(slices.Values(d))
+	return d[len(d)/2]
+}

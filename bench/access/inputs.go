@@ -1,0 +1,331 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/cdf3"
+)
+
+// netcdfSource reads with netCDF-C, zarrScript with zarr.
+//
+//go:embed netcdf.c
+var netcdfSource []byte
+
+//go:embed zarr_read.py
+var zarrScript []byte
+
+// inputs are the files that hold the same values, and the programs that read them.
+type inputs struct {
+	dir     string
+	file    string // the classic file
+	archive string
+	nc4     string // nccopy's default chunks
+	chunked string // nccopy with chunks of several records
+	seek    string // zstd seekable, "" for none
+	zarr    string // "" for none
+	netcdf  string // the C program
+	script  string // zarr_read.py
+	python  string
+	h       *cdf3.Header
+	vars    []*cdf3.Var
+	chunks  string // of chunked, as nccopy has them
+}
+
+// command runs a program.
+func command(ctx context.Context, args ...string) error {
+	var msg bytes.Buffer
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.Stderr = &msg
+	if err := cmd.Run(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", strings.Join(args, " "), err, msg.Bytes())
+	}
+	return nil
+}
+
+// newInputs makes all files from one.
+func newInputs(ctx context.Context, o *options, dir string) (*inputs, error) {
+	in := &inputs{dir: dir, file: o.file, python: o.python}
+	path := func(name string) string { return filepath.Join(dir, name) }
+	if in.file == "" {
+		in.file = path("big.nc")
+		say("making the large file")
+		if err := command(ctx, "go", "run", "github.com/cdfz-format/cdfz/bench/tile", "-o", in.file); err != nil {
+			return nil, err
+		}
+	}
+	f, err := archive.OpenFile(in.file, nil)
+	if err != nil {
+		return nil, err
+	}
+	in.h = f.Header()
+	f.Close()
+	if in.vars, err = chooseVars(in.h, o.vars); err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(path("netcdf.c"), netcdfSource, 0o666); err != nil {
+		return nil, err
+	}
+	in.netcdf = path("netcdf")
+	if err := command(ctx, "gcc", "-O3", "-march=native", "-o", in.netcdf, path("netcdf.c"), "-lnetcdf"); err != nil {
+		return nil, err
+	}
+	in.archive, in.nc4, in.chunked = path(fmt.Sprintf("block-%d.cdfz", o.block)), path("default.nc4"), path("chunked.nc4")
+	if err := in.once(in.archive, func() error { return in.writeArchive(ctx, o.block) }); err != nil {
+		return nil, err
+	}
+	if err := in.once(in.nc4, func() error { return command(ctx, "nccopy", "-d5", "-s", in.file, in.nc4) }); err != nil {
+		return nil, err
+	}
+	in.chunks = nccopyChunks(in.h, in.vars)
+	if err := in.once(in.chunked, func() error {
+		return command(ctx, "nccopy", "-d5", "-s", "-c", in.chunks, in.file, in.chunked)
+	}); err != nil {
+		return nil, err
+	}
+	in.seek = path("big.zst")
+	if err := in.once(in.seek, func() error { return writeSeekable(in.seek, in.file) }); err != nil {
+		return nil, err
+	}
+	return in, in.makeZarr(ctx, path)
+}
+
+// once makes a file unless it is there from an earlier run over the same folder.
+func (in *inputs) once(name string, write func() error) error {
+	if _, err := os.Stat(name); err == nil {
+		return nil
+	}
+	say("making %s", filepath.Base(name))
+	return write()
+}
+
+func (in *inputs) writeArchive(ctx context.Context, block int64) error {
+	src, err := os.Open(in.file)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	st, err := src.Stat()
+	if err != nil {
+		return err
+	}
+	dst, err := os.Create(in.archive)
+	if err != nil {
+		return err
+	}
+	_, err = archive.Write(ctx, dst, src, st.Size(), &archive.Options{Block: block})
+	if cerr := dst.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}
+
+// makeZarr is left out where Python lacks the modules.
+func (in *inputs) makeZarr(ctx context.Context, path func(string) string) error {
+	in.script = path("zarr_read.py")
+	if err := os.WriteFile(in.script, zarrScript, 0o666); err != nil {
+		return err
+	}
+	found := false
+	for _, p := range []string{in.python, "/usr/bin/python3"} { // Debian's, where another comes first
+		if err := exec.CommandContext(ctx, p, "-c", "import numpy").Run(); err == nil {
+			in.python, found = p, true
+			break
+		}
+	}
+	if !found {
+		in.python = ""
+		say("without zarr and numpy: python3 has neither")
+		return nil
+	}
+	if err := exec.CommandContext(ctx, in.python, "-c", "import zarr, numcodecs, netCDF4").Run(); err != nil {
+		say("without zarr: python3 lacks zarr, numcodecs or netCDF4")
+		return nil
+	}
+	in.zarr = path("zarr")
+	args := []string{in.python, in.script, "make", in.file, in.zarr}
+	for _, v := range in.vars {
+		args = append(args, v.Name+"="+joined(chunksOf(v)))
+	}
+	return in.once(in.zarr, func() error { return command(ctx, args...) })
+}
+
+// chooseVars finds the variables to read: those named, or the largest with four
+// dimensions and the largest with three whose first is that of the records.
+func chooseVars(h *cdf3.Header, names string) ([]*cdf3.Var, error) {
+	var out []*cdf3.Var
+	if names != "" {
+		for _, name := range strings.Split(names, ",") {
+			found := false
+			for i := range h.Vars {
+				if h.Vars[i].Name == name {
+					out, found = append(out, &h.Vars[i]), true
+				}
+			}
+			if !found {
+				return nil, fmt.Errorf("no variable %q", name)
+			}
+		}
+		return out, nil
+	}
+	for rank := 4; rank >= 3; rank-- {
+		var best *cdf3.Var
+		for i := range h.Vars {
+			v := &h.Vars[i]
+			if len(v.Shape) == rank && v.Record && v.Type.Size() > 1 && (best == nil || v.Len > best.Len) {
+				best = v
+			}
+		}
+		if best != nil {
+			out = append(out, best)
+		}
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("no record variable of three or four dimensions; -vars names others")
+	}
+	return out, nil
+}
+
+// chunksOf is 16 x 1 x 60 x 120 or the like: 16 records, one level, and of
+// latitudes and longitudes the nearest even cut.
+func chunksOf(v *cdf3.Var) []int64 {
+	n := len(v.Shape)
+	c := make([]int64, n)
+	for i, d := range v.Shape {
+		c[i] = 1
+		switch {
+		case i == 0:
+			c[i] = min(16, max(1, d))
+		case i == n-1:
+			c[i] = cut(d, 120)
+		case i == n-2:
+			c[i] = cut(d, 60)
+		}
+	}
+	return c
+}
+
+// cut is the length of the pieces when n is cut into pieces of at most so much.
+func cut(n, most int64) int64 {
+	pieces := max(1, (n+most-1)/most)
+	return max(1, (n+pieces-1)/pieces)
+}
+
+// nccopyChunks are the chunks of all variables, by dimension.
+func nccopyChunks(h *cdf3.Header, vars []*cdf3.Var) string {
+	var out []string
+	seen := map[int]bool{}
+	for _, v := range vars {
+		for i, c := range chunksOf(v) {
+			if d := int(v.DimIDs[i]); !seen[d] {
+				seen[d] = true
+				out = append(out, fmt.Sprintf("%s/%d", h.Dims[d].Name, c))
+			}
+		}
+	}
+	return strings.Join(out, ",")
+}
+
+func joined(n []int64) string { return strings.ReplaceAll(strings.Trim(fmt.Sprint(n), "[]"), " ", ",") }
+
+// kinds are what is measured.
+const (
+	kindPoint  = "point"
+	kindMap    = "map"
+	kindPoints = "1000 points"
+	kindSeries = "series"
+	kindScan   = "scan"
+)
+
+var kinds = []string{kindPoint, kindMap, kindPoints, kindSeries, kindScan}
+
+// part is a selection of a variable: everything in the dimensions that all names,
+// one random index in the others.
+func part(rng *rand.Rand, v *cdf3.Var, all func(i int) bool) selection {
+	s := selection{name: v.Name, bytes: v.Type.Size()}
+	for i, n := range v.Shape {
+		start, count := rng.Int64N(n), int64(1)
+		if all(i) {
+			start, count = 0, n
+		}
+		s.start, s.count = append(s.start, start), append(s.count, count)
+		s.bytes *= count
+	}
+	return s
+}
+
+// selections are those of one measurement.
+func selections(kind string, rng *rand.Rand, v *cdf3.Var) []selection {
+	none := func(int) bool { return false }
+	switch kind {
+	case kindPoint:
+		return []selection{part(rng, v, none)}
+	case kindMap:
+		return []selection{part(rng, v, func(i int) bool { return i >= len(v.Shape)-2 })}
+	case kindSeries:
+		return []selection{part(rng, v, func(i int) bool { return i == 0 })}
+	case kindPoints:
+		var out []selection
+		for range 1000 {
+			out = append(out, part(rng, v, none))
+		}
+		return out
+	}
+	var out []selection // 16 records at a time, which no layout cuts in two
+	for at := int64(0); at < v.Shape[0]; at += 16 {
+		s := part(rng, v, func(int) bool { return true })
+		s.start[0], s.count[0] = at, min(16, v.Shape[0]-at)
+		s.bytes = s.bytes / v.Shape[0] * s.count[0]
+		out = append(out, s)
+	}
+	return out
+}
+
+// programs starts what reads the files.
+func (in *inputs) programs(ctx context.Context) ([]*child, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	one := []string{"GOMAXPROCS=1"}
+	list := []struct {
+		name string
+		env  []string
+		args []string
+	}{
+		{toolCdfz, one, []string{self, "-serve", "cdfz", in.archive}},
+		{toolNC4, nil, []string{in.netcdf, "serve", in.nc4}},
+		{toolChunked, nil, []string{in.netcdf, "serve", in.chunked}},
+		{toolRaw, nil, []string{in.netcdf, "serve", in.file}},
+		{toolZarr, []string{"OMP_NUM_THREADS=1"}, []string{in.python, in.script, "serve", in.zarr}},
+		{toolSeek, one, []string{self, "-serve", "seekable", in.seek}},
+	}
+	var out []*child
+	for _, p := range list {
+		if p.name == toolZarr && in.zarr == "" || p.name == toolSeek && in.seek == "" {
+			continue
+		}
+		c, err := startChild(ctx, p.name, p.env, p.args...)
+		if err != nil {
+			return out, err
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+func stopAll(children []*child) {
+	for _, c := range children {
+		c.stop()
+	}
+}
+
+func say(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }

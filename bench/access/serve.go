@@ -1,0 +1,132 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"time"
+	"unsafe"
+
+	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/slab"
+)
+
+// opener opens a file for reading.
+type opener func() (*archive.File, error)
+
+// serve answers measurements by means of package archive, in this process.
+func serve(open opener, in io.Reader, out io.Writer) error {
+	r := bufio.NewReader(in)
+	for {
+		sel, err := scanSelections(r)
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		s, err := read(open, sel)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(out, int64(s.open), int64(s.read), int64(s.openCPU), int64(s.readCPU), s.sum)
+	}
+}
+
+func scanSelections(r io.Reader) ([]selection, error) {
+	var n int
+	if _, err := fmt.Fscan(r, &n); err != nil {
+		return nil, err
+	}
+	sel := make([]selection, n)
+	for i := range sel {
+		s := &sel[i]
+		var rank int
+		if _, err := fmt.Fscan(r, &s.name, &rank); err != nil {
+			return nil, err
+		}
+		s.start, s.count = make([]int64, rank), make([]int64, rank)
+		for k := range 2 * rank {
+			p := &s.start[k%rank]
+			if k >= rank {
+				p = &s.count[k%rank]
+			}
+			if _, err := fmt.Fscan(r, p); err != nil {
+				return nil, err
+			}
+		}
+		if _, err := fmt.Fscan(r, &s.bytes); err != nil {
+			return nil, err
+		}
+	}
+	return sel, nil
+}
+
+// read is one measurement: it opens the file and reads.
+func read(open opener, sel []selection) (s sample, err error) {
+	most := int64(8)
+	for i := range sel {
+		most = max(most, sel[i].bytes)
+	}
+	buf := make([]float64, (most+7)/8)
+	for i := range buf {
+		buf[i] = 1 // its pages are there
+	}
+	cpu, wall := cpuTime(), time.Now()
+	f, err := open()
+	s.open, s.openCPU = time.Since(wall), cpuTime()-cpu
+	if err != nil {
+		return s, err
+	}
+	defer f.Close()
+	for i := range sel {
+		p := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(buf))), sel[i].bytes)
+		cpu, wall := cpuTime(), time.Now()
+		a, err := arrayOf(f, sel[i].name)
+		if err == nil {
+			err = readBytes(&a, p, slab.Selection{Start: sel[i].start, Count: sel[i].count})
+		}
+		s.read, s.readCPU = s.read+time.Since(wall), s.readCPU+cpuTime()-cpu
+		if err != nil {
+			return s, err
+		}
+		for k, b := range p {
+			s.sum += uint64(k+1) * uint64(b)
+		}
+	}
+	return s, nil
+}
+
+func arrayOf(f *archive.File, name string) (slab.Array, error) {
+	for i := range f.Header().Vars {
+		if f.Header().Vars[i].Name == name {
+			return f.Array(i), nil
+		}
+	}
+	return slab.Array{}, fmt.Errorf("no variable %s", name)
+}
+
+// readBytes reads values into p, in this machine's order.
+func readBytes(a *slab.Array, p []byte, s slab.Selection) error {
+	ctx := context.Background()
+	switch a.Type {
+	case slab.Byte:
+		return slab.ReadInto(ctx, a, as[int8](p), s)
+	case slab.Short:
+		return slab.ReadInto(ctx, a, as[int16](p), s)
+	case slab.Int:
+		return slab.ReadInto(ctx, a, as[int32](p), s)
+	case slab.Float:
+		return slab.ReadInto(ctx, a, as[float32](p), s)
+	case slab.Double:
+		return slab.ReadInto(ctx, a, as[float64](p), s)
+	}
+	return fmt.Errorf("variables of type %s are not measured", a.Type)
+}
+
+// as is bytes, aligned for every type, as numbers.
+func as[T slab.Number](p []byte) []T {
+	var z T
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(p))), len(p)/int(unsafe.Sizeof(z)))
+}
