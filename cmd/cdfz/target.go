@@ -35,6 +35,8 @@ type target struct {
 	chmod bool
 	dirs  []string // folders made for it, outermost first
 	done  bool
+
+	size, flushed int64 // bytes written, and of these asked to go to the disk
 }
 
 // create starts a target. src may be nil.
@@ -143,11 +145,19 @@ func (t *target) removeDirs() {
 	}
 }
 
+// flushChunk is how many bytes are written before the system is asked to bring
+// them to the disk: it then works beside us, and the sync at the end is short.
+const flushChunk = 16 << 20
+
 // Write appends.
 func (t *target) Write(p []byte) (int, error) {
 	n, err := t.f.Write(p)
 	if err != nil {
 		err = fmt.Errorf("%s: %w", t.path, cause(err))
+	}
+	if t.size += int64(n); t.size-t.flushed >= flushChunk {
+		startFlush(t.f, t.flushed, t.size-t.flushed)
+		t.flushed = t.size
 	}
 	return n, err
 }

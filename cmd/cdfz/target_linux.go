@@ -31,6 +31,12 @@ func openUnnamed(dir, path string) (*os.File, error) {
 	return f, nil
 }
 
+// startFlush asks the system to begin writing a range to the disk, and does not
+// wait. It is a wish: errors show when the file is synced.
+func startFlush(f *os.File, off, n int64) {
+	_ = unix.SyncFileRange(int(f.Fd()), off, n, unix.SYNC_FILE_RANGE_WRITE)
+}
+
 func procPath(f *os.File) string { return fmt.Sprintf("/proc/self/fd/%d", f.Fd()) }
 
 // nameUnnamed links the file to a name that must be free, and locks it while it
