@@ -98,8 +98,8 @@ type storedRun struct {
 }
 
 // runs groups blocks by their stored extents.
-func (a *Reader) runs(numbers []int64) ([]storedRun, error) {
-	rows, err := a.index.Lookup(numbers, a.gap)
+func (a *Reader) runs(ctx context.Context, numbers []int64) ([]storedRun, error) {
+	rows, err := a.indexUntil(ctx).Lookup(numbers, a.gap)
 	if errors.Is(err, blockidx.ErrCorrupt) {
 		err = corrupt(err)
 	}
@@ -146,7 +146,7 @@ func (a *Reader) enough(r *storedRun) bool { return a.remote == 1 && r.n >= 1<<2
 // loadAll reads and decodes blocks, in any order, and gives each to f, from
 // several goroutines.
 func (a *Reader) loadAll(ctx context.Context, numbers []int64, f func(n int64, data []byte) error) error {
-	runs, err := a.runs(numbers)
+	runs, err := a.runs(ctx, numbers)
 	if err != nil {
 		return err
 	}

@@ -73,6 +73,16 @@ func (e *engine) openCache(o *ReaderOptions) (err error) {
 	return err
 }
 
+// indexUntil is the index, whose pages are read until ctx is done.
+func (a *Reader) indexUntil(ctx context.Context) *blockidx.Reader {
+	r, ok := a.r.(contextReaderAt)
+	if !ok {
+		return a.index
+	}
+	idx := zipEntry{name: indexName, stored: a.tail.idxLen, off: a.tail.idxOff}
+	return a.index.Using(io.NewSectionReader(withContext{ctx, r}, idx.end()-idx.stored, idx.stored))
+}
+
 // readBlock decodes a block into dst, which has its decoded length. Damage is a
 // *BlockError.
 func (a *Reader) readBlock(ctx context.Context, n int64, dst []byte) error {
@@ -80,7 +90,7 @@ func (a *Reader) readBlock(ctx context.Context, n int64, dst []byte) error {
 		return err
 	}
 	v, b := a.l.locate(n)
-	row, err := a.index.Row(n)
+	row, err := a.indexUntil(ctx).Row(n)
 	if err != nil {
 		if errors.Is(err, blockidx.ErrCorrupt) {
 			err = a.blockError(v, b, -1, corrupt(err))

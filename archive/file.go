@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -58,7 +59,7 @@ func NewFile(r io.ReaderAt, size int64, opts *ReaderOptions) (*File, error) {
 		if err != nil {
 			return nil, err
 		}
-		return newFile(h, io.NewSectionReader(r, 0, size), nil), nil
+		return newFile(h, sized{r, size}, nil), nil
 	case err != nil:
 		return nil, err
 	}
@@ -112,6 +113,24 @@ func (f *File) Array(v int) slab.Array {
 	return a
 }
 
+// sized is a classic file, whose reads are cut to its size.
+type sized struct {
+	r    io.ReaderAt
+	size int64
+}
+
+func (s sized) Size() int64 { return s.size }
+
+// ReadAt implements io.ReaderAt.
+func (s sized) ReadAt(p []byte, off int64) (int, error) {
+	return io.NewSectionReader(s.r, 0, s.size).ReadAt(p, off)
+}
+
+// ReadAtContext is ReadAt until ctx is done, if the reader can.
+func (s sized) ReadAtContext(ctx context.Context, p []byte, off int64) (int, error) {
+	return sized{bind(ctx, s.r), s.size}.ReadAt(p, off)
+}
+
 // varReader reads the values of a variable where they lie in an image.
 type varReader struct {
 	r           io.ReaderAt
@@ -123,6 +142,11 @@ type varReader struct {
 
 // ReadAt implements io.ReaderAt.
 func (v *varReader) ReadAt(p []byte, off int64) (int, error) {
+	return v.ReadAtContext(context.Background(), p, off)
+}
+
+// ReadAtContext is ReadAt until ctx is done.
+func (v *varReader) ReadAtContext(ctx context.Context, p []byte, off int64) (int, error) {
 	if off < 0 {
 		return 0, errors.New("archive: negative offset")
 	}
@@ -130,7 +154,7 @@ func (v *varReader) ReadAt(p []byte, off int64) (int, error) {
 	for done < len(p) && off < v.n {
 		rec, in := off/v.run, off%v.run
 		k := int(min(int64(len(p)-done), v.run-in))
-		if err := v.readRun(p[done:done+k], v.begin+rec*v.stride+in); err != nil {
+		if err := v.readRun(ctx, p[done:done+k], v.begin+rec*v.stride+in); err != nil {
 			return done, err
 		}
 		done += k
@@ -143,13 +167,13 @@ func (v *varReader) ReadAt(p []byte, off int64) (int, error) {
 }
 
 // readRun reads image bytes, zeros beyond the end.
-func (v *varReader) readRun(p []byte, off int64) error {
+func (v *varReader) readRun(ctx context.Context, p []byte, off int64) error {
 	have := max(0, min(int64(len(p)), v.size-off))
 	clear(p[have:])
 	if have == 0 {
 		return nil
 	}
-	if n, err := v.r.ReadAt(p[:have], off); int64(n) < have {
+	if n, err := bind(ctx, v.r).ReadAt(p[:have], off); int64(n) < have {
 		if err == nil || err == io.EOF {
 			err = io.ErrUnexpectedEOF
 		}

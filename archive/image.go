@@ -29,6 +29,11 @@ func (im *Image) Size() int64 { return im.a.l.Image.Size }
 // ReadAt implements io.ReaderAt through the block cache.
 func (im *Image) ReadAt(p []byte, off int64) (int, error) { return im.view.ReadAt(p, off) }
 
+// ReadAtContext is ReadAt until ctx is done.
+func (im *Image) ReadAtContext(ctx context.Context, p []byte, off int64) (int, error) {
+	return im.a.l.perm.Image(withContext{ctx, rawReader{im.a}}).ReadAt(p, off)
+}
+
 // WriteTo writes the whole image to w, decoding on all processors, and checks
 // its SHA-256; see Reader.Copy.
 func (im *Image) WriteTo(w io.Writer) (int64, error) {
@@ -53,6 +58,11 @@ type rawReader struct{ a *Reader }
 
 // ReadAt implements io.ReaderAt.
 func (r rawReader) ReadAt(p []byte, off int64) (int, error) {
+	return r.ReadAtContext(context.Background(), p, off)
+}
+
+// ReadAtContext is ReadAt until ctx is done.
+func (r rawReader) ReadAtContext(ctx context.Context, p []byte, off int64) (int, error) {
 	if off < 0 {
 		return 0, errors.New("archive: negative offset")
 	}
@@ -62,7 +72,7 @@ func (r rawReader) ReadAt(p []byte, off int64) (int, error) {
 			return n, io.EOF
 		}
 		block, in, left := r.a.l.findRaw(off)
-		data, err := r.a.cached(context.Background(), block)
+		data, err := r.a.cached(ctx, block)
 		if err != nil {
 			return n, err
 		}

@@ -428,20 +428,19 @@ func TestRemoteReplaced(t *testing.T) {
 // its requests is under way, and the file can be read afterwards.
 func TestRemoteCancel(t *testing.T) {
 	image := noiseImage(t, 64)
-	ar := noiseArchive(t, image, 4000)
-	for after := range 3 {
+	files := map[string][]byte{"archive": noiseArchive(t, image, 4000), "classic": image}
+	for n := range 6 {
+		kind, after := []string{"archive", "classic"}[n%2], n/2
 		for _, p := range patterns(64) {
 			if p.name == "none" {
 				continue
 			}
-			t.Run(fmt.Sprintf("%s/%d", p.name, after), func(t *testing.T) {
-				s := serve(t, ar)
+			t.Run(fmt.Sprintf("%s/%s/%d", kind, p.name, after), func(t *testing.T) {
+				s := serve(t, files[kind])
 				f, err := openURL(t, s, URLOptions{})
 				require.NoError(t, err)
 				ctx, cancel := context.WithCancel(context.Background())
 				defer cancel()
-				_, err = f.Archive().Vars(true) // reads the index
-				require.NoError(t, err)
 				first := int(s.requests.Load()) + after
 				s.set(func() {
 					s.fault = func(n int, w http.ResponseWriter, r *http.Request, ok *httptest.ResponseRecorder) {
@@ -481,8 +480,6 @@ func TestRemoteCancelOne(t *testing.T) {
 	sel := patterns(64)[0].Selection
 	for first := range 2 {
 		f, err := openURL(t, s, URLOptions{})
-		require.NoError(t, err)
-		_, err = f.Archive().Vars(true) // reads the index
 		require.NoError(t, err)
 		release, asked := make(chan struct{}), make(chan struct{}, 100)
 		s.set(func() {

@@ -93,8 +93,8 @@ func (o *URLOptions) withDefaults() (URLOptions, error) {
 //
 // The file is pinned by its ETag if it has one, else by Last-Modified, and by its
 // size: any later read of a file that was replaced gives ErrRemoteChanged, never
-// ErrCorrupt. Only where a server names neither can a new file of the same size
-// pass for damage. A server without ranges gives ErrNoRanges. Answers of 404 and
+// ErrCorrupt. Only where a server names neither, or does not change them, can a new
+// file of the same size pass for damage, or for the old one. A server without ranges gives ErrNoRanges. Answers of 404 and
 // 410 wrap fs.ErrNotExist, 401 and 403 fs.ErrPermission. Dropped connections,
 // timeouts and answers of 429 and 5xx are retried, with the bytes still missing.
 //

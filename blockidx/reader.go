@@ -12,14 +12,23 @@ const defaultMemory = 4 << 20
 // Reader looks rows up in an encoded index, loading pages on demand. It is safe
 // for concurrent use.
 type Reader struct {
-	r        io.ReaderAt
-	rows     int64
+	r    io.ReaderAt
+	rows int64
+	*pages
+}
+
+// pages are those that are kept.
+type pages struct {
 	maxPages int
 
 	mu    sync.Mutex
 	pages map[int64][]byte
 	order []int64
 }
+
+// Using is the same index, with the same pages in memory, read through another
+// reader of the same bytes: one whose reads end with a context, for instance.
+func (x *Reader) Using(r io.ReaderAt) *Reader { return &Reader{r, x.rows, x.pages} }
 
 // NewReader opens the index that r holds in its first size bytes, given its
 // first HeaderLen bytes, which the caller has read already. memory bounds the
@@ -37,7 +46,7 @@ func NewReader(r io.ReaderAt, size int64, header []byte, memory int64) (*Reader,
 	if memory <= 0 {
 		memory = defaultMemory
 	}
-	return &Reader{r: r, rows: rows, maxPages: max(1, int(memory/pageLen)), pages: map[int64][]byte{}}, nil
+	return &Reader{r, rows, &pages{maxPages: max(1, int(memory/pageLen)), pages: map[int64][]byte{}}}, nil
 }
 
 // Rows is the number of rows.
@@ -51,7 +60,7 @@ func (x *Reader) Row(i int64) (Row, error) {
 	}
 	p := i / rowsPerPage
 	x.mu.Lock()
-	page, ok := x.pages[p]
+	page, ok := x.pages.pages[p]
 	x.mu.Unlock()
 	if !ok {
 		var err error
@@ -73,7 +82,7 @@ func (x *Reader) Lookup(numbers []int64, gap int64) ([]Row, error) {
 	x.mu.Lock()
 	for _, n := range numbers {
 		p := n / rowsPerPage
-		if _, ok := x.pages[p]; !ok && n >= 0 && n < x.rows && (len(missing) == 0 || missing[len(missing)-1] != p) {
+		if _, ok := x.pages.pages[p]; !ok && n >= 0 && n < x.rows && (len(missing) == 0 || missing[len(missing)-1] != p) {
 			missing = append(missing, p)
 		}
 	}
@@ -149,12 +158,12 @@ func (x *Reader) load(p int64) ([]byte, error) {
 func (x *Reader) keep(p int64, page []byte) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if _, ok := x.pages[p]; !ok {
+	if _, ok := x.pages.pages[p]; !ok {
 		if len(x.order) >= x.maxPages {
-			delete(x.pages, x.order[0])
+			delete(x.pages.pages, x.order[0])
 			x.order = append(x.order[:0], x.order[1:]...)
 		}
 		x.order = append(x.order, p)
 	}
-	x.pages[p] = page
+	x.pages.pages[p] = page
 }
