@@ -83,12 +83,12 @@ var patterns = []pattern{
 		}
 		return one(out)
 	}},
-	{"series", "all records at a point, at 8 neighbouring points one after the other", func(rng *rand.Rand, v *cdf3.Var) [][]slab.Selection {
+	{"series", "all records at a point, at 4 neighbouring points one after the other", func(rng *rand.Rand, v *cdf3.Var) [][]slab.Selection {
 		at := anywhere(rng, v)
 		last := len(at) - 1
-		at[last] = rng.Int64N(max(1, v.Shape[last]-8))
+		at[last] = rng.Int64N(max(1, v.Shape[last]-4))
 		var out []slab.Selection
-		for range 8 {
+		for range 4 {
 			out = append(out, sel(v, series, at))
 			at[last]++
 		}
