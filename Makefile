@@ -5,7 +5,7 @@ GO      ?= go
 BIN     := bin/cdfz
 export CGO_ENABLED ?= 0
 
-.PHONY: build test test-corpus test-ncapi race fuzz lint demo bench soak man clean
+.PHONY: build test test-corpus test-ncapi race fuzz lint demo bench bench-access soak man clean
 
 build:
 	$(GO) build -trimpath -o $(BIN) ./cmd/cdfz
@@ -44,10 +44,20 @@ lint:
 demo: build
 	.ci/demo $(BIN)
 
-# Side by side with the peers in one run; see bench/README.md.
+# Side by side with the peers in one run; see bench/README.md. BENCHDIR needs room
+# for some 4 GB.
+BENCHDIR ?= .cache
 bench: build
 	.ci/deps bench
-	$(GO) run ./bench/peers $(BENCHFLAGS)
+	mkdir -p $(BENCHDIR)
+	test -f $(BENCHDIR)/big.nc || $(GO) run ./bench/tile -o $(BENCHDIR)/big.nc
+	$(GO) run ./bench/peers $(BENCHFLAGS) $(BENCHDIR)/big.nc
+
+bench-access: build
+	.ci/deps bench
+	mkdir -p $(BENCHDIR)
+	test -f $(BENCHDIR)/big.nc || $(GO) run ./bench/tile -o $(BENCHDIR)/big.nc
+	$(GO) run ./bench/access -file $(BENCHDIR)/big.nc
 
 # The full counts: hours. SOAK=1 lifts the limits of sampled tests.
 soak:
