@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/slab"
@@ -29,18 +28,11 @@ type File struct {
 
 // OpenFile opens a classic netCDF file or an archive by name. Close it when done.
 func OpenFile(name string, opts *ReaderOptions) (*File, error) {
-	f, err := os.Open(name)
+	f, size, err := openNamed(name)
 	if err != nil {
 		return nil, err
 	}
-	st, err := f.Stat()
-	if err == nil && st.IsDir() {
-		err = fmt.Errorf("%s: is a folder", name)
-	}
-	var out *File
-	if err == nil {
-		out, err = NewFile(f, st.Size(), opts)
-	}
+	out, err := NewFile(f, size, opts)
 	if err != nil {
 		f.Close()
 		return nil, err

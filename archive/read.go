@@ -46,24 +46,34 @@ type Reader struct {
 
 // Open opens an archive by name. Close the Reader when done.
 func Open(name string, opts *ReaderOptions) (*Reader, error) {
-	f, err := os.Open(name)
+	f, size, err := openNamed(name)
 	if err != nil {
 		return nil, err
 	}
-	st, err := f.Stat()
-	if err == nil && st.IsDir() {
-		err = fmt.Errorf("%s: is a folder", name)
-	}
-	var r *Reader
-	if err == nil {
-		r, err = NewReader(f, st.Size(), opts)
-	}
+	r, err := NewReader(f, size, opts)
 	if err != nil {
 		f.Close()
 		return nil, err
 	}
 	r.closer = f
 	return r, nil
+}
+
+// openNamed opens a file, which must not be a folder, and tells its size.
+func openNamed(name string) (*os.File, int64, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, 0, err
+	}
+	st, err := f.Stat()
+	if err == nil && st.IsDir() {
+		err = fmt.Errorf("%s: is a folder", name)
+	}
+	if err != nil {
+		f.Close()
+		return nil, 0, err
+	}
+	return f, st.Size(), nil
 }
 
 // NewReader opens an archive of size bytes in three reads: the end; manifest and

@@ -639,9 +639,6 @@ func imageTruth(t *testing.T, image []byte) (out truth) {
 }
 
 func TestJudgeLibraryCorpus(t *testing.T) {
-	if os.Getenv("CDFZ_CORPUS") == "" {
-		t.Skip("CDFZ_CORPUS is not set")
-	}
 	b, err := os.ReadFile(filepath.Join(corpus.Dir(t), "manifest.json"))
 	require.NoError(t, err)
 	var m struct {
