@@ -58,7 +58,6 @@ type zstdState struct {
 	level  zstd.EncoderLevel
 	win    int // of enc
 	out    sink
-	dec    *zstd.Decoder
 	planes *planeWriter
 }
 
@@ -179,20 +178,17 @@ func (s *zstdState) Decode(dst, src []byte, _ []uint32, max int) ([]byte, error)
 	if known && size > uint64(max) {
 		return nil, errorf(ErrDecodedSize, "zstd: at most %d bytes, found %d", max, size)
 	}
-	if s.dec == nil {
-		dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecodeAllCapLimit(true),
-			zstd.WithDecoderMaxWindow(zstdAnyWindow), zstd.WithDecoderMaxMemory(1<<63))
-		if err != nil {
-			return nil, causef(ErrDamaged, err, "zstd")
-		}
-		s.dec = dec
+	dec, err := takeZstd()
+	if err != nil {
+		return nil, err
 	}
+	defer giveZstd(dec)
 	if known {
 		max = int(size)
 	}
 	at := len(dst)
 	dst, part := extend(dst, max)
-	out, err := s.dec.DecodeAll(src, part[:0:max])
+	out, err := dec.DecodeAll(src, part[:0:max])
 	if err == zstd.ErrDecoderSizeExceeded {
 		return nil, errorf(ErrDecodedSize, "zstd: at most %d bytes, found more", max)
 	}
