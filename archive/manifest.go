@@ -3,7 +3,6 @@ package archive
 import (
 	"bytes"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"io"
 	"sync"
@@ -60,7 +59,7 @@ func (m *Manifest) ImageName() string {
 // parseManifest decodes a manifest and checks its places against the archive.
 func parseManifest(b []byte, t tail) (*Manifest, error) {
 	m := &Manifest{}
-	if err := json.Unmarshal(b, m); err != nil {
+	if err := m.unmarshal(b); err != nil {
 		return nil, corruptf("manifest: %v", err)
 	}
 	if m.Size < 0 || m.Entries < 5 || m.Blocks < 1 || m.Stored < 0 || len(m.SHA256) != 64 ||

@@ -103,7 +103,7 @@ func typeByName(name string) (cdf3.Type, bool) {
 // parsePlan decodes and checks a plan, whose every number is a claim.
 func parsePlan(b []byte) (*layout, error) {
 	p := &Plan{}
-	if err := json.Unmarshal(b, p); err != nil {
+	if err := p.unmarshal(b); err != nil {
 		return nil, corruptf("plan: %v", err)
 	}
 	if p.Format != formatVersion {
