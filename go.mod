@@ -11,7 +11,7 @@ require (
 	github.com/schollz/progressbar/v3 v3.19.1 // progress bar
 	github.com/spf13/cobra v1.10.2 // verbs, flags, completions, manual pages
 	github.com/stretchr/testify v1.12.1
-	golang.org/x/sys v0.49.0 // unnamed files, locks
+	golang.org/x/sys v0.49.0 // unnamed files, locks, whether there is AVX2
 	golang.org/x/term v0.47.0 // whether a stream is a terminal
 	gonum.org/v1/plot v0.17.0 // pictures of bench/cache
 )

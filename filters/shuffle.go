@@ -50,13 +50,14 @@ func shuffle(dst, src []byte, size int) {
 		copy(dst, src)
 		return
 	}
-	done := 0
-	switch size {
-	case 2:
+	done := shuffleFast(dst, src, n, size)
+	switch {
+	case done > 0:
+	case size == 2:
 		done = shuffle2(dst, src, n)
-	case 4:
+	case size == 4:
 		done = shuffle4(dst, src, n)
-	case 8:
+	case size == 8:
 		done = shuffle8(dst, src, n)
 	}
 	for j := range size {
@@ -75,13 +76,14 @@ func unshuffle(dst, src []byte, size int) {
 		copy(dst, src)
 		return
 	}
-	done := 0
-	switch size {
-	case 2:
+	done := unshuffleFast(dst, src, n, size)
+	switch {
+	case done > 0:
+	case size == 2:
 		done = unshuffle2(dst, src, n)
-	case 4:
+	case size == 4:
 		done = unshuffle4(dst, src, n)
-	case 8:
+	case size == 8:
 		done = unshuffle8(dst, src, n)
 	}
 	for j := range size {
@@ -93,9 +95,10 @@ func unshuffle(dst, src []byte, size int) {
 	copy(dst[n*size:], src[n*size:])
 }
 
-// The functions below move eight elements at a time as 64-bit words: they
-// transpose small byte matrices by exchanging parts of two words (Warren,
-// Hacker's Delight, 7-3). They return how many of the n elements they did.
+// The functions below are for what shuffleFast and unshuffleFast do not do. They
+// move eight elements at a time as 64-bit words: they transpose small byte matrices
+// by exchanging parts of two words (Warren, Hacker's Delight, 7-3). They return how
+// many of the n elements they did.
 
 const (
 	m8  = 0x00ff00ff00ff00ff

@@ -1,0 +1,72 @@
+//go:build unix
+
+package filters
+
+import (
+	"bytes"
+	"os"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// fenced is at least n bytes of memory between pages that stop the test when they
+// are touched.
+func fenced(t *testing.T, n int) []byte {
+	page := os.Getpagesize()
+	n = (n + page - 1) / page * page
+	mem, err := unix.Mmap(-1, 0, n+2*page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { unix.Munmap(mem) })
+	for _, fence := range [][]byte{mem[:page], mem[page+n:]} {
+		if err := unix.Mprotect(fence, unix.PROT_NONE); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return mem[page : page+n]
+}
+
+// TestShuffleFenced holds all ways to shuffle against the definition, with every
+// length up to 300 elements, at both fences and at odd places in between.
+func TestShuffleFenced(t *testing.T) {
+	const long, margin = 9001, 64
+	from, to := fenced(t, 8*long+8*margin), fenced(t, 8*long+8*margin)
+	raw := noise(8 * long)
+	defer func(was bool) { useAVX2 = was }(useAVX2)
+	for _, size := range []int{2, 4, 8} {
+		for n := 0; n <= size*long-1; n++ {
+			if n > 300*size {
+				n = size*long - 1
+			}
+			elements := raw[:n]
+			planes := bytes.Clone(elements)
+			for i := range n / size * size {
+				planes[i%size*(n/size)+i/size] = elements[i]
+			}
+			run := func(name string, f func(dst, src []byte, size int), in, want []byte, i, o int) {
+				src, room := from[i:i+n:i+n], to[max(0, o-margin):min(len(to), o+n+margin)]
+				copy(src, in)
+				for k := range room {
+					room[k] = 0xa5
+				}
+				rest := len(room) - n
+				f(to[o:o+n:o+n], src, size)
+				if !bytes.Equal(to[o:o+n], want) {
+					t.Fatalf("%s %d (AVX2 %v), %d bytes at %d and %d: wrong", name, size, useAVX2, n, i, o)
+				}
+				if !bytes.Equal(src, in) || bytes.Count(room, []byte{0xa5})-bytes.Count(want, []byte{0xa5}) != rest {
+					t.Fatalf("%s %d (AVX2 %v), %d bytes at %d and %d: others changed", name, size, useAVX2, n, i, o)
+				}
+			}
+			was := useAVX2
+			for _, useAVX2 = range []bool{false, was} {
+				for _, at := range [][2]int{{0, len(to) - n}, {len(from) - n, 0}, {1 + n%31, 2 + n%29}} {
+					run("shuffle", shuffle, elements, planes, at[0], at[1])
+					run("unshuffle", unshuffle, planes, elements, at[0], at[1])
+				}
+			}
+		}
+	}
+}
