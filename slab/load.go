@@ -24,9 +24,15 @@ func as[U, T Number](s []T) []U {
 
 // load copies big-endian bytes into dst; src has len(dst) elements.
 func load[T Number](dst []T, src []byte) {
-	switch sizeOf[T]() {
-	case 1:
+	size := sizeOf[T]()
+	if size == 1 {
 		copy(as[uint8](dst), src)
+		return
+	}
+	if loadFast(bytesOf(dst), src, size) {
+		return
+	}
+	switch size {
 	case 2:
 		load16(as[uint16](dst), src)
 	case 4:
@@ -36,8 +42,8 @@ func load[T Number](dst []T, src []byte) {
 	}
 }
 
-// The loops below handle words of 8 bytes, four at a time: the compiler makes a
-// load, a byte swap and a store of each.
+// The loops below are for what loadFast does not do. They handle words of 8 bytes,
+// four at a time: the compiler makes a load, a byte swap and a store of each.
 
 func load64(dst []uint64, src []byte) {
 	for len(dst) >= 4 && len(src) >= 32 {

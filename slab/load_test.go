@@ -1,0 +1,27 @@
+package slab
+
+import (
+	"fmt"
+	"testing"
+)
+
+// BenchmarkLoadRow copies the values of one time of a field of 1 degree, as short,
+// as float and as double, in every way that this processor has.
+func BenchmarkLoadRow(b *testing.B) {
+	const n = 64800
+	src := make([]byte, n)
+	defer func(was bool) { useAVX2 = was }(useAVX2)
+	was := useAVX2
+	for _, useAVX2 = range []bool{false, was} {
+		b.Run(fmt.Sprintf("16/avx2=%v", useAVX2), func(b *testing.B) { loadRow(b, make([]int16, n/2), src) })
+		b.Run(fmt.Sprintf("32/avx2=%v", useAVX2), func(b *testing.B) { loadRow(b, make([]float32, n/4), src) })
+		b.Run(fmt.Sprintf("64/avx2=%v", useAVX2), func(b *testing.B) { loadRow(b, make([]float64, n/8), src) })
+	}
+}
+
+func loadRow[T Number](b *testing.B, dst []T, src []byte) {
+	b.SetBytes(int64(len(src)))
+	for b.Loop() {
+		load(dst, src)
+	}
+}
