@@ -14,6 +14,7 @@ build:
 test:
 	.ci/deps test
 	$(GO) test -tags 'judge man' -timeout 14m ./... ./testdata/gen ./testdata/corpus
+	$(GO) test -tags purego -run 'Shuffle|Vectors|Load|Random' ./filters ./slab
 
 # The same over the corpus that CDFZ_CORPUS names: a folder with manifest.json.
 test-corpus:
