@@ -9,7 +9,9 @@ import (
 	"io/fs"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -65,8 +67,8 @@ func isTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// root builds the command line.
-func (a *app) root() *cobra.Command {
+// root builds the command line: of the verb that args begin with, else all of it.
+func (a *app) root(args []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "cdfz",
 		Short: "Compressed archives of classic netCDF files",
@@ -87,23 +89,39 @@ files the highest one counts.`,
 	p := root.PersistentFlags()
 	p.IntVarP(&a.workers, "jobs", "j", 0, "work on `N` processors (default: all)")
 	p.BoolVarP(&a.quiet, "quiet", "q", false, "no progress bar, and no report where all is well")
-	root.PersistentPreRunE = func(*cobra.Command, []string) error {
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		if cmd.Name() != "get" {
+			catchStop()
+		}
 		if a.workers < 0 || a.workers > 1024 {
 			return fmt.Errorf("-j %d: expected 1 to 1024", a.workers)
 		}
 		return nil
 	}
 	cobra.EnableCommandSorting = false
-	for _, verb := range verbs {
-		root.AddCommand(verb(a))
+	all := verbs
+	if len(args) > 0 {
+		if i := slices.IndexFunc(verbs, func(v verb) bool { return v.name == args[0] }); i >= 0 {
+			all = verbs[i : i+1]
+			root.CompletionOptions.DisableDefaultCmd = true
+		}
+	}
+	for _, v := range all {
+		root.AddCommand(v.command(a))
 	}
 	return root
 }
 
-// verbs make the commands, in the order of the help.
-var verbs = []func(*app) *cobra.Command{
-	(*app).archiveCmd, (*app).restoreCmd, (*app).verifyCmd, (*app).repairCmd, (*app).infoCmd,
-	(*app).getCmd, (*app).dumpCmd, (*app).benchCmd,
+// verb makes a command.
+type verb struct {
+	name    string
+	command func(*app) *cobra.Command
+}
+
+// verbs are the commands in the order of the help.
+var verbs = []verb{
+	{"archive", (*app).archiveCmd}, {"restore", (*app).restoreCmd}, {"verify", (*app).verifyCmd}, {"repair", (*app).repairCmd},
+	{"info", (*app).infoCmd}, {"get", (*app).getCmd}, {"dump", (*app).dumpCmd}, {"bench", (*app).benchCmd},
 }
 
 func unknownVerb(cmd *cobra.Command, args []string) error {
@@ -210,7 +228,9 @@ func (a *app) stopped(ctx context.Context) bool {
 }
 
 // packagePrefix is what our packages put before their messages.
-var packagePrefix = regexp.MustCompile(`(^|: )(?:(?:archive|cdf3|cdl|filters|slab|unlimited|blockidx): )+`)
+var packagePrefix = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(^|: )(?:(?:archive|cdf3|cdl|filters|slab|unlimited|blockidx): )+`)
+})
 
 // plainText is the text of an error for people: without names of packages, and
 // without the name of the file, which the message begins with.
@@ -220,7 +240,7 @@ func plainText(err error, file string) string {
 	if errors.As(err, &p) && p.Path == file {
 		s = strings.Replace(s, p.Error(), p.Err.Error(), 1)
 	}
-	return packagePrefix.ReplaceAllString(s, "$1")
+	return packagePrefix().ReplaceAllString(s, "$1")
 }
 
 // failure is the report of a file that failed.

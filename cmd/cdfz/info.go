@@ -150,7 +150,7 @@ func makeInfo(name string, size int64, r *archive.Reader) (*infoReport, error) {
 		v := &vars[i]
 		o := infoVar{
 			Num: v.Num, Name: v.Name, Path: v.Path, Type: v.Type.String(), Shape: slices.Concat([]int64{}, v.Shape), Block: v.Block,
-			Blocked: v.Blocked, Why: v.Why, InView: v.InView, WhyView: packagePrefix.ReplaceAllString(v.View, "$1"),
+			Blocked: v.Blocked, Why: v.Why, InView: v.InView, WhyView: packagePrefix().ReplaceAllString(v.View, "$1"),
 			Blocks: v.Blocks, Raw: v.Raw, Stored: v.Stored, Ratio: ratio(v.Raw, v.Stored),
 		}
 		if v.Blocked {

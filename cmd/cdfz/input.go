@@ -175,6 +175,7 @@ func (a *app) openStdin(ctx context.Context) (*input, error) {
 // scratch makes a temporary file; drop closes and removes it. Where open files
 // can be removed it has no name from the start.
 func scratch() (f *os.File, drop func() error, err error) {
+	catchStop()
 	if f, err = os.CreateTemp("", "cdfz-*"); err != nil {
 		return nil, nil, fmt.Errorf("temporary file: %w", err)
 	}

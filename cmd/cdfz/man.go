@@ -13,7 +13,7 @@ import (
 
 // The pages are made once, by those who install the program: it starts faster
 // without what makes them.
-func init() { verbs = append(verbs, (*app).manCmd) }
+func init() { verbs = append(verbs, verb{"man", (*app).manCmd}) }
 
 func (a *app) manCmd() *cobra.Command {
 	return &cobra.Command{

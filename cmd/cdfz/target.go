@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"sync"
 )
 
 var (
@@ -41,6 +42,7 @@ type target struct {
 
 // create starts a target. src may be nil.
 func (a *app) create(path string, src *input) (*target, error) {
+	catchStop()
 	t := &target{path: path, force: a.force}
 	if src != nil {
 		t.perm, t.chmod = src.mode()
@@ -251,7 +253,9 @@ func tmpPath(dir, base string) string {
 	return filepath.Join(dir, fmt.Sprintf(".%s%s%08x", base, tmpMark, rand.Uint32()))
 }
 
-var tmpPattern = regexp.MustCompile(`^\..*` + regexp.QuoteMeta(tmpMark) + `[0-9a-f]{8}$`)
+var tmpPattern = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\..*` + regexp.QuoteMeta(tmpMark) + `[0-9a-f]{8}$`)
+})
 
 // openLocked makes a temporary file with a name and locks it.
 func openLocked(dir, base string, mode fs.FileMode) (*os.File, string, error) {
@@ -289,7 +293,7 @@ func removeStale(dir string) {
 	for {
 		names, err := d.Readdirnames(1000)
 		for _, n := range names {
-			if tmpPattern.MatchString(n) {
+			if tmpPattern().MatchString(n) {
 				removeUnlocked(filepath.Join(dir, n))
 			}
 		}

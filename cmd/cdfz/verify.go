@@ -127,6 +127,6 @@ func (a *app) printVerified(rep *verifyReport) {
 
 // damageText is the text of a damage without what every one says.
 func damageText(d *archive.Damage) string {
-	s := packagePrefix.ReplaceAllString(d.Text, "$1")
+	s := packagePrefix().ReplaceAllString(d.Text, "$1")
 	return strings.TrimSuffix(s, ": "+archive.ErrCorrupt.Error())
 }
