@@ -102,13 +102,13 @@ func (c *canon) object() json.RawMessage {
 	return nil
 }
 
-// list takes an array.
-func list[T any](c *canon, one func(*canon) T) []T {
+// list takes an array, of room elements perhaps.
+func list[T any](c *canon, room int, one func(*canon) T) []T {
 	c.want("[")
 	if c.opt("]") {
 		return []T{}
 	}
-	out := make([]T, 0, 4)
+	out := make([]T, 0, room)
 	for !c.bad {
 		out = append(out, one(c))
 		if !c.opt(",") {

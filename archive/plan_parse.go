@@ -2,6 +2,7 @@ package archive
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/cdfz-format/cdfz/unlimited"
 )
@@ -20,7 +21,7 @@ func (c *canon) plan() (p Plan) {
 	c.want(`{"format":`)
 	p.Format = c.int()
 	c.want(`,"features":`)
-	p.Features = list(c, (*canon).text)
+	p.Features = list(c, 4, (*canon).text)
 	c.want(`,"writer":`)
 	p.Writer = c.text()
 	c.want(`,"layout":`)
@@ -32,7 +33,7 @@ func (c *canon) plan() (p Plan) {
 	c.want(`},"block":`)
 	p.Block = c.int64()
 	c.want(`,"chains":`)
-	p.Chains = list(c, func(c *canon) []PlanFilter { return list(c, (*canon).planFilter) })
+	p.Chains = list(c, 4, func(c *canon) []PlanFilter { return list(c, 4, (*canon).planFilter) })
 	c.want(`,"rest":{"len":`)
 	p.Rest.Len = c.int64()
 	c.want(`,"first":`)
@@ -42,9 +43,9 @@ func (c *canon) plan() (p Plan) {
 	c.want(`,"chain":`)
 	p.Rest.Chain = c.int()
 	c.want(`},"vars":`)
-	p.Vars = list(c, (*canon).planVar)
+	p.Vars = list(c, min(strings.Count(c.s, `{"var":`), 512), (*canon).planVar)
 	c.want(`,"groups":`)
-	p.Groups = list(c, func(c *canon) []int { return list(c, (*canon).int) })
+	p.Groups = list(c, len(p.Vars), func(c *canon) []int { return list(c, 1, (*canon).int) })
 	c.want(`}`)
 	return p
 }
@@ -53,7 +54,7 @@ func (c *canon) planFilter() (f PlanFilter) {
 	c.want(`{"id":`)
 	f.ID = c.uint32()
 	if c.opt(`,"params":`) {
-		f.Params = list(c, (*canon).uint32)
+		f.Params = list(c, 4, (*canon).uint32)
 	}
 	f.Optional = c.opt(`,"optional":true`)
 	if c.opt(`,"name":`) {
@@ -74,9 +75,9 @@ func (c *canon) planVar() (v PlanVar) {
 	c.want(`,"type":`)
 	v.Type = c.text()
 	c.want(`,"shape":`)
-	v.Shape = list(c, (*canon).int64)
+	v.Shape = list(c, 4, (*canon).int64)
 	c.want(`,"block":`)
-	v.Block = list(c, (*canon).int64)
+	v.Block = list(c, 4, (*canon).int64)
 	c.want(`,"chain":`)
 	v.Chain = c.int()
 	c.want(`,"segment":`)
