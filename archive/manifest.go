@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"unicode/utf8"
 
 	"github.com/klauspost/compress/flate"
@@ -118,16 +119,37 @@ const (
 	metaFactor = 64    // times the length of the header
 )
 
-// inflaters keeps the windows of decompressors: a Zarr view has two entries a
-// variable.
-var inflaters = sync.Pool{New: func() any { return flate.NewReader(nil) }}
+// inflater keeps the window of a decompressor.
+type inflater struct{ io.Reader }
 
-func inflater(payload []byte) io.Reader {
-	r := inflaters.Get().(io.Reader)
-	if err := r.(flate.Resetter).Reset(bytes.NewReader(payload), nil); err != nil {
+// Inflaters are kept: a Zarr view has two entries a variable. One is kept for
+// good, for programs that open an archive now and then.
+var (
+	spareInflater atomic.Pointer[inflater]
+	inflaters     = sync.Pool{New: func() any { return &inflater{flate.NewReader(nil)} }}
+)
+
+// newInflater reads what payload holds; close it when done.
+func newInflater(payload []byte) *inflater {
+	r := spareInflater.Swap(nil)
+	if r == nil {
+		r = inflaters.Get().(*inflater)
+	}
+	r.reset(payload)
+	return r
+}
+
+func (r *inflater) reset(payload []byte) {
+	if err := r.Reader.(flate.Resetter).Reset(bytes.NewReader(payload), nil); err != nil {
 		panic("archive: internal error: " + err.Error())
 	}
-	return r
+}
+
+func (r *inflater) close() {
+	r.reset(nil) // to keep the window alone
+	if !spareInflater.CompareAndSwap(nil, r) {
+		inflaters.Put(r)
+	}
 }
 
 // inflate gives the content of a metadata entry, at most what the format allows
@@ -138,8 +160,8 @@ func inflate(e *zipEntry, payload []byte, header int64) ([]byte, error) {
 	}
 	data := payload
 	if e.method == methodDeflated {
-		r := inflater(payload)
-		defer inflaters.Put(r)
+		r := newInflater(payload)
+		defer r.close()
 		data = make([]byte, e.size)
 		if _, err := io.ReadFull(r, data); err != nil {
 			return nil, corruptf("%s: %v", e.name, err)
@@ -159,8 +181,8 @@ func inflate(e *zipEntry, payload []byte, header int64) ([]byte, error) {
 // inflateManifest inflates a manifest, of which only the end line is known. Its
 // length does not depend on the header.
 func inflateManifest(payload []byte) ([]byte, error) {
-	r := inflater(payload)
-	defer inflaters.Put(r)
+	r := newInflater(payload)
+	defer r.close()
 	limit := int64(metaBase)
 	data, err := io.ReadAll(io.LimitReader(r, limit+1))
 	if err != nil {
