@@ -64,16 +64,22 @@ func (k *Coder) maxLen(n, stages int, mask uint32) int {
 // This is HDF5's filter_mask. Where a required filter fails, so does Encode, and
 // out is dst. src is not changed and must not overlap dst.
 func (k *Coder) Encode(dst, src []byte) (out []byte, mask uint32, err error) {
+	return k.EncodeParts(dst, src, 0)
+}
+
+// EncodeParts is Encode of a block whose parts of part bytes, the length that
+// [Chain.PartLen] gave for it, [Coder.DecodeParts] can decode by themselves.
+func (k *Coder) EncodeParts(dst, src []byte, part int) (out []byte, mask uint32, err error) {
 	cur := src
-	planeLen := 0 // of cur, where the last filter that ran was a shuffle
-	turn := 0     // the scratch buffer that cur is not in
+	planeLen, partLen := 0, 0 // of cur, where the last filter that ran was a shuffle
+	turn := 0                 // the scratch buffer that cur is not in
 	for i, f := range k.chain {
 		last := i == len(k.chain)-1
 		to := dst
 		if !last {
 			to = k.scratch[turn][:0]
 		}
-		enc, err := k.encodeStage(i, to, cur, planeLen)
+		enc, err := k.encodeStage(i, to, cur, planeLen, partLen)
 		if err == nil && !last {
 			k.scratch[turn] = enc
 		}
@@ -92,9 +98,9 @@ func (k *Coder) Encode(dst, src []byte) (out []byte, mask uint32, err error) {
 		case last:
 			return enc, mask, nil
 		}
-		planeLen = 0
+		planeLen, partLen = 0, 0
 		if f.ID == Shuffle && f.Params[0] > 1 {
-			planeLen = len(cur) / int(f.Params[0])
+			planeLen, partLen = len(cur)/int(f.Params[0]), part/int(f.Params[0])
 		}
 		cur = enc
 		turn ^= 1
@@ -102,13 +108,13 @@ func (k *Coder) Encode(dst, src []byte) (out []byte, mask uint32, err error) {
 	return append(dst, src...), mask, nil
 }
 
-func (k *Coder) encodeStage(i int, dst, src []byte, planeLen int) ([]byte, error) {
+func (k *Coder) encodeStage(i int, dst, src []byte, planeLen, partLen int) ([]byte, error) {
 	f := k.chain[i]
 	if k.methods[i] == nil {
 		return nil, unknown(f)
 	}
 	if planeLen > 0 && k.planes[i] != nil {
-		return k.planes[i].encodePlanes(dst, src, f.Params, planeLen)
+		return k.planes[i].encodePlanes(dst, src, f.Params, planeLen, partLen)
 	}
 	return k.methods[i].Encode(dst, src, f.Params)
 }

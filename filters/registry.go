@@ -33,7 +33,7 @@ type stateful interface{ session() Method }
 // of the preceding shuffle end. planeLen is the length of one plane; src is
 // planes of that length and, at the end, less than one element.
 type planeEncoder interface {
-	encodePlanes(dst, src []byte, params []uint32, planeLen int) ([]byte, error)
+	encodePlanes(dst, src []byte, params []uint32, planeLen, partLen int) ([]byte, error)
 }
 
 type registered struct {

@@ -99,7 +99,7 @@ func (s *zstdState) Encode(dst, src []byte, params []uint32) ([]byte, error) {
 // encodePlanes compresses every plane for itself. The fast levels have the
 // library do it, in zstd blocks that end where the planes end; from level 3 on
 // planeWriter compresses better, in less time than the library's best.
-func (s *zstdState) encodePlanes(dst, src []byte, params []uint32, planeLen int) ([]byte, error) {
+func (s *zstdState) encodePlanes(dst, src []byte, params []uint32, planeLen, partLen int) ([]byte, error) {
 	if planeLen < zstdMinPlane || planeLen >= len(src) {
 		return s.Encode(dst, src, params)
 	}
@@ -113,19 +113,20 @@ func (s *zstdState) encodePlanes(dst, src []byte, params []uint32, planeLen int)
 	if s.planes == nil {
 		s.planes = new(planeWriter)
 	}
-	e := planeEfforts[0]
-	switch {
-	case level >= 10:
-		e = planeEfforts[2]
-	case level >= 6:
-		e = planeEfforts[1]
-	}
-	return s.planes.frame(dst, src, planeLen, e.depth, e.lazy), nil
+	return s.planes.frame(dst, src, planeLen, partLen, zstdEffort(level)), nil
 }
 
-// planeEfforts are those of levels 3 to 5 (and 0, zstd's default, which is 3), 6
-// to 9, and above.
-var planeEfforts = [3]struct{ depth, lazy int }{{2, 1}, {8, 2}, {32, 2}}
+// zstdEffort is the effort of a level: of 3 to 5, and 0, zstd's default, which is 3;
+// of 6 to 9; of those above.
+func zstdEffort(level int32) effort {
+	switch {
+	case level >= 10:
+		return effort{32, 2}
+	case level >= 6:
+		return effort{8, 2}
+	}
+	return effort{4, 1}
+}
 
 func (s *zstdState) streamPlanes(dst, src []byte, params []uint32, planeLen int) ([]byte, error) {
 	enc, err := s.encoder(len(src), params)
@@ -201,12 +202,33 @@ func (s *zstdState) Decode(dst, src []byte, _ []uint32, max int) ([]byte, error)
 // zstdFrame checks that src is exactly one frame, by its header and the headers
 // of its blocks (RFC 8878, 3.1.1), and returns the content size if it has one.
 func zstdFrame(src []byte) (size uint64, known bool, err error) {
+	p, checksum, size, known, err := zstdFrameHeader(src)
+	if err != nil {
+		return 0, false, err
+	}
+	for last := false; !last; {
+		if _, last, p, err = zstdNext(p); err != nil {
+			return 0, false, err
+		}
+	}
+	want := 0
+	if checksum {
+		want = 4
+	}
+	if len(p) != want {
+		return 0, false, errorf(ErrDamaged, "zstd: %d bytes after the last block, found %d", want, len(p))
+	}
+	return size, known, nil
+}
+
+// zstdFrameHeader parses the header of a frame and returns what follows it.
+func zstdFrameHeader(src []byte) (p []byte, checksum bool, size uint64, known bool, err error) {
 	if len(src) < 6 || binary.LittleEndian.Uint32(src) != zstdMagic {
-		return 0, false, errorf(ErrDamaged, "zstd: no frame")
+		return nil, false, 0, false, errorf(ErrDamaged, "zstd: no frame")
 	}
 	fhd := src[4]
 	single := fhd>>5&1 != 0
-	p := src[5:]
+	p = src[5:]
 	skip := [4]int{0, 1, 2, 4}[fhd&3] // dictionary id
 	if !single {
 		skip++ // window descriptor
@@ -216,7 +238,7 @@ func zstdFrame(src []byte) (size uint64, known bool, err error) {
 		fcs = 1
 	}
 	if len(p) < skip+fcs {
-		return 0, false, errorf(ErrDamaged, "zstd: frame header of %d bytes, found %d", 5+skip+fcs, len(src))
+		return nil, false, 0, false, errorf(ErrDamaged, "zstd: frame header of %d bytes, found %d", 5+skip+fcs, len(src))
 	}
 	p = p[skip:]
 	for i := range fcs {
@@ -225,28 +247,21 @@ func zstdFrame(src []byte) (size uint64, known bool, err error) {
 	if fcs == 2 {
 		size += 256
 	}
-	p = p[fcs:]
-	for last := false; !last; {
-		if len(p) < 3 {
-			return 0, false, errorf(ErrDamaged, "zstd: block header of 3 bytes, found %d", len(p))
-		}
-		h := int(p[0]) | int(p[1])<<8 | int(p[2])<<16
-		last = h&1 != 0
-		n := h >> 3
-		if h>>1&3 == 1 { // one byte, repeated
-			n = 1
-		}
-		if len(p)-3 < n {
-			return 0, false, errorf(ErrDamaged, "zstd: block of %d bytes, found %d", n, len(p)-3)
-		}
-		p = p[3+n:]
+	return p[fcs:], fhd>>2&1 != 0, size, fcs > 0, nil
+}
+
+// zstdNext splits the first block, its header included, from p.
+func zstdNext(p []byte) (block []byte, last bool, rest []byte, err error) {
+	if len(p) < 3 {
+		return nil, false, nil, errorf(ErrDamaged, "zstd: block header of 3 bytes, found %d", len(p))
 	}
-	want := 0
-	if fhd>>2&1 != 0 {
-		want = 4 // checksum
+	h := int(p[0]) | int(p[1])<<8 | int(p[2])<<16
+	n := h >> 3
+	if h>>1&3 == zRLE {
+		n = 1
 	}
-	if len(p) != want {
-		return 0, false, errorf(ErrDamaged, "zstd: %d bytes after the last block, found %d", want, len(p))
+	if len(p)-3 < n {
+		return nil, false, nil, errorf(ErrDamaged, "zstd: block of %d bytes, found %d", n, len(p)-3)
 	}
-	return size, fcs > 0, nil
+	return p[:3+n], h&1 != 0, p[3+n:], nil
 }

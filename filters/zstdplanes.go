@@ -22,10 +22,14 @@ type planeWriter struct {
 
 type zcodes struct{ ll, of, ml uint8 }
 
-// frame appends the frame of src.
-func (p *planeWriter) frame(dst, src []byte, planeLen, depth, lazy int) []byte {
+// effort is what levels differ in: how many candidates are tried at a position,
+// and how many later starts.
+type effort struct{ depth, lazy int }
+
+// frame appends the frame of src. Where partLen > 0, planes are cut into parts of
+// that many bytes, at most [zstdMaxBlock], each a block that needs no other.
+func (p *planeWriter) frame(dst, src []byte, planeLen, partLen int, e effort) []byte {
 	dst = zstdHeader(dst, len(src))
-	p.find.rep = [2]int{1, 4} // RFC 8878, 3.1.1.5
 	for len(src) > 0 {
 		n := min(planeLen, len(src))
 		if len(src)-n < zstdMinPlane {
@@ -33,10 +37,18 @@ func (p *planeWriter) frame(dst, src []byte, planeLen, depth, lazy int) []byte {
 		}
 		plane := src[:n]
 		src = src[n:]
-		p.find.start()
-		for from := 0; from < n; from += zstdMaxBlock {
-			to := min(from+zstdMaxBlock, n)
-			dst = p.block(dst, plane, from, to, len(src) == 0 && to == n, depth, lazy)
+		for len(plane) > 0 {
+			part := plane
+			if partLen > 0 {
+				part = plane[:min(partLen, len(plane))]
+			}
+			plane = plane[len(part):]
+			p.find.start(len(part))
+			for from := 0; from < len(part); from += zstdMaxBlock {
+				to := min(from+zstdMaxBlock, len(part))
+				last := len(src) == 0 && len(plane) == 0 && to == len(part)
+				dst = p.block(dst, part, from, to, last, e)
+			}
 		}
 	}
 	return dst
@@ -74,7 +86,7 @@ func blockHeader(b []byte, last bool, typ, size int) {
 }
 
 // block appends the block of plane[from:to].
-func (p *planeWriter) block(dst, plane []byte, from, to int, last bool, depth, lazy int) []byte {
+func (p *planeWriter) block(dst, plane []byte, from, to int, last bool, e effort) []byte {
 	src := plane[from:to]
 	at := len(dst)
 	dst = append(dst, 0, 0, 0)
@@ -83,7 +95,7 @@ func (p *planeWriter) block(dst, plane []byte, from, to int, last bool, depth, l
 		return append(dst, src[0])
 	}
 	rep := p.find.rep
-	p.find.find(plane, from, to, depth, lazy)
+	p.find.find(plane, from, to, e.depth, e.lazy)
 	dst = p.literals(dst)
 	dst = p.sequences(dst)
 	size := len(dst) - at - 3

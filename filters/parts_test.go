@@ -1,0 +1,192 @@
+package filters
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"testing"
+)
+
+// masked is a field of elements of size bytes, a third of which are one value, in
+// runs, as land is in the ocean's variables.
+func masked(n, size int) []byte {
+	out := make([]byte, 0, n)
+	for i := 0; len(out) < n; i++ {
+		v := math.Sin(float64(i)/70) + float64(i*i%977)/5000
+		if i/97%3 == 0 {
+			v = -1e34
+		}
+		switch size {
+		case 2:
+			out = binary.BigEndian.AppendUint16(out, uint16(max(v, -1)*1000))
+		case 4:
+			out = binary.BigEndian.AppendUint32(out, math.Float32bits(float32(v)))
+		case 8:
+			out = binary.BigEndian.AppendUint64(out, math.Float64bits(v))
+		}
+	}
+	return out[:n]
+}
+
+func partChain(t testing.TB, size, level int) Chain {
+	return mustChain(t, fmt.Sprintf("2,%d|32015,%d", size, level))
+}
+
+// TestParts decodes parts of blocks of all kinds.
+func TestParts(t *testing.T) {
+	for _, size := range []int{2, 4, 8} {
+		for _, n := range []int{2 * partTarget, 3*partTarget - 8, 3 * partTarget, 3*partTarget + 8, 259200, 1 << 20} {
+			for name, src := range map[string][]byte{
+				"masked": masked(n, size), "noise": noise(n), "zeros": make([]byte, n), "field": field(n), "mixed": mixed(n, uint64(size)),
+				"half": append(make([]byte, n/2), noise(n-n/2)...),
+			} {
+				for _, level := range []int{0, 3, 6, 9} {
+					c := partChain(t, size, level)
+					checkParts(t, fmt.Sprintf("size %d, %d bytes, %s, level %d", size, n, name, level), c, src, c.PartLen(n))
+				}
+			}
+		}
+	}
+}
+
+func checkParts(t *testing.T, name string, c Chain, src []byte, part int) {
+	t.Helper()
+	n := len(src)
+	if part == 0 || !c.HasParts(n, part) {
+		t.Fatalf("%s: parts expected, found %d", name, part)
+	}
+	k := mustCoder(t, c)
+	stored, mask, err := k.EncodeParts(nil, src, part)
+	if err != nil || mask != 0 {
+		t.Fatalf("%s: %v, mask %x", name, err, mask)
+	}
+	if len(stored) > k.MaxEncodedLen(n) {
+		t.Fatalf("%s: at most %d bytes, found %d", name, k.MaxEncodedLen(n), len(stored))
+	}
+	whole := make([]byte, n)
+	if err := k.Decode(whole, stored, 0); err != nil || !bytes.Equal(whole, src) {
+		t.Fatalf("%s: whole: %v", name, err)
+	}
+	for from := 0; from < n; from += part {
+		for _, to := range []int{from + part, from + 2*part, n} {
+			to = min(to, n)
+			dst, guard := guarded(to - from)
+			if err := k.DecodeParts(dst, stored, n, part, from); err != nil || !bytes.Equal(dst, src[from:to]) {
+				t.Fatalf("%s: bytes %d to %d: %v", name, from, to, err)
+			}
+			guard(t)
+		}
+	}
+}
+
+// TestPartLens: parts of odd lengths, which another writer may choose.
+func TestPartLens(t *testing.T) {
+	for _, size := range []int{2, 3, 4, 8} {
+		for _, n := range []int{size * 2 * zstdMinPlane, size*3*zstdMinPlane + size, size * 20000} {
+			for _, part := range []int{zstdMinPlane * size, (zstdMinPlane + 1) * size, n - size} {
+				checkParts(t, fmt.Sprintf("size %d, %d bytes in parts of %d", size, n, part), partChain(t, size, 3), mixed(n, 1), part)
+			}
+		}
+	}
+}
+
+func TestPartLen(t *testing.T) {
+	for spec, want := range map[string]int{
+		"2,4|32015,3": 86400, "2,4|32015,9": 86400, "2,4|32015,0": 86400,
+		"2,4|32015,2": 0, "2,4|32015,10": 0, "2,4|32015,3|3": 0, "32015,3": 0, "2,4": 0, "2,4|1,5": 0, "2,1|32015,3": 0, "2,7|32015,3": 0,
+	} {
+		if got := mustChain(t, spec).PartLen(259200); got != want {
+			t.Errorf("%s: %d expected, found %d", spec, want, got)
+		}
+	}
+	for n, want := range map[int]int{
+		0: 0, 4: 0, 2*partTarget - 4: 0, 2 * partTarget: partTarget, 2*partTarget + 2: 0, 2*partTarget + 4: partTarget + 4,
+		3 * partTarget: partTarget, 1 << 30: partTarget,
+	} {
+		if got := mustChain(t, "2,4|32015,3").PartLen(n); got != want {
+			t.Errorf("%d bytes: %d expected, found %d", n, want, got)
+		}
+	}
+	for _, part := range []int{-4, 0, 4092, 4098, 10000, 10004} {
+		if mustChain(t, "2,4|32015,3").HasParts(10000, part) {
+			t.Errorf("parts of %d bytes", part)
+		}
+	}
+	if mustChain(t, "2,4|32015,3").HasParts(1<<30, 4*zstdMaxBlock+4) {
+		t.Error("parts beyond a zstd block")
+	}
+}
+
+// TestPartsDamaged: blocks that have other parts than the caller says.
+func TestPartsDamaged(t *testing.T) {
+	src := masked(259200, 4)
+	c := partChain(t, 4, 3)
+	k := mustCoder(t, c)
+	whole, _, _ := k.Encode(nil, src)
+	parts, _, _ := k.EncodeParts(nil, src, 86400)
+	dst := make([]byte, 86400)
+	for name, stored := range map[string][]byte{
+		"whole": whole, "cut": parts[:len(parts)-1], "longer": append(bytes.Clone(parts), 0), "empty": nil, "two bytes": parts[:2],
+		"checksum": append(bytes.Clone(parts[:4]), append([]byte{parts[4] | 4}, append(bytes.Clone(parts[5:]), 0, 0, 0, 0)...)...),
+	} {
+		for from := 0; from < len(src); from += len(dst) {
+			if err := k.DecodeParts(dst, stored, len(src), 86400, from); !knownErr(err) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+	// A plane whose pieces have other lengths than the plan says.
+	other, _, _ := k.EncodeParts(nil, src, 86404)
+	if err := k.DecodeParts(dst, other, len(src), 86400, 0); !knownErr(err) {
+		t.Errorf("parts of another length: %v", err)
+	}
+}
+
+// FuzzParts gives hostile blocks to the decoder of parts; whatever it makes of
+// them lies in dst.
+func FuzzParts(f *testing.F) {
+	k := mustCoder(f, partChain(f, 4, 3))
+	for _, n := range []int{4100, 5000, 8192} {
+		stored, _, err := k.EncodeParts(nil, masked(n, 4), 4096)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(stored, uint16(n), uint16(4096), uint8(1))
+	}
+	f.Fuzz(func(t *testing.T, stored []byte, n, part uint16, from uint8) {
+		lo := int(from) * int(part)
+		if !k.chain.HasParts(int(n), int(part)) || lo >= int(n) {
+			return
+		}
+		dst, guard := guarded(min(int(part), int(n)-lo))
+		if err := k.DecodeParts(dst, stored, int(n), int(part), lo); err != nil && !knownErr(err) {
+			t.Error(err)
+		}
+		guard(t)
+	})
+}
+
+// BenchmarkMasked decodes a masked block, whole and one of its parts.
+func BenchmarkMasked(b *testing.B) {
+	src := masked(259200, 4)
+	k := mustCoder(b, partChain(b, 4, 3))
+	stored, _, _ := k.EncodeParts(nil, src, 86400)
+	dst := make([]byte, len(src))
+	b.Run("block", func(b *testing.B) {
+		b.SetBytes(int64(len(dst)))
+		for b.Loop() {
+			if err := k.Decode(dst, stored, 0); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("part", func(b *testing.B) {
+		b.SetBytes(86400)
+		for b.Loop() {
+			if err := k.DecodeParts(dst[:86400], stored, len(src), 86400, 86400); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
