@@ -327,7 +327,12 @@ func decodeHeader(l *layout, e *zipEntry, stored []byte) (*cdf3.Header, error) {
 	if err := c.Decode(raw, stored, e.mask); err != nil {
 		return fail(err)
 	}
-	h, err := cdf3.Read(zeroTail{bytes.NewReader(raw)}, l.Image.Size)
+	// Told that there is no more, the parser reads no further ahead. The size of the
+	// image matters where it is what tells the number of records.
+	h, err := cdf3.Read(bytes.NewReader(raw), int64(len(raw)))
+	if err == nil && h.Streaming {
+		h, err = cdf3.Read(zeroTail{bytes.NewReader(raw)}, l.Image.Size)
+	}
 	if err != nil {
 		return fail(err)
 	}
