@@ -21,6 +21,7 @@ type blockedVar struct {
 	io.ReaderAt // their bytes
 	a           *Reader
 	g           *geometry
+	pos         int // in the plan
 }
 
 var (
@@ -30,75 +31,67 @@ var (
 
 func newBlockedVar(a *Reader, pos int) *blockedVar {
 	g := a.l.vars[pos]
-	return &blockedVar{io.NewSectionReader(rawReader{a}, g.rawOff, g.rawLen), a, g}
+	return &blockedVar{io.NewSectionReader(rawReader{a}, g.rawOff, g.rawLen), a, g, pos}
 }
 
 // BlockShape implements slab.Shaped.
 func (v *blockedVar) BlockShape() []int64 { return v.g.block }
 
 // View implements slab.Blocks.
-func (v *blockedVar) View(ctx context.Context, off int64) ([]byte, error) {
+func (v *blockedVar) View(ctx context.Context, off int64) (data []byte, err error) {
 	b, in := v.g.find(off)
-	data, err := v.a.cached(ctx, v.g.first+b)
-	if err != nil {
-		return nil, err
+	q := v.a.needOf(v.pos, b, in, in+v.g.size)
+	if d, ok := v.a.peek(q); ok {
+		return d.b[in-d.off:], nil
 	}
-	_, n := v.g.at(b)
-	return data[in:n], nil
+	err = v.a.load(ctx, q, true, v.a.readNeed, func(d blockData) error {
+		data = d.b[in-d.off:]
+		return nil
+	})
+	return data, err
 }
 
-// EachBlock implements slab.Blocks: blocks in the cache first, then the others,
-// read in runs and decoded on several goroutines.
+// EachBlock implements slab.Blocks.
 func (v *blockedVar) EachBlock(ctx context.Context, s slab.Selection, f func(slab.Block) error) error {
-	var missing []int64
 	var failed error
-	err := s.Grid(v.g.shape, v.g.block, func(grid []int64) bool {
-		b := int64(0)
-		for i, g := range grid {
-			b = b*v.g.grid[i] + g
-		}
-		n := v.g.first + b
-		if data, ok := v.a.peek(n); ok {
-			failed = v.give(b, data, f)
-			return failed == nil
-		}
-		missing = append(missing, n)
-		return true
+	needs := func(yield func(need) bool) {
+		failed = s.Grid(v.g.shape, v.g.block, func(grid []int64, lo, hi int64) bool {
+			b := int64(0)
+			for i, g := range grid {
+				b = b*v.g.grid[i] + g
+			}
+			return yield(v.a.needOf(v.pos, b, lo*v.g.size, hi*v.g.size))
+		})
+	}
+	err := v.a.eachNeed(ctx, needs, func(q need, data blockData) error {
+		return v.give(q.n-v.g.first, data, f)
 	})
-	if err == nil {
-		err = failed
+	if failed != nil {
+		return failed
 	}
-	switch {
-	case err != nil:
-		return err
-	case len(missing) == 0:
-		return nil
-	case len(missing) == 1:
-		data, err := v.a.cached(ctx, missing[0])
-		if err != nil {
-			return err
-		}
-		return v.give(missing[0]-v.g.first, data, f)
-	}
-	return v.a.loadAll(ctx, missing, func(n int64, data []byte) error { return v.give(n-v.g.first, data, f) })
+	return err
 }
 
 // give hands on the values of a block, without padding.
-func (v *blockedVar) give(b int64, data []byte, f func(slab.Block) error) error {
+func (v *blockedVar) give(b int64, data blockData, f func(slab.Block) error) error {
 	start, count := v.g.box(b)
 	_, n := v.g.at(b)
-	return f(slab.Block{Start: start, Count: count, Data: data[:n]})
+	return f(slab.Block{Start: start, Count: count, Data: data.b[:min(int64(len(data.b)), n-data.off)], Off: data.off})
 }
 
 // storedRun is blocks whose stored extents are near each other.
 type storedRun struct {
-	rows    []blockidx.Row
-	numbers []int64
-	off, n  int64
+	rows   []blockidx.Row
+	needs  []need
+	off, n int64
 }
 
 // runs groups blocks by their stored extents.
-func (a *Reader) runs(ctx context.Context, numbers []int64) ([]storedRun, error) {
+func (a *Reader) runs(ctx context.Context, needs []need) ([]storedRun, error) {
+	numbers := make([]int64, len(needs))
+	for i := range needs {
+		numbers[i] = needs[i].n
+	}
 	rows, err := a.indexUntil(ctx).Lookup(numbers, a.gap)
 	if errors.Is(err, blockidx.ErrCorrupt) {
 		err = corrupt(err)
@@ -130,11 +123,11 @@ func (a *Reader) runs(ctx context.Context, numbers []int64) ([]storedRun, error)
 			last := &out[k-1]
 			if r.Off-(last.off+last.n) < a.gap && r.Off+r.Len-last.off <= maxRun && !a.enough(last) {
 				last.n = max(last.n, r.Off+r.Len-last.off)
-				last.rows, last.numbers = append(last.rows, r), append(last.numbers, numbers[i])
+				last.rows, last.needs = append(last.rows, r), append(last.needs, needs[i])
 				continue
 			}
 		}
-		out = append(out, storedRun{[]blockidx.Row{r}, numbers[i : i+1 : i+1], r.Off, r.Len})
+		out = append(out, storedRun{[]blockidx.Row{r}, needs[i : i+1 : i+1], r.Off, r.Len})
 	}
 	return out, nil
 }
@@ -143,10 +136,10 @@ func (a *Reader) runs(ctx context.Context, numbers []int64) ([]storedRun, error)
 // short ones keep the decoders busy, and memory small.
 func (a *Reader) enough(r *storedRun) bool { return a.remote == 1 && r.n >= 1<<20 }
 
-// loadAll reads and decodes blocks, in any order, and gives each to f, from
-// several goroutines.
-func (a *Reader) loadAll(ctx context.Context, numbers []int64, f func(n int64, data []byte) error) error {
-	runs, err := a.runs(ctx, numbers)
+// loadAll reads and decodes blocks, in any order, and gives each to use, from
+// several goroutines. If keep is set they go into the cache.
+func (a *Reader) loadAll(ctx context.Context, needs []need, keep bool, use func(need, blockData) error) error {
+	runs, err := a.runs(ctx, needs)
 	if err != nil {
 		return err
 	}
@@ -159,7 +152,7 @@ func (a *Reader) loadAll(ctx context.Context, numbers []int64, f func(n int64, d
 		go func() {
 			defer wg.Done()
 			for r := range work {
-				if err := a.loadRun(ctx, r, f); err != nil {
+				if err := a.loadRun(ctx, r, keep, use); err != nil {
 					cancel(err)
 				}
 			}
@@ -182,28 +175,24 @@ func (a *Reader) loadAll(ctx context.Context, numbers []int64, f func(n int64, d
 }
 
 // loadRun reads a run and decodes its blocks.
-func (a *Reader) loadRun(ctx context.Context, r *storedRun, f func(n int64, data []byte) error) error {
-	stored := make([]byte, r.n)
+func (a *Reader) loadRun(ctx context.Context, r *storedRun, keep bool, use func(need, blockData) error) error {
+	d := a.states.Get().(*decoder)
+	defer a.states.Put(d)
+	stored := d.memory(r.n)
 	a.reads.Add(1)
 	a.bytes.Add(r.n)
 	if err := unlimited.ReadFull(bind(ctx, a.r), stored, r.off); err != nil {
 		return fmt.Errorf("archive: %w", err)
 	}
-	for i, n := range r.numbers {
+	for i, q := range r.needs {
 		row := r.rows[i]
-		data, err := a.load(ctx, n, func(ctx context.Context, n int64, dst []byte) error {
+		decode := func(ctx context.Context, q need, dst []byte) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			v, b := a.l.locate(n)
-			d := a.states.Get().(*decoder)
-			defer a.states.Put(d)
-			return a.decodeStored(d, v, b, row, stored[row.Off-r.off:][:row.Len], dst)
-		})
-		if err != nil {
-			return err
+			return a.decodeStored(d, q, row, stored[row.Off-r.off:][:row.Len], dst)
 		}
-		if err := f(n, data); err != nil {
+		if err := a.load(ctx, q, keep, decode, func(data blockData) error { return use(q, data) }); err != nil {
 			return err
 		}
 	}

@@ -1,7 +1,6 @@
 package archive
 
 import (
-	"context"
 	"fmt"
 	"sync/atomic"
 
@@ -11,7 +10,8 @@ import (
 // Cache keeps decoded blocks, bounded in bytes. A Reader makes one of its own
 // unless it is given one to share with others. Safe for concurrent use.
 type Cache struct {
-	c *otter.Cache[blockKey, []byte]
+	c     *otter.Cache[blockKey, blockData]
+	bytes int64
 }
 
 // blockKey is a block of one of the readers that share a cache.
@@ -29,31 +29,33 @@ func NewCache(bytes int64) (*Cache, error) {
 	if bytes <= 0 {
 		return nil, optionsf("cache of %d bytes", bytes)
 	}
-	c, err := otter.New(&otter.Options[blockKey, []byte]{
+	c, err := otter.New(&otter.Options[blockKey, blockData]{
 		MaximumWeight: uint64(bytes),
-		Weigher:       func(_ blockKey, b []byte) uint32 { return uint32(len(b)) + blockOverhead },
+		Weigher:       func(_ blockKey, d blockData) uint32 { return uint32(len(d.b)) + blockOverhead },
 	})
 	if err != nil {
 		return nil, fmt.Errorf("archive: internal error: %w", err)
 	}
-	return &Cache{c}, nil
+	return &Cache{c, bytes}, nil
 }
 
-// get returns a block, loading it at most once at a time.
-func (c *Cache) get(ctx context.Context, key blockKey, load func(context.Context) ([]byte, error)) ([]byte, error) {
-	return c.c.Get(ctx, key, otter.LoaderFunc[blockKey, []byte](func(ctx context.Context, _ blockKey) ([]byte, error) {
-		return load(ctx)
-	}))
-}
+// put keeps what was decoded of a block, in place of what was kept before.
+func (c *Cache) put(key blockKey, data blockData) { c.c.Set(key, data) }
 
-// peek returns a block that is in the cache.
-func (a *Reader) peek(n int64) ([]byte, bool) {
+// stored returns what the cache has of a block.
+func (a *Reader) stored(n int64) (blockData, bool) {
 	if a.cache == nil {
-		return nil, false
+		return blockData{}, false
 	}
-	data, ok := a.cache.c.GetIfPresent(blockKey{a.id, n})
-	if ok {
-		a.hits.Add(1)
+	return a.cache.c.GetIfPresent(blockKey{a.id, n})
+}
+
+// peek returns the needed bytes of a block if they are in the cache.
+func (a *Reader) peek(q need) (blockData, bool) {
+	data, ok := a.stored(q.n)
+	if !ok || !data.covers(q) {
+		return blockData{}, false
 	}
-	return data, ok
+	a.hits.Add(1)
+	return data, true
 }

@@ -81,7 +81,7 @@ func (e *encoder) encode(j *blockJob) {
 	} else {
 		var c *filters.Coder
 		if c, j.err = e.coder(chain); j.err == nil {
-			out, mask, j.err = c.Encode(out, j.raw)
+			out, mask, j.err = c.EncodeParts(out, j.raw, int(e.l.part(j.v)))
 		}
 		if j.err == nil && j.v < 0 && j.b == 0 && tooDense(len(j.raw), len(out)-headRoom) {
 			mask = 1<<len(e.l.chains[chain]) - 1

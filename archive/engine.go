@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -22,12 +23,14 @@ const localGap = 4 << 10
 // engine is the part of a Reader that decodes blocks: its cache, its state and
 // its counters.
 type engine struct {
-	cache  *Cache        // nil: none
-	id     int64         // of this reader's blocks in the cache
-	states sync.Pool     // of *decoder
-	slots  chan struct{} // blocks that may be decoded at the same time
-	gap    int64         // of runs
-	remote int           // reads that are worth doing at the same time
+	cache      *Cache    // nil: none
+	id         int64     // of this reader's blocks in the cache
+	states     sync.Pool // of *decoder
+	flights    flights
+	slots      chan struct{} // blocks that may be decoded at the same time
+	gap        int64         // of runs
+	remote     int           // reads that are worth doing at the same time; more than 1: they have a latency
+	checkParts bool          // whether parts give the same bytes as whole blocks
 
 	blocks, hits, reads, bytes, nanos atomic.Int64
 }
@@ -86,11 +89,16 @@ func (a *Reader) indexUntil(ctx context.Context) *blockidx.Reader {
 // readBlock decodes a block into dst, which has its decoded length. Damage is a
 // *BlockError.
 func (a *Reader) readBlock(ctx context.Context, n int64, dst []byte) error {
+	return a.readNeed(ctx, a.whole(n), dst)
+}
+
+// readNeed reads a block and decodes what is needed of it.
+func (a *Reader) readNeed(ctx context.Context, q need, dst []byte) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	v, b := a.l.locate(n)
-	row, err := a.indexUntil(ctx).Row(n)
+	v, b := a.l.locate(q.n)
+	row, err := a.indexUntil(ctx).Row(q.n)
 	if err != nil {
 		if errors.Is(err, blockidx.ErrCorrupt) {
 			err = a.blockError(v, b, -1, corrupt(err))
@@ -102,71 +110,86 @@ func (a *Reader) readBlock(ctx context.Context, n int64, dst []byte) error {
 	}
 	d := a.states.Get().(*decoder)
 	defer a.states.Put(d)
-	if int64(cap(d.stored)) < row.Len {
-		d.stored = make([]byte, row.Len)
-	}
-	d.stored = d.stored[:row.Len]
+	stored := d.memory(row.Len)
 	a.reads.Add(1)
 	a.bytes.Add(row.Len)
-	if err := unlimited.ReadFull(bind(ctx, a.r), d.stored, row.Off); err != nil {
+	if err := unlimited.ReadFull(bind(ctx, a.r), stored, row.Off); err != nil {
 		return fmt.Errorf("archive: %w", err)
 	}
-	return a.decodeStored(d, v, b, row, d.stored, dst)
+	return a.decodeStored(d, q, row, stored, dst)
 }
 
-// decodeStored checks and decodes the stored bytes of a block into dst.
-func (a *Reader) decodeStored(d *decoder, v int, b int64, row blockidx.Row, stored, dst []byte) error {
+// decodeStored checks the stored bytes of a block and decodes what is needed of
+// them.
+func (a *Reader) decodeStored(d *decoder, q need, row blockidx.Row, stored, dst []byte) error {
 	start := time.Now()
 	defer func() {
 		a.nanos.Add(int64(time.Since(start)))
 		a.blocks.Add(1)
 	}()
+	v, b := a.l.locate(q.n)
 	if got := crcOf(stored); got != row.CRC {
 		return a.blockError(v, b, row.Off, corruptf("checksum %08x, expected %08x", got, row.CRC))
 	}
-	chain, _ := a.l.blockInfo(v, b)
-	if err := d.decode(a.l, chain, dst, stored, row.Mask); err != nil {
+	if err := d.decode(a.l, q, dst, stored, row.Mask); err != nil {
 		var unknown *filters.UnknownFilterError
 		if !errors.As(err, &unknown) {
 			err = corrupt(err)
 		}
 		return a.blockError(v, b, row.Off, err)
 	}
+	if a.checkParts {
+		if err := d.checkParts(a.l, q, dst, stored, row.Mask); err != nil {
+			return a.blockError(v, b, row.Off, corrupt(err))
+		}
+	}
 	return nil
 }
 
-// cached returns a decoded block, from the cache if there is one. The caller must
-// not change it.
-func (a *Reader) cached(ctx context.Context, n int64) ([]byte, error) {
-	if data, ok := a.peek(n); ok {
-		return data, nil
-	}
-	return a.load(ctx, n, a.readBlock)
+// whole is a block as a need.
+func (a *Reader) whole(n int64) need {
+	v, b := a.l.locate(n)
+	_, size := a.l.blockInfo(v, b)
+	return need{n, 0, size}
 }
 
-// load decodes a block by means of read, once however many ask for it at the
-// same time, and keeps it.
-func (a *Reader) load(ctx context.Context, n int64, read func(ctx context.Context, n int64, dst []byte) error) ([]byte, error) {
-	loader := func(ctx context.Context) ([]byte, error) {
-		select {
-		case a.slots <- struct{}{}:
-			defer func() { <-a.slots }()
-		case <-ctx.Done():
-			return nil, ctx.Err()
+// needOf is what must be decoded of block b of a variable, or of the rest, for its
+// bytes [lo, hi). What came from afar is decoded whole: fetching it again costs more.
+func (a *Reader) needOf(v int, b, lo, hi int64) need {
+	_, size := a.l.blockInfo(v, b)
+	n := a.l.restFirst + b
+	if v >= 0 {
+		n = a.l.vars[v].first + b
+	}
+	part := a.l.part(v)
+	if part == 0 || a.remote > 1 {
+		return need{n, 0, size}
+	}
+	return need{n, lo / part * part, min(ceilDiv(hi, part)*part, size)}
+}
+
+// eachNeed calls use with what is needed of blocks: those in the cache first, then
+// the others, read in runs and decoded on several goroutines. Where they are more
+// than the cache can hold they do not go there. use must not keep or change them.
+func (a *Reader) eachNeed(ctx context.Context, needs iter.Seq[need], use func(need, blockData) error) error {
+	var missing []need
+	bytes := int64(0)
+	for q := range needs {
+		if data, ok := a.peek(q); ok {
+			if err := use(q, data); err != nil {
+				return err
+			}
+			continue
 		}
-		v, b := a.l.locate(n)
-		_, size := a.l.blockInfo(v, b)
-		dst := make([]byte, size)
-		return dst, read(ctx, n, dst)
+		missing = append(missing, q)
+		bytes += q.hi - q.lo
 	}
-	if a.cache == nil {
-		return loader(ctx)
+	keep := a.cache != nil && bytes <= a.cache.bytes
+	switch len(missing) {
+	case 0:
+		return nil
+	case 1:
+		return a.load(ctx, missing[0], keep, a.readNeed, func(data blockData) error { return use(missing[0], data) })
 	}
-	for {
-		data, err := a.cache.get(ctx, blockKey{a.id, n}, loader)
-		if err != nil && ctx.Err() == nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
-			continue // another caller's context, not ours
-		}
-		return data, err
-	}
+	return a.loadAll(ctx, missing, keep, use)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"iter"
 
 	"github.com/cdfz-format/cdfz/unlimited"
 )
@@ -66,21 +67,50 @@ func (r rawReader) ReadAtContext(ctx context.Context, p []byte, off int64) (int,
 	if off < 0 {
 		return 0, errors.New("archive: negative offset")
 	}
-	n := 0
-	for n < len(p) {
-		if off >= r.a.l.Image.Size {
-			return n, io.EOF
-		}
-		block, in, left := r.a.l.findRaw(off)
-		data, err := r.a.cached(ctx, block)
-		if err != nil {
-			return n, err
-		}
-		k := copy(p[n:], data[in:in+left])
-		n += k
-		off += int64(k)
+	l := r.a.l
+	have := max(0, min(int64(len(p)), l.Image.Size-off))
+	var short error
+	if have < int64(len(p)) {
+		short = io.EOF
 	}
-	return n, nil
+	p = p[:have]
+	use := func(q need, data blockData) error {
+		start, n := l.rawAt(q.n)
+		lo := max(start+data.off, off)
+		hi := min(start+min(n, data.off+int64(len(data.b))), off+have)
+		copy(p[lo-off:hi-off], data.b[lo-start-data.off:])
+		return nil
+	}
+	if err := r.a.eachNeed(ctx, l.rawNeeds(r.a, off, have), use); err != nil {
+		return 0, err
+	}
+	return int(have), short
+}
+
+// rawNeeds calls yield with what the raw bytes [off, off+n) need of each block.
+func (l *layout) rawNeeds(a *Reader, off, n int64) iter.Seq[need] {
+	return func(yield func(need) bool) {
+		for end := off + n; off < end; {
+			block, in, left := l.findRaw(off)
+			k := min(left, end-off)
+			v, b := l.locate(block)
+			if !yield(a.needOf(v, b, in, in+k)) {
+				return
+			}
+			off += k
+		}
+	}
+}
+
+// rawAt is the place of a block in raw and its length there, without padding.
+func (l *layout) rawAt(block int64) (off, n int64) {
+	v, b := l.locate(block)
+	if v < 0 {
+		off, n = l.restAt(b)
+		return l.perm.RawOff(len(l.vars)) + off, n
+	}
+	off, n = l.vars[v].at(b)
+	return l.vars[v].rawOff + off, n
 }
 
 // findRaw returns the block that holds raw byte off, the place of the byte in

@@ -82,6 +82,9 @@ func (c *canon) planVar() (v PlanVar) {
 	v.Chain = c.int()
 	c.want(`,"segment":`)
 	v.Segment = c.segment()
+	if c.opt(`,"part":`) {
+		v.Part = c.int64()
+	}
 	if c.opt(`,"view":`) {
 		v.View = c.text()
 	}

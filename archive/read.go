@@ -355,25 +355,6 @@ func (z zeroTail) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// decoder is the state that one goroutine needs to decode blocks.
-type decoder struct {
-	coders []*filters.Coder // by chain, made when first needed
-	stored []byte
-}
-
-func (d *decoder) decode(l *layout, chain int, dst, stored []byte, mask uint32) error {
-	if d.coders == nil {
-		d.coders = make([]*filters.Coder, len(l.chains))
-	}
-	if d.coders[chain] == nil {
-		var err error
-		if d.coders[chain], err = filters.NewCoder(l.chains[chain]); err != nil {
-			return err
-		}
-	}
-	return d.coders[chain].Decode(dst, stored, mask)
-}
-
 // blockError names a block by variable and index range.
 func (a *Reader) blockError(v int, b, storedOff int64, err error) error {
 	return newBlockError(a.l, a.header, v, b, storedOff, err)

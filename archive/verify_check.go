@@ -155,6 +155,7 @@ func sameJSON(a, b []byte) bool {
 func (v *verifier) checkImage() error {
 	a, err := NewReader(v.r, v.size, &ReaderOptions{Cache: -1})
 	if err == nil {
+		a.checkParts = true
 		progress := v.o.Progress
 		if progress != nil {
 			progress = func(done int64) { v.o.Progress(v.size + done) }
@@ -178,6 +179,7 @@ func (v *verifier) decodeBlocks() error {
 	if err != nil {
 		return nil // what is wrong with it has been reported
 	}
+	a.checkParts = true
 	known := map[int64]bool{}
 	for _, d := range v.rep.Damage {
 		known[d.Off] = true

@@ -6,20 +6,24 @@ import (
 	"io"
 )
 
-// Block is a box of an array whose values lie together.
+// Block is a box of an array whose values lie together, or as much of them as was
+// asked for.
 type Block struct {
 	Start, Count []int64 // indices of the box
-	Data         []byte  // its values in row-major order, big-endian; not to be changed
+	Data         []byte  // values in row-major order, big-endian; not to be changed
+	Off          int64   // of Data in the values of the box, in bytes
 }
 
 // Blocks is an io.ReaderAt of an Array whose bytes come in blocks, as those of an
 // archive do. Reads then ask for each block once.
 type Blocks interface {
 	io.ReaderAt
-	// View returns the bytes from byte off of the array to the end of its block.
+	// View returns bytes from byte off of the array on, at least to the end of the
+	// element there.
 	View(ctx context.Context, off int64) ([]byte, error)
-	// EachBlock calls f for the blocks that hold selected elements, each once,
-	// possibly from several goroutines. f must not keep the block.
+	// EachBlock calls f for the blocks that hold selected elements, each once, with
+	// at least these elements, possibly from several goroutines. f must not keep
+	// the block.
 	EachBlock(ctx context.Context, s Selection, f func(Block) error) error
 }
 
@@ -120,6 +124,7 @@ func readBlocks[T Number](ctx context.Context, a *Array, b Blocks, dst []T, s Se
 		var lbuf [maxRank]loop
 		n := boxNest(dims, blk.Start, blk.Count, size, lbuf[:])
 		if !n.empty {
+			n.src -= blk.Off
 			copyNest(dst, blk.Data, &n, size)
 		}
 		return nil

@@ -115,35 +115,46 @@ func (s Selection) Len(shape []int64) (int64, error) {
 	return n, err
 }
 
-// Grid calls yield for the indices of the blocks of the given shape, which tile an
-// array, that hold selected elements, in row-major order, until it returns false.
-// The slice is reused.
-func (s Selection) Grid(shape, block []int64, yield func(grid []int64) bool) error {
+// Grid calls yield for the blocks of the given shape, which tile an array, that
+// hold selected elements, in row-major order, until it returns false. Of each it
+// gives the index in the grid, in a slice that is reused, and the range of its
+// elements, counted in row-major order within the block as the array cuts it
+// off, from the first selected one to behind the last.
+func (s Selection) Grid(shape, block []int64, yield func(grid []int64, lo, hi int64) bool) error {
 	var buf [maxRank]dim
 	dims, n, err := s.resolve(shape, buf[:])
 	if err != nil || n == 0 {
 		return err
 	}
 	grid := make([]int64, len(dims))
-	var walk func(i int) bool
-	walk = func(i int) bool {
+	var walk func(i int, first, last int64) bool
+	walk = func(i int, first, last int64) bool {
 		if i == len(dims) {
-			return yield(grid)
+			return yield(grid, first, last+1)
 		}
 		d := &dims[i]
-		first, last := d.start, d.start+(d.count-1)*d.stride
-		for g := min(first, last) / block[i]; g <= max(first, last)/block[i]; g++ {
-			// A stride may step over whole blocks.
-			if lo, hi := d.within(g*block[i], min((g+1)*block[i], d.len)); lo == hi {
-				continue
+		a, b := d.ends(0, d.count)
+		for g := a / block[i]; g <= b/block[i]; g++ {
+			from, to := g*block[i], min((g+1)*block[i], d.len)
+			lo, hi := d.within(from, to)
+			if lo == hi {
+				continue // a stride may step over whole blocks
 			}
+			x, y := d.ends(lo, hi)
 			grid[i] = g
-			if !walk(i + 1) {
+			if !walk(i+1, first*(to-from)+x-from, last*(to-from)+y-from) {
 				return false
 			}
 		}
 		return true
 	}
-	walk(0)
+	walk(0, 0, 0)
 	return nil
+}
+
+// ends is the least and the greatest index of the positions [lo, hi), of which
+// there is at least one.
+func (d *dim) ends(lo, hi int64) (least, greatest int64) {
+	a, b := d.start+lo*d.stride, d.start+(hi-1)*d.stride
+	return min(a, b), max(a, b)
 }

@@ -52,7 +52,7 @@ func (b *inBlocks) View(_ context.Context, off int64) ([]byte, error) {
 
 func (b *inBlocks) EachBlock(_ context.Context, s Selection, f func(Block) error) error {
 	var failed error
-	err := s.Grid(b.a.Shape, b.block, func(grid []int64) bool {
+	err := s.Grid(b.a.Shape, b.block, func(grid []int64, lo, hi int64) bool {
 		b.served++
 		start, count := make([]int64, len(grid)), make([]int64, len(grid))
 		for i, g := range grid {
@@ -82,7 +82,8 @@ func (b *inBlocks) EachBlock(_ context.Context, s Selection, f func(Block) error
 				break
 			}
 		}
-		failed = f(Block{start, count, data})
+		// No more than was asked for, so that a bound that is too tight shows.
+		failed = f(Block{start, count, data[lo*size : hi*size : hi*size], lo * size})
 		return failed == nil
 	})
 	return errors.Join(err, failed)

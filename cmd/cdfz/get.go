@@ -344,7 +344,7 @@ func (r *getRun) blocksOf(sel []*selected) (blocks, bytes int64, err error) {
 		for _, b := range i.Block {
 			len *= b
 		}
-		err := s.part(nil, nil).Grid(i.Shape, i.Block, func(grid []int64) bool {
+		err := s.part(nil, nil).Grid(i.Shape, i.Block, func(grid []int64, _, _ int64) bool {
 			b := int64(0)
 			for k, g := range grid {
 				b = b*((i.Shape[k]-1)/i.Block[k]+1) + g

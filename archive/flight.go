@@ -1,0 +1,158 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"sync"
+)
+
+// blockData is the bytes of a decoded block from off on, padding included.
+type blockData struct {
+	off int64
+	b   []byte
+}
+
+// covers says whether all that is needed is there.
+func (d blockData) covers(q need) bool { return d.off <= q.lo && q.hi <= d.off+int64(len(d.b)) }
+
+// need is the bytes [lo, hi) of block n: a whole block, or whole parts of it.
+type need struct{ n, lo, hi int64 }
+
+// flight is a block that is being decoded, or that was and is in use.
+type flight struct {
+	data blockData
+	err  error
+	done chan struct{} // closed when data or err is there
+	refs int           // guarded by the mutex of flights
+	lent *[]byte       // the pool's memory behind data, nil if data has its own
+}
+
+// flights has each block decoded by one goroutine at a time, however many ask for
+// it, and what it decoded given to all of them.
+type flights struct {
+	mu   sync.Mutex
+	open map[int64]*flight // of each block that is being decoded
+	pool sync.Pool         // of *[]byte
+}
+
+// join returns the flight of a block, and whether it is the caller's to end.
+// leave must be called in any case.
+func (fs *flights) join(n int64) (f *flight, mine bool) {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	if f := fs.open[n]; f != nil {
+		f.refs++
+		return f, false
+	}
+	if fs.open == nil {
+		fs.open = map[int64]*flight{}
+	}
+	f = &flight{done: make(chan struct{}), refs: 1}
+	fs.open[n] = f
+	return f, true
+}
+
+// end lets the others have what the caller decoded.
+func (fs *flights) end(n int64, f *flight) {
+	fs.mu.Lock()
+	delete(fs.open, n)
+	fs.mu.Unlock()
+	close(f.done)
+}
+
+// leave ends the use of a flight's data.
+func (fs *flights) leave(f *flight) {
+	fs.mu.Lock()
+	f.refs--
+	unused := f.refs == 0
+	fs.mu.Unlock()
+	if unused && f.lent != nil {
+		fs.pool.Put(f.lent)
+		f.lent = nil
+	}
+}
+
+// memory gives n bytes of any content for the flight's data, until all have left
+// it.
+func (fs *flights) memory(f *flight, n int64) []byte {
+	p, _ := fs.pool.Get().(*[]byte)
+	if p == nil {
+		p = new([]byte)
+	}
+	if int64(cap(*p)) < n {
+		*p = make([]byte, n)
+	}
+	f.lent = p
+	return (*p)[:n]
+}
+
+// readFunc decodes the needed bytes of a block into dst.
+type readFunc func(ctx context.Context, q need, dst []byte) error
+
+// load has the needed bytes of a block decoded by read, unless another goroutine
+// is decoding them, and calls use with them. If keep is set they go into the cache, and
+// use may keep them.
+func (a *Reader) load(ctx context.Context, q need, keep bool, read readFunc, use func(blockData) error) error {
+	for {
+		f, mine := a.flights.join(q.n)
+		if mine {
+			f.err = a.decodeInto(ctx, f, q, keep, read)
+			a.flights.end(q.n, f)
+		} else {
+			select {
+			case <-f.done:
+			case <-ctx.Done():
+				a.flights.leave(f)
+				return ctx.Err()
+			}
+			if f.err == nil && (!f.data.covers(q) || keep && f.lent != nil) ||
+				ctx.Err() == nil && (errors.Is(f.err, context.Canceled) || errors.Is(f.err, context.DeadlineExceeded)) {
+				// Another part of the block, or memory that is not ours to keep, or the end
+				// of another caller's context.
+				a.flights.leave(f)
+				continue
+			}
+		}
+		err := f.err
+		if err == nil {
+			err = use(f.data)
+		}
+		a.flights.leave(f)
+		return err
+	}
+}
+
+// decodeInto decodes a block for a flight.
+func (a *Reader) decodeInto(ctx context.Context, f *flight, q need, keep bool, read readFunc) error {
+	if keep {
+		// It may have come since the caller looked. A block that was decoded in part
+		// is wanted again: now whole, so that this happens once.
+		if data, ok := a.stored(q.n); ok {
+			if data.covers(q) {
+				f.data = data
+				return nil
+			}
+			q = a.whole(q.n)
+		}
+	}
+	select {
+	case a.slots <- struct{}{}:
+		defer func() { <-a.slots }()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	var dst []byte
+	if keep {
+		dst = make([]byte, q.hi-q.lo)
+	} else {
+		dst = a.flights.memory(f, q.hi-q.lo)
+	}
+	if err := read(ctx, q, dst); err != nil {
+		return err
+	}
+	f.data = blockData{q.lo, dst}
+	if keep && a.cache != nil {
+		a.cache.put(blockKey{a.id, q.n}, f.data)
+	}
+	return nil
+}
