@@ -3,6 +3,7 @@ package filters
 import (
 	"encoding/binary"
 	"math/bits"
+	"slices"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -21,6 +22,7 @@ const (
 	zstdMinPlane = 1 << 10    // below, the tables of a block cost more than they save
 	zstdMagic    = 0xfd2fb528 // RFC 8878 3.1.1
 	zstdMaxWin   = 8 << 20    // longest distance of a match
+	zstdSlack    = 64         // what the library may write beyond a block, and more
 	// zstdAnyWindow is the longest window there is (RFC 8878 3.1.1.1.2). The block
 	// itself is the window while it is decoded, so none costs memory.
 	zstdAnyWindow = 1<<41 + 7<<38
@@ -188,9 +190,14 @@ func (s *zstdState) Decode(dst, src []byte, _ []uint32, max int) ([]byte, error)
 		max = int(size)
 	}
 	at := len(dst)
-	dst, part := extend(dst, max)
-	out, err := dec.DecodeAll(src, part[:0:max])
-	if err == zstd.ErrDecoderSizeExceeded {
+	if cap(dst)-at < max {
+		dst = slices.Grow(dst, max+zstdSlack)
+	}
+	// The library copies faster where it may write beyond the end. Memory that the
+	// caller gave for a block has no room there; scratch memory has.
+	room := dst[at:at:min(cap(dst), at+max+zstdSlack)]
+	out, err := dec.DecodeAll(src, room)
+	if err == zstd.ErrDecoderSizeExceeded || err == nil && len(out) > max {
 		return nil, errorf(ErrDecodedSize, "zstd: at most %d bytes, found more", max)
 	}
 	if err != nil {

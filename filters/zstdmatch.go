@@ -25,8 +25,8 @@ const (
 
 	// After 2^missShift positions without a match that pays, every second
 	// position is searched, and so on down to one in missMax+1.
-	missShift = 6
-	missMax   = 16
+	missShift = 5
+	missMax   = 32
 )
 
 // zseq is a sequence: literals, then a match. off is an offset plus 3, or 1 or 2
@@ -57,25 +57,26 @@ func (f *planeFinder) start(n int) {
 	f.rep = [2]int{}
 }
 
-// price fills cum with what each byte of the block costs as a literal, from
-// their frequencies: Huffman codes have at least one bit and at most eleven.
+// price fills cum with what each byte of the block costs as a literal, from the
+// frequencies of a third of them: Huffman codes have at least one bit and at most
+// eleven. Literals are dearer than their frequency says, by a bit as measured:
+// matches take the commonest away.
 func (f *planeFinder) price(block []byte) {
 	var count [4][256]uint32
-	p := block
-	for ; len(p) >= 4; p = p[4:] {
+	seen := 0
+	for p := block; len(p) >= 4; p = p[min(12, len(p)):] {
 		count[0][p[0]]++
 		count[1][p[1]]++
 		count[2][p[2]]++
 		count[3][p[3]]++
-	}
-	for _, b := range p {
-		count[0][b]++
+		seen += 4
 	}
 	var cost [256]uint32
-	total := log2(uint32(len(block)))
+	total := log2(uint32(max(seen, 1)))
 	for b := range cost {
+		cost[b] = 11 << 4
 		if c := count[0][b] + count[1][b] + count[2][b] + count[3][b]; c > 0 {
-			cost[b] = uint32(min(max(total-log2(c), 256), 11<<8)) >> 4
+			cost[b] = uint32(min(max(total-log2(c)+1<<8, 1<<8), 11<<8)) >> 4
 		}
 	}
 	if cap(f.cum) < len(block)+1 {
@@ -165,6 +166,39 @@ func (f *planeFinder) repeat(plane []byte, from, to, i int, best candidate) cand
 	return best
 }
 
+// skip returns the first position from i on, at most end, at which repeat would
+// find something at the next one.
+func (f *planeFinder) skip(plane []byte, i, end, anchor int) int {
+	a, b := f.rep[0], f.rep[1]
+	if a > i || a == 0 {
+		return end
+	}
+	if b > i || b == 0 {
+		b = a
+	}
+	for ; i < end; i++ {
+		// In noise, hardly any of eight bytes is equal: then no four of them are, and
+		// five positions are done.
+		word := binary.LittleEndian.Uint64(plane[i+1:])
+		x := word ^ binary.LittleEndian.Uint64(plane[i+1-a:])
+		y := word ^ binary.LittleEndian.Uint64(plane[i+1-b:])
+		switch {
+		case !hasZero(x) && !hasZero(y):
+			i += planeMinMatch
+		case uint32(x) == 0 || uint32(y) == 0:
+			return i
+		}
+		i += (i - anchor) >> 8
+	}
+	return end
+}
+
+// hasZero says whether one of the eight bytes of x is 0.
+func hasZero(x uint64) bool {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	return (x-ones)&^x&tops != 0
+}
+
 // emit adds a sequence; a long run becomes two.
 func (f *planeFinder) emit(lits, n, off int) {
 	if off < runOff && n >= runMin {
@@ -208,6 +242,15 @@ func (f *planeFinder) find(plane []byte, from, to, depth, lazy int) {
 	// keep the search going: paid is where it last found something else.
 	paid, next := from, from
 	for i := from; i < end; {
+		if i < next {
+			// Not to be searched: only the repeated offsets count.
+			if i = f.skip(plane, i, min(next, end), anchor); i >= end {
+				break
+			}
+			if i >= f.next+missMax {
+				f.next = i - 1 // what is not searched is not looked for either
+			}
+		}
 		best := f.repeat(plane, from, to, i+1, candidate{})
 		if i >= next {
 			gain := best.gain
@@ -241,7 +284,9 @@ func (f *planeFinder) find(plane []byte, from, to, depth, lazy int) {
 		anchor = f.follow(plane, at+n, end, to)
 		i = anchor
 	}
-	f.insert(plane, min(to, len(plane)-planeMinMatch)) // for the next block of the plane
+	if to < len(plane) {
+		f.insert(plane, min(to, len(plane)-planeMinMatch)) // for the next block of the plane
+	}
 	f.lits = append(f.lits, plane[anchor:to]...)
 }
 
