@@ -38,17 +38,16 @@ func newBlockedVar(a *Reader, pos int) *blockedVar {
 func (v *blockedVar) BlockShape() []int64 { return v.g.block }
 
 // View implements slab.Blocks.
-func (v *blockedVar) View(ctx context.Context, off int64) (data []byte, err error) {
+func (v *blockedVar) View(ctx context.Context, off, n int64) (data []byte, err error) {
 	b, in := v.g.find(off)
-	q := v.a.needOf(v.pos, b, in, in+v.g.size)
-	if d, ok := v.a.peek(q); ok {
-		return d.b[in-d.off:], nil
+	if _, have := v.g.at(b); in+n > have {
+		return nil, nil
 	}
-	err = v.a.load(ctx, q, true, v.a.readNeed, func(d blockData) error {
-		data = d.b[in-d.off:]
-		return nil
-	})
-	return data, err
+	q := v.a.needOf(v.pos, b, in, in+n)
+	if d, ok := v.a.peek(q); ok {
+		return d.b[in-d.off:][:n], nil
+	}
+	return v.a.view(ctx, q, in, n)
 }
 
 // EachBlock implements slab.Blocks.

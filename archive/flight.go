@@ -156,3 +156,12 @@ func (a *Reader) decodeInto(ctx context.Context, f *flight, q need, keep bool, r
 	}
 	return nil
 }
+
+// view returns n bytes from byte in of a block.
+func (a *Reader) view(ctx context.Context, q need, in, n int64) (data []byte, err error) {
+	err = a.load(ctx, q, true, a.readNeed, func(d blockData) error {
+		data = d.b[in-d.off:][:n]
+		return nil
+	})
+	return data, err
+}

@@ -18,9 +18,9 @@ type Block struct {
 // archive do. Reads then ask for each block once.
 type Blocks interface {
 	io.ReaderAt
-	// View returns bytes from byte off of the array on, at least to the end of the
-	// element there.
-	View(ctx context.Context, off int64) ([]byte, error)
+	// View returns the n bytes from byte off of the array on, which the caller must
+	// not change, or nil if they are not all in one block.
+	View(ctx context.Context, off, n int64) ([]byte, error)
 	// EachBlock calls f for the blocks that hold selected elements, each once, with
 	// at least these elements, possibly from several goroutines. f must not keep
 	// the block.
@@ -88,18 +88,36 @@ func ReadInto[T Number](ctx context.Context, a *Array, dst []T, s Selection) err
 		return nil
 	}
 	b, ok := a.ReaderAt.(Blocks)
-	switch {
-	case ok && n == 1:
-		data, err := b.View(ctx, offsetOf(dims, a.Type.Size()))
+	if !ok {
+		return readRuns(ctx, a, dst, dims)
+	}
+	if contiguous(dims) {
+		size := a.Type.Size()
+		data, err := b.View(ctx, offsetOf(dims, size), n*size)
 		if err != nil {
 			return err
 		}
-		load(dst, data[:a.Type.Size()])
-		return nil
-	case ok:
-		return readBlocks(ctx, a, b, dst, s)
+		if data != nil {
+			load(dst, data)
+			return nil
+		}
 	}
-	return readRuns(ctx, a, dst, dims)
+	return readBlocks(ctx, a, b, dst, s)
+}
+
+// contiguous says whether the selected elements follow each other in the array.
+func contiguous(dims []dim) bool {
+	i := len(dims) - 1
+	for i >= 0 && dims[i].count == dims[i].len && dims[i].stride == 1 {
+		i--
+	}
+	if i >= 0 && (dims[i].stride == 1 || dims[i].count == 1) {
+		i--
+	}
+	for i >= 0 && dims[i].count == 1 {
+		i--
+	}
+	return i < 0
 }
 
 // offsetOf is the byte offset of the first selected element.

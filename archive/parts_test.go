@@ -1,0 +1,193 @@
+package archive
+
+import (
+	"context"
+	"fmt"
+	"math/rand"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/filters"
+	"github.com/cdfz-format/cdfz/slab"
+)
+
+// partsFile is a cube of 5 records of 300 times 500 elements, in blocks of parts.
+func partsFile(t testing.TB, o *ReaderOptions) (*File, []byte) {
+	ar := pack(t, cubeImage(t, 5, 300, 500), &Options{Zarr: ZarrAlways})
+	f := openFile(t, ar, o)
+	require.NotZero(t, f.archive.l.part(0))
+	require.NotZero(t, f.archive.l.part(1))
+	return f, ar
+}
+
+// TestPartsRead: any selection of a variable with parts, alone and after others.
+func TestPartsRead(t *testing.T) {
+	for name, o := range map[string]*ReaderOptions{"cache": nil, "none": {Cache: -1}, "small": {Cache: 200 << 10}, "tiny": {Cache: 1}} {
+		t.Run(name, func(t *testing.T) {
+			f, _ := partsFile(t, o)
+			var wg sync.WaitGroup
+			errs := make(chan error, 8)
+			for g := range 8 {
+				wg.Add(1)
+				go func() {
+					defer wg.Done()
+					rng := rand.New(rand.NewSource(int64(g)))
+					for range 60 {
+						if err := randomCube(f, rng); err != nil {
+							errs <- err
+							return
+						}
+					}
+				}()
+			}
+			wg.Wait()
+			close(errs)
+			for err := range errs {
+				require.NoError(t, err)
+			}
+		})
+	}
+}
+
+// randomCube reads a random selection of variable 1 of a cube of 300 times 500
+// elements a record, whose values are their positions.
+func randomCube(f *File, rng *rand.Rand) error {
+	a := f.Array(1)
+	var s slab.Selection
+	for _, n := range a.Shape {
+		start := rng.Int63n(n)
+		count := 1 + rng.Int63n(min(n-start, 1+rng.Int63n(n)))
+		stride := int64(1)
+		if count > 1 && rng.Intn(3) == 0 {
+			stride, start = -1, start+count-1
+		}
+		s.Start, s.Count, s.Stride = append(s.Start, start), append(s.Count, count), append(s.Stride, stride)
+	}
+	got, err := slab.Read[int32](a, s.Start, s.Count, s.Stride)
+	if err != nil {
+		return err
+	}
+	k := 0
+	for i := range s.Count[0] {
+		for j := range s.Count[1] {
+			for l := range s.Count[2] {
+				want := ((s.Start[0]+i*s.Stride[0])*300+s.Start[1]+j*s.Stride[1])*500 + s.Start[2] + l*s.Stride[2]
+				if got[k] != int32(want) {
+					return fmt.Errorf("%v: element %d is %d, expected %d", s, k, got[k], want)
+				}
+				k++
+			}
+		}
+	}
+	return nil
+}
+
+// TestPartsDecoded: a first point decodes its part; a second one in another part of
+// the block decodes the whole block, once and for all.
+func TestPartsDecoded(t *testing.T) {
+	f, _ := partsFile(t, nil)
+	g := f.archive.l.vars[1]
+	part := f.archive.l.part(1)
+	point := func(elem int64) Stats {
+		row := elem / 500
+		got, err := slab.Read[int32](f.Array(1), []int64{row / 300, row % 300, elem % 500}, []int64{1, 1, 1}, nil)
+		require.NoError(t, err)
+		require.Equal(t, int32(elem), got[0])
+		return f.archive.Stats()
+	}
+	kept := func() int64 {
+		d, ok := f.archive.stored(g.first)
+		require.True(t, ok)
+		return int64(len(d.b))
+	}
+	require.Equal(t, int64(1), point(0).Blocks)
+	require.Equal(t, part, kept())
+	st := point(part/4 - 1)
+	require.Equal(t, int64(1), st.Blocks, "the same part")
+	require.Equal(t, int64(1), st.Hits)
+	require.Equal(t, int64(2), point(part/4).Blocks, "another part")
+	require.Equal(t, g.blockLen, kept())
+	st = point(g.blockLen/4 - 1)
+	require.Equal(t, int64(2), st.Blocks)
+	require.Equal(t, int64(2), st.Hits)
+}
+
+// TestLargeRead: what the cache cannot hold does not go there.
+func TestLargeRead(t *testing.T) {
+	f, _ := partsFile(t, &ReaderOptions{Cache: 300 << 10})
+	a := f.Array(1)
+	for i := range int64(2) {
+		_, err := slab.Read[int32](a, nil, nil, nil)
+		require.NoError(t, err)
+		require.Equal(t, (i+1)*f.archive.l.vars[1].blocks, f.archive.Stats().Blocks)
+		require.Zero(t, f.archive.Stats().Hits)
+	}
+	b := make([]byte, a.Len())
+	_, err := a.ReadAt(b, 0)
+	require.NoError(t, err)
+	require.Zero(t, f.archive.Stats().Hits)
+}
+
+// TestPartsChecked: verify decodes the parts too, and a reader that believes a
+// wrong claim gets an error or what the parts hold, and does not fall over.
+func TestPartsChecked(t *testing.T) {
+	f, ar := partsFile(t, &ReaderOptions{Cache: -1})
+	require.Empty(t, verify(t, ar).Damage)
+	a := f.archive
+	a.checkParts = true
+	require.NoError(t, a.Copy(context.Background(), nil, nil))
+	for _, part := range []int64{a.l.Vars[1].Part - 4, a.l.Vars[1].Part + 4, 4096} {
+		a.l.Vars[1].Part = part
+		var be *BlockError
+		require.ErrorAs(t, a.Copy(context.Background(), nil, nil), &be)
+		require.ErrorIs(t, be, ErrCorrupt)
+	}
+}
+
+// TestPartsPlan: claims about parts that cannot be.
+func TestPartsPlan(t *testing.T) {
+	f, _ := partsFile(t, nil)
+	p := *f.archive.l.Plan
+	p.Vars = append([]PlanVar{}, p.Vars...)
+	good := p.Vars[1].Part
+	for _, part := range []int64{-4, 1, good + 1, good + 2, f.archive.l.vars[1].blockLen, 1 << 40, 4} {
+		p.Vars[1].Part = part
+		_, err := newLayout(&p)
+		require.ErrorIs(t, err, ErrCorrupt, part)
+	}
+	p.Vars[1].Part = good
+	_, err := newLayout(&p)
+	require.NoError(t, err)
+}
+
+// TestPartsMasked: blocks whose filters were left out are decoded whole.
+func TestPartsMasked(t *testing.T) {
+	chain, err := filters.ParseChain("2,4|32015,3", nil)
+	require.NoError(t, err)
+	for i := range chain {
+		chain[i].Optional = true
+	}
+	image := cubeImage(t, 2, 300, 500)
+	rng := rand.New(rand.NewSource(1))
+	rng.Read(image[len(image)-2*300*500*8:]) // so that zstd is left out of some
+	ar := pack(t, image, &Options{Zarr: ZarrAlways, Filters: []VarFilter{{Vars: []string{"*"}, Chain: chain}}})
+	f, classic := openFile(t, ar, nil), openFile(t, image, nil)
+	for v := range f.Header().Vars {
+		if len(f.Header().Vars[v].Shape) != 3 {
+			continue
+		}
+		for range 20 {
+			start := []int64{rng.Int63n(2), rng.Int63n(300), rng.Int63n(500)}
+			n := f.Array(v).Type.Size()
+			off := ((start[0]*300+start[1])*500 + start[2]) * n
+			want, got := make([]byte, n), make([]byte, n)
+			_, err := classic.Array(v).ReadAt(want, off)
+			require.NoError(t, err)
+			_, err = f.Array(v).ReadAt(got, off)
+			require.NoError(t, err)
+			require.Equal(t, want, got)
+		}
+	}
+}
