@@ -11,9 +11,10 @@ import (
 // a match is held back while one that starts later saves more.
 
 const (
-	planeHashBits = 16      // at most: a plane of a block of default size has 2^16 positions
-	planeRing     = 1 << 17 // positions the chains reach back
-	planeMinMatch = 4
+	planeHashBits  = 16      // at most: a plane of a block of default size has 2^16 positions
+	planeRing      = 1 << 17 // positions the chains reach back
+	planeMinMatch  = 4
+	planeMinRepeat = 3 // with an offset that costs next to nothing
 
 	// Decoders copy a match byte by byte where it overlaps what it copies, and each
 	// byte waits for the one before if the offset is short. A long run of one value
@@ -95,7 +96,7 @@ func (f *planeFinder) price(block []byte) {
 // Costs in bits*16. A sequence has three codes.
 const (
 	seqCost = 9 << 4
-	repCost = 7 << 4
+	repCost = 6 << 4
 )
 
 func (f *planeFinder) hash(word uint32) uint32 { return word * 2654435761 >> f.shift }
@@ -155,10 +156,10 @@ func (f *planeFinder) repeat(plane []byte, from, to, i int, best candidate) cand
 	word := binary.LittleEndian.Uint32(plane[i:])
 	for k, off := range f.rep {
 		j := i - off
-		if off == 0 || j < 0 || binary.LittleEndian.Uint32(plane[j:]) != word {
+		if off == 0 || j < 0 || (binary.LittleEndian.Uint32(plane[j:])^word)<<8 != 0 {
 			continue
 		}
-		n := planeMinMatch + lz4Count(plane, i+planeMinMatch, j+planeMinMatch, to)
+		n := planeMinRepeat + lz4Count(plane, i+planeMinRepeat, j+planeMinRepeat, to)
 		if g := int(f.cum[i-from+n]-f.cum[i-from]) - repCost - k<<4; g > best.gain {
 			best = candidate{i, n, off, g}
 		}
@@ -177,15 +178,15 @@ func (f *planeFinder) skip(plane []byte, i, end, anchor int) int {
 		b = a
 	}
 	for ; i < end; i++ {
-		// In noise, hardly any of eight bytes is equal: then no four of them are, and
-		// five positions are done.
+		// In noise, hardly any of eight bytes is equal: then no three of them are, and
+		// six positions are done.
 		word := binary.LittleEndian.Uint64(plane[i+1:])
 		x := word ^ binary.LittleEndian.Uint64(plane[i+1-a:])
 		y := word ^ binary.LittleEndian.Uint64(plane[i+1-b:])
 		switch {
 		case !hasZero(x) && !hasZero(y):
-			i += planeMinMatch
-		case uint32(x) == 0 || uint32(y) == 0:
+			i += 8 - planeMinRepeat
+		case x<<40 == 0 || y<<40 == 0:
 			return i
 		}
 		i += (i - anchor) >> 8
@@ -281,7 +282,7 @@ func (f *planeFinder) find(plane []byte, from, to, depth, lazy int) {
 		}
 		f.lits = append(f.lits, plane[anchor:at]...)
 		f.emit(at-anchor, n, off)
-		anchor = f.follow(plane, at+n, end, to)
+		anchor = f.follow(plane, from, at+n, end, to)
 		i = anchor
 	}
 	if to < len(plane) {
@@ -292,13 +293,16 @@ func (f *planeFinder) find(plane []byte, from, to, depth, lazy int) {
 
 // follow adds matches that begin where the last one ended, with the offset before
 // it, which is then as cheap as the last one. It returns where they end.
-func (f *planeFinder) follow(plane []byte, at, end, to int) int {
+func (f *planeFinder) follow(plane []byte, from, at, end, to int) int {
 	for at < end && f.rep[1] > 0 {
 		j := at - f.rep[1]
-		if j < 0 || binary.LittleEndian.Uint32(plane[j:]) != binary.LittleEndian.Uint32(plane[at:]) {
+		if j < 0 || (binary.LittleEndian.Uint32(plane[j:])^binary.LittleEndian.Uint32(plane[at:]))<<8 != 0 {
 			break
 		}
-		n := planeMinMatch + lz4Count(plane, at+planeMinMatch, j+planeMinMatch, to)
+		n := planeMinRepeat + lz4Count(plane, at+planeMinRepeat, j+planeMinRepeat, to)
+		if int(f.cum[at-from+n]-f.cum[at-from]) < repCost {
+			break
+		}
 		f.sequence(0, n, f.rep[1])
 		at += n
 	}
