@@ -8,7 +8,6 @@ import (
 	"io"
 	"math"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -108,7 +107,7 @@ func (v *archiver) run(ctx context.Context, args []string) {
 		if v.stopped(ctx) {
 			break
 		}
-		jobs := []job{{arg, filepath.Base(arg)}}
+		jobs := []job{{arg, baseName(arg)}}
 		if st, err := os.Stat(arg); err == nil && st.IsDir() && arg != stdinName {
 			folders = true
 			var passed int64
@@ -186,7 +185,7 @@ func (v *archiver) oneOpen(ctx context.Context, j job, in *input) error {
 		return err
 	}
 	opts := v.opts
-	opts.Name = filepath.Base(j.name)
+	opts.Name = baseName(j.name)
 	if j.name == stdinName {
 		opts.Name = ""
 	}
@@ -202,7 +201,7 @@ func (v *archiver) oneOpen(ctx context.Context, j job, in *input) error {
 	if err != nil {
 		return err
 	}
-	rep.File, rep.Target = j.name, path
+	rep.File, rep.Target = reportName(j.name), path
 	if dst.t != nil && !v.noCheck {
 		start := time.Now()
 		if err := v.check(ctx, dst.t, rep.ArchiveSize, in); err != nil {

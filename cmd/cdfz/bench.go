@@ -194,7 +194,7 @@ func (v *bencher) run(ctx context.Context, name string) error {
 		}
 		defer csvFile.abort()
 	}
-	rep := &benchReport{File: name, Size: in.size, Count: v.repeat, Workers: v.workers}
+	rep := &benchReport{File: reportName(name), Size: in.size, Count: v.repeat, Workers: v.workers}
 	if rep.Count == 0 {
 		rep.Count = 3
 		if in.size > benchLarge {

@@ -86,6 +86,7 @@ func (v *dumper) run(ctx context.Context, name string, named bool) error {
 // dataset is the name of the data set: of x.nc.cdfz that of x.nc, of standard
 // input the one the archive remembers.
 func dataset(name string, f *archive.File) string {
+	name = localName(name)
 	if a := f.Archive(); a != nil {
 		if name == stdinName {
 			man := a.Manifest()

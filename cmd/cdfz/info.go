@@ -116,7 +116,7 @@ func (a *app) info(ctx context.Context, name string, blocks, why bool) error {
 		return err
 	}
 	defer in.close()
-	rep, err := makeInfo(name, in.size, r)
+	rep, err := makeInfo(reportName(name), in.size, r)
 	if err != nil {
 		return err
 	}
@@ -129,7 +129,7 @@ func (a *app) info(ctx context.Context, name string, blocks, why bool) error {
 		}
 	}
 	if blocks {
-		return a.printBlocks(ctx, name, r)
+		return a.printBlocks(ctx, reportName(name), r)
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path"
+	"path/filepath"
 	"strings"
 
 	"github.com/cdfz-format/cdfz/archive"
@@ -44,6 +45,15 @@ func showName(name string) string {
 	return name
 }
 
+// reportName is a FILE argument as reports have it: as it was given, but for what
+// is secret in a URL.
+func reportName(name string) string {
+	if name == stdinName {
+		return name
+	}
+	return showName(name)
+}
+
 // asURL says whether a FILE argument is a URL.
 func asURL(name string) (*url.URL, bool) {
 	if !strings.HasPrefix(name, "http://") && !strings.HasPrefix(name, "https://") {
@@ -54,13 +64,20 @@ func asURL(name string) (*url.URL, bool) {
 }
 
 // localName is the path from which that of a target follows: a FILE itself, or
-// the last element of a URL.
+// the last element of a URL, of one without a path the host.
 func localName(name string) string {
-	if u, ok := asURL(name); ok {
-		return path.Base("/" + u.Path)
+	u, ok := asURL(name)
+	if !ok {
+		return name
 	}
-	return name
+	if base := path.Base("/" + u.Path); base != "/" {
+		return base
+	}
+	return u.Hostname()
 }
+
+// baseName is what a FILE is called without the folders it is in.
+func baseName(name string) string { return filepath.Base(localName(name)) }
 
 // open opens a FILE argument. It is the only place that knows what such an
 // argument may be: a file, a URL, or "-" for standard input, which is kept in an

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -128,7 +127,7 @@ func repairInPlace(ctx context.Context, in *input, p *archive.Repaired, rep *rep
 
 // repairTo writes a new archive.
 func (a *app) repairTo(ctx context.Context, in *input, p *archive.Repaired, rep *repairReport) error {
-	path, err := a.targetPath(job{in.name, filepath.Base(localName(in.name))}, func(s string) (string, error) { return s, nil })
+	path, err := a.targetPath(job{in.name, baseName(in.name)}, func(s string) (string, error) { return s, nil })
 	if err != nil {
 		return err
 	}

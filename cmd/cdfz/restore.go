@@ -69,7 +69,7 @@ func (v *restorer) run(ctx context.Context, args []string) {
 		if v.stopped(ctx) {
 			break
 		}
-		if err := v.one(ctx, job{arg, filepath.Base(localName(arg))}); err != nil {
+		if err := v.one(ctx, job{arg, baseName(arg)}); err != nil {
 			v.sum.Failed++
 			v.failFile(showName(arg), err)
 		}
@@ -130,7 +130,7 @@ func (v *restorer) one(ctx context.Context, j job) error {
 		return err
 	}
 	p.end()
-	rep := restoreReport{File: j.name, Target: path, Size: man.Size, ArchiveSize: in.size, SHA256: man.SHA256,
+	rep := restoreReport{File: reportName(j.name), Target: path, Size: man.Size, ArchiveSize: in.size, SHA256: man.SHA256,
 		Seconds: round(time.Since(start).Seconds(), 6)}
 	v.sum.Files++
 	v.sum.Size += rep.Size

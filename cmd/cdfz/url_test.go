@@ -6,9 +6,13 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/archive"
 )
 
 // TestURL: every verb that reads a FILE takes a URL, and says of it what it says of
@@ -69,4 +73,41 @@ func TestURL(t *testing.T) {
 	code, _, msg = cdfz("verify", srv.URL+"/nosuch.cdfz?token=secret")
 	require.Equal(t, 1, code)
 	require.NotContains(t, msg, "secret")
+}
+
+// TestURLSecrets: neither reports nor targets nor archives have what stands behind
+// the ? of a URL.
+func TestURLSecrets(t *testing.T) {
+	image, err := os.ReadFile("../../testdata/classic/cdf2_climate.nc")
+	require.NoError(t, err)
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.Mkdir("out", 0o755))
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/x.nc" {
+			http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(image))
+			return
+		}
+		http.ServeFile(w, r, "out/x.nc.cdfz")
+	}))
+	defer srv.Close()
+	source, made := srv.URL+"/x.nc?key=a/secret", srv.URL+"/x.nc.cdfz?key=a/secret"
+	for _, args := range [][]string{
+		{"archive", "-o", "out", source}, {"archive", "-f", "--json", "-o", "out", source}, {"dump", "-h", source}, {"dump", "-h", made}, {"info", made},
+		{"info", "--json", "--blocks", made}, {"verify", made}, {"verify", "--json", made}, {"restore", "-o", "out", made}, {"restore", "-f", "--json", "-o", "out", made},
+		{"get", "--json", "--format", "raw", "-o", "out", made, "lat"}, {"bench", "--json", "--blocks", "64K", "--chains", "fast", "--count", "1", source},
+	} {
+		var out, msg bytes.Buffer
+		code := run(t.Context(), args, new(bytes.Buffer), &out, &msg)
+		require.Zero(t, code, "%v: %s", args, &msg)
+		require.NotContains(t, out.String()+msg.String(), "secret", "%v", args)
+		if args[0] == "dump" {
+			require.True(t, strings.HasPrefix(out.String(), "netcdf x {"), "%s", &out)
+		}
+	}
+	require.ElementsMatch(t, []string{"x.nc", "x.nc.cdfz", "lat.raw"}, names(t, "out"))
+	r, err := archive.Open("out/x.nc.cdfz", nil)
+	require.NoError(t, err)
+	defer r.Close()
+	man := r.Manifest()
+	require.Equal(t, "x.nc", man.ImageName())
 }

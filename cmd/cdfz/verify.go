@@ -86,7 +86,7 @@ func (a *app) verify(ctx context.Context, name string) error {
 		return err
 	}
 	out := verifyReport{
-		File: name, OK: len(rep.Damage) == 0, Damaged: len(rep.Damage), Size: rep.Size, Entries: rep.Entries, Blocks: rep.Blocks,
+		File: reportName(name), OK: len(rep.Damage) == 0, Damaged: len(rep.Damage), Size: rep.Size, Entries: rep.Entries, Blocks: rep.Blocks,
 		Image: rep.Image, ImageSize: rep.ImageSize, SHA256: rep.SHA256, Seconds: round(time.Since(start).Seconds(), 6),
 		Damage: make([]damageJSON, len(rep.Damage)),
 	}
