@@ -5,7 +5,7 @@ GO      ?= go
 BIN     := bin/cdfz
 export CGO_ENABLED ?= 0
 
-.PHONY: build test test-corpus test-ncapi race fuzz lint demo bench bench-access soak man clean
+.PHONY: build test test-corpus test-ncapi race fuzz seeds lint demo bench bench-access soak man clean
 
 build:
 	$(GO) build -trimpath -o $(BIN) ./cmd/cdfz
@@ -13,7 +13,7 @@ build:
 # All tests, the real programs as judges among them.
 test:
 	.ci/deps test
-	$(GO) test -tags 'judge man' -timeout 14m ./... ./testdata/gen ./testdata/corpus
+	$(GO) test -tags 'judge man' -timeout 14m ./... ./testdata/gen ./testdata/corpus ./testdata/seeds
 	$(GO) test -tags purego -run 'Shuffle|Vectors|Load|Random' ./filters ./slab
 
 # The same over the corpus that CDFZ_CORPUS names: a folder with manifest.json.
@@ -38,6 +38,10 @@ race:
 FUZZTIME ?= 5s
 fuzz:
 	.ci/fuzz $(FUZZTIME)
+
+# Writes the seeds of the fuzz targets, testdata/fuzz of each package, anew.
+seeds:
+	$(GO) test -run '^Fuzz' ./archive ./blockidx ./cdf3 ./cdl ./cmd/cdfz ./filters ./slab -seeds
 
 lint:
 	.ci/lint

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/testdata/seeds"
 )
 
 // sameAsJSON says whether canon reads b as T, and requires that encoding/json then
@@ -103,6 +105,13 @@ func FuzzCanon(f *testing.F) {
 			f.Add(b)
 		}
 	}
+	s := seeds.Of(f)
+	s.Add("plan", plans[0])
+	s.Add("plan-full", plans[len(plans)-1])
+	s.Add("manifest", manifests[0])
+	s.Add("manifest-hex", manifests[len(manifests)-1])
+	s.Add("escapes", `{"format":1,"features":["\u0041"]}`)
+	s.Add("cut", plans[0][:len(plans[0])/2])
 	f.Fuzz(func(t *testing.T, b string) {
 		sameAsJSON(t, b, (*canon).plan)
 		sameAsJSON(t, b, (*canon).manifest)

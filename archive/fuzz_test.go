@@ -5,11 +5,13 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/testdata/seeds"
 )
 
 // ours says whether an error is one that hostile input may give.
@@ -17,21 +19,27 @@ func ours(err error) bool {
 	return errors.Is(err, ErrCorrupt) || errors.Is(err, ErrNotArchive) || errors.Is(err, ErrVersion)
 }
 
-// seeds are small archives of each layout.
-func seeds(f *testing.F) [][]byte {
-	var out [][]byte
-	for _, ar := range smallArchives(f) {
-		out = append(out, ar)
+// eachSeed gives small archives of each layout; two of them are to be kept.
+func eachSeed(f *testing.F, add func(name string, keep bool, ar []byte)) {
+	for name, ar := range smallArchives(f) {
+		add(strings.ReplaceAll(name, "/", "-"), name == "cdf1_single_rec_short.nc/"+string(ZarrAlways), ar)
 	}
-	return append(out, pack(f, smallestImage, &Options{Name: "empty.nc"}))
+	add("empty", true, pack(f, smallestImage, &Options{Name: "empty.nc"}))
 }
 
 // FuzzPlan: no panic; a plan that is accepted can be asked for every block's
 // place without leaving raw.
 func FuzzPlan(f *testing.F) {
-	for _, ar := range seeds(f) {
-		f.Add(open(f, ar).l.encode())
-	}
+	s := seeds.Of(f)
+	eachSeed(f, func(name string, keep bool, ar []byte) {
+		plan := open(f, ar).l.encode()
+		f.Add(plan)
+		if keep {
+			s.AddDamaged(name, plan)
+		}
+	})
+	s.Add("newer-format", []byte(`{"format":2}`))
+	s.Add("unknown-feature", []byte(`{"format":1,"features":["x"]}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		l, err := parsePlan(b)
 		if err != nil {
@@ -60,10 +68,14 @@ func FuzzPlan(f *testing.F) {
 
 // FuzzManifest: no panic, and places within the archive.
 func FuzzManifest(f *testing.F) {
-	for _, ar := range seeds(f) {
+	s := seeds.Of(f)
+	eachSeed(f, func(name string, keep bool, ar []byte) {
 		r := open(f, ar)
 		f.Add(encodeJSON(r.man), r.tail.manOff)
-	}
+		if keep {
+			s.AddDamaged(name, encodeJSON(r.man), r.tail.manOff)
+		}
+	})
 	f.Fuzz(func(t *testing.T, b []byte, manOff int64) {
 		m, err := parseManifest(b, tail{manOff: manOff})
 		if err != nil {
@@ -77,17 +89,16 @@ func FuzzManifest(f *testing.F) {
 
 // FuzzLocalHeader: what parses encodes to the same bytes.
 func FuzzLocalHeader(f *testing.F) {
-	for _, ar := range seeds(f) {
-		w := &walker{r: bytes.NewReader(ar), size: int64(len(ar))}
-		for off := int64(0); ; {
-			e, err := w.at(off)
-			if err != nil {
-				break
-			}
-			f.Add(ar[off : off+e.localLen()])
-			off = e.end()
+	s := seeds.Of(f)
+	eachSeed(f, func(_ string, keep bool, ar []byte) {
+		for _, e := range entries(ar) {
+			f.Add(ar[e.off : e.off+e.localLen()])
 		}
-	}
+	})
+	s.AddDamaged("block", (&zipEntry{name: "ä/0.0", crc: 1, stored: 5, size: 5}).appendLocal(nil))
+	s.AddDamaged("masked", (&zipEntry{name: "v/1", crc: 1, stored: 5, size: 5, mask: 3}).appendLocal(nil))
+	s.AddDamaged("deflated", (&zipEntry{name: planName, method: methodDeflated, crc: 1, stored: 5, size: 70}).appendLocal(nil))
+	s.AddDamaged("wide", (&zipEntry{name: indexName, crc: 1, stored: 1 << 40, size: 1 << 40, mask: 1}).appendLocal(nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		e, more, err := parseLocal(b, 0)
 		if err != nil {
@@ -101,9 +112,13 @@ func FuzzLocalHeader(f *testing.F) {
 // FuzzArchive: whatever the bytes, opening, reading, verifying and repairing end
 // with an answer; and an archive that verifies restores.
 func FuzzArchive(f *testing.F) {
-	for _, ar := range seeds(f) {
+	s := seeds.Of(f)
+	eachSeed(f, func(name string, keep bool, ar []byte) {
 		f.Add(ar)
-	}
+		if keep {
+			s.AddDamaged(name, ar)
+		}
+	})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		ctx := context.Background()
 		size := int64(len(b))
@@ -140,11 +155,15 @@ func damaged(rep *Report) error {
 
 // FuzzWrite: any file that parses as netCDF comes back.
 func FuzzWrite(f *testing.F) {
-	for name, image := range classicFiles(f) {
+	s := seeds.Of(f)
+	files := classicFiles(f)
+	for _, image := range files {
 		if len(image) < 600 {
-			_ = name
 			f.Add(image, true)
 		}
+	}
+	for _, name := range []string{"cdf1_single_rec_short.nc", "cdf5_streaming_partial.nc", "cdf2_two_rec_small.nc"} {
+		s.AddDamaged(name, files[name], true)
 	}
 	f.Fuzz(func(t *testing.T, image []byte, view bool) {
 		o := &Options{Zarr: ZarrNever, Block: MinBlock, Workers: 1}

@@ -2,11 +2,13 @@ package archive
 
 import (
 	"bytes"
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/filters"
 )
 
 // TestHeader: an archive's header is that of its image, wherever the number of
@@ -25,4 +27,24 @@ func TestHeader(t *testing.T) {
 		}
 	}
 	require.NotZero(t, streaming)
+}
+
+// TestHeaderChain: a chain of the header with parameters that its filter does not
+// have is damage; one with a filter that is not known here is not.
+func TestHeaderChain(t *testing.T) {
+	ar := pack(t, smallestImage, nil)
+	r := open(t, ar)
+	first := ar[r.man.Header.Off:][:r.man.Header.Len]
+	for _, c := range []struct {
+		filter PlanFilter
+		want   error
+	}{{PlanFilter{ID: filters.Deflate, Params: []uint32{99}}, ErrCorrupt}, {PlanFilter{ID: 35}, filters.ErrUnknownFilter}} {
+		p := *r.l.Plan
+		p.Chains = [][]PlanFilter{{c.filter}}
+		bad, err := seal(p.encode(), first, nil)
+		require.NoError(t, err)
+		_, err = NewReader(bytes.NewReader(bad), int64(len(bad)), nil)
+		require.ErrorIs(t, err, c.want)
+		require.Equal(t, c.want == ErrCorrupt, errors.Is(err, ErrCorrupt))
+	}
 }

@@ -321,7 +321,11 @@ func decodeHeader(l *layout, e *zipEntry, stored []byte) (*cdf3.Header, error) {
 	}
 	c, err := filters.NewCoder(l.chains[l.Rest.Chain])
 	if err != nil {
-		return nil, fmt.Errorf("archive: chain of the header: %w", err)
+		err = fmt.Errorf("archive: chain of the header: %w", err)
+		if !errors.Is(err, filters.ErrUnknownFilter) {
+			err = corrupt(err)
+		}
+		return nil, err
 	}
 	raw := make([]byte, l.Rest.First)
 	if err := c.Decode(raw, stored, e.mask); err != nil {

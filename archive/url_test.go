@@ -18,6 +18,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/testdata/seeds"
 )
 
 // TestURLFiles: archives and classic files over a URL are what they are locally,
@@ -389,10 +391,12 @@ func TestTrusted(t *testing.T) {
 }
 
 func FuzzContentRange(f *testing.F) {
-	f.Add("bytes 0-99/1000")
-	f.Add("bytes */1000")
-	f.Add("bytes +1-2/3")
-	f.Add("bytes 9223372036854775806-9223372036854775806/9223372036854775807")
+	s := seeds.Of(f)
+	s.Add("part", "bytes 0-99/1000")
+	s.Add("none", "bytes */1000")
+	s.Add("sign", "bytes +1-2/3")
+	s.Add("outside", "bytes 5-10/10")
+	s.Add("largest", "bytes 9223372036854775806-9223372036854775806/9223372036854775807")
 	f.Fuzz(func(t *testing.T, s string) {
 		from, to, size, err := parseContentRange(s)
 		if err == nil && (from < 0 || to < from || size <= to) {

@@ -2,13 +2,17 @@ package blockidx
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/testdata/seeds"
 )
 
 // row makes a row that depends on its number alone.
@@ -155,16 +159,39 @@ func TestSize(t *testing.T) {
 	}
 }
 
+// TestLookupDamage: numbers and offsets that Row refuses, Lookup refuses too, in
+// pages that it has just read.
+func TestLookupDamage(t *testing.T) {
+	tab, err := NewTable(2)
+	require.NoError(t, err)
+	require.NoError(t, tab.Set(0, row(0)))
+	b := encode(t, tab)
+	page := b[HeaderLen:]
+	putRow(page[pageHead+rowLen:], Row{Off: -1})
+	sealPage(page, 0)
+	for _, numbers := range [][]int64{{1}, {0, 1}, {0, 2}, {0, rowsPerPage - 1}, {-1}} {
+		x, err := open(b, 0)
+		require.NoError(t, err)
+		_, err = x.Lookup(numbers, 0)
+		require.ErrorIs(t, err, ErrCorrupt, "%v", numbers)
+	}
+}
+
 // FuzzReader: no panic, and an index whose rows can all be read encodes to the
 // same bytes.
 func FuzzReader(f *testing.F) {
+	s := seeds.Of(f)
 	for _, rows := range []int64{0, 1, rowsPerPage + 1} {
 		tab, err := NewTable(rows)
 		require.NoError(f, err)
 		for i := range rows {
 			require.NoError(f, tab.Set(i, row(i)))
 		}
-		f.Add(encode(f, tab))
+		if b := encode(f, tab); rows == 1 {
+			s.AddDamaged("one-row", b)
+		} else {
+			s.Add(fmt.Sprintf("rows-%d", rows), b)
+		}
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		x, err := open(b, 0)
@@ -183,5 +210,44 @@ func FuzzReader(f *testing.F) {
 			require.NoError(t, tab.Set(i, r))
 		}
 		require.Equal(t, b, encode(t, tab))
+	})
+}
+
+// FuzzSealed: rows of any bytes in pages whose checksums are right are what Row and
+// Lookup give, or damage.
+func FuzzSealed(f *testing.F) {
+	s := seeds.Of(f)
+	s.Add("none", []byte{}, uint16(0))
+	s.Add("rows", bytes.Repeat([]byte{1, 2, 3, 4, 5, 6, 7, 0, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20}, 5), uint16(3))
+	s.Add("negative", bytes.Repeat([]byte{0xff}, rowLen), uint16(0))
+	s.Add("pages", []byte{7}, uint16(2*rowsPerPage+1))
+	f.Fuzz(func(t *testing.T, data []byte, more uint16) {
+		rows := int64(len(data)/rowLen) + int64(more%1024)
+		data = append(bytes.Clone(data[:len(data)/rowLen*rowLen]), make([]byte, int64(more%1024)*rowLen)...)
+		b := appendHeader(nil, rows)
+		for p := int64(0); p*rowsPerPage < rows; p++ {
+			n := pageRows(rows, p) * rowLen
+			page := append(make([]byte, pageHead), data[p*rowsPerPage*rowLen:][:n]...)
+			sealPage(page, p)
+			b = append(b, page...)
+		}
+		x, err := open(b, 0)
+		require.NoError(t, err)
+		require.Equal(t, rows, x.Rows())
+		for _, i := range []int64{-1, 0, 1, rows / 2, rows - 1, rows} {
+			one, err := x.Row(i)
+			fresh, openErr := open(b, 0) // with no page in memory
+			require.NoError(t, openErr)
+			many, lookupErr := fresh.Lookup([]int64{i}, 0)
+			if i < 0 || i >= rows || binary.LittleEndian.Uint64(data[i*rowLen:]) > math.MaxInt64 {
+				require.ErrorIs(t, err, ErrCorrupt)
+				require.ErrorIs(t, lookupErr, ErrCorrupt)
+				continue
+			}
+			require.NoError(t, err)
+			require.NoError(t, lookupErr)
+			require.Equal(t, getRow(data[i*rowLen:]), one)
+			require.Equal(t, one, many[0])
+		}
 	})
 }

@@ -68,6 +68,11 @@ func (x *Reader) Row(i int64) (Row, error) {
 			return Row{}, err
 		}
 	}
+	return rowOf(page, i)
+}
+
+// rowOf is row i from its page.
+func rowOf(page []byte, i int64) (Row, error) {
 	r := getRow(page[pageHead+i%rowsPerPage*rowLen:])
 	if r.Off < 0 {
 		return Row{}, fmt.Errorf("blockidx: row %d: offset %d: %w", i, uint64(r.Off), ErrCorrupt)
@@ -100,12 +105,13 @@ func (x *Reader) Lookup(numbers []int64, gap int64) ([]Row, error) {
 	}
 	out := make([]Row, len(numbers))
 	for i, n := range numbers {
-		if page, ok := fetched[n/rowsPerPage]; ok {
-			out[i] = getRow(page[pageHead+n%rowsPerPage*rowLen:])
-			continue
-		}
 		var err error
-		if out[i], err = x.Row(n); err != nil {
+		if page, ok := fetched[n/rowsPerPage]; ok && n >= 0 && n < x.rows {
+			out[i], err = rowOf(page, n)
+		} else {
+			out[i], err = x.Row(n)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/testdata/seeds"
 )
 
 func TestName(t *testing.T) {
@@ -99,8 +100,9 @@ func unescape(t *testing.T, s string) string {
 // FuzzEscape checks that names and texts can be read back and hold no control
 // characters.
 func FuzzEscape(f *testing.F) {
-	for _, s := range []string{"", "x", "2 m", "a\x00b", "\n\"\\'\t\x7f\xff", "é", `\n",`} {
-		f.Add(s)
+	s := seeds.Of(f)
+	for name, text := range map[string]string{"empty": "", "plain": "x", "digit": "2 m", "nul": "a\x00b", "controls": "\n\"\\'\t\x7f\xff", "utf8": "é", "escape": `\n",`} {
+		s.Add(name, text)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		name := string(appendName(nil, s))

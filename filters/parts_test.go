@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"testing"
+
+	"github.com/cdfz-format/cdfz/testdata/seeds"
 )
 
 // masked is a field of elements of size bytes, a third of which are one value, in
@@ -147,12 +149,15 @@ func TestPartsDamaged(t *testing.T) {
 // them lies in dst.
 func FuzzParts(f *testing.F) {
 	k := mustCoder(f, partChain(f, 4, 3))
+	s := seeds.Of(f)
 	for _, n := range []int{4100, 5000, 8192} {
 		stored, _, err := k.EncodeParts(nil, masked(n, 4), 4096)
 		if err != nil {
 			f.Fatal(err)
 		}
-		f.Add(stored, uint16(n), uint16(4096), uint8(1))
+		if f.Add(stored, uint16(n), uint16(4096), uint8(1)); n == 4100 {
+			s.AddDamaged("masked", stored, uint16(n), uint16(4096), uint8(1))
+		}
 	}
 	f.Fuzz(func(t *testing.T, stored []byte, n, part uint16, from uint8) {
 		lo := int(from) * int(part)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/cdfz-format/cdfz/testdata/seeds"
 )
 
 // constCase is a parameter as text. strict and compat are the values in the two
@@ -174,8 +176,9 @@ func TestParseVarSpec(t *testing.T) {
 }
 
 func FuzzParseChain(f *testing.F) {
-	for _, s := range []string{"307,9|4,32,32", "[hdf5]2,4", "1,-17b,0x1f,1e39f|", `v\,w&*,none`} {
-		f.Add(s)
+	s := seeds.Of(f)
+	for name, text := range map[string]string{"params": "307,9|4,32,32", "hdf5-tag": "[hdf5]2,4", "types": "1,-17b,0x1f,1e39f|", "names": `v\,w&*,none`} {
+		s.Add(name, text)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		for _, o := range []*SpecOptions{nil, {Compat: true}} {

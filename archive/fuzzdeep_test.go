@@ -1,0 +1,219 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/filters"
+	"github.com/cdfz-format/cdfz/testdata/seeds"
+)
+
+// Checksums keep hostile bytes from what is behind them. These targets give each
+// parser its bytes directly, or with checksums that are right.
+
+// FuzzTail: an end line that is accepted names places within the archive, and is
+// the text that its numbers give.
+func FuzzTail(f *testing.F) {
+	s := seeds.Of(f)
+	eachSeed(f, func(name string, keep bool, ar []byte) {
+		f.Add(ar[len(ar)-endLen:], int64(len(ar)))
+		if keep {
+			s.AddDamaged(name, ar[len(ar)-endLen:], int64(len(ar)))
+		}
+	})
+	huge := tail{manOff: 1<<63 - 1, manLen: 1<<32 - 1, idxOff: 1<<63 - 1, idxLen: 1<<63 - 1}
+	s.Add("huge", append(make([]byte, endFixed), huge.String()...), int64(1<<63-1))
+	f.Fuzz(func(t *testing.T, b []byte, size int64) {
+		got, err := parseTail(b, size)
+		if err != nil {
+			require.ErrorIs(t, err, ErrCorrupt)
+			return
+		}
+		require.Equal(t, string(b[len(b)-tailLen:]), got.String())
+		for _, n := range []int64{got.manOff, got.manLen, got.idxOff, got.idxLen, got.manOff + got.manLen, got.idxOff + got.idxLen} {
+			require.True(t, n >= 0 && n <= size, "%+v, %d bytes", got, size)
+		}
+	})
+}
+
+// FuzzFront: no panic in README, plan, and the block with the netCDF header.
+func FuzzFront(f *testing.F) {
+	s := seeds.Of(f)
+	eachSeed(f, func(name string, keep bool, ar []byte) {
+		r := open(f, ar)
+		front := ar[:r.man.Header.Off+r.man.Header.Len]
+		f.Add(front, r.man.Front.Len)
+		if keep {
+			s.AddDamaged(name, front, r.man.Front.Len)
+		}
+	})
+	f.Fuzz(func(t *testing.T, front []byte, frontLen int64) {
+		// What parseManifest makes sure of.
+		m := &Manifest{Front: Front{Len: frontLen}}
+		if m.Header.Off = frontLen + localFixed + int64(len(restPrefix)) + 1; frontLen < int64(headLen) || m.Header.Off > int64(len(front)) {
+			return
+		}
+		m.Header.Len = int64(len(front)) - m.Header.Off
+		h, err := parseFront(front, m)
+		if err != nil {
+			require.True(t, ours(err) || errors.Is(err, filters.ErrUnknownFilter), "%v", err)
+			return
+		}
+		require.Equal(t, h.l.Image.Header, h.header.Len)
+	})
+}
+
+// seal makes an archive of a plan and of blocks that all have the same stored
+// bytes but the first of the rest: all its checksums are right.
+func seal(plan, first, block []byte) ([]byte, error) {
+	l, err := parsePlan(plan)
+	if err != nil {
+		return nil, err
+	}
+	if l.blocks > 32 {
+		return nil, corruptf("%d blocks", l.blocks)
+	}
+	var ar []byte
+	n := int64(0)
+	put := func(name string, b []byte) {
+		e := newStoredMeta(name, b)
+		ar = append(e.appendLocal(ar), b...)
+		n++
+	}
+	put(readmeName, []byte(readme))
+	put(planName, plan)
+	m := Manifest{Size: l.Image.Size, SHA256: string(bytes.Repeat([]byte("0"), 64)), Blocks: l.blocks}
+	m.Front = Front{Len: int64(len(ar)), CRC32: hex32(crcOf(ar))}
+	name := func(v int, b int64) string { return string(l.appendName(nil, v, b)) }
+	put(name(-1, 0), first)
+	m.Header = Place{int64(len(ar) - len(first)), int64(len(first))}
+	l.storedOrder(func(v int, b int64) bool { put(name(v, b), block); return true })
+	for b := int64(1); b < l.restBlocks; b++ {
+		put(name(-1, b), block)
+	}
+	m.Stored, m.Entries = int64(len(first))+(l.blocks-1)*int64(len(block)), n+2
+	put(manifestName, encodeJSON(m))
+	p, err := Repair(context.Background(), bytes.NewReader(ar), int64(len(ar)))
+	if err != nil {
+		return nil, err
+	}
+	defer p.Close()
+	b := bytes.NewBuffer(ar)
+	_, err = p.WriteTail(b)
+	return b.Bytes(), err
+}
+
+// FuzzSealed: archives of any plan and any blocks, whose checksums are right: what
+// opens can be listed, read and verified, and its tail is as Repair makes it.
+func FuzzSealed(f *testing.F) {
+	s := seeds.Of(f)
+	eachSeed(f, func(name string, keep bool, ar []byte) {
+		r := open(f, ar)
+		stored := func(n int64) []byte {
+			row, err := r.index.Row(n)
+			require.NoError(f, err)
+			return ar[row.Off : row.Off+row.Len]
+		}
+		plan, first, block := r.l.encode(), stored(r.l.restFirst), stored(0)
+		f.Add(plan, first, block)
+		if keep {
+			s.AddDamaged(name, plan, first, block)
+			s.Add(name+"-header", plan, first[:len(first)/2], block)
+			s.Add(name+"-block", plan, first, block[:len(block)/2])
+		}
+	})
+	f.Fuzz(func(t *testing.T, plan, first, block []byte) {
+		ar, err := seal(plan, first, block)
+		if err != nil {
+			require.True(t, ours(err), "%v", err)
+			return
+		}
+		ctx, size := context.Background(), int64(len(ar))
+		p, err := Repair(ctx, bytes.NewReader(ar), size)
+		require.NoError(t, err)
+		require.True(t, p.Intact)
+		require.NoError(t, p.Close())
+		_, err = Verify(ctx, bytes.NewReader(ar), size, nil)
+		require.True(t, err == nil || ours(err) || errors.Is(err, filters.ErrUnknownFilter), "%v", err)
+		a, err := NewFile(bytes.NewReader(ar), size, nil)
+		if err != nil {
+			require.True(t, ours(err) || errors.Is(err, filters.ErrUnknownFilter), "%v", err)
+			return
+		}
+		_, err = a.archive.Vars(true)
+		require.NoError(t, err)
+		a.archive.Omitted()
+		for v := range a.header.Vars {
+			a.Packing(v)
+			x := a.Array(v)
+			readSome(x, x.Len())
+		}
+		readSome(a.Image(), a.Image().Size())
+		if a.Image().Size() <= 1<<20 {
+			_ = a.archive.Copy(ctx, io.Discard, nil)
+		}
+	})
+}
+
+// readSome reads the start and the end of what may be claimed to be of any length.
+func readSome(r io.ReaderAt, size int64) {
+	b := make([]byte, min(size, 1<<16))
+	_, _ = r.ReadAt(b, 0)
+	_, _ = r.ReadAt(b, size-int64(len(b)))
+}
+
+// FuzzRepair: what can be repaired is an archive whose tail needs no repair.
+func FuzzRepair(f *testing.F) {
+	s := seeds.Of(f)
+	eachSeed(f, func(name string, keep bool, ar []byte) {
+		cut := ar[:open(f, ar).tail.idxOff]
+		f.Add(cut)
+		if keep {
+			s.AddDamaged(name, cut)
+		}
+	})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		ctx := context.Background()
+		p, err := Repair(ctx, bytes.NewReader(b), int64(len(b)))
+		if err != nil {
+			require.True(t, ours(err), "%v", err)
+			return
+		}
+		defer p.Close()
+		fixed := bytes.NewBuffer(bytes.Clone(b[:p.Keep]))
+		_, err = p.WriteTail(fixed)
+		require.NoError(t, err)
+		again, err := Repair(ctx, bytes.NewReader(fixed.Bytes()), int64(fixed.Len()))
+		require.NoError(t, err)
+		require.True(t, again.Intact)
+		require.NoError(t, again.Close())
+	})
+}
+
+// FuzzPacking: no panic on attributes of any type and length.
+func FuzzPacking(f *testing.F) {
+	s := seeds.Of(f)
+	s.Add("scale", uint8(cdf3.Double), "scale_factor", make([]byte, 8), true)
+	s.Add("fills", uint8(cdf3.Short), "_FillValue", []byte{1, 2, 3, 4}, true)
+	s.Add("unsigned", uint8(cdf3.Char), "_Unsigned", []byte("true\x00"), false)
+	s.Add("empty", uint8(cdf3.Int), "add_offset", []byte{}, false)
+	f.Fuzz(func(t *testing.T, kind uint8, name string, values []byte, unsigned bool) {
+		typ := cdf3.Type(kind)
+		if !typ.Valid() {
+			return
+		}
+		n := int64(len(values)) / typ.Size()
+		v := cdf3.Var{Type: cdf3.Short, Attrs: []cdf3.Attr{{Name: name, Type: typ, Len: n, Values: values[:n*typ.Size()]}}}
+		if unsigned {
+			v.Attrs = append(v.Attrs, cdf3.Attr{Name: "_Unsigned", Type: cdf3.Char, Len: 4, Values: []byte("true")})
+		}
+		file := newFile(&cdf3.Header{Vars: []cdf3.Var{v}}, nil, nil)
+		require.LessOrEqual(t, int64(len(file.Packing(0).Missing)), n)
+	})
+}
