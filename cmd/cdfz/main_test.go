@@ -43,7 +43,7 @@ func TestScripts(t *testing.T) {
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"fails": fails, "hex": writeHex, "poke": poke, "cut": cut, "ls": list, "mode": mode, "jsonl": jsonl, "grow": grow,
+			"fails": fails, "hex": writeHex, "poke": poke, "cut": cut, "ls": list, "mode": mode, "jsonl": jsonl, "grow": grow, "newer": newer,
 		},
 	})
 }
