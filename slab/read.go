@@ -19,7 +19,8 @@ type Block struct {
 type Blocks interface {
 	io.ReaderAt
 	// View returns the n bytes from byte off of the array on, which the caller must
-	// not change, or nil if they are not all in one block.
+	// not change, or nil if they are not all in one block or EachBlock serves
+	// better.
 	View(ctx context.Context, off, n int64) ([]byte, error)
 	// EachBlock calls f for the blocks that hold selected elements, each once, with
 	// at least these elements, possibly from several goroutines. f must not keep

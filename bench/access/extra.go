@@ -92,9 +92,9 @@ func number(ctx context.Context, args ...string) (float64, error) {
 
 // uncached is what a point in an open archive costs that keeps no blocks: medians.
 type uncached struct {
-	point, decode, inside time.Duration // the read; one block's decode alone; decode and checksum as the archive counts them
-	over                  time.Duration // of the differences between the first two
-	blockLen              int
+	point, block, part time.Duration // the read; one block's decode alone; that of what the point needs of it
+	over               time.Duration // of the differences between the first and the third
+	blockLen, partLen  int
 }
 
 // measureUncached alternates reads of points with decodes of the same blocks.
@@ -109,55 +109,83 @@ func (in *inputs) measureUncached(v *cdf3.Var, n int) (*uncached, error) {
 	if err != nil {
 		return nil, err
 	}
-	coder, err := coderOf(f, v)
+	coder, part, err := coderOf(f, v)
 	if err != nil {
 		return nil, err
 	}
-	blocks, ok := a.ReaderAt.(slab.Blocks)
-	if !ok {
-		return nil, fmt.Errorf("variable %s has no blocks", v.Name)
-	}
 	rng := rand.New(rand.NewPCG(3, 4))
-	var point, decode, inside, over []time.Duration
-	var stored, raw []byte
+	var point, block, parts, over []time.Duration
 	buf := make([]byte, 8)
 	u := &uncached{}
-	ctx := context.Background()
 	for i := range n + 3 {
 		s := selections(kindPoint, rng, v)[0]
-		sel := slab.Selection{Start: s.start, Count: s.count}
-		var mask uint32
-		err := blocks.EachBlock(ctx, sel, func(b slab.Block) error {
-			raw = slices.Grow(raw[:0], len(b.Data))[:len(b.Data)]
-			stored, mask, err = coder.Encode(stored[:0], b.Data)
-			return err
-		})
+		raw, err := blockOf(&a, s.start)
 		if err != nil {
 			return nil, err
 		}
-		before := f.Archive().Stats().Decode
+		u.blockLen, u.partLen = len(raw), part
+		if part == 0 {
+			u.partLen = len(raw)
+		}
+		stored, mask, err := coder.EncodeParts(nil, raw, part)
+		if err != nil {
+			return nil, err
+		}
 		start := time.Now()
-		if err := readBytes(&a, buf[:s.bytes], sel); err != nil {
+		if err := readBytes(&a, buf[:s.bytes], slab.Selection{Start: s.start, Count: s.count}); err != nil {
 			return nil, err
 		}
 		t := time.Since(start)
-		in := f.Archive().Stats().Decode - before
 		start = time.Now()
 		if err := coder.Decode(raw, stored, mask); err != nil {
 			return nil, err
 		}
-		d := time.Since(start)
-		if i >= 3 { // the first ones make the state of the decoders
-			point, decode, inside, over = append(point, t), append(decode, d), append(inside, in), append(over, t-d)
+		b := time.Since(start)
+		p := b
+		if part > 0 {
+			start = time.Now()
+			if err := coder.DecodeParts(raw[:part], stored, len(raw), part, 0); err != nil {
+				return nil, err
+			}
+			p = time.Since(start)
 		}
-		u.blockLen = len(raw)
+		if i >= 3 { // the first ones make the state of the decoders
+			point, block, parts, over = append(point, t), append(block, b), append(parts, p), append(over, t-p)
+		}
 	}
-	u.point, u.decode, u.inside, u.over = median(point), median(decode), median(inside), median(over)
+	u.point, u.block, u.part, u.over = median(point), median(block), median(parts), median(over)
 	return u, nil
 }
 
-// coderOf is a coder with the chain of a variable.
-func coderOf(f *archive.File, v *cdf3.Var) (*filters.Coder, error) {
+// blockOf reads the block that holds an element, padded by repeating its last value as
+// it is stored.
+func blockOf(a *slab.Array, at []int64) ([]byte, error) {
+	blocks, ok := a.ReaderAt.(slab.Blocks)
+	shaped, ok2 := a.ReaderAt.(slab.Shaped)
+	if !ok || !ok2 {
+		return nil, fmt.Errorf("a variable without blocks")
+	}
+	box := shaped.BlockShape()
+	start, count := make([]int64, len(at)), make([]int64, len(at))
+	n := a.Type.Size()
+	for i := range at {
+		start[i] = at[i] / box[i] * box[i]
+		count[i] = min(box[i], a.Shape[i]-start[i])
+		n *= box[i]
+	}
+	var raw []byte
+	err := blocks.EachBlock(context.Background(), slab.Selection{Start: start, Count: count}, func(b slab.Block) error {
+		raw = append(raw, b.Data...)
+		return nil
+	})
+	for int64(len(raw)) < n && err == nil {
+		raw = append(raw, raw[int64(len(raw))-a.Type.Size():]...)
+	}
+	return raw, err
+}
+
+// coderOf is a coder with the chain of a variable, and the length of its parts.
+func coderOf(f *archive.File, v *cdf3.Var) (*filters.Coder, int, error) {
 	plan := f.Archive().Plan()
 	for i := range plan.Vars {
 		if w := &plan.Vars[i]; f.Header().Vars[w.Var].Name == v.Name {
@@ -165,10 +193,11 @@ func coderOf(f *archive.File, v *cdf3.Var) (*filters.Coder, error) {
 			for _, p := range plan.Chains[w.Chain] {
 				c = append(c, filters.Filter{ID: p.ID, Params: p.Params, Optional: p.Optional})
 			}
-			return filters.NewCoder(c)
+			k, err := filters.NewCoder(c)
+			return k, int(w.Part), err
 		}
 	}
-	return nil, fmt.Errorf("variable %s is not in blocks", v.Name)
+	return nil, 0, fmt.Errorf("variable %s is not in blocks", v.Name)
 }
 
 // cold is what whole processes cost, wall and CPU time: medians.
