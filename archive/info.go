@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/unlimited"
@@ -41,16 +42,20 @@ func (a *Reader) Vars(stored bool) ([]VarInfo, error) {
 		o := &out[pv.Var]
 		o.Path, o.Block, o.Chain, o.Blocked, o.Why = pv.Path, pv.Block, a.l.chains[pv.Chain], true, ""
 		o.View, o.InView, o.Blocks = pv.View, a.l.Layout == Viewed && pv.View == "", g.blocks
-		for b := range g.blocks {
-			if !stored {
-				break
-			}
-			row, err := a.index.Row(g.first + b)
-			if err != nil {
-				return nil, err
-			}
-			o.Stored += row.Len
+	}
+	if !stored {
+		return out, nil
+	}
+	pos := 0
+	err := a.eachRow(0, a.l.restFirst, func(n int64, row blockidx.Row) error {
+		for g := a.l.vars[pos]; n >= g.first+g.blocks; g = a.l.vars[pos] {
+			pos++
 		}
+		out[a.l.Vars[pos].Var].Stored += row.Len
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	return out, nil
 }
@@ -74,14 +79,11 @@ type RestInfo struct {
 // Rest describes the rest; it reads the rows of its blocks.
 func (a *Reader) Rest() (RestInfo, error) {
 	r := RestInfo{Chain: a.l.chains[a.l.Rest.Chain], Blocks: a.l.restBlocks, Raw: a.l.Rest.Len}
-	for n := a.l.restFirst; n < a.l.blocks; n++ {
-		row, err := a.index.Row(n)
-		if err != nil {
-			return r, err
-		}
+	err := a.eachRow(a.l.restFirst, a.l.blocks, func(_ int64, row blockidx.Row) error {
 		r.Stored += row.Len
-	}
-	return r, nil
+		return nil
+	})
+	return r, err
 }
 
 // BlockInfo describes a block.
@@ -98,11 +100,7 @@ type BlockInfo struct {
 // EachBlock calls f for every block, in the order of their numbers, until it
 // returns an error, which it passes on.
 func (a *Reader) EachBlock(f func(BlockInfo) error) error {
-	for n := range a.l.blocks {
-		row, err := a.index.Row(n)
-		if err != nil {
-			return err
-		}
+	return a.eachRow(0, a.l.blocks, func(n int64, row blockidx.Row) error {
 		v, b := a.l.locate(n)
 		i := BlockInfo{Num: n, Var: -1, Name: string(a.l.appendName(nil, v, b)), Off: row.Off, Len: row.Len, Mask: row.Mask, CRC: row.CRC}
 		if v >= 0 {
@@ -112,9 +110,6 @@ func (a *Reader) EachBlock(f func(BlockInfo) error) error {
 		} else {
 			_, i.Raw = a.l.restAt(b)
 		}
-		if err := f(i); err != nil {
-			return err
-		}
-	}
-	return nil
+		return f(i)
+	})
 }
