@@ -37,10 +37,11 @@ func newBlockedVar(a *Reader, pos int) *blockedVar {
 // BlockShape implements slab.Shaped.
 func (v *blockedVar) BlockShape() []int64 { return v.g.block }
 
-// View implements slab.Blocks.
+// View implements slab.Blocks. Without a cache it leaves everything to EachBlock,
+// whose memory is used again.
 func (v *blockedVar) View(ctx context.Context, off, n int64) (data []byte, err error) {
 	b, in := v.g.find(off)
-	if _, have := v.g.at(b); in+n > have {
+	if _, have := v.g.at(b); v.a.cache == nil || in+n > have {
 		return nil, nil
 	}
 	q := v.a.needOf(v.pos, b, in, in+n)
@@ -185,11 +186,15 @@ func (a *Reader) loadRun(ctx context.Context, r *storedRun, keep bool, use func(
 	}
 	for i, q := range r.needs {
 		row := r.rows[i]
+		block := stored[row.Off-r.off:][:row.Len]
+		if err := a.fetchAgain(ctx, row, block); err != nil {
+			return err
+		}
 		decode := func(ctx context.Context, q need, dst []byte) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			return a.decodeStored(d, q, row, stored[row.Off-r.off:][:row.Len], dst)
+			return a.decodeStored(d, q, row, block, dst)
 		}
 		if err := a.load(ctx, q, keep, decode, func(data blockData) error { return use(q, data) }); err != nil {
 			return err

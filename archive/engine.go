@@ -116,6 +116,9 @@ func (a *Reader) readNeed(ctx context.Context, q need, dst []byte) error {
 	if err := unlimited.ReadFull(bind(ctx, a.r), stored, row.Off); err != nil {
 		return fmt.Errorf("archive: %w", err)
 	}
+	if err := a.fetchAgain(ctx, row, stored); err != nil {
+		return err
+	}
 	return a.decodeStored(d, q, row, stored, dst)
 }
 

@@ -124,7 +124,7 @@ func (f *httpFile) Gap() int64 { return remoteGap }
 type httpStats struct {
 	Requests int64 // redirects and retries included
 	Bytes    int64 // of their answers' bodies
-	Retries  int64
+	Retries  int64 // of attempts, and of answers whose bytes were wrong
 }
 
 // Stats returns the counters.
@@ -164,6 +164,14 @@ func (f *httpFile) ReadAtContext(ctx context.Context, p []byte, off int64) (int,
 		ctx, cancel = context.WithCancel(ctx)
 		defer cancel()
 		defer context.AfterFunc(f.ctx, cancel)()
+	}
+	if isAgain(ctx) {
+		f.retries.Add(1)
+		n, err := f.fetch(ctx, p, off)
+		if err != nil {
+			return n, err
+		}
+		return n, end
 	}
 	// Only what was not kept at either end is asked for.
 	n := 0
@@ -360,6 +368,10 @@ func (f *httpFile) request(ctx context.Context, target *url.URL, n int, off int6
 	r.Header.Set("Accept-Encoding", "identity")
 	for _, h := range []string{"If-Match", "If-Range", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since"} {
 		r.Header.Del(h)
+	}
+	if isAgain(ctx) {
+		// Of the file itself, not of what a cache took for it.
+		r.Header.Set("Cache-Control", "no-cache")
 	}
 	if off == fromEnd {
 		r.Header.Set("Range", fmt.Sprintf("bytes=-%d", n))

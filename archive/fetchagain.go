@@ -1,0 +1,36 @@
+package archive
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/cdfz-format/cdfz/blockidx"
+	"github.com/cdfz-format/cdfz/unlimited"
+)
+
+// againKey marks the context of a read whose bytes came before and were wrong.
+type againKey struct{}
+
+// isAgain says whether a read repeats one that brought wrong bytes.
+func isAgain(ctx context.Context) bool { return ctx.Value(againKey{}) != nil }
+
+// fetchAgain reads the stored bytes of a block of a remote archive once more if
+// their checksum is wrong: something on their way may have garbled them. What comes
+// then is what decodeStored judges.
+func (a *Reader) fetchAgain(ctx context.Context, row blockidx.Row, stored []byte) error {
+	if a.remote == 1 || crcOf(stored) == row.CRC {
+		return nil
+	}
+	a.reads.Add(1)
+	a.bytes.Add(row.Len)
+	if err := readAgain(ctx, a.r, stored, row.Off); err != nil {
+		return fmt.Errorf("archive: %w", err)
+	}
+	return nil
+}
+
+// readAgain reads bytes that came before and were wrong.
+func readAgain(ctx context.Context, r io.ReaderAt, p []byte, off int64) error {
+	return unlimited.ReadFull(bind(context.WithValue(ctx, againKey{}, true), r), p, off)
+}

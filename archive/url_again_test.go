@@ -1,0 +1,82 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// garbleAt turns a byte of the file over in each answer that has it, if it is for
+// one of these requests.
+func garbleAt(off int64, of func(*http.Request) bool) fault {
+	return func(_ int, w http.ResponseWriter, r *http.Request, ok *httptest.ResponseRecorder) {
+		from, to, _, err := parseContentRange(ok.Header().Get("Content-Range"))
+		if err == nil && from <= off && off <= to && of(r) {
+			ok.Body.Bytes()[off-from] ^= 1
+		}
+		send(w, ok)
+	}
+}
+
+// TestURLGarbled: bytes of a block that were garbled on their way are fetched once
+// more, past caches, before they count as damage.
+func TestURLGarbled(t *testing.T) {
+	image := noiseImage(t, 64)
+	ar := noiseArchive(t, image, 16<<10)
+	local := openFile(t, ar, nil)
+	point, all := patterns(64)[0].Selection, patterns(64)[len(patterns(64))-1].Selection
+	g := local.archive.l.vars[local.vars[0]]
+	b, _ := g.find(4 * ((point.Start[0]*noiseY+point.Start[1])*noiseX + point.Start[2]))
+	row, err := local.archive.index.Row(g.first + b)
+	require.NoError(t, err)
+	for name, read := range map[string]func(f *File) error{
+		"hyperslab": func(f *File) error {
+			got, err := readNoise(context.Background(), f, all)
+			if err == nil {
+				require.Equal(t, noiseValues(t, image, all), got)
+			}
+			return err
+		},
+		"point": func(f *File) error {
+			got, err := readNoise(context.Background(), f, point)
+			if err == nil {
+				require.Equal(t, noiseValues(t, image, point), got)
+			}
+			return err
+		},
+		"Copy": func(f *File) error {
+			var b bytes.Buffer
+			err := f.Archive().Copy(context.Background(), &b, nil)
+			if err == nil {
+				require.True(t, bytes.Equal(image, b.Bytes()))
+			}
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, where := range []string{"on the way", "at its origin"} {
+				s := serve(t, ar)
+				f, err := openURL(t, s, URLOptions{})
+				require.NoError(t, err)
+				s.set(func() {
+					s.fault = garbleAt(row.Off+row.Len/2, func(r *http.Request) bool {
+						return where == "at its origin" || r.Header.Get("Cache-Control") == ""
+					})
+				})
+				err = read(f)
+				retries := httpOf(f).Stats().Retries
+				if where == "on the way" {
+					require.NoError(t, err)
+				} else {
+					require.ErrorIs(t, err, ErrCorrupt)
+					require.ErrorContains(t, err, "checksum")
+				}
+				require.EqualValues(t, 1, retries)
+			}
+		})
+	}
+}
