@@ -52,6 +52,8 @@ const (
 	// DefaultMemory is the de-interleave budget: enough for the blocks of 500
 	// record variables at once.
 	DefaultMemory = 128 << 20
+
+	maxWorkers = 1024
 )
 
 // Options of Write. Nil and the zero value mean the defaults.
@@ -92,8 +94,8 @@ func (o *Options) withDefaults() (Options, error) {
 	if c.Workers == 0 {
 		c.Workers = runtime.GOMAXPROCS(0)
 	}
-	if c.Workers < 1 || c.Workers > 1024 {
-		return c, optionsf("%d workers, expected 1 to 1024", c.Workers)
+	if c.Workers < 1 || c.Workers > maxWorkers {
+		return c, optionsf("%d workers, expected 1 to %d", c.Workers, maxWorkers)
 	}
 	switch c.Zarr {
 	case "":

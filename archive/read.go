@@ -27,6 +27,9 @@ type ReaderOptions struct {
 	Cache  int64  // bytes of decoded blocks kept; 0: DefaultCache, negative: none
 	Shared *Cache // a cache to share with other readers, instead of one by itself
 	Index  int64  // bytes of index pages kept; 0: 4 MiB
+	// Workers is how many blocks are decoded at the same time, however many
+	// goroutines read; 0: GOMAXPROCS. Copy has a number of its own.
+	Workers int
 }
 
 // Reader reads an archive. It is safe for concurrent use if its io.ReaderAt is.
@@ -83,8 +86,14 @@ func NewReader(r io.ReaderAt, size int64, opts *ReaderOptions) (*Reader, error) 
 	if opts == nil {
 		opts = &ReaderOptions{}
 	}
+	if opts.Workers < 0 || opts.Workers > maxWorkers {
+		return nil, optionsf("%d workers, expected 1 to %d", opts.Workers, maxWorkers)
+	}
 	a := &Reader{r: r, size: size}
 	a.engine.init(r)
+	if opts.Workers > 0 {
+		a.slots = make(chan struct{}, opts.Workers)
+	}
 	if err := a.open(opts); err != nil {
 		return nil, err
 	}

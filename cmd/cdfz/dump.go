@@ -64,7 +64,7 @@ func (v *dumper) run(ctx context.Context, name string, named bool) error {
 		return err
 	}
 	defer in.close()
-	f, err := archive.NewFile(in.r, in.size, nil)
+	f, err := archive.NewFile(in.r, in.size, v.readerOptions())
 	if err != nil {
 		return err
 	}

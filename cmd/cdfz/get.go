@@ -209,7 +209,7 @@ func (r *getRun) open(ctx context.Context) error {
 		r.count = &countReader{r: in.r}
 		in.r = r.count.reader()
 	}
-	if r.f, err = archive.NewFile(in.r, in.size, nil); err != nil {
+	if r.f, err = archive.NewFile(in.r, in.size, r.readerOptions()); err != nil {
 		if errors.Is(err, archive.ErrCorrupt) {
 			err = explainNotArchive(in, err)
 		}

@@ -227,6 +227,11 @@ func (in *input) changed() error {
 	return nil
 }
 
+// readerOptions are those that the flags give.
+func (a *app) readerOptions() *archive.ReaderOptions {
+	return &archive.ReaderOptions{Workers: a.workers}
+}
+
 // openArchive opens a FILE argument that must be an archive. Close the input
 // when done.
 func (a *app) openArchive(ctx context.Context, name string) (*input, *archive.Reader, error) {
@@ -234,7 +239,7 @@ func (a *app) openArchive(ctx context.Context, name string) (*input, *archive.Re
 	if err != nil {
 		return nil, nil, err
 	}
-	r, err := archive.NewReader(in.r, in.size, nil)
+	r, err := archive.NewReader(in.r, in.size, a.readerOptions())
 	if err != nil {
 		err = explainNotArchive(in, err)
 		in.close()

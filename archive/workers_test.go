@@ -1,0 +1,41 @@
+package archive
+
+import (
+	"bytes"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/filters"
+	"github.com/cdfz-format/cdfz/slab"
+)
+
+// TestWorkers: no more blocks are decoded at the same time than the options say,
+// by one read of many blocks and by many reads.
+func TestWorkers(t *testing.T) {
+	k := registerTracker()
+	defer func() { k.most = 0 }()
+	ar := pack(t, cubeImage(t, 64, 30, 50), &Options{Block: 6000, Zarr: ZarrAlways, Filters: []VarFilter{{Vars: []string{"*"}, Chain: filters.Chain{{ID: trackID}}}}})
+	for _, workers := range []int{1, 3} {
+		k.most = 0
+		f := openFile(t, ar, &ReaderOptions{Workers: workers, Cache: -1})
+		_, err := slab.Read[int32](f.Array(1), nil, nil, nil)
+		require.NoError(t, err)
+		require.LessOrEqual(t, k.most, workers)
+		var wg sync.WaitGroup
+		for y := range int64(8) {
+			wg.Go(func() {
+				_, err := slab.Read[int32](f.Array(1), []int64{y * 8, 0, 0}, []int64{8, 30, 50}, nil)
+				assert.NoError(t, err)
+			})
+		}
+		wg.Wait()
+		require.LessOrEqual(t, k.most, workers)
+	}
+	for _, workers := range []int{-1, 1025} {
+		_, err := NewReader(bytes.NewReader(ar), int64(len(ar)), &ReaderOptions{Workers: workers})
+		require.ErrorIs(t, err, ErrOptions)
+	}
+}
