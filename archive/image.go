@@ -73,7 +73,17 @@ func (r rawReader) ReadAtContext(ctx context.Context, p []byte, off int64) (int,
 	if have < int64(len(p)) {
 		short = io.EOF
 	}
+	if have == 0 {
+		return 0, short
+	}
 	p = p[:have]
+	if block, in, left := l.findRaw(off); have <= left {
+		// Most reads of an image are short runs of a record.
+		v, b := l.locate(block)
+		if data, ok := r.a.peek(r.a.needOf(v, b, in, in+have)); ok {
+			return copy(p, data.b[in-data.off:]), short
+		}
+	}
 	use := func(q need, data blockData) error {
 		start, n := l.rawAt(q.n)
 		lo := max(start+data.off, off)
