@@ -78,6 +78,9 @@ func newInputs(ctx context.Context, o *options, dir string) (*inputs, error) {
 	if err := command(ctx, "gcc", "-O3", "-march=native", "-o", in.netcdf, path("netcdf.c"), "-lnetcdf"); err != nil {
 		return nil, err
 	}
+	if err := installed(in.netcdf); err != nil {
+		return nil, err
+	}
 	in.archive, in.nc4, in.chunked = path(fmt.Sprintf("block-%d.cdfz", o.block)), path("default.nc4"), path("chunked.nc4")
 	if err := in.once(in.archive, func() error { return in.writeArchive(ctx, o.block) }); err != nil {
 		return nil, err
