@@ -29,6 +29,9 @@ type CopyOptions struct {
 // Copy writes the image to w in order and compares its SHA-256 with the
 // manifest's, which is ErrCorrupt if it differs. A nil w only checks.
 //
+// Of a remote archive it fetches the stored blocks ahead, in requests of up to
+// 4 MiB; two batches of 16 MiB are in memory besides what decoding takes.
+//
 // The blocks of all record variables are needed at the same time. If they exceed
 // the memory, the image is put together in several passes over a temporary file.
 func (a *Reader) Copy(ctx context.Context, w io.Writer, o *CopyOptions) error {
@@ -175,7 +178,12 @@ func (a *Reader) passes(memory int64) [][]bool {
 func (a *Reader) assemble(ctx context.Context, pass []bool, workers int, sink func(off int64, p []byte) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	store := &blockStore{a: a, blocks: map[int64]*openBlock{}, byWindow: map[int64][]int64{}}
+	store := &blockStore{a: a, read: a.readBlock, blocks: map[int64]*openBlock{}, byWindow: map[int64][]int64{}}
+	ahead := a.newImageAhead(ctx, pass)
+	if ahead != nil {
+		store.read = ahead.readBlock
+		defer ahead.close()
+	}
 	type window struct {
 		n    int64
 		buf  []byte
@@ -204,6 +212,12 @@ func (a *Reader) assemble(ctx context.Context, pass []bool, workers int, sink fu
 			case ordered <- w:
 			case <-ctx.Done():
 				return
+			}
+			if ahead != nil {
+				if err := ahead.begun(n); err != nil {
+					w.done <- err
+					return
+				}
 			}
 			select {
 			case work <- w:
@@ -269,6 +283,7 @@ func (a *Reader) fillWindow(ctx context.Context, store *blockStore, pass []bool,
 // blockStore holds the blocks that windows under way need, each decoded once.
 type blockStore struct {
 	a        *Reader
+	read     func(ctx context.Context, n int64, dst []byte) error // decodes a block
 	mu       sync.Mutex
 	blocks   map[int64]*openBlock
 	byWindow map[int64][]int64 // blocks by the last window that needs them
@@ -302,7 +317,7 @@ func (s *blockStore) get(ctx context.Context, off int64) (span, error) {
 		v, k := l.locate(n)
 		_, size := l.blockInfo(v, k)
 		b.buf = s.pool.get(size)
-		b.err = s.a.readBlock(ctx, n, b.buf)
+		b.err = s.read(ctx, n, b.buf)
 		close(b.ready)
 	}
 	if b.err != nil {

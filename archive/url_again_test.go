@@ -56,6 +56,15 @@ func TestURLGarbled(t *testing.T) {
 			}
 			return err
 		},
+		"Verify": func(f *File) error {
+			rep, err := Verify(context.Background(), httpOf(f), httpOf(f).Size(), nil)
+			if err == nil && len(rep.Damage) > 0 {
+				require.Len(t, rep.Damage, 1)
+				require.Equal(t, DamageBlock, rep.Damage[0].Kind)
+				return corruptf("%s", rep.Damage[0].Text)
+			}
+			return err
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, where := range []string{"on the way", "at its origin"} {
@@ -75,7 +84,11 @@ func TestURLGarbled(t *testing.T) {
 					require.ErrorIs(t, err, ErrCorrupt)
 					require.ErrorContains(t, err, "checksum")
 				}
-				require.EqualValues(t, 1, retries)
+				if name == "Verify" { // which reads each block twice
+					require.EqualValues(t, 2, retries)
+				} else {
+					require.EqualValues(t, 1, retries)
+				}
 			}
 		})
 	}

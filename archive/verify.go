@@ -60,14 +60,16 @@ func Verify(ctx context.Context, r io.ReaderAt, size int64, o *VerifyOptions) (*
 	if o == nil {
 		o = &VerifyOptions{}
 	}
-	head, end, err := probeArchive(r, size)
+	head, tail, err := probeArchive(r, size)
 	if err != nil {
 		return nil, fmt.Errorf("archive: %w", err)
 	}
-	if !head && !end {
+	if !head && !tail {
 		return nil, fmt.Errorf("archive: %w", ErrNotArchive)
 	}
-	v := &verifier{ctx: ctx, o: o, walker: walker{r: r, size: size}, rep: &Report{Size: size}}
+	from, end := walked(ctx, r, size)
+	defer end()
+	v := &verifier{ctx: ctx, o: o, src: r, endWalk: end, walker: walker{r: from, size: size}, rep: &Report{Size: size}}
 	if err := v.run(); err != nil {
 		return nil, err
 	}
@@ -78,20 +80,22 @@ func Verify(ctx context.Context, r io.ReaderAt, size int64, o *VerifyOptions) (*
 // local headers and, where one is damaged, by the index.
 type verifier struct {
 	walker
-	ctx    context.Context
-	o      *VerifyOptions
-	rep    *Report
-	l      *layout
-	header *cdf3.Header
-	index  *blockidx.Reader // nil if it cannot be used
-	tail   *tail            // nil if it cannot be used
-	table  *blockidx.Table
-	front  []zipEntry
-	off    int64 // where the walk is
-	crc    uint32
-	stored int64 // bytes of blocks
-	first  zipEntry
-	buf    []byte
+	ctx     context.Context
+	o       *VerifyOptions
+	src     io.ReaderAt // what the walker reads, without anything between
+	endWalk func()      // when the walker is no longer needed
+	rep     *Report
+	l       *layout
+	header  *cdf3.Header
+	index   *blockidx.Reader // nil if it cannot be used
+	tail    *tail            // nil if it cannot be used
+	table   *blockidx.Table
+	front   []zipEntry
+	off     int64 // where the walk is
+	crc     uint32
+	stored  int64 // bytes of blocks
+	first   zipEntry
+	buf     []byte
 }
 
 // run returns an error only if the archive cannot be judged.
@@ -115,6 +119,7 @@ func (v *verifier) run() error {
 			return err
 		}
 	}
+	v.endWalk()
 	if err := v.checkHeader(); err != nil {
 		return err
 	}
@@ -148,7 +153,7 @@ func (v *verifier) readTail() {
 		return
 	}
 	b := make([]byte, endLen)
-	if unlimited.ReadFull(v.r, b, v.size-endLen) != nil {
+	if unlimited.ReadFull(v.src, b, v.size-endLen) != nil {
 		return
 	}
 	t, err := parseTail(b, v.size)
@@ -160,9 +165,12 @@ func (v *verifier) readTail() {
 	if t.idxLen < blockidx.HeaderLen {
 		return
 	}
-	data := io.NewSectionReader(v.r, idx.end()-idx.stored, idx.stored)
+	data := io.NewSectionReader(bind(v.ctx, v.src), idx.end()-idx.stored, idx.stored)
 	head := make([]byte, blockidx.HeaderLen)
 	if unlimited.ReadFull(data, head, 0) == nil {
 		v.index, _ = blockidx.NewReader(data, t.idxLen, head, 0)
+	}
+	if g, ok := v.src.(gapper); ok && v.index != nil && loadIndex(v.index, t.idxLen, g.Gap()) != nil {
+		v.index = nil
 	}
 }

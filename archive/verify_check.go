@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 
@@ -121,6 +122,12 @@ func (v *verifier) checkHeader() error {
 
 // checkZarr compares the Zarr metadata with what the netCDF header gives.
 func (v *verifier) checkZarr() error {
+	// The walk is over, and its reads ahead with it: the front is read by itself.
+	front := make([]byte, v.front[len(v.front)-1].end())
+	if err := unlimited.ReadFull(bind(v.ctx, v.src), front, 0); err != nil {
+		return fmt.Errorf("archive: %w", err)
+	}
+	v.walker.r = bytes.NewReader(front)
 	want, _ := zarrMeta(v.header, v.l.Plan)
 	for _, f := range want {
 		i := slices.IndexFunc(v.front, func(e zipEntry) bool { return e.name == f.name })
@@ -153,7 +160,7 @@ func sameJSON(a, b []byte) bool {
 
 // checkImage opens the archive as a reader does and compares the image's SHA-256.
 func (v *verifier) checkImage() error {
-	a, err := NewReader(v.r, v.size, &ReaderOptions{Cache: -1})
+	a, err := NewReader(v.src, v.size, &ReaderOptions{Cache: -1})
 	if err == nil {
 		a.checkParts = true
 		progress := v.o.Progress
@@ -175,7 +182,7 @@ func (v *verifier) checkImage() error {
 // decodeBlocks decodes every block by itself, to name all that fail. Those whose
 // checksum is wrong were reported.
 func (v *verifier) decodeBlocks() error {
-	a, err := NewReader(v.r, v.size, &ReaderOptions{Cache: -1})
+	a, err := NewReader(v.src, v.size, &ReaderOptions{Cache: -1})
 	if err != nil {
 		return nil // what is wrong with it has been reported
 	}
@@ -184,14 +191,25 @@ func (v *verifier) decodeBlocks() error {
 	for _, d := range v.rep.Damage {
 		known[d.Off] = true
 	}
+	read := a.readBlock
+	ahead := a.newBlocksAhead(v.ctx)
+	if ahead != nil {
+		read = ahead.readBlock
+		defer ahead.close()
+	}
 	var buf []byte
 	for n := range a.l.blocks {
+		if ahead != nil {
+			if err := ahead.begun(n); err != nil {
+				return err
+			}
+		}
 		i, b := a.l.locate(n)
 		_, size := a.l.blockInfo(i, b)
 		if int64(cap(buf)) < size {
 			buf = make([]byte, size)
 		}
-		err := a.readBlock(v.ctx, n, buf[:size])
+		err := read(v.ctx, n, buf[:size])
 		var be *BlockError
 		if errors.As(err, &be) && known[be.StoredOff] {
 			continue

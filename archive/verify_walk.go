@@ -151,6 +151,11 @@ func (v *verifier) walkBlock(i int, b int64, name string) (bool, error) {
 	if err := unlimited.ReadFull(v.r, stored, row.Off); err != nil {
 		return false, fmt.Errorf("archive: %w", err)
 	}
+	if _, ok := v.src.(gapper); ok && crcOf(stored) != e.crc {
+		if err := readAgain(v.ctx, v.r, stored, row.Off); err != nil {
+			return false, fmt.Errorf("archive: %w", err)
+		}
+	}
 	if got := crcOf(stored); got != e.crc {
 		err := newBlockError(v.l, v.header, i, b, row.Off, corruptf("checksum %08x, expected %08x", got, e.crc))
 		if err := v.damage(DamageBlock, row.Off, row.Len, err); err != nil {

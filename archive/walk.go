@@ -115,8 +115,9 @@ type Repaired struct {
 }
 
 // Repair rebuilds index and directory of an archive from its local headers, of
-// which it reads some 130 bytes each, and from its plan and manifest. It writes
-// nothing. Damage before the end of the manifest is ErrCorrupt.
+// which it reads some 130 bytes each, and from its plan and manifest; a remote
+// archive it reads as a whole, in long runs. It writes nothing. Damage before the
+// end of the manifest is ErrCorrupt.
 func Repair(ctx context.Context, r io.ReaderAt, size int64) (*Repaired, error) {
 	head, end, err := probeArchive(r, size)
 	if err != nil {
@@ -125,7 +126,9 @@ func Repair(ctx context.Context, r io.ReaderAt, size int64) (*Repaired, error) {
 	if !head && !end {
 		return nil, fmt.Errorf("archive: %w", ErrNotArchive)
 	}
-	w := &walker{r: r, size: size}
+	from, stop := walked(ctx, r, size)
+	defer stop()
+	w := &walker{r: from, size: size}
 	l, front, err := w.front()
 	if err != nil {
 		return nil, err
@@ -140,7 +143,7 @@ func Repair(ctx context.Context, r io.ReaderAt, size int64) (*Repaired, error) {
 		return nil, err
 	}
 	p.Keep = p.t.man.end()
-	same := &comparer{r: r, off: p.Keep, size: size}
+	same := &comparer{r: from, off: p.Keep, size: size}
 	if _, err := p.WriteTail(same); err != nil {
 		p.Close()
 		return nil, err

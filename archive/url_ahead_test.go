@@ -1,0 +1,178 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestURLCopyCancel: what reads a whole archive over HTTP ends with its context,
+// whichever request is under way, and leaves no goroutine behind.
+func TestURLCopyCancel(t *testing.T) {
+	ar := noiseArchive(t, noiseImage(t, 350), 16<<10)
+	for name, do := range map[string]func(context.Context, *File) error{
+		"Copy": func(ctx context.Context, f *File) error { return f.Archive().Copy(ctx, nil, nil) },
+		"Verify": func(ctx context.Context, f *File) error {
+			_, err := Verify(ctx, httpOf(f), httpOf(f).Size(), nil)
+			return err
+		},
+		"Repair": func(ctx context.Context, f *File) error {
+			_, err := Repair(ctx, httpOf(f), httpOf(f).Size())
+			return err
+		},
+	} {
+		for after := range 4 {
+			t.Run(fmt.Sprintf("%s/%d", name, after), func(t *testing.T) {
+				s := serve(t, ar)
+				f, err := openURL(t, s, URLOptions{})
+				require.NoError(t, err)
+				ctx, cancel := context.WithCancel(context.Background())
+				defer cancel()
+				first := int(s.requests.Load()) + after
+				s.set(func() {
+					s.fault = func(n int, w http.ResponseWriter, r *http.Request, ok *httptest.ResponseRecorder) {
+						if n >= first {
+							cancel()
+							<-r.Context().Done()
+							return
+						}
+						send(w, ok)
+					}
+				})
+				if name == "Repair" && after == 0 {
+					// What tells an archive from other files is read without a context.
+					s.set(func() { s.fault = nil })
+					cancel()
+				}
+				if name == "Verify" && after == 0 {
+					s.set(func() { s.fault = nil })
+					cancel()
+				}
+				before := runtime.NumGoroutine()
+				start := time.Now()
+				require.ErrorIs(t, do(ctx, f), context.Canceled)
+				require.Less(t, time.Since(start), 5*time.Second)
+				s.CloseClientConnections()
+				for range 100 {
+					if runtime.NumGoroutine() <= before+4 {
+						break
+					}
+					time.Sleep(10 * time.Millisecond)
+				}
+				require.LessOrEqual(t, runtime.NumGoroutine(), before+4)
+			})
+		}
+	}
+}
+
+// fullWriter fails after some bytes.
+type fullWriter struct{ left int }
+
+func (w *fullWriter) Write(p []byte) (int, error) {
+	if w.left -= len(p); w.left < 0 {
+		return 0, errors.New("disk full")
+	}
+	return len(p), nil
+}
+
+// TestURLCopyFailures: failing requests and writers end a copy with their error.
+func TestURLCopyFailures(t *testing.T) {
+	image := noiseImage(t, 350)
+	ar := noiseArchive(t, image, 16<<10)
+	for after := range 4 {
+		s := serve(t, ar)
+		f, err := openURL(t, s, URLOptions{Retries: -1})
+		require.NoError(t, err)
+		first := int(s.requests.Load()) + after
+		s.set(func() {
+			s.fault = func(n int, w http.ResponseWriter, _ *http.Request, ok *httptest.ResponseRecorder) {
+				if n >= first {
+					w.WriteHeader(404)
+					return
+				}
+				send(w, ok)
+			}
+		})
+		err = f.Archive().Copy(context.Background(), nil, nil)
+		sourceFailed(t, err)
+		require.ErrorIs(t, err, fs.ErrNotExist)
+		s.set(func() { s.fault = nil })
+		require.ErrorContains(t, f.Archive().Copy(context.Background(), &fullWriter{6 << 20}, nil), "disk full")
+
+		// When all is well again, so is the copy.
+		var b bytes.Buffer
+		require.NoError(t, f.Archive().Copy(context.Background(), &b, nil))
+		require.True(t, bytes.Equal(image, b.Bytes()))
+	}
+}
+
+// remoteBytes is a reader in memory that reads as a remote one does.
+type remoteBytes struct{ *bytes.Reader }
+
+func (remoteBytes) Gap() int64 { return remoteGap }
+
+// TestRemoteDamage: a damaged archive gives the same report from a remote reader as
+// from a local one.
+func TestRemoteDamage(t *testing.T) {
+	image := noiseImage(t, 64)
+	ar := noiseArchive(t, image, 4000)
+	a := open(t, ar)
+	for name, damage := range map[string]func(b []byte){
+		"blocks": func(b []byte) {
+			for n := int64(0); n < a.l.blocks; n += 37 {
+				row, err := a.index.Row(n)
+				require.NoError(t, err)
+				b[row.Off+row.Len/3] ^= 4
+			}
+		},
+		"a local header": func(b []byte) {
+			row, err := a.index.Row(100)
+			require.NoError(t, err)
+			b[row.Off-3] ^= 4
+		},
+		"the index": func(b []byte) { b[a.tail.idxOff+12000] ^= 4 },
+		"plan":      func(b []byte) { b[800] ^= 4 },
+		"both": func(b []byte) {
+			row, err := a.index.Row(300)
+			require.NoError(t, err)
+			b[row.Off] ^= 4
+			b[a.tail.idxOff+12000] ^= 4
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bad := bytes.Clone(ar)
+			damage(bad)
+			want, err := Verify(context.Background(), bytes.NewReader(bad), int64(len(bad)), nil)
+			require.NoError(t, err)
+			require.NotEmpty(t, want.Damage)
+			got, err := Verify(context.Background(), remoteBytes{bytes.NewReader(bad)}, int64(len(bad)), nil)
+			require.NoError(t, err)
+			require.Equal(t, want, got)
+
+			local, lerr := NewReader(bytes.NewReader(bad), int64(len(bad)), nil)
+			far, ferr := NewReader(remoteBytes{bytes.NewReader(bad)}, int64(len(bad)), nil)
+			if lerr != nil {
+				require.EqualError(t, ferr, lerr.Error())
+				return
+			}
+			require.NoError(t, ferr)
+			lerr = local.Copy(context.Background(), io.Discard, &CopyOptions{Workers: 1})
+			ferr = far.Copy(context.Background(), io.Discard, &CopyOptions{Workers: 1})
+			if lerr == nil {
+				require.NoError(t, ferr)
+				return
+			}
+			require.EqualError(t, ferr, lerr.Error())
+		})
+	}
+}

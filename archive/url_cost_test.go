@@ -1,0 +1,69 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestURLCopyCost: what reads a whole archive over HTTP reads it in long runs, and
+// no byte of it twice.
+func TestURLCopyCost(t *testing.T) {
+	image := noiseImage(t, 350)
+	for _, block := range []int64{MinBlock, 16 << 10, DefaultBlock} {
+		ar := noiseArchive(t, image, block)
+		size := int64(len(ar))
+		// Runs of 4 MiB, cut shorter where a part of the read-ahead ends; and the
+		// index, in whose pages' place there may be more to a block than to its values.
+		limit := 2*ceilDiv(size, 4<<20) + 3
+		for name, do := range map[string]func(*Reader, *httpFile) error{
+			"Copy": func(a *Reader, _ *httpFile) error { return a.Copy(context.Background(), nil, nil) },
+			"Copy in passes": func(a *Reader, _ *httpFile) error {
+				return a.Copy(context.Background(), nil, &CopyOptions{Memory: 1, Workers: 3})
+			},
+			"WriteTo": func(a *Reader, _ *httpFile) error {
+				var b bytes.Buffer
+				_, err := a.Image().WriteTo(&b)
+				if err == nil && !bytes.Equal(image, b.Bytes()) {
+					err = io.ErrUnexpectedEOF
+				}
+				return err
+			},
+			"Repair": func(_ *Reader, h *httpFile) error {
+				p, err := Repair(context.Background(), h, h.Size())
+				if err == nil {
+					require.True(t, p.Intact)
+					err = p.Close()
+				}
+				return err
+			},
+			"Verify": func(a *Reader, h *httpFile) error {
+				rep, err := Verify(context.Background(), h, h.Size(), nil)
+				if err == nil {
+					require.Empty(t, rep.Damage)
+				}
+				return err
+			},
+		} {
+			s := serve(t, ar)
+			f, err := openURL(t, s, URLOptions{})
+			require.NoError(t, err)
+			n, got := cost(t, s, httpOf(f), func() { require.NoError(t, do(f.Archive(), httpOf(f))) })
+			t.Logf("%s, blocks of %d bytes (%d): %d requests, %d bytes of %d", name, block, f.archive.l.blocks, n, got, size)
+			switch name {
+			case "Copy in passes": // each reads every other block
+				require.LessOrEqual(t, n, max(3*limit, f.archive.l.blocks))
+				require.LessOrEqual(t, got, 2*size)
+			case "Verify": // reads everything twice
+				require.LessOrEqual(t, n, 2*limit+3)
+				require.LessOrEqual(t, got, 2*size+size/10)
+			default:
+				require.LessOrEqual(t, n, limit)
+				require.LessOrEqual(t, got, size)
+			}
+		}
+	}
+}
