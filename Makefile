@@ -64,11 +64,16 @@ bench-access: build
 	test -f $(BENCHDIR)/big.nc || $(GO) run ./bench/tile -o $(BENCHDIR)/big.nc
 	$(GO) run ./bench/access -file $(BENCHDIR)/big.nc
 
-# The full counts: hours. SOAK=1 lifts the limits of sampled tests.
+# The full counts: about two hours, most of them hyperslabs if CDFZ_CORPUS is set,
+# and SOAKFUZZ of every fuzz target.
+SOAKFUZZ ?= 1m
 soak:
 	.ci/deps test
 	CDFZ_SOAK=1 $(GO) test -tags judge -timeout 6h ./...
-	.ci/fuzz 10m
+ifneq ($(CDFZ_CORPUS),)
+	CDFZ_SOAK=1 CDFZ_CORPUS="$(abspath $(CDFZ_CORPUS))" $(GO) test -tags 'judge corpus' -run CorpusSlabs -timeout 6h ./archive
+endif
+	.ci/fuzz $(SOAKFUZZ)
 
 man:
 	mkdir -p bin/man
