@@ -102,28 +102,9 @@ A backslash before "," or "&" in a name takes away its meaning.`,
 
 func (v *archiver) run(ctx context.Context, args []string) {
 	v.start = time.Now()
-	folders := false
-	for _, arg := range args {
-		if v.stopped(ctx) {
-			break
-		}
-		jobs := []job{{arg, baseName(arg)}}
-		if st, err := os.Stat(arg); err == nil && st.IsDir() && arg != stdinName {
-			folders = true
-			var passed int64
-			jobs, passed = walk(arg, classicFile, v.failed)
-			v.sum.Passed += passed
-		}
-		for _, j := range jobs {
-			if v.stopped(ctx) {
-				break
-			}
-			if err := v.one(ctx, j); err != nil {
-				v.failed(showName(j.name), err)
-			}
-		}
-	}
+	folders, passed := v.eachFile(ctx, args, classicFile, func(j job) error { return v.one(ctx, j) }, v.failed)
 	s := &v.sum
+	s.Passed = passed
 	s.Ratio = ratio(s.Size, s.ArchiveSize)
 	s.Seconds = round(time.Since(v.start).Seconds(), 3)
 	switch {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -119,6 +120,40 @@ func (s *sink) abort() {
 	if s.t != nil {
 		s.t.abort()
 	}
+}
+
+// eachFile calls one for every FILE in turn, of a folder for the files below it
+// that wanted wants, until the run is stopped. It says whether there was a folder,
+// and how many files in folders it passed over.
+func (a *app) eachFile(ctx context.Context, args []string, wanted func(name string) (bool, error), one func(job) error, failed func(name string, err error)) (folders bool, passed int64) {
+	for _, arg := range args {
+		jobs := []job{{arg, baseName(arg)}}
+		if a.stopped(ctx) {
+			break
+		}
+		if st, err := os.Stat(arg); err == nil && st.IsDir() && arg != stdinName {
+			folders = true
+			var others int64
+			jobs, others = walk(arg, wanted, failed)
+			passed += others
+		}
+		for _, j := range jobs {
+			if a.stopped(ctx) {
+				break
+			}
+			if err := one(j); err != nil {
+				failed(showName(j.name), err)
+			}
+		}
+	}
+	return folders, passed
+}
+
+// archiveName says whether a file below a folder is to be read as an archive. Its
+// bytes do not tell: they may be damaged.
+func archiveName(name string) (bool, error) {
+	_, err := stripSuffix(name)
+	return err == nil, nil
 }
 
 // walk lists the files below a folder that pred wants, and counts the others.

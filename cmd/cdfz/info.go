@@ -87,19 +87,19 @@ func (a *app) infoCmd() *cobra.Command {
 		Use:   "info [flags] FILE…",
 		Short: "Show what is in archives",
 		Long: `Shows the netCDF file that an archive holds, and its variables: type, shape, block
-shape, filters as -F takes them, bytes, and whether readers of Zarr see them.`,
+shape, filters as -F takes them, bytes, and whether readers of Zarr see them.
+Below a folder, files whose names end in .cdfz are shown and all others passed over.`,
 		Args: minFiles(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			for i, name := range args {
-				if a.stopped(cmd.Context()) {
-					break
-				}
-				if i > 0 && !a.json {
+			shown := 0
+			one := func(j job) error {
+				if shown++; shown > 1 && !a.json {
 					fmt.Fprintln(a.out)
 				}
-				if err := a.info(cmd.Context(), name, blocks, why); err != nil {
-					a.failFile(showName(name), err)
-				}
+				return a.info(cmd.Context(), j.name, blocks, why)
+			}
+			if folders, passed := a.eachFile(cmd.Context(), args, archiveName, one, a.failFile); folders && shown == 0 {
+				a.report("no archives; %d passed over", passed)
 			}
 			return nil
 		},

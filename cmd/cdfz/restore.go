@@ -34,6 +34,7 @@ type restoreReport struct {
 type restoreSum struct {
 	Files       int64   `json:"files"`
 	Failed      int64   `json:"failed"`
+	Passed      int64   `json:"passed_over"`
 	Size        int64   `json:"size"`
 	ArchiveSize int64   `json:"archive_size"`
 	Seconds     float64 `json:"seconds"`
@@ -46,7 +47,8 @@ func (a *app) restoreCmd() *cobra.Command {
 		Short: "Make the netCDF files again: x.nc.cdfz becomes x.nc beside it",
 		Long: `Restores the netCDF file of each archive, bit for bit. Its SHA-256 is compared
 before the file appears; with -o - the exit code tells, after the data.
-FILE - is standard input.`,
+Below a folder, files whose names end in .cdfz are restored and all others passed
+over; -o DIR keeps the tree. FILE - is standard input.`,
 		Args: minFiles(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := a.checkDest(args); err != nil {
@@ -65,16 +67,13 @@ FILE - is standard input.`,
 
 func (v *restorer) run(ctx context.Context, args []string) {
 	start := time.Now()
-	for _, arg := range args {
-		if v.stopped(ctx) {
-			break
-		}
-		if err := v.one(ctx, job{arg, baseName(arg)}); err != nil {
-			v.sum.Failed++
-			v.failFile(showName(arg), err)
-		}
+	failed := func(name string, err error) {
+		v.sum.Failed++
+		v.failFile(name, err)
 	}
+	folders, passed := v.eachFile(ctx, args, archiveName, func(j job) error { return v.one(ctx, j) }, failed)
 	s := &v.sum
+	s.Passed = passed
 	s.Seconds = round(time.Since(start).Seconds(), 3)
 	switch {
 	case v.dest == stdoutName:
@@ -82,10 +81,13 @@ func (v *restorer) run(ctx context.Context, args []string) {
 		v.emit(struct {
 			Summary restoreSum `json:"summary"`
 		}{*s})
-	case len(args) > 1:
+	case len(args) > 1 || folders:
 		line := fmt.Sprintf("%s: %s -> %s, %s", count(s.Files, "file"), size(s.ArchiveSize), size(s.Size), speed(s.Size, s.Seconds))
 		if s.Failed > 0 {
 			line += fmt.Sprintf("; %d failed", s.Failed)
+		}
+		if folders {
+			line += fmt.Sprintf("; %d passed over", s.Passed)
 		}
 		v.report("%s", line)
 	}

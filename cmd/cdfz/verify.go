@@ -44,17 +44,11 @@ func (a *app) verifyCmd() *cobra.Command {
 		Long: `Checks every byte of each archive: all checksums, all structures against each
 other, and the SHA-256 of the netCDF file. All damage is listed, by variable and
 index range and by archive bytes; the last line of a file is "ok" or a count.
-FILE - is standard input.`,
+Below a folder, files whose names end in .cdfz are checked and all others passed
+over. FILE - is standard input.`,
 		Args: minFiles(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			for _, name := range args {
-				if a.stopped(cmd.Context()) {
-					break
-				}
-				if err := a.verify(cmd.Context(), name); err != nil {
-					a.failFile(showName(name), err)
-				}
-			}
+			a.verifyAll(cmd.Context(), args)
 			return nil
 		},
 	}
@@ -62,12 +56,42 @@ FILE - is standard input.`,
 	return cmd
 }
 
+// verifyAll checks files and those in folders; of folders it prints how many were
+// of which kind.
+func (a *app) verifyAll(ctx context.Context, args []string) {
+	var ok, damaged, unread int64
+	one := func(j job) error {
+		whole, err := a.verify(ctx, j.name)
+		switch {
+		case err != nil:
+		case whole:
+			ok++
+		default:
+			damaged++
+		}
+		return err
+	}
+	failed := func(name string, err error) {
+		unread++
+		a.failFile(name, err)
+	}
+	folders, passed := a.eachFile(ctx, args, archiveName, one, failed)
+	if !folders {
+		return
+	}
+	line := fmt.Sprintf("%s: %d ok, %d damaged", count(ok+damaged, "file"), ok, damaged)
+	if unread > 0 {
+		line += fmt.Sprintf("; %d failed", unread)
+	}
+	a.report("%s; %d passed over", line, passed)
+}
+
 // verify checks one file and prints what is wrong with it. The error is for what
 // could not be judged.
-func (a *app) verify(ctx context.Context, name string) error {
+func (a *app) verify(ctx context.Context, name string) (ok bool, err error) {
 	in, err := a.open(ctx, name)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer in.close()
 	start := time.Now()
@@ -80,10 +104,10 @@ func (a *app) verify(ctx context.Context, name string) error {
 	rep, err := archive.Verify(ctx, in.r, in.size, &archive.VerifyOptions{Workers: a.workers, Progress: p.report()})
 	p.end()
 	if err != nil {
-		return explainNotArchive(in, err)
+		return false, explainNotArchive(in, err)
 	}
 	if err := ctx.Err(); err != nil {
-		return err
+		return false, err
 	}
 	out := verifyReport{
 		File: reportName(name), OK: len(rep.Damage) == 0, Damaged: len(rep.Damage), Size: rep.Size, Entries: rep.Entries, Blocks: rep.Blocks,
@@ -98,7 +122,7 @@ func (a *app) verify(ctx context.Context, name string) error {
 		a.code = max(a.code, exitDamaged)
 	}
 	a.printVerified(&out)
-	return nil
+	return out.OK, nil
 }
 
 func (a *app) printVerified(rep *verifyReport) {
