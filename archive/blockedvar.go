@@ -13,8 +13,12 @@ import (
 	"github.com/cdfz-format/cdfz/unlimited"
 )
 
-// maxRun bounds the stored bytes that are read together.
-const maxRun = 64 << 20
+// maxRun bounds the stored bytes that are read together, of which a remote archive
+// has several runs under way; single blocks may be longer.
+const (
+	maxRun    = 64 << 20
+	maxFarRun = 16 << 20
+)
 
 // blockedVar is the values of a blocked variable.
 type blockedVar struct {
@@ -112,6 +116,10 @@ func (a *Reader) runs(ctx context.Context, needs []need) ([]storedRun, error) {
 		}
 		return 0
 	})
+	longest := int64(maxRun)
+	if a.far != nil {
+		longest = maxFarRun
+	}
 	var out []storedRun
 	for _, i := range order {
 		r := rows[i]
@@ -121,7 +129,7 @@ func (a *Reader) runs(ctx context.Context, needs []need) ([]storedRun, error) {
 		}
 		if k := len(out); k > 0 {
 			last := &out[k-1]
-			if r.Off-(last.off+last.n) < a.gap && r.Off+r.Len-last.off <= maxRun && !a.enough(last) {
+			if r.Off-(last.off+last.n) < a.gap && r.Off+r.Len-last.off <= longest && !a.enough(last) {
 				last.n = max(last.n, r.Off+r.Len-last.off)
 				last.rows, last.needs = append(last.rows, r), append(last.needs, needs[i])
 				continue
@@ -176,6 +184,12 @@ func (a *Reader) loadAll(ctx context.Context, needs []need, keep bool, use func(
 
 // loadRun reads a run and decodes its blocks.
 func (a *Reader) loadRun(ctx context.Context, r *storedRun, keep bool, use func(need, blockData) error) error {
+	if a.far != nil {
+		if err := enter(ctx, a.far.runs); err != nil {
+			return err
+		}
+		defer leave(a.far.runs)
+	}
 	d := a.states.Get().(*decoder)
 	defer a.states.Put(d)
 	stored := d.memory(r.n)
@@ -196,7 +210,7 @@ func (a *Reader) loadRun(ctx context.Context, r *storedRun, keep bool, use func(
 			}
 			return a.decodeStored(d, q, row, block, dst)
 		}
-		if err := a.load(ctx, q, keep, decode, func(data blockData) error { return use(q, data) }); err != nil {
+		if err := a.load(ctx, q, keep, a.slots, decode, func(data blockData) error { return use(q, data) }); err != nil {
 			return err
 		}
 	}

@@ -28,6 +28,7 @@ type engine struct {
 	states     sync.Pool // of *decoder
 	flights    flights
 	slots      chan struct{} // blocks that may be decoded at the same time
+	far        *far          // of a remote archive, else nil
 	gap        int64         // of runs
 	remote     int           // reads that are worth doing at the same time; more than 1: they have a latency
 	checkParts bool          // whether parts give the same bytes as whole blocks
@@ -59,6 +60,7 @@ func (e *engine) init(r io.ReaderAt) {
 	e.gap, e.remote = localGap, 1
 	if g, ok := r.(gapper); ok {
 		e.gap, e.remote = g.Gap(), 8
+		e.far = newFar(e.remote)
 	}
 }
 
@@ -118,6 +120,12 @@ func (a *Reader) readNeed(ctx context.Context, q need, dst []byte) error {
 	}
 	if err := a.fetchAgain(ctx, row, stored); err != nil {
 		return err
+	}
+	if a.far != nil {
+		if err := enter(ctx, a.slots); err != nil {
+			return err
+		}
+		defer leave(a.slots)
 	}
 	return a.decodeStored(d, q, row, stored, dst)
 }
@@ -192,7 +200,7 @@ func (a *Reader) eachNeed(ctx context.Context, needs iter.Seq[need], use func(ne
 	case 0:
 		return nil
 	case 1:
-		return a.load(ctx, missing[0], keep, a.readNeed, func(data blockData) error { return use(missing[0], data) })
+		return a.load(ctx, missing[0], keep, a.reading(), a.readNeed, func(data blockData) error { return use(missing[0], data) })
 	}
 	return a.loadAll(ctx, missing, keep, use)
 }

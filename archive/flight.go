@@ -91,12 +91,12 @@ type readFunc func(ctx context.Context, q need, dst []byte) error
 
 // load has the needed bytes of a block decoded by read, unless another goroutine
 // is decoding them, and calls use with them. If keep is set they go into the cache, and
-// use may keep them.
-func (a *Reader) load(ctx context.Context, q need, keep bool, read readFunc, use func(blockData) error) error {
+// use may keep them. read holds one of slots.
+func (a *Reader) load(ctx context.Context, q need, keep bool, slots chan struct{}, read readFunc, use func(blockData) error) error {
 	for {
 		f, mine := a.flights.join(q.n)
 		if mine {
-			f.err = a.decodeInto(ctx, f, q, keep, read)
+			f.err = a.decodeInto(ctx, f, q, keep, slots, read)
 			a.flights.end(q.n, f)
 		} else {
 			select {
@@ -123,7 +123,7 @@ func (a *Reader) load(ctx context.Context, q need, keep bool, read readFunc, use
 }
 
 // decodeInto decodes a block for a flight.
-func (a *Reader) decodeInto(ctx context.Context, f *flight, q need, keep bool, read readFunc) error {
+func (a *Reader) decodeInto(ctx context.Context, f *flight, q need, keep bool, slots chan struct{}, read readFunc) error {
 	if keep {
 		// It may have come since the caller looked. A block that was decoded in part
 		// is wanted again: now whole, so that this happens once.
@@ -135,12 +135,10 @@ func (a *Reader) decodeInto(ctx context.Context, f *flight, q need, keep bool, r
 			q = a.whole(q.n)
 		}
 	}
-	select {
-	case a.slots <- struct{}{}:
-		defer func() { <-a.slots }()
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := enter(ctx, slots); err != nil {
+		return err
 	}
+	defer leave(slots)
 	var dst []byte
 	if keep {
 		dst = make([]byte, q.hi-q.lo)
@@ -159,7 +157,7 @@ func (a *Reader) decodeInto(ctx context.Context, f *flight, q need, keep bool, r
 
 // view returns n bytes from byte in of a block.
 func (a *Reader) view(ctx context.Context, q need, in, n int64) (data []byte, err error) {
-	err = a.load(ctx, q, true, a.readNeed, func(d blockData) error {
+	err = a.load(ctx, q, true, a.reading(), a.readNeed, func(d blockData) error {
 		data = d.b[in-d.off:][:n]
 		return nil
 	})

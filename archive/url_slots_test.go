@@ -1,0 +1,126 @@
+package archive
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/filters"
+	"github.com/cdfz-format/cdfz/slab"
+)
+
+// recordOf selects a row of a record of noiseImage.
+func recordOf(r int64) slab.Selection {
+	return slab.Selection{Start: []int64{r, 0, 0}, Count: []int64{1, 1, noiseX}, Stride: []int64{1, 1, 1}}
+}
+
+// TestURLSlots: readers who wait for a server do not keep others from decoding, and
+// there is room for so many of them only.
+func TestURLSlots(t *testing.T) {
+	image := noiseImage(t, 64)
+	s := serve(t, noiseArchive(t, image, 16<<10))
+	f, err := openURL(t, s, URLOptions{Parallel: 50, Reader: &ReaderOptions{Workers: 1}})
+	require.NoError(t, err)
+	require.NoError(t, f.archive.prepareIndex(context.Background()))
+	var hang sync.Map // ranges that are not answered
+	release := make(chan struct{})
+	var waiting sync.WaitGroup
+	s.set(func() {
+		s.fault = func(_ int, w http.ResponseWriter, r *http.Request, ok *httptest.ResponseRecorder) {
+			if _, yes := hang.LoadOrStore(r.Header.Get("Range"), true); !yes {
+				waiting.Done()
+				<-release
+			}
+			send(w, ok)
+		}
+	})
+	few := cap(f.archive.far.blocks) - 1
+	waiting.Add(few)
+	var readers sync.WaitGroup
+	read := func(r int64) {
+		got, err := readNoise(context.Background(), f, recordOf(r))
+		if err != nil || !equalFloats(noiseValues(t, image, recordOf(r)), got) {
+			t.Errorf("record %d: %v", r, err)
+		}
+	}
+	for r := range few {
+		readers.Go(func() { read(int64(r)) })
+	}
+	waiting.Wait()
+	// The server answers this one, and it is decoded.
+	s.set(func() { s.fault = nil })
+	done := make(chan struct{})
+	go func() {
+		read(50)
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-time.After(5 * time.Second):
+		t.Error("no slot for a block that has come")
+	}
+	// More readers than there is room for wait before they ask.
+	s.set(func() {
+		s.fault = func(_ int, w http.ResponseWriter, _ *http.Request, ok *httptest.ResponseRecorder) {
+			<-release
+			send(w, ok)
+		}
+	})
+	before := s.requests.Load()
+	for r := range 10 {
+		readers.Go(func() { read(int64(r) + 30) })
+	}
+	time.Sleep(50 * time.Millisecond)
+	require.LessOrEqual(t, s.requests.Load()-before, int64(1))
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
+	_, err = readNoise(ctx, f, recordOf(45))
+	cancel()
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+	close(release)
+	readers.Wait()
+}
+
+func equalFloats(a, b []float32) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// TestURLManyGoroutines: over HTTP too no block is decoded twice at the same time,
+// nor more of them than there are slots, by readers of single blocks and of many.
+func TestURLManyGoroutines(t *testing.T) {
+	k := registerTracker()
+	defer func() { k.most = 0 }()
+	k.most = 0
+	image := cubeImage(t, 64, 30, 50)
+	ar := pack(t, image, &Options{Block: 6000, Zarr: ZarrAlways, Filters: []VarFilter{{Vars: []string{"*"}, Chain: filters.Chain{{ID: trackID}}}}})
+	f, err := openURL(t, serve(t, ar), URLOptions{Reader: &ReaderOptions{Cache: 20 << 10, Workers: 2}})
+	require.NoError(t, err)
+	var wg sync.WaitGroup
+	for g := range int64(32) {
+		wg.Go(func() {
+			for i := range int64(10) {
+				r := (g*7 + i*5) % 60
+				n := 1 + 3*(i%2)
+				got, err := slab.Read[int32](f.Array(1), []int64{r, 3, 0}, []int64{n, 1, 50}, nil)
+				if err != nil || got[0] != int32(r*1500+150) || got[n*50-1] != int32((r+n-1)*1500+199) {
+					t.Errorf("record %d: %v", r, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	require.Zero(t, k.bad, "blocks decoded twice at the same time")
+	require.LessOrEqual(t, k.most, 2)
+}
