@@ -97,11 +97,17 @@ func (f *File) Array(v int) slab.Array {
 		a.ReaderAt = newBlockedVar(f.archive, pos)
 		return a
 	}
-	r := &varReader{r: f.image, size: f.image.Size(), begin: w.Begin, run: w.RecLen, stride: f.header.RecSize, n: w.Len}
+	r := varReader{r: f.image, size: f.image.Size(), begin: w.Begin, run: w.RecLen, stride: f.header.RecSize, n: w.Len}
 	if !w.Record {
 		r.stride = 0
 	}
-	a.ReaderAt = r
+	if i, ok := f.image.(sized); ok {
+		if g, ok := i.r.(gapper); ok {
+			a.ReaderAt = newFarVar(r, w.Shape, a.Type.Size(), g.Gap())
+			return a
+		}
+	}
+	a.ReaderAt = &r
 	return a
 }
 

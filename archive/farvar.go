@@ -1,0 +1,182 @@
+package archive
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/cdfz-format/cdfz/slab"
+)
+
+const (
+	// farReads is the runs of a classic file at a URL that one call reads at the
+	// same time, and farRun bounds each: their product is its memory.
+	farReads = 8
+	farRun   = 4 << 20
+	// farWalk bounds the boxes that slab.Walk reads: some runs.
+	farWalk = 2 * farRun
+)
+
+// farVar is the values of a variable of a classic file whose reads have a latency.
+// It is read in boxes that are so short in the file that their gaps are not worth a
+// read of their own; boxes whose distance is not either come with one read, and
+// several reads are under way at the same time.
+type farVar struct {
+	varReader
+	shape, box []int64 // box holds values that follow each other
+	size       int64   // of a value
+	gap        int64
+}
+
+var (
+	_ slab.Blocks = (*farVar)(nil)
+	_ slab.Shaped = (*farVar)(nil)
+)
+
+func newFarVar(r varReader, shape []int64, size, gap int64) *farVar {
+	v := &farVar{r, shape, boxWithin(shape, max(1, gap/size)), size, gap}
+	if r.stride > 0 {
+		v.box[0] = min(v.box[0], max(1, gap/r.stride))
+	}
+	return v
+}
+
+// boxWithin is the shape of the largest box of so many values that follow each
+// other in row-major order.
+func boxWithin(shape []int64, room int64) []int64 {
+	box := make([]int64, len(shape))
+	for i := len(box) - 1; i >= 0; i-- {
+		box[i] = max(1, min(shape[i], room))
+		room /= box[i]
+	}
+	return box
+}
+
+// BlockShape implements slab.Shaped.
+func (v *farVar) BlockShape() []int64 { return boxWithin(v.shape, max(1, farWalk/v.size)) }
+
+// at is the place in the image of byte off of the values.
+func (v *farVar) at(off int64) int64 { return v.begin + off/v.run*v.stride + off%v.run }
+
+// View implements slab.Blocks.
+func (v *farVar) View(ctx context.Context, off, n int64) ([]byte, error) {
+	if n > farRun || off/v.run != (off+n-1)/v.run {
+		return nil, nil
+	}
+	p := make([]byte, n)
+	return p, v.readRun(ctx, p, v.at(off))
+}
+
+// farBox is what is needed of a box: the bytes [lo, hi) of those from off on, all
+// in bytes of the values.
+type farBox struct{ off, lo, hi int64 }
+
+// farBoxes is boxes that come with one read, of the image bytes [off, end).
+type farBoxes struct {
+	boxes    []farBox
+	off, end int64
+}
+
+// EachBlock implements slab.Blocks.
+func (v *farVar) EachBlock(ctx context.Context, s slab.Selection, f func(slab.Block) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	work := make(chan farBoxes)
+	var wg sync.WaitGroup
+	started := 0
+	give := func(r farBoxes) bool {
+		if started < farReads {
+			started++
+			wg.Go(func() {
+				for r := range work {
+					if err := v.read(ctx, r, f); err != nil {
+						cancel(err)
+					}
+				}
+			})
+		}
+		select {
+		case work <- r:
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	}
+	var r farBoxes
+	var bad error
+	err := s.Grid(v.shape, v.box, func(grid []int64, lo, hi int64) bool {
+		off := int64(0)
+		for i, g := range grid {
+			off = off*v.shape[i] + g*v.box[i]
+		}
+		b := farBox{off * v.size, lo * v.size, hi * v.size}
+		from, to := v.at(b.off+b.lo), v.at(b.off+b.hi-1)+1
+		if from < 0 || to <= from {
+			bad = fmt.Errorf("archive: variable at byte %d: values beyond what a file can hold", v.begin)
+			return false
+		}
+		if len(r.boxes) > 0 && (from-r.end >= v.gap || to-r.off > farRun) {
+			if !give(r) {
+				return false
+			}
+			r = farBoxes{}
+		}
+		if len(r.boxes) == 0 {
+			r.off = from
+		}
+		r.boxes, r.end = append(r.boxes, b), to
+		return true
+	})
+	if err == nil {
+		err = bad
+	}
+	if err == nil && len(r.boxes) > 0 {
+		give(r)
+	}
+	close(work)
+	wg.Wait()
+	if err == nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return err
+}
+
+// read reads boxes and gives each to f.
+func (v *farVar) read(ctx context.Context, r farBoxes, f func(slab.Block) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	p := make([]byte, r.end-r.off)
+	if err := v.readRun(ctx, p, r.off); err != nil {
+		return err
+	}
+	for _, b := range r.boxes {
+		blk := slab.Block{Start: make([]int64, len(v.shape)), Count: make([]int64, len(v.shape)), Off: b.lo}
+		n := b.off / v.size
+		for i := len(v.shape) - 1; i >= 0; i-- {
+			blk.Start[i] = n % v.shape[i]
+			n /= v.shape[i]
+			blk.Count[i] = min(v.box[i], v.shape[i]-blk.Start[i])
+		}
+		blk.Data = v.gather(p, r.off, b.off+b.lo, b.off+b.hi)
+		if err := f(blk); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// gather is the bytes [lo, hi) of the values, whose image bytes are in p, which
+// begins at image byte off.
+func (v *farVar) gather(p []byte, off, lo, hi int64) []byte {
+	if at := v.at(lo) - off; at+hi-lo == v.at(hi-1)-off+1 {
+		return p[at:][:hi-lo]
+	}
+	out := make([]byte, 0, hi-lo)
+	for lo < hi {
+		n := min(hi-lo, v.run-lo%v.run)
+		out = append(out, p[v.at(lo)-off:][:n]...)
+		lo += n
+	}
+	return out
+}

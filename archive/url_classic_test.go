@@ -1,0 +1,157 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"math/rand"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/slab"
+)
+
+// TestURLClassicCost: hyperslabs of a classic file over HTTP are read in runs that
+// are joined across gaps, several at a time.
+func TestURLClassicCost(t *testing.T) {
+	const nt = 200
+	one := []int64{1, 1, 1}
+	series := slab.Selection{Start: []int64{0, 20, 30}, Count: []int64{nt, 1, 1}, Stride: one}
+	for name, c := range map[string]struct {
+		ny, nx   int64
+		sel      slab.Selection
+		requests int64
+	}{
+		"series, near": {10, 10, slab.Selection{Start: []int64{0, 5, 6}, Count: []int64{nt, 1, 1}, Stride: one}, 1},
+		"series, far":  {100, 120, series, nt},
+		"column":       {400, 500, slab.Selection{Start: []int64{3, 0, 7}, Count: []int64{1, 400, 1}, Stride: one}, 1},
+		"map":          {400, 500, slab.Selection{Start: []int64{3, 0, 0}, Count: []int64{1, 400, 500}, Stride: one}, 1},
+		"maps":         {100, 120, slab.Selection{Start: []int64{0, 0, 0}, Count: []int64{nt, 100, 120}, Stride: one}, 10},
+		"point":        {100, 120, slab.Selection{Start: []int64{9, 9, 9}, Count: one, Stride: one}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := int64(nt)
+			if c.ny == 400 {
+				n = 5
+			}
+			s := serve(t, cubeImage(t, n, c.ny, c.nx))
+			f, err := openURL(t, s, URLOptions{})
+			require.NoError(t, err)
+			local := openFile(t, s.data, nil)
+			want, err := slab.Read[float32](local.Array(0), c.sel.Start, c.sel.Count, c.sel.Stride)
+			require.NoError(t, err)
+			s.set(func() {
+				s.fault = func(_ int, w http.ResponseWriter, _ *http.Request, ok *httptest.ResponseRecorder) {
+					time.Sleep(time.Millisecond)
+					send(w, ok)
+				}
+			})
+			requests, size := cost(t, s, httpOf(f), func() {
+				got, err := slab.Read[float32](f.Array(0), c.sel.Start, c.sel.Count, c.sel.Stride)
+				require.NoError(t, err)
+				require.Equal(t, want, got)
+			})
+			t.Logf("%d requests, at most %d at a time, %d bytes", requests, s.most.Load(), size)
+			require.LessOrEqual(t, requests, c.requests)
+			if requests > 3 {
+				require.GreaterOrEqual(t, s.most.Load(), min(requests, int64(5))-1)
+			}
+		})
+	}
+}
+
+// Types whose size is all that matters.
+type (
+	bits8  uint8
+	bits16 uint16
+	bits32 uint32
+	bits64 uint64
+)
+
+// readBits reads a selection of values of any type.
+func readBits(t testing.TB, a slab.Array, s slab.Selection) any {
+	t.Helper()
+	var got any
+	var err error
+	switch a.Type.Size() {
+	case 1:
+		got, err = slab.Read[bits8](a, s.Start, s.Count, s.Stride)
+	case 2:
+		got, err = slab.Read[bits16](a, s.Start, s.Count, s.Stride)
+	case 4:
+		got, err = slab.Read[bits32](a, s.Start, s.Count, s.Stride)
+	default:
+		got, err = slab.Read[bits64](a, s.Start, s.Count, s.Stride)
+	}
+	require.NoError(t, err)
+	return got
+}
+
+// TestRemoteClassic: hyperslabs of classic files are the same from a remote reader
+// as from a local one, those that end early as well.
+func TestRemoteClassic(t *testing.T) {
+	rng := rand.New(rand.NewSource(1))
+	files := classicFiles(t)
+	files["cube"] = cubeImage(t, 70, 30, 50)
+	files["small records"] = cubeImage(t, 5000, 1, 3)
+	files["long rows"] = cubeImage(t, 3, 2, 70_000)
+	for name, image := range files {
+		for _, b := range [][]byte{image, image[:max(len(image)*2/3, 32)]} {
+			local, err := NewFile(bytes.NewReader(b), int64(len(b)), nil)
+			if err != nil {
+				continue // the header is cut off
+			}
+			far, err := NewFile(remoteBytes{bytes.NewReader(b)}, int64(len(b)), nil)
+			require.NoError(t, err)
+			for v := range local.Header().Vars {
+				a, r := local.Array(v), far.Array(v)
+				if a.Len() > 16<<20 {
+					continue // claimed beyond the end of the file
+				}
+				require.IsType(t, &farVar{}, r.ReaderAt)
+				require.Equal(t, readBits(t, a, slab.Selection{}), readBits(t, r, slab.Selection{}), "%s, variable %d", name, v)
+				for range 20 {
+					s := randomSelection(rng, a.Shape)
+					require.Equal(t, readBits(t, a, s), readBits(t, r, s), "%s, variable %d, %v", name, v, s)
+				}
+				if a.Type == slab.Float {
+					want := walkAll(t, &a)
+					slices.Sort(want)
+					got := walkAll(t, &r)
+					slices.Sort(got)
+					require.Equal(t, want, got)
+				}
+			}
+		}
+	}
+}
+
+// randomSelection is any selection, backwards in some dimensions.
+func randomSelection(rng *rand.Rand, shape []int64) (s slab.Selection) {
+	for _, n := range shape {
+		if n == 0 {
+			return slab.Selection{}
+		}
+		start, stride := rng.Int63n(n), 1+rng.Int63n(min(n, 1+rng.Int63n(n)))
+		count := rng.Int63n((n-1-start)/stride+1) + 1
+		if rng.Intn(3) == 0 {
+			start, stride = start+(count-1)*stride, -stride
+		}
+		s.Start, s.Count, s.Stride = append(s.Start, start), append(s.Count, count), append(s.Stride, stride)
+	}
+	return s
+}
+
+// walkAll is the bits of all values that a walk gives.
+func walkAll(t testing.TB, a *slab.Array) (all []bits32) {
+	t.Helper()
+	require.NoError(t, slab.Walk(context.Background(), a, func(_, _ []int64, v []bits32) error {
+		all = append(all, v...)
+		return nil
+	}))
+	return all
+}
