@@ -3,17 +3,13 @@
 package archive
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/testdata/corpus"
 )
 
@@ -46,10 +42,8 @@ func TestCorpusJudge(t *testing.T) {
 	known := corpusTruth(t)
 	b := newJudging(t)
 	corpus.Valid(t, func(t *testing.T, f corpus.File) {
-		image, err := io.ReadAll(io.NewSectionReader(f, 0, f.Size))
-		require.NoError(t, err)
 		require.Contains(t, known, f.Name)
-		b.file(t, f.Name, image, known[f.Name])
+		b.file(t, f.Name, f.Bytes(t), known[f.Name])
 	})
 	b.report(t, map[string]string{
 		"real/fvcom.nc3.c77ac5.nc":         ownDimension("siglay"),
@@ -85,19 +79,10 @@ func TestCorpusJudge(t *testing.T) {
 }
 
 func TestCorpusJudgeFerret(t *testing.T) {
-	names, err := filepath.Glob(filepath.Join(ferretData, "*"))
-	require.NoError(t, err)
 	b := newJudging(t)
-	for _, name := range names {
-		image, err := os.ReadFile(name)
-		require.NoError(t, err)
-		if _, err := cdf3.Read(bytes.NewReader(image), int64(len(image))); errors.Is(err, cdf3.ErrNotCDF) {
-			continue
-		}
-		t.Run(filepath.Base(name), func(t *testing.T) {
-			b.file(t, filepath.Base(name), image, imageTruth(t, image))
-		})
-	}
-	require.NotZero(t, b.files, "ferret-datasets is not installed")
+	corpus.Ferret(t, func(t *testing.T, f corpus.File) {
+		image := f.Bytes(t)
+		b.file(t, f.Name, image, imageTruth(t, image))
+	})
 	b.report(t, nil, nil, 0)
 }

@@ -8,8 +8,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"io"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -18,9 +16,6 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/testdata/corpus"
 )
-
-// ferretData is where Debian's ferret-datasets lie.
-const ferretData = "/usr/share/ferret-vis/data"
 
 // roundTrip archives a file with one and with eight workers and compares what
 // comes back.
@@ -90,25 +85,12 @@ func TestCorpusRoundTrip(t *testing.T) {
 }
 
 func TestCorpusFerret(t *testing.T) {
-	names, err := filepath.Glob(filepath.Join(ferretData, "*.[cn]d*"))
-	require.NoError(t, err)
-	more, err := filepath.Glob(filepath.Join(ferretData, "*.nc"))
-	require.NoError(t, err)
-	names = append(names, more...)
-	require.NotEmpty(t, names, "ferret-datasets is not installed")
 	var image, stored int64
-	for _, name := range names {
-		b, err := os.ReadFile(name)
-		require.NoError(t, err)
-		if _, err := cdf3.Read(bytes.NewReader(b), int64(len(b))); errors.Is(err, cdf3.ErrNotCDF) {
-			continue
-		}
-		t.Run(filepath.Base(name), func(t *testing.T) {
-			res := roundTrip(t, corpus.File{Name: name, Size: int64(len(b)), ReaderAt: bytes.NewReader(b)}, Options{})
-			image, stored = image+int64(len(b)), stored+res.Size
-			t.Logf("%d bytes, ratio %.2f, %s", len(b), float64(len(b))/float64(res.Size), res.Layout)
-		})
-	}
+	corpus.Ferret(t, func(t *testing.T, f corpus.File) {
+		res := roundTrip(t, f, Options{})
+		image, stored = image+f.Size, stored+res.Size
+		t.Logf("%d bytes, ratio %.2f, %s", f.Size, float64(f.Size)/float64(res.Size), res.Layout)
+	})
 	t.Logf("%d bytes archived in %d", image, stored)
 }
 
@@ -123,10 +105,9 @@ func TestCorpusSparse(t *testing.T) {
 func TestCorpusMalformed(t *testing.T) {
 	count := map[string]int{}
 	corpus.Malformed(t, func(f corpus.File) {
-		image, err := io.ReadAll(io.NewSectionReader(f, 0, f.Size))
-		require.NoError(t, err)
+		image := f.Bytes(t)
 		var b bytes.Buffer
-		_, err = Write(context.Background(), &b, f, f.Size, &Options{Name: filepath.Base(f.Name), Zarr: ZarrAlways})
+		_, err := Write(context.Background(), &b, f, f.Size, &Options{Name: filepath.Base(f.Name), Zarr: ZarrAlways})
 		if err != nil {
 			var format *cdf3.FormatError
 			require.True(t, errors.Is(err, cdf3.ErrNotCDF) || errors.As(err, &format) || errors.Is(err, errMetadata), "%s: %v", f.Name, err)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand"
@@ -175,6 +176,19 @@ var registerTracker = sync.OnceValue(func() *tracker {
 	return k
 })
 
+// inGoroutines calls f in n goroutines at the same time, each with random numbers
+// of its own.
+func inGoroutines(t *testing.T, n int, f func(*rand.Rand) error) {
+	t.Helper()
+	var wg sync.WaitGroup
+	errs := make([]error, n)
+	for g := range n {
+		wg.Go(func() { errs[g] = f(rand.New(rand.NewSource(int64(g)))) })
+	}
+	wg.Wait()
+	require.NoError(t, errors.Join(errs...))
+}
+
 // TestManyGoroutines: 64 goroutines on a reader whose cache is too small for them
 // get right answers, and no block is decoded twice at the same time.
 func TestManyGoroutines(t *testing.T) {
@@ -186,32 +200,20 @@ func TestManyGoroutines(t *testing.T) {
 	if os.Getenv("CDFZ_SOAK") != "" {
 		until = time.Now().Add(time.Minute)
 	}
-	var wg sync.WaitGroup
-	errs := make(chan error, 64)
-	for g := range 64 {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			rng := rand.New(rand.NewSource(int64(g)))
-			a := f.Array(1)
-			for time.Now().Before(until) {
-				r, y := rng.Int63n(60), rng.Int63n(30)
-				got, err := slab.Read[int32](a, []int64{r, y, 0}, []int64{4, 1, 50}, nil)
-				if err == nil && (got[0] != int32(r*1500+y*50) || got[199] != int32((r+3)*1500+y*50+49)) {
-					err = fmt.Errorf("record %d, row %d: got %d and %d", r, y, got[0], got[199])
-				}
-				if err != nil {
-					errs <- err
-					return
-				}
+	inGoroutines(t, 64, func(rng *rand.Rand) error {
+		a := f.Array(1)
+		for time.Now().Before(until) {
+			r, y := rng.Int63n(60), rng.Int63n(30)
+			got, err := slab.Read[int32](a, []int64{r, y, 0}, []int64{4, 1, 50}, nil)
+			if err == nil && (got[0] != int32(r*1500+y*50) || got[199] != int32((r+3)*1500+y*50+49)) {
+				err = fmt.Errorf("record %d, row %d: got %d and %d", r, y, got[0], got[199])
 			}
-		}()
-	}
-	wg.Wait()
-	close(errs)
-	for err := range errs {
-		require.NoError(t, err)
-	}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 	require.Zero(t, k.bad, "blocks decoded twice at the same time")
 	require.LessOrEqual(t, k.most, cap(f.archive.slots), "blocks in memory outside the cache")
 }

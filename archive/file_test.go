@@ -20,18 +20,24 @@ func TestFile(t *testing.T) {
 			f, err := NewFile(bytes.NewReader(ar), int64(len(ar)), nil)
 			require.NoError(t, err)
 			require.NotNil(t, f.Archive())
-			for i := range f.Header().Vars {
-				a, b := classic.Array(i), f.Array(i)
-				if a.Len() > 1<<20 {
-					continue // claimed beyond the end of the file
-				}
-				want, err := io.ReadAll(io.NewSectionReader(a, 0, a.Len()))
-				require.NoError(t, err)
-				got, err := io.ReadAll(io.NewSectionReader(b, 0, b.Len()))
-				require.NoError(t, err)
-				require.Equal(t, want, got, "%s: variable %d", name, i)
-				require.Equal(t, a.Shape, b.Shape)
-			}
+			equalValues(t, name, classic, f)
 		}
+	}
+}
+
+// equalValues requires that all variables of two files have the same values.
+func equalValues(t testing.TB, name string, want, got *File) {
+	t.Helper()
+	for i := range want.Header().Vars {
+		a, b := want.Array(i), got.Array(i)
+		if a.Len() > 1<<20 {
+			continue // claimed beyond the end of the file
+		}
+		x, err := io.ReadAll(io.NewSectionReader(a, 0, a.Len()))
+		require.NoError(t, err)
+		y, err := io.ReadAll(io.NewSectionReader(b, 0, b.Len()))
+		require.NoError(t, err)
+		require.Equal(t, x, y, "%s: variable %d", name, i)
+		require.Equal(t, a.Shape, b.Shape)
 	}
 }

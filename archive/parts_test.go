@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -27,26 +26,14 @@ func TestPartsRead(t *testing.T) {
 	for name, o := range map[string]*ReaderOptions{"cache": nil, "none": {Cache: -1}, "small": {Cache: 200 << 10}, "tiny": {Cache: 1}} {
 		t.Run(name, func(t *testing.T) {
 			f, _ := partsFile(t, o)
-			var wg sync.WaitGroup
-			errs := make(chan error, 8)
-			for g := range 8 {
-				wg.Add(1)
-				go func() {
-					defer wg.Done()
-					rng := rand.New(rand.NewSource(int64(g)))
-					for range 60 {
-						if err := randomCube(f, rng); err != nil {
-							errs <- err
-							return
-						}
+			inGoroutines(t, 8, func(rng *rand.Rand) error {
+				for range 60 {
+					if err := randomCube(f, rng); err != nil {
+						return err
 					}
-				}()
-			}
-			wg.Wait()
-			close(errs)
-			for err := range errs {
-				require.NoError(t, err)
-			}
+				}
+				return nil
+			})
 		})
 	}
 }

@@ -3,19 +3,16 @@
 package archive
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"io"
 	"maps"
 	"math/rand"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -56,8 +53,7 @@ type (
 
 // slabJudging asks the judge about many files and counts.
 type slabJudging struct {
-	in      *json.Encoder
-	out     *bufio.Reader
+	process judgeProcess
 	path    string // of the file that is judged
 	samples int    // selections of a file
 	next    int    // of variants
@@ -71,35 +67,16 @@ type slabJudging struct {
 // 10 000 in the soak.
 func newSlabJudging(t *testing.T, samples int) *slabJudging {
 	t.Helper()
-	cmd := exec.Command("/usr/bin/python3", "../testdata/judge/slab_judge.py")
-	in, err := cmd.StdinPipe()
-	require.NoError(t, err)
-	out, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	cmd.Stderr = os.Stderr
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() {
-		in.Close()
-		cmd.Wait()
-	})
 	if os.Getenv("CDFZ_SOAK") != "" {
 		samples = 10000
 	}
-	return &slabJudging{in: json.NewEncoder(in), out: bufio.NewReader(out), path: filepath.Join(t.TempDir(), "file.nc"),
+	return &slabJudging{process: startJudge(t, "slab_judge.py"), path: filepath.Join(t.TempDir(), "file.nc"),
 		samples: samples, judges: map[string]int{}, unjudged: map[string]string{}}
 }
 
 func (b *slabJudging) ask(t *testing.T, job slabJob) (v slabVerdict) {
 	t.Helper()
-	line := []byte(nil)
-	err := b.in.Encode(job)
-	if err == nil {
-		line, err = b.out.ReadBytes('\n')
-	}
-	if err == nil {
-		err = json.Unmarshal(line, &v)
-	}
-	require.NoError(t, err, "judge: %s", line)
+	b.process.ask(t, job, &v)
 	require.Len(t, v.Judges, len(job.Vars))
 	return v
 }

@@ -2,10 +2,9 @@ package archive
 
 import (
 	"bytes"
-	"sync"
+	"math/rand"
 	"testing"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/cdfz-format/cdfz/filters"
@@ -24,14 +23,10 @@ func TestWorkers(t *testing.T) {
 		_, err := slab.Read[int32](f.Array(1), nil, nil, nil)
 		require.NoError(t, err)
 		require.LessOrEqual(t, k.most, workers)
-		var wg sync.WaitGroup
-		for y := range int64(8) {
-			wg.Go(func() {
-				_, err := slab.Read[int32](f.Array(1), []int64{y * 8, 0, 0}, []int64{8, 30, 50}, nil)
-				assert.NoError(t, err)
-			})
-		}
-		wg.Wait()
+		inGoroutines(t, 8, func(rng *rand.Rand) error {
+			_, err := slab.Read[int32](f.Array(1), []int64{rng.Int63n(8) * 8, 0, 0}, []int64{8, 30, 50}, nil)
+			return err
+		})
 		require.LessOrEqual(t, k.most, workers)
 	}
 	for _, workers := range []int{-1, 1025} {

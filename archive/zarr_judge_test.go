@@ -4,12 +4,10 @@ package archive
 
 import (
 	"archive/zip"
-	"bufio"
 	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"math/rand"
@@ -32,30 +30,6 @@ import (
 // Packages of Debian: unzip, python3-zarr, python3-xarray, python3-netcdf4,
 // python3-scipy.
 
-// judge is testdata/judge/zarr_judge.py, one process for many files: it takes
-// seconds to start.
-type judge struct {
-	in  *json.Encoder
-	out *bufio.Reader
-}
-
-func startJudge(t testing.TB) *judge {
-	t.Helper()
-	cmd := exec.Command("/usr/bin/python3", "../testdata/judge/zarr_judge.py")
-	in, err := cmd.StdinPipe()
-	require.NoError(t, err)
-	out, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	j := &judge{json.NewEncoder(in), bufio.NewReader(out)}
-	cmd.Stderr = os.Stderr
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() {
-		in.Close()
-		cmd.Wait()
-	})
-	return j
-}
-
 // judgeVar is a variable as another reader of the netCDF file knows it.
 type judgeVar struct {
 	Path   string  `json:"path"`
@@ -76,23 +50,6 @@ type judgeJob struct {
 type verdict struct {
 	Errors                               []string
 	Refused, Ordinary, Unjudged, Differs string
-}
-
-func (j *judge) ask(t testing.TB, job judgeJob) verdict {
-	t.Helper()
-	var v verdict
-	line := []byte(nil)
-	err := j.in.Encode(job)
-	if err == nil {
-		line, err = j.out.ReadBytes('\n')
-	}
-	if err == nil {
-		err = json.Unmarshal(line, &v)
-	}
-	if err != nil {
-		t.Fatalf("judge: %v %s", err, line)
-	}
-	return v
 }
 
 // unzip has unzip test an archive. It warns of oddities with exit code 1.
@@ -146,7 +103,7 @@ var (
 
 // judging counts and collects what the judge says of many files.
 type judging struct {
-	*judge
+	process                        judgeProcess
 	dir                            string
 	files, ordinary, vars, blocked int
 	judged                         map[string]bool
@@ -154,8 +111,14 @@ type judging struct {
 }
 
 func newJudging(t testing.TB) *judging {
-	return &judging{judge: startJudge(t), dir: t.TempDir(), judged: map[string]bool{},
+	return &judging{process: startJudge(t, "zarr_judge.py"), dir: t.TempDir(), judged: map[string]bool{},
 		refused: map[string]string{}, unjudged: map[string]string{}, differs: map[string]string{}}
+}
+
+func (b *judging) ask(t testing.TB, job judgeJob) (v verdict) {
+	t.Helper()
+	b.process.ask(t, job, &v)
+	return v
 }
 
 // archive writes an archive to a file.

@@ -9,14 +9,10 @@ const scalarIndex = 34
 
 // annotate writes the comment with the indices of a value (-f).
 func (r *rows) annotate() {
-	r.buf = append(r.buf, "  // "...)
-	r.buf = appendName(r.buf, r.v.Name)
-	r.buf = append(r.buf, '(')
+	r.buf = append(r.buf, "  "...)
+	r.openIndex()
 	switch {
 	case !r.o.Fortran:
-		for _, n := range r.row {
-			r.buf = append(strconv.AppendInt(r.buf, n, 10), ',')
-		}
 		r.buf = strconv.AppendInt(r.buf, r.i, 10)
 	case len(r.v.Shape) == 0:
 		r.buf = strconv.AppendInt(r.buf, scalarIndex, 10)
@@ -29,14 +25,9 @@ func (r *rows) annotate() {
 
 // brief writes the comment with the indices of a row (-b).
 func (r *rows) brief() {
-	r.buf = append(r.buf, "// "...)
-	r.buf = appendName(r.buf, r.v.Name)
-	r.buf = append(r.buf, '(')
+	r.openIndex()
 	switch {
 	case !r.o.Fortran:
-		for _, n := range r.row {
-			r.buf = append(strconv.AppendInt(r.buf, n, 10), ',')
-		}
 		if r.len == 1 {
 			r.buf = append(r.buf, '0')
 		} else {
@@ -54,6 +45,18 @@ func (r *rows) brief() {
 	r.col = 4
 }
 
+// openIndex begins a comment: the name, and in C's order the indices of the row.
+func (r *rows) openIndex() {
+	r.buf = append(r.buf, "// "...)
+	r.buf = append(appendName(r.buf, r.v.Name), '(')
+	if !r.o.Fortran {
+		for _, n := range r.row {
+			r.buf = append(strconv.AppendInt(r.buf, n, 10), ',')
+		}
+	}
+}
+
+// fortranRow writes the indices of the row in Fortran's order.
 func (r *rows) fortranRow() {
 	for k := len(r.row) - 1; k >= 0; k-- {
 		r.buf = strconv.AppendInt(append(r.buf, ','), r.row[k]+1, 10)

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/bench/internal/pack"
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
@@ -82,7 +83,7 @@ func newInputs(ctx context.Context, o *options, dir string) (*inputs, error) {
 		return nil, err
 	}
 	in.archive, in.nc4, in.chunked = path(fmt.Sprintf("block-%d.cdfz", o.block)), path("default.nc4"), path("chunked.nc4")
-	if err := in.once(in.archive, func() error { return in.writeArchive(ctx, o.block) }); err != nil {
+	if err := in.once(in.archive, func() error { return pack.File(ctx, in.archive, in.file, o.block) }); err != nil {
 		return nil, err
 	}
 	if err := in.once(in.nc4, func() error { return command(ctx, "nccopy", "-d5", "-s", in.file, in.nc4) }); err != nil {
@@ -108,27 +109,6 @@ func (in *inputs) once(name string, write func() error) error {
 	}
 	say("making %s", filepath.Base(name))
 	return write()
-}
-
-func (in *inputs) writeArchive(ctx context.Context, block int64) error {
-	src, err := os.Open(in.file)
-	if err != nil {
-		return err
-	}
-	defer src.Close()
-	st, err := src.Stat()
-	if err != nil {
-		return err
-	}
-	dst, err := os.Create(in.archive)
-	if err != nil {
-		return err
-	}
-	_, err = archive.Write(ctx, dst, src, st.Size(), &archive.Options{Block: block})
-	if cerr := dst.Close(); err == nil {
-		err = cerr
-	}
-	return err
 }
 
 // makeZarr is left out where Python lacks the modules.

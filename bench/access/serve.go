@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/bench/internal/cpu"
 	"github.com/cdfz-format/cdfz/slab"
 )
 
@@ -73,21 +74,21 @@ func read(open opener, sel []selection) (s sample, err error) {
 	for i := range buf {
 		buf[i] = 1 // its pages are there
 	}
-	cpu, wall := cpuTime(), time.Now()
+	used, wall := cpu.Time(), time.Now()
 	f, err := open()
-	s.open, s.openCPU = time.Since(wall), cpuTime()-cpu
+	s.open, s.openCPU = time.Since(wall), cpu.Time()-used
 	if err != nil {
 		return s, err
 	}
 	defer f.Close()
 	for i := range sel {
 		p := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(buf))), sel[i].bytes)
-		cpu, wall := cpuTime(), time.Now()
+		used, wall := cpu.Time(), time.Now()
 		a, err := arrayOf(f, sel[i].name)
 		if err == nil {
 			err = readBytes(&a, p, slab.Selection{Start: sel[i].start, Count: sel[i].count})
 		}
-		s.read, s.readCPU = s.read+time.Since(wall), s.readCPU+cpuTime()-cpu
+		s.read, s.readCPU = s.read+time.Since(wall), s.readCPU+cpu.Time()-used
 		if err != nil {
 			return s, err
 		}

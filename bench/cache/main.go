@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/bench/internal/pack"
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
@@ -126,24 +127,7 @@ func makeArchive(ctx context.Context, name, file string, block int64) error {
 		return nil
 	}
 	fmt.Fprintln(os.Stderr, "making", filepath.Base(name))
-	src, err := os.Open(file)
-	if err != nil {
-		return err
-	}
-	defer src.Close()
-	st, err := src.Stat()
-	if err != nil {
-		return err
-	}
-	dst, err := os.Create(name)
-	if err != nil {
-		return err
-	}
-	_, err = archive.Write(ctx, dst, src, st.Size(), &archive.Options{Block: block})
-	if cerr := dst.Close(); err == nil {
-		err = cerr
-	}
-	return err
+	return pack.File(ctx, name, file, block)
 }
 
 // measurePattern runs all sizes in turns.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/bench/internal/cpu"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/slab"
 )
@@ -170,7 +171,7 @@ func measure(name string, cache int64, v *cdf3.Var, work [][]slab.Selection) (fi
 		}
 	}
 	var wg sync.WaitGroup
-	start := cpuTime()
+	start, used := time.Now(), cpu.Time()
 	for i, list := range work {
 		wg.Go(func() {
 			for _, s := range list {
@@ -183,7 +184,7 @@ func measure(name string, cache int64, v *cdf3.Var, work [][]slab.Selection) (fi
 		})
 	}
 	wg.Wait()
-	spent := cpuTime() - start
+	spent := cpu.Since(used, start)
 	for _, err := range errs {
 		if err != nil {
 			return figure{}, err

@@ -4,7 +4,6 @@ package main
 
 import (
 	"bytes"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -41,8 +40,7 @@ func TestCorpusMalformedCommand(t *testing.T) {
 		return cmd.ProcessState.ExitCode(), stderr.String()
 	}
 	corpus.Malformed(t, func(f corpus.File) {
-		image, err := io.ReadAll(io.NewSectionReader(f, 0, f.Size))
-		require.NoError(t, err)
+		image := f.Bytes(t)
 		require.NoError(t, os.WriteFile(in, image, 0o644))
 		code, text := run(f, "archive", "-q", in)
 		count[code]++

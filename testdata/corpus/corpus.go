@@ -1,6 +1,7 @@
 // Package corpus opens the corpus of classic netCDF files that tests run over:
 // files of other programs with the answers of other readers. It is too large for
-// this repository; CDFZ_CORPUS names its folder.
+// this repository; CDFZ_CORPUS names its folder. The files of Debian's package
+// ferret-datasets are opened here too.
 package corpus
 
 import (
@@ -24,6 +25,27 @@ type File struct {
 	Size   int64
 	SHA256 string // "" if the corpus does not say
 	io.ReaderAt
+}
+
+// Bytes are all bytes of a file.
+func (f File) Bytes(t testing.TB) []byte {
+	t.Helper()
+	b, err := io.ReadAll(io.NewSectionReader(f, 0, f.Size))
+	check(t, err)
+	return b
+}
+
+// WriteFile writes a file that Sparse gave, as sparse as it is.
+func (f File) WriteFile(t testing.TB, name string) {
+	t.Helper()
+	out, err := os.Create(name)
+	check(t, err)
+	check(t, out.Truncate(f.Size))
+	for _, e := range f.ReaderAt.(*sparse).Extents {
+		_, err := out.WriteAt(e.data, e.off)
+		check(t, err)
+	}
+	check(t, out.Close())
 }
 
 // Dir is the folder of the corpus; a test without one fails.
@@ -69,6 +91,30 @@ func Valid(t *testing.T, f func(*testing.T, File)) {
 			}
 			f(t, v)
 		})
+	}
+}
+
+// ferretData is where Debian's ferret-datasets lie.
+const ferretData = "/usr/share/ferret-vis/data"
+
+// Ferret calls f for each classic file of Debian's ferret-datasets.
+func Ferret(t *testing.T, f func(*testing.T, File)) {
+	names, err := filepath.Glob(filepath.Join(ferretData, "*"))
+	check(t, err)
+	found := false
+	for _, name := range names {
+		b, err := os.ReadFile(name)
+		check(t, err)
+		if !bytes.HasPrefix(b, []byte("CDF")) {
+			continue
+		}
+		found = true
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			f(t, File{Name: filepath.Base(name), Size: int64(len(b)), ReaderAt: bytes.NewReader(b)})
+		})
+	}
+	if !found {
+		t.Fatal("ferret-datasets is not installed")
 	}
 }
 

@@ -1,4 +1,4 @@
-package main
+package cpu
 
 import (
 	"time"
@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cpuTime is what this process has used.
-func cpuTime() time.Duration {
+// Time is what this process has used.
+func Time() time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &t); err != nil {
 		return 0

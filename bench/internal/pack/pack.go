@@ -1,0 +1,31 @@
+// Package pack makes the archives that are measured.
+package pack
+
+import (
+	"context"
+	"os"
+
+	"github.com/cdfz-format/cdfz/archive"
+)
+
+// File archives a classic file with blocks of a size, 0 for the default.
+func File(ctx context.Context, name, classic string, block int64) error {
+	src, err := os.Open(classic)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	st, err := src.Stat()
+	if err != nil {
+		return err
+	}
+	dst, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	_, err = archive.Write(ctx, dst, src, st.Size(), &archive.Options{Block: block})
+	if cerr := dst.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}
