@@ -11,7 +11,7 @@ import (
 	"github.com/cdfz-format/cdfz/testdata/corpus"
 )
 
-// TestCorpusPython: the independent reader restores the corpus.
+// TestCorpusPython: the independent reader restores the corpus and finds parts.
 func TestCorpusPython(t *testing.T) {
 	var p pythonReader
 	p.dir = t.TempDir()
@@ -23,6 +23,6 @@ func TestCorpusPython(t *testing.T) {
 		o.Name = f.Name
 		p.add(t, image, &o)
 	})
-	p.run(t)
+	p.check(t)
 	p.run(t, "--walk")
 }

@@ -11,7 +11,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -40,8 +42,8 @@ func (p *pythonReader) add(t *testing.T, image []byte, o *Options) {
 	p.sums = append(p.sums, hex.EncodeToString(sum[:]))
 }
 
-// run restores all of them and compares their sums.
-func (p *pythonReader) run(t *testing.T, flags ...string) {
+// run restores all of them, compares their sums and returns what was printed.
+func (p *pythonReader) run(t *testing.T, flags ...string) string {
 	args := append([]string{"../testdata/reader/cdfz_reader.py", "--sha256"}, flags...)
 	cmd := exec.Command("/usr/bin/python3", append(args, p.names...)...)
 	var stderr bytes.Buffer
@@ -53,6 +55,20 @@ func (p *pythonReader) run(t *testing.T, flags ...string) {
 	for i, line := range lines {
 		require.Contains(t, line, p.sums[i], p.names[i])
 	}
+	return string(out)
+}
+
+// check restores all of them and has the reader check the containers and every part
+// of every block, of which there must be some.
+func (p *pythonReader) check(t *testing.T) {
+	parts := 0
+	for _, m := range regexp.MustCompile(` (\d+) parts, `).FindAllStringSubmatch(p.run(t, "--check"), -1) {
+		n, err := strconv.Atoi(m[1])
+		require.NoError(t, err)
+		parts += n
+	}
+	require.NotZero(t, parts)
+	t.Logf("%d parts", parts)
 }
 
 // everyFilter is a chain with all filters that there are.
@@ -60,7 +76,7 @@ var everyFilter = filters.Chain{{ID: filters.Shuffle}, {ID: filters.LZ4, Params:
 	{ID: filters.Bzip2, Params: []uint32{9}}, {ID: filters.Deflate, Params: []uint32{6}}, {ID: filters.Zstd, Params: []uint32{3}}}
 
 // TestJudgePython: the independent reader restores every test file, by the tail
-// and by the local headers.
+// and by the local headers, and finds parts that decode by themselves.
 func TestJudgePython(t *testing.T) {
 	var p pythonReader
 	files := classicFiles(t)
@@ -73,6 +89,7 @@ func TestJudgePython(t *testing.T) {
 		}
 		p.add(t, files[name], &o)
 	}
-	p.run(t)
+	p.add(t, cubeImage(t, 5, 300, 500), &Options{Zarr: ZarrAlways})
+	p.check(t)
 	p.run(t, "--walk")
 }
