@@ -3,8 +3,11 @@ package filters
 import (
 	"encoding/json"
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/cdfz-format/cdfz/testdata/seeds"
 )
 
 func TestCodecs(t *testing.T) {
@@ -119,4 +122,37 @@ func TestToFilter(t *testing.T) {
 	if CodecID(Zstd) != "zstd" || CodecID(LZ4) != "" {
 		t.Errorf("codec ids: %q, %q", CodecID(Zstd), CodecID(LZ4))
 	}
+}
+
+// FuzzToFilter: a codec is refused, or gives a filter that a coder can be made of
+// and that is described again by a codec of the same meaning.
+func FuzzToFilter(f *testing.F) {
+	s := seeds.Of(f)
+	for name, text := range map[string]string{
+		"shuffle": `{"id":"shuffle","elementsize":4}`, "zlib": `{"id":"zlib","level":6}`, "zstd": `{"id":"zstd","level":-5}`, "default": `{"id":"bz2"}`,
+		"no-id": `{"level":1}`, "id-number": `{"id":7}`, "upper-case": `{"id":"zlib","Level":1}`, "unknown-key": `{"id":"zlib","x":1}`, "unknown-id": `{"id":"blosc"}`,
+		"null": `{"id":"zlib","level":null}`, "fraction": `{"id":"zlib","level":1.5}`, "overflow": `{"id":"lz4","acceleration":99999999999}`, "twice": `{"id":"zlib","level":1,"level":99}`,
+		"list": `[]`, "cut": `{"id":"zlib"`, "empty": ``,
+	} {
+		s.Add(name, []byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		filter, err := ToFilter(text)
+		if err != nil {
+			if !errors.Is(err, ErrCodec) && !errors.Is(err, ErrNoCodec) && !errors.Is(err, ErrNoCodecID) && !errors.Is(err, ErrParam) {
+				t.Errorf("%s: %v", text, err)
+			}
+			return
+		}
+		if _, err := NewCoder(Chain{filter}); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+		codec, err := FromFilter(filter)
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		if again, err := ToFilter(codec); err != nil || !reflect.DeepEqual(again, filter) {
+			t.Errorf("%s: %+v, then %s: %+v, %v", text, filter, codec, again, err)
+		}
+	})
 }
