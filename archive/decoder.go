@@ -1,10 +1,6 @@
 package archive
 
-import (
-	"bytes"
-
-	"github.com/cdfz-format/cdfz/filters"
-)
+import "github.com/cdfz-format/cdfz/filters"
 
 // maxKept is what a decoder keeps of memory for stored bytes between reads.
 const maxKept = 8 << 20
@@ -72,22 +68,12 @@ func (d *decoder) checkParts(l *layout, q need, block, stored []byte, mask uint3
 	if part == 0 || mask != 0 {
 		return nil
 	}
-	chain, size := l.blockInfo(v, b)
+	chain, _ := l.blockInfo(v, b)
 	c, err := d.coder(l, chain)
 	if err != nil {
 		return err
 	}
-	d.part = grow(d.part, part)
-	for lo := int64(0); lo < size; lo += part {
-		p := d.part[:min(part, size-lo)]
-		if err := c.DecodeParts(p, stored, int(size), int(part), int(lo)); err != nil {
-			return err
-		}
-		if !bytes.Equal(p, block[lo:][:len(p)]) {
-			return corruptf("the part at byte %d decodes to other bytes by itself than in the block", lo)
-		}
-	}
-	return nil
+	return c.CheckParts(block, stored, int(part))
 }
 
 // grow is n bytes of any content, in b if it has room.

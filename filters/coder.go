@@ -10,6 +10,7 @@ type Coder struct {
 	methods []Method // nil where the filter is unknown and optional
 	planes  []planeEncoder
 	scratch [2][]byte
+	at      []int // of the zstd blocks of a block that is decoded in parts
 }
 
 // NewCoder checks ids and parameters. A required filter that is not registered

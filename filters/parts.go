@@ -1,6 +1,6 @@
 package filters
 
-import "slices"
+import "bytes"
 
 const (
 	// partTarget is the least length of a part, in bytes of the block. Reads of a few
@@ -19,7 +19,7 @@ const (
 //
 // Chains of shuffle and zstd have parts: the block's byte planes are cut at the
 // same elements, and each piece is a block of the zstd frame that refers to no
-// other. The frame is an ordinary one (docs/FORMAT.md, section 4).
+// other. The frame is an ordinary one (docs/FORMAT.md, section 4.1).
 func (c Chain) PartLen(n int) int {
 	size := c.partSize()
 	if size == 0 || n%size != 0 {
@@ -60,7 +60,8 @@ func (c Chain) partSize() int {
 // was encoded with parts of part bytes and no filter left out. Both ends of what
 // is decoded must be ends of parts. It panics unless [Chain.HasParts]; other errors
 // are those of Decode. A block whose parts are not what the caller says gives
-// ErrDamaged, ErrDecodedSize or other bytes.
+// ErrDamaged, ErrDecodedSize or other bytes, which are the same whatever other parts
+// are decoded with them.
 func (k *Coder) DecodeParts(dst, stored []byte, n, part, from int) error {
 	if !k.chain.HasParts(n, part) {
 		panic("filters: DecodeParts of a chain or block without parts")
@@ -73,11 +74,78 @@ func (k *Coder) DecodeParts(dst, stored []byte, n, part, from int) error {
 		return nil
 	}
 	size := k.chain.partSize()
-	lo, hi, all := from/part, (to+part-1)/part, (n+part-1)/part
-	frame, err := zstdSelect(k.scratch[0][:0], stored, size, all, lo, hi, len(dst))
+	if err := k.split(stored, size*((n+part-1)/part)); err != nil {
+		return err
+	}
+	for lo := 0; lo < len(dst); lo += part {
+		if err := k.decodePart(dst[lo:min(lo+part, len(dst))], stored, size, (from+lo)/part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// CheckParts compares what DecodeParts gives for each part of a block with the whole
+// block.
+func (k *Coder) CheckParts(block, stored []byte, part int) error {
+	n := len(block)
+	if !k.chain.HasParts(n, part) {
+		panic("filters: CheckParts of a chain or block without parts")
+	}
+	size := k.chain.partSize()
+	if err := k.split(stored, size*((n+part-1)/part)); err != nil {
+		return err
+	}
+	p := make([]byte, part)
+	for lo := 0; lo < n; lo += part {
+		p = p[:min(part, n-lo)]
+		if err := k.decodePart(p, stored, size, lo/part); err != nil {
+			return err
+		}
+		if !bytes.Equal(p, block[lo:][:len(p)]) {
+			return errorf(ErrDamaged, "the part at byte %d decodes to other bytes by itself than in the block", lo)
+		}
+	}
+	return nil
+}
+
+// split sets at to where the zstd blocks of a frame begin, of which there must be
+// count, and to where the last one ends.
+func (k *Coder) split(frame []byte, count int) error {
+	p, checksum, _, _, err := zstdFrameHeader(frame)
 	if err != nil {
 		return err
 	}
+	last := checksum // a checksum is not of the parts
+	k.at = append(k.at[:0], len(frame)-len(p))
+	for range count {
+		if last {
+			return errorf(ErrDamaged, "zstd: %d blocks, one for each part of a plane, and no checksum", count)
+		}
+		if _, last, p, err = zstdNext(p); err != nil {
+			return err
+		}
+		k.at = append(k.at, len(frame)-len(p))
+	}
+	if !last || len(p) > 0 {
+		return errorf(ErrDamaged, "zstd: %d blocks, one for each part of a plane, found more", count)
+	}
+	return nil
+}
+
+// decodePart fills dst with part i of a block that was split, from a frame of
+// nothing but its zstd blocks. Several parts never share a frame: what a hostile
+// block decodes to would then depend on which ones, and CheckParts not see it.
+func (k *Coder) decodePart(dst, stored []byte, size, i int) error {
+	frame := zstdHeader(k.scratch[0][:0], len(dst))
+	all := (len(k.at) - 1) / size
+	last := 0 // of the frame's blocks
+	for ; i < len(k.at)-1; i += all {
+		last = len(frame)
+		frame = append(frame, stored[k.at[i]:k.at[i+1]]...)
+		frame[last] &^= 1
+	}
+	frame[last] |= 1
 	k.scratch[0] = frame
 	planes, err := k.methods[1].Decode(k.scratch[1][:0], frame, k.chain[1].Params, len(dst))
 	if err != nil {
@@ -85,39 +153,8 @@ func (k *Coder) DecodeParts(dst, stored []byte, n, part, from int) error {
 	}
 	k.scratch[1] = planes
 	if len(planes) != len(dst) {
-		return errorf(ErrDecodedSize, "parts: %d bytes, found %d", len(dst), len(planes))
+		return errorf(ErrDecodedSize, "part: %d bytes, found %d", len(dst), len(planes))
 	}
 	unshuffle(dst, planes, size)
 	return nil
-}
-
-// zstdSelect appends a frame of the blocks lo to hi of each plane, of which src
-// has all. The content has size bytes.
-func zstdSelect(dst, src []byte, planes, all, lo, hi, size int) ([]byte, error) {
-	p, checksum, _, _, err := zstdFrameHeader(src)
-	if err != nil {
-		return nil, err
-	}
-	dst = zstdHeader(slices.Grow(dst, len(src)), size)
-	at := 0          // of the last block in dst
-	last := checksum // a checksum is not of the parts
-	for i := range planes * all {
-		if last {
-			return nil, errorf(ErrDamaged, "zstd: %d blocks, one for each part of a plane, and no checksum", planes*all)
-		}
-		var block []byte
-		if block, last, p, err = zstdNext(p); err != nil {
-			return nil, err
-		}
-		if j := i % all; j >= lo && j < hi {
-			at = len(dst)
-			dst = append(dst, block...)
-			dst[at] &^= 1
-		}
-	}
-	if !last || len(p) > 0 {
-		return nil, errorf(ErrDamaged, "zstd: %d blocks, one for each part of a plane, found more", planes*all)
-	}
-	dst[at] |= 1
-	return dst, nil
 }

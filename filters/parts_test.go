@@ -3,6 +3,7 @@ package filters
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"testing"
@@ -194,4 +195,68 @@ func BenchmarkMasked(b *testing.B) {
 			}
 		}
 	})
+}
+
+// TestPartsRun: what several parts decode to is what each does by itself, also
+// where a block reaches back into another that is the same in front of one part
+// and in the whole frame, but not in front of two: CheckParts could not see that.
+func TestPartsRun(t *testing.T) {
+	const elems = 2048
+	a, b, c := noise(3 * elems)[:elems], noise(3 * elems)[elems:][:elems], noise(3 * elems)[2*elems:]
+	planes := bytes.Join([][]byte{a, b, a, a, b, c}, nil)
+	p := new(planeWriter)
+	stored := zstdHeader(nil, len(planes))
+	for i := range 6 {
+		plane, from := planes[i*elems:][:elems], 0
+		if i == 3 {
+			plane, from = append(bytes.Clone(a), a...), elems
+		}
+		p.find.start(len(plane))
+		stored = p.block(stored, plane, from, len(plane), i == 5, effort{4, 1})
+	}
+	src := make([]byte, len(planes))
+	unshuffle(src, planes, 2)
+	k := mustCoder(t, partChain(t, 2, 3))
+	whole := make([]byte, len(src))
+	if err := k.Decode(whole, stored, 0); err != nil || !bytes.Equal(whole, src) {
+		t.Fatalf("whole: %v", err)
+	}
+	if err := k.CheckParts(src, stored, 2*elems); err != nil {
+		t.Fatal(err)
+	}
+	for from := 0; from < len(src); from += 2 * elems {
+		for to := from + 2*elems; to <= len(src); to += 2 * elems {
+			dst := make([]byte, to-from)
+			if err := k.DecodeParts(dst, stored, len(src), 2*elems, from); err != nil || !bytes.Equal(dst, src[from:to]) {
+				t.Errorf("bytes %d to %d differ from the parts, error %v", from, to, err)
+			}
+		}
+	}
+}
+
+// TestCheckParts: parts that differ from the block, and a block of so many parts
+// that it would take minutes if each of them meant a walk over all.
+func TestCheckParts(t *testing.T) {
+	src := masked(259200, 4)
+	k := mustCoder(t, partChain(t, 4, 3))
+	stored, _, _ := k.EncodeParts(nil, src, 86400)
+	if err := k.CheckParts(src, stored, 86400); err != nil {
+		t.Fatal(err)
+	}
+	for _, i := range []int{0, 86399, 86400, 259199} {
+		other := bytes.Clone(src)
+		other[i] ^= 1
+		if err := k.CheckParts(other, stored, 86400); !errors.Is(err, ErrDamaged) {
+			t.Errorf("byte %d: %v", i, err)
+		}
+	}
+	if err := k.CheckParts(src, stored, 86404); !knownErr(err) {
+		t.Errorf("parts of another length: %v", err)
+	}
+	zeros := make([]byte, 128<<20)
+	k = mustCoder(t, partChain(t, 2, 3))
+	stored, _, _ = k.EncodeParts(nil, zeros, 2*zstdMinPlane)
+	if err := k.CheckParts(zeros, stored, 2*zstdMinPlane); err != nil {
+		t.Fatal(err)
+	}
 }
