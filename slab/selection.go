@@ -135,10 +135,14 @@ func (s Selection) Grid(shape, block []int64, yield func(grid []int64, lo, hi in
 		d := &dims[i]
 		a, b := d.ends(0, d.count)
 		for g := a / block[i]; g <= b/block[i]; g++ {
-			from, to := g*block[i], min((g+1)*block[i], d.len)
+			from := g * block[i]
+			to := from + min(block[i], d.len-from)
 			lo, hi := d.within(from, to)
 			if lo == hi {
-				continue // a stride may step over whole blocks
+				// A stride may step over whole blocks, of which there may be any number.
+				next, _ := d.ends(d.within(to, d.len))
+				g = next/block[i] - 1
+				continue
 			}
 			x, y := d.ends(lo, hi)
 			grid[i] = g

@@ -344,3 +344,37 @@ func TestUnpack(t *testing.T) {
 	c := ramp(Char, 3)
 	require.ErrorIs(t, Unpack(ctx, &c, got[:3], Selection{}, &Packing{}), ErrType)
 }
+
+// TestGridFar: blocks between selected elements are passed over, not walked through:
+// an array may claim any length.
+func TestGridFar(t *testing.T) {
+	const n, block = math.MaxInt64 - 4, 1000
+	const half = (n - 1) / 2
+	for _, s := range []Selection{
+		{Start: []int64{0}, Count: []int64{3}, Stride: []int64{half}},
+		{Start: []int64{n - 1}, Count: []int64{3}, Stride: []int64{-half}},
+	} {
+		var got [][3]int64
+		require.NoError(t, s.Grid([]int64{n}, []int64{block}, func(g []int64, lo, hi int64) bool {
+			got = append(got, [3]int64{g[0], lo, hi})
+			return true
+		}))
+		var want [][3]int64
+		for _, x := range []int64{0, half, 2 * half} {
+			want = append(want, [3]int64{x / block, x % block, x%block + 1})
+		}
+		require.Equal(t, want, got)
+	}
+}
+
+// TestGridLast: the last block would end beyond what an int64 holds.
+func TestGridLast(t *testing.T) {
+	const n, block = math.MaxInt64 - 4, 1 << 62
+	s := Selection{Start: []int64{block - 1}, Count: []int64{2}, Stride: []int64{1 << 60}}
+	var got [][3]int64
+	require.NoError(t, s.Grid([]int64{n}, []int64{block}, func(g []int64, lo, hi int64) bool {
+		got = append(got, [3]int64{g[0], lo, hi})
+		return true
+	}))
+	require.Equal(t, [][3]int64{{0, block - 1, block}, {1, 1<<60 - 1, 1 << 60}}, got)
+}
