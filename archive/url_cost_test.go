@@ -67,3 +67,23 @@ func TestURLCopyCost(t *testing.T) {
 		}
 	}
 }
+
+// TestURLWriteCost: a classic file at a URL is archived in long reads, twice: once
+// for its blocks and once for its sum.
+func TestURLWriteCost(t *testing.T) {
+	image := noiseImage(t, 350)
+	s := serve(t, image)
+	r, err := OpenRemote(context.Background(), s.URL, nil)
+	require.NoError(t, err)
+	defer r.Close()
+	opened := s.requests.Load()
+	var got, want bytes.Buffer
+	_, err = Write(context.Background(), &got, r, r.Size(), &Options{Name: "x.nc"})
+	require.NoError(t, err)
+	_, err = Write(context.Background(), &want, bytes.NewReader(image), int64(len(image)), &Options{Name: "x.nc"})
+	require.NoError(t, err)
+	require.True(t, bytes.Equal(want.Bytes(), got.Bytes()))
+	// The header and the layout's choice read a little as well.
+	require.LessOrEqual(t, s.requests.Load()-opened, 2*ceilDiv(r.Size(), aheadRun)+8)
+	t.Logf("%d requests for %d bytes", s.requests.Load()-opened, r.Size())
+}

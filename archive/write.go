@@ -330,13 +330,17 @@ func (d *draft) writeBlocks(ctx context.Context, w *archiveWriter, image io.Read
 		hash <- hashed{sum, nil}
 	} else {
 		go func() {
-			sum, err := hashImage(ctx, image, d.l.Image.Size)
+			from, end := walked(ctx, image, d.l.Image.Size)
+			defer end()
+			sum, err := hashImage(ctx, from, d.l.Image.Size)
 			hash <- hashed{sum, err}
 		}()
 	}
+	from, end := walked(ctx, image, d.l.Image.Size)
+	defer end()
 	p := startPipeline(ctx, d.l, d.o.Workers, w.block)
 	done := int64(0)
-	c := &cutter{l: d.l, r: image, sink: p, read: func(n int64) {
+	c := &cutter{l: d.l, r: from, sink: p, read: func(n int64) {
 		if done += n; d.o.Progress != nil {
 			d.o.Progress(done)
 		}
