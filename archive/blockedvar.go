@@ -151,7 +151,8 @@ func (a *Reader) loadAll(ctx context.Context, needs []need, keep bool, use func(
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancelCause(ctx)
+	caller := ctx
+	ctx, cancel := context.WithCancelCause(caller)
 	defer cancel(nil)
 	work := make(chan *storedRun)
 	var wg sync.WaitGroup
@@ -177,7 +178,7 @@ func (a *Reader) loadAll(ctx context.Context, needs []need, keep bool, use func(
 	close(work)
 	wg.Wait()
 	if ctx.Err() != nil {
-		return context.Cause(ctx)
+		return whyDone(caller, ctx)
 	}
 	return nil
 }

@@ -119,7 +119,8 @@ func isConst(b []byte) bool {
 
 // pipeline encodes jobs on several goroutines and hands them on in order.
 type pipeline struct {
-	ctx     context.Context
+	caller  context.Context
+	ctx     context.Context // of caller, until something fails
 	cancel  context.CancelCauseFunc
 	work    chan *blockJob
 	ordered chan *blockJob
@@ -137,6 +138,7 @@ func startPipeline(ctx context.Context, l *layout, workers int, commit func(*blo
 		ordered: make(chan *blockJob, 2*workers),
 		done:    make(chan error, 1),
 	}
+	p.caller = ctx
 	p.ctx, p.cancel = context.WithCancelCause(ctx)
 	for range workers {
 		p.wg.Add(1)
@@ -182,7 +184,7 @@ func (p *pipeline) submit(j *blockJob) error {
 	select {
 	case p.ordered <- j:
 	case <-p.ctx.Done():
-		return context.Cause(p.ctx)
+		return whyDone(p.caller, p.ctx)
 	}
 	p.work <- j // never blocks for long: workers drain it to the end
 	return nil

@@ -39,3 +39,12 @@ func enter(ctx context.Context, slots chan struct{}) error {
 }
 
 func leave(slots chan struct{}) { <-slots }
+
+// whyDone is the error of a caller's context that has ended, else the cause of work,
+// which was made of it and has ended too.
+func whyDone(caller, work context.Context) error {
+	if err := caller.Err(); err != nil {
+		return err
+	}
+	return context.Cause(work)
+}

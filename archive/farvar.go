@@ -79,7 +79,8 @@ type farBoxes struct {
 
 // EachBlock implements slab.Blocks.
 func (v *farVar) EachBlock(ctx context.Context, s slab.Selection, f func(slab.Block) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
+	caller := ctx
+	ctx, cancel := context.WithCancelCause(caller)
 	defer cancel(nil)
 	work := make(chan farBoxes)
 	var wg sync.WaitGroup
@@ -136,7 +137,7 @@ func (v *farVar) EachBlock(ctx context.Context, s slab.Selection, f func(slab.Bl
 	close(work)
 	wg.Wait()
 	if err == nil && ctx.Err() != nil {
-		err = context.Cause(ctx)
+		err = whyDone(caller, ctx)
 	}
 	return err
 }

@@ -1,0 +1,42 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/slab"
+)
+
+// TestCause: a context that ended gives its error whatever a call does, and not its
+// cause, which may be the error of another call: packages that run functions until
+// one fails make it so.
+func TestCause(t *testing.T) {
+	other := errors.New("of another call")
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cancel(other)
+	check := func(err error) {
+		t.Helper()
+		require.ErrorIs(t, err, context.Canceled)
+		require.NotErrorIs(t, err, other)
+	}
+	image := cubeImage(t, 5, 300, 500)
+	ar := pack(t, image, nil)
+	near := openFile(t, ar, &ReaderOptions{Cache: -1})
+	far, err := openURL(t, serve(t, image), URLOptions{})
+	require.NoError(t, err)
+	for _, f := range []*File{near, far} {
+		a := f.Array(1)
+		one := slab.Selection{Start: []int64{1, 2, 3}, Count: []int64{1, 1, 1}}
+		check(slab.ReadInto(ctx, &a, make([]int32, 1), one))
+		check(slab.ReadInto(ctx, &a, make([]int32, a.Len()/4), slab.Selection{}))
+	}
+	check(near.Archive().Copy(ctx, &bytes.Buffer{}, nil))
+	_, err = Write(ctx, &bytes.Buffer{}, bytes.NewReader(image), int64(len(image)), nil)
+	check(err)
+	_, err = Write(ctx, &bytes.Buffer{}, bytes.NewReader(append(image, make([]byte, smallImage)...)), int64(len(image)+smallImage), nil)
+	check(err)
+}
