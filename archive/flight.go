@@ -96,8 +96,7 @@ func (a *Reader) load(ctx context.Context, q need, keep bool, slots chan struct{
 	for {
 		f, mine := a.flights.join(q.n)
 		if mine {
-			f.err = a.decodeInto(ctx, f, q, keep, slots, read)
-			a.flights.end(q.n, f)
+			a.lead(ctx, f, q, keep, slots, read)
 		} else {
 			select {
 			case <-f.done:
@@ -120,6 +119,17 @@ func (a *Reader) load(ctx context.Context, q need, keep bool, slots chan struct{
 		a.flights.leave(f)
 		return err
 	}
+}
+
+// errPanicked is what those who wait get of a flight that ended in a panic.
+var errPanicked = errors.New("archive: the decoding of a block panicked")
+
+// lead decodes a block for a flight and ends it, also by a panic, which the caller
+// may recover from.
+func (a *Reader) lead(ctx context.Context, f *flight, q need, keep bool, slots chan struct{}, read readFunc) {
+	defer a.flights.end(q.n, f)
+	f.err = errPanicked
+	f.err = a.decodeInto(ctx, f, q, keep, slots, read)
 }
 
 // decodeInto decodes a block for a flight.

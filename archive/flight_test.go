@@ -1,0 +1,41 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// panicAt panics once in a read of stored bytes.
+type panicAt struct {
+	io.ReaderAt
+	armed bool
+}
+
+func (r *panicAt) ReadAt(p []byte, off int64) (int, error) {
+	if r.armed {
+		r.armed = false
+		panic("reader")
+	}
+	return r.ReaderAt.ReadAt(p, off)
+}
+
+// TestFlightPanic: a panic in the archive's reader or in a filter, which a server
+// recovers from, leaves the block to others.
+func TestFlightPanic(t *testing.T) {
+	ar := pack(t, cubeImage(t, 2, 30, 50), &Options{Zarr: ZarrAlways})
+	src := &panicAt{ReaderAt: bytes.NewReader(ar)}
+	r, err := NewReader(src, int64(len(ar)), nil)
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	q := r.whole(0)
+	src.armed = true
+	require.Panics(t, func() { r.view(ctx, q, 0, 4) })
+	_, err = r.view(ctx, q, 0, 4)
+	require.NoError(t, err)
+}
