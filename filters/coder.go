@@ -61,7 +61,8 @@ func (k *Coder) maxLen(n, stages int, mask uint32) int {
 }
 
 // Encode appends the encoded src to dst. Bit i of mask is set where filter i
-// was left out: it is optional, and failed or gave no fewer bytes than it got.
+// was left out: it is optional, and failed, which a compressor also does that gives
+// no fewer bytes than it got.
 // This is HDF5's filter_mask. Where a required filter fails, so does Encode, and
 // out is dst. src is not changed and must not overlap dst.
 func (k *Coder) Encode(dst, src []byte) (out []byte, mask uint32, err error) {
@@ -85,7 +86,7 @@ func (k *Coder) EncodeParts(dst, src []byte, part int) (out []byte, mask uint32,
 			k.scratch[turn] = enc
 		}
 		switch {
-		case f.Optional && (err != nil || len(enc)-len(to) >= len(cur)):
+		case f.Optional && (err != nil || compresses(f.ID) && len(enc)-len(to) >= len(cur)):
 			mask |= 1 << i
 			if !last {
 				continue
@@ -108,6 +109,10 @@ func (k *Coder) EncodeParts(dst, src []byte, part int) (out []byte, mask uint32,
 	}
 	return append(dst, src...), mask, nil
 }
+
+// compresses says whether a filter is there to make blocks shorter; those of ours
+// that are not keep the length, or add to it.
+func compresses(id uint32) bool { return id != Shuffle && id != Fletcher32 }
 
 func (k *Coder) encodeStage(i int, dst, src []byte, planeLen, partLen int) ([]byte, error) {
 	f := k.chain[i]

@@ -247,10 +247,10 @@ func TestExclusion(t *testing.T) {
 		{"1,6", []int{0}, noise(1000), 1},
 		{"1,6", []int{0}, make([]byte, 1000), 0},
 		{"1,6", nil, noise(1000), 0},             // required: stored form
-		{"3", []int{0}, noise(10), 1},            // never shorter
-		{"2,4", []int{0}, noise(16), 1},          // of the same length
+		{"3", []int{0}, noise(10), 0},            // never shorter, and no compressor
+		{"2,4", []int{0}, noise(16), 0},          // of the same length, and no compressor
 		{"2,4|1,6", []int{1}, noise(1000), 2},    // last
-		{"2,4|1,6", []int{0, 1}, noise(1000), 3}, // all
+		{"2,4|1,6", []int{0, 1}, noise(1000), 2}, // the compressor
 		{"1,6|2,4", []int{0}, noise(1000), 1},    // first
 		{"2,4|1,6|3", []int{1}, noise(1000), 2},  // in the middle
 		{"300,0|2,4|300,0|3", []int{0, 2}, noise(100), 5},
