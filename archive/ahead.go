@@ -79,7 +79,7 @@ func (h *ahead) ask(blocks []numbered) {
 	h.mu.Lock()
 	for _, b := range blocks {
 		r := b.row
-		if r.Off < 0 || r.Len > h.a.size || r.Off > h.a.size-r.Len {
+		if h.a.checkRow(b.n, r) != nil {
 			continue
 		}
 		var run *fetchedRun

@@ -123,9 +123,8 @@ func (a *Reader) runs(ctx context.Context, needs []need) ([]storedRun, error) {
 	var out []storedRun
 	for _, i := range order {
 		r := rows[i]
-		if r.Off < 0 || r.Len > a.size || r.Off > a.size-r.Len {
-			v, b := a.l.locate(numbers[i])
-			return nil, a.blockError(v, b, r.Off, corruptf("%d bytes beyond the end of the archive", r.Len))
+		if err := a.checkRow(numbers[i], r); err != nil {
+			return nil, err
 		}
 		if k := len(out); k > 0 {
 			last := &out[k-1]

@@ -94,6 +94,24 @@ func (a *Reader) readBlock(ctx context.Context, n int64, dst []byte) error {
 	return a.readNeed(ctx, a.whole(n), dst)
 }
 
+// checkRow checks the place of a block, which is a claim of the index: no more is
+// read than what the format allows for its decoded length.
+func (a *Reader) checkRow(n int64, row blockidx.Row) error {
+	v, b := a.l.locate(n)
+	_, size := a.l.blockInfo(v, b)
+	switch {
+	case row.Off < 0 || row.Len > a.size || row.Off > a.size-row.Len:
+		return a.blockError(v, b, row.Off, corruptf("%d bytes beyond the end of the archive", row.Len))
+	case row.Len > maxStored(size):
+		return a.blockError(v, b, row.Off, corruptf("%d bytes stored for a block of %d, more than the format allows", row.Len, size))
+	}
+	return nil
+}
+
+// maxStored is how many bytes a block of so many may be stored in (docs/FORMAT.md,
+// section 14).
+func maxStored(decoded int64) int64 { return 6*decoded + 1<<16 }
+
 // readNeed reads a block and decodes what is needed of it.
 func (a *Reader) readNeed(ctx context.Context, q need, dst []byte) error {
 	if err := ctx.Err(); err != nil {
@@ -107,8 +125,8 @@ func (a *Reader) readNeed(ctx context.Context, q need, dst []byte) error {
 		}
 		return err
 	}
-	if row.Len > a.size || row.Off > a.size-row.Len {
-		return a.blockError(v, b, row.Off, corruptf("%d bytes beyond the end of the archive", row.Len))
+	if err := a.checkRow(q.n, row); err != nil {
+		return err
 	}
 	d := a.states.Get().(*decoder)
 	defer a.states.Put(d)
