@@ -21,12 +21,13 @@ func (a *app) manCmd() *cobra.Command {
 		Short:  "Write the manual pages into a folder",
 		Hidden: true,
 		Args:   cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: func(_ *cobra.Command, args []string) error {
 			// No date: the same program writes the same pages.
 			date := time.Unix(0, 0).UTC()
 			header := &doc.GenManHeader{Title: "CDFZ", Section: "1", Source: "cdfz " + archive.Version, Date: &date}
-			cmd.Root().DisableAutoGenTag = true
-			if err := doc.GenManTree(cmd.Root(), header, args[0]); err != nil {
+			all := a.root(nil) // this run has no verb but man
+			all.DisableAutoGenTag = true
+			if err := doc.GenManTree(all, header, args[0]); err != nil {
 				a.fail(args[0], err)
 			}
 			return nil
