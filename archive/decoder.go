@@ -49,9 +49,11 @@ func (d *decoder) decode(l *layout, q need, dst, stored []byte, mask uint32) err
 	case q.hi-q.lo == size:
 		return c.Decode(dst, stored, mask)
 	case mask == 0:
-		return c.DecodeParts(dst, stored, int(size), int(l.part(v)), int(q.lo))
+		if err = c.DecodeParts(dst, stored, int(size), int(l.part(v)), int(q.lo)); err != filters.ErrNoParts {
+			return err
+		}
 	}
-	// Filters were left out of the block, so it has no parts.
+	// The block was left whole, or filters were left out of it.
 	d.part = grow(d.part, size)
 	if err := c.Decode(d.part, stored, mask); err != nil {
 		return err

@@ -89,7 +89,8 @@ func TestJudgePython(t *testing.T) {
 		}
 		p.add(t, files[name], &o)
 	}
-	p.add(t, cubeImage(t, 5, 300, 500), &Options{Zarr: ZarrAlways})
+	p.add(t, partsImage(t, 5), &Options{Zarr: ZarrAlways})
+	p.add(t, cubeImage(t, 5, 300, 500), &Options{Zarr: ZarrAlways}) // its blocks are left whole
 	p.check(t)
 	p.run(t, "--walk")
 }

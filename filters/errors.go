@@ -20,6 +20,8 @@ var (
 	ErrChecksum = errors.New("filters: checksum mismatch")
 	// ErrDamaged: the block is not what the filter writes.
 	ErrDamaged = errors.New("filters: damaged block")
+	// ErrNoParts: a block that can be decoded only whole.
+	ErrNoParts = errors.New("filters: block without parts")
 	// ErrSpec: text that is not a filter specification.
 	ErrSpec = errors.New("filters: bad filter specification")
 	// ErrConstRange: a constant in a specification that its type cannot hold.

@@ -7,6 +7,10 @@ const (
 	// elements get faster with shorter parts, and archives larger: parts of 64 KiB
 	// cost 2 %, of 32 KiB 3.5 % (bench/access, bench/peers over bench/tile's file).
 	partTarget = 64 << 10
+	// Blocks that become less than a third, and by a 64th less still if they are left
+	// whole, are. Others are not even tried: it takes as long again.
+	wholeRatio = 3
+	wholeGain  = 64
 	// partMaxLevel is the last zstd level that cuts blocks into parts: those above
 	// are for the best ratio.
 	partMaxLevel = 9
@@ -59,9 +63,9 @@ func (c Chain) partSize() int {
 // DecodeParts fills dst with the bytes from byte from of a block of n bytes that
 // was encoded with parts of part bytes and no filter left out. Both ends of what
 // is decoded must be ends of parts. It panics unless [Chain.HasParts]; other errors
-// are those of Decode. A block whose parts are not what the caller says gives
-// ErrDamaged, ErrDecodedSize or other bytes, which are the same whatever other parts
-// are decoded with them.
+// are those of Decode, and [ErrNoParts] for a block that was left whole. A block whose
+// parts are not what the caller says gives ErrDamaged, ErrDecodedSize or other bytes,
+// which are the same whatever other parts are decoded with them.
 func (k *Coder) DecodeParts(dst, stored []byte, n, part, from int) error {
 	if !k.chain.HasParts(n, part) {
 		panic("filters: DecodeParts of a chain or block without parts")
@@ -85,15 +89,18 @@ func (k *Coder) DecodeParts(dst, stored []byte, n, part, from int) error {
 	return nil
 }
 
-// CheckParts compares what DecodeParts gives for each part of a block with the whole
-// block.
+// CheckParts compares what DecodeParts gives for each part of a block, if it has any,
+// with the whole block.
 func (k *Coder) CheckParts(block, stored []byte, part int) error {
 	n := len(block)
 	if !k.chain.HasParts(n, part) {
 		panic("filters: CheckParts of a chain or block without parts")
 	}
 	size := k.chain.partSize()
-	if err := k.split(stored, size*((n+part-1)/part)); err != nil {
+	switch err := k.split(stored, size*((n+part-1)/part)); {
+	case err == ErrNoParts:
+		return nil
+	case err != nil:
 		return err
 	}
 	p := make([]byte, part)
@@ -109,8 +116,8 @@ func (k *Coder) CheckParts(block, stored []byte, part int) error {
 	return nil
 }
 
-// split sets at to where the zstd blocks of a frame begin, of which there must be
-// count, and to where the last one ends.
+// split sets at to where the zstd blocks of a frame begin, and to where the last one
+// ends. A frame of another number than count is a block that was left whole.
 func (k *Coder) split(frame []byte, count int) error {
 	p, checksum, _, _, err := zstdFrameHeader(frame)
 	if err != nil {
@@ -120,7 +127,7 @@ func (k *Coder) split(frame []byte, count int) error {
 	k.at = append(k.at[:0], len(frame)-len(p))
 	for range count {
 		if last {
-			return errorf(ErrDamaged, "zstd: %d blocks, one for each part of a plane, and no checksum", count)
+			return ErrNoParts
 		}
 		if _, last, p, err = zstdNext(p); err != nil {
 			return err
@@ -128,7 +135,7 @@ func (k *Coder) split(frame []byte, count int) error {
 		k.at = append(k.at, len(frame)-len(p))
 	}
 	if !last || len(p) > 0 {
-		return errorf(ErrDamaged, "zstd: %d blocks, one for each part of a plane, found more", count)
+		return ErrNoParts
 	}
 	return nil
 }

@@ -71,6 +71,15 @@ func checkParts(t *testing.T, name string, c Chain, src []byte, part int) {
 	if err := k.Decode(whole, stored, 0); err != nil || !bytes.Equal(whole, src) {
 		t.Fatalf("%s: whole: %v", name, err)
 	}
+	if err := k.DecodeParts(whole[:part], stored, n, part, 0); err == ErrNoParts {
+		if err := k.CheckParts(src, stored, part); err != nil || len(stored)*wholeRatio >= n {
+			t.Fatalf("%s: left whole with %d bytes: %v", name, len(stored), err)
+		}
+		stored = inParts(c, src, part)
+	}
+	if err := k.CheckParts(src, stored, part); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
 	for from := 0; from < n; from += part {
 		for _, to := range []int{from + part, from + 2*part, n} {
 			to = min(to, n)
@@ -80,6 +89,36 @@ func checkParts(t *testing.T, name string, c Chain, src []byte, part int) {
 			}
 			guard(t)
 		}
+	}
+}
+
+// inParts encodes a block in parts, whatever it costs.
+func inParts(c Chain, src []byte, part int) []byte {
+	size := c.partSize()
+	planes := make([]byte, len(src))
+	shuffle(planes, src, size)
+	return new(planeWriter).frame(nil, planes, len(src)/size, part/size, effort{2, 1})
+}
+
+// TestLeftWhole: a block that repeats itself from part to part stays whole.
+func TestLeftWhole(t *testing.T) {
+	src := bytes.Repeat(noise(partTarget/8), 32)
+	c := partChain(t, 4, 3)
+	k, part := mustCoder(t, c), c.PartLen(len(src))
+	stored, _, err := k.EncodeParts(nil, src, part)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := k.DecodeParts(make([]byte, part), stored, len(src), part, 0); err != ErrNoParts {
+		t.Errorf("a block left whole: %v", err)
+	}
+	// Half of each part is new: less than a third is never reached.
+	src = append(noise(len(src)/2), bytes.Repeat(noise(1), len(src)/2)...)
+	if stored, _, err = k.EncodeParts(nil, src, part); err != nil {
+		t.Fatal(err)
+	}
+	if err := k.DecodeParts(make([]byte, part), stored, len(src), part, 0); err != nil {
+		t.Errorf("a block in parts: %v", err)
 	}
 }
 
@@ -134,14 +173,14 @@ func TestPartsDamaged(t *testing.T) {
 		"checksum": append(bytes.Clone(parts[:4]), append([]byte{parts[4] | 4}, append(bytes.Clone(parts[5:]), 0, 0, 0, 0)...)...),
 	} {
 		for from := 0; from < len(src); from += len(dst) {
-			if err := k.DecodeParts(dst, stored, len(src), 86400, from); !knownErr(err) {
+			if err := k.DecodeParts(dst, stored, len(src), 86400, from); !knownErr(err) && err != ErrNoParts {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
 	}
 	// A plane whose pieces have other lengths than the plan says.
 	other, _, _ := k.EncodeParts(nil, src, 86404)
-	if err := k.DecodeParts(dst, other, len(src), 86400, 0); !knownErr(err) {
+	if err := k.DecodeParts(dst, other, len(src), 86400, 0); !knownErr(err) && err != ErrNoParts {
 		t.Errorf("parts of another length: %v", err)
 	}
 }
@@ -166,7 +205,7 @@ func FuzzParts(f *testing.F) {
 			return
 		}
 		dst, guard := guarded(min(int(part), int(n)-lo))
-		if err := k.DecodeParts(dst, stored, int(n), int(part), lo); err != nil && !knownErr(err) {
+		if err := k.DecodeParts(dst, stored, int(n), int(part), lo); err != nil && !knownErr(err) && err != ErrNoParts {
 			t.Error(err)
 		}
 		guard(t)

@@ -61,6 +61,7 @@ type zstdState struct {
 	win    int // of enc
 	out    sink
 	planes *planeWriter
+	whole  []byte // a block that may be left whole
 }
 
 // encoder is the encoder for blocks of n bytes. A window that holds the block
@@ -115,7 +116,15 @@ func (s *zstdState) encodePlanes(dst, src []byte, params []uint32, planeLen, par
 	if s.planes == nil {
 		s.planes = new(planeWriter)
 	}
-	return s.planes.frame(dst, src, planeLen, partLen, zstdEffort(level)), nil
+	at := len(dst)
+	dst = s.planes.frame(dst, src, planeLen, partLen, zstdEffort(level))
+	if n := len(dst) - at; partLen > 0 && n*wholeRatio < len(src) {
+		s.whole = s.planes.frame(s.whole[:0], src, planeLen, 0, zstdEffort(level))
+		if len(s.whole) < n-n/wholeGain {
+			dst = append(dst[:at], s.whole...)
+		}
+	}
+	return dst, nil
 }
 
 // zstdEffort is the effort of a level: of 3 to 5, and 0, zstd's default, which is 3;
