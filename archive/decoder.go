@@ -67,10 +67,10 @@ func (d *decoder) decode(l *layout, q need, dst, stored []byte, mask uint32) err
 func (d *decoder) checkParts(l *layout, q need, block, stored []byte, mask uint32) error {
 	v, b := l.locate(q.n)
 	part := l.part(v)
-	if part == 0 || mask != 0 {
+	chain, size := l.blockInfo(v, b)
+	if part == 0 || mask != 0 || q.hi-q.lo != size {
 		return nil
 	}
-	chain, _ := l.blockInfo(v, b)
 	c, err := d.coder(l, chain)
 	if err != nil {
 		return err

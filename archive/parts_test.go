@@ -153,7 +153,6 @@ func TestPartsChecked(t *testing.T) {
 	require.ErrorIs(t, be, ErrCorrupt)
 	a.l.Vars[1].Part = 4096 // blocks of other parts count as left whole
 	require.NoError(t, a.Copy(context.Background(), nil, nil))
-	a.checkParts = false
 	got, err := slab.Read[int32](f.Array(1), []int64{2, 3, 4}, []int64{1, 1, 1}, nil)
 	require.NoError(t, err)
 	require.Equal(t, partsValue(2*300*500+3*500+4), got[0])

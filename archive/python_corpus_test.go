@@ -11,7 +11,7 @@ import (
 	"github.com/cdfz-format/cdfz/testdata/corpus"
 )
 
-// TestCorpusPython: the independent reader restores the corpus and finds parts.
+// TestCorpusPython: the independent reader restores the corpus.
 func TestCorpusPython(t *testing.T) {
 	var p pythonReader
 	p.dir = t.TempDir()
@@ -25,4 +25,16 @@ func TestCorpusPython(t *testing.T) {
 	})
 	p.check(t)
 	p.run(t, "--walk")
+}
+
+// TestCorpusPythonFerret: and larger files, whose blocks have parts.
+func TestCorpusPythonFerret(t *testing.T) {
+	var p pythonReader
+	p.dir = t.TempDir()
+	corpus.Ferret(t, func(t *testing.T, f corpus.File) {
+		image, err := io.ReadAll(io.NewSectionReader(f, 0, f.Size))
+		require.NoError(t, err)
+		p.add(t, image, &Options{Name: f.Name})
+	})
+	require.NotZero(t, p.check(t), "parts")
 }
