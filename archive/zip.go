@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"strconv"
+	"strings"
 )
 
 // The canonical ZIP of docs/FORMAT.md, section 5. Every function here is pure:
@@ -273,13 +275,15 @@ func parseTail(b []byte, size int64) (tail, error) {
 		return t, corruptf("%d bytes are too short for an end", len(b))
 	}
 	line := string(b[len(b)-tailLen:])
-	var man, idx, manLen, idxLen uint64
-	var sum uint32
-	n, _ := fmt.Sscanf(line, tailMagic+"manifest %16x %8x %8x index %16x %16x %8x %8x\n",
-		&man, &manLen, &t.manCRC, &idx, &idxLen, &t.idxCRC, &sum)
-	t.manOff, t.manLen, t.idxOff, t.idxLen = int64(man), int64(manLen), int64(idx), int64(idxLen)
-	if n != 7 || t.String() != line {
-		return t, corruptf("end line at byte %d: found %q", size-tailLen, line)
+	var f [9]int64 // fields behind the magic; what is no number is 0, and found by String
+	for i, s := range strings.Fields(strings.TrimPrefix(line, tailMagic)) {
+		if n, err := strconv.ParseUint(s, 16, 64); err == nil && i < len(f) {
+			f[i] = int64(n)
+		}
+	}
+	t = tail{f[1], f[2], uint32(f[3]), f[5], f[6], uint32(f[7])}
+	if t.String() != line {
+		return t, corruptf("end line at byte %d: found %.16q", size-tailLen, line)
 	}
 	idxEntry := zipEntry{name: indexName, stored: t.idxLen, size: t.idxLen, off: t.idxOff}
 	manEntry := zipEntry{name: manifestName, stored: t.manLen, off: t.manOff}
