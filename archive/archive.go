@@ -1,0 +1,62 @@
+// Package archive writes and reads cdfz archives: classic netCDF files (CDF-1,
+// CDF-2, CDF-5) in compressed blocks, of which any part is read without the rest,
+// and from which the original file comes back bit for bit. docs/FORMAT.md specifies
+// the bytes.
+//
+// # Reading values
+//
+// [OpenFile] opens an archive or a classic file by name, [OpenURL] either of them
+// over HTTP, [NewFile] from any io.ReaderAt. All give a [File]: its Header says
+// which variables there are, with the names, shapes and attributes of package cdf3;
+// [File.Array] is the values of one, which package slab reads hyperslabs of:
+//
+//	f, err := archive.OpenFile("x.nc.cdfz", nil)
+//	a := f.Array(3) // the fourth variable of f.Header()
+//	temp, err := slab.Read[float32](a, start, count, stride)
+//
+// The examples show a point, a series, a map, a walk through all blocks, and packed
+// values.
+//
+// # What a read costs
+//
+// An archive stores a variable in blocks of some 256 KiB: consecutive values in
+// row-major order, so a block holds a few maps of a variable (time, lat, lon). To read
+// anything of a block its stored bytes are read and their checksum is checked; then
+// it is decoded, or only those of its parts of 64 KiB to 96 KiB that are needed, if its
+// filters are shuffle and zstd of level 3 to 9. A point costs one part, a map those that it
+// lies in, a series in time one of each block along it. Blocks that lie near each other
+// are read together, and decoded on all processors unless [ReaderOptions] says
+// otherwise.
+//
+// Decoded blocks are kept in a cache bounded in bytes ([DefaultCache]), which readers may share
+// ([NewCache]); what is larger than the cache does not go there. However many goroutines
+// ask for a block, one decodes it at a time. [Reader.Stats] counts all of this, and
+// docs/cache.md has measured when a cache helps.
+//
+// # The original file
+//
+// [File.Image] is the netCDF file as an io.ReaderAt, through the cache;
+// [Reader.Copy] writes all of it in order, in bounded memory, and checks its
+// SHA-256.
+//
+// # Writing and keeping
+//
+// [Write] makes an archive and only appends, so its target may be a pipe. The bytes
+// depend on the file, its name and the options alone. [Verify] checks every byte of an
+// archive and names what is damaged by variable and index range; [Repair] makes the
+// end of one that was cut off anew.
+//
+// # Errors
+//
+// There are three classes. Not ours: [ErrNotArchive], cdf3.ErrNotCDF, and
+// [ErrVersion] for an archive that needs a newer reader. Damaged: [ErrCorrupt], with
+// a [BlockError] where a block is meant. Anything else is an error of the source or
+// the sink, wrapped as it came; a file that changes while it is read is one too
+// ([ErrChanged], [ErrRemoteChanged]).
+//
+// # Concurrency and memory
+//
+// Readers, files and arrays are safe for concurrent use if their io.ReaderAt is.
+// Besides the cache, a reader's memory is some blocks for each processor, the netCDF
+// header and a few pages of the index, whatever the size of the archive.
+package archive
