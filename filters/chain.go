@@ -10,6 +10,9 @@
 // deflate (1), fletcher32 (3), bzip2 (307), lz4 (32004) and zstd (32015).
 // A block that they produced can be given to H5Dwrite_chunk unchanged.
 //
+// Blocks of shuffle and zstd can be encoded in parts that are decoded by themselves:
+// [Chain.PartLen], [Coder.EncodeParts], [Coder.DecodeParts].
+//
 // The package knows nothing of netCDF, of archives, or of what the bytes mean.
 package filters
 
