@@ -170,7 +170,8 @@ func (h *ahead) readBlock(ctx context.Context, n int64, dst []byte) error {
 	}
 	d := h.a.states.Get().(*decoder)
 	defer h.a.states.Put(d)
-	return h.a.decodeStored(d, h.a.whole(n), b.row, stored, dst)
+	_, err := h.a.decodeStored(d, h.a.whole(n), b.row, stored, func(int64) []byte { return dst })
+	return err
 }
 
 // drop is called when a block of a run was decoded.

@@ -204,11 +204,11 @@ func (a *Reader) loadRun(ctx context.Context, r *storedRun, keep bool, use func(
 		if err := a.fetchAgain(ctx, row, block); err != nil {
 			return err
 		}
-		decode := func(ctx context.Context, q need, dst []byte) error {
+		decode := func(ctx context.Context, q need, room func(n int64) []byte) (blockData, error) {
 			if err := ctx.Err(); err != nil {
-				return err
+				return blockData{}, err
 			}
-			return a.decodeStored(d, q, row, block, dst)
+			return a.decodeStored(d, q, row, block, room)
 		}
 		if err := a.load(ctx, q, keep, a.slots, decode, func(data blockData) error { return use(q, data) }); err != nil {
 			return err

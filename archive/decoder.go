@@ -9,7 +9,6 @@ const maxKept = 8 << 20
 type decoder struct {
 	coders []*filters.Coder // by chain, made when first needed
 	stored []byte
-	part   []byte
 }
 
 // memory is n bytes of any content for stored bytes, until the next call.
@@ -38,50 +37,38 @@ func (d *decoder) coder(l *layout, chain int) (*filters.Coder, error) {
 	return d.coders[chain], nil
 }
 
-// decode decodes what is needed of a block into dst, which has that length.
-func (d *decoder) decode(l *layout, q need, dst, stored []byte, mask uint32) error {
+// decode decodes at least what is needed of a block, in memory that room gives; of
+// several calls of room the last one counts.
+func (d *decoder) decode(l *layout, q need, stored []byte, mask uint32, room func(n int64) []byte) (blockData, error) {
 	v, b := l.locate(q.n)
 	chain, size := l.blockInfo(v, b)
 	c, err := d.coder(l, chain)
-	switch {
-	case err != nil:
-		return err
-	case q.hi-q.lo == size:
-		return c.Decode(dst, stored, mask)
-	case mask == 0:
-		if err = c.DecodeParts(dst, stored, int(size), int(l.part(v)), int(q.lo)); err != filters.ErrNoParts {
-			return err
+	if err != nil {
+		return blockData{}, err
+	}
+	if q.hi-q.lo < size && mask == 0 {
+		data := blockData{q.lo, room(q.hi - q.lo)}
+		if err = c.DecodeParts(data.b, stored, int(size), int(l.part(v)), int(q.lo)); err != filters.ErrNoParts {
+			return data, err
 		}
 	}
 	// The block was left whole, or filters were left out of it.
-	d.part = grow(d.part, size)
-	if err := c.Decode(d.part, stored, mask); err != nil {
-		return err
-	}
-	copy(dst, d.part[q.lo:q.hi])
-	return nil
+	data := blockData{0, room(size)}
+	return data, c.Decode(data.b, stored, mask)
 }
 
-// checkParts compares the parts of a block, if it has any, with the whole, which is
-// block.
-func (d *decoder) checkParts(l *layout, q need, block, stored []byte, mask uint32) error {
-	v, b := l.locate(q.n)
+// checkParts compares the parts of block n, if it has any, with what was decoded, if
+// that is all of it.
+func (d *decoder) checkParts(l *layout, n int64, data blockData, stored []byte, mask uint32) error {
+	v, b := l.locate(n)
 	part := l.part(v)
 	chain, size := l.blockInfo(v, b)
-	if part == 0 || mask != 0 || q.hi-q.lo != size {
+	if part == 0 || mask != 0 || int64(len(data.b)) != size {
 		return nil
 	}
 	c, err := d.coder(l, chain)
 	if err != nil {
 		return err
 	}
-	return c.CheckParts(block, stored, int(part))
-}
-
-// grow is n bytes of any content, in b if it has room.
-func grow(b []byte, n int64) []byte {
-	if int64(cap(b)) < n {
-		return make([]byte, n)
-	}
-	return b[:n]
+	return c.CheckParts(data.b, stored, int(part))
 }

@@ -91,7 +91,8 @@ func (a *Reader) indexUntil(ctx context.Context) *blockidx.Reader {
 // readBlock decodes a block into dst, which has its decoded length. Damage is a
 // *BlockError.
 func (a *Reader) readBlock(ctx context.Context, n int64, dst []byte) error {
-	return a.readNeed(ctx, a.whole(n), dst)
+	_, err := a.readNeed(ctx, a.whole(n), func(int64) []byte { return dst })
+	return err
 }
 
 // checkRow checks the place of a block, which is a claim of the index: no more is
@@ -112,10 +113,11 @@ func (a *Reader) checkRow(n int64, row blockidx.Row) error {
 // section 14).
 func maxStored(decoded int64) int64 { return 6*decoded + 1<<16 }
 
-// readNeed reads a block and decodes what is needed of it.
-func (a *Reader) readNeed(ctx context.Context, q need, dst []byte) error {
+// readNeed reads a block and decodes at least what is needed of it, in memory that
+// room gives.
+func (a *Reader) readNeed(ctx context.Context, q need, room func(n int64) []byte) (none blockData, err error) {
 	if err := ctx.Err(); err != nil {
-		return err
+		return none, err
 	}
 	v, b := a.l.locate(q.n)
 	row, err := a.indexUntil(ctx).Row(q.n)
@@ -123,10 +125,10 @@ func (a *Reader) readNeed(ctx context.Context, q need, dst []byte) error {
 		if errors.Is(err, blockidx.ErrCorrupt) {
 			err = a.blockError(v, b, -1, corrupt(err))
 		}
-		return err
+		return none, err
 	}
 	if err := a.checkRow(q.n, row); err != nil {
-		return err
+		return none, err
 	}
 	d := a.states.Get().(*decoder)
 	defer a.states.Put(d)
@@ -134,23 +136,23 @@ func (a *Reader) readNeed(ctx context.Context, q need, dst []byte) error {
 	a.reads.Add(1)
 	a.bytes.Add(row.Len)
 	if err := unlimited.ReadFull(bind(ctx, a.r), stored, row.Off); err != nil {
-		return fmt.Errorf("archive: %w", err)
+		return none, fmt.Errorf("archive: %w", err)
 	}
 	if err := a.fetchAgain(ctx, row, stored); err != nil {
-		return err
+		return none, err
 	}
 	if a.far != nil {
 		if err := enter(ctx, a.slots); err != nil {
-			return err
+			return none, err
 		}
 		defer leave(a.slots)
 	}
-	return a.decodeStored(d, q, row, stored, dst)
+	return a.decodeStored(d, q, row, stored, room)
 }
 
-// decodeStored checks the stored bytes of a block and decodes what is needed of
-// them.
-func (a *Reader) decodeStored(d *decoder, q need, row blockidx.Row, stored, dst []byte) error {
+// decodeStored checks the stored bytes of a block and decodes at least what is
+// needed of them, in memory that room gives.
+func (a *Reader) decodeStored(d *decoder, q need, row blockidx.Row, stored []byte, room func(n int64) []byte) (none blockData, err error) {
 	start := time.Now()
 	defer func() {
 		a.nanos.Add(int64(time.Since(start)))
@@ -158,21 +160,22 @@ func (a *Reader) decodeStored(d *decoder, q need, row blockidx.Row, stored, dst 
 	}()
 	v, b := a.l.locate(q.n)
 	if got := crcOf(stored); got != row.CRC {
-		return a.blockError(v, b, row.Off, corruptf("checksum %08x, expected %08x", got, row.CRC))
+		return none, a.blockError(v, b, row.Off, corruptf("checksum %08x, expected %08x", got, row.CRC))
 	}
-	if err := d.decode(a.l, q, dst, stored, row.Mask); err != nil {
+	data, err := d.decode(a.l, q, stored, row.Mask, room)
+	if err != nil {
 		var unknown *filters.UnknownFilterError
 		if !errors.As(err, &unknown) {
 			err = corrupt(err)
 		}
-		return a.blockError(v, b, row.Off, err)
+		return none, a.blockError(v, b, row.Off, err)
 	}
 	if a.checkParts {
-		if err := d.checkParts(a.l, q, dst, stored, row.Mask); err != nil {
-			return a.blockError(v, b, row.Off, corrupt(err))
+		if err := d.checkParts(a.l, q.n, data, stored, row.Mask); err != nil {
+			return none, a.blockError(v, b, row.Off, corrupt(err))
 		}
 	}
-	return nil
+	return data, nil
 }
 
 // whole is a block as a need.

@@ -73,21 +73,22 @@ func (fs *flights) leave(f *flight) {
 }
 
 // memory gives n bytes of any content for the flight's data, until all have left
-// it.
+// it, in place of what it gave before.
 func (fs *flights) memory(f *flight, n int64) []byte {
-	p, _ := fs.pool.Get().(*[]byte)
-	if p == nil {
-		p = new([]byte)
+	if f.lent == nil {
+		f.lent, _ = fs.pool.Get().(*[]byte)
 	}
-	if int64(cap(*p)) < n {
-		*p = make([]byte, n)
+	if f.lent == nil {
+		f.lent = new([]byte)
 	}
-	f.lent = p
-	return (*p)[:n]
+	if int64(cap(*f.lent)) < n {
+		*f.lent = make([]byte, n)
+	}
+	return (*f.lent)[:n]
 }
 
-// readFunc decodes the needed bytes of a block into dst.
-type readFunc func(ctx context.Context, q need, dst []byte) error
+// readFunc decodes at least the needed bytes of a block, in memory that room gives.
+type readFunc func(ctx context.Context, q need, room func(n int64) []byte) (blockData, error)
 
 // load has the needed bytes of a block decoded by read, unless another goroutine
 // is decoding them, and calls use with them. If keep is set they go into the cache, and
@@ -149,16 +150,15 @@ func (a *Reader) decodeInto(ctx context.Context, f *flight, q need, keep bool, s
 		return err
 	}
 	defer leave(slots)
-	var dst []byte
-	if keep {
-		dst = make([]byte, q.hi-q.lo)
-	} else {
-		dst = a.flights.memory(f, q.hi-q.lo)
+	room := func(n int64) []byte { return make([]byte, n) }
+	if !keep {
+		room = func(n int64) []byte { return a.flights.memory(f, n) }
 	}
-	if err := read(ctx, q, dst); err != nil {
+	data, err := read(ctx, q, room)
+	if err != nil {
 		return err
 	}
-	f.data = blockData{q.lo, dst}
+	f.data = data
 	if keep && a.cache != nil {
 		a.cache.put(blockKey{a.id, q.n}, f.data)
 	}

@@ -203,3 +203,21 @@ func TestPartsMasked(t *testing.T) {
 		}
 	}
 }
+
+// TestPartsLeftWhole: a block without parts is decoded once, whatever is asked of it.
+func TestPartsLeftWhole(t *testing.T) {
+	image := cubeImage(t, 2, 300, 500) // elements that count up
+	for _, o := range []*ReaderOptions{nil, {Cache: -1}} {
+		f := openFile(t, pack(t, image, &Options{Zarr: ZarrAlways}), o)
+		g := f.archive.l.vars[1]
+		for _, elem := range []int64{0, g.blockLen/4 - 1, g.blockLen / 8} {
+			got, err := slab.Read[int32](f.Array(1), []int64{0, elem / 500, elem % 500}, []int64{1, 1, 1}, nil)
+			require.NoError(t, err)
+			require.Equal(t, int32(elem), got[0])
+		}
+		if o == nil {
+			require.Equal(t, int64(1), f.archive.Stats().Blocks)
+			require.Equal(t, int64(2), f.archive.Stats().Hits)
+		}
+	}
+}
