@@ -97,7 +97,7 @@ func inParts(c Chain, src []byte, part int) []byte {
 	size := c.partSize()
 	planes := make([]byte, len(src))
 	shuffle(planes, src, size)
-	return new(planeWriter).frame(nil, planes, len(src)/size, part/size, effort{2, 1})
+	return new(planeWriter).frame(nil, planes, len(src)/size, part/size, effort{2, 1, 5})
 }
 
 // TestLeftWhole: a block that repeats itself from part to part stays whole.
@@ -251,7 +251,7 @@ func TestPartsRun(t *testing.T) {
 			plane, from = append(bytes.Clone(a), a...), elems
 		}
 		p.find.start(len(plane))
-		stored = p.block(stored, plane, from, len(plane), i == 5, effort{4, 1})
+		stored = p.block(stored, plane, from, len(plane), i == 5, effort{4, 1, 5})
 	}
 	src := make([]byte, len(planes))
 	unshuffle(src, planes, 2)

@@ -132,11 +132,11 @@ func (s *zstdState) encodePlanes(dst, src []byte, params []uint32, planeLen, par
 func zstdEffort(level int32) effort {
 	switch {
 	case level >= 10:
-		return effort{32, 2}
+		return effort{32, 2, 8}
 	case level >= 6:
-		return effort{8, 2}
+		return effort{8, 2, 6}
 	}
-	return effort{4, 1}
+	return effort{4, 1, 5}
 }
 
 func (s *zstdState) streamPlanes(dst, src []byte, params []uint32, planeLen int) ([]byte, error) {

@@ -24,10 +24,9 @@ const (
 	runOff = 16
 	runMin = 64
 
-	// After 2^missShift positions without a match that pays, every second
-	// position is searched, and so on down to one in missMax+1.
-	missShift = 5
-	missMax   = 32
+	// After 2^patience positions without a match that pays, every second position
+	// is searched, and so on down to one in missMax+1.
+	missMax = 32
 )
 
 // zseq is a sequence: literals, then a match. off is an offset plus 3, or 1 or 2
@@ -231,9 +230,9 @@ func (f *planeFinder) sequence(lits, n, off int) {
 }
 
 // find fills seqs and lits for plane[from:to]. Matches may reach back to the
-// start of the plane. depth is how many candidates are tried, lazy, at most 3,
-// how many later starts.
-func (f *planeFinder) find(plane []byte, from, to, depth, lazy int) {
+// start of the plane. e.lazy is at most 3.
+func (f *planeFinder) find(plane []byte, from, to int, e effort) {
+	depth, lazy := e.depth, e.lazy
 	f.price(plane[from:to])
 	f.seqs, f.lits = f.seqs[:0], f.lits[:0]
 	end := to - 8 // the last place a search may start
@@ -259,7 +258,7 @@ func (f *planeFinder) find(plane []byte, from, to, depth, lazy int) {
 			if best.gain > gain && best.off > 1 {
 				paid = i
 			}
-			next = i + 1 + min((i-paid)>>missShift, missMax)
+			next = i + 1 + min((i-paid)>>e.patience, missMax)
 		}
 		if best.gain <= 0 {
 			i += 1 + (i-anchor)>>8

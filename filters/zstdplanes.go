@@ -22,9 +22,9 @@ type planeWriter struct {
 
 type zcodes struct{ ll, of, ml uint8 }
 
-// effort is what levels differ in: how many candidates are tried at a position,
-// and how many later starts.
-type effort struct{ depth, lazy int }
+// effort is what levels differ in: how many candidates are tried at a position, how
+// many later starts, and how slowly a search without success is given up.
+type effort struct{ depth, lazy, patience int }
 
 // frame appends the frame of src. Where partLen > 0, planes are cut into parts of
 // that many bytes, at most [zstdMaxBlock], each a block that needs no other.
@@ -95,7 +95,7 @@ func (p *planeWriter) block(dst, plane []byte, from, to int, last bool, e effort
 		return append(dst, src[0])
 	}
 	rep := p.find.rep
-	p.find.find(plane, from, to, e.depth, e.lazy)
+	p.find.find(plane, from, to, e)
 	dst = p.literals(dst)
 	dst = p.sequences(dst)
 	size := len(dst) - at - 3
