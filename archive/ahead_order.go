@@ -84,7 +84,7 @@ func (w *aheadOrder) look() error {
 // newImageAhead is a reader ahead of those who put the image together, whose items
 // are its windows. It is nil for an archive whose reads have no latency.
 func (a *Reader) newImageAhead(ctx context.Context, pass []bool) *aheadOrder {
-	if a.remote == 1 {
+	if a.far == nil {
 		return nil
 	}
 	upto := make([]int64, len(a.l.vars)+1) // raw bytes of each segment whose blocks were listed
@@ -110,7 +110,7 @@ func (a *Reader) newImageAhead(ctx context.Context, pass []bool) *aheadOrder {
 // newBlocksAhead is the same ahead of who reads all blocks in the order of their
 // numbers, each of which is an item.
 func (a *Reader) newBlocksAhead(ctx context.Context) *aheadOrder {
-	if a.remote == 1 {
+	if a.far == nil {
 		return nil
 	}
 	list := func(i int64) []numbered { return []numbered{{n: i}} }

@@ -141,7 +141,7 @@ func (a *Reader) runs(ctx context.Context, needs []need) ([]storedRun, error) {
 
 // enough says that a run is long enough where reads have no latency: then several
 // short ones keep the decoders busy, and memory small.
-func (a *Reader) enough(r *storedRun) bool { return a.remote == 1 && r.n >= 1<<20 }
+func (a *Reader) enough(r *storedRun) bool { return a.far == nil && r.n >= 1<<20 }
 
 // loadAll reads and decodes blocks, in any order, and gives each to use, from
 // several goroutines. If keep is set they go into the cache.

@@ -30,7 +30,7 @@ type engine struct {
 	slots      chan struct{} // blocks that may be decoded at the same time
 	far        *far          // of a remote archive, else nil
 	gap        int64         // of runs
-	remote     int           // reads that are worth doing at the same time; more than 1: they have a latency
+	remote     int           // reads that are worth doing at the same time
 	checkParts bool          // whether parts give the same bytes as whole blocks
 
 	blocks, hits, reads, bytes, nanos atomic.Int64
@@ -194,7 +194,7 @@ func (a *Reader) needOf(v int, b, lo, hi int64) need {
 		n = a.l.vars[v].first + b
 	}
 	part := a.l.part(v)
-	if part == 0 || a.remote > 1 {
+	if part == 0 || a.far != nil {
 		return need{n, 0, size}
 	}
 	return need{n, lo / part * part, min(ceilDiv(hi, part)*part, size)}

@@ -165,7 +165,8 @@ func (a *Reader) decodeInto(ctx context.Context, f *flight, q need, keep bool, s
 	return nil
 }
 
-// view returns n bytes from byte in of a block.
+// view returns n bytes from byte in of a block. What it closes over is on the heap,
+// which a read from the cache is spared by its being apart.
 func (a *Reader) view(ctx context.Context, q need, in, n int64) (data []byte, err error) {
 	err = a.load(ctx, q, true, a.reading(), a.readNeed, func(d blockData) error {
 		data = d.b[in-d.off:][:n]

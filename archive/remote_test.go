@@ -441,17 +441,7 @@ func TestRemoteCancel(t *testing.T) {
 				require.NoError(t, err)
 				ctx, cancel := context.WithCancel(context.Background())
 				defer cancel()
-				first := int(s.requests.Load()) + after
-				s.set(func() {
-					s.fault = func(n int, w http.ResponseWriter, r *http.Request, ok *httptest.ResponseRecorder) {
-						if n >= first {
-							cancel()
-							<-r.Context().Done()
-							return
-						}
-						send(w, ok)
-					}
-				})
+				first := s.hangAfter(after, cancel)
 				start := time.Now()
 				got, err := readNoise(ctx, f, p.Selection)
 				require.Less(t, time.Since(start), 5*time.Second)

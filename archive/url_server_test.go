@@ -210,3 +210,20 @@ func rewrite(format string) func(*remote) fault {
 		}
 	}
 }
+
+// hangAfter has the server answer so many more requests, and then call stop and
+// answer none. It returns the number of the first one without an answer.
+func (s *remote) hangAfter(requests int, stop func()) (first int) {
+	first = int(s.requests.Load()) + requests
+	s.set(func() {
+		s.fault = func(n int, w http.ResponseWriter, r *http.Request, ok *httptest.ResponseRecorder) {
+			if n >= first {
+				stop()
+				<-r.Context().Done()
+				return
+			}
+			send(w, ok)
+		}
+	})
+	return first
+}

@@ -132,6 +132,28 @@ func (f *failing) ReadAt(p []byte, off int64) (int, error) {
 	return f.r.ReadAt(p, off)
 }
 
+// TestLoad: pages that are near each other come with one read, and rows then with
+// none.
+func TestLoad(t *testing.T) {
+	for _, rows := range []int64{0, 1, 5*rowsPerPage + 3} {
+		tab, err := NewTable(rows)
+		require.NoError(t, err)
+		for i := range rows {
+			require.NoError(t, tab.Set(i, row(i)))
+		}
+		b := encode(t, tab)
+		f := &failing{bytes.NewReader(b), int(min(rows, 1))}
+		x, err := NewReader(f, int64(len(b)), b[:HeaderLen], 0)
+		require.NoError(t, err)
+		require.NoError(t, x.Load(1<<20))
+		for i := range rows {
+			got, err := x.Row(i)
+			require.NoError(t, err)
+			require.Equal(t, row(i), got)
+		}
+	}
+}
+
 // TestReads: one read a page, none to open, and errors of the reader pass
 // through without being taken for damage.
 func TestReads(t *testing.T) {

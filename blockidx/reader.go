@@ -71,6 +71,16 @@ func (x *Reader) Row(i int64) (Row, error) {
 	return rowOf(page, i)
 }
 
+// Load reads all pages, in runs as Lookup does, and keeps as many as it may.
+func (x *Reader) Load(gap int64) error {
+	var first []int64 // row of each page
+	for n := int64(0); n < x.rows; n += rowsPerPage {
+		first = append(first, n)
+	}
+	_, err := x.Lookup(first, gap)
+	return err
+}
+
 // rowOf is row i from its page.
 func rowOf(page []byte, i int64) (Row, error) {
 	r := getRow(page[pageHead+i%rowsPerPage*rowLen:])

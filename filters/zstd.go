@@ -223,7 +223,7 @@ func zstdFrame(src []byte) (size uint64, known bool, err error) {
 		return 0, false, err
 	}
 	for last := false; !last; {
-		if _, last, p, err = zstdNext(p); err != nil {
+		if last, p, err = zstdNext(p); err != nil {
 			return 0, false, err
 		}
 	}
@@ -266,10 +266,10 @@ func zstdFrameHeader(src []byte) (p []byte, checksum bool, size uint64, known bo
 	return p[fcs:], fhd>>2&1 != 0, size, fcs > 0, nil
 }
 
-// zstdNext splits the first block, its header included, from p.
-func zstdNext(p []byte) (block []byte, last bool, rest []byte, err error) {
+// zstdNext passes over the first block of p and says whether it is the frame's last.
+func zstdNext(p []byte) (last bool, rest []byte, err error) {
 	if len(p) < 3 {
-		return nil, false, nil, errorf(ErrDamaged, "zstd: block header of 3 bytes, found %d", len(p))
+		return false, nil, errorf(ErrDamaged, "zstd: block header of 3 bytes, found %d", len(p))
 	}
 	h := int(p[0]) | int(p[1])<<8 | int(p[2])<<16
 	n := h >> 3
@@ -277,7 +277,7 @@ func zstdNext(p []byte) (block []byte, last bool, rest []byte, err error) {
 		n = 1
 	}
 	if len(p)-3 < n {
-		return nil, false, nil, errorf(ErrDamaged, "zstd: block of %d bytes, found %d", n, len(p)-3)
+		return false, nil, errorf(ErrDamaged, "zstd: block of %d bytes, found %d", n, len(p)-3)
 	}
-	return p[:3+n], h&1 != 0, p[3+n:], nil
+	return h&1 != 0, p[3+n:], nil
 }
