@@ -83,6 +83,7 @@ func FuzzManifest(f *testing.F) {
 			return
 		}
 		require.LessOrEqual(t, m.Header.Off+m.Header.Len, manOff)
+		require.LessOrEqual(t, m.Plan.Off+m.Plan.Len, m.Header.Off)
 		m.ImageName()
 	})
 }

@@ -22,19 +22,30 @@ type Manifest struct {
 	Blocks  int64  `json:"blocks"`
 	Stored  int64  `json:"stored"`
 	Front   Front  `json:"front"`
+	Plan    Place  `json:"plan"`
 	Header  Place  `json:"header"`
 }
 
-// Front is what precedes the first block.
+// Front describes all bytes before the first block. Only a verifier needs it.
 type Front struct {
 	Len   int64  `json:"len"`
 	CRC32 string `json:"crc32"`
 }
 
-// Place is a range of stored bytes.
+// Place locates the stored bytes of an entry and holds their checksum.
 type Place struct {
-	Off int64 `json:"off"`
-	Len int64 `json:"len"`
+	Off   int64  `json:"off"`
+	Len   int64  `json:"len"`
+	Mask  uint32 `json:"mask,omitempty"` // exclusion mask, of a block
+	CRC32 string `json:"crc32"`
+}
+
+// check compares stored bytes with their checksum.
+func (p Place) check(name string, stored []byte) error {
+	if got := hex32(crcOf(stored)); got != p.CRC32 {
+		return corruptf("%s at byte %d: checksum %s, expected %s", name, p.Off, got, p.CRC32)
+	}
+	return nil
 }
 
 // setName stores the base name of the image.
@@ -63,9 +74,14 @@ func parseManifest(b []byte, t tail) (*Manifest, error) {
 	if err := m.unmarshal(b); err != nil {
 		return nil, corruptf("manifest: %v", err)
 	}
+	plan := zipEntry{name: planName}
+	header := zipEntry{name: restPrefix + "0", mask: m.Header.Mask}
 	if m.Size < 0 || m.Entries < 5 || m.Blocks < 1 || m.Stored < 0 || len(m.SHA256) != 64 ||
 		m.Front.Len < int64(headLen) || m.Front.Len > t.manOff ||
-		m.Header.Len < 0 || m.Header.Off < m.Front.Len+localFixed || m.Header.Off > t.manOff || m.Header.Len > t.manOff-m.Header.Off {
+		m.Plan.Mask != 0 || m.Plan.Off < int64(headLen)+plan.localLen() || m.Plan.Off > m.Front.Len ||
+		m.Plan.Len < 0 || m.Plan.Len > m.Front.Len-m.Plan.Off ||
+		m.Header.Off != m.Front.Len+header.localLen() || m.Header.Off > t.manOff ||
+		m.Header.Len < 0 || m.Header.Len > t.manOff-m.Header.Off || m.Header.Len > maxStored(maxBlock) {
 		return nil, corruptf("manifest: places or counts are impossible: %s", b)
 	}
 	return m, nil
@@ -97,10 +113,22 @@ func newMeta(name string, data []byte) metaEntry {
 	w.Close()
 	e.payload = b.Bytes()
 	if len(data) > maxInflate*len(e.payload) {
-		return newStoredMeta(name, data)
+		e.payload = storedDeflate(data)
 	}
 	e.stored = int64(len(e.payload))
 	return e
+}
+
+// storedDeflate is a deflate stream of blocks that are not compressed.
+func storedDeflate(data []byte) []byte {
+	var b bytes.Buffer
+	w, err := flate.NewWriter(&b, flate.NoCompression)
+	if err != nil {
+		panic("archive: internal error: " + err.Error())
+	}
+	w.Write(data)
+	w.Close()
+	return b.Bytes()
 }
 
 func newStoredMeta(name string, data []byte) metaEntry {
@@ -178,18 +206,17 @@ func inflate(e *zipEntry, payload []byte, header int64) ([]byte, error) {
 	return data, nil
 }
 
-// inflateManifest inflates a manifest, of which only the end line is known. Its
-// length does not depend on the header.
-func inflateManifest(payload []byte) ([]byte, error) {
+// inflateTo inflates deflated bytes whose checksum was verified, to at most limit
+// bytes.
+func inflateTo(name string, payload []byte, limit int64) ([]byte, error) {
 	r := newInflater(payload)
 	defer r.close()
-	limit := int64(metaBase)
 	data, err := io.ReadAll(io.LimitReader(r, limit+1))
 	if err != nil {
-		return nil, corruptf("%s: %v", manifestName, err)
+		return nil, corruptf("%s: %v", name, err)
 	}
 	if int64(len(data)) > limit {
-		return nil, corruptf("%s has more than %d bytes", manifestName, limit)
+		return nil, corruptf("%s has more than %d bytes", name, limit)
 	}
 	return data, nil
 }

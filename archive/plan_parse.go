@@ -139,10 +139,24 @@ func (c *canon) manifest() (m Manifest) {
 	m.Front.Len = c.int64()
 	c.want(`,"crc32":`)
 	m.Front.CRC32 = c.text()
-	c.want(`},"header":{"off":`)
-	m.Header.Off = c.int64()
-	c.want(`,"len":`)
-	m.Header.Len = c.int64()
-	c.want(`}}`)
+	c.want(`},"plan":`)
+	m.Plan = c.place()
+	c.want(`,"header":`)
+	m.Header = c.place()
+	c.want(`}`)
 	return m
+}
+
+func (c *canon) place() (p Place) {
+	c.want(`{"off":`)
+	p.Off = c.int64()
+	c.want(`,"len":`)
+	p.Len = c.int64()
+	if c.opt(`,"mask":`) {
+		p.Mask = c.uint32()
+	}
+	c.want(`,"crc32":`)
+	p.CRC32 = c.text()
+	c.want(`}`)
+	return p
 }

@@ -206,47 +206,37 @@ func corrupt(err error) error {
 	return fmt.Errorf("%w: %w", err, ErrCorrupt)
 }
 
-// openManifest parses the manifest at the start of b.
+// openManifest parses the manifest whose entry is at the start of b. Its place is
+// that of the end line: the local header is not needed.
 func (a *Reader) openManifest(b []byte) error {
-	e, _, err := parseLocal(b, a.tail.manOff)
+	e := zipEntry{name: manifestName}
+	payload := b[e.localLen():][:a.tail.manLen]
+	if got := crcOf(payload); got != a.tail.manCRC {
+		return corruptf("manifest at byte %d: checksum %08x, expected %08x", a.tail.manOff, got, a.tail.manCRC)
+	}
+	data, err := inflateTo(manifestName, payload, metaBase)
 	if err != nil {
 		return err
-	}
-	if e.name != manifestName || e.stored != a.tail.manLen {
-		return corruptf("entry at byte %d: expected %s with %d bytes, found %q with %d", e.off, manifestName, a.tail.manLen, e.name, e.stored)
-	}
-	payload := b[e.localLen():][:e.stored]
-	if got := crcOf(payload); got != a.tail.manCRC {
-		return corruptf("manifest at byte %d: checksum %08x, expected %08x", e.off, got, a.tail.manCRC)
-	}
-	data := payload
-	if e.method == methodDeflated {
-		if data, err = inflateManifest(payload); err != nil {
-			return err
-		}
 	}
 	a.man, err = parseManifest(data, a.tail)
 	return err
 }
 
-// openFront reads what precedes the blocks, and the netCDF header.
+// openFront reads the plan and the netCDF header, and whatever lies between them.
 func (a *Reader) openFront(have section) error {
-	n := a.man.Header.Off + a.man.Header.Len
-	front, err := have.get(a.r, 0, n)
+	m := a.man
+	front, err := have.get(a.r, m.Plan.Off, m.Header.Off+m.Header.Len-m.Plan.Off)
 	if err != nil {
 		return err
 	}
-	if got := hex32(crcOf(front[:a.man.Front.Len])); got != a.man.Front.CRC32 {
-		return corruptf("bytes 0 to %d (plan, metadata): checksum %s, expected %s", a.man.Front.Len, got, a.man.Front.CRC32)
-	}
-	h, err := parseFront(front, a.man)
+	h, err := parseFront(front[:m.Plan.Len], front[m.Header.Off-m.Plan.Off:], m)
 	if err != nil {
 		return err
 	}
 	a.l, a.header = h.l, h.header
-	if a.l.blocks != a.man.Blocks || a.index.Rows() != a.man.Blocks || a.l.Image.Size != a.man.Size {
+	if a.l.blocks != m.Blocks || a.index.Rows() != m.Blocks || a.l.Image.Size != m.Size {
 		return corruptf("plan has %d blocks of %d bytes, manifest %d of %d, index %d",
-			a.l.blocks, a.l.Image.Size, a.man.Blocks, a.man.Size, a.index.Rows())
+			a.l.blocks, a.l.Image.Size, m.Blocks, m.Size, a.index.Rows())
 	}
 	return nil
 }
@@ -257,35 +247,12 @@ type head struct {
 	header *cdf3.Header
 }
 
-// parseFront parses README, plan and block 0 of the rest from the bytes up to
-// that block's end.
-func parseFront(front []byte, m *Manifest) (*head, error) {
-	readmeEntry, more, err := parseLocal(front, 0)
-	if err == nil && (more > 0 || readmeEntry.name != readmeName) {
-		err = corruptf("entry at byte 0: expected %s, found %q", readmeName, readmeEntry.name)
-	}
-	if err != nil {
+// parseFront parses the stored bytes of the plan and of block 0 of the rest.
+func parseFront(plan, rest []byte, m *Manifest) (*head, error) {
+	if err := m.Plan.check(planName, plan); err != nil {
 		return nil, err
 	}
-	at := readmeEntry.end()
-	if at > int64(len(front)) {
-		return nil, corruptf("%s ends at byte %d", readmeName, at)
-	}
-	planEntry, more, err := parseLocal(front[at:], at)
-	if err == nil && (more > 0 || planEntry.name != planName || planEntry.end() > m.Front.Len) {
-		err = corruptf("entry at byte %d: expected %s, found %q", at, planName, planEntry.name)
-	}
-	if err != nil {
-		return nil, err
-	}
-	rest, more, err := parseLocal(front[m.Front.Len:], m.Front.Len)
-	if err == nil && (more > 0 || rest.name != restPrefix+"0" || rest.end() != int64(len(front)) || rest.end()-rest.stored != m.Header.Off) {
-		err = corruptf("entry at byte %d: expected %s0, found %q", m.Front.Len, restPrefix, rest.name)
-	}
-	if err != nil {
-		return nil, err
-	}
-	plan, err := inflate(&planEntry, front[planEntry.end()-planEntry.stored:planEntry.end()], maxHeader)
+	plan, err := inflateTo(planName, plan, min(metaBase+maxInflate*m.Plan.Len, metaBase+metaFactor*maxHeader))
 	if err != nil {
 		return nil, err
 	}
@@ -296,7 +263,7 @@ func parseFront(front []byte, m *Manifest) (*head, error) {
 	if int64(len(plan)) > metaBase+metaFactor*l.Image.Header {
 		return nil, corruptf("%s has %d bytes for a header of %d", planName, len(plan), l.Image.Header)
 	}
-	header, err := decodeHeader(l, &rest, front[m.Header.Off:])
+	header, err := decodeHeader(l, m.Header, rest)
 	if err == nil {
 		err = l.checkHeader(header)
 	}
@@ -318,12 +285,12 @@ func (l *layout) checkHeader(h *cdf3.Header) error {
 }
 
 // decodeHeader decodes block 0 of the rest and parses the netCDF header in it.
-func decodeHeader(l *layout, e *zipEntry, stored []byte) (*cdf3.Header, error) {
+func decodeHeader(l *layout, at Place, stored []byte) (*cdf3.Header, error) {
 	fail := func(err error) (*cdf3.Header, error) {
-		return nil, &BlockError{Block: l.restFirst, StoredOff: e.end() - e.stored, Err: corrupt(err)}
+		return nil, &BlockError{Block: l.restFirst, StoredOff: at.Off, Err: corrupt(err)}
 	}
-	if got := crcOf(stored); got != e.crc {
-		return fail(fmt.Errorf("checksum %08x, expected %08x", got, e.crc))
+	if err := at.check(restPrefix+"0", stored); err != nil {
+		return fail(err)
 	}
 	if tooDense(int(l.Rest.First), len(stored)) {
 		return fail(fmt.Errorf("%d bytes from %d stored ones, more than the format allows", l.Rest.First, len(stored)))
@@ -337,7 +304,7 @@ func decodeHeader(l *layout, e *zipEntry, stored []byte) (*cdf3.Header, error) {
 		return nil, err
 	}
 	raw := make([]byte, l.Rest.First)
-	if err := c.Decode(raw, stored, e.mask); err != nil {
+	if err := c.Decode(raw, stored, at.Mask); err != nil {
 		return fail(err)
 	}
 	// Told that there is no more, the parser reads no further ahead. The size of the

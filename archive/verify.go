@@ -94,7 +94,8 @@ type verifier struct {
 	off     int64 // where the walk is
 	crc     uint32
 	stored  int64 // bytes of blocks
-	first   zipEntry
+	plan    Place // of the plan, as found
+	first   Place // of the netCDF header, as found
 	buf     []byte
 }
 

@@ -80,7 +80,7 @@ func (v *verifier) checkManifest(e *zipEntry, payload []byte) error {
 	want := Manifest{
 		Name: m.Name, NameHex: m.NameHex, SHA256: m.SHA256,
 		Size: v.l.Image.Size, Entries: int64(len(v.front)) + v.l.blocks + 2, Blocks: v.l.blocks, Stored: v.stored,
-		Front: Front{frontEnd, hex32(v.crc)}, Header: Place{v.first.end() - v.first.stored, v.first.stored},
+		Front: Front{frontEnd, hex32(v.crc)}, Plan: v.plan, Header: v.first,
 	}
 	v.rep.Image, v.rep.SHA256, v.rep.Entries = m.ImageName(), m.SHA256, want.Entries
 	if *m != want {

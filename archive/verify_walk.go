@@ -53,6 +53,9 @@ func (v *verifier) checkMeta(e *zipEntry) error {
 	}
 	v.crc = crc32.Update(v.crc, crc32.IEEETable, e.appendLocal(nil))
 	v.crc = crc32.Update(v.crc, crc32.IEEETable, payload)
+	if e.name == planName {
+		v.plan = Place{Off: e.end() - e.stored, Len: e.stored, CRC32: hex32(crcOf(payload))}
+	}
 	data, err := inflate(e, payload, maxHeader)
 	if err == nil && e.name == readmeName && string(data) != readme {
 		err = corruptf("%s has another text", readmeName)
@@ -141,7 +144,7 @@ func (v *verifier) walkBlock(i int, b int64, name string) (bool, error) {
 		return false, err
 	}
 	if n == v.l.restFirst {
-		v.first = e
+		v.first = placeOf(row)
 	}
 	v.stored += e.stored
 	if int64(cap(v.buf)) < e.stored {
@@ -163,7 +166,7 @@ func (v *verifier) walkBlock(i int, b int64, name string) (bool, error) {
 		}
 	} else if n == v.l.restFirst {
 		// From here on damage can be named by variable.
-		h, err := decodeHeader(v.l, &e, stored)
+		h, err := decodeHeader(v.l, placeOf(row), stored)
 		if err == nil {
 			err = v.l.checkHeader(h)
 		}

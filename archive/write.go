@@ -277,7 +277,7 @@ func (w *archiveWriter) block(j *blockJob) error {
 	}
 	w.man.Stored += row.Len
 	if n == w.l.restFirst {
-		w.man.Header = Place{row.Off, row.Len}
+		w.man.Header = placeOf(row)
 	}
 	return w.write(j.bytes())
 }
@@ -297,6 +297,8 @@ func (d *draft) write(ctx context.Context, dst io.Writer, image io.ReaderAt, sum
 		}
 	}
 	w.man.Front = Front{w.off, hex32(w.crc)}
+	plan := &d.front[1]
+	w.man.Plan = Place{Off: plan.end() - plan.stored, Len: plan.stored, CRC32: hex32(crcOf(plan.payload))}
 	if sum, err = d.writeBlocks(ctx, w, image, sum); err != nil {
 		return nil, err
 	}
@@ -374,6 +376,11 @@ func hashImage(ctx context.Context, image io.ReaderAt, size int64) ([]byte, erro
 		h.Write(b)
 	}
 	return h.Sum(nil), nil
+}
+
+// placeOf is the place of a block in the manifest.
+func placeOf(row blockidx.Row) Place {
+	return Place{Off: row.Off, Len: row.Len, Mask: row.Mask, CRC32: hex32(row.CRC)}
 }
 
 func entriesOf(m []metaEntry) []zipEntry {

@@ -40,19 +40,24 @@ func newer(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	manifest, err := io.ReadAll(r)
 	ts.Check(err)
-	var m struct{ Front struct{ Len int } }
-	ts.Check(json.Unmarshal(manifest, &m))
-	front := fmt.Sprintf(`"crc32":"%08x"`, crc32.ChecksumIEEE(b[:m.Front.Len]))
-	manifest = regexp.MustCompile(`"crc32":"[0-9a-f]{8}"`).ReplaceAll(manifest, []byte(front))
-	sum := crc32.ChecksumIEEE(manifest)
+	sums := regexp.MustCompile(`"(front|plan)":(.*?)"crc32":"[0-9a-f]{8}"`)
+	manifest = sums.ReplaceAllFunc(manifest, func(m []byte) []byte {
+		stored := b[at+30+len(plan.Name):][:stored]
+		if bytes.HasPrefix(m, []byte(`"front"`)) {
+			var f struct{ Len int }
+			ts.Check(json.Unmarshal(append(m[len(`"front":`):], '}'), &f))
+			stored = b[:f.Len]
+		}
+		return fmt.Appendf(m[:len(m)-9:len(m)-9], `%08x"`, crc32.ChecksumIEEE(stored))
+	})
 	head := bytes.Clone(b[manAt:][:30])
-	binary.LittleEndian.PutUint16(head[4:], 10)
-	binary.LittleEndian.PutUint16(head[8:], 0)
-	binary.LittleEndian.PutUint32(head[14:], sum)
-	binary.LittleEndian.PutUint32(head[18:], uint32(len(manifest)))
+	binary.LittleEndian.PutUint32(head[14:], crc32.ChecksumIEEE(manifest))
 	binary.LittleEndian.PutUint32(head[22:], uint32(len(manifest)))
+	manifest = append(append(binary.LittleEndian.AppendUint16([]byte{1}, uint16(len(manifest))), byte(len(manifest)^0xffff), byte((len(manifest)^0xffff)>>8)), manifest...)
+	binary.LittleEndian.PutUint32(head[18:], uint32(len(manifest)))
+	sum := crc32.ChecksumIEEE(manifest)
 
-	// The end line: the new manifest, and the index behind it.
+	// The end line: the new manifest, and the index after it.
 	end := strings.Fields(string(b[len(b)-109:]))
 	out := append(append(append(b[:manAt:manAt], head...), man.Name...), manifest...)
 	line := fmt.Sprintf("cdfz 1 manifest %s %08x %08x index %016x %s %s ", end[3], len(manifest), sum, len(out), end[8], end[9])

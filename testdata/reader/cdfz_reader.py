@@ -220,26 +220,28 @@ class Archive:
         need(len(out) == e.usize and zlib.crc32(out) == e.crc, f"{e.name}: wrong length or CRC")
         return out
 
+    def inflated(self, name, place, limit):
+        """The content of plan or manifest, found by its place: the local header is not needed."""
+        stored, d = self.get(uint(place["off"]), uint(place["len"])), zlib.decompressobj(-15)
+        need("%08x" % zlib.crc32(stored) == place["crc32"], f"{name}: wrong CRC")
+        out = d.decompress(bytes(stored), limit + 1)
+        need(len(out) <= limit and d.eof and not d.unused_data, f"{name}: deflate stream or length")
+        return out
+
     # -- section 12: by the tail
     def open(self):
         line = bytes(self.get(len(self.buf) - 109, 109))
         m = re.fullmatch(rb"cdfz 1 manifest (\w{16}) (\w{8}) (\w{8}) index (\w{16}) (\w{16}) (\w{8}) (\w{8})\n", line)
         need(m and int(m[7], 16) == zlib.crc32(line[:100]), "the last line is damaged (try --walk)")
         moff, mlen, mcrc, ioff, ilen, icrc = (int(x, 16) for x in m.groups()[:6])
-        e = self.entry(moff, MANIFEST)
-        need(e.csize == mlen and zlib.crc32(self.get(e.data, mlen)) == mcrc, "manifest: wrong length or CRC")
-        self.manifest = man = json.loads(self.meta(e))
-        # the front: all before the first block
-        front, head = man["front"], man["header"]
-        crc = zlib.crc32(self.get(0, uint(front["len"])))
-        need("%08x" % crc == front["crc32"], "the front is damaged")
-        self.set_plan(self.entry(self.entry(0, README).end, PLAN))
-        self.meta(self.entry(moff))            # once more, now that the limit is known
+        place = {"off": moff + 30 + len(MANIFEST), "len": mlen, "crc32": "%08x" % mcrc}
+        self.manifest = man = json.loads(self.inflated(MANIFEST, place, 65536))
+        plan, head = man["plan"], man["header"]
+        self.set_plan(self.inflated(PLAN, plan, 65536 + min(256 * uint(plan["len"]), 64 * MAXHEADER)))
         # section 10: the index
-        e = self.entry(ioff, INDEX)
-        need(e.method == 0 and e.csize == ilen and ilen >= 32, "index: wrong length")
-        idx = self.get(e.data, ilen)
-        need(zlib.crc32(idx) == icrc == e.crc, "index: wrong CRC")
+        need(ilen >= 32, "index: wrong length")
+        idx = self.get(ioff + 30 + len(INDEX) + 20 * (ilen >= M32), ilen)
+        need(zlib.crc32(idx) == icrc, "index: wrong CRC")
         magic, rows, page, size, zero, crc = struct.unpack("<8sQ4I", idx[:32])
         need(magic == b"cdfzidx\1" and crc == zlib.crc32(idx[:28]) and (page, size, zero) == (256, 20, 0), "index: header")
         need(ilen == 32 + 20 * rows + 8 * -(-rows // 256), "index: wrong length")
@@ -251,15 +253,14 @@ class Archive:
             parts.append(np.frombuffer(b[8:], ROW))
         self.rows = np.concatenate(parts)
         need(int(self.rows["len"].sum(dtype=np.uint64)) == man["stored"], "index and manifest differ in the stored length")
-        need((int(self.rows[self.rest0]["off"]), int(self.rows[self.rest0]["len"])) == (head["off"], head["len"]),
-             "index and manifest differ in the place of the header")
-        need(self.entry(front["len"], REST0).data == head["off"], "manifest: place of the header")
+        need(tuple(self.rows[self.rest0].tolist()) == (head["off"], head["len"], head.get("mask", 0), int(head["crc32"], 16)),
+             "index and manifest differ in the row of the header")
 
     # -- section 13: by the local headers
     def walk(self):
         self.entries = [self.entry(0, README)]
         self.entries.append(self.entry(self.entries[0].end, PLAN))
-        self.set_plan(self.entries[1])
+        self.set_plan(self.meta(self.entries[1]))
         self.rows = np.zeros(self.nblocks, ROW)
         for name, number in self.expected():
             e = self.find(name)
@@ -330,13 +331,13 @@ class Archive:
         return head + idx + cd + end + line + b"%08x\n" % zlib.crc32(line)
 
     # -- section 7: the plan
-    def set_plan(self, e):
-        self.plan = p = json.loads(self.meta(e))
+    def set_plan(self, text):
+        self.plan = p = json.loads(text)
         if p["format"] != 1 or p["features"]:
             raise Unsupported(f"format {p['format']!r:.20}, features {p['features']!r:.200}")
         size, header = uint(p["image"]["size"]), uint(p["image"]["header"], "image.header", MAXHEADER)
         self.header = header
-        need(header <= size and self.meta(e), "image.header")           # meta: once more, with the right limit
+        need(header <= size and len(text) <= 65536 + 64 * header, "image.header")
         for c in p["chains"]:
             need(len(c) <= 32, "chain of more than 32 filters")
             for f in c:
