@@ -41,7 +41,6 @@ type app struct {
 
 	code    int             // the worst so far
 	targets map[string]bool // written by this run
-	cleaned map[string]bool // folders rid of stale temporary files
 }
 
 // output is standard output; it remembers the first error.

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/internal/atomicfile"
 )
 
 // suffix is what archives are called behind the name of the image.
@@ -266,10 +267,10 @@ const compareBelow = 8 << 20
 
 // check reads the archive back and compares the image with the source, or its
 // SHA-256. If that differs it finds out where.
-func (v *archiver) check(ctx context.Context, t *target, n int64, in *input) error {
+func (v *archiver) check(ctx context.Context, t *atomicfile.File, n int64, in *input) error {
 	p := v.progress("check", in.name, in.size)
 	defer p.end()
-	r, err := archive.NewReader(ctxReaderAt{ctx, t.f}, n, nil)
+	r, err := archive.NewReader(ctxReaderAt{ctx, t}, n, nil)
 	if err != nil {
 		return notReadBack(ctx, err)
 	}

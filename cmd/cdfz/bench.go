@@ -18,6 +18,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
+	"github.com/cdfz-format/cdfz/internal/atomicfile"
 )
 
 // bencher is the verb bench.
@@ -187,12 +188,12 @@ func (v *bencher) run(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	var csvFile *target
+	var csvFile *atomicfile.File
 	if v.csvName != "" {
 		if csvFile, err = v.create(v.csvName, nil); err != nil {
 			return err
 		}
-		defer csvFile.abort()
+		defer csvFile.Close()
 	}
 	rep := &benchReport{File: reportName(name), Size: in.size, Count: v.repeat, Workers: v.workers}
 	if rep.Count == 0 {
@@ -224,7 +225,7 @@ func (v *bencher) run(ctx context.Context, name string) error {
 		if err := writeCSV(csvFile, rep); err != nil {
 			return err
 		}
-		if err := csvFile.commit(); err != nil {
+		if err := v.commit(csvFile); err != nil {
 			return err
 		}
 	}
@@ -260,11 +261,11 @@ func (v *bencher) cell(ctx context.Context, in *input, h *cdf3.Header, c benchCh
 
 // once writes and reads one archive and gives both speeds.
 func (v *bencher) once(ctx context.Context, in *input, h *cdf3.Header, opts *archive.Options, row *benchRow, add func(w, r, p float64), step func(int64)) error {
-	f, drop, err := scratch()
+	f, err := atomicfile.Temp()
 	if err != nil {
 		return err
 	}
-	defer drop()
+	defer f.Close()
 	w := bufio.NewWriterSize(f, 1<<18)
 	start := time.Now()
 	res, err := archive.Write(ctx, w, in.r, in.size, opts)

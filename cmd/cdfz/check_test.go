@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"io"
 	"sync/atomic"
 	"testing"
@@ -9,6 +10,10 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive"
 )
+
+func testApp() *app {
+	return &app{out: &output{w: &bytes.Buffer{}}, err: &bytes.Buffer{}, targets: map[string]bool{}}
+}
 
 // flipReader gives one byte wrongly, when it is read for the first time.
 type flipReader struct {
@@ -74,12 +79,12 @@ func TestBadTarget(t *testing.T) {
 		if off < 0 {
 			off += rep.ArchiveSize
 		}
-		_, err = tg.f.WriteAt([]byte("\x00\xff"), off)
+		_, err = tg.WriteAt([]byte("\x00\xff"), off)
 		require.NoError(t, err)
 		err = v.check(t.Context(), tg, rep.ArchiveSize, in)
 		require.ErrorContains(t, err, "the archive does not read back as it was written: ")
 		require.NotErrorIs(t, err, archive.ErrCorrupt)
-		tg.abort()
+		tg.Close()
 		delete(v.targets, src+suffix)
 	}
 }

@@ -8,7 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
+
+	"github.com/cdfz-format/cdfz/internal/atomicfile"
 )
 
 // job is one FILE of a verb that makes a file of each.
@@ -72,7 +73,7 @@ func (a *app) checkDirDest(args []string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("-o %s: no such folder", a.dest)
 	case err != nil:
-		return fmt.Errorf("-o %s: %w", a.dest, cause(err))
+		return fmt.Errorf("-o %s: %w", a.dest, atomicfile.Cause(err))
 	case !st.IsDir():
 		return fmt.Errorf("-o %s: not a folder", a.dest)
 	}
@@ -95,30 +96,31 @@ func (a *app) targetPath(j job, rename func(string) (string, error)) (string, er
 // sink is where the result of a job is written: a target, or standard output.
 type sink struct {
 	io.Writer
-	t *target // nil: standard output
+	a *app
+	t *atomicfile.File // nil: standard output
 }
 
 func (a *app) sink(path string, src *input) (*sink, error) {
 	if path == stdoutName && a.dest == stdoutName {
-		return &sink{Writer: a.out}, nil
+		return &sink{a.out, a, nil}, nil
 	}
 	t, err := a.create(path, src)
 	if err != nil {
 		return nil, err
 	}
-	return &sink{t, t}, nil
+	return &sink{t, a, t}, nil
 }
 
 func (s *sink) commit() error {
 	if s.t == nil {
 		return nil
 	}
-	return s.t.commit()
+	return s.a.commit(s.t)
 }
 
 func (s *sink) abort() {
 	if s.t != nil {
-		s.t.abort()
+		s.t.Close()
 	}
 }
 
@@ -175,7 +177,7 @@ func walk(dir string, pred func(name string) (bool, error), fail func(name strin
 		if d.IsDir() {
 			return nil
 		}
-		if !d.Type().IsRegular() || strings.Contains(d.Name(), tmpMark) {
+		if !d.Type().IsRegular() || atomicfile.IsTemporary(d.Name()) {
 			passed++
 			return nil
 		}

@@ -6,6 +6,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
+	"github.com/cdfz-format/cdfz/internal/atomicfile"
 )
 
 // filterSpecs are the options -F of a command line.
@@ -96,11 +97,11 @@ func (s *filterSpecs) forFile(in *input) ([]archive.VarFilter, error) {
 
 // withoutEffect lists the variables that -F names and that have no blocks of
 // their own, so that their chain is not used.
-func withoutEffect(t *target, n int64, given []archive.VarFilter) ([]string, error) {
+func withoutEffect(t *atomicfile.File, n int64, given []archive.VarFilter) ([]string, error) {
 	if t == nil || len(given) == 0 {
 		return nil, nil
 	}
-	r, err := archive.NewReader(t.f, n, nil)
+	r, err := archive.NewReader(t, n, nil)
 	if err != nil {
 		return nil, err
 	}

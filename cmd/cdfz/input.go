@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/internal/atomicfile"
 )
 
 // stdinName stands for standard input on the command line.
@@ -162,7 +163,8 @@ func (a *app) openStdin(ctx context.Context) (*input, error) {
 			return nil, errors.New("is a terminal, expected a file or a pipe")
 		}
 	}
-	tmp, drop, err := scratch()
+	catchStop()
+	tmp, err := atomicfile.Temp()
 	if err != nil {
 		return nil, err
 	}
@@ -179,36 +181,14 @@ func (a *app) openStdin(ctx context.Context) (*input, error) {
 	select {
 	case c := <-done:
 		if c.err != nil {
-			drop()
+			tmp.Close()
 			return nil, c.err
 		}
-		return &input{name: name, r: tmp, size: c.n, close: drop}, nil
+		return &input{name: name, r: tmp, size: c.n, close: tmp.Close}, nil
 	case <-ctx.Done():
-		drop()
+		tmp.Close()
 		return nil, ctx.Err()
 	}
-}
-
-// scratch makes a temporary file; drop closes and removes it. Where open files
-// can be removed it has no name from the start.
-func scratch() (f *os.File, drop func() error, err error) {
-	catchStop()
-	if f, err = os.CreateTemp("", "cdfz-*"); err != nil {
-		return nil, nil, fmt.Errorf("temporary file: %w", err)
-	}
-	if os.Remove(f.Name()) == nil {
-		return f, f.Close, nil
-	}
-	return f, func() error { return errors.Join(f.Close(), os.Remove(f.Name())) }, nil
-}
-
-// mode is the permission bits for a target made from the input; ok is false if
-// it has none.
-func (in *input) mode() (perm fs.FileMode, ok bool) {
-	if in.stat == nil {
-		return 0, false
-	}
-	return in.stat.Mode().Perm(), true
 }
 
 // changed is archive.ErrChanged if size or time of the file are no longer those

@@ -47,7 +47,7 @@ func catch(cancel func()) {
 // run is the whole program: it carries out args and returns the exit code.
 // Cancelling the context stops it, with nothing left behind.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	a := &app{in: stdin, out: &output{w: stdout}, err: stderr, targets: map[string]bool{}, cleaned: map[string]bool{}}
+	a := &app{in: stdin, out: &output{w: stdout}, err: stderr, targets: map[string]bool{}}
 	cmd := a.root(args)
 	cmd.SetArgs(args)
 	cmd.SetIn(stdin)

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/internal/atomicfile"
 )
 
 // repairReport is the JSON of a repaired file.
@@ -98,9 +99,9 @@ func (a *app) openToRepair(ctx context.Context, name string) (*input, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !tryLock(in.file) {
+	if err := atomicfile.Lock(in.file); err != nil {
 		in.close()
-		return nil, errors.New("another program repairs it")
+		return nil, err
 	}
 	return in, nil
 }

@@ -81,41 +81,38 @@ func names(t *testing.T, dir string) []string {
 // TestInterrupted cancels a run at every point where it looks: the target is then
 // there and whole, or nothing is.
 func TestInterrupted(t *testing.T) {
-	for _, unnamed := range []bool{true, false} {
-		setUnnamed(t, unnamed)
-		dir, tmp := t.TempDir(), t.TempDir()
-		t.Setenv("TMPDIR", tmp)
-		src := largeInto(t, dir, "a.nc")
-		var stdout, stderr bytes.Buffer
-		archived := filepath.Join(dir, "ref.cdfz")
-		require.Equal(t, exitDone, run(t.Context(), []string{"archive", "-o", archived, src}, nil, &stdout, &stderr), stderr.String())
-		for _, args := range [][]string{
-			{"archive", "--preset", "fast", "--block", "1M", src},
-			{"restore", "-o", filepath.Join(dir, "b.nc"), archived},
-			{"repair", "-o", filepath.Join(dir, "b.cdfz"), archived},
-		} {
-			before := names(t, dir)
-			stopped := 0
-			for n := int64(1); ; n += 1 + n/2 {
-				stdout.Reset()
-				stderr.Reset()
-				code := run(cancelAt(n), args, nil, &stdout, &stderr)
-				require.Empty(t, names(t, tmp))
-				if code == exitDone {
-					require.Len(t, names(t, dir), len(before)+1)
-					break
-				}
-				stopped++
-				require.Equal(t, exitFailed, code)
-				require.Equal(t, before, names(t, dir), "%v, step %d", args, n)
-				require.True(t, strings.HasSuffix(stderr.String(), ": interrupted\n"), "%q", stderr.String())
-				require.Less(t, n, int64(1e6))
+	dir, tmp := t.TempDir(), t.TempDir()
+	t.Setenv("TMPDIR", tmp)
+	src := largeInto(t, dir, "a.nc")
+	var stdout, stderr bytes.Buffer
+	archived := filepath.Join(dir, "ref.cdfz")
+	require.Equal(t, exitDone, run(t.Context(), []string{"archive", "-o", archived, src}, nil, &stdout, &stderr), stderr.String())
+	for _, args := range [][]string{
+		{"archive", "--preset", "fast", "--block", "1M", src},
+		{"restore", "-o", filepath.Join(dir, "b.nc"), archived},
+		{"repair", "-o", filepath.Join(dir, "b.cdfz"), archived},
+	} {
+		before := names(t, dir)
+		stopped := 0
+		for n := int64(1); ; n += 1 + n/2 {
+			stdout.Reset()
+			stderr.Reset()
+			code := run(cancelAt(n), args, nil, &stdout, &stderr)
+			require.Empty(t, names(t, tmp))
+			if code == exitDone {
+				require.Len(t, names(t, dir), len(before)+1)
+				break
 			}
-			require.Greater(t, stopped, 3, "%v", args)
-			for _, name := range names(t, dir) {
-				if name != "a.nc" && name != "ref.cdfz" {
-					require.NoError(t, os.Remove(filepath.Join(dir, name)))
-				}
+			stopped++
+			require.Equal(t, exitFailed, code)
+			require.Equal(t, before, names(t, dir), "%v, step %d", args, n)
+			require.True(t, strings.HasSuffix(stderr.String(), ": interrupted\n"), "%q", stderr.String())
+			require.Less(t, n, int64(1e6))
+		}
+		require.Greater(t, stopped, 3, "%v", args)
+		for _, name := range names(t, dir) {
+			if name != "a.nc" && name != "ref.cdfz" {
+				require.NoError(t, os.Remove(filepath.Join(dir, name)))
 			}
 		}
 	}

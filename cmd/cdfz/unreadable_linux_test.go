@@ -11,13 +11,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// setUnnamed switches unnamed files on or off for a test.
-func setUnnamed(t *testing.T, on bool) {
-	old := unnamedFiles
-	unnamedFiles = on
-	t.Cleanup(func() { unnamedFiles = old })
-}
-
 // asNobody runs f with the rights of a user who owns nothing, if the test runs
 // as root.
 func asNobody(t *testing.T, f func()) {

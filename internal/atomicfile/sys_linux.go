@@ -1,4 +1,4 @@
-package main
+package atomicfile
 
 import (
 	"errors"
@@ -9,13 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// unnamedFiles lets tests switch unnamed files off.
-var unnamedFiles = true
-
-// openUnnamed makes a file without a name in a folder. path is only what it is
-// called in errors. Not all file systems can do it.
+// openUnnamed makes a file without a name in a folder. path is what errors call it.
+// Not all file systems can do it.
 func openUnnamed(dir, path string) (*os.File, error) {
-	if !unnamedFiles {
+	if !sys.unnamed {
 		return nil, errors.ErrUnsupported
 	}
 	fd, err := unix.Open(filepath.Clean(dir), unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o666)
@@ -31,21 +28,28 @@ func openUnnamed(dir, path string) (*os.File, error) {
 	return f, nil
 }
 
-// startFlush asks the system to begin writing a range to the disk, and does not
-// wait. It is a wish: errors show when the file is synced.
+// startFlush asks the system to begin writing a range to disk, and does not wait.
+// Errors show when the file is synced.
 func startFlush(f *os.File, off, n int64) {
 	_ = unix.SyncFileRange(int(f.Fd()), off, n, unix.SYNC_FILE_RANGE_WRITE)
 }
 
 func procPath(f *os.File) string { return fmt.Sprintf("/proc/self/fd/%d", f.Fd()) }
 
-// nameUnnamed links the file to a name that must be free, and locks it while it
-// is a temporary one.
+// nameUnnamed links the file to a name that must be free. It is locked before, in
+// case that the name is a temporary one.
 func nameUnnamed(f *os.File, name string) error {
-	tryLock(f)
+	_ = sys.lock(f)
 	err := unix.Linkat(unix.AT_FDCWD, procPath(f), unix.AT_FDCWD, name, unix.AT_SYMLINK_FOLLOW)
 	if err != nil {
 		return &os.LinkError{Op: "link", Old: f.Name(), New: name, Err: err}
+	}
+	return nil
+}
+
+func renameFree(from, to string) error {
+	if err := unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, unix.RENAME_NOREPLACE); err != nil {
+		return &os.LinkError{Op: "rename", Old: from, New: to, Err: err}
 	}
 	return nil
 }

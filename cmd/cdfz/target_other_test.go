@@ -1,7 +1,0 @@
-//go:build !linux
-
-package main
-
-import "testing"
-
-func setUnnamed(*testing.T, bool) {}

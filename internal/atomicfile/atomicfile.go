@@ -1,0 +1,321 @@
+// Package atomicfile writes files that appear complete or not at all.
+//
+//	f, err := atomicfile.Create("x.nc.cdfz", nil)
+//	if err != nil { … }
+//	defer f.Close() // discards the file unless it was committed
+//	… write to f …
+//	return f.Commit()
+//
+// On Linux the file has no name until Commit, so nothing is left behind however
+// the program ends. Elsewhere, and on file systems without unnamed files, it has a
+// temporary name and a lock; a later Create in the same folder removes temporary
+// files that nobody has locked. Where the file system has no locks either, the
+// temporary file of a program that was killed stays until somebody removes it.
+//
+// The package also has unlinked temporary files (Temp) and Lock. It imports nothing
+// of ours.
+package atomicfile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Errors of Create and Commit that say what is in the way. They are wrapped with the
+// path.
+var (
+	ErrExists     = errors.New("target exists") // only without Options.Overwrite
+	ErrSame       = errors.New("target and source are the same file")
+	ErrFolder     = errors.New("target is a folder")
+	ErrNotRegular = errors.New("target is not a regular file")
+)
+
+// Options of Create. Nil and the zero value are the defaults.
+type Options struct {
+	// Overwrite replaces an existing file on Commit. Until then it stays as it is.
+	Overwrite bool
+	// Source describes the file that the new one is made from. It must not be the
+	// target, and its permissions, modification time and, if the program runs as
+	// root, owner are kept. Nil: none.
+	Source fs.FileInfo
+	// MakeDirs makes the folders that are missing. Close removes them again, as far
+	// as they are empty.
+	MakeDirs bool
+}
+
+// File is a file that is being written. It is not safe for concurrent use.
+type File struct {
+	f    *os.File
+	path string
+	tmp  string // its name until Commit; "" if it has none
+	o    Options
+	dirs []string // folders made for it, outermost first
+	done bool
+	left string
+
+	size, flushed int64 // bytes written, and how many of them the system was told to write to disk
+}
+
+var (
+	_ io.WriteCloser = (*File)(nil)
+	_ io.ReaderAt    = (*File)(nil)
+)
+
+// Create starts a file. It fails if the target is in the way: see the errors above.
+func Create(path string, o *Options) (*File, error) {
+	t := &File{path: path}
+	if o != nil {
+		t.o = *o
+	}
+	if err := t.checkFree(); err != nil {
+		return nil, err
+	}
+	dir, base := filepath.Split(path)
+	dir = filepath.Clean(dir) // "" becomes "."
+	if t.o.MakeDirs {
+		if err := t.makeDirs(dir); err != nil {
+			return nil, cannotWrite(dir, err)
+		}
+	}
+	removeStaleOnce(dir)
+	var err error
+	if t.f, err = openUnnamed(dir, path); err != nil {
+		mode := fs.FileMode(0o666)
+		if t.o.Source != nil {
+			mode = 0o600 // what is private stays private while it is written
+		}
+		t.f, t.tmp, err = openNamed(dir, base, mode)
+	}
+	if err != nil {
+		t.removeDirs()
+		return nil, cannotWrite(dir, err)
+	}
+	return t, nil
+}
+
+func cannotWrite(dir string, err error) error {
+	return fmt.Errorf("cannot write in folder %s: %w", dir, Cause(err))
+}
+
+// Cause is the system's error in err, without the name of a temporary file.
+func Cause(err error) error {
+	var p *fs.PathError
+	var l *os.LinkError
+	var s *os.SyscallError
+	switch {
+	case errors.As(err, &p):
+		return p.Err
+	case errors.As(err, &l):
+		return l.Err
+	case errors.As(err, &s):
+		return s.Err
+	}
+	return err
+}
+
+// checkFree finds what is in the way of the target.
+func (t *File) checkFree() error {
+	lst, err := os.Lstat(t.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	st, err := os.Stat(t.path)
+	if err != nil {
+		st = lst // a dangling link
+	}
+	switch {
+	case t.o.Source != nil && os.SameFile(st, t.o.Source):
+		err = ErrSame
+	case st.IsDir():
+		err = ErrFolder
+	case !t.o.Overwrite:
+		err = ErrExists
+	case !st.Mode().IsRegular() && lst.Mode()&fs.ModeSymlink == 0:
+		err = ErrNotRegular
+	default:
+		return nil
+	}
+	return fmt.Errorf("%s: %w", t.path, err)
+}
+
+// makeDirs makes the folders that are missing.
+func (t *File) makeDirs(dir string) error {
+	var missing []string
+	for d := dir; ; d = filepath.Dir(d) {
+		if _, err := os.Stat(d); !errors.Is(err, fs.ErrNotExist) || d == filepath.Dir(d) {
+			break
+		}
+		missing = append(missing, d)
+	}
+	for i := len(missing) - 1; i >= 0; i-- {
+		if err := os.Mkdir(missing[i], 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+			t.removeDirs()
+			return err
+		}
+		t.dirs = append(t.dirs, missing[i])
+	}
+	return nil
+}
+
+func (t *File) removeDirs() {
+	for i := len(t.dirs) - 1; i >= 0; i-- {
+		os.Remove(t.dirs[i]) // fails if it is in use by now
+	}
+}
+
+// flushChunk is how many bytes are written before the system is asked to write them
+// to disk. It does so while we go on, which keeps the sync in Commit short.
+const flushChunk = 16 << 20
+
+// Write appends to the file.
+func (t *File) Write(p []byte) (int, error) {
+	n, err := t.f.Write(p)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", t.path, Cause(err))
+	}
+	if t.size += int64(n); t.size-t.flushed >= flushChunk {
+		startFlush(t.f, t.flushed, t.size-t.flushed)
+		t.flushed = t.size
+	}
+	return n, err
+}
+
+// ReadAt reads what was written, before Commit.
+func (t *File) ReadAt(p []byte, off int64) (int, error) { return t.f.ReadAt(p, off) }
+
+// WriteAt overwrites what was written, before Commit.
+func (t *File) WriteAt(p []byte, off int64) (int, error) { return t.f.WriteAt(p, off) }
+
+// Size is the number of bytes that Write wrote.
+func (t *File) Size() int64 { return t.size }
+
+// Path is the target.
+func (t *File) Path() string { return t.path }
+
+// Commit makes the file appear, with all its bytes on the disk. After an error
+// nothing is left behind.
+func (t *File) Commit() error {
+	if err := t.appear(); err != nil {
+		t.Close()
+		if errors.Is(err, fs.ErrExist) {
+			err = ErrExists
+		}
+		return fmt.Errorf("%s: %w", t.path, Cause(err))
+	}
+	t.done = true
+	return nil
+}
+
+// Leftover is the temporary name that Commit could not remove, as in a folder where
+// files can be added but not removed; "" if there is none. The target is complete all
+// the same: both are names of one file.
+func (t *File) Leftover() string { return t.left }
+
+func (t *File) appear() error {
+	t.keepOwner()
+	if err := t.f.Sync(); err != nil && !unsupported(Cause(err)) {
+		return err
+	}
+	dir, base := filepath.Split(t.path)
+	if t.tmp == "" {
+		t.keepTime(procPath(t.f))
+		err := nameUnnamed(t.f, t.path)
+		if err == nil {
+			t.settle(dir)
+			return nil
+		}
+		if !t.o.Overwrite || !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+		// A file cannot be linked over another one: link it beside, then rename.
+		if t.tmp, err = linkBeside(t.f, dir, base); err != nil {
+			return err
+		}
+	}
+	if !removesOpen {
+		if err := t.f.Close(); err != nil {
+			return err
+		}
+	}
+	t.keepTime(t.tmp)
+	if t.o.Overwrite {
+		if err := sys.rename(t.tmp, t.path); err != nil {
+			return err
+		}
+	} else {
+		left, err := renameNew(t.tmp, t.path)
+		if err != nil {
+			return err
+		}
+		t.left = left
+	}
+	t.tmp = ""
+	t.settle(dir)
+	return nil
+}
+
+// linkBeside links an unnamed file to a temporary name.
+func linkBeside(f *os.File, dir, base string) (string, error) {
+	for {
+		tmp := tmpPath(dir, base)
+		err := nameUnnamed(f, tmp)
+		if err == nil {
+			return tmp, nil
+		}
+		if !errors.Is(err, fs.ErrExist) {
+			return "", err
+		}
+	}
+}
+
+// settle closes the file and writes its name to the disk.
+func (t *File) settle(dir string) {
+	t.f.Close() // synced before; some systems renamed it closed
+	syncDir(filepath.Clean(dir))
+}
+
+// keepOwner copies permissions and, as root, the owner of the source. Some file
+// systems have neither; the file then stays as it was made.
+func (t *File) keepOwner() {
+	if t.o.Source == nil {
+		return
+	}
+	if uid, gid, ok := owner(t.o.Source); ok && os.Geteuid() == 0 {
+		_ = t.f.Chown(uid, gid)
+	}
+	_ = t.f.Chmod(t.o.Source.Mode().Perm())
+}
+
+// keepTime copies the modification time of the source.
+func (t *File) keepTime(name string) {
+	if t.o.Source == nil {
+		return
+	}
+	m := t.o.Source.ModTime()
+	_ = os.Chtimes(name, m, m)
+}
+
+// Close discards the file with all that was made for it. It does nothing after
+// Commit.
+func (t *File) Close() error {
+	if t.done {
+		return nil
+	}
+	t.done = true
+	if t.tmp != "" && removesOpen {
+		sys.remove(t.tmp)
+	}
+	t.f.Close()
+	if t.tmp != "" && !removesOpen {
+		sys.remove(t.tmp)
+	}
+	t.removeDirs()
+	return nil
+}
