@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/cdfz-format/cdfz/blockidx"
-	"github.com/cdfz-format/cdfz/unlimited"
+	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
 const (
@@ -140,7 +140,7 @@ func (h *ahead) fetch(run *fetchedRun) error {
 	}
 	h.a.reads.Add(1)
 	h.a.bytes.Add(run.n)
-	if err := unlimited.ReadFull(bind(h.ctx, h.a.r), run.buf, run.off); err != nil {
+	if err := ioat.ReadFull(ioat.Bind(h.ctx, h.a.r), run.buf, run.off); err != nil {
 		return fmt.Errorf("archive: %w", err)
 	}
 	return nil

@@ -52,7 +52,7 @@
 // [ErrVersion] for an archive that needs a newer reader. Damaged: [ErrCorrupt], with
 // a [BlockError] where a block is meant. Anything else is an error of the source or
 // the sink, wrapped as it came; a file that changes while it is read is one too
-// ([ErrChanged], [ErrRemoteChanged]).
+// ([ErrChanged], remote.ErrChanged).
 //
 // # Concurrency and memory
 //

@@ -9,8 +9,8 @@ import (
 	"sync"
 
 	"github.com/cdfz-format/cdfz/blockidx"
+	"github.com/cdfz-format/cdfz/internal/ioat"
 	"github.com/cdfz-format/cdfz/slab"
-	"github.com/cdfz-format/cdfz/unlimited"
 )
 
 // maxRun bounds the stored bytes that are read together, of which a remote archive
@@ -195,7 +195,7 @@ func (a *Reader) loadRun(ctx context.Context, r *storedRun, keep bool, use func(
 	stored := d.memory(r.n)
 	a.reads.Add(1)
 	a.bytes.Add(r.n)
-	if err := unlimited.ReadFull(bind(ctx, a.r), stored, r.off); err != nil {
+	if err := ioat.ReadFull(ioat.Bind(ctx, a.r), stored, r.off); err != nil {
 		return fmt.Errorf("archive: %w", err)
 	}
 	for i, q := range r.needs {

@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cdfz-format/cdfz/internal/faultsrv"
+	"github.com/cdfz-format/cdfz/remote"
 	"github.com/cdfz-format/cdfz/slab"
 )
 
@@ -26,7 +28,7 @@ func TestCause(t *testing.T) {
 	image := cubeImage(t, 5, 300, 500)
 	ar := pack(t, image, nil)
 	near := openFile(t, ar, &ReaderOptions{Cache: -1})
-	far, err := openURL(t, serve(t, image), URLOptions{})
+	far, err := openURL(t, faultsrv.Serve(t, image), remote.Options{})
 	require.NoError(t, err)
 	for _, f := range []*File{near, far} {
 		a := f.Array(1)

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"sync"
 
+	"github.com/cdfz-format/cdfz/internal/ioat"
 	"github.com/cdfz-format/cdfz/unlimited"
 )
 
@@ -119,7 +120,7 @@ func (a *Reader) copyImage(ctx context.Context, w io.Writer, o *CopyOptions) err
 			return err
 		}
 		b := buf[:min(imageWindow, a.l.Image.Size-off)]
-		if err := unlimited.ReadFull(tmp, b, off); err != nil {
+		if err := ioat.ReadFull(tmp, b, off); err != nil {
 			return fmt.Errorf("archive: temporary file: %w", err)
 		}
 		if _, err := w.Write(b); err != nil {
@@ -135,7 +136,7 @@ func (a *Reader) copyImage(ctx context.Context, w io.Writer, o *CopyOptions) err
 // overlay puts the runs of a pass over what is in the file.
 func (a *Reader) overlay(f *os.File, pass []bool, off int64, p []byte) error {
 	old := make([]byte, len(p))
-	if err := unlimited.ReadFull(f, old, off); err != nil {
+	if err := ioat.ReadFull(f, old, off); err != nil {
 		return fmt.Errorf("archive: temporary file: %w", err)
 	}
 	a.l.perm.ImageRuns(off, off+int64(len(p)), func(r unlimited.Run) bool {

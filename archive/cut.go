@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/cdfz-format/cdfz/internal/ioat"
 	"github.com/cdfz-format/cdfz/unlimited"
 )
 
@@ -54,7 +55,7 @@ func (c *cutter) restBlocks(from, to int64) error {
 	for b := from; b < to; b++ {
 		off, n := c.l.restAt(b)
 		buf := c.sink.buffer(n)
-		if err := unlimited.ReadFull(raw, buf, base+off); err != nil {
+		if err := ioat.ReadFull(raw, buf, base+off); err != nil {
 			return err
 		}
 		c.read(n)
@@ -72,7 +73,7 @@ func (c *cutter) fixed(group []int) error {
 		for b := range g.blocks {
 			off, n := g.at(b)
 			buf := c.sink.buffer(g.blockLen)
-			if err := unlimited.ReadFull(c.r, buf[:n], seg.Off+off); err != nil {
+			if err := ioat.ReadFull(c.r, buf[:n], seg.Off+off); err != nil {
 				return err
 			}
 			g.pad(buf, n)
@@ -128,7 +129,7 @@ func (c *cutter) records(group []int) error {
 			win = make([]byte, n)
 		}
 		win = win[:n]
-		if err := unlimited.ReadFull(c.r, win, lo+rec*first.Stride); err != nil {
+		if err := ioat.ReadFull(c.r, win, lo+rec*first.Stride); err != nil {
 			return err
 		}
 		done = done[:0]
@@ -159,7 +160,7 @@ func (c *cutter) recordsDirect(vars []*recordVar, count int64) error {
 			off, left := rv.seg.Off+rec*rv.seg.Stride, rv.seg.Len
 			for left > 0 {
 				part := rv.part(c, left)
-				if err := unlimited.ReadFull(c.r, part, off); err != nil {
+				if err := ioat.ReadFull(c.r, part, off); err != nil {
 					return err
 				}
 				off += int64(len(part))

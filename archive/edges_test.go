@@ -19,11 +19,14 @@ import (
 var edges = map[string][]string{
 	"internal/atomicfile": {}, // used by the command and by archive.WriteFile
 	"cdf3":                {},
-	"blockidx":            {},
+	"internal/ioat":       {},
+	"internal/faultsrv":   {},
+	"remote":              {"internal/ioat"},
+	"blockidx":            {"internal/ioat"},
 	"filters":             {},
-	"slab":                {},
-	"unlimited":           {"cdf3"},
-	"archive":             {"cdf3", "blockidx", "filters", "slab", "unlimited"},
+	"slab":                {"internal/ioat"},
+	"unlimited":           {"cdf3", "internal/ioat"},
+	"archive":             {"cdf3", "blockidx", "filters", "internal/ioat", "remote", "slab", "unlimited"},
 	"cdl":                 {"cdf3", "slab"}, // text from headers and values, wherever they come from
 }
 

@@ -13,7 +13,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/filters"
-	"github.com/cdfz-format/cdfz/unlimited"
+	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
 // localGap is the distance of stored extents, in bytes, up to which they are read
@@ -50,16 +50,12 @@ func (a *Reader) Stats() Stats {
 	return Stats{a.blocks.Load(), a.hits.Load(), a.reads.Load(), a.bytes.Load(), time.Duration(a.nanos.Load())}
 }
 
-// gapper is a reader that says from which distance on a read of its own pays,
-// because each of its reads has a latency; several at a time pay too.
-type gapper interface{ Gap() int64 }
-
 func (e *engine) init(r io.ReaderAt) {
 	e.states.New = func() any { return &decoder{} }
 	e.slots = make(chan struct{}, runtime.GOMAXPROCS(0))
 	e.gap, e.remote = localGap, 1
-	if g, ok := r.(gapper); ok {
-		e.gap, e.remote = g.Gap(), 8
+	if gap := ioat.Gap(r); gap > 0 {
+		e.gap, e.remote = gap, 8
 		e.far = newFar(e.remote)
 	}
 }
@@ -80,12 +76,11 @@ func (e *engine) openCache(o *ReaderOptions) (err error) {
 
 // indexUntil is the index, whose pages are read until ctx is done.
 func (a *Reader) indexUntil(ctx context.Context) *blockidx.Reader {
-	r, ok := a.r.(contextReaderAt)
-	if !ok {
+	if _, ok := a.r.(ioat.ContextReaderAt); !ok {
 		return a.index
 	}
 	idx := zipEntry{name: indexName, stored: a.tail.idxLen, off: a.tail.idxOff}
-	return a.index.Using(io.NewSectionReader(withContext{ctx, r}, idx.end()-idx.stored, idx.stored))
+	return a.index.Using(io.NewSectionReader(ioat.Bind(ctx, a.r), idx.end()-idx.stored, idx.stored))
 }
 
 // readBlock decodes a block into dst, which has its decoded length. Damage is a
@@ -135,7 +130,7 @@ func (a *Reader) readNeed(ctx context.Context, q need, room func(n int64) []byte
 	stored := d.memory(row.Len)
 	a.reads.Add(1)
 	a.bytes.Add(row.Len)
-	if err := unlimited.ReadFull(bind(ctx, a.r), stored, row.Off); err != nil {
+	if err := ioat.ReadFull(ioat.Bind(ctx, a.r), stored, row.Off); err != nil {
 		return none, fmt.Errorf("archive: %w", err)
 	}
 	if err := a.fetchAgain(ctx, row, stored); err != nil {

@@ -6,14 +6,8 @@ import (
 	"io"
 
 	"github.com/cdfz-format/cdfz/blockidx"
-	"github.com/cdfz-format/cdfz/unlimited"
+	"github.com/cdfz-format/cdfz/internal/ioat"
 )
-
-// againKey marks the context of a read whose bytes came before and were wrong.
-type againKey struct{}
-
-// isAgain says whether a read repeats one that brought wrong bytes.
-func isAgain(ctx context.Context) bool { return ctx.Value(againKey{}) != nil }
 
 // fetchAgain reads the stored bytes of a block of a remote archive once more if
 // their checksum is wrong: something on their way may have garbled them. What comes
@@ -32,5 +26,5 @@ func (a *Reader) fetchAgain(ctx context.Context, row blockidx.Row, stored []byte
 
 // readAgain reads bytes that came before and were wrong.
 func readAgain(ctx context.Context, r io.ReaderAt, p []byte, off int64) error {
-	return unlimited.ReadFull(bind(context.WithValue(ctx, againKey{}, true), r), p, off)
+	return ioat.ReadFull(ioat.Bind(ioat.Reread(ctx), r), p, off)
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/internal/ioat"
 	"github.com/cdfz-format/cdfz/slab"
 )
 
@@ -102,8 +103,8 @@ func (f *File) Array(v int) slab.Array {
 		r.stride = 0
 	}
 	if i, ok := f.image.(sized); ok {
-		if g, ok := i.r.(gapper); ok {
-			a.ReaderAt = newFarVar(r, w.Shape, a.Type.Size(), g.Gap())
+		if gap := ioat.Gap(i.r); gap > 0 {
+			a.ReaderAt = newFarVar(r, w.Shape, a.Type.Size(), gap)
 			return a
 		}
 	}
@@ -126,7 +127,7 @@ func (s sized) ReadAt(p []byte, off int64) (int, error) {
 
 // ReadAtContext is ReadAt until ctx is done, if the reader can.
 func (s sized) ReadAtContext(ctx context.Context, p []byte, off int64) (int, error) {
-	return sized{bind(ctx, s.r), s.size}.ReadAt(p, off)
+	return sized{ioat.Bind(ctx, s.r), s.size}.ReadAt(p, off)
 }
 
 // varReader reads the values of a variable where they lie in an image.
@@ -171,7 +172,7 @@ func (v *varReader) readRun(ctx context.Context, p []byte, off int64) error {
 	if have == 0 {
 		return nil
 	}
-	if n, err := bind(ctx, v.r).ReadAt(p[:have], off); int64(n) < have {
+	if n, err := ioat.Bind(ctx, v.r).ReadAt(p[:have], off); int64(n) < have {
 		if err == nil || err == io.EOF {
 			err = io.ErrUnexpectedEOF
 		}

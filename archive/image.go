@@ -6,6 +6,7 @@ import (
 	"io"
 	"iter"
 
+	"github.com/cdfz-format/cdfz/internal/ioat"
 	"github.com/cdfz-format/cdfz/unlimited"
 )
 
@@ -32,7 +33,7 @@ func (im *Image) ReadAt(p []byte, off int64) (int, error) { return im.view.ReadA
 
 // ReadAtContext is ReadAt until ctx is done.
 func (im *Image) ReadAtContext(ctx context.Context, p []byte, off int64) (int, error) {
-	return im.a.l.perm.Image(withContext{ctx, rawReader{im.a}}).ReadAt(p, off)
+	return im.a.l.perm.Image(ioat.Bind(ctx, rawReader{im.a})).ReadAt(p, off)
 }
 
 // WriteTo writes the whole image to w, decoding on all processors, and checks

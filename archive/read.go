@@ -11,7 +11,7 @@ import (
 	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
-	"github.com/cdfz-format/cdfz/unlimited"
+	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
 const (
@@ -124,14 +124,14 @@ func (a *Reader) Size() int64 { return a.size }
 func probeArchive(r io.ReaderAt, size int64) (head, end bool, err error) {
 	if size >= int64(headLen) {
 		b := make([]byte, headLen)
-		if err := unlimited.ReadFull(r, b, 0); err != nil {
+		if err := ioat.ReadFull(r, b, 0); err != nil {
 			return false, false, err
 		}
 		head = string(b[:4]) == headMagic && string(b[localFixed:]) == readmeName
 	}
 	if size >= endLen {
 		b := make([]byte, len(tailMagic))
-		if err := unlimited.ReadFull(r, b, size-tailLen); err != nil {
+		if err := ioat.ReadFull(r, b, size-tailLen); err != nil {
 			return false, false, err
 		}
 		end = string(b) == tailMagic
@@ -158,7 +158,7 @@ func (s section) get(r io.ReaderAt, off, n int64) ([]byte, error) {
 		return s.b[off-s.off:][:n], nil
 	}
 	b := make([]byte, n)
-	if err := unlimited.ReadFull(r, b, off); err != nil {
+	if err := ioat.ReadFull(r, b, off); err != nil {
 		return nil, fmt.Errorf("archive: %w", err)
 	}
 	return b, nil

@@ -19,6 +19,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cdfz-format/cdfz/filters"
+	"github.com/cdfz-format/cdfz/internal/faultsrv"
+	"github.com/cdfz-format/cdfz/remote"
 	"github.com/cdfz-format/cdfz/slab"
 )
 
@@ -161,11 +163,11 @@ func costOf(t testing.TB, ar []byte, s slab.Selection) (pages, blocks []extent) 
 
 // checkCost opens an archive, reads a selection, and compares what it took with
 // what it may take. It returns the runs.
-func checkCost(t *testing.T, s *remote, ar, image []byte, sel slab.Selection) (pages, blocks []extent) {
-	before := s.requests.Load()
-	f, err := openURL(t, s, URLOptions{})
+func checkCost(t *testing.T, s *faultsrv.Server, ar, image []byte, sel slab.Selection) (pages, blocks []extent) {
+	before := s.Requests.Load()
+	f, err := openURL(t, s, remote.Options{})
 	require.NoError(t, err)
-	require.LessOrEqual(t, s.requests.Load()-before, int64(3), "requests to open")
+	require.LessOrEqual(t, s.Requests.Load()-before, int64(3), "requests to open")
 	opened := httpOf(f).Stats()
 	got, err := readNoise(context.Background(), f, sel)
 	require.NoError(t, err)
@@ -189,7 +191,7 @@ func TestRemoteCost(t *testing.T) {
 	several := false
 	for _, block := range []int64{MinBlock, 4000, 16 << 10, 100_000, DefaultBlock, 1 << 20} {
 		ar := noiseArchive(t, image, block)
-		s := serve(t, ar)
+		s := faultsrv.Serve(t, ar)
 		for _, p := range patterns(nt) {
 			t.Run(fmt.Sprintf("%d/%s", block, p.name), func(t *testing.T) {
 				pages, blocks := checkCost(t, s, ar, image, p.Selection)
@@ -207,7 +209,7 @@ func TestRemoteCostRandom(t *testing.T) {
 	rng := rand.New(rand.NewSource(1))
 	for _, block := range []int64{MinBlock, 3000, 40_000} {
 		ar := noiseArchive(t, image, block)
-		s := serve(t, ar)
+		s := faultsrv.Serve(t, ar)
 		for range 30 {
 			var sel slab.Selection
 			for _, n := range []int64{nt, noiseY, noiseX} {
@@ -220,33 +222,22 @@ func TestRemoteCostRandom(t *testing.T) {
 	}
 }
 
-// everyOther applies a fault to every other request from the first one on.
-func everyOther(f fault) fault {
-	return func(n int, w http.ResponseWriter, r *http.Request, ok *httptest.ResponseRecorder) {
-		if n%2 == 0 {
-			f(n, w, r, ok)
-			return
-		}
-		send(w, ok)
-	}
-}
-
 // passing are faults that an attempt or two more overcome.
-func passing() map[string]fault {
-	return map[string]fault{
+func passing() map[string]faultsrv.Fault {
+	return map[string]faultsrv.Fault{
 		"drop": func(int, http.ResponseWriter, *http.Request, *httptest.ResponseRecorder) { panic(http.ErrAbortHandler) },
 		"truncate": func(_ int, w http.ResponseWriter, _ *http.Request, ok *httptest.ResponseRecorder) {
-			cutOff(w, ok)
+			faultsrv.CutOff(w, ok)
 		},
 		"delay": func(_ int, w http.ResponseWriter, r *http.Request, ok *httptest.ResponseRecorder) {
 			select {
 			case <-time.After(5 * time.Millisecond):
-				send(w, ok)
+				faultsrv.Send(w, ok)
 			case <-r.Context().Done():
 			}
 		},
-		"503": failWith(503, http.Header{"Retry-After": {"1"}}),
-		"429": failWith(429, nil),
+		"503": faultsrv.Status(503, http.Header{"Retry-After": {"1"}}),
+		"429": faultsrv.Status(429, nil),
 	}
 }
 
@@ -262,9 +253,9 @@ func TestRemoteFaults(t *testing.T) {
 		ar := noiseArchive(t, image, block)
 		for name, fault := range passing() {
 			t.Run(fmt.Sprintf("%d/%s", block, name), func(t *testing.T) {
-				s := serve(t, ar)
-				s.fault = everyOther(fault)
-				f, err := openURL(t, s, URLOptions{Retries: 50, Reader: &ReaderOptions{Cache: 256 << 10}})
+				s := faultsrv.Serve(t, ar)
+				s.Fault = faultsrv.EveryOther(fault)
+				f, err := openURL(t, s, remote.Options{Retries: 50}, &ReaderOptions{Cache: 256 << 10})
 				require.NoError(t, err)
 				var wg sync.WaitGroup
 				for _, p := range patterns(64) {
@@ -276,7 +267,7 @@ func TestRemoteFaults(t *testing.T) {
 					})
 				}
 				wg.Wait()
-				require.LessOrEqual(t, s.most.Load(), int64(DefaultParallel))
+				require.LessOrEqual(t, s.Most.Load(), int64(remote.DefaultParallel))
 			})
 		}
 	}
@@ -289,46 +280,46 @@ func TestRemoteFailures(t *testing.T) {
 	ar := noiseArchive(t, image, 4000)
 	map0 := slab.Selection{Start: []int64{0, 0, 0}, Count: []int64{1, noiseY, noiseX}, Stride: []int64{1, 1, 1}}
 	for name, c := range map[string]struct {
-		fault fault
+		fault faultsrv.Fault
 		is    error
 	}{
 		"drop":      {passing()["drop"], nil},
 		"truncate":  {passing()["truncate"], nil},
-		"503":       {failWith(503, nil), nil},
-		"500":       {failWith(500, nil), nil},
-		"missing":   {failWith(404, nil), fs.ErrNotExist},
-		"forbidden": {failWith(403, nil), fs.ErrPermission},
-		"changed":   {failWith(412, nil), ErrRemoteChanged},
-		"shorter":   {failWith(416, http.Header{"Content-Range": {"bytes */1000"}}), ErrRemoteChanged},
-		"elsewhere": {rewrite("bytes %[6]d-%[5]d/%[3]d")(nil), nil},
+		"503":       {faultsrv.Status(503, nil), nil},
+		"500":       {faultsrv.Status(500, nil), nil},
+		"missing":   {faultsrv.Status(404, nil), fs.ErrNotExist},
+		"forbidden": {faultsrv.Status(403, nil), fs.ErrPermission},
+		"changed":   {faultsrv.Status(412, nil), remote.ErrChanged},
+		"shorter":   {faultsrv.Status(416, http.Header{"Content-Range": {"bytes */1000"}}), remote.ErrChanged},
+		"elsewhere": {faultsrv.Rewrite("bytes %[6]d-%[5]d/%[3]d"), nil},
 		"no ranges": {func(_ int, w http.ResponseWriter, _ *http.Request, _ *httptest.ResponseRecorder) {
-			w.Header().Set("ETag", oldTag)
+			w.Header().Set("ETag", faultsrv.Tag)
 			w.Write(ar)
-		}, ErrNoRanges},
+		}, remote.ErrNoRanges},
 		"nothing": {func(_ int, w http.ResponseWriter, _ *http.Request, ok *httptest.ResponseRecorder) {
 			ok.Body.Reset()
-			send(w, ok)
+			faultsrv.Send(w, ok)
 		}, nil},
 	} {
 		// The first requests of a hyperslab are for the index.
 		for after := range 4 {
 			t.Run(fmt.Sprintf("%s/%d", name, after), func(t *testing.T) {
-				s := serve(t, ar)
-				f, err := openURL(t, s, URLOptions{Retries: 2})
+				s := faultsrv.Serve(t, ar)
+				f, err := openURL(t, s, remote.Options{Retries: 2})
 				require.NoError(t, err)
 				want := noiseValues(t, image, map0)
 				got, err := readNoise(context.Background(), f, map0)
 				require.NoError(t, err)
 				require.Equal(t, want, got)
 
-				first := int(s.requests.Load()) + after
-				s.set(func() {
-					s.fault = func(n int, w http.ResponseWriter, r *http.Request, ok *httptest.ResponseRecorder) {
+				first := int(s.Requests.Load()) + after
+				s.Set(func() {
+					s.Fault = func(n int, w http.ResponseWriter, r *http.Request, ok *httptest.ResponseRecorder) {
 						if n >= first {
 							c.fault(n, w, r, ok)
 							return
 						}
-						send(w, ok)
+						faultsrv.Send(w, ok)
 					}
 				})
 				failed := 0
@@ -343,8 +334,8 @@ func TestRemoteFailures(t *testing.T) {
 					if c.is != nil {
 						require.ErrorIs(t, err, c.is)
 					}
-					if c.is != ErrRemoteChanged {
-						require.NotErrorIs(t, err, ErrRemoteChanged)
+					if c.is != remote.ErrChanged {
+						require.NotErrorIs(t, err, remote.ErrChanged)
 					}
 				}
 				require.Positive(t, failed)
@@ -353,7 +344,7 @@ func TestRemoteFailures(t *testing.T) {
 				require.Equal(t, want, got)
 
 				// When the server is well again, so are the reads.
-				s.set(func() { s.fault = nil })
+				s.Set(func() { s.Fault = nil })
 				all := patterns(64)[len(patterns(64))-1]
 				got, err = readNoise(context.Background(), f, all.Selection)
 				require.NoError(t, err)
@@ -364,7 +355,7 @@ func TestRemoteFailures(t *testing.T) {
 }
 
 // TestRemoteReplaced: after a file was replaced, at any request, hyperslabs are
-// those of the old file or give ErrRemoteChanged.
+// those of the old file or give remote.ErrChanged.
 func TestRemoteReplaced(t *testing.T) {
 	image := noiseImage(t, 64)
 	ar := noiseArchive(t, image, 4000)
@@ -380,29 +371,29 @@ func TestRemoteReplaced(t *testing.T) {
 		etag, modified  string // of the old file
 		newTag, newTime string
 	}{
-		"tag":                 {same, oldTag, oldTime, `"v2"`, oldTime},
-		"weak tag":            {same, "W/" + oldTag, "", `W/"v2"`, ""},
-		"time":                {same, "", oldTime, "", newTime},
-		"tag and time":        {same, oldTag, oldTime, `"v2"`, newTime},
-		"tag, then time only": {same, oldTag, oldTime, "", newTime},
+		"tag":                 {same, faultsrv.Tag, faultsrv.Time, `"v2"`, faultsrv.Time},
+		"weak tag":            {same, "W/" + faultsrv.Tag, "", `W/"v2"`, ""},
+		"time":                {same, "", faultsrv.Time, "", faultsrv.NewTime},
+		"tag and time":        {same, faultsrv.Tag, faultsrv.Time, `"v2"`, faultsrv.NewTime},
+		"tag, then time only": {same, faultsrv.Tag, faultsrv.Time, "", faultsrv.NewTime},
 		"size only":           {longer, "", "", "", ""},
 		"shorter":             {ar[:len(ar)/2], "", "", "", ""},
-		"empty":               {nil, oldTag, oldTime, `"v2"`, newTime},
-		"netCDF":              {image, oldTag, oldTime, `"v2"`, newTime},
+		"empty":               {nil, faultsrv.Tag, faultsrv.Time, `"v2"`, faultsrv.NewTime},
+		"netCDF":              {image, faultsrv.Tag, faultsrv.Time, `"v2"`, faultsrv.NewTime},
 	} {
 		for after := range 5 {
 			t.Run(fmt.Sprintf("%s/%d", name, after), func(t *testing.T) {
-				s := serve(t, ar)
-				s.etag, s.modified = c.etag, c.modified
-				f, err := openURL(t, s, URLOptions{Retries: -1, Parallel: 2})
+				s := faultsrv.Serve(t, ar)
+				s.ETag, s.Modified = c.etag, c.modified
+				f, err := openURL(t, s, remote.Options{Retries: -1, Parallel: 2})
 				require.NoError(t, err)
-				first := int(s.requests.Load()) + after
-				s.set(func() {
-					s.fault = func(n int, w http.ResponseWriter, r *http.Request, ok *httptest.ResponseRecorder) {
+				first := int(s.Requests.Load()) + after
+				s.Set(func() {
+					s.Fault = func(n int, w http.ResponseWriter, r *http.Request, ok *httptest.ResponseRecorder) {
 						if n == first {
-							s.set(func() { s.data, s.etag, s.modified = c.data, c.newTag, c.newTime })
+							s.Set(func() { s.Data, s.ETag, s.Modified = c.data, c.newTag, c.newTime })
 						}
-						send(w, ok)
+						faultsrv.Send(w, ok)
 					}
 				})
 				changed := 0
@@ -415,7 +406,7 @@ func TestRemoteReplaced(t *testing.T) {
 						}
 						changed++
 						sourceFailed(t, err)
-						require.ErrorIs(t, err, ErrRemoteChanged)
+						require.ErrorIs(t, err, remote.ErrChanged)
 					}
 				}
 				require.Positive(t, changed)
@@ -436,24 +427,24 @@ func TestRemoteCancel(t *testing.T) {
 				continue
 			}
 			t.Run(fmt.Sprintf("%s/%s/%d", kind, p.name, after), func(t *testing.T) {
-				s := serve(t, files[kind])
-				f, err := openURL(t, s, URLOptions{})
+				s := faultsrv.Serve(t, files[kind])
+				f, err := openURL(t, s, remote.Options{})
 				require.NoError(t, err)
 				ctx, cancel := context.WithCancel(context.Background())
 				defer cancel()
-				first := s.hangAfter(after, cancel)
+				first := s.HangAfter(after, cancel)
 				start := time.Now()
 				got, err := readNoise(ctx, f, p.Selection)
 				require.Less(t, time.Since(start), 5*time.Second)
 				if err == nil {
-					require.LessOrEqual(t, int(s.requests.Load()), first, "answered by fewer requests")
+					require.LessOrEqual(t, int(s.Requests.Load()), first, "answered by fewer requests")
 					require.Equal(t, noiseValues(t, image, p.Selection), got)
 				} else {
 					require.ErrorIs(t, err, context.Canceled)
 					require.NotErrorIs(t, err, ErrCorrupt)
 				}
 
-				s.set(func() { s.fault = nil })
+				s.Set(func() { s.Fault = nil })
 				got, err = readNoise(context.Background(), f, p.Selection)
 				require.NoError(t, err)
 				require.Equal(t, noiseValues(t, image, p.Selection), got)
@@ -466,18 +457,18 @@ func TestRemoteCancel(t *testing.T) {
 // it returns at once, and the other gets its answer.
 func TestRemoteCancelOne(t *testing.T) {
 	image := noiseImage(t, 64)
-	s := serve(t, noiseArchive(t, image, 4000))
+	s := faultsrv.Serve(t, noiseArchive(t, image, 4000))
 	sel := patterns(64)[0].Selection
 	for first := range 2 {
-		f, err := openURL(t, s, URLOptions{})
+		f, err := openURL(t, s, remote.Options{})
 		require.NoError(t, err)
 		release, asked := make(chan struct{}), make(chan struct{}, 100)
-		s.set(func() {
-			s.fault = func(_ int, w http.ResponseWriter, r *http.Request, ok *httptest.ResponseRecorder) {
+		s.Set(func() {
+			s.Fault = func(_ int, w http.ResponseWriter, r *http.Request, ok *httptest.ResponseRecorder) {
 				asked <- struct{}{}
 				select {
 				case <-release:
-					send(w, ok)
+					faultsrv.Send(w, ok)
 				case <-r.Context().Done():
 				}
 			}
@@ -510,6 +501,6 @@ func TestRemoteCancelOne(t *testing.T) {
 		close(release)
 		require.NoError(t, <-done[1-first])
 		cancel[1-first]()
-		s.set(func() { s.fault = nil })
+		s.Set(func() { s.Fault = nil })
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"sync"
+
+	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
 // aheadChunks is how many chunks a sequential reader has under way or in memory,
@@ -42,7 +44,7 @@ func newSequential(ctx context.Context, r io.ReaderAt, size int64) *sequential {
 // walked is what a walk through an archive reads from: r, or the same with chunks
 // ahead where its reads have a latency. end is to be called when the walk is over.
 func walked(ctx context.Context, r io.ReaderAt, size int64) (from io.ReaderAt, end func()) {
-	if _, ok := r.(gapper); !ok {
+	if ioat.Gap(r) == 0 {
 		return r, func() {}
 	}
 	s := newSequential(ctx, r, size)
@@ -109,7 +111,7 @@ func (s *sequential) chunk(off int64) *chunk {
 func (c *chunk) fetch(s *sequential) {
 	defer close(c.done)
 	c.buf = make([]byte, min(aheadRun, s.size-c.off))
-	if n, err := bind(s.ctx, s.r).ReadAt(c.buf, c.off); n < len(c.buf) {
+	if n, err := ioat.Bind(s.ctx, s.r).ReadAt(c.buf, c.off); n < len(c.buf) {
 		if err == nil || err == io.EOF {
 			err = fmt.Errorf("read %d of %d bytes at %d: %w", n, len(c.buf), c.off, io.ErrUnexpectedEOF)
 		}
@@ -120,8 +122,8 @@ func (c *chunk) fetch(s *sequential) {
 // ReadAtContext reads again what came before and was wrong; anything else is read
 // as ReadAt reads it.
 func (s *sequential) ReadAtContext(ctx context.Context, p []byte, off int64) (int, error) {
-	if isAgain(ctx) {
-		return bind(ctx, s.r).ReadAt(p, off)
+	if ioat.IsReread(ctx) {
+		return ioat.Bind(ctx, s.r).ReadAt(p, off)
 	}
 	return s.ReadAt(p, off)
 }

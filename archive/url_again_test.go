@@ -4,23 +4,13 @@ import (
 	"bytes"
 	"context"
 	"net/http"
-	"net/http/httptest"
 	"testing"
 
 	"github.com/stretchr/testify/require"
-)
 
-// garbleAt turns a byte of the file over in each answer that has it, if it is for
-// one of these requests.
-func garbleAt(off int64, of func(*http.Request) bool) fault {
-	return func(_ int, w http.ResponseWriter, r *http.Request, ok *httptest.ResponseRecorder) {
-		from, to, _, err := parseContentRange(ok.Header().Get("Content-Range"))
-		if err == nil && from <= off && off <= to && of(r) {
-			ok.Body.Bytes()[off-from] ^= 1
-		}
-		send(w, ok)
-	}
-}
+	"github.com/cdfz-format/cdfz/internal/faultsrv"
+	"github.com/cdfz-format/cdfz/remote"
+)
 
 // TestURLGarbled: bytes of a block that were garbled on their way are fetched once
 // more, past caches, before they count as damage.
@@ -68,11 +58,11 @@ func TestURLGarbled(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, where := range []string{"on the way", "at its origin"} {
-				s := serve(t, ar)
-				f, err := openURL(t, s, URLOptions{})
+				s := faultsrv.Serve(t, ar)
+				f, err := openURL(t, s, remote.Options{})
 				require.NoError(t, err)
-				s.set(func() {
-					s.fault = garbleAt(row.Off+row.Len/2, func(r *http.Request) bool {
+				s.Set(func() {
+					s.Fault = faultsrv.Garble(row.Off+row.Len/2, func(r *http.Request) bool {
 						return where == "at its origin" || r.Header.Get("Cache-Control") == ""
 					})
 				})

@@ -14,6 +14,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/internal/faultsrv"
+	"github.com/cdfz-format/cdfz/remote"
 )
 
 // TestURLCopyCancel: what reads a whole archive over HTTP ends with its context,
@@ -33,8 +36,8 @@ func TestURLCopyCancel(t *testing.T) {
 	} {
 		for after := range 4 {
 			t.Run(fmt.Sprintf("%s/%d", name, after), func(t *testing.T) {
-				s := serve(t, ar)
-				f, err := openURL(t, s, URLOptions{})
+				s := faultsrv.Serve(t, ar)
+				f, err := openURL(t, s, remote.Options{})
 				require.NoError(t, err)
 				ctx, cancel := context.WithCancel(context.Background())
 				defer cancel()
@@ -42,7 +45,7 @@ func TestURLCopyCancel(t *testing.T) {
 					// What tells an archive from other files is read without a context.
 					cancel()
 				} else {
-					s.hangAfter(after, cancel)
+					s.HangAfter(after, cancel)
 				}
 				before := runtime.NumGoroutine()
 				start := time.Now()
@@ -76,23 +79,23 @@ func TestURLCopyFailures(t *testing.T) {
 	image := noiseImage(t, 350)
 	ar := noiseArchive(t, image, 16<<10)
 	for after := range 4 {
-		s := serve(t, ar)
-		f, err := openURL(t, s, URLOptions{Retries: -1})
+		s := faultsrv.Serve(t, ar)
+		f, err := openURL(t, s, remote.Options{Retries: -1})
 		require.NoError(t, err)
-		first := int(s.requests.Load()) + after
-		s.set(func() {
-			s.fault = func(n int, w http.ResponseWriter, _ *http.Request, ok *httptest.ResponseRecorder) {
+		first := int(s.Requests.Load()) + after
+		s.Set(func() {
+			s.Fault = func(n int, w http.ResponseWriter, _ *http.Request, ok *httptest.ResponseRecorder) {
 				if n >= first {
 					w.WriteHeader(404)
 					return
 				}
-				send(w, ok)
+				faultsrv.Send(w, ok)
 			}
 		})
 		err = f.Archive().Copy(context.Background(), nil, nil)
 		sourceFailed(t, err)
 		require.ErrorIs(t, err, fs.ErrNotExist)
-		s.set(func() { s.fault = nil })
+		s.Set(func() { s.Fault = nil })
 		require.ErrorContains(t, f.Archive().Copy(context.Background(), &fullWriter{6 << 20}, nil), "disk full")
 
 		// When all is well again, so is the copy.
@@ -105,7 +108,7 @@ func TestURLCopyFailures(t *testing.T) {
 // remoteBytes is a reader in memory that reads as a remote one does.
 type remoteBytes struct{ *bytes.Reader }
 
-func (remoteBytes) Gap() int64 { return remoteGap }
+func (remoteBytes) Gap() int64 { return 64 << 10 }
 
 // TestRemoteDamage: a damaged archive gives the same report from a remote reader as
 // from a local one.

@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cdfz-format/cdfz/internal/faultsrv"
+	"github.com/cdfz-format/cdfz/remote"
 	"github.com/cdfz-format/cdfz/slab"
 )
 
@@ -38,20 +40,20 @@ func TestURLClassicCost(t *testing.T) {
 			if c.ny == 400 {
 				n = 5
 			}
-			s := serve(t, cubeImage(t, n, c.ny, c.nx))
-			f, err := openURL(t, s, URLOptions{})
+			s := faultsrv.Serve(t, cubeImage(t, n, c.ny, c.nx))
+			f, err := openURL(t, s, remote.Options{})
 			require.NoError(t, err)
-			local := openFile(t, s.data, nil)
+			local := openFile(t, s.Data, nil)
 			want, err := slab.Read[float32](local.Array(0), c.sel.Start, c.sel.Count, c.sel.Stride)
 			require.NoError(t, err)
 			atOnce := min(c.requests, 4)
-			s.set(func() {
-				s.fault = func(_ int, w http.ResponseWriter, _ *http.Request, ok *httptest.ResponseRecorder) {
+			s.Set(func() {
+				s.Fault = func(_ int, w http.ResponseWriter, _ *http.Request, ok *httptest.ResponseRecorder) {
 					// Answers wait for the requests that must come meanwhile.
-					for until := time.Now().Add(5 * time.Second); s.most.Load() < atOnce && time.Now().Before(until); {
+					for until := time.Now().Add(5 * time.Second); s.Most.Load() < atOnce && time.Now().Before(until); {
 						time.Sleep(time.Millisecond)
 					}
-					send(w, ok)
+					faultsrv.Send(w, ok)
 				}
 			})
 			requests, size := cost(t, s, httpOf(f), func() {
@@ -59,9 +61,9 @@ func TestURLClassicCost(t *testing.T) {
 				require.NoError(t, err)
 				require.Equal(t, want, got)
 			})
-			t.Logf("%d requests, at most %d at a time, %d bytes", requests, s.most.Load(), size)
+			t.Logf("%d requests, at most %d at a time, %d bytes", requests, s.Most.Load(), size)
 			require.LessOrEqual(t, requests, c.requests)
-			require.GreaterOrEqual(t, s.most.Load(), atOnce)
+			require.GreaterOrEqual(t, s.Most.Load(), atOnce)
 		})
 	}
 }

@@ -7,6 +7,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/internal/faultsrv"
+	"github.com/cdfz-format/cdfz/remote"
 )
 
 // TestURLCopyCost: what reads a whole archive over HTTP reads it in long runs, and
@@ -19,12 +22,12 @@ func TestURLCopyCost(t *testing.T) {
 		// Runs of 4 MiB, cut shorter where a part of the read-ahead ends; and the
 		// index, in whose pages' place there may be more to a block than to its values.
 		limit := 2*ceilDiv(size, 4<<20) + 3
-		for name, do := range map[string]func(*Reader, *httpFile) error{
-			"Copy": func(a *Reader, _ *httpFile) error { return a.Copy(context.Background(), nil, nil) },
-			"Copy in passes": func(a *Reader, _ *httpFile) error {
+		for name, do := range map[string]func(*Reader, *remote.File) error{
+			"Copy": func(a *Reader, _ *remote.File) error { return a.Copy(context.Background(), nil, nil) },
+			"Copy in passes": func(a *Reader, _ *remote.File) error {
 				return a.Copy(context.Background(), nil, &CopyOptions{Memory: 1, Workers: 3})
 			},
-			"WriteTo": func(a *Reader, _ *httpFile) error {
+			"WriteTo": func(a *Reader, _ *remote.File) error {
 				var b bytes.Buffer
 				_, err := a.Image().WriteTo(&b)
 				if err == nil && !bytes.Equal(image, b.Bytes()) {
@@ -32,7 +35,7 @@ func TestURLCopyCost(t *testing.T) {
 				}
 				return err
 			},
-			"Repair": func(_ *Reader, h *httpFile) error {
+			"Repair": func(_ *Reader, h *remote.File) error {
 				p, err := Repair(context.Background(), h, h.Size())
 				if err == nil {
 					require.True(t, p.Intact)
@@ -40,7 +43,7 @@ func TestURLCopyCost(t *testing.T) {
 				}
 				return err
 			},
-			"Verify": func(a *Reader, h *httpFile) error {
+			"Verify": func(a *Reader, h *remote.File) error {
 				rep, err := Verify(context.Background(), h, h.Size(), nil)
 				if err == nil {
 					require.Empty(t, rep.Damage)
@@ -48,8 +51,8 @@ func TestURLCopyCost(t *testing.T) {
 				return err
 			},
 		} {
-			s := serve(t, ar)
-			f, err := openURL(t, s, URLOptions{})
+			s := faultsrv.Serve(t, ar)
+			f, err := openURL(t, s, remote.Options{})
 			require.NoError(t, err)
 			n, got := cost(t, s, httpOf(f), func() { require.NoError(t, do(f.Archive(), httpOf(f))) })
 			t.Logf("%s, blocks of %d bytes (%d): %d requests, %d bytes of %d", name, block, f.archive.l.blocks, n, got, size)
@@ -72,11 +75,11 @@ func TestURLCopyCost(t *testing.T) {
 // for its blocks and once for its sum.
 func TestURLWriteCost(t *testing.T) {
 	image := noiseImage(t, 350)
-	s := serve(t, image)
-	r, err := OpenRemote(context.Background(), s.URL, nil)
+	s := faultsrv.Serve(t, image)
+	r, err := remote.Open(context.Background(), s.URL, nil)
 	require.NoError(t, err)
 	defer r.Close()
-	opened := s.requests.Load()
+	opened := s.Requests.Load()
 	var got, want bytes.Buffer
 	_, err = Write(context.Background(), &got, r, r.Size(), &Options{Name: "x.nc"})
 	require.NoError(t, err)
@@ -84,6 +87,6 @@ func TestURLWriteCost(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, bytes.Equal(want.Bytes(), got.Bytes()))
 	// The header and the layout's choice read a little as well.
-	require.LessOrEqual(t, s.requests.Load()-opened, 2*ceilDiv(r.Size(), aheadRun)+8)
-	t.Logf("%d requests for %d bytes", s.requests.Load()-opened, r.Size())
+	require.LessOrEqual(t, s.Requests.Load()-opened, 2*ceilDiv(r.Size(), aheadRun)+8)
+	t.Logf("%d requests for %d bytes", s.Requests.Load()-opened, r.Size())
 }

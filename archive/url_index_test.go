@@ -4,13 +4,16 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/internal/faultsrv"
+	"github.com/cdfz-format/cdfz/remote"
 )
 
 // cost runs f and returns the requests and bytes that it took.
-func cost(t testing.TB, s *remote, h *httpFile, f func()) (requests, size int64) {
-	n, b := s.requests.Load(), h.Stats().Bytes
+func cost(t testing.TB, s *faultsrv.Server, h *remote.File, f func()) (requests, size int64) {
+	n, b := s.Requests.Load(), h.Stats().Bytes
 	f()
-	return s.requests.Load() - n, h.Stats().Bytes - b
+	return s.Requests.Load() - n, h.Stats().Bytes - b
 }
 
 // TestURLListingCost: what lists all blocks over HTTP reads the index in long runs.
@@ -18,8 +21,8 @@ func TestURLListingCost(t *testing.T) {
 	ar := noiseArchive(t, noiseImage(t, 350), MinBlock)
 	local := open(t, ar)
 	for _, o := range []*ReaderOptions{nil, {Index: 1}} {
-		s := serve(t, ar)
-		f, err := openURL(t, s, URLOptions{Reader: o})
+		s := faultsrv.Serve(t, ar)
+		f, err := openURL(t, s, remote.Options{}, o)
 		require.NoError(t, err)
 		require.Greater(t, f.archive.l.blocks, int64(20*256), "pages of the index")
 		for name, list := range map[string]func(a *Reader) (any, error){

@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cdfz-format/cdfz/filters"
+	"github.com/cdfz-format/cdfz/internal/faultsrv"
+	"github.com/cdfz-format/cdfz/remote"
 	"github.com/cdfz-format/cdfz/slab"
 )
 
@@ -23,20 +25,20 @@ func recordOf(r int64) slab.Selection {
 // there is room for so many of them only.
 func TestURLSlots(t *testing.T) {
 	image := noiseImage(t, 64)
-	s := serve(t, noiseArchive(t, image, 16<<10))
-	f, err := openURL(t, s, URLOptions{Parallel: 50, Reader: &ReaderOptions{Workers: 1}})
+	s := faultsrv.Serve(t, noiseArchive(t, image, 16<<10))
+	f, err := openURL(t, s, remote.Options{Parallel: 50}, &ReaderOptions{Workers: 1})
 	require.NoError(t, err)
 	require.NoError(t, f.archive.prepareIndex(context.Background()))
 	var hang sync.Map // ranges that are not answered
 	release := make(chan struct{})
 	var waiting sync.WaitGroup
-	s.set(func() {
-		s.fault = func(_ int, w http.ResponseWriter, r *http.Request, ok *httptest.ResponseRecorder) {
+	s.Set(func() {
+		s.Fault = func(_ int, w http.ResponseWriter, r *http.Request, ok *httptest.ResponseRecorder) {
 			if _, yes := hang.LoadOrStore(r.Header.Get("Range"), true); !yes {
 				waiting.Done()
 				<-release
 			}
-			send(w, ok)
+			faultsrv.Send(w, ok)
 		}
 	})
 	few := cap(f.archive.far.blocks) - 1
@@ -53,7 +55,7 @@ func TestURLSlots(t *testing.T) {
 	}
 	waiting.Wait()
 	// The server answers this one, and it is decoded.
-	s.set(func() { s.fault = nil })
+	s.Set(func() { s.Fault = nil })
 	done := make(chan struct{})
 	go func() {
 		read(50)
@@ -65,18 +67,18 @@ func TestURLSlots(t *testing.T) {
 		t.Error("no slot for a block that has come")
 	}
 	// More readers than there is room for wait before they ask.
-	s.set(func() {
-		s.fault = func(_ int, w http.ResponseWriter, _ *http.Request, ok *httptest.ResponseRecorder) {
+	s.Set(func() {
+		s.Fault = func(_ int, w http.ResponseWriter, _ *http.Request, ok *httptest.ResponseRecorder) {
 			<-release
-			send(w, ok)
+			faultsrv.Send(w, ok)
 		}
 	})
-	before := s.requests.Load()
+	before := s.Requests.Load()
 	for r := range 10 {
 		readers.Go(func() { read(int64(r) + 30) })
 	}
 	time.Sleep(50 * time.Millisecond)
-	require.LessOrEqual(t, s.requests.Load()-before, int64(1))
+	require.LessOrEqual(t, s.Requests.Load()-before, int64(1))
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
 	_, err = readNoise(ctx, f, recordOf(45))
 	cancel()
@@ -105,7 +107,7 @@ func TestURLManyGoroutines(t *testing.T) {
 	k.most = 0
 	image := cubeImage(t, 64, 30, 50)
 	ar := pack(t, image, &Options{Block: 6000, Zarr: ZarrAlways, Filters: []VarFilter{{Vars: []string{"*"}, Chain: filters.Chain{{ID: trackID}}}}})
-	f, err := openURL(t, serve(t, ar), URLOptions{Reader: &ReaderOptions{Cache: 20 << 10, Workers: 2}})
+	f, err := openURL(t, faultsrv.Serve(t, ar), remote.Options{}, &ReaderOptions{Cache: 20 << 10, Workers: 2})
 	require.NoError(t, err)
 	var wg sync.WaitGroup
 	for g := range int64(32) {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/cdf3"
-	"github.com/cdfz-format/cdfz/unlimited"
+	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
 // VerifyOptions of Verify. Nil and the zero value mean the defaults.
@@ -154,7 +154,7 @@ func (v *verifier) readTail() {
 		return
 	}
 	b := make([]byte, endLen)
-	if unlimited.ReadFull(v.src, b, v.size-endLen) != nil {
+	if ioat.ReadFull(v.src, b, v.size-endLen) != nil {
 		return
 	}
 	t, err := parseTail(b, v.size)
@@ -166,12 +166,12 @@ func (v *verifier) readTail() {
 	if t.idxLen < blockidx.HeaderLen {
 		return
 	}
-	data := io.NewSectionReader(bind(v.ctx, v.src), idx.end()-idx.stored, idx.stored)
+	data := io.NewSectionReader(ioat.Bind(v.ctx, v.src), idx.end()-idx.stored, idx.stored)
 	head := make([]byte, blockidx.HeaderLen)
-	if unlimited.ReadFull(data, head, 0) == nil {
+	if ioat.ReadFull(data, head, 0) == nil {
 		v.index, _ = blockidx.NewReader(data, t.idxLen, head, 0)
 	}
-	if g, ok := v.src.(gapper); ok && v.index != nil && loadIndex(v.index, t.idxLen, g.Gap()) != nil {
+	if g := ioat.Gap(v.src); g > 0 && v.index != nil && loadIndex(v.index, t.idxLen, g) != nil {
 		v.index = nil
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/cdfz-format/cdfz/blockidx"
+	"github.com/cdfz-format/cdfz/internal/ioat"
 	"github.com/cdfz-format/cdfz/unlimited"
 )
 
@@ -124,7 +125,7 @@ func (v *verifier) checkHeader() error {
 func (v *verifier) checkZarr() error {
 	// The walk is over, and its reads ahead with it: the front is read by itself.
 	front := make([]byte, v.front[len(v.front)-1].end())
-	if err := unlimited.ReadFull(bind(v.ctx, v.src), front, 0); err != nil {
+	if err := ioat.ReadFull(ioat.Bind(v.ctx, v.src), front, 0); err != nil {
 		return fmt.Errorf("archive: %w", err)
 	}
 	v.walker.r = bytes.NewReader(front)

@@ -6,7 +6,7 @@ import (
 	"hash/crc32"
 
 	"github.com/cdfz-format/cdfz/blockidx"
-	"github.com/cdfz-format/cdfz/unlimited"
+	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
 // The walk of a verifier from the first byte of an archive to its manifest.
@@ -151,10 +151,10 @@ func (v *verifier) walkBlock(i int, b int64, name string) (bool, error) {
 		v.buf = make([]byte, e.stored)
 	}
 	stored := v.buf[:e.stored]
-	if err := unlimited.ReadFull(v.r, stored, row.Off); err != nil {
+	if err := ioat.ReadFull(v.r, stored, row.Off); err != nil {
 		return false, fmt.Errorf("archive: %w", err)
 	}
-	if _, ok := v.src.(gapper); ok && crcOf(stored) != e.crc {
+	if ioat.Gap(v.src) > 0 && crcOf(stored) != e.crc {
 		if err := readAgain(v.ctx, v.r, stored, row.Off); err != nil {
 			return false, fmt.Errorf("archive: %w", err)
 		}

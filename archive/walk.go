@@ -6,7 +6,7 @@ import (
 	"io"
 
 	"github.com/cdfz-format/cdfz/blockidx"
-	"github.com/cdfz-format/cdfz/unlimited"
+	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
 // walker hops from one local header to the next, docs/FORMAT.md, section 13. It
@@ -34,7 +34,7 @@ func (w *walker) at(off int64) (zipEntry, error) {
 			w.buf = append(make([]byte, 0, max(n, localProbe)), w.buf...)
 		}
 		w.buf = w.buf[:n]
-		if err := unlimited.ReadFull(w.r, w.buf[have:], off+int64(have)); err != nil {
+		if err := ioat.ReadFull(w.r, w.buf[have:], off+int64(have)); err != nil {
 			return zipEntry{}, fmt.Errorf("archive: %w", err)
 		}
 		e, more, err := parseLocal(w.buf, off)
@@ -226,7 +226,7 @@ func (c *comparer) Write(p []byte) (int, error) {
 		c.buf = make([]byte, n)
 	}
 	b := c.buf[:n]
-	if err := unlimited.ReadFull(c.r, b, c.off); err != nil {
+	if err := ioat.ReadFull(c.r, b, c.off); err != nil {
 		return 0, fmt.Errorf("archive: %w", err)
 	}
 	for i := range b {

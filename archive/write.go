@@ -12,7 +12,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/cdf3"
-	"github.com/cdfz-format/cdfz/unlimited"
+	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
 const (
@@ -69,7 +69,7 @@ func Write(ctx context.Context, dst io.Writer, image io.ReaderAt, size int64, op
 // is larger than the format promises.
 func writeSmall(ctx context.Context, dst io.Writer, image io.ReaderAt, size int64, h *cdf3.Header, o *Options) (*Result, error) {
 	data := make([]byte, size)
-	if err := unlimited.ReadFull(image, data, 0); err != nil {
+	if err := ioat.ReadFull(image, data, 0); err != nil {
 		return nil, fmt.Errorf("archive: reading the image: %w", err)
 	}
 	sum := sha256.Sum256(data)
@@ -370,7 +370,7 @@ func hashImage(ctx context.Context, image io.ReaderAt, size int64) ([]byte, erro
 			return nil, err
 		}
 		b := buf[:min(int64(len(buf)), size-off)]
-		if err := unlimited.ReadFull(image, b, off); err != nil {
+		if err := ioat.ReadFull(image, b, off); err != nil {
 			return nil, err
 		}
 		h.Write(b)

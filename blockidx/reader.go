@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"sync"
+
+	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
 // defaultMemory bounds the pages that a Reader keeps, in bytes: 200 000 rows.
@@ -135,10 +137,7 @@ const maxRunPages = 1024
 func (x *Reader) loadRun(pages []int64, into map[int64][]byte) error {
 	first, last := pages[0], pages[len(pages)-1]
 	buf := make([]byte, (last-first)*pageLen+pageHead+pageRows(x.rows, last)*rowLen)
-	if n, err := x.r.ReadAt(buf, HeaderLen+first*pageLen); n < len(buf) {
-		if err == nil || err == io.EOF {
-			err = fmt.Errorf("%d of %d bytes: %w", n, len(buf), io.ErrUnexpectedEOF)
-		}
+	if err := ioat.ReadFull(x.r, buf, HeaderLen+first*pageLen); err != nil {
 		return fmt.Errorf("blockidx: pages %d to %d: %w", first, last, err)
 	}
 	for _, p := range pages {
@@ -157,10 +156,7 @@ func (x *Reader) loadRun(pages []int64, into map[int64][]byte) error {
 // same time; both get the same bytes.
 func (x *Reader) load(p int64) ([]byte, error) {
 	page := make([]byte, pageHead+pageRows(x.rows, p)*rowLen)
-	if n, err := x.r.ReadAt(page, HeaderLen+p*pageLen); n < len(page) {
-		if err == nil || err == io.EOF {
-			err = fmt.Errorf("%d of %d bytes: %w", n, len(page), io.ErrUnexpectedEOF)
-		}
+	if err := ioat.ReadFull(x.r, page, HeaderLen+p*pageLen); err != nil {
 		return nil, fmt.Errorf("blockidx: page %d: %w", p, err)
 	}
 	if err := checkPage(page, p); err != nil {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+
+	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
 const (
@@ -19,30 +21,8 @@ func readRuns[T Number](ctx context.Context, a *Array, dst []T, dims []dim) erro
 	size := a.Type.Size()
 	var lbuf [maxRank]loop
 	n := boxNest(dims, make([]int64, len(dims)), a.Shape, size, lbuf[:])
-	r := runReader[T]{r: bind(ctx, a.ReaderAt), size: size, dst: dst}
+	r := runReader[T]{r: ioat.Bind(ctx, a.ReaderAt), size: size, dst: dst}
 	return r.nest(ctx, n.loops, n.src, n.dst)
-}
-
-// bind is r with reads that end with ctx, where r can.
-func bind(ctx context.Context, r io.ReaderAt) io.ReaderAt {
-	if c, ok := r.(contextReaderAt); ok {
-		return withContext{ctx, c}
-	}
-	return r
-}
-
-// contextReaderAt is an Array's ReaderAt whose reads end with a context.
-type contextReaderAt interface {
-	ReadAtContext(ctx context.Context, p []byte, off int64) (int, error)
-}
-
-type withContext struct {
-	ctx context.Context
-	r   contextReaderAt
-}
-
-func (w withContext) ReadAt(p []byte, off int64) (int, error) {
-	return w.r.ReadAtContext(w.ctx, p, off)
 }
 
 // runReader reads elements into dst.
@@ -93,10 +73,7 @@ func (r *runReader[T]) row(l loop, src, dst int64) error {
 			r.buf = make([]byte, n)
 		}
 		b := r.buf[:n]
-		if got, err := r.r.ReadAt(b, lo); int64(got) < n {
-			if err == nil || err == io.EOF {
-				err = io.ErrUnexpectedEOF
-			}
+		if err := ioat.ReadFull(r.r, b, lo); err != nil {
 			return fmt.Errorf("slab: reading %d bytes at %d: %w", n, lo, err)
 		}
 		if l.src == r.size && l.dst == 1 {

@@ -2,8 +2,9 @@ package unlimited
 
 import (
 	"errors"
-	"fmt"
 	"io"
+
+	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
 // window is how much of the image Raw reads at once where runs are close to
@@ -58,7 +59,7 @@ func (v *View) ReadAt(p []byte, off int64) (int, error) {
 		})
 	} else {
 		v.l.ImageRuns(off, off+int64(len(p)), func(run Run) bool {
-			err = ReadFull(v.r, p[run.ImageOff-off:][:run.Len], run.RawOff)
+			err = ioat.ReadFull(v.r, p[run.ImageOff-off:][:run.Len], run.RawOff)
 			if err == nil {
 				n += int(run.Len)
 			}
@@ -91,34 +92,17 @@ func (g *gatherer) read(p []byte, off int64) error {
 	near := g.last > 0 && off >= g.last && off-g.last < window/4
 	g.last = off + int64(len(p))
 	if len(p) >= window/4 || !near {
-		return ReadFull(g.r, p, off)
+		return ioat.ReadFull(g.r, p, off)
 	}
 	if g.buf == nil {
 		g.buf = make([]byte, window)
 	}
 	g.buf = g.buf[:min(int64(cap(g.buf)), g.size-off)]
 	g.off = off
-	if err := ReadFull(g.r, g.buf, off); err != nil {
+	if err := ioat.ReadFull(g.r, g.buf, off); err != nil {
 		g.buf = g.buf[:0]
 		return err
 	}
 	copy(p, g.buf)
 	return nil
-}
-
-// ReadFull fills p from offset off of r. It takes io.EOF together with a full
-// read as success, as io.ReaderAt allows, and turns a short read without
-// another error into io.ErrUnexpectedEOF.
-func ReadFull(r io.ReaderAt, p []byte, off int64) error {
-	if len(p) == 0 {
-		return nil
-	}
-	n, err := r.ReadAt(p, off)
-	if n >= len(p) {
-		return nil
-	}
-	if err == nil || err == io.EOF {
-		return fmt.Errorf("read %d of %d bytes at %d: %w", n, len(p), off, io.ErrUnexpectedEOF)
-	}
-	return err
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
+	"github.com/cdfz-format/cdfz/remote"
 )
 
 // stdinName stands for standard input on the command line.
@@ -103,7 +104,7 @@ func (a *app) open(ctx context.Context, name string) (*input, error) {
 }
 
 func openRemote(ctx context.Context, name string) (*input, error) {
-	r, err := archive.OpenRemote(ctx, name, nil)
+	r, err := remote.Open(ctx, name, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -113,11 +114,11 @@ func openRemote(ctx context.Context, name string) (*input, error) {
 // remoteReaderAt reads a URL until the context is cancelled.
 type remoteReaderAt struct {
 	ctx context.Context
-	*archive.Remote
+	*remote.File
 }
 
 func (r remoteReaderAt) ReadAt(p []byte, off int64) (int, error) {
-	return r.Remote.ReadAtContext(r.ctx, p, off)
+	return r.File.ReadAtContext(r.ctx, p, off)
 }
 
 // openFile opens a regular file. A pipe is not opened: that could wait for ever.

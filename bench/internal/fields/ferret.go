@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/cdfz-format/cdfz/cdf3"
-	"github.com/cdfz-format/cdfz/unlimited"
+	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
 // FerretDir is where the Debian package ferret-datasets puts its files.
@@ -126,7 +126,7 @@ func (b *builder) copyAxis(f *os.File, h *cdf3.Header, id int, prefix string) (i
 		return 0, fmt.Errorf("dimension %s has no coordinates", d.Name)
 	}
 	buf := make([]byte, v.Len)
-	if err := unlimited.ReadFull(f, buf, v.Begin); err != nil {
+	if err := ioat.ReadFull(f, buf, v.Begin); err != nil {
 		return 0, err
 	}
 	coords := make([]float64, d.Len)
@@ -151,7 +151,7 @@ func readFloats(f *os.File, h *cdf3.Header, v *cdf3.Var) ([][]float32, error) {
 	out := make([][]float32, n)
 	buf := make([]byte, v.RecLen)
 	for i := range out {
-		if err := unlimited.ReadFull(f, buf, v.Begin+int64(i)*h.RecSize); err != nil {
+		if err := ioat.ReadFull(f, buf, v.Begin+int64(i)*h.RecSize); err != nil {
 			return nil, err
 		}
 		out[i] = make([]float32, v.RecLen/4)

@@ -1,4 +1,4 @@
-package archive
+package remote
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cdfz-format/cdfz/internal/faultsrv"
 	"github.com/cdfz-format/cdfz/testdata/seeds"
 )
 
@@ -16,7 +17,7 @@ import (
 func FuzzAnswer(f *testing.F) {
 	s := seeds.Of(f)
 	add := func(name string, code int, contentRange string, length, size, off int64) {
-		s.Add(name, code, contentRange, "", oldTag, oldTime, "", length, size, off)
+		s.Add(name, code, contentRange, "", faultsrv.Tag, faultsrv.Time, "", length, size, off)
 	}
 	add("part", 206, "bytes 10-109/1000", 100, 1000, 10)
 	add("end", 206, "bytes 900-999/1000", 100, -1, fromEnd)
@@ -30,14 +31,14 @@ func FuzzAnswer(f *testing.F) {
 	add("outside", 416, "bytes */1000", 0, -1, fromEnd)
 	add("empty", 416, "bytes */0", 0, -1, fromEnd)
 	add("changed", 412, "", 0, 1000, 10)
-	s.Add("gzip", 206, "bytes 10-109/1000", "gzip", oldTag, oldTime, "", int64(100), int64(1000), int64(10))
-	s.Add("new-tag", 206, "bytes 10-109/1000", "", `"v2"`, newTime, "", int64(100), int64(1000), int64(10))
+	s.Add("gzip", 206, "bytes 10-109/1000", "gzip", faultsrv.Tag, faultsrv.Time, "", int64(100), int64(1000), int64(10))
+	s.Add("new-tag", 206, "bytes 10-109/1000", "", `"v2"`, faultsrv.NewTime, "", int64(100), int64(1000), int64(10))
 	s.Add("later", 503, "", "", "", "", "120", int64(0), int64(1000), int64(10))
-	s.Add("later-date", 429, "", "", "", "", newTime, int64(0), int64(1000), int64(10))
+	s.Add("later-date", 429, "", "", "", "", faultsrv.NewTime, int64(0), int64(1000), int64(10))
 	f.Fuzz(func(t *testing.T, code int, contentRange, encoding, tag, modified, after string, length, size, off int64) {
-		h := &httpFile{size: -1}
+		h := &File{size: -1}
 		if size >= 0 {
-			h.size, h.pinned, h.etag, h.modified = size, true, oldTag, oldTime
+			h.size, h.pinned, h.etag, h.modified = size, true, faultsrv.Tag, faultsrv.Time
 		}
 		asked := make([]byte, 100)
 		switch {
@@ -86,10 +87,9 @@ func FuzzURL(f *testing.F) {
 	s.Add("scheme", "file:///etc/hosts")
 	s.Add("control", "http://example.org/\x00")
 	s.Add("no-host", "http://:80/")
-	o, err := (*URLOptions)(nil).withDefaults()
-	require.NoError(f, err)
 	f.Fuzz(func(t *testing.T, text string) {
-		h, err := newHTTPFile(context.Background(), text, &o)
+		Redact(text)
+		h, err := newFile(context.Background(), text, nil)
 		if err != nil {
 			require.ErrorIs(t, err, ErrOptions)
 			return

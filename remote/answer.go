@@ -1,4 +1,4 @@
-package archive
+package remote
 
 import (
 	"errors"
@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// check decides on an answer: it returns the part of p that the body is for.
-func (f *httpFile) check(res *http.Response, p []byte, off int64) ([]byte, *failure) {
+// check decides what to make of a response. It returns the part of p that the body
+// fills.
+func (f *File) check(res *http.Response, p []byte, off int64) ([]byte, *failure) {
 	code := res.StatusCode
 	switch {
 	case code == http.StatusPartialContent:
@@ -18,7 +19,7 @@ func (f *httpFile) check(res *http.Response, p []byte, off int64) ([]byte, *fail
 	case code == http.StatusOK:
 		return f.checkWhole(res, p, off)
 	case code == http.StatusPreconditionFailed && f.pinned:
-		return nil, final("server answered %s: %w", status(code), ErrRemoteChanged)
+		return nil, final("server answered %s: %w", status(code), ErrChanged)
 	case code == http.StatusRequestedRangeNotSatisfiable:
 		total, ok := strings.CutPrefix(res.Header.Get("Content-Range"), "bytes */")
 		size, err := parseLen(total)
@@ -44,14 +45,14 @@ func (f *httpFile) check(res *http.Response, p []byte, off int64) ([]byte, *fail
 	return nil, &failure{err: s, renew: code == 400 || code == 401 || code == 403 || code == 404 || code == 410}
 }
 
-// checkPart checks a 206.
-func (f *httpFile) checkPart(res *http.Response, p []byte, off int64) ([]byte, *failure) {
+// checkPart checks a 206 (Partial Content).
+func (f *File) checkPart(res *http.Response, p []byte, off int64) ([]byte, *failure) {
 	if fail := f.checkBody(res); fail != nil {
 		return nil, fail
 	}
 	text := res.Header.Get("Content-Range")
 	if off == fromEnd && strings.HasSuffix(text, "/0") {
-		// There is no right form of it; package net/http sends bytes 0--1/0.
+		// No correct form exists for an empty file; package net/http sends bytes 0--1/0.
 		return p[:0], f.pin(res.Header, 0)
 	}
 	from, to, size, err := parseContentRange(text)
@@ -74,9 +75,9 @@ func (f *httpFile) checkPart(res *http.Response, p []byte, off int64) ([]byte, *
 	return p, f.pin(res.Header, size)
 }
 
-// checkWhole checks a 200: the file from its start. That serves where all of it
-// was asked for.
-func (f *httpFile) checkWhole(res *http.Response, p []byte, off int64) ([]byte, *failure) {
+// checkWhole checks a 200 (OK), which brings the file from its start. It is usable
+// if all of the file was asked for.
+func (f *File) checkWhole(res *http.Response, p []byte, off int64) ([]byte, *failure) {
 	size := res.ContentLength
 	if f.pinned {
 		if size >= 0 && size != f.size {
@@ -86,7 +87,7 @@ func (f *httpFile) checkWhole(res *http.Response, p []byte, off int64) ([]byte, 
 			return nil, fail
 		}
 		if strong(f.etag) && res.Header.Get("ETag") == "" {
-			return nil, final("server answered the condition with %s: %w", status(res.StatusCode), ErrRemoteChanged)
+			return nil, final("server answered the condition with %s: %w", status(res.StatusCode), ErrChanged)
 		}
 	}
 	switch {
@@ -97,15 +98,15 @@ func (f *httpFile) checkWhole(res *http.Response, p []byte, off int64) ([]byte, 
 		return p[:size], f.pin(res.Header, size)
 	case off == fromEnd:
 		if !res.Uncompressed && res.Header.Get("Content-Encoding") == "" {
-			f.size = size // -1 if not told
+			f.size = size // -1 if unknown
 		}
 		return nil, final("%w", errFromEnd)
 	}
 	return nil, final("%w: it answered %s with the whole file", ErrNoRanges, status(res.StatusCode))
 }
 
-// checkBody refuses bytes that are not those of the file.
-func (f *httpFile) checkBody(res *http.Response) *failure {
+// checkBody refuses an encoded body: its bytes are not those of the file.
+func (f *File) checkBody(res *http.Response) *failure {
 	if c := res.Header.Get("Content-Encoding"); res.Uncompressed || c != "" && !strings.EqualFold(c, "identity") {
 		if res.Uncompressed {
 			c = "gzip"
@@ -115,8 +116,8 @@ func (f *httpFile) checkBody(res *http.Response) *failure {
 	return nil
 }
 
-// pin takes the validators of the first answer, and compares those of later ones.
-func (f *httpFile) pin(h http.Header, size int64) *failure {
+// pin keeps the validators of the first response and compares those of later ones.
+func (f *File) pin(h http.Header, size int64) *failure {
 	etag, modified := h.Get("ETag"), h.Get("Last-Modified")
 	if !f.pinned {
 		f.pinned, f.size, f.etag, f.modified = true, size, etag, modified
@@ -125,23 +126,23 @@ func (f *httpFile) pin(h http.Header, size int64) *failure {
 	if etag != "" && f.etag != "" {
 		// A server or cache may call the same tag weak or strong.
 		if strings.TrimPrefix(etag, "W/") != strings.TrimPrefix(f.etag, "W/") {
-			return final("ETag %s, expected %s: %w", etag, f.etag, ErrRemoteChanged)
+			return final("ETag %s, expected %s: %w", etag, f.etag, ErrChanged)
 		}
 		if strong(f.etag) {
 			return nil
 		}
 	}
 	if modified != "" && f.modified != "" && modified != f.modified {
-		return final("last modified %s, expected %s: %w", modified, f.modified, ErrRemoteChanged)
+		return final("last modified %s, expected %s: %w", modified, f.modified, ErrChanged)
 	}
 	return nil
 }
 
-func (f *httpFile) otherSize(size int64) *failure {
-	return final("%d bytes long, expected %d: %w", size, f.size, ErrRemoteChanged)
+func (f *File) otherSize(size int64) *failure {
+	return final("%d bytes long, expected %d: %w", size, f.size, ErrChanged)
 }
 
-// strong says whether an ETag names exactly these bytes (RFC 9110, 8.8.3).
+// strong reports whether an ETag identifies the exact bytes (RFC 9110, 8.8.3).
 func strong(etag string) bool {
 	return len(etag) >= 2 && etag[0] == '"' && etag[len(etag)-1] == '"'
 }
@@ -168,7 +169,7 @@ func parseContentRange(s string) (from, to, size int64, err error) {
 	return from, to, size, err
 }
 
-// parseLen parses digits.
+// parseLen parses a decimal number without a sign.
 func parseLen(s string) (int64, error) {
 	n, err := strconv.ParseUint(s, 10, 63)
 	if err != nil || s[0] == '+' {
@@ -177,7 +178,7 @@ func parseLen(s string) (int64, error) {
 	return int64(n), nil
 }
 
-// retryAfter is the wait that a server asks for, 0 if it does not.
+// retryAfter returns the wait that a server asks for, or 0.
 func retryAfter(h http.Header) time.Duration {
 	v := h.Get("Retry-After")
 	if s, err := parseLen(v); err == nil {
@@ -194,12 +195,12 @@ func retryAfter(h http.Header) time.Duration {
 	return max(0, at.Sub(now))
 }
 
-// statusError is an answer that is none.
+// statusError is an unusable HTTP status.
 type statusError struct{ code int }
 
 func (e *statusError) Error() string { return "server answered " + status(e.code) }
 
-// Is makes what is missing or forbidden the error that package os gives for it.
+// Is matches the errors of package os for missing and forbidden files.
 func (e *statusError) Is(target error) bool {
 	switch e.code {
 	case http.StatusNotFound, http.StatusGone:

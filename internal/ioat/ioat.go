@@ -1,0 +1,73 @@
+// Package ioat has the common tools for reading through an io.ReaderAt: reading in
+// full, reading under a context, joining nearby reads into one, sharing one fetch
+// among many callers, and recycling buffers.
+//
+// It is the ground floor: it imports no other package of this module.
+package ioat
+
+import (
+	"context"
+	"fmt"
+	"io"
+)
+
+// ReadFull reads len(p) bytes from offset off of r. As io.ReaderAt allows, it
+// accepts io.EOF together with a full read. A short read without another error is
+// io.ErrUnexpectedEOF.
+func ReadFull(r io.ReaderAt, p []byte, off int64) error {
+	if len(p) == 0 {
+		return nil
+	}
+	n, err := r.ReadAt(p, off)
+	if n >= len(p) {
+		return nil
+	}
+	if err == nil || err == io.EOF {
+		return fmt.Errorf("read %d of %d bytes at %d: %w", n, len(p), off, io.ErrUnexpectedEOF)
+	}
+	return err
+}
+
+// ContextReaderAt is a reader whose reads can be cancelled.
+type ContextReaderAt interface {
+	// ReadAtContext is io.ReaderAt's ReadAt, ended early when ctx is done.
+	ReadAtContext(ctx context.Context, p []byte, off int64) (int, error)
+}
+
+// Bind returns r with all of its reads under ctx. A reader without ReadAtContext is
+// returned as it is.
+func Bind(ctx context.Context, r io.ReaderAt) io.ReaderAt {
+	if c, ok := r.(ContextReaderAt); ok {
+		return bound{ctx, c}
+	}
+	return r
+}
+
+type bound struct {
+	ctx context.Context
+	r   ContextReaderAt
+}
+
+func (b bound) ReadAt(p []byte, off int64) (int, error) {
+	return b.r.ReadAtContext(b.ctx, p, off)
+}
+
+// Gap returns the distance in bytes up to which two reads of r are better made as
+// one. It is 0 for a reader without latency, which does not have the method Gap.
+func Gap(r io.ReaderAt) int64 {
+	if g, ok := r.(interface{ Gap() int64 }); ok {
+		return g.Gap()
+	}
+	return 0
+}
+
+type rereadKey struct{}
+
+// Reread marks a context: the bytes to be read under it were read before and were
+// wrong, so they must come from their origin and not from a cache on the way.
+func Reread(ctx context.Context) context.Context {
+	return context.WithValue(ctx, rereadKey{}, true)
+}
+
+// IsReread reports whether ctx is marked by Reread.
+func IsReread(ctx context.Context) bool { return ctx.Value(rereadKey{}) != nil }

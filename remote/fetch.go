@@ -1,0 +1,170 @@
+package remote
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+)
+
+const (
+	// progress is the number of bytes after which failures are counted anew.
+	progress = 64 << 10
+
+	firstPause    = 250 * time.Millisecond
+	longestPause  = 8 * time.Second
+	longestWished = time.Minute // of Retry-After
+
+	// fromEnd as an offset means the last bytes of a file of unknown size.
+	fromEnd = -1
+)
+
+// errFromEnd means that the server does not support ranges counted from the end.
+var errFromEnd = errors.New("no ranges from the end")
+
+// fetch fills p with the bytes from off on, in as many attempts as needed and
+// allowed. It returns how many bytes arrived. fromEnd asks for the last bytes of the
+// file, which may be fewer than len(p). ctx must come from until.
+func (f *File) fetch(ctx context.Context, p []byte, off int64) (int, error) {
+	first, all := off, len(p)
+	done, failed, renewed := 0, 0, false
+	for {
+		n, fail := f.attempt(ctx, p[done:], off)
+		done += n
+		if off == fromEnd && f.size >= 0 {
+			// From now on the range is known.
+			off = max(0, f.size-int64(len(p)))
+			p = p[:f.size-off]
+		}
+		if off != fromEnd {
+			off += int64(n)
+		}
+		switch {
+		case fail == nil:
+			return done, nil
+		case ctx.Err() != nil:
+			return done, f.wrap(first, all, f.cause(ctx))
+		case fail.renew && !renewed:
+			renewed = true
+			f.target.Store(f.origin)
+			continue
+		case !fail.retry:
+			return done, f.wrap(first, all, fail.err)
+		}
+		if n >= progress {
+			failed = 0
+		}
+		if failed++; failed > f.o.Retries {
+			err := fail.err
+			if failed > 1 {
+				err = fmt.Errorf("%w (attempt %d)", err, failed)
+			}
+			return done, f.wrap(first, all, err)
+		}
+		wait := min(longestPause, firstPause<<min(failed-1, 10))
+		wait = wait/2 + rand.N(wait/2)
+		if err := f.o.Sleep(ctx, max(wait, min(fail.after, longestWished))); err != nil {
+			return done, f.wrap(first, all, f.cause(ctx))
+		}
+		f.retries.Add(1)
+	}
+}
+
+// failure of an attempt.
+type failure struct {
+	err   error
+	retry bool          // another attempt may succeed
+	renew bool          // the redirects should be followed again
+	after time.Duration // the server's wish
+}
+
+func final(format string, args ...any) *failure {
+	return &failure{err: fmt.Errorf(format, args...)}
+}
+
+// attempt asks once for the bytes from off on and returns how many of them are
+// in p now.
+func (f *File) attempt(ctx context.Context, p []byte, off int64) (int, *failure) {
+	select {
+	case f.slots <- struct{}{}:
+		defer func() { <-f.slots }()
+	case <-ctx.Done():
+		return 0, &failure{err: ctx.Err()}
+	}
+	if f.o.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, f.o.Timeout)
+		defer cancel()
+	}
+	target := f.target.Load()
+	res, err := f.client.Do(f.request(ctx, target, len(p), off))
+	f.requests.Add(1)
+	if err != nil {
+		if res != nil {
+			res.Body.Close()
+		}
+		return 0, f.failed(err, res != nil)
+	}
+	defer res.Body.Close()
+	p, fail := f.check(res, p, off)
+	if fail != nil {
+		if fail.retry && res.ContentLength >= 0 && res.ContentLength <= 4096 {
+			// A body read to its end leaves the connection in use.
+			io.Copy(io.Discard, res.Body)
+		}
+		fail.renew = fail.renew && target != f.origin
+		return 0, fail
+	}
+	if r := res.Request; r != nil && *r.URL != *target {
+		f.target.CompareAndSwap(target, r.URL)
+	}
+	n, err := io.ReadFull(res.Body, p)
+	f.received.Add(int64(n))
+	if err != nil {
+		if err == io.EOF || err == io.ErrUnexpectedEOF {
+			err = fmt.Errorf("answer ended after %d of %d bytes: %w", n, len(p), io.ErrUnexpectedEOF)
+		}
+		return n, f.failed(err, false)
+	}
+	if res.ContentLength < 0 {
+		if k, _ := io.ReadFull(res.Body, make([]byte, 1)); k > 0 {
+			return 0, final("answer is longer than %d bytes", len(p))
+		}
+	}
+	return n, nil
+}
+
+// failed classifies an error of the client or of a body.
+func (f *File) failed(err error, refused bool) *failure {
+	// The text of a url.Error contains the whole URL.
+	for {
+		var u *url.Error
+		if !errors.As(err, &u) {
+			break
+		}
+		err = u.Err
+	}
+	var dns *net.DNSError
+	var cert *tls.CertificateVerificationError
+	switch {
+	case strings.Contains(err.Error(), "Location header"):
+		return final("redirect to a malformed URL")
+	case refused, errors.As(err, &cert), errors.As(err, &dns) && dns.IsNotFound:
+		return &failure{err: err}
+	case errors.Is(err, context.DeadlineExceeded):
+		// The timeout of the attempt. Callers must be able to tell it from their own.
+		err = fmt.Errorf("no whole answer in time: %w", os.ErrDeadlineExceeded)
+	case errors.Is(err, context.Canceled):
+		err = errors.New("request cancelled by the client")
+	case err == io.EOF:
+		err = fmt.Errorf("connection closed: %w", io.ErrUnexpectedEOF)
+	}
+	return &failure{err: err, retry: true}
+}

@@ -1,0 +1,124 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+)
+
+var (
+	// ErrChanged means that the file at the URL is no longer the one that was
+	// opened. It does not mean that anything is damaged.
+	ErrChanged = errors.New("remote file changed while being read")
+	// ErrNoRanges means that the server only sends whole files.
+	ErrNoRanges = errors.New("server does not support range requests")
+	// ErrOptions means a malformed URL or invalid options.
+	ErrOptions = errors.New("invalid URL or options")
+)
+
+const (
+	// DefaultRetries make for about four seconds in all, long enough for a server
+	// behind a load balancer to restart.
+	DefaultRetries = 4
+	// DefaultTimeout is the time limit of one attempt.
+	DefaultTimeout = 30 * time.Second
+	// DefaultParallel requests are about what browsers allow themselves.
+	DefaultParallel = 8
+	// DefaultTail is the length of the first read, one page.
+	DefaultTail = 4096
+
+	// maxResponseHeader bounds the header of a response, in bytes. Real ones take
+	// 1 or 2 KB.
+	maxResponseHeader = 64 << 10
+)
+
+// Options of Open. Nil and the zero value mean the defaults.
+type Options struct {
+	// Client sends the requests. Its CheckRedirect is obeyed, its Timeout holds for
+	// one attempt. Nil means a client that is shared by all files and accepts at
+	// most 64 KiB of response header.
+	Client *http.Client
+	// Header is sent with every request to the host of the URL, and to no other
+	// host it redirects to. It may hold Authorization, for instance. The package
+	// sets Range, the conditions and Accept-Encoding itself.
+	Header http.Header
+	// Retries is the number of consecutive attempts that may fail after the first
+	// one; 0: DefaultRetries, negative: none. An attempt that brings 64 KiB
+	// restarts the count.
+	Retries int
+	// Timeout is the time limit of one attempt, response body included; 0:
+	// DefaultTimeout, negative: none. Bytes that arrived before it are kept.
+	Timeout time.Duration
+	// Parallel is the number of simultaneous requests; 0: DefaultParallel.
+	Parallel int
+	// Tail is the number of bytes at the end of the file that Open reads and
+	// keeps; 0: DefaultTail. Formats with a directory at the end open faster.
+	Tail int
+	// Sleep waits before a retry until d has passed or ctx is done; nil: a timer.
+	Sleep func(ctx context.Context, d time.Duration) error
+}
+
+// maxTail bounds Options.Tail.
+const maxTail = 1 << 20
+
+func (o *Options) withDefaults() (Options, error) {
+	var c Options
+	if o != nil {
+		c = *o
+	}
+	if c.Parallel < 0 {
+		return c, fmt.Errorf("remote: Parallel is %d, expected at least 0: %w", c.Parallel, ErrOptions)
+	}
+	if c.Parallel == 0 {
+		c.Parallel = DefaultParallel
+	}
+	if c.Tail < 0 || c.Tail > maxTail {
+		return c, fmt.Errorf("remote: Tail is %d, expected 0 to %d: %w", c.Tail, maxTail, ErrOptions)
+	}
+	if c.Tail == 0 {
+		c.Tail = DefaultTail
+	}
+	switch {
+	case c.Retries == 0:
+		c.Retries = DefaultRetries
+	case c.Retries < 0:
+		c.Retries = 0
+	}
+	if c.Timeout == 0 {
+		c.Timeout = DefaultTimeout
+	}
+	if c.Client == nil {
+		c.Client = sharedClient()
+	}
+	if c.Sleep == nil {
+		c.Sleep = sleep
+	}
+	return c, nil
+}
+
+// sharedClient is one client for all files, so that they share connections.
+var sharedClient = sync.OnceValue(func() *http.Client {
+	t, ok := http.DefaultTransport.(*http.Transport)
+	if !ok {
+		return &http.Client{}
+	}
+	t = t.Clone()
+	t.MaxIdleConnsPerHost = 2 * DefaultParallel
+	t.DisableCompression = true
+	t.MaxResponseHeaderBytes = maxResponseHeader
+	return &http.Client{Transport: t}
+})
+
+func sleep(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
