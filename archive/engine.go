@@ -106,7 +106,7 @@ func (a *Reader) checkRow(n int64, row blockidx.Row) error {
 
 // maxStored is how many bytes a block of so many may be stored in (docs/FORMAT.md,
 // section 14).
-func maxStored(decoded int64) int64 { return 6*decoded + 1<<16 }
+func maxStored(decoded int64) int64 { return filters.MaxLen(decoded) }
 
 // readNeed reads a block and decodes at least what is needed of it, in memory that
 // room gives.

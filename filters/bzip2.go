@@ -11,17 +11,27 @@ import (
 
 // bzip2Method is the bzip2 filter of the HDF5 plugins (BZIP2/src/H5Zbzip2.c):
 // one plain .bz2 stream. Its parameter is the size of bzip2's own blocks in
-// units of 100 000 bytes, 1 to 9.
+// units of 100 000 bytes, 1 to 9; without it the size is 9.
 type bzip2Method struct{}
 
 func (bzip2Method) Check(params []uint32) error {
-	if err := wantParams("bzip2", params, 1); err != nil {
-		return err
+	if len(params) > 1 {
+		return errorf(ErrParam, "bzip2: expected at most 1 parameter, found %d", len(params))
 	}
-	if params[0] < 1 || params[0] > 9 {
-		return errorf(ErrParam, "bzip2: level from 1 to 9, found %d", params[0])
+	if l := bzip2Level(params); l < 1 || l > 9 {
+		return errorf(ErrParam, "bzip2: expected a level from 1 to 9, found %d", l)
 	}
 	return nil
+}
+
+const bzip2Default = 9 // of H5Zbzip2.c
+
+// bzip2Level is the level that the parameters ask for.
+func bzip2Level(params []uint32) uint32 {
+	if len(params) == 0 {
+		return bzip2Default
+	}
+	return params[0]
 }
 
 // MaxEncodedLen: the bzip2 manual (section 3.4.1) gives 1 % and 600 bytes for
@@ -90,7 +100,7 @@ func (s *bzip2State) Encode(dst, src []byte, params []uint32) ([]byte, error) {
 	}
 	s.out.buf = dst
 	defer func() { s.out.buf = nil }()
-	level := int(params[0])
+	level := int(bzip2Level(params))
 	if s.w == nil || s.level != level {
 		w, err := bzip2.NewWriter(&s.out, &bzip2.WriterConfig{Level: level})
 		if err != nil {

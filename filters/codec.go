@@ -218,10 +218,16 @@ func levelCodec(id string, filter uint32, def int32) {
 		if _, err := checked(f); err != nil {
 			return nil, err
 		}
+		if len(f.Params) == 0 {
+			f.Params = []uint32{defaultLevels[f.ID]}
+		}
 		return fmt.Appendf(nil, `{"id":"%s","level":%d}`, id, int32(f.Params[0])), nil
 	}
 	mustRegister(RegisterCodec(id, filter, to, from))
 }
+
+// defaultLevels are the levels of filters without a parameter.
+var defaultLevels = map[uint32]uint32{Bzip2: bzip2Default, Zstd: zstdDefault}
 
 func mustRegister(err error) {
 	if err != nil {

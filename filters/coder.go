@@ -1,16 +1,24 @@
 package filters
 
-import "slices"
+import "math"
 
-// Coder encodes and decodes blocks with one chain. It keeps scratch memory and
-// the state of the compressors from block to block, so it serves one goroutine
-// at a time. The output does not depend on what it did before.
+// Coder encodes and decodes blocks with one chain. It keeps the state of the
+// compressors from block to block, so it serves one goroutine at a time. The
+// output does not depend on what it did before.
 type Coder struct {
 	chain   Chain
 	methods []Method // nil where the filter is unknown and optional
 	planes  []planeEncoder
-	scratch [2][]byte
 	at      []int // of the zstd blocks of a block that is decoded in parts
+}
+
+// MaxLen is the length that no filter of a chain may exceed with a block of n bytes:
+// neither what passes between two filters nor what is stored. Part of the format.
+func MaxLen(n int64) int64 {
+	if n > (math.MaxInt64-1<<16)/2 {
+		return math.MaxInt64
+	}
+	return 2*n + 1<<16
 }
 
 // NewCoder checks ids and parameters. A required filter that is not registered
@@ -45,16 +53,16 @@ func NewCoder(c Chain) (*Coder, error) {
 }
 
 // MaxEncodedLen bounds the stored length of a block of n bytes, whoever encoded
-// it with this chain.
+// it with this chain. It never exceeds [MaxLen].
 func (k *Coder) MaxEncodedLen(n int) int { return k.maxLen(n, len(k.chain), 0) }
 
 // maxLen bounds the length after the first stages, without those in mask.
 func (k *Coder) maxLen(n, stages int, mask uint32) int {
-	bound := n
+	bound, limit := n, clampLen(MaxLen(int64(n)))
 	for i := range stages {
 		if mask>>i&1 == 0 && k.methods[i] != nil {
 			// Any filter may have been left out in favour of its input.
-			bound = max(bound, k.methods[i].MaxEncodedLen(bound, k.chain[i].Params))
+			bound = min(limit, max(bound, k.methods[i].MaxEncodedLen(bound, k.chain[i].Params)))
 		}
 	}
 	return bound
@@ -74,16 +82,17 @@ func (k *Coder) Encode(dst, src []byte) (out []byte, mask uint32, err error) {
 func (k *Coder) EncodeParts(dst, src []byte, part int) (out []byte, mask uint32, err error) {
 	cur := src
 	planeLen, partLen := 0, 0 // of cur, where the last filter that ran was a shuffle
-	turn := 0                 // the scratch buffer that cur is not in
+	var room scratch
+	defer room.free()
 	for i, f := range k.chain {
 		last := i == len(k.chain)-1
 		to := dst
 		if !last {
-			to = k.scratch[turn][:0]
+			to = room.next()
 		}
 		enc, err := k.encodeStage(i, to, cur, planeLen, partLen)
-		if err == nil && !last {
-			k.scratch[turn] = enc
+		if n := int64(len(enc) - len(to)); err == nil && n > MaxLen(int64(len(src))) {
+			err = errorf(ErrParam, "filter %s: at most %d bytes of a block of %d, found %d", describe(f), MaxLen(int64(len(src))), len(src), n)
 		}
 		switch {
 		case f.Optional && (err != nil || compresses(f.ID) && len(enc)-len(to) >= len(cur)):
@@ -105,7 +114,7 @@ func (k *Coder) EncodeParts(dst, src []byte, part int) (out []byte, mask uint32,
 			planeLen, partLen = len(cur)/int(f.Params[0]), part/int(f.Params[0])
 		}
 		cur = enc
-		turn ^= 1
+		room.keep(enc)
 	}
 	return append(dst, src...), mask, nil
 }
@@ -153,18 +162,18 @@ func (k *Coder) Decode(dst, stored []byte, mask uint32) error {
 		copy(dst, stored)
 		return nil
 	}
-	turn := 0
+	var room scratch
+	defer room.free()
 	for i := len(k.chain) - 1; i > first; i-- {
 		if mask>>i&1 != 0 {
 			continue
 		}
-		buf, err := k.methods[i].Decode(k.scratch[turn][:0], cur, k.chain[i].Params, k.maxLen(len(dst), i, mask))
+		buf, err := k.methods[i].Decode(room.next(), cur, k.chain[i].Params, k.maxLen(len(dst), i, mask))
 		if err != nil {
 			return err
 		}
-		k.scratch[turn] = buf
+		room.keep(buf)
 		cur = buf
-		turn ^= 1
 	}
 	buf, err := k.methods[first].Decode(dst[:0:len(dst)], cur, k.chain[first].Params, len(dst))
 	if err != nil {
@@ -177,19 +186,4 @@ func (k *Coder) Decode(dst, stored []byte, mask uint32) error {
 		copy(dst, buf) // a method that went on to memory of its own
 	}
 	return nil
-}
-
-// extend appends n bytes of any content to b and returns all, and the new part.
-func extend(b []byte, n int) (all, part []byte) {
-	at := len(b)
-	b = slices.Grow(b, n)[:at+n]
-	return b, b[at : at+n : at+n]
-}
-
-// sink collects the output of a stream encoder.
-type sink struct{ buf []byte }
-
-func (s *sink) Write(p []byte) (int, error) {
-	s.buf = append(s.buf, p...)
-	return len(p), nil
 }

@@ -113,9 +113,9 @@ func mustCoder(t testing.TB, c Chain) *Coder {
 
 var testChains = []string{
 	"2,1", "2,2", "2,3", "2,4", "2,8", "2,12", "2,1000", "3",
-	"1,0", "1,1", "1,6", "1,9", "307,1", "307,9",
+	"1,0", "1,1", "1,6", "1,9", "307", "307,1", "307,9",
 	"32004", "32004,0", "32004,100", "32004,65536",
-	"32015,4294967295", "32015,0", "32015,3", "32015,7", "32015,22",
+	"32015", "32015,4294967295", "32015,0", "32015,3", "32015,7", "32015,22",
 	"2,4|1,5", "2,4|32015,3", "2,8|32015,9", "3|2,4|1,6", "2,4|1,6|3", "2,4|2,4|32015,1",
 	"2,2|32004,0", "2,4|307,9", "3|2,8|32015,3|3|1,1",
 }
@@ -340,7 +340,8 @@ func TestNewCoderErrors(t *testing.T) {
 		{Chain{{ID: Bzip2, Params: u(10)}}, ErrParam},
 		{Chain{{ID: LZ4, Params: u(0, 0)}}, ErrParam},
 		{Chain{{ID: LZ4, Params: u(0x7e000001)}}, ErrParam},
-		{Chain{{ID: Zstd}}, ErrParam},
+		{Chain{{ID: Zstd, Params: u(3, 3)}}, ErrParam},
+		{Chain{{ID: Bzip2, Params: u(9, 9)}}, ErrParam},
 		{Chain{{ID: Zstd, Params: u(23)}}, ErrParam},
 		{Chain{{ID: Zstd, Params: u(1 << 31)}}, ErrParam},
 	} {

@@ -3,9 +3,14 @@ package filters
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
+	"runtime"
 	"slices"
+	"strings"
 	"testing"
+
+	"github.com/klauspost/compress/zstd"
 )
 
 // knownErr reports whether a decoder's error is one a caller can test for.
@@ -79,23 +84,33 @@ func TestConcatenated(t *testing.T) {
 func TestZstdFrames(t *testing.T) {
 	k := mustCoder(t, mustChain(t, "32015,3"))
 	raw40 := unhex(t, raw40Hex)
+	w, err := zstd.NewWriter(nil, zstd.WithSingleSegment(true), zstd.WithEncoderCRC(true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	withChecksum := w.EncodeAll(raw40, nil)
 	for _, c := range []struct {
 		name, frame string
 		want        error
 	}{
-		{"no size", "28b52ffd 00 58 410100" + raw40Hex, nil},
+		{"no size", "28b52ffd 00 58 410100" + raw40Hex, ErrDamaged},
 		{"size in 4 bytes", "28b52ffd a0 28000000 410100" + raw40Hex, nil},
 		{"two blocks", "28b52ffd 20 28 400000" + raw40Hex[:16] + "010100" + raw40Hex[16:], nil},
 		{"empty last block", "28b52ffd 20 28 400100" + raw40Hex + "010000", nil},
 		{"wrong size", "28b52ffd 20 27 410100" + raw40Hex, ErrDamaged},
 		{"size too large", "28b52ffd 20 29 410100" + raw40Hex, ErrDecodedSize},
 		{"size of 2^62", "28b52ffd e0 0000000000000040 410100" + raw40Hex, ErrDecodedSize},
-		{"no size, too long", "28b52ffd 00 58 490100" + raw40Hex + "00", ErrDecodedSize},
-		{"no size, too short", "28b52ffd 00 58 390100" + raw40Hex[:78], ErrDecodedSize},
-		{"window of 1 GiB", "28b52ffd 00 a0 410100" + raw40Hex, nil},
-		{"checksum", "28b52ffd 24 28 410100" + raw40Hex + "00000000", ErrDamaged},
+		{"window of 2 GiB", "28b52ffd 80 a8 28000000 410100" + raw40Hex, nil},
+		{"window of 3.75 TiB", "28b52ffd 80 ff 28000000 410100" + raw40Hex, nil},
+		{"checksum", hex.EncodeToString(withChecksum), ErrDamaged},
+		{"wrong checksum", "28b52ffd 24 28 410100" + raw40Hex + "00000000", ErrDamaged},
 		{"checksum missing", "28b52ffd 24 28 410100" + raw40Hex, ErrDamaged},
 		{"dictionary", "28b52ffd 21 07 28 410100" + raw40Hex, ErrDamaged},
+		{"dictionary 0", "28b52ffd 21 00 28 410100" + raw40Hex, ErrDamaged},
+		{"more in its blocks than the size", "28b52ffd 20 28 420100 00 430100 00", ErrDamaged},
+		{"less in its blocks than the size", "28b52ffd 20 28 3b0100 00", ErrDamaged},
+		{"raw block of 131073 bytes", "28b52ffd 20 28 090010" + strings.Repeat("00", 131073), ErrDamaged},
+		{"two frames", "28b52ffd 20 14 a10000" + raw40Hex[:40] + "28b52ffd 20 14 a10000" + raw40Hex[40:], ErrDamaged},
 		{"skippable frame first", "502a4d18 00000000 28b52ffd 20 28 410100" + raw40Hex, ErrDamaged},
 		{"skippable frame last", "28b52ffd 20 28 410100" + raw40Hex + "502a4d18 00000000", ErrDamaged},
 		{"reserved block", "28b52ffd 20 28 470100" + raw40Hex, ErrDamaged},
@@ -114,6 +129,57 @@ func TestZstdFrames(t *testing.T) {
 			t.Errorf("%s: %v, found %v", c.name, c.want, err)
 		}
 	}
+}
+
+// TestBomb: whatever a chain claims to make of a block, what passes between its
+// filters is bounded by the block's length, and so is the memory for it.
+func TestBomb(t *testing.T) {
+	const n = 100 << 10
+	// LZ4 in blocks of one byte makes five bytes of one.
+	before := strings.Repeat("32004,1|", 12)
+	for _, last := range []string{"1,9", "307,9", "32015,3", "32004,0", "32004,0|3", "32015,3|2,4"} {
+		bomb, _, err := mustCoder(t, mustChain(t, last)).Encode(nil, make([]byte, 64<<20))
+		if err != nil {
+			t.Fatal(err)
+		}
+		k := mustCoder(t, mustChain(t, before+last))
+		dst := make([]byte, n)
+		grew := allocated(func() { err = k.Decode(dst, bomb, 0) })
+		if !errors.Is(err, ErrDecodedSize) {
+			t.Errorf("%s: %v", last, err)
+		}
+		if limit := uint64(3*MaxLen(n) + 6<<20); grew > limit { // bzip2 has tables of 4 MB
+			t.Errorf("%s: expected at most %d bytes of memory, found %d", last, limit, grew)
+		}
+		if _, _, err := k.Encode(nil, field(n)); !errors.Is(err, ErrParam) {
+			t.Errorf("%s: encoded to more than a reader accepts: %v", last, err)
+		}
+	}
+	// What a header alone claims is not believed either.
+	for spec, stored := range map[string]string{
+		"32015,3": "28b52ffd a0 00000040 010000",
+		"32004,0": "0000000040000000 40000000 00000000",
+	} {
+		chain := mustChain(t, spec)
+		m, _ := Lookup(chain[0].ID)
+		grew := allocated(func() {
+			if _, err := m.Decode(nil, unhex(t, stored), chain[0].Params, 1<<30); !errors.Is(err, ErrDamaged) {
+				t.Errorf("%s: %v", spec, err)
+			}
+		})
+		if grew > 1<<20 {
+			t.Errorf("%s: a header costs %d bytes of memory", spec, grew)
+		}
+	}
+}
+
+// allocated is how many bytes f allocates, and other goroutines meanwhile.
+func allocated(f func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
 }
 
 func TestLZ4Hostile(t *testing.T) {

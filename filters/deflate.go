@@ -3,7 +3,6 @@ package filters
 import (
 	"bytes"
 	"io"
-	"slices"
 
 	"github.com/klauspost/compress/zlib"
 )
@@ -97,60 +96,4 @@ func (s *deflateState) Decode(dst, src []byte, _ []uint32, max int) ([]byte, err
 		return nil, errorf(ErrDamaged, "deflate: end of block, found %d more bytes", s.in.Len())
 	}
 	return dst, nil
-}
-
-// errTooLong: a stream has more than the limit. It stays in this package.
-var errTooLong = io.ErrShortBuffer
-
-// readLimited appends all that r gives to dst, at most max bytes, and returns
-// errTooLong if there are more. Memory grows with what arrives, from a guess
-// made of the encoded length. probe is one byte of scratch memory.
-func readLimited(dst []byte, r io.Reader, probe []byte, max, encoded int) ([]byte, error) {
-	end := len(dst) + max
-	if cap(dst) < end {
-		dst = slices.Grow(dst, min(max, 4*encoded+512))
-	}
-	for {
-		if len(dst) == end {
-			// The end of the stream, where its checksum is, is yet to be read.
-			n, err := readOne(r, probe)
-			if n > 0 {
-				return dst, errTooLong
-			}
-			if err == io.EOF {
-				return dst, nil
-			}
-			return dst, err
-		}
-		if len(dst) == cap(dst) {
-			dst = slices.Grow(dst, min(end-len(dst), len(dst)+512))
-		}
-		n, err := r.Read(dst[len(dst):min(cap(dst), end)])
-		dst = dst[:len(dst)+n]
-		if err == io.EOF {
-			return dst, nil
-		}
-		if err != nil {
-			return dst, err
-		}
-	}
-}
-
-// readOne reads until there is a byte or an error. The decompressors may return
-// neither, but not for ever.
-func readOne(r io.Reader, p []byte) (int, error) {
-	for range 100 {
-		if n, err := r.Read(p); n > 0 || err != nil {
-			return n, err
-		}
-	}
-	return 0, io.ErrNoProgress
-}
-
-// inStage gives an error of a decompressor its place and kind.
-func inStage(name string, max int, err error) error {
-	if err == errTooLong {
-		return errorf(ErrDecodedSize, "%s: at most %d bytes, found more", name, max)
-	}
-	return causef(ErrDamaged, err, "%s", name)
 }

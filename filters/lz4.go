@@ -2,7 +2,6 @@ package filters
 
 import (
 	"encoding/binary"
-	"slices"
 
 	"github.com/pierrec/lz4/v4"
 )
@@ -73,7 +72,7 @@ func (lz4Method) Decode(dst, src []byte, _ []uint32, max int) ([]byte, error) {
 	if uint64(total) > 255*uint64(len(src)) {
 		return nil, errorf(ErrDamaged, "lz4: %d bytes cannot come from %d", total, len(src))
 	}
-	dst = slices.Grow(dst, total)
+	dst = grow(dst, total)
 	for total > 0 {
 		n := min(size, total)
 		if len(src) < 4 {

@@ -29,7 +29,7 @@ func (c Chain) PartLen(n int) int {
 	if size == 0 || n%size != 0 {
 		return 0
 	}
-	if l := int32(c[1].Params[0]); l != 0 && l < 3 || l > partMaxLevel {
+	if l := zstdLevel(c[1].Params); l < zstdDefault || l > partMaxLevel {
 		return 0
 	}
 	parts := n / partTarget
@@ -53,7 +53,7 @@ func (c Chain) HasParts(n, part int) bool {
 
 // partSize is the element size of a chain of shuffle and zstd, 0 of any other.
 func (c Chain) partSize() int {
-	if len(c) != 2 || c[0].ID != Shuffle || c[1].ID != Zstd || len(c[0].Params) != 1 || len(c[1].Params) != 1 ||
+	if len(c) != 2 || c[0].ID != Shuffle || c[1].ID != Zstd || len(c[0].Params) != 1 ||
 		c[0].Params[0] < 2 || c[0].Params[0] > maxElemSize {
 		return 0
 	}
@@ -144,7 +144,9 @@ func (k *Coder) split(frame []byte, count int) error {
 // nothing but its zstd blocks. Several parts never share a frame: what a hostile
 // block decodes to would then depend on which ones, and CheckParts not see it.
 func (k *Coder) decodePart(dst, stored []byte, size, i int) error {
-	frame := zstdHeader(k.scratch[0][:0], len(dst))
+	var room scratch
+	defer room.free()
+	frame := zstdHeader(room.next(), len(dst))
 	all := (len(k.at) - 1) / size
 	last := 0 // of the frame's blocks
 	for ; i < len(k.at)-1; i += all {
@@ -153,12 +155,12 @@ func (k *Coder) decodePart(dst, stored []byte, size, i int) error {
 		frame[last] &^= 1
 	}
 	frame[last] |= 1
-	k.scratch[0] = frame
-	planes, err := k.methods[1].Decode(k.scratch[1][:0], frame, k.chain[1].Params, len(dst))
+	room.keep(frame)
+	planes, err := k.methods[1].Decode(room.next(), frame, k.chain[1].Params, len(dst))
 	if err != nil {
 		return err
 	}
-	k.scratch[1] = planes
+	room.keep(planes)
 	if len(planes) != len(dst) {
 		return errorf(ErrDecodedSize, "part: %d bytes, found %d", len(dst), len(planes))
 	}

@@ -3,19 +3,19 @@ package filters
 import (
 	"encoding/binary"
 	"math/bits"
-	"slices"
 
 	"github.com/klauspost/compress/zstd"
 )
 
 // zstdMethod is the zstd filter of the HDF5 plugins (ZSTD/src/H5Zzstd.c): one
-// zstd frame (RFC 8878). Its parameter is the level, a signed number; HDF5 and
-// Zarr both need the content size in the frame, which is always there. The
-// frame is a single segment and has no checksum. Data that cannot be compressed
-// goes into raw blocks, 3 bytes each.
+// zstd frame (RFC 8878). Its parameter is the level, a signed number; without it
+// the level is 3. HDF5 and Zarr both need the content size in the frame. It is
+// always there; a checksum or dictionary never is. Ours are a single segment. Data
+// that cannot be compressed goes into raw blocks, 3 bytes each.
 type zstdMethod struct{}
 
 const (
+	zstdDefault  = 3          // ZSTD_CLEVEL_DEFAULT of zstd.h, which 0 stands for too
 	zstdMaxLevel = 22         // ZSTD_MAX_CLEVEL of zstd.h
 	zstdMinLevel = -(1 << 17) // ZSTD_minCLevel of zstd.h
 	zstdMaxBlock = 128 << 10  // Block_Maximum_Size, RFC 8878 3.1.1.2.3
@@ -29,13 +29,21 @@ const (
 )
 
 func (zstdMethod) Check(params []uint32) error {
-	if err := wantParams("zstd", params, 1); err != nil {
-		return err
+	if len(params) > 1 {
+		return errorf(ErrParam, "zstd: expected at most 1 parameter, found %d", len(params))
 	}
-	if l := int32(params[0]); l < zstdMinLevel || l > zstdMaxLevel {
+	if l := zstdLevel(params); l < zstdMinLevel || l > zstdMaxLevel {
 		return errorf(ErrParam, "zstd: level from %d to %d, found %d", zstdMinLevel, zstdMaxLevel, l)
 	}
 	return nil
+}
+
+// zstdLevel is the level that the parameters ask for.
+func zstdLevel(params []uint32) int32 {
+	if len(params) == 0 || params[0] == 0 {
+		return zstdDefault
+	}
+	return int32(params[0])
 }
 
 // MaxEncodedLen is ZSTD_COMPRESSBOUND of zstd.h with a margin for encoders that
@@ -71,10 +79,7 @@ func (s *zstdState) encoder(n int, params []uint32) (*zstd.Encoder, error) {
 	if err := s.Check(params); err != nil {
 		return nil, err
 	}
-	level := zstd.EncoderLevelFromZstd(int(int32(params[0])))
-	if params[0] == 0 {
-		level = zstd.SpeedDefault // 0 is zstd's default
-	}
+	level := zstd.EncoderLevelFromZstd(int(zstdLevel(params)))
 	win := 1 << bits.Len(uint(min(max(n, zstdMaxBlock), zstdMaxWin-1)))
 	if s.enc != nil && s.level == level && s.win >= win {
 		return s.enc, nil
@@ -85,7 +90,7 @@ func (s *zstdState) encoder(n int, params []uint32) (*zstd.Encoder, error) {
 		zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false),
 		zstd.WithSingleSegment(true), zstd.WithZeroFrames(true))
 	if err != nil {
-		return nil, causef(ErrParam, err, "zstd: level %d", int32(params[0]))
+		return nil, causef(ErrParam, err, "zstd: level %d", zstdLevel(params))
 	}
 	s.enc, s.level, s.win = enc, level, win
 	return enc, nil
@@ -109,8 +114,8 @@ func (s *zstdState) encodePlanes(dst, src []byte, params []uint32, planeLen, par
 	if err := s.Check(params); err != nil {
 		return nil, err
 	}
-	level := int32(params[0])
-	if level < 3 && level != 0 {
+	level := zstdLevel(params)
+	if level < zstdDefault {
 		return s.streamPlanes(dst, src, params, planeLen)
 	}
 	if s.planes == nil {
@@ -127,8 +132,7 @@ func (s *zstdState) encodePlanes(dst, src []byte, params []uint32, planeLen, par
 	return dst, nil
 }
 
-// zstdEffort is the effort of a level: of 3 to 5, and 0, zstd's default, which is 3;
-// of 6 to 9; of those above.
+// zstdEffort is the effort of a level: of 3 to 5; of 6 to 9; of those above.
 func zstdEffort(level int32) effort {
 	switch {
 	case level >= 10:
@@ -183,11 +187,11 @@ func singleSegment(b []byte, at int) []byte {
 }
 
 func (s *zstdState) Decode(dst, src []byte, _ []uint32, max int) ([]byte, error) {
-	size, known, err := zstdFrame(src)
+	size, err := zstdFrame(src)
 	if err != nil {
 		return nil, err
 	}
-	if known && size > uint64(max) {
+	if size > uint64(max) {
 		return nil, errorf(ErrDecodedSize, "zstd: at most %d bytes, found %d", max, size)
 	}
 	dec, err := takeZstd()
@@ -195,19 +199,16 @@ func (s *zstdState) Decode(dst, src []byte, _ []uint32, max int) ([]byte, error)
 		return nil, err
 	}
 	defer giveZstd(dec)
-	if known {
-		max = int(size)
-	}
-	at := len(dst)
-	if cap(dst)-at < max {
-		dst = slices.Grow(dst, max+zstdSlack)
+	at, n := len(dst), int(size)
+	if cap(dst)-at < n {
+		dst = grow(dst, n+zstdSlack)
 	}
 	// The library copies faster where it may write beyond the end. Memory that the
 	// caller gave for a block has no room there; scratch memory has.
-	room := dst[at:at:min(cap(dst), at+max+zstdSlack)]
+	room := dst[at:at:min(cap(dst), at+n+zstdSlack)]
 	out, err := dec.DecodeAll(src, room)
-	if err == zstd.ErrDecoderSizeExceeded || err == nil && len(out) > max {
-		return nil, errorf(ErrDecodedSize, "zstd: at most %d bytes, found more", max)
+	if err == zstd.ErrDecoderSizeExceeded || err == nil && len(out) > n {
+		return nil, errorf(ErrDecodedSize, "zstd: at most %d bytes, found more", n)
 	}
 	if err != nil {
 		return nil, causef(ErrDamaged, err, "zstd")
@@ -215,26 +216,44 @@ func (s *zstdState) Decode(dst, src []byte, _ []uint32, max int) ([]byte, error)
 	return dst[:at+len(out)], nil
 }
 
-// zstdFrame checks that src is exactly one frame, by its header and the headers
-// of its blocks (RFC 8878, 3.1.1), and returns the content size if it has one.
-func zstdFrame(src []byte) (size uint64, known bool, err error) {
+// zstdFrame checks that src is exactly one frame as docs/FORMAT.md demands it, by
+// its header and the headers of its blocks (RFC 8878, 3.1.1), and returns the content
+// size, which is no more than those blocks can hold.
+func zstdFrame(src []byte) (size uint64, err error) {
 	p, checksum, size, known, err := zstdFrameHeader(src)
-	if err != nil {
-		return 0, false, err
+	switch {
+	case err != nil:
+		return 0, err
+	case !known:
+		return 0, errorf(ErrDamaged, "zstd: expected a content size, found none")
+	case checksum:
+		return 0, errorf(ErrDamaged, "zstd: expected no checksum, found one")
+	case src[4]&3 != 0:
+		return 0, errorf(ErrDamaged, "zstd: expected no dictionary id, found one")
 	}
+	var least, most uint64 // of the content
 	for last := false; !last; {
+		head := p
 		if last, p, err = zstdNext(p); err != nil {
-			return 0, false, err
+			return 0, err
+		}
+		n := uint64(head[0])>>3 | uint64(head[1])<<5 | uint64(head[2])<<13
+		if n > zstdMaxBlock {
+			return 0, errorf(ErrDamaged, "zstd: expected blocks of at most %d bytes, found %d", zstdMaxBlock, n)
+		}
+		if head[0]>>1&3 == zCompressed {
+			most += zstdMaxBlock
+		} else {
+			least, most = least+n, most+n
 		}
 	}
-	want := 0
-	if checksum {
-		want = 4
+	switch {
+	case len(p) > 0:
+		return 0, errorf(ErrDamaged, "zstd: expected the end after the last block, found %d bytes", len(p))
+	case size < least || size > most:
+		return 0, errorf(ErrDamaged, "zstd: expected %d to %d bytes of content, found a size of %d", least, most, size)
 	}
-	if len(p) != want {
-		return 0, false, errorf(ErrDamaged, "zstd: %d bytes after the last block, found %d", want, len(p))
-	}
-	return size, known, nil
+	return size, nil
 }
 
 // zstdFrameHeader parses the header of a frame and returns what follows it.

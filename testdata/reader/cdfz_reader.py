@@ -40,23 +40,22 @@ ROW = np.dtype([("off", "<u8"), ("len", "<u4"), ("mask", "<u4"), ("crc", "<u4")]
 README, PLAN, REST0, MANIFEST, INDEX = (".cdfz/" + s for s in ("README", "plan.json", "rest/0", "manifest.json", "index"))
 
 
-# ---- section 4: filters. undo(params, data, n) gets the decoded length n; None: not known (an inner filter
-# that compresses); then the output is limited to TOP bytes.
-TOP = 2 * MAXBLOCK
+# ---- section 4: filters. undo(params, data, n, top) gets the decoded length n; None: not known (an inner
+# filter that compresses). The output has at most top bytes.
 
 
-def inflate(d, data, n):
-    out = d.decompress(data, (TOP if n is None else n) + 1)
-    need(d.eof and not d.unused_data, "compressed stream is cut or has something behind it")
+def inflate(d, data, n, top):
+    out = d.decompress(data, (top if n is None else n) + 1)
+    need(d.eof and not d.unused_data, "compressed stream is cut or something follows it")
     return out
 
-def unshuffle(params, data, n):
+def unshuffle(params, data, n, top):
     need(len(params) == 1 and 1 <= params[0], "shuffle: parameters")
     a, S = np.frombuffer(data, np.uint8), params[0]
     body = len(a) // S * S
     return np.concatenate((a[:body].reshape(S, -1).T.ravel(), a[body:]))
 
-def unfletcher(params, data, n):
+def unfletcher(params, data, n, top):
     need(len(data) >= 4, "fletcher32: no checksum")
     out, want = data[:-4], struct.unpack("<I", data[-4:])[0]
     w = np.frombuffer(bytes(out) + b"\0" * (len(out) % 2), ">u2").astype(np.uint64)
@@ -67,9 +66,9 @@ def unfletcher(params, data, n):
     need(hi << 16 | lo == want, "fletcher32: wrong checksum")
     return out
 
-def unlz4(params, data, n):
+def unlz4(params, data, n, top):
     total, block = struct.unpack_from(">QI", data)
-    need((total <= TOP if n is None else total == n) and (block > 0 or total == 0), "lz4: wrong length")
+    need((total <= top if n is None else total == n) and (block > 0 or total == 0), "lz4: wrong length")
     out, pos, left = [], 12, total
     while left:
         m = min(block, left)
@@ -82,16 +81,25 @@ def unlz4(params, data, n):
     need(pos == len(data), "lz4: bytes after the last block")
     return b"".join(out)
 
-def unzstd(params, data, n):
-    d = data[4]                                # RFC 8878, 3.1.1.1: the content size, before it is allocated
-    at = 5 + (not d & 32) + (0, 1, 2, 4)[d & 3]
-    size = int.from_bytes(data[at:at + ((1 if d & 32 else 0), 2, 4, 8)[d >> 6]], "little") + (256 if d >> 6 == 1 else 0)
+def unzstd(params, data, n, top):
+    need(len(data) >= 6 and bytes(data[:4]) == b"\x28\xb5\x2f\xfd", "zstd: no frame")
+    d = data[4]                                # RFC 8878, 3.1.1.1
     need(d >> 6 or d & 32, "zstd: frame without its content size")
-    need(size <= TOP if n is None else size == n, "zstd: wrong length")
+    need(not d & 7, "zstd: frame with a checksum or a dictionary")
+    at = 5 + (not d & 32)
+    end = at + (1 if d < 64 else 0, 2, 4, 8)[d >> 6]
+    size = int.from_bytes(data[at:end], "little") + (256 if d >> 6 == 1 else 0)
+    need(size <= top if n is None else size == n, "zstd: wrong length")
+    last = False
+    while not last:                            # the frame ends where the data does
+        need(end + 3 <= len(data), "zstd: cut")
+        h = int.from_bytes(data[end:end + 3], "little")
+        last, end = h & 1, end + 3 + (1 if h >> 1 & 3 == 1 else h >> 3)
+    need(end == len(data), "zstd: cut, or something follows the frame")
     return zstd.decompress(data)
 
-FILTERS = {1: lambda p, data, n: inflate(zlib.decompressobj(), data, n), 2: unshuffle, 3: unfletcher,
-           307: lambda p, data, n: inflate(bz2.BZ2Decompressor(), data, n), 32004: unlz4, 32015: unzstd}
+FILTERS = {1: lambda p, *a: inflate(zlib.decompressobj(), *a), 2: unshuffle, 3: unfletcher,
+           307: lambda p, *a: inflate(bz2.BZ2Decompressor(), *a), 32004: unlz4, 32015: unzstd}
 
 def decode(chain, data, n, mask):
     need(mask >> len(chain) == 0, "exclusion mask beyond the chain")
@@ -105,7 +113,7 @@ def decode(chain, data, n, mask):
         if f["id"] not in FILTERS:
             raise Unsupported(f"unknown filter {f['id']} ({f.get('name', 'no name')})")
         try:
-            data = FILTERS[f["id"]](f["params"], memoryview(data), length)
+            data = FILTERS[f["id"]](f["params"], memoryview(data), length, 2 * n + 65536)
         except (ValueError, RuntimeError, OSError, EOFError, IndexError, struct.error, zlib.error) as e:
             raise Damage(f"filter {f['id']}: {e}")
         need(length is None or len(data) == length, "wrong decoded length")
@@ -143,7 +151,7 @@ def decode_parts(blocks, s, n, p, first, end):
     # single segment, content size of 4 bytes
     frame = b"\x28\xb5\x2f\xfd\xa0" + struct.pack("<I", length) + b"".join(mine)
     try:
-        out = unshuffle([s], unzstd([], frame, length), length)
+        out = unshuffle([s], unzstd([], frame, length, length), length, length)
     except (ValueError, RuntimeError) as e:
         raise Damage(f"zstd: {e}")
     need(len(out) == length, "wrong decoded length")

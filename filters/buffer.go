@@ -1,0 +1,123 @@
+package filters
+
+import (
+	"io"
+	"sync"
+)
+
+// scratch is memory for what passes between the filters of one block: one buffer
+// to read from, one to write to. The zero value is ready.
+type scratch struct {
+	read, write *[]byte
+}
+
+// maxScratch is the largest buffer that is kept for the next block. Longer ones are
+// left to the garbage collector.
+const maxScratch = 16 << 20
+
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
+// next returns an empty buffer for the output of a filter.
+func (s *scratch) next() []byte {
+	if s.write == nil {
+		s.write = buffers.Get().(*[]byte)
+	}
+	return (*s.write)[:0]
+}
+
+// keep makes b, which was appended to what next returned, the input of the filter
+// that follows.
+func (s *scratch) keep(b []byte) {
+	*s.write = b
+	s.read, s.write = s.write, s.read
+}
+
+// free ends the use of both buffers.
+func (s *scratch) free() {
+	for _, b := range []*[]byte{s.read, s.write} {
+		if b != nil && cap(*b) <= maxScratch {
+			buffers.Put(b)
+		}
+	}
+}
+
+// extend appends n bytes of any content to b and returns all, and the new part.
+func extend(b []byte, n int) (all, part []byte) {
+	at := len(b)
+	b = grow(b, n)[:at+n]
+	return b, b[at : at+n : at+n]
+}
+
+// grow makes room for exactly n more bytes in b. slices.Grow may make room for more,
+// which matters where n is the limit of what a hostile block decodes to.
+func grow(b []byte, n int) []byte {
+	if cap(b)-len(b) >= n {
+		return b
+	}
+	return append(make([]byte, 0, len(b)+n), b...)
+}
+
+// sink collects the output of a stream encoder.
+type sink struct{ buf []byte }
+
+func (s *sink) Write(p []byte) (int, error) {
+	s.buf = append(s.buf, p...)
+	return len(p), nil
+}
+
+// errTooLong: a stream has more than the limit. It stays in this package.
+var errTooLong = io.ErrShortBuffer
+
+// readLimited appends all that r gives to dst, at most max bytes, and returns
+// errTooLong if there are more. Memory grows with what arrives, from a guess
+// made of the encoded length, and never beyond max. probe is one byte of scratch
+// memory.
+func readLimited(dst []byte, r io.Reader, probe []byte, max, encoded int) ([]byte, error) {
+	end := len(dst) + max
+	if cap(dst) < end {
+		dst = grow(dst, min(max, 4*encoded+512))
+	}
+	for {
+		if len(dst) == end {
+			// The end of the stream, where its checksum is, is yet to be read.
+			n, err := readOne(r, probe)
+			if n > 0 {
+				return dst, errTooLong
+			}
+			if err == io.EOF {
+				return dst, nil
+			}
+			return dst, err
+		}
+		if len(dst) == cap(dst) {
+			dst = grow(dst, min(end-len(dst), len(dst)+512))
+		}
+		n, err := r.Read(dst[len(dst):min(cap(dst), end)])
+		dst = dst[:len(dst)+n]
+		if err == io.EOF {
+			return dst, nil
+		}
+		if err != nil {
+			return dst, err
+		}
+	}
+}
+
+// readOne reads until there is a byte or an error. The decompressors may return
+// neither, but not for ever.
+func readOne(r io.Reader, p []byte) (int, error) {
+	for range 100 {
+		if n, err := r.Read(p); n > 0 || err != nil {
+			return n, err
+		}
+	}
+	return 0, io.ErrNoProgress
+}
+
+// inStage gives an error of a decompressor its place and kind.
+func inStage(name string, max int, err error) error {
+	if err == errTooLong {
+		return errorf(ErrDecodedSize, "%s: at most %d bytes, found more", name, max)
+	}
+	return causef(ErrDamaged, err, "%s", name)
+}
