@@ -105,15 +105,11 @@ func (x *Reader) Lookup(numbers []int64, gap int64) ([]Row, error) {
 	}
 	x.mu.Unlock()
 	fetched := map[int64][]byte{}
-	for len(missing) > 0 {
-		n := 1
-		for n < len(missing) && n < maxRunPages && (missing[n]-missing[n-1]-1)*pageLen < gap {
-			n++
-		}
-		if err := x.loadRun(missing[:n], fetched); err != nil {
+	j := ioat.Joiner{Gap: gap, Max: maxRun}
+	for _, run := range ioat.Runs(j, missing, func(p int64) ioat.Span { return ioat.Span{Off: p * pageLen, Len: pageLen} }) {
+		if err := x.loadRun(run, fetched); err != nil {
 			return nil, err
 		}
-		missing = missing[n:]
 	}
 	out := make([]Row, len(numbers))
 	for i, n := range numbers {
@@ -130,8 +126,8 @@ func (x *Reader) Lookup(numbers []int64, gap int64) ([]Row, error) {
 	return out, nil
 }
 
-// maxRunPages bounds what one read of Lookup brings: 5 MB.
-const maxRunPages = 1024
+// maxRun bounds one read of Lookup, in bytes of pages.
+const maxRun = 1024 * pageLen
 
 // loadRun reads increasing pages with one read and keeps those asked for.
 func (x *Reader) loadRun(pages []int64, into map[int64][]byte) error {

@@ -1,0 +1,48 @@
+package ioat
+
+import "iter"
+
+// Span is the bytes [Off, Off+Len) of a file. Neither is negative, and their sum does
+// not overflow.
+type Span struct{ Off, Len int64 }
+
+// End is the first byte after the span.
+func (s Span) End() int64 { return s.Off + s.Len }
+
+// Joiner decides which spans are read together.
+type Joiner struct {
+	Gap int64 // spans are joined if there are fewer bytes than this between them
+	Max int64 // length in bytes up to which spans are joined
+}
+
+// Join returns the run extended by the next span, which must not begin before the
+// run. It reports false if the two are better read separately.
+func (j Joiner) Join(run, next Span) (Span, bool) {
+	end := max(run.End(), next.End())
+	if next.Off-run.End() >= j.Gap || end-run.Off > j.Max {
+		return run, false
+	}
+	return Span{run.Off, end - run.Off}, true
+}
+
+// Runs groups items that are read together. The spans of the items must be in order
+// of their offsets. Each run comes with its part of items.
+func Runs[T any](j Joiner, items []T, span func(T) Span) iter.Seq2[Span, []T] {
+	return func(yield func(Span, []T) bool) {
+		for len(items) > 0 {
+			run, n := span(items[0]), 1
+			for n < len(items) {
+				longer, ok := j.Join(run, span(items[n]))
+				if !ok {
+					break
+				}
+				run = longer
+				n++
+			}
+			if !yield(run, items[:n:n]) {
+				return
+			}
+			items = items[n:]
+		}
+	}
+}
