@@ -78,14 +78,14 @@ func (e *encoder) encode(j *blockJob) {
 	out := j.out[:headRoom]
 	if m := &e.memo[chain]; m.n == len(j.raw) && isConst(j.raw) && bytes.Equal(m.raw8[:], j.raw[:8]) {
 		out, mask = append(out, m.payload...), m.mask
+	} else if j.v < 0 && j.b == 0 && len(j.raw) > maxFirst {
+		// The format stores so long a header without filters.
+		mask = 1<<len(e.l.chains[chain]) - 1
+		out = append(out, j.raw...)
 	} else {
 		var c *filters.Coder
 		if c, j.err = e.coder(chain); j.err == nil {
 			out, mask, j.err = c.EncodeParts(out, j.raw, int(e.l.part(j.v)))
-		}
-		if j.err == nil && j.v < 0 && j.b == 0 && tooDense(len(j.raw), len(out)-headRoom) {
-			mask = 1<<len(e.l.chains[chain]) - 1
-			out = append(out[:headRoom], j.raw...)
 		}
 		if j.err == nil && isConst(j.raw) {
 			copy(m.raw8[:], j.raw)
@@ -108,9 +108,6 @@ func (e *encoder) encode(j *blockJob) {
 
 // bytes are the local header and stored bytes of an encoded job.
 func (j *blockJob) bytes() []byte { return j.out[headRoom-j.entry.localLen():] }
-
-// tooDense says whether block 0 of the rest would break the limit of section 14.
-func tooDense(raw, stored int) bool { return raw > 1<<20+maxInflate*stored }
 
 // isConst says whether a block repeats its first 8 bytes.
 func isConst(b []byte) bool {

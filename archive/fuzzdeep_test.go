@@ -55,7 +55,7 @@ func FuzzFront(f *testing.F) {
 	})
 	f.Fuzz(func(t *testing.T, plan, rest []byte) {
 		m := &Manifest{Plan: Place{Len: int64(len(plan)), CRC32: hex32(crcOf(plan))}, Header: Place{Len: int64(len(rest)), CRC32: hex32(crcOf(rest))}}
-		h, err := parseFront(plan, rest, m)
+		h, err := parseFront(plan, rest, m, int64(len(plan)+len(rest)))
 		if err != nil {
 			require.True(t, ours(err) || errors.Is(err, filters.ErrUnknownFilter), "%v", err)
 			return

@@ -41,7 +41,7 @@ func (a *Reader) Vars(stored bool) ([]VarInfo, error) {
 		pv, g := &a.l.Vars[i], a.l.vars[i]
 		o := &out[pv.Var]
 		o.Path, o.Block, o.Chain, o.Blocked, o.Why = pv.Path, pv.Block, a.l.chains[pv.Chain], true, ""
-		o.View, o.InView, o.Blocks = pv.View, a.l.Layout == Viewed && pv.View == "", g.blocks
+		o.View, o.InView, o.Blocks = pv.View.String(), a.l.Layout == Viewed && pv.View == "", g.blocks
 	}
 	if !stored {
 		return out, nil

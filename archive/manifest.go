@@ -70,18 +70,18 @@ func (m *Manifest) ImageName() string {
 
 // parseManifest decodes a manifest and checks its places against the archive.
 func parseManifest(b []byte, t tail) (*Manifest, error) {
-	m := &Manifest{}
-	if err := m.unmarshal(b); err != nil {
-		return nil, corruptf("manifest: %v", err)
+	m, err := readManifest(b)
+	if err != nil {
+		return nil, err
 	}
 	plan := zipEntry{name: planName}
 	header := zipEntry{name: restPrefix + "0", mask: m.Header.Mask}
-	if m.Size < 0 || m.Entries < 5 || m.Blocks < 1 || m.Stored < 0 || len(m.SHA256) != 64 ||
+	if m.Entries < 5 || m.Blocks < 1 ||
 		m.Front.Len < int64(headLen) || m.Front.Len > t.manOff ||
 		m.Plan.Mask != 0 || m.Plan.Off < int64(headLen)+plan.localLen() || m.Plan.Off > m.Front.Len ||
-		m.Plan.Len < 0 || m.Plan.Len > m.Front.Len-m.Plan.Off ||
+		m.Plan.Len > m.Front.Len-m.Plan.Off ||
 		m.Header.Off != m.Front.Len+header.localLen() || m.Header.Off > t.manOff ||
-		m.Header.Len < 0 || m.Header.Len > t.manOff-m.Header.Off || m.Header.Len > maxStored(maxBlock) {
+		m.Header.Len > t.manOff-m.Header.Off {
 		return nil, corruptf("manifest: places or counts are impossible: %s", b)
 	}
 	return m, nil
@@ -141,12 +141,6 @@ func (e *metaEntry) cost() int64 {
 	return localFixed + centralFixed + 2*int64(len(e.name)) + e.stored
 }
 
-const (
-	maxInflate = 256   // times the stored length
-	metaBase   = 65536 // bytes that any metadata may have
-	metaFactor = 64    // times the length of the header
-)
-
 // inflater keeps the window of a decompressor.
 type inflater struct{ io.Reader }
 
@@ -180,10 +174,9 @@ func (r *inflater) close() {
 	}
 }
 
-// inflate gives the content of a metadata entry, at most what the format allows
-// for a netCDF header of header bytes.
-func inflate(e *zipEntry, payload []byte, header int64) ([]byte, error) {
-	if e.size > metaBase+metaFactor*header || e.size > metaBase+maxInflate*int64(len(payload)) {
+// inflate returns the content of a metadata entry of at most limit bytes.
+func inflate(e *zipEntry, payload []byte, limit int64) ([]byte, error) {
+	if e.size > limit || e.size > metaSmall+maxInflate*int64(len(payload)) {
 		return nil, corruptf("%s has %d bytes from %d stored ones, more than the format allows", e.name, e.size, len(payload))
 	}
 	data := payload
@@ -206,15 +199,29 @@ func inflate(e *zipEntry, payload []byte, header int64) ([]byte, error) {
 	return data, nil
 }
 
+// countedPayload is the longest deflated payload whose length is guessed.
+const countedPayload = 16 << 10
+
 // inflateTo inflates deflated bytes whose checksum was verified, to at most limit
 // bytes.
 func inflateTo(name string, payload []byte, limit int64) ([]byte, error) {
 	r := newInflater(payload)
 	defer r.close()
-	data, err := io.ReadAll(io.LimitReader(r, limit+1))
-	if err != nil {
+	room := int64(8*len(payload) + 512)
+	if len(payload) > countedPayload {
+		// Inflating twice takes less memory than a buffer that grows.
+		n, err := io.Copy(io.Discard, io.LimitReader(r, limit+1))
+		if err != nil {
+			return nil, corruptf("%s: %v", name, err)
+		}
+		room = n + bytes.MinRead
+		r.reset(payload)
+	}
+	b := bytes.NewBuffer(make([]byte, 0, min(room, limit+bytes.MinRead+1)))
+	if _, err := b.ReadFrom(io.LimitReader(r, limit+1)); err != nil {
 		return nil, corruptf("%s: %v", name, err)
 	}
+	data := b.Bytes()
 	if int64(len(data)) > limit {
 		return nil, corruptf("%s has more than %d bytes", name, limit)
 	}

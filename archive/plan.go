@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/cdf3"
@@ -77,7 +78,7 @@ type PlanVar struct {
 	Chain   int               `json:"chain"`
 	Segment unlimited.Segment `json:"segment"`
 	Part    int64             `json:"part,omitempty"` // bytes of a block that can be decoded alone
-	View    string            `json:"view,omitempty"` // why it is not in the Zarr view
+	View    notViewed         `json:"view,omitempty"`
 }
 
 // layout is a plan with everything that is computed from it.
@@ -103,17 +104,9 @@ func typeByName(name string) (cdf3.Type, bool) {
 
 // parsePlan decodes and checks a plan, whose every number is a claim.
 func parsePlan(b []byte) (*layout, error) {
-	p := &Plan{}
-	if err := p.unmarshal(b); err != nil {
-		return nil, corruptf("plan: %v", err)
-	}
-	if p.Format != formatVersion {
-		return nil, fmt.Errorf("archive: format %d, expected %d: %w", p.Format, formatVersion, ErrVersion)
-	}
-	for _, f := range p.Features {
-		if !slices.Contains(features, f) {
-			return nil, fmt.Errorf("archive: feature %q is unknown here: %w", f, ErrVersion)
-		}
+	p, err := readPlan(b)
+	if err != nil {
+		return nil, err
 	}
 	return newLayout(p)
 }
@@ -165,6 +158,9 @@ func (l *layout) checkVar(i int) (*geometry, error) {
 	if v.Var < 0 || i > 0 && v.Var <= l.Vars[i-1].Var {
 		return nil, corruptf("plan: variable %d out of order", v.Var)
 	}
+	if !validPath(v.Path) && v.Path != varPrefix+strconv.Itoa(v.Var) {
+		return nil, corruptf("plan: variable %d has path %q", v.Var, v.Path)
+	}
 	if v.Chain < 0 || v.Chain >= len(l.chains) {
 		return nil, corruptf("plan: variable %d has chain %d of %d", v.Var, v.Chain, len(l.chains))
 	}
@@ -189,7 +185,7 @@ func (l *layout) checkVar(i int) (*geometry, error) {
 
 func (l *layout) checkRest() error {
 	r := &l.Rest
-	if r.Len != l.perm.RestLen() || r.First < l.Image.Header || r.First > r.Len || r.First > maxBlock ||
+	if r.Len != l.perm.RestLen() || r.First < l.Image.Header || r.First > r.Len || r.First > max(l.Image.Header, maxFirst) ||
 		r.Chain < 0 || r.Chain >= len(l.chains) || r.Block < 1 || r.Block > maxBlock {
 		return corruptf("plan: rest of %d bytes in blocks of %d and %d, chain %d; expected %d bytes",
 			r.Len, r.First, r.Block, r.Chain, l.perm.RestLen())
@@ -285,27 +281,6 @@ func encodeJSON(v any) []byte {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// planFilters is a chain with its codecs, and why a Zarr reader cannot undo it,
-// "" if it can.
-func planFilters(c filters.Chain) ([]PlanFilter, string) {
-	out := make([]PlanFilter, len(c))
-	why := ""
-	for i, f := range c {
-		out[i] = PlanFilter{ID: f.ID, Params: f.Params, Optional: f.Optional, Name: f.Name}
-		codecs, err := filters.Chain{f}.Codecs()
-		switch {
-		case err == nil:
-			out[i].Codec = codecs[0]
-		case why == "":
-			why = err.Error()
-		}
-	}
-	if _, err := c.Codecs(); err != nil && why == "" {
-		why = err.Error()
-	}
-	return out, why
-}
-
 // unblocked says why a variable has no blocks of its own, by its number.
 type unblocked map[int]string
 
@@ -316,7 +291,6 @@ const (
 	pooledBelow   = 4096
 	maxEntryName  = 255
 	pooledMaxName = 48
-	maxHeader     = 1 << 28
 )
 
 // newPlan makes the plan of an image from its header and the options.
@@ -334,7 +308,10 @@ func newPlan(h *cdf3.Header, size int64, o *Options, lay Layout) (*layout, unblo
 	why := unblocked{}
 	if lay == Single {
 		if size < smallImage {
-			p.Rest.First = size
+			p.Rest.First = max(h.Len, min(size, maxFirst))
+			if size > maxFirst {
+				p.Rest.Block = maxFirst
+			}
 		}
 		for i := range h.Vars {
 			why[i] = "the archive holds the image as one block"
@@ -353,7 +330,7 @@ func newPlan(h *cdf3.Header, size int64, o *Options, lay Layout) (*layout, unblo
 type planBuilder struct {
 	p      *Plan
 	chains map[string]int
-	views  []string // of each chain: why it is not in the view
+	views  []notViewed // of each chain
 	geoms  []*geometry
 }
 
@@ -378,6 +355,10 @@ func (b *planBuilder) addVars(h *cdf3.Header, size int64, o *Options, why unbloc
 		v := &h.Vars[i]
 		if reasons[i] != unlimited.Blocked {
 			why[i] = string(reasons[i])
+			continue
+		}
+		if len(v.Shape) > maxRank {
+			why[i] = "more than 1024 dimensions"
 			continue
 		}
 		if names.pooled && v.Len < pooledBelow {

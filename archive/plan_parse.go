@@ -2,161 +2,300 @@ package archive
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
-
-	"github.com/cdfz-format/cdfz/unlimited"
+	"unsafe"
 )
 
-// unmarshal decodes a plan without checking it.
-func (p *Plan) unmarshal(b []byte) error {
-	c := &canon{s: string(b)}
-	if q := c.plan(); c.done() {
-		*p = q
-		return nil
-	}
-	return json.Unmarshal(b, p)
+// planReader reads a plan, docs/FORMAT.md, section 7, and keeps its budgets.
+type planReader struct {
+	*jsonReader
+	p       Plan
+	version error // the plan needs a newer reader
+	filters int   // that may still come
+	params  int
+	ranks   int
 }
 
-func (c *canon) plan() (p Plan) {
-	c.want(`{"format":`)
-	p.Format = c.int()
-	c.want(`,"features":`)
-	p.Features = list(c, 4, (*canon).text)
-	c.want(`,"writer":`)
-	p.Writer = c.text()
-	c.want(`,"layout":`)
-	p.Layout = Layout(c.text())
-	c.want(`,"image":{"size":`)
-	p.Image.Size = c.int64()
-	c.want(`,"header":`)
-	p.Image.Header = c.int64()
-	c.want(`},"block":`)
-	p.Block = c.int64()
-	c.want(`,"chains":`)
-	p.Chains = list(c, 4, func(c *canon) []PlanFilter { return list(c, 4, (*canon).planFilter) })
-	c.want(`,"rest":{"len":`)
-	p.Rest.Len = c.int64()
-	c.want(`,"first":`)
-	p.Rest.First = c.int64()
-	c.want(`,"block":`)
-	p.Rest.Block = c.int64()
-	c.want(`,"chain":`)
-	p.Rest.Chain = c.int()
-	c.want(`},"vars":`)
-	p.Vars = list(c, min(strings.Count(c.s, `{"var":`), 512), (*canon).planVar)
-	c.want(`,"groups":`)
-	p.Groups = list(c, len(p.Vars), func(c *canon) []int { return list(c, 1, (*canon).int) })
-	c.want(`}`)
-	return p
+// readPlan decodes a plan without checking its numbers.
+func readPlan(b []byte) (*Plan, error) {
+	r := &planReader{
+		// Strings of the plan share its memory, and nobody changes that.
+		jsonReader: newJSONReader(unsafe.String(unsafe.SliceData(b), len(b))), filters: maxFilters, params: maxParams,
+		ranks: ranksBase + len(b)/ranksShare,
+	}
+	r.plan()
+	err := r.end()
+	if r.version != nil {
+		return nil, r.version
+	}
+	if err != nil {
+		return nil, corruptf("plan: %v", err)
+	}
+	return &r.p, nil
 }
 
-func (c *canon) planFilter() (f PlanFilter) {
-	c.want(`{"id":`)
-	f.ID = c.uint32()
-	if c.opt(`,"params":`) {
-		f.Params = list(c, 4, (*canon).uint32)
+// needNewer ends reading because of something that only a newer reader knows.
+func (r *planReader) needNewer(format string, args ...any) {
+	r.version = fmt.Errorf("archive: "+format+": %w", append(args, ErrVersion)...)
+	r.fail("%v", r.version)
+}
+
+var planMembers = members{[]string{"format", "features", "writer", "layout", "image", "block", "chains", "rest", "vars", "groups"}, 10}
+
+func (r *planReader) plan() {
+	p, done := &r.p, 0
+	r.object(planMembers, func(i int) {
+		// A newer plan may have other members: before these two nothing is judged.
+		if done++; done <= 2 && i != done-1 {
+			r.fail("expected member %q first, found %q", planMembers.names[done-1], planMembers.names[i])
+		}
+		switch i {
+		case 0:
+			if p.Format = r.int(); r.err == nil && p.Format != formatVersion {
+				r.needNewer("format %d, expected %d", p.Format, formatVersion)
+			}
+		case 1:
+			p.Features = list(r.jsonReader, "features", maxFeatures, (*jsonReader).short)
+			for _, f := range p.Features {
+				if r.err == nil && !slices.Contains(features, f) {
+					r.needNewer("feature %q is unknown here", f)
+				}
+			}
+		case 2:
+			p.Writer = r.short()
+		case 3:
+			p.Layout = r.layout()
+		case 4:
+			r.object(imageMembers, func(i int) { *[...]*int64{&p.Image.Size, &p.Image.Header}[i] = r.int64() })
+		case 5:
+			p.Block = r.int64()
+		case 6:
+			p.Chains = list(r.jsonReader, "chains", maxChains, func(*jsonReader) []PlanFilter { return r.chain() })
+		case 7:
+			p.Rest = r.rest()
+		case 8:
+			p.Vars = roomyList(r.jsonReader, "variables", maxHeader, r.varsRoom(), func(*jsonReader) PlanVar { return r.variable() })
+		case 9:
+			r.groups()
+		}
+	})
+}
+
+var imageMembers = members{[]string{"size", "header"}, 2}
+
+func (r *planReader) layout() Layout {
+	lay := Layout(r.short())
+	for _, known := range [...]Layout{Viewed, Pooled, Single} {
+		if lay == known {
+			return known
+		}
 	}
-	f.Optional = c.opt(`,"optional":true`)
-	if c.opt(`,"name":`) {
-		f.Name = c.text()
-	}
-	if c.opt(`,"codec":`) {
-		f.Codec = c.object()
-	}
-	c.want(`}`)
+	r.fail("unknown layout %q", lay)
+	return ""
+}
+
+// chain reads the filters of a chain.
+func (r *planReader) chain() []PlanFilter {
+	c := list(r.jsonReader, "filters in all chains", r.filters, func(*jsonReader) PlanFilter { return r.filter() })
+	r.filters -= len(c)
+	return c
+}
+
+var filterMembers = members{[]string{"id", "params", "optional", "name", "codec"}, 1}
+
+func (r *planReader) filter() (f PlanFilter) {
+	r.object(filterMembers, func(i int) {
+		switch i {
+		case 0:
+			f.ID = r.uint32()
+		case 1:
+			f.Params = list(r.jsonReader, "parameters of all filters", r.params, (*jsonReader).uint32)
+			r.params -= len(f.Params)
+		case 2:
+			f.Optional = r.bool()
+		case 3:
+			f.Name = r.short()
+		case 4:
+			t := r.raw()
+			if len(t) > maxCodec {
+				r.fail("codec of %d bytes, expected at most %d", len(t), maxCodec)
+			}
+			f.Codec = json.RawMessage(t)
+		}
+	})
 	return f
 }
 
-func (c *canon) planVar() (v PlanVar) {
-	c.want(`{"var":`)
-	v.Var = c.int()
-	c.want(`,"path":`)
-	v.Path = c.text()
-	c.want(`,"type":`)
-	v.Type = c.text()
-	c.want(`,"shape":`)
-	v.Shape = list(c, 4, (*canon).int64)
-	c.want(`,"block":`)
-	v.Block = list(c, 4, (*canon).int64)
-	c.want(`,"chain":`)
-	v.Chain = c.int()
-	c.want(`,"segment":`)
-	v.Segment = c.segment()
-	if c.opt(`,"part":`) {
-		v.Part = c.int64()
-	}
-	if c.opt(`,"view":`) {
-		v.View = c.text()
-	}
-	c.want(`}`)
+var restMembers = members{[]string{"len", "first", "block", "chain"}, 4}
+
+func (r *planReader) rest() (x PlanRest) {
+	r.object(restMembers, func(i int) {
+		switch i {
+		case 3:
+			x.Chain = r.int()
+		default:
+			*[...]*int64{&x.Len, &x.First, &x.Block}[i] = r.int64()
+		}
+	})
+	return x
+}
+
+// varsRoom estimates the number of variables. None takes less than 100 bytes of text.
+func (r *planReader) varsRoom() int { return min(strings.Count(r.s, `{"var":`), len(r.s)/100) }
+
+var varMembers = members{[]string{"var", "path", "type", "shape", "block", "chain", "segment", "part", "view"}, 7}
+
+func (r *planReader) variable() (v PlanVar) {
+	r.object(varMembers, func(i int) {
+		switch i {
+		case 0:
+			v.Var = r.int()
+		case 1:
+			v.Path = r.short()
+		case 2:
+			v.Type = r.typ()
+		case 3:
+			v.Shape = r.dims()
+		case 4:
+			v.Block = r.dims()
+		case 5:
+			v.Chain = r.int()
+		case 6:
+			s := &v.Segment
+			r.object(segmentMembers, func(i int) { *[...]*int64{&s.Off, &s.Len, &s.Stride, &s.Count}[i] = r.int64() })
+		case 7:
+			v.Part = r.int64()
+		case 8:
+			v.View = r.viewCode()
+		}
+	})
 	return v
 }
 
-func (c *canon) segment() (s unlimited.Segment) {
-	c.want(`{"off":`)
-	s.Off = c.int64()
-	c.want(`,"len":`)
-	s.Len = c.int64()
-	c.want(`,"stride":`)
-	s.Stride = c.int64()
-	c.want(`,"count":`)
-	s.Count = c.int64()
-	c.want(`}`)
-	return s
+var segmentMembers = members{[]string{"off", "len", "stride", "count"}, 4}
+
+// typ reads the name of a type. The result does not share the memory of the text.
+func (r *planReader) typ() string {
+	name := r.short()
+	t, ok := typeByName(name)
+	if !ok {
+		r.fail("unknown type %q", name)
+		return ""
+	}
+	return t.String()
 }
 
-// unmarshal decodes a manifest without checking it.
-func (m *Manifest) unmarshal(b []byte) error {
-	c := &canon{s: string(b)}
-	if q := c.manifest(); c.done() {
-		*m = q
-		return nil
-	}
-	return json.Unmarshal(b, m)
+// dims reads a shape.
+func (r *planReader) dims() []int64 {
+	d := list(r.jsonReader, "dimensions", min(maxRank, r.ranks), (*jsonReader).int64)
+	r.ranks -= len(d)
+	return d
 }
 
-func (c *canon) manifest() (m Manifest) {
-	c.want(`{`)
-	if c.opt(`"name":`) {
-		m.Name = c.text()
-		c.want(`,`)
+// viewCode reads why a variable is not in the Zarr view.
+func (r *planReader) viewCode() notViewed {
+	code := notViewed(r.short())
+	if !code.known() {
+		r.fail("unknown reason %q", string(code))
 	}
-	if c.opt(`"name_hex":`) {
-		m.NameHex = c.text()
-		c.want(`,`)
-	}
-	c.want(`"size":`)
-	m.Size = c.int64()
-	c.want(`,"sha256":`)
-	m.SHA256 = c.text()
-	c.want(`,"entries":`)
-	m.Entries = c.int64()
-	c.want(`,"blocks":`)
-	m.Blocks = c.int64()
-	c.want(`,"stored":`)
-	m.Stored = c.int64()
-	c.want(`,"front":{"len":`)
-	m.Front.Len = c.int64()
-	c.want(`,"crc32":`)
-	m.Front.CRC32 = c.text()
-	c.want(`},"plan":`)
-	m.Plan = c.place()
-	c.want(`,"header":`)
-	m.Header = c.place()
-	c.want(`}`)
-	return m
+	return code
 }
 
-func (c *canon) place() (p Place) {
-	c.want(`{"off":`)
-	p.Off = c.int64()
-	c.want(`,"len":`)
-	p.Len = c.int64()
-	if c.opt(`,"mask":`) {
-		p.Mask = c.uint32()
+// groups reads the stored order. It follows the variables, of which each is named once.
+func (r *planReader) groups() {
+	if r.p.Vars == nil {
+		r.fail(`"groups" before "vars"`)
 	}
-	c.want(`,"crc32":`)
-	p.CRC32 = c.text()
-	c.want(`}`)
+	left := len(r.p.Vars)
+	r.p.Groups = list(r.jsonReader, "groups", left, func(*jsonReader) []int {
+		g := list(r.jsonReader, "variables in groups", left, (*jsonReader).int)
+		if left -= len(g); len(g) == 0 {
+			r.fail("empty group")
+		}
+		return g
+	})
+}
+
+var manifestMembers = members{[]string{"size", "sha256", "entries", "blocks", "stored", "front", "plan", "header", "name", "name_hex"}, 8}
+
+var (
+	frontMembers = members{[]string{"len", "crc32"}, 2}
+	placeMembers = members{[]string{"off", "len", "crc32", "mask"}, 3}
+)
+
+// readManifest decodes a manifest without checking its numbers.
+func readManifest(b []byte) (*Manifest, error) {
+	m := &Manifest{}
+	r := newJSONReader(string(b))
+	names := 0
+	r.object(manifestMembers, func(i int) {
+		switch i {
+		case 0:
+			m.Size = r.int64()
+		case 1:
+			m.SHA256 = r.hex(64)
+		case 2:
+			m.Entries = r.int64()
+		case 3:
+			m.Blocks = r.int64()
+		case 4:
+			m.Stored = r.int64()
+		case 5:
+			r.object(frontMembers, func(i int) {
+				if i == 0 {
+					m.Front.Len = r.int64()
+				} else {
+					m.Front.CRC32 = r.hex(8)
+				}
+			})
+		case 6:
+			m.Plan = r.place()
+		case 7:
+			m.Header = r.place()
+		case 8:
+			m.Name = r.text()
+			names++
+		case 9:
+			m.NameHex = r.hex(0)
+			names++
+		}
+	})
+	if names > 1 {
+		r.fail(`both "name" and "name_hex"`)
+	}
+	if err := r.end(); err != nil {
+		return nil, corruptf("manifest: %v", err)
+	}
+	return m, nil
+}
+
+func (r *jsonReader) place() (p Place) {
+	r.object(placeMembers, func(i int) {
+		switch i {
+		case 0:
+			p.Off = r.int64()
+		case 1:
+			p.Len = r.int64()
+		case 2:
+			p.CRC32 = r.hex(8)
+		case 3:
+			p.Mask = r.uint32()
+		}
+	})
 	return p
+}
+
+// hex reads n lower-case hexadecimal digits; if n is 0, any even number of them.
+func (r *jsonReader) hex(n int) string {
+	t := r.text()
+	bad := n > 0 && len(t) != n || len(t)%2 != 0
+	for i := 0; i < len(t) && !bad; i++ {
+		bad = strings.IndexByte("0123456789abcdef", t[i]) < 0
+	}
+	if bad {
+		r.fail("expected lower-case hexadecimal digits (%d; 0: any even number), found %.80q", n, t)
+	}
+	return t
 }

@@ -18,6 +18,9 @@ const (
 	// tailProbe is the first read of an archive: the end, and in small archives
 	// manifest and index with it.
 	tailProbe = 4096
+	// maxFrontGap is how much Zarr metadata is read, and thrown away, to spare a
+	// read.
+	maxFrontGap = 1 << 20
 	// DefaultCache is the bound of the block cache, in bytes of decoded blocks.
 	DefaultCache = 32 << 20
 )
@@ -222,14 +225,28 @@ func (a *Reader) openManifest(b []byte) error {
 	return err
 }
 
-// openFront reads the plan and the netCDF header, and whatever lies between them.
+// openFront reads the plan and the netCDF header, with one read if little lies
+// between them.
 func (a *Reader) openFront(have section) error {
 	m := a.man
-	front, err := have.get(a.r, m.Plan.Off, m.Header.Off+m.Header.Len-m.Plan.Off)
+	between := have
+	if gap := m.Header.Off - m.Plan.Off - m.Plan.Len; gap <= maxFrontGap {
+		from := section{off: m.Plan.Off}
+		var err error
+		if from.b, err = have.get(a.r, m.Plan.Off, m.Header.Off+m.Header.Len-m.Plan.Off); err != nil {
+			return err
+		}
+		between = from
+	}
+	plan, err := between.get(a.r, m.Plan.Off, m.Plan.Len)
 	if err != nil {
 		return err
 	}
-	h, err := parseFront(front[:m.Plan.Len], front[m.Header.Off-m.Plan.Off:], m)
+	rest, err := between.get(a.r, m.Header.Off, m.Header.Len)
+	if err != nil {
+		return err
+	}
+	h, err := parseFront(plan, rest, m, a.size)
 	if err != nil {
 		return err
 	}
@@ -247,21 +264,19 @@ type head struct {
 	header *cdf3.Header
 }
 
-// parseFront parses the stored bytes of the plan and of block 0 of the rest.
-func parseFront(plan, rest []byte, m *Manifest) (*head, error) {
+// parseFront parses the stored bytes of the plan and of block 0 of the rest, in an
+// archive of size bytes.
+func parseFront(plan, rest []byte, m *Manifest, size int64) (*head, error) {
 	if err := m.Plan.check(planName, plan); err != nil {
 		return nil, err
 	}
-	plan, err := inflateTo(planName, plan, min(metaBase+maxInflate*m.Plan.Len, metaBase+metaFactor*maxHeader))
+	plan, err := inflateTo(planName, plan, min(metaSmall+maxInflate*m.Plan.Len, metaLimit(size, m.Header.Len)))
 	if err != nil {
 		return nil, err
 	}
 	l, err := parsePlan(plan)
 	if err != nil {
 		return nil, err
-	}
-	if int64(len(plan)) > metaBase+metaFactor*l.Image.Header {
-		return nil, corruptf("%s has %d bytes for a header of %d", planName, len(plan), l.Image.Header)
 	}
 	header, err := decodeHeader(l, m.Header, rest)
 	if err == nil {
@@ -292,20 +307,26 @@ func decodeHeader(l *layout, at Place, stored []byte) (*cdf3.Header, error) {
 	if err := at.check(restPrefix+"0", stored); err != nil {
 		return fail(err)
 	}
-	if tooDense(int(l.Rest.First), len(stored)) {
-		return fail(fmt.Errorf("%d bytes from %d stored ones, more than the format allows", l.Rest.First, len(stored)))
-	}
-	c, err := filters.NewCoder(l.chains[l.Rest.Chain])
-	if err != nil {
-		err = fmt.Errorf("archive: chain of the header: %w", err)
-		if !errors.Is(err, filters.ErrUnknownFilter) {
-			err = corrupt(err)
+	chain := l.chains[l.Rest.Chain]
+	raw := stored
+	if whole := uint32(1<<len(chain) - 1); at.Mask != whole {
+		if l.Rest.First > maxFirst {
+			return fail(fmt.Errorf("%d bytes with exclusion mask %x, expected %x", l.Rest.First, at.Mask, whole))
 		}
-		return nil, err
-	}
-	raw := make([]byte, l.Rest.First)
-	if err := c.Decode(raw, stored, at.Mask); err != nil {
-		return fail(err)
+		c, err := filters.NewCoder(chain)
+		if err != nil {
+			err = fmt.Errorf("archive: chain of the header: %w", err)
+			if !errors.Is(err, filters.ErrUnknownFilter) {
+				err = corrupt(err)
+			}
+			return nil, err
+		}
+		raw = make([]byte, l.Rest.First)
+		if err := c.Decode(raw, stored, at.Mask); err != nil {
+			return fail(err)
+		}
+	} else if int64(len(stored)) != l.Rest.First {
+		return fail(fmt.Errorf("%d bytes, expected %d", len(stored), l.Rest.First))
 	}
 	// Told that there is no more, the parser reads no further ahead. The size of the
 	// image matters where it is what tells the number of records.

@@ -69,13 +69,13 @@ func (v *verifier) checkManifest(e *zipEntry, payload []byte) error {
 	if v.tail != nil && crcOf(payload) != v.tail.manCRC {
 		return corruptf("manifest at byte %d: checksum %08x, expected %08x", e.off, crcOf(payload), v.tail.manCRC)
 	}
-	data, err := inflate(e, payload, 0)
+	data, err := inflate(e, payload, maxManifest)
 	if err != nil {
 		return err
 	}
-	m := &Manifest{}
-	if err := json.Unmarshal(data, m); err != nil {
-		return corruptf("manifest: %v", err)
+	m, err := readManifest(data)
+	if err != nil {
+		return err
 	}
 	frontEnd := v.front[len(v.front)-1].end()
 	want := Manifest{

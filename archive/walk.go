@@ -62,7 +62,7 @@ func (w *walker) content(e *zipEntry) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return inflate(e, p, maxHeader)
+	return inflate(e, p, metaLimit(w.size, 0))
 }
 
 // front walks the entries before the first block and parses the plan.
@@ -188,7 +188,7 @@ func (p *Repaired) walkBlocks(ctx context.Context, w *walker) error {
 	if err != nil {
 		return err
 	}
-	if _, err := inflate(&p.t.man, payload, 0); err != nil {
+	if _, err := inflate(&p.t.man, payload, maxManifest); err != nil {
 		return err
 	}
 	p.t.manCRC = crcOf(payload)

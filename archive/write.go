@@ -49,9 +49,6 @@ func Write(ctx context.Context, dst io.Writer, image io.ReaderAt, size int64, op
 	if err != nil {
 		return nil, err
 	}
-	if h.Len > maxHeader {
-		return nil, fmt.Errorf("archive: netCDF header of %d bytes, at most %d can be archived", h.Len, int64(maxHeader))
-	}
 	if err := o.checkFilters(h); err != nil {
 		return nil, err
 	}
@@ -122,10 +119,14 @@ func newDraft(h *cdf3.Header, size int64, o *Options, lay Layout) (*draft, error
 	}
 	d := &draft{o: o, l: l, front: []metaEntry{newStoredMeta(readmeName, []byte(readme))}}
 	for _, f := range files {
-		if int64(len(f.data)) > metaBase+metaFactor*h.Len {
-			return nil, fmt.Errorf("archive: %s has %d bytes for a header of %d: %w", f.name, len(f.data), h.Len, errMetadata)
-		}
 		d.front = append(d.front, newMeta(f.name, f.data))
+	}
+	// The archive has at least the structural bytes, and they do not count the header's.
+	limit := metaLimit(d.structural(), 0)
+	for _, f := range files {
+		if int64(len(f.data)) > limit {
+			return nil, fmt.Errorf("archive: %s has %d bytes, at most %d are possible: %w", f.name, len(f.data), limit, errMetadata)
+		}
 	}
 	return d, nil
 }

@@ -67,8 +67,9 @@ func zarrMeta(h *cdf3.Header, p *Plan) ([]metaFile, []Omitted) {
 		files = append(files, metaFile{name, data})
 		all[name] = data
 	}
+	room := maxAttrsJSON
 	attrs := func(n int, list []cdf3.Attr, t cdf3.Type) map[string]any {
-		m, o := zarrAttrs(n, list, t)
+		m, o := zarrAttrs(n, list, t, &room)
 		omitted = append(omitted, o...)
 		return m
 	}
@@ -172,8 +173,9 @@ func varDims(v *cdf3.Var, names []string) []string {
 	return out
 }
 
-// zarrAttrs turns attributes into JSON values, those of variable n, of type t.
-func zarrAttrs(n int, list []cdf3.Attr, t cdf3.Type) (map[string]any, []Omitted) {
+// zarrAttrs turns attributes into JSON values, those of variable n, of type t. Room is
+// the bytes that values may still take; zarrAttrs takes its share.
+func zarrAttrs(n int, list []cdf3.Attr, t cdf3.Type, room *int) (map[string]any, []Omitted) {
 	m := map[string]any{}
 	var omitted []Omitted
 	seen := map[string]bool{}
@@ -189,37 +191,65 @@ func zarrAttrs(n int, list []cdf3.Attr, t cdf3.Type) (map[string]any, []Omitted)
 			why = "the name is taken by the view"
 		case n >= 0 && a.Name == fillAttr && (a.Type != t || a.Len != 1):
 			why = "it is not one value of the variable's type"
+		case len(value) > *room:
+			why = "the view has too many attributes"
 		}
 		seen[a.Name] = true
 		if why != "" {
 			omitted = append(omitted, Omitted{n, a.Name, why})
 			continue
 		}
+		*room -= len(value)
 		m[a.Name] = value
 	}
 	return m, omitted
 }
 
-// attrValue is the JSON value of an attribute, or why it has none.
-func attrValue(a *cdf3.Attr) (any, string) {
+const tooLong = "its value is too long"
+
+// attrValue returns the JSON value of an attribute, or why it has none.
+func attrValue(a *cdf3.Attr) (json.RawMessage, string) {
 	if a.Type == cdf3.Char {
-		if !utf8.Valid(a.Values) {
-			return nil, "its text is not UTF-8"
-		}
-		// C programs count the NUL at the end, which is no part of the text:
-		// xarray decodes no time whose units end with one.
-		return string(bytes.TrimRight(a.Values, "\x00")), ""
+		return attrText(a.Values)
 	}
-	out := make([]json.RawMessage, a.Len)
-	for i := range out {
-		s, ok := jsonNumber(a.Type, a.Values[int64(i)*a.Type.Size():])
+	if a.Len > maxAttrJSON/2 { // each value takes a digit and a comma
+		return nil, tooLong
+	}
+	var out []byte
+	for i := range a.Len {
+		s, ok := jsonNumber(a.Type, a.Values[i*a.Type.Size():])
 		if !ok {
 			return nil, "JSON cannot hold its value exactly"
 		}
-		out[i] = json.RawMessage(s)
+		out = append(append(out, ','), s...)
 	}
-	if len(out) == 1 {
-		return out[0], ""
+	if a.Len == 1 {
+		return out[1:], ""
+	}
+	if len(out) == 0 {
+		out = append(out, '[')
+	}
+	out[0] = '['
+	if out = append(out, ']'); len(out) > maxAttrJSON {
+		return nil, tooLong
+	}
+	return out, ""
+}
+
+// attrText is attrValue for text.
+func attrText(b []byte) (json.RawMessage, string) {
+	// C programs count the NUL at the end, which is no part of the text: xarray
+	// decodes no time whose units end with one.
+	b = bytes.TrimRight(b, "\x00")
+	if len(b) > maxAttrJSON {
+		return nil, tooLong
+	}
+	if !utf8.Valid(b) {
+		return nil, "its text is not UTF-8"
+	}
+	out := encodeASCII(string(b))
+	if len(out) > maxAttrJSON {
+		return nil, tooLong
 	}
 	return out, ""
 }

@@ -287,7 +287,10 @@ func parseTail(b []byte, size int64) (tail, error) {
 	}
 	idxEntry := zipEntry{name: indexName, stored: t.idxLen, size: t.idxLen, off: t.idxOff}
 	manEntry := zipEntry{name: manifestName, stored: t.manLen, off: t.manOff}
-	if t.manLen > 2*metaBase || t.manOff < 0 || t.idxOff < 0 || t.idxLen < 0 || t.manOff > size || t.idxOff > size || t.idxLen > size ||
+	if t.manLen > maxManifest {
+		return t, corruptf("end line at byte %d: manifest of %d bytes, expected at most %d", size-tailLen, t.manLen, maxManifest)
+	}
+	if t.manOff < 0 || t.idxOff < 0 || t.idxLen < 0 || t.manOff > size || t.idxOff > size || t.idxLen > size ||
 		manEntry.end() != t.idxOff || idxEntry.end() > size-endLen {
 		return t, corruptf("end line at byte %d: places outside the archive of %d bytes", size-tailLen, size)
 	}

@@ -162,7 +162,7 @@ func (p *parser) fill(n int) error {
 }
 
 // rest is the number of bytes that the rest of the header may have.
-func (p *parser) rest() int64 { return min(p.size, maxHeaderLen) - p.off }
+func (p *parser) rest() int64 { return min(p.size, MaxHeaderLen) - p.off }
 
 func (p *parser) fail(at int64, format string, args ...any) error {
 	return &FormatError{Off: at, What: p.where(), Msg: fmt.Sprintf(format, args...)}
@@ -177,8 +177,8 @@ func (p *parser) short(n int64) error {
 }
 
 func (p *parser) bounds() string {
-	if p.size > maxHeaderLen {
-		return fmt.Sprintf("%d bytes that a header may have", maxHeaderLen)
+	if p.size > MaxHeaderLen {
+		return fmt.Sprintf("%d bytes that a header may have", MaxHeaderLen)
 	}
 	return fmt.Sprintf("file of %d bytes", p.size)
 }

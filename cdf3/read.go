@@ -11,11 +11,16 @@ const (
 	tagDims  = 0x0a
 	tagVars  = 0x0b
 	tagAttrs = 0x0c
+)
 
-	// maxHeaderLen keeps a hostile file from filling the memory: what is
-	// parsed takes a small multiple of it. The largest headers met are a few
+const (
+	// MaxHeaderLen is the longest header that Read accepts, in bytes. It bounds
+	// the memory that a hostile file can take. The largest headers met are a few
 	// megabytes long.
-	maxHeaderLen = 1 << 30
+	MaxHeaderLen = 1 << 28
+	// MaxRank is the most dimensions of a variable that the netCDF C library reads
+	// (NC_MAX_VAR_DIMS). Read accepts more.
+	MaxRank = 1024
 )
 
 // Read reads the header of a classic netCDF file of size bytes.

@@ -189,7 +189,6 @@ class Archive:
                 raise Unsupported("not a cdfz archive: empty")
         if bytes(self.buf[:4]) != b"PK\3\4" or bytes(self.buf[30:42]) != README.encode()[:12]:
             raise Unsupported("not a cdfz archive")
-        self.header = MAXHEADER                # until the plan tells
         try:
             self.walk() if walk else self.open()
         except (KeyError, TypeError, ValueError, AttributeError, RecursionError, struct.error, zlib.error) as e:
@@ -220,7 +219,7 @@ class Archive:
     def meta(self, e):
         """A metadata entry's content, within the limits of section 14."""
         stored = out = bytes(self.get(e.data, e.csize))
-        need(e.usize <= 65536 + min(256 * e.csize, 64 * self.header), f"{e.name}: too long")
+        need(e.usize <= min(2**16 + 256 * e.csize, 2**22 + len(self.buf)), f"{e.name}: too long")
         if e.method:
             d = zlib.decompressobj(-15)
             out = d.decompress(stored, e.usize + 1)
@@ -245,7 +244,8 @@ class Archive:
         place = {"off": moff + 30 + len(MANIFEST), "len": mlen, "crc32": "%08x" % mcrc}
         self.manifest = man = json.loads(self.inflated(MANIFEST, place, 65536))
         plan, head = man["plan"], man["header"]
-        self.set_plan(self.inflated(PLAN, plan, 65536 + min(256 * uint(plan["len"]), 64 * MAXHEADER)))
+        limit = min(2**16 + 256 * uint(plan["len"]), 2**22 + len(self.buf) - uint(head["len"]))
+        self.set_plan(self.inflated(PLAN, plan, limit))
         # section 10: the index
         need(ilen >= 32, "index: wrong length")
         idx = self.get(ioff + 30 + len(INDEX) + 20 * (ilen >= M32), ilen)
@@ -344,8 +344,7 @@ class Archive:
         if p["format"] != 1 or p["features"]:
             raise Unsupported(f"format {p['format']!r:.20}, features {p['features']!r:.200}")
         size, header = uint(p["image"]["size"]), uint(p["image"]["header"], "image.header", MAXHEADER)
-        self.header = header
-        need(header <= size and len(text) <= 65536 + 64 * header, "image.header")
+        need(header <= size, "image.header")
         for c in p["chains"]:
             need(len(c) <= 32, "chain of more than 32 filters")
             for f in c:
@@ -392,7 +391,7 @@ class Archive:
         stored = self.get(off, size)
         try:
             need(zlib.crc32(stored) == crc, "wrong CRC")
-            need(number != self.rest0 or n <= 2**20 + 256 * size, "too long for its stored length")
+            need(number != self.rest0 or n <= 2**21 or mask == (1 << len(self.plan["chains"][chain])) - 1, "header with filters")
             return np.frombuffer(decode(self.plan["chains"][chain], stored, n, mask), np.uint8)
         except Damage as e:
             raise Damage(f"block {number} at {off}: {e}")

@@ -1,0 +1,184 @@
+package archive
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/testdata/seeds"
+)
+
+// sameAsJSON reports whether read accepts b, and requires that encoding/json then
+// reads the same.
+func sameAsJSON[T any](t testing.TB, b string, read func([]byte) (*T, error)) bool {
+	got, err := read([]byte(b))
+	if err != nil {
+		require.True(t, ours(err), "%v", err)
+		return false
+	}
+	var want T
+	require.NoError(t, json.Unmarshal([]byte(b), &want), "%s", b)
+	if otherCase.MatchString(b) {
+		return true // a name that encoding/json takes for another one
+	}
+	require.Equal(t, want, *got, "%s", b)
+	return true
+}
+
+// otherCase finds names of members that are not in lower case, and escaped ones.
+var otherCase = regexp.MustCompile(`"[^"]*([A-Z]|[^\x00-\x7f]|\\u)[^"]*" *:`)
+
+// jsonSeeds are plans and manifests of archives, and ones with all members.
+func jsonSeeds(t testing.TB) (plans, manifests []string) {
+	for name, image := range classicFiles(t) {
+		for _, zarr := range []ZarrMode{ZarrAlways, ZarrNever} {
+			r := open(t, pack(t, image, &Options{Name: name, Zarr: zarr, Block: MinBlock}))
+			plans = append(plans, string(r.l.encode()))
+			manifests = append(manifests, string(encodeJSON(r.man)))
+		}
+	}
+	slices.Sort(plans)
+	slices.Sort(manifests)
+	return append(plans, fullPlan()), append(manifests, string(encodeJSON(fullManifest())))
+}
+
+// fullPlan has all members.
+func fullPlan() string {
+	p := Plan{Format: 1, Features: []string{}, Writer: "ü", Layout: Viewed, Chains: [][]PlanFilter{{}, {
+		{ID: 1<<32 - 1, Params: []uint32{0, 1<<32 - 1}, Optional: true, Name: "x", Codec: json.RawMessage(`{"id":"a","b":{"c":[{}]}}`)},
+		{Codec: json.RawMessage(`{}`)},
+	}}, Vars: []PlanVar{{Path: "v", Type: "int", View: viewNoCodec, Shape: []int64{}, Block: []int64{1e17}}}, Groups: [][]int{{0}}}
+	return string(p.encode())
+}
+
+func fullManifest() *Manifest {
+	return &Manifest{
+		Name: `ü"\`, SHA256: strings.Repeat("0", 64), Front: Front{CRC32: "00000000"},
+		Plan: Place{CRC32: "00000000"}, Header: Place{Mask: 1, CRC32: "89abcdef"},
+	}
+}
+
+// TestReadJSON: what is written is read, and what else is read, encoding/json reads in
+// the same way.
+func TestReadJSON(t *testing.T) {
+	plans, manifests := jsonSeeds(t)
+	for _, b := range plans {
+		require.True(t, sameAsJSON(t, b, readPlan), "%s", b)
+	}
+	for _, b := range manifests {
+		require.True(t, sameAsJSON(t, b, readManifest), "%s", b)
+	}
+	read := 0
+	for _, b := range mutants(plans[len(plans)-1]) {
+		if sameAsJSON(t, b, readPlan) {
+			read++
+		}
+	}
+	for _, b := range mutants(manifests[len(manifests)-1]) {
+		if sameAsJSON(t, b, readManifest) {
+			read++
+		}
+	}
+	require.Greater(t, read, 1000)
+}
+
+// mutants are texts that differ from s in one place.
+func mutants(s string) []string {
+	var out []string
+	for i := range len(s) + 1 {
+		for _, in := range []string{"", " ", `"`, `\`, `\"`, `\u0041`, ",", ":", "{", "}", "[", "]", "{}", "[]", "0", "1", "-1", ".5", "e3", "null", "true",
+			"\x00", "\x1f", "\x7f", "\xff", "ä", "\u2028", "123456789012345678", "9223372036854775807", "9223372036854775808", "x", "X"} {
+			out = append(out, s[:i]+in+s[i:])
+			if i < len(s) {
+				out = append(out, s[:i]+in+s[i+1:])
+			}
+		}
+		out = append(out, s[:i])
+	}
+	// Members twice, in another order, unknown, or with other values.
+	for _, m := range regexp.MustCompile(`,?"[a-z0-9_]+":([0-9]+|"[^"]*"|\[[^\[\]{}]*\]|true|\{[^{}]*\})`).FindAllStringIndex(s, -1) {
+		member := s[m[0]:m[1]]
+		name := member[:strings.Index(member, ":")+1]
+		for _, in := range []string{"", member + member, `,"new":0` + member, member + `,"new":{}`, strings.ToUpper(member)} {
+			out = append(out, s[:m[0]]+in+s[m[1]:])
+		}
+		for _, value := range []string{"null", "0", "-0", "00", "1.0", "1e0", "true", "false", `""`, "[]", "[null]", "{}", `[""]`, "[[]]"} {
+			out = append(out, fmt.Sprint(s[:m[0]], name, value, s[m[1]:]))
+		}
+	}
+	return out
+}
+
+// TestPlanRefused has one fault in each plan.
+func TestPlanRefused(t *testing.T) {
+	good := fullPlan()
+	many := func(n int, s string) string { return strings.TrimSuffix(strings.Repeat(s+",", n), ",") }
+	for _, c := range []struct{ old, new, want string }{
+		{`"format"`, `"Format"`, `expected member "format" first`},
+		{`"writer"`, `"WRITER"`, `member "writer" is missing`},
+		{`"shape":[],`, ``, `member "shape" is missing`},
+		{`"off":0,`, ``, `member "off" is missing`},
+		{`"off":0,`, `"off":0,"off":0,`, `member "off" occurs twice`},
+		{`"off":0,`, `"off":0,"\u006fff":0,`, `member "off" occurs twice`},
+		{`"off":0,`, `"x":0,"x":1,"off":0,`, `member "x" occurs twice`},
+		{`"off":0,`, `"off":null,`, `expected an integer from 0`},
+		{`"off":0,`, `"off":-1,`, `expected an integer from 0`},
+		{`"off":0,`, `"off":1.0,`, `expected an integer from 0`},
+		{`"off":0,`, `"off":1e3,`, `expected an integer from 0`},
+		{`"off":0,`, `"off":9223372036854775808,`, `expected an integer up to`},
+		{`"features":[]`, `"features":null`, `expected '['`},
+		{`"layout":"viewed"`, `"layout":"Viewed"`, `unknown layout "Viewed"`},
+		{`"view":"no-codec"`, `"view":"because"`, `unknown reason "because"`},
+		{`"type":"int"`, `"type":"string"`, `unknown type "string"`},
+		{`"optional":true`, `"optional":1`, `expected true or false`},
+		{`"name":"x"`, `"name":"` + strings.Repeat("x", 256) + `"`, `text of 256 bytes`},
+		{`"name":"x"`, `"name":"` + "\xff" + `"`, `not UTF-8`},
+		{`"name":"x"`, `"name":"\ud800"`, `malformed escape`},
+		{`"codec":{}`, `"codec":[]`, `expected an object`},
+		{`"codec":{}`, `"codec":{"a":` + strings.Repeat("[", 40) + strings.Repeat("]", 40) + `}`, `more than 32 levels`},
+		{`"codec":{}`, `"codec":{"a":"` + strings.Repeat("x", 4096) + `"}`, `codec of 4104 bytes`},
+		{`"params":[0,4294967295]`, `"params":[` + many(maxParams+1, "0") + `]`, `more than 65536 parameters`},
+		{`"chains":[[]`, `"chains":[` + many(maxChains, "[]"), `more than 4096 chains`},
+		{`"chains":[[]`, `"chains":[[` + many(maxFilters+1, `{"id":1}`) + `]`, `more than 4096 filters`},
+		{`"shape":[]`, `"shape":[` + many(maxRank+1, "1") + `]`, `more than 1024 dimensions`},
+		{`"groups":[[0]]`, `"groups":[[0],[]]`, `more than 1 groups`},
+		{`"groups":[[0]]`, `"groups":[[]]`, `empty group`},
+		{`"groups":[[0]]`, `"groups":[[0,0]]`, `more than 1 variables in groups`},
+		{`"groups":[[0]]`, `"groups":[[0]],` + many(maxUnknown+1, `"x":1`), `occurs twice`},
+	} {
+		require.Contains(t, good, c.old)
+		_, err := readPlan([]byte(strings.Replace(good, c.old, c.new, 1)))
+		require.ErrorIs(t, err, ErrCorrupt, "%.200s", c.new)
+		require.ErrorContains(t, err, c.want, "%.200s", c.new)
+	}
+	for _, s := range []string{`{"format":2}`, `{"format":2,"format":null}`, `{"format":1,"features":["x"]}`} {
+		_, err := readPlan([]byte(s))
+		require.ErrorIs(t, err, ErrVersion, s)
+	}
+}
+
+// FuzzReadJSON: wherever plan or manifest are read, encoding/json reads the same.
+func FuzzReadJSON(f *testing.F) {
+	plans, manifests := jsonSeeds(f)
+	for _, b := range slices.Concat(plans, manifests) {
+		if len(b) < 2000 {
+			f.Add(b)
+		}
+	}
+	s := seeds.Of(f)
+	s.Add("plan", plans[0])
+	s.Add("plan-full", plans[len(plans)-1])
+	s.Add("manifest", manifests[0])
+	s.Add("manifest-full", manifests[len(manifests)-1])
+	s.Add("escapes", `{"format":1,"features":["\u0041"]}`)
+	s.Add("cut", plans[0][:len(plans[0])/2])
+	f.Fuzz(func(t *testing.T, b string) {
+		sameAsJSON(t, b, readPlan)
+		sameAsJSON(t, b, readManifest)
+	})
+}

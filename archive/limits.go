@@ -1,0 +1,37 @@
+package archive
+
+import "github.com/cdfz-format/cdfz/cdf3"
+
+// The budgets of docs/FORMAT.md, section 14. Together they let a reader open any
+// archive of n bytes with at most 64 MiB + 8·n of memory. Part of the format,
+// never to change.
+const (
+	maxHeader   = cdf3.MaxHeaderLen
+	maxFirst    = 1 << 21 // block 0 of the rest, unless it is a larger header stored without filters
+	maxManifest = 1 << 16 // stored and inflated
+	metaBase    = 1 << 22 // an entry of metadata, plus the size of the archive
+	maxInflate  = 256     // an entry of metadata, plus metaSmall, for each stored byte
+	metaSmall   = 1 << 16
+
+	maxFeatures = 64
+	maxChains   = 4096
+	maxFilters  = 4096    // of all chains
+	maxParams   = 1 << 16 // of all filters
+	maxCodec    = 4096    // bytes of a codec's JSON
+	maxText     = 255     // bytes of any string in plan and manifest but the image's name
+	maxRank     = cdf3.MaxRank
+	ranksBase   = 1 << 18 // all dimensions of all blocked variables
+	ranksShare  = 16      // plus the length of the plan divided by this
+
+	maxUnknown = 32 // members of one object that the format does not name
+	maxDepth   = 32 // nesting of values that the format does not name
+
+	maxAttrJSON  = 1 << 16 // an attribute's value in the Zarr view, in bytes of JSON
+	maxAttrsJSON = 1 << 22 // all of them
+)
+
+// metaLimit is the most bytes that an entry of metadata inflates to in an archive
+// of size bytes, of which the netCDF header's block takes header.
+func metaLimit(size, header int64) int64 {
+	return metaBase + max(0, size-header)
+}
