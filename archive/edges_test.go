@@ -24,6 +24,7 @@ var edges = map[string][]string{
 	"remote":              {"internal/ioat"},
 	"blockidx":            {"internal/ioat"},
 	"filters":             {},
+	"filters/spec":        {"filters"},
 	"slab":                {"internal/ioat"},
 	"unlimited":           {"cdf3", "internal/ioat"},
 	"archive":             {"cdf3", "blockidx", "filters", "internal/ioat", "remote", "slab", "unlimited"},

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cdfz-format/cdfz/filters"
+	"github.com/cdfz-format/cdfz/filters/spec"
 	"github.com/cdfz-format/cdfz/slab"
 )
 
@@ -176,7 +176,7 @@ func TestPartsPlan(t *testing.T) {
 
 // TestPartsMasked: blocks whose filters were left out are decoded whole.
 func TestPartsMasked(t *testing.T) {
-	chain, err := filters.ParseChain("2,4|32015,3", nil)
+	chain, err := spec.ParseChain("2,4|32015,3", nil)
 	require.NoError(t, err)
 	for i := range chain {
 		chain[i].Optional = true

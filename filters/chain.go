@@ -1,7 +1,7 @@
 // Package filters encodes and decodes the blocks of an archive through a chain
 // of filters, as HDF5 and Zarr do.
 //
-// Use [ParseChain] to read a chain from text, [NewCoder] for the state that one
+// Package spec reads chains from text. Use [NewCoder] for the state that one
 // goroutine needs to encode and decode blocks with it, and [Chain.Codecs] for
 // the same chain as Zarr codecs. [Register] adds a filter, [RegisterCodec] its
 // Zarr counterpart.
@@ -56,7 +56,7 @@ type Filter struct {
 	Name string
 }
 
-// String is the filter in the syntax of [ParseChain]: "32015,3".
+// String is the filter in the syntax of package spec: "32015,3".
 func (f Filter) String() string {
 	var b strings.Builder
 	b.WriteString(strconv.FormatUint(uint64(f.ID), 10))
@@ -71,7 +71,7 @@ func (f Filter) String() string {
 // Nil and empty are the chain that leaves blocks as they are.
 type Chain []Filter
 
-// String is the chain in the syntax of [ParseChain], numbers always unsigned
+// String is the chain in the syntax of package spec, numbers always unsigned
 // and decimal: "2,4|32015,3". Flags and names are not part of that syntax.
 func (c Chain) String() string {
 	s := make([]string, len(c))

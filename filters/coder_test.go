@@ -6,6 +6,8 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"strconv"
+	"strings"
 	"testing"
 )
 
@@ -93,14 +95,26 @@ func TestRoundTripMixed(t *testing.T) {
 	}
 }
 
+// mustChain reads a chain as [Chain.String] prints it; numbers may be negative.
+// (Package spec, which reads more, imports this one.)
 func mustChain(t testing.TB, spec string) Chain {
 	t.Helper()
-	c, err := ParseChain(spec, nil)
-	if err != nil {
-		t.Fatal(err)
+	var c Chain
+	for one := range strings.SplitSeq(spec, "|") {
+		var words []uint32
+		for w := range strings.SplitSeq(one, ",") {
+			v, err := strconv.ParseInt(w, 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			words = append(words, uint32(v))
+		}
+		c = append(c, Filter{ID: words[0], Params: words[1:]})
 	}
 	return c
 }
+
+func u(v ...uint32) []uint32 { return v }
 
 func mustCoder(t testing.TB, c Chain) *Coder {
 	t.Helper()

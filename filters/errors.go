@@ -22,10 +22,6 @@ var (
 	ErrDamaged = errors.New("filters: damaged block")
 	// ErrNoParts: a block that can be decoded only whole.
 	ErrNoParts = errors.New("filters: block without parts")
-	// ErrSpec: text that is not a filter specification.
-	ErrSpec = errors.New("filters: bad filter specification")
-	// ErrConstRange: a constant in a specification that its type cannot hold.
-	ErrConstRange = errors.New("filters: constant out of range")
 	// ErrNoCodec: no Zarr codec undoes a filter, or no filter is known for a
 	// codec.
 	ErrNoCodec = errors.New("filters: no codec")

@@ -18,6 +18,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
+	"github.com/cdfz-format/cdfz/filters/spec"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
 )
 
@@ -152,7 +153,7 @@ func parseBenchChain(s string) (benchChain, error) {
 	}
 	if s[0] >= '0' && s[0] <= '9' {
 		var err error
-		if b.chain, err = filters.ParseChain(s, nil); err != nil {
+		if b.chain, err = spec.ParseChain(s, nil); err != nil {
 			return b, err
 		}
 		return b, checkChain(b.chain)

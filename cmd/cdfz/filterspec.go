@@ -6,6 +6,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
+	"github.com/cdfz-format/cdfz/filters/spec"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
 )
 
@@ -17,30 +18,30 @@ type filterSpecs struct {
 
 // parse reads the options and finds what is wrong with them whatever the file.
 func (s *filterSpecs) parse(specs []string) error {
-	given := map[string]filters.VarSpec{}
+	given := map[string]spec.Vars{}
 	for _, text := range specs {
-		spec, err := filters.ParseVarSpec(text, nil)
+		v, err := spec.ParseVars(text, nil)
 		if err != nil {
 			return fmt.Errorf("-F %s: %w", text, err)
 		}
-		names := spec.Names
-		if spec.All {
+		names := v.Names
+		if v.All {
 			names = []string{"*"}
 		}
 		for _, name := range names {
 			before, ok := given[name]
 			switch {
-			case ok && before.None != spec.None:
+			case ok && before.None != v.None:
 				return fmt.Errorf("-F %s: contradicts an earlier -F for variable %s", text, quoted(name))
 			case ok:
 				return fmt.Errorf("-F %s: a second -F for variable %s", text, quoted(name))
 			}
-			given[name] = spec
+			given[name] = v
 		}
-		if err := checkChain(spec.Chain); err != nil {
+		if err := checkChain(v.Chain); err != nil {
 			return fmt.Errorf("-F %s: %w", text, err)
 		}
-		s.vars = append(s.vars, archive.VarFilter{Vars: names, Chain: spec.Chain})
+		s.vars = append(s.vars, archive.VarFilter{Vars: names, Chain: v.Chain})
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/filters"
+	"github.com/cdfz-format/cdfz/filters/spec"
 )
 
 // infoReport is the JSON of one archive.
@@ -254,7 +255,7 @@ func (v *infoVar) viewText(layout string) string {
 }
 
 func filterIDs(chain string) (ids []uint32) {
-	c, err := filters.ParseChain(chain, nil)
+	c, err := spec.ParseChain(chain, nil)
 	if err != nil {
 		return nil // "none"
 	}

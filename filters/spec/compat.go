@@ -1,4 +1,4 @@
-package filters
+package spec
 
 import (
 	"errors"
@@ -13,7 +13,7 @@ import (
 
 // scanConst reads one constant, leading blanks removed.
 func scanConst(s string) ([]uint32, error) {
-	bad := func() error { return errorf(ErrSpec, "constant %q: a number with a type tag", s) }
+	bad := func() error { return errorf(ErrSpec, "constant %q: expected a number with a type tag", s) }
 	if s == "" {
 		return nil, bad()
 	}

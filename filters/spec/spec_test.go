@@ -1,4 +1,4 @@
-package filters
+package spec
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/testdata/seeds"
 )
 
@@ -64,9 +65,9 @@ var constCases = []constCase{
 func TestConstants(t *testing.T) {
 	for _, c := range constCases {
 		for _, mode := range []struct {
-			opts *SpecOptions
+			opts *Options
 			want []uint32
-		}{{nil, c.strict}, {&SpecOptions{Compat: true}, c.compat}} {
+		}{{nil, c.strict}, {&Options{Compat: true}, c.compat}} {
 			got, err := ParseChain("307,"+c.text, mode.opts)
 			switch {
 			case mode.want == nil && err == nil:
@@ -85,10 +86,10 @@ func TestConstants(t *testing.T) {
 }
 
 func TestParseChain(t *testing.T) {
-	compat := &SpecOptions{Compat: true}
+	compat := &Options{Compat: true}
 	for _, c := range []struct {
 		text string
-		opts *SpecOptions
+		opts *Options
 		want string // as printed; empty is an error
 		err  error
 	}{
@@ -110,7 +111,7 @@ func TestParseChain(t *testing.T) {
 		{"307x,9", nil, "", ErrSpec}, {"307x,9", compat, "307,9", nil},
 		{"-1,5", nil, "", ErrSpec}, {"-1,5", compat, "4294967295,5", nil},
 		{"+1,5", nil, "", ErrSpec}, {"+1,5", compat, "1,5", nil},
-		{"65536", nil, "", ErrFilterID}, {"65536", compat, "65536", nil},
+		{"65536", nil, "", filters.ErrFilterID}, {"65536", compat, "65536", nil},
 		{"307,9|", nil, "", ErrSpec}, {"307,9|", compat, "307,9", nil},
 		{"|307,9", nil, "", ErrSpec}, {"307,9||3", nil, "", ErrSpec}, {"307,9||3", compat, "", ErrSpec},
 		{strings.Repeat("3|", 31) + "3", nil, strings.Repeat("3|", 31) + "3", nil},
@@ -129,30 +130,30 @@ func TestParseChain(t *testing.T) {
 	}
 }
 
-func TestParseVarSpec(t *testing.T) {
+func TestParseVars(t *testing.T) {
 	for _, c := range []struct {
 		text  string
-		want  VarSpec
+		want  Vars
 		chain string
 	}{
-		{"v,307,9", VarSpec{Names: []string{"v"}}, "307,9"},
-		{"v1&v2,307,9|4,32,32", VarSpec{Names: []string{"v1", "v2"}}, "307,9|4,32,32"},
-		{"/v,3", VarSpec{Names: []string{"v"}}, "3"},
-		{"grp/v,3", VarSpec{Names: []string{"grp/v"}}, "3"},
-		{`a\,b&c\&d\\,3`, VarSpec{Names: []string{"a,b", `c&d\`}}, "3"},
-		{"a|b,3", VarSpec{Names: []string{"a|b"}}, "3"},
-		{"*,3", VarSpec{All: true}, "3"},
-		{`\*,3`, VarSpec{Names: []string{"*"}}, "3"},
-		{"a*,3", VarSpec{Names: []string{"a*"}}, "3"},
-		{"*a,3", VarSpec{Names: []string{"*a"}}, "3"},
-		{"none", VarSpec{All: true, None: true}, ""},
-		{"NONE", VarSpec{All: true, None: true}, ""},
-		{"*,none", VarSpec{All: true, None: true}, ""},
-		{"v,None", VarSpec{Names: []string{"v"}, None: true}, ""},
-		{"none,3", VarSpec{Names: []string{"none"}}, "3"},
-		{" v ,3", VarSpec{Names: []string{" v "}}, "3"},
+		{"v,307,9", Vars{Names: []string{"v"}}, "307,9"},
+		{"v1&v2,307,9|4,32,32", Vars{Names: []string{"v1", "v2"}}, "307,9|4,32,32"},
+		{"/v,3", Vars{Names: []string{"v"}}, "3"},
+		{"grp/v,3", Vars{Names: []string{"grp/v"}}, "3"},
+		{`a\,b&c\&d\\,3`, Vars{Names: []string{"a,b", `c&d\`}}, "3"},
+		{"a|b,3", Vars{Names: []string{"a|b"}}, "3"},
+		{"*,3", Vars{All: true}, "3"},
+		{`\*,3`, Vars{Names: []string{"*"}}, "3"},
+		{"a*,3", Vars{Names: []string{"a*"}}, "3"},
+		{"*a,3", Vars{Names: []string{"*a"}}, "3"},
+		{"none", Vars{All: true, None: true}, ""},
+		{"NONE", Vars{All: true, None: true}, ""},
+		{"*,none", Vars{All: true, None: true}, ""},
+		{"v,None", Vars{Names: []string{"v"}, None: true}, ""},
+		{"none,3", Vars{Names: []string{"none"}}, "3"},
+		{" v ,3", Vars{Names: []string{" v "}}, "3"},
 	} {
-		got, err := ParseVarSpec(c.text, nil)
+		got, err := ParseVars(c.text, nil)
 		if err != nil {
 			t.Errorf("%q: %v", c.text, err)
 			continue
@@ -166,11 +167,11 @@ func TestParseVarSpec(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"", "v", ",3", "v,", "v&,3", "&v,3", "/,3", `v\`, "*&v,3", "v&*,3", "v,none,3", "v,none|3", "307"} {
-		if got, err := ParseVarSpec(text, nil); !errors.Is(err, ErrSpec) {
+		if got, err := ParseVars(text, nil); !errors.Is(err, ErrSpec) {
 			t.Errorf("%q: %v, found %+v, %v", text, ErrSpec, got, err)
 		}
 	}
-	if _, err := ParseVarSpec("v,3,300b", nil); !errors.Is(err, ErrConstRange) {
+	if _, err := ParseVars("v,3,300b", nil); !errors.Is(err, ErrConstRange) {
 		t.Errorf("constant too large: %v", err)
 	}
 }
@@ -181,7 +182,7 @@ func FuzzParseChain(f *testing.F) {
 		s.Add(name, text)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		for _, o := range []*SpecOptions{nil, {Compat: true}} {
+		for _, o := range []*Options{nil, {Compat: true}} {
 			c, err := ParseChain(s, o)
 			if err != nil {
 				continue
@@ -191,7 +192,7 @@ func FuzzParseChain(f *testing.F) {
 			if err != nil || again.String() != c.String() {
 				t.Errorf("%q, %+v: %s, then %s, %v", s, o, c, again, err)
 			}
-			ParseVarSpec(s, o)
+			ParseVars(s, o)
 		}
 	})
 }

@@ -1,4 +1,4 @@
-package filters
+package spec
 
 import (
 	"errors"
@@ -17,7 +17,7 @@ import (
 // both bytes, 300 is not.
 func parseConst(s string) ([]uint32, error) {
 	bad := func() error {
-		return errorf(ErrSpec, "constant %q: a number with an optional type tag", s)
+		return errorf(ErrSpec, "constant %q: expected a number with an optional type tag", s)
 	}
 	if s == "" {
 		return nil, bad()
@@ -70,7 +70,7 @@ func parseConst(s string) ([]uint32, error) {
 		limit = math.MaxInt64
 	}
 	if err != nil || v > limit {
-		return nil, errorf(ErrConstRange, "constant %q: at most %d bits", s, bits)
+		return nil, errorf(ErrConstRange, "constant %q: expected at most %d bits", s, bits)
 	}
 	if neg {
 		v = -v & (math.MaxUint64 >> (64 - bits))

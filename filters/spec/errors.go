@@ -1,0 +1,28 @@
+package spec
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Errors of this package. Test for them with errors.Is. An id that is too large
+// matches [filters.ErrFilterID].
+var (
+	// ErrSpec: the text is not a filter specification.
+	ErrSpec = errors.New("filters: bad filter specification")
+	// ErrConstRange: a constant does not fit the type of its tag.
+	ErrConstRange = errors.New("filters: constant out of range")
+)
+
+// specError has a text of its own and matches one of the errors above.
+type specError struct {
+	kind error
+	msg  string
+}
+
+func (e *specError) Error() string        { return "filters: " + e.msg }
+func (e *specError) Is(target error) bool { return target == e.kind }
+
+func errorf(kind error, format string, args ...any) error {
+	return &specError{kind, fmt.Sprintf(format, args...)}
+}
