@@ -3,7 +3,6 @@ package archive
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -23,7 +22,7 @@ const (
 // ahead fetches the stored bytes of blocks of a remote archive before they are
 // needed, in runs. It holds what was fetched until each block of a run was taken.
 type ahead struct {
-	a      *Reader
+	a      *reader
 	ctx    context.Context
 	cancel context.CancelFunc
 	runs   chan []*fetchedRun
@@ -56,7 +55,7 @@ type numbered struct {
 }
 
 // newAhead starts a reader ahead. It must be closed.
-func (a *Reader) newAhead(ctx context.Context) *ahead {
+func (a *reader) newAhead(ctx context.Context) *ahead {
 	h := &ahead{a: a, runs: make(chan []*fetchedRun, 1), blocks: map[int64]fetchedBlock{}}
 	h.ctx, h.cancel = context.WithCancel(ctx)
 	h.wg.Add(1)
@@ -141,7 +140,7 @@ func (h *ahead) fetch(run *fetchedRun) error {
 	h.a.reads.Add(1)
 	h.a.bytes.Add(run.n)
 	if err := ioat.ReadFull(ioat.Bind(h.ctx, h.a.r), run.buf, run.off); err != nil {
-		return fmt.Errorf("archive: %w", err)
+		return h.a.readError(err)
 	}
 	return nil
 }

@@ -24,6 +24,6 @@ func loadIndex(x *blockidx.Reader, size int64, gap int64) error {
 }
 
 // prepareIndex is loadIndex for what reads most blocks of a remote archive.
-func (a *Reader) prepareIndex(ctx context.Context) error {
+func (a *reader) prepareIndex(ctx context.Context) error {
 	return loadIndex(a.indexUntil(ctx), a.tail.idxLen, a.gap)
 }

@@ -83,7 +83,7 @@ func (w *aheadOrder) look() error {
 
 // newImageAhead is a reader ahead of those who put the image together, whose items
 // are its windows. It is nil for an archive whose reads have no latency.
-func (a *Reader) newImageAhead(ctx context.Context, pass []bool) *aheadOrder {
+func (a *reader) newImageAhead(ctx context.Context, pass []bool) *aheadOrder {
 	if a.far == nil {
 		return nil
 	}
@@ -109,7 +109,7 @@ func (a *Reader) newImageAhead(ctx context.Context, pass []bool) *aheadOrder {
 
 // newBlocksAhead is the same ahead of who reads all blocks in the order of their
 // numbers, each of which is an item.
-func (a *Reader) newBlocksAhead(ctx context.Context) *aheadOrder {
+func (a *reader) newBlocksAhead(ctx context.Context) *aheadOrder {
 	if a.far == nil {
 		return nil
 	}

@@ -5,14 +5,13 @@
 //
 // # Reading values
 //
-// [OpenFile] opens an archive or a classic file by name, [OpenURL] either of them
-// over HTTP, [NewFile] from any io.ReaderAt. All give a [File]: its Header says
-// which variables there are, with the names, shapes and attributes of package cdf3;
-// [File.Array] is the values of one, which package slab reads hyperslabs of:
+// [Open] opens an archive or a classic file by its name or URL, [New] from any
+// io.ReaderAt. Both return a [File]. [File.Var] finds a variable by name, [File.Vars]
+// walks all of them. Package slab reads hyperslabs of their values:
 //
-//	f, err := archive.OpenFile("x.nc.cdfz", nil)
-//	a := f.Array(3) // the fourth variable of f.Header()
-//	temp, err := slab.Read[float32](a, start, count, stride)
+//	f, err := archive.Open(ctx, "x.nc.cdfz", nil)
+//	v := f.Var("temp")
+//	temp, err := slab.Read[float32](ctx, v, slab.Sel{Start: start, Count: count})
 //
 // The examples show a point, a series, a map, a walk through all blocks, and packed
 // values.
@@ -25,18 +24,18 @@
 // it is decoded, or only those of its parts of 64 KiB to 96 KiB that are needed, if its
 // filters are shuffle and zstd of level 3 to 9. A point costs one part, a map those that it
 // lies in, a series in time one of each block along it. Blocks that lie near each other
-// are read together, and decoded on all processors unless [ReaderOptions] says
+// are read together, and decoded on all processors unless [OpenOptions] says
 // otherwise.
 //
 // Decoded blocks are kept in a cache bounded in bytes ([DefaultCache]), which readers may share
 // ([NewCache]); what is larger than the cache does not go there. However many goroutines
-// ask for a block, one decodes it at a time. [Reader.Stats] counts all of this, and
+// ask for a block, one decodes it at a time. [File.Stats] counts all of this, and
 // docs/cache.md has measured when a cache helps.
 //
 // # The original file
 //
-// [File.Image] is the netCDF file as an io.ReaderAt, through the cache;
-// [Reader.Copy] writes all of it in order, in bounded memory, and checks its
+// [File.Image] is the netCDF file as an io.ReaderAt, through the cache.
+// [Image.Copy] writes all of it in order, in bounded memory, and checks its
 // SHA-256.
 //
 // # Writing and keeping
@@ -56,7 +55,7 @@
 //
 // # Concurrency and memory
 //
-// Readers, files and arrays are safe for concurrent use if their io.ReaderAt is.
-// Besides the cache, a reader's memory is some blocks for each processor, the netCDF
+// Files, images and variables are safe for concurrent use if their io.ReaderAt is.
+// Besides the cache, a file's memory is some blocks for each processor, the netCDF
 // header and a few pages of the index, whatever the size of the archive.
 package archive

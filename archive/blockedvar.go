@@ -3,7 +3,6 @@ package archive
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"sync"
@@ -23,7 +22,7 @@ const (
 // blockedVar is the values of a blocked variable.
 type blockedVar struct {
 	io.ReaderAt // their bytes
-	a           *Reader
+	a           *reader
 	g           *geometry
 	pos         int // in the plan
 }
@@ -33,7 +32,7 @@ var (
 	_ slab.Shaped = (*blockedVar)(nil)
 )
 
-func newBlockedVar(a *Reader, pos int) *blockedVar {
+func newBlockedVar(a *reader, pos int) *blockedVar {
 	g := a.l.vars[pos]
 	return &blockedVar{io.NewSectionReader(rawReader{a}, g.rawOff, g.rawLen), a, g, pos}
 }
@@ -56,7 +55,7 @@ func (v *blockedVar) View(ctx context.Context, off, n int64) (data []byte, err e
 }
 
 // EachBlock implements slab.Blocks.
-func (v *blockedVar) EachBlock(ctx context.Context, s slab.Selection, f func(slab.Block) error) error {
+func (v *blockedVar) EachBlock(ctx context.Context, s slab.Sel, f func(slab.Block) error) error {
 	var failed error
 	needs := func(yield func(need) bool) {
 		failed = s.Grid(v.g.shape, v.g.block, func(grid []int64, lo, hi int64) bool {
@@ -91,7 +90,7 @@ type storedRun struct {
 }
 
 // runs groups blocks by their stored extents.
-func (a *Reader) runs(ctx context.Context, needs []need) ([]storedRun, error) {
+func (a *reader) runs(ctx context.Context, needs []need) ([]storedRun, error) {
 	numbers := make([]int64, len(needs))
 	for i := range needs {
 		numbers[i] = needs[i].n
@@ -141,11 +140,11 @@ func (a *Reader) runs(ctx context.Context, needs []need) ([]storedRun, error) {
 
 // enough says that a run is long enough where reads have no latency: then several
 // short ones keep the decoders busy, and memory small.
-func (a *Reader) enough(r *storedRun) bool { return a.far == nil && r.n >= 1<<20 }
+func (a *reader) enough(r *storedRun) bool { return a.far == nil && r.n >= 1<<20 }
 
 // loadAll reads and decodes blocks, in any order, and gives each to use, from
 // several goroutines. If keep is set they go into the cache.
-func (a *Reader) loadAll(ctx context.Context, needs []need, keep bool, use func(need, blockData) error) error {
+func (a *reader) loadAll(ctx context.Context, needs []need, keep bool, use func(need, blockData) error) error {
 	runs, err := a.runs(ctx, needs)
 	if err != nil {
 		return err
@@ -183,7 +182,7 @@ func (a *Reader) loadAll(ctx context.Context, needs []need, keep bool, use func(
 }
 
 // loadRun reads a run and decodes its blocks.
-func (a *Reader) loadRun(ctx context.Context, r *storedRun, keep bool, use func(need, blockData) error) error {
+func (a *reader) loadRun(ctx context.Context, r *storedRun, keep bool, use func(need, blockData) error) error {
 	if a.far != nil {
 		if err := enter(ctx, a.far.runs); err != nil {
 			return err
@@ -196,7 +195,7 @@ func (a *Reader) loadRun(ctx context.Context, r *storedRun, keep bool, use func(
 	a.reads.Add(1)
 	a.bytes.Add(r.n)
 	if err := ioat.ReadFull(ioat.Bind(ctx, a.r), stored, r.off); err != nil {
-		return fmt.Errorf("archive: %w", err)
+		return a.readError(err)
 	}
 	for i, q := range r.needs {
 		row := r.rows[i]

@@ -43,7 +43,7 @@ func NewCache(bytes int64) (*Cache, error) {
 func (c *Cache) put(key blockKey, data blockData) { c.c.Set(key, data) }
 
 // stored returns what the cache has of a block.
-func (a *Reader) stored(n int64) (blockData, bool) {
+func (a *reader) stored(n int64) (blockData, bool) {
 	if a.cache == nil {
 		return blockData{}, false
 	}
@@ -51,7 +51,7 @@ func (a *Reader) stored(n int64) (blockData, bool) {
 }
 
 // peek returns the needed bytes of a block if they are in the cache.
-func (a *Reader) peek(q need) (blockData, bool) {
+func (a *reader) peek(q need) (blockData, bool) {
 	data, ok := a.stored(q.n)
 	if !ok || !data.covers(q) {
 		return blockData{}, false

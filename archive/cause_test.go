@@ -27,16 +27,16 @@ func TestCause(t *testing.T) {
 	}
 	image := cubeImage(t, 5, 300, 500)
 	ar := pack(t, image, nil)
-	near := openFile(t, ar, &ReaderOptions{Cache: -1})
+	near := openFile(t, ar, &OpenOptions{Cache: -1})
 	far, err := openURL(t, faultsrv.Serve(t, image), remote.Options{})
 	require.NoError(t, err)
 	for _, f := range []*File{near, far} {
 		a := f.Array(1)
-		one := slab.Selection{Start: []int64{1, 2, 3}, Count: []int64{1, 1, 1}}
-		check(slab.ReadInto(ctx, &a, make([]int32, 1), one))
-		check(slab.ReadInto(ctx, &a, make([]int32, a.Len()/4), slab.Selection{}))
+		one := slab.Sel{Start: []int64{1, 2, 3}, Count: []int64{1, 1, 1}}
+		check(slab.ReadInto(ctx, a, make([]int32, 1), one))
+		check(slab.ReadInto(ctx, a, make([]int32, arrayLen(a)/4), slab.Sel{}))
 	}
-	check(near.Archive().Copy(ctx, &bytes.Buffer{}, nil))
+	check(near.Image().Copy(ctx, &bytes.Buffer{}, nil))
 	_, err = Write(ctx, &bytes.Buffer{}, bytes.NewReader(image), int64(len(image)), nil)
 	check(err)
 	_, err = Write(ctx, &bytes.Buffer{}, bytes.NewReader(append(image, make([]byte, smallImage)...)), int64(len(image)+smallImage), nil)

@@ -18,7 +18,7 @@ import (
 // time: large enough that most blocks are needed by one window or two.
 const imageWindow = 4 << 20
 
-// CopyOptions of Reader.Copy. Nil and the zero value mean the defaults.
+// CopyOptions of Image.Copy. Nil and the zero value mean the defaults.
 type CopyOptions struct {
 	Workers int   // goroutines that decode; 0: GOMAXPROCS
 	Memory  int64 // bytes of blocks of record variables held at once; 0: DefaultMemory
@@ -27,15 +27,8 @@ type CopyOptions struct {
 	Progress func(done int64)
 }
 
-// Copy writes the image to w in order and compares its SHA-256 with the
-// manifest's, which is ErrCorrupt if it differs. A nil w only checks.
-//
-// Of a remote archive it fetches the stored blocks ahead, in requests of up to
-// 4 MiB; two batches of 16 MiB are in memory besides what decoding takes.
-//
-// The blocks of all record variables are needed at the same time. If they exceed
-// the memory, the image is put together in several passes over a temporary file.
-func (a *Reader) Copy(ctx context.Context, w io.Writer, o *CopyOptions) error {
+// Copy is Image.Copy.
+func (a *reader) Copy(ctx context.Context, w io.Writer, o *CopyOptions) error {
 	if w == nil {
 		w = io.Discard
 	}
@@ -61,15 +54,15 @@ func (h *hashingWriter) Write(p []byte) (int, error) {
 		h.sum.Write(p)
 		close(done)
 	}()
-	n, err := h.w.Write(p)
+	err := writeFull(h.w, p)
 	<-done
 	if err != nil {
-		err = fmt.Errorf("archive: writing: %w", err)
+		return 0, err
 	}
-	return n, err
+	return len(p), nil
 }
 
-func (a *Reader) copyImage(ctx context.Context, w io.Writer, o *CopyOptions) error {
+func (a *reader) copyImage(ctx context.Context, w io.Writer, o *CopyOptions) error {
 	var c CopyOptions
 	if o != nil {
 		c = *o
@@ -134,7 +127,7 @@ func (a *Reader) copyImage(ctx context.Context, w io.Writer, o *CopyOptions) err
 }
 
 // overlay puts the runs of a pass over what is in the file.
-func (a *Reader) overlay(f *os.File, pass []bool, off int64, p []byte) error {
+func (a *reader) overlay(f *os.File, pass []bool, off int64, p []byte) error {
 	old := make([]byte, len(p))
 	if err := ioat.ReadFull(f, old, off); err != nil {
 		return fmt.Errorf("archive: temporary file: %w", err)
@@ -152,7 +145,7 @@ func (a *Reader) overlay(f *os.File, pass []bool, off int64, p []byte) error {
 // passes divides the segments so that the blocks of the record variables in
 // each part fit the memory. The first has everything else too. The last element
 // of each stands for the rest.
-func (a *Reader) passes(memory int64) [][]bool {
+func (a *reader) passes(memory int64) [][]bool {
 	n := len(a.l.vars)
 	first := make([]bool, n+1)
 	first[n] = true
@@ -176,7 +169,7 @@ func (a *Reader) passes(memory int64) [][]bool {
 // assemble puts the image together window by window, on several goroutines, and
 // gives the windows to sink in order. Bytes of segments that are not in the
 // pass are undefined. sink must not keep the slice.
-func (a *Reader) assemble(ctx context.Context, pass []bool, workers int, sink func(off int64, p []byte) error) error {
+func (a *reader) assemble(ctx context.Context, pass []bool, workers int, sink func(off int64, p []byte) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	store := &blockStore{a: a, read: a.readBlock, blocks: map[int64]*openBlock{}, byWindow: map[int64][]int64{}}
@@ -256,7 +249,7 @@ type span struct {
 }
 
 // fillWindow copies the runs of the image bytes [off, off+len(buf)).
-func (a *Reader) fillWindow(ctx context.Context, store *blockStore, pass []bool, off int64, buf []byte) error {
+func (a *reader) fillWindow(ctx context.Context, store *blockStore, pass []bool, off int64, buf []byte) error {
 	// The block that each segment was last read from: runs follow each other.
 	last := make([]span, len(a.l.vars)+1)
 	var err error
@@ -283,7 +276,7 @@ func (a *Reader) fillWindow(ctx context.Context, store *blockStore, pass []bool,
 
 // blockStore holds the blocks that windows under way need, each decoded once.
 type blockStore struct {
-	a        *Reader
+	a        *reader
 	read     func(ctx context.Context, n int64, dst []byte) error // decodes a block
 	mu       sync.Mutex
 	blocks   map[int64]*openBlock

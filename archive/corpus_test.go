@@ -19,13 +19,13 @@ import (
 
 // roundTrip archives a file with one and with eight workers and compares what
 // comes back.
-func roundTrip(t *testing.T, f corpus.File, o Options) *Result {
+func roundTrip(t *testing.T, f corpus.File, o WriteOptions) *Result {
 	o.Name, o.Workers = filepath.Base(f.Name), 1
 	var one bytes.Buffer
 	res, err := Write(context.Background(), &one, f, f.Size, &o)
 	require.NoError(t, err)
 	if f.SHA256 != "" {
-		require.Equal(t, f.SHA256, res.Manifest.SHA256)
+		require.Equal(t, f.SHA256, res.SHA256)
 	}
 	o.Workers = 8
 	eight := &equalWriter{want: one.Bytes()}
@@ -33,11 +33,11 @@ func roundTrip(t *testing.T, f corpus.File, o Options) *Result {
 	require.NoError(t, err)
 	require.Empty(t, eight.want, "8 workers give a shorter archive")
 
-	r, err := NewReader(bytes.NewReader(one.Bytes()), int64(one.Len()), nil)
+	r, err := newReader(bytes.NewReader(one.Bytes()), int64(one.Len()), nil)
 	require.NoError(t, err)
 	sum := sha256.New()
 	require.NoError(t, r.Copy(context.Background(), sum, nil))
-	require.Equal(t, res.Manifest.SHA256, hex.EncodeToString(sum.Sum(nil)))
+	require.Equal(t, res.SHA256, hex.EncodeToString(sum.Sum(nil)))
 
 	// The tail can be rebuilt from what precedes it.
 	cut := one.Bytes()[:r.tail.idxOff+int64(one.Len())/7%(int64(one.Len())-r.tail.idxOff)]
@@ -51,7 +51,7 @@ func roundTrip(t *testing.T, f corpus.File, o Options) *Result {
 
 	bound := f.Size + slack
 	if f.Size >= smallImage {
-		bound += 192 * res.Manifest.Blocks
+		bound += 192 * res.Blocks
 	}
 	if o.Zarr != ZarrAlways {
 		require.LessOrEqual(t, res.Size, bound)
@@ -75,11 +75,11 @@ func TestCorpusRoundTrip(t *testing.T) {
 	var image, stored int64
 	count := map[Layout]int{}
 	corpus.Valid(t, func(t *testing.T, f corpus.File) {
-		res := roundTrip(t, f, Options{})
+		res := roundTrip(t, f, WriteOptions{})
 		image, stored = image+f.Size, stored+res.Size
 		count[res.Layout]++
-		roundTrip(t, f, Options{Zarr: ZarrAlways, Preset: PresetPortable, Block: 16 << 10})
-		roundTrip(t, f, Options{Zarr: ZarrNever, Preset: PresetFast, Block: MinBlock})
+		roundTrip(t, f, WriteOptions{Zarr: ZarrAlways, Preset: PresetPortable, Block: 16 << 10})
+		roundTrip(t, f, WriteOptions{Zarr: ZarrNever, Preset: PresetFast, Block: MinBlock})
 	})
 	t.Logf("%d bytes archived in %d, layouts %v", image, stored, count)
 }
@@ -87,7 +87,7 @@ func TestCorpusRoundTrip(t *testing.T) {
 func TestCorpusFerret(t *testing.T) {
 	var image, stored int64
 	corpus.Ferret(t, func(t *testing.T, f corpus.File) {
-		res := roundTrip(t, f, Options{})
+		res := roundTrip(t, f, WriteOptions{})
 		image, stored = image+f.Size, stored+res.Size
 		t.Logf("%d bytes, ratio %.2f, %s", f.Size, float64(f.Size)/float64(res.Size), res.Layout)
 	})
@@ -96,7 +96,7 @@ func TestCorpusFerret(t *testing.T) {
 
 func TestCorpusSparse(t *testing.T) {
 	corpus.Sparse(t, func(t *testing.T, f corpus.File) {
-		res := roundTrip(t, f, Options{})
+		res := roundTrip(t, f, WriteOptions{})
 		t.Logf("%d bytes archived in %d, %s", f.Size, res.Size, res.Layout)
 	})
 }
@@ -107,7 +107,7 @@ func TestCorpusMalformed(t *testing.T) {
 	corpus.Malformed(t, func(f corpus.File) {
 		image := f.Bytes(t)
 		var b bytes.Buffer
-		_, err := Write(context.Background(), &b, f, f.Size, &Options{Name: filepath.Base(f.Name), Zarr: ZarrAlways})
+		_, err := Write(context.Background(), &b, f, f.Size, &WriteOptions{Name: filepath.Base(f.Name), Zarr: ZarrAlways})
 		if err != nil {
 			var format *cdf3.FormatError
 			require.True(t, errors.Is(err, cdf3.ErrNotCDF) || errors.As(err, &format) || errors.Is(err, errMetadata), "%s: %v", f.Name, err)

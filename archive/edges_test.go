@@ -25,7 +25,7 @@ var edges = map[string][]string{
 	"blockidx":            {"internal/ioat"},
 	"filters":             {},
 	"filters/spec":        {"filters"},
-	"slab":                {"internal/ioat"},
+	"slab":                {"cdf3", "internal/ioat"},
 	"unlimited":           {"cdf3", "internal/ioat"},
 	"archive":             {"cdf3", "blockidx", "filters", "internal/ioat", "remote", "slab", "unlimited"},
 	"cdl":                 {"cdf3", "slab"}, // text from headers and values, wherever they come from

@@ -3,7 +3,6 @@ package archive
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"iter"
 	"runtime"
@@ -46,7 +45,7 @@ type Stats struct {
 }
 
 // Stats returns the counters.
-func (a *Reader) Stats() Stats {
+func (a *reader) Stats() Stats {
 	return Stats{a.blocks.Load(), a.hits.Load(), a.reads.Load(), a.bytes.Load(), time.Duration(a.nanos.Load())}
 }
 
@@ -61,7 +60,7 @@ func (e *engine) init(r io.ReaderAt) {
 }
 
 // openCache makes the cache, or takes the one that is shared.
-func (e *engine) openCache(o *ReaderOptions) (err error) {
+func (e *engine) openCache(o *OpenOptions) (err error) {
 	switch {
 	case o.Shared != nil:
 		e.cache = o.Shared
@@ -75,7 +74,7 @@ func (e *engine) openCache(o *ReaderOptions) (err error) {
 }
 
 // indexUntil is the index, whose pages are read until ctx is done.
-func (a *Reader) indexUntil(ctx context.Context) *blockidx.Reader {
+func (a *reader) indexUntil(ctx context.Context) *blockidx.Reader {
 	if _, ok := a.r.(ioat.ContextReaderAt); !ok {
 		return a.index
 	}
@@ -85,14 +84,14 @@ func (a *Reader) indexUntil(ctx context.Context) *blockidx.Reader {
 
 // readBlock decodes a block into dst, which has its decoded length. Damage is a
 // *BlockError.
-func (a *Reader) readBlock(ctx context.Context, n int64, dst []byte) error {
+func (a *reader) readBlock(ctx context.Context, n int64, dst []byte) error {
 	_, err := a.readNeed(ctx, a.whole(n), func(int64) []byte { return dst })
 	return err
 }
 
 // checkRow checks the place of a block, which is a claim of the index: no more is
 // read than what the format allows for its decoded length.
-func (a *Reader) checkRow(n int64, row blockidx.Row) error {
+func (a *reader) checkRow(n int64, row blockidx.Row) error {
 	v, b := a.l.locate(n)
 	_, size := a.l.blockInfo(v, b)
 	switch {
@@ -110,7 +109,7 @@ func maxStored(decoded int64) int64 { return filters.MaxLen(decoded) }
 
 // readNeed reads a block and decodes at least what is needed of it, in memory that
 // room gives.
-func (a *Reader) readNeed(ctx context.Context, q need, room func(n int64) []byte) (none blockData, err error) {
+func (a *reader) readNeed(ctx context.Context, q need, room func(n int64) []byte) (none blockData, err error) {
 	if err := ctx.Err(); err != nil {
 		return none, err
 	}
@@ -131,7 +130,7 @@ func (a *Reader) readNeed(ctx context.Context, q need, room func(n int64) []byte
 	a.reads.Add(1)
 	a.bytes.Add(row.Len)
 	if err := ioat.ReadFull(ioat.Bind(ctx, a.r), stored, row.Off); err != nil {
-		return none, fmt.Errorf("archive: %w", err)
+		return none, a.readError(err)
 	}
 	if err := a.fetchAgain(ctx, row, stored); err != nil {
 		return none, err
@@ -147,7 +146,7 @@ func (a *Reader) readNeed(ctx context.Context, q need, room func(n int64) []byte
 
 // decodeStored checks the stored bytes of a block and decodes at least what is
 // needed of them, in memory that room gives.
-func (a *Reader) decodeStored(d *decoder, q need, row blockidx.Row, stored []byte, room func(n int64) []byte) (none blockData, err error) {
+func (a *reader) decodeStored(d *decoder, q need, row blockidx.Row, stored []byte, room func(n int64) []byte) (none blockData, err error) {
 	start := time.Now()
 	defer func() {
 		a.nanos.Add(int64(time.Since(start)))
@@ -174,7 +173,7 @@ func (a *Reader) decodeStored(d *decoder, q need, row blockidx.Row, stored []byt
 }
 
 // whole is a block as a need.
-func (a *Reader) whole(n int64) need {
+func (a *reader) whole(n int64) need {
 	v, b := a.l.locate(n)
 	_, size := a.l.blockInfo(v, b)
 	return need{n, 0, size}
@@ -182,7 +181,7 @@ func (a *Reader) whole(n int64) need {
 
 // needOf is what must be decoded of block b of a variable, or of the rest, for its
 // bytes [lo, hi). What came from afar is decoded whole: fetching it again costs more.
-func (a *Reader) needOf(v int, b, lo, hi int64) need {
+func (a *reader) needOf(v int, b, lo, hi int64) need {
 	_, size := a.l.blockInfo(v, b)
 	n := a.l.restFirst + b
 	if v >= 0 {
@@ -198,7 +197,7 @@ func (a *Reader) needOf(v int, b, lo, hi int64) need {
 // eachNeed calls use with what is needed of blocks: those in the cache first, then
 // the others, read in runs and decoded on several goroutines. Where they are more
 // than the cache can hold they do not go there. use must not keep or change them.
-func (a *Reader) eachNeed(ctx context.Context, needs iter.Seq[need], use func(need, blockData) error) error {
+func (a *reader) eachNeed(ctx context.Context, needs iter.Seq[need], use func(need, blockData) error) error {
 	var missing []need
 	bytes := int64(0)
 	for q := range needs {

@@ -48,15 +48,15 @@ func cubeImage(t testing.TB, nt, ny, nx int64) []byte {
 	return image
 }
 
-func openFile(t testing.TB, ar []byte, o *ReaderOptions) *File {
-	f, err := NewFile(bytes.NewReader(ar), int64(len(ar)), o)
+func openFile(t testing.TB, ar []byte, o *OpenOptions) *File {
+	f, err := New(bytes.NewReader(ar), int64(len(ar)), o)
 	require.NoError(t, err)
 	return f
 }
 
 // needed counts the blocks of a variable that hold selected elements, one element
 // at a time.
-func needed(g *geometry, s slab.Selection) int64 {
+func needed(g *geometry, s slab.Sel) int64 {
 	seen := map[int64]bool{}
 	var walk func(i int, off int64)
 	walk = func(i int, off int64) {
@@ -77,9 +77,9 @@ func needed(g *geometry, s slab.Selection) int64 {
 // reads no more than these and a gap for each run.
 func TestBlocksDecoded(t *testing.T) {
 	image := cubeImage(t, 40, 30, 50)
-	ar := pack(t, image, &Options{Block: 3000, Zarr: ZarrAlways})
+	ar := pack(t, image, &WriteOptions{Block: 3000, Zarr: ZarrAlways})
 	one, all := []int64{1, 1, 1}, []int64{40, 30, 50}
-	for name, s := range map[string]slab.Selection{
+	for name, s := range map[string]slab.Sel{
 		"point":   {Start: []int64{7, 8, 9}, Count: one, Stride: one},
 		"series":  {Start: []int64{0, 29, 49}, Count: []int64{40, 1, 1}, Stride: one},
 		"map":     {Start: []int64{39, 0, 0}, Count: []int64{1, 30, 50}, Stride: one},
@@ -92,7 +92,7 @@ func TestBlocksDecoded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := openFile(t, ar, nil)
 			a := f.Array(1)
-			got, err := slab.Read[int32](a, s.Start, s.Count, s.Stride)
+			got, err := slab.Read[int32](context.Background(), a, s)
 			require.NoError(t, err)
 			k := 0
 			for i := range s.Count[0] {
@@ -104,32 +104,32 @@ func TestBlocksDecoded(t *testing.T) {
 					}
 				}
 			}
-			st := f.Archive().Stats()
+			st := f.Stats()
 			want := needed(f.archive.l.vars[f.vars[1]], s)
 			require.Equal(t, want, st.Blocks, "blocks decoded")
 			var stored int64
-			require.NoError(t, f.Archive().EachBlock(func(b BlockInfo) error { stored = max(stored, b.Len); return nil }))
+			require.NoError(t, eachBlock(f.archive, func(b BlockInfo) error { stored = max(stored, b.Len); return nil }))
 			require.LessOrEqual(t, st.Bytes, want*stored+st.Reads*localGap+want*localGap)
 			require.LessOrEqual(t, st.Reads, want)
 			// Again, from the cache.
-			_, err = slab.Read[int32](a, s.Start, s.Count, s.Stride)
+			_, err = slab.Read[int32](context.Background(), a, s)
 			require.NoError(t, err)
-			require.Equal(t, want, f.Archive().Stats().Blocks)
-			require.Equal(t, want, f.Archive().Stats().Hits)
+			require.Equal(t, want, f.Stats().Blocks)
+			require.Equal(t, want, f.Stats().Hits)
 		})
 	}
 }
 
 // TestCachedPoint: a point in a cached block allocates nothing.
 func TestCachedPoint(t *testing.T) {
-	ar := pack(t, cubeImage(t, 4, 30, 50), &Options{Zarr: ZarrAlways})
+	ar := pack(t, cubeImage(t, 4, 30, 50), &WriteOptions{Zarr: ZarrAlways})
 	f := openFile(t, ar, nil)
 	a := f.Array(1)
 	ctx := context.Background()
 	dst := make([]int32, 1)
-	s := slab.Selection{Start: []int64{1, 2, 3}, Count: []int64{1, 1, 1}}
+	s := slab.Sel{Start: []int64{1, 2, 3}, Count: []int64{1, 1, 1}}
 	allocs := testing.AllocsPerRun(100, func() {
-		require.NoError(t, slab.ReadInto(ctx, &a, dst, s))
+		require.NoError(t, slab.ReadInto(ctx, a, dst, s))
 	})
 	require.Equal(t, int32(1*1500+2*50+3), dst[0])
 	require.Zero(t, allocs)
@@ -194,8 +194,8 @@ func inGoroutines(t *testing.T, n int, f func(*rand.Rand) error) {
 func TestManyGoroutines(t *testing.T) {
 	k := registerTracker()
 	image := cubeImage(t, 64, 30, 50)
-	ar := pack(t, image, &Options{Block: 6000, Zarr: ZarrAlways, Filters: []VarFilter{{Vars: []string{"*"}, Chain: filters.Chain{{ID: trackID}}}}})
-	f := openFile(t, ar, &ReaderOptions{Cache: 20 << 10})
+	ar := pack(t, image, &WriteOptions{Block: 6000, Zarr: ZarrAlways, Filters: []VarFilter{{Vars: []string{"*"}, Chain: filters.Chain{{ID: trackID}}}}})
+	f := openFile(t, ar, &OpenOptions{Cache: 20 << 10})
 	until := time.Now().Add(time.Second)
 	if os.Getenv("CDFZ_SOAK") != "" {
 		until = time.Now().Add(time.Minute)
@@ -204,7 +204,7 @@ func TestManyGoroutines(t *testing.T) {
 		a := f.Array(1)
 		for time.Now().Before(until) {
 			r, y := rng.Int63n(60), rng.Int63n(30)
-			got, err := slab.Read[int32](a, []int64{r, y, 0}, []int64{4, 1, 50}, nil)
+			got, err := slab.Read[int32](context.Background(), a, slab.Sel{Start: []int64{r, y, 0}, Count: []int64{4, 1, 50}})
 			if err == nil && (got[0] != int32(r*1500+y*50) || got[199] != int32((r+3)*1500+y*50+49)) {
 				err = fmt.Errorf("record %d, row %d: got %d and %d", r, y, got[0], got[199])
 			}
@@ -222,34 +222,34 @@ func TestManyGoroutines(t *testing.T) {
 // waits for the same block.
 func TestCancelledReader(t *testing.T) {
 	registerTracker()
-	ar := pack(t, cubeImage(t, 8, 30, 50), &Options{Block: 6000, Zarr: ZarrAlways, Filters: []VarFilter{{Vars: []string{"*"}, Chain: filters.Chain{{ID: trackID}}}}})
+	ar := pack(t, cubeImage(t, 8, 30, 50), &WriteOptions{Block: 6000, Zarr: ZarrAlways, Filters: []VarFilter{{Vars: []string{"*"}, Chain: filters.Chain{{ID: trackID}}}}})
 	for range 50 {
 		f := openFile(t, ar, nil)
 		a := f.Array(1)
 		ctx, cancel := context.WithCancel(context.Background())
 		go func() {
 			dst := make([]int32, 8*1500)
-			slab.ReadInto(ctx, &a, dst, slab.Selection{})
+			slab.ReadInto(ctx, a, dst, slab.Sel{})
 		}()
 		go cancel()
 		dst := make([]int32, 8*1500)
-		require.NoError(t, slab.ReadInto(context.Background(), &a, dst, slab.Selection{}))
+		require.NoError(t, slab.ReadInto(context.Background(), a, dst, slab.Sel{}))
 	}
 	f := openFile(t, ar, nil)
 	a := f.Array(1)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	require.ErrorIs(t, slab.ReadInto(ctx, &a, make([]int32, 8*1500), slab.Selection{}), context.Canceled)
+	require.ErrorIs(t, slab.ReadInto(ctx, a, make([]int32, 8*1500), slab.Sel{}), context.Canceled)
 }
 
 func BenchmarkCachedPoint(b *testing.B) {
 	f := openFile(b, pack(b, cubeImage(b, 4, 300, 500), nil), nil)
 	a := f.Array(0)
 	dst := make([]float32, 1)
-	s := slab.Selection{Start: []int64{1, 2, 3}, Count: []int64{1, 1, 1}}
+	s := slab.Sel{Start: []int64{1, 2, 3}, Count: []int64{1, 1, 1}}
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := slab.ReadInto(context.Background(), &a, dst, s); err != nil {
+		if err := slab.ReadInto(context.Background(), a, dst, s); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -259,10 +259,10 @@ func BenchmarkCachedMap(b *testing.B) {
 	f := openFile(b, pack(b, cubeImage(b, 4, 300, 500), nil), nil)
 	a := f.Array(0)
 	dst := make([]float32, 300*500)
-	s := slab.Selection{Start: []int64{1, 0, 0}, Count: []int64{1, 300, 500}}
+	s := slab.Sel{Start: []int64{1, 0, 0}, Count: []int64{1, 300, 500}}
 	b.SetBytes(4 * 300 * 500)
 	for b.Loop() {
-		if err := slab.ReadInto(context.Background(), &a, dst, s); err != nil {
+		if err := slab.ReadInto(context.Background(), a, dst, s); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -273,19 +273,19 @@ func TestSharedCache(t *testing.T) {
 	one, two := cubeImage(t, 8, 30, 50), cubeImage(t, 8, 50, 30)
 	c, err := NewCache(1 << 20)
 	require.NoError(t, err)
-	o := &ReaderOptions{Shared: c}
+	o := &OpenOptions{Shared: c}
 	for range 2 {
 		for _, image := range [][]byte{one, two} {
-			f := openFile(t, pack(t, image, &Options{Block: 6000, Zarr: ZarrAlways}), o)
+			f := openFile(t, pack(t, image, &WriteOptions{Block: 6000, Zarr: ZarrAlways}), o)
 			classic := openFile(t, image, nil)
-			want, err := slab.Read[int32](classic.Array(1), nil, nil, nil)
+			want, err := slab.Read[int32](context.Background(), classic.Array(1), slab.Sel{})
 			require.NoError(t, err)
 			for range 2 {
-				got, err := slab.Read[int32](f.Array(1), nil, nil, nil)
+				got, err := slab.Read[int32](context.Background(), f.Array(1), slab.Sel{})
 				require.NoError(t, err)
 				require.Equal(t, want, got)
 			}
-			st := f.Archive().Stats()
+			st := f.Stats()
 			require.Equal(t, st.Blocks, st.Hits, "the second time from the cache")
 		}
 	}
@@ -298,17 +298,17 @@ func TestPacking(t *testing.T) {
 	f := openFile(t, pack(t, classicFiles(t)["cdf2_climate.nc"], nil), nil)
 	found := false
 	for v := range f.Header().Vars {
-		p := f.Packing(v)
+		p := f.newVar(v).Packing()
 		if p.Scale == 0 || f.Header().Vars[v].Type != cdf3.Short {
 			continue
 		}
 		found = true
 		a := f.Array(v)
-		n, err := slab.Selection{}.Len(a.Shape)
+		n, err := slab.Sel{}.Len(a.Shape())
 		require.NoError(t, err)
 		got, stored := make([]float64, n), make([]int16, n)
-		require.NoError(t, slab.Unpack(context.Background(), &a, got, slab.Selection{}, &p))
-		require.NoError(t, slab.ReadInto(context.Background(), &a, stored, slab.Selection{}))
+		require.NoError(t, slab.Unpack(context.Background(), a, got, slab.Sel{}, &p))
+		require.NoError(t, slab.ReadInto(context.Background(), a, stored, slab.Sel{}))
 		missing := 0
 		for i, x := range stored {
 			if len(p.Missing) > 0 && float64(x) == p.Missing[0] {

@@ -23,8 +23,9 @@ var (
 	ErrOptions = errors.New("invalid options")
 )
 
-// BlockError says which block is damaged, and of what. Unwrap gives the cause.
+// BlockError names a damaged block. It unwraps to the cause.
 type BlockError struct {
+	File      string  // name of the file, "" if unknown
 	Block     int64   // global block number
 	Var       string  // name of the variable, "" for the rest
 	Start     []int64 // first index of the block in each dimension; nil for the rest
@@ -37,6 +38,9 @@ type BlockError struct {
 // Error names the block by what it holds and by its place.
 func (e *BlockError) Error() string {
 	s := "archive: "
+	if e.File != "" {
+		s += e.File + ": "
+	}
 	if e.Start == nil {
 		s += fmt.Sprintf("header or rest from its byte %d (block %d", e.RestOff, e.Block)
 	} else {

@@ -21,7 +21,7 @@ var smallestImage = append([]byte("CDF\x01"), make([]byte, 28)...)
 // TestFormatExample: the archive that section 17 of the specification dumps is
 // the one that Write makes of the smallest netCDF file.
 func TestFormatExample(t *testing.T) {
-	ar := pack(t, smallestImage, &Options{Name: "empty.nc"})
+	ar := pack(t, smallestImage, &WriteOptions{Name: "empty.nc"})
 	want := dump(ar)
 	text := formatText(t)
 	at := strings.Index(text, "## 17.")

@@ -44,23 +44,12 @@ func check(err error) {
 // open opens the archive; the caller calls done in the end.
 func open() (f *archive.File, done func()) {
 	name := archived()
-	f, err := archive.OpenFile(name, nil)
+	f, err := archive.Open(context.Background(), name, nil)
 	check(err)
 	return f, func() {
 		f.Close()
 		os.RemoveAll(filepath.Dir(name))
 	}
-}
-
-// variable is the number of the variable with a name.
-func variable(f *archive.File, name string) int {
-	for i, v := range f.Header().Vars {
-		if v.Name == name {
-			return i
-		}
-	}
-	log.Fatalf("no variable %s", name)
-	return -1
 }
 
 // Archive a file: whatever can be read at random, of a known size, is written to
@@ -73,48 +62,51 @@ func ExampleWrite() {
 	check(err)
 
 	var out bytes.Buffer
-	res, err := archive.Write(context.Background(), &out, in, info.Size(), &archive.Options{Name: filepath.Base(climate)})
+	res, err := archive.Write(context.Background(), &out, in, info.Size(), &archive.WriteOptions{Name: filepath.Base(climate)})
 	check(err)
 	fmt.Println("smaller:", res.Size < info.Size())
-	fmt.Println("sha256:", res.Manifest.SHA256[:8])
+	fmt.Println("sha256:", res.SHA256[:8])
 	// Output:
 	// smaller: true
 	// sha256: af196c4f
 }
 
-// OpenFile takes a netCDF file or an archive of one; what follows is the same.
-func ExampleOpenFile() {
+// Open takes a netCDF file or an archive of one; what follows is the same.
+func ExampleOpen() {
 	name := archived()
 	defer os.RemoveAll(filepath.Dir(name))
 
 	for _, name := range []string{climate, name} {
-		f, err := archive.OpenFile(name, nil)
+		f, err := archive.Open(context.Background(), name, nil)
 		check(err)
-		fmt.Println(filepath.Ext(name), "archive:", f.Archive() != nil)
-		for _, v := range f.Header().Vars[9:11] {
-			fmt.Println(" ", v.Type, v.Name, v.Shape)
+		_, ok := f.Info()
+		fmt.Println(filepath.Ext(name), "archive:", ok)
+		for i, v := range f.Vars() {
+			if i == 9 || i == 10 {
+				fmt.Println(" ", v.Type(), v.Name(), v.Shape(), v.Dims())
+			}
 		}
 		f.Close()
 	}
 	// Output:
 	// .nc archive: false
-	//   float tas [24 16 30]
-	//   float ta [24 5 16 30]
+	//   float tas [24 16 30] [time lat lon]
+	//   float ta [24 5 16 30] [time lev lat lon]
 	// .cdfz archive: true
-	//   float tas [24 16 30]
-	//   float ta [24 5 16 30]
+	//   float tas [24 16 30] [time lat lon]
+	//   float ta [24 5 16 30] [time lev lat lon]
 }
 
 // Restore the netCDF file, byte for byte. Copy compares its SHA-256.
-func ExampleReader_Copy() {
+func ExampleImage_Copy() {
 	name := archived()
 	defer os.RemoveAll(filepath.Dir(name))
-	a, err := archive.Open(name, nil)
+	f, err := archive.Open(context.Background(), name, nil)
 	check(err)
-	defer a.Close()
+	defer f.Close()
 
 	var image bytes.Buffer // an *os.File, in most cases
-	check(a.Copy(context.Background(), &image, nil))
+	check(f.Image().Copy(context.Background(), &image, nil))
 	original, err := os.ReadFile(climate)
 	check(err)
 	fmt.Println("identical:", bytes.Equal(original, image.Bytes()))
@@ -134,7 +126,7 @@ func ExampleFile_Image() {
 	fmt.Printf("%q, then %d bytes\n", start, image.Size()-4)
 
 	// The first value of time is where the header says.
-	v := f.Header().Vars[variable(f, "time")]
+	v := f.Header().Vars[f.Var("time").Num()]
 	value := make([]byte, 8)
 	_, err = image.ReadAt(value, v.Begin)
 	check(err)
@@ -145,24 +137,24 @@ func ExampleFile_Image() {
 }
 
 // Read one record: all values of a variable at one time.
-func ExampleFile_Array_record() {
+func ExampleFile_Var_record() {
 	f, done := open()
 	defer done()
 
-	ta := f.Array(variable(f, "ta")) // time, lev, lat, lon
-	values, err := slab.Read[float32](ta, []int64{3, 0, 0, 0}, []int64{1, 5, 16, 30}, nil)
+	ta := f.Var("ta") // time, lev, lat, lon
+	values, err := slab.Read[float32](context.Background(), ta, slab.Sel{Start: []int64{3, 0, 0, 0}, Count: []int64{1, 5, 16, 30}})
 	check(err)
 	fmt.Println(len(values), values[:3])
 	// Output: 2400 [289.89062 290.51562 291.0625]
 }
 
 // Read one map: a level at one time.
-func ExampleFile_Array_map() {
+func ExampleFile_Var_map() {
 	f, done := open()
 	defer done()
 
-	ta := f.Array(variable(f, "ta")) // time, lev, lat, lon
-	values, err := slab.Read[float32](ta, []int64{3, 2, 0, 0}, []int64{1, 1, 16, 30}, nil)
+	ta := f.Var("ta") // time, lev, lat, lon
+	values, err := slab.Read[float32](context.Background(), ta, slab.Sel{Start: []int64{3, 2, 0, 0}, Count: []int64{1, 1, 16, 30}})
 	check(err)
 	row := values[5*30:][:30] // the sixth latitude
 	fmt.Println(len(values), row[:3])
@@ -170,12 +162,12 @@ func ExampleFile_Array_map() {
 }
 
 // Read a time series at a point.
-func ExampleFile_Array_series() {
+func ExampleFile_Var_series() {
 	f, done := open()
 	defer done()
 
-	tas := f.Array(variable(f, "tas")) // time, lat, lon
-	values, err := slab.Read[float32](tas, []int64{0, 8, 15}, []int64{24, 1, 1}, nil)
+	tas := f.Var("tas") // time, lat, lon
+	values, err := slab.Read[float32](context.Background(), tas, slab.Sel{Start: []int64{0, 8, 15}, Count: []int64{24, 1, 1}})
 	check(err)
 	fmt.Println(values[:6])
 	// Output: [306.4375 308.98438 310.15625 310.10938 309.07812 306.57812]
@@ -183,13 +175,13 @@ func ExampleFile_Array_series() {
 
 // Read a whole variable block by block, in the memory of one block: of an archive
 // each block is decoded once.
-func ExampleFile_Array_blocks() {
+func ExampleFile_Var_blocks() {
 	f, done := open()
 	defer done()
 
-	ta := f.Array(variable(f, "ta"))
+	ta := f.Var("ta")
 	lowest, highest := float32(math.Inf(1)), float32(math.Inf(-1))
-	check(slab.Walk(context.Background(), &ta, func(start, count []int64, values []float32) error {
+	check(slab.Walk(context.Background(), ta, func(start, count []int64, values []float32) error {
 		// values are those from index start on, count of them in each dimension.
 		lowest, highest = min(lowest, slices.Min(values)), max(highest, slices.Max(values))
 		return nil
@@ -220,19 +212,19 @@ func ExampleVerify() {
 }
 
 // Read a part of an archive on a web server: only what is needed is transferred.
-func ExampleOpenURL() {
+func ExampleOpen_url() {
 	name := archived()
 	defer os.RemoveAll(filepath.Dir(name))
 	server := httptest.NewServer(http.FileServer(http.Dir(filepath.Dir(name))))
 	defer server.Close()
 
 	ctx := context.Background()
-	f, err := archive.OpenURL(ctx, server.URL+"/climate.nc.cdfz", nil)
+	f, err := archive.Open(ctx, server.URL+"/climate.nc.cdfz", nil)
 	check(err)
 	defer f.Close()
-	tas := f.Array(variable(f, "tas"))
+	tas := f.Var("tas")
 	values := make([]float32, 1)
-	check(slab.ReadInto(ctx, &tas, values, slab.Selection{Start: []int64{0, 8, 15}, Count: []int64{1, 1, 1}}))
+	check(slab.ReadInto(ctx, tas, values, slab.Sel{Start: []int64{0, 8, 15}, Count: []int64{1, 1, 1}}))
 	fmt.Println(values)
 	// Output: [306.4375]
 }

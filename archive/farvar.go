@@ -78,7 +78,7 @@ type farBoxes struct {
 }
 
 // EachBlock implements slab.Blocks.
-func (v *farVar) EachBlock(ctx context.Context, s slab.Selection, f func(slab.Block) error) error {
+func (v *farVar) EachBlock(ctx context.Context, s slab.Sel, f func(slab.Block) error) error {
 	caller := ctx
 	ctx, cancel := context.WithCancelCause(caller)
 	defer cancel(nil)

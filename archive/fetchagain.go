@@ -2,7 +2,6 @@ package archive
 
 import (
 	"context"
-	"fmt"
 	"io"
 
 	"github.com/cdfz-format/cdfz/blockidx"
@@ -12,14 +11,14 @@ import (
 // fetchAgain reads the stored bytes of a block of a remote archive once more if
 // their checksum is wrong: something on their way may have garbled them. What comes
 // then is what decodeStored judges.
-func (a *Reader) fetchAgain(ctx context.Context, row blockidx.Row, stored []byte) error {
+func (a *reader) fetchAgain(ctx context.Context, row blockidx.Row, stored []byte) error {
 	if a.far == nil || crcOf(stored) == row.CRC {
 		return nil
 	}
 	a.reads.Add(1)
 	a.bytes.Add(row.Len)
 	if err := readAgain(ctx, a.r, stored, row.Off); err != nil {
-		return fmt.Errorf("archive: %w", err)
+		return a.readError(err)
 	}
 	return nil
 }

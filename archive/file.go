@@ -5,35 +5,57 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
+	"os"
+	"strings"
+	"sync"
 
 	"github.com/cdfz-format/cdfz/cdf3"
-	"github.com/cdfz-format/cdfz/internal/ioat"
 	"github.com/cdfz-format/cdfz/slab"
+	"github.com/cdfz-format/cdfz/unlimited"
 )
-
-// SizeReaderAt is an io.ReaderAt that knows its length.
-type SizeReaderAt interface {
-	io.ReaderAt
-	Size() int64
-}
 
 // File is a netCDF file to read from: a classic file, or the archive of one.
 // Both give the same answers. Safe for concurrent use if its io.ReaderAt is.
 type File struct {
+	name    string
+	size    int64
 	header  *cdf3.Header
-	image   SizeReaderAt
-	archive *Reader // nil for a classic file
+	image   *Image
+	archive *reader // nil for a classic file
 	vars    []int   // for each variable its position in the plan, -1 if not blocked
 	closer  io.Closer
+
+	byName  func() map[string]int     // numbers of variables
+	reasons func() []unlimited.Reason // why variables are not blocked
 }
 
-// OpenFile opens a classic netCDF file or an archive by name. Close it when done.
-func OpenFile(name string, opts *ReaderOptions) (*File, error) {
+// Open opens an archive or a classic netCDF file by its name or its http or https
+// URL. Close it when done. ctx is for opening alone.
+//
+// For URLs, only the needed ranges are fetched. An archive opens in up to three
+// requests: its end; manifest and index header; plan and netCDF header. A classic
+// file takes two if its header is not longer than 64 KiB. See remote.Open for the
+// requests and for errors of the source.
+func Open(ctx context.Context, name string, opts *OpenOptions) (*File, error) {
+	if isURL(name) {
+		return openRemote(ctx, name, opts)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	f, size, err := openNamed(name)
 	if err != nil {
 		return nil, err
 	}
-	out, err := NewFile(f, size, opts)
+	o := OpenOptions{}
+	if opts != nil {
+		o = *opts
+	}
+	if o.Name == "" {
+		o.Name = name
+	}
+	out, err := New(f, size, &o)
 	if err != nil {
 		f.Close()
 		return nil, err
@@ -42,25 +64,75 @@ func OpenFile(name string, opts *ReaderOptions) (*File, error) {
 	return out, nil
 }
 
-// NewFile opens a classic netCDF file or an archive of size bytes. What is neither
-// gives an error that wraps cdf3.ErrNotCDF.
-func NewFile(r io.ReaderAt, size int64, opts *ReaderOptions) (*File, error) {
-	a, err := NewReader(r, size, opts)
+// isURL reports whether a name is one of a file to be read over HTTP.
+func isURL(name string) bool {
+	scheme, _, ok := strings.Cut(name, "://")
+	return ok && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https"))
+}
+
+// openNamed opens a file, which must not be a folder, and returns its size.
+func openNamed(name string) (*os.File, int64, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, 0, err
+	}
+	st, err := f.Stat()
+	if err == nil && st.IsDir() {
+		err = fmt.Errorf("archive: %s: is a folder", name)
+	}
+	if err != nil {
+		f.Close()
+		return nil, 0, err
+	}
+	return f, st.Size(), nil
+}
+
+// New opens an archive or a classic netCDF file of size bytes.
+//
+// An archive opens in three reads: the end; manifest and index header, unless they
+// were in the end; plan and netCDF header. The ZIP directory is never read.
+//
+// The error for a file that is neither wraps both ErrNotArchive and cdf3.ErrNotCDF.
+// Other errors are ErrVersion, ErrCorrupt, *cdf3.FormatError, and those of r.
+func New(r io.ReaderAt, size int64, opts *OpenOptions) (*File, error) {
+	if opts == nil {
+		opts = &OpenOptions{}
+	}
+	f, err := newFile(r, size, opts)
+	if err != nil {
+		return nil, withName(opts.Name, err)
+	}
+	return f, nil
+}
+
+func newFile(r io.ReaderAt, size int64, opts *OpenOptions) (*File, error) {
+	if size < 0 {
+		return nil, optionsf("a file of %d bytes", size)
+	}
+	var f *File
+	a, err := newReader(r, size, opts)
 	switch {
 	case errors.Is(err, ErrNotArchive):
 		h, err := cdf3.Read(r, size)
+		if errors.Is(err, cdf3.ErrNotCDF) {
+			return nil, &neitherError{err}
+		}
 		if err != nil {
 			return nil, err
 		}
-		return newFile(h, sized{r, size}, nil), nil
+		f = wrap(h, &Image{classic: &sized{r, size}}, nil)
 	case err != nil:
 		return nil, err
+	default:
+		f = wrap(a.header, a.Image(), a)
 	}
-	return newFile(a.header, a.Image(), a), nil
+	f.name, f.size = opts.Name, size
+	return f, nil
 }
 
-func newFile(h *cdf3.Header, image SizeReaderAt, a *Reader) *File {
-	f := &File{header: h, image: image, archive: a, vars: make([]int, len(h.Vars))}
+// wrap makes a File without a name. a is nil for a classic file.
+func wrap(h *cdf3.Header, im *Image, a *reader) *File {
+	f := &File{header: h, image: im, archive: a, vars: make([]int, len(h.Vars))}
 	for i := range f.vars {
 		f.vars[i] = -1
 	}
@@ -69,10 +141,47 @@ func newFile(h *cdf3.Header, image SizeReaderAt, a *Reader) *File {
 			f.vars[a.l.Vars[pos].Var] = pos
 		}
 	}
+	f.byName = sync.OnceValue(func() map[string]int {
+		m := make(map[string]int, len(f.header.Vars))
+		for i := range f.header.Vars {
+			if _, ok := m[f.header.Vars[i].Name]; !ok {
+				m[f.header.Vars[i].Name] = i
+			}
+		}
+		return m
+	})
+	f.reasons = sync.OnceValue(func() []unlimited.Reason {
+		_, reasons := unlimited.Plan(f.header, f.image.Size())
+		return reasons
+	})
 	return f
 }
 
-// Close closes the file that OpenFile opened.
+// neitherError is the error for files that are neither archives nor classic.
+type neitherError struct{ error }
+
+func (e *neitherError) Unwrap() []error { return []error{ErrNotArchive, e.error} }
+
+// fileError puts the name of a file into an error.
+type fileError struct {
+	name string
+	err  error
+}
+
+func (e *fileError) Error() string {
+	return "archive: " + e.name + ": " + strings.TrimPrefix(e.err.Error(), "archive: ")
+}
+
+func (e *fileError) Unwrap() error { return e.err }
+
+func withName(name string, err error) error {
+	if name == "" {
+		return err
+	}
+	return &fileError{name, err}
+}
+
+// Close closes what Open opened.
 func (f *File) Close() error {
 	if f.closer == nil {
 		return nil
@@ -80,103 +189,53 @@ func (f *File) Close() error {
 	return f.closer.Close()
 }
 
-// Header is the netCDF header, which the caller must not change.
+// Name is the name that the file was opened by; for URLs without user, password and
+// query. It is the Name of the options after New.
+func (f *File) Name() string { return f.name }
+
+// Size is the length of the file itself in bytes: of the archive, if it is one.
+func (f *File) Size() int64 { return f.size }
+
+// Header is the netCDF header, which callers must not change.
 func (f *File) Header() *cdf3.Header { return f.header }
 
 // Image is the classic netCDF file, byte for byte.
-func (f *File) Image() SizeReaderAt { return f.image }
+func (f *File) Image() *Image { return f.image }
 
-// Archive is the archive behind the file, nil if it is a classic file.
-func (f *File) Archive() *Reader { return f.archive }
-
-// Array is the values of variable number v of the header. Values beyond the end
-// of the image are zero, as netCDF-C reads them.
-func (f *File) Array(v int) slab.Array {
-	w := &f.header.Vars[v]
-	a := slab.Array{Shape: w.Shape, Type: slab.Type(w.Type)}
-	if pos := f.vars[v]; pos >= 0 {
-		a.ReaderAt = newBlockedVar(f.archive, pos)
-		return a
+// Stats returns what reading has cost so far; zeros for a classic file.
+func (f *File) Stats() Stats {
+	if f.archive == nil {
+		return Stats{}
 	}
-	r := varReader{r: f.image, size: f.image.Size(), begin: w.Begin, run: w.RecLen, stride: f.header.RecSize, n: w.Len}
-	if !w.Record {
-		r.stride = 0
-	}
-	if i, ok := f.image.(sized); ok {
-		if gap := ioat.Gap(i.r); gap > 0 {
-			a.ReaderAt = newFarVar(r, w.Shape, a.Type.Size(), gap)
-			return a
-		}
-	}
-	a.ReaderAt = &r
-	return a
+	return f.archive.Stats()
 }
 
-// sized is a classic file, whose reads are cut to its size.
-type sized struct {
-	r    io.ReaderAt
-	size int64
-}
-
-func (s sized) Size() int64 { return s.size }
-
-// ReadAt implements io.ReaderAt.
-func (s sized) ReadAt(p []byte, off int64) (int, error) {
-	return io.NewSectionReader(s.r, 0, s.size).ReadAt(p, off)
-}
-
-// ReadAtContext is ReadAt until ctx is done, if the reader can.
-func (s sized) ReadAtContext(ctx context.Context, p []byte, off int64) (int, error) {
-	return sized{ioat.Bind(ctx, s.r), s.size}.ReadAt(p, off)
-}
-
-// varReader reads the values of a variable where they lie in an image.
-type varReader struct {
-	r           io.ReaderAt
-	size        int64 // of the image
-	begin       int64
-	run, stride int64 // bytes of a record, and from one to the next
-	n           int64 // bytes of all values
-}
-
-// ReadAt implements io.ReaderAt.
-func (v *varReader) ReadAt(p []byte, off int64) (int, error) {
-	return v.ReadAtContext(context.Background(), p, off)
-}
-
-// ReadAtContext is ReadAt until ctx is done.
-func (v *varReader) ReadAtContext(ctx context.Context, p []byte, off int64) (int, error) {
-	if off < 0 {
-		return 0, errors.New("archive: negative offset")
-	}
-	done := 0
-	for done < len(p) && off < v.n {
-		rec, in := off/v.run, off%v.run
-		k := int(min(int64(len(p)-done), v.run-in))
-		if err := v.readRun(ctx, p[done:done+k], v.begin+rec*v.stride+in); err != nil {
-			return done, err
-		}
-		done += k
-		off += int64(k)
-	}
-	if done < len(p) {
-		return done, io.EOF
-	}
-	return done, nil
-}
-
-// readRun reads image bytes, zeros beyond the end.
-func (v *varReader) readRun(ctx context.Context, p []byte, off int64) error {
-	have := max(0, min(int64(len(p)), v.size-off))
-	clear(p[have:])
-	if have == 0 {
+// Var returns the first variable of a name, nil if there is none. Reading from nil
+// with package slab is an error.
+func (f *File) Var(name string) *Var {
+	i, ok := f.byName()[name]
+	if !ok {
 		return nil
 	}
-	if n, err := ioat.Bind(ctx, v.r).ReadAt(p[:have], off); int64(n) < have {
-		if err == nil || err == io.EOF {
-			err = io.ErrUnexpectedEOF
+	return f.newVar(i)
+}
+
+// Vars walks the variables in the order of the header, with their numbers.
+func (f *File) Vars() iter.Seq2[int, *Var] {
+	return func(yield func(int, *Var) bool) {
+		for i := range f.header.Vars {
+			if !yield(i, f.newVar(i)) {
+				return
+			}
 		}
-		return fmt.Errorf("archive: reading the image: %w", err)
 	}
-	return nil
+}
+
+// Array is variable number v of the header, for packages that know no archives. It
+// is a *Var, or nil if there is no such variable.
+func (f *File) Array(v int) slab.Array {
+	if v < 0 || v >= len(f.vars) {
+		return (*Var)(nil)
+	}
+	return f.newVar(v)
 }

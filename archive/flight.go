@@ -93,7 +93,7 @@ type readFunc func(ctx context.Context, q need, room func(n int64) []byte) (bloc
 // load has the needed bytes of a block decoded by read, unless another goroutine
 // is decoding them, and calls use with them. If keep is set they go into the cache, and
 // use may keep them. read holds one of slots.
-func (a *Reader) load(ctx context.Context, q need, keep bool, slots chan struct{}, read readFunc, use func(blockData) error) error {
+func (a *reader) load(ctx context.Context, q need, keep bool, slots chan struct{}, read readFunc, use func(blockData) error) error {
 	for {
 		f, mine := a.flights.join(q.n)
 		if mine {
@@ -127,14 +127,14 @@ var errPanicked = errors.New("archive: the decoding of a block panicked")
 
 // lead decodes a block for a flight and ends it, also by a panic, which the caller
 // may recover from.
-func (a *Reader) lead(ctx context.Context, f *flight, q need, keep bool, slots chan struct{}, read readFunc) {
+func (a *reader) lead(ctx context.Context, f *flight, q need, keep bool, slots chan struct{}, read readFunc) {
 	defer a.flights.end(q.n, f)
 	f.err = errPanicked
 	f.err = a.decodeInto(ctx, f, q, keep, slots, read)
 }
 
 // decodeInto decodes a block for a flight.
-func (a *Reader) decodeInto(ctx context.Context, f *flight, q need, keep bool, slots chan struct{}, read readFunc) error {
+func (a *reader) decodeInto(ctx context.Context, f *flight, q need, keep bool, slots chan struct{}, read readFunc) error {
 	if keep {
 		// It may have come since the caller looked. A block that was decoded in part
 		// is wanted again: now whole, so that this happens once.
@@ -167,7 +167,7 @@ func (a *Reader) decodeInto(ctx context.Context, f *flight, q need, keep bool, s
 
 // view returns n bytes from byte in of a block. What it closes over is on the heap,
 // which a read from the cache is spared by its being apart.
-func (a *Reader) view(ctx context.Context, q need, in, n int64) (data []byte, err error) {
+func (a *reader) view(ctx context.Context, q need, in, n int64) (data []byte, err error) {
 	err = a.load(ctx, q, true, a.reading(), a.readNeed, func(d blockData) error {
 		data = d.b[in-d.off:][:n]
 		return nil

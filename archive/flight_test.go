@@ -27,9 +27,9 @@ func (r *panicAt) ReadAt(p []byte, off int64) (int, error) {
 // TestFlightPanic: a panic in the archive's reader or in a filter, which a server
 // recovers from, leaves the block to others.
 func TestFlightPanic(t *testing.T) {
-	ar := pack(t, cubeImage(t, 2, 30, 50), &Options{Zarr: ZarrAlways})
+	ar := pack(t, cubeImage(t, 2, 30, 50), &WriteOptions{Zarr: ZarrAlways})
 	src := &panicAt{ReaderAt: bytes.NewReader(ar)}
-	r, err := NewReader(src, int64(len(ar)), nil)
+	r, err := newReader(src, int64(len(ar)), nil)
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()

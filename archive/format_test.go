@@ -24,7 +24,7 @@ func TestZip(t *testing.T) {
 	files := classicFiles(t)
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		for _, mode := range []ZarrMode{ZarrAlways, ZarrNever} {
-			ar := pack(t, files[name], &Options{Name: name, Zarr: mode, Block: MinBlock})
+			ar := pack(t, files[name], &WriteOptions{Name: name, Zarr: mode, Block: MinBlock})
 			z, err := zip.NewReader(bytes.NewReader(ar), int64(len(ar)))
 			require.NoError(t, err)
 			require.Len(t, z.Comment, tailLen)
@@ -97,7 +97,7 @@ func TestZipWide(t *testing.T) {
 func TestStoredOrder(t *testing.T) {
 	for name, image := range classicFiles(t) {
 		for _, memory := range []int64{1, 8 << 10, DefaultMemory} {
-			ar := pack(t, image, &Options{Zarr: ZarrAlways, Block: MinBlock, Memory: memory})
+			ar := pack(t, image, &WriteOptions{Zarr: ZarrAlways, Block: MinBlock, Memory: memory})
 			r := open(t, ar)
 			var got []string
 			z, err := zip.NewReader(bytes.NewReader(ar), int64(len(ar)))
@@ -138,9 +138,9 @@ func (c *countingReaderAt) ReadAt(p []byte, off int64) (int, error) {
 func TestOpenReads(t *testing.T) {
 	for name, image := range classicFiles(t) {
 		for _, block := range []int64{MinBlock, DefaultBlock} {
-			ar := pack(t, image, &Options{Name: name, Zarr: ZarrAlways, Block: block})
+			ar := pack(t, image, &WriteOptions{Name: name, Zarr: ZarrAlways, Block: block})
 			c := &countingReaderAt{r: bytes.NewReader(ar)}
-			_, err := NewReader(c, int64(len(ar)), nil)
+			_, err := newReader(c, int64(len(ar)), nil)
 			require.NoError(t, err)
 			require.LessOrEqual(t, c.calls, 3, name)
 		}
@@ -152,7 +152,7 @@ func TestOpenReads(t *testing.T) {
 func TestRepair(t *testing.T) {
 	for name, image := range classicFiles(t) {
 		for _, mode := range []ZarrMode{ZarrAlways, ZarrNever} {
-			ar := pack(t, image, &Options{Name: name, Zarr: mode, Block: MinBlock})
+			ar := pack(t, image, &WriteOptions{Name: name, Zarr: mode, Block: MinBlock})
 			r := open(t, ar)
 			cut := int(r.tail.idxOff)
 			idxEnd := int((&zipEntry{name: indexName, stored: r.tail.idxLen, size: r.tail.idxLen, off: r.tail.idxOff}).end())
@@ -188,11 +188,11 @@ func TestRepair(t *testing.T) {
 // TestVerifySwap: two blocks of the same lengths change places.
 func TestVerifySwap(t *testing.T) {
 	image := classicFiles(t)["cdf2_climate.nc"]
-	ar := pack(t, image, &Options{Name: "c.nc", Zarr: ZarrAlways, Block: 4096, Filters: []VarFilter{{Vars: []string{"*"}}}})
+	ar := pack(t, image, &WriteOptions{Name: "c.nc", Zarr: ZarrAlways, Block: 4096, Filters: []VarFilter{{Vars: []string{"*"}}}})
 	r := open(t, ar)
 	var a, b BlockInfo
 	byLen := map[int64]BlockInfo{}
-	require.NoError(t, r.EachBlock(func(i BlockInfo) error {
+	require.NoError(t, eachBlock(r, func(i BlockInfo) error {
 		if other, ok := byLen[i.Len]; ok && i.Var >= 0 && i.CRC != other.CRC && b.Len == 0 {
 			a, b = other, i
 		}
@@ -216,7 +216,7 @@ func TestVerifySwap(t *testing.T) {
 
 // TestVerifyEntryCuts cuts a larger archive at every border of an entry.
 func TestVerifyEntryCuts(t *testing.T) {
-	ar := pack(t, classicFiles(t)["cdf2_climate.nc"], &Options{Name: "c.nc", Block: 16 << 10})
+	ar := pack(t, classicFiles(t)["cdf2_climate.nc"], &WriteOptions{Name: "c.nc", Block: 16 << 10})
 	for _, e := range entries(ar) {
 		rep := verify(t, ar[:e.end()])
 		require.NotEmpty(t, rep.Damage, "cut at %d", e.end())
@@ -243,22 +243,20 @@ func TestMasks(t *testing.T) {
 	rng := rand.New(rand.NewSource(5))
 	noisy := bytes.Clone(image)
 	rng.Read(noisy[len(noisy)/2:])
-	o := &Options{Name: "m.nc", Zarr: ZarrAlways, Block: 4096, Filters: []VarFilter{{Vars: []string{"*"}, Chain: filters.Chain{
+	o := &WriteOptions{Name: "m.nc", Zarr: ZarrAlways, Block: 4096, Filters: []VarFilter{{Vars: []string{"*"}, Chain: filters.Chain{
 		{ID: filters.Shuffle, Params: []uint32{1}}, {ID: filters.Deflate, Params: []uint32{6}, Optional: true}}}}}
 	ar := pack(t, noisy, o)
 	require.True(t, bytes.Equal(noisy, unpack(t, ar)))
 	require.Empty(t, verify(t, ar).Damage)
 	r := open(t, ar)
 	masks := map[uint32]int{}
-	require.NoError(t, r.EachBlock(func(i BlockInfo) error {
+	require.NoError(t, eachBlock(r, func(i BlockInfo) error {
 		masks[i.Mask]++
 		return nil
 	}))
 	require.NotZero(t, masks[2])
-	vars, err := r.Vars(true)
-	require.NoError(t, err)
-	for _, v := range vars {
-		require.False(t, v.InView)
+	for _, v := range fileOf(r).Vars() {
+		require.False(t, v.Info().InView)
 	}
 }
 
@@ -277,7 +275,7 @@ func TestErrorClasses(t *testing.T) {
 	// So does a source.
 	_, err := Write(ctx, io.Discard, failingReaderAt{boom}, int64(len(image)), nil)
 	require.ErrorIs(t, err, boom)
-	_, err = NewReader(failingReaderAt{boom}, int64(len(ar)), nil)
+	_, err = newReader(failingReaderAt{boom}, int64(len(ar)), nil)
 	require.ErrorIs(t, err, boom)
 	require.NotErrorIs(t, err, ErrCorrupt)
 	_, err = Verify(ctx, failingReaderAt{boom}, int64(len(ar)), nil)
@@ -286,21 +284,21 @@ func TestErrorClasses(t *testing.T) {
 	require.ErrorIs(t, err, boom)
 	require.ErrorIs(t, open(t, ar).Copy(ctx, &failingWriter{10, boom}, nil), boom)
 
-	_, err = NewReader(bytes.NewReader(image), int64(len(image)), nil)
+	_, err = newReader(bytes.NewReader(image), int64(len(image)), nil)
 	require.ErrorIs(t, err, ErrNotArchive)
-	_, err = NewReader(bytes.NewReader(ar), int64(len(ar)-1), nil)
+	_, err = newReader(bytes.NewReader(ar), int64(len(ar)-1), nil)
 	require.ErrorIs(t, err, ErrCorrupt)
 
 	cancelled, cancel := context.WithCancel(ctx)
 	cancel()
 	require.ErrorIs(t, open(t, ar).Copy(cancelled, nil, nil), context.Canceled)
 
-	for _, o := range []Options{{Block: 3}, {Block: 1 << 40}, {Workers: -1}, {Zarr: "x"}, {Preset: "x"}, {Memory: -1},
+	for _, o := range []WriteOptions{{Block: 3}, {Block: 1 << 40}, {Workers: -1}, {Zarr: "x"}, {Preset: "x"}, {Memory: -1},
 		{Filters: []VarFilter{{Vars: []string{"nosuch"}}}}, {Filters: []VarFilter{{Vars: []string{"*"}}, {Vars: []string{"*"}}}}} {
 		_, err := Write(ctx, io.Discard, bytes.NewReader(image), int64(len(image)), &o)
 		require.ErrorIs(t, err, ErrOptions, "%+v", o)
 	}
-	_, err = Write(ctx, io.Discard, bytes.NewReader(image), int64(len(image)), &Options{
+	_, err = Write(ctx, io.Discard, bytes.NewReader(image), int64(len(image)), &WriteOptions{
 		Filters: []VarFilter{{Vars: []string{"*"}, Chain: filters.Chain{{ID: 32013}}}}})
 	require.ErrorIs(t, err, filters.ErrUnknownFilter)
 }

@@ -24,7 +24,7 @@ func eachSeed(f *testing.F, add func(name string, keep bool, ar []byte)) {
 	for name, ar := range smallArchives(f) {
 		add(strings.ReplaceAll(name, "/", "-"), name == "cdf1_single_rec_short.nc/"+string(ZarrAlways), ar)
 	}
-	add("empty", true, pack(f, smallestImage, &Options{Name: "empty.nc"}))
+	add("empty", true, pack(f, smallestImage, &WriteOptions{Name: "empty.nc"}))
 }
 
 // FuzzPlan: no panic; a plan that is accepted can be asked for every block's
@@ -132,13 +132,14 @@ func FuzzArchive(f *testing.F) {
 		} else {
 			require.NoError(t, p.Close())
 		}
-		r, err := NewReader(bytes.NewReader(b), size, nil)
+		r, err := newReader(bytes.NewReader(b), size, nil)
 		if err != nil {
 			require.Error(t, errors.Join(verr, damaged(rep)))
 			return
 		}
-		r.Vars(true)
-		r.Omitted()
+		f := fileOf(r)
+		f.Stored(ctx)
+		f.Omitted()
 		// The image may be claimed to be of any length.
 		io.ReadAll(io.NewSectionReader(r.Image(), 0, min(r.Image().Size(), 1<<20)))
 		if r.Image().Size() <= 64<<20 && verr == nil && len(rep.Damage) == 0 {
@@ -167,7 +168,7 @@ func FuzzWrite(f *testing.F) {
 		s.AddDamaged(name, files[name], true)
 	}
 	f.Fuzz(func(t *testing.T, image []byte, view bool) {
-		o := &Options{Zarr: ZarrNever, Block: MinBlock, Workers: 1}
+		o := &WriteOptions{Zarr: ZarrNever, Block: MinBlock, Workers: 1}
 		if view {
 			o.Zarr = ZarrAlways
 		}

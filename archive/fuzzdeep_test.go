@@ -135,18 +135,17 @@ func FuzzSealed(f *testing.F) {
 		require.NoError(t, p.Close())
 		_, err = Verify(ctx, bytes.NewReader(ar), size, nil)
 		require.True(t, err == nil || ours(err) || errors.Is(err, filters.ErrUnknownFilter), "%v", err)
-		a, err := NewFile(bytes.NewReader(ar), size, nil)
+		a, err := New(bytes.NewReader(ar), size, nil)
 		if err != nil {
 			require.True(t, ours(err) || errors.Is(err, filters.ErrUnknownFilter), "%v", err)
 			return
 		}
-		_, err = a.archive.Vars(true)
+		_, _, err = a.Stored(ctx)
 		require.NoError(t, err)
-		a.archive.Omitted()
-		for v := range a.header.Vars {
-			a.Packing(v)
-			x := a.Array(v)
-			readSome(x, x.Len())
+		a.Omitted()
+		for _, v := range a.Vars() {
+			v.Packing()
+			readSome(v.Values(), arrayLen(v))
 		}
 		readSome(a.Image(), a.Image().Size())
 		if a.Image().Size() <= 1<<20 {
@@ -207,7 +206,7 @@ func FuzzPacking(f *testing.F) {
 		if unsigned {
 			v.Attrs = append(v.Attrs, cdf3.Attr{Name: "_Unsigned", Type: cdf3.Char, Len: 4, Values: []byte("true")})
 		}
-		file := newFile(&cdf3.Header{Vars: []cdf3.Var{v}}, nil, nil)
-		require.LessOrEqual(t, int64(len(file.Packing(0).Missing)), n)
+		file := wrap(&cdf3.Header{Vars: []cdf3.Var{v}}, &Image{classic: &sized{}}, nil)
+		require.LessOrEqual(t, int64(len(file.newVar(0).Packing().Missing)), n)
 	})
 }

@@ -22,7 +22,7 @@ func TestHeader(t *testing.T) {
 			streaming++
 		}
 		for _, zarr := range []ZarrMode{ZarrAlways, ZarrNever} {
-			r := open(t, pack(t, image, &Options{Name: name, Zarr: zarr, Block: MinBlock}))
+			r := open(t, pack(t, image, &WriteOptions{Name: name, Zarr: zarr, Block: MinBlock}))
 			require.Equal(t, want, r.Header(), name)
 		}
 	}
@@ -43,7 +43,7 @@ func TestHeaderChain(t *testing.T) {
 		p.Chains = [][]PlanFilter{{c.filter}}
 		bad, err := seal(p.encode(), first, nil)
 		require.NoError(t, err)
-		_, err = NewReader(bytes.NewReader(bad), int64(len(bad)), nil)
+		_, err = newReader(bytes.NewReader(bad), int64(len(bad)), nil)
 		require.ErrorIs(t, err, c.want)
 		require.Equal(t, c.want == ErrCorrupt, errors.Is(err, ErrCorrupt))
 	}

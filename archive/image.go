@@ -3,6 +3,7 @@ package archive
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 
@@ -10,11 +11,12 @@ import (
 	"github.com/cdfz-format/cdfz/unlimited"
 )
 
-// Image is the original netCDF file: an io.ReaderAt with a size. Safe for
-// concurrent use. Reading it in order is faster with WriteTo or Reader.Copy.
+// Image is the original netCDF file: an io.ReaderAt with a size. Safe for concurrent
+// use. Copy and WriteTo are the fast ways to read all of it.
 type Image struct {
-	a    *Reader
-	view *unlimited.View
+	classic *sized // nil: of an archive
+	a       *reader
+	view    *unlimited.View
 }
 
 var (
@@ -23,24 +25,98 @@ var (
 )
 
 // Image returns the image that the archive holds.
-func (a *Reader) Image() *Image { return &Image{a, a.l.perm.Image(rawReader{a})} }
+func (a *reader) Image() *Image { return &Image{a: a, view: a.l.perm.Image(rawReader{a})} }
 
 // Size is the length of the image in bytes.
-func (im *Image) Size() int64 { return im.a.l.Image.Size }
+func (im *Image) Size() int64 {
+	if im.classic != nil {
+		return im.classic.size
+	}
+	return im.a.l.Image.Size
+}
 
-// ReadAt implements io.ReaderAt through the block cache.
-func (im *Image) ReadAt(p []byte, off int64) (int, error) { return im.view.ReadAt(p, off) }
+// ReadAt implements io.ReaderAt, for archives through the block cache.
+func (im *Image) ReadAt(p []byte, off int64) (int, error) {
+	if im.classic != nil {
+		return im.classic.ReadAt(p, off)
+	}
+	return im.view.ReadAt(p, off)
+}
 
 // ReadAtContext is ReadAt until ctx is done.
 func (im *Image) ReadAtContext(ctx context.Context, p []byte, off int64) (int, error) {
+	if im.classic != nil {
+		return im.classic.ReadAtContext(ctx, p, off)
+	}
 	return im.a.l.perm.Image(ioat.Bind(ctx, rawReader{im.a})).ReadAt(p, off)
 }
 
-// WriteTo writes the whole image to w, decoding on all processors, and checks
-// its SHA-256; see Reader.Copy.
+// gap is the distance from which on two reads of a classic file pay, 0 if its reads
+// have no latency.
+func (im *Image) gap() int64 {
+	if im.classic == nil {
+		return 0
+	}
+	return ioat.Gap(im.classic.r)
+}
+
+// Copy writes the whole image to w, in order. The image of an archive is decoded on
+// several goroutines, and its SHA-256 compared with the one in the archive: if it
+// differs, that is ErrCorrupt. A nil w only checks.
+//
+// Remote archives are read ahead, in requests of up to 4 MiB; two batches of 16 MiB
+// are in memory besides what decoding takes.
+//
+// The blocks of all record variables are needed at the same time. If they exceed
+// the memory, the image is put together in several passes over a temporary file.
+func (im *Image) Copy(ctx context.Context, w io.Writer, o *CopyOptions) error {
+	if im.classic == nil {
+		return im.a.Copy(ctx, w, o)
+	}
+	if w == nil {
+		w = io.Discard
+	}
+	size := im.Size()
+	from, end := walked(ctx, im.classic.r, size)
+	defer end()
+	buf := make([]byte, min(copyChunk, size))
+	for off := int64(0); off < size; off += int64(len(buf)) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		b := buf[:min(int64(len(buf)), size-off)]
+		if err := ioat.ReadFull(from, b, off); err != nil {
+			return fmt.Errorf("archive: reading the image: %w", err)
+		}
+		if err := writeFull(w, b); err != nil {
+			return err
+		}
+		if o != nil && o.Progress != nil {
+			o.Progress(off + int64(len(b)))
+		}
+	}
+	return nil
+}
+
+// copyChunk is how much of a classic file is copied at once.
+const copyChunk = 1 << 20
+
+// writeFull writes all of p: a Writer that takes less without an error is at fault.
+func writeFull(w io.Writer, p []byte) error {
+	n, err := w.Write(p)
+	if err == nil && n < len(p) {
+		err = io.ErrShortWrite
+	}
+	if err != nil {
+		return fmt.Errorf("archive: writing: %w", err)
+	}
+	return nil
+}
+
+// WriteTo writes the whole image to w; see Copy.
 func (im *Image) WriteTo(w io.Writer) (int64, error) {
 	c := &countWriter{w: w}
-	err := im.a.Copy(context.Background(), c, nil)
+	err := im.Copy(context.Background(), c, nil)
 	return c.n, err
 }
 
@@ -56,7 +132,7 @@ func (c *countWriter) Write(p []byte) (int, error) {
 }
 
 // rawReader is raw, the blocks of an archive in the order of their numbers.
-type rawReader struct{ a *Reader }
+type rawReader struct{ a *reader }
 
 // ReadAt implements io.ReaderAt.
 func (r rawReader) ReadAt(p []byte, off int64) (int, error) {
@@ -99,7 +175,7 @@ func (r rawReader) ReadAtContext(ctx context.Context, p []byte, off int64) (int,
 }
 
 // rawNeeds calls yield with what the raw bytes [off, off+n) need of each block.
-func (l *layout) rawNeeds(a *Reader, off, n int64) iter.Seq[need] {
+func (l *layout) rawNeeds(a *reader, off, n int64) iter.Seq[need] {
 	return func(yield func(need) bool) {
 		for end := off + n; off < end; {
 			block, in, left := l.findRaw(off)

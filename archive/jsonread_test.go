@@ -37,7 +37,7 @@ var otherCase = regexp.MustCompile(`"[^"]*([A-Z]|[^\x00-\x7f]|\\u)[^"]*" *:`)
 func jsonSeeds(t testing.TB) (plans, manifests []string) {
 	for name, image := range classicFiles(t) {
 		for _, zarr := range []ZarrMode{ZarrAlways, ZarrNever} {
-			r := open(t, pack(t, image, &Options{Name: name, Zarr: zarr, Block: MinBlock}))
+			r := open(t, pack(t, image, &WriteOptions{Name: name, Zarr: zarr, Block: MinBlock}))
 			plans = append(plans, string(r.l.encode()))
 			manifests = append(manifests, string(encodeJSON(r.man)))
 		}

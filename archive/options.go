@@ -56,8 +56,8 @@ const (
 	maxWorkers = 1024
 )
 
-// Options of Write. Nil and the zero value mean the defaults.
-type Options struct {
+// WriteOptions of Write. Nil and the zero value mean the defaults.
+type WriteOptions struct {
 	Name    string      // base name of the image, kept in the manifest
 	Block   int64       // target size of a block in bytes; 0: DefaultBlock
 	Preset  Preset      // "": PresetDefault
@@ -74,8 +74,8 @@ type Options struct {
 }
 
 // withDefaults checks the options and fills in what is left open.
-func (o *Options) withDefaults() (Options, error) {
-	var c Options
+func (o *WriteOptions) withDefaults() (WriteOptions, error) {
+	var c WriteOptions
 	if o != nil {
 		c = *o
 	}
@@ -142,7 +142,7 @@ func (p Preset) Chain(t cdf3.Type) (filters.Chain, error) {
 
 // chainFor is the chain of one variable under the options. The shuffle filter
 // may be given without its parameter, as HDF5 allows: it is the element size.
-func (o *Options) chainFor(name string, t cdf3.Type) (filters.Chain, error) {
+func (o *WriteOptions) chainFor(name string, t cdf3.Type) (filters.Chain, error) {
 	var all *VarFilter
 	for i := range o.Filters {
 		f := &o.Filters[i]
@@ -175,7 +175,7 @@ func complete(c filters.Chain, t cdf3.Type) (filters.Chain, error) {
 }
 
 // checkFilters finds names that no variable has and variables named twice.
-func (o *Options) checkFilters(h *cdf3.Header) error {
+func (o *WriteOptions) checkFilters(h *cdf3.Header) error {
 	names := map[string]bool{"*": true}
 	for i := range h.Vars {
 		names[h.Vars[i].Name] = true

@@ -10,12 +10,12 @@ import (
 	"github.com/cdfz-format/cdfz/slab"
 )
 
-// Packing is what the attributes of variable number v say of its stored values:
-// scale_factor, add_offset, _FillValue, missing_value and _Unsigned. Attributes
-// of a type or length that make no sense are passed over. Fill values of
-// integers are taken as unsigned where _Unsigned says so.
-func (f *File) Packing(v int) slab.Packing {
-	w := &f.header.Vars[v]
+// Packing reads how stored values stand for real ones from the attributes
+// scale_factor, add_offset, _FillValue, missing_value and _Unsigned. Attributes of a
+// useless type or length are ignored. Fill values of integers are unsigned where
+// _Unsigned says so.
+func (v *Var) Packing() slab.Packing {
+	w := v.v
 	var p slab.Packing
 	for i := range w.Attrs {
 		if a := &w.Attrs[i]; a.Name == "_Unsigned" && a.Type == cdf3.Char {

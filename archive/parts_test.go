@@ -35,8 +35,8 @@ func partsValue(i int64) int32 {
 }
 
 // partsFile is a cube of 5 records, in blocks of parts.
-func partsFile(t testing.TB, o *ReaderOptions) (*File, []byte) {
-	ar := pack(t, partsImage(t, 5), &Options{Zarr: ZarrAlways})
+func partsFile(t testing.TB, o *OpenOptions) (*File, []byte) {
+	ar := pack(t, partsImage(t, 5), &WriteOptions{Zarr: ZarrAlways})
 	f := openFile(t, ar, o)
 	require.NotZero(t, f.archive.l.part(0))
 	require.NotZero(t, f.archive.l.part(1))
@@ -45,7 +45,7 @@ func partsFile(t testing.TB, o *ReaderOptions) (*File, []byte) {
 
 // TestPartsRead: any selection of a variable with parts, alone and after others.
 func TestPartsRead(t *testing.T) {
-	for name, o := range map[string]*ReaderOptions{"cache": nil, "none": {Cache: -1}, "small": {Cache: 200 << 10}, "tiny": {Cache: 1}} {
+	for name, o := range map[string]*OpenOptions{"cache": nil, "none": {Cache: -1}, "small": {Cache: 200 << 10}, "tiny": {Cache: 1}} {
 		t.Run(name, func(t *testing.T) {
 			f, _ := partsFile(t, o)
 			inGoroutines(t, 8, func(rng *rand.Rand) error {
@@ -63,8 +63,8 @@ func TestPartsRead(t *testing.T) {
 // randomCube reads a random selection of variable 1 of the cube.
 func randomCube(f *File, rng *rand.Rand) error {
 	a := f.Array(1)
-	var s slab.Selection
-	for _, n := range a.Shape {
+	var s slab.Sel
+	for _, n := range a.Shape() {
 		start := rng.Int63n(n)
 		count := 1 + rng.Int63n(min(n-start, 1+rng.Int63n(n)))
 		stride := int64(1)
@@ -73,7 +73,7 @@ func randomCube(f *File, rng *rand.Rand) error {
 		}
 		s.Start, s.Count, s.Stride = append(s.Start, start), append(s.Count, count), append(s.Stride, stride)
 	}
-	got, err := slab.Read[int32](a, s.Start, s.Count, s.Stride)
+	got, err := slab.Read[int32](context.Background(), a, s)
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func TestPartsDecoded(t *testing.T) {
 	part := f.archive.l.part(1)
 	point := func(elem int64) Stats {
 		row := elem / 500
-		got, err := slab.Read[int32](f.Array(1), []int64{row / 300, row % 300, elem % 500}, []int64{1, 1, 1}, nil)
+		got, err := slab.Read[int32](context.Background(), f.Array(1), slab.Sel{Start: []int64{row / 300, row % 300, elem % 500}, Count: []int64{1, 1, 1}})
 		require.NoError(t, err)
 		require.Equal(t, partsValue(elem), got[0])
 		return f.archive.Stats()
@@ -124,16 +124,16 @@ func TestPartsDecoded(t *testing.T) {
 
 // TestLargeRead: what the cache cannot hold does not go there.
 func TestLargeRead(t *testing.T) {
-	f, _ := partsFile(t, &ReaderOptions{Cache: 300 << 10})
+	f, _ := partsFile(t, &OpenOptions{Cache: 300 << 10})
 	a := f.Array(1)
 	for i := range int64(2) {
-		_, err := slab.Read[int32](a, nil, nil, nil)
+		_, err := slab.Read[int32](context.Background(), a, slab.Sel{})
 		require.NoError(t, err)
 		require.Equal(t, (i+1)*f.archive.l.vars[1].blocks, f.archive.Stats().Blocks)
 		require.Zero(t, f.archive.Stats().Hits)
 	}
-	b := make([]byte, a.Len())
-	_, err := a.ReadAt(b, 0)
+	b := make([]byte, arrayLen(a))
+	_, err := a.Values().ReadAt(b, 0)
 	require.NoError(t, err)
 	require.Zero(t, f.archive.Stats().Hits)
 }
@@ -141,7 +141,7 @@ func TestLargeRead(t *testing.T) {
 // TestPartsChecked: verify decodes the parts too, and a reader that believes a
 // wrong claim gets an error or what the parts hold, and does not fall over.
 func TestPartsChecked(t *testing.T) {
-	f, ar := partsFile(t, &ReaderOptions{Cache: -1})
+	f, ar := partsFile(t, &OpenOptions{Cache: -1})
 	require.Empty(t, verify(t, ar).Damage)
 	a := f.archive
 	a.checkParts = true
@@ -153,7 +153,7 @@ func TestPartsChecked(t *testing.T) {
 	require.ErrorIs(t, be, ErrCorrupt)
 	a.l.Vars[1].Part = 4096 // blocks of other parts count as left whole
 	require.NoError(t, a.Copy(context.Background(), nil, nil))
-	got, err := slab.Read[int32](f.Array(1), []int64{2, 3, 4}, []int64{1, 1, 1}, nil)
+	got, err := slab.Read[int32](context.Background(), f.Array(1), slab.Sel{Start: []int64{2, 3, 4}, Count: []int64{1, 1, 1}})
 	require.NoError(t, err)
 	require.Equal(t, partsValue(2*300*500+3*500+4), got[0])
 }
@@ -184,7 +184,7 @@ func TestPartsMasked(t *testing.T) {
 	image := partsImage(t, 2)
 	rng := rand.New(rand.NewSource(1))
 	rng.Read(image[len(image)-2*300*500*8:]) // so that zstd is left out of some
-	ar := pack(t, image, &Options{Zarr: ZarrAlways, Filters: []VarFilter{{Vars: []string{"*"}, Chain: chain}}})
+	ar := pack(t, image, &WriteOptions{Zarr: ZarrAlways, Filters: []VarFilter{{Vars: []string{"*"}, Chain: chain}}})
 	f, classic := openFile(t, ar, nil), openFile(t, image, nil)
 	for v := range f.Header().Vars {
 		if len(f.Header().Vars[v].Shape) != 3 {
@@ -192,12 +192,12 @@ func TestPartsMasked(t *testing.T) {
 		}
 		for range 20 {
 			start := []int64{rng.Int63n(2), rng.Int63n(300), rng.Int63n(500)}
-			n := f.Array(v).Type.Size()
+			n := f.Array(v).Type().Size()
 			off := ((start[0]*300+start[1])*500 + start[2]) * n
 			want, got := make([]byte, n), make([]byte, n)
-			_, err := classic.Array(v).ReadAt(want, off)
+			_, err := classic.Array(v).Values().ReadAt(want, off)
 			require.NoError(t, err)
-			_, err = f.Array(v).ReadAt(got, off)
+			_, err = f.Array(v).Values().ReadAt(got, off)
 			require.NoError(t, err)
 			require.Equal(t, want, got)
 		}
@@ -207,11 +207,11 @@ func TestPartsMasked(t *testing.T) {
 // TestPartsLeftWhole: a block without parts is decoded once, whatever is asked of it.
 func TestPartsLeftWhole(t *testing.T) {
 	image := cubeImage(t, 2, 300, 500) // elements that count up
-	for _, o := range []*ReaderOptions{nil, {Cache: -1}} {
-		f := openFile(t, pack(t, image, &Options{Zarr: ZarrAlways}), o)
+	for _, o := range []*OpenOptions{nil, {Cache: -1}} {
+		f := openFile(t, pack(t, image, &WriteOptions{Zarr: ZarrAlways}), o)
 		g := f.archive.l.vars[1]
 		for _, elem := range []int64{0, g.blockLen/4 - 1, g.blockLen / 8} {
-			got, err := slab.Read[int32](f.Array(1), []int64{0, elem / 500, elem % 500}, []int64{1, 1, 1}, nil)
+			got, err := slab.Read[int32](context.Background(), f.Array(1), slab.Sel{Start: []int64{0, elem / 500, elem % 500}, Count: []int64{1, 1, 1}})
 			require.NoError(t, err)
 			require.Equal(t, int32(elem), got[0])
 		}

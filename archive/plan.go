@@ -294,7 +294,7 @@ const (
 )
 
 // newPlan makes the plan of an image from its header and the options.
-func newPlan(h *cdf3.Header, size int64, o *Options, lay Layout) (*layout, unblocked, error) {
+func newPlan(h *cdf3.Header, size int64, o *WriteOptions, lay Layout) (*layout, unblocked, error) {
 	p := &Plan{
 		Format: formatVersion, Features: features, Writer: "cdfz " + Version, Layout: lay,
 		Image: PlanImage{size, h.Len}, Block: o.Block, Vars: []PlanVar{}, Groups: [][]int{},
@@ -348,7 +348,7 @@ func (b *planBuilder) chain(c filters.Chain) int {
 	return n
 }
 
-func (b *planBuilder) addVars(h *cdf3.Header, size int64, o *Options, why unblocked) error {
+func (b *planBuilder) addVars(h *cdf3.Header, size int64, o *WriteOptions, why unblocked) error {
 	segs, reasons := unlimited.Plan(h, size)
 	names := pathNames{pooled: b.p.Layout == Pooled, taken: map[string]bool{}}
 	for i := range h.Vars {
@@ -365,7 +365,7 @@ func (b *planBuilder) addVars(h *cdf3.Header, size int64, o *Options, why unbloc
 			why[i] = "smaller than 4 KiB in a pooled archive"
 			continue
 		}
-		g, err := newGeometry(v.Shape, BlockShape(v.Shape, v.Type.Size(), o.Block), v.Type.Size())
+		g, err := newGeometry(v.Shape, blockShape(v.Shape, v.Type.Size(), o.Block), v.Type.Size())
 		if err != nil {
 			return fmt.Errorf("archive: internal error: variable %q: %w", v.Name, err)
 		}

@@ -39,7 +39,7 @@ func TestPlannerVectors(t *testing.T) {
 		target, err := strconv.ParseInt(r[3], 10, 64)
 		require.NoError(t, err)
 		shape := shapeOf(t, r[1])
-		got := BlockShape(shape, typ.Size(), target)
+		got := blockShape(shape, typ.Size(), target)
 		require.Equal(t, shapeOf(t, r[4]), got, r[0])
 		g, err := newGeometry(shape, got, typ.Size())
 		require.NoError(t, err)
@@ -102,7 +102,7 @@ func TestPlannerPlain(t *testing.T) {
 			for _, c := range dims {
 				for _, target := range []int64{1 << 10, 16 << 10, 256 << 10} {
 					n := []int64{a, b, c}
-					require.Equal(t, plainPlanner(n, 4, target), BlockShape(n, 4, target), "%v %d", n, target)
+					require.Equal(t, plainPlanner(n, 4, target), blockShape(n, 4, target), "%v %d", n, target)
 				}
 			}
 		}
@@ -114,7 +114,7 @@ func TestPlannerPlain(t *testing.T) {
 func TestPlannerBounds(t *testing.T) {
 	for _, n := range [][]int64{{1 << 40}, {1 << 31, 2}, {3, 1 << 33}, {1, 1, 100_000_007}, {46341, 46341}, {1 << 20, 1 << 20, 1 << 20}, {5, 300_000_000, 1}} {
 		for _, target := range []int64{MinBlock, DefaultBlock, MaxBlock} {
-			b := BlockShape(n, 8, target)
+			b := blockShape(n, 8, target)
 			size := int64(8)
 			for _, k := range b {
 				size *= k

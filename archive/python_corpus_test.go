@@ -34,7 +34,7 @@ func TestCorpusPythonFerret(t *testing.T) {
 	corpus.Ferret(t, func(t *testing.T, f corpus.File) {
 		image, err := io.ReadAll(io.NewSectionReader(f, 0, f.Size))
 		require.NoError(t, err)
-		p.add(t, image, &Options{Name: f.Name})
+		p.add(t, image, &WriteOptions{Name: f.Name})
 	})
 	require.NotZero(t, p.check(t), "parts")
 }

@@ -31,7 +31,7 @@ type pythonReader struct {
 }
 
 // add archives an image in one of several ways.
-func (p *pythonReader) add(t *testing.T, image []byte, o *Options) {
+func (p *pythonReader) add(t *testing.T, image []byte, o *WriteOptions) {
 	if p.dir == "" {
 		p.dir = t.TempDir()
 	}
@@ -88,8 +88,8 @@ func TestJudgePython(t *testing.T) {
 		}
 		p.add(t, files[name], &o)
 	}
-	p.add(t, partsImage(t, 5), &Options{Zarr: ZarrAlways})
-	p.add(t, cubeImage(t, 5, 300, 500), &Options{Zarr: ZarrAlways}) // its blocks are left whole
+	p.add(t, partsImage(t, 5), &WriteOptions{Zarr: ZarrAlways})
+	p.add(t, cubeImage(t, 5, 300, 500), &WriteOptions{Zarr: ZarrAlways}) // its blocks are left whole
 	require.NotZero(t, p.check(t), "parts")
 	p.run(t, "--walk")
 }

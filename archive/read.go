@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 
 	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/internal/ioat"
+	"github.com/cdfz-format/cdfz/remote"
 )
 
 const (
@@ -25,20 +25,24 @@ const (
 	DefaultCache = 32 << 20
 )
 
-// ReaderOptions of NewReader and Open. Nil and the zero value mean the defaults.
-type ReaderOptions struct {
+// OpenOptions of Open and New. Nil and the zero value mean the defaults. All but
+// Name are for archives.
+type OpenOptions struct {
+	Name   string // names the file in errors; empty: the name that Open was given
 	Cache  int64  // bytes of decoded blocks kept; 0: DefaultCache, negative: none
 	Shared *Cache // a cache to share with other readers, instead of one by itself
 	Index  int64  // bytes of index pages kept; 0: 4 MiB
+	// Remote is for URLs.
+	Remote *remote.Options
 	// Workers is how many blocks are decoded at the same time, however many
 	// goroutines read; 0: GOMAXPROCS. Copy has a number of its own.
 	Workers int
 }
 
-// Reader reads an archive. It is safe for concurrent use if its io.ReaderAt is.
+// reader reads an archive. It is safe for concurrent use if its io.ReaderAt is.
 // Memory follows the netCDF header, the size of a block and the options, not the
 // size of the archive.
-type Reader struct {
+type reader struct {
 	r      io.ReaderAt
 	size   int64
 	tail   tail
@@ -47,52 +51,18 @@ type Reader struct {
 	header *cdf3.Header
 	index  *blockidx.Reader
 	engine
-	closer io.Closer
+	name string // of the file in errors, "" if it has none
 }
 
-// Open opens an archive by name. Close the Reader when done.
-func Open(name string, opts *ReaderOptions) (*Reader, error) {
-	f, size, err := openNamed(name)
-	if err != nil {
-		return nil, err
-	}
-	r, err := NewReader(f, size, opts)
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	r.closer = f
-	return r, nil
-}
-
-// openNamed opens a file, which must not be a folder, and tells its size.
-func openNamed(name string) (*os.File, int64, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, 0, err
-	}
-	st, err := f.Stat()
-	if err == nil && st.IsDir() {
-		err = fmt.Errorf("%s: is a folder", name)
-	}
-	if err != nil {
-		f.Close()
-		return nil, 0, err
-	}
-	return f, st.Size(), nil
-}
-
-// NewReader opens an archive of size bytes in three reads: the end; manifest and
-// index header, unless they were in the end; plan and netCDF header. The
-// directory is never read. Errors: ErrNotArchive, ErrVersion, ErrCorrupt, and those of r.
-func NewReader(r io.ReaderAt, size int64, opts *ReaderOptions) (*Reader, error) {
+// newReader opens an archive of size bytes, see New.
+func newReader(r io.ReaderAt, size int64, opts *OpenOptions) (*reader, error) {
 	if opts == nil {
-		opts = &ReaderOptions{}
+		opts = &OpenOptions{}
 	}
 	if opts.Workers < 0 || opts.Workers > maxWorkers {
 		return nil, optionsf("%d workers, expected 1 to %d", opts.Workers, maxWorkers)
 	}
-	a := &Reader{r: r, size: size}
+	a := &reader{r: r, size: size, name: opts.Name}
 	a.engine.init(r)
 	if opts.Workers > 0 {
 		a.slots = make(chan struct{}, opts.Workers)
@@ -103,25 +73,17 @@ func NewReader(r io.ReaderAt, size int64, opts *ReaderOptions) (*Reader, error) 
 	return a, a.openCache(opts)
 }
 
-// Close closes the file that Open opened.
-func (a *Reader) Close() error {
-	if a.closer == nil {
-		return nil
-	}
-	return a.closer.Close()
-}
-
 // Manifest returns a copy of the manifest.
-func (a *Reader) Manifest() Manifest { return *a.man }
+func (a *reader) Manifest() Manifest { return *a.man }
 
 // Plan returns the plan, which the caller must not change.
-func (a *Reader) Plan() *Plan { return a.l.Plan }
+func (a *reader) Plan() *Plan { return a.l.Plan }
 
 // Header returns the netCDF header of the image, which the caller must not change.
-func (a *Reader) Header() *cdf3.Header { return a.header }
+func (a *reader) Header() *cdf3.Header { return a.header }
 
 // Size is the length of the archive in bytes.
-func (a *Reader) Size() int64 { return a.size }
+func (a *reader) Size() int64 { return a.size }
 
 // probeArchive says whether a file has the head or the tail of an archive.
 func probeArchive(r io.ReaderAt, size int64) (head, end bool, err error) {
@@ -167,7 +129,7 @@ func (s section) get(r io.ReaderAt, off, n int64) ([]byte, error) {
 	return b, nil
 }
 
-func (a *Reader) open(opts *ReaderOptions) error {
+func (a *reader) open(opts *OpenOptions) error {
 	end := section{off: max(0, a.size-tailProbe)}
 	var err error
 	if end.b, err = (section{}).get(a.r, end.off, a.size-end.off); err != nil {
@@ -211,7 +173,7 @@ func corrupt(err error) error {
 
 // openManifest parses the manifest whose entry is at the start of b. Its place is
 // that of the end line: the local header is not needed.
-func (a *Reader) openManifest(b []byte) error {
+func (a *reader) openManifest(b []byte) error {
 	e := zipEntry{name: manifestName}
 	payload := b[e.localLen():][:a.tail.manLen]
 	if got := crcOf(payload); got != a.tail.manCRC {
@@ -227,7 +189,7 @@ func (a *Reader) openManifest(b []byte) error {
 
 // openFront reads the plan and the netCDF header, with one read if little lies
 // between them.
-func (a *Reader) openFront(have section) error {
+func (a *reader) openFront(have section) error {
 	m := a.man
 	between := have
 	if gap := m.Header.Off - m.Plan.Off - m.Plan.Len; gap <= maxFrontGap {
@@ -357,11 +319,18 @@ func (z zeroTail) ReadAt(p []byte, off int64) (int, error) {
 }
 
 // blockError names a block by variable and index range.
-func (a *Reader) blockError(v int, b, storedOff int64, err error) error {
-	return newBlockError(a.l, a.header, v, b, storedOff, err)
+func (a *reader) blockError(v int, b, storedOff int64, err error) error {
+	e := newBlockError(a.l, a.header, v, b, storedOff, err)
+	e.File = a.name
+	return e
 }
 
-func newBlockError(l *layout, h *cdf3.Header, v int, b, storedOff int64, err error) error {
+// readError is an error of reading stored bytes.
+func (a *reader) readError(err error) error {
+	return withName(a.name, fmt.Errorf("archive: %w", err))
+}
+
+func newBlockError(l *layout, h *cdf3.Header, v int, b, storedOff int64, err error) *BlockError {
 	e := &BlockError{Block: l.restFirst + b, StoredOff: storedOff, Err: err}
 	if v < 0 {
 		e.RestOff, _ = l.restAt(b)

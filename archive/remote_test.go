@@ -32,7 +32,7 @@ const noiseY, noiseX = 48, 64
 func noiseImage(t testing.TB, nt int64) []byte {
 	image := cubeImage(t, nt, noiseY, noiseX)
 	rnd := rand.New(rand.NewSource(1))
-	f, err := NewFile(bytes.NewReader(image), int64(len(image)), nil)
+	f, err := New(bytes.NewReader(image), int64(len(image)), nil)
 	require.NoError(t, err)
 	h := f.Header()
 	for r := range h.NumRecs {
@@ -46,13 +46,13 @@ func noiseImage(t testing.TB, nt int64) []byte {
 
 // noiseArchive is an archive of noiseImage with blocks of a size, stored as they are.
 func noiseArchive(t testing.TB, image []byte, block int64) []byte {
-	return pack(t, image, &Options{Block: block, Zarr: ZarrAlways, Name: "noise.nc",
+	return pack(t, image, &WriteOptions{Block: block, Zarr: ZarrAlways, Name: "noise.nc",
 		Filters: []VarFilter{{Vars: []string{"*"}, Chain: filters.Chain{}}}})
 }
 
 type pattern struct {
 	name string
-	slab.Selection
+	slab.Sel
 }
 
 // patterns are selections of a variable of noiseImage: what users read, and some
@@ -60,36 +60,36 @@ type pattern struct {
 func patterns(nt int64) []pattern {
 	const ny, nx = noiseY, noiseX
 	return []pattern{
-		{"point", slab.Selection{Start: []int64{7, 8, 9}, Count: []int64{1, 1, 1}, Stride: []int64{1, 1, 1}}},
-		{"last", slab.Selection{Start: []int64{nt - 1, ny - 1, nx - 1}, Count: []int64{1, 1, 1}, Stride: []int64{1, 1, 1}}},
-		{"series", slab.Selection{Start: []int64{0, 20, 30}, Count: []int64{nt, 1, 1}, Stride: []int64{1, 1, 1}}},
-		{"sparse series", slab.Selection{Start: []int64{1, 20, 30}, Count: []int64{5, 1, 1}, Stride: []int64{(nt - 2) / 4, 1, 1}}},
-		{"backwards", slab.Selection{Start: []int64{nt - 1, ny - 1, 0}, Count: []int64{4, 4, nx}, Stride: []int64{-(nt - 1) / 3, -15, 1}}},
-		{"map", slab.Selection{Start: []int64{33, 0, 0}, Count: []int64{1, ny, nx}, Stride: []int64{1, 1, 1}}},
-		{"two maps", slab.Selection{Start: []int64{3, 0, 0}, Count: []int64{2, ny, nx}, Stride: []int64{nt - 4, 1, 1}}},
-		{"row", slab.Selection{Start: []int64{33, 5, 0}, Count: []int64{1, 1, nx}, Stride: []int64{1, 1, 1}}},
-		{"box", slab.Selection{Start: []int64{3, 5, 6}, Count: []int64{9, 10, 11}, Stride: []int64{1, 1, 1}}},
-		{"corners", slab.Selection{Start: []int64{0, 0, 0}, Count: []int64{2, 2, 2}, Stride: []int64{nt - 1, ny - 1, nx - 1}}},
-		{"strided", slab.Selection{Start: []int64{0, 0, 0}, Count: []int64{9, 6, 8}, Stride: []int64{nt / 9, 9, 8}}},
-		{"none", slab.Selection{Start: []int64{5, 0, 0}, Count: []int64{0, ny, nx}, Stride: []int64{1, 1, 1}}},
-		{"all", slab.Selection{Start: []int64{0, 0, 0}, Count: []int64{nt, ny, nx}, Stride: []int64{1, 1, 1}}},
+		{"point", slab.Sel{Start: []int64{7, 8, 9}, Count: []int64{1, 1, 1}, Stride: []int64{1, 1, 1}}},
+		{"last", slab.Sel{Start: []int64{nt - 1, ny - 1, nx - 1}, Count: []int64{1, 1, 1}, Stride: []int64{1, 1, 1}}},
+		{"series", slab.Sel{Start: []int64{0, 20, 30}, Count: []int64{nt, 1, 1}, Stride: []int64{1, 1, 1}}},
+		{"sparse series", slab.Sel{Start: []int64{1, 20, 30}, Count: []int64{5, 1, 1}, Stride: []int64{(nt - 2) / 4, 1, 1}}},
+		{"backwards", slab.Sel{Start: []int64{nt - 1, ny - 1, 0}, Count: []int64{4, 4, nx}, Stride: []int64{-(nt - 1) / 3, -15, 1}}},
+		{"map", slab.Sel{Start: []int64{33, 0, 0}, Count: []int64{1, ny, nx}, Stride: []int64{1, 1, 1}}},
+		{"two maps", slab.Sel{Start: []int64{3, 0, 0}, Count: []int64{2, ny, nx}, Stride: []int64{nt - 4, 1, 1}}},
+		{"row", slab.Sel{Start: []int64{33, 5, 0}, Count: []int64{1, 1, nx}, Stride: []int64{1, 1, 1}}},
+		{"box", slab.Sel{Start: []int64{3, 5, 6}, Count: []int64{9, 10, 11}, Stride: []int64{1, 1, 1}}},
+		{"corners", slab.Sel{Start: []int64{0, 0, 0}, Count: []int64{2, 2, 2}, Stride: []int64{nt - 1, ny - 1, nx - 1}}},
+		{"strided", slab.Sel{Start: []int64{0, 0, 0}, Count: []int64{9, 6, 8}, Stride: []int64{nt / 9, 9, 8}}},
+		{"none", slab.Sel{Start: []int64{5, 0, 0}, Count: []int64{0, ny, nx}, Stride: []int64{1, 1, 1}}},
+		{"all", slab.Sel{Start: []int64{0, 0, 0}, Count: []int64{nt, ny, nx}, Stride: []int64{1, 1, 1}}},
 	}
 }
 
 // readNoise reads a selection of variable a.
-func readNoise(ctx context.Context, f *File, s slab.Selection) ([]float32, error) {
+func readNoise(ctx context.Context, f *File, s slab.Sel) ([]float32, error) {
 	a := f.Array(0)
-	n, err := s.Len(a.Shape)
+	n, err := s.Len(a.Shape())
 	if err != nil {
 		return nil, err
 	}
 	dst := make([]float32, n)
-	return dst, slab.ReadInto(ctx, &a, dst, s)
+	return dst, slab.ReadInto(ctx, a, dst, s)
 }
 
 // noiseValues is the same without a file between.
-func noiseValues(t testing.TB, image []byte, s slab.Selection) []float32 {
-	f, err := NewFile(bytes.NewReader(image), int64(len(image)), nil)
+func noiseValues(t testing.TB, image []byte, s slab.Sel) []float32 {
+	f, err := New(bytes.NewReader(image), int64(len(image)), nil)
 	require.NoError(t, err)
 	v := &f.Header().Vars[0]
 	want := []float32{}
@@ -131,7 +131,7 @@ func total(e []extent) (n int64) {
 
 // costOf computes the runs of index pages and of blocks that a selection of
 // variable a needs, from the index as docs/FORMAT.md, section 10, has it.
-func costOf(t testing.TB, ar []byte, s slab.Selection) (pages, blocks []extent) {
+func costOf(t testing.TB, ar []byte, s slab.Sel) (pages, blocks []extent) {
 	const header, pageHead, rowLen, rows = 32, 8, 20, 256
 	a := open(t, ar)
 	g := a.l.vars[openFile(t, ar, nil).vars[0]]
@@ -163,7 +163,7 @@ func costOf(t testing.TB, ar []byte, s slab.Selection) (pages, blocks []extent) 
 
 // checkCost opens an archive, reads a selection, and compares what it took with
 // what it may take. It returns the runs.
-func checkCost(t *testing.T, s *faultsrv.Server, ar, image []byte, sel slab.Selection) (pages, blocks []extent) {
+func checkCost(t *testing.T, s *faultsrv.Server, ar, image []byte, sel slab.Sel) (pages, blocks []extent) {
 	before := s.Requests.Load()
 	f, err := openURL(t, s, remote.Options{})
 	require.NoError(t, err)
@@ -194,7 +194,7 @@ func TestRemoteCost(t *testing.T) {
 		s := faultsrv.Serve(t, ar)
 		for _, p := range patterns(nt) {
 			t.Run(fmt.Sprintf("%d/%s", block, p.name), func(t *testing.T) {
-				pages, blocks := checkCost(t, s, ar, image, p.Selection)
+				pages, blocks := checkCost(t, s, ar, image, p.Sel)
 				several = several || len(pages) > 1 && len(blocks) > 1
 			})
 		}
@@ -211,7 +211,7 @@ func TestRemoteCostRandom(t *testing.T) {
 		ar := noiseArchive(t, image, block)
 		s := faultsrv.Serve(t, ar)
 		for range 30 {
-			var sel slab.Selection
+			var sel slab.Sel
 			for _, n := range []int64{nt, noiseY, noiseX} {
 				start, stride := rng.Int63n(n), 1+rng.Int63n(n)
 				sel.Start, sel.Stride = append(sel.Start, start), append(sel.Stride, stride)
@@ -247,7 +247,7 @@ func TestRemoteFaults(t *testing.T) {
 	image := noiseImage(t, 64)
 	want := map[string][]float32{}
 	for _, p := range patterns(64) {
-		want[p.name] = noiseValues(t, image, p.Selection)
+		want[p.name] = noiseValues(t, image, p.Sel)
 	}
 	for _, block := range []int64{MinBlock, 16 << 10} {
 		ar := noiseArchive(t, image, block)
@@ -255,12 +255,12 @@ func TestRemoteFaults(t *testing.T) {
 			t.Run(fmt.Sprintf("%d/%s", block, name), func(t *testing.T) {
 				s := faultsrv.Serve(t, ar)
 				s.Fault = faultsrv.EveryOther(fault)
-				f, err := openURL(t, s, remote.Options{Retries: 50}, &ReaderOptions{Cache: 256 << 10})
+				f, err := openURL(t, s, remote.Options{Retries: 50}, &OpenOptions{Cache: 256 << 10})
 				require.NoError(t, err)
 				var wg sync.WaitGroup
 				for _, p := range patterns(64) {
 					wg.Go(func() {
-						got, err := readNoise(context.Background(), f, p.Selection)
+						got, err := readNoise(context.Background(), f, p.Sel)
 						if err != nil || !slices.Equal(want[p.name], got) {
 							t.Errorf("%s: %v", p.name, err)
 						}
@@ -278,7 +278,7 @@ func TestRemoteFaults(t *testing.T) {
 func TestRemoteFailures(t *testing.T) {
 	image := noiseImage(t, 64)
 	ar := noiseArchive(t, image, 4000)
-	map0 := slab.Selection{Start: []int64{0, 0, 0}, Count: []int64{1, noiseY, noiseX}, Stride: []int64{1, 1, 1}}
+	map0 := slab.Sel{Start: []int64{0, 0, 0}, Count: []int64{1, noiseY, noiseX}, Stride: []int64{1, 1, 1}}
 	for name, c := range map[string]struct {
 		fault faultsrv.Fault
 		is    error
@@ -324,9 +324,9 @@ func TestRemoteFailures(t *testing.T) {
 				})
 				failed := 0
 				for _, p := range patterns(64) {
-					got, err := readNoise(context.Background(), f, p.Selection)
+					got, err := readNoise(context.Background(), f, p.Sel)
 					if err == nil {
-						require.Equal(t, noiseValues(t, image, p.Selection), got, p.name)
+						require.Equal(t, noiseValues(t, image, p.Sel), got, p.name)
 						continue
 					}
 					failed++
@@ -346,9 +346,9 @@ func TestRemoteFailures(t *testing.T) {
 				// When the server is well again, so are the reads.
 				s.Set(func() { s.Fault = nil })
 				all := patterns(64)[len(patterns(64))-1]
-				got, err = readNoise(context.Background(), f, all.Selection)
+				got, err = readNoise(context.Background(), f, all.Sel)
 				require.NoError(t, err)
-				require.Equal(t, noiseValues(t, image, all.Selection), got)
+				require.Equal(t, noiseValues(t, image, all.Sel), got)
 			})
 		}
 	}
@@ -399,9 +399,9 @@ func TestRemoteReplaced(t *testing.T) {
 				changed := 0
 				for range 2 {
 					for _, p := range patterns(64) {
-						got, err := readNoise(context.Background(), f, p.Selection)
+						got, err := readNoise(context.Background(), f, p.Sel)
 						if err == nil {
-							require.Equal(t, noiseValues(t, image, p.Selection), got, p.name)
+							require.Equal(t, noiseValues(t, image, p.Sel), got, p.name)
 							continue
 						}
 						changed++
@@ -434,20 +434,20 @@ func TestRemoteCancel(t *testing.T) {
 				defer cancel()
 				first := s.HangAfter(after, cancel)
 				start := time.Now()
-				got, err := readNoise(ctx, f, p.Selection)
+				got, err := readNoise(ctx, f, p.Sel)
 				require.Less(t, time.Since(start), 5*time.Second)
 				if err == nil {
 					require.LessOrEqual(t, int(s.Requests.Load()), first, "answered by fewer requests")
-					require.Equal(t, noiseValues(t, image, p.Selection), got)
+					require.Equal(t, noiseValues(t, image, p.Sel), got)
 				} else {
 					require.ErrorIs(t, err, context.Canceled)
 					require.NotErrorIs(t, err, ErrCorrupt)
 				}
 
 				s.Set(func() { s.Fault = nil })
-				got, err = readNoise(context.Background(), f, p.Selection)
+				got, err = readNoise(context.Background(), f, p.Sel)
 				require.NoError(t, err)
-				require.Equal(t, noiseValues(t, image, p.Selection), got)
+				require.Equal(t, noiseValues(t, image, p.Sel), got)
 			})
 		}
 	}
@@ -458,7 +458,7 @@ func TestRemoteCancel(t *testing.T) {
 func TestRemoteCancelOne(t *testing.T) {
 	image := noiseImage(t, 64)
 	s := faultsrv.Serve(t, noiseArchive(t, image, 4000))
-	sel := patterns(64)[0].Selection
+	sel := patterns(64)[0].Sel
 	for first := range 2 {
 		f, err := openURL(t, s, remote.Options{})
 		require.NoError(t, err)

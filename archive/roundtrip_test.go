@@ -31,7 +31,7 @@ func classicFiles(t testing.TB) map[string][]byte {
 }
 
 // pack archives an image in memory.
-func pack(t testing.TB, image []byte, o *Options) []byte {
+func pack(t testing.TB, image []byte, o *WriteOptions) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	_, err := Write(context.Background(), &b, bytes.NewReader(image), int64(len(image)), o)
@@ -39,9 +39,9 @@ func pack(t testing.TB, image []byte, o *Options) []byte {
 	return b.Bytes()
 }
 
-func open(t testing.TB, ar []byte) *Reader {
+func open(t testing.TB, ar []byte) *reader {
 	t.Helper()
-	r, err := NewReader(bytes.NewReader(ar), int64(len(ar)), nil)
+	r, err := newReader(bytes.NewReader(ar), int64(len(ar)), nil)
 	require.NoError(t, err)
 	return r
 }
@@ -60,12 +60,12 @@ func unpack(t testing.TB, ar []byte) []byte {
 }
 
 // variants are the options that round trips take turns with.
-func variants() []Options {
-	var out []Options
+func variants() []WriteOptions {
+	var out []WriteOptions
 	for _, zarr := range []ZarrMode{ZarrAuto, ZarrAlways, ZarrNever} {
 		for _, preset := range Presets {
 			for _, block := range []int64{MinBlock, 16 << 10, DefaultBlock} {
-				out = append(out, Options{Zarr: zarr, Preset: preset, Block: block})
+				out = append(out, WriteOptions{Zarr: zarr, Preset: preset, Block: block})
 			}
 		}
 	}
@@ -80,7 +80,7 @@ func TestRoundTrip(t *testing.T) {
 		image := files[name]
 		// Every file with the defaults and with four of the others: all of them
 		// get their turn, since there are many more files.
-		for _, o := range append([]Options{{}}, all[next%len(all)], all[(next+9)%len(all)], all[(next+18)%len(all)], all[(next+27)%len(all)]) {
+		for _, o := range append([]WriteOptions{{}}, all[next%len(all)], all[(next+9)%len(all)], all[(next+18)%len(all)], all[(next+27)%len(all)]) {
 			t.Run(fmt.Sprintf("%s/%s/%s/%d", name, o.Zarr, o.Preset, o.Block), func(t *testing.T) {
 				o.Name, o.Workers = name, 1
 				ar := pack(t, image, &o)
@@ -101,7 +101,7 @@ func TestRoundTrip(t *testing.T) {
 func TestPasses(t *testing.T) {
 	for name, image := range classicFiles(t) {
 		for _, memory := range []int64{1, 10 << 10} {
-			r := open(t, pack(t, image, &Options{Zarr: ZarrAlways, Block: 4096, Memory: memory}))
+			r := open(t, pack(t, image, &WriteOptions{Zarr: ZarrAlways, Block: 4096, Memory: memory}))
 			var b bytes.Buffer
 			done := int64(0)
 			require.NoError(t, r.Copy(context.Background(), &b, &CopyOptions{Memory: memory, Workers: 3, Progress: func(n int64) { done = n }}))
@@ -109,7 +109,7 @@ func TestPasses(t *testing.T) {
 			require.Equal(t, int64(len(image)), done)
 		}
 	}
-	r := open(t, pack(t, classicFiles(t)["cdf2_climate.nc"], &Options{Zarr: ZarrAlways, Block: 4096}))
+	r := open(t, pack(t, classicFiles(t)["cdf2_climate.nc"], &WriteOptions{Zarr: ZarrAlways, Block: 4096}))
 	require.Greater(t, len(r.passes(1)), 3)
 	require.Len(t, r.passes(DefaultMemory), 1)
 }

@@ -40,7 +40,7 @@ func TestCorpusSlabsSparse(t *testing.T) {
 	corpus.Sparse(t, func(t *testing.T, f corpus.File) {
 		f.WriteFile(t, b.path)
 		var ar bytes.Buffer
-		_, err := Write(context.Background(), &ar, f, f.Size, &Options{Name: f.Name, Preset: PresetFast})
+		_, err := Write(context.Background(), &ar, f, f.Size, &WriteOptions{Name: f.Name, Preset: PresetFast})
 		require.NoError(t, err)
 		b.judge(t, f.Name, f, f.Size, nil, []*File{openFile(t, ar.Bytes(), nil)})
 	})

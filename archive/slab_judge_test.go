@@ -89,10 +89,10 @@ func (b *slabJudging) file(t *testing.T, name string, image []byte, known truth)
 	all := variants()
 	b.next++
 	var ars []*File
-	for _, o := range []Options{{Zarr: ZarrAlways, Preset: PresetFast, Block: MinBlock}, all[b.next%len(all)]} {
+	for _, o := range []WriteOptions{{Zarr: ZarrAlways, Preset: PresetFast, Block: MinBlock}, all[b.next%len(all)]} {
 		o.Name = filepath.Base(name)
 		// A cache that holds some blocks and drops them again.
-		ars = append(ars, openFile(t, pack(t, image, &o), &ReaderOptions{Cache: 64 << 10}))
+		ars = append(ars, openFile(t, pack(t, image, &o), &OpenOptions{Cache: 64 << 10}))
 	}
 	b.judge(t, name, bytes.NewReader(image), int64(len(image)), known, ars)
 }
@@ -101,16 +101,16 @@ func (b *slabJudging) file(t *testing.T, name string, image []byte, known truth)
 // for whom the image lies at b.path. Without known the image is sparse.
 func (b *slabJudging) judge(t *testing.T, name string, image io.ReaderAt, size int64, known truth, ars []*File) {
 	t.Helper()
-	classic, err := NewFile(image, size, nil)
+	classic, err := New(image, size, nil)
 	require.NoError(t, err)
-	require.Nil(t, classic.Archive())
+	require.Nil(t, classic.archive)
 	h := classic.Header()
 	job := slabJob{Path: b.path, Sparse: known == nil, Vars: []judgeVar{}, Selections: []slabSelection{}}
 	for i := range h.Vars {
 		w := judgeVar{Type: h.Vars[i].Type.String(), Shape: append([]int64{}, h.Vars[i].Shape...)}
 		if known != nil {
 			w.SHA256 = known[i].SHA256
-			require.Equal(t, w.SHA256, hashOf(specified(t, image, h, i, slab.Selection{})), "%q", h.Vars[i].Name)
+			require.Equal(t, w.SHA256, hashOf(specified(t, image, h, i, slab.Sel{})), "%q", h.Vars[i].Name)
 		}
 		job.Vars = append(job.Vars, w)
 	}
@@ -127,7 +127,7 @@ func (b *slabJudging) judge(t *testing.T, name string, image io.ReaderAt, size i
 		i := rng.Intn(len(h.Vars))
 		s := drawSelection(rng, h.Vars[i].Shape)
 		if k < len(h.Vars) && known != nil { // first each as a whole, then each once, then any
-			i, s = k, slab.Selection{}
+			i, s = k, slab.Sel{}
 		} else if k < 2*len(h.Vars) {
 			i = k % len(h.Vars)
 			s = drawSelection(rng, h.Vars[i].Shape)
@@ -176,8 +176,8 @@ func hashOf(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-func wholeSelection(shape []int64) slab.Selection {
-	s := slab.Selection{Start: make([]int64, len(shape)), Count: append([]int64{}, shape...), Stride: make([]int64, len(shape))}
+func wholeSelection(shape []int64) slab.Sel {
+	s := slab.Sel{Start: make([]int64, len(shape)), Count: append([]int64{}, shape...), Stride: make([]int64, len(shape))}
 	for i := range s.Stride {
 		s.Stride[i] = 1
 	}
@@ -186,7 +186,7 @@ func wholeSelection(shape []int64) slab.Selection {
 
 // drawSelection draws a hyperslab: in each dimension all indices, one, none, or
 // some in steps of either sign. Most have few elements.
-func drawSelection(rng *rand.Rand, shape []int64) slab.Selection {
+func drawSelection(rng *rand.Rand, shape []int64) slab.Sel {
 	s := wholeSelection(shape)
 	left := int64(20000)
 	if rng.Intn(50) == 0 {
@@ -220,7 +220,7 @@ func drawSelection(rng *rand.Rand, shape []int64) slab.Selection {
 
 // specified is what a selection holds by the netCDF specification, element by
 // element: bytes as in the file, zeros beyond its end.
-func specified(t *testing.T, image io.ReaderAt, h *cdf3.Header, i int, s slab.Selection) []byte {
+func specified(t *testing.T, image io.ReaderAt, h *cdf3.Header, i int, s slab.Sel) []byte {
 	t.Helper()
 	v := &h.Vars[i]
 	if s.Start == nil {
@@ -270,48 +270,48 @@ func specified(t *testing.T, image io.ReaderAt, h *cdf3.Header, i int, s slab.Se
 
 // readSlab reads a selection in the variable's own type, and the hash of it
 // converted to double, "" for text.
-func readSlab(t *testing.T, a slab.Array, s slab.Selection) (values []byte, double string) {
+func readSlab(t *testing.T, a slab.Array, s slab.Sel) (values []byte, double string) {
 	t.Helper()
 	var err error
-	switch a.Type {
-	case slab.Byte:
+	switch a.Type() {
+	case cdf3.Byte:
 		values, err = readAs[int8](a, s)
-	case slab.Char, slab.UByte:
+	case cdf3.Char, cdf3.UByte:
 		values, err = readAs[uint8](a, s)
-	case slab.Short:
+	case cdf3.Short:
 		values, err = readAs[int16](a, s)
-	case slab.UShort:
+	case cdf3.UShort:
 		values, err = readAs[uint16](a, s)
-	case slab.Int:
+	case cdf3.Int:
 		values, err = readAs[int32](a, s)
-	case slab.UInt:
+	case cdf3.UInt:
 		values, err = readAs[uint32](a, s)
-	case slab.Int64:
+	case cdf3.Int64:
 		values, err = readAs[int64](a, s)
-	case slab.UInt64:
+	case cdf3.UInt64:
 		values, err = readAs[uint64](a, s)
-	case slab.Float:
+	case cdf3.Float:
 		values, err = readAs[float32](a, s)
-	case slab.Double:
+	case cdf3.Double:
 		values, err = readAs[float64](a, s)
 	default:
 		err = errors.New("no such type")
 	}
-	require.NoError(t, err, "%v of %v", s, a.Shape)
-	n, err := s.Len(a.Shape)
+	require.NoError(t, err, "%v of %v", s, a.Shape())
+	n, err := s.Len(a.Shape())
 	require.NoError(t, err)
 	converted := make([]float64, n)
-	err = slab.Convert(context.Background(), &a, converted, s)
-	if a.Type == slab.Char {
+	err = slab.Convert(context.Background(), a, converted, s)
+	if a.Type() == cdf3.Char {
 		require.ErrorIs(t, err, slab.ErrType)
 		return values, ""
 	}
-	require.NoError(t, err, "%v of %v as double", s, a.Shape)
+	require.NoError(t, err, "%v of %v as double", s, a.Shape())
 	return values, hashOf(bigEndian(converted))
 }
 
-func readAs[T slab.Number](a slab.Array, s slab.Selection) ([]byte, error) {
-	values, err := slab.Read[T](a, s.Start, s.Count, s.Stride)
+func readAs[T slab.Number](a slab.Array, s slab.Sel) ([]byte, error) {
+	values, err := slab.Read[T](context.Background(), a, s)
 	if err != nil {
 		return nil, err
 	}

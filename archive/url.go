@@ -10,25 +10,13 @@ import (
 )
 
 // frontProbe is the length of the read ahead in a classic file: the first window of
-// the header's parser, which starts behind the magic number.
+// the header's parser, which starts after the magic number.
 const frontProbe = 68 << 10
 
-// URLOptions of OpenURL. Nil and the zero value mean the defaults.
-type URLOptions struct {
-	Reader *ReaderOptions  // for archives, as in OpenFile
-	Remote *remote.Options // for requests
-}
-
-// OpenURL opens an archive or a classic netCDF file at an http or https URL. Only
-// the needed ranges are fetched. ctx bounds the opening only. Close the File when
-// done.
-//
-// An archive opens in up to three requests: its end; manifest and index header;
-// plan and netCDF header. A classic file takes two if its header is not longer
-// than 64 KiB. See remote.Open for the requests and for errors of the source.
-func OpenURL(ctx context.Context, url string, o *URLOptions) (*File, error) {
+// openRemote opens the file at a URL.
+func openRemote(ctx context.Context, url string, o *OpenOptions) (*File, error) {
 	if o == nil {
-		o = &URLOptions{}
+		o = &OpenOptions{}
 	}
 	var ro remote.Options
 	if o.Remote != nil {
@@ -42,7 +30,11 @@ func OpenURL(ctx context.Context, url string, o *URLOptions) (*File, error) {
 		}
 		return nil, err
 	}
-	f, err := openRemote(ctx, r, o.Reader)
+	c := *o
+	if c.Name == "" {
+		c.Name = r.Name()
+	}
+	f, err := newRemoteFile(ctx, r, &c)
 	if err != nil {
 		r.Close()
 		return nil, err
@@ -51,7 +43,7 @@ func OpenURL(ctx context.Context, url string, o *URLOptions) (*File, error) {
 	return f, nil
 }
 
-func openRemote(ctx context.Context, r *remote.File, o *ReaderOptions) (*File, error) {
+func newRemoteFile(ctx context.Context, r *remote.File, o *OpenOptions) (*File, error) {
 	// Opening reads without a context of its own.
 	stop := context.AfterFunc(ctx, func() { r.Close() })
 	f, err := openEnds(r, o)
@@ -68,7 +60,7 @@ func openRemote(ctx context.Context, r *remote.File, o *ReaderOptions) (*File, e
 }
 
 // openEnds opens an archive, or a classic file with its header read ahead.
-func openEnds(r *remote.File, o *ReaderOptions) (*File, error) {
+func openEnds(r *remote.File, o *OpenOptions) (*File, error) {
 	end := make([]byte, min(tailLen, r.Size()))
 	if err := ioat.ReadFull(r, end, r.Size()-int64(len(end))); err != nil {
 		return nil, err
@@ -78,5 +70,5 @@ func openEnds(r *remote.File, o *ReaderOptions) (*File, error) {
 			return nil, err
 		}
 	}
-	return NewFile(r, r.Size(), o)
+	return New(r, r.Size(), o)
 }

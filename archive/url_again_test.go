@@ -18,7 +18,7 @@ func TestURLGarbled(t *testing.T) {
 	image := noiseImage(t, 64)
 	ar := noiseArchive(t, image, 16<<10)
 	local := openFile(t, ar, nil)
-	point, all := patterns(64)[0].Selection, patterns(64)[len(patterns(64))-1].Selection
+	point, all := patterns(64)[0].Sel, patterns(64)[len(patterns(64))-1].Sel
 	g := local.archive.l.vars[local.vars[0]]
 	b, _ := g.find(4 * ((point.Start[0]*noiseY+point.Start[1])*noiseX + point.Start[2]))
 	row, err := local.archive.index.Row(g.first + b)
@@ -40,7 +40,7 @@ func TestURLGarbled(t *testing.T) {
 		},
 		"Copy": func(f *File) error {
 			var b bytes.Buffer
-			err := f.Archive().Copy(context.Background(), &b, nil)
+			err := f.Image().Copy(context.Background(), &b, nil)
 			if err == nil {
 				require.True(t, bytes.Equal(image, b.Bytes()))
 			}

@@ -24,7 +24,7 @@ import (
 func TestURLCopyCancel(t *testing.T) {
 	ar := noiseArchive(t, noiseImage(t, 350), 16<<10)
 	for name, do := range map[string]func(context.Context, *File) error{
-		"Copy": func(ctx context.Context, f *File) error { return f.Archive().Copy(ctx, nil, nil) },
+		"Copy": func(ctx context.Context, f *File) error { return f.Image().Copy(ctx, nil, nil) },
 		"Verify": func(ctx context.Context, f *File) error {
 			_, err := Verify(ctx, httpOf(f), httpOf(f).Size(), nil)
 			return err
@@ -92,15 +92,15 @@ func TestURLCopyFailures(t *testing.T) {
 				faultsrv.Send(w, ok)
 			}
 		})
-		err = f.Archive().Copy(context.Background(), nil, nil)
+		err = f.Image().Copy(context.Background(), nil, nil)
 		sourceFailed(t, err)
 		require.ErrorIs(t, err, fs.ErrNotExist)
 		s.Set(func() { s.Fault = nil })
-		require.ErrorContains(t, f.Archive().Copy(context.Background(), &fullWriter{6 << 20}, nil), "disk full")
+		require.ErrorContains(t, f.Image().Copy(context.Background(), &fullWriter{6 << 20}, nil), "disk full")
 
 		// When all is well again, so is the copy.
 		var b bytes.Buffer
-		require.NoError(t, f.Archive().Copy(context.Background(), &b, nil))
+		require.NoError(t, f.Image().Copy(context.Background(), &b, nil))
 		require.True(t, bytes.Equal(image, b.Bytes()))
 	}
 }
@@ -148,8 +148,8 @@ func TestRemoteDamage(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, want, got)
 
-			local, lerr := NewReader(bytes.NewReader(bad), int64(len(bad)), nil)
-			far, ferr := NewReader(remoteBytes{bytes.NewReader(bad)}, int64(len(bad)), nil)
+			local, lerr := newReader(bytes.NewReader(bad), int64(len(bad)), nil)
+			far, ferr := newReader(remoteBytes{bytes.NewReader(bad)}, int64(len(bad)), nil)
 			if lerr != nil {
 				require.EqualError(t, ferr, lerr.Error())
 				return

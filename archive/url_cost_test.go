@@ -22,12 +22,12 @@ func TestURLCopyCost(t *testing.T) {
 		// Runs of 4 MiB, cut shorter where a part of the read-ahead ends; and the
 		// index, in whose pages' place there may be more to a block than to its values.
 		limit := 2*ceilDiv(size, 4<<20) + 3
-		for name, do := range map[string]func(*Reader, *remote.File) error{
-			"Copy": func(a *Reader, _ *remote.File) error { return a.Copy(context.Background(), nil, nil) },
-			"Copy in passes": func(a *Reader, _ *remote.File) error {
+		for name, do := range map[string]func(*reader, *remote.File) error{
+			"Copy": func(a *reader, _ *remote.File) error { return a.Copy(context.Background(), nil, nil) },
+			"Copy in passes": func(a *reader, _ *remote.File) error {
 				return a.Copy(context.Background(), nil, &CopyOptions{Memory: 1, Workers: 3})
 			},
-			"WriteTo": func(a *Reader, _ *remote.File) error {
+			"WriteTo": func(a *reader, _ *remote.File) error {
 				var b bytes.Buffer
 				_, err := a.Image().WriteTo(&b)
 				if err == nil && !bytes.Equal(image, b.Bytes()) {
@@ -35,7 +35,7 @@ func TestURLCopyCost(t *testing.T) {
 				}
 				return err
 			},
-			"Repair": func(_ *Reader, h *remote.File) error {
+			"Repair": func(_ *reader, h *remote.File) error {
 				p, err := Repair(context.Background(), h, h.Size())
 				if err == nil {
 					require.True(t, p.Intact)
@@ -43,7 +43,7 @@ func TestURLCopyCost(t *testing.T) {
 				}
 				return err
 			},
-			"Verify": func(a *Reader, h *remote.File) error {
+			"Verify": func(a *reader, h *remote.File) error {
 				rep, err := Verify(context.Background(), h, h.Size(), nil)
 				if err == nil {
 					require.Empty(t, rep.Damage)
@@ -54,7 +54,7 @@ func TestURLCopyCost(t *testing.T) {
 			s := faultsrv.Serve(t, ar)
 			f, err := openURL(t, s, remote.Options{})
 			require.NoError(t, err)
-			n, got := cost(t, s, httpOf(f), func() { require.NoError(t, do(f.Archive(), httpOf(f))) })
+			n, got := cost(t, s, httpOf(f), func() { require.NoError(t, do(f.archive, httpOf(f))) })
 			t.Logf("%s, blocks of %d bytes (%d): %d requests, %d bytes of %d", name, block, f.archive.l.blocks, n, got, size)
 			switch name {
 			case "Copy in passes": // each reads every other block
@@ -81,9 +81,9 @@ func TestURLWriteCost(t *testing.T) {
 	defer r.Close()
 	opened := s.Requests.Load()
 	var got, want bytes.Buffer
-	_, err = Write(context.Background(), &got, r, r.Size(), &Options{Name: "x.nc"})
+	_, err = Write(context.Background(), &got, r, r.Size(), &WriteOptions{Name: "x.nc"})
 	require.NoError(t, err)
-	_, err = Write(context.Background(), &want, bytes.NewReader(image), int64(len(image)), &Options{Name: "x.nc"})
+	_, err = Write(context.Background(), &want, bytes.NewReader(image), int64(len(image)), &WriteOptions{Name: "x.nc"})
 	require.NoError(t, err)
 	require.True(t, bytes.Equal(want.Bytes(), got.Bytes()))
 	// The header and the layout's choice read a little as well.

@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -19,25 +20,32 @@ func cost(t testing.TB, s *faultsrv.Server, h *remote.File, f func()) (requests,
 // TestURLListingCost: what lists all blocks over HTTP reads the index in long runs.
 func TestURLListingCost(t *testing.T) {
 	ar := noiseArchive(t, noiseImage(t, 350), MinBlock)
-	local := open(t, ar)
-	for _, o := range []*ReaderOptions{nil, {Index: 1}} {
+	local := openFile(t, ar, nil)
+	for _, o := range []*OpenOptions{nil, {Index: 1}} {
 		s := faultsrv.Serve(t, ar)
 		f, err := openURL(t, s, remote.Options{}, o)
 		require.NoError(t, err)
 		require.Greater(t, f.archive.l.blocks, int64(20*256), "pages of the index")
-		for name, list := range map[string]func(a *Reader) (any, error){
-			"Vars": func(a *Reader) (any, error) { return a.Vars(true) },
-			"Rest": func(a *Reader) (any, error) { return a.Rest() },
-			"EachBlock": func(a *Reader) (any, error) {
+		for name, list := range map[string]func(f *File) (any, error){
+			"Stored": func(f *File) (any, error) {
+				vars, rest, err := f.Stored(context.Background())
+				return append(vars, rest), err
+			},
+			"Blocks": func(f *File) (any, error) {
 				var all []BlockInfo
-				err := a.EachBlock(func(b BlockInfo) error { all = append(all, b); return nil })
-				return all, err
+				for b, err := range f.Blocks(context.Background()) {
+					if err != nil {
+						return nil, err
+					}
+					all = append(all, b)
+				}
+				return all, nil
 			},
 		} {
 			want, err := list(local)
 			require.NoError(t, err)
 			n, _ := cost(t, s, httpOf(f), func() {
-				got, err := list(f.Archive())
+				got, err := list(f)
 				require.NoError(t, err)
 				require.Equal(t, want, got)
 			})

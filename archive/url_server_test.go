@@ -14,16 +14,17 @@ import (
 )
 
 // openURL opens the file that s serves, without pauses between requests.
-func openURL(t testing.TB, s *faultsrv.Server, o remote.Options, r ...*ReaderOptions) (*File, error) {
+func openURL(t testing.TB, s *faultsrv.Server, o remote.Options, r ...*OpenOptions) (*File, error) {
 	t.Helper()
 	if o.Sleep == nil {
 		o.Sleep = (&faultsrv.Pauses{}).Sleep
 	}
-	u := &URLOptions{Remote: &o}
-	if len(r) > 0 {
-		u.Reader = r[0]
+	u := OpenOptions{}
+	if len(r) > 0 && r[0] != nil {
+		u = *r[0]
 	}
-	f, err := OpenURL(context.Background(), s.Address(), u)
+	u.Remote = &o
+	f, err := Open(context.Background(), s.Address(), &u)
 	if err == nil {
 		t.Cleanup(func() { f.Close() })
 	}
@@ -35,14 +36,14 @@ func openURL(t testing.TB, s *faultsrv.Server, o remote.Options, r ...*ReaderOpt
 func largeArchive(t testing.TB) (image, ar []byte) {
 	t.Helper()
 	image = classicFiles(t)["cdf2_climate.nc"]
-	ar = pack(t, image, &Options{Block: MinBlock, Zarr: ZarrAlways, Name: "cdf2_climate.nc"})
+	ar = pack(t, image, &WriteOptions{Block: MinBlock, Zarr: ZarrAlways, Name: "cdf2_climate.nc"})
 	require.Greater(t, len(ar), 20<<10)
 	return image, ar
 }
 
 // readAll reads the image through Copy and through ReadAt.
 func readAll(f *File) ([]byte, error) {
-	if a := f.Archive(); a != nil {
+	if a := f.archive; a != nil {
 		var b bytes.Buffer
 		if err := a.Copy(context.Background(), &b, nil); err != nil {
 			return nil, err

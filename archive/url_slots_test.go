@@ -17,8 +17,8 @@ import (
 )
 
 // recordOf selects a row of a record of noiseImage.
-func recordOf(r int64) slab.Selection {
-	return slab.Selection{Start: []int64{r, 0, 0}, Count: []int64{1, 1, noiseX}, Stride: []int64{1, 1, 1}}
+func recordOf(r int64) slab.Sel {
+	return slab.Sel{Start: []int64{r, 0, 0}, Count: []int64{1, 1, noiseX}, Stride: []int64{1, 1, 1}}
 }
 
 // TestURLSlots: readers who wait for a server do not keep others from decoding, and
@@ -26,7 +26,7 @@ func recordOf(r int64) slab.Selection {
 func TestURLSlots(t *testing.T) {
 	image := noiseImage(t, 64)
 	s := faultsrv.Serve(t, noiseArchive(t, image, 16<<10))
-	f, err := openURL(t, s, remote.Options{Parallel: 50}, &ReaderOptions{Workers: 1})
+	f, err := openURL(t, s, remote.Options{Parallel: 50}, &OpenOptions{Workers: 1})
 	require.NoError(t, err)
 	require.NoError(t, f.archive.prepareIndex(context.Background()))
 	var hang sync.Map // ranges that are not answered
@@ -106,8 +106,8 @@ func TestURLManyGoroutines(t *testing.T) {
 	defer func() { k.most = 0 }()
 	k.most = 0
 	image := cubeImage(t, 64, 30, 50)
-	ar := pack(t, image, &Options{Block: 6000, Zarr: ZarrAlways, Filters: []VarFilter{{Vars: []string{"*"}, Chain: filters.Chain{{ID: trackID}}}}})
-	f, err := openURL(t, faultsrv.Serve(t, ar), remote.Options{}, &ReaderOptions{Cache: 20 << 10, Workers: 2})
+	ar := pack(t, image, &WriteOptions{Block: 6000, Zarr: ZarrAlways, Filters: []VarFilter{{Vars: []string{"*"}, Chain: filters.Chain{{ID: trackID}}}}})
+	f, err := openURL(t, faultsrv.Serve(t, ar), remote.Options{}, &OpenOptions{Cache: 20 << 10, Workers: 2})
 	require.NoError(t, err)
 	var wg sync.WaitGroup
 	for g := range int64(32) {
@@ -115,7 +115,7 @@ func TestURLManyGoroutines(t *testing.T) {
 			for i := range int64(10) {
 				r := (g*7 + i*5) % 60
 				n := 1 + 3*(i%2)
-				got, err := slab.Read[int32](f.Array(1), []int64{r, 3, 0}, []int64{n, 1, 50}, nil)
+				got, err := slab.Read[int32](context.Background(), f.Array(1), slab.Sel{Start: []int64{r, 3, 0}, Count: []int64{n, 1, 50}})
 				if err != nil || got[0] != int32(r*1500+150) || got[n*50-1] != int32((r+n-1)*1500+199) {
 					t.Errorf("record %d: %v", r, err)
 				}

@@ -19,7 +19,7 @@ import (
 )
 
 // TestURLFiles: archives and classic files over a URL are what they are locally,
-// and opening takes the requests that OpenURL promises.
+// and opening takes the requests that Open promises.
 func TestURLFiles(t *testing.T) {
 	all := variants()
 	next := 0
@@ -30,7 +30,7 @@ func TestURLFiles(t *testing.T) {
 		for kind, data := range map[string][]byte{"classic": image, "archive": pack(t, image, &o)} {
 			t.Run(name+"/"+kind, func(t *testing.T) {
 				s := faultsrv.Serve(t, data)
-				local, err := NewFile(bytes.NewReader(data), int64(len(data)), nil)
+				local, err := New(bytes.NewReader(data), int64(len(data)), nil)
 				require.NoError(t, err)
 				f, err := openURL(t, s, remote.Options{})
 				require.NoError(t, err)
@@ -44,7 +44,7 @@ func TestURLFiles(t *testing.T) {
 				require.LessOrEqual(t, s.Requests.Load(), limit, "requests to open %d bytes", len(data))
 				require.Equal(t, s.Requests.Load(), httpOf(f).Stats().Requests)
 				require.Equal(t, local.Header(), f.Header())
-				require.Equal(t, kind == "archive", f.Archive() != nil)
+				require.Equal(t, kind == "archive", f.archive != nil)
 				got, err := readAll(f)
 				require.NoError(t, err)
 				require.True(t, bytes.Equal(image, got), "image differs")
@@ -109,7 +109,7 @@ func TestURLParallel(t *testing.T) {
 		time.Sleep(time.Millisecond)
 		faultsrv.Send(w, ok)
 	}
-	f, err := openURL(t, s, remote.Options{Parallel: 3, Retries: 50}, &ReaderOptions{Cache: -1})
+	f, err := openURL(t, s, remote.Options{Parallel: 3, Retries: 50}, &OpenOptions{Cache: -1})
 	require.NoError(t, err)
 	var wg sync.WaitGroup
 	for g := range 16 {
@@ -135,7 +135,7 @@ func TestURLParallel(t *testing.T) {
 // TestURLChanged: a file that is replaced while it is read.
 func TestURLChanged(t *testing.T) {
 	image, ar := largeArchive(t)
-	other := pack(t, image, &Options{Block: MinBlock, Zarr: ZarrAlways, Name: "CDF2_CLIMATE.nc", Preset: "fast"})
+	other := pack(t, image, &WriteOptions{Block: MinBlock, Zarr: ZarrAlways, Name: "CDF2_CLIMATE.nc", Preset: "fast"})
 	same := bytes.Clone(ar) // as long, with damage if it were the same file
 	for i := range same[:len(same)-tailProbe] {
 		same[i] ^= 0xff

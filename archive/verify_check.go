@@ -161,7 +161,7 @@ func sameJSON(a, b []byte) bool {
 
 // checkImage opens the archive as a reader does and compares the image's SHA-256.
 func (v *verifier) checkImage() error {
-	a, err := NewReader(v.src, v.size, &ReaderOptions{Cache: -1})
+	a, err := newReader(v.src, v.size, &OpenOptions{Cache: -1})
 	if err == nil {
 		a.checkParts = true
 		progress := v.o.Progress
@@ -183,7 +183,7 @@ func (v *verifier) checkImage() error {
 // decodeBlocks decodes every block by itself, to name all that fail. Those whose
 // checksum is wrong were reported.
 func (v *verifier) decodeBlocks() error {
-	a, err := NewReader(v.src, v.size, &ReaderOptions{Cache: -1})
+	a, err := newReader(v.src, v.size, &OpenOptions{Cache: -1})
 	if err != nil {
 		return nil // what is wrong with it has been reported
 	}

@@ -21,7 +21,7 @@ func verify(t testing.TB, ar []byte) *Report {
 func TestVerifyIntact(t *testing.T) {
 	for name, image := range classicFiles(t) {
 		for _, zarr := range []ZarrMode{ZarrAlways, ZarrAuto} {
-			rep := verify(t, pack(t, image, &Options{Name: name, Zarr: zarr, Block: 4096}))
+			rep := verify(t, pack(t, image, &WriteOptions{Name: name, Zarr: zarr, Block: 4096}))
 			require.Empty(t, rep.Damage, name)
 			require.Equal(t, name, rep.Image)
 			require.Equal(t, int64(len(image)), rep.ImageSize)
@@ -37,7 +37,7 @@ func smallArchives(t testing.TB) map[string][]byte {
 		image, ok := files[name]
 		require.True(t, ok, name)
 		for _, zarr := range []ZarrMode{ZarrAlways, ZarrNever} {
-			out[name+"/"+string(zarr)] = pack(t, image, &Options{Name: name, Zarr: zarr, Block: MinBlock})
+			out[name+"/"+string(zarr)] = pack(t, image, &WriteOptions{Name: name, Zarr: zarr, Block: MinBlock})
 		}
 	}
 	return out
@@ -78,7 +78,7 @@ func TestVerifyRandomFlips(t *testing.T) {
 	image := classicFiles(t)["cdf2_climate.nc"]
 	require.NotNil(t, image)
 	for _, zarr := range []ZarrMode{ZarrAlways, ZarrNever} {
-		ar := pack(t, image, &Options{Name: "c.nc", Zarr: zarr, Block: 8 << 10})
+		ar := pack(t, image, &WriteOptions{Name: "c.nc", Zarr: zarr, Block: 8 << 10})
 		rng := rand.New(rand.NewSource(1))
 		n := 1500
 		if os.Getenv("CDFZ_SOAK") != "" {

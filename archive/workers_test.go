@@ -2,6 +2,7 @@ package archive
 
 import (
 	"bytes"
+	"context"
 	"math/rand"
 	"testing"
 
@@ -16,21 +17,21 @@ import (
 func TestWorkers(t *testing.T) {
 	k := registerTracker()
 	defer func() { k.most = 0 }()
-	ar := pack(t, cubeImage(t, 64, 30, 50), &Options{Block: 6000, Zarr: ZarrAlways, Filters: []VarFilter{{Vars: []string{"*"}, Chain: filters.Chain{{ID: trackID}}}}})
+	ar := pack(t, cubeImage(t, 64, 30, 50), &WriteOptions{Block: 6000, Zarr: ZarrAlways, Filters: []VarFilter{{Vars: []string{"*"}, Chain: filters.Chain{{ID: trackID}}}}})
 	for _, workers := range []int{1, 3} {
 		k.most = 0
-		f := openFile(t, ar, &ReaderOptions{Workers: workers, Cache: -1})
-		_, err := slab.Read[int32](f.Array(1), nil, nil, nil)
+		f := openFile(t, ar, &OpenOptions{Workers: workers, Cache: -1})
+		_, err := slab.Read[int32](context.Background(), f.Array(1), slab.Sel{})
 		require.NoError(t, err)
 		require.LessOrEqual(t, k.most, workers)
 		inGoroutines(t, 8, func(rng *rand.Rand) error {
-			_, err := slab.Read[int32](f.Array(1), []int64{rng.Int63n(8) * 8, 0, 0}, []int64{8, 30, 50}, nil)
+			_, err := slab.Read[int32](context.Background(), f.Array(1), slab.Sel{Start: []int64{rng.Int63n(8) * 8, 0, 0}, Count: []int64{8, 30, 50}})
 			return err
 		})
 		require.LessOrEqual(t, k.most, workers)
 	}
 	for _, workers := range []int{-1, 1025} {
-		_, err := NewReader(bytes.NewReader(ar), int64(len(ar)), &ReaderOptions{Workers: workers})
+		_, err := newReader(bytes.NewReader(ar), int64(len(ar)), &OpenOptions{Workers: workers})
 		require.ErrorIs(t, err, ErrOptions)
 	}
 }

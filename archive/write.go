@@ -25,22 +25,23 @@ const (
 	hashChunk = 1 << 20
 )
 
-// Result says what was written.
+// Result describes what was written.
 type Result struct {
-	Manifest Manifest
-	Layout   Layout
-	Size     int64 // of the archive, in bytes
+	Size   int64 // of the archive, in bytes
+	Layout Layout
+	Blocks int64
+	SHA256 string // of the image, in hexadecimal digits
 }
 
 // Write archives the first size bytes of image to dst, which it only appends
-// to. image must not change meanwhile; whether it did is found out by reading
-// the archive back (see Reader.Check), which Write cannot do.
+// to. image must not change meanwhile. Write cannot know whether it did: reading the
+// archive back and comparing it with the source shows it.
 //
 // An image that is not a classic netCDF file gives an error that wraps
 // cdf3.ErrNotCDF or a *cdf3.FormatError, and nothing is written. After any other
 // error dst holds a useless part of an archive. Reads and writes that fail give
 // their errors, wrapped.
-func Write(ctx context.Context, dst io.Writer, image io.ReaderAt, size int64, opts *Options) (*Result, error) {
+func Write(ctx context.Context, dst io.Writer, image io.ReaderAt, size int64, opts *WriteOptions) (*Result, error) {
 	o, err := opts.withDefaults()
 	if err != nil {
 		return nil, err
@@ -64,7 +65,7 @@ func Write(ctx context.Context, dst io.Writer, image io.ReaderAt, size int64, op
 
 // writeSmall makes the archive in memory, and again in a smaller layout while it
 // is larger than the format promises.
-func writeSmall(ctx context.Context, dst io.Writer, image io.ReaderAt, size int64, h *cdf3.Header, o *Options) (*Result, error) {
+func writeSmall(ctx context.Context, dst io.Writer, image io.ReaderAt, size int64, h *cdf3.Header, o *WriteOptions) (*Result, error) {
 	data := make([]byte, size)
 	if err := ioat.ReadFull(image, data, 0); err != nil {
 		return nil, fmt.Errorf("archive: reading the image: %w", err)
@@ -83,8 +84,8 @@ func writeSmall(ctx context.Context, dst io.Writer, image io.ReaderAt, size int6
 			return nil, err
 		}
 		if res.Size <= size+slack || o.Zarr == ZarrAlways || d.l.Layout == Single {
-			if _, err := dst.Write(buf.Bytes()); err != nil {
-				return nil, fmt.Errorf("archive: writing: %w", err)
+			if err := writeFull(dst, buf.Bytes()); err != nil {
+				return nil, err
 			}
 			return res, nil
 		}
@@ -100,14 +101,14 @@ func writeSmall(ctx context.Context, dst io.Writer, image io.ReaderAt, size int6
 
 // draft is an archive that is planned and not yet written.
 type draft struct {
-	o     *Options
+	o     *WriteOptions
 	l     *layout
 	front []metaEntry // README, plan, Zarr metadata
 }
 
 // newDraft plans an archive and makes its metadata. errMetadata means that the
 // layout has more of it than the format allows.
-func newDraft(h *cdf3.Header, size int64, o *Options, lay Layout) (*draft, error) {
+func newDraft(h *cdf3.Header, size int64, o *WriteOptions, lay Layout) (*draft, error) {
 	l, _, err := newPlan(h, size, o, lay)
 	if err != nil {
 		return nil, err
@@ -132,7 +133,7 @@ func newDraft(h *cdf3.Header, size int64, o *Options, lay Layout) (*draft, error
 }
 
 // chooseDraft decides the layout, docs/FORMAT.md, section 15.
-func chooseDraft(ctx context.Context, image io.ReaderAt, size int64, h *cdf3.Header, o *Options) (*draft, error) {
+func chooseDraft(ctx context.Context, image io.ReaderAt, size int64, h *cdf3.Header, o *WriteOptions) (*draft, error) {
 	if o.Zarr != ZarrNever {
 		d, err := newDraft(h, size, o, Viewed)
 		if err != nil && (o.Zarr == ZarrAlways || !errors.Is(err, errMetadata)) {
@@ -251,14 +252,10 @@ type archiveWriter struct {
 }
 
 func (w *archiveWriter) write(b []byte) error {
-	n, err := w.w.Write(b)
-	w.off += int64(n)
-	if err != nil {
-		return fmt.Errorf("archive: writing: %w", err)
+	if err := writeFull(w.w, b); err != nil {
+		return err
 	}
-	if n < len(b) {
-		return fmt.Errorf("archive: writing: %w", io.ErrShortWrite)
-	}
+	w.off += int64(len(b))
 	return nil
 }
 
@@ -317,7 +314,7 @@ func (d *draft) write(ctx context.Context, dst io.Writer, image io.ReaderAt, sum
 	if err != nil {
 		return nil, err
 	}
-	return &Result{Manifest: w.man, Layout: d.l.Layout, Size: w.off + n}, nil
+	return &Result{Size: w.off + n, Layout: d.l.Layout, Blocks: d.l.blocks, SHA256: w.man.SHA256}, nil
 }
 
 // writeBlocks cuts, encodes and appends all blocks, and hashes the image beside.

@@ -90,12 +90,12 @@ func imageTruth(t testing.TB, image []byte) truth {
 // viewOptions are the archives of a file that Zarr programs judge, zipOptions
 // those that only ZIP programs do.
 var (
-	viewOptions = []Options{
+	viewOptions = []WriteOptions{
 		{Zarr: ZarrAlways, Preset: PresetPortable},
 		{Zarr: ZarrAlways, Preset: PresetFast, Block: 16 << 10},
 		{Zarr: ZarrAlways},
 	}
-	zipOptions = []Options{
+	zipOptions = []WriteOptions{
 		{},
 		{Zarr: ZarrNever, Preset: PresetPortable, Block: MinBlock},
 	}
@@ -122,7 +122,7 @@ func (b *judging) ask(t testing.TB, job judgeJob) (v verdict) {
 }
 
 // archive writes an archive to a file.
-func (b *judging) archive(t testing.TB, n int, image []byte, o Options) string {
+func (b *judging) archive(t testing.TB, n int, image []byte, o WriteOptions) string {
 	t.Helper()
 	name := filepath.Join(b.dir, fmt.Sprintf("%d.cdfz", n))
 	f, err := os.Create(name)
@@ -151,18 +151,19 @@ func (b *judging) file(t *testing.T, name string, image []byte, known truth) {
 	defer f.Close()
 	fi, err := f.Stat()
 	require.NoError(t, err)
-	r, err := NewReader(f, fi.Size(), nil)
+	r, err := New(f, fi.Size(), nil)
 	require.NoError(t, err)
-	vars, err := r.Vars(false)
-	require.NoError(t, err)
-	require.Len(t, vars, len(known))
-	for i, v := range vars {
-		require.Equal(t, v.Blocked, v.InView, "%q: %s", v.Name, v.View)
-		if v.Path != v.Name {
-			job.Absent = append(job.Absent, hex.EncodeToString([]byte(v.Name)))
+	paths := make([]string, len(r.Header().Vars))
+	require.Len(t, paths, len(known))
+	for i, w := range r.Vars() {
+		v := w.Info()
+		paths[i] = v.Path
+		require.Equal(t, v.Blocked, v.InView, "%q: %s", w.Name(), v.View)
+		if v.Path != w.Name() {
+			job.Absent = append(job.Absent, hex.EncodeToString([]byte(w.Name())))
 		}
 		if v.Blocked {
-			require.Contains(t, []string{v.Name, fmt.Sprintf(".cdfz/v/%d", i)}, v.Path)
+			require.Contains(t, []string{w.Name(), fmt.Sprintf(".cdfz/v/%d", i)}, v.Path)
 			known[i].Path = v.Path
 			job.Vars = append(job.Vars, known[i])
 			b.blocked++
@@ -171,11 +172,11 @@ func (b *judging) file(t *testing.T, name string, image []byte, known truth) {
 	for _, o := range r.Omitted() {
 		path := ""
 		if o.Var >= 0 {
-			path = vars[o.Var].Path
+			path = paths[o.Var]
 		}
 		job.Omitted = append(job.Omitted, [2]string{path, o.Attr})
 	}
-	b.files, b.vars, b.judged[name] = b.files+1, b.vars+len(vars), true
+	b.files, b.vars, b.judged[name] = b.files+1, b.vars+len(paths), true
 	v := b.ask(t, job)
 	require.Empty(t, v.Errors)
 	note := func(m map[string]string, why string) {
@@ -300,7 +301,7 @@ func TestJudgeManyEntries(t *testing.T) {
 		}
 	})
 	b := newJudging(t)
-	name := b.archive(t, 0, image, Options{Zarr: ZarrAlways, Block: MinBlock, Preset: PresetFast})
+	name := b.archive(t, 0, image, WriteOptions{Zarr: ZarrAlways, Block: MinBlock, Preset: PresetFast})
 	ar, err := os.ReadFile(name)
 	require.NoError(t, err)
 	require.Greater(t, open(t, ar).Manifest().Entries, int64(65535))
@@ -322,12 +323,12 @@ func TestJudgeMasks(t *testing.T) {
 	chain := filters.Chain{{ID: filters.Shuffle}, {ID: filters.Deflate, Params: []uint32{6}, Optional: true}}
 	b := newJudging(t)
 	for _, zarr := range []ZarrMode{ZarrAlways, ZarrNever} {
-		name := b.archive(t, 0, image, Options{Zarr: zarr, Block: 4096, Filters: []VarFilter{{Vars: []string{"*"}, Chain: chain}}})
+		name := b.archive(t, 0, image, WriteOptions{Zarr: zarr, Block: 4096, Filters: []VarFilter{{Vars: []string{"*"}, Chain: chain}}})
 		require.Empty(t, b.ask(t, judgeJob{Archives: []string{name}, Zip: true}).Errors)
 		ar, err := os.ReadFile(name)
 		require.NoError(t, err)
 		masks := map[string]string{}
-		require.NoError(t, open(t, ar).EachBlock(func(i BlockInfo) error {
+		require.NoError(t, eachBlock(open(t, ar), func(i BlockInfo) error {
 			if i.Mask != 0 {
 				masks[i.Name] = fmt.Sprintf("f3cd0400%02x000000", i.Mask)
 			}

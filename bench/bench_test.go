@@ -40,7 +40,7 @@ func theImage(b *testing.B) []byte {
 func pack(b *testing.B, im []byte, preset archive.Preset) []byte {
 	b.Helper()
 	var out bytes.Buffer
-	_, err := archive.Write(context.Background(), &out, bytes.NewReader(im), int64(len(im)), &archive.Options{Preset: preset})
+	_, err := archive.Write(context.Background(), &out, bytes.NewReader(im), int64(len(im)), &archive.WriteOptions{Preset: preset})
 	require.NoError(b, err)
 	return out.Bytes()
 }
@@ -81,11 +81,11 @@ func BenchmarkRestore(b *testing.B) {
 			ar := pack(b, im, preset)
 			b.SetBytes(int64(len(im)))
 			for b.Loop() {
-				r, err := archive.NewReader(bytes.NewReader(ar), int64(len(ar)), nil)
+				r, err := archive.New(bytes.NewReader(ar), int64(len(ar)), nil)
 				if err != nil {
 					b.Fatal(err)
 				}
-				if err := r.Copy(context.Background(), io.Discard, nil); err != nil {
+				if err := r.Image().Copy(context.Background(), io.Discard, nil); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -100,7 +100,7 @@ func BenchmarkOpen(b *testing.B) {
 	src := &countingReader{ReaderAt: bytes.NewReader(ar)}
 	n := 0
 	for b.Loop() {
-		if _, err := archive.NewReader(src, int64(len(ar)), nil); err != nil {
+		if _, err := archive.New(src, int64(len(ar)), nil); err != nil {
 			b.Fatal(err)
 		}
 		n++
@@ -121,7 +121,7 @@ func BenchmarkReadAt(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			ar := pack(b, im, archive.PresetDefault)
 			src := &countingReader{ReaderAt: bytes.NewReader(ar)}
-			r, err := archive.NewReader(src, int64(len(ar)), &archive.ReaderOptions{Cache: c.cache})
+			r, err := archive.New(src, int64(len(ar)), &archive.OpenOptions{Cache: c.cache})
 			require.NoError(b, err)
 			view := r.Image()
 			buf := make([]byte, n)

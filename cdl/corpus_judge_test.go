@@ -32,7 +32,7 @@ func TestJudgeCorpusSparse(t *testing.T) {
 	corpus.Sparse(t, func(t *testing.T, f corpus.File) {
 		path := filepath.Join(t.TempDir(), f.Name)
 		f.WriteFile(t, path)
-		src, err := archive.OpenFile(path, nil)
+		src, err := archive.Open(t.Context(), path, nil)
 		require.NoError(t, err)
 		defer src.Close()
 		for flag, o := range map[string]Options{"-h": {Header: true}, "-c": {Coords: true}} {

@@ -23,11 +23,15 @@ func (d *dumper) data(chosen []bool) error {
 			continue
 		}
 		a := d.src.Array(i)
-		if a.Len() == 0 {
+		n, err := slab.Len(a)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
 			continue
 		}
 		r := newRows(d, v)
-		err := d.each(&a, r)
+		err = d.each(a.Values(), n, r)
 		switch {
 		case d.err != nil:
 			return d.err
@@ -45,17 +49,17 @@ func (d *dumper) coordinate(v *cdf3.Var) bool {
 	return ok && len(v.DimIDs) == 1
 }
 
-// each reads the values of an array and gives them to r.
-func (d *dumper) each(a *slab.Array, r *rows) error {
+// each reads values of n bytes and writes them to r.
+func (d *dumper) each(values io.ReaderAt, n int64, r *rows) error {
 	if d.in == nil {
 		d.in = make([]byte, readLen)
 	}
-	for off, end := int64(0), a.Len(); off < end && d.err == nil; {
+	for off := int64(0); off < n && d.err == nil; {
 		if err := d.ctx.Err(); err != nil {
 			return err
 		}
-		b := d.in[:min(readLen, end-off)]
-		if n, err := a.ReadAt(b, off); n < len(b) {
+		b := d.in[:min(readLen, n-off)]
+		if got, err := values.ReadAt(b, off); got < len(b) {
 			if err == nil || err == io.EOF {
 				err = io.ErrUnexpectedEOF
 			}

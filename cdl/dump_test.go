@@ -46,7 +46,7 @@ func TestGolden(t *testing.T) {
 		t.Run(c.golden, func(t *testing.T) {
 			want, err := os.ReadFile("testdata/" + c.golden + ".cdl")
 			require.NoError(t, err)
-			f, err := archive.OpenFile("../testdata/classic/"+c.file+".nc", nil)
+			f, err := archive.Open(context.Background(), "../testdata/classic/"+c.file+".nc", nil)
 			require.NoError(t, err)
 			defer f.Close()
 			if c.o.Name == "" {
@@ -67,7 +67,11 @@ func (m *memory) Header() *cdf3.Header { return &m.h }
 
 func (m *memory) Array(v int) slab.Array {
 	w := &m.h.Vars[v]
-	return slab.Array{Shape: w.Shape, Type: slab.Type(w.Type), ReaderAt: m.data[v]}
+	a, err := slab.New(w.Type, w.Shape, m.data[v])
+	if err != nil {
+		panic(err)
+	}
+	return a
 }
 
 // oneVar is a file with one variable, whose dimensions are x0, x1 and so on.
@@ -265,7 +269,7 @@ func FuzzDump(f *testing.F) {
 				return // would only take long
 			}
 		}
-		src, err := archive.NewFile(bytes.NewReader(b), int64(len(b)), nil)
+		src, err := archive.New(bytes.NewReader(b), int64(len(b)), nil)
 		require.NoError(t, err)
 		o := &Options{Full: flags&1 != 0, Brief: flags&2 != 0, Fortran: flags&4 != 0, Special: flags&8 != 0, Coords: flags&16 != 0}
 		require.NoError(t, Dump(context.Background(), io.Discard, src, o))

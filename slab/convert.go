@@ -4,41 +4,46 @@ import (
 	"context"
 	"fmt"
 	"math"
+
+	"github.com/cdfz-format/cdfz/cdf3"
 )
 
 // Convert reads a hyperslab and converts its values to T as netCDF does: numbers
 // are cut towards zero, and one that T cannot hold gives ErrRange, after all
 // others were read. Text (char) converts to nothing but uint8.
-func Convert[T Number](ctx context.Context, a *Array, dst []T, s Selection) error {
-	if nativeOf[T](a.Type) {
+func Convert[T Number](ctx context.Context, a Array, dst []T, s Sel) error {
+	if err := check(a); err != nil {
+		return err
+	}
+	if nativeOf[T](a.Type()) {
 		return ReadInto(ctx, a, dst, s)
 	}
-	switch a.Type {
-	case Byte:
+	switch a.Type() {
+	case cdf3.Byte:
 		return convert[int8](ctx, a, dst, s)
-	case UByte:
+	case cdf3.UByte:
 		return convert[uint8](ctx, a, dst, s)
-	case Short:
+	case cdf3.Short:
 		return convert[int16](ctx, a, dst, s)
-	case UShort:
+	case cdf3.UShort:
 		return convert[uint16](ctx, a, dst, s)
-	case Int:
+	case cdf3.Int:
 		return convert[int32](ctx, a, dst, s)
-	case UInt:
+	case cdf3.UInt:
 		return convert[uint32](ctx, a, dst, s)
-	case Int64:
+	case cdf3.Int64:
 		return convert[int64](ctx, a, dst, s)
-	case UInt64:
+	case cdf3.UInt64:
 		return convert[uint64](ctx, a, dst, s)
-	case Float:
+	case cdf3.Float:
 		return convert[float32](ctx, a, dst, s)
-	case Double:
+	case cdf3.Double:
 		return convert[float64](ctx, a, dst, s)
 	}
-	return fmt.Errorf("slab: %s into %T: %w", a.Type, dst, ErrType)
+	return fmt.Errorf("slab: %s into %T: %w", a.Type(), dst, ErrType)
 }
 
-func convert[S, T Number](ctx context.Context, a *Array, dst []T, s Selection) error {
+func convert[S, T Number](ctx context.Context, a Array, dst []T, s Sel) error {
 	src := make([]S, len(dst))
 	if err := ReadInto(ctx, a, src, s); err != nil {
 		return err

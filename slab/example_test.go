@@ -8,26 +8,16 @@ import (
 	"log"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/slab"
 )
 
 // open opens the file of the examples, monthly fields of a small climate model.
 // It could be an archive as well.
 func open() *archive.File {
-	f, err := archive.OpenFile("../testdata/classic/cdf2_climate.nc", nil)
+	f, err := archive.Open(context.Background(), "../testdata/classic/cdf2_climate.nc", nil)
 	check(err)
 	return f
-}
-
-// array is the values of a variable by name.
-func array(f *archive.File, name string) slab.Array {
-	for i, v := range f.Header().Vars {
-		if v.Name == name {
-			return f.Array(i)
-		}
-	}
-	log.Fatalf("no variable %s", name)
-	return slab.Array{}
 }
 
 func check(err error) {
@@ -41,9 +31,9 @@ func check(err error) {
 func ExampleRead() {
 	f := open()
 	defer f.Close()
-	tas := array(f, "tas") // time, lat, lon
+	tas := f.Var("tas") // time, lat, lon
 	start, count, stride := []int64{0, 3, 0}, []int64{4, 2, 3}, []int64{6, 2, 10}
-	values, err := slab.Read[float32](tas, start, count, stride)
+	values, err := slab.Read[float32](context.Background(), tas, slab.Sel{Start: start, Count: count, Stride: stride})
 	check(err)
 	for i := 0; i < len(values); i += 3 {
 		fmt.Println(values[i : i+3])
@@ -64,10 +54,10 @@ func ExampleRead() {
 func ExampleRead_whole() {
 	f := open()
 	defer f.Close()
-	lev := array(f, "lev")
-	all, err := slab.Read[float64](lev, nil, nil, nil)
+	lev := f.Var("lev")
+	all, err := slab.Read[float64](context.Background(), lev, slab.Sel{})
 	check(err)
-	back, err := slab.Read[float64](lev, []int64{4}, nil, []int64{-1})
+	back, err := slab.Read[float64](context.Background(), lev, slab.Sel{Start: []int64{4}, Stride: []int64{-1}})
 	check(err)
 	fmt.Println(all)
 	fmt.Println(back)
@@ -80,11 +70,11 @@ func ExampleRead_whole() {
 func ExampleReadInto() {
 	f := open()
 	defer f.Close()
-	tas := array(f, "tas") // time, lat, lon
+	tas := f.Var("tas") // time, lat, lon
 	record := make([]float32, 16*30)
-	for month := range tas.Shape[0] {
-		s := slab.Selection{Start: []int64{month, 0, 0}, Count: []int64{1, 16, 30}}
-		check(slab.ReadInto(context.Background(), &tas, record, s))
+	for month := range tas.Shape()[0] {
+		s := slab.Sel{Start: []int64{month, 0, 0}, Count: []int64{1, 16, 30}}
+		check(slab.ReadInto(context.Background(), tas, record, s))
 		sum := 0.0
 		for _, x := range record {
 			sum += float64(x)
@@ -104,12 +94,12 @@ func ExampleReadInto() {
 func ExampleConvert() {
 	f := open()
 	defer f.Close()
-	tas := array(f, "tas") // float
-	first := slab.Selection{Count: []int64{1, 1, 3}}
+	tas := f.Var("tas") // float
+	first := slab.Sel{Count: []int64{1, 1, 3}}
 	whole := make([]int16, 3)
-	check(slab.Convert(context.Background(), &tas, whole, first))
+	check(slab.Convert(context.Background(), tas, whole, first))
 	fmt.Println(whole)
-	err := slab.Convert(context.Background(), &tas, make([]int8, 3), first)
+	err := slab.Convert(context.Background(), tas, make([]int8, 3), first)
 	fmt.Println(errors.Is(err, slab.ErrRange))
 	// Output:
 	// [281 282 283]
@@ -120,20 +110,22 @@ func ExampleConvert() {
 func ExampleUnpack() {
 	f := open()
 	defer f.Close()
-	pr := array(f, "pr") // short, with these attributes
+	pr := f.Var("pr") // short, with these attributes
 	packing := &slab.Packing{Scale: 9.5367431640625e-07, Offset: 0.03125, Missing: []float64{-32767}}
 	values := make([]float64, 3)
-	s := slab.Selection{Start: []int64{0, 8, 0}, Count: []int64{1, 1, 3}}
-	check(slab.Unpack(context.Background(), &pr, values, s, packing))
+	s := slab.Sel{Start: []int64{0, 8, 0}, Count: []int64{1, 1, 3}}
+	check(slab.Unpack(context.Background(), pr, values, s, packing))
 	fmt.Printf("%.6f\n", values)
 	// Output: [0.030320 0.030773 0.031246]
 }
 
-// An Array is made of any io.ReaderAt with the values in row-major order,
+// New makes an array of any io.ReaderAt with the values in row-major order,
 // big-endian.
-func ExampleArray() {
-	a := slab.Array{Shape: []int64{2, 3}, Type: slab.Short, ReaderAt: bytes.NewReader([]byte{0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6})}
-	column, err := slab.Read[int16](a, []int64{0, 1}, []int64{2, 1}, nil)
+func ExampleNew() {
+	values := bytes.NewReader([]byte{0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6})
+	a, err := slab.New(cdf3.Short, []int64{2, 3}, values)
+	check(err)
+	column, err := slab.Read[int16](context.Background(), a, slab.Sel{Start: []int64{0, 1}, Count: []int64{2, 1}})
 	check(err)
 	fmt.Println(column)
 	// Output: [2 5]

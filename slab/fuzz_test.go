@@ -2,12 +2,14 @@ package slab
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/testdata/seeds"
 )
 
@@ -29,7 +31,7 @@ func FuzzSelection(f *testing.F) {
 	f.Fuzz(func(t *testing.T, n0, n1, tile uint8, start0, start1, count0, count1, stride0, stride1 int64, given uint8) {
 		shape := []int64{int64(n0 % 16), int64(n1 % 16)}
 		block := []int64{int64(tile%4) + 1, int64(tile/4%4) + 1}
-		var s Selection
+		var s Sel
 		for i, p := range []struct {
 			to *[]int64
 			v  []int64
@@ -38,8 +40,8 @@ func FuzzSelection(f *testing.F) {
 				*p.to = p.v
 			}
 		}
-		a := ramp(Int, shape...)
-		got, err := Read[int32](a, s.Start, s.Count, s.Stride)
+		a := ramp(cdf3.Int, shape...)
+		got, err := Read[int32](context.Background(), a, s)
 		n, lenErr := s.Len(shape)
 		require.Equal(t, err == nil, lenErr == nil)
 		if err != nil {
@@ -59,8 +61,8 @@ func FuzzSelection(f *testing.F) {
 		for _, g := range seen {
 			require.True(t, tiles[g], "%v", g)
 		}
-		b := &inBlocks{Reader: a.ReaderAt.(*bytes.Reader), a: &a, block: block}
-		got, err = Read[int32](Array{shape, Int, b}, s.Start, s.Count, s.Stride)
+		b := &inBlocks{Reader: a.values.(*bytes.Reader), a: &a, block: block}
+		got, err = Read[int32](context.Background(), plain{cdf3.Int, shape, b}, s)
 		require.NoError(t, err)
 		require.True(t, slices.Equal(want, got), "in blocks: %v: expected %v, found %v", s, want, got)
 	})
@@ -68,7 +70,7 @@ func FuzzSelection(f *testing.F) {
 
 // oneByOne is what a selection takes of a ramp, by definition, and the blocks in
 // which that is.
-func oneByOne(s Selection, shape, block []int64) (values []int32, tiles map[[2]int64]bool) {
+func oneByOne(s Sel, shape, block []int64) (values []int32, tiles map[[2]int64]bool) {
 	index := [2][]int64{}
 	for i, n := range shape {
 		start, stride := int64(0), int64(1)

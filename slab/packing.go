@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+
+	"github.com/cdfz-format/cdfz/cdf3"
 )
 
 // Packing says how stored values stand for real ones, after the CF conventions
@@ -21,19 +23,22 @@ type Packing struct {
 }
 
 // unsignedOf is the unsigned type of the same size.
-var unsignedOf = map[Type]Type{Byte: UByte, Short: UShort, Int: UInt, Int64: UInt64}
+var unsignedOf = map[cdf3.Type]cdf3.Type{cdf3.Byte: cdf3.UByte, cdf3.Short: cdf3.UShort, cdf3.Int: cdf3.UInt, cdf3.Int64: cdf3.UInt64}
 
 // Unpack reads a hyperslab of numbers and unpacks it: missing values become NaN.
 // Text gives ErrType.
-func Unpack(ctx context.Context, a *Array, dst []float64, s Selection, p *Packing) error {
-	b := *a
-	if u, ok := unsignedOf[a.Type]; ok && p.Unsigned {
-		b.Type = u
+func Unpack(ctx context.Context, a Array, dst []float64, s Sel, p *Packing) error {
+	if err := check(a); err != nil {
+		return err
 	}
-	if b.Type == Char {
+	b := plain{a.Type(), a.Shape(), a.Values()}
+	if u, ok := unsignedOf[b.typ]; ok && p.Unsigned {
+		b.typ = u
+	}
+	if b.typ == cdf3.Char {
 		return fmt.Errorf("slab: text cannot be unpacked: %w", ErrType)
 	}
-	if err := Convert(ctx, &b, dst, s); err != nil {
+	if err := Convert(ctx, b, dst, s); err != nil {
 		return err
 	}
 	scale := p.Scale

@@ -4,6 +4,9 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
+
+	"github.com/cdfz-format/cdfz/cdf3"
 )
 
 // Block is a box of an array whose values lie together, or as much of them as was
@@ -14,8 +17,8 @@ type Block struct {
 	Off          int64   // of Data in the values of the box, in bytes
 }
 
-// Blocks is an io.ReaderAt of an Array whose bytes come in blocks, as those of an
-// archive do. Reads then ask for each block once.
+// Blocks is implemented by the Values of an Array whose bytes come in blocks, as
+// those of an archive do. Reads then ask for each block once.
 type Blocks interface {
 	io.ReaderAt
 	// View returns the n bytes from byte off of the array on, which the caller must
@@ -25,60 +28,83 @@ type Blocks interface {
 	// EachBlock calls f for the blocks that hold selected elements, each once, with
 	// at least these elements, possibly from several goroutines. f must not keep
 	// the block.
-	EachBlock(ctx context.Context, s Selection, f func(Block) error) error
+	EachBlock(ctx context.Context, s Sel, f func(Block) error) error
 }
 
-// nativeOf says whether values of an array's type are a T in memory.
-func nativeOf[T Number](t Type) bool {
+// nativeOf reports whether values of an array's type are a T in memory.
+func nativeOf[T Number](t cdf3.Type) bool {
 	var z T
 	switch any(z).(type) {
 	case int8:
-		return t == Byte
+		return t == cdf3.Byte
 	case uint8:
-		return t == Char || t == UByte
+		return t == cdf3.Char || t == cdf3.UByte
 	case int16:
-		return t == Short
+		return t == cdf3.Short
 	case uint16:
-		return t == UShort
+		return t == cdf3.UShort
 	case int32:
-		return t == Int
+		return t == cdf3.Int
 	case uint32:
-		return t == UInt
+		return t == cdf3.UInt
 	case int64:
-		return t == Int64
+		return t == cdf3.Int64
 	case uint64:
-		return t == UInt64
+		return t == cdf3.UInt64
 	case float32:
-		return t == Float
+		return t == cdf3.Float
 	case float64:
-		return t == Double
+		return t == cdf3.Double
 	}
 	// A named type: its size is what can be checked.
 	return t.Size() == sizeOf[T]()
 }
 
+// maxRead bounds the slices that Read makes, in bytes: more cannot be addressed.
+const maxRead = min(math.MaxInt, 1<<47)
+
 // Read reads a hyperslab into a new slice. T must be the array's own type: int8,
-// uint8 (char and ubyte), int16, … float64; ErrType otherwise, see Convert. Nil
-// start, count and stride mean the beginning, everything, and 1.
-func Read[T Number](a Array, start, count, stride []int64) ([]T, error) {
-	s := Selection{start, count, stride}
-	n, err := s.Len(a.Shape)
+// uint8 (char and ubyte), int16, … float64; any other is ErrType, see Convert. The
+// zero Sel selects everything.
+func Read[T Number](ctx context.Context, a Array, s Sel) ([]T, error) {
+	if err := checkType[T](a); err != nil {
+		return nil, err
+	}
+	n, err := s.Len(a.Shape())
 	if err != nil {
 		return nil, err
 	}
+	if n > maxRead/sizeOf[T]() {
+		return nil, fmt.Errorf("slab: %d values of type %s do not fit into memory: %w", n, a.Type(), ErrLength)
+	}
 	dst := make([]T, n)
-	return dst, ReadInto(context.Background(), &a, dst, s)
+	if err := ReadInto(ctx, a, dst, s); err != nil {
+		return nil, err
+	}
+	return dst, nil
+}
+
+// checkType reports whether the values of an array can be read as T.
+func checkType[T Number](a Array) error {
+	if err := check(a); err != nil {
+		return err
+	}
+	if !nativeOf[T](a.Type()) {
+		var z T
+		return fmt.Errorf("slab: %s into %T: %w", a.Type(), z, ErrType)
+	}
+	return nil
 }
 
 // ReadInto reads a hyperslab into dst, which has as many elements as are selected
 // (ErrLength otherwise). Reading from blocks that are cached allocates nothing
 // for a single element. After an error the content of dst is undefined.
-func ReadInto[T Number](ctx context.Context, a *Array, dst []T, s Selection) error {
-	if !nativeOf[T](a.Type) {
-		return fmt.Errorf("slab: %s into %T: %w", a.Type, dst, ErrType)
+func ReadInto[T Number](ctx context.Context, a Array, dst []T, s Sel) error {
+	if err := checkType[T](a); err != nil {
+		return err
 	}
 	var buf [maxRank]dim
-	dims, n, err := s.resolve(a.Shape, buf[:])
+	dims, n, err := s.resolve(a.Shape(), buf[:])
 	if err != nil {
 		return err
 	}
@@ -88,12 +114,12 @@ func ReadInto[T Number](ctx context.Context, a *Array, dst []T, s Selection) err
 	if n == 0 {
 		return nil
 	}
-	b, ok := a.ReaderAt.(Blocks)
+	b, ok := a.Values().(Blocks)
 	if !ok {
 		return readRuns(ctx, a, dst, dims)
 	}
 	if contiguous(dims) {
-		size := a.Type.Size()
+		size := a.Type().Size()
 		data, err := b.View(ctx, offsetOf(dims, size), n*size)
 		if err != nil {
 			return err
@@ -131,12 +157,12 @@ func offsetOf(dims []dim, size int64) int64 {
 }
 
 // readBlocks copies what is selected out of each block.
-func readBlocks[T Number](ctx context.Context, a *Array, b Blocks, dst []T, s Selection) error {
-	size := a.Type.Size()
+func readBlocks[T Number](ctx context.Context, a Array, b Blocks, dst []T, s Sel) error {
+	size := a.Type().Size()
 	return b.EachBlock(ctx, s, func(blk Block) error {
 		// Of its own on every call: there may be several at a time.
 		var dbuf [maxRank]dim
-		dims, _, err := s.resolve(a.Shape, dbuf[:])
+		dims, _, err := s.resolve(a.Shape(), dbuf[:])
 		if err != nil {
 			return err
 		}

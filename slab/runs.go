@@ -17,11 +17,11 @@ const (
 )
 
 // readRuns reads a selection run by run through ReadAt.
-func readRuns[T Number](ctx context.Context, a *Array, dst []T, dims []dim) error {
-	size := a.Type.Size()
+func readRuns[T Number](ctx context.Context, a Array, dst []T, dims []dim) error {
+	size := a.Type().Size()
 	var lbuf [maxRank]loop
-	n := boxNest(dims, make([]int64, len(dims)), a.Shape, size, lbuf[:])
-	r := runReader[T]{r: ioat.Bind(ctx, a.ReaderAt), size: size, dst: dst}
+	n := boxNest(dims, make([]int64, len(dims)), a.Shape(), size, lbuf[:])
+	r := runReader[T]{r: ioat.Bind(ctx, a.Values()), size: size, dst: dst}
 	return r.nest(ctx, n.loops, n.src, n.dst)
 }
 

@@ -6,7 +6,7 @@ import (
 	"math"
 )
 
-// Errors of reads. netCDF's names stand behind.
+// Errors of reads, with netCDF's names for them.
 var (
 	ErrBounds = errors.New("index exceeds dimension bound")    // NC_EINVALCOORDS, NC_EEDGE
 	ErrStride = errors.New("illegal stride")                   // NC_ESTRIDE
@@ -15,11 +15,11 @@ var (
 	ErrLength = errors.New("slice does not fit the selection") // the caller's buffer
 )
 
-// Selection is a hyperslab: in dimension i the indices Start[i] + k*Stride[i] for
+// Sel selects a hyperslab: in dimension i the indices Start[i] + k*Stride[i] for
 // 0 <= k < Count[i]. Nil Start means 0, nil Count as many as there are, nil Stride 1
-// everywhere. A stride may be negative, and not 0. The values of a selection are
+// everywhere. A stride may be negative but not 0. The values of a selection are
 // in row-major order of k.
-type Selection struct{ Start, Count, Stride []int64 }
+type Sel struct{ Start, Count, Stride []int64 }
 
 // maxRank is the rank up to which reads do without allocations.
 const maxRank = 8
@@ -29,7 +29,7 @@ type dim struct{ len, start, count, stride int64 }
 
 // resolve checks a selection against a shape and completes it. It returns the
 // dimensions, in buf if they fit, and the number of selected elements.
-func (s *Selection) resolve(shape []int64, buf []dim) ([]dim, int64, error) {
+func (s *Sel) resolve(shape []int64, buf []dim) ([]dim, int64, error) {
 	for _, p := range [...][]int64{s.Start, s.Count, s.Stride} {
 		if p != nil && len(p) != len(shape) {
 			return nil, 0, fmt.Errorf("slab: selection of rank %d for a variable of rank %d: %w", len(p), len(shape), ErrBounds)
@@ -38,6 +38,9 @@ func (s *Selection) resolve(shape []int64, buf []dim) ([]dim, int64, error) {
 	total := int64(1)
 	dims := buf[:0]
 	for i, n := range shape {
+		if n < 0 {
+			return nil, 0, fmt.Errorf("slab: dimension %d has length %d: %w", i, n, ErrBounds)
+		}
 		d := dim{len: n, stride: 1}
 		if s.Start != nil {
 			d.start = s.Start[i]
@@ -109,7 +112,7 @@ func ceilDiv(a, b int64) int64 {
 }
 
 // Len is the number of elements that a selection of an array of this shape has.
-func (s Selection) Len(shape []int64) (int64, error) {
+func (s Sel) Len(shape []int64) (int64, error) {
 	var buf [maxRank]dim
 	_, n, err := s.resolve(shape, buf[:])
 	return n, err
@@ -120,10 +123,13 @@ func (s Selection) Len(shape []int64) (int64, error) {
 // gives the index in the grid, in a slice that is reused, and the range of its
 // elements, counted in row-major order within the block as the array cuts it
 // off, from the first selected one to behind the last.
-func (s Selection) Grid(shape, block []int64, yield func(grid []int64, lo, hi int64) bool) error {
+func (s Sel) Grid(shape, block []int64, yield func(grid []int64, lo, hi int64) bool) error {
 	var buf [maxRank]dim
 	dims, n, err := s.resolve(shape, buf[:])
 	if err != nil || n == 0 {
+		return err
+	}
+	if err := checkBlock(shape, block); err != nil {
 		return err
 	}
 	grid := make([]int64, len(dims))

@@ -1,76 +1,87 @@
 // Package slab reads hyperslabs of netCDF variables: parts of an array given by
 // start, count and stride in each dimension.
 //
-// It works on an [Array], the values of one variable in row-major order as bytes,
-// so that it serves classic files and archives alike. It knows neither.
+// It works on an [Array], the values of one variable in row-major order as bytes.
+// Variables of package archive are arrays, whether they come from a classic file or
+// from an archive; [New] makes an array from any io.ReaderAt. All reads take a
+// context and a selection:
+//
+//	temp, err := slab.Read[float32](ctx, v, slab.Sel{Start: start, Count: count})
+//
+// The package imports cdf3 for the types of values and knows nothing of archives.
 package slab
 
 import (
+	"errors"
+	"fmt"
 	"io"
-	"strconv"
+	"math"
+
+	"github.com/cdfz-format/cdfz/cdf3"
 )
 
-// Type is the external type of an array's elements, with the codes of netCDF's
-// nc_type.
-type Type uint8
-
-// The eleven types of classic netCDF files.
-const (
-	Byte   Type = 1 // signed, 8 bits
-	Char   Type = 2 // text, 8 bits
-	Short  Type = 3
-	Int    Type = 4
-	Float  Type = 5
-	Double Type = 6
-	UByte  Type = 7
-	UShort Type = 8
-	UInt   Type = 9
-	Int64  Type = 10
-	UInt64 Type = 11
-)
-
-var types = [...]struct {
-	name string
-	size int64
-}{
-	Byte: {"byte", 1}, Char: {"char", 1}, Short: {"short", 2}, Int: {"int", 4},
-	Float: {"float", 4}, Double: {"double", 8}, UByte: {"ubyte", 1},
-	UShort: {"ushort", 2}, UInt: {"uint", 4}, Int64: {"int64", 8}, UInt64: {"uint64", 8},
+// Array is the values of a variable. It is as safe for concurrent use as its
+// Values.
+type Array interface {
+	// Type is the external type of the values.
+	Type() cdf3.Type
+	// Shape is the length of each dimension, empty for a scalar. Callers must not
+	// change it.
+	Shape() []int64
+	// Values reads the values in row-major order, big-endian as in the file. It may
+	// implement [Blocks] and [Shaped].
+	Values() io.ReaderAt
 }
 
-// Valid reports whether t is one of the eleven types.
-func (t Type) Valid() bool { return t >= Byte && t <= UInt64 }
-
-// Size is the bytes of an element, 0 for an invalid type.
-func (t Type) Size() int64 {
-	if !t.Valid() {
-		return 0
+// New makes an array from the values in r. The type must be valid and no dimension
+// negative.
+func New(t cdf3.Type, shape []int64, r io.ReaderAt) (Array, error) {
+	a := plain{t, shape, r}
+	if _, err := Len(a); err != nil {
+		return nil, err
 	}
-	return types[t].size
+	return a, nil
 }
 
-// String is the type's name in CDL.
-func (t Type) String() string {
-	if !t.Valid() {
-		return "type(" + strconv.Itoa(int(t)) + ")"
+// plain is an Array made by New.
+type plain struct {
+	typ    cdf3.Type
+	shape  []int64
+	values io.ReaderAt
+}
+
+func (a plain) Type() cdf3.Type     { return a.typ }
+func (a plain) Shape() []int64      { return a.shape }
+func (a plain) Values() io.ReaderAt { return a.values }
+
+// Len is the number of bytes of all values.
+func Len(a Array) (int64, error) {
+	if err := check(a); err != nil {
+		return 0, err
 	}
-	return types[t].name
-}
-
-// Array is the values of a variable. ReadAt gives their bytes in row-major order,
-// big-endian as in the file, from offset 0 to Len(). It is as safe for
-// concurrent use as its ReaderAt.
-type Array struct {
-	Shape []int64 // length of each dimension; empty for a scalar
-	Type  Type
-	io.ReaderAt
-}
-
-// Len is the bytes of all values.
-func (a *Array) Len() int64 {
-	n := a.Type.Size()
-	for _, d := range a.Shape {
+	n := a.Type().Size()
+	for i, d := range a.Shape() {
+		if d < 0 {
+			return 0, fmt.Errorf("slab: dimension %d has length %d: %w", i, d, ErrBounds)
+		}
+		if d > 0 && n > math.MaxInt64/d {
+			return 0, fmt.Errorf("slab: shape %v has more bytes than can be counted: %w", a.Shape(), ErrBounds)
+		}
 		n *= d
 	}
-	return n
+	return n, nil
+}
+
+// errNoArray is the error of reading a nil Array.
+var errNoArray = errors.New("slab: no array")
+
+// check finds arrays that cannot be read.
+func check(a Array) error {
+	if a == nil {
+		return errNoArray
+	}
+	if t := a.Type(); !t.Valid() {
+		return fmt.Errorf("slab: array of %s: %w", t, ErrType)
+	}
+	return nil
 }

@@ -12,18 +12,20 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/cdf3"
 )
 
 // ramp is an array whose element i has the value i, in the low bytes of its type.
-func ramp(t Type, shape ...int64) Array {
-	a := Array{Shape: shape, Type: t}
-	n := a.Len() / t.Size()
-	b := make([]byte, 0, a.Len())
+func ramp(t cdf3.Type, shape ...int64) plain {
+	a := plain{shape: shape, typ: t}
+	n := byteLen(a) / t.Size()
+	b := make([]byte, 0, byteLen(a))
 	for i := range n {
 		switch t {
-		case Float:
+		case cdf3.Float:
 			b = binary.BigEndian.AppendUint32(b, math.Float32bits(float32(i)))
-		case Double:
+		case cdf3.Double:
 			b = binary.BigEndian.AppendUint64(b, math.Float64bits(float64(i)))
 		default:
 			var w [8]byte
@@ -31,21 +33,29 @@ func ramp(t Type, shape ...int64) Array {
 			b = append(b, w[8-t.Size():]...)
 		}
 	}
-	a.ReaderAt = bytes.NewReader(b)
+	a.values = bytes.NewReader(b)
 	return a
+}
+
+func byteLen(a Array) int64 {
+	n, err := Len(a)
+	if err != nil {
+		panic(err)
+	}
+	return n
 }
 
 // inBlocks serves an array in blocks of a shape, as an archive does.
 type inBlocks struct {
 	*bytes.Reader
-	a      *Array
+	a      *plain
 	block  []int64
 	served int
 }
 
 // View pretends that blocks end after every seventh element.
 func (b *inBlocks) View(_ context.Context, off, n int64) ([]byte, error) {
-	if size := b.a.Type.Size(); off/size%7+n/size > 7 {
+	if size := b.a.typ.Size(); off/size%7+n/size > 7 {
 		return nil, nil
 	}
 	p := make([]byte, n)
@@ -54,23 +64,23 @@ func (b *inBlocks) View(_ context.Context, off, n int64) ([]byte, error) {
 	return p, err
 }
 
-func (b *inBlocks) EachBlock(_ context.Context, s Selection, f func(Block) error) error {
+func (b *inBlocks) EachBlock(_ context.Context, s Sel, f func(Block) error) error {
 	var failed error
-	err := s.Grid(b.a.Shape, b.block, func(grid []int64, lo, hi int64) bool {
+	err := s.Grid(b.a.shape, b.block, func(grid []int64, lo, hi int64) bool {
 		b.served++
 		start, count := make([]int64, len(grid)), make([]int64, len(grid))
 		for i, g := range grid {
 			start[i] = g * b.block[i]
-			count[i] = min(b.block[i], b.a.Shape[i]-start[i])
+			count[i] = min(b.block[i], b.a.shape[i]-start[i])
 		}
 		// The box as bytes, element by element.
-		size := b.a.Type.Size()
+		size := b.a.typ.Size()
 		var data []byte
 		idx := make([]int64, len(grid))
 		for {
 			off := int64(0)
 			for i := range idx {
-				off = off*b.a.Shape[i] + start[i] + idx[i]
+				off = off*b.a.shape[i] + start[i] + idx[i]
 			}
 			p := make([]byte, size)
 			b.ReadAt(p, off*size)
@@ -94,7 +104,7 @@ func (b *inBlocks) EachBlock(_ context.Context, s Selection, f func(Block) error
 }
 
 // expected is the selection of a ramp, element by element.
-func expected(shape []int64, s Selection) []int64 {
+func expected(shape []int64, s Sel) []int64 {
 	out := []int64{0}
 	for i, n := range shape {
 		var next []int64
@@ -108,8 +118,8 @@ func expected(shape []int64, s Selection) []int64 {
 	return out
 }
 
-func randomSelection(rng *rand.Rand, shape []int64) Selection {
-	var s Selection
+func randomSelection(rng *rand.Rand, shape []int64) Sel {
+	var s Sel
 	for _, n := range shape {
 		start := rng.Int63n(n)
 		stride := 1 + rng.Int63n(3)
@@ -129,14 +139,14 @@ func randomSelection(rng *rand.Rand, shape []int64) Selection {
 	return s
 }
 
-func checkSelection[T Number](t *testing.T, a Array, s Selection) {
+func checkSelection[T Number](t *testing.T, a plain, s Sel) {
 	t.Helper()
-	got, err := Read[T](a, s.Start, s.Count, s.Stride)
-	require.NoError(t, err, "%v of %v", s, a.Shape)
-	want := expected(a.Shape, s)
+	got, err := Read[T](context.Background(), a, s)
+	require.NoError(t, err, "%v of %v", s, a.shape)
+	want := expected(a.shape, s)
 	require.Len(t, got, len(want))
 	for i := range want {
-		require.Equal(t, T(want[i]), got[i], "%v of %v: element %d", s, a.Shape, i)
+		require.Equal(t, T(want[i]), got[i], "%v of %v: element %d", s, a.shape, i)
 	}
 }
 
@@ -151,7 +161,7 @@ func TestRandom(t *testing.T) {
 			shape[i] = 1 + rng.Int63n(max(1, min(20, 4000/n)))
 			n *= shape[i]
 		}
-		a := ramp([]Type{Int, Double, Short, Float}[rng.Intn(4)], shape...)
+		a := ramp([]cdf3.Type{cdf3.Int, cdf3.Double, cdf3.Short, cdf3.Float}[rng.Intn(4)], shape...)
 		if rng.Intn(2) == 0 {
 			block := append([]int64{}, shape...)
 			j := rng.Intn(len(shape) + 1)
@@ -162,17 +172,17 @@ func TestRandom(t *testing.T) {
 					block[i] = 1 + rng.Int63n(shape[i])
 				}
 			}
-			a.ReaderAt = &inBlocks{a.ReaderAt.(*bytes.Reader), &a, block, 0}
+			a.values = &inBlocks{a.values.(*bytes.Reader), &a, block, 0}
 		}
 		s := randomSelection(rng, shape)
-		switch a.Type {
-		case Int:
+		switch a.typ {
+		case cdf3.Int:
 			checkSelection[int32](t, a, s)
-		case Double:
+		case cdf3.Double:
 			checkSelection[float64](t, a, s)
-		case Short:
+		case cdf3.Short:
 			checkSelection[int16](t, a, s)
-		case Float:
+		case cdf3.Float:
 			checkSelection[float32](t, a, s)
 		}
 	}
@@ -181,24 +191,24 @@ func TestRandom(t *testing.T) {
 // TestLong reads rows of all lengths near those of the unrolled loops.
 func TestLong(t *testing.T) {
 	for n := int64(0); n < 70; n++ {
-		s := Selection{[]int64{3}, []int64{n}, []int64{1}}
-		checkSelection[int8](t, ramp(Byte, 80), s)
-		checkSelection[uint8](t, ramp(UByte, 80), s)
-		checkSelection[uint16](t, ramp(UShort, 80), s)
-		checkSelection[uint32](t, ramp(UInt, 80), s)
-		checkSelection[uint64](t, ramp(UInt64, 80), s)
-		checkSelection[int64](t, ramp(Int64, 80), s)
-		checkSelection[float32](t, ramp(Float, 80), s)
-		checkSelection[float64](t, ramp(Double, 80), s)
+		s := Sel{[]int64{3}, []int64{n}, []int64{1}}
+		checkSelection[int8](t, ramp(cdf3.Byte, 80), s)
+		checkSelection[uint8](t, ramp(cdf3.UByte, 80), s)
+		checkSelection[uint16](t, ramp(cdf3.UShort, 80), s)
+		checkSelection[uint32](t, ramp(cdf3.UInt, 80), s)
+		checkSelection[uint64](t, ramp(cdf3.UInt64, 80), s)
+		checkSelection[int64](t, ramp(cdf3.Int64, 80), s)
+		checkSelection[float32](t, ramp(cdf3.Float, 80), s)
+		checkSelection[float64](t, ramp(cdf3.Double, 80), s)
 	}
-	big := ramp(Int, 300, 1000)
-	checkSelection[int32](t, big, Selection{[]int64{0, 0}, []int64{300, 1000}, []int64{1, 1}})
-	checkSelection[int32](t, big, Selection{[]int64{299, 999}, []int64{300, 500}, []int64{-1, -2}})
-	checkSelection[int32](t, big, Selection{[]int64{1, 7}, []int64{100, 1}, []int64{2, 1}})
+	big := ramp(cdf3.Int, 300, 1000)
+	checkSelection[int32](t, big, Sel{[]int64{0, 0}, []int64{300, 1000}, []int64{1, 1}})
+	checkSelection[int32](t, big, Sel{[]int64{299, 999}, []int64{300, 500}, []int64{-1, -2}})
+	checkSelection[int32](t, big, Sel{[]int64{1, 7}, []int64{100, 1}, []int64{2, 1}})
 }
 
 func TestErrors(t *testing.T) {
-	a := ramp(Int, 4, 5)
+	a := ramp(cdf3.Int, 4, 5)
 	one := []int64{1, 1}
 	for _, c := range []struct {
 		start, count, stride []int64
@@ -209,80 +219,80 @@ func TestErrors(t *testing.T) {
 		{[]int64{0, 0}, []int64{1, 3}, []int64{1, 3}, ErrBounds}, {nil, nil, []int64{1, 0}, ErrStride},
 		{[]int64{0, 1}, []int64{1, 3}, []int64{1, -1}, ErrBounds}, {[]int64{5, 0}, []int64{0, 1}, nil, ErrBounds},
 	} {
-		_, err := Read[int32](a, c.start, c.count, c.stride)
+		_, err := Read[int32](context.Background(), a, Sel{c.start, c.count, c.stride})
 		require.ErrorIs(t, err, c.err, "%v", c)
 	}
-	_, err := Read[float32](a, nil, nil, nil)
+	_, err := Read[float32](context.Background(), a, Sel{})
 	require.ErrorIs(t, err, ErrType)
-	_, err = Read[uint32](a, nil, nil, nil)
+	_, err = Read[uint32](context.Background(), a, Sel{})
 	require.ErrorIs(t, err, ErrType)
-	require.ErrorIs(t, ReadInto(context.Background(), &a, make([]int32, 3), Selection{}), ErrLength)
-	empty, err := Read[int32](a, []int64{4, 0}, []int64{0, 5}, nil)
+	require.ErrorIs(t, ReadInto(context.Background(), a, make([]int32, 3), Sel{}), ErrLength)
+	empty, err := Read[int32](context.Background(), a, Sel{Start: []int64{4, 0}, Count: []int64{0, 5}})
 	require.NoError(t, err)
 	require.Empty(t, empty)
-	all, err := Read[int32](a, nil, nil, nil)
+	all, err := Read[int32](context.Background(), a, Sel{})
 	require.NoError(t, err)
 	require.Len(t, all, 20)
-	a.ReaderAt = io.NewSectionReader(a, 0, 10)
-	_, err = Read[int32](a, nil, nil, nil)
+	a.values = io.NewSectionReader(a.values, 0, 10)
+	_, err = Read[int32](context.Background(), a, Sel{})
 	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
 	cancelled, cancel := context.WithCancel(context.Background())
 	cancel()
-	b := ramp(Int, 4, 5)
-	require.ErrorIs(t, ReadInto(cancelled, &b, make([]int32, 8), Selection{Count: []int64{4, 2}}), context.Canceled)
+	b := ramp(cdf3.Int, 4, 5)
+	require.ErrorIs(t, ReadInto(cancelled, b, make([]int32, 8), Sel{Count: []int64{4, 2}}), context.Canceled)
 }
 
 func TestConvert(t *testing.T) {
 	ctx := context.Background()
-	doubles := func(v ...float64) Array {
+	doubles := func(v ...float64) plain {
 		var b []byte
 		for _, x := range v {
 			b = binary.BigEndian.AppendUint64(b, math.Float64bits(x))
 		}
-		return Array{[]int64{int64(len(v))}, Double, bytes.NewReader(b)}
+		return plain{cdf3.Double, []int64{int64(len(v))}, bytes.NewReader(b)}
 	}
 	a := doubles(1.9, -1.9, 127, -128.5, 0)
 	got := make([]int8, 5)
-	require.NoError(t, Convert(ctx, &a, got, Selection{}))
+	require.NoError(t, Convert(ctx, a, got, Sel{}))
 	require.Equal(t, []int8{1, -1, 127, -128, 0}, got)
 	for _, bad := range []float64{128, -129, math.NaN(), math.Inf(1), 1e300} {
 		a := doubles(bad, 7)
-		err := Convert(ctx, &a, got[:2], Selection{})
+		err := Convert(ctx, a, got[:2], Sel{})
 		require.ErrorIs(t, err, ErrRange, "%v", bad)
 		require.Equal(t, int8(7), got[1])
 	}
 	a = doubles(-1 << 63)
 	i64 := make([]int64, 1)
-	require.NoError(t, Convert(ctx, &a, i64, Selection{}))
+	require.NoError(t, Convert(ctx, a, i64, Sel{}))
 	require.Equal(t, int64(math.MinInt64), i64[0])
 	a = doubles(1 << 63)
-	require.ErrorIs(t, Convert(ctx, &a, i64, Selection{}), ErrRange)
+	require.ErrorIs(t, Convert(ctx, a, i64, Sel{}), ErrRange)
 	a = doubles(math.Inf(-1), math.NaN(), 1e39)
-	require.ErrorIs(t, Convert(ctx, &a, make([]float32, 3), Selection{}), ErrRange)
+	require.ErrorIs(t, Convert(ctx, a, make([]float32, 3), Sel{}), ErrRange)
 	a = doubles(math.Inf(-1), math.NaN())
-	require.NoError(t, Convert(ctx, &a, make([]float32, 2), Selection{}))
-	u := ramp(UInt64, 3)
-	u.ReaderAt = bytes.NewReader(bytes.Repeat([]byte{0xff}, 24))
-	require.ErrorIs(t, Convert(ctx, &u, make([]int64, 3), Selection{}), ErrRange)
-	require.NoError(t, Convert(ctx, &u, make([]float64, 3), Selection{}))
-	c := ramp(Char, 3)
-	require.ErrorIs(t, Convert(ctx, &c, make([]float64, 3), Selection{}), ErrType)
-	require.NoError(t, Convert(ctx, &c, make([]uint8, 3), Selection{}))
+	require.NoError(t, Convert(ctx, a, make([]float32, 2), Sel{}))
+	u := ramp(cdf3.UInt64, 3)
+	u.values = bytes.NewReader(bytes.Repeat([]byte{0xff}, 24))
+	require.ErrorIs(t, Convert(ctx, u, make([]int64, 3), Sel{}), ErrRange)
+	require.NoError(t, Convert(ctx, u, make([]float64, 3), Sel{}))
+	c := ramp(cdf3.Char, 3)
+	require.ErrorIs(t, Convert(ctx, c, make([]float64, 3), Sel{}), ErrType)
+	require.NoError(t, Convert(ctx, c, make([]uint8, 3), Sel{}))
 }
 
 func BenchmarkLoad(b *testing.B) {
-	for _, size := range []Type{Short, Float, Double} {
+	for _, size := range []cdf3.Type{cdf3.Short, cdf3.Float, cdf3.Double} {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {
 			src := make([]byte, 256<<10)
 			b.SetBytes(int64(len(src)))
 			f4, i2, f8 := make([]float32, 64<<10), make([]int16, 128<<10), make([]float64, 32<<10)
 			for b.Loop() {
 				switch size {
-				case Short:
+				case cdf3.Short:
 					load(i2, src)
-				case Float:
+				case cdf3.Float:
 					load(f4, src)
-				case Double:
+				case cdf3.Double:
 					load(f8, src)
 				}
 			}
@@ -295,17 +305,17 @@ func TestWalk(t *testing.T) {
 	ctx := context.Background()
 	for _, shape := range [][]int64{nil, {0}, {7}, {3, 0, 2}, {300, 1000}, {5, 6, 7}} {
 		for _, blocked := range []bool{false, true} {
-			a := ramp(Int, shape...)
-			if blocked && a.Len() > 0 {
+			a := ramp(cdf3.Int, shape...)
+			if blocked && byteLen(a) > 0 {
 				block := append([]int64{}, shape...)
 				if len(block) > 0 {
 					block[0] = (block[0] + 1) / 2
 				}
-				a.ReaderAt = shaped{&inBlocks{a.ReaderAt.(*bytes.Reader), &a, block, 0}, block}
+				a.values = shaped{&inBlocks{a.values.(*bytes.Reader), &a, block, 0}, block}
 			}
 			seen := map[int32]bool{}
-			err := Walk(ctx, &a, func(start, count []int64, values []int32) error {
-				one := Selection{start, count, make([]int64, len(shape))}
+			err := Walk(ctx, a, func(start, count []int64, values []int32) error {
+				one := Sel{start, count, make([]int64, len(shape))}
 				for i := range one.Stride {
 					one.Stride[i] = 1
 				}
@@ -316,12 +326,12 @@ func TestWalk(t *testing.T) {
 				return nil
 			})
 			require.NoError(t, err)
-			require.Len(t, seen, int(a.Len()/4))
+			require.Len(t, seen, int(byteLen(a)/4))
 		}
 	}
 	stop := errors.New("stop")
-	a := ramp(Int, 300, 1000)
-	require.ErrorIs(t, Walk(ctx, &a, func(_, _ []int64, _ []int32) error { return stop }), stop)
+	a := ramp(cdf3.Int, 300, 1000)
+	require.ErrorIs(t, Walk(ctx, a, func(_, _ []int64, _ []int32) error { return stop }), stop)
 }
 
 type shaped struct {
@@ -333,16 +343,16 @@ func (s shaped) BlockShape() []int64 { return s.block }
 
 func TestUnpack(t *testing.T) {
 	ctx := context.Background()
-	a := Array{[]int64{4}, Short, bytes.NewReader([]byte{0, 10, 0xff, 0xff, 0x80, 0, 0, 0})}
+	a := plain{cdf3.Short, []int64{4}, bytes.NewReader([]byte{0, 10, 0xff, 0xff, 0x80, 0, 0, 0})}
 	got := make([]float64, 4)
-	require.NoError(t, Unpack(ctx, &a, got, Selection{}, &Packing{Scale: 0.5, Offset: 100, Missing: []float64{-32768}}))
+	require.NoError(t, Unpack(ctx, a, got, Sel{}, &Packing{Scale: 0.5, Offset: 100, Missing: []float64{-32768}}))
 	require.Equal(t, []float64{105, 99.5}, got[:2])
 	require.True(t, math.IsNaN(got[2]))
 	require.Equal(t, 100.0, got[3])
-	require.NoError(t, Unpack(ctx, &a, got, Selection{}, &Packing{Unsigned: true}))
+	require.NoError(t, Unpack(ctx, a, got, Sel{}, &Packing{Unsigned: true}))
 	require.Equal(t, []float64{10, 65535, 32768, 0}, got)
-	c := ramp(Char, 3)
-	require.ErrorIs(t, Unpack(ctx, &c, got[:3], Selection{}, &Packing{}), ErrType)
+	c := ramp(cdf3.Char, 3)
+	require.ErrorIs(t, Unpack(ctx, c, got[:3], Sel{}, &Packing{}), ErrType)
 }
 
 // TestGridFar: blocks between selected elements are passed over, not walked through:
@@ -350,7 +360,7 @@ func TestUnpack(t *testing.T) {
 func TestGridFar(t *testing.T) {
 	const n, block = math.MaxInt64 - 4, 1000
 	const half = (n - 1) / 2
-	for _, s := range []Selection{
+	for _, s := range []Sel{
 		{Start: []int64{0}, Count: []int64{3}, Stride: []int64{half}},
 		{Start: []int64{n - 1}, Count: []int64{3}, Stride: []int64{-half}},
 	} {
@@ -371,11 +381,39 @@ func TestGridFar(t *testing.T) {
 func TestGridLast(t *testing.T) {
 	const n = math.MaxInt64 - 4
 	const half = (n - 1) / 2
-	s := Selection{Start: []int64{0}, Count: []int64{3}, Stride: []int64{half}}
+	s := Sel{Start: []int64{0}, Count: []int64{3}, Stride: []int64{half}}
 	var got [][3]int64
 	require.NoError(t, s.Grid([]int64{n}, []int64{half + 10}, func(g []int64, lo, hi int64) bool {
 		got = append(got, [3]int64{g[0], lo, hi})
 		return true
 	}))
 	require.Equal(t, [][3]int64{{0, 0, half + 1}, {1, half - 10, half - 9}}, got)
+}
+
+// TestHostile: shapes, blocks and types that make no sense are errors.
+func TestHostile(t *testing.T) {
+	ctx := context.Background()
+	never := func([]int64, int64, int64) bool { panic("no block") }
+	for _, shape := range [][]int64{{-1}, {3, -5}, {0, -1}, {math.MaxInt64, math.MaxInt64}, {math.MinInt64}} {
+		_, err := New(cdf3.Int, shape, bytes.NewReader(nil))
+		require.ErrorIs(t, err, ErrBounds)
+		a := plain{cdf3.Int, shape, bytes.NewReader(nil)}
+		_, err = Read[int32](ctx, a, Sel{})
+		require.ErrorIs(t, err, ErrBounds)
+		require.ErrorIs(t, Walk(ctx, a, func(_, _ []int64, _ []int32) error { return nil }), ErrBounds)
+		require.ErrorIs(t, Sel{}.Grid(shape, make([]int64, len(shape)), never), ErrBounds)
+	}
+	_, err := Read[int32](ctx, plain{cdf3.Int, []int64{1 << 46}, bytes.NewReader(nil)}, Sel{})
+	require.ErrorIs(t, err, ErrLength)
+	for _, block := range [][]int64{nil, {0}, {-1}, {1, 1}} {
+		require.ErrorIs(t, Sel{}.Grid([]int64{5}, block, never), ErrBounds)
+	}
+	_, err = New(12, nil, bytes.NewReader(nil))
+	require.ErrorIs(t, err, ErrType)
+	for _, a := range []Array{nil, plain{}} {
+		_, err := Read[int32](ctx, a, Sel{})
+		require.Error(t, err)
+		require.Error(t, Convert(ctx, a, make([]float64, 1), Sel{}))
+		require.Error(t, Unpack(ctx, a, make([]float64, 1), Sel{}, &Packing{}))
+	}
 }

@@ -1,9 +1,12 @@
 package slab
 
-import "context"
+import (
+	"context"
+	"fmt"
+)
 
-// Shaped is what an Array's ReaderAt may say of its blocks: the shape of all but
-// the last ones of a dimension.
+// Shaped is implemented by the Values of an Array that comes in blocks of one shape,
+// cut off at the end of each dimension.
 type Shaped interface{ BlockShape() []int64 }
 
 // walkTarget is the size in bytes of the boxes of an array without blocks.
@@ -14,26 +17,31 @@ const walkTarget = 256 << 10
 // are the blocks of an archive, or about 256 KiB of a classic file, so that memory
 // is bounded and nothing is decoded twice. The slices are reused: f must not keep
 // them. An error of f ends the walk and is returned.
-func Walk[T Number](ctx context.Context, a *Array, f func(start, count []int64, values []T) error) error {
-	box := boxShape(a)
-	rank := len(a.Shape)
-	start, count := make([]int64, rank), make([]int64, rank)
-	for _, n := range a.Shape {
-		if n == 0 {
-			return nil
-		}
+func Walk[T Number](ctx context.Context, a Array, f func(start, count []int64, values []T) error) error {
+	if err := checkType[T](a); err != nil {
+		return err
 	}
+	shape := a.Shape()
+	if n, err := Len(a); err != nil || n == 0 {
+		return err
+	}
+	box, err := boxShape(a)
+	if err != nil {
+		return err
+	}
+	rank := len(shape)
+	start, count := make([]int64, rank), make([]int64, rank)
 	var values []T
 	for {
 		n := int64(1)
 		for i := range count {
-			count[i] = min(box[i], a.Shape[i]-start[i])
+			count[i] = min(box[i], shape[i]-start[i])
 			n *= count[i]
 		}
 		if int64(cap(values)) < n {
 			values = make([]T, n)
 		}
-		if err := ReadInto(ctx, a, values[:n], Selection{Start: start, Count: count}); err != nil {
+		if err := ReadInto(ctx, a, values[:n], Sel{Start: start, Count: count}); err != nil {
 			return err
 		}
 		if err := f(start, count, values[:n]); err != nil {
@@ -41,7 +49,7 @@ func Walk[T Number](ctx context.Context, a *Array, f func(start, count []int64, 
 		}
 		i := rank - 1
 		for ; i >= 0; i-- {
-			if start[i] += box[i]; start[i] < a.Shape[i] {
+			if start[i] += box[i]; start[i] < shape[i] {
 				break
 			}
 			start[i] = 0
@@ -53,15 +61,29 @@ func Walk[T Number](ctx context.Context, a *Array, f func(start, count []int64, 
 }
 
 // boxShape is the shape of the boxes of a walk.
-func boxShape(a *Array) []int64 {
-	if s, ok := a.ReaderAt.(Shaped); ok {
-		return s.BlockShape()
+func boxShape(a Array) ([]int64, error) {
+	shape := a.Shape()
+	if s, ok := a.Values().(Shaped); ok {
+		box := s.BlockShape()
+		return box, checkBlock(shape, box)
 	}
-	box := make([]int64, len(a.Shape))
-	room := max(1, walkTarget/a.Type.Size())
+	box := make([]int64, len(shape))
+	room := max(1, walkTarget/a.Type().Size())
 	for i := len(box) - 1; i >= 0; i-- {
-		box[i] = max(1, min(a.Shape[i], room))
+		box[i] = max(1, min(shape[i], room))
 		room /= box[i]
 	}
-	return box
+	return box, nil
+}
+
+// checkBlock checks the shape of the blocks of an array.
+func checkBlock(shape, block []int64) error {
+	bad := len(block) != len(shape)
+	for _, n := range block {
+		bad = bad || n < 1
+	}
+	if bad {
+		return fmt.Errorf("slab: blocks of shape %v for an array of shape %v: %w", block, shape, ErrBounds)
+	}
+	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"reflect"
 	"slices"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/batchatco/go-native-netcdf/netcdf/cdf"
 	"github.com/batchatco/go-native-netcdf/netcdf/util"
 
+	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/slab"
 )
 
@@ -29,10 +29,10 @@ type getter struct {
 
 // Len implements api.VarGetter.
 func (v *getter) Len() int64 {
-	if len(v.array.Shape) == 0 {
+	if len(v.array.Shape()) == 0 {
 		return 1
 	}
-	return v.array.Shape[0]
+	return v.array.Shape()[0]
 }
 
 // Values implements api.VarGetter.
@@ -41,7 +41,7 @@ func (v *getter) Values() (any, error) { return v.GetSlice(0, v.Len()) }
 // GetSlice implements api.VarGetter. A variable without records has an empty slice
 // for any range, and a scalar its value for any that begins at 0.
 func (v *getter) GetSlice(begin, end int64) (any, error) {
-	shape := v.array.Shape
+	shape := v.array.Shape()
 	switch {
 	case end < begin:
 		return nil, errSlice
@@ -59,7 +59,7 @@ func (v *getter) GetSlice(begin, end int64) (any, error) {
 
 // GetSliceMD implements api.VarGetter.
 func (v *getter) GetSliceMD(begin, end []int64) (any, error) {
-	if len(begin) != len(v.array.Shape) || len(end) != len(begin) {
+	if len(begin) != len(v.array.Shape()) || len(end) != len(begin) {
 		return nil, cdf.ErrTooManyDimensions
 	}
 	for i := range begin {
@@ -80,15 +80,15 @@ func (v *getter) Dimensions() []string { return v.dims }
 func (v *getter) Attributes() api.AttributeMap { return v.attrs }
 
 // Type implements api.VarGetter.
-func (v *getter) Type() string { return v.array.Type.String() }
+func (v *getter) Type() string { return v.array.Type().String() }
 
 // GoType implements api.VarGetter.
-func (v *getter) GoType() string { return goTypes[v.array.Type] }
+func (v *getter) GoType() string { return goTypes[v.array.Type()] }
 
 var goTypes = [...]string{
-	slab.Byte: "int8", slab.Char: "string", slab.Short: "int16", slab.Int: "int32",
-	slab.Float: "float32", slab.Double: "float64", slab.UByte: "uint8",
-	slab.UShort: "uint16", slab.UInt: "uint32", slab.Int64: "int64", slab.UInt64: "uint64",
+	cdf3.Byte: "int8", cdf3.Char: "string", cdf3.Short: "int16", cdf3.Int: "int32",
+	cdf3.Float: "float32", cdf3.Double: "float64", cdf3.UByte: "uint8",
+	cdf3.UShort: "uint16", cdf3.UInt: "uint32", cdf3.Int64: "int64", cdf3.UInt64: "uint64",
 }
 
 // read reads the box of indices from begin to before end.
@@ -96,54 +96,47 @@ func (v *getter) read(begin, end []int64) (any, error) {
 	if err := v.group.open(); err != nil {
 		return nil, err
 	}
-	s := slab.Selection{Start: begin, Count: make([]int64, len(begin))}
+	s := slab.Sel{Start: begin, Count: make([]int64, len(begin))}
 	for i := range begin {
 		s.Count[i] = end[i] - begin[i]
 	}
-	switch v.array.Type {
-	case slab.Byte:
+	switch v.array.Type() {
+	case cdf3.Byte:
 		return numericBox[int8](v, s)
-	case slab.Char:
+	case cdf3.Char:
 		return textBox(v, s)
-	case slab.Short:
+	case cdf3.Short:
 		return numericBox[int16](v, s)
-	case slab.Int:
+	case cdf3.Int:
 		return numericBox[int32](v, s)
-	case slab.Float:
+	case cdf3.Float:
 		return numericBox[float32](v, s)
-	case slab.Double:
+	case cdf3.Double:
 		return numericBox[float64](v, s)
-	case slab.UByte:
+	case cdf3.UByte:
 		return numericBox[uint8](v, s)
-	case slab.UShort:
+	case cdf3.UShort:
 		return numericBox[uint16](v, s)
-	case slab.UInt:
+	case cdf3.UInt:
 		return numericBox[uint32](v, s)
-	case slab.Int64:
+	case cdf3.Int64:
 		return numericBox[int64](v, s)
-	case slab.UInt64:
+	case cdf3.UInt64:
 		return numericBox[uint64](v, s)
 	}
 	return nil, cdf.ErrUnknownType
 }
 
 // flat reads a box as one slice in row-major order.
-func flat[T slab.Number](v *getter, s slab.Selection) ([]T, error) {
-	n, err := s.Len(v.array.Shape)
+func flat[T slab.Number](v *getter, s slab.Sel) ([]T, error) {
+	values, err := slab.Read[T](context.Background(), v.array, s)
 	if err != nil {
-		return nil, err
-	}
-	if n > min(math.MaxInt, 1<<47)/v.array.Type.Size() {
-		return nil, fmt.Errorf("ncapi: %d values of type %s do not fit into memory", n, v.array.Type)
-	}
-	dst := make([]T, n)
-	if err := slab.ReadInto(context.Background(), &v.array, dst, s); err != nil {
 		return nil, damage(err)
 	}
-	return dst, nil
+	return values, nil
 }
 
-func numericBox[T slab.Number](v *getter, s slab.Selection) (any, error) {
+func numericBox[T slab.Number](v *getter, s slab.Sel) (any, error) {
 	values, err := flat[T](v, s)
 	if err != nil {
 		return nil, err
@@ -152,7 +145,7 @@ func numericBox[T slab.Number](v *getter, s slab.Selection) (any, error) {
 }
 
 // textBox makes strings of the last dimension.
-func textBox(v *getter, s slab.Selection) (any, error) {
+func textBox(v *getter, s slab.Sel) (any, error) {
 	text, err := flat[uint8](v, s)
 	if err != nil {
 		return nil, err

@@ -229,7 +229,7 @@ func newJudging(t *testing.T) *judging {
 func (j *judging) file(t *testing.T, name string, image []byte, known truth) {
 	original, packed := filepath.Join(j.dir, "original.nc"), filepath.Join(j.dir, "archive.cdfz")
 	require.NoError(t, os.WriteFile(original, image, 0o644))
-	o := &archive.Options{Name: filepath.Base(name)}
+	o := &archive.WriteOptions{Name: filepath.Base(name)}
 	if len(image) < 1<<20 {
 		o.Block = archive.MinBlock
 	}
@@ -238,7 +238,7 @@ func (j *judging) file(t *testing.T, name string, image []byte, known truth) {
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(packed, b.Bytes(), 0o644))
 
-	f, err := archive.OpenFile(packed, nil)
+	f, err := archive.Open(context.Background(), packed, nil)
 	require.NoError(t, err)
 	defer f.Close()
 	require.NotNil(t, f.Archive())

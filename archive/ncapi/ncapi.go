@@ -15,6 +15,7 @@
 package ncapi
 
 import (
+	"context"
 	"errors"
 	"os"
 	"slices"
@@ -31,7 +32,7 @@ import (
 
 // Open opens an archive or a classic netCDF file. Close the group when done.
 func Open(name string) (api.Group, error) {
-	f, err := archive.OpenFile(name, nil)
+	f, err := archive.Open(context.Background(), name, nil)
 	if err != nil {
 		return nil, openError(name, err)
 	}
@@ -145,7 +146,7 @@ func (g *group) getter(name string) (*getter, error) {
 	}
 	h := g.file.Header()
 	v := &getter{group: g, array: g.file.Array(i), dims: make([]string, len(h.Vars[i].DimIDs)), attrs: g.varAttrs[i]}
-	v.shape = append([]int64{}, v.array.Shape...)
+	v.shape = append([]int64{}, v.array.Shape()...)
 	for k, id := range h.Vars[i].DimIDs {
 		v.dims[k] = cName(h.Dims[id].Name)
 	}

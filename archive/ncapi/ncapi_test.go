@@ -26,7 +26,7 @@ func pack(t *testing.T, original string) string {
 	image, err := os.ReadFile(original)
 	require.NoError(t, err)
 	var b bytes.Buffer
-	_, err = archive.Write(context.Background(), &b, bytes.NewReader(image), int64(len(image)), &archive.Options{Block: archive.MinBlock})
+	_, err = archive.Write(context.Background(), &b, bytes.NewReader(image), int64(len(image)), &archive.WriteOptions{Block: archive.MinBlock})
 	require.NoError(t, err)
 	return put(t, b.Bytes())
 }
@@ -109,7 +109,7 @@ func TestOpenBoth(t *testing.T) {
 }
 
 func TestClose(t *testing.T) {
-	f, err := archive.OpenFile(pack(t, climate), nil)
+	f, err := archive.Open(context.Background(), pack(t, climate), nil)
 	require.NoError(t, err)
 	g, err := New(f)
 	require.NoError(t, err)
@@ -187,8 +187,10 @@ func TestConcurrent(t *testing.T) {
 }
 
 func TestTooLarge(t *testing.T) {
-	v := &getter{group: &group{refs: 1}, array: slab.Array{Shape: []int64{1 << 30, 1 << 20}, Type: slab.Byte}}
-	_, err := v.Values()
+	huge, err := slab.New(cdf3.Byte, []int64{1 << 30, 1 << 20}, bytes.NewReader(nil))
+	require.NoError(t, err)
+	v := &getter{group: &group{refs: 1}, array: huge}
+	_, err = v.Values()
 	require.ErrorContains(t, err, "do not fit into memory")
 }
 

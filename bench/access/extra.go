@@ -33,7 +33,7 @@ type cached struct {
 // measureCached reads from the cache, in this process, on one processor.
 func (in *inputs) measureCached(ctx context.Context, v *cdf3.Var) (*cached, error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	f, err := archive.OpenFile(in.archive, nil)
+	f, err := archive.Open(context.Background(), in.archive, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -50,10 +50,10 @@ func (in *inputs) measureCached(ctx context.Context, v *cdf3.Var) (*cached, erro
 	// Of several rounds the best: the question is what it costs, not what else the
 	// machine does. The loops of the others do the same.
 	best := func(s selection) (ns float64, allocs int64) {
-		sel := slab.Selection{Start: s.start, Count: s.count}
+		sel := slab.Sel{Start: s.start, Count: s.count}
 		one := func() {
 			if err == nil {
-				err = readBytes(&a, buf[:s.bytes], sel)
+				err = readBytes(a, buf[:s.bytes], sel)
 			}
 		}
 		allocs = int64(testing.AllocsPerRun(100, one))
@@ -100,7 +100,7 @@ type uncached struct {
 // measureUncached alternates reads of points with decodes of the same blocks.
 func (in *inputs) measureUncached(v *cdf3.Var, n int) (*uncached, error) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	f, err := archive.OpenFile(in.archive, &archive.ReaderOptions{Cache: -1})
+	f, err := archive.Open(context.Background(), in.archive, &archive.OpenOptions{Cache: -1})
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func (in *inputs) measureUncached(v *cdf3.Var, n int) (*uncached, error) {
 	u := &uncached{}
 	for i := range n + 3 {
 		s := selections(kindPoint, rng, v)[0]
-		raw, err := blockOf(&a, s.start)
+		raw, err := blockOf(a, s.start)
 		if err != nil {
 			return nil, err
 		}
@@ -132,7 +132,7 @@ func (in *inputs) measureUncached(v *cdf3.Var, n int) (*uncached, error) {
 			return nil, err
 		}
 		start := time.Now()
-		if err := readBytes(&a, buf[:s.bytes], slab.Selection{Start: s.start, Count: s.count}); err != nil {
+		if err := readBytes(a, buf[:s.bytes], slab.Sel{Start: s.start, Count: s.count}); err != nil {
 			return nil, err
 		}
 		t := time.Since(start)
@@ -161,45 +161,43 @@ func (in *inputs) measureUncached(v *cdf3.Var, n int) (*uncached, error) {
 
 // blockOf reads the block that holds an element, padded by repeating its last value as
 // it is stored.
-func blockOf(a *slab.Array, at []int64) ([]byte, error) {
-	blocks, ok := a.ReaderAt.(slab.Blocks)
-	shaped, ok2 := a.ReaderAt.(slab.Shaped)
+func blockOf(a slab.Array, at []int64) ([]byte, error) {
+	blocks, ok := a.Values().(slab.Blocks)
+	shaped, ok2 := a.Values().(slab.Shaped)
 	if !ok || !ok2 {
 		return nil, fmt.Errorf("a variable without blocks")
 	}
 	box := shaped.BlockShape()
 	start, count := make([]int64, len(at)), make([]int64, len(at))
-	n := a.Type.Size()
+	n := a.Type().Size()
 	for i := range at {
 		start[i] = at[i] / box[i] * box[i]
-		count[i] = min(box[i], a.Shape[i]-start[i])
+		count[i] = min(box[i], a.Shape()[i]-start[i])
 		n *= box[i]
 	}
 	var raw []byte
-	err := blocks.EachBlock(context.Background(), slab.Selection{Start: start, Count: count}, func(b slab.Block) error {
+	err := blocks.EachBlock(context.Background(), slab.Sel{Start: start, Count: count}, func(b slab.Block) error {
 		raw = append(raw, b.Data...)
 		return nil
 	})
 	for int64(len(raw)) < n && err == nil {
-		raw = append(raw, raw[int64(len(raw))-a.Type.Size():]...)
+		raw = append(raw, raw[int64(len(raw))-a.Type().Size():]...)
 	}
 	return raw, err
 }
 
 // coderOf is a coder with the chain of a variable, and the length of its parts.
 func coderOf(f *archive.File, v *cdf3.Var) (*filters.Coder, int, error) {
-	plan := f.Archive().Plan()
-	for i := range plan.Vars {
-		if w := &plan.Vars[i]; f.Header().Vars[w.Var].Name == v.Name {
-			var c filters.Chain
-			for _, p := range plan.Chains[w.Chain] {
-				c = append(c, filters.Filter{ID: p.ID, Params: p.Params, Optional: p.Optional})
-			}
-			k, err := filters.NewCoder(c)
-			return k, int(w.Part), err
-		}
+	info := f.Var(v.Name).Info()
+	if !info.Blocked {
+		return nil, 0, fmt.Errorf("variable %s is not in blocks", v.Name)
 	}
-	return nil, 0, fmt.Errorf("variable %s is not in blocks", v.Name)
+	size := v.Type.Size()
+	for _, n := range info.Block {
+		size *= n
+	}
+	k, err := filters.NewCoder(info.Chain)
+	return k, info.Chain.PartLen(int(size)), err
 }
 
 // cold is what whole processes cost, wall and CPU time: medians.

@@ -63,7 +63,7 @@ func newInputs(ctx context.Context, o *options, dir string) (*inputs, error) {
 			return nil, err
 		}
 	}
-	f, err := archive.OpenFile(in.file, nil)
+	f, err := archive.Open(context.Background(), in.file, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -48,7 +48,7 @@ func main() {
 	flag.StringVar(&serveKind, "serve", "", "internal: answer measurements")
 	flag.Parse()
 	if serveKind != "" {
-		open := func() (*archive.File, error) { return archive.OpenFile(flag.Arg(0), nil) }
+		open := func() (*archive.File, error) { return archive.Open(context.Background(), flag.Arg(0), nil) }
 		if serveKind == "seekable" {
 			open = func() (*archive.File, error) { return openSeekable(flag.Arg(0)) }
 		}

@@ -91,7 +91,7 @@ func openSeekable(name string) (*archive.File, error) {
 	if s.dec, err = zstd.NewReader(nil, zstd.WithDecoderConcurrency(1)); err != nil {
 		return nil, err
 	}
-	return archive.NewFile(s, s.size, nil)
+	return archive.New(s, s.size, nil)
 }
 
 func (s *seekable) readTable() error {

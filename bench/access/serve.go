@@ -10,6 +10,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/bench/internal/cpu"
+	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/slab"
 )
 
@@ -86,7 +87,7 @@ func read(open opener, sel []selection) (s sample, err error) {
 		used, wall := cpu.Time(), time.Now()
 		a, err := arrayOf(f, sel[i].name)
 		if err == nil {
-			err = readBytes(&a, p, slab.Selection{Start: sel[i].start, Count: sel[i].count})
+			err = readBytes(a, p, slab.Sel{Start: sel[i].start, Count: sel[i].count})
 		}
 		s.read, s.readCPU = s.read+time.Since(wall), s.readCPU+cpu.Time()-used
 		if err != nil {
@@ -100,30 +101,28 @@ func read(open opener, sel []selection) (s sample, err error) {
 }
 
 func arrayOf(f *archive.File, name string) (slab.Array, error) {
-	for i := range f.Header().Vars {
-		if f.Header().Vars[i].Name == name {
-			return f.Array(i), nil
-		}
+	if v := f.Var(name); v != nil {
+		return v, nil
 	}
-	return slab.Array{}, fmt.Errorf("no variable %s", name)
+	return nil, fmt.Errorf("no variable %s", name)
 }
 
 // readBytes reads values into p, in this machine's order.
-func readBytes(a *slab.Array, p []byte, s slab.Selection) error {
+func readBytes(a slab.Array, p []byte, s slab.Sel) error {
 	ctx := context.Background()
-	switch a.Type {
-	case slab.Byte:
+	switch a.Type() {
+	case cdf3.Byte:
 		return slab.ReadInto(ctx, a, as[int8](p), s)
-	case slab.Short:
+	case cdf3.Short:
 		return slab.ReadInto(ctx, a, as[int16](p), s)
-	case slab.Int:
+	case cdf3.Int:
 		return slab.ReadInto(ctx, a, as[int32](p), s)
-	case slab.Float:
+	case cdf3.Float:
 		return slab.ReadInto(ctx, a, as[float32](p), s)
-	case slab.Double:
+	case cdf3.Double:
 		return slab.ReadInto(ctx, a, as[float64](p), s)
 	}
-	return fmt.Errorf("variables of type %s are not measured", a.Type)
+	return fmt.Errorf("variables of type %s are not measured", a.Type())
 }
 
 // as is bytes, aligned for every type, as numbers.

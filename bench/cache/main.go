@@ -101,7 +101,7 @@ func run(ctx context.Context, o *options) error {
 }
 
 func chooseVar(o *options) (*cdf3.Var, error) {
-	f, err := archive.OpenFile(o.file, nil)
+	f, err := archive.Open(context.Background(), o.file, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -17,21 +17,21 @@ import (
 // selection after the other.
 type pattern struct {
 	name, what string
-	reads      func(rng *rand.Rand, v *cdf3.Var) [][]slab.Selection
+	reads      func(rng *rand.Rand, v *cdf3.Var) [][]slab.Sel
 }
 
 // all are the indices that a selection takes in full.
 type all func(i, rank int) bool
 
-func point(int, int) bool                          { return false }
-func series(i, _ int) bool                         { return i == 0 }
-func plane(i, rank int) bool                       { return i >= rank-2 }
-func row(i, rank int) bool                         { return i == rank-1 }
-func one(list []slab.Selection) [][]slab.Selection { return [][]slab.Selection{list} }
+func point(int, int) bool              { return false }
+func series(i, _ int) bool             { return i == 0 }
+func plane(i, rank int) bool           { return i >= rank-2 }
+func row(i, rank int) bool             { return i == rank-1 }
+func one(list []slab.Sel) [][]slab.Sel { return [][]slab.Sel{list} }
 
 // sel selects everything in the dimensions that are all, one index in the others.
-func sel(v *cdf3.Var, a all, at []int64) slab.Selection {
-	s := slab.Selection{Start: make([]int64, len(v.Shape)), Count: make([]int64, len(v.Shape))}
+func sel(v *cdf3.Var, a all, at []int64) slab.Sel {
+	s := slab.Sel{Start: make([]int64, len(v.Shape)), Count: make([]int64, len(v.Shape))}
 	for i, n := range v.Shape {
 		if s.Start[i], s.Count[i] = min(max(at[i], 0), n-1), 1; a(i, len(v.Shape)) {
 			s.Start[i], s.Count[i] = 0, n
@@ -49,10 +49,10 @@ func anywhere(rng *rand.Rand, v *cdf3.Var) []int64 {
 }
 
 // inOrder are n selections that follow each other in the file, from record rec on.
-func inOrder(v *cdf3.Var, a all, rec int64, n int) []slab.Selection {
+func inOrder(v *cdf3.Var, a all, rec int64, n int) []slab.Sel {
 	at := make([]int64, len(v.Shape))
 	at[0] = rec
-	var out []slab.Selection
+	var out []slab.Sel
 	for range n {
 		out = append(out, sel(v, a, at))
 		for i := len(at) - 1; i >= 0; i-- {
@@ -69,10 +69,10 @@ func inOrder(v *cdf3.Var, a all, rec int64, n int) []slab.Selection {
 }
 
 var patterns = []pattern{
-	{"point", "1000 values along a track: a record further every 10 values, and one place to any side", func(rng *rand.Rand, v *cdf3.Var) [][]slab.Selection {
+	{"point", "1000 values along a track: a record further every 10 values, and one place to any side", func(rng *rand.Rand, v *cdf3.Var) [][]slab.Sel {
 		at := anywhere(rng, v)
 		at[0] = rng.Int64N(max(1, v.Shape[0]-100))
-		var out []slab.Selection
+		var out []slab.Sel
 		for i := range 1000 {
 			if i%10 == 9 {
 				at[0]++
@@ -84,32 +84,32 @@ var patterns = []pattern{
 		}
 		return one(out)
 	}},
-	{"series", "all records at a point, at 4 neighbouring points one after the other", func(rng *rand.Rand, v *cdf3.Var) [][]slab.Selection {
+	{"series", "all records at a point, at 4 neighbouring points one after the other", func(rng *rand.Rand, v *cdf3.Var) [][]slab.Sel {
 		at := anywhere(rng, v)
 		last := len(at) - 1
 		at[last] = rng.Int64N(max(1, v.Shape[last]-4))
-		var out []slab.Selection
+		var out []slab.Sel
 		for range 4 {
 			out = append(out, sel(v, series, at))
 			at[last]++
 		}
 		return one(out)
 	}},
-	{"map", "200 maps in the order of the file", func(rng *rand.Rand, v *cdf3.Var) [][]slab.Selection {
+	{"map", "200 maps in the order of the file", func(rng *rand.Rand, v *cdf3.Var) [][]slab.Sel {
 		return one(inOrder(v, plane, rng.Int64N(max(1, v.Shape[0]-250)), 200))
 	}},
-	{"rows", "2000 rows in the order of the file", func(rng *rand.Rand, v *cdf3.Var) [][]slab.Selection {
+	{"rows", "2000 rows in the order of the file", func(rng *rand.Rand, v *cdf3.Var) [][]slab.Sel {
 		return one(inOrder(v, row, rng.Int64N(max(1, v.Shape[0]-250)), 2000))
 	}},
-	{"random", "1000 values anywhere", func(rng *rand.Rand, v *cdf3.Var) [][]slab.Selection {
-		var out []slab.Selection
+	{"random", "1000 values anywhere", func(rng *rand.Rand, v *cdf3.Var) [][]slab.Sel {
+		var out []slab.Sel
 		for range 1000 {
 			out = append(out, sel(v, point, anywhere(rng, v)))
 		}
 		return one(out)
 	}},
-	{"scan", "all values, 8 records at a time", func(_ *rand.Rand, v *cdf3.Var) [][]slab.Selection {
-		var out []slab.Selection
+	{"scan", "all values, 8 records at a time", func(_ *rand.Rand, v *cdf3.Var) [][]slab.Sel {
+		var out []slab.Sel
 		for at := int64(0); at < v.Shape[0]; at += 8 {
 			s := sel(v, func(int, int) bool { return true }, make([]int64, len(v.Shape)))
 			s.Start[0], s.Count[0] = at, min(8, v.Shape[0]-at)
@@ -117,11 +117,11 @@ var patterns = []pattern{
 		}
 		return one(out)
 	}},
-	{"8 goroutines", "each 100 maps of the same 8 records, in any order", func(rng *rand.Rand, v *cdf3.Var) [][]slab.Selection {
+	{"8 goroutines", "each 100 maps of the same 8 records, in any order", func(rng *rand.Rand, v *cdf3.Var) [][]slab.Sel {
 		rec := rng.Int64N(max(1, v.Shape[0]-8))
-		var out [][]slab.Selection
+		var out [][]slab.Sel
 		for range 8 {
-			var list []slab.Selection
+			var list []slab.Sel
 			for range 100 {
 				at := anywhere(rng, v)
 				at[0] = rec + rng.Int64N(8)
@@ -140,25 +140,20 @@ type figure struct {
 }
 
 // measure runs a pattern over an archive that was just opened.
-func measure(name string, cache int64, v *cdf3.Var, work [][]slab.Selection) (figure, error) {
-	f, err := archive.OpenFile(name, &archive.ReaderOptions{Cache: cache})
+func measure(name string, cache int64, v *cdf3.Var, work [][]slab.Sel) (figure, error) {
+	f, err := archive.Open(context.Background(), name, &archive.OpenOptions{Cache: cache})
 	if err != nil {
 		return figure{}, err
 	}
 	defer f.Close()
-	var a slab.Array
-	for i := range f.Header().Vars {
-		if f.Header().Vars[i].Name == v.Name {
-			a = f.Array(i)
-		}
-	}
+	a := f.Var(v.Name)
 	reads := 0
 	errs := make([]error, len(work))
 	bufs := make([][]float32, len(work))
 	for i, list := range work {
 		most := int64(0)
 		for _, s := range list {
-			n, err := s.Len(a.Shape)
+			n, err := s.Len(v.Shape)
 			if err != nil {
 				return figure{}, err
 			}
@@ -175,8 +170,8 @@ func measure(name string, cache int64, v *cdf3.Var, work [][]slab.Selection) (fi
 	for i, list := range work {
 		wg.Go(func() {
 			for _, s := range list {
-				n, _ := s.Len(a.Shape)
-				if err := slab.ReadInto(context.Background(), &a, bufs[i][:n], s); err != nil {
+				n, _ := s.Len(v.Shape)
+				if err := slab.ReadInto(context.Background(), a, bufs[i][:n], s); err != nil {
 					errs[i] = fmt.Errorf("%s: %w", v.Name, err)
 					return
 				}
@@ -190,7 +185,7 @@ func measure(name string, cache int64, v *cdf3.Var, work [][]slab.Selection) (fi
 			return figure{}, err
 		}
 	}
-	st := f.Archive().Stats()
+	st := f.Stats()
 	return figure{
 		read:   spent / time.Duration(reads),
 		blocks: float64(st.Blocks) / float64(reads),

@@ -22,7 +22,7 @@ const suffix = ".cdfz"
 // archiver is the verb archive.
 type archiver struct {
 	*app
-	opts    archive.Options
+	opts    archive.WriteOptions
 	specs   filterSpecs
 	noCheck bool
 	sum     archiveSum
@@ -56,7 +56,7 @@ type archiveSum struct {
 }
 
 func (a *app) archiveCmd() *cobra.Command {
-	v := &archiver{app: a, opts: archive.Options{Preset: archive.PresetDefault, Zarr: archive.ZarrAuto}}
+	v := &archiver{app: a, opts: archive.WriteOptions{Preset: archive.PresetDefault, Zarr: archive.ZarrAuto}}
 	var specs []string
 	cmd := &cobra.Command{
 		Use:   "archive [flags] FILE…",
@@ -240,7 +240,7 @@ func refuseArchive(in *input) error {
 	return nil
 }
 
-func (v *archiver) write(ctx context.Context, dst io.Writer, in *input, opts archive.Options) (*archiveReport, error) {
+func (v *archiver) write(ctx context.Context, dst io.Writer, in *input, opts archive.WriteOptions) (*archiveReport, error) {
 	p := v.progress("archive", in.name, in.size)
 	defer p.end()
 	opts.Progress = p.report()
@@ -255,7 +255,7 @@ func (v *archiver) write(ctx context.Context, dst io.Writer, in *input, opts arc
 	}
 	return &archiveReport{
 		Size: in.size, ArchiveSize: res.Size, Ratio: ratio(in.size, res.Size),
-		Layout: string(res.Layout), Blocks: res.Manifest.Blocks, SHA256: res.Manifest.SHA256,
+		Layout: string(res.Layout), Blocks: res.Blocks, SHA256: res.SHA256,
 		WriteSeconds: round(time.Since(start).Seconds(), 6),
 	}, nil
 }
@@ -270,12 +270,12 @@ const compareBelow = 8 << 20
 func (v *archiver) check(ctx context.Context, t *atomicfile.File, n int64, in *input) error {
 	p := v.progress("check", in.name, in.size)
 	defer p.end()
-	r, err := archive.NewReader(ctxReaderAt{ctx, t}, n, nil)
+	r, err := archive.New(ctxReaderAt{ctx, t}, n, nil)
 	if err != nil {
 		return notReadBack(ctx, err)
 	}
 	copyTo := func(w io.Writer) error {
-		return r.Copy(ctx, w, &archive.CopyOptions{Workers: v.workers, Memory: v.opts.Memory, Progress: p.report()})
+		return r.Image().Copy(ctx, w, &archive.CopyOptions{Workers: v.workers, Memory: v.opts.Memory, Progress: p.report()})
 	}
 	c := &comparer{r: in.r}
 	if in.size < compareBelow {

@@ -241,7 +241,7 @@ func (v *bencher) run(ctx context.Context, name string) error {
 // cell measures one chain with one block size.
 func (v *bencher) cell(ctx context.Context, in *input, h *cdf3.Header, c benchChain, block int64, repeat int, step func(int64)) (benchRow, error) {
 	row := benchRow{Chain: c.name, Block: block}
-	opts := archive.Options{Name: "bench.nc", Block: block, Workers: v.workers, Preset: c.preset}
+	opts := archive.WriteOptions{Name: "bench.nc", Block: block, Workers: v.workers, Preset: c.preset}
 	if c.preset == "" {
 		opts.Filters = []archive.VarFilter{{Vars: []string{"*"}, Chain: c.chain}}
 	}
@@ -261,7 +261,7 @@ func (v *bencher) cell(ctx context.Context, in *input, h *cdf3.Header, c benchCh
 }
 
 // once writes and reads one archive and gives both speeds.
-func (v *bencher) once(ctx context.Context, in *input, h *cdf3.Header, opts *archive.Options, row *benchRow, add func(w, r, p float64), step func(int64)) error {
+func (v *bencher) once(ctx context.Context, in *input, h *cdf3.Header, opts *archive.WriteOptions, row *benchRow, add func(w, r, p float64), step func(int64)) error {
 	f, err := atomicfile.Temp()
 	if err != nil {
 		return err
@@ -278,12 +278,12 @@ func (v *bencher) once(ctx context.Context, in *input, h *cdf3.Header, opts *arc
 	}
 	wrote := time.Since(start)
 	row.ArchiveSize = res.Size
-	r, err := archive.NewReader(f, res.Size, &archive.ReaderOptions{Cache: -1})
+	r, err := archive.New(f, res.Size, &archive.OpenOptions{Cache: -1})
 	if err != nil {
 		return err
 	}
 	start = time.Now()
-	if err := r.Copy(ctx, nil, &archive.CopyOptions{Workers: v.workers, Progress: step}); err != nil {
+	if err := r.Image().Copy(ctx, nil, &archive.CopyOptions{Workers: v.workers, Progress: step}); err != nil {
 		return err
 	}
 	took := time.Since(start)
@@ -298,7 +298,7 @@ func (v *bencher) once(ctx context.Context, in *input, h *cdf3.Header, opts *arc
 
 // points is the median time of reading single values at random places, in
 // milliseconds; the places are the same every time.
-func points(ctx context.Context, r *archive.Reader, h *cdf3.Header) (float64, error) {
+func points(ctx context.Context, r *archive.File, h *cdf3.Header) (float64, error) {
 	n := r.Image().Size() - h.Len
 	if n <= 0 {
 		return 0, nil

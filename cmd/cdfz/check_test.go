@@ -47,7 +47,7 @@ func TestMisread(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		src := c.make(t, dir, "a.nc")
-		v := &archiver{app: testApp(), opts: archive.Options{Preset: archive.PresetFast}}
+		v := &archiver{app: testApp(), opts: archive.WriteOptions{Preset: archive.PresetFast}}
 		in, err := v.open(t.Context(), src)
 		require.NoError(t, err)
 		defer in.close()
@@ -66,7 +66,7 @@ func TestMisread(t *testing.T) {
 func TestBadTarget(t *testing.T) {
 	dir := t.TempDir()
 	src := classicInto(t, dir, "a.nc")
-	v := &archiver{app: testApp(), opts: archive.Options{Preset: archive.PresetFast}}
+	v := &archiver{app: testApp(), opts: archive.WriteOptions{Preset: archive.PresetFast}}
 	in, err := v.open(t.Context(), src)
 	require.NoError(t, err)
 	defer in.close()

@@ -64,7 +64,7 @@ func (v *dumper) run(ctx context.Context, name string, named bool) error {
 		return err
 	}
 	defer in.close()
-	f, err := archive.NewFile(in.r, in.size, v.readerOptions())
+	f, err := archive.New(in.r, in.size, v.readerOptions())
 	if err != nil {
 		return err
 	}
@@ -76,9 +76,7 @@ func (v *dumper) run(ctx context.Context, name string, named bool) error {
 		v.o.Name = dataset(name, f)
 	}
 	if v.o.Special {
-		if v.o.Storage, err = storage(f); err != nil {
-			return err
-		}
+		v.o.Storage = storage(f)
 	}
 	return cdl.Dump(ctx, v.out, f, &v.o)
 }
@@ -87,10 +85,9 @@ func (v *dumper) run(ctx context.Context, name string, named bool) error {
 // input the one the archive remembers.
 func dataset(name string, f *archive.File) string {
 	name = localName(name)
-	if a := f.Archive(); a != nil {
+	if i, ok := f.Info(); ok {
 		if name == stdinName {
-			man := a.Manifest()
-			name = man.ImageName()
+			name = i.ImageName
 		} else if image, err := stripSuffix(name); err == nil {
 			name = image
 		}
@@ -102,14 +99,13 @@ func dataset(name string, f *archive.File) string {
 }
 
 // storage is what Options.Storage wants; nil for a classic file.
-func storage(f *archive.File) (func(int) *cdl.Storage, error) {
-	a := f.Archive()
-	if a == nil {
-		return nil, nil
+func storage(f *archive.File) func(int) *cdl.Storage {
+	if _, ok := f.Info(); !ok {
+		return nil
 	}
-	vars, err := a.Vars(false)
-	if err != nil {
-		return nil, err
+	var vars []archive.VarInfo
+	for _, v := range f.Vars() {
+		vars = append(vars, v.Info())
 	}
 	return func(i int) *cdl.Storage {
 		if !vars[i].Blocked {
@@ -120,7 +116,7 @@ func storage(f *archive.File) (func(int) *cdl.Storage, error) {
 			s.Filters = append(s.Filters, cdl.Filter{ID: f.ID, Params: f.Params})
 		}
 		return s
-	}, nil
+	}
 }
 
 // digitsFlag is -p F[,D].

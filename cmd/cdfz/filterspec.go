@@ -102,11 +102,7 @@ func withoutEffect(t *atomicfile.File, n int64, given []archive.VarFilter) ([]st
 	if t == nil || len(given) == 0 {
 		return nil, nil
 	}
-	r, err := archive.NewReader(t, n, nil)
-	if err != nil {
-		return nil, err
-	}
-	vars, err := r.Vars(false)
+	r, err := archive.New(t, n, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -117,9 +113,9 @@ func withoutEffect(t *atomicfile.File, n int64, given []archive.VarFilter) ([]st
 		}
 	}
 	var out []string
-	for i := range vars {
-		if v := &vars[i]; named[v.Name] && !v.Blocked {
-			out = append(out, fmt.Sprintf("-F has no effect on variable %s: %s", quoted(v.Name), v.Why))
+	for _, v := range r.Vars() {
+		if i := v.Info(); named[v.Name()] && !i.Blocked {
+			out = append(out, fmt.Sprintf("-F has no effect on variable %s: %s", quoted(v.Name()), i.Why))
 		}
 	}
 	return out, nil

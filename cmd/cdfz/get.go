@@ -209,7 +209,7 @@ func (r *getRun) open(ctx context.Context) error {
 		r.count = &countReader{r: in.r}
 		in.r = r.count.reader()
 	}
-	if r.f, err = archive.NewFile(in.r, in.size, r.readerOptions()); err != nil {
+	if r.f, err = archive.New(in.r, in.size, r.readerOptions()); err != nil {
 		if errors.Is(err, archive.ErrCorrupt) {
 			err = explainNotArchive(in, err)
 		}
@@ -230,7 +230,8 @@ type shownError struct {
 }
 
 func (e *shownError) Error() string {
-	return strings.TrimPrefix(strings.TrimPrefix(e.error.Error(), "archive: "), e.shown+": ")
+	text := strings.TrimPrefix(strings.TrimPrefix(e.error.Error(), "archive: "), "remote: ")
+	return strings.TrimPrefix(text, e.shown+": ")
 }
 
 func (e *shownError) Unwrap() error { return e.error }
@@ -322,15 +323,13 @@ func (r *getRun) writer(sel []*selected) (write func(context.Context, io.Writer)
 // reading them: of decoded blocks, or of values where there are none.
 func (r *getRun) blocksOf(sel []*selected) (blocks, bytes int64, err error) {
 	var vars []archive.VarInfo
-	if a := r.f.Archive(); a != nil {
-		if vars, err = a.Vars(false); err != nil {
-			return 0, 0, err
-		}
+	for _, v := range r.f.Vars() {
+		vars = append(vars, v.Info())
 	}
 	seen := map[int]map[int64]bool{}
 	for _, s := range sel {
 		_, n := s.shape()
-		if vars == nil || !vars[s.num].Blocked {
+		if !vars[s.num].Blocked {
 			bytes += n * s.size
 			continue
 		}
@@ -344,10 +343,11 @@ func (r *getRun) blocksOf(sel []*selected) (blocks, bytes int64, err error) {
 		for _, b := range i.Block {
 			len *= b
 		}
-		err := s.part(nil, nil).Grid(i.Shape, i.Block, func(grid []int64, _, _ int64) bool {
+		shape := s.v.Shape
+		err := s.part(nil, nil).Grid(shape, i.Block, func(grid []int64, _, _ int64) bool {
 			b := int64(0)
 			for k, g := range grid {
-				b = b*((i.Shape[k]-1)/i.Block[k]+1) + g
+				b = b*((shape[k]-1)/i.Block[k]+1) + g
 			}
 			if !of[b] {
 				of[b] = true
@@ -399,10 +399,7 @@ func (r *getRun) show(p *progress, blocks int64) (stop func()) {
 
 // stats is the counters of the archive, zeros for a classic file.
 func (r *getRun) stats() archive.Stats {
-	if a := r.f.Archive(); a != nil {
-		return a.Stats()
-	}
-	return archive.Stats{}
+	return r.f.Stats()
 }
 
 // targetNames are the names of files below -o DIR/: those of the variables,

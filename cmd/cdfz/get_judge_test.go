@@ -264,7 +264,7 @@ func TestJudgeGet(t *testing.T) {
 			packed := filepath.Join(dir, version+trait+".cdfz")
 			var stderr bytes.Buffer
 			require.Zero(t, run(t.Context(), []string{"archive", "-q", "--block", "4K", "-o", packed, src}, nil, &bytes.Buffer{}, &stderr), "%s", &stderr)
-			f, err := archive.OpenFile(src, nil)
+			f, err := archive.Open(t.Context(), src, nil)
 			require.NoError(t, err)
 			h := f.Header()
 			for i := range h.Vars {

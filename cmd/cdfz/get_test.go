@@ -73,7 +73,7 @@ func TestFileName(t *testing.T) {
 func TestGetNames(t *testing.T) {
 	for _, file := range []string{"cdf1_names.nc", "cdf1_names_nul.nc"} {
 		src := filepath.Join("../../testdata/classic", file)
-		f, err := archive.OpenFile(src, nil)
+		f, err := archive.Open(t.Context(), src, nil)
 		require.NoError(t, err)
 		defer f.Close()
 		h := f.Header()

@@ -129,10 +129,10 @@ func eachBox(count []int64, most int64, f func(*box) error) error {
 }
 
 // part is the selection of the values in a box of some axes; the others are whole.
-func (s *selected) part(axes []int, b *box) slab.Selection {
+func (s *selected) part(axes []int, b *box) slab.Sel {
 	n := len(s.axes)
 	mem := make([]int64, 3*n)
-	p := slab.Selection{Start: mem[:n:n], Count: mem[n : 2*n : 2*n], Stride: mem[2*n:]}
+	p := slab.Sel{Start: mem[:n:n], Count: mem[n : 2*n : 2*n], Stride: mem[2*n:]}
 	for i := range s.axes {
 		a := &s.axes[i]
 		p.Start[i], p.Count[i], p.Stride[i] = a.start, a.count, a.delta
@@ -173,34 +173,34 @@ func resize[T any](s []T, n int64) []T {
 
 // read reads n values as they are written to files: big-endian, as stored or
 // unpacked. What it returns is good until the next read with the same scratch.
-func (s *selected) read(ctx context.Context, p slab.Selection, n int64, m *scratchBytes) ([]byte, error) {
+func (s *selected) read(ctx context.Context, p slab.Sel, n int64, m *scratchBytes) ([]byte, error) {
 	var err error
 	m.b = resize(m.b, n*s.size)
 	switch s.size {
 	case 1:
 		m.w1 = resize(m.w1, n)
-		if err = slab.ReadInto(ctx, &s.arr, m.w1, p); err == nil {
+		if err = slab.ReadInto(ctx, s.arr, m.w1, p); err == nil {
 			for i, w := range m.w1 {
 				m.b[i] = byte(w)
 			}
 		}
 	case 2:
 		m.w2 = resize(m.w2, n)
-		if err = slab.ReadInto(ctx, &s.arr, m.w2, p); err == nil {
+		if err = slab.ReadInto(ctx, s.arr, m.w2, p); err == nil {
 			for i, w := range m.w2 {
 				binary.BigEndian.PutUint16(m.b[2*i:], uint16(w))
 			}
 		}
 	case 4:
 		m.w4 = resize(m.w4, n)
-		if err = slab.ReadInto(ctx, &s.arr, m.w4, p); err == nil {
+		if err = slab.ReadInto(ctx, s.arr, m.w4, p); err == nil {
 			for i, w := range m.w4 {
 				binary.BigEndian.PutUint32(m.b[4*i:], uint32(w))
 			}
 		}
 	default:
 		m.w8 = resize(m.w8, n)
-		if err = slab.ReadInto(ctx, &s.arr, m.w8, p); err == nil {
+		if err = slab.ReadInto(ctx, s.arr, m.w8, p); err == nil {
 			for i, w := range m.w8 {
 				binary.BigEndian.PutUint64(m.b[8*i:], uint64(w))
 			}

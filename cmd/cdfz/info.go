@@ -117,7 +117,7 @@ func (a *app) info(ctx context.Context, name string, blocks, why bool) error {
 		return err
 	}
 	defer in.close()
-	rep, err := makeInfo(reportName(name), in.size, r)
+	rep, err := makeInfo(ctx, reportName(name), in.size, r)
 	if err != nil {
 		return err
 	}
@@ -135,38 +135,35 @@ func (a *app) info(ctx context.Context, name string, blocks, why bool) error {
 	return nil
 }
 
-func makeInfo(name string, size int64, r *archive.Reader) (*infoReport, error) {
-	man, plan, h := r.Manifest(), r.Plan(), r.Header()
+func makeInfo(ctx context.Context, name string, size int64, r *archive.File) (*infoReport, error) {
+	i, _ := r.Info()
+	h := r.Header()
 	rep := &infoReport{
-		File: name, Image: man.ImageName(), Size: man.Size, Format: fmt.Sprintf("CDF-%d", h.Version), Records: h.NumRecs,
-		ArchiveSize: size, Ratio: ratio(man.Size, size), Layout: string(plan.Layout), Blocks: man.Blocks,
-		Structure: size - man.Stored, Writer: plan.Writer, SHA256: man.SHA256,
+		File: name, Image: i.ImageName, Size: i.ImageSize, Format: fmt.Sprintf("CDF-%d", h.Version), Records: h.NumRecs,
+		ArchiveSize: size, Ratio: ratio(i.ImageSize, size), Layout: string(i.Layout), Blocks: i.Blocks,
+		Structure: size - i.Stored, Writer: i.Writer, SHA256: i.SHA256,
 		Vars: []infoVar{}, Omitted: []infoOmitted{},
 	}
-	vars, err := r.Vars(true)
+	stored, restStored, err := r.Stored(ctx)
 	if err != nil {
 		return nil, err
 	}
-	for i := range vars {
-		v := &vars[i]
+	for num, w := range r.Vars() {
+		v := w.Info()
 		o := infoVar{
-			Num: v.Num, Name: v.Name, Path: v.Path, Type: v.Type.String(), Shape: slices.Concat([]int64{}, v.Shape), Block: v.Block,
+			Num: num, Name: w.Name(), Path: v.Path, Type: w.Type().String(), Shape: slices.Concat([]int64{}, w.Shape()), Block: v.Block,
 			Blocked: v.Blocked, Why: v.Why, InView: v.InView, WhyView: packagePrefix().ReplaceAllString(v.View, "$1"),
-			Blocks: v.Blocks, Raw: v.Raw, Stored: v.Stored, Ratio: ratio(v.Raw, v.Stored),
+			Blocks: v.Blocks, Raw: h.Vars[num].Len, Stored: stored[num], Ratio: ratio(h.Vars[num].Len, stored[num]),
 		}
 		if v.Blocked {
 			o.Chain = chainText(v.Chain)
 		}
-		if !utf8.ValidString(v.Name) {
-			o.NameHex = fmt.Sprintf("%x", v.Name)
+		if !utf8.ValidString(o.Name) {
+			o.NameHex = fmt.Sprintf("%x", o.Name)
 		}
 		rep.Vars = append(rep.Vars, o)
 	}
-	rest, err := r.Rest()
-	if err != nil {
-		return nil, err
-	}
-	rep.Rest = infoRest{chainText(rest.Chain), rest.Blocks, rest.Raw, rest.Stored}
+	rep.Rest = infoRest{chainText(i.Rest.Chain), i.Rest.Blocks, i.Rest.Len, restStored}
 	for _, o := range r.Omitted() {
 		x := infoOmitted{Attr: o.Attr, Why: o.Why}
 		if o.Var >= 0 {
@@ -335,13 +332,13 @@ func quotedVar(name string) string {
 	return quoted(name)
 }
 
-func (a *app) printBlocks(ctx context.Context, name string, r *archive.Reader) error {
+func (a *app) printBlocks(ctx context.Context, name string, r *archive.File) error {
 	h := r.Header()
 	if !a.json {
 		fmt.Fprintf(a.out, "\n%8s  %12s  %10s  %10s  %8s  %8s  %s\n", "block", "offset", "stored", "raw", "mask", "crc32", "entry and index range")
 	}
-	return r.EachBlock(func(b archive.BlockInfo) error {
-		if err := ctx.Err(); err != nil {
+	for b, err := range r.Blocks(ctx) {
+		if err != nil {
 			return err
 		}
 		if a.out.err != nil {
@@ -356,11 +353,11 @@ func (a *app) printBlocks(ctx context.Context, name string, r *archive.Reader) e
 				File  string    `json:"file"`
 				Block infoBlock `json:"block"`
 			}{name, o})
-			return nil
+			continue
 		}
 		fmt.Fprintf(a.out, "%8d  %12d  %10d  %10d  %8x  %s  %s%s\n", o.Num, o.Off, o.Len, o.Raw, o.Mask, o.CRC, quoted(o.Name), rangeText(o.Start, o.Count))
-		return nil
-	})
+	}
+	return nil
 }
 
 // rangeText is an index range as in [0:10, 5:6].

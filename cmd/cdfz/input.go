@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
 	"github.com/cdfz-format/cdfz/remote"
 )
@@ -209,18 +210,23 @@ func (in *input) changed() error {
 }
 
 // readerOptions are those that the flags give.
-func (a *app) readerOptions() *archive.ReaderOptions {
-	return &archive.ReaderOptions{Workers: a.workers}
+func (a *app) readerOptions() *archive.OpenOptions {
+	return &archive.OpenOptions{Workers: a.workers}
 }
 
 // openArchive opens a FILE argument that must be an archive. Close the input
 // when done.
-func (a *app) openArchive(ctx context.Context, name string) (*input, *archive.Reader, error) {
+func (a *app) openArchive(ctx context.Context, name string) (*input, *archive.File, error) {
 	in, err := a.open(ctx, name)
 	if err != nil {
 		return nil, nil, err
 	}
-	r, err := archive.NewReader(in.r, in.size, a.readerOptions())
+	r, err := archive.New(in.r, in.size, a.readerOptions())
+	if err == nil {
+		if _, ok := r.Info(); !ok {
+			err = archive.ErrNotArchive
+		}
+	}
 	if err != nil {
 		err = explainNotArchive(in, err)
 		in.close()
@@ -231,8 +237,9 @@ func (a *app) openArchive(ctx context.Context, name string) (*input, *archive.Re
 
 // explainNotArchive says more about what cannot be opened as an archive.
 func explainNotArchive(in *input, err error) error {
+	var format *cdf3.FormatError
 	switch {
-	case errors.Is(err, archive.ErrNotArchive):
+	case errors.Is(err, archive.ErrNotArchive), errors.As(err, &format):
 		switch {
 		case in.size == 0:
 			return fmt.Errorf("%w: the file is empty", archive.ErrNotArchive)

@@ -118,11 +118,11 @@ func (v *restorer) one(ctx context.Context, j job) error {
 		return err
 	}
 	defer dst.abort()
-	man := r.Manifest()
+	man, _ := r.Info()
 	start := time.Now()
-	p := v.progress("restore", in.name, man.Size)
+	p := v.progress("restore", in.name, man.ImageSize)
 	defer p.end()
-	if err := r.Copy(ctx, dst, &archive.CopyOptions{Workers: v.workers, Memory: v.memory, Progress: p.report()}); err != nil {
+	if err := r.Image().Copy(ctx, dst, &archive.CopyOptions{Workers: v.workers, Memory: v.memory, Progress: p.report()}); err != nil {
 		if errors.Is(err, archive.ErrCorrupt) {
 			return hinted(err, "cdfz verify lists all damage")
 		}
@@ -132,7 +132,7 @@ func (v *restorer) one(ctx context.Context, j job) error {
 		return err
 	}
 	p.end()
-	rep := restoreReport{File: reportName(j.name), Target: path, Size: man.Size, ArchiveSize: in.size, SHA256: man.SHA256,
+	rep := restoreReport{File: reportName(j.name), Target: path, Size: man.ImageSize, ArchiveSize: in.size, SHA256: man.SHA256,
 		Seconds: round(time.Since(start).Seconds(), 6)}
 	v.sum.Files++
 	v.sum.Size += rep.Size

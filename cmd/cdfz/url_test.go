@@ -105,9 +105,10 @@ func TestURLSecrets(t *testing.T) {
 		}
 	}
 	require.ElementsMatch(t, []string{"x.nc", "x.nc.cdfz", "lat.raw"}, names(t, "out"))
-	r, err := archive.Open("out/x.nc.cdfz", nil)
+	r, err := archive.Open(t.Context(), "out/x.nc.cdfz", nil)
 	require.NoError(t, err)
 	defer r.Close()
-	man := r.Manifest()
-	require.Equal(t, "x.nc", man.ImageName())
+	i, ok := r.Info()
+	require.True(t, ok)
+	require.Equal(t, "x.nc", i.ImageName)
 }

@@ -97,8 +97,9 @@ func (a *app) verify(ctx context.Context, name string) (ok bool, err error) {
 	start := time.Now()
 	total := in.size
 	// How much there is to do is known if the archive opens.
-	if r, err := archive.NewReader(in.r, in.size, nil); err == nil {
-		total += r.Manifest().Size
+	if r, err := archive.New(in.r, in.size, nil); err == nil {
+		i, _ := r.Info()
+		total += i.ImageSize
 	}
 	p := a.progress("verify", in.name, total)
 	rep, err := archive.Verify(ctx, in.r, in.size, &archive.VerifyOptions{Workers: a.workers, Progress: p.report()})

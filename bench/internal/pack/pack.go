@@ -23,7 +23,7 @@ func File(ctx context.Context, name, classic string, block int64) error {
 	if err != nil {
 		return err
 	}
-	_, err = archive.Write(ctx, dst, src, st.Size(), &archive.Options{Block: block})
+	_, err = archive.Write(ctx, dst, src, st.Size(), &archive.WriteOptions{Block: block})
 	if cerr := dst.Close(); err == nil {
 		err = cerr
 	}

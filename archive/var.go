@@ -1,0 +1,143 @@
+package archive
+
+import (
+	"io"
+	"iter"
+
+	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/filters"
+	"github.com/cdfz-format/cdfz/slab"
+)
+
+// Var is a variable of a File. Package slab reads its values:
+//
+//	temp, err := slab.Read[float32](ctx, f.Var("temp"), slab.Sel{})
+//
+// Values beyond the end of the image are zero, as netCDF-C reads them. Var is safe
+// for concurrent use if its File is.
+type Var struct {
+	f      *File
+	num    int
+	v      *cdf3.Var
+	values io.ReaderAt
+}
+
+var _ slab.Array = (*Var)(nil)
+
+func (f *File) newVar(num int) *Var {
+	w := &f.header.Vars[num]
+	v := &Var{f: f, num: num, v: w}
+	if pos := f.vars[num]; pos >= 0 {
+		v.values = newBlockedVar(f.archive, pos)
+		return v
+	}
+	r := varReader{r: f.image, size: f.image.Size(), begin: w.Begin, run: w.RecLen, stride: f.header.RecSize, n: w.Len}
+	if !w.Record {
+		r.stride = 0
+	}
+	if gap := f.image.gap(); gap > 0 {
+		v.values = newFarVar(r, w.Shape, w.Type.Size(), gap)
+		return v
+	}
+	v.values = &r
+	return v
+}
+
+// Num is the number of the variable in the header.
+func (v *Var) Num() int { return v.num }
+
+// Name is the name of the variable: any bytes, as in the file.
+func (v *Var) Name() string { return v.v.Name }
+
+// Type is the type of the values.
+func (v *Var) Type() cdf3.Type {
+	if v == nil {
+		return 0
+	}
+	return v.v.Type
+}
+
+// Shape is the length of each dimension, empty for a scalar. Callers must not change
+// it.
+func (v *Var) Shape() []int64 {
+	if v == nil {
+		return nil
+	}
+	return v.v.Shape
+}
+
+// Dims returns the names of the dimensions.
+func (v *Var) Dims() []string {
+	names := make([]string, len(v.v.DimIDs))
+	for i, id := range v.v.DimIDs {
+		names[i] = v.f.header.Dims[id].Name
+	}
+	return names
+}
+
+// Attr returns the first attribute of a name, nil if there is none. Callers must not
+// change it.
+func (v *Var) Attr(name string) *cdf3.Attr {
+	for i := range v.v.Attrs {
+		if a := &v.v.Attrs[i]; a.Name == name {
+			return a
+		}
+	}
+	return nil
+}
+
+// Attrs walks the attributes in the order of the file.
+func (v *Var) Attrs() iter.Seq2[int, *cdf3.Attr] {
+	return func(yield func(int, *cdf3.Attr) bool) {
+		for i := range v.v.Attrs {
+			if !yield(i, &v.v.Attrs[i]) {
+				return
+			}
+		}
+	}
+}
+
+// Values implements slab.Array: the bytes of the values in row-major order.
+func (v *Var) Values() io.ReaderAt {
+	if v == nil {
+		return nil
+	}
+	return v.values
+}
+
+// VarInfo describes how an archive stores a variable.
+type VarInfo struct {
+	Blocked bool          // it has blocks of its own
+	Why     string        // why it is not blocked
+	Path    string        // of its entries
+	Block   []int64       // shape of its blocks
+	Chain   filters.Chain // of its blocks
+	Blocks  int64
+	InView  bool   // it is in the Zarr view
+	View    string // why it is not, if it is blocked and the archive has a view
+}
+
+// Info tells how the variable is stored. The zero value stands for variables of
+// classic files.
+func (v *Var) Info() VarInfo {
+	a, pos := v.f.archive, v.f.vars[v.num]
+	switch {
+	case a == nil:
+		return VarInfo{}
+	case pos < 0:
+		why := string(v.f.reasons()[v.num])
+		if why == "" {
+			why = "left in the rest of a " + string(a.l.Layout) + " archive"
+		}
+		return VarInfo{Why: why}
+	}
+	p := &a.l.Vars[pos]
+	return VarInfo{Blocked: true, Path: p.Path, Block: p.Block, Chain: a.l.chains[p.Chain], Blocks: a.l.vars[pos].blocks,
+		InView: a.l.Layout == Viewed && p.View == "", View: p.View.String()}
+}
+
+// Chain is the filter chain of the variable's blocks, nil if it has none.
+func (v *Var) Chain() filters.Chain { return v.Info().Chain }
+
+// BlockShape is the shape of the variable's blocks, nil if it has none.
+func (v *Var) BlockShape() []int64 { return v.Info().Block }
