@@ -290,12 +290,7 @@ func decodeHeader(l *layout, at Place, stored []byte) (*cdf3.Header, error) {
 	} else if int64(len(stored)) != l.Rest.First {
 		return fail(fmt.Errorf("%d bytes, expected %d", len(stored), l.Rest.First))
 	}
-	// Told that there is no more, the parser reads no further ahead. The size of the
-	// image matters where it is what tells the number of records.
-	h, err := cdf3.Read(bytes.NewReader(raw), int64(len(raw)))
-	if err == nil && h.Streaming {
-		h, err = cdf3.Read(zeroTail{bytes.NewReader(raw)}, l.Image.Size)
-	}
+	h, err := cdf3.ReadFront(bytes.NewReader(raw), int64(len(raw)), l.Image.Size)
 	if err != nil {
 		return fail(err)
 	}
@@ -303,19 +298,6 @@ func decodeHeader(l *layout, at Place, stored []byte) (*cdf3.Header, error) {
 		return fail(fmt.Errorf("netCDF header of %d bytes, expected %d", h.Len, l.Image.Header))
 	}
 	return h, nil
-}
-
-// zeroTail reads zeros behind what it has: a parser of headers may read ahead
-// of what it needs, into bytes that are not there yet.
-type zeroTail struct{ r io.ReaderAt }
-
-func (z zeroTail) ReadAt(p []byte, off int64) (int, error) {
-	n, err := z.r.ReadAt(p, off)
-	if err == io.EOF {
-		clear(p[n:])
-		n, err = len(p), nil
-	}
-	return n, err
 }
 
 // blockError names a block by variable and index range.

@@ -18,12 +18,19 @@ const (
 // parser reads a header from front to back.
 type parser struct {
 	r    io.ReaderAt
-	size int64
+	have int64 // bytes that r has
+	size int64 // bytes of the file
 	h    *Header
 	off  int64 // of the next byte
 	win  []byte
 	next int    // size of the next window
 	buf  []byte // the end of win, the bytes read but not used
+
+	// reserved is the bytes that the rest of the lists must have at least.
+	reserved int64
+
+	kept    []byte // names and values
+	keptLen int    // capacity of the full ones before it
 
 	// What is being read, for errors: item, and the variable it belongs to.
 	owner, item part
@@ -108,24 +115,60 @@ func (p *parser) padded(n int64) ([]byte, error) {
 	if n+pad > p.rest() {
 		return nil, p.short(n + pad)
 	}
+	if n <= maxKept {
+		b, err := p.fixed(int(n + pad))
+		if err != nil {
+			return nil, err
+		}
+		return p.keep(b[:n]), nil
+	}
 	// By windows: memory is not taken before the bytes are there.
 	var out []byte
-	for n > 0 {
+	for int64(len(out)) < n {
 		if len(p.buf) == 0 {
 			if err := p.fill(1); err != nil {
 				return nil, err
 			}
 		}
-		k := min(n, int64(len(p.buf)))
+		out = roomFor(out, n)
+		k := min(n-int64(len(out)), int64(len(p.buf)), int64(cap(out)-len(out)))
 		out = append(out, p.buf[:k]...)
 		p.skip(k)
-		n -= k
 	}
 	_, err := p.fixed(int(pad))
 	return out, err
 }
 
-// fixed returns the next n bytes, n <= 8. They are valid until the next call.
+// maxKept is the longest name or value that shares its memory with others.
+const maxKept = 16 << 10
+
+// keep copies b. Names and values lie together: a copy each would take several
+// times their bytes.
+func (p *parser) keep(b []byte) []byte {
+	if len(b) == 0 {
+		return nil
+	}
+	if cap(p.kept)-len(p.kept) < len(b) {
+		p.keptLen += cap(p.kept)
+		p.kept = make([]byte, 0, max(len(b), min(p.keptLen, 4*maxKept), 256))
+	}
+	start := len(p.kept)
+	p.kept = append(p.kept, b...)
+	return p.kept[start:len(p.kept):len(p.kept)]
+}
+
+// roomFor returns s with room for another element of at most n. It takes memory
+// in proportion to the elements that were read.
+func roomFor[T any](s []T, n int64) []T {
+	if len(s) < cap(s) {
+		return s
+	}
+	t := make([]T, len(s), min(n, max(64, 4*int64(len(s)))))
+	copy(t, s)
+	return t
+}
+
+// fixed returns the next n bytes. They are valid until the next call.
 func (p *parser) fixed(n int) ([]byte, error) {
 	if int64(n) > p.rest() {
 		return nil, p.short(int64(n))
@@ -162,7 +205,10 @@ func (p *parser) fill(n int) error {
 }
 
 // rest is the number of bytes that the rest of the header may have.
-func (p *parser) rest() int64 { return min(p.size, MaxHeaderLen) - p.off }
+func (p *parser) rest() int64 { return min(p.have, MaxHeaderLen) - p.off }
+
+// fit is how many elements of minLen bytes the rest of the header may have.
+func (p *parser) fit(minLen int64) uint64 { return uint64(max(0, p.rest()-p.reserved) / minLen) }
 
 func (p *parser) fail(at int64, format string, args ...any) error {
 	return &FormatError{Off: at, What: p.where(), Msg: fmt.Sprintf(format, args...)}
@@ -177,8 +223,8 @@ func (p *parser) short(n int64) error {
 }
 
 func (p *parser) bounds() string {
-	if p.size > MaxHeaderLen {
+	if p.have > MaxHeaderLen {
 		return fmt.Sprintf("%d bytes that a header may have", MaxHeaderLen)
 	}
-	return fmt.Sprintf("file of %d bytes", p.size)
+	return fmt.Sprintf("file of %d bytes", p.have)
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"io"
 	"math"
+	"unsafe"
 )
 
 const (
@@ -28,22 +29,26 @@ const (
 // The error wraps ErrNotCDF if the file is of another kind, and is a
 // *FormatError if the header is damaged or does not lie inside the file. An
 // error of r is wrapped as it is; so is io.ErrUnexpectedEOF if r ends before
-// size.
+// size. A header of more than MaxHeaderLen bytes is refused.
 //
 // Read reads little more than the header, in pieces of 64 KiB or more, and
-// keeps no reference to r. It allocates in proportion to the length of the
-// header, whatever the counts in it claim.
-func Read(r io.ReaderAt, size int64) (*Header, error) {
+// keeps no reference to r. It allocates at most 64 MiB and eight times the
+// bytes of the header, whatever the counts in it claim.
+func Read(r io.ReaderAt, size int64) (*Header, error) { return ReadFront(r, size, size) }
+
+// ReadFront is Read for a file of size bytes of which r has the first have.
+func ReadFront(r io.ReaderAt, have, size int64) (*Header, error) {
+	have = min(have, size)
 	var start [8]byte
-	b := start[:max(0, min(size, int64(len(start))))]
+	b := start[:max(0, min(have, int64(len(start))))]
 	if err := readFull(r, b, 0); err != nil {
 		return nil, err
 	}
 	if len(b) < magicLen || string(b[:3]) != "CDF" || !Version(b[3]).Valid() {
-		return nil, notCDF(r, size, b)
+		return nil, notCDF(r, have, b)
 	}
 	h := &Header{Version: Version(b[3])}
-	p := &parser{r: r, size: size, h: h, off: magicLen}
+	p := &parser{r: r, have: have, size: size, h: h, off: magicLen}
 	if err := p.header(); err != nil {
 		return nil, err
 	}
@@ -86,8 +91,10 @@ func (p *parser) dims() error {
 		most = math.MaxInt32
 	}
 	p.in("dimension list", -1)
-	n, err := p.list(tagDims, 2*p.h.Version.countLen())
+	minLen := 2 * p.h.Version.countLen()
+	n, err := p.list(tagDims, minLen)
 	for i := int64(0); err == nil && i < n; i++ {
+		p.reserved -= minLen
 		var d Dim
 		p.in("dimension", i)
 		if d.Name, err = p.name(); err != nil {
@@ -102,7 +109,7 @@ func (p *parser) dims() error {
 			return p.fail(at, "length %d, expected at most %d", u, most)
 		}
 		d.Len = int64(u)
-		p.h.Dims = append(p.h.Dims, d)
+		p.h.Dims = append(roomFor(p.h.Dims, n), d)
 	}
 	return err
 }
@@ -111,12 +118,14 @@ func (p *parser) dims() error {
 // errors.
 func (p *parser) attrs(list, item string) ([]Attr, error) {
 	p.in(list, -1)
-	n, err := p.list(tagAttrs, 4+2*p.h.Version.countLen())
+	minLen := 4 + 2*p.h.Version.countLen()
+	n, err := p.list(tagAttrs, minLen)
 	if err != nil {
 		return nil, err
 	}
 	var attrs []Attr
 	for i := int64(0); i < n; i++ {
+		p.reserved -= minLen
 		var a Attr
 		p.in(item, i)
 		if a.Name, err = p.name(); err != nil {
@@ -137,7 +146,7 @@ func (p *parser) attrs(list, item string) ([]Attr, error) {
 		if a.Values, err = p.padded(a.Len * a.Type.Size()); err != nil {
 			return nil, err
 		}
-		attrs = append(attrs, a)
+		attrs = append(roomFor(attrs, n), a)
 	}
 	return attrs, nil
 }
@@ -146,12 +155,14 @@ func (p *parser) vars() error {
 	p.in("variable list", -1)
 	// Name, ndims, attribute list, type, vsize, begin.
 	c := p.h.Version.countLen()
-	n, err := p.list(tagVars, c+c+(4+c)+4+c+p.h.Version.beginLen())
+	minLen := c + c + (4 + c) + 4 + c + p.h.Version.beginLen()
+	n, err := p.list(tagVars, minLen)
 	var recs recordSum
 	for i := int64(0); err == nil && i < n; i++ {
+		p.reserved -= minLen
 		var v Var
 		if err = p.variable(&v, &recs, i); err == nil {
-			p.h.Vars = append(p.h.Vars, v)
+			p.h.Vars = append(roomFor(p.h.Vars, n), v)
 		}
 	}
 	p.h.RecSize = recs.size()
@@ -160,6 +171,9 @@ func (p *parser) vars() error {
 
 func (p *parser) variable(v *Var, recs *recordSum, i int64) (err error) {
 	p.in("variable", i)
+	c := p.h.Version.countLen()
+	after := 4 + c + p.h.Version.beginLen() // the fields after the attributes
+	p.reserved += after
 	if v.Name, err = p.name(); err != nil {
 		return err
 	}
@@ -172,6 +186,7 @@ func (p *parser) variable(v *Var, recs *recordSum, i int64) (err error) {
 	}
 	p.item = p.owner
 	p.owner = part{}
+	p.reserved -= after
 	at := p.off
 	if v.Type, err = p.typ(); err != nil {
 		return err
@@ -204,7 +219,7 @@ func (p *parser) dimIDs(v *Var) error {
 	if n > uint64(p.rest()/p.h.Version.countLen()) {
 		return p.tooMany(at, n, "dimensions")
 	}
-	v.DimIDs = make([]int, 0, min(n, 1<<10))
+	v.DimIDs = []int{}
 	for j := uint64(0); j < n; j++ {
 		at := p.off
 		id, err := p.count()
@@ -218,13 +233,14 @@ func (p *parser) dimIDs(v *Var) error {
 			return p.fail(at, "unlimited dimension %d is dimension %d of the variable, expected the first",
 				id, j)
 		}
-		v.DimIDs = append(v.DimIDs, int(id))
+		v.DimIDs = append(roomFor(v.DimIDs, int64(n)), int(id))
 	}
 	return nil
 }
 
 // list reads the tag and the count of a list whose elements have minLen bytes
-// or more.
+// or more, and reserves so many for each. Reading an element begins with giving
+// them up.
 func (p *parser) list(tag uint32, minLen int64) (int64, error) {
 	at := p.off
 	b, err := p.fixed(4)
@@ -244,9 +260,10 @@ func (p *parser) list(tag uint32, minLen int64) (int64, error) {
 	if got == 0 && n != 0 {
 		return 0, p.fail(at, "tag 0 and %d elements, expected none or tag %#x", n, tag)
 	}
-	if n > uint64(p.rest()/minLen) {
+	if n > p.fit(minLen) {
 		return 0, p.tooMany(at, n, "elements")
 	}
+	p.reserved += int64(n) * minLen
 	return int64(n), nil
 }
 
@@ -260,7 +277,8 @@ func (p *parser) name() (string, error) {
 		return "", p.tooMany(at, n, "bytes of name")
 	}
 	b, err := p.padded(int64(n))
-	p.item.name = string(b)
+	// The bytes are never changed: they are the name's alone.
+	p.item.name = unsafe.String(unsafe.SliceData(b), len(b))
 	p.item.named = err == nil
 	return p.item.name, err
 }
