@@ -21,11 +21,9 @@
 // An archive stores a variable in blocks of some 256 KiB: consecutive values in
 // row-major order, so a block holds a few maps of a variable (time, lat, lon). To read
 // anything of a block its stored bytes are read and their checksum is checked; then
-// it is decoded, or only those of its parts of 64 KiB to 96 KiB that are needed, if its
-// filters are shuffle and zstd of level 3 to 9. A point costs one part, a map those that it
-// lies in, a series in time one of each block along it. Blocks that lie near each other
-// are read together, and decoded on all processors unless [OpenOptions] says
-// otherwise.
+// it is decoded. A point costs one block, a map those that it lies in, a series in time
+// each block along it. Blocks that lie near each other are read together, and decoded
+// on all processors unless [OpenOptions] says otherwise.
 //
 // Decoded blocks are kept in a cache bounded in bytes ([DefaultCache]), which readers may share
 // ([NewCache]); what is larger than the cache does not go there. However many goroutines

@@ -37,8 +37,7 @@ func (d *decoder) coder(l *layout, chain int) (*filters.Coder, error) {
 	return d.coders[chain], nil
 }
 
-// decode decodes at least what is needed of a block, in memory that room gives; of
-// several calls of room the last one counts.
+// decode decodes at least what is needed of a block, in memory that room returns.
 func (d *decoder) decode(l *layout, q need, stored []byte, mask uint32, room func(n int64) []byte) (blockData, error) {
 	v, b := l.locate(q.n)
 	chain, size := l.blockInfo(v, b)
@@ -46,29 +45,6 @@ func (d *decoder) decode(l *layout, q need, stored []byte, mask uint32, room fun
 	if err != nil {
 		return blockData{}, err
 	}
-	if q.hi-q.lo < size && mask == 0 {
-		data := blockData{q.lo, room(q.hi - q.lo)}
-		if err = c.DecodeParts(data.b, stored, int(size), int(l.part(v)), int(q.lo)); err != filters.ErrNoParts {
-			return data, err
-		}
-	}
-	// The block was left whole, or filters were left out of it.
 	data := blockData{0, room(size)}
 	return data, c.Decode(data.b, stored, mask)
-}
-
-// checkParts compares the parts of block n, if it has any, with what was decoded, if
-// that is all of it.
-func (d *decoder) checkParts(l *layout, n int64, data blockData, stored []byte, mask uint32) error {
-	v, b := l.locate(n)
-	part := l.part(v)
-	chain, size := l.blockInfo(v, b)
-	if part == 0 || mask != 0 || int64(len(data.b)) != size {
-		return nil
-	}
-	c, err := d.coder(l, chain)
-	if err != nil {
-		return err
-	}
-	return c.CheckParts(data.b, stored, int(part))
 }

@@ -85,7 +85,7 @@ func (e *encoder) encode(j *blockJob) {
 	} else {
 		var c *filters.Coder
 		if c, j.err = e.coder(chain); j.err == nil {
-			out, mask, j.err = c.EncodeParts(out, j.raw, int(e.l.part(j.v)))
+			out, mask, j.err = c.Encode(out, j.raw)
 		}
 		if j.err == nil && isConst(j.raw) {
 			copy(m.raw8[:], j.raw)

@@ -22,15 +22,14 @@ const localGap = 4 << 10
 // engine is the part of a Reader that decodes blocks: its cache, its state and
 // its counters.
 type engine struct {
-	cache      *Cache    // nil: none
-	id         int64     // of this reader's blocks in the cache
-	states     sync.Pool // of *decoder
-	flights    flights
-	slots      chan struct{} // blocks that may be decoded at the same time
-	far        *far          // of a remote archive, else nil
-	gap        int64         // of runs
-	remote     int           // reads that are worth doing at the same time
-	checkParts bool          // whether parts give the same bytes as whole blocks
+	cache   *Cache    // nil: none
+	id      int64     // of this reader's blocks in the cache
+	states  sync.Pool // of *decoder
+	flights flights
+	slots   chan struct{} // blocks that may be decoded at the same time
+	far     *far          // of a remote archive, else nil
+	gap     int64         // of runs
+	remote  int           // reads that are worth doing at the same time
 
 	blocks, hits, reads, bytes, nanos atomic.Int64
 }
@@ -164,11 +163,6 @@ func (a *reader) decodeStored(d *decoder, q need, row blockidx.Row, stored []byt
 		}
 		return none, a.blockError(v, b, row.Off, err)
 	}
-	if a.checkParts {
-		if err := d.checkParts(a.l, q.n, data, stored, row.Mask); err != nil {
-			return none, a.blockError(v, b, row.Off, corrupt(err))
-		}
-	}
 	return data, nil
 }
 
@@ -179,19 +173,14 @@ func (a *reader) whole(n int64) need {
 	return need{n, 0, size}
 }
 
-// needOf is what must be decoded of block b of a variable, or of the rest, for its
-// bytes [lo, hi). What came from afar is decoded whole: fetching it again costs more.
-func (a *reader) needOf(v int, b, lo, hi int64) need {
+// needOf is what must be decoded of block b of a variable, or of the rest: all of it.
+func (a *reader) needOf(v int, b int64) need {
 	_, size := a.l.blockInfo(v, b)
 	n := a.l.restFirst + b
 	if v >= 0 {
 		n = a.l.vars[v].first + b
 	}
-	part := a.l.part(v)
-	if part == 0 || a.far != nil {
-		return need{n, 0, size}
-	}
-	return need{n, lo / part * part, min(ceilDiv(hi, part)*part, size)}
+	return need{n, 0, size}
 }
 
 // eachNeed calls use with what is needed of blocks: those in the cache first, then

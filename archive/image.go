@@ -157,7 +157,7 @@ func (r rawReader) ReadAtContext(ctx context.Context, p []byte, off int64) (int,
 	if block, in, left := l.findRaw(off); have <= left {
 		// Most reads of an image are short runs of a record.
 		v, b := l.locate(block)
-		if data, ok := r.a.peek(r.a.needOf(v, b, in, in+have)); ok {
+		if data, ok := r.a.peek(r.a.needOf(v, b)); ok {
 			return copy(p, data.b[in-data.off:]), short
 		}
 	}
@@ -178,10 +178,10 @@ func (r rawReader) ReadAtContext(ctx context.Context, p []byte, off int64) (int,
 func (l *layout) rawNeeds(a *reader, off, n int64) iter.Seq[need] {
 	return func(yield func(need) bool) {
 		for end := off + n; off < end; {
-			block, in, left := l.findRaw(off)
+			block, _, left := l.findRaw(off)
 			k := min(left, end-off)
 			v, b := l.locate(block)
-			if !yield(a.needOf(v, b, in, in+k)) {
+			if !yield(a.needOf(v, b)) {
 				return
 			}
 			off += k

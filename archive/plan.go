@@ -77,7 +77,6 @@ type PlanVar struct {
 	Block   []int64           `json:"block"`
 	Chain   int               `json:"chain"`
 	Segment unlimited.Segment `json:"segment"`
-	Part    int64             `json:"part,omitempty"` // bytes of a block that can be decoded alone
 	View    notViewed         `json:"view,omitempty"`
 }
 
@@ -168,9 +167,6 @@ func (l *layout) checkVar(i int) (*geometry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("variable %d: %w", v.Var, err)
 	}
-	if v.Part != 0 && (v.Part < 0 || v.Part > maxBlock || !l.chains[v.Chain].HasParts(int(g.blockLen), int(v.Part))) {
-		return nil, corruptf("plan: variable %d has parts of %d bytes in blocks of %d, chain %s", v.Var, v.Part, g.blockLen, l.chains[v.Chain])
-	}
 	s := v.Segment
 	if n, ok := mul(s.Len, s.Count); s.Len < 0 || s.Count < 0 || !ok || n != g.rawLen {
 		return nil, corruptf("plan: variable %d: %d runs of %d bytes for a shape of %d bytes", v.Var, s.Count, s.Len, g.rawLen)
@@ -248,14 +244,6 @@ func (l *layout) blockInfo(v int, b int64) (chain int, decoded int64) {
 		return l.Rest.Chain, n
 	}
 	return l.Vars[v].Chain, l.vars[v].blockLen
-}
-
-// part is the length of the parts of a variable's blocks, 0 if they have none.
-func (l *layout) part(v int) int64 {
-	if v < 0 {
-		return 0
-	}
-	return l.Vars[v].Part
 }
 
 // appendName appends the entry name of a block.
@@ -380,8 +368,7 @@ func (b *planBuilder) addVars(h *cdf3.Header, size int64, o *WriteOptions, why u
 			return err
 		}
 		b.p.Rest.Len -= v.Len
-		pv := PlanVar{Var: i, Path: path, Type: v.Type.String(), Shape: nonNil(g.shape), Block: nonNil(g.block), Chain: b.chain(chain), Segment: segs[i],
-			Part: int64(chain.PartLen(int(g.blockLen)))}
+		pv := PlanVar{Var: i, Path: path, Type: v.Type.String(), Shape: nonNil(g.shape), Block: nonNil(g.block), Chain: b.chain(chain), Segment: segs[i]}
 		if b.p.Layout == Viewed {
 			pv.View = b.views[pv.Chain]
 		}

@@ -145,7 +145,7 @@ func (r *planReader) rest() (x PlanRest) {
 // varsRoom estimates the number of variables. None takes less than 100 bytes of text.
 func (r *planReader) varsRoom() int { return min(strings.Count(r.s, `{"var":`), len(r.s)/100) }
 
-var varMembers = members{[]string{"var", "path", "type", "shape", "block", "chain", "segment", "part", "view"}, 7}
+var varMembers = members{[]string{"var", "path", "type", "shape", "block", "chain", "segment", "view"}, 7}
 
 func (r *planReader) variable() (v PlanVar) {
 	r.object(varMembers, func(i int) {
@@ -166,8 +166,6 @@ func (r *planReader) variable() (v PlanVar) {
 			s := &v.Segment
 			r.object(segmentMembers, func(i int) { *[...]*int64{&s.Off, &s.Len, &s.Stride, &s.Count}[i] = r.int64() })
 		case 7:
-			v.Part = r.int64()
-		case 8:
 			v.View = r.viewCode()
 		}
 	})

@@ -27,7 +27,7 @@ func TestCorpusPython(t *testing.T) {
 	p.run(t, "--walk")
 }
 
-// TestCorpusPythonFerret: and larger files, whose blocks have parts.
+// TestCorpusPythonFerret: and larger files.
 func TestCorpusPythonFerret(t *testing.T) {
 	var p pythonReader
 	p.dir = t.TempDir()
@@ -36,5 +36,5 @@ func TestCorpusPythonFerret(t *testing.T) {
 		require.NoError(t, err)
 		p.add(t, image, &WriteOptions{Name: f.Name})
 	})
-	require.NotZero(t, p.check(t), "parts")
+	p.check(t)
 }

@@ -11,8 +11,7 @@ import (
 // TestCheckRow: places that no block of an archive can have, which an index may
 // claim and a server make seem to be there.
 func TestCheckRow(t *testing.T) {
-	f, _ := partsFile(t, nil)
-	a := f.archive
+	a := open(t, pack(t, cubeImage(t, 5, 300, 500), &WriteOptions{Zarr: ZarrAlways}))
 	a.size = 1 << 40
 	most := maxStored(a.l.vars[0].blockLen)
 	require.NoError(t, a.checkRow(0, blockidx.Row{Len: most}))

@@ -163,7 +163,6 @@ func sameJSON(a, b []byte) bool {
 func (v *verifier) checkImage() error {
 	a, err := newReader(v.src, v.size, &OpenOptions{Cache: -1})
 	if err == nil {
-		a.checkParts = true
 		progress := v.o.Progress
 		if progress != nil {
 			progress = func(done int64) { v.o.Progress(v.size + done) }
@@ -187,7 +186,6 @@ func (v *verifier) decodeBlocks() error {
 	if err != nil {
 		return nil // what is wrong with it has been reported
 	}
-	a.checkParts = true
 	known := map[int64]bool{}
 	for _, d := range v.rep.Damage {
 		known[d.Off] = true

@@ -92,9 +92,9 @@ func number(ctx context.Context, args ...string) (float64, error) {
 
 // uncached is what a point in an open archive costs that keeps no blocks: medians.
 type uncached struct {
-	point, block, part time.Duration // the read; one block's decode alone; that of what the point needs of it
-	over               time.Duration // of the differences between the first and the third
-	blockLen, partLen  int
+	point, block time.Duration // the read; the block's decode alone
+	over         time.Duration // of their differences
+	blockLen     int
 }
 
 // measureUncached alternates reads of points with decodes of the same blocks.
@@ -109,12 +109,12 @@ func (in *inputs) measureUncached(v *cdf3.Var, n int) (*uncached, error) {
 	if err != nil {
 		return nil, err
 	}
-	coder, part, err := coderOf(f, v)
+	coder, err := coderOf(f, v)
 	if err != nil {
 		return nil, err
 	}
 	rng := rand.New(rand.NewPCG(3, 4))
-	var point, block, parts, over []time.Duration
+	var point, block, over []time.Duration
 	buf := make([]byte, 8)
 	u := &uncached{}
 	for i := range n + 3 {
@@ -123,11 +123,8 @@ func (in *inputs) measureUncached(v *cdf3.Var, n int) (*uncached, error) {
 		if err != nil {
 			return nil, err
 		}
-		u.blockLen, u.partLen = len(raw), part
-		if part == 0 {
-			u.partLen = len(raw)
-		}
-		stored, mask, err := coder.EncodeParts(nil, raw, part)
+		u.blockLen = len(raw)
+		stored, mask, err := coder.Encode(nil, raw)
 		if err != nil {
 			return nil, err
 		}
@@ -141,21 +138,11 @@ func (in *inputs) measureUncached(v *cdf3.Var, n int) (*uncached, error) {
 			return nil, err
 		}
 		b := time.Since(start)
-		p := b
-		if part > 0 {
-			start = time.Now()
-			switch err := coder.DecodeParts(raw[:part], stored, len(raw), part, 0); {
-			case err == nil:
-				p = time.Since(start)
-			case err != filters.ErrNoParts: // but a block that was left whole
-				return nil, err
-			}
-		}
 		if i >= 3 { // the first ones make the state of the decoders
-			point, block, parts, over = append(point, t), append(block, b), append(parts, p), append(over, t-p)
+			point, block, over = append(point, t), append(block, b), append(over, t-b)
 		}
 	}
-	u.point, u.block, u.part, u.over = median(point), median(block), median(parts), median(over)
+	u.point, u.block, u.over = median(point), median(block), median(over)
 	return u, nil
 }
 
@@ -186,18 +173,13 @@ func blockOf(a slab.Array, at []int64) ([]byte, error) {
 	return raw, err
 }
 
-// coderOf is a coder with the chain of a variable, and the length of its parts.
-func coderOf(f *archive.File, v *cdf3.Var) (*filters.Coder, int, error) {
+// coderOf is a coder with the chain of a variable.
+func coderOf(f *archive.File, v *cdf3.Var) (*filters.Coder, error) {
 	info := f.Var(v.Name).Info()
 	if !info.Blocked {
-		return nil, 0, fmt.Errorf("variable %s is not in blocks", v.Name)
+		return nil, fmt.Errorf("variable %s is not in blocks", v.Name)
 	}
-	size := v.Type.Size()
-	for _, n := range info.Block {
-		size *= n
-	}
-	k, err := filters.NewCoder(info.Chain)
-	return k, info.Chain.PartLen(int(size)), err
+	return filters.NewCoder(info.Chain)
 }
 
 // cold is what whole processes cost, wall and CPU time: medians.

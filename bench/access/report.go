@@ -213,7 +213,7 @@ func (r *report) writeExtras(out io.Writer) error {
 		}
 		fmt.Fprintf(w, "uncached point in an open archive\t%s\ttarget its block's decode + 20 µs: %s\n", show(u.point), verdict(u.point <= u.block+20*time.Microsecond))
 		fmt.Fprintf(w, "  decode of the block alone\t%s\t%d bytes\n", show(u.block), u.blockLen)
-		fmt.Fprintf(w, "  decode of what is needed of it\t%s\t%d bytes; the point takes %s more\n", show(u.part), u.partLen, show(u.over))
+		fmt.Fprintf(w, "  what the point takes more\t%s\t\n", show(u.over))
 		fmt.Fprintf(w, "cold process: cdfz get\t%s\tCPU %s\n", show(p.cdfz), show(p.cdfzCPU))
 		wall, cpu := ratio(p.cdfz, p.netcdf), ratio(p.cdfzCPU, p.netcdfCPU)
 		best := wall

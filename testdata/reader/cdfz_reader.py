@@ -120,44 +120,6 @@ def decode(chain, data, n, mask):
     return data
 
 
-# ---- section 4.1: parts
-def zstd_blocks(data):
-    """The blocks of a zstd frame, each with its header, without their last flags (RFC 8878, 3.1.1); none if the frame
-    has a checksum."""
-    need(len(data) >= 5 and bytes(data[:4]) == b"\x28\xb5\x2f\xfd", "zstd: no frame")
-    d, out, last = data[4], [], False
-    need(not d & 8, "zstd: frame with a reserved bit")
-    if d & 4:
-        return out
-    at = 5 + (not d & 32) + (0, 1, 2, 4)[d & 3] + ((1 if d & 32 else 0), 2, 4, 8)[d >> 6]
-    while not last:
-        need(at + 3 <= len(data), "zstd: cut")
-        head = int.from_bytes(data[at:at + 3], "little")
-        last, kind, size = head & 1, head >> 1 & 3, head >> 3
-        need(kind < 3, "zstd: reserved block type")
-        end = at + 3 + (1 if kind == 1 else size)
-        need(end <= len(data), "zstd: cut")
-        out.append((head & ~1).to_bytes(3, "little") + bytes(data[at + 3:end]))
-        at = end
-    need(at == len(data), "zstd: bytes behind the frame")
-    return out
-
-def decode_parts(blocks, s, n, p, first, end):
-    """Parts first to end - 1 of a block of n bytes, from nothing but their zstd blocks."""
-    per = -(-n // p)
-    mine = [blocks[plane * per + i] for plane in range(s) for i in range(first, end)]
-    mine[-1] = bytes((mine[-1][0] | 1,)) + mine[-1][1:]
-    length = min(end * p, n) - first * p
-    # single segment, content size of 4 bytes
-    frame = b"\x28\xb5\x2f\xfd\xa0" + struct.pack("<I", length) + b"".join(mine)
-    try:
-        out = unshuffle([s], unzstd([], frame, length, length), length, length)
-    except (ValueError, RuntimeError) as e:
-        raise Damage(f"zstd: {e}")
-    need(len(out) == length, "wrong decoded length")
-    return out
-
-
 # ---- section 5: the container
 Entry = collections.namedtuple("Entry", "name method crc csize usize mask pos data end")
 
@@ -360,12 +322,6 @@ class Archive:
             v["nblocks"], v["first"], v["bytes"] = math.prod(v["grid"]), self.nblocks, es * math.prod(n)
             v["inner"], v["cut"], v["k"] = es * math.prod(n[j + 1:]), *((n[j], b[j]) if n else (1, 1))
             need(v["k"] * v["inner"] <= MAXBLOCK and uint(v["chain"]) < len(p["chains"]), "block size or chain")
-            if "part" in v:                                                             # section 4.1
-                c, part, full = p["chains"][v["chain"]], uint(v["part"], "part"), v["k"] * v["inner"]
-                need([f["id"] for f in c] == [2, 32015] and len(c[0]["params"]) == 1, "part: another chain")
-                step = c[0]["params"][0]
-                need(step > 1 and full % step == 0 and part % step == 0 and 1024 <= part // step <= 131072 and part < full,
-                     "part")
             off, length, stride, count = (uint(s[x], x) for x in ("off", "len", "stride", "count"))
             need(length * count == v["bytes"], "segment and shape differ")
             need(stride == 0 if count <= 1 else stride >= length and count == n[0], "stride")
@@ -427,35 +383,6 @@ class Archive:
         image[~used] = self.rest()
         return image
 
-    def parts(self, sample=0):
-        """Checks that parts decode to what their whole block does, in all blocks or in that many of each variable.
-        Returns the number of parts."""
-        checked = 0
-        for v in self.vars:
-            if "part" not in v:
-                continue
-            n, p, b = v["k"] * v["inner"], v["part"], np.arange(v["nblocks"])
-            s = self.plan["chains"][v["chain"]][0]["params"][0]
-            if sample and len(b) > sample:
-                b = np.unique(np.linspace(0, len(b) - 1, sample).astype(int))
-            for number in (v["first"] + b).tolist():
-                off, size, mask, _ = self.rows[number].tolist()
-                if mask:
-                    continue
-                whole, per = self.block(number, v["chain"], n), -(-n // p)
-                try:
-                    blocks = zstd_blocks(self.get(off, size))
-                    if len(blocks) != s * per:
-                        continue  # a block that was left whole
-                    # each alone, then all pairs of neighbours, then all at once
-                    for i, j in [(i, i + 1) for i in range(per)] + [(i, i + 2) for i in range(per - 1)] + [(0, per)]:
-                        out = decode_parts(blocks, s, n, p, i, j)
-                        need(np.array_equal(out, whole[i * p:j * p]), f"parts {i} to {j - 1} differ from the whole block")
-                except Damage as e:
-                    raise Damage(f"block {number} at {off}: {e}")
-                checked += per
-        return checked
-
     def values(self, path):
         v = next(v for v in self.vars if v["path"] == path)
         return self.raw(v).view(DTYPES[v["type"]]).reshape(v["shape"])
@@ -463,9 +390,6 @@ class Archive:
 
 def run(o):
     a = Archive(o.archive, o.walk)
-    if o.parts is not None and not o.check:
-        print(f"{o.archive}: {a.parts(o.parts)} parts are good")
-        return
     image = a.image()
     digest, man = hashlib.sha256(image).hexdigest(), a.manifest
     if man is not None:
@@ -475,8 +399,7 @@ def run(o):
         need(w.manifest is not None, "no manifest")
         need(w.tail() == w.buf[w.entries[-1].end:], "index, directory or end are not canonical")
         need(w.manifest["entries"] == len(w.entries) + 1, "manifest: number of entries")
-        parts = a.parts(o.parts or 0)
-        print(f"{o.archive}: good, {len(image)} bytes in {a.nblocks} blocks, {parts} parts, {a.plan['layout']}, {digest}")
+        print(f"{o.archive}: good, {len(image)} bytes in {a.nblocks} blocks, {a.plan['layout']}, {digest}")
     elif o.sha256:
         print(digest)
     elif o.output == "-":
@@ -501,9 +424,6 @@ def main():
     p.add_argument("-o", dest="output", metavar="OUT", help="file to write, - for standard output; default: its name")
     p.add_argument("--check", action="store_true", help="write nothing; check image and container")
     p.add_argument("--sha256", action="store_true", help="write nothing; print the image's SHA-256")
-    p.add_argument("--parts", type=int, metavar="N", help="write nothing; check that the parts of N blocks of each "
-                   "variable, evenly spread, decode to what the whole blocks do, and nothing else unless with --check; "
-                   "0: of all blocks, as --check does")
     p.add_argument("--walk", action="store_true", help="use the local headers only: no index, directory or end")
     p.error = lambda message: (p.print_usage(sys.stderr), print(message, file=sys.stderr), sys.exit(1))
     o = p.parse_args()
