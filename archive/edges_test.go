@@ -28,6 +28,8 @@ var edges = map[string][]string{
 	"slab":                {"cdf3", "internal/ioat"},
 	"unlimited":           {"cdf3", "internal/ioat"},
 	"archive":             {"cdf3", "blockidx", "filters", "internal/ioat", "remote", "slab", "unlimited"},
+	"cf":                  {"cdf3", "slab"},
+	"export":              {"cdf3", "slab", "cf"},
 	"cdl":                 {"cdf3", "slab"}, // text from headers and values, wherever they come from
 }
 

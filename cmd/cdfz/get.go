@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -18,30 +17,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/export"
 )
-
-// getFormat is a format that the verb get writes.
-type getFormat string
-
-const (
-	formatCSV  getFormat = "csv"
-	formatJSON getFormat = "json"
-	formatNpy  getFormat = "npy"
-	formatRaw  getFormat = "raw"
-	formatNC   getFormat = "nc"
-)
-
-var getFormats = []getFormat{formatCSV, formatJSON, formatNpy, formatRaw, formatNC}
-
-// binary formats are not for terminals.
-func (f getFormat) binary() bool { return f != formatCSV && f != formatJSON }
 
 // getter is the verb get.
 type getter struct {
 	*app
-	format  getFormat
-	native  bool
-	unpack  bool
+	format  export.Format
+	o       export.Options
 	explain bool
 }
 
@@ -50,39 +33,63 @@ func (a *app) getCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "get [flags] FILE VAR[SELECTION]…",
 		Short: "Write parts of variables as CSV, JSON, npy, raw values or netCDF",
-		Long: `Reads parts of variables from a classic netCDF file or an archive, and of an archive
-only the blocks that hold them. FILE may be an http or https URL, or - for standard
-input.
+		Long: `Reads parts of variables from a classic netCDF file or an archive. Of an archive,
+only the blocks that hold them are read. FILE may be an http or https URL, or - for
+standard input.
 
-Selections are those of Python and numpy:
-  tas                all of the variable
-  tas[0]             index 0 of the first dimension, which the result then lacks
-  tas[0:10, :, -1]   indices 0 to 9, all, the last; what is not given is all
-  tas[::-2, ..., 5]  every second one from the end; ... is all dimensions between
-Ranges are cut to the dimension; an index outside of it is an error. Quote selections
-for the shell.
+Selections by index are those of Python and numpy:
+  tas                    all of the variable
+  tas[0]                 index 0 of the first dimension, which the result lacks
+  tas[0:10, :, -1]       indices 0 to 9, all, the last; other dimensions whole
+  tas[::-2, ..., 5]      every second one from the end; ... is all dimensions between
+Ranges are cut to the dimension. An index outside of it is an error.
 
-In names \ makes the next character one of the name: 'a\[1\]' is variable a[1]. Letters
-and digits behind \ are the escapes that messages print: \n, \x00, \u00e9. A name may
-stand in double quotes as messages print it: '"a b"[0]'.
+Selections by value use the coordinate variable of a dimension, in any order:
+  tas[lat=40.5]          the nearest latitude, in a result without that dimension
+  tas[lat=30:50]         latitudes from 30 to 50, both included, in the file's order
+  tas[lon=0:90:2]        every second one of these
+  tas[time=2001-05]      all times in May 2001; also 2001 and 2001-05-16
+  tas[time=2001-05-16T12:00]   the nearest time
+  tas[time=1990:1999]    from the beginning of 1990 to the end of 1999
+Numbers on a time axis are in its own units. Quote selections for the shell.
 
-Formats (default: by the ending of OUT, else csv):
-  csv   a row for each position: a column for each dimension, with the value of its
-        coordinate variable or else the index, and one for each VAR. These must have
-        the same dimensions and ranges. NaN, Inf, -Inf for what is no number.
-  json  {"vars":[{"name", "selection", "type", "dims", "shape", "data"}, …]} with arrays
-        in arrays; null for NaN and infinities.
+In names, \ makes the next character part of the name: 'a\[1\]' is variable a[1]. A
+letter or digit after \ forms an escape as messages print it: \n, \x00, \u00e9. A name
+may stand in double quotes as messages print it: '"a b"[0]'.
+
+Formats (default: by the suffix of OUT, else csv):
+  csv   A row for each position. Its columns are the dimensions, with values of their
+        coordinate variables or else indices, and the variables, which must have the
+        same dimensions and ranges. Fill values are empty cells. Other values that are
+        not finite are NaN, Inf and -Inf.
+  json  {"vars":[{"name", "selection", "type", "dims", "shape", "data"}, …]} with nested
+        arrays. Fill values, NaN and infinities are null.
   npy   numpy's format, big-endian as in the file, or --native.
-  raw   the values alone, big-endian.
-  nc    a classic netCDF file of the same version: the variables, their attributes,
-        the dimensions cut to the selections, and the coordinate variables.
-CSV and JSON have the shortest digits that give the same number again, and char as
-strings along the last dimension, without NULs at their end. In JSON, strings that
-are not UTF-8 are read as Latin-1.
+  raw   The values alone, big-endian.
+  nc    A classic netCDF file of the same version with the variables, their attributes,
+        the dimensions cut to the selections, and the coordinate variables. The record
+        dimension stays one, and a line is appended to the history attribute.
+CSV and JSON have the shortest digits that read as the same number. Text is written as
+strings along the last dimension, without trailing NULs. In JSON, text that is not UTF-8
+is read as Latin-1. CSV on a terminal has escapes for control characters.
 
---unpack writes what values stand for, as doubles: value * scale_factor + add_offset,
-NaN (in JSON null) for _FillValue and missing_value, _Unsigned integers. Variables
-without these attributes are written as stored, and so is all without --unpack.`,
+Fill values are those equal to the attributes _FillValue and missing_value. --keep-fill
+writes them as numbers.
+
+--unpack writes the values that stored ones stand for: value * scale_factor +
+add_offset, and NaN for fill values. _Unsigned is followed. The type is float or double,
+as in xarray and netCDF4-python. Variables without such attributes are written as
+stored.
+
+--time writes times as ISO 8601 in CSV and JSON, such as 2001-05-16T12:00:00. These are
+variables with units like "days since 1850-01-01", in all calendars of the CF
+conventions.`,
+		Example: `  cdfz get tas.nc.cdfz 'tas[0, :, :]' > first.csv
+  cdfz get --time tas.nc.cdfz 'tas[time=2001, lat=52.5, lon=13.4]'
+  cdfz get -o europe.nc tas.nc.cdfz 'tas[lat=35:70, lon=0:40]'
+  cdfz get --unpack -o values.npy pr.nc.cdfz pr
+  cdfz get -o parts/ --format npy tas.nc.cdfz tas lat lon
+  cdfz get --explain https://example.org/tas.nc.cdfz 'tas[-1, 0, 0]'`,
 		Args: func(_ *cobra.Command, args []string) error {
 			switch len(args) {
 			case 0:
@@ -93,18 +100,18 @@ without these attributes are written as stored, and so is all without --unpack.`
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			picks := make([]*picked, 0, len(args)-1)
-			for _, arg := range args[1:] {
-				p, err := parsePicked(arg)
+			selections := make([]*export.Selection, 0, len(args)-1)
+			for i, arg := range args[1:] {
+				s, err := export.ParseSelection(arg)
 				if err != nil {
-					return err
+					return unquoted(err, arg, i+2 < len(args))
 				}
-				picks = append(picks, p)
+				selections = append(selections, s)
 			}
-			if err := v.check(len(picks)); err != nil {
+			if err := v.check(len(selections)); err != nil {
 				return err
 			}
-			if err := v.run(cmd.Context(), args[0], picks); err != nil {
+			if err := v.run(cmd.Context(), args[0], selections); err != nil {
 				name := showName(args[0])
 				v.failed(name, &shownError{err, name})
 			}
@@ -112,14 +119,25 @@ without these attributes are written as stored, and so is all without --unpack.`
 		},
 	}
 	f := cmd.Flags()
-	f.Var(&choiceFlag[getFormat]{&v.format, getFormats}, "format", "what to write")
-	f.BoolVar(&v.unpack, "unpack", false, "write what packed values stand for")
-	f.BoolVar(&v.native, "native", false, "npy in the byte order of this machine")
-	f.BoolVar(&v.explain, "explain", false, "say which blocks were needed and read (with --json as an object)")
+	f.Var(&choiceFlag[export.Format]{&v.format, export.Formats}, "format", "what to write")
+	f.BoolVar(&v.o.Unpack, "unpack", false, "write what packed values stand for")
+	f.BoolVar(&v.o.Time, "time", false, "write times as ISO 8601")
+	f.BoolVar(&v.o.KeepFill, "keep-fill", false, "write fill values as numbers in CSV and JSON")
+	f.BoolVar(&v.o.Native, "native", false, "write npy in the byte order of this machine")
+	f.BoolVar(&v.explain, "explain", false, "report which blocks were needed and read (with --json as an object)")
 	a.forceFlag(cmd)
-	f.BoolVar(&a.json, "json", false, "report as JSON: on standard error if the data is on standard output")
+	f.BoolVar(&a.json, "json", false, "report as JSON, on standard error if the data is on standard output")
 	a.destFlag(cmd, "`OUT`: a file, a folder for a file of each VAR, or - for standard output (default)")
 	return cmd
+}
+
+// unquoted adds a hint to an error about a selection that the shell seems to have cut.
+func unquoted(err error, arg string, more bool) error {
+	open := strings.LastIndexByte(arg, '[')
+	if open >= 0 && !strings.Contains(arg[open:], "]") && more || open < 0 && strings.HasSuffix(arg, "]") {
+		return hinted(err, "quote selections for the shell, as in 'tas[0, :]'")
+	}
+	return err
 }
 
 // check finds what is wrong with the flags.
@@ -127,25 +145,31 @@ func (v *getter) check(vars int) error {
 	if v.dest == "" {
 		v.dest = stdoutName
 	}
+	toFile := v.dest != stdoutName && !v.isDirDest()
 	if v.dest != stdoutName && v.isDirDest() {
 		if err := v.checkDirDest(nil); err != nil {
 			return err
 		}
 	}
 	if v.format == "" {
-		v.format = formatCSV
-		if ext := getFormat(strings.ToLower(strings.TrimPrefix(filepath.Ext(v.dest), "."))); slices.Contains(getFormats, ext) && !v.isDirDest() {
-			v.format = ext
+		v.format = export.CSV
+		if toFile {
+			if v.format = export.FormatOf(v.dest); v.format == "" {
+				return hinted(fmt.Errorf("-o %s: expected a name that ends in .csv, .json, .npy, .raw or .nc", v.dest), "--format names the format whatever the suffix")
+			}
 		}
 	}
 	switch {
-	case v.native && v.format != formatNpy:
-		return fmt.Errorf("--native: not with --format %s", v.format)
-	case vars > 1 && !v.isDirDest() && (v.format == formatNpy || v.format == formatRaw):
-		return hinted(fmt.Errorf("--format %s: one file for %d variables", v.format, vars), "-o DIR%c writes a file of each", filepath.Separator)
-	case v.dest == stdoutName && v.format.binary() && isTerminal(v.out):
-		return hinted(errors.New("will not write binary data to a terminal"), "-o FILE, or a pipe behind the command")
+	case v.o.Native && v.format != export.Npy:
+		return fmt.Errorf("--native: expected --format npy, found %s", v.format)
+	case v.o.Time && v.format.Binary():
+		return fmt.Errorf("--time: expected --format csv or json, found %s", v.format)
+	case vars > 1 && !v.isDirDest() && v.format.Single():
+		return hinted(fmt.Errorf("--format %s: expected one variable for a file, found %d", v.format, vars), "-o DIR%c writes a file of each", filepath.Separator)
+	case v.dest == stdoutName && v.format.Binary() && isTerminal(v.out):
+		return hinted(errors.New("will not write binary data to a terminal"), "-o FILE writes to a file")
 	}
+	v.o.Escape = v.dest == stdoutName && isTerminal(v.out)
 	return nil
 }
 
@@ -167,7 +191,7 @@ type getRun struct {
 	wasReads, wasBytes int64
 }
 
-func (v *getter) run(ctx context.Context, name string, picks []*picked) error {
+func (v *getter) run(ctx context.Context, name string, selections []*export.Selection) error {
 	start := time.Now()
 	defer v.lazyGC()()
 	r := &getRun{getter: v, name: name, start: start}
@@ -176,19 +200,22 @@ func (v *getter) run(ctx context.Context, name string, picks []*picked) error {
 		return err
 	}
 	defer r.in.close()
-	var sel []*selected
-	for _, p := range picks {
-		s, err := newSelected(r.f, p, v.unpack)
+	if v.format == export.NC {
+		v.o.History = historyLine(r.name, selections)
+	}
+	var sel []*export.Values
+	for _, s := range selections {
+		x, err := s.Apply(ctx, r.f, &v.o)
 		if err != nil {
-			return err
+			return nearName(err)
 		}
-		sel = append(sel, s)
+		sel = append(sel, x)
 	}
 	if !v.isDirDest() {
 		return r.one(ctx, v.dest, sel)
 	}
 	tuneGC()
-	for i, path := range targetNames(sel, string(v.format)) {
+	for i, path := range targetNames(selections, string(v.format)) {
 		if v.stopped(ctx) {
 			break
 		}
@@ -247,8 +274,11 @@ func (v *getter) lazyGC() (undo func()) {
 }
 
 // one writes selections to one place.
-func (r *getRun) one(ctx context.Context, path string, sel []*selected) error {
-	write, needs, err := r.writer(sel)
+func (r *getRun) one(ctx context.Context, path string, sel []*export.Values) error {
+	writer, err := export.NewWriter(r.f, r.format, sel, &r.o)
+	if errors.Is(err, export.ErrCombine) {
+		return hinted(err, "-o DIR%c writes a file of each", filepath.Separator)
+	}
 	if err != nil {
 		return err
 	}
@@ -258,7 +288,7 @@ func (r *getRun) one(ctx context.Context, path string, sel []*selected) error {
 	}
 	defer dst.abort()
 	for _, s := range sel {
-		if _, n := s.shape(); n > fewValues {
+		if s.Len() > fewValues {
 			tuneGC()
 			break
 		}
@@ -267,7 +297,7 @@ func (r *getRun) one(ctx context.Context, path string, sel []*selected) error {
 	stop := func() {}
 	if r.watched {
 		p := r.progress("get", r.in.name, 0)
-		if blocks, p.total, err = r.blocksOf(needs); err != nil {
+		if blocks, p.total, err = r.blocksOf(writer.Reads()); err != nil {
 			return err
 		}
 		stop = r.show(p, blocks)
@@ -275,7 +305,7 @@ func (r *getRun) one(ctx context.Context, path string, sel []*selected) error {
 	defer func() { stop() }()
 	out := &countWriter{w: ctxWriter{ctx, dst}}
 	w := bufio.NewWriterSize(out, 1<<16)
-	if err = write(ctx, w); err == nil {
+	if err = writer.Write(ctx, w); err == nil {
 		err = w.Flush()
 	}
 	if err == nil && dst.t != nil {
@@ -295,56 +325,32 @@ func (r *getRun) one(ctx context.Context, path string, sel []*selected) error {
 	return nil
 }
 
-// writer is what writes selections in the format, and all that it will read.
-func (r *getRun) writer(sel []*selected) (write func(context.Context, io.Writer) error, needs []*selected, err error) {
-	h := r.f.Header()
-	switch r.format {
-	case formatCSV:
-		t, err := newTable(r.f, sel, r.unpack)
-		if err != nil {
-			return nil, nil, err
-		}
-		return t.write, slices.Concat(sel, t.needs()), nil
-	case formatJSON:
-		return func(ctx context.Context, w io.Writer) error { return writeJSON(ctx, w, h, sel) }, sel, nil
-	case formatNpy:
-		return func(ctx context.Context, w io.Writer) error { return writeNpy(ctx, w, sel[0], r.native) }, sel, nil
-	case formatRaw:
-		return func(ctx context.Context, w io.Writer) error { return writeRaw(ctx, w, sel[0], false) }, sel, nil
-	}
-	s, err := newSubset(r.f, sel, r.unpack)
-	if err != nil {
-		return nil, nil, err
-	}
-	return s.write, s.vars, nil
-}
-
 // blocksOf is how many blocks selections need, and the bytes that pass by on
 // reading them: of decoded blocks, or of values where there are none.
-func (r *getRun) blocksOf(sel []*selected) (blocks, bytes int64, err error) {
+func (r *getRun) blocksOf(sel []*export.Values) (blocks, bytes int64, err error) {
 	var vars []archive.VarInfo
 	for _, v := range r.f.Vars() {
 		vars = append(vars, v.Info())
 	}
 	seen := map[int]map[int64]bool{}
 	for _, s := range sel {
-		_, n := s.shape()
-		if !vars[s.num].Blocked {
-			bytes += n * s.size
+		num, size := s.Var(), s.StoredType().Size()
+		if !vars[num].Blocked {
+			bytes += s.Len() * size
 			continue
 		}
-		i := &vars[s.num]
-		of := seen[s.num]
+		i := &vars[num]
+		of := seen[num]
 		if of == nil {
 			of = map[int64]bool{}
-			seen[s.num] = of
+			seen[num] = of
 		}
-		len := s.size
+		len := size
 		for _, b := range i.Block {
 			len *= b
 		}
-		shape := s.v.Shape
-		err := s.part(nil, nil).Grid(shape, i.Block, func(grid []int64, _, _ int64) bool {
+		shape := r.f.Header().Vars[num].Shape
+		err := s.Slab().Grid(shape, i.Block, func(grid []int64, _, _ int64) bool {
 			b := int64(0)
 			for k, g := range grid {
 				b = b*((shape[k]-1)/i.Block[k]+1) + g
@@ -402,13 +408,22 @@ func (r *getRun) stats() archive.Stats {
 	return r.f.Stats()
 }
 
+// historyLine is what is appended to the history of a netCDF file.
+func historyLine(file string, selections []*export.Selection) string {
+	line := time.Now().UTC().Format(time.RFC3339) + " cdfz get " + file
+	for _, s := range selections {
+		line += " '" + s.Text + "'"
+	}
+	return printable(line)
+}
+
 // targetNames are the names of files below -o DIR/: those of the variables,
 // made fit for any file system, each once.
-func targetNames(sel []*selected, ext string) []string {
+func targetNames(sel []*export.Selection, ext string) []string {
 	taken := map[string]bool{}
 	var out []string
 	for _, s := range sel {
-		base := fileName(s.v.Name)
+		base := fileName(s.Var)
 		name := base
 		for n := 2; taken[strings.ToLower(name)]; n++ {
 			name = fmt.Sprintf("%s-%d", base, n)

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 	"unicode/utf8"
+
+	"github.com/cdfz-format/cdfz/export"
 )
 
 // getReport is the JSON of one output.
@@ -42,12 +44,12 @@ type getExplain struct {
 }
 
 // tell reports what was written.
-func (r *getRun) tell(path string, sel []*selected, written, blocks int64) {
+func (r *getRun) tell(path string, sel []*export.Values, written, blocks int64) {
 	rep := &getReport{File: r.name, Target: path, Format: string(r.format), Size: written}
 	values := int64(0)
 	for _, s := range sel {
-		g := getVar{Name: s.v.Name, Selection: s.arg, Type: s.v.Type.String()}
-		g.Shape, g.Values = s.shape()
+		g := getVar{Name: s.Name(), Selection: s.Text(), Type: s.StoredType().String()}
+		g.Shape, g.Values = s.Shape(), s.Len()
 		if !utf8.ValidString(g.Name) {
 			g.NameHex = fmt.Sprintf("%x", g.Name)
 		}

@@ -1,4 +1,4 @@
-package main
+package export
 
 import (
 	"context"
@@ -9,39 +9,39 @@ import (
 	"math"
 	"slices"
 
-	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/cf"
 )
 
-// batchLen is how many bytes of records are in memory at once. A variable for tests.
+// batchLen is how many bytes of records are in memory at once. Tests change it.
 var batchLen int64 = 16 << 20
 
-// subset is a classic netCDF file of selections: their attributes, the
-// dimensions cut to what is selected, and the coordinate variables of these.
+// subset is a classic netCDF file of selections: their attributes, the dimensions cut
+// to what is selected, and the coordinate variables of these.
 type subset struct {
-	h    *cdf3.Header
-	vars []*selected // as in h
-	m    scratchBytes
+	h       *cdf3.Header
+	vars    []*Values // as in h
+	columns []column
 }
 
 // newSubset makes the header. A dimension can be cut in one way only.
-func newSubset(f *archive.File, sel []*selected, unpack bool) (*subset, error) {
-	src := f.Header()
-	s := &subset{h: &cdf3.Header{Version: src.Version, Attrs: src.Attrs}}
-	cuts := map[int]*selected{} // for each dimension that is used one selection
+func newSubset(src Source, values []*Values, o *Options) (*subset, error) {
+	h := src.Header()
+	s := &subset{h: &cdf3.Header{Version: h.Version, Attrs: withHistory(h.Attrs, o.History)}}
+	cuts := map[int]*Values{} // for each dimension that is used one selection
 	ranges := map[int]axis{}
 	taken := map[string]bool{}
-	for _, x := range sel {
+	for _, x := range values {
 		if taken[x.v.Name] {
-			return nil, hinted(fmt.Errorf("variable %s is selected twice: a netCDF file has one of a name", quoted(x.v.Name)), "-o DIR/ writes a file of each")
+			return nil, combineError(fmt.Sprintf("variable %s is selected twice, and names in a netCDF file are unique", quoted(x.v.Name)))
 		}
 		taken[x.v.Name] = true
 		for _, i := range x.kept() {
 			a := x.axes[i]
 			old, ok := ranges[a.dim]
 			if ok && old != a {
-				return nil, hinted(fmt.Errorf("dimension %s is cut in different ways by %s and %s: a netCDF file has one of a name",
-					quoted(src.Dims[a.dim].Name), cuts[a.dim].arg, x.arg), "-o DIR/ writes a file of each")
+				return nil, combineError(fmt.Sprintf("dimension %s is cut in different ways by %s and %s, and names in a netCDF file are unique",
+					quoted(h.Dims[a.dim].Name), cuts[a.dim].text, x.text))
 			}
 			ranges[a.dim], cuts[a.dim] = a, x
 		}
@@ -51,34 +51,62 @@ func newSubset(f *archive.File, sel []*selected, unpack bool) (*subset, error) {
 		dims = append(dims, d)
 	}
 	slices.Sort(dims)
-	// In the order of the source, coordinate variables first.
 	for _, d := range dims {
-		if num, ok := coordVar(src, d); ok && !taken[src.Vars[num].Name] {
-			taken[src.Vars[num].Name] = true
-			x, err := selectAxes(f, src.Vars[num].Name, num, []axis{ranges[d]}, unpack)
+		if num, ok := coordVar(h, d); ok && !taken[h.Vars[num].Name] {
+			taken[h.Vars[num].Name] = true
+			x, err := newValues(src, h.Vars[num].Name, num, []axis{ranges[d]}, o)
 			if err != nil {
 				return nil, err
 			}
 			s.vars = append(s.vars, x)
 		}
 	}
-	s.vars = append(s.vars, sel...)
-	slices.SortStableFunc(s.vars, func(a, b *selected) int { return a.num - b.num })
-	number, err := s.addDims(src, dims, ranges)
+	s.vars = append(s.vars, values...)
+	slices.SortStableFunc(s.vars, func(a, b *Values) int { return a.num - b.num })
+	number, err := s.addDims(h, dims, ranges)
 	if err != nil {
 		return nil, err
 	}
 	for _, x := range s.vars {
-		v := cdf3.Var{Name: x.v.Name, Type: x.outType(), Attrs: x.outAttrs()}
+		v := cdf3.Var{Name: x.v.Name, Type: x.Type(), Attrs: x.attrs()}
 		for _, i := range x.kept() {
 			v.DimIDs = append(v.DimIDs, number[x.axes[i].dim])
 		}
 		s.h.Vars = append(s.h.Vars, v)
+		s.columns = append(s.columns, x.column(nil, 1))
 	}
 	return s, s.h.Layout()
 }
 
-// addDims adds the dimensions; it returns their new numbers.
+// withHistory appends a line to the history attribute, or adds one. A history that is
+// not text is left as it is.
+func withHistory(attrs []cdf3.Attr, line string) []cdf3.Attr {
+	if line == "" {
+		return attrs
+	}
+	out := slices.Clone(attrs)
+	for i := range out {
+		a := &out[i]
+		if a.Name != "history" {
+			continue
+		}
+		if a.Type == cdf3.Char {
+			b := slices.Clone(a.Values)
+			for len(b) > 0 && (b[len(b)-1] == 0 || b[len(b)-1] == '\n') {
+				b = b[:len(b)-1]
+			}
+			if len(b) > 0 {
+				b = append(b, '\n')
+			}
+			a.Values = append(b, line...)
+			a.Len = int64(len(a.Values))
+		}
+		return out
+	}
+	return append(out, cdf3.Attr{Name: "history", Type: cdf3.Char, Len: int64(len(line)), Values: []byte(line)})
+}
+
+// addDims adds the dimensions. It returns their new numbers.
 func (s *subset) addDims(src *cdf3.Header, dims []int, ranges map[int]axis) (map[int]int, error) {
 	number := map[int]int{}
 	unlimited := false
@@ -86,14 +114,14 @@ func (s *subset) addDims(src *cdf3.Header, dims []int, ranges map[int]axis) (map
 		dim := cdf3.Dim{Name: src.Dims[d].Name, Len: ranges[d].count}
 		switch {
 		case src.Dims[d].Len == 0 && !unlimited:
-			// One is all that the format knows; more become fixed.
+			// The format has one. Others become fixed.
 			unlimited = true
 			s.h.NumRecsField, dim.Len = uint64(dim.Len), 0
 			if s.h.Version != cdf3.Data64 && s.h.NumRecsField >= math.MaxUint32 {
-				return nil, fmt.Errorf("%d records are more than a %s file can have", s.h.NumRecsField, s.h.Version)
+				return nil, fmt.Errorf("a %s file cannot have %d records", s.h.Version, s.h.NumRecsField)
 			}
 		case dim.Len == 0:
-			return nil, fmt.Errorf("nothing is selected in dimension %s: a netCDF file has no dimension of length 0", quoted(dim.Name))
+			return nil, fmt.Errorf("nothing is selected in dimension %s, and netCDF has no fixed dimension of length 0", quoted(dim.Name))
 		}
 		number[d] = len(s.h.Dims)
 		s.h.Dims = append(s.h.Dims, dim)
@@ -101,19 +129,27 @@ func (s *subset) addDims(src *cdf3.Header, dims []int, ranges map[int]axis) (map
 	return number, nil
 }
 
-// outAttrs are the attributes of what is written: unpacking uses some up.
-func (s *selected) outAttrs() []cdf3.Attr {
-	if s.un == nil {
-		return s.v.Attrs
+// attrs is the attributes of what is written, without those that unpacking used up.
+func (x *Values) attrs() []cdf3.Attr {
+	if !x.o.Unpack || x.packing.Plain() && x.packing.Stored == x.v.Type {
+		return x.v.Attrs
 	}
 	out := []cdf3.Attr{}
-	for _, a := range s.v.Attrs {
-		if !slices.Contains(packing, a.Name) {
+	for _, a := range x.v.Attrs {
+		if !cf.IsPackingAttr(a.Name) {
 			out = append(out, a)
 		}
 	}
-	nan := binary.BigEndian.AppendUint64(nil, quietNaN)
-	return append(out, cdf3.Attr{Name: "_FillValue", Type: cdf3.Double, Len: 1, Values: nan})
+	fill := cdf3.Attr{Name: "_FillValue", Type: x.Type(), Len: 1}
+	switch {
+	case !x.packing.HasMissing():
+		return out
+	case x.Type() == cdf3.Float:
+		fill.Values = binary.BigEndian.AppendUint32(nil, math.Float32bits(float32(cf.NaN())))
+	default:
+		fill.Values = binary.BigEndian.AppendUint64(nil, math.Float64bits(cf.NaN()))
+	}
+	return append(out, fill)
 }
 
 func pad4(n int64) int64 { return (n + 3) &^ 3 }
@@ -128,7 +164,7 @@ func (s *subset) write(ctx context.Context, w io.Writer) error {
 	}
 	for i, x := range s.vars {
 		if v := &s.h.Vars[i]; !v.Record {
-			if err := x.pieces(ctx, &s.m, func(b []byte) error { _, err := w.Write(b); return err }); err != nil {
+			if err := x.pieces(ctx, s.columns[i], false, func(b []byte) error { _, err := w.Write(b); return err }); err != nil {
 				return err
 			}
 			if _, err := w.Write(make([]byte, pad4(v.Len)-v.Len)); err != nil {
@@ -163,9 +199,9 @@ func writePadded(w io.Writer, b []byte) error {
 	return err
 }
 
-// recordBox is records of a variable.
-func (s *subset) recordBox(i int, at, n int64) (*selected, *box) {
-	shape, _ := s.vars[i].shape()
+// recordBox is n records of variable i, from record at on.
+func (s *subset) recordBox(i int, at, n int64) (*Values, *box) {
+	shape := s.vars[i].Shape()
 	b := &box{start: make([]int64, len(shape)), count: shape, n: n}
 	b.start[0], b.count[0] = at, n
 	for _, k := range shape[1:] {
@@ -178,16 +214,16 @@ func (s *subset) recordBox(i int, at, n int64) (*selected, *box) {
 func (s *subset) writeBatch(ctx context.Context, w io.Writer, at, n int64) error {
 	out := make([]byte, n*s.h.RecSize)
 	off := int64(0)
-	for i := range s.vars {
+	for i, c := range s.columns {
 		v := &s.h.Vars[i]
 		if !v.Record {
 			continue
 		}
 		x, b := s.recordBox(i, at, n)
-		data, err := x.read(ctx, x.part(x.kept(), b), b.n, &s.m)
-		if err != nil {
+		if err := c.read(ctx, x.part(x.kept(), b), b.n); err != nil {
 			return err
 		}
+		data := c.bytes(false)
 		for r := range n {
 			copy(out[r*s.h.RecSize+off:], data[r*v.RecLen:][:v.RecLen])
 		}
@@ -197,10 +233,10 @@ func (s *subset) writeBatch(ctx context.Context, w io.Writer, at, n int64) error
 	return err
 }
 
-// writeRecord writes one record that may be large.
+// writeRecord writes one record, which may be large.
 func (s *subset) writeRecord(ctx context.Context, w io.Writer, at int64) error {
 	written := int64(0)
-	for i := range s.vars {
+	for i, c := range s.columns {
 		v := &s.h.Vars[i]
 		if !v.Record {
 			continue
@@ -212,7 +248,7 @@ func (s *subset) writeRecord(ctx context.Context, w io.Writer, at int64) error {
 			a := &one.axes[j]
 			a.start, a.count = a.start+b.start[k]*a.delta, b.count[k]
 		}
-		if err := one.pieces(ctx, &s.m, func(b []byte) error { _, err := w.Write(b); return err }); err != nil {
+		if err := one.pieces(ctx, c, false, func(b []byte) error { _, err := w.Write(b); return err }); err != nil {
 			return err
 		}
 		// The only record variable of a file is not padded.

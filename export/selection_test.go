@@ -1,4 +1,4 @@
-package main
+package export
 
 import (
 	"strings"
@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/slab"
 )
 
 // TestSelectNames: names and what stands behind them.
@@ -16,9 +17,9 @@ func TestSelectNames(t *testing.T) {
 		`a\[1\]`: "a[1]", `a\[1\][0]`: "a[1]", `\\`: `\`, `a\"`: `a"`, `\x00\xff[0]`: "\x00\xff", `\u00e9`: "é", `\n\t`: "\n\t",
 		`"a b"`: "a b", `"a[1]"[0]`: "a[1]", `"\xff\n"`: "\xff\n", `\"a"`: `"a"`, `ä[0]`: "ä", `\ä`: "ä",
 	} {
-		p, err := parsePicked(arg)
+		p, err := ParseSelection(arg)
 		require.NoError(t, err, arg)
-		require.Equal(t, name, p.name, arg)
+		require.Equal(t, name, p.Var, arg)
 		require.Equal(t, strings.HasSuffix(arg, "[0]"), p.subs != nil, arg)
 	}
 }
@@ -27,8 +28,8 @@ func TestSelectSyntaxErrors(t *testing.T) {
 	for arg, want := range map[string]string{
 		`v[`:           "expected ], at character 3",
 		`v[0`:          "expected ], at character 4",
-		`v[0]x`:        "expected nothing behind ], at character 5",
-		`v[0][1]`:      "expected nothing behind ], at character 5",
+		`v[0]x`:        "expected nothing after ], at character 5",
+		`v[0][1]`:      "expected nothing after ], at character 5",
 		`v[]`:          "expected an index or a range, at character 3",
 		`v[,]`:         "expected an index or a range, at character 3",
 		`v[0,,1]`:      "expected an index or a range, at character 5",
@@ -39,24 +40,30 @@ func TestSelectSyntaxErrors(t *testing.T) {
 		`v[0x1]`:       `expected an integer, found "0x1", at character 3`,
 		`v[1_0]`:       `expected an integer, found "1_0", at character 3`,
 		`v[- 1]`:       `expected an integer, found "- 1", at character 3`,
-		`v[0:1:2:3]`:   "more than two colons in 0:1:2:3, at character 3",
-		`v[::0]`:       "a step of 0 in ::0, at character 6",
-		`v[..., ...]`:  "a second ..., at character 7",
+		`v[0:1:2:3]`:   "expected at most two colons in 0:1:2:3, at character 3",
+		`v[::0]`:       "expected a step other than 0 in ::0, at character 6",
+		`v[..., ...]`:  "expected one ..., found two, at character 7",
 		`v[..]`:        `expected an integer, found "..", at character 3`,
-		`v\`:           `a \ with nothing behind it, at character 2`,
-		`v\q`:          `an escape other than \xHH, \uHHHH and such, at character 2`,
-		`v\x1[0]`:      `an escape other than \xHH, \uHHHH and such, at character 2`,
+		`v\`:           "expected a character after \\, at character 2",
+		`v\q`:          `unknown escape, expected \n, \xHH, \uHHHH or the like, at character 2`,
+		`v\x1[0]`:      `unknown escape, expected \n, \xHH, \uHHHH or the like, at character 2`,
 		`ü[a]`:         `expected an integer, found "a", at character 3`,
-		`"v`:           `a name in quotes that is none; \" is a quote in a name, at character 1`,
-		`"v"x`:         "expected [ behind the name, at character 4",
+		`"v`:           `malformed quoted name; \" is a quote in a name, at character 1`,
+		`"v"x`:         "expected [ after the name, at character 4",
 		`v[None]`:      `expected an integer, found "None", at character 3`,
-		`v[[1, 2], 3]`: "expected nothing behind ], at character 9",
+		`v[[1, 2], 3]`: `expected an integer, found "[1", at character 3`,
 	} {
-		_, err := parsePicked(arg)
+		_, err := ParseSelection(arg)
 		require.Error(t, err, arg)
 		require.Equal(t, arg+": "+want, err.Error())
 	}
 }
+
+// fakeSource is a file without values.
+type fakeSource struct{ h *cdf3.Header }
+
+func (s fakeSource) Header() *cdf3.Header { return s.h }
+func (s fakeSource) Array(int) slab.Array { panic("no values") }
 
 // vector is a header with variable v of one dimension x, and m of two.
 func vector(n int64) *cdf3.Header {
@@ -88,10 +95,10 @@ func TestSelectRanges(t *testing.T) {
 		{"::99999999999999999999", [3]int64{0, 1, 1}, true}, {"::-99999999999999999999", [3]int64{9, 1, 1}, true},
 		{"-99999999999999999999:99999999999999999999", [3]int64{0, 10, 1}, true},
 	} {
-		p, err := parsePicked("v[" + c.text + "]")
+		p, err := ParseSelection("v[" + c.text + "]")
 		require.NoError(t, err, c.text)
 		h := vector(10)
-		a, err := p.resolve(h, &h.Vars[0])
+		a, err := p.resolve(t.Context(), fakeSource{h}, &h.Vars[0])
 		require.NoError(t, err, c.text)
 		require.Equal(t, axis{dim: 0, start: c.want[0], count: c.want[1], delta: c.want[2], keep: c.keep}, a[0], c.text)
 	}
@@ -106,9 +113,9 @@ func TestSelectDims(t *testing.T) {
 		"[1]": {"1", ":", ":"}, "[...,1]": {":", ":", "1"}, "[1,...,2]": {"1", ":", "2"}, "[1,2]": {"1", "2", ":"},
 		"[...,1,2]": {":", "1", "2"}, "[1,2,...]": {"1", "2", ":"}, "[1,...,2,0]": {"1", "2", "0"}, "[1,2,0,...]": {"1", "2", "0"},
 	} {
-		p, err := parsePicked("m" + text)
+		p, err := ParseSelection("m" + text)
 		require.NoError(t, err, text)
-		a, err := p.resolve(h, &h.Vars[1])
+		a, err := p.resolve(t.Context(), fakeSource{h}, &h.Vars[1])
 		require.NoError(t, err, text)
 		for i, w := range want {
 			if w == ":" {
@@ -129,51 +136,18 @@ func TestSelectErrors(t *testing.T) {
 		{10, "v[-11]", "v[-11]: dimension x of v has length 10: there is no index -11, expected -10 to 9"},
 		{10, "v[99999999999999999999]", "v[99999999999999999999]: dimension x of v has length 10: there is no index 99999999999999999999, expected -10 to 9"},
 		{0, "v[0]", "v[0]: dimension x of v has length 0: there is no index 0"},
-		{10, "v[0,0]", "v[0,0]: 2 indices, and v has one dimension, x"},
-		{10, "v[0,...,0]", "v[0,...,0]: 2 indices, and v has one dimension, x"},
+		{10, "v[0,0]", "v[0,0]: found 2 indices, and v has one dimension, x"},
+		{10, "v[0,...,0]", "v[0,...,0]: found 2 indices, and v has one dimension, x"},
 		{10, "m[0,3]", `m[0,3]: dimension "y y" of m has length 3: there is no index 3, expected -3 to 2`},
-		{10, "m[0,0,0,0]", `m[0,0,0,0]: 4 indices, and m has 3 dimensions, x, "y y", x`},
-		{10, "s[0]", "s[0]: 1 index, and s has no dimension"},
+		{10, "m[0,0,0,0]", `m[0,0,0,0]: found 4 indices, and m has 3 dimensions, x, "y y", x`},
+		{10, "s[0]", "s[0]: found 1 index, and s has no dimension"},
 	} {
-		p, err := parsePicked(c.arg)
+		p, err := ParseSelection(c.arg)
 		require.NoError(t, err, c.arg)
 		h := vector(c.n)
-		num, err := findVar(h, p.name)
+		num, err := findVar(h, p.Var)
 		require.NoError(t, err)
-		_, err = p.resolve(h, &h.Vars[num])
+		_, err = p.resolve(t.Context(), fakeSource{h}, &h.Vars[num])
 		require.EqualError(t, err, c.want)
-	}
-}
-
-func TestSelectUnknown(t *testing.T) {
-	h := &cdf3.Header{}
-	_, err := findVar(h, "x")
-	require.EqualError(t, err, "there is no variable x, nor any other")
-	for _, n := range []string{"tas", "ta", "temperature", "Humidity", "a b"} {
-		h.Vars = append(h.Vars, cdf3.Var{Name: n})
-	}
-	for name, want := range map[string]string{
-		"tsa": "near it: tas, ta", "TAS": "near it: tas, ta", "temprature": "near it: temperature", "humidity": "near it: Humidity",
-		"tas ": "near it: tas, ta", "ab": `near it: "a b"`, "qqqqqq": `there are tas, ta, temperature, Humidity, "a b"`, "": `there are tas, ta, temperature, Humidity, "a b"`,
-	} {
-		_, err := findVar(h, name)
-		var hint *hintError
-		require.ErrorAs(t, err, &hint, name)
-		require.Equal(t, want, hint.hint, name)
-	}
-	for range 20 {
-		h.Vars = append(h.Vars, cdf3.Var{Name: "other"})
-	}
-	_, err = findVar(h, "qqqqqq")
-	require.Contains(t, err.(*hintError).hint, "other, and 13 more")
-}
-
-func TestDistance(t *testing.T) {
-	for _, c := range []struct {
-		a, b string
-		want int
-	}{{"", "", 0}, {"a", "", 1}, {"", "ab", 2}, {"abc", "abc", 0}, {"abc", "acb", 1}, {"abc", "abd", 1}, {"kitten", "sitting", 3}, {"ab", "ba", 1}, {strings.Repeat("a", 300), "a", 256}} {
-		require.Equal(t, c.want, distance(c.a, c.b), "%q %q", c.a, c.b)
-		require.Equal(t, c.want, distance(c.b, c.a), "%q %q", c.b, c.a)
 	}
 }

@@ -1,0 +1,37 @@
+// Package cf applies the CF conventions to the variables of netCDF files: packed
+// values and missing values, and times in the calendars of climate models.
+//
+//   - [NewPacking] takes the attributes of a variable, and [Read] returns the values
+//     that the stored ones stand for.
+//   - [ParseUnits] takes units such as "days since 1850-01-01" and a calendar, and
+//     converts numbers to dates and back.
+//
+// It imports cdf3 for attributes and slab for reading, and knows nothing of archives.
+// Where netCDF4-python and xarray agree on a value or its type, so does this package.
+//
+// https://cfconventions.org/cf-conventions/cf-conventions.html
+package cf
+
+import (
+	"strings"
+
+	"github.com/cdfz-format/cdfz/cdf3"
+)
+
+// attr is the first attribute of a name, nil if there is none.
+func attr(v *cdf3.Var, name string) *cdf3.Attr {
+	for i := range v.Attrs {
+		if v.Attrs[i].Name == name {
+			return &v.Attrs[i]
+		}
+	}
+	return nil
+}
+
+// text is the value of a text attribute without trailing NULs, "" if v has none.
+func text(v *cdf3.Var, name string) string {
+	if a := attr(v, name); a != nil && a.Type == cdf3.Char {
+		return strings.TrimRight(string(a.Values), "\x00")
+	}
+	return ""
+}

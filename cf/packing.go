@@ -1,0 +1,187 @@
+package cf
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cdfz-format/cdfz/cdf3"
+)
+
+// Packing tells how the stored values of a variable stand for real ones, according
+// to its attributes scale_factor, add_offset, _FillValue, missing_value and
+// _Unsigned:
+//
+//	value = stored*scale_factor + add_offset, or NaN if stored is missing
+//
+// valid_min, valid_max, valid_range and netCDF's default fill values have no effect.
+type Packing struct {
+	// Stored is the type of the stored values. It differs from the variable's type
+	// if _Unsigned switches the signedness of integers.
+	Stored cdf3.Type
+	// Type is the type of the unpacked values. Without Scaled and Missing it is
+	// Stored. Otherwise it is Float or Double: Float if that holds all stored values
+	// exactly and neither attribute is a double, else Double.
+	Type cdf3.Type
+	// Scaled tells that there is a scale_factor or an add_offset.
+	Scaled bool
+	// Scale and Offset are scale_factor and add_offset, or 1 and 0.
+	Scale, Offset float64
+
+	missing []*cdf3.Attr // _FillValue and missing_value
+	own     cdf3.Type    // type of the variable
+}
+
+// Attributes that unpacking uses up, because they describe the stored values.
+var packingAttrs = map[string]bool{
+	"scale_factor": true, "add_offset": true, "_FillValue": true, "missing_value": true, "_Unsigned": true,
+	"valid_min": true, "valid_max": true, "valid_range": true,
+}
+
+// IsPackingAttr reports whether an attribute describes stored values, so that it is
+// wrong for unpacked ones.
+func IsPackingAttr(name string) bool { return packingAttrs[name] }
+
+// NewPacking returns the packing of a variable. Text has none. A scale_factor or
+// add_offset that is not one number is an error; the packing is then returned as if
+// there were neither. Other attributes that make no sense are ignored.
+func NewPacking(v *cdf3.Var) (*Packing, error) {
+	p := &Packing{Stored: v.Type, Type: v.Type, Scale: 1, own: v.Type}
+	if v.Type == cdf3.Char {
+		return p, nil
+	}
+	p.Stored = resigned(v.Type, text(v, "_Unsigned"))
+	p.Type = p.Stored
+	for _, name := range []string{"_FillValue", "missing_value"} {
+		if a := attr(v, name); a != nil && someNumber(a) {
+			p.missing = append(p.missing, a)
+		}
+	}
+	wide := v.Type == cdf3.Double || v.Type.Size() > 2 && v.Type != cdf3.Float
+	var err error
+	for _, x := range []struct {
+		name string
+		to   *float64
+	}{{"scale_factor", &p.Scale}, {"add_offset", &p.Offset}} {
+		a := attr(v, x.name)
+		if a == nil {
+			continue
+		}
+		if a.Type == cdf3.Char || a.Len != 1 {
+			p.Scaled, p.Scale, p.Offset = false, 1, 0
+			err = fmt.Errorf("cf: variable %s: expected one number as %s, found %s", strconv.Quote(v.Name), x.name, describe(a))
+			break
+		}
+		*x.to, _ = element[float64](a, a.Type, 0)
+		p.Scaled = true
+		wide = wide || a.Type != cdf3.Float && v.Type != cdf3.Float
+	}
+	if p.Scaled || p.HasMissing() {
+		if p.Type = cdf3.Float; wide {
+			p.Type = cdf3.Double
+		}
+	}
+	return p, err
+}
+
+// someNumber reports whether an attribute has a value that is a number and not NaN.
+func someNumber(a *cdf3.Attr) bool {
+	if a.Type != cdf3.Float && a.Type != cdf3.Double {
+		return a.Type != cdf3.Char && a.Len > 0
+	}
+	for i := range a.Len {
+		if x, _ := element[float64](a, a.Type, i); x == x {
+			return true
+		}
+	}
+	return false
+}
+
+func describe(a *cdf3.Attr) string {
+	if a.Type == cdf3.Char {
+		return "text"
+	}
+	return fmt.Sprintf("%d", a.Len)
+}
+
+// HasMissing reports whether the variable has a _FillValue or missing_value.
+func (p *Packing) HasMissing() bool { return len(p.missing) > 0 }
+
+// Plain reports whether unpacked values are the stored ones.
+func (p *Packing) Plain() bool { return !p.Scaled && !p.HasMissing() }
+
+// resigned is the integer type of the same size that _Unsigned asks for.
+func resigned(t cdf3.Type, unsigned string) cdf3.Type {
+	pairs := [...][2]cdf3.Type{{cdf3.Byte, cdf3.UByte}, {cdf3.Short, cdf3.UShort}, {cdf3.Int, cdf3.UInt}, {cdf3.Int64, cdf3.UInt64}}
+	for _, p := range pairs {
+		switch {
+		case t == p[0] && strings.EqualFold(unsigned, "true"):
+			return p[1]
+		case t == p[1] && strings.EqualFold(unsigned, "false"):
+			return p[0]
+		}
+	}
+	return t
+}
+
+// Missing returns the stored values that stand for none, as far as S can hold them.
+// Stored values are taken as of type t, which is p.Stored or the variable's own, and
+// whose Go type is S. NaN is not among them: it is NaN anyway. The values are sorted;
+// see Contains.
+func Missing[S Number](p *Packing, t cdf3.Type) []S {
+	var out []S
+	for _, a := range p.missing {
+		as := a.Type
+		if as == p.own {
+			as = t
+		}
+		for i := range a.Len {
+			if x, ok := element[S](a, as, i); ok {
+				out = append(out, x)
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// Contains reports whether x is one of the values that Missing returned.
+func Contains[S Number](missing []S, x S) bool {
+	const few = 8
+	if len(missing) > few {
+		_, ok := slices.BinarySearch(missing, x)
+		return ok
+	}
+	for _, m := range missing {
+		if x == m {
+			return true
+		}
+	}
+	return false
+}
+
+// exact converts a number if no information is lost, except that values within the
+// range of a floating point type are rounded to it. NaN is never exact.
+func exact[S, N Number](x N) (S, bool) {
+	f := float64(x)
+	if isFloat[S]() {
+		y := S(x)
+		return y, f == f && math.IsInf(float64(y), 0) == math.IsInf(f, 0)
+	}
+	if isFloat[N]() {
+		if f != math.Trunc(f) || f < -math.MaxInt64 || f > math.MaxUint64 {
+			return 0, false
+		}
+		if f < 0 {
+			return exact[S](int64(f))
+		}
+		if f >= 1<<64 {
+			return 0, false
+		}
+		return exact[S](uint64(f))
+	}
+	y := S(x)
+	return y, N(y) == x && (y < 0) == (x < 0)
+}

@@ -1,0 +1,71 @@
+package cf
+
+import (
+	"fmt"
+)
+
+// Time is a point in time in microseconds since 1970-01-01T00:00:00 of a calendar.
+// Times of different calendars cannot be compared.
+type Time int64
+
+// maxYear bounds years, so that sums and differences of times do not overflow.
+const maxYear = 100000
+
+const (
+	second = 1000000
+	minute = 60 * second
+	hour   = 60 * minute
+	day    = 24 * hour
+)
+
+// maxTime is later than any time of the year maxYear.
+const maxTime = 367 * maxYear * day
+
+// Date is a time of day of a calendar. Years are counted as astronomers do: the year
+// before 1 is 0.
+type Date struct {
+	Year                        int64
+	Month, Day                  int
+	Hour, Minute, Second, Micro int
+}
+
+// Time returns the time of a date. Dates that the calendar does not have are errors.
+func (c Calendar) Time(d Date) (Time, error) {
+	if d.Year < -maxYear || d.Year > maxYear || d.Month < 1 || d.Month > 12 ||
+		d.Hour < 0 || d.Hour > 23 || d.Minute < 0 || d.Minute > 59 || d.Second < 0 || d.Second > 59 || d.Micro < 0 || d.Micro >= second {
+		return 0, fmt.Errorf("cf: there is no date %s", d)
+	}
+	n, ok := c.dayNumber(d.Year, d.Month, d.Day)
+	if !ok {
+		return 0, fmt.Errorf("cf: there is no date %s in calendar %s", d, c)
+	}
+	return Time(n*day + int64(d.Hour)*hour + int64(d.Minute)*minute + int64(d.Second)*second + int64(d.Micro)), nil
+}
+
+// Date returns the date of a time.
+func (c Calendar) Date(t Time) Date {
+	n := floorDiv(int64(t), day)
+	in := int64(t) - n*day
+	var d Date
+	d.Year, d.Month, d.Day = c.dayDate(n)
+	d.Hour, d.Minute, d.Second, d.Micro = int(in/hour), int(in/minute%60), int(in/second%60), int(in%second)
+	return d
+}
+
+// String is the date in the form of ISO 8601: 2001-05-16T12:00:00, with six decimals
+// if there is a fraction of a second.
+func (d Date) String() string { return string(d.Append(nil)) }
+
+// Append appends String.
+func (d Date) Append(dst []byte) []byte {
+	year := d.Year
+	if year < 0 {
+		dst = append(dst, '-')
+		year = -year
+	}
+	dst = fmt.Appendf(dst, "%04d-%02d-%02dT%02d:%02d:%02d", year, d.Month, d.Day, d.Hour, d.Minute, d.Second)
+	if d.Micro != 0 {
+		dst = fmt.Appendf(dst, ".%06d", d.Micro)
+	}
+	return dst
+}

@@ -1,0 +1,154 @@
+package cf
+
+import (
+	"math"
+	"math/rand"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+var calendars = []Calendar{Standard, ProlepticGregorian, Julian, NoLeap, AllLeap, Day360}
+
+// TestCalendars: days follow each other, and each is found again.
+func TestCalendars(t *testing.T) {
+	for _, c := range calendars {
+		for _, from := range []int64{-5, 1500, 1582, 1890, 1968, 2000, 2100} {
+			n := c.yearStart(from)
+			for year := from; year < from+13; year++ {
+				require.Equal(t, n, c.yearStart(year), "%s: %d", c, year)
+				for month := 1; month <= 12; month++ {
+					for day := 1; day <= c.MonthDays(year, month); day++ {
+						if c == Standard && year == 1582 && month == 10 && day > 4 && day < 15 {
+							_, ok := c.dayNumber(year, month, day)
+							require.False(t, ok)
+							continue
+						}
+						at, ok := c.dayNumber(year, month, day)
+						require.True(t, ok)
+						require.Equal(t, n, at, "%s: %d-%d-%d", c, year, month, day)
+						y, m, d := c.dayDate(n)
+						require.Equal(t, [3]int64{year, int64(month), int64(day)}, [3]int64{y, int64(m), int64(d)}, "%s: %d", c, n)
+						n++
+					}
+				}
+				_, ok := c.dayNumber(year, 2, c.MonthDays(year, 2)+1)
+				require.False(t, ok)
+			}
+		}
+	}
+	for _, c := range calendars {
+		n, ok := c.dayNumber(1970, 1, 1)
+		require.True(t, ok)
+		if c != Julian {
+			require.Zero(t, n, "%s", c)
+		}
+		again, err := ParseCalendar(c.String())
+		require.NoError(t, err)
+		require.Equal(t, c, again)
+	}
+	n, _ := Julian.dayNumber(1969, 12, 19)
+	require.Zero(t, n)
+	_, err := ParseCalendar("lunar")
+	require.EqualError(t, err, `cf: unknown calendar "lunar"`)
+}
+
+// TestUnits: vectors that cftime 1.6.2 agrees with.
+func TestUnits(t *testing.T) {
+	for _, c := range []struct {
+		units, calendar string
+		x               float64
+		want            string
+	}{
+		{"days since 1970-01-01", "", 0, "1970-01-01T00:00:00"},
+		{"days since 2000-01-01", "noleap", 59, "2000-03-01T00:00:00"},
+		{"days since 2000-01-01", "all_leap", 365, "2000-12-31T00:00:00"},
+		{"days since 2001-01-01", "366_day", 59, "2001-02-29T00:00:00"},
+		{"days since 2000-01-01", "360_day", 59, "2000-02-30T00:00:00"},
+		{"months since 2000-01-01", "360_day", 1.5, "2000-02-16T00:00:00"},
+		{"days since 1582-10-04", "gregorian", 1, "1582-10-15T00:00:00"},
+		{"days since 1582-10-04", "proleptic_gregorian", 1, "1582-10-05T00:00:00"},
+		{"days since 1-1-1 00:00:0.0", "standard", 719164, "1970-01-01T00:00:00"},
+		{"hours since 1900-01-01 00:00:0.0", "gregorian", 1043112.5, "2018-12-31T00:30:00"},
+		{"Seconds since 1981-01-01T00:00:00Z", "julian", 0.25, "1981-01-01T00:00:00.250000"},
+		{"minutes since 2000-01-01 12:30 +01:30", "", 1, "2000-01-01T11:01:00"},
+		{"days since 2000-01-01 00:00:00 -5", "", 0, "2000-01-01T05:00:00"},
+		{"msec since 2000-1-1 0", "", 1, "2000-01-01T00:00:00.001000"},
+		{"common_years since 2000-01-01", "365_day", 3, "2003-01-01T00:00:00"},
+		{"days since 0000-01-01", "noleap", -1, "-0001-12-31T00:00:00"},
+		{"weeks since 2000", "", 1, "2000-01-08T00:00:00"},
+	} {
+		u, err := ParseUnits(c.units, c.calendar)
+		require.NoError(t, err, c.units)
+		d, ok := u.Date(c.x)
+		require.True(t, ok)
+		require.Equal(t, c.want, d.String(), c.units)
+	}
+	for units, want := range map[string]string{
+		"K":                       `cf: units "K": not a time`,
+		"days":                    `cf: units "days": not a time`,
+		"":                        `cf: units "": not a time`,
+		"months since 2000-01-01": `cf: units "months since 2000-01-01": expected microseconds, milliseconds, seconds, minutes, hours, days or weeks since a date, found months: not a time`,
+		"days since yesterday":    `cf: units "days since yesterday": expected a date and time, found "yesterday"`,
+		"days since 2000-13-01":   `cf: units "days since 2000-13-01": cf: there is no date 2000-13-01T00:00:00`,
+		"days since 1582-10-10":   `cf: units "days since 1582-10-10": cf: there is no date 1582-10-10T00:00:00 in calendar standard`,
+		"days since 2001-02-29":   `cf: units "days since 2001-02-29": cf: there is no date 2001-02-29T00:00:00 in calendar standard`,
+		"days since 99999999-1-1": `cf: units "days since 99999999-1-1": expected a date and time, found "99999999-1-1"`,
+	} {
+		_, err := ParseUnits(units, "")
+		require.EqualError(t, err, want)
+	}
+	u, err := ParseUnits("days since 2000-01-01", "")
+	require.NoError(t, err)
+	for _, x := range []float64{math.NaN(), math.Inf(1), 1e300, -1e18} {
+		_, ok := u.Date(x)
+		require.False(t, ok)
+	}
+}
+
+// TestTimes: dates are found again.
+func TestTimes(t *testing.T) {
+	rng := rand.New(rand.NewSource(1))
+	for _, c := range calendars {
+		for range 2000 {
+			want := Time(rng.Int63n(2*maxTime/4) - maxTime/4)
+			d := c.Date(want)
+			got, err := c.Time(d)
+			require.NoError(t, err)
+			require.Equal(t, want, got, "%s: %s", c, d)
+		}
+	}
+	for _, d := range []Date{{Year: maxYear + 1, Month: 1, Day: 1}, {Month: 0, Day: 1}, {Month: 13, Day: 1}, {Month: 1}, {Month: 1, Day: 1, Hour: 24}, {Month: 1, Day: 1, Minute: 60}, {Month: 1, Day: 1, Second: -1}, {Month: 1, Day: 1, Micro: 1e6}} {
+		_, err := Standard.Time(d)
+		require.Error(t, err)
+	}
+}
+
+func TestPeriods(t *testing.T) {
+	for _, c := range []struct {
+		calendar         Calendar
+		text, start, end string
+		instant          bool
+	}{
+		{Standard, "2001", "2001-01-01T00:00:00", "2002-01-01T00:00:00", false},
+		{Day360, "2001-02", "2001-02-01T00:00:00", "2001-03-01T00:00:00", false},
+		{NoLeap, "2000-12", "2000-12-01T00:00:00", "2001-01-01T00:00:00", false},
+		{NoLeap, "2000-2-28", "2000-02-28T00:00:00", "2000-03-01T00:00:00", false},
+		{Standard, "1582-10-4", "1582-10-04T00:00:00", "1582-10-15T00:00:00", false},
+		{Standard, "2001-05-16T12", "2001-05-16T12:00:00", "2001-05-16T13:00:00", true},
+		{Standard, "2001-05-16 12:30Z", "2001-05-16T12:30:00", "2001-05-16T12:31:00", true},
+		{Standard, "2001-05-16T12:30:15", "2001-05-16T12:30:15", "2001-05-16T12:30:16", true},
+		{Standard, "2001-05-16T12:30:15.5", "2001-05-16T12:30:15.500000", "2001-05-16T12:30:15.500001", true},
+		{Standard, "-0004", "-0004-01-01T00:00:00", "-0003-01-01T00:00:00", false},
+	} {
+		p, err := c.calendar.ParsePeriod(c.text)
+		require.NoError(t, err, c.text)
+		require.Equal(t, c.start, c.calendar.Date(p.Start).String())
+		require.Equal(t, c.end, c.calendar.Date(p.End).String())
+		require.Equal(t, c.instant, p.Instant)
+	}
+	for _, s := range []string{"", "1", "2001-", "2001-00", "2001-13", "2001-02-30", "2001-05-16T25", "2001-05-16T12:5", "2001-05-16T12:00:61", "999999", "05-2001"} {
+		_, err := Standard.ParsePeriod(s)
+		require.Error(t, err, s)
+	}
+}

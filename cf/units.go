@@ -1,0 +1,181 @@
+package cf
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/cdfz-format/cdfz/cdf3"
+)
+
+// Units are units of time since a reference time, in a calendar.
+type Units struct {
+	Calendar Calendar
+	step     int64 // microseconds of a unit
+	ref      Time
+}
+
+// ErrNotTime is wrapped by the errors of ParseUnits for units that are not of the form
+// "UNIT since DATE".
+var ErrNotTime = errors.New("not a time")
+
+// units of time and their lengths in microseconds. Months and years of varying length
+// are not among them; the conventions advise against both.
+var units = map[string]int64{}
+
+func init() {
+	for names, n := range map[string]int64{
+		"microsecond microseconds microsec microsecs us":            1,
+		"millisecond milliseconds millisec millisecs msec msecs ms": 1000,
+		"second seconds sec secs s":                                 second,
+		"minute minutes min mins":                                   minute,
+		"hour hours hr hrs h":                                       hour,
+		"day days d":                                                day,
+		"week weeks":                                                7 * day,
+	} {
+		for _, name := range strings.Fields(names) {
+			units[name] = n
+		}
+	}
+}
+
+var (
+	sincePattern = regexp.MustCompile(`(?i)^\s*(\w+)\s+since\s+(.*?)\s*$`)
+	// The parts of a reference time: year, month, day, hour, minute, second, time zone.
+	refPattern = regexp.MustCompile(`^([+-]?\d{1,6})(?:-(\d{1,2})(?:-(\d{1,2}))?)?` +
+		`(?:(?:\s+|\s*[Tt])(\d{1,2})(?::(\d{1,2})(?::(\d{1,2}(?:\.\d*)?))?)?)?\s*(Z|z|UTC|GMT|[+-]\d{1,2}(?::?\d{2})?)?$`)
+)
+
+// ParseUnits reads the units of times, such as "days since 1850-01-01 00:00:00", and
+// the name of their calendar. Months are units in calendar 360_day, common
+// years in calendar noleap. The time zone is UTC unless the reference time ends with another
+// offset.
+func ParseUnits(text, calendar string) (*Units, error) {
+	m := sincePattern.FindStringSubmatch(text)
+	if m == nil {
+		return nil, fmt.Errorf("cf: units %q: %w", text, ErrNotTime)
+	}
+	c, err := ParseCalendar(calendar)
+	if err != nil {
+		return nil, err
+	}
+	u := &Units{Calendar: c}
+	name := strings.ToLower(m[1])
+	if u.step = units[name]; u.step == 0 {
+		u.step = c.longUnit(name)
+	}
+	if u.step == 0 {
+		return nil, fmt.Errorf("cf: units %q: expected microseconds, milliseconds, seconds, minutes, hours, days or weeks since a date, found %s: %w", text, m[1], ErrNotTime)
+	}
+	if u.ref, err = c.parseRef(m[2]); err != nil {
+		return nil, fmt.Errorf("cf: units %q: %w", text, err)
+	}
+	return u, nil
+}
+
+// longUnit is the length of months and years where it is fixed, else 0.
+func (c Calendar) longUnit(name string) int64 {
+	switch strings.TrimSuffix(name, "s") {
+	case "month":
+		if c == Day360 {
+			return 30 * day
+		}
+	case "common_year":
+		if c == NoLeap {
+			return 365 * day
+		}
+	}
+	return 0
+}
+
+// parseRef reads a reference time.
+func (c Calendar) parseRef(s string) (Time, error) {
+	m := refPattern.FindStringSubmatch(s)
+	if m == nil {
+		return 0, fmt.Errorf("expected a date and time, found %q", s)
+	}
+	var n [6]int64
+	for i := range n {
+		if n[i] = 0; i == 1 || i == 2 {
+			n[i] = 1
+		}
+		if w, _, _ := strings.Cut(m[i+1], "."); w != "" {
+			// Only digits, few enough.
+			n[i], _ = strconv.ParseInt(w, 10, 64)
+		}
+	}
+	d := Date{n[0], int(n[1]), int(n[2]), int(n[3]), int(n[4]), int(n[5]), 0}
+	if _, fraction, ok := strings.Cut(m[6], "."); ok {
+		d.Micro, _ = strconv.Atoi((fraction + "000000")[:6])
+	}
+	t, err := c.Time(d)
+	if err != nil {
+		return 0, err
+	}
+	return t - Time(zone(m[7])), nil
+}
+
+// zone is a time zone, such as +01:00 or -5, in microseconds.
+func zone(s string) int64 {
+	if s == "" || s[0] != '+' && s[0] != '-' {
+		return 0
+	}
+	digits := strings.ReplaceAll(s[1:], ":", "")
+	h, m := digits, ""
+	if len(digits) > 2 {
+		h, m = digits[:len(digits)-2], digits[len(digits)-2:]
+	}
+	hours, _ := strconv.ParseInt(h, 10, 64)
+	minutes, _ := strconv.ParseInt("0"+m, 10, 64)
+	n := hours*hour + minutes*minute
+	if s[0] == '-' {
+		return -n
+	}
+	return n
+}
+
+// Time converts a number of units, rounded to microseconds. NaN and times that are
+// too far away are not ok.
+func (u *Units) Time(x float64) (t Time, ok bool) {
+	step := float64(u.step)
+	high := x * step
+	if !(math.Abs(high) < maxTime) {
+		return 0, false
+	}
+	low := math.FMA(x, step, -high) // what the product lost
+	whole := math.RoundToEven(high)
+	t = u.ref + Time(whole) + Time(math.RoundToEven(high-whole+low))
+	return t, t > -maxTime && t < maxTime
+}
+
+// Date converts a number of units to a date, see Time.
+func (u *Units) Date(x float64) (d Date, ok bool) {
+	t, ok := u.Time(x)
+	if !ok {
+		return Date{}, false
+	}
+	return u.Calendar.Date(t), true
+}
+
+// UnitsOf returns the units of variable number v if its values are times, else an error
+// that wraps ErrNotTime. Bounds of times have the units of the variable whose bounds
+// they are.
+func UnitsOf(h *cdf3.Header, v int) (*Units, error) {
+	w := &h.Vars[v]
+	if attr(w, "units") == nil {
+		for i := range h.Vars {
+			p := &h.Vars[i]
+			if i != v && (text(p, "bounds") == w.Name || text(p, "climatology") == w.Name) {
+				w = p
+				break
+			}
+		}
+	}
+	if w.Type == cdf3.Char {
+		return nil, ErrNotTime
+	}
+	return ParseUnits(text(w, "units"), text(w, "calendar"))
+}

@@ -1,0 +1,101 @@
+package cf
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/slab"
+)
+
+// Array returns an array of stored values as one of type p.Stored.
+func (p *Packing) Array(a slab.Array) slab.Array {
+	if a == nil || a.Type() == p.Stored {
+		return a
+	}
+	return resignedArray{a, p.Stored}
+}
+
+// resignedArray is an array of integers with the other signedness.
+type resignedArray struct {
+	slab.Array
+	typ cdf3.Type
+}
+
+func (a resignedArray) Type() cdf3.Type { return a.typ }
+
+// NaN is the NaN of missing values. It has the bits that C and numpy use.
+func NaN() float64 { return math.Float64frombits(0x7ff8 << 48) }
+
+// Read reads a hyperslab of numbers and unpacks it into a new slice. Values are
+// computed in p.Type, whatever T is. Text is an error.
+func Read[T Float](ctx context.Context, a slab.Array, s slab.Sel, p *Packing) ([]T, error) {
+	n, err := s.Len(a.Shape())
+	if err != nil {
+		return nil, err
+	}
+	dst := make([]T, n)
+	if err := ReadInto(ctx, a, dst, s, p); err != nil {
+		return nil, err
+	}
+	return dst, nil
+}
+
+// ReadInto is Read into dst, which must have as many elements as are selected.
+func ReadInto[T Float](ctx context.Context, a slab.Array, dst []T, s slab.Sel, p *Packing) error {
+	a = p.Array(a)
+	switch p.Stored {
+	case cdf3.Byte:
+		return read[int8](ctx, a, dst, s, p)
+	case cdf3.UByte:
+		return read[uint8](ctx, a, dst, s, p)
+	case cdf3.Short:
+		return read[int16](ctx, a, dst, s, p)
+	case cdf3.UShort:
+		return read[uint16](ctx, a, dst, s, p)
+	case cdf3.Int:
+		return read[int32](ctx, a, dst, s, p)
+	case cdf3.UInt:
+		return read[uint32](ctx, a, dst, s, p)
+	case cdf3.Int64:
+		return read[int64](ctx, a, dst, s, p)
+	case cdf3.UInt64:
+		return read[uint64](ctx, a, dst, s, p)
+	case cdf3.Float:
+		return read[float32](ctx, a, dst, s, p)
+	case cdf3.Double:
+		return read[float64](ctx, a, dst, s, p)
+	}
+	return fmt.Errorf("cf: expected numbers to unpack, found type %s: %w", p.Stored, slab.ErrType)
+}
+
+func read[S Number, T Float](ctx context.Context, a slab.Array, dst []T, s slab.Sel, p *Packing) error {
+	src := make([]S, len(dst))
+	if err := slab.ReadInto(ctx, a, src, s); err != nil {
+		return err
+	}
+	if p.Type == cdf3.Float {
+		unpack[float32](dst, src, p)
+	} else {
+		unpack[float64](dst, src, p)
+	}
+	return nil
+}
+
+// unpack computes in C.
+func unpack[C, T Float, S Number](dst []T, src []S, p *Packing) {
+	missing := Missing[S](p, p.Stored)
+	scale, offset := C(p.Scale), C(p.Offset)
+	for i, x := range src {
+		y := C(x)
+		if p.Scaled {
+			// The conversions keep the two operations apart on every processor.
+			y = C(C(y*scale) + offset)
+		}
+		if Contains(missing, x) {
+			y = C(NaN())
+		}
+		dst[i] = T(y)
+	}
+}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/cdfz-format/cdfz/export"
+)
+
+// nearName adds a hint to an error about a variable that is not there.
+func nearName(err error) error {
+	var e *export.NameError
+	if !errors.As(err, &e) || len(e.Names) == 0 {
+		return err
+	}
+	if _, no := os.Lstat(e.Name); no == nil {
+		return hinted(err, "there is a file of this name; quote selections, or the shell takes them for patterns of file names")
+	}
+	names := nearNames(e.Names, e.Name)
+	if len(names) > 0 {
+		return hinted(err, "did you mean %s?", strings.Join(names, ", "))
+	}
+	for i, name := range e.Names {
+		if i == maxNames {
+			names = append(names, fmt.Sprintf("and %d more", len(e.Names)-i))
+			break
+		}
+		names = append(names, quoted(name))
+	}
+	return hinted(err, "there are %s", strings.Join(names, ", "))
+}
+
+// maxNames is how many names an error lists.
+const maxNames = 12
+
+// nearNames are the variables whose names are like one, the nearest first.
+func nearNames(all []string, name string) []string {
+	type near struct {
+		name string
+		far  int
+	}
+	var found []near
+	low := strings.ToLower(strings.TrimSpace(name))
+	for _, n := range all {
+		other := strings.ToLower(n)
+		far := distance(low, other)
+		if low != "" && other != "" && (strings.Contains(other, low) || strings.Contains(low, other)) {
+			far = min(far, 2)
+		}
+		if far <= max(1, len(low)/3) || far == 0 {
+			found = append(found, near{quoted(n), far})
+		}
+	}
+	// The first of equally near ones in the order of the file.
+	slices.SortStableFunc(found, func(a, b near) int { return a.far - b.far })
+	var out []string
+	for _, n := range found[:min(len(found), maxNames)] {
+		out = append(out, n.name)
+	}
+	return out
+}
+
+// distance is how many bytes must be put in, taken out, changed or exchanged with
+// their neighbours to make one string the other; long ones are far.
+func distance(a, b string) int {
+	const most = 256
+	if len(a) > most || len(b) > most {
+		return most
+	}
+	n := len(b) + 1
+	rows := [3][]int{make([]int, n), make([]int, n), make([]int, n)}
+	for j := range n {
+		rows[0][j] = j
+	}
+	for i := range len(a) {
+		before, last, row := rows[(i+2)%3], rows[i%3], rows[(i+1)%3]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := last[j]
+			if a[i] != b[j] {
+				change++
+			}
+			row[j+1] = min(change, last[j+1]+1, row[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
+		}
+	}
+	return rows[len(a)%3][len(b)]
+}

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/export"
+)
+
+func TestNearName(t *testing.T) {
+	names := []string{"tas", "ta", "temperature", "Humidity", "a b"}
+	for name, want := range map[string]string{
+		"tsa": "did you mean tas, ta?", "TAS": "did you mean tas, ta?", "temprature": "did you mean temperature?", "humidity": "did you mean Humidity?",
+		"tas ": "did you mean tas, ta?", "ab": `did you mean "a b"?`, "qqqqqq": `there are tas, ta, temperature, Humidity, "a b"`, "": `there are tas, ta, temperature, Humidity, "a b"`,
+		"near.go": "there is a file of this name; quote selections, or the shell takes them for patterns of file names",
+	} {
+		err := nearName(&export.NameError{Name: name, Names: names})
+		var hint *hintError
+		require.ErrorAs(t, err, &hint, name)
+		require.Equal(t, want, hint.hint, name)
+	}
+	for range 20 {
+		names = append(names, "other")
+	}
+	err := nearName(&export.NameError{Name: "qqqqqq", Names: names})
+	require.Contains(t, err.(*hintError).hint, "other, and 13 more")
+	err = nearName(&export.NameError{Name: "x"})
+	require.EqualError(t, err, "there is no variable x, nor any other")
+}
+
+func TestDistance(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want int
+	}{{"", "", 0}, {"a", "", 1}, {"", "ab", 2}, {"abc", "abc", 0}, {"abc", "acb", 1}, {"abc", "abd", 1}, {"kitten", "sitting", 3}, {"ab", "ba", 1}, {strings.Repeat("a", 300), "a", 256}} {
+		require.Equal(t, c.want, distance(c.a, c.b), "%q %q", c.a, c.b)
+		require.Equal(t, c.want, distance(c.b, c.a), "%q %q", c.b, c.a)
+	}
+}

@@ -1,0 +1,75 @@
+package export
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/cdfz-format/cdfz/cdf3"
+)
+
+// dtypes are the types in numpy's words, without the byte order.
+var dtypes = [...]string{
+	cdf3.Byte: "i1", cdf3.Char: "S1", cdf3.Short: "i2", cdf3.Int: "i4", cdf3.Float: "f4", cdf3.Double: "f8",
+	cdf3.UByte: "u1", cdf3.UShort: "u2", cdf3.UInt: "u4", cdf3.Int64: "i8", cdf3.UInt64: "u8",
+}
+
+// littleEndian tells that numbers in memory have the other byte order than in files.
+var littleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
+
+// npyHeader is the header of a .npy file, of version 1.0 if that can hold it, else 2.0:
+// https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
+func npyHeader(t cdf3.Type, shape []int64, little bool) []byte {
+	order := ">"
+	switch {
+	case t.Size() == 1:
+		order = "|"
+	case little:
+		order = "<"
+	}
+	var dims strings.Builder
+	for i, n := range shape {
+		if i > 0 {
+			dims.WriteByte(' ')
+		}
+		dims.WriteString(strconv.FormatInt(n, 10) + ",")
+	}
+	tuple := dims.String()
+	if len(shape) > 1 {
+		tuple = strings.TrimSuffix(tuple, ",")
+	}
+	dict := fmt.Sprintf("{'descr': '%s%s', 'fortran_order': False, 'shape': (%s), }", order, dtypes[t], tuple)
+	head := []byte("\x93NUMPY\x01\x00")
+	// The length is a multiple of 64, and the last byte a newline.
+	pad := func(fixed int) string {
+		return dict + strings.Repeat(" ", -(fixed+len(dict)+1)&63) + "\n"
+	}
+	if s := pad(10); len(s) <= math.MaxUint16 {
+		return append(binary.LittleEndian.AppendUint16(head, uint16(len(s))), s...)
+	}
+	s := pad(12)
+	head[6] = 2
+	return append(binary.LittleEndian.AppendUint32(head, uint32(len(s))), s...)
+}
+
+// writeNpy writes a selection as a .npy file, big-endian or in the byte order of this
+// machine.
+func writeNpy(ctx context.Context, w io.Writer, x *Values, native bool) error {
+	little := native && littleEndian
+	if _, err := w.Write(npyHeader(x.Type(), x.Shape(), little)); err != nil {
+		return err
+	}
+	return writeRaw(ctx, w, x, little)
+}
+
+// writeRaw writes the values alone.
+func writeRaw(ctx context.Context, w io.Writer, x *Values, little bool) error {
+	return x.pieces(ctx, x.column(nil, 1), little, func(b []byte) error {
+		_, err := w.Write(b)
+		return err
+	})
+}

@@ -1,0 +1,206 @@
+package export
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/cdfz-format/cdfz/cdf3"
+)
+
+// axis is the part of a selection that lies in one dimension.
+type axis struct {
+	dim                 int // in the header
+	start, count, delta int64
+	keep                bool // it is a dimension of the result
+}
+
+// NameError is a selection of a variable that the file does not have.
+type NameError struct {
+	Name  string
+	Names []string // of the variables that it has
+}
+
+func (e *NameError) Error() string {
+	if len(e.Names) == 0 {
+		return fmt.Sprintf("there is no variable %s, nor any other", quoted(e.Name))
+	}
+	return "there is no variable " + quoted(e.Name)
+}
+
+// findVar is the number of the first variable of a name.
+func findVar(h *cdf3.Header, name string) (int, error) {
+	names := make([]string, len(h.Vars))
+	for i := range h.Vars {
+		if names[i] = h.Vars[i].Name; names[i] == name {
+			return i, nil
+		}
+	}
+	return 0, &NameError{name, names}
+}
+
+// resolve applies a selection to a variable, as Python does: ranges are cut to the
+// dimension, indices must lie in it, and dimensions that are not mentioned are taken
+// whole.
+func (s *Selection) resolve(ctx context.Context, src Source, v *cdf3.Var) ([]axis, error) {
+	h := src.Header()
+	rank := len(v.Shape)
+	out := make([]axis, rank)
+	named := make([]bool, rank)
+	var subs []subscript
+	for i := range s.subs {
+		if s.subs[i].kind != subValue {
+			subs = append(subs, s.subs[i])
+			continue
+		}
+		sub := &s.subs[i]
+		k := slices.IndexFunc(v.DimIDs, func(d int) bool { return h.Dims[d].Name == sub.dim })
+		switch {
+		case k < 0:
+			return nil, fmt.Errorf("%s: expected a dimension of %s before =, found %s; it has %s", s.Text, quoted(v.Name), quoted(sub.dim), dimsText(h, v))
+		case named[k]:
+			return nil, fmt.Errorf("%s: expected dimension %s once, found it twice", s.Text, quoted(sub.dim))
+		}
+		named[k] = true
+		var err error
+		if out[k], err = sub.values.resolve(ctx, src, v.DimIDs[k]); err != nil {
+			return nil, fmt.Errorf("%s: %w", s.Text, err)
+		}
+	}
+	given := len(subs)
+	wide := slices.IndexFunc(subs, func(s subscript) bool { return s.kind == subEllipsis })
+	if wide >= 0 {
+		given--
+	}
+	if given > rank {
+		things := "indices"
+		if given == 1 {
+			things = "index"
+		}
+		return nil, fmt.Errorf("%s: found %d %s, and %s has %s", s.Text, given, things, quoted(v.Name), dimsText(h, v))
+	}
+	for i := range out {
+		sub, ok := subscript{}, false
+		switch {
+		case wide < 0 || i < wide:
+			if ok = i < len(subs); ok {
+				sub = subs[i]
+			}
+		case i >= rank-(given-wide):
+			sub, ok = subs[i-rank+len(subs)], true
+		}
+		switch {
+		case named[i] && ok:
+			return nil, fmt.Errorf("%s: dimension %s has an index and a value", s.Text, dimName(h, v, i))
+		case named[i]:
+		default:
+			var err error
+			if out[i], err = sub.resolve(v.Shape[i]); err != nil {
+				return nil, fmt.Errorf("%s: dimension %s of %s has length %d: %w", s.Text, dimName(h, v, i), quoted(v.Name), v.Shape[i], err)
+			}
+		}
+		out[i].dim = v.DimIDs[i]
+	}
+	return out, nil
+}
+
+// resolve applies a subscript of indices to a dimension of length n.
+func (s *subscript) resolve(n int64) (axis, error) {
+	if s.kind == subIndex {
+		i := s.lo.n
+		if i < 0 {
+			i += n
+		}
+		switch {
+		case i >= 0 && i < n:
+			return axis{start: i, count: 1, delta: 1}, nil
+		case n == 0:
+			return axis{}, fmt.Errorf("there is no index %s", s.text)
+		}
+		return axis{}, fmt.Errorf("there is no index %s, expected %d to %d", s.text, -n, n-1)
+	}
+	step := int64(1)
+	if s.step.set {
+		step = s.step.n
+	}
+	// The range of what a bound may be: at the far end, one beyond.
+	least, most := int64(0), n
+	if step < 0 {
+		least, most = -1, n-1
+	}
+	at := func(b bound, missing int64) int64 {
+		switch {
+		case !b.set:
+			return missing
+		case b.n < 0:
+			return max(b.n+n, least)
+		}
+		return min(b.n, most)
+	}
+	a := axis{delta: step, keep: true}
+	if step > 0 {
+		lo, hi := at(s.lo, 0), at(s.hi, n)
+		if lo < hi {
+			a.start, a.count = lo, (hi-lo-1)/step+1
+		}
+	} else {
+		lo, hi := at(s.lo, n-1), at(s.hi, -1)
+		if lo > hi {
+			a.start, a.count = lo, (lo-hi-1)/-step+1
+		}
+	}
+	if a.count <= 1 {
+		a.delta = 1
+	}
+	return a, nil
+}
+
+// dimsText says which dimensions a variable has.
+func dimsText(h *cdf3.Header, v *cdf3.Var) string {
+	switch len(v.DimIDs) {
+	case 0:
+		return "no dimension"
+	case 1:
+		return "one dimension, " + dimName(h, v, 0)
+	}
+	names := make([]string, 0, len(v.DimIDs))
+	for i := range v.DimIDs {
+		if i == 8 {
+			names = append(names, "…")
+			break
+		}
+		names = append(names, dimName(h, v, i))
+	}
+	return fmt.Sprintf("%d dimensions, %s", len(v.DimIDs), strings.Join(names, ", "))
+}
+
+func dimName(h *cdf3.Header, v *cdf3.Var, i int) string { return quoted(h.Dims[v.DimIDs[i]].Name) }
+
+// coordVar is the number of the coordinate variable of a dimension.
+func coordVar(h *cdf3.Header, dim int) (int, bool) {
+	for i := range h.Vars {
+		v := &h.Vars[i]
+		if v.Name == h.Dims[dim].Name && len(v.DimIDs) == 1 && v.DimIDs[0] == dim {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// quoted is a name for messages: as it is if that is plain, else in quotes with
+// escapes, so that it is one word and safe to print.
+func quoted(s string) string {
+	if s != "" && printable(s) && !strings.ContainsAny(s, " \"\\") {
+		return s
+	}
+	return strconv.Quote(s)
+}
+
+// printable reports whether s is safe to print on a terminal.
+func printable(s string) bool {
+	return utf8.ValidString(s) && !strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) })
+}

@@ -1,0 +1,196 @@
+package export
+
+import (
+	"context"
+	"errors"
+
+	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/cf"
+	"github.com/cdfz-format/cdfz/slab"
+)
+
+// pieceLen is how many bytes of values are in memory at once, about: one piece for
+// each column of a table. Tests change it.
+var pieceLen int64 = 8 << 20
+
+// Values are selected values of a variable.
+type Values struct {
+	text    string
+	v       *cdf3.Var
+	num     int // of the variable
+	axes    []axis
+	array   slab.Array
+	packing *cf.Packing
+	units   *cf.Units // times are written as text
+	o       *Options
+}
+
+// Apply finds what a selection selects in a file. It reads coordinate variables that
+// are selected by value. A variable that is not there is a *NameError.
+func (s *Selection) Apply(ctx context.Context, src Source, o *Options) (*Values, error) {
+	h := src.Header()
+	num, err := findVar(h, s.Var)
+	if err != nil {
+		return nil, err
+	}
+	axes, err := s.resolve(ctx, src, &h.Vars[num])
+	if err != nil {
+		return nil, err
+	}
+	if o == nil {
+		o = &Options{}
+	}
+	return newValues(src, s.Text, num, axes, o)
+}
+
+func newValues(src Source, text string, num int, axes []axis, o *Options) (*Values, error) {
+	h := src.Header()
+	x := &Values{text: text, v: &h.Vars[num], num: num, axes: axes, array: src.Array(num), o: o}
+	var err error
+	if x.packing, err = cf.NewPacking(x.v); err != nil && o.Unpack {
+		return nil, err
+	}
+	if o.Time {
+		if x.units, err = cf.UnitsOf(h, num); err != nil && !errors.Is(err, cf.ErrNotTime) {
+			return nil, err
+		}
+	}
+	return x, nil
+}
+
+// Text is the selection as it was written.
+func (x *Values) Text() string { return x.text }
+
+// Name is the name of the variable.
+func (x *Values) Name() string { return x.v.Name }
+
+// Var is the number of the variable in the header.
+func (x *Values) Var() int { return x.num }
+
+// StoredType is the type of the variable.
+func (x *Values) StoredType() cdf3.Type { return x.v.Type }
+
+// Type is the type of the values that are written. Times as text have that of the
+// numbers which they replace.
+func (x *Values) Type() cdf3.Type {
+	if x.o.Unpack {
+		return x.packing.Type
+	}
+	return x.v.Type
+}
+
+// Shape is the length of each dimension of the result. Dimensions of which one index
+// is selected are not among them.
+func (x *Values) Shape() []int64 {
+	shape := []int64{}
+	for _, i := range x.kept() {
+		shape = append(shape, x.axes[i].count)
+	}
+	return shape
+}
+
+// Len is the number of values.
+func (x *Values) Len() int64 {
+	n := int64(1)
+	for _, k := range x.Shape() {
+		n *= k
+	}
+	return n
+}
+
+// Slab is the selection in terms of package slab.
+func (x *Values) Slab() slab.Sel { return x.part(nil, nil) }
+
+// kept is the numbers of the axes that are dimensions of the result.
+func (x *Values) kept() []int {
+	out := make([]int, 0, len(x.axes))
+	for i := range x.axes {
+		if x.axes[i].keep {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// part is the selection of the values in a box of some axes; the others are whole.
+func (x *Values) part(axes []int, b *box) slab.Sel {
+	n := len(x.axes)
+	mem := make([]int64, 3*n)
+	s := slab.Sel{Start: mem[:n:n], Count: mem[n : 2*n : 2*n], Stride: mem[2*n:]}
+	for i := range x.axes {
+		a := &x.axes[i]
+		s.Start[i], s.Count[i], s.Stride[i] = a.start, a.count, a.delta
+	}
+	if b != nil {
+		for k, i := range axes {
+			s.Start[i] += b.start[k] * s.Stride[i]
+			s.Count[i] = b.count[k]
+		}
+	}
+	return s
+}
+
+// pieces reads all values in row-major order and passes them to f piece by piece, as
+// bytes, big-endian or not.
+func (x *Values) pieces(ctx context.Context, c column, little bool, f func([]byte) error) error {
+	axes := x.kept()
+	return eachBox(x.Shape(), max(1, pieceLen/x.Type().Size()), func(b *box) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := c.read(ctx, x.part(axes, b), b.n); err != nil {
+			return err
+		}
+		return f(c.bytes(little))
+	})
+}
+
+// box is a part of a result: in each of some axes a range of positions.
+type box struct {
+	start, count []int64
+	n            int64 // positions
+}
+
+// eachBox cuts a result into boxes of at most most positions, which follow each other
+// in row-major order. The box is reused.
+func eachBox(count []int64, most int64, f func(*box) error) error {
+	b := &box{start: make([]int64, len(count)), count: make([]int64, len(count))}
+	for _, n := range count {
+		if n == 0 {
+			return nil
+		}
+	}
+	// Dimensions after cut are whole, those before it are taken one by one.
+	cut, inner := len(count)-1, int64(1)
+	for ; cut > 0 && inner <= most/count[cut]; cut-- {
+		inner *= count[cut]
+	}
+	copy(b.count, count)
+	for i := range cut {
+		b.count[i] = 1
+	}
+	if cut < 0 {
+		b.n = 1
+		return f(b)
+	}
+	per := max(1, most/inner)
+	for {
+		for at := int64(0); at < count[cut]; at += per {
+			b.start[cut], b.count[cut] = at, min(per, count[cut]-at)
+			b.n = b.count[cut] * inner
+			if err := f(b); err != nil {
+				return err
+			}
+		}
+		i := cut - 1
+		for ; i >= 0; i-- {
+			if b.start[i]++; b.start[i] < count[i] {
+				break
+			}
+			b.start[i] = 0
+		}
+		if i < 0 {
+			return nil
+		}
+	}
+}
