@@ -228,7 +228,7 @@ func (a *app) stopped(ctx context.Context) bool {
 
 // packagePrefix is what our packages put before their messages.
 var packagePrefix = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(^|: )(?:(?:archive|cdf3|cdl|filters|slab|unlimited|blockidx): )+`)
+	return regexp.MustCompile(`(^|: )(?:(?:archive|remote|cdf3|cdl|cf|export|filters|slab|unlimited|blockidx): )+`)
 })
 
 // plainText is the text of an error for people: without names of packages, and

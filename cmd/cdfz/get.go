@@ -257,8 +257,7 @@ type shownError struct {
 }
 
 func (e *shownError) Error() string {
-	text := strings.TrimPrefix(strings.TrimPrefix(e.error.Error(), "archive: "), "remote: ")
-	return strings.TrimPrefix(text, e.shown+": ")
+	return strings.TrimPrefix(packagePrefix().ReplaceAllString(e.error.Error(), "$1"), e.shown+": ")
 }
 
 func (e *shownError) Unwrap() error { return e.error }
