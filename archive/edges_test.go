@@ -27,7 +27,7 @@ var edges = map[string][]string{
 	"filters/spec":        {"filters"},
 	"slab":                {"cdf3", "internal/ioat"},
 	"unlimited":           {"cdf3", "internal/ioat"},
-	"archive":             {"cdf3", "blockidx", "filters", "internal/ioat", "remote", "slab", "unlimited"},
+	"archive":             {"cdf3", "cf", "blockidx", "filters", "internal/ioat", "remote", "slab", "unlimited"},
 	"cf":                  {"cdf3", "slab"},
 	"export":              {"cdf3", "slab", "cf"},
 	"cdl":                 {"cdf3", "slab"}, // text from headers and values, wherever they come from

@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
 	"math/rand"
 	"os"
 	"sync"
@@ -291,33 +290,4 @@ func TestSharedCache(t *testing.T) {
 	}
 	_, err = NewCache(0)
 	require.ErrorIs(t, err, ErrOptions)
-}
-
-// TestPacking reads packed values of the climate file by its attributes.
-func TestPacking(t *testing.T) {
-	f := openFile(t, pack(t, classicFiles(t)["cdf2_climate.nc"], nil), nil)
-	found := false
-	for v := range f.Header().Vars {
-		p := f.newVar(v).Packing()
-		if p.Scale == 0 || f.Header().Vars[v].Type != cdf3.Short {
-			continue
-		}
-		found = true
-		a := f.Array(v)
-		n, err := slab.Sel{}.Len(a.Shape())
-		require.NoError(t, err)
-		got, stored := make([]float64, n), make([]int16, n)
-		require.NoError(t, slab.Unpack(context.Background(), a, got, slab.Sel{}, &p))
-		require.NoError(t, slab.ReadInto(context.Background(), a, stored, slab.Sel{}))
-		missing := 0
-		for i, x := range stored {
-			if len(p.Missing) > 0 && float64(x) == p.Missing[0] {
-				require.True(t, math.IsNaN(got[i]))
-				missing++
-				continue
-			}
-			require.Equal(t, float64(x)*p.Scale+p.Offset, got[i])
-		}
-	}
-	require.True(t, found, "no packed variable in the climate file")
 }

@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/cf"
 	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/slab"
 )
@@ -96,6 +97,10 @@ func (v *Var) Attrs() iter.Seq2[int, *cdf3.Attr] {
 		}
 	}
 }
+
+// Packing tells how the stored values stand for real ones, from the variable's
+// attributes; see cf.NewPacking and cf.Read.
+func (v *Var) Packing() (*cf.Packing, error) { return cf.NewPacking(v.v) }
 
 // Values implements slab.Array: the bytes of the values in row-major order.
 func (v *Var) Values() io.ReaderAt {

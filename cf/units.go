@@ -160,6 +160,9 @@ func (u *Units) Date(x float64) (d Date, ok bool) {
 	return u.Calendar.Date(t), true
 }
 
+// Number converts a time to a number of units.
+func (u *Units) Number(t Time) float64 { return float64(t-u.ref) / float64(u.step) }
+
 // UnitsOf returns the units of variable number v if its values are times, else an error
 // that wraps ErrNotTime. Bounds of times have the units of the variable whose bounds
 // they are.

@@ -106,19 +106,6 @@ func ExampleConvert() {
 	// true
 }
 
-// Read packed numbers as what they stand for.
-func ExampleUnpack() {
-	f := open()
-	defer f.Close()
-	pr := f.Var("pr") // short, with these attributes
-	packing := &slab.Packing{Scale: 9.5367431640625e-07, Offset: 0.03125, Missing: []float64{-32767}}
-	values := make([]float64, 3)
-	s := slab.Sel{Start: []int64{0, 8, 0}, Count: []int64{1, 1, 3}}
-	check(slab.Unpack(context.Background(), pr, values, s, packing))
-	fmt.Printf("%.6f\n", values)
-	// Output: [0.030320 0.030773 0.031246]
-}
-
 // New makes an array of any io.ReaderAt with the values in row-major order,
 // big-endian.
 func ExampleNew() {

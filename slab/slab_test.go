@@ -341,20 +341,6 @@ type shaped struct {
 
 func (s shaped) BlockShape() []int64 { return s.block }
 
-func TestUnpack(t *testing.T) {
-	ctx := context.Background()
-	a := plain{cdf3.Short, []int64{4}, bytes.NewReader([]byte{0, 10, 0xff, 0xff, 0x80, 0, 0, 0})}
-	got := make([]float64, 4)
-	require.NoError(t, Unpack(ctx, a, got, Sel{}, &Packing{Scale: 0.5, Offset: 100, Missing: []float64{-32768}}))
-	require.Equal(t, []float64{105, 99.5}, got[:2])
-	require.True(t, math.IsNaN(got[2]))
-	require.Equal(t, 100.0, got[3])
-	require.NoError(t, Unpack(ctx, a, got, Sel{}, &Packing{Unsigned: true}))
-	require.Equal(t, []float64{10, 65535, 32768, 0}, got)
-	c := ramp(cdf3.Char, 3)
-	require.ErrorIs(t, Unpack(ctx, c, got[:3], Sel{}, &Packing{}), ErrType)
-}
-
 // TestGridFar: blocks between selected elements are passed over, not walked through:
 // an array may claim any length.
 func TestGridFar(t *testing.T) {
@@ -414,6 +400,5 @@ func TestHostile(t *testing.T) {
 		_, err := Read[int32](ctx, a, Sel{})
 		require.Error(t, err)
 		require.Error(t, Convert(ctx, a, make([]float64, 1), Sel{}))
-		require.Error(t, Unpack(ctx, a, make([]float64, 1), Sel{}, &Packing{}))
 	}
 }

@@ -1,0 +1,50 @@
+package cf_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/cf"
+	"github.com/cdfz-format/cdfz/slab"
+)
+
+// Read what packed numbers stand for. Missing values are NaN.
+func ExampleRead() {
+	ctx := context.Background()
+	f, err := archive.Open(ctx, "../testdata/classic/cdf2_climate.nc", nil)
+	check(err)
+	defer f.Close()
+	pr := f.Var("pr") // short, with scale_factor, add_offset and _FillValue
+	packing, err := pr.Packing()
+	check(err)
+	values, err := cf.Read[float32](ctx, pr, slab.Sel{Start: []int64{0, 0, 2}, Count: []int64{1, 1, 3}}, packing)
+	check(err)
+	fmt.Println(packing.Type, values)
+	// Output: double [0.03124237 NaN 0.031868935]
+}
+
+// Convert numbers to dates.
+func ExampleParseUnits() {
+	u, err := cf.ParseUnits("hours since 2000-02-28", "noleap")
+	check(err)
+	date, ok := u.Date(30.5)
+	fmt.Println(date, ok)
+	// Output: 2000-03-01T06:30:00 true
+}
+
+// Convert a date to a number.
+func ExampleUnits_Number() {
+	u, err := cf.ParseUnits("days since 1850-01-01", "standard")
+	check(err)
+	t, err := u.Calendar.Time(cf.Date{Year: 2001, Month: 5, Day: 16, Hour: 12})
+	check(err)
+	fmt.Println(u.Number(t))
+	// Output: 55287.5
+}
+
+func check(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
