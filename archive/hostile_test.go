@@ -1,72 +1,247 @@
-package archive
+package archive_test
 
 import (
 	"bytes"
 	"context"
-	"io"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"slices"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cdfz-format/cdfz/slab"
+	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/filters"
+	"github.com/cdfz-format/cdfz/testdata/hostile"
 )
 
-// shortWriter takes one byte less than it is given and reports no error.
-type shortWriter struct{}
-
-func (shortWriter) Write(p []byte) (int, error) { return max(0, len(p)-1), nil }
-
-// TestShortWrite: a Writer that takes less than it is given never passes for success.
-func TestShortWrite(t *testing.T) {
-	image := classicFiles(t)["cdf2_climate.nc"]
-	ctx := context.Background()
-	_, err := Write(ctx, shortWriter{}, bytes.NewReader(image), int64(len(image)), nil)
-	require.ErrorIs(t, err, io.ErrShortWrite)
-	for _, b := range [][]byte{image, pack(t, image, nil)} {
-		require.ErrorIs(t, openFile(t, b, nil).Image().Copy(ctx, shortWriter{}, nil), io.ErrShortWrite)
-	}
-}
-
-// TestNegative: negative sizes are errors.
-func TestNegative(t *testing.T) {
-	for _, b := range [][]byte{nil, pack(t, classicFiles(t)["cdf2_climate.nc"], nil)} {
-		_, err := New(bytes.NewReader(b), -1, nil)
-		require.ErrorIs(t, err, ErrOptions)
-		_, err = Write(context.Background(), io.Discard, bytes.NewReader(b), -1, nil)
-		require.Error(t, err)
-		_, err = Verify(context.Background(), bytes.NewReader(b), -1, nil)
-		require.ErrorIs(t, err, ErrNotArchive)
-		_, err = IsArchive(bytes.NewReader(b), -1)
+// hostileSeeds are small archives of all layouts, taken apart.
+func hostileSeeds(t testing.TB) []*hostile.Archive {
+	var out []*hostile.Archive
+	names, err := filepath.Glob("../testdata/classic/*.nc")
+	require.NoError(t, err)
+	slices.Sort(names)
+	for i, name := range names {
+		image, err := os.ReadFile(name)
 		require.NoError(t, err)
-	}
-}
-
-// TestNoVariable: reading a variable that is not there is an error.
-func TestNoVariable(t *testing.T) {
-	f := openFile(t, pack(t, classicFiles(t)["cdf2_climate.nc"], nil), nil)
-	require.Nil(t, f.Var("nothing"))
-	for _, a := range []slab.Array{f.Var("nothing"), f.Array(-1), f.Array(len(f.Header().Vars))} {
-		_, err := slab.Read[float32](context.Background(), a, slab.Sel{})
-		require.ErrorIs(t, err, slab.ErrType)
-		require.ErrorIs(t, slab.Walk(context.Background(), a, func(_, _ []int64, _ []float32) error { return nil }), slab.ErrType)
-	}
-}
-
-// TestNamedErrors: errors name the file.
-func TestNamedErrors(t *testing.T) {
-	ar := pack(t, classicFiles(t)["cdf2_climate.nc"], &WriteOptions{Zarr: ZarrAlways})
-	f := openFile(t, ar, nil)
-	for b, err := range f.Blocks(context.Background()) {
-		require.NoError(t, err)
-		if b.Var >= 0 {
-			ar[b.Off] ^= 1
+		if len(image) > 100_000 {
+			continue
+		}
+		for _, zarr := range []archive.ZarrMode{archive.ZarrAlways, archive.ZarrNever} {
+			o := archive.WriteOptions{Zarr: zarr, Block: 4096, Name: filepath.Base(name)}
+			if i%3 == 1 {
+				o.Filters = []archive.VarFilter{{Vars: []string{"*"}, Chain: filters.Chain{{ID: filters.Shuffle, Params: []uint32{2}}, {ID: filters.Deflate, Params: []uint32{6}, Optional: true}}}}
+			}
+			var b bytes.Buffer
+			_, err := archive.Write(context.Background(), &b, bytes.NewReader(image), int64(len(image)), &o)
+			require.NoError(t, err, name)
+			a, err := hostile.Parse(b.Bytes())
+			require.NoError(t, err, name)
+			require.True(t, bytes.Equal(b.Bytes(), a.Bytes()), name)
+			out = append(out, a)
 		}
 	}
-	f = openFile(t, ar, &OpenOptions{Name: "x.cdfz"})
-	_, err := io.Copy(io.Discard, io.NewSectionReader(f.Image(), 0, f.Image().Size()))
-	require.ErrorIs(t, err, ErrCorrupt)
-	require.ErrorContains(t, err, "archive: x.cdfz: variable")
-	_, err = New(bytes.NewReader(ar[:len(ar)-1]), int64(len(ar)-1), &OpenOptions{Name: "y.cdfz"})
-	require.ErrorIs(t, err, ErrCorrupt)
-	require.ErrorContains(t, err, "archive: y.cdfz: ")
+	return out
+}
+
+// peak runs f and returns by how much the heap grew meanwhile at most.
+func peak(f func()) int64 {
+	defer debug.SetGCPercent(debug.SetGCPercent(20))
+	runtime.GC()
+	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(sample)
+	start := int64(sample[0].Value.Uint64())
+	var most atomic.Int64
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+		for {
+			metrics.Read(sample)
+			most.Store(max(most.Load(), int64(sample[0].Value.Uint64())))
+			select {
+			case <-stop:
+				return
+			case <-time.After(200 * time.Microsecond):
+			}
+		}
+	}()
+	f()
+	close(stop)
+	<-done
+	return most.Load() - start
+}
+
+// attack does with an archive whatever reads metadata, and some reading of values.
+func attack(t testing.TB, ar []byte) {
+	ctx, size := context.Background(), int64(len(ar))
+	expected := func(what string, err error) {
+		if err != nil && !errors.Is(err, archive.ErrCorrupt) && !errors.Is(err, archive.ErrNotArchive) && !errors.Is(err, archive.ErrVersion) &&
+			!errors.Is(err, filters.ErrUnknownFilter) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	var f *archive.File
+	limited := func(what string, do func()) {
+		begin := time.Now()
+		if took := peak(do); took > 64<<20+8*size {
+			t.Errorf("%s: %d MiB for an archive of %d bytes", what, took>>20, size)
+		}
+		if d := time.Since(begin); d > 20*time.Second {
+			t.Errorf("%s: %v", what, d)
+		}
+	}
+	limited("open", func() {
+		var err error
+		if f, err = archive.New(bytes.NewReader(ar), size, nil); err != nil {
+			f = nil
+			expected("open", err)
+			return
+		}
+		for range f.Vars() {
+		}
+		f.Info()
+		f.Omitted()
+		_, _, err = f.Stored(ctx)
+		expected("stored", err)
+		n := 0
+		for _, err := range f.Blocks(ctx) {
+			if expected("blocks", err); err != nil || n > 10000 {
+				break
+			}
+			n++
+		}
+	})
+	limited("repair", func() {
+		p, err := archive.Repair(ctx, bytes.NewReader(ar), size)
+		if expected("repair", err); err == nil {
+			p.Close()
+		}
+	})
+	if f == nil || !modest(f) {
+		return
+	}
+	limited("read", func() {
+		for _, off := range []int64{0, f.Image().Size() - 1000} {
+			_, err := f.Image().ReadAt(make([]byte, 1000), max(0, off))
+			if err != nil && err.Error() != "EOF" {
+				expected("read", err)
+			}
+		}
+	})
+	limited("verify", func() {
+		_, err := archive.Verify(ctx, bytes.NewReader(ar), size, nil)
+		expected("verify", err)
+	})
+}
+
+// modest reports whether an archive claims blocks that fit the memory of the test. How
+// much blocks take is for the one who reads them to bound.
+func modest(f *archive.File) bool {
+	for _, v := range f.Vars() {
+		n := v.Type().Size()
+		for _, d := range v.BlockShape() {
+			n *= d
+		}
+		if n > 1<<20 {
+			return false
+		}
+	}
+	return f.Image().Size() <= 64<<20
+}
+
+// TestHostileArchives opens archives of which any field is at an extreme and all checksums
+// are right. With CDFZ_SOAK=1 it takes an hour, with CDFZ_SOAK=10m ten minutes.
+func TestHostileArchives(t *testing.T) {
+	rounds, until := 300, time.Time{}
+	if testing.Short() {
+		rounds = 40
+	}
+	if s := os.Getenv("CDFZ_SOAK"); s != "" {
+		d, err := time.ParseDuration(s)
+		if err != nil {
+			d = time.Hour
+		}
+		rounds, until = 1<<40, time.Now().Add(d)
+	}
+	seeds := hostileSeeds(t)
+	start := int64(1)
+	if !until.IsZero() {
+		start = time.Now().UnixNano()
+	}
+	n := 0
+	for ; n < rounds && !t.Failed() && (until.IsZero() || time.Now().Before(until)); n++ {
+		tryHostile(t, seeds, start+int64(n))
+	}
+	t.Logf("%d archives", n)
+}
+
+// tryHostile attacks the archive of a number.
+func tryHostile(t testing.TB, seeds []*hostile.Archive, number int64) {
+	r := rand.New(rand.NewSource(number))
+	ar := seeds[r.Intn(len(seeds))].Mutate(r).Bytes()
+	defer func() {
+		if p := recover(); p != nil {
+			t.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+		if t.Failed() {
+			name := filepath.Join(os.TempDir(), fmt.Sprintf("hostile-%d.cdfz", number))
+			t.Logf("number %d, %s: %v", number, name, os.WriteFile(name, ar, 0o666))
+		}
+	}()
+	attack(t, ar)
+}
+
+// FuzzHostile is TestHostileArchives with numbers that the fuzzer chooses.
+func FuzzHostile(f *testing.F) {
+	seeds := hostileSeeds(f)
+	for i := range int64(8) {
+		f.Add(i)
+	}
+	f.Fuzz(func(t *testing.T, number int64) { tryHostile(t, seeds, number) })
+}
+
+// TestLargeHeaders archives and opens files whose headers are long and compress well
+// (issue 7, items 4 and 8).
+func TestLargeHeaders(t *testing.T) {
+	words := func(w ...uint32) []byte {
+		b := []byte("CDF\x01")
+		for _, x := range w {
+			b = binary.BigEndian.AppendUint32(b, x)
+		}
+		return b
+	}
+	const n = 4 << 20
+	for name, head := range map[string][]byte{
+		"dimensions": append(words(0, 0x0a, n/8), bytes.Repeat([]byte{0, 0, 0, 0, 0, 0, 0, 1}, n/8)...),
+		"attribute":  append(words(0, 0, 0, 0x0c, 1, 1, 'a'<<24, 1, n), make([]byte, n)...),
+		"rank":       append(words(0, 0x0a, 1, 0, 1, 0, 0, 0x0b, 1, 1, 'v'<<24, n/4), append(make([]byte, n), words(0, 0, 1, 4, n+80)[4:]...)...),
+	} {
+		t.Run(name, func(t *testing.T) {
+			image := append(head, make([]byte, 64)...)
+			var b bytes.Buffer
+			took := peak(func() {
+				_, err := archive.Write(context.Background(), &b, bytes.NewReader(image), int64(len(image)), &archive.WriteOptions{Zarr: archive.ZarrAuto})
+				require.NoError(t, err)
+			})
+			t.Logf("writing: %d MiB for an image of %d MiB, archive %d", took>>20, len(image)>>20, b.Len())
+			require.LessOrEqual(t, took, int64(64<<20+8*len(image)))
+			attack(t, b.Bytes())
+			f, err := archive.New(bytes.NewReader(b.Bytes()), int64(b.Len()), nil)
+			require.NoError(t, err)
+			var back bytes.Buffer
+			_, err = f.Image().WriteTo(&back)
+			require.NoError(t, err)
+			require.True(t, bytes.Equal(image, back.Bytes()))
+		})
+	}
 }
