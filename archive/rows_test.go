@@ -1,0 +1,48 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/slab"
+)
+
+// TestIndexDamage: a damaged page of the index is ErrCorrupt on every path that
+// reads rows.
+func TestIndexDamage(t *testing.T) {
+	ar := pack(t, cubeImage(t, 64, 30, 50), &WriteOptions{Block: MinBlock, Zarr: ZarrAlways})
+	r := open(t, ar)
+	require.Greater(t, r.l.blocks, int64(300))
+	bad := bytes.Clone(ar)
+	for at := r.tail.idxOff + 41 + 32; at < r.tail.idxOff+r.tail.idxLen; at += 50 {
+		bad[at] ^= 1
+	}
+	ctx := context.Background()
+	f := openFile(t, bad, nil)
+	read := func(sel slab.Sel) error {
+		_, err := slab.Read[int32](ctx, f.Array(1), sel)
+		return err
+	}
+	for name, read := range map[string]func() error{
+		"Stored": func() error { _, _, err := f.Stored(ctx); return err },
+		"Blocks": func() (err error) {
+			for _, err = range f.Blocks(ctx) {
+			}
+			return err
+		},
+		"Copy":      func() error { return f.archive.Copy(ctx, io.Discard, nil) },
+		"Image":     func() error { _, err := f.Image().ReadAt(make([]byte, f.Image().Size()), 0); return err },
+		"one block": func() error { return read(slab.Sel{Start: []int64{5, 5, 5}, Count: []int64{1, 1, 1}}) },
+		"blocks":    func() error { return read(slab.Sel{}) },
+		"header":    func() error { _, err := f.Image().ReadAt(make([]byte, 4), 0); return err },
+	} {
+		require.ErrorIs(t, read(), ErrCorrupt, name)
+	}
+	rep := verify(t, bad)
+	require.NotEmpty(t, rep.Damage)
+	require.Equal(t, DamageIndex, rep.Damage[0].Kind)
+}
