@@ -41,7 +41,7 @@ func roundTrip(t *testing.T, f corpus.File, o WriteOptions) *Result {
 
 	// The tail can be rebuilt from what precedes it.
 	cut := one.Bytes()[:r.tail.idxOff+int64(one.Len())/7%(int64(one.Len())-r.tail.idxOff)]
-	p, err := Repair(context.Background(), bytes.NewReader(cut), int64(len(cut)))
+	p, err := Repair(context.Background(), bytes.NewReader(cut), int64(len(cut)), nil)
 	require.NoError(t, err)
 	again := &equalWriter{want: one.Bytes()[p.Keep:]}
 	_, err = p.WriteTail(again)

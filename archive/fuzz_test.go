@@ -127,7 +127,7 @@ func FuzzArchive(f *testing.F) {
 		if verr != nil {
 			require.True(t, ours(verr), "%v", verr)
 		}
-		if p, err := Repair(ctx, bytes.NewReader(b), size); err != nil {
+		if p, err := Repair(ctx, bytes.NewReader(b), size, nil); err != nil {
 			require.True(t, ours(err), "%v", err)
 		} else {
 			require.NoError(t, p.Close())

@@ -179,7 +179,7 @@ func (a *reader) openManifest(b []byte) error {
 	if got := crcOf(payload); got != a.tail.manCRC {
 		return corruptf("manifest at byte %d: checksum %08x, expected %08x", a.tail.manOff, got, a.tail.manCRC)
 	}
-	data, err := inflateTo(manifestName, payload, metaBase)
+	data, err := inflateTo(manifestName, payload, maxManifest)
 	if err != nil {
 		return err
 	}

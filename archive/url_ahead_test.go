@@ -30,7 +30,7 @@ func TestURLCopyCancel(t *testing.T) {
 			return err
 		},
 		"Repair": func(ctx context.Context, f *File) error {
-			_, err := Repair(ctx, httpOf(f), httpOf(f).Size())
+			_, err := Repair(ctx, httpOf(f), httpOf(f).Size(), nil)
 			return err
 		},
 	} {

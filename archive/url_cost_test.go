@@ -36,9 +36,9 @@ func TestURLCopyCost(t *testing.T) {
 				return err
 			},
 			"Repair": func(_ *reader, h *remote.File) error {
-				p, err := Repair(context.Background(), h, h.Size())
+				p, err := Repair(context.Background(), h, h.Size(), nil)
 				if err == nil {
-					require.True(t, p.Intact)
+					require.True(t, p.Intact())
 					err = p.Close()
 				}
 				return err

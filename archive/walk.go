@@ -1,11 +1,9 @@
 package archive
 
 import (
-	"context"
 	"fmt"
 	"io"
 
-	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
@@ -85,9 +83,6 @@ func (w *walker) front() (*layout, []zipEntry, error) {
 			if l, err = parsePlan(plan); err != nil {
 				return nil, entries, err
 			}
-			if l.blocks > w.size/(localFixed+1) {
-				return nil, entries, corruptf("plan has %d blocks, an archive of %d bytes cannot", l.blocks, w.size)
-			}
 		case n > 1 && e.name == restPrefix+"0":
 			return l, entries, nil
 		}
@@ -104,102 +99,6 @@ func (w *walker) expect(off int64, name string) (zipEntry, error) {
 	}
 	return e, err
 }
-
-// Repaired is the tail of an archive, rebuilt from what precedes it. Close it.
-type Repaired struct {
-	Keep   int64 // bytes of the archive that stay; the new tail follows them
-	Blocks int64 // found by their local headers
-	Intact bool  // the tail is what it should be: nothing to do
-
-	t tailWriter
-}
-
-// Repair rebuilds index and directory of an archive from its local headers, of
-// which it reads some 130 bytes each, and from its plan and manifest; a remote
-// archive it reads as a whole, in long runs. It writes nothing. Damage before the
-// end of the manifest is ErrCorrupt.
-func Repair(ctx context.Context, r io.ReaderAt, size int64) (*Repaired, error) {
-	head, end, err := probeArchive(r, size)
-	if err != nil {
-		return nil, fmt.Errorf("archive: %w", err)
-	}
-	if !head && !end {
-		return nil, fmt.Errorf("archive: %w", ErrNotArchive)
-	}
-	from, stop := walked(ctx, r, size)
-	defer stop()
-	w := &walker{r: from, size: size}
-	l, front, err := w.front()
-	if err != nil {
-		return nil, err
-	}
-	table, err := blockidx.NewTable(l.blocks)
-	if err != nil {
-		return nil, err
-	}
-	p := &Repaired{Blocks: l.blocks, t: tailWriter{l: l, front: front, table: table}}
-	if err := p.walkBlocks(ctx, w); err != nil {
-		p.Close()
-		return nil, err
-	}
-	p.Keep = p.t.man.end()
-	same := &comparer{r: from, off: p.Keep, size: size}
-	if _, err := p.WriteTail(same); err != nil {
-		p.Close()
-		return nil, err
-	}
-	p.Intact = same.equal()
-	return p, nil
-}
-
-// walkBlocks fills the table and finds the manifest.
-func (p *Repaired) walkBlocks(ctx context.Context, w *walker) error {
-	l := p.t.l
-	off := p.t.front[len(p.t.front)-1].end()
-	var name []byte
-	var err error
-	one := func(v int, b int64) bool {
-		if err = ctx.Err(); err != nil {
-			return false
-		}
-		name = l.appendName(name[:0], v, b)
-		var e zipEntry
-		if e, err = w.expect(off, string(name)); err != nil {
-			err = newBlockError(l, nil, v, b, off, err)
-			return false
-		}
-		off = e.end()
-		err = p.t.table.Set(l.number(v, b), blockidx.Row{Off: off - e.stored, Len: e.stored, Mask: e.mask, CRC: e.crc})
-		return err == nil
-	}
-	if one(-1, 0) {
-		l.storedOrder(one)
-	}
-	for b := int64(1); err == nil && b < l.restBlocks; b++ {
-		one(-1, b)
-	}
-	if err != nil {
-		return err
-	}
-	if p.t.man, err = w.expect(off, manifestName); err != nil {
-		return err
-	}
-	payload, err := w.payload(&p.t.man)
-	if err != nil {
-		return err
-	}
-	if _, err := inflate(&p.t.man, payload, maxManifest); err != nil {
-		return err
-	}
-	p.t.manCRC = crcOf(payload)
-	return nil
-}
-
-// WriteTail writes what belongs behind the first Keep bytes of the archive.
-func (p *Repaired) WriteTail(w io.Writer) (int64, error) { return p.t.writeTo(w) }
-
-// Close releases a temporary file, if there is one.
-func (p *Repaired) Close() error { return p.t.table.Close() }
 
 // number is the global number of a block; v is -1 for the rest.
 func (l *layout) number(v int, b int64) int64 {

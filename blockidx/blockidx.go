@@ -49,6 +49,9 @@ func Size(rows int64) (int64, error) {
 // pageRows is how many rows page p of an index has.
 func pageRows(rows, p int64) int64 { return min(rowsPerPage, rows-p*rowsPerPage) }
 
+// Header is the encoded header of an index of that many rows, HeaderLen bytes.
+func Header(rows int64) []byte { return appendHeader(nil, rows) }
+
 func appendHeader(dst []byte, rows int64) []byte {
 	at := len(dst)
 	dst = append(dst, magic...)

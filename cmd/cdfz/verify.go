@@ -113,11 +113,7 @@ func (a *app) verify(ctx context.Context, name string) (ok bool, err error) {
 	out := verifyReport{
 		File: reportName(name), OK: len(rep.Damage) == 0, Damaged: len(rep.Damage), Size: rep.Size, Entries: rep.Entries, Blocks: rep.Blocks,
 		Image: rep.Image, ImageSize: rep.ImageSize, SHA256: rep.SHA256, Seconds: round(time.Since(start).Seconds(), 6),
-		Damage: make([]damageJSON, len(rep.Damage)),
-	}
-	for i := range rep.Damage {
-		d := &rep.Damage[i]
-		out.Damage[i] = damageJSON{d.Kind, d.Off, d.Len, d.Var, d.Start, d.Count, damageText(d)}
+		Damage: damageList(rep.Damage),
 	}
 	if !out.OK {
 		a.code = max(a.code, exitDamaged)
@@ -132,8 +128,18 @@ func (a *app) printVerified(rep *verifyReport) {
 		return
 	}
 	name := printable(showName(rep.File))
-	for i := range rep.Damage {
-		d := &rep.Damage[i]
+	a.printDamage(name, rep.Damage)
+	if !rep.OK {
+		fmt.Fprintf(a.out, "%s: %d damaged\n", name, rep.Damaged)
+		return
+	}
+	a.report("%s: ok", name)
+}
+
+// printDamage lists damage on standard output, also with -q.
+func (a *app) printDamage(name string, list []damageJSON) {
+	for i := range list {
+		d := &list[i]
 		at := ""
 		switch {
 		case d.Off >= 0 && d.Len > 0:
@@ -141,13 +147,18 @@ func (a *app) printVerified(rep *verifyReport) {
 		case d.Off >= 0:
 			at = fmt.Sprintf(" byte %d:", d.Off)
 		}
-		fmt.Fprintf(a.out, "%s:%s %s\n", name, at, printable(d.Text))
+		fmt.Fprintf(a.out, "%s:%s %s\n", printable(name), at, printable(d.Text))
 	}
-	if !rep.OK {
-		fmt.Fprintf(a.out, "%s: %d damaged\n", name, rep.Damaged)
-		return
+}
+
+// damageList is damage as reports have it.
+func damageList(list []archive.Damage) []damageJSON {
+	out := make([]damageJSON, len(list))
+	for i := range list {
+		d := &list[i]
+		out[i] = damageJSON{d.Kind, d.Off, d.Len, d.Var, d.Start, d.Count, damageText(d)}
 	}
-	a.report("%s: ok", name)
+	return out
 }
 
 // damageText is the text of a damage without what every one says.

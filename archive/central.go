@@ -1,0 +1,115 @@
+package archive
+
+import (
+	"encoding/binary"
+	"io"
+	"math"
+
+	"github.com/cdfz-format/cdfz/internal/ioat"
+)
+
+// parseCentral parses the directory record at the start of b, which must be
+// canonical. It returns its length, and false if there is no such record.
+func parseCentral(b []byte) (e zipEntry, n int, ok bool) {
+	le := binary.LittleEndian
+	if len(b) < centralFixed || le.Uint32(b) != sigCentral {
+		return e, 0, false
+	}
+	nameLen := int(le.Uint16(b[28:]))
+	n = centralFixed + nameLen + int(le.Uint16(b[30:]))
+	if len(b) < n {
+		return e, 0, false
+	}
+	e = zipEntry{
+		name:   string(b[centralFixed : centralFixed+nameLen]),
+		method: le.Uint16(b[10:]),
+		crc:    le.Uint32(b[16:]),
+		stored: int64(le.Uint32(b[20:])),
+		size:   int64(le.Uint32(b[24:])),
+		off:    int64(le.Uint32(b[42:])),
+	}
+	for x := b[centralFixed+nameLen : n]; len(x) >= 4; {
+		id, l := le.Uint16(x), int(le.Uint16(x[2:]))
+		if len(x) < 4+l {
+			break
+		}
+		switch v := x[4 : 4+l]; {
+		case id == extraZIP64:
+			for _, f := range []*int64{&e.size, &e.stored, &e.off} {
+				if *f == max32 && len(v) >= 8 {
+					*f, v = int64(le.Uint64(v)), v[8:]
+				}
+			}
+		case id == extraMask && l == 4:
+			e.mask = le.Uint32(v)
+		}
+		x = x[4+l:]
+	}
+	if e.size < 0 || e.stored < 0 || e.off < 0 || e.off > math.MaxInt64/2 || e.stored > math.MaxInt64/4 {
+		return e, 0, false
+	}
+	return e, n, string(e.appendCentral(nil)) == string(b[:n])
+}
+
+// directory reads the records of the central directory in order. Damaged records
+// are passed over where the length of their name tells where the next one begins.
+type directory struct {
+	r        io.ReaderAt
+	off, end int64
+	buf      []byte // of the bytes from bufOff on
+	bufOff   int64
+	lost     bool // no further record can be found
+}
+
+const directoryWindow = 64 << 10
+
+// window is what is left of the directory from off on, as far as one record reaches.
+func (d *directory) window(off int64) []byte {
+	if in := off - d.bufOff; in >= 0 && in <= int64(len(d.buf)) && (int64(len(d.buf))-in >= 4096 || d.bufOff+int64(len(d.buf)) == d.end) {
+		return d.buf[in:]
+	}
+	n := min(directoryWindow, d.end-off)
+	if n <= 0 {
+		return nil
+	}
+	if d.buf == nil {
+		d.buf = make([]byte, directoryWindow)
+	}
+	d.buf, d.bufOff = d.buf[:n], off
+	if ioat.ReadFull(d.r, d.buf, off) != nil {
+		d.buf, d.lost = nil, true
+	}
+	return d.buf
+}
+
+// next returns the next record if it is that of the entry whose local header is
+// at off. Otherwise it passes over one, the record of the entry with the name.
+func (d *directory) next(name string, off int64) (e zipEntry, ok bool) {
+	if d == nil || d.lost {
+		return e, false
+	}
+	var b []byte
+	for {
+		b = d.window(d.off)
+		var n int
+		if e, n, ok = parseCentral(b); !ok {
+			break
+		}
+		if e.off > off {
+			return zipEntry{}, false // an entry that the directory leaves out
+		}
+		d.off += int64(n)
+		if e.off == off {
+			return e, true
+		}
+	}
+	for _, extra := range []int{0, 8, 12, 20, 28, 36} {
+		n := centralFixed + len(name) + extra
+		if len(b) >= n+4 && binary.LittleEndian.Uint32(b[n:]) == sigCentral {
+			d.off += int64(n)
+			return zipEntry{}, false
+		}
+	}
+	d.lost = true
+	return zipEntry{}, false
+}

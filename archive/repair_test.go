@@ -1,0 +1,299 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"math/rand"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/filters"
+)
+
+// maskedArchive has blocks with exclusion masks.
+func maskedArchive(t testing.TB) []byte {
+	image := bytes.Clone(cubeImage(t, 6, 20, 10))
+	rand.New(rand.NewSource(5)).Read(image[len(image)/2:])
+	return pack(t, image, &WriteOptions{Name: "m.nc", Zarr: ZarrAlways, Block: MinBlock, Filters: []VarFilter{{Vars: []string{"*"}, Chain: filters.Chain{
+		{ID: filters.Shuffle, Params: []uint32{2}}, {ID: filters.Deflate, Params: []uint32{6}, Optional: true}}}}})
+}
+
+// repairable are archives of each layout, one with masks and one of many blocks.
+func repairable(t testing.TB) map[string][]byte {
+	out := smallArchives(t)
+	out["masked"] = maskedArchive(t)
+	out["empty"] = pack(t, smallestImage, nil)
+	out["cube"] = pack(t, cubeImage(t, 12, 30, 20), &WriteOptions{Block: MinBlock, Zarr: ZarrAlways})
+	return out
+}
+
+// bufferAt is a file in memory.
+type bufferAt struct{ b []byte }
+
+func (f *bufferAt) WriteAt(p []byte, off int64) (int, error) { return copy(f.b[off:], p), nil }
+
+// inPlace applies a repair as cdfz repair -f does.
+func inPlace(t testing.TB, b []byte, p *Repaired) []byte {
+	f := &bufferAt{bytes.Clone(b)}
+	require.NoError(t, p.Patch(context.Background(), f))
+	var tail bytes.Buffer
+	_, err := p.WriteTail(&tail)
+	require.NoError(t, err)
+	return append(f.b[:p.Keep:p.Keep], tail.Bytes()...)
+}
+
+func repairOf(t testing.TB, b []byte) (*Repaired, error) {
+	p, err := Repair(context.Background(), bytes.NewReader(b), int64(len(b)), nil)
+	if err == nil {
+		t.Cleanup(func() { p.Close() })
+	} else {
+		require.True(t, ours(err), "%v", err)
+	}
+	return p, err
+}
+
+// readableBlocks are the blocks of an archive that a reader decodes, by number.
+func readableBlocks(b []byte) map[int64]string {
+	a, err := newReader(bytes.NewReader(b), int64(len(b)), &OpenOptions{Cache: -1})
+	if err != nil {
+		return nil
+	}
+	out := map[int64]string{}
+	for n := range a.l.blocks {
+		buf := make([]byte, a.whole(n).hi)
+		if a.readBlock(context.Background(), n, buf) == nil {
+			out[n] = string(buf)
+		}
+	}
+	return out
+}
+
+func requireReadable(t testing.TB, want, got map[int64]string, what string) {
+	for n, data := range want {
+		if got[n] != data {
+			require.Fail(t, "a block that could be read", "block %d: %s", n, what)
+		}
+	}
+}
+
+// ruin damages an archive at random, the same way for the same seed.
+func ruin(ar []byte, seed int64) ([]byte, string) {
+	rng := rand.New(rand.NewSource(seed))
+	b, what := bytes.Clone(ar), ""
+	for range 1 + rng.Intn(3) {
+		if len(b) == 0 {
+			break
+		}
+		switch rng.Intn(8) {
+		case 0, 1, 2:
+			n := 1 + rng.Intn(3)
+			if rng.Intn(4) == 0 {
+				n = 1 + rng.Intn(100)
+			}
+			for range n {
+				b[rng.Intn(len(b))] ^= 1 << rng.Intn(8)
+			}
+			what += fmt.Sprintf("%d flips; ", n)
+		case 3, 4, 5:
+			at := rng.Intn(len(b))
+			n := min(1+rng.Intn(200), len(b)-at)
+			if rng.Intn(3) > 0 {
+				n = min(1+rng.Intn(12), len(b)-at)
+			}
+			clear(b[at : at+n])
+			if rng.Intn(2) == 0 {
+				rng.Read(b[at : at+n])
+			}
+			what += fmt.Sprintf("%d bytes from %d; ", n, at)
+		case 6:
+			n := rng.Intn(len(b))
+			if rng.Intn(2) == 0 {
+				n = len(b) - 1 - rng.Intn(min(len(b), 300))
+			}
+			b = b[:n]
+			what += fmt.Sprintf("cut at %d; ", n)
+		case 7:
+			more := make([]byte, 1+rng.Intn(300))
+			if rng.Intn(2) == 0 {
+				rng.Read(more)
+			}
+			if rng.Intn(4) == 0 {
+				more = ar
+			}
+			b = append(b, more...)
+			what += fmt.Sprintf("%d bytes more; ", len(more))
+		}
+	}
+	return b, what
+}
+
+// TestRepairRule: whatever could be read before a repair can be read after it, in
+// place, to a new file and after an interruption; what is said to be the original
+// archive is; and an archive without damage left verifies.
+func TestRepairRule(t *testing.T) {
+	archives := repairable(t)
+	names := slices.Sorted(maps.Keys(archives))
+	count := 400 / thin
+	if os.Getenv("CDFZ_SOAK") != "" {
+		count = 10_000
+	}
+	var done, identical, clean, failed, unsure int
+	for i := range count {
+		name := names[i%len(names)]
+		ar := archives[name]
+		b, what := ruin(ar, int64(i))
+		what = fmt.Sprintf("%s, seed %d: %s", name, i, what)
+		before := readableBlocks(b)
+		p, err := repairOf(t, b)
+		if err != nil {
+			failed++
+			require.NotEqual(t, ar, b, what)
+			continue
+		}
+		done++
+		got := inPlace(t, b, p)
+		var other bytes.Buffer
+		_, err = p.WriteTo(context.Background(), &other)
+		require.NoError(t, err, what)
+		require.True(t, bytes.Equal(got, other.Bytes()), what)
+		after := readableBlocks(got)
+		requireReadable(t, before, after, what)
+		if p.Identical {
+			identical++
+			require.True(t, bytes.Equal(ar, got), "not identical: %s", what)
+		}
+		if p.Unsure {
+			unsure++
+		} else if len(p.Damage) == 0 {
+			clean++
+			require.Empty(t, verify(t, got).Damage, what)
+		}
+		again, err := repairOf(t, got)
+		require.NoError(t, err, what)
+		require.True(t, again.Intact(), "%s: tail %t, front %t, %d headers", what, again.Tail, again.Front, again.Headers)
+
+		// Interrupted while the tail was written.
+		if !p.Tail {
+			continue
+		}
+		f := &bufferAt{bytes.Clone(b)}
+		require.NoError(t, p.Patch(context.Background(), f))
+		k := p.Keep + rand.New(rand.NewSource(int64(i))).Int63n(int64(len(got))-p.Keep)
+		torn := append(bytes.Clone(got[:k]), f.b[min(k, int64(len(f.b))):]...)
+		if again, err = repairOf(t, torn); err == nil {
+			requireReadable(t, before, readableBlocks(inPlace(t, torn, again)), what)
+		} else if len(before) > 0 {
+			require.NoError(t, err, "interrupted: %s", what)
+		}
+	}
+	t.Logf("%d damaged archives: %d repaired, of these %d identical to the original, %d without damage left, %d unsure; %d beyond repair",
+		count, done, identical, clean, unsure, failed)
+}
+
+// TestRepairHeaders: a flipped bit anywhere in a local header is mended by the
+// index, and without a page of the index by the directory.
+func TestRepairHeaders(t *testing.T) {
+	for name, ar := range repairable(t) {
+		tailOff := open(t, ar).tail
+		step := int64(0)
+		for _, e := range entries(ar) {
+			if e.name == indexName {
+				continue
+			}
+			step++
+			for at := e.off + step%7; at < e.off+e.localLen(); at += int64(7 * max(1, len(ar)/4000)) {
+				for _, page := range []bool{true, step%3 == 0} {
+					b := bytes.Clone(ar)
+					b[at] ^= 1 << (at % 8)
+					if !page {
+						b[tailOff.idxOff+41+32+12] ^= 1
+					}
+					p, err := repairOf(t, b)
+					require.NoError(t, err, "%s: %s, byte %d", name, e.name, at-e.off)
+					require.True(t, p.Identical, "%s: %s, byte %d, %v", name, e.name, at-e.off, p.Damage)
+					require.Empty(t, p.Damage)
+					require.False(t, p.Intact())
+					require.True(t, bytes.Equal(ar, inPlace(t, b, p)), "%s: %s, byte %d", name, e.name, at-e.off)
+				}
+			}
+		}
+	}
+}
+
+// TestRepairFront: damage of README and Zarr metadata does not stop a reader, and
+// is repaired.
+func TestRepairFront(t *testing.T) {
+	for name, ar := range repairable(t) {
+		r := open(t, ar)
+		for at := int64(0); at < r.man.Front.Len; at += int64(7 * max(1, len(ar)/4000)) {
+			if at >= r.man.Plan.Off && at < r.man.Plan.Off+r.man.Plan.Len {
+				continue
+			}
+			b := bytes.Clone(ar)
+			end := r.man.Front.Len
+			if at < r.man.Plan.Off {
+				end = r.man.Plan.Off
+			}
+			clear(b[at:min(at+20, end)])
+			b[at] ^= 1 << (at % 8)
+			a, err := newReader(bytes.NewReader(b), int64(len(b)), nil)
+			require.NoError(t, err, "%s: byte %d", name, at)
+			require.NoError(t, a.Copy(context.Background(), nil, nil))
+			require.NotEmpty(t, verify(t, b).Damage)
+			p, err := repairOf(t, b)
+			require.NoError(t, err, "%s: byte %d", name, at)
+			require.True(t, p.Identical, "%s: byte %d", name, at)
+			require.True(t, bytes.Equal(ar, inPlace(t, b, p)), "%s: byte %d", name, at)
+		}
+	}
+}
+
+// TestRepairForeignREADME: the text of README is not part of the format. One that
+// this program would not write is kept, and damage of it stays.
+func TestRepairForeignREADME(t *testing.T) {
+	ar := pack(t, cubeImage(t, 12, 30, 20), &WriteOptions{Block: MinBlock, Zarr: ZarrAlways})
+	r := open(t, ar)
+	copy(ar[headLen:], "Another text")
+	e := entries(ar)[0]
+	e.crc = crcOf(ar[e.end()-e.stored : e.end()])
+	e.appendLocal(ar[:0])
+	man := *r.man
+	man.Front.CRC32 = hex32(crcOf(ar[:man.Front.Len]))
+	m := newMeta(manifestName, encodeJSON(man))
+	m.off = r.tail.manOff
+	b := append(m.appendLocal(ar[:r.tail.manOff:r.tail.manOff]), m.payload...)
+	p, err := repairOf(t, b)
+	require.NoError(t, err)
+	whole := inPlace(t, b, p)
+	require.Empty(t, verify(t, whole).Damage)
+
+	b = bytes.Clone(whole)
+	b[headLen+3] ^= 1
+	b[len(b)-endLen-100] ^= 1
+	p, err = repairOf(t, b)
+	require.NoError(t, err)
+	require.Len(t, p.Damage, 1)
+	require.False(t, p.Identical)
+	got := inPlace(t, b, p)
+	require.Equal(t, whole[len(whole)-2000:], got[len(got)-2000:])
+	requireReadable(t, readableBlocks(whole), readableBlocks(got), "README")
+}
+
+// TestRepairAfter: what follows an archive is told apart from it.
+func TestRepairAfter(t *testing.T) {
+	ar := pack(t, cubeImage(t, 12, 30, 20), &WriteOptions{Block: MinBlock, Zarr: ZarrAlways})
+	for _, more := range [][]byte{{0}, ar, make([]byte, 100_000)} {
+		b := append(bytes.Clone(ar), more...)
+		p, err := repairOf(t, b)
+		require.NoError(t, err)
+		require.EqualValues(t, len(more), p.After)
+		require.True(t, p.Identical)
+		require.False(t, p.Tail)
+		require.True(t, bytes.Equal(ar, inPlace(t, b, p)))
+	}
+}
