@@ -56,24 +56,26 @@ func parseCentral(b []byte) (e zipEntry, n int, ok bool) {
 type directory struct {
 	r        io.ReaderAt
 	off, end int64
+	window   int64  // bytes read at once
 	buf      []byte // of the bytes from bufOff on
 	bufOff   int64
 	lost     bool // no further record can be found
 }
 
-const directoryWindow = 64 << 10
+// directoryWindow is enough for the longest record, whose name has 65535 bytes.
+const directoryWindow = 256 << 10
 
-// window is what is left of the directory from off on, as far as one record reaches.
-func (d *directory) window(off int64) []byte {
-	if in := off - d.bufOff; in >= 0 && in <= int64(len(d.buf)) && (int64(len(d.buf))-in >= 4096 || d.bufOff+int64(len(d.buf)) == d.end) {
+// from is what is left of the directory from off on, as far as one record reaches.
+func (d *directory) from(off int64) []byte {
+	if in := off - d.bufOff; in >= 0 && in <= int64(len(d.buf)) && (int64(len(d.buf))-in >= 70_000 || d.bufOff+int64(len(d.buf)) == d.end) {
 		return d.buf[in:]
 	}
-	n := min(directoryWindow, d.end-off)
+	n := min(d.window, d.end-off)
 	if n <= 0 {
 		return nil
 	}
 	if d.buf == nil {
-		d.buf = make([]byte, directoryWindow)
+		d.buf = make([]byte, min(d.window, d.end-d.off))
 	}
 	d.buf, d.bufOff = d.buf[:n], off
 	if ioat.ReadFull(d.r, d.buf, off) != nil {
@@ -90,7 +92,7 @@ func (d *directory) next(name string, off int64) (e zipEntry, ok bool) {
 	}
 	var b []byte
 	for {
-		b = d.window(d.off)
+		b = d.from(d.off)
 		var n int
 		if e, n, ok = parseCentral(b); !ok {
 			break

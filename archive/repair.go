@@ -264,7 +264,11 @@ func (x *repairer) findTail() error {
 	if x.idx, err = blockidx.NewReader(rows, t.idxLen, blockidx.Header(m.Blocks), 0); err != nil {
 		return corrupt(err)
 	}
-	x.dir = &directory{r: ioat.Bind(x.ctx, x.src), off: idx.end(), end: x.size - endLen}
+	x.dir = &directory{r: ioat.Bind(x.ctx, x.src), off: idx.end(), end: x.size - endLen, window: directoryWindow}
+	if g := ioat.Gap(x.src); g > 0 {
+		x.dir.window = aheadRun
+		return loadIndex(x.idx, t.idxLen, g)
+	}
 	return nil
 }
 

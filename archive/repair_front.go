@@ -185,7 +185,7 @@ func (x *repairer) proveFront(f *repairedFront, plan *metaEntry) error {
 	if x.proves(f) {
 		x.sound = true
 		have := make([]byte, len(f.bytes))
-		if err := ioat.ReadFull(x.r, have, 0); err != nil {
+		if err := ioat.ReadFull(ioat.Bind(x.ctx, x.src), have, 0); err != nil {
 			return err
 		}
 		if x.p.Front = string(have) != string(f.bytes); x.p.Front {

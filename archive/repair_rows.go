@@ -208,4 +208,3 @@ func (x *repairer) fromIndex(n int64, name string) (zipEntry, bool, error) {
 	e.off = row.Off - e.localLen()
 	return e, true, err
 }
-
