@@ -122,7 +122,7 @@ func attack(t testing.TB, ar []byte) {
 		}
 	})
 	limited("repair", func() {
-		p, err := archive.Repair(ctx, bytes.NewReader(ar), size)
+		p, err := archive.Repair(ctx, bytes.NewReader(ar), size, nil)
 		if expected("repair", err); err == nil {
 			p.Close()
 		}
