@@ -46,22 +46,13 @@ func newEncoder(l *layout) *encoder {
 // coder returns the coder of a chain.
 func (e *encoder) coder(chain int) (*filters.Coder, error) {
 	if e.coders[chain] == nil {
-		c, err := takeCoder(e.l.chains[chain])
+		c, err := filters.NewCoder(e.l.chains[chain])
 		if err != nil {
 			return nil, err
 		}
 		e.coders[chain] = c
 	}
 	return e.coders[chain], nil
-}
-
-// close gives the coders back.
-func (e *encoder) close() {
-	for i, c := range e.coders {
-		if c != nil {
-			giveCoder(e.l.chains[i], c)
-		}
-	}
 }
 
 // headRoom is kept before the stored bytes for the local header, whose length
@@ -142,7 +133,6 @@ func startPipeline(ctx context.Context, l *layout, workers int, commit func(*blo
 		go func() {
 			defer p.wg.Done()
 			e := newEncoder(l)
-			defer e.close()
 			for j := range p.work {
 				e.encode(j)
 				close(j.encoded)

@@ -146,11 +146,10 @@ type tracker struct {
 	most int
 }
 
-func (k *tracker) Encode(dst, src []byte, _ []uint32) ([]byte, error) {
+func (k *tracker) Encode(dst, src []byte, _ []uint32, _ filters.Block) ([]byte, error) {
 	return append(dst, src...), nil
 }
-func (k *tracker) MaxEncodedLen(n int, _ []uint32) int { return n }
-func (k *tracker) Check([]uint32) error                { return nil }
+
 func (k *tracker) Decode(dst, src []byte, _ []uint32, _ int) ([]byte, error) {
 	key := string(src)
 	k.mu.Lock()
@@ -169,7 +168,7 @@ func (k *tracker) Decode(dst, src []byte, _ []uint32, _ int) ([]byte, error) {
 
 var registerTracker = sync.OnceValue(func() *tracker {
 	k := &tracker{busy: map[string]bool{}}
-	if err := filters.Register(trackID, "tracker", k); err != nil {
+	if err := filters.Register(filters.Method{ID: trackID, Name: "tracker", New: func() filters.Session { return k }}); err != nil {
 		panic(err)
 	}
 	return k

@@ -140,15 +140,15 @@ func (p Preset) Chain(t cdf3.Type) (filters.Chain, error) {
 	return nil, optionsf("preset %q, expected one of %v", p, Presets)
 }
 
-// chainFor is the chain of one variable under the options. The shuffle filter
-// may be given without its parameter, as HDF5 allows: it is the element size.
-func (o *WriteOptions) chainFor(name string, t cdf3.Type) (filters.Chain, error) {
+// chainFor returns the chain of one variable under the options, complete for blocks of
+// type t and geometry g.
+func (o *WriteOptions) chainFor(name string, t cdf3.Type, g *geometry) (filters.Chain, error) {
 	var all *VarFilter
 	for i := range o.Filters {
 		f := &o.Filters[i]
 		for _, v := range f.Vars {
 			if v == name {
-				return complete(f.Chain, t)
+				return complete(f.Chain, t, g)
 			}
 			if v == "*" {
 				all = f
@@ -156,22 +156,35 @@ func (o *WriteOptions) chainFor(name string, t cdf3.Type) (filters.Chain, error)
 		}
 	}
 	if all != nil {
-		return complete(all.Chain, t)
+		return complete(all.Chain, t, g)
 	}
-	return o.Preset.Chain(t)
+	c, err := o.Preset.Chain(t)
+	if err != nil {
+		return nil, err
+	}
+	return complete(c, t, g)
 }
 
-func complete(c filters.Chain, t cdf3.Type) (filters.Chain, error) {
-	c = c.Clone()
-	for i := range c {
-		if c[i].ID == filters.Shuffle && len(c[i].Params) == 0 {
-			c[i].Params = []uint32{uint32(t.Size())}
-		}
+// complete adds the parameters that follow from the blocks to a chain, and checks it.
+func complete(c filters.Chain, t cdf3.Type, g *geometry) (filters.Chain, error) {
+	b := filters.Block{Len: int(g.blockLen), Kind: blockKinds[t], Size: int(t.Size()), Shape: make([]int, len(g.block))}
+	for i, n := range g.block {
+		b.Shape[i] = int(n)
 	}
-	if _, err := filters.NewCoder(c); err != nil {
+	full, err := c.Complete(b)
+	if err == nil {
+		_, err = filters.NewCoder(full)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("archive: chain %s: %w", c, err)
 	}
-	return c, nil
+	return full, nil
+}
+
+var blockKinds = map[cdf3.Type]filters.Kind{
+	cdf3.Byte: filters.Int, cdf3.Short: filters.Int, cdf3.Int: filters.Int, cdf3.Int64: filters.Int,
+	cdf3.UByte: filters.Uint, cdf3.UShort: filters.Uint, cdf3.UInt: filters.Uint, cdf3.UInt64: filters.Uint,
+	cdf3.Float: filters.Float, cdf3.Double: filters.Float, cdf3.Char: filters.Text,
 }
 
 // checkFilters finds names that no variable has and variables named twice.

@@ -292,7 +292,8 @@ func newPlan(h *cdf3.Header, size int64, o *WriteOptions, lay Layout) (*layout, 
 	if err != nil {
 		return nil, nil, err
 	}
-	p.Rest = PlanRest{Len: size, First: h.Len, Block: o.Block, Chain: b.chain(restChain)}
+	rest, _ := b.chain(restChain, 0)
+	p.Rest = PlanRest{Len: size, First: h.Len, Block: o.Block, Chain: rest}
 	why := unblocked{}
 	if lay == Single {
 		if size < smallImage {
@@ -318,22 +319,20 @@ func newPlan(h *cdf3.Header, size int64, o *WriteOptions, lay Layout) (*layout, 
 type planBuilder struct {
 	p      *Plan
 	chains map[string]int
-	views  []notViewed // of each chain
 	geoms  []*geometry
 }
 
-// chain numbers a chain.
-func (b *planBuilder) chain(c filters.Chain) int {
-	pf, why := planFilters(c)
+// chain numbers a chain, and returns why blocks of blockLen bytes are not in the view.
+func (b *planBuilder) chain(c filters.Chain, blockLen int64) (int, notViewed) {
+	pf, why := planFilters(c, blockLen)
 	key := string(encodeJSON(pf))
 	n, ok := b.chains[key]
 	if !ok {
 		n = len(b.p.Chains)
 		b.chains[key] = n
 		b.p.Chains = append(b.p.Chains, pf)
-		b.views = append(b.views, why)
 	}
-	return n
+	return n, why
 }
 
 func (b *planBuilder) addVars(h *cdf3.Header, size int64, o *WriteOptions, why unblocked) error {
@@ -363,14 +362,15 @@ func (b *planBuilder) addVars(h *cdf3.Header, size int64, o *WriteOptions, why u
 			why[i] = "its blocks would have names of more than 255 bytes"
 			continue
 		}
-		chain, err := o.chainFor(v.Name, v.Type)
+		chain, err := o.chainFor(v.Name, v.Type, g)
 		if err != nil {
 			return err
 		}
 		b.p.Rest.Len -= v.Len
-		pv := PlanVar{Var: i, Path: path, Type: v.Type.String(), Shape: nonNil(g.shape), Block: nonNil(g.block), Chain: b.chain(chain), Segment: segs[i]}
+		number, unviewed := b.chain(chain, g.blockLen)
+		pv := PlanVar{Var: i, Path: path, Type: v.Type.String(), Shape: nonNil(g.shape), Block: nonNil(g.block), Chain: number, Segment: segs[i]}
 		if b.p.Layout == Viewed {
-			pv.View = b.views[pv.Chain]
+			pv.View = unviewed
 		}
 		b.p.Vars = append(b.p.Vars, pv)
 		b.geoms = append(b.geoms, g)

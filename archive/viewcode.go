@@ -17,7 +17,7 @@ const (
 var notViewedTexts = map[notViewed]string{
 	viewNoCodec:   "no Zarr codec undoes a filter of its chain",
 	viewOptional:  "a filter of its chain is optional",
-	viewUnaligned: "its chain shuffles after filters that leave incomplete elements",
+	viewUnaligned: "its chain shuffles incomplete elements",
 }
 
 func (c notViewed) known() bool { return notViewedTexts[c] != "" }
@@ -25,8 +25,9 @@ func (c notViewed) known() bool { return notViewedTexts[c] != "" }
 // String returns the reason in English.
 func (c notViewed) String() string { return notViewedTexts[c] }
 
-// planFilters returns a chain with its codecs, and why a Zarr reader cannot undo it.
-func planFilters(c filters.Chain) ([]PlanFilter, notViewed) {
+// planFilters returns a chain of blocks of n bytes with its codecs, and why a Zarr reader
+// cannot undo it.
+func planFilters(c filters.Chain, n int64) ([]PlanFilter, notViewed) {
 	out := make([]PlanFilter, len(c))
 	var why notViewed
 	for i, f := range c {
@@ -42,7 +43,7 @@ func planFilters(c filters.Chain) ([]PlanFilter, notViewed) {
 			why = viewNoCodec
 		}
 	}
-	if _, err := c.Codecs(); err != nil && why == "" {
+	if _, err := c.Codecs(filters.Block{Len: int(n)}); err != nil && why == "" {
 		why = viewUnaligned
 	}
 	return out, why

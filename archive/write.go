@@ -206,7 +206,6 @@ var errEnough = errors.New("enough blocks")
 // than it takes.
 func (d *draft) saves(image io.ReaderAt, missing int64) (bool, error) {
 	probe := &probe{e: newEncoder(d.l), missing: missing}
-	defer probe.e.close()
 	c := &cutter{l: d.l, r: image, sink: probe, read: func(int64) {}}
 	err := c.all()
 	if errors.Is(err, errEnough) {

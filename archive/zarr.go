@@ -117,7 +117,7 @@ func newZarray(pv *PlanVar, t cdf3.Type, chain []PlanFilter) zarray {
 	}
 	// The last codec is the compressor, except shuffle, which numcodecs has only
 	// as a filter's kind of codec.
-	if n := len(chain); n > 0 && chain[n-1].ID != filters.Shuffle {
+	if n := len(chain); n > 0 && (filters.Filter{ID: chain[n-1].ID}).Compresses() {
 		z.Compressor = z.Filters[n-1]
 		z.Filters = z.Filters[:n-1]
 	}

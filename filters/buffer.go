@@ -117,7 +117,7 @@ func readOne(r io.Reader, p []byte) (int, error) {
 // inStage gives an error of a decompressor its place and kind.
 func inStage(name string, max int, err error) error {
 	if err == errTooLong {
-		return errorf(ErrDecodedSize, "%s: at most %d bytes, found more", name, max)
+		return errorf(ErrDecodedSize, "%s: expected at most %d bytes, found more", name, max)
 	}
 	return causef(ErrDamaged, err, "%s", name)
 }

@@ -1,19 +1,3 @@
-// Package filters encodes and decodes the blocks of an archive through a chain
-// of filters, as HDF5 and Zarr do.
-//
-// Package spec reads chains from text. Use [NewCoder] for the state that one
-// goroutine needs to encode and decode blocks with it, and [Chain.Codecs] for
-// the same chain as Zarr codecs. [Register] adds a filter, [RegisterCodec] its
-// Zarr counterpart.
-//
-// The filters that are built in are byte for byte those of HDF5: shuffle (2),
-// deflate (1), fletcher32 (3), bzip2 (307), lz4 (32004) and zstd (32015).
-// A block that they produced can be given to H5Dwrite_chunk unchanged.
-//
-// Blocks of shuffle and zstd can be encoded in parts that are decoded by themselves:
-// [Chain.PartLen], [Coder.EncodeParts], [Coder.DecodeParts].
-//
-// The package knows nothing of netCDF, of archives, or of what the bytes mean.
 package filters
 
 import (
@@ -49,14 +33,14 @@ type Filter struct {
 	ID uint32
 	// Params are HDF5's client data values (cd_values).
 	Params []uint32
-	// Optional is HDF5's H5Z_FLAG_OPTIONAL: while encoding, a block that the
-	// filter cannot do, or cannot make smaller, goes on without it.
+	// Optional is HDF5's H5Z_FLAG_OPTIONAL: when encoding, the filter is left out of
+	// blocks where it fails, or where it compresses and does not shorten its input.
 	Optional bool
 	// Name is a comment for people; it may be empty and decides nothing.
 	Name string
 }
 
-// String is the filter in the syntax of package spec: "32015,3".
+// String returns the filter in the syntax of package spec: "32015,3".
 func (f Filter) String() string {
 	var b strings.Builder
 	b.WriteString(strconv.FormatUint(uint64(f.ID), 10))
@@ -67,12 +51,19 @@ func (f Filter) String() string {
 	return b.String()
 }
 
-// Chain is the list of filters a block passes, first to last when encoding.
-// Nil and empty are the chain that leaves blocks as they are.
+// Compresses reports whether the filter is there to make blocks shorter. It is false
+// for a filter that is not registered.
+func (f Filter) Compresses() bool {
+	m := find(f.ID)
+	return m != nil && m.Compresses
+}
+
+// Chain is the list of filters that a block passes, first to last when encoding.
+// A nil or empty chain leaves blocks as they are.
 type Chain []Filter
 
-// String is the chain in the syntax of package spec, numbers always unsigned
-// and decimal: "2,4|32015,3". Flags and names are not part of that syntax.
+// String returns the chain in the syntax of package spec with unsigned decimal
+// numbers: "2,4|32015,3". That syntax has no place for flags and names.
 func (c Chain) String() string {
 	s := make([]string, len(c))
 	for i, f := range c {
@@ -81,11 +72,35 @@ func (c Chain) String() string {
 	return strings.Join(s, "|")
 }
 
-// Clone is a copy that shares no memory with c.
+// Clone returns a copy that shares no memory with c.
 func (c Chain) Clone() Chain {
 	c = slices.Clone(c)
 	for i := range c {
 		c[i].Params = slices.Clone(c[i].Params)
 	}
 	return c
+}
+
+// Complete returns the chain for blocks as b describes them: filters whose parameters
+// depend on the blocks, such as shuffle without its element size, get them. Filters that
+// are not registered stay as they are. A filter that does not suit the blocks is
+// [ErrParam]. Call it once for a variable, before [NewCoder] and before the chain is
+// stored.
+func (c Chain) Complete(b Block) (Chain, error) {
+	c = c.Clone()
+	for i, f := range c {
+		m := find(f.ID)
+		if m == nil {
+			continue
+		}
+		params, err := m.complete(f.Params, b)
+		if err == nil {
+			err = m.check(params)
+		}
+		if err != nil {
+			return nil, err
+		}
+		c[i].Params = params
+	}
+	return c, nil
 }

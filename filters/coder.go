@@ -2,14 +2,12 @@ package filters
 
 import "math"
 
-// Coder encodes and decodes blocks with one chain. It keeps the state of the
-// compressors from block to block, so it serves one goroutine at a time. The
-// output does not depend on what it did before.
+// Coder encodes and decodes blocks with one chain. It is safe for concurrent use:
+// what a block needs of memory and state is taken from pools that all coders share.
+// The output does not depend on earlier blocks.
 type Coder struct {
-	chain   Chain
-	methods []Method // nil where the filter is unknown and optional
-	planes  []planeEncoder
-	at      []int // of the zstd blocks of a block that is decoded in parts
+	chain  Chain
+	stages []*registered // nil where the filter is unknown and optional
 }
 
 // MaxLen is the length that no filter of a chain may exceed with a block of n bytes:
@@ -21,33 +19,30 @@ func MaxLen(n int64) int64 {
 	return 2*n + 1<<16
 }
 
-// NewCoder checks ids and parameters. A required filter that is not registered
-// is an [*UnknownFilterError]; an optional one is left out of every block that
-// is encoded and fails only when a block that has it is decoded.
+// NewCoder checks ids and parameters, which must be complete ([Chain.Complete]). A
+// required filter that is not registered is an [*UnknownFilterError]. An optional
+// one is left out of every block that is encoded, and is an error only when a block
+// that has it is decoded.
 func NewCoder(c Chain) (*Coder, error) {
 	if len(c) > MaxFilters {
-		return nil, errorf(ErrParam, "chain: at most %d filters, found %d", MaxFilters, len(c))
+		return nil, errorf(ErrParam, "chain: expected at most %d filters, found %d", MaxFilters, len(c))
 	}
-	k := &Coder{chain: c.Clone(), methods: make([]Method, len(c)), planes: make([]planeEncoder, len(c))}
+	k := &Coder{chain: c.Clone(), stages: make([]*registered, len(c))}
 	for i, f := range k.chain {
 		if f.ID > MaxID {
-			return nil, errorf(ErrFilterID, "filter id: at most %d, found %d", MaxID, f.ID)
+			return nil, errorf(ErrFilterID, "filter id: expected at most %d, found %d", MaxID, f.ID)
 		}
-		m, ok := Lookup(f.ID)
-		if !ok {
+		m := find(f.ID)
+		if m == nil {
 			if f.Optional {
 				continue
 			}
 			return nil, unknown(f)
 		}
-		if err := m.Check(f.Params); err != nil {
+		if err := m.check(f.Params); err != nil {
 			return nil, err
 		}
-		if s, ok := m.(stateful); ok {
-			m = s.session()
-		}
-		k.methods[i] = m
-		k.planes[i], _ = m.(planeEncoder)
+		k.stages[i] = m
 	}
 	return k, nil
 }
@@ -60,28 +55,38 @@ func (k *Coder) MaxEncodedLen(n int) int { return k.maxLen(n, len(k.chain), 0) }
 func (k *Coder) maxLen(n, stages int, mask uint32) int {
 	bound, limit := n, clampLen(MaxLen(int64(n)))
 	for i := range stages {
-		if mask>>i&1 == 0 && k.methods[i] != nil {
+		if mask>>i&1 == 0 && k.stages[i] != nil {
 			// Any filter may have been left out in favour of its input.
-			bound = min(limit, max(bound, k.methods[i].MaxEncodedLen(bound, k.chain[i].Params)))
+			bound = min(limit, max(bound, k.stages[i].maxEncodedLen(bound, k.chain[i].Params)))
 		}
 	}
 	return bound
 }
 
-// Encode appends the encoded src to dst. Bit i of mask is set where filter i
-// was left out: it is optional, and failed, which a compressor also does that gives
-// no fewer bytes than it got.
-// This is HDF5's filter_mask. Where a required filter fails, so does Encode, and
-// out is dst. src is not changed and must not overlap dst.
-func (k *Coder) Encode(dst, src []byte) (out []byte, mask uint32, err error) {
-	return k.EncodeParts(dst, src, 0)
+// Memory bounds what decoding a block of n bytes allocates beside the block and its
+// stored bytes.
+func (k *Coder) Memory(n int) int64 {
+	var read, write, state int64 // what passes between filters, and their own
+	for i, m := range k.stages {
+		if m == nil {
+			continue
+		}
+		out := n
+		if i > 0 {
+			out = k.maxLen(n, i, 0)
+			read, write = max(read, min(write, int64(out))), max(write, int64(out))
+		}
+		state = max(state, m.memory(out, k.chain[i].Params))
+	}
+	return read + write + state
 }
 
-// EncodeParts is Encode of a block whose parts of part bytes, the length that
-// [Chain.PartLen] gave for it, [Coder.DecodeParts] can decode by themselves.
-func (k *Coder) EncodeParts(dst, src []byte, part int) (out []byte, mask uint32, err error) {
-	cur := src
-	planeLen, partLen := 0, 0 // of cur, where the last filter that ran was a shuffle
+// Encode appends the encoded src to dst. Bit i of mask is set where filter i was
+// left out, because it is optional and failed, or compresses and did not shorten its
+// input. This is HDF5's filter_mask. Where a required filter fails, so does Encode,
+// and out is dst. src is not changed and must not overlap dst.
+func (k *Coder) Encode(dst, src []byte) (out []byte, mask uint32, err error) {
+	cur, in := src, Block{Len: len(src)}
 	var room scratch
 	defer room.free()
 	for i, f := range k.chain {
@@ -90,12 +95,12 @@ func (k *Coder) EncodeParts(dst, src []byte, part int) (out []byte, mask uint32,
 		if !last {
 			to = room.next()
 		}
-		enc, err := k.encodeStage(i, to, cur, planeLen, partLen)
-		if n := int64(len(enc) - len(to)); err == nil && n > MaxLen(int64(len(src))) {
-			err = errorf(ErrParam, "filter %s: at most %d bytes of a block of %d, found %d", describe(f), MaxLen(int64(len(src))), len(src), n)
+		enc, err := k.encodeStage(i, to, cur, in)
+		if n, most := int64(len(enc)-len(to)), MaxLen(int64(len(src))); err == nil && n > most {
+			err = errorf(ErrParam, "filter %s: expected at most %d bytes of a block of %d, found %d", describe(f), most, len(src), n)
 		}
 		switch {
-		case f.Optional && (err != nil || compresses(f.ID) && len(enc)-len(to) >= len(cur)):
+		case f.Optional && (err != nil || k.stages[i].Compresses && len(enc)-len(to) >= len(cur)):
 			mask |= 1 << i
 			if !last {
 				continue
@@ -109,81 +114,115 @@ func (k *Coder) EncodeParts(dst, src []byte, part int) (out []byte, mask uint32,
 		case last:
 			return enc, mask, nil
 		}
-		planeLen, partLen = 0, 0
-		if f.ID == Shuffle && f.Params[0] > 1 {
-			planeLen, partLen = len(cur)/int(f.Params[0]), part/int(f.Params[0])
-		}
-		cur = enc
+		cur, in = enc, k.stages[i].output(f.Params, in)
+		in.Len = len(cur)
 		room.keep(enc)
 	}
 	return append(dst, src...), mask, nil
 }
 
-// compresses says whether a filter is there to make blocks shorter; those of ours
-// that are not keep the length, or add to it.
-func compresses(id uint32) bool { return id != Shuffle && id != Fletcher32 }
-
-func (k *Coder) encodeStage(i int, dst, src []byte, planeLen, partLen int) ([]byte, error) {
-	f := k.chain[i]
-	if k.methods[i] == nil {
+func (k *Coder) encodeStage(i int, dst, src []byte, in Block) ([]byte, error) {
+	f, m := k.chain[i], k.stages[i]
+	if m == nil {
 		return nil, unknown(f)
 	}
-	if planeLen > 0 && k.planes[i] != nil {
-		return k.planes[i].encodePlanes(dst, src, f.Params, planeLen, partLen)
-	}
-	return k.methods[i].Encode(dst, src, f.Params)
+	s := m.take()
+	out, err := s.Encode(dst, src, f.Params, in)
+	m.put(s)
+	return out, err
 }
 
-// Decode fills dst with the decoded block. len(dst) is the exact length the
-// block must have: any other is [ErrDecodedSize]. Nothing beyond it is written,
-// whatever its capacity. mask has bit i set where filter i was left out of the
-// block; a bit without a filter is [ErrDamaged]. After an error the content of
-// dst is undefined. stored is not changed and must not overlap dst.
-func (k *Coder) Decode(dst, stored []byte, mask uint32) error {
-	if len(k.chain) < MaxFilters && mask>>len(k.chain) != 0 {
-		return errorf(ErrDamaged, "exclusion mask: %d filters, found 0x%x", len(k.chain), mask)
+func (k *Coder) decodeStage(i int, dst, src []byte, max int) ([]byte, error) {
+	m := k.stages[i]
+	s := m.take()
+	out, err := s.Decode(dst, src, k.chain[i].Params, max)
+	m.put(s)
+	if err == nil && len(out)-len(dst) > max {
+		return nil, errorf(ErrDecodedSize, "filter %s: expected at most %d bytes, found %d", describe(k.chain[i]), max, len(out)-len(dst))
 	}
-	cur := stored
-	first := -1 // the filter nearest to the raw bytes
-	for i := range k.chain {
-		if mask>>i&1 == 0 {
-			if k.methods[i] == nil {
-				return unknown(k.chain[i])
-			}
-			if first < 0 {
-				first = i
-			}
-		}
+	return out, err
+}
+
+// Decode fills dst with the decoded block. len(dst) is the exact length of the
+// block; any other is [ErrDecodedSize]. Nothing beyond it is written, whatever its
+// capacity. Bit i of mask is set where filter i was left out of the block; a bit
+// without a filter is [ErrDamaged]. After an error the content of dst is undefined.
+// stored is not changed and must not overlap dst.
+func (k *Coder) Decode(dst, stored []byte, mask uint32) error {
+	first, err := k.applied(mask)
+	if err != nil {
+		return err
 	}
 	if first < 0 {
 		if len(stored) != len(dst) {
-			return errorf(ErrDecodedSize, "block: %d bytes, found %d", len(dst), len(stored))
+			return errorf(ErrDecodedSize, "block: expected %d bytes, found %d", len(dst), len(stored))
 		}
 		copy(dst, stored)
 		return nil
 	}
 	var room scratch
 	defer room.free()
+	cur, err := k.decodeDown(&room, stored, len(dst), first, mask)
+	if err != nil {
+		return err
+	}
+	return k.decodeInto(dst, cur, first)
+}
+
+// applied returns the first filter that mask does not leave out, -1 if there is
+// none, and checks that all that were applied are known.
+func (k *Coder) applied(mask uint32) (first int, err error) {
+	if len(k.chain) < MaxFilters && mask>>len(k.chain) != 0 {
+		return 0, errorf(ErrDamaged, "exclusion mask: expected %d filters, found 0x%x", len(k.chain), mask)
+	}
+	first = -1
+	for i := range k.chain {
+		if mask>>i&1 != 0 {
+			continue
+		}
+		if k.stages[i] == nil {
+			return 0, unknown(k.chain[i])
+		}
+		if first < 0 {
+			first = i
+		}
+	}
+	return first, nil
+}
+
+// decodeDown undoes the filters after stage first of a block of n bytes.
+func (k *Coder) decodeDown(room *scratch, stored []byte, n, first int, mask uint32) ([]byte, error) {
+	cur := stored
 	for i := len(k.chain) - 1; i > first; i-- {
 		if mask>>i&1 != 0 {
 			continue
 		}
-		buf, err := k.methods[i].Decode(room.next(), cur, k.chain[i].Params, k.maxLen(len(dst), i, mask))
+		buf, err := k.decodeStage(i, room.next(), cur, k.maxLen(n, i, mask))
 		if err != nil {
-			return err
+			return nil, err
 		}
 		room.keep(buf)
 		cur = buf
 	}
-	buf, err := k.methods[first].Decode(dst[:0:len(dst)], cur, k.chain[first].Params, len(dst))
+	return cur, nil
+}
+
+// decodeInto fills dst with what stage i decodes src to.
+func (k *Coder) decodeInto(dst, src []byte, i int) error {
+	buf, err := k.decodeStage(i, dst[:0:len(dst)], src, len(dst))
 	if err != nil {
 		return err
 	}
 	if len(buf) != len(dst) {
-		return errorf(ErrDecodedSize, "block: %d bytes, found %d", len(dst), len(buf))
+		return errorf(ErrDecodedSize, "block: expected %d bytes, found %d", len(dst), len(buf))
 	}
 	if len(buf) > 0 && &buf[0] != &dst[0] {
-		copy(dst, buf) // a method that went on to memory of its own
+		copy(dst, buf) // the session used other memory
 	}
 	return nil
+}
+
+// clampLen limits a computed length to what an int holds everywhere.
+func clampLen(n int64) int {
+	return int(min(n, math.MaxInt32))
 }

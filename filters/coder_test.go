@@ -6,6 +6,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -215,11 +216,7 @@ func TestEmptyChain(t *testing.T) {
 // blocks longer by so many bytes otherwise.
 type failing struct{}
 
-func (failing) Check(params []uint32) error { return wantParams("failing", params, 1) }
-
-func (failing) MaxEncodedLen(n int, params []uint32) int { return n + int(params[0]) }
-
-func (failing) Encode(dst, src []byte, params []uint32) ([]byte, error) {
+func (failing) Encode(dst, src []byte, params []uint32, _ Block) ([]byte, error) {
 	if params[0] == 0 {
 		return nil, errors.New("cannot")
 	}
@@ -237,10 +234,21 @@ func (failing) Decode(dst, src []byte, params []uint32, max int) ([]byte, error)
 	return append([]byte(nil), src[:n]...), nil // memory of its own
 }
 
-func init() {
-	if err := Register(300, "failing", failing{}); err != nil {
+func mustRegister(m Method) {
+	if err := Register(m); err != nil {
 		panic(err)
 	}
+}
+
+func init() {
+	mustRegister(Method{
+		ID:            300,
+		Name:          "failing",
+		New:           func() Session { return failing{} },
+		Check:         func(params []uint32) error { return wantParams("failing", params, 1) },
+		MaxEncodedLen: func(n int, params []uint32) int { return n + int(params[0]) },
+		Compresses:    true,
+	})
 }
 
 func optional(c Chain, at ...int) Chain {
@@ -366,14 +374,31 @@ func TestNewCoderErrors(t *testing.T) {
 }
 
 func TestRegister(t *testing.T) {
-	if err := Register(Deflate, "again", failing{}); !errors.Is(err, ErrFilterID) {
-		t.Errorf("id taken: %v", err)
+	session := func() Session { return failing{} }
+	for _, c := range []struct {
+		m    Method
+		want error
+	}{
+		{Method{ID: Deflate, Name: "again", New: session}, ErrFilterID},
+		{Method{ID: 65536, Name: "big", New: session}, ErrFilterID},
+		{Method{ID: 301, Name: "no session"}, ErrParam},
+		{Method{ID: 301, New: session}, ErrParam},
+		{Method{ID: 301, Name: "codec", New: session, Codec: &Codec{ID: "x"}}, ErrParam},
+		{Method{ID: 301, Name: "codec", New: session, Codec: levelCodec("zstd", 0, 0)}, ErrFilterID},
+		{Method{ID: 301, Name: "ranges", New: session, Grain: func(int, []uint32) int { return 1 }}, ErrParam},
+	} {
+		if err := Register(c.m); !errors.Is(err, c.want) {
+			t.Errorf("%s: expected %v, found %v", c.m.Name, c.want, err)
+		}
 	}
-	if err := Register(65536, "big", failing{}); !errors.Is(err, ErrFilterID) {
-		t.Errorf("id too large: %v", err)
+	if _, ok := Lookup(301); ok || !slices.Contains(Registered(), 300) || slices.Contains(Registered(), 301) {
+		t.Errorf("registered: found %v", Registered())
 	}
-	if err := Register(301, "nil", nil); !errors.Is(err, ErrParam) {
-		t.Errorf("no method: %v", err)
+	if f, ok := ByName("zstd"); !ok || f.String() != "32015,3" {
+		t.Errorf("zstd by name: found %s", f)
+	}
+	if _, ok := ByName("zfp"); ok {
+		t.Error("zfp by name: found")
 	}
 	if Name(300) != "failing" || Name(32013) != "zfp" || Name(31999) != "" {
 		t.Errorf("names: found %q, %q, %q", Name(300), Name(32013), Name(31999))

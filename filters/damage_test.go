@@ -163,7 +163,7 @@ func TestBomb(t *testing.T) {
 		chain := mustChain(t, spec)
 		m, _ := Lookup(chain[0].ID)
 		grew := allocated(func() {
-			if _, err := m.Decode(nil, unhex(t, stored), chain[0].Params, 1<<30); !errors.Is(err, ErrDamaged) {
+			if _, err := m.New().Decode(nil, unhex(t, stored), chain[0].Params, 1<<30); !errors.Is(err, ErrDamaged) {
 				t.Errorf("%s: %v", spec, err)
 			}
 		})

@@ -5,23 +5,23 @@ import (
 	"fmt"
 )
 
-// Errors of this package; test with errors.Is.
+// Errors of this package. Test for them with errors.Is.
 var (
 	// ErrUnknownFilter is matched by [*UnknownFilterError].
 	ErrUnknownFilter = errors.New("filters: unknown filter")
-	// ErrFilterID: a filter id above [MaxID], or registered twice.
+	// ErrFilterID: a filter id above [MaxID], or an id that is registered twice.
 	ErrFilterID = errors.New("filters: bad filter id")
-	// ErrParam: number or range of a filter's parameters, or a chain that is
-	// too long.
+	// ErrParam: wrong number or range of a filter's parameters, a filter that does
+	// not suit the blocks, or a chain that is too long.
 	ErrParam = errors.New("filters: bad parameter")
 	// ErrDecodedSize: a block decodes to more or fewer bytes than it must.
 	ErrDecodedSize = errors.New("filters: wrong decoded size")
 	// ErrChecksum: a checksum inside the block does not match.
 	ErrChecksum = errors.New("filters: checksum mismatch")
-	// ErrDamaged: the block is not what the filter writes.
+	// ErrDamaged: the filter cannot have written the block.
 	ErrDamaged = errors.New("filters: damaged block")
-	// ErrNoParts: a block that can be decoded only whole.
-	ErrNoParts = errors.New("filters: block without parts")
+	// ErrWhole: a range of a block that can only be decoded whole.
+	ErrWhole = errors.New("filters: block can only be decoded whole")
 	// ErrNoCodec: no Zarr codec undoes a filter, or no filter is known for a
 	// codec.
 	ErrNoCodec = errors.New("filters: no codec")
@@ -31,7 +31,7 @@ var (
 	ErrCodec = errors.New("filters: bad codec")
 )
 
-// UnknownFilterError says which filter is not registered.
+// UnknownFilterError names a filter that is not registered.
 type UnknownFilterError struct {
 	ID     uint32
 	Params []uint32
@@ -49,7 +49,7 @@ func (e *UnknownFilterError) Error() string {
 // Is reports whether target is [ErrUnknownFilter].
 func (e *UnknownFilterError) Is(target error) bool { return target == ErrUnknownFilter }
 
-// filterError is an error with a text of its own that matches one sentinel.
+// filterError has a text of its own and matches one of the errors above.
 type filterError struct {
 	kind  error
 	msg   string

@@ -1,40 +1,62 @@
 package filters
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"encoding/json"
+)
 
 // fletcherMethod is HDF5's fletcher32 (H5Zfletcher32.c, H5checksum.c): the data,
 // then four bytes of checksum, little-endian. It has no parameters.
-type fletcherMethod struct{}
+var fletcherMethod = Method{
+	ID:            Fletcher32,
+	Name:          "fletcher32",
+	New:           func() Session { return fletcher{} },
+	MaxEncodedLen: func(n int, _ []uint32) int { return clampLen(int64(n) + fletcherLen) },
+	Output: func(_ []uint32, in Block) Block {
+		if in.Len <= 0 {
+			return Block{Len: -1}
+		}
+		return Block{Len: in.Len + fletcherLen}
+	},
+	Codec: &Codec{
+		ID: "fletcher32",
+		Params: func(text json.RawMessage) ([]uint32, error) {
+			var v struct{ ID string }
+			return nil, DecodeCodec(text, &v)
+		},
+		JSON: func([]uint32, Block) (json.RawMessage, error) {
+			return json.RawMessage(`{"id":"fletcher32"}`), nil
+		},
+	},
+}
 
 const fletcherLen = 4
 
-func (fletcherMethod) Check(params []uint32) error { return wantParams("fletcher32", params, 0) }
+type fletcher struct{}
 
-func (fletcherMethod) MaxEncodedLen(n int, _ []uint32) int {
-	return clampLen(int64(n) + fletcherLen)
-}
-
-func (fletcherMethod) Encode(dst, src []byte, _ []uint32) ([]byte, error) {
+func (fletcher) Encode(dst, src []byte, _ []uint32, _ Block) ([]byte, error) {
 	dst = append(dst, src...)
 	return binary.LittleEndian.AppendUint32(dst, fletcher32(src)), nil
 }
 
-func (fletcherMethod) Decode(dst, src []byte, _ []uint32, max int) ([]byte, error) {
+func (fletcher) Decode(dst, src []byte, _ []uint32, max int) ([]byte, error) {
 	n := len(src) - fletcherLen
 	if n < 0 {
-		return nil, errorf(ErrDamaged, "fletcher32: at least %d bytes, found %d", fletcherLen, len(src))
+		return nil, errorf(ErrDamaged, "fletcher32: expected at least %d bytes, found %d", fletcherLen, len(src))
 	}
 	if n > max {
-		return nil, errorf(ErrDecodedSize, "fletcher32: at most %d bytes, found %d", max, n)
+		return nil, errorf(ErrDecodedSize, "fletcher32: expected at most %d bytes, found %d", max, n)
 	}
 	want := fletcher32(src[:n])
 	found := binary.LittleEndian.Uint32(src[n:])
 	// Releases of HDF5 before 1.6.3 stored the bytes of each half of the sum
-	// the other way round; H5Z__filter_fletcher32 accepts both, and so do we.
+	// the other way round. H5Z__filter_fletcher32 accepts both, and so do we.
 	if found != want && found != (want&0x00ff00ff<<8|want>>8&0x00ff00ff) {
-		return nil, errorf(ErrChecksum, "fletcher32: checksum 0x%08x, found 0x%08x", want, found)
+		return nil, errorf(ErrChecksum, "fletcher32: expected checksum 0x%08x, found 0x%08x", want, found)
 	}
-	return append(dst, src[:n]...), nil
+	dst, out := extend(dst, n)
+	copy(out, src)
+	return dst, nil
 }
 
 // fletcher32 is H5_checksum_fletcher32: two ones'-complement sums of 16 bits

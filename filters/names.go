@@ -3,18 +3,18 @@ package filters
 // RegistryURL is where The HDF Group describes the registered filters.
 const RegistryURL = "https://github.com/HDFGroup/hdf5_plugins/blob/master/docs/RegisteredFilterPlugins.md"
 
-// Name is the name of a filter id: that of the method registered for it, else
-// the one HDF5 or The HDF Group's registry has, else empty.
+// Name returns the name of a filter id: that of its method, else the one in HDF5 or in
+// The HDF Group's registry, else "".
 func Name(id uint32) string {
 	registryMu.RLock()
 	defer registryMu.RUnlock()
 	if r, ok := registry[id]; ok {
-		return r.name
+		return r.Name
 	}
 	return names[id]
 }
 
-// Class says which range of The HDF Group's registry an id is in: "predefined"
+// Class names the range of The HDF Group's registry that an id is in: "predefined"
 // (0 to 255), "testing" (256 to 511), "registered" (512 to 32767), "private"
 // (32768 to 65535) or, above [MaxID], "invalid".
 func Class(id uint32) string {

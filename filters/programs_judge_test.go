@@ -186,7 +186,7 @@ func TestJudgeNumcodecs(t *testing.T) {
 		"2,8|32015,9", "2,4|32015,7", "2,4|32015,12", "2,4|1,5", "2,8|307,9", "2,4"} {
 		chain := mustChain(t, spec)
 		k := mustCoder(t, chain)
-		codecs, err := chain.Codecs()
+		codecs, err := chain.Codecs(Block{Len: 1 << 20})
 		if err != nil {
 			t.Fatal(err)
 		}

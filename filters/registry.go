@@ -1,73 +1,62 @@
 package filters
 
 import (
-	"math"
 	"slices"
 	"sync"
 )
 
-// Method is the implementation of a filter. Its methods may be called from
-// several goroutines; src is only read, dst and src never overlap.
-type Method interface {
-	// Encode appends the encoded src to dst. An error means that the filter
-	// cannot encode this block. A result larger than src is no error: a filter
-	// that is required must find a form for every block.
-	Encode(dst, src []byte, params []uint32) ([]byte, error)
-	// Decode appends the decoded src to dst, at most max bytes; a block that
-	// has more is an error that matches [ErrDecodedSize]. All of src must be
-	// used. src may be hostile.
-	Decode(dst, src []byte, params []uint32, max int) ([]byte, error)
-	// MaxEncodedLen bounds the length of what any encoder, ours or not, makes
-	// of n bytes.
-	MaxEncodedLen(n int, params []uint32) int
-	// Check judges number and range of the parameters; its errors match
-	// [ErrParam].
-	Check(params []uint32) error
-}
-
-// stateful is a method that is faster with memory of its own: session gives one
-// that a single goroutine keeps.
-type stateful interface{ session() Method }
-
-// planeEncoder is a method that does better when it knows where the byte planes
-// of the preceding shuffle end. planeLen is the length of one plane; src is
-// planes of that length and, at the end, less than one element.
-type planeEncoder interface {
-	encodePlanes(dst, src []byte, params []uint32, planeLen, partLen int) ([]byte, error)
-}
-
+// registered is a filter with its idle sessions.
 type registered struct {
-	name   string
-	method Method
+	Method
+	idle sync.Pool // of Session
+}
+
+func (r *registered) take() Session { return r.idle.Get().(Session) }
+func (r *registered) put(s Session) { r.idle.Put(s) }
+func newRegistered(m Method) *registered {
+	m.Defaults = slices.Clone(m.Defaults)
+	return &registered{Method: m, idle: sync.Pool{New: func() any { return m.New() }}}
 }
 
 var (
 	registryMu sync.RWMutex
-	registry   = map[uint32]registered{
-		Deflate:    {"deflate", deflateMethod{}},
-		Shuffle:    {"shuffle", shuffleMethod{}},
-		Fletcher32: {"fletcher32", fletcherMethod{}},
-		Bzip2:      {"bzip2", bzip2Method{}},
-		LZ4:        {"lz4", lz4Method{}},
-		Zstd:       {"zstd", zstdMethod{}},
-	}
+	registry   = map[uint32]*registered{}
 )
 
-// Register adds a filter under HDF5's id, for every chain whose coder is made
-// afterwards. An id above [MaxID] or one that is taken is [ErrFilterID].
-func Register(id uint32, name string, m Method) error {
-	if id > MaxID {
-		return errorf(ErrFilterID, "filter id: at most %d, found %d", MaxID, id)
+func init() {
+	for _, m := range []Method{deflateMethod, shuffleMethod, fletcherMethod, bzip2Method, lz4Method, zstdMethod} {
+		if err := Register(m); err != nil {
+			panic("internal error: " + err.Error())
+		}
 	}
-	if m == nil {
-		return errorf(ErrParam, "filter %d: no method", id)
+}
+
+// Register adds a filter for every coder and chain that is made afterwards. An id
+// above [MaxID], or an id or codec id that is taken, is [ErrFilterID]. A method that
+// lacks a required field is [ErrParam].
+func Register(m Method) error {
+	switch {
+	case m.ID > MaxID:
+		return errorf(ErrFilterID, "filter id: expected at most %d, found %d", MaxID, m.ID)
+	case m.New == nil || m.Name == "":
+		return errorf(ErrParam, "filter %d: expected a name and sessions", m.ID)
+	case m.Codec != nil && (m.Codec.ID == "" || m.Codec.Params == nil || m.Codec.JSON == nil):
+		return errorf(ErrParam, "filter %d: incomplete codec", m.ID)
+	}
+	if _, ok := m.New().(RangeSession); m.Grain != nil && !ok {
+		return errorf(ErrParam, "filter %d: decodes ranges, but its sessions do not", m.ID)
 	}
 	registryMu.Lock()
 	defer registryMu.Unlock()
-	if r, ok := registry[id]; ok {
-		return errorf(ErrFilterID, "filter id %d: already registered as %q", id, r.name)
+	if r, ok := registry[m.ID]; ok {
+		return errorf(ErrFilterID, "filter id %d: already registered as %q", m.ID, r.Name)
 	}
-	registry[id] = registered{name, m}
+	for _, r := range registry {
+		if m.Codec != nil && r.Codec != nil && r.Codec.ID == m.Codec.ID {
+			return errorf(ErrFilterID, "codec %q: already paired with filter %d", m.Codec.ID, r.ID)
+		}
+	}
+	registry[m.ID] = newRegistered(m)
 	return nil
 }
 
@@ -83,32 +72,39 @@ func Registered() []uint32 {
 	return ids
 }
 
-// Lookup is the method registered for id.
+// Lookup returns the method that is registered for id.
 func Lookup(id uint32) (Method, bool) {
-	registryMu.RLock()
-	defer registryMu.RUnlock()
-	r, ok := registry[id]
-	return r.method, ok
+	if r := find(id); r != nil {
+		return r.Method, true
+	}
+	return Method{}, false
 }
 
-// unknown describes a filter that has no method.
+// ByName returns a registered filter by its name, with its default parameters.
+// Parameters that depend on the blocks are left to [Chain.Complete].
+func ByName(name string) (Filter, bool) {
+	registryMu.RLock()
+	defer registryMu.RUnlock()
+	for id, r := range registry {
+		if r.Name == name {
+			return Filter{ID: id, Params: slices.Clone(r.Defaults)}, true
+		}
+	}
+	return Filter{}, false
+}
+
+// find returns what is registered for id, or nil.
+func find(id uint32) *registered {
+	registryMu.RLock()
+	defer registryMu.RUnlock()
+	return registry[id]
+}
+
+// unknown is the error for a filter without a method.
 func unknown(f Filter) error {
 	name := f.Name
 	if name == "" {
 		name = Name(f.ID)
 	}
 	return &UnknownFilterError{ID: f.ID, Params: slices.Clone(f.Params), Name: name}
-}
-
-// clampLen keeps a computed length within what an int holds everywhere.
-func clampLen(n int64) int {
-	return int(min(n, math.MaxInt32))
-}
-
-// wantParams is the check of parameter counts.
-func wantParams(name string, params []uint32, n int) error {
-	if len(params) != n {
-		return errorf(ErrParam, "%s: %d parameters, found %d", name, n, len(params))
-	}
-	return nil
 }

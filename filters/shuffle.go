@@ -1,42 +1,83 @@
 package filters
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+)
 
 // shuffleMethod is HDF5's shuffle (H5Zshuffle.c): byte j of element i of n goes
 // to j*n+i, and what remains after the last whole element stays at the end. Its
 // parameter is the element size. It never fails and never changes the length.
-type shuffleMethod struct{}
+var shuffleMethod = Method{
+	ID:   Shuffle,
+	Name: "shuffle",
+	New:  func() Session { return shuffler{} },
+	Check: func(params []uint32) error {
+		if err := wantParams("shuffle", params, 1); err != nil {
+			return err
+		}
+		if params[0] < 1 || params[0] > maxElemSize {
+			return errorf(ErrParam, "shuffle: expected an element size from 1 to %d, found %d", maxElemSize, params[0])
+		}
+		return nil
+	},
+	// HDF5's users give no parameter either.
+	Complete: func(params []uint32, b Block) ([]uint32, error) {
+		if len(params) == 0 && b.Size > 0 {
+			params = []uint32{uint32(b.Size)}
+		}
+		return params, nil
+	},
+	Local: func(params []uint32) int {
+		if params[0] == 1 {
+			return 1
+		}
+		return 0
+	},
+	Output: func(params []uint32, in Block) Block {
+		size := int(params[0])
+		out := Block{Len: in.Len, Size: 1}
+		if in.Len > 0 && in.Len%size == 0 {
+			out.Shape = []int{size, in.Len / size}
+		}
+		return out
+	},
+	Codec: &Codec{
+		ID: "shuffle",
+		Params: func(text json.RawMessage) ([]uint32, error) {
+			var v struct {
+				ID          string
+				Elementsize integer
+			}
+			err := DecodeCodec(text, &v)
+			return []uint32{v.Elementsize.or(4)}, err
+		},
+		// netCDF-C has written elementsize 0 here and, before, a string
+		// (netcdf-c#3200): readers then unshuffle nothing.
+		JSON: func(params []uint32, in Block) (json.RawMessage, error) {
+			if s := int(params[0]); s > 1 && (in.Len < 0 || in.Len%s != 0) {
+				return nil, errorf(ErrNoCodec, "filter 2,%d (shuffle): its codec refuses incomplete elements, which HDF5 leaves alone", s)
+			}
+			return fmt.Appendf(nil, `{"id":"shuffle","elementsize":%d}`, params[0]), nil
+		},
+	},
+}
 
 // maxElemSize keeps an element size within an int on every system.
 const maxElemSize = 1<<31 - 1
 
-func (shuffleMethod) Check(params []uint32) error {
-	if err := wantParams("shuffle", params, 1); err != nil {
-		return err
-	}
-	if params[0] < 1 || params[0] > maxElemSize {
-		return errorf(ErrParam, "shuffle: element size from 1 to %d, found %d", maxElemSize, params[0])
-	}
-	return nil
-}
+type shuffler struct{}
 
-func (shuffleMethod) MaxEncodedLen(n int, _ []uint32) int { return n }
-
-func (m shuffleMethod) Encode(dst, src []byte, params []uint32) ([]byte, error) {
-	if err := m.Check(params); err != nil {
-		return nil, err
-	}
+func (shuffler) Encode(dst, src []byte, params []uint32, _ Block) ([]byte, error) {
 	dst, part := extend(dst, len(src))
 	shuffle(part, src, int(params[0]))
 	return dst, nil
 }
 
-func (m shuffleMethod) Decode(dst, src []byte, params []uint32, max int) ([]byte, error) {
-	if err := m.Check(params); err != nil {
-		return nil, err
-	}
+func (shuffler) Decode(dst, src []byte, params []uint32, max int) ([]byte, error) {
 	if len(src) > max {
-		return nil, errorf(ErrDecodedSize, "shuffle: at most %d bytes, found %d", max, len(src))
+		return nil, errorf(ErrDecodedSize, "shuffle: expected at most %d bytes, found %d", max, len(src))
 	}
 	dst, part := extend(dst, len(src))
 	unshuffle(part, src, int(params[0]))

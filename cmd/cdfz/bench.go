@@ -131,17 +131,6 @@ func (v *bencher) parse(blocks, chains []string) error {
 	return nil
 }
 
-// benchNames are filters by name, with their usual parameter; shuffle's is the
-// element size of each variable.
-var benchNames = map[string]filters.Filter{
-	"shuffle":    {ID: filters.Shuffle},
-	"deflate":    {ID: filters.Deflate, Params: []uint32{6}},
-	"fletcher32": {ID: filters.Fletcher32},
-	"bzip2":      {ID: filters.Bzip2, Params: []uint32{9}},
-	"lz4":        {ID: filters.LZ4, Params: []uint32{0}},
-	"zstd":       {ID: filters.Zstd, Params: []uint32{3}},
-}
-
 func parseBenchChain(s string) (benchChain, error) {
 	b := benchChain{name: s}
 	if p := archive.Preset(s); slices.Contains(archive.Presets, p) {
@@ -160,7 +149,7 @@ func parseBenchChain(s string) (benchChain, error) {
 	}
 	for word := range strings.SplitSeq(s, "+") {
 		name, level, given := strings.Cut(word, ":")
-		f, ok := benchNames[name]
+		f, ok := filters.ByName(name)
 		if !ok {
 			return b, fmt.Errorf("%q is neither a preset nor a filter", name)
 		}

@@ -46,21 +46,18 @@ func (s *filterSpecs) parse(specs []string) error {
 	return nil
 }
 
-// checkChain finds filters that there are not and parameters that they do not
-// have.
+// checkChain finds filters that do not exist and parameters that they do not have.
+// What depends on a variable is taken from one of 4-byte numbers.
 func checkChain(c filters.Chain) error {
 	for _, f := range c {
 		if _, ok := filters.Lookup(f.ID); !ok {
 			return &filters.UnknownFilterError{ID: f.ID, Params: f.Params, Name: filters.Name(f.ID)}
 		}
 	}
-	c = c.Clone()
-	for i := range c {
-		if c[i].ID == filters.Shuffle && len(c[i].Params) == 0 {
-			c[i].Params = []uint32{4} // the element size of the variable, later
-		}
+	c, err := c.Complete(filters.Block{Len: 4096, Kind: filters.Int, Size: 4, Shape: []int{1024}})
+	if err == nil {
+		_, err = filters.NewCoder(c)
 	}
-	_, err := filters.NewCoder(c)
 	return err
 }
 

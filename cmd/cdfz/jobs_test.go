@@ -18,11 +18,9 @@ import (
 // decoded at the same time.
 type slowFilter struct{ now, most atomic.Int64 }
 
-func (f *slowFilter) Encode(dst, src []byte, _ []uint32) ([]byte, error) {
+func (f *slowFilter) Encode(dst, src []byte, _ []uint32, _ filters.Block) ([]byte, error) {
 	return append(dst, src...), nil
 }
-func (f *slowFilter) MaxEncodedLen(n int, _ []uint32) int { return n }
-func (f *slowFilter) Check([]uint32) error                { return nil }
 func (f *slowFilter) Decode(dst, src []byte, _ []uint32, _ int) ([]byte, error) {
 	for n := f.now.Add(1); ; {
 		most := f.most.Load()
@@ -37,7 +35,7 @@ func (f *slowFilter) Decode(dst, src []byte, _ []uint32, _ int) ([]byte, error) 
 
 var registerSlow = sync.OnceValue(func() *slowFilter {
 	f := &slowFilter{}
-	if err := filters.Register(298, "slow", f); err != nil {
+	if err := filters.Register(filters.Method{ID: 298, Name: "slow", New: func() filters.Session { return f }}); err != nil {
 		panic(err)
 	}
 	return f

@@ -1,0 +1,124 @@
+package filters
+
+import "math/bits"
+
+// Grain is the granularity at which [Coder.DecodeRange] decodes blocks of n bytes
+// from which no filter was left out: each range that starts at a multiple of it and
+// ends at one or at n. 0: blocks are only decoded whole.
+func (k *Coder) Grain(n int) int {
+	_, grain := k.ranged(n, 0)
+	return grain
+}
+
+// ranged finds how ranges of a block of n bytes are decoded. Stage at decodes a range,
+// -1: ranges are taken from the stored bytes. The filters before it code elements in
+// place. Those after it do not compress, so that undoing them costs less than stage at
+// would for the block. grain 0: not possible.
+func (k *Coder) ranged(n int, mask uint32) (at, grain int) {
+	grain = 1
+	for i, m := range k.stages {
+		if mask>>i&1 != 0 {
+			continue
+		}
+		if m == nil {
+			return 0, 0
+		}
+		if l := m.local(k.chain[i].Params); l > 0 {
+			grain = lcm(grain, l)
+			continue
+		}
+		grain = lcm(grain, m.grain(n, k.chain[i].Params))
+		for j := i + 1; j < len(k.stages); j++ {
+			if mask>>j&1 == 0 && (k.stages[j] == nil || k.stages[j].Compresses) {
+				return 0, 0
+			}
+		}
+		return i, grain
+	}
+	return -1, grain
+}
+
+// lcm is the least common multiple, 0 if it is not a usable granularity.
+func lcm(a, b int) int {
+	if a <= 0 || b <= 0 {
+		return 0
+	}
+	x, y := a, b
+	for y != 0 {
+		x, y = y, x%y
+	}
+	hi, lo := bits.Mul64(uint64(a/x), uint64(b))
+	if hi != 0 || lo > 1<<31-1 {
+		return 0
+	}
+	return int(lo)
+}
+
+// DecodeRange fills dst with the bytes from byte from of a block of n bytes, which
+// are those that [Coder.Decode] would put there. The range must start and end as
+// [Coder.Grain] demands. [ErrWhole] means that this block can only be decoded whole,
+// as its filters or mask make it. Other errors are those of Decode. Damage outside
+// the range may go unnoticed.
+func (k *Coder) DecodeRange(dst, stored []byte, mask uint32, n, from int) error {
+	if _, err := k.applied(mask); err != nil {
+		return err
+	}
+	at, grain := k.ranged(n, mask)
+	if grain == 0 {
+		return ErrWhole
+	}
+	to := from + len(dst)
+	if from < 0 || to > n {
+		return errorf(ErrParam, "range: expected bytes from 0 to %d, found %d to %d", n, from, to)
+	}
+	if from%grain != 0 || to%grain != 0 && to != n {
+		return ErrWhole
+	}
+	var room scratch
+	defer room.free()
+	before := k.stages[:max(at, 0)] // undone in place, after the range is there
+	cur := stored
+	if at < 0 {
+		if len(stored) != n {
+			return errorf(ErrDecodedSize, "block: expected %d bytes, found %d", n, len(stored))
+		}
+		before, cur = k.stages, stored[from:to]
+	} else {
+		var err error
+		if cur, err = k.decodeDown(&room, stored, n, at, mask); err != nil {
+			return err
+		}
+		if mask|^uint32(0)<<at == ^uint32(0) {
+			return k.stages[at].decodeRange(dst, cur, k.chain[at].Params, n, from)
+		}
+		_, part := extend(room.next(), len(dst))
+		if err := k.stages[at].decodeRange(part, cur, k.chain[at].Params, n, from); err != nil {
+			return err
+		}
+		room.keep(part)
+		cur = part
+	}
+	for i := len(before) - 1; i >= 0; i-- {
+		if mask>>i&1 != 0 {
+			continue
+		}
+		buf, err := k.decodeStage(i, room.next(), cur, len(dst))
+		if err != nil {
+			return err
+		}
+		if len(buf) != len(dst) {
+			return errorf(ErrDecodedSize, "range: expected %d bytes, found %d", len(dst), len(buf))
+		}
+		room.keep(buf)
+		cur = buf
+	}
+	copy(dst, cur)
+	return nil
+}
+
+func (r *registered) decodeRange(dst, src []byte, params []uint32, n, from int) error {
+	s := r.take()
+	err := s.(RangeSession).DecodeRange(dst, src, params, n, from)
+	r.put(s)
+	return err
+}

@@ -1,0 +1,178 @@
+package filters
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+)
+
+// runs is a codec for tests that decodes ranges of 16 bytes: it stores whether the
+// block is to be decoded whole, then the block.
+type runs struct{ decoded *int }
+
+func (s runs) Encode(dst, src []byte, params []uint32, _ Block) ([]byte, error) {
+	return append(append(dst, byte(params[0])), src...), nil
+}
+
+func (s runs) Decode(dst, src []byte, _ []uint32, max int) ([]byte, error) {
+	if len(src) == 0 || len(src)-1 > max {
+		return nil, ErrDecodedSize
+	}
+	return append(dst, src[1:]...), nil
+}
+
+func (s runs) DecodeRange(dst, src []byte, _ []uint32, n, from int) error {
+	if len(src) != n+1 {
+		return ErrDamaged
+	}
+	if src[0] != 0 {
+		return ErrWhole
+	}
+	*s.decoded += len(dst)
+	copy(dst, src[1+from:])
+	return nil
+}
+
+// flip is a filter for tests that inverts elements of three bytes in place.
+type flip struct{}
+
+func (flip) Encode(dst, src []byte, _ []uint32, _ Block) ([]byte, error) {
+	for _, b := range src {
+		dst = append(dst, ^b)
+	}
+	return dst, nil
+}
+
+func (f flip) Decode(dst, src []byte, _ []uint32, max int) ([]byte, error) {
+	return f.Encode(dst, src, nil, Block{})
+}
+
+var (
+	runsDecoded int
+	runsOnce    sync.Once
+)
+
+func registerRuns() {
+	runsOnce.Do(func() {
+		mustRegister(Method{
+			ID:            302,
+			Name:          "runs",
+			New:           func() Session { return runs{&runsDecoded} },
+			Check:         func(params []uint32) error { return wantParams("runs", params, 1) },
+			MaxEncodedLen: func(n int, _ []uint32) int { return n + 1 },
+			Compresses:    true,
+			Grain:         func(int, []uint32) int { return 16 },
+		})
+		mustRegister(Method{
+			ID:     303,
+			Name:   "flip",
+			New:    func() Session { return flip{} },
+			Local:  func([]uint32) int { return 3 },
+			Output: func(_ []uint32, in Block) Block { return in },
+		})
+	})
+}
+
+// TestDecodeRange holds ranges against the whole block.
+func TestDecodeRange(t *testing.T) {
+	registerRuns()
+	const n = 1000
+	src := noise(n)
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, c := range []struct {
+		spec  string
+		mask  uint32
+		grain int // without a filter left out
+		with  int // with those of the mask
+	}{
+		{"302,0", 0, 16, 16},
+		{"302,1", 0, 16, 0}, // its blocks can only be decoded whole
+		{"302,0", 1, 16, 1},
+		{"303|302,0", 0, 48, 48},
+		{"303|302,0", 1, 48, 16},
+		{"303|302,0", 2, 48, 3},
+		{"303|2,1|302,0|3", 0, 48, 48},
+		{"303|302,0|3", 4, 48, 48},
+		{"302,0|32015,3", 0, 0, 0},
+		{"302,0|32015,3", 2, 0, 16},
+		{"2,4|302,0", 0, 0, 0},
+		{"2,4|302,0", 1, 0, 16},
+		{"303", 0, 3, 3},
+		{"303|303", 0, 3, 3},
+		{"303|303", 3, 3, 1},
+		{"3", 0, 0, 0},
+		{"2,4|32015,3", 0, 0, 0},
+	} {
+		chain := mustChain(t, c.spec)
+		k := mustCoder(t, chain)
+		if g := k.Grain(n); g != c.grain {
+			t.Errorf("%s: expected grain %d, found %d", c.spec, c.grain, g)
+		}
+		var short Chain
+		for i, f := range chain {
+			if c.mask>>i&1 == 0 {
+				short = append(short, f)
+			}
+		}
+		stored, _, err := mustCoder(t, short).Encode(nil, src)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := fmt.Sprintf("%s, mask %x", c.spec, c.mask)
+		if c.with == 0 {
+			if err := k.DecodeRange(make([]byte, 16), stored, c.mask, n, 0); !errors.Is(err, ErrWhole) {
+				t.Errorf("%s: expected %v, found %v", name, ErrWhole, err)
+			}
+			continue
+		}
+		for range 200 {
+			from := r.IntN(n/c.with+1) * c.with
+			to := min(from+r.IntN(n/c.with+1)*c.with, n)
+			dst, guard := guarded(to - from)
+			if err := k.DecodeRange(dst, stored, c.mask, n, from); err != nil || !bytes.Equal(dst, src[from:to]) {
+				t.Fatalf("%s, %d to %d: other bytes, %v", name, from, to, err)
+			}
+			guard(t)
+		}
+		if c.with > 1 {
+			if err := k.DecodeRange(make([]byte, c.with), stored, c.mask, n, 1); !errors.Is(err, ErrWhole) {
+				t.Errorf("%s, from byte 1: %v", name, err)
+			}
+		}
+		if err := k.DecodeRange(make([]byte, 48), stored, c.mask, n, 960); !errors.Is(err, ErrParam) {
+			t.Errorf("%s, beyond the end: %v", name, err)
+		}
+		if err := k.DecodeRange(make([]byte, 48), stored[:n/2], c.mask, n, 0); !knownErr(err) {
+			t.Errorf("%s, cut: %v", name, err)
+		}
+	}
+	runsDecoded = 0
+	k := mustCoder(t, mustChain(t, "303|302,0"))
+	stored, _, _ := k.Encode(nil, src)
+	if err := k.DecodeRange(make([]byte, 48), stored, 0, n, 480); err != nil || runsDecoded != 48 {
+		t.Errorf("expected 48 bytes decoded, found %d, %v", runsDecoded, err)
+	}
+	if err := k.DecodeRange(make([]byte, 48), stored, 4, n, 0); !errors.Is(err, ErrDamaged) {
+		t.Errorf("mask without a filter: %v", err)
+	}
+}
+
+// TestComplete: filters take what they need from the description of the blocks.
+func TestComplete(t *testing.T) {
+	b := Block{Len: 4096, Kind: Float, Size: 8, Shape: []int{512}}
+	for spec, want := range map[string]string{"2": "2,8", "2,4": "2,4", "3|2|32015,3": "3|2,8|32015,3", "32013,1": "32013,1"} {
+		in := mustChain(t, spec)
+		got, err := in.Complete(b)
+		if err != nil || got.String() != want || in.String() != spec {
+			t.Errorf("%s: expected %s, found %s, %v", spec, want, got, err)
+		}
+	}
+	for _, spec := range []string{"2", "1,10", "2,0"} {
+		if _, err := mustChain(t, spec).Complete(Block{}); !errors.Is(err, ErrParam) {
+			t.Errorf("%s: %v", spec, err)
+		}
+	}
+}

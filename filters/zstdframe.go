@@ -1,0 +1,109 @@
+package filters
+
+import "encoding/binary"
+
+const zstdMagic = 0xfd2fb528 // RFC 8878 3.1.1
+
+// Bits of a frame header's descriptor (RFC 8878 3.1.1.1.1).
+const (
+	zstdDictionary    = 3 << 0
+	zstdChecksum      = 1 << 2
+	zstdSingle        = 1 << 5
+	zstdDescriptorPos = 4
+)
+
+// Types of zstd blocks (RFC 8878 3.1.1.2.2).
+const (
+	zstdRaw = iota
+	zstdRLE
+	zstdCompressed
+)
+
+// zstdSingleSegment turns the frame that starts at b[at:], which a stream encoder
+// wrote with content size and window descriptor, into one without the latter. Its
+// window is then the content. The frame is one byte shorter, and decoders need not
+// reserve more than the block.
+func zstdSingleSegment(b []byte, at int) []byte {
+	d := at + zstdDescriptorPos
+	if b[d]&zstdSingle != 0 {
+		return b
+	}
+	b[d] |= zstdSingle
+	return append(b[:d+1], b[d+2:]...)
+}
+
+// zstdFrame checks that src is exactly one frame as docs/FORMAT.md demands it, by its
+// header and the headers of its blocks (RFC 8878, 3.1.1). It returns the content size,
+// which those blocks can hold.
+func zstdFrame(src []byte) (size uint64, err error) {
+	size, p, err := zstdFrameHeader(src)
+	if err != nil {
+		return 0, err
+	}
+	var least, most uint64 // bytes of content
+	for last := false; !last; {
+		if len(p) < 3 {
+			return 0, errorf(ErrDamaged, "zstd: expected a block header of 3 bytes, found %d", len(p))
+		}
+		h := uint32(p[0]) | uint32(p[1])<<8 | uint32(p[2])<<16
+		n, stored := uint64(h>>3), uint64(h>>3)
+		if n > zstdMaxBlock {
+			return 0, errorf(ErrDamaged, "zstd: expected blocks of at most %d bytes, found %d", zstdMaxBlock, n)
+		}
+		switch h >> 1 & 3 {
+		case zstdRaw:
+			least, most = least+n, most+n
+		case zstdRLE:
+			least, most, stored = least+n, most+n, 1
+		case zstdCompressed:
+			most += zstdMaxBlock
+		default:
+			return 0, errorf(ErrDamaged, "zstd: reserved block type")
+		}
+		p = p[3:]
+		if uint64(len(p)) < stored {
+			return 0, errorf(ErrDamaged, "zstd: expected a block of %d bytes, found %d", stored, len(p))
+		}
+		p, last = p[stored:], h&1 != 0
+	}
+	switch {
+	case len(p) > 0:
+		return 0, errorf(ErrDamaged, "zstd: expected the end, found %d more bytes", len(p))
+	case size < least || size > most:
+		return 0, errorf(ErrDamaged, "zstd: expected a content size from %d to %d, found %d", least, most, size)
+	}
+	return size, nil
+}
+
+// zstdFrameHeader parses the header of a frame and returns the content size and what
+// follows the header.
+func zstdFrameHeader(src []byte) (size uint64, p []byte, err error) {
+	if len(src) < 6 || binary.LittleEndian.Uint32(src) != zstdMagic {
+		return 0, nil, errorf(ErrDamaged, "zstd: expected a frame, found none")
+	}
+	d := src[zstdDescriptorPos]
+	p = src[zstdDescriptorPos+1:]
+	n := [4]int{0, 2, 4, 8}[d>>6] // bytes of the content size
+	if d&zstdSingle != 0 {
+		n = max(n, 1)
+	} else {
+		p = p[1:] // the window, which does not matter
+	}
+	switch {
+	case d&zstdChecksum != 0:
+		return 0, nil, errorf(ErrDamaged, "zstd: expected no checksum, found one")
+	case d&zstdDictionary != 0:
+		return 0, nil, errorf(ErrDamaged, "zstd: expected no dictionary, found one")
+	case n == 0:
+		return 0, nil, errorf(ErrDamaged, "zstd: expected a content size, found none")
+	case len(p) < n:
+		return 0, nil, errorf(ErrDamaged, "zstd: expected a content size of %d bytes, found %d", n, len(p))
+	}
+	for i := range n {
+		size |= uint64(p[i]) << (8 * i)
+	}
+	if n == 2 {
+		size += 256
+	}
+	return size, p[n:], nil
+}
