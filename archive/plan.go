@@ -91,16 +91,6 @@ type layout struct {
 	blocks     int64 // all of them
 }
 
-// typeByName finds an element type by its CDL name.
-func typeByName(name string) (cdf3.Type, bool) {
-	for t := cdf3.Byte; t.Valid(); t++ {
-		if t.String() == name {
-			return t, true
-		}
-	}
-	return 0, false
-}
-
 // parsePlan decodes and checks a plan, whose every number is a claim.
 func parsePlan(b []byte) (*layout, error) {
 	p, err := readPlan(b)
@@ -150,7 +140,7 @@ func newLayout(p *Plan) (*layout, error) {
 
 func (l *layout) checkVar(i int) (*geometry, error) {
 	v := &l.Vars[i]
-	t, ok := typeByName(v.Type)
+	t, ok := cdf3.TypeByName(v.Type)
 	if !ok {
 		return nil, corruptf("plan: variable %d has type %q", v.Var, v.Type)
 	}

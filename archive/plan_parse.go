@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unsafe"
+
+	"github.com/cdfz-format/cdfz/cdf3"
 )
 
 // planReader reads a plan, docs/FORMAT.md, section 7, and keeps its budgets.
@@ -177,7 +179,7 @@ var segmentMembers = members{[]string{"off", "len", "stride", "count"}, 4}
 // typ reads the name of a type. The result does not share the memory of the text.
 func (r *planReader) typ() string {
 	name := r.short()
-	t, ok := typeByName(name)
+	t, ok := cdf3.TypeByName(name)
 	if !ok {
 		r.fail("unknown type %q", name)
 		return ""

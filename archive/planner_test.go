@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/cdf3"
 )
 
 // formatText is docs/FORMAT.md.
@@ -34,7 +36,7 @@ func TestPlannerVectors(t *testing.T) {
 	rows := regexp.MustCompile(`(?m)^\| \(([\d, ]*)\) \| (\w+) \| (\d+) \| \(([\d, ]*)\) \| (\d+) \|$`).FindAllStringSubmatch(formatText(t), -1)
 	require.GreaterOrEqual(t, len(rows), 6)
 	for _, r := range rows {
-		typ, ok := typeByName(r[2])
+		typ, ok := cdf3.TypeByName(r[2])
 		require.True(t, ok)
 		target, err := strconv.ParseInt(r[3], 10, 64)
 		require.NoError(t, err)

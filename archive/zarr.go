@@ -2,7 +2,6 @@ package archive
 
 import (
 	"bytes"
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -25,12 +24,6 @@ const (
 	dimsAttr      = "_ARRAY_DIMENSIONS"
 	fillAttr      = "_FillValue"
 )
-
-// zarrTypes are numpy's names of the element types.
-var zarrTypes = map[cdf3.Type]string{
-	cdf3.Byte: "|i1", cdf3.Char: "|S1", cdf3.Short: ">i2", cdf3.Int: ">i4", cdf3.Float: ">f4", cdf3.Double: ">f8",
-	cdf3.UByte: "|u1", cdf3.UShort: ">u2", cdf3.UInt: ">u4", cdf3.Int64: ">i8", cdf3.UInt64: ">u8",
-}
 
 type zarray struct {
 	Chunks     []int64           `json:"chunks"`
@@ -111,7 +104,7 @@ func encodeASCII(v any) []byte {
 }
 
 func newZarray(pv *PlanVar, t cdf3.Type, chain []PlanFilter) zarray {
-	z := zarray{Chunks: pv.Block, Dtype: zarrTypes[t], Order: "C", Shape: pv.Shape, ZarrFormat: 2, Compressor: json.RawMessage("null")}
+	z := zarray{Chunks: pv.Block, Dtype: t.DType(), Order: "C", Shape: pv.Shape, ZarrFormat: 2, Compressor: json.RawMessage("null")}
 	for _, f := range chain {
 		z.Filters = append(z.Filters, f.Codec)
 	}
@@ -215,13 +208,9 @@ func attrValue(a *cdf3.Attr) (json.RawMessage, string) {
 	if a.Len > maxAttrJSON/2 { // each value takes a digit and a comma
 		return nil, tooLong
 	}
-	var out []byte
-	for i := range a.Len {
-		s, ok := jsonNumber(a.Type, a.Values[i*a.Type.Size():])
-		if !ok {
-			return nil, "JSON cannot hold its value exactly"
-		}
-		out = append(append(out, ','), s...)
+	out, ok := attrNumbers(a)
+	if !ok {
+		return nil, "JSON cannot hold its value exactly"
 	}
 	if a.Len == 1 {
 		return out[1:], ""
@@ -254,35 +243,28 @@ func attrText(b []byte) (json.RawMessage, string) {
 	return out, ""
 }
 
-// jsonNumber is the text of the number at the start of b, if a JSON reader that
-// works in float64 gets it exactly.
-func jsonNumber(t cdf3.Type, b []byte) (string, bool) {
-	be := binary.BigEndian
-	switch t {
-	case cdf3.Byte:
-		return strconv.Itoa(int(int8(b[0]))), true
-	case cdf3.UByte:
-		return strconv.Itoa(int(b[0])), true
-	case cdf3.Short:
-		return strconv.Itoa(int(int16(be.Uint16(b)))), true
-	case cdf3.UShort:
-		return strconv.Itoa(int(be.Uint16(b))), true
-	case cdf3.Int:
-		return strconv.Itoa(int(int32(be.Uint32(b)))), true
-	case cdf3.UInt:
-		return strconv.FormatUint(uint64(be.Uint32(b)), 10), true
-	case cdf3.Int64:
-		x := int64(be.Uint64(b))
-		return strconv.FormatInt(x, 10), x >= -1<<53 && x <= 1<<53
-	case cdf3.UInt64:
-		x := be.Uint64(b)
-		return strconv.FormatUint(x, 10), x <= 1<<53
-	case cdf3.Float:
-		return jsonFloat(float64(math.Float32frombits(be.Uint32(b))))
-	case cdf3.Double:
-		return jsonFloat(math.Float64frombits(be.Uint64(b)))
+// attrNumbers returns the values of an attribute, a comma before each, if a JSON reader
+// that works in float64 gets them exactly.
+func attrNumbers(a *cdf3.Attr) (out []byte, ok bool) {
+	switch a.Type {
+	case cdf3.Float, cdf3.Double:
+		for _, x := range a.Float64s() {
+			s, ok := jsonFloat(x)
+			if !ok {
+				return nil, false
+			}
+			out = append(append(out, ','), s...)
+		}
+		return out, true
 	}
-	return "", false
+	ints := a.Int64s()
+	for _, x := range ints {
+		if x < -1<<53 || x > 1<<53 {
+			return nil, false
+		}
+		out = strconv.AppendInt(append(out, ','), x, 10)
+	}
+	return out, int64(len(ints)) == a.Len
 }
 
 // jsonFloat writes a point or an exponent, so that readers keep it a float.

@@ -77,55 +77,6 @@ func (v Version) streaming() uint64 {
 	return 1<<32 - 1
 }
 
-// Type is the external type of a variable or an attribute.
-type Type uint32
-
-// The type codes (nc_type in the grammar). Part of the format. The grammar
-// gives UByte and above to CDF-5 alone; they are accepted in all versions,
-// as the C library does.
-const (
-	Byte   Type = 1 // signed, 8 bits
-	Char   Type = 2 // text, 8 bits
-	Short  Type = 3
-	Int    Type = 4
-	Float  Type = 5
-	Double Type = 6
-	UByte  Type = 7
-	UShort Type = 8
-	UInt   Type = 9
-	Int64  Type = 10
-	UInt64 Type = 11
-)
-
-var types = [...]struct {
-	name string
-	size int64
-}{
-	Byte: {"byte", 1}, Char: {"char", 1}, Short: {"short", 2}, Int: {"int", 4},
-	Float: {"float", 4}, Double: {"double", 8}, UByte: {"ubyte", 1},
-	UShort: {"ushort", 2}, UInt: {"uint", 4}, Int64: {"int64", 8}, UInt64: {"uint64", 8},
-}
-
-// Valid reports whether t is one of the eleven types.
-func (t Type) Valid() bool { return t >= Byte && t <= UInt64 }
-
-// Size returns the bytes of one element, 0 for an invalid type.
-func (t Type) Size() int64 {
-	if !t.Valid() {
-		return 0
-	}
-	return types[t].size
-}
-
-// String returns the name of the type in CDL, such as "short" or "uint64",
-// and "type(12)" for an invalid one.
-func (t Type) String() string {
-	if !t.Valid() {
-		return "type(" + strconv.FormatUint(uint64(t), 10) + ")"
-	}
-	return types[t].name
-}
-
 // Dim is a dimension. Its number is its index in Header.Dims.
 type Dim struct {
 	Name string // any bytes, as in the file

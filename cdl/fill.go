@@ -8,26 +8,15 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
-// defaultFills are netCDF's fill values (NC_FILL_* of netcdf.h), big-endian. Bytes
-// have none, since each of their values is an ordinary one too.
-var defaultFills = map[cdf3.Type][]byte{
-	cdf3.Char:   {0},
-	cdf3.Short:  {0x80, 0x01},
-	cdf3.Int:    {0x80, 0, 0, 0x01},
-	cdf3.Float:  {0x7c, 0xf0, 0, 0},
-	cdf3.Double: {0x47, 0x9e, 0, 0, 0, 0, 0, 0},
-	cdf3.UShort: {0xff, 0xff},
-	cdf3.UInt:   {0xff, 0xff, 0xff, 0xff},
-	cdf3.Int64:  {0x80, 0, 0, 0, 0, 0, 0, 0x02},
-	cdf3.UInt64: {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xfe},
-}
-
 // fillOf is the value that is written as "_", nil if there is none.
 func fillOf(v *cdf3.Var) []byte {
 	if a := attr(v.Attrs, "_FillValue"); a != nil && a.Type == v.Type && a.Len == 1 {
 		return a.Values
 	}
-	return defaultFills[v.Type]
+	if v.Type == cdf3.Byte || v.Type == cdf3.UByte {
+		return nil // each of their values is an ordinary one too
+	}
+	return v.Type.Fill()
 }
 
 // orFill writes "_" for the fill value and leaves other values to f.

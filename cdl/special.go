@@ -1,7 +1,6 @@
 package cdl
 
 import (
-	"encoding/binary"
 	"math"
 	"strconv"
 
@@ -122,34 +121,9 @@ func attrInt(a *cdf3.Attr) (int64, bool) {
 	if a == nil || a.Len != 1 {
 		return 0, false
 	}
-	b, be := a.Values, binary.BigEndian
-	var x float64
-	switch a.Type {
-	case cdf3.Byte:
-		x = float64(int8(b[0]))
-	case cdf3.Short:
-		x = float64(int16(be.Uint16(b)))
-	case cdf3.Int:
-		x = float64(int32(be.Uint32(b)))
-	case cdf3.Float:
-		x = float64(math.Float32frombits(be.Uint32(b)))
-	case cdf3.Double:
-		x = math.Float64frombits(be.Uint64(b))
-	case cdf3.UByte:
-		x = float64(b[0])
-	case cdf3.UShort:
-		x = float64(be.Uint16(b))
-	case cdf3.UInt:
-		x = float64(be.Uint32(b))
-	case cdf3.Int64:
-		x = float64(int64(be.Uint64(b)))
-	case cdf3.UInt64:
-		x = float64(be.Uint64(b))
-	default:
+	x := a.Float64s()
+	if len(x) == 0 || !(x[0] >= math.MinInt32 && x[0] <= math.MaxInt32) {
 		return 0, false
 	}
-	if !(x >= math.MinInt32 && x <= math.MaxInt32) {
-		return 0, false
-	}
-	return int64(x), true
+	return int64(x[0]), true
 }

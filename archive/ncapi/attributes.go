@@ -1,7 +1,6 @@
 package ncapi
 
 import (
-	"encoding/binary"
 	"fmt"
 
 	"github.com/batchatco/go-native-netcdf/netcdf/util"
@@ -52,11 +51,8 @@ func attribute(a *cdf3.Attr) (any, error) {
 	return nil, fmt.Errorf("ncapi: attribute %q: %s", a.Name, a.Type)
 }
 
-func numbers[T any](a *cdf3.Attr) (any, error) {
-	s := make([]T, a.Len)
-	if _, err := binary.Decode(a.Values, binary.BigEndian, s); err != nil {
-		return nil, fmt.Errorf("ncapi: attribute %q: %w", a.Name, err)
-	}
+func numbers[T cdf3.Number](a *cdf3.Attr) (any, error) {
+	s := cdf3.Values[T](a)
 	if len(s) == 1 {
 		return s[0], nil
 	}

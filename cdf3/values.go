@@ -1,0 +1,126 @@
+package cdf3
+
+import (
+	"encoding/binary"
+	"math"
+	"strings"
+)
+
+// Number is a Go type of netCDF values.
+type Number interface {
+	int8 | uint8 | int16 | uint16 | int32 | uint32 | int64 | uint64 | float32 | float64
+}
+
+// Text returns the value of a char attribute without the NULs at its end, which C
+// programs count. It is "" for other types.
+func (a *Attr) Text() string {
+	if a.Type != Char {
+		return ""
+	}
+	return strings.TrimRight(string(a.Values), "\x00")
+}
+
+// Float64s returns the values of a numeric attribute; 64-bit integers are rounded. It
+// is nil for text.
+func (a *Attr) Float64s() []float64 {
+	if a.Type == Char {
+		return nil
+	}
+	return decode[float64](a)
+}
+
+// Int64s returns the values of a numeric attribute if all are integers in the range of
+// int64, whatever its type, and nil otherwise.
+func (a *Attr) Int64s() []int64 {
+	if a.Type == Char {
+		return nil
+	}
+	size := a.Type.Size()
+	out := make([]int64, a.Len)
+	for i := range out {
+		b := a.Values[int64(i)*size:]
+		switch a.Type {
+		case Float, Double:
+			x := element[float64](a.Type, b)
+			if x != math.Trunc(x) || x < -1<<63 || x >= 1<<63 {
+				return nil
+			}
+		case UInt64:
+			if b[0] >= 0x80 {
+				return nil
+			}
+		}
+		out[i] = element[int64](a.Type, b)
+	}
+	return out
+}
+
+// Values returns the values of an attribute as its own type: int8 for byte, uint8 for
+// ubyte and char, float64 for double. It is nil if T is another one.
+func Values[T Number](a *Attr) []T {
+	if !native[T](a.Type) {
+		return nil
+	}
+	return decode[T](a)
+}
+
+// native reports whether values of a type are a T in memory.
+func native[T Number](t Type) bool {
+	var z T
+	switch any(z).(type) {
+	case int8:
+		return t == Byte
+	case uint8:
+		return t == UByte || t == Char
+	case int16:
+		return t == Short
+	case uint16:
+		return t == UShort
+	case int32:
+		return t == Int
+	case uint32:
+		return t == UInt
+	case int64:
+		return t == Int64
+	case uint64:
+		return t == UInt64
+	case float32:
+		return t == Float
+	}
+	return t == Double
+}
+
+func decode[T Number](a *Attr) []T {
+	out := make([]T, a.Len)
+	size := a.Type.Size()
+	for i := range out {
+		out[i] = element[T](a.Type, a.Values[int64(i)*size:])
+	}
+	return out
+}
+
+// element converts the big-endian value of a type at the start of b.
+func element[T Number](t Type, b []byte) T {
+	be := binary.BigEndian
+	switch t {
+	case Byte:
+		return T(int8(b[0]))
+	case Char, UByte:
+		return T(b[0])
+	case Short:
+		return T(int16(be.Uint16(b)))
+	case UShort:
+		return T(be.Uint16(b))
+	case Int:
+		return T(int32(be.Uint32(b)))
+	case UInt:
+		return T(be.Uint32(b))
+	case Int64:
+		return T(int64(be.Uint64(b)))
+	case UInt64:
+		return T(be.Uint64(b))
+	case Float:
+		return T(math.Float32frombits(be.Uint32(b)))
+	}
+	return T(math.Float64frombits(be.Uint64(b)))
+}
