@@ -7,9 +7,9 @@ import (
 	"github.com/cdfz-format/cdfz/testdata/seeds"
 )
 
-// Each decoder gets hostile blocks; what decodes must encode and decode to the
-// same bytes again. The seeds of testdata/fuzz that no code makes are blocks of
-// other programs and faults met in them.
+// Each decoder gets hostile blocks. Memory stays bounded, and what decodes must encode
+// and decode to the same bytes again. The seeds of testdata/fuzz that no code makes are
+// blocks of other programs and faults met in them.
 func fuzzDecoder(f *testing.F, spec string) {
 	k := mustCoder(f, mustChain(f, spec))
 	s := seeds.Of(f)
@@ -24,8 +24,13 @@ func fuzzDecoder(f *testing.F, spec string) {
 	}
 	f.Fuzz(func(t *testing.T, stored []byte, n uint16) {
 		dst, guard := guarded(int(n))
-		err := k.Decode(dst, stored, 0)
+		var err error
+		grew := allocated(func() { err = k.Decode(dst, stored, 0) })
 		guard(t)
+		// A session may be new, with tables that Memory counts once.
+		if bound := uint64(k.Memory(int(n)) + 1<<20); grew > bound {
+			t.Errorf("expected at most %d bytes of memory, found %d", bound, grew)
+		}
 		if err != nil {
 			if !knownErr(err) {
 				t.Error(err)
