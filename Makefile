@@ -5,10 +5,24 @@ GO      ?= go
 BIN     := bin/cdfz
 export CGO_ENABLED ?= 0
 
-.PHONY: build test test-corpus test-ncapi race fuzz seeds lint demo bench bench-access soak man clean
+.PHONY: build install test test-corpus test-ncapi race fuzz seeds lint demo bench bench-access soak man clean
 
 build:
 	$(GO) build -trimpath -o $(BIN) ./cmd/cdfz
+
+# The binary, manual pages and completions. PREFIX says where, DESTDIR is put before
+# it by those who make packages.
+PREFIX ?= /usr/local
+install: build man
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 \
+		$(DESTDIR)$(PREFIX)/share/bash-completion/completions \
+		$(DESTDIR)$(PREFIX)/share/zsh/site-functions \
+		$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
+	install -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/cdfz
+	install -m 644 bin/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
+	$(BIN) completion bash >$(DESTDIR)$(PREFIX)/share/bash-completion/completions/cdfz
+	$(BIN) completion zsh >$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_cdfz
+	$(BIN) completion fish >$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/cdfz.fish
 
 # All tests, the real programs as judges among them.
 test:
@@ -41,7 +55,7 @@ fuzz:
 
 # Writes the seeds of the fuzz targets, testdata/fuzz of each package, anew.
 seeds:
-	$(GO) test -run '^Fuzz' ./archive ./blockidx ./cdf3 ./cdl ./cmd/cdfz ./filters ./slab -seeds
+	$(GO) test -run '^Fuzz' ./archive ./blockidx ./cdf3 ./cdl ./cmd/cdfz ./cmd/cdfz/internal/cli ./filters ./slab -seeds
 
 lint:
 	.ci/lint
@@ -76,6 +90,7 @@ endif
 	.ci/fuzz $(SOAKFUZZ)
 
 man:
+	rm -rf bin/man
 	mkdir -p bin/man
 	$(GO) run -tags man ./cmd/cdfz man bin/man
 

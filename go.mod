@@ -3,6 +3,7 @@ module github.com/cdfz-format/cdfz
 go 1.26.0
 
 require (
+	github.com/agnivade/levenshtein v1.2.2 // "did you mean"
 	github.com/dsnet/compress v0.0.2-0.20230904184137-39efe44ab707
 	github.com/klauspost/compress v1.20.3
 	github.com/maypok86/otter/v2 v2.4.0
@@ -10,6 +11,7 @@ require (
 	github.com/rogpeppe/go-internal v1.16.0 // testscript: tests of the command
 	github.com/schollz/progressbar/v3 v3.19.1 // progress bar
 	github.com/spf13/cobra v1.10.2 // verbs, flags, completions, manual pages
+	github.com/spf13/pflag v1.0.9 // the errors of cobra's flags, for our messages
 	github.com/stretchr/testify v1.12.1
 	golang.org/x/sys v0.49.0 // unnamed files, locks, whether there is AVX2
 	golang.org/x/term v0.47.0 // whether a stream is a terminal
@@ -28,7 +30,6 @@ require (
 	github.com/mitchellh/colorstring v0.0.0-20190213212951-d06e56a500db // indirect
 	github.com/rivo/uniseg v0.4.7 // indirect
 	github.com/russross/blackfriday/v2 v2.1.0 // indirect
-	github.com/spf13/pflag v1.0.9 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/image v0.30.0 // indirect
 	golang.org/x/text v0.28.0 // indirect

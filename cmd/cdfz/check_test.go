@@ -8,12 +8,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
+
 	"github.com/cdfz-format/cdfz/archive"
 )
-
-func testApp() *app {
-	return &app{out: &output{w: &bytes.Buffer{}}, err: &bytes.Buffer{}, targets: map[string]bool{}}
-}
 
 // flipReader gives one byte wrongly, when it is read for the first time.
 type flipReader struct {
@@ -47,14 +45,14 @@ func TestMisread(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		src := c.make(t, dir, "a.nc")
-		v := &archiver{app: testApp(), opts: archive.WriteOptions{Preset: archive.PresetFast}}
-		in, err := v.open(t.Context(), src)
+		v := &archiver{App: cli.New(nil, &bytes.Buffer{}, &bytes.Buffer{}), opts: archive.WriteOptions{Preset: archive.PresetFast}}
+		in, err := v.Open(t.Context(), src)
 		require.NoError(t, err)
-		defer in.close()
-		flip := &flipReader{ReaderAt: in.r, off: c.off}
+		defer in.Close()
+		flip := &flipReader{ReaderAt: in.R, off: c.off}
 		flip.left.Store(1)
-		in.r = flip
-		err = v.oneOpen(t.Context(), job{src, "a.nc"}, in)
+		in.R = flip
+		err = v.oneOpen(t.Context(), cli.Job{Name: src, Rel: "a.nc"}, in)
 		require.Error(t, err)
 		require.Contains(t, c.errors, err.Error())
 		require.NotErrorIs(t, err, archive.ErrCorrupt)
@@ -66,12 +64,12 @@ func TestMisread(t *testing.T) {
 func TestBadTarget(t *testing.T) {
 	dir := t.TempDir()
 	src := classicInto(t, dir, "a.nc")
-	v := &archiver{app: testApp(), opts: archive.WriteOptions{Preset: archive.PresetFast}}
-	in, err := v.open(t.Context(), src)
+	v := &archiver{App: cli.New(nil, &bytes.Buffer{}, &bytes.Buffer{}), opts: archive.WriteOptions{Preset: archive.PresetFast}}
+	in, err := v.Open(t.Context(), src)
 	require.NoError(t, err)
-	defer in.close()
+	defer in.Close()
 	for _, off := range []int64{30000, -10} {
-		tg, err := v.create(src+suffix, in)
+		tg, err := v.Create(src+cli.Suffix, in)
 		require.NoError(t, err)
 		rep, err := v.write(t.Context(), tg, in, v.opts)
 		require.NoError(t, err)
@@ -85,6 +83,6 @@ func TestBadTarget(t *testing.T) {
 		require.ErrorContains(t, err, "the archive does not read back as it was written: ")
 		require.NotErrorIs(t, err, archive.ErrCorrupt)
 		tg.Close()
-		delete(v.targets, src+suffix)
+		v = &archiver{App: cli.New(nil, &bytes.Buffer{}, &bytes.Buffer{}), opts: v.opts}
 	}
 }

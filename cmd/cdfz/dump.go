@@ -12,32 +12,38 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cdl"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 )
 
 // dumper is the verb dump.
 type dumper struct {
-	*app
+	*cli.App
 	o    cdl.Options
 	kind bool
 	vars string
 }
 
-func (a *app) dumpCmd() *cobra.Command {
-	v := &dumper{app: a}
+func dumpCmd(a *cli.App) *cobra.Command {
+	v := &dumper{App: a}
 	cmd := &cobra.Command{
 		Use:   "dump [flags] FILE",
 		Short: "Print a file as CDL, as ncdump does",
 		Long: `Prints a classic netCDF file, or the one in an archive, as CDL: the same text as
 ncdump's, whose flags it takes. An archive gives the text of its netCDF file;
 with -s it shows block shapes and filters too. FILE - is standard input.`,
-		Args: oneFile,
+		Example: examples(
+			"cdfz dump -h tas.nc.cdfz              # the header",
+			"cdfz dump -v lat,lon tas.nc.cdfz",
+			"cdfz dump -hs tas.nc.cdfz             # with block shapes and filters"),
+		Args:              cli.OneFile,
+		ValidArgsFunction: cli.CompleteFile,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			v.o.Vars = strings.FieldsFunc(v.vars, func(c rune) bool { return c == ',' })
 			if cmd.Flags().Changed("vars") && len(v.o.Vars) == 0 {
 				return fmt.Errorf("-v %s names no variable", v.vars)
 			}
-			if err := v.run(cmd.Context(), args[0], cmd.Flags().Changed("name")); err != nil && a.out.err == nil {
-				a.fail(showName(args[0]), err)
+			if err := v.run(cmd.Context(), args[0], cmd.Flags().Changed("name")); err != nil && a.Out.Err() == nil {
+				a.Fail(cli.ShowName(args[0]), err)
 			}
 			return nil
 		},
@@ -59,17 +65,17 @@ with -s it shows block shapes and filters too. FILE - is standard input.`,
 }
 
 func (v *dumper) run(ctx context.Context, name string, named bool) error {
-	in, err := v.open(ctx, name)
+	in, err := v.Open(ctx, name)
 	if err != nil {
 		return err
 	}
-	defer in.close()
-	f, err := archive.New(in.r, in.size, v.readerOptions())
+	defer in.Close()
+	f, err := archive.New(in.R, in.Size, v.OpenOptions())
 	if err != nil {
 		return err
 	}
 	if v.kind {
-		fmt.Fprintln(v.out, cdl.Kind(f.Header().Version))
+		fmt.Fprintln(v.Out, cdl.Kind(f.Header().Version))
 		return nil
 	}
 	if !named {
@@ -78,21 +84,21 @@ func (v *dumper) run(ctx context.Context, name string, named bool) error {
 	if v.o.Special {
 		v.o.Storage = storage(f)
 	}
-	return cdl.Dump(ctx, v.out, f, &v.o)
+	return cdl.Dump(ctx, v.Out, f, &v.o)
 }
 
 // dataset is the name of the data set: of x.nc.cdfz that of x.nc, of standard
 // input the one the archive remembers.
 func dataset(name string, f *archive.File) string {
-	name = localName(name)
+	name = cli.LocalName(name)
 	if i, ok := f.Info(); ok {
-		if name == stdinName {
+		if name == cli.StdinName {
 			name = i.ImageName
-		} else if image, err := stripSuffix(name); err == nil {
+		} else if image, err := cli.StripSuffix(name); err == nil {
 			name = image
 		}
 	}
-	if name == stdinName || name == "" {
+	if name == cli.StdinName || name == "" {
 		return "stdin"
 	}
 	return cdl.Name(filepath.ToSlash(name))

@@ -5,9 +5,9 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/filters/spec"
-	"github.com/cdfz-format/cdfz/internal/atomicfile"
 )
 
 // filterSpecs are the options -F of a command line.
@@ -16,7 +16,7 @@ type filterSpecs struct {
 	vars          []archive.VarFilter
 }
 
-// parse reads the options and finds what is wrong with them whatever the file.
+// parse reads the options and finds what is wrong with them for any file.
 func (s *filterSpecs) parse(specs []string) error {
 	given := map[string]spec.Vars{}
 	for _, text := range specs {
@@ -32,9 +32,9 @@ func (s *filterSpecs) parse(specs []string) error {
 			before, ok := given[name]
 			switch {
 			case ok && before.None != v.None:
-				return fmt.Errorf("-F %s: contradicts an earlier -F for variable %s", text, quoted(name))
+				return fmt.Errorf("-F %s: contradicts an earlier -F for variable %s", text, cli.Quoted(name))
 			case ok:
-				return fmt.Errorf("-F %s: a second -F for variable %s", text, quoted(name))
+				return fmt.Errorf("-F %s: a second -F for variable %s", text, cli.Quoted(name))
 			}
 			given[name] = v
 		}
@@ -61,19 +61,14 @@ func checkChain(c filters.Chain) error {
 	return err
 }
 
-// forFile gives the chains for one file. A name that it does not have is an
-// error, or left out if that is wanted.
-func (s *filterSpecs) forFile(in *input) ([]archive.VarFilter, error) {
-	if len(s.vars) == 0 {
-		return nil, nil
-	}
-	h, err := cdf3.Read(in.r, in.size)
-	if err != nil {
-		return nil, err
-	}
+// forFile returns the chains for one file. A name that it does not have is an error,
+// or left out if that is wanted.
+func (s *filterSpecs) forFile(h *cdf3.Header) ([]archive.VarFilter, error) {
 	has := map[string]bool{"*": true}
+	all := make([]string, len(h.Vars))
 	for i := range h.Vars {
-		has[h.Vars[i].Name] = true
+		all[i] = h.Vars[i].Name
+		has[all[i]] = true
 	}
 	var out []archive.VarFilter
 	for _, f := range s.vars {
@@ -83,7 +78,11 @@ func (s *filterSpecs) forFile(in *input) ([]archive.VarFilter, error) {
 			case has[name]:
 				names = append(names, name)
 			case !s.ignoreMissing:
-				return nil, hinted(fmt.Errorf("-F names variable %s, which the file does not have", quoted(name)), "--ignore-missing passes over such names")
+				err := fmt.Errorf("-F names variable %s, which the file does not have", cli.Quoted(name))
+				if near := cli.Nearest(name, all); near != "" {
+					return nil, cli.Hinted(err, "did you mean %s? --ignore-missing passes over such names", cli.Quoted(near))
+				}
+				return nil, cli.Hinted(err, "--ignore-missing passes over such names")
 			}
 		}
 		if len(names) > 0 {
@@ -93,16 +92,9 @@ func (s *filterSpecs) forFile(in *input) ([]archive.VarFilter, error) {
 	return out, nil
 }
 
-// withoutEffect lists the variables that -F names and that have no blocks of
-// their own, so that their chain is not used.
-func withoutEffect(t *atomicfile.File, n int64, given []archive.VarFilter) ([]string, error) {
-	if t == nil || len(given) == 0 {
-		return nil, nil
-	}
-	r, err := archive.New(t, n, nil)
-	if err != nil {
-		return nil, err
-	}
+// withoutEffect lists the variables that -F names and whose chain is not used because
+// they have no blocks.
+func withoutEffect(f *archive.File, given []archive.VarFilter) []string {
 	named := map[string]bool{}
 	for _, f := range given {
 		for _, name := range f.Vars {
@@ -110,32 +102,10 @@ func withoutEffect(t *atomicfile.File, n int64, given []archive.VarFilter) ([]st
 		}
 	}
 	var out []string
-	for _, v := range r.Vars() {
+	for _, v := range f.Vars() {
 		if i := v.Info(); named[v.Name()] && !i.Blocked {
-			out = append(out, fmt.Sprintf("-F has no effect on variable %s: %s", quoted(v.Name()), i.Why))
+			out = append(out, fmt.Sprintf("-F has no effect on variable %s: %s", cli.Quoted(v.Name()), i.Why))
 		}
 	}
-	return out, nil
-}
-
-// placeOf says what lies at a byte of an image.
-func placeOf(h *cdf3.Header, off int64) string {
-	if off < h.Len {
-		return "the header"
-	}
-	for i := range h.Vars {
-		v := &h.Vars[i]
-		at := off - v.Begin
-		if at < 0 {
-			continue
-		}
-		rec := int64(0)
-		if v.Record && h.RecSize > 0 {
-			rec, at = at/h.RecSize, at%h.RecSize
-		}
-		if at < v.RecLen && (!v.Record || rec < h.NumRecs) {
-			return "variable " + quoted(v.Name)
-		}
-	}
-	return "padding"
+	return out
 }

@@ -17,19 +17,20 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/export"
 )
 
 // getter is the verb get.
 type getter struct {
-	*app
+	*cli.App
 	format  export.Format
 	o       export.Options
 	explain bool
 }
 
-func (a *app) getCmd() *cobra.Command {
-	v := &getter{app: a}
+func getCmd(a *cli.App) *cobra.Command {
+	v := &getter{App: a}
 	cmd := &cobra.Command{
 		Use:   "get [flags] FILE VAR[SELECTION]…",
 		Short: "Write parts of variables as CSV, JSON, npy, raw values or netCDF",
@@ -112,22 +113,23 @@ conventions.`,
 				return err
 			}
 			if err := v.run(cmd.Context(), args[0], selections); err != nil {
-				name := showName(args[0])
+				name := cli.ShowName(args[0])
 				v.failed(name, &shownError{err, name})
 			}
 			return nil
 		},
 	}
+	cmd.ValidArgsFunction = cli.CompleteVars
 	f := cmd.Flags()
-	f.Var(&choiceFlag[export.Format]{&v.format, export.Formats}, "format", "what to write")
+	f.Var(&cli.ChoiceFlag[export.Format]{V: &v.format, Choices: export.Formats}, "format", "what to write")
 	f.BoolVar(&v.o.Unpack, "unpack", false, "write what packed values stand for")
 	f.BoolVar(&v.o.Time, "time", false, "write times as ISO 8601")
 	f.BoolVar(&v.o.KeepFill, "keep-fill", false, "write fill values as numbers in CSV and JSON")
 	f.BoolVar(&v.o.Native, "native", false, "write npy in the byte order of this machine")
 	f.BoolVar(&v.explain, "explain", false, "report which blocks were needed and read (with --json as an object)")
-	a.forceFlag(cmd)
-	f.BoolVar(&a.json, "json", false, "report as JSON, on standard error if the data is on standard output")
-	a.destFlag(cmd, "`OUT`: a file, a folder for a file of each VAR, or - for standard output (default)")
+	a.ForceFlag(cmd)
+	f.BoolVar(&a.JSON, "json", false, "report as JSON, on standard error if the data is on standard output")
+	a.DestFlag(cmd, "`OUT`: a file, a folder for a file of each VAR, or - for standard output (default)")
 	return cmd
 }
 
@@ -135,27 +137,27 @@ conventions.`,
 func unquoted(err error, arg string, more bool) error {
 	open := strings.LastIndexByte(arg, '[')
 	if open >= 0 && !strings.Contains(arg[open:], "]") && more || open < 0 && strings.HasSuffix(arg, "]") {
-		return hinted(err, "quote selections for the shell, as in 'tas[0, :]'")
+		return cli.Hinted(err, "quote selections for the shell, as in 'tas[0, :]'")
 	}
 	return err
 }
 
 // check finds what is wrong with the flags.
 func (v *getter) check(vars int) error {
-	if v.dest == "" {
-		v.dest = stdoutName
+	if v.Dest == "" {
+		v.Dest = cli.StdoutName
 	}
-	toFile := v.dest != stdoutName && !v.isDirDest()
-	if v.dest != stdoutName && v.isDirDest() {
-		if err := v.checkDirDest(nil); err != nil {
+	toFile := v.Dest != cli.StdoutName && !v.IsDirDest()
+	if v.Dest != cli.StdoutName && v.IsDirDest() {
+		if err := v.CheckDirDest(nil); err != nil {
 			return err
 		}
 	}
 	if v.format == "" {
 		v.format = export.CSV
 		if toFile {
-			if v.format = export.FormatOf(v.dest); v.format == "" {
-				return hinted(fmt.Errorf("-o %s: expected a name that ends in .csv, .json, .npy, .raw or .nc", v.dest), "--format names the format whatever the suffix")
+			if v.format = export.FormatOf(v.Dest); v.format == "" {
+				return cli.Hinted(fmt.Errorf("-o %s: expected a name that ends in .csv, .json, .npy, .raw or .nc", v.Dest), "--format names the format whatever the suffix")
 			}
 		}
 	}
@@ -164,12 +166,12 @@ func (v *getter) check(vars int) error {
 		return fmt.Errorf("--native: expected --format npy, found %s", v.format)
 	case v.o.Time && v.format.Binary():
 		return fmt.Errorf("--time: expected --format csv or json, found %s", v.format)
-	case vars > 1 && !v.isDirDest() && v.format.Single():
-		return hinted(fmt.Errorf("--format %s: expected one variable for a file, found %d", v.format, vars), "-o DIR%c writes a file of each", filepath.Separator)
-	case v.dest == stdoutName && v.format.Binary() && isTerminal(v.out):
-		return hinted(errors.New("will not write binary data to a terminal"), "-o FILE writes to a file")
+	case vars > 1 && !v.IsDirDest() && v.format.Single():
+		return cli.Hinted(fmt.Errorf("--format %s: expected one variable for a file, found %d", v.format, vars), "-o DIR%c writes a file of each", filepath.Separator)
+	case v.Dest == cli.StdoutName && v.format.Binary() && cli.IsTerminal(v.Out):
+		return cli.Hinted(errors.New("will not write binary data to a terminal"), "-o FILE writes to a file")
 	}
-	v.o.Escape = v.dest == stdoutName && isTerminal(v.out)
+	v.o.Escape = v.Dest == cli.StdoutName && cli.IsTerminal(v.Out)
 	return nil
 }
 
@@ -180,7 +182,7 @@ const fewValues = 1 << 16
 type getRun struct {
 	*getter
 	name    string
-	in      *input
+	in      *cli.Input
 	f       *archive.File
 	watched bool         // it is to be explained or shown
 	count   *countReader // nil: not watched
@@ -195,11 +197,11 @@ func (v *getter) run(ctx context.Context, name string, selections []*export.Sele
 	start := time.Now()
 	defer v.lazyGC()()
 	r := &getRun{getter: v, name: name, start: start}
-	r.watched = v.explain || v.progress("", "", 0).report() != nil
+	r.watched = v.explain || v.ShowsProgress()
 	if err := r.open(ctx); err != nil {
 		return err
 	}
-	defer r.in.close()
+	defer r.in.Close()
 	if v.format == export.NC {
 		v.o.History = historyLine(r.name, selections)
 	}
@@ -211,15 +213,15 @@ func (v *getter) run(ctx context.Context, name string, selections []*export.Sele
 		}
 		sel = append(sel, x)
 	}
-	if !v.isDirDest() {
-		return r.one(ctx, v.dest, sel)
+	if !v.IsDirDest() {
+		return r.one(ctx, v.Dest, sel)
 	}
 	tuneGC()
 	for i, path := range targetNames(selections, string(v.format)) {
-		if v.stopped(ctx) {
+		if v.Stopped(ctx) {
 			break
 		}
-		if err := r.one(ctx, filepath.Join(v.dest, path), sel[i:i+1]); err != nil {
+		if err := r.one(ctx, filepath.Join(v.Dest, path), sel[i:i+1]); err != nil {
 			return err
 		}
 	}
@@ -228,23 +230,23 @@ func (v *getter) run(ctx context.Context, name string, selections []*export.Sele
 
 // open opens the file.
 func (r *getRun) open(ctx context.Context) error {
-	in, err := r.getter.open(ctx, r.name)
+	in, err := r.getter.Open(ctx, r.name)
 	if err != nil {
 		return err
 	}
 	if r.watched {
-		r.count = &countReader{r: in.r}
-		in.r = r.count.reader()
+		r.count = &countReader{r: in.R}
+		in.R = r.count.reader()
 	}
-	if r.f, err = archive.New(in.r, in.size, r.readerOptions()); err != nil {
+	if r.f, err = archive.New(in.R, in.Size, r.OpenOptions()); err != nil {
 		if errors.Is(err, archive.ErrCorrupt) {
-			err = explainNotArchive(in, err)
+			err = cli.ExplainNotArchive(in, err)
 		}
-		in.close()
+		in.Close()
 		return err
 	}
-	if r.in = in; r.name != stdinName {
-		r.name = showName(r.name)
+	if r.in = in; r.name != cli.StdinName {
+		r.name = cli.ShowName(r.name)
 	}
 	return nil
 }
@@ -257,7 +259,7 @@ type shownError struct {
 }
 
 func (e *shownError) Error() string {
-	return strings.TrimPrefix(packagePrefix().ReplaceAllString(e.error.Error(), "$1"), e.shown+": ")
+	return strings.TrimPrefix(cli.WithoutPackages(e.error.Error()), e.shown+": ")
 }
 
 func (e *shownError) Unwrap() error { return e.error }
@@ -276,16 +278,16 @@ func (v *getter) lazyGC() (undo func()) {
 func (r *getRun) one(ctx context.Context, path string, sel []*export.Values) error {
 	writer, err := export.NewWriter(r.f, r.format, sel, &r.o)
 	if errors.Is(err, export.ErrCombine) {
-		return hinted(err, "-o DIR%c writes a file of each", filepath.Separator)
+		return cli.Hinted(err, "-o DIR%c writes a file of each", filepath.Separator)
 	}
 	if err != nil {
 		return err
 	}
-	dst, err := r.sink(path, r.in)
+	dst, err := r.Sink(path, r.in)
 	if err != nil {
 		return err
 	}
-	defer dst.abort()
+	defer dst.Abort()
 	for _, s := range sel {
 		if s.Len() > fewValues {
 			tuneGC()
@@ -295,28 +297,28 @@ func (r *getRun) one(ctx context.Context, path string, sel []*export.Values) err
 	blocks := int64(0)
 	stop := func() {}
 	if r.watched {
-		p := r.progress("get", r.in.name, 0)
-		if blocks, p.total, err = r.blocksOf(writer.Reads()); err != nil {
+		bytes := int64(0)
+		if blocks, bytes, err = r.blocksOf(writer.Reads()); err != nil {
 			return err
 		}
-		stop = r.show(p, blocks)
+		stop = r.show(blocks, bytes)
 	}
 	defer func() { stop() }()
-	out := &countWriter{w: ctxWriter{ctx, dst}}
+	out := &countWriter{w: cli.CtxWriter{Ctx: ctx, W: dst}}
 	w := bufio.NewWriterSize(out, 1<<16)
 	if err = writer.Write(ctx, w); err == nil {
 		err = w.Flush()
 	}
-	if err == nil && dst.t != nil {
-		err = r.in.changed()
+	if err == nil && dst.T != nil {
+		err = r.in.Changed()
 	}
 	if err != nil {
 		if errors.Is(err, archive.ErrCorrupt) {
-			err = hinted(err, "cdfz verify lists all damage")
+			err = cli.Hinted(err, "cdfz verify lists all damage")
 		}
 		return err
 	}
-	if err := dst.commit(); err != nil {
+	if err := dst.Commit(); err != nil {
 		return err
 	}
 	stop()
@@ -369,8 +371,9 @@ func (r *getRun) blocksOf(sel []*export.Values) (blocks, bytes int64, err error)
 }
 
 // show moves the bar while a selection is written; stop takes it away.
-func (r *getRun) show(p *progress, blocks int64) (stop func()) {
-	report := p.report()
+func (r *getRun) show(blocks, total int64) (stop func()) {
+	r.StartProgress("get", cli.Files{Jobs: []cli.Job{{Name: r.in.Name, Size: total}}})
+	report := r.Step(r.in.Name, total, 0, 1)
 	if report == nil {
 		return func() {}
 	}
@@ -387,7 +390,7 @@ func (r *getRun) show(p *progress, blocks int64) (stop func()) {
 				return
 			case <-tick.C:
 				if blocks > 0 {
-					report(p.total / blocks * (r.stats().Blocks - was.Blocks))
+					report(total / blocks * (r.stats().Blocks - was.Blocks))
 				} else {
 					_, bytes := r.count.counts()
 					report(bytes - wasBytes)
@@ -398,7 +401,7 @@ func (r *getRun) show(p *progress, blocks int64) (stop func()) {
 	return sync.OnceFunc(func() {
 		close(done)
 		<-ended
-		p.end()
+		r.StopProgress()
 	})
 }
 
@@ -413,7 +416,7 @@ func historyLine(file string, selections []*export.Selection) string {
 	for _, s := range selections {
 		line += " '" + s.Text + "'"
 	}
-	return printable(line)
+	return cli.Printable(line)
 }
 
 // targetNames are the names of files below -o DIR/: those of the variables,
@@ -442,7 +445,7 @@ func fileName(name string) string {
 	var b strings.Builder
 	for i := 0; i < len(name); {
 		r, n := utf8.DecodeRuneInString(name[i:])
-		plain := r != utf8.RuneError && printable(name[i:i+n]) == name[i:i+n] && !strings.ContainsRune(`/\:*?"<>|% `, r)
+		plain := r != utf8.RuneError && cli.Printable(name[i:i+n]) == name[i:i+n] && !strings.ContainsRune(`/\:*?"<>|% `, r)
 		if plain && (i > 0 || r != '.' && r != '-') {
 			b.WriteString(name[i : i+n])
 		} else {

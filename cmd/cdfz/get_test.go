@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/export"
 )
 
@@ -48,7 +49,7 @@ func TestGetNames(t *testing.T) {
 			for _, c := range []byte(name) {
 				escaped += fmt.Sprintf(`\x%02x`, c)
 			}
-			for _, arg := range []string{quoted(name), strconv.Quote(name), strconv.QuoteToASCII(name), escaped} {
+			for _, arg := range []string{cli.Quoted(name), strconv.Quote(name), strconv.QuoteToASCII(name), escaped} {
 				p, err := export.ParseSelection(arg + "[0]")
 				require.NoError(t, err, arg)
 				require.Equal(t, name, p.Var)
@@ -85,10 +86,10 @@ func TestGetURL(t *testing.T) {
 		require.Equal(t, want, stdout.String())
 		require.Contains(t, stderr.String(), `{"file":"`+server.URL+name+`","target":"-"`)
 		require.NotContains(t, stderr.String(), "secret")
-		require.Equal(t, exitFailed, get("get", secret+name+"?sig=secret", "tsa"))
+		require.Equal(t, cli.ExitFailed, get("get", secret+name+"?sig=secret", "tsa"))
 		require.Equal(t, "cdfz: "+server.URL+name+": there is no variable tsa\ncdfz: hint: did you mean tas, ta?\n", stderr.String())
 	}
-	require.Equal(t, exitFailed, get("get", secret+"/none?sig=secret", "v"))
+	require.Equal(t, cli.ExitFailed, get("get", secret+"/none?sig=secret", "v"))
 	require.Equal(t, 1, strings.Count(stderr.String(), server.URL), "%s", &stderr)
 	require.NotContains(t, stderr.String(), "secret")
 }

@@ -8,6 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/cdfz-format/cdfz/export"
+
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 )
 
 // getReport is the JSON of one output.
@@ -60,27 +62,27 @@ func (r *getRun) tell(path string, sel []*export.Values, written, blocks int64) 
 		rep.Explain = r.explained(blocks)
 	}
 	switch {
-	case r.json:
+	case r.JSON:
 		r.tellJSON(rep)
 		return
-	case r.dest != stdoutName:
-		r.report("%s: %s, %s", path, count(values, "value"), size(written))
+	case r.Dest != cli.StdoutName:
+		r.Report("%s: %s, %s", path, cli.Count(values, "value"), cli.Size(written))
 	}
 	if e := rep.Explain; e != nil {
-		fmt.Fprintf(r.err, "blocks: %d needed, %d read and decoded in %s, %d met in the cache\n", e.Blocks, e.Decoded, count(e.Reads, "read"), e.Cached)
-		fmt.Fprintf(r.err, "bytes: %d of blocks; %d in %s of the file's %d; %d written\n", e.Bytes, e.FileBytes, count(e.FileReads, "read"), e.FileSize, written)
-		fmt.Fprintf(r.err, "time: %.6f s, decoding %.6f s\n", e.Seconds, e.Decode)
+		fmt.Fprintf(r.Err, "blocks: %d needed, %d read and decoded in %s, %d met in the cache\n", e.Blocks, e.Decoded, cli.Count(e.Reads, "read"), e.Cached)
+		fmt.Fprintf(r.Err, "bytes: %d of blocks; %d in %s of the file's %d; %d written\n", e.Bytes, e.FileBytes, cli.Count(e.FileReads, "read"), e.FileSize, written)
+		fmt.Fprintf(r.Err, "time: %.6f s, decoding %.6f s\n", e.Seconds, e.Decode)
 	}
 }
 
 // tellJSON prints an object beside the data: on standard error if that is on
 // standard output.
 func (v *getter) tellJSON(rep any) {
-	if v.dest != stdoutName {
-		v.emit(rep)
+	if v.Dest != cli.StdoutName {
+		v.Emit(rep)
 		return
 	}
-	e := json.NewEncoder(v.err)
+	e := json.NewEncoder(v.Err)
 	e.SetEscapeHTML(false)
 	// Nothing can be said where standard error fails.
 	_ = e.Encode(rep)
@@ -88,12 +90,12 @@ func (v *getter) tellJSON(rep any) {
 
 // failed reports what went wrong.
 func (v *getter) failed(file string, err error) {
-	if v.out.err != nil && errors.Is(err, v.out.err) {
+	if v.Out.Err() != nil && errors.Is(err, v.Out.Err()) {
 		return // reported at the end
 	}
-	text, code := v.fail(file, err)
-	if v.json {
-		v.tellJSON(failure{file, text, code})
+	text, code := v.Fail(file, err)
+	if v.JSON {
+		v.tellJSON(cli.Failure{File: file, Error: text, Exit: code})
 	}
 }
 
@@ -104,8 +106,8 @@ func (r *getRun) explained(blocks int64) *getExplain {
 	e := &getExplain{
 		Blocks: blocks, Decoded: now.Blocks - r.was.Blocks, Cached: now.Hits - r.was.Hits,
 		Reads: now.Reads - r.was.Reads, Bytes: now.Bytes - r.was.Bytes,
-		FileReads: reads - r.wasReads, FileBytes: bytes - r.wasBytes, FileSize: r.in.size,
-		Decode: round((now.Decode - r.was.Decode).Seconds(), 6), Seconds: round(time.Since(r.start).Seconds(), 6),
+		FileReads: reads - r.wasReads, FileBytes: bytes - r.wasBytes, FileSize: r.in.Size,
+		Decode: cli.Round((now.Decode - r.was.Decode).Seconds(), 6), Seconds: cli.Round(time.Since(r.start).Seconds(), 6),
 	}
 	r.was, r.wasReads, r.wasBytes, r.start = now, reads, bytes, time.Now()
 	return e

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -44,6 +45,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"fails": fails, "hex": writeHex, "poke": poke, "cut": cut, "ls": list, "mode": mode, "jsonl": jsonl, "grow": grow, "newer": newer,
+			"touch": touch, "sametime": sameTime,
 		},
 	})
 }
@@ -126,6 +128,24 @@ func mode(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	if got := fmt.Sprintf("%o", st.Mode().Perm()); got != args[1] {
 		ts.Fatalf("%s has mode %s, expected %s", args[0], got, args[1])
+	}
+}
+
+// touch FILE TIME: sets the modification time of a file.
+func touch(ts *testscript.TestScript, _ bool, args []string) {
+	when, err := time.Parse(time.RFC3339Nano, args[1])
+	ts.Check(err)
+	ts.Check(os.Chtimes(ts.MkAbs(args[0]), when, when))
+}
+
+// sametime A B: the modification times of two files are the same.
+func sameTime(ts *testscript.TestScript, _ bool, args []string) {
+	a, err := os.Stat(ts.MkAbs(args[0]))
+	ts.Check(err)
+	b, err := os.Stat(ts.MkAbs(args[1]))
+	ts.Check(err)
+	if !a.ModTime().Equal(b.ModTime()) {
+		ts.Fatalf("%v and %v", a.ModTime(), b.ModTime())
 	}
 }
 

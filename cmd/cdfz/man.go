@@ -3,34 +3,67 @@
 package main
 
 import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 )
 
-// The pages are made once, by those who install the program: it starts faster
-// without what makes them.
-func init() { verbs = append(verbs, verb{"man", (*app).manCmd}) }
+// Those who install the program make the pages once. Without the code for that it
+// starts faster.
+func init() { verbs = append(verbs, verb{"man", manCmd}) }
 
-func (a *app) manCmd() *cobra.Command {
+func manCmd(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:    "man DIR",
 		Short:  "Write the manual pages into a folder",
 		Hidden: true,
 		Args:   cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			// No date: the same program writes the same pages.
-			date := time.Unix(0, 0).UTC()
-			header := &doc.GenManHeader{Title: "CDFZ", Section: "1", Source: "cdfz " + archive.Version, Date: &date}
-			all := a.root(nil) // this run has no verb but man
+			all := root(a, nil) // this run has no verb but man
 			all.DisableAutoGenTag = true
-			if err := doc.GenManTree(all, header, args[0]); err != nil {
-				a.fail(args[0], err)
+			all.InitDefaultHelpCmd()
+			if err := manTree(all, args[0]); err != nil {
+				a.Fail(args[0], err)
 			}
 			return nil
 		},
 	}
+}
+
+// manTree writes the page of a command and of those below it.
+func manTree(cmd *cobra.Command, dir string) error {
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() && c.Name() != "completion" {
+			if err := manTree(c, dir); err != nil {
+				return err
+			}
+		}
+	}
+	// No date: the same program writes the same pages.
+	date := time.Unix(0, 0).UTC()
+	name := strings.ReplaceAll(cmd.CommandPath(), " ", "-")
+	header := &doc.GenManHeader{Title: strings.ToUpper(name), Section: "1", Source: "cdfz " + archive.Version, Manual: "cdfz", Date: &date}
+	var b bytes.Buffer
+	if err := doc.GenMan(cmd, header, &b); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, name+".1"), []byte(withExitStatus(b.String())), 0o644)
+}
+
+// withExitStatus adds the section that the library lacks, after the examples.
+func withExitStatus(page string) string {
+	const next = ".SH SEE ALSO"
+	section := ".SH EXIT STATUS\n" + cli.ExitText + "\n\n"
+	if i := strings.LastIndex(page, next); i >= 0 {
+		return page[:i] + section + page[i:]
+	}
+	return page + "\n" + section
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/cdfz-format/cdfz/export"
+
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 )
 
 // nearName adds a hint to an error about a variable that is not there.
@@ -17,20 +19,20 @@ func nearName(err error) error {
 		return err
 	}
 	if _, no := os.Lstat(e.Name); no == nil {
-		return hinted(err, "there is a file of this name; quote selections, or the shell takes them for patterns of file names")
+		return cli.Hinted(err, "there is a file of this name; quote selections, or the shell takes them for patterns of file names")
 	}
 	names := nearNames(e.Names, e.Name)
 	if len(names) > 0 {
-		return hinted(err, "did you mean %s?", strings.Join(names, ", "))
+		return cli.Hinted(err, "did you mean %s?", strings.Join(names, ", "))
 	}
 	for i, name := range e.Names {
 		if i == maxNames {
 			names = append(names, fmt.Sprintf("and %d more", len(e.Names)-i))
 			break
 		}
-		names = append(names, quoted(name))
+		names = append(names, cli.Quoted(name))
 	}
-	return hinted(err, "there are %s", strings.Join(names, ", "))
+	return cli.Hinted(err, "there are %s", strings.Join(names, ", "))
 }
 
 // maxNames is how many names an error lists.
@@ -51,7 +53,7 @@ func nearNames(all []string, name string) []string {
 			far = min(far, 2)
 		}
 		if far <= max(1, len(low)/3) || far == 0 {
-			found = append(found, near{quoted(n), far})
+			found = append(found, near{cli.Quoted(n), far})
 		}
 	}
 	// The first of equally near ones in the order of the file.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/export"
 )
 
@@ -17,15 +18,13 @@ func TestNearName(t *testing.T) {
 		"near.go": "there is a file of this name; quote selections, or the shell takes them for patterns of file names",
 	} {
 		err := nearName(&export.NameError{Name: name, Names: names})
-		var hint *hintError
-		require.ErrorAs(t, err, &hint, name)
-		require.Equal(t, want, hint.hint, name)
+		require.Equal(t, want, cli.Hint(err), name)
 	}
 	for range 20 {
 		names = append(names, "other")
 	}
 	err := nearName(&export.NameError{Name: "qqqqqq", Names: names})
-	require.Contains(t, err.(*hintError).hint, "other, and 13 more")
+	require.Contains(t, cli.Hint(err), "other, and 13 more")
 	err = nearName(&export.NameError{Name: "x"})
 	require.EqualError(t, err, "there is no variable x, nor any other")
 }

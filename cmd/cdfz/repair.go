@@ -11,7 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
+	"github.com/cdfz-format/cdfz/remote"
 )
 
 // repairReport is the JSON of a repaired file.
@@ -30,8 +32,14 @@ type repairReport struct {
 	Damage    []damageJSON `json:"damage"` // that remains
 }
 
-func (a *app) repairCmd() *cobra.Command {
-	quick := false
+// repairer is the verb repair.
+type repairer struct {
+	*cli.App
+	quick bool
+}
+
+func repairCmd(a *cli.App) *cobra.Command {
+	v := &repairer{App: a}
 	cmd := &cobra.Command{
 		Use:   "repair [flags] FILE",
 		Short: "Repair the structures of an archive",
@@ -43,101 +51,105 @@ is listed, by variable and index range, and the exit code is 3.
 In place, repair rewrites damaged local headers and metadata where they are, and
 then everything after the last block. It can be interrupted and repeated. -o writes
 a new file instead. Bytes that follow the archive are only cut off with -f.`,
-		Args: oneFile,
+		Example: examples(
+			"cdfz repair tas.nc.cdfz                    # in place",
+			"cdfz repair -o repaired.nc.cdfz tas.nc.cdfz"),
+		Args:              cli.OneFile,
+		ValidArgsFunction: cli.CompleteArchives,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := a.checkDest(args); err != nil {
+			if err := a.CheckDest(args); err != nil {
 				return err
 			}
-			if err := a.repair(cmd.Context(), args[0], quick); err != nil {
-				a.failFile(showName(args[0]), err)
+			if err := v.repair(cmd.Context(), args[0]); err != nil {
+				a.FailFile(cli.ShowName(args[0]), err)
 			}
 			return nil
 		},
 	}
-	cmd.Flags().BoolVarP(&a.force, "force", "f", false, "overwrite a target that exists; cut off bytes after the archive")
-	cmd.Flags().BoolVar(&quick, "quick", false, "do not read blocks whose headers are consistent")
-	a.jsonFlag(cmd)
-	a.destFlag(cmd, "`OUT`: a new archive instead of the changed one; a folder, or - for standard output")
+	cmd.Flags().BoolVarP(&a.Force, "force", "f", false, "overwrite a target that exists; cut off bytes after the archive")
+	cmd.Flags().BoolVar(&v.quick, "quick", false, "do not read blocks whose headers are consistent")
+	a.JSONFlag(cmd)
+	a.DestFlag(cmd, "`OUT`: a new archive instead of the changed one; a folder, or - for standard output")
 	return cmd
 }
 
-func (a *app) repair(ctx context.Context, name string, quick bool) error {
-	in, err := a.openToRepair(ctx, name)
+func (v *repairer) repair(ctx context.Context, name string) error {
+	in, err := v.openToRepair(ctx, name)
 	if err != nil {
 		return err
 	}
-	defer in.close()
-	bar := a.progress("repair", in.name, in.size)
-	p, err := archive.Repair(ctx, in.r, in.size, &archive.RepairOptions{Quick: quick, Progress: bar.report()})
-	bar.end()
+	defer in.Close()
+	v.StartProgress("repair", cli.Files{Jobs: []cli.Job{{Name: name, Size: in.Size}}})
+	p, err := archive.Repair(ctx, in.R, in.Size, &archive.RepairOptions{Quick: v.quick, Progress: v.Step(in.Name, in.Size, 0, 1)})
+	v.StopProgress()
 	if err != nil {
 		if errors.Is(err, archive.ErrCorrupt) {
-			return hinted(err, "nothing was changed; plan, manifest and blocks cannot be rebuilt")
+			return cli.Hinted(err, "nothing was changed; plan, manifest and blocks cannot be rebuilt")
 		}
-		return explainNotArchive(in, err)
+		return cli.ExplainNotArchive(in, err)
 	}
 	defer p.Close()
 	rep := &repairReport{
-		File: name, Target: name, Intact: p.Intact(), Identical: p.Identical, Blocks: p.Blocks, Kept: p.Keep, Headers: p.Headers,
-		Front: p.Front, After: p.After, Size: in.size, Damage: damageList(p.Damage),
+		File: cli.ReportName(name), Target: cli.ReportName(name), Intact: p.Intact(), Identical: p.Identical, Blocks: p.Blocks, Kept: p.Keep, Headers: p.Headers,
+		Front: p.Front, After: p.After, Size: in.Size, Damage: damageList(p.Damage),
 	}
 	switch {
-	case a.dest != "":
-		err = a.repairTo(ctx, in, p, rep)
-	case p.After > 0 && !a.force:
+	case v.Dest != "":
+		err = v.repairTo(ctx, in, p, rep)
+	case p.After > 0 && !v.Force:
 		err = fmt.Errorf("%d bytes follow the archive, which ends at byte %d: %w", p.After, p.Size, archive.ErrCorrupt)
-		return hinted(err, "-f cuts them off, -o OUT leaves them out; nothing was changed")
+		return cli.Hinted(err, "-f cuts them off, -o OUT leaves them out; nothing was changed")
 	case !rep.Intact:
 		err = repairInPlace(ctx, in, p, rep)
 	}
-	if err == nil && p.Unsure && !quick && a.dest != stdoutName {
-		err = a.checkRepaired(ctx, rep)
+	if err == nil && p.Unsure && !v.quick && v.Dest != cli.StdoutName {
+		err = v.checkRepaired(ctx, rep)
 	}
 	if err != nil {
 		return err
 	}
-	a.reportRepair(rep)
+	v.reportRepair(rep)
 	return nil
 }
 
 // checkRepaired compares the SHA-256 of the image, where nothing else tells
 // whether an archive was repaired rightly.
-func (a *app) checkRepaired(ctx context.Context, rep *repairReport) error {
-	in, r, err := a.openArchive(ctx, rep.Target)
+func (v *repairer) checkRepaired(ctx context.Context, rep *repairReport) error {
+	in, r, err := v.OpenArchive(ctx, rep.Target)
 	if err != nil {
 		return err
 	}
-	defer in.close()
-	return r.Image().Copy(ctx, nil, &archive.CopyOptions{Workers: a.workers})
+	defer in.Close()
+	return r.Image().Copy(ctx, nil, &archive.CopyOptions{Workers: v.Workers})
 }
 
-func (a *app) reportRepair(rep *repairReport) {
+func (v *repairer) reportRepair(rep *repairReport) {
 	if len(rep.Damage) > 0 {
-		a.code = max(a.code, exitDamaged)
+		v.SetCode(cli.ExitDamaged)
 	}
-	shown := showName(rep.File)
+	shown := cli.ShowName(rep.File)
 	switch {
-	case a.dest == stdoutName:
+	case v.Dest == cli.StdoutName:
 		for i := range rep.Damage {
-			a.message("%s: %s", shown, rep.Damage[i].Text)
+			v.Message("%s: %s", shown, rep.Damage[i].Text)
 		}
 		return
-	case a.json:
-		a.emit(rep)
+	case v.JSON:
+		v.Emit(rep)
 		return
 	}
-	a.printDamage(shown, rep.Damage)
+	printDamage(v.App, shown, rep.Damage)
 	if rep.Intact {
 		if len(rep.Damage) == 0 {
-			a.report("%s: nothing to repair", shown)
+			v.Report("%s: nothing to repair", shown)
 		} else {
-			a.report("%s: nothing that can be repaired", shown)
+			v.Report("%s: nothing that can be repaired", shown)
 		}
 		return
 	}
-	line := fmt.Sprintf("%s: %s found, %d bytes kept, %d rewritten", shown, count(rep.Blocks, "block"), rep.Kept, rep.Written)
+	line := fmt.Sprintf("%s: %s found, %d bytes kept, %d rewritten", shown, cli.Count(rep.Blocks, "block"), rep.Kept, rep.Written)
 	if rep.Headers > 0 {
-		line += ", " + count(rep.Headers, "local header") + " mended"
+		line += ", " + cli.Count(rep.Headers, "local header") + " mended"
 	}
 	if rep.Front {
 		line += ", metadata regenerated"
@@ -148,24 +160,24 @@ func (a *app) reportRepair(rep *repairReport) {
 	if rep.Identical {
 		line += "; identical to the original archive"
 	}
-	a.report("%s", line)
+	v.Report("%s", line)
 }
 
 // openToRepair opens an archive for reading, and for writing if it is to be
 // changed in place.
-func (a *app) openToRepair(ctx context.Context, name string) (*input, error) {
-	if a.dest != "" {
-		return a.open(ctx, name)
+func (v *repairer) openToRepair(ctx context.Context, name string) (*cli.Input, error) {
+	if v.Dest != "" {
+		return v.Open(ctx, name)
 	}
-	if _, ok := asURL(name); ok {
-		return nil, hinted(errors.New("a URL cannot be changed in place"), "-o OUT writes the repaired archive to a file")
+	if remote.IsURL(name) {
+		return nil, cli.Hinted(errors.New("a URL cannot be changed in place"), "-o OUT writes the repaired archive to a file")
 	}
-	in, err := openFile(name, os.O_RDWR)
+	in, err := cli.OpenFile(name, os.O_RDWR)
 	if err != nil {
 		return nil, err
 	}
-	if err := atomicfile.Lock(in.file); err != nil {
-		in.close()
+	if err := atomicfile.Lock(in.File); err != nil {
+		in.Close()
 		return nil, err
 	}
 	return in, nil
@@ -173,27 +185,27 @@ func (a *app) openToRepair(ctx context.Context, name string) (*input, error) {
 
 // repairInPlace rewrites what is damaged. What the new tail stands on is on the
 // disk before the old one is touched.
-func repairInPlace(ctx context.Context, in *input, p *archive.Repaired, rep *repairReport) error {
-	err := p.Patch(ctx, in.file)
+func repairInPlace(ctx context.Context, in *cli.Input, p *archive.Repaired, rep *repairReport) error {
+	err := p.Patch(ctx, in.File)
 	if err == nil && (p.Front || p.Headers > 0) {
-		err = in.file.Sync()
+		err = in.File.Sync()
 	}
 	if err == nil && (p.Tail || p.After > 0) {
 		err = writeTail(ctx, in, p, rep)
 	}
 	if err == nil {
-		err = in.file.Sync()
+		err = in.File.Sync()
 	}
 	if err != nil {
-		return hinted(err, "run repair again: nothing that it needs was changed")
+		return cli.Hinted(err, "run repair again: nothing that it needs was changed")
 	}
 	rep.Size = p.Size
 	return nil
 }
 
-func writeTail(ctx context.Context, in *input, p *archive.Repaired, rep *repairReport) error {
+func writeTail(ctx context.Context, in *cli.Input, p *archive.Repaired, rep *repairReport) error {
 	if p.Tail {
-		w := bufio.NewWriterSize(ctxWriter{ctx, io.NewOffsetWriter(in.file, p.Keep)}, 1<<18)
+		w := bufio.NewWriterSize(cli.CtxWriter{Ctx: ctx, W: io.NewOffsetWriter(in.File, p.Keep)}, 1<<18)
 		n, err := p.WriteTail(w)
 		if err == nil {
 			err = w.Flush()
@@ -203,44 +215,31 @@ func writeTail(ctx context.Context, in *input, p *archive.Repaired, rep *repairR
 		}
 		rep.Written = n
 	}
-	return in.file.Truncate(p.Size)
+	return in.File.Truncate(p.Size)
 }
 
 // repairTo writes a new archive.
-func (a *app) repairTo(ctx context.Context, in *input, p *archive.Repaired, rep *repairReport) error {
-	path, err := a.targetPath(job{in.name, baseName(in.name)}, func(s string) (string, error) { return s, nil })
+func (v *repairer) repairTo(ctx context.Context, in *cli.Input, p *archive.Repaired, rep *repairReport) error {
+	path, err := v.TargetPath(cli.Job{Name: in.Name, Rel: cli.BaseName(in.Name)}, func(s string) (string, error) { return s, nil })
 	if err != nil {
 		return err
 	}
-	dst, err := a.sink(path, in)
+	dst, err := v.Sink(path, in)
 	if err != nil {
 		return err
 	}
-	defer dst.abort()
-	w := bufio.NewWriterSize(ctxWriter{ctx, dst}, 1<<18)
+	defer dst.Abort()
+	w := bufio.NewWriterSize(cli.CtxWriter{Ctx: ctx, W: dst}, 1<<18)
 	n, err := p.WriteTo(ctx, w)
 	if err == nil {
 		err = w.Flush()
 	}
 	if err == nil {
-		err = in.changed()
+		err = in.Changed()
 	}
 	if err != nil {
 		return err
 	}
 	rep.Target, rep.Written, rep.Size = path, n-p.Keep, n
-	return dst.commit()
-}
-
-// ctxWriter fails once the context is cancelled.
-type ctxWriter struct {
-	ctx context.Context
-	w   io.Writer
-}
-
-func (w ctxWriter) Write(p []byte) (int, error) {
-	if err := w.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return w.w.Write(p)
+	return dst.Commit()
 }

@@ -3,19 +3,17 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 )
 
 // restorer is the verb restore.
 type restorer struct {
-	*app
+	*cli.App
 	memory int64
 	sum    restoreSum
 }
@@ -34,34 +32,43 @@ type restoreReport struct {
 type restoreSum struct {
 	Files       int64   `json:"files"`
 	Failed      int64   `json:"failed"`
-	Passed      int64   `json:"passed_over"`
+	Skipped     int64   `json:"skipped"`
 	Size        int64   `json:"size"`
 	ArchiveSize int64   `json:"archive_size"`
 	Seconds     float64 `json:"seconds"`
 }
 
-func (a *app) restoreCmd() *cobra.Command {
-	v := &restorer{app: a}
+func restoreCmd(a *cli.App) *cobra.Command {
+	v := &restorer{App: a}
 	cmd := &cobra.Command{
 		Use:   "restore [flags] FILE…",
 		Short: "Make the netCDF files again: x.nc.cdfz becomes x.nc beside it",
-		Long: `Restores the netCDF file of each archive, bit for bit. Its SHA-256 is compared
-before the file appears; with -o - the exit code tells, after the data.
-Below a folder, files whose names end in .cdfz are restored and all others passed
-over; -o DIR keeps the tree. FILE - is standard input.`,
-		Args: minFiles(1),
+		Long: `Restores the netCDF file of each archive, bit for bit. Its SHA-256 is checked before
+the file appears. With -o - the data comes first: only exit code 0 means that it is
+right. The file gets the permissions and the modification time of the archive, and its
+owner if root runs cdfz.
+
+FILE may be a folder: archives below it, named *.cdfz, are restored, and other files
+are skipped. It may also be an http or https URL, or - for standard input.`,
+		Example: examples(
+			"cdfz restore tas.nc.cdfz              # makes tas.nc",
+			"cdfz restore -o back/ archives/       # a whole tree",
+			"cdfz restore -o - tas.nc.cdfz | md5sum"),
+		Args:              cli.MinFiles,
+		ValidArgsFunction: cli.CompleteArchives,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := a.checkDest(args); err != nil {
+			if err := a.CheckDest(args); err != nil {
 				return err
 			}
 			v.run(cmd.Context(), args)
 			return nil
 		},
 	}
-	cmd.Flags().Var(&sizeFlag{n: &v.memory, min: 1, max: 1 << 62}, "memory", "memory for blocks of record variables (default 128M)")
-	a.forceFlag(cmd)
-	a.jsonFlag(cmd)
-	a.destFlag(cmd, "`OUT`: the file's name, a folder, or - for standard output")
+	cmd.Flags().Var(&cli.SizeFlag{N: &v.memory, Min: 1, Max: 1 << 62}, "memory", "memory for blocks of record variables (default 128M)")
+	a.ForceFlag(cmd)
+	a.JSONFlag(cmd)
+	a.VerboseFlag(cmd)
+	a.DestFlag(cmd, "`OUT`: the file's name, a folder, or - for standard output")
 	return cmd
 }
 
@@ -69,80 +76,64 @@ func (v *restorer) run(ctx context.Context, args []string) {
 	start := time.Now()
 	failed := func(name string, err error) {
 		v.sum.Failed++
-		v.failFile(name, err)
+		v.FailFile(name, err)
 	}
-	folders, passed := v.eachFile(ctx, args, archiveName, func(j job) error { return v.one(ctx, j) }, failed)
+	files := v.Find(ctx, args, cli.Archives, failed)
+	v.StartProgress("restore", files)
+	v.Each(ctx, files, func(j cli.Job) error { return v.one(ctx, j) }, failed)
 	s := &v.sum
-	s.Passed = passed
-	s.Seconds = round(time.Since(start).Seconds(), 3)
+	s.Skipped = files.Skipped
+	s.Seconds = cli.Round(time.Since(start).Seconds(), 3)
 	switch {
-	case v.dest == stdoutName:
-	case v.json:
-		v.emit(struct {
+	case v.Dest == cli.StdoutName:
+	case v.JSON:
+		v.Emit(struct {
 			Summary restoreSum `json:"summary"`
 		}{*s})
-	case len(args) > 1 || folders:
-		line := fmt.Sprintf("%s: %s -> %s, %s", count(s.Files, "file"), size(s.ArchiveSize), size(s.Size), speed(s.Size, s.Seconds))
-		if s.Failed > 0 {
-			line += fmt.Sprintf("; %d failed", s.Failed)
-		}
-		if folders {
-			line += fmt.Sprintf("; %d passed over", s.Passed)
-		}
-		v.report("%s", line)
+	case len(args) > 1 || files.Folders:
+		v.Report("%s: %s -> %s, %s%s", cli.Count(s.Files, "file"), cli.Size(s.ArchiveSize), cli.Size(s.Size), cli.Speed(s.Size, s.Seconds), files.SummaryTail(s.Failed))
 	}
-}
-
-// stripSuffix is the name of the image that an archive is called after.
-func stripSuffix(name string) (string, error) {
-	base := filepath.Base(name)
-	if s := strings.TrimSuffix(base, suffix); s != base && s != "" {
-		return strings.TrimSuffix(name, suffix), nil
-	}
-	return "", hinted(errors.New("the name does not end in "+suffix), "-o OUT gives the target's name")
 }
 
 // one restores one file.
-func (v *restorer) one(ctx context.Context, j job) error {
-	in, r, err := v.openArchive(ctx, j.name)
+func (v *restorer) one(ctx context.Context, j cli.Job) error {
+	in, f, err := v.OpenArchive(ctx, j.Name)
 	if err != nil {
 		return err
 	}
-	defer in.close()
-	path, err := v.targetPath(j, stripSuffix)
+	defer in.Close()
+	path, err := v.TargetPath(j, cli.StripSuffix)
 	if err != nil {
 		return err
 	}
-	dst, err := v.sink(path, in)
+	dst, err := v.Sink(path, in)
 	if err != nil {
 		return err
 	}
-	defer dst.abort()
-	man, _ := r.Info()
+	defer dst.Abort()
+	info, _ := f.Info()
 	start := time.Now()
-	p := v.progress("restore", in.name, man.ImageSize)
-	defer p.end()
-	if err := r.Image().Copy(ctx, dst, &archive.CopyOptions{Workers: v.workers, Memory: v.memory, Progress: p.report()}); err != nil {
+	o := &archive.CopyOptions{Workers: v.Workers, Memory: v.memory, Progress: v.Step(in.Name, info.ImageSize, 0, 1)}
+	if err := f.Image().Copy(ctx, dst, o); err != nil {
 		if errors.Is(err, archive.ErrCorrupt) {
-			return hinted(err, "cdfz verify lists all damage")
+			return cli.Hinted(err, "cdfz verify lists all damage")
 		}
 		return err
 	}
-	if err := dst.commit(); err != nil {
+	if err := dst.Commit(); err != nil {
 		return err
 	}
-	p.end()
-	rep := restoreReport{File: reportName(j.name), Target: path, Size: man.ImageSize, ArchiveSize: in.size, SHA256: man.SHA256,
-		Seconds: round(time.Since(start).Seconds(), 6)}
+	rep := restoreReport{File: cli.ReportName(j.Name), Target: path, Size: info.ImageSize, ArchiveSize: in.Size, SHA256: info.SHA256,
+		Seconds: cli.Round(time.Since(start).Seconds(), 6)}
 	v.sum.Files++
 	v.sum.Size += rep.Size
 	v.sum.ArchiveSize += rep.ArchiveSize
 	switch {
-	case v.dest == stdoutName:
-	case v.json:
-		v.emit(rep)
+	case v.Dest == cli.StdoutName:
+	case v.JSON:
+		v.Emit(rep)
 	default:
-		v.report("%s: %s, %s", path, size(rep.Size), speed(rep.Size, rep.Seconds))
+		v.Report("%s: %s, %s", path, cli.Size(rep.Size), cli.Speed(rep.Size, rep.Seconds))
 	}
 	return nil
 }

@@ -5,12 +5,18 @@ import (
 	"context"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 )
 
 // stepContext is a context that is asked for Err before every read of a source,
@@ -35,6 +41,9 @@ func cancelAt(n int64) *stepContext {
 	c.left.Store(n)
 	return c
 }
+
+// interrupted is the exit code of a run that was cancelled.
+const interrupted = 130
 
 // classicInto copies a classic file into a folder.
 func classicInto(t *testing.T, dir, as string) string {
@@ -86,7 +95,7 @@ func TestInterrupted(t *testing.T) {
 	src := largeInto(t, dir, "a.nc")
 	var stdout, stderr bytes.Buffer
 	archived := filepath.Join(dir, "ref.cdfz")
-	require.Equal(t, exitDone, run(t.Context(), []string{"archive", "-o", archived, src}, nil, &stdout, &stderr), stderr.String())
+	require.Equal(t, cli.ExitDone, run(t.Context(), []string{"archive", "-o", archived, src}, nil, &stdout, &stderr), stderr.String())
 	for _, args := range [][]string{
 		{"archive", "--preset", "fast", "--block", "1M", src},
 		{"restore", "-o", filepath.Join(dir, "b.nc"), archived},
@@ -99,12 +108,12 @@ func TestInterrupted(t *testing.T) {
 			stderr.Reset()
 			code := run(cancelAt(n), args, nil, &stdout, &stderr)
 			require.Empty(t, names(t, tmp))
-			if code == exitDone {
+			if code == cli.ExitDone {
 				require.Len(t, names(t, dir), len(before)+1)
 				break
 			}
 			stopped++
-			require.Equal(t, exitFailed, code)
+			require.Equal(t, interrupted, code)
 			require.Equal(t, before, names(t, dir), "%v, step %d", args, n)
 			require.True(t, strings.HasSuffix(stderr.String(), ": interrupted\n"), "%q", stderr.String())
 			require.Less(t, n, int64(1e6))
@@ -124,17 +133,17 @@ func TestInterruptedRepair(t *testing.T) {
 	dir := t.TempDir()
 	src := classicInto(t, dir, "a.nc")
 	var out bytes.Buffer
-	require.Equal(t, exitDone, run(t.Context(), []string{"archive", "--zarr", "always", "--block", "2K", src}, nil, &out, &out), out.String())
-	name := src + suffix
+	require.Equal(t, cli.ExitDone, run(t.Context(), []string{"archive", "--zarr", "always", "--block", "2K", src}, nil, &out, &out), out.String())
+	name := src + cli.Suffix
 	want, err := os.ReadFile(name)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(name, want[:len(want)-8000], 0o644))
 	for n := int64(1); ; n++ {
 		code := run(cancelAt(n), []string{"repair", name}, nil, &out, &out)
-		if code == exitDone {
+		if code == cli.ExitDone {
 			break
 		}
-		require.Equal(t, exitFailed, code)
+		require.Equal(t, interrupted, code)
 		require.Less(t, n, int64(1e5))
 	}
 	got, err := os.ReadFile(name)
@@ -155,9 +164,34 @@ func TestInterruptedStdin(t *testing.T) {
 		done <- run(ctx, []string{"archive", "-o", filepath.Join(dir, "x.cdfz"), "-"}, r, &out, &stderr)
 	}()
 	cancel()
-	require.Equal(t, exitFailed, <-done)
+	require.Equal(t, interrupted, <-done)
 	require.Empty(t, names(t, dir))
 	require.Contains(t, stderr.String(), "interrupted\n")
+}
+
+// TestSignals: the exit code is 128 and the number of the signal.
+func TestSignals(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		return // it has no such signals
+	}
+	for sig, want := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143, syscall.SIGHUP: 129} {
+		dir := t.TempDir()
+		stdin, w, err := os.Pipe()
+		require.NoError(t, err)
+		defer w.Close()
+		cmd := exec.Command(os.Args[0], "archive", "-o", filepath.Join(dir, "x.cdfz"), "-")
+		cmd.Args[0] = "cdfz"
+		cmd.Env = append(os.Environ(), "TESTSCRIPT_COMMAND=cdfz")
+		var msg bytes.Buffer
+		cmd.Stdin, cmd.Stderr = stdin, &msg
+		require.NoError(t, cmd.Start())
+		time.Sleep(300 * time.Millisecond)
+		require.NoError(t, cmd.Process.Signal(sig))
+		_ = cmd.Wait()
+		require.Equal(t, want, cmd.ProcessState.ExitCode(), "%s", &msg)
+		require.Equal(t, "cdfz: standard input: interrupted\n", msg.String())
+		require.Empty(t, names(t, dir))
+	}
 }
 
 // TestSourceChanges: a source that changes while it is archived is an error,
@@ -177,7 +211,7 @@ func TestSourceChanges(t *testing.T) {
 			found := 0
 			for n := int64(1); n < 60; n += 1 + n {
 				require.NoError(t, os.WriteFile(src, whole, 0o644))
-				_ = os.Remove(src + suffix) // of a run that was done before
+				_ = os.Remove(src + cli.Suffix) // of a run that was done before
 				ctx := &stepContext{Context: t.Context()}
 				changed := false
 				ctx.do = func() { change(); changed = true }
@@ -187,7 +221,7 @@ func TestSourceChanges(t *testing.T) {
 				if !changed {
 					break
 				}
-				if code == exitFailed {
+				if code == cli.ExitFailed {
 					found++
 					require.Contains(t, stderr.String(), "a.nc: source changed while being archived", "%s at %d", name, n)
 					require.Equal(t, []string{"a.nc"}, names(t, dir))

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -9,7 +10,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 )
+
+// verifier is the verb verify.
+type verifier struct {
+	*cli.App
+	against originals
+}
 
 // verifyReport is the JSON of one verified file.
 type verifyReport struct {
@@ -22,6 +30,7 @@ type verifyReport struct {
 	Image     string       `json:"image"`
 	ImageSize int64        `json:"image_size"`
 	SHA256    string       `json:"sha256"`
+	Original  string       `json:"original,omitempty"` // --against: the same bytes are in this file
 	Seconds   float64      `json:"seconds"`
 	Damage    []damageJSON `json:"damage"`
 }
@@ -37,31 +46,59 @@ type damageJSON struct {
 	Text  string  `json:"text"`
 }
 
-func (a *app) verifyCmd() *cobra.Command {
+func verifyCmd(a *cli.App) *cobra.Command {
+	v := &verifier{App: a}
 	cmd := &cobra.Command{
 		Use:   "verify [flags] FILE…",
 		Short: "Check every byte of archives",
-		Long: `Checks every byte of each archive: all checksums, all structures against each
-other, and the SHA-256 of the netCDF file. All damage is listed, by variable and
-index range and by archive bytes; the last line of a file is "ok" or a count.
-Below a folder, files whose names end in .cdfz are checked and all others passed
-over. FILE - is standard input.`,
-		Args: minFiles(1),
+		Long: `Checks every byte of each archive: all checksums, all structures against each other,
+and the SHA-256 of the netCDF file in it. All damage is listed, by variable and index
+range and by archive bytes. The last line of a file is "ok" or a count.
+
+--against also reads the original files and compares their SHA-256: if it exits with
+0, every archive restores to exactly the bytes of its original. Give one --against for
+each FILE, in the same order, or one for a folder with the originals of a folder.
+
+FILE may be a folder: archives below it, named *.cdfz, are checked, and other files
+are skipped. It may also be an http or https URL, or - for standard input.`,
+		Example: examples(
+			"cdfz verify tas.nc.cdfz",
+			"cdfz verify --against tas.nc tas.nc.cdfz",
+			"cdfz verify --against data/ archives/      # originals in data/, archives in archives/"),
+		Args:              cli.MinFiles,
+		ValidArgsFunction: cli.CompleteArchives,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			a.verifyAll(cmd.Context(), args)
+			if err := v.against.check(args); err != nil {
+				return err
+			}
+			v.run(cmd.Context(), args)
 			return nil
 		},
 	}
-	a.jsonFlag(cmd)
+	cmd.Flags().StringArrayVar(&v.against.names, "against", nil, "compare with the `ORIGINAL` file or folder too; repeatable")
+	a.JSONFlag(cmd)
+	a.VerboseFlag(cmd)
 	return cmd
 }
 
-// verifyAll checks files and those in folders; of folders it prints how many were
-// of which kind.
-func (a *app) verifyAll(ctx context.Context, args []string) {
-	var ok, damaged, unread int64
-	one := func(j job) error {
-		whole, err := a.verify(ctx, j.name)
+// run checks files and those in folders, and of folders reports how many were of which
+// kind.
+func (v *verifier) run(ctx context.Context, args []string) {
+	var ok, damaged, failedFiles int64
+	failed := func(name string, err error) {
+		failedFiles++
+		v.FailFile(name, err)
+	}
+	files := v.Find(ctx, args, cli.Archives, failed)
+	if len(files.Jobs) == 0 && failedFiles == 0 && !v.Stopped(ctx) {
+		v.FailFile(strings.Join(args, ", "), errors.New("no archives below this folder"))
+		return
+	}
+	v.StartProgress("verify", files)
+	n := -1
+	v.Each(ctx, files, func(j cli.Job) error {
+		n++
+		whole, err := v.one(ctx, j, n)
 		switch {
 		case err != nil:
 		case whole:
@@ -70,74 +107,81 @@ func (a *app) verifyAll(ctx context.Context, args []string) {
 			damaged++
 		}
 		return err
+	}, failed)
+	if files.Folders {
+		v.Report("%s: %d ok, %d damaged%s", cli.Count(ok+damaged, "file"), ok, damaged, files.SummaryTail(failedFiles))
 	}
-	failed := func(name string, err error) {
-		unread++
-		a.failFile(name, err)
-	}
-	folders, passed := a.eachFile(ctx, args, archiveName, one, failed)
-	if !folders {
-		return
-	}
-	line := fmt.Sprintf("%s: %d ok, %d damaged", count(ok+damaged, "file"), ok, damaged)
-	if unread > 0 {
-		line += fmt.Sprintf("; %d failed", unread)
-	}
-	a.report("%s; %d passed over", line, passed)
 }
 
-// verify checks one file and prints what is wrong with it. The error is for what
-// could not be judged.
-func (a *app) verify(ctx context.Context, name string) (ok bool, err error) {
-	in, err := a.open(ctx, name)
+// one checks one file and prints what is wrong with it. The error is for what could
+// not be judged, or differs from the original.
+func (v *verifier) one(ctx context.Context, j cli.Job, n int) (ok bool, err error) {
+	in, err := v.Open(ctx, j.Name)
 	if err != nil {
 		return false, err
 	}
-	defer in.close()
+	defer in.Close()
 	start := time.Now()
-	total := in.size
-	// How much there is to do is known if the archive opens.
-	if r, err := archive.New(in.r, in.size, nil); err == nil {
-		i, _ := r.Info()
-		total += i.ImageSize
+	passes := 1
+	if v.against.given() {
+		passes = 2
 	}
-	p := a.progress("verify", in.name, total)
-	rep, err := archive.Verify(ctx, in.r, in.size, &archive.VerifyOptions{Workers: a.workers, Progress: p.report()})
-	p.end()
+	rep, err := archive.Verify(ctx, in.R, in.Size, &archive.VerifyOptions{Workers: v.Workers, Progress: v.verifyStep(in, passes)})
 	if err != nil {
-		return false, explainNotArchive(in, err)
+		return false, cli.ExplainNotArchive(in, err)
 	}
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
 	out := verifyReport{
-		File: reportName(name), OK: len(rep.Damage) == 0, Damaged: len(rep.Damage), Size: rep.Size, Entries: rep.Entries, Blocks: rep.Blocks,
-		Image: rep.Image, ImageSize: rep.ImageSize, SHA256: rep.SHA256, Seconds: round(time.Since(start).Seconds(), 6),
-		Damage: damageList(rep.Damage),
+		File: cli.ReportName(j.Name), OK: len(rep.Damage) == 0, Damaged: len(rep.Damage), Size: rep.Size, Entries: rep.Entries, Blocks: rep.Blocks,
+		Image: rep.Image, ImageSize: rep.ImageSize, SHA256: rep.SHA256, Damage: damageList(rep.Damage),
+	}
+	if out.OK && v.against.given() {
+		if out.Original, err = v.compare(ctx, j, n, rep.ImageSize, rep.SHA256); err != nil {
+			return false, err
+		}
 	}
 	if !out.OK {
-		a.code = max(a.code, exitDamaged)
+		v.SetCode(cli.ExitDamaged)
 	}
-	a.printVerified(&out)
+	out.Seconds = cli.Round(time.Since(start).Seconds(), 6)
+	v.print(&out)
 	return out.OK, nil
 }
 
-func (a *app) printVerified(rep *verifyReport) {
-	if a.json {
-		a.emit(rep)
+// verifyStep is the progress of archive.Verify, which counts the bytes of the archive
+// and of the image.
+func (v *verifier) verifyStep(in *cli.Input, passes int) func(int64) {
+	total := in.Size
+	// How much there is to do is known if the archive opens.
+	if f, err := archive.New(in.R, in.Size, nil); err == nil {
+		if info, ok := f.Info(); ok {
+			total += info.ImageSize
+		}
+	}
+	return v.Step(in.Name, total, 0, passes)
+}
+
+func (v *verifier) print(rep *verifyReport) {
+	if v.JSON {
+		v.Emit(rep)
 		return
 	}
-	name := printable(showName(rep.File))
-	a.printDamage(name, rep.Damage)
-	if !rep.OK {
-		fmt.Fprintf(a.out, "%s: %d damaged\n", name, rep.Damaged)
-		return
+	name := cli.ShowName(rep.File)
+	printDamage(v.App, name, rep.Damage)
+	switch {
+	case !rep.OK:
+		v.Print("%s: %d damaged", name, rep.Damaged)
+	case rep.Original != "":
+		v.Report("%s: ok, same as %s", name, rep.Original)
+	default:
+		v.Report("%s: ok", name)
 	}
-	a.report("%s: ok", name)
 }
 
 // printDamage lists damage on standard output, also with -q.
-func (a *app) printDamage(name string, list []damageJSON) {
+func printDamage(a *cli.App, name string, list []damageJSON) {
 	for i := range list {
 		d := &list[i]
 		at := ""
@@ -147,7 +191,7 @@ func (a *app) printDamage(name string, list []damageJSON) {
 		case d.Off >= 0:
 			at = fmt.Sprintf(" byte %d:", d.Off)
 		}
-		fmt.Fprintf(a.out, "%s:%s %s\n", printable(name), at, printable(d.Text))
+		a.Print("%s:%s %s", name, at, d.Text)
 	}
 }
 
@@ -161,8 +205,7 @@ func damageList(list []archive.Damage) []damageJSON {
 	return out
 }
 
-// damageText is the text of a damage without what every one says.
+// damageText is the text of a damage without what each of them ends with.
 func damageText(d *archive.Damage) string {
-	s := packagePrefix().ReplaceAllString(d.Text, "$1")
-	return strings.TrimSuffix(s, ": "+archive.ErrCorrupt.Error())
+	return strings.TrimSuffix(cli.WithoutPackages(d.Text), ": "+archive.ErrCorrupt.Error())
 }

@@ -1,9 +1,11 @@
 //go:build !unix
 
-package main
+package cli
 
 import "os"
 
 var stopSignals = []os.Signal{os.Interrupt}
 
 func ignorePipe() {}
+
+func isBrokenPipe(error) bool { return false }

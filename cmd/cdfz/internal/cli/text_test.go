@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"errors"
@@ -22,12 +22,12 @@ func TestPrintable(t *testing.T) {
 		"x\ufffdy\x80":   "x\ufffdy\\x80",
 		`back\slash "q"`: `back\slash "q"`,
 	} {
-		require.Equal(t, want, printable(in), "%q", in)
+		require.Equal(t, want, Printable(in), "%q", in)
 	}
-	require.Equal(t, "tas", quoted("tas"))
-	require.Equal(t, `"a b"`, quoted("a b"))
-	require.Equal(t, `""`, quoted(""))
-	require.Equal(t, `"a\x00"`, quoted("a\x00"))
+	require.Equal(t, "tas", Quoted("tas"))
+	require.Equal(t, `"a b"`, Quoted("a b"))
+	require.Equal(t, `""`, Quoted(""))
+	require.Equal(t, `"a\x00"`, Quoted("a\x00"))
 }
 
 func TestSizes(t *testing.T) {
@@ -35,26 +35,26 @@ func TestSizes(t *testing.T) {
 		0: "0 B", 999: "999 B", 1000: "1.00 kB", 9994: "9.99 kB", 9996: "10.0 kB", 99949: "99.9 kB", 99960: "100 kB",
 		999499: "999 kB", 999500: "1.00 MB", 1 << 40: "1.10 TB", 1<<63 - 1: "9 EB",
 	} {
-		require.Equal(t, want, size(n))
+		require.Equal(t, want, Size(n))
 	}
 	for s, want := range map[string]int64{
 		"0": 0, "65536": 65536, "64K": 65536, "64k": 65536, "64KiB": 65536, "64KB": 65536, "1M": 1 << 20, "2G": 2 << 30, "1T": 1 << 40, "7B": 7,
 	} {
-		got, err := parseSize(s)
+		got, err := ParseSize(s)
 		require.NoError(t, err, s)
 		require.Equal(t, want, got, s)
 	}
 	for _, s := range []string{"", "K", "-1", "1.5M", "1X", "1KK", "9999999T", "1 M", "0x10"} {
-		_, err := parseSize(s)
+		_, err := ParseSize(s)
 		require.Error(t, err, s)
 	}
 }
 
 func TestPlainText(t *testing.T) {
 	_, missing := os.Open("nosuch")
-	require.Equal(t, "no such file or directory", plainText(missing, "nosuch"))
-	require.Equal(t, "open nosuch: no such file or directory", plainText(missing, "other"))
-	require.Equal(t, "entry: damaged", plainText(errors.New("archive: entry: damaged"), ""))
-	require.Equal(t, "reading: bad", plainText(fmt.Errorf("archive: reading: %w", errors.New("cdf3: bad")), ""))
-	require.Equal(t, "bad", plainText(errors.New("archive: blockidx: bad"), ""))
+	require.Equal(t, "no such file or directory", PlainText(missing, "nosuch"))
+	require.Equal(t, "open nosuch: no such file or directory", PlainText(missing, "other"))
+	require.Equal(t, "entry: damaged", PlainText(errors.New("archive: entry: damaged"), ""))
+	require.Equal(t, "reading: bad", PlainText(fmt.Errorf("archive: reading: %w", errors.New("cdf3: bad")), ""))
+	require.Equal(t, "bad", PlainText(errors.New("archive: blockidx: bad"), ""))
 }

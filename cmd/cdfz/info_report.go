@@ -1,0 +1,312 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
+	"github.com/cdfz-format/cdfz/filters"
+	"github.com/cdfz-format/cdfz/filters/spec"
+)
+
+// infoReport is the JSON of one archive.
+type infoReport struct {
+	File        string    `json:"file"`
+	Image       string    `json:"image"`
+	Size        int64     `json:"size"`
+	Format      string    `json:"format"`
+	Records     int64     `json:"records"`
+	ArchiveSize int64     `json:"archive_size"`
+	Ratio       float64   `json:"ratio"`
+	Layout      string    `json:"layout"`
+	Blocks      int64     `json:"blocks"`
+	Structure   int64     `json:"structure"` // bytes that are not blocks
+	Writer      string    `json:"writer"`
+	SHA256      string    `json:"sha256"`
+	Vars        []infoVar `json:"vars"`
+	Rest        infoRest  `json:"rest"`
+	// Omitted are attributes that the Zarr view leaves out.
+	Omitted []infoOmitted `json:"omitted"`
+}
+
+type infoVar struct {
+	Num     int      `json:"num"`
+	Name    string   `json:"name"`
+	NameHex string   `json:"name_hex,omitempty"` // if the name is not UTF-8
+	Path    string   `json:"path,omitempty"`
+	Type    string   `json:"type"`
+	Dims    []string `json:"dims"`
+	Shape   []int64  `json:"shape"`
+	Block   []int64  `json:"block"` // null if it is not blocked
+	Chain   string   `json:"chain,omitempty"`
+	Blocked bool     `json:"blocked"`
+	Why     string   `json:"why,omitempty"` // why it is not blocked
+	InView  bool     `json:"in_view"`
+	WhyView string   `json:"why_not_in_view,omitempty"`
+	Blocks  int64    `json:"blocks"`
+	Raw     int64    `json:"raw"`
+	Stored  int64    `json:"stored"`
+	Ratio   float64  `json:"ratio"`
+}
+
+type infoRest struct {
+	Chain  string `json:"chain"`
+	Blocks int64  `json:"blocks"`
+	Raw    int64  `json:"raw"`
+	Stored int64  `json:"stored"`
+}
+
+type infoOmitted struct {
+	Var  string `json:"var,omitempty"` // "": an attribute of the file
+	Attr string `json:"attr"`
+	Why  string `json:"why"`
+}
+
+type infoBlock struct {
+	Num   int64   `json:"num"`
+	Var   string  `json:"var,omitempty"` // "": the rest
+	Name  string  `json:"name"`
+	Start []int64 `json:"start,omitempty"`
+	Count []int64 `json:"count,omitempty"`
+	Off   int64   `json:"off"`
+	Len   int64   `json:"len"`
+	Raw   int64   `json:"raw"`
+	Mask  uint32  `json:"mask"`
+	CRC   string  `json:"crc32"`
+}
+
+// makeInfo collects what there is to know about an archive.
+func makeInfo(ctx context.Context, name string, size int64, r *archive.File) (*infoReport, error) {
+	i, _ := r.Info()
+	h := r.Header()
+	rep := &infoReport{
+		File: name, Image: i.ImageName, Size: i.ImageSize, Format: fmt.Sprintf("CDF-%d", h.Version), Records: h.NumRecs,
+		ArchiveSize: size, Ratio: cli.Ratio(i.ImageSize, size), Layout: string(i.Layout), Blocks: i.Blocks,
+		Structure: size - i.Stored, Writer: i.Writer, SHA256: i.SHA256,
+		Vars: []infoVar{}, Omitted: []infoOmitted{},
+	}
+	stored, restStored, err := r.Stored(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for num, w := range r.Vars() {
+		v := w.Info()
+		o := infoVar{
+			Num: num, Name: w.Name(), Path: v.Path, Type: w.Type().String(), Dims: dimNames(h, num), Shape: slices.Concat([]int64{}, w.Shape()), Block: v.Block,
+			Blocked: v.Blocked, Why: v.Why, InView: v.InView, WhyView: cli.WithoutPackages(v.View),
+			Blocks: v.Blocks, Raw: h.Vars[num].Len, Stored: stored[num], Ratio: cli.Ratio(h.Vars[num].Len, stored[num]),
+		}
+		if v.Blocked {
+			o.Chain = chainText(v.Chain)
+		}
+		if !utf8.ValidString(o.Name) {
+			o.NameHex = fmt.Sprintf("%x", o.Name)
+		}
+		rep.Vars = append(rep.Vars, o)
+	}
+	rep.Rest = infoRest{chainText(i.Rest.Chain), i.Rest.Blocks, i.Rest.Len, restStored}
+	for _, o := range r.Omitted() {
+		x := infoOmitted{Attr: o.Attr, Why: o.Why}
+		if o.Var >= 0 {
+			x.Var = h.Vars[o.Var].Name
+		}
+		rep.Omitted = append(rep.Omitted, x)
+	}
+	return rep, nil
+}
+
+// dimNames are the names of a variable's dimensions.
+func dimNames(h *cdf3.Header, num int) []string {
+	names := []string{}
+	for _, d := range h.Vars[num].DimIDs {
+		names = append(names, h.Dims[d].Name)
+	}
+	return names
+}
+
+// chainText is a chain as -F takes it.
+func chainText(c filters.Chain) string {
+	if len(c) == 0 {
+		return "none"
+	}
+	return c.String()
+}
+
+// printInfo prints an archive as a table.
+func (v *informer) printInfo(rep *infoReport) {
+	image := rep.Image
+	if image == "" {
+		image = "-"
+	}
+	cli.WriteTable(v.Out, [][]string{
+		{"archive", cli.Quoted(cli.ShowName(rep.File))},
+		{"image", cli.Quoted(image)},
+		{"format", fmt.Sprintf("%s, %s", rep.Format, cli.Count(rep.Records, "record"))},
+		{"image size", fmt.Sprintf("%d (%s)", rep.Size, cli.Size(rep.Size))},
+		{"archive size", fmt.Sprintf("%d (%s), %d of them structure", rep.ArchiveSize, cli.Size(rep.ArchiveSize), rep.Structure)},
+		{"ratio", fmt.Sprintf("%.3f", rep.Ratio)},
+		{"layout", fmt.Sprintf("%s, %s, written by %s", rep.Layout, cli.Count(rep.Blocks, "block"), rep.Writer)},
+		{"sha256", rep.SHA256},
+	})
+	v.Print("")
+	table := [][]string{{"variable", "type", "dimensions", "block", "filters", "raw", "stored", "ratio", "zarr"}}
+	var used []uint32
+	for i := range rep.Vars {
+		w := &rep.Vars[i]
+		row := []string{cli.Quoted(w.Name), w.Type, dimsOf(w), "-", "-", strconv.FormatInt(w.Raw, 10), "-", "-", w.viewText(rep.Layout)}
+		if w.Blocked {
+			row[3], row[4], row[6] = shapeText(w.Block), w.Chain, strconv.FormatInt(w.Stored, 10)
+			if w.Stored > 0 {
+				row[7] = fmt.Sprintf("%.2f", w.Ratio)
+			}
+			used = append(used, filterIDs(w.Chain)...)
+		}
+		table = append(table, row)
+	}
+	row := []string{"(rest)", "", "", "", rep.Rest.Chain, strconv.FormatInt(rep.Rest.Raw, 10), strconv.FormatInt(rep.Rest.Stored, 10), "", ""}
+	if rep.Rest.Stored > 0 {
+		row[7] = fmt.Sprintf("%.2f", cli.Ratio(rep.Rest.Raw, rep.Rest.Stored))
+	}
+	table = append(table, row)
+	cli.WriteTable(v.Out, table, false, false, false, false, false, true, true, true)
+	used = append(used, filterIDs(rep.Rest.Chain)...)
+	slices.Sort(used)
+	var named []string
+	for _, id := range slices.Compact(used) {
+		name := filters.Name(id)
+		if name == "" {
+			name = "unknown"
+		}
+		named = append(named, fmt.Sprintf("%d %s", id, name))
+	}
+	if len(named) > 0 {
+		v.Print("filters: %s", strings.Join(named, ", "))
+	}
+}
+
+// dimsOf is (time=24,lat=16,lon=30) for a variable.
+func dimsOf(v *infoVar) string {
+	words := make([]string, len(v.Shape))
+	for i, n := range v.Shape {
+		words[i] = cli.Quoted(v.Dims[i]) + "=" + strconv.FormatInt(n, 10)
+	}
+	return "(" + strings.Join(words, ",") + ")"
+}
+
+// viewText tells whether a variable is in the Zarr view, and if not, why.
+func (v *infoVar) viewText(layout string) string {
+	switch {
+	case v.InView:
+		return "yes"
+	case v.WhyView != "":
+		return "no: " + v.WhyView
+	case !v.Blocked:
+		return "no: " + v.Why
+	}
+	return "no: a " + layout + " archive"
+}
+
+func filterIDs(chain string) (ids []uint32) {
+	c, err := spec.ParseChain(chain, nil)
+	if err != nil {
+		return nil // "none"
+	}
+	for _, f := range c {
+		ids = append(ids, f.ID)
+	}
+	return ids
+}
+
+// shapeText is a shape as in (365, 3, 181); a scalar's is ().
+func shapeText(s []int64) string {
+	words := make([]string, len(s))
+	for i, n := range s {
+		words[i] = strconv.FormatInt(n, 10)
+	}
+	return "(" + strings.Join(words, ",") + ")"
+}
+
+// printWhy explains what is not blocked and what the Zarr view lacks.
+func (v *informer) printWhy(rep *infoReport) {
+	n := 0
+	line := func(format string, args ...any) {
+		if n++; n == 1 {
+			v.Print("")
+		}
+		v.Print(format, args...)
+	}
+	for i := range rep.Vars {
+		w := &rep.Vars[i]
+		if !w.Blocked {
+			line("variable %s has no blocks: %s", cli.Quoted(w.Name), w.Why)
+		}
+		if w.WhyView != "" {
+			line("variable %s is not in the Zarr view: %s", cli.Quoted(w.Name), w.WhyView)
+		}
+	}
+	if rep.Layout != string(archive.Viewed) {
+		line("there is no Zarr view in a %s archive; cdfz archive --zarr always makes one", rep.Layout)
+	}
+	for _, o := range rep.Omitted {
+		line("attribute %s:%s is not in the Zarr view: %s", quotedVar(o.Var), cli.Quoted(o.Attr), o.Why)
+	}
+	if n == 0 {
+		line("every variable has blocks and is in the Zarr view, with all attributes")
+	}
+}
+
+// quotedVar is the variable in VAR:ATTR, empty for attributes of the file.
+func quotedVar(name string) string {
+	if name == "" {
+		return ""
+	}
+	return cli.Quoted(name)
+}
+
+// printBlocks lists all blocks.
+func (v *informer) printBlocks(ctx context.Context, name string, r *archive.File) error {
+	h := r.Header()
+	if !v.JSON {
+		v.Print("")
+		v.Print("%8s  %12s  %10s  %10s  %8s  %8s  %s", "block", "offset", "stored", "raw", "mask", "crc32", "entry and index range")
+	}
+	for b, err := range r.Blocks(ctx) {
+		if err != nil {
+			return err
+		}
+		if v.Out.Err() != nil {
+			return nil // reported at the end
+		}
+		o := infoBlock{Num: b.Num, Name: b.Name, Start: b.Start, Count: b.Count, Off: b.Off, Len: b.Len, Raw: b.Raw, Mask: b.Mask, CRC: fmt.Sprintf("%08x", b.CRC)}
+		if b.Var >= 0 {
+			o.Var = h.Vars[b.Var].Name
+		}
+		if v.JSON {
+			v.Emit(struct {
+				File  string    `json:"file"`
+				Block infoBlock `json:"block"`
+			}{name, o})
+			continue
+		}
+		v.Print("%8d  %12d  %10d  %10d  %8x  %s  %s%s", o.Num, o.Off, o.Len, o.Raw, o.Mask, o.CRC, cli.Quoted(o.Name), rangeText(o.Start, o.Count))
+	}
+	return nil
+}
+
+// rangeText is an index range as in [0:10, 5:6].
+func rangeText(start, count []int64) string {
+	if start == nil {
+		return ""
+	}
+	words := make([]string, len(start))
+	for i := range start {
+		words[i] = fmt.Sprintf("%d:%d", start[i], start[i]+count[i])
+	}
+	return " [" + strings.Join(words, ", ") + "]"
+}

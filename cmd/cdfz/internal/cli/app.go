@@ -1,0 +1,123 @@
+// Package cli is what the verbs of cdfz have in common: flags, the files they read
+// and write, reports, messages, exit codes, and the progress bar. A verb is a
+// function that makes a cobra command around an App. It knows packages archive and
+// internal/atomicfile, and no verb.
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+
+	"golang.org/x/term"
+)
+
+// App is one run of the program: its streams, the flags that several verbs have, and
+// the exit code so far.
+type App struct {
+	In  io.Reader
+	Out *Output
+	Err io.Writer
+
+	Workers int // -j; 0: all processors
+	Quiet   bool
+	Verbose bool
+	Force   bool
+	JSON    bool
+	Dest    string // -o
+
+	code    int             // the worst so far
+	targets map[string]bool // written by this run
+	secrets []string        // pairs for strings.NewReplacer: what messages must not show, and what instead
+	status  *Progress       // of the files of this run; nil if none is shown
+}
+
+// New makes a run with the streams of the program.
+func New(stdin io.Reader, stdout, stderr io.Writer) *App {
+	return &App{In: stdin, Out: &Output{w: stdout}, Err: stderr, targets: map[string]bool{}}
+}
+
+// Output is standard output. It remembers the first error.
+type Output struct {
+	w   io.Writer
+	err error
+}
+
+func (o *Output) Write(p []byte) (int, error) {
+	n, err := o.w.Write(p)
+	if err != nil && o.err == nil {
+		o.err = err
+	}
+	return n, err
+}
+
+// Err is the first error of Write.
+func (o *Output) Err() error { return o.err }
+
+// IsTerminal reports whether a stream is a terminal.
+func IsTerminal(stream any) bool {
+	if o, ok := stream.(*Output); ok {
+		stream = o.w
+	}
+	f, ok := stream.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// Exit codes. Part of the program's interface, never change.
+const (
+	ExitDone    = 0
+	ExitFailed  = 1
+	ExitUsage   = 2
+	ExitDamaged = 3
+	exitSignal  = 128 // and the number of the signal that ended the program
+)
+
+// Numbers of signals, as shells have them on every system.
+const (
+	sigint  = 2
+	sigpipe = 13
+)
+
+// ExitText describes the exit codes in help and manual pages.
+const ExitText = `0 success, 1 failure, 2 wrong usage, 3 damaged archive, 130 interrupted.
+With several files the highest code counts.`
+
+// SetCode raises the exit code.
+func (a *App) SetCode(code int) { a.code = max(a.code, code) }
+
+// Exit reports what is still to be reported and returns the exit code. ctx is the
+// context of the run.
+func (a *App) Exit(ctx context.Context) int {
+	switch err := a.Out.err; {
+	case err == nil:
+	case isBrokenPipe(err):
+		// The reader has what it wanted, as in `cdfz dump x.nc | head`. The code is
+		// that of any program that a signal ends.
+		if a.code == ExitDone {
+			a.code = exitSignal + sigpipe
+		}
+	case a.code == ExitDone:
+		a.Fail("standard output", err)
+	}
+	if ctx.Err() != nil && a.code != ExitDone {
+		a.code = exitSignal + sigint
+		var s *signalError
+		if errors.As(context.Cause(ctx), &s) {
+			a.code = exitSignal + s.number
+		}
+	}
+	return a.code
+}
+
+// Stopped reports whether the run was cancelled, so that no further file is begun.
+func (a *App) Stopped(ctx context.Context) bool {
+	if ctx.Err() == nil {
+		return false
+	}
+	if a.code == ExitDone {
+		a.code = ExitFailed
+		a.Message("interrupted")
+	}
+	return true
+}

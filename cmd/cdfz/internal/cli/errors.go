@@ -1,0 +1,170 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/cdfz-format/cdfz/archive"
+)
+
+// hintError adds advice to an error.
+type hintError struct {
+	error
+	hint string
+}
+
+func (e *hintError) Unwrap() error { return e.error }
+
+// Hinted adds advice to an error. It is printed on a line of its own.
+func Hinted(err error, format string, args ...any) error {
+	return &hintError{err, fmt.Sprintf(format, args...)}
+}
+
+// Hint is the advice that an error carries, "" if there is none.
+func Hint(err error) string {
+	var h *hintError
+	if errors.As(err, &h) {
+		return h.hint
+	}
+	return ""
+}
+
+// Message prints one line on standard error.
+func (a *App) Message(format string, args ...any) {
+	text := Printable(a.redact(fmt.Sprintf(format, args...)))
+	a.status.clear()
+	fmt.Fprintln(a.Err, "cdfz: "+text)
+}
+
+// hint prints the advice that an error carries.
+func (a *App) hint(err error) {
+	if h := Hint(err); h != "" {
+		a.Message("hint: %s", h)
+	}
+}
+
+// Usage reports a wrong command line.
+func (a *App) Usage(err error) {
+	a.code = ExitUsage
+	a.Message("%s", PlainText(err, ""))
+	a.hint(err)
+}
+
+// Fail reports what went wrong with a file and raises the exit code. It returns the
+// text and the code.
+func (a *App) Fail(file string, err error) (string, int) {
+	code := ExitFailed
+	if errors.Is(err, archive.ErrCorrupt) {
+		code = ExitDamaged
+	}
+	a.SetCode(code)
+	text := a.redact(PlainText(err, file))
+	if errors.Is(err, context.Canceled) {
+		text = "interrupted"
+	}
+	if a.Out.err == nil || !errors.Is(err, a.Out.err) || !isBrokenPipe(err) {
+		a.Message("%s: %s", file, text)
+		if text != "interrupted" {
+			a.hint(err)
+		}
+	}
+	return text, code
+}
+
+// Failure is the JSON of a file that failed.
+type Failure struct {
+	File  string `json:"file"`
+	Error string `json:"error"`
+	Exit  int    `json:"exit"`
+}
+
+// FailFile is Fail with a line of JSON where that is wanted.
+func (a *App) FailFile(file string, err error) {
+	text, code := a.Fail(file, err)
+	if a.JSON {
+		a.Emit(Failure{file, text, code})
+	}
+}
+
+// packagePrefix matches what our packages put before their messages.
+var packagePrefix = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(^|: )(?:(?:archive|remote|cdf3|cdl|cf|export|filters|fsck|slab|unlimited|blockidx): )+`)
+})
+
+// WithoutPackages removes the names of our packages from a message.
+func WithoutPackages(text string) string { return packagePrefix().ReplaceAllString(text, "$1") }
+
+// PlainText is the text of an error for people: without names of packages, and
+// without the name of the file, which messages begin with.
+func PlainText(err error, file string) string {
+	s := err.Error()
+	var p *fs.PathError
+	if errors.As(err, &p) && ShowName(p.Path) == file {
+		s = strings.Replace(s, p.Error(), p.Err.Error(), 1)
+	}
+	s = WithoutPackages(s)
+	if file != "" {
+		s = strings.TrimPrefix(s, file+": ")
+	}
+	return s
+}
+
+// FlagError puts an error of the flag library into our words.
+func FlagError(cmd *cobra.Command, err error) error {
+	var value *pflag.InvalidValueError
+	var unknown *pflag.NotExistError
+	var missing *pflag.ValueRequiredError
+	switch {
+	case errors.As(err, &value):
+		f := value.GetFlag()
+		name := "--" + f.Name
+		if f.Shorthand != "" {
+			name = "-" + f.Shorthand
+		}
+		return fmt.Errorf("%s %s: %w", name, value.GetValue(), plainNumber(value.Unwrap()))
+	case errors.As(err, &unknown):
+		return unknownFlag(cmd, unknown)
+	case errors.As(err, &missing):
+		name := "--" + missing.GetSpecifiedName()
+		if missing.GetSpecifiedShortnames() != "" {
+			name = "-" + missing.GetSpecifiedName()
+		}
+		return fmt.Errorf("%s needs a value", name)
+	}
+	return err
+}
+
+// plainNumber replaces the texts of package strconv.
+func plainNumber(err error) error {
+	if s := err.Error(); strings.HasPrefix(s, "strconv.ParseInt: ") {
+		return errors.New("expected an integer")
+	} else if strings.HasPrefix(s, "strconv.ParseBool: ") {
+		return errors.New("expected true or false")
+	}
+	return err
+}
+
+func unknownFlag(cmd *cobra.Command, e *pflag.NotExistError) error {
+	if e.GetSpecifiedShortnames() != "" {
+		return Hinted(fmt.Errorf("unknown flag -%s", e.GetSpecifiedName()), "%s --help lists the flags", cmd.CommandPath())
+	}
+	err := fmt.Errorf("unknown flag --%s", e.GetSpecifiedName())
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, f.Name)
+		}
+	})
+	if near := Nearest(e.GetSpecifiedName(), names); near != "" {
+		return Hinted(err, "did you mean --%s?", near)
+	}
+	return Hinted(err, "%s --help lists the flags", cmd.CommandPath())
+}

@@ -1,0 +1,147 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// MaxJobs is the largest -j.
+const MaxJobs = 1024
+
+// CommonFlags adds the flags of every verb.
+func (a *App) CommonFlags(root *cobra.Command) {
+	p := root.PersistentFlags()
+	p.VarP(&countFlag{&a.Workers, MaxJobs}, "jobs", "j", "work on `N` processors (default: all)")
+	p.BoolVarP(&a.Quiet, "quiet", "q", false, "no progress bar, and no report where all is well")
+}
+
+// ForceFlag adds -f.
+func (a *App) ForceFlag(cmd *cobra.Command) {
+	cmd.Flags().BoolVarP(&a.Force, "force", "f", false, "overwrite targets that exist")
+}
+
+// DestFlag adds -o.
+func (a *App) DestFlag(cmd *cobra.Command, help string) {
+	cmd.Flags().StringVarP(&a.Dest, "output", "o", "", help)
+}
+
+// JSONFlag adds --json.
+func (a *App) JSONFlag(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "report as JSON, one object per line")
+}
+
+// VerboseFlag adds -v.
+func (a *App) VerboseFlag(cmd *cobra.Command) {
+	cmd.Flags().BoolVarP(&a.Verbose, "verbose", "v", false, "list skipped files, each with the reason")
+}
+
+// MinFiles is cobra.MinimumNArgs(1) in our words.
+func MinFiles(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return Hinted(errors.New("no FILE given"), "%s --help has examples", cmd.CommandPath())
+	}
+	return nil
+}
+
+// OneFile is cobra.ExactArgs(1) in our words.
+func OneFile(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return Hinted(fmt.Errorf("expected one FILE, found %d arguments", len(args)), "%s --help has examples", cmd.CommandPath())
+	}
+	return nil
+}
+
+// countFlag is a flag that holds a number from 1 on.
+type countFlag struct {
+	n   *int
+	max int
+}
+
+// CountFlag is a flag that holds a number from 1 to max.
+func CountFlag(n *int, max int) *countFlag { return &countFlag{n, max} }
+
+func (f *countFlag) Type() string { return "N" }
+
+func (f *countFlag) String() string {
+	if *f.n == 0 {
+		return ""
+	}
+	return strconv.Itoa(*f.n)
+}
+
+func (f *countFlag) Set(s string) error {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 1 || n > f.max {
+		return fmt.Errorf("expected a number from 1 to %d", f.max)
+	}
+	*f.n = n
+	return nil
+}
+
+// SizeFlag is a flag that holds a number of bytes.
+type SizeFlag struct {
+	N        *int64
+	Min, Max int64
+	given    string
+}
+
+func (f *SizeFlag) String() string { return f.given }
+
+// Type is how help calls the value.
+func (f *SizeFlag) Type() string { return "SIZE" }
+
+// Set parses a value.
+func (f *SizeFlag) Set(s string) error {
+	n, err := ParseSize(s)
+	if err != nil {
+		return err
+	}
+	if n < f.Min || n > f.Max {
+		return fmt.Errorf("expected %s to %s", SizeName(f.Min), SizeName(f.Max))
+	}
+	*f.N, f.given = n, s
+	return nil
+}
+
+// ChoiceFlag is a flag that holds one of some words.
+type ChoiceFlag[T ~string] struct {
+	V       *T
+	Choices []T
+}
+
+func (f *ChoiceFlag[T]) String() string { return string(*f.V) }
+
+// Words are the choices.
+func (f *ChoiceFlag[T]) Words() []string {
+	words := make([]string, len(f.Choices))
+	for i, c := range f.Choices {
+		words[i] = string(c)
+	}
+	return words
+}
+
+// Type is how help calls the value.
+func (f *ChoiceFlag[T]) Type() string { return strings.Join(f.Words(), "|") }
+
+// Set parses a value.
+func (f *ChoiceFlag[T]) Set(s string) error {
+	for _, c := range f.Choices {
+		if string(c) == s {
+			*f.V = c
+			return nil
+		}
+	}
+	return fmt.Errorf("expected %s", orList(f.Words()))
+}
+
+// orList is "a, b or c".
+func orList(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
+}

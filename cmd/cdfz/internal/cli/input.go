@@ -1,0 +1,234 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"regexp"
+
+	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/internal/atomicfile"
+	"github.com/cdfz-format/cdfz/remote"
+)
+
+// Input is a FILE argument that is open for reading.
+type Input struct {
+	Name  string // as messages show it
+	R     io.ReaderAt
+	Size  int64
+	File  *os.File    // nil if it is not a file of this machine
+	Stat  fs.FileInfo // of the file when it was opened
+	close func() error
+}
+
+// Close closes the input.
+func (in *Input) Close() error { return in.close() }
+
+var (
+	errFolder     = errors.New("is a folder, not a file")
+	errNotRegular = errors.New("not a regular file")
+)
+
+// otherScheme matches URLs; with one that is not http or https, no file is opened.
+var otherScheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]+://`)
+
+// Open opens a FILE argument: a file, a URL, or "-" for standard input, which is
+// copied to an unnamed temporary file unless it is a file. Reads fail when the context
+// is cancelled.
+func (a *App) Open(ctx context.Context, name string) (*Input, error) {
+	a.hide(name)
+	if remote.IsURL(name) {
+		return openRemote(ctx, name)
+	}
+	var in *Input
+	var err error
+	if name == StdinName {
+		in, err = a.openStdin(ctx)
+	} else {
+		in, err = OpenFile(name, os.O_RDONLY)
+	}
+	if err != nil {
+		return nil, err
+	}
+	in.R = ctxReaderAt{ctx, in.R}
+	return in, nil
+}
+
+func openRemote(ctx context.Context, name string) (*Input, error) {
+	r, err := remote.Open(ctx, name, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &Input{Name: ShowName(name), R: remoteReaderAt{ctx, r}, Size: r.Size(), close: r.Close}, nil
+}
+
+// remoteReaderAt reads a URL until the context is cancelled.
+type remoteReaderAt struct {
+	ctx context.Context
+	*remote.File
+}
+
+func (r remoteReaderAt) ReadAt(p []byte, off int64) (int, error) {
+	return r.File.ReadAtContext(r.ctx, p, off)
+}
+
+// OpenFile opens a regular file. A pipe is not opened: that could wait for ever.
+func OpenFile(name string, flag int) (*Input, error) {
+	st, err := os.Stat(name)
+	if err == nil {
+		err = checkRegular(st)
+	} else if otherScheme.MatchString(name) {
+		err = errors.New("unknown kind of URL, expected http or https")
+	}
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(name, flag, 0)
+	if err != nil {
+		return nil, err
+	}
+	if st, err = f.Stat(); err == nil {
+		err = checkRegular(st)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return &Input{Name: name, R: f, Size: st.Size(), File: f, Stat: st, close: f.Close}, nil
+}
+
+func checkRegular(st fs.FileInfo) error {
+	switch {
+	case st.IsDir():
+		return errFolder
+	case !st.Mode().IsRegular():
+		return Hinted(errNotRegular, "to read a pipe, give - as FILE")
+	}
+	return nil
+}
+
+func (a *App) openStdin(ctx context.Context) (*Input, error) {
+	name := ShowName(StdinName)
+	if f, ok := a.In.(*os.File); ok {
+		if st, err := f.Stat(); err == nil && st.Mode().IsRegular() {
+			return openRedirected(name, f, st)
+		}
+		if IsTerminal(f) {
+			return nil, errors.New("is a terminal, expected a file or a pipe")
+		}
+	}
+	CatchStop()
+	tmp, err := atomicfile.Temp()
+	if err != nil {
+		return nil, err
+	}
+	// A read that waits for a pipe cannot be stopped, but need not be waited for.
+	type copied struct {
+		n   int64
+		err error
+	}
+	done := make(chan copied, 1)
+	go func() {
+		n, err := io.Copy(tmp, a.In)
+		done <- copied{n, err}
+	}()
+	select {
+	case c := <-done:
+		if c.err != nil {
+			tmp.Close()
+			return nil, c.err
+		}
+		return &Input{Name: name, R: tmp, Size: c.n, close: tmp.Close}, nil
+	case <-ctx.Done():
+		tmp.Close()
+		return nil, ctx.Err()
+	}
+}
+
+// openRedirected opens standard input that is a file. It begins at the file's current
+// offset, as another program may have read from it: ( read line; cdfz archive - ) <x.nc
+func openRedirected(name string, f *os.File, st fs.FileInfo) (*Input, error) {
+	off, err := f.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return nil, err
+	}
+	in := &Input{Name: name, R: f, Size: st.Size(), File: f, Stat: st, close: func() error { return nil }}
+	if off > 0 {
+		in.Size = max(st.Size()-off, 0)
+		in.R = io.NewSectionReader(f, off, in.Size)
+	}
+	return in, nil
+}
+
+// Changed is archive.ErrChanged if size or time of the file are no longer those it
+// was opened with.
+func (in *Input) Changed() error {
+	if in.File == nil {
+		return nil
+	}
+	st, err := in.File.Stat()
+	if err != nil {
+		return err
+	}
+	if st.Size() != in.Stat.Size() || !st.ModTime().Equal(in.Stat.ModTime()) {
+		return archive.ErrChanged
+	}
+	return nil
+}
+
+// OpenOptions are those that the flags ask for.
+func (a *App) OpenOptions() *archive.OpenOptions {
+	return &archive.OpenOptions{Workers: a.Workers}
+}
+
+// OpenArchive opens a FILE argument that must be an archive. Close the input when
+// done.
+func (a *App) OpenArchive(ctx context.Context, name string) (*Input, *archive.File, error) {
+	in, err := a.Open(ctx, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	f, err := archive.New(in.R, in.Size, a.OpenOptions())
+	if err == nil {
+		if _, ok := f.Info(); !ok {
+			err = archive.ErrNotArchive
+		}
+	}
+	if err != nil {
+		err = ExplainNotArchive(in, err)
+		in.Close()
+		return nil, nil, err
+	}
+	return in, f, nil
+}
+
+// ctxReaderAt fails once the context is cancelled.
+type ctxReaderAt struct {
+	ctx context.Context
+	r   io.ReaderAt
+}
+
+func (r ctxReaderAt) ReadAt(p []byte, off int64) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.r.ReadAt(p, off)
+}
+
+// CtxWriter is a writer that fails once the context is cancelled.
+type CtxWriter struct {
+	Ctx context.Context
+	W   io.Writer
+}
+
+func (w CtxWriter) Write(p []byte) (int, error) {
+	if err := w.Ctx.Err(); err != nil {
+		return 0, err
+	}
+	return w.W.Write(p)
+}
+
+// CtxReaderAt returns r with reads that fail once the context is cancelled.
+func CtxReaderAt(ctx context.Context, r io.ReaderAt) io.ReaderAt { return ctxReaderAt{ctx, r} }

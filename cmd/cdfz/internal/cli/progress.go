@@ -1,0 +1,187 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+)
+
+const (
+	barDelay  = 300 * time.Millisecond // what is done by then needs no bar
+	rateDelay = time.Second            // speeds before are guesses
+	barName   = 32                     // columns of the bar for the name
+)
+
+// Progress shows how far a run is, on a terminal's standard error: which of the files,
+// bytes, speed and time left. A nil Progress shows nothing. Bytes are those of the
+// files as they were found, whatever their verb counts in.
+type Progress struct {
+	mu    sync.Mutex
+	bar   *progressbar.ProgressBar // nil until it is shown
+	make  func() *progressbar.ProgressBar
+	verb  string
+	start time.Time
+
+	sizes  []int64 // of the files
+	total  int64   // of those not passed over
+	before int64   // of the files done
+	now    int     // the current file
+	name   string
+	done   int64 // of the current file
+}
+
+// ShowsProgress reports whether there is a terminal to show progress on.
+func (a *App) ShowsProgress() bool { return !a.Quiet && IsTerminal(a.Err) }
+
+// StartProgress begins the progress of a run over files.
+func (a *App) StartProgress(verb string, files Files) {
+	if !a.ShowsProgress() {
+		return
+	}
+	p := &Progress{verb: verb, start: time.Now()}
+	for _, j := range files.Jobs {
+		p.sizes = append(p.sizes, j.Size)
+		p.total += j.Size
+	}
+	p.make = func() *progressbar.ProgressBar {
+		return progressbar.NewOptions64(max(p.total, 1),
+			progressbar.OptionSetWriter(a.Err),
+			progressbar.OptionThrottle(100*time.Millisecond),
+			progressbar.OptionFullWidth(),
+			progressbar.OptionSetPredictTime(false),
+			progressbar.OptionSetElapsedTime(false),
+		)
+	}
+	a.status = p
+}
+
+// Step returns the callback of one pass over the current file, which is told how many
+// of size units are done; nil if no progress is shown. The passes number from 0.
+func (a *App) Step(name string, size int64, pass, passes int) func(done int64) {
+	p := a.status
+	if p == nil {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.name = shorten(Printable(name)); p.sizes[p.now] == 0 { // a URL, or a pipe
+		p.sizes[p.now] = size
+		p.total += size
+	}
+	return func(done int64) {
+		part := float64(pass) / float64(passes)
+		if size > 0 {
+			part += float64(min(done, size)) / float64(size) / float64(passes)
+		}
+		p.set(part)
+	}
+}
+
+// shorten cuts a name at its front.
+func shorten(name string) string {
+	r := []rune(name)
+	if len(r) <= barName {
+		return name
+	}
+	return "…" + string(r[len(r)-barName+1:])
+}
+
+// set shows a part, 0 to 1, of the current file as done.
+func (p *Progress) set(part float64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.done = int64(part * float64(p.sizes[p.now]))
+	elapsed := time.Since(p.start)
+	if elapsed < barDelay {
+		return
+	}
+	if p.bar == nil {
+		p.bar = p.make()
+	}
+	// Errors are those of the terminal: nothing is lost.
+	p.bar.Describe(p.text(elapsed))
+	p.bar.ChangeMax64(max(p.total, 1))
+	_ = p.bar.Set64(min(p.before+p.done, p.total))
+}
+
+// text is what stands before the bar.
+func (p *Progress) text(elapsed time.Duration) string {
+	done := p.before + p.done
+	words := []string{p.verb}
+	if len(p.sizes) > 1 {
+		words = append(words, fmt.Sprintf("%d of %d", p.now+1, len(p.sizes)))
+	}
+	words = append(words, p.name, fmt.Sprintf("%s of %s", Size(done), Size(p.total)))
+	if elapsed >= rateDelay && done > 0 {
+		words = append(words, Speed(done, elapsed.Seconds()))
+		left := time.Duration(float64(elapsed) / float64(done) * float64(max(p.total-done, 0)))
+		words = append(words, timeText(left)+" left")
+	}
+	return strings.Join(words, "  ")
+}
+
+// timeText is 0:07, 12:34, 3:45:00.
+func timeText(d time.Duration) string {
+	s := int64(d.Round(time.Second) / time.Second)
+	if s >= 3600 {
+		return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
+	}
+	return fmt.Sprintf("%d:%02d", s/60, s%60)
+}
+
+// begin goes to a file: those before it are done.
+func (p *Progress) begin(i int) {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if i > p.now {
+		p.before += p.sizes[p.now]
+	}
+	p.now, p.done = i, 0
+}
+
+// PassOver takes the current file out of the count, for files with nothing to do: they
+// would make the rest look fast.
+func (a *App) PassOver() {
+	p := a.status
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.total -= p.sizes[p.now]
+	p.sizes[p.now], p.done = 0, 0
+}
+
+// clear takes the bar away so that a line can be printed. The next step shows it
+// again.
+func (p *Progress) clear() {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.bar != nil {
+		_ = p.bar.Clear()
+	}
+}
+
+// stop takes the bar away for good.
+func (p *Progress) stop() {
+	if p == nil {
+		return
+	}
+	p.clear()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.bar = nil
+	p.start = time.Now()
+}
+
+// StopProgress takes the bar away.
+func (a *App) StopProgress() { a.status.stop() }

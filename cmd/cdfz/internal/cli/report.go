@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Print prints a line on standard output, fit for a terminal.
+func (a *App) Print(format string, args ...any) {
+	text := Printable(fmt.Sprintf(format, args...))
+	a.status.clear()
+	fmt.Fprintln(a.Out, text)
+}
+
+// Report is Print unless -q or --json is given.
+func (a *App) Report(format string, args ...any) {
+	if !a.Quiet && !a.JSON {
+		a.Print(format, args...)
+	}
+}
+
+// Emit prints an object as a line of JSON on standard output.
+func (a *App) Emit(v any) {
+	a.status.clear()
+	WriteJSON(a.Out, v)
+}
+
+// WriteJSON writes an object as a line of JSON, fit for a terminal: what does not
+// print is escaped. Errors are those of w.
+func WriteJSON(w io.Writer, v any) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		panic("internal error: " + err.Error())
+	}
+	_, _ = w.Write(escapeJSON(b.Bytes()))
+}
+
+// escapeJSON escapes the characters in a line of JSON that encoding/json leaves as
+// they are and a terminal may act on, such as U+009B.
+func escapeJSON(line []byte) []byte {
+	if bytes.IndexFunc(line, unprintable) == len(line)-1 {
+		return line
+	}
+	out := make([]byte, 0, len(line)+16)
+	for _, r := range string(line) {
+		switch {
+		case !unprintable(r) || r == '\n':
+			out = utf8.AppendRune(out, r)
+		case r > 0xffff:
+			hi, lo := utf16.EncodeRune(r)
+			out = fmt.Appendf(out, `\u%04x\u%04x`, hi, lo)
+		default:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		}
+	}
+	return out
+}
+
+func unprintable(r rune) bool { return !unicode.IsPrint(r) }
+
+// WriteTable writes columns, those marked aligned to the right. Cells are made fit
+// for a terminal.
+func WriteTable(w io.Writer, rows [][]string, right ...bool) {
+	width := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i := range row {
+			row[i] = Printable(row[i])
+			width[i] = max(width[i], utf8.RuneCountInString(row[i]))
+		}
+	}
+	for _, row := range rows {
+		var b strings.Builder
+		for i, cell := range row {
+			pad := strings.Repeat(" ", width[i]-utf8.RuneCountInString(cell))
+			if i > 0 {
+				b.WriteString("  ")
+			}
+			if i < len(right) && right[i] {
+				b.WriteString(pad + cell)
+			} else {
+				b.WriteString(cell + pad)
+			}
+		}
+		fmt.Fprintln(w, strings.TrimRight(b.String(), " "))
+	}
+}

@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"net/url"
+	"path"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/cdfz-format/cdfz/remote"
+)
+
+// StdinName stands for standard input on the command line, StdoutName after -o for
+// standard output.
+const (
+	StdinName  = "-"
+	StdoutName = "-"
+)
+
+// ShowName is a FILE argument as messages show it: a URL without its secrets.
+func ShowName(name string) string {
+	if name == StdinName {
+		return "standard input"
+	}
+	return remote.Redact(name)
+}
+
+// ReportName is a FILE argument as reports have it: as it was given, but for the
+// secrets of a URL.
+func ReportName(name string) string {
+	if name == StdinName {
+		return name
+	}
+	return ShowName(name)
+}
+
+// LocalName is the path that a target is named after: a FILE argument itself, or the
+// last element of a URL, or its host.
+func LocalName(name string) string {
+	if !remote.IsURL(name) {
+		return name
+	}
+	u, err := url.Parse(remote.Redact(name))
+	if err != nil {
+		return "url"
+	}
+	if base := path.Base("/" + u.Path); base != "/" {
+		return base
+	}
+	return u.Hostname()
+}
+
+// BaseName is the name of a FILE argument without its folders.
+func BaseName(name string) string { return filepath.Base(LocalName(name)) }
+
+// hide has messages show a URL without its secrets, wherever they quote it.
+func (a *App) hide(name string) {
+	shown := remote.Redact(name)
+	if shown == name {
+		return
+	}
+	a.secrets = append(a.secrets, name, shown)
+	if q := strconv.Quote(name); q[1:len(q)-1] != name {
+		a.secrets = append(a.secrets, q[1:len(q)-1], shown)
+	}
+}
+
+// userInfo matches user and password of URLs in a text.
+var userInfo = regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)[^\s/?#"']*@`)
+
+// redact removes the secrets of URLs from a text.
+func (a *App) redact(text string) string {
+	if len(a.secrets) > 0 {
+		text = strings.NewReplacer(a.secrets...).Replace(text)
+	}
+	if !strings.Contains(text, "://") {
+		return text
+	}
+	return userInfo.ReplaceAllString(text, "$1")
+}

@@ -1,0 +1,54 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// CatchStop makes signals cancel the context of the program. Without it they end the
+// program in the system's way. Catching takes a tenth of the time of reading a value,
+// so it is called before there is something to clear up, or after a delay.
+var CatchStop = func() {}
+
+const catchDelay = 10 * time.Millisecond
+
+// signalError is the cause of a context that a signal cancelled.
+type signalError struct {
+	number int
+	name   string
+}
+
+func (e *signalError) Error() string { return e.name }
+
+// Context is the context of the program: CatchStop has signals cancel it.
+func Context() context.Context {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	CatchStop = sync.OnceFunc(func() { catch(cancel) })
+	time.AfterFunc(catchDelay, CatchStop)
+	ignorePipe()
+	return ctx
+}
+
+func catch(cancel context.CancelCauseFunc) {
+	// What was ignored from the start, as nohup does, stays so.
+	signals := slices.DeleteFunc(slices.Clone(stopSignals), signal.Ignored)
+	if len(signals) == 0 { // none would mean all
+		return
+	}
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, signals...)
+	go func() {
+		s := <-c
+		e := &signalError{sigint, s.String()}
+		if n, ok := s.(syscall.Signal); ok {
+			e.number = int(n)
+		}
+		cancel(e)
+		signal.Stop(c) // a second signal ends the program in the system's way
+	}()
+}

@@ -1,0 +1,90 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/cdf3"
+)
+
+// kind is a kind of file, by its first bytes.
+type kind string
+
+const (
+	kindClassic kind = "a classic netCDF file"
+	kindArchive kind = "a cdfz archive"
+	kindEmpty   kind = "empty"
+	kindHDF5    kind = "netCDF-4 (HDF5)"
+	kindGzip    kind = "compressed with gzip"
+	kindBzip2   kind = "compressed with bzip2"
+	kindXz      kind = "compressed with xz"
+	kindZstd    kind = "compressed with zstd"
+	kindOther   kind = "not netCDF"
+)
+
+// magics are how files begin.
+var magics = []struct {
+	magic string
+	kind  kind
+}{
+	{"CDF\x01", kindClassic}, {"CDF\x02", kindClassic}, {"CDF\x05", kindClassic},
+	{"\x89HDF\r\n\x1a\n", kindHDF5},
+	{"\x1f\x8b", kindGzip}, {"BZh", kindBzip2}, {"\xfd7zXZ\x00", kindXz}, {"\x28\xb5\x2f\xfd", kindZstd},
+}
+
+// archiveHead is the name of the first entry of an archive, and where it is.
+const (
+	archiveHead    = ".cdfz/README"
+	archiveHeadOff = 30
+)
+
+// sniff tells the kind of a file by its first bytes. The error is that of reading.
+func sniff(r io.ReaderAt) (kind, error) {
+	var b [archiveHeadOff + len(archiveHead)]byte
+	n, err := r.ReadAt(b[:], 0)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", err
+	}
+	if n == 0 {
+		return kindEmpty, nil
+	}
+	for _, m := range magics {
+		if bytes.HasPrefix(b[:n], []byte(m.magic)) {
+			return m.kind, nil
+		}
+	}
+	if n == len(b) && string(b[:2]) == "PK" && string(b[archiveHeadOff:]) == archiveHead {
+		return kindArchive, nil
+	}
+	return kindOther, nil
+}
+
+// ExplainNotArchive says more about a file that cannot be opened as an archive.
+func ExplainNotArchive(in *Input, err error) error {
+	var format *cdf3.FormatError // a damaged classic file
+	switch {
+	case errors.Is(err, archive.ErrNotArchive), errors.As(err, &format):
+		k, readErr := sniff(in.R)
+		if readErr != nil {
+			return readErr
+		}
+		err = archive.ErrNotArchive
+		switch k {
+		case kindEmpty:
+			return fmt.Errorf("%w: the file is empty", err)
+		case kindClassic:
+			return Hinted(fmt.Errorf("%w: it is a classic netCDF file", err), "cdfz archive makes an archive of it")
+		case kindHDF5:
+			return Hinted(fmt.Errorf("%w: it is a netCDF-4 (HDF5) file", err), "nccopy -k classic converts it for cdfz archive")
+		case kindOther, kindArchive:
+			return err
+		}
+		return fmt.Errorf("%w: it is %s", err, k)
+	case errors.Is(err, archive.ErrCorrupt):
+		return Hinted(err, "cdfz verify lists all damage, cdfz repair rebuilds the end of an archive")
+	}
+	return err
+}

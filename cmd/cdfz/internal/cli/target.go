@@ -1,0 +1,170 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/cdfz-format/cdfz/internal/atomicfile"
+	"github.com/cdfz-format/cdfz/remote"
+)
+
+var errTwice = errors.New("another FILE of this command has the same target")
+
+// IsDirDest reports whether -o names a folder.
+func (a *App) IsDirDest() bool {
+	if a.Dest == "" || a.Dest == StdoutName {
+		return false
+	}
+	if os.IsPathSeparator(a.Dest[len(a.Dest)-1]) {
+		return true
+	}
+	st, err := os.Stat(a.Dest)
+	return err == nil && st.IsDir()
+}
+
+// CheckDest finds what is wrong with -o before anything is done.
+func (a *App) CheckDest(args []string) error {
+	switch {
+	case a.Dest == "" && len(args) == 1 && args[0] == StdinName:
+		a.Dest = StdoutName
+	case remote.IsURL(a.Dest):
+		return fmt.Errorf("-o %s: cannot write to a URL", ShowName(a.Dest))
+	case a.Dest == "" || a.IsDirDest():
+		return a.CheckDirDest(args)
+	}
+	if len(args) > 1 {
+		return Hinted(fmt.Errorf("-o %s: one target for %d files", a.Dest, len(args)), "-o DIR%c puts the targets into a folder", filepath.Separator)
+	}
+	if st, err := os.Stat(args[0]); err == nil && st.IsDir() && args[0] != StdinName {
+		return Hinted(fmt.Errorf("-o %s: one target for the folder %s", a.Dest, args[0]), "-o DIR%c puts the targets into a folder", filepath.Separator)
+	}
+	if a.Dest != StdoutName {
+		return nil
+	}
+	if a.JSON {
+		return errors.New("--json: the report cannot go to standard output together with the data")
+	}
+	return a.CheckBinary()
+}
+
+// CheckBinary refuses to write binary data to a terminal.
+func (a *App) CheckBinary() error {
+	if a.Dest == StdoutName && IsTerminal(a.Out) {
+		return Hinted(errors.New("will not write binary data to a terminal"), "use -o FILE, or a pipe after the command")
+	}
+	return nil
+}
+
+// CheckDirDest finds what is wrong with -o if it is a folder or missing.
+func (a *App) CheckDirDest(args []string) error {
+	for _, name := range args {
+		if name == StdinName {
+			return Hinted(errors.New("standard input has no name to call a target after"), "-o FILE names it, -o - writes to standard output")
+		}
+	}
+	if a.Dest == "" {
+		return nil
+	}
+	st, err := os.Stat(a.Dest)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("-o %s: no such folder", a.Dest)
+	case err != nil:
+		return fmt.Errorf("-o %s: %w", a.Dest, atomicfile.Cause(err))
+	case !st.IsDir():
+		return fmt.Errorf("-o %s: not a folder", a.Dest)
+	}
+	return nil
+}
+
+// TargetPath is where the result of a job goes. rename changes the ending of a path.
+func (a *App) TargetPath(j Job, rename func(string) (string, error)) (string, error) {
+	switch {
+	case a.Dest == "":
+		return rename(LocalName(j.Name))
+	case a.IsDirDest():
+		rel, err := rename(j.Rel)
+		return filepath.Join(a.Dest, rel), err
+	}
+	return a.Dest, nil
+}
+
+// Create starts the target of a FILE. src may be nil.
+func (a *App) Create(path string, src *Input) (*atomicfile.File, error) {
+	CatchStop()
+	o := &atomicfile.Options{Overwrite: a.Force, MakeDirs: a.IsDirDest()}
+	if src != nil {
+		o.Source = src.Stat
+	}
+	if a.targets[filepath.Clean(path)] {
+		return nil, fmt.Errorf("%s: %w", path, errTwice)
+	}
+	t, err := atomicfile.Create(path, o)
+	if err != nil {
+		return nil, targetHint(err, path)
+	}
+	a.targets[filepath.Clean(path)] = true
+	return t, nil
+}
+
+// Commit makes a target appear.
+func (a *App) Commit(t *atomicfile.File) error {
+	if err := t.Commit(); err != nil {
+		return targetHint(err, t.Path())
+	}
+	if left := t.Leftover(); left != "" {
+		a.Message("warning: %s: the temporary name %s cannot be removed", t.Path(), left)
+	}
+	return nil
+}
+
+// targetHint adds advice to an error of a target.
+func targetHint(err error, path string) error {
+	switch {
+	case errors.Is(err, atomicfile.ErrExists):
+		return Hinted(err, "-f overwrites it")
+	case errors.Is(err, atomicfile.ErrFolder):
+		return Hinted(err, "-o %s%c puts the target in it", path, filepath.Separator)
+	case errors.Is(err, atomicfile.ErrNotRegular):
+		return Hinted(err, "-o - writes to standard output")
+	}
+	return err
+}
+
+// Sink is where the result of a job is written: a target, or standard output.
+type Sink struct {
+	io.Writer
+	T *atomicfile.File // nil: standard output
+	a *App
+}
+
+// Sink starts the result of a job. src may be nil.
+func (a *App) Sink(path string, src *Input) (*Sink, error) {
+	if path == StdoutName && a.Dest == StdoutName {
+		return &Sink{a.Out, nil, a}, nil
+	}
+	t, err := a.Create(path, src)
+	if err != nil {
+		return nil, err
+	}
+	return &Sink{t, t, a}, nil
+}
+
+// Commit makes the target appear.
+func (s *Sink) Commit() error {
+	if s.T == nil {
+		return nil
+	}
+	return s.a.Commit(s.T)
+}
+
+// Abort discards the target unless it was committed.
+func (s *Sink) Abort() {
+	if s.T != nil {
+		s.T.Close()
+	}
+}

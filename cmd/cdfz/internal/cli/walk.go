@@ -1,0 +1,200 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/cdfz-format/cdfz/internal/atomicfile"
+)
+
+// Suffix is what the names of archives end in, after the name of the image.
+const Suffix = ".cdfz"
+
+// Job is one file of a command line.
+type Job struct {
+	Name string // what to open
+	Rel  string // where the target lies below -o DIR/, before its ending changes
+	Size int64  // bytes, 0 if unknown
+}
+
+// Files are the files of a command line.
+type Files struct {
+	Jobs    []Job
+	Folders bool  // there was a folder
+	Skipped int64 // files below folders that are not to be processed
+}
+
+// Skipped is the JSON of a file below a folder that was not processed.
+type Skipped struct {
+	File   string `json:"file"`
+	Reason string `json:"skipped"`
+}
+
+// Pred decides about a file below a folder: "" to process it, or the reason to skip
+// it.
+type Pred func(name string) (reason string, err error)
+
+// StripSuffix is the name of the image that an archive is named after.
+func StripSuffix(name string) (string, error) {
+	base := filepath.Base(name)
+	if s := strings.TrimSuffix(base, Suffix); s != base && s != "" {
+		return strings.TrimSuffix(name, Suffix), nil
+	}
+	return "", Hinted(errors.New("the name does not end in "+Suffix), "-o OUT names the target")
+}
+
+// Archives processes what is named like an archive. The bytes do not tell: they may
+// be damaged.
+func Archives(name string) (string, error) {
+	if _, err := StripSuffix(name); err != nil {
+		return "not named *" + Suffix, nil
+	}
+	return "", nil
+}
+
+// Classic processes what begins like a classic netCDF file.
+func Classic(name string) (string, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	k, err := sniff(f)
+	switch {
+	case err != nil:
+		return "", err
+	case k == kindClassic:
+		return "", nil
+	case k == kindArchive:
+		return "already an archive", nil
+	}
+	return string(k), nil
+}
+
+// Find lists the files of a command line: FILE arguments as they are, and of folders
+// the files below that pred wants. Symbolic links below folders are not followed.
+// Skipped files are reported with -v and --json.
+func (a *App) Find(ctx context.Context, args []string, pred Pred, failed func(name string, err error)) Files {
+	var out Files
+	for _, arg := range args {
+		if a.Stopped(ctx) {
+			break
+		}
+		st, err := os.Stat(arg)
+		if err != nil || !st.IsDir() || arg == StdinName {
+			j := Job{Name: arg, Rel: BaseName(arg)}
+			if err == nil {
+				j.Size = st.Size()
+			}
+			out.Jobs = append(out.Jobs, j)
+			continue
+		}
+		out.Folders = true
+		a.walk(ctx, arg, pred, failed, &out)
+	}
+	return out
+}
+
+func (a *App) walk(ctx context.Context, dir string, pred Pred, failed func(name string, err error), out *Files) {
+	// With a separator at its end, a link to a folder is followed.
+	root := dir
+	if !os.IsPathSeparator(root[len(root)-1]) {
+		root += string(filepath.Separator)
+	}
+	_ = filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		if ctx.Err() != nil {
+			return fs.SkipAll
+		}
+		if err != nil {
+			failed(name, err)
+			if d != nil && d.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if d.IsDir() {
+			return nil
+		}
+		reason := notAFile(d)
+		if reason == "" {
+			reason, err = pred(name)
+		}
+		if err != nil {
+			failed(name, err)
+			return nil
+		}
+		if reason != "" {
+			out.Skipped++
+			a.skip(name, reason)
+			return nil
+		}
+		j := Job{Name: name}
+		if j.Rel, err = filepath.Rel(root, name); err != nil {
+			failed(name, err)
+			return nil
+		}
+		if st, err := d.Info(); err == nil {
+			j.Size = st.Size()
+		}
+		out.Jobs = append(out.Jobs, j)
+		return nil
+	})
+}
+
+// notAFile is the reason to skip what is not a file with data.
+func notAFile(d fs.DirEntry) string {
+	switch t := d.Type(); {
+	case t&fs.ModeSymlink != 0:
+		return "symbolic link"
+	case t&fs.ModeNamedPipe != 0:
+		return "FIFO"
+	case t&fs.ModeSocket != 0:
+		return "socket"
+	case !t.IsRegular():
+		return "device"
+	case atomicfile.IsTemporary(d.Name()):
+		return "temporary file of cdfz"
+	}
+	return ""
+}
+
+// skip reports a file that is not processed.
+func (a *App) skip(name, reason string) {
+	switch {
+	case a.JSON:
+		a.Emit(Skipped{name, reason})
+	case a.Verbose:
+		a.Report("%s: skipped: %s", name, reason)
+	}
+}
+
+// Each calls one for every file in turn until the run is stopped.
+func (a *App) Each(ctx context.Context, files Files, one func(Job) error, failed func(name string, err error)) {
+	for i, j := range files.Jobs {
+		if a.Stopped(ctx) {
+			break
+		}
+		a.status.begin(i)
+		if err := one(j); err != nil {
+			failed(ShowName(j.Name), err)
+		}
+	}
+	a.status.stop()
+}
+
+// SummaryTail is how a summary ends: files that failed and files that were skipped.
+func (f *Files) SummaryTail(failed int64) string {
+	s := ""
+	if failed > 0 {
+		s += fmt.Sprintf("; %d failed", failed)
+	}
+	if f.Skipped > 0 {
+		s += fmt.Sprintf("; %d skipped", f.Skipped)
+	}
+	return s
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
+)
+
+// originals are the files that verify --against compares archives with.
+type originals struct {
+	names  []string
+	folder bool // there is one, with the originals of a folder
+}
+
+func (o *originals) given() bool { return len(o.names) > 0 }
+
+// check finds what is wrong with --against, given the FILE arguments.
+func (o *originals) check(args []string) error {
+	if !o.given() {
+		return nil
+	}
+	isDir := func(name string) bool {
+		st, err := os.Stat(name)
+		return err == nil && st.IsDir()
+	}
+	if len(o.names) == 1 && isDir(o.names[0]) {
+		o.folder = true
+		return nil
+	}
+	if len(o.names) != len(args) {
+		return fmt.Errorf("--against: expected %s, one for each FILE, found %d", cli.Count(int64(len(args)), "original"), len(o.names))
+	}
+	for _, arg := range args {
+		if isDir(arg) {
+			return fmt.Errorf("--against: expected a folder for the folder %s", arg)
+		}
+	}
+	return nil
+}
+
+// of is the original of the n-th archive.
+func (o *originals) of(j cli.Job, n int) (string, error) {
+	if !o.folder {
+		return o.names[n], nil
+	}
+	image, err := cli.StripSuffix(j.Rel)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(o.names[0], image), nil
+}
+
+// compare compares the original of an archive with the size and the SHA-256 of its
+// image, and returns its name.
+func (v *verifier) compare(ctx context.Context, j cli.Job, n int, size int64, sha256 string) (string, error) {
+	name, err := v.against.of(j, n)
+	if err != nil {
+		return "", err
+	}
+	in, err := v.Open(ctx, name)
+	if ctx.Err() != nil {
+		return "", ctx.Err()
+	}
+	if err != nil {
+		return "", fmt.Errorf("original %s: %s", cli.ShowName(name), cli.PlainText(err, name))
+	}
+	defer in.Close()
+	shown := cli.ReportName(name)
+	if in.Size != size {
+		return "", fmt.Errorf("differs from %s: that has %d bytes, the archived file %d", shown, in.Size, size)
+	}
+	got, err := hashOf(ctx, in, v.Step(j.Name, size, 1, 2))
+	if err != nil {
+		return "", err
+	}
+	if got != sha256 {
+		return "", fmt.Errorf("differs from %s: SHA-256 %s, expected %s", shown, got, sha256)
+	}
+	return shown, nil
+}
