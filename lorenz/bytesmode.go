@@ -1,0 +1,219 @@
+package lorenz
+
+import "math"
+
+// rowBytes returns the row that modeBytes assumes for a shape, in bytes.
+func rowBytes(dims []int, size int) int {
+	for i := len(dims) - 1; i >= 0; i-- {
+		if dims[i] > 1 {
+			return dims[i] * size
+		}
+	}
+	return size
+}
+
+// bytes decodes elements of a block in modeBytes.
+func (d *Decoder) bytes(dst, src []byte, i, j int) bool {
+	if d.model == nil {
+		d.model = new(byteModel)
+	}
+	out := dst
+	if len(dst) < d.n*d.size {
+		d.whole = grow(d.whole, d.n*d.size)
+		out = d.whole
+	}
+	if !d.model.decode(out, src, d.size, rowBytes(d.p.Dims, d.size)) {
+		return false
+	}
+	if len(dst) < len(out) {
+		copy(dst, out[i*d.size:j*d.size])
+	}
+	return true
+}
+
+// decode fills dst.
+func (m *byteModel) decode(dst, src []byte, size, row int) bool {
+	m.reset(len(dst), size, row)
+	c := newRangeDecoder(src)
+	last := m.recents()
+	for at := 0; at < len(dst); {
+		if c.pos > len(src) {
+			return false
+		}
+		if m.repeat(&c, at, 0) == 0 {
+			m.contexts(dst, at, last[0])
+			dst[at] = m.literal(&c, at, 0)
+			m.history = 0
+			at++
+			continue
+		}
+		n, dist, recent := m.token(&c, 0, 0, 0)
+		if recent > 0 {
+			dist = last[recent-1]
+			last.use(recent-1, dist)
+		} else {
+			last.use(nRecent-1, dist)
+		}
+		if dist > at || n > len(dst)-at {
+			return false
+		}
+		for range n {
+			dst[at] = dst[at-dist]
+			at++
+		}
+	}
+	return c.ended()
+}
+
+// encode appends src in modeBytes without the mode. depth bounds the search for
+// repeats. It gives up when the result reaches limit bytes.
+func (m *byteModel) encode(dst, src []byte, size, row, depth, limit int) ([]byte, bool) {
+	m.reset(len(src), size, row)
+	f := newFinder(src, size, depth)
+	f.last = m.recents()
+	start := len(dst)
+	c := newRangeEncoder(dst)
+	for at := 0; at < len(src); {
+		if len(c.dst)-start > limit {
+			return c.dst[:start], false
+		}
+		t := f.next(at)
+		if t.length == 0 {
+			m.repeat(&c, at, 0)
+			m.contexts(src, at, f.last[0])
+			m.literal(&c, at, src[at])
+			m.history = 0
+			at++
+			continue
+		}
+		m.repeat(&c, at, 1)
+		m.token(&c, t.length, t.dist, t.recent)
+		if t.recent > 0 {
+			f.last.use(t.recent-1, t.dist)
+		} else {
+			f.last.use(nRecent-1, t.dist)
+		}
+		at += t.length
+	}
+	return c.finish(), true
+}
+
+// byteToken is a repeat, or with length 0 a literal.
+type byteToken struct{ length, dist, recent int }
+
+// finder finds repeats by hash chains.
+type finder struct {
+	src     []byte
+	depth   int
+	head    []int32
+	prev    []int32
+	known   int // positions in the chains
+	last    recents
+	literal float64 // estimated bits of a literal
+	ahead   byteToken
+	aheadAt int
+	gain    float64 // of ahead
+}
+
+const finderBits = 16
+
+func newFinder(src []byte, size, depth int) *finder {
+	f := &finder{src: src, depth: depth, head: make([]int32, 1<<finderBits), prev: make([]int32, len(src)), aheadAt: -1}
+	for i := range f.head {
+		f.head[i] = -1
+	}
+	for k := range size {
+		var freq [256]int
+		n := 0
+		for i := k; i < len(src); i += size {
+			freq[src[i]]++
+			n++
+		}
+		for _, c := range freq {
+			if c > 0 {
+				f.literal += float64(c) * math.Log2(float64(n)/float64(c))
+			}
+		}
+	}
+	f.literal = f.literal / float64(len(src)) * 0.6
+	return f
+}
+
+func (f *finder) hash(at int) uint32 {
+	s := f.src[at : at+4]
+	return (uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24) * 0x9E3779B1 >> (32 - finderBits)
+}
+
+// enter adds the positions before at to the chains.
+func (f *finder) enter(at int) {
+	for ; f.known < at && f.known+4 <= len(f.src); f.known++ {
+		h := f.hash(f.known)
+		f.prev[f.known] = f.head[h]
+		f.head[h] = int32(f.known)
+	}
+}
+
+// next returns the token at a position.
+func (f *finder) next(at int) byteToken {
+	t, gain := f.ahead, f.gain
+	if f.aheadAt != at {
+		t, gain = f.best(at)
+	}
+	f.aheadAt = -1
+	if t.length == 0 || at+1 >= len(f.src) || t.length > 64 {
+		return t
+	}
+	f.ahead, f.gain = f.best(at + 1)
+	if f.gain > gain+f.literal {
+		f.aheadAt = at + 1
+		return byteToken{}
+	}
+	return t
+}
+
+// best returns the repeat that saves most at a position.
+func (f *finder) best(at int) (t byteToken, gain float64) {
+	f.enter(at)
+	for i, d := range f.last {
+		if n := f.match(at, d); n > 0 {
+			if g := float64(n)*f.literal - 3 - float64(i) - math.Log2(float64(n)); g > gain {
+				t, gain = byteToken{n, d, i + 1}, g
+			}
+		}
+	}
+	if at+4 > len(f.src) {
+		return t, gain
+	}
+	longest := 0
+	p := f.head[f.hash(at)]
+	for i := 0; i < f.depth && p >= 0; i++ {
+		d := at - int(p)
+		p = f.prev[p]
+		if longest > 0 && at+longest < len(f.src) && f.src[at+longest] != f.src[at+longest-d] {
+			continue
+		}
+		n := f.match(at, d)
+		if n <= longest || n < minRepeat {
+			continue
+		}
+		longest = n
+		if g := float64(n)*f.literal - 8 - math.Log2(float64(d)) - math.Log2(float64(n)); g > gain {
+			t, gain = byteToken{n, d, 0}, g
+		}
+	}
+	return t, gain
+}
+
+// match returns how long the repeat from distance d is.
+func (f *finder) match(at, d int) int {
+	if d > at {
+		return 0
+	}
+	s := f.src[at:]
+	from := f.src[at-d:]
+	n := 0
+	for n < len(s) && s[n] == from[n] {
+		n++
+	}
+	return n
+}

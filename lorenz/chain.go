@@ -1,0 +1,122 @@
+package lorenz
+
+// maxChain is the most strides of a chain.
+const maxChain = 4
+
+// integrate undoes a chain of differences: for each stride, every element gets
+// the sum of itself and the element one stride before.
+func integrate[T lane](y []T, w window, strides []int) {
+	for _, s := range strides {
+		if w.crosses(s) {
+			addStride(y, s/w.plane*w.width)
+			continue
+		}
+		for p := 0; p < len(y); p += w.width {
+			for c := 0; c < w.width; c += w.cell {
+				cell := y[p+c : p+min(c+w.cell, w.width)]
+				if s == 1 {
+					prefixSum(cell)
+				} else {
+					addStride(cell, s)
+				}
+			}
+		}
+	}
+}
+
+// prefixSum replaces each element by the sum up to it.
+func prefixSum[T lane](y []T) {
+	var sum T
+	for len(y) >= 4 {
+		a := y[0]
+		b := a + y[1]
+		c := b + y[2]
+		d := c + y[3]
+		y[0], y[1], y[2], y[3] = sum+a, sum+b, sum+c, sum+d
+		sum += d
+		y = y[4:]
+	}
+	for i, v := range y {
+		sum += v
+		y[i] = sum
+	}
+}
+
+// addStride adds to each element the one s before it.
+func addStride[T lane](y []T, s int) {
+	if s >= len(y) {
+		return
+	}
+	from, to := y[:len(y)-s], y[s:]
+	to = to[:len(from)]
+	for i, v := range from {
+		to[i] += v
+	}
+}
+
+// differentiate replaces the values of a block by their residuals.
+func differentiate[T lane](y []T, l layout, strides []int) {
+	for _, s := range strides {
+		if l.crosses(s) {
+			subStride(y, s)
+			continue
+		}
+		for p := 0; p < l.n; p += l.plane {
+			for c := 0; c < l.plane; c += l.cell {
+				subStride(y[p+c:p+min(c+l.cell, l.plane)], s)
+			}
+		}
+	}
+}
+
+// subStride subtracts from each element the one s before it.
+func subStride[T lane](y []T, s int) {
+	for i := len(y) - 1; i >= s; i-- {
+		y[i] -= y[i-s]
+	}
+}
+
+// term is one product of a chain's expansion: the residual of an element has
+// the value at offset, negated or not.
+type term struct {
+	offset int
+	inCell int // the part of the offset within a cell
+	neg    bool
+}
+
+// terms expands a chain. The first term is the element itself.
+func (l layout) terms(strides []int) []term {
+	t := []term{{}}
+	for _, s := range strides {
+		for _, x := range t[:len(t):len(t)] {
+			in := 0
+			if !l.crosses(s) {
+				in = s
+			}
+			t = append(t, term{x.offset + s, x.inCell + in, !x.neg})
+		}
+	}
+	return t
+}
+
+// fill sets the masked elements to what the chain predicts, so that their
+// residual is 0.
+func fill[T lane](y []T, l layout, strides []int, m *mask) {
+	terms := l.terms(strides)[1:]
+	for _, r := range m.runs {
+		for i := int(r.start); i < int(r.end); i++ {
+			at := i % l.plane % l.cell
+			var p T
+			for _, t := range terms {
+				if t.inCell <= at && t.offset <= i {
+					if t.neg {
+						p += y[i-t.offset]
+					} else {
+						p -= y[i-t.offset]
+					}
+				}
+			}
+			y[i] = p
+		}
+	}
+}

@@ -1,0 +1,228 @@
+package lorenz
+
+// emit appends a block in modeGroups. raw are the big-endian elements.
+func (c *coder[T]) emit(s *shape, dst, raw []byte, x *candidate[T]) []byte {
+	start := len(dst)
+	dst = c.emitRanged(s, dst, raw, x)
+	mid := len(dst)
+	dst = c.emitRepeats(s, dst, raw, x)
+	if a, b := mid-start, len(dst)-mid; b > 0 && b < a-a/16 {
+		return append(dst[:start], dst[mid:]...)
+	}
+	return dst[:mid]
+}
+
+// emitRanged appends a block whose ranges can be decoded, unless that costs too
+// much.
+func (c *coder[T]) emitRanged(s *shape, dst, raw []byte, x *candidate[T]) []byte {
+	start := len(dst)
+	l, base := cellsFor(s, x), x.pred.layout(s.n)
+	dst = c.write(s, dst, raw, x, l, false)
+	if l == base {
+		return dst
+	}
+	// Cells must not cost more than 1 %.
+	mid := len(dst)
+	dst = c.write(s, dst, raw, x, base, false)
+	if a, b := mid-start, len(dst)-mid; a > b+b/100 {
+		return append(dst[:start], dst[mid:]...)
+	}
+	return dst[:mid]
+}
+
+// emitRepeats appends the block with repeats if many residuals recur.
+func (c *coder[T]) emitRepeats(s *shape, dst, raw []byte, x *candidate[T]) []byte {
+	chain, share := x.pred, 0.0
+	var best predictor
+	tries := []predictor{{}, {chain: []int{1}}}
+	if !x.pred.isFloat() {
+		tries = append(tries, chain)
+	}
+	for _, p := range tries {
+		x.pred = p
+		r := c.residuals(s, x, whole(s.n))
+		if k := c.find.recurring(len(r), func(i int) (uint32, bool) { return hash3(r, i) }); k > share+0.02 {
+			best, share = p, k
+		}
+	}
+	if share < 0.1 {
+		x.pred = chain
+		return dst
+	}
+	x.pred = best
+	dst = c.write(s, dst, raw, x, whole(s.n), true)
+	x.pred = chain
+	return dst
+}
+
+// cellsFor returns a layout whose cells are about an eighth of the block.
+func cellsFor[T lane](s *shape, x *candidate[T]) layout {
+	l := x.pred.layout(s.n)
+	if s.n < 8192 || !x.pred.isFloat() && len(x.pred.chain) == 0 {
+		return l
+	}
+	st := strides(s.dims)
+	row := 1
+	if len(st) > 1 {
+		row = st[1]
+	}
+	deepest := 0 // the largest stride
+	for _, d := range x.pred.chain {
+		deepest = max(deepest, d)
+	}
+	if f := x.pred.float; f.kind != 0 {
+		row, deepest = f.row, f.row
+		if f.deep() {
+			deepest = f.plane
+		}
+	}
+	eighth := (s.n + 7) / 8
+	deep := x.pred.isFloat() && x.pred.float.deep()
+	if !deep && (deepest <= eighth/4 || !contains(st, deepest)) {
+		// Runs of whole rows, or of whole planes.
+		unit := row
+		for _, d := range st {
+			if d <= deepest {
+				unit = d
+			}
+		}
+		if x.pred.isFloat() && unit < row {
+			unit = row
+		}
+		return layout{s.n, s.n, min((eighth+unit-1)/unit*unit, s.n)}
+	}
+	// The same rows of each plane.
+	plane := deepest
+	rows := (plane/row + 7) / 8
+	return layout{s.n, plane, rows * row}
+}
+
+func contains(s []int, v int) bool {
+	for _, x := range s {
+		if x == v {
+			return true
+		}
+	}
+	return false
+}
+
+// write appends a block with a layout.
+func (c *coder[T]) write(s *shape, dst, raw []byte, x *candidate[T], l layout, repeats bool) []byte {
+	flags := byte(s.specials)
+	if x.pred.isFloat() {
+		flags |= flagFloat
+	}
+	if l != whole(s.n) {
+		flags |= flagCells
+	}
+	if len(x.patches) > 0 {
+		flags |= flagPatches
+	}
+	if laneBits[T]() == 64 {
+		flags |= flagWide
+	}
+	if repeats {
+		flags |= flagRepeats
+	}
+	dst = append(dst, modeGroups, flags, x.kind)
+	if flags&flagCells != 0 {
+		dst = appendUvarint(appendUvarint(dst, uint64(l.plane)), uint64(l.cell))
+	}
+	dst = x.pred.append(dst)
+	w := &c.w
+	w.dst = dst
+	if s.specials > 0 {
+		for _, p := range s.mask.patterns[:s.specials] {
+			w.dst = append(w.dst, p...)
+		}
+		nums := s.mask.numbers(nil, s.specials, s.n)
+		w.dst = appendUvarint(w.dst, uint64(len(nums)))
+		w.numbers(nums)
+	}
+	w.dst = append(w.dst, x.params...)
+	if len(x.patches) > 0 {
+		w.patches(x.patches, raw, s.size)
+	}
+	r := c.residuals(s, x, l)
+	if repeats {
+		f := &c.find
+		c.lits = parse(f, r, c.lits, x.cost/float64(len(r)), 16)
+		w.dst = appendUvarint(w.dst, uint64(len(f.lits)))
+		w.numbers(f.lits)
+		w.numbers(f.lens)
+		w.numbers(f.dist)
+		r = c.lits
+	}
+	w.write(r, false)
+	dst, w.dst = w.dst, nil
+	return dst
+}
+
+// layout returns the layout without cells.
+func (p predictor) layout(n int) layout {
+	if p.isFloat() {
+		return p.float.layout(n)
+	}
+	return whole(n)
+}
+
+// append appends the predictor.
+func (p predictor) append(dst []byte) []byte {
+	if p.isFloat() {
+		dst = appendUvarint(append(dst, byte(p.float.kind)), uint64(p.float.row))
+		if p.float.deep() {
+			dst = appendUvarint(dst, uint64(p.float.plane))
+		}
+		return dst
+	}
+	dst = append(dst, byte(len(p.chain)))
+	for _, s := range p.chain {
+		dst = appendUvarint(dst, uint64(s))
+	}
+	return dst
+}
+
+// patches appends elements that are stored apart.
+func (w *streamWriter) patches(at []int32, raw []byte, size int) {
+	nums := make([]uint64, len(at))
+	prev := int32(0)
+	for i, e := range at {
+		nums[i] = uint64(e - prev)
+		prev = e
+	}
+	w.dst = appendUvarint(w.dst, uint64(len(at)))
+	w.numbers(nums)
+	for _, e := range at {
+		w.dst = append(w.dst, raw[int(e)*size:(int(e)+1)*size]...)
+	}
+}
+
+// residuals returns the residuals of the elements that are not masked.
+func (c *coder[T]) residuals(s *shape, x *candidate[T], l layout) []T {
+	c.r = grow(c.r, s.n)
+	if f := x.pred.float; x.pred.isFloat() {
+		fillFloats(x.u, l, f, &s.mask)
+		floatResiduals(c.r, x.u, l, f, 0)
+	} else {
+		fill(x.y, l, x.pred.chain, &s.mask)
+		copy(c.r, x.y)
+		differentiate(c.r, l, x.pred.chain)
+	}
+	return compact(&s.mask, c.r)
+}
+
+// compact removes masked elements.
+func compact[T lane](m *mask, r []T) []T {
+	if len(m.runs) == 0 {
+		return r
+	}
+	k := int(m.runs[0].start)
+	for i, run := range m.runs {
+		next := len(r)
+		if i+1 < len(m.runs) {
+			next = int(m.runs[i+1].start)
+		}
+		k += copy(r[k:], r[run.end:next])
+	}
+	return r[:k]
+}

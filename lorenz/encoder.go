@@ -1,0 +1,181 @@
+package lorenz
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// Level is how much work an encoder does to find a short form.
+type Level int
+
+// Levels of effort.
+const (
+	Default Level = iota
+	Fast
+	Max
+)
+
+// Encoder encodes blocks of one kind. It keeps buffers between calls and must
+// not be used concurrently. The same block gives the same bytes on every
+// machine, whatever was encoded before.
+type Encoder struct {
+	p     Params
+	n     int
+	size  int
+	level Level
+	raw   []byte
+	c32   coder[uint32]
+	c64   coder[uint64]
+	model *byteModel
+}
+
+// NewEncoder returns an encoder of blocks with these parameters.
+func NewEncoder(p Params, level Level) (*Encoder, error) {
+	n, err := p.check()
+	if err != nil {
+		return nil, err
+	}
+	if level < Default || level > Max {
+		return nil, fmt.Errorf("lorenz: expected a level of %d to %d, found %d", Default, Max, level)
+	}
+	return &Encoder{p: p, n: n, size: p.Type.Size(), level: level}, nil
+}
+
+// Encode appends the encoded form of a block to dst. It is at most one byte
+// longer than the block.
+func (e *Encoder) Encode(dst, src []byte) ([]byte, error) {
+	if len(src) != e.n*e.size {
+		return dst, fmt.Errorf("lorenz: expected a block of %d bytes, found %d", e.n*e.size, len(src))
+	}
+	start := len(dst)
+	if e.n > 1 && isConst(src, e.size) {
+		return append(append(dst, modeConst), src[:e.size]...), nil
+	}
+	if e.n > 1 {
+		big := src
+		if e.p.Order == LittleEndian {
+			e.raw = append(e.raw[:0], src...)
+			swap(e.raw, e.size)
+			big = e.raw
+		}
+		dst = e.groups(dst, big)
+		dst = e.bytes(dst, big, start)
+	}
+	if len(dst) == start || len(dst)-start > len(src) {
+		return append(append(dst[:start], modeRaw), src...), nil
+	}
+	return dst, nil
+}
+
+// bytes replaces the block after start by one in modeBytes if that is shorter.
+func (e *Encoder) bytes(dst, src []byte, start int) []byte {
+	if e.size > 1 && e.level != Max {
+		return dst
+	}
+	limit := len(dst) - start
+	if e.model == nil {
+		e.model = new(byteModel)
+	}
+	end := len(dst)
+	dst = append(dst, modeBytes)
+	dst, ok := e.model.encode(dst, src, e.size, rowBytes(e.p.Dims, e.size), 64, limit)
+	if !ok || len(dst)-end >= limit {
+		return dst[:end]
+	}
+	return append(dst[:start], dst[end:]...)
+}
+
+// isConst reports whether all elements are the same.
+func isConst(b []byte, size int) bool {
+	return bytes.Equal(b[size:], b[:len(b)-size])
+}
+
+// groups appends the block in modeGroups.
+func (e *Encoder) groups(dst, src []byte) []byte {
+	s := shape{typ: e.p.Type, size: e.size, dims: e.p.Dims, n: e.n, level: e.level}
+	if e.size == 8 {
+		e.c64.u = grow(e.c64.u, e.n)
+		loadBits64(e.c64.u, src)
+		return encodeBlock(&s, dst, src, &e.c64, &e.c32)
+	}
+	e.c32.u = grow(e.c32.u, e.n)
+	loadBits32(e.c32.u, src, e.p.Type)
+	return encodeBlock(&s, dst, src, &e.c32, &e.c32)
+}
+
+// shape is what the parts of the encoder know about a block.
+type shape struct {
+	typ      Type
+	size     int
+	dims     []int
+	n        int
+	level    Level
+	specials int
+	mask     mask
+}
+
+// coder has the buffers for lanes of one width.
+type coder[T lane] struct {
+	u      []T // bits of the elements
+	y      []T
+	r      []T
+	w      groupWriter[T]
+	probe  prober[T]
+	sample []T
+	find   repeatFinder
+	lits   []T
+}
+
+// candidate is a transformed block with its predictor.
+type candidate[T lane] struct {
+	kind    byte
+	params  []byte
+	patches []int32 // elements that the transform does not give
+	y       []T     // lanes, masked ones arbitrary
+	u       []T     // bits of floats for float predictors, or nil
+	pred    predictor
+	cost    float64 // estimated bits
+}
+
+// encodeBlock chooses transform and predictor and appends the block. c has
+// lanes of the elements' width, narrow those of 32 bits.
+func encodeBlock[T lane](s *shape, dst []byte, raw []byte, c *coder[T], narrow *coder[uint32]) []byte {
+	findSpecials(s, c)
+	best := candidate[T]{kind: mapOrder, y: ordered(c.y, c.u, s)}
+	c.y = best.y
+	if s.typ.float() {
+		best.u = c.u
+	}
+	c.search(s, &best)
+	var small *candidate[uint32]
+	limit := best.cost
+	for _, t := range transforms(s, c) {
+		if t.y32 != nil {
+			x := candidate[uint32]{kind: t.kind, params: t.params, patches: t.patches, y: t.y32, cost: t.cost}
+			narrow.search(s, &x)
+			if x.cost < limit {
+				limit, small = x.cost, &x
+			}
+			continue
+		}
+		x := candidate[T]{kind: t.kind, params: t.params, patches: t.patches, y: t.y, cost: t.cost}
+		c.search(s, &x)
+		if x.cost < limit {
+			limit, best, small = x.cost, x, nil
+		}
+	}
+	if small != nil {
+		return narrow.emit(s, dst, raw, small)
+	}
+	return c.emit(s, dst, raw, &best)
+}
+
+// search chooses the predictor of a candidate.
+func (c *coder[T]) search(s *shape, x *candidate[T]) {
+	p := &c.probe
+	p.l, p.y, p.bits, p.typ = whole(s.n), x.y, x.u, s.typ
+	p.sample(4, &s.mask)
+	pred, cost := p.best(s.dims)
+	x.pred = pred
+	x.cost += cost
+}

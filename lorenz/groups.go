@@ -1,0 +1,294 @@
+package lorenz
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// The group coder stores residuals in groups of 32. A group has a class c that
+// follows its magnitude: c = 0 is all zeros, otherwise the k = max(0, c-5) low
+// bits of each value are stored as they are, and what is above them as a symbol
+// in one of up to six streams, chosen by the class.
+const (
+	groupLen = 32
+	nStreams = 6
+)
+
+// Flags of a group stream. Bits 3 to 7 are the merged streams: bit 3+i is set if
+// stream i+1 continues stream i.
+const (
+	groupsTZ       = 1 << 0 // trailing zeros common to a group are cut off
+	groupsUnsigned = 1 << 1 // values are unsigned, without zigzag
+	groupsMerge    = 3
+)
+
+// lowBits returns how many low bits the values of a class store as they are.
+func lowBits(c uint8) uint {
+	if c <= 5 {
+		return 0
+	}
+	return uint(c) - 5
+}
+
+// streamOf returns for each class below 6 its stream, given the flags. Larger
+// classes are in the stream of class 6, which is the last entry.
+func streamOf(flags byte) (s [nStreams + 1]uint8) {
+	n := uint8(0)
+	for i := 1; i < nStreams; i++ {
+		s[i] = n
+		if flags>>(groupsMerge+i-1)&1 == 0 {
+			n++
+		}
+	}
+	s[nStreams] = n
+	return s
+}
+
+// groupWriter encodes residuals.
+type groupWriter[T lane] struct {
+	streamWriter
+	class, zeros []byte
+	u            []T
+	vals         [nStreams][]uint64 // what the streams hold
+	low          bitWriter
+	head         []byte
+}
+
+// write appends the residuals to w.dst.
+func (w *groupWriter[T]) write(r []T, unsigned bool) {
+	if len(r) == 0 {
+		return
+	}
+	flags := byte(0)
+	if unsigned {
+		flags |= groupsUnsigned
+	}
+	if w.trailing(r) {
+		flags |= groupsTZ
+	}
+	w.classify(r, flags)
+	flags |= w.merges() << groupsMerge
+	streams := streamOf(flags)
+	w.collect(&streams)
+
+	w.dst = append(w.dst, flags)
+	at := len(w.dst)
+	w.dst = append(w.dst, 0, 0)
+	w.head = grow(w.head, len(w.class))
+	prev := byte(0)
+	for i, c := range w.class {
+		w.head[i] = c - prev
+		prev = c
+	}
+	w.stream(w.head, nil)
+	if flags&groupsTZ != 0 {
+		w.stream(w.zeros, nil)
+	}
+	var packs uint16
+	for s := range w.vals {
+		if len(w.vals[s]) > 0 {
+			packs |= uint16(w.packed(w.vals[s])) << (2 * s)
+		}
+	}
+	binary.LittleEndian.PutUint16(w.dst[at:], packs)
+	w.dst = append(w.dst, w.low.buf...)
+}
+
+// trailing finds the trailing zeros of each group and reports whether cutting
+// them off pays.
+func (w *groupWriter[T]) trailing(r []T) bool {
+	w.zeros = w.zeros[:0]
+	sum := 0
+	for i := 0; i < len(r); i += groupLen {
+		var or T
+		for _, v := range r[i:min(i+groupLen, len(r))] {
+			or |= v
+		}
+		t := 0
+		if or != 0 {
+			t = bits.TrailingZeros64(uint64(or))
+		}
+		w.zeros = append(w.zeros, byte(t))
+		sum += t
+	}
+	return 4*sum > len(w.zeros)
+}
+
+// classify sets w.u to the values to code, padded to whole groups, and w.class
+// to the classes of the groups.
+func (w *groupWriter[T]) classify(r []T, flags byte) {
+	n := (len(r) + groupLen - 1) / groupLen
+	w.u = grow(w.u, n*groupLen)
+	clear(w.u[len(r):])
+	w.class = grow(w.class, n)
+	sign := laneBits[T]() - 1
+	for g := range n {
+		lo, hi := g*groupLen, min((g+1)*groupLen, len(r))
+		t := uint(0)
+		if flags&groupsTZ != 0 {
+			t = uint(w.zeros[g])
+		}
+		u := w.u[lo : lo+groupLen]
+		sum, or := uint64(0), T(0)
+		for i, v := range r[lo:hi] {
+			if flags&groupsUnsigned != 0 {
+				v >>= t
+			} else {
+				// A shift that keeps the sign, and zigzag.
+				neg := -(v >> sign)
+				v = (v^neg)>>t<<1 | neg&1
+			}
+			u[i] = v
+			or |= v
+			sum += log2(v)
+		}
+		sum += uint64(lo+groupLen-hi) << logFrac
+		switch {
+		case or == 0:
+			w.class[g] = 0
+		default:
+			// log2 is 1 too large, which is the 1 of c = 1 + mean.
+			w.class[g] = byte((sum/groupLen + 1<<(logFrac-1)) >> logFrac)
+		}
+	}
+}
+
+const logFrac = 10
+
+// log2 approximates log2(2u+1) + 1 in units of 2^-logFrac. Only the encoder
+// depends on it.
+func log2[T lane](u T) uint64 {
+	x := uint64(u)<<1 | 1
+	n := uint64(bits.Len64(x))
+	if uint64(u)>>63 != 0 {
+		return 66 << logFrac
+	}
+	return n<<logFrac | x<<(64-n)<<1>>(64-logFrac)
+}
+
+// merges decides which streams are too short to have a code of their own.
+func (w *groupWriter[T]) merges() byte {
+	var count [nStreams]int
+	for _, c := range w.class {
+		if c > 0 {
+			count[min(int(c)-1, nStreams-1)]++
+		}
+	}
+	var m byte
+	cur := count[0]
+	for i := 1; i < nStreams; i++ {
+		if min(cur, count[i]) < 12 {
+			m |= 1 << (i - 1)
+			cur += count[i]
+		} else {
+			cur = count[i]
+		}
+	}
+	return m
+}
+
+// collect distributes the values to the streams.
+func (w *groupWriter[T]) collect(streams *[nStreams + 1]uint8) {
+	for i := range w.vals {
+		w.vals[i] = w.vals[i][:0]
+	}
+	w.low = bitWriter{buf: w.low.buf[:0]}
+	for g, c := range w.class {
+		if c == 0 {
+			continue
+		}
+		s := &w.vals[streams[min(c, nStreams)]]
+		k := lowBits(c)
+		u := w.u[g*groupLen : (g+1)*groupLen]
+		for _, v := range u {
+			*s = append(*s, uint64(v)>>k)
+		}
+		if k > 0 {
+			for _, v := range u {
+				w.low.put64(uint64(v)&(1<<k-1), k)
+			}
+		}
+	}
+}
+
+// How the symbols of a stream are formed. Part of the format.
+const (
+	pack1 = 0 // one value a symbol
+	pack2 = 1 // two values of 4 bits, the first one low, 15 for larger ones
+	pack4 = 2 // four values of 2 bits, 3 for larger ones
+)
+
+// packed appends a stream of values with the packing that is shortest, and
+// returns that.
+func (w *groupWriter[T]) packed(v []uint64) byte {
+	best, bestCost := byte(pack1), 0
+	small := 0
+	for _, x := range v {
+		if x < 3 {
+			small++
+		}
+	}
+	if 2*small > len(v) {
+		for p := byte(pack1); p <= pack4; p++ {
+			w.pack(v, p)
+			c := w.cost()
+			if p == pack1 || c < bestCost {
+				best, bestCost = p, c
+			}
+		}
+	}
+	w.pack(v, best)
+	w.stream(w.syms, w.extra)
+	return best
+}
+
+// pack sets w.syms and w.extra.
+func (w *groupWriter[T]) pack(v []uint64, p byte) {
+	w.syms, w.extra = w.syms[:0], w.extra[:0]
+	if p == pack1 {
+		for i, x := range v {
+			s, n := symbolOf(x)
+			w.syms = append(w.syms, s)
+			if n > 0 {
+				w.extra = append(w.extra, extra{x &^ (1 << n), int32(i), n})
+			}
+		}
+		return
+	}
+	per, width, esc := 2, 4, uint64(15)
+	if p == pack4 {
+		per, width, esc = 4, 2, 3
+	}
+	for i := 0; i < len(v); i += per {
+		var s uint64
+		for j, x := range v[i : i+per] {
+			if x >= esc {
+				w.extra = append(w.extra, extra{x - esc, int32(len(w.syms)), 0})
+				x = esc
+			}
+			s |= x << (j * width)
+		}
+		w.syms = append(w.syms, byte(s))
+	}
+}
+
+// cost returns the bits of w.syms and w.extra, without the code.
+func (w *groupWriter[T]) cost() int {
+	var freq [256]uint32
+	histogram(&freq, w.syms)
+	bits := 0
+	for _, e := range w.extra {
+		bits += int(e.n)
+		if e.n == 0 {
+			bits += 4
+		}
+	}
+	if int(freq[w.syms[0]]) == len(w.syms) {
+		return bits
+	}
+	var lens [256]uint8
+	bits += codeLengths(&lens, &freq)
+	var head bitWriter
+	writeLengths(&head, &lens)
+	return bits + 8*len(head.buf)
+}

@@ -1,0 +1,218 @@
+package lorenz
+
+import (
+	"math/bits"
+	"slices"
+)
+
+// Huffman codes of byte symbols. Part of the format: a code word has at most
+// maxCode bits, codes are canonical and complete, and words are stored starting
+// with their most significant bit.
+const (
+	maxCode   = 11
+	tableSize = 1 << maxCode
+)
+
+// huffTable maps the next maxCode bits of a stream to the symbol (low byte) and
+// the length of its code word (high byte).
+type huffTable [tableSize]uint16
+
+// codeLengths sets lens to the lengths of an optimal code for the frequencies,
+// limited to maxCode bits, and returns the payload in bits. At least two
+// frequencies must not be 0.
+func codeLengths(lens *[256]uint8, freq *[256]uint32) int {
+	type node struct {
+		w    uint64
+		a, b int16 // children, or -1 and the symbol
+	}
+	var nodes [511]node
+	var keys [256]uint64
+	n := 0
+	for s, f := range freq {
+		lens[s] = 0
+		if f > 0 {
+			keys[n] = uint64(f)<<8 | uint64(s)
+			n++
+		}
+	}
+	slices.Sort(keys[:n])
+	for i, k := range keys[:n] {
+		nodes[i] = node{k >> 8, -1, int16(k & 255)}
+	}
+	// Two queues: leaves in order, and the inner nodes in the order they are made.
+	leaf, inner, end := 0, n, n
+	take := func() int16 {
+		if inner == end || leaf < n && nodes[leaf].w <= nodes[inner].w {
+			leaf++
+			return int16(leaf - 1)
+		}
+		inner++
+		return int16(inner - 1)
+	}
+	for end < 2*n-1 {
+		a := take()
+		b := take()
+		nodes[end] = node{nodes[a].w + nodes[b].w, a, b}
+		end++
+	}
+	var depth [511]uint8
+	var count [256]int // leaves of a depth
+	for i := end - 1; i >= 0; i-- {
+		d := depth[i]
+		if i < n {
+			count[min(d, maxCode)]++
+			continue
+		}
+		depth[nodes[i].a], depth[nodes[i].b] = d+1, d+1
+	}
+	limitLengths(&count)
+	// The rarest symbols get the longest words.
+	total, i := 0, 0
+	for d := maxCode; d > 0; d-- {
+		for range count[d] {
+			lens[nodes[i].b] = uint8(d)
+			total += d * int(nodes[i].w)
+			i++
+		}
+	}
+	return total
+}
+
+// limitLengths makes a code complete again whose longest words were cut to
+// maxCode bits.
+func limitLengths(count *[256]int) {
+	sum := 0 // in units of the shortest possible share
+	for d := 1; d <= maxCode; d++ {
+		sum += count[d] << (maxCode - d)
+	}
+	for sum > tableSize {
+		// Take one word of the longest length, and make two of a shorter one.
+		count[maxCode]--
+		for d := maxCode - 1; d > 0; d-- {
+			if count[d] > 0 {
+				count[d]--
+				count[d+1] += 2
+				break
+			}
+		}
+		sum--
+	}
+}
+
+// canonical assigns the code words, reversed for a stream whose first bit is
+// the lowest one.
+func canonical(codes *[256]uint16, lens *[256]uint8) {
+	var next [maxCode + 2]uint16
+	for _, l := range lens {
+		if l > 0 {
+			next[l+1]++
+		}
+	}
+	for l := 1; l <= maxCode; l++ {
+		next[l+1] = (next[l] + next[l+1]) << 1
+	}
+	// next[l] is now twice the words before length l, thus its first word.
+	for s, l := range lens {
+		if l > 0 {
+			codes[s] = bits.Reverse16(next[l]) >> (16 - l)
+			next[l]++
+		}
+	}
+}
+
+// writeLengths stores code lengths: the last symbol, runs of present and absent
+// symbols in turn, and the changes of length from one present symbol to the
+// next.
+func writeLengths(w *bitWriter, lens *[256]uint8) {
+	last := 255
+	for lens[last] == 0 {
+		last--
+	}
+	w.put(uint64(last), 8)
+	present := true
+	for s := 0; s <= last; {
+		e := s
+		for e <= last && (lens[e] > 0) == present {
+			e++
+		}
+		if s == 0 {
+			w.gamma(uint64(e) + 1) // symbol 0 may be absent
+		} else {
+			w.gamma(uint64(e - s))
+		}
+		s, present = e, !present
+		if e == 0 {
+			for e <= last && lens[e] == 0 {
+				e++
+			}
+			w.gamma(uint64(e))
+			s, present = e, true
+		}
+	}
+	prev := 5
+	for _, l := range lens[:last+1] {
+		if l > 0 {
+			d := int(l) - prev
+			w.gamma(uint64(uint(d<<1^d>>63)) + 1)
+			prev = int(l)
+		}
+	}
+}
+
+// readLengths is the inverse of writeLengths. It reports whether the lengths
+// are those of a complete code.
+func readLengths(r *bitReader, lens *[256]uint8) bool {
+	*lens = [256]uint8{}
+	last := int(r.get(8))
+	present := true
+	for s := 0; s <= last; present = !present {
+		run := int(r.gamma())
+		if s == 0 && present {
+			run--
+		} else if run == 0 {
+			return false
+		}
+		if run < 0 || run > last+1-s {
+			return false
+		}
+		if present {
+			for i := range run {
+				lens[s+i] = 1
+			}
+		}
+		s += run
+	}
+	prev, sum := 5, 0
+	for s := 0; s <= last; s++ {
+		if lens[s] == 0 {
+			continue
+		}
+		g := r.gamma()
+		if g == 0 || g > 2*maxCode {
+			return false
+		}
+		d := int(g - 1)
+		prev += d>>1 ^ -(d & 1)
+		if prev < 1 || prev > maxCode {
+			return false
+		}
+		lens[s] = uint8(prev)
+		sum += tableSize >> prev
+	}
+	return sum == tableSize
+}
+
+// fill builds the decoding table of a complete code.
+func (t *huffTable) fill(lens *[256]uint8) {
+	var codes [256]uint16
+	canonical(&codes, lens)
+	for s, l := range lens {
+		if l == 0 {
+			continue
+		}
+		e := uint16(s) | uint16(l)<<8
+		for c := int(codes[s]); c < tableSize; c += 1 << l {
+			t[c] = e
+		}
+	}
+}

@@ -1,0 +1,202 @@
+package lorenz
+
+import (
+	"encoding/binary"
+	"math"
+)
+
+// Kinds of value transforms. Part of the format.
+const (
+	mapOrder  = 0 // integers as they are, floats in the order of their values
+	mapFix    = 1 // k × 2^q
+	mapRatio  = 2 // k / d
+	mapDict   = 3 // index into the distinct values
+	mapSingle = 4 // doubles that are floats
+	mapScaled = 5 // float × c
+	mapLinear = 6 // k × c + o
+)
+
+// inverse is a value transform as the decoder sees it: from lanes to the
+// big-endian bytes of elements.
+type inverse struct {
+	typ     Type
+	kind    byte
+	scale   float64   // of mapFix, mapScaled and mapLinear
+	offset  float64   // of mapLinear
+	segment int       // elements for each divisor
+	divs    []float64 // of mapRatio
+	dict    []byte    // the elements of mapDict, big-endian
+}
+
+// allowed reports whether a transform exists for a type and lane width.
+func allowed(t Type, kind byte, wide bool) bool {
+	double := t == Float64
+	switch kind {
+	case mapOrder:
+		return wide == (t.Size() == 8)
+	case mapFix, mapRatio, mapLinear:
+		return double || t == Float32 && !wide
+	case mapDict:
+		return !wide
+	case mapSingle, mapScaled:
+		return double && !wide
+	}
+	return false
+}
+
+// put32 writes the elements whose lanes are y. at is the number of the first
+// one.
+func (v *inverse) put32(dst []byte, y []uint32, at int) {
+	switch v.kind {
+	case mapOrder:
+		v.order32(dst, y)
+	case mapFix, mapLinear:
+		if v.typ == Float32 {
+			for i, k := range y {
+				x := float32(float64(float64(int32(k))*v.scale) + v.offset)
+				binary.BigEndian.PutUint32(dst[4*i:], math.Float32bits(x))
+			}
+			return
+		}
+		for i, k := range y {
+			x := float64(float64(int32(k))*v.scale) + v.offset
+			binary.BigEndian.PutUint64(dst[8*i:], math.Float64bits(x))
+		}
+	case mapRatio:
+		size := v.typ.Size()
+		for len(y) > 0 {
+			d, n := v.divisor(at, len(y))
+			if size == 4 {
+				for i, k := range y[:n] {
+					binary.BigEndian.PutUint32(dst[4*i:], math.Float32bits(float32(float64(int32(k))/d)))
+				}
+			} else {
+				for i, k := range y[:n] {
+					binary.BigEndian.PutUint64(dst[8*i:], math.Float64bits(float64(int32(k))/d))
+				}
+			}
+			y, dst, at = y[n:], dst[n*size:], at+n
+		}
+	case mapDict:
+		v.lookup(dst, y)
+	case mapSingle:
+		for i, k := range y {
+			x := float64(math.Float32frombits(bits32(k)))
+			binary.BigEndian.PutUint64(dst[8*i:], math.Float64bits(x))
+		}
+	case mapScaled:
+		for i, k := range y {
+			x := float64(math.Float32frombits(bits32(k))) * v.scale
+			binary.BigEndian.PutUint64(dst[8*i:], math.Float64bits(x))
+		}
+	}
+}
+
+// order32 writes the elements of mapOrder.
+func (v *inverse) order32(dst []byte, y []uint32) {
+	switch {
+	case v.typ == Float32:
+		for i, k := range y {
+			binary.BigEndian.PutUint32(dst[4*i:], bits32(k))
+		}
+	case v.typ.Size() == 4:
+		putBits32(dst, y)
+	case v.typ.Size() == 2:
+		for i, k := range y {
+			binary.BigEndian.PutUint16(dst[2*i:], uint16(k))
+		}
+	default:
+		for i, k := range y {
+			dst[i] = byte(k)
+		}
+	}
+}
+
+// put64 is put32 for wide lanes.
+func (v *inverse) put64(dst []byte, y []uint64, at int) {
+	switch v.kind {
+	case mapOrder:
+		if !v.typ.float() {
+			putBits64(dst, y)
+			return
+		}
+		for i, k := range y {
+			binary.BigEndian.PutUint64(dst[8*i:], bits64(k))
+		}
+	case mapFix, mapLinear:
+		for i, k := range y {
+			x := float64(float64(int64(k))*v.scale) + v.offset
+			binary.BigEndian.PutUint64(dst[8*i:], math.Float64bits(x))
+		}
+	case mapRatio:
+		for len(y) > 0 {
+			d, n := v.divisor(at, len(y))
+			for i, k := range y[:n] {
+				binary.BigEndian.PutUint64(dst[8*i:], math.Float64bits(float64(int64(k))/d))
+			}
+			y, dst, at = y[n:], dst[8*n:], at+n
+		}
+	}
+}
+
+// divisor returns the divisor of element at and for how many of the next n it
+// holds.
+func (v *inverse) divisor(at, n int) (float64, int) {
+	if v.segment == 0 {
+		return v.divs[0], n
+	}
+	return v.divs[at/v.segment], min(n, v.segment-at%v.segment)
+}
+
+// lookup writes dictionary entries, the first one for an index that is too
+// large, which masked elements may have.
+func (v *inverse) lookup(dst []byte, y []uint32) {
+	size := v.typ.Size()
+	n := uint32(len(v.dict) / size)
+	for i, k := range y {
+		if k >= n {
+			k = 0
+		}
+		switch size {
+		case 1:
+			dst[i] = v.dict[k]
+		case 2:
+			*(*[2]byte)(dst[2*i:]) = *(*[2]byte)(v.dict[2*k:])
+		case 4:
+			*(*[4]byte)(dst[4*i:]) = *(*[4]byte)(v.dict[4*k:])
+		case 8:
+			*(*[8]byte)(dst[8*i:]) = *(*[8]byte)(v.dict[8*k:])
+		}
+	}
+}
+
+// putBits32 writes integers or the bits of floats.
+func putBits32(dst []byte, y []uint32) {
+	for i, k := range y {
+		binary.BigEndian.PutUint32(dst[4*i:], k)
+	}
+}
+
+func putBits64(dst []byte, y []uint64) {
+	for i, k := range y {
+		binary.BigEndian.PutUint64(dst[8*i:], k)
+	}
+}
+
+// swap reverses the bytes of each element.
+func swap(b []byte, size int) {
+	switch size {
+	case 2:
+		for ; len(b) >= 2; b = b[2:] {
+			b[0], b[1] = b[1], b[0]
+		}
+	case 4:
+		for ; len(b) >= 4; b = b[4:] {
+			binary.LittleEndian.PutUint32(b, binary.BigEndian.Uint32(b))
+		}
+	case 8:
+		for ; len(b) >= 8; b = b[8:] {
+			binary.LittleEndian.PutUint64(b, binary.BigEndian.Uint64(b))
+		}
+	}
+}

@@ -1,0 +1,129 @@
+package lorenz
+
+import "sort"
+
+// maxSpecials is the most values that can be masked.
+const maxSpecials = 2
+
+// mask is where a block holds its special values: runs in ascending order.
+type mask struct {
+	runs     []maskRun
+	patterns [maxSpecials][]byte // big-endian elements
+}
+
+type maskRun struct {
+	start, end int32
+	before     int32 // masked elements before the run
+	kind       uint8
+}
+
+// add appends a run.
+func (m *mask) add(start, end int, kind uint8) {
+	before := int32(0)
+	if n := len(m.runs); n > 0 {
+		r := m.runs[n-1]
+		before = r.before + r.end - r.start
+	}
+	m.runs = append(m.runs, maskRun{int32(start), int32(end), before, kind})
+}
+
+// from returns the index of the first run that ends after element e.
+func (m *mask) from(e int) int {
+	if len(m.runs) == 0 || e < int(m.runs[0].end) {
+		return 0
+	}
+	return sort.Search(len(m.runs), func(i int) bool { return int(m.runs[i].end) > e })
+}
+
+// rank returns how many elements before e are not masked.
+func (m *mask) rank(e int) int {
+	i := m.from(e)
+	if i < len(m.runs) {
+		r := m.runs[i]
+		return e - int(r.before) - max(0, e-int(r.start))
+	}
+	if i == 0 {
+		return e
+	}
+	r := m.runs[i-1]
+	return e - int(r.before+r.end-r.start)
+}
+
+// expand writes residuals to y, which starts at element at, and 0 for masked
+// elements.
+func expand[T lane](m *mask, y, res []T, at int) {
+	i := m.from(at)
+	for e := 0; e < len(y); i++ {
+		start, end := len(y), len(y)
+		if i < len(m.runs) {
+			start = min(max(int(m.runs[i].start)-at, e), len(y))
+			end = min(int(m.runs[i].end)-at, len(y))
+		}
+		res = res[copy(y[e:start], res):]
+		clear(y[start:end])
+		e = end
+	}
+}
+
+// stamp writes the patterns over masked elements. dst starts at element at.
+func (m *mask) stamp(dst []byte, size, at int) {
+	for i := m.from(at); i < len(m.runs); i++ {
+		r := m.runs[i]
+		start, end := max(int(r.start)-at, 0)*size, min((int(r.end)-at)*size, len(dst))
+		if start >= end {
+			return
+		}
+		fillElements(dst[start:end], m.patterns[r.kind])
+	}
+}
+
+// The lengths of the runs cover the block from its first element on. A run's
+// kind is that of the run before it, increased by 1, or with two specials by 1
+// or 2 as the low bit of the number tells. Kind 0 is what is not masked.
+
+// set builds the mask from the stored numbers. It reports whether they cover
+// exactly n elements.
+func (m *mask) set(nums []uint64, specials, n int) bool {
+	m.runs = m.runs[:0]
+	at, kind := 0, specials
+	for i, v := range nums {
+		if specials == 2 {
+			kind = (kind + 1 + int(v&1)) % 3
+			v >>= 1
+		} else {
+			kind ^= 1
+		}
+		if v > uint64(n-at) || v == 0 && i > 0 {
+			return false
+		}
+		end := at + int(v)
+		if kind > 0 && end > at {
+			m.add(at, end, uint8(kind-1))
+		}
+		at = end
+	}
+	return at == n
+}
+
+// numbers returns what set expects.
+func (m *mask) numbers(dst []uint64, specials, n int) []uint64 {
+	at, prev := 0, specials
+	put := func(end, kind int) {
+		v := uint64(end - at)
+		if specials == 2 {
+			v = v<<1 | uint64((kind-prev+2)%3)
+		}
+		dst = append(dst, v)
+		at, prev = end, kind
+	}
+	for i, r := range m.runs {
+		if int(r.start) > at || i == 0 {
+			put(int(r.start), 0)
+		}
+		put(int(r.end), int(r.kind)+1)
+	}
+	if at < n {
+		put(n, 0)
+	}
+	return dst
+}

@@ -1,0 +1,149 @@
+package lorenz
+
+import "math/bits"
+
+// repeatFinder finds repeats of residuals.
+type repeatFinder struct {
+	head, prev       []int32
+	lits, lens, dist []uint64
+}
+
+// recurring estimates which share of the residuals repeats earlier ones, by the
+// repeats of runs of three at places that depend on their content alone.
+func (f *repeatFinder) recurring(n int, hash func(i int) (uint32, bool)) float64 {
+	const tableBits = 13
+	f.head = grow(f.head, 1<<tableBits)
+	clear(f.head)
+	seen, hits := 0, 0
+	for i := 0; i+3 <= n; i++ {
+		h, zero := hash(i)
+		if h&3 != 0 || zero {
+			continue
+		}
+		slot := &f.head[h>>(32-tableBits)]
+		seen++
+		if *slot == int32(h|1) {
+			hits++
+		}
+		*slot = int32(h | 1)
+	}
+	if seen < 16 {
+		return 0
+	}
+	return float64(hits) / float64(n) * 4
+}
+
+// hash3 hashes three residuals and reports whether they are all 0.
+func hash3[T lane](r []T, i int) (uint32, bool) {
+	s := r[i : i+3]
+	h := (uint64(s[0])*0x9E3779B97F4A7C15+uint64(s[1]))*0xC2B2AE3D27D4EB4F + uint64(s[2])
+	h *= 0x9E3779B97F4A7C15
+	return uint32(h >> 32), s[0]|s[1]|s[2] == 0
+}
+
+const repeatBits = 15
+
+func hashOf[T lane](r []T, i, k int) uint32 {
+	h := uint64(0)
+	for _, v := range r[i : i+k] {
+		h = (h ^ uint64(v)) * 0x9E3779B97F4A7C15
+	}
+	return uint32(h >> (64 - repeatBits))
+}
+
+// parse splits residuals into tokens, which are left in f, and literals.
+// literal is the estimated cost of a literal in bits.
+func parse[T lane](f *repeatFinder, r, lits []T, literal float64, depth int) []T {
+	f.lits, f.lens, f.dist, lits = f.lits[:0], f.lens[:0], f.dist[:0], lits[:0]
+	k := 2 // elements hashed
+	if literal > 26 {
+		k = 1
+	}
+	f.head = grow(f.head, 1<<repeatBits)
+	for i := range f.head {
+		f.head[i] = -1
+	}
+	f.prev = grow(f.prev, len(r))
+	last := [recent]int{1, 1, 1}
+	known, start := 0, 0
+	best := func(at int) (n, dist, code int, gain float64) {
+		try := func(d, c int, cost float64) {
+			if d > at || r[at] != r[at-d] {
+				return
+			}
+			m := 1
+			for at+m < len(r) && r[at+m] == r[at+m-d] {
+				m++
+			}
+			// Zeros cost little anyway.
+			worth := 0.0
+			for _, v := range r[at:min(at+m, at+32)] {
+				if v != 0 {
+					worth += literal
+				} else {
+					worth += min(literal, 1)
+				}
+			}
+			if m > 32 {
+				worth = worth * float64(m) / 32
+			}
+			if g := worth - cost - float64(bits.Len(uint(m))); g > gain {
+				n, dist, code, gain = m, d, c, g
+			}
+		}
+		for i, d := range last {
+			try(d, i, 4)
+		}
+		if at+k > len(r) {
+			return
+		}
+		p := f.head[hashOf(r, at, k)]
+		for i := 0; i < depth && p >= 0; i++ {
+			d := at - int(p)
+			try(d, recent, 8+float64(bits.Len(uint(d))))
+			p = f.prev[p]
+		}
+		return
+	}
+	enter := func(at int) {
+		for ; known < at && known+k <= len(r); known++ {
+			h := hashOf(r, known, k)
+			f.prev[known] = f.head[h]
+			f.head[h] = int32(known)
+		}
+	}
+	for at := 0; at < len(r); {
+		enter(at)
+		n, d, c, gain := best(at)
+		if n == 0 {
+			at++
+			continue
+		}
+		if n < 32 && at+1 < len(r) {
+			enter(at + 1)
+			if _, _, _, g := best(at + 1); g > gain+literal/2 {
+				at++
+				continue
+			}
+		}
+		f.lits = append(f.lits, uint64(at-start))
+		f.lens = append(f.lens, uint64(n-1))
+		lits = append(lits, r[start:at]...)
+		switch c {
+		case recent:
+			f.dist = append(f.dist, uint64(d+recent))
+			last = [recent]int{d, last[0], last[1]}
+		case 2:
+			f.dist = append(f.dist, 2)
+			last = [recent]int{d, last[0], last[1]}
+		case 1:
+			f.dist = append(f.dist, 1)
+			last = [recent]int{d, last[0], last[2]}
+		default:
+			f.dist = append(f.dist, 0)
+		}
+		at += n
+		start = at
+	}
+	return append(lits, r[start:]...)
+}

@@ -1,0 +1,226 @@
+package lorenz
+
+import "math/bits"
+
+// predictor is a chain or a float predictor.
+type predictor struct {
+	chain []int
+	float floatPredictor // kind 0: the chain
+}
+
+func (p predictor) isFloat() bool { return p.float.kind != 0 }
+
+// prober estimates what residuals cost, from a sample of groups.
+type prober[T lane] struct {
+	l      layout
+	y      []T // lanes, masked ones filled
+	bits   []T // bits of floats, if float predictors are possible
+	at     []int32
+	use    []uint32 // for each group the elements that are not masked
+	weight float64  // elements for each sampled one
+	typ    Type
+}
+
+// sample chooses one group in step. masked tells which elements are.
+func (p *prober[T]) sample(step int, m *mask) {
+	p.at, p.use = p.at[:0], p.use[:0]
+	n := len(p.y)
+	total, seen := m.rank(n), 0
+	for i, g := 0, 0; i < n; i, g = i+step*groupLen, g+1 {
+		at := i
+		if step > 1 { // not in phase with rows
+			at = min(i+(g*7%step)*groupLen, max(0, n-groupLen))
+		}
+		end := min(at+groupLen, n)
+		use := uint32(1)<<(end-at) - 1
+		if end-at == groupLen {
+			use = ^uint32(0)
+		}
+		for r := m.from(at); r < len(m.runs) && int(m.runs[r].start) < end; r++ {
+			for e := max(int(m.runs[r].start), at); e < min(int(m.runs[r].end), end); e++ {
+				use &^= 1 << (e - at)
+			}
+		}
+		if use == 0 {
+			continue
+		}
+		p.at, p.use = append(p.at, int32(at)), append(p.use, use)
+		seen += bits.OnesCount32(use)
+	}
+	p.weight = 0
+	if seen > 0 {
+		p.weight = float64(total) / float64(seen)
+	}
+}
+
+// chainCost returns the estimated bits of the residuals of a chain.
+func (p *prober[T]) chainCost(chain []int) float64 {
+	terms := p.l.terms(chain)[1:]
+	var r [groupLen]T
+	sum := 0
+	for g, at := range p.at {
+		i := int(at)
+		k := copy(r[:], p.y[i:])
+		for _, t := range terms {
+			j := max(0, t.offset-i)
+			if j >= k {
+				continue
+			}
+			from := p.y[i+j-t.offset : i+k-t.offset]
+			to := r[j:k]
+			to = to[:len(from)]
+			if t.neg {
+				for x, v := range from {
+					to[x] -= v
+				}
+			} else {
+				for x, v := range from {
+					to[x] += v
+				}
+			}
+		}
+		sum += groupCost(&r, p.use[g])
+	}
+	return float64(sum) / (1 << logFrac) * p.weight
+}
+
+// groupCost estimates the bits of a group in units of 2^-logFrac.
+func groupCost[T lane](r *[groupLen]T, use uint32) int {
+	sign := laneBits[T]() - 1
+	var or T
+	n := bits.OnesCount32(use)
+	if n < groupLen {
+		k := 0
+		for j, v := range r {
+			if use>>j&1 != 0 {
+				r[k] = v
+				k++
+			}
+		}
+	}
+	for _, v := range r[:n] {
+		or |= v
+	}
+	if or == 0 {
+		return n << logFrac / 64
+	}
+	t := uint(bits.TrailingZeros64(uint64(or)))
+	sum := 0
+	for _, v := range r[:n] {
+		neg := -(v >> sign)
+		u := (v^neg)>>t<<1 | neg&1
+		sum += int(log2(u))
+	}
+	sum -= n << logFrac // log2 is 1 too large
+	const extra, least = 922, 154
+	return max(sum+n*extra, n*least) + n*(3<<logFrac)/groupLen
+}
+
+// floatCost returns the estimated bits of the residuals of a float predictor.
+func (p *prober[T]) floatCost(f floatPredictor) float64 {
+	l := f.layout(p.l.n)
+	var r [groupLen]T
+	sum := 0
+	for g, at := range p.at {
+		k := min(groupLen, len(p.y)-int(at))
+		floatResiduals(r[:k], p.bits, l, f, int(at))
+		sum += groupCost(&r, p.use[g])
+	}
+	return float64(sum) / (1 << logFrac) * p.weight
+}
+
+// strides returns the distances between neighbours in each dimension, smallest
+// first, of the dimensions longer than 1.
+func strides(dims []int) []int {
+	var s []int
+	at := 1
+	for i := len(dims) - 1; i >= 0; i-- {
+		if dims[i] > 1 {
+			s = append(s, at)
+			at *= dims[i]
+		}
+	}
+	return s
+}
+
+// chains returns the chains to try for a shape.
+func chains(dims []int, n int) [][]int {
+	s := strides(dims)
+	s = s[:min(len(s), maxChain)]
+	c := [][]int{{}}
+	for _, x := range s {
+		for _, sub := range c[:len(c):len(c)] {
+			c = append(c, append(sub[:len(sub):len(sub)], x))
+		}
+	}
+	if n > 2 {
+		c = append(c, []int{1, 1})
+	}
+	switch {
+	case len(s) > 1:
+		r := s[1]
+		c = append(c, []int{1, 1, r}, []int{r, r}, []int{1, 1, r, r}, []int{1, r, r})
+		if len(s) > 2 {
+			c = append(c, []int{s[2], s[2]})
+		}
+	default:
+		c = append(c, []int{1, 1, 1})
+		for _, x := range []int{2, 3, 4, 6, 8, 12, 24} {
+			c = append(c, []int{x}, []int{x, 1})
+		}
+	}
+	k := 0
+	for _, x := range c {
+		ok := true
+		sum := 0
+		for _, y := range x {
+			ok = ok && y < n
+			sum += y
+		}
+		if ok && sum < n {
+			c[k] = x
+			k++
+		}
+	}
+	return c[:k]
+}
+
+// floatPredictors returns the float predictors to try for a shape.
+func floatPredictors(dims []int) []floatPredictor {
+	s := strides(dims)
+	switch {
+	case len(s) == 0:
+		return nil
+	case len(s) == 1:
+		return []floatPredictor{{floatWW, dims[len(dims)-1], 0}}
+	}
+	f := []floatPredictor{{floatWN, s[1], 0}, {floatWW, s[1], 0}}
+	if len(s) > 2 {
+		for _, k := range []int{floatWP, floatNP, floatWNP} {
+			f = append(f, floatPredictor{k, s[1], s[2]})
+		}
+	} else {
+		f[1] = floatPredictor{floatWN, s[1], 0}
+		f = f[:1]
+	}
+	return f
+}
+
+// best returns the predictor with the lowest estimate.
+func (p *prober[T]) best(dims []int) (predictor, float64) {
+	var b predictor
+	cost := -1.0
+	for _, c := range chains(dims, len(p.y)) {
+		if x := p.chainCost(c); cost < 0 || x < cost {
+			b, cost = predictor{chain: c}, x
+		}
+	}
+	if p.bits != nil {
+		for _, f := range floatPredictors(dims) {
+			if x := p.floatCost(f); x < cost {
+				b, cost = predictor{float: f}, x
+			}
+		}
+	}
+	return b, cost
+}

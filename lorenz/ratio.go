@@ -1,0 +1,119 @@
+package lorenz
+
+import "math"
+
+// ratio tries mapRatio: values that are quotients of integers and a common
+// divisor, after rounding.
+func ratio[T lane](s *shape, v []float64) (t transformed[T], ok bool) {
+	d := divisor(s, v)
+	if d == 0 {
+		return t, false
+	}
+	limit := float64(1 << 24)
+	if s.size == 8 {
+		limit = 1 << 52
+	}
+	t, ok = lanesOf[T](s, v, func(i int) float64 { return math.RoundToEven(v[i] * d) },
+		func(i int, k float64) float64 { return k / d }, limit)
+	var w streamWriter
+	w.dst = appendUvarint(w.dst, 0)
+	w.numbers([]uint64{uint64(d)})
+	t.kind, t.params = mapRatio, w.dst
+	return t, ok
+}
+
+// divisor finds the divisor of a sample, 0 if there is none.
+func divisor(s *shape, v []float64) float64 {
+	var sample [64]float64
+	k := 0
+	for i := range sample {
+		x := v[(2*i+1)*len(v)/(2*len(sample))]
+		if x != 0 && x-x == 0 {
+			sample[k] = x
+			k++
+		}
+	}
+	if k < 8 {
+		return 0
+	}
+	limit := float64(1 << 22)
+	most := 7
+	if s.size == 8 {
+		limit, most = 1<<51, 15
+	}
+	fits := func(d float64) bool {
+		miss := 0
+		for _, x := range sample[:k] {
+			n := math.RoundToEven(x * d)
+			if !(math.Abs(n) <= limit) || !same(s.round(n/d), x) {
+				if miss++; miss > 1+k/32 {
+					return false
+				}
+			}
+		}
+		return true
+	}
+	d := 1.0
+	for range most {
+		d *= 10
+		if fits(d) {
+			return d
+		}
+	}
+	// The common multiples of the denominators of two values. Those of single
+	// values may be too small, as several fractions round to one float.
+	const largest = 1 << 20
+	var q [24]uint64
+	n := 0
+	for _, x := range sample[:min(k, len(q))] {
+		if d := denominator(s, x, largest); d > 0 {
+			q[n] = d
+			n++
+		}
+	}
+	best := uint64(largest + 1)
+	for i := range n {
+		for j := range i + 1 {
+			l := q[i] / gcd(q[i], q[j]) * q[j]
+			if l > 1 && l < best && fits(float64(l)) {
+				best = l
+			}
+		}
+	}
+	if best <= largest {
+		return float64(best)
+	}
+	return 0
+}
+
+// denominator returns the smallest denominator of a fraction that rounds to x,
+// found by its continued fraction, or 0.
+func denominator(s *shape, x float64, most uint64) uint64 {
+	x = math.Abs(x)
+	p0, q0, p1, q1 := 0.0, 1.0, 1.0, 0.0
+	f := x
+	for range 40 {
+		a := math.Floor(f)
+		p0, p1 = p1, a*p1+p0
+		q0, q1 = q1, a*q1+q0
+		if q1 > float64(most) {
+			return 0
+		}
+		if same(s.round(p1/q1), x) {
+			return uint64(q1)
+		}
+		f -= a
+		if f <= 0 {
+			return 0
+		}
+		f = 1 / f
+	}
+	return 0
+}
+
+func gcd(a, b uint64) uint64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}

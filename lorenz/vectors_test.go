@@ -1,0 +1,166 @@
+package lorenz
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"flag"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+var update = flag.Bool("update", false, "write the test vectors")
+
+// vector is an encoded block with what it decodes to, nil if it is corrupt.
+type vector struct {
+	p   Params
+	raw []byte
+	enc []byte
+}
+
+// makeVectors returns the test vectors by name.
+func makeVectors(t *testing.T) map[string]vector {
+	out := map[string]vector{}
+	add := func(name string, p Params, raw []byte, level Level) []byte {
+		e, err := NewEncoder(p, level)
+		require.NoError(t, err)
+		enc, err := e.Encode(nil, raw)
+		require.NoError(t, err)
+		out[name] = vector{p, raw, enc}
+		return enc
+	}
+	rng := rand.New(rand.NewPCG(13, 13))
+	add("raw", Params{Type: Int8, Dims: []int{5}}, []byte{1, 200, 3, 40, 5}, Default)
+	add("empty", Params{Type: Float64, Dims: []int{0}}, nil, Default)
+	add("constant", Params{Type: Int16, Order: LittleEndian, Dims: []int{3, 4}}, bytes.Repeat([]byte{1, 2}, 12), Default)
+	dims := []int{4, 12, 16}
+	for _, ty := range types {
+		add(fmt.Sprintf("type%d", ty), Params{Type: ty, Dims: dims}, field(ty, dims, 0.7, rng), Default)
+	}
+	little := field(Float32, dims, 0.7, rng)
+	swap(little, 4)
+	add("little", Params{Type: Float32, Order: LittleEndian, Dims: dims}, little, Default)
+	from := func(ty Type, f func(k float64) float64) (raw []byte) {
+		x := 1e5
+		for range 768 {
+			x += math.Round(3000 * rng.NormFloat64())
+			raw = appendValue(raw, ty, f(x))
+		}
+		return raw
+	}
+	add("fixed", Params{Type: Float32, Dims: dims}, from(Float32, func(k float64) float64 { return k / 8 }), Default)
+	add("fixedwide", Params{Type: Float64, Dims: dims}, from(Float64, func(k float64) float64 { return k*1e9 + 1 }), Default)
+	add("ratio", Params{Type: Float64, Dims: dims}, from(Float64, func(k float64) float64 { return k / 100 }), Default)
+	patched := from(Float64, func(k float64) float64 { return float64(float32(math.Exp(k / 1e4))) })
+	copy(patched[80:], []byte{0x7F, 0xF1, 2, 3})
+	add("single", Params{Type: Float64, Dims: dims}, patched, Default)
+	add("dictionary", Params{Type: Float32, Dims: dims}, from(Float32, func(k float64) float64 { return math.Exp(math.Mod(k, 17)) }), Default)
+	masked := field(Float32, dims, 0.2, rng)
+	for i := 0; i < 700; i += 41 {
+		for j := range i % 30 {
+			copy(masked[4*(i+j):], appendValue(nil, Float32, []float64{1e35, -999}[i%2]))
+		}
+	}
+	add("masked", Params{Type: Float32, Dims: dims}, masked, Default)
+	add("text", Params{Type: Char, Dims: []int{20, 24}}, bytes.Repeat([]byte("a station, a sensor a"), 23)[:480], Default)
+	add("doubles", Params{Type: Float64, Dims: []int{200}}, bytes.Repeat(from(Float64, math.Sqrt)[:100], 16), Max)
+	raw := field(Float32, dims, 0.05, rng)
+	for k := floatWN; k <= floatWW; k++ {
+		for _, cell := range []int{192, 64} {
+			pred := predictor{float: floatPredictor{k, 16, 192}}
+			out[fmt.Sprintf("float%dcell%d", k, cell)] = vector{Params{Type: Float32, Dims: dims}, raw, forced(raw, dims, pred, layout{768, 192, cell}, false)}
+		}
+	}
+	out["cells"] = vector{Params{Type: Float32, Dims: dims}, raw, forced(raw, dims, predictor{chain: []int{1, 16, 192}}, layout{768, 192, 80}, false)}
+	again := append(bytes.Clone(raw[:768]), raw[:2304]...)
+	out["repeats"] = vector{Params{Type: Float32, Dims: dims}, again, forced(again, dims, predictor{chain: []int{1}}, whole(768), true)}
+	enc := out["cells"].enc
+	for name, f := range map[string]func(b []byte) []byte{
+		"badmode":   func(b []byte) []byte { b[0] = 4; return b },
+		"badkind":   func(b []byte) []byte { b[2] = 4; return b },
+		"badstride": func(b []byte) []byte { b[8] = 0; return b },
+		"short":     func(b []byte) []byte { return b[:len(b)-1] },
+		"long":      func(b []byte) []byte { return append(b, 0) },
+	} {
+		out[name] = vector{Params{Type: Float32, Dims: dims}, nil, f(bytes.Clone(enc))}
+	}
+	return out
+}
+
+func forced(raw []byte, dims []int, pred predictor, l layout, repeats bool) []byte {
+	var c coder[uint32]
+	c.u = make([]uint32, l.n)
+	loadBits32(c.u, raw, Float32)
+	return force(&c, Float32, dims, raw, pred, l, repeats)
+}
+
+// TestVectors checks that the vectors on disk decode as they tell, and that the
+// encoder still makes the same bytes.
+func TestVectors(t *testing.T) {
+	made := makeVectors(t)
+	if *update {
+		require.NoError(t, os.RemoveAll("testdata/vectors"))
+		require.NoError(t, os.MkdirAll("testdata/vectors", 0o755))
+		for name, v := range made {
+			params, err := v.p.Uint32s()
+			require.NoError(t, err)
+			text := strings.Trim(fmt.Sprint(params), "[]")
+			head := fmt.Sprintf("parameters: %s\n", text)
+			if v.raw == nil && len(v.enc) > 1 {
+				head += "expect: corrupt\n\n"
+			} else {
+				head += fmt.Sprintf("sha256: %x\n\n", sha256.Sum256(v.raw))
+			}
+			require.NoError(t, os.WriteFile(filepath.Join("testdata/vectors", name), append([]byte(head), v.enc...), 0o644))
+		}
+	}
+	files, err := os.ReadDir("testdata/vectors")
+	require.NoError(t, err)
+	require.Len(t, files, len(made))
+	for _, f := range files {
+		t.Run(f.Name(), func(t *testing.T) {
+			b, err := os.ReadFile(filepath.Join("testdata/vectors", f.Name()))
+			require.NoError(t, err)
+			head, enc, ok := bytes.Cut(b, []byte("\n\n"))
+			require.True(t, ok)
+			var params []uint32
+			var want string
+			for line := range strings.Lines(string(head)) {
+				name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+				switch name {
+				case "parameters":
+					for _, x := range strings.Fields(value) {
+						var v uint32
+						_, err := fmt.Sscan(x, &v)
+						require.NoError(t, err)
+						params = append(params, v)
+					}
+				case "sha256":
+					want = value
+				}
+			}
+			p, err := ParseParams(params)
+			require.NoError(t, err)
+			d, err := NewDecoder(p)
+			require.NoError(t, err)
+			dst := make([]byte, d.n*d.size)
+			err = d.Decode(dst, enc)
+			if want == "" {
+				require.ErrorIs(t, err, ErrCorrupt)
+				return
+			}
+			require.NoError(t, err)
+			sum := sha256.Sum256(dst)
+			require.Equal(t, want, hex.EncodeToString(sum[:]))
+			decodeAll(t, p, enc, dst)
+			require.Equal(t, enc, made[f.Name()].enc)
+		})
+	}
+}
