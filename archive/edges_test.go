@@ -24,6 +24,7 @@ var edges = map[string][]string{
 	"remote":              {"internal/ioat"},
 	"blockidx":            {"internal/ioat"},
 	"filters":             {},
+	"lorenz":              {},
 	"filters/spec":        {"filters"},
 	"slab":                {"cdf3", "internal/ioat"},
 	"unlimited":           {"cdf3", "internal/ioat"},
