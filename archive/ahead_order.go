@@ -10,6 +10,10 @@ import (
 	"github.com/cdfz-format/cdfz/unlimited"
 )
 
+// aheadLooks bounds the groups of items in a batch, which are without end where the
+// index is damaged or blocks take next to nothing.
+const aheadLooks = 4
+
 // aheadOrder is a reader ahead that knows the order in which blocks will be needed:
 // item by item, an item being the blocks that one step of its user is the first to
 // need. It asks for the next batch of items when the first one of the last batch is
@@ -31,7 +35,7 @@ func (w *aheadOrder) begun(i int64) error {
 	for i >= w.begin && w.end < w.items {
 		w.begin = w.end
 		var batch []numbered
-		for size := int64(0); size < aheadBatch && w.end < w.items; w.end++ {
+		for size := int64(0); size < aheadBatch && w.end < min(w.items, w.begin+aheadLooks*w.group); w.end++ {
 			if len(w.looked) == 0 {
 				if err := w.look(); err != nil {
 					return err
@@ -59,6 +63,9 @@ func (w *aheadOrder) look() error {
 	var all []*numbered
 	w.looked = w.looked[:0]
 	for ; int64(len(w.looked)) < w.group && w.listed < w.items; w.listed++ {
+		if err := w.ctx.Err(); err != nil {
+			return err
+		}
 		list := w.list(w.listed)
 		for i := range list {
 			all = append(all, &list[i])

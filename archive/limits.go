@@ -1,6 +1,10 @@
 package archive
 
-import "github.com/cdfz-format/cdfz/cdf3"
+import (
+	"math"
+
+	"github.com/cdfz-format/cdfz/cdf3"
+)
 
 // The budgets of docs/FORMAT.md, section 14. Together they let a reader open any
 // archive of n bytes with at most 64 MiB + 8·n of memory. Part of the format,
@@ -9,6 +13,7 @@ const (
 	maxHeader   = cdf3.MaxHeaderLen
 	maxFirst    = 1 << 21 // block 0 of the rest, unless it is a larger header stored without filters
 	maxManifest = 1 << 16 // stored and inflated
+	maxPlan     = 1 << 28 // stored
 	metaBase    = 1 << 22 // an entry of metadata, plus the size of the archive
 	maxInflate  = 256     // an entry of metadata, plus metaSmall, for each stored byte
 	metaSmall   = 1 << 16
@@ -33,5 +38,5 @@ const (
 // metaLimit is the most bytes that an entry of metadata inflates to in an archive
 // of size bytes, of which the netCDF header's block takes header.
 func metaLimit(size, header int64) int64 {
-	return metaBase + max(0, size-header)
+	return metaBase + min(max(0, size-header), math.MaxInt64-metaBase)
 }

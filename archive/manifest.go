@@ -79,9 +79,9 @@ func parseManifest(b []byte, t tail) (*Manifest, error) {
 	if m.Entries < 5 || m.Blocks < 1 ||
 		m.Front.Len < int64(headLen) || m.Front.Len > t.manOff ||
 		m.Plan.Mask != 0 || m.Plan.Off < int64(headLen)+plan.localLen() || m.Plan.Off > m.Front.Len ||
-		m.Plan.Len > m.Front.Len-m.Plan.Off ||
+		m.Plan.Len > m.Front.Len-m.Plan.Off || m.Plan.Len > maxPlan ||
 		m.Header.Off != m.Front.Len+header.localLen() || m.Header.Off > t.manOff ||
-		m.Header.Len > t.manOff-m.Header.Off {
+		m.Header.Len > t.manOff-m.Header.Off || m.Header.Len > maxHeader {
 		return nil, corruptf("manifest: places or counts are impossible: %s", b)
 	}
 	return m, nil

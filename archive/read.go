@@ -119,11 +119,11 @@ type section struct {
 
 // get returns [off, off+n) from the section or by reading.
 func (s section) get(r io.ReaderAt, off, n int64) ([]byte, error) {
-	if off >= s.off && off+n <= s.off+int64(len(s.b)) {
+	if off >= s.off && n <= s.off+int64(len(s.b))-off {
 		return s.b[off-s.off:][:n], nil
 	}
-	b := make([]byte, n)
-	if err := ioat.ReadFull(r, b, off); err != nil {
+	b, err := ioat.ReadBytes(r, off, n)
+	if err != nil {
 		return nil, fmt.Errorf("archive: %w", err)
 	}
 	return b, nil

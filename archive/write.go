@@ -122,6 +122,9 @@ func newDraft(h *cdf3.Header, size int64, o *WriteOptions, lay Layout) (*draft, 
 	for _, f := range files {
 		d.front = append(d.front, newMeta(f.name, f.data))
 	}
+	if plan := &d.front[1]; plan.stored > maxPlan {
+		return nil, fmt.Errorf("archive: %s has %d bytes, at most %d are possible: %w", planName, plan.stored, maxPlan, errMetadata)
+	}
 	// The archive has at least the structural bytes, and they do not count the header's.
 	limit := metaLimit(d.structural(), 0)
 	for _, f := range files {

@@ -291,7 +291,7 @@ func parseTail(b []byte, size int64) (tail, error) {
 		return t, corruptf("end line at byte %d: manifest of %d bytes, expected at most %d", size-tailLen, t.manLen, maxManifest)
 	}
 	if t.manOff < 0 || t.idxOff < 0 || t.idxLen < 0 || t.manOff > size || t.idxOff > size || t.idxLen > size ||
-		manEntry.end() != t.idxOff || idxEntry.end() > size-endLen {
+		manEntry.end() != t.idxOff || t.idxLen > size-endLen-t.idxOff-idxEntry.localLen() {
 		return t, corruptf("end line at byte %d: places outside the archive of %d bytes", size-tailLen, size)
 	}
 	return t, nil

@@ -28,6 +28,26 @@ func ReadFull(r io.ReaderAt, p []byte, off int64) error {
 	return err
 }
 
+// firstPart is how much ReadBytes trusts a claim without having read anything.
+const firstPart = 1 << 20
+
+// ReadBytes returns n bytes from offset off of r, where n is a claim that nothing has
+// confirmed: long reads are made in parts that grow with the bytes read so far, so
+// that memory follows the bytes that exist. n must not be negative.
+func ReadBytes(r io.ReaderAt, off, n int64) ([]byte, error) {
+	b := make([]byte, min(n, firstPart))
+	for have := int64(0); ; {
+		if err := ReadFull(r, b[have:], off+have); err != nil {
+			return nil, err
+		}
+		have = int64(len(b))
+		if have == n {
+			return b, nil
+		}
+		b = append(b, make([]byte, min(3*have, n-have))...)
+	}
+}
+
 // ContextReaderAt is a reader whose reads can be cancelled.
 type ContextReaderAt interface {
 	// ReadAtContext is io.ReaderAt's ReadAt, ended early when ctx is done.

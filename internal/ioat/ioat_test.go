@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -49,6 +50,21 @@ func TestReadFull(t *testing.T) {
 		}
 	}
 	require.NoError(t, ReadFull(nil, nil, 0), "nothing to read")
+}
+
+func TestReadBytes(t *testing.T) {
+	data := bytes.Repeat([]byte("0123456789"), 1<<20)
+	for _, n := range []int64{0, 1, firstPart - 1, firstPart, firstPart + 1, 4 * firstPart, 9_999_990} {
+		b, err := ReadBytes(bytes.NewReader(data), 10, n)
+		require.NoError(t, err)
+		require.True(t, bytes.Equal(data[10:][:n], b))
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, err := ReadBytes(bytes.NewReader(data[:2*firstPart]), 0, math.MaxInt64)
+	runtime.ReadMemStats(&after)
+	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(16*firstPart))
 }
 
 func TestBind(t *testing.T) {

@@ -1,0 +1,255 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"math"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/blockidx"
+	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/internal/faultsrv"
+	"github.com/cdfz-format/cdfz/remote"
+	"github.com/cdfz-format/cdfz/slab"
+)
+
+// claimed are sizes of files of which almost nothing exists.
+var claimed = []int64{1 << 31, 8e12, 1 << 60, math.MaxInt64}
+
+// remoteSparse is a sparse file that reads like a remote one.
+type remoteSparse struct{ *faultsrv.Sparse }
+
+func (remoteSparse) Gap() int64 { return 64 << 10 }
+
+// claims is an archive with places and counts of one's own, and right checksums.
+type claims struct {
+	front []byte // up to the manifest
+	man   Manifest
+	rows  int64 // of the index
+}
+
+func claimsOf(t testing.TB, ar []byte) claims {
+	r := open(t, ar)
+	return claims{ar[:r.tail.manOff], r.Manifest(), r.l.blocks}
+}
+
+// file is the archive as a file of size bytes with manifest, index and end at its
+// end. The rows of the index are zero.
+func (c *claims) file(t testing.TB, size int64) *faultsrv.Sparse {
+	indexLen, err := blockidx.Size(c.rows)
+	require.NoError(t, err)
+	index := binary.LittleEndian.AppendUint64([]byte("cdfzidx\x01"), uint64(c.rows))
+	index = binary.LittleEndian.AppendUint32(index, 256)
+	index = binary.LittleEndian.AppendUint32(index, 20)
+	index = binary.LittleEndian.AppendUint32(index, 0)
+	index = binary.LittleEndian.AppendUint32(index, crc32.ChecksumIEEE(index))
+
+	man := newMeta(manifestName, encodeJSON(&c.man))
+	idx := zipEntry{name: indexName, stored: indexLen, size: indexLen}
+	end := appendEnd(nil, c.man.Entries, size-1000, 500, string(make([]byte, tailLen)))
+	idx.off = size - int64(len(end)) - indexLen - idx.localLen()
+	man.off = idx.off - man.stored - man.localLen()
+	line := tail{man.off, man.stored, crcOf(man.payload), idx.off, idx.stored, 0}.String()
+	copy(end[len(end)-tailLen:], line)
+	near := append(append(man.appendLocal(nil), man.payload...), idx.appendLocal(nil)...)
+	require.Greater(t, man.off, int64(len(c.front)), "room for the front")
+	return &faultsrv.Sparse{Size: size, Pieces: map[int64][]byte{
+		0: c.front, man.off: append(near, index...), size - int64(len(end)): end,
+	}}
+}
+
+// TestClaims: places, lengths and counts that only a file of that size could have.
+// Whatever they are, opening takes memory for what the format allows.
+func TestClaims(t *testing.T) {
+	_, ar := largeArchive(t)
+	for name, change := range map[string]func(c *claims, size int64){
+		"nothing":      func(*claims, int64) {},
+		"long plan":    func(c *claims, size int64) { c.man.Plan.Len = size / 2 },
+		"plan at once": func(c *claims, size int64) { c.man.Plan.Len = 1 << 30 },
+		"long header":  func(c *claims, size int64) { c.man.Header.Len = size / 2 },
+		"late plan":    func(c *claims, size int64) { c.man.Plan.Off = size / 2 },
+		"long front": func(c *claims, size int64) {
+			c.man.Header.Off += size/2 - c.man.Front.Len
+			c.man.Front.Len = size / 2
+		},
+		"long front, long plan": func(c *claims, size int64) {
+			c.man.Header.Off += size/2 - c.man.Front.Len
+			c.man.Front.Len = size / 2
+			c.man.Plan.Len = size/2 - c.man.Plan.Off
+		},
+		"long front, long header": func(c *claims, size int64) {
+			c.man.Header.Off += size/4 - c.man.Front.Len
+			c.man.Front.Len = size / 4
+			c.man.Header.Len = size / 4
+		},
+		"largest":     func(c *claims, size int64) { c.man.Plan.Len, c.man.Header.Len = math.MaxInt64, math.MaxInt64 },
+		"many rows":   func(c *claims, size int64) { c.rows = size / 30 },
+		"many blocks": func(c *claims, size int64) { c.rows = size / 30; c.man.Blocks = c.rows },
+	} {
+		for _, size := range claimed {
+			t.Run(fmt.Sprintf("%s/%d", name, size), func(t *testing.T) {
+				c := claimsOf(t, ar)
+				c.man.Front.Len = max(c.man.Front.Len, 1)
+				change(&c, size)
+				f := c.file(t, size)
+				for _, r := range []io.ReaderAt{f, remoteSparse{f}} {
+					bounded(t, int64(len(ar)), func() {
+						a, err := newReader(r, size, nil)
+						if err == nil {
+							err = a.Copy(context.Background(), nil, nil)
+						}
+						require.ErrorIs(t, err, ErrCorrupt)
+					})
+				}
+			})
+		}
+	}
+}
+
+// giant is the header of a classic file of size bytes, nearly all of which is one
+// variable, and the file.
+func giant(t testing.TB, size int64, record bool) (*cdf3.Header, *faultsrv.Sparse) {
+	h := &cdf3.Header{Version: cdf3.Data64, Dims: []cdf3.Dim{{Name: "n", Len: (size - 1000) / 8}, {Name: "m", Len: 8}},
+		Vars: []cdf3.Var{{Name: "v", DimIDs: []int{0, 1}, Type: cdf3.Byte}}}
+	if record {
+		h.NumRecsField = uint64(h.Dims[0].Len)
+		h.Dims[0].Len = 0
+	}
+	require.NoError(t, h.Layout())
+	b, err := h.Append(nil)
+	require.NoError(t, err)
+	f := &faultsrv.Sparse{Size: size, Pieces: map[int64][]byte{0: b}}
+	h, err = cdf3.Read(f, size)
+	require.NoError(t, err)
+	return h, f
+}
+
+// TestGiantClassic: a classic file of any size opens, and a value of it is read.
+func TestGiantClassic(t *testing.T) {
+	for _, size := range claimed {
+		for _, record := range []bool{false, true} {
+			h, f := giant(t, size, record)
+			for _, r := range []io.ReaderAt{f, remoteSparse{f}} {
+				bounded(t, 0, func() {
+					f, err := New(r, size, nil)
+					require.NoError(t, err)
+					got, err := slab.Read[int8](context.Background(), f.Array(0), slab.Sel{Start: []int64{h.Vars[0].Shape[0] - 1, 7}, Count: []int64{1, 1}})
+					require.NoError(t, err)
+					require.Equal(t, []int8{0}, got)
+				})
+			}
+		}
+	}
+}
+
+// TestGiantArchive: an archive that is what it claims in all but its blocks and the
+// rows of its index, which are zeros.
+func TestGiantArchive(t *testing.T) {
+	for _, size := range claimed {
+		for _, record := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%d/%t", size, record), func(t *testing.T) {
+				h, image := giant(t, size, record)
+				o, err := (&WriteOptions{Name: "x.nc", Zarr: ZarrNever}).withDefaults()
+				require.NoError(t, err)
+				d, err := newDraft(h, size, &o, Pooled)
+				require.NoError(t, err)
+				var out bytes.Buffer
+				w := &archiveWriter{w: &out, l: d.l}
+				for i := range d.front {
+					require.NoError(t, w.meta(&d.front[i]))
+				}
+				front := out.Len()
+				e := newEncoder(d.l)
+				j := &blockJob{v: -1, raw: make([]byte, d.l.Rest.First)}
+				_, err = image.ReadAt(j.raw, 0)
+				require.NoError(t, err)
+				e.encode(j)
+				require.NoError(t, j.err)
+				out.Write(j.bytes())
+				c := claims{front: out.Bytes(), rows: d.l.blocks, man: Manifest{Size: size, SHA256: fmt.Sprintf("%064x", 0), Blocks: d.l.blocks, Entries: d.l.blocks + 5}}
+				plan := &d.front[1]
+				c.man.Front = Front{int64(front), hex32(w.crc)}
+				c.man.Plan = Place{Off: plan.end() - plan.stored, Len: plan.stored, CRC32: hex32(crcOf(plan.payload))}
+				c.man.Header = Place{Off: int64(front) + j.entry.localLen(), Len: j.entry.stored, CRC32: hex32(j.entry.crc)}
+				f := c.file(t, size)
+				ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+				defer cancel()
+				for _, r := range []io.ReaderAt{f, remoteSparse{f}} {
+					bounded(t, 0, func() {
+						f, err := New(r, size, nil)
+						require.NoError(t, err)
+						_, err = slab.Read[int8](context.Background(), f.Array(0), slab.Sel{Start: []int64{h.Vars[0].Shape[0] - 1, 7}, Count: []int64{1, 1}})
+						require.ErrorIs(t, err, ErrCorrupt)
+						_, err = f.Image().ReadAt(make([]byte, 100), size-100)
+						require.ErrorIs(t, err, ErrCorrupt)
+						require.ErrorIs(t, f.Image().Copy(ctx, nil, nil), ErrCorrupt)
+						_, _, err = f.Stored(ctx)
+						require.Error(t, err)
+					})
+				}
+			})
+		}
+	}
+}
+
+// TestSparseFile: the same from a file system.
+func TestSparseFile(t *testing.T) {
+	_, ar := largeArchive(t)
+	const size = 8e12
+	c := claimsOf(t, ar)
+	c.man.Plan.Len = size / 2
+	_, classic := giant(t, size, false)
+	for name, sparse := range map[string]*faultsrv.Sparse{"archive": c.file(t, size), "classic": classic} {
+		file := filepath.Join(t.TempDir(), name)
+		f, err := os.Create(file)
+		require.NoError(t, err)
+		if f.Truncate(sparse.Size) != nil {
+			f.Close()
+			continue // not on this file system
+		}
+		for off, b := range sparse.Pieces {
+			_, err := f.WriteAt(b, off)
+			require.NoError(t, err)
+		}
+		require.NoError(t, f.Close())
+		bounded(t, 0, func() {
+			f, err := Open(context.Background(), file, nil)
+			if name == "archive" {
+				require.ErrorIs(t, err, ErrCorrupt)
+				return
+			}
+			require.NoError(t, err)
+			require.NoError(t, f.Close())
+		})
+	}
+}
+
+// TestHostileClaims: the same from servers.
+func TestHostileClaims(t *testing.T) {
+	_, ar := largeArchive(t)
+	for _, size := range claimed {
+		c := claimsOf(t, ar)
+		c.man.Plan.Len = min(size/2, 1<<26)
+		_, classic := giant(t, size, true)
+		for _, f := range []*faultsrv.Sparse{c.file(t, size), classic} {
+			s := httptest.NewServer(faultsrv.Ranges(f, size))
+			bounded(t, 0, func() {
+				f, err := Open(context.Background(), s.URL+faultsrv.Path, &OpenOptions{Remote: &remote.Options{Timeout: 10 * time.Second}})
+				if err == nil {
+					f.Close()
+				}
+			})
+			s.Close()
+		}
+	}
+}

@@ -1,0 +1,79 @@
+package archive
+
+import (
+	"context"
+	"io"
+	"log"
+	"net/http/httptest"
+	"os"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/internal/faultsrv"
+	"github.com/cdfz-format/cdfz/remote"
+)
+
+// bounded runs f, which must end within a minute and allocate at most 64 MiB and 8
+// times size bytes.
+func bounded(t testing.TB, size int64, f func()) {
+	t.Helper()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	start := time.Now()
+	f()
+	runtime.ReadMemStats(&after)
+	require.LessOrEqual(t, after.TotalAlloc-before.TotalAlloc, uint64(64<<20+8*size), "bytes allocated")
+	require.Less(t, time.Since(start), time.Minute)
+}
+
+// TestHostileServers: opening and reading archives and classic files of hostile servers
+// fail, or work, in bounded time and memory.
+func TestHostileServers(t *testing.T) {
+	log.SetOutput(io.Discard) // package http logs answers that nobody asked for
+	defer log.SetOutput(os.Stderr)
+	image, ar := largeArchive(t)
+	small := pack(t, classicFiles(t)["cdf1_climate_small.nc"], &WriteOptions{Zarr: ZarrNever})
+	for kind, data := range map[string][]byte{"classic": image, "archive": ar, "small archive": small} {
+		for _, h := range faultsrv.Servers() {
+			t.Run(kind+"/"+h.Name, func(t *testing.T) {
+				s := httptest.NewServer(h.Handler(data))
+				defer s.Close()
+				defer s.CloseClientConnections()
+				bounded(t, int64(len(data)), func() { useHostile(t, s.URL+faultsrv.Path) })
+			})
+		}
+	}
+}
+
+// useHostile does with a URL what users do.
+func useHostile(t testing.TB, url string) {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	o := &remote.Options{Timeout: 100 * time.Millisecond, Retries: 1, Sleep: (&faultsrv.Pauses{}).Sleep}
+	if f, err := Open(ctx, url, &OpenOptions{Remote: o}); err == nil {
+		defer f.Close()
+		for v := range f.Header().Vars {
+			if n := f.Header().Vars[v].Len; n < 1<<20 {
+				f.newVar(v).values.ReadAt(make([]byte, n), 0)
+			}
+		}
+		if _, ok := f.Info(); ok {
+			f.Image().Copy(ctx, nil, nil)
+			f.Stored(ctx)
+		}
+	}
+	if r, err := remote.Open(ctx, url, o); err == nil {
+		defer r.Close()
+		_, err := Verify(ctx, r, r.Size(), nil)
+		t.Logf("verify: %v", err)
+		p, err := Repair(ctx, r, r.Size(), nil)
+		t.Logf("repair: %v", err)
+		if err == nil {
+			p.Close()
+		}
+	}
+	require.NoError(t, ctx.Err())
+}
