@@ -31,7 +31,7 @@ var edges = map[string][]string{
 	"archive":             {"cdf3", "cf", "blockidx", "filters", "internal/ioat", "remote", "slab", "unlimited"},
 	"cf":                  {"cdf3", "slab"},
 	"export":              {"cdf3", "slab", "cf"},
-	"cdl":                 {"cdf3", "slab"}, // text from headers and values, wherever they come from
+	"cdl":                 {"cdf3", "cf", "slab"}, // text from headers and values, wherever they come from
 }
 
 // TestEdges holds the packages to the edges. Commands and benchmarks may import

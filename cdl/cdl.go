@@ -1,8 +1,8 @@
 // Package cdl writes netCDF files as CDL text, byte for byte as ncdump does.
 //
-// [Dump] is the whole package: it takes a header and the values of its
-// variables, wherever they come from. [Name] and [Kind] give what ncdump derives
-// from the name and the version of a file.
+// [Dump] takes a header and the values of its variables, wherever they come from. It
+// writes NcML too. [Name] and [Kind] are what ncdump derives from the name and the
+// version of a file.
 //
 // The reference is ncdump of netCDF-C 4.9.0 on Linux, its oddities included where
 // they are the same in every run. Files that it refuses, or that make it stop
@@ -11,10 +11,12 @@
 //
 // # What is not done
 //
-// Times as text (-t, -i), NcML (-x), groups and the types of netCDF-4. Of an
-// indeterminate number of records (STREAMING) ncdump knows nothing and says
-// 4294967295; here they are counted. For the Fortran index of a scalar (-f) ncdump
-// writes what happens to lie in memory: most often 34, which is written here.
+// Groups and the types of netCDF-4, and times in calendar "none". Times beyond some
+// 80,000 years are written as numbers, where ncdump writes what happens to lie in
+// memory. In NcML, names are escaped, which ncdump forgets. If the number of records is
+// indeterminate (STREAMING), they are counted, where ncdump writes 4294967295. For the
+// Fortran index of a scalar (-f) ncdump writes what happens to lie in memory: most often
+// 34, which is written here.
 //
 // Rules of the text: https://docs.unidata.ucar.edu/nug/current/_c_d_l.html
 package cdl
@@ -54,6 +56,15 @@ type Options struct {
 	// Storage tells how an archive stores variable number v, nil if it is not
 	// stored in blocks of its own. May be nil.
 	Storage func(v int) *Storage
+
+	// Times writes the values of time variables as dates in quotes (-t), and those of
+	// their numeric attributes in a comment. ISO puts a T between date and time of day
+	// and no blank (-i with Times).
+	Times, ISO bool
+	// NcML writes the dimensions, attributes and variables as XML (-x), without values.
+	// Location is the name of the file in it.
+	NcML     bool
+	Location string
 
 	Brief   bool // a comment with the indices of each row (-b)
 	Full    bool // a comment with the index of each value (-f)
@@ -117,6 +128,11 @@ func Dump(ctx context.Context, w io.Writer, src Source, o *Options) error {
 		d.maxLine = o.LineLen
 	}
 	d.maxLine -= 2 // ncdump leaves room for a blank and a newline
+	if o.NcML {
+		d.ncml(chosen)
+		d.flush()
+		return d.err
+	}
 	d.text("netcdf ")
 	d.name(o.Name)
 	d.text(" {\n")

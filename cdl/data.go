@@ -30,7 +30,7 @@ func (d *dumper) data(chosen []bool) error {
 		if n == 0 {
 			continue
 		}
-		r := newRows(d, v)
+		r := newRows(d, i)
 		err = d.each(a.Values(), n, r)
 		switch {
 		case d.err != nil:
@@ -89,8 +89,9 @@ type rows struct {
 	nuls  int64   // characters before this one that are NUL and may end the row
 }
 
-func newRows(d *dumper, v *cdf3.Var) *rows {
-	r := &rows{dumper: d, v: v, value: d.values(v), size: int(v.Type.Size()), len: 1}
+func newRows(d *dumper, i int) *rows {
+	v := &d.h.Vars[i]
+	r := &rows{dumper: d, v: v, value: d.values(i), size: int(v.Type.Size()), len: 1}
 	d.text("\n ")
 	d.name(v.Name)
 	if len(v.Shape) <= 1 {

@@ -22,6 +22,8 @@ type dumper struct {
 	maxLine int   // bytes of a line of data
 	col     int   // bytes in the line of data so far, as ncdump counts them
 	in      []byte
+	bounds  *bounds    // see lastBounds; nil: not yet looked for
+	times   *timeUnits // of the variable whose attributes are written; nil: none
 }
 
 // flushLen is where buf is written; it grows beyond by at most one name or piece

@@ -9,10 +9,15 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
+// unlimited is the number of the unlimited dimension, -1 if there is none.
+func unlimited(h *cdf3.Header) int {
+	return slices.IndexFunc(h.Dims, func(dim cdf3.Dim) bool { return dim.Len == 0 })
+}
+
 // header writes everything up to the data.
 func (d *dumper) header() {
 	h := d.h
-	unlimited := slices.IndexFunc(h.Dims, func(dim cdf3.Dim) bool { return dim.Len == 0 })
+	unlimited := unlimited(h)
 	if len(h.Dims) > 0 {
 		d.text("dimensions:\n")
 	}
@@ -69,7 +74,9 @@ func (d *dumper) variable(i int) {
 		d.text(")")
 	}
 	d.text(" ;\n")
+	d.times = d.timeUnits(i, false)
 	d.attrs(v.Name, v.Attrs, "")
+	d.times = nil
 	if d.o.Special {
 		d.specials(i)
 	}
@@ -94,18 +101,24 @@ var keywords = []string{"variables", "dimensions", "data", "group", "types"}
 // attributes of one name ncdump prints the values of the first each time. Those of
 // the name hide, unless it is empty, are left out.
 func (d *dumper) attrs(v string, attrs []cdf3.Attr, hide string) {
-	first := make(map[string]*cdf3.Attr, len(attrs))
+	first := firstAttrs(attrs)
 	for i := range attrs {
 		name := cString(attrs[i].Name)
-		a := first[name]
-		if a == nil {
-			a = &attrs[i]
-			first[name] = a
-		}
 		if hide == "" || name != hide {
-			d.attr(v, a)
+			d.attr(v, first[name])
 		}
 	}
+}
+
+// firstAttrs is the first attribute of each name.
+func firstAttrs(attrs []cdf3.Attr) map[string]*cdf3.Attr {
+	first := make(map[string]*cdf3.Attr, len(attrs))
+	for i := range attrs {
+		if name := cString(attrs[i].Name); first[name] == nil {
+			first[name] = &attrs[i]
+		}
+	}
+	return first
 }
 
 func (d *dumper) attr(v string, a *cdf3.Attr) {
@@ -122,7 +135,9 @@ func (d *dumper) attr(v string, a *cdf3.Attr) {
 	} else {
 		d.attrValues(a)
 	}
-	d.text(" ;\n")
+	d.text(" ;")
+	d.attrTimes(a)
+	d.text("\n")
 }
 
 // attrText writes a text attribute, a new line of CDL after each newline.

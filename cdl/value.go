@@ -12,7 +12,11 @@ import (
 type appender func(dst, b []byte) []byte
 
 // values is the appender of a variable, nil if it is written as text.
-func (d *dumper) values(v *cdf3.Var) appender {
+func (d *dumper) values(i int) appender {
+	v := &d.h.Vars[i]
+	if u := d.timeUnits(i, true); u != nil && v.Type != cdf3.Char {
+		return orFill(v, func(dst, b []byte) []byte { return u.append(dst, toDouble(v.Type, b)) })
+	}
 	if f := d.cFormat(v); f != nil {
 		return orFill(v, f)
 	}
