@@ -13,6 +13,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cdl"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
+	"github.com/cdfz-format/cdfz/internal/atomicfile"
 )
 
 // dumper is the verb dump.
@@ -28,13 +29,20 @@ func dumpCmd(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "dump [flags] FILE",
 		Short: "Print a file as CDL, as ncdump does",
-		Long: `Prints a classic netCDF file, or the one in an archive, as CDL: the same text as
-ncdump's, whose flags it takes. An archive gives the text of its netCDF file;
-with -s it shows block shapes and filters too. FILE - is standard input.`,
+		Long: `Prints a classic netCDF file, or the one in an archive, as CDL. The text and the
+flags are those of ncdump. An archive prints as its netCDF file; with -s, block shapes
+and filters are shown too. FILE - is standard input.
+
+-t prints the values of time variables as dates in quotes. These are variables with
+units such as "days since 1850-01-01"; their calendar attribute is followed. -x prints
+dimensions, attributes and variables as NcML.`,
 		Example: examples(
 			"cdfz dump -h tas.nc.cdfz              # the header",
 			"cdfz dump -v lat,lon tas.nc.cdfz",
-			"cdfz dump -hs tas.nc.cdfz             # with block shapes and filters"),
+			"cdfz dump -hs tas.nc.cdfz             # with block shapes and filters",
+			"cdfz dump -t -v time tas.nc.cdfz      # times as dates",
+			"cdfz dump -x tas.nc.cdfz              # NcML",
+			"cdfz dump -o cdl/ tas.nc.cdfz         # writes cdl/tas.cdl"),
 		Args:              cli.OneFile,
 		ValidArgsFunction: cli.CompleteFile,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -42,6 +50,15 @@ with -s it shows block shapes and filters too. FILE - is standard input.`,
 			if cmd.Flags().Changed("vars") && len(v.o.Vars) == 0 {
 				return fmt.Errorf("-v %s names no variable", v.vars)
 			}
+			if v.Dest == "" {
+				v.Dest = cli.StdoutName
+			}
+			if v.IsDirDest() {
+				if err := v.CheckDirDest(args); err != nil {
+					return err
+				}
+			}
+			v.o.Times = v.o.Times || v.o.ISO
 			if err := v.run(cmd.Context(), args[0], cmd.Flags().Changed("name")); err != nil && a.Out.Err() == nil {
 				a.Fail(cli.ShowName(args[0]), err)
 			}
@@ -59,7 +76,13 @@ with -s it shows block shapes and filters too. FILE - is standard input.`,
 	f.VarP(&indexFlag{v: &v.o, on: &v.o.Brief}, "brief", "b", "the indices of each row as a comment, in the way of `LANG`")
 	f.VarP(&lineFlag{&v.o.LineLen}, "line", "l", "`LENGTH` of lines of data (default 80)")
 	f.StringVarP(&v.o.Name, "name", "n", "", "`NAME` of the data set (default: that of the file)")
-	f.BoolVarP(&v.kind, "kind", "k", false, "print the kind of file alone")
+	f.BoolVarP(&v.o.Times, "times", "t", false, "print times as dates")
+	f.BoolVarP(&v.o.ISO, "iso", "i", false, "print times as dates, with a T before the time of day")
+	f.BoolVarP(&v.o.NcML, "xml", "x", false, "print NcML, not CDL")
+	f.BoolP("cache", "w", false, "ignored; ncdump has it for DAP URLs")
+	f.BoolVarP(&v.kind, "kind", "k", false, "print the kind of file only")
+	f.BoolVar(&v.Force, "force", false, "overwrite OUT")
+	a.DestFlag(cmd, "`OUT`: a file, a folder for FILE.cdl, or - for standard output (default)")
 	f.Bool("help", false, "help for dump") // without cobra's -h
 	return cmd
 }
@@ -74,23 +97,62 @@ func (v *dumper) run(ctx context.Context, name string, named bool) error {
 	if err != nil {
 		return err
 	}
-	if v.kind {
-		fmt.Fprintln(v.Out, cdl.Kind(f.Header().Version))
-		return nil
-	}
+	file := imageName(name, f)
 	if !named {
-		v.o.Name = dataset(name, f)
+		v.o.Name = cdl.Name(file)
 	}
+	v.o.Location = file
 	if v.o.Special {
 		v.o.Storage = storage(f)
 	}
-	return cdl.Dump(ctx, v.Out, f, &v.o)
+	path := v.Dest
+	if v.IsDirDest() {
+		path = filepath.Join(v.Dest, cdl.Name(file)+v.suffix())
+	}
+	dst, err := v.Sink(path, in)
+	if err != nil {
+		return longForce(err)
+	}
+	defer dst.Abort()
+	if v.kind {
+		_, err = fmt.Fprintln(dst, cdl.Kind(f.Header().Version))
+	} else {
+		err = cdl.Dump(ctx, dst, f, &v.o)
+	}
+	if err == nil && dst.T != nil {
+		err = in.Changed()
+	}
+	if err != nil {
+		return err
+	}
+	return longForce(dst.Commit())
 }
 
-// dataset is the name of the data set: of x.nc.cdfz that of x.nc, of standard
-// input the one the archive remembers.
-func dataset(name string, f *archive.File) string {
-	name = cli.LocalName(name)
+// suffix is that of files below -o DIR/.
+func (v *dumper) suffix() string {
+	switch {
+	case v.kind:
+		return ".txt"
+	case v.o.NcML:
+		return ".ncml"
+	}
+	return ".cdl"
+}
+
+// longForce corrects the advice for a target that exists: -f is a flag of ncdump.
+func longForce(err error) error {
+	if errors.Is(err, atomicfile.ErrExists) {
+		return cli.Hinted(err, "--force overwrites it")
+	}
+	return err
+}
+
+// imageName is the name of the netCDF file: of x.nc.cdfz x.nc, of standard input the
+// one that the archive remembers. URLs are shown without their secrets.
+func imageName(name string, f *archive.File) string {
+	if name != cli.StdinName {
+		name = cli.ShowName(name)
+	}
 	if i, ok := f.Info(); ok {
 		if name == cli.StdinName {
 			name = i.ImageName
@@ -101,7 +163,7 @@ func dataset(name string, f *archive.File) string {
 	if name == cli.StdinName || name == "" {
 		return "stdin"
 	}
-	return cdl.Name(filepath.ToSlash(name))
+	return filepath.ToSlash(name)
 }
 
 // storage is what Options.Storage wants; nil for a classic file.

@@ -87,7 +87,7 @@ func TestGetURL(t *testing.T) {
 		require.Contains(t, stderr.String(), `{"file":"`+server.URL+name+`","target":"-"`)
 		require.NotContains(t, stderr.String(), "secret")
 		require.Equal(t, cli.ExitFailed, get("get", secret+name+"?sig=secret", "tsa"))
-		require.Equal(t, "cdfz: "+server.URL+name+": there is no variable tsa\ncdfz: hint: did you mean tas, ta?\n", stderr.String())
+		require.Equal(t, "cdfz: "+server.URL+name+": there is no variable tsa\ncdfz: hint: did you mean ta, tas?\n", stderr.String())
 	}
 	require.Equal(t, cli.ExitFailed, get("get", secret+"/none?sig=secret", "v"))
 	require.Equal(t, 1, strings.Count(stderr.String(), server.URL), "%s", &stderr)

@@ -7,9 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cdfz-format/cdfz/export"
+	"github.com/agnivade/levenshtein"
 
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
+	"github.com/cdfz-format/cdfz/export"
 )
 
 // nearName adds a hint to an error about a variable that is not there.
@@ -48,11 +49,11 @@ func nearNames(all []string, name string) []string {
 	low := strings.ToLower(strings.TrimSpace(name))
 	for _, n := range all {
 		other := strings.ToLower(n)
-		far := distance(low, other)
+		far := levenshtein.ComputeDistance(low, other)
 		if low != "" && other != "" && (strings.Contains(other, low) || strings.Contains(low, other)) {
 			far = min(far, 2)
 		}
-		if far <= max(1, len(low)/3) || far == 0 {
+		if far == 0 || far <= max(2, len(low)/3) && far < len(other) {
 			found = append(found, near{cli.Quoted(n), far})
 		}
 	}
@@ -63,33 +64,4 @@ func nearNames(all []string, name string) []string {
 		out = append(out, n.name)
 	}
 	return out
-}
-
-// distance is how many bytes must be put in, taken out, changed or exchanged with
-// their neighbours to make one string the other; long ones are far.
-func distance(a, b string) int {
-	const most = 256
-	if len(a) > most || len(b) > most {
-		return most
-	}
-	n := len(b) + 1
-	rows := [3][]int{make([]int, n), make([]int, n), make([]int, n)}
-	for j := range n {
-		rows[0][j] = j
-	}
-	for i := range len(a) {
-		before, last, row := rows[(i+2)%3], rows[i%3], rows[(i+1)%3]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := last[j]
-			if a[i] != b[j] {
-				change++
-			}
-			row[j+1] = min(change, last[j+1]+1, row[j]+1)
-			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
-				row[j+1] = min(row[j+1], before[j-1]+1)
-			}
-		}
-	}
-	return rows[len(a)%3][len(b)]
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -13,8 +12,8 @@ import (
 func TestNearName(t *testing.T) {
 	names := []string{"tas", "ta", "temperature", "Humidity", "a b"}
 	for name, want := range map[string]string{
-		"tsa": "did you mean tas, ta?", "TAS": "did you mean tas, ta?", "temprature": "did you mean temperature?", "humidity": "did you mean Humidity?",
-		"tas ": "did you mean tas, ta?", "ab": `did you mean "a b"?`, "qqqqqq": `there are tas, ta, temperature, Humidity, "a b"`, "": `there are tas, ta, temperature, Humidity, "a b"`,
+		"tsa": "did you mean ta, tas?", "TAS": "did you mean tas, ta?", "temprature": "did you mean temperature?", "humidity": "did you mean Humidity?",
+		"tas ": "did you mean tas, ta?", "ab": `did you mean "a b", tas?`, "qqqqqq": `there are tas, ta, temperature, Humidity, "a b"`, "": `there are tas, ta, temperature, Humidity, "a b"`,
 		"near.go": "there is a file of this name; quote selections, or the shell takes them for patterns of file names",
 	} {
 		err := nearName(&export.NameError{Name: name, Names: names})
@@ -27,14 +26,4 @@ func TestNearName(t *testing.T) {
 	require.Contains(t, cli.Hint(err), "other, and 13 more")
 	err = nearName(&export.NameError{Name: "x"})
 	require.EqualError(t, err, "there is no variable x, nor any other")
-}
-
-func TestDistance(t *testing.T) {
-	for _, c := range []struct {
-		a, b string
-		want int
-	}{{"", "", 0}, {"a", "", 1}, {"", "ab", 2}, {"abc", "abc", 0}, {"abc", "acb", 1}, {"abc", "abd", 1}, {"kitten", "sitting", 3}, {"ab", "ba", 1}, {strings.Repeat("a", 300), "a", 256}} {
-		require.Equal(t, c.want, distance(c.a, c.b), "%q %q", c.a, c.b)
-		require.Equal(t, c.want, distance(c.b, c.a), "%q %q", c.b, c.a)
-	}
 }

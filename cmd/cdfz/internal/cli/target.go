@@ -72,7 +72,7 @@ func (a *App) CheckDirDest(args []string) error {
 	st, err := os.Stat(a.Dest)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("-o %s: no such folder", a.Dest)
+		return nil // it is made for the first target
 	case err != nil:
 		return fmt.Errorf("-o %s: %w", a.Dest, atomicfile.Cause(err))
 	case !st.IsDir():
