@@ -104,6 +104,7 @@ var exceptions = []exception{{
 		if !h.Streaming {
 			return text
 		}
+		text = bytes.ReplaceAll(text, []byte(` length="-1" `), fmt.Appendf(nil, ` length="%d" `, h.NumRecs))
 		n := fmt.Appendf(nil, "(%d currently)", h.NumRecs)
 		text = bytes.ReplaceAll(text, []byte("(18446744073709551615 currently)"), n)
 		return bytes.ReplaceAll(text, []byte("(4294967295 currently)"), n)
@@ -145,35 +146,50 @@ var exceptions = []exception{{
 	},
 }}
 
-// escapedNames escapes the names in NcML of ncdump.
+// escapedNames escapes the names in NcML of ncdump, one after the other.
 func escapedNames(h *cdf3.Header, text []byte) []byte {
-	replace := func(before, name, after string) {
-		var escaped []byte
-		for _, c := range []byte(cString(name)) {
-			escaped = appendXMLByte(escaped, c)
+	var out []byte
+	replace := func(before string, names ...string) {
+		var raw, escaped []byte
+		for i, name := range names {
+			if i > 0 {
+				raw, escaped = append(raw, ' '), append(escaped, ' ')
+			}
+			raw = append(raw, cString(name)...)
+			for _, c := range []byte(cString(name)) {
+				escaped = appendXMLByte(escaped, c)
+			}
 		}
-		if string(escaped) != cString(name) {
-			text = bytes.ReplaceAll(text, []byte(before+cString(name)+after), []byte(before+string(escaped)+after))
+		raw = append([]byte(before), raw...)
+		i := bytes.Index(text, raw)
+		if i < 0 {
+			return
 		}
+		out = append(append(append(out, text[:i]...), before...), escaped...)
+		text = text[i+len(raw):]
 	}
 	attrs := func(attrs []cdf3.Attr) {
 		for i := range attrs {
-			replace(`<attribute name="`, attrs[i].Name, `" `)
+			replace(`<attribute name="`, attrs[i].Name)
 		}
+	}
+	for i := range h.Dims {
+		replace(`<dimension name="`, h.Dims[i].Name)
 	}
 	attrs(h.Attrs)
-	for i := range h.Dims {
-		replace(`<dimension name="`, h.Dims[i].Name, `" `)
-		for _, before := range []string{` shape="`, " "} {
-			replace(before, h.Dims[i].Name, `" type=`)
-			replace(before, h.Dims[i].Name, " ")
-		}
-	}
 	for i := range h.Vars {
-		replace(`<variable name="`, h.Vars[i].Name, `" `)
-		attrs(h.Vars[i].Attrs)
+		v := &h.Vars[i]
+		replace(`<variable name="`, v.Name)
+		var dims []string
+		for _, id := range v.DimIDs {
+			dims = append(dims, h.Dims[id].Name)
+		}
+		if len(dims) > 0 {
+			replace(`" shape="`, dims...)
+		}
+		attrs(v.Attrs)
 	}
-	return text
+	return append(out, text...)
 }
 
 // scale counts what was compared.
