@@ -167,6 +167,10 @@ func escapedNames(h *cdf3.Header, text []byte) []byte {
 		}
 		out = append(append(append(out, text[:i]...), before...), escaped...)
 		text = text[i+len(raw):]
+		if len(cString(names[0])) == 256 {
+			// ncdump has no room for the end of it, and writes what follows in memory.
+			text = text[max(0, bytes.IndexByte(text, '"')):]
+		}
 	}
 	attrs := func(attrs []cdf3.Attr) {
 		for i := range attrs {

@@ -1,0 +1,150 @@
+//go:build judge
+
+package export
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand"
+	"os/exec"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/cdf3"
+)
+
+// selectJudge selects as xarray does. Its input is lines of JSON; it prints the indices.
+const selectJudge = `
+import json, sys, warnings
+import numpy as np, xarray
+warnings.simplefilter("ignore")
+for line in sys.stdin:
+    c = json.loads(line)
+    x = np.array(c["x"], c["type"])
+    if c["units"]:
+        ds = xarray.Dataset({"i": ("x", np.arange(len(x)))}, {"x": ("x", x, {"units": c["units"], "calendar": c["calendar"]})})
+        ds = xarray.decode_cf(ds)
+    else:
+        ds = xarray.Dataset({"i": ("x", np.arange(len(x)))}, {"x": x})
+    try:
+        if c["range"]:
+            got = ds.i.sel(x=slice(c["lo"], c["hi"]))
+        elif c["near"]:
+            got = ds.i.sel(x=c["lo"], method="nearest")
+        else:
+            got = ds.i.sel(x=c["lo"])
+        print(json.dumps(np.atleast_1d(got.values).tolist()))
+    except KeyError as e:
+        print("[]")
+`
+
+// TestJudgeSelect: selections by value are those of xarray: the nearest value, ranges
+// with both ends on ascending and descending coordinates, and parts of dates.
+func TestJudgeSelect(t *testing.T) {
+	type selectCase struct {
+		X        []float64 `json:"x"`
+		Type     string    `json:"type"`
+		Units    string    `json:"units"`
+		Calendar string    `json:"calendar"`
+		Range    bool      `json:"range"`
+		Near     bool      `json:"near"`
+		Lo       any       `json:"lo"`
+		Hi       any       `json:"hi"`
+		text     string
+	}
+	rng := rand.New(rand.NewSource(11))
+	var cases []selectCase
+	for range 1500 {
+		c := selectCase{Type: []string{"f4", "f8"}[rng.Intn(2)], Range: rng.Intn(2) == 0, Near: true}
+		used := map[float64]bool{}
+		for range 2 + rng.Intn(30) {
+			if x := float64(rng.Intn(80)-40) / 4; !used[x] {
+				used[x] = true
+				c.X = append(c.X, x)
+			}
+		}
+		slices.Sort(c.X)
+		down := rng.Intn(2) == 0
+		if down {
+			slices.Reverse(c.X)
+		}
+		lo, hi := float64(rng.Intn(200)-100)/8, float64(rng.Intn(200)-100)/8
+		if lo > hi != down {
+			lo, hi = hi, lo // as xarray wants them
+		}
+		c.Lo, c.Hi, c.text = lo, hi, fmt.Sprintf("v[x=%v]", lo)
+		if c.Range {
+			c.text = fmt.Sprintf("v[x=%v:%v]", lo, hi)
+		}
+		cases = append(cases, c)
+	}
+	date := func(days bool) string {
+		s := fmt.Sprintf("%04d", 2000+rng.Intn(4))
+		if n := rng.Intn(3); n > 0 || days {
+			s += fmt.Sprintf("-%02d", 1+rng.Intn(12))
+			if n > 1 || days {
+				s += fmt.Sprintf("-%02d", 1+rng.Intn(28))
+			}
+		}
+		return s
+	}
+	for range 1500 {
+		c := selectCase{Type: "f8", Units: "days since 2000-01-01", Calendar: []string{"standard", "noleap", "360_day", "julian", "all_leap", "proleptic_gregorian"}[rng.Intn(6)], Range: rng.Intn(2) == 0}
+		step := []float64{1, 0.25, 7, 30.5, 365}[rng.Intn(5)]
+		for i := range 3 + rng.Intn(60) {
+			c.X = append(c.X, float64(i)*step+0.125)
+		}
+		lo, hi := date(false), date(false)
+		if hi[:4] < lo[:4] || hi < lo {
+			lo, hi = hi, lo
+		}
+		c.Lo, c.Hi, c.text = lo, hi, fmt.Sprintf("v[x=%s]", lo)
+		if c.Range {
+			c.text = fmt.Sprintf("v[x=%s:%s]", lo, hi)
+		}
+		cases = append(cases, c)
+	}
+	var in bytes.Buffer
+	for _, c := range cases {
+		require.NoError(t, json.NewEncoder(&in).Encode(c))
+	}
+	var stderr bytes.Buffer
+	cmd := exec.CommandContext(t.Context(), "/usr/bin/python3", "-W", "ignore", "-c", selectJudge)
+	cmd.Stdin, cmd.Stderr = &in, &stderr
+	out, err := cmd.Output()
+	require.NoError(t, err, "%s", &stderr)
+	lines := bytes.Split(bytes.TrimSpace(out), []byte("\n"))
+	require.Len(t, lines, len(cases))
+	found := 0
+	for i, c := range cases {
+		typ := cdf3.Double
+		if c.Type == "f4" {
+			typ = cdf3.Float
+		}
+		var attrs []cdf3.Attr
+		if c.Units != "" {
+			attrs = []cdf3.Attr{textAttr("units", c.Units), textAttr("calendar", c.Calendar)}
+		}
+		f := onAxis(typ, c.X, attrs...)
+		s, err := ParseSelection(c.text)
+		require.NoError(t, err)
+		var want []int64
+		require.NoError(t, json.Unmarshal(lines[i], &want))
+		axes, err := s.resolve(t.Context(), f, &f.h.Vars[0])
+		if len(want) == 0 && !c.Range {
+			require.ErrorContains(t, err, "has no time in", "%+v", c)
+			continue
+		}
+		require.NoError(t, err, "%+v", c)
+		got := []int64{}
+		for k := range axes[0].count {
+			got = append(got, axes[0].start+k*axes[0].delta)
+		}
+		require.Equal(t, want, got, "%+v", c)
+		found += len(got)
+	}
+	require.Greater(t, found, 10000)
+}
