@@ -94,7 +94,7 @@ func (a *reader) newImageAhead(ctx context.Context, pass []bool) *aheadOrder {
 	if a.far == nil {
 		return nil
 	}
-	upto := make([]int64, len(a.l.vars)+1) // raw bytes of each segment whose blocks were listed
+	upto := make([]int64, len(a.l.geoms)+1) // raw bytes of each segment whose blocks were listed
 	list := func(i int64) (out []numbered) {
 		off := i * imageWindow
 		a.l.perm.ImageRuns(off, min(off+imageWindow, a.l.Image.Size), func(r unlimited.Run) bool {

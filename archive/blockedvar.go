@@ -33,7 +33,7 @@ var (
 )
 
 func newBlockedVar(a *reader, pos int) *blockedVar {
-	g := a.l.vars[pos]
+	g := a.l.geoms[pos]
 	return &blockedVar{io.NewSectionReader(rawReader{a}, g.rawOff, g.rawLen), a, g, pos}
 }
 

@@ -7,9 +7,9 @@ import (
 	"github.com/maypok86/otter/v2"
 )
 
-// Cache keeps decoded blocks, bounded in bytes. A Reader makes one of its own
+// blockCache keeps decoded blocks, bounded in bytes. A reader makes one of its own
 // unless it is given one to share with others. Safe for concurrent use.
-type Cache struct {
+type blockCache struct {
 	c     *otter.Cache[blockKey, blockData]
 	bytes int64
 }
@@ -23,9 +23,9 @@ var readers atomic.Int64
 // blockOverhead is what a block takes in the cache beside its bytes, about.
 const blockOverhead = 128
 
-// NewCache makes a cache that holds so many bytes of decoded blocks. It may exceed
+// newCache makes a cache that holds so many bytes of decoded blocks. It may exceed
 // them by a block for a moment.
-func NewCache(bytes int64) (*Cache, error) {
+func newCache(bytes int64) (*blockCache, error) {
 	if bytes <= 0 {
 		return nil, optionsf("cache of %d bytes", bytes)
 	}
@@ -36,11 +36,11 @@ func NewCache(bytes int64) (*Cache, error) {
 	if err != nil {
 		return nil, fmt.Errorf("archive: internal error: %w", err)
 	}
-	return &Cache{c, bytes}, nil
+	return &blockCache{c, bytes}, nil
 }
 
 // put keeps what was decoded of a block, in place of what was kept before.
-func (c *Cache) put(key blockKey, data blockData) { c.c.Set(key, data) }
+func (c *blockCache) put(key blockKey, data blockData) { c.c.Set(key, data) }
 
 // stored returns what the cache has of a block.
 func (a *reader) stored(n int64) (blockData, bool) {

@@ -40,7 +40,7 @@ type claims struct {
 
 func claimsOf(t testing.TB, ar []byte) claims {
 	r := open(t, ar)
-	return claims{ar[:r.tail.manOff], r.Manifest(), r.l.blocks}
+	return claims{ar[:r.tail.manOff], r.man, r.l.blocks}
 }
 
 // file is the archive as a file of size bytes with manifest, index and end at its

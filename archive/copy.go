@@ -18,17 +18,18 @@ import (
 // time: large enough that most blocks are needed by one window or two.
 const imageWindow = 4 << 20
 
-// CopyOptions of Image.Copy. Nil and the zero value mean the defaults.
-type CopyOptions struct {
-	Workers int   // goroutines that decode; 0: GOMAXPROCS
-	Memory  int64 // bytes of blocks of record variables held at once; 0: DefaultMemory
-	// Progress, if not nil, is told the bytes of the image done so far, from one
-	// goroutine at a time.
+// copyOptions of reader.Copy. Nil and the zero value mean the defaults.
+type copyOptions struct {
+	Workers  int   // goroutines that decode; 0: GOMAXPROCS
+	Memory   int64 // bytes of blocks of record variables held at once; 0: defaultMemory
 	Progress func(done int64)
 }
 
+// defaultMemory is enough for the blocks of 500 record variables at once.
+const defaultMemory = 128 << 20
+
 // Copy is Image.Copy.
-func (a *reader) Copy(ctx context.Context, w io.Writer, o *CopyOptions) error {
+func (a *reader) Copy(ctx context.Context, w io.Writer, o *copyOptions) error {
 	if w == nil {
 		w = io.Discard
 	}
@@ -62,8 +63,8 @@ func (h *hashingWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (a *reader) copyImage(ctx context.Context, w io.Writer, o *CopyOptions) error {
-	var c CopyOptions
+func (a *reader) copyImage(ctx context.Context, w io.Writer, o *copyOptions) error {
+	var c copyOptions
 	if o != nil {
 		c = *o
 	}
@@ -71,7 +72,7 @@ func (a *reader) copyImage(ctx context.Context, w io.Writer, o *CopyOptions) err
 		c.Workers = runtime.GOMAXPROCS(0)
 	}
 	if c.Memory <= 0 {
-		c.Memory = DefaultMemory
+		c.Memory = defaultMemory
 	}
 	passes := a.passes(c.Memory)
 	if len(passes) == 1 {
@@ -146,12 +147,12 @@ func (a *reader) overlay(f *os.File, pass []bool, off int64, p []byte) error {
 // each part fit the memory. The first has everything else too. The last element
 // of each stands for the rest.
 func (a *reader) passes(memory int64) [][]bool {
-	n := len(a.l.vars)
+	n := len(a.l.geoms)
 	first := make([]bool, n+1)
 	first[n] = true
 	passes := [][]bool{first}
 	used := int64(0)
-	for i, g := range a.l.vars {
+	for i, g := range a.l.geoms {
 		if a.l.Vars[i].Segment.Count <= 1 {
 			first[i] = true
 			continue
@@ -251,7 +252,7 @@ type span struct {
 // fillWindow copies the runs of the image bytes [off, off+len(buf)).
 func (a *reader) fillWindow(ctx context.Context, store *blockStore, pass []bool, off int64, buf []byte) error {
 	// The block that each segment was last read from: runs follow each other.
-	last := make([]span, len(a.l.vars)+1)
+	last := make([]span, len(a.l.geoms)+1)
 	var err error
 	a.l.perm.ImageRuns(off, off+int64(len(buf)), func(r unlimited.Run) bool {
 		if !pass[r.Seg] {
@@ -301,7 +302,7 @@ func (s *blockStore) get(ctx context.Context, off int64) (span, error) {
 	if !ok {
 		b = &openBlock{ready: make(chan struct{})}
 		s.blocks[n] = b
-		w := l.lastWindow(hi - 1)
+		w := lastWindow(l, hi-1)
 		s.byWindow[w] = append(s.byWindow[w], n)
 	}
 	s.mu.Unlock()
@@ -322,7 +323,7 @@ func (s *blockStore) get(ctx context.Context, off int64) (span, error) {
 
 // lastWindow is the window of the image that holds raw byte off, the last one of
 // a block.
-func (l *layout) lastWindow(off int64) int64 {
+func lastWindow(l *layout, off int64) int64 {
 	w := int64(0)
 	l.perm.RawRuns(off, off+1, func(r unlimited.Run) bool {
 		w = r.ImageOff / imageWindow

@@ -109,8 +109,8 @@ func TestCorpusMalformed(t *testing.T) {
 		var b bytes.Buffer
 		_, err := Write(context.Background(), &b, f, f.Size, &WriteOptions{Name: filepath.Base(f.Name), Zarr: ZarrAlways})
 		if err != nil {
-			var format *cdf3.FormatError
-			require.True(t, errors.Is(err, cdf3.ErrNotCDF) || errors.As(err, &format) || errors.Is(err, errMetadata), "%s: %v", f.Name, err)
+			var fe *cdf3.FormatError
+			require.True(t, errors.Is(err, cdf3.ErrNotCDF) || errors.As(err, &fe) || errors.Is(err, errMetadata), "%s: %v", f.Name, err)
 			require.Zero(t, b.Len(), f.Name)
 			count["refused"]++
 			return

@@ -51,7 +51,7 @@ func (c *cutter) all() error {
 
 func (c *cutter) restBlocks(from, to int64) error {
 	raw := c.l.perm.Raw(c.r)
-	base := c.l.perm.RawOff(len(c.l.vars))
+	base := c.l.perm.RawOff(len(c.l.geoms))
 	for b := from; b < to; b++ {
 		off, n := c.l.restAt(b)
 		buf := c.sink.buffer(n)
@@ -69,7 +69,7 @@ func (c *cutter) restBlocks(from, to int64) error {
 // fixed cuts variables that are contiguous in the image.
 func (c *cutter) fixed(group []int) error {
 	for _, v := range group {
-		g, seg := c.l.vars[v], c.l.Vars[v].Segment
+		g, seg := c.l.geoms[v], c.l.Vars[v].Segment
 		for b := range g.blocks {
 			off, n := g.at(b)
 			buf := c.sink.buffer(g.blockLen)
@@ -110,7 +110,7 @@ func (c *cutter) records(group []int) error {
 	first := c.l.Vars[group[0]].Segment
 	lo, hi := first.Off, int64(0)
 	for pos, v := range group {
-		rv := &recordVar{v: v, pos: pos, g: c.l.vars[v], seg: c.l.Vars[v].Segment}
+		rv := &recordVar{v: v, pos: pos, g: c.l.geoms[v], seg: c.l.Vars[v].Segment}
 		rv.next()
 		vars[pos] = rv
 		lo, hi = min(lo, rv.seg.Off), max(hi, rv.seg.Off+rv.seg.Len)

@@ -25,10 +25,10 @@ func (d *decoder) memory(n int64) []byte {
 // coder is the coder of a chain.
 func (d *decoder) coder(l *layout, chain int) (*filters.Coder, error) {
 	if d.coders == nil {
-		d.coders = make([]*filters.Coder, len(l.chains))
+		d.coders = make([]*filters.Coder, len(l.filters))
 	}
 	if d.coders[chain] == nil {
-		c, err := filters.NewCoder(l.chains[chain])
+		c, err := filters.NewCoder(l.filters[chain])
 		if err != nil {
 			return nil, err
 		}

@@ -40,13 +40,13 @@ type constBlock struct {
 }
 
 func newEncoder(l *layout) *encoder {
-	return &encoder{l: l, coders: make([]*filters.Coder, len(l.chains)), memo: make([]constBlock, len(l.chains))}
+	return &encoder{l: l, coders: make([]*filters.Coder, len(l.filters)), memo: make([]constBlock, len(l.filters))}
 }
 
 // coder returns the coder of a chain.
 func (e *encoder) coder(chain int) (*filters.Coder, error) {
 	if e.coders[chain] == nil {
-		c, err := filters.NewCoder(e.l.chains[chain])
+		c, err := filters.NewCoder(e.l.filters[chain])
 		if err != nil {
 			return nil, err
 		}
@@ -71,7 +71,7 @@ func (e *encoder) encode(j *blockJob) {
 		out, mask = append(out, m.payload...), m.mask
 	} else if j.v < 0 && j.b == 0 && len(j.raw) > maxFirst {
 		// The format stores so long a header without filters.
-		mask = 1<<len(e.l.chains[chain]) - 1
+		mask = 1<<len(e.l.filters[chain]) - 1
 		out = append(out, j.raw...)
 	} else {
 		var c *filters.Coder

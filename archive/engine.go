@@ -22,9 +22,9 @@ const localGap = 4 << 10
 // engine is the part of a Reader that decodes blocks: its cache, its state and
 // its counters.
 type engine struct {
-	cache   *Cache    // nil: none
-	id      int64     // of this reader's blocks in the cache
-	states  sync.Pool // of *decoder
+	cache   *blockCache // nil: none
+	id      int64       // of this reader's blocks in the cache
+	states  sync.Pool   // of *decoder
 	flights flights
 	slots   chan struct{} // blocks that may be decoded at the same time
 	far     *far          // of a remote archive, else nil
@@ -34,8 +34,8 @@ type engine struct {
 	blocks, hits, reads, bytes, nanos atomic.Int64
 }
 
-// Stats counts what a Reader did since it was opened.
-type Stats struct {
+// stats counts what a reader did since it was opened.
+type stats struct {
 	Blocks int64         // decoded
 	Hits   int64         // blocks that were in the cache
 	Reads  int64         // of stored blocks
@@ -44,8 +44,8 @@ type Stats struct {
 }
 
 // Stats returns the counters.
-func (a *reader) Stats() Stats {
-	return Stats{a.blocks.Load(), a.hits.Load(), a.reads.Load(), a.bytes.Load(), time.Duration(a.nanos.Load())}
+func (a *reader) Stats() stats {
+	return stats{a.blocks.Load(), a.hits.Load(), a.reads.Load(), a.bytes.Load(), time.Duration(a.nanos.Load())}
 }
 
 func (e *engine) init(r io.ReaderAt) {
@@ -59,14 +59,14 @@ func (e *engine) init(r io.ReaderAt) {
 }
 
 // openCache makes the cache, or takes the one that is shared.
-func (e *engine) openCache(o *OpenOptions) (err error) {
+func (e *engine) openCache(o *readOptions) (err error) {
 	switch {
-	case o.Shared != nil:
-		e.cache = o.Shared
-	case o.Cache == 0:
-		e.cache, err = NewCache(DefaultCache)
-	case o.Cache > 0:
-		e.cache, err = NewCache(o.Cache)
+	case o.shared != nil:
+		e.cache = o.shared
+	case o.cache == 0:
+		e.cache, err = newCache(defaultCache)
+	case o.cache > 0:
+		e.cache, err = newCache(o.cache)
 	}
 	e.id = readers.Add(1)
 	return err
@@ -178,7 +178,7 @@ func (a *reader) needOf(v int, b int64) need {
 	_, size := a.l.blockInfo(v, b)
 	n := a.l.restFirst + b
 	if v >= 0 {
-		n = a.l.vars[v].first + b
+		n = a.l.geoms[v].first + b
 	}
 	return need{n, 0, size}
 }

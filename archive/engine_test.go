@@ -104,7 +104,7 @@ func TestBlocksDecoded(t *testing.T) {
 				}
 			}
 			st := f.Stats()
-			want := needed(f.archive.l.vars[f.vars[1]], s)
+			want := needed(f.archive.l.geoms[f.vars[1]], s)
 			require.Equal(t, want, st.Blocks, "blocks decoded")
 			var stored int64
 			require.NoError(t, eachBlock(f.archive, func(b BlockInfo) error { stored = max(stored, b.Len); return nil }))

@@ -3,7 +3,8 @@ package archive
 import (
 	"errors"
 	"fmt"
-	"hash/crc32"
+	"io"
+	"strings"
 )
 
 // The classes of errors. An error of the source or the sink is wrapped as it
@@ -75,4 +76,33 @@ func optionsf(format string, args ...any) error {
 	return fmt.Errorf("archive: "+format+": %w", append(args, ErrOptions)...)
 }
 
-func crcOf(b []byte) uint32 { return crc32.ChecksumIEEE(b) }
+// writeFull writes all of p: a Writer that takes less without an error is at fault.
+func writeFull(w io.Writer, p []byte) error {
+	n, err := w.Write(p)
+	if err == nil && n < len(p) {
+		err = io.ErrShortWrite
+	}
+	if err != nil {
+		return fmt.Errorf("archive: writing: %w", err)
+	}
+	return nil
+}
+
+// fileError puts the name of a file into an error.
+type fileError struct {
+	name string
+	err  error
+}
+
+func (e *fileError) Error() string {
+	return "archive: " + e.name + ": " + strings.TrimPrefix(e.err.Error(), "archive: ")
+}
+
+func (e *fileError) Unwrap() error { return e.err }
+
+func withName(name string, err error) error {
+	if name == "" {
+		return err
+	}
+	return &fileError{name, err}
+}

@@ -9,8 +9,10 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/remote"
 	"github.com/cdfz-format/cdfz/slab"
 	"github.com/cdfz-format/cdfz/unlimited"
 )
@@ -28,6 +30,51 @@ type File struct {
 
 	byName  func() map[string]int     // numbers of variables
 	reasons func() []unlimited.Reason // why variables are not blocked
+}
+
+// OpenOptions of Open and New. Nil and the zero value mean the defaults. All but
+// Name and Remote are for archives.
+type OpenOptions struct {
+	Name   string // names the file in errors; empty: the name that Open was given
+	Cache  int64  // bytes of decoded blocks kept; 0: DefaultCache, negative: none
+	Shared *Cache // a cache to share with other files, instead of one of its own
+	Index  int64  // bytes of index pages kept; 0: 4 MiB
+	// Workers is how many blocks are decoded at the same time, however many
+	// goroutines read; 0: GOMAXPROCS. Image.Copy has a number of its own.
+	Workers int
+	// Remote is for URLs.
+	Remote *remote.Options
+}
+
+func (o *OpenOptions) reader() *readOptions {
+	r := &readOptions{name: o.Name, cache: o.Cache, index: o.Index, workers: o.Workers}
+	if o.Shared != nil {
+		r.shared = o.Shared.c
+	}
+	return r
+}
+
+// Cache keeps decoded blocks, bounded in bytes. A File makes one of its own unless it
+// is given one to share with others. Safe for concurrent use.
+type Cache struct{ c *blockCache }
+
+// NewCache makes a cache that holds so many bytes of decoded blocks. It may exceed
+// them by a block for a moment.
+func NewCache(bytes int64) (*Cache, error) {
+	c, err := newCache(bytes)
+	if err != nil {
+		return nil, err
+	}
+	return &Cache{c}, nil
+}
+
+// Stats counts what reading has cost since a File was opened.
+type Stats struct {
+	Blocks int64         // decoded
+	Hits   int64         // blocks that were in the cache
+	Reads  int64         // of stored blocks
+	Bytes  int64         // of these reads
+	Decode time.Duration // spent decoding, on all goroutines together
 }
 
 // Open opens an archive or a classic netCDF file by its name or its http or https
@@ -110,7 +157,7 @@ func newFile(r io.ReaderAt, size int64, opts *OpenOptions) (*File, error) {
 		return nil, optionsf("a file of %d bytes", size)
 	}
 	var f *File
-	a, err := newReader(r, size, opts)
+	a, err := newReader(r, size, opts.reader())
 	switch {
 	case errors.Is(err, ErrNotArchive):
 		h, err := cdf3.Read(r, size)
@@ -124,7 +171,7 @@ func newFile(r io.ReaderAt, size int64, opts *OpenOptions) (*File, error) {
 	case err != nil:
 		return nil, err
 	default:
-		f = wrap(a.header, a.Image(), a)
+		f = wrap(a.header, newImage(a), a)
 	}
 	f.name, f.size = opts.Name, size
 	return f, nil
@@ -162,25 +209,6 @@ type neitherError struct{ error }
 
 func (e *neitherError) Unwrap() []error { return []error{ErrNotArchive, e.error} }
 
-// fileError puts the name of a file into an error.
-type fileError struct {
-	name string
-	err  error
-}
-
-func (e *fileError) Error() string {
-	return "archive: " + e.name + ": " + strings.TrimPrefix(e.err.Error(), "archive: ")
-}
-
-func (e *fileError) Unwrap() error { return e.err }
-
-func withName(name string, err error) error {
-	if name == "" {
-		return err
-	}
-	return &fileError{name, err}
-}
-
 // Close closes what Open opened.
 func (f *File) Close() error {
 	if f.closer == nil {
@@ -207,7 +235,7 @@ func (f *File) Stats() Stats {
 	if f.archive == nil {
 		return Stats{}
 	}
-	return f.archive.Stats()
+	return Stats(f.archive.Stats())
 }
 
 // Var returns the first variable of a name, nil if there is none. Reading from nil
@@ -238,4 +266,11 @@ func (f *File) Array(v int) slab.Array {
 		return (*Var)(nil)
 	}
 	return f.newVar(v)
+}
+
+// IsArchive says whether a file of size bytes has the head or the tail of a cdfz
+// archive, whole or damaged.
+func IsArchive(r io.ReaderAt, size int64) (bool, error) {
+	head, end, err := probeArchive(r, size)
+	return head || end, err
 }

@@ -38,7 +38,7 @@ func arrayLen(a slab.Array) int64 {
 }
 
 // fileOf is a File of a reader.
-func fileOf(a *reader) *File { return wrap(a.header, a.Image(), a) }
+func fileOf(a *reader) *File { return wrap(a.header, newImage(a), a) }
 
 // eachBlock calls f for every block of an archive until it returns an error.
 func eachBlock(a *reader, f func(BlockInfo) error) error {

@@ -49,7 +49,7 @@ func TestZip(t *testing.T) {
 			require.Equal(t, planName, z.File[1].Name)
 			require.Equal(t, manifestName, z.File[n-2].Name)
 			require.Equal(t, indexName, z.File[n-1].Name)
-			m := open(t, ar).Manifest()
+			m := open(t, ar).man
 			require.Equal(t, int64(n), m.Entries)
 		}
 	}
@@ -170,7 +170,7 @@ func TestRepair(t *testing.T) {
 				_, err = p.WriteTail(&tail)
 				require.NoError(t, err)
 				require.True(t, bytes.Equal(ar, append(bytes.Clone(bad[:p.Keep]), tail.Bytes()...)), "%s: %s", name, what)
-				m := r.Manifest()
+				m := r.man
 				limit := 512*m.Entries + 1<<20 + m.Front.Len + r.tail.manLen
 				require.LessOrEqual(t, c.bytes, limit, "%s: %s", name, what)
 				require.NoError(t, p.Close())

@@ -23,7 +23,7 @@ func TestHeader(t *testing.T) {
 		}
 		for _, zarr := range []ZarrMode{ZarrAlways, ZarrNever} {
 			r := open(t, pack(t, image, &WriteOptions{Name: name, Zarr: zarr, Block: MinBlock}))
-			require.Equal(t, want, r.Header(), name)
+			require.Equal(t, want, r.header, name)
 		}
 	}
 	require.NotZero(t, streaming)

@@ -40,7 +40,7 @@ func (f *File) Info() (i Info, ok bool) {
 	return Info{
 		ImageName: a.man.ImageName(), ImageSize: a.man.Size, SHA256: a.man.SHA256, Writer: a.l.Writer, Layout: a.l.Layout,
 		Block: a.l.Block, Blocks: a.man.Blocks, Entries: a.man.Entries, Stored: a.man.Stored,
-		Rest: RestInfo{Chain: a.l.chains[a.l.Rest.Chain], Blocks: a.l.restBlocks, Len: a.l.Rest.Len},
+		Rest: RestInfo{Chain: a.l.filters[a.l.Rest.Chain], Blocks: a.l.restBlocks, Len: a.l.Rest.Len},
 	}, true
 }
 
@@ -58,7 +58,7 @@ func (f *File) Stored(ctx context.Context) (vars []int64, rest int64, err error)
 			rest += row.Len
 			return nil
 		}
-		for g := a.l.vars[pos]; n >= g.first+g.blocks; g = a.l.vars[pos] {
+		for g := a.l.geoms[pos]; n >= g.first+g.blocks; g = a.l.geoms[pos] {
 			pos++
 		}
 		vars[a.l.Vars[pos].Var] += row.Len
@@ -103,7 +103,7 @@ func (f *File) Blocks(ctx context.Context) iter.Seq2[BlockInfo, error] {
 			return
 		}
 		err := a.eachRow(ctx, 0, a.l.blocks, func(n int64, row blockidx.Row) error {
-			if !yield(a.blockInfo(n, row), nil) {
+			if !yield(blockInfo(a, n, row), nil) {
 				return errStop
 			}
 			return nil
@@ -115,13 +115,13 @@ func (f *File) Blocks(ctx context.Context) iter.Seq2[BlockInfo, error] {
 }
 
 // blockInfo describes the block of a row.
-func (a *reader) blockInfo(n int64, row blockidx.Row) BlockInfo {
+func blockInfo(a *reader, n int64, row blockidx.Row) BlockInfo {
 	v, b := a.l.locate(n)
 	i := BlockInfo{Num: n, Var: -1, Name: string(a.l.appendName(nil, v, b)), Off: row.Off, Len: row.Len, Mask: row.Mask, CRC: row.CRC}
 	if v >= 0 {
 		i.Var = a.l.Vars[v].Var
-		i.Start, i.Count = a.l.vars[v].box(b)
-		_, i.Raw = a.l.vars[v].at(b)
+		i.Start, i.Count = a.l.geoms[v].box(b)
+		_, i.Raw = a.l.geoms[v].at(b)
 	} else {
 		_, i.Raw = a.l.restAt(b)
 	}

@@ -10,13 +10,12 @@ import (
 // archive of n bytes with at most 64 MiB + 8·n of memory. Part of the format,
 // never to change.
 const (
-	maxHeader   = cdf3.MaxHeaderLen
-	maxFirst    = 1 << 21 // block 0 of the rest, unless it is a larger header stored without filters
-	maxManifest = 1 << 16 // stored and inflated
-	maxPlan     = 1 << 28 // stored
-	metaBase    = 1 << 22 // an entry of metadata, plus the size of the archive
-	maxInflate  = 256     // an entry of metadata, plus metaSmall, for each stored byte
-	metaSmall   = 1 << 16
+	maxHeader  = cdf3.MaxHeaderLen
+	maxFirst   = 1 << 21 // block 0 of the rest, unless it is a larger header stored without filters
+	maxPlan    = 1 << 28 // stored
+	metaBase   = 1 << 22 // an entry of metadata, plus the size of the archive
+	maxInflate = 256     // an entry of metadata, plus metaSmall, for each stored byte
+	metaSmall  = 1 << 16
 
 	maxFeatures = 64
 	maxChains   = 4096
@@ -34,6 +33,10 @@ const (
 	maxAttrJSON  = 1 << 16 // an attribute's value in the Zarr view, in bytes of JSON
 	maxAttrsJSON = 1 << 22 // all of them
 )
+
+// smallImage is the size below which an archive is made in memory, so that it
+// can be made again in a smaller layout.
+const smallImage = 8 << 20
 
 // metaLimit is the most bytes that an entry of metadata inflates to in an archive
 // of size bytes, of which the netCDF header's block takes header.

@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/klauspost/compress/flate"
+
+	"github.com/cdfz-format/cdfz/blockidx"
 )
 
 // Manifest is `.cdfz/manifest.json`, docs/FORMAT.md, section 9.
@@ -229,3 +231,8 @@ func inflateTo(name string, payload []byte, limit int64) ([]byte, error) {
 }
 
 func hex32(x uint32) string { return fmt.Sprintf("%08x", x) }
+
+// placeOf is the place of a block in the manifest.
+func placeOf(row blockidx.Row) Place {
+	return Place{Off: row.Off, Len: row.Len, Mask: row.Mask, CRC32: hex32(row.CRC)}
+}

@@ -7,20 +7,6 @@ import (
 	"unicode/utf8"
 )
 
-// The names of entries. Part of the format, never to change.
-const (
-	readmeName   = ".cdfz/README"
-	planName     = ".cdfz/plan.json"
-	restPrefix   = ".cdfz/rest/"
-	manifestName = ".cdfz/manifest.json"
-	indexName    = ".cdfz/index"
-	varPrefix    = ".cdfz/v/"
-
-	headMagic = "PK\x03\x04"
-	// headLen covers the first local header with its name.
-	headLen = localFixed + len(readmeName)
-)
-
 // readme is the text of the first entry: part of the format, never to change.
 const readme = `This is a cdfz archive, format 1: a classic netCDF file, compressed in blocks.
 To restore it:   cdfz restore FILE

@@ -49,11 +49,12 @@ const (
 	MinBlock     = 1 << 10
 	MaxBlock     = 256 << 20
 
+	// DefaultCache is the bound of the block cache, in bytes of decoded blocks.
+	DefaultCache = defaultCache
+
 	// DefaultMemory is the de-interleave budget: enough for the blocks of 500
 	// record variables at once.
-	DefaultMemory = 128 << 20
-
-	maxWorkers = 1024
+	DefaultMemory = defaultMemory
 )
 
 // WriteOptions of Write. Nil and the zero value mean the defaults.

@@ -9,7 +9,7 @@ func (l *layout) storedOrder(yield func(v int, b int64) bool) {
 	for _, group := range l.Groups {
 		q := make(blockQueue, 0, len(group))
 		for pos, v := range group {
-			c := &cursor{v: v, pos: pos, g: l.vars[v], records: l.Vars[v].Segment.Count > 1}
+			c := &cursor{v: v, pos: pos, g: l.geoms[v], records: l.Vars[v].Segment.Count > 1}
 			if c.g.blocks > 0 {
 				c.update()
 				q = append(q, c)

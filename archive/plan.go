@@ -84,8 +84,8 @@ type PlanVar struct {
 type layout struct {
 	*Plan
 	perm       *unlimited.Layout
-	vars       []*geometry
-	chains     []filters.Chain
+	geoms      []*geometry
+	filters    []filters.Chain
 	restFirst  int64 // global number of the rest's block 0
 	restBlocks int64
 	blocks     int64 // all of them
@@ -114,7 +114,7 @@ func newLayout(p *Plan) (*layout, error) {
 		for j, f := range c {
 			chain[j] = filters.Filter{ID: f.ID, Params: f.Params, Optional: f.Optional, Name: f.Name}
 		}
-		l.chains = append(l.chains, chain)
+		l.filters = append(l.filters, chain)
 	}
 	segs := make([]unlimited.Segment, len(p.Vars))
 	for i := range p.Vars {
@@ -123,13 +123,13 @@ func newLayout(p *Plan) (*layout, error) {
 			return nil, err
 		}
 		segs[i] = p.Vars[i].Segment
-		l.vars = append(l.vars, g)
+		l.geoms = append(l.geoms, g)
 	}
 	var err error
 	if l.perm, err = unlimited.New(p.Image.Size, p.Image.Header, segs); err != nil {
 		return nil, corruptf("plan: %v", err)
 	}
-	for i, g := range l.vars {
+	for i, g := range l.geoms {
 		g.rawOff = l.perm.RawOff(i)
 	}
 	if err := l.checkRest(); err != nil {
@@ -150,8 +150,8 @@ func (l *layout) checkVar(i int) (*geometry, error) {
 	if !validPath(v.Path) && v.Path != varPrefix+strconv.Itoa(v.Var) {
 		return nil, corruptf("plan: variable %d has path %q", v.Var, v.Path)
 	}
-	if v.Chain < 0 || v.Chain >= len(l.chains) {
-		return nil, corruptf("plan: variable %d has chain %d of %d", v.Var, v.Chain, len(l.chains))
+	if v.Chain < 0 || v.Chain >= len(l.filters) {
+		return nil, corruptf("plan: variable %d has chain %d of %d", v.Var, v.Chain, len(l.filters))
 	}
 	g, err := newGeometry(v.Shape, v.Block, t.Size())
 	if err != nil {
@@ -172,7 +172,7 @@ func (l *layout) checkVar(i int) (*geometry, error) {
 func (l *layout) checkRest() error {
 	r := &l.Rest
 	if r.Len != l.perm.RestLen() || r.First < l.Image.Header || r.First > r.Len || r.First > max(l.Image.Header, maxFirst) ||
-		r.Chain < 0 || r.Chain >= len(l.chains) || r.Block < 1 || r.Block > maxBlock {
+		r.Chain < 0 || r.Chain >= len(l.filters) || r.Block < 1 || r.Block > maxBlock {
 		return corruptf("plan: rest of %d bytes in blocks of %d and %d, chain %d; expected %d bytes",
 			r.Len, r.First, r.Block, r.Chain, l.perm.RestLen())
 	}
@@ -209,13 +209,13 @@ func (l *layout) locate(block int64) (v int, b int64) {
 	if block >= l.restFirst {
 		return -1, block - l.restFirst
 	}
-	i, _ := slices.BinarySearchFunc(l.vars, block, func(g *geometry, block int64) int {
+	i, _ := slices.BinarySearchFunc(l.geoms, block, func(g *geometry, block int64) int {
 		if g.first+g.blocks <= block {
 			return -1
 		}
 		return 1
 	})
-	return i, block - l.vars[i].first
+	return i, block - l.geoms[i].first
 }
 
 // restAt is the place of block b in the rest.
@@ -233,7 +233,7 @@ func (l *layout) blockInfo(v int, b int64) (chain int, decoded int64) {
 		_, n := l.restAt(b)
 		return l.Rest.Chain, n
 	}
-	return l.Vars[v].Chain, l.vars[v].blockLen
+	return l.Vars[v].Chain, l.geoms[v].blockLen
 }
 
 // appendName appends the entry name of a block.
@@ -242,7 +242,7 @@ func (l *layout) appendName(dst []byte, v int, b int64) []byte {
 		return fmt.Appendf(dst, "%s%d", restPrefix, b)
 	}
 	dst = append(append(dst, l.Vars[v].Path...), '/')
-	return l.vars[v].appendKey(dst, b)
+	return l.geoms[v].appendKey(dst, b)
 }
 
 // encode is the plan as JSON.
@@ -271,19 +271,23 @@ const (
 	pooledMaxName = 48
 )
 
+// planOptions decide what a plan leaves open; lengths in bytes.
+type planOptions struct {
+	block  int64         // target size of a block
+	memory int64         // for the blocks of record variables that are collected together
+	rest   filters.Chain // of the rest
+	chain  func(name string, t cdf3.Type, g *geometry) (filters.Chain, error)
+}
+
 // newPlan makes the plan of an image from its header and the options.
-func newPlan(h *cdf3.Header, size int64, o *WriteOptions, lay Layout) (*layout, unblocked, error) {
+func newPlan(h *cdf3.Header, size int64, o *planOptions, lay Layout) (*layout, unblocked, error) {
 	p := &Plan{
 		Format: formatVersion, Features: features, Writer: "cdfz " + Version, Layout: lay,
-		Image: PlanImage{size, h.Len}, Block: o.Block, Vars: []PlanVar{}, Groups: [][]int{},
+		Image: PlanImage{size, h.Len}, Block: o.block, Vars: []PlanVar{}, Groups: [][]int{},
 	}
 	b := planBuilder{p: p, chains: map[string]int{}}
-	restChain, err := o.Preset.Chain(cdf3.Byte)
-	if err != nil {
-		return nil, nil, err
-	}
-	rest, _ := b.chain(restChain, 0)
-	p.Rest = PlanRest{Len: size, First: h.Len, Block: o.Block, Chain: rest}
+	rest, _ := b.chain(o.rest, 0)
+	p.Rest = PlanRest{Len: size, First: h.Len, Block: o.block, Chain: rest}
 	why := unblocked{}
 	if lay == Single {
 		if size < smallImage {
@@ -298,7 +302,7 @@ func newPlan(h *cdf3.Header, size int64, o *WriteOptions, lay Layout) (*layout, 
 	} else if err := b.addVars(h, size, o, why); err != nil {
 		return nil, nil, err
 	}
-	b.group(o.Memory)
+	b.group(o.memory)
 	l, err := newLayout(p)
 	if err != nil {
 		return nil, nil, fmt.Errorf("archive: internal error: %w", err)
@@ -325,7 +329,7 @@ func (b *planBuilder) chain(c filters.Chain, blockLen int64) (int, notViewed) {
 	return n, why
 }
 
-func (b *planBuilder) addVars(h *cdf3.Header, size int64, o *WriteOptions, why unblocked) error {
+func (b *planBuilder) addVars(h *cdf3.Header, size int64, o *planOptions, why unblocked) error {
 	segs, reasons := unlimited.Plan(h, size)
 	names := pathNames{pooled: b.p.Layout == Pooled, taken: map[string]bool{}}
 	for i := range h.Vars {
@@ -342,7 +346,7 @@ func (b *planBuilder) addVars(h *cdf3.Header, size int64, o *WriteOptions, why u
 			why[i] = "smaller than 4 KiB in a pooled archive"
 			continue
 		}
-		g, err := newGeometry(v.Shape, blockShape(v.Shape, v.Type.Size(), o.Block), v.Type.Size())
+		g, err := newGeometry(v.Shape, blockShape(v.Shape, v.Type.Size(), o.block), v.Type.Size())
 		if err != nil {
 			return fmt.Errorf("archive: internal error: variable %q: %w", v.Name, err)
 		}
@@ -352,7 +356,7 @@ func (b *planBuilder) addVars(h *cdf3.Header, size int64, o *WriteOptions, why u
 			why[i] = "its blocks would have names of more than 255 bytes"
 			continue
 		}
-		chain, err := o.chainFor(v.Name, v.Type, g)
+		chain, err := o.chain(v.Name, v.Type, g)
 		if err != nil {
 			return err
 		}

@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/internal/ioat"
-	"github.com/cdfz-format/cdfz/remote"
 )
 
 const (
@@ -21,22 +19,19 @@ const (
 	// maxFrontGap is how much Zarr metadata is read, and thrown away, to spare a
 	// read.
 	maxFrontGap = 1 << 20
-	// DefaultCache is the bound of the block cache, in bytes of decoded blocks.
-	DefaultCache = 32 << 20
+	// defaultCache is the bound of the block cache, in bytes of decoded blocks.
+	defaultCache = 32 << 20
+	// maxWorkers is more than any machine needs.
+	maxWorkers = 1024
 )
 
-// OpenOptions of Open and New. Nil and the zero value mean the defaults. All but
-// Name are for archives.
-type OpenOptions struct {
-	Name   string // names the file in errors; empty: the name that Open was given
-	Cache  int64  // bytes of decoded blocks kept; 0: DefaultCache, negative: none
-	Shared *Cache // a cache to share with other readers, instead of one by itself
-	Index  int64  // bytes of index pages kept; 0: 4 MiB
-	// Remote is for URLs.
-	Remote *remote.Options
-	// Workers is how many blocks are decoded at the same time, however many
-	// goroutines read; 0: GOMAXPROCS. Copy has a number of its own.
-	Workers int
+// readOptions of newReader. Nil and the zero value mean the defaults.
+type readOptions struct {
+	name    string      // of the file in errors
+	cache   int64       // bytes of decoded blocks kept; 0: defaultCache, negative: none
+	shared  *blockCache // instead of a cache of its own
+	index   int64       // bytes of index pages kept; 0: 4 MiB
+	workers int         // blocks decoded at the same time; 0: GOMAXPROCS
 }
 
 // reader reads an archive. It is safe for concurrent use if its io.ReaderAt is.
@@ -55,35 +50,23 @@ type reader struct {
 }
 
 // newReader opens an archive of size bytes, see New.
-func newReader(r io.ReaderAt, size int64, opts *OpenOptions) (*reader, error) {
+func newReader(r io.ReaderAt, size int64, opts *readOptions) (*reader, error) {
 	if opts == nil {
-		opts = &OpenOptions{}
+		opts = &readOptions{}
 	}
-	if opts.Workers < 0 || opts.Workers > maxWorkers {
-		return nil, optionsf("%d workers, expected 1 to %d", opts.Workers, maxWorkers)
+	if opts.workers < 0 || opts.workers > maxWorkers {
+		return nil, optionsf("%d workers, expected 1 to %d", opts.workers, maxWorkers)
 	}
-	a := &reader{r: r, size: size, name: opts.Name}
+	a := &reader{r: r, size: size, name: opts.name}
 	a.engine.init(r)
-	if opts.Workers > 0 {
-		a.slots = make(chan struct{}, opts.Workers)
+	if opts.workers > 0 {
+		a.slots = make(chan struct{}, opts.workers)
 	}
 	if err := a.open(opts); err != nil {
 		return nil, err
 	}
 	return a, a.openCache(opts)
 }
-
-// Manifest returns a copy of the manifest.
-func (a *reader) Manifest() Manifest { return *a.man }
-
-// Plan returns the plan, which the caller must not change.
-func (a *reader) Plan() *Plan { return a.l.Plan }
-
-// Header returns the netCDF header of the image, which the caller must not change.
-func (a *reader) Header() *cdf3.Header { return a.header }
-
-// Size is the length of the archive in bytes.
-func (a *reader) Size() int64 { return a.size }
 
 // probeArchive says whether a file has the head or the tail of an archive.
 func probeArchive(r io.ReaderAt, size int64) (head, end bool, err error) {
@@ -104,13 +87,6 @@ func probeArchive(r io.ReaderAt, size int64) (head, end bool, err error) {
 	return head, end, nil
 }
 
-// IsArchive says whether a file of size bytes has the head or the tail of a cdfz
-// archive, whole or damaged.
-func IsArchive(r io.ReaderAt, size int64) (bool, error) {
-	head, end, err := probeArchive(r, size)
-	return head || end, err
-}
-
 // section is a part of the archive that was read already.
 type section struct {
 	b   []byte
@@ -129,14 +105,15 @@ func (s section) get(r io.ReaderAt, off, n int64) ([]byte, error) {
 	return b, nil
 }
 
-func (a *reader) open(opts *OpenOptions) error {
+func (a *reader) open(opts *readOptions) error {
 	end := section{off: max(0, a.size-tailProbe)}
 	var err error
 	if end.b, err = (section{}).get(a.r, end.off, a.size-end.off); err != nil {
 		return err
 	}
 	if a.tail, err = parseTail(end.b, a.size); err != nil {
-		ours, perr := IsArchive(a.r, a.size)
+		head, end, perr := probeArchive(a.r, a.size)
+		ours := head || end
 		switch {
 		case perr != nil:
 			return fmt.Errorf("archive: %w", perr)
@@ -157,7 +134,7 @@ func (a *reader) open(opts *OpenOptions) error {
 		return err
 	}
 	data := io.NewSectionReader(a.r, idx.end()-idx.stored, idx.stored)
-	if a.index, err = blockidx.NewReader(data, idx.stored, near[len(near)-blockidx.HeaderLen:], opts.Index); err != nil {
+	if a.index, err = blockidx.NewReader(data, idx.stored, near[len(near)-blockidx.HeaderLen:], opts.index); err != nil {
 		return corrupt(err)
 	}
 	return a.openFront(end)
@@ -247,20 +224,6 @@ func parseFront(plan, rest []byte, m *Manifest, size int64) (*head, error) {
 	return &head{l, header}, err
 }
 
-// checkHeader compares the variables of a plan with the netCDF header.
-func (l *layout) checkHeader(h *cdf3.Header) error {
-	for i := range l.Vars {
-		v := &l.Vars[i]
-		if v.Var >= len(h.Vars) {
-			return corruptf("plan: variable %d, the netCDF header has %d", v.Var, len(h.Vars))
-		}
-		if w := &h.Vars[v.Var]; v.Type != w.Type.String() || !slices.Equal(v.Shape, w.Shape) {
-			return corruptf("plan: variable %d is %s%v, in the netCDF header %s%v", v.Var, v.Type, v.Shape, w.Type, w.Shape)
-		}
-	}
-	return nil
-}
-
 // decodeHeader decodes block 0 of the rest and parses the netCDF header in it.
 func decodeHeader(l *layout, at Place, stored []byte) (*cdf3.Header, error) {
 	fail := func(err error) (*cdf3.Header, error) {
@@ -269,7 +232,7 @@ func decodeHeader(l *layout, at Place, stored []byte) (*cdf3.Header, error) {
 	if err := at.check(restPrefix+"0", stored); err != nil {
 		return fail(err)
 	}
-	chain := l.chains[l.Rest.Chain]
+	chain := l.filters[l.Rest.Chain]
 	raw := stored
 	if whole := uint32(1<<len(chain) - 1); at.Mask != whole {
 		if l.Rest.First > maxFirst {
@@ -310,20 +273,4 @@ func (a *reader) blockError(v int, b, storedOff int64, err error) error {
 // readError is an error of reading stored bytes.
 func (a *reader) readError(err error) error {
 	return withName(a.name, fmt.Errorf("archive: %w", err))
-}
-
-func newBlockError(l *layout, h *cdf3.Header, v int, b, storedOff int64, err error) *BlockError {
-	e := &BlockError{Block: l.restFirst + b, StoredOff: storedOff, Err: err}
-	if v < 0 {
-		e.RestOff, _ = l.restAt(b)
-		return e
-	}
-	e.Block = l.vars[v].first + b
-	e.Start, e.Count = l.vars[v].box(b)
-	if n := l.Vars[v].Var; h != nil && n < len(h.Vars) {
-		e.Var = h.Vars[n].Name
-	} else {
-		e.Var = l.Vars[v].Path
-	}
-	return e
 }

@@ -134,7 +134,7 @@ func total(e []extent) (n int64) {
 func costOf(t testing.TB, ar []byte, s slab.Sel) (pages, blocks []extent) {
 	const header, pageHead, rowLen, rows = 32, 8, 20, 256
 	a := open(t, ar)
-	g := a.l.vars[openFile(t, ar, nil).vars[0]]
+	g := a.l.geoms[openFile(t, ar, nil).vars[0]]
 	needs := map[int64]bool{}
 	for i := range s.Count[0] {
 		for j := range s.Count[1] {

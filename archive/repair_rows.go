@@ -161,8 +161,8 @@ func (x *repairer) decodes(v int, e *zipEntry, decoded int64) (bool, error) {
 	if v >= 0 {
 		chain = x.l.Vars[v].Chain
 	}
-	c := x.l.chains[chain]
-	if len(c) < 32 && e.mask>>len(c) != 0 || decoded > DefaultMemory || e.stored > DefaultMemory {
+	c := x.l.filters[chain]
+	if len(c) < 32 && e.mask>>len(c) != 0 || decoded > defaultMemory || e.stored > defaultMemory {
 		return false, nil
 	}
 	coder, err := filters.NewCoder(c)

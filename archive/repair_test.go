@@ -59,7 +59,7 @@ func repairOf(t testing.TB, b []byte) (*Repaired, error) {
 
 // readableBlocks are the blocks of an archive that a reader decodes, by number.
 func readableBlocks(b []byte) map[int64]string {
-	a, err := newReader(bytes.NewReader(b), int64(len(b)), &OpenOptions{Cache: -1})
+	a, err := newReader(bytes.NewReader(b), int64(len(b)), &readOptions{cache: -1})
 	if err != nil {
 		return nil
 	}

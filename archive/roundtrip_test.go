@@ -52,7 +52,7 @@ func unpack(t testing.TB, ar []byte) []byte {
 	r := open(t, ar)
 	var b bytes.Buffer
 	require.NoError(t, r.Copy(context.Background(), &b, nil))
-	im := r.Image()
+	im := newImage(r)
 	got, err := io.ReadAll(io.NewSectionReader(im, 0, im.Size()))
 	require.NoError(t, err)
 	require.Equal(t, sha256.Sum256(b.Bytes()), sha256.Sum256(got), "Copy and ReadAt differ")
@@ -104,7 +104,7 @@ func TestPasses(t *testing.T) {
 			r := open(t, pack(t, image, &WriteOptions{Zarr: ZarrAlways, Block: 4096, Memory: memory}))
 			var b bytes.Buffer
 			done := int64(0)
-			require.NoError(t, r.Copy(context.Background(), &b, &CopyOptions{Memory: memory, Workers: 3, Progress: func(n int64) { done = n }}))
+			require.NoError(t, r.Copy(context.Background(), &b, &copyOptions{Memory: memory, Workers: 3, Progress: func(n int64) { done = n }}))
 			require.True(t, bytes.Equal(image, b.Bytes()), name)
 			require.Equal(t, int64(len(image)), done)
 		}

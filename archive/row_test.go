@@ -13,7 +13,7 @@ import (
 func TestCheckRow(t *testing.T) {
 	a := open(t, pack(t, cubeImage(t, 5, 300, 500), &WriteOptions{Zarr: ZarrAlways}))
 	a.size = 1 << 40
-	most := maxStored(a.l.vars[0].blockLen)
+	most := maxStored(a.l.geoms[0].blockLen)
 	require.NoError(t, a.checkRow(0, blockidx.Row{Len: most}))
 	require.NoError(t, a.checkRow(0, blockidx.Row{Off: a.size - most, Len: most}))
 	for _, r := range []blockidx.Row{{Len: most + 1}, {Off: -1}, {Off: a.size, Len: 1}, {Off: a.size - most + 1, Len: most}, {Len: 1 << 41}} {

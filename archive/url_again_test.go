@@ -19,7 +19,7 @@ func TestURLGarbled(t *testing.T) {
 	ar := noiseArchive(t, image, 16<<10)
 	local := openFile(t, ar, nil)
 	point, all := patterns(64)[0].Sel, patterns(64)[len(patterns(64))-1].Sel
-	g := local.archive.l.vars[local.vars[0]]
+	g := local.archive.l.geoms[local.vars[0]]
 	b, _ := g.find(4 * ((point.Start[0]*noiseY+point.Start[1])*noiseX + point.Start[2]))
 	row, err := local.archive.index.Row(g.first + b)
 	require.NoError(t, err)

@@ -155,8 +155,8 @@ func TestRemoteDamage(t *testing.T) {
 				return
 			}
 			require.NoError(t, ferr)
-			lerr = local.Copy(context.Background(), io.Discard, &CopyOptions{Workers: 1})
-			ferr = far.Copy(context.Background(), io.Discard, &CopyOptions{Workers: 1})
+			lerr = local.Copy(context.Background(), io.Discard, &copyOptions{Workers: 1})
+			ferr = far.Copy(context.Background(), io.Discard, &copyOptions{Workers: 1})
 			if lerr == nil {
 				require.NoError(t, ferr)
 				return

@@ -25,11 +25,11 @@ func TestURLCopyCost(t *testing.T) {
 		for name, do := range map[string]func(*reader, *remote.File) error{
 			"Copy": func(a *reader, _ *remote.File) error { return a.Copy(context.Background(), nil, nil) },
 			"Copy in passes": func(a *reader, _ *remote.File) error {
-				return a.Copy(context.Background(), nil, &CopyOptions{Memory: 1, Workers: 3})
+				return a.Copy(context.Background(), nil, &copyOptions{Memory: 1, Workers: 3})
 			},
 			"WriteTo": func(a *reader, _ *remote.File) error {
 				var b bytes.Buffer
-				_, err := a.Image().WriteTo(&b)
+				_, err := newImage(a).WriteTo(&b)
 				if err == nil && !bytes.Equal(image, b.Bytes()) {
 					err = io.ErrUnexpectedEOF
 				}

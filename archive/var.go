@@ -137,7 +137,7 @@ func (v *Var) Info() VarInfo {
 		return VarInfo{Why: why}
 	}
 	p := &a.l.Vars[pos]
-	return VarInfo{Blocked: true, Path: p.Path, Block: p.Block, Chain: a.l.chains[p.Chain], Blocks: a.l.vars[pos].blocks,
+	return VarInfo{Blocked: true, Path: p.Path, Block: p.Block, Chain: a.l.filters[p.Chain], Blocks: a.l.geoms[pos].blocks,
 		InView: a.l.Layout == Viewed && p.View == "", View: p.View.String()}
 }
 

@@ -100,7 +100,7 @@ func (v *verifier) checkHeader() error {
 	for i := range v.l.Vars {
 		pv := &v.l.Vars[i]
 		name := v.header.Vars[pv.Var].Name
-		_, longest := v.l.vars[i].keysLen()
+		_, longest := v.l.geoms[i].keysLen()
 		path, ok := names.of(name, pv.Var, longest)
 		var err error
 		switch {
@@ -161,13 +161,13 @@ func sameJSON(a, b []byte) bool {
 
 // checkImage opens the archive as a reader does and compares the image's SHA-256.
 func (v *verifier) checkImage() error {
-	a, err := newReader(v.src, v.size, &OpenOptions{Cache: -1})
+	a, err := newReader(v.src, v.size, &readOptions{cache: -1})
 	if err == nil {
 		progress := v.o.Progress
 		if progress != nil {
 			progress = func(done int64) { v.o.Progress(v.size + done) }
 		}
-		err = a.Copy(v.ctx, nil, &CopyOptions{Workers: v.o.Workers, Progress: progress})
+		err = a.Copy(v.ctx, nil, &copyOptions{Workers: v.o.Workers, Progress: progress})
 	}
 	if err == nil {
 		return nil
@@ -182,7 +182,7 @@ func (v *verifier) checkImage() error {
 // decodeBlocks decodes every block by itself, to name all that fail. Those whose
 // checksum is wrong were reported.
 func (v *verifier) decodeBlocks() error {
-	a, err := newReader(v.src, v.size, &OpenOptions{Cache: -1})
+	a, err := newReader(v.src, v.size, &readOptions{cache: -1})
 	if err != nil {
 		return nil // what is wrong with it has been reported
 	}

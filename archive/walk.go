@@ -100,14 +100,6 @@ func (w *walker) expect(off int64, name string) (zipEntry, error) {
 	return e, err
 }
 
-// number is the global number of a block; v is -1 for the rest.
-func (l *layout) number(v int, b int64) int64 {
-	if v < 0 {
-		return l.restFirst + b
-	}
-	return l.vars[v].first + b
-}
-
 // comparer is a writer that compares what it gets with a part of a file.
 type comparer struct {
 	r         io.ReaderAt

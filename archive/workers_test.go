@@ -31,7 +31,7 @@ func TestWorkers(t *testing.T) {
 		require.LessOrEqual(t, k.most, workers)
 	}
 	for _, workers := range []int{-1, 1025} {
-		_, err := newReader(bytes.NewReader(ar), int64(len(ar)), &OpenOptions{Workers: workers})
+		_, err := newReader(bytes.NewReader(ar), int64(len(ar)), &readOptions{workers: workers})
 		require.ErrorIs(t, err, ErrOptions)
 	}
 }

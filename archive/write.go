@@ -16,9 +16,6 @@ import (
 )
 
 const (
-	// smallImage is the size below which an archive is made in memory, so that it
-	// can be made again in a smaller layout.
-	smallImage = 8 << 20
 	// slack is what an archive may have more than its image.
 	slack = 4096
 	// hashChunk is how much of the image is read at once to hash it.
@@ -109,7 +106,11 @@ type draft struct {
 // newDraft plans an archive and makes its metadata. errMetadata means that the
 // layout has more of it than the format allows.
 func newDraft(h *cdf3.Header, size int64, o *WriteOptions, lay Layout) (*draft, error) {
-	l, _, err := newPlan(h, size, o, lay)
+	rest, err := o.Preset.Chain(cdf3.Byte)
+	if err != nil {
+		return nil, err
+	}
+	l, _, err := newPlan(h, size, &planOptions{block: o.Block, memory: o.Memory, rest: rest, chain: o.chainFor}, lay)
 	if err != nil {
 		return nil, err
 	}
@@ -179,7 +180,7 @@ func (d *draft) structural() int64 {
 		n += d.front[i].cost()
 	}
 	n += l.blocks * perBlock
-	for i, g := range l.vars {
+	for i, g := range l.geoms {
 		keys, _ := g.keysLen()
 		n += 2 * (keys + g.blocks*int64(len(l.Vars[i].Path)+1))
 	}
@@ -235,7 +236,7 @@ func (p *probe) submit(j *blockJob) error {
 	p.out = j.out
 	_, n := 0, int64(len(j.raw))
 	if j.v >= 0 {
-		_, n = p.e.l.vars[j.v].at(j.b)
+		_, n = p.e.l.geoms[j.v].at(j.b)
 	}
 	if p.missing -= n - j.entry.stored; p.missing <= 0 {
 		return errEnough
@@ -376,11 +377,6 @@ func hashImage(ctx context.Context, image io.ReaderAt, size int64) ([]byte, erro
 		h.Write(b)
 	}
 	return h.Sum(nil), nil
-}
-
-// placeOf is the place of a block in the manifest.
-func placeOf(row blockidx.Row) Place {
-	return Place{Off: row.Off, Len: row.Len, Mask: row.Mask, CRC32: hex32(row.CRC)}
 }
 
 func entriesOf(m []metaEntry) []zipEntry {

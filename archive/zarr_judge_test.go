@@ -304,7 +304,7 @@ func TestJudgeManyEntries(t *testing.T) {
 	name := b.archive(t, 0, image, WriteOptions{Zarr: ZarrAlways, Block: MinBlock, Preset: PresetFast})
 	ar, err := os.ReadFile(name)
 	require.NoError(t, err)
-	require.Greater(t, open(t, ar).Manifest().Entries, int64(65535))
+	require.Greater(t, open(t, ar).man.Entries, int64(65535))
 	require.Equal(t, "PK\x06\x06", string(ar[len(ar)-endLen-20-56:][:4]), "no ZIP64 end record")
 	require.Empty(t, b.ask(t, judgeJob{Archives: []string{name}, Zip: true}).Errors)
 }

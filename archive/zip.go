@@ -3,6 +3,7 @@ package archive
 import (
 	"encoding/binary"
 	"fmt"
+	"hash/crc32"
 	"math"
 	"strconv"
 	"strings"
@@ -296,3 +297,22 @@ func parseTail(b []byte, size int64) (tail, error) {
 	}
 	return t, nil
 }
+
+// The names of entries. Part of the format, never to change.
+const (
+	readmeName   = ".cdfz/README"
+	planName     = ".cdfz/plan.json"
+	restPrefix   = ".cdfz/rest/"
+	manifestName = ".cdfz/manifest.json"
+	indexName    = ".cdfz/index"
+	varPrefix    = ".cdfz/v/"
+
+	headMagic = "PK\x03\x04"
+	// headLen covers the first local header with its name.
+	headLen = localFixed + len(readmeName)
+)
+
+func crcOf(b []byte) uint32 { return crc32.ChecksumIEEE(b) }
+
+// maxManifest is the most bytes of a manifest, stored and inflated.
+const maxManifest = 1 << 16
