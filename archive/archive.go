@@ -39,9 +39,9 @@
 // # Writing and keeping
 //
 // [Write] makes an archive and only appends, so its target may be a pipe. The bytes
-// depend on the file, its name and the options alone. [Verify] checks every byte of an
-// archive and names what is damaged by variable and index range; [Repair] makes the
-// end of one that was cut off anew.
+// depend on the file, its name and the options alone. Package fsck checks every byte of
+// an archive, names what is damaged by variable and index range, and repairs what can
+// be rebuilt.
 //
 // # Errors
 //

@@ -16,6 +16,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cdfz-format/cdfz/archive/internal/blocks"
+	"github.com/cdfz-format/cdfz/archive/internal/czip"
+	"github.com/cdfz-format/cdfz/archive/internal/format"
 	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/internal/faultsrv"
@@ -34,13 +37,13 @@ func (remoteSparse) Gap() int64 { return 64 << 10 }
 // claims is an archive with places and counts of one's own, and right checksums.
 type claims struct {
 	front []byte // up to the manifest
-	man   Manifest
+	man   format.Manifest
 	rows  int64 // of the index
 }
 
 func claimsOf(t testing.TB, ar []byte) claims {
 	r := open(t, ar)
-	return claims{ar[:r.tail.manOff], r.man, r.l.blocks}
+	return claims{ar[:r.Tail.ManOff], *r.Man, r.L.Blocks}
 }
 
 // file is the archive as a file of size bytes with manifest, index and end at its
@@ -54,17 +57,17 @@ func (c *claims) file(t testing.TB, size int64) *faultsrv.Sparse {
 	index = binary.LittleEndian.AppendUint32(index, 0)
 	index = binary.LittleEndian.AppendUint32(index, crc32.ChecksumIEEE(index))
 
-	man := newMeta(manifestName, encodeJSON(&c.man))
-	idx := zipEntry{name: indexName, stored: indexLen, size: indexLen}
-	end := appendEnd(nil, c.man.Entries, size-1000, 500, string(make([]byte, tailLen)))
-	idx.off = size - int64(len(end)) - indexLen - idx.localLen()
-	man.off = idx.off - man.stored - man.localLen()
-	line := tail{man.off, man.stored, crcOf(man.payload), idx.off, idx.stored, 0}.String()
-	copy(end[len(end)-tailLen:], line)
-	near := append(append(man.appendLocal(nil), man.payload...), idx.appendLocal(nil)...)
-	require.Greater(t, man.off, int64(len(c.front)), "room for the front")
+	man := format.NewMeta(czip.ManifestName, format.EncodeJSON(&c.man))
+	idx := czip.ZipEntry{Name: czip.IndexName, Stored: indexLen, Size: indexLen}
+	end := czip.AppendEnd(nil, c.man.Entries, size-1000, 500, string(make([]byte, czip.TailLen)))
+	idx.Off = size - int64(len(end)) - indexLen - idx.LocalLen()
+	man.Off = idx.Off - man.Stored - man.LocalLen()
+	line := czip.Tail{ManOff: man.Off, ManLen: man.Stored, ManCRC: czip.CRC(man.Payload), IdxOff: idx.Off, IdxLen: idx.Stored, IdxCRC: 0}.String()
+	copy(end[len(end)-czip.TailLen:], line)
+	near := append(append(man.AppendLocal(nil), man.Payload...), idx.AppendLocal(nil)...)
+	require.Greater(t, man.Off, int64(len(c.front)), "room for the front")
 	return &faultsrv.Sparse{Size: size, Pieces: map[int64][]byte{
-		0: c.front, man.off: append(near, index...), size - int64(len(end)): end,
+		0: c.front, man.Off: append(near, index...), size - int64(len(end)): end,
 	}}
 }
 
@@ -104,7 +107,7 @@ func TestClaims(t *testing.T) {
 				f := c.file(t, size)
 				for _, r := range []io.ReaderAt{f, remoteSparse{f}} {
 					bounded(t, int64(len(ar)), func() {
-						a, err := newReader(r, size, nil)
+						a, err := blocks.NewReader(r, size, nil)
 						if err == nil {
 							err = a.Copy(context.Background(), nil, nil)
 						}
@@ -169,18 +172,18 @@ func TestGiantArchive(t *testing.T) {
 					require.NoError(t, w.meta(&d.front[i]))
 				}
 				front := out.Len()
-				e := newEncoder(d.l)
-				j := &blockJob{v: -1, raw: make([]byte, d.l.Rest.First)}
-				_, err = image.ReadAt(j.raw, 0)
+				e := blocks.NewEncoder(d.l)
+				j := &blocks.BlockJob{V: -1, Raw: make([]byte, d.l.Rest.First)}
+				_, err = image.ReadAt(j.Raw, 0)
 				require.NoError(t, err)
-				e.encode(j)
-				require.NoError(t, j.err)
-				out.Write(j.bytes())
-				c := claims{front: out.Bytes(), rows: d.l.blocks, man: Manifest{Size: size, SHA256: fmt.Sprintf("%064x", 0), Blocks: d.l.blocks, Entries: d.l.blocks + 5}}
+				e.Encode(j)
+				require.NoError(t, j.Err)
+				out.Write(j.Bytes())
+				c := claims{front: out.Bytes(), rows: d.l.Blocks, man: format.Manifest{Size: size, SHA256: fmt.Sprintf("%064x", 0), Blocks: d.l.Blocks, Entries: d.l.Blocks + 5}}
 				plan := &d.front[1]
-				c.man.Front = Front{int64(front), hex32(w.crc)}
-				c.man.Plan = Place{Off: plan.end() - plan.stored, Len: plan.stored, CRC32: hex32(crcOf(plan.payload))}
-				c.man.Header = Place{Off: int64(front) + j.entry.localLen(), Len: j.entry.stored, CRC32: hex32(j.entry.crc)}
+				c.man.Front = format.Front{Len: int64(front), CRC32: format.Hex32(w.crc)}
+				c.man.Plan = format.Place{Off: plan.End() - plan.Stored, Len: plan.Stored, CRC32: format.Hex32(czip.CRC(plan.Payload))}
+				c.man.Header = format.Place{Off: int64(front) + j.Entry.LocalLen(), Len: j.Entry.Stored, CRC32: format.Hex32(j.Entry.Crc)}
 				f := c.file(t, size)
 				ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 				defer cancel()

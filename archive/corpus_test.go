@@ -13,6 +13,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cdfz-format/cdfz/archive/fsck"
+	"github.com/cdfz-format/cdfz/archive/internal/blocks"
+	"github.com/cdfz-format/cdfz/archive/internal/format"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/testdata/corpus"
 )
@@ -33,15 +36,15 @@ func roundTrip(t *testing.T, f corpus.File, o WriteOptions) *Result {
 	require.NoError(t, err)
 	require.Empty(t, eight.want, "8 workers give a shorter archive")
 
-	r, err := newReader(bytes.NewReader(one.Bytes()), int64(one.Len()), nil)
+	r, err := blocks.NewReader(bytes.NewReader(one.Bytes()), int64(one.Len()), nil)
 	require.NoError(t, err)
 	sum := sha256.New()
 	require.NoError(t, r.Copy(context.Background(), sum, nil))
 	require.Equal(t, res.SHA256, hex.EncodeToString(sum.Sum(nil)))
 
 	// The tail can be rebuilt from what precedes it.
-	cut := one.Bytes()[:r.tail.idxOff+int64(one.Len())/7%(int64(one.Len())-r.tail.idxOff)]
-	p, err := Repair(context.Background(), bytes.NewReader(cut), int64(len(cut)), nil)
+	cut := one.Bytes()[:r.Tail.IdxOff+int64(one.Len())/7%(int64(one.Len())-r.Tail.IdxOff)]
+	p, err := fsck.Repair(context.Background(), bytes.NewReader(cut), int64(len(cut)), nil)
 	require.NoError(t, err)
 	again := &equalWriter{want: one.Bytes()[p.Keep:]}
 	_, err = p.WriteTail(again)
@@ -50,7 +53,7 @@ func roundTrip(t *testing.T, f corpus.File, o WriteOptions) *Result {
 	require.NoError(t, p.Close())
 
 	bound := f.Size + slack
-	if f.Size >= smallImage {
+	if f.Size >= format.SmallImage {
 		bound += 192 * res.Blocks
 	}
 	if o.Zarr != ZarrAlways {
@@ -110,7 +113,7 @@ func TestCorpusMalformed(t *testing.T) {
 		_, err := Write(context.Background(), &b, f, f.Size, &WriteOptions{Name: filepath.Base(f.Name), Zarr: ZarrAlways})
 		if err != nil {
 			var fe *cdf3.FormatError
-			require.True(t, errors.Is(err, cdf3.ErrNotCDF) || errors.As(err, &fe) || errors.Is(err, errMetadata), "%s: %v", f.Name, err)
+			require.True(t, errors.Is(err, cdf3.ErrNotCDF) || errors.As(err, &fe) || errors.Is(err, format.ErrMetadata), "%s: %v", f.Name, err)
 			require.Zero(t, b.Len(), f.Name)
 			count["refused"]++
 			return

@@ -14,6 +14,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cdfz-format/cdfz/archive/internal/blocks"
+	"github.com/cdfz-format/cdfz/archive/internal/format"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/slab"
@@ -55,17 +57,17 @@ func openFile(t testing.TB, ar []byte, o *OpenOptions) *File {
 
 // needed counts the blocks of a variable that hold selected elements, one element
 // at a time.
-func needed(g *geometry, s slab.Sel) int64 {
+func needed(g *format.Geometry, s slab.Sel) int64 {
 	seen := map[int64]bool{}
 	var walk func(i int, off int64)
 	walk = func(i int, off int64) {
-		if i == len(g.shape) {
-			b, _ := g.find(off * g.size)
+		if i == len(g.Shape) {
+			b, _ := g.Find(off * g.Size)
 			seen[b] = true
 			return
 		}
 		for k := range s.Count[i] {
-			walk(i+1, off*g.shape[i]+s.Start[i]+k*s.Stride[i])
+			walk(i+1, off*g.Shape[i]+s.Start[i]+k*s.Stride[i])
 		}
 	}
 	walk(0, 0)
@@ -104,11 +106,11 @@ func TestBlocksDecoded(t *testing.T) {
 				}
 			}
 			st := f.Stats()
-			want := needed(f.archive.l.geoms[f.vars[1]], s)
+			want := needed(f.archive.L.Geoms[f.vars[1]], s)
 			require.Equal(t, want, st.Blocks, "blocks decoded")
 			var stored int64
 			require.NoError(t, eachBlock(f.archive, func(b BlockInfo) error { stored = max(stored, b.Len); return nil }))
-			require.LessOrEqual(t, st.Bytes, want*stored+st.Reads*localGap+want*localGap)
+			require.LessOrEqual(t, st.Bytes, want*stored+st.Reads*blocks.LocalGap+want*blocks.LocalGap)
 			require.LessOrEqual(t, st.Reads, want)
 			// Again, from the cache.
 			_, err = slab.Read[int32](context.Background(), a, s)
@@ -213,7 +215,7 @@ func TestManyGoroutines(t *testing.T) {
 		return nil
 	})
 	require.Zero(t, k.bad, "blocks decoded twice at the same time")
-	require.LessOrEqual(t, k.most, cap(f.archive.slots), "blocks in memory outside the cache")
+	require.LessOrEqual(t, k.most, cap(f.archive.Slots), "blocks in memory outside the cache")
 }
 
 // TestCancelledReader: a caller whose context ends does not fail another that

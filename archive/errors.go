@@ -1,108 +1,44 @@
 package archive
 
 import (
-	"errors"
-	"fmt"
-	"io"
-	"strings"
+	"github.com/cdfz-format/cdfz/archive/internal/fault"
+	"github.com/cdfz-format/cdfz/archive/internal/format"
 )
 
-// The classes of errors. An error of the source or the sink is wrapped as it
-// is and belongs to none of them. Input that is not a classic netCDF file gives
-// cdf3.ErrNotCDF or *cdf3.FormatError.
+// The classes of errors. Errors of the source or the sink are wrapped as they came and
+// belong to none of them. Input that is not a classic netCDF file gives cdf3.ErrNotCDF
+// or *cdf3.FormatError.
 var (
 	// ErrNotArchive: neither the head nor the tail of a cdfz archive.
-	ErrNotArchive = errors.New("not a cdfz archive")
+	ErrNotArchive = fault.ErrNotArchive
 	// ErrVersion: an archive that needs a newer reader; the text names what.
-	ErrVersion = errors.New("archive needs a newer reader")
+	ErrVersion = fault.ErrVersion
 	// ErrCorrupt: an archive whose bytes are damaged.
-	ErrCorrupt = errors.New("damaged archive")
+	ErrCorrupt = fault.ErrCorrupt
 	// ErrChanged: the source changed while it was archived, or reads differently
 	// each time.
-	ErrChanged = errors.New("source changed while being archived")
+	ErrChanged = fault.ErrChanged
 	// ErrOptions: options that contradict each other or the file.
-	ErrOptions = errors.New("invalid options")
+	ErrOptions = fault.ErrOptions
 )
 
-// BlockError names a damaged block. It unwraps to the cause.
-type BlockError struct {
-	File      string  // name of the file, "" if unknown
-	Block     int64   // global block number
-	Var       string  // name of the variable, "" for the rest
-	Start     []int64 // first index of the block in each dimension; nil for the rest
-	Count     []int64 // how many indices it holds in each dimension
-	RestOff   int64   // for the rest: its first byte there
-	StoredOff int64   // archive offset of the stored bytes, -1 if unknown
-	Err       error
-}
+// BlockError names a damaged block by file, variable, index range and place, all in
+// exported fields. It unwraps to the cause.
+type BlockError = fault.BlockError
 
-// Error names the block by what it holds and by its place.
-func (e *BlockError) Error() string {
-	s := "archive: "
-	if e.File != "" {
-		s += e.File + ": "
-	}
-	if e.Start == nil {
-		s += fmt.Sprintf("header or rest from its byte %d (block %d", e.RestOff, e.Block)
-	} else {
-		s += fmt.Sprintf("variable %q%s (block %d", e.Var, indexRange(e.Start, e.Count), e.Block)
-	}
-	if e.StoredOff >= 0 {
-		s += fmt.Sprintf(" at byte %d", e.StoredOff)
-	}
-	return s + "): " + e.Err.Error()
-}
+// Version of the program, named in the archives it writes.
+const Version = format.Version
 
-// Unwrap returns the cause.
-func (e *BlockError) Unwrap() error { return e.Err }
+// Layout names what an archive keeps of a file in entries of its own.
+type Layout = format.Layout
 
-// indexRange prints [0:10, 5:6] for the half-open ranges of a block.
-func indexRange(start, count []int64) string {
-	s := "["
-	for i := range start {
-		if i > 0 {
-			s += ", "
-		}
-		s += fmt.Sprintf("%d:%d", start[i], start[i]+count[i])
-	}
-	return s + "]"
-}
+// The layouts of docs/FORMAT.md, section 15.
+const (
+	Viewed = format.Viewed // every blocked variable, and Zarr metadata
+	Pooled = format.Pooled // no Zarr metadata, small variables in the rest
+	Single = format.Single // the image as one block
+)
 
-func corruptf(format string, args ...any) error {
-	return fmt.Errorf("archive: "+format+": %w", append(args, ErrCorrupt)...)
-}
-
-func optionsf(format string, args ...any) error {
-	return fmt.Errorf("archive: "+format+": %w", append(args, ErrOptions)...)
-}
-
-// writeFull writes all of p: a Writer that takes less without an error is at fault.
-func writeFull(w io.Writer, p []byte) error {
-	n, err := w.Write(p)
-	if err == nil && n < len(p) {
-		err = io.ErrShortWrite
-	}
-	if err != nil {
-		return fmt.Errorf("archive: writing: %w", err)
-	}
-	return nil
-}
-
-// fileError puts the name of a file into an error.
-type fileError struct {
-	name string
-	err  error
-}
-
-func (e *fileError) Error() string {
-	return "archive: " + e.name + ": " + strings.TrimPrefix(e.err.Error(), "archive: ")
-}
-
-func (e *fileError) Unwrap() error { return e.err }
-
-func withName(name string, err error) error {
-	if name == "" {
-		return err
-	}
-	return &fileError{name, err}
-}
+// Omitted is an attribute that the Zarr view leaves out: the number of its variable,
+// -1 for the file, its name, and the reason.
+type Omitted = format.Omitted

@@ -11,6 +11,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/archive/fsck"
+	"github.com/cdfz-format/cdfz/archive/internal/czip"
 )
 
 var update = flag.Bool("update", false, "rewrite the dump in docs/FORMAT.md")
@@ -54,19 +57,19 @@ func dump(ar []byte) string {
 			fmt.Fprintf(&b, "%04x  %-47s  %s\n", at, strings.TrimSpace(regexp.MustCompile("..").ReplaceAllString(hex.EncodeToString(line), "$0 ")), text)
 		}
 	}
-	w := &walker{r: bytes.NewReader(ar), size: int64(len(ar))}
+	w := &fsck.Walker{R: bytes.NewReader(ar), Size: int64(len(ar))}
 	off := int64(0)
 	for {
-		e, err := w.at(off)
+		e, err := w.At(off)
 		if err != nil {
 			break
 		}
-		part("local header of "+e.name, off, off+e.localLen())
-		part("its stored bytes", off+e.localLen(), e.end())
-		off = e.end()
+		part("local header of "+e.Name, off, off+e.LocalLen())
+		part("its stored bytes", off+e.LocalLen(), e.End())
+		off = e.End()
 	}
-	part("central directory", off, int64(len(ar))-endLen)
-	part("end", int64(len(ar))-endLen, int64(len(ar)))
+	part("central directory", off, int64(len(ar))-czip.EndLen)
+	part("end", int64(len(ar))-czip.EndLen, int64(len(ar)))
 	return b.String()
 }
 

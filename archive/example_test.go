@@ -14,6 +14,7 @@ import (
 	"slices"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/archive/fsck"
 	"github.com/cdfz-format/cdfz/slab"
 )
 
@@ -198,12 +199,12 @@ func ExampleVerify() {
 	b, err := os.ReadFile(name)
 	check(err)
 
-	report, err := archive.Verify(context.Background(), bytes.NewReader(b), int64(len(b)), nil)
+	report, err := fsck.Verify(context.Background(), bytes.NewReader(b), int64(len(b)), nil)
 	check(err)
 	fmt.Println("damaged places:", len(report.Damage))
 
 	b[len(b)/2] ^= 1
-	report, err = archive.Verify(context.Background(), bytes.NewReader(b), int64(len(b)), nil)
+	report, err = fsck.Verify(context.Background(), bytes.NewReader(b), int64(len(b)), nil)
 	check(err)
 	fmt.Println("found:", len(report.Damage) > 0)
 	// Output:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/slab"
 )
 
@@ -137,7 +138,7 @@ func (v *farVar) EachBlock(ctx context.Context, s slab.Sel, f func(slab.Block) e
 	close(work)
 	wg.Wait()
 	if err == nil && ctx.Err() != nil {
-		err = whyDone(caller, ctx)
+		err = blocks.WhyDone(caller, ctx)
 	}
 	return err
 }

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/cdfz-format/cdfz/archive/internal/blocks"
+	"github.com/cdfz-format/cdfz/archive/internal/fault"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/remote"
 	"github.com/cdfz-format/cdfz/slab"
@@ -24,8 +26,8 @@ type File struct {
 	size    int64
 	header  *cdf3.Header
 	image   *Image
-	archive *reader // nil for a classic file
-	vars    []int   // for each variable its position in the plan, -1 if not blocked
+	archive *blocks.Reader // nil for a classic file
+	vars    []int          // for each variable its position in the plan, -1 if not blocked
 	closer  io.Closer
 
 	byName  func() map[string]int     // numbers of variables
@@ -46,22 +48,22 @@ type OpenOptions struct {
 	Remote *remote.Options
 }
 
-func (o *OpenOptions) reader() *readOptions {
-	r := &readOptions{name: o.Name, cache: o.Cache, index: o.Index, workers: o.Workers}
+func (o *OpenOptions) reader() *blocks.ReadOptions {
+	r := &blocks.ReadOptions{Name: o.Name, Cache: o.Cache, Index: o.Index, Workers: o.Workers}
 	if o.Shared != nil {
-		r.shared = o.Shared.c
+		r.Shared = o.Shared.c
 	}
 	return r
 }
 
 // Cache keeps decoded blocks, bounded in bytes. A File makes one of its own unless it
 // is given one to share with others. Safe for concurrent use.
-type Cache struct{ c *blockCache }
+type Cache struct{ c *blocks.BlockCache }
 
 // NewCache makes a cache that holds so many bytes of decoded blocks. It may exceed
 // them by a block for a moment.
 func NewCache(bytes int64) (*Cache, error) {
-	c, err := newCache(bytes)
+	c, err := blocks.NewCache(bytes)
 	if err != nil {
 		return nil, err
 	}
@@ -147,17 +149,17 @@ func New(r io.ReaderAt, size int64, opts *OpenOptions) (*File, error) {
 	}
 	f, err := newFile(r, size, opts)
 	if err != nil {
-		return nil, withName(opts.Name, err)
+		return nil, fault.WithName(opts.Name, err)
 	}
 	return f, nil
 }
 
 func newFile(r io.ReaderAt, size int64, opts *OpenOptions) (*File, error) {
 	if size < 0 {
-		return nil, optionsf("a file of %d bytes", size)
+		return nil, fault.Optionsf("a file of %d bytes", size)
 	}
 	var f *File
-	a, err := newReader(r, size, opts.reader())
+	a, err := blocks.NewReader(r, size, opts.reader())
 	switch {
 	case errors.Is(err, ErrNotArchive):
 		h, err := cdf3.Read(r, size)
@@ -171,21 +173,21 @@ func newFile(r io.ReaderAt, size int64, opts *OpenOptions) (*File, error) {
 	case err != nil:
 		return nil, err
 	default:
-		f = wrap(a.header, newImage(a), a)
+		f = wrap(a.Header, newImage(a), a)
 	}
 	f.name, f.size = opts.Name, size
 	return f, nil
 }
 
 // wrap makes a File without a name. a is nil for a classic file.
-func wrap(h *cdf3.Header, im *Image, a *reader) *File {
+func wrap(h *cdf3.Header, im *Image, a *blocks.Reader) *File {
 	f := &File{header: h, image: im, archive: a, vars: make([]int, len(h.Vars))}
 	for i := range f.vars {
 		f.vars[i] = -1
 	}
 	if a != nil {
-		for pos := range a.l.Vars {
-			f.vars[a.l.Vars[pos].Var] = pos
+		for pos := range a.L.Vars {
+			f.vars[a.L.Vars[pos].Var] = pos
 		}
 	}
 	f.byName = sync.OnceValue(func() map[string]int {
@@ -271,6 +273,6 @@ func (f *File) Array(v int) slab.Array {
 // IsArchive says whether a file of size bytes has the head or the tail of a cdfz
 // archive, whole or damaged.
 func IsArchive(r io.ReaderAt, size int64) (bool, error) {
-	head, end, err := probeArchive(r, size)
+	head, end, err := blocks.ProbeArchive(r, size)
 	return head || end, err
 }

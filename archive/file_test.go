@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/slab"
 )
 
@@ -38,10 +39,10 @@ func arrayLen(a slab.Array) int64 {
 }
 
 // fileOf is a File of a reader.
-func fileOf(a *reader) *File { return wrap(a.header, newImage(a), a) }
+func fileOf(a *blocks.Reader) *File { return wrap(a.Header, newImage(a), a) }
 
 // eachBlock calls f for every block of an archive until it returns an error.
-func eachBlock(a *reader, f func(BlockInfo) error) error {
+func eachBlock(a *blocks.Reader, f func(BlockInfo) error) error {
 	for b, err := range fileOf(a).Blocks(context.Background()) {
 		if err != nil {
 			return err

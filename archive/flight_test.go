@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 )
 
 // panicAt panics once in a read of stored bytes.
@@ -29,13 +31,13 @@ func (r *panicAt) ReadAt(p []byte, off int64) (int, error) {
 func TestFlightPanic(t *testing.T) {
 	ar := pack(t, cubeImage(t, 2, 30, 50), &WriteOptions{Zarr: ZarrAlways})
 	src := &panicAt{ReaderAt: bytes.NewReader(ar)}
-	r, err := newReader(src, int64(len(ar)), nil)
+	r, err := blocks.NewReader(src, int64(len(ar)), nil)
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	q := r.whole(0)
+	q := r.Whole(0)
 	src.armed = true
-	require.Panics(t, func() { r.view(ctx, q, 0, 4) })
-	_, err = r.view(ctx, q, 0, 4)
+	require.Panics(t, func() { r.View(ctx, q, 0, 4) })
+	_, err = r.View(ctx, q, 0, 4)
 	require.NoError(t, err)
 }

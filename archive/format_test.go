@@ -15,6 +15,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cdfz-format/cdfz/archive/fsck"
+	"github.com/cdfz-format/cdfz/archive/internal/blocks"
+	"github.com/cdfz-format/cdfz/archive/internal/czip"
+	"github.com/cdfz-format/cdfz/archive/internal/format"
 	"github.com/cdfz-format/cdfz/filters"
 )
 
@@ -27,7 +31,7 @@ func TestZip(t *testing.T) {
 			ar := pack(t, files[name], &WriteOptions{Name: name, Zarr: mode, Block: MinBlock})
 			z, err := zip.NewReader(bytes.NewReader(ar), int64(len(ar)))
 			require.NoError(t, err)
-			require.Len(t, z.Comment, tailLen)
+			require.Len(t, z.Comment, czip.TailLen)
 			names := map[string]bool{}
 			for i, f := range z.File {
 				require.False(t, names[f.Name], "%s: %q twice", name, f.Name)
@@ -41,15 +45,15 @@ func TestZip(t *testing.T) {
 					require.True(t, json.Valid(b), "%s: %q", name, f.Name)
 				}
 				if i == 0 {
-					require.Equal(t, readmeName, f.Name)
-					require.Equal(t, readme, string(b))
+					require.Equal(t, czip.ReadmeName, f.Name)
+					require.Equal(t, format.Readme, string(b))
 				}
 			}
 			n := len(z.File)
-			require.Equal(t, planName, z.File[1].Name)
-			require.Equal(t, manifestName, z.File[n-2].Name)
-			require.Equal(t, indexName, z.File[n-1].Name)
-			m := open(t, ar).man
+			require.Equal(t, czip.PlanName, z.File[1].Name)
+			require.Equal(t, czip.ManifestName, z.File[n-2].Name)
+			require.Equal(t, czip.IndexName, z.File[n-1].Name)
+			m := open(t, ar).Man
 			require.Equal(t, int64(n), m.Entries)
 		}
 	}
@@ -58,38 +62,38 @@ func TestZip(t *testing.T) {
 // TestZipWide checks the forms of headers that only archives of more than 4 GiB
 // have: what is parsed back is what was written.
 func TestZipWide(t *testing.T) {
-	for _, e := range []zipEntry{
-		{name: "a/0", crc: 1, stored: 5, size: 5},
-		{name: "ä/0.0", crc: 1, stored: 5, size: 5, mask: 3},
-		{name: "m", method: methodDeflated, crc: 9, stored: 5, size: 70},
-		{name: indexName, crc: 7, stored: max32, size: max32},
-		{name: indexName, crc: 7, stored: 1 << 40, size: 1 << 40, mask: 1},
+	for _, e := range []czip.ZipEntry{
+		{Name: "a/0", Crc: 1, Stored: 5, Size: 5},
+		{Name: "ä/0.0", Crc: 1, Stored: 5, Size: 5, Mask: 3},
+		{Name: "m", Method: czip.MethodDeflated, Crc: 9, Stored: 5, Size: 70},
+		{Name: czip.IndexName, Crc: 7, Stored: czip.Max32, Size: czip.Max32},
+		{Name: czip.IndexName, Crc: 7, Stored: 1 << 40, Size: 1 << 40, Mask: 1},
 	} {
-		b := e.appendLocal(nil)
-		require.Equal(t, e.localLen(), int64(len(b)))
-		got, more, err := parseLocal(append(b, "next"...), 0)
+		b := e.AppendLocal(nil)
+		require.Equal(t, e.LocalLen(), int64(len(b)))
+		got, more, err := czip.ParseLocal(append(b, "next"...), 0)
 		require.NoError(t, err)
 		require.Zero(t, more)
 		require.Equal(t, e, got)
 		for n := range b {
-			_, more, err := parseLocal(b[:n], 0)
+			_, more, err := czip.ParseLocal(b[:n], 0)
 			require.NoError(t, err)
 			require.Greater(t, more, n)
 		}
 		for i := range b {
 			bad := bytes.Clone(b)
 			bad[i] ^= 0x40
-			if got, more, err := parseLocal(bad, 0); err == nil && more == 0 {
+			if got, more, err := czip.ParseLocal(bad, 0); err == nil && more == 0 {
 				require.NotEqual(t, e, got, "byte %d", i)
 			}
 		}
 	}
-	e := zipEntry{name: "x", stored: 1 << 33, size: 1 << 33, off: 1 << 34}
-	require.Len(t, e.appendCentral(nil), centralFixed+1+4+24)
-	e = zipEntry{name: "x", stored: 1, size: 1, off: max32}
-	require.Len(t, e.appendCentral(nil), centralFixed+1+4+8)
-	require.Len(t, appendEnd(nil, max16, 0, 0, ""), end64Len+locator64Len+endFixed)
-	require.Len(t, appendEnd(nil, max16-1, 0, 0, ""), endFixed)
+	e := czip.ZipEntry{Name: "x", Stored: 1 << 33, Size: 1 << 33, Off: 1 << 34}
+	require.Len(t, e.AppendCentral(nil), czip.CentralFixed+1+4+24)
+	e = czip.ZipEntry{Name: "x", Stored: 1, Size: 1, Off: czip.Max32}
+	require.Len(t, e.AppendCentral(nil), czip.CentralFixed+1+4+8)
+	require.Len(t, czip.AppendEnd(nil, czip.Max16, 0, 0, ""), czip.End64Len+czip.Locator64Len+czip.EndFixed)
+	require.Len(t, czip.AppendEnd(nil, czip.Max16-1, 0, 0, ""), czip.EndFixed)
 }
 
 // TestStoredOrder: the order is that of completion, every block comes once, and
@@ -103,15 +107,15 @@ func TestStoredOrder(t *testing.T) {
 			z, err := zip.NewReader(bytes.NewReader(ar), int64(len(ar)))
 			require.NoError(t, err)
 			for _, f := range z.File {
-				if !strings.HasPrefix(f.Name, ".cdfz/") || strings.HasPrefix(f.Name, varPrefix) {
+				if !strings.HasPrefix(f.Name, ".cdfz/") || strings.HasPrefix(f.Name, czip.VarPrefix) {
 					if !strings.Contains(f.Name, ".z") {
 						got = append(got, f.Name)
 					}
 				}
 			}
 			var want []string
-			r.l.storedOrder(func(v int, b int64) bool {
-				if n := string(r.l.appendName(nil, v, b)); !strings.Contains(n, ".z") {
+			r.L.StoredOrder(func(v int, b int64) bool {
+				if n := string(r.L.AppendName(nil, v, b)); !strings.Contains(n, ".z") {
 					want = append(want, n)
 				}
 				return true
@@ -140,7 +144,7 @@ func TestOpenReads(t *testing.T) {
 		for _, block := range []int64{MinBlock, DefaultBlock} {
 			ar := pack(t, image, &WriteOptions{Name: name, Zarr: ZarrAlways, Block: block})
 			c := &countingReaderAt{r: bytes.NewReader(ar)}
-			_, err := newReader(c, int64(len(ar)), nil)
+			_, err := blocks.NewReader(c, int64(len(ar)), nil)
 			require.NoError(t, err)
 			require.LessOrEqual(t, c.calls, 3, name)
 		}
@@ -154,8 +158,8 @@ func TestRepair(t *testing.T) {
 		for _, mode := range []ZarrMode{ZarrAlways, ZarrNever} {
 			ar := pack(t, image, &WriteOptions{Name: name, Zarr: mode, Block: MinBlock})
 			r := open(t, ar)
-			cut := int(r.tail.idxOff)
-			idxEnd := int((&zipEntry{name: indexName, stored: r.tail.idxLen, size: r.tail.idxLen, off: r.tail.idxOff}).end())
+			cut := int(r.Tail.IdxOff)
+			idxEnd := int((&czip.ZipEntry{Name: czip.IndexName, Stored: r.Tail.IdxLen, Size: r.Tail.IdxLen, Off: r.Tail.IdxOff}).End())
 			zeroed := append(bytes.Clone(ar[:cut]), make([]byte, len(ar)-cut)...)
 			longer := append(bytes.Clone(ar), "more"...)
 			for what, bad := range map[string][]byte{
@@ -163,21 +167,21 @@ func TestRepair(t *testing.T) {
 				"no last byte": ar[:len(ar)-1], "longer": longer, "intact": ar,
 			} {
 				c := &countingReaderAt{r: bytes.NewReader(bad)}
-				p, err := Repair(context.Background(), c, int64(len(bad)), &RepairOptions{Quick: true})
+				p, err := fsck.Repair(context.Background(), c, int64(len(bad)), &fsck.RepairOptions{Quick: true})
 				require.NoError(t, err, "%s: %s", name, what)
 				require.Equal(t, what == "intact", p.Intact(), "%s: %s", name, what)
 				var tail bytes.Buffer
 				_, err = p.WriteTail(&tail)
 				require.NoError(t, err)
 				require.True(t, bytes.Equal(ar, append(bytes.Clone(bad[:p.Keep]), tail.Bytes()...)), "%s: %s", name, what)
-				m := r.man
-				limit := 512*m.Entries + 1<<20 + m.Front.Len + r.tail.manLen
+				m := r.Man
+				limit := 512*m.Entries + 1<<20 + m.Front.Len + r.Tail.ManLen
 				require.LessOrEqual(t, c.bytes, limit, "%s: %s", name, what)
 				require.NoError(t, p.Close())
 			}
 			for n := range cut {
-				if n%97 == 0 && n > headLen {
-					_, err := Repair(context.Background(), bytes.NewReader(ar[:n]), int64(n), nil)
+				if n%97 == 0 && n > czip.HeadLen {
+					_, err := fsck.Repair(context.Background(), bytes.NewReader(ar[:n]), int64(n), nil)
 					require.ErrorIs(t, err, ErrCorrupt)
 				}
 			}
@@ -208,7 +212,7 @@ func TestVerifySwap(t *testing.T) {
 	rep := verify(t, bad)
 	require.Len(t, rep.Damage, 2)
 	for i, want := range []BlockInfo{a, b} {
-		require.Equal(t, DamageBlock, rep.Damage[i].Kind)
+		require.Equal(t, fsck.DamageBlock, rep.Damage[i].Kind)
 		require.Equal(t, want.Start, rep.Damage[i].Start)
 		require.NotEmpty(t, rep.Damage[i].Var)
 	}
@@ -218,21 +222,21 @@ func TestVerifySwap(t *testing.T) {
 func TestVerifyEntryCuts(t *testing.T) {
 	ar := pack(t, classicFiles(t)["cdf2_climate.nc"], &WriteOptions{Name: "c.nc", Block: 16 << 10})
 	for _, e := range entries(ar) {
-		rep := verify(t, ar[:e.end()])
-		require.NotEmpty(t, rep.Damage, "cut at %d", e.end())
+		rep := verify(t, ar[:e.End()])
+		require.NotEmpty(t, rep.Damage, "cut at %d", e.End())
 	}
 }
 
 // entries are the entries of an archive as the local headers say.
-func entries(ar []byte) (out []zipEntry) {
-	w := &walker{r: bytes.NewReader(ar), size: int64(len(ar))}
+func entries(ar []byte) (out []czip.ZipEntry) {
+	w := &fsck.Walker{R: bytes.NewReader(ar), Size: int64(len(ar))}
 	for off := int64(0); ; {
-		e, err := w.at(off)
+		e, err := w.At(off)
 		if err != nil {
 			return out
 		}
 		out = append(out, e)
-		off = e.end()
+		off = e.End()
 	}
 }
 
@@ -275,18 +279,18 @@ func TestErrorClasses(t *testing.T) {
 	// So does a source.
 	_, err := Write(ctx, io.Discard, failingReaderAt{boom}, int64(len(image)), nil)
 	require.ErrorIs(t, err, boom)
-	_, err = newReader(failingReaderAt{boom}, int64(len(ar)), nil)
+	_, err = blocks.NewReader(failingReaderAt{boom}, int64(len(ar)), nil)
 	require.ErrorIs(t, err, boom)
 	require.NotErrorIs(t, err, ErrCorrupt)
-	_, err = Verify(ctx, failingReaderAt{boom}, int64(len(ar)), nil)
+	_, err = fsck.Verify(ctx, failingReaderAt{boom}, int64(len(ar)), nil)
 	require.ErrorIs(t, err, boom)
-	_, err = Repair(ctx, failingReaderAt{boom}, int64(len(ar)), nil)
+	_, err = fsck.Repair(ctx, failingReaderAt{boom}, int64(len(ar)), nil)
 	require.ErrorIs(t, err, boom)
 	require.ErrorIs(t, open(t, ar).Copy(ctx, &failingWriter{10, boom}, nil), boom)
 
-	_, err = newReader(bytes.NewReader(image), int64(len(image)), nil)
+	_, err = blocks.NewReader(bytes.NewReader(image), int64(len(image)), nil)
 	require.ErrorIs(t, err, ErrNotArchive)
-	_, err = newReader(bytes.NewReader(ar), int64(len(ar)-1), nil)
+	_, err = blocks.NewReader(bytes.NewReader(ar), int64(len(ar)-1), nil)
 	require.ErrorIs(t, err, ErrCorrupt)
 
 	cancelled, cancel := context.WithCancel(ctx)

@@ -10,6 +10,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cdfz-format/cdfz/archive/fsck"
+	"github.com/cdfz-format/cdfz/archive/internal/blocks"
+	"github.com/cdfz-format/cdfz/archive/internal/czip"
+	"github.com/cdfz-format/cdfz/archive/internal/format"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/testdata/seeds"
 )
@@ -32,7 +36,7 @@ func eachSeed(f *testing.F, add func(name string, keep bool, ar []byte)) {
 func FuzzPlan(f *testing.F) {
 	s := seeds.Of(f)
 	eachSeed(f, func(name string, keep bool, ar []byte) {
-		plan := open(f, ar).l.encode()
+		plan := open(f, ar).L.Encode()
 		f.Add(plan)
 		if keep {
 			s.AddDamaged(name, plan)
@@ -41,28 +45,28 @@ func FuzzPlan(f *testing.F) {
 	s.Add("newer-format", []byte(`{"format":2}`))
 	s.Add("unknown-feature", []byte(`{"format":1,"features":["x"]}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		l, err := parsePlan(b)
+		l, err := format.ParsePlan(b)
 		if err != nil {
 			require.True(t, ours(err), "%v", err)
 			return
 		}
-		for _, n := range []int64{0, l.blocks / 2, l.blocks - 1} {
-			v, k := l.locate(n)
-			require.Equal(t, n, l.number(v, k))
-			l.appendName(nil, v, k)
-			l.blockInfo(v, k)
+		for _, n := range []int64{0, l.Blocks / 2, l.Blocks - 1} {
+			v, k := l.Locate(n)
+			require.Equal(t, n, l.Number(v, k))
+			l.AppendName(nil, v, k)
+			l.BlockInfo(v, k)
 		}
 		for _, off := range []int64{0, l.Image.Size / 2, l.Image.Size - 1} {
 			if off < 0 || off >= l.Image.Size {
 				continue
 			}
-			block, in, left := l.findRaw(off)
-			v, k := l.locate(block)
-			_, n := l.blockInfo(v, k)
+			block, in, left := l.FindRaw(off)
+			v, k := l.Locate(block)
+			_, n := l.BlockInfo(v, k)
 			require.True(t, in >= 0 && left > 0 && in+left <= n)
 		}
 		count := 0
-		l.storedOrder(func(int, int64) bool { count++; return count < 1000 })
+		l.StoredOrder(func(int, int64) bool { count++; return count < 1000 })
 	})
 }
 
@@ -71,13 +75,13 @@ func FuzzManifest(f *testing.F) {
 	s := seeds.Of(f)
 	eachSeed(f, func(name string, keep bool, ar []byte) {
 		r := open(f, ar)
-		f.Add(encodeJSON(r.man), r.tail.manOff)
+		f.Add(format.EncodeJSON(r.Man), r.Tail.ManOff)
 		if keep {
-			s.AddDamaged(name, encodeJSON(r.man), r.tail.manOff)
+			s.AddDamaged(name, format.EncodeJSON(r.Man), r.Tail.ManOff)
 		}
 	})
 	f.Fuzz(func(t *testing.T, b []byte, manOff int64) {
-		m, err := parseManifest(b, tail{manOff: manOff})
+		m, err := format.ParseManifest(b, czip.Tail{ManOff: manOff})
 		if err != nil {
 			require.True(t, ours(err), "%v", err)
 			return
@@ -93,19 +97,19 @@ func FuzzLocalHeader(f *testing.F) {
 	s := seeds.Of(f)
 	eachSeed(f, func(_ string, keep bool, ar []byte) {
 		for _, e := range entries(ar) {
-			f.Add(ar[e.off : e.off+e.localLen()])
+			f.Add(ar[e.Off : e.Off+e.LocalLen()])
 		}
 	})
-	s.AddDamaged("block", (&zipEntry{name: "ä/0.0", crc: 1, stored: 5, size: 5}).appendLocal(nil))
-	s.AddDamaged("masked", (&zipEntry{name: "v/1", crc: 1, stored: 5, size: 5, mask: 3}).appendLocal(nil))
-	s.AddDamaged("deflated", (&zipEntry{name: planName, method: methodDeflated, crc: 1, stored: 5, size: 70}).appendLocal(nil))
-	s.AddDamaged("wide", (&zipEntry{name: indexName, crc: 1, stored: 1 << 40, size: 1 << 40, mask: 1}).appendLocal(nil))
+	s.AddDamaged("block", (&czip.ZipEntry{Name: "ä/0.0", Crc: 1, Stored: 5, Size: 5}).AppendLocal(nil))
+	s.AddDamaged("masked", (&czip.ZipEntry{Name: "v/1", Crc: 1, Stored: 5, Size: 5, Mask: 3}).AppendLocal(nil))
+	s.AddDamaged("deflated", (&czip.ZipEntry{Name: czip.PlanName, Method: czip.MethodDeflated, Crc: 1, Stored: 5, Size: 70}).AppendLocal(nil))
+	s.AddDamaged("wide", (&czip.ZipEntry{Name: czip.IndexName, Crc: 1, Stored: 1 << 40, Size: 1 << 40, Mask: 1}).AppendLocal(nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		e, more, err := parseLocal(b, 0)
+		e, more, err := czip.ParseLocal(b, 0)
 		if err != nil {
 			require.True(t, ours(err), "%v", err)
 		} else if more == 0 {
-			require.Equal(t, b[:e.localLen()], e.appendLocal(nil))
+			require.Equal(t, b[:e.LocalLen()], e.AppendLocal(nil))
 		}
 	})
 }
@@ -123,16 +127,16 @@ func FuzzArchive(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		ctx := context.Background()
 		size := int64(len(b))
-		rep, verr := Verify(ctx, bytes.NewReader(b), size, nil)
+		rep, verr := fsck.Verify(ctx, bytes.NewReader(b), size, nil)
 		if verr != nil {
 			require.True(t, ours(verr), "%v", verr)
 		}
-		if p, err := Repair(ctx, bytes.NewReader(b), size, nil); err != nil {
+		if p, err := fsck.Repair(ctx, bytes.NewReader(b), size, nil); err != nil {
 			require.True(t, ours(err), "%v", err)
 		} else {
 			require.NoError(t, p.Close())
 		}
-		r, err := newReader(bytes.NewReader(b), size, nil)
+		r, err := blocks.NewReader(bytes.NewReader(b), size, nil)
 		if err != nil {
 			require.Error(t, errors.Join(verr, damaged(rep)))
 			return
@@ -148,7 +152,7 @@ func FuzzArchive(f *testing.F) {
 	})
 }
 
-func damaged(rep *Report) error {
+func damaged(rep *fsck.Report) error {
 	if rep != nil && len(rep.Damage) > 0 {
 		return ErrCorrupt
 	}
@@ -176,7 +180,7 @@ func FuzzWrite(f *testing.F) {
 		_, err := Write(context.Background(), &b, bytes.NewReader(image), int64(len(image)), o)
 		if err != nil {
 			var fe *cdf3.FormatError
-			require.True(t, errors.Is(err, cdf3.ErrNotCDF) || errors.As(err, &fe) || errors.Is(err, errMetadata), "%v", err)
+			require.True(t, errors.Is(err, cdf3.ErrNotCDF) || errors.As(err, &fe) || errors.Is(err, format.ErrMetadata), "%v", err)
 			return
 		}
 		require.True(t, bytes.Equal(image, unpack(t, b.Bytes())))

@@ -10,6 +10,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cdfz-format/cdfz/archive/fsck"
+	"github.com/cdfz-format/cdfz/archive/internal/blocks"
+	"github.com/cdfz-format/cdfz/archive/internal/czip"
+	"github.com/cdfz-format/cdfz/archive/internal/fault"
+	"github.com/cdfz-format/cdfz/archive/internal/format"
 	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/testdata/seeds"
 )
@@ -22,21 +27,21 @@ import (
 func FuzzTail(f *testing.F) {
 	s := seeds.Of(f)
 	eachSeed(f, func(name string, keep bool, ar []byte) {
-		f.Add(ar[len(ar)-endLen:], int64(len(ar)))
+		f.Add(ar[len(ar)-czip.EndLen:], int64(len(ar)))
 		if keep {
-			s.AddDamaged(name, ar[len(ar)-endLen:], int64(len(ar)))
+			s.AddDamaged(name, ar[len(ar)-czip.EndLen:], int64(len(ar)))
 		}
 	})
-	huge := tail{manOff: 1<<63 - 1, manLen: 2 * metaBase, idxOff: 1<<63 - 1, idxLen: 1<<63 - 1}
-	s.Add("huge", append(make([]byte, endFixed), huge.String()...), int64(1<<63-1))
+	huge := czip.Tail{ManOff: 1<<63 - 1, ManLen: 2 * format.MetaBase, IdxOff: 1<<63 - 1, IdxLen: 1<<63 - 1}
+	s.Add("huge", append(make([]byte, czip.EndFixed), huge.String()...), int64(1<<63-1))
 	f.Fuzz(func(t *testing.T, b []byte, size int64) {
-		got, err := parseTail(b, size)
+		got, err := czip.ParseTail(b, size)
 		if err != nil {
 			require.ErrorIs(t, err, ErrCorrupt)
 			return
 		}
-		require.Equal(t, string(b[len(b)-tailLen:]), got.String())
-		for _, n := range []int64{got.manOff, got.manLen, got.idxOff, got.idxLen, got.manOff + got.manLen, got.idxOff + got.idxLen} {
+		require.Equal(t, string(b[len(b)-czip.TailLen:]), got.String())
+		for _, n := range []int64{got.ManOff, got.ManLen, got.IdxOff, got.IdxLen, got.ManOff + got.ManLen, got.IdxOff + got.IdxLen} {
 			require.True(t, n >= 0 && n <= size, "%+v, %d bytes", got, size)
 		}
 	})
@@ -46,7 +51,7 @@ func FuzzTail(f *testing.F) {
 func FuzzFront(f *testing.F) {
 	s := seeds.Of(f)
 	eachSeed(f, func(name string, keep bool, ar []byte) {
-		m := open(f, ar).man
+		m := open(f, ar).Man
 		plan, rest := ar[m.Plan.Off:][:m.Plan.Len], ar[m.Header.Off:][:m.Header.Len]
 		f.Add(plan, rest)
 		if keep {
@@ -54,46 +59,46 @@ func FuzzFront(f *testing.F) {
 		}
 	})
 	f.Fuzz(func(t *testing.T, plan, rest []byte) {
-		m := &Manifest{Plan: Place{Len: int64(len(plan)), CRC32: hex32(crcOf(plan))}, Header: Place{Len: int64(len(rest)), CRC32: hex32(crcOf(rest))}}
-		h, err := parseFront(plan, rest, m, int64(len(plan)+len(rest)))
+		m := &format.Manifest{Plan: format.Place{Len: int64(len(plan)), CRC32: format.Hex32(czip.CRC(plan))}, Header: format.Place{Len: int64(len(rest)), CRC32: format.Hex32(czip.CRC(rest))}}
+		h, err := blocks.ParseFront(plan, rest, m, int64(len(plan)+len(rest)))
 		if err != nil {
 			require.True(t, ours(err) || errors.Is(err, filters.ErrUnknownFilter), "%v", err)
 			return
 		}
-		require.Equal(t, h.l.Image.Header, h.header.Len)
+		require.Equal(t, h.L.Image.Header, h.Header.Len)
 	})
 }
 
 // seal makes an archive of a plan and of blocks that all have the same stored
 // bytes but the first of the rest: all its checksums are right.
 func seal(plan, first, block []byte) ([]byte, error) {
-	l, err := parsePlan(plan)
+	l, err := format.ParsePlan(plan)
 	if err != nil {
 		return nil, err
 	}
-	if l.blocks > 32 {
-		return nil, corruptf("%d blocks", l.blocks)
+	if l.Blocks > 32 {
+		return nil, fault.Corruptf("%d blocks", l.Blocks)
 	}
 	var ar []byte
 	n := int64(0)
-	put := func(e metaEntry) Place {
-		e.off = int64(len(ar))
-		ar = append(e.appendLocal(ar), e.payload...)
+	put := func(e format.MetaEntry) format.Place {
+		e.Off = int64(len(ar))
+		ar = append(e.AppendLocal(ar), e.Payload...)
 		n++
-		return Place{Off: e.end() - e.stored, Len: e.stored, CRC32: hex32(crcOf(e.payload))}
+		return format.Place{Off: e.End() - e.Stored, Len: e.Stored, CRC32: format.Hex32(czip.CRC(e.Payload))}
 	}
-	put(newStoredMeta(readmeName, []byte(readme)))
-	m := Manifest{Plan: put(newMeta(planName, plan)), Size: l.Image.Size, SHA256: string(bytes.Repeat([]byte("0"), 64)), Blocks: l.blocks}
-	m.Front = Front{Len: int64(len(ar)), CRC32: hex32(crcOf(ar))}
-	name := func(v int, b int64) string { return string(l.appendName(nil, v, b)) }
-	m.Header = put(newStoredMeta(name(-1, 0), first))
-	l.storedOrder(func(v int, b int64) bool { put(newStoredMeta(name(v, b), block)); return true })
-	for b := int64(1); b < l.restBlocks; b++ {
-		put(newStoredMeta(name(-1, b), block))
+	put(format.NewStoredMeta(czip.ReadmeName, []byte(format.Readme)))
+	m := format.Manifest{Plan: put(format.NewMeta(czip.PlanName, plan)), Size: l.Image.Size, SHA256: string(bytes.Repeat([]byte("0"), 64)), Blocks: l.Blocks}
+	m.Front = format.Front{Len: int64(len(ar)), CRC32: format.Hex32(czip.CRC(ar))}
+	name := func(v int, b int64) string { return string(l.AppendName(nil, v, b)) }
+	m.Header = put(format.NewStoredMeta(name(-1, 0), first))
+	l.StoredOrder(func(v int, b int64) bool { put(format.NewStoredMeta(name(v, b), block)); return true })
+	for b := int64(1); b < l.RestBlocks; b++ {
+		put(format.NewStoredMeta(name(-1, b), block))
 	}
-	m.Stored, m.Entries = int64(len(first))+(l.blocks-1)*int64(len(block)), n+2
-	put(newMeta(manifestName, encodeJSON(m)))
-	p, err := Repair(context.Background(), bytes.NewReader(ar), int64(len(ar)), nil)
+	m.Stored, m.Entries = int64(len(first))+(l.Blocks-1)*int64(len(block)), n+2
+	put(format.NewMeta(czip.ManifestName, format.EncodeJSON(m)))
+	p, err := fsck.Repair(context.Background(), bytes.NewReader(ar), int64(len(ar)), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -110,11 +115,11 @@ func FuzzSealed(f *testing.F) {
 	eachSeed(f, func(name string, keep bool, ar []byte) {
 		r := open(f, ar)
 		stored := func(n int64) []byte {
-			row, err := r.index.Row(n)
+			row, err := r.Index.Row(n)
 			require.NoError(f, err)
 			return ar[row.Off : row.Off+row.Len]
 		}
-		plan, first, block := r.l.encode(), stored(r.l.restFirst), stored(0)
+		plan, first, block := r.L.Encode(), stored(r.L.RestFirst), stored(0)
 		f.Add(plan, first, block)
 		if keep {
 			s.AddDamaged(name, plan, first, block)
@@ -129,11 +134,11 @@ func FuzzSealed(f *testing.F) {
 			return
 		}
 		ctx, size := context.Background(), int64(len(ar))
-		p, err := Repair(ctx, bytes.NewReader(ar), size, nil)
+		p, err := fsck.Repair(ctx, bytes.NewReader(ar), size, nil)
 		require.NoError(t, err)
 		require.True(t, p.Intact(), "%+v", p)
 		require.NoError(t, p.Close())
-		_, err = Verify(ctx, bytes.NewReader(ar), size, nil)
+		_, err = fsck.Verify(ctx, bytes.NewReader(ar), size, nil)
 		require.True(t, err == nil || ours(err) || errors.Is(err, filters.ErrUnknownFilter), "%v", err)
 		a, err := New(bytes.NewReader(ar), size, nil)
 		if err != nil {
@@ -166,7 +171,7 @@ func readSome(r io.ReaderAt, size int64) {
 func FuzzRepair(f *testing.F) {
 	s := seeds.Of(f)
 	eachSeed(f, func(name string, keep bool, ar []byte) {
-		cut := ar[:open(f, ar).tail.idxOff]
+		cut := ar[:open(f, ar).Tail.IdxOff]
 		f.Add(cut)
 		if keep {
 			s.AddDamaged(name, cut)
@@ -174,7 +179,7 @@ func FuzzRepair(f *testing.F) {
 	})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		ctx := context.Background()
-		p, err := Repair(ctx, bytes.NewReader(b), int64(len(b)), nil)
+		p, err := fsck.Repair(ctx, bytes.NewReader(b), int64(len(b)), nil)
 		if err != nil {
 			require.True(t, ours(err), "%v", err)
 			return
@@ -183,7 +188,7 @@ func FuzzRepair(f *testing.F) {
 		fixed := &bytes.Buffer{}
 		_, err = p.WriteTo(ctx, fixed)
 		require.NoError(t, err)
-		again, err := Repair(ctx, bytes.NewReader(fixed.Bytes()), int64(fixed.Len()), nil)
+		again, err := fsck.Repair(ctx, bytes.NewReader(fixed.Bytes()), int64(fixed.Len()), nil)
 		require.NoError(t, err)
 		require.True(t, again.Intact())
 		require.NoError(t, again.Close())

@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cdfz-format/cdfz/archive/internal/blocks"
+	"github.com/cdfz-format/cdfz/archive/internal/format"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
 )
@@ -23,7 +25,7 @@ func TestHeader(t *testing.T) {
 		}
 		for _, zarr := range []ZarrMode{ZarrAlways, ZarrNever} {
 			r := open(t, pack(t, image, &WriteOptions{Name: name, Zarr: zarr, Block: MinBlock}))
-			require.Equal(t, want, r.header, name)
+			require.Equal(t, want, r.Header, name)
 		}
 	}
 	require.NotZero(t, streaming)
@@ -34,16 +36,16 @@ func TestHeader(t *testing.T) {
 func TestHeaderChain(t *testing.T) {
 	ar := pack(t, smallestImage, nil)
 	r := open(t, ar)
-	first := ar[r.man.Header.Off:][:r.man.Header.Len]
+	first := ar[r.Man.Header.Off:][:r.Man.Header.Len]
 	for _, c := range []struct {
-		filter PlanFilter
+		filter format.PlanFilter
 		want   error
-	}{{PlanFilter{ID: filters.Deflate, Params: []uint32{99}}, ErrCorrupt}, {PlanFilter{ID: 35}, filters.ErrUnknownFilter}} {
-		p := *r.l.Plan
-		p.Chains = [][]PlanFilter{{c.filter}}
-		bad, err := seal(p.encode(), first, nil)
+	}{{format.PlanFilter{ID: filters.Deflate, Params: []uint32{99}}, ErrCorrupt}, {format.PlanFilter{ID: 35}, filters.ErrUnknownFilter}} {
+		p := *r.L.Plan
+		p.Chains = [][]format.PlanFilter{{c.filter}}
+		bad, err := seal(p.Encode(), first, nil)
 		require.NoError(t, err)
-		_, err = newReader(bytes.NewReader(bad), int64(len(bad)), nil)
+		_, err = blocks.NewReader(bytes.NewReader(bad), int64(len(bad)), nil)
 		require.ErrorIs(t, err, c.want)
 		require.Equal(t, c.want == ErrCorrupt, errors.Is(err, ErrCorrupt))
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/archive/fsck"
 	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/testdata/hostile"
 )
@@ -122,7 +123,7 @@ func attack(t testing.TB, ar []byte) {
 		}
 	})
 	limited("repair", func() {
-		p, err := archive.Repair(ctx, bytes.NewReader(ar), size, nil)
+		p, err := fsck.Repair(ctx, bytes.NewReader(ar), size, nil)
 		if expected("repair", err); err == nil {
 			p.Close()
 		}
@@ -139,7 +140,7 @@ func attack(t testing.TB, ar []byte) {
 		}
 	})
 	limited("verify", func() {
-		_, err := archive.Verify(ctx, bytes.NewReader(ar), size, nil)
+		_, err := fsck.Verify(ctx, bytes.NewReader(ar), size, nil)
 		expected("verify", err)
 	})
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/cdfz-format/cdfz/archive/internal/blocks"
+	"github.com/cdfz-format/cdfz/archive/internal/fault"
 	"github.com/cdfz-format/cdfz/internal/ioat"
 	"github.com/cdfz-format/cdfz/unlimited"
 )
@@ -13,7 +15,7 @@ import (
 // use. Copy and WriteTo are the fast ways to read all of it.
 type Image struct {
 	classic *sized // nil: of an archive
-	a       *reader
+	a       *blocks.Reader
 	view    *unlimited.View
 }
 
@@ -23,14 +25,14 @@ var (
 )
 
 // newImage is the image that an archive holds.
-func newImage(a *reader) *Image { return &Image{a: a, view: a.image(context.Background())} }
+func newImage(a *blocks.Reader) *Image { return &Image{a: a, view: a.Image(context.Background())} }
 
 // Size is the length of the image in bytes.
 func (im *Image) Size() int64 {
 	if im.classic != nil {
 		return im.classic.size
 	}
-	return im.a.l.Image.Size
+	return im.a.L.Image.Size
 }
 
 // ReadAt implements io.ReaderAt, for archives through the block cache.
@@ -46,7 +48,7 @@ func (im *Image) ReadAtContext(ctx context.Context, p []byte, off int64) (int, e
 	if im.classic != nil {
 		return im.classic.ReadAtContext(ctx, p, off)
 	}
-	return im.a.image(ctx).ReadAt(p, off)
+	return im.a.Image(ctx).ReadAt(p, off)
 }
 
 // gap is the distance from which on two reads of a classic file pay, 0 if its reads
@@ -78,13 +80,13 @@ type CopyOptions struct {
 // the memory, the image is put together in several passes over a temporary file.
 func (im *Image) Copy(ctx context.Context, w io.Writer, o *CopyOptions) error {
 	if im.classic == nil {
-		return im.a.Copy(ctx, w, (*copyOptions)(o))
+		return im.a.Copy(ctx, w, (*blocks.CopyOptions)(o))
 	}
 	if w == nil {
 		w = io.Discard
 	}
 	size := im.Size()
-	from, end := walked(ctx, im.classic.r, size)
+	from, end := blocks.Walked(ctx, im.classic.r, size)
 	defer end()
 	buf := make([]byte, min(copyChunk, size))
 	for off := int64(0); off < size; off += int64(len(buf)) {
@@ -95,7 +97,7 @@ func (im *Image) Copy(ctx context.Context, w io.Writer, o *CopyOptions) error {
 		if err := ioat.ReadFull(from, b, off); err != nil {
 			return fmt.Errorf("archive: reading the image: %w", err)
 		}
-		if err := writeFull(w, b); err != nil {
+		if err := fault.WriteFull(w, b); err != nil {
 			return err
 		}
 		if o != nil && o.Progress != nil {

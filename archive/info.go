@@ -5,6 +5,8 @@ import (
 	"errors"
 	"iter"
 
+	"github.com/cdfz-format/cdfz/archive/internal/blocks"
+	"github.com/cdfz-format/cdfz/archive/internal/format"
 	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/filters"
 )
@@ -38,9 +40,9 @@ func (f *File) Info() (i Info, ok bool) {
 		return Info{}, false
 	}
 	return Info{
-		ImageName: a.man.ImageName(), ImageSize: a.man.Size, SHA256: a.man.SHA256, Writer: a.l.Writer, Layout: a.l.Layout,
-		Block: a.l.Block, Blocks: a.man.Blocks, Entries: a.man.Entries, Stored: a.man.Stored,
-		Rest: RestInfo{Chain: a.l.filters[a.l.Rest.Chain], Blocks: a.l.restBlocks, Len: a.l.Rest.Len},
+		ImageName: a.Man.ImageName(), ImageSize: a.Man.Size, SHA256: a.Man.SHA256, Writer: a.L.Writer, Layout: a.L.Layout,
+		Block: a.L.Block, Blocks: a.Man.Blocks, Entries: a.Man.Entries, Stored: a.Man.Stored,
+		Rest: RestInfo{Chain: a.L.Filters[a.L.Rest.Chain], Blocks: a.L.RestBlocks, Len: a.L.Rest.Len},
 	}, true
 }
 
@@ -53,15 +55,15 @@ func (f *File) Stored(ctx context.Context) (vars []int64, rest int64, err error)
 	}
 	vars = make([]int64, len(f.vars))
 	pos := 0
-	err = a.eachRow(ctx, 0, a.l.blocks, func(n int64, row blockidx.Row) error {
-		if n >= a.l.restFirst {
+	err = a.EachRow(ctx, 0, a.L.Blocks, func(n int64, row blockidx.Row) error {
+		if n >= a.L.RestFirst {
 			rest += row.Len
 			return nil
 		}
-		for g := a.l.geoms[pos]; n >= g.first+g.blocks; g = a.l.geoms[pos] {
+		for g := a.L.Geoms[pos]; n >= g.First+g.Blocks; g = a.L.Geoms[pos] {
 			pos++
 		}
-		vars[a.l.Vars[pos].Var] += row.Len
+		vars[a.L.Vars[pos].Var] += row.Len
 		return nil
 	})
 	if err != nil {
@@ -73,10 +75,10 @@ func (f *File) Stored(ctx context.Context) (vars []int64, rest int64, err error)
 // Omitted lists the attributes that the Zarr view leaves out; nil without a view.
 func (f *File) Omitted() []Omitted {
 	a := f.archive
-	if a == nil || a.l.Layout != Viewed {
+	if a == nil || a.L.Layout != Viewed {
 		return nil
 	}
-	_, omitted := zarrMeta(a.header, a.l.Plan)
+	_, omitted := format.ZarrMeta(a.Header, a.L.Plan)
 	return omitted
 }
 
@@ -102,7 +104,7 @@ func (f *File) Blocks(ctx context.Context) iter.Seq2[BlockInfo, error] {
 		if a == nil {
 			return
 		}
-		err := a.eachRow(ctx, 0, a.l.blocks, func(n int64, row blockidx.Row) error {
+		err := a.EachRow(ctx, 0, a.L.Blocks, func(n int64, row blockidx.Row) error {
 			if !yield(blockInfo(a, n, row), nil) {
 				return errStop
 			}
@@ -115,15 +117,15 @@ func (f *File) Blocks(ctx context.Context) iter.Seq2[BlockInfo, error] {
 }
 
 // blockInfo describes the block of a row.
-func blockInfo(a *reader, n int64, row blockidx.Row) BlockInfo {
-	v, b := a.l.locate(n)
-	i := BlockInfo{Num: n, Var: -1, Name: string(a.l.appendName(nil, v, b)), Off: row.Off, Len: row.Len, Mask: row.Mask, CRC: row.CRC}
+func blockInfo(a *blocks.Reader, n int64, row blockidx.Row) BlockInfo {
+	v, b := a.L.Locate(n)
+	i := BlockInfo{Num: n, Var: -1, Name: string(a.L.AppendName(nil, v, b)), Off: row.Off, Len: row.Len, Mask: row.Mask, CRC: row.CRC}
 	if v >= 0 {
-		i.Var = a.l.Vars[v].Var
-		i.Start, i.Count = a.l.geoms[v].box(b)
-		_, i.Raw = a.l.geoms[v].at(b)
+		i.Var = a.L.Vars[v].Var
+		i.Start, i.Count = a.L.Geoms[v].Box(b)
+		_, i.Raw = a.L.Geoms[v].At(b)
 	} else {
-		_, i.Raw = a.l.restAt(b)
+		_, i.Raw = a.L.RestAt(b)
 	}
 	return i
 }

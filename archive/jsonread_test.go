@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cdfz-format/cdfz/archive/internal/format"
 	"github.com/cdfz-format/cdfz/testdata/seeds"
 )
 
@@ -38,28 +39,28 @@ func jsonSeeds(t testing.TB) (plans, manifests []string) {
 	for name, image := range classicFiles(t) {
 		for _, zarr := range []ZarrMode{ZarrAlways, ZarrNever} {
 			r := open(t, pack(t, image, &WriteOptions{Name: name, Zarr: zarr, Block: MinBlock}))
-			plans = append(plans, string(r.l.encode()))
-			manifests = append(manifests, string(encodeJSON(r.man)))
+			plans = append(plans, string(r.L.Encode()))
+			manifests = append(manifests, string(format.EncodeJSON(r.Man)))
 		}
 	}
 	slices.Sort(plans)
 	slices.Sort(manifests)
-	return append(plans, fullPlan()), append(manifests, string(encodeJSON(fullManifest())))
+	return append(plans, fullPlan()), append(manifests, string(format.EncodeJSON(fullManifest())))
 }
 
 // fullPlan has all members.
 func fullPlan() string {
-	p := Plan{Format: 1, Features: []string{}, Writer: "ü", Layout: Viewed, Chains: [][]PlanFilter{{}, {
+	p := format.Plan{Format: 1, Features: []string{}, Writer: "ü", Layout: Viewed, Chains: [][]format.PlanFilter{{}, {
 		{ID: 1<<32 - 1, Params: []uint32{0, 1<<32 - 1}, Optional: true, Name: "x", Codec: json.RawMessage(`{"id":"a","b":{"c":[{}]}}`)},
 		{Codec: json.RawMessage(`{}`)},
-	}}, Vars: []PlanVar{{Path: "v", Type: "int", View: viewNoCodec, Shape: []int64{}, Block: []int64{1e17}}}, Groups: [][]int{{0}}}
-	return string(p.encode())
+	}}, Vars: []format.PlanVar{{Path: "v", Type: "int", View: format.ViewNoCodec, Shape: []int64{}, Block: []int64{1e17}}}, Groups: [][]int{{0}}}
+	return string(p.Encode())
 }
 
-func fullManifest() *Manifest {
-	return &Manifest{
-		Name: `ü"\`, SHA256: strings.Repeat("0", 64), Front: Front{CRC32: "00000000"},
-		Plan: Place{CRC32: "00000000"}, Header: Place{Mask: 1, CRC32: "89abcdef"},
+func fullManifest() *format.Manifest {
+	return &format.Manifest{
+		Name: `ü"\`, SHA256: strings.Repeat("0", 64), Front: format.Front{CRC32: "00000000"},
+		Plan: format.Place{CRC32: "00000000"}, Header: format.Place{Mask: 1, CRC32: "89abcdef"},
 	}
 }
 
@@ -68,19 +69,19 @@ func fullManifest() *Manifest {
 func TestReadJSON(t *testing.T) {
 	plans, manifests := jsonSeeds(t)
 	for _, b := range plans {
-		require.True(t, sameAsJSON(t, b, readPlan), "%s", b)
+		require.True(t, sameAsJSON(t, b, format.ReadPlan), "%s", b)
 	}
 	for _, b := range manifests {
-		require.True(t, sameAsJSON(t, b, readManifest), "%s", b)
+		require.True(t, sameAsJSON(t, b, format.ReadManifest), "%s", b)
 	}
 	read := 0
 	for _, b := range mutants(plans[len(plans)-1]) {
-		if sameAsJSON(t, b, readPlan) {
+		if sameAsJSON(t, b, format.ReadPlan) {
 			read++
 		}
 	}
 	for _, b := range mutants(manifests[len(manifests)-1]) {
-		if sameAsJSON(t, b, readManifest) {
+		if sameAsJSON(t, b, format.ReadManifest) {
 			read++
 		}
 	}
@@ -142,22 +143,22 @@ func TestPlanRefused(t *testing.T) {
 		{`"codec":{}`, `"codec":[]`, `expected an object`},
 		{`"codec":{}`, `"codec":{"a":` + strings.Repeat("[", 40) + strings.Repeat("]", 40) + `}`, `more than 32 levels`},
 		{`"codec":{}`, `"codec":{"a":"` + strings.Repeat("x", 4096) + `"}`, `codec of 4104 bytes`},
-		{`"params":[0,4294967295]`, `"params":[` + many(maxParams+1, "0") + `]`, `more than 65536 parameters`},
-		{`"chains":[[]`, `"chains":[` + many(maxChains, "[]"), `more than 4096 chains`},
-		{`"chains":[[]`, `"chains":[[` + many(maxFilters+1, `{"id":1}`) + `]`, `more than 4096 filters`},
-		{`"shape":[]`, `"shape":[` + many(maxRank+1, "1") + `]`, `more than 1024 dimensions`},
+		{`"params":[0,4294967295]`, `"params":[` + many(format.MaxParams+1, "0") + `]`, `more than 65536 parameters`},
+		{`"chains":[[]`, `"chains":[` + many(format.MaxChains, "[]"), `more than 4096 chains`},
+		{`"chains":[[]`, `"chains":[[` + many(format.MaxFilters+1, `{"id":1}`) + `]`, `more than 4096 filters`},
+		{`"shape":[]`, `"shape":[` + many(format.MaxRank+1, "1") + `]`, `more than 1024 dimensions`},
 		{`"groups":[[0]]`, `"groups":[[0],[]]`, `more than 1 groups`},
 		{`"groups":[[0]]`, `"groups":[[]]`, `empty group`},
 		{`"groups":[[0]]`, `"groups":[[0,0]]`, `more than 1 variables in groups`},
-		{`"groups":[[0]]`, `"groups":[[0]],` + many(maxUnknown+1, `"x":1`), `occurs twice`},
+		{`"groups":[[0]]`, `"groups":[[0]],` + many(format.MaxUnknown+1, `"x":1`), `occurs twice`},
 	} {
 		require.Contains(t, good, c.old)
-		_, err := readPlan([]byte(strings.Replace(good, c.old, c.new, 1)))
+		_, err := format.ReadPlan([]byte(strings.Replace(good, c.old, c.new, 1)))
 		require.ErrorIs(t, err, ErrCorrupt, "%.200s", c.new)
 		require.ErrorContains(t, err, c.want, "%.200s", c.new)
 	}
 	for _, s := range []string{`{"format":2}`, `{"format":2,"format":null}`, `{"format":1,"features":["x"]}`} {
-		_, err := readPlan([]byte(s))
+		_, err := format.ReadPlan([]byte(s))
 		require.ErrorIs(t, err, ErrVersion, s)
 	}
 }
@@ -178,7 +179,7 @@ func FuzzReadJSON(f *testing.F) {
 	s.Add("escapes", `{"format":1,"features":["\u0041"]}`)
 	s.Add("cut", plans[0][:len(plans[0])/2])
 	f.Fuzz(func(t *testing.T, b string) {
-		sameAsJSON(t, b, readPlan)
-		sameAsJSON(t, b, readManifest)
+		sameAsJSON(t, b, format.ReadPlan)
+		sameAsJSON(t, b, format.ReadManifest)
 	})
 }

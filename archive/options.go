@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"runtime"
 
+	"github.com/cdfz-format/cdfz/archive/internal/blocks"
+	"github.com/cdfz-format/cdfz/archive/internal/fault"
+	"github.com/cdfz-format/cdfz/archive/internal/format"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
 )
@@ -50,11 +53,11 @@ const (
 	MaxBlock     = 256 << 20
 
 	// DefaultCache is the bound of the block cache, in bytes of decoded blocks.
-	DefaultCache = defaultCache
+	DefaultCache = blocks.DefaultCache
 
 	// DefaultMemory is the de-interleave budget: enough for the blocks of 500
 	// record variables at once.
-	DefaultMemory = defaultMemory
+	DefaultMemory = blocks.DefaultMemory
 )
 
 // WriteOptions of Write. Nil and the zero value mean the defaults.
@@ -84,26 +87,26 @@ func (o *WriteOptions) withDefaults() (WriteOptions, error) {
 		c.Block = DefaultBlock
 	}
 	if c.Block < MinBlock || c.Block > MaxBlock {
-		return c, optionsf("block of %d bytes, expected %d to %d", c.Block, MinBlock, MaxBlock)
+		return c, fault.Optionsf("block of %d bytes, expected %d to %d", c.Block, MinBlock, MaxBlock)
 	}
 	if c.Memory == 0 {
 		c.Memory = DefaultMemory
 	}
 	if c.Memory < 0 {
-		return c, optionsf("memory of %d bytes", c.Memory)
+		return c, fault.Optionsf("memory of %d bytes", c.Memory)
 	}
 	if c.Workers == 0 {
 		c.Workers = runtime.GOMAXPROCS(0)
 	}
-	if c.Workers < 1 || c.Workers > maxWorkers {
-		return c, optionsf("%d workers, expected 1 to %d", c.Workers, maxWorkers)
+	if c.Workers < 1 || c.Workers > blocks.MaxWorkers {
+		return c, fault.Optionsf("%d workers, expected 1 to %d", c.Workers, blocks.MaxWorkers)
 	}
 	switch c.Zarr {
 	case "":
 		c.Zarr = ZarrAuto
 	case ZarrAuto, ZarrAlways, ZarrNever:
 	default:
-		return c, optionsf("zarr mode %q, expected auto, always or never", c.Zarr)
+		return c, fault.Optionsf("zarr mode %q, expected auto, always or never", c.Zarr)
 	}
 	if c.Preset == "" {
 		c.Preset = PresetDefault
@@ -138,12 +141,12 @@ func (p Preset) Chain(t cdf3.Type) (filters.Chain, error) {
 	case PresetPortable:
 		return append(c, filters.Filter{ID: filters.Deflate, Params: []uint32{6}}), nil
 	}
-	return nil, optionsf("preset %q, expected one of %v", p, Presets)
+	return nil, fault.Optionsf("preset %q, expected one of %v", p, Presets)
 }
 
 // chainFor returns the chain of one variable under the options, complete for blocks of
 // type t and geometry g.
-func (o *WriteOptions) chainFor(name string, t cdf3.Type, g *geometry) (filters.Chain, error) {
+func (o *WriteOptions) chainFor(name string, t cdf3.Type, g *format.Geometry) (filters.Chain, error) {
 	var all *VarFilter
 	for i := range o.Filters {
 		f := &o.Filters[i]
@@ -167,9 +170,9 @@ func (o *WriteOptions) chainFor(name string, t cdf3.Type, g *geometry) (filters.
 }
 
 // complete adds the parameters that follow from the blocks to a chain, and checks it.
-func complete(c filters.Chain, t cdf3.Type, g *geometry) (filters.Chain, error) {
-	b := filters.Block{Len: int(g.blockLen), Kind: blockKinds[t], Size: int(t.Size()), Shape: make([]int, len(g.block))}
-	for i, n := range g.block {
+func complete(c filters.Chain, t cdf3.Type, g *format.Geometry) (filters.Chain, error) {
+	b := filters.Block{Len: int(g.BlockLen), Kind: blockKinds[t], Size: int(t.Size()), Shape: make([]int, len(g.Block))}
+	for i, n := range g.Block {
 		b.Shape[i] = int(n)
 	}
 	full, err := c.Complete(b)
@@ -198,10 +201,10 @@ func (o *WriteOptions) checkFilters(h *cdf3.Header) error {
 	for _, f := range o.Filters {
 		for _, v := range f.Vars {
 			if !names[v] {
-				return optionsf("a chain for variable %q, which the file does not have", v)
+				return fault.Optionsf("a chain for variable %q, which the file does not have", v)
 			}
 			if seen[v] {
-				return optionsf("two chains for variable %q", v)
+				return fault.Optionsf("two chains for variable %q", v)
 			}
 			seen[v] = true
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cdfz-format/cdfz/archive/internal/format"
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
@@ -41,11 +42,11 @@ func TestPlannerVectors(t *testing.T) {
 		target, err := strconv.ParseInt(r[3], 10, 64)
 		require.NoError(t, err)
 		shape := shapeOf(t, r[1])
-		got := blockShape(shape, typ.Size(), target)
+		got := format.BlockShape(shape, typ.Size(), target)
 		require.Equal(t, shapeOf(t, r[4]), got, r[0])
-		g, err := newGeometry(shape, got, typ.Size())
+		g, err := format.NewGeometry(shape, got, typ.Size())
 		require.NoError(t, err)
-		require.Equal(t, r[5], strconv.FormatInt(g.blocks, 10), r[0])
+		require.Equal(t, r[5], strconv.FormatInt(g.Blocks, 10), r[0])
 	}
 }
 
@@ -64,9 +65,9 @@ func plainPlanner(n []int64, size, target int64) []int64 {
 		}
 		for _, k0 := range []int64{target / inner, (target + inner - 1) / inner} {
 			k0 = min(max(1, k0), n[j])
-			k := ceilDiv(n[j], ceilDiv(n[j], k0))
+			k := format.CeilDiv(n[j], format.CeilDiv(n[j], k0))
 			b := float64(k * inner)
-			all = append(all, cand{j, k, float64(ceilDiv(n[j], k)*k) / float64(n[j]), math.Abs(math.Log(b / float64(target))), b})
+			all = append(all, cand{j, k, float64(format.CeilDiv(n[j], k)*k) / float64(n[j]), math.Abs(math.Log(b / float64(target))), b})
 		}
 	}
 	var in []cand
@@ -104,7 +105,7 @@ func TestPlannerPlain(t *testing.T) {
 			for _, c := range dims {
 				for _, target := range []int64{1 << 10, 16 << 10, 256 << 10} {
 					n := []int64{a, b, c}
-					require.Equal(t, plainPlanner(n, 4, target), blockShape(n, 4, target), "%v %d", n, target)
+					require.Equal(t, plainPlanner(n, 4, target), format.BlockShape(n, 4, target), "%v %d", n, target)
 				}
 			}
 		}
@@ -116,7 +117,7 @@ func TestPlannerPlain(t *testing.T) {
 func TestPlannerBounds(t *testing.T) {
 	for _, n := range [][]int64{{1 << 40}, {1 << 31, 2}, {3, 1 << 33}, {1, 1, 100_000_007}, {46341, 46341}, {1 << 20, 1 << 20, 1 << 20}, {5, 300_000_000, 1}} {
 		for _, target := range []int64{MinBlock, DefaultBlock, MaxBlock} {
-			b := blockShape(n, 8, target)
+			b := format.BlockShape(n, 8, target)
 			size := int64(8)
 			for _, k := range b {
 				size *= k
@@ -135,34 +136,34 @@ func TestGeometry(t *testing.T) {
 		{[]int64{5, 7}, []int64{2, 7}}, {[]int64{2, 3, 4}, []int64{1, 1, 1}}, {[]int64{1, 1, 9}, []int64{1, 1, 9}},
 		{[]int64{3, 1, 1}, []int64{2, 1, 1}}, {[]int64{3, 1, 1}, []int64{1, 1, 1}}, {[]int64{12, 11, 2}, []int64{1, 4, 2}},
 	} {
-		g, err := newGeometry(c.shape, c.block, 2)
+		g, err := format.NewGeometry(c.shape, c.block, 2)
 		require.NoError(t, err)
 		end := int64(0)
 		keys, longest := int64(0), int64(0)
-		for b := range g.blocks {
-			off, n := g.at(b)
+		for b := range g.Blocks {
+			off, n := g.At(b)
 			require.Equal(t, end, off, "%v", c)
 			require.Positive(t, n)
 			for k := range n {
-				fb, in := g.find(off + k)
+				fb, in := g.Find(off + k)
 				require.Equal(t, b, fb)
 				require.Equal(t, k, in)
 			}
 			end += n
-			key := g.appendKey(nil, b)
+			key := g.AppendKey(nil, b)
 			keys += int64(len(key))
 			longest = max(longest, int64(len(key)))
-			start, count := g.box(b)
+			start, count := g.Box(b)
 			size := int64(2)
 			parts := strings.Split(string(key), ".")
 			for i := range start {
 				size *= count[i]
-				require.Equal(t, fmt.Sprint(start[i]/g.block[i]), parts[i])
+				require.Equal(t, fmt.Sprint(start[i]/g.Block[i]), parts[i])
 			}
 			require.Equal(t, n, size)
 		}
-		require.Equal(t, g.rawLen, end, "%v", c)
-		sum, max := g.keysLen()
+		require.Equal(t, g.RawLen, end, "%v", c)
+		sum, max := g.KeysLen()
 		require.Equal(t, keys, sum, "%v", c)
 		require.Equal(t, longest, max, "%v", c)
 	}
@@ -170,7 +171,7 @@ func TestGeometry(t *testing.T) {
 		{[]int64{4}, nil}, {[]int64{4}, []int64{0}}, {[]int64{4}, []int64{5}}, {[]int64{-1}, []int64{1}},
 		{[]int64{4, 4}, []int64{2, 2}}, {[]int64{1 << 32, 1 << 32}, []int64{1, 1}}, {[]int64{1 << 31}, []int64{1 << 31}},
 	} {
-		_, err := newGeometry(c.shape, c.block, 2)
+		_, err := format.NewGeometry(c.shape, c.block, 2)
 		require.ErrorIs(t, err, ErrCorrupt, "%v", c)
 	}
 }
@@ -178,7 +179,7 @@ func TestGeometry(t *testing.T) {
 func TestDigitsBelow(t *testing.T) {
 	sum := int64(0)
 	for n := int64(0); n < 12000; n++ {
-		require.Equal(t, sum, digitsBelow(n), "%d", n)
-		sum += digits(n)
+		require.Equal(t, sum, format.DigitsBelow(n), "%d", n)
+		sum += format.Digits(n)
 	}
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/internal/faultsrv"
 	"github.com/cdfz-format/cdfz/remote"
@@ -134,18 +135,18 @@ func total(e []extent) (n int64) {
 func costOf(t testing.TB, ar []byte, s slab.Sel) (pages, blocks []extent) {
 	const header, pageHead, rowLen, rows = 32, 8, 20, 256
 	a := open(t, ar)
-	g := a.l.geoms[openFile(t, ar, nil).vars[0]]
+	g := a.L.Geoms[openFile(t, ar, nil).vars[0]]
 	needs := map[int64]bool{}
 	for i := range s.Count[0] {
 		for j := range s.Count[1] {
 			for k := range s.Count[2] {
 				at := ((s.Start[0]+i*s.Stride[0])*noiseY+s.Start[1]+j*s.Stride[1])*noiseX + s.Start[2] + k*s.Stride[2]
-				b, _ := g.find(4 * at)
-				needs[g.first+b] = true
+				b, _ := g.Find(4 * at)
+				needs[g.First+b] = true
 			}
 		}
 	}
-	index := a.tail.idxOff + int64(30+len(indexName)) // behind its local header
+	index := a.Tail.IdxOff + int64(30+len(czip.IndexName)) // behind its local header
 	require.Equal(t, "cdfzidx\x01", string(ar[index:][:8]))
 	seen := map[int64]bool{}
 	for n := range needs {
@@ -153,7 +154,7 @@ func costOf(t testing.TB, ar []byte, s slab.Sel) (pages, blocks []extent) {
 		at := index + header + p*(pageHead+rows*rowLen)
 		if !seen[p] {
 			seen[p] = true
-			pages = append(pages, extent{at, pageHead + min(rows, a.l.blocks-p*rows)*rowLen})
+			pages = append(pages, extent{at, pageHead + min(rows, a.L.Blocks-p*rows)*rowLen})
 		}
 		row := ar[at+pageHead+n%rows*rowLen:]
 		blocks = append(blocks, extent{int64(binary.LittleEndian.Uint64(row)), int64(binary.LittleEndian.Uint32(row[8:]))})

@@ -12,6 +12,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cdfz-format/cdfz/archive/fsck"
+	"github.com/cdfz-format/cdfz/archive/internal/blocks"
+	"github.com/cdfz-format/cdfz/archive/internal/czip"
+	"github.com/cdfz-format/cdfz/archive/internal/format"
 	"github.com/cdfz-format/cdfz/filters"
 )
 
@@ -38,7 +42,7 @@ type bufferAt struct{ b []byte }
 func (f *bufferAt) WriteAt(p []byte, off int64) (int, error) { return copy(f.b[off:], p), nil }
 
 // inPlace applies a repair as cdfz repair -f does.
-func inPlace(t testing.TB, b []byte, p *Repaired) []byte {
+func inPlace(t testing.TB, b []byte, p *fsck.Repaired) []byte {
 	f := &bufferAt{bytes.Clone(b)}
 	require.NoError(t, p.Patch(context.Background(), f))
 	var tail bytes.Buffer
@@ -47,8 +51,8 @@ func inPlace(t testing.TB, b []byte, p *Repaired) []byte {
 	return append(f.b[:p.Keep:p.Keep], tail.Bytes()...)
 }
 
-func repairOf(t testing.TB, b []byte) (*Repaired, error) {
-	p, err := Repair(context.Background(), bytes.NewReader(b), int64(len(b)), nil)
+func repairOf(t testing.TB, b []byte) (*fsck.Repaired, error) {
+	p, err := fsck.Repair(context.Background(), bytes.NewReader(b), int64(len(b)), nil)
 	if err == nil {
 		t.Cleanup(func() { p.Close() })
 	} else {
@@ -59,14 +63,14 @@ func repairOf(t testing.TB, b []byte) (*Repaired, error) {
 
 // readableBlocks are the blocks of an archive that a reader decodes, by number.
 func readableBlocks(b []byte) map[int64]string {
-	a, err := newReader(bytes.NewReader(b), int64(len(b)), &readOptions{cache: -1})
+	a, err := blocks.NewReader(bytes.NewReader(b), int64(len(b)), &blocks.ReadOptions{Cache: -1})
 	if err != nil {
 		return nil
 	}
 	out := map[int64]string{}
-	for n := range a.l.blocks {
-		buf := make([]byte, a.whole(n).hi)
-		if a.readBlock(context.Background(), n, buf) == nil {
+	for n := range a.L.Blocks {
+		buf := make([]byte, a.Whole(n).Hi)
+		if a.ReadBlock(context.Background(), n, buf) == nil {
 			out[n] = string(buf)
 		}
 	}
@@ -199,26 +203,26 @@ func TestRepairRule(t *testing.T) {
 // index, and without a page of the index by the directory.
 func TestRepairHeaders(t *testing.T) {
 	for name, ar := range repairable(t) {
-		tailOff := open(t, ar).tail
+		tailOff := open(t, ar).Tail
 		step := int64(0)
 		for _, e := range entries(ar) {
-			if e.name == indexName {
+			if e.Name == czip.IndexName {
 				continue
 			}
 			step++
-			for at := e.off + step%7; at < e.off+e.localLen(); at += int64(7 * max(1, len(ar)/4000)) {
+			for at := e.Off + step%7; at < e.Off+e.LocalLen(); at += int64(7 * max(1, len(ar)/4000)) {
 				for _, page := range []bool{true, step%3 == 0} {
 					b := bytes.Clone(ar)
 					b[at] ^= 1 << (at % 8)
 					if !page {
-						b[tailOff.idxOff+41+32+12] ^= 1
+						b[tailOff.IdxOff+41+32+12] ^= 1
 					}
 					p, err := repairOf(t, b)
-					require.NoError(t, err, "%s: %s, byte %d", name, e.name, at-e.off)
-					require.True(t, p.Identical, "%s: %s, byte %d, %v", name, e.name, at-e.off, p.Damage)
+					require.NoError(t, err, "%s: %s, byte %d", name, e.Name, at-e.Off)
+					require.True(t, p.Identical, "%s: %s, byte %d, %v", name, e.Name, at-e.Off, p.Damage)
 					require.Empty(t, p.Damage)
 					require.False(t, p.Intact())
-					require.True(t, bytes.Equal(ar, inPlace(t, b, p)), "%s: %s, byte %d", name, e.name, at-e.off)
+					require.True(t, bytes.Equal(ar, inPlace(t, b, p)), "%s: %s, byte %d", name, e.Name, at-e.Off)
 				}
 			}
 		}
@@ -230,18 +234,18 @@ func TestRepairHeaders(t *testing.T) {
 func TestRepairFront(t *testing.T) {
 	for name, ar := range repairable(t) {
 		r := open(t, ar)
-		for at := int64(0); at < r.man.Front.Len; at += int64(7 * max(1, len(ar)/4000)) {
-			if at >= r.man.Plan.Off && at < r.man.Plan.Off+r.man.Plan.Len {
+		for at := int64(0); at < r.Man.Front.Len; at += int64(7 * max(1, len(ar)/4000)) {
+			if at >= r.Man.Plan.Off && at < r.Man.Plan.Off+r.Man.Plan.Len {
 				continue
 			}
 			b := bytes.Clone(ar)
-			end := r.man.Front.Len
-			if at < r.man.Plan.Off {
-				end = r.man.Plan.Off
+			end := r.Man.Front.Len
+			if at < r.Man.Plan.Off {
+				end = r.Man.Plan.Off
 			}
 			clear(b[at:min(at+20, end)])
 			b[at] ^= 1 << (at % 8)
-			a, err := newReader(bytes.NewReader(b), int64(len(b)), nil)
+			a, err := blocks.NewReader(bytes.NewReader(b), int64(len(b)), nil)
 			require.NoError(t, err, "%s: byte %d", name, at)
 			require.NoError(t, a.Copy(context.Background(), nil, nil))
 			require.NotEmpty(t, verify(t, b).Damage)
@@ -258,23 +262,23 @@ func TestRepairFront(t *testing.T) {
 func TestRepairForeignREADME(t *testing.T) {
 	ar := pack(t, cubeImage(t, 12, 30, 20), &WriteOptions{Block: MinBlock, Zarr: ZarrAlways})
 	r := open(t, ar)
-	copy(ar[headLen:], "Another text")
+	copy(ar[czip.HeadLen:], "Another text")
 	e := entries(ar)[0]
-	e.crc = crcOf(ar[e.end()-e.stored : e.end()])
-	e.appendLocal(ar[:0])
-	man := *r.man
-	man.Front.CRC32 = hex32(crcOf(ar[:man.Front.Len]))
-	m := newMeta(manifestName, encodeJSON(man))
-	m.off = r.tail.manOff
-	b := append(m.appendLocal(ar[:r.tail.manOff:r.tail.manOff]), m.payload...)
+	e.Crc = czip.CRC(ar[e.End()-e.Stored : e.End()])
+	e.AppendLocal(ar[:0])
+	man := *r.Man
+	man.Front.CRC32 = format.Hex32(czip.CRC(ar[:man.Front.Len]))
+	m := format.NewMeta(czip.ManifestName, format.EncodeJSON(man))
+	m.Off = r.Tail.ManOff
+	b := append(m.AppendLocal(ar[:r.Tail.ManOff:r.Tail.ManOff]), m.Payload...)
 	p, err := repairOf(t, b)
 	require.NoError(t, err)
 	whole := inPlace(t, b, p)
 	require.Empty(t, verify(t, whole).Damage)
 
 	b = bytes.Clone(whole)
-	b[headLen+3] ^= 1
-	b[len(b)-endLen-100] ^= 1
+	b[czip.HeadLen+3] ^= 1
+	b[len(b)-czip.EndLen-100] ^= 1
 	p, err = repairOf(t, b)
 	require.NoError(t, err)
 	require.Len(t, p.Damage, 1)

@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 )
 
 // classicFiles are the small files of testdata, by name.
@@ -39,9 +41,9 @@ func pack(t testing.TB, image []byte, o *WriteOptions) []byte {
 	return b.Bytes()
 }
 
-func open(t testing.TB, ar []byte) *reader {
+func open(t testing.TB, ar []byte) *blocks.Reader {
 	t.Helper()
-	r, err := newReader(bytes.NewReader(ar), int64(len(ar)), nil)
+	r, err := blocks.NewReader(bytes.NewReader(ar), int64(len(ar)), nil)
 	require.NoError(t, err)
 	return r
 }
@@ -104,12 +106,12 @@ func TestPasses(t *testing.T) {
 			r := open(t, pack(t, image, &WriteOptions{Zarr: ZarrAlways, Block: 4096, Memory: memory}))
 			var b bytes.Buffer
 			done := int64(0)
-			require.NoError(t, r.Copy(context.Background(), &b, &copyOptions{Memory: memory, Workers: 3, Progress: func(n int64) { done = n }}))
+			require.NoError(t, r.Copy(context.Background(), &b, &blocks.CopyOptions{Memory: memory, Workers: 3, Progress: func(n int64) { done = n }}))
 			require.True(t, bytes.Equal(image, b.Bytes()), name)
 			require.Equal(t, int64(len(image)), done)
 		}
 	}
 	r := open(t, pack(t, classicFiles(t)["cdf2_climate.nc"], &WriteOptions{Zarr: ZarrAlways, Block: 4096}))
-	require.Greater(t, len(r.passes(1)), 3)
-	require.Len(t, r.passes(DefaultMemory), 1)
+	require.Greater(t, len(r.Passes(1)), 3)
+	require.Len(t, r.Passes(DefaultMemory), 1)
 }

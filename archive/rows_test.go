@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cdfz-format/cdfz/archive/fsck"
 	"github.com/cdfz-format/cdfz/slab"
 )
 
@@ -16,9 +17,9 @@ import (
 func TestIndexDamage(t *testing.T) {
 	ar := pack(t, cubeImage(t, 64, 30, 50), &WriteOptions{Block: MinBlock, Zarr: ZarrAlways})
 	r := open(t, ar)
-	require.Greater(t, r.l.blocks, int64(300))
+	require.Greater(t, r.L.Blocks, int64(300))
 	bad := bytes.Clone(ar)
-	for at := r.tail.idxOff + 41 + 32; at < r.tail.idxOff+r.tail.idxLen; at += 50 {
+	for at := r.Tail.IdxOff + 41 + 32; at < r.Tail.IdxOff+r.Tail.IdxLen; at += 50 {
 		bad[at] ^= 1
 	}
 	ctx := context.Background()
@@ -44,5 +45,5 @@ func TestIndexDamage(t *testing.T) {
 	}
 	rep := verify(t, bad)
 	require.NotEmpty(t, rep.Damage)
-	require.Equal(t, DamageIndex, rep.Damage[0].Kind)
+	require.Equal(t, fsck.DamageIndex, rep.Damage[0].Kind)
 }

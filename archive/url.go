@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/cdfz-format/cdfz/archive/internal/blocks"
+	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/internal/ioat"
 	"github.com/cdfz-format/cdfz/remote"
 )
@@ -22,7 +24,7 @@ func openRemote(ctx context.Context, url string, o *OpenOptions) (*File, error) 
 	if o.Remote != nil {
 		ro = *o.Remote
 	}
-	ro.Tail = tailProbe
+	ro.Tail = blocks.TailProbe
 	r, err := remote.Open(ctx, url, &ro)
 	if err != nil {
 		if errors.Is(err, remote.ErrOptions) {
@@ -61,11 +63,11 @@ func newRemoteFile(ctx context.Context, r *remote.File, o *OpenOptions) (*File, 
 
 // openEnds opens an archive, or a classic file with its header read ahead.
 func openEnds(r *remote.File, o *OpenOptions) (*File, error) {
-	end := make([]byte, min(tailLen, r.Size()))
+	end := make([]byte, min(czip.TailLen, r.Size()))
 	if err := ioat.ReadFull(r, end, r.Size()-int64(len(end))); err != nil {
 		return nil, err
 	}
-	if len(end) < tailLen || string(end[:len(tailMagic)]) != tailMagic {
+	if len(end) < czip.TailLen || string(end[:len(czip.TailMagic)]) != czip.TailMagic {
 		if err := r.Preload(context.Background(), frontProbe); err != nil {
 			return nil, err
 		}

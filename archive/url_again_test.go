@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cdfz-format/cdfz/archive/fsck"
+	"github.com/cdfz-format/cdfz/archive/internal/fault"
 	"github.com/cdfz-format/cdfz/internal/faultsrv"
 	"github.com/cdfz-format/cdfz/remote"
 )
@@ -19,9 +21,9 @@ func TestURLGarbled(t *testing.T) {
 	ar := noiseArchive(t, image, 16<<10)
 	local := openFile(t, ar, nil)
 	point, all := patterns(64)[0].Sel, patterns(64)[len(patterns(64))-1].Sel
-	g := local.archive.l.geoms[local.vars[0]]
-	b, _ := g.find(4 * ((point.Start[0]*noiseY+point.Start[1])*noiseX + point.Start[2]))
-	row, err := local.archive.index.Row(g.first + b)
+	g := local.archive.L.Geoms[local.vars[0]]
+	b, _ := g.Find(4 * ((point.Start[0]*noiseY+point.Start[1])*noiseX + point.Start[2]))
+	row, err := local.archive.Index.Row(g.First + b)
 	require.NoError(t, err)
 	for name, read := range map[string]func(f *File) error{
 		"hyperslab": func(f *File) error {
@@ -47,11 +49,11 @@ func TestURLGarbled(t *testing.T) {
 			return err
 		},
 		"Verify": func(f *File) error {
-			rep, err := Verify(context.Background(), httpOf(f), httpOf(f).Size(), nil)
+			rep, err := fsck.Verify(context.Background(), httpOf(f), httpOf(f).Size(), nil)
 			if err == nil && len(rep.Damage) > 0 {
 				require.Len(t, rep.Damage, 1)
-				require.Equal(t, DamageBlock, rep.Damage[0].Kind)
-				return corruptf("%s", rep.Damage[0].Text)
+				require.Equal(t, fsck.DamageBlock, rep.Damage[0].Kind)
+				return fault.Corruptf("%s", rep.Damage[0].Text)
 			}
 			return err
 		},

@@ -15,6 +15,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cdfz-format/cdfz/archive/fsck"
+	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/internal/faultsrv"
 	"github.com/cdfz-format/cdfz/remote"
 )
@@ -26,11 +28,11 @@ func TestURLCopyCancel(t *testing.T) {
 	for name, do := range map[string]func(context.Context, *File) error{
 		"Copy": func(ctx context.Context, f *File) error { return f.Image().Copy(ctx, nil, nil) },
 		"Verify": func(ctx context.Context, f *File) error {
-			_, err := Verify(ctx, httpOf(f), httpOf(f).Size(), nil)
+			_, err := fsck.Verify(ctx, httpOf(f), httpOf(f).Size(), nil)
 			return err
 		},
 		"Repair": func(ctx context.Context, f *File) error {
-			_, err := Repair(ctx, httpOf(f), httpOf(f).Size(), nil)
+			_, err := fsck.Repair(ctx, httpOf(f), httpOf(f).Size(), nil)
 			return err
 		},
 	} {
@@ -118,45 +120,45 @@ func TestRemoteDamage(t *testing.T) {
 	a := open(t, ar)
 	for name, damage := range map[string]func(b []byte){
 		"blocks": func(b []byte) {
-			for n := int64(0); n < a.l.blocks; n += 37 {
-				row, err := a.index.Row(n)
+			for n := int64(0); n < a.L.Blocks; n += 37 {
+				row, err := a.Index.Row(n)
 				require.NoError(t, err)
 				b[row.Off+row.Len/3] ^= 4
 			}
 		},
 		"a local header": func(b []byte) {
-			row, err := a.index.Row(100)
+			row, err := a.Index.Row(100)
 			require.NoError(t, err)
 			b[row.Off-3] ^= 4
 		},
-		"the index": func(b []byte) { b[a.tail.idxOff+12000] ^= 4 },
+		"the index": func(b []byte) { b[a.Tail.IdxOff+12000] ^= 4 },
 		"plan":      func(b []byte) { b[800] ^= 4 },
 		"both": func(b []byte) {
-			row, err := a.index.Row(300)
+			row, err := a.Index.Row(300)
 			require.NoError(t, err)
 			b[row.Off] ^= 4
-			b[a.tail.idxOff+12000] ^= 4
+			b[a.Tail.IdxOff+12000] ^= 4
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			bad := bytes.Clone(ar)
 			damage(bad)
-			want, err := Verify(context.Background(), bytes.NewReader(bad), int64(len(bad)), nil)
+			want, err := fsck.Verify(context.Background(), bytes.NewReader(bad), int64(len(bad)), nil)
 			require.NoError(t, err)
 			require.NotEmpty(t, want.Damage)
-			got, err := Verify(context.Background(), remoteBytes{bytes.NewReader(bad)}, int64(len(bad)), nil)
+			got, err := fsck.Verify(context.Background(), remoteBytes{bytes.NewReader(bad)}, int64(len(bad)), nil)
 			require.NoError(t, err)
 			require.Equal(t, want, got)
 
-			local, lerr := newReader(bytes.NewReader(bad), int64(len(bad)), nil)
-			far, ferr := newReader(remoteBytes{bytes.NewReader(bad)}, int64(len(bad)), nil)
+			local, lerr := blocks.NewReader(bytes.NewReader(bad), int64(len(bad)), nil)
+			far, ferr := blocks.NewReader(remoteBytes{bytes.NewReader(bad)}, int64(len(bad)), nil)
 			if lerr != nil {
 				require.EqualError(t, ferr, lerr.Error())
 				return
 			}
 			require.NoError(t, ferr)
-			lerr = local.Copy(context.Background(), io.Discard, &copyOptions{Workers: 1})
-			ferr = far.Copy(context.Background(), io.Discard, &copyOptions{Workers: 1})
+			lerr = local.Copy(context.Background(), io.Discard, &blocks.CopyOptions{Workers: 1})
+			ferr = far.Copy(context.Background(), io.Discard, &blocks.CopyOptions{Workers: 1})
 			if lerr == nil {
 				require.NoError(t, ferr)
 				return

@@ -8,6 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cdfz-format/cdfz/archive/fsck"
+	"github.com/cdfz-format/cdfz/archive/internal/blocks"
+	"github.com/cdfz-format/cdfz/archive/internal/format"
 	"github.com/cdfz-format/cdfz/internal/faultsrv"
 	"github.com/cdfz-format/cdfz/remote"
 )
@@ -21,13 +24,13 @@ func TestURLCopyCost(t *testing.T) {
 		size := int64(len(ar))
 		// Runs of 4 MiB, cut shorter where a part of the read-ahead ends; and the
 		// index, in whose pages' place there may be more to a block than to its values.
-		limit := 2*ceilDiv(size, 4<<20) + 3
-		for name, do := range map[string]func(*reader, *remote.File) error{
-			"Copy": func(a *reader, _ *remote.File) error { return a.Copy(context.Background(), nil, nil) },
-			"Copy in passes": func(a *reader, _ *remote.File) error {
-				return a.Copy(context.Background(), nil, &copyOptions{Memory: 1, Workers: 3})
+		limit := 2*format.CeilDiv(size, 4<<20) + 3
+		for name, do := range map[string]func(*blocks.Reader, *remote.File) error{
+			"Copy": func(a *blocks.Reader, _ *remote.File) error { return a.Copy(context.Background(), nil, nil) },
+			"Copy in passes": func(a *blocks.Reader, _ *remote.File) error {
+				return a.Copy(context.Background(), nil, &blocks.CopyOptions{Memory: 1, Workers: 3})
 			},
-			"WriteTo": func(a *reader, _ *remote.File) error {
+			"WriteTo": func(a *blocks.Reader, _ *remote.File) error {
 				var b bytes.Buffer
 				_, err := newImage(a).WriteTo(&b)
 				if err == nil && !bytes.Equal(image, b.Bytes()) {
@@ -35,16 +38,16 @@ func TestURLCopyCost(t *testing.T) {
 				}
 				return err
 			},
-			"Repair": func(_ *reader, h *remote.File) error {
-				p, err := Repair(context.Background(), h, h.Size(), nil)
+			"Repair": func(_ *blocks.Reader, h *remote.File) error {
+				p, err := fsck.Repair(context.Background(), h, h.Size(), nil)
 				if err == nil {
 					require.True(t, p.Intact())
 					err = p.Close()
 				}
 				return err
 			},
-			"Verify": func(a *reader, h *remote.File) error {
-				rep, err := Verify(context.Background(), h, h.Size(), nil)
+			"Verify": func(a *blocks.Reader, h *remote.File) error {
+				rep, err := fsck.Verify(context.Background(), h, h.Size(), nil)
 				if err == nil {
 					require.Empty(t, rep.Damage)
 				}
@@ -55,10 +58,10 @@ func TestURLCopyCost(t *testing.T) {
 			f, err := openURL(t, s, remote.Options{})
 			require.NoError(t, err)
 			n, got := cost(t, s, httpOf(f), func() { require.NoError(t, do(f.archive, httpOf(f))) })
-			t.Logf("%s, blocks of %d bytes (%d): %d requests, %d bytes of %d", name, block, f.archive.l.blocks, n, got, size)
+			t.Logf("%s, blocks of %d bytes (%d): %d requests, %d bytes of %d", name, block, f.archive.L.Blocks, n, got, size)
 			switch name {
 			case "Copy in passes": // each reads every other block
-				require.LessOrEqual(t, n, max(3*limit, f.archive.l.blocks))
+				require.LessOrEqual(t, n, max(3*limit, f.archive.L.Blocks))
 				require.LessOrEqual(t, got, 2*size)
 			case "Verify", "Repair": // read everything twice, or the tail
 				require.LessOrEqual(t, n, 2*limit+4)
@@ -87,6 +90,6 @@ func TestURLWriteCost(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, bytes.Equal(want.Bytes(), got.Bytes()))
 	// The header and the layout's choice read a little as well.
-	require.LessOrEqual(t, s.Requests.Load()-opened, 2*ceilDiv(r.Size(), aheadRun)+8)
+	require.LessOrEqual(t, s.Requests.Load()-opened, 2*format.CeilDiv(r.Size(), blocks.AheadRun)+8)
 	t.Logf("%d requests for %d bytes", s.Requests.Load()-opened, r.Size())
 }

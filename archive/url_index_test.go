@@ -25,7 +25,7 @@ func TestURLListingCost(t *testing.T) {
 		s := faultsrv.Serve(t, ar)
 		f, err := openURL(t, s, remote.Options{}, o)
 		require.NoError(t, err)
-		require.Greater(t, f.archive.l.blocks, int64(20*256), "pages of the index")
+		require.Greater(t, f.archive.L.Blocks, int64(20*256), "pages of the index")
 		for name, list := range map[string]func(f *File) (any, error){
 			"Stored": func(f *File) (any, error) {
 				vars, rest, err := f.Stored(context.Background())

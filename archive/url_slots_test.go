@@ -28,7 +28,7 @@ func TestURLSlots(t *testing.T) {
 	s := faultsrv.Serve(t, noiseArchive(t, image, 16<<10))
 	f, err := openURL(t, s, remote.Options{Parallel: 50}, &OpenOptions{Workers: 1})
 	require.NoError(t, err)
-	require.NoError(t, f.archive.prepareIndex(context.Background()))
+	require.NoError(t, f.archive.PrepareIndex(context.Background()))
 	var hang sync.Map // ranges that are not answered
 	release := make(chan struct{})
 	var waiting sync.WaitGroup
@@ -41,7 +41,7 @@ func TestURLSlots(t *testing.T) {
 			faultsrv.Send(w, ok)
 		}
 	})
-	few := cap(f.archive.far.blocks) - 1
+	few := cap(f.archive.Far.Blocks) - 1
 	waiting.Add(few)
 	var readers sync.WaitGroup
 	read := func(r int64) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/internal/faultsrv"
 	"github.com/cdfz-format/cdfz/remote"
@@ -38,7 +39,7 @@ func TestURLFiles(t *testing.T) {
 				if kind == "classic" {
 					limit = 2
 				}
-				if len(data) <= tailProbe {
+				if len(data) <= blocks.TailProbe {
 					limit = 1
 				}
 				require.LessOrEqual(t, s.Requests.Load(), limit, "requests to open %d bytes", len(data))
@@ -86,11 +87,11 @@ func TestURLOpenRequests(t *testing.T) {
 	require.Equal(t, ar[len(ar)-700:], p[:700])
 	require.Equal(t, before, s.Requests.Load())
 	// Only the part before it is.
-	_, err = h.ReadAt(p, int64(len(ar))-tailProbe-10)
+	_, err = h.ReadAt(p, int64(len(ar))-blocks.TailProbe-10)
 	require.NoError(t, err)
-	require.Equal(t, ar[len(ar)-tailProbe-10:][:1000], p)
+	require.Equal(t, ar[len(ar)-blocks.TailProbe-10:][:1000], p)
 	require.Equal(t, before+1, s.Requests.Load())
-	require.Equal(t, fmt.Sprintf("bytes=%d-%d", len(ar)-tailProbe-10, len(ar)-tailProbe-1), s.Seen[before].Get("Range"))
+	require.Equal(t, fmt.Sprintf("bytes=%d-%d", len(ar)-blocks.TailProbe-10, len(ar)-blocks.TailProbe-1), s.Seen[before].Get("Range"))
 }
 
 // TestURLParallel: reads at the same time are right, and no more requests are
@@ -137,7 +138,7 @@ func TestURLChanged(t *testing.T) {
 	image, ar := largeArchive(t)
 	other := pack(t, image, &WriteOptions{Block: MinBlock, Zarr: ZarrAlways, Name: "CDF2_CLIMATE.nc", Preset: "fast"})
 	same := bytes.Clone(ar) // as long, with damage if it were the same file
-	for i := range same[:len(same)-tailProbe] {
+	for i := range same[:len(same)-blocks.TailProbe] {
 		same[i] ^= 0xff
 	}
 	ignore := func(_ int, w http.ResponseWriter, r *http.Request, ok *httptest.ResponseRecorder) {
@@ -229,7 +230,7 @@ func TestURLChanged(t *testing.T) {
 func TestURLDamaged(t *testing.T) {
 	_, ar := largeArchive(t)
 	bad := bytes.Clone(ar)
-	for i := range bad[:len(bad)-tailProbe] {
+	for i := range bad[:len(bad)-blocks.TailProbe] {
 		bad[i] ^= 0xff
 	}
 	for _, etag := range []string{faultsrv.Tag, ""} {

@@ -4,6 +4,7 @@ import (
 	"io"
 	"iter"
 
+	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/cf"
 	"github.com/cdfz-format/cdfz/filters"
@@ -29,7 +30,7 @@ func (f *File) newVar(num int) *Var {
 	w := &f.header.Vars[num]
 	v := &Var{f: f, num: num, v: w}
 	if pos := f.vars[num]; pos >= 0 {
-		v.values = newBlockedVar(f.archive, pos)
+		v.values = blocks.NewBlockedVar(f.archive, pos)
 		return v
 	}
 	r := varReader{r: f.image, size: f.image.Size(), begin: w.Begin, run: w.RecLen, stride: f.header.RecSize, n: w.Len}
@@ -132,13 +133,13 @@ func (v *Var) Info() VarInfo {
 	case pos < 0:
 		why := string(v.f.reasons()[v.num])
 		if why == "" {
-			why = "left in the rest of a " + string(a.l.Layout) + " archive"
+			why = "left in the rest of a " + string(a.L.Layout) + " archive"
 		}
 		return VarInfo{Why: why}
 	}
-	p := &a.l.Vars[pos]
-	return VarInfo{Blocked: true, Path: p.Path, Block: p.Block, Chain: a.l.filters[p.Chain], Blocks: a.l.geoms[pos].blocks,
-		InView: a.l.Layout == Viewed && p.View == "", View: p.View.String()}
+	p := &a.L.Vars[pos]
+	return VarInfo{Blocked: true, Path: p.Path, Block: p.Block, Chain: a.L.Filters[p.Chain], Blocks: a.L.Geoms[pos].Blocks,
+		InView: a.L.Layout == Viewed && p.View == "", View: p.View.String()}
 }
 
 // Chain is the filter chain of the variable's blocks, nil if it has none.

@@ -9,11 +9,14 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/archive/fsck"
+	"github.com/cdfz-format/cdfz/archive/internal/czip"
 )
 
-func verify(t testing.TB, ar []byte) *Report {
+func verify(t testing.TB, ar []byte) *fsck.Report {
 	t.Helper()
-	rep, err := Verify(context.Background(), bytes.NewReader(ar), int64(len(ar)), nil)
+	rep, err := fsck.Verify(context.Background(), bytes.NewReader(ar), int64(len(ar)), nil)
 	require.NoError(t, err)
 	return rep
 }
@@ -50,7 +53,7 @@ func TestVerifyEveryByte(t *testing.T) {
 			for i := 0; i < len(ar); i += thin {
 				bad := bytes.Clone(ar)
 				bad[i] ^= byte(1 << (i % 8))
-				rep, err := Verify(context.Background(), bytes.NewReader(bad), int64(len(bad)), nil)
+				rep, err := fsck.Verify(context.Background(), bytes.NewReader(bad), int64(len(bad)), nil)
 				require.NoError(t, err, "byte %d", i)
 				require.NotEmpty(t, rep.Damage, "byte %d of %d", i, len(ar))
 			}
@@ -62,8 +65,8 @@ func TestVerifyEveryByte(t *testing.T) {
 func TestVerifyCuts(t *testing.T) {
 	for name, ar := range smallArchives(t) {
 		t.Run(name, func(t *testing.T) {
-			for n := headLen; n < len(ar); n += thin {
-				rep, err := Verify(context.Background(), bytes.NewReader(ar[:n]), int64(n), nil)
+			for n := czip.HeadLen; n < len(ar); n += thin {
+				rep, err := fsck.Verify(context.Background(), bytes.NewReader(ar[:n]), int64(n), nil)
 				require.NoError(t, err, "cut at %d", n)
 				require.NotEmpty(t, rep.Damage, "cut at %d", n)
 			}
@@ -88,7 +91,7 @@ func TestVerifyRandomFlips(t *testing.T) {
 			bad := bytes.Clone(ar)
 			i := rng.Intn(len(bad))
 			bad[i] ^= byte(1 + rng.Intn(255))
-			rep, err := Verify(context.Background(), bytes.NewReader(bad), int64(len(bad)), nil)
+			rep, err := fsck.Verify(context.Background(), bytes.NewReader(bad), int64(len(bad)), nil)
 			require.NoError(t, err, "byte %d", i)
 			require.NotEmpty(t, rep.Damage, fmt.Sprintf("byte %d of %d", i, len(ar)))
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/slab"
 )
@@ -31,7 +32,7 @@ func TestWorkers(t *testing.T) {
 		require.LessOrEqual(t, k.most, workers)
 	}
 	for _, workers := range []int{-1, 1025} {
-		_, err := newReader(bytes.NewReader(ar), int64(len(ar)), &readOptions{workers: workers})
+		_, err := blocks.NewReader(bytes.NewReader(ar), int64(len(ar)), &blocks.ReadOptions{Workers: workers})
 		require.ErrorIs(t, err, ErrOptions)
 	}
 }

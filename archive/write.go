@@ -10,6 +10,10 @@ import (
 	"hash/crc32"
 	"io"
 
+	"github.com/cdfz-format/cdfz/archive/internal/blocks"
+	"github.com/cdfz-format/cdfz/archive/internal/czip"
+	"github.com/cdfz-format/cdfz/archive/internal/fault"
+	"github.com/cdfz-format/cdfz/archive/internal/format"
 	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/internal/ioat"
@@ -50,7 +54,7 @@ func Write(ctx context.Context, dst io.Writer, image io.ReaderAt, size int64, op
 	if err := o.checkFilters(h); err != nil {
 		return nil, err
 	}
-	if size < smallImage {
+	if size < format.SmallImage {
 		return writeSmall(ctx, dst, image, size, h, &o)
 	}
 	d, err := chooseDraft(ctx, image, size, h, &o)
@@ -81,7 +85,7 @@ func writeSmall(ctx context.Context, dst io.Writer, image io.ReaderAt, size int6
 			return nil, err
 		}
 		if res.Size <= size+slack || o.Zarr == ZarrAlways || d.l.Layout == Single {
-			if err := writeFull(dst, buf.Bytes()); err != nil {
+			if err := fault.WriteFull(dst, buf.Bytes()); err != nil {
 				return nil, err
 			}
 			return res, nil
@@ -99,8 +103,8 @@ func writeSmall(ctx context.Context, dst io.Writer, image io.ReaderAt, size int6
 // draft is an archive that is planned and not yet written.
 type draft struct {
 	o     *WriteOptions
-	l     *layout
-	front []metaEntry // README, plan, Zarr metadata
+	l     *format.Resolved
+	front []format.MetaEntry // README, plan, Zarr metadata
 }
 
 // newDraft plans an archive and makes its metadata. errMetadata means that the
@@ -110,27 +114,27 @@ func newDraft(h *cdf3.Header, size int64, o *WriteOptions, lay Layout) (*draft, 
 	if err != nil {
 		return nil, err
 	}
-	l, _, err := newPlan(h, size, &planOptions{block: o.Block, memory: o.Memory, rest: rest, chain: o.chainFor}, lay)
+	l, _, err := format.NewPlan(h, size, &format.PlanOptions{Block: o.Block, Memory: o.Memory, Rest: rest, Chain: o.chainFor}, lay)
 	if err != nil {
 		return nil, err
 	}
-	files := []metaFile{{planName, l.encode()}}
+	files := []format.MetaFile{{Name: czip.PlanName, Data: l.Encode()}}
 	if lay == Viewed {
-		zarr, _ := zarrMeta(h, l.Plan)
+		zarr, _ := format.ZarrMeta(h, l.Plan)
 		files = append(files, zarr...)
 	}
-	d := &draft{o: o, l: l, front: []metaEntry{newStoredMeta(readmeName, []byte(readme))}}
+	d := &draft{o: o, l: l, front: []format.MetaEntry{format.NewStoredMeta(czip.ReadmeName, []byte(format.Readme))}}
 	for _, f := range files {
-		d.front = append(d.front, newMeta(f.name, f.data))
+		d.front = append(d.front, format.NewMeta(f.Name, f.Data))
 	}
-	if plan := &d.front[1]; plan.stored > maxPlan {
-		return nil, fmt.Errorf("archive: %s has %d bytes, at most %d are possible: %w", planName, plan.stored, maxPlan, errMetadata)
+	if plan := &d.front[1]; plan.Stored > format.MaxPlan {
+		return nil, fmt.Errorf("archive: %s has %d bytes, at most %d are possible: %w", czip.PlanName, plan.Stored, format.MaxPlan, format.ErrMetadata)
 	}
 	// The archive has at least the structural bytes, and they do not count the header's.
-	limit := metaLimit(d.structural(), 0)
+	limit := format.MetaLimit(d.structural(), 0)
 	for _, f := range files {
-		if int64(len(f.data)) > limit {
-			return nil, fmt.Errorf("archive: %s has %d bytes, at most %d are possible: %w", f.name, len(f.data), limit, errMetadata)
+		if int64(len(f.Data)) > limit {
+			return nil, fmt.Errorf("archive: %s has %d bytes, at most %d are possible: %w", f.Name, len(f.Data), limit, format.ErrMetadata)
 		}
 	}
 	return d, nil
@@ -140,7 +144,7 @@ func newDraft(h *cdf3.Header, size int64, o *WriteOptions, lay Layout) (*draft, 
 func chooseDraft(ctx context.Context, image io.ReaderAt, size int64, h *cdf3.Header, o *WriteOptions) (*draft, error) {
 	if o.Zarr != ZarrNever {
 		d, err := newDraft(h, size, o, Viewed)
-		if err != nil && (o.Zarr == ZarrAlways || !errors.Is(err, errMetadata)) {
+		if err != nil && (o.Zarr == ZarrAlways || !errors.Is(err, format.ErrMetadata)) {
 			return nil, err
 		}
 		if err == nil {
@@ -154,7 +158,7 @@ func chooseDraft(ctx context.Context, image io.ReaderAt, size int64, h *cdf3.Hea
 		}
 	}
 	d, err := newDraft(h, size, o, Pooled)
-	if errors.Is(err, errMetadata) {
+	if errors.Is(err, format.ErrMetadata) {
 		return newDraft(h, size, o, Single)
 	}
 	return d, err
@@ -170,21 +174,21 @@ const (
 // structural is the length of all that is not stored bytes of blocks.
 func (d *draft) structural() int64 {
 	l := d.l
-	perBlock := int64(localFixed + centralFixed)
-	n, err := blockidx.Size(l.blocks)
+	perBlock := int64(czip.LocalFixed + czip.CentralFixed)
+	n, err := blockidx.Size(l.Blocks)
 	if err != nil {
 		panic("archive: internal error: " + err.Error())
 	}
-	n += endLen + 2*(localFixed+centralFixed) + 2*int64(len(manifestName)+len(indexName)) + manifestGuess
+	n += czip.EndLen + 2*(czip.LocalFixed+czip.CentralFixed) + 2*int64(len(czip.ManifestName)+len(czip.IndexName)) + manifestGuess
 	for i := range d.front {
-		n += d.front[i].cost()
+		n += d.front[i].Cost()
 	}
-	n += l.blocks * perBlock
-	for i, g := range l.geoms {
-		keys, _ := g.keysLen()
-		n += 2 * (keys + g.blocks*int64(len(l.Vars[i].Path)+1))
+	n += l.Blocks * perBlock
+	for i, g := range l.Geoms {
+		keys, _ := g.KeysLen()
+		n += 2 * (keys + g.Blocks*int64(len(l.Vars[i].Path)+1))
 	}
-	return n + 2*(l.restBlocks*int64(len(restPrefix))+digitsBelow(l.restBlocks))
+	return n + 2*(l.RestBlocks*int64(len(czip.RestPrefix))+format.DigitsBelow(l.RestBlocks))
 }
 
 // viewWorth says whether a viewed archive keeps the bounds on size.
@@ -193,10 +197,10 @@ func (d *draft) viewWorth(ctx context.Context, image io.ReaderAt) (bool, error) 
 	if n > viewBase+size/viewShare {
 		return false, nil
 	}
-	if size < smallImage {
+	if size < format.SmallImage {
 		return true, nil
 	}
-	missing := n - slack - boundPerBlock*d.l.blocks
+	missing := n - slack - boundPerBlock*d.l.Blocks
 	if missing <= 0 || d.o.Zarr == ZarrAlways {
 		return true, nil
 	}
@@ -209,9 +213,9 @@ var errEnough = errors.New("enough blocks")
 // saves says whether encoding saves so many bytes, looking at no more blocks
 // than it takes.
 func (d *draft) saves(image io.ReaderAt, missing int64) (bool, error) {
-	probe := &probe{e: newEncoder(d.l), missing: missing}
-	c := &cutter{l: d.l, r: image, sink: probe, read: func(int64) {}}
-	err := c.all()
+	probe := &probe{e: blocks.NewEncoder(d.l), missing: missing}
+	c := &blocks.Cutter{L: d.l, R: image, Sink: probe, Read: func(int64) {}}
+	err := c.All()
 	if errors.Is(err, errEnough) {
 		return true, nil
 	}
@@ -220,25 +224,25 @@ func (d *draft) saves(image io.ReaderAt, missing int64) (bool, error) {
 
 // probe is a sink that encodes blocks to see what that saves.
 type probe struct {
-	e       *encoder
+	e       *blocks.Encoder
 	missing int64
 	out     []byte
 }
 
-func (p *probe) buffer(n int64) []byte { return make([]byte, n) }
+func (p *probe) Buffer(n int64) []byte { return make([]byte, n) }
 
-func (p *probe) submit(j *blockJob) error {
-	j.out = p.out
-	p.e.encode(j)
-	if j.err != nil {
-		return j.err
+func (p *probe) Submit(j *blocks.BlockJob) error {
+	j.Out = p.out
+	p.e.Encode(j)
+	if j.Err != nil {
+		return j.Err
 	}
-	p.out = j.out
-	_, n := 0, int64(len(j.raw))
-	if j.v >= 0 {
-		_, n = p.e.l.geoms[j.v].at(j.b)
+	p.out = j.Out
+	_, n := 0, int64(len(j.Raw))
+	if j.V >= 0 {
+		_, n = p.e.L.Geoms[j.V].At(j.B)
 	}
-	if p.missing -= n - j.entry.stored; p.missing <= 0 {
+	if p.missing -= n - j.Entry.Stored; p.missing <= 0 {
 		return errEnough
 	}
 	return nil
@@ -250,43 +254,43 @@ type archiveWriter struct {
 	off   int64
 	crc   uint32 // of everything so far
 	table *blockidx.Table
-	l     *layout
-	man   Manifest
+	l     *format.Resolved
+	man   format.Manifest
 }
 
 func (w *archiveWriter) write(b []byte) error {
-	if err := writeFull(w.w, b); err != nil {
+	if err := fault.WriteFull(w.w, b); err != nil {
 		return err
 	}
 	w.off += int64(len(b))
 	return nil
 }
 
-func (w *archiveWriter) meta(e *metaEntry) error {
-	e.off = w.off
-	b := append(e.appendLocal(nil), e.payload...)
+func (w *archiveWriter) meta(e *format.MetaEntry) error {
+	e.Off = w.off
+	b := append(e.AppendLocal(nil), e.Payload...)
 	w.crc = crc32.Update(w.crc, crc32.IEEETable, b)
 	return w.write(b)
 }
 
 // block appends an encoded block and enters it in the index.
-func (w *archiveWriter) block(j *blockJob) error {
-	row := blockidx.Row{Off: w.off + j.entry.localLen(), Len: j.entry.stored, Mask: j.entry.mask, CRC: j.entry.crc}
-	n := w.l.number(j.v, j.b)
+func (w *archiveWriter) block(j *blocks.BlockJob) error {
+	row := blockidx.Row{Off: w.off + j.Entry.LocalLen(), Len: j.Entry.Stored, Mask: j.Entry.Mask, CRC: j.Entry.Crc}
+	n := w.l.Number(j.V, j.B)
 	if err := w.table.Set(n, row); err != nil {
 		return err
 	}
 	w.man.Stored += row.Len
-	if n == w.l.restFirst {
-		w.man.Header = placeOf(row)
+	if n == w.l.RestFirst {
+		w.man.Header = format.PlaceOf(row)
 	}
-	return w.write(j.bytes())
+	return w.write(j.Bytes())
 }
 
 // write writes the archive. sum is the SHA-256 of the image, or nil if it is to
 // be computed on the way.
 func (d *draft) write(ctx context.Context, dst io.Writer, image io.ReaderAt, sum []byte) (*Result, error) {
-	table, err := blockidx.NewTable(d.l.blocks)
+	table, err := blockidx.NewTable(d.l.Blocks)
 	if err != nil {
 		return nil, err
 	}
@@ -297,27 +301,27 @@ func (d *draft) write(ctx context.Context, dst io.Writer, image io.ReaderAt, sum
 			return nil, err
 		}
 	}
-	w.man.Front = Front{w.off, hex32(w.crc)}
+	w.man.Front = format.Front{Len: w.off, CRC32: format.Hex32(w.crc)}
 	plan := &d.front[1]
-	w.man.Plan = Place{Off: plan.end() - plan.stored, Len: plan.stored, CRC32: hex32(crcOf(plan.payload))}
+	w.man.Plan = format.Place{Off: plan.End() - plan.Stored, Len: plan.Stored, CRC32: format.Hex32(czip.CRC(plan.Payload))}
 	if sum, err = d.writeBlocks(ctx, w, image, sum); err != nil {
 		return nil, err
 	}
-	w.man.setName(d.o.Name)
+	w.man.SetName(d.o.Name)
 	w.man.Size = d.l.Image.Size
 	w.man.SHA256 = hex.EncodeToString(sum)
-	w.man.Blocks = d.l.blocks
-	w.man.Entries = int64(len(d.front)) + d.l.blocks + 2
-	man := newMeta(manifestName, encodeJSON(w.man))
+	w.man.Blocks = d.l.Blocks
+	w.man.Entries = int64(len(d.front)) + d.l.Blocks + 2
+	man := format.NewMeta(czip.ManifestName, format.EncodeJSON(w.man))
 	if err := w.meta(&man); err != nil {
 		return nil, err
 	}
-	t := tailWriter{l: d.l, front: entriesOf(d.front), table: table, man: man.zipEntry, manCRC: crcOf(man.payload)}
-	n, err := t.writeTo(dst)
+	t := blocks.TailWriter{L: d.l, Front: entriesOf(d.front), Table: table, Man: man.ZipEntry, ManCRC: czip.CRC(man.Payload)}
+	n, err := t.WriteTo(dst)
 	if err != nil {
 		return nil, err
 	}
-	return &Result{Size: w.off + n, Layout: d.l.Layout, Blocks: d.l.blocks, SHA256: w.man.SHA256}, nil
+	return &Result{Size: w.off + n, Layout: d.l.Layout, Blocks: d.l.Blocks, SHA256: w.man.SHA256}, nil
 }
 
 // writeBlocks cuts, encodes and appends all blocks, and hashes the image beside.
@@ -333,26 +337,26 @@ func (d *draft) writeBlocks(ctx context.Context, w *archiveWriter, image io.Read
 		hash <- hashed{sum, nil}
 	} else {
 		go func() {
-			from, end := walked(ctx, image, d.l.Image.Size)
+			from, end := blocks.Walked(ctx, image, d.l.Image.Size)
 			defer end()
 			sum, err := hashImage(ctx, from, d.l.Image.Size)
 			hash <- hashed{sum, err}
 		}()
 	}
-	from, end := walked(ctx, image, d.l.Image.Size)
+	from, end := blocks.Walked(ctx, image, d.l.Image.Size)
 	defer end()
-	p := startPipeline(ctx, d.l, d.o.Workers, w.block)
+	p := blocks.StartPipeline(ctx, d.l, d.o.Workers, w.block)
 	done := int64(0)
-	c := &cutter{l: d.l, r: from, sink: p, read: func(n int64) {
+	c := &blocks.Cutter{L: d.l, R: from, Sink: p, Read: func(n int64) {
 		if done += n; d.o.Progress != nil {
 			d.o.Progress(done)
 		}
 	}}
-	err := c.header()
+	err := c.Header()
 	if err == nil {
-		err = c.all()
+		err = c.All()
 	}
-	if err := p.finish(err); err != nil {
+	if err := p.Finish(err); err != nil {
 		return nil, fmt.Errorf("archive: %w", err)
 	}
 	got := <-hash
@@ -379,10 +383,10 @@ func hashImage(ctx context.Context, image io.ReaderAt, size int64) ([]byte, erro
 	return h.Sum(nil), nil
 }
 
-func entriesOf(m []metaEntry) []zipEntry {
-	out := make([]zipEntry, len(m))
+func entriesOf(m []format.MetaEntry) []czip.ZipEntry {
+	out := make([]czip.ZipEntry, len(m))
 	for i := range m {
-		out[i] = m[i].zipEntry
+		out[i] = m[i].ZipEntry
 	}
 	return out
 }

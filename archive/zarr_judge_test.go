@@ -21,6 +21,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
 )
@@ -304,8 +305,8 @@ func TestJudgeManyEntries(t *testing.T) {
 	name := b.archive(t, 0, image, WriteOptions{Zarr: ZarrAlways, Block: MinBlock, Preset: PresetFast})
 	ar, err := os.ReadFile(name)
 	require.NoError(t, err)
-	require.Greater(t, open(t, ar).man.Entries, int64(65535))
-	require.Equal(t, "PK\x06\x06", string(ar[len(ar)-endLen-20-56:][:4]), "no ZIP64 end record")
+	require.Greater(t, open(t, ar).Man.Entries, int64(65535))
+	require.Equal(t, "PK\x06\x06", string(ar[len(ar)-czip.EndLen-20-56:][:4]), "no ZIP64 end record")
 	require.Empty(t, b.ask(t, judgeJob{Archives: []string{name}, Zip: true}).Errors)
 }
 

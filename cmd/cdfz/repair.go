@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/archive/fsck"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
 	"github.com/cdfz-format/cdfz/remote"
@@ -80,7 +81,7 @@ func (v *repairer) repair(ctx context.Context, name string) error {
 	}
 	defer in.Close()
 	v.StartProgress("repair", cli.Files{Jobs: []cli.Job{{Name: name, Size: in.Size}}})
-	p, err := archive.Repair(ctx, in.R, in.Size, &archive.RepairOptions{Quick: v.quick, Progress: v.Step(in.Name, in.Size, 0, 1)})
+	p, err := fsck.Repair(ctx, in.R, in.Size, &fsck.RepairOptions{Quick: v.quick, Progress: v.Step(in.Name, in.Size, 0, 1)})
 	v.StopProgress()
 	if err != nil {
 		if errors.Is(err, archive.ErrCorrupt) {
@@ -185,7 +186,7 @@ func (v *repairer) openToRepair(ctx context.Context, name string) (*cli.Input, e
 
 // repairInPlace rewrites what is damaged. What the new tail stands on is on the
 // disk before the old one is touched.
-func repairInPlace(ctx context.Context, in *cli.Input, p *archive.Repaired, rep *repairReport) error {
+func repairInPlace(ctx context.Context, in *cli.Input, p *fsck.Repaired, rep *repairReport) error {
 	err := p.Patch(ctx, in.File)
 	if err == nil && (p.Front || p.Headers > 0) {
 		err = in.File.Sync()
@@ -203,7 +204,7 @@ func repairInPlace(ctx context.Context, in *cli.Input, p *archive.Repaired, rep 
 	return nil
 }
 
-func writeTail(ctx context.Context, in *cli.Input, p *archive.Repaired, rep *repairReport) error {
+func writeTail(ctx context.Context, in *cli.Input, p *fsck.Repaired, rep *repairReport) error {
 	if p.Tail {
 		w := bufio.NewWriterSize(cli.CtxWriter{Ctx: ctx, W: io.NewOffsetWriter(in.File, p.Keep)}, 1<<18)
 		n, err := p.WriteTail(w)
@@ -219,7 +220,7 @@ func writeTail(ctx context.Context, in *cli.Input, p *archive.Repaired, rep *rep
 }
 
 // repairTo writes a new archive.
-func (v *repairer) repairTo(ctx context.Context, in *cli.Input, p *archive.Repaired, rep *repairReport) error {
+func (v *repairer) repairTo(ctx context.Context, in *cli.Input, p *fsck.Repaired, rep *repairReport) error {
 	path, err := v.TargetPath(cli.Job{Name: in.Name, Rel: cli.BaseName(in.Name)}, func(s string) (string, error) { return s, nil })
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/archive/fsck"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 )
 
@@ -126,7 +127,7 @@ func (v *verifier) one(ctx context.Context, j cli.Job, n int) (ok bool, err erro
 	if v.against.given() {
 		passes = 2
 	}
-	rep, err := archive.Verify(ctx, in.R, in.Size, &archive.VerifyOptions{Workers: v.Workers, Progress: v.verifyStep(in, passes)})
+	rep, err := fsck.Verify(ctx, in.R, in.Size, &fsck.VerifyOptions{Workers: v.Workers, Progress: v.verifyStep(in, passes)})
 	if err != nil {
 		return false, cli.ExplainNotArchive(in, err)
 	}
@@ -150,7 +151,7 @@ func (v *verifier) one(ctx context.Context, j cli.Job, n int) (ok bool, err erro
 	return out.OK, nil
 }
 
-// verifyStep is the progress of archive.Verify, which counts the bytes of the archive
+// verifyStep is the progress of fsck.Verify, which counts the bytes of the archive
 // and of the image.
 func (v *verifier) verifyStep(in *cli.Input, passes int) func(int64) {
 	total := in.Size
@@ -196,7 +197,7 @@ func printDamage(a *cli.App, name string, list []damageJSON) {
 }
 
 // damageList is damage as reports have it.
-func damageList(list []archive.Damage) []damageJSON {
+func damageList(list []fsck.Damage) []damageJSON {
 	out := make([]damageJSON, len(list))
 	for i := range list {
 		d := &list[i]
@@ -206,6 +207,6 @@ func damageList(list []archive.Damage) []damageJSON {
 }
 
 // damageText is the text of a damage without what each of them ends with.
-func damageText(d *archive.Damage) string {
+func damageText(d *fsck.Damage) string {
 	return strings.TrimSuffix(cli.WithoutPackages(d.Text), ": "+archive.ErrCorrupt.Error())
 }

@@ -1,0 +1,118 @@
+package fsck
+
+import (
+	"encoding/binary"
+	"io"
+	"math"
+
+	"github.com/cdfz-format/cdfz/archive/internal/czip"
+	"github.com/cdfz-format/cdfz/internal/ioat"
+)
+
+// parseCentral parses the directory record at the start of b, which must be
+// canonical. It returns its length, and false if there is no such record.
+func parseCentral(b []byte) (e czip.ZipEntry, n int, ok bool) {
+	le := binary.LittleEndian
+	if len(b) < czip.CentralFixed || le.Uint32(b) != czip.SigCentral {
+		return e, 0, false
+	}
+	nameLen := int(le.Uint16(b[28:]))
+	n = czip.CentralFixed + nameLen + int(le.Uint16(b[30:]))
+	if len(b) < n {
+		return e, 0, false
+	}
+	e = czip.ZipEntry{
+		Name:   string(b[czip.CentralFixed : czip.CentralFixed+nameLen]),
+		Method: le.Uint16(b[10:]),
+		Crc:    le.Uint32(b[16:]),
+		Stored: int64(le.Uint32(b[20:])),
+		Size:   int64(le.Uint32(b[24:])),
+		Off:    int64(le.Uint32(b[42:])),
+	}
+	for x := b[czip.CentralFixed+nameLen : n]; len(x) >= 4; {
+		id, l := le.Uint16(x), int(le.Uint16(x[2:]))
+		if len(x) < 4+l {
+			break
+		}
+		switch v := x[4 : 4+l]; {
+		case id == czip.ExtraZIP64:
+			for _, f := range []*int64{&e.Size, &e.Stored, &e.Off} {
+				if *f == czip.Max32 && len(v) >= 8 {
+					*f, v = int64(le.Uint64(v)), v[8:]
+				}
+			}
+		case id == czip.ExtraMask && l == 4:
+			e.Mask = le.Uint32(v)
+		}
+		x = x[4+l:]
+	}
+	if e.Size < 0 || e.Stored < 0 || e.Off < 0 || e.Off > math.MaxInt64/2 || e.Stored > math.MaxInt64/4 {
+		return e, 0, false
+	}
+	return e, n, string(e.AppendCentral(nil)) == string(b[:n])
+}
+
+// directory reads the records of the central directory in order. Damaged records
+// are passed over where the length of their name tells where the next one begins.
+type directory struct {
+	r        io.ReaderAt
+	off, end int64
+	window   int64  // bytes read at once
+	buf      []byte // of the bytes from bufOff on
+	bufOff   int64
+	lost     bool // no further record can be found
+}
+
+// directoryWindow is enough for the longest record, whose name has 65535 bytes.
+const directoryWindow = 256 << 10
+
+// from is what is left of the directory from off on, as far as one record reaches.
+func (d *directory) from(off int64) []byte {
+	if in := off - d.bufOff; in >= 0 && in <= int64(len(d.buf)) && (int64(len(d.buf))-in >= 70_000 || d.bufOff+int64(len(d.buf)) == d.end) {
+		return d.buf[in:]
+	}
+	n := min(d.window, d.end-off)
+	if n <= 0 {
+		return nil
+	}
+	if d.buf == nil {
+		d.buf = make([]byte, min(d.window, d.end-d.off))
+	}
+	d.buf, d.bufOff = d.buf[:n], off
+	if ioat.ReadFull(d.r, d.buf, off) != nil {
+		d.buf, d.lost = nil, true
+	}
+	return d.buf
+}
+
+// next returns the next record if it is that of the entry whose local header is
+// at off. Otherwise it passes over one, the record of the entry with the name.
+func (d *directory) next(name string, off int64) (e czip.ZipEntry, ok bool) {
+	if d == nil || d.lost {
+		return e, false
+	}
+	var b []byte
+	for {
+		b = d.from(d.off)
+		var n int
+		if e, n, ok = parseCentral(b); !ok {
+			break
+		}
+		if e.Off > off {
+			return czip.ZipEntry{}, false // an entry that the directory leaves out
+		}
+		d.off += int64(n)
+		if e.Off == off {
+			return e, true
+		}
+	}
+	for _, extra := range []int{0, 8, 12, 20, 28, 36} {
+		n := czip.CentralFixed + len(name) + extra
+		if len(b) >= n+4 && binary.LittleEndian.Uint32(b[n:]) == czip.SigCentral {
+			d.off += int64(n)
+			return czip.ZipEntry{}, false
+		}
+	}
+	d.lost = true
+	return czip.ZipEntry{}, false
+}

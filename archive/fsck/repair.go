@@ -1,0 +1,413 @@
+package fsck
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+
+	"github.com/cdfz-format/cdfz/archive/internal/blocks"
+	"github.com/cdfz-format/cdfz/archive/internal/czip"
+	"github.com/cdfz-format/cdfz/archive/internal/fault"
+	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/blockidx"
+	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/internal/ioat"
+)
+
+// RepairOptions of Repair. Nil and the zero value mean the defaults.
+type RepairOptions struct {
+	// Quick reads the stored bytes of a block only where the copies of its row
+	// contradict each other. Damaged blocks then stay unnoticed.
+	Quick bool
+	// Progress, if not nil, is told the bytes of the archive done so far.
+	Progress func(done int64)
+}
+
+// Repaired is what Repair found: an archive whose structures follow from what is
+// sound in the one that was read. Close it when done.
+type Repaired struct {
+	Blocks    int64    // of data
+	Size      int64    // of the repaired archive
+	Keep      int64    // bytes before the index; all that follows is the tail
+	Headers   int64    // local headers that are wrong
+	Front     bool     // README or Zarr metadata are wrong
+	Tail      bool     // index, directory or end are wrong
+	After     int64    // bytes that follow the archive
+	Identical bool     // the repaired archive is known to be the one that was written
+	Unsure    bool     // a mask is known from one copy alone: the image's SHA-256 can confirm it
+	Damage    []Damage // that cannot be repaired
+
+	r      io.ReaderAt
+	t      blocks.TailWriter
+	header *cdf3.Header
+
+	front    []byte // all bytes before the first block, if they are to be written
+	frontLen int64
+}
+
+// Intact says whether there is nothing to write.
+func (p *Repaired) Intact() bool { return !p.Tail && !p.Front && p.Headers == 0 && p.After == 0 }
+
+// Repair weighs the copies of what describes each block (index, directory, local
+// header) against the block's stored bytes, and takes what the bytes confirm. It
+// regenerates README and Zarr metadata where the manifest's checksum confirms the
+// result. It writes nothing: Patch and WriteTail change an archive in place,
+// WriteTo makes a new one. Whatever could be read before can be read after that.
+//
+// Damage of the plan or the manifest, and a block whose place no copy tells, are
+// ErrCorrupt.
+func Repair(ctx context.Context, r io.ReaderAt, size int64, o *RepairOptions) (*Repaired, error) {
+	if o == nil {
+		o = &RepairOptions{}
+	}
+	head, end, err := blocks.ProbeArchive(r, size)
+	if err != nil {
+		return nil, fmt.Errorf("archive: %w", err)
+	}
+	if !head && !end {
+		return nil, fmt.Errorf("archive: %w", fault.ErrNotArchive)
+	}
+	from, stop := blocks.Walked(ctx, r, size)
+	defer stop()
+	x := &repairer{Walker: Walker{R: from, Size: size}, src: r, ctx: ctx, o: o, p: &Repaired{r: r}}
+	if err := x.run(); err != nil {
+		x.p.Close()
+		return nil, err
+	}
+	return x.p, nil
+}
+
+// Close releases a temporary file, if there is one.
+func (p *Repaired) Close() error {
+	if p.t.Table == nil {
+		return nil
+	}
+	return p.t.Table.Close()
+}
+
+// WriteTail writes what belongs after the first Keep bytes of the archive.
+func (p *Repaired) WriteTail(w io.Writer) (int64, error) { return p.t.WriteTo(w) }
+
+// Patch writes local headers and metadata that are wrong to their places in w,
+// the archive that was read. It can be interrupted and repeated: what it writes
+// does not depend on what it replaces. Sync w before the tail is written.
+func (p *Repaired) Patch(ctx context.Context, w io.WriterAt) error {
+	if p.Front {
+		if _, err := w.WriteAt(p.front, 0); err != nil {
+			return fmt.Errorf("archive: writing: %w", err)
+		}
+	}
+	if p.Headers == 0 {
+		return nil
+	}
+	one := func(e *czip.ZipEntry) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		want := e.AppendLocal(nil)
+		have := make([]byte, len(want))
+		if err := ioat.ReadFull(p.r, have, e.Off); err != nil {
+			return fmt.Errorf("archive: %w", err)
+		}
+		if bytes.Equal(want, have) {
+			return nil
+		}
+		if _, err := w.WriteAt(want, e.Off); err != nil {
+			return fmt.Errorf("archive: writing: %w", err)
+		}
+		return nil
+	}
+	if err := p.t.Blocks(one); err != nil {
+		return err
+	}
+	return one(&p.t.Man)
+}
+
+// WriteTo writes the whole repaired archive.
+func (p *Repaired) WriteTo(ctx context.Context, w io.Writer) (int64, error) {
+	n := int64(0)
+	write := func(b []byte) error {
+		k, err := w.Write(b)
+		if n += int64(k); err != nil {
+			return fmt.Errorf("archive: writing: %w", err)
+		}
+		return ctx.Err()
+	}
+	buf := make([]byte, 1<<20)
+	from := func(off, end int64) error {
+		for ; off < end; off += int64(len(buf)) {
+			b := buf[:min(int64(len(buf)), end-off)]
+			if err := ioat.ReadFull(p.r, b, off); err != nil {
+				return fmt.Errorf("archive: %w", err)
+			}
+			if err := write(b); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	entry := func(e *czip.ZipEntry) error {
+		if err := write(e.AppendLocal(nil)); err != nil {
+			return err
+		}
+		return from(e.End()-e.Stored, e.End())
+	}
+	var err error
+	if p.Front {
+		err = write(p.front)
+	} else {
+		err = from(0, p.frontLen)
+	}
+	if err == nil {
+		err = p.t.Blocks(entry)
+	}
+	if err == nil {
+		err = entry(&p.t.Man)
+	}
+	if err != nil {
+		return n, err
+	}
+	k, err := p.t.WriteTo(w)
+	return n + k, err
+}
+
+// repairer collects the evidence.
+type repairer struct {
+	Walker
+	src  io.ReaderAt // what the walker reads, without anything between
+	ctx  context.Context
+	o    *RepairOptions
+	p    *Repaired
+	l    *format.Resolved
+	tail *czip.Tail       // nil if the end line or the manifest it locates is damaged
+	man  *format.Manifest // nil until it is found
+	idx  *blockidx.Reader // nil without tail
+	dir  *directory       // nil without tail
+	buf  []byte
+
+	sound bool // the front is what the manifest's checksum says
+}
+
+func (x *repairer) run() error {
+	if err := x.findTail(); err != nil {
+		return err
+	}
+	plan, err := x.findPlan()
+	if err != nil {
+		return err
+	}
+	front, err := x.walkFront(plan)
+	if err != nil {
+		return err
+	}
+	x.p.Blocks = x.l.Blocks
+	if x.p.t.Table, err = blockidx.NewTable(x.l.Blocks); err != nil {
+		return err
+	}
+	x.p.t.L = x.l
+	off, err := x.walkBlocks(front.end)
+	if err != nil {
+		return err
+	}
+	same, err := x.findManifest(off)
+	if err != nil {
+		return err
+	}
+	if err := x.proveFront(front, plan); err != nil {
+		return err
+	}
+	x.p.Keep = x.p.t.Man.End()
+	return x.compareTail(same)
+}
+
+// damage notes what cannot be repaired.
+func (x *repairer) damage(kind string, off, n int64, err error) {
+	v := verifier{rep: &Report{}}
+	_ = v.damage(kind, off, n, err)
+	x.p.Damage = append(x.p.Damage, v.rep.Damage...)
+}
+
+// findTail looks for the end line, and for the manifest where it says.
+func (x *repairer) findTail() error {
+	if x.Size < czip.EndLen {
+		return nil
+	}
+	b, err := blocks.Section{}.Get(x.src, x.Size-czip.EndLen, czip.EndLen)
+	if err != nil {
+		return err
+	}
+	t, err := czip.ParseTail(b, x.Size)
+	if err != nil {
+		return nil
+	}
+	man := czip.ZipEntry{Name: czip.ManifestName}
+	payload, err := blocks.Section{}.Get(x.src, t.ManOff+man.LocalLen(), t.ManLen)
+	if err != nil {
+		return err
+	}
+	if czip.CRC(payload) != t.ManCRC {
+		return nil
+	}
+	data, err := format.InflateTo(czip.ManifestName, payload, czip.MaxManifest)
+	if err != nil {
+		return nil
+	}
+	m, err := format.ParseManifest(data, t)
+	if err != nil {
+		return err
+	}
+	if n, err := blockidx.Size(m.Blocks); err != nil || n != t.IdxLen {
+		return fault.Corruptf("index of %d bytes for %d blocks", t.IdxLen, m.Blocks)
+	}
+	x.tail, x.man = &t, m
+	idx := czip.ZipEntry{Name: czip.IndexName, Stored: t.IdxLen, Size: t.IdxLen, Off: t.IdxOff}
+	rows := io.NewSectionReader(ioat.Bind(x.ctx, x.src), idx.End()-idx.Stored, idx.Stored)
+	if x.idx, err = blockidx.NewReader(rows, t.IdxLen, blockidx.Header(m.Blocks), 0); err != nil {
+		return blocks.Corrupt(err)
+	}
+	x.dir = &directory{r: ioat.Bind(x.ctx, x.src), off: idx.End(), end: x.Size - czip.EndLen, window: directoryWindow}
+	if g := ioat.Gap(x.src); g > 0 {
+		x.dir.window = blocks.AheadRun
+		return blocks.LoadIndex(x.idx, t.IdxLen, g)
+	}
+	return nil
+}
+
+// findPlan finds and parses the plan, by the manifest or else by the local
+// headers, and returns its entry.
+func (x *repairer) findPlan() (*format.MetaEntry, error) {
+	if x.man != nil {
+		m := x.man.Plan
+		payload, err := blocks.Section{}.Get(x.R, m.Off, m.Len)
+		if err != nil {
+			return nil, err
+		}
+		if err := m.Check(czip.PlanName, payload); err != nil {
+			return nil, err
+		}
+		data, err := format.InflateTo(czip.PlanName, payload, min(format.MetaSmall+format.MaxInflate*m.Len, format.MetaLimit(x.Size, x.man.Header.Len)))
+		if err != nil {
+			return nil, err
+		}
+		x.l, err = format.ParsePlan(data)
+		e := czip.ZipEntry{Name: czip.PlanName, Method: czip.MethodDeflated, Crc: czip.CRC(data), Stored: m.Len, Size: int64(len(data))}
+		e.Off = m.Off - e.LocalLen()
+		return &format.MetaEntry{ZipEntry: e, Payload: payload}, err
+	}
+	off := (&czip.ZipEntry{Name: czip.ReadmeName, Stored: int64(len(format.Readme))}).End()
+	if e, err := x.At(0); err == nil && e.Name == czip.ReadmeName {
+		off = e.End()
+	}
+	e, err := x.expect(off, czip.PlanName)
+	if err != nil {
+		return nil, err
+	}
+	payload, err := x.payload(&e)
+	if err != nil {
+		return nil, err
+	}
+	data, err := format.Inflate(&e, payload, format.MetaLimit(x.Size, 0))
+	if err != nil {
+		return nil, err
+	}
+	x.l, err = format.ParsePlan(data)
+	return &format.MetaEntry{ZipEntry: e, Payload: payload}, err
+}
+
+// findManifest finds the manifest whose local header is expected at off. It says
+// whether its stored bytes are known to be those that were written.
+func (x *repairer) findManifest(off int64) (same bool, err error) {
+	local, lerr := x.expect(off, czip.ManifestName)
+	if lerr != nil && !errors.Is(lerr, fault.ErrCorrupt) {
+		return false, lerr
+	}
+	e := local
+	switch {
+	case x.tail != nil && x.tail.ManOff != off:
+		return false, fault.Corruptf("blocks end at byte %d, the manifest is at byte %d", off, x.tail.ManOff)
+	case x.tail != nil:
+		e = czip.ZipEntry{Name: czip.ManifestName, Off: off, Method: czip.MethodDeflated, Stored: x.tail.ManLen}
+	case lerr != nil:
+		return false, lerr
+	}
+	if e.Stored > czip.MaxManifest {
+		return false, fault.Corruptf("manifest at byte %d has %d bytes", off, e.Stored)
+	}
+	payload, err := x.payload(&e)
+	if err != nil {
+		return false, err
+	}
+	data, err := format.InflateTo(czip.ManifestName, payload, czip.MaxManifest)
+	if err != nil {
+		return false, err
+	}
+	if x.tail == nil {
+		if czip.CRC(data) != e.Crc || int64(len(data)) != e.Size {
+			return false, fault.Corruptf("manifest at byte %d: checksum %08x, expected %08x", off, czip.CRC(data), e.Crc)
+		}
+		idxLen, err := blockidx.Size(x.l.Blocks)
+		if err != nil {
+			return false, err
+		}
+		// The places of the manifest are checked against those of the new tail.
+		if x.man, err = format.ParseManifest(data, czip.Tail{ManOff: off, ManLen: e.Stored, IdxOff: e.End(), IdxLen: idxLen}); err != nil {
+			return false, err
+		}
+		same = bytes.Equal(format.NewMeta(czip.ManifestName, data).Payload, payload)
+	}
+	e.Crc, e.Size, same = czip.CRC(data), int64(len(data)), same || x.tail != nil
+	row, err := x.p.t.Table.Row(x.l.RestFirst)
+	if err != nil {
+		return false, err
+	}
+	if m := x.man; m.Size != x.l.Image.Size || m.Blocks != x.l.Blocks || m.Header.Off != row.Off || m.Header.Len != row.Len {
+		return false, fault.Corruptf("manifest at byte %d belongs to another plan", off)
+	}
+	if lerr != nil || e != local {
+		x.p.Headers++
+	}
+	x.p.t.Man, x.p.t.ManCRC = e, czip.CRC(payload)
+	return same, nil
+}
+
+// compareTail regenerates the tail and compares it with what is there.
+func (x *repairer) compareTail(same bool) error {
+	p := x.p
+	c := &comparer{r: x.R, off: p.Keep, size: x.Size}
+	n, err := p.WriteTail(ctxWriter{x.ctx, c})
+	if err != nil {
+		return err
+	}
+	p.Size = p.Keep + n
+	p.Tail = len(c.differ) > 0
+	p.After = max(0, x.Size-p.Size)
+	if x.tail == nil {
+		p.Identical = same && x.sound && !x.p.Unsure && len(p.Damage) == 0
+		return nil
+	}
+	crc := crc32.NewIEEE()
+	if _, err := p.t.Table.WriteTo(crc); err != nil {
+		return err
+	}
+	if crc.Sum32() != x.tail.IdxCRC && len(p.Damage) == 0 {
+		x.damage(DamageIndex, x.tail.IdxOff, x.tail.IdxLen, fault.Corruptf("index: the rows found have checksum %08x, expected %08x", crc.Sum32(), x.tail.IdxCRC))
+	}
+	p.Identical = x.sound && len(p.Damage) == 0 && !x.o.Quick
+	return nil
+}
+
+// ctxWriter fails once the context is done.
+type ctxWriter struct {
+	ctx context.Context
+	w   io.Writer
+}
+
+func (w ctxWriter) Write(p []byte) (int, error) {
+	if err := w.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return w.w.Write(p)
+}

@@ -1,0 +1,204 @@
+package fsck
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/cdfz-format/cdfz/archive/internal/blocks"
+	"github.com/cdfz-format/cdfz/archive/internal/czip"
+	"github.com/cdfz-format/cdfz/archive/internal/fault"
+	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/internal/ioat"
+)
+
+// repairedFront is all that precedes the first block, as far as it is found or
+// can be regenerated.
+type repairedFront struct {
+	entries []czip.ZipEntry // as they should be
+	found   []czip.ZipEntry // the same, with what the directory says where one was regenerated
+	bytes   []byte          // of the entries
+	end     int64           // where the first block's local header is expected
+}
+
+func (f *repairedFront) take(e, found czip.ZipEntry, payload []byte) {
+	e.Off, found.Off = f.end, f.end
+	f.entries, f.found = append(f.entries, e), append(f.found, found)
+	f.bytes = append(e.AppendLocal(f.bytes), payload...)
+	f.end = e.End()
+}
+
+// canonicalFront is the metadata as this program writes it, with the plan as it is.
+func (x *repairer) canonicalFront(plan *format.MetaEntry) []format.MetaEntry {
+	out := []format.MetaEntry{format.NewStoredMeta(czip.ReadmeName, []byte(format.Readme)), *plan}
+	if x.l.Layout != format.Viewed || x.p.header == nil {
+		return out
+	}
+	files, _ := format.ZarrMeta(x.p.header, x.l.Plan)
+	for _, f := range files {
+		out = append(out, format.NewMeta(f.Name, f.Data))
+	}
+	return out
+}
+
+// walkFront finds the entries before the first block: by their local headers, by
+// the directory where those are damaged, and regenerated where their content is.
+func (x *repairer) walkFront(plan *format.MetaEntry) (*repairedFront, error) {
+	if err := x.findHeader(); err != nil {
+		return nil, err
+	}
+	canon := x.canonicalFront(plan)
+	f := &repairedFront{}
+	limit := int64(-1)
+	if x.man != nil {
+		for i := range canon {
+			f.take(canon[i].ZipEntry, canon[i].ZipEntry, canon[i].Payload)
+		}
+		if x.proves(f) {
+			return f, nil
+		}
+		f, limit = &repairedFront{}, x.man.Front.Len
+	}
+	known := 0 // entries that were found, but for those of later versions
+	for f.end != limit {
+		if err := x.ctx.Err(); err != nil {
+			return nil, err
+		}
+		local, lerr := x.At(f.end)
+		if lerr == nil && !x.expected(local.Name, known, canon) {
+			lerr = fault.Corruptf("entry at byte %d: found %q", f.end, local.Name)
+		}
+		if lerr != nil && !errors.Is(lerr, fault.ErrCorrupt) {
+			return nil, lerr
+		}
+		if lerr == nil && limit < 0 && local.Name == czip.RestPrefix+"0" && len(f.entries) > 1 {
+			break
+		}
+		name := local.Name
+		if lerr != nil && known < len(canon) {
+			name = canon[known].Name
+		}
+		rec, recorded := x.dir.next(name, f.end)
+		e, payload, ok := local, []byte(nil), false
+		if lerr == nil {
+			payload, ok = x.verified(&local)
+		}
+		if !ok && recorded {
+			if payload, ok = x.verified(&rec); ok {
+				e = rec
+			}
+		}
+		found := e
+		if !ok {
+			if lerr != nil {
+				e = rec
+			}
+			whole := lerr == nil || recorded
+			if !whole && known >= len(canon) {
+				return nil, lerr
+			}
+			c := &canon[min(known, len(canon)-1)]
+			if fits := c.Name == e.Name && c.LocalLen() == e.LocalLen() && c.Stored == e.Stored; whole && !fits {
+				// Damaged, and not what this program would write: it stays as it is.
+				var err error
+				if payload, err = x.payload(&e); err != nil {
+					return nil, err
+				}
+				found = e
+			} else {
+				e, payload = c.ZipEntry, c.Payload
+				if found = e; recorded {
+					found = rec
+				}
+			}
+		}
+		if e.Name == czip.RestPrefix+"0" || limit >= 0 && f.end+e.LocalLen()+e.Stored > limit || len(f.entries) > known+maxForeign {
+			return nil, fault.Corruptf("entry at byte %d: expected metadata, found %q", f.end, e.Name)
+		}
+		if !foreign(e.Name) {
+			known++
+		}
+		f.take(e, found, payload)
+	}
+	return f, nil
+}
+
+// expected says whether an entry of the front may have a name. Without a netCDF
+// header the names of Zarr metadata are not known.
+func (x *repairer) expected(name string, known int, canon []format.MetaEntry) bool {
+	if known < len(canon) && name == canon[known].Name {
+		return true
+	}
+	return known >= 2 && (foreign(name) || x.p.header == nil)
+}
+
+// maxForeign bounds the entries of later versions in a front.
+const maxForeign = 1 << 16
+
+// foreign says whether a name is one that the format leaves to later versions.
+func foreign(name string) bool {
+	return strings.HasPrefix(name, ".cdfz/") && name != czip.ReadmeName && name != czip.PlanName
+}
+
+// verified reads the stored bytes of an entry of metadata and says whether they
+// have its checksum.
+func (x *repairer) verified(e *czip.ZipEntry) ([]byte, bool) {
+	if e.Name == czip.RestPrefix+"0" || e.Stored > x.Size || e.End() > x.Size {
+		return nil, false
+	}
+	b, err := x.payload(e)
+	if err != nil {
+		return nil, false
+	}
+	_, err = format.Inflate(e, b, format.MetaLimit(x.Size, 0))
+	return b, err == nil
+}
+
+// findHeader decodes the netCDF header where the manifest says it is. Without one
+// Zarr metadata cannot be regenerated.
+func (x *repairer) findHeader() error {
+	if x.man == nil {
+		return nil
+	}
+	stored, err := blocks.Section{}.Get(x.R, x.man.Header.Off, x.man.Header.Len)
+	if err != nil {
+		return err
+	}
+	if h, err := blocks.DecodeHeader(x.l, x.man.Header, stored); err == nil && x.l.CheckHeader(h) == nil {
+		x.p.header = h
+	}
+	return nil
+}
+
+// proves says whether a front is the one that was written.
+func (x *repairer) proves(f *repairedFront) bool {
+	return int64(len(f.bytes)) == x.man.Front.Len && format.Hex32(czip.CRC(f.bytes)) == x.man.Front.CRC32
+}
+
+// proveFront compares the front with the manifest's checksum of it. Without an end
+// line the manifest was found last: then the front is walked once more, as it tells
+// where the netCDF header is.
+func (x *repairer) proveFront(f *repairedFront, plan *format.MetaEntry) error {
+	if x.tail == nil && !x.proves(f) {
+		if again, err := x.walkFront(plan); err == nil {
+			f = again
+		} else if !errors.Is(err, fault.ErrCorrupt) {
+			return err
+		}
+	}
+	x.p.t.Front, x.p.frontLen = f.entries, f.end
+	if x.proves(f) {
+		x.sound = true
+		have := make([]byte, len(f.bytes))
+		if err := ioat.ReadFull(ioat.Bind(x.ctx, x.src), have, 0); err != nil {
+			return err
+		}
+		if x.p.Front = string(have) != string(f.bytes); x.p.Front {
+			x.p.front = f.bytes
+		}
+		return nil
+	}
+	x.p.t.Front = f.found
+	err := fault.Corruptf("README or metadata: damaged, and not what this program would write")
+	x.damage(DamageMetadata, 0, f.end, err)
+	return nil
+}

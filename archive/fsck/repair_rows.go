@@ -1,0 +1,214 @@
+package fsck
+
+import (
+	"errors"
+	"fmt"
+	"hash/crc32"
+
+	"github.com/cdfz-format/cdfz/archive/internal/blocks"
+	"github.com/cdfz-format/cdfz/archive/internal/czip"
+	"github.com/cdfz-format/cdfz/archive/internal/fault"
+	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/blockidx"
+	"github.com/cdfz-format/cdfz/filters"
+	"github.com/cdfz-format/cdfz/internal/ioat"
+)
+
+// How a repairer decides about the rows of the index.
+
+// walkBlocks decides about every block from archive offset off on. It returns
+// where the last one ends.
+func (x *repairer) walkBlocks(off int64) (int64, error) {
+	l := x.l
+	var name []byte
+	var err error
+	one := func(v int, b int64) bool {
+		if err = x.ctx.Err(); err != nil {
+			return false
+		}
+		name = l.AppendName(name[:0], v, b)
+		var e czip.ZipEntry
+		if e, err = x.block(v, b, string(name), off); err != nil {
+			return false
+		}
+		off = e.End()
+		if err = x.p.t.Table.Set(l.Number(v, b), blockidx.Row{Off: off - e.Stored, Len: e.Stored, Mask: e.Mask, CRC: e.Crc}); err != nil {
+			return false
+		}
+		if x.o.Progress != nil {
+			x.o.Progress(off)
+		}
+		return true
+	}
+	if one(-1, 0) {
+		l.StoredOrder(one)
+	}
+	for b := int64(1); err == nil && b < l.RestBlocks; b++ {
+		one(-1, b)
+	}
+	return off, err
+}
+
+// block weighs the copies of the row of a block whose local header is expected at
+// off.
+func (x *repairer) block(v int, b int64, name string, off int64) (czip.ZipEntry, error) {
+	fail := func(err error) (czip.ZipEntry, error) {
+		return czip.ZipEntry{}, format.NewBlockError(x.l, x.p.header, v, b, off, err)
+	}
+	var copies []czip.ZipEntry
+	byIndex, indexed, err := x.fromIndex(x.l.Number(v, b), name)
+	if err != nil {
+		return czip.ZipEntry{}, err
+	}
+	if indexed {
+		copies = append(copies, byIndex)
+	}
+	local, lerr := x.expect(off, name)
+	if lerr == nil {
+		copies = append(copies, local)
+	} else if !errors.Is(lerr, fault.ErrCorrupt) {
+		return czip.ZipEntry{}, lerr
+	}
+	if e, ok := x.dir.next(name, off); ok && e.Name == name {
+		copies = append(copies, e)
+	}
+	_, decoded := x.l.BlockInfo(v, b)
+	inPlace := copies[:0:0]
+	for _, e := range copies {
+		if e.Off == off && e.Method == czip.MethodStored && e.Stored == e.Size && e.End() <= x.Size && e.Stored <= blocks.MaxStored(decoded) {
+			inPlace = append(inPlace, e)
+		}
+	}
+	if len(inPlace) == 0 && lerr == nil {
+		lerr = fault.Corruptf("%d bytes stored for a block of %d", local.Stored, decoded)
+	}
+	if len(inPlace) == 0 {
+		return fail(lerr)
+	}
+	e, ok, err := x.choose(v, inPlace, decoded, indexed && inPlace[0] == byIndex)
+	if err != nil {
+		return czip.ZipEntry{}, err
+	}
+	switch {
+	case !ok && indexed && byIndex.Off != off:
+		// The index says that the block is elsewhere, and nothing refutes it.
+		return fail(fault.Corruptf("index and local header place it differently"))
+	case !ok:
+		err := format.NewBlockError(x.l, x.p.header, v, b, e.End()-e.Stored, fault.Corruptf("its %d stored bytes have another checksum than %08x", e.Stored, e.Crc))
+		x.damage(DamageBlock, e.End()-e.Stored, e.Stored, err)
+	}
+	if lerr != nil || e != local {
+		x.p.Headers++
+	}
+	return e, nil
+}
+
+// choose returns the copy of a row that the block's bytes confirm; ok is false if
+// they confirm none. sealed says whether the first copy has a checksum of its own.
+func (x *repairer) choose(v int, copies []czip.ZipEntry, decoded int64, sealed bool) (e czip.ZipEntry, ok bool, err error) {
+	agree := true
+	for _, c := range copies {
+		agree = agree && c == copies[0]
+	}
+	if x.o.Quick && agree {
+		x.p.Unsure = true
+		return copies[0], true, nil
+	}
+	var fit []czip.ZipEntry
+	for i, c := range copies {
+		crc, err := x.checksum(c.End()-c.Stored, c.Stored)
+		if err != nil {
+			return c, false, err
+		}
+		if crc != c.Crc {
+			if agree {
+				return c, false, nil
+			}
+			continue
+		}
+		if sealed && i == 0 || agree && (len(copies) > 1 || c.Mask == 0) {
+			return c, true, nil
+		}
+		fit = append(fit, c)
+	}
+	if len(fit) == 0 {
+		return copies[0], false, nil
+	}
+	// The checksum does not cover the mask: what decodes counts, and two copies
+	// more than one.
+	best, votes := fit[0], 0
+	for _, c := range fit {
+		n := 0
+		for _, d := range fit {
+			if d == c {
+				n++
+			}
+		}
+		decodes, err := x.decodes(v, &c, decoded)
+		if err != nil {
+			return c, false, err
+		}
+		if decodes {
+			n += 10
+		}
+		if n > votes {
+			best, votes = c, n
+		}
+	}
+	x.p.Unsure = x.p.Unsure || votes < 12
+	return best, votes > 10, nil
+}
+
+// decodes says whether a block decodes to its length with the mask of a row.
+func (x *repairer) decodes(v int, e *czip.ZipEntry, decoded int64) (bool, error) {
+	chain := x.l.Rest.Chain
+	if v >= 0 {
+		chain = x.l.Vars[v].Chain
+	}
+	c := x.l.Filters[chain]
+	if len(c) < 32 && e.Mask>>len(c) != 0 || decoded > blocks.DefaultMemory || e.Stored > blocks.DefaultMemory {
+		return false, nil
+	}
+	coder, err := filters.NewCoder(c)
+	if err != nil {
+		return false, nil
+	}
+	stored, err := x.payload(e)
+	if err != nil {
+		return false, err
+	}
+	return coder.Decode(make([]byte, decoded), stored, e.Mask) == nil, nil
+}
+
+// checksum is the CRC-32 of archive bytes.
+func (x *repairer) checksum(off, n int64) (uint32, error) {
+	if x.buf == nil {
+		x.buf = make([]byte, 1<<20)
+	}
+	crc := uint32(0)
+	for end := off + n; off < end; off += int64(len(x.buf)) {
+		b := x.buf[:min(int64(len(x.buf)), end-off)]
+		if err := ioat.ReadFull(x.R, b, off); err != nil {
+			return 0, fmt.Errorf("archive: %w", err)
+		}
+		if err := x.ctx.Err(); err != nil {
+			return 0, err
+		}
+		crc = crc32.Update(crc, crc32.IEEETable, b)
+	}
+	return crc, nil
+}
+
+// fromIndex is the entry of a block as the index has it, unless its page is damaged.
+func (x *repairer) fromIndex(n int64, name string) (czip.ZipEntry, bool, error) {
+	if x.idx == nil || n >= x.idx.Rows() {
+		return czip.ZipEntry{}, false, nil
+	}
+	row, err := x.idx.Row(n)
+	if errors.Is(err, blockidx.ErrCorrupt) {
+		return czip.ZipEntry{}, false, nil
+	}
+	e := czip.ZipEntry{Name: name, Crc: row.CRC, Stored: row.Len, Size: row.Len, Mask: row.Mask}
+	e.Off = row.Off - e.LocalLen()
+	return e, true, err
+}

@@ -1,0 +1,185 @@
+// Package fsck checks archives and repairs them. [Verify] checks every byte of an archive
+// and names what is damaged by variable and index range. [Repair] rebuilds what the
+// local headers, the plan and the manifest allow. It works below package archive, on
+// its internal packages.
+package fsck
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/cdfz-format/cdfz/archive/internal/blocks"
+	"github.com/cdfz-format/cdfz/archive/internal/czip"
+	"github.com/cdfz-format/cdfz/archive/internal/fault"
+	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/blockidx"
+	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/internal/ioat"
+)
+
+// VerifyOptions of Verify. Nil and the zero value mean the defaults.
+type VerifyOptions struct {
+	Workers int // goroutines that decode; 0: GOMAXPROCS
+	// Progress, if not nil, is told the bytes done so far: those of the archive,
+	// then those of the image.
+	Progress func(done int64)
+}
+
+// Report is what Verify found.
+type Report struct {
+	Size      int64  // of the archive
+	Entries   int64  // of the ZIP
+	Blocks    int64  // of data
+	Image     string // base name of the image
+	ImageSize int64
+	SHA256    string // of the image, as the manifest has it
+	Damage    []Damage
+}
+
+// The kinds of damage.
+const (
+	DamageHeader    = "local header"
+	DamageBlock     = "block"
+	DamageMetadata  = "metadata"
+	DamagePlan      = "plan"
+	DamageManifest  = "manifest"
+	DamageIndex     = "index"
+	DamageDirectory = "directory"
+	DamageEnd       = "end"
+	DamageImage     = "image"
+)
+
+// Damage is one thing that is wrong.
+type Damage struct {
+	Kind         string
+	Off, Len     int64 // archive bytes, -1 if unknown
+	Var          string
+	Start, Count []int64 // index range of the variable, for blocks
+	Text         string
+}
+
+// Verify checks every byte of an archive: each entry's checksum, each structure
+// against every other, and the SHA-256 of the image. Damage goes into the report;
+// the error is for archives that cannot be judged (ErrNotArchive, ErrVersion) and
+// for failing reads.
+func Verify(ctx context.Context, r io.ReaderAt, size int64, o *VerifyOptions) (*Report, error) {
+	if o == nil {
+		o = &VerifyOptions{}
+	}
+	head, tail, err := blocks.ProbeArchive(r, size)
+	if err != nil {
+		return nil, fmt.Errorf("archive: %w", err)
+	}
+	if !head && !tail {
+		return nil, fmt.Errorf("archive: %w", fault.ErrNotArchive)
+	}
+	from, end := blocks.Walked(ctx, r, size)
+	defer end()
+	v := &verifier{ctx: ctx, o: o, src: r, endWalk: end, Walker: Walker{R: from, Size: size}, rep: &Report{Size: size}}
+	if err := v.run(); err != nil {
+		return nil, err
+	}
+	return v.rep, nil
+}
+
+// verifier walks an archive from its first byte to its last, steering by the
+// local headers and, where one is damaged, by the index.
+type verifier struct {
+	Walker
+	ctx     context.Context
+	o       *VerifyOptions
+	src     io.ReaderAt // what the walker reads, without anything between
+	endWalk func()      // when the walker is no longer needed
+	rep     *Report
+	l       *format.Resolved
+	header  *cdf3.Header
+	index   *blockidx.Reader // nil if it cannot be used
+	tail    *czip.Tail       // nil if it cannot be used
+	table   *blockidx.Table
+	front   []czip.ZipEntry
+	off     int64 // where the walk is
+	crc     uint32
+	stored  int64        // bytes of blocks
+	plan    format.Place // of the plan, as found
+	first   format.Place // of the netCDF header, as found
+	buf     []byte
+}
+
+// run returns an error only if the archive cannot be judged.
+func (v *verifier) run() error {
+	v.readTail()
+	if err := v.walkFront(); err != nil || v.l == nil {
+		return err
+	}
+	table, err := blockidx.NewTable(v.l.Blocks)
+	if err != nil {
+		return err
+	}
+	defer table.Close()
+	v.table = table
+	whole, err := v.walkBlocks()
+	if err != nil {
+		return err
+	}
+	if whole {
+		if err := v.checkTail(); err != nil {
+			return err
+		}
+	}
+	v.endWalk()
+	if err := v.checkHeader(); err != nil {
+		return err
+	}
+	if len(v.rep.Damage) > 0 {
+		return v.decodeBlocks()
+	}
+	return v.checkImage()
+}
+
+// damage notes an error, and passes on what is none of the archive's fault.
+func (v *verifier) damage(kind string, off, n int64, err error) error {
+	if err == nil {
+		return nil
+	}
+	if !errors.Is(err, fault.ErrCorrupt) {
+		return err
+	}
+	d := Damage{Kind: kind, Off: off, Len: n, Text: err.Error()}
+	var b *fault.BlockError
+	if errors.As(err, &b) {
+		d.Var, d.Start, d.Count = b.Var, b.Start, b.Count
+	}
+	v.rep.Damage = append(v.rep.Damage, d)
+	return nil
+}
+
+// readTail finds the index, which is of help where local headers are damaged.
+// What is wrong with the tail itself is reported by checkTail.
+func (v *verifier) readTail() {
+	if v.Size < czip.EndLen {
+		return
+	}
+	b := make([]byte, czip.EndLen)
+	if ioat.ReadFull(v.src, b, v.Size-czip.EndLen) != nil {
+		return
+	}
+	t, err := czip.ParseTail(b, v.Size)
+	if err != nil {
+		return
+	}
+	v.tail = &t
+	idx := czip.ZipEntry{Name: czip.IndexName, Stored: t.IdxLen, Size: t.IdxLen, Off: t.IdxOff}
+	if t.IdxLen < blockidx.HeaderLen {
+		return
+	}
+	data := io.NewSectionReader(ioat.Bind(v.ctx, v.src), idx.End()-idx.Stored, idx.Stored)
+	head := make([]byte, blockidx.HeaderLen)
+	if ioat.ReadFull(data, head, 0) == nil {
+		v.index, _ = blockidx.NewReader(data, t.IdxLen, head, 0)
+	}
+	if g := ioat.Gap(v.src); g > 0 && v.index != nil && blocks.LoadIndex(v.index, t.IdxLen, g) != nil {
+		v.index = nil
+	}
+}

@@ -1,0 +1,225 @@
+package fsck
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/cdfz-format/cdfz/archive/internal/blocks"
+	"github.com/cdfz-format/cdfz/archive/internal/czip"
+	"github.com/cdfz-format/cdfz/archive/internal/fault"
+	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/blockidx"
+	"github.com/cdfz-format/cdfz/internal/ioat"
+	"github.com/cdfz-format/cdfz/unlimited"
+)
+
+// What a verifier compares with what: the tail with the entries, the plan and the
+// metadata with the netCDF header, the image with its sum.
+
+// checkTail checks the manifest and everything behind it.
+func (v *verifier) checkTail() error {
+	man, err := v.expect(v.off, czip.ManifestName)
+	var payload []byte
+	if err == nil {
+		payload, err = v.payload(&man)
+	}
+	if err == nil {
+		err = v.checkManifest(&man, payload)
+	}
+	if err != nil {
+		if err := v.damage(DamageManifest, v.off, -1, err); err != nil || man.Name != czip.ManifestName {
+			return err
+		}
+	}
+	t := blocks.TailWriter{L: v.l, Front: v.front, Table: v.table, Man: man, ManCRC: czip.CRC(payload)}
+	if v.tail != nil && err != nil {
+		// The end line has the manifest's checksum as it was.
+		t.ManCRC = v.tail.ManCRC
+	}
+	same := &comparer{r: v.R, off: man.End(), size: v.Size}
+	if _, err := t.WriteTo(same); err != nil {
+		return err
+	}
+	idxLen, err := blockidx.Size(v.l.Blocks)
+	if err != nil {
+		return err
+	}
+	idx := czip.ZipEntry{Name: czip.IndexName, Stored: idxLen, Size: idxLen, Off: man.End()}
+	for _, d := range same.differ {
+		kind := DamageDirectory
+		switch {
+		case d.off < idx.End():
+			kind = DamageIndex
+		case d.off >= same.off-czip.EndLen:
+			kind = DamageEnd
+		}
+		err := fault.Corruptf("%s: bytes %d to %d are not what the entries give", kind, d.off, d.end)
+		if err := v.damage(kind, d.off, d.end-d.off, err); err != nil {
+			return err
+		}
+	}
+	if v.Size > same.off {
+		return v.damage(DamageEnd, same.off, v.Size-same.off, fault.Corruptf("%d bytes behind the end at byte %d", v.Size-same.off, same.off))
+	}
+	return nil
+}
+
+// checkManifest compares the manifest with what was found.
+func (v *verifier) checkManifest(e *czip.ZipEntry, payload []byte) error {
+	if v.tail != nil && czip.CRC(payload) != v.tail.ManCRC {
+		return fault.Corruptf("manifest at byte %d: checksum %08x, expected %08x", e.Off, czip.CRC(payload), v.tail.ManCRC)
+	}
+	data, err := format.Inflate(e, payload, czip.MaxManifest)
+	if err != nil {
+		return err
+	}
+	m, err := format.ReadManifest(data)
+	if err != nil {
+		return err
+	}
+	frontEnd := v.front[len(v.front)-1].End()
+	want := format.Manifest{
+		Name: m.Name, NameHex: m.NameHex, SHA256: m.SHA256,
+		Size: v.l.Image.Size, Entries: int64(len(v.front)) + v.l.Blocks + 2, Blocks: v.l.Blocks, Stored: v.stored,
+		Front: format.Front{Len: frontEnd, CRC32: format.Hex32(v.crc)}, Plan: v.plan, Header: v.first,
+	}
+	v.rep.Image, v.rep.SHA256, v.rep.Entries = m.ImageName(), m.SHA256, want.Entries
+	if *m != want {
+		return fault.Corruptf("manifest says %s, found %s", data, format.EncodeJSON(want))
+	}
+	return nil
+}
+
+// checkHeader compares plan and Zarr metadata with the netCDF header.
+func (v *verifier) checkHeader() error {
+	if v.header == nil {
+		return nil
+	}
+	segs, why := unlimited.Plan(v.header, v.l.Image.Size)
+	names := format.PathNames{Pooled: v.l.Layout == format.Pooled, Taken: map[string]bool{}}
+	for i := range v.l.Vars {
+		pv := &v.l.Vars[i]
+		name := v.header.Vars[pv.Var].Name
+		_, longest := v.l.Geoms[i].KeysLen()
+		path, ok := names.Of(name, pv.Var, longest)
+		var err error
+		switch {
+		case why[pv.Var] != unlimited.Blocked:
+			err = fault.Corruptf("plan: variable %q is blocked, but %s", name, why[pv.Var])
+		case segs[pv.Var] != pv.Segment:
+			err = fault.Corruptf("plan: variable %q has segment %+v, expected %+v", name, pv.Segment, segs[pv.Var])
+		case !ok || path != pv.Path:
+			err = fault.Corruptf("plan: variable %q has path %q, expected %q", name, pv.Path, path)
+		}
+		if err := v.damage(DamagePlan, -1, -1, err); err != nil {
+			return err
+		}
+	}
+	if v.l.Layout != format.Viewed {
+		return nil
+	}
+	return v.checkZarr()
+}
+
+// checkZarr compares the Zarr metadata with what the netCDF header gives.
+func (v *verifier) checkZarr() error {
+	// The walk is over, and its reads ahead with it: the front is read by itself.
+	front := make([]byte, v.front[len(v.front)-1].End())
+	if err := ioat.ReadFull(ioat.Bind(v.ctx, v.src), front, 0); err != nil {
+		return fmt.Errorf("archive: %w", err)
+	}
+	v.Walker.R = bytes.NewReader(front)
+	want, _ := format.ZarrMeta(v.header, v.l.Plan)
+	for _, f := range want {
+		i := slices.IndexFunc(v.front, func(e czip.ZipEntry) bool { return e.Name == f.Name })
+		if i < 0 {
+			if err := v.damage(DamageMetadata, -1, -1, fault.Corruptf("%q is missing", f.Name)); err != nil {
+				return err
+			}
+			continue
+		}
+		e := &v.front[i]
+		got, err := v.content(e)
+		if err == nil && !sameJSON(got, f.Data) {
+			err = fault.Corruptf("%q does not follow from the netCDF header", f.Name)
+		}
+		if err := v.damage(DamageMetadata, e.Off, e.End()-e.Off, err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sameJSON compares two documents by their values.
+func sameJSON(a, b []byte) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	var x, y any
+	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
+}
+
+// checkImage opens the archive as a reader does and compares the image's SHA-256.
+func (v *verifier) checkImage() error {
+	a, err := blocks.NewReader(v.src, v.Size, &blocks.ReadOptions{Cache: -1})
+	if err == nil {
+		progress := v.o.Progress
+		if progress != nil {
+			progress = func(done int64) { v.o.Progress(v.Size + done) }
+		}
+		err = a.Copy(v.ctx, nil, &blocks.CopyOptions{Workers: v.o.Workers, Progress: progress})
+	}
+	if err == nil {
+		return nil
+	}
+	var b *fault.BlockError
+	if errors.As(err, &b) {
+		return v.decodeBlocks()
+	}
+	return v.damage(DamageImage, -1, -1, err)
+}
+
+// decodeBlocks decodes every block by itself, to name all that fail. Those whose
+// checksum is wrong were reported.
+func (v *verifier) decodeBlocks() error {
+	a, err := blocks.NewReader(v.src, v.Size, &blocks.ReadOptions{Cache: -1})
+	if err != nil {
+		return nil // what is wrong with it has been reported
+	}
+	known := map[int64]bool{}
+	for _, d := range v.rep.Damage {
+		known[d.Off] = true
+	}
+	read := a.ReadBlock
+	ahead := a.NewBlocksAhead(v.ctx)
+	if ahead != nil {
+		read = ahead.ReadBlock
+		defer ahead.Close()
+	}
+	var buf []byte
+	for n := range a.L.Blocks {
+		if ahead != nil {
+			if err := ahead.Begun(n); err != nil {
+				return err
+			}
+		}
+		i, b := a.L.Locate(n)
+		_, size := a.L.BlockInfo(i, b)
+		if int64(cap(buf)) < size {
+			buf = make([]byte, size)
+		}
+		err := read(v.ctx, n, buf[:size])
+		var be *fault.BlockError
+		if errors.As(err, &be) && known[be.StoredOff] {
+			continue
+		}
+		if err := v.damage(DamageBlock, -1, -1, err); err != nil {
+			return err
+		}
+	}
+	return nil
+}

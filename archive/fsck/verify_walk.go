@@ -1,0 +1,194 @@
+package fsck
+
+import (
+	"errors"
+	"fmt"
+	"hash/crc32"
+
+	"github.com/cdfz-format/cdfz/archive/internal/blocks"
+	"github.com/cdfz-format/cdfz/archive/internal/czip"
+	"github.com/cdfz-format/cdfz/archive/internal/fault"
+	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/blockidx"
+	"github.com/cdfz-format/cdfz/internal/ioat"
+)
+
+// The walk of a verifier from the first byte of an archive to its manifest.
+
+// walkFront checks what precedes the blocks. Without a plan nothing further can
+// be told apart: then every entry's checksum is checked.
+func (v *verifier) walkFront() error {
+	l, entries, err := v.Walker.front()
+	if errors.Is(err, fault.ErrVersion) {
+		return err
+	}
+	for i := range entries {
+		if err := v.checkMeta(&entries[i]); err != nil {
+			return err
+		}
+	}
+	if n := len(entries); n > 0 {
+		v.off = entries[n-1].End()
+	}
+	v.front = entries
+	if err != nil {
+		kind := DamageHeader
+		if l == nil && len(entries) == 1 {
+			kind = DamagePlan
+		}
+		if err := v.damage(kind, v.off, -1, err); err != nil {
+			return err
+		}
+		return v.walkBlind()
+	}
+	v.l = l
+	if v.index != nil && v.index.Rows() != l.Blocks {
+		v.index = nil
+	}
+	v.rep.Blocks, v.rep.ImageSize = l.Blocks, l.Image.Size
+	return nil
+}
+
+// checkMeta checks an entry of the front and adds it to the front's checksum.
+func (v *verifier) checkMeta(e *czip.ZipEntry) error {
+	payload, err := v.payload(e)
+	if err != nil {
+		return err
+	}
+	v.crc = crc32.Update(v.crc, crc32.IEEETable, e.AppendLocal(nil))
+	v.crc = crc32.Update(v.crc, crc32.IEEETable, payload)
+	if e.Name == czip.PlanName {
+		v.plan = format.Place{Off: e.End() - e.Stored, Len: e.Stored, CRC32: format.Hex32(czip.CRC(payload))}
+	}
+	_, err = format.Inflate(e, payload, format.MetaLimit(v.Size, 0))
+	return v.damage(DamageMetadata, e.Off, e.End()-e.Off, err)
+}
+
+// walkBlind checks the entries of an archive whose plan is lost, as far as the
+// local headers lead.
+func (v *verifier) walkBlind() error {
+	for v.off < v.Size {
+		if err := v.ctx.Err(); err != nil {
+			return err
+		}
+		e, err := v.At(v.off)
+		if err != nil {
+			// The directory comes next, or the headers lead no further.
+			return nil
+		}
+		if e.Method == czip.MethodStored {
+			payload, err := v.payload(&e)
+			if err != nil {
+				return err
+			}
+			if got := czip.CRC(payload); got != e.Crc {
+				err := fault.Corruptf("%q: checksum %08x, expected %08x", e.Name, got, e.Crc)
+				if err := v.damage(DamageBlock, e.Off, e.End()-e.Off, err); err != nil {
+					return err
+				}
+			}
+		}
+		v.off = e.End()
+	}
+	return nil
+}
+
+// walkBlocks checks header and checksum of every block. It returns false if
+// neither the headers nor the index lead to the end.
+func (v *verifier) walkBlocks() (whole bool, err error) {
+	var name []byte
+	whole = true
+	one := func(i int, b int64) bool {
+		if err = v.ctx.Err(); err != nil {
+			return false
+		}
+		name = v.l.AppendName(name[:0], i, b)
+		whole, err = v.walkBlock(i, b, string(name))
+		if v.o.Progress != nil {
+			v.o.Progress(v.off)
+		}
+		return whole && err == nil
+	}
+	if one(-1, 0) {
+		v.l.StoredOrder(one)
+	}
+	for b := int64(1); whole && err == nil && b < v.l.RestBlocks; b++ {
+		one(-1, b)
+	}
+	return whole, err
+}
+
+// walkBlock checks the entry of a block where the walk is and moves on.
+func (v *verifier) walkBlock(i int, b int64, name string) (bool, error) {
+	e, err := v.expect(v.off, name)
+	n := v.l.Number(i, b)
+	if err != nil {
+		if err := v.damage(DamageHeader, v.off, -1, format.NewBlockError(v.l, v.header, i, b, v.off, err)); err != nil {
+			return false, err
+		}
+	}
+	if byIndex, ok := v.fromIndex(n, name); ok {
+		if err == nil && byIndex != e {
+			err := format.NewBlockError(v.l, v.header, i, b, v.off, fault.Corruptf("local header and index disagree"))
+			if err := v.damage(DamageHeader, v.off, e.LocalLen(), err); err != nil {
+				return false, err
+			}
+		}
+		// The index has a checksum of its own, the header has none.
+		e, err = byIndex, nil
+	}
+	if err != nil {
+		return false, nil
+	}
+	row := blockidx.Row{Off: e.End() - e.Stored, Len: e.Stored, Mask: e.Mask, CRC: e.Crc}
+	if err := v.table.Set(n, row); err != nil {
+		return false, err
+	}
+	if n == v.l.RestFirst {
+		v.first = format.PlaceOf(row)
+	}
+	v.stored += e.Stored
+	if int64(cap(v.buf)) < e.Stored {
+		v.buf = make([]byte, e.Stored)
+	}
+	stored := v.buf[:e.Stored]
+	if err := ioat.ReadFull(v.R, stored, row.Off); err != nil {
+		return false, fmt.Errorf("archive: %w", err)
+	}
+	if ioat.Gap(v.src) > 0 && czip.CRC(stored) != e.Crc {
+		if err := blocks.ReadAgain(v.ctx, v.R, stored, row.Off); err != nil {
+			return false, fmt.Errorf("archive: %w", err)
+		}
+	}
+	if got := czip.CRC(stored); got != e.Crc {
+		err := format.NewBlockError(v.l, v.header, i, b, row.Off, fault.Corruptf("checksum %08x, expected %08x", got, e.Crc))
+		if err := v.damage(DamageBlock, row.Off, row.Len, err); err != nil {
+			return false, err
+		}
+	} else if n == v.l.RestFirst {
+		// From here on damage can be named by variable.
+		h, err := blocks.DecodeHeader(v.l, format.PlaceOf(row), stored)
+		if err == nil {
+			err = v.l.CheckHeader(h)
+		}
+		if err != nil {
+			return true, v.damage(DamageBlock, row.Off, row.Len, err)
+		}
+		v.header = h
+	}
+	v.off = e.End()
+	return true, nil
+}
+
+// fromIndex is the entry of a block as the index has it, if that fits the walk.
+func (v *verifier) fromIndex(n int64, name string) (czip.ZipEntry, bool) {
+	if v.index == nil {
+		return czip.ZipEntry{}, false
+	}
+	row, err := v.index.Row(n)
+	if err != nil {
+		return czip.ZipEntry{}, false
+	}
+	e := czip.ZipEntry{Name: name, Crc: row.CRC, Stored: row.Len, Size: row.Len, Mask: row.Mask, Off: v.off}
+	return e, e.End() == row.Off+row.Len && e.End() <= v.Size
+}

@@ -1,0 +1,126 @@
+package blocks
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/blockidx"
+	"github.com/cdfz-format/cdfz/unlimited"
+)
+
+// aheadLooks bounds the groups of items in a batch, which are without end where the
+// index is damaged or blocks take next to nothing.
+const aheadLooks = 4
+
+// aheadOrder is a reader ahead that knows the order in which blocks will be needed:
+// item by item, an item being the blocks that one step of its user is the first to
+// need. It asks for the next batch of items when the first one of the last batch is
+// begun. So the stored bytes in memory are at most those of two batches, aheadBatch
+// and one item each, and of the items under way.
+type aheadOrder struct {
+	*ahead
+	items int64
+	group int64                    // items that are looked up together
+	list  func(i int64) []numbered // called for each item once, in order
+
+	looked     [][]numbered // of items from end on
+	listed     int64        // items whose lists were taken
+	begin, end int64        // the last batch
+}
+
+// begun is called before the user begins an item, in their order.
+func (w *aheadOrder) Begun(i int64) error {
+	for i >= w.begin && w.end < w.items {
+		w.begin = w.end
+		var batch []numbered
+		for size := int64(0); size < aheadBatch && w.end < min(w.items, w.begin+aheadLooks*w.group); w.end++ {
+			if len(w.looked) == 0 {
+				if err := w.look(); err != nil {
+					return err
+				}
+			}
+			for _, b := range w.looked[0] {
+				size += b.row.Len
+			}
+			batch = append(batch, w.looked[0]...)
+			w.looked = w.looked[1:]
+		}
+		w.ask(batch)
+	}
+	return nil
+}
+
+// look looks the blocks of the next items up. If the index is damaged there it
+// passes over them: readBlock tells which are lost.
+func (w *aheadOrder) look() error {
+	if w.listed == 0 {
+		if err := w.a.PrepareIndex(w.ctx); err != nil {
+			return err
+		}
+	}
+	var all []*numbered
+	w.looked = w.looked[:0]
+	for ; int64(len(w.looked)) < w.group && w.listed < w.items; w.listed++ {
+		if err := w.ctx.Err(); err != nil {
+			return err
+		}
+		list := w.list(w.listed)
+		for i := range list {
+			all = append(all, &list[i])
+		}
+		w.looked = append(w.looked, list)
+	}
+	slices.SortFunc(all, func(x, y *numbered) int { return cmp.Compare(x.n, y.n) })
+	numbers := make([]int64, len(all))
+	for i, b := range all {
+		numbers[i] = b.n
+	}
+	rows, err := w.a.indexUntil(w.ctx).Lookup(numbers, w.a.gap)
+	if errors.Is(err, blockidx.ErrCorrupt) {
+		clear(w.looked)
+		return nil
+	}
+	for i := range rows {
+		all[i].row = rows[i]
+	}
+	return err
+}
+
+// newImageAhead is a reader ahead of those who put the image together, whose items
+// are its windows. It is nil for an archive whose reads have no latency.
+func (a *Reader) newImageAhead(ctx context.Context, pass []bool) *aheadOrder {
+	if a.Far == nil {
+		return nil
+	}
+	upto := make([]int64, len(a.L.Geoms)+1) // raw bytes of each segment whose blocks were listed
+	list := func(i int64) (out []numbered) {
+		off := i * imageWindow
+		a.L.Perm.ImageRuns(off, min(off+imageWindow, a.L.Image.Size), func(r unlimited.Run) bool {
+			if !pass[r.Seg] {
+				return true
+			}
+			for at := max(r.RawOff, upto[r.Seg]); at < r.RawOff+r.Len; {
+				n, _, left := a.L.FindRaw(at)
+				out = append(out, numbered{n: n})
+				at += left
+				upto[r.Seg] = at
+			}
+			return true
+		})
+		return out
+	}
+	return &aheadOrder{ahead: a.newAhead(ctx), items: format.CeilDiv(a.L.Image.Size, imageWindow), group: 16, list: list}
+}
+
+// newBlocksAhead is the same ahead of who reads all blocks in the order of their
+// numbers, each of which is an item.
+func (a *Reader) NewBlocksAhead(ctx context.Context) *aheadOrder {
+	if a.Far == nil {
+		return nil
+	}
+	list := func(i int64) []numbered { return []numbered{{n: i}} }
+	return &aheadOrder{ahead: a.newAhead(ctx), items: a.L.Blocks, group: 4096, list: list}
+}

@@ -1,0 +1,347 @@
+package blocks
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"sync"
+
+	"github.com/cdfz-format/cdfz/archive/internal/fault"
+	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/internal/ioat"
+	"github.com/cdfz-format/cdfz/unlimited"
+)
+
+// imageWindow is the piece of the image that one goroutine puts together at a
+// time: large enough that most blocks are needed by one window or two.
+const imageWindow = 4 << 20
+
+// copyOptions of reader.Copy. Nil and the zero value mean the defaults.
+type CopyOptions struct {
+	Workers  int   // goroutines that decode; 0: GOMAXPROCS
+	Memory   int64 // bytes of blocks of record variables held at once; 0: defaultMemory
+	Progress func(done int64)
+}
+
+// defaultMemory is enough for the blocks of 500 record variables at once.
+const DefaultMemory = 128 << 20
+
+// Copy is Image.Copy.
+func (a *Reader) Copy(ctx context.Context, w io.Writer, o *CopyOptions) error {
+	if w == nil {
+		w = io.Discard
+	}
+	sum := sha256.New()
+	if err := a.copyImage(ctx, &hashingWriter{w: w, sum: sum}, o); err != nil {
+		return err
+	}
+	if got := hex.EncodeToString(sum.Sum(nil)); got != a.Man.SHA256 {
+		return fault.Corruptf("SHA-256 of the image: %s, expected %s", got, a.Man.SHA256)
+	}
+	return nil
+}
+
+// hashingWriter hashes and writes at the same time, on two goroutines.
+type hashingWriter struct {
+	w   io.Writer
+	sum io.Writer
+}
+
+func (h *hashingWriter) Write(p []byte) (int, error) {
+	done := make(chan struct{})
+	go func() {
+		h.sum.Write(p)
+		close(done)
+	}()
+	err := fault.WriteFull(h.w, p)
+	<-done
+	if err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+func (a *Reader) copyImage(ctx context.Context, w io.Writer, o *CopyOptions) error {
+	var c CopyOptions
+	if o != nil {
+		c = *o
+	}
+	if c.Workers <= 0 {
+		c.Workers = runtime.GOMAXPROCS(0)
+	}
+	if c.Memory <= 0 {
+		c.Memory = DefaultMemory
+	}
+	passes := a.Passes(c.Memory)
+	if len(passes) == 1 {
+		done := int64(0)
+		return a.assemble(ctx, passes[0], c.Workers, func(_ int64, p []byte) error {
+			if _, err := w.Write(p); err != nil {
+				return err
+			}
+			if done += int64(len(p)); c.Progress != nil {
+				c.Progress(done)
+			}
+			return nil
+		})
+	}
+	tmp, err := os.CreateTemp("", "cdfz-image-*")
+	if err != nil {
+		return fmt.Errorf("archive: temporary file: %w", err)
+	}
+	// Unlinked at once, so that no way of dying leaves it behind; where a system
+	// refuses that, when done.
+	defer os.Remove(tmp.Name())
+	defer tmp.Close()
+	os.Remove(tmp.Name())
+	for i, pass := range passes {
+		err := a.assemble(ctx, pass, c.Workers, func(off int64, p []byte) error {
+			if i > 0 {
+				return a.overlay(tmp, pass, off, p)
+			}
+			_, err := tmp.WriteAt(p, off)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	buf := make([]byte, imageWindow)
+	for off := int64(0); off < a.L.Image.Size; off += imageWindow {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		b := buf[:min(imageWindow, a.L.Image.Size-off)]
+		if err := ioat.ReadFull(tmp, b, off); err != nil {
+			return fmt.Errorf("archive: temporary file: %w", err)
+		}
+		if _, err := w.Write(b); err != nil {
+			return err
+		}
+		if c.Progress != nil {
+			c.Progress(off + int64(len(b)))
+		}
+	}
+	return nil
+}
+
+// overlay puts the runs of a pass over what is in the file.
+func (a *Reader) overlay(f *os.File, pass []bool, off int64, p []byte) error {
+	old := make([]byte, len(p))
+	if err := ioat.ReadFull(f, old, off); err != nil {
+		return fmt.Errorf("archive: temporary file: %w", err)
+	}
+	a.L.Perm.ImageRuns(off, off+int64(len(p)), func(r unlimited.Run) bool {
+		if pass[r.Seg] {
+			copy(old[r.ImageOff-off:][:r.Len], p[r.ImageOff-off:])
+		}
+		return true
+	})
+	_, err := f.WriteAt(old, off)
+	return err
+}
+
+// passes divides the segments so that the blocks of the record variables in
+// each part fit the memory. The first has everything else too. The last element
+// of each stands for the rest.
+func (a *Reader) Passes(memory int64) [][]bool {
+	n := len(a.L.Geoms)
+	first := make([]bool, n+1)
+	first[n] = true
+	passes := [][]bool{first}
+	used := int64(0)
+	for i, g := range a.L.Geoms {
+		if a.L.Vars[i].Segment.Count <= 1 {
+			first[i] = true
+			continue
+		}
+		if used > 0 && used+g.BlockLen > memory {
+			passes = append(passes, make([]bool, n+1))
+			used = 0
+		}
+		passes[len(passes)-1][i] = true
+		used += g.BlockLen
+	}
+	return passes
+}
+
+// assemble puts the image together window by window, on several goroutines, and
+// gives the windows to sink in order. Bytes of segments that are not in the
+// pass are undefined. sink must not keep the slice.
+func (a *Reader) assemble(ctx context.Context, pass []bool, workers int, sink func(off int64, p []byte) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	store := &blockStore{a: a, read: a.ReadBlock, blocks: map[int64]*openBlock{}, byWindow: map[int64][]int64{}}
+	ahead := a.newImageAhead(ctx, pass)
+	if ahead != nil {
+		store.read = ahead.ReadBlock
+		defer ahead.Close()
+	}
+	type window struct {
+		n    int64
+		buf  []byte
+		done chan error
+	}
+	work := make(chan *window)
+	ordered := make(chan *window, workers+1)
+	var wg sync.WaitGroup
+	var pool bufferPool
+	for range workers {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for w := range work {
+				w.done <- a.fillWindow(ctx, store, pass, w.n*imageWindow, w.buf)
+			}
+		}()
+	}
+	go func() {
+		defer close(ordered)
+		defer close(work)
+		for n := int64(0); n*imageWindow < a.L.Image.Size; n++ {
+			w := &window{n: n, done: make(chan error, 1)}
+			w.buf = pool.get(min(imageWindow, a.L.Image.Size-n*imageWindow))
+			select {
+			case ordered <- w:
+			case <-ctx.Done():
+				return
+			}
+			if ahead != nil {
+				if err := ahead.Begun(n); err != nil {
+					w.done <- err
+					return
+				}
+			}
+			select {
+			case work <- w:
+			case <-ctx.Done():
+				w.done <- ctx.Err()
+				return
+			}
+		}
+	}()
+	var failed error
+	for w := range ordered {
+		err := <-w.done
+		if failed == nil {
+			if failed = err; failed == nil {
+				failed = sink(w.n*imageWindow, w.buf)
+			}
+			if failed != nil {
+				cancel()
+			}
+		}
+		store.release(w.n)
+		pool.put(w.buf)
+	}
+	wg.Wait()
+	if failed == nil {
+		failed = ctx.Err()
+	}
+	return failed
+}
+
+// span is a range of raw bytes that one decoded block holds.
+type span struct {
+	lo, hi int64
+	data   []byte
+}
+
+// fillWindow copies the runs of the image bytes [off, off+len(buf)).
+func (a *Reader) fillWindow(ctx context.Context, store *blockStore, pass []bool, off int64, buf []byte) error {
+	// The block that each segment was last read from: runs follow each other.
+	last := make([]span, len(a.L.Geoms)+1)
+	var err error
+	a.L.Perm.ImageRuns(off, off+int64(len(buf)), func(r unlimited.Run) bool {
+		if !pass[r.Seg] {
+			return true
+		}
+		dst := buf[r.ImageOff-off:][:r.Len]
+		for at := r.RawOff; len(dst) > 0; {
+			s := &last[r.Seg]
+			if at < s.lo || at >= s.hi {
+				if *s, err = store.get(ctx, at); err != nil {
+					return false
+				}
+			}
+			n := copy(dst, s.data[at-s.lo:])
+			dst = dst[n:]
+			at += int64(n)
+		}
+		return true
+	})
+	return err
+}
+
+// blockStore holds the blocks that windows under way need, each decoded once.
+type blockStore struct {
+	a        *Reader
+	read     func(ctx context.Context, n int64, dst []byte) error // decodes a block
+	mu       sync.Mutex
+	blocks   map[int64]*openBlock
+	byWindow map[int64][]int64 // blocks by the last window that needs them
+	pool     bufferPool
+}
+
+type openBlock struct {
+	buf   []byte
+	ready chan struct{}
+	err   error
+}
+
+// get returns the block that holds raw byte off, decoding it unless another
+// goroutine does.
+func (s *blockStore) get(ctx context.Context, off int64) (span, error) {
+	l := s.a.L
+	n, in, left := l.FindRaw(off)
+	lo, hi := off-in, off+left
+	s.mu.Lock()
+	b, ok := s.blocks[n]
+	if !ok {
+		b = &openBlock{ready: make(chan struct{})}
+		s.blocks[n] = b
+		w := lastWindow(l, hi-1)
+		s.byWindow[w] = append(s.byWindow[w], n)
+	}
+	s.mu.Unlock()
+	if ok {
+		<-b.ready
+	} else {
+		v, k := l.Locate(n)
+		_, size := l.BlockInfo(v, k)
+		b.buf = s.pool.get(size)
+		b.err = s.read(ctx, n, b.buf)
+		close(b.ready)
+	}
+	if b.err != nil {
+		return span{}, b.err
+	}
+	return span{lo, hi, b.buf[:hi-lo]}, nil
+}
+
+// lastWindow is the window of the image that holds raw byte off, the last one of
+// a block.
+func lastWindow(l *format.Resolved, off int64) int64 {
+	w := int64(0)
+	l.Perm.RawRuns(off, off+1, func(r unlimited.Run) bool {
+		w = r.ImageOff / imageWindow
+		return false
+	})
+	return w
+}
+
+// release gives back the blocks that no window after n needs; all windows up to
+// n are done.
+func (s *blockStore) release(n int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, b := range s.byWindow[n] {
+		s.pool.put(s.blocks[b].buf)
+		delete(s.blocks, b)
+	}
+	delete(s.byWindow, n)
+}

@@ -1,0 +1,225 @@
+package blocks
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/cdfz-format/cdfz/archive/internal/czip"
+	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/filters"
+)
+
+// blockJob is a block on its way from the cutter to the archive.
+type BlockJob struct {
+	V   int   // position in vars, -1: the rest
+	B   int64 // number among the variable's or the rest's blocks
+	Raw []byte
+
+	// set by encode
+	Out     []byte // local header and stored bytes
+	Entry   czip.ZipEntry
+	Err     error
+	encoded chan struct{}
+}
+
+// encoder turns blocks into entries; one for each goroutine.
+type Encoder struct {
+	L      *format.Resolved
+	coders []*filters.Coder // by chain, made when first needed
+	name   []byte
+	memo   []constBlock // by chain
+}
+
+// constBlock is the last block of one repeated value that a chain encoded. Masked
+// areas and unwritten records make long rows of them.
+type constBlock struct {
+	raw8    [8]byte
+	n       int
+	payload []byte
+	mask    uint32
+}
+
+func NewEncoder(l *format.Resolved) *Encoder {
+	return &Encoder{L: l, coders: make([]*filters.Coder, len(l.Filters)), memo: make([]constBlock, len(l.Filters))}
+}
+
+// coder returns the coder of a chain.
+func (e *Encoder) coder(chain int) (*filters.Coder, error) {
+	if e.coders[chain] == nil {
+		c, err := filters.NewCoder(e.L.Filters[chain])
+		if err != nil {
+			return nil, err
+		}
+		e.coders[chain] = c
+	}
+	return e.coders[chain], nil
+}
+
+// headRoom is kept before the stored bytes for the local header, whose length
+// depends on the mask: a fixed part, a name, and 8 bytes of extra field.
+const headRoom = czip.LocalFixed + format.MaxEntryName + 8
+
+// encode fills in out and entry. out is reused from an earlier job if it can be.
+func (e *Encoder) Encode(j *BlockJob) {
+	chain, _ := e.L.BlockInfo(j.V, j.B)
+	if cap(j.Out) < headRoom {
+		j.Out = make([]byte, headRoom, headRoom+len(j.Raw)+len(j.Raw)/8+64)
+	}
+	var mask uint32
+	out := j.Out[:headRoom]
+	if m := &e.memo[chain]; m.n == len(j.Raw) && isConst(j.Raw) && bytes.Equal(m.raw8[:], j.Raw[:8]) {
+		out, mask = append(out, m.payload...), m.mask
+	} else if j.V < 0 && j.B == 0 && len(j.Raw) > format.MaxFirst {
+		// The format stores so long a header without filters.
+		mask = 1<<len(e.L.Filters[chain]) - 1
+		out = append(out, j.Raw...)
+	} else {
+		var c *filters.Coder
+		if c, j.Err = e.coder(chain); j.Err == nil {
+			out, mask, j.Err = c.Encode(out, j.Raw)
+		}
+		if j.Err == nil && isConst(j.Raw) {
+			copy(m.raw8[:], j.Raw)
+			m.n, m.mask = len(j.Raw), mask
+			m.payload = append(m.payload[:0], out[headRoom:]...)
+		}
+	}
+	if j.Err != nil {
+		j.Err = format.NewBlockError(e.L, nil, j.V, j.B, -1, j.Err)
+		return
+	}
+	e.name = e.L.AppendName(e.name[:0], j.V, j.B)
+	payload := out[headRoom:]
+	n := int64(len(payload))
+	j.Entry = czip.ZipEntry{Name: string(e.name), Crc: czip.CRC(payload), Stored: n, Size: n, Mask: mask}
+	at := headRoom - j.Entry.LocalLen()
+	j.Entry.AppendLocal(out[at:at])
+	j.Out = out
+}
+
+// bytes are the local header and stored bytes of an encoded job.
+func (j *BlockJob) Bytes() []byte { return j.Out[headRoom-j.Entry.LocalLen():] }
+
+// isConst says whether a block repeats its first 8 bytes.
+func isConst(b []byte) bool {
+	return len(b) >= 64 && bytes.Equal(b[8:64], b[:56]) && bytes.Equal(b[8:], b[:len(b)-8])
+}
+
+// pipeline encodes jobs on several goroutines and hands them on in order.
+type pipeline struct {
+	caller  context.Context
+	ctx     context.Context // of caller, until something fails
+	cancel  context.CancelCauseFunc
+	work    chan *BlockJob
+	ordered chan *BlockJob
+	done    chan error // of the committer
+	wg      sync.WaitGroup
+	pool    bufferPool
+}
+
+// startPipeline starts workers; commit gets each job, encoded, in the order of
+// submit. Bounded memory: at most 4 blocks a worker are on their way.
+func StartPipeline(ctx context.Context, l *format.Resolved, workers int, commit func(*BlockJob) error) *pipeline {
+	workers = int(min(int64(workers), l.Blocks))
+	p := &pipeline{
+		work:    make(chan *BlockJob, workers),
+		ordered: make(chan *BlockJob, 2*workers),
+		done:    make(chan error, 1),
+	}
+	p.caller = ctx
+	p.ctx, p.cancel = context.WithCancelCause(ctx)
+	for range workers {
+		p.wg.Add(1)
+		go func() {
+			defer p.wg.Done()
+			e := NewEncoder(l)
+			for j := range p.work {
+				e.Encode(j)
+				close(j.encoded)
+			}
+		}()
+	}
+	go func() { p.done <- p.commitAll(commit) }()
+	return p
+}
+
+func (p *pipeline) commitAll(commit func(*BlockJob) error) error {
+	var failed error
+	for j := range p.ordered {
+		<-j.encoded
+		if failed == nil {
+			if failed = j.Err; failed == nil {
+				failed = commit(j)
+			}
+			if failed != nil {
+				p.cancel(failed)
+			}
+		}
+		p.pool.put(j.Raw)
+		p.pool.put(j.Out)
+	}
+	return failed
+}
+
+// buffer gives memory for a block; submit takes it over.
+func (p *pipeline) Buffer(n int64) []byte { return p.pool.get(n) }
+
+// submit queues a block.
+func (p *pipeline) Submit(j *BlockJob) error {
+	j.encoded = make(chan struct{})
+	j.Out = p.pool.get(int64(headRoom + len(j.Raw)/2))
+	select {
+	case p.ordered <- j:
+	case <-p.ctx.Done():
+		return WhyDone(p.caller, p.ctx)
+	}
+	p.work <- j // never blocks for long: workers drain it to the end
+	return nil
+}
+
+// finish waits for all jobs; cutErr is why no more come.
+func (p *pipeline) Finish(cutErr error) error {
+	close(p.work)
+	close(p.ordered)
+	p.wg.Wait()
+	err := <-p.done
+	p.cancel(nil)
+	if err != nil {
+		return err
+	}
+	return cutErr
+}
+
+// bufferPool recycles the buffers of blocks. The zero value is ready.
+type bufferPool struct {
+	mu   sync.Mutex
+	free [][]byte
+}
+
+// maxFree bounds what the pool keeps: what the queues of a pipeline can hold.
+const maxFree = 32
+
+// get returns a buffer of n bytes, of any content.
+func (p *bufferPool) get(n int64) []byte {
+	p.mu.Lock()
+	for i := len(p.free) - 1; i >= 0; i-- {
+		if b := p.free[i]; int64(cap(b)) >= n && int64(cap(b)) <= 4*n+4096 {
+			p.free = slices.Delete(p.free, i, i+1)
+			p.mu.Unlock()
+			return b[:n]
+		}
+	}
+	p.mu.Unlock()
+	return make([]byte, n)
+}
+
+func (p *bufferPool) put(b []byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.free) >= maxFree {
+		p.free = p.free[1:]
+	}
+	p.free = append(p.free, b)
+}

@@ -1,0 +1,212 @@
+package blocks
+
+import (
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cdfz-format/cdfz/archive/internal/czip"
+	"github.com/cdfz-format/cdfz/archive/internal/fault"
+	"github.com/cdfz-format/cdfz/blockidx"
+	"github.com/cdfz-format/cdfz/filters"
+	"github.com/cdfz-format/cdfz/internal/ioat"
+)
+
+// localGap is the distance of stored extents, in bytes, up to which they are read
+// together: reading so much costs no more than another system call.
+const LocalGap = 4 << 10
+
+// engine is the part of a Reader that decodes blocks: its cache, its state and
+// its counters.
+type engine struct {
+	cache   *BlockCache // nil: none
+	id      int64       // of this reader's blocks in the cache
+	states  sync.Pool   // of *decoder
+	flights flights
+	Slots   chan struct{} // blocks that may be decoded at the same time
+	Far     *far          // of a remote archive, else nil
+	gap     int64         // of runs
+	remote  int           // reads that are worth doing at the same time
+
+	blocks, hits, reads, bytes, nanos atomic.Int64
+}
+
+// stats counts what a reader did since it was opened.
+type stats struct {
+	Blocks int64         // decoded
+	Hits   int64         // blocks that were in the cache
+	Reads  int64         // of stored blocks
+	Bytes  int64         // of these reads
+	Decode time.Duration // spent decoding, on all goroutines together
+}
+
+// Stats returns the counters.
+func (a *Reader) Stats() stats {
+	return stats{a.blocks.Load(), a.hits.Load(), a.reads.Load(), a.bytes.Load(), time.Duration(a.nanos.Load())}
+}
+
+func (e *engine) init(r io.ReaderAt) {
+	e.states.New = func() any { return &decoder{} }
+	e.Slots = make(chan struct{}, runtime.GOMAXPROCS(0))
+	e.gap, e.remote = LocalGap, 1
+	if gap := ioat.Gap(r); gap > 0 {
+		e.gap, e.remote = gap, 8
+		e.Far = newFar(e.remote)
+	}
+}
+
+// openCache makes the cache, or takes the one that is shared.
+func (e *engine) openCache(o *ReadOptions) (err error) {
+	switch {
+	case o.Shared != nil:
+		e.cache = o.Shared
+	case o.Cache == 0:
+		e.cache, err = NewCache(DefaultCache)
+	case o.Cache > 0:
+		e.cache, err = NewCache(o.Cache)
+	}
+	e.id = readers.Add(1)
+	return err
+}
+
+// indexUntil is the index, whose pages are read until ctx is done.
+func (a *Reader) indexUntil(ctx context.Context) *blockidx.Reader {
+	if _, ok := a.r.(ioat.ContextReaderAt); !ok {
+		return a.Index
+	}
+	idx := czip.ZipEntry{Name: czip.IndexName, Stored: a.Tail.IdxLen, Off: a.Tail.IdxOff}
+	return a.Index.Using(io.NewSectionReader(ioat.Bind(ctx, a.r), idx.End()-idx.Stored, idx.Stored))
+}
+
+// readBlock decodes a block into dst, which has its decoded length. Damage is a
+// *BlockError.
+func (a *Reader) ReadBlock(ctx context.Context, n int64, dst []byte) error {
+	_, err := a.readNeed(ctx, a.Whole(n), func(int64) []byte { return dst })
+	return err
+}
+
+// checkRow checks the place of a block, which is a claim of the index: no more is
+// read than what the format allows for its decoded length.
+func (a *Reader) CheckRow(n int64, row blockidx.Row) error {
+	v, b := a.L.Locate(n)
+	_, size := a.L.BlockInfo(v, b)
+	switch {
+	case row.Off < 0 || row.Len > a.Size || row.Off > a.Size-row.Len:
+		return a.blockError(v, b, row.Off, fault.Corruptf("%d bytes beyond the end of the archive", row.Len))
+	case row.Len > MaxStored(size):
+		return a.blockError(v, b, row.Off, fault.Corruptf("%d bytes stored for a block of %d, more than the format allows", row.Len, size))
+	}
+	return nil
+}
+
+// maxStored is how many bytes a block of so many may be stored in (docs/FORMAT.md,
+// section 14).
+func MaxStored(decoded int64) int64 { return filters.MaxLen(decoded) }
+
+// readNeed reads a block and decodes at least what is needed of it, in memory that
+// room gives.
+func (a *Reader) readNeed(ctx context.Context, q need, room func(n int64) []byte) (none blockData, err error) {
+	if err := ctx.Err(); err != nil {
+		return none, err
+	}
+	v, b := a.L.Locate(q.n)
+	row, err := a.indexUntil(ctx).Row(q.n)
+	if err != nil {
+		if errors.Is(err, blockidx.ErrCorrupt) {
+			err = a.blockError(v, b, -1, Corrupt(err))
+		}
+		return none, err
+	}
+	if err := a.CheckRow(q.n, row); err != nil {
+		return none, err
+	}
+	d := a.states.Get().(*decoder)
+	defer a.states.Put(d)
+	stored := d.memory(row.Len)
+	a.reads.Add(1)
+	a.bytes.Add(row.Len)
+	if err := ioat.ReadFull(ioat.Bind(ctx, a.r), stored, row.Off); err != nil {
+		return none, a.readError(err)
+	}
+	if err := a.fetchAgain(ctx, row, stored); err != nil {
+		return none, err
+	}
+	if a.Far != nil {
+		if err := enter(ctx, a.Slots); err != nil {
+			return none, err
+		}
+		defer leave(a.Slots)
+	}
+	return a.decodeStored(d, q, row, stored, room)
+}
+
+// decodeStored checks the stored bytes of a block and decodes at least what is
+// needed of them, in memory that room gives.
+func (a *Reader) decodeStored(d *decoder, q need, row blockidx.Row, stored []byte, room func(n int64) []byte) (none blockData, err error) {
+	start := time.Now()
+	defer func() {
+		a.nanos.Add(int64(time.Since(start)))
+		a.blocks.Add(1)
+	}()
+	v, b := a.L.Locate(q.n)
+	if got := czip.CRC(stored); got != row.CRC {
+		return none, a.blockError(v, b, row.Off, fault.Corruptf("checksum %08x, expected %08x", got, row.CRC))
+	}
+	data, err := d.decode(a.L, q, stored, row.Mask, room)
+	if err != nil {
+		var unknown *filters.UnknownFilterError
+		if !errors.As(err, &unknown) {
+			err = Corrupt(err)
+		}
+		return none, a.blockError(v, b, row.Off, err)
+	}
+	return data, nil
+}
+
+// whole is a block as a need.
+func (a *Reader) Whole(n int64) need {
+	v, b := a.L.Locate(n)
+	_, size := a.L.BlockInfo(v, b)
+	return need{n, 0, size}
+}
+
+// needOf is what must be decoded of block b of a variable, or of the rest: all of it.
+func (a *Reader) needOf(v int, b int64) need {
+	_, size := a.L.BlockInfo(v, b)
+	n := a.L.RestFirst + b
+	if v >= 0 {
+		n = a.L.Geoms[v].First + b
+	}
+	return need{n, 0, size}
+}
+
+// eachNeed calls use with what is needed of blocks: those in the cache first, then
+// the others, read in runs and decoded on several goroutines. Where they are more
+// than the cache can hold they do not go there. use must not keep or change them.
+func (a *Reader) eachNeed(ctx context.Context, needs iter.Seq[need], use func(need, blockData) error) error {
+	var missing []need
+	bytes := int64(0)
+	for q := range needs {
+		if data, ok := a.peek(q); ok {
+			if err := use(q, data); err != nil {
+				return err
+			}
+			continue
+		}
+		missing = append(missing, q)
+		bytes += q.Hi - q.lo
+	}
+	keep := a.cache != nil && bytes <= a.cache.bytes
+	switch len(missing) {
+	case 0:
+		return nil
+	case 1:
+		return a.load(ctx, missing[0], keep, a.reading(), a.readNeed, func(data blockData) error { return use(missing[0], data) })
+	}
+	return a.loadAll(ctx, missing, keep, use)
+}

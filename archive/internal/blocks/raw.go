@@ -1,0 +1,74 @@
+package blocks
+
+import (
+	"context"
+	"errors"
+	"io"
+	"iter"
+
+	"github.com/cdfz-format/cdfz/internal/ioat"
+	"github.com/cdfz-format/cdfz/unlimited"
+)
+
+// image is the image that the archive holds, read through the cache until ctx is done.
+func (a *Reader) Image(ctx context.Context) *unlimited.View {
+	return a.L.Perm.Image(ioat.Bind(ctx, rawReader{a}))
+}
+
+// rawReader is raw, the blocks of an archive in the order of their numbers.
+type rawReader struct{ a *Reader }
+
+// ReadAt implements io.ReaderAt.
+func (r rawReader) ReadAt(p []byte, off int64) (int, error) {
+	return r.ReadAtContext(context.Background(), p, off)
+}
+
+// ReadAtContext is ReadAt until ctx is done.
+func (r rawReader) ReadAtContext(ctx context.Context, p []byte, off int64) (int, error) {
+	if off < 0 {
+		return 0, errors.New("archive: negative offset")
+	}
+	l := r.a.L
+	have := max(0, min(int64(len(p)), l.Image.Size-off))
+	var short error
+	if have < int64(len(p)) {
+		short = io.EOF
+	}
+	if have == 0 {
+		return 0, short
+	}
+	p = p[:have]
+	if block, in, left := l.FindRaw(off); have <= left {
+		// Most reads of an image are short runs of a record.
+		v, b := l.Locate(block)
+		if data, ok := r.a.peek(r.a.needOf(v, b)); ok {
+			return copy(p, data.b[in-data.off:]), short
+		}
+	}
+	use := func(q need, data blockData) error {
+		start, n := l.RawAt(q.n)
+		lo := max(start+data.off, off)
+		hi := min(start+min(n, data.off+int64(len(data.b))), off+have)
+		copy(p[lo-off:hi-off], data.b[lo-start-data.off:])
+		return nil
+	}
+	if err := r.a.eachNeed(ctx, r.a.rawNeeds(off, have), use); err != nil {
+		return 0, err
+	}
+	return int(have), short
+}
+
+// rawNeeds calls yield with what the raw bytes [off, off+n) need of each block.
+func (a *Reader) rawNeeds(off, n int64) iter.Seq[need] {
+	return func(yield func(need) bool) {
+		for end := off + n; off < end; {
+			block, _, left := a.L.FindRaw(off)
+			k := min(left, end-off)
+			v, b := a.L.Locate(block)
+			if !yield(a.needOf(v, b)) {
+				return
+			}
+			off += k
+		}
+	}
+}

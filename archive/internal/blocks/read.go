@@ -1,0 +1,283 @@
+// Package blocks reads and writes the blocks of archives: it opens an archive, decodes
+// blocks through a cache on several goroutines, fetches those of remote archives ahead,
+// puts the image together, and cuts an image into blocks and encodes them. Of its
+// neighbours it imports format, czip and fault.
+package blocks
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/cdfz-format/cdfz/archive/internal/czip"
+	"github.com/cdfz-format/cdfz/archive/internal/fault"
+	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/blockidx"
+	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/filters"
+	"github.com/cdfz-format/cdfz/internal/ioat"
+)
+
+const (
+	// tailProbe is the first read of an archive: the end, and in small archives
+	// manifest and index with it.
+	TailProbe = 4096
+	// maxFrontGap is how much Zarr metadata is read, and thrown away, to spare a
+	// read.
+	maxFrontGap = 1 << 20
+	// defaultCache is the bound of the block cache, in bytes of decoded blocks.
+	DefaultCache = 32 << 20
+	// maxWorkers is more than any machine needs.
+	MaxWorkers = 1024
+)
+
+// readOptions of newReader. Nil and the zero value mean the defaults.
+type ReadOptions struct {
+	Name    string      // of the file in errors
+	Cache   int64       // bytes of decoded blocks kept; 0: defaultCache, negative: none
+	Shared  *BlockCache // instead of a cache of its own
+	Index   int64       // bytes of index pages kept; 0: 4 MiB
+	Workers int         // blocks decoded at the same time; 0: GOMAXPROCS
+}
+
+// reader reads an archive. It is safe for concurrent use if its io.ReaderAt is.
+// Memory follows the netCDF header, the size of a block and the options, not the
+// size of the archive.
+type Reader struct {
+	r      io.ReaderAt
+	Size   int64
+	Tail   czip.Tail
+	Man    *format.Manifest
+	L      *format.Resolved
+	Header *cdf3.Header
+	Index  *blockidx.Reader
+	engine
+	name string // of the file in errors, "" if it has none
+}
+
+// newReader opens an archive of size bytes, see New.
+func NewReader(r io.ReaderAt, size int64, opts *ReadOptions) (*Reader, error) {
+	if opts == nil {
+		opts = &ReadOptions{}
+	}
+	if opts.Workers < 0 || opts.Workers > MaxWorkers {
+		return nil, fault.Optionsf("%d workers, expected 1 to %d", opts.Workers, MaxWorkers)
+	}
+	a := &Reader{r: r, Size: size, name: opts.Name}
+	a.engine.init(r)
+	if opts.Workers > 0 {
+		a.Slots = make(chan struct{}, opts.Workers)
+	}
+	if err := a.open(opts); err != nil {
+		return nil, err
+	}
+	return a, a.openCache(opts)
+}
+
+// probeArchive says whether a file has the head or the tail of an archive.
+func ProbeArchive(r io.ReaderAt, size int64) (head, end bool, err error) {
+	if size >= int64(czip.HeadLen) {
+		b := make([]byte, czip.HeadLen)
+		if err := ioat.ReadFull(r, b, 0); err != nil {
+			return false, false, err
+		}
+		head = string(b[:4]) == czip.HeadMagic && string(b[czip.LocalFixed:]) == czip.ReadmeName
+	}
+	if size >= czip.EndLen {
+		b := make([]byte, len(czip.TailMagic))
+		if err := ioat.ReadFull(r, b, size-czip.TailLen); err != nil {
+			return false, false, err
+		}
+		end = string(b) == czip.TailMagic
+	}
+	return head, end, nil
+}
+
+// section is a part of the archive that was read already.
+type Section struct {
+	b   []byte
+	off int64
+}
+
+// get returns [off, off+n) from the section or by reading.
+func (s Section) Get(r io.ReaderAt, off, n int64) ([]byte, error) {
+	if off >= s.off && n <= s.off+int64(len(s.b))-off {
+		return s.b[off-s.off:][:n], nil
+	}
+	b, err := ioat.ReadBytes(r, off, n)
+	if err != nil {
+		return nil, fmt.Errorf("archive: %w", err)
+	}
+	return b, nil
+}
+
+func (a *Reader) open(opts *ReadOptions) error {
+	end := Section{off: max(0, a.Size-TailProbe)}
+	var err error
+	if end.b, err = (Section{}).Get(a.r, end.off, a.Size-end.off); err != nil {
+		return err
+	}
+	if a.Tail, err = czip.ParseTail(end.b, a.Size); err != nil {
+		head, end, perr := ProbeArchive(a.r, a.Size)
+		ours := head || end
+		switch {
+		case perr != nil:
+			return fmt.Errorf("archive: %w", perr)
+		case !ours:
+			return fmt.Errorf("archive: %w", fault.ErrNotArchive)
+		}
+		return err
+	}
+	idx := czip.ZipEntry{Name: czip.IndexName, Crc: a.Tail.IdxCRC, Stored: a.Tail.IdxLen, Size: a.Tail.IdxLen, Off: a.Tail.IdxOff}
+	if a.Tail.IdxLen < blockidx.HeaderLen {
+		return fault.Corruptf("index of %d bytes", a.Tail.IdxLen)
+	}
+	near, err := end.Get(a.r, a.Tail.ManOff, idx.End()-a.Tail.IdxLen+blockidx.HeaderLen-a.Tail.ManOff)
+	if err != nil {
+		return err
+	}
+	if err := a.openManifest(near); err != nil {
+		return err
+	}
+	data := io.NewSectionReader(a.r, idx.End()-idx.Stored, idx.Stored)
+	if a.Index, err = blockidx.NewReader(data, idx.Stored, near[len(near)-blockidx.HeaderLen:], opts.Index); err != nil {
+		return Corrupt(err)
+	}
+	return a.openFront(end)
+}
+
+// corrupt puts an error of a lower layer that means damage into our class.
+func Corrupt(err error) error {
+	if errors.Is(err, fault.ErrCorrupt) || errors.Is(err, fault.ErrVersion) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", err, fault.ErrCorrupt)
+}
+
+// openManifest parses the manifest whose entry is at the start of b. Its place is
+// that of the end line: the local header is not needed.
+func (a *Reader) openManifest(b []byte) error {
+	e := czip.ZipEntry{Name: czip.ManifestName}
+	payload := b[e.LocalLen():][:a.Tail.ManLen]
+	if got := czip.CRC(payload); got != a.Tail.ManCRC {
+		return fault.Corruptf("manifest at byte %d: checksum %08x, expected %08x", a.Tail.ManOff, got, a.Tail.ManCRC)
+	}
+	data, err := format.InflateTo(czip.ManifestName, payload, czip.MaxManifest)
+	if err != nil {
+		return err
+	}
+	a.Man, err = format.ParseManifest(data, a.Tail)
+	return err
+}
+
+// openFront reads the plan and the netCDF header, with one read if little lies
+// between them.
+func (a *Reader) openFront(have Section) error {
+	m := a.Man
+	between := have
+	if gap := m.Header.Off - m.Plan.Off - m.Plan.Len; gap <= maxFrontGap {
+		from := Section{off: m.Plan.Off}
+		var err error
+		if from.b, err = have.Get(a.r, m.Plan.Off, m.Header.Off+m.Header.Len-m.Plan.Off); err != nil {
+			return err
+		}
+		between = from
+	}
+	plan, err := between.Get(a.r, m.Plan.Off, m.Plan.Len)
+	if err != nil {
+		return err
+	}
+	rest, err := between.Get(a.r, m.Header.Off, m.Header.Len)
+	if err != nil {
+		return err
+	}
+	h, err := ParseFront(plan, rest, m, a.Size)
+	if err != nil {
+		return err
+	}
+	a.L, a.Header = h.L, h.Header
+	if a.L.Blocks != m.Blocks || a.Index.Rows() != m.Blocks || a.L.Image.Size != m.Size {
+		return fault.Corruptf("plan has %d blocks of %d bytes, manifest %d of %d, index %d",
+			a.L.Blocks, a.L.Image.Size, m.Blocks, m.Size, a.Index.Rows())
+	}
+	return nil
+}
+
+// head is what the front of an archive holds.
+type head struct {
+	L      *format.Resolved
+	Header *cdf3.Header
+}
+
+// parseFront parses the stored bytes of the plan and of block 0 of the rest, in an
+// archive of size bytes.
+func ParseFront(plan, rest []byte, m *format.Manifest, size int64) (*head, error) {
+	if err := m.Plan.Check(czip.PlanName, plan); err != nil {
+		return nil, err
+	}
+	plan, err := format.InflateTo(czip.PlanName, plan, min(format.MetaSmall+format.MaxInflate*m.Plan.Len, format.MetaLimit(size, m.Header.Len)))
+	if err != nil {
+		return nil, err
+	}
+	l, err := format.ParsePlan(plan)
+	if err != nil {
+		return nil, err
+	}
+	header, err := DecodeHeader(l, m.Header, rest)
+	if err == nil {
+		err = l.CheckHeader(header)
+	}
+	return &head{l, header}, err
+}
+
+// decodeHeader decodes block 0 of the rest and parses the netCDF header in it.
+func DecodeHeader(l *format.Resolved, at format.Place, stored []byte) (*cdf3.Header, error) {
+	fail := func(err error) (*cdf3.Header, error) {
+		return nil, &fault.BlockError{Block: l.RestFirst, StoredOff: at.Off, Err: Corrupt(err)}
+	}
+	if err := at.Check(czip.RestPrefix+"0", stored); err != nil {
+		return fail(err)
+	}
+	chain := l.Filters[l.Rest.Chain]
+	raw := stored
+	if whole := uint32(1<<len(chain) - 1); at.Mask != whole {
+		if l.Rest.First > format.MaxFirst {
+			return fail(fmt.Errorf("%d bytes with exclusion mask %x, expected %x", l.Rest.First, at.Mask, whole))
+		}
+		c, err := filters.NewCoder(chain)
+		if err != nil {
+			err = fmt.Errorf("archive: chain of the header: %w", err)
+			if !errors.Is(err, filters.ErrUnknownFilter) {
+				err = Corrupt(err)
+			}
+			return nil, err
+		}
+		raw = make([]byte, l.Rest.First)
+		if err := c.Decode(raw, stored, at.Mask); err != nil {
+			return fail(err)
+		}
+	} else if int64(len(stored)) != l.Rest.First {
+		return fail(fmt.Errorf("%d bytes, expected %d", len(stored), l.Rest.First))
+	}
+	h, err := cdf3.ReadFront(bytes.NewReader(raw), int64(len(raw)), l.Image.Size)
+	if err != nil {
+		return fail(err)
+	}
+	if h.Len != l.Image.Header {
+		return fail(fmt.Errorf("netCDF header of %d bytes, expected %d", h.Len, l.Image.Header))
+	}
+	return h, nil
+}
+
+// blockError names a block by variable and index range.
+func (a *Reader) blockError(v int, b, storedOff int64, err error) error {
+	e := format.NewBlockError(a.L, a.Header, v, b, storedOff, err)
+	e.File = a.name
+	return e
+}
+
+// readError is an error of reading stored bytes.
+func (a *Reader) readError(err error) error {
+	return fault.WithName(a.name, fmt.Errorf("archive: %w", err))
+}

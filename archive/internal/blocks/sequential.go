@@ -1,0 +1,129 @@
+package blocks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/cdfz-format/cdfz/internal/ioat"
+)
+
+// aheadChunks is how many chunks a sequential reader has under way or in memory,
+// besides the one before.
+const aheadChunks = 4
+
+// sequential reads a remote file for one that walks it from its first byte to its
+// last: in chunks of aheadRun bytes, the next ones ahead. At most aheadChunks+1 of
+// them are in memory. It is for one goroutine, and must be closed.
+type sequential struct {
+	r      io.ReaderAt
+	size   int64
+	ctx    context.Context
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+	chunks []*chunk // of increasing places, without gaps
+	last   int64    // where the chunk is that was read last
+}
+
+type chunk struct {
+	off  int64
+	buf  []byte
+	err  error
+	done chan struct{} // closed when buf or err is there
+}
+
+// newSequential starts nothing before the first read.
+func newSequential(ctx context.Context, r io.ReaderAt, size int64) *sequential {
+	s := &sequential{r: r, size: size, last: -AheadRun}
+	s.ctx, s.cancel = context.WithCancel(ctx)
+	return s
+}
+
+// walked is what a walk through an archive reads from: r, or the same with chunks
+// ahead where its reads have a latency. end is to be called when the walk is over.
+func Walked(ctx context.Context, r io.ReaderAt, size int64) (from io.ReaderAt, end func()) {
+	if ioat.Gap(r) == 0 {
+		return r, func() {}
+	}
+	s := newSequential(ctx, r, size)
+	return s, s.close
+}
+
+// close ends what is under way.
+func (s *sequential) close() {
+	s.cancel()
+	s.wg.Wait()
+	s.chunks = nil
+}
+
+// ReadAt implements io.ReaderAt.
+func (s *sequential) ReadAt(p []byte, off int64) (int, error) {
+	if off < 0 {
+		return 0, errors.New("archive: negative offset")
+	}
+	n := 0
+	for n < len(p) {
+		at := off + int64(n)
+		if at >= s.size {
+			return n, io.EOF
+		}
+		c := s.chunk(at / AheadRun * AheadRun)
+		select {
+		case <-c.done:
+		case <-s.ctx.Done():
+			return n, s.ctx.Err()
+		}
+		if c.err != nil {
+			return n, c.err
+		}
+		n += copy(p[n:], c.buf[at-c.off:])
+	}
+	return n, nil
+}
+
+// chunk is the chunk at off. If it is the one behind the last, or the same, those
+// that follow are under way then.
+func (s *sequential) chunk(off int64) *chunk {
+	count := int64(1)
+	if off == s.last || off == s.last+AheadRun {
+		count = aheadChunks
+	}
+	s.last = off
+	// What lies before is dropped, but for one chunk: a walk goes back a little. A
+	// walk that goes elsewhere begins anew.
+	for len(s.chunks) > 0 && (s.chunks[0].off < off-AheadRun || s.chunks[0].off > off) {
+		s.chunks = s.chunks[1:]
+	}
+	next := off
+	if k := len(s.chunks); k > 0 {
+		next = s.chunks[k-1].off + AheadRun
+	}
+	for ; next < min(off+count*AheadRun, s.size); next += AheadRun {
+		c := &chunk{off: next, done: make(chan struct{})}
+		s.chunks = append(s.chunks, c)
+		s.wg.Go(func() { c.fetch(s) })
+	}
+	return s.chunks[(off-s.chunks[0].off)/AheadRun]
+}
+
+func (c *chunk) fetch(s *sequential) {
+	defer close(c.done)
+	c.buf = make([]byte, min(AheadRun, s.size-c.off))
+	if n, err := ioat.Bind(s.ctx, s.r).ReadAt(c.buf, c.off); n < len(c.buf) {
+		if err == nil || err == io.EOF {
+			err = fmt.Errorf("read %d of %d bytes at %d: %w", n, len(c.buf), c.off, io.ErrUnexpectedEOF)
+		}
+		c.err = err
+	}
+}
+
+// ReadAtContext reads again what came before and was wrong; anything else is read
+// as ReadAt reads it.
+func (s *sequential) ReadAtContext(ctx context.Context, p []byte, off int64) (int, error) {
+	if ioat.IsReread(ctx) {
+		return ioat.Bind(ctx, s.r).ReadAt(p, off)
+	}
+	return s.ReadAt(p, off)
+}

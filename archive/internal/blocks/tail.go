@@ -1,0 +1,111 @@
+package blocks
+
+import (
+	"bufio"
+	"fmt"
+	"hash/crc32"
+	"io"
+
+	"github.com/cdfz-format/cdfz/archive/internal/czip"
+	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/blockidx"
+)
+
+// tailWriter regenerates everything behind the manifest: the index, the
+// directory and the end. It is a function of the headers before, so that what
+// repair writes is what was there.
+type TailWriter struct {
+	L      *format.Resolved
+	Front  []czip.ZipEntry // the entries before .cdfz/rest/0, in order
+	Table  *blockidx.Table
+	Man    czip.ZipEntry
+	ManCRC uint32 // of the manifest's stored bytes
+}
+
+// entries calls yield for every entry that precedes the index.
+func (t *TailWriter) entries(yield func(*czip.ZipEntry) error) error {
+	for i := range t.Front {
+		if err := yield(&t.Front[i]); err != nil {
+			return err
+		}
+	}
+	if err := t.Blocks(yield); err != nil {
+		return err
+	}
+	return yield(&t.Man)
+}
+
+// blocks calls yield for the entry of every block, in the order of the file.
+func (t *TailWriter) Blocks(yield func(*czip.ZipEntry) error) error {
+	var e czip.ZipEntry
+	var name []byte
+	var err error
+	one := func(v int, b int64) bool {
+		var row blockidx.Row
+		if row, err = t.Table.Row(t.L.Number(v, b)); err != nil {
+			return false
+		}
+		name = t.L.AppendName(name[:0], v, b)
+		e = czip.ZipEntry{Name: string(name), Crc: row.CRC, Stored: row.Len, Size: row.Len, Mask: row.Mask}
+		e.Off = row.Off - e.LocalLen()
+		err = yield(&e)
+		return err == nil
+	}
+	if one(-1, 0) {
+		t.L.StoredOrder(one)
+	}
+	for b := int64(1); err == nil && b < t.L.RestBlocks; b++ {
+		one(-1, b)
+	}
+	return err
+}
+
+// writeTo appends the tail to w and returns its length.
+func (t *TailWriter) WriteTo(w io.Writer) (int64, error) {
+	out := &countingWriter{w: bufio.NewWriterSize(w, 64<<10)}
+	idxLen, err := blockidx.Size(t.L.Blocks)
+	if err != nil {
+		return 0, err
+	}
+	crc := crc32.NewIEEE()
+	if _, err := t.Table.WriteTo(crc); err != nil {
+		return 0, err
+	}
+	idx := czip.ZipEntry{Name: czip.IndexName, Crc: crc.Sum32(), Stored: idxLen, Size: idxLen, Off: t.Man.End()}
+	out.Write(idx.AppendLocal(nil))
+	if _, err := t.Table.WriteTo(out); err != nil {
+		return out.n, fmt.Errorf("archive: writing: %w", err)
+	}
+	dirOff := idx.End()
+	start := out.n
+	entries := int64(0)
+	var rec []byte
+	dir := func(e *czip.ZipEntry) error {
+		entries++
+		rec = e.AppendCentral(rec[:0])
+		_, err := out.Write(rec)
+		return err
+	}
+	if err := t.entries(dir); err != nil {
+		return out.n, fmt.Errorf("archive: writing: %w", err)
+	}
+	dir(&idx)
+	line := czip.Tail{ManOff: t.Man.Off, ManLen: t.Man.Stored, ManCRC: t.ManCRC, IdxOff: idx.Off, IdxLen: idx.Stored, IdxCRC: idx.Crc}
+	out.Write(czip.AppendEnd(nil, entries, dirOff, out.n-start, line.String()))
+	if err := out.w.Flush(); err != nil {
+		return out.n, fmt.Errorf("archive: writing: %w", err)
+	}
+	return out.n, nil
+}
+
+// countingWriter counts what goes through; errors stay until Flush.
+type countingWriter struct {
+	w *bufio.Writer
+	n int64
+}
+
+func (c *countingWriter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.n += int64(n)
+	return n, err
+}

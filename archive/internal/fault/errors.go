@@ -1,0 +1,111 @@
+// Package fault has the errors of archives: their classes, the error of a damaged block,
+// and the name of the file in them. Package archive exports the classes. It imports
+// nothing of this module.
+package fault
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// The classes of errors. An error of the source or the sink is wrapped as it
+// is and belongs to none of them. Input that is not a classic netCDF file gives
+// cdf3.ErrNotCDF or *cdf3.FormatError.
+var (
+	// ErrNotArchive: neither the head nor the tail of a cdfz archive.
+	ErrNotArchive = errors.New("not a cdfz archive")
+	// ErrVersion: an archive that needs a newer reader; the text names what.
+	ErrVersion = errors.New("archive needs a newer reader")
+	// ErrCorrupt: an archive whose bytes are damaged.
+	ErrCorrupt = errors.New("damaged archive")
+	// ErrChanged: the source changed while it was archived, or reads differently
+	// each time.
+	ErrChanged = errors.New("source changed while being archived")
+	// ErrOptions: options that contradict each other or the file.
+	ErrOptions = errors.New("invalid options")
+)
+
+// BlockError names a damaged block. It unwraps to the cause.
+type BlockError struct {
+	File      string  // name of the file, "" if unknown
+	Block     int64   // global block number
+	Var       string  // name of the variable, "" for the rest
+	Start     []int64 // first index of the block in each dimension; nil for the rest
+	Count     []int64 // how many indices it holds in each dimension
+	RestOff   int64   // for the rest: its first byte there
+	StoredOff int64   // archive offset of the stored bytes, -1 if unknown
+	Err       error
+}
+
+// Error names the block by what it holds and by its place.
+func (e *BlockError) Error() string {
+	s := "archive: "
+	if e.File != "" {
+		s += e.File + ": "
+	}
+	if e.Start == nil {
+		s += fmt.Sprintf("header or rest from its byte %d (block %d", e.RestOff, e.Block)
+	} else {
+		s += fmt.Sprintf("variable %q%s (block %d", e.Var, indexRange(e.Start, e.Count), e.Block)
+	}
+	if e.StoredOff >= 0 {
+		s += fmt.Sprintf(" at byte %d", e.StoredOff)
+	}
+	return s + "): " + e.Err.Error()
+}
+
+// Unwrap returns the cause.
+func (e *BlockError) Unwrap() error { return e.Err }
+
+// indexRange prints [0:10, 5:6] for the half-open ranges of a block.
+func indexRange(start, count []int64) string {
+	s := "["
+	for i := range start {
+		if i > 0 {
+			s += ", "
+		}
+		s += fmt.Sprintf("%d:%d", start[i], start[i]+count[i])
+	}
+	return s + "]"
+}
+
+func Corruptf(format string, args ...any) error {
+	return fmt.Errorf("archive: "+format+": %w", append(args, ErrCorrupt)...)
+}
+
+func Optionsf(format string, args ...any) error {
+	return fmt.Errorf("archive: "+format+": %w", append(args, ErrOptions)...)
+}
+
+// writeFull writes all of p: a Writer that takes less without an error is at fault.
+func WriteFull(w io.Writer, p []byte) error {
+	n, err := w.Write(p)
+	if err == nil && n < len(p) {
+		err = io.ErrShortWrite
+	}
+	if err != nil {
+		return fmt.Errorf("archive: writing: %w", err)
+	}
+	return nil
+}
+
+// fileError puts the name of a file into an error.
+type fileError struct {
+	name string
+	err  error
+}
+
+func (e *fileError) Error() string {
+	return "archive: " + e.name + ": " + strings.TrimPrefix(e.err.Error(), "archive: ")
+}
+
+func (e *fileError) Unwrap() error { return e.err }
+
+func WithName(name string, err error) error {
+	if name == "" {
+		return err
+	}
+	return &fileError{name, err}
+}

@@ -1,0 +1,391 @@
+package format
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// jsonReader reads the JSON of plan and manifest, docs/FORMAT.md, section 7. It is
+// strict: names match byte for byte, no member occurs twice, required members are
+// there, nothing is null, integers fit, text is valid UTF-8. Its caller bounds the
+// elements of lists, so nothing is allocated that the text does not pay for.
+//
+// The first error stays and ends everything: all functions return zero values then.
+type jsonReader struct {
+	s   string // what remains
+	len int    // of the whole text
+	err error
+}
+
+func newJSONReader(text string) *jsonReader { return &jsonReader{s: text, len: len(text)} }
+
+// fail keeps the first error.
+func (r *jsonReader) fail(format string, args ...any) {
+	if r.err == nil {
+		r.err = fmt.Errorf("at byte %d: "+format, append([]any{r.len - len(r.s)}, args...)...)
+	}
+}
+
+// found describes what comes next, for errors.
+func (r *jsonReader) found() string {
+	if r.s == "" {
+		return "the end"
+	}
+	return strconv.QuoteToASCII(r.s[:min(len(r.s), 12)])
+}
+
+// end checks that nothing but space follows.
+func (r *jsonReader) end() error {
+	if r.space(); r.err == nil && r.s != "" {
+		r.fail("expected the end, found %s", r.found())
+	}
+	return r.err
+}
+
+func (r *jsonReader) space() {
+	for r.s != "" && (r.s[0] == ' ' || r.s[0] == '\n' || r.s[0] == '\t' || r.s[0] == '\r') {
+		r.s = r.s[1:]
+	}
+}
+
+// opt takes a token of one byte if it comes next.
+func (r *jsonReader) opt(c byte) bool {
+	r.space()
+	if r.err != nil || r.s == "" || r.s[0] != c {
+		return false
+	}
+	r.s = r.s[1:]
+	return true
+}
+
+func (r *jsonReader) want(c byte) {
+	if !r.opt(c) {
+		r.fail("expected %q, found %s", c, r.found())
+	}
+}
+
+// members are the names of an object's members. The first ones, need in number, are
+// required.
+type members struct {
+	names []string
+	need  int
+}
+
+// object reads an object. It calls value with the position of each known member, in
+// the order of the text, to read its value; other members are skipped.
+func (r *jsonReader) object(m members, value func(i int)) {
+	r.want('{')
+	seen, next := uint64(0), 0
+	var unknown []string
+	for first := true; r.err == nil && !r.opt('}'); first = false {
+		if !first {
+			r.want(',')
+		}
+		name := r.text()
+		r.want(':')
+		if r.err != nil {
+			return
+		}
+		i := next // a writer's order is that of names
+		if i >= len(m.names) || m.names[i] != name {
+			i = slices.Index(m.names, name)
+		}
+		switch {
+		case i < 0 && slices.Contains(unknown, name), i >= 0 && seen>>i&1 != 0:
+			r.fail("member %q occurs twice", name)
+		case i < 0 && len(unknown) == MaxUnknown:
+			r.fail("more than %d unknown members", MaxUnknown)
+		case i < 0:
+			unknown = append(unknown, name)
+			r.skip(0)
+		default:
+			seen |= 1 << i
+			next = i + 1
+			value(i)
+		}
+	}
+	for i := range m.need {
+		if seen>>i&1 == 0 {
+			r.fail("member %q is missing", m.names[i])
+		}
+	}
+}
+
+// list reads an array of at most limit elements.
+func list[T any](r *jsonReader, what string, limit int, one func(*jsonReader) T) []T {
+	return roomyList(r, what, limit, r.elements(), one)
+}
+
+// roomyList is list with room for so many elements at first.
+func roomyList[T any](r *jsonReader, what string, limit, room int, one func(*jsonReader) T) []T {
+	r.want('[')
+	if r.err != nil || r.opt(']') {
+		return []T{}
+	}
+	out := make([]T, 0, min(limit, room))
+	for {
+		if len(out) == limit {
+			r.fail("more than %d %s", limit, what)
+		}
+		x := one(r)
+		if r.err != nil {
+			return nil
+		}
+		out = append(out, x)
+		if r.opt(']') {
+			return out
+		}
+		r.want(',')
+	}
+}
+
+// elements counts the elements of a list of numbers that begins here. For other lists
+// the result is a guess.
+func (r *jsonReader) elements() int {
+	n := 1
+	for i := 0; i < len(r.s) && r.s[i] != ']'; i++ {
+		if r.s[i] == ',' {
+			n++
+		}
+	}
+	return n
+}
+
+// int64 reads an integer from 0 on. The format has no negative numbers.
+func (r *jsonReader) int64() int64 { return int64(r.uint(math.MaxInt64)) }
+
+func (r *jsonReader) uint32() uint32 { return uint32(r.uint(math.MaxUint32)) }
+
+// int reads a count or a position, far below what 32 bits hold.
+func (r *jsonReader) int() int { return int(r.uint(math.MaxInt32)) }
+
+func (r *jsonReader) uint(most uint64) uint64 {
+	r.space()
+	x, n := uint64(0), 0
+	for ; n < len(r.s) && r.s[n]-'0' <= 9; n++ {
+		d := uint64(r.s[n] - '0')
+		if x > (most-d)/10 {
+			r.fail("expected an integer up to %d, found %s", most, r.found())
+			return 0
+		}
+		x = 10*x + d
+	}
+	if r.err == nil && (n == 0 || n > 1 && r.s[0] == '0' || n < len(r.s) && strings.IndexByte(".eE", r.s[n]) >= 0) {
+		r.fail("expected an integer from 0 to %d, found %s", most, r.found())
+	}
+	if r.err != nil {
+		return 0
+	}
+	r.s = r.s[n:]
+	return x
+}
+
+func (r *jsonReader) bool() bool {
+	r.space()
+	for _, word := range [...]string{"true", "false"} {
+		if r.err == nil && strings.HasPrefix(r.s, word) {
+			r.s = r.s[len(word):]
+			return word == "true"
+		}
+	}
+	r.fail("expected true or false, found %s", r.found())
+	return false
+}
+
+// short reads a string of at most maxText bytes.
+func (r *jsonReader) short() string {
+	t := r.text()
+	if len(t) > maxText {
+		r.fail("text of %d bytes, expected at most %d", len(t), maxText)
+	}
+	return t
+}
+
+// text reads a string. Without escapes it shares the memory of what is read.
+func (r *jsonReader) text() string {
+	r.want('"')
+	for i := 0; i < len(r.s) && r.err == nil; i++ {
+		switch c := r.s[i]; {
+		case c == '"':
+			t := r.s[:i]
+			if !utf8.ValidString(t) {
+				r.fail("text is not UTF-8")
+			}
+			r.s = r.s[i+1:]
+			return t
+		case c == '\\':
+			return r.escaped(i)
+		case c < ' ':
+			r.fail("control character in text")
+		}
+	}
+	r.fail("text without an end")
+	return ""
+}
+
+// escaped reads the rest of a string whose first escape is at i.
+func (r *jsonReader) escaped(i int) string {
+	end := i
+	for ; end < len(r.s) && r.s[end] != '"'; end++ {
+		if r.s[end] == '\\' {
+			end++
+		}
+	}
+	if end >= len(r.s) {
+		r.fail("text without an end")
+		return ""
+	}
+	t, err := unescape(r.s[:end])
+	if err != nil {
+		r.fail("%v", err)
+	}
+	r.s = r.s[end+1:]
+	return t
+}
+
+const plainEscapes = `"\/bfnrt`
+
+func unescape(s string) (string, error) {
+	out := make([]byte, 0, len(s))
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if c < ' ' {
+			return "", errors.New("control character in text")
+		}
+		if c != '\\' {
+			out = append(out, c)
+			continue
+		}
+		i++
+		if k := strings.IndexByte(plainEscapes, s[i]); k >= 0 {
+			out = append(out, "\"\\/\b\f\n\r\t"[k])
+			continue
+		}
+		x, ok := hexRune(s[i:])
+		if i += 4; ok && utf16.IsSurrogate(x) {
+			var low rune
+			if ok = len(s) > i+6 && s[i+1] == '\\'; ok {
+				low, ok = hexRune(s[i+2:])
+			}
+			x = utf16.DecodeRune(x, low)
+			ok = ok && x != utf8.RuneError
+			i += 6
+		}
+		if !ok {
+			return "", errors.New("malformed escape in text")
+		}
+		out = utf8.AppendRune(out, x)
+	}
+	if !utf8.Valid(out) {
+		return "", errors.New("text is not UTF-8")
+	}
+	return string(out), nil
+}
+
+// hexRune reads the u and the four digits of an escape.
+func hexRune(s string) (rune, bool) {
+	if len(s) < 5 || s[0] != 'u' {
+		return 0, false
+	}
+	x, err := strconv.ParseUint(s[1:5], 16, 16)
+	return rune(x), err == nil
+}
+
+// raw reads an object of any members and returns its text.
+func (r *jsonReader) raw() string {
+	r.space()
+	start := r.s
+	if r.s == "" || r.s[0] != '{' {
+		r.fail("expected an object, found %s", r.found())
+	}
+	r.skip(0)
+	return start[:len(start)-len(r.s)]
+}
+
+// skip reads a value of any type.
+func (r *jsonReader) skip(depth int) {
+	if depth == maxDepth {
+		r.fail("more than %d levels", maxDepth)
+	}
+	r.space()
+	if r.err != nil || r.s == "" {
+		r.fail("expected a value, found the end")
+		return
+	}
+	switch c := r.s[0]; c {
+	case '"':
+		r.text()
+	case '{':
+		r.s = r.s[1:]
+		for first := true; r.err == nil && !r.opt('}'); first = false {
+			if !first {
+				r.want(',')
+			}
+			r.text()
+			r.want(':')
+			r.skip(depth + 1)
+		}
+	case '[':
+		r.s = r.s[1:]
+		for first := true; r.err == nil && !r.opt(']'); first = false {
+			if !first {
+				r.want(',')
+			}
+			r.skip(depth + 1)
+		}
+	default:
+		r.scalar()
+	}
+}
+
+// scalar reads a number, true, false or null.
+func (r *jsonReader) scalar() {
+	n := 0
+	for n < len(r.s) && strings.IndexByte(",]} \n\t\r", r.s[n]) < 0 {
+		n++
+	}
+	switch w := r.s[:n]; {
+	case w == "true", w == "false", w == "null", isNumber(w):
+		r.s = r.s[n:]
+	default:
+		r.fail("expected a value, found %s", r.found())
+	}
+}
+
+// isNumber reports whether s is a number by the grammar of JSON.
+func isNumber(s string) bool {
+	digits := func() bool {
+		n := 0
+		for n < len(s) && s[n]-'0' <= 9 {
+			n++
+		}
+		s = s[n:]
+		return n > 0
+	}
+	s = strings.TrimPrefix(s, "-")
+	if strings.HasPrefix(s, "0") {
+		s = s[1:]
+	} else if !digits() {
+		return false
+	}
+	if strings.HasPrefix(s, ".") {
+		if s = s[1:]; !digits() {
+			return false
+		}
+	}
+	if s != "" && (s[0] == 'e' || s[0] == 'E') {
+		if s = s[1:]; s != "" && (s[0] == '+' || s[0] == '-') {
+			s = s[1:]
+		}
+		if !digits() {
+			return false
+		}
+	}
+	return s == ""
+}

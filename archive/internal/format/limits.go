@@ -1,0 +1,45 @@
+package format
+
+import (
+	"math"
+
+	"github.com/cdfz-format/cdfz/cdf3"
+)
+
+// The budgets of docs/FORMAT.md, section 14. Together they let a reader open any
+// archive of n bytes with at most 64 MiB + 8·n of memory. Part of the format,
+// never to change.
+const (
+	maxHeader  = cdf3.MaxHeaderLen
+	MaxFirst   = 1 << 21 // block 0 of the rest, unless it is a larger header stored without filters
+	MaxPlan    = 1 << 28 // stored
+	MetaBase   = 1 << 22 // an entry of metadata, plus the size of the archive
+	MaxInflate = 256     // an entry of metadata, plus metaSmall, for each stored byte
+	MetaSmall  = 1 << 16
+
+	maxFeatures = 64
+	MaxChains   = 4096
+	MaxFilters  = 4096    // of all chains
+	MaxParams   = 1 << 16 // of all filters
+	maxCodec    = 4096    // bytes of a codec's JSON
+	maxText     = 255     // bytes of any string in plan and manifest but the image's name
+	MaxRank     = cdf3.MaxRank
+	ranksBase   = 1 << 18 // all dimensions of all blocked variables
+	ranksShare  = 16      // plus the length of the plan divided by this
+
+	MaxUnknown = 32 // members of one object that the format does not name
+	maxDepth   = 32 // nesting of values that the format does not name
+
+	maxAttrJSON  = 1 << 16 // an attribute's value in the Zarr view, in bytes of JSON
+	maxAttrsJSON = 1 << 22 // all of them
+)
+
+// smallImage is the size below which an archive is made in memory, so that it
+// can be made again in a smaller layout.
+const SmallImage = 8 << 20
+
+// metaLimit is the most bytes that an entry of metadata inflates to in an archive
+// of size bytes, of which the netCDF header's block takes header.
+func MetaLimit(size, header int64) int64 {
+	return MetaBase + min(max(0, size-header), math.MaxInt64-MetaBase)
+}

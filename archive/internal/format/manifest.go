@@ -1,0 +1,240 @@
+package format
+
+import (
+	"bytes"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+	"unicode/utf8"
+
+	"github.com/klauspost/compress/flate"
+
+	"github.com/cdfz-format/cdfz/archive/internal/czip"
+	"github.com/cdfz-format/cdfz/archive/internal/fault"
+	"github.com/cdfz-format/cdfz/blockidx"
+)
+
+// Manifest is `.cdfz/manifest.json`, docs/FORMAT.md, section 9.
+type Manifest struct {
+	Name    string `json:"name,omitempty"`
+	NameHex string `json:"name_hex,omitempty"` // instead of Name if that is not UTF-8
+	Size    int64  `json:"size"`
+	SHA256  string `json:"sha256"`
+	Entries int64  `json:"entries"`
+	Blocks  int64  `json:"blocks"`
+	Stored  int64  `json:"stored"`
+	Front   Front  `json:"front"`
+	Plan    Place  `json:"plan"`
+	Header  Place  `json:"header"`
+}
+
+// Front describes all bytes before the first block. Only a verifier needs it.
+type Front struct {
+	Len   int64  `json:"len"`
+	CRC32 string `json:"crc32"`
+}
+
+// Place locates the stored bytes of an entry and holds their checksum.
+type Place struct {
+	Off   int64  `json:"off"`
+	Len   int64  `json:"len"`
+	Mask  uint32 `json:"mask,omitempty"` // exclusion mask, of a block
+	CRC32 string `json:"crc32"`
+}
+
+// check compares stored bytes with their checksum.
+func (p Place) Check(name string, stored []byte) error {
+	if got := Hex32(czip.CRC(stored)); got != p.CRC32 {
+		return fault.Corruptf("%s at byte %d: checksum %s, expected %s", name, p.Off, got, p.CRC32)
+	}
+	return nil
+}
+
+// setName stores the base name of the image.
+func (m *Manifest) SetName(name string) {
+	if utf8.ValidString(name) {
+		m.Name = name
+	} else {
+		m.NameHex = hex.EncodeToString([]byte(name))
+	}
+}
+
+// ImageName is the base name of the image as it was archived. It is a claim:
+// never build a path from it unchecked.
+func (m *Manifest) ImageName() string {
+	if m.NameHex != "" {
+		if b, err := hex.DecodeString(m.NameHex); err == nil {
+			return string(b)
+		}
+	}
+	return m.Name
+}
+
+// parseManifest decodes a manifest and checks its places against the archive.
+func ParseManifest(b []byte, t czip.Tail) (*Manifest, error) {
+	m, err := ReadManifest(b)
+	if err != nil {
+		return nil, err
+	}
+	plan := czip.ZipEntry{Name: czip.PlanName}
+	header := czip.ZipEntry{Name: czip.RestPrefix + "0", Mask: m.Header.Mask}
+	if m.Entries < 5 || m.Blocks < 1 ||
+		m.Front.Len < int64(czip.HeadLen) || m.Front.Len > t.ManOff ||
+		m.Plan.Mask != 0 || m.Plan.Off < int64(czip.HeadLen)+plan.LocalLen() || m.Plan.Off > m.Front.Len ||
+		m.Plan.Len > m.Front.Len-m.Plan.Off || m.Plan.Len > MaxPlan ||
+		m.Header.Off != m.Front.Len+header.LocalLen() || m.Header.Off > t.ManOff ||
+		m.Header.Len > t.ManOff-m.Header.Off || m.Header.Len > maxHeader {
+		return nil, fault.Corruptf("manifest: places or counts are impossible: %s", b)
+	}
+	return m, nil
+}
+
+// metaEntry is an entry of metadata, ready to be written.
+type MetaEntry struct {
+	czip.ZipEntry
+	Payload []byte
+}
+
+// deflaters keeps the tables of compressors: more than a megabyte each.
+var deflaters = sync.Pool{New: func() any {
+	w, err := flate.NewWriter(nil, flate.BestCompression)
+	if err != nil {
+		panic("archive: internal error: " + err.Error())
+	}
+	return w
+}}
+
+// newMeta deflates metadata, docs/FORMAT.md, section 5.
+func NewMeta(name string, data []byte) MetaEntry {
+	e := MetaEntry{czip.ZipEntry{Name: name, Method: czip.MethodDeflated, Crc: czip.CRC(data), Size: int64(len(data))}, nil}
+	var b bytes.Buffer
+	w := deflaters.Get().(*flate.Writer)
+	defer deflaters.Put(w)
+	w.Reset(&b)
+	w.Write(data)
+	w.Close()
+	e.Payload = b.Bytes()
+	if len(data) > MaxInflate*len(e.Payload) {
+		e.Payload = storedDeflate(data)
+	}
+	e.Stored = int64(len(e.Payload))
+	return e
+}
+
+// storedDeflate is a deflate stream of blocks that are not compressed.
+func storedDeflate(data []byte) []byte {
+	var b bytes.Buffer
+	w, err := flate.NewWriter(&b, flate.NoCompression)
+	if err != nil {
+		panic("archive: internal error: " + err.Error())
+	}
+	w.Write(data)
+	w.Close()
+	return b.Bytes()
+}
+
+func NewStoredMeta(name string, data []byte) MetaEntry {
+	n := int64(len(data))
+	return MetaEntry{czip.ZipEntry{Name: name, Crc: czip.CRC(data), Size: n, Stored: n}, data}
+}
+
+// cost is what an entry of metadata takes in the archive.
+func (e *MetaEntry) Cost() int64 {
+	return czip.LocalFixed + czip.CentralFixed + 2*int64(len(e.Name)) + e.Stored
+}
+
+// inflater keeps the window of a decompressor.
+type inflater struct{ io.Reader }
+
+// Inflaters are kept: a Zarr view has two entries a variable. One is kept for
+// good, for programs that open an archive now and then.
+var (
+	spareInflater atomic.Pointer[inflater]
+	inflaters     = sync.Pool{New: func() any { return &inflater{flate.NewReader(nil)} }}
+)
+
+// newInflater reads what payload holds; close it when done.
+func newInflater(payload []byte) *inflater {
+	r := spareInflater.Swap(nil)
+	if r == nil {
+		r = inflaters.Get().(*inflater)
+	}
+	r.reset(payload)
+	return r
+}
+
+func (r *inflater) reset(payload []byte) {
+	if err := r.Reader.(flate.Resetter).Reset(bytes.NewReader(payload), nil); err != nil {
+		panic("archive: internal error: " + err.Error())
+	}
+}
+
+func (r *inflater) close() {
+	r.reset(nil) // to keep the window alone
+	if !spareInflater.CompareAndSwap(nil, r) {
+		inflaters.Put(r)
+	}
+}
+
+// inflate returns the content of a metadata entry of at most limit bytes.
+func Inflate(e *czip.ZipEntry, payload []byte, limit int64) ([]byte, error) {
+	if e.Size > limit || e.Size > MetaSmall+MaxInflate*int64(len(payload)) {
+		return nil, fault.Corruptf("%s has %d bytes from %d stored ones, more than the format allows", e.Name, e.Size, len(payload))
+	}
+	data := payload
+	if e.Method == czip.MethodDeflated {
+		r := newInflater(payload)
+		defer r.close()
+		data = make([]byte, e.Size)
+		if _, err := io.ReadFull(r, data); err != nil {
+			return nil, fault.Corruptf("%s: %v", e.Name, err)
+		}
+		if n, err := r.Read(make([]byte, 1)); n != 0 || err != io.EOF {
+			return nil, fault.Corruptf("%s has more than %d bytes", e.Name, e.Size)
+		}
+	} else if e.Method != czip.MethodStored || int64(len(payload)) != e.Size {
+		return nil, fault.Corruptf("%s: method %d with %d bytes for %d", e.Name, e.Method, len(payload), e.Size)
+	}
+	if got := czip.CRC(data); got != e.Crc {
+		return nil, fault.Corruptf("%s: checksum %08x, expected %08x", e.Name, got, e.Crc)
+	}
+	return data, nil
+}
+
+// countedPayload is the longest deflated payload whose length is guessed.
+const countedPayload = 16 << 10
+
+// inflateTo inflates deflated bytes whose checksum was verified, to at most limit
+// bytes.
+func InflateTo(name string, payload []byte, limit int64) ([]byte, error) {
+	r := newInflater(payload)
+	defer r.close()
+	room := int64(8*len(payload) + 512)
+	if len(payload) > countedPayload {
+		// Inflating twice takes less memory than a buffer that grows.
+		n, err := io.Copy(io.Discard, io.LimitReader(r, limit+1))
+		if err != nil {
+			return nil, fault.Corruptf("%s: %v", name, err)
+		}
+		room = n + bytes.MinRead
+		r.reset(payload)
+	}
+	b := bytes.NewBuffer(make([]byte, 0, min(room, limit+bytes.MinRead+1)))
+	if _, err := b.ReadFrom(io.LimitReader(r, limit+1)); err != nil {
+		return nil, fault.Corruptf("%s: %v", name, err)
+	}
+	data := b.Bytes()
+	if int64(len(data)) > limit {
+		return nil, fault.Corruptf("%s has more than %d bytes", name, limit)
+	}
+	return data, nil
+}
+
+func Hex32(x uint32) string { return fmt.Sprintf("%08x", x) }
+
+// placeOf is the place of a block in the manifest.
+func PlaceOf(row blockidx.Row) Place {
+	return Place{Off: row.Off, Len: row.Len, Mask: row.Mask, CRC32: Hex32(row.CRC)}
+}

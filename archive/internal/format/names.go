@@ -1,0 +1,52 @@
+package format
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/cdfz-format/cdfz/archive/internal/czip"
+)
+
+// readme is the text of the first entry: part of the format, never to change.
+const Readme = `This is a cdfz archive, format 1: a classic netCDF file, compressed in blocks.
+To restore it:   cdfz restore FILE
+Without cdfz: it is a ZIP file and, where it has .zmetadata, a Zarr v2 store.
+.cdfz/plan.json says how its blocks make up the file, .cdfz/manifest.json has the
+file's SHA-256, and .cdfz/rest/0 begins with the netCDF header.
+Specification: docs/FORMAT.md of github.com/cdfz-format/cdfz
+`
+
+// pathNames gives variables their paths, docs/FORMAT.md, section 6.
+type PathNames struct {
+	Pooled bool
+	Taken  map[string]bool
+}
+
+// of returns the path of variable number n, whose longest chunk key has key
+// bytes; false if its entries would have names that are too long.
+func (p *PathNames) Of(name string, n int, key int64) (string, bool) {
+	limit := int64(MaxEntryName)
+	if p.Pooled {
+		limit = pooledMaxName
+	}
+	fits := func(path string) bool { return int64(len(path))+1+key <= limit }
+	if validPath(name) && !p.Taken[name] && (!p.Pooled || fits(name)) {
+		if !fits(name) {
+			return "", false
+		}
+		p.Taken[name] = true
+		return name, true
+	}
+	path := czip.VarPrefix + strconv.Itoa(n)
+	return path, fits(path)
+}
+
+// validPath says whether a variable's name may be its path.
+func validPath(name string) bool {
+	if len(name) < 1 || len(name) > 200 || name[0] == '.' || !utf8.ValidString(name) {
+		return false
+	}
+	return !strings.ContainsAny(name, `/\`) && strings.IndexFunc(name, unicode.IsControl) < 0
+}

@@ -1,0 +1,430 @@
+// Package format is what an archive says about itself: the plan and all that follows
+// from it (where each block lies in the image and in the archive, its name, the order of
+// blocks), the manifest, the Zarr view, and the limits of all of these. It reads and
+// writes no blocks. Of its neighbours it imports czip and fault, and further down
+// cdf3, unlimited, filters and blockidx.
+package format
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/cdfz-format/cdfz/archive/internal/czip"
+	"github.com/cdfz-format/cdfz/archive/internal/fault"
+	"github.com/cdfz-format/cdfz/blockidx"
+	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/filters"
+	"github.com/cdfz-format/cdfz/unlimited"
+)
+
+// Layout names what an archive keeps of a file in entries of its own.
+type Layout string
+
+// The layouts of docs/FORMAT.md, section 15.
+const (
+	Viewed Layout = "viewed" // every blocked variable, and Zarr metadata
+	Pooled Layout = "pooled" // no Zarr metadata, small variables in the rest
+	Single Layout = "single" // the image as one block
+)
+
+// formatVersion is the number of the format that is written, and the only one read.
+const formatVersion = 1
+
+// features are those of the format that this program knows beyond version 1.
+var features = []string{}
+
+// Plan is `.cdfz/plan.json`, docs/FORMAT.md, section 7.
+type Plan struct {
+	Format   int            `json:"format"`
+	Features []string       `json:"features"`
+	Writer   string         `json:"writer"`
+	Layout   Layout         `json:"layout"`
+	Image    PlanImage      `json:"image"`
+	Block    int64          `json:"block"`
+	Chains   [][]PlanFilter `json:"chains"`
+	Rest     PlanRest       `json:"rest"`
+	Vars     []PlanVar      `json:"vars"`
+	Groups   [][]int        `json:"groups"`
+}
+
+// PlanImage describes the image; lengths in bytes.
+type PlanImage struct {
+	Size   int64 `json:"size"`
+	Header int64 `json:"header"`
+}
+
+// PlanFilter is one filter of a chain in both of its forms.
+type PlanFilter struct {
+	ID       uint32          `json:"id"`
+	Params   []uint32        `json:"params,omitempty"`
+	Optional bool            `json:"optional,omitempty"`
+	Name     string          `json:"name,omitempty"`
+	Codec    json.RawMessage `json:"codec,omitempty"`
+}
+
+// PlanRest says how the rest is cut; lengths in bytes.
+type PlanRest struct {
+	Len   int64 `json:"len"`
+	First int64 `json:"first"`
+	Block int64 `json:"block"`
+	Chain int   `json:"chain"`
+}
+
+// PlanVar is a blocked variable.
+type PlanVar struct {
+	Var     int               `json:"var"`
+	Path    string            `json:"path"`
+	Type    string            `json:"type"`
+	Shape   []int64           `json:"shape"`
+	Block   []int64           `json:"block"`
+	Chain   int               `json:"chain"`
+	Segment unlimited.Segment `json:"segment"`
+	View    notViewed         `json:"view,omitempty"`
+}
+
+// layout is a plan with everything that is computed from it.
+type Resolved struct {
+	*Plan
+	Perm       *unlimited.Layout
+	Geoms      []*Geometry
+	Filters    []filters.Chain
+	RestFirst  int64 // global number of the rest's block 0
+	RestBlocks int64
+	Blocks     int64 // all of them
+}
+
+// parsePlan decodes and checks a plan, whose every number is a claim.
+func ParsePlan(b []byte) (*Resolved, error) {
+	p, err := ReadPlan(b)
+	if err != nil {
+		return nil, err
+	}
+	return newLayout(p)
+}
+
+// newLayout checks a plan and computes what follows from it.
+func newLayout(p *Plan) (*Resolved, error) {
+	l := &Resolved{Plan: p}
+	if p.Image.Header < 0 || p.Image.Header > maxHeader || p.Image.Size < p.Image.Header {
+		return nil, fault.Corruptf("plan: header of %d bytes in an image of %d", p.Image.Header, p.Image.Size)
+	}
+	for i, c := range p.Chains {
+		if len(c) > filters.MaxFilters {
+			return nil, fault.Corruptf("plan: chain %d has %d filters", i, len(c))
+		}
+		chain := make(filters.Chain, len(c))
+		for j, f := range c {
+			chain[j] = filters.Filter{ID: f.ID, Params: f.Params, Optional: f.Optional, Name: f.Name}
+		}
+		l.Filters = append(l.Filters, chain)
+	}
+	segs := make([]unlimited.Segment, len(p.Vars))
+	for i := range p.Vars {
+		g, err := l.checkVar(i)
+		if err != nil {
+			return nil, err
+		}
+		segs[i] = p.Vars[i].Segment
+		l.Geoms = append(l.Geoms, g)
+	}
+	var err error
+	if l.Perm, err = unlimited.New(p.Image.Size, p.Image.Header, segs); err != nil {
+		return nil, fault.Corruptf("plan: %v", err)
+	}
+	for i, g := range l.Geoms {
+		g.RawOff = l.Perm.RawOff(i)
+	}
+	if err := l.checkRest(); err != nil {
+		return nil, err
+	}
+	return l, l.checkGroups()
+}
+
+func (l *Resolved) checkVar(i int) (*Geometry, error) {
+	v := &l.Vars[i]
+	t, ok := cdf3.TypeByName(v.Type)
+	if !ok {
+		return nil, fault.Corruptf("plan: variable %d has type %q", v.Var, v.Type)
+	}
+	if v.Var < 0 || i > 0 && v.Var <= l.Vars[i-1].Var {
+		return nil, fault.Corruptf("plan: variable %d out of order", v.Var)
+	}
+	if !validPath(v.Path) && v.Path != czip.VarPrefix+strconv.Itoa(v.Var) {
+		return nil, fault.Corruptf("plan: variable %d has path %q", v.Var, v.Path)
+	}
+	if v.Chain < 0 || v.Chain >= len(l.Filters) {
+		return nil, fault.Corruptf("plan: variable %d has chain %d of %d", v.Var, v.Chain, len(l.Filters))
+	}
+	g, err := NewGeometry(v.Shape, v.Block, t.Size())
+	if err != nil {
+		return nil, fmt.Errorf("variable %d: %w", v.Var, err)
+	}
+	s := v.Segment
+	if n, ok := mul(s.Len, s.Count); s.Len < 0 || s.Count < 0 || !ok || n != g.RawLen {
+		return nil, fault.Corruptf("plan: variable %d: %d runs of %d bytes for a shape of %d bytes", v.Var, s.Count, s.Len, g.RawLen)
+	}
+	g.First = l.Blocks
+	l.Blocks += g.Blocks
+	if g.RawLen > l.Image.Size || g.Blocks > l.Image.Size || l.Blocks < 0 {
+		return nil, fault.Corruptf("plan: variable %d has %d bytes, the image %d", v.Var, g.RawLen, l.Image.Size)
+	}
+	return g, nil
+}
+
+func (l *Resolved) checkRest() error {
+	r := &l.Rest
+	if r.Len != l.Perm.RestLen() || r.First < l.Image.Header || r.First > r.Len || r.First > max(l.Image.Header, MaxFirst) ||
+		r.Chain < 0 || r.Chain >= len(l.Filters) || r.Block < 1 || r.Block > maxBlock {
+		return fault.Corruptf("plan: rest of %d bytes in blocks of %d and %d, chain %d; expected %d bytes",
+			r.Len, r.First, r.Block, r.Chain, l.Perm.RestLen())
+	}
+	l.RestFirst = l.Blocks
+	l.RestBlocks = 1 + CeilDiv(r.Len-r.First, r.Block)
+	l.Blocks += l.RestBlocks
+	if _, err := blockidx.Size(l.Blocks); err != nil {
+		return fault.Corruptf("plan: %d blocks", l.Blocks)
+	}
+	return nil
+}
+
+func (l *Resolved) checkGroups() error {
+	seen := make([]bool, len(l.Vars))
+	n := 0
+	for _, g := range l.Groups {
+		for _, i := range g {
+			if i < 0 || i >= len(seen) || seen[i] {
+				return fault.Corruptf("plan: group names variable %d of %d wrongly or twice", i, len(seen))
+			}
+			seen[i] = true
+			n++
+		}
+	}
+	if n != len(seen) {
+		return fault.Corruptf("plan: groups name %d of %d variables", n, len(seen))
+	}
+	return nil
+}
+
+// locate turns a global block number into a variable and its block; v is -1 for
+// the rest.
+func (l *Resolved) Locate(block int64) (v int, b int64) {
+	if block >= l.RestFirst {
+		return -1, block - l.RestFirst
+	}
+	i, _ := slices.BinarySearchFunc(l.Geoms, block, func(g *Geometry, block int64) int {
+		if g.First+g.Blocks <= block {
+			return -1
+		}
+		return 1
+	})
+	return i, block - l.Geoms[i].First
+}
+
+// restAt is the place of block b in the rest.
+func (l *Resolved) RestAt(b int64) (off, n int64) {
+	if b == 0 {
+		return 0, l.Rest.First
+	}
+	off = l.Rest.First + (b-1)*l.Rest.Block
+	return off, min(l.Rest.Block, l.Rest.Len-off)
+}
+
+// blockInfo is what encoding or decoding a block needs to know.
+func (l *Resolved) BlockInfo(v int, b int64) (chain int, decoded int64) {
+	if v < 0 {
+		_, n := l.RestAt(b)
+		return l.Rest.Chain, n
+	}
+	return l.Vars[v].Chain, l.Geoms[v].BlockLen
+}
+
+// appendName appends the entry name of a block.
+func (l *Resolved) AppendName(dst []byte, v int, b int64) []byte {
+	if v < 0 {
+		return fmt.Appendf(dst, "%s%d", czip.RestPrefix, b)
+	}
+	dst = append(append(dst, l.Vars[v].Path...), '/')
+	return l.Geoms[v].AppendKey(dst, b)
+}
+
+// encode is the plan as JSON.
+func (p *Plan) Encode() []byte { return EncodeJSON(p) }
+
+// encodeJSON is JSON without escapes that only HTML needs.
+func EncodeJSON(v any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		panic("archive: internal error: " + err.Error())
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}
+
+// unblocked says why a variable has no blocks of its own, by its number.
+type unblocked map[int]string
+
+// errMetadata: a layout with more metadata than a reader may accept.
+var ErrMetadata = errors.New("metadata larger than the format allows")
+
+const (
+	pooledBelow   = 4096
+	MaxEntryName  = 255
+	pooledMaxName = 48
+)
+
+// planOptions decide what a plan leaves open; lengths in bytes.
+type PlanOptions struct {
+	Block  int64         // target size of a block
+	Memory int64         // for the blocks of record variables that are collected together
+	Rest   filters.Chain // of the rest
+	Chain  func(name string, t cdf3.Type, g *Geometry) (filters.Chain, error)
+}
+
+// newPlan makes the plan of an image from its header and the options.
+func NewPlan(h *cdf3.Header, size int64, o *PlanOptions, lay Layout) (*Resolved, unblocked, error) {
+	p := &Plan{
+		Format: formatVersion, Features: features, Writer: "cdfz " + Version, Layout: lay,
+		Image: PlanImage{size, h.Len}, Block: o.Block, Vars: []PlanVar{}, Groups: [][]int{},
+	}
+	b := planBuilder{p: p, chains: map[string]int{}}
+	rest, _ := b.chain(o.Rest, 0)
+	p.Rest = PlanRest{Len: size, First: h.Len, Block: o.Block, Chain: rest}
+	why := unblocked{}
+	if lay == Single {
+		if size < SmallImage {
+			p.Rest.First = max(h.Len, min(size, MaxFirst))
+			if size > MaxFirst {
+				p.Rest.Block = MaxFirst
+			}
+		}
+		for i := range h.Vars {
+			why[i] = "the archive holds the image as one block"
+		}
+	} else if err := b.addVars(h, size, o, why); err != nil {
+		return nil, nil, err
+	}
+	b.group(o.Memory)
+	l, err := newLayout(p)
+	if err != nil {
+		return nil, nil, fmt.Errorf("archive: internal error: %w", err)
+	}
+	return l, why, nil
+}
+
+type planBuilder struct {
+	p      *Plan
+	chains map[string]int
+	geoms  []*Geometry
+}
+
+// chain numbers a chain, and returns why blocks of blockLen bytes are not in the view.
+func (b *planBuilder) chain(c filters.Chain, blockLen int64) (int, notViewed) {
+	pf, why := planFilters(c, blockLen)
+	key := string(EncodeJSON(pf))
+	n, ok := b.chains[key]
+	if !ok {
+		n = len(b.p.Chains)
+		b.chains[key] = n
+		b.p.Chains = append(b.p.Chains, pf)
+	}
+	return n, why
+}
+
+func (b *planBuilder) addVars(h *cdf3.Header, size int64, o *PlanOptions, why unblocked) error {
+	segs, reasons := unlimited.Plan(h, size)
+	names := PathNames{Pooled: b.p.Layout == Pooled, Taken: map[string]bool{}}
+	for i := range h.Vars {
+		v := &h.Vars[i]
+		if reasons[i] != unlimited.Blocked {
+			why[i] = string(reasons[i])
+			continue
+		}
+		if len(v.Shape) > MaxRank {
+			why[i] = "more than 1024 dimensions"
+			continue
+		}
+		if names.Pooled && v.Len < pooledBelow {
+			why[i] = "smaller than 4 KiB in a pooled archive"
+			continue
+		}
+		g, err := NewGeometry(v.Shape, BlockShape(v.Shape, v.Type.Size(), o.Block), v.Type.Size())
+		if err != nil {
+			return fmt.Errorf("archive: internal error: variable %q: %w", v.Name, err)
+		}
+		_, longest := g.KeysLen()
+		path, ok := names.Of(v.Name, i, longest)
+		if !ok {
+			why[i] = "its blocks would have names of more than 255 bytes"
+			continue
+		}
+		chain, err := o.Chain(v.Name, v.Type, g)
+		if err != nil {
+			return err
+		}
+		b.p.Rest.Len -= v.Len
+		number, unviewed := b.chain(chain, g.BlockLen)
+		pv := PlanVar{Var: i, Path: path, Type: v.Type.String(), Shape: nonNil(g.Shape), Block: nonNil(g.Block), Chain: number, Segment: segs[i]}
+		if b.p.Layout == Viewed {
+			pv.View = unviewed
+		}
+		b.p.Vars = append(b.p.Vars, pv)
+		b.geoms = append(b.geoms, g)
+	}
+	return nil
+}
+
+// nonNil makes an empty list of a nil one, for JSON.
+func nonNil(s []int64) []int64 {
+	if s == nil {
+		return []int64{}
+	}
+	return s
+}
+
+// group decides the stored order: fixed variables by themselves, record
+// variables together as far as their blocks fit the memory, everything in the
+// order of the image.
+func (b *planBuilder) group(memory int64) {
+	order := make([]int, len(b.p.Vars))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(x, y int) int {
+		xo, yo := b.p.Vars[x].Segment.Off, b.p.Vars[y].Segment.Off
+		switch {
+		case xo < yo:
+			return -1
+		case xo > yo:
+			return 1
+		}
+		return 0
+	})
+	var open []int // the current group of record variables
+	used := int64(0)
+	flush := func() {
+		if len(open) > 0 {
+			b.p.Groups = append(b.p.Groups, open)
+			open, used = nil, 0
+		}
+	}
+	for _, i := range order {
+		if b.p.Vars[i].Segment.Count <= 1 {
+			flush()
+			b.p.Groups = append(b.p.Groups, []int{i})
+			continue
+		}
+		need := b.geoms[i].BlockLen
+		if len(open) > 0 && used > math.MaxInt64-need || used+need > memory {
+			flush()
+		}
+		open = append(open, i)
+		used += need
+	}
+	flush()
+}

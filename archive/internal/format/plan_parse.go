@@ -1,0 +1,302 @@
+package format
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"unsafe"
+
+	"github.com/cdfz-format/cdfz/archive/internal/fault"
+	"github.com/cdfz-format/cdfz/cdf3"
+)
+
+// planReader reads a plan, docs/FORMAT.md, section 7, and keeps its budgets.
+type planReader struct {
+	*jsonReader
+	p       Plan
+	version error // the plan needs a newer reader
+	filters int   // that may still come
+	params  int
+	ranks   int
+}
+
+// readPlan decodes a plan without checking its numbers.
+func ReadPlan(b []byte) (*Plan, error) {
+	r := &planReader{
+		// Strings of the plan share its memory, and nobody changes that.
+		jsonReader: newJSONReader(unsafe.String(unsafe.SliceData(b), len(b))), filters: MaxFilters, params: MaxParams,
+		ranks: ranksBase + len(b)/ranksShare,
+	}
+	r.plan()
+	err := r.end()
+	if r.version != nil {
+		return nil, r.version
+	}
+	if err != nil {
+		return nil, fault.Corruptf("plan: %v", err)
+	}
+	return &r.p, nil
+}
+
+// needNewer ends reading because of something that only a newer reader knows.
+func (r *planReader) needNewer(format string, args ...any) {
+	r.version = fmt.Errorf("archive: "+format+": %w", append(args, fault.ErrVersion)...)
+	r.fail("%v", r.version)
+}
+
+var planMembers = members{[]string{"format", "features", "writer", "layout", "image", "block", "chains", "rest", "vars", "groups"}, 10}
+
+func (r *planReader) plan() {
+	p, done := &r.p, 0
+	r.object(planMembers, func(i int) {
+		// A newer plan may have other members: before these two nothing is judged.
+		if done++; done <= 2 && i != done-1 {
+			r.fail("expected member %q first, found %q", planMembers.names[done-1], planMembers.names[i])
+		}
+		switch i {
+		case 0:
+			if p.Format = r.int(); r.err == nil && p.Format != formatVersion {
+				r.needNewer("format %d, expected %d", p.Format, formatVersion)
+			}
+		case 1:
+			p.Features = list(r.jsonReader, "features", maxFeatures, (*jsonReader).short)
+			for _, f := range p.Features {
+				if r.err == nil && !slices.Contains(features, f) {
+					r.needNewer("feature %q is unknown here", f)
+				}
+			}
+		case 2:
+			p.Writer = r.short()
+		case 3:
+			p.Layout = r.layout()
+		case 4:
+			r.object(imageMembers, func(i int) { *[...]*int64{&p.Image.Size, &p.Image.Header}[i] = r.int64() })
+		case 5:
+			p.Block = r.int64()
+		case 6:
+			p.Chains = list(r.jsonReader, "chains", MaxChains, func(*jsonReader) []PlanFilter { return r.chain() })
+		case 7:
+			p.Rest = r.rest()
+		case 8:
+			p.Vars = roomyList(r.jsonReader, "variables", maxHeader, r.varsRoom(), func(*jsonReader) PlanVar { return r.variable() })
+		case 9:
+			r.groups()
+		}
+	})
+}
+
+var imageMembers = members{[]string{"size", "header"}, 2}
+
+func (r *planReader) layout() Layout {
+	lay := Layout(r.short())
+	for _, known := range [...]Layout{Viewed, Pooled, Single} {
+		if lay == known {
+			return known
+		}
+	}
+	r.fail("unknown layout %q", lay)
+	return ""
+}
+
+// chain reads the filters of a chain.
+func (r *planReader) chain() []PlanFilter {
+	c := list(r.jsonReader, "filters in all chains", r.filters, func(*jsonReader) PlanFilter { return r.filter() })
+	r.filters -= len(c)
+	return c
+}
+
+var filterMembers = members{[]string{"id", "params", "optional", "name", "codec"}, 1}
+
+func (r *planReader) filter() (f PlanFilter) {
+	r.object(filterMembers, func(i int) {
+		switch i {
+		case 0:
+			f.ID = r.uint32()
+		case 1:
+			f.Params = list(r.jsonReader, "parameters of all filters", r.params, (*jsonReader).uint32)
+			r.params -= len(f.Params)
+		case 2:
+			f.Optional = r.bool()
+		case 3:
+			f.Name = r.short()
+		case 4:
+			t := r.raw()
+			if len(t) > maxCodec {
+				r.fail("codec of %d bytes, expected at most %d", len(t), maxCodec)
+			}
+			f.Codec = json.RawMessage(t)
+		}
+	})
+	return f
+}
+
+var restMembers = members{[]string{"len", "first", "block", "chain"}, 4}
+
+func (r *planReader) rest() (x PlanRest) {
+	r.object(restMembers, func(i int) {
+		switch i {
+		case 3:
+			x.Chain = r.int()
+		default:
+			*[...]*int64{&x.Len, &x.First, &x.Block}[i] = r.int64()
+		}
+	})
+	return x
+}
+
+// varsRoom estimates the number of variables. None takes less than 100 bytes of text.
+func (r *planReader) varsRoom() int { return min(strings.Count(r.s, `{"var":`), len(r.s)/100) }
+
+var varMembers = members{[]string{"var", "path", "type", "shape", "block", "chain", "segment", "view"}, 7}
+
+func (r *planReader) variable() (v PlanVar) {
+	r.object(varMembers, func(i int) {
+		switch i {
+		case 0:
+			v.Var = r.int()
+		case 1:
+			v.Path = r.short()
+		case 2:
+			v.Type = r.typ()
+		case 3:
+			v.Shape = r.dims()
+		case 4:
+			v.Block = r.dims()
+		case 5:
+			v.Chain = r.int()
+		case 6:
+			s := &v.Segment
+			r.object(segmentMembers, func(i int) { *[...]*int64{&s.Off, &s.Len, &s.Stride, &s.Count}[i] = r.int64() })
+		case 7:
+			v.View = r.viewCode()
+		}
+	})
+	return v
+}
+
+var segmentMembers = members{[]string{"off", "len", "stride", "count"}, 4}
+
+// typ reads the name of a type. The result does not share the memory of the text.
+func (r *planReader) typ() string {
+	name := r.short()
+	t, ok := cdf3.TypeByName(name)
+	if !ok {
+		r.fail("unknown type %q", name)
+		return ""
+	}
+	return t.String()
+}
+
+// dims reads a shape.
+func (r *planReader) dims() []int64 {
+	d := list(r.jsonReader, "dimensions", min(MaxRank, r.ranks), (*jsonReader).int64)
+	r.ranks -= len(d)
+	return d
+}
+
+// viewCode reads why a variable is not in the Zarr view.
+func (r *planReader) viewCode() notViewed {
+	code := notViewed(r.short())
+	if !code.known() {
+		r.fail("unknown reason %q", string(code))
+	}
+	return code
+}
+
+// groups reads the stored order. It follows the variables, of which each is named once.
+func (r *planReader) groups() {
+	if r.p.Vars == nil {
+		r.fail(`"groups" before "vars"`)
+	}
+	left := len(r.p.Vars)
+	r.p.Groups = list(r.jsonReader, "groups", left, func(*jsonReader) []int {
+		g := list(r.jsonReader, "variables in groups", left, (*jsonReader).int)
+		if left -= len(g); len(g) == 0 {
+			r.fail("empty group")
+		}
+		return g
+	})
+}
+
+var manifestMembers = members{[]string{"size", "sha256", "entries", "blocks", "stored", "front", "plan", "header", "name", "name_hex"}, 8}
+
+var (
+	frontMembers = members{[]string{"len", "crc32"}, 2}
+	placeMembers = members{[]string{"off", "len", "crc32", "mask"}, 3}
+)
+
+// readManifest decodes a manifest without checking its numbers.
+func ReadManifest(b []byte) (*Manifest, error) {
+	m := &Manifest{}
+	r := newJSONReader(string(b))
+	names := 0
+	r.object(manifestMembers, func(i int) {
+		switch i {
+		case 0:
+			m.Size = r.int64()
+		case 1:
+			m.SHA256 = r.hex(64)
+		case 2:
+			m.Entries = r.int64()
+		case 3:
+			m.Blocks = r.int64()
+		case 4:
+			m.Stored = r.int64()
+		case 5:
+			r.object(frontMembers, func(i int) {
+				if i == 0 {
+					m.Front.Len = r.int64()
+				} else {
+					m.Front.CRC32 = r.hex(8)
+				}
+			})
+		case 6:
+			m.Plan = r.place()
+		case 7:
+			m.Header = r.place()
+		case 8:
+			m.Name = r.text()
+			names++
+		case 9:
+			m.NameHex = r.hex(0)
+			names++
+		}
+	})
+	if names > 1 {
+		r.fail(`both "name" and "name_hex"`)
+	}
+	if err := r.end(); err != nil {
+		return nil, fault.Corruptf("manifest: %v", err)
+	}
+	return m, nil
+}
+
+func (r *jsonReader) place() (p Place) {
+	r.object(placeMembers, func(i int) {
+		switch i {
+		case 0:
+			p.Off = r.int64()
+		case 1:
+			p.Len = r.int64()
+		case 2:
+			p.CRC32 = r.hex(8)
+		case 3:
+			p.Mask = r.uint32()
+		}
+	})
+	return p
+}
+
+// hex reads n lower-case hexadecimal digits; if n is 0, any even number of them.
+func (r *jsonReader) hex(n int) string {
+	t := r.text()
+	bad := n > 0 && len(t) != n || len(t)%2 != 0
+	for i := 0; i < len(t) && !bad; i++ {
+		bad = strings.IndexByte("0123456789abcdef", t[i]) < 0
+	}
+	if bad {
+		r.fail("expected lower-case hexadecimal digits (%d; 0: any even number), found %.80q", n, t)
+	}
+	return t
+}

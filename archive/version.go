@@ -1,4 +1,0 @@
-package archive
-
-// Version of the program, named in the archives it writes.
-const Version = "0.1.0"
