@@ -12,11 +12,7 @@
 // https://cfconventions.org/cf-conventions/cf-conventions.html
 package cf
 
-import (
-	"strings"
-
-	"github.com/cdfz-format/cdfz/cdf3"
-)
+import "github.com/cdfz-format/cdfz/cdf3"
 
 // attr is the first attribute of a name, nil if there is none.
 func attr(v *cdf3.Var, name string) *cdf3.Attr {
@@ -28,10 +24,10 @@ func attr(v *cdf3.Var, name string) *cdf3.Attr {
 	return nil
 }
 
-// text is the value of a text attribute without trailing NULs, "" if v has none.
+// text is the value of a text attribute, "" if v has none.
 func text(v *cdf3.Var, name string) string {
-	if a := attr(v, name); a != nil && a.Type == cdf3.Char {
-		return strings.TrimRight(string(a.Values), "\x00")
+	if a := attr(v, name); a != nil {
+		return a.Text()
 	}
 	return ""
 }

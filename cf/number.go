@@ -1,48 +1,73 @@
 package cf
 
 import (
-	"encoding/binary"
 	"math"
 
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
-// Number is a Go type of netCDF values.
-type Number interface {
-	int8 | uint8 | int16 | uint16 | int32 | uint32 | int64 | uint64 | float32 | float64
-}
-
 // Float is a Go type of unpacked values.
 type Float interface{ float32 | float64 }
 
 // isFloat reports whether T has fractions.
-func isFloat[T Number]() bool { return T(1)/T(2) != 0 }
+func isFloat[T cdf3.Number]() bool { return T(1)/T(2) != 0 }
 
-// element is element i of a numeric attribute, whose bytes are taken as type t, as
-// an S; see exact.
-func element[S Number](a *cdf3.Attr, t cdf3.Type, i int64) (S, bool) {
-	b, be := a.Values[i*a.Type.Size():], binary.BigEndian
-	switch t {
+// exactly returns the values of a numeric attribute that an S can hold; see exact.
+func exactly[S cdf3.Number](a *cdf3.Attr) []S {
+	switch a.Type {
 	case cdf3.Byte:
-		return exact[S](int8(b[0]))
+		return allExact[S](cdf3.Values[int8](a))
 	case cdf3.UByte:
-		return exact[S](b[0])
+		return allExact[S](cdf3.Values[uint8](a))
 	case cdf3.Short:
-		return exact[S](int16(be.Uint16(b)))
+		return allExact[S](cdf3.Values[int16](a))
 	case cdf3.UShort:
-		return exact[S](be.Uint16(b))
+		return allExact[S](cdf3.Values[uint16](a))
 	case cdf3.Int:
-		return exact[S](int32(be.Uint32(b)))
+		return allExact[S](cdf3.Values[int32](a))
 	case cdf3.UInt:
-		return exact[S](be.Uint32(b))
+		return allExact[S](cdf3.Values[uint32](a))
 	case cdf3.Int64:
-		return exact[S](int64(be.Uint64(b)))
+		return allExact[S](cdf3.Values[int64](a))
 	case cdf3.UInt64:
-		return exact[S](be.Uint64(b))
+		return allExact[S](cdf3.Values[uint64](a))
 	case cdf3.Float:
-		return exact[S](math.Float32frombits(be.Uint32(b)))
+		return allExact[S](cdf3.Values[float32](a))
 	case cdf3.Double:
-		return exact[S](math.Float64frombits(be.Uint64(b)))
+		return allExact[S](cdf3.Values[float64](a))
 	}
-	return 0, false
+	return nil
+}
+
+func allExact[S, N cdf3.Number](values []N) (out []S) {
+	for _, x := range values {
+		if y, ok := exact[S](x); ok {
+			out = append(out, y)
+		}
+	}
+	return out
+}
+
+// exact converts a number if no information is lost, except that values within the
+// range of a floating point type are rounded to it. NaN is never exact.
+func exact[S, N cdf3.Number](x N) (S, bool) {
+	f := float64(x)
+	if isFloat[S]() {
+		y := S(x)
+		return y, f == f && math.IsInf(float64(y), 0) == math.IsInf(f, 0)
+	}
+	if isFloat[N]() {
+		if f != math.Trunc(f) || f < -math.MaxInt64 || f > math.MaxUint64 {
+			return 0, false
+		}
+		if f < 0 {
+			return exact[S](int64(f))
+		}
+		if f >= 1<<64 {
+			return 0, false
+		}
+		return exact[S](uint64(f))
+	}
+	y := S(x)
+	return y, N(y) == x && (y < 0) == (x < 0)
 }

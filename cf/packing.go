@@ -2,7 +2,6 @@ package cf
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -74,7 +73,7 @@ func NewPacking(v *cdf3.Var) (*Packing, error) {
 			err = fmt.Errorf("cf: variable %s: expected one number as %s, found %s", strconv.Quote(v.Name), x.name, describe(a))
 			break
 		}
-		*x.to, _ = element[float64](a, a.Type, 0)
+		*x.to = a.Float64s()[0]
 		p.Scaled = true
 		wide = wide || a.Type != cdf3.Float && v.Type != cdf3.Float
 	}
@@ -91,8 +90,8 @@ func someNumber(a *cdf3.Attr) bool {
 	if a.Type != cdf3.Float && a.Type != cdf3.Double {
 		return a.Type != cdf3.Char && a.Len > 0
 	}
-	for i := range a.Len {
-		if x, _ := element[float64](a, a.Type, i); x == x {
+	for _, x := range a.Float64s() {
+		if x == x {
 			return true
 		}
 	}
@@ -130,25 +129,21 @@ func resigned(t cdf3.Type, unsigned string) cdf3.Type {
 // Stored values are taken as of type t, which is p.Stored or the variable's own, and
 // whose Go type is S. NaN is not among them: it is NaN anyway. The values are sorted;
 // see Contains.
-func Missing[S Number](p *Packing, t cdf3.Type) []S {
+func Missing[S cdf3.Number](p *Packing, t cdf3.Type) []S {
 	var out []S
 	for _, a := range p.missing {
-		as := a.Type
-		if as == p.own {
-			as = t
+		b := *a
+		if b.Type == p.own {
+			b.Type = t
 		}
-		for i := range a.Len {
-			if x, ok := element[S](a, as, i); ok {
-				out = append(out, x)
-			}
-		}
+		out = append(out, exactly[S](&b)...)
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
 }
 
 // Contains reports whether x is one of the values that Missing returned.
-func Contains[S Number](missing []S, x S) bool {
+func Contains[S cdf3.Number](missing []S, x S) bool {
 	const few = 8
 	if len(missing) > few {
 		_, ok := slices.BinarySearch(missing, x)
@@ -160,28 +155,4 @@ func Contains[S Number](missing []S, x S) bool {
 		}
 	}
 	return false
-}
-
-// exact converts a number if no information is lost, except that values within the
-// range of a floating point type are rounded to it. NaN is never exact.
-func exact[S, N Number](x N) (S, bool) {
-	f := float64(x)
-	if isFloat[S]() {
-		y := S(x)
-		return y, f == f && math.IsInf(float64(y), 0) == math.IsInf(f, 0)
-	}
-	if isFloat[N]() {
-		if f != math.Trunc(f) || f < -math.MaxInt64 || f > math.MaxUint64 {
-			return 0, false
-		}
-		if f < 0 {
-			return exact[S](int64(f))
-		}
-		if f >= 1<<64 {
-			return 0, false
-		}
-		return exact[S](uint64(f))
-	}
-	y := S(x)
-	return y, N(y) == x && (y < 0) == (x < 0)
 }

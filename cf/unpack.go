@@ -70,7 +70,7 @@ func ReadInto[T Float](ctx context.Context, a slab.Array, dst []T, s slab.Sel, p
 	return fmt.Errorf("cf: expected numbers to unpack, found type %s: %w", p.Stored, slab.ErrType)
 }
 
-func read[S Number, T Float](ctx context.Context, a slab.Array, dst []T, s slab.Sel, p *Packing) error {
+func read[S cdf3.Number, T Float](ctx context.Context, a slab.Array, dst []T, s slab.Sel, p *Packing) error {
 	src := make([]S, len(dst))
 	if err := slab.ReadInto(ctx, a, src, s); err != nil {
 		return err
@@ -84,7 +84,7 @@ func read[S Number, T Float](ctx context.Context, a slab.Array, dst []T, s slab.
 }
 
 // unpack computes in C.
-func unpack[C, T Float, S Number](dst []T, src []S, p *Packing) {
+func unpack[C, T Float, S cdf3.Number](dst []T, src []S, p *Packing) {
 	missing := Missing[S](p, p.Stored)
 	scale, offset := C(p.Scale), C(p.Offset)
 	for i, x := range src {

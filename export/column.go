@@ -32,7 +32,7 @@ type style struct {
 }
 
 // numbers is a column of numbers.
-type numbers[T cf.Number] struct {
+type numbers[T cdf3.Number] struct {
 	load    func(ctx context.Context, dst []T, s slab.Sel) error
 	format  func(dst []byte, x T) []byte
 	missing []T
@@ -59,7 +59,7 @@ func (c *numbers[T]) bytes(little bool) []byte {
 	if little {
 		order = binary.LittleEndian
 	}
-	// The types of cf.Number have fixed sizes, which is all that can go wrong.
+	// The types of cdf3.Number have fixed sizes, which is all that can go wrong.
 	c.out, _ = binary.Append(c.out[:0], order, c.buf)
 	return c.out
 }
@@ -169,7 +169,7 @@ func (x *Values) column(st *style, n int64) column {
 }
 
 // stored is a column of values as they are stored.
-func stored[T cf.Number](x *Values, st *style) column {
+func stored[T cdf3.Number](x *Values, st *style) column {
 	array := x.array
 	c := &numbers[T]{format: formatOf[T](st), null: st.null}
 	if x.o.Unpack {
@@ -218,7 +218,7 @@ func (x *Values) times(st *style) column {
 
 // formatOf returns how numbers of a type are written: with the fewest digits that read
 // as the same number.
-func formatOf[T cf.Number](st *style) func(dst []byte, x T) []byte {
+func formatOf[T cdf3.Number](st *style) func(dst []byte, x T) []byte {
 	var z T
 	switch any(z).(type) {
 	case uint64:

@@ -12,24 +12,15 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
-// dtypes are the types in numpy's words, without the byte order.
-var dtypes = [...]string{
-	cdf3.Byte: "i1", cdf3.Char: "S1", cdf3.Short: "i2", cdf3.Int: "i4", cdf3.Float: "f4", cdf3.Double: "f8",
-	cdf3.UByte: "u1", cdf3.UShort: "u2", cdf3.UInt: "u4", cdf3.Int64: "i8", cdf3.UInt64: "u8",
-}
-
 // littleEndian tells that numbers in memory have the other byte order than in files.
 var littleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 
 // npyHeader is the header of a .npy file, of version 1.0 if that can hold it, else 2.0:
 // https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 func npyHeader(t cdf3.Type, shape []int64, little bool) []byte {
-	order := ">"
-	switch {
-	case t.Size() == 1:
-		order = "|"
-	case little:
-		order = "<"
+	descr := t.DType()
+	if little {
+		descr = strings.Replace(descr, ">", "<", 1)
 	}
 	var dims strings.Builder
 	for i, n := range shape {
@@ -42,7 +33,7 @@ func npyHeader(t cdf3.Type, shape []int64, little bool) []byte {
 	if len(shape) > 1 {
 		tuple = strings.TrimSuffix(tuple, ",")
 	}
-	dict := fmt.Sprintf("{'descr': '%s%s', 'fortran_order': False, 'shape': (%s), }", order, dtypes[t], tuple)
+	dict := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", descr, tuple)
 	head := []byte("\x93NUMPY\x01\x00")
 	// The length is a multiple of 64, and the last byte a newline.
 	pad := func(fixed int) string {
