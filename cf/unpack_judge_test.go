@@ -88,7 +88,8 @@ func (n *unpackCount) judge(t *testing.T, f *archive.File, num int, w []string) 
 	p, err := cf.NewPacking(v)
 	require.NoError(t, err, w[:3])
 	n.vars++
-	if w[3] == w[5] {
+	// A single value is of another type in numpy if it is missing.
+	if w[3] == w[5] && len(v.Shape) > 0 {
 		n.types++
 		if w[3] != numpyTypes[p.Type] {
 			t.Errorf("%s: %v, %+v: expected type %s, found %s", w[2], v.Type, v.Attrs, w[3], numpyTypes[p.Type])
@@ -103,7 +104,9 @@ func (n *unpackCount) judge(t *testing.T, f *archive.File, num int, w []string) 
 		for _, k := range v.Shape[1:] {
 			row *= k
 		}
-		s.Count[0] = int64(len(nc)) / row
+		if s.Count[0] = int64(len(nc)) / row; s.Count[0] > v.Shape[0] {
+			return // of an indeterminate number of records, which netCDF-C takes for 2^32-1
+		}
 	}
 	got, err := cf.Read[float64](context.Background(), f.Array(num), s, p)
 	require.NoError(t, err)
