@@ -99,7 +99,7 @@ A backslash before "," or "&" makes it part of a name.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringArrayVarP(&specs, "filter", "F", nil, "`VARS,FILTERS`: filters of single variables; repeatable")
+	f.StringArrayVarP(&specs, "filter", "F", nil, "filters of single variables, as `VARS,FILTERS`; repeatable")
 	f.BoolVar(&v.specs.ignoreMissing, "ignore-missing", false, "-F may name variables that a file does not have")
 	preset := &cli.ChoiceFlag[archive.Preset]{V: &v.opts.Preset, Choices: archive.Presets}
 	f.Var(preset, "preset", "filters of all variables without -F")
@@ -113,7 +113,7 @@ A backslash before "," or "&" makes it part of a name.`,
 	a.ForceFlag(cmd)
 	a.JSONFlag(cmd)
 	a.VerboseFlag(cmd)
-	a.DestFlag(cmd, "`OUT`: the archive's name, a folder, or - for standard output (not read back)")
+	a.DestFlag(cmd, "write to `OUT`: a name, a folder, or - for standard output (not read back)")
 	cli.CompleteWords(cmd, "preset", preset.Words()...)
 	cli.CompleteWords(cmd, "zarr", zarr.Words()...)
 	cli.CompleteWords(cmd, "skip-existing", existing.Words()...)

@@ -60,6 +60,7 @@ func manTree(cmd *cobra.Command, dir string) error {
 
 // withExitStatus adds the section that the library lacks, after the examples.
 func withExitStatus(page string) string {
+	page = strings.Replace(page, ".SH EXAMPLE\n", ".SH EXAMPLES\n", 1)
 	const next = ".SH SEE ALSO"
 	section := ".SH EXIT STATUS\n" + cli.ExitText + "\n\n"
 	if i := strings.LastIndex(page, next); i >= 0 {

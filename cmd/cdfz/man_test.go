@@ -18,7 +18,9 @@ func TestMan(t *testing.T) {
 	for _, page := range []string{"cdfz.1", "cdfz-archive.1", "cdfz-info.1"} {
 		b, err := os.ReadFile(filepath.Join(dir, page))
 		require.NoError(t, err)
-		require.Contains(t, string(b), ".TH")
+		for _, section := range []string{".TH", ".SH EXAMPLES", ".SH EXIT STATUS"} {
+			require.Contains(t, string(b), section, page)
+		}
 	}
 	require.Equal(t, 1, run(t.Context(), []string{"man", filepath.Join(dir, "nosuch")}, nil, &out, &msg))
 	require.Equal(t, 2, run(t.Context(), []string{"man"}, nil, &out, &msg))

@@ -70,7 +70,7 @@ a new file instead. Bytes that follow the archive are only cut off with -f.`,
 	cmd.Flags().BoolVarP(&a.Force, "force", "f", false, "overwrite a target that exists; cut off bytes after the archive")
 	cmd.Flags().BoolVar(&v.quick, "quick", false, "do not read blocks whose headers are consistent")
 	a.JSONFlag(cmd)
-	a.DestFlag(cmd, "`OUT`: a new archive instead of the changed one; a folder, or - for standard output")
+	a.DestFlag(cmd, "write a new archive to `OUT`: a name, a folder, or - for standard output")
 	return cmd
 }
 

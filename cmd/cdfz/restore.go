@@ -68,7 +68,7 @@ are skipped. It may also be an http or https URL, or - for standard input.`,
 	a.ForceFlag(cmd)
 	a.JSONFlag(cmd)
 	a.VerboseFlag(cmd)
-	a.DestFlag(cmd, "`OUT`: the file's name, a folder, or - for standard output")
+	a.DestFlag(cmd, "write to `OUT`: a name, a folder, or - for standard output")
 	return cmd
 }
 

@@ -12,18 +12,20 @@ import (
 const (
 	barDelay  = 300 * time.Millisecond // what is done by then needs no bar
 	rateDelay = time.Second            // speeds before are guesses
-	barName   = 32                     // columns of the bar for the name
+	barName   = 32                     // columns for the name, at most
+	barRest   = 12                     // columns for percent and bar, at least
 )
 
 // Progress shows how far a run is, on a terminal's standard error: which of the files,
 // bytes, speed and time left. A nil Progress shows nothing. Bytes are those of the
 // files as they were found, whatever their verb counts in.
 type Progress struct {
-	mu    sync.Mutex
-	bar   *progressbar.ProgressBar // nil until it is shown
-	make  func() *progressbar.ProgressBar
-	verb  string
-	start time.Time
+	mu      sync.Mutex
+	bar     *progressbar.ProgressBar // nil until it is shown
+	make    func() *progressbar.ProgressBar
+	verb    string
+	start   time.Time
+	columns int // of the terminal
 
 	sizes  []int64 // of the files
 	total  int64   // of those not passed over
@@ -41,7 +43,7 @@ func (a *App) StartProgress(verb string, files Files) {
 	if !a.ShowsProgress() {
 		return
 	}
-	p := &Progress{verb: verb, start: time.Now()}
+	p := &Progress{verb: verb, start: time.Now(), columns: columns(a.Err)}
 	for _, j := range files.Jobs {
 		p.sizes = append(p.sizes, j.Size)
 		p.total += j.Size
@@ -67,7 +69,7 @@ func (a *App) Step(name string, size int64, pass, passes int) func(done int64) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.name = shorten(Printable(name)); p.sizes[p.now] == 0 { // a URL, or a pipe
+	if p.name = Printable(name); p.sizes[p.now] == 0 { // a URL, or a pipe
 		p.sizes[p.now] = size
 		p.total += size
 	}
@@ -80,13 +82,13 @@ func (a *App) Step(name string, size int64, pass, passes int) func(done int64) {
 	}
 }
 
-// shorten cuts a name at its front.
-func shorten(name string) string {
+// shorten cuts a name at its front to some columns.
+func shorten(name string, columns int) string {
 	r := []rune(name)
-	if len(r) <= barName {
+	if len(r) <= columns {
 		return name
 	}
-	return "…" + string(r[len(r)-barName+1:])
+	return "…" + string(r[len(r)-columns+1:])
 }
 
 // set shows a part, 0 to 1, of the current file as done.
@@ -114,13 +116,17 @@ func (p *Progress) text(elapsed time.Duration) string {
 	if len(p.sizes) > 1 {
 		words = append(words, fmt.Sprintf("%d of %d", p.now+1, len(p.sizes)))
 	}
-	words = append(words, p.name, fmt.Sprintf("%s of %s", Size(done), Size(p.total)))
+	words = append(words, fmt.Sprintf("%s of %s", Size(done), Size(p.total)))
 	if elapsed >= rateDelay && done > 0 {
 		words = append(words, Speed(done, elapsed.Seconds()))
 		left := time.Duration(float64(elapsed) / float64(done) * float64(max(p.total-done, 0)))
 		words = append(words, timeText(left)+" left")
 	}
-	return strings.Join(words, "  ")
+	text := strings.Join(words, "  ")
+	if columns := min(p.columns-len(text)-2-barRest, barName); columns >= 2 {
+		text += "  " + shorten(p.name, columns)
+	}
+	return text
 }
 
 // timeText is 0:07, 12:34, 3:45:00.

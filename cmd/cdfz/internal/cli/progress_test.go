@@ -10,21 +10,24 @@ import (
 // TestProgressText: which file, bytes, speed and time left; no speed before there is
 // one, and files with nothing to do do not count.
 func TestProgressText(t *testing.T) {
-	p := &Progress{verb: "archive", sizes: []int64{100e6, 50e6, 50e6}, total: 200e6}
+	p := &Progress{verb: "archive", sizes: []int64{100e6, 50e6, 50e6}, total: 200e6, columns: 100}
 	a := &App{status: p}
 	p.begin(0)
 	a.Step("x/a.nc", 100e6, 0, 2)
 	p.done = 25e6
-	require.Equal(t, "archive  1 of 3  x/a.nc  25.0 MB of 200 MB", p.text(barDelay))
-	require.Equal(t, "archive  1 of 3  x/a.nc  25.0 MB of 200 MB  12 MB/s  0:14 left", p.text(2*time.Second))
+	require.Equal(t, "archive  1 of 3  25.0 MB of 200 MB  x/a.nc", p.text(barDelay))
+	require.Equal(t, "archive  1 of 3  25.0 MB of 200 MB  12 MB/s  0:14 left  x/a.nc", p.text(2*time.Second))
 	a.PassOver()
 	p.begin(1)
 	p.name = "b.nc"
-	require.Equal(t, "archive  2 of 3  b.nc  0 B of 100 MB", p.text(2*time.Second))
+	require.Equal(t, "archive  2 of 3  0 B of 100 MB  b.nc", p.text(2*time.Second))
 	p.done = 25e6
-	require.Equal(t, "archive  2 of 3  b.nc  25.0 MB of 100 MB  12 MB/s  0:06 left", p.text(2*time.Second))
+	require.Equal(t, "archive  2 of 3  25.0 MB of 100 MB  12 MB/s  0:06 left  b.nc", p.text(2*time.Second))
 	require.Equal(t, "1:01:05", timeText(3665*time.Second))
-	require.Equal(t, "…"+"3456789012345678901234567890.nc", shorten("a/long/name/123456789012345678901234567890.nc"))
+	p.name, p.columns = "a/long/name/1234567890.nc", 80
+	require.Equal(t, "archive  2 of 3  25.0 MB of 100 MB  12 MB/s  0:06 left  …34567890.nc", p.text(2*time.Second))
+	p.columns = 60 // no room for the name
+	require.Equal(t, "archive  2 of 3  25.0 MB of 100 MB  12 MB/s  0:06 left", p.text(2*time.Second))
 	// A nil one shows nothing.
 	p = nil
 	p.begin(1)
