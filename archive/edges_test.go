@@ -28,7 +28,7 @@ var edges = map[string][]string{
 	"filters/spec":        {"filters"},
 	"slab":                {"cdf3", "internal/ioat"},
 	"unlimited":           {"cdf3", "internal/ioat"},
-	"archive": {"cdf3", "blockidx", "cf", "filters", "internal/ioat", "remote", "slab", "unlimited",
+	"archive": {"cdf3", "blockidx", "cf", "filters", "internal/atomicfile", "internal/ioat", "remote", "slab", "unlimited",
 		"archive/internal/fault", "archive/internal/czip", "archive/internal/format", "archive/internal/blocks"},
 	"archive/internal/fault":  {},
 	"archive/internal/czip":   {"archive/internal/fault"},

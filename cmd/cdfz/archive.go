@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -26,20 +27,19 @@ type archiver struct {
 
 // archiveReport is the JSON of one archived file.
 type archiveReport struct {
-	File         string   `json:"file"`
-	Target       string   `json:"target"`
-	Size         int64    `json:"size"`
-	ArchiveSize  int64    `json:"archive_size"`
-	Ratio        float64  `json:"ratio"`
-	Layout       string   `json:"layout"`
-	Blocks       int64    `json:"blocks"`
-	Vars         int      `json:"variables"`
-	InView       int      `json:"variables_in_zarr"` // those that xarray opens
-	SHA256       string   `json:"sha256"`
-	Checked      bool     `json:"checked"`
-	WriteSeconds float64  `json:"write_seconds"`
-	CheckSeconds float64  `json:"check_seconds"`
-	Warnings     []string `json:"warnings,omitempty"`
+	File        string   `json:"file"`
+	Target      string   `json:"target"`
+	Size        int64    `json:"size"`
+	ArchiveSize int64    `json:"archive_size"`
+	Ratio       float64  `json:"ratio"`
+	Layout      string   `json:"layout"`
+	Blocks      int64    `json:"blocks"`
+	Vars        int      `json:"variables"`
+	InView      int      `json:"variables_in_zarr"` // those that xarray opens
+	SHA256      string   `json:"sha256"`
+	Checked     bool     `json:"checked"`
+	Seconds     float64  `json:"seconds"`
+	Warnings    []string `json:"warnings,omitempty"`
 
 	unused bool // filters of -F were not used
 }
@@ -194,31 +194,11 @@ func (v *archiver) oneOpen(ctx context.Context, j cli.Job, in *cli.Input) error 
 	if opts.Filters, err = v.specs.forFile(h); err != nil {
 		return err
 	}
-	dst, err := v.Sink(path, in)
-	if err != nil {
-		return err
-	}
-	defer dst.Abort()
-	rep, err := v.write(ctx, dst, in, opts)
-	if err != nil {
-		return err
-	}
-	rep.File, rep.Target = cli.ReportName(j.Name), path
+	rep := &archiveReport{File: cli.ReportName(j.Name), Target: path, Size: in.Size}
 	if text := truncated(h, in.Size); text != "" {
 		rep.Warnings = append(rep.Warnings, text)
 	}
-	if dst.T != nil {
-		if err := v.finish(ctx, dst, in, rep, opts.Filters); err != nil {
-			return err
-		}
-	}
-	if err := in.Changed(); err != nil {
-		return err
-	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if err := dst.Commit(); err != nil {
+	if err := v.write(ctx, in, &opts, rep); err != nil {
 		return err
 	}
 	for _, text := range rep.Warnings {
@@ -231,29 +211,61 @@ func (v *archiver) oneOpen(ctx context.Context, j cli.Job, in *cli.Input) error 
 	return nil
 }
 
-// finish reads the archive back and completes the report.
-func (v *archiver) finish(ctx context.Context, dst *cli.Sink, in *cli.Input, rep *archiveReport, given []archive.VarFilter) error {
-	if !v.noCheck {
-		start := time.Now()
-		if err := v.check(ctx, dst.T, rep.ArchiveSize, in); err != nil {
-			return err
-		}
-		rep.Checked, rep.CheckSeconds = true, cli.Round(time.Since(start).Seconds(), 6)
+// write archives an input into the target of the report, which it completes.
+func (v *archiver) write(ctx context.Context, in *cli.Input, opts *archive.WriteOptions, rep *archiveReport) error {
+	passes := 2
+	if v.noCheck || v.Dest == cli.StdoutName {
+		passes = 1
 	}
-	f, err := archive.New(dst.T, rep.ArchiveSize, nil)
+	opts.Progress = v.Step(in.Name, in.Size, 0, passes)
+	start := time.Now()
+	var res *archive.Result
+	var err error
+	if v.Dest == cli.StdoutName {
+		res, err = v.writeStdout(ctx, in, opts)
+	} else {
+		err = v.WriteTo(rep.Target, in, func(o *archive.FileOptions) error {
+			o.NoCheck, o.CheckProgress = v.noCheck, v.Step(in.Name, in.Size, 1, passes)
+			o.Accept = func(f *archive.File) error {
+				rep.describe(f, opts.Filters)
+				return in.Changed()
+			}
+			res, err = archive.WriteFile(ctx, rep.Target, in.R, in.Size, opts, o)
+			return err
+		})
+	}
 	if err != nil {
 		return err
 	}
+	rep.ArchiveSize, rep.Ratio = res.Size, cli.Ratio(in.Size, res.Size)
+	rep.Layout, rep.Blocks, rep.SHA256 = string(res.Layout), res.Blocks, res.SHA256
+	rep.Checked, rep.Seconds = passes == 2, cli.Round(time.Since(start).Seconds(), 6)
+	return nil
+}
+
+func (v *archiver) writeStdout(ctx context.Context, in *cli.Input, opts *archive.WriteOptions) (*archive.Result, error) {
+	w := bufio.NewWriterSize(v.Out, 1<<18)
+	res, err := archive.Write(ctx, w, in.R, in.Size, opts)
+	if err == nil {
+		err = w.Flush()
+	}
+	if err == nil {
+		err = in.Changed()
+	}
+	return res, err
+}
+
+// describe adds what the variables of an archive show.
+func (r *archiveReport) describe(f *archive.File, given []archive.VarFilter) {
 	for _, w := range f.Vars() {
-		rep.Vars++
+		r.Vars++
 		if w.Info().InView {
-			rep.InView++
+			r.InView++
 		}
 	}
 	unused := withoutEffect(f, given)
-	rep.unused = len(unused) > 0
-	rep.Warnings = append(rep.Warnings, unused...)
-	return nil
+	r.unused = len(unused) > 0
+	r.Warnings = append(r.Warnings, unused...)
 }
 
 func (v *archiver) done(rep *archiveReport) {
@@ -266,7 +278,7 @@ func (v *archiver) done(rep *archiveReport) {
 		v.Emit(rep)
 	default:
 		v.Report("%s: %s -> %s, ratio %.2f, %s, %s", rep.File, cli.Size(rep.Size), cli.Size(rep.ArchiveSize), rep.Ratio,
-			cli.Speed(rep.Size, rep.WriteSeconds+rep.CheckSeconds), rep.xarray())
+			cli.Speed(rep.Size, rep.Seconds), rep.xarray())
 	}
 }
 

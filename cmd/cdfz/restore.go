@@ -106,21 +106,18 @@ func (v *restorer) one(ctx context.Context, j cli.Job) error {
 	if err != nil {
 		return err
 	}
-	dst, err := v.Sink(path, in)
-	if err != nil {
-		return err
-	}
-	defer dst.Abort()
 	info, _ := f.Info()
 	start := time.Now()
 	o := &archive.CopyOptions{Workers: v.Workers, Memory: v.memory, Progress: v.Step(in.Name, info.ImageSize, 0, 1)}
-	if err := f.Image().Copy(ctx, dst, o); err != nil {
-		if errors.Is(err, archive.ErrCorrupt) {
-			return cli.Hinted(err, "cdfz verify lists all damage")
-		}
-		return err
+	if v.Dest == cli.StdoutName {
+		err = f.Image().Copy(ctx, v.Out, o)
+	} else {
+		err = v.WriteTo(path, in, func(file *archive.FileOptions) error { return archive.RestoreFile(ctx, path, f, o, file) })
 	}
-	if err := dst.Commit(); err != nil {
+	if errors.Is(err, archive.ErrCorrupt) {
+		return cli.Hinted(err, "cdfz verify lists all damage")
+	}
+	if err != nil {
 		return err
 	}
 	rep := restoreReport{File: cli.ReportName(j.Name), Target: path, Size: info.ImageSize, ArchiveSize: in.Size, SHA256: info.SHA256,

@@ -28,11 +28,16 @@ import (
 // Errors of Create and Commit that say what is in the way. They are wrapped with the
 // path.
 var (
-	ErrExists     = errors.New("target exists") // only without Options.Overwrite
-	ErrSame       = errors.New("target and source are the same file")
-	ErrFolder     = errors.New("target is a folder")
-	ErrNotRegular = errors.New("target is not a regular file")
+	ErrExists     error = existsError{} // is fs.ErrExist; only without Options.Overwrite
+	ErrSame             = errors.New("target and source are the same file")
+	ErrFolder           = errors.New("target is a folder")
+	ErrNotRegular       = errors.New("target is not a regular file")
 )
+
+type existsError struct{}
+
+func (existsError) Error() string        { return "target exists" }
+func (existsError) Is(target error) bool { return target == fs.ErrExist }
 
 // Options of Create. Nil and the zero value are the defaults.
 type Options struct {

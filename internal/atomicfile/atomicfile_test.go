@@ -97,6 +97,7 @@ func TestCreate(t *testing.T) {
 			// Over an old file, which stays until Commit.
 			_, err = Create(path, nil)
 			require.ErrorIs(t, err, ErrExists)
+			require.ErrorIs(t, err, os.ErrExist)
 			require.NoError(t, os.WriteFile(path, []byte("old"), 0o600))
 			f = create(t, path, &Options{Overwrite: true})
 			require.Equal(t, "old", read(t, path))

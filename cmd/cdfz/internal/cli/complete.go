@@ -50,10 +50,3 @@ func CompleteWords(cmd *cobra.Command, flag string, words ...string) {
 		panic("internal error: " + err.Error())
 	}
 }
-
-// CompleteFolders completes a flag with names of folders.
-func CompleteFolders(cmd *cobra.Command, flag string) {
-	if err := cmd.MarkFlagDirname(flag); err != nil {
-		panic("internal error: " + err.Error())
-	}
-}

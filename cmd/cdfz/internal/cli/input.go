@@ -229,6 +229,3 @@ func (w CtxWriter) Write(p []byte) (int, error) {
 	}
 	return w.W.Write(p)
 }
-
-// CtxReaderAt returns r with reads that fail once the context is cancelled.
-func CtxReaderAt(ctx context.Context, r io.ReaderAt) io.ReaderAt { return ctxReaderAt{ctx, r} }

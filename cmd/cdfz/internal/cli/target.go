@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
 	"github.com/cdfz-format/cdfz/remote"
 )
@@ -93,15 +94,37 @@ func (a *App) TargetPath(j Job, rename func(string) (string, error)) (string, er
 	return a.Dest, nil
 }
 
+// WriteTo has a function of package archive write the target of a FILE.
+func (a *App) WriteTo(path string, src *Input, write func(*archive.FileOptions) error) error {
+	if err := a.prepare(path); err != nil {
+		return err
+	}
+	o := &archive.FileOptions{Overwrite: a.Force, MakeDirs: a.IsDirDest(), Source: src.Stat}
+	o.Warn = func(text string) { a.Message("warning: %s", text) }
+	if err := write(o); err != nil {
+		return targetHint(err, path)
+	}
+	a.targets[filepath.Clean(path)] = true
+	return nil
+}
+
+// prepare finds out whether this run has the target already.
+func (a *App) prepare(path string) error {
+	CatchStop()
+	if a.targets[filepath.Clean(path)] {
+		return fmt.Errorf("%s: %w", path, errTwice)
+	}
+	return nil
+}
+
 // Create starts the target of a FILE. src may be nil.
 func (a *App) Create(path string, src *Input) (*atomicfile.File, error) {
-	CatchStop()
+	if err := a.prepare(path); err != nil {
+		return nil, err
+	}
 	o := &atomicfile.Options{Overwrite: a.Force, MakeDirs: a.IsDirDest()}
 	if src != nil {
 		o.Source = src.Stat
-	}
-	if a.targets[filepath.Clean(path)] {
-		return nil, fmt.Errorf("%s: %w", path, errTwice)
 	}
 	t, err := atomicfile.Create(path, o)
 	if err != nil {

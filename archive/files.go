@@ -1,0 +1,213 @@
+package archive
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/internal/atomicfile"
+	"github.com/cdfz-format/cdfz/internal/ioat"
+)
+
+// FileOptions of WriteFile and RestoreFile. Nil and the zero value mean the defaults.
+type FileOptions struct {
+	// Overwrite replaces an existing file; without it the error is fs.ErrExist.
+	Overwrite bool
+	// Source describes the file that the new one is made from. It must not be the
+	// target, and its permissions, modification time and, if the program runs as
+	// root, owner are kept.
+	Source fs.FileInfo
+	// MakeDirs makes the folders that are missing.
+	MakeDirs bool
+	// NoCheck leaves out reading the archive back (WriteFile alone).
+	NoCheck bool
+	// CheckProgress, if not nil, is told the bytes of the image read back so far.
+	CheckProgress func(done int64)
+	// Accept, if not nil, sees an archive before it appears. An error discards it.
+	Accept func(f *File) error
+	// Warn, if not nil, is told about what is no error, such as a temporary file that
+	// could not be removed.
+	Warn func(text string)
+}
+
+// WriteFile archives an image of size bytes into a file, which appears complete and on
+// the disk or not at all.
+//
+// The archive is read back and compared with the image: byte for byte below 8 MiB, by
+// the SHA-256 of what Write read above. The error is then a *DifferError, or
+// ErrChanged if the image reads differently each time.
+func WriteFile(ctx context.Context, name string, image io.ReaderAt, size int64, opts *WriteOptions, file *FileOptions) (*Result, error) {
+	t, o, err := create(name, file)
+	if err != nil {
+		return nil, err
+	}
+	defer t.Close()
+	w := bufio.NewWriterSize(t, 1<<18)
+	res, err := Write(ctx, w, image, size, opts)
+	if err == nil {
+		err = w.Flush()
+	}
+	if err != nil {
+		return nil, err
+	}
+	f, err := New(t, res.Size, nil)
+	if err == nil && !o.NoCheck {
+		c := &CopyOptions{Progress: o.CheckProgress}
+		if opts != nil {
+			c.Workers, c.Memory = opts.Workers, opts.Memory
+		}
+		err = f.compare(ctx, image, size, c)
+	}
+	if err != nil {
+		return nil, notReadBack(ctx, err)
+	}
+	if o.Accept != nil {
+		if err := o.Accept(f); err != nil {
+			return nil, err
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return res, commit(t, o)
+}
+
+// RestoreFile writes the image of an archive, or of a classic file, into a file, which
+// appears complete and on the disk or not at all. See Image.Copy for errors.
+func RestoreFile(ctx context.Context, name string, f *File, opts *CopyOptions, file *FileOptions) error {
+	t, o, err := create(name, file)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	if err := f.Image().Copy(ctx, t, opts); err != nil {
+		return err
+	}
+	return commit(t, o)
+}
+
+// create starts a target.
+func create(name string, file *FileOptions) (*atomicfile.File, FileOptions, error) {
+	var o FileOptions
+	if file != nil {
+		o = *file
+	}
+	t, err := atomicfile.Create(name, &atomicfile.Options{Overwrite: o.Overwrite, Source: o.Source, MakeDirs: o.MakeDirs})
+	if err != nil {
+		return nil, o, fmt.Errorf("archive: %w", err)
+	}
+	return t, o, nil
+}
+
+// commit makes a target appear.
+func commit(t *atomicfile.File, o FileOptions) error {
+	if err := t.Commit(); err != nil {
+		return fmt.Errorf("archive: %w", err)
+	}
+	if left := t.Leftover(); left != "" && o.Warn != nil {
+		o.Warn(fmt.Sprintf("%s: the temporary name %s cannot be removed", t.Path(), left))
+	}
+	return nil
+}
+
+// DifferError says where an archive that was read back differs from its source.
+type DifferError struct {
+	Off   int64  // the first byte of the image that differs
+	Place string // what lies there, as in "variable tas"
+}
+
+func (e *DifferError) Error() string {
+	return fmt.Sprintf("archive: the archive differs from the source, first at byte %d (%s)", e.Off, e.Place)
+}
+
+// compareBelow is the size of images that are compared byte for byte. Write reads those
+// once, so that their SHA-256 does not show whether that went well. Larger ones are
+// read once more to be hashed.
+const compareBelow = 8 << 20
+
+// compare compares the image with the source that it was made from. If they differ it
+// finds out where.
+func (f *File) compare(ctx context.Context, source io.ReaderAt, size int64, o *CopyOptions) error {
+	c := &imageComparer{r: ioat.Bind(ctx, source)}
+	var err error
+	if size < compareBelow {
+		err = f.Image().Copy(ctx, c, o)
+	} else if err = f.Image().Copy(ctx, nil, o); errors.Is(err, ErrCorrupt) {
+		if again := f.Image().Copy(ctx, c, o); ctx.Err() != nil {
+			err = again
+		}
+	}
+	switch {
+	case c.differs && ctx.Err() == nil:
+		return &DifferError{c.off, whereIs(f.Header(), c.off)}
+	case errors.Is(err, ErrCorrupt) && c.off == size:
+		// The bytes in the archive are the source's, those that were hashed were not.
+		return fmt.Errorf("archive: %w, or it reads differently each time", ErrChanged)
+	}
+	return err
+}
+
+// notReadBack takes an error out of the class of damage: there is no archive yet that
+// could be repaired.
+func notReadBack(ctx context.Context, err error) error {
+	if ctx.Err() != nil || !errors.Is(err, ErrCorrupt) {
+		return err
+	}
+	return fmt.Errorf("archive: the archive does not read back as it was written: %v", err)
+}
+
+var errDiffers = errors.New("differs")
+
+// imageComparer compares what is written to it with a source.
+type imageComparer struct {
+	r       io.ReaderAt
+	off     int64 // of what comes next, or of the first byte that differs
+	differs bool
+	buf     []byte
+}
+
+func (c *imageComparer) Write(p []byte) (int, error) {
+	if cap(c.buf) < len(p) {
+		c.buf = make([]byte, len(p))
+	}
+	b := c.buf[:len(p)]
+	n, err := c.r.ReadAt(b, c.off)
+	if n < len(p) && err != nil && err != io.EOF {
+		return 0, err
+	}
+	for i := range p {
+		if i >= n || p[i] != b[i] {
+			c.off += int64(i)
+			c.differs = true
+			return i, errDiffers
+		}
+	}
+	c.off += int64(len(p))
+	return len(p), nil
+}
+
+// whereIs names what lies at a byte of an image.
+func whereIs(h *cdf3.Header, off int64) string {
+	if off < h.Len {
+		return "the header"
+	}
+	for i := range h.Vars {
+		v := &h.Vars[i]
+		at := off - v.Begin
+		if at < 0 {
+			continue
+		}
+		rec := int64(0)
+		if v.Record && h.RecSize > 0 {
+			rec, at = at/h.RecSize, at%h.RecSize
+		}
+		if at < v.RecLen && (!v.Record || rec < h.NumRecs) {
+			return fmt.Sprintf("variable %q", v.Name)
+		}
+	}
+	return "padding"
+}

@@ -1,0 +1,141 @@
+package archive
+
+import (
+	"bytes"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// flipReader reads one byte wrongly, the first time.
+type flipReader struct {
+	io.ReaderAt
+	off  int64
+	left atomic.Int32
+}
+
+func (r *flipReader) ReadAt(p []byte, off int64) (int, error) {
+	n, err := r.ReaderAt.ReadAt(p, off)
+	if at := r.off - off; at >= 0 && at < int64(n) && r.left.Add(-1) == 0 {
+		p[at] ^= 1
+	}
+	return n, err
+}
+
+// climateImage is a file below compareBelow, largeImage one above: a byte variable v
+// after a header.
+func climateImage(t *testing.T) []byte {
+	b, err := os.ReadFile("../testdata/classic/cdf2_climate.nc")
+	require.NoError(t, err)
+	return b
+}
+
+func largeImage(*testing.T) []byte {
+	b := []byte("CDF\x02\x00\x00\x00\x00" +
+		"\x00\x00\x00\x0a\x00\x00\x00\x01\x00\x00\x00\x01x\x00\x00\x00\x00\x90\x00\x00" + // dimension x of 9 Mi
+		"\x00\x00\x00\x00\x00\x00\x00\x00" +
+		"\x00\x00\x00\x0b\x00\x00\x00\x01\x00\x00\x00\x01v\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00\x00" +
+		"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00\x90\x00\x00\x00\x00\x00\x00\x00\x00\x00\x60")
+	b = append(b, make([]byte, 0x60-len(b))...)
+	random := rand.New(rand.NewPCG(3, 4))
+	for range 9 << 20 {
+		b = append(b, byte(random.IntN(16)))
+	}
+	return b
+}
+
+// TestWriteFile: there and back, with what is kept of the source.
+func TestWriteFile(t *testing.T) {
+	image := climateImage(t)
+	dir := t.TempDir()
+	src := filepath.Join(dir, "x.nc")
+	require.NoError(t, os.WriteFile(src, image, 0o600))
+	when := time.Unix(1e9, 5000)
+	require.NoError(t, os.Chtimes(src, when, when))
+	st, err := os.Stat(src)
+	require.NoError(t, err)
+	name := src + ".cdfz"
+	seen, read := 0, int64(0)
+	o := &FileOptions{Source: st, CheckProgress: func(n int64) { read = n }, Accept: func(f *File) error {
+		for range f.Vars() {
+			seen++
+		}
+		require.NoFileExists(t, name)
+		return nil
+	}}
+	res, err := WriteFile(t.Context(), name, bytes.NewReader(image), int64(len(image)), nil, o)
+	require.NoError(t, err)
+	require.Positive(t, seen)
+	require.EqualValues(t, len(image), read)
+	got, err := os.Stat(name)
+	require.NoError(t, err)
+	require.Equal(t, res.Size, got.Size())
+	require.True(t, got.ModTime().Equal(when))
+	_, err = WriteFile(t.Context(), name, bytes.NewReader(image), int64(len(image)), nil, nil)
+	require.ErrorIs(t, err, fs.ErrExist)
+
+	f, err := Open(t.Context(), name, nil)
+	require.NoError(t, err)
+	defer f.Close()
+	back := filepath.Join(dir, "new", "x.nc")
+	require.NoError(t, RestoreFile(t.Context(), back, f, nil, &FileOptions{MakeDirs: true}))
+	b, err := os.ReadFile(back)
+	require.NoError(t, err)
+	require.True(t, bytes.Equal(image, b))
+
+	// What is not accepted does not appear.
+	o.Accept = func(*File) error { return ErrChanged }
+	_, err = WriteFile(t.Context(), filepath.Join(dir, "y"), bytes.NewReader(image), int64(len(image)), nil, o)
+	require.ErrorIs(t, err, ErrChanged)
+	require.NoFileExists(t, filepath.Join(dir, "y"))
+}
+
+// TestMisread: what was read wrongly while archiving is found by reading back.
+func TestMisread(t *testing.T) {
+	for _, c := range []struct {
+		image  []byte
+		off    int64
+		errors []string
+	}{
+		{climateImage(t), 100000, []string{`archive: the archive differs from the source, first at byte 100000 (variable "ta")`}},
+		// Hash and blocks are read at the same time: either can meet the fault.
+		{largeImage(t), 5000000, []string{
+			`archive: the archive differs from the source, first at byte 5000000 (variable "v")`,
+			`archive: source changed while being archived, or it reads differently each time`}},
+	} {
+		dir := t.TempDir()
+		flip := &flipReader{ReaderAt: bytes.NewReader(c.image), off: c.off}
+		flip.left.Store(1)
+		_, err := WriteFile(t.Context(), filepath.Join(dir, "x"), flip, int64(len(c.image)), &WriteOptions{Preset: PresetFast}, nil)
+		require.Error(t, err)
+		require.Contains(t, c.errors, err.Error())
+		require.NotErrorIs(t, err, ErrCorrupt)
+		entries, err := os.ReadDir(dir)
+		require.NoError(t, err)
+		require.Empty(t, entries)
+	}
+}
+
+// TestReadBack: an archive that does not read back as it was written is not called
+// damaged: there is none yet.
+func TestReadBack(t *testing.T) {
+	image := climateImage(t)
+	var b bytes.Buffer
+	_, err := Write(t.Context(), &b, bytes.NewReader(image), int64(len(image)), nil)
+	require.NoError(t, err)
+	b.Bytes()[30000] ^= 0xff
+	f, err := New(bytes.NewReader(b.Bytes()), int64(b.Len()), nil)
+	require.NoError(t, err)
+	err = f.compare(t.Context(), bytes.NewReader(image), int64(len(image)), nil)
+	require.ErrorIs(t, err, ErrCorrupt)
+	err = notReadBack(t.Context(), err)
+	require.ErrorContains(t, err, "archive: the archive does not read back as it was written: ")
+	require.NotErrorIs(t, err, ErrCorrupt)
+}
