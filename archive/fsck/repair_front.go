@@ -28,16 +28,19 @@ func (f *repairedFront) take(e, found czip.ZipEntry, payload []byte) {
 }
 
 // canonicalFront is the metadata as this program writes it, with the plan as it is.
-func (x *repairer) canonicalFront(plan *format.MetaEntry) []format.MetaEntry {
+func (x *repairer) canonicalFront(plan *format.MetaEntry) ([]format.MetaEntry, error) {
 	out := []format.MetaEntry{format.NewStoredMeta(czip.ReadmeName, []byte(format.Readme)), *plan}
 	if x.l.Layout != format.Viewed || x.p.header == nil {
-		return out
+		return out, nil
 	}
 	files, _ := format.ZarrMeta(x.p.header, x.l.Plan)
 	for _, f := range files {
+		if err := x.ctx.Err(); err != nil {
+			return nil, err
+		}
 		out = append(out, format.NewMeta(f.Name, f.Data))
 	}
-	return out
+	return out, nil
 }
 
 // walkFront finds the entries before the first block: by their local headers, by
@@ -46,9 +49,22 @@ func (x *repairer) walkFront(plan *format.MetaEntry) (*repairedFront, error) {
 	if err := x.findHeader(); err != nil {
 		return nil, err
 	}
-	canon := x.canonicalFront(plan)
 	f := &repairedFront{}
 	limit := int64(-1)
+	if x.man != nil {
+		limit = x.man.Front.Len
+		crc, err := x.checksum(0, limit)
+		if err != nil {
+			return nil, err
+		}
+		if format.Hex32(crc) == x.man.Front.CRC32 {
+			return x.soundFront(limit)
+		}
+	}
+	canon, err := x.canonicalFront(plan)
+	if err != nil {
+		return nil, err
+	}
 	if x.man != nil {
 		for i := range canon {
 			f.take(canon[i].ZipEntry, canon[i].ZipEntry, canon[i].Payload)
@@ -56,7 +72,7 @@ func (x *repairer) walkFront(plan *format.MetaEntry) (*repairedFront, error) {
 		if x.proves(f) {
 			return f, nil
 		}
-		f, limit = &repairedFront{}, x.man.Front.Len
+		f = &repairedFront{}
 	}
 	known := 0 // entries that were found, but for those of later versions
 	for f.end != limit {
@@ -131,12 +147,45 @@ func (x *repairer) expected(name string, known int, canon []format.MetaEntry) bo
 	return known >= 2 && (foreign(name) || x.p.header == nil)
 }
 
+// soundFront lists the entries of a front that is as it was written.
+func (x *repairer) soundFront(end int64) (*repairedFront, error) {
+	f := &repairedFront{}
+	for f.end < end {
+		if err := x.ctx.Err(); err != nil {
+			return nil, err
+		}
+		e, err := x.At(f.end)
+		if err != nil {
+			return nil, err
+		}
+		payload, err := x.payload(&e)
+		if err != nil {
+			return nil, err
+		}
+		f.take(e, e, payload)
+	}
+	return f, nil
+}
+
 // maxForeign bounds the entries of later versions in a front.
 const maxForeign = 1 << 16
 
-// foreign says whether a name is one that the format leaves to later versions.
+// foreign reports whether a name is one that the format leaves to later versions:
+// `.cdfz/` and one to 64 letters, digits, dots, hyphens and underscores, the first
+// a letter, that no entry of this version has.
 func foreign(name string) bool {
-	return strings.HasPrefix(name, ".cdfz/") && name != czip.ReadmeName && name != czip.PlanName
+	s, ok := strings.CutPrefix(name, ".cdfz/")
+	if !ok || s == "" || len(s) > 64 || name == czip.ReadmeName || name == czip.PlanName || name == czip.ManifestName || name == czip.IndexName {
+		return false
+	}
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', i > 0 && (c >= '0' && c <= '9' || c == '.' || c == '-' || c == '_'):
+		default:
+			return false
+		}
+	}
+	return true
 }
 
 // verified reads the stored bytes of an entry of metadata and says whether they

@@ -123,7 +123,7 @@ func (v *verifier) run() error {
 	if err != nil {
 		return err
 	}
-	if whole {
+	if whole && v.front != nil {
 		if err := v.checkTail(); err != nil {
 			return err
 		}

@@ -6,13 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
 
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
 	"github.com/cdfz-format/cdfz/archive/internal/format"
 	"github.com/cdfz-format/cdfz/blockidx"
+	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/internal/ioat"
 	"github.com/cdfz-format/cdfz/unlimited"
 )
@@ -102,6 +102,9 @@ func (v *verifier) checkHeader() error {
 	segs, why := unlimited.Plan(v.header, v.l.Image.Size)
 	names := format.PathNames{Pooled: v.l.Layout == format.Pooled, Taken: map[string]bool{}}
 	for i := range v.l.Vars {
+		if err := v.ctx.Err(); err != nil {
+			return err
+		}
 		pv := &v.l.Vars[i]
 		name := v.header.Vars[pv.Var].Name
 		_, longest := v.l.Geoms[i].KeysLen()
@@ -119,39 +122,116 @@ func (v *verifier) checkHeader() error {
 			return err
 		}
 	}
-	if v.l.Layout != format.Viewed {
-		return nil
+	if err := v.checkCodecs(); err != nil || v.front == nil {
+		return err
 	}
-	return v.checkZarr()
+	return v.checkFront()
 }
 
-// checkZarr compares the Zarr metadata with what the netCDF header gives.
-func (v *verifier) checkZarr() error {
+// checkCodecs compares the codecs of chains with their filters, and what the plan
+// says of the Zarr view with the codecs.
+func (v *verifier) checkCodecs() error {
+	type cut struct {
+		chain int
+		len   int64
+	}
+	views := map[cut]format.NotViewed{}
+	judged := make([]bool, len(v.l.Filters))
+	for i, c := range v.l.Filters {
+		if err := v.ctx.Err(); err != nil {
+			return err
+		}
+		want, _ := format.PlanFilters(c, 0)
+		judged[i] = true
+		for j, f := range v.l.Chains[i] {
+			if _, known := filters.Lookup(f.ID); !known {
+				judged[i] = false
+				continue
+			}
+			if len(f.Codec) > 0 && !sameJSON(f.Codec, want[j].Codec) {
+				err := fault.Corruptf("plan: codec %s of filter %d, expected %s", f.Codec, f.ID, want[j].Codec)
+				if err := v.damage(DamagePlan, -1, -1, err); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	for i := range v.l.Vars {
+		if err := v.ctx.Err(); err != nil {
+			return err
+		}
+		pv := &v.l.Vars[i]
+		c := cut{pv.Chain, v.l.Geoms[i].BlockLen}
+		want, known := views[c]
+		if !known && v.l.Layout == format.Viewed {
+			_, want = format.PlanFilters(v.l.Filters[c.chain], c.len)
+			views[c] = want
+		}
+		if judged[pv.Chain] && pv.View != want {
+			err := fault.Corruptf("plan: variable %q has view %q, expected %q", pv.Path, string(pv.View), string(want))
+			if err := v.damage(DamagePlan, -1, -1, err); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// checkFront compares the entries between plan and blocks with what the netCDF
+// header and the plan give: Zarr metadata in a viewed archive, and entries of
+// later versions anywhere.
+func (v *verifier) checkFront() error {
 	// The walk is over, and its reads ahead with it: the front is read by itself.
 	front := make([]byte, v.front[len(v.front)-1].End())
 	if err := ioat.ReadFull(ioat.Bind(v.ctx, v.src), front, 0); err != nil {
 		return fmt.Errorf("archive: %w", err)
 	}
 	v.Walker.R = bytes.NewReader(front)
-	want, _ := format.ZarrMeta(v.header, v.l.Plan)
-	for _, f := range want {
-		i := slices.IndexFunc(v.front, func(e czip.ZipEntry) bool { return e.Name == f.Name })
-		if i < 0 {
-			if err := v.damage(DamageMetadata, -1, -1, fault.Corruptf("%q is missing", f.Name)); err != nil {
+	var want []format.MetaFile
+	if v.l.Layout == format.Viewed {
+		want, _ = format.ZarrMeta(v.header, v.l.Plan)
+	}
+	place := make(map[string]int, len(want))
+	for i, f := range want {
+		place[f.Name] = i
+	}
+	next, seen := 0, map[string]bool{}
+	missing := func(until int) error {
+		for ; next < until; next++ {
+			if err := v.damage(DamageMetadata, -1, -1, fault.Corruptf("%q is missing", want[next].Name)); err != nil {
 				return err
 			}
-			continue
+		}
+		return nil
+	}
+	for i := 2; i < len(v.front); i++ {
+		if err := v.ctx.Err(); err != nil {
+			return err
 		}
 		e := &v.front[i]
-		got, err := v.content(e)
-		if err == nil && !sameJSON(got, f.Data) {
-			err = fault.Corruptf("%q does not follow from the netCDF header", f.Name)
+		n, ours := place[e.Name]
+		var err error
+		switch {
+		case ours && n >= next:
+			if err := missing(n); err != nil {
+				return err
+			}
+			next++
+			var got []byte
+			if got, err = v.content(e); err == nil && !sameJSON(got, want[n].Data) {
+				err = fault.Corruptf("%q does not follow from the netCDF header", e.Name)
+			}
+		case ours || seen[e.Name]:
+			err = fault.Corruptf("%q is there twice or out of order", e.Name)
+		case !foreign(e.Name):
+			err = fault.Corruptf("%q is not an entry that the format allows here", e.Name)
 		}
+		seen[e.Name] = true
 		if err := v.damage(DamageMetadata, e.Off, e.End()-e.Off, err); err != nil {
 			return err
 		}
 	}
-	return nil
+	return missing(len(want))
 }
 
 // sameJSON compares two documents by their values.
@@ -167,6 +247,7 @@ func sameJSON(a, b []byte) bool {
 func (v *verifier) checkImage() error {
 	a, err := blocks.NewReader(v.src, v.Size, &blocks.ReadOptions{Cache: -1})
 	if err == nil {
+		a.CheckPadding = true
 		progress := v.o.Progress
 		if progress != nil {
 			progress = func(done int64) { v.o.Progress(v.Size + done) }
@@ -190,6 +271,7 @@ func (v *verifier) decodeBlocks() error {
 	if err != nil {
 		return nil // what is wrong with it has been reported
 	}
+	a.CheckPadding = true
 	known := map[int64]bool{}
 	for _, d := range v.rep.Damage {
 		known[d.Off] = true

@@ -18,7 +18,7 @@ import (
 // walkFront checks what precedes the blocks. Without a plan nothing further can
 // be told apart: then every entry's checksum is checked.
 func (v *verifier) walkFront() error {
-	l, entries, err := v.Walker.front()
+	l, entries, err := v.Walker.front(v.ctx)
 	if errors.Is(err, fault.ErrVersion) {
 		return err
 	}
@@ -39,9 +39,33 @@ func (v *verifier) walkFront() error {
 		if err := v.damage(kind, v.off, -1, err); err != nil {
 			return err
 		}
+		if l, ok := v.byManifest(); ok {
+			v.l, v.front = l, nil
+			return v.planned()
+		}
 		return v.walkBlind()
 	}
 	v.l = l
+	return v.planned()
+}
+
+// byManifest finds plan and blocks of an archive whose first local headers are
+// damaged.
+func (v *verifier) byManifest() (*format.Resolved, bool) {
+	x := &repairer{Walker: v.Walker, src: v.src, ctx: v.ctx, p: &Repaired{}}
+	if x.findTail() != nil || x.man == nil {
+		return nil, false
+	}
+	if _, err := x.findPlan(); err != nil {
+		return nil, false
+	}
+	v.off = x.man.Front.Len
+	return x.l, true
+}
+
+// planned is called when the plan is known.
+func (v *verifier) planned() error {
+	l := v.l
 	if v.index != nil && v.index.Rows() != l.Blocks {
 		v.index = nil
 	}
@@ -51,6 +75,9 @@ func (v *verifier) walkFront() error {
 
 // checkMeta checks an entry of the front and adds it to the front's checksum.
 func (v *verifier) checkMeta(e *czip.ZipEntry) error {
+	if err := v.ctx.Err(); err != nil {
+		return err
+	}
 	payload, err := v.payload(e)
 	if err != nil {
 		return err
@@ -60,7 +87,19 @@ func (v *verifier) checkMeta(e *czip.ZipEntry) error {
 	if e.Name == czip.PlanName {
 		v.plan = format.Place{Off: e.End() - e.Stored, Len: e.Stored, CRC32: format.Hex32(czip.CRC(payload))}
 	}
-	_, err = format.Inflate(e, payload, format.MetaLimit(v.Size, 0))
+	switch want, limit := uint16(czip.MethodDeflated), format.MetaLimit(v.Size, 0); {
+	case e.Name == czip.ReadmeName:
+		want, limit = czip.MethodStored, format.MaxREADME
+		fallthrough
+	case !foreign(e.Name):
+		if e.Method != want {
+			err = fault.Corruptf("%s has method %d, expected %d", e.Name, e.Method, want)
+			break
+		}
+		_, err = format.Inflate(e, payload, limit)
+	default:
+		_, err = format.Inflate(e, payload, format.MaxLater)
+	}
 	return v.damage(DamageMetadata, e.Off, e.End()-e.Off, err)
 }
 

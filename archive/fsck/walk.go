@@ -1,6 +1,7 @@
 package fsck
 
 import (
+	"context"
 	"fmt"
 	"io"
 
@@ -68,10 +69,13 @@ func (w *Walker) content(e *czip.ZipEntry) ([]byte, error) {
 }
 
 // front walks the entries before the first block and parses the plan.
-func (w *Walker) front() (*format.Resolved, []czip.ZipEntry, error) {
+func (w *Walker) front(ctx context.Context) (*format.Resolved, []czip.ZipEntry, error) {
 	var entries []czip.ZipEntry
 	var l *format.Resolved
 	for off := int64(0); ; {
+		if err := ctx.Err(); err != nil {
+			return l, entries, err
+		}
 		e, err := w.At(off)
 		if err != nil {
 			return l, entries, err

@@ -33,6 +33,8 @@ type engine struct {
 	gap     int64         // of runs
 	remote  int           // reads that are worth doing at the same time
 
+	CheckPadding bool // whether the padding of short blocks is checked
+
 	blocks, hits, reads, bytes, nanos atomic.Int64
 }
 
@@ -164,6 +166,11 @@ func (a *Reader) decodeStored(d *decoder, q need, row blockidx.Row, stored []byt
 			err = Corrupt(err)
 		}
 		return none, a.blockError(v, b, row.Off, err)
+	}
+	if a.CheckPadding && v >= 0 && data.off == 0 {
+		if err := a.L.Geoms[v].CheckPad(b, data.b); err != nil {
+			return none, a.blockError(v, b, row.Off, err)
+		}
 	}
 	return data, nil
 }

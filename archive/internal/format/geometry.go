@@ -161,6 +161,20 @@ func (g *Geometry) Pad(block []byte, n int64) {
 	}
 }
 
+// CheckPad checks the padding of block b, decoded.
+func (g *Geometry) CheckPad(b int64, block []byte) error {
+	_, n := g.At(b)
+	if int64(len(block)) != g.BlockLen || n < g.Size {
+		return nil
+	}
+	for at := n; at < g.BlockLen; at++ {
+		if block[at] != block[at-g.Size] {
+			return fault.Corruptf("its padding does not repeat its last element")
+		}
+	}
+	return nil
+}
+
 // mul multiplies two numbers that are not negative and says whether the result fits.
 func mul(a, b int64) (int64, bool) {
 	if a != 0 && b > math.MaxInt64/a {

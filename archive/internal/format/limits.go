@@ -30,6 +30,9 @@ const (
 	MaxUnknown = 32 // members of one object that the format does not name
 	maxDepth   = 32 // nesting of values that the format does not name
 
+	MaxREADME = 1 << 16
+	MaxLater  = 1 << 22 // an entry of a later version
+
 	maxAttrJSON  = 1 << 16 // an attribute's value in the Zarr view, in bytes of JSON
 	maxAttrsJSON = 1 << 22 // all of them
 )

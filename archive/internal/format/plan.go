@@ -84,7 +84,7 @@ type PlanVar struct {
 	Block   []int64           `json:"block"`
 	Chain   int               `json:"chain"`
 	Segment unlimited.Segment `json:"segment"`
-	View    notViewed         `json:"view,omitempty"`
+	View    NotViewed         `json:"view,omitempty"`
 }
 
 // layout is a plan with everything that is computed from it.
@@ -324,8 +324,8 @@ type planBuilder struct {
 }
 
 // chain numbers a chain, and returns why blocks of blockLen bytes are not in the view.
-func (b *planBuilder) chain(c filters.Chain, blockLen int64) (int, notViewed) {
-	pf, why := planFilters(c, blockLen)
+func (b *planBuilder) chain(c filters.Chain, blockLen int64) (int, NotViewed) {
+	pf, why := PlanFilters(c, blockLen)
 	key := string(EncodeJSON(pf))
 	n, ok := b.chains[key]
 	if !ok {

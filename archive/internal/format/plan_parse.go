@@ -196,8 +196,8 @@ func (r *planReader) dims() []int64 {
 }
 
 // viewCode reads why a variable is not in the Zarr view.
-func (r *planReader) viewCode() notViewed {
-	code := notViewed(r.short())
+func (r *planReader) viewCode() NotViewed {
+	code := NotViewed(r.short())
 	if !code.known() {
 		r.fail("unknown reason %q", string(code))
 	}

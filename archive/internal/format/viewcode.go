@@ -2,34 +2,34 @@ package format
 
 import "github.com/cdfz-format/cdfz/filters"
 
-// notViewed is the code of the reason why a blocked variable is not in the Zarr view
+// NotViewed is the code of the reason why a blocked variable is not in the Zarr view
 // of its archive, docs/FORMAT.md, section 7. "" means that it is, or that the archive
 // has no view.
-type notViewed string
+type NotViewed string
 
 // The codes. Part of the format, never to change.
 const (
-	ViewNoCodec   notViewed = "no-codec"
-	viewOptional  notViewed = "optional"
-	viewUnaligned notViewed = "unaligned"
+	ViewNoCodec   NotViewed = "no-codec"
+	viewOptional  NotViewed = "optional"
+	viewUnaligned NotViewed = "unaligned"
 )
 
-var notViewedTexts = map[notViewed]string{
+var notViewedTexts = map[NotViewed]string{
 	ViewNoCodec:   "no Zarr codec undoes a filter of its chain",
 	viewOptional:  "a filter of its chain is optional",
 	viewUnaligned: "its chain shuffles incomplete elements",
 }
 
-func (c notViewed) known() bool { return notViewedTexts[c] != "" }
+func (c NotViewed) known() bool { return notViewedTexts[c] != "" }
 
 // String returns the reason in English.
-func (c notViewed) String() string { return notViewedTexts[c] }
+func (c NotViewed) String() string { return notViewedTexts[c] }
 
-// planFilters returns a chain of blocks of n bytes with its codecs, and why a Zarr reader
+// PlanFilters returns a chain of blocks of n bytes with its codecs, and why a Zarr reader
 // cannot undo it.
-func planFilters(c filters.Chain, n int64) ([]PlanFilter, notViewed) {
+func PlanFilters(c filters.Chain, n int64) ([]PlanFilter, NotViewed) {
 	out := make([]PlanFilter, len(c))
-	var why notViewed
+	var why NotViewed
 	for i, f := range c {
 		out[i] = PlanFilter{ID: f.ID, Params: f.Params, Optional: f.Optional, Name: f.Name}
 		codec, err := filters.FromFilter(f)

@@ -1,0 +1,201 @@
+package archive
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/archive/internal/blocks"
+	"github.com/cdfz-format/cdfz/archive/internal/czip"
+	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/blockidx"
+)
+
+// parts are the entries of an archive with their stored bytes, up to the manifest.
+func parts(ar []byte) (out []format.MetaEntry) {
+	for _, e := range entries(ar) {
+		if e.Name != czip.IndexName {
+			out = append(out, format.MetaEntry{ZipEntry: e, Payload: bytes.Clone(ar[e.End()-e.Stored : e.End()])})
+		}
+	}
+	return out
+}
+
+// joined makes an archive of entries, with a manifest, an index and a directory that
+// fit them.
+func joined(t *testing.T, l *format.Resolved, list []format.MetaEntry, storedManifest bool) []byte {
+	var ar []byte
+	var man format.Manifest
+	table, err := blockidx.NewTable(l.Blocks)
+	require.NoError(t, err)
+	tw := blocks.TailWriter{L: l, Table: table}
+	numbers := map[string]int64{}
+	for n := range l.Blocks {
+		v, b := l.Locate(n)
+		numbers[string(l.AppendName(nil, v, b))] = n
+	}
+	man.Blocks, man.Entries, man.Size = l.Blocks, int64(len(list))+1, l.Image.Size
+	for _, e := range list {
+		e.Off = int64(len(ar))
+		n, isBlock := numbers[e.Name]
+		switch {
+		case e.Name == czip.RestPrefix+"0":
+			man.Front = format.Front{Len: e.Off, CRC32: format.Hex32(czip.CRC(ar))}
+		case e.Name == czip.ManifestName:
+			data, err := format.InflateTo(czip.ManifestName, e.Payload, 1<<16)
+			require.NoError(t, err)
+			var old format.Manifest
+			require.NoError(t, json.Unmarshal(data, &old))
+			man.Name, man.SHA256 = old.Name, old.SHA256
+			m := format.NewMeta(czip.ManifestName, format.EncodeJSON(man))
+			if storedManifest {
+				m = format.NewStoredMeta(czip.ManifestName, format.EncodeJSON(man))
+			}
+			m.Off = e.Off
+			e = m
+			tw.Man, tw.ManCRC = e.ZipEntry, czip.CRC(e.Payload)
+		}
+		ar = append(e.AppendLocal(ar), e.Payload...)
+		row := blockidx.Row{Off: e.End() - e.Stored, Len: e.Stored, Mask: e.Mask, CRC: czip.CRC(e.Payload)}
+		switch {
+		case e.Name == czip.PlanName:
+			man.Plan = format.PlaceOf(row)
+		case isBlock && man.Front.Len > 0:
+			require.NoError(t, table.Set(n, row))
+			if man.Stored += row.Len; e.Name == czip.RestPrefix+"0" {
+				man.Header = format.PlaceOf(row)
+			}
+		case man.Front.Len == 0:
+		}
+		if man.Front.Len == 0 {
+			tw.Front = append(tw.Front, e.ZipEntry)
+		}
+	}
+	b := bytes.NewBuffer(ar)
+	_, err = tw.WriteTo(b)
+	require.NoError(t, err)
+	return b.Bytes()
+}
+
+// TestVerifyRules: what docs/FORMAT.md leaves to a verifier is found, with all
+// checksums right, and what it allows is not.
+func TestVerifyRules(t *testing.T) {
+	image := cubeImage(t, 13, 30, 20)
+	viewed := pack(t, image, &WriteOptions{Name: "a.nc", Block: 4096, Zarr: ZarrAlways})
+	pooled := pack(t, image, &WriteOptions{Name: "a.nc", Block: 4096, Zarr: ZarrNever})
+	plain := pack(t, image, &WriteOptions{Name: "a.nc", Block: 10_000, Zarr: ZarrAlways, Filters: []VarFilter{{Vars: []string{"*"}}}})
+	insert := func(at int, e ...format.MetaEntry) func([]format.MetaEntry) []format.MetaEntry {
+		return func(list []format.MetaEntry) []format.MetaEntry {
+			return append(append(append([]format.MetaEntry{}, list[:at]...), e...), list[at:]...)
+		}
+	}
+	replace := func(name string, f func(format.MetaEntry) format.MetaEntry) func([]format.MetaEntry) []format.MetaEntry {
+		return func(list []format.MetaEntry) []format.MetaEntry {
+			for i := range list {
+				if list[i].Name == name {
+					list[i] = f(list[i])
+				}
+			}
+			return list
+		}
+	}
+	plan := func(old, new string) func([]format.MetaEntry) []format.MetaEntry {
+		return replace(czip.PlanName, func(e format.MetaEntry) format.MetaEntry {
+			data, err := format.InflateTo(czip.PlanName, e.Payload, 1<<20)
+			require.NoError(t, err)
+			require.Contains(t, string(data), old)
+			return format.NewMeta(czip.PlanName, []byte(strings.Replace(string(data), old, new, 1)))
+		})
+	}
+	remove := func(name string) func([]format.MetaEntry) []format.MetaEntry {
+		return func(list []format.MetaEntry) []format.MetaEntry {
+			for i := range list {
+				if list[i].Name == name {
+					return append(append([]format.MetaEntry{}, list[:i]...), list[i+1:]...)
+				}
+			}
+			return list
+		}
+	}
+	stored := func(e format.MetaEntry) format.MetaEntry {
+		data, err := format.InflateTo(e.Name, e.Payload, 1<<20)
+		require.NoError(t, err)
+		return format.NewStoredMeta(e.Name, data)
+	}
+	swap := func(list []format.MetaEntry) []format.MetaEntry {
+		list[3], list[4] = list[4], list[3]
+		return list
+	}
+	pad := func(list []format.MetaEntry) []format.MetaEntry {
+		l := open(t, plain).L
+		for v, g := range l.Geoms {
+			for b := range g.Blocks {
+				if _, n := g.At(b); n == g.BlockLen {
+					continue
+				}
+				return replace(string(l.AppendName(nil, v, b)), func(e format.MetaEntry) format.MetaEntry {
+					e.Payload[len(e.Payload)-1] ^= 1
+					e.Crc = czip.CRC(e.Payload)
+					return e
+				})(list)
+			}
+		}
+		t.Fatal("no short block")
+		return nil
+	}
+	later := format.NewMeta(".cdfz/later", []byte("x"))
+	group := format.NewMeta(".zgroup", []byte(`{"zarr_format":2}`))
+	for _, c := range []struct {
+		name string
+		ar   []byte
+		edit func([]format.MetaEntry) []format.MetaEntry
+		want string // in the text of the damage; "": none
+	}{
+		{"nothing", viewed, insert(0), ""},
+		{"later entry", viewed, insert(2, later), ""},
+		{"later entry at the end", pooled, insert(2, later), ""},
+		{"another README", viewed, replace(czip.ReadmeName, func(format.MetaEntry) format.MetaEntry { return format.NewStoredMeta(czip.ReadmeName, []byte("Hello")) }), ""},
+		{"README of 1 MB", viewed, replace(czip.ReadmeName, func(format.MetaEntry) format.MetaEntry {
+			return format.NewStoredMeta(czip.ReadmeName, make([]byte, 1e6))
+		}), "more than the format allows"},
+		{"deflated README", viewed, replace(czip.ReadmeName, func(format.MetaEntry) format.MetaEntry { return format.NewMeta(czip.ReadmeName, []byte(format.Readme)) }), "method 8, expected 0"},
+		{"later entry twice", viewed, insert(2, later, later), "twice or out of order"},
+		{"large later entry", viewed, insert(2, format.NewStoredMeta(".cdfz/large", make([]byte, 5<<20))), "more than the format allows"},
+		{"outside", viewed, insert(2, format.NewMeta("../../evil", nil)), "not an entry that the format allows"},
+		{"outside of .cdfz", viewed, insert(2, format.NewMeta(".cdfz/../../evil", nil)), "not an entry that the format allows"},
+		{"no variable's", viewed, insert(2, format.NewMeta("other/.zarray", nil)), "not an entry that the format allows"},
+		{"name of a block", viewed, insert(2, format.NewMeta(".cdfz/v/1/0", nil)), "not an entry that the format allows"},
+		{"Zarr metadata in a pooled archive", pooled, insert(2, group), "not an entry that the format allows"},
+		{"Zarr metadata twice", viewed, insert(3, group), "twice or out of order"},
+		{"Zarr metadata out of order", viewed, swap, "out of order"},
+		{"Zarr metadata missing", viewed, remove(".zmetadata"), `".zmetadata" is missing`},
+		{"Zarr metadata stored", viewed, replace(".zmetadata", stored), "method 0, expected 8"},
+		{"other Zarr metadata", viewed, replace(".zattrs", func(format.MetaEntry) format.MetaEntry { return format.NewMeta(".zattrs", []byte(`{"a":1}`)) }), "does not follow"},
+		{"plan stored", viewed, replace(czip.PlanName, stored), "method 0, expected 8"},
+		{"codec of another filter", pooled, plan(`"codec":{"id":"zstd"`, `"codec":{"id":"zlib"`), "codec"},
+		{"unknown layout", pooled, plan(`"layout":"pooled"`, `"layout":"other"`), "layout"},
+		{"member twice", pooled, plan(`"layout":"pooled"`, `"layout":"pooled","layout":"pooled"`), "layout"},
+		{"null member", pooled, plan(`"groups":`, `"groups":null,"g":`), "plan"},
+		{"member missing", pooled, plan(`"groups":`, `"g":`), "groups"},
+		{"view of a pooled archive", pooled, plan(`,"segment":`, `,"view":"no-codec","segment":`), "view"},
+		{"padding", plain, pad, "padding does not repeat"},
+	} {
+		l := open(t, c.ar).L
+		damage := verify(t, joined(t, l, c.edit(parts(c.ar)), false)).Damage
+		if c.want == "" {
+			require.Empty(t, damage, c.name)
+			continue
+		}
+		var all []string
+		for _, d := range damage {
+			all = append(all, d.Text)
+		}
+		require.Contains(t, strings.Join(all, "\n"), c.want, c.name)
+	}
+	rep := verify(t, joined(t, open(t, viewed).L, parts(viewed), true))
+	require.NotEmpty(t, rep.Damage, "manifest stored")
+	require.True(t, bytes.Equal(viewed, joined(t, open(t, viewed).L, parts(viewed), false)))
+}
