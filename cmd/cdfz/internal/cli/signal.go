@@ -17,6 +17,10 @@ var CatchStop = func() {}
 
 const catchDelay = 10 * time.Millisecond
 
+// stopGrace is how long a cancelled run may take to clear up. Then the program ends:
+// targets appear complete or not at all, whatever ends it.
+const stopGrace = 300 * time.Millisecond
+
 // signalError is the cause of a context that a signal cancelled.
 type signalError struct {
 	number int
@@ -50,5 +54,8 @@ func catch(cancel context.CancelCauseFunc) {
 		}
 		cancel(e)
 		signal.Stop(c) // a second signal ends the program in the system's way
+		time.Sleep(stopGrace)
+		os.Stderr.WriteString("cdfz: interrupted\n")
+		os.Exit(exitSignal + e.number)
 	}()
 }
