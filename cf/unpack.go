@@ -28,12 +28,18 @@ func (a resignedArray) Type() cdf3.Type { return a.typ }
 // NaN is the NaN of missing values. It has the bits that C and numpy use.
 func NaN() float64 { return math.Float64frombits(0x7ff8 << 48) }
 
+// maxRead bounds the slices that Read makes: more values cannot be addressed.
+const maxRead = min(math.MaxInt, 1<<47) / 8
+
 // Read reads a hyperslab of numbers and unpacks it into a new slice. Values are
 // computed in p.Type, whatever T is. Text is an error.
 func Read[T Float](ctx context.Context, a slab.Array, s slab.Sel, p *Packing) ([]T, error) {
 	n, err := s.Len(a.Shape())
 	if err != nil {
 		return nil, err
+	}
+	if n > maxRead {
+		return nil, fmt.Errorf("cf: %d values do not fit into memory: %w", n, slab.ErrLength)
 	}
 	dst := make([]T, n)
 	if err := ReadInto(ctx, a, dst, s, p); err != nil {

@@ -16,10 +16,9 @@ func Example() {
 	defer f.Close()
 	sel, err := export.ParseSelection("tas[time=2001-05:2001-06, lat=52.5, lon=10:20]")
 	check(err)
-	o := &export.Options{Time: true}
-	values, err := sel.Apply(ctx, f, o)
+	values, err := sel.Apply(ctx, f, &export.Options{Time: true})
 	check(err)
-	w, err := export.NewWriter(f, export.CSV, []*export.Values{values}, o)
+	w, err := export.NewWriter(export.CSV, []*export.Values{values})
 	check(err)
 	check(w.Write(ctx, os.Stdout))
 	// Output:

@@ -7,7 +7,7 @@
 //
 //	sel, err := export.ParseSelection("tas[time=2001-05, lat=52.5]")
 //	values, err := sel.Apply(ctx, file, nil)
-//	w, err := export.NewWriter(file, export.CSV, []*export.Values{values}, nil)
+//	w, err := export.NewWriter(export.CSV, []*export.Values{values})
 //	err = w.Write(ctx, os.Stdout)
 //
 // Only the blocks that hold the selections are read, in pieces of bounded size, so
@@ -106,15 +106,19 @@ type Writer struct {
 	reads []*Values
 }
 
-// NewWriter checks that selections of a file can be written together. The options
-// must be those of Apply.
-func NewWriter(src Source, f Format, values []*Values, o *Options) (*Writer, error) {
-	if o == nil {
-		o = &Options{}
+// NewWriter checks that selections of a file can be written together. They must have
+// been applied with the same options.
+func NewWriter(f Format, values []*Values) (*Writer, error) {
+	if len(values) == 0 {
+		return nil, errors.New("export: no selection")
+	}
+	src, o := values[0].src, values[0].o
+	for _, x := range values[1:] {
+		if *x.o != *o {
+			return nil, errors.New("export: selections have different options")
+		}
 	}
 	switch {
-	case len(values) == 0:
-		return nil, errors.New("export: no selection")
 	case f.Single() && len(values) > 1:
 		return nil, combineError(fmt.Sprintf("a file of format %s holds one variable, found %d", f, len(values)))
 	case o.Time && f != CSV && f != JSON:

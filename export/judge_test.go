@@ -313,7 +313,7 @@ func TestJudgeExport(t *testing.T) {
 						continue
 					}
 					c.Type, c.Last = numpyType[x.Type()], x.KeepsLast()
-					w, err := export.NewWriter(f, export.Format(format), []*export.Values{x}, o)
+					w, err := export.NewWriter(export.Format(format), []*export.Values{x})
 					if err != nil && format == "nc" && (errors.Is(err, export.ErrCombine) || strings.Contains(err.Error(), "no fixed dimension of length 0")) {
 						continue
 					}

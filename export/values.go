@@ -15,6 +15,7 @@ var pieceLen int64 = 8 << 20
 
 // Values are selected values of a variable.
 type Values struct {
+	src     Source
 	text    string
 	v       *cdf3.Var
 	num     int // of the variable
@@ -45,7 +46,7 @@ func (s *Selection) Apply(ctx context.Context, src Source, o *Options) (*Values,
 
 func newValues(src Source, text string, num int, axes []axis, o *Options) (*Values, error) {
 	h := src.Header()
-	x := &Values{text: text, v: &h.Vars[num], num: num, axes: axes, array: src.Array(num), o: o}
+	x := &Values{src: src, text: text, v: &h.Vars[num], num: num, axes: axes, array: src.Array(num), o: o}
 	var err error
 	if x.packing, err = cf.NewPacking(x.v); err != nil && o.Unpack {
 		return nil, err

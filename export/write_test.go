@@ -21,7 +21,7 @@ func write(t *testing.T, src Source, f Format, o *Options, texts ...string) (str
 		require.NoError(t, err)
 		values = append(values, x)
 	}
-	w, err := NewWriter(src, f, values, o)
+	w, err := NewWriter(f, values)
 	if err != nil {
 		return "", err
 	}
@@ -119,7 +119,7 @@ func TestWriteFails(t *testing.T) {
 		require.NoError(t, err)
 		x, err := s.Apply(t.Context(), f, nil)
 		require.NoError(t, err)
-		w, err := NewWriter(f, format, []*Values{x}, nil)
+		w, err := NewWriter(format, []*Values{x})
 		require.NoError(t, err)
 		require.ErrorIs(t, w.Write(t.Context(), failing{full}), full, "%s", format)
 	}

@@ -276,7 +276,7 @@ func (v *getter) lazyGC() (undo func()) {
 
 // one writes selections to one place.
 func (r *getRun) one(ctx context.Context, path string, sel []*export.Values) error {
-	writer, err := export.NewWriter(r.f, r.format, sel, &r.o)
+	writer, err := export.NewWriter(r.format, sel)
 	if errors.Is(err, export.ErrCombine) {
 		return cli.Hinted(err, "-o DIR%c writes a file of each", filepath.Separator)
 	}
