@@ -342,19 +342,33 @@ func (u *timeUnits) addMonths(x float64) (moment, bool) {
 	return atMoment(c, at)
 }
 
-// append writes a value in quotes, as far as the time of day is not zero. Values that
-// are not finite, or too far away, are written as numbers.
+// append writes a value in quotes, as far as the time of day is not zero. What is no
+// time is written as a number.
 func (u *timeUnits) append(dst []byte, x float64) []byte {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return appendSpecial(dst, x)
 	}
 	m, ok := u.moment(x)
-	if !ok || m.month < 1 || m.month > 12 || m.day < 1 || m.day > 31 || m.hour < 0 || m.hour > 24 {
+	if !ok || !m.valid() {
 		return appendFloat64(dst, x, doubleDigits)
 	}
 	dst = append(dst, '"')
 	dst = m.append(dst, u.sep)
 	return append(dst, '"')
+}
+
+// appendAttr writes the value of an attribute, such as a fill value. For what is no time
+// ncdump most often writes nothing, in quotes.
+func (u *timeUnits) appendAttr(dst []byte, x float64) []byte {
+	if m, ok := u.moment(x); !math.IsNaN(x) && !math.IsInf(x, 0) && (!ok || !m.valid()) {
+		return append(dst, `""`...)
+	}
+	return u.append(dst, x)
+}
+
+// valid reports whether a moment can be written.
+func (m moment) valid() bool {
+	return m.month >= 1 && m.month <= 12 && m.day >= 1 && m.day <= 31 && m.hour >= 0 && m.hour <= 24
 }
 
 // append writes a moment, with a time of day as precise as need be.
@@ -405,7 +419,7 @@ func (d *dumper) attrTimes(a *cdf3.Attr) {
 	col := 0
 	for i := range a.Len {
 		var text []byte
-		text = d.times.append(text, toDouble(a.Type, a.Values[i*size:]))
+		text = d.times.appendAttr(text, toDouble(a.Type, a.Values[i*size:]))
 		if i < a.Len-1 {
 			text = append(text, ',')
 		}

@@ -76,7 +76,7 @@ func TestTimesInFile(t *testing.T) {
 	h := &cdf3.Header{Version: cdf3.Classic, Dims: []cdf3.Dim{{Name: "t", Len: 2}}}
 	h.Vars = []cdf3.Var{
 		{Name: "t", Type: cdf3.Double, DimIDs: []int{0}, Attrs: []cdf3.Attr{textAttr("units", "days since 2000-01-01"), textAttr("bounds", "b"),
-			{Name: "one", Type: cdf3.Double, Len: 1, Values: double(1)}, {Name: "three", Type: cdf3.Double, Len: 3, Values: double(1, 2, 3)}}},
+			{Name: "one", Type: cdf3.Double, Len: 1, Values: double(1)}, {Name: "far", Type: cdf3.Double, Len: 2, Values: double(1e20, math.Inf(-1))}, {Name: "three", Type: cdf3.Double, Len: 3, Values: double(1, 2, 3)}}},
 		{Name: "b", Type: cdf3.Double, DimIDs: []int{0}},
 	}
 	require.NoError(t, h.Layout())
@@ -95,6 +95,7 @@ variables:
 		t:units = "days since 2000-01-01" ;
 		t:bounds = "b" ;
 		t:one = 1. ; // "2000-01-02"
+		t:far = 1.e+20, -Infinity ; // "", -Infinity
 		t:three = 1., 2., 3. ;
 		  // "2000-01-02", "2000-01-03", "2000-01-04"
 	double b(t) ;

@@ -86,8 +86,8 @@ def doubles(a):
 
 
 def unpack(name):
-    nc = netCDF4.Dataset(name)
     try:
+        nc = netCDF4.Dataset(name)
         xr = xarray.open_dataset(name, engine="netcdf4", decode_cf=False)
     except Exception:
         return
