@@ -23,12 +23,16 @@ const imageWindow = 4 << 20
 // copyOptions of reader.Copy. Nil and the zero value mean the defaults.
 type CopyOptions struct {
 	Workers  int   // goroutines that decode; 0: GOMAXPROCS
-	Memory   int64 // bytes of blocks of record variables held at once; 0: defaultMemory
+	Memory   int64 // bytes of blocks of record variables held at once, and of blocks being decoded; 0: DefaultMemory
 	Progress func(done int64)
 }
 
 // defaultMemory is enough for the blocks of 500 record variables at once.
 const DefaultMemory = 128 << 20
+
+// decodeCost is the memory that decoding takes, in lengths of the block: stored
+// bytes, decoded bytes, and what passes between filters.
+const decodeCost = 3
 
 // Copy is Image.Copy.
 func (a *Reader) Copy(ctx context.Context, w io.Writer, o *CopyOptions) error {
@@ -76,6 +80,8 @@ func (a *Reader) copyImage(ctx context.Context, w io.Writer, o *CopyOptions) err
 	if c.Memory <= 0 {
 		c.Memory = DefaultMemory
 	}
+	// Blocks that are large for the memory are decoded by fewer goroutines.
+	c.Workers = int(min(int64(c.Workers), max(1, c.Memory/(decodeCost*a.L.MaxBlockLen()))))
 	passes := a.Passes(c.Memory)
 	if len(passes) == 1 {
 		done := int64(0)

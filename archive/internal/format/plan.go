@@ -235,6 +235,15 @@ func (l *Resolved) RestAt(b int64) (off, n int64) {
 }
 
 // blockInfo is what encoding or decoding a block needs to know.
+// MaxBlockLen is the length of the longest block, decoded.
+func (l *Resolved) MaxBlockLen() int64 {
+	n := max(l.Rest.First, min(l.Rest.Block, l.Rest.Len), 1)
+	for _, g := range l.Geoms {
+		n = max(n, g.BlockLen)
+	}
+	return n
+}
+
 func (l *Resolved) BlockInfo(v int, b int64) (chain int, decoded int64) {
 	if v < 0 {
 		_, n := l.RestAt(b)
