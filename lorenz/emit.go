@@ -15,48 +15,43 @@ func (c *coder[T]) emit(s *shape, dst, raw []byte, x *candidate[T]) []byte {
 // emitRanged appends a block whose ranges can be decoded, unless that costs too
 // much.
 func (c *coder[T]) emitRanged(s *shape, dst, raw []byte, x *candidate[T]) []byte {
-	start := len(dst)
-	l, base := cellsFor(s, x), x.pred.layout(s.n)
-	dst = c.write(s, dst, raw, x, l, false)
-	if l == base {
-		return dst
+	base := x.pred.layout(s.n)
+	l := base
+	c.probe.y, c.probe.bits = x.y, x.u
+	for parts := 8; parts >= 4; parts /= 2 {
+		// Cells must not cost more than 1 %.
+		if try := cellsFor(s, x, parts); try != base && c.probe.cellLoss(x.pred, try) < x.cost/100 {
+			l = try
+			break
+		}
 	}
-	// Cells must not cost more than 1 %.
-	mid := len(dst)
-	dst = c.write(s, dst, raw, x, base, false)
-	if a, b := mid-start, len(dst)-mid; a > b+b/100 {
-		return append(dst[:start], dst[mid:]...)
-	}
-	return dst[:mid]
+	return c.write(s, dst, raw, x, l, false)
 }
 
 // emitRepeats appends the block with repeats if many residuals recur.
 func (c *coder[T]) emitRepeats(s *shape, dst, raw []byte, x *candidate[T]) []byte {
-	chain, share := x.pred, 0.0
-	var best predictor
-	tries := []predictor{{}, {chain: []int{1}}}
-	if !x.pred.isFloat() {
-		tries = append(tries, chain)
+	bits := x.cost / float64(s.mask.rank(s.n)+1) // of a value
+	run := int(min(max(40/max(bits, 0.1), 2), 24))
+	c.r = append(c.r[:0], x.y...)
+	r := compact(&s.mask, c.r)
+	pred := x.pred
+	share := recurring(&c.find, r, run)
+	subStride(r, 1)
+	x.pred = predictor{}
+	if k := recurring(&c.find, r, run); k > share+0.02 {
+		share = k
+		x.pred = predictor{chain: []int{1}}
 	}
-	for _, p := range tries {
-		x.pred = p
-		r := c.residuals(s, x, whole(s.n))
-		if k := c.find.recurring(len(r), func(i int) (uint32, bool) { return hash3(r, i) }); k > share+0.02 {
-			best, share = p, k
-		}
+	if share >= 0.05 {
+		dst = c.write(s, dst, raw, x, whole(s.n), true)
 	}
-	if share < 0.1 {
-		x.pred = chain
-		return dst
-	}
-	x.pred = best
-	dst = c.write(s, dst, raw, x, whole(s.n), true)
-	x.pred = chain
+	x.pred = pred
 	return dst
 }
 
-// cellsFor returns a layout whose cells are about an eighth of the block.
-func cellsFor[T lane](s *shape, x *candidate[T]) layout {
+// cellsFor returns a layout in which a range needs about one of so many parts of
+// the block.
+func cellsFor[T lane](s *shape, x *candidate[T], parts int) layout {
 	l := x.pred.layout(s.n)
 	if s.n < 8192 || !x.pred.isFloat() && len(x.pred.chain) == 0 {
 		return l
@@ -76,9 +71,9 @@ func cellsFor[T lane](s *shape, x *candidate[T]) layout {
 			deepest = f.plane
 		}
 	}
-	eighth := (s.n + 7) / 8
+	part := (s.n + parts - 1) / parts
 	deep := x.pred.isFloat() && x.pred.float.deep()
-	if !deep && (deepest <= eighth/4 || !contains(st, deepest)) {
+	if !deep && (deepest <= part/4 || !contains(st, deepest)) {
 		// Runs of whole rows, or of whole planes.
 		unit := row
 		for _, d := range st {
@@ -89,11 +84,11 @@ func cellsFor[T lane](s *shape, x *candidate[T]) layout {
 		if x.pred.isFloat() && unit < row {
 			unit = row
 		}
-		return layout{s.n, s.n, min((eighth+unit-1)/unit*unit, s.n)}
+		return layout{s.n, s.n, min((part+unit-1)/unit*unit, s.n)}
 	}
 	// The same rows of each plane.
 	plane := deepest
-	rows := (plane/row + 7) / 8
+	rows := (plane/row + parts - 1) / parts
 	return layout{s.n, plane, rows * row}
 }
 

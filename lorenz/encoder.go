@@ -112,6 +112,7 @@ type shape struct {
 	level    Level
 	specials int
 	mask     mask
+	distinct float64 // share of different values in a sample
 }
 
 // coder has the buffers for lanes of one width.
@@ -122,6 +123,9 @@ type coder[T lane] struct {
 	w      groupWriter[T]
 	probe  prober[T]
 	sample []T
+	vals   []float64
+	table  []uint32
+	ints   []int64
 	find   repeatFinder
 	lits   []T
 }
@@ -149,20 +153,29 @@ func encodeBlock[T lane](s *shape, dst []byte, raw []byte, c *coder[T], narrow *
 	c.search(s, &best)
 	var small *candidate[uint32]
 	limit := best.cost
-	for _, t := range transforms(s, c) {
+	try := func(t transformed[T]) {
 		if t.y32 != nil {
 			x := candidate[uint32]{kind: t.kind, params: t.params, patches: t.patches, y: t.y32, cost: t.cost}
 			narrow.search(s, &x)
+			if x.kind == mapSingle {
+				x.cost *= 0.99 // half as much to decode
+			}
 			if x.cost < limit {
 				limit, small = x.cost, &x
 			}
-			continue
+			return
 		}
 		x := candidate[T]{kind: t.kind, params: t.params, patches: t.patches, y: t.y, cost: t.cost}
 		c.search(s, &x)
 		if x.cost < limit {
 			limit, best, small = x.cost, x, nil
 		}
+	}
+	for _, t := range transforms(s, c) {
+		try(t)
+	}
+	if t, ok := dictionary(s, c, limit); ok {
+		try(t)
 	}
 	if small != nil {
 		return narrow.emit(s, dst, raw, small)
@@ -174,8 +187,7 @@ func encodeBlock[T lane](s *shape, dst []byte, raw []byte, c *coder[T], narrow *
 func (c *coder[T]) search(s *shape, x *candidate[T]) {
 	p := &c.probe
 	p.l, p.y, p.bits, p.typ = whole(s.n), x.y, x.u, s.typ
-	p.sample(4, &s.mask)
-	pred, cost := p.best(s.dims)
+	pred, cost := p.best(s)
 	x.pred = pred
 	x.cost += cost
 }

@@ -49,8 +49,9 @@ type groupWriter[T lane] struct {
 	streamWriter
 	class, zeros []byte
 	u            []T
-	vals         [nStreams][]uint64 // what the streams hold
-	low          bitWriter
+	vals         [nStreams][]byte  // the symbols of the streams, not packed
+	large        [nStreams][]extra // their extra bits
+	low          []byte
 	head         []byte
 }
 
@@ -87,11 +88,11 @@ func (w *groupWriter[T]) write(r []T, unsigned bool) {
 	var packs uint16
 	for s := range w.vals {
 		if len(w.vals[s]) > 0 {
-			packs |= uint16(w.packed(w.vals[s])) << (2 * s)
+			packs |= uint16(w.packed(s)) << (2 * s)
 		}
 	}
 	binary.LittleEndian.PutUint16(w.dst[at:], packs)
-	w.dst = append(w.dst, w.low.buf...)
+	w.dst = append(w.dst, w.low...)
 }
 
 // trailing finds the trailing zeros of each group and reports whether cutting
@@ -190,25 +191,60 @@ func (w *groupWriter[T]) merges() byte {
 // collect distributes the values to the streams.
 func (w *groupWriter[T]) collect(streams *[nStreams + 1]uint8) {
 	for i := range w.vals {
-		w.vals[i] = w.vals[i][:0]
+		w.vals[i], w.large[i] = w.vals[i][:0], w.large[i][:0]
 	}
-	w.low = bitWriter{buf: w.low.buf[:0]}
+	w.low = w.low[:0]
 	for g, c := range w.class {
 		if c == 0 {
 			continue
 		}
-		s := &w.vals[streams[min(c, nStreams)]]
+		s := streams[min(c, nStreams)]
 		k := lowBits(c)
-		u := w.u[g*groupLen : (g+1)*groupLen]
-		for _, v := range u {
-			*s = append(*s, uint64(v)>>k)
+		u := (*[groupLen]T)(w.u[g*groupLen:])
+		at := len(w.vals[s])
+		w.vals[s] = append(w.vals[s], make([]byte, groupLen)...)
+		sym := (*[groupLen]byte)(w.vals[s][at:])
+		var or T
+		for i, v := range u {
+			y := v >> k
+			or |= y
+			sym[i] = byte(y)
 		}
-		if k > 0 {
-			for _, v := range u {
-				w.low.put64(uint64(v)&(1<<k-1), k)
+		if or >= 128 { // some may be large
+			for i, v := range u {
+				y, n := symbolOf(uint64(v >> k))
+				sym[i] = y
+				if n > 0 {
+					w.large[s] = append(w.large[s], extra{uint64(v>>k) &^ (1 << n), int32(at + i), n})
+				}
 			}
 		}
+		w.low = appendLow(w.low, u, k)
 	}
+}
+
+// appendLow appends the k low bits of each value.
+func appendLow[T lane](dst []byte, u *[groupLen]T, k uint) []byte {
+	if k > 32 {
+		w := bitWriter{buf: dst}
+		for _, v := range u {
+			w.put64(uint64(v)&(1<<k-1), k)
+		}
+		return w.buf
+	}
+	mask := uint64(1)<<k - 1
+	var acc uint64
+	n := uint(0)
+	for _, v := range u {
+		acc |= uint64(v) & mask << (n & 63)
+		n += k
+		if n >= 32 {
+			dst = binary.LittleEndian.AppendUint32(dst, uint32(acc))
+			acc >>= 32
+			n -= 32
+		}
+	}
+	return dst
 }
 
 // How the symbols of a stream are formed. Part of the format.
@@ -218,10 +254,10 @@ const (
 	pack4 = 2 // four values of 2 bits, 3 for larger ones
 )
 
-// packed appends a stream of values with the packing that is shortest, and
-// returns that.
-func (w *groupWriter[T]) packed(v []uint64) byte {
-	best, bestCost := byte(pack1), 0
+// packed appends a stream with the packing that is shortest, and returns that.
+func (w *groupWriter[T]) packed(s int) byte {
+	v, large := w.vals[s], w.large[s]
+	best := byte(pack1)
 	small := 0
 	for _, x := range v {
 		if x < 3 {
@@ -229,40 +265,38 @@ func (w *groupWriter[T]) packed(v []uint64) byte {
 		}
 	}
 	if 2*small > len(v) {
-		for p := byte(pack1); p <= pack4; p++ {
-			w.pack(v, p)
-			c := w.cost()
-			if p == pack1 || c < bestCost {
-				best, bestCost = p, c
+		least := w.cost(v, large)
+		for p := byte(pack2); p <= pack4; p++ {
+			w.pack(v, large, p)
+			if c := w.cost(w.syms, w.extra); c < least {
+				best, least = p, c
 			}
 		}
 	}
-	w.pack(v, best)
-	w.stream(w.syms, w.extra)
+	if best != pack1 {
+		w.pack(v, large, best)
+		v, large = w.syms, w.extra
+	}
+	w.stream(v, large)
 	return best
 }
 
-// pack sets w.syms and w.extra.
-func (w *groupWriter[T]) pack(v []uint64, p byte) {
+// pack sets w.syms and w.extra to symbols of several values each.
+func (w *groupWriter[T]) pack(v []byte, large []extra, p byte) {
 	w.syms, w.extra = w.syms[:0], w.extra[:0]
-	if p == pack1 {
-		for i, x := range v {
-			s, n := symbolOf(x)
-			w.syms = append(w.syms, s)
-			if n > 0 {
-				w.extra = append(w.extra, extra{x &^ (1 << n), int32(i), n})
-			}
-		}
-		return
-	}
 	per, width, esc := 2, 4, uint64(15)
 	if p == pack4 {
 		per, width, esc = 4, 2, 3
 	}
 	for i := 0; i < len(v); i += per {
 		var s uint64
-		for j, x := range v[i : i+per] {
+		for j, y := range v[i : i+per] {
+			x := uint64(y)
 			if x >= esc {
+				if len(large) > 0 && int(large[0].at) == i+j {
+					x = 1<<large[0].n | large[0].v
+					large = large[1:]
+				}
 				w.extra = append(w.extra, extra{x - esc, int32(len(w.syms)), 0})
 				x = esc
 			}
@@ -272,18 +306,18 @@ func (w *groupWriter[T]) pack(v []uint64, p byte) {
 	}
 }
 
-// cost returns the bits of w.syms and w.extra, without the code.
-func (w *groupWriter[T]) cost() int {
+// cost returns about how many bits a stream takes.
+func (w *groupWriter[T]) cost(syms []byte, ext []extra) int {
 	var freq [256]uint32
-	histogram(&freq, w.syms)
+	histogram(&freq, syms)
 	bits := 0
-	for _, e := range w.extra {
+	for _, e := range ext {
 		bits += int(e.n)
 		if e.n == 0 {
 			bits += 4
 		}
 	}
-	if int(freq[w.syms[0]]) == len(w.syms) {
+	if int(freq[syms[0]]) == len(syms) {
 		return bits
 	}
 	var lens [256]uint8

@@ -28,7 +28,7 @@ func roundTrip(t *testing.T, p Params, raw []byte) (sizes [3]int) {
 		require.LessOrEqual(t, len(enc), len(raw)+1)
 		again, err := e.Encode(nil, raw)
 		require.NoError(t, err)
-		require.Equal(t, enc, again, "an encoder keeps no history")
+		require.True(t, bytes.Equal(enc, again), "an encoder keeps no history")
 		sizes[level] = len(enc)
 		decodeAll(t, p, enc, raw)
 	}
@@ -191,7 +191,6 @@ func TestTransforms(t *testing.T) {
 	}{
 		{"eighths", mapFix, Float32, func(k float64) float64 { return k / 8 }},
 		{"thousands", mapFix, Float64, func(k float64) float64 { return k * 4096 }},
-		{"denormal", mapFix, Float64, func(k float64) float64 { return math.Ldexp(k, -1074) }},
 		{"hundredths", mapRatio, Float32, func(k float64) float64 { return k / 100 }},
 		{"cents", mapRatio, Float64, func(k float64) float64 { return k / 100 }},
 		{"navy", mapRatio, Float32, func(k float64) float64 { return k / 24400 }},

@@ -8,37 +8,47 @@ type repeatFinder struct {
 	lits, lens, dist []uint64
 }
 
-// recurring estimates which share of the residuals repeats earlier ones, by the
-// repeats of runs of three at places that depend on their content alone.
-func (f *repeatFinder) recurring(n int, hash func(i int) (uint32, bool)) float64 {
-	const tableBits = 13
+// recurring estimates which share of the residuals repeats earlier ones, from
+// the repeats of runs of k at places that depend on their content alone.
+func recurring[T lane](f *repeatFinder, r []T, k int) float64 {
+	const tableBits = 12
+	const m = 0x9E3779B97F4A7C15
 	f.head = grow(f.head, 1<<tableBits)
 	clear(f.head)
-	seen, hits := 0, 0
-	for i := 0; i+3 <= n; i++ {
-		h, zero := hash(i)
-		if h&3 != 0 || zero {
-			continue
-		}
-		slot := &f.head[h>>(32-tableBits)]
-		seen++
-		if *slot == int32(h|1) {
-			hits++
-		}
-		*slot = int32(h | 1)
-	}
-	if seen < 16 {
+	if len(r) < 8*k {
 		return 0
 	}
-	return float64(hits) / float64(n) * 4
-}
-
-// hash3 hashes three residuals and reports whether they are all 0.
-func hash3[T lane](r []T, i int) (uint32, bool) {
-	s := r[i : i+3]
-	h := (uint64(s[0])*0x9E3779B97F4A7C15+uint64(s[1]))*0xC2B2AE3D27D4EB4F + uint64(s[2])
-	h *= 0x9E3779B97F4A7C15
-	return uint32(h >> 32), s[0]|s[1]|s[2] == 0
+	out := uint64(1) // the factor of the value that leaves the run
+	for range k {
+		out *= m
+	}
+	h := uint64(0)
+	seen, hits := 0, 0
+	zeros := 0 // in a row, which cost little anyway
+	for i, v := range r {
+		h = h*m + uint64(v)
+		if i >= k {
+			h -= out * uint64(r[i-k])
+		}
+		zeros++
+		if v != 0 {
+			zeros = 0
+		}
+		x := (h ^ h>>29) * m
+		if x>>61 != 0 || i < k || zeros >= k {
+			continue
+		}
+		slot := &f.head[x>>(61-tableBits)&(1<<tableBits-1)]
+		seen++
+		if *slot == int32(x|1) {
+			hits++
+		}
+		*slot = int32(x | 1)
+	}
+	if seen < 8 {
+		return 0
+	}
+	return min(float64(hits)*8/float64(len(r)), 1)
 }
 
 const repeatBits = 15

@@ -1,6 +1,10 @@
 package lorenz
 
-import "math/bits"
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+)
 
 // predictor is a chain or a float predictor.
 type predictor struct {
@@ -25,7 +29,7 @@ type prober[T lane] struct {
 func (p *prober[T]) sample(step int, m *mask) {
 	p.at, p.use = p.at[:0], p.use[:0]
 	n := len(p.y)
-	total, seen := m.rank(n), 0
+	total, seen, first := m.rank(n), 0, 0
 	for i, g := 0, 0; i < n; i, g = i+step*groupLen, g+1 {
 		at := i
 		if step > 1 { // not in phase with rows
@@ -36,7 +40,13 @@ func (p *prober[T]) sample(step int, m *mask) {
 		if end-at == groupLen {
 			use = ^uint32(0)
 		}
-		for r := m.from(at); r < len(m.runs) && int(m.runs[r].start) < end; r++ {
+		for first > 0 && int(m.runs[first-1].end) > at {
+			first--
+		}
+		for first < len(m.runs) && int(m.runs[first].end) <= at {
+			first++
+		}
+		for r := first; r < len(m.runs) && int(m.runs[r].start) < end; r++ {
 			for e := max(int(m.runs[r].start), at); e < min(int(m.runs[r].end), end); e++ {
 				use &^= 1 << (e - at)
 			}
@@ -54,15 +64,16 @@ func (p *prober[T]) sample(step int, m *mask) {
 }
 
 // chainCost returns the estimated bits of the residuals of a chain.
-func (p *prober[T]) chainCost(chain []int) float64 {
-	terms := p.l.terms(chain)[1:]
+func (p *prober[T]) chainCost(chain []int, l layout) float64 {
+	terms := l.terms(chain)[1:]
 	var r [groupLen]T
 	sum := 0
 	for g, at := range p.at {
 		i := int(at)
 		k := copy(r[:], p.y[i:])
+		in := i % l.plane % l.cell
 		for _, t := range terms {
-			j := max(0, t.offset-i)
+			j := max(0, t.offset-i, t.inCell-in)
 			if j >= k {
 				continue
 			}
@@ -117,8 +128,7 @@ func groupCost[T lane](r *[groupLen]T, use uint32) int {
 }
 
 // floatCost returns the estimated bits of the residuals of a float predictor.
-func (p *prober[T]) floatCost(f floatPredictor) float64 {
-	l := f.layout(p.l.n)
+func (p *prober[T]) floatCost(f floatPredictor, l layout) float64 {
 	var r [groupLen]T
 	sum := 0
 	for g, at := range p.at {
@@ -206,21 +216,80 @@ func floatPredictors(dims []int) []floatPredictor {
 	return f
 }
 
-// best returns the predictor with the lowest estimate.
-func (p *prober[T]) best(dims []int) (predictor, float64) {
-	var b predictor
-	cost := -1.0
-	for _, c := range chains(dims, len(p.y)) {
-		if x := p.chainCost(c); cost < 0 || x < cost {
-			b, cost = predictor{chain: c}, x
-		}
+// best returns the predictor with the lowest estimate: the best on a small
+// sample, and of these the best on a larger one.
+func (p *prober[T]) best(s *shape) (predictor, float64) {
+	type guess struct {
+		predictor
+		cost float64
+	}
+	var all []guess
+	p.sample(p.step(96), &s.mask)
+	for _, c := range chains(s.dims, len(p.y)) {
+		all = append(all, guess{predictor{chain: c}, p.chainCost(c, p.l)})
 	}
 	if p.bits != nil {
-		for _, f := range floatPredictors(dims) {
-			if x := p.floatCost(f); x < cost {
-				b, cost = predictor{float: f}, x
+		for _, f := range floatPredictors(s.dims) {
+			all = append(all, guess{predictor{float: f}, p.floatCost(f, f.layout(p.l.n))})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b guess) int { return cmp.Compare(a.cost, b.cost) })
+	if p.step(96) == 1 {
+		return all[0].predictor, all[0].cost
+	}
+	p.sample(p.step(320), &s.mask)
+	all = all[:min(3, len(all))]
+	b := 0
+	for i := range all {
+		all[i].cost = p.cost(all[i].predictor, all[i].layout(p.l.n))
+		if all[i].cost < all[b].cost {
+			b = i
+		}
+	}
+	return all[b].predictor, all[b].cost
+}
+
+// cost returns the estimated bits of the residuals of a predictor.
+func (p *prober[T]) cost(x predictor, l layout) float64 {
+	if x.isFloat() {
+		return p.floatCost(x.float, l)
+	}
+	return p.chainCost(x.chain, l)
+}
+
+// cellLoss returns the estimated bits that the cells of a layout cost more than
+// the layout without cells.
+func (p *prober[T]) cellLoss(x predictor, l layout) float64 {
+	reach := 1 // how far the effect of a cell's start reaches
+	for _, s := range x.chain {
+		if !l.crosses(s) {
+			reach += s
+		}
+	}
+	if x.isFloat() {
+		reach = x.float.row
+	}
+	reach = min(reach, l.cell)
+	p.at, p.use = p.at[:0], p.use[:0]
+	affected := 0
+	for q := 0; q < l.n; q += l.plane {
+		for c := l.cell; c < l.plane; c += l.cell {
+			affected += reach
+			for i := 0; i < reach; i += max(groupLen, reach/4) {
+				if at := q + c + i; at+groupLen <= l.n {
+					p.at, p.use = append(p.at, int32(at)), append(p.use, ^uint32(0))
+				}
 			}
 		}
 	}
-	return b, cost
+	if len(p.at) == 0 {
+		return 0
+	}
+	p.weight = float64(affected) / float64(groupLen*len(p.at))
+	return p.cost(x, l) - p.cost(x, x.layout(l.n))
+}
+
+// step returns the step that samples about n groups.
+func (p *prober[T]) step(n int) int {
+	return max(1, (len(p.y)+groupLen-1)/groupLen/n)
 }

@@ -1,25 +1,29 @@
 package lorenz
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // ratio tries mapRatio: values that are quotients of integers and a common
 // divisor, after rounding.
-func ratio[T lane](s *shape, v []float64) (t transformed[T], ok bool) {
-	d := divisor(s, v)
-	if d == 0 {
-		return t, false
-	}
+func ratio[T lane](s *shape, c *coder[T], v []float64, d float64) (t transformed[T], ok bool) {
 	limit := float64(1 << 24)
 	if s.size == 8 {
 		limit = 1 << 52
 	}
-	t, ok = lanesOf[T](s, v, func(i int) float64 { return math.RoundToEven(v[i] * d) },
-		func(i int, k float64) float64 { return k / d }, limit)
+	x := integers[T]{ints: c.integers(s.n)}
+	for i, f := range v {
+		k := math.RoundToEven(f * d)
+		if !x.add(s, i, k, k < limit && k > -limit && same(s.round(k/d), f)) {
+			return t, false
+		}
+	}
 	var w streamWriter
 	w.dst = appendUvarint(w.dst, 0)
 	w.numbers([]uint64{uint64(d)})
-	t.kind, t.params = mapRatio, w.dst
-	return t, ok
+	x.kind, x.params = mapRatio, w.dst
+	return x.lanes(s)
 }
 
 // divisor finds the divisor of a sample, 0 if there is none.
@@ -60,17 +64,26 @@ func divisor(s *shape, v []float64) float64 {
 			return d
 		}
 	}
-	// The common multiples of the denominators of two values. Those of single
-	// values may be too small, as several fractions round to one float.
+	// The common multiples of the denominators of two values. Several fractions
+	// round to one float, so denominators are only certain for small values.
 	const largest = 1 << 20
-	var q [24]uint64
-	n := 0
-	for _, x := range sample[:min(k, len(q))] {
-		if d := denominator(s, x, largest); d > 0 {
-			q[n] = d
-			n++
+	var small []float64
+	for i := range 512 {
+		if x := math.Abs(v[(2*i+1)*len(v)/1024]); x > 0 && x-x == 0 {
+			small = append(small, x)
 		}
 	}
+	slices.Sort(small)
+	var q []uint64
+	for _, x := range slices.Compact(small) {
+		if d := denominator(s, x, largest); d > 1 {
+			q = append(q, d)
+		}
+		if len(q) == 24 {
+			break
+		}
+	}
+	n := len(q)
 	best := uint64(largest + 1)
 	for i := range n {
 		for j := range i + 1 {

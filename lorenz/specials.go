@@ -13,6 +13,13 @@ func findSpecials[T lane](s *shape, c *coder[T]) {
 	}
 	c.sample = sampleOf(c.sample, c.u)
 	top, distinct := tally(c.sample, maxSpecials)
+	other := len(c.sample)
+	for _, f := range top {
+		if f.n > other/50 {
+			other -= f.n
+		}
+	}
+	s.distinct = float64(distinct) / float64(max(1, other))
 	var keep []T
 	for _, f := range top {
 		share := float64(f.n) / float64(len(c.sample))

@@ -1,8 +1,10 @@
 package lorenz
 
 import (
+	"cmp"
 	"encoding/binary"
 	"math"
+	"math/bits"
 	"slices"
 )
 
@@ -20,28 +22,54 @@ type transformed[T lane] struct {
 func transforms[T lane](s *shape, c *coder[T]) []transformed[T] {
 	var out []transformed[T]
 	if s.typ.float() && s.n >= 8 {
-		v := values(s, c.u)
-		if t, ok := fixed[T](s, v); ok {
-			out = append(out, t)
+		c.sample = sampleOf(c.sample, c.y)
+		few := asValues(s, nil, bitsOf(c.sample, s))
+		_, span := spread(few)
+		d := divisor(s, few)
+		isSingle := s.typ == Float64 && mostlySingle(few)
+		var v []float64
+		if span <= 31 || s.size == 8 && span <= 52 || d > 0 || isSingle {
+			c.vals = asValues(s, c.vals, c.u)
+			v = c.vals
+			fillBefore(v, &s.mask)
 		}
-		if t, ok := ratio[T](s, v); ok {
-			out = append(out, t)
+		if span <= 31 || s.size == 8 && span <= 52 {
+			if t, ok := fixed(s, c, v); ok {
+				out = append(out, t)
+			}
 		}
-		if s.typ == Float64 {
+		if d > 0 {
+			if t, ok := ratio(s, c, v, d); ok {
+				out = append(out, t)
+			}
+		}
+		if isSingle {
 			if t, ok := single[T](s, v); ok {
 				out = append(out, t)
 			}
 		}
 	}
-	if t, ok := dictionary(s, c); ok {
-		out = append(out, t)
-	}
 	return out
 }
 
-// values returns the elements as doubles, masked ones filled.
-func values[T lane](s *shape, u []T) []float64 {
-	v := make([]float64, len(u))
+// bitsOf turns lanes of mapOrder into the bits of floats.
+func bitsOf[T lane](y []T, s *shape) []T {
+	switch y := any(y).(type) {
+	case []uint32:
+		for i, v := range y {
+			y[i] = bits32(v)
+		}
+	case []uint64:
+		for i, v := range y {
+			y[i] = bits64(v)
+		}
+	}
+	return y
+}
+
+// asValues returns floats as doubles.
+func asValues[T lane](s *shape, v []float64, u []T) []float64 {
+	v = grow(v, len(u))
 	switch u := any(u).(type) {
 	case []uint32:
 		for i, x := range u {
@@ -52,8 +80,47 @@ func values[T lane](s *shape, u []T) []float64 {
 			v[i] = math.Float64frombits(x)
 		}
 	}
-	fillBefore(v, &s.mask)
 	return v
+}
+
+// spread returns the exponent of the lowest bit that is set in any value, and
+// how many bits above it the highest one is. Values that are no numbers are
+// ignored; without any other value the span is larger than any.
+func spread(v []float64) (low, span int) {
+	low, high := math.MaxInt, math.MinInt
+	for _, x := range v {
+		u := math.Float64bits(x)
+		e := int(u >> 52 & 2047)
+		m := u & (1<<52 - 1)
+		switch {
+		case e == 2047 || u<<1 == 0:
+			continue
+		case e == 0:
+			e = 1
+		default:
+			m |= 1 << 52
+		}
+		low = min(low, e+bits.TrailingZeros64(m))
+		high = max(high, e+bits.Len64(m))
+		if high-low > 52 {
+			return 0, 99
+		}
+	}
+	if high < low {
+		return 0, 99
+	}
+	return low - 1075, high - low
+}
+
+// mostlySingle reports whether most doubles of a sample are floats.
+func mostlySingle(v []float64) bool {
+	miss := 0
+	for _, x := range v {
+		if !same(float64(float32(x)), x) {
+			miss++
+		}
+	}
+	return miss <= len(v)/32
 }
 
 // round rounds v to the type of the elements.
@@ -68,74 +135,70 @@ func (s *shape) round(v float64) float64 {
 // a conversion may change.
 func same(a, b float64) bool { return a == a && math.Float64bits(a) == math.Float64bits(b) }
 
-// lanesOf builds a transformed block from integers. Elements that back does
-// not restore become patches.
-func lanesOf[T lane](s *shape, v []float64, k func(i int) float64, back func(i int, k float64) float64, wide float64) (t transformed[T], ok bool) {
-	ints := make([]int64, len(v))
-	prev, biggest := int64(0), int64(0)
-	for i, x := range v {
-		f := k(i)
-		if !(f < wide && f > -wide) || !same(s.round(back(i, f)), x) {
-			if !t.patch(s, i) {
-				return t, false
-			}
-			ints[i] = prev
-			continue
-		}
-		prev = int64(f)
-		ints[i] = prev
-		biggest = max(biggest, prev, -prev)
-	}
-	if biggest < 1<<31-1 {
-		t.y32 = make([]uint32, len(v))
-		for i, x := range ints {
+// integers collects the lanes of a transform.
+type integers[T lane] struct {
+	transformed[T]
+	ints    []int64
+	prev    int64
+	biggest int64
+}
+
+// lanes returns the transformed block. It reports false if the integers are too
+// large.
+func (t *integers[T]) lanes(s *shape) (transformed[T], bool) {
+	if t.biggest < 1<<31-1 {
+		t.y32 = make([]uint32, len(t.ints))
+		for i, x := range t.ints {
 			t.y32[i] = uint32(x)
 		}
-		return t, true
+		return t.transformed, true
 	}
 	if s.size == 4 {
-		return t, false
+		return t.transformed, false
 	}
-	t.y = make([]T, len(v))
-	for i, x := range ints {
+	t.y = make([]T, len(t.ints))
+	for i, x := range t.ints {
 		t.y[i] = T(x)
 	}
-	return t, true
+	return t.transformed, true
+}
+
+// add appends element i: an integer, or a patch.
+func (t *integers[T]) add(s *shape, i int, k float64, ok bool) bool {
+	if ok {
+		t.prev = int64(k)
+		t.biggest = max(t.biggest, t.prev, -t.prev)
+	} else if !t.patch(s, i) {
+		return false
+	}
+	t.ints[i] = t.prev
+	return true
 }
 
 // fixed tries mapFix.
-func fixed[T lane](s *shape, v []float64) (transformed[T], bool) {
-	low, high := math.MaxInt, math.MinInt
-	for _, x := range v {
-		if x == 0 || math.IsInf(x, 0) || x != x {
-			continue
-		}
-		f, e := math.Frexp(x)
-		z := e - 53 + trailing(f)
-		low, high = min(low, z), max(high, e)
-		if high-low > 52 {
-			return transformed[T]{}, false
+func fixed[T lane](s *shape, c *coder[T], v []float64) (t transformed[T], ok bool) {
+	low, span := spread(v)
+	if span > 52 || s.size == 4 && span > 31 {
+		return t, false
+	}
+	// Scaling by powers of two is exact, in two steps where one would overflow.
+	up, rest := math.Ldexp(1, min(-low, 1000)), math.Ldexp(1, max(0, -low-1000))
+	x := integers[T]{ints: c.integers(s.n)}
+	const limit = 1 << 52
+	for i, f := range v {
+		k := f * up * rest
+		if !x.add(s, i, k, k < limit && k > -limit && same(float64(int64(k)), k)) {
+			return t, false
 		}
 	}
-	if low > high || s.size == 4 && high-low > 31 {
-		return transformed[T]{}, false
-	}
-	scale := math.Ldexp(1, low)
-	t, ok := lanesOf[T](s, v, func(i int) float64 { return math.Ldexp(v[i], -low) },
-		func(i int, k float64) float64 { return k * scale }, 1<<52)
-	t.kind, t.params = mapFix, binary.LittleEndian.AppendUint16(nil, uint16(int16(low)))
-	return t, ok
+	x.kind, x.params = mapFix, binary.LittleEndian.AppendUint16(nil, uint16(int16(low)))
+	return x.lanes(s)
 }
 
-// trailing returns the trailing zeros of a mantissa of 53 bits.
-func trailing(f float64) int {
-	m := math.Float64bits(f)&(1<<52-1) | 1<<52
-	z := 0
-	for m&1 == 0 {
-		m >>= 1
-		z++
-	}
-	return z
+// integers returns a buffer.
+func (c *coder[T]) integers(n int) []int64 {
+	c.ints = grow(c.ints, n)
+	return c.ints
 }
 
 // single tries mapSingle.
@@ -160,51 +223,31 @@ func (t *transformed[T]) patch(s *shape, i int) bool {
 	return len(t.patches) <= 2+s.n/64
 }
 
-// dictionary tries mapDict.
-func dictionary[T lane](s *shape, c *coder[T]) (t transformed[T], ok bool) {
+// dictionary tries mapDict. It gives up if the entries alone take half of limit
+// bits.
+func dictionary[T lane](s *shape, c *coder[T], limit float64) (t transformed[T], ok bool) {
 	total := s.mask.rank(s.n)
 	if total < 64 {
 		return t, false
 	}
-	c.sample = sampleOf(c.sample, c.y)
-	if _, d := tally(c.sample, 0); d*100 > len(c.sample)*97 {
+	if s.distinct > 0.985 {
 		return t, false
 	}
-	index := make(map[T]uint32)
-	for _, y := range c.y {
-		if _, ok := index[y]; !ok {
-			if len(index) > total*3/4 {
-				return t, false
-			}
-			index[y] = uint32(len(index))
-		}
+	t.y32 = make([]uint32, s.n)
+	dict := number(t.y32, c.y, total*3/4, &c.table)
+	if dict == nil {
+		return t, false
 	}
-	dict := make([]T, 0, len(index))
-	for y := range index {
-		dict = append(dict, y)
+	low, high := slices.Min(dict), slices.Max(dict)
+	if n := float64(len(dict)); n*math.Log2(float64(high-low)/n) > limit/2 {
+		return t, false
 	}
-	if s.typ.signed() {
-		slices.SortFunc(dict, func(a, b T) int {
-			x, y := signed(a), signed(b)
-			switch {
-			case x < y:
-				return -1
-			case x > y:
-				return 1
-			}
-			return 0
-		})
-	} else {
-		slices.Sort(dict)
-	}
-	for i, y := range dict {
-		index[y] = uint32(i)
+	// From the order of first use to the sorted one.
+	dict, rank := sorted(dict, s.typ)
+	for i, k := range t.y32 {
+		t.y32[i] = rank[k]
 	}
 	t.kind = mapDict
-	t.y32 = make([]uint32, s.n)
-	for i, y := range c.y {
-		t.y32[i] = index[y]
-	}
 	gaps := make([]T, len(dict))
 	var prev T
 	for i, y := range dict {
@@ -219,10 +262,61 @@ func dictionary[T lane](s *shape, c *coder[T]) (t transformed[T], ok bool) {
 	return t, true
 }
 
-// signed returns a lane as a signed number.
-func signed[T lane](v T) int64 {
-	if laneBits[T]() == 32 {
-		return int64(int32(uint32(v)))
+// sorted sorts lanes as numbers of a type and returns the new place of each.
+func sorted[T lane](v []T, t Type) ([]T, []uint32) {
+	flip := T(0)
+	if t.signed() {
+		flip = 1 << (laneBits[T]() - 1)
 	}
-	return int64(v)
+	rank, out := make([]uint32, len(v)), make([]T, len(v))
+	if laneBits[T]() == 32 {
+		keys := make([]uint64, len(v))
+		for i, x := range v {
+			keys[i] = uint64(x^flip)<<32 | uint64(i)
+		}
+		slices.Sort(keys)
+		for k, x := range keys {
+			rank[uint32(x)] = uint32(k)
+			out[k] = v[uint32(x)]
+		}
+		return out, rank
+	}
+	at := make([]uint32, len(v))
+	for i := range at {
+		at[i] = uint32(i)
+	}
+	slices.SortFunc(at, func(a, b uint32) int { return cmp.Compare(v[a]^flip, v[b]^flip) })
+	for k, i := range at {
+		rank[i] = uint32(k)
+		out[k] = v[i]
+	}
+	return out, rank
+}
+
+// number replaces values by their numbers in the order of first use, and returns
+// the different values, nil if there are more than most.
+func number[T lane](dst []uint32, v []T, most int, table *[]uint32) []T {
+	size := 10
+	for 1<<size < 2*min(most, len(v)) {
+		size++
+	}
+	*table = grow(*table, 1<<size)
+	t := *table
+	clear(t)
+	var all []T
+	for i, x := range v {
+		h := uint64(x) * 0x9E3779B97F4A7C15 >> (64 - size)
+		for t[h] != 0 && all[t[h]-1] != x {
+			h = (h + 1) & (1<<size - 1)
+		}
+		if t[h] == 0 {
+			if len(all) >= most {
+				return nil
+			}
+			all = append(all, x)
+			t[h] = uint32(len(all))
+		}
+		dst[i] = t[h] - 1
+	}
+	return all
 }

@@ -160,7 +160,7 @@ func TestVectors(t *testing.T) {
 			sum := sha256.Sum256(dst)
 			require.Equal(t, want, hex.EncodeToString(sum[:]))
 			decodeAll(t, p, enc, dst)
-			require.Equal(t, enc, made[f.Name()].enc)
+			require.True(t, bytes.Equal(enc, made[f.Name()].enc), "the encoder makes other bytes now")
 		})
 	}
 }
