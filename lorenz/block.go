@@ -3,6 +3,8 @@ package lorenz
 import (
 	"encoding/binary"
 	"math"
+
+	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
 )
 
 // Flags of a block in modeGroups. Bits 0 and 1 are the number of specials.
@@ -32,26 +34,26 @@ type block struct {
 	mask       mask
 	patchAt    []uint64 // elements
 	patches    []byte
-	g          groupReader
+	g          entropy.GroupReader
 
-	side stream
+	side entropy.Stream
 	nums []uint64
 	syms []byte
 }
 
 // parse reads a block up to its group stream.
 func (b *block) parse(t Type, n int, src []byte) bool {
-	r := &byteReader{buf: src}
-	flags := r.byte()
+	r := &entropy.Reader{Buf: src}
+	flags := r.Byte()
 	b.typ, b.size, b.layout = t, t.Size(), whole(n)
-	b.kind = r.byte()
+	b.kind = r.Byte()
 	b.wide = flags&flagWide != 0
 	specials := int(flags & 3)
 	if specials > maxSpecials || !allowed(t, b.kind, b.wide) {
 		return false
 	}
 	if flags&flagCells != 0 {
-		b.plane, b.cell = r.int(n), r.int(n)
+		b.plane, b.cell = r.Int(n), r.Int(n)
 		if !b.valid() {
 			return false
 		}
@@ -59,32 +61,32 @@ func (b *block) parse(t Type, n int, src []byte) bool {
 	b.predictor(r, flags)
 	b.transposed = 0
 	if flags&flagTransposed != 0 {
-		b.transposed = r.int(n)
+		b.transposed = r.Int(n)
 		if b.transposed == 0 || specials > 0 {
 			return false
 		}
 	}
 	b.lz = flags&flagRepeats != 0
 	b.ranged = !b.lz && b.transposed == 0 && (flags&flagCells != 0 || !b.isFloat && len(b.chain) == 0)
-	if flags&flagCells != 0 && !b.ranged || r.bad {
+	if flags&flagCells != 0 && !b.ranged || r.Bad {
 		return false
 	}
 	b.specials(r, specials)
-	if r.bad {
+	if r.Bad {
 		return false
 	}
 	b.params(r)
 	b.patchAt = b.patchAt[:0]
-	if flags&flagPatches != 0 && !r.bad {
+	if flags&flagPatches != 0 && !r.Bad {
 		b.readPatches(r)
 	}
-	if r.bad {
+	if r.Bad {
 		return false
 	}
 	m := b.mask.rank(n)
 	if b.lz {
 		m = b.tokens.read(b, r, m)
-		if r.bad {
+		if r.Bad {
 			return false
 		}
 	}
@@ -92,34 +94,34 @@ func (b *block) parse(t Type, n int, src []byte) bool {
 	if b.wide {
 		width = 64
 	}
-	b.g.open(r, m, width)
-	return !r.bad && len(r.buf) == 0
+	b.g.Open(r, m, width)
+	return !r.Bad && len(r.Buf) == 0
 }
 
 // predictor reads the chain or the float predictor.
-func (b *block) predictor(r *byteReader, flags byte) {
+func (b *block) predictor(r *entropy.Reader, flags byte) {
 	b.chain, b.deep = b.chain[:0], false
 	b.isFloat = flags&flagFloat != 0
 	if b.isFloat {
-		b.float = floatPredictor{kind: int(r.byte()), row: r.int(b.n)}
+		b.float = floatPredictor{kind: int(r.Byte()), row: r.Int(b.n)}
 		b.deep = b.float.deep()
 		if b.deep {
-			b.float.plane = r.int(b.n)
+			b.float.plane = r.Int(b.n)
 		}
 		if !b.typ.float() || b.kind != mapOrder || !b.float.valid(b.layout) {
-			r.bad = true
+			r.Bad = true
 		}
 		return
 	}
-	n := int(r.byte())
+	n := int(r.Byte())
 	if n > maxChain {
-		r.bad = true
+		r.Bad = true
 		return
 	}
 	for range n {
-		s := r.int(b.n)
+		s := r.Int(b.n)
 		if !b.allows(s) {
-			r.bad = true
+			r.Bad = true
 			return
 		}
 		b.deep = b.deep || b.crosses(s)
@@ -128,44 +130,44 @@ func (b *block) predictor(r *byteReader, flags byte) {
 }
 
 // numbers reads a stream of count numbers.
-func (b *block) numbers(r *byteReader, dst []uint64, count int) []uint64 {
-	b.side.read(r, count)
-	if r.bad {
+func (b *block) numbers(r *entropy.Reader, dst []uint64, count int) []uint64 {
+	b.side.Read(r, count)
+	if r.Bad {
 		return dst[:0]
 	}
-	dst, syms, ok := b.side.numbers(dst, b.syms)
+	dst, syms, ok := b.side.Numbers(dst, b.syms)
 	b.syms = syms
-	r.bad = r.bad || !ok
+	r.Bad = r.Bad || !ok
 	return dst
 }
 
 // specials reads the mask.
-func (b *block) specials(r *byteReader, n int) {
+func (b *block) specials(r *entropy.Reader, n int) {
 	b.mask.runs = b.mask.runs[:0]
 	if n == 0 {
 		return
 	}
 	for i := range n {
-		b.mask.patterns[i] = r.bytes(b.size)
+		b.mask.patterns[i] = r.Bytes(b.size)
 	}
-	b.nums = b.numbers(r, b.nums, r.int(b.n+1))
-	if r.bad || !b.mask.set(b.nums, n, b.n) {
-		r.bad = true
+	b.nums = b.numbers(r, b.nums, r.Int(b.n+1))
+	if r.Bad || !b.mask.set(b.nums, n, b.n) {
+		r.Bad = true
 	}
 }
 
 // params reads the parameters of the transform.
-func (b *block) params(r *byteReader) {
+func (b *block) params(r *entropy.Reader) {
 	b.offset, b.scale, b.segment = 0, 0, 0
 	switch b.kind {
 	case mapFix:
-		q := r.bytes(2)
+		q := r.Bytes(2)
 		if q == nil {
 			return
 		}
 		b.scale = math.Ldexp(1, int(int16(binary.LittleEndian.Uint16(q))))
 	case mapRatio:
-		b.segment = r.int(b.n)
+		b.segment = r.Int(b.n)
 		count := 1
 		if b.segment > 0 {
 			count = (b.n-1)/b.segment + 1
@@ -178,36 +180,27 @@ func (b *block) params(r *byteReader) {
 	case mapDict:
 		b.readDict(r)
 	case mapScaled:
-		b.scale = r.float()
+		b.scale = r.Float()
 	case mapLinear:
-		b.scale = r.float()
-		b.offset = r.float()
+		b.scale = r.Float()
+		b.offset = r.Float()
 	}
-}
-
-// float reads a little-endian double.
-func (r *byteReader) float() float64 {
-	p := r.bytes(8)
-	if p == nil {
-		return 0
-	}
-	return math.Float64frombits(binary.LittleEndian.Uint64(p))
 }
 
 // readPatches reads the elements that are stored apart.
-func (b *block) readPatches(r *byteReader) {
-	count := r.int(b.n)
+func (b *block) readPatches(r *entropy.Reader) {
+	count := r.Int(b.n)
 	b.patchAt = b.numbers(r, b.patchAt, count)
 	at := uint64(0)
 	for i, gap := range b.patchAt {
 		at += gap
 		if gap >= uint64(b.n) || at >= uint64(b.n) || gap == 0 && i > 0 {
-			r.bad = true
+			r.Bad = true
 			return
 		}
 		b.patchAt[i] = at
 	}
-	b.patches = r.bytes(count * b.size)
+	b.patches = r.Bytes(count * b.size)
 }
 
 // patch writes the elements that are stored apart. dst starts at element at.
@@ -217,4 +210,53 @@ func (b *block) patch(dst []byte, at int) {
 			copy(dst[p:p+b.size], b.patches[i*b.size:])
 		}
 	}
+}
+
+// How a dictionary is stored. Part of the format.
+const (
+	dictSorted = 0 // ascending, as differences
+	dictSeen   = 1 // in the order of first use
+)
+
+// maxDict returns the most entries of a dictionary for n elements.
+func maxDict(n int) int { return n }
+
+// readDict reads a dictionary: its order, the number of entries, and the
+// entries as a group stream of differences.
+func (b *block) readDict(r *entropy.Reader) {
+	order := r.Byte()
+	count := r.Int(maxDict(b.n))
+	if order > dictSeen || count == 0 {
+		r.Bad = true
+		return
+	}
+	width := 32
+	if b.size == 8 {
+		width = 64
+	}
+	b.g.Open(r, count, width)
+	if r.Bad || (b.g.Unsigned()) != (order == dictSorted) {
+		r.Bad = true
+		return
+	}
+	groups := b.g.Groups()
+	b.dict = entropy.Grow(b.dict, count*b.size)
+	entries := inverse{typ: b.typ, kind: mapOrder}
+	if width == 64 {
+		y := make([]uint64, groups*entropy.GroupLen)
+		if !entropy.DecodeGroups(&b.g, y, 0, groups) {
+			r.Bad = true
+			return
+		}
+		prefixSum(y)
+		entries.put64(b.dict, y[:count], 0)
+		return
+	}
+	y := make([]uint32, groups*entropy.GroupLen)
+	if !entropy.DecodeGroups(&b.g, y, 0, groups) {
+		r.Bad = true
+		return
+	}
+	prefixSum(y)
+	entries.put32(b.dict, y[:count], 0)
 }

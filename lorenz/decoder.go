@@ -1,6 +1,11 @@
 package lorenz
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/cdfz-format/cdfz/lorenz/internal/bytecoder"
+	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
+)
 
 // Decoder decodes blocks of one kind. It keeps buffers between calls and must
 // not be used concurrently.
@@ -15,8 +20,8 @@ type Decoder struct {
 	r32 []uint32
 	r64 []uint64
 
-	model *byteModel // of modeBytes
-	whole []byte     // a block in modeBytes
+	model *bytecoder.Model // of modeBytes
+	whole []byte           // a block in modeBytes
 }
 
 // NewDecoder returns a decoder of blocks with these parameters.
@@ -93,12 +98,12 @@ func (d *Decoder) groups(dst []byte, i, j int) bool {
 	b := &d.b
 	w := b.layout.full()
 	if b.ranged {
-		if r := b.window(i, j, b.deep); (r.p1-r.p0)*chunkSyms < d.n {
+		if r := b.window(i, j, b.deep); (r.p1-r.p0)*entropy.ChunkSyms < d.n {
 			w = r
 		}
 	}
 	if b.wide {
-		d.y64 = grow(d.y64, w.len()+groupLen)
+		d.y64 = entropy.Grow(d.y64, w.len()+entropy.GroupLen)
 		if !residuals(b, d.y64, &d.r64, w) {
 			return false
 		}
@@ -106,7 +111,7 @@ func (d *Decoder) groups(dst []byte, i, j int) bool {
 		place(b, dst, d.y64, w, i, j)
 		return true
 	}
-	d.y32 = grow(d.y32, w.len()+groupLen)
+	d.y32 = entropy.Grow(d.y32, w.len()+entropy.GroupLen)
 	if !residuals(b, d.y32, &d.r32, w) {
 		return false
 	}
@@ -147,29 +152,29 @@ func residuals[T lane](b *block, y []T, tmp *[]T, w window) bool {
 			p = w.p1
 		}
 		lo, hi := b.mask.rank(e0), b.mask.rank(e1)
-		a, z := lo/groupLen, (hi+groupLen-1)/groupLen
-		if len(b.mask.runs) == 0 && lo%groupLen == 0 && len(out) >= (z-a)*groupLen {
-			if !decodeGroups(&b.g, out, a, z) {
+		a, z := lo/entropy.GroupLen, (hi+entropy.GroupLen-1)/entropy.GroupLen
+		if len(b.mask.runs) == 0 && lo%entropy.GroupLen == 0 && len(out) >= (z-a)*entropy.GroupLen {
+			if !entropy.DecodeGroups(&b.g, out, a, z) {
 				return false
 			}
 			continue
 		}
-		*tmp = grow(*tmp, (z-a)*groupLen)
-		if !decodeGroups(&b.g, *tmp, a, z) {
+		*tmp = entropy.Grow(*tmp, (z-a)*entropy.GroupLen)
+		if !entropy.DecodeGroups(&b.g, *tmp, a, z) {
 			return false
 		}
-		expand(&b.mask, out[:e1-e0], (*tmp)[lo-a*groupLen:], e0)
+		expand(&b.mask, out[:e1-e0], (*tmp)[lo-a*entropy.GroupLen:], e0)
 	}
 	return true
 }
 
 // reordered decodes residuals that are stored in another order or with repeats.
 func reordered[T lane](b *block, y []T, tmp *[]T, n int) bool {
-	g := len(b.g.class)
+	g := b.g.Groups()
 	m := b.mask.rank(n)
-	*tmp = grow(*tmp, g*groupLen+m)
-	vals, out := (*tmp)[:g*groupLen], (*tmp)[g*groupLen:]
-	if !decodeGroups(&b.g, vals, 0, g) {
+	*tmp = entropy.Grow(*tmp, g*entropy.GroupLen+m)
+	vals, out := (*tmp)[:g*entropy.GroupLen], (*tmp)[g*entropy.GroupLen:]
+	if !entropy.DecodeGroups(&b.g, vals, 0, g) {
 		return false
 	}
 	if b.lz {

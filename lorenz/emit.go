@@ -1,15 +1,79 @@
 package lorenz
 
+import "github.com/cdfz-format/cdfz/lorenz/internal/entropy"
+
 // emit appends a block in modeGroups. raw are the big-endian elements.
 func (c *coder[T]) emit(s *shape, dst, raw []byte, x *candidate[T]) []byte {
 	start := len(dst)
 	dst = c.emitRanged(s, dst, raw, x)
-	mid := len(dst)
-	dst = c.emitRepeats(s, dst, raw, x)
-	if a, b := mid-start, len(dst)-mid; b > 0 && b < a-a/16 {
-		return append(dst[:start], dst[mid:]...)
+	// What cannot be decoded in ranges must be clearly shorter.
+	for _, other := range []func() []byte{
+		func() []byte { return c.emitRepeats(s, dst, raw, x) },
+		func() []byte { return c.emitTransposed(s, dst, raw, x) },
+	} {
+		mid := len(dst)
+		dst = other()
+		if a, b := mid-start, len(dst)-mid; b > 0 && b < a-a/16 {
+			dst = append(dst[:start], dst[mid:]...)
+			continue
+		}
+		dst = dst[:mid]
 	}
-	return dst[:mid]
+	return dst
+}
+
+// emitTransposed appends the block with the residuals of each column of a narrow
+// array together, if that promises to pay.
+func (c *coder[T]) emitTransposed(s *shape, dst, raw []byte, x *candidate[T]) []byte {
+	narrow := 0
+	if st := strides(s.dims); len(st) > 1 && st[1] <= 64 {
+		narrow = st[1]
+	}
+	if narrow == 0 || s.specials > 0 || s.n < 256 || x.pred.layout(s.n) != whole(s.n) {
+		return dst
+	}
+	r := c.residuals(s, x, whole(s.n))
+	plain := costOf(r)
+	c.lits = transpose(entropy.Grow(c.lits, len(r)), r, narrow)
+	if costOf(c.lits) > plain-plain/16 {
+		return dst
+	}
+	x.transposed = narrow
+	dst = c.write(s, dst, raw, x, whole(s.n), false)
+	x.transposed = 0
+	return dst
+}
+
+// costOf estimates the bits of residuals in units of 2^-entropy.LogFrac, with regard to
+// how well the values of a group go together.
+func costOf[T lane](r []T) int {
+	sum := 0
+	for ; len(r) >= entropy.GroupLen; r = r[entropy.GroupLen:] {
+		var l [entropy.GroupLen]int
+		mean := 0
+		for i, v := range r[:entropy.GroupLen] {
+			neg := -(v >> (entropy.LaneBits[T]() - 1))
+			l[i] = int(entropy.Log2(v<<1 ^ neg))
+			mean += l[i]
+		}
+		mean /= entropy.GroupLen
+		for _, x := range l {
+			sum += max(x, mean)
+		}
+	}
+	return sum
+}
+
+// transpose takes every s-th element, from the first s ones on.
+func transpose[T lane](dst, src []T, s int) []T {
+	k := 0
+	for j := range s {
+		for i := j; i < len(src); i += s {
+			dst[k] = src[i]
+			k++
+		}
+	}
+	return dst
 }
 
 // emitRanged appends a block whose ranges can be decoded, unless that costs too
@@ -28,24 +92,28 @@ func (c *coder[T]) emitRanged(s *shape, dst, raw []byte, x *candidate[T]) []byte
 	return c.write(s, dst, raw, x, l, false)
 }
 
-// emitRepeats appends the block with repeats if many residuals recur.
+// emitRepeats appends the block with repeats if many residuals recur, of no
+// predictor, of differences, or for integers of the chosen chain.
 func (c *coder[T]) emitRepeats(s *shape, dst, raw []byte, x *candidate[T]) []byte {
 	bits := x.cost / float64(s.mask.rank(s.n)+1) // of a value
-	run := int(min(max(40/max(bits, 0.1), 2), 24))
+	run := int(min(max(40/max(bits, 0.1), 1), 24))
 	c.r = append(c.r[:0], x.y...)
 	r := compact(&s.mask, c.r)
-	pred := x.pred
-	share := recurring(&c.find, r, run)
+	best, share := predictor{}, recurring(&c.find, r, run)
 	subStride(r, 1)
-	x.pred = predictor{}
 	if k := recurring(&c.find, r, run); k > share+0.02 {
-		share = k
-		x.pred = predictor{chain: []int{1}}
+		best, share = predictor{chain: []int{1}}, k
+	}
+	if len(x.pred.chain) > 0 && (!s.typ.float() || x.kind == mapDict || s.level == Max) {
+		if k := recurring(&c.find, c.residuals(s, x, whole(s.n)), run); k > share+0.02 {
+			best, share = x.pred, k
+		}
 	}
 	if share >= 0.05 {
-		dst = c.write(s, dst, raw, x, whole(s.n), true)
+		other := *x
+		other.pred = best
+		dst = c.write(s, dst, raw, &other, whole(s.n), true)
 	}
-	x.pred = pred
 	return dst
 }
 
@@ -86,8 +154,12 @@ func cellsFor[T lane](s *shape, x *candidate[T], parts int) layout {
 		}
 		return layout{s.n, s.n, min((part+unit-1)/unit*unit, s.n)}
 	}
-	// The same rows of each plane.
+	// The same rows of each plane, unless planes are so small that a range would
+	// need all of the streams anyway.
 	plane := deepest
+	if plane <= 2*entropy.ChunkSyms {
+		return l
+	}
 	rows := (plane/row + parts - 1) / parts
 	return layout{s.n, plane, rows * row}
 }
@@ -113,43 +185,52 @@ func (c *coder[T]) write(s *shape, dst, raw []byte, x *candidate[T], l layout, r
 	if len(x.patches) > 0 {
 		flags |= flagPatches
 	}
-	if laneBits[T]() == 64 {
+	if entropy.LaneBits[T]() == 64 {
 		flags |= flagWide
 	}
 	if repeats {
 		flags |= flagRepeats
 	}
+	if x.transposed > 0 {
+		flags |= flagTransposed
+	}
 	dst = append(dst, modeGroups, flags, x.kind)
 	if flags&flagCells != 0 {
-		dst = appendUvarint(appendUvarint(dst, uint64(l.plane)), uint64(l.cell))
+		dst = entropy.AppendUvarint(entropy.AppendUvarint(dst, uint64(l.plane)), uint64(l.cell))
 	}
 	dst = x.pred.append(dst)
+	if x.transposed > 0 {
+		dst = entropy.AppendUvarint(dst, uint64(x.transposed))
+	}
 	w := &c.w
-	w.dst = dst
+	w.Dst = dst
 	if s.specials > 0 {
 		for _, p := range s.mask.patterns[:s.specials] {
-			w.dst = append(w.dst, p...)
+			w.Dst = append(w.Dst, p...)
 		}
 		nums := s.mask.numbers(nil, s.specials, s.n)
-		w.dst = appendUvarint(w.dst, uint64(len(nums)))
-		w.numbers(nums)
+		w.Dst = entropy.AppendUvarint(w.Dst, uint64(len(nums)))
+		w.Numbers(nums)
 	}
-	w.dst = append(w.dst, x.params...)
+	w.Dst = append(w.Dst, x.params...)
 	if len(x.patches) > 0 {
-		w.patches(x.patches, raw, s.size)
+		appendPatches(&w.StreamWriter, x.patches, raw, s.size)
 	}
 	r := c.residuals(s, x, l)
+	if x.transposed > 0 {
+		r = transpose(entropy.Grow(c.lits, len(r)), r, x.transposed)
+	}
 	if repeats {
 		f := &c.find
 		c.lits = parse(f, r, c.lits, x.cost/float64(len(r)), 16)
-		w.dst = appendUvarint(w.dst, uint64(len(f.lits)))
-		w.numbers(f.lits)
-		w.numbers(f.lens)
-		w.numbers(f.dist)
+		w.Dst = entropy.AppendUvarint(w.Dst, uint64(len(f.lits)))
+		w.Numbers(f.lits)
+		w.Numbers(f.lens)
+		w.Numbers(f.dist)
 		r = c.lits
 	}
-	w.write(r, false)
-	dst, w.dst = w.dst, nil
+	w.Write(r, false)
+	dst, w.Dst = w.Dst, nil
 	return dst
 }
 
@@ -164,37 +245,37 @@ func (p predictor) layout(n int) layout {
 // append appends the predictor.
 func (p predictor) append(dst []byte) []byte {
 	if p.isFloat() {
-		dst = appendUvarint(append(dst, byte(p.float.kind)), uint64(p.float.row))
+		dst = entropy.AppendUvarint(append(dst, byte(p.float.kind)), uint64(p.float.row))
 		if p.float.deep() {
-			dst = appendUvarint(dst, uint64(p.float.plane))
+			dst = entropy.AppendUvarint(dst, uint64(p.float.plane))
 		}
 		return dst
 	}
 	dst = append(dst, byte(len(p.chain)))
 	for _, s := range p.chain {
-		dst = appendUvarint(dst, uint64(s))
+		dst = entropy.AppendUvarint(dst, uint64(s))
 	}
 	return dst
 }
 
-// patches appends elements that are stored apart.
-func (w *streamWriter) patches(at []int32, raw []byte, size int) {
+// appendPatches appends elements that are stored apart.
+func appendPatches(w *entropy.StreamWriter, at []int32, raw []byte, size int) {
 	nums := make([]uint64, len(at))
 	prev := int32(0)
 	for i, e := range at {
 		nums[i] = uint64(e - prev)
 		prev = e
 	}
-	w.dst = appendUvarint(w.dst, uint64(len(at)))
-	w.numbers(nums)
+	w.Dst = entropy.AppendUvarint(w.Dst, uint64(len(at)))
+	w.Numbers(nums)
 	for _, e := range at {
-		w.dst = append(w.dst, raw[int(e)*size:(int(e)+1)*size]...)
+		w.Dst = append(w.Dst, raw[int(e)*size:(int(e)+1)*size]...)
 	}
 }
 
 // residuals returns the residuals of the elements that are not masked.
 func (c *coder[T]) residuals(s *shape, x *candidate[T], l layout) []T {
-	c.r = grow(c.r, s.n)
+	c.r = entropy.Grow(c.r, s.n)
 	if f := x.pred.float; x.pred.isFloat() {
 		fillFloats(x.u, l, f, &s.mask)
 		floatResiduals(c.r, x.u, l, f, 0)

@@ -3,6 +3,9 @@ package lorenz
 import (
 	"bytes"
 	"fmt"
+
+	"github.com/cdfz-format/cdfz/lorenz/internal/bytecoder"
+	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
 )
 
 // Level is how much work an encoder does to find a short form.
@@ -26,7 +29,7 @@ type Encoder struct {
 	raw   []byte
 	c32   coder[uint32]
 	c64   coder[uint64]
-	model *byteModel
+	model *bytecoder.Model
 }
 
 // NewEncoder returns an encoder of blocks with these parameters.
@@ -73,12 +76,15 @@ func (e *Encoder) bytes(dst, src []byte, start int) []byte {
 		return dst
 	}
 	limit := len(dst) - start
+	if e.p.Type != Char && e.level != Max {
+		limit -= limit / 7 // not worth the time otherwise
+	}
 	if e.model == nil {
-		e.model = new(byteModel)
+		e.model = new(bytecoder.Model)
 	}
 	end := len(dst)
 	dst = append(dst, modeBytes)
-	dst, ok := e.model.encode(dst, src, e.size, rowBytes(e.p.Dims, e.size), 64, limit)
+	dst, ok := e.model.Encode(dst, src, e.size, rowBytes(e.p.Dims, e.size), 64, limit)
 	if !ok || len(dst)-end >= limit {
 		return dst[:end]
 	}
@@ -94,11 +100,11 @@ func isConst(b []byte, size int) bool {
 func (e *Encoder) groups(dst, src []byte) []byte {
 	s := shape{typ: e.p.Type, size: e.size, dims: e.p.Dims, n: e.n, level: e.level}
 	if e.size == 8 {
-		e.c64.u = grow(e.c64.u, e.n)
+		e.c64.u = entropy.Grow(e.c64.u, e.n)
 		loadBits64(e.c64.u, src)
 		return encodeBlock(&s, dst, src, &e.c64, &e.c32)
 	}
-	e.c32.u = grow(e.c32.u, e.n)
+	e.c32.u = entropy.Grow(e.c32.u, e.n)
 	loadBits32(e.c32.u, src, e.p.Type)
 	return encodeBlock(&s, dst, src, &e.c32, &e.c32)
 }
@@ -120,7 +126,7 @@ type coder[T lane] struct {
 	u      []T // bits of the elements
 	y      []T
 	r      []T
-	w      groupWriter[T]
+	w      entropy.GroupWriter[T]
 	probe  prober[T]
 	sample []T
 	vals   []float64
@@ -139,6 +145,8 @@ type candidate[T lane] struct {
 	u       []T     // bits of floats for float predictors, or nil
 	pred    predictor
 	cost    float64 // estimated bits
+
+	transposed int // the columns of a transposed block
 }
 
 // encodeBlock chooses transform and predictor and appends the block. c has

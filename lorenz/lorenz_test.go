@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
 	"github.com/stretchr/testify/require"
 )
 
@@ -315,13 +316,13 @@ func TestForced(t *testing.T) {
 						}
 						if ty == Float32 {
 							e, _ := NewEncoder(p, Default)
-							loadBits32(grow(e.c32.u, 0), nil, ty)
-							e.c32.u = grow(e.c32.u, n)
+							loadBits32(entropy.Grow(e.c32.u, 0), nil, ty)
+							e.c32.u = entropy.Grow(e.c32.u, n)
 							loadBits32(e.c32.u, raw, ty)
 							decodeAll(t, p, force(&e.c32, ty, dims, raw, pred, l, repeats), raw)
 						} else {
 							e, _ := NewEncoder(p, Default)
-							e.c64.u = grow(e.c64.u, n)
+							e.c64.u = entropy.Grow(e.c64.u, n)
 							loadBits64(e.c64.u, raw)
 							decodeAll(t, p, force(&e.c64, ty, dims, raw, pred, l, repeats), raw)
 						}
@@ -329,6 +330,27 @@ func TestForced(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestTransposed checks narrow arrays whose columns differ in magnitude.
+func TestTransposed(t *testing.T) {
+	rng := rand.New(rand.NewPCG(14, 14))
+	for _, ty := range []Type{Int32, Int64, Float32, Float64} {
+		var raw []byte
+		var x [5]float64
+		for range 2000 {
+			for j := range x {
+				x[j] += math.Round(rng.NormFloat64() * math.Pow(12, float64(j)))
+				raw = appendValue(raw, ty, x[j])
+			}
+		}
+		p := Params{Type: ty, Dims: []int{2000, 5}}
+		roundTrip(t, p, raw)
+		e, _ := NewEncoder(p, Default)
+		enc, err := e.Encode(nil, raw)
+		require.NoError(t, err)
+		require.NotZero(t, enc[1]&flagTransposed, "%v", ty)
 	}
 }
 

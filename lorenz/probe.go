@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math/bits"
 	"slices"
+
+	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
 )
 
 // predictor is a chain or a float predictor.
@@ -30,14 +32,14 @@ func (p *prober[T]) sample(step int, m *mask) {
 	p.at, p.use = p.at[:0], p.use[:0]
 	n := len(p.y)
 	total, seen, first := m.rank(n), 0, 0
-	for i, g := 0, 0; i < n; i, g = i+step*groupLen, g+1 {
+	for i, g := 0, 0; i < n; i, g = i+step*entropy.GroupLen, g+1 {
 		at := i
 		if step > 1 { // not in phase with rows
-			at = min(i+(g*7%step)*groupLen, max(0, n-groupLen))
+			at = min(i+(g*7%step)*entropy.GroupLen, max(0, n-entropy.GroupLen))
 		}
-		end := min(at+groupLen, n)
+		end := min(at+entropy.GroupLen, n)
 		use := uint32(1)<<(end-at) - 1
-		if end-at == groupLen {
+		if end-at == entropy.GroupLen {
 			use = ^uint32(0)
 		}
 		for first > 0 && int(m.runs[first-1].end) > at {
@@ -66,7 +68,7 @@ func (p *prober[T]) sample(step int, m *mask) {
 // chainCost returns the estimated bits of the residuals of a chain.
 func (p *prober[T]) chainCost(chain []int, l layout) float64 {
 	terms := l.terms(chain)[1:]
-	var r [groupLen]T
+	var r [entropy.GroupLen]T
 	sum := 0
 	for g, at := range p.at {
 		i := int(at)
@@ -92,15 +94,15 @@ func (p *prober[T]) chainCost(chain []int, l layout) float64 {
 		}
 		sum += groupCost(&r, p.use[g])
 	}
-	return float64(sum) / (1 << logFrac) * p.weight
+	return float64(sum) / (1 << entropy.LogFrac) * p.weight
 }
 
-// groupCost estimates the bits of a group in units of 2^-logFrac.
-func groupCost[T lane](r *[groupLen]T, use uint32) int {
-	sign := laneBits[T]() - 1
+// groupCost estimates the bits of a group in units of 2^-entropy.LogFrac.
+func groupCost[T lane](r *[entropy.GroupLen]T, use uint32) int {
+	sign := entropy.LaneBits[T]() - 1
 	var or T
 	n := bits.OnesCount32(use)
-	if n < groupLen {
+	if n < entropy.GroupLen {
 		k := 0
 		for j, v := range r {
 			if use>>j&1 != 0 {
@@ -113,30 +115,30 @@ func groupCost[T lane](r *[groupLen]T, use uint32) int {
 		or |= v
 	}
 	if or == 0 {
-		return n << logFrac / 64
+		return n << entropy.LogFrac / 64
 	}
 	t := uint(bits.TrailingZeros64(uint64(or)))
 	sum := 0
 	for _, v := range r[:n] {
 		neg := -(v >> sign)
 		u := (v^neg)>>t<<1 | neg&1
-		sum += int(log2(u))
+		sum += int(entropy.Log2(u))
 	}
-	sum -= n << logFrac // log2 is 1 too large
+	sum -= n << entropy.LogFrac // log2 is 1 too large
 	const extra, least = 922, 154
-	return max(sum+n*extra, n*least) + n*(3<<logFrac)/groupLen
+	return max(sum+n*extra, n*least) + n*(3<<entropy.LogFrac)/entropy.GroupLen
 }
 
 // floatCost returns the estimated bits of the residuals of a float predictor.
 func (p *prober[T]) floatCost(f floatPredictor, l layout) float64 {
-	var r [groupLen]T
+	var r [entropy.GroupLen]T
 	sum := 0
 	for g, at := range p.at {
-		k := min(groupLen, len(p.y)-int(at))
+		k := min(entropy.GroupLen, len(p.y)-int(at))
 		floatResiduals(r[:k], p.bits, l, f, int(at))
 		sum += groupCost(&r, p.use[g])
 	}
-	return float64(sum) / (1 << logFrac) * p.weight
+	return float64(sum) / (1 << entropy.LogFrac) * p.weight
 }
 
 // strides returns the distances between neighbours in each dimension, smallest
@@ -275,8 +277,8 @@ func (p *prober[T]) cellLoss(x predictor, l layout) float64 {
 	for q := 0; q < l.n; q += l.plane {
 		for c := l.cell; c < l.plane; c += l.cell {
 			affected += reach
-			for i := 0; i < reach; i += max(groupLen, reach/4) {
-				if at := q + c + i; at+groupLen <= l.n {
+			for i := 0; i < reach; i += max(entropy.GroupLen, reach/4) {
+				if at := q + c + i; at+entropy.GroupLen <= l.n {
 					p.at, p.use = append(p.at, int32(at)), append(p.use, ^uint32(0))
 				}
 			}
@@ -285,11 +287,59 @@ func (p *prober[T]) cellLoss(x predictor, l layout) float64 {
 	if len(p.at) == 0 {
 		return 0
 	}
-	p.weight = float64(affected) / float64(groupLen*len(p.at))
+	p.weight = float64(affected) / float64(entropy.GroupLen*len(p.at))
 	return p.cost(x, l) - p.cost(x, x.layout(l.n))
 }
 
 // step returns the step that samples about n groups.
 func (p *prober[T]) step(n int) int {
-	return max(1, (len(p.y)+groupLen-1)/groupLen/n)
+	return max(1, (len(p.y)+entropy.GroupLen-1)/entropy.GroupLen/n)
+}
+
+// sampleLen is how many elements a sample has.
+const sampleLen = 2048
+
+// sampleOf returns elements spread over v, all of them if there are few.
+func sampleOf[T lane](dst, v []T) []T {
+	dst = dst[:0]
+	if len(v) <= sampleLen {
+		return append(dst, v...)
+	}
+	// Steps of an odd fraction, so that the sample is not in phase with rows.
+	for i := range sampleLen {
+		at := (uint64(i)*2 + 1) * uint64(len(v)) / (2 * sampleLen)
+		at ^= uint64(i) * 7 & 15
+		dst = append(dst, v[min(at, uint64(len(v)-1))])
+	}
+	return dst
+}
+
+// frequent is a value and how often a sample has it.
+type frequent[T lane] struct {
+	v T
+	n int
+}
+
+// tally sorts a sample and returns its most frequent values, at most max, and
+// how many different values it has.
+func tally[T lane](s []T, max int) (top []frequent[T], distinct int) {
+	slices.Sort(s)
+	for i := 0; i < len(s); {
+		j := i + 1
+		for j < len(s) && s[j] == s[i] {
+			j++
+		}
+		distinct++
+		f := frequent[T]{s[i], j - i}
+		at := len(top)
+		for at > 0 && top[at-1].n < f.n {
+			at--
+		}
+		if at < max {
+			top = slices.Insert(top, at, f)
+			top = top[:min(len(top), max)]
+		}
+		i = j
+	}
+	return top, distinct
 }

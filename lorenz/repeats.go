@@ -1,5 +1,11 @@
 package lorenz
 
+import (
+	"math/bits"
+
+	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
+)
+
 // tokens are the repeats of a block: literals to take, elements to copy, and
 // from how far back. After the last token all other literals follow.
 type tokens struct {
@@ -10,12 +16,12 @@ type tokens struct {
 const recent = 3
 
 // read reads the tokens of m elements and returns how many are literals.
-func (t *tokens) read(b *block, r *byteReader, m int) int {
-	count := r.int(m)
+func (t *tokens) read(b *block, r *entropy.Reader, m int) int {
+	count := r.Int(m)
 	t.lits = b.numbers(r, t.lits, count)
 	t.lens = b.numbers(r, t.lens, count)
 	t.dist = b.numbers(r, t.dist, count)
-	if r.bad {
+	if r.Bad {
 		return 0
 	}
 	at, lits := uint64(0), uint64(0)
@@ -23,7 +29,7 @@ func (t *tokens) read(b *block, r *byteReader, m int) int {
 	for i := range count {
 		l, k := t.lits[i], t.lens[i]+1
 		if l > uint64(m)-at {
-			r.bad = true
+			r.Bad = true
 			return 0
 		}
 		at += l
@@ -40,7 +46,7 @@ func (t *tokens) read(b *block, r *byteReader, m int) int {
 		}
 		d = last[0]
 		if d == 0 || d > at || k == 0 || k > uint64(m)-at {
-			r.bad = true
+			r.Bad = true
 			return 0
 		}
 		t.dist[i], t.lens[i] = d, k
@@ -69,4 +75,160 @@ func copyRepeats[T lane](t *tokens, dst, lits []T) {
 		}
 	}
 	copy(dst[at:], lits)
+}
+
+// repeatFinder finds repeats of residuals.
+type repeatFinder struct {
+	head, prev       []int32
+	lits, lens, dist []uint64
+}
+
+// recurring estimates which share of the residuals repeats earlier ones, from
+// the repeats of runs of k at places that depend on their content alone.
+func recurring[T lane](f *repeatFinder, r []T, k int) float64 {
+	const tableBits = 12
+	const m = 0x9E3779B97F4A7C15
+	f.head = entropy.Grow(f.head, 1<<tableBits)
+	clear(f.head)
+	if len(r) < 8*k {
+		return 0
+	}
+	out := uint64(1) // the factor of the value that leaves the run
+	for range k {
+		out *= m
+	}
+	h := uint64(0)
+	seen, hits := 0, 0
+	zeros := 0 // in a row, which cost little anyway
+	for i, v := range r {
+		h = h*m + uint64(v)
+		if i >= k {
+			h -= out * uint64(r[i-k])
+		}
+		zeros++
+		if v != 0 {
+			zeros = 0
+		}
+		x := (h ^ h>>29) * m
+		if x>>61 != 0 || i < k || zeros >= k {
+			continue
+		}
+		slot := &f.head[x>>(61-tableBits)&(1<<tableBits-1)]
+		seen++
+		if *slot == int32(x|1) {
+			hits++
+		}
+		*slot = int32(x | 1)
+	}
+	if seen < 8 {
+		return 0
+	}
+	return min(float64(hits)*8/float64(len(r)), 1)
+}
+
+const repeatBits = 15
+
+func hashOf[T lane](r []T, i, k int) uint32 {
+	h := uint64(0)
+	for _, v := range r[i : i+k] {
+		h = (h ^ uint64(v)) * 0x9E3779B97F4A7C15
+	}
+	return uint32(h >> (64 - repeatBits))
+}
+
+// parse splits residuals into tokens, which are left in f, and literals.
+// literal is the estimated cost of a literal in bits.
+func parse[T lane](f *repeatFinder, r, lits []T, literal float64, depth int) []T {
+	f.lits, f.lens, f.dist, lits = f.lits[:0], f.lens[:0], f.dist[:0], lits[:0]
+	k := 2 // elements hashed
+	if literal > 26 {
+		k = 1
+	}
+	f.head = entropy.Grow(f.head, 1<<repeatBits)
+	for i := range f.head {
+		f.head[i] = -1
+	}
+	f.prev = entropy.Grow(f.prev, len(r))
+	last := [recent]int{1, 1, 1}
+	known, start := 0, 0
+	best := func(at int) (n, dist, code int, gain float64) {
+		try := func(d, c int, cost float64) {
+			if d > at || r[at] != r[at-d] {
+				return
+			}
+			m := 1
+			for at+m < len(r) && r[at+m] == r[at+m-d] {
+				m++
+			}
+			// Zeros cost little anyway.
+			worth := 0.0
+			for _, v := range r[at:min(at+m, at+32)] {
+				if v != 0 {
+					worth += literal
+				} else {
+					worth += min(literal, 1)
+				}
+			}
+			if m > 32 {
+				worth = worth * float64(m) / 32
+			}
+			if g := worth - cost - float64(bits.Len(uint(m))); g > gain {
+				n, dist, code, gain = m, d, c, g
+			}
+		}
+		for i, d := range last {
+			try(d, i, 4)
+		}
+		if at+k > len(r) {
+			return
+		}
+		p := f.head[hashOf(r, at, k)]
+		for i := 0; i < depth && p >= 0; i++ {
+			d := at - int(p)
+			try(d, recent, 8+float64(bits.Len(uint(d))))
+			p = f.prev[p]
+		}
+		return
+	}
+	enter := func(at int) {
+		for ; known < at && known+k <= len(r); known++ {
+			h := hashOf(r, known, k)
+			f.prev[known] = f.head[h]
+			f.head[h] = int32(known)
+		}
+	}
+	for at := 0; at < len(r); {
+		enter(at)
+		n, d, c, gain := best(at)
+		if n == 0 {
+			at++
+			continue
+		}
+		if n < 32 && at+1 < len(r) {
+			enter(at + 1)
+			if _, _, _, g := best(at + 1); g > gain+literal/2 {
+				at++
+				continue
+			}
+		}
+		f.lits = append(f.lits, uint64(at-start))
+		f.lens = append(f.lens, uint64(n-1))
+		lits = append(lits, r[start:at]...)
+		switch c {
+		case recent:
+			f.dist = append(f.dist, uint64(d+recent))
+			last = [recent]int{d, last[0], last[1]}
+		case 2:
+			f.dist = append(f.dist, 2)
+			last = [recent]int{d, last[0], last[1]}
+		case 1:
+			f.dist = append(f.dist, 1)
+			last = [recent]int{d, last[0], last[2]}
+		default:
+			f.dist = append(f.dist, 0)
+		}
+		at += n
+		start = at
+	}
+	return append(lits, r[start:]...)
 }

@@ -6,6 +6,8 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+
+	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
 )
 
 // transformed is a block after a value transform, in lanes of one width.
@@ -69,7 +71,7 @@ func bitsOf[T lane](y []T, s *shape) []T {
 
 // asValues returns floats as doubles.
 func asValues[T lane](s *shape, v []float64, u []T) []float64 {
-	v = grow(v, len(u))
+	v = entropy.Grow(v, len(u))
 	switch u := any(u).(type) {
 	case []uint32:
 		for i, x := range u {
@@ -197,7 +199,7 @@ func fixed[T lane](s *shape, c *coder[T], v []float64) (t transformed[T], ok boo
 
 // integers returns a buffer.
 func (c *coder[T]) integers(n int) []int64 {
-	c.ints = grow(c.ints, n)
+	c.ints = entropy.Grow(c.ints, n)
 	return c.ints
 }
 
@@ -254,10 +256,10 @@ func dictionary[T lane](s *shape, c *coder[T], limit float64) (t transformed[T],
 		gaps[i] = y - prev
 		prev = y
 	}
-	var w groupWriter[T]
-	w.dst = appendUvarint([]byte{dictSorted}, uint64(len(dict)))
-	w.write(gaps, true)
-	t.params = w.dst
+	var w entropy.GroupWriter[T]
+	w.Dst = entropy.AppendUvarint([]byte{dictSorted}, uint64(len(dict)))
+	w.Write(gaps, true)
+	t.params = w.Dst
 	t.cost = float64(8 * len(t.params))
 	return t, true
 }
@@ -266,10 +268,10 @@ func dictionary[T lane](s *shape, c *coder[T], limit float64) (t transformed[T],
 func sorted[T lane](v []T, t Type) ([]T, []uint32) {
 	flip := T(0)
 	if t.signed() {
-		flip = 1 << (laneBits[T]() - 1)
+		flip = 1 << (entropy.LaneBits[T]() - 1)
 	}
 	rank, out := make([]uint32, len(v)), make([]T, len(v))
-	if laneBits[T]() == 32 {
+	if entropy.LaneBits[T]() == 32 {
 		keys := make([]uint64, len(v))
 		for i, x := range v {
 			keys[i] = uint64(x^flip)<<32 | uint64(i)
@@ -300,7 +302,7 @@ func number[T lane](dst []uint32, v []T, most int, table *[]uint32) []T {
 	for 1<<size < 2*min(most, len(v)) {
 		size++
 	}
-	*table = grow(*table, 1<<size)
+	*table = entropy.Grow(*table, 1<<size)
 	t := *table
 	clear(t)
 	var all []T

@@ -1,4 +1,4 @@
-package lorenz
+package entropy
 
 import (
 	"math/bits"

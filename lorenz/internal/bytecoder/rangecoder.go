@@ -1,4 +1,4 @@
-package lorenz
+package bytecoder
 
 import "encoding/binary"
 

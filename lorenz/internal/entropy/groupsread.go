@@ -1,17 +1,17 @@
-package lorenz
+package entropy
 
 import "encoding/binary"
 
-// groupReader decodes what groupWriter wrote.
-type groupReader struct {
+// GroupReader decodes what GroupWriter wrote.
+type GroupReader struct {
 	m       int // values
 	flags   byte
 	packs   uint16
 	streams [nStreams + 1]uint8
 	class   []byte
 	zeros   []byte
-	s       [nStreams]stream
-	side    stream // of the classes and trailing zeros
+	s       [nStreams]Stream
+	side    Stream // of the classes and trailing zeros
 	low     []byte
 	syms    []byte
 	cur     [nStreams]cursor
@@ -30,11 +30,11 @@ type cursor struct {
 	left  int // groups before the next chunk
 }
 
-// open parses a group stream of m values.
-func (g *groupReader) open(r *byteReader, m, width int) {
+// Open parses a group stream of m values.
+func (g *GroupReader) Open(r *Reader, m, width int) {
 	g.m = m
-	n := (m + groupLen - 1) / groupLen
-	g.class, g.zeros = grow(g.class, n), grow(g.zeros, n)
+	n := (m + GroupLen - 1) / GroupLen
+	g.class, g.zeros = Grow(g.class, n), Grow(g.zeros, n)
 	g.scanned, g.before, g.lowAt = 0, [nStreams]int{}, 0
 	if m == 0 {
 		g.flags, g.low = 0, nil
@@ -43,19 +43,19 @@ func (g *groupReader) open(r *byteReader, m, width int) {
 		}
 		return
 	}
-	g.flags = r.byte()
+	g.flags = r.Byte()
 	if g.flags&4 != 0 {
-		r.bad = true
+		r.Bad = true
 	}
 	g.streams = streamOf(g.flags)
-	if p := r.bytes(2); p != nil {
+	if p := r.Bytes(2); p != nil {
 		g.packs = binary.LittleEndian.Uint16(p)
 	}
 	g.bytes(r, g.class)
 	if g.flags&groupsTZ != 0 {
 		g.bytes(r, g.zeros)
 	}
-	if r.bad {
+	if r.Bad {
 		return
 	}
 	var count [nStreams]int
@@ -64,7 +64,7 @@ func (g *groupReader) open(r *byteReader, m, width int) {
 	for i, d := range g.class {
 		c += d
 		if int(c) > width+2 {
-			r.bad = true
+			r.Bad = true
 			return
 		}
 		g.class[i] = c
@@ -79,33 +79,33 @@ func (g *groupReader) open(r *byteReader, m, width int) {
 		}
 	}
 	if int(zmax) >= width {
-		r.bad = true
+		r.Bad = true
 		return
 	}
 	for i := range g.s {
 		pack := g.packs >> (2 * i) & 3
 		if pack > pack4 {
-			r.bad = true
+			r.Bad = true
 			return
 		}
-		g.s[i].read(r, count[i]*groupLen>>pack)
+		g.s[i].Read(r, count[i]*GroupLen>>pack)
 	}
-	g.low = r.bytes(low)
+	g.low = r.Bytes(low)
 }
 
 // bytes reads a stream without extra bits.
-func (g *groupReader) bytes(r *byteReader, dst []byte) {
-	g.side.read(r, len(dst))
-	if r.bad {
+func (g *GroupReader) bytes(r *Reader, dst []byte) {
+	g.side.Read(r, len(dst))
+	if r.Bad {
 		return
 	}
-	if g.side.method&streamExtra != 0 || !g.side.decode(dst, 0, (len(dst)+chunkSyms-1)/chunkSyms) {
-		r.bad = true
+	if g.side.method&streamExtra != 0 || !g.side.decode(dst, 0, (len(dst)+ChunkSyms-1)/ChunkSyms) {
+		r.Bad = true
 	}
 }
 
 // seek prepares the reading of groups [a, b).
-func (g *groupReader) seek(a, b int) (int, bool) {
+func (g *GroupReader) seek(a, b int) (int, bool) {
 	if a < g.scanned {
 		g.scanned, g.before, g.lowAt = 0, [nStreams]int{}, 0
 	}
@@ -129,21 +129,21 @@ func (g *groupReader) seek(a, b int) (int, bool) {
 		if n == 0 {
 			continue
 		}
-		per := chunkSyms << (g.packs >> (2 * i) & 3) / groupLen // groups a chunk
+		per := ChunkSyms << (g.packs >> (2 * i) & 3) / GroupLen // groups a chunk
 		first[i] = before[i] / per
 		chunks[i] = (before[i]+n-1)/per + 1 - first[i]
-		need += min(chunks[i]*per, n+per) * groupLen
+		need += min(chunks[i]*per, n+per) * GroupLen
 	}
-	g.syms = grow(g.syms, 2*need)
+	g.syms = Grow(g.syms, 2*need)
 	at := 0
 	for i, n := range count {
 		if n == 0 {
 			continue
 		}
 		s, pack := &g.s[i], g.packs>>(2*i)&3
-		per := chunkSyms << pack / groupLen
+		per := ChunkSyms << pack / GroupLen
 		c0, c1 := first[i], first[i]+chunks[i]
-		k := min(c1*chunkSyms, s.count) - c0*chunkSyms // symbols
+		k := min(c1*ChunkSyms, s.count) - c0*ChunkSyms // symbols
 		buf := g.syms[at : at+k]
 		at += k
 		if !s.decode(buf, c0, c1) {
@@ -169,9 +169,9 @@ func (g *groupReader) seek(a, b int) (int, bool) {
 }
 
 // nextChunk sets the cursor of stream i to the start of a chunk.
-func (g *groupReader) nextChunk(i int) {
+func (g *GroupReader) nextChunk(i int) {
 	s, cur := &g.s[i], &g.cur[i]
-	cur.left = chunkSyms << (g.packs >> (2 * i) & 3) / groupLen
+	cur.left = ChunkSyms << (g.packs >> (2 * i) & 3) / GroupLen
 	if s.method&streamExtra != 0 {
 		cur.extra = bitReader{buf: s.body[:s.off[cur.chunk+1]], pos: s.end[cur.chunk]}
 	}
@@ -179,13 +179,13 @@ func (g *groupReader) nextChunk(i int) {
 }
 
 // finish checks that the extra bits of a chunk end where it ends.
-func (g *groupReader) finish(i int) bool {
+func (g *GroupReader) finish(i int) bool {
 	s, cur := &g.s[i], &g.cur[i]
 	return s.method&streamExtra == 0 || (cur.extra.pos+7)>>3 == s.off[cur.chunk]
 }
 
 // next returns the symbols of the next group of stream i.
-func (g *groupReader) next(i uint8) (*[groupLen]byte, bool) {
+func (g *GroupReader) next(i uint8) (*[GroupLen]byte, bool) {
 	cur := &g.cur[i]
 	if cur.left == 0 {
 		if !g.finish(int(i)) {
@@ -194,13 +194,13 @@ func (g *groupReader) next(i uint8) (*[groupLen]byte, bool) {
 		g.nextChunk(int(i))
 	}
 	cur.left--
-	p := (*[groupLen]byte)(cur.syms)
-	cur.syms = cur.syms[groupLen:]
+	p := (*[GroupLen]byte)(cur.syms)
+	cur.syms = cur.syms[GroupLen:]
 	return p, true
 }
 
 // skip passes over a group of stream i and its extra bits.
-func (g *groupReader) skip(i int) bool {
+func (g *GroupReader) skip(i int) bool {
 	p, ok := g.next(uint8(i))
 	if !ok {
 		return false
@@ -216,7 +216,7 @@ func (g *groupReader) skip(i int) bool {
 }
 
 // large reads the value of a symbol that has extra bits.
-func (g *groupReader) large(i uint8, y byte) uint64 {
+func (g *GroupReader) large(i uint8, y byte) uint64 {
 	r := &g.cur[i].extra
 	switch g.packs >> (2 * i) & 3 {
 	case pack2:
@@ -250,18 +250,18 @@ func unpack(dst, src []byte, pack uint16) {
 	}
 }
 
-// decodeGroups decodes groups [a, b) to dst.
-func decodeGroups[T lane](g *groupReader, dst []T, a, b int) bool {
+// DecodeGroups decodes groups [a, b) to dst.
+func DecodeGroups[T Lane](g *GroupReader, dst []T, a, b int) bool {
 	low, ok := g.seek(a, b)
 	if !ok {
 		return false
 	}
 	for i := a; i < b; i++ {
-		d := (*[groupLen]T)(dst)
-		dst = dst[groupLen:]
+		d := (*[GroupLen]T)(dst)
+		dst = dst[GroupLen:]
 		c := g.class[i]
 		if c == 0 {
-			*d = [groupLen]T{}
+			*d = [GroupLen]T{}
 			continue
 		}
 		s := g.streams[min(c, nStreams)]
@@ -321,10 +321,10 @@ func bitsAt(b []byte, p int, n uint) uint64 {
 }
 
 // anyLarge reports whether a symbol is at least maxSym.
-func anyLarge(s *[groupLen]byte) bool {
+func anyLarge(s *[GroupLen]byte) bool {
 	const top = 0x8080808080808080
 	var or uint64
-	for i := 0; i < groupLen; i += 8 {
+	for i := 0; i < GroupLen; i += 8 {
 		w := binary.LittleEndian.Uint64(s[i : i+8])
 		or |= w & (w << 1)
 	}
@@ -332,7 +332,7 @@ func anyLarge(s *[groupLen]byte) bool {
 }
 
 // joinLow sets d to the symbols followed by k low bits each.
-func joinLow[T lane](d *[groupLen]T, sym *[groupLen]byte, low []byte, k uint) {
+func joinLow[T Lane](d *[GroupLen]T, sym *[GroupLen]byte, low []byte, k uint) {
 	mask := uint64(1)<<k - 1
 	if k > 56 {
 		for j, y := range sym {
@@ -342,12 +342,12 @@ func joinLow[T lane](d *[groupLen]T, sym *[groupLen]byte, low []byte, k uint) {
 	}
 	p := uint(0)
 	j := 0
-	for ; j < groupLen && p>>3+8 <= uint(len(low)); j++ {
+	for ; j < GroupLen && p>>3+8 <= uint(len(low)); j++ {
 		v := binary.LittleEndian.Uint64(low[p>>3:]) >> (p & 7) & mask
 		d[j] = T(uint64(sym[j])<<(k&63) | v)
 		p += k
 	}
-	for ; j < groupLen; j++ {
+	for ; j < GroupLen; j++ {
 		v := load64(low, int(p>>3)) >> (p & 7) & mask
 		d[j] = T(uint64(sym[j])<<(k&63) | v)
 		p += k
@@ -355,8 +355,14 @@ func joinLow[T lane](d *[groupLen]T, sym *[groupLen]byte, low []byte, k uint) {
 }
 
 // unzigzag restores the signs.
-func unzigzag[T lane](d *[groupLen]T) {
+func unzigzag[T Lane](d *[GroupLen]T) {
 	for j, u := range d {
 		d[j] = u>>1 ^ -(u & 1)
 	}
 }
+
+// Groups returns the number of groups.
+func (g *GroupReader) Groups() int { return len(g.class) }
+
+// Unsigned reports whether the values are stored without a sign.
+func (g *GroupReader) Unsigned() bool { return g.flags&groupsUnsigned != 0 }

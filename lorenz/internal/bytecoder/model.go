@@ -1,9 +1,15 @@
-package lorenz
+// Package bytecoder codes bytes by repeats and adaptive probabilities, mode 3 of
+// docs/LORENZ.md.
+package bytecoder
 
-import "math/bits"
+import (
+	"math/bits"
 
-// byteModel predicts the tokens of modeBytes: literals and repeats.
-type byteModel struct {
+	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
+)
+
+// Model predicts the tokens of a block: literals and repeats.
+type Model struct {
 	size, row int // bytes of an element and of a row
 	slotBits  int // of each input
 
@@ -46,7 +52,7 @@ func (m *numberModel) reset() {
 }
 
 // reset prepares the model for a block of n bytes.
-func (m *byteModel) reset(n, size, row int) {
+func (m *Model) reset(n, size, row int) {
 	m.size, m.row, m.history = size, row, 0
 	m.slotBits = min(bits.Len(uint(n))+2, slotsMost)
 	resetProbs(m.isRepeat[:])
@@ -62,7 +68,7 @@ func (m *byteModel) reset(n, size, row int) {
 	for i := range m.mix[:256*size*nInputs] {
 		m.mix[i] = 1 << 16 * 2 / 5
 	}
-	m.slots = grow(m.slots, nInputs<<m.slotBits)
+	m.slots = entropy.Grow(m.slots, nInputs<<m.slotBits)
 	resetProbs(m.slots)
 }
 
@@ -107,7 +113,7 @@ func (m *numberModel) code(c bitCoder, v uint32, low []prob) uint32 {
 }
 
 // contexts prepares the coding of the literal at position at.
-func (m *byteModel) contexts(b []byte, at, dist int) {
+func (m *Model) contexts(b []byte, at, dist int) {
 	back := func(d int) uint32 {
 		if d > at {
 			return 0
@@ -137,7 +143,7 @@ func (m *byteModel) contexts(b []byte, at, dist int) {
 
 // literal codes a byte, in two halves of four bits. The probabilities that an
 // input has for a half lie in a row of 16. contexts must have been called.
-func (m *byteModel) literal(c bitCoder, at int, v byte) byte {
+func (m *Model) literal(c bitCoder, at int, v byte) byte {
 	weights := m.mix[at%m.size*256*nInputs:][:256*nInputs]
 	node := 1
 	for half := range 2 {
@@ -202,13 +208,13 @@ var stretchTable = func() (t [4096]int16) {
 }()
 
 // repeat codes whether a repeat follows.
-func (m *byteModel) repeat(c bitCoder, at, bit int) int {
+func (m *Model) repeat(c bitCoder, at, bit int) int {
 	return codeBit(c, &m.isRepeat[m.history*8+at%m.size], bit)
 }
 
 // token codes a repeat: its length, and its distance or which of the recent
 // ones it is (0 for none).
-func (m *byteModel) token(c bitCoder, length, dist, recent int) (int, int, int) {
+func (m *Model) token(c bitCoder, length, dist, recent int) (int, int, int) {
 	isRecent := codeBit(c, &m.isRecent[m.history], min(recent, 1))
 	if isRecent != 0 {
 		recent = codeTree(c, m.which[:], 2, recent-1) + 1
@@ -227,7 +233,7 @@ func (m *byteModel) token(c bitCoder, length, dist, recent int) (int, int, int) 
 // the neighbours.
 type recents [nRecent]int
 
-func (m *byteModel) recents() recents { return recents{m.size, m.row, 2 * m.row, 1} }
+func (m *Model) recents() recents { return recents{m.size, m.row, 2 * m.row, 1} }
 
 // use moves the distance with number i, or a new one, to the front.
 func (r *recents) use(i, dist int) {

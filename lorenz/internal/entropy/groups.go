@@ -1,4 +1,4 @@
-package lorenz
+package entropy
 
 import (
 	"encoding/binary"
@@ -10,7 +10,7 @@ import (
 // bits of each value are stored as they are, and what is above them as a symbol
 // in one of up to six streams, chosen by the class.
 const (
-	groupLen = 32
+	GroupLen = 32
 	nStreams = 6
 )
 
@@ -44,9 +44,9 @@ func streamOf(flags byte) (s [nStreams + 1]uint8) {
 	return s
 }
 
-// groupWriter encodes residuals.
-type groupWriter[T lane] struct {
-	streamWriter
+// GroupWriter encodes residuals.
+type GroupWriter[T Lane] struct {
+	StreamWriter
 	class, zeros []byte
 	u            []T
 	vals         [nStreams][]byte  // the symbols of the streams, not packed
@@ -55,8 +55,8 @@ type groupWriter[T lane] struct {
 	head         []byte
 }
 
-// write appends the residuals to w.dst.
-func (w *groupWriter[T]) write(r []T, unsigned bool) {
+// write appends the residuals to w.Dst.
+func (w *GroupWriter[T]) Write(r []T, unsigned bool) {
 	if len(r) == 0 {
 		return
 	}
@@ -72,10 +72,10 @@ func (w *groupWriter[T]) write(r []T, unsigned bool) {
 	streams := streamOf(flags)
 	w.collect(&streams)
 
-	w.dst = append(w.dst, flags)
-	at := len(w.dst)
-	w.dst = append(w.dst, 0, 0)
-	w.head = grow(w.head, len(w.class))
+	w.Dst = append(w.Dst, flags)
+	at := len(w.Dst)
+	w.Dst = append(w.Dst, 0, 0)
+	w.head = Grow(w.head, len(w.class))
 	prev := byte(0)
 	for i, c := range w.class {
 		w.head[i] = c - prev
@@ -91,18 +91,18 @@ func (w *groupWriter[T]) write(r []T, unsigned bool) {
 			packs |= uint16(w.packed(s)) << (2 * s)
 		}
 	}
-	binary.LittleEndian.PutUint16(w.dst[at:], packs)
-	w.dst = append(w.dst, w.low...)
+	binary.LittleEndian.PutUint16(w.Dst[at:], packs)
+	w.Dst = append(w.Dst, w.low...)
 }
 
 // trailing finds the trailing zeros of each group and reports whether cutting
 // them off pays.
-func (w *groupWriter[T]) trailing(r []T) bool {
+func (w *GroupWriter[T]) trailing(r []T) bool {
 	w.zeros = w.zeros[:0]
 	sum := 0
-	for i := 0; i < len(r); i += groupLen {
+	for i := 0; i < len(r); i += GroupLen {
 		var or T
-		for _, v := range r[i:min(i+groupLen, len(r))] {
+		for _, v := range r[i:min(i+GroupLen, len(r))] {
 			or |= v
 		}
 		t := 0
@@ -117,19 +117,19 @@ func (w *groupWriter[T]) trailing(r []T) bool {
 
 // classify sets w.u to the values to code, padded to whole groups, and w.class
 // to the classes of the groups.
-func (w *groupWriter[T]) classify(r []T, flags byte) {
-	n := (len(r) + groupLen - 1) / groupLen
-	w.u = grow(w.u, n*groupLen)
+func (w *GroupWriter[T]) classify(r []T, flags byte) {
+	n := (len(r) + GroupLen - 1) / GroupLen
+	w.u = Grow(w.u, n*GroupLen)
 	clear(w.u[len(r):])
-	w.class = grow(w.class, n)
-	sign := laneBits[T]() - 1
+	w.class = Grow(w.class, n)
+	sign := LaneBits[T]() - 1
 	for g := range n {
-		lo, hi := g*groupLen, min((g+1)*groupLen, len(r))
+		lo, hi := g*GroupLen, min((g+1)*GroupLen, len(r))
 		t := uint(0)
 		if flags&groupsTZ != 0 {
 			t = uint(w.zeros[g])
 		}
-		u := w.u[lo : lo+groupLen]
+		u := w.u[lo : lo+GroupLen]
 		sum, or := uint64(0), T(0)
 		for i, v := range r[lo:hi] {
 			if flags&groupsUnsigned != 0 {
@@ -141,34 +141,34 @@ func (w *groupWriter[T]) classify(r []T, flags byte) {
 			}
 			u[i] = v
 			or |= v
-			sum += log2(v)
+			sum += Log2(v)
 		}
-		sum += uint64(lo+groupLen-hi) << logFrac
+		sum += uint64(lo+GroupLen-hi) << LogFrac
 		switch {
 		case or == 0:
 			w.class[g] = 0
 		default:
-			// log2 is 1 too large, which is the 1 of c = 1 + mean.
-			w.class[g] = byte((sum/groupLen + 1<<(logFrac-1)) >> logFrac)
+			// Log2 is 1 too large, which is the 1 of c = 1 + mean.
+			w.class[g] = byte((sum/GroupLen + 1<<(LogFrac-1)) >> LogFrac)
 		}
 	}
 }
 
-const logFrac = 10
+const LogFrac = 10
 
-// log2 approximates log2(2u+1) + 1 in units of 2^-logFrac. Only the encoder
+// Log2 approximates Log2(2u+1) + 1 in units of 2^-LogFrac. Only the encoder
 // depends on it.
-func log2[T lane](u T) uint64 {
+func Log2[T Lane](u T) uint64 {
 	x := uint64(u)<<1 | 1
 	n := uint64(bits.Len64(x))
 	if uint64(u)>>63 != 0 {
-		return 66 << logFrac
+		return 66 << LogFrac
 	}
-	return n<<logFrac | x<<(64-n)<<1>>(64-logFrac)
+	return n<<LogFrac | x<<(64-n)<<1>>(64-LogFrac)
 }
 
 // merges decides which streams are too short to have a code of their own.
-func (w *groupWriter[T]) merges() byte {
+func (w *GroupWriter[T]) merges() byte {
 	var count [nStreams]int
 	for _, c := range w.class {
 		if c > 0 {
@@ -189,7 +189,7 @@ func (w *groupWriter[T]) merges() byte {
 }
 
 // collect distributes the values to the streams.
-func (w *groupWriter[T]) collect(streams *[nStreams + 1]uint8) {
+func (w *GroupWriter[T]) collect(streams *[nStreams + 1]uint8) {
 	for i := range w.vals {
 		w.vals[i], w.large[i] = w.vals[i][:0], w.large[i][:0]
 	}
@@ -200,10 +200,10 @@ func (w *groupWriter[T]) collect(streams *[nStreams + 1]uint8) {
 		}
 		s := streams[min(c, nStreams)]
 		k := lowBits(c)
-		u := (*[groupLen]T)(w.u[g*groupLen:])
+		u := (*[GroupLen]T)(w.u[g*GroupLen:])
 		at := len(w.vals[s])
-		w.vals[s] = append(w.vals[s], make([]byte, groupLen)...)
-		sym := (*[groupLen]byte)(w.vals[s][at:])
+		w.vals[s] = append(w.vals[s], make([]byte, GroupLen)...)
+		sym := (*[GroupLen]byte)(w.vals[s][at:])
 		var or T
 		for i, v := range u {
 			y := v >> k
@@ -224,7 +224,7 @@ func (w *groupWriter[T]) collect(streams *[nStreams + 1]uint8) {
 }
 
 // appendLow appends the k low bits of each value.
-func appendLow[T lane](dst []byte, u *[groupLen]T, k uint) []byte {
+func appendLow[T Lane](dst []byte, u *[GroupLen]T, k uint) []byte {
 	if k > 32 {
 		w := bitWriter{buf: dst}
 		for _, v := range u {
@@ -255,7 +255,7 @@ const (
 )
 
 // packed appends a stream with the packing that is shortest, and returns that.
-func (w *groupWriter[T]) packed(s int) byte {
+func (w *GroupWriter[T]) packed(s int) byte {
 	v, large := w.vals[s], w.large[s]
 	best := byte(pack1)
 	small := 0
@@ -282,7 +282,7 @@ func (w *groupWriter[T]) packed(s int) byte {
 }
 
 // pack sets w.syms and w.extra to symbols of several values each.
-func (w *groupWriter[T]) pack(v []byte, large []extra, p byte) {
+func (w *GroupWriter[T]) pack(v []byte, large []extra, p byte) {
 	w.syms, w.extra = w.syms[:0], w.extra[:0]
 	per, width, esc := 2, 4, uint64(15)
 	if p == pack4 {
@@ -307,7 +307,7 @@ func (w *groupWriter[T]) pack(v []byte, large []extra, p byte) {
 }
 
 // cost returns about how many bits a stream takes.
-func (w *groupWriter[T]) cost(syms []byte, ext []extra) int {
+func (w *GroupWriter[T]) cost(syms []byte, ext []extra) int {
 	var freq [256]uint32
 	histogram(&freq, syms)
 	bits := 0

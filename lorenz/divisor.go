@@ -3,6 +3,8 @@ package lorenz
 import (
 	"math"
 	"slices"
+
+	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
 )
 
 // ratio tries mapRatio: values that are quotients of integers and a common
@@ -19,10 +21,10 @@ func ratio[T lane](s *shape, c *coder[T], v []float64, d float64) (t transformed
 			return t, false
 		}
 	}
-	var w streamWriter
-	w.dst = appendUvarint(w.dst, 0)
-	w.numbers([]uint64{uint64(d)})
-	x.kind, x.params = mapRatio, w.dst
+	var w entropy.StreamWriter
+	w.Dst = entropy.AppendUvarint(w.Dst, 0)
+	w.Numbers([]uint64{uint64(d)})
+	x.kind, x.params = mapRatio, w.Dst
 	return x.lanes(s)
 }
 

@@ -1,9 +1,9 @@
-package lorenz
+package entropy
 
 import "encoding/binary"
 
-// stream is a stream as the decoder sees it.
-type stream struct {
+// Stream is a stream as the decoder sees it.
+type Stream struct {
 	count  int
 	method byte
 	value  byte   // the symbol of a constant stream
@@ -13,54 +13,54 @@ type stream struct {
 	table  huffTable
 }
 
-// read parses a stream of count symbols up to its chunks.
-func (s *stream) read(r *byteReader, count int) {
+// Read parses a stream of count symbols up to its chunks.
+func (s *Stream) Read(r *Reader, count int) {
 	s.count, s.method, s.body, s.off = count, streamConst, nil, s.off[:0]
 	if count == 0 {
 		return
 	}
-	s.method = r.byte()
+	s.method = r.Byte()
 	switch s.method &^ streamExtra {
 	case streamConst:
-		s.value = r.byte()
+		s.value = r.Byte()
 	case streamRaw:
 	case streamHuff:
-		br := bitReader{buf: r.buf}
+		br := bitReader{buf: r.Buf}
 		var lens [256]uint8
 		if !readLengths(&br, &lens) {
-			r.bad = true
+			r.Bad = true
 			return
 		}
-		r.bytes((br.pos + 7) / 8)
+		r.Bytes((br.pos + 7) / 8)
 		s.table.fill(&lens)
 	default:
-		r.bad = true
+		r.Bad = true
 	}
 	switch s.method {
 	case streamConst:
 	case streamRaw:
-		s.body = r.bytes(count)
+		s.body = r.Bytes(count)
 	default:
 		s.chunks(r)
 	}
 }
 
 // chunks reads the table of chunk lengths.
-func (s *stream) chunks(r *byteReader) {
-	n := (s.count + chunkSyms - 1) / chunkSyms
+func (s *Stream) chunks(r *Reader) {
+	n := (s.count + ChunkSyms - 1) / ChunkSyms
 	const most = 1<<16 - 1 // a chunk is never longer
-	lo := r.int(most)
+	lo := r.Int(most)
 	s.off = append(s.off, 0)
 	if n == 1 {
 		s.off = append(s.off, lo)
 	} else {
-		width := uint(r.byte())
+		width := uint(r.Byte())
 		if width > 16 {
-			r.bad = true
+			r.Bad = true
 			return
 		}
-		br := bitReader{buf: r.bytes((n*int(width) + 7) / 8)}
-		if r.bad {
+		br := bitReader{buf: r.Bytes((n*int(width) + 7) / 8)}
+		if r.Bad {
 			return
 		}
 		at := 0
@@ -73,35 +73,35 @@ func (s *stream) chunks(r *byteReader) {
 		s.end = make([]int, n)
 	}
 	s.end = s.end[:n]
-	s.body = r.bytes(s.off[n])
+	s.body = r.Bytes(s.off[n])
 }
 
 // decode decodes the chunks [c0, c1) to dst, which is as long as their symbols.
-func (s *stream) decode(dst []byte, c0, c1 int) bool {
+func (s *Stream) decode(dst []byte, c0, c1 int) bool {
 	switch s.method {
 	case streamConst:
 		fillBytes(dst, s.value)
 		return true
 	case streamRaw:
-		copy(dst, s.body[c0*chunkSyms:])
+		copy(dst, s.body[c0*ChunkSyms:])
 		return true
 	}
 	c := c0
 	if s.method&^streamExtra == streamHuff {
-		for c+4 <= c1 && len(dst) >= 4*chunkSyms && s.off[c+3]+longest+8 <= len(s.body) {
+		for c+4 <= c1 && len(dst) >= 4*ChunkSyms && s.off[c+3]+longest+8 <= len(s.body) {
 			p := [4]int{8 * s.off[c], 8 * s.off[c+1], 8 * s.off[c+2], 8 * s.off[c+3]}
-			huffDecode4((*[4 * chunkSyms]byte)(dst), s.body, &p, &s.table)
+			huffDecode4((*[4 * ChunkSyms]byte)(dst), s.body, &p, &s.table)
 			for i, e := range p {
 				if !s.ended(c+i, e) {
 					return false
 				}
 			}
-			dst = dst[4*chunkSyms:]
+			dst = dst[4*ChunkSyms:]
 			c += 4
 		}
 	}
 	for ; c < c1; c++ {
-		n := min(chunkSyms, len(dst))
+		n := min(ChunkSyms, len(dst))
 		body := s.body[s.off[c]:s.off[c+1]]
 		e := 8 * s.off[c]
 		switch s.method &^ streamExtra {
@@ -125,7 +125,7 @@ func (s *stream) decode(dst []byte, c0, c1 int) bool {
 
 // ended notes where the symbols of chunk c ended. It reports false if that
 // contradicts the table.
-func (s *stream) ended(c, bit int) bool {
+func (s *Stream) ended(c, bit int) bool {
 	s.end[c] = bit
 	if s.method&streamExtra != 0 {
 		return bit <= 8*s.off[c+1]
@@ -133,15 +133,15 @@ func (s *stream) ended(c, bit int) bool {
 	return (bit+7)>>3 == s.off[c+1]
 }
 
-// numbers decodes the numbers of a whole stream.
-func (s *stream) numbers(dst []uint64, syms []byte) ([]uint64, []byte, bool) {
-	dst, syms = grow(dst, s.count), grow(syms, s.count)
-	n := (s.count + chunkSyms - 1) / chunkSyms
+// Numbers decodes the numbers of a whole stream.
+func (s *Stream) Numbers(dst []uint64, syms []byte) ([]uint64, []byte, bool) {
+	dst, syms = Grow(dst, s.count), Grow(syms, s.count)
+	n := (s.count + ChunkSyms - 1) / ChunkSyms
 	if s.count == 0 || !s.decode(syms, 0, n) {
 		return dst, syms, s.count == 0
 	}
 	for c := range n {
-		lo, hi := c*chunkSyms, min((c+1)*chunkSyms, s.count)
+		lo, hi := c*ChunkSyms, min((c+1)*ChunkSyms, s.count)
 		if s.method&streamExtra == 0 {
 			for i, y := range syms[lo:hi] {
 				if y >= maxSym {
@@ -171,24 +171,24 @@ func (s *stream) numbers(dst []uint64, syms []byte) ([]uint64, []byte, bool) {
 }
 
 // longest is the most bytes that the code words of a chunk can take.
-const longest = chunkSyms * maxCode / 8
+const longest = ChunkSyms * maxCode / 8
 
 // huffDecode4 decodes four adjacent chunks side by side. p holds the bit where
 // each starts, then where it ends.
-func huffDecode4(dst *[4 * chunkSyms]byte, src []byte, p *[4]int, t *huffTable) {
-	d0 := (*[chunkSyms]byte)(dst[0:])
-	d1 := (*[chunkSyms]byte)(dst[chunkSyms:])
-	d2 := (*[chunkSyms]byte)(dst[2*chunkSyms:])
-	d3 := (*[chunkSyms]byte)(dst[3*chunkSyms:])
+func huffDecode4(dst *[4 * ChunkSyms]byte, src []byte, p *[4]int, t *huffTable) {
+	d0 := (*[ChunkSyms]byte)(dst[0:])
+	d1 := (*[ChunkSyms]byte)(dst[ChunkSyms:])
+	d2 := (*[ChunkSyms]byte)(dst[2*ChunkSyms:])
+	d3 := (*[ChunkSyms]byte)(dst[3*ChunkSyms:])
 	p0, p1, p2, p3 := uint(p[0]), uint(p[1]), uint(p[2]), uint(p[3])
 	i := 0
-	for ; i < chunkSyms-4; i += 5 {
+	for ; i < ChunkSyms-4; i += 5 {
 		p0 += decode5((*[5]byte)(d0[i:]), src, p0, t)
 		p1 += decode5((*[5]byte)(d1[i:]), src, p1, t)
 		p2 += decode5((*[5]byte)(d2[i:]), src, p2, t)
 		p3 += decode5((*[5]byte)(d3[i:]), src, p3, t)
 	}
-	for ; i < chunkSyms; i++ {
+	for ; i < ChunkSyms; i++ {
 		p0 += decode1(&d0[i], src, p0, t)
 		p1 += decode1(&d1[i], src, p1, t)
 		p2 += decode1(&d2[i], src, p2, t)
@@ -240,13 +240,4 @@ func fillBytes(dst []byte, v byte) {
 	for i := range dst {
 		dst[i] = v
 	}
-}
-
-// grow returns a slice of length n, s itself if it is large enough. Its
-// contents are undefined.
-func grow[T any](s []T, n int) []T {
-	if cap(s) < n {
-		return make([]T, n)
-	}
-	return s[:n]
 }

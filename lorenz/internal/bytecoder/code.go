@@ -1,38 +1,9 @@
-package lorenz
+package bytecoder
 
 import "math"
 
-// rowBytes returns the row that modeBytes assumes for a shape, in bytes.
-func rowBytes(dims []int, size int) int {
-	for i := len(dims) - 1; i >= 0; i-- {
-		if dims[i] > 1 {
-			return dims[i] * size
-		}
-	}
-	return size
-}
-
-// bytes decodes elements of a block in modeBytes.
-func (d *Decoder) bytes(dst, src []byte, i, j int) bool {
-	if d.model == nil {
-		d.model = new(byteModel)
-	}
-	out := dst
-	if len(dst) < d.n*d.size {
-		d.whole = grow(d.whole, d.n*d.size)
-		out = d.whole
-	}
-	if !d.model.decode(out, src, d.size, rowBytes(d.p.Dims, d.size)) {
-		return false
-	}
-	if len(dst) < len(out) {
-		copy(dst, out[i*d.size:j*d.size])
-	}
-	return true
-}
-
-// decode fills dst.
-func (m *byteModel) decode(dst, src []byte, size, row int) bool {
+// Decode fills dst.
+func (m *Model) Decode(dst, src []byte, size, row int) bool {
 	m.reset(len(dst), size, row)
 	c := newRangeDecoder(src)
 	last := m.recents()
@@ -65,9 +36,9 @@ func (m *byteModel) decode(dst, src []byte, size, row int) bool {
 	return c.ended()
 }
 
-// encode appends src in modeBytes without the mode. depth bounds the search for
+// Encode appends src in modeBytes without the mode. depth bounds the search for
 // repeats. It gives up when the result reaches limit bytes.
-func (m *byteModel) encode(dst, src []byte, size, row, depth, limit int) ([]byte, bool) {
+func (m *Model) Encode(dst, src []byte, size, row, depth, limit int) ([]byte, bool) {
 	m.reset(len(src), size, row)
 	f := newFinder(src, size, depth)
 	f.last = m.recents()
@@ -135,7 +106,7 @@ func newFinder(src []byte, size, depth int) *finder {
 			}
 		}
 	}
-	f.literal = f.literal / float64(len(src)) * 0.6
+	f.literal = f.literal / float64(len(src)) * 0.4
 	return f
 }
 

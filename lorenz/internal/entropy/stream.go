@@ -1,14 +1,14 @@
-package lorenz
+package entropy
 
 import (
 	"math/bits"
 )
 
 // A stream is a sequence of byte symbols, some of which are followed by extra
-// bits. It is cut into chunks of chunkSyms symbols. A chunk is a bit string of
+// bits. It is cut into chunks of ChunkSyms symbols. A chunk is a bit string of
 // whole bytes: the code words of its symbols, then their extra bits, so that
 // decoding can start at every chunk.
-const chunkSyms = 1024
+const ChunkSyms = 1024
 
 // How a stream codes its symbols: bits 0 and 1 of its first byte. Bit 2 is set
 // if some symbol has extra bits.
@@ -43,17 +43,17 @@ func symbolOf(v uint64) (sym byte, n uint8) {
 	return byte(lenBase + l), uint8(l - 1)
 }
 
-// streamWriter collects what it needs to write streams.
-type streamWriter struct {
-	dst   []byte
+// StreamWriter collects what it needs to write streams.
+type StreamWriter struct {
+	Dst   []byte
 	lens  []int  // of chunks
 	body  []byte // of chunks
 	syms  []byte
 	extra []extra
 }
 
-// numbers appends a stream of numbers.
-func (w *streamWriter) numbers(v []uint64) {
+// Numbers appends a stream of numbers.
+func (w *StreamWriter) Numbers(v []uint64) {
 	w.syms, w.extra = w.syms[:0], w.extra[:0]
 	for i, x := range v {
 		s, n := symbolOf(x)
@@ -66,7 +66,7 @@ func (w *streamWriter) numbers(v []uint64) {
 }
 
 // stream appends a stream of symbols. Without symbols it is empty.
-func (w *streamWriter) stream(syms []byte, ext []extra) {
+func (w *StreamWriter) stream(syms []byte, ext []extra) {
 	if len(syms) == 0 {
 		return
 	}
@@ -88,30 +88,30 @@ func (w *streamWriter) stream(syms []byte, ext []extra) {
 	if len(ext) > 0 {
 		method |= streamExtra
 	}
-	w.dst = append(w.dst, method)
+	w.Dst = append(w.Dst, method)
 	switch method {
 	case streamConst, streamConst | streamExtra:
-		w.dst = append(w.dst, syms[0])
+		w.Dst = append(w.Dst, syms[0])
 		if len(ext) == 0 {
 			return
 		}
 	case streamRaw:
-		w.dst = append(w.dst, syms...)
+		w.Dst = append(w.Dst, syms...)
 		return
 	case streamHuff, streamHuff | streamExtra:
-		w.dst = append(w.dst, head.buf...)
+		w.Dst = append(w.Dst, head.buf...)
 	}
 	w.chunks(syms, ext, method, &lens)
 }
 
 // chunks appends the table of chunk lengths and the chunks.
-func (w *streamWriter) chunks(syms []byte, ext []extra, method byte, lens *[256]uint8) {
+func (w *StreamWriter) chunks(syms []byte, ext []extra, method byte, lens *[256]uint8) {
 	var codes [256]uint16
 	canonical(&codes, lens)
 	bw := bitWriter{buf: w.body[:0]}
 	w.lens = w.lens[:0]
-	for at := 0; at < len(syms); at += chunkSyms {
-		end := min(at+chunkSyms, len(syms))
+	for at := 0; at < len(syms); at += ChunkSyms {
+		end := min(at+ChunkSyms, len(syms))
 		start := len(bw.buf)
 		switch method &^ streamExtra {
 		case streamRaw:
@@ -131,8 +131,8 @@ func (w *streamWriter) chunks(syms []byte, ext []extra, method byte, lens *[256]
 		w.lens = append(w.lens, len(bw.buf)-start)
 	}
 	w.body = bw.buf
-	w.dst = appendLengths(w.dst, w.lens)
-	w.dst = append(w.dst, w.body...)
+	w.Dst = appendLengths(w.Dst, w.lens)
+	w.Dst = append(w.Dst, w.body...)
 }
 
 // symbols appends code words.
@@ -167,7 +167,7 @@ func appendLengths(dst []byte, lens []int) []byte {
 	for _, l := range lens {
 		lo, hi = min(lo, l), max(hi, l)
 	}
-	dst = appendUvarint(dst, uint64(lo))
+	dst = AppendUvarint(dst, uint64(lo))
 	if len(lens) == 1 {
 		return dst
 	}
@@ -196,8 +196,8 @@ func histogram(freq *[256]uint32, syms []byte) {
 	}
 }
 
-// appendUvarint appends a LEB128 number.
-func appendUvarint(dst []byte, v uint64) []byte {
+// AppendUvarint appends a LEB128 number.
+func AppendUvarint(dst []byte, v uint64) []byte {
 	for v >= 0x80 {
 		dst = append(dst, byte(v)|0x80)
 		v >>= 7

@@ -1,7 +1,8 @@
-package lorenz
+package entropy
 
 import (
 	"encoding/binary"
+	"math"
 	"math/bits"
 )
 
@@ -124,44 +125,53 @@ func (r *bitReader) nibbles() uint64 {
 	return v
 }
 
-// byteReader reads the fixed parts of an encoded block. The first fault sets
+// Reader reads the fixed parts of an encoded block. The first fault sets
 // bad, after which everything reads as zero.
-type byteReader struct {
-	buf []byte
-	bad bool
+type Reader struct {
+	Buf []byte
+	Bad bool
 }
 
-func (r *byteReader) byte() byte {
-	if len(r.buf) == 0 {
-		r.bad = true
+func (r *Reader) Byte() byte {
+	if len(r.Buf) == 0 {
+		r.Bad = true
 		return 0
 	}
-	b := r.buf[0]
-	r.buf = r.buf[1:]
+	b := r.Buf[0]
+	r.Buf = r.Buf[1:]
 	return b
 }
 
 // bytes returns the next n bytes, nil if there are fewer.
-func (r *byteReader) bytes(n int) []byte {
-	if n < 0 || n > len(r.buf) {
-		r.bad, r.buf = true, nil
+func (r *Reader) Bytes(n int) []byte {
+	if n < 0 || n > len(r.Buf) {
+		r.Bad, r.Buf = true, nil
 		return nil
 	}
-	b := r.buf[:n:n]
-	r.buf = r.buf[n:]
+	b := r.Buf[:n:n]
+	r.Buf = r.Buf[n:]
 	return b
 }
 
 // uvarint reads a LEB128 number up to max.
-func (r *byteReader) uvarint(max uint64) uint64 {
-	v, n := binary.Uvarint(r.buf)
+func (r *Reader) Uvarint(max uint64) uint64 {
+	v, n := binary.Uvarint(r.Buf)
 	if n <= 0 || v > max {
-		r.bad, r.buf = true, nil
+		r.Bad, r.Buf = true, nil
 		return 0
 	}
-	r.buf = r.buf[n:]
+	r.Buf = r.Buf[n:]
 	return v
 }
 
 // int reads a LEB128 number up to max.
-func (r *byteReader) int(max int) int { return int(r.uvarint(uint64(max))) }
+func (r *Reader) Int(max int) int { return int(r.Uvarint(uint64(max))) }
+
+// Float reads a little-endian double.
+func (r *Reader) Float() float64 {
+	p := r.Bytes(8)
+	if p == nil {
+		return 0
+	}
+	return math.Float64frombits(binary.LittleEndian.Uint64(p))
+}
