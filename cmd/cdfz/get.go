@@ -85,12 +85,13 @@ stored.
 --time writes times as ISO 8601 in CSV and JSON, such as 2001-05-16T12:00:00. These are
 variables with units like "days since 1850-01-01", in all calendars of the CF
 conventions.`,
-		Example: `  cdfz get tas.nc.cdfz 'tas[0, :, :]' > first.csv
-  cdfz get --time tas.nc.cdfz 'tas[time=2001, lat=52.5, lon=13.4]'
-  cdfz get -o europe.nc tas.nc.cdfz 'tas[lat=35:70, lon=0:40]'
-  cdfz get --unpack -o values.npy pr.nc.cdfz pr
-  cdfz get -o parts/ --format npy tas.nc.cdfz tas lat lon
-  cdfz get --explain https://example.org/tas.nc.cdfz 'tas[-1, 0, 0]'`,
+		Example: examples(
+			"cdfz get tas.nc.cdfz 'tas[0, :, :]' > first.csv",
+			"cdfz get --time tas.nc.cdfz 'tas[time=2001, lat=52.5, lon=13.4]'",
+			"cdfz get -o europe.nc tas.nc.cdfz 'tas[lat=35:70, lon=0:40]'",
+			"cdfz get --unpack -o values.npy pr.nc.cdfz pr",
+			"cdfz get -o parts/ --format npy tas.nc.cdfz tas lat lon",
+			"cdfz get --explain https://example.org/tas.nc.cdfz 'tas[-1, 0, 0]'"),
 		Args: func(_ *cobra.Command, args []string) error {
 			switch len(args) {
 			case 0:
@@ -175,7 +176,7 @@ func (v *getter) check(vars int) error {
 	return nil
 }
 
-// fewValues is how many values are had before memory is of any concern.
+// fewValues is a number of values that needs little memory.
 const fewValues = 1 << 16
 
 // getRun is one run of the verb on a file.
@@ -184,10 +185,10 @@ type getRun struct {
 	name    string
 	in      *cli.Input
 	f       *archive.File
-	watched bool         // it is to be explained or shown
+	watched bool         // reads are counted, for --explain or the progress bar
 	count   *countReader // nil: not watched
 
-	// Up to the last output.
+	// Counts at the end of the last output.
 	start              time.Time
 	was                archive.Stats
 	wasReads, wasBytes int64
@@ -251,8 +252,8 @@ func (r *getRun) open(ctx context.Context) error {
 	return nil
 }
 
-// shownError is an error without the URL of the file before its text: the message
-// begins with it anyway.
+// shownError is an error whose text does not begin with the name of the file, because
+// the message does.
 type shownError struct {
 	error
 	shown string
@@ -264,8 +265,8 @@ func (e *shownError) Error() string {
 
 func (e *shownError) Unwrap() error { return e.error }
 
-// lazyGC puts the first run of the garbage collector off until after a selection
-// of few values is done: it would take a third of the time. tuneGC undoes it.
+// lazyGC delays the first garbage collection, which would take a third of the time of a
+// selection of few values. tuneGC undoes it.
 func (v *getter) lazyGC() (undo func()) {
 	if os.Getenv("GOGC") != "" {
 		return func() {}
@@ -274,7 +275,7 @@ func (v *getter) lazyGC() (undo func()) {
 	return func() { debug.SetGCPercent(old) }
 }
 
-// one writes selections to one place.
+// one writes selections to one target.
 func (r *getRun) one(ctx context.Context, path string, sel []*export.Values) error {
 	writer, err := export.NewWriter(r.format, sel)
 	if errors.Is(err, export.ErrCombine) {
@@ -326,8 +327,8 @@ func (r *getRun) one(ctx context.Context, path string, sel []*export.Values) err
 	return nil
 }
 
-// blocksOf is how many blocks selections need, and the bytes that pass by on
-// reading them: of decoded blocks, or of values where there are none.
+// blocksOf counts the blocks that selections need, and the bytes that reading them
+// takes: those of decoded blocks, or of values if the variable has no blocks.
 func (r *getRun) blocksOf(sel []*export.Values) (blocks, bytes int64, err error) {
 	var vars []archive.VarInfo
 	for _, v := range r.f.Vars() {
@@ -370,7 +371,7 @@ func (r *getRun) blocksOf(sel []*export.Values) (blocks, bytes int64, err error)
 	return blocks, bytes, nil
 }
 
-// show moves the bar while a selection is written; stop takes it away.
+// show moves the progress bar while a selection is written. stop removes it.
 func (r *getRun) show(blocks, total int64) (stop func()) {
 	r.StartProgress("get", cli.Files{Jobs: []cli.Job{{Name: r.in.Name, Size: total}}})
 	report := r.Step(r.in.Name, total, 0, 1)
@@ -405,7 +406,7 @@ func (r *getRun) show(blocks, total int64) (stop func()) {
 	})
 }
 
-// stats is the counters of the archive, zeros for a classic file.
+// stats returns the counters of the archive. They are zero for classic files.
 func (r *getRun) stats() archive.Stats {
 	return r.f.Stats()
 }
@@ -419,8 +420,8 @@ func historyLine(file string, selections []*export.Selection) string {
 	return cli.Printable(line)
 }
 
-// targetNames are the names of files below -o DIR/: those of the variables,
-// made fit for any file system, each once.
+// targetNames are the names of files below -o DIR/: unique ones made from those of the
+// variables, fit for any file system.
 func targetNames(sel []*export.Selection, ext string) []string {
 	taken := map[string]bool{}
 	var out []string
@@ -436,11 +437,11 @@ func targetNames(sel []*export.Selection, ext string) []string {
 	return out
 }
 
-// devices are no names of files on Windows, whatever their endings.
+// devices are names that files on Windows cannot have, whatever their suffixes.
 var devices = []string{"CON", "PRN", "AUX", "NUL", "COM1", "COM2", "COM3", "COM4", "COM5", "COM6", "COM7", "COM8", "COM9",
 	"LPT1", "LPT2", "LPT3", "LPT4", "LPT5", "LPT6", "LPT7", "LPT8", "LPT9"}
 
-// fileName is a name with %XX for bytes that names of files had better not have.
+// fileName is a name with %XX for bytes that are trouble in names of files.
 func fileName(name string) string {
 	var b strings.Builder
 	for i := 0; i < len(name); {

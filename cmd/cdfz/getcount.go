@@ -12,7 +12,7 @@ type countReader struct {
 	reads, bytes atomic.Int64
 }
 
-// remoteReader is what a reader of a URL can besides, which archive makes use of.
+// remoteReader is a reader of a URL. Package archive reads it with fewer requests.
 type remoteReader interface {
 	Gap() int64
 	ReadAtContext(ctx context.Context, p []byte, off int64) (int, error)
@@ -47,7 +47,7 @@ func (c *countReader) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// counts is zeros if nothing is counted.
+// counts returns the counts so far, or zeros if nothing is counted.
 func (c *countReader) counts() (reads, bytes int64) {
 	if c == nil {
 		return 0, 0

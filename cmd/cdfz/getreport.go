@@ -31,7 +31,7 @@ type getVar struct {
 	Values    int64   `json:"values"`
 }
 
-// getExplain says what a selection cost.
+// getExplain is the cost of a selection.
 type getExplain struct {
 	Blocks    int64   `json:"blocks"`         // needed
 	Decoded   int64   `json:"blocks_decoded"` // read and decoded, those of the rest among them
@@ -75,8 +75,7 @@ func (r *getRun) tell(path string, sel []*export.Values, written, blocks int64) 
 	}
 }
 
-// tellJSON prints an object beside the data: on standard error if that is on
-// standard output.
+// tellJSON prints an object, on standard error if the data is on standard output.
 func (v *getter) tellJSON(rep any) {
 	if v.Dest != cli.StdoutName {
 		v.Emit(rep)
