@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"iter"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
@@ -87,7 +87,7 @@ type Stats struct {
 // file takes two if its header is not longer than 64 KiB. See remote.Open for the
 // requests and for errors of the source.
 func Open(ctx context.Context, name string, opts *OpenOptions) (*File, error) {
-	if isURL(name) {
+	if remote.IsURL(name) {
 		return openRemote(ctx, name, opts)
 	}
 	if err := ctx.Err(); err != nil {
@@ -113,16 +113,14 @@ func Open(ctx context.Context, name string, opts *OpenOptions) (*File, error) {
 	return out, nil
 }
 
-// isURL reports whether a name is one of a file to be read over HTTP.
-func isURL(name string) bool {
-	scheme, _, ok := strings.Cut(name, "://")
-	return ok && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https"))
-}
-
 // openNamed opens a file, which must not be a folder, and returns its size.
 func openNamed(name string) (*os.File, int64, error) {
 	f, err := os.Open(name)
 	if err != nil {
+		var p *fs.PathError
+		if errors.As(err, &p) {
+			p.Path = remote.Redact(p.Path) // it may be a URL of another scheme
+		}
 		return nil, 0, err
 	}
 	st, err := f.Stat()

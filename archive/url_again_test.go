@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cdfz-format/cdfz/archive/fsck"
+	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
 	"github.com/cdfz-format/cdfz/internal/faultsrv"
 	"github.com/cdfz-format/cdfz/remote"
@@ -83,5 +84,47 @@ func TestURLGarbled(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestURLGarbledFront: what opening reads, and the pages of the index, are fetched
+// once more as blocks are.
+func TestURLGarbledFront(t *testing.T) {
+	image := noiseImage(t, 64)
+	ar := noiseArchive(t, image, 4000)
+	a := open(t, ar)
+	idx := czip.ZipEntry{Name: czip.IndexName, Stored: a.Tail.IdxLen, Off: a.Tail.IdxOff}
+	point := patterns(64)[0].Sel
+	for name, off := range map[string]int64{
+		"end line":     int64(len(ar)) - 50,
+		"end magic":    int64(len(ar)) - czip.TailLen,
+		"manifest":     a.Tail.ManOff + 60,
+		"index header": idx.End() - idx.Stored + 10,
+		"index":        idx.End() - idx.Stored + 50,
+		"plan":         a.Man.Plan.Off + a.Man.Plan.Len/2,
+		"header":       a.Man.Header.Off + a.Man.Header.Len/2,
+	} {
+		for _, where := range []string{"on the way", "at its origin"} {
+			t.Run(name+"/"+where, func(t *testing.T) {
+				s := faultsrv.Serve(t, ar)
+				s.Fault = faultsrv.Garble(off, func(r *http.Request) bool {
+					return where == "at its origin" || r.Header.Get("Cache-Control") == ""
+				})
+				f, err := openURL(t, s, remote.Options{})
+				var got []float32
+				if err == nil {
+					got, err = readNoise(context.Background(), f, point)
+				}
+				if err == nil {
+					_, _, err = f.Stored(context.Background())
+				}
+				if where == "at its origin" {
+					require.ErrorIs(t, err, ErrCorrupt)
+					return
+				}
+				require.NoError(t, err)
+				require.Equal(t, noiseValues(t, image, point), got)
+			})
+		}
 	}
 }

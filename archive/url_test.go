@@ -2,6 +2,7 @@ package archive
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -247,5 +248,15 @@ func TestURLDamaged(t *testing.T) {
 		s := faultsrv.Serve(t, data)
 		_, err := openURL(t, s, remote.Options{})
 		require.ErrorIs(t, err, cdf3.ErrNotCDF)
+	}
+}
+
+// TestURLSecrets: errors of opening do not show secrets, whether the name is a URL,
+// a malformed one, or one of a scheme that is not supported.
+func TestURLSecrets(t *testing.T) {
+	for _, name := range []string{"http://me:s3cret/x@h/y", "http://me:s3%cret@h/x", "HTTP://me:s3cret@h:port/", "http:/me:s3cret@h/x", "s3://me:s3cret@h/x?s3cret"} {
+		_, err := Open(context.Background(), name, nil)
+		require.Error(t, err)
+		require.NotContains(t, err.Error(), "s3cret", name)
 	}
 }

@@ -139,7 +139,7 @@ func (x *Reader) loadRun(pages []int64, into map[int64][]byte) error {
 	for _, p := range pages {
 		at := (p - first) * pageLen
 		page := append([]byte(nil), buf[at:min(at+pageLen, int64(len(buf)))]...)
-		if err := checkPage(page, p); err != nil {
+		if err := x.check(page, p); err != nil {
 			return err
 		}
 		x.keep(p, page)
@@ -155,11 +155,24 @@ func (x *Reader) load(p int64) ([]byte, error) {
 	if err := ioat.ReadFull(x.r, page, HeaderLen+p*pageLen); err != nil {
 		return nil, fmt.Errorf("blockidx: page %d: %w", p, err)
 	}
-	if err := checkPage(page, p); err != nil {
+	if err := x.check(page, p); err != nil {
 		return nil, err
 	}
 	x.keep(p, page)
 	return page, nil
+}
+
+// check checks page p. A damaged page of a remote index is read once more, for it may
+// have been garbled on its way.
+func (x *Reader) check(page []byte, p int64) error {
+	err := checkPage(page, p)
+	if err == nil || ioat.Gap(x.r) == 0 {
+		return err
+	}
+	if err := ioat.ReadFull(ioat.Again(x.r), page, HeaderLen+p*pageLen); err != nil {
+		return fmt.Errorf("blockidx: page %d: %w", p, err)
+	}
+	return checkPage(page, p)
 }
 
 // keep adds a page, for the oldest one if there are too many.

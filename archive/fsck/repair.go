@@ -264,7 +264,7 @@ func (x *repairer) findTail() error {
 	}
 	x.tail, x.man = &t, m
 	idx := czip.ZipEntry{Name: czip.IndexName, Stored: t.IdxLen, Size: t.IdxLen, Off: t.IdxOff}
-	rows := io.NewSectionReader(ioat.Bind(x.ctx, x.src), idx.End()-idx.Stored, idx.Stored)
+	rows := ioat.NewSection(ioat.Bind(x.ctx, x.src), idx.End()-idx.Stored, idx.Stored)
 	if x.idx, err = blockidx.NewReader(rows, t.IdxLen, blockidx.Header(m.Blocks), 0); err != nil {
 		return blocks.Corrupt(err)
 	}

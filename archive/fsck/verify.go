@@ -174,7 +174,7 @@ func (v *verifier) readTail() {
 	if t.IdxLen < blockidx.HeaderLen {
 		return
 	}
-	data := io.NewSectionReader(ioat.Bind(v.ctx, v.src), idx.End()-idx.Stored, idx.Stored)
+	data := ioat.NewSection(ioat.Bind(v.ctx, v.src), idx.End()-idx.Stored, idx.Stored)
 	head := make([]byte, blockidx.HeaderLen)
 	if ioat.ReadFull(data, head, 0) == nil {
 		v.index, _ = blockidx.NewReader(data, t.IdxLen, head, 0)

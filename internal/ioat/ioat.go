@@ -63,6 +63,7 @@ func Bind(ctx context.Context, r io.ReaderAt) io.ReaderAt {
 	return r
 }
 
+// bound is a reader under a context. It keeps what its reader can do.
 type bound struct {
 	ctx context.Context
 	r   ContextReaderAt
@@ -70,6 +71,13 @@ type bound struct {
 
 func (b bound) ReadAt(p []byte, off int64) (int, error) {
 	return b.r.ReadAtContext(b.ctx, p, off)
+}
+
+func (b bound) Gap() int64 {
+	if g, ok := b.r.(interface{ Gap() int64 }); ok {
+		return g.Gap()
+	}
+	return 0
 }
 
 // Gap returns the distance in bytes up to which two reads of r are better made as
@@ -87,6 +95,17 @@ type rereadKey struct{}
 // wrong, so they must come from their origin and not from a cache on the way.
 func Reread(ctx context.Context) context.Context {
 	return context.WithValue(ctx, rereadKey{}, true)
+}
+
+// Again returns r with its reads marked by Reread, where that makes a difference.
+func Again(r io.ReaderAt) io.ReaderAt {
+	switch r := r.(type) {
+	case bound:
+		return bound{Reread(r.ctx), r.r}
+	case Section:
+		return Section{Again(r.r), r.span}
+	}
+	return Bind(Reread(context.Background()), r)
 }
 
 // IsReread reports whether ctx is marked by Reread.

@@ -84,6 +84,16 @@ func TestBind(t *testing.T) {
 	require.Same(t, plain, Bind(ctx, plain))
 	require.False(t, IsReread(ctx))
 	require.True(t, IsReread(Reread(ctx)))
+	again := readFunc(func(c context.Context, p []byte, _ int64) (int, error) {
+		if !IsReread(c) {
+			return 0, errors.New("not marked")
+		}
+		return len(p), nil
+	})
+	require.NoError(t, ReadFull(Again(again), p, 0))
+	require.NoError(t, ReadFull(Again(Bind(ctx, again)), p, 0))
+	require.NoError(t, ReadFull(Again(NewSection(Bind(ctx, again), 5, 10)), p, 0))
+	require.Same(t, plain, Again(plain))
 }
 
 type distant struct{ io.ReaderAt }

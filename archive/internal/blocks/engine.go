@@ -82,7 +82,7 @@ func (a *Reader) indexUntil(ctx context.Context) *blockidx.Reader {
 		return a.Index
 	}
 	idx := czip.ZipEntry{Name: czip.IndexName, Stored: a.Tail.IdxLen, Off: a.Tail.IdxOff}
-	return a.Index.Using(io.NewSectionReader(ioat.Bind(ctx, a.r), idx.End()-idx.Stored, idx.Stored))
+	return a.Index.Using(ioat.NewSection(ioat.Bind(ctx, a.r), idx.End()-idx.Stored, idx.Stored))
 }
 
 // readBlock decodes a block into dst, which has its decoded length. Damage is a

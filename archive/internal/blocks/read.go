@@ -112,14 +112,27 @@ func (s Section) Get(r io.ReaderAt, off, n int64) ([]byte, error) {
 	return b, nil
 }
 
+// open reads the ends of the archive. A remote archive that seems damaged is read
+// once more, for bytes may have been garbled on their way.
 func (a *Reader) open(opts *ReadOptions) error {
+	err := a.openEnds(a.r, opts)
+	if errors.Is(err, fault.ErrCorrupt) && a.Far != nil {
+		if again := a.openEnds(ioat.Again(a.r), opts); !errors.Is(again, fault.ErrNotArchive) {
+			err = again
+		}
+	}
+	return err
+}
+
+// openEnds reads the ends of the archive through r.
+func (a *Reader) openEnds(r io.ReaderAt, opts *ReadOptions) error {
 	end := Section{off: max(0, a.Size-TailProbe)}
 	var err error
-	if end.b, err = (Section{}).Get(a.r, end.off, a.Size-end.off); err != nil {
+	if end.b, err = (Section{}).Get(r, end.off, a.Size-end.off); err != nil {
 		return err
 	}
 	if a.Tail, err = czip.ParseTail(end.b, a.Size); err != nil {
-		head, end, perr := ProbeArchive(a.r, a.Size)
+		head, end, perr := ProbeArchive(r, a.Size)
 		ours := head || end
 		switch {
 		case perr != nil:
@@ -133,18 +146,18 @@ func (a *Reader) open(opts *ReadOptions) error {
 	if a.Tail.IdxLen < blockidx.HeaderLen {
 		return fault.Corruptf("index of %d bytes", a.Tail.IdxLen)
 	}
-	near, err := end.Get(a.r, a.Tail.ManOff, idx.End()-a.Tail.IdxLen+blockidx.HeaderLen-a.Tail.ManOff)
+	near, err := end.Get(r, a.Tail.ManOff, idx.End()-a.Tail.IdxLen+blockidx.HeaderLen-a.Tail.ManOff)
 	if err != nil {
 		return err
 	}
 	if err := a.openManifest(near); err != nil {
 		return err
 	}
-	data := io.NewSectionReader(a.r, idx.End()-idx.Stored, idx.Stored)
+	data := ioat.NewSection(a.r, idx.End()-idx.Stored, idx.Stored)
 	if a.Index, err = blockidx.NewReader(data, idx.Stored, near[len(near)-blockidx.HeaderLen:], opts.Index); err != nil {
 		return Corrupt(err)
 	}
-	return a.openFront(end)
+	return a.openFront(r, end)
 }
 
 // corrupt puts an error of a lower layer that means damage into our class.
@@ -173,22 +186,22 @@ func (a *Reader) openManifest(b []byte) error {
 
 // openFront reads the plan and the netCDF header, with one read if little lies
 // between them.
-func (a *Reader) openFront(have Section) error {
+func (a *Reader) openFront(r io.ReaderAt, have Section) error {
 	m := a.Man
 	between := have
 	if gap := m.Header.Off - m.Plan.Off - m.Plan.Len; gap <= maxFrontGap {
 		from := Section{off: m.Plan.Off}
 		var err error
-		if from.b, err = have.Get(a.r, m.Plan.Off, m.Header.Off+m.Header.Len-m.Plan.Off); err != nil {
+		if from.b, err = have.Get(r, m.Plan.Off, m.Header.Off+m.Header.Len-m.Plan.Off); err != nil {
 			return err
 		}
 		between = from
 	}
-	plan, err := between.Get(a.r, m.Plan.Off, m.Plan.Len)
+	plan, err := between.Get(r, m.Plan.Off, m.Plan.Len)
 	if err != nil {
 		return err
 	}
-	rest, err := between.Get(a.r, m.Header.Off, m.Header.Len)
+	rest, err := between.Get(r, m.Header.Off, m.Header.Len)
 	if err != nil {
 		return err
 	}
