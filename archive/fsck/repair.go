@@ -63,7 +63,7 @@ func Repair(ctx context.Context, r io.ReaderAt, size int64, o *RepairOptions) (*
 	if o == nil {
 		o = &RepairOptions{}
 	}
-	head, end, err := blocks.ProbeArchive(r, size)
+	head, end, err := blocks.ProbeArchive(ioat.Bind(ctx, r), size)
 	if err != nil {
 		return nil, fmt.Errorf("archive: %w", err)
 	}
@@ -72,7 +72,7 @@ func Repair(ctx context.Context, r io.ReaderAt, size int64, o *RepairOptions) (*
 	}
 	from, stop := blocks.Walked(ctx, r, size)
 	defer stop()
-	x := &repairer{Walker: Walker{R: from, Size: size}, src: r, ctx: ctx, o: o, p: &Repaired{r: r}}
+	x := &repairer{Walker: Walker{R: from, Size: size}, src: ioat.Bind(ctx, r), ctx: ctx, o: o, p: &Repaired{r: r}}
 	if err := x.run(); err != nil {
 		x.p.Close()
 		return nil, err
@@ -109,7 +109,7 @@ func (p *Repaired) Patch(ctx context.Context, w io.WriterAt) error {
 		}
 		want := e.AppendLocal(nil)
 		have := make([]byte, len(want))
-		if err := ioat.ReadFull(p.r, have, e.Off); err != nil {
+		if err := ioat.ReadFull(ioat.Bind(ctx, p.r), have, e.Off); err != nil {
 			return fmt.Errorf("archive: %w", err)
 		}
 		if bytes.Equal(want, have) {
@@ -140,7 +140,7 @@ func (p *Repaired) WriteTo(ctx context.Context, w io.Writer) (int64, error) {
 	from := func(off, end int64) error {
 		for ; off < end; off += int64(len(buf)) {
 			b := buf[:min(int64(len(buf)), end-off)]
-			if err := ioat.ReadFull(p.r, b, off); err != nil {
+			if err := ioat.ReadFull(ioat.Bind(ctx, p.r), b, off); err != nil {
 				return fmt.Errorf("archive: %w", err)
 			}
 			if err := write(b); err != nil {
@@ -264,11 +264,11 @@ func (x *repairer) findTail() error {
 	}
 	x.tail, x.man = &t, m
 	idx := czip.ZipEntry{Name: czip.IndexName, Stored: t.IdxLen, Size: t.IdxLen, Off: t.IdxOff}
-	rows := ioat.NewSection(ioat.Bind(x.ctx, x.src), idx.End()-idx.Stored, idx.Stored)
+	rows := ioat.NewSection(x.src, idx.End()-idx.Stored, idx.Stored)
 	if x.idx, err = blockidx.NewReader(rows, t.IdxLen, blockidx.Header(m.Blocks), 0); err != nil {
 		return blocks.Corrupt(err)
 	}
-	x.dir = &directory{r: ioat.Bind(x.ctx, x.src), off: idx.End(), end: x.Size - czip.EndLen, window: directoryWindow}
+	x.dir = &directory{r: x.src, off: idx.End(), end: x.Size - czip.EndLen, window: directoryWindow}
 	if g := ioat.Gap(x.src); g > 0 {
 		x.dir.window = blocks.AheadRun
 		return blocks.LoadIndex(x.idx, t.IdxLen, g)

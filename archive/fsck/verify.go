@@ -68,6 +68,7 @@ func Verify(ctx context.Context, r io.ReaderAt, size int64, o *VerifyOptions) (*
 	if o == nil {
 		o = &VerifyOptions{}
 	}
+	r = ioat.Bind(ctx, r)
 	head, tail, err := blocks.ProbeArchive(r, size)
 	if err != nil {
 		return nil, fmt.Errorf("archive: %w", err)
@@ -174,7 +175,7 @@ func (v *verifier) readTail() {
 	if t.IdxLen < blockidx.HeaderLen {
 		return
 	}
-	data := ioat.NewSection(ioat.Bind(v.ctx, v.src), idx.End()-idx.Stored, idx.Stored)
+	data := ioat.NewSection(v.src, idx.End()-idx.Stored, idx.Stored)
 	head := make([]byte, blockidx.HeaderLen)
 	if ioat.ReadFull(data, head, 0) == nil {
 		v.index, _ = blockidx.NewReader(data, t.IdxLen, head, 0)

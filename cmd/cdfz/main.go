@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"io"
+	"log"
 	"os"
 	"runtime/debug"
 
@@ -12,6 +13,7 @@ import (
 )
 
 func main() {
+	log.SetOutput(io.Discard) // net/http logs answers that it cannot use
 	ctx := cli.Context()
 	tuneGC()
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))

@@ -73,6 +73,11 @@ func (b bound) ReadAt(p []byte, off int64) (int, error) {
 	return b.r.ReadAtContext(b.ctx, p, off)
 }
 
+// ReadAtContext reads under another context, instead.
+func (b bound) ReadAtContext(ctx context.Context, p []byte, off int64) (int, error) {
+	return b.r.ReadAtContext(ctx, p, off)
+}
+
 func (b bound) Gap() int64 {
 	if g, ok := b.r.(interface{ Gap() int64 }); ok {
 		return g.Gap()
