@@ -17,7 +17,10 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
+
+	"github.com/cdfz-format/cdfz/bench/internal/tools"
 )
 
 func main() {
@@ -73,17 +76,17 @@ func run(ctx context.Context, o *options) error {
 		return err
 	}
 	script := filepath.Join(dir, "zarr_blosc.py")
-	if err := os.WriteFile(script, zarrScript, 0o666); err != nil {
+	if err := os.WriteFile(script, tools.ZarrScript, 0o666); err != nil {
 		return err
 	}
-	tools, err := chooseTools(o.tools, map[string]string{"CDFZ": o.cdfz, "KIND": in.kind, "PYTHON": o.python, "SCRIPT": script})
+	programs, err := chooseTools(o.tools, map[string]string{"CDFZ": o.cdfz, "KIND": in.kind, "PYTHON": o.python, "SCRIPT": script})
 	if err != nil {
 		return err
 	}
-	rep := &report{Machine: thisMachine(ctx, tools), File: in.name, Size: in.size, Runs: o.runs, Sync: o.sync, Touch: o.touch}
-	all := make([][]sample, len(tools))
+	rep := &report{Machine: thisMachine(ctx, programs), File: in.name, Size: in.size, Runs: o.runs, Sync: o.sync, Touch: o.touch}
+	all := make([][]sample, len(programs))
 	for n := range o.runs {
-		for i, t := range tools {
+		for i, t := range programs {
 			fmt.Fprintf(os.Stderr, "run %d of %d: %s\n", n+1, o.runs, t.name)
 			s, err := measure(ctx, t, in, dir, o)
 			if err != nil {
@@ -92,7 +95,7 @@ func run(ctx context.Context, o *options) error {
 			all[i] = append(all[i], s)
 		}
 	}
-	for i, t := range tools {
+	for i, t := range programs {
 		rep.Rows = append(rep.Rows, newRow(t, in.size, all[i]))
 	}
 	rep.finish()
@@ -108,6 +111,20 @@ func run(ctx context.Context, o *options) error {
 		}
 	}
 	return nil
+}
+
+// thisMachine describes the machine, with the versions of the programs.
+func thisMachine(ctx context.Context, programs []tool) tools.Machine {
+	m := tools.NewMachine()
+	for _, t := range programs {
+		if len(t.version) == 0 {
+			continue
+		}
+		if v := tools.Version(ctx, t.version...); v != "" && !slices.Contains(m.Versions, v) {
+			m.Versions = append(m.Versions, v)
+		}
+	}
+	return m
 }
 
 func writeFile(name string, write func(io.Writer) error) error {

@@ -7,18 +7,21 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 	"text/tabwriter"
+
+	"github.com/cdfz-format/cdfz/bench/internal/tools"
 )
 
 // report is what is written. MB are 10^6 bytes.
 type report struct {
-	Machine machine `json:"machine"`
-	File    string  `json:"file"`
-	Size    int64   `json:"size"`
-	Runs    int     `json:"runs"`
-	Sync    bool    `json:"sync"`  // what was written was brought to the disk within the time
-	Touch   bool    `json:"touch"` // memory was used before each run
-	Rows    []row   `json:"rows"`
+	Machine tools.Machine `json:"machine"`
+	File    string        `json:"file"`
+	Size    int64         `json:"size"`
+	Runs    int           `json:"runs"`
+	Sync    bool          `json:"sync"`  // what was written was brought to the disk within the time
+	Touch   bool          `json:"touch"` // memory was used before each run
+	Rows    []row         `json:"rows"`
 }
 
 // row is the medians of one tool. The Rel fields are in proportion to the
@@ -113,14 +116,8 @@ func (w *row) cells() []string {
 func (r *report) writeText(out io.Writer) error {
 	m := &r.Machine
 	fmt.Fprintf(out, "%s: %d bytes, medians of %d runs, %s\n", r.File, r.Size, r.Runs, m.Date)
-	fmt.Fprintf(out, "%d cores: %s; %s; %s; load %s\n", m.Cores, m.CPU, m.Memory, m.OS, m.Load)
-	for i, v := range m.Versions {
-		if i > 0 {
-			fmt.Fprint(out, "; ")
-		}
-		fmt.Fprint(out, v)
-	}
-	fmt.Fprintf(out, "\nMB = 10^6 bytes of the uncompressed file, wall time, file in the page cache; x = times %s\n", baseline)
+	fmt.Fprintf(out, "%s\n%s\n", m, strings.Join(m.Versions, "; "))
+	fmt.Fprintf(out, "MB = 10^6 bytes of the uncompressed file, wall time, file in the page cache; x = times %s\n", baseline)
 	if r.Sync {
 		fmt.Fprintln(out, "All programs: with the time until the output is on the disk.")
 	}

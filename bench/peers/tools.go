@@ -1,7 +1,6 @@
 package main
 
 import (
-	_ "embed"
 	"fmt"
 	"os"
 	"os/exec"
@@ -9,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/cdfz-format/cdfz/bench/internal/tools"
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
@@ -21,17 +21,17 @@ type tool struct {
 	version   []string // prints a version in its first line that is not empty
 }
 
-// tools are all that are known. KIND stands for nccopy's name of the file's own
+// programs are all that are known. KIND stands for nccopy's name of the file's own
 // kind; CDFZ, PYTHON and SCRIPT (zarr_blosc.py) for files.
-var tools = []tool{
+var programs = []tool{
 	{"cdfz", "cdfz", cdfzArchive(), cdfzRestore, nil},
 	{"cdfz-fast", "cdfz --preset fast", cdfzArchive("--preset", "fast"), cdfzRestore, nil},
 	{"cdfz-portable", "cdfz --preset portable", cdfzArchive("--preset", "portable"), cdfzRestore, nil},
 	{"cdfz-max", "cdfz --preset max", cdfzArchive("--preset", "max"), cdfzRestore, nil},
 	{"cdfz-nocheck", "cdfz --no-check", cdfzArchive("--no-check"), cdfzRestore, nil},
 	{"cdfz-j1", "cdfz -j1", cdfzArchive("-j1"), append(slices.Clone(cdfzRestore), "-j1"), nil},
-	{baseline, "nccopy -d5 -s", []string{"nccopy", "-d5", "-s", "IN", "OUT"}, nccopyBack, nil},
-	{"nccopy-d9", "nccopy -d9 -s", []string{"nccopy", "-d9", "-s", "IN", "OUT"}, nccopyBack, nil},
+	{baseline, "nccopy -d5 -s", []string{"nccopy", "-d5", "-s", "IN", "OUT"}, nccopyBack, []string{"nccopy"}},
+	{"nccopy-d9", "nccopy -d9 -s", []string{"nccopy", "-d9", "-s", "IN", "OUT"}, nccopyBack, []string{"nccopy"}},
 	{"gzip", "gzip -6", []string{"gzip", "-6", "-c", "IN"}, []string{"gzip", "-dc", "IN"}, []string{"gzip", "--version"}},
 	{"zstd", "zstd -3", zstd("-3", "-T1"), zstd("-d", "-T1"), []string{"zstd", "--version"}},
 	{"zstd-T2", "zstd -3 -T2", zstd("-3", "-T2"), zstd("-d", "-T2"), nil},
@@ -59,38 +59,24 @@ func zstd(flags ...string) []string {
 
 func toolNames() []string {
 	var names []string
-	for _, t := range tools {
+	for _, t := range programs {
 		names = append(names, t.key)
 	}
 	return names
 }
 
-// zarrScript runs zarr, which has no program.
-//
-//go:embed zarr_blosc.py
-var zarrScript []byte
-
 // chooseTools finds the tools of a list, ready to run. names are what stands for
 // something else in their arguments. Programs that are not installed are left
 // out and named.
 func chooseTools(list string, names map[string]string) ([]tool, error) {
-	fill := func(args []string) []string {
-		args = slices.Clone(args)
-		for i, a := range args {
-			if v, ok := names[a]; ok {
-				args[i] = v
-			}
-		}
-		return args
-	}
 	var out []tool
 	for _, key := range strings.Split(list, ",") {
-		i := slices.IndexFunc(tools, func(t tool) bool { return t.key == key })
+		i := slices.IndexFunc(programs, func(t tool) bool { return t.key == key })
 		if i < 0 {
 			return nil, fmt.Errorf("tool %q, expected one of %v", key, toolNames())
 		}
-		t := tools[i]
-		t.compress, t.restore, t.version = fill(t.compress), fill(t.restore), fill(t.version)
+		t := programs[i]
+		t.compress, t.restore, t.version = tools.Fill(t.compress, names), tools.Fill(t.restore, names), tools.Fill(t.version, names)
 		if _, err := exec.LookPath(t.compress[0]); err != nil {
 			fmt.Fprintf(os.Stderr, "peers: without %s: %v\n", t.name, err)
 			continue

@@ -1,0 +1,105 @@
+// Package tools runs the programs that cdfz is compared with, and describes the
+// machine they run on.
+package tools
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// ZarrScript converts between classic files and zarr, which has no program of its
+// own: python zarr_blosc.py compress|restore IN OUT.
+//
+//go:embed zarr_blosc.py
+var ZarrScript []byte
+
+// Machine describes where and when numbers were measured. It holds no names of
+// hosts and no paths.
+type Machine struct {
+	Date     string   `json:"date"`
+	OS       string   `json:"os"`
+	CPU      string   `json:"cpu"`
+	Cores    int      `json:"cores"`
+	Memory   string   `json:"memory,omitempty"`
+	Load     string   `json:"load,omitempty"` // averages of 1, 5 and 15 minutes when the run began
+	Versions []string `json:"versions"`
+}
+
+// NewMachine describes this machine. The only version it lists is Go's.
+func NewMachine() Machine {
+	m := Machine{
+		Date:     time.Now().UTC().Format(time.DateOnly),
+		OS:       strings.TrimSpace(runtime.GOOS + "/" + runtime.GOARCH + " " + firstField("/etc/os-release", "PRETTY_NAME=")),
+		CPU:      firstField("/proc/cpuinfo", "model name"),
+		Cores:    runtime.NumCPU(),
+		Versions: []string{runtime.Version()},
+	}
+	if family := firstField("/proc/cpuinfo", "cpu family"); family != "" {
+		m.CPU += ", family " + family + " model " + firstField("/proc/cpuinfo", "model\t")
+	}
+	if f := strings.Fields(firstField("/proc/meminfo", "MemTotal")); len(f) > 0 {
+		m.Memory = f[0] + " kB"
+	}
+	if b, err := os.ReadFile("/proc/loadavg"); err == nil {
+		m.Load = strings.Join(strings.Fields(string(b))[:3], " ")
+	}
+	return m
+}
+
+// String is one line without the versions.
+func (m *Machine) String() string {
+	return fmt.Sprintf("%d cores: %s; %s; %s; load %s", m.Cores, m.CPU, m.Memory, m.OS, m.Load)
+}
+
+// Version is the first line that a command prints, or the version of nccopy, which
+// has no option for it. It is empty if the command fails.
+func Version(ctx context.Context, args ...string) string {
+	out, err := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput()
+	if args[0] == "nccopy" {
+		// The usage, with which nccopy fails, ends with the version.
+		_, v, ok := strings.Cut(string(out), "netCDF library version ")
+		if !ok {
+			return ""
+		}
+		v, _, _ = strings.Cut(v, " of ")
+		return "nccopy of netCDF " + v
+	}
+	if err != nil {
+		return ""
+	}
+	line, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")
+	return strings.Trim(line, "* \r")
+}
+
+// firstField is the value of the first line of a file of the form KEY: VALUE or
+// KEY=VALUE.
+func firstField(name, key string) string {
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return ""
+	}
+	for line := range strings.Lines(string(b)) {
+		if v, ok := strings.CutPrefix(line, key); ok {
+			return strings.Trim(v, " \t\n:\"")
+		}
+	}
+	return ""
+}
+
+// Fill returns arguments with the words that names has replaced by their values.
+func Fill(args []string, names map[string]string) []string {
+	filled := make([]string, len(args))
+	for i, a := range args {
+		if v, ok := names[a]; ok {
+			a = v
+		}
+		filled[i] = a
+	}
+	return filled
+}
