@@ -5,7 +5,7 @@ GO      ?= go
 BIN     := bin/cdfz
 export CGO_ENABLED ?= 0
 
-.PHONY: build install test test-corpus test-ncapi race fuzz seeds lint demo bench bench-access soak man clean
+.PHONY: build install test test-corpus test-ncapi race fuzz seeds lint demo bench bench-access bench-ratio soak man clean
 
 build:
 	$(GO) build -trimpath -o $(BIN) ./cmd/cdfz
@@ -77,6 +77,13 @@ bench-access: build
 	mkdir -p $(BENCHDIR)
 	test -f $(BENCHDIR)/big.nc || $(GO) run ./bench/tile -o $(BENCHDIR)/big.nc
 	$(GO) run ./bench/access -file $(BENCHDIR)/big.nc
+
+# Ratios beside the peers', over ferret-datasets and, if it is set, CDFZ_CORPUS. The
+# sizes of peers are measured once: on two cores that takes half an hour.
+bench-ratio:
+	.ci/deps bench-ratio
+	mkdir -p $(BENCHDIR)
+	$(GO) run ./bench/ratio -cache $(BENCHDIR)/ratio-peers.tsv -out $(BENCHDIR)/ratio $(BENCHFLAGS)
 
 # The full counts: about two hours, most of them hyperslabs if CDFZ_CORPUS is set,
 # and SOAKFUZZ of every fuzz target.

@@ -1,0 +1,300 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	_ "embed"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/bench/internal/tools"
+	"github.com/cdfz-format/cdfz/cdf3"
+)
+
+//go:embed codecs.py
+var codecsScript []byte
+
+// runner runs peers over units, or knows from an earlier run what they gave.
+type runner struct {
+	dir, python, script string
+	peers               []peer
+	versions            map[string]string // by peer
+	known               map[string]int64  // by key; -1: failed or does not apply
+	cache               *os.File          // nil: none
+}
+
+func newRunner(ctx context.Context, o *options, dir string, m *tools.Machine) (*runner, error) {
+	r := &runner{dir: dir, python: o.python, script: filepath.Join(dir, "codecs.py"), versions: map[string]string{}, known: map[string]int64{}}
+	zarr := filepath.Join(dir, "zarr_blosc.py")
+	if err := os.WriteFile(zarr, tools.ZarrScript, 0o666); err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(r.script, codecsScript, 0o666); err != nil {
+		return nil, err
+	}
+	libraries, err := r.codecs(ctx, "versions")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "ratio: without Python's codecs:", err)
+	}
+	for name := range strings.SplitSeq(o.peers, ",") {
+		if name != "" && !slices.Contains(peerNames(), name) {
+			return nil, fmt.Errorf("peer %q, expected one of %v", name, peerNames())
+		}
+	}
+	for _, p := range allPeers {
+		if o.peers != "" && !slices.Contains(strings.Split(o.peers, ","), p.name) {
+			continue
+		}
+		names := map[string]string{"PYTHON": r.python, "ZARR": zarr}
+		p.args = tools.Fill(p.args, names)
+		version := longestPrefix(libraries, p.name)
+		if len(p.args) > 0 {
+			version = tools.Version(ctx, tools.Fill(p.version, names)...)
+		}
+		if version == "" {
+			fmt.Fprintf(os.Stderr, "ratio: without %s, which is not installed\n", p.name)
+			continue
+		}
+		r.versions[p.name] = version
+		r.peers = append(r.peers, p)
+		if !slices.Contains(m.Versions, version) {
+			m.Versions = append(m.Versions, version)
+		}
+	}
+	return r, r.openCache(o.cache)
+}
+
+// longestPrefix is the value of the longest key that name begins with.
+func longestPrefix(m map[string]string, name string) string {
+	best := ""
+	for k := range m {
+		if strings.HasPrefix(name, k) && len(k) > len(best) {
+			best = k
+		}
+	}
+	return m[best]
+}
+
+func (r *runner) temp(name string) string { return filepath.Join(r.dir, name) }
+
+// openCache reads the sizes of earlier runs, one a line: sum of the unit, peer,
+// version, bytes.
+func (r *runner) openCache(name string) error {
+	if name == "" {
+		return nil
+	}
+	var err error
+	if r.cache, err = os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o666); err != nil {
+		return err
+	}
+	lines := bufio.NewScanner(r.cache)
+	for lines.Scan() {
+		i := strings.LastIndexByte(lines.Text(), '\t')
+		size, err := strconv.ParseInt(lines.Text()[i+1:], 10, 64)
+		if i < 0 || err != nil {
+			return fmt.Errorf("%s: expected sum, peer, version and size, found %q", name, lines.Text())
+		}
+		r.known[lines.Text()[:i]] = size
+	}
+	return lines.Err()
+}
+
+func (r *runner) close() {
+	if r.cache != nil {
+		r.cache.Close()
+	}
+}
+
+func (r *runner) key(u *unit, p peer) string {
+	sum := u.sum
+	if !u.whole() && p.takes&hdf5 != 0 {
+		sum += "@" + strconv.Itoa(u.num) // depends on the dimensions too
+	}
+	return sum + "\t" + p.name + "\t" + r.versions[p.name]
+}
+
+// take is whether the size of a unit is known. Then it has been stored there.
+func (r *runner) take(u *unit, p peer) bool {
+	size, ok := r.known[r.key(u, p)]
+	if ok && size >= 0 {
+		u.stored[p.name] = size
+	}
+	return ok
+}
+
+// keep stores a size and remembers it for later runs.
+func (r *runner) keep(u *unit, p peer, size int64) error {
+	key := r.key(u, p)
+	r.known[key] = size
+	r.take(u, p)
+	if r.cache == nil {
+		return nil
+	}
+	_, err := fmt.Fprintf(r.cache, "%s\t%d\n", key, size)
+	return err
+}
+
+// file runs the peers that take files. Those that write HDF5 also tell what each
+// variable takes there.
+func (r *runner) file(ctx context.Context, u *unit, vars []*unit) error {
+	for _, p := range r.peers {
+		if p.takes&files == 0 {
+			continue
+		}
+		known := r.take(u, p)
+		if p.takes&hdf5 != 0 {
+			for _, v := range vars {
+				known = r.take(v, p) && known
+			}
+		}
+		if known {
+			continue
+		}
+		out := r.temp("packed")
+		size := r.run(ctx, p, u.path, out)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err := r.keep(u, p, size); err != nil {
+			return err
+		}
+		if p.takes&hdf5 != 0 {
+			sizes := map[string]string{}
+			if size >= 0 {
+				var err error
+				if sizes, err = r.codecs(ctx, "hdf5", out); err != nil {
+					return err
+				}
+			}
+			for _, v := range vars {
+				if err := r.keep(v, p, number(sizes[v.name])); err != nil {
+					return err
+				}
+			}
+		}
+		os.Remove(out)
+	}
+	return nil
+}
+
+// values runs the peers that take values.
+func (r *runner) values(ctx context.Context, f *archive.File, u *unit) error {
+	name := r.temp("values")
+	var python []peer
+	for _, p := range r.peers {
+		if p.takes&values == 0 || r.take(u, p) {
+			continue
+		}
+		if _, err := os.Stat(name); err != nil {
+			err := writeFile(name, func(w io.Writer) error {
+				_, err := io.Copy(w, u.bytes(f))
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			defer os.Remove(name)
+		}
+		if len(p.args) == 0 {
+			python = append(python, p)
+			continue
+		}
+		size := r.run(ctx, p, name, r.temp("packed"))
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err := r.keep(u, p, size); err != nil {
+			return err
+		}
+	}
+	if len(python) == 0 {
+		return nil
+	}
+	args := []string{"values", name, dtype(u.typ), shape(u.shape)}
+	for _, p := range python {
+		args = append(args, p.name)
+	}
+	sizes, err := r.codecs(ctx, args...)
+	if err != nil {
+		return err
+	}
+	for _, p := range python {
+		if err := r.keep(u, p, number(sizes[p.name])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// run returns the bytes that a program makes of a file, -1 if it fails.
+func (r *runner) run(ctx context.Context, p peer, in, out string) int64 {
+	defer func() {
+		if p.takes&hdf5 == 0 {
+			os.Remove(out)
+		}
+	}()
+	os.Remove(out)
+	cmd := exec.CommandContext(ctx, p.args[0], tools.Fill(p.args[1:], map[string]string{"IN": in, "OUT": out})...)
+	var messages bytes.Buffer
+	cmd.Stderr = &messages
+	if !slices.Contains(p.args, "OUT") {
+		f, err := os.Create(out)
+		if err != nil {
+			return -1
+		}
+		defer f.Close()
+		cmd.Stdout = f
+	}
+	err := cmd.Run()
+	st, serr := os.Stat(out)
+	if err != nil || serr != nil {
+		fmt.Fprintf(os.Stderr, "ratio: %s: %v: %s\n", p.name, err, strings.TrimSpace(messages.String()))
+		return -1
+	}
+	return st.Size()
+}
+
+// codecs runs codecs.py and returns its answers by name.
+func (r *runner) codecs(ctx context.Context, args ...string) (map[string]string, error) {
+	cmd := exec.CommandContext(ctx, r.python, append([]string{r.script}, args...)...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	answers := map[string]string{}
+	for line := range strings.Lines(string(out)) {
+		name, answer, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\t")
+		answers[name] = answer
+	}
+	return answers, err
+}
+
+func number(s string) int64 {
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil {
+		return -1
+	}
+	return n
+}
+
+// dtype is numpy's name of a type in a classic file.
+func dtype(t cdf3.Type) string {
+	if t == cdf3.Char {
+		return "u1"
+	}
+	return t.DType()
+}
+
+func shape(lens []int64) string {
+	var s []string
+	for _, n := range lens {
+		s = append(s, strconv.FormatInt(n, 10))
+	}
+	return strings.Join(s, ",")
+}

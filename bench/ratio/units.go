@@ -1,0 +1,214 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/cdf3"
+)
+
+// The smallest units that are measured, in bytes.
+const (
+	minFile = 256 << 10
+	minVar  = 64 << 10
+)
+
+// unit is what is compressed: a file, or the values of one of its variables.
+type unit struct {
+	file    string
+	num     int    // of the variable in the header, -1: the whole file
+	name    string // of the variable
+	path    string // of the file
+	typ     cdf3.Type
+	shape   []int64
+	size    int64
+	sum     string           // of the bytes
+	classes []string         // of a file
+	stored  map[string]int64 // bytes by preset and peer; without those that failed or do not apply
+}
+
+func (u *unit) whole() bool { return u.num < 0 }
+
+func (u *unit) small() bool { return u.whole() && u.size < minFile }
+
+func (u *unit) String() string {
+	if u.whole() {
+		return u.file
+	}
+	return u.file + " " + u.name
+}
+
+// findInputs lists the files of names and of a corpus, if one is named. Of the corpus
+// it takes the files that come from somewhere: those made for tests are no data.
+func findInputs(names []string, corpus string) ([]string, error) {
+	var inputs []string
+	for _, name := range names {
+		err := filepath.WalkDir(name, func(path string, d fs.DirEntry, err error) error {
+			if err == nil && !d.IsDir() {
+				inputs = append(inputs, path)
+			}
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if corpus == "" {
+		return inputs, nil
+	}
+	b, err := os.ReadFile(filepath.Join(corpus, "manifest.json"))
+	if err != nil {
+		return nil, err
+	}
+	var manifest struct {
+		Valid []struct {
+			File   string
+			Origin struct{ Repo string }
+		}
+	}
+	if err := json.Unmarshal(b, &manifest); err != nil {
+		return nil, err
+	}
+	for _, f := range manifest.Valid {
+		if f.Origin.Repo != "" {
+			inputs = append(inputs, filepath.Join(corpus, filepath.FromSlash(f.File)))
+		}
+	}
+	return inputs, nil
+}
+
+// openInput writes a file without its compression to image and opens it. It returns
+// nil if the file is not a classic netCDF file.
+func openInput(name, image string) (*archive.File, error) {
+	b, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		b, err = os.ReadFile(name + ".gz")
+	}
+	if err != nil {
+		return nil, err
+	}
+	if bytes.HasPrefix(b, []byte{0x1f, 0x8b}) {
+		z, err := gzip.NewReader(bytes.NewReader(b))
+		if err != nil {
+			return nil, err
+		}
+		if b, err = io.ReadAll(z); err != nil {
+			return nil, err
+		}
+	}
+	if err := os.WriteFile(image, b, 0o666); err != nil {
+		return nil, err
+	}
+	f, err := archive.Open(context.Background(), image, nil)
+	if errors.Is(err, cdf3.ErrNotCDF) || errors.As(err, new(*cdf3.FormatError)) {
+		return nil, nil
+	}
+	return f, err
+}
+
+// newUnits returns the file and its large variables, or nothing if all are small.
+func newUnits(f *archive.File, name, image string) ([]*unit, error) {
+	h := f.Header()
+	file := &unit{file: name, num: -1, path: image, size: f.Size(), classes: classes(h, f.Size())}
+	units := []*unit{file}
+	for i := range h.Vars {
+		v := &h.Vars[i]
+		if v.Len < minVar || v.Len > f.Size() {
+			continue
+		}
+		units = append(units, &unit{file: name, num: i, name: v.Name, typ: v.Type, shape: v.Shape, size: v.Len})
+	}
+	if len(units) == 1 && file.small() {
+		return nil, nil
+	}
+	for _, u := range units {
+		u.stored = map[string]int64{}
+		h := sha256.New()
+		if _, err := io.Copy(h, u.bytes(f)); err != nil {
+			return nil, err
+		}
+		u.sum = hex.EncodeToString(h.Sum(nil)[:16])
+	}
+	return units, nil
+}
+
+// bytes reads what is compressed.
+func (u *unit) bytes(f *archive.File) io.Reader {
+	if u.whole() {
+		return io.NewSectionReader(f.Image(), 0, u.size)
+	}
+	for i, v := range f.Vars() {
+		if i == u.num {
+			return io.NewSectionReader(v.Values(), 0, u.size)
+		}
+	}
+	panic(fmt.Sprintf("internal error: no variable %d", u.num))
+}
+
+// The classes of files that have geometric means of their own, besides all.
+const (
+	classSmall = "many small" // less than half of the file in variables of at least minVar
+	classMesh  = "mesh"       // an unstructured mesh, or a tenth of the file are bounds of polygons
+	classText  = "text"       // a tenth of the file is text
+	classOther = "fields"     // none of these
+)
+
+func classes(h *cdf3.Header, size int64) []string {
+	var large, text, polygons int64
+	mesh := false
+	bounds := map[string]bool{}
+	for _, v := range h.Vars {
+		for _, a := range v.Attrs {
+			switch {
+			case a.Name == "bounds":
+				bounds[a.Text()] = true
+			case a.Name == "cf_role" && a.Text() == "mesh_topology", a.Name == "elem_type":
+				mesh = true // UGRID, Exodus
+			}
+		}
+	}
+	for _, v := range h.Vars {
+		if v.Len >= minVar {
+			large += v.Len
+		}
+		if v.Type == cdf3.Char {
+			text += v.Len
+		}
+		scrip := strings.HasPrefix(v.Name, "grid_corner_")
+		if n := len(v.Shape); (bounds[v.Name] || scrip) && n > 0 && v.Shape[n-1] > 2 {
+			polygons += v.Len
+		}
+	}
+	var c []string
+	if large < size/2 {
+		c = append(c, classSmall)
+	}
+	if mesh || polygons > size/10 {
+		c = append(c, classMesh)
+	}
+	if text > size/10 {
+		c = append(c, classText)
+	}
+	if c == nil {
+		c = []string{classOther}
+	}
+	return c
+}
+
+// hasClass is a filter for units.
+func hasClass(class string) func(*unit) bool {
+	return func(u *unit) bool { return slices.Contains(u.classes, class) }
+}
