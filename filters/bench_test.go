@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/cdfz-format/cdfz/filters/internal/transpose"
 )
 
 // BenchmarkCoder encodes and decodes blocks of 256 KiB. The data is made up,
@@ -89,13 +91,13 @@ func BenchmarkShuffle(b *testing.B) {
 		b.Run(fmt.Sprintf("shuffle%d", size), func(b *testing.B) {
 			b.SetBytes(int64(len(src)))
 			for b.Loop() {
-				shuffle(dst, src, size)
+				transpose.Shuffle(dst, src, size)
 			}
 		})
 		b.Run(fmt.Sprintf("unshuffle%d", size), func(b *testing.B) {
 			b.SetBytes(int64(len(src)))
 			for b.Loop() {
-				unshuffle(dst, src, size)
+				transpose.Unshuffle(dst, src, size)
 			}
 		})
 	}

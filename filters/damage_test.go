@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/cdfz-format/cdfz/filters/internal/transpose"
 )
 
 // knownErr reports whether a decoder's error is one a caller can test for.
@@ -291,13 +293,13 @@ func TestShuffleSizes(t *testing.T) {
 				}
 			}
 			got, guard := guarded(n)
-			shuffle(got, src, size)
+			transpose.Shuffle(got, src, size)
 			guard(t)
 			if !bytes.Equal(got, want) {
 				t.Fatalf("size %d, %d bytes: %x, found %x", size, n, want, got)
 			}
 			back, guard := guarded(n)
-			unshuffle(back, got, size)
+			transpose.Unshuffle(back, got, size)
 			guard(t)
 			if !bytes.Equal(back, src) {
 				t.Fatalf("size %d, %d bytes: not undone", size, n)

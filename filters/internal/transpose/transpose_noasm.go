@@ -1,6 +1,6 @@
 //go:build !amd64 || purego
 
-package filters
+package transpose
 
 // useAVX2 is switched by tests, here without effect.
 var useAVX2 = false

@@ -1,11 +1,11 @@
 //go:build !purego
 
-package filters
+package transpose
 
 import "golang.org/x/sys/cpu"
 
-// The kernels of shuffle_amd64.s move 32 elements of 2, 4 or 8 bytes at a time
-// with AVX2. They are here because behind a fast decoder the words of shuffle.go
+// The kernels of transpose_amd64.s move 32 elements of 2, 4 or 8 bytes at a time
+// with AVX2. They are here because behind a fast decoder the words of transpose.go
 // take more than half of the time of a block: with AVX2 a chain of shuffle and lz4
 // decodes twice as fast, one of shuffle and zstd at 1.1 times the speed. Microseconds
 // for 256 KiB in cache on an AMD EPYC of family 26, where a copy takes 2.0:
@@ -17,13 +17,13 @@ import "golang.org/x/sys/cpu"
 //
 // so that AVX-512 has little to gain. These print it, without kernels and with:
 //
-//	go test -run '^$' -bench 'Shuffle|Coder/decode' -tags purego ./filters
-//	go test -run '^$' -bench 'Shuffle|Coder/decode' ./filters
+//	go test -run '^$' -bench "Shuffle|Coder/decode" -tags purego ./filters
+//	go test -run '^$' -bench 'Shuffle|Coder/decode' ./filters/internal/transpose ./filters
 
 // useAVX2 is switched by tests.
 var useAVX2 = cpu.X86.HasAVX2
 
-// shuffleFast moves n elements as shuffle does and returns how many it did.
+// shuffleFast moves n elements as Shuffle does and returns how many it did.
 func shuffleFast(dst, src []byte, n, size int) int {
 	if !useAVX2 || n < 32 {
 		return 0
@@ -42,7 +42,7 @@ func shuffleFast(dst, src []byte, n, size int) int {
 	return n
 }
 
-// unshuffleFast moves n elements as unshuffle does and returns how many it did.
+// unshuffleFast moves n elements as Unshuffle does and returns how many it did.
 func unshuffleFast(dst, src []byte, n, size int) int {
 	if !useAVX2 || n < 32 {
 		return 0
