@@ -17,7 +17,8 @@ const (
 
 // Ids of the built-in filters. Part of the format, never change: 1 to 3 are
 // H5Z_FILTER_* of HDF5's H5Zpublic.h, the others are in The HDF Group's
-// registry (hdf5_plugins, docs/RegisteredFilterPlugins.md).
+// registry (hdf5_plugins, docs/RegisteredFilterPlugins.md), and 52723 is 0xCDF3, in the
+// range for private use.
 const (
 	Deflate    uint32 = 1
 	Shuffle    uint32 = 2
@@ -25,6 +26,7 @@ const (
 	Bzip2      uint32 = 307
 	LZ4        uint32 = 32004
 	Zstd       uint32 = 32015
+	Lorenz     uint32 = 52723
 )
 
 // Filter is one stage of a chain as HDF5 stores it.

@@ -26,11 +26,21 @@ type Decoder struct {
 
 // NewDecoder returns a decoder of blocks with these parameters.
 func NewDecoder(p Params) (*Decoder, error) {
-	n, err := p.check()
-	if err != nil {
+	d := new(Decoder)
+	if err := d.Reset(p); err != nil {
 		return nil, err
 	}
-	return &Decoder{p: p, n: n, size: p.Type.Size()}, nil
+	return d, nil
+}
+
+// Reset makes d a decoder of other blocks. It keeps the buffers.
+func (d *Decoder) Reset(p Params) error {
+	n, err := p.check()
+	if err != nil {
+		return err
+	}
+	d.p, d.n, d.size = p, n, p.Type.Size()
+	return nil
 }
 
 // Decode restores a block to dst, which must be as long as the block.

@@ -34,14 +34,24 @@ type Encoder struct {
 
 // NewEncoder returns an encoder of blocks with these parameters.
 func NewEncoder(p Params, level Level) (*Encoder, error) {
-	n, err := p.check()
-	if err != nil {
+	e := new(Encoder)
+	if err := e.Reset(p, level); err != nil {
 		return nil, err
 	}
-	if level < Default || level > Max {
-		return nil, fmt.Errorf("lorenz: expected a level of %d to %d, found %d", Default, Max, level)
+	return e, nil
+}
+
+// Reset makes e an encoder of other blocks. It keeps the buffers.
+func (e *Encoder) Reset(p Params, level Level) error {
+	n, err := p.check()
+	if err != nil {
+		return err
 	}
-	return &Encoder{p: p, n: n, size: p.Type.Size(), level: level}, nil
+	if level < Default || level > Max {
+		return fmt.Errorf("lorenz: expected a level of %d to %d, found %d", Default, Max, level)
+	}
+	e.p, e.n, e.size, e.level = p, n, p.Type.Size(), level
+	return nil
 }
 
 // Encode appends the encoded form of a block to dst. It is at most one byte

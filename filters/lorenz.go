@@ -1,0 +1,220 @@
+package filters
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/cdfz-format/cdfz/lorenz"
+)
+
+// lorenzMethod is the codec of package lorenz (docs/LORENZ.md). Users give at most
+// one parameter, the effort: 0 default, 1 fast, 2 max. Complete puts the parameters of
+// the codec before it: version, element type, byte order, number of dimensions,
+// dimensions. Decoding ignores the effort, which may be missing.
+var lorenzMethod = Method{
+	ID:         Lorenz,
+	Name:       "lorenz",
+	New:        func() Session { return new(lorenzState) },
+	Compresses: true,
+	Check: func(params []uint32) error {
+		_, _, err := lorenzParams(params)
+		return err
+	},
+	Complete: func(params []uint32, b Block) ([]uint32, error) {
+		if len(params) > 1 {
+			return params, nil // complete already
+		}
+		p, err := lorenzBlock(b)
+		if err != nil {
+			return nil, err
+		}
+		v, err := p.Uint32s()
+		if err != nil {
+			return nil, causef(ErrParam, err, "lorenz")
+		}
+		return append(v, params...), nil
+	},
+	// A block that cannot be coded is stored after one byte.
+	MaxEncodedLen: func(n int, _ []uint32) int { return clampLen(int64(n) + 1) },
+	// Residuals and values in lanes of 4 or 8 bytes, twice, and for elements of one
+	// byte four times as much.
+	Memory: func(n int, _ []uint32) int64 { return 8*int64(n) + 8<<20 },
+	Grain: func(_ int, params []uint32) int {
+		p, _, err := lorenzParams(params)
+		if err != nil {
+			return 0
+		}
+		return p.Type.Size()
+	},
+	Codec: &Codec{ID: "lorenz", Params: lorenzCodecParams, JSON: lorenzCodecJSON},
+}
+
+// lorenzParams splits the parameters into those of the codec and the effort.
+func lorenzParams(params []uint32) (lorenz.Params, lorenz.Level, error) {
+	level := lorenz.Default
+	if len(params) >= 4 && uint64(len(params)) == 5+uint64(params[3]) {
+		switch last := params[len(params)-1]; last {
+		case 0:
+		case 1:
+			level = lorenz.Fast
+		case 2:
+			level = lorenz.Max
+		default:
+			return lorenz.Params{}, 0, errorf(ErrParam, "lorenz: expected an effort from 0 to 2, found %d", last)
+		}
+		params = params[:len(params)-1]
+	}
+	p, err := lorenz.ParseParams(params)
+	if err != nil {
+		return lorenz.Params{}, 0, causef(ErrParam, err, "lorenz")
+	}
+	return p, level, nil
+}
+
+// lorenzBlock describes blocks to the codec. Blocks of unknown elements are bytes.
+func lorenzBlock(b Block) (lorenz.Params, error) {
+	p := lorenz.Params{Type: lorenz.Uint8, Dims: b.Shape}
+	types := map[Kind][4]lorenz.Type{ // by 1, 2, 4 and 8 bytes
+		Int:   {lorenz.Int8, lorenz.Int16, lorenz.Int32, lorenz.Int64},
+		Uint:  {lorenz.Uint8, lorenz.Uint16, lorenz.Uint32, lorenz.Uint64},
+		Float: {0, 0, lorenz.Float32, lorenz.Float64},
+		Text:  {lorenz.Char},
+	}
+	if b.Kind != Bytes {
+		i := slices.Index([]int{1, 2, 4, 8}, b.Size)
+		if i < 0 || types[b.Kind][i] == 0 {
+			return p, errorf(ErrParam, "lorenz: expected elements of 1, 2, 4 or 8 bytes, found %d", b.Size)
+		}
+		p.Type = types[b.Kind][i]
+	}
+	if b.LittleEndian {
+		p.Order = lorenz.LittleEndian
+	}
+	if b.Shape == nil {
+		if b.Len <= 0 || b.Len%p.Type.Size() != 0 {
+			return p, errorf(ErrParam, "lorenz: expected blocks of one length, found %d", b.Len)
+		}
+		p.Dims = []int{b.Len / p.Type.Size()}
+	}
+	return p, nil
+}
+
+// lorenzCodec is the codec's JSON: the parameters by name.
+type lorenzCodec struct {
+	ID      string   `json:"id"`
+	Version uint32   `json:"version"`
+	Type    uint32   `json:"type"`
+	Order   uint32   `json:"order"`
+	Shape   []uint32 `json:"shape"`
+}
+
+func lorenzCodecParams(text json.RawMessage) ([]uint32, error) {
+	var v struct {
+		ID      string
+		Version integer
+		Type    integer
+		Order   integer
+		Shape   []uint32
+	}
+	if err := DecodeCodec(text, &v); err != nil {
+		return nil, err
+	}
+	params := []uint32{v.Version.or(lorenz.Version), v.Type.or(0), v.Order.or(0), uint32(len(v.Shape))}
+	return append(params, v.Shape...), nil
+}
+
+func lorenzCodecJSON(params []uint32, _ Block) (json.RawMessage, error) {
+	p, _, err := lorenzParams(params)
+	if err != nil {
+		return nil, err
+	}
+	c := lorenzCodec{ID: "lorenz", Version: lorenz.Version, Type: uint32(p.Type), Order: uint32(p.Order), Shape: []uint32{}}
+	for _, d := range p.Dims {
+		c.Shape = append(c.Shape, uint32(d))
+	}
+	b, err := json.Marshal(c)
+	if err != nil {
+		return nil, fmt.Errorf("filters: internal error: %w", err)
+	}
+	return b, nil
+}
+
+// lorenzState is an encoder and a decoder. The last parameters are kept in both forms,
+// since most blocks follow one of the same variable.
+type lorenzState struct {
+	enc    lorenz.Encoder
+	dec    lorenz.Decoder
+	params []uint32
+	p      lorenz.Params
+	level  lorenz.Level
+}
+
+// parse splits parameters as [lorenzParams] does.
+func (s *lorenzState) parse(params []uint32) error {
+	if s.params != nil && slices.Equal(s.params, params) {
+		return nil
+	}
+	p, level, err := lorenzParams(params)
+	if err != nil {
+		return err
+	}
+	s.params, s.p, s.level = append(s.params[:0], params...), p, level
+	return nil
+}
+
+// decoder is a decoder for blocks with these parameters.
+func (s *lorenzState) decoder(params []uint32) (*lorenz.Decoder, error) {
+	if err := s.parse(params); err != nil {
+		return nil, err
+	}
+	if err := s.dec.Reset(s.p); err != nil {
+		return nil, causef(ErrParam, err, "lorenz")
+	}
+	return &s.dec, nil
+}
+
+func (s *lorenzState) Encode(dst, src []byte, params []uint32, _ Block) ([]byte, error) {
+	if err := s.parse(params); err != nil {
+		return nil, err
+	}
+	err := s.enc.Reset(s.p, s.level)
+	if err == nil {
+		dst, err = s.enc.Encode(dst, src)
+	}
+	if err != nil {
+		return nil, causef(ErrParam, err, "lorenz")
+	}
+	return dst, nil
+}
+
+func (s *lorenzState) Decode(dst, src []byte, params []uint32, max int) ([]byte, error) {
+	d, err := s.decoder(params)
+	if err != nil {
+		return nil, err
+	}
+	n := s.p.Type.Size()
+	for _, d := range s.p.Dims {
+		n *= d
+	}
+	if n > max {
+		return nil, errorf(ErrDecodedSize, "lorenz: expected at most %d bytes, found %d", max, n)
+	}
+	dst, part := extend(dst, n)
+	if err := d.Decode(part, src); err != nil {
+		return nil, causef(ErrDamaged, err, "lorenz")
+	}
+	return dst, nil
+}
+
+func (s *lorenzState) DecodeRange(dst, src []byte, params []uint32, _, from int) error {
+	d, err := s.decoder(params)
+	if err != nil {
+		return err
+	}
+	size := s.p.Type.Size()
+	if err := d.DecodeRange(dst, src, from/size, (from+len(dst))/size); err != nil {
+		return causef(ErrDamaged, err, "lorenz")
+	}
+	return nil
+}

@@ -1,0 +1,90 @@
+package filters
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// smoothField is a field of big-endian floats with a mask, as climate data has them.
+func smoothField(rows, cols int) []byte {
+	var b []byte
+	for i := range rows {
+		for j := range cols {
+			v := float32(280 + 10*math.Sin(float64(i)/7)*math.Cos(float64(j)/11))
+			if (i/5+j/9)%4 == 0 {
+				v = 1e20
+			}
+			b = binary.BigEndian.AppendUint32(b, math.Float32bits(v))
+		}
+	}
+	return b
+}
+
+// TestLorenzFilter: parameters follow from the blocks, blocks come back, and so do
+// ranges of them.
+func TestLorenzFilter(t *testing.T) {
+	src := smoothField(60, 90)
+	for _, effort := range [][]uint32{nil, {0}, {1}, {2}} {
+		chain, err := Chain{{ID: Lorenz, Params: effort}}.Complete(Block{Len: len(src), Kind: Float, Size: 4, Shape: []int{1, 60, 90}})
+		require.NoError(t, err)
+		require.Equal(t, append([]uint32{1, 5, 0, 2, 60, 90}, effort...), chain[0].Params)
+		k, err := NewCoder(chain)
+		require.NoError(t, err)
+		out, mask, err := k.Encode(nil, src)
+		require.NoError(t, err)
+		require.Zero(t, mask)
+		require.Less(t, len(out), len(src)*3/4)
+		got := make([]byte, len(src))
+		require.NoError(t, k.Decode(got, out, 0))
+		require.Equal(t, src, got)
+		require.Equal(t, 4, k.Grain(len(src)))
+		for _, r := range [][2]int{{0, 4}, {4 * 1000, 4 * 1001}, {len(src) - 4, len(src)}, {400, 8000}, {0, len(src)}} {
+			part := make([]byte, r[1]-r[0])
+			require.NoError(t, k.DecodeRange(part, out, 0, len(src), r[0]))
+			require.Equal(t, src[r[0]:r[1]], part)
+		}
+		require.ErrorIs(t, k.Decode(got[:len(got)-4], out, 0), ErrDecodedSize)
+		require.ErrorIs(t, k.Decode(got, out[:len(out)/2], 0), ErrDamaged)
+	}
+}
+
+// TestLorenzTypes: every kind of elements, and one session for blocks of all of them.
+func TestLorenzTypes(t *testing.T) {
+	for _, b := range []Block{
+		{Len: 4000, Kind: Int, Size: 1, Shape: []int{4000}},
+		{Len: 4000, Kind: Text, Size: 1, Shape: []int{40, 100}},
+		{Len: 4000, Kind: Int, Size: 2, Shape: []int{2000}},
+		{Len: 4000, Kind: Uint, Size: 8, Shape: []int{5, 100}},
+		{Len: 4000, Kind: Float, Size: 8, Shape: []int{500}, LittleEndian: true},
+		{Len: 8, Kind: Float, Size: 8, Shape: []int{}},
+		{Len: 4001},
+	} {
+		chain, err := Chain{{ID: Lorenz}}.Complete(b)
+		require.NoError(t, err, "%+v", b)
+		k, err := NewCoder(chain)
+		require.NoError(t, err)
+		src := bytes.Repeat([]byte{0, 1, 2, 3, 5, 8}, b.Len)[:b.Len]
+		out, _, err := k.Encode(nil, src)
+		require.NoError(t, err)
+		got := make([]byte, b.Len)
+		require.NoError(t, k.Decode(got, out, 0), "%+v", b)
+		require.Equal(t, src, got)
+		codecs, err := chain.Codecs(b)
+		require.NoError(t, err)
+		back, err := ToFilter(codecs[0])
+		require.NoError(t, err)
+		require.Equal(t, chain[0].Params, back.Params)
+	}
+	for _, b := range []Block{{}, {Len: 12, Kind: Float, Size: 3, Shape: []int{4}}, {Len: 2, Kind: Float, Size: 1, Shape: []int{2}}} {
+		_, err := Chain{{ID: Lorenz}}.Complete(b)
+		require.ErrorIs(t, err, ErrParam, "%+v", b)
+	}
+	for _, p := range [][]uint32{nil, {0}, {2, 5, 0, 0}, {1, 12, 0, 0}, {1, 5, 0, 0, 3}, {1, 5, 0, 9}, {1, 5, 0, 1, 1 << 30}} {
+		_, err := NewCoder(Chain{{ID: Lorenz, Params: p}})
+		require.ErrorIs(t, err, ErrParam, "%v", p)
+	}
+}
