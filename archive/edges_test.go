@@ -17,19 +17,20 @@ import (
 // edges are the packages of ours that each package may import. A new edge is a
 // decision about the design: it belongs here with a reason.
 var edges = map[string][]string{
-	"internal/atomicfile":       {}, // used by the command and by archive.WriteFile
-	"cdf3":                      {},
-	"internal/ioat":             {},
-	"internal/faultsrv":         {},
-	"remote":                    {"internal/ioat"},
-	"blockidx":                  {"internal/ioat"},
-	"filters":                   {},
-	"lorenz":                    {"lorenz/internal/bytecoder", "lorenz/internal/entropy"},
-	"lorenz/internal/bytecoder": {"lorenz/internal/entropy"},
-	"lorenz/internal/entropy":   {},
-	"filters/spec":              {"filters"},
-	"slab":                      {"cdf3", "internal/ioat"},
-	"unlimited":                 {"cdf3", "internal/ioat"},
+	"internal/atomicfile":        {}, // used by the command and by archive.WriteFile
+	"cdf3":                       {},
+	"internal/ioat":              {},
+	"internal/faultsrv":          {},
+	"remote":                     {"internal/ioat"},
+	"blockidx":                   {"internal/ioat"},
+	"filters":                    {"filters/internal/transpose", "lorenz"},
+	"filters/internal/transpose": {},
+	"lorenz":                     {"lorenz/internal/bytecoder", "lorenz/internal/entropy"},
+	"lorenz/internal/bytecoder":  {"lorenz/internal/entropy"},
+	"lorenz/internal/entropy":    {},
+	"filters/spec":               {"filters"},
+	"slab":                       {"cdf3", "internal/ioat"},
+	"unlimited":                  {"cdf3", "internal/ioat"},
 	"archive": {"cdf3", "blockidx", "cf", "filters", "internal/atomicfile", "internal/ioat", "remote", "slab", "unlimited",
 		"archive/internal/fault", "archive/internal/czip", "archive/internal/format", "archive/internal/blocks"},
 	"archive/internal/fault":  {},
