@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"log"
 	"math"
+	"math/rand"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -255,4 +257,73 @@ func TestHostileClaims(t *testing.T) {
 			s.Close()
 		}
 	}
+}
+
+// TestRandomClaims: any places and counts, from memory, from a remote reader and from
+// servers that also misbehave. CDFZ_SOAK=1 runs it for an hour.
+func TestRandomClaims(t *testing.T) {
+	length := 2 * time.Second
+	if os.Getenv("CDFZ_SOAK") != "" {
+		length = time.Hour
+	}
+	log.SetOutput(io.Discard) // package http logs answers that nobody asked for
+	defer log.SetOutput(os.Stderr)
+	image, ar := largeArchive(t)
+	servers := faultsrv.Servers()
+	n := 0
+	for until := time.Now().Add(length); time.Now().Before(until); n++ {
+		rng := rand.New(rand.NewSource(int64(n)))
+		size := claimed[rng.Intn(len(claimed))] - rng.Int63n(3)
+		any := func() int64 {
+			switch rng.Intn(5) {
+			case 0:
+				return rng.Int63n(int64(len(ar)))
+			case 1:
+				return rng.Int63n(size)
+			case 2:
+				return size - rng.Int63n(10_000)
+			case 3:
+				return int64(1) << rng.Intn(63)
+			}
+			return math.MaxInt64 - rng.Int63n(3)
+		}
+		c := claimsOf(t, ar)
+		m := &c.man
+		fields := []*int64{&m.Size, &m.Entries, &m.Blocks, &m.Stored, &m.Front.Len, &m.Plan.Off, &m.Plan.Len, &m.Header.Off, &m.Header.Len}
+		for range 1 + rng.Intn(3) {
+			*fields[rng.Intn(len(fields))] = any()
+		}
+		switch rng.Intn(4) {
+		case 0: // a front of any length
+			m.Header.Off += any()/2 - m.Front.Len
+			m.Front.Len = m.Header.Off - (&czip.ZipEntry{Name: "x"}).LocalLen()
+		case 1:
+			c.rows = rng.Int63n(size/30 - 1)
+			m.Blocks = c.rows
+		}
+		f := c.file(t, size)
+		for _, r := range []io.ReaderAt{f, remoteSparse{f}} {
+			// What the format allows and the file has is read, twice if it is remote.
+			there := int64(len(ar))
+			for _, n := range []int64{m.Plan.Len, m.Header.Len} {
+				if n > 0 && n <= 1<<28 {
+					there += n
+				}
+			}
+			bounded(t, there, func() {
+				if f, err := New(r, size, nil); err == nil {
+					f.Image().Copy(context.Background(), nil, nil)
+				}
+			})
+		}
+		if n%10 == 0 {
+			h := servers[rng.Intn(len(servers))]
+			s := httptest.NewServer(h.Handler([][]byte{image, ar}[rng.Intn(2)]))
+			t.Log(n, h.Name)
+			bounded(t, int64(len(image)), func() { useHostile(t, s.URL+faultsrv.Path) })
+			s.CloseClientConnections()
+			s.Close()
+		}
+	}
+	t.Logf("%d archives", n)
 }
