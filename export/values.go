@@ -2,7 +2,6 @@ package export
 
 import (
 	"context"
-	"errors"
 
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/cf"
@@ -52,9 +51,8 @@ func newValues(src Source, text string, num int, axes []axis, o *Options) (*Valu
 		return nil, err
 	}
 	if o.Time {
-		if x.units, err = cf.UnitsOf(h, num); err != nil && !errors.Is(err, cf.ErrNotTime) {
-			return nil, err
-		}
+		// What cannot be read as a time is written as numbers.
+		x.units, _ = cf.UnitsOf(h, num)
 	}
 	return x, nil
 }

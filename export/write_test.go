@@ -75,6 +75,19 @@ func TestFills(t *testing.T) {
 	}
 }
 
+// TestTimes: times are text, and what cannot be read as one is a number.
+func TestTimes(t *testing.T) {
+	for units, want := range map[string]string{
+		"days since 2001-01-01":    "x\n2001-01-01T12:00:00\n\"\"\n",
+		"days since the beginning": "x\n0.5\nNaN\n",
+		"K":                        "x\n0.5\nNaN\n",
+	} {
+		got, err := write(t, onAxis(cdf3.Double, []float64{0.5, nan}, textAttr("units", units)), CSV, &Options{Time: true}, "x")
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
+}
+
 // TestHistory: a line is appended to a history of text, and nothing to any other.
 func TestHistory(t *testing.T) {
 	require.Nil(t, withHistory(nil, ""))

@@ -84,7 +84,7 @@ stored.
 
 --time writes times as ISO 8601 in CSV and JSON, such as 2001-05-16T12:00:00. These are
 variables with units like "days since 1850-01-01", in all calendars of the CF
-conventions.`,
+conventions. Other variables are written as numbers.`,
 		Example: examples(
 			"cdfz get tas.nc.cdfz 'tas[0, :, :]' > first.csv",
 			"cdfz get --time tas.nc.cdfz 'tas[time=2001, lat=52.5, lon=13.4]'",
