@@ -35,6 +35,7 @@ type block struct {
 	patchAt    []uint64 // elements
 	patches    []byte
 	g          entropy.GroupReader
+	sums       []float32 // of a float predictor
 
 	side entropy.Stream
 	nums []uint64

@@ -6,20 +6,23 @@ const maxChain = 4
 // integrate undoes a chain of differences: for each stride, every element gets
 // the sum of itself and the element one stride before.
 func integrate[T lane](y []T, w window, strides []int) {
-	for _, s := range strides {
-		if w.crosses(s) {
-			addStride(y, s/w.plane*w.width)
-			continue
-		}
-		for p := 0; p < len(y); p += w.width {
-			for c := 0; c < w.width; c += w.cell {
-				cell := y[p+c : p+min(c+w.cell, w.width)]
-				if s == 1 {
+	for p := 0; p < len(y); p += w.width {
+		for c := 0; c < w.width; c += w.cell {
+			cell := y[p+c : p+min(c+w.cell, w.width)]
+			for _, s := range strides {
+				switch {
+				case w.crosses(s):
+				case s == 1:
 					prefixSum(cell)
-				} else {
+				default:
 					addStride(cell, s)
 				}
 			}
+		}
+	}
+	for _, s := range strides {
+		if w.crosses(s) {
+			addStride(y, s/w.plane*w.width)
 		}
 	}
 }
@@ -48,6 +51,18 @@ func addStride[T lane](y []T, s int) {
 		return
 	}
 	from, to := y[:len(y)-s], y[s:]
+	for len(from) >= 8 && len(to) >= 8 && s >= 8 {
+		a, b := (*[8]T)(from), (*[8]T)(to)
+		b[0] += a[0]
+		b[1] += a[1]
+		b[2] += a[2]
+		b[3] += a[3]
+		b[4] += a[4]
+		b[5] += a[5]
+		b[6] += a[6]
+		b[7] += a[7]
+		from, to = from[8:], to[8:]
+	}
 	to = to[:len(from)]
 	for i, v := range from {
 		to[i] += v

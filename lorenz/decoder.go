@@ -133,7 +133,7 @@ func (d *Decoder) groups(dst []byte, i, j int) bool {
 // restore32 turns residuals into lanes, or with a float predictor into bits.
 func (b *block) restore32(y []uint32, w window) {
 	if b.isFloat {
-		b.float.restore32(y, w)
+		b.float.restore32(y, w, &b.sums)
 		return
 	}
 	integrate(y, w, b.chain)

@@ -109,7 +109,11 @@ func (c *coder[T]) emitRepeats(s *shape, dst, raw []byte, x *candidate[T]) []byt
 			best, share = x.pred, k
 		}
 	}
-	if share >= 0.05 {
+	// What does not repeat costs as much as with this chain alone.
+	p := &c.probe
+	p.y, p.bits = x.y, nil
+	p.sample(p.step(72), &s.mask)
+	if share >= 0.12 && (1-share)*p.cost(best, whole(s.n)) < x.cost {
 		other := *x
 		other.pred = best
 		dst = c.write(s, dst, raw, &other, whole(s.n), true)
@@ -278,7 +282,7 @@ func (c *coder[T]) residuals(s *shape, x *candidate[T], l layout) []T {
 	c.r = entropy.Grow(c.r, s.n)
 	if f := x.pred.float; x.pred.isFloat() {
 		fillFloats(x.u, l, f, &s.mask)
-		floatResiduals(c.r, x.u, l, f, 0)
+		allResiduals(c.r, x.u, l, f, &c.sums)
 	} else {
 		fill(x.y, l, x.pred.chain, &s.mask)
 		copy(c.r, x.y)

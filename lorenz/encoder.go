@@ -140,6 +140,7 @@ type coder[T lane] struct {
 	probe  prober[T]
 	sample []T
 	vals   []float64
+	sums   []float32
 	table  []uint32
 	ints   []int64
 	find   repeatFinder

@@ -1,6 +1,10 @@
 package lorenz
 
-import "math"
+import (
+	"math"
+
+	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
+)
 
 // A float predictor works on the values, not on their integers. All its
 // operations are rounded to the type of the element, one by one, and it only
@@ -99,16 +103,125 @@ func (f floatPredictor) rows(w window, visit func(at, n, north, plane, both int)
 	}
 }
 
-// restore replaces residuals by the bits of the values.
-func (f floatPredictor) restore32(y []uint32, w window) {
-	f.rows(w, func(at, n, north, plane, both int) {
-		p := newPredict32(y, north, plane, both, n)
-		for i := range n {
-			v := bits32(y[at+i] + ordered32(math.Float32bits(p.next(f.kind, i))))
-			y[at+i] = v
-			p.seen(math.Float32frombits(v), i)
+// restore32 replaces residuals by the bits of the values. Rows at the same place
+// of several cells do not depend on each other, and are restored side by side.
+// buf is a buffer.
+func (f floatPredictor) restore32(y []uint32, w window, buf *[]float32) {
+	const lanes = 4
+	*buf = entropy.Grow(*buf, lanes*f.row)
+	dist := 0
+	if f.deep() {
+		dist = f.plane / w.plane * w.width
+	}
+	var rows [lanes][]uint32
+	var sums [lanes][]float32
+	for p := 0; p < w.len(); p += w.width {
+		for r := 0; r < w.cell; r += f.row {
+			k := 0
+			for c := 0; c+r < w.width; c += w.cell {
+				at := p + c + r
+				n := min(f.row, w.width-c-r, w.cell-r)
+				rows[k], sums[k] = y[at:at+n], (*buf)[k*f.row:k*f.row+n]
+				f.known32(sums[k], y, at, r > 0, at >= dist && dist > 0, dist)
+				if k++; k == lanes && n == len(rows[0]) && f.kind != floatNP && f.kind != floatWW {
+					four32(&rows, &sums)
+					k = 0
+				}
+				if k == lanes {
+					f.each32(rows[:k], sums[:k])
+					k = 0
+				}
+			}
+			f.each32(rows[:k], sums[:k])
 		}
-	})
+	}
+}
+
+// each32 restores rows one by one.
+func (f floatPredictor) each32(rows [][]uint32, sums [][]float32) {
+	for i, y := range rows {
+		var w, ww float32
+		for j, s := range sums[i] {
+			p := s
+			switch f.kind {
+			case floatNP:
+			case floatWW:
+				p = w + float32(w-ww)
+			default:
+				p = w + s
+			}
+			y[j] = bits32(y[j] + ordered32(math.Float32bits(clamp32(p))))
+			w, ww = math.Float32frombits(y[j]), w
+		}
+	}
+}
+
+// four32 restores four rows of the same length.
+func four32(rows *[4][]uint32, sums *[4][]float32) {
+	n := len(rows[0])
+	y0, y1, y2, y3 := rows[0][:n], rows[1][:n], rows[2][:n], rows[3][:n]
+	s0, s1, s2, s3 := sums[0][:n], sums[1][:n], sums[2][:n], sums[3][:n]
+	var w0, w1, w2, w3 float32
+	for i := range n {
+		v0 := bits32(y0[i] + ordered32(math.Float32bits(clamp32(w0+s0[i]))))
+		v1 := bits32(y1[i] + ordered32(math.Float32bits(clamp32(w1+s1[i]))))
+		v2 := bits32(y2[i] + ordered32(math.Float32bits(clamp32(w2+s2[i]))))
+		v3 := bits32(y3[i] + ordered32(math.Float32bits(clamp32(w3+s3[i]))))
+		y0[i], y1[i], y2[i], y3[i] = v0, v1, v2, v3
+		w0, w1, w2, w3 = math.Float32frombits(v0), math.Float32frombits(v1), math.Float32frombits(v2), math.Float32frombits(v3)
+	}
+}
+
+// known32 sets dst to what a prediction adds to W, or for floatNP to the
+// prediction, for the row at an element.
+func (f floatPredictor) known32(dst []float32, y []uint32, at int, north, plane bool, dist int) {
+	clear(dst)
+	n := len(dst)
+	nb := north && f.kind != floatWP && f.kind != floatWW
+	switch {
+	case f.kind == floatNP:
+		for i := range dst {
+			var a, b, c float32
+			if north {
+				a = math.Float32frombits(y[at+i-f.row])
+			}
+			if plane {
+				b = math.Float32frombits(y[at+i-dist])
+			}
+			if north && plane {
+				c = math.Float32frombits(y[at+i-dist-f.row])
+			}
+			dst[i] = a + float32(b-c)
+		}
+	case nb && plane && f.kind == floatWNP:
+		no, pl, bo := y[at-f.row:][:n], y[at-dist:][:n], y[at-dist-f.row:][:n]
+		var nw, pw, pnw float32
+		for i := range dst {
+			a, b, c := math.Float32frombits(no[i]), math.Float32frombits(pl[i]), math.Float32frombits(bo[i])
+			dst[i] = float32(a-nw) + float32(float32(b-pw)-float32(c-pnw))
+			nw, pw, pnw = a, b, c
+		}
+	case nb:
+		steps32(dst, y[at-f.row:][:n])
+	case plane && f.kind != floatWN:
+		steps32(dst, y[at-dist:][:n])
+	}
+	if f.kind == floatWNP && nb != plane {
+		var missing float32 // the other difference, which turns -0 into +0
+		for i := range dst {
+			dst[i] += missing
+		}
+	}
+}
+
+// steps32 sets dst to the differences from one value of a row to the next.
+func steps32(dst []float32, row []uint32) {
+	var west float32
+	for i, u := range row[:len(dst)] {
+		x := math.Float32frombits(u)
+		dst[i] = x - west
+		west = x
+	}
 }
 
 func (f floatPredictor) restore64(y []uint64, w window) {
@@ -122,56 +235,7 @@ func (f floatPredictor) restore64(y []uint64, w window) {
 	})
 }
 
-// predict32 is the state of a prediction along a row.
-type predict32 struct {
-	north, plane, both    []uint32 // nil where there is none
-	w, ww                 float32
-	nw, pw, pnw, n, p, pn float32
-}
-
-func newPredict32(y []uint32, north, plane, both, n int) (s predict32) {
-	if north >= 0 {
-		s.north = y[north : north+n]
-	}
-	if plane >= 0 {
-		s.plane = y[plane : plane+n]
-	}
-	if both >= 0 {
-		s.both = y[both : both+n]
-	}
-	return s
-}
-
-// next predicts element i.
-func (s *predict32) next(kind, i int) float32 {
-	if s.north != nil {
-		s.n = math.Float32frombits(s.north[i])
-	}
-	if s.plane != nil {
-		s.p = math.Float32frombits(s.plane[i])
-	}
-	if s.both != nil {
-		s.pn = math.Float32frombits(s.both[i])
-	}
-	switch kind {
-	case floatWN:
-		return clamp32(s.w + float32(s.n-s.nw))
-	case floatWP:
-		return clamp32(s.w + float32(s.p-s.pw))
-	case floatNP:
-		return clamp32(s.n + float32(s.p-s.pn))
-	case floatWW:
-		return clamp32(s.w + float32(s.w-s.ww))
-	}
-	return clamp32(s.w + float32(float32(s.n-s.nw)+float32(float32(s.p-s.pw)-float32(s.pn-s.pnw))))
-}
-
-// seen moves on past element i.
-func (s *predict32) seen(x float32, i int) {
-	s.ww, s.w, s.nw, s.pw, s.pnw = s.w, x, s.n, s.p, s.pn
-}
-
-// predict64 is predict32 for doubles.
+// predict64 is the state of a prediction along a row of doubles.
 type predict64 struct {
 	north, plane, both    []uint64
 	w, ww                 float64
@@ -191,6 +255,7 @@ func newPredict64(y []uint64, north, plane, both, n int) (s predict64) {
 	return s
 }
 
+// next predicts element i.
 func (s *predict64) next(kind, i int) float64 {
 	if s.north != nil {
 		s.n = math.Float64frombits(s.north[i])
@@ -214,6 +279,7 @@ func (s *predict64) next(kind, i int) float64 {
 	return clamp64(s.w + float64(float64(s.n-s.nw)+float64(float64(s.p-s.pw)-float64(s.pn-s.pnw))))
 }
 
+// seen moves on past element i.
 func (s *predict64) seen(x float64, i int) {
 	s.ww, s.w, s.nw, s.pw, s.pnw = s.w, x, s.n, s.p, s.pn
 }
@@ -233,6 +299,39 @@ func floatResiduals[T lane](r, u []T, l layout, f floatPredictor, at int) {
 		for i := range r {
 			p := predictAt64(u, l, f, at+i)
 			r[i] = ordered64(u[at+i]) - ordered64(math.Float64bits(p))
+		}
+	}
+}
+
+// allResiduals is floatResiduals for all elements. buf is a buffer.
+func allResiduals[T lane](r, u []T, l layout, f floatPredictor, buf *[]float32) {
+	u32, ok := any(u).([]uint32)
+	if !ok || f.kind == floatWW {
+		floatResiduals(r, u, l, f, 0)
+		return
+	}
+	r32 := any(r).([]uint32)
+	*buf = entropy.Grow(*buf, f.row)
+	dist := 0
+	if f.deep() {
+		dist = f.plane
+	}
+	for p := 0; p < l.n; p += l.plane {
+		for c := 0; c < l.plane; c += l.cell {
+			for row := 0; row < l.cell && c+row < l.plane; row += f.row {
+				at := p + c + row
+				known := (*buf)[:min(f.row, l.plane-c-row, l.cell-row)]
+				f.known32(known, u32, at, row > 0, at >= dist && dist > 0, dist)
+				var w float32
+				for i, s := range known {
+					if f.kind != floatNP {
+						s += w
+					}
+					x := u32[at+i]
+					r32[at+i] = ordered32(x) - ordered32(math.Float32bits(clamp32(s)))
+					w = math.Float32frombits(x)
+				}
+			}
 		}
 	}
 }

@@ -293,6 +293,11 @@ func TestForced(t *testing.T) {
 	}
 	for _, ty := range []Type{Float32, Float64} {
 		raw := field(ty, dims, 0.1, rng)
+		for i := range n / 2 { // zeros of both signs
+			if rng.IntN(3) > 0 {
+				copy(raw[i*ty.Size():], appendValue(nil, ty, math.Copysign(0, rng.Float64()-0.5)))
+			}
+		}
 		masked := bytes.Clone(raw)
 		fill := appendValue(nil, ty, 1e35)
 		for i := 0; i < n; i += 1 + rng.IntN(300) {

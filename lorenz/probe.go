@@ -226,7 +226,7 @@ func (p *prober[T]) best(s *shape) (predictor, float64) {
 		cost float64
 	}
 	var all []guess
-	p.sample(p.step(96), &s.mask)
+	p.sample(p.step(72), &s.mask)
 	for _, c := range chains(s.dims, len(p.y)) {
 		all = append(all, guess{predictor{chain: c}, p.chainCost(c, p.l)})
 	}
@@ -236,10 +236,10 @@ func (p *prober[T]) best(s *shape) (predictor, float64) {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b guess) int { return cmp.Compare(a.cost, b.cost) })
-	if p.step(96) == 1 {
+	if p.step(72) == 1 {
 		return all[0].predictor, all[0].cost
 	}
-	p.sample(p.step(320), &s.mask)
+	p.sample(p.step(200), &s.mask)
 	all = all[:min(3, len(all))]
 	b := 0
 	for i := range all {

@@ -153,20 +153,21 @@ func (v *inverse) divisor(at, n int) (float64, int) {
 func (v *inverse) lookup(dst []byte, y []uint32) {
 	size := v.typ.Size()
 	n := uint32(len(v.dict) / size)
+	if size == 4 {
+		dict := v.dict[:4*n]
+		for i, k := range y {
+			if k >= n {
+				k = 0
+			}
+			*(*[4]byte)(dst[4*i:]) = *(*[4]byte)(dict[4*k:])
+		}
+		return
+	}
 	for i, k := range y {
 		if k >= n {
 			k = 0
 		}
-		switch size {
-		case 1:
-			dst[i] = v.dict[k]
-		case 2:
-			*(*[2]byte)(dst[2*i:]) = *(*[2]byte)(v.dict[2*k:])
-		case 4:
-			*(*[4]byte)(dst[4*i:]) = *(*[4]byte)(v.dict[4*k:])
-		case 8:
-			*(*[8]byte)(dst[8*i:]) = *(*[8]byte)(v.dict[8*k:])
-		}
+		copy(dst[i*size:(i+1)*size], v.dict[int(k)*size:])
 	}
 }
 

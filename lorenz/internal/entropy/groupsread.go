@@ -270,32 +270,25 @@ func DecodeGroups[T Lane](g *GroupReader, dst []T, a, b int) bool {
 			return false
 		}
 		k := lowBits(c)
-		lows := g.low[low : low+4*int(k)]
-		low += len(lows)
+		lows := g.low[low:]
+		low += 4 * int(k)
+		unsigned := g.flags&groupsUnsigned != 0
 		switch {
-		case anyLarge(sym):
-			if g.s[s].method&streamExtra == 0 {
-				return false
-			}
-			for j, y := range sym {
-				v := uint64(y)
-				if y >= maxSym {
-					if y > lenBase+64 && y < 255 {
-						return false
-					}
-					v = g.large(s, y)
-				}
-				d[j] = T(v<<k | bitsAt(lows, j*int(k), k))
-			}
 		case k == 0:
 			for j, y := range sym {
 				d[j] = T(y)
 			}
+			unzigzag(d, unsigned)
+		case k <= 14 && len(lows) >= 4*14+8 && !unsigned:
+			joinFour(d, sym, (*[64]byte)(lows), k)
+		case k <= 28 && len(lows) >= 4*28+8 && !unsigned:
+			joinTwo(d, sym, (*[120]byte)(lows), k)
 		default:
-			joinLow(d, sym, lows, k)
+			joinLow(d, sym, lows[:4*k], k)
+			unzigzag(d, unsigned)
 		}
-		if g.flags&groupsUnsigned == 0 {
-			unzigzag(d)
+		if anyLarge(sym) && !patchLarge(g, d, sym, s, lows[:4*k], k) {
+			return false
 		}
 		if g.flags&groupsTZ != 0 {
 			t := g.zeros[i]
@@ -310,6 +303,27 @@ func DecodeGroups[T Lane](g *GroupReader, dst []T, a, b int) bool {
 				return false
 			}
 		}
+	}
+	return true
+}
+
+// patchLarge sets the values whose symbols have extra bits.
+func patchLarge[T Lane](g *GroupReader, d *[GroupLen]T, sym *[GroupLen]byte, s uint8, low []byte, k uint) bool {
+	if g.s[s].method&streamExtra == 0 {
+		return false
+	}
+	for j, y := range sym {
+		if y < maxSym {
+			continue
+		}
+		if y > lenBase+64 && y < 255 {
+			return false
+		}
+		u := T(g.large(s, y)<<k | bitsAt(low, j*int(k), k))
+		if g.flags&groupsUnsigned == 0 {
+			u = u>>1 ^ -(u & 1)
+		}
+		d[j] = u
 	}
 	return true
 }
@@ -354,8 +368,45 @@ func joinLow[T Lane](d *[GroupLen]T, sym *[GroupLen]byte, low []byte, k uint) {
 	}
 }
 
-// unzigzag restores the signs.
-func unzigzag[T Lane](d *[GroupLen]T) {
+// joinFour is joinLow and unzigzag for k up to 14, four values a load.
+func joinFour[T Lane](d *[GroupLen]T, sym *[GroupLen]byte, low *[64]byte, k uint) {
+	k &= 15
+	mask := T(1)<<k - 1
+	for j := 0; j < GroupLen; j += 4 {
+		p := uint(j) * k
+		v := binary.LittleEndian.Uint64(low[p>>3:]) >> (p & 7)
+		s := (*[4]byte)(sym[j:])
+		o := (*[4]T)(d[j:])
+		a := T(s[0])<<k | T(v)&mask
+		b := T(s[1])<<k | T(v>>k)&mask
+		c := T(s[2])<<k | T(v>>(2*k))&mask
+		e := T(s[3])<<k | T(v>>(3*k))&mask
+		o[0] = a>>1 ^ -(a & 1)
+		o[1] = b>>1 ^ -(b & 1)
+		o[2] = c>>1 ^ -(c & 1)
+		o[3] = e>>1 ^ -(e & 1)
+	}
+}
+
+// joinTwo is joinLow and unzigzag for k up to 28, two values a load.
+func joinTwo[T Lane](d *[GroupLen]T, sym *[GroupLen]byte, low *[120]byte, k uint) {
+	k &= 31
+	mask := T(1)<<k - 1
+	for j := 0; j < GroupLen; j += 2 {
+		p := uint(j) * k
+		v := binary.LittleEndian.Uint64(low[p>>3:]) >> (p & 7)
+		a := T(sym[j])<<k | T(v)&mask
+		b := T(sym[j+1])<<k | T(v>>k)&mask
+		d[j] = a>>1 ^ -(a & 1)
+		d[j+1] = b>>1 ^ -(b & 1)
+	}
+}
+
+// unzigzag restores the signs unless the values have none.
+func unzigzag[T Lane](d *[GroupLen]T, unsigned bool) {
+	if unsigned {
+		return
+	}
 	for j, u := range d {
 		d[j] = u>>1 ^ -(u & 1)
 	}
