@@ -321,3 +321,13 @@ func TestBzip2Signature(t *testing.T) {
 		t.Errorf("found a stream at %d", at)
 	}
 }
+
+// TestDeflateDictionary: a stream with a preset dictionary is damage, even one that
+// names the empty dictionary, which Go's zlib takes for none.
+func TestDeflateDictionary(t *testing.T) {
+	src := []byte("\x78\xbb\x00\x00\x00\x01\x01\x08\x00\xf7\xffABCDEFGH\x0a\xd4\x02\x25")
+	err := mustCoder(t, Chain{{ID: Deflate, Params: []uint32{6}}}).Decode(make([]byte, 8), src, 0)
+	if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "dictionary") {
+		t.Fatal(err)
+	}
+}

@@ -24,6 +24,9 @@ var deflateMethod = Method{
 	Codec:         levelCodec("zlib", 1, 0),
 }
 
+// zlibDictionary is the bit FDICT of a zlib stream's second byte (RFC 1950, 2.2).
+const zlibDictionary = 1 << 5
+
 type deflateState struct {
 	w     [10]*zlib.Writer // by level
 	out   sink
@@ -55,6 +58,9 @@ func (s *deflateState) Encode(dst, src []byte, params []uint32, _ Block) ([]byte
 }
 
 func (s *deflateState) Decode(dst, src []byte, _ []uint32, max int) ([]byte, error) {
+	if len(src) > 1 && src[1]&zlibDictionary != 0 {
+		return nil, errorf(ErrDamaged, "deflate: expected no preset dictionary, found one")
+	}
 	s.in.Reset(src)
 	defer s.in.Reset(nil)
 	var err error
