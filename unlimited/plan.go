@@ -31,6 +31,17 @@ const (
 	byRecords = -2
 )
 
+// SegmentOf is where a header puts the values of a variable.
+func SegmentOf(h *cdf3.Header, v *cdf3.Var) Segment {
+	switch {
+	case v.Len == 0:
+		return Segment{}
+	case !v.Record, h.NumRecs == 1:
+		return Segment{Off: v.Begin, Len: v.RecLen, Count: 1}
+	}
+	return Segment{Off: v.Begin, Len: v.RecLen, Stride: h.RecSize, Count: h.NumRecs}
+}
+
 // Plan decides which variables of a header are blocked in an image of size
 // bytes. It returns a segment and a reason for each variable; the segment is
 // meaningful iff the reason is Blocked. It sorts the variables and never
@@ -42,19 +53,19 @@ func Plan(h *cdf3.Header, size int64) ([]Segment, []Reason) {
 	var records []int
 	for i := range h.Vars {
 		v := &h.Vars[i]
+		segs[i] = SegmentOf(h, v)
 		switch {
 		case v.Len == 0:
 		case v.Record:
 			records = append(records, i)
 		default:
-			segs[i] = Segment{Off: v.Begin, Len: v.RecLen, Count: 1}
 			extents = append(extents, extent{v.Begin, satAdd(v.Begin, v.RecLen), i})
 			if v.RecLen > size || v.Begin > size-v.RecLen {
 				why[i] = OutsideFile
 			}
 		}
 	}
-	extents = append(extents, planRecords(h, size, records, segs, why)...)
+	extents = append(extents, planRecords(h, size, records, why)...)
 	markOverlaps(extents, func(who int) {
 		switch {
 		case who >= 0:
@@ -70,7 +81,7 @@ func Plan(h *cdf3.Header, size int64) ([]Segment, []Reason) {
 
 // planRecords decides about the record variables among themselves and returns
 // the extents that they claim against all others.
-func planRecords(h *cdf3.Header, size int64, records []int, segs []Segment, why []Reason) []extent {
+func planRecords(h *cdf3.Header, size int64, records []int, why []Reason) []extent {
 	if len(records) == 0 {
 		return nil
 	}
@@ -94,10 +105,6 @@ func planRecords(h *cdf3.Header, size int64, records []int, segs []Segment, why 
 		}
 		inRecord = append(inRecord, extent{v.Begin, end, i})
 		section.end = max(section.end, satAdd(end, lastOff))
-		segs[i] = Segment{Off: v.Begin, Len: v.RecLen, Count: h.NumRecs}
-		if h.NumRecs > 1 {
-			segs[i].Stride = h.RecSize
-		}
 		if satAdd(end, lastOff) > size {
 			why[i] = OutsideFile
 		}

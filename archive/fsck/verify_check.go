@@ -99,7 +99,7 @@ func (v *verifier) checkHeader() error {
 	if v.header == nil {
 		return nil
 	}
-	segs, why := unlimited.Plan(v.header, v.l.Image.Size)
+	_, why := unlimited.Plan(v.header, v.l.Image.Size)
 	names := format.PathNames{Pooled: v.l.Layout == format.Pooled, Taken: map[string]bool{}}
 	for i := range v.l.Vars {
 		if err := v.ctx.Err(); err != nil {
@@ -113,8 +113,6 @@ func (v *verifier) checkHeader() error {
 		switch {
 		case why[pv.Var] != unlimited.Blocked:
 			err = fault.Corruptf("plan: variable %q is blocked, but %s", name, why[pv.Var])
-		case segs[pv.Var] != pv.Segment:
-			err = fault.Corruptf("plan: variable %q has segment %+v, expected %+v", name, pv.Segment, segs[pv.Var])
 		case !ok || path != pv.Path:
 			err = fault.Corruptf("plan: variable %q has path %q, expected %q", name, pv.Path, path)
 		}

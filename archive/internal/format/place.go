@@ -5,6 +5,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
 	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/unlimited"
 )
 
 // rawAt is the place of a block in raw and its length there, without padding.
@@ -75,6 +76,9 @@ func (l *Resolved) CheckHeader(h *cdf3.Header) error {
 		}
 		if w := &h.Vars[v.Var]; v.Type != w.Type.String() || !slices.Equal(v.Shape, w.Shape) {
 			return fault.Corruptf("plan: variable %d is %s%v, in the netCDF header %s%v", v.Var, v.Type, v.Shape, w.Type, w.Shape)
+		}
+		if s := unlimited.SegmentOf(h, &h.Vars[v.Var]); s != v.Segment {
+			return fault.Corruptf("plan: variable %d has segment %+v, in the netCDF header %+v", v.Var, v.Segment, s)
 		}
 	}
 	return nil
