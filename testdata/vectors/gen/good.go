@@ -1,0 +1,105 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+// swap replaces a part of a text, which must be there.
+func swap(text, old, new string) string {
+	if !strings.Contains(text, old) {
+		panic(fmt.Sprintf("%q is not in %s", old, text))
+	}
+	return strings.Replace(text, old, new, 1)
+}
+
+// with returns an archive after a change.
+func with(a *archive, change func(*archive)) *archive {
+	change(a)
+	return a
+}
+
+// planned is the records archive with a change of its plan.
+func planned(old, new string) *archive {
+	return with(records(), func(a *archive) { a.plan = swap(a.plan, old, new) })
+}
+
+// good are archives that every reader restores.
+func good() []vector {
+	v := func(name, section, what string, a *archive) vector {
+		return vector{name, what, image, ok, section, a}
+	}
+	const zstd = `[{"id":32015}]`
+	return []vector{
+		v("smallest", "1", "a file with nothing in it", smallest()),
+		v("records", "16", "the example with records, padding and a mask", records()),
+		v("viewed", "B", "a Zarr store", viewed()),
+		v("readme_text", "3.4", "the README has another text", with(records(), func(a *archive) { a.readme = stored(".cdfz/README", []byte("Hello.\n")) })),
+		v("readme_empty", "3.4", "the README is empty", with(records(), func(a *archive) { a.readme = stored(".cdfz/README", nil) })),
+		v("later_entry", "15", "an entry of a later version", with(records(), func(a *archive) { a.meta = append(a.meta, stored(".cdfz/later-1.bin", []byte("x"))) })),
+		v("later_entry_viewed", "15", "an entry of a later version between Zarr metadata", with(viewed(), func(a *archive) {
+			a.meta = append(a.meta[:2:2], append([]entry{deflated(".cdfz/later", "x")}, a.meta[2:]...)...)
+		})),
+		v("unknown_members", "5.1", "members that the format does not name, in plan and manifest", with(planned(`"vars":[`, `"later":[{"a":null,"b":-1.5e3}],"vars":[`), func(a *archive) {
+			a.manifest = func(m string) string { return swap(m, `"size"`, `"later":{},"size"`) }
+		})),
+		v("member_order", "5.1", "members in another order", with(planned(`"writer":"vectors","layout":"pooled",`, ``), func(a *archive) {
+			a.plan = swap(a.plan, `"groups":[[1],[0,2]]`, `"groups":[[1],[0,2]],"layout":"pooled","writer":"vectors"`)
+		})),
+		v("json_space", "5.1", "space and escapes in JSON", planned(`"path":"a"`, "\"p\\u0061th\" :\t\"\\u0061\"\r\n")),
+		v("no_name", "5.2", "the image has no name", with(records(), func(a *archive) { a.name = "" })),
+		v("name_hex", "5.2", "the name of the image is not UTF-8", with(records(), func(a *archive) { a.name = `"name_hex":"782eff",` })),
+		v("name_path", "5.2", "the name of the image is a path, which is not to be used as one", with(records(), func(a *archive) { a.name = `"name":"../../x\u0000.nc",` })),
+		v("path_number", "3.3", "a path made of the number, because the name has a slash", pathNumber()),
+		v("deflate", "9.2", "deflate without shuffle", one(`[{"id":1,"params":[9]}]`, zlibStream(oneValues))),
+		v("shuffle", "9.2", "shuffle with a size that does not divide the block", one(`[{"id":2,"params":[3]}]`, shuffle(oneValues, 3))),
+		v("shuffle_1", "9.2", "shuffle with size 1", one(`[{"id":2,"params":[1]}]`, oneValues)),
+		v("fletcher32", "9.3", "fletcher32", one(`[{"id":3}]`, fletcher32(oneValues))),
+		v("lz4", "9.4", "lz4 in blocks of 3 bytes, parameter 0", one(`[{"id":32004,"params":[0]}]`, lz4Stream(oneValues, 3))),
+		v("lz4_no_params", "9.4", "lz4 without parameters", one(`[{"id":32004}]`, lz4Stream(oneValues, 8))),
+		v("zstd_no_params", "9.5", "zstd without parameters", one(zstd, zstdFrame(oneValues))),
+		v("zstd_window", "9.5", "a zstd frame with a window descriptor of 2^41 bytes, which means nothing",
+			one(zstd, cat([]byte{0x28, 0xb5, 0x2f, 0xfd, 0x80, 31 << 3, 8, 0, 0, 0}, zstdBlockHead(oneValues), oneValues))),
+		v("every_filter", "9.1", "five filters in one chain", one(`[{"id":2,"params":[2]},{"id":32004},{"id":3},{"id":1,"params":[6]},{"id":32015,"params":[3]}]`,
+			zstdFrame(zlibStream(fletcher32(lz4Stream(shuffle(oneValues, 2), 8)))))),
+		v("mask_required", "9.1", "a mask that leaves out filters that are not optional", with(one(`[{"id":2,"params":[2]},{"id":32015}]`, oneValues), func(a *archive) { a.blocks[1].mask = 3 })),
+		v("unknown_filter_masked", "9.1", "an unknown filter that every block leaves out", with(one(`[{"id":65000,"params":[1],"optional":true,"name":"later"}]`, oneValues), func(a *archive) { a.blocks[1].mask = 1 })),
+		v("header_masked", "5.2", "the block of the netCDF header leaves its filter out", with(smallest(), func(a *archive) {
+			a.blocks[0].raw, a.blocks[0].data, a.blocks[0].mask = a.image, a.image, 1
+		})),
+		v("rest_blocks", "8.2", "a rest in many blocks", restBlocks()),
+	}
+}
+
+// cat joins byte strings.
+func cat(parts ...[]byte) (out []byte) {
+	for _, p := range parts {
+		out = append(out, p...)
+	}
+	return out
+}
+
+// pathNumber has a variable called "v/w" in an archive with the path .cdfz/v/0.
+func pathNumber() *archive {
+	a := one(`[]`, oneValues)
+	b := append([]byte("CDF\x01"), words(0, 0x0a, 1, "x", 8, 0, 0, 0x0b, 1, "v/w", 1, 0, 0, 0, ncByte, 8, 80)...)
+	a.image = append(b, oneValues...)
+	a.plan = swap(a.plan, `"path":"v"`, `"path":".cdfz/v/0"`)
+	a.blocks = []entry{stored(".cdfz/rest/0", b), stored(".cdfz/v/0/0", oneValues)}
+	return a
+}
+
+// restBlocks leaves all variables in the rest, in blocks of 20 bytes after the first 200.
+func restBlocks() *archive {
+	a := base()
+	a.image = recordsImage()
+	a.plan = `{"format":1,"features":[],"writer":"vectors","layout":"single","image":{"size":248,"header":200},"block":1024,` +
+		`"chains":[[]],"rest":{"len":248,"first":200,"block":20,"chain":0},"vars":[],"groups":[]}`
+	for i, from := 0, 0; from < 248; i++ {
+		to := min(200+20*i, 248)
+		a.blocks = append(a.blocks, stored(fmt.Sprintf(".cdfz/rest/%d", i), a.image[from:to]))
+		a.number = append(a.number, i)
+		from = to
+	}
+	return a
+}

@@ -1,0 +1,72 @@
+// Command gen writes the test vectors of testdata/vectors. Run from the root of the
+// module:
+//
+//	go run ./testdata/vectors/gen
+//
+// It is written from docs/FORMAT.md, shares no code with the packages that it tests
+// and uses no compressor, so the same bytes come out everywhere. With -d the files go
+// to another folder, which a test uses to compare.
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// vector is one file.
+type vector struct {
+	name     string
+	what     string // what a good one shows, the fault of a bad one
+	reader   string // image, damage or refuse
+	verifier string // ok, damage or refuse
+	section  string // of docs/FORMAT.md
+	archive  *archive
+}
+
+const (
+	image, ok, damage, refuse = "image", "ok", "damage", "refuse"
+)
+
+func main() {
+	dir := flag.String("d", "testdata/vectors", "folder to write to")
+	flag.Parse()
+	if err := run(*dir); err != nil {
+		fmt.Fprintln(os.Stderr, "gen:", err)
+		os.Exit(1)
+	}
+}
+
+func run(dir string) error {
+	for folder, list := range map[string][]vector{"good": good(), "bad": bad()} {
+		if err := os.MkdirAll(filepath.Join(dir, folder), 0o755); err != nil {
+			return err
+		}
+		seen := map[string]bool{}
+		for _, v := range list {
+			if seen[v.name] {
+				return fmt.Errorf("vector %q occurs twice", v.name)
+			}
+			seen[v.name] = true
+			if err := os.WriteFile(filepath.Join(dir, folder, v.name), v.bytes(), 0o644); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// bytes is the file: the header, an empty line and the archive.
+func (v *vector) bytes() []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "expect-reader: %s\nexpect-verifier: %s\n", v.reader, v.verifier)
+	if v.reader == image {
+		fmt.Fprintf(&b, "sha256: %x\n", sha256.Sum256(v.archive.image))
+	}
+	fmt.Fprintf(&b, "section: %s\ncomment: %s\n\n", v.section, v.what)
+	b.Write(v.archive.bytes())
+	return b.Bytes()
+}
