@@ -16,29 +16,36 @@ import (
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 )
 
-var update = flag.Bool("update", false, "rewrite the dump in docs/FORMAT.md")
+var update = flag.Bool("update", false, "rewrite the dumps in docs/FORMAT.md")
 
 // smallestImage is a CDF-1 file without dimensions, attributes and variables.
 var smallestImage = append([]byte("CDF\x01"), make([]byte, 28)...)
 
-// TestFormatExample: the archive that the specification dumps as its smallest is
-// the one that Write makes of the smallest netCDF file.
+// TestFormatExample: the specification dumps the archive that Write makes of the
+// smallest netCDF file, and the test vector with records, padding and a mask.
 func TestFormatExample(t *testing.T) {
-	ar := pack(t, smallestImage, &WriteOptions{Name: "empty.nc"})
-	want := dump(ar)
-	text := formatText(t)
-	at := strings.Index(text, "The smallest archive\n")
-	require.Positive(t, at)
-	block := regexp.MustCompile("(?s)```\n.*?```").FindStringIndex(text[at:])
-	require.NotNil(t, block)
-	got := text[at+block[0] : at+block[1]]
-	if *update {
-		text = text[:at+block[0]] + "```\n" + want + "```" + text[at+block[1]:]
-		require.NoError(t, os.WriteFile("../docs/FORMAT.md", []byte(text), 0o644))
-		return
+	smallest := pack(t, smallestImage, &WriteOptions{Name: "empty.nc"})
+	require.True(t, bytes.Equal(smallestImage, unpack(t, smallest)))
+	vector, err := os.ReadFile("../testdata/vectors/good/records")
+	require.NoError(t, err)
+	_, records, _ := bytes.Cut(vector, []byte("\n\n"))
+	for _, e := range []struct {
+		heading string
+		archive []byte
+	}{{"### 16.1 ", smallest}, {"### 16.2 ", records}} {
+		want := "```\n" + dump(e.archive) + "```"
+		text := formatText(t)
+		at := strings.Index(text, e.heading)
+		require.Positive(t, at)
+		block := regexp.MustCompile("(?s)```\n.*?```").FindStringIndex(text[at:])
+		require.NotNil(t, block)
+		if *update {
+			text = text[:at+block[0]] + want + text[at+block[1]:]
+			require.NoError(t, os.WriteFile("../docs/FORMAT.md", []byte(text), 0o644))
+			continue
+		}
+		require.Equal(t, want, text[at+block[0]:at+block[1]], "run the test with -update if the change is meant")
 	}
-	require.Equal(t, "```\n"+want+"```", got, "run the test with -update if the change is meant")
-	require.True(t, bytes.Equal(smallestImage, unpack(t, ar)))
 }
 
 // dump prints bytes by entry, 16 a line.
