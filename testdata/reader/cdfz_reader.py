@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Restores netCDF files from cdfz archives.
 
-An independent reader, written from docs/FORMAT.md alone; section numbers in comments are those of that page.
+An independent reader, written from docs/FORMAT.md alone. Comments name the headings of that page.
 It keeps the whole image in memory, up to four times. Needs numpy and numcodecs.
 
     a = Archive("x.nc.cdfz")              # or Archive(path, walk=True): without index, directory and end
     a.image()                             # the netCDF file, as an array of bytes
     a.values("air")                       # one variable, big-endian
 """
-import argparse, bz2, collections, hashlib, json, math, mmap, os, re, struct, sys, zlib
+import argparse, bz2, collections, hashlib, json, math, mmap, os, re, struct, sys, unicodedata, zlib
 
 import numpy as np
 from numcodecs import lz4, zstd
@@ -21,6 +21,8 @@ class Damage(Exception):
 class Unsupported(Exception):
     """Not an archive, or one that this reader cannot read (exit status 1)."""
 
+
+PLAN_MEMBERS = "format features writer layout image block chains rest vars groups"
 
 def need(ok, what):
     if not ok:
@@ -40,7 +42,103 @@ ROW = np.dtype([("off", "<u8"), ("len", "<u4"), ("mask", "<u4"), ("crc", "<u4")]
 README, PLAN, REST0, MANIFEST, INDEX = (".cdfz/" + s for s in ("README", "plan.json", "rest/0", "manifest.json", "index"))
 
 
-# ---- section 4: filters. undo(params, data, n, top) gets the decoded length n; None: not known (an inner
+# ---- "Rules for JSON" and the members of manifest and plan
+
+def parse_json(text):
+    def pairs(list_):
+        d = dict(list_)
+        need(len(d) == len(list_), "a member occurs twice")
+        return d
+    text = bytes(text).decode()                # strict: ValueError is damage
+    x = json.loads(text, object_pairs_hook=pairs, parse_constant=lambda c: need(False, c))
+    json.dumps(x, ensure_ascii=False).encode() # an unpaired surrogate does not encode
+    return x
+
+def members(x, required, optional=""):
+    need(type(x) is dict, f"{x!r:.40} is not an object")
+    required, known = required.split(), (required + " " + optional).split()
+    for m in required:
+        need(m in x, f"member {m} is missing")
+    need(not any(x[m] is None for m in known if m in x), "a member is null")
+    need(len(x) - sum(m in x for m in known) <= 32, "too many unknown members")
+    return x
+
+def text(x, most=255):
+    need(type(x) is str and len(x.encode()) <= most, f"{x!r:.40} is not a string of at most {most} bytes")
+    return x
+
+def hexdigits(x, n):
+    need(type(x) is str and re.fullmatch("[0-9a-f]{%d}" % n if n else "([0-9a-f]{2})*", x), f"{x!r:.40} are no {n} hexadecimal digits")
+    return x
+
+def path_allowed(v):
+    p = text(v["path"])
+    plain = (1 <= len(p.encode()) <= 200 and p[0] != "." and not set(p) & set("/\\")
+             and not any(unicodedata.category(c) == "Cc" for c in p))
+    need(plain or p == f".cdfz/v/{v['var']}", f"path {p!r}")
+
+
+# ---- the netCDF header (The NetCDF Classic Format Specification)
+
+TYPES = ("byte", "char", "short", "int", "float", "double", "ubyte", "ushort", "uint", "int64", "uint64")
+
+def parse_header(b, size):
+    """The length of the header and for each variable (type, shape, segment)."""
+    need(bytes(b[:3]) == b"CDF" and b[3] in (1, 2, 5), "no netCDF header")
+    version, at = b[3], 4
+    def number(n):
+        nonlocal at
+        need(at + n <= len(b), "netCDF header: cut")
+        at += n
+        return int.from_bytes(b[at - n:at], "big")
+    count = lambda: number(8 if version == 5 else 4)
+    def skip(n):
+        nonlocal at
+        at += n + -n % 4
+        need(at <= len(b), "netCDF header: cut")
+    def items(tag, one):
+        t, n = number(4), count()
+        need(t == tag or t == n == 0, "netCDF header: tag")
+        need(n <= len(b), "netCDF header: count")
+        return [one() for _ in range(n)]
+    def attribute():
+        skip(count())
+        t = number(4)
+        need(1 <= t <= 11, "netCDF header: type")
+        skip(count() * SIZES[TYPES[t - 1]])
+    def dimension():
+        skip(count())
+        return count()
+    def variable():
+        skip(count())
+        n = count()
+        need(n <= len(b), "netCDF header: count")
+        ids = [count() for _ in range(n)]
+        items(0x0C, attribute)
+        t, _ = number(4), count()
+        need(1 <= t <= 11, "netCDF header: type")
+        return ids, TYPES[t - 1], number(4 if version == 1 else 8)
+    records = count()
+    dims, _, found = items(0x0A, dimension), items(0x0C, attribute), items(0x0B, variable)
+    need(all(i < len(dims) for ids, _, _ in found for i in ids), "netCDF header: dimension")
+    each = [(ids[:1] != [] and dims[ids[0]] == 0, begin, SIZES[t] * math.prod(dims[i] for i in ids if dims[i]))
+            for ids, t, begin in found]
+    recs = [(begin, n) for is_rec, begin, n in each if is_rec]
+    recsize = recs[0][1] if len(recs) == 1 else sum(n + -n % 4 for _, n in recs)
+    if records == 2**(64 if version == 5 else 32) - 1:
+        records = max(0, min(((size - begin - n) // recsize + 1 for begin, n in recs if recsize), default=0))
+    out = []
+    for (ids, t, begin), (is_rec, _, n) in zip(found, each):
+        shape = [dims[i] for i in ids]
+        if is_rec:
+            shape[0] = records
+        number_ = records if is_rec else 1
+        seg = (0, 0, 0, 0) if n * number_ == 0 or 0 in shape else (begin, n, recsize if number_ > 1 else 0, number_)
+        out.append((t, shape, seg))
+    return at, out
+
+
+# ---- "Filters". undo(params, data, n, top) gets the decoded length n; None: not known (an inner
 # filter that compresses). The output has at most top bytes.
 
 
@@ -98,11 +196,18 @@ def unzstd(params, data, n, top):
     need(end == len(data), "zstd: cut, or something follows the frame")
     return zstd.decompress(data)
 
+def level(lo, hi, required=False):
+    return lambda p: len(p) == 1 and lo <= p[0] <= hi or not p and not required
+
+PARAMS = {1: level(0, 9, True), 2: level(1, M32, True), 3: lambda p: not p, 307: level(1, 9), 32004: level(0, 2113929216),
+          32015: lambda p: not p or len(p) == 1 and -131072 <= (p[0] ^ 2**31) - 2**31 <= 22}
 FILTERS = {1: lambda p, *a: inflate(zlib.decompressobj(), *a), 2: unshuffle, 3: unfletcher,
            307: lambda p, *a: inflate(bz2.BZ2Decompressor(), *a), 32004: unlz4, 32015: unzstd}
 
 def decode(chain, data, n, mask):
-    need(mask >> len(chain) == 0, "exclusion mask beyond the chain")
+    need(mask >> len(chain) == 0, "mask beyond the chain")
+    for f in chain:
+        need(f["id"] < 65536 and PARAMS.get(f["id"], lambda p: True)(f["params"]), f"filter {f['id']}: id or parameters")
     steps, length = [], n                      # length: of the input of each filter, as far as it is known
     for i, f in enumerate(chain):
         if not mask >> i & 1:
@@ -120,7 +225,7 @@ def decode(chain, data, n, mask):
     return data
 
 
-# ---- section 5: the container
+# ---- "The container"
 Entry = collections.namedtuple("Entry", "name method crc csize usize mask pos data end")
 
 def zip_header(e, offset=None):
@@ -149,7 +254,8 @@ class Archive:
                 self.buf = memoryview(mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ))
             except ValueError:
                 raise Unsupported("not a cdfz archive: empty")
-        if bytes(self.buf[:4]) != b"PK\3\4" or bytes(self.buf[30:42]) != README.encode()[:12]:
+        head = bytes(self.buf[:4]) == b"PK\3\4" and bytes(self.buf[30:42]) == README.encode()
+        if not head and bytes(self.buf[-109:][:7]) != b"cdfz 1 ":
             raise Unsupported("not a cdfz archive")
         try:
             self.walk() if walk else self.open()
@@ -179,7 +285,7 @@ class Archive:
         return e
 
     def meta(self, e):
-        """A metadata entry's content, within the limits of section 14."""
+        """A metadata entry's content, within the limits."""
         stored = out = bytes(self.get(e.data, e.csize))
         need(e.usize <= min(2**16 + 256 * e.csize, 2**22 + len(self.buf)), f"{e.name}: too long")
         if e.method:
@@ -197,53 +303,80 @@ class Archive:
         need(len(out) <= limit and d.eof and not d.unused_data, f"{name}: deflate stream or length")
         return out
 
-    # -- section 12: by the tail
+    # -- "Reading an image": by the end line
     def open(self):
         line = bytes(self.get(len(self.buf) - 109, 109))
-        m = re.fullmatch(rb"cdfz 1 manifest (\w{16}) (\w{8}) (\w{8}) index (\w{16}) (\w{16}) (\w{8}) (\w{8})\n", line)
+        m = re.fullmatch(rb"cdfz 1 manifest (H{16}) (H{8}) (H{8}) index (H{16}) (H{16}) (H{8}) (H{8})\n".replace(b"H", b"[0-9a-f]"), line)
         need(m and int(m[7], 16) == zlib.crc32(line[:100]), "the last line is damaged (try --walk)")
-        moff, mlen, mcrc, ioff, ilen, icrc = (int(x, 16) for x in m.groups()[:6])
+        moff, mlen, mcrc, ioff, ilen, self.icrc = (int(x, 16) for x in m.groups()[:6])
+        start = ioff + 30 + len(INDEX) + 20 * (ilen >= M32)
+        need(mlen <= 2**16 and moff + 30 + len(MANIFEST) + mlen == ioff and 32 <= ilen and start + ilen <= len(self.buf) - 131,
+             "the last line has impossible places")
         place = {"off": moff + 30 + len(MANIFEST), "len": mlen, "crc32": "%08x" % mcrc}
-        self.manifest = man = json.loads(self.inflated(MANIFEST, place, 65536))
+        self.manifest = man = self.set_manifest(self.inflated(MANIFEST, place, 65536), moff)
         plan, head = man["plan"], man["header"]
-        limit = min(2**16 + 256 * uint(plan["len"]), 2**22 + len(self.buf) - uint(head["len"]))
-        self.set_plan(self.inflated(PLAN, plan, limit))
-        # section 10: the index
-        need(ilen >= 32, "index: wrong length")
-        idx = self.get(ioff + 30 + len(INDEX) + 20 * (ilen >= M32), ilen)
-        need(zlib.crc32(idx) == icrc, "index: wrong CRC")
+        self.set_plan(self.inflated(PLAN, plan, min(2**16 + 256 * plan["len"], 2**22 + len(self.buf) - head["len"])))
+        # "The index"
+        idx = self.index = self.get(start, ilen)
         magic, rows, page, size, zero, crc = struct.unpack("<8sQ4I", idx[:32])
         need(magic == b"cdfzidx\1" and crc == zlib.crc32(idx[:28]) and (page, size, zero) == (256, 20, 0), "index: header")
         need(ilen == 32 + 20 * rows + 8 * -(-rows // 256), "index: wrong length")
-        need(rows == uint(man["blocks"]) == self.nblocks, "index, manifest and plan differ in the number of blocks")
+        need(rows == man["blocks"] == self.nblocks and man["size"] == self.plan["image"]["size"], "index, manifest and plan differ")
         parts = []
         for p in range(-(-rows // 256)):
             b = idx[32 + p * 5128:32 + (p + 1) * 5128]
             need(struct.unpack("<II", b[:8]) == (zlib.crc32(b[4:]), p), f"index: page {p}")
             parts.append(np.frombuffer(b[8:], ROW))
         self.rows = np.concatenate(parts)
-        need(int(self.rows["len"].sum(dtype=np.uint64)) == man["stored"], "index and manifest differ in the stored length")
-        need(tuple(self.rows[self.rest0].tolist()) == (head["off"], head["len"], head.get("mask", 0), int(head["crc32"], 16)),
-             "index and manifest differ in the row of the header")
+        self.first = (head["off"], head["len"], head.get("mask", 0), int(head["crc32"], 16))
+        self.set_header(self.first)
 
-    # -- section 13: by the local headers
+    def set_manifest(self, content, end):
+        """The manifest, whose local header is at end."""
+        man = members(parse_json(content), "size sha256 entries blocks stored front plan header", "name name_hex")
+        need(not ("name" in man and "name_hex" in man), "name and name_hex")
+        text(man.get("name", ""), 2**16), hexdigits(man.get("name_hex", ""), 0), hexdigits(man["sha256"], 64)
+        for m in ("size", "entries", "blocks", "stored"):
+            uint(man[m], m)
+        front, plan, head = members(man["front"], "len crc32"), members(man["plan"], "off len crc32"), members(man["header"], "off len crc32", "mask")
+        for place in (front, plan, head):
+            hexdigits(place["crc32"], 8), uint(place.get("off", 0)), uint(place["len"]), uint(place.get("mask", 0), "mask", M32)
+        need(42 <= front["len"] and 87 <= plan["off"] and plan["off"] + plan["len"] <= front["len"] and plan["len"] <= 2**28
+             and head["off"] == front["len"] + 42 + 8 * (head.get("mask", 0) != 0) and head["off"] + head["len"] <= end
+             and head["len"] <= MAXHEADER, "manifest: impossible places")
+        return man
+
+    def set_header(self, row):
+        """Compares the plan with the netCDF header, whose block has this row."""
+        block = self.block(self.rest0, self.plan["rest"]["chain"], self.plan["rest"]["first"], row)
+        length, found = parse_header(block.tobytes(), self.plan["image"]["size"])
+        need(length == self.plan["image"]["header"], "another length of the netCDF header")
+        for v in self.vars:
+            need(v["var"] < len(found), "a variable that the netCDF header does not have")
+            seg = tuple(v["segment"][x] for x in ("off", "len", "stride", "count"))
+            need((v["type"], v["shape"], seg) == found[v["var"]], f"variable {v['path']} differs from the netCDF header")
+
+    # -- "Walking the local headers"
     def walk(self):
         self.entries = [self.entry(0, README)]
         self.entries.append(self.entry(self.entries[0].end, PLAN))
         self.set_plan(self.meta(self.entries[1]))
+        need(self.nblocks <= len(self.buf) // 31, "cut off: more blocks than the archive can hold")
         self.rows = np.zeros(self.nblocks, ROW)
         for name, number in self.expected():
             e = self.find(name)
             if number is not None:
                 need(e.method == 0 and e.csize <= M32, f"{name}: not a stored block")
                 self.rows[number] = (e.data, e.csize, e.mask, e.crc)
+        self.set_header(self.rows[self.rest0].tolist())
         try:
-            self.manifest = json.loads(self.meta(self.find(MANIFEST)))
+            e = self.find(MANIFEST)
+            self.manifest = self.set_manifest(self.meta(e), e.pos)
         except (Damage, ValueError):
             self.manifest = None               # all blocks are there, but nothing to check the image against
 
     def find(self, name):
-        """The next entry, past entries under .cdfz/ that are not known (section 16)."""
+        """The next entry, past entries of later versions ("Growth")."""
         while True:
             e = self.entry(self.entries[-1].end)
             need(e.name == name or e.name.startswith(".cdfz/") and e.name != MANIFEST, f"{e.name!r} instead of {name!r}")
@@ -252,7 +385,7 @@ class Archive:
                 return e
 
     def expected(self):
-        """Names and block numbers of the entries between plan and manifest, in order (section 6)."""
+        """Names and block numbers of the entries between plan and manifest, in order ("Order")."""
         if self.plan["layout"] == "viewed":
             yield from ((s, None) for s in (".zgroup", ".zattrs"))
             for v in self.vars:
@@ -279,7 +412,7 @@ class Archive:
             yield f".cdfz/rest/{i}", self.rest0 + i
 
     def tail(self):
-        """Index entry, directory and end, generated from the headers that walk() saw (sections 5, 10, 11, 13)."""
+        """Index entry, directory and end, generated from the headers that walk() saw ("Rebuilding the tail")."""
         man, out = self.entries[-1], []
         pages = [self.rows[i:i + 256].tobytes() for i in range(0, self.nblocks, 256)]
         idx = struct.pack("<8sQ3I", b"cdfzidx\1", self.nblocks, 256, 20, 0)
@@ -300,23 +433,43 @@ class Archive:
         end += struct.pack("<4s4H2IH", b"PK\5\6", 0, 0, min(n, M16), min(n, M16), min(len(cd), M32), min(start, M32), 109)
         return head + idx + cd + end + line + b"%08x\n" % zlib.crc32(line)
 
-    # -- section 7: the plan
-    def set_plan(self, text):
-        self.plan = p = json.loads(text)
-        if p["format"] != 1 or p["features"]:
-            raise Unsupported(f"format {p['format']!r:.20}, features {p['features']!r:.200}")
+    # -- "The plan"
+    def set_plan(self, content):
+        self.plan = p = parse_json(content)
+        need(type(p) is dict, "plan: not an object")
+        order = [m for m in p if m in PLAN_MEMBERS.split()]
+        need(order[:1] == ["format"], "format is not the first member")
+        if uint(p["format"]) != 1:
+            raise Unsupported(f"format {p['format']}")
+        need(order[:2] == ["format", "features"] and type(p["features"]) is list, "features are not the second member")
+        if p["features"]:
+            raise Unsupported(f"features {p['features']!r:.200}")
+        members(p, PLAN_MEMBERS)
+        need(order.index("vars") < order.index("groups"), "groups precede vars")
+        need(p["layout"] in ("viewed", "pooled", "single"), "layout")
+        text(p["writer"]), uint(p["block"])
+        members(p["image"], "size header")
         size, header = uint(p["image"]["size"]), uint(p["image"]["header"], "image.header", MAXHEADER)
         need(header <= size, "image.header")
         for c in p["chains"]:
-            need(len(c) <= 32, "chain of more than 32 filters")
+            need(type(c) is list and len(c) <= 32, "chain of more than 32 filters")
             for f in c:
-                uint(f["id"]), [uint(x, "parameter", M32) for x in f.setdefault("params", [])]
-        self.vars, self.nblocks, total, recs = p["vars"], 0, 0, []
+                members(f, "id", "params optional name codec")
+                uint(f["id"], "id", M32), [uint(x, "parameter", M32) for x in f.setdefault("params", [])]
+                need(type(f.get("optional", False)) is bool and type(f.get("codec", {})) is dict, "optional or codec")
+                text(f.get("name", ""))
+        self.vars, self.nblocks, total, recs, last = p["vars"], 0, 0, [], -1
         for v in self.vars:
+            members(v, "var path type shape block chain segment", "view")
+            members(v["segment"], "off len stride count")
+            need(last < uint(v["var"], "var", 2**31 - 1) and v["type"] in SIZES, "order of variables, or type")
+            need(v.get("view", "no-codec") in ("no-codec", "optional", "unaligned"), "view")
+            path_allowed(v)
+            last = v["var"]
             n, b, s, es = v["shape"], v["block"], v["segment"], SIZES[v["type"]]
-            need(type(v["path"]) is str and len(n) == len(b), "path or shape")
+            need(len(n) == len(b), "rank")
             need(all(1 <= uint(y) <= max(1, uint(x)) for x, y in zip(n, b)), "block shape")
-            j = max([i for i in range(len(n)) if b[i] != max(1, n[i])], default=0)      # section 3: the cut dimension
+            j = max([i for i in range(len(n)) if b[i] != max(1, n[i])], default=0)      # "Blocks of variables"
             need(all(x == 1 for x in b[:j]), "block shape is not contiguous")
             v["grid"] = [-(-x // y) for x, y in zip(n, b)]
             v["nblocks"], v["first"], v["bytes"] = math.prod(v["grid"]), self.nblocks, es * math.prod(n)
@@ -325,25 +478,25 @@ class Archive:
             off, length, stride, count = (uint(s[x], x) for x in ("off", "len", "stride", "count"))
             need(length * count == v["bytes"], "segment and shape differ")
             need(stride == 0 if count <= 1 else stride >= length and count == n[0], "stride")
-            if v["bytes"]:                                                              # section 1: runs
+            if v["bytes"]:                                                              # "Checks"
                 need(header <= off and off + stride * (count - 1) + length <= size, "segment outside of the image")
                 recs += [(off, off + length, stride, count)] * (count > 1)
             total, self.nblocks = total + v["bytes"], self.nblocks + v["nblocks"]
         if recs:
             need(len({r[2:] for r in recs}) == 1, "records differ")
             need(max(r[1] for r in recs) - min(r[0] for r in recs) <= recs[0][2], "records overlap")
-        need(sorted(i for g in p["groups"] for i in g) == list(range(len(self.vars))), "groups")
-        r = p["rest"]
+        need(all(p["groups"]) and sorted(i for g in p["groups"] for i in g) == list(range(len(self.vars))), "groups")
+        r = members(p["rest"], "len first block chain")
         length, first, block = uint(r["len"]), uint(r["first"], "first", MAXBLOCK), uint(r["block"], "block", MAXBLOCK)
         need(total + length == size, "variables and rest are not the image")
-        need(0 < first <= length and (block > 0 or first == length) and uint(r["chain"]) < len(p["chains"]), "rest")
+        need(header <= first <= length and first <= max(header, 2**21) and block > 0 and uint(r["chain"]) < len(p["chains"]), "rest")
         self.rest0 = self.nblocks
-        self.nblocks += 1 + (-(-(length - first) // block) if block else 0)
-        need(self.nblocks <= len(self.buf) // 31, "more blocks than the archive can hold")
+        self.nblocks += 1 + -(-(length - first) // block)
 
     # -- blocks and image
-    def block(self, number, chain, n):
-        off, size, mask, crc = self.rows[number].tolist()
+    def block(self, number, chain, n, row=None):
+        off, size, mask, crc = row or self.rows[number].tolist()
+        need(size <= 2 * n + 65536, f"block {number}: too many stored bytes")
         stored = self.get(off, size)
         try:
             need(zlib.crc32(stored) == crc, "wrong CRC")
@@ -353,7 +506,7 @@ class Archive:
             raise Damage(f"block {number} at {off}: {e}")
 
     def raw(self, v):
-        """The raw bytes of a variable: sections 1 and 3."""
+        """The row-major bytes of a variable: "Blocks of variables"."""
         out, full = np.empty(v["bytes"], np.uint8), v["k"] * v["inner"]
         run, per = v["cut"] * v["inner"], -(-v["cut"] // v["k"])
         for b in range(v["nblocks"]):
@@ -399,9 +552,12 @@ def run(o):
         need(w.manifest is not None, "no manifest")
         need(w.tail() == w.buf[w.entries[-1].end:], "index, directory or end are not canonical")
         need(w.manifest["entries"] == len(w.entries) + 1, "manifest: number of entries")
+        need(zlib.crc32(a.index) == a.icrc, "index: wrong CRC")
+        need(int(a.rows["len"].sum(dtype=np.uint64)) == man["stored"], "index and manifest differ in the stored length")
+        need(tuple(a.rows[a.rest0].tolist()) == a.first, "index and manifest differ in the row of the header")
         print(f"{o.archive}: good, {len(image)} bytes in {a.nblocks} blocks, {a.plan['layout']}, {digest}")
     elif o.sha256:
-        print(digest)
+        print(f"{digest}  {o.archive}")
     elif o.output == "-":
         sys.stdout.buffer.write(image)
     else:
