@@ -32,7 +32,7 @@ const Version = format.Version
 // Layout names what an archive keeps of a file in entries of its own.
 type Layout = format.Layout
 
-// The layouts of docs/FORMAT.md, section 15.
+// The layouts of docs/FORMAT.md, "layout".
 const (
 	Viewed = format.Viewed // every blocked variable, and Zarr metadata
 	Pooled = format.Pooled // no Zarr metadata, small variables in the rest

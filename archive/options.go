@@ -16,7 +16,7 @@ type ZarrMode string
 
 // The modes. The zero value is ZarrAuto.
 const (
-	ZarrAuto   ZarrMode = "auto"   // iff its cost is small: docs/FORMAT.md, section 15
+	ZarrAuto   ZarrMode = "auto"   // iff its cost is small: docs/FORMAT.md, "Thresholds of the layouts"
 	ZarrAlways ZarrMode = "always" // whatever it costs
 	ZarrNever  ZarrMode = "never"
 )

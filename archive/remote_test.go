@@ -131,7 +131,7 @@ func total(e []extent) (n int64) {
 }
 
 // costOf computes the runs of index pages and of blocks that a selection of
-// variable a needs, from the index as docs/FORMAT.md, section 10, has it.
+// variable a needs, from the index as docs/FORMAT.md, "The index", has it.
 func costOf(t testing.TB, ar []byte, s slab.Sel) (pages, blocks []extent) {
 	const header, pageHead, rowLen, rows = 32, 8, 20, 256
 	a := open(t, ar)

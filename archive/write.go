@@ -140,7 +140,7 @@ func newDraft(h *cdf3.Header, size int64, o *WriteOptions, lay Layout) (*draft, 
 	return d, nil
 }
 
-// chooseDraft decides the layout, docs/FORMAT.md, section 15.
+// chooseDraft decides the layout, docs/FORMAT.md, "Thresholds of the layouts".
 func chooseDraft(ctx context.Context, image io.ReaderAt, size int64, h *cdf3.Header, o *WriteOptions) (*draft, error) {
 	if o.Zarr != ZarrNever {
 		d, err := newDraft(h, size, o, Viewed)
@@ -164,7 +164,7 @@ func chooseDraft(ctx context.Context, image io.ReaderAt, size int64, h *cdf3.Hea
 	return d, err
 }
 
-// The numbers of section 15.
+// The numbers of "Thresholds of the layouts".
 const (
 	viewBase, viewShare = 2048, 64
 	boundPerBlock       = 144

@@ -1,5 +1,5 @@
 // Package blockidx maps the number of a block to the place of its bytes in an
-// archive. It is a paged binary table, docs/FORMAT.md, section 10: pages of a
+// archive. It is a paged binary table, docs/FORMAT.md, "The index": pages of a
 // fixed size at computed places, each with a checksum, so that a reader loads
 // only the pages it needs and a table of 10^7 rows opens in the time of one of 10.
 //

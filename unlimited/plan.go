@@ -10,7 +10,7 @@ import (
 // Reason says why a variable is not blocked; "" means that it is.
 type Reason string
 
-// The reasons of Plan, by docs/FORMAT.md, section 2.
+// The reasons of Plan, docs/FORMAT.md, "Which variables can be blocked".
 const (
 	Blocked      Reason = ""
 	OutsideFile  Reason = "its values lie outside the file"

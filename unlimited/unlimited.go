@@ -2,7 +2,7 @@
 // netCDF file: the image, where the records of all record variables are
 // interleaved, and raw, where the values of each blocked variable are
 // contiguous and everything else (the rest: header, padding, gaps, tail)
-// follows in image order. docs/FORMAT.md, sections 1 and 2, is its contract.
+// follows in image order. docs/FORMAT.md, "The permutation", is its contract.
 //
 // Plan decides which variables are blocked, New checks a set of segments, and
 // Raw and Image give the two views as io.ReaderAt. All of it is arithmetic on

@@ -15,7 +15,7 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
-// naive is raw made byte by byte, as section 1 of the format describes it.
+// naive is raw made byte by byte, as the format describes it.
 func naive(image []byte, segs []Segment) []byte {
 	var raw []byte
 	taken := make([]bool, len(image))

@@ -12,7 +12,7 @@ import (
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
-// walker hops from one local header to the next, docs/FORMAT.md, section 13. It
+// walker hops from one local header to the next, docs/FORMAT.md, "Salvage". It
 // reads headers and, where asked, single entries: never the blocks.
 type Walker struct {
 	R    io.ReaderAt

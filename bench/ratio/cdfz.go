@@ -106,7 +106,7 @@ func (p *preset) archive(ctx context.Context, f *archive.File, file *unit, temp 
 	return vars, nil
 }
 
-// entryLen is what the container adds to a block: docs/FORMAT.md, sections 5 and 10.
+// entryLen is what the container adds to a block: docs/FORMAT.md, "The container" and "The index".
 func entryLen(b archive.BlockInfo) int64 {
 	const local, record, mask, row = 30, 46, 8, 20
 	n := int64(local + record + row + 2*len(b.Name))

@@ -1,5 +1,5 @@
 // Package hostile makes archives that lie: any field of any structure is set to an
-// extreme, and all checksums are right. It follows docs/FORMAT.md, sections 5 to 11, and
+// extreme, and all checksums are right. It follows docs/FORMAT.md and
 // shares no code with the packages that it tests.
 package hostile
 

@@ -107,7 +107,7 @@ func (a *Reader) CheckRow(n int64, row blockidx.Row) error {
 }
 
 // maxStored is how many bytes a block of so many may be stored in (docs/FORMAT.md,
-// section 14).
+// "Limits").
 func MaxStored(decoded int64) int64 { return filters.MaxLen(decoded) }
 
 // readNeed reads a block and decodes at least what is needed of it, in memory that

@@ -1,6 +1,6 @@
 // Package czip is the canonical ZIP of archives: local headers, directory records and
 // the end, every byte of which follows from name, method, CRC, lengths and mask
-// (docs/FORMAT.md, section 5). It knows nothing of netCDF and imports fault alone.
+// (docs/FORMAT.md, "The container"). It knows nothing of netCDF and imports fault alone.
 package czip
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
 )
 
-// The canonical ZIP of docs/FORMAT.md, section 5. Every function here is pure:
+// The canonical ZIP of docs/FORMAT.md, "The container". Every function here is pure:
 // bytes from fields, or fields from bytes. A header is canonical iff encoding
 // what was parsed from it gives the same bytes, so parsing is strict by
 // construction.
@@ -251,7 +251,7 @@ func ParseLocal(b []byte, off int64) (e ZipEntry, more int, err error) {
 	return e, 0, nil
 }
 
-// The end line of section 11.
+// The end line of docs/FORMAT.md, "The end".
 
 const (
 	TailMagic = "cdfz 1 "

@@ -7,7 +7,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
 )
 
-// geometry is the arithmetic of one variable's blocks, docs/FORMAT.md, section 3:
+// geometry is the arithmetic of one variable's blocks, docs/FORMAT.md, "Blocks":
 // which raw bytes each holds. Lengths are in bytes.
 type Geometry struct {
 	Shape, Block, Grid []int64

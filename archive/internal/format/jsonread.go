@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// jsonReader reads the JSON of plan and manifest, docs/FORMAT.md, section 7. It is
+// jsonReader reads the JSON of plan and manifest, docs/FORMAT.md, "Rules for JSON". It is
 // strict: names match byte for byte, no member occurs twice, required members are
 // there, nothing is null, integers fit, text is valid UTF-8. Its caller bounds the
 // elements of lists, so nothing is allocated that the text does not pay for.

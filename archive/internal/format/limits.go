@@ -6,7 +6,7 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
-// The budgets of docs/FORMAT.md, section 14. Together they let a reader open any
+// The budgets of docs/FORMAT.md, "Limits". Together they let a reader open any
 // archive of n bytes with at most 64 MiB + 8·n of memory. Part of the format,
 // never to change.
 const (

@@ -16,7 +16,7 @@ import (
 	"github.com/cdfz-format/cdfz/blockidx"
 )
 
-// Manifest is `.cdfz/manifest.json`, docs/FORMAT.md, section 9.
+// Manifest is `.cdfz/manifest.json`, docs/FORMAT.md, "The manifest".
 type Manifest struct {
 	Name    string `json:"name,omitempty"`
 	NameHex string `json:"name_hex,omitempty"` // instead of Name if that is not UTF-8
@@ -106,7 +106,7 @@ var deflaters = sync.Pool{New: func() any {
 	return w
 }}
 
-// newMeta deflates metadata, docs/FORMAT.md, section 5.
+// newMeta deflates metadata, docs/FORMAT.md, "Order".
 func NewMeta(name string, data []byte) MetaEntry {
 	e := MetaEntry{czip.ZipEntry{Name: name, Method: czip.MethodDeflated, Crc: czip.CRC(data), Size: int64(len(data))}, nil}
 	var b bytes.Buffer

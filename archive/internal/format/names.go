@@ -9,7 +9,8 @@ import (
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 )
 
-// readme is the text of the first entry: part of the format, never to change.
+// Readme is the text of the first entry. It is not part of the format: readers ignore
+// it, and repair writes it only where the manifest confirms it.
 const Readme = `This is a cdfz archive, format 1: a classic netCDF file, compressed in blocks.
 To restore it:   cdfz restore FILE
 Without cdfz: it is a ZIP file and, where it has .zmetadata, a Zarr v2 store.
@@ -18,7 +19,7 @@ file's SHA-256, and .cdfz/rest/0 begins with the netCDF header.
 Specification: docs/FORMAT.md of github.com/cdfz-format/cdfz
 `
 
-// pathNames gives variables their paths, docs/FORMAT.md, section 6.
+// pathNames gives variables their paths, docs/FORMAT.md, "Names".
 type PathNames struct {
 	Pooled bool
 	Taken  map[string]bool

@@ -25,7 +25,7 @@ import (
 // Layout names what an archive keeps of a file in entries of its own.
 type Layout string
 
-// The layouts of docs/FORMAT.md, section 15.
+// The layouts of docs/FORMAT.md, "layout".
 const (
 	Viewed Layout = "viewed" // every blocked variable, and Zarr metadata
 	Pooled Layout = "pooled" // no Zarr metadata, small variables in the rest
@@ -38,7 +38,7 @@ const formatVersion = 1
 // features are those of the format that this program knows beyond version 1.
 var features = []string{}
 
-// Plan is `.cdfz/plan.json`, docs/FORMAT.md, section 7.
+// Plan is `.cdfz/plan.json`, docs/FORMAT.md, "The plan".
 type Plan struct {
 	Format   int            `json:"format"`
 	Features []string       `json:"features"`

@@ -11,7 +11,7 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
-// planReader reads a plan, docs/FORMAT.md, section 7, and keeps its budgets.
+// planReader reads a plan, docs/FORMAT.md, "The plan", and keeps its budgets.
 type planReader struct {
 	*jsonReader
 	p       Plan

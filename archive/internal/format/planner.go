@@ -8,7 +8,7 @@ import (
 // maxBlock is the largest decoded block, in bytes. Part of the format.
 const maxBlock = 1 << 30
 
-// blockShape is the planner of docs/FORMAT.md, section 3.1: the shape of the
+// blockShape is the planner of docs/FORMAT.md, "Block shapes": the shape of the
 // blocks of a variable whose elements have size bytes, for a target in bytes.
 // shape must not be negative anywhere.
 func BlockShape(shape []int64, size, target int64) []int64 {

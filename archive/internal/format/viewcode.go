@@ -3,7 +3,7 @@ package format
 import "github.com/cdfz-format/cdfz/filters"
 
 // NotViewed is the code of the reason why a blocked variable is not in the Zarr view
-// of its archive, docs/FORMAT.md, section 7. "" means that it is, or that the archive
+// of its archive, docs/FORMAT.md, "Variables". "" means that it is, or that the archive
 // has no view.
 type NotViewed string
 

@@ -13,7 +13,7 @@ import (
 	"github.com/cdfz-format/cdfz/filters"
 )
 
-// Zarr v2 metadata, docs/FORMAT.md, section 8. Key names and the meaning of
+// Zarr v2 metadata, docs/FORMAT.md, "The Zarr view". Key names and the meaning of
 // members are those of https://zarr.readthedocs.io/en/stable/spec/v2.html.
 
 const (
