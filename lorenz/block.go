@@ -151,8 +151,9 @@ func (b *block) specials(r *entropy.Reader, n int) {
 	for i := range n {
 		b.mask.patterns[i] = r.Bytes(b.size)
 	}
+	dist := r.Int(b.n - 1)
 	b.nums = b.numbers(r, b.nums, r.Int(b.n+1))
-	if r.Bad || !b.mask.set(b.nums, n, b.n) {
+	if r.Bad || !b.mask.set(b.nums, n, dist, b.n) {
 		r.Bad = true
 	}
 }

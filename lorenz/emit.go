@@ -212,7 +212,8 @@ func (c *coder[T]) write(s *shape, dst, raw []byte, x *candidate[T], l layout, r
 		for _, p := range s.mask.patterns[:s.specials] {
 			w.Dst = append(w.Dst, p...)
 		}
-		nums := s.mask.numbers(nil, s.specials, s.n)
+		dist, nums, _ := s.mask.shortest(s)
+		w.Dst = entropy.AppendUvarint(w.Dst, uint64(dist))
 		w.Dst = entropy.AppendUvarint(w.Dst, uint64(len(nums)))
 		w.Numbers(nums)
 	}

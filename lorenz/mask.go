@@ -83,55 +83,117 @@ func (m *mask) stamp(dst []byte, size, at int) {
 	}
 }
 
-// The lengths of the runs cover the block from its first element on. A run's
-// kind is that of the run before it, increased by 1, or with two specials by 1
-// or 2 as the low bit of the number tells. Kind 0 is what is not masked.
+// at returns the kind of element e, and where the run of it ends that is known
+// so far. i is the number of a run that is not behind e; it is moved on.
+func (m *mask) at(e, known int, i *int) (kind, end int) {
+	for *i < len(m.runs) && int(m.runs[*i].end) <= e {
+		*i++
+	}
+	if *i == len(m.runs) {
+		return 0, known
+	}
+	r := m.runs[*i]
+	if e < int(r.start) {
+		return 0, int(r.start)
+	}
+	return int(r.kind) + 1, int(r.end)
+}
+
+// A mask is stored as the lengths of runs that cover the block. A run has a
+// step, and its elements have the kind of the element a distance before them
+// plus this step, modulo the number of kinds; without a distance the kind is the
+// step. Kind 0 is what is not masked. The step of a run is that of the run before
+// it increased by 1, or with two specials by 1 or 2 as the low bit of the number
+// tells.
 
 // set builds the mask from the stored numbers. It reports whether they cover
 // exactly n elements.
-func (m *mask) set(nums []uint64, specials, n int) bool {
+func (m *mask) set(nums []uint64, specials, dist, n int) bool {
 	m.runs = m.runs[:0]
-	at, kind := 0, specials
+	at, step, ref := 0, specials, 0
 	for i, v := range nums {
 		if specials == 2 {
-			kind = (kind + 1 + int(v&1)) % 3
+			step = (step + 1 + int(v&1)) % 3
 			v >>= 1
 		} else {
-			kind ^= 1
+			step ^= 1
 		}
 		if v > uint64(n-at) || v == 0 && i > 0 {
 			return false
 		}
-		end := at + int(v)
-		if kind > 0 && end > at {
-			m.add(at, end, uint8(kind-1))
+		for last := at + int(v); at < last; {
+			kind, end := 0, last
+			if dist > 0 && at < dist {
+				end = min(last, dist)
+			} else if dist > 0 {
+				kind, end = m.at(at-dist, at, &ref)
+				end = min(end+dist, last)
+			}
+			if kind = (kind + step) % (specials + 1); kind > 0 {
+				m.extend(at, end, uint8(kind-1))
+			}
+			at = end
 		}
-		at = end
 	}
 	return at == n
 }
 
+// extend appends a run, or lengthens the last one.
+func (m *mask) extend(start, end int, kind uint8) {
+	if n := len(m.runs); n > 0 && m.runs[n-1].kind == kind && int(m.runs[n-1].end) == start {
+		m.runs[n-1].end = int32(end)
+		return
+	}
+	m.add(start, end, kind)
+}
+
 // numbers returns what set expects.
-func (m *mask) numbers(dst []uint64, specials, n int) []uint64 {
-	at, prev := 0, specials
-	put := func(end, kind int) {
-		v := uint64(end - at)
+func (m *mask) numbers(dst []uint64, specials, dist, n int) []uint64 {
+	start, step, prev := 0, 0, specials
+	put := func(end int) {
+		v := uint64(end - start)
 		if specials == 2 {
-			v = v<<1 | uint64((kind-prev+2)%3)
+			v = v<<1 | uint64((step-prev+2)%3)
 		}
 		dst = append(dst, v)
-		at, prev = end, kind
+		start, prev = end, step
 	}
-	for i, r := range m.runs {
-		if int(r.start) > at || i == 0 {
-			put(int(r.start), 0)
+	for at, i, ref := 0, 0, 0; at < n; {
+		kind, end := m.at(at, n, &i)
+		before := 0
+		if dist > 0 && at < dist {
+			end = min(end, dist)
+		} else if dist > 0 {
+			k, e := m.at(at-dist, n, &ref)
+			before, end = k, min(end, e+dist)
 		}
-		put(int(r.end), int(r.kind)+1)
+		if next := (kind - before + specials + 1) % (specials + 1); next != step {
+			put(at)
+			step = next
+		}
+		at = end
 	}
-	if at < n {
-		put(n, 0)
-	}
+	put(n)
 	return dst
+}
+
+// shortest returns the distance, of those between neighbours, at which the mask
+// takes the fewest bits, and the numbers.
+func (m *mask) shortest(s *shape) (dist int, nums []uint64, cost int) {
+	for i, d := range append([]int{0}, strides(s.dims)...) {
+		if i > 0 && d == 1 {
+			continue
+		}
+		v := m.numbers(nil, s.specials, d, s.n)
+		c := 0
+		for _, x := range v {
+			c += bits.Len64(x) + 2
+		}
+		if i == 0 || c < cost {
+			dist, nums, cost = d, v, c
+		}
+	}
+	return dist, nums, cost
 }
 
 // findSpecials decides which values are masked.
@@ -159,11 +221,8 @@ func findSpecials[T lane](s *shape, c *coder[T]) {
 	}
 	for len(keep) > 0 {
 		masked := buildRuns(&s.mask, c.u, keep)
-		cost := 0
-		for _, v := range s.mask.numbers(nil, len(keep), s.n) {
-			cost += bits.Len64(v) + 2
-		}
-		if cost < 3*masked {
+		s.specials = len(keep)
+		if _, _, cost := s.mask.shortest(s); cost < 3*masked {
 			break
 		}
 		keep = keep[:len(keep)-1]
