@@ -109,8 +109,8 @@ func denominator(s *shape, x float64, most uint64) uint64 {
 	f := x
 	for range 40 {
 		a := math.Floor(f)
-		p0, p1 = p1, a*p1+p0
-		q0, q1 = q1, a*q1+q0
+		p0, p1 = p1, float64(a*p1)+p0
+		q0, q1 = q1, float64(a*q1)+q0
 		if q1 > float64(most) {
 			return 0
 		}

@@ -241,7 +241,7 @@ func dictionary[T lane](s *shape, c *coder[T], limit float64) (t transformed[T],
 		return t, false
 	}
 	low, high := slices.Min(dict), slices.Max(dict)
-	if n := float64(len(dict)); n*math.Log2(float64(high-low)/n) > limit/2 {
+	if n := len(dict); float64(n*bits.Len64(uint64(high-low)/uint64(n))) > limit/2 {
 		return t, false
 	}
 	// From the order of first use to the sorted one.

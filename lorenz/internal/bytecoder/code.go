@@ -1,6 +1,6 @@
 package bytecoder
 
-import "math"
+import "math/bits"
 
 // Decode fills dst.
 func (m *Model) Decode(dst, src []byte, size, row int) bool {
@@ -80,10 +80,10 @@ type finder struct {
 	prev    []int32
 	known   int // positions in the chains
 	last    recents
-	literal float64 // estimated bits of a literal
+	literal int64 // estimated cost of a literal, as all costs in 1/1024 bits
 	ahead   byteToken
 	aheadAt int
-	gain    float64 // of ahead
+	gain    int64 // of ahead
 }
 
 const finderBits = 16
@@ -93,6 +93,7 @@ func newFinder(src []byte, size, depth int) *finder {
 	for i := range f.head {
 		f.head[i] = -1
 	}
+	sum := int64(0)
 	for k := range size {
 		var freq [256]int
 		n := 0
@@ -102,12 +103,19 @@ func newFinder(src []byte, size, depth int) *finder {
 		}
 		for _, c := range freq {
 			if c > 0 {
-				f.literal += float64(c) * math.Log2(float64(n)/float64(c))
+				sum += int64(c) * (log2(n) - log2(c))
 			}
 		}
 	}
-	f.literal = f.literal / float64(len(src)) * 0.4
+	f.literal = sum / int64(max(len(src), 1)) * 2 / 5
 	return f
+}
+
+// log2 returns the binary logarithm of v ≥ 1 in 1/1024, by interpolation. It is
+// on integers so that every CPU makes the same choices.
+func log2(v int) int64 {
+	n := bits.Len(uint(v)) - 1
+	return int64(n)<<10 + int64(uint64(v)<<10>>n) - 1<<10
 }
 
 func (f *finder) hash(at int) uint32 {
@@ -143,11 +151,11 @@ func (f *finder) next(at int) byteToken {
 }
 
 // best returns the repeat that saves most at a position.
-func (f *finder) best(at int) (t byteToken, gain float64) {
+func (f *finder) best(at int) (t byteToken, gain int64) {
 	f.enter(at)
 	for i, d := range f.last {
 		if n := f.match(at, d); n > 0 {
-			if g := float64(n)*f.literal - 3 - float64(i) - math.Log2(float64(n)); g > gain {
+			if g := int64(n)*f.literal - int64(3+i)<<10 - log2(n); g > gain {
 				t, gain = byteToken{n, d, i + 1}, g
 			}
 		}
@@ -168,7 +176,7 @@ func (f *finder) best(at int) (t byteToken, gain float64) {
 			continue
 		}
 		longest = n
-		if g := float64(n)*f.literal - 8 - math.Log2(float64(d)) - math.Log2(float64(n)); g > gain {
+		if g := int64(n)*f.literal - 8<<10 - log2(d) - log2(n); g > gain {
 			t, gain = byteToken{n, d, 0}, g
 		}
 	}
