@@ -106,3 +106,15 @@ func (c Chain) Complete(b Block) (Chain, error) {
 	}
 	return c, nil
 }
+
+// Given returns the chain as a user would give it, without the parameters that
+// [Chain.Complete] adds, for people to read.
+func (c Chain) Given() Chain {
+	c = c.Clone()
+	for i, f := range c {
+		if m := find(f.ID); m != nil && m.Given != nil && m.check(f.Params) == nil {
+			c[i].Params = m.Given(f.Params)
+		}
+	}
+	return c
+}

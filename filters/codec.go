@@ -14,6 +14,9 @@ import (
 type Codec struct {
 	// ID is the value of the key "id".
 	ID string
+	// Package names the Python package that readers install to get the codec. Empty:
+	// numcodecs, which every Zarr has.
+	Package string
 	// Params reads the JSON, whose id is known to be ID. Missing keys have the
 	// defaults of numcodecs. Unknown keys are errors that wrap [ErrCodec], because what
 	// they ask for would be lost; [DecodeCodec] finds them.
@@ -27,6 +30,15 @@ type Codec struct {
 func CodecID(filter uint32) string {
 	if r := find(filter); r != nil && r.Codec != nil {
 		return r.Codec.ID
+	}
+	return ""
+}
+
+// CodecPackage returns the Python package that has the codec of a filter, or "" if
+// numcodecs has it or there is none.
+func CodecPackage(filter uint32) string {
+	if r := find(filter); r != nil && r.Codec != nil {
+		return r.Codec.Package
 	}
 	return ""
 }

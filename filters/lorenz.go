@@ -35,6 +35,7 @@ var lorenzMethod = Method{
 		}
 		return append(v, params...), nil
 	},
+	Given: func(params []uint32) []uint32 { return params[4+params[3]:] },
 	// A block that cannot be coded is stored after one byte.
 	MaxEncodedLen: func(n int, _ []uint32) int { return clampLen(int64(n) + 1) },
 	// Residuals and values in lanes of 4 or 8 bytes, twice, and for elements of one
@@ -47,7 +48,7 @@ var lorenzMethod = Method{
 		}
 		return p.Type.Size()
 	},
-	Codec: &Codec{ID: "lorenz", Params: lorenzCodecParams, JSON: lorenzCodecJSON},
+	Codec: &Codec{ID: "lorenz", Package: "cdfz", Params: lorenzCodecParams, JSON: lorenzCodecJSON},
 }
 
 // lorenzParams splits the parameters into those of the codec and the effort.

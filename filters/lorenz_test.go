@@ -32,6 +32,7 @@ func TestLorenzFilter(t *testing.T) {
 		chain, err := Chain{{ID: Lorenz, Params: effort}}.Complete(Block{Len: len(src), Kind: Float, Size: 4, Shape: []int{1, 60, 90}})
 		require.NoError(t, err)
 		require.Equal(t, append([]uint32{1, 5, 0, 2, 60, 90}, effort...), chain[0].Params)
+		require.Equal(t, Chain{{ID: Lorenz, Params: effort}}.String(), chain.Given().String())
 		k, err := NewCoder(chain)
 		require.NoError(t, err)
 		out, mask, err := k.Encode(nil, src)

@@ -31,6 +31,10 @@ type Method struct {
 	// are complete. It must not change params.
 	Complete func(params []uint32, b Block) ([]uint32, error)
 
+	// Given are the parameters that a user would give for the complete ones, for
+	// people to read. Nil: all of them.
+	Given func(params []uint32) []uint32
+
 	// MaxEncodedLen bounds the length of what any encoder, ours or not, makes of n
 	// bytes. Nil: n.
 	MaxEncodedLen func(n int, params []uint32) int

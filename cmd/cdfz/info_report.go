@@ -45,6 +45,7 @@ type infoVar struct {
 	Shape   []int64  `json:"shape"`
 	Block   []int64  `json:"block"` // null if it is not blocked
 	Chain   string   `json:"chain,omitempty"`
+	Filters string   `json:"filters,omitempty"` // the chain as a user gives it
 	Blocked bool     `json:"blocked"`
 	Why     string   `json:"why,omitempty"` // why it is not blocked
 	InView  bool     `json:"in_view"`
@@ -103,7 +104,7 @@ func makeInfo(ctx context.Context, name string, size int64, r *archive.File) (*i
 			Blocks: v.Blocks, Raw: h.Vars[num].Len, Stored: stored[num], Ratio: cli.Ratio(h.Vars[num].Len, stored[num]),
 		}
 		if v.Blocked {
-			o.Chain = chainText(v.Chain)
+			o.Chain, o.Filters = chainText(v.Chain), chainText(v.Chain.Given())
 		}
 		if !utf8.ValidString(o.Name) {
 			o.NameHex = fmt.Sprintf("%x", o.Name)
@@ -161,7 +162,7 @@ func (v *informer) printInfo(rep *infoReport) {
 		w := &rep.Vars[i]
 		row := []string{cli.Quoted(w.Name), w.Type, dimsOf(w), "-", "-", strconv.FormatInt(w.Raw, 10), "-", "-", w.viewText(rep.Layout)}
 		if w.Blocked {
-			row[3], row[4], row[6] = shapeText(w.Block), w.Chain, strconv.FormatInt(w.Stored, 10)
+			row[3], row[4], row[6] = shapeText(w.Block), w.Filters, strconv.FormatInt(w.Stored, 10)
 			if w.Stored > 0 {
 				row[7] = fmt.Sprintf("%.2f", w.Ratio)
 			}
