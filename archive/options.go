@@ -26,9 +26,9 @@ type Preset string
 
 // The presets. The zero value is PresetDefault.
 const (
-	PresetFast     Preset = "fast"     // shuffle + zstd, speed first
+	PresetFast     Preset = "fast"     // shuffle + zstd, speed first: every Zarr reads it
 	PresetDefault  Preset = "default"  // shuffle + zstd
-	PresetMax      Preset = "max"      // shuffle + zstd, ratio first
+	PresetMax      Preset = "max"      // lorenz, ratio first
 	PresetPortable Preset = "portable" // shuffle + deflate: what every HDF5, netCDF-4 and Zarr reads
 )
 
@@ -117,31 +117,43 @@ func (o *WriteOptions) withDefaults() (WriteOptions, error) {
 	return c, nil
 }
 
-// zstd levels of the presets, as the zstd program numbers them.
+// Levels of the presets: zstd's as the zstd program numbers them, and the effort of
+// lorenz.
 const (
-	fastLevel    = 1
-	defaultLevel = 3
-	maxLevel     = 19
+	fastLevel     = 1
+	defaultLevel  = 3
+	portableLevel = 6
+	maxEffort     = 2
+	maxRestLevel  = 19
 )
 
 // Chain is the chain that a preset gives variables of type t. Elements of one
 // byte are not shuffled: there is nothing to shuffle.
 func (p Preset) Chain(t cdf3.Type) (filters.Chain, error) {
-	var c filters.Chain
+	var shuffled filters.Chain
 	if t.Size() > 1 {
-		c = append(c, filters.Filter{ID: filters.Shuffle, Params: []uint32{uint32(t.Size())}})
+		shuffled = append(shuffled, filters.Filter{ID: filters.Shuffle, Params: []uint32{uint32(t.Size())}})
 	}
 	switch p {
 	case PresetFast:
-		return append(c, filters.Filter{ID: filters.Zstd, Params: []uint32{fastLevel}}), nil
+		return append(shuffled, filters.Filter{ID: filters.Zstd, Params: []uint32{fastLevel}}), nil
 	case PresetDefault:
-		return append(c, filters.Filter{ID: filters.Zstd, Params: []uint32{defaultLevel}}), nil
+		return append(shuffled, filters.Filter{ID: filters.Zstd, Params: []uint32{defaultLevel}}), nil
 	case PresetMax:
-		return append(c, filters.Filter{ID: filters.Zstd, Params: []uint32{maxLevel}}), nil
+		return filters.Chain{{ID: filters.Lorenz, Params: []uint32{maxEffort}}}, nil
 	case PresetPortable:
-		return append(c, filters.Filter{ID: filters.Deflate, Params: []uint32{6}}), nil
+		return append(shuffled, filters.Filter{ID: filters.Deflate, Params: []uint32{portableLevel}}), nil
 	}
 	return nil, fault.Optionsf("preset %q, expected one of %v", p, Presets)
+}
+
+// rest is the chain for the rest, whose blocks are of several lengths and hold
+// anything.
+func (p Preset) rest() (filters.Chain, error) {
+	if p == PresetMax {
+		return filters.Chain{{ID: filters.Zstd, Params: []uint32{maxRestLevel}}}, nil
+	}
+	return p.Chain(cdf3.Byte)
 }
 
 // chainFor returns the chain of one variable under the options, complete for blocks of

@@ -111,7 +111,7 @@ type draft struct {
 // newDraft plans an archive and makes its metadata. errMetadata means that the
 // layout has more of it than the format allows.
 func newDraft(h *cdf3.Header, size int64, o *WriteOptions, lay Layout) (*draft, error) {
-	rest, err := o.Preset.Chain(cdf3.Byte)
+	rest, err := o.Preset.rest()
 	if err != nil {
 		return nil, err
 	}

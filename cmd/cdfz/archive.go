@@ -6,12 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
+	"github.com/cdfz-format/cdfz/filters"
 )
 
 // archiver is the verb archive.
@@ -35,7 +38,8 @@ type archiveReport struct {
 	Layout      string   `json:"layout"`
 	Blocks      int64    `json:"blocks"`
 	Vars        int      `json:"variables"`
-	InView      int      `json:"variables_in_zarr"` // those that xarray opens
+	InView      int      `json:"variables_in_zarr"`         // those that xarray opens
+	Packages    []string `json:"python_packages,omitempty"` // that xarray needs for them
 	SHA256      string   `json:"sha256"`
 	Checked     bool     `json:"checked"`
 	Seconds     float64  `json:"seconds"`
@@ -259,8 +263,15 @@ func (v *archiver) writeStdout(ctx context.Context, in *cli.Input, opts *archive
 func (r *archiveReport) describe(f *archive.File, given []archive.VarFilter) {
 	for _, w := range f.Vars() {
 		r.Vars++
-		if w.Info().InView {
-			r.InView++
+		info := w.Info()
+		if !info.InView {
+			continue
+		}
+		r.InView++
+		for _, g := range info.Chain {
+			if p := filters.CodecPackage(g.ID); p != "" && !slices.Contains(r.Packages, p) {
+				r.Packages = append(r.Packages, p)
+			}
 		}
 	}
 	unused := withoutEffect(f, given)
@@ -282,15 +293,19 @@ func (v *archiver) done(rep *archiveReport) {
 	}
 }
 
-// xarray tells whether xarray opens the archive as it is.
+// xarray tells whether xarray opens the archive, and what it needs for that.
 func (r *archiveReport) xarray() string {
-	switch missing := r.Vars - r.InView; {
-	case r.Layout != string(archive.Viewed):
+	if r.Layout != string(archive.Viewed) {
 		return "not for xarray"
-	case missing > 0:
-		return fmt.Sprintf("opens in xarray without %s", cli.Count(int64(missing), "variable"))
 	}
-	return "opens in xarray"
+	text := "opens in xarray"
+	if missing := r.Vars - r.InView; missing > 0 {
+		text += " without " + cli.Count(int64(missing), "variable")
+	}
+	if len(r.Packages) > 0 {
+		text += " with Python package " + strings.Join(r.Packages, ", ")
+	}
+	return text
 }
 
 // refuseArchive is an error if the input is an archive already.
