@@ -167,7 +167,11 @@ func (b *block) params(r *entropy.Reader) {
 		if q == nil {
 			return
 		}
-		b.scale = math.Ldexp(1, int(int16(binary.LittleEndian.Uint16(q))))
+		e := int(int16(binary.LittleEndian.Uint16(q)))
+		if e < -1074 || e > 1023 {
+			r.Bad = true
+		}
+		b.scale = math.Ldexp(1, e)
 	case mapRatio:
 		b.segment = r.Int(b.n)
 		count := 1
@@ -177,6 +181,9 @@ func (b *block) params(r *entropy.Reader) {
 		b.nums = b.numbers(r, b.nums, count)
 		b.divs = b.divs[:0]
 		for _, d := range b.nums {
+			if d == 0 {
+				r.Bad = true
+			}
 			b.divs = append(b.divs, float64(d))
 		}
 	case mapDict:

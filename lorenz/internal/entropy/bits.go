@@ -119,9 +119,10 @@ func (r *bitReader) nibbles() uint64 {
 		g := r.get(4)
 		v |= (g & 7) << s
 		if g < 8 {
-			break
+			return v
 		}
 	}
+	r.pos = 8*len(r.buf) + 8 // more than a chunk has, which its end tells
 	return v
 }
 

@@ -316,7 +316,7 @@ func patchLarge[T Lane](g *GroupReader, d *[GroupLen]T, sym *[GroupLen]byte, s u
 		if y < maxSym {
 			continue
 		}
-		if y > lenBase+64 && y < 255 {
+		if y > lenBase+64 && g.packs>>(2*s)&3 == pack1 {
 			return false
 		}
 		u := T(g.large(s, y)<<k | bitsAt(low, j*int(k), k))
