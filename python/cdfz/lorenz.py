@@ -1,0 +1,275 @@
+"""A decoder of lorenz blocks, written from docs/LORENZ.md.
+
+    decode(data, type=FLOAT32, shape=(4, 180, 360))     # an array of the block's bytes
+
+Needs numpy only. Section numbers in comments are those of that page. There is no encoder.
+"""
+import math
+
+import numpy as np
+
+from ._bytes import decode_bytes
+from ._errors import DamagedBlock, LorenzError, ParameterError, need
+from ._predict import add_float, add_strides, from_lane, running_sums
+from ._streams import U64, Reader, read_groups, read_numbers
+
+__all__ = ["decode", "Parameters", "LorenzError", "ParameterError", "DamagedBlock"]
+
+VERSION, MAX_BYTES = 1, 1 << 30
+INT8, CHAR, INT16, INT32, FLOAT32, FLOAT64, UINT8, UINT16, UINT32, INT64, UINT64 = range(1, 12)
+SIZES = {INT8: 1, CHAR: 1, INT16: 2, INT32: 4, FLOAT32: 4, FLOAT64: 8, UINT8: 1, UINT16: 2, UINT32: 4, INT64: 8,
+         UINT64: 8}
+RAW, CONST, GROUPS, BYTES = range(4)
+ORDER, FIXED, RATIO, DICTIONARY, SINGLE, SCALED, LINEAR = range(7)
+FLOAT, TRANSPOSED, REPEATS, CELLS, PATCHES, WIDE = (1 << i for i in range(2, 8))
+
+
+class Parameters:
+    """What a decoder must know of a block (section 1)."""
+
+    def __init__(self, version=VERSION, type=FLOAT32, order=0, shape=()):
+        number = lambda x: isinstance(x, (int, np.integer)) and not isinstance(x, bool)
+        if not number(version) or version != VERSION:
+            raise ParameterError(f"lorenz: expected format version {VERSION}, found {version!r}")
+        if not number(type) or type not in SIZES:
+            raise ParameterError(f"lorenz: expected an element type of 1 to 11, found {type!r}")
+        if not number(order) or order not in (0, 1):
+            raise ParameterError(f"lorenz: expected byte order 0 or 1, found {order!r}")
+        try:
+            self.shape = tuple(shape)
+        except TypeError:
+            raise ParameterError(f"lorenz: expected a list of dimensions, found {shape!r}") from None
+        if not all(number(d) and 0 <= d <= MAX_BYTES for d in self.shape):
+            raise ParameterError(f"lorenz: expected dimensions of 0 to {MAX_BYTES}, found {self.shape!r}")
+        self.version, self.type, self.order, self.size = version, type, order, SIZES[type]
+        self.n = math.prod(int(d) for d in self.shape)
+        if self.n * self.size > MAX_BYTES:
+            raise ParameterError(f"lorenz: expected a block of at most {MAX_BYTES} bytes, found shape {self.shape!r}")
+
+    @classmethod
+    def from_vector(cls, v):
+        """From the parameters of a filter. After the dimensions there may be an effort, which decoding ignores."""
+        if len(v) < 4 or not 4 + v[3] <= len(v) <= 5 + v[3]:
+            raise ParameterError(f"lorenz: expected 4 parameters and dimensions, found {len(v)}")
+        if len(v) == 5 + v[3] and v[-1] > 2:
+            raise ParameterError(f"lorenz: expected an effort of 0 to 2, found {v[-1]}")
+        return cls(v[0], v[1], v[2], v[4:4 + v[3]])
+
+    @property
+    def floating(self):
+        return self.type in (FLOAT32, FLOAT64)
+
+    @property
+    def row(self):
+        """The bytes of the last dimension that is longer than 1."""
+        return self.size * next((d for d in reversed(self.shape) if d > 1), 1)
+
+
+def decode(data, version=VERSION, type=FLOAT32, order=0, shape=()):
+    """The bytes of a block, as a new array of uint8."""
+    return decode_block(data, Parameters(version, type, order, shape))
+
+
+def decode_block(data, p):
+    r = Reader(np.frombuffer(data, np.uint8))
+    mode = r.byte("mode")
+    if mode == RAW:
+        out = r.take(p.n * p.size, "elements").copy()
+    else:
+        need(CONST <= mode <= BYTES, f"unknown mode {mode}")
+        need(p.n > 0, f"mode {mode} for a block without elements")
+        if mode == CONST:
+            out = np.tile(r.take(p.size, "element"), p.n)
+        elif mode == GROUPS:
+            out = decode_groups(r, p)
+        else:
+            stored = r.take(len(r.data) - 1, "bytes")
+            out = np.frombuffer(decode_bytes(stored, p.n * p.size, p.size, p.row), np.uint8)
+        if p.order and mode != CONST:
+            out = out.reshape(-1, p.size)[:, ::-1].ravel()
+    need(r.at == len(r.data), f"{len(r.data) - r.at} bytes after the end")
+    return out
+
+
+def decode_groups(r, p):
+    """Mode 2 (section 3): big-endian bytes."""
+    n = p.n
+    flags, transform = r.byte("flags"), r.byte("transform")
+    need(flags & 3 < 3, "expected at most 2 special values, found 3")
+    lane = np.dtype(np.uint64 if flags & WIDE else np.uint32)
+    need(transform <= LINEAR, f"unknown transform {transform}")
+    need(transform in (ORDER, DICTIONARY) or p.floating, f"transform {transform} of integers")
+    need(transform < SINGLE or p.type == FLOAT64, f"transform {transform} of another type than float64")
+    if transform == ORDER:
+        need((lane.itemsize == 8) == (p.size == 8), "lanes of a wrong length")
+    elif transform in (DICTIONARY, SINGLE, SCALED) or p.size == 4:
+        need(lane.itemsize == 4, "lanes of a wrong length")
+    plane = cell = n
+    if flags & CELLS:
+        plane = r.uv("plane", n, 1)
+        cell = r.uv("cell", plane, 1)
+        need(n % plane == 0, f"planes of {plane} do not divide {n} elements")
+        need(not flags & (REPEATS | TRANSPOSED), "cells with repeats or transposition")
+    predictor = read_predictor(r, flags, p, transform, plane, cell)
+    step = 0
+    if flags & TRANSPOSED:
+        step = r.uv("transposition", n, 1)
+        need(not flags & 3, "transposition with special values")
+    kinds, specials = read_specials(r, flags & 3, p) if flags & 3 else (None, None)
+    inverse = read_transform(r, transform, p, lane)
+    patches = read_patches(r, p) if flags & PATCHES else None
+    used = n if kinds is None else int(np.count_nonzero(kinds == 0))
+    y = read_repeats(r, used, lane) if flags & REPEATS else read_groups(r, used, lane)
+    if step:
+        z = np.empty_like(y)
+        z[np.argsort(np.arange(n) % step, kind="stable")] = y
+        y = z
+    if kinds is not None:
+        z = np.zeros(n, lane)
+        z[kinds == 0] = y
+        y = z
+    y = add_float(y, *predictor, plane, cell) if flags & FLOAT else add_strides(y, predictor, plane, cell)
+    with np.errstate(all="ignore"):
+        bits = inverse(y)
+    out = np.ascontiguousarray(bits.astype(bits.dtype.newbyteorder(">"))).view(np.uint8).reshape(n, p.size)
+    if kinds is not None:
+        for i, special in enumerate(specials):
+            out[kinds == i + 1] = special
+    if patches:
+        out[patches[0]] = patches[1]
+    return out.ravel()
+
+
+# ---- section 5
+
+def read_predictor(r, flags, p, transform, plane, cell):
+    """The strides of a chain, or kind, row and distance of a float predictor."""
+    n = p.n
+    if not flags & FLOAT:
+        count = r.byte("strides")
+        need(count <= 4, f"expected at most 4 strides, found {count}")
+        strides = [r.uv("stride", n - 1, 1) for _ in range(count)]
+        need(all(s < cell or s % plane == 0 for s in strides), "stride across cells")
+        return strides
+    need(p.floating and transform == ORDER, "float predictor with a transform or integers")
+    kind = r.byte("float predictor")
+    need(1 <= kind <= 5, f"unknown float predictor {kind}")
+    row, distance = r.uv("row", cell, 1), 0
+    need(cell == plane or cell % row == 0, "rows do not divide the cell")
+    if kind in (2, 3, 4):
+        distance = r.uv("distance", n - 1, plane)
+        need(distance % plane == 0, "distance is not a number of planes")
+    return kind, row, distance
+
+
+# ---- section 6
+
+def read_specials(r, count, p):
+    """The kind of each element, 0 unmasked, and the special values."""
+    specials = r.take(count * p.size, "special values").reshape(count, p.size)
+    distance = r.uv("distance of the runs", p.n - 1)
+    runs = r.uv("runs", p.n + 1)
+    v = read_numbers(r, runs, "runs")
+    lengths = v if count == 1 else v >> U64(1)
+    need(runs > 0 and lengths.max() <= p.n and lengths[1:].all(), "runs of a wrong length")
+    lengths = lengths.astype(np.int64)
+    need(lengths.sum() == p.n, "runs do not cover the block")
+    if count == 1:
+        steps = np.arange(runs) & 1
+    else:
+        steps = (2 + np.cumsum(1 + (v & U64(1)).astype(np.int64))) % 3
+    kinds = np.repeat(steps.astype(np.uint32), lengths)
+    if distance:
+        kinds = running_sums(kinds.reshape(1, -1), distance).ravel() % np.uint32(count + 1)
+    return kinds.astype(np.uint8), specials
+
+
+def read_patches(r, p):
+    """The places of patches and their elements."""
+    count = r.uv("patches", p.n)
+    v = read_numbers(r, count, "patches")
+    if count:
+        need(v.max() < p.n and v[1:].all(), "patch outside of the block")
+    at = np.cumsum(v.astype(np.int64))
+    need(count == 0 or at[-1] < p.n, "patch outside of the block")
+    return at, r.take(count * p.size, "patches").reshape(count, p.size)
+
+
+# ---- section 7
+
+def read_repeats(r, m, lane):
+    count = r.uv("repeats", m)
+    literals, lengths, codes = (read_numbers(r, count, what) for what in ("literals", "lengths", "distances"))
+    if count:
+        need(literals.max() <= m and lengths.max() < m and codes.max() <= m + 2, "repeats beyond the end of the block")
+    literals, lengths = literals.astype(np.int64), lengths.astype(np.int64) + 1
+    ends = np.cumsum(literals + lengths)
+    need(count == 0 or ends[-1] <= m, "repeats beyond the end of the block")
+    distances, recent = [], [1, 1, 1]
+    for code in codes.tolist():
+        d = recent.pop(code) if code < 3 else code - 3
+        recent.insert(0, d)
+        del recent[3:]
+        distances.append(d)
+    distances = np.array(distances, np.int64)
+    need(((1 <= distances) & (distances <= ends - lengths)).all(), "repeat from before the block")
+    # The distance of each residual to the one that it repeats, 0 if it is in the group stream
+    runs = np.column_stack((literals, lengths)).ravel()
+    back = np.repeat(np.column_stack((np.zeros(count, np.int64), distances)).ravel(), runs)
+    back = np.concatenate((back, np.zeros(m - len(back), np.int64)))
+    source = np.arange(m) - back
+    copies = np.flatnonzero(back)
+    new = back == 0
+    out = np.empty(m, lane)
+    out[new] = read_groups(r, int(np.count_nonzero(new)), lane)
+    while len(copies):                          # half as far from the origin each time
+        copies = copies[~new[source[copies]]]
+        source[copies] = source[source[copies]]
+    return out[source]
+
+
+# ---- section 4: each function reads parameters and returns what makes the bits of elements of lanes
+
+def read_transform(r, transform, p, lane):
+    bits = np.dtype(f"u{p.size}")
+    real = np.dtype("f4" if p.size == 4 else "f8")
+    sign = lane.type(1 << lane.itemsize * 8 - 1)
+    signed = lambda y: y.view(f"i{lane.itemsize}")
+    rounded = lambda x: x.astype(real).view(bits)
+
+    def ordered(y):
+        if p.floating:
+            half = y.dtype.type(1 << y.itemsize * 8 - 1)
+            return from_lane(y, half)
+        return y.astype(bits)
+
+    def single(y):
+        return from_lane(y, sign).view("f4").astype("f8")
+
+    if transform == ORDER:
+        return ordered
+    if transform == FIXED:
+        q = int(r.array("<i2", 1, "exponent")[0])
+        need(-1074 <= q <= 1023, f"exponent: expected -1074 to 1023, found {q}")
+        return lambda y: rounded(np.ldexp(signed(y).astype("f8"), q))
+    if transform == RATIO:
+        segment = r.uv("segment", p.n)
+        count = -(-p.n // segment) if segment else 1
+        d = read_numbers(r, count, "divisors")
+        need(d.all(), "divisor 0")
+        d = d.astype("f8")
+        return lambda y: rounded(signed(y).astype("f8") / (np.repeat(d, segment)[:p.n] if segment else d))
+    if transform == DICTIONARY:
+        by_use = r.byte("order of the dictionary")
+        need(by_use <= 1, f"unknown order {by_use} of the dictionary")
+        count = r.uv("dictionary", p.n, 1)
+        v = read_groups(r, count, np.dtype(np.uint64 if p.size == 8 else np.uint32), not by_use)
+        entries = ordered(np.add.accumulate(v, dtype=v.dtype))
+        return lambda y: entries[np.where(y < count, y, 0)]
+    if transform == SINGLE:
+        return lambda y: single(y).view(bits)
+    if transform == SCALED:
+        c = r.array("<f8", 1, "scale")[0]
+        return lambda y: (single(y) * c).view(bits)
+    c, o = r.array("<f8", 2, "scale and offset")
+    return lambda y: rounded(signed(y).astype("f8") * c + o)

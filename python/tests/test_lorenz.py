@@ -1,0 +1,93 @@
+"""Tests of the decoder, without the program cdfz: python3 -m unittest tests/test_lorenz.py"""
+import hashlib
+import pathlib
+import pickle
+import random
+import unittest
+
+import numpy as np
+import numcodecs
+
+import cdfz
+from cdfz import lorenz
+from cdfz.codec import Lorenz
+
+VECTORS = pathlib.Path(__file__).parents[2] / "lorenz/testdata/vectors"
+
+
+def vectors():
+    for path in sorted(VECTORS.iterdir()):
+        head, _, block = path.read_bytes().partition(b"\n\n")
+        fields = dict(line.split(": ") for line in head.decode().splitlines())
+        yield path.name, lorenz.Parameters.from_vector([int(x) for x in fields["parameters"].split()]), block, fields.get("sha256")
+
+
+class Decoder(unittest.TestCase):
+    def test_vectors(self):
+        names = set()
+        for name, p, block, want in vectors():
+            with self.subTest(name):
+                if want is None:
+                    self.assertRaises(cdfz.DamagedBlock, lorenz.decode_block, block, p)
+                else:
+                    out = lorenz.decode_block(block, p)
+                    self.assertEqual(want, hashlib.sha256(out).hexdigest())
+                    self.assertTrue(out.flags.writeable)
+            names.add(name)
+        self.assertIn("float4cell64", names)
+
+    def test_damage(self):
+        """Damage is found or decodes to something of the right length; nothing else is raised."""
+        rnd = random.Random(1)
+        for name, p, block, want in vectors():
+            if want is None:
+                continue
+            for n in range(0, len(block), 1 + len(block) // 20):
+                with self.assertRaises(cdfz.DamagedBlock, msg=f"{name} cut at {n}"):
+                    lorenz.decode_block(block[:n], p)
+            self.assertRaises(cdfz.DamagedBlock, lorenz.decode_block, block + b"\0", p)
+            for _ in range(20):
+                bad = bytearray(block)
+                bad[rnd.randrange(min(len(bad), rnd.choice((30, 1000))))] ^= 1 << rnd.randrange(8)
+                try:
+                    self.assertEqual(p.n * p.size, len(lorenz.decode_block(bad, p)), name)
+                except cdfz.DamagedBlock as e:
+                    self.assertIsInstance(e, ValueError)
+                    self.assertTrue(str(e).startswith("lorenz: damaged block: "))
+
+    def test_parameters(self):
+        for bad in (dict(version=2), dict(type=0), dict(type=12), dict(type="f4"), dict(type=True), dict(order=2), dict(shape=5),
+                    dict(shape=[-1]), dict(shape=[2.0]), dict(shape=[1 << 31]), dict(shape=[1 << 20, 1 << 20])):
+            self.assertRaises(cdfz.ParameterError, lorenz.Parameters, **bad)
+        for bad in ([], [1, 5, 0], [1, 5, 0, 2, 3], [1, 5, 0, 1, 3, 4, 5]):
+            self.assertRaises(cdfz.ParameterError, lorenz.Parameters.from_vector, bad)
+        self.assertEqual(12, lorenz.Parameters.from_vector([1, 5, 0, 2, 3, 4, 2]).n)
+
+    def test_decode(self):
+        self.assertEqual(b"\1\2\1\2\1\2", cdfz.decode(b"\1\1\2", type=3, shape=(3,)).tobytes())
+
+
+class Numcodecs(unittest.TestCase):
+    config = {"id": "lorenz", "version": 1, "type": 3, "order": 0, "shape": [2, 3]}
+
+    def test_codec(self):
+        cdfz.register()
+        codec = numcodecs.get_codec(dict(self.config))
+        self.assertIsInstance(codec, Lorenz)
+        self.assertEqual(self.config, codec.get_config())
+        self.assertEqual(codec, numcodecs.get_codec(codec.get_config()))
+        self.assertEqual(codec, pickle.loads(pickle.dumps(codec)))
+        self.assertRaisesRegex(NotImplementedError, "read-only", codec.encode, b"")
+        want = np.full((2, 3), 258, ">i2")
+        for buf in (b"\1\1\2", bytearray(b"\1\1\2"), np.frombuffer(b"\1\1\2", "u1"), np.frombuffer(b"\1\1\2", "i1")):
+            out = codec.decode(buf)
+            self.assertTrue((out.view(">i2").reshape(2, 3) == want).all())
+        out = np.zeros((2, 3), ">i2")
+        codec.decode(b"\1\1\2", out=out)
+        self.assertTrue((out == want).all())
+        self.assertRaises(ValueError, codec.decode, b"\1\1")
+        self.assertRaises(ValueError, numcodecs.get_codec, dict(self.config, version=2))
+
+
+if __name__ == "__main__":
+    unittest.main()
