@@ -38,9 +38,8 @@ type FileOptions struct {
 // the disk or not at all.
 //
 // The archive is read back and compared with the image: byte for byte below 8 MiB, by
-// the SHA-256 of what Write read above, so that large images are read once. If they
-// differ, the error is a *DifferError, or ErrChanged if the image reads differently each
-// time.
+// the SHA-256 of what Write read above. The error is then a *DifferError, or
+// ErrChanged if the image reads differently each time.
 func WriteFile(ctx context.Context, name string, image io.ReaderAt, size int64, opts *WriteOptions, file *FileOptions) (*Result, error) {
 	t, o, err := create(name, file)
 	if err != nil {
@@ -125,9 +124,9 @@ func (e *DifferError) Error() string {
 	return fmt.Sprintf("archive: the archive differs from the source, first at byte %d (%s)", e.Off, e.Place)
 }
 
-// compareBelow is the size of images that are compared byte for byte with their source,
-// which is cheap and finds what was read wrongly. Of larger ones the SHA-256 of what was
-// read is compared, so that they are read once.
+// compareBelow is the size of images that are compared byte for byte. Write reads those
+// once, so that their SHA-256 does not show whether that went well. Larger ones are
+// read once more to be hashed.
 const compareBelow = 8 << 20
 
 // compare compares the image with the source that it was made from. If they differ it

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/testdata/corpus"
 )
 
@@ -21,6 +22,9 @@ func TestCorpusPython(t *testing.T) {
 		require.NoError(t, err)
 		o := all[len(p.names)%len(all)]
 		o.Name = f.Name
+		if len(p.names)%2 == 0 {
+			o.Filters = []VarFilter{{Vars: []string{"*"}, Chain: filters.Chain{{ID: filters.Lorenz}}}}
+		}
 		p.add(t, image, &o)
 	})
 	p.check(t)

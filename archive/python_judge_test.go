@@ -72,8 +72,11 @@ func TestJudgePython(t *testing.T) {
 	for i, name := range slices.Sorted(maps.Keys(files)) {
 		o := all[i%len(all)]
 		o.Name = name
-		if i%5 == 0 {
+		switch i % 5 {
+		case 0:
 			o.Filters = []VarFilter{{Vars: []string{"*"}, Chain: everyFilter}}
+		case 1, 3:
+			o.Filters = []VarFilter{{Vars: []string{"*"}, Chain: filters.Chain{{ID: filters.Lorenz}}}}
 		}
 		p.add(t, files[name], &o)
 	}

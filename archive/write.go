@@ -19,8 +19,12 @@ import (
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
-// slack is what an archive may have more than its image.
-const slack = 4096
+const (
+	// slack is what an archive may have more than its image.
+	slack = 4096
+	// hashChunk is how much of the image is read at once to hash it.
+	hashChunk = 1 << 20
+)
 
 // Result describes what was written.
 type Result struct {
@@ -31,13 +35,8 @@ type Result struct {
 }
 
 // Write archives the first size bytes of image to dst, which it only appends
-// to. image must not change meanwhile. Write cannot know whether it did. Reading the
+// to. image must not change meanwhile. Write cannot know whether it did: reading the
 // archive back and comparing it with the source shows it.
-//
-// The image is read once, about from the first byte to the last. What is read again is
-// little: the header, some blocks where it is open whether a Zarr view pays, and each
-// record for every further group of variables if the blocks of all record variables
-// exceed WriteOptions.Memory.
 //
 // An image that is not a classic netCDF file gives an error that wraps
 // cdf3.ErrNotCDF or a *cdf3.FormatError, and nothing is written. After any other
@@ -211,15 +210,11 @@ func (d *draft) viewWorth(ctx context.Context, image io.ReaderAt) (bool, error) 
 // errEnough stops a cutter that has been asked for some blocks only.
 var errEnough = errors.New("enough blocks")
 
-// probeWindow is how much of the record section a probe reads at once: little, for most
-// need a few blocks only.
-const probeWindow = 256 << 10
-
 // saves says whether encoding saves so many bytes, looking at no more blocks
 // than it takes.
 func (d *draft) saves(image io.ReaderAt, missing int64) (bool, error) {
 	probe := &probe{e: blocks.NewEncoder(d.l), missing: missing}
-	c := &blocks.Cutter{L: d.l, R: image, Sink: probe, Window: probeWindow, Read: func(int64) {}}
+	c := &blocks.Cutter{L: d.l, R: image, Sink: probe, Read: func(int64) {}}
 	err := c.All()
 	if errors.Is(err, errEnough) {
 		return true, nil
@@ -329,25 +324,34 @@ func (d *draft) write(ctx context.Context, dst io.Writer, image io.ReaderAt, sum
 	return &Result{Size: w.off + n, Layout: d.l.Layout, Blocks: d.l.Blocks, SHA256: w.man.SHA256}, nil
 }
 
-// writeBlocks cuts, encodes and appends all blocks. It returns the SHA-256 of the
-// image, computed on the way unless it is given. Then the image is in memory.
+// writeBlocks cuts, encodes and appends all blocks, and hashes the image beside.
 func (d *draft) writeBlocks(ctx context.Context, w *archiveWriter, image io.ReaderAt, sum []byte) ([]byte, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	type hashed struct {
+		sum []byte
+		err error
+	}
+	hash := make(chan hashed, 1)
+	if sum != nil {
+		hash <- hashed{sum, nil}
+	} else {
+		go func() {
+			from, end := blocks.Walked(ctx, image, d.l.Image.Size)
+			defer end()
+			sum, err := hashImage(ctx, from, d.l.Image.Size)
+			hash <- hashed{sum, err}
+		}()
+	}
+	from, end := blocks.Walked(ctx, image, d.l.Image.Size)
+	defer end()
+	p := blocks.StartPipeline(ctx, d.l, d.o.Workers, w.block)
 	done := int64(0)
-	c := &blocks.Cutter{L: d.l, R: image, Read: func(n int64) {
+	c := &blocks.Cutter{L: d.l, R: from, Sink: p, Read: func(n int64) {
 		if done += n; d.o.Progress != nil {
 			d.o.Progress(done)
 		}
 	}}
-	var sweep *blocks.Sweep
-	if sum == nil {
-		sweep = blocks.NewSweep(ctx, image, d.l)
-		defer sweep.Close()
-		c.R, c.Rest = sweep, sweep.Rest()
-	}
-	p := blocks.StartPipeline(ctx, d.l, d.o.Workers, w.block)
-	c.Sink = p
 	err := c.Header()
 	if err == nil {
 		err = c.All()
@@ -355,12 +359,28 @@ func (d *draft) writeBlocks(ctx context.Context, w *archiveWriter, image io.Read
 	if err := p.Finish(err); err != nil {
 		return nil, fmt.Errorf("archive: %w", err)
 	}
-	if sweep != nil {
-		if sum, err = sweep.Sum(); err != nil {
-			return nil, fmt.Errorf("archive: %w", err)
-		}
+	got := <-hash
+	if got.err != nil {
+		return nil, fmt.Errorf("archive: reading the image: %w", got.err)
 	}
-	return sum, nil
+	return got.sum, nil
+}
+
+// hashImage is the SHA-256 of the image.
+func hashImage(ctx context.Context, image io.ReaderAt, size int64) ([]byte, error) {
+	h := sha256.New()
+	buf := make([]byte, min(hashChunk, size))
+	for off := int64(0); off < size; off += int64(len(buf)) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		b := buf[:min(int64(len(buf)), size-off)]
+		if err := ioat.ReadFull(image, b, off); err != nil {
+			return nil, err
+		}
+		h.Write(b)
+	}
+	return h.Sum(nil), nil
 }
 
 func entriesOf(m []format.MetaEntry) []czip.ZipEntry {

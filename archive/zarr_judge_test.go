@@ -95,6 +95,7 @@ var (
 		{Zarr: ZarrAlways, Preset: PresetPortable},
 		{Zarr: ZarrAlways, Preset: PresetFast, Block: 16 << 10},
 		{Zarr: ZarrAlways},
+		{Zarr: ZarrAlways, Filters: []VarFilter{{Vars: []string{"*"}, Chain: filters.Chain{{ID: filters.Lorenz}}}}},
 	}
 	zipOptions = []WriteOptions{
 		{},

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Judges archives as ZIP files and Zarr stores with programs that know nothing of cdfz.
+"""Judges archives as ZIP files and Zarr stores with programs that know nothing of cdfz, but for the codec lorenz,
+which is that of python/.
 
 Needs Debian's python3-zarr, python3-xarray, python3-netcdf4 and python3-scipy. Reads jobs,
 answers each with one line; all lines are JSON objects. A job is one netCDF file with its archives:
@@ -36,6 +37,10 @@ import numpy as np
 import xarray as xr
 import zarr
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../python"))
+import cdfz
+
+cdfz.register()
 warnings.simplefilter("ignore")
 np.set_printoptions(threshold=4, edgeitems=2)
 

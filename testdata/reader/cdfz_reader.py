@@ -13,6 +13,9 @@ import argparse, bz2, collections, hashlib, json, math, mmap, os, re, struct, sy
 import numpy as np
 from numcodecs import lz4, zstd
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../python"))
+from cdfz import lorenz
+
 
 class Damage(Exception):
     """The bytes are not what the format says (exit status 3)."""
@@ -201,8 +204,13 @@ def level(lo, hi, required=False):
 
 PARAMS = {1: level(0, 9, True), 2: level(1, M32, True), 3: lambda p: not p, 307: level(1, 9), 32004: level(0, 2113929216),
           32015: lambda p: not p or len(p) == 1 and -131072 <= (p[0] ^ 2**31) - 2**31 <= 22}
+def unlorenz(params, data, n, top):
+    p = lorenz.Parameters.from_vector(params)
+    need(p.n * p.size <= top if n is None else p.n * p.size == n, "lorenz: wrong length")
+    return lorenz.decode_block(data, p).data
+
 FILTERS = {1: lambda p, *a: inflate(zlib.decompressobj(), *a), 2: unshuffle, 3: unfletcher,
-           307: lambda p, *a: inflate(bz2.BZ2Decompressor(), *a), 32004: unlz4, 32015: unzstd}
+           307: lambda p, *a: inflate(bz2.BZ2Decompressor(), *a), 32004: unlz4, 32015: unzstd, 52723: unlorenz}
 
 def decode(chain, data, n, mask):
     need(mask >> len(chain) == 0, "mask beyond the chain")

@@ -40,7 +40,8 @@ func (r rawReader) ReadAtContext(ctx context.Context, p []byte, off int64) (int,
 	p = p[:have]
 	if block, in, left := l.FindRaw(off); have <= left {
 		// Most reads of an image are short runs of a record.
-		if data, ok := r.a.peek(r.a.Whole(block)); ok {
+		v, b := l.Locate(block)
+		if data, ok := r.a.peek(r.a.needOf(v, b)); ok {
 			return copy(p, data.b[in-data.off:]), short
 		}
 	}
@@ -57,14 +58,14 @@ func (r rawReader) ReadAtContext(ctx context.Context, p []byte, off int64) (int,
 	return int(have), short
 }
 
-// rawNeeds calls yield with the blocks of the raw bytes [off, off+n). They are needed
-// whole: who reads the image mostly goes on to read the other bytes.
+// rawNeeds calls yield with what the raw bytes [off, off+n) need of each block.
 func (a *Reader) rawNeeds(off, n int64) iter.Seq[need] {
 	return func(yield func(need) bool) {
 		for end := off + n; off < end; {
 			block, _, left := a.L.FindRaw(off)
 			k := min(left, end-off)
-			if !yield(a.Whole(block)) {
+			v, b := a.L.Locate(block)
+			if !yield(a.needOf(v, b)) {
 				return
 			}
 			off += k
