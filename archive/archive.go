@@ -6,7 +6,7 @@
 // # Reading values
 //
 // [Open] opens an archive or a classic file by its name or URL, [New] from any
-// io.ReaderAt. Both return a [File]. [File.Var] finds a variable by name, [File.Vars]
+// io.ReaderAt. Both return a [File]. [FS] makes classic files of a folder of archives. [File.Var] finds a variable by name, [File.Vars]
 // walks all of them. Package slab reads hyperslabs of their values:
 //
 //	f, err := archive.Open(ctx, "x.nc.cdfz", nil)
@@ -56,4 +56,33 @@
 // Files, images and variables are safe for concurrent use if their io.ReaderAt is.
 // Besides the cache, a file's memory is some blocks for each processor, the netCDF
 // header and a few pages of the index, whatever the size of the archive.
+//
+// # The file from first byte to last
+//
+// An archive is a ZIP file whose entries, in this order, are:
+//
+//	.cdfz/README          text for whoever unpacks the archive without this program
+//	.cdfz/plan.json       how the image is cut into blocks, and their filters
+//	.zgroup, v/.zarray …  metadata of the Zarr view, if there is one
+//	.cdfz/rest/0          block 0 of the rest, which begins with the netCDF header
+//	v/0.0.0, …            the blocks of the variables
+//	.cdfz/rest/1, …       the other blocks of the rest: what belongs to no variable
+//	.cdfz/manifest.json   size and SHA-256 of the image, places of plan and header
+//	.cdfz/index           place, length, mask and checksum of each block
+//	central directory     for ZIP readers
+//	end record            with the end line as its comment: places of manifest and index
+//
+// A reader starts at the end line. It reads neither the central directory nor the
+// headers of the entries.
+//
+// # Backwards compatibility
+//
+// Nothing is released yet, and the format may still change. From the first release on,
+// every archive that a release has written stays readable by all later ones.
+//
+// # Its place among the packages
+//
+// Package archive may use all packages of the module but fsck, ncapi, cdl, export and
+// the commands, which build on it or know no archives. The packages in its folder
+// internal have a level each: fault, czip, format, blocks.
 package archive

@@ -166,7 +166,7 @@ func TestGiantArchive(t *testing.T) {
 				h, image := giant(t, size, record)
 				o, err := (&WriteOptions{Name: "x.nc", Zarr: ZarrNever}).withDefaults()
 				require.NoError(t, err)
-				d, err := newDraft(h, size, &o, Pooled)
+				d, err := newDraft(h, size, &o, format.Pooled)
 				require.NoError(t, err)
 				var out bytes.Buffer
 				w := &archiveWriter{w: &out, l: d.l}

@@ -22,23 +22,52 @@ var (
 	ErrOptions = fault.ErrOptions
 )
 
-// BlockError names a damaged block by file, variable, index range and place, all in
-// exported fields. It unwraps to the cause.
-type BlockError = fault.BlockError
+// BlockError names a damaged block. Use errors.As to find it in an error. It unwraps to
+// the cause.
+type BlockError struct {
+	File      string  // name of the file, "" if unknown
+	Block     int64   // global block number
+	Var       string  // name of the variable, "" for the rest
+	Start     []int64 // first index of the block in each dimension; nil for the rest
+	Count     []int64 // how many indices it holds in each dimension
+	RestOff   int64   // for the rest: its first byte there
+	StoredOff int64   // archive offset of the stored bytes, -1 if unknown
+	Err       error
+}
+
+// Error names the block by what it holds and by its place.
+func (e *BlockError) Error() string { return (*fault.BlockError)(e).Error() }
+
+// Unwrap returns the cause.
+func (e *BlockError) Unwrap() error { return e.Err }
+
+// The packages below make errors of a type of theirs, which errors.As finds as ours.
+func init() {
+	fault.AsPublic = func(e *fault.BlockError, target any) bool {
+		p, ok := target.(**BlockError)
+		if ok {
+			*p = (*BlockError)(e)
+		}
+		return ok
+	}
+}
 
 // Version of the program, named in the archives it writes.
 const Version = format.Version
 
-// Layout names what an archive keeps of a file in entries of its own.
-type Layout = format.Layout
+// Layout names what an archive stores in entries of its own.
+type Layout string
 
-// The layouts of docs/FORMAT.md, "layout".
+// The layouts of docs/FORMAT.md, annex A.2.
 const (
-	Viewed = format.Viewed // every blocked variable, and Zarr metadata
-	Pooled = format.Pooled // no Zarr metadata, small variables in the rest
-	Single = format.Single // the image as one block
+	Viewed Layout = "viewed" // every blocked variable, and Zarr metadata
+	Pooled Layout = "pooled" // no Zarr metadata, small variables in the rest
+	Single Layout = "single" // the image as one block
 )
 
-// Omitted is an attribute that the Zarr view leaves out: the number of its variable,
-// -1 for the file, its name, and the reason.
-type Omitted = format.Omitted
+// Omitted is an attribute that the Zarr view leaves out.
+type Omitted struct {
+	Var  int    // number of its variable, -1: of the file
+	Attr string // its name
+	Why  string
+}

@@ -40,7 +40,7 @@ func (f *File) Info() (i Info, ok bool) {
 		return Info{}, false
 	}
 	return Info{
-		ImageName: a.Man.ImageName(), ImageSize: a.Man.Size, SHA256: a.Man.SHA256, Writer: a.L.Writer, Layout: a.L.Layout,
+		ImageName: a.Man.ImageName(), ImageSize: a.Man.Size, SHA256: a.Man.SHA256, Writer: a.L.Writer, Layout: Layout(a.L.Layout),
 		Block: a.L.Block, Blocks: a.Man.Blocks, Entries: a.Man.Entries, Stored: a.Man.Stored,
 		Rest: RestInfo{Chain: a.L.Filters[a.L.Rest.Chain], Blocks: a.L.RestBlocks, Len: a.L.Rest.Len},
 	}, true
@@ -75,11 +75,15 @@ func (f *File) Stored(ctx context.Context) (vars []int64, rest int64, err error)
 // Omitted lists the attributes that the Zarr view leaves out; nil without a view.
 func (f *File) Omitted() []Omitted {
 	a := f.archive
-	if a == nil || a.L.Layout != Viewed {
+	if a == nil || a.L.Layout != format.Viewed {
 		return nil
 	}
 	_, omitted := format.ZarrMeta(a.Header, a.L.Plan)
-	return omitted
+	out := make([]Omitted, len(omitted))
+	for i, o := range omitted {
+		out[i] = Omitted(o)
+	}
+	return out
 }
 
 // BlockInfo describes a block. Lengths are in bytes.

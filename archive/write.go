@@ -84,15 +84,15 @@ func writeSmall(ctx context.Context, dst io.Writer, image io.ReaderAt, size int6
 		if err != nil {
 			return nil, err
 		}
-		if res.Size <= size+slack || o.Zarr == ZarrAlways || d.l.Layout == Single {
+		if res.Size <= size+slack || o.Zarr == ZarrAlways || d.l.Layout == format.Single {
 			if err := fault.WriteFull(dst, buf.Bytes()); err != nil {
 				return nil, err
 			}
 			return res, nil
 		}
-		next := Single
-		if d.l.Layout == Viewed {
-			next = Pooled
+		next := format.Single
+		if d.l.Layout == format.Viewed {
+			next = format.Pooled
 		}
 		if d, err = newDraft(h, size, o, next); err != nil {
 			return nil, err
@@ -109,7 +109,7 @@ type draft struct {
 
 // newDraft plans an archive and makes its metadata. errMetadata means that the
 // layout has more of it than the format allows.
-func newDraft(h *cdf3.Header, size int64, o *WriteOptions, lay Layout) (*draft, error) {
+func newDraft(h *cdf3.Header, size int64, o *WriteOptions, lay format.Layout) (*draft, error) {
 	rest, err := o.Preset.rest()
 	if err != nil {
 		return nil, err
@@ -119,7 +119,7 @@ func newDraft(h *cdf3.Header, size int64, o *WriteOptions, lay Layout) (*draft, 
 		return nil, err
 	}
 	files := []format.MetaFile{{Name: czip.PlanName, Data: l.Encode()}}
-	if lay == Viewed {
+	if lay == format.Viewed {
 		zarr, _ := format.ZarrMeta(h, l.Plan)
 		files = append(files, zarr...)
 	}
@@ -143,7 +143,7 @@ func newDraft(h *cdf3.Header, size int64, o *WriteOptions, lay Layout) (*draft, 
 // chooseDraft decides the layout, docs/FORMAT.md, "Thresholds of the layouts".
 func chooseDraft(ctx context.Context, image io.ReaderAt, size int64, h *cdf3.Header, o *WriteOptions) (*draft, error) {
 	if o.Zarr != ZarrNever {
-		d, err := newDraft(h, size, o, Viewed)
+		d, err := newDraft(h, size, o, format.Viewed)
 		if err != nil && (o.Zarr == ZarrAlways || !errors.Is(err, format.ErrMetadata)) {
 			return nil, err
 		}
@@ -157,9 +157,9 @@ func chooseDraft(ctx context.Context, image io.ReaderAt, size int64, h *cdf3.Hea
 			}
 		}
 	}
-	d, err := newDraft(h, size, o, Pooled)
+	d, err := newDraft(h, size, o, format.Pooled)
 	if errors.Is(err, format.ErrMetadata) {
-		return newDraft(h, size, o, Single)
+		return newDraft(h, size, o, format.Single)
 	}
 	return d, err
 }
@@ -321,7 +321,7 @@ func (d *draft) write(ctx context.Context, dst io.Writer, image io.ReaderAt, sum
 	if err != nil {
 		return nil, err
 	}
-	return &Result{Size: w.off + n, Layout: d.l.Layout, Blocks: d.l.Blocks, SHA256: w.man.SHA256}, nil
+	return &Result{Size: w.off + n, Layout: Layout(d.l.Layout), Blocks: d.l.Blocks, SHA256: w.man.SHA256}, nil
 }
 
 // writeBlocks cuts, encodes and appends all blocks, and hashes the image beside.

@@ -27,7 +27,7 @@ var (
 	ErrOptions = errors.New("invalid options")
 )
 
-// BlockError names a damaged block. It unwraps to the cause.
+// BlockError is archive.BlockError below package archive.
 type BlockError struct {
 	File      string  // name of the file, "" if unknown
 	Block     int64   // global block number
@@ -58,6 +58,12 @@ func (e *BlockError) Error() string {
 
 // Unwrap returns the cause.
 func (e *BlockError) Unwrap() error { return e.Err }
+
+// AsPublic stores the error in a **archive.BlockError. Package archive sets it.
+var AsPublic func(e *BlockError, target any) bool
+
+// As lets errors.As find an archive.BlockError.
+func (e *BlockError) As(target any) bool { return AsPublic != nil && AsPublic(e, target) }
 
 // indexRange prints [0:10, 5:6] for the half-open ranges of a block.
 func indexRange(start, count []int64) string {
