@@ -1,7 +1,6 @@
-// Package archive writes and reads cdfz archives: classic netCDF files (CDF-1,
-// CDF-2, CDF-5) in compressed blocks, of which any part is read without the rest,
-// and from which the original file comes back bit for bit. docs/FORMAT.md specifies
-// the bytes.
+// Package archive writes and reads cdfz archives: classic netCDF files (CDF-1, CDF-2,
+// CDF-5) in compressed blocks. Any part is read without the rest, and the original
+// file is restored bit for bit. docs/FORMAT.md specifies the bytes.
 //
 // # Reading values
 //
@@ -20,15 +19,15 @@
 //
 // An archive stores a variable in blocks of some 256 KiB: consecutive values in
 // row-major order, so a block holds a few maps of a variable (time, lat, lon). To read
-// anything of a block its stored bytes are read and their checksum is checked; then
-// it is decoded. A point costs one block, a map those that it lies in, a series in time
-// each block along it. Blocks that lie near each other are read together, and decoded
-// on all processors unless [OpenOptions] says otherwise.
+// any value, the stored bytes of its block are read, checked against their checksum and
+// decoded. A point costs one block, a map the blocks it lies in, and a series in time
+// each block along it. Nearby blocks are read together, and decoded on all processors
+// unless [OpenOptions] says otherwise.
 //
-// Decoded blocks are kept in a cache bounded in bytes ([DefaultCache]), which readers may share
-// ([NewCache]); what is larger than the cache does not go there. However many goroutines
-// ask for a block, one decodes it at a time. [File.Stats] counts all of this, and
-// docs/cache.md has measured when a cache helps.
+// Decoded blocks are kept in a cache bounded in bytes ([DefaultCache]), which files may
+// share ([NewCache]). Reads larger than the cache bypass it. If several goroutines ask for
+// a block, one decodes it for all. [File.Stats] counts blocks, reads and cache hits, and
+// docs/cache.md describes when a cache helps.
 //
 // # The original file
 //
@@ -40,21 +39,21 @@
 //
 // [Write] makes an archive and only appends, so its target may be a pipe. The bytes
 // depend on the file, its name and the options alone. Package fsck checks every byte of
-// an archive, names what is damaged by variable and index range, and repairs what can
+// an archive, names damage by variable and index range, and repairs structures that can
 // be rebuilt.
 //
 // # Errors
 //
 // There are three classes. Not ours: [ErrNotArchive], cdf3.ErrNotCDF, and
 // [ErrVersion] for an archive that needs a newer reader. Damaged: [ErrCorrupt], with
-// a [BlockError] where a block is meant. Anything else is an error of the source or
-// the sink, wrapped as it came; a file that changes while it is read is one too
-// ([ErrChanged], remote.ErrChanged).
+// a [BlockError] if a block is damaged. Anything else is an error of the source or
+// the sink, which is wrapped and otherwise untouched. A file that changes while it is
+// read belongs here too ([ErrChanged], remote.ErrChanged).
 //
 // # Concurrency and memory
 //
 // Files, images and variables are safe for concurrent use if their io.ReaderAt is.
-// Besides the cache, a file's memory is some blocks for each processor, the netCDF
+// Besides the cache, a file takes memory for some blocks per processor, the netCDF
 // header and a few pages of the index, whatever the size of the archive.
 //
 // # The file from first byte to last

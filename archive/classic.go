@@ -9,7 +9,7 @@ import (
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
-// sized is a classic file, whose reads are cut to its size.
+// sized is a classic file. It cuts reads to the file's size.
 type sized struct {
 	r    io.ReaderAt
 	size int64

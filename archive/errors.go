@@ -5,13 +5,13 @@ import (
 	"github.com/cdfz-format/cdfz/archive/internal/format"
 )
 
-// The classes of errors. Errors of the source or the sink are wrapped as they came and
-// belong to none of them. Input that is not a classic netCDF file gives cdf3.ErrNotCDF
-// or *cdf3.FormatError.
+// The classes of errors. Errors of the source or the sink are wrapped and belong to no
+// class. Input that is not a classic netCDF file is cdf3.ErrNotCDF or a
+// *cdf3.FormatError.
 var (
 	// ErrNotArchive: neither the head nor the tail of a cdfz archive.
 	ErrNotArchive = fault.ErrNotArchive
-	// ErrVersion: an archive that needs a newer reader; the text names what.
+	// ErrVersion: an archive that needs a newer reader. The text names the feature.
 	ErrVersion = fault.ErrVersion
 	// ErrCorrupt: an archive whose bytes are damaged.
 	ErrCorrupt = fault.ErrCorrupt

@@ -10,18 +10,19 @@ import (
 )
 
 const (
-	// farReads is the runs of a classic file at a URL that one call reads at the
-	// same time, and farRun bounds each: their product is its memory.
+	// farReads is how many runs of a remote classic file one call reads at the same
+	// time, and farRun bounds the bytes of each. Their product bounds the memory of
+	// the call.
 	farReads = 8
 	farRun   = 4 << 20
 	// farWalk bounds the boxes that slab.Walk reads: some runs.
 	farWalk = 2 * farRun
 )
 
-// farVar is the values of a variable of a classic file whose reads have a latency.
-// It is read in boxes that are so short in the file that their gaps are not worth a
-// read of their own; boxes whose distance is not either come with one read, and
-// several reads are under way at the same time.
+// farVar reads the values of a variable of a classic file whose reads have a latency.
+// Values are read in boxes, short enough that the gaps inside a box are cheaper to
+// read than to skip. Nearby boxes are joined into one read, and several reads are
+// under way at the same time.
 type farVar struct {
 	varReader
 	shape, box []int64 // box holds values that follow each other
@@ -68,11 +69,11 @@ func (v *farVar) View(ctx context.Context, off, n int64) ([]byte, error) {
 	return p, v.readRun(ctx, p, v.at(off))
 }
 
-// farBox is what is needed of a box: the bytes [lo, hi) of those from off on, all
-// in bytes of the values.
+// farBox is the needed part of a box: its bytes [lo, hi), counted from off. All are
+// bytes of the values.
 type farBox struct{ off, lo, hi int64 }
 
-// farBoxes is boxes that come with one read, of the image bytes [off, end).
+// farBoxes are boxes that one read fetches: the image bytes [off, end).
 type farBoxes struct {
 	boxes    []farBox
 	off, end int64
@@ -143,7 +144,7 @@ func (v *farVar) EachBlock(ctx context.Context, s slab.Sel, f func(slab.Block) e
 	return err
 }
 
-// read reads boxes and gives each to f.
+// read reads boxes and calls f with each.
 func (v *farVar) read(ctx context.Context, r farBoxes, f func(slab.Block) error) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -19,8 +19,8 @@ import (
 	"github.com/cdfz-format/cdfz/unlimited"
 )
 
-// File is a netCDF file to read from: a classic file, or the archive of one.
-// Both give the same answers. Safe for concurrent use if its io.ReaderAt is.
+// File is a netCDF file to read from: a classic file, or the archive of one. Both
+// behave the same. A File is safe for concurrent use if its io.ReaderAt is.
 type File struct {
 	name    string
 	size    int64
@@ -39,10 +39,10 @@ type File struct {
 type OpenOptions struct {
 	Name   string // names the file in errors; empty: the name that Open was given
 	Cache  int64  // bytes of decoded blocks kept; 0: DefaultCache, negative: none
-	Shared *Cache // a cache to share with other files, instead of one of its own
+	Shared *Cache // a cache to share with other files; nil: the file makes its own
 	Index  int64  // bytes of index pages kept; 0: 4 MiB
 	// Workers is how many blocks are decoded at the same time, however many
-	// goroutines read; 0: GOMAXPROCS. Image.Copy has a number of its own.
+	// goroutines read; 0: GOMAXPROCS. Image.Copy has its own number.
 	Workers int
 	// Remote is for URLs.
 	Remote *remote.Options
@@ -56,12 +56,12 @@ func (o *OpenOptions) reader() *blocks.ReadOptions {
 	return r
 }
 
-// Cache keeps decoded blocks, bounded in bytes. A File makes one of its own unless it
-// is given one to share with others. Safe for concurrent use.
+// Cache keeps decoded blocks, bounded in bytes. A File makes its own unless
+// OpenOptions.Shared is set. Safe for concurrent use.
 type Cache struct{ c *blocks.BlockCache }
 
-// NewCache makes a cache that holds so many bytes of decoded blocks. It may exceed
-// them by a block for a moment.
+// NewCache makes a cache that holds the given number of bytes of decoded blocks. It
+// may briefly exceed that by a block.
 func NewCache(bytes int64) (*Cache, error) {
 	c, err := blocks.NewCache(bytes)
 	if err != nil {
@@ -217,11 +217,12 @@ func (f *File) Close() error {
 	return f.closer.Close()
 }
 
-// Name is the name that the file was opened by; for URLs without user, password and
-// query. It is the Name of the options after New.
+// Name is the name that Open was given, for URLs without user, password and query.
+// After New it is the Name of the options.
 func (f *File) Name() string { return f.name }
 
-// Size is the length of the file itself in bytes: of the archive, if it is one.
+// Size is the length in bytes of the file that was opened. For an archive that is the
+// archive, not the image.
 func (f *File) Size() int64 { return f.size }
 
 // Header is the netCDF header, which callers must not change.
@@ -238,8 +239,8 @@ func (f *File) Stats() Stats {
 	return Stats(f.archive.Stats())
 }
 
-// Var returns the first variable of a name, nil if there is none. Reading from nil
-// with package slab is an error.
+// Var returns the first variable of that name, or nil. Package slab reports reading
+// from nil as an error.
 func (f *File) Var(name string) *Var {
 	i, ok := f.byName()[name]
 	if !ok {
@@ -259,8 +260,8 @@ func (f *File) Vars() iter.Seq2[int, *Var] {
 	}
 }
 
-// Array is variable number v of the header, for packages that know no archives. It
-// is a *Var, or nil if there is no such variable.
+// Array returns variable number v of the header, for packages that do not know
+// archives. It is a *Var, which is nil if there is no such variable.
 func (f *File) Array(v int) slab.Array {
 	if v < 0 || v >= len(f.vars) {
 		return (*Var)(nil)
@@ -268,7 +269,7 @@ func (f *File) Array(v int) slab.Array {
 	return f.newVar(v)
 }
 
-// IsArchive says whether a file of size bytes has the head or the tail of a cdfz
+// IsArchive reports whether a file of size bytes has the head or the tail of a cdfz
 // archive, whole or damaged.
 func IsArchive(r io.ReaderAt, size int64) (bool, error) {
 	head, end, err := blocks.ProbeArchive(r, size)

@@ -27,19 +27,20 @@ type FileOptions struct {
 	NoCheck bool
 	// CheckProgress, if not nil, is told the bytes of the image read back so far.
 	CheckProgress func(done int64)
-	// Accept, if not nil, sees an archive before it appears. An error discards it.
+	// Accept, if not nil, is called with the archive before it appears. An error
+	// discards the archive.
 	Accept func(f *File) error
-	// Warn, if not nil, is told about what is no error, such as a temporary file that
-	// could not be removed.
+	// Warn, if not nil, is told about problems that are not errors, such as a
+	// temporary file that could not be removed.
 	Warn func(text string)
 }
 
 // WriteFile archives an image of size bytes into a file, which appears complete and on
 // the disk or not at all.
 //
-// The archive is read back and compared with the image: byte for byte below 8 MiB, by
-// the SHA-256 of what Write read above. The error is then a *DifferError, or
-// ErrChanged if the image reads differently each time.
+// The archive is read back and compared with the image: byte for byte if the image is
+// smaller than 8 MiB, else by the SHA-256 of the bytes that Write read. The error is
+// then a *DifferError, or ErrChanged if the image reads differently each time.
 func WriteFile(ctx context.Context, name string, image io.ReaderAt, size int64, opts *WriteOptions, file *FileOptions) (*Result, error) {
 	t, o, err := create(name, file)
 	if err != nil {
@@ -114,7 +115,7 @@ func commit(t *atomicfile.File, o FileOptions) error {
 	return nil
 }
 
-// DifferError says where an archive that was read back differs from its source.
+// DifferError tells where an archive, read back, differs from its source.
 type DifferError struct {
 	Off   int64  // the first byte of the image that differs
 	Place string // what lies there, as in "variable tas"
@@ -124,13 +125,13 @@ func (e *DifferError) Error() string {
 	return fmt.Sprintf("archive: the archive differs from the source, first at byte %d (%s)", e.Off, e.Place)
 }
 
-// compareBelow is the size of images that are compared byte for byte. Write reads those
-// once, so that their SHA-256 does not show whether that went well. Larger ones are
-// read once more to be hashed.
+// compareBelow is the size of images up to which archives are compared byte for byte.
+// Write reads smaller images once, so their SHA-256 does not reveal a bad read. Larger
+// ones are hashed in a read of their own.
 const compareBelow = 8 << 20
 
-// compare compares the image with the source that it was made from. If they differ it
-// finds out where.
+// compare compares the image with its source. If they differ, it finds the first
+// different byte.
 func (f *File) compare(ctx context.Context, source io.ReaderAt, size int64, o *CopyOptions) error {
 	c := &imageComparer{r: ioat.Bind(ctx, source)}
 	var err error
@@ -145,7 +146,7 @@ func (f *File) compare(ctx context.Context, source io.ReaderAt, size int64, o *C
 	case c.differs && ctx.Err() == nil:
 		return &DifferError{c.off, whereIs(f.Header(), c.off)}
 	case errors.Is(err, ErrCorrupt) && c.off == size:
-		// The bytes in the archive are the source's, those that were hashed were not.
+		// The archive has the bytes of the source, but other bytes were hashed.
 		return fmt.Errorf("archive: %w, or it reads differently each time", ErrChanged)
 	}
 	return err

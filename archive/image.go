@@ -51,8 +51,8 @@ func (im *Image) ReadAtContext(ctx context.Context, p []byte, off int64) (int, e
 	return im.a.Image(ctx).ReadAt(p, off)
 }
 
-// gap is the distance from which on two reads of a classic file pay, 0 if its reads
-// have no latency.
+// gap is the distance in bytes above which two reads of a classic file are faster
+// than one, or 0 if its reads have no latency.
 func (im *Image) gap() int64 {
 	if im.classic == nil {
 		return 0
@@ -70,14 +70,14 @@ type CopyOptions struct {
 }
 
 // Copy writes the whole image to w, in order. The image of an archive is decoded on
-// several goroutines, and its SHA-256 compared with the one in the archive: if it
-// differs, that is ErrCorrupt. A nil w only checks.
+// several goroutines, and its SHA-256 is compared with the one in the archive; a
+// difference is ErrCorrupt. With a nil w, Copy only checks.
 //
-// Remote archives are read ahead, in requests of up to 4 MiB; two batches of 16 MiB
-// are in memory besides what decoding takes.
+// Remote archives are read ahead in requests of up to 4 MiB. Two batches of 16 MiB
+// are in memory, in addition to the memory for decoding.
 //
-// The blocks of all record variables are needed at the same time. If they exceed
-// the memory, the image is put together in several passes over a temporary file.
+// The blocks of all record variables are needed at the same time. If they exceed the
+// memory, the image is assembled in several passes over a temporary file.
 func (im *Image) Copy(ctx context.Context, w io.Writer, o *CopyOptions) error {
 	if im.classic == nil {
 		return im.a.Copy(ctx, w, (*blocks.CopyOptions)(o))

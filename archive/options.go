@@ -11,7 +11,7 @@ import (
 	"github.com/cdfz-format/cdfz/filters"
 )
 
-// ZarrMode says whether an archive is a Zarr store as well.
+// ZarrMode decides whether an archive is also a Zarr store.
 type ZarrMode string
 
 // The modes. The zero value is ZarrAuto.
@@ -21,7 +21,7 @@ const (
 	ZarrNever  ZarrMode = "never"
 )
 
-// Preset names the chain of variables for which none is given.
+// Preset names the filter chains of variables without a VarFilter.
 type Preset string
 
 // The presets. The zero value is PresetDefault.
@@ -35,10 +35,10 @@ const (
 // Presets lists them in the order of their speed.
 var Presets = []Preset{PresetFast, PresetDefault, PresetPortable, PresetMax}
 
-// VarFilter gives variables a chain of their own.
+// VarFilter sets the filter chain of some variables.
 type VarFilter struct {
-	// Vars are names as in the file; "*" stands for all variables. A variable
-	// named itself takes precedence over "*".
+	// Vars are names as in the file; "*" stands for all variables. An explicit name
+	// takes precedence over "*".
 	Vars []string
 	// Chain replaces the preset's. Empty: the blocks are stored as they are.
 	Chain filters.Chain
@@ -55,8 +55,8 @@ const (
 	// DefaultCache is the bound of the block cache, in bytes of decoded blocks.
 	DefaultCache = blocks.DefaultCache
 
-	// DefaultMemory is the de-interleave budget: enough for the blocks of 500
-	// record variables at once.
+	// DefaultMemory is the default memory for blocks of record variables: enough for
+	// the blocks of 500 record variables at once.
 	DefaultMemory = blocks.DefaultMemory
 )
 

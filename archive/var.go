@@ -78,8 +78,7 @@ func (v *Var) Dims() []string {
 	return names
 }
 
-// Attr returns the first attribute of a name, nil if there is none. Callers must not
-// change it.
+// Attr returns the first attribute of that name, or nil. Callers must not change it.
 func (v *Var) Attr(name string) *cdf3.Attr {
 	for i := range v.v.Attrs {
 		if a := &v.v.Attrs[i]; a.Name == name {
@@ -100,8 +99,8 @@ func (v *Var) Attrs() iter.Seq2[int, *cdf3.Attr] {
 	}
 }
 
-// Packing tells how the stored values stand for real ones, from the variable's
-// attributes; see cf.NewPacking and cf.Read.
+// Packing returns how to unpack the stored values, according to the variable's
+// attributes. See cf.NewPacking and cf.Read.
 func (v *Var) Packing() (*cf.Packing, error) { return cf.NewPacking(v.v) }
 
 // Values implements slab.Array: the bytes of the values in row-major order.
@@ -114,7 +113,7 @@ func (v *Var) Values() io.ReaderAt {
 
 // VarInfo describes how an archive stores a variable.
 type VarInfo struct {
-	Blocked bool          // it has blocks of its own
+	Blocked bool          // it has its own blocks
 	Why     string        // why it is not blocked
 	Path    string        // of its entries
 	Block   []int64       // shape of its blocks
@@ -124,8 +123,8 @@ type VarInfo struct {
 	View    string // why it is not, if it is blocked and the archive has a view
 }
 
-// Info tells how the variable is stored. The zero value stands for variables of
-// classic files.
+// Info describes how the variable is stored. It is zero for variables of classic
+// files.
 func (v *Var) Info() VarInfo {
 	a, pos := v.f.archive, v.f.vars[v.num]
 	switch {

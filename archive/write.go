@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// slack is what an archive may have more than its image.
+	// slack is how many bytes an archive may have more than its image.
 	slack = 4096
 	// hashChunk is how much of the image is read at once to hash it.
 	hashChunk = 1 << 20
@@ -34,14 +34,13 @@ type Result struct {
 	SHA256 string // of the image, in hexadecimal digits
 }
 
-// Write archives the first size bytes of image to dst, which it only appends
-// to. image must not change meanwhile. Write cannot know whether it did: reading the
-// archive back and comparing it with the source shows it.
+// Write archives the first size bytes of image to dst, which it only appends to.
+// image must not change meanwhile. Write cannot detect such changes; WriteFile does,
+// by reading the archive back.
 //
-// An image that is not a classic netCDF file gives an error that wraps
-// cdf3.ErrNotCDF or a *cdf3.FormatError, and nothing is written. After any other
-// error dst holds a useless part of an archive. Reads and writes that fail give
-// their errors, wrapped.
+// If the image is not a classic netCDF file, the error wraps cdf3.ErrNotCDF or a
+// *cdf3.FormatError, and nothing is written. After any other error dst holds a
+// useless part of an archive. Errors of reads and writes are wrapped.
 func Write(ctx context.Context, dst io.Writer, image io.ReaderAt, size int64, opts *WriteOptions) (*Result, error) {
 	o, err := opts.withDefaults()
 	if err != nil {
@@ -64,8 +63,8 @@ func Write(ctx context.Context, dst io.Writer, image io.ReaderAt, size int64, op
 	return d.write(ctx, dst, image, nil)
 }
 
-// writeSmall makes the archive in memory, and again in a smaller layout while it
-// is larger than the format promises.
+// writeSmall makes the archive in memory. While it is larger than the format
+// promises, it makes it again in a smaller layout.
 func writeSmall(ctx context.Context, dst io.Writer, image io.ReaderAt, size int64, h *cdf3.Header, o *WriteOptions) (*Result, error) {
 	data := make([]byte, size)
 	if err := ioat.ReadFull(image, data, 0); err != nil {
@@ -107,8 +106,8 @@ type draft struct {
 	front []format.MetaEntry // README, plan, Zarr metadata
 }
 
-// newDraft plans an archive and makes its metadata. errMetadata means that the
-// layout has more of it than the format allows.
+// newDraft plans an archive and makes its metadata. errMetadata means that the layout
+// needs more metadata than the format allows.
 func newDraft(h *cdf3.Header, size int64, o *WriteOptions, lay format.Layout) (*draft, error) {
 	rest, err := o.Preset.rest()
 	if err != nil {
@@ -171,7 +170,7 @@ const (
 	manifestGuess       = 512
 )
 
-// structural is the length of all that is not stored bytes of blocks.
+// structural is the length of the archive without the stored bytes of blocks.
 func (d *draft) structural() int64 {
 	l := d.l
 	perBlock := int64(czip.LocalFixed + czip.CentralFixed)
@@ -210,8 +209,8 @@ func (d *draft) viewWorth(ctx context.Context, image io.ReaderAt) (bool, error) 
 // errEnough stops a cutter that has been asked for some blocks only.
 var errEnough = errors.New("enough blocks")
 
-// saves says whether encoding saves so many bytes, looking at no more blocks
-// than it takes.
+// saves reports whether encoding saves at least that many bytes. It stops as soon as
+// it knows.
 func (d *draft) saves(image io.ReaderAt, missing int64) (bool, error) {
 	probe := &probe{e: blocks.NewEncoder(d.l), missing: missing}
 	c := &blocks.Cutter{L: d.l, R: image, Sink: probe, Read: func(int64) {}}

@@ -1,7 +1,7 @@
 // Package blockidx maps the number of a block to the place of its bytes in an
-// archive. It is a paged binary table, docs/FORMAT.md, "The index": pages of a
-// fixed size at computed places, each with a checksum, so that a reader loads
-// only the pages it needs and a table of 10^7 rows opens in the time of one of 10.
+// archive. It is a paged binary table, docs/FORMAT.md, "The index": pages of a fixed
+// size at computed places, each with a checksum, so a reader loads only the pages it
+// needs, and a table of 10^7 rows opens as fast as one of 10.
 //
 // Table builds and writes an index, Reader looks rows up in one. The package
 // knows neither netCDF nor filters nor the container.
@@ -36,8 +36,8 @@ type Row struct {
 	CRC  uint32 // CRC-32 (IEEE) of the stored bytes
 }
 
-// Size is the length in bytes of an index of that many rows; it fails for a
-// number no file can have.
+// Size returns the length in bytes of an index with the given number of rows. It is
+// an error if no file can have that many.
 func Size(rows int64) (int64, error) {
 	if rows < 0 || rows > (math.MaxInt64-HeaderLen-pageLen)/(rowLen+1) {
 		return 0, fmt.Errorf("blockidx: %d rows", rows)
@@ -49,7 +49,8 @@ func Size(rows int64) (int64, error) {
 // pageRows is how many rows page p of an index has.
 func pageRows(rows, p int64) int64 { return min(rowsPerPage, rows-p*rowsPerPage) }
 
-// Header is the encoded header of an index of that many rows, HeaderLen bytes.
+// Header returns the encoded header, HeaderLen bytes, of an index with the given
+// number of rows.
 func Header(rows int64) []byte { return appendHeader(nil, rows) }
 
 func appendHeader(dst []byte, rows int64) []byte {

@@ -28,8 +28,8 @@ type pages struct {
 	order []int64
 }
 
-// Using is the same index, with the same pages in memory, read through another
-// reader of the same bytes: one whose reads end with a context, for instance.
+// Using returns the same index, with the same pages in memory, read through another
+// reader of the same bytes, for instance one bound to a context.
 func (x *Reader) Using(r io.ReaderAt) *Reader { return &Reader{r, x.rows, x.pages} }
 
 // NewReader opens the index that r holds in its first size bytes, given its
@@ -54,8 +54,8 @@ func NewReader(r io.ReaderAt, size int64, header []byte, memory int64) (*Reader,
 // Rows is the number of rows.
 func (x *Reader) Rows() int64 { return x.rows }
 
-// Row returns row i. Errors of the reader beneath are passed on; damage wraps
-// ErrCorrupt.
+// Row returns row i. Errors of the underlying reader are returned as they are. Damage
+// wraps ErrCorrupt.
 func (x *Reader) Row(i int64) (Row, error) {
 	if i < 0 || i >= x.rows {
 		return Row{}, fmt.Errorf("blockidx: row %d of %d: %w", i, x.rows, ErrCorrupt)
@@ -162,8 +162,8 @@ func (x *Reader) load(p int64) ([]byte, error) {
 	return page, nil
 }
 
-// check checks page p. A damaged page of a remote index is read once more, for it may
-// have been garbled on its way.
+// check checks page p. A damaged page of a remote index is read once more, because it
+// may have been garbled in transit.
 func (x *Reader) check(page []byte, p int64) error {
 	err := checkPage(page, p)
 	if err == nil || ioat.Gap(x.r) == 0 {
@@ -175,7 +175,7 @@ func (x *Reader) check(page []byte, p int64) error {
 	return checkPage(page, p)
 }
 
-// keep adds a page, for the oldest one if there are too many.
+// keep adds a page, replacing the oldest one if there are too many.
 func (x *Reader) keep(p int64, page []byte) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 const (
 	// memRows is how many rows a Table keeps in memory before it spills: 20 MiB.
 	memRows = 1 << 20
-	// cachedPages bounds the pages of a spilled Table in memory: 21 MiB. Rows
-	// arrive interleaved by variable, each run in a page of its own.
+	// cachedPages bounds the pages of a spilled Table in memory: 21 MiB. Rows arrive
+	// interleaved by variable, and each run goes to another page.
 	cachedPages = 4096
 )
 
@@ -23,7 +23,7 @@ type Table struct {
 	spill *spill
 }
 
-// NewTable makes a table of so many rows, all zero.
+// NewTable makes a table with the given number of rows, all zero.
 func NewTable(rows int64) (*Table, error) { return newTable(rows, memRows) }
 
 func newTable(rows, inMemory int64) (*Table, error) {
@@ -39,8 +39,8 @@ func newTable(rows, inMemory int64) (*Table, error) {
 	if err != nil {
 		return nil, fmt.Errorf("blockidx: temporary file: %w", err)
 	}
-	// Unlinked at once, so that no way of dying leaves it behind. Where a system
-	// refuses to remove an open file it stays until Close.
+	// Unlinked at once, so that it disappears however the program ends. If the system
+	// cannot remove open files, it stays until Close.
 	name := f.Name()
 	if os.Remove(name) == nil {
 		name = ""

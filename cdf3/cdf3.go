@@ -1,10 +1,10 @@
 // Package cdf3 reads and writes the headers of classic netCDF files: CDF-1,
 // CDF-2 (64-bit offsets) and CDF-5 (64-bit data).
 //
-// [Read] takes a file apart as far as its header says where the values are:
-// dimensions, attributes, variables, the place, shape and length of every
-// variable, the size and number of records. [Header.Append] is the writer and
-// [Header.Layout] places the variables of a header built by a program.
+// [Read] returns everything but the values: dimensions, attributes, variables, the
+// place, shape and length of every variable, the size and number of records.
+// [Header.Append] writes a header, and [Header.Layout] places the variables of a
+// header built by a program.
 //
 // # What is strict and what is not
 //
@@ -19,9 +19,9 @@
 //
 // # What is not done
 //
-// Values are not read, and nothing here looks at bytes behind the header.
-// A [Header] does not tell which form an empty list had nor what the padding
-// was, so who must restore a file exactly keeps the bytes of its header.
+// Values are not read, nor any bytes after the header. A [Header] does not record
+// which form an empty list had or the bytes of padding. To restore a file exactly,
+// keep the bytes of its header.
 //
 // All offsets are bytes of the file from its beginning, all lengths are
 // bytes, and all numbers of the format are big-endian.
@@ -68,8 +68,8 @@ func (v Version) beginLen() int64 {
 	return 8
 }
 
-// streaming is the numrecs field that says: count the records yourself
-// (STREAMING in the grammar).
+// streaming is the numrecs field that means: count the records yourself (STREAMING in
+// the grammar).
 func (v Version) streaming() uint64 {
 	if v == Data64 {
 		return 1<<64 - 1
@@ -99,8 +99,8 @@ type Var struct {
 	Attrs  []Attr
 	Type   Type
 
-	// VSize is a field that lies: writers disagree about it and it is too
-	// narrow for large variables. It is kept for Append and never used.
+	// VSize is unreliable: writers disagree about it, and it is too narrow for large
+	// variables. It is kept for Append and never used.
 	VSize uint64
 
 	// Begin is the offset of the first value. It is never negative, but the
@@ -109,10 +109,10 @@ type Var struct {
 
 	Record bool    // the first dimension is unlimited
 	Shape  []int64 // in elements; the first is NumRecs if Record
-	// RecLen is the bytes of the values in one record of a record variable,
-	// or of the whole of another variable. Padding is not counted.
+	// RecLen is the length in bytes of the values in one record of a record variable,
+	// or of all values of another variable. Padding is not counted.
 	RecLen int64
-	// Len is the bytes of all values: RecLen, times NumRecs if Record.
+	// Len is the length in bytes of all values: RecLen, times NumRecs if Record.
 	Len int64
 }
 
@@ -137,14 +137,15 @@ type Header struct {
 	Attrs []Attr
 	Vars  []Var
 
-	// Len is the bytes of the header in the file, magic included.
+	// Len is the length in bytes of the header in the file, including the magic
+	// number.
 	Len int64
-	// NumRecs is NumRecsField or, if Streaming, the number of records whose
-	// values lie inside the file wholly; the padding of the last may be
-	// missing. Nothing else ties it to the size of the file.
+	// NumRecs is NumRecsField or, if Streaming, the number of records whose values
+	// lie completely inside the file. The padding of the last one may be missing.
+	// Otherwise it does not depend on the size of the file.
 	NumRecs int64
-	// RecSize is the bytes from one record to the next, 0 without record
-	// variables. Each record variable takes RecLen rounded up to 4, except
-	// that the only record variable of a file is not padded.
+	// RecSize is the distance in bytes from one record to the next, 0 without record
+	// variables. Each record variable takes RecLen rounded up to 4, except that the
+	// only record variable of a file is not padded.
 	RecSize int64
 }

@@ -8,12 +8,12 @@ import (
 	"strconv"
 )
 
-// ErrNotCDF says that a file is not a classic netCDF file: it has another
-// magic number, or is too short for one. Errors that wrap it say what the
-// file seems to be instead.
+// ErrNotCDF means that a file is not a classic netCDF file: its magic number is
+// another one, or it is too short for one. The text of errors that wrap it names what
+// the file seems to be.
 var ErrNotCDF = errors.New("cdf3: not a classic netCDF file")
 
-// FormatError says that the header of a classic netCDF file is damaged, and
+// FormatError means that the header of a classic netCDF file is damaged, and tells
 // where.
 type FormatError struct {
 	Off  int64  // of the field at fault, in bytes of the file
@@ -36,7 +36,7 @@ func quote(name string) string {
 
 const hdf5Magic = "\x89HDF\r\n\x1a\n"
 
-// others are the magics of files that are met where netCDF is expected.
+// others are the magic numbers of files that users mistake for netCDF.
 var others = []struct{ magic, hint string }{
 	{"\x0e\x03\x13\x01", "it is an HDF4 file"},
 	{"\xcd\xf3\x00\x01", "it is a NASA CDF file, another format of a similar name"},
@@ -63,8 +63,8 @@ func notCDF(r io.ReaderAt, size int64, start []byte) error {
 	if bytes.HasPrefix(start, []byte("CDF")) {
 		return fmt.Errorf("%w: format version %d at byte 3, expected 1, 2 or 5", ErrNotCDF, start[3])
 	}
-	// An HDF5 superblock is at 0, or behind a user block at 512, 1024, ...
-	// (HDF5 File Format Specification, II.A).
+	// An HDF5 superblock is at 0, or after a user block at 512, 1024, ... (HDF5 File
+	// Format Specification, II.A).
 	for off := int64(0); off <= size-int64(len(hdf5Magic)); off = max(512, 2*off) {
 		var b [len(hdf5Magic)]byte
 		if err := readFull(r, b[:], off); err != nil {
@@ -85,9 +85,9 @@ func notCDF(r io.ReaderAt, size int64, start []byte) error {
 	return fmt.Errorf("%w: it begins with % x, expected 43 44 46 and 01, 02 or 05", ErrNotCDF, start[:magicLen])
 }
 
-// readFull fills p from off. A full read counts whatever error comes with it:
-// an io.ReaderAt may return io.EOF with the last bytes. A source that ends
-// early gives io.ErrUnexpectedEOF; its other errors are wrapped.
+// readFull fills p from off. A full read counts whatever error comes with it: an
+// io.ReaderAt may return io.EOF with the last bytes. A source that ends early is
+// io.ErrUnexpectedEOF. Other errors are wrapped.
 func readFull(r io.ReaderAt, p []byte, off int64) error {
 	n, err := r.ReadAt(p, off)
 	if n >= len(p) {

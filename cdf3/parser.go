@@ -122,7 +122,8 @@ func (p *parser) padded(n int64) ([]byte, error) {
 		}
 		return p.keep(b[:n]), nil
 	}
-	// By windows: memory is not taken before the bytes are there.
+	// Window by window, so that memory is not allocated before the bytes have
+	// arrived.
 	var out []byte
 	for int64(len(out)) < n {
 		if len(p.buf) == 0 {
@@ -157,8 +158,8 @@ func (p *parser) keep(b []byte) []byte {
 	return p.kept[start:len(p.kept):len(p.kept)]
 }
 
-// roomFor returns s with room for another element of at most n. It takes memory
-// in proportion to the elements that were read.
+// roomFor returns s with room for another of at most n elements. It allocates in
+// proportion to the elements read so far.
 func roomFor[T any](s []T, n int64) []T {
 	if len(s) < cap(s) {
 		return s

@@ -15,8 +15,8 @@ const (
 )
 
 const (
-	// MaxHeaderLen is the longest header that Read accepts, in bytes. It bounds
-	// the memory that a hostile file can take. The largest headers met are a few
+	// MaxHeaderLen is the longest header that Read accepts, in bytes. It bounds the
+	// memory that a hostile file can take. The largest real headers are a few
 	// megabytes long.
 	MaxHeaderLen = 1 << 28
 	// MaxRank is the most dimensions of a variable that the netCDF C library reads
@@ -26,17 +26,18 @@ const (
 
 // Read reads the header of a classic netCDF file of size bytes.
 //
-// The error wraps ErrNotCDF if the file is of another kind, and is a
-// *FormatError if the header is damaged or does not lie inside the file. An
-// error of r is wrapped as it is; so is io.ErrUnexpectedEOF if r ends before
-// size. A header of more than MaxHeaderLen bytes is refused.
+// The error wraps ErrNotCDF if the file is of another kind, and is a *FormatError if
+// the header is damaged or does not lie inside the file. Errors of r are wrapped, and
+// so is io.ErrUnexpectedEOF if r ends before size. A header of more than MaxHeaderLen
+// bytes is refused.
 //
 // Read reads little more than the header, in pieces of 64 KiB or more, and
 // keeps no reference to r. It allocates at most 64 MiB and eight times the
 // bytes of the header, whatever the counts in it claim.
 func Read(r io.ReaderAt, size int64) (*Header, error) { return ReadFront(r, size, size) }
 
-// ReadFront is Read for a file of size bytes of which r has the first have.
+// ReadFront is Read for a file of size bytes if r has only its first bytes, have in
+// number.
 func ReadFront(r io.ReaderAt, have, size int64) (*Header, error) {
 	have = min(have, size)
 	var start [8]byte
@@ -84,8 +85,8 @@ func (p *parser) header() error {
 }
 
 func (p *parser) dims() error {
-	// The grammar gives CDF-2 lengths 31 bits too, but the C library writes
-	// and reads up to 2^32-4 there.
+	// In the grammar, lengths in CDF-2 have 31 bits too, but the C library writes and
+	// reads up to 2^32-4 there.
 	most := uint64(math.MaxInt64)
 	if p.h.Version == Classic {
 		most = math.MaxInt32
@@ -238,9 +239,9 @@ func (p *parser) dimIDs(v *Var) error {
 	return nil
 }
 
-// list reads the tag and the count of a list whose elements have minLen bytes
-// or more, and reserves so many for each. Reading an element begins with giving
-// them up.
+// list reads the tag and the count of a list whose elements have minLen bytes or
+// more, and reserves that many bytes for each. Reading an element begins by releasing
+// them.
 func (p *parser) list(tag uint32, minLen int64) (int64, error) {
 	at := p.off
 	b, err := p.fixed(4)

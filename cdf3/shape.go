@@ -57,9 +57,9 @@ func (h *Header) setNumRecs() (msg string) {
 	return ""
 }
 
-// wholeRecords returns the number of records all of whose values lie in a
-// file of size bytes. It is not size divided by RecSize: the padding behind
-// the last value may be missing.
+// wholeRecords returns the number of records all of whose values lie in a file of
+// size bytes. It is not size divided by RecSize: the padding after the last value may
+// be missing.
 func (h *Header) wholeRecords(size int64) int64 {
 	var end int64 // of the first record's values
 	for i := range h.Vars {

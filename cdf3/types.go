@@ -5,9 +5,8 @@ import "strconv"
 // Type is the external type of a variable or an attribute.
 type Type uint32
 
-// The type codes (nc_type in the grammar). Part of the format. The grammar
-// gives UByte and above to CDF-5 alone; they are accepted in all versions,
-// as the C library does.
+// The type codes (nc_type in the grammar). Part of the format. In the grammar, only
+// CDF-5 has UByte and above. They are accepted in all versions, as in the C library.
 const (
 	Byte   Type = 1 // signed, 8 bits
 	Char   Type = 2 // text, 8 bits
@@ -22,8 +21,8 @@ const (
 	UInt64 Type = 11
 )
 
-// types is the one table of what is known about the types. The fill values are
-// NC_FILL_* of netcdf.h.
+// types is the table of the types and their properties. The fill values are NC_FILL_*
+// of netcdf.h.
 var types = [...]struct {
 	name  string
 	size  int64

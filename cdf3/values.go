@@ -56,7 +56,7 @@ func (a *Attr) Int64s() []int64 {
 }
 
 // Values returns the values of an attribute as its own type: int8 for byte, uint8 for
-// ubyte and char, float64 for double. It is nil if T is another one.
+// ubyte and char, float64 for double. It is nil if T is another type.
 func Values[T Number](a *Attr) []T {
 	if !native[T](a.Type) {
 		return nil

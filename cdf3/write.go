@@ -9,11 +9,11 @@ import (
 
 // Append appends the encoded header to dst and returns the longer slice.
 //
-// The fields that are in a file are written as they are: Version,
-// NumRecsField, Dims, Attrs and Vars with VSize and Begin. Computed fields
-// are not looked at. Padding is zero and an empty list is ABSENT, as the C
-// library writes it; so Append gives the bytes of a file that was read when
-// its header is of that form, and always gives as many.
+// The fields that are in a file are written as they are: Version, NumRecsField, Dims,
+// Attrs and Vars with VSize and Begin. Computed fields are ignored. Padding is zero
+// and an empty list is ABSENT, as the C library writes them. For a header that was
+// read from a file, the result always has the same length, and the same bytes if the
+// file was written in this form.
 //
 // It is an error when a field does not fit its width in this version, or
 // Values and Len of an attribute disagree; dst is returned as it was.
@@ -44,9 +44,9 @@ func (h *Header) Append(dst []byte) ([]byte, error) {
 	return e.b, nil
 }
 
-// Layout places the variables of a header that a program has built: the fixed
-// ones in order right behind the header, then the first record of the record
-// variables in order, all at multiples of 4, as the C library does.
+// Layout places the variables of a header that a program has built: the fixed ones in
+// order right after the header, then the first record of the record variables in
+// order, all at multiples of 4, as the C library does.
 //
 // It takes Version, NumRecsField, Dims, Attrs and of the variables Name,
 // DimIDs, Attrs and Type, and sets all other fields. A header with a
@@ -108,8 +108,8 @@ func (h *Header) place() error {
 					i, quote(v.Name), v.RecLen, off, h.Version)
 			}
 			v.Begin, v.VSize = off, uint64(n)
-			// What is too large for the field is written as all ones (Note
-			// on vsize in the specification).
+			// A size too large for the field is written as all ones (Note on vsize in
+			// the specification).
 			if h.Version != Data64 && v.VSize > math.MaxUint32-3 {
 				v.VSize = math.MaxUint32
 			}

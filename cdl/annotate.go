@@ -2,9 +2,9 @@ package cdl
 
 import "strconv"
 
-// scalarIndex is what ncdump most often writes for the Fortran index of a scalar. It
-// reads the word before an array of no elements, where the C library of Linux keeps
-// the array's size, 32, and a bit that tells whether the memory before is in use.
+// scalarIndex is what ncdump most often writes for the Fortran index of a scalar.
+// ncdump reads the word before an empty array, where the C library of Linux keeps the
+// array's size, 32, and a bit that tells whether the memory before it is in use.
 const scalarIndex = 34
 
 // annotate writes the comment with the indices of a value (-f).

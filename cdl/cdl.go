@@ -1,22 +1,23 @@
 // Package cdl writes netCDF files as CDL text, byte for byte as ncdump does.
 //
 // [Dump] takes a header and the values of its variables, wherever they come from. It
-// writes NcML too. [Name] and [Kind] are what ncdump derives from the name and the
-// version of a file.
+// writes NcML too. [Name] and [Kind] derive the data set's name and kind from a file,
+// as ncdump does.
 //
 // The reference is ncdump of netCDF-C 4.9.0 on Linux, its oddities included where
 // they are the same in every run. Files that it refuses, or that make it stop
-// halfway, are written as far as the same rules go. C_format attributes count,
-// unless the behaviour of the C program is undefined: then the default format does.
+// halfway, are written as far as the same rules go. C_format attributes are followed,
+// unless the behaviour of the C program is undefined. Then the default format is
+// used.
 //
 // # What is not done
 //
 // Groups and the types of netCDF-4, and times in calendar "none". Times beyond some
-// 80,000 years are written as numbers, where ncdump writes what happens to lie in
-// memory. In NcML, names are escaped, which ncdump forgets. If the number of records is
+// 80,000 years are written as numbers, where ncdump writes uninitialized memory. In
+// NcML, names are escaped, which ncdump forgets. If the number of records is
 // indeterminate (STREAMING), they are counted, where ncdump writes 4294967295. For the
-// Fortran index of a scalar (-f) ncdump writes what happens to lie in memory: most often
-// 34, which is written here.
+// Fortran index of a scalar (-f), ncdump writes uninitialized memory, most often 34.
+// Here it is always 34.
 //
 // Rules of the text: https://docs.unidata.ucar.edu/nug/current/_c_d_l.html
 package cdl
@@ -35,7 +36,7 @@ import (
 // Source is a netCDF file.
 type Source interface {
 	Header() *cdf3.Header
-	// Array is the values of variable number v of the header.
+	// Array returns the values of variable number v of the header.
 	Array(v int) slab.Array
 }
 
@@ -53,8 +54,8 @@ type Options struct {
 	// Special adds the special attributes (-s): the format and, for CDF-5 and
 	// where Storage knows more, how the values of a variable are stored.
 	Special bool
-	// Storage tells how an archive stores variable number v, nil if it is not
-	// stored in blocks of its own. May be nil.
+	// Storage returns how an archive stores variable number v, or nil if it has no
+	// blocks. Storage may be nil.
 	Storage func(v int) *Storage
 
 	// Times writes the values of time variables as dates in quotes (-t), and those of
@@ -70,8 +71,8 @@ type Options struct {
 	Full    bool // a comment with the index of each value (-f)
 	Fortran bool // indices count from 1, fastest dimension first
 
-	// FloatDigits and DoubleDigits are significant digits (-p), 1 to 20. Zero
-	// means 7 and 15, and that a C_format attribute decides before.
+	// FloatDigits and DoubleDigits are significant digits (-p), 1 to 20. Zero means 7
+	// and 15, unless a C_format attribute says otherwise.
 	FloatDigits, DoubleDigits int
 	// LineLen is the length of lines of data (-l), at least 10. Zero means 80.
 	LineLen int
@@ -107,10 +108,10 @@ const (
 	defaultLine = 80
 )
 
-// Dump writes the file as CDL. Nothing is written if the options are wrong or name
-// a variable that is not there. Memory is bounded, whatever the size of the
-// variables. An error of w is returned as it is, an error in reading values wrapped
-// with the variable's name; text written before stays written.
+// Dump writes the file as CDL. Nothing is written if the options are wrong or name a
+// variable that is not there. Memory is bounded, whatever the size of the variables.
+// Errors of w are returned as they are. Errors of reading values are wrapped with the
+// variable's name. Text written before an error stays written.
 func Dump(ctx context.Context, w io.Writer, src Source, o *Options) error {
 	if o == nil {
 		o = &Options{}
@@ -147,9 +148,9 @@ func Dump(ctx context.Context, w io.Writer, src Source, o *Options) error {
 	return d.err
 }
 
-// chosen says for each variable whether Options.Vars names it, nil if all are
-// wanted. Of variables of one name it is the last, as in ncdump; a name with a
-// slash, which ncdump takes for one in a group, may be given too.
+// chosen tells for each variable whether Options.Vars names it. It is nil if all are
+// wanted. Among variables of one name the last is chosen, as in ncdump. Names with a
+// slash, which ncdump takes for names in groups, are allowed.
 func (d *dumper) chosen() ([]bool, error) {
 	if len(d.o.Vars) == 0 {
 		return nil, nil
@@ -165,7 +166,7 @@ func (d *dumper) chosen() ([]bool, error) {
 	return out, nil
 }
 
-// Kind is what ncdump -k says of a file.
+// Kind returns the kind of a file as ncdump -k prints it.
 func Kind(v cdf3.Version) string {
 	switch v {
 	case cdf3.Classic:

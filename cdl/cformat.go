@@ -26,8 +26,8 @@ const (
 	maxOutput = 99
 )
 
-// parseFormat reads a format. It is not ok where C says nothing of what would be
-// printed, and for conversions that nobody uses.
+// parseFormat reads a format. It is not ok if C leaves the output undefined, and for
+// conversions that nobody uses.
 func parseFormat(s string) (f format, ok bool) {
 	f.before, s, ok = literal(s)
 	if !ok || s == "" {
@@ -208,7 +208,7 @@ func (f *format) appendInt(dst []byte, n uint64) []byte {
 	return f.pad(dst, sign, s, f.zero && f.prec < 0)
 }
 
-// sign is what stands before a number that is not negative.
+// sign is the text before a number that is not negative.
 func (f *format) sign() string {
 	switch {
 	case f.plus:
@@ -258,8 +258,8 @@ func (f *format) appendFloat(dst []byte, x float64) []byte {
 	return f.pad(dst, sign, s, f.zero)
 }
 
-// zeros gives a number of %g, which has no zeros at its end, as many digits as
-// %#g prints.
+// zeros pads a number printed with %g, which has no zeros at its end, to the digits
+// of %#g.
 func zeros(s string, x float64, prec int) string {
 	mantissa, exp, hasExp := strings.Cut(s, "e")
 	have := len(strings.TrimLeft(strings.Replace(mantissa, ".", "", 1), "0"))
@@ -278,7 +278,7 @@ func zeros(s string, x float64, prec int) string {
 	return mantissa
 }
 
-// pad appends a number of the width wanted.
+// pad appends a number, padded to the wanted width.
 func (f *format) pad(dst []byte, sign, s string, zero bool) []byte {
 	n := max(0, f.width-len(sign)-len(s))
 	switch {

@@ -171,8 +171,8 @@ func (r *rows) chars(b []byte) {
 	}
 }
 
-// wrap moves what was appended since start to a new line if the line gets too
-// long. Up to two bytes do not move, so that delimiters stay behind their value.
+// wrap moves what was appended since start to a new line if the line gets too long.
+// Up to two bytes do not move, so that delimiters stay with their value.
 func (d *dumper) wrap(start int) {
 	const indent = "\n    "
 	n := len(d.buf) - start
@@ -189,14 +189,14 @@ func (d *dumper) wrap(start int) {
 	d.col += n
 }
 
-// begin writes what stands before a row.
+// begin writes the text before a row.
 func (r *rows) begin() {
 	if r.o.Brief && len(r.row) > 0 {
 		r.brief()
 	}
 }
 
-// end writes what stands behind a row and goes on to the next.
+// end writes the text after a row and goes on to the next.
 func (r *rows) end() {
 	last := r.left == 0
 	switch {

@@ -77,14 +77,14 @@ func cString(s string) string {
 	return s
 }
 
-// rooted says whether ncdump puts a slash before the name of a dimension: it does
-// where a search by the name in normal form does not find the dimension.
+// rooted reports whether ncdump puts a slash before the name of a dimension. It does
+// if a search by the name in normal form does not find the dimension.
 func (n *names) rooted(dims []cdf3.Dim, id int) bool {
 	name := cString(dims[id].Name)
 	return name == "" || n.dims[name] != id || !utf8.ValidString(name) || decomposed(name)
 }
 
-// attr finds the first attribute of a name, nil if there is none.
+// attr returns the first attribute of that name, or nil.
 func attr(attrs []cdf3.Attr, name string) *cdf3.Attr {
 	for i := range attrs {
 		if cString(attrs[i].Name) == name {

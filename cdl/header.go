@@ -97,9 +97,9 @@ func (d *dumper) attrName(v, name string) {
 // keywords are names of variables that need a blank before a colon.
 var keywords = []string{"variables", "dimensions", "data", "group", "types"}
 
-// attrs writes the attributes of a variable or, without a name, of the file. Of
-// attributes of one name ncdump prints the values of the first each time. Those of
-// the name hide, unless it is empty, are left out.
+// attrs writes the attributes of a variable or, without a name, of the file. If
+// several attributes have the same name, ncdump prints the values of the first each
+// time. Attributes named by hide, unless it is empty, are left out.
 func (d *dumper) attrs(v string, attrs []cdf3.Attr, hide string) {
 	first := firstAttrs(attrs)
 	for i := range attrs {

@@ -7,8 +7,8 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
-// ncml writes the file as NcML. It has no values; for which variables these are wanted
-// decides whether elements without attributes are closed at once, as in ncdump.
+// ncml writes the file as NcML, without values. Elements without attributes are closed
+// at once or not depending on which variables are wanted, as in ncdump.
 func (d *dumper) ncml(chosen []bool) {
 	h := d.h
 	d.text("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<netcdf xmlns=\"https://www.unidata.ucar.edu/namespaces/netcdf/ncml-2.2\" location=\"")
@@ -98,7 +98,7 @@ func (d *dumper) xmlNumbers(a *cdf3.Attr) {
 		case cdf3.Double:
 			d.buf = appendXMLFloat(d.buf, x, digits(d.o.DoubleDigits, doubleDigits))
 		case cdf3.Int64:
-			// Of doubles beyond the range C makes the smallest integer.
+			// C converts doubles out of range to the smallest integer.
 			n := int64(math.MinInt64)
 			if x < 1<<63 {
 				n = int64(x)

@@ -2,9 +2,9 @@ package cdl
 
 import "strings"
 
-// decomposed says whether a name holds letters and marks apart that Unicode's
-// normal form C writes as one character. Names that are out of that form in other
-// ways are not recognized: they need as many tables as text has scripts.
+// decomposed reports whether a name has a letter and a separate mark that Unicode's
+// normal form C writes as one character. Other deviations from that form are not
+// recognized, since they would need tables for every script.
 func decomposed(name string) bool {
 	var base rune
 	for _, c := range name {

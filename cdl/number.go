@@ -45,8 +45,8 @@ func appendFloat64(dst []byte, x float64, digits int) []byte {
 	return strconv.AppendFloat(dst, x, 'g', digits, 64)
 }
 
-// appendWhole does the numbers that are integers of no more digits than wanted. In
-// real data they are many.
+// appendWhole appends integers that have no more digits than wanted. Real data has
+// many of them.
 func appendWhole(dst []byte, x float64, digits int) ([]byte, bool) {
 	if limit := pow10[min(digits, exactInt)]; !(x > -limit && x < limit) {
 		return dst, false
@@ -73,8 +73,8 @@ func appendSpecial(dst []byte, x float64) []byte {
 func finite32(bits uint32) bool { return bits&0x7f800000 != 0x7f800000 }
 func finite64(bits uint64) bool { return bits&0x7ff0000000000000 != 0x7ff0000000000000 }
 
-// appendAttrFloat appends a number with a decimal point and without zeros behind
-// it: 1. and 1.5 and 1.e+20.
+// appendAttrFloat appends a number with a decimal point and without trailing zeros:
+// 1. and 1.5 and 1.e+20.
 func appendAttrFloat(dst []byte, x float64, digits int) []byte {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return appendSpecial(dst, x)

@@ -11,7 +11,7 @@ import (
 // unless -s is given, in classic files too, where it is an ordinary one.
 const provenance = "_NCProperties"
 
-// Filters that have special attributes of their own; others go to _Filter.
+// Filters with their own special attributes. Others go to _Filter.
 const (
 	deflate    = 1
 	shuffle    = 2
@@ -40,8 +40,9 @@ func (d *dumper) specials(i int) {
 	}
 }
 
-// blocked writes what ncdump says of a variable of netCDF-4 that is stored so.
-// A scalar has none of it: netCDF-4 stores scalars neither in chunks nor with filters.
+// blocked writes the attributes that ncdump prints for a chunked variable of netCDF-4.
+// A scalar has none, because netCDF-4 stores scalars neither in chunks nor with
+// filters.
 func (d *dumper) blocked(v *cdf3.Var, s *Storage) {
 	d.special(v, "_Storage", `"chunked"`)
 	var b []byte
@@ -94,7 +95,7 @@ func (d *dumper) special(v *cdf3.Var, name, value string) {
 }
 
 // globalSpecials writes the special attributes of the file. The first are those of
-// netCDF-4 that a classic file may have got as ordinary ones by conversion.
+// netCDF-4, which a converted classic file may have as ordinary attributes.
 func (d *dumper) globalSpecials() {
 	if a := attr(d.h.Attrs, provenance); a != nil && (a.Type == cdf3.Char || a.Len == 0) {
 		d.attrName("", provenance)

@@ -53,8 +53,8 @@ const (
 	julianEpoch = -13 // days from 1970-01-01 of the Gregorian calendar to that of the Julian
 )
 
-// timeUnits returns the units of variable i, nil if it is no time. With bounds it has
-// those of the variable whose bounds it is.
+// timeUnits returns the units of variable i, or nil if its values are not times.
+// Bounds of times have the units of the variable they belong to.
 func (d *dumper) timeUnits(i int, bounds bool) *timeUnits {
 	if !d.o.Times {
 		return nil
@@ -255,8 +255,8 @@ func atMoment(c cf.Calendar, hours float64) (moment, bool) {
 	return m, true
 }
 
-// add adds hours to a moment of a calendar other than Standard, by way of the epoch, as
-// rounding depends on it.
+// add adds hours to a moment of a calendar other than Standard. It goes through the
+// epoch, because rounding depends on that.
 func add(c cf.Calendar, m moment, hours float64) (moment, bool) {
 	zero, ok1 := atHours(c, epoch)
 	at, ok2 := atHours(c, m)
@@ -266,7 +266,7 @@ func add(c cf.Calendar, m moment, hours float64) (moment, bool) {
 	return atMoment(c, zero+((at-zero)+hours))
 }
 
-// hoursBetween is a-b in hours, by way of the epoch too.
+// hoursBetween is a-b in hours, also through the epoch.
 func hoursBetween(c cf.Calendar, a, b moment) (float64, bool) {
 	zero, ok1 := atHours(c, epoch)
 	x, ok2 := atHours(c, a)
@@ -310,7 +310,7 @@ func (u *timeUnits) moment(x float64) (moment, bool) {
 	return add(cf.Julian, lastJulian, hours-since)
 }
 
-// addMonths counts whole months from that of the base. Unless there are none, the
+// addMonths counts whole months from that of the base. Unless the count is 0, the
 // result is the first day of a month.
 func (u *timeUnits) addMonths(x float64) (moment, bool) {
 	if x == 0 {
@@ -342,8 +342,8 @@ func (u *timeUnits) addMonths(x float64) (moment, bool) {
 	return atMoment(c, at)
 }
 
-// append writes a value in quotes, as far as the time of day is not zero. What is no
-// time is written as a number.
+// append writes a value in quotes, without the trailing parts of the time of day that
+// are zero. Values that are not times are written as numbers.
 func (u *timeUnits) append(dst []byte, x float64) []byte {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return appendSpecial(dst, x)
@@ -357,8 +357,8 @@ func (u *timeUnits) append(dst []byte, x float64) []byte {
 	return append(dst, '"')
 }
 
-// appendAttr writes the value of an attribute, such as a fill value. For what is no time
-// ncdump most often writes nothing, in quotes.
+// appendAttr writes the value of an attribute, such as a fill value. For values that are
+// not times, ncdump most often writes empty quotes.
 func (u *timeUnits) appendAttr(dst []byte, x float64) []byte {
 	if m, ok := u.moment(x); !math.IsNaN(x) && !math.IsInf(x, 0) && (!ok || !m.valid()) {
 		return append(dst, `""`...)
@@ -371,7 +371,7 @@ func (m moment) valid() bool {
 	return m.month >= 1 && m.month <= 12 && m.day >= 1 && m.day <= 31 && m.hour >= 0 && m.hour <= 24
 }
 
-// append writes a moment, with a time of day as precise as need be.
+// append writes a moment, with as precise a time of day as needed.
 func (m moment) append(dst []byte, sep byte) []byte {
 	const (
 		tinySecond = 0.5e-6

@@ -78,8 +78,8 @@ func (d *dumper) plain(t cdf3.Type) appender {
 	}
 }
 
-// cFormat is the appender that the C_format attribute of a variable asks for, nil
-// if it asks for nothing or -p overrides it.
+// cFormat returns the appender for the C_format attribute of a variable, or nil if
+// there is no usable one or -p overrides it.
 func (d *dumper) cFormat(v *cdf3.Var) appender {
 	if v.Type == cdf3.Float && d.o.FloatDigits != 0 || v.Type == cdf3.Double && d.o.DoubleDigits != 0 {
 		return nil

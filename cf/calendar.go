@@ -55,8 +55,8 @@ const (
 	gregorian1     = -719162 // 0001-01-01 of the proleptic Gregorian calendar
 )
 
-// leap reports whether a year has a 29th of February. For Standard it is that of the
-// rules that hold on its 29th of February.
+// leap reports whether a year has a 29th of February. Standard follows the rules in
+// force on that day.
 func (c Calendar) leap(year int64) bool {
 	julian := year%4 == 0
 	gregorian := julian && (year%100 != 0 || year%400 == 0)
@@ -137,7 +137,7 @@ func (c Calendar) dayDate(n int64) (year int64, month, day int) {
 	case c == Standard:
 		return ProlepticGregorian.dayDate(n)
 	}
-	// An estimate that is never too late, and at most a year too early.
+	// The estimate is never late, and at most a year early.
 	switch c {
 	case ProlepticGregorian:
 		year = floorDiv(400*(n-gregorian1), 146097)

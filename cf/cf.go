@@ -14,7 +14,7 @@ package cf
 
 import "github.com/cdfz-format/cdfz/cdf3"
 
-// attr is the first attribute of a name, nil if there is none.
+// attr returns the first attribute of that name, or nil.
 func attr(v *cdf3.Var, name string) *cdf3.Attr {
 	for i := range v.Attrs {
 		if v.Attrs[i].Name == name {

@@ -9,9 +9,8 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
-// Packing tells how the stored values of a variable stand for real ones, according
-// to its attributes scale_factor, add_offset, _FillValue, missing_value and
-// _Unsigned:
+// Packing describes how to unpack the stored values of a variable, according to its
+// attributes scale_factor, add_offset, _FillValue, missing_value and _Unsigned:
 //
 //	value = stored*scale_factor + add_offset, or NaN if stored is missing
 //
@@ -24,7 +23,7 @@ type Packing struct {
 	// Stored. Otherwise it is Float or Double: Float if that holds all stored values
 	// exactly and neither attribute is a double, else Double.
 	Type cdf3.Type
-	// Scaled tells that there is a scale_factor or an add_offset.
+	// Scaled is set if there is a scale_factor or an add_offset.
 	Scaled bool
 	// Scale and Offset are scale_factor and add_offset, or 1 and 0.
 	Scale, Offset float64
@@ -33,7 +32,7 @@ type Packing struct {
 	own     cdf3.Type    // type of the variable
 }
 
-// Attributes that unpacking uses up, because they describe the stored values.
+// Attributes that describe stored values and so do not apply to unpacked ones.
 var packingAttrs = map[string]bool{
 	"scale_factor": true, "add_offset": true, "_FillValue": true, "missing_value": true, "_Unsigned": true,
 	"valid_min": true, "valid_max": true, "valid_range": true,
@@ -43,9 +42,9 @@ var packingAttrs = map[string]bool{
 // wrong for unpacked ones.
 func IsPackingAttr(name string) bool { return packingAttrs[name] }
 
-// NewPacking returns the packing of a variable. Text has none. A scale_factor or
-// add_offset that is not one number is an error; the packing is then returned as if
-// there were neither. Other attributes that make no sense are ignored.
+// NewPacking returns the packing of a variable. Text is never packed. A scale_factor
+// or add_offset that is not a single number is an error, and the packing is returned
+// without either. Other nonsensical attributes are ignored.
 func NewPacking(v *cdf3.Var) (*Packing, error) {
 	p := &Packing{Stored: v.Type, Type: v.Type, Scale: 1, own: v.Type}
 	if v.Type == cdf3.Char {
@@ -125,10 +124,10 @@ func resigned(t cdf3.Type, unsigned string) cdf3.Type {
 	return t
 }
 
-// Missing returns the stored values that stand for none, as far as S can hold them.
-// Stored values are taken as of type t, which is p.Stored or the variable's own, and
-// whose Go type is S. NaN is not among them: it is NaN anyway. The values are sorted;
-// see Contains.
+// Missing returns the stored values that mean missing, as far as S can hold them. t
+// is the type of the stored values, either p.Stored or the variable's own, and S its
+// Go type. NaN is not listed, because it stays NaN anyway. The values are sorted for
+// Contains.
 func Missing[S cdf3.Number](p *Packing, t cdf3.Type) []S {
 	var out []S
 	for _, a := range p.missing {

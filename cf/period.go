@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// Period is the time that a date or a part of one stands for: from Start up to, but
-// without, End.
+// Period is the time that a date or a part of one covers: from Start to just before
+// End.
 type Period struct {
 	Start, End Time
-	// Instant tells that the date had a time of day. It means Start then.
+	// Instant is set if the date had a time of day. The period is then just Start.
 	Instant bool
 }
 

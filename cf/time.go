@@ -21,8 +21,7 @@ const (
 // maxTime is later than any time of the year maxYear.
 const maxTime = 367 * maxYear * day
 
-// Date is a time of day of a calendar. Years are counted as astronomers do: the year
-// before 1 is 0.
+// Date is a date with a time of day. Years are astronomical: the year before 1 is 0.
 type Date struct {
 	Year                        int64
 	Month, Day                  int

@@ -114,7 +114,7 @@ func (s *subset) addDims(src *cdf3.Header, dims []int, ranges map[int]axis) (map
 		dim := cdf3.Dim{Name: src.Dims[d].Name, Len: ranges[d].count}
 		switch {
 		case src.Dims[d].Len == 0 && !unlimited:
-			// The format has one. Others become fixed.
+			// The format has one record dimension. Others become fixed.
 			unlimited = true
 			s.h.NumRecsField, dim.Len = uint64(dim.Len), 0
 			if s.h.Version != cdf3.Data64 && s.h.NumRecsField >= math.MaxUint32 {
@@ -129,7 +129,8 @@ func (s *subset) addDims(src *cdf3.Header, dims []int, ranges map[int]axis) (map
 	return number, nil
 }
 
-// attrs is the attributes of what is written, without those that unpacking used up.
+// attrs returns the attributes to write, without those that no longer apply after
+// unpacking.
 func (x *Values) attrs() []cdf3.Attr {
 	if !x.o.Unpack || x.packing.Plain() && x.packing.Stored == x.v.Type {
 		return x.v.Attrs

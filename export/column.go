@@ -59,7 +59,7 @@ func (c *numbers[T]) bytes(little bool) []byte {
 	if little {
 		order = binary.LittleEndian
 	}
-	// The types of cdf3.Number have fixed sizes, which is all that can go wrong.
+	// Cannot fail: the types of cdf3.Number have fixed sizes.
 	c.out, _ = binary.Append(c.out[:0], order, c.buf)
 	return c.out
 }
@@ -94,7 +94,8 @@ func resize[T any](s []T, n int64) []T {
 	return s[:n]
 }
 
-// maxString is the longest string that is written: it is in memory as a whole.
+// maxString is the longest string that is written, because strings are in memory as a
+// whole.
 const maxString = 64 << 20
 
 // layout is how the values of a selection are arranged: one by one, or as strings
@@ -181,7 +182,7 @@ func stored[T cdf3.Number](x *Values, st *style) column {
 	return c
 }
 
-// unpacked is a column of what stored values stand for. Missing values are NaN.
+// unpacked is a column of unpacked values. Missing values are NaN.
 func unpacked[T cf.Float](x *Values, st *style) column {
 	c := &numbers[T]{format: formatOf[T](st), null: st.null}
 	c.load = func(ctx context.Context, dst []T, s slab.Sel) error {
@@ -198,7 +199,7 @@ func unpacked[T cf.Float](x *Values, st *style) column {
 	return c
 }
 
-// times is a column of times as text. What is no time is missing.
+// times is a column of times as text. Values that are not times are missing.
 func (x *Values) times(st *style) column {
 	var text []byte
 	return &numbers[float64]{

@@ -15,8 +15,8 @@ import (
 	"github.com/cdfz-format/cdfz/slab"
 )
 
-// valueRange is a value of a coordinate or a range of values, both ends included, as
-// it was written. Whether 2001 is a number or a year depends on the coordinate.
+// valueRange is a coordinate value or a range of them, both ends included, as the
+// user wrote it. Whether 2001 is a number or a year depends on the coordinate.
 type valueRange struct {
 	lo, hi  string // "": open
 	isRange bool
@@ -194,8 +194,8 @@ func dayOf(s string) string {
 	return s
 }
 
-// nearest finds the value nearest to x, of two equally near ones the larger, and of
-// equal ones the first.
+// nearest finds the value nearest to x. Of two equally near values it takes the
+// larger, and of equal ones the first.
 func nearest[T cf.Time | float64](each func(func(int64, T) error) error, x T, name, text string) (axis, error) {
 	best, at := T(0), int64(-1)
 	var far T

@@ -123,7 +123,7 @@ func (t *table) header() []string {
 	}
 	for i, v := range t.vars {
 		name := v.v.Name
-		// A variable that occurs twice is called by what was asked for.
+		// A variable that occurs twice is named by its selections.
 		for j, o := range t.vars {
 			if i != j && o.v.Name == name {
 				name = v.text
@@ -192,7 +192,7 @@ func (r *rows) write(ctx context.Context, b *box) error {
 	return nil
 }
 
-// flush writes a row. Its cells are parts of one string, which is all that is allocated.
+// flush writes a row. Its cells are parts of one string, which is the only allocation.
 func (r *rows) flush() error {
 	line := string(r.line)
 	r.row = r.row[:0]
@@ -268,7 +268,7 @@ func appendCSVFloat(dst []byte, x float64) []byte {
 	return append(dst, "-Inf"...)
 }
 
-// appendEscaped writes what a terminal would not print as escapes.
+// appendEscaped escapes characters that a terminal would not print.
 func appendEscaped(dst, s []byte) []byte {
 	for len(s) > 0 {
 		r, n := utf8.DecodeRune(s)

@@ -1,8 +1,8 @@
 // Package export writes parts of the variables of a netCDF file as CSV, JSON, npy,
 // raw bytes or a classic netCDF file.
 //
-// [ParseSelection] reads what to write, such as "tas[0, :, lon=10:20]", and
-// [Selection.Apply] finds it in a file. [NewWriter] combines selections, and
+// [ParseSelection] parses a selection such as "tas[0, :, lon=10:20]", and
+// [Selection.Apply] resolves it in a file. [NewWriter] combines selections, and
 // [Writer.Write] writes them:
 //
 //	sel, err := export.ParseSelection("tas[time=2001-05, lat=52.5]")
@@ -33,7 +33,7 @@ import (
 // Source is a netCDF file, for example a File of package archive.
 type Source interface {
 	Header() *cdf3.Header
-	// Array is the values of variable number v of the header.
+	// Array returns the values of variable number v of the header.
 	Array(v int) slab.Array
 }
 
@@ -58,8 +58,8 @@ func (f Format) Binary() bool { return f != CSV && f != JSON }
 // Single reports whether a format can hold one selection only.
 func (f Format) Single() bool { return f == Npy || f == Raw }
 
-// FormatOf returns the format that the suffix of a file name asks for, "" if it is
-// none of Formats.
+// FormatOf returns the format for the suffix of a file name, or "" if the suffix is
+// unknown.
 func FormatOf(name string) Format {
 	f := Format(strings.ToLower(strings.TrimPrefix(filepath.Ext(name), ".")))
 	if !slices.Contains(Formats, f) {
@@ -71,8 +71,7 @@ func FormatOf(name string) Format {
 // Options tell how values are written. Nil and the zero value mean values as stored,
 // with fill values left empty in CSV and null in JSON.
 type Options struct {
-	// Unpack writes what stored values stand for, see cf.Packing. Missing values
-	// become NaN.
+	// Unpack writes unpacked values, see cf.Packing. Missing values become NaN.
 	Unpack bool
 	// Time writes times as ISO 8601 text. CSV and JSON only.
 	Time bool
@@ -90,10 +89,10 @@ type Options struct {
 }
 
 // ErrCombine is wrapped by errors about selections that do not fit into one file.
-// Each of them can be written to a file of its own.
+// Each can be written to a separate file.
 var ErrCombine = errors.New("cannot be written to one file")
 
-// combineError says why selections do not fit into one file.
+// combineError is the reason why selections do not fit into one file.
 type combineError string
 
 func (e combineError) Error() string        { return string(e) }
@@ -150,7 +149,7 @@ func NewWriter(f Format, values []*Values) (*Writer, error) {
 }
 
 // Write writes the file. Values that cannot be read, a done ctx and failing writes are
-// errors. What was written before stays written.
+// errors. Output before an error stays written.
 func (w *Writer) Write(ctx context.Context, dst io.Writer) error { return w.write(ctx, dst) }
 
 // Reads returns all values that Write reads: the selections, and the coordinate

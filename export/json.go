@@ -51,7 +51,7 @@ type jsonString string
 // MarshalJSON implements json.Marshaler.
 func (s jsonString) MarshalJSON() ([]byte, error) { return appendJSONString(nil, []byte(s)), nil }
 
-// writeJSONVar writes out and a selection. It returns what is not yet written.
+// writeJSONVar writes out and a selection. It returns output that is not yet written.
 func writeJSONVar(ctx context.Context, w io.Writer, h *cdf3.Header, x *Values, out []byte) ([]byte, error) {
 	l, err := x.layout()
 	if err != nil {
@@ -96,11 +96,11 @@ func writeJSONVar(ctx context.Context, w io.Writer, h *cdf3.Header, x *Values, o
 	return append(out, '}'), err
 }
 
-// maxEmpty bounds the arrays in which there is nothing.
+// maxEmpty bounds the number of empty arrays that are written.
 const maxEmpty = 1 << 16
 
-// appendEmpty appends the arrays of a shape without values. If they were too many, it
-// appends one; the shape tells.
+// appendEmpty appends the arrays of a shape without values. If there were too many,
+// it appends one, and the member shape tells the rest.
 func appendEmpty(dst []byte, shape []int64) []byte {
 	zero := slices.Index(shape, 0)
 	if zero < 0 {
@@ -159,7 +159,7 @@ func (n *nested) next(dst []byte) []byte {
 }
 
 // appendJSONString appends a string. Text that is not UTF-8 is taken for Latin-1, so
-// that every byte can be told. What a terminal would not print is escaped.
+// that no byte is lost. Characters that a terminal would not print are escaped.
 func appendJSONString(dst, s []byte) []byte {
 	latin := !utf8.Valid(s)
 	dst = append(dst, '"')

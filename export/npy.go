@@ -12,7 +12,7 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
-// littleEndian tells that numbers in memory have the other byte order than in files.
+// littleEndian is set if numbers in memory have a different byte order than in files.
 var littleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 
 // npyHeader is the header of a .npy file, of version 1.0 if that can hold it, else 2.0:

@@ -32,7 +32,7 @@ func (e *NameError) Error() string {
 	return "there is no variable " + quoted(e.Name)
 }
 
-// findVar is the number of the first variable of a name.
+// findVar returns the number of the first variable of that name.
 func findVar(h *cdf3.Header, name string) (int, error) {
 	names := make([]string, len(h.Vars))
 	for i := range h.Vars {
@@ -127,7 +127,7 @@ func (s *subscript) resolve(n int64) (axis, error) {
 	if s.step.set {
 		step = s.step.n
 	}
-	// The range of what a bound may be: at the far end, one beyond.
+	// The range of a bound. The far end may be one beyond the dimension.
 	least, most := int64(0), n
 	if step < 0 {
 		least, most = -1, n-1
@@ -159,7 +159,7 @@ func (s *subscript) resolve(n int64) (axis, error) {
 	return a, nil
 }
 
-// dimsText says which dimensions a variable has.
+// dimsText lists the dimensions of a variable.
 func dimsText(h *cdf3.Header, v *cdf3.Var) string {
 	switch len(v.DimIDs) {
 	case 0:
@@ -191,8 +191,8 @@ func coordVar(h *cdf3.Header, dim int) (int, bool) {
 	return 0, false
 }
 
-// quoted is a name for messages: as it is if that is plain, else in quotes with
-// escapes, so that it is one word and safe to print.
+// quoted is a name for messages: unchanged if plain, else in quotes with escapes, so
+// that it is one word and safe to print.
 func quoted(s string) string {
 	if s != "" && printable(s) && !strings.ContainsAny(s, " \"\\") {
 		return s

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Selection is the name of a variable and what to take of it.
+// Selection is the name of a variable and the part to select.
 type Selection struct {
 	// Text is the selection as it was written.
 	Text string

@@ -8,8 +8,8 @@ import (
 	"github.com/cdfz-format/cdfz/slab"
 )
 
-// pieceLen is how many bytes of values are in memory at once, about: one piece for
-// each column of a table. Tests change it.
+// pieceLen is about how many bytes of values are in memory at once, for each column
+// of a table. Tests change it.
 var pieceLen int64 = 8 << 20
 
 // Values are selected values of a variable.
@@ -25,8 +25,8 @@ type Values struct {
 	o       *Options
 }
 
-// Apply finds what a selection selects in a file. It reads coordinate variables that
-// are selected by value. A variable that is not there is a *NameError.
+// Apply resolves a selection in a file. It reads the coordinate variables of
+// selections by value. If the file lacks the variable, the error is a *NameError.
 func (s *Selection) Apply(ctx context.Context, src Source, o *Options) (*Values, error) {
 	h := src.Header()
 	num, err := findVar(h, s.Var)
@@ -51,7 +51,7 @@ func newValues(src Source, text string, num int, axes []axis, o *Options) (*Valu
 		return nil, err
 	}
 	if o.Time {
-		// What cannot be read as a time is written as numbers.
+		// Variables that are not times are written as numbers.
 		x.units, _ = cf.UnitsOf(h, num)
 	}
 	return x, nil
@@ -69,8 +69,8 @@ func (x *Values) Var() int { return x.num }
 // StoredType is the type of the variable.
 func (x *Values) StoredType() cdf3.Type { return x.v.Type }
 
-// Type is the type of the values that are written. Times as text have that of the
-// numbers which they replace.
+// Type is the type of the written values. For times as text, it is the type of the
+// numbers they replace.
 func (x *Values) Type() cdf3.Type {
 	if x.o.Unpack {
 		return x.packing.Type
@@ -78,8 +78,8 @@ func (x *Values) Type() cdf3.Type {
 	return x.v.Type
 }
 
-// Shape is the length of each dimension of the result. Dimensions of which one index
-// is selected are not among them.
+// Shape is the length of each dimension of the result, without dimensions for which a
+// single index is selected.
 func (x *Values) Shape() []int64 {
 	shape := []int64{}
 	for _, i := range x.kept() {

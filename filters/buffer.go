@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// scratch is memory for what passes between the filters of one block: one buffer
-// to read from, one to write to. The zero value is ready.
+// scratch is the memory between the filters of one block: a buffer to read from and
+// one to write to. The zero value is ready.
 type scratch struct {
 	read, write *[]byte
 }
@@ -48,8 +48,8 @@ func extend(b []byte, n int) (all, part []byte) {
 	return b, b[at : at+n : at+n]
 }
 
-// grow makes room for exactly n more bytes in b. slices.Grow may make room for more,
-// which matters where n is the limit of what a hostile block decodes to.
+// grow makes room for exactly n more bytes in b. slices.Grow may allocate more, which
+// matters if n is the limit for a hostile block.
 func grow(b []byte, n int) []byte {
 	if cap(b)-len(b) >= n {
 		return b
@@ -65,13 +65,13 @@ func (s *sink) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// errTooLong: a stream has more than the limit. It stays in this package.
+// errTooLong: a stream is longer than the limit. It is not returned to callers of the
+// package.
 var errTooLong = io.ErrShortBuffer
 
-// readLimited appends all that r gives to dst, at most max bytes, and returns
-// errTooLong if there are more. Memory grows with what arrives, from a guess
-// made of the encoded length, and never beyond max. probe is one byte of scratch
-// memory.
+// readLimited appends all bytes of r to dst, at most max, and returns errTooLong if
+// there are more. Memory grows with the bytes that arrive, from a guess based on the
+// encoded length, and never beyond max. probe is one byte of scratch memory.
 func readLimited(dst []byte, r io.Reader, probe []byte, max, encoded int) ([]byte, error) {
 	end := len(dst) + max
 	if cap(dst) < end {
@@ -79,7 +79,7 @@ func readLimited(dst []byte, r io.Reader, probe []byte, max, encoded int) ([]byt
 	}
 	for {
 		if len(dst) == end {
-			// The end of the stream, where its checksum is, is yet to be read.
+			// The end of the stream, with its checksum, has not been read yet.
 			n, err := readOne(r, probe)
 			if n > 0 {
 				return dst, errTooLong
@@ -104,7 +104,7 @@ func readLimited(dst []byte, r io.Reader, probe []byte, max, encoded int) ([]byt
 }
 
 // readOne reads until there is a byte or an error. The decompressors may return
-// neither, but not for ever.
+// neither, but not forever.
 func readOne(r io.Reader, p []byte) (int, error) {
 	for range 100 {
 		if n, err := r.Read(p); n > 0 || err != nil {
@@ -114,7 +114,7 @@ func readOne(r io.Reader, p []byte) (int, error) {
 	return 0, io.ErrNoProgress
 }
 
-// inStage gives an error of a decompressor its place and kind.
+// inStage adds stage and kind to an error of a decompressor.
 func inStage(name string, max int, err error) error {
 	if err == errTooLong {
 		return errorf(ErrDecodedSize, "%s: expected at most %d bytes, found more", name, max)

@@ -38,7 +38,7 @@ type Filter struct {
 	// Optional is HDF5's H5Z_FLAG_OPTIONAL: when encoding, the filter is left out of
 	// blocks where it fails, or where it compresses and does not shorten its input.
 	Optional bool
-	// Name is a comment for people; it may be empty and decides nothing.
+	// Name is for people only. It may be empty.
 	Name string
 }
 
@@ -53,8 +53,8 @@ func (f Filter) String() string {
 	return b.String()
 }
 
-// Compresses reports whether the filter is there to make blocks shorter. It is false
-// for a filter that is not registered.
+// Compresses reports whether the filter's purpose is to make blocks shorter. It is
+// false for a filter that is not registered.
 func (f Filter) Compresses() bool {
 	m := find(f.ID)
 	return m != nil && m.Compresses

@@ -17,9 +17,9 @@ type Codec struct {
 	// Package names the Python package that readers install to get the codec. Empty:
 	// numcodecs, which every Zarr has.
 	Package string
-	// Params reads the JSON, whose id is known to be ID. Missing keys have the
-	// defaults of numcodecs. Unknown keys are errors that wrap [ErrCodec], because what
-	// they ask for would be lost; [DecodeCodec] finds them.
+	// Params reads the JSON, whose id is known to be ID. Missing keys have the defaults
+	// of numcodecs. Unknown keys are errors that wrap [ErrCodec], because their meaning
+	// would be lost. [DecodeCodec] finds them.
 	Params func(text json.RawMessage) ([]uint32, error)
 	// JSON writes the codec. It is the inverse of Params. in describes what the filter
 	// encodes. An error that wraps [ErrNoCodec] means that the codec cannot do the same.
@@ -43,7 +43,7 @@ func CodecPackage(filter uint32) string {
 	return ""
 }
 
-// withCodec returns what is paired with a codec id, or nil.
+// withCodec returns the filter that is paired with a codec id, or nil.
 func withCodec(id string) *registered {
 	registryMu.RLock()
 	defer registryMu.RUnlock()
@@ -89,8 +89,8 @@ func ToFilter(text json.RawMessage) (Filter, error) {
 	return Filter{ID: r.ID, Params: params}, nil
 }
 
-// FromFilter returns the codec that undoes f. [ErrNoCodec] if there is none, or if f
-// is optional: Zarr has no place for blocks that go without a filter.
+// FromFilter returns the codec that undoes f. The error is [ErrNoCodec] if no codec
+// does, or if f is optional: Zarr cannot mark blocks that went without a filter.
 func FromFilter(f Filter) (json.RawMessage, error) { return fromFilter(f, Block{}) }
 
 func fromFilter(f Filter, in Block) (json.RawMessage, error) {

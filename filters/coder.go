@@ -3,15 +3,15 @@ package filters
 import "math"
 
 // Coder encodes and decodes blocks with one chain. It is safe for concurrent use:
-// what a block needs of memory and state is taken from pools that all coders share.
-// The output does not depend on earlier blocks.
+// memory and state come from pools that all coders share. The output does not depend
+// on earlier blocks.
 type Coder struct {
 	chain  Chain
 	stages []*registered // nil where the filter is unknown and optional
 }
 
-// MaxLen is the length that no filter of a chain may exceed with a block of n bytes:
-// neither what passes between two filters nor what is stored. Part of the format.
+// MaxLen is the longest output that any filter of a chain may have for a block of n
+// bytes, whether it is stored or passed to the next filter. Part of the format.
 func MaxLen(n int64) int64 {
 	if n > (math.MaxInt64-1<<16)/2 {
 		return math.MaxInt64
@@ -56,7 +56,7 @@ func (k *Coder) maxLen(n, stages int, mask uint32) int {
 	bound, limit := n, clampLen(MaxLen(int64(n)))
 	for i := range stages {
 		if mask>>i&1 == 0 && k.stages[i] != nil {
-			// Any filter may have been left out in favour of its input.
+			// Any filter may have been left out.
 			bound = min(limit, max(bound, k.stages[i].maxEncodedLen(bound, k.chain[i].Params)))
 		}
 	}

@@ -49,7 +49,7 @@ func (e *UnknownFilterError) Error() string {
 // Is reports whether target is [ErrUnknownFilter].
 func (e *UnknownFilterError) Is(target error) bool { return target == ErrUnknownFilter }
 
-// filterError has a text of its own and matches one of the errors above.
+// filterError is an error with its own text that matches one of the errors above.
 type filterError struct {
 	kind  error
 	msg   string

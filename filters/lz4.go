@@ -89,7 +89,7 @@ func (*lz4State) Decode(dst, src []byte, _ []uint32, max int) ([]byte, error) {
 	if total > 0 && size == 0 {
 		return nil, errorf(ErrDamaged, "lz4: expected a block size above 0, found 0")
 	}
-	// LZ4 makes at most 255 bytes of one: do not make room for a lie.
+	// LZ4 decodes one byte to at most 255, so a larger claim is a lie.
 	if uint64(total) > 255*uint64(len(src)) {
 		return nil, errorf(ErrDamaged, "lz4: %d bytes cannot come from %d", total, len(src))
 	}

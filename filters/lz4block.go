@@ -45,7 +45,8 @@ func compressLZ4(dst, src []byte, t *lz4Table) []byte {
 		}
 		return uint32(binary.LittleEndian.Uint64(src[i:]) << 24 * 889523592379 >> (64 - lz4HashBits))
 	}
-	// swap puts position i in the table and gives what was there for its hash.
+	// swap puts position i in the table and returns the previous position with its
+	// hash.
 	swap := func(h uint32, i int) int {
 		if small {
 			old := t.short[h]

@@ -24,23 +24,24 @@ type Method struct {
 	Check func(params []uint32) error
 	// Defaults are the parameters that [ByName] uses.
 	Defaults []uint32
-	// Complete adds to the parameters what follows from the blocks, before they are
-	// checked and stored with the chain: HDF5's set_local. An error that wraps
-	// [ErrParam] means that the filter does not apply to such blocks, as can_apply
-	// in HDF5. All that decoding needs must be in the parameters. Nil: the parameters
-	// are complete. It must not change params.
+	// Complete adds the parameters that follow from the blocks, before all are
+	// checked and stored with the chain, as set_local does in HDF5. An error that
+	// wraps [ErrParam] means that the filter does not apply to such blocks, as
+	// can_apply in HDF5. The parameters must hold everything that decoding needs.
+	// Complete must not change params. Nil: the parameters are complete.
 	Complete func(params []uint32, b Block) ([]uint32, error)
 
 	// Given are the parameters that a user would give for the complete ones, for
 	// people to read. Nil: all of them.
 	Given func(params []uint32) []uint32
 
-	// MaxEncodedLen bounds the length of what any encoder, ours or not, makes of n
+	// MaxEncodedLen bounds the length to which any encoder, ours or not, encodes n
 	// bytes. Nil: n.
 	MaxEncodedLen func(n int, params []uint32) int
-	// Memory bounds what decoding to n bytes allocates beside them. Nil: little.
+	// Memory bounds the bytes that decoding to n bytes allocates besides the result.
+	// Nil: little.
 	Memory func(n int, params []uint32) int64
-	// Compresses is set for a filter that is there to make blocks shorter. Where it is
+	// Compresses is set for a filter whose purpose is to make blocks shorter. If it is
 	// optional, it is left out of blocks that it does not shorten.
 	Compresses bool
 	// Local is how many bytes a filter that codes elements one by one in place codes
@@ -52,8 +53,8 @@ type Method struct {
 	// or at n. 0: not with these parameters. If Grain is not nil, sessions implement
 	// [RangeSession].
 	Grain func(n int, params []uint32) int
-	// Output describes what the filter makes of blocks, for the filters after it. Nil:
-	// bytes of a length that varies.
+	// Output describes encoded blocks to the next filter. Nil: bytes of varying
+	// length.
 	Output func(params []uint32, in Block) Block
 
 	// Codec is Zarr's form of the filter. Nil: none.
@@ -69,8 +70,8 @@ type Session interface {
 	Encode(dst, src []byte, params []uint32, in Block) ([]byte, error)
 	// Decode appends the decoded src to dst, at most max bytes. All of src must be
 	// used. src may be hostile: errors wrap [ErrDecodedSize] if there is more,
-	// [ErrChecksum] or [ErrDamaged]. Memory follows what is decoded, not what src
-	// claims.
+	// [ErrChecksum] or [ErrDamaged]. Memory is in proportion to the decoded bytes,
+	// not to claims in src.
 	Decode(dst, src []byte, params []uint32, max int) ([]byte, error)
 }
 
@@ -102,7 +103,7 @@ const (
 type Block struct {
 	// Len is the length in bytes. 0: not known. Negative: it varies.
 	Len int
-	// Kind and Size are those of the elements. Size is in bytes; 0: not known.
+	// Kind and Size describe the elements. Size is in bytes; 0: not known.
 	Kind Kind
 	Size int
 	// LittleEndian is the byte order of the elements.

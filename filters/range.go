@@ -12,8 +12,8 @@ func (k *Coder) Grain(n int) int {
 
 // ranged finds how ranges of a block of n bytes are decoded. Stage at decodes a range,
 // -1: ranges are taken from the stored bytes. The filters before it code elements in
-// place. Those after it do not compress, so that undoing them costs less than stage at
-// would for the block. grain 0: not possible.
+// place. Those after it do not compress, so undoing them costs less than decoding the
+// whole block in stage at. grain 0: not possible.
 func (k *Coder) ranged(n int, mask uint32) (at, grain int) {
 	grain = 1
 	for i, m := range k.stages {
@@ -57,8 +57,8 @@ func lcm(a, b int) int {
 // DecodeRange fills dst with the bytes from byte from of a block of n bytes, which
 // are those that [Coder.Decode] would put there. The range must start and end as
 // [Coder.Grain] demands. [ErrWhole] means that this block can only be decoded whole,
-// as its filters or mask make it. Other errors are those of Decode. Damage outside
-// the range may go unnoticed.
+// because of its filters or its mask. Other errors are those of Decode. Damage
+// outside the range may go unnoticed.
 func (k *Coder) DecodeRange(dst, stored []byte, mask uint32, n, from int) error {
 	if _, err := k.applied(mask); err != nil {
 		return err

@@ -93,7 +93,7 @@ func ByName(name string) (Filter, bool) {
 	return Filter{}, false
 }
 
-// find returns what is registered for id, or nil.
+// find returns the filter registered for id, or nil.
 func find(id uint32) *registered {
 	registryMu.RLock()
 	defer registryMu.RUnlock()

@@ -23,7 +23,7 @@ var shuffleMethod = Method{
 		}
 		return nil
 	},
-	// HDF5's users give no parameter either.
+	// HDF5's users pass no parameter either.
 	Complete: func(params []uint32, b Block) ([]uint32, error) {
 		if len(params) == 0 && b.Size > 0 {
 			params = []uint32{uint32(b.Size)}

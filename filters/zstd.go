@@ -66,9 +66,9 @@ type zstdEncoder struct {
 	window int
 }
 
-// encoder returns an encoder for blocks of n bytes. A window that holds the block
-// is as good as any longer one, so the output depends on n alone, and the memory of
-// the encoder stays near the length of the block.
+// encoder returns an encoder for blocks of n bytes. A window that holds the block is
+// as good as any longer one. So the output depends on n alone, and the encoder's
+// memory stays near the length of the block.
 func (s *zstdState) encoder(n int, params []uint32) (*zstd.Encoder, error) {
 	level := zstd.EncoderLevelFromZstd(zstdDefault)
 	if len(params) > 0 && params[0] != 0 {

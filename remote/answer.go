@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// check decides what to make of a response. It returns the part of p that the body
-// fills.
+// check accepts or refuses a response. It returns the part of p that the body fills.
 func (f *File) check(res *http.Response, p []byte, off int64) ([]byte, *failure) {
 	code := res.StatusCode
 	switch {

@@ -58,15 +58,16 @@ var (
 )
 
 // Open opens the file at an http or https URL with a request for its last bytes. A
-// server that does not support ranges counted from the end costs up to two more.
-// ctx bounds the opening only. Close the File when done.
+// server that does not support ranges counted from the end costs up to two more
+// requests. ctx is for opening only. Close the File when done.
 //
 // The file is identified by its ETag, or else by Last-Modified, and by its size. A
 // server that sends neither can replace a file by another one of the same size
 // without being noticed.
 //
-// A server without ranges gives ErrNoRanges. Status 404 and 410 wrap fs.ErrNotExist,
-// 401 and 403 fs.ErrPermission. A malformed URL and invalid options are ErrOptions.
+// A server without ranges is ErrNoRanges. The error for status 404 and 410 wraps
+// fs.ErrNotExist, that for 401 and 403 fs.ErrPermission. A malformed URL and invalid
+// options are ErrOptions.
 //
 // Redirects are followed once and their target is kept. If it stops answering, as
 // signed URLs do, they are followed again. Errors name the URL without user,

@@ -44,7 +44,7 @@ func (f *File) request(ctx context.Context, target *url.URL, n int, off int64) *
 	}
 	if strong(f.etag) {
 		// Servers obey the first, caches the second. A server that ignores both is
-		// found out by its answer.
+		// detected by its answer.
 		r.Header.Set("If-Match", f.etag)
 		r.Header.Set("If-Range", f.etag)
 	}

@@ -57,7 +57,7 @@ func display(u *url.URL) string {
 }
 
 // parseURL parses an http or https URL. User and password become the value of an
-// Authorization header, "" if there are none. Errors do not quote the URL.
+// Authorization header, or "". Errors do not quote the URL.
 func parseURL(text string) (u *url.URL, auth string, err error) {
 	u, err = url.Parse(text)
 	if err != nil || u.Opaque != "" || u.Hostname() == "" {

@@ -8,9 +8,9 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
-// Convert reads a hyperslab and converts its values to T as netCDF does: numbers
-// are cut towards zero, and one that T cannot hold gives ErrRange, after all
-// others were read. Text (char) converts to nothing but uint8.
+// Convert reads a hyperslab and converts its values to T as netCDF does: numbers are
+// truncated towards zero. If T cannot hold some value, the error is ErrRange, and all
+// other values are read. Text (char) converts only to uint8.
 func Convert[T Number](ctx context.Context, a Array, dst []T, s Sel) error {
 	if err := check(a); err != nil {
 		return err
@@ -62,8 +62,8 @@ func convert[S, T Number](ctx context.Context, a Array, dst []T, s Sel) error {
 	return nil
 }
 
-// fits says whether T can hold x, cut towards zero. NaN and infinities fit
-// floating point only; for float32 the limit is its largest finite value.
+// fits reports whether T can hold x, truncated towards zero. NaN and infinities fit
+// floating-point types only; for float32 the limit is its largest finite value.
 func fits[T, S Number](x S) bool {
 	var z T
 	f := float64(x)

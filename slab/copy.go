@@ -2,12 +2,12 @@ package slab
 
 import "slices"
 
-// loop is one level of nested loops: n times, so many bytes further in the source
-// and elements further in the destination.
+// loop is one level of nested loops: n steps, each of some bytes in the source and
+// some elements in the destination.
 type loop struct{ n, src, dst int64 }
 
-// nest is the loops that copy the part of a selection that lies in a box, the
-// innermost last, and where they begin.
+// nest is the loops that copy the part of a selection inside a box, the innermost
+// last, and their starting points.
 type nest struct {
 	loops    []loop
 	src, dst int64

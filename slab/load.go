@@ -6,7 +6,7 @@ import (
 	"unsafe"
 )
 
-// Number is the Go types that values are read into.
+// Number lists the Go types that values are read into.
 type Number interface {
 	~int8 | ~uint8 | ~int16 | ~uint16 | ~int32 | ~uint32 | ~int64 | ~uint64 | ~float32 | ~float64
 }
@@ -17,7 +17,7 @@ func sizeOf[T Number]() int64 {
 	return int64(unsafe.Sizeof(z))
 }
 
-// as is the memory of a slice as unsigned numbers of the same size.
+// as returns the memory of a slice as unsigned numbers of the same size.
 func as[U, T Number](s []T) []U {
 	return unsafe.Slice((*U)(unsafe.Pointer(unsafe.SliceData(s))), len(s))
 }
@@ -113,10 +113,10 @@ func bytesOf[T Number](s []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(sizeOf[T]()))
 }
 
-// bigEndian says that numbers in memory have the order of the file.
+// bigEndian is set if numbers in memory have the byte order of the file.
 var bigEndian = binary.NativeEndian.Uint16([]byte{0, 1}) == 1
 
-// loadStrided copies n elements, so many bytes and elements apart.
+// loadStrided copies n elements at the given distances.
 func loadStrided[T Number](dst []T, src []byte, n, do, dstep, so, sstep int64) {
 	switch sizeOf[T]() {
 	case 1:

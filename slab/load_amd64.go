@@ -23,8 +23,8 @@ var orders = [...][16]byte{
 	8: {7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8},
 }
 
-// loadFast copies all of dst from src, swapping the bytes of elements of a size of
-// 2, 4 or 8, or says that it does not.
+// loadFast copies all of dst from src, swapping the bytes of elements of a size of 2,
+// 4 or 8, or returns false.
 func loadFast(dst, src []byte, size int64) bool {
 	if !useAVX2 || len(dst) < 32 {
 		return false

@@ -9,8 +9,8 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
-// Block is a box of an array whose values lie together, or as much of them as was
-// asked for.
+// Block is a box of an array whose values are contiguous, or the requested part of
+// them.
 type Block struct {
 	Start, Count []int64 // indices of the box
 	Data         []byte  // values in row-major order, big-endian; not to be changed
@@ -21,13 +21,13 @@ type Block struct {
 // those of an archive do. Reads then ask for each block once.
 type Blocks interface {
 	io.ReaderAt
-	// View returns the n bytes from byte off of the array on, which the caller must
-	// not change, or nil if they are not all in one block or EachBlock serves
-	// better.
+	// View returns n bytes of the array from byte off on, which the caller must not
+	// change. It returns nil if they are not all in one block or if EachBlock is
+	// faster.
 	View(ctx context.Context, off, n int64) ([]byte, error)
-	// EachBlock calls f for the blocks that hold selected elements, each once, with
-	// at least these elements, possibly from several goroutines. f must not keep
-	// the block.
+	// EachBlock calls f once for each block that holds selected elements, with at
+	// least these elements. The calls may come from several goroutines. f must not
+	// keep the block.
 	EachBlock(ctx context.Context, s Sel, f func(Block) error) error
 }
 
@@ -132,7 +132,7 @@ func ReadInto[T Number](ctx context.Context, a Array, dst []T, s Sel) error {
 	return readBlocks(ctx, a, b, dst, s)
 }
 
-// contiguous says whether the selected elements follow each other in the array.
+// contiguous reports whether the selected elements follow each other in the array.
 func contiguous(dims []dim) bool {
 	i := len(dims) - 1
 	for i >= 0 && dims[i].count == dims[i].len && dims[i].stride == 1 {
@@ -160,7 +160,7 @@ func offsetOf(dims []dim, size int64) int64 {
 func readBlocks[T Number](ctx context.Context, a Array, b Blocks, dst []T, s Sel) error {
 	size := a.Type().Size()
 	return b.EachBlock(ctx, s, func(blk Block) error {
-		// Of its own on every call: there may be several at a time.
+		// Not shared, since there may be several calls at the same time.
 		var dbuf [maxRank]dim
 		dims, _, err := s.resolve(a.Shape(), dbuf[:])
 		if err != nil {

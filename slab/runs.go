@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// runBuffer is what is read at once from an array that is no Blocks.
+	// runBuffer is how many bytes are read at once from an array without Blocks.
 	runBuffer = 256 << 10
-	// sparseStep is the distance between elements, in bytes, from which on each
-	// is read by itself: a system call costs about as much as this many bytes.
+	// sparseStep is the distance in bytes between elements from which on each is read
+	// separately. A system call costs about as much as copying this many bytes.
 	sparseStep = 8 << 10
 )
 
@@ -33,8 +33,8 @@ type runReader[T Number] struct {
 	buf  []byte
 }
 
-// nest runs the outer loops one by one: their number is small, and what they
-// call reads a file.
+// nest runs the outer loops one by one. There are few of them, and reading the file
+// dominates.
 func (r *runReader[T]) nest(ctx context.Context, loops []loop, src, dst int64) error {
 	if len(loops) == 0 {
 		return r.row(loop{1, r.size, 1}, src, dst)

@@ -15,10 +15,10 @@ var (
 	ErrLength = errors.New("slice does not fit the selection") // the caller's buffer
 )
 
-// Sel selects a hyperslab: in dimension i the indices Start[i] + k*Stride[i] for
-// 0 <= k < Count[i]. Nil Start means 0, nil Count as many as there are, nil Stride 1
-// everywhere. A stride may be negative but not 0. The values of a selection are
-// in row-major order of k.
+// Sel selects a hyperslab: in dimension i the indices Start[i] + k*Stride[i] for 0 <=
+// k < Count[i]. Nil Start means 0 everywhere, nil Count as many as there are, and nil
+// Stride 1. A stride may be negative but not 0. The values of a selection are in
+// row-major order of k.
 type Sel struct{ Start, Count, Stride []int64 }
 
 // maxRank is the rank up to which reads do without allocations.
@@ -68,7 +68,7 @@ func (s *Sel) resolve(shape []int64, buf []dim) ([]dim, int64, error) {
 	return dims, total, nil
 }
 
-// rest is how many indices there are from start on.
+// rest is the number of indices from start on.
 func (d *dim) rest() int64 {
 	switch {
 	case d.start < 0 || d.start >= d.len:
@@ -118,11 +118,11 @@ func (s Sel) Len(shape []int64) (int64, error) {
 	return n, err
 }
 
-// Grid calls yield for the blocks of the given shape, which tile an array, that
-// hold selected elements, in row-major order, until it returns false. Of each it
-// gives the index in the grid, in a slice that is reused, and the range of its
-// elements, counted in row-major order within the block as the array cuts it
-// off, from the first selected one to behind the last.
+// Grid calls yield for each block that holds selected elements, in row-major order,
+// until it returns false. Blocks of the given shape tile the array and are cut off at
+// its ends. yield gets the index of the block in the grid, in a slice that is reused,
+// and the range of elements of the block from the first selected one to the one after
+// the last, counted in row-major order.
 func (s Sel) Grid(shape, block []int64, yield func(grid []int64, lo, hi int64) bool) error {
 	var buf [maxRank]dim
 	dims, n, err := s.resolve(shape, buf[:])
@@ -145,7 +145,7 @@ func (s Sel) Grid(shape, block []int64, yield func(grid []int64, lo, hi int64) b
 			to := from + min(block[i], d.len-from)
 			lo, hi := d.within(from, to)
 			if lo == hi {
-				// A stride may step over whole blocks, of which there may be any number.
+				// A stride may step over any number of whole blocks.
 				next, _ := d.ends(d.within(to, d.len))
 				g = next/block[i] - 1
 				continue
@@ -162,8 +162,8 @@ func (s Sel) Grid(shape, block []int64, yield func(grid []int64, lo, hi int64) b
 	return nil
 }
 
-// ends is the least and the greatest index of the positions [lo, hi), of which
-// there is at least one.
+// ends returns the least and the greatest index of the positions [lo, hi), which must
+// not be empty.
 func (d *dim) ends(lo, hi int64) (least, greatest int64) {
 	a, b := d.start+lo*d.stride, d.start+(hi-1)*d.stride
 	return min(a, b), max(a, b)

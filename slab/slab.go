@@ -20,7 +20,7 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
-// Array is the values of a variable. It is as safe for concurrent use as its
+// Array holds the values of a variable. It is as safe for concurrent use as its
 // Values.
 type Array interface {
 	// Type is the external type of the values.

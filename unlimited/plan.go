@@ -7,7 +7,7 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
-// Reason says why a variable is not blocked; "" means that it is.
+// Reason is why a variable is not blocked. "" means that it is.
 type Reason string
 
 // The reasons of Plan, docs/FORMAT.md, "Which variables can be blocked".

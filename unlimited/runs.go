@@ -55,12 +55,12 @@ func (l *Layout) recordRuns(it *item, off, end int64, yield func(Run) bool) bool
 	in := (off - it.start) % it.stride
 	gapsPer := it.stride - it.valLen
 	restOff := l.rawOff[len(l.segs)] + it.restBefore
-	// m is the first member that ends behind in.
+	// m is the first member that ends after in.
 	m := sort.Search(len(it.members), func(i int) bool { return it.members[i].off+it.members[i].len > in })
 	for off < end {
 		base := it.start + rec*it.stride
 		if m == len(it.members) {
-			// The gap behind the last member of a record.
+			// The gap after the last member of a record.
 			to := min(end, base+it.stride)
 			last := it.members[m-1]
 			gap := rec*gapsPer + last.gapsTo + (off - base) - (last.off + last.len)
@@ -112,12 +112,12 @@ func (l *Layout) RawRuns(off, end int64, yield func(Run) bool) {
 	}
 }
 
-// rawRestRuns yields the runs of the rest: raw bytes [off, end) behind all segments.
+// rawRestRuns yields the runs of the rest: raw bytes [off, end) after all segments.
 func (l *Layout) rawRestRuns(off, end int64, yield func(Run) bool) {
 	n := len(l.segs)
 	base := l.rawOff[n]
-	// i is the item before which, or in which, the byte lies: the first whose
-	// rest ends behind it.
+	// i is the item before which, or in which, the byte lies: the first whose rest
+	// ends after it.
 	rest := off - base
 	i := sort.Search(len(l.items), func(i int) bool { return l.items[i].restBefore+l.items[i].restLen() > rest })
 	for off < end {
@@ -154,9 +154,9 @@ func (l *Layout) rawRestRuns(off, end int64, yield func(Run) bool) {
 	}
 }
 
-// gapAt finds byte rest of the gaps of a record section: its image offset and
-// how many bytes of the same gap follow, itself included. A gap behind the last
-// member and the one before the first of the next record are told apart.
+// gapAt finds byte rest of the gaps of a record section: its image offset and how
+// many bytes of the same gap follow, itself included. The gap after the last member
+// and the one before the first member of the next record are separate.
 func (it *item) gapAt(rest int64) (imageOff, length int64) {
 	gapsPer := it.stride - it.valLen
 	rec, in := rest/gapsPer, rest%gapsPer

@@ -4,13 +4,12 @@
 // contiguous and everything else (the rest: header, padding, gaps, tail)
 // follows in image order. docs/FORMAT.md, "The permutation", is its contract.
 //
-// Plan decides which variables are blocked, New checks a set of segments, and
-// Raw and Image give the two views as io.ReaderAt. All of it is arithmetic on
-// the segments: nothing here allocates or loops in proportion to the number of
-// records.
+// Plan decides which variables are blocked, New checks a set of segments, and Raw and
+// Image return the two views as io.ReaderAt. Everything is arithmetic on the
+// segments: nothing allocates or loops in proportion to the number of records.
 //
-// A Layout is immutable; it and the views are safe for concurrent use as far as
-// the reader beneath them is.
+// A Layout is immutable. The views are safe for concurrent use if the underlying
+// reader is.
 package unlimited
 
 import (

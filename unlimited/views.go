@@ -7,8 +7,8 @@ import (
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
-// window is how much of the image Raw reads at once where runs are close to
-// each other: large enough that a system call costs little against its copy.
+// window is how many bytes of the image Raw reads at once if runs are close to each
+// other. It is large enough that a system call costs little compared with the copy.
 const window = 256 << 10
 
 // View is one of the two byte spaces as an io.ReaderAt over the other. It is
@@ -30,8 +30,8 @@ func (l *Layout) Image(raw io.ReaderAt) *View { return &View{l, raw, false} }
 // Size is the length of the view in bytes.
 func (v *View) Size() int64 { return v.l.size }
 
-// ReadAt implements io.ReaderAt. Errors are those of the reader beneath, which
-// is never blamed for a range beyond the end: that gives io.EOF.
+// ReadAt implements io.ReaderAt. Errors are those of the underlying reader. A range
+// beyond the end is io.EOF.
 func (v *View) ReadAt(p []byte, off int64) (int, error) {
 	if off < 0 {
 		return 0, errors.New("unlimited: negative offset")
@@ -87,8 +87,8 @@ func (g *gatherer) read(p []byte, off int64) error {
 		g.last = off + int64(len(p))
 		return nil
 	}
-	// A window pays where the next piece is near: the distance from the last
-	// one is the best guess of the distance to the next.
+	// A window pays off if the next piece is near. The best guess of that distance is
+	// the one from the last piece.
 	near := g.last > 0 && off >= g.last && off-g.last < window/4
 	g.last = off + int64(len(p))
 	if len(p) >= window/4 || !near {

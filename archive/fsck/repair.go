@@ -26,8 +26,8 @@ type RepairOptions struct {
 	Progress func(done int64)
 }
 
-// Repaired is what Repair found: an archive whose structures follow from what is
-// sound in the one that was read. Close it when done.
+// Repaired is the result of Repair: an archive whose structures are derived from the
+// sound parts of the damaged one. Close it when done.
 type Repaired struct {
 	Blocks    int64    // of data
 	Size      int64    // of the repaired archive
@@ -48,17 +48,17 @@ type Repaired struct {
 	frontLen int64
 }
 
-// Intact says whether there is nothing to write.
+// Intact reports whether there is nothing to write.
 func (p *Repaired) Intact() bool { return !p.Tail && !p.Front && p.Headers == 0 && p.After == 0 }
 
-// Repair weighs the copies of what describes each block (index, directory, local
-// header) against the block's stored bytes, and takes what the bytes confirm. It
-// regenerates README and Zarr metadata where the manifest's checksum confirms the
-// result. It writes nothing: Patch and WriteTail change an archive in place,
-// WriteTo makes a new one. Whatever could be read before can be read after that.
+// Repair compares the three descriptions of each block (index, directory, local
+// header) with the block's stored bytes, and keeps the one that the bytes confirm. It
+// regenerates README and Zarr metadata if the manifest's checksum confirms the
+// result. It writes nothing: Patch and WriteTail change an archive in place, WriteTo
+// makes a new one. Everything that could be read before a repair can be read after
+// it.
 //
-// Damage of the plan or the manifest, and a block whose place no copy tells, are
-// ErrCorrupt.
+// A damaged plan or manifest is ErrCorrupt, and so is a block whose place is unknown.
 func Repair(ctx context.Context, r io.ReaderAt, size int64, o *RepairOptions) (*Repaired, error) {
 	if o == nil {
 		o = &RepairOptions{}
@@ -88,12 +88,12 @@ func (p *Repaired) Close() error {
 	return p.t.Table.Close()
 }
 
-// WriteTail writes what belongs after the first Keep bytes of the archive.
+// WriteTail writes the bytes that belong after the first Keep bytes of the archive.
 func (p *Repaired) WriteTail(w io.Writer) (int64, error) { return p.t.WriteTo(w) }
 
-// Patch writes local headers and metadata that are wrong to their places in w,
-// the archive that was read. It can be interrupted and repeated: what it writes
-// does not depend on what it replaces. Sync w before the tail is written.
+// Patch rewrites wrong local headers and metadata in w, the archive that was read. It
+// can be interrupted and repeated, because its output does not depend on the bytes it
+// replaces. Sync w before the tail is written.
 func (p *Repaired) Patch(ctx context.Context, w io.WriterAt) error {
 	if p.Front {
 		if _, err := w.WriteAt(p.front, 0); err != nil {
@@ -230,7 +230,7 @@ func (x *repairer) damage(kind string, off, n int64, err error) {
 	x.p.Damage = append(x.p.Damage, v.rep.Damage...)
 }
 
-// findTail looks for the end line, and for the manifest where it says.
+// findTail looks for the end line and for the manifest that it points to.
 func (x *repairer) findTail() error {
 	if x.Size < czip.EndLen {
 		return nil
@@ -317,8 +317,8 @@ func (x *repairer) findPlan() (*format.MetaEntry, error) {
 	return &format.MetaEntry{ZipEntry: e, Payload: payload}, err
 }
 
-// findManifest finds the manifest whose local header is expected at off. It says
-// whether its stored bytes are known to be those that were written.
+// findManifest finds the manifest whose local header is expected at off. It also
+// returns whether its stored bytes are known to be those that were written.
 func (x *repairer) findManifest(off int64) (same bool, err error) {
 	local, lerr := x.expect(off, czip.ManifestName)
 	if lerr != nil && !errors.Is(lerr, fault.ErrCorrupt) {

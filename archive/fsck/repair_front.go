@@ -43,8 +43,9 @@ func (x *repairer) canonicalFront(plan *format.MetaEntry) ([]format.MetaEntry, e
 	return out, nil
 }
 
-// walkFront finds the entries before the first block: by their local headers, by
-// the directory where those are damaged, and regenerated where their content is.
+// walkFront finds the entries before the first block by their local headers, or by
+// the directory where headers are damaged. It regenerates entries whose content is
+// damaged.
 func (x *repairer) walkFront(plan *format.MetaEntry) (*repairedFront, error) {
 	if err := x.findHeader(); err != nil {
 		return nil, err
@@ -147,7 +148,7 @@ func (x *repairer) expected(name string, known int, canon []format.MetaEntry) bo
 	return known >= 2 && (foreign(name) || x.p.header == nil)
 }
 
-// soundFront lists the entries of a front that is as it was written.
+// soundFront lists the entries of an undamaged front.
 func (x *repairer) soundFront(end int64) (*repairedFront, error) {
 	f := &repairedFront{}
 	for f.end < end {
@@ -224,8 +225,8 @@ func (x *repairer) proves(f *repairedFront) bool {
 }
 
 // proveFront compares the front with the manifest's checksum of it. Without an end
-// line the manifest was found last: then the front is walked once more, as it tells
-// where the netCDF header is.
+// line, the manifest is found last. The front is then walked once more, because the
+// manifest locates the netCDF header.
 func (x *repairer) proveFront(f *repairedFront, plan *format.MetaEntry) error {
 	if x.tail == nil && !x.proves(f) {
 		if again, err := x.walkFront(plan); err == nil {

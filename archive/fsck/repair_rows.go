@@ -104,7 +104,7 @@ func (x *repairer) block(v int, b int64, name string, off int64) (czip.ZipEntry,
 }
 
 // choose returns the copy of a row that the block's bytes confirm; ok is false if
-// they confirm none. sealed says whether the first copy has a checksum of its own.
+// they confirm no copy. sealed is set if the first copy has its own checksum.
 func (x *repairer) choose(v int, copies []czip.ZipEntry, decoded int64, sealed bool) (e czip.ZipEntry, ok bool, err error) {
 	agree := true
 	for _, c := range copies {
@@ -134,8 +134,8 @@ func (x *repairer) choose(v int, copies []czip.ZipEntry, decoded int64, sealed b
 	if len(fit) == 0 {
 		return copies[0], false, nil
 	}
-	// The checksum does not cover the mask: what decodes counts, and two copies
-	// more than one.
+	// The checksum does not cover the mask. A copy that decodes wins, and two equal
+	// copies beat one.
 	best, votes := fit[0], 0
 	for _, c := range fit {
 		n := 0

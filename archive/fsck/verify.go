@@ -1,7 +1,6 @@
 // Package fsck checks archives and repairs them. [Verify] checks every byte of an archive
-// and names what is damaged by variable and index range. [Repair] rebuilds what the
-// local headers, the plan and the manifest allow. It works below package archive, on
-// its internal packages.
+// and names damage by variable and index range. [Repair] rebuilds structures from local
+// headers, plan and manifest. It works below package archive, on its internal packages.
 package fsck
 
 import (
@@ -51,7 +50,7 @@ const (
 	DamageImage     = "image"
 )
 
-// Damage is one thing that is wrong.
+// Damage is one damaged place of an archive.
 type Damage struct {
 	Kind         string
 	Off, Len     int64 // archive bytes, -1 if unknown
@@ -139,7 +138,7 @@ func (v *verifier) run() error {
 	return v.checkImage()
 }
 
-// damage notes an error, and passes on what is none of the archive's fault.
+// damage records an error of the archive, and returns errors that are not its fault.
 func (v *verifier) damage(kind string, off, n int64, err error) error {
 	if err == nil {
 		return nil
@@ -156,8 +155,8 @@ func (v *verifier) damage(kind string, off, n int64, err error) error {
 	return nil
 }
 
-// readTail finds the index, which is of help where local headers are damaged.
-// What is wrong with the tail itself is reported by checkTail.
+// readTail finds the index, which helps where local headers are damaged. checkTail
+// reports damage of the tail itself.
 func (v *verifier) readTail() {
 	if v.Size < czip.EndLen {
 		return

@@ -17,10 +17,10 @@ import (
 	"github.com/cdfz-format/cdfz/unlimited"
 )
 
-// What a verifier compares with what: the tail with the entries, the plan and the
-// metadata with the netCDF header, the image with its sum.
+// Comparisons of a verifier: the tail with the entries, plan and metadata with the
+// netCDF header, the image with its SHA-256.
 
-// checkTail checks the manifest and everything behind it.
+// checkTail checks the manifest and everything after it.
 func (v *verifier) checkTail() error {
 	man, err := v.expect(v.off, czip.ManifestName)
 	var payload []byte
@@ -57,13 +57,13 @@ func (v *verifier) checkTail() error {
 		case d.off >= same.off-czip.EndLen:
 			kind = DamageEnd
 		}
-		err := fault.Corruptf("%s: bytes %d to %d are not what the entries give", kind, d.off, d.end)
+		err := fault.Corruptf("%s: bytes %d to %d do not follow from the entries", kind, d.off, d.end)
 		if err := v.damage(kind, d.off, d.end-d.off, err); err != nil {
 			return err
 		}
 	}
 	if v.Size > same.off {
-		return v.damage(DamageEnd, same.off, v.Size-same.off, fault.Corruptf("%d bytes behind the end at byte %d", v.Size-same.off, same.off))
+		return v.damage(DamageEnd, same.off, v.Size-same.off, fault.Corruptf("%d bytes after the end at byte %d", v.Size-same.off, same.off))
 	}
 	return nil
 }
@@ -126,8 +126,8 @@ func (v *verifier) checkHeader() error {
 	return v.checkFront()
 }
 
-// checkCodecs compares the codecs of chains with their filters, and what the plan
-// says of the Zarr view with the codecs.
+// checkCodecs compares the codecs of chains with their filters, and the plan's codes
+// for the Zarr view with the codecs.
 func (v *verifier) checkCodecs() error {
 	type cut struct {
 		chain int
@@ -175,11 +175,11 @@ func (v *verifier) checkCodecs() error {
 	return nil
 }
 
-// checkFront compares the entries between plan and blocks with what the netCDF
-// header and the plan give: Zarr metadata in a viewed archive, and entries of
-// later versions anywhere.
+// checkFront compares the entries between plan and blocks with those that follow from
+// the netCDF header and the plan: Zarr metadata in a viewed archive. Entries of later
+// versions are allowed anywhere.
 func (v *verifier) checkFront() error {
-	// The walk is over, and its reads ahead with it: the front is read by itself.
+	// The walk and its reading ahead have ended, so the front is read separately.
 	front := make([]byte, v.front[len(v.front)-1].End())
 	if err := ioat.ReadFull(ioat.Bind(v.ctx, v.src), front, 0); err != nil {
 		return fmt.Errorf("archive: %w", err)
@@ -262,8 +262,8 @@ func (v *verifier) checkImage() error {
 	return v.damage(DamageImage, -1, -1, err)
 }
 
-// decodeBlocks decodes every block by itself, to name all that fail. Those whose
-// checksum is wrong were reported.
+// decodeBlocks decodes each block separately, to name all that fail. Blocks with a
+// wrong checksum have been reported already.
 func (v *verifier) decodeBlocks() error {
 	a, err := blocks.NewReader(v.src, v.Size, &blocks.ReadOptions{Cache: -1})
 	if err != nil {

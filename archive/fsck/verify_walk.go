@@ -15,8 +15,8 @@ import (
 
 // The walk of a verifier from the first byte of an archive to its manifest.
 
-// walkFront checks what precedes the blocks. Without a plan nothing further can
-// be told apart: then every entry's checksum is checked.
+// walkFront checks the entries before the blocks. Without a plan, the entries after
+// them cannot be told apart, and only their checksums are checked.
 func (v *verifier) walkFront() error {
 	l, entries, err := v.Walker.front(v.ctx)
 	if errors.Is(err, fault.ErrVersion) {
@@ -173,7 +173,7 @@ func (v *verifier) walkBlock(i int, b int64, name string) (bool, error) {
 				return false, err
 			}
 		}
-		// The index has a checksum of its own, the header has none.
+		// The index has a checksum, the header has none.
 		e, err = byIndex, nil
 	}
 	if err != nil {

@@ -108,7 +108,7 @@ func (w *Walker) expect(off int64, name string) (czip.ZipEntry, error) {
 	return e, err
 }
 
-// comparer is a writer that compares what it gets with a part of a file.
+// comparer is a writer that compares its input with a part of a file.
 type comparer struct {
 	r         io.ReaderAt
 	off, size int64

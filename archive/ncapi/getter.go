@@ -18,7 +18,7 @@ import (
 // errSlice is for an end before its begin. The library's is not exported.
 var errSlice = errors.New("invalid slice parameters")
 
-// getter reads a variable. Indices beyond a dimension give slab.ErrBounds.
+// getter reads a variable. Indices beyond a dimension are slab.ErrBounds.
 type getter struct {
 	group *group
 	array slab.Array
@@ -152,7 +152,7 @@ func textBox(v *getter, s slab.Sel) (any, error) {
 	}
 	rank, width := len(s.Count), int64(1)
 	if rank > 2 && s.Count[0] == 0 {
-		return nest(text, s.Count), nil // the type that the library gives to no strings at all
+		return nest(text, s.Count), nil // the type that the library has for no strings at all
 	}
 	outer := s.Count
 	if rank > 0 {

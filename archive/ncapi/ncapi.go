@@ -10,8 +10,8 @@
 //
 // Groups and getters are safe for concurrent use, unlike those of the library.
 //
-// The package is a module of its own, so that package archive does not depend on
-// the library.
+// The package is a separate module, so that package archive does not depend on the
+// library.
 package ncapi
 
 import (
@@ -47,8 +47,8 @@ func Open(name string) (api.Group, error) {
 // New makes a group of an open file. Without an error it has taken ownership of the
 // file, and closing the group closes it.
 //
-// A file in which two variables, or two attributes in one place, have the same
-// name gives the library's error for it: its maps have one value to a name.
+// If two variables, or two attributes in one place, have the same name, New returns
+// the library's error for that, because its maps hold one value per name.
 func New(f *archive.File) (api.Group, error) {
 	h := f.Header()
 	g := &group{file: f, names: make([]string, len(h.Vars)), vars: make(map[string]int, len(h.Vars)),
@@ -101,7 +101,7 @@ func (g *group) Close() {
 	}
 }
 
-// open gives os.ErrClosed when all have closed the group.
+// open returns os.ErrClosed once all users have closed the group.
 func (g *group) open() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()

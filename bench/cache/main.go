@@ -3,8 +3,8 @@
 //
 //	go run ./bench/cache [flags]
 //
-// It prints a table and, with -png, draws it. Every figure is the median of -n
-// runs, each over an archive that was just opened and with places of its own.
+// It prints a table and, with -png, draws it. Every figure is the median of -n runs,
+// each over a newly opened archive and at other places.
 package main
 
 import (

@@ -29,7 +29,7 @@ func main() {
 	flag.StringVar(&o.cdfz, "cdfz", "", "the cdfz program (default: built from ./cmd/cdfz)")
 	flag.StringVar(&o.tools, "tools", "cdfz,cdfz-fast,nccopy,gzip,zstd,zstd-T2", "which to run: "+strings.Join(toolNames(), ", "))
 	flag.StringVar(&o.python, "python", "/usr/bin/python3", "a Python that has netCDF4 and zarr, for the tool zarr")
-	flag.BoolVar(&o.sync, "sync", false, "bring what programs write to the disk and count the time, as cdfz does by itself")
+	flag.BoolVar(&o.sync, "sync", false, "write each program's output to disk and count the time, as cdfz always does")
 	flag.BoolVar(&o.touch, "touch", false, "before each run write and remove a file of FILE's size in the folder, so that all find free memory that was in use before")
 	flag.StringVar(&o.dir, "dir", "", "folder for what the programs write (default: a temporary one)")
 	flag.StringVar(&o.out, "out", "", "also write OUT.txt, OUT.csv and OUT.json")

@@ -22,10 +22,10 @@ type report struct {
 	units   []*unit
 }
 
-// margin is how far a unit may be behind the best peer: 1 %.
+// margin is how much larger than with the best peer a unit may be: 1 %.
 const margin = 1.01
 
-// group is a set of units that has geometric means of its own.
+// group is a set of units with its own geometric means.
 type group struct {
 	name string
 	in   func(*unit) bool

@@ -1,6 +1,6 @@
 // Tile makes a classic netCDF file (CDF-2) of a given size for benchmarks: real
-// climatologies repeated with variations, or, with -synthetic, fields that need
-// no input. The same arguments give the same bytes.
+// climatologies repeated with variations, or, with -synthetic, fields that need no
+// input. The same arguments make the same bytes.
 package main
 
 import (

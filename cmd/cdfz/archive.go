@@ -166,7 +166,7 @@ func (v *archiver) one(ctx context.Context, j cli.Job) error {
 	defer in.Close()
 	err = v.oneOpen(ctx, j, in)
 	if err != nil && ctx.Err() == nil {
-		// Whatever went wrong, this is why.
+		// This is the cause, whatever the error.
 		if changed := in.Changed(); changed != nil {
 			return changed
 		}
@@ -259,7 +259,7 @@ func (v *archiver) writeStdout(ctx context.Context, in *cli.Input, opts *archive
 	return res, err
 }
 
-// describe adds what the variables of an archive show.
+// describe adds the counts of variables and their warnings.
 func (r *archiveReport) describe(f *archive.File, given []archive.VarFilter) {
 	for _, w := range f.Vars() {
 		r.Vars++

@@ -147,8 +147,8 @@ func longForce(err error) error {
 	return err
 }
 
-// imageName is the name of the netCDF file: of x.nc.cdfz x.nc, of standard input the
-// one that the archive remembers. URLs are shown without their secrets.
+// imageName is the name of the netCDF file: x.nc for x.nc.cdfz, and for standard
+// input the name recorded in the archive. URLs are shown without their secrets.
 func imageName(name string, f *archive.File) string {
 	if name != cli.StdinName {
 		name = cli.ShowName(name)
@@ -166,7 +166,7 @@ func imageName(name string, f *archive.File) string {
 	return filepath.ToSlash(name)
 }
 
-// storage is what Options.Storage wants; nil for a classic file.
+// storage returns the function for Options.Storage, or nil for a classic file.
 func storage(f *archive.File) func(int) *cdl.Storage {
 	if _, ok := f.Info(); !ok {
 		return nil
@@ -212,7 +212,7 @@ func (f *digitsFlag) Set(s string) error {
 	return nil
 }
 
-// indexFlag is -f and -b; the one given last says which language.
+// indexFlag is -f and -b. The last one given decides the language.
 type indexFlag struct {
 	v    *cdl.Options
 	on   *bool

@@ -46,8 +46,8 @@ func (s *filterSpecs) parse(specs []string) error {
 	return nil
 }
 
-// checkChain finds filters that do not exist and parameters that they do not have.
-// What depends on a variable is taken from one of 4-byte numbers.
+// checkChain finds unknown filters and wrong parameters. Parameters that depend on a
+// variable are those for 4-byte numbers.
 func checkChain(c filters.Chain) error {
 	for _, f := range c {
 		if _, ok := filters.Lookup(f.ID); !ok {
@@ -61,8 +61,8 @@ func checkChain(c filters.Chain) error {
 	return err
 }
 
-// forFile returns the chains for one file. A name that it does not have is an error,
-// or left out if that is wanted.
+// forFile returns the chains for one file. A name of no variable is an error, or is
+// ignored on request.
 func (s *filterSpecs) forFile(h *cdf3.Header) ([]archive.VarFilter, error) {
 	has := map[string]bool{"*": true}
 	all := make([]string, len(h.Vars))

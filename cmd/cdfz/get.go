@@ -456,7 +456,7 @@ func fileName(name string) string {
 		}
 		i += n
 	}
-	const most = 200 // of 255, with room for what is put behind
+	const most = 200 // of 255, with room for suffixes
 	s := b.String()
 	if len(s) > most {
 		s = strings.ToValidUTF8(s[:most], "")

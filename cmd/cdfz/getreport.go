@@ -83,7 +83,7 @@ func (v *getter) tellJSON(rep any) {
 	}
 	e := json.NewEncoder(v.Err)
 	e.SetEscapeHTML(false)
-	// Nothing can be said where standard error fails.
+	// Nothing can be reported if standard error fails.
 	_ = e.Encode(rep)
 }
 

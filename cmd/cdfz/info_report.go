@@ -82,7 +82,7 @@ type infoBlock struct {
 	CRC   string  `json:"crc32"`
 }
 
-// makeInfo collects what there is to know about an archive.
+// makeInfo collects the report about an archive.
 func makeInfo(ctx context.Context, name string, size int64, r *archive.File) (*infoReport, error) {
 	i, _ := r.Info()
 	h := r.Header()
@@ -233,7 +233,7 @@ func shapeText(s []int64) string {
 	return "(" + strings.Join(words, ",") + ")"
 }
 
-// printWhy explains what is not blocked and what the Zarr view lacks.
+// printWhy explains which variables have no blocks and what the Zarr view leaves out.
 func (v *informer) printWhy(rep *infoReport) {
 	n := 0
 	line := func(format string, args ...any) {

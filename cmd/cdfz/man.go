@@ -16,8 +16,8 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 )
 
-// Those who install the program make the pages once. Without the code for that it
-// starts faster.
+// The pages are made once, on installation. Without this code the program starts
+// faster.
 func init() { verbs = append(verbs, verb{"man", manCmd}) }
 
 func manCmd(a *cli.App) *cobra.Command {

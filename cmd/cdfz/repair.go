@@ -113,8 +113,8 @@ func (v *repairer) repair(ctx context.Context, name string) error {
 	return nil
 }
 
-// checkRepaired compares the SHA-256 of the image, where nothing else tells
-// whether an archive was repaired rightly.
+// checkRepaired compares the SHA-256 of the image if nothing else shows whether the
+// repair was right.
 func (v *repairer) checkRepaired(ctx context.Context, rep *repairReport) error {
 	in, r, err := v.OpenArchive(ctx, rep.Target)
 	if err != nil {
@@ -184,7 +184,7 @@ func (v *repairer) openToRepair(ctx context.Context, name string) (*cli.Input, e
 	return in, nil
 }
 
-// repairInPlace rewrites what is damaged. What the new tail stands on is on the
+// repairInPlace rewrites damaged bytes. Everything the new tail depends on is on the
 // disk before the old one is touched.
 func repairInPlace(ctx context.Context, in *cli.Input, p *fsck.Repaired, rep *repairReport) error {
 	err := p.Patch(ctx, in.File)

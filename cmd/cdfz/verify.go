@@ -82,8 +82,8 @@ are skipped. It may also be an http or https URL, or - for standard input.`,
 	return cmd
 }
 
-// run checks files and those in folders, and of folders reports how many were of which
-// kind.
+// run checks files and those in folders. For folders it reports counts of undamaged
+// and damaged files.
 func (v *verifier) run(ctx context.Context, args []string) {
 	var ok, damaged, failedFiles int64
 	failed := func(name string, err error) {
@@ -114,8 +114,8 @@ func (v *verifier) run(ctx context.Context, args []string) {
 	}
 }
 
-// one checks one file and prints what is wrong with it. The error is for what could
-// not be judged, or differs from the original.
+// one checks one file and prints what is wrong with it. The error is for files that
+// could not be checked or differ from the original.
 func (v *verifier) one(ctx context.Context, j cli.Job, n int) (ok bool, err error) {
 	in, err := v.Open(ctx, j.Name)
 	if err != nil {
@@ -206,7 +206,7 @@ func damageList(list []fsck.Damage) []damageJSON {
 	return out
 }
 
-// damageText is the text of a damage without what each of them ends with.
+// damageText is the text of a damage without the ending that all have in common.
 func damageText(d *fsck.Damage) string {
 	return strings.TrimSuffix(cli.WithoutPackages(d.Text), ": "+archive.ErrCorrupt.Error())
 }

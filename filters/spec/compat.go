@@ -160,7 +160,7 @@ func scanFloat(s string) (float64, bool) {
 		n += 1 + m
 	}
 	if seen == 0 {
-		// Of "0x." strtod takes the 0; sscanf refuses "0x" alone.
+		// strtod reads "0x." as 0, and sscanf refuses "0x" alone.
 		return 0 * sign, prefix != "" && n > 0
 	}
 	num := s[:n]

@@ -101,7 +101,7 @@ func parseFloat(s string) (float64, bool) {
 	return f, true
 }
 
-// float32Words is C's (float) of a double. NaN has the bits that C gives it.
+// float32Words is C's (float) of a double. NaN has the bits of C's NaN.
 func float32Words(f float64) []uint32 {
 	b := math.Float32bits(float32(f))
 	if math.IsNaN(f) {

@@ -14,7 +14,7 @@ var (
 	ErrConstRange = errors.New("filters: constant out of range")
 )
 
-// specError has a text of its own and matches one of the errors above.
+// specError is an error with its own text that matches one of the errors above.
 type specError struct {
 	kind error
 	msg  string

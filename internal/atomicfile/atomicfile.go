@@ -6,11 +6,11 @@
 //	… write to f …
 //	return f.Commit()
 //
-// On Linux the file has no name until Commit, so nothing is left behind however
-// the program ends. Elsewhere, and on file systems without unnamed files, it has a
-// temporary name and a lock; a later Create in the same folder removes temporary
-// files that nobody has locked. Where the file system has no locks either, the
-// temporary file of a program that was killed stays until somebody removes it.
+// On Linux the file has no name until Commit, so nothing remains however the program
+// ends. Elsewhere, and on file systems without unnamed files, it has a temporary name
+// and a lock; a later Create in the same folder removes temporary files that nobody
+// has locked. Where the file system has no locks either, the temporary file of a
+// program that was killed stays until somebody removes it.
 //
 // The package also has unlinked temporary files (Temp) and Lock. It imports nothing
 // of ours.
@@ -25,7 +25,7 @@ import (
 	"path/filepath"
 )
 
-// Errors of Create and Commit that say what is in the way. They are wrapped with the
+// Errors of Create and Commit if the target is in the way. They are wrapped with the
 // path.
 var (
 	ErrExists     error = existsError{} // is fs.ErrExist; only without Options.Overwrite
@@ -205,7 +205,7 @@ func (t *File) Size() int64 { return t.size }
 func (t *File) Path() string { return t.path }
 
 // Commit makes the file appear, with all its bytes on the disk. After an error
-// nothing is left behind.
+// nothing remains.
 func (t *File) Commit() error {
 	if err := t.appear(); err != nil {
 		t.Close()
@@ -218,9 +218,9 @@ func (t *File) Commit() error {
 	return nil
 }
 
-// Leftover is the temporary name that Commit could not remove, as in a folder where
-// files can be added but not removed; "" if there is none. The target is complete all
-// the same: both are names of one file.
+// Leftover is the temporary name that Commit could not remove, or "". It exists in
+// folders where files can be added but not removed. The target is complete
+// nevertheless: both are names of one file.
 func (t *File) Leftover() string { return t.left }
 
 func (t *File) appear() error {
@@ -307,8 +307,7 @@ func (t *File) keepTime(name string) {
 	_ = os.Chtimes(name, m, m)
 }
 
-// Close discards the file with all that was made for it. It does nothing after
-// Commit.
+// Close discards the file and the folders made for it. It does nothing after Commit.
 func (t *File) Close() error {
 	if t.done {
 		return nil

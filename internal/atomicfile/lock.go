@@ -49,7 +49,7 @@ type calls struct {
 
 var sys = calls{lock: tryLock, link: os.Link, rename: os.Rename, renameFree: renameFree, remove: os.Remove, unnamed: true}
 
-// renameNew gives a temporary file its name, which must be free. left is the
+// renameNew renames a temporary file to its target, which must be free. left is the
 // temporary name if it could not be removed.
 func renameNew(tmp, path string) (left string, err error) {
 	err = sys.renameFree(tmp, path)

@@ -6,8 +6,8 @@ import (
 	"os"
 )
 
-// Temporary is a file without a name. Its space is free again once it is closed, or
-// when the program ends in any other way.
+// Temporary is a file without a name. Its space is freed when it is closed or the
+// program ends.
 type Temporary struct {
 	*os.File
 	name string // on systems that cannot remove open files

@@ -185,8 +185,8 @@ func Garble(off int64, of func(*http.Request) bool) Fault {
 	}
 }
 
-// HangAfter lets the server answer so many more requests, then calls stop and
-// answers none. It returns the number of the first one without an answer.
+// HangAfter lets the server answer n more requests, then calls stop and answers none.
+// It returns the number of the first one without an answer.
 func (s *Server) HangAfter(requests int, stop func()) (first int) {
 	first = int(s.Requests.Load()) + requests
 	s.Set(func() {

@@ -8,8 +8,8 @@ import (
 	"strconv"
 )
 
-// Sparse is a file of which only some pieces are not zero. The map holds them by
-// offset. They must lie within the file and must not overlap.
+// Sparse is a file of zeros with some other pieces. The map holds them by offset.
+// They must lie within the file and must not overlap.
 type Sparse struct {
 	Size   int64
 	Pieces map[int64][]byte

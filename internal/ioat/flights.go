@@ -29,8 +29,8 @@ type flight[V any] struct {
 }
 
 // ErrUnfit is returned by a use function for a value of another caller's fetch that
-// does not fit, for instance because it covers too little. The caller then fetches on
-// its own account.
+// does not fit, for instance because it covers too little. The caller then fetches
+// the value itself.
 var ErrUnfit = errors.New("value does not fit this caller")
 
 var errPanicked = errors.New("ioat: the fetch of another caller panicked")

@@ -28,7 +28,7 @@ func ReadFull(r io.ReaderAt, p []byte, off int64) error {
 	return err
 }
 
-// firstPart is how much ReadBytes trusts a claim without having read anything.
+// firstPart is how many bytes ReadBytes allocates before it has read anything.
 const firstPart = 1 << 20
 
 // ReadBytes returns n bytes from offset off of r, where n is a claim that nothing has
@@ -97,7 +97,7 @@ func Gap(r io.ReaderAt) int64 {
 type rereadKey struct{}
 
 // Reread marks a context: the bytes to be read under it were read before and were
-// wrong, so they must come from their origin and not from a cache on the way.
+// wrong, so they must come from their origin and not from a cache in between.
 func Reread(ctx context.Context) context.Context {
 	return context.WithValue(ctx, rereadKey{}, true)
 }

@@ -2,8 +2,8 @@ package ioat
 
 import "iter"
 
-// Span is the bytes [Off, Off+Len) of a file. Neither is negative, and their sum does
-// not overflow.
+// Span is the range [Off, Off+Len) of bytes of a file. Neither is negative, and their
+// sum does not overflow.
 type Span struct{ Off, Len int64 }
 
 // End is the first byte after the span.

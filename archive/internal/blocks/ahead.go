@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// aheadRun is what one request of a reader ahead asks for at most, unless a
-	// block is longer.
+	// aheadRun bounds the bytes of one request of a reader ahead, unless a block is
+	// longer.
 	AheadRun = 4 << 20
 	// aheadBatch is the stored bytes that it asks for together.
 	aheadBatch = 4 * AheadRun
@@ -70,8 +70,8 @@ func (h *ahead) Close() {
 	h.wg.Wait()
 }
 
-// ask has blocks fetched, in the order of their places, behind what was asked for
-// before. A block whose row cannot be is left to readBlock, which says so.
+// ask requests blocks in the order of their places, after those requested before.
+// Blocks with impossible rows are left to readBlock, which reports them.
 func (h *ahead) ask(blocks []numbered) {
 	slices.SortFunc(blocks, func(x, y numbered) int { return cmp.Compare(x.row.Off, y.row.Off) })
 	var runs []*fetchedRun

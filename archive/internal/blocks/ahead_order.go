@@ -11,15 +11,15 @@ import (
 	"github.com/cdfz-format/cdfz/unlimited"
 )
 
-// aheadLooks bounds the groups of items in a batch, which are without end where the
-// index is damaged or blocks take next to nothing.
+// aheadLooks bounds the groups of items in a batch. Without it, a damaged index or
+// tiny blocks would make a batch endless.
 const aheadLooks = 4
 
-// aheadOrder is a reader ahead that knows the order in which blocks will be needed:
-// item by item, an item being the blocks that one step of its user is the first to
-// need. It asks for the next batch of items when the first one of the last batch is
-// begun. So the stored bytes in memory are at most those of two batches, aheadBatch
-// and one item each, and of the items under way.
+// aheadOrder is a reader ahead that knows the order in which blocks will be needed,
+// item by item. An item is the set of blocks first needed by one step of its user.
+// The next batch of items is requested when the user begins the first item of the
+// last batch. Therefore the stored bytes in memory are at most those of two batches,
+// aheadBatch and one item each, and of the items under way.
 type aheadOrder struct {
 	*ahead
 	items int64
@@ -53,8 +53,8 @@ func (w *aheadOrder) Begun(i int64) error {
 	return nil
 }
 
-// look looks the blocks of the next items up. If the index is damaged there it
-// passes over them: readBlock tells which are lost.
+// look finds the blocks of the next items. If the index is damaged there, it skips
+// them, and readBlock reports the lost ones.
 func (w *aheadOrder) look() error {
 	if w.listed == 0 {
 		if err := w.a.PrepareIndex(w.ctx); err != nil {
@@ -89,8 +89,8 @@ func (w *aheadOrder) look() error {
 	return err
 }
 
-// newImageAhead is a reader ahead of those who put the image together, whose items
-// are its windows. It is nil for an archive whose reads have no latency.
+// newImageAhead returns a reader ahead for assembling the image. Its items are the
+// windows of the image. It is nil for an archive whose reads have no latency.
 func (a *Reader) newImageAhead(ctx context.Context, pass []bool) *aheadOrder {
 	if a.Far == nil {
 		return nil
@@ -115,8 +115,8 @@ func (a *Reader) newImageAhead(ctx context.Context, pass []bool) *aheadOrder {
 	return &aheadOrder{ahead: a.newAhead(ctx), items: format.CeilDiv(a.L.Image.Size, imageWindow), group: 16, list: list}
 }
 
-// newBlocksAhead is the same ahead of who reads all blocks in the order of their
-// numbers, each of which is an item.
+// newBlocksAhead returns one for reading all blocks in the order of their numbers.
+// Each block is an item.
 func (a *Reader) NewBlocksAhead(ctx context.Context) *aheadOrder {
 	if a.Far == nil {
 		return nil

@@ -13,8 +13,8 @@ import (
 	"github.com/cdfz-format/cdfz/slab"
 )
 
-// maxRun bounds the stored bytes that are read together, of which a remote archive
-// has several runs under way; single blocks may be longer.
+// maxRun bounds the stored bytes that are read together. Single blocks may be longer,
+// and a remote archive has several runs under way.
 const (
 	maxRun    = 64 << 20
 	maxFarRun = 16 << 20
@@ -42,7 +42,7 @@ func NewBlockedVar(a *Reader, pos int) *blockedVar {
 func (v *blockedVar) BlockShape() []int64 { return v.g.Block }
 
 // View implements slab.Blocks. Without a cache it leaves everything to EachBlock,
-// whose memory is used again.
+// which reuses memory.
 func (v *blockedVar) View(ctx context.Context, off, n int64) (data []byte, err error) {
 	b, in := v.g.Find(off)
 	if _, have := v.g.At(b); v.a.cache == nil || in+n > have {
@@ -139,12 +139,12 @@ func (a *Reader) runs(ctx context.Context, needs []need) ([]storedRun, error) {
 	return out, nil
 }
 
-// enough says that a run is long enough where reads have no latency: then several
-// short ones keep the decoders busy, and memory small.
+// enough is the length at which a run ends if reads have no latency. Several short
+// runs keep the decoders busy and memory small.
 func (a *Reader) enough(r *storedRun) bool { return a.Far == nil && r.n >= 1<<20 }
 
-// loadAll reads and decodes blocks, in any order, and gives each to use, from
-// several goroutines. If keep is set they go into the cache.
+// loadAll reads and decodes blocks in any order and calls use with each, from several
+// goroutines. If keep is set, they go into the cache.
 func (a *Reader) loadAll(ctx context.Context, needs []need, keep bool, use func(need, blockData) error) error {
 	runs, err := a.runs(ctx, needs)
 	if err != nil {

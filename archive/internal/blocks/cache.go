@@ -9,8 +9,8 @@ import (
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
 )
 
-// blockCache keeps decoded blocks, bounded in bytes. A reader makes one of its own
-// unless it is given one to share with others. Safe for concurrent use.
+// blockCache keeps decoded blocks, bounded in bytes. A reader makes its own unless it
+// is given one to share. Safe for concurrent use.
 type BlockCache struct {
 	c     *otter.Cache[blockKey, blockData]
 	bytes int64
@@ -41,7 +41,7 @@ func NewCache(bytes int64) (*BlockCache, error) {
 	return &BlockCache{c, bytes}, nil
 }
 
-// put keeps what was decoded of a block, in place of what was kept before.
+// put keeps the decoded bytes of a block, replacing earlier ones.
 func (c *BlockCache) put(key blockKey, data blockData) { c.c.Set(key, data) }
 
 // stored returns what the cache has of a block.

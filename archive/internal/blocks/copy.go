@@ -16,8 +16,8 @@ import (
 	"github.com/cdfz-format/cdfz/unlimited"
 )
 
-// imageWindow is the piece of the image that one goroutine puts together at a
-// time: large enough that most blocks are needed by one window or two.
+// imageWindow is the piece of the image that one goroutine assembles at a time. It is
+// large enough that most blocks are needed by one or two windows.
 const imageWindow = 4 << 20
 
 // copyOptions of reader.Copy. Nil and the zero value mean the defaults.
@@ -99,8 +99,8 @@ func (a *Reader) copyImage(ctx context.Context, w io.Writer, o *CopyOptions) err
 	if err != nil {
 		return fmt.Errorf("archive: temporary file: %w", err)
 	}
-	// Unlinked at once, so that no way of dying leaves it behind; where a system
-	// refuses that, when done.
+	// Unlinked at once, so that it disappears however the program ends. If the system
+	// refuses, it is removed when done.
 	defer os.Remove(tmp.Name())
 	defer tmp.Close()
 	os.Remove(tmp.Name())
@@ -135,7 +135,7 @@ func (a *Reader) copyImage(ctx context.Context, w io.Writer, o *CopyOptions) err
 	return nil
 }
 
-// overlay puts the runs of a pass over what is in the file.
+// overlay writes the runs of a pass over the bytes in the file.
 func (a *Reader) overlay(f *os.File, pass []bool, off int64, p []byte) error {
 	old := make([]byte, len(p))
 	if err := ioat.ReadFull(f, old, off); err != nil {
@@ -151,9 +151,9 @@ func (a *Reader) overlay(f *os.File, pass []bool, off int64, p []byte) error {
 	return err
 }
 
-// passes divides the segments so that the blocks of the record variables in
-// each part fit the memory. The first has everything else too. The last element
-// of each stands for the rest.
+// passes divides the segments so that the blocks of the record variables in each part
+// fit the memory. The first part also has everything else. The last element of each
+// part stands for the rest.
 func (a *Reader) Passes(memory int64) [][]bool {
 	n := len(a.L.Geoms)
 	first := make([]bool, n+1)
@@ -176,8 +176,8 @@ func (a *Reader) Passes(memory int64) [][]bool {
 }
 
 // assemble puts the image together window by window, on several goroutines, and
-// gives the windows to sink in order. Bytes of segments that are not in the
-// pass are undefined. sink must not keep the slice.
+// passes the windows to sink in order. Bytes of segments that are not in the pass are
+// undefined. sink must not keep the slice.
 func (a *Reader) assemble(ctx context.Context, pass []bool, workers int, sink func(off int64, p []byte) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -340,8 +340,8 @@ func lastWindow(l *format.Resolved, off int64) int64 {
 	return w
 }
 
-// release gives back the blocks that no window after n needs; all windows up to
-// n are done.
+// release frees the blocks that no window after n needs. All windows up to n are
+// done.
 func (s *blockStore) release(n int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

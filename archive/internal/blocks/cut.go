@@ -10,8 +10,8 @@ import (
 	"github.com/cdfz-format/cdfz/unlimited"
 )
 
-// cutWindow is how much of the record section is read at once, and the least
-// average run that is read by itself instead.
+// cutWindow is how many bytes of the record section are read at once. Runs that are
+// longer on average are read one by one.
 const (
 	cutWindow = 8 << 20
 	directRun = 32 << 10
@@ -154,7 +154,7 @@ func (c *Cutter) records(group []int) error {
 	return nil
 }
 
-// recordsDirect reads every run by itself, straight into its blocks.
+// recordsDirect reads every run separately, straight into its blocks.
 func (c *Cutter) recordsDirect(vars []*recordVar, count int64) error {
 	for rec := range count {
 		for _, rv := range vars {
@@ -234,7 +234,7 @@ func (rv *recordVar) take(c *Cutter, win []byte, rec, m int64, done []doneBlock)
 	return done
 }
 
-// gather copies runs of n bytes, a stride apart in src, one behind the other.
+// gather copies runs of n bytes, which are a stride apart in src, one after another.
 func gather(dst, src []byte, n, stride int64) {
 	switch n {
 	case 4:

@@ -41,7 +41,7 @@ func (d *decoder) coder(l *format.Resolved, chain int) (*filters.Coder, error) {
 	return d.coders[chain], nil
 }
 
-// decode decodes at least what is needed of a block, in memory that room returns.
+// decode decodes at least the needed bytes of a block into memory from room.
 func (d *decoder) decode(l *format.Resolved, q need, stored []byte, mask uint32, room func(n int64) []byte) (blockData, error) {
 	v, b := l.Locate(q.n)
 	chain, size := l.BlockInfo(v, b)

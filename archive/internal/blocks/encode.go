@@ -57,7 +57,7 @@ func (e *Encoder) coder(chain int) (*filters.Coder, error) {
 	return e.coders[chain], nil
 }
 
-// headRoom is kept before the stored bytes for the local header, whose length
+// headRoom is reserved before the stored bytes for the local header, whose length
 // depends on the mask: a fixed part, a name, and 8 bytes of extra field.
 const headRoom = czip.LocalFixed + format.MaxEntryName + 8
 
@@ -72,7 +72,7 @@ func (e *Encoder) Encode(j *BlockJob) {
 	if m := &e.memo[chain]; m.n == len(j.Raw) && isConst(j.Raw) && bytes.Equal(m.raw8[:], j.Raw[:8]) {
 		out, mask = append(out, m.payload...), m.mask
 	} else if j.V < 0 && j.B == 0 && len(j.Raw) > format.MaxFirst {
-		// The format stores so long a header without filters.
+		// The format stores such a long header without filters.
 		mask = 1<<len(e.L.Filters[chain]) - 1
 		out = append(out, j.Raw...)
 	} else {
@@ -120,7 +120,7 @@ type pipeline struct {
 }
 
 // startPipeline starts workers; commit gets each job, encoded, in the order of
-// submit. Bounded memory: at most 4 blocks a worker are on their way.
+// submit. Memory is bounded: at most 4 blocks per worker are on their way.
 func StartPipeline(ctx context.Context, l *format.Resolved, workers int, commit func(*BlockJob) error) *pipeline {
 	workers = int(min(int64(workers), l.Blocks))
 	p := &pipeline{
@@ -163,7 +163,7 @@ func (p *pipeline) commitAll(commit func(*BlockJob) error) error {
 	return failed
 }
 
-// buffer gives memory for a block; submit takes it over.
+// buffer returns memory for a block. submit takes ownership of it.
 func (p *pipeline) Buffer(n int64) []byte { return p.pool.get(n) }
 
 // submit queues a block.

@@ -17,8 +17,8 @@ import (
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
-// localGap is the distance of stored extents, in bytes, up to which they are read
-// together: reading so much costs no more than another system call.
+// localGap is the distance in bytes up to which stored extents are read together.
+// Reading that many bytes costs no more than another system call.
 const LocalGap = 4 << 10
 
 // engine is the part of a Reader that decodes blocks: its cache, its state and
@@ -92,8 +92,8 @@ func (a *Reader) ReadBlock(ctx context.Context, n int64, dst []byte) error {
 	return err
 }
 
-// checkRow checks the place of a block, which is a claim of the index: no more is
-// read than what the format allows for its decoded length.
+// checkRow checks the place of a block, which is a claim of the index, against the
+// stored length that the format allows for its decoded length.
 func (a *Reader) CheckRow(n int64, row blockidx.Row) error {
 	v, b := a.L.Locate(n)
 	_, size := a.L.BlockInfo(v, b)
@@ -110,8 +110,7 @@ func (a *Reader) CheckRow(n int64, row blockidx.Row) error {
 // "Limits").
 func MaxStored(decoded int64) int64 { return filters.MaxLen(decoded) }
 
-// readNeed reads a block and decodes at least what is needed of it, in memory that
-// room gives.
+// readNeed reads a block and decodes at least its needed bytes into memory from room.
 func (a *Reader) readNeed(ctx context.Context, q need, room func(n int64) []byte) (none blockData, err error) {
 	if err := ctx.Err(); err != nil {
 		return none, err
@@ -147,8 +146,8 @@ func (a *Reader) readNeed(ctx context.Context, q need, room func(n int64) []byte
 	return a.decodeStored(d, q, row, stored, room)
 }
 
-// decodeStored checks the stored bytes of a block and decodes at least what is
-// needed of them, in memory that room gives.
+// decodeStored checks the stored bytes of a block and decodes at least its needed
+// bytes into memory from room.
 func (a *Reader) decodeStored(d *decoder, q need, row blockidx.Row, stored []byte, room func(n int64) []byte) (none blockData, err error) {
 	start := time.Now()
 	defer func() {
@@ -182,7 +181,8 @@ func (a *Reader) Whole(n int64) need {
 	return need{n, 0, size}
 }
 
-// needOf is what must be decoded of block b of a variable, or of the rest: all of it.
+// needOf returns the bytes to decode of block b of a variable or of the rest: all of
+// them.
 func (a *Reader) needOf(v int, b int64) need {
 	_, size := a.L.BlockInfo(v, b)
 	n := a.L.RestFirst + b
@@ -193,8 +193,8 @@ func (a *Reader) needOf(v int, b int64) need {
 }
 
 // eachNeed calls use with what is needed of blocks: those in the cache first, then
-// the others, read in runs and decoded on several goroutines. Where they are more
-// than the cache can hold they do not go there. use must not keep or change them.
+// the others, read in runs and decoded on several goroutines. They bypass the cache
+// if it cannot hold them all. use must not keep or change them.
 func (a *Reader) eachNeed(ctx context.Context, needs iter.Seq[need], use func(need, blockData) error) error {
 	var missing []need
 	bytes := int64(0)

@@ -5,12 +5,11 @@ import (
 	"runtime"
 )
 
-// far bounds what the reader of a remote archive has in memory outside its cache.
-// Its reads wait for a server, so they do not hold a slot for decoding meanwhile;
-// what they hold instead lasts until the blocks are decoded. So there are at most
-// as many blocks that were asked for by themselves, stored and decoded, as blocks
-// has room for, and as many runs, of maxFarRun bytes or a block each, as runs has.
-// Who holds one of these may wait for a slot, and never the other way round.
+// far bounds what the reader of a remote archive has in memory outside its cache. Its
+// reads wait for a server, so they must not hold a decoding slot meanwhile. Instead,
+// a single block holds a place in blocks and a run holds a place in runs until its
+// blocks are decoded. A run has maxFarRun bytes, or one longer block. A holder of
+// such a place may wait for a decoding slot, never the reverse.
 type far struct {
 	Blocks, runs chan struct{}
 }
@@ -19,8 +18,8 @@ func newFar(reads int) *far {
 	return &far{make(chan struct{}, max(reads, runtime.GOMAXPROCS(0))), make(chan struct{}, reads)}
 }
 
-// reading is what readNeed holds: a slot for decoding, or what takes its place
-// where reads have a latency.
+// reading is the permit that readNeed holds: a decoding slot, or a place in far if
+// reads have a latency.
 func (e *engine) reading() chan struct{} {
 	if e.Far != nil {
 		return e.Far.Blocks
@@ -28,7 +27,7 @@ func (e *engine) reading() chan struct{} {
 	return e.Slots
 }
 
-// enter takes one of what a channel has room for, and leave gives it back.
+// enter takes a place in a channel, and leave frees it.
 func enter(ctx context.Context, slots chan struct{}) error {
 	select {
 	case slots <- struct{}{}:
@@ -40,8 +39,8 @@ func enter(ctx context.Context, slots chan struct{}) error {
 
 func leave(slots chan struct{}) { <-slots }
 
-// whyDone is the error of a caller's context that has ended, else the cause of work,
-// which was made of it and has ended too.
+// whyDone returns the error of the caller's context if that has ended, else the cause
+// of work, a context derived from it that has ended.
 func WhyDone(caller, work context.Context) error {
 	if err := caller.Err(); err != nil {
 		return err

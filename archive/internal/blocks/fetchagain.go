@@ -9,9 +9,9 @@ import (
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
-// fetchAgain reads the stored bytes of a block of a remote archive once more if
-// their checksum is wrong: something on their way may have garbled them. What comes
-// then is what decodeStored judges.
+// fetchAgain reads the stored bytes of a block of a remote archive once more if their
+// checksum is wrong: they may have been garbled in transit. decodeStored judges the
+// second copy.
 func (a *Reader) fetchAgain(ctx context.Context, row blockidx.Row, stored []byte) error {
 	if a.Far == nil || czip.CRC(stored) == row.CRC {
 		return nil

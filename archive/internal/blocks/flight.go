@@ -12,7 +12,7 @@ type blockData struct {
 	b   []byte
 }
 
-// covers says whether all that is needed is there.
+// covers reports whether all needed bytes are there.
 func (d blockData) covers(q need) bool { return d.off <= q.lo && q.Hi <= d.off+int64(len(d.b)) }
 
 // need is the bytes [lo, hi) of block n: a whole block, or whole parts of it.
@@ -24,11 +24,10 @@ type flight struct {
 	err  error
 	done chan struct{} // closed when data or err is there
 	refs int           // guarded by the mutex of flights
-	lent *[]byte       // the pool's memory behind data, nil if data has its own
+	lent *[]byte       // the pool's memory that holds data, nil if data has its own
 }
 
-// flights has each block decoded by one goroutine at a time, however many ask for
-// it, and what it decoded given to all of them.
+// flights lets one goroutine decode a block for all that ask for it at the same time.
 type flights struct {
 	mu   sync.Mutex
 	open map[int64]*flight // of each block that is being decoded
@@ -72,8 +71,8 @@ func (fs *flights) leave(f *flight) {
 	}
 }
 
-// memory gives n bytes of any content for the flight's data, until all have left
-// it, in place of what it gave before.
+// memory returns n bytes of any content for the flight's data. They are valid until
+// all have left the flight, and replace those of an earlier call.
 func (fs *flights) memory(f *flight, n int64) []byte {
 	if f.lent == nil {
 		f.lent, _ = fs.pool.Get().(*[]byte)
@@ -87,12 +86,12 @@ func (fs *flights) memory(f *flight, n int64) []byte {
 	return (*f.lent)[:n]
 }
 
-// readFunc decodes at least the needed bytes of a block, in memory that room gives.
+// readFunc decodes at least the needed bytes of a block into memory from room.
 type readFunc func(ctx context.Context, q need, room func(n int64) []byte) (blockData, error)
 
-// load has the needed bytes of a block decoded by read, unless another goroutine
-// is decoding them, and calls use with them. If keep is set they go into the cache, and
-// use may keep them. read holds one of slots.
+// load calls use with the needed bytes of a block. They are decoded by read, unless
+// another goroutine is decoding them already. If keep is set, they go into the cache,
+// and use may keep them. read holds one of slots.
 func (a *Reader) load(ctx context.Context, q need, keep bool, slots chan struct{}, read readFunc, use func(blockData) error) error {
 	for {
 		f, mine := a.flights.join(q.n)
@@ -122,7 +121,7 @@ func (a *Reader) load(ctx context.Context, q need, keep bool, slots chan struct{
 	}
 }
 
-// errPanicked is what those who wait get of a flight that ended in a panic.
+// errPanicked is the error for callers that waited for a flight that panicked.
 var errPanicked = errors.New("archive: the decoding of a block panicked")
 
 // lead decodes a block for a flight and ends it, also by a panic, which the caller
@@ -165,8 +164,8 @@ func (a *Reader) decodeInto(ctx context.Context, f *flight, q need, keep bool, s
 	return nil
 }
 
-// view returns n bytes from byte in of a block. What it closes over is on the heap,
-// which a read from the cache is spared by its being apart.
+// view returns n bytes of a block from byte in on. It is a separate function so that
+// cache hits avoid the closure's allocation.
 func (a *Reader) View(ctx context.Context, q need, in, n int64) (data []byte, err error) {
 	err = a.load(ctx, q, true, a.reading(), a.readNeed, func(d blockData) error {
 		data = d.b[in-d.off:][:n]

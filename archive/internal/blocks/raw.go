@@ -58,7 +58,8 @@ func (r rawReader) ReadAtContext(ctx context.Context, p []byte, off int64) (int,
 	return int(have), short
 }
 
-// rawNeeds calls yield with what the raw bytes [off, off+n) need of each block.
+// rawNeeds calls yield with the part of each block that the raw bytes [off, off+n)
+// need.
 func (a *Reader) rawNeeds(off, n int64) iter.Seq[need] {
 	return func(yield func(need) bool) {
 		for end := off + n; off < end; {

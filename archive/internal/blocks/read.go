@@ -23,8 +23,7 @@ const (
 	// tailProbe is the first read of an archive: the end, and in small archives
 	// manifest and index with it.
 	TailProbe = 4096
-	// maxFrontGap is how much Zarr metadata is read, and thrown away, to spare a
-	// read.
+	// maxFrontGap is how much Zarr metadata may be read and discarded to save a read.
 	maxFrontGap = 1 << 20
 	// defaultCache is the bound of the block cache, in bytes of decoded blocks.
 	DefaultCache = 32 << 20
@@ -36,7 +35,7 @@ const (
 type ReadOptions struct {
 	Name    string      // of the file in errors
 	Cache   int64       // bytes of decoded blocks kept; 0: defaultCache, negative: none
-	Shared  *BlockCache // instead of a cache of its own
+	Shared  *BlockCache // nil: the reader makes its own cache
 	Index   int64       // bytes of index pages kept; 0: 4 MiB
 	Workers int         // blocks decoded at the same time; 0: GOMAXPROCS
 }
@@ -75,7 +74,7 @@ func NewReader(r io.ReaderAt, size int64, opts *ReadOptions) (*Reader, error) {
 	return a, a.openCache(opts)
 }
 
-// probeArchive says whether a file has the head or the tail of an archive.
+// probeArchive reports whether a file has the head or the tail of an archive.
 func ProbeArchive(r io.ReaderAt, size int64) (head, end bool, err error) {
 	if size >= int64(czip.HeadLen) {
 		b := make([]byte, czip.HeadLen)
@@ -113,7 +112,7 @@ func (s Section) Get(r io.ReaderAt, off, n int64) ([]byte, error) {
 }
 
 // open reads the ends of the archive. A remote archive that seems damaged is read
-// once more, for bytes may have been garbled on their way.
+// once more, because bytes may have been garbled in transit.
 func (a *Reader) open(opts *ReadOptions) error {
 	err := a.openEnds(a.r, opts)
 	if errors.Is(err, fault.ErrCorrupt) && a.Far != nil {

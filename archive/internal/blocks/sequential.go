@@ -14,9 +14,9 @@ import (
 // besides the one before.
 const aheadChunks = 4
 
-// sequential reads a remote file for one that walks it from its first byte to its
-// last: in chunks of aheadRun bytes, the next ones ahead. At most aheadChunks+1 of
-// them are in memory. It is for one goroutine, and must be closed.
+// sequential reads a remote file from its first byte to its last in chunks of
+// aheadRun bytes, and fetches the next chunks ahead. At most aheadChunks+1 of them
+// are in memory. It is for one goroutine and must be closed.
 type sequential struct {
 	r      io.ReaderAt
 	size   int64
@@ -41,8 +41,8 @@ func newSequential(ctx context.Context, r io.ReaderAt, size int64) *sequential {
 	return s
 }
 
-// walked is what a walk through an archive reads from: r, or the same with chunks
-// ahead where its reads have a latency. end is to be called when the walk is over.
+// walked returns the reader for a walk through an archive: r, or a sequential reader
+// of it if its reads have a latency. Call end when the walk is over.
 func Walked(ctx context.Context, r io.ReaderAt, size int64) (from io.ReaderAt, end func()) {
 	if ioat.Gap(r) == 0 {
 		return r, func() {}
@@ -83,16 +83,16 @@ func (s *sequential) ReadAt(p []byte, off int64) (int, error) {
 	return n, nil
 }
 
-// chunk is the chunk at off. If it is the one behind the last, or the same, those
-// that follow are under way then.
+// chunk returns the chunk at off. If it is the last one or the one after it, the
+// chunks that follow are under way afterwards.
 func (s *sequential) chunk(off int64) *chunk {
 	count := int64(1)
 	if off == s.last || off == s.last+AheadRun {
 		count = aheadChunks
 	}
 	s.last = off
-	// What lies before is dropped, but for one chunk: a walk goes back a little. A
-	// walk that goes elsewhere begins anew.
+	// Earlier chunks are dropped, except one, because walks go back a little. A walk
+	// that jumps elsewhere begins anew.
 	for len(s.chunks) > 0 && (s.chunks[0].off < off-AheadRun || s.chunks[0].off > off) {
 		s.chunks = s.chunks[1:]
 	}

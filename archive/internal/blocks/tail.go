@@ -11,9 +11,8 @@ import (
 	"github.com/cdfz-format/cdfz/blockidx"
 )
 
-// tailWriter regenerates everything behind the manifest: the index, the
-// directory and the end. It is a function of the headers before, so that what
-// repair writes is what was there.
+// tailWriter generates everything after the manifest: the index, the directory and
+// the end. They follow from the local headers, so repair writes the same bytes again.
 type TailWriter struct {
 	L      *format.Resolved
 	Front  []czip.ZipEntry // the entries before .cdfz/rest/0, in order

@@ -15,9 +15,8 @@ import (
 )
 
 // The canonical ZIP of docs/FORMAT.md, "The container". Every function here is pure:
-// bytes from fields, or fields from bytes. A header is canonical iff encoding
-// what was parsed from it gives the same bytes, so parsing is strict by
-// construction.
+// bytes from fields, or fields from bytes. A header is canonical iff its parsed
+// fields encode to the same bytes, so parsing is strict by construction.
 
 const (
 	sigLocal     = 0x04034b50
@@ -48,7 +47,7 @@ const (
 	LocalProbe = 512
 )
 
-// zipEntry is everything that the headers of an entry are a function of.
+// zipEntry has the fields that determine the headers of an entry.
 type ZipEntry struct {
 	Name   string
 	Method uint16
@@ -92,7 +91,7 @@ func (e *ZipEntry) LocalLen() int64 {
 	return n
 }
 
-// end is the offset behind the entry's stored bytes.
+// end is the offset after the entry's stored bytes.
 func (e *ZipEntry) End() int64 { return e.Off + e.LocalLen() + e.Stored }
 
 func (e *ZipEntry) AppendLocal(b []byte) []byte {
@@ -173,7 +172,7 @@ func (e *ZipEntry) AppendCentral(b []byte) []byte {
 	return e.appendMask(b)
 }
 
-// appendEnd is everything behind the directory.
+// appendEnd appends everything after the directory.
 func AppendEnd(b []byte, entries, dirOff, dirLen int64, comment string) []byte {
 	le := binary.LittleEndian
 	if entries >= Max16 || dirOff >= Max32 || dirLen >= Max32 {

@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// The classes of errors. An error of the source or the sink is wrapped as it
-// is and belongs to none of them. Input that is not a classic netCDF file gives
-// cdf3.ErrNotCDF or *cdf3.FormatError.
+// The classes of errors. Errors of the source or the sink are wrapped and belong to
+// no class. Input that is not a classic netCDF file is cdf3.ErrNotCDF or a
+// *cdf3.FormatError.
 var (
 	// ErrNotArchive: neither the head nor the tail of a cdfz archive.
 	ErrNotArchive = errors.New("not a cdfz archive")
-	// ErrVersion: an archive that needs a newer reader; the text names what.
+	// ErrVersion: an archive that needs a newer reader. The text names the feature.
 	ErrVersion = errors.New("archive needs a newer reader")
 	// ErrCorrupt: an archive whose bytes are damaged.
 	ErrCorrupt = errors.New("damaged archive")

@@ -175,7 +175,7 @@ func (g *Geometry) CheckPad(b int64, block []byte) error {
 	return nil
 }
 
-// mul multiplies two numbers that are not negative and says whether the result fits.
+// mul multiplies two non-negative numbers and reports whether the result fits.
 func mul(a, b int64) (int64, bool) {
 	if a != 0 && b > math.MaxInt64/a {
 		return 0, false

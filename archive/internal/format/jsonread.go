@@ -12,11 +12,11 @@ import (
 )
 
 // jsonReader reads the JSON of plan and manifest, docs/FORMAT.md, "Rules for JSON". It is
-// strict: names match byte for byte, no member occurs twice, required members are
-// there, nothing is null, integers fit, text is valid UTF-8. Its caller bounds the
-// elements of lists, so nothing is allocated that the text does not pay for.
+// strict: names match byte for byte, no member occurs twice, required members are there,
+// nothing is null, integers fit, text is valid UTF-8. Its caller bounds the elements of
+// lists, so memory is in proportion to the text.
 //
-// The first error stays and ends everything: all functions return zero values then.
+// The first error is kept. After it, all functions return zero values.
 type jsonReader struct {
 	s   string // what remains
 	len int    // of the whole text

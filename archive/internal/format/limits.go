@@ -41,8 +41,8 @@ const (
 // can be made again in a smaller layout.
 const SmallImage = 8 << 20
 
-// metaLimit is the most bytes that an entry of metadata inflates to in an archive
-// of size bytes, of which the netCDF header's block takes header.
+// metaLimit is the most bytes that an entry of metadata may inflate to. size is that
+// of the archive, and header that of the netCDF header's block in it.
 func MetaLimit(size, header int64) int64 {
 	return MetaBase + min(max(0, size-header), math.MaxInt64-MetaBase)
 }

@@ -148,8 +148,8 @@ func (e *MetaEntry) Cost() int64 {
 // inflater keeps the window of a decompressor.
 type inflater struct{ io.Reader }
 
-// Inflaters are kept: a Zarr view has two entries a variable. One is kept for
-// good, for programs that open an archive now and then.
+// Inflaters are reused, since a Zarr view has two entries per variable. One is kept
+// for good, for programs that open an archive now and then.
 var (
 	spareInflater atomic.Pointer[inflater]
 	inflaters     = sync.Pool{New: func() any { return &inflater{flate.NewReader(nil)} }}

@@ -19,7 +19,7 @@ file's SHA-256, and .cdfz/rest/0 begins with the netCDF header.
 Specification: docs/FORMAT.md of github.com/cdfz-format/cdfz
 `
 
-// pathNames gives variables their paths, docs/FORMAT.md, "Names".
+// pathNames assigns paths to variables, docs/FORMAT.md, "Names".
 type PathNames struct {
 	Pooled bool
 	Taken  map[string]bool

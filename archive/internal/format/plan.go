@@ -1,8 +1,8 @@
-// Package format is what an archive says about itself: the plan and all that follows
-// from it (where each block lies in the image and in the archive, its name, the order of
+// Package format has the metadata of archives: the plan and everything derived from it
+// (the place of each block in the image and in the archive, its name, the order of
 // blocks), the manifest, the Zarr view, and the limits of all of these. It reads and
-// writes no blocks. Of its neighbours it imports czip and fault, and further down
-// cdf3, unlimited, filters and blockidx.
+// writes no blocks. It imports its neighbours czip and fault, and cdf3, unlimited,
+// filters and blockidx.
 package format
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/cdfz-format/cdfz/unlimited"
 )
 
-// Layout names what an archive keeps of a file in entries of its own.
+// Layout tells which parts of a file have their own entries in the archive.
 type Layout string
 
 // The layouts of docs/FORMAT.md, "layout".
@@ -275,7 +275,7 @@ func EncodeJSON(v any) []byte {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// unblocked says why a variable has no blocks of its own, by its number.
+// unblocked holds the reasons why variables have no blocks, by number.
 type unblocked map[int]string
 
 // errMetadata: a layout with more metadata than a reader may accept.
@@ -388,7 +388,7 @@ func (b *planBuilder) addVars(h *cdf3.Header, size int64, o *PlanOptions, why un
 	return nil
 }
 
-// nonNil makes an empty list of a nil one, for JSON.
+// nonNil turns a nil list into an empty one, for JSON.
 func nonNil(s []int64) []int64 {
 	if s == nil {
 		return []int64{}
@@ -396,9 +396,9 @@ func nonNil(s []int64) []int64 {
 	return s
 }
 
-// group decides the stored order: fixed variables by themselves, record
-// variables together as far as their blocks fit the memory, everything in the
-// order of the image.
+// group decides the stored order. Fixed variables are groups of one. Record variables
+// are grouped as far as their blocks fit the memory. Everything is in the order of
+// the image.
 func (b *planBuilder) group(memory int64) {
 	order := make([]int, len(b.p.Vars))
 	for i := range order {

@@ -204,7 +204,7 @@ func (r *planReader) viewCode() NotViewed {
 	return code
 }
 
-// groups reads the stored order. It follows the variables, of which each is named once.
+// groups reads the stored order. It comes after the variables and names each once.
 func (r *planReader) groups() {
 	if r.p.Vars == nil {
 		r.fail(`"groups" before "vars"`)

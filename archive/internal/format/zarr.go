@@ -49,8 +49,8 @@ type Omitted struct {
 	Why  string
 }
 
-// zarrMeta makes the Zarr metadata of a viewed archive, in the order of its
-// entries, and lists what it leaves out.
+// zarrMeta makes the Zarr metadata of a viewed archive, in the order of its entries,
+// and lists the attributes it leaves out.
 func ZarrMeta(h *cdf3.Header, p *Plan) ([]MetaFile, []Omitted) {
 	var files []MetaFile
 	var omitted []Omitted
@@ -120,8 +120,8 @@ func newZarray(pv *PlanVar, t cdf3.Type, chain []PlanFilter) zarray {
 	return z
 }
 
-// dimNames gives each dimension the name it has in the view: its own, unless an
-// earlier dimension has that, or it is no text.
+// dimNames returns the names of dimensions in the view: their own, unless an earlier
+// dimension has the same name or it is not valid text.
 func dimNames(h *cdf3.Header) []string {
 	own := map[string]bool{}
 	for _, d := range h.Dims {

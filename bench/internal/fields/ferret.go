@@ -206,8 +206,8 @@ func newClimate(months [][]float32, masked func(float32) bool, sky *weather, str
 	return c
 }
 
-// decimalScale is the smallest power of ten of which all values are the
-// reciprocal's multiples, as far as floats can be, or 0.
+// decimalScale is the smallest power of ten such that all values are the reciprocal's
+// multiples, as far as floats can be, or 0.
 func decimalScale(months [][]float32, masked func(float32) bool) float64 {
 search:
 	for scale := 1.0; scale <= 1e4; scale *= 10 {

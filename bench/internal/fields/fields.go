@@ -141,8 +141,7 @@ func (b *builder) time(step float64) {
 	}, text("units", "days since 1980-01-01 00:00:00"), text("calendar", "noleap"))
 }
 
-// file gives the file as many records as it takes to reach size bytes, at least
-// one.
+// file adds as many records as it takes to reach size bytes, at least one.
 func (b *builder) file(size int64) (*File, error) {
 	if err := b.h.Layout(); err != nil {
 		return nil, err

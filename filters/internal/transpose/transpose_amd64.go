@@ -4,11 +4,11 @@ package transpose
 
 import "golang.org/x/sys/cpu"
 
-// The kernels of transpose_amd64.s move 32 elements of 2, 4 or 8 bytes at a time
-// with AVX2. They are here because behind a fast decoder the words of transpose.go
-// take more than half of the time of a block: with AVX2 a chain of shuffle and lz4
-// decodes twice as fast, one of shuffle and zstd at 1.1 times the speed. Microseconds
-// for 256 KiB in cache on an AMD EPYC of family 26, where a copy takes 2.0:
+// The kernels of transpose_amd64.s move 32 elements of 2, 4 or 8 bytes at a time with
+// AVX2. After a fast decoder, the 64-bit words of transpose.go take more than half of
+// the time of a block. With AVX2 a chain of shuffle and lz4 decodes twice as fast,
+// and one of shuffle and zstd 1.1 times as fast. Microseconds for 256 KiB in cache on
+// an AMD EPYC of family 26, where a copy takes 2.0:
 //
 //	          words             AVX2
 //	size      2     4     8     2     4     8

@@ -1,4 +1,4 @@
-// Package cli is what the verbs of cdfz have in common: flags, the files they read
+// Package cli has the parts that the verbs of cdfz share: flags, the files they read
 // and write, reports, messages, exit codes, and the progress bar. A verb is a
 // function that makes a cobra command around an App. It knows packages archive and
 // internal/atomicfile, and no verb.
@@ -96,14 +96,14 @@ With several files the highest code counts.`
 // SetCode raises the exit code.
 func (a *App) SetCode(code int) { a.code = max(a.code, code) }
 
-// Exit reports what is still to be reported and returns the exit code. ctx is the
-// context of the run.
+// Exit makes the last reports and returns the exit code. ctx is the context of the
+// run.
 func (a *App) Exit(ctx context.Context) int {
 	switch err := a.Out.err; {
 	case err == nil:
 	case isBrokenPipe(err):
-		// The reader has what it wanted, as in `cdfz dump x.nc | head`. The code is
-		// that of any program that a signal ends.
+		// The reader has read enough, as in `cdfz dump x.nc | head`. The code is that
+		// of any program that a signal ends.
 		if a.code == ExitDone {
 			a.code = exitSignal + sigpipe
 		}

@@ -23,12 +23,12 @@ type hintError struct {
 
 func (e *hintError) Unwrap() error { return e.error }
 
-// Hinted adds advice to an error. It is printed on a line of its own.
+// Hinted adds advice to an error. It is printed on a separate line.
 func Hinted(err error, format string, args ...any) error {
 	return &hintError{err, fmt.Sprintf(format, args...)}
 }
 
-// Hint is the advice that an error carries, "" if there is none.
+// Hint returns the advice that an error carries, or "".
 func Hint(err error) string {
 	var h *hintError
 	if errors.As(err, &h) {

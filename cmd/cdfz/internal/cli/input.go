@@ -104,7 +104,7 @@ func checkRegular(st fs.FileInfo) error {
 	case st.IsDir():
 		return errFolder
 	case !st.Mode().IsRegular():
-		return Hinted(errNotRegular, "to read a pipe, give - as FILE")
+		return Hinted(errNotRegular, "to read a pipe, use - as FILE")
 	}
 	return nil
 }

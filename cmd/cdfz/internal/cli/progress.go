@@ -16,9 +16,9 @@ const (
 	barRest   = 12                     // columns for percent and bar, at least
 )
 
-// Progress shows how far a run is, on a terminal's standard error: which of the files,
+// Progress shows the progress of a run on standard error if that is a terminal: files,
 // bytes, speed and time left. A nil Progress shows nothing. Bytes are those of the
-// files as they were found, whatever their verb counts in.
+// files on the command line, whatever the verb counts.
 type Progress struct {
 	mu      sync.Mutex
 	bar     *progressbar.ProgressBar // nil until it is shown
@@ -60,8 +60,9 @@ func (a *App) StartProgress(verb string, files Files) {
 	a.status = p
 }
 
-// Step returns the callback of one pass over the current file, which is told how many
-// of size units are done; nil if no progress is shown. The passes number from 0.
+// Step returns a callback for one pass over the current file, or nil if no progress
+// is shown. It is called with the units done so far, of size in all. Passes are
+// numbered from 0.
 func (a *App) Step(name string, size int64, pass, passes int) func(done int64) {
 	p := a.status
 	if p == nil {
@@ -91,7 +92,7 @@ func shorten(name string, columns int) string {
 	return "…" + string(r[len(r)-columns+1:])
 }
 
-// set shows a part, 0 to 1, of the current file as done.
+// set shows a fraction of the current file as done.
 func (p *Progress) set(part float64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -151,8 +152,8 @@ func (p *Progress) begin(i int) {
 	p.now, p.done = i, 0
 }
 
-// PassOver takes the current file out of the count, for files with nothing to do: they
-// would make the rest look fast.
+// PassOver takes a file with nothing to do out of the count, since it would make the
+// rest look fast.
 func (a *App) PassOver() {
 	p := a.status
 	if p == nil {

@@ -26,8 +26,8 @@ func ShowName(name string) string {
 	return remote.Redact(name)
 }
 
-// ReportName is a FILE argument as reports have it: as it was given, but for the
-// secrets of a URL.
+// ReportName is a FILE argument as reports show it: unchanged, except that URLs have
+// no secrets.
 func ReportName(name string) string {
 	if name == StdinName {
 		return name
@@ -54,7 +54,7 @@ func LocalName(name string) string {
 // BaseName is the name of a FILE argument without its folders.
 func BaseName(name string) string { return filepath.Base(LocalName(name)) }
 
-// hide has messages show a URL without its secrets, wherever they quote it.
+// hide makes messages show a URL without its secrets, wherever they quote it.
 func (a *App) hide(name string) {
 	shown := remote.Redact(name)
 	if shown == name {

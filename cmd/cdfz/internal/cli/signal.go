@@ -12,7 +12,7 @@ import (
 
 // CatchStop makes signals cancel the context of the program. Without it they end the
 // program in the system's way. Catching takes a tenth of the time of reading a value,
-// so it is called before there is something to clear up, or after a delay.
+// so it is only called before something needs clearing up, or after a delay.
 var CatchStop = func() {}
 
 const catchDelay = 10 * time.Millisecond
@@ -39,7 +39,7 @@ func Context() context.Context {
 }
 
 func catch(cancel context.CancelCauseFunc) {
-	// What was ignored from the start, as nohup does, stays so.
+	// Signals ignored from the start, as under nohup, stay ignored.
 	signals := slices.DeleteFunc(slices.Clone(stopSignals), signal.Ignored)
 	if len(signals) == 0 { // none would mean all
 		return

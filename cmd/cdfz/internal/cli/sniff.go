@@ -25,7 +25,7 @@ const (
 	kindOther   kind = "not netCDF"
 )
 
-// magics are how files begin.
+// magics are the first bytes of kinds of files.
 var magics = []struct {
 	magic string
 	kind  kind
@@ -62,7 +62,8 @@ func sniff(r io.ReaderAt) (kind, error) {
 	return kindOther, nil
 }
 
-// ExplainNotArchive says more about a file that cannot be opened as an archive.
+// ExplainNotArchive adds to an error what the file is that cannot be opened as an
+// archive.
 func ExplainNotArchive(in *Input, err error) error {
 	var format *cdf3.FormatError // a damaged classic file
 	switch {

@@ -6,8 +6,7 @@ import (
 	"github.com/agnivade/levenshtein"
 )
 
-// Nearest returns the candidate that a mistyped name probably means, "" if none is
-// near.
+// Nearest returns the candidate that a mistyped name probably means, or "".
 func Nearest(name string, candidates []string) string {
 	best, bestDist := "", max(2, len([]rune(name))/3)+1
 	for _, c := range candidates {

@@ -94,7 +94,7 @@ func (a *App) TargetPath(j Job, rename func(string) (string, error)) (string, er
 	return a.Dest, nil
 }
 
-// WriteTo has a function of package archive write the target of a FILE.
+// WriteTo writes the target of a FILE with a function of package archive.
 func (a *App) WriteTo(path string, src *Input, write func(*archive.FileOptions) error) error {
 	if err := a.prepare(path); err != nil {
 		return err

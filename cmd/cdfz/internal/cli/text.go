@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// Printable escapes what a terminal may act on: control characters and bytes that are
-// not UTF-8. Names of files and variables may hold any bytes.
+// Printable escapes characters that a terminal may act on: control characters and
+// bytes that are not UTF-8. Names of files and variables may hold any bytes.
 func Printable(s string) string {
 	ok := true
 	for _, r := range s {
@@ -66,7 +66,7 @@ func Size(n int64) string {
 	return fmt.Sprintf("%.0f EB", x/1000)
 }
 
-// Ratio is a quotient of sizes, 0 if there is none.
+// Ratio is the quotient of two sizes, or 0 if stored is 0.
 func Ratio(raw, stored int64) float64 {
 	if stored <= 0 {
 		return 0
@@ -74,7 +74,7 @@ func Ratio(raw, stored int64) float64 {
 	return Round(float64(raw)/float64(stored), 4)
 }
 
-// Round keeps that many decimals.
+// Round rounds to a number of decimals.
 func Round(x float64, decimals int) float64 {
 	p := math.Pow10(decimals)
 	return math.Round(x*p) / p

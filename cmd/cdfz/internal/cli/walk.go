@@ -48,8 +48,8 @@ func StripSuffix(name string) (string, error) {
 	return "", Hinted(errors.New("the name does not end in "+Suffix), "-o OUT names the target")
 }
 
-// Archives processes what is named like an archive. The bytes do not tell: they may
-// be damaged.
+// Archives selects files by the name of an archive, not by their bytes, which may be
+// damaged.
 func Archives(name string) (string, error) {
 	if _, err := StripSuffix(name); err != nil {
 		return "not named *" + Suffix, nil
@@ -57,7 +57,7 @@ func Archives(name string) (string, error) {
 	return "", nil
 }
 
-// Classic processes what begins like a classic netCDF file.
+// Classic selects files that begin like a classic netCDF file.
 func Classic(name string) (string, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -76,9 +76,9 @@ func Classic(name string) (string, error) {
 	return string(k), nil
 }
 
-// Find lists the files of a command line: FILE arguments as they are, and of folders
-// the files below that pred wants. Symbolic links below folders are not followed.
-// Skipped files are reported with -v and --json.
+// Find lists the files of a command line: FILE arguments themselves, and for folders
+// the files below them that pred selects. Symbolic links below folders are not
+// followed. Skipped files are reported with -v and --json.
 func (a *App) Find(ctx context.Context, args []string, pred Pred, failed func(name string, err error)) Files {
 	var out Files
 	for _, arg := range args {
@@ -146,7 +146,7 @@ func (a *App) walk(ctx context.Context, dir string, pred Pred, failed func(name 
 	})
 }
 
-// notAFile is the reason to skip what is not a file with data.
+// notAFile is the reason to skip anything but a file with data.
 func notAFile(d fs.DirEntry) string {
 	switch t := d.Type(); {
 	case t&fs.ModeSymlink != 0:
