@@ -17,7 +17,7 @@ import (
 // records comes from.
 func TestHeader(t *testing.T) {
 	streaming := 0
-	for name, image := range classicFiles(t) {
+	for name, image := range someFiles(t) {
 		want, err := cdf3.Read(bytes.NewReader(image), int64(len(image)))
 		require.NoError(t, err, name)
 		if want.Streaming {

@@ -142,7 +142,7 @@ func ruin(ar []byte, seed int64) ([]byte, string) {
 func TestRepairRule(t *testing.T) {
 	archives := repairable(t)
 	names := slices.Sorted(maps.Keys(archives))
-	count := 400 / thin
+	count := 400 / thin()
 	if os.Getenv("CDFZ_SOAK") != "" {
 		count = 10_000
 	}
@@ -210,7 +210,7 @@ func TestRepairHeaders(t *testing.T) {
 				continue
 			}
 			step++
-			for at := e.Off + step%7; at < e.Off+e.LocalLen(); at += int64(7 * max(1, len(ar)/4000)) {
+			for at := e.Off + step%7; at < e.Off+e.LocalLen(); at += int64(7 * thin() * max(1, len(ar)/4000)) {
 				for _, page := range []bool{true, step%3 == 0} {
 					b := bytes.Clone(ar)
 					b[at] ^= 1 << (at % 8)
@@ -234,7 +234,7 @@ func TestRepairHeaders(t *testing.T) {
 func TestRepairFront(t *testing.T) {
 	for name, ar := range repairable(t) {
 		r := open(t, ar)
-		for at := int64(0); at < r.Man.Front.Len; at += int64(7 * max(1, len(ar)/4000)) {
+		for at := int64(0); at < r.Man.Front.Len; at += int64(7 * thin() * max(1, len(ar)/4000)) {
 			if at >= r.Man.Plan.Off && at < r.Man.Plan.Off+r.Man.Plan.Len {
 				continue
 			}

@@ -100,7 +100,7 @@ func readBits(t testing.TB, a slab.Array, s slab.Sel) any {
 // as from a local one, those that end early as well.
 func TestRemoteClassic(t *testing.T) {
 	rng := rand.New(rand.NewSource(1))
-	files := classicFiles(t)
+	files := someFiles(t)
 	files["cube"] = cubeImage(t, 70, 30, 50)
 	files["small records"] = cubeImage(t, 5000, 1, 3)
 	files["long rows"] = cubeImage(t, 3, 2, 70_000)

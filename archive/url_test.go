@@ -25,7 +25,7 @@ import (
 func TestURLFiles(t *testing.T) {
 	all := variants()
 	next := 0
-	for name, image := range classicFiles(t) {
+	for name, image := range someFiles(t) {
 		o := all[next%len(all)]
 		next++
 		o.Name = name

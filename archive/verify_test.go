@@ -22,7 +22,7 @@ func verify(t testing.TB, ar []byte) *fsck.Report {
 }
 
 func TestVerifyIntact(t *testing.T) {
-	for name, image := range classicFiles(t) {
+	for name, image := range someFiles(t) {
 		for _, zarr := range []ZarrMode{ZarrAlways, ZarrAuto} {
 			rep := verify(t, pack(t, image, &WriteOptions{Name: name, Zarr: zarr, Block: 4096}))
 			require.Empty(t, rep.Damage, name)
@@ -50,7 +50,7 @@ func smallArchives(t testing.TB) map[string][]byte {
 func TestVerifyEveryByte(t *testing.T) {
 	for name, ar := range smallArchives(t) {
 		t.Run(name, func(t *testing.T) {
-			for i := 0; i < len(ar); i += thin {
+			for i := 0; i < len(ar); i += thin() {
 				bad := bytes.Clone(ar)
 				bad[i] ^= byte(1 << (i % 8))
 				rep, err := fsck.Verify(context.Background(), bytes.NewReader(bad), int64(len(bad)), nil)
@@ -65,7 +65,7 @@ func TestVerifyEveryByte(t *testing.T) {
 func TestVerifyCuts(t *testing.T) {
 	for name, ar := range smallArchives(t) {
 		t.Run(name, func(t *testing.T) {
-			for n := czip.HeadLen; n < len(ar); n += thin {
+			for n := czip.HeadLen; n < len(ar); n += thin() {
 				rep, err := fsck.Verify(context.Background(), bytes.NewReader(ar[:n]), int64(n), nil)
 				require.NoError(t, err, "cut at %d", n)
 				require.NotEmpty(t, rep.Damage, "cut at %d", n)
@@ -87,7 +87,7 @@ func TestVerifyRandomFlips(t *testing.T) {
 		if os.Getenv("CDFZ_SOAK") != "" {
 			n = 100_000
 		}
-		for range n / thin {
+		for range n / thin() {
 			bad := bytes.Clone(ar)
 			i := rng.Intn(len(bad))
 			bad[i] ^= byte(1 + rng.Intn(255))
