@@ -55,7 +55,7 @@ fuzz:
 
 # Writes the seeds of the fuzz targets, testdata/fuzz of each package, anew.
 seeds:
-	$(GO) test -run '^Fuzz' ./archive ./blockidx ./cdf3 ./cdl ./cf ./cmd/cdfz ./cmd/cdfz/internal/cli ./export ./filters ./slab -seeds
+	$(GO) test -run '^Fuzz' $$(grep -rl --include='*_test.go' cdfz/testdata/seeds . | xargs -n 1 dirname | sort -u) -seeds
 
 lint:
 	.ci/lint
