@@ -143,7 +143,7 @@ var exceptions = []exception{{
 		if !c.o.Times {
 			return text
 		}
-		return farTime.ReplaceAll(text, []byte(`$1""`))
+		return farTime.ReplaceAll(text, []byte("$1\"\"\n$2"))
 	},
 }, {
 	why:     "names in NcML: ncdump does not escape them",
@@ -156,8 +156,9 @@ var exceptions = []exception{{
 	},
 }}
 
-// farTime is an attribute of a number that is no time, and the comment after it.
-var farTime = regexp.MustCompile(`( = -?[0-9.]+e\+[1-9][0-9]f? ; // )"[^"\n]*"`)
+// farTime is an attribute of a number that is no time, the comment after it, which
+// may have any bytes, and the start of the next line.
+var farTime = regexp.MustCompile(`(?s)( = -?[0-9.]+e\+[1-9][0-9]f? ; // )".*?"\n([\t\n}])`)
 
 // escapedNames escapes the names in NcML of ncdump, one after the other.
 func escapedNames(h *cdf3.Header, text []byte) []byte {
