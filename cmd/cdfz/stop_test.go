@@ -6,13 +6,13 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -184,8 +184,15 @@ func TestSignals(t *testing.T) {
 		cmd.Env = append(os.Environ(), "TESTSCRIPT_COMMAND=cdfz")
 		var msg bytes.Buffer
 		cmd.Stdin, cmd.Stderr = stdin, &msg
+		// The command goes on ignoring signals that are ignored where it starts, as
+		// under nohup and in the background of a shell: not so here.
+		c := make(chan os.Signal, 1)
+		signal.Notify(c, sig)
+		defer signal.Stop(c)
 		require.NoError(t, cmd.Start())
-		time.Sleep(300 * time.Millisecond)
+		require.NoError(t, stdin.Close())
+		_, err = w.Write(make([]byte, 1<<20)) // more than the pipe holds: the command reads
+		require.NoError(t, err)
 		require.NoError(t, cmd.Process.Signal(sig))
 		_ = cmd.Wait()
 		require.Equal(t, want, cmd.ProcessState.ExitCode(), "%s", &msg)
