@@ -150,6 +150,3 @@ func (c *comparer) mark(off, end int64) {
 	}
 	c.differ = append(c.differ, span64{off, end})
 }
-
-// equal says whether everything was equal and nothing follows.
-func (c *comparer) equal() bool { return len(c.differ) == 0 && c.off == c.size }

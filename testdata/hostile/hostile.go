@@ -45,8 +45,7 @@ type tail struct {
 	index    func(b []byte) // before its checksums are made
 	line     func(f []uint64)
 	manifest func(n *node)
-	skip     map[int]bool // rows that are left out
-	more     int          // rows that are added
+	more     int // rows that are added
 }
 
 const manifestName, indexName, planName, headerName = ".cdfz/manifest.json", ".cdfz/index", ".cdfz/plan.json", ".cdfz/rest/0"

@@ -24,7 +24,6 @@ type Model struct {
 	slots   []prob
 	ctx     [nInputs]uint32
 	inputs  [nInputs]int32
-	at      [nInputs]uint32
 	history int // of the last tokens: 0 literals, 1 a repeat, 2 a recent distance
 }
 

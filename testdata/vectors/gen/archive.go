@@ -42,8 +42,6 @@ func rawDeflate(b []byte) []byte {
 	return append(out, b...)
 }
 
-func (e *entry) end() int { return e.dataOff() + len(e.data) }
-
 func (e *entry) dataOff() int { return e.off + 30 + len(e.name) + len(e.extra()) }
 
 func (e *entry) extra() []byte {
