@@ -1,6 +1,6 @@
 """Mode 3 of lorenz blocks: bytes with adaptive probabilities (docs/LORENZ.md, section 9).
 
-Each bit depends on all bits before, so this is plain Python: some 20 µs for a literal byte.
+Each bit depends on all bits before, so this is plain Python: some 55 µs for a stored byte.
 """
 from ._errors import need
 
