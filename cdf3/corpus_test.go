@@ -277,8 +277,8 @@ func TestCorpusSparse(t *testing.T) {
 // the text of the error; "" for a reason that is not known.
 func divergence(err error) string {
 	for _, d := range []struct{ text, reason string }{
-		{"truncated header", "the C library reads zeros behind the end of the file"},
-		{"do not fit in the", "the C library reads zeros behind the end of the file"},
+		{"truncated header", "the C library reads zeros after the end of the file"},
+		{"do not fit in the", "the C library reads zeros after the end of the file"},
 		{", expected 0xc or 0", "the C library does not check the tag of an empty attribute list"},
 		{", expected 0xb or 0", "the C library does not check the tag of an empty list"},
 		{", expected 0xa or 0", "the C library does not check the tag of an empty list"},

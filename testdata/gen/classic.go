@@ -142,7 +142,7 @@ func recordTraits() []trait {
 			m.layout(0)
 			return m.streaming(m.image()), 0
 		}},
-		{"streaming_begin_past_eof", "numrecs is all ones and the records would begin behind the end of the file", "", func(m *maker) ([]byte, int64) {
+		{"streaming_begin_past_eof", "numrecs is all ones and the records would begin after the end of the file", "", func(m *maker) ([]byte, int64) {
 			m.add("v", cdf3.Int, m.dim("t", 0))
 			m.layout(0)
 			m.Vars[0].Begin += 1000
@@ -245,13 +245,13 @@ func paddingTraits() []trait {
 			b = replace(b, "seven b\x00", "seven b0")
 			return replace(b, "value\x00\x00\x00", "value000"), 0
 		}},
-		{"cut_last_pad", "the file ends behind the last value of a fixed variable, its padding is missing", "", func(m *maker) ([]byte, int64) {
+		{"cut_last_pad", "the file ends after the last value of a fixed variable, its padding is missing", "", func(m *maker) ([]byte, int64) {
 			m.add("v", cdf3.Char, m.dim("x", 98))
 			m.layout(0)
 			b := m.image()
 			return b[:len(b)-2], 0
 		}},
-		{"cut_last_pad_rec", "the file ends behind the last value of the last record, its padding is missing", "", func(m *maker) ([]byte, int64) {
+		{"cut_last_pad_rec", "the file ends after the last value of the last record, its padding is missing", "", func(m *maker) ([]byte, int64) {
 			b := mixedImage(m, 4)
 			return b[:len(b)-2], 4
 		}},
@@ -324,7 +324,7 @@ func placeTraits() []trait {
 		{"begin_in_header", "a variable begins inside the header", "", moved(func(m *maker) { m.Vars[3].Begin = 8 })},
 		{"begin_zero", "a variable begins at byte 0", "", moved(func(m *maker) { m.Vars[5].Begin = 0 })},
 		{"rec_begin_next", "the last record variable begins one record later, at an odd offset", "", moved(func(m *maker) { m.Vars[6].Begin += m.RecSize + 1 })},
-		{"rec_begin_past_eof", "the last record variable lies behind the end of the file", "", func(m *maker) ([]byte, int64) {
+		{"rec_begin_past_eof", "the last record variable lies after the end of the file", "", func(m *maker) ([]byte, int64) {
 			b := mixedImage(m, 3)
 			h := m.Header
 			m.Vars[6].Begin = math.MaxInt32
@@ -336,23 +336,23 @@ func placeTraits() []trait {
 			b := mixedImage(m, 4)
 			return b[:m.Vars[4].Begin+m.RecSize+9], 4
 		}},
-		{"header_only", "a fixed variable with values and a file that ends behind the header", "", func(m *maker) ([]byte, int64) {
+		{"header_only", "a fixed variable with values and a file that ends after the header", "", func(m *maker) ([]byte, int64) {
 			m.add("v", cdf3.Int, m.dim("x", 100))
 			m.layout(0)
 			return m.header(), 0
 		}},
-		{"trailing_newline", "one line feed behind the values", "", func(m *maker) ([]byte, int64) {
+		{"trailing_newline", "one line feed after the values", "", func(m *maker) ([]byte, int64) {
 			return append(mixedImage(m, 3), '\n'), 3
 		}},
-		{"trailing_zeros", "zeros up to a multiple of 4096 behind the values", "", func(m *maker) ([]byte, int64) {
+		{"trailing_zeros", "zeros up to a multiple of 4096 after the values", "", func(m *maker) ([]byte, int64) {
 			b := mixedImage(m, 3)
 			return append(b, make([]byte, -len(b)&4095)...), 3
 		}},
-		{"trailing_file", "a second file behind the values, with other values", "", func(m *maker) ([]byte, int64) {
+		{"trailing_file", "a second file after the values, with other values", "", func(m *maker) ([]byte, int64) {
 			b := mixedImage(m, 3)
 			return append(b, m.image()...), 3
 		}},
-		{"trailing_partial_record", "part of a record behind the last that numrecs counts", "", func(m *maker) ([]byte, int64) {
+		{"trailing_partial_record", "part of a record after the last that numrecs counts", "", func(m *maker) ([]byte, int64) {
 			b := mixedImage(m, 4)
 			copy(b[4:], m.count(3))
 			return b[:int64(len(b))-m.RecSize/2], 3

@@ -70,7 +70,7 @@ func (m *maker) header() []byte {
 	return b
 }
 
-// image is the file. It ends behind the padding of the last value.
+// image is the file. It ends after the padding of the last value.
 func (m *maker) image() []byte {
 	head := m.header()
 	end := int64(len(head))
@@ -90,7 +90,7 @@ func (m *maker) image() []byte {
 	return b
 }
 
-// padLen is the padding behind n bytes: none when the only record variable
+// padLen is the padding after n bytes: none when the only record variable
 // has no padding, which RecSize shows.
 func (m *maker) padLen(n int64) int64 {
 	if m.RecSize == n {

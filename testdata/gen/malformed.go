@@ -46,7 +46,7 @@ func malformed() []broken {
 		{"version_4.nc", "format version 4", append([]byte("CDF\x04"), base()[4:]...), -1},
 		{"byte_swapped.nc", "the bytes of each word are in reverse order", swap(base()), -1},
 		{"hdf5.nc", "an HDF5 file", hdf5, -1},
-		{"hdf5_user_block.nc", "an HDF5 file behind a user block of 512 bytes", append(make([]byte, 512), hdf5...), -1},
+		{"hdf5_user_block.nc", "an HDF5 file after a user block of 512 bytes", append(make([]byte, 512), hdf5...), -1},
 		{"gzip.nc", "a gzip file", []byte("\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03"), -1},
 		{"transfer_crlf.nc", "transferred as text: every LF became CR LF", bytes.ReplaceAll(base(), []byte("\n"), []byte("\r\n")), 8},
 		{"transfer_no_nul.nc", "all NULs removed by a version control system", bytes.ReplaceAll(base(), []byte{0}, nil), 8},
@@ -74,7 +74,7 @@ func faults() []fault {
 	count := func(at func(m *maker) int64, n uint64) change {
 		return func(m *maker, b []byte) ([]byte, int64) { return putCount(m, b, at(m), n) }
 	}
-	// rewritten is the mixed header changed by f, with a file of zeros behind.
+	// rewritten is the mixed header changed by f, with a file of zeros after it.
 	rewritten := func(f func(m *maker) (at int64)) change {
 		return func(m *maker, b []byte) ([]byte, int64) {
 			at := f(m)
@@ -93,12 +93,12 @@ func faults() []fault {
 	const most = math.MaxUint64
 	return []fault{
 		{"cut_numrecs", "the file ends inside numrecs", "", func(m *maker, b []byte) ([]byte, int64) { return b[:6], 4 }},
-		{"cut_before_dims", "the file ends behind numrecs", "", func(m *maker, b []byte) ([]byte, int64) { return b[:m.dimsAt()], m.dimsAt() }},
+		{"cut_before_dims", "the file ends after numrecs", "", func(m *maker, b []byte) ([]byte, int64) { return b[:m.dimsAt()], m.dimsAt() }},
 		{"cut_dim_name", "the file ends inside the name of a dimension", "", func(m *maker, b []byte) ([]byte, int64) {
 			return b[:m.attrsAt()-m.wide()-2], m.attrsAt() - m.wide() - 4 - m.wide()
 		}},
-		{"cut_after_dims", "the file ends behind the dimensions", "", func(m *maker, b []byte) ([]byte, int64) { return b[:m.attrsAt()], m.attrsAt() }},
-		{"cut_vars_count", "the file ends behind the tag of the variables", "", func(m *maker, b []byte) ([]byte, int64) { return b[:m.varsAt()+4], m.varsAt() + 4 }},
+		{"cut_after_dims", "the file ends after the dimensions", "", func(m *maker, b []byte) ([]byte, int64) { return b[:m.attrsAt()], m.attrsAt() }},
+		{"cut_vars_count", "the file ends after the tag of the variables", "", func(m *maker, b []byte) ([]byte, int64) { return b[:m.varsAt()+4], m.varsAt() + 4 }},
 		{"cut_begin", "the file ends inside the last field of the header", "", func(m *maker, b []byte) ([]byte, int64) { return b[:m.Len-1], m.beginAt(6) }},
 		{"dims_tag", "the dimension list has the tag of variables", "", func(m *maker, b []byte) ([]byte, int64) { return put32(b, m.dimsAt(), 0x0b) }},
 		{"attrs_tag", "the attribute list has an unknown tag", "", func(m *maker, b []byte) ([]byte, int64) { return put32(b, m.attrsAt(), 0x0c000000) }},
