@@ -75,7 +75,7 @@ func (f *File) Stored(ctx context.Context) (vars []int64, rest int64, err error)
 // Omitted lists the attributes that the Zarr view leaves out; nil without a view.
 func (f *File) Omitted() []Omitted {
 	a := f.archive
-	if a == nil || a.L.Layout != format.Viewed {
+	if a == nil || !a.L.Layout.HasView() {
 		return nil
 	}
 	_, omitted := format.ZarrMeta(a.Header, a.L.Plan)

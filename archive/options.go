@@ -17,8 +17,11 @@ type ZarrMode string
 // The modes. The zero value is ZarrAuto.
 const (
 	ZarrAuto   ZarrMode = "auto"   // iff its cost is small: docs/FORMAT.md, "Thresholds of the layouts"
-	ZarrAlways ZarrMode = "always" // whatever it costs
-	ZarrNever  ZarrMode = "never"
+	ZarrAlways ZarrMode = "always" // for every Zarr reader, whatever it costs
+	// ZarrConsolidated is for readers of consolidated metadata, xarray among them,
+	// whatever it costs.
+	ZarrConsolidated ZarrMode = "consolidated"
+	ZarrNever        ZarrMode = "never"
 )
 
 // Preset names the filter chains of variables without a VarFilter.
@@ -104,9 +107,9 @@ func (o *WriteOptions) withDefaults() (WriteOptions, error) {
 	switch c.Zarr {
 	case "":
 		c.Zarr = ZarrAuto
-	case ZarrAuto, ZarrAlways, ZarrNever:
+	case ZarrAuto, ZarrAlways, ZarrConsolidated, ZarrNever:
 	default:
-		return c, fault.Optionsf("zarr mode %q, expected auto, always or never", c.Zarr)
+		return c, fault.Optionsf("zarr mode %q, expected auto, always, consolidated or never", c.Zarr)
 	}
 	if c.Preset == "" {
 		c.Preset = PresetDefault

@@ -97,7 +97,7 @@ func unpack(t testing.TB, ar []byte) []byte {
 // variants are the options that round trips take turns with.
 func variants() []WriteOptions {
 	var out []WriteOptions
-	for _, zarr := range []ZarrMode{ZarrAuto, ZarrAlways, ZarrNever} {
+	for _, zarr := range []ZarrMode{ZarrAuto, ZarrAlways, ZarrConsolidated, ZarrNever} {
 		for _, preset := range Presets {
 			for _, block := range []int64{MinBlock, 16 << 10, DefaultBlock} {
 				out = append(out, WriteOptions{Zarr: zarr, Preset: preset, Block: block})
@@ -105,6 +105,28 @@ func variants() []WriteOptions {
 		}
 	}
 	return out
+}
+
+// TestLayouts: the larger an image, the more of the Zarr view its archive has by
+// default. Consolidated metadata alone are for those for which more costs too much.
+func TestLayouts(t *testing.T) {
+	for _, c := range []struct {
+		rows int64
+		mode ZarrMode
+		want Layout
+	}{
+		{0, ZarrAuto, Pooled}, {12, ZarrAuto, Consolidated}, {600, ZarrAuto, Viewed},
+		{2, ZarrConsolidated, Consolidated}, {600, ZarrConsolidated, Consolidated},
+		{2, ZarrAlways, Viewed}, {600, ZarrNever, Pooled},
+	} {
+		ar := pack(t, cubeImage(t, c.rows, 30, 50), &WriteOptions{Zarr: c.mode})
+		require.Equal(t, c.want, Layout(open(t, ar).L.Layout), "%d rows, %s", c.rows, c.mode)
+		for _, v := range openFile(t, ar, nil).Vars() {
+			if i := v.Info(); i.Blocked {
+				require.Equal(t, c.want.HasView(), i.InView)
+			}
+		}
+	}
 }
 
 func TestRoundTrip(t *testing.T) {
@@ -120,7 +142,7 @@ func TestRoundTrip(t *testing.T) {
 				o.Name, o.Workers = name, 1
 				ar := pack(t, image, &o)
 				require.True(t, bytes.Equal(image, unpack(t, ar)), "image differs")
-				if o.Zarr != ZarrAlways {
+				if !o.Zarr.forced() {
 					require.LessOrEqual(t, len(ar), len(image)+slack)
 				}
 				o.Workers = 8

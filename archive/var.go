@@ -5,7 +5,6 @@ import (
 	"iter"
 
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
-	"github.com/cdfz-format/cdfz/archive/internal/format"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/cf"
 	"github.com/cdfz-format/cdfz/filters"
@@ -139,7 +138,7 @@ func (v *Var) Info() VarInfo {
 	}
 	p := &a.L.Vars[pos]
 	return VarInfo{Blocked: true, Path: p.Path, Block: p.Block, Chain: a.L.Filters[p.Chain], Blocks: a.L.Geoms[pos].Blocks,
-		InView: a.L.Layout == format.Viewed && p.View == "", View: p.View.String()}
+		InView: a.L.Layout.HasView() && p.View == "", View: p.View.String()}
 }
 
 // Chain is the filter chain of the variable's blocks, nil if it has none.

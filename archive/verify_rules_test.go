@@ -85,6 +85,7 @@ func joined(t *testing.T, l *format.Resolved, list []format.MetaEntry, storedMan
 func TestVerifyRules(t *testing.T) {
 	image := cubeImage(t, 13, 30, 20)
 	viewed := pack(t, image, &WriteOptions{Name: "a.nc", Block: 4096, Zarr: ZarrAlways})
+	consolidated := pack(t, image, &WriteOptions{Name: "a.nc", Block: 4096, Zarr: ZarrConsolidated})
 	pooled := pack(t, image, &WriteOptions{Name: "a.nc", Block: 4096, Zarr: ZarrNever})
 	plain := pack(t, image, &WriteOptions{Name: "a.nc", Block: 10_000, Zarr: ZarrAlways, Filters: []VarFilter{{Vars: []string{"*"}}}})
 	insert := func(at int, e ...format.MetaEntry) func([]format.MetaEntry) []format.MetaEntry {
@@ -172,6 +173,12 @@ func TestVerifyRules(t *testing.T) {
 		{"Zarr metadata twice", viewed, insert(3, group), "twice or out of order"},
 		{"Zarr metadata out of order", viewed, swap, "out of order"},
 		{"Zarr metadata missing", viewed, remove(".zmetadata"), `".zmetadata" is missing`},
+		{"consolidated metadata missing", consolidated, remove(".zmetadata"), `".zmetadata" is missing`},
+		{"other consolidated metadata", consolidated, replace(".zmetadata", func(format.MetaEntry) format.MetaEntry {
+			return format.NewMeta(".zmetadata", []byte(`{"metadata":{},"zarr_consolidated_format":1}`))
+		}), "does not follow"},
+		{"consolidated, called viewed", consolidated, plan(`"layout":"consolidated"`, `"layout":"viewed"`), ".zarray\" is missing"},
+		{"viewed, called consolidated", viewed, plan(`"layout":"viewed"`, `"layout":"consolidated"`), "not an entry that the format allows"},
 		{"Zarr metadata stored", viewed, replace(".zmetadata", stored), "method 0, expected 8"},
 		{"other Zarr metadata", viewed, replace(".zattrs", func(format.MetaEntry) format.MetaEntry { return format.NewMeta(".zattrs", []byte(`{"a":1}`)) }), "does not follow"},
 		{"plan stored", viewed, replace(czip.PlanName, stored), "method 0, expected 8"},

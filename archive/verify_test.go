@@ -23,7 +23,7 @@ func verify(t testing.TB, ar []byte) *fsck.Report {
 
 func TestVerifyIntact(t *testing.T) {
 	for name, image := range someFiles(t) {
-		for _, zarr := range []ZarrMode{ZarrAlways, ZarrAuto} {
+		for _, zarr := range []ZarrMode{ZarrAlways, ZarrConsolidated, ZarrAuto} {
 			rep := verify(t, pack(t, image, &WriteOptions{Name: name, Zarr: zarr, Block: 4096}))
 			require.Empty(t, rep.Damage, name)
 			require.Equal(t, name, rep.Image)
@@ -43,6 +43,7 @@ func smallArchives(t testing.TB) map[string][]byte {
 			out[name+"/"+string(zarr)] = pack(t, image, &WriteOptions{Name: name, Zarr: zarr, Block: MinBlock})
 		}
 	}
+	out["consolidated"] = pack(t, files["cdf2_two_rec_small.nc"], &WriteOptions{Zarr: ZarrConsolidated, Block: MinBlock})
 	return out
 }
 

@@ -83,14 +83,17 @@ func writeSmall(ctx context.Context, dst io.Writer, image io.ReaderAt, size int6
 		if err != nil {
 			return nil, err
 		}
-		if res.Size <= size+slack || o.Zarr == ZarrAlways || d.l.Layout == format.Single {
+		if res.Size <= size+slack || o.Zarr.forced() || d.l.Layout == format.Single {
 			if err := fault.WriteFull(dst, buf.Bytes()); err != nil {
 				return nil, err
 			}
 			return res, nil
 		}
 		next := format.Single
-		if d.l.Layout == format.Viewed {
+		switch d.l.Layout {
+		case format.Viewed:
+			next = format.Consolidated
+		case format.Consolidated:
 			next = format.Pooled
 		}
 		if d, err = newDraft(h, size, o, next); err != nil {
@@ -118,7 +121,7 @@ func newDraft(h *cdf3.Header, size int64, o *WriteOptions, lay format.Layout) (*
 		return nil, err
 	}
 	files := []format.MetaFile{{Name: czip.PlanName, Data: l.Encode()}}
-	if lay == format.Viewed {
+	if lay.HasView() {
 		zarr, _ := format.ZarrMeta(h, l.Plan)
 		files = append(files, zarr...)
 	}
@@ -141,9 +144,9 @@ func newDraft(h *cdf3.Header, size int64, o *WriteOptions, lay format.Layout) (*
 
 // chooseDraft decides the layout, docs/FORMAT.md, "Thresholds of the layouts".
 func chooseDraft(ctx context.Context, image io.ReaderAt, size int64, h *cdf3.Header, o *WriteOptions) (*draft, error) {
-	if o.Zarr != ZarrNever {
-		d, err := newDraft(h, size, o, format.Viewed)
-		if err != nil && (o.Zarr == ZarrAlways || !errors.Is(err, format.ErrMetadata)) {
+	for _, lay := range o.Zarr.layouts() {
+		d, err := newDraft(h, size, o, lay)
+		if err != nil && (o.Zarr.forced() || !errors.Is(err, format.ErrMetadata)) {
 			return nil, err
 		}
 		if err == nil {
@@ -151,7 +154,7 @@ func chooseDraft(ctx context.Context, image io.ReaderAt, size int64, h *cdf3.Hea
 			if err != nil {
 				return nil, err
 			}
-			if ok || o.Zarr == ZarrAlways {
+			if ok {
 				return d, nil
 			}
 		}
@@ -165,9 +168,11 @@ func chooseDraft(ctx context.Context, image io.ReaderAt, size int64, h *cdf3.Hea
 
 // The numbers of "Thresholds of the layouts".
 const (
-	viewBase, viewShare = 2048, 64
-	boundPerBlock       = 144
-	manifestGuess       = 512
+	viewBase          = 2048
+	viewShare         = 128
+	consolidatedShare = 32
+	boundPerBlock     = 144
+	manifestGuess     = 512
 )
 
 // structural is the length of the archive without the stored bytes of blocks.
@@ -190,17 +195,40 @@ func (d *draft) structural() int64 {
 	return n + 2*(l.RestBlocks*int64(len(czip.RestPrefix))+format.DigitsBelow(l.RestBlocks))
 }
 
-// viewWorth says whether a viewed archive keeps the bounds on size.
+// layouts lists the layouts with a Zarr view that a mode allows, the first choice first.
+func (m ZarrMode) layouts() []format.Layout {
+	switch m {
+	case ZarrAuto:
+		return []format.Layout{format.Viewed, format.Consolidated}
+	case ZarrAlways:
+		return []format.Layout{format.Viewed}
+	case ZarrConsolidated:
+		return []format.Layout{format.Consolidated}
+	}
+	return nil
+}
+
+// forced reports whether the archive has a view whatever it costs.
+func (m ZarrMode) forced() bool { return m == ZarrAlways || m == ZarrConsolidated }
+
+// viewWorth reports whether an archive with a view keeps the bounds on size, or need not.
 func (d *draft) viewWorth(ctx context.Context, image io.ReaderAt) (bool, error) {
+	if d.o.Zarr.forced() {
+		return true, nil
+	}
 	n, size := d.structural(), d.l.Image.Size
-	if n > viewBase+size/viewShare {
+	share := int64(viewShare)
+	if d.l.Layout == format.Consolidated {
+		share = consolidatedShare
+	}
+	if n > viewBase+size/share {
 		return false, nil
 	}
 	if size < format.SmallImage {
 		return true, nil
 	}
 	missing := n - slack - boundPerBlock*d.l.Blocks
-	if missing <= 0 || d.o.Zarr == ZarrAlways {
+	if missing <= 0 {
 		return true, nil
 	}
 	return d.saves(image, missing)

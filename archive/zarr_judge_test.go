@@ -96,6 +96,7 @@ var (
 		{Zarr: ZarrAlways, Preset: PresetFast, Block: 16 << 10},
 		{Zarr: ZarrAlways},
 		{Zarr: ZarrAlways, Filters: []VarFilter{{Vars: []string{"*"}, Chain: filters.Chain{{ID: filters.Lorenz}}}}},
+		{Zarr: ZarrConsolidated},
 	}
 	zipOptions = []WriteOptions{
 		{},

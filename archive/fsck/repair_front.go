@@ -30,7 +30,7 @@ func (f *repairedFront) take(e, found czip.ZipEntry, payload []byte) {
 // canonicalFront is the metadata as this program writes it, with the plan as it is.
 func (x *repairer) canonicalFront(plan *format.MetaEntry) ([]format.MetaEntry, error) {
 	out := []format.MetaEntry{format.NewStoredMeta(czip.ReadmeName, []byte(format.Readme)), *plan}
-	if x.l.Layout != format.Viewed || x.p.header == nil {
+	if !x.l.Layout.HasView() || x.p.header == nil {
 		return out, nil
 	}
 	files, _ := format.ZarrMeta(x.p.header, x.l.Plan)

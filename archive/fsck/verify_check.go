@@ -161,7 +161,7 @@ func (v *verifier) checkCodecs() error {
 		pv := &v.l.Vars[i]
 		c := cut{pv.Chain, v.l.Geoms[i].BlockLen}
 		want, known := views[c]
-		if !known && v.l.Layout == format.Viewed {
+		if !known && v.l.Layout.HasView() {
 			_, want = format.PlanFilters(v.l.Filters[c.chain], c.len)
 			views[c] = want
 		}
@@ -176,7 +176,7 @@ func (v *verifier) checkCodecs() error {
 }
 
 // checkFront compares the entries between plan and blocks with those that follow from
-// the netCDF header and the plan: Zarr metadata in a viewed archive. Entries of later
+// the netCDF header and the plan: Zarr metadata if the archive has a view. Entries of later
 // versions are allowed anywhere.
 func (v *verifier) checkFront() error {
 	// The walk and its reading ahead have ended, so the front is read separately.
@@ -186,7 +186,7 @@ func (v *verifier) checkFront() error {
 	}
 	v.Walker.R = bytes.NewReader(front)
 	var want []format.MetaFile
-	if v.l.Layout == format.Viewed {
+	if v.l.Layout.HasView() {
 		want, _ = format.ZarrMeta(v.header, v.l.Plan)
 	}
 	place := make(map[string]int, len(want))

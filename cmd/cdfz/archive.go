@@ -109,8 +109,8 @@ A backslash before "," or "&" makes it part of a name.`,
 	f.Var(preset, "preset", "filters of all variables without -F")
 	f.Var(&cli.SizeFlag{N: &v.opts.Block, Min: archive.MinBlock, Max: archive.MaxBlock}, "block", "target size of a block, as in 64K or 1M (default 256K)")
 	f.Var(&cli.SizeFlag{N: &v.opts.Memory, Min: 1, Max: math.MaxInt64}, "memory", "memory for blocks of record variables (default 128M)")
-	zarr := &cli.ChoiceFlag[archive.ZarrMode]{V: &v.opts.Zarr, Choices: []archive.ZarrMode{archive.ZarrAuto, archive.ZarrAlways, archive.ZarrNever}}
-	f.Var(zarr, "zarr", "whether xarray and other Zarr tools can open the archive; auto: if that costs little")
+	zarr := &cli.ChoiceFlag[archive.ZarrMode]{V: &v.opts.Zarr, Choices: []archive.ZarrMode{archive.ZarrAuto, archive.ZarrAlways, archive.ZarrConsolidated, archive.ZarrNever}}
+	f.Var(zarr, "zarr", "whether xarray and other Zarr tools can open the archive; auto: if that costs little; consolidated: at less cost, for readers of consolidated metadata")
 	existing := &cli.ChoiceFlag[existingMode]{V: &v.existing, Choices: []existingMode{existingMtime, existingHash, existingNever}}
 	f.Var(existing, "skip-existing", "how to find out that a file is archived already")
 	f.BoolVar(&v.noCheck, "no-check", false, "do not read the archive back")
@@ -208,7 +208,7 @@ func (v *archiver) oneOpen(ctx context.Context, j cli.Job, in *cli.Input) error 
 	for _, text := range rep.Warnings {
 		v.Message("warning: %s: %s", in.Name, text)
 	}
-	if rep.unused && rep.Layout != string(archive.Viewed) {
+	if rep.unused && !archive.Layout(rep.Layout).HasView() {
 		v.Message("hint: --zarr always makes blocks of more variables")
 	}
 	v.done(rep)
@@ -295,7 +295,7 @@ func (v *archiver) done(rep *archiveReport) {
 
 // xarray tells whether xarray opens the archive, and what it needs for that.
 func (r *archiveReport) xarray() string {
-	if r.Layout != string(archive.Viewed) {
+	if !archive.Layout(r.Layout).HasView() {
 		return "not for xarray"
 	}
 	text := "opens in xarray"

@@ -251,7 +251,7 @@ func (v *informer) printWhy(rep *infoReport) {
 			line("variable %s is not in the Zarr view: %s", cli.Quoted(w.Name), w.WhyView)
 		}
 	}
-	if rep.Layout != string(archive.Viewed) {
+	if !archive.Layout(rep.Layout).HasView() {
 		line("there is no Zarr view in a %s archive; cdfz archive --zarr always makes one", rep.Layout)
 	}
 	for _, o := range rep.Omitted {

@@ -108,13 +108,22 @@ def judge_zarr(path, meta, expected):
     all_meta = meta[".zmetadata"]
     want(all_meta["zarr_consolidated_format"] == 1, "zarr_consolidated_format")
     single = {n: m for n, m in meta.items() if n != ".zmetadata" and not n.endswith(".json")}
-    want(all_meta["metadata"] == single, ".zmetadata is not what the single entries say")
-    arrays = [n[:-len("/.zarray")] for n in single if n.endswith("/.zarray")]
-    want(arrays == [v["path"] for v in expected], "arrays", arrays)
+    consolidated = meta[".cdfz/plan.json"]["layout"] == "consolidated"
+    if consolidated:
+        want(list(single) == [".zgroup", ".zattrs"], "single entries", list(single))
+        want({n: all_meta["metadata"][n] for n in single} == single, ".zmetadata is not what the single entries say")
+    else:
+        want(all_meta["metadata"] == single, ".zmetadata is not what the single entries say")
+        arrays = [n[:-len("/.zarray")] for n in single if n.endswith("/.zarray")]
+        want(arrays == [v["path"] for v in expected], "arrays", arrays)
 
     store = zarr.ZipStore(path, mode="r")
     try:
-        for opened in (zarr.open_consolidated, zarr.open_group):
+        if consolidated:
+            group = zarr.open_group(store, mode="r")
+            want(not list(group.array_keys()), "zarr.open_group finds", list(group.array_keys()), "in a consolidated archive")
+            want(group.attrs.asdict() == single[".zattrs"], "zarr.open_group finds other attributes")
+        for opened in (zarr.open_consolidated,) if consolidated else (zarr.open_consolidated, zarr.open_group):
             group = opened(store, mode="r")
             at_root = sorted(v["path"] for v in expected if "/" not in v["path"])
             want(sorted(group.array_keys()) == at_root, opened.__name__, "finds", sorted(group.array_keys()))

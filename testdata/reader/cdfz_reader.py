@@ -394,10 +394,10 @@ class Archive:
 
     def expected(self):
         """Names and block numbers of the entries between plan and manifest, in order ("Order")."""
-        if self.plan["layout"] == "viewed":
+        if self.plan["layout"] in ("viewed", "consolidated"):
             yield from ((s, None) for s in (".zgroup", ".zattrs"))
             for v in self.vars:
-                if "view" not in v:
+                if self.plan["layout"] == "viewed" and "view" not in v:
                     yield from ((v["path"] + s, None) for s in ("/.zarray", "/.zattrs"))
             yield ".zmetadata", None
         yield REST0, self.rest0
@@ -454,7 +454,7 @@ class Archive:
             raise Unsupported(f"features {p['features']!r:.200}")
         members(p, PLAN_MEMBERS)
         need(order.index("vars") < order.index("groups"), "groups precede vars")
-        need(p["layout"] in ("viewed", "pooled", "single"), "layout")
+        need(p["layout"] in ("viewed", "consolidated", "pooled", "single"), "layout")
         text(p["writer"]), uint(p["block"])
         members(p["image"], "size header")
         size, header = uint(p["image"]["size"]), uint(p["image"]["header"], "image.header", MAXHEADER)

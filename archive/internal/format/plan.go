@@ -27,10 +27,14 @@ type Layout string
 
 // The layouts of docs/FORMAT.md, "layout".
 const (
-	Viewed Layout = "viewed" // every blocked variable, and Zarr metadata
-	Pooled Layout = "pooled" // no Zarr metadata, small variables in the rest
-	Single Layout = "single" // the image as one block
+	Viewed       Layout = "viewed"       // every blocked variable, and Zarr metadata
+	Consolidated Layout = "consolidated" // the same, with consolidated Zarr metadata only
+	Pooled       Layout = "pooled"       // no Zarr metadata, small variables in the rest
+	Single       Layout = "single"       // the image as one block
 )
+
+// HasView reports whether archives of the layout are Zarr stores as well.
+func (l Layout) HasView() bool { return l == Viewed || l == Consolidated }
 
 // formatVersion is the number of the format that is written, and the only one read.
 const formatVersion = 1
@@ -379,7 +383,7 @@ func (b *planBuilder) addVars(h *cdf3.Header, size int64, o *PlanOptions, why un
 		b.p.Rest.Len -= v.Len
 		number, unviewed := b.chain(chain, g.BlockLen)
 		pv := PlanVar{Var: i, Path: path, Type: v.Type.String(), Shape: nonNil(g.Shape), Block: nonNil(g.Block), Chain: number, Segment: segs[i]}
-		if b.p.Layout == Viewed {
+		if b.p.Layout.HasView() {
 			pv.View = unviewed
 		}
 		b.p.Vars = append(b.p.Vars, pv)

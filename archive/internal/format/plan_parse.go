@@ -90,7 +90,7 @@ var imageMembers = members{[]string{"size", "header"}, 2}
 
 func (r *planReader) layout() Layout {
 	lay := Layout(r.short())
-	for _, known := range [...]Layout{Viewed, Pooled, Single} {
+	for _, known := range [...]Layout{Viewed, Consolidated, Pooled, Single} {
 		if lay == known {
 			return known
 		}

@@ -49,16 +49,21 @@ type Omitted struct {
 	Why  string
 }
 
-// zarrMeta makes the Zarr metadata of a viewed archive, in the order of its entries,
-// and lists the attributes it leaves out.
+// ZarrMeta makes the entries of the Zarr metadata of an archive with a view, in their
+// order, and lists the attributes that the view leaves out. In a consolidated archive
+// the metadata of variables have no entries: they are in .zmetadata alone.
 func ZarrMeta(h *cdf3.Header, p *Plan) ([]MetaFile, []Omitted) {
 	var files []MetaFile
 	var omitted []Omitted
 	all := map[string]json.RawMessage{}
-	add := func(name string, v any) {
+	addRoot := func(name string, v any) {
 		data := encodeASCII(v)
 		files = append(files, MetaFile{name, data})
 		all[name] = data
+	}
+	addVar := addRoot
+	if p.Layout == Consolidated {
+		addVar = func(name string, v any) { all[name] = encodeASCII(v) }
 	}
 	room := maxAttrsJSON
 	attrs := func(n int, list []cdf3.Attr, t cdf3.Type) map[string]any {
@@ -66,8 +71,8 @@ func ZarrMeta(h *cdf3.Header, p *Plan) ([]MetaFile, []Omitted) {
 		omitted = append(omitted, o...)
 		return m
 	}
-	add(zgroupName, map[string]any{"zarr_format": 2})
-	add(zattrsName, attrs(-1, h.Attrs, 0))
+	addRoot(zgroupName, map[string]any{"zarr_format": 2})
+	addRoot(zattrsName, attrs(-1, h.Attrs, 0))
 	names := dimNames(h)
 	for i := range p.Vars {
 		pv := &p.Vars[i]
@@ -75,10 +80,10 @@ func ZarrMeta(h *cdf3.Header, p *Plan) ([]MetaFile, []Omitted) {
 			continue
 		}
 		v := &h.Vars[pv.Var]
-		add(pv.Path+"/"+zarrayName, newZarray(pv, v.Type, p.Chains[pv.Chain]))
+		addVar(pv.Path+"/"+zarrayName, newZarray(pv, v.Type, p.Chains[pv.Chain]))
 		m := attrs(pv.Var, v.Attrs, v.Type)
 		m[dimsAttr] = varDims(v, names)
-		add(pv.Path+"/"+zattrsName, m)
+		addVar(pv.Path+"/"+zattrsName, m)
 	}
 	meta := encodeASCII(map[string]any{"metadata": all, "zarr_consolidated_format": 1})
 	return append(files, MetaFile{zmetadataName, meta}), omitted

@@ -293,6 +293,8 @@ func badEntries() []vector {
 		v("zarr_missing", "no .zmetadata", "B", front(viewed(), func(f []entry) []entry { return f[:len(f)-1] })),
 		v("zarr_twice", ".zgroup twice", "B", insert(viewed(), 3, deflated(".zgroup", `{"zarr_format":2}`))),
 		v("zarr_order", "Zarr metadata out of order", "B", front(viewed(), func(f []entry) []entry { f[2], f[3] = f[3], f[2]; return f })),
+		v("zarr_consolidated_array", "a .zarray in a consolidated archive", "B", front(consolidated(), func(f []entry) []entry { return slices.Insert(f, 4, viewed().meta[2]) })),
+		v("zarr_consolidated_missing", "no .zattrs in a consolidated archive", "B", front(consolidated(), func(f []entry) []entry { return slices.Delete(f, 3, 4) })),
 		v("zarr_stored", "Zarr metadata that are stored", "B", front(viewed(), func(f []entry) []entry { f[2] = stored(".zgroup", f[2].raw); return f })),
 		v("zarr_other", "an attribute that the netCDF header does not have", "B", front(viewed(), func(f []entry) []entry { f[3] = deflated(".zattrs", `{"title":"abd"}`); return f })),
 	}

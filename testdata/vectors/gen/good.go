@@ -34,6 +34,7 @@ func good() []vector {
 		v("smallest", "1", "a file with nothing in it", smallest()),
 		v("records", "16", "the example with records, padding and a mask", records()),
 		v("viewed", "B", "a Zarr store", viewed()),
+		v("consolidated", "B", "a Zarr store with consolidated metadata alone", consolidated()),
 		v("readme_text", "3.4", "the README has another text", with(records(), func(a *archive) { a.readme = stored(".cdfz/README", []byte("Hello.\n")) })),
 		v("readme_empty", "3.4", "the README is empty", with(records(), func(a *archive) { a.readme = stored(".cdfz/README", nil) })),
 		v("later_entry", "15", "an entry of a later version", with(records(), func(a *archive) { a.meta = append(a.meta, stored(".cdfz/later-1.bin", []byte("x"))) })),

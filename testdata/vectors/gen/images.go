@@ -157,6 +157,14 @@ func viewed() *archive {
 	return a
 }
 
+// consolidated is the same Zarr store with consolidated metadata alone.
+func consolidated() *archive {
+	return with(viewed(), func(a *archive) {
+		a.plan = swap(a.plan, `"layout":"viewed"`, `"layout":"consolidated"`)
+		a.meta = []entry{a.meta[0], a.meta[1], a.meta[4]}
+	})
+}
+
 // one is an archive of a file with one variable, v(x) of 8 bytes, in a chain.
 func one(chain string, block []byte) *archive {
 	a := base()
