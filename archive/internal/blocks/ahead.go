@@ -27,7 +27,7 @@ type ahead struct {
 	cancel context.CancelFunc
 	runs   chan []*fetchedRun
 	wg     sync.WaitGroup
-	pool   bufferPool // of aheadRun bytes each
+	pool   ioat.Buffers // of aheadRun bytes each
 
 	mu     sync.Mutex
 	blocks map[int64]fetchedBlock // that were asked for and not taken
@@ -133,7 +133,7 @@ func (h *ahead) fetchAll() {
 
 func (h *ahead) fetch(run *fetchedRun) error {
 	if run.n > AheadRun/2 && run.n <= AheadRun {
-		run.buf = h.pool.get(AheadRun)[:run.n]
+		run.buf = h.pool.Get(AheadRun)[:run.n]
 	} else {
 		run.buf = make([]byte, run.n)
 	}
@@ -176,6 +176,6 @@ func (h *ahead) ReadBlock(ctx context.Context, n int64, dst []byte) error {
 // drop is called when a block of a run was decoded.
 func (h *ahead) drop(r *fetchedRun) {
 	if r.left.Add(-1) == 0 && cap(r.buf) == AheadRun {
-		h.pool.put(r.buf)
+		h.pool.Put(r.buf)
 	}
 }

@@ -195,7 +195,7 @@ func (a *Reader) assemble(ctx context.Context, pass []bool, workers int, sink fu
 	work := make(chan *window)
 	ordered := make(chan *window, workers+1)
 	var wg sync.WaitGroup
-	var pool bufferPool
+	var pool ioat.Buffers
 	for range workers {
 		wg.Add(1)
 		go func() {
@@ -210,7 +210,7 @@ func (a *Reader) assemble(ctx context.Context, pass []bool, workers int, sink fu
 		defer close(work)
 		for n := int64(0); n*imageWindow < a.L.Image.Size; n++ {
 			w := &window{n: n, done: make(chan error, 1)}
-			w.buf = pool.get(min(imageWindow, a.L.Image.Size-n*imageWindow))
+			w.buf = pool.Get(min(imageWindow, a.L.Image.Size-n*imageWindow))
 			select {
 			case ordered <- w:
 			case <-ctx.Done():
@@ -242,7 +242,7 @@ func (a *Reader) assemble(ctx context.Context, pass []bool, workers int, sink fu
 			}
 		}
 		store.release(w.n)
-		pool.put(w.buf)
+		pool.Put(w.buf)
 	}
 	wg.Wait()
 	if failed == nil {
@@ -290,7 +290,7 @@ type blockStore struct {
 	mu       sync.Mutex
 	blocks   map[int64]*openBlock
 	byWindow map[int64][]int64 // blocks by the last window that needs them
-	pool     bufferPool
+	pool     ioat.Buffers
 }
 
 type openBlock struct {
@@ -319,7 +319,7 @@ func (s *blockStore) get(ctx context.Context, off int64) (span, error) {
 	} else {
 		v, k := l.Locate(n)
 		_, size := l.BlockInfo(v, k)
-		b.buf = s.pool.get(size)
+		b.buf = s.pool.Get(size)
 		b.err = s.read(ctx, n, b.buf)
 		close(b.ready)
 	}
@@ -346,7 +346,7 @@ func (s *blockStore) release(n int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, b := range s.byWindow[n] {
-		s.pool.put(s.blocks[b].buf)
+		s.pool.Put(s.blocks[b].buf)
 		delete(s.blocks, b)
 	}
 	delete(s.byWindow, n)

@@ -3,12 +3,12 @@ package blocks
 import (
 	"bytes"
 	"context"
-	"slices"
 	"sync"
 
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/format"
 	"github.com/cdfz-format/cdfz/filters"
+	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
 // blockJob is a block on its way from the cutter to the archive.
@@ -116,7 +116,7 @@ type pipeline struct {
 	ordered chan *BlockJob
 	done    chan error // of the committer
 	wg      sync.WaitGroup
-	pool    bufferPool
+	pool    ioat.Buffers
 }
 
 // startPipeline starts workers; commit gets each job, encoded, in the order of
@@ -157,19 +157,19 @@ func (p *pipeline) commitAll(commit func(*BlockJob) error) error {
 				p.cancel(failed)
 			}
 		}
-		p.pool.put(j.Raw)
-		p.pool.put(j.Out)
+		p.pool.Put(j.Raw)
+		p.pool.Put(j.Out)
 	}
 	return failed
 }
 
-// buffer returns memory for a block. submit takes ownership of it.
-func (p *pipeline) Buffer(n int64) []byte { return p.pool.get(n) }
+// Buffer returns memory for a block. Submit takes ownership of it.
+func (p *pipeline) Buffer(n int64) []byte { return p.pool.Get(n) }
 
 // submit queues a block.
 func (p *pipeline) Submit(j *BlockJob) error {
 	j.encoded = make(chan struct{})
-	j.Out = p.pool.get(int64(headRoom + len(j.Raw)/2))
+	j.Out = p.pool.Get(int64(headRoom + len(j.Raw)/2))
 	select {
 	case p.ordered <- j:
 	case <-p.ctx.Done():
@@ -190,36 +190,4 @@ func (p *pipeline) Finish(cutErr error) error {
 		return err
 	}
 	return cutErr
-}
-
-// bufferPool recycles the buffers of blocks. The zero value is ready.
-type bufferPool struct {
-	mu   sync.Mutex
-	free [][]byte
-}
-
-// maxFree bounds what the pool keeps: what the queues of a pipeline can hold.
-const maxFree = 32
-
-// get returns a buffer of n bytes, of any content.
-func (p *bufferPool) get(n int64) []byte {
-	p.mu.Lock()
-	for i := len(p.free) - 1; i >= 0; i-- {
-		if b := p.free[i]; int64(cap(b)) >= n && int64(cap(b)) <= 4*n+4096 {
-			p.free = slices.Delete(p.free, i, i+1)
-			p.mu.Unlock()
-			return b[:n]
-		}
-	}
-	p.mu.Unlock()
-	return make([]byte, n)
-}
-
-func (p *bufferPool) put(b []byte) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if len(p.free) >= maxFree {
-		p.free = p.free[1:]
-	}
-	p.free = append(p.free, b)
 }
