@@ -39,8 +39,9 @@ type FileOptions struct {
 // the disk or not at all.
 //
 // The archive is read back and compared with the image: byte for byte if the image is
-// smaller than 8 MiB, else by the SHA-256 of the bytes that Write read. The error is
-// then a *DifferError, or ErrChanged if the image reads differently each time.
+// smaller than 8 MiB, else by the SHA-256 of the bytes that Write read, so that large
+// images are read once. The error is then a *DifferError, or ErrChanged if the image
+// reads differently each time.
 func WriteFile(ctx context.Context, name string, image io.ReaderAt, size int64, opts *WriteOptions, file *FileOptions) (*Result, error) {
 	t, o, err := create(name, file)
 	if err != nil {
@@ -125,9 +126,9 @@ func (e *DifferError) Error() string {
 	return fmt.Sprintf("archive: the archive differs from the source, first at byte %d (%s)", e.Off, e.Place)
 }
 
-// compareBelow is the size of images up to which archives are compared byte for byte.
-// Write reads smaller images once, so their SHA-256 does not reveal a bad read. Larger
-// ones are hashed in a read of their own.
+// compareBelow is the size of images up to which archives are compared with their source
+// byte for byte, which is cheap and reveals a bad read. For larger ones the SHA-256 of
+// what was read is compared, so that they are read once.
 const compareBelow = 8 << 20
 
 // compare compares the image with its source. If they differ, it finds the first

@@ -19,12 +19,8 @@ import (
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
-const (
-	// slack is how many bytes an archive may have more than its image.
-	slack = 4096
-	// hashChunk is how much of the image is read at once to hash it.
-	hashChunk = 1 << 20
-)
+// slack is how many bytes an archive may have more than its image.
+const slack = 4096
 
 // Result describes what was written.
 type Result struct {
@@ -35,8 +31,13 @@ type Result struct {
 }
 
 // Write archives the first size bytes of image to dst, which it only appends to.
-// image must not change meanwhile. Write cannot detect such changes; WriteFile does,
-// by reading the archive back.
+// image must not change meanwhile. Write cannot detect such changes. Comparing the
+// archive with the image does.
+//
+// The image is read once, about from the first byte to the last. Little is read again:
+// the header, some blocks if it is open whether a Zarr view pays, and each record for
+// every further group of variables if the blocks of all record variables exceed
+// WriteOptions.Memory.
 //
 // If the image is not a classic netCDF file, the error wraps cdf3.ErrNotCDF or a
 // *cdf3.FormatError, and nothing is written. After any other error dst holds a
@@ -237,11 +238,15 @@ func (d *draft) viewWorth(ctx context.Context, image io.ReaderAt) (bool, error) 
 // errEnough stops a cutter that has been asked for some blocks only.
 var errEnough = errors.New("enough blocks")
 
+// probeWindow is how many bytes of the record section a probe reads at once. Most probes
+// need few blocks.
+const probeWindow = 256 << 10
+
 // saves reports whether encoding saves at least that many bytes. It stops as soon as
 // it knows.
 func (d *draft) saves(image io.ReaderAt, missing int64) (bool, error) {
 	probe := &probe{e: blocks.NewEncoder(d.l), missing: missing}
-	c := &blocks.Cutter{L: d.l, R: image, Sink: probe, Read: func(int64) {}}
+	c := &blocks.Cutter{L: d.l, R: image, Sink: probe, Window: probeWindow, Read: func(int64) {}}
 	err := c.All()
 	if errors.Is(err, errEnough) {
 		return true, nil
@@ -351,34 +356,25 @@ func (d *draft) write(ctx context.Context, dst io.Writer, image io.ReaderAt, sum
 	return &Result{Size: w.off + n, Layout: Layout(d.l.Layout), Blocks: d.l.Blocks, SHA256: w.man.SHA256}, nil
 }
 
-// writeBlocks cuts, encodes and appends all blocks, and hashes the image beside.
+// writeBlocks cuts, encodes and appends all blocks. It returns the SHA-256 of the
+// image, computed on the way unless it is given. Then the image is in memory.
 func (d *draft) writeBlocks(ctx context.Context, w *archiveWriter, image io.ReaderAt, sum []byte) ([]byte, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	type hashed struct {
-		sum []byte
-		err error
-	}
-	hash := make(chan hashed, 1)
-	if sum != nil {
-		hash <- hashed{sum, nil}
-	} else {
-		go func() {
-			from, end := blocks.Walked(ctx, image, d.l.Image.Size)
-			defer end()
-			sum, err := hashImage(ctx, from, d.l.Image.Size)
-			hash <- hashed{sum, err}
-		}()
-	}
-	from, end := blocks.Walked(ctx, image, d.l.Image.Size)
-	defer end()
-	p := blocks.StartPipeline(ctx, d.l, d.o.Workers, w.block)
 	done := int64(0)
-	c := &blocks.Cutter{L: d.l, R: from, Sink: p, Read: func(n int64) {
+	c := &blocks.Cutter{L: d.l, R: image, Read: func(n int64) {
 		if done += n; d.o.Progress != nil {
 			d.o.Progress(done)
 		}
 	}}
+	var sweep *blocks.Sweep
+	if sum == nil {
+		sweep = blocks.NewSweep(ctx, image, d.l)
+		defer sweep.Close()
+		c.R, c.Rest = sweep, sweep.Rest()
+	}
+	p := blocks.StartPipeline(ctx, d.l, d.o.Workers, w.block)
+	c.Sink = p
 	err := c.Header()
 	if err == nil {
 		err = c.All()
@@ -386,28 +382,12 @@ func (d *draft) writeBlocks(ctx context.Context, w *archiveWriter, image io.Read
 	if err := p.Finish(err); err != nil {
 		return nil, fmt.Errorf("archive: %w", err)
 	}
-	got := <-hash
-	if got.err != nil {
-		return nil, fmt.Errorf("archive: reading the image: %w", got.err)
-	}
-	return got.sum, nil
-}
-
-// hashImage is the SHA-256 of the image.
-func hashImage(ctx context.Context, image io.ReaderAt, size int64) ([]byte, error) {
-	h := sha256.New()
-	buf := make([]byte, min(hashChunk, size))
-	for off := int64(0); off < size; off += int64(len(buf)) {
-		if err := ctx.Err(); err != nil {
-			return nil, err
+	if sweep != nil {
+		if sum, err = sweep.Sum(); err != nil {
+			return nil, fmt.Errorf("archive: %w", err)
 		}
-		b := buf[:min(int64(len(buf)), size-off)]
-		if err := ioat.ReadFull(image, b, off); err != nil {
-			return nil, err
-		}
-		h.Write(b)
 	}
-	return h.Sum(nil), nil
+	return sum, nil
 }
 
 func entriesOf(m []format.MetaEntry) []czip.ZipEntry {

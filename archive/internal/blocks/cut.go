@@ -10,10 +10,10 @@ import (
 	"github.com/cdfz-format/cdfz/unlimited"
 )
 
-// cutWindow is how many bytes of the record section are read at once. Runs that are
-// longer on average are read one by one.
 const (
+	// cutWindow is how much of the record section is read at once.
 	cutWindow = 8 << 20
+	// directRun is the least average run that is read separately instead.
 	directRun = 32 << 10
 )
 
@@ -23,18 +23,21 @@ type blockSink interface {
 	Submit(*BlockJob) error
 }
 
-// cutter reads an image and cuts it into blocks in stored order.
+// Cutter reads an image and cuts it into blocks in stored order.
 type Cutter struct {
 	L    *format.Resolved
-	R    io.ReaderAt
+	R    io.ReaderAt // the image
+	Rest io.ReaderAt // the rest; nil: it is read from the image
 	Sink blockSink
-	Read func(n int64) // told the bytes of blocks that were read
+	// Window is how much of the record section is read at once; 0: 8 MiB.
+	Window int64
+	Read   func(n int64) // told the bytes of blocks that were read
 }
 
-// header submits block 0 of the rest, which precedes all others.
+// Header submits block 0 of the rest, which precedes all others.
 func (c *Cutter) Header() error { return c.restBlocks(0, 1) }
 
-// all submits the blocks of the variables, then the further ones of the rest.
+// All submits the blocks of the variables, then the further ones of the rest.
 func (c *Cutter) All() error {
 	for _, group := range c.L.Groups {
 		var err error
@@ -51,12 +54,14 @@ func (c *Cutter) All() error {
 }
 
 func (c *Cutter) restBlocks(from, to int64) error {
-	raw := c.L.Perm.Raw(c.R)
-	base := c.L.Perm.RawOff(len(c.L.Geoms))
+	rest := c.Rest
+	if rest == nil {
+		rest = ioat.NewSection(c.L.Perm.Raw(c.R), c.L.Perm.RawOff(len(c.L.Geoms)), c.L.Perm.RestLen())
+	}
 	for b := from; b < to; b++ {
 		off, n := c.L.RestAt(b)
 		buf := c.Sink.Buffer(n)
-		if err := ioat.ReadFull(raw, buf, base+off); err != nil {
+		if err := ioat.ReadFull(rest, buf, off); err != nil {
 			return err
 		}
 		c.Read(n)
@@ -117,10 +122,14 @@ func (c *Cutter) records(group []int) error {
 		lo, hi = min(lo, rv.seg.Off), max(hi, rv.seg.Off+rv.seg.Len)
 	}
 	span := hi - lo
-	if span > cutWindow || span/int64(len(vars)) >= directRun {
+	window := c.Window
+	if window == 0 {
+		window = cutWindow
+	}
+	if span > window || span/int64(len(vars)) >= directRun {
 		return c.recordsDirect(vars, first.Count)
 	}
-	perWindow := max(1, (cutWindow-span)/first.Stride+1)
+	perWindow := max(1, (window-span)/first.Stride+1)
 	var win []byte
 	var done []doneBlock
 	for rec := int64(0); rec < first.Count; rec += perWindow {
