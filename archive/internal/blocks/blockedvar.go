@@ -48,7 +48,7 @@ func (v *blockedVar) View(ctx context.Context, off, n int64) (data []byte, err e
 	if _, have := v.g.At(b); v.a.cache == nil || in+n > have {
 		return nil, nil
 	}
-	q := v.a.needOf(v.pos, b)
+	q := v.a.partOf(v.pos, b, in, in+n)
 	if d, ok := v.a.peek(q); ok {
 		return d.b[in-d.off:][:n], nil
 	}
@@ -64,7 +64,7 @@ func (v *blockedVar) EachBlock(ctx context.Context, s slab.Sel, f func(slab.Bloc
 			for i, g := range grid {
 				b = b*v.g.Grid[i] + g
 			}
-			return yield(v.a.needOf(v.pos, b))
+			return yield(v.a.partOf(v.pos, b, lo*v.g.Size, hi*v.g.Size))
 		})
 	}
 	err := v.a.eachNeed(ctx, needs, func(q need, data blockData) error {

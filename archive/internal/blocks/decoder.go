@@ -1,6 +1,8 @@
 package blocks
 
 import (
+	"errors"
+
 	"github.com/cdfz-format/cdfz/filters"
 
 	"github.com/cdfz-format/cdfz/archive/internal/format"
@@ -49,6 +51,12 @@ func (d *decoder) decode(l *format.Resolved, q need, stored []byte, mask uint32,
 	if err != nil {
 		return blockData{}, err
 	}
-	data := blockData{0, room(size)}
-	return data, c.Decode(data.b, stored, mask)
+	if q.lo > 0 || q.Hi < size {
+		part := room(q.Hi - q.lo)
+		if err := c.DecodeRange(part, stored, mask, int(size), int(q.lo)); !errors.Is(err, filters.ErrWhole) {
+			return blockData{q.lo, part}, err
+		}
+	}
+	whole := room(size)
+	return blockData{0, whole}, c.Decode(whole, stored, mask)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
+	"github.com/cdfz-format/cdfz/archive/internal/format"
 	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/internal/ioat"
@@ -32,6 +33,8 @@ type engine struct {
 	Far     *far          // of a remote archive, else nil
 	gap     int64         // of runs
 	remote  int           // reads that are worth doing at the same time
+
+	grains func() []int64 // grainsOf, once
 
 	CheckPadding bool // whether the padding of short blocks is checked
 
@@ -166,7 +169,7 @@ func (a *Reader) decodeStored(d *decoder, q need, row blockidx.Row, stored []byt
 		}
 		return none, a.blockError(v, b, row.Off, err)
 	}
-	if a.CheckPadding && v >= 0 && data.off == 0 {
+	if a.CheckPadding && v >= 0 && data.off == 0 { // CheckPad ignores parts of blocks
 		if err := a.L.Geoms[v].CheckPad(b, data.b); err != nil {
 			return none, a.blockError(v, b, row.Off, err)
 		}
@@ -181,15 +184,30 @@ func (a *Reader) Whole(n int64) need {
 	return need{n, 0, size}
 }
 
-// needOf returns the bytes to decode of block b of a variable or of the rest: all of
+// partOf is what must be decoded of block b of a variable for its bytes [lo, hi). It is
+// the whole block where the filters decode no ranges, where the range is most of the
+// block, and for remote archives, whose blocks are worth more than the time to decode
 // them.
-func (a *Reader) needOf(v int, b int64) need {
-	_, size := a.L.BlockInfo(v, b)
-	n := a.L.RestFirst + b
-	if v >= 0 {
-		n = a.L.Geoms[v].First + b
+func (a *Reader) partOf(v int, b, lo, hi int64) need {
+	g := a.L.Geoms[v]
+	grain := a.grains()[v]
+	if grain == 0 || a.Far != nil || hi-lo > g.BlockLen/2 {
+		return need{g.First + b, 0, g.BlockLen}
 	}
-	return need{n, 0, size}
+	return need{g.First + b, lo / grain * grain, min(format.CeilDiv(hi, grain)*grain, g.BlockLen)}
+}
+
+// grainsOf returns the granularity in bytes at which the filters of each variable decode
+// ranges of its blocks, 0 where they do not.
+func grainsOf(l *format.Resolved) []int64 {
+	d := new(decoder)
+	grains := make([]int64, len(l.Geoms))
+	for v, g := range l.Geoms {
+		if c, err := d.coder(l, l.Vars[v].Chain); err == nil {
+			grains[v] = int64(c.Grain(int(g.BlockLen)))
+		}
+	}
+	return grains
 }
 
 // eachNeed calls use with what is needed of blocks: those in the cache first, then

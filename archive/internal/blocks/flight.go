@@ -15,7 +15,7 @@ type blockData struct {
 // covers reports whether all needed bytes are there.
 func (d blockData) covers(q need) bool { return d.off <= q.lo && q.Hi <= d.off+int64(len(d.b)) }
 
-// need is the bytes [lo, hi) of block n: a whole block, or whole parts of it.
+// need is the bytes [lo, hi) of block n.
 type need struct{ n, lo, Hi int64 }
 
 // flight is a block that is being decoded, or that was and is in use.
@@ -135,8 +135,8 @@ func (a *Reader) lead(ctx context.Context, f *flight, q need, keep bool, slots c
 // decodeInto decodes a block for a flight.
 func (a *Reader) decodeInto(ctx context.Context, f *flight, q need, keep bool, slots chan struct{}, read readFunc) error {
 	if keep {
-		// It may have come since the caller looked. A block that was decoded in part
-		// is wanted again: now whole, so that this happens once.
+		// It may have come since the caller looked. A block that was decoded in part and
+		// is wanted again is decoded whole, so that this happens once.
 		if data, ok := a.stored(q.n); ok {
 			if data.covers(q) {
 				f.data = data
@@ -164,8 +164,8 @@ func (a *Reader) decodeInto(ctx context.Context, f *flight, q need, keep bool, s
 	return nil
 }
 
-// view returns n bytes of a block from byte in on. It is a separate function so that
-// cache hits avoid the closure's allocation.
+// View returns n bytes from byte in of a block, of which q is needed. It is a separate
+// function so that cache hits avoid the closure's allocation.
 func (a *Reader) View(ctx context.Context, q need, in, n int64) (data []byte, err error) {
 	err = a.load(ctx, q, true, a.reading(), a.readNeed, func(d blockData) error {
 		data = d.b[in-d.off:][:n]

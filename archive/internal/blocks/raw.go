@@ -40,8 +40,7 @@ func (r rawReader) ReadAtContext(ctx context.Context, p []byte, off int64) (int,
 	p = p[:have]
 	if block, in, left := l.FindRaw(off); have <= left {
 		// Most reads of an image are short runs of a record.
-		v, b := l.Locate(block)
-		if data, ok := r.a.peek(r.a.needOf(v, b)); ok {
+		if data, ok := r.a.peek(r.a.Whole(block)); ok {
 			return copy(p, data.b[in-data.off:]), short
 		}
 	}
@@ -58,15 +57,14 @@ func (r rawReader) ReadAtContext(ctx context.Context, p []byte, off int64) (int,
 	return int(have), short
 }
 
-// rawNeeds calls yield with the part of each block that the raw bytes [off, off+n)
-// need.
+// rawNeeds calls yield with the blocks of the raw bytes [off, off+n), whole: most readers
+// of the image go on to read the other bytes.
 func (a *Reader) rawNeeds(off, n int64) iter.Seq[need] {
 	return func(yield func(need) bool) {
 		for end := off + n; off < end; {
 			block, _, left := a.L.FindRaw(off)
 			k := min(left, end-off)
-			v, b := a.L.Locate(block)
-			if !yield(a.needOf(v, b)) {
+			if !yield(a.Whole(block)) {
 				return
 			}
 			off += k

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
@@ -71,6 +72,7 @@ func NewReader(r io.ReaderAt, size int64, opts *ReadOptions) (*Reader, error) {
 	if err := a.open(opts); err != nil {
 		return nil, err
 	}
+	a.grains = sync.OnceValue(func() []int64 { return grainsOf(a.L) })
 	return a, a.openCache(opts)
 }
 

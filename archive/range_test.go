@@ -1,0 +1,110 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/filters"
+	"github.com/cdfz-format/cdfz/internal/faultsrv"
+	"github.com/cdfz-format/cdfz/remote"
+	"github.com/cdfz-format/cdfz/slab"
+)
+
+// rangedArchives are archives of an image, with one chain for all variables. Blocks of
+// the first two can be decoded in part.
+func rangedArchives(t testing.TB, image []byte, block int64) map[string][]byte {
+	out := map[string][]byte{}
+	for name, c := range map[string]filters.Chain{
+		"none":         {},
+		"lorenz":       {{ID: filters.Lorenz}},
+		"shuffle+zstd": {{ID: filters.Shuffle, Params: []uint32{4}}, {ID: filters.Zstd, Params: []uint32{1}}},
+	} {
+		out[name] = pack(t, image, &WriteOptions{Block: block, Zarr: ZarrNever, Filters: []VarFilter{{Vars: []string{"a"}, Chain: c}}})
+	}
+	return out
+}
+
+// TestRanges reads points and slabs of all shapes from blocks that are decoded in part,
+// with caches of all kinds.
+func TestRanges(t *testing.T) {
+	const nt = 30
+	image := noiseImage(t, nt)
+	for name, ar := range rangedArchives(t, image, 50_000) {
+		for _, o := range []*OpenOptions{nil, {Cache: 1 << 20}, {Cache: -1}} {
+			f := openFile(t, ar, o)
+			inGoroutines(t, 3, func(r *rand.Rand) error {
+				for range 60 {
+					s := slab.Sel{Start: make([]int64, 3), Count: make([]int64, 3), Stride: []int64{1, 1, 1}}
+					for i, n := range []int64{nt, noiseY, noiseX} {
+						s.Start[i] = r.Int63n(n)
+						s.Count[i] = 1
+						if r.Intn(2) == 0 {
+							s.Count[i] = 1 + r.Int63n(n-s.Start[i])
+							s.Stride[i] = 1 + r.Int63n(3)
+							s.Count[i] = (s.Count[i] + s.Stride[i] - 1) / s.Stride[i]
+						}
+					}
+					got, err := readNoise(context.Background(), f, s)
+					if err != nil {
+						return err
+					}
+					if !slices.Equal(noiseValues(t, image, s), got) {
+						return fmt.Errorf("%s %v: wrong values", name, s)
+					}
+				}
+				return nil
+			})
+		}
+		require.True(t, bytes.Equal(image, unpack(t, ar)))
+	}
+}
+
+// TestRangeAgain: the first point of a block decodes a part of it, the second the whole,
+// and the third nothing. Remote archives decode blocks whole at once.
+func TestRangeAgain(t *testing.T) {
+	image := noiseImage(t, 30)
+	point := func(x int64) slab.Sel {
+		return slab.Sel{Start: []int64{1, 2, x}, Count: []int64{1, 1, 1}, Stride: []int64{1, 1, 1}}
+	}
+	for name, ar := range rangedArchives(t, image, 50_000) {
+		far, err := openURL(t, faultsrv.Serve(t, ar), remote.Options{})
+		require.NoError(t, err)
+		for _, f := range []*File{openFile(t, ar, nil), far} {
+			var decoded []int64
+			for _, x := range []int64{3, 3, 60, 3, 61} {
+				got, err := readNoise(context.Background(), f, point(x))
+				require.NoError(t, err)
+				require.Equal(t, noiseValues(t, image, point(x)), got)
+				decoded = append(decoded, f.Stats().Blocks)
+			}
+			want := []int64{1, 1, 1, 1, 1}
+			if f != far && name != "shuffle+zstd" {
+				want = []int64{1, 1, 2, 2, 2}
+			}
+			require.Equal(t, want, decoded, name)
+		}
+	}
+}
+
+// BenchmarkPoints reads points at random, of which the cache holds few.
+func BenchmarkPoints(b *testing.B) {
+	image := cubeImage(b, 200, noiseY, noiseX)
+	for name, ar := range rangedArchives(b, image, DefaultBlock) {
+		b.Run(name, func(b *testing.B) {
+			f := openFile(b, ar, &OpenOptions{Cache: DefaultBlock})
+			r := rand.New(rand.NewSource(1))
+			for b.Loop() {
+				s := slab.Sel{Start: []int64{r.Int63n(200), r.Int63n(noiseY), r.Int63n(noiseX)}, Count: []int64{1, 1, 1}, Stride: []int64{1, 1, 1}}
+				if _, err := readNoise(context.Background(), f, s); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
