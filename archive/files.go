@@ -38,9 +38,9 @@ type FileOptions struct {
 // WriteFile archives an image of size bytes into a file, which appears complete and on
 // the disk or not at all.
 //
-// The archive is read back and compared with the image: byte for byte if the image is
-// smaller than 8 MiB, else by the SHA-256 of the bytes that Write read, so that large
-// images are read once. The error is then a *DifferError, or ErrChanged if the image
+// The archive is read back and compared with the image, which is read a second time for
+// it. An image at a URL is not downloaded twice if it has 8 MiB or more: the SHA-256 of
+// the bytes that Write read is compared instead. The error is then a *DifferError, or ErrChanged if the image
 // reads differently each time.
 func WriteFile(ctx context.Context, name string, image io.ReaderAt, size int64, opts *WriteOptions, file *FileOptions) (*Result, error) {
 	t, o, err := create(name, file)
@@ -126,9 +126,8 @@ func (e *DifferError) Error() string {
 	return fmt.Sprintf("archive: the archive differs from the source, first at byte %d (%s)", e.Off, e.Place)
 }
 
-// compareBelow is the size of images up to which archives are compared with their source
-// byte for byte, which is cheap and reveals a bad read. For larger ones the SHA-256 of
-// what was read is compared, so that they are read once.
+// compareBelow is the size up to which images at a URL are read again to be compared
+// byte for byte, which reveals a bad read.
 const compareBelow = 8 << 20
 
 // compare compares the image with its source. If they differ, it finds the first
@@ -136,7 +135,7 @@ const compareBelow = 8 << 20
 func (f *File) compare(ctx context.Context, source io.ReaderAt, size int64, o *CopyOptions) error {
 	c := &imageComparer{r: ioat.Bind(ctx, source)}
 	var err error
-	if size < compareBelow {
+	if ioat.Gap(source) == 0 || size < compareBelow {
 		err = f.Image().Copy(ctx, c, o)
 	} else if err = f.Image().Copy(ctx, nil, o); errors.Is(err, ErrCorrupt) {
 		if again := f.Image().Copy(ctx, c, o); ctx.Err() != nil {

@@ -2,8 +2,6 @@ package archive
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"fmt"
 	"io"
 	"io/fs"
 	"math/rand/v2"
@@ -99,28 +97,26 @@ func TestWriteFile(t *testing.T) {
 	require.NoFileExists(t, filepath.Join(dir, "y"))
 }
 
-// TestMisread: what was read wrongly while archiving is found by reading back where the
-// source is read again for it. Of larger files the archive holds what was read, and its
-// SHA-256 is of that.
+// TestMisread: what was read wrongly while archiving is found by reading back.
 func TestMisread(t *testing.T) {
-	image := climateImage(t)
-	dir := t.TempDir()
-	flip := &flipReader{ReaderAt: bytes.NewReader(image), off: 100000}
-	flip.left.Store(1)
-	_, err := WriteFile(t.Context(), filepath.Join(dir, "x"), flip, int64(len(image)), &WriteOptions{Preset: PresetFast}, nil)
-	require.EqualError(t, err, `archive: the archive differs from the source, first at byte 100000 (variable "ta")`)
-	require.NotErrorIs(t, err, ErrCorrupt)
-	entries, err := os.ReadDir(dir)
-	require.NoError(t, err)
-	require.Empty(t, entries)
-
-	image = largeImage(t)
-	flip = &flipReader{ReaderAt: bytes.NewReader(image), off: 5000000}
-	flip.left.Store(1)
-	res, err := WriteFile(t.Context(), filepath.Join(dir, "x"), flip, int64(len(image)), &WriteOptions{Preset: PresetFast}, nil)
-	require.NoError(t, err)
-	image[flip.off] ^= 1
-	require.Equal(t, fmt.Sprintf("%x", sha256.Sum256(image)), res.SHA256)
+	for _, c := range []struct {
+		image []byte
+		off   int64
+		err   string
+	}{
+		{climateImage(t), 100000, `archive: the archive differs from the source, first at byte 100000 (variable "ta")`},
+		{largeImage(t), 5000000, `archive: the archive differs from the source, first at byte 5000000 (variable "v")`},
+	} {
+		dir := t.TempDir()
+		flip := &flipReader{ReaderAt: bytes.NewReader(c.image), off: c.off}
+		flip.left.Store(1)
+		_, err := WriteFile(t.Context(), filepath.Join(dir, "x"), flip, int64(len(c.image)), &WriteOptions{Preset: PresetFast}, nil)
+		require.EqualError(t, err, c.err)
+		require.NotErrorIs(t, err, ErrCorrupt)
+		entries, err := os.ReadDir(dir)
+		require.NoError(t, err)
+		require.Empty(t, entries)
+	}
 }
 
 // TestReadBack: an archive that does not read back as it was written is not called
