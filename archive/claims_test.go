@@ -28,7 +28,7 @@ import (
 	"github.com/cdfz-format/cdfz/slab"
 )
 
-// claimed are sizes of files of which almost nothing exists.
+// claimed has the sizes of sparse files, whose bytes are nearly all absent.
 var claimed = []int64{1 << 31, 8e12, 1 << 60, math.MaxInt64}
 
 // remoteSparse is a sparse file that reads like a remote one.
@@ -121,8 +121,8 @@ func TestClaims(t *testing.T) {
 	}
 }
 
-// giant is the header of a classic file of size bytes, nearly all of which is one
-// variable, and the file.
+// giant makes a classic file of size bytes that holds one large variable. It returns
+// the header and the file.
 func giant(t testing.TB, size int64, record bool) (*cdf3.Header, *faultsrv.Sparse) {
 	h := &cdf3.Header{Version: cdf3.Data64, Dims: []cdf3.Dim{{Name: "n", Len: (size - 1000) / 8}, {Name: "m", Len: 8}},
 		Vars: []cdf3.Var{{Name: "v", DimIDs: []int{0, 1}, Type: cdf3.Byte}}}

@@ -40,7 +40,7 @@ var edges = map[string][]string{
 		"blockidx", "cdf3", "filters", "internal/ioat", "slab", "unlimited"},
 	"archive/fsck": {"archive/internal/czip", "archive/internal/fault", "archive/internal/format", "archive/internal/blocks",
 		"blockidx", "cdf3", "filters", "internal/ioat", "unlimited"},
-	"archive/ncapi": {"archive", "cdf3", "slab"}, // a module of its own
+	"archive/ncapi": {"archive", "cdf3", "slab"}, // a nested module
 	"cf":            {"cdf3", "slab"},
 	"export":        {"cdf3", "slab", "cf"},
 	"cdl":           {"cdf3", "cf", "slab"}, // text from headers and values, wherever they come from

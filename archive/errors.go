@@ -55,7 +55,7 @@ func init() {
 // Version of the program, named in the archives it writes.
 const Version = format.Version
 
-// Layout names what an archive stores in entries of its own.
+// Layout names which variables have entries in an archive.
 type Layout string
 
 // The layouts of docs/FORMAT.md, annex A.2.

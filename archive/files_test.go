@@ -119,8 +119,8 @@ func TestMisread(t *testing.T) {
 	}
 }
 
-// TestReadBack: an archive that does not read back as it was written is not called
-// damaged: there is none yet.
+// TestReadBack: if an archive does not read back as it was written, the error is not
+// ErrCorrupt, because no archive exists yet.
 func TestReadBack(t *testing.T) {
 	image := climateImage(t)
 	var b bytes.Buffer
