@@ -94,7 +94,7 @@ func ncdump(t testing.TB, args ...string) (out []byte, ok bool) {
 // only difference: with the text altered so both are equal.
 type exception struct {
 	why     string
-	misread bool // ncdump does not read the file rightly, so that it does not count
+	misread bool // ncdump misreads the file or writes uninitialized memory: how often depends on the machine, so it does not count
 	alter   func(h *cdf3.Header, c *comparison, text []byte) []byte
 }
 
@@ -123,7 +123,8 @@ var exceptions = []exception{{
 		return text
 	},
 }, {
-	why: "the Fortran index of a scalar: ncdump writes bits of its memory, in rare files 33 instead of 34",
+	why:     "the Fortran index of a scalar: ncdump writes bits of its memory, in rare files 33 instead of 34",
+	misread: true,
 	alter: func(h *cdf3.Header, c *comparison, text []byte) []byte {
 		if !c.o.Full || !c.o.Fortran {
 			return text
