@@ -22,6 +22,7 @@ import (
 	"strings"
 
 	"github.com/cdfz-format/cdfz/bench/internal/fields"
+	"github.com/cdfz-format/cdfz/bench/internal/inputs"
 	"github.com/cdfz-format/cdfz/bench/internal/tools"
 )
 
@@ -55,7 +56,7 @@ func run(ctx context.Context, o *options) error {
 	if err != nil {
 		return err
 	}
-	inputs, err := findInputs(o.inputs, os.Getenv("CDFZ_CORPUS"))
+	files, err := inputs.Find(o.inputs, os.Getenv("CDFZ_CORPUS"))
 	if err != nil {
 		return err
 	}
@@ -71,8 +72,8 @@ func run(ctx context.Context, o *options) error {
 	}
 	defer runner.close()
 	rep.peers = runner.peers
-	for i, in := range inputs {
-		fmt.Fprintf(os.Stderr, "%d of %d: %s\n", i+1, len(inputs), in)
+	for i, in := range files {
+		fmt.Fprintf(os.Stderr, "%d of %d: %s\n", i+1, len(files), in)
 		units, err := measureFile(ctx, in, filepath.Join(dir, "image.nc"), presets, runner)
 		if err != nil {
 			return fmt.Errorf("%s: %w", in, err)
@@ -94,7 +95,7 @@ func run(ctx context.Context, o *options) error {
 
 // measureFile measures a file and its variables, those that are large enough.
 func measureFile(ctx context.Context, in, image string, presets []preset, r *runner) ([]*unit, error) {
-	f, err := openInput(in, image)
+	f, err := inputs.Open(in, image)
 	if err != nil || f == nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/bench/internal/fields"
+	"github.com/cdfz-format/cdfz/bench/internal/inputs"
 	"github.com/cdfz-format/cdfz/bench/internal/tools"
 	"github.com/cdfz-format/cdfz/cdf3"
 )
@@ -33,7 +34,7 @@ func synthetic(t *testing.T) string {
 // against the archive itself.
 func TestPreset(t *testing.T) {
 	ctx := context.Background()
-	f, err := openInput(synthetic(t), filepath.Join(t.TempDir(), "image.nc"))
+	f, err := inputs.Open(synthetic(t), filepath.Join(t.TempDir(), "image.nc"))
 	require.NoError(t, err)
 	defer f.Close()
 	units, err := newUnits(f, "computed.nc", f.Name())

@@ -1,18 +1,10 @@
 package main
 
 import (
-	"bytes"
-	"compress/gzip"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -49,74 +41,6 @@ func (u *unit) String() string {
 		return u.file
 	}
 	return u.file + " " + u.name
-}
-
-// findInputs lists the files of names and of a corpus, if one is named. Of the corpus
-// it takes the files that come from somewhere: those made for tests are no data.
-func findInputs(names []string, corpus string) ([]string, error) {
-	var inputs []string
-	for _, name := range names {
-		err := filepath.WalkDir(name, func(path string, d fs.DirEntry, err error) error {
-			if err == nil && !d.IsDir() {
-				inputs = append(inputs, path)
-			}
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	if corpus == "" {
-		return inputs, nil
-	}
-	b, err := os.ReadFile(filepath.Join(corpus, "manifest.json"))
-	if err != nil {
-		return nil, err
-	}
-	var manifest struct {
-		Valid []struct {
-			File   string
-			Origin struct{ Repo string }
-		}
-	}
-	if err := json.Unmarshal(b, &manifest); err != nil {
-		return nil, err
-	}
-	for _, f := range manifest.Valid {
-		if f.Origin.Repo != "" {
-			inputs = append(inputs, filepath.Join(corpus, filepath.FromSlash(f.File)))
-		}
-	}
-	return inputs, nil
-}
-
-// openInput writes a file without its compression to image and opens it. It returns
-// nil if the file is not a classic netCDF file.
-func openInput(name, image string) (*archive.File, error) {
-	b, err := os.ReadFile(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		b, err = os.ReadFile(name + ".gz")
-	}
-	if err != nil {
-		return nil, err
-	}
-	if bytes.HasPrefix(b, []byte{0x1f, 0x8b}) {
-		z, err := gzip.NewReader(bytes.NewReader(b))
-		if err != nil {
-			return nil, err
-		}
-		if b, err = io.ReadAll(z); err != nil {
-			return nil, err
-		}
-	}
-	if err := os.WriteFile(image, b, 0o666); err != nil {
-		return nil, err
-	}
-	f, err := archive.Open(context.Background(), image, nil)
-	if errors.Is(err, cdf3.ErrNotCDF) || errors.As(err, new(*cdf3.FormatError)) {
-		return nil, nil
-	}
-	return f, err
 }
 
 // newUnits returns the file and its large variables, or nothing if all are small.

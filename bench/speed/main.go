@@ -1,0 +1,215 @@
+// Speed measures the numeric codec alone, without files and archives: how fast it
+// encodes and decodes the variables of real files on one core, and what a single
+// element costs.
+//
+//	go run ./bench/speed [flags] [FILE | FOLDER]...
+//
+// It takes the variables of at least 64 KiB of ferret-datasets, and of the corpus
+// that CDFZ_CORPUS names, and cuts them into blocks. Speeds are in 10^6 bytes of the
+// blocks for each second of processor time. Every block is decoded and compared.
+package main
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime/pprof"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/cdfz-format/cdfz/bench/internal/fields"
+	"github.com/cdfz-format/cdfz/bench/internal/inputs"
+	"github.com/cdfz-format/cdfz/bench/internal/tools"
+	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/lorenz"
+)
+
+// minVar is the smallest variable that is measured, in bytes.
+const minVar = 64 << 10
+
+type options struct {
+	block, blocks int
+	level         lorenz.Level
+	only          string
+	out, profile  string
+	noDecode      bool
+}
+
+func main() {
+	var o options
+	flag.IntVar(&o.block, "block", 256<<10, "bytes of a block, about")
+	flag.IntVar(&o.blocks, "blocks", 8, "most blocks of a variable, spread over it")
+	level := flag.String("level", "default", "effort: fast, default or max")
+	flag.StringVar(&o.only, "only", "", "only variables whose \"file variable\" contains this")
+	flag.StringVar(&o.out, "out", "", "also write OUT.txt and OUT.tsv")
+	flag.StringVar(&o.profile, "profile", "", "write a CPU profile to this file")
+	flag.BoolVar(&o.noDecode, "encode", false, "encode only")
+	flag.Parse()
+	if err := run(&o, *level, flag.Args()); err != nil {
+		fmt.Fprintln(os.Stderr, "speed:", err)
+		os.Exit(1)
+	}
+}
+
+func run(o *options, level string, names []string) error {
+	levels := map[string]lorenz.Level{"fast": lorenz.Fast, "default": lorenz.Default, "max": lorenz.Max}
+	var ok bool
+	if o.level, ok = levels[level]; !ok {
+		return fmt.Errorf("expected a level of fast, default or max, found %q", level)
+	}
+	if len(names) == 0 {
+		names = []string{fields.FerretDir}
+	}
+	files, err := inputs.Find(names, os.Getenv("CDFZ_CORPUS"))
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "speed-*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	if o.profile != "" {
+		f, err := os.Create(o.profile)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		if err := pprof.StartCPUProfile(f); err != nil {
+			return err
+		}
+		defer pprof.StopCPUProfile()
+	}
+	var results []*result
+	for _, name := range files {
+		r, err := measureFile(name, filepath.Join(dir, "image.nc"), o)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		results = append(results, r...)
+	}
+	if len(results) == 0 {
+		return fmt.Errorf("no variable of %d bytes", minVar)
+	}
+	machine := tools.NewMachine()
+	report := func(w io.Writer) error { return writeText(w, &machine, o, level, results) }
+	if err := report(os.Stdout); err != nil || o.out == "" {
+		return err
+	}
+	if err := writeFile(o.out+".txt", report); err != nil {
+		return err
+	}
+	return writeFile(o.out+".tsv", func(w io.Writer) error { return writeTable(w, results, "\t") })
+}
+
+// measureFile measures the large variables of a file.
+func measureFile(name, image string, o *options) ([]*result, error) {
+	f, err := inputs.Open(name, image)
+	if err != nil || f == nil {
+		return nil, err
+	}
+	defer f.Close()
+	var out []*result
+	for i, v := range f.Vars() {
+		h := &f.Header().Vars[i]
+		r := &result{file: filepath.Base(strings.TrimSuffix(name, ".gz")), name: h.Name, typ: h.Type}
+		if h.Len < minVar || h.Len > f.Size() || !strings.Contains(r.file+" "+r.name, o.only) {
+			continue
+		}
+		raw := make([]byte, h.Len)
+		if _, err := io.ReadFull(io.NewSectionReader(v.Values(), 0, h.Len), raw); err != nil {
+			return nil, err
+		}
+		if err := r.measure(raw, h.Shape, o); err != nil {
+			return nil, fmt.Errorf("%s: %w", h.Name, err)
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+func writeFile(name string, write func(io.Writer) error) error {
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	err = write(f)
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	return err
+}
+
+// writeText writes the table and its summary.
+func writeText(w io.Writer, m *tools.Machine, o *options, level string, results []*result) error {
+	fmt.Fprintf(w, "%s\nblocks of about %d bytes, level %s; MB/s of processor time\n\n", m, o.block, level)
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	if err := writeTable(tw, results, "\t"); err != nil {
+		return err
+	}
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(w)
+	tw = tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(tw, "type\tvariables\tratio (geometric mean)\tencode: harmonic\tmedian\t5 %\tdecode: harmonic\tmedian\t5 %\tpoint/block: median\t95 %")
+	for _, t := range []cdf3.Type{0, cdf3.Float, cdf3.Double, cdf3.Short, cdf3.Int, cdf3.Byte, cdf3.Char} {
+		s := results
+		if t != 0 {
+			s = slices.DeleteFunc(slices.Clone(s), func(r *result) bool { return r.typ != t })
+		}
+		if len(s) > 0 {
+			writeSummary(tw, t, s)
+		}
+	}
+	return tw.Flush()
+}
+
+func writeSummary(w io.Writer, t cdf3.Type, s []*result) {
+	name := "all"
+	if t != 0 {
+		name = t.String()
+	}
+	logs := 0.0
+	for _, r := range s {
+		logs += math.Log(r.ratio())
+	}
+	fmt.Fprintf(w, "%s\t%d\t%.4f", name, len(s), math.Exp(logs/float64(len(s))))
+	for _, of := range []func(*result) float64{(*result).encodeSpeed, (*result).decodeSpeed} {
+		v := sorted(s, of)
+		sum := 0.0
+		for _, x := range v {
+			sum += 1 / x
+		}
+		fmt.Fprintf(w, "\t%.0f\t%.0f\t%.0f", float64(len(v))/sum, v[len(v)/2], v[len(v)/20])
+	}
+	v := sorted(s, (*result).pointShare)
+	fmt.Fprintf(w, "\t%.3f\t%.3f\n", v[len(v)/2], v[len(v)*19/20])
+}
+
+func sorted(s []*result, of func(*result) float64) []float64 {
+	v := make([]float64, len(s))
+	for i, r := range s {
+		v[i] = of(r)
+	}
+	slices.SortFunc(v, cmp.Compare[float64])
+	return v
+}
+
+func writeTable(w io.Writer, results []*result, sep string) error {
+	fmt.Fprintln(w, strings.Join([]string{"file", "variable", "type", "blocks", "ratio", "encode", "decode", "point/block"}, sep))
+	for _, r := range results {
+		_, err := fmt.Fprintln(w, strings.Join([]string{r.file, r.name, r.typ.String(), fmt.Sprint(r.blocks),
+			fmt.Sprintf("%.4f", r.ratio()), fmt.Sprintf("%.0f", r.encodeSpeed()), fmt.Sprintf("%.0f", r.decodeSpeed()),
+			fmt.Sprintf("%.4f", r.pointShare())}, sep))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"github.com/cdfz-format/cdfz/bench/internal/cpu"
+	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/lorenz"
+)
+
+// result is what was measured of one variable: sums over its blocks.
+type result struct {
+	file, name             string
+	typ                    cdf3.Type
+	blocks                 int
+	raw, stored            int
+	encode, decode, points time.Duration // points: one for each block
+}
+
+func (r *result) ratio() float64       { return float64(r.raw) / float64(r.stored) }
+func (r *result) encodeSpeed() float64 { return speed(r.raw, r.encode) }
+func (r *result) decodeSpeed() float64 { return speed(r.raw, r.decode) }
+func (r *result) pointShare() float64  { return float64(r.points) / float64(r.decode) }
+
+// speed is in 10^6 bytes a second.
+func speed(n int, t time.Duration) float64 {
+	return float64(n) / 1e6 / max(t, 1).Seconds()
+}
+
+// measure measures the blocks of a variable.
+func (r *result) measure(raw []byte, shape []int64, o *options) error {
+	size := int(r.typ.Size())
+	dims, last := cut(shape, size, o.block)
+	n := size
+	for _, d := range dims {
+		n *= d
+	}
+	count := (len(raw) + n - 1) / n
+	for i := range min(count, o.blocks) {
+		k := i * count / min(count, o.blocks)
+		part := raw[k*n : min((k+1)*n, len(raw))]
+		shape := dims
+		if len(part) < n {
+			shape = last
+		}
+		p := lorenz.Params{Type: lorenz.Type(r.typ), Dims: shape}
+		if err := r.block(p, part, o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// cut returns the shape of blocks of about so many bytes, and that of the last
+// one: whole inner dimensions and a run of the next one.
+func cut(shape []int64, size, target int) (dims, last []int) {
+	at, inner := len(shape), size
+	for at > 0 && inner*int(shape[at-1]) <= target {
+		at--
+		inner *= int(shape[at])
+		dims = append([]int{int(shape[at])}, dims...)
+	}
+	if at == 0 {
+		return dims, dims
+	}
+	outer := 1
+	for _, d := range shape[:at] {
+		outer *= int(d)
+	}
+	k := max(1, target/inner)
+	if at == 1 || int(shape[at-1])%k == 0 {
+		return append([]int{k}, dims...), append([]int{(outer-1)%k + 1}, dims...)
+	}
+	// Blocks must not cross from one index of the outer dimensions to the next.
+	for int(shape[at-1])%k != 0 {
+		k--
+	}
+	dims = append([]int{k}, dims...)
+	return dims, dims
+}
+
+// block measures one block.
+func (r *result) block(p lorenz.Params, raw []byte, o *options) error {
+	e, err := lorenz.NewEncoder(p, o.level)
+	if err != nil {
+		return err
+	}
+	var enc []byte
+	encode, err := least(func() error {
+		enc, err = e.Encode(enc[:0], raw)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	r.blocks++
+	r.raw += len(raw)
+	r.stored += len(enc)
+	r.encode += encode
+	if o.noDecode {
+		return nil
+	}
+	d, err := lorenz.NewDecoder(p)
+	if err != nil {
+		return err
+	}
+	got := make([]byte, len(raw))
+	decode, err := least(func() error { return d.Decode(got, enc) })
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(raw, got) {
+		return errors.New("the block does not come back")
+	}
+	r.decode += decode
+	size := p.Type.Size()
+	n := len(raw) / size
+	const count = 16
+	points, err := least(func() error {
+		for i := range count {
+			at := (2*i + 1) * n / (2 * count)
+			if err := d.DecodeRange(got[:size], enc, at, at+1); err != nil {
+				return err
+			}
+			if !bytes.Equal(got[:size], raw[at*size:(at+1)*size]) {
+				return fmt.Errorf("element %d does not come back", at)
+			}
+		}
+		return nil
+	})
+	r.points += points / count
+	return err
+}
+
+// least returns the shortest time that f takes, of several.
+func least(f func() error) (time.Duration, error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	best, sum := time.Duration(0), time.Duration(0)
+	for i := 0; i < 20 && (i < 3 || sum < 3*time.Millisecond); i++ {
+		start, before := time.Now(), cpu.Thread()
+		if err := f(); err != nil {
+			return 0, err
+		}
+		t := cpu.Thread() - before
+		if t <= 0 {
+			t = time.Since(start)
+		}
+		if i == 0 || t < best {
+			best = t
+		}
+		sum += t
+	}
+	return best, nil
+}
