@@ -36,8 +36,9 @@ type options struct {
 	block, blocks int
 	level         lorenz.Level
 	only          string
-	out, profile  string
-	noDecode      bool
+	out           string
+	encode        string // profiles
+	decode        string
 }
 
 func main() {
@@ -47,8 +48,8 @@ func main() {
 	level := flag.String("level", "default", "effort: fast, default or max")
 	flag.StringVar(&o.only, "only", "", "only variables whose \"file variable\" contains this")
 	flag.StringVar(&o.out, "out", "", "also write OUT.txt and OUT.tsv")
-	flag.StringVar(&o.profile, "profile", "", "write a CPU profile to this file")
-	flag.BoolVar(&o.noDecode, "encode", false, "encode only")
+	flag.StringVar(&o.encode, "profile-encode", "", "write a CPU profile of encoding to this file")
+	flag.StringVar(&o.decode, "profile-decode", "", "write a CPU profile of decoding to this file")
 	flag.Parse()
 	if err := run(&o, *level, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "speed:", err)
@@ -74,20 +75,9 @@ func run(o *options, level string, names []string) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	if o.profile != "" {
-		f, err := os.Create(o.profile)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		if err := pprof.StartCPUProfile(f); err != nil {
-			return err
-		}
-		defer pprof.StopCPUProfile()
-	}
 	var results []*result
 	for _, name := range files {
-		r, err := measureFile(name, filepath.Join(dir, "image.nc"), o)
+		r, err := readFile(name, filepath.Join(dir, "image.nc"), o)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
@@ -95,6 +85,22 @@ func run(o *options, level string, names []string) error {
 	}
 	if len(results) == 0 {
 		return fmt.Errorf("no variable of %d bytes", minVar)
+	}
+	for _, phase := range []struct {
+		profile string
+		measure func(*result, *options) error
+	}{{o.encode, (*result).measureEncode}, {o.decode, (*result).measureDecode}} {
+		err := profiled(phase.profile, func() error {
+			for _, r := range results {
+				if err := phase.measure(r, o); err != nil {
+					return fmt.Errorf("%s %s: %w", r.file, r.name, err)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
 	}
 	machine := tools.NewMachine()
 	report := func(w io.Writer) error { return writeText(w, &machine, o, level, results) }
@@ -107,8 +113,22 @@ func run(o *options, level string, names []string) error {
 	return writeFile(o.out+".tsv", func(w io.Writer) error { return writeTable(w, results, "\t") })
 }
 
-// measureFile measures the large variables of a file.
-func measureFile(name, image string, o *options) ([]*result, error) {
+// profiled runs f and writes a CPU profile of it, if a file is named.
+func profiled(name string, f func() error) error {
+	if name == "" {
+		return f()
+	}
+	return writeFile(name, func(w io.Writer) error {
+		if err := pprof.StartCPUProfile(w); err != nil {
+			return err
+		}
+		defer pprof.StopCPUProfile()
+		return f()
+	})
+}
+
+// readFile returns the large variables of a file, cut into blocks.
+func readFile(name, image string, o *options) ([]*result, error) {
 	f, err := inputs.Open(name, image)
 	if err != nil || f == nil {
 		return nil, err
@@ -125,9 +145,7 @@ func measureFile(name, image string, o *options) ([]*result, error) {
 		if _, err := io.ReadFull(io.NewSectionReader(v.Values(), 0, h.Len), raw); err != nil {
 			return nil, err
 		}
-		if err := r.measure(raw, h.Shape, o); err != nil {
-			return nil, fmt.Errorf("%s: %w", h.Name, err)
-		}
+		r.cut(raw, h.Shape, o)
 		out = append(out, r)
 	}
 	return out, nil
@@ -204,7 +222,7 @@ func sorted(s []*result, of func(*result) float64) []float64 {
 func writeTable(w io.Writer, results []*result, sep string) error {
 	fmt.Fprintln(w, strings.Join([]string{"file", "variable", "type", "blocks", "ratio", "encode", "decode", "point/block"}, sep))
 	for _, r := range results {
-		_, err := fmt.Fprintln(w, strings.Join([]string{r.file, r.name, r.typ.String(), fmt.Sprint(r.blocks),
+		_, err := fmt.Fprintln(w, strings.Join([]string{r.file, r.name, r.typ.String(), fmt.Sprint(len(r.blocks)),
 			fmt.Sprintf("%.4f", r.ratio()), fmt.Sprintf("%.0f", r.encodeSpeed()), fmt.Sprintf("%.0f", r.decodeSpeed()),
 			fmt.Sprintf("%.4f", r.pointShare())}, sep))
 		if err != nil {

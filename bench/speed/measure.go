@@ -16,7 +16,7 @@ import (
 type result struct {
 	file, name             string
 	typ                    cdf3.Type
-	blocks                 int
+	blocks                 []block
 	raw, stored            int
 	encode, decode, points time.Duration // points: one for each block
 }
@@ -31,10 +31,16 @@ func speed(n int, t time.Duration) float64 {
 	return float64(n) / 1e6 / max(t, 1).Seconds()
 }
 
-// measure measures the blocks of a variable.
-func (r *result) measure(raw []byte, shape []int64, o *options) error {
+// block is a block with its encoded form.
+type block struct {
+	p        lorenz.Params
+	raw, enc []byte
+}
+
+// cut sets the blocks.
+func (r *result) cut(raw []byte, shape []int64, o *options) {
 	size := int(r.typ.Size())
-	dims, last := cut(shape, size, o.block)
+	dims, last := blockShape(shape, size, o.block)
 	n := size
 	for _, d := range dims {
 		n *= d
@@ -42,22 +48,18 @@ func (r *result) measure(raw []byte, shape []int64, o *options) error {
 	count := (len(raw) + n - 1) / n
 	for i := range min(count, o.blocks) {
 		k := i * count / min(count, o.blocks)
-		part := raw[k*n : min((k+1)*n, len(raw))]
-		shape := dims
-		if len(part) < n {
-			shape = last
+		b := block{lorenz.Params{Type: lorenz.Type(r.typ), Dims: dims}, raw[k*n : min((k+1)*n, len(raw))], nil}
+		if len(b.raw) < n {
+			b.p.Dims = last
 		}
-		p := lorenz.Params{Type: lorenz.Type(r.typ), Dims: shape}
-		if err := r.block(p, part, o); err != nil {
-			return err
-		}
+		r.blocks = append(r.blocks, b)
+		r.raw += len(b.raw)
 	}
-	return nil
 }
 
-// cut returns the shape of blocks of about so many bytes, and that of the last
+// blockShape returns the shape of blocks of about so many bytes, and that of the last
 // one: whole inner dimensions and a run of the next one.
-func cut(shape []int64, size, target int) (dims, last []int) {
+func blockShape(shape []int64, size, target int) (dims, last []int) {
 	at, inner := len(shape), size
 	for at > 0 && inner*int(shape[at-1]) <= target {
 		at--
@@ -83,57 +85,65 @@ func cut(shape []int64, size, target int) (dims, last []int) {
 	return dims, dims
 }
 
-// block measures one block.
-func (r *result) block(p lorenz.Params, raw []byte, o *options) error {
-	e, err := lorenz.NewEncoder(p, o.level)
-	if err != nil {
-		return err
-	}
-	var enc []byte
-	encode, err := least(func() error {
-		enc, err = e.Encode(enc[:0], raw)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	r.blocks++
-	r.raw += len(raw)
-	r.stored += len(enc)
-	r.encode += encode
-	if o.noDecode {
-		return nil
-	}
-	d, err := lorenz.NewDecoder(p)
-	if err != nil {
-		return err
-	}
-	got := make([]byte, len(raw))
-	decode, err := least(func() error { return d.Decode(got, enc) })
-	if err != nil {
-		return err
-	}
-	if !bytes.Equal(raw, got) {
-		return errors.New("the block does not come back")
-	}
-	r.decode += decode
-	size := p.Type.Size()
-	n := len(raw) / size
-	const count = 16
-	points, err := least(func() error {
-		for i := range count {
-			at := (2*i + 1) * n / (2 * count)
-			if err := d.DecodeRange(got[:size], enc, at, at+1); err != nil {
-				return err
-			}
-			if !bytes.Equal(got[:size], raw[at*size:(at+1)*size]) {
-				return fmt.Errorf("element %d does not come back", at)
-			}
+// measureEncode encodes the blocks.
+func (r *result) measureEncode(o *options) error {
+	for i := range r.blocks {
+		b := &r.blocks[i]
+		e, err := lorenz.NewEncoder(b.p, o.level)
+		if err != nil {
+			return err
 		}
-		return nil
-	})
-	r.points += points / count
-	return err
+		t, err := least(func() error {
+			b.enc, err = e.Encode(b.enc[:0], b.raw)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		r.stored += len(b.enc)
+		r.encode += t
+	}
+	return nil
+}
+
+// measureDecode decodes the blocks, and some elements of each.
+func (r *result) measureDecode(*options) error {
+	for i := range r.blocks {
+		b := &r.blocks[i]
+		d, err := lorenz.NewDecoder(b.p)
+		if err != nil {
+			return err
+		}
+		got := make([]byte, len(b.raw))
+		t, err := least(func() error { return d.Decode(got, b.enc) })
+		if err != nil {
+			return err
+		}
+		if !bytes.Equal(b.raw, got) {
+			return errors.New("the block does not come back")
+		}
+		r.decode += t
+		size := b.p.Type.Size()
+		n := len(b.raw) / size
+		const count = 16
+		t, err = least(func() error {
+			for i := range count {
+				at := (2*i + 1) * n / (2 * count)
+				if err := d.DecodeRange(got[:size], b.enc, at, at+1); err != nil {
+					return err
+				}
+				if !bytes.Equal(got[:size], b.raw[at*size:(at+1)*size]) {
+					return fmt.Errorf("element %d does not come back", at)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		r.points += t / count
+	}
+	return nil
 }
 
 // least returns the shortest time that f takes, of several.
