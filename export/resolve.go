@@ -12,27 +12,27 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
-// axis is the part of a selection that lies in one dimension.
+// axis is the part of a selection in one dimension.
 type axis struct {
 	dim                 int // in the header
 	start, count, delta int64
-	keep                bool // it is a dimension of the result
+	keep                bool // a dimension of the result
 }
 
-// NameError is a selection of a variable that the file does not have.
+// NameError reports a selection of a variable that the file does not have.
 type NameError struct {
 	Name  string
-	Names []string // of the variables that it has
+	Names []string // of the variables in the file
 }
 
 func (e *NameError) Error() string {
 	if len(e.Names) == 0 {
-		return fmt.Sprintf("there is no variable %s, nor any other", quoted(e.Name))
+		return fmt.Sprintf("there is no variable %s: the file has none", quoted(e.Name))
 	}
 	return "there is no variable " + quoted(e.Name)
 }
 
-// findVar returns the number of the first variable of that name.
+// findVar returns the number of the first variable with that name.
 func findVar(h *cdf3.Header, name string) (int, error) {
 	names := make([]string, len(h.Vars))
 	for i := range h.Vars {
@@ -43,8 +43,8 @@ func findVar(h *cdf3.Header, name string) (int, error) {
 	return 0, &NameError{name, names}
 }
 
-// resolve applies a selection to a variable, as Python does: ranges are cut to the
-// dimension, indices must lie in it, and dimensions that are not mentioned are taken
+// resolve applies a selection to a variable as Python does: ranges are cut to the
+// dimension, indices must lie in it, and dimensions without a subscript are selected
 // whole.
 func (s *Selection) resolve(ctx context.Context, src Source, v *cdf3.Var) ([]axis, error) {
 	h := src.Header()
@@ -108,7 +108,7 @@ func (s *Selection) resolve(ctx context.Context, src Source, v *cdf3.Var) ([]axi
 	return out, nil
 }
 
-// resolve applies a subscript of indices to a dimension of length n.
+// resolve applies an index or a range of indices to a dimension of length n.
 func (s *subscript) resolve(n int64) (axis, error) {
 	if s.kind == subIndex {
 		i := s.lo.n
@@ -127,7 +127,7 @@ func (s *subscript) resolve(n int64) (axis, error) {
 	if s.step.set {
 		step = s.step.n
 	}
-	// The range of a bound. The far end may be one beyond the dimension.
+	// The limits of a bound. The far end may be one beyond the dimension.
 	least, most := int64(0), n
 	if step < 0 {
 		least, most = -1, n-1
@@ -180,7 +180,7 @@ func dimsText(h *cdf3.Header, v *cdf3.Var) string {
 
 func dimName(h *cdf3.Header, v *cdf3.Var, i int) string { return quoted(h.Dims[v.DimIDs[i]].Name) }
 
-// coordVar is the number of the coordinate variable of a dimension.
+// coordVar returns the number of the coordinate variable of a dimension.
 func coordVar(h *cdf3.Header, dim int) (int, bool) {
 	for i := range h.Vars {
 		v := &h.Vars[i]
@@ -191,8 +191,8 @@ func coordVar(h *cdf3.Header, dim int) (int, bool) {
 	return 0, false
 }
 
-// quoted is a name for messages: unchanged if plain, else in quotes with escapes, so
-// that it is one word and safe to print.
+// quoted returns a name for messages, as one word that is safe to print. Plain names
+// are unchanged; others are quoted and escaped.
 func quoted(s string) string {
 	if s != "" && printable(s) && !strings.ContainsAny(s, " \"\\") {
 		return s

@@ -25,5 +25,5 @@ func TestNearName(t *testing.T) {
 	err := nearName(&export.NameError{Name: "qqqqqq", Names: names})
 	require.Contains(t, cli.Hint(err), "other, and 13 more")
 	err = nearName(&export.NameError{Name: "x"})
-	require.EqualError(t, err, "there is no variable x, nor any other")
+	require.EqualError(t, err, "there is no variable x: the file has none")
 }
