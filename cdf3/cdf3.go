@@ -19,9 +19,9 @@
 //
 // # What is not done
 //
-// Values are not read, nor any bytes after the header. A [Header] does not record
-// which form an empty list had or the bytes of padding. To restore a file exactly,
-// keep the bytes of its header.
+// It reads neither values nor any other bytes after the header. A [Header] does not
+// record which form an empty list had or the bytes of padding. To restore a file
+// exactly, keep the bytes of its header.
 //
 // All offsets are bytes of the file from its beginning, all lengths are
 // bytes, and all numbers of the format are big-endian.
@@ -48,11 +48,11 @@ const magicLen = 4
 // Valid reports whether v is 1, 2 or 5.
 func (v Version) Valid() bool { return v == Classic || v == Offset64 || v == Data64 }
 
-// String returns "CDF-1", "CDF-2" or "CDF-5", and the number alike for others.
+// String returns "CDF-1", "CDF-2" or "CDF-5". Other versions are formatted alike.
 func (v Version) String() string { return "CDF-" + strconv.Itoa(int(v)) }
 
 // countLen is the width of the format's NON_NEG: counts, lengths of names and
-// dimensions, dimension numbers, and numrecs and vsize too.
+// dimensions, dimension numbers, numrecs and vsize.
 func (v Version) countLen() int64 {
 	if v == Data64 {
 		return 8
@@ -68,8 +68,8 @@ func (v Version) beginLen() int64 {
 	return 8
 }
 
-// streaming is the numrecs field that means: count the records yourself (STREAMING in
-// the grammar).
+// streaming is the value of numrecs that leaves the number of records to the reader
+// (STREAMING in the grammar).
 func (v Version) streaming() uint64 {
 	if v == Data64 {
 		return 1<<64 - 1
@@ -80,7 +80,7 @@ func (v Version) streaming() uint64 {
 // Dim is a dimension. Its number is its index in Header.Dims.
 type Dim struct {
 	Name string // any bytes, as in the file
-	Len  int64  // in elements; 0: unlimited, its length is Header.NumRecs
+	Len  int64  // in elements; 0 if unlimited, see Header.NumRecs
 }
 
 // Attr is an attribute of the file or of a variable.
@@ -95,7 +95,7 @@ type Attr struct {
 // below it are computed by Read and Layout.
 type Var struct {
 	Name   string // any bytes, as in the file
-	DimIDs []int  // indices into Header.Dims, slowest first; none: a scalar
+	DimIDs []int  // indices into Header.Dims, slowest first; empty for a scalar
 	Attrs  []Attr
 	Type   Type
 
@@ -126,8 +126,8 @@ type Var struct {
 type Header struct {
 	Version Version
 
-	// NumRecsField is numrecs as in the file: a claim, which may be smaller
-	// or larger than what the file holds, or all ones of its width.
+	// NumRecsField is numrecs as in the file. It may be smaller or larger than the
+	// number of records that the file holds, or all ones.
 	NumRecsField uint64
 	// Streaming reports that NumRecsField is all ones and the number of
 	// records follows from the size of the file.

@@ -22,8 +22,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The corpus is a folder of files of other programs with the answers of other
-// readers. It is too large for this repository; CDFZ_CORPUS names it:
+// The corpus is a folder of files written by other programs, with the results of other
+// readers. It is too large for this repository. CDFZ_CORPUS names it:
 //
 //	CDFZ_CORPUS=/path/to/corpus go test -tags corpus ./cdf3
 
@@ -91,7 +91,8 @@ func corpus(t *testing.T) (dir string, valid []corpusValid, malformed []corpusMa
 	return dir, m.Valid, m.Malformed
 }
 
-// sparse is a file of zeros but for some extents, with what its header says.
+// sparse describes a file that is zero except for some extents, and its expected
+// header.
 type sparse struct {
 	Size        int64
 	HeaderBytes int64 `json:"header_bytes"`
@@ -127,7 +128,7 @@ func (s *sparse) ReadAt(p []byte, off int64) (int, error) {
 	return n, nil
 }
 
-// openCorpus returns the bytes of a file of the manifest.
+// openCorpus opens a file of the manifest and decompresses it if it ends in .gz.
 func openCorpus(t *testing.T, dir, name string) (r io.ReaderAt, size int64) {
 	b, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(name)))
 	require.NoError(t, err)
@@ -140,7 +141,7 @@ func openCorpus(t *testing.T, dir, name string) (r io.ReaderAt, size int64) {
 	return bytes.NewReader(b), int64(len(b))
 }
 
-// manifestName is a name as the manifest writes it.
+// manifestName returns a name in the form that the manifest uses.
 func manifestName(s string) string {
 	if strings.Contains(s, "\x00") || !utf8.ValidString(s) {
 		return "hex:" + hex.EncodeToString([]byte(s))
@@ -157,8 +158,8 @@ func manifestAttrs(attrs []Attr) []corpusAttr {
 	return list
 }
 
-// hashVar hashes the values of a variable: records joined, zeros beyond the
-// end of the file.
+// hashVar hashes the values of a variable, record after record. Values beyond the end
+// of the file count as zeros.
 func hashVar(t *testing.T, r io.ReaderAt, h *Header, v *Var) string {
 	sum := sha256.New()
 	buf := make([]byte, 1<<16)
@@ -273,8 +274,8 @@ func TestCorpusSparse(t *testing.T) {
 	}
 }
 
-// divergence returns why Read refuses a file that the C library accepts, from
-// the text of the error; "" for a reason that is not known.
+// divergence explains why Read refuses a file that the C library accepts, from the text
+// of the error. It returns "" for an unknown reason.
 func divergence(err error) string {
 	for _, d := range []struct{ text, reason string }{
 		{"truncated header", "the C library reads zeros after the end of the file"},
@@ -289,7 +290,7 @@ func divergence(err error) string {
 		{"length 4294967295, expected", "dimension lengths of CDF-1 have 31 bits"},
 		{"length 9223372036854775808", "the C library lets lengths pass the range of int64"},
 		{"length 18446744073709551615", "the C library lets lengths pass the range of int64"},
-		{"expected none below 0", "the C library takes begin as unsigned"},
+		{"expected 0 or more", "the C library takes begin as unsigned"},
 	} {
 		if strings.Contains(err.Error(), d.text) {
 			return d.reason
@@ -336,11 +337,11 @@ func TestCorpusMalformed(t *testing.T) {
 		}
 		checkHeader(t, h, b)
 		if !accepted {
-			count["accepted, the C library does not: "+m.Class]++
+			count["accepted, refused by the C library: "+m.Class]++
 			continue
 		}
 		if m.Reads == nil {
-			count["accepted, what the C library reads is not known"]++
+			count["accepted, values read by the C library unknown"]++
 			continue
 		}
 		if h.Streaming {

@@ -8,24 +8,22 @@ import (
 	"strconv"
 )
 
-// ErrNotCDF means that a file is not a classic netCDF file: its magic number is
-// another one, or it is too short for one. The text of errors that wrap it names what
-// the file seems to be.
+// ErrNotCDF means that a file is not a classic netCDF file: it has another magic number
+// or is too short to have one. Errors that wrap it tell what the file seems to be.
 var ErrNotCDF = errors.New("cdf3: not a classic netCDF file")
 
-// FormatError means that the header of a classic netCDF file is damaged, and tells
-// where.
+// FormatError reports damage in the header of a classic netCDF file and its place.
 type FormatError struct {
-	Off  int64  // of the field at fault, in bytes of the file
+	Off  int64  // offset in the file of the field at fault, in bytes
 	What string // the part of the header, such as `variable 3 "temp"`
-	Msg  string // the cause, with what was found and what was expected
+	Msg  string // the cause, with expected and found values
 }
 
 func (e *FormatError) Error() string {
 	return "cdf3: " + e.What + ", at byte " + strconv.FormatInt(e.Off, 10) + ": " + e.Msg
 }
 
-// quote makes a name from a file fit for an error text.
+// quote quotes a name from a file for an error message and shortens it.
 func quote(name string) string {
 	const most = 64
 	if len(name) > most {
@@ -51,8 +49,8 @@ var others = []struct{ magic, hint string }{
 	{"netcdf ", "it is CDL text: make a netCDF file of it with ncgen"},
 }
 
-// notCDF returns the reason why a file that begins with other bytes than the
-// magic of a classic file is refused. Start is its first bytes, up to 8.
+// notCDF explains why a file that does not begin with a classic magic number is
+// refused. start holds its first bytes, at most 8.
 func notCDF(r io.ReaderAt, size int64, start []byte) error {
 	if size <= 0 {
 		return fmt.Errorf("%w: the file is empty", ErrNotCDF)
@@ -85,9 +83,9 @@ func notCDF(r io.ReaderAt, size int64, start []byte) error {
 	return fmt.Errorf("%w: it begins with % x, expected 43 44 46 and 01, 02 or 05", ErrNotCDF, start[:magicLen])
 }
 
-// readFull fills p from off. A full read counts whatever error comes with it: an
-// io.ReaderAt may return io.EOF with the last bytes. A source that ends early is
-// io.ErrUnexpectedEOF. Other errors are wrapped.
+// readFull fills p from off. A full read is a success whatever error comes with it,
+// since an io.ReaderAt may return io.EOF with the last bytes. Errors are wrapped. A
+// source that ends early is io.ErrUnexpectedEOF.
 func readFull(r io.ReaderAt, p []byte, off int64) error {
 	n, err := r.ReadAt(p, off)
 	if n >= len(p) {

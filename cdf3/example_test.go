@@ -8,8 +8,8 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
-// Read the header of a netCDF file: dimensions, variables, attributes, and where
-// the values are.
+// Read the header of a netCDF file: dimensions, variables, attributes, and the places
+// of the values.
 func ExampleRead() {
 	f, err := os.Open("../testdata/classic/cdf2_climate.nc")
 	if err != nil {
@@ -26,7 +26,7 @@ func ExampleRead() {
 	}
 	fmt.Println(h.Version, "with", h.NumRecs, "records of", h.RecSize, "bytes")
 	for _, d := range h.Dims[:3] {
-		fmt.Println("dimension", d.Name, d.Len) // 0: unlimited
+		fmt.Println("dimension", d.Name, d.Len) // 0 if unlimited
 	}
 	v := h.Vars[9]
 	fmt.Println("variable", v.Type, v.Name, v.Shape, "from byte", v.Begin)
@@ -46,7 +46,7 @@ func ExampleRead() {
 	//   coordinates = "time lat lon"
 }
 
-// Make the header of a new file. Layout says where the values go.
+// Make the header of a new file. Layout places the values.
 func ExampleHeader_Append() {
 	h := &cdf3.Header{
 		Version: cdf3.Offset64,

@@ -11,8 +11,7 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
-// pattern is a file that begins with head and goes on with body again and again. It
-// takes no memory.
+// pattern is a file that begins with head and then repeats body. It takes no memory.
 type pattern struct {
 	head, body []byte
 	size       int64
@@ -42,8 +41,8 @@ func words(w ...uint32) []byte {
 }
 
 // TestMemory reads headers whose lists hold or claim as many elements as they can. The
-// sum of all allocations is bounded by the bytes of the file, those that were freed
-// meanwhile included (issue 7, items 4, 8 and 17).
+// sum of all allocations, including those already freed, is bounded by the size of the
+// file (issue 7, items 4, 8 and 17).
 func TestMemory(t *testing.T) {
 	const n = 24 << 20
 	dim := words(0, 1)[4:]

@@ -8,9 +8,8 @@ import (
 )
 
 const (
-	// The window starts at a size that holds most headers whole, so that
-	// they are read at once, and doubles up to a size that makes the number
-	// of reads irrelevant.
+	// The first window holds most headers whole, so that they are read at once. Later
+	// windows double in size until the number of reads no longer matters.
 	minWindow = 64 << 10
 	maxWindow = 1 << 20
 )
@@ -19,27 +18,27 @@ const (
 type parser struct {
 	r    io.ReaderAt
 	have int64 // bytes that r has
-	size int64 // bytes of the file
+	size int64 // size of the file in bytes
 	h    *Header
 	off  int64 // of the next byte
 	win  []byte
 	next int    // size of the next window
-	buf  []byte // the end of win, the bytes read but not used
+	buf  []byte // the unused end of win
 
-	// reserved is the bytes that the rest of the lists must have at least.
+	// reserved is the least number of bytes that the remaining elements of lists need.
 	reserved int64
 
 	kept    []byte // names and values
-	keptLen int    // capacity of the full ones before it
+	keptLen int    // capacity of the full buffers before kept
 
-	// What is being read, for errors: item, and the variable it belongs to.
+	// The part being read, for errors: item, and the variable that owns it.
 	owner, item part
 }
 
 // part is a part of a header.
 type part struct {
 	kind  string
-	index int64 // -1: it has none
+	index int64 // -1 for none
 	name  string
 	named bool
 }
@@ -77,7 +76,7 @@ func (p *parser) typ() (Type, error) {
 	return t, nil
 }
 
-// begin reads an OFFSET, signed in the grammar and never negative.
+// begin reads an OFFSET, which is signed in the grammar but must not be negative.
 func (p *parser) begin() (int64, error) {
 	at := p.off
 	b, err := p.fixed(int(p.h.Version.beginLen()))
@@ -91,12 +90,12 @@ func (p *parser) begin() (int64, error) {
 		v = int64(binary.BigEndian.Uint64(b))
 	}
 	if v < 0 {
-		return 0, p.fail(at, "begin %d, expected none below 0", v)
+		return 0, p.fail(at, "begin %d, expected 0 or more", v)
 	}
 	return v, nil
 }
 
-// count reads a number of the width of NON_NEG, without judging it.
+// count reads a number of the width of NON_NEG. Callers check its range.
 func (p *parser) count() (uint64, error) {
 	b, err := p.fixed(int(p.h.Version.countLen()))
 	if err != nil {
@@ -108,8 +107,8 @@ func (p *parser) count() (uint64, error) {
 	return binary.BigEndian.Uint64(b), nil
 }
 
-// padded reads n bytes, n <= rest(), and skips the padding to 4 after them.
-// The result is a copy.
+// padded reads n bytes, n <= rest(), and skips the padding to a multiple of 4. The
+// result is a copy.
 func (p *parser) padded(n int64) ([]byte, error) {
 	pad := -n & 3
 	if n+pad > p.rest() {
@@ -122,7 +121,7 @@ func (p *parser) padded(n int64) ([]byte, error) {
 		}
 		return p.keep(b[:n]), nil
 	}
-	// Window by window, so that memory is not allocated before the bytes have
+	// Read window by window, so that no memory is allocated for bytes that have not
 	// arrived.
 	var out []byte
 	for int64(len(out)) < n {
@@ -143,8 +142,8 @@ func (p *parser) padded(n int64) ([]byte, error) {
 // maxKept is the longest name or value that shares its memory with others.
 const maxKept = 16 << 10
 
-// keep copies b. Names and values lie together: a copy each would take several
-// times their bytes.
+// keep copies b. Names and values share buffers: separate copies would take several
+// times their size.
 func (p *parser) keep(b []byte) []byte {
 	if len(b) == 0 {
 		return nil
@@ -158,8 +157,8 @@ func (p *parser) keep(b []byte) []byte {
 	return p.kept[start:len(p.kept):len(p.kept)]
 }
 
-// roomFor returns s with room for another of at most n elements. It allocates in
-// proportion to the elements read so far.
+// roomFor returns s with room for one more element; there are at most n. It allocates
+// in proportion to the elements read so far.
 func roomFor[T any](s []T, n int64) []T {
 	if len(s) < cap(s) {
 		return s
@@ -189,7 +188,8 @@ func (p *parser) skip(n int64) {
 	p.off += n
 }
 
-// fill reads the next window, so that buf holds n bytes or more of rest().
+// fill reads the next window, so that buf holds at least n bytes. n must not exceed
+// rest().
 func (p *parser) fill(n int) error {
 	p.next = min(max(2*p.next, minWindow), maxWindow)
 	want := int(min(int64(max(p.next, n)), p.rest()))
@@ -205,10 +205,10 @@ func (p *parser) fill(n int) error {
 	return nil
 }
 
-// rest is the number of bytes that the rest of the header may have.
+// rest returns how many more bytes the header may have.
 func (p *parser) rest() int64 { return min(p.have, MaxHeaderLen) - p.off }
 
-// fit is how many elements of minLen bytes the rest of the header may have.
+// fit returns how many elements of minLen bytes fit in the rest of the header.
 func (p *parser) fit(minLen int64) uint64 { return uint64(max(0, p.rest()-p.reserved) / minLen) }
 
 func (p *parser) fail(at int64, format string, args ...any) error {
@@ -220,7 +220,7 @@ func (p *parser) tooMany(at int64, n uint64, of string) error {
 }
 
 func (p *parser) short(n int64) error {
-	return p.fail(p.off, "truncated header: %d bytes expected, found the end of the %s", n, p.bounds())
+	return p.fail(p.off, "truncated header: expected %d bytes, found the end of the %s", n, p.bounds())
 }
 
 func (p *parser) bounds() string {

@@ -19,25 +19,23 @@ const (
 	// memory that a hostile file can take. The largest real headers are a few
 	// megabytes long.
 	MaxHeaderLen = 1 << 28
-	// MaxRank is the most dimensions of a variable that the netCDF C library reads
+	// MaxRank is the highest rank of a variable that the netCDF C library reads
 	// (NC_MAX_VAR_DIMS). Read accepts more.
 	MaxRank = 1024
 )
 
 // Read reads the header of a classic netCDF file of size bytes.
 //
-// The error wraps ErrNotCDF if the file is of another kind, and is a *FormatError if
-// the header is damaged or does not lie inside the file. Errors of r are wrapped, and
-// so is io.ErrUnexpectedEOF if r ends before size. A header of more than MaxHeaderLen
-// bytes is refused.
+// The error wraps ErrNotCDF if the file is of another kind. It is a *FormatError if the
+// header is damaged, does not lie inside the file, or is longer than MaxHeaderLen.
+// Errors of r are wrapped, and so is io.ErrUnexpectedEOF if r ends before size.
 //
-// Read reads little more than the header, in pieces of 64 KiB or more, and
-// keeps no reference to r. It allocates at most 64 MiB and eight times the
-// bytes of the header, whatever the counts in it claim.
+// Read reads little more than the header, in pieces of 64 KiB or more, and keeps no
+// reference to r. It allocates at most 64 MiB plus eight times the length of the
+// header, whatever the counts in it claim.
 func Read(r io.ReaderAt, size int64) (*Header, error) { return ReadFront(r, size, size) }
 
-// ReadFront is Read for a file of size bytes if r has only its first bytes, have in
-// number.
+// ReadFront is like Read, but r holds only the first have bytes of the file.
 func ReadFront(r io.ReaderAt, have, size int64) (*Header, error) {
 	have = min(have, size)
 	var start [8]byte
@@ -115,8 +113,8 @@ func (p *parser) dims() error {
 	return err
 }
 
-// attrs reads an attribute list. List and item name it and its elements in
-// errors.
+// attrs reads an attribute list. In errors, list names the list and item names its
+// elements.
 func (p *parser) attrs(list, item string) ([]Attr, error) {
 	p.in(list, -1)
 	minLen := 4 + 2*p.h.Version.countLen()
@@ -239,9 +237,8 @@ func (p *parser) dimIDs(v *Var) error {
 	return nil
 }
 
-// list reads the tag and the count of a list whose elements have minLen bytes or
-// more, and reserves that many bytes for each. Reading an element begins by releasing
-// them.
+// list reads the tag and the count of a list whose elements take at least minLen bytes,
+// and reserves that many bytes for each. The loops over elements release them.
 func (p *parser) list(tag uint32, minLen int64) (int64, error) {
 	at := p.off
 	b, err := p.fixed(4)
@@ -278,7 +275,7 @@ func (p *parser) name() (string, error) {
 		return "", p.tooMany(at, n, "bytes of name")
 	}
 	b, err := p.padded(int64(n))
-	// The bytes are never changed: they are the name's alone.
+	// The conversion is safe: the bytes belong to the name alone and never change.
 	p.item.name = unsafe.String(unsafe.SliceData(b), len(b))
 	p.item.named = err == nil
 	return p.item.name, err

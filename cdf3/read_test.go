@@ -17,7 +17,7 @@ import (
 	"github.com/cdfz-format/cdfz/testdata/seeds"
 )
 
-// readerAt lets a function be an io.ReaderAt.
+// readerAt adapts a function to io.ReaderAt.
 type readerAt func(p []byte, off int64) (int, error)
 
 func (f readerAt) ReadAt(p []byte, off int64) (int, error) { return f(p, off) }
@@ -50,7 +50,7 @@ func TestReadEagerEOF(t *testing.T) {
 	}
 }
 
-// big is a header of several windows.
+// big returns a header that spans several windows.
 func big(t testing.TB, vars int) []byte {
 	h := &Header{Version: Classic, Dims: []Dim{{"t", 0}, {"x", 3}}}
 	for range vars {
@@ -65,7 +65,7 @@ func big(t testing.TB, vars int) []byte {
 	return b
 }
 
-// TestReadErrors lets every call of the source fail.
+// TestReadErrors fails each call to the source in turn.
 func TestReadErrors(t *testing.T) {
 	b := big(t, 20_000)
 	for fail := 0; ; fail++ {
@@ -112,8 +112,8 @@ func TestReadShortSource(t *testing.T) {
 	}
 }
 
-// TestReadCalls checks that a small header takes two reads and a file is not
-// read far beyond its header.
+// TestReadCalls checks that a small header takes two reads and that little beyond the
+// header is read.
 func TestReadCalls(t *testing.T) {
 	head := load(t, "classic", "cdf2_climate.nc")[:2000]
 	calls, end := 0, int64(0)
@@ -132,8 +132,8 @@ func TestReadCalls(t *testing.T) {
 	assert.LessOrEqual(t, end, int64(64<<10+4))
 }
 
-// TestReadCut cuts small files at every byte: what cuts the header is an
-// error at most there, what cuts the values is none.
+// TestReadCut cuts small files at every byte. A cut in the header is an error at or
+// before the cut. A cut in the values is not an error.
 func TestReadCut(t *testing.T) {
 	for _, r := range table(t, "classic") {
 		b := load(t, "classic", r[0])
@@ -169,8 +169,8 @@ func TestReadCut(t *testing.T) {
 	}
 }
 
-// TestReadFlips changes every byte of headers: no panic, and what parses is
-// sane.
+// TestReadFlips changes each byte of some headers. Read must not panic, and the headers
+// that it accepts must be sane.
 func TestReadFlips(t *testing.T) {
 	for _, name := range []string{"cdf1_one_record.nc", "cdf2_streaming.nc", "cdf5_two_unlimited.nc"} {
 		b := load(t, "classic", name)
@@ -200,7 +200,7 @@ func TestStreamingCount(t *testing.T) {
 	} {
 		assert.Equal(t, want, h.wholeRecords(size), "size %d", size)
 	}
-	// Out of order, with a gap: the end of the first variable counts.
+	// Variables out of order, with a gap: the end of the first one counts.
 	h.Vars[0].Begin = 1000
 	assert.Equal(t, int64(0), h.wholeRecords(1002))
 	assert.Equal(t, int64(1), h.wholeRecords(1003))
@@ -209,8 +209,8 @@ func TestStreamingCount(t *testing.T) {
 	assert.Equal(t, int64(0), h.wholeRecords(1000))
 }
 
-// TestReadMemory holds the allocations of Read against the size of the file,
-// for large counts and for headers of the smallest elements.
+// TestReadMemory compares the allocations of Read with the size of the file, for large
+// counts and for headers of the smallest elements.
 func TestReadMemory(t *testing.T) {
 	allocated := func(b []byte, size int64) uint64 {
 		var before, after runtime.MemStats
@@ -223,7 +223,7 @@ func TestReadMemory(t *testing.T) {
 	for _, r := range table(t, "malformed") {
 		b := load(t, "malformed", r[0])
 		assert.Less(t, allocated(b, int64(len(b))), uint64(len(b)*20+8192), r[0])
-		// A size that lies lets all counts through.
+		// With a false size, all counts pass.
 		assert.Less(t, allocated(b, math.MaxInt64), uint64(256<<10), r[0])
 	}
 	var dims, attrs, vars, scalars Header
@@ -262,7 +262,7 @@ func TestErrorTexts(t *testing.T) {
 		{"hdf5.nc", "cdf3: not a classic netCDF file: it is a netCDF-4/HDF5 file; `nccopy -k classic` converts it if its contents fit the classic model"},
 		{"hdf5_user_block.nc", "cdf3: not a classic netCDF file: it is a netCDF-4/HDF5 file; `nccopy -k classic` converts it if its contents fit the classic model"},
 		{"gzip.nc", "cdf3: not a classic netCDF file: it is compressed by gzip: uncompress it first"},
-		{"cdf1_cut_numrecs.nc", "cdf3: number of records, at byte 4: truncated header: 4 bytes expected, found the end of the file of 6 bytes"},
+		{"cdf1_cut_numrecs.nc", "cdf3: number of records, at byte 4: truncated header: expected 4 bytes, found the end of the file of 6 bytes"},
 		{"cdf1_dims_tag.nc", "cdf3: dimension list, at byte 8: tag 0xb, expected 0xa or 0"},
 		{"cdf1_dimid.nc", `cdf3: variable 4 "v", at byte 300: dimension number 3, expected less than 3`},
 		{"cdf5_type_12.nc", `cdf3: variable 4 "v", at byte 496: type code 12, expected 1 to 11`},
@@ -274,7 +274,7 @@ func TestErrorTexts(t *testing.T) {
 	}
 }
 
-// TestHostileNames puts names into error texts.
+// TestHostileNames checks that names in error messages are quoted and shortened.
 func TestHostileNames(t *testing.T) {
 	h := Header{Version: Classic, Vars: []Var{{Name: "\x1b[2J\n\xff" + strings.Repeat("x", 1<<16), Type: 99}}}
 	b, err := h.Append(nil)
@@ -300,7 +300,8 @@ func TestType(t *testing.T) {
 	assert.Equal(t, "CDF-5", Data64.String())
 }
 
-// TestCDF2DimLen: the C library writes lengths up to 2^32-4 in CDF-2.
+// TestCDF2DimLen checks dimension lengths up to 2^32-4, which the C library writes in
+// CDF-2.
 func TestCDF2DimLen(t *testing.T) {
 	h := Header{Version: Offset64, Dims: []Dim{{"x", 1<<32 - 4}}, Vars: []Var{{Name: "v", Type: Byte, DimIDs: []int{0}}}}
 	require.NoError(t, h.Layout())
@@ -342,7 +343,7 @@ func FuzzRead(f *testing.F) {
 		case !errors.Is(err, ErrNotCDF):
 			t.Fatal(err)
 		}
-		// A size that lies changes what fits, nothing else.
+		// A false size may only change what fits.
 		_, _ = Read(bytes.NewReader(b), int64(len(b))+1<<40)
 	})
 }

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// The functions here return a message, empty when all is well, because the
-// reader and Layout put it in different errors.
+// These functions return a message, or "" for success, because Read and Layout put it
+// in different errors.
 
 // setShape sets Record, Shape and RecLen of v from its dimensions and type.
 func (h *Header) setShape(v *Var) (msg string) {
@@ -29,8 +29,8 @@ func (h *Header) setShape(v *Var) (msg string) {
 	return ""
 }
 
-// setNumRecs sets NumRecs unless the header is Streaming, and what follows
-// from it: the Shape and Len of record variables.
+// setNumRecs sets NumRecs, unless the header is Streaming, and the Shape and Len of
+// record variables, which depend on it.
 func (h *Header) setNumRecs() (msg string) {
 	if !h.Streaming {
 		if h.NumRecsField > math.MaxInt64 {
@@ -46,7 +46,7 @@ func (h *Header) setNumRecs() (msg string) {
 		if !v.Record {
 			continue
 		}
-		// RecLen <= RecSize, so that the product cannot overflow.
+		// RecLen <= RecSize, so the product cannot overflow.
 		v.Len = v.RecLen * h.NumRecs
 		v.Shape[0] = h.NumRecs
 		if h.NumRecs > 0 && v.Begin+v.RecLen > math.MaxInt64-(h.NumRecs-1)*h.RecSize {
@@ -57,9 +57,9 @@ func (h *Header) setNumRecs() (msg string) {
 	return ""
 }
 
-// wholeRecords returns the number of records all of whose values lie in a file of
-// size bytes. It is not size divided by RecSize: the padding after the last value may
-// be missing.
+// wholeRecords returns the number of records whose values lie entirely in a file of
+// size bytes. It is not size divided by RecSize, since the padding after the last value
+// may be missing.
 func (h *Header) wholeRecords(size int64) int64 {
 	var end int64 // of the first record's values
 	for i := range h.Vars {
@@ -95,10 +95,10 @@ func (s *recordSum) add(v *Var) (ok bool) {
 	return true
 }
 
-// size returns RecSize. The specification (Note on padding) leaves padding out
-// "in the special case when there is only one record variable and it is of
-// type character, byte, or short". One means one of the file, and of the other
-// types none but UByte and UShort could be padded, which are treated alike.
+// size returns RecSize. The specification (Note on padding) omits padding "in the
+// special case when there is only one record variable and it is of type character,
+// byte, or short". "Only one" refers to the whole file. Of the other types, only
+// UByte and UShort would need padding. They are treated alike.
 func (s *recordSum) size() int64 {
 	if s.vars == 1 {
 		return s.only
@@ -106,7 +106,7 @@ func (s *recordSum) size() int64 {
 	return s.padded
 }
 
-// mul multiplies numbers that are not negative.
+// mul multiplies two non-negative numbers.
 func mul(a, b int64) (int64, bool) {
 	if b != 0 && a > math.MaxInt64/b {
 		return 0, false
@@ -122,7 +122,7 @@ func pad4(n int64) (int64, bool) {
 	return (n + 3) &^ 3, true
 }
 
-// shapeText is the shape as far as an error text needs it.
+// shapeText formats a shape for an error message and shortens it.
 func shapeText(shape []int64) string {
 	if len(shape) > 8 {
 		return fmt.Sprintf("%v... (%d dimensions)", shape[:8], len(shape))

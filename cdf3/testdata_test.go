@@ -58,7 +58,7 @@ func TestClassicFiles(t *testing.T) {
 		again, err := h.Append([]byte("before"))
 		require.NoError(t, err, r[0])
 		again = again[len("before"):]
-		// These have padding or empty lists that Append does not write.
+		// These have padding or empty lists in a form that Append does not write.
 		if strings.Contains(r[0], "empty_tagged") || strings.Contains(r[0], "ascii_zero") {
 			assert.NotEqual(t, b[:h.Len], again, r[0])
 		} else {
@@ -86,7 +86,7 @@ func TestMalformedFiles(t *testing.T) {
 	}
 }
 
-// checkHeader checks what must hold for every header that Read returns.
+// checkHeader checks the invariants of a header returned by Read.
 func checkHeader(t testing.TB, h *Header, b []byte) {
 	again, err := h.Append(nil)
 	require.NoError(t, err)
@@ -123,10 +123,9 @@ func checkHeader(t testing.TB, h *Header, b []byte) {
 	}
 }
 
-// TestTestdata checks that the files of testdata are those that its generator
-// makes, no more and no less.
+// TestTestdata checks that testdata holds exactly the files that its generator makes.
 func TestTestdata(t *testing.T) {
-	// The generator is read here for the test cache to know of it.
+	// Reading the generator makes the test cache depend on it.
 	sources, err := filepath.Glob("../testdata/gen/*.go")
 	require.NoError(t, err)
 	for _, f := range sources {

@@ -42,7 +42,7 @@ var types = [...]struct {
 	UInt64: {"uint64", 8, ">u8", "\xff\xff\xff\xff\xff\xff\xff\xfe"},
 }
 
-// TypeByName returns the type with a name in CDL.
+// TypeByName returns the type with the given CDL name.
 func TypeByName(name string) (Type, bool) {
 	for t := Byte; t.Valid(); t++ {
 		if types[t].name == name {
@@ -55,7 +55,7 @@ func TypeByName(name string) (Type, bool) {
 // Valid reports whether t is one of the eleven types.
 func (t Type) Valid() bool { return t >= Byte && t <= UInt64 }
 
-// Size returns the bytes of one element, 0 for an invalid type.
+// Size returns the size of one element in bytes, or 0 for an invalid type.
 func (t Type) Size() int64 {
 	if !t.Valid() {
 		return 0
@@ -72,7 +72,7 @@ func (t Type) String() string {
 	return types[t].name
 }
 
-// DType returns numpy's name of the type in a file, such as ">i2", and "" for an
+// DType returns numpy's name of the big-endian type, such as ">i2", or "" for an
 // invalid type.
 func (t Type) DType() string {
 	if !t.Valid() {
@@ -81,8 +81,7 @@ func (t Type) DType() string {
 	return types[t].dtype
 }
 
-// Fill returns netCDF's default fill value in the bytes of a file, and none for an
-// invalid type.
+// Fill returns netCDF's default fill value, big-endian, or nil for an invalid type.
 func (t Type) Fill() []byte {
 	if !t.Valid() {
 		return nil

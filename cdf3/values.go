@@ -11,8 +11,8 @@ type Number interface {
 	int8 | uint8 | int16 | uint16 | int32 | uint32 | int64 | uint64 | float32 | float64
 }
 
-// Text returns the value of a char attribute without the NULs at its end, which C
-// programs count. It is "" for other types.
+// Text returns the value of a char attribute without trailing NULs, which C programs
+// often count into its length. It is "" for other types.
 func (a *Attr) Text() string {
 	if a.Type != Char {
 		return ""
@@ -20,7 +20,7 @@ func (a *Attr) Text() string {
 	return strings.TrimRight(string(a.Values), "\x00")
 }
 
-// Float64s returns the values of a numeric attribute; 64-bit integers are rounded. It
+// Float64s returns the values of a numeric attribute, with 64-bit integers rounded. It
 // is nil for text.
 func (a *Attr) Float64s() []float64 {
 	if a.Type == Char {
@@ -29,8 +29,8 @@ func (a *Attr) Float64s() []float64 {
 	return decode[float64](a)
 }
 
-// Int64s returns the values of a numeric attribute if all are integers in the range of
-// int64, whatever its type, and nil otherwise.
+// Int64s returns the values of a numeric attribute of any type if all of them are
+// integers in the range of int64, and nil otherwise.
 func (a *Attr) Int64s() []int64 {
 	if a.Type == Char {
 		return nil
@@ -55,7 +55,7 @@ func (a *Attr) Int64s() []int64 {
 	return out
 }
 
-// Values returns the values of an attribute as its own type: int8 for byte, uint8 for
+// Values returns the values of an attribute in its own type: int8 for byte, uint8 for
 // ubyte and char, float64 for double. It is nil if T is another type.
 func Values[T Number](a *Attr) []T {
 	if !native[T](a.Type) {
@@ -64,7 +64,7 @@ func Values[T Number](a *Attr) []T {
 	return decode[T](a)
 }
 
-// native reports whether values of a type are a T in memory.
+// native reports whether T is the Go type of values of type t.
 func native[T Number](t Type) bool {
 	var z T
 	switch any(z).(type) {
@@ -99,7 +99,7 @@ func decode[T Number](a *Attr) []T {
 	return out
 }
 
-// element converts the big-endian value of a type at the start of b.
+// element converts the big-endian value at the start of b from type t.
 func element[T Number](t Type, b []byte) T {
 	be := binary.BigEndian
 	switch t {

@@ -7,7 +7,7 @@ import (
 	"math"
 )
 
-// Append appends the encoded header to dst and returns the longer slice.
+// Append appends the encoded header to dst and returns the extended slice.
 //
 // The fields that are in a file are written as they are: Version, NumRecsField, Dims,
 // Attrs and Vars with VSize and Begin. Computed fields are ignored. Padding is zero
@@ -15,8 +15,8 @@ import (
 // read from a file, the result always has the same length, and the same bytes if the
 // file was written in this form.
 //
-// It is an error when a field does not fit its width in this version, or
-// Values and Len of an attribute disagree; dst is returned as it was.
+// Append fails if a field does not fit its width in this version, or the Values and Len
+// of an attribute disagree. It then returns dst unchanged.
 func (h *Header) Append(dst []byte) ([]byte, error) {
 	if !h.Version.Valid() {
 		return dst, fmt.Errorf("cdf3: cannot write %v, expected CDF-1, CDF-2 or CDF-5", h.Version)
@@ -44,18 +44,17 @@ func (h *Header) Append(dst []byte) ([]byte, error) {
 	return e.b, nil
 }
 
-// Layout places the variables of a header that a program has built: the fixed ones in
-// order right after the header, then the first record of the record variables in
-// order, all at multiples of 4, as the C library does.
+// Layout places the variables of a header built by a program. The fixed ones follow the
+// header in order, then comes the first record of the record variables in order. All
+// begin at multiples of 4, as in the C library.
 //
-// It takes Version, NumRecsField, Dims, Attrs and of the variables Name,
-// DimIDs, Attrs and Type, and sets all other fields. A header with a
-// NumRecsField of all ones becomes Streaming with no record, since the size
-// of the file is not known.
+// It uses Version, NumRecsField, Dims and Attrs, and the Name, DimIDs, Attrs and Type
+// of each variable, and sets all other fields. If NumRecsField is all ones, the header
+// becomes Streaming without records, since the size of the file is not known.
 //
-// It is an error when a field does not fit its width, a dimension number or
-// the place of an unlimited dimension is wrong, or a length overflows. The
-// header may be partly changed then.
+// Layout fails if a field does not fit its width, a dimension number or the position of
+// an unlimited dimension is wrong, or a length overflows. The header may then be partly
+// changed.
 func (h *Header) Layout() error {
 	var recs recordSum
 	for i := range h.Vars {
@@ -119,7 +118,7 @@ func (h *Header) place() error {
 	return nil
 }
 
-// checkVar checks what Read checks while it reads.
+// checkVar makes the checks that Read makes while parsing.
 func (h *Header) checkVar(v *Var) (msg string) {
 	if !v.Type.Valid() {
 		return fmt.Sprintf("type code %d, expected 1 to 11", uint32(v.Type))
@@ -175,7 +174,7 @@ func (e *encoder) attrs(of string, attrs []Attr) {
 	for i := range attrs {
 		a := &attrs[i]
 		if n, ok := mul(a.Type.Size(), max(a.Len, 0)); !ok || a.Len < 0 || n != int64(len(a.Values)) {
-			e.fail("attribute %s of %s: %d bytes of values for %d elements of type %v, which do not fit together",
+			e.fail("attribute %s of %s: %d bytes of values for %d elements of type %v",
 				quote(a.Name), of, len(a.Values), a.Len, a.Type)
 			return
 		}

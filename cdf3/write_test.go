@@ -36,7 +36,7 @@ func TestLayout(t *testing.T) {
 		assert.Equal(t, begins(&h), begins(got))
 		assert.Equal(t, h.Len, got.Len)
 
-		// One record variable is not padded, and Layout can be repeated.
+		// A single record variable is not padded, and Layout can be repeated.
 		h.Vars = h.Vars[:2]
 		require.NoError(t, h.Layout())
 		assert.Equal(t, int64(3), h.RecSize)
@@ -106,7 +106,7 @@ func TestAppendErrors(t *testing.T) {
 	}
 }
 
-// TestAppendPadding: padding is zero even when dst has other bytes in its
+// TestAppendPadding checks that padding is zero even if dst has other bytes in its
 // capacity.
 func TestAppendPadding(t *testing.T) {
 	h := Header{Version: Classic, Attrs: []Attr{{"a", Char, 1, []byte("b")}}}
