@@ -9,8 +9,8 @@ import (
 )
 
 // Convert reads a hyperslab and converts its values to T as netCDF does: numbers are
-// truncated towards zero. If T cannot hold some value, the error is ErrRange, and all
-// other values are read. Text (char) converts only to uint8.
+// truncated towards zero. If T cannot hold a value, the error is ErrRange, and all
+// other values are still read. Text (char) converts only to uint8.
 func Convert[T Number](ctx context.Context, a Array, dst []T, s Sel) error {
 	if err := check(a); err != nil {
 		return err
@@ -57,7 +57,7 @@ func convert[S, T Number](ctx context.Context, a Array, dst []T, s Sel) error {
 		dst[i] = T(x)
 	}
 	if out > 0 {
-		return fmt.Errorf("slab: %d of %d values, %v among them, into %T: %w", out, len(src), bad, dst, ErrRange)
+		return fmt.Errorf("slab: %d of %d values (such as %v) into %T: %w", out, len(src), bad, dst, ErrRange)
 	}
 	return nil
 }
@@ -81,8 +81,8 @@ func fits[T, S Number](x S) bool {
 	return (f > lo-1 || f == lo) && f < hi
 }
 
-// limits are the smallest value of an integer type and one more than the largest,
-// as far as float64 tells.
+// limits returns the smallest value of an integer type and one more than the largest,
+// rounded to float64.
 func limits[T Number]() (lo, hi float64) {
 	bits := 8 * sizeOf[T]()
 	var z T

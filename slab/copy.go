@@ -2,12 +2,12 @@ package slab
 
 import "slices"
 
-// loop is one level of nested loops: n steps, each of some bytes in the source and
-// some elements in the destination.
+// loop is one level of nested loops: n steps of src bytes in the source and dst
+// elements in the destination.
 type loop struct{ n, src, dst int64 }
 
-// nest is the loops that copy the part of a selection inside a box, the innermost
-// last, and their starting points.
+// nest holds the loops that copy the part of a selection inside a box, innermost last,
+// and their starting points.
 type nest struct {
 	loops    []loop
 	src, dst int64
@@ -35,7 +35,8 @@ func boxNest(dims []dim, start, count []int64, size int64, buf []loop) nest {
 	return n
 }
 
-// add puts a loop around those so far, or into the one before if both step evenly.
+// add puts l around the loops so far, or merges it into the last one if both step
+// evenly.
 func (n *nest) add(l loop, size int64) {
 	if l.n == 1 {
 		return

@@ -12,8 +12,8 @@ import (
 	"github.com/cdfz-format/cdfz/slab"
 )
 
-// open opens the file of the examples, monthly fields of a small climate model.
-// It could be an archive as well.
+// open opens the file of the examples, monthly fields of a small climate model. An
+// archive works as well.
 func open() *archive.File {
 	f, err := archive.Open(context.Background(), "../testdata/classic/cdf2_climate.nc", nil)
 	check(err)
@@ -66,7 +66,7 @@ func ExampleRead_whole() {
 	// [600 700 800 900 1000]
 }
 
-// Read into memory of your own, record after record.
+// Read into your own memory, record by record.
 func ExampleReadInto() {
 	f := open()
 	defer f.Close()
@@ -89,8 +89,8 @@ func ExampleReadInto() {
 	// month 2: mean 303.5 K
 }
 
-// Read numbers of any type as the one you compute with. Values that it cannot hold
-// give ErrRange.
+// Read numbers of any type as the type you compute with. Values that do not fit it are
+// ErrRange.
 func ExampleConvert() {
 	f := open()
 	defer f.Close()
@@ -106,7 +106,7 @@ func ExampleConvert() {
 	// true
 }
 
-// New makes an array of any io.ReaderAt with the values in row-major order,
+// New makes an array from any io.ReaderAt that holds the values in row-major order,
 // big-endian.
 func ExampleNew() {
 	values := bytes.NewReader([]byte{0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6})

@@ -13,8 +13,9 @@ import (
 	"github.com/cdfz-format/cdfz/testdata/seeds"
 )
 
-// FuzzSelection: a selection is refused, or has the elements that its definition
-// counts one by one, and Grid gives every block that holds some of them once.
+// FuzzSelection compares selections with their definition, element by element. A
+// selection is refused or selects exactly these elements, and Grid yields each block
+// that holds some of them once.
 func FuzzSelection(f *testing.F) {
 	s := seeds.Of(f)
 	const most = 1<<63 - 1
@@ -68,8 +69,8 @@ func FuzzSelection(f *testing.F) {
 	})
 }
 
-// oneByOne is what a selection takes of a ramp, by definition, and the blocks in
-// which that is.
+// oneByOne returns the elements of a ramp that s selects, by definition, and the blocks
+// that hold them.
 func oneByOne(s Sel, shape, block []int64) (values []int32, tiles map[[2]int64]bool) {
 	index := [2][]int64{}
 	for i, n := range shape {

@@ -11,13 +11,13 @@ type Number interface {
 	~int8 | ~uint8 | ~int16 | ~uint16 | ~int32 | ~uint32 | ~int64 | ~uint64 | ~float32 | ~float64
 }
 
-// sizeOf is the bytes of a T.
+// sizeOf returns the size of a T in bytes.
 func sizeOf[T Number]() int64 {
 	var z T
 	return int64(unsafe.Sizeof(z))
 }
 
-// as returns the memory of a slice as unsigned numbers of the same size.
+// as reinterprets a slice as unsigned numbers of the same size.
 func as[U, T Number](s []T) []U {
 	return unsafe.Slice((*U)(unsafe.Pointer(unsafe.SliceData(s))), len(s))
 }
@@ -42,8 +42,8 @@ func load[T Number](dst []T, src []byte) {
 	}
 }
 
-// The loops below are for what loadFast does not do. They handle words of 8 bytes,
-// four at a time: the compiler makes a load, a byte swap and a store of each.
+// The loops below handle the cases that loadFast does not. They copy four words of 8
+// bytes per step: the compiler turns each into a load, a byte swap and a store.
 
 func load64(dst []uint64, src []byte) {
 	for len(dst) >= 4 && len(src) >= 32 {
@@ -108,15 +108,16 @@ func load16(dst []uint16, src []byte) {
 	}
 }
 
-// bytesOf is the memory of a slice of numbers.
+// bytesOf returns the memory of a slice of numbers.
 func bytesOf[T Number](s []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(sizeOf[T]()))
 }
 
-// bigEndian is set if numbers in memory have the byte order of the file.
+// bigEndian reports whether this machine has the byte order of the file.
 var bigEndian = binary.NativeEndian.Uint16([]byte{0, 1}) == 1
 
-// loadStrided copies n elements at the given distances.
+// loadStrided copies n elements, dstep elements apart in dst and sstep bytes apart in
+// src.
 func loadStrided[T Number](dst []T, src []byte, n, do, dstep, so, sstep int64) {
 	switch sizeOf[T]() {
 	case 1:

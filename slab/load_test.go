@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// BenchmarkLoadRow copies the values of one time of a field of 1 degree, as short,
-// as float and as double, in every way that this processor has.
+// BenchmarkLoadRow copies one time step of a 1-degree field as short, float and double,
+// in every way that this processor has.
 func BenchmarkLoadRow(b *testing.B) {
 	const n = 64800
 	src := make([]byte, n)

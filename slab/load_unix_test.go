@@ -13,8 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fenced is a page of memory between pages that stop the test when they are
-// touched.
+// fenced returns a page of memory between two pages that must not be touched.
 func fenced(t *testing.T) []byte {
 	page := os.Getpagesize()
 	mem, err := unix.Mmap(-1, 0, 3*page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
@@ -25,8 +24,8 @@ func fenced(t *testing.T) []byte {
 	return mem[page : 2*page]
 }
 
-// TestLoadFenced holds all ways to load against the definition, with every length
-// up to 300 elements, at both fences and at odd places in between.
+// TestLoadFenced compares all ways of loading with the definition, for every length up
+// to 300 elements, at both fences and at odd places in between.
 func TestLoadFenced(t *testing.T) {
 	t.Run("16", loadFenced[uint16])
 	t.Run("32", loadFenced[uint32])

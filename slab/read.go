@@ -13,25 +13,24 @@ import (
 // them.
 type Block struct {
 	Start, Count []int64 // indices of the box
-	Data         []byte  // values in row-major order, big-endian; not to be changed
-	Off          int64   // of Data in the values of the box, in bytes
+	Data         []byte  // values in row-major order, big-endian; must not be changed
+	Off          int64   // offset of Data within the values of the box, in bytes
 }
 
-// Blocks is implemented by the Values of an Array whose bytes come in blocks, as
-// those of an archive do. Reads then ask for each block once.
+// Blocks is implemented by the Values of an Array that is stored in blocks, as in an
+// archive. Reads then ask for each block once.
 type Blocks interface {
 	io.ReaderAt
 	// View returns n bytes of the array from byte off on, which the caller must not
-	// change. It returns nil if they are not all in one block or if EachBlock is
-	// faster.
+	// change. It returns nil if they span several blocks or EachBlock is faster.
 	View(ctx context.Context, off, n int64) ([]byte, error)
-	// EachBlock calls f once for each block that holds selected elements, with at
-	// least these elements. The calls may come from several goroutines. f must not
-	// keep the block.
+	// EachBlock calls f once for each block that holds selected elements, with at least
+	// those elements. The calls may come from several goroutines. f must not keep the
+	// block.
 	EachBlock(ctx context.Context, s Sel, f func(Block) error) error
 }
 
-// nativeOf reports whether values of an array's type are a T in memory.
+// nativeOf reports whether T is the Go type of values of type t.
 func nativeOf[T Number](t cdf3.Type) bool {
 	var z T
 	switch any(z).(type) {
@@ -56,16 +55,16 @@ func nativeOf[T Number](t cdf3.Type) bool {
 	case float64:
 		return t == cdf3.Double
 	}
-	// A named type: its size is what can be checked.
+	// For a named type, only the size can be checked.
 	return t.Size() == sizeOf[T]()
 }
 
-// maxRead bounds the slices that Read makes, in bytes: more cannot be addressed.
+// maxRead bounds the slices that Read makes, in bytes. More cannot be addressed.
 const maxRead = min(math.MaxInt, 1<<47)
 
-// Read reads a hyperslab into a new slice. T must be the array's own type: int8,
-// uint8 (char and ubyte), int16, … float64; any other is ErrType, see Convert. The
-// zero Sel selects everything.
+// Read reads a hyperslab into a new slice. T must be the array's own type: int8, uint8
+// (char and ubyte), int16, … float64. Any other type is ErrType; use Convert. The zero
+// Sel selects everything.
 func Read[T Number](ctx context.Context, a Array, s Sel) ([]T, error) {
 	if err := checkType[T](a); err != nil {
 		return nil, err
@@ -96,9 +95,9 @@ func checkType[T Number](a Array) error {
 	return nil
 }
 
-// ReadInto reads a hyperslab into dst, which has as many elements as are selected
-// (ErrLength otherwise). Reading from blocks that are cached allocates nothing
-// for a single element. After an error the content of dst is undefined.
+// ReadInto reads a hyperslab into dst, whose length must be the number of selected
+// elements (ErrLength otherwise). Reading a single element from a cached block does not
+// allocate. After an error the content of dst is undefined.
 func ReadInto[T Number](ctx context.Context, a Array, dst []T, s Sel) error {
 	if err := checkType[T](a); err != nil {
 		return err
@@ -147,7 +146,7 @@ func contiguous(dims []dim) bool {
 	return i < 0
 }
 
-// offsetOf is the byte offset of the first selected element.
+// offsetOf returns the byte offset of the first selected element.
 func offsetOf(dims []dim, size int64) int64 {
 	off := int64(0)
 	for i := range dims {
@@ -156,11 +155,11 @@ func offsetOf(dims []dim, size int64) int64 {
 	return off * size
 }
 
-// readBlocks copies what is selected out of each block.
+// readBlocks copies the selected elements out of each block.
 func readBlocks[T Number](ctx context.Context, a Array, b Blocks, dst []T, s Sel) error {
 	size := a.Type().Size()
 	return b.EachBlock(ctx, s, func(blk Block) error {
-		// Not shared, since there may be several calls at the same time.
+		// Not shared, since several calls may run at the same time.
 		var dbuf [maxRank]dim
 		dims, _, err := s.resolve(a.Shape(), dbuf[:])
 		if err != nil {

@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// runBuffer is how many bytes are read at once from an array without Blocks.
+	// runBuffer is the number of bytes read at once from an array without Blocks.
 	runBuffer = 256 << 10
-	// sparseStep is the distance in bytes between elements from which on each is read
-	// separately. A system call costs about as much as copying this many bytes.
+	// sparseStep is the distance in bytes from which elements are read one by one. A
+	// system call costs about as much as copying this many bytes.
 	sparseStep = 8 << 10
 )
 
@@ -33,8 +33,7 @@ type runReader[T Number] struct {
 	buf  []byte
 }
 
-// nest runs the outer loops one by one. There are few of them, and reading the file
-// dominates.
+// nest runs the outer loops one by one. They are few, and reading the file dominates.
 func (r *runReader[T]) nest(ctx context.Context, loops []loop, src, dst int64) error {
 	if len(loops) == 0 {
 		return r.row(loop{1, r.size, 1}, src, dst)

@@ -10,18 +10,18 @@ import (
 var (
 	ErrBounds = errors.New("index exceeds dimension bound")    // NC_EINVALCOORDS, NC_EEDGE
 	ErrStride = errors.New("illegal stride")                   // NC_ESTRIDE
-	ErrType   = errors.New("types do not match")               // NC_ECHAR and what Go's types rule out
+	ErrType   = errors.New("types do not match")               // NC_ECHAR, and mismatches of Go types
 	ErrRange  = errors.New("value out of range for the type")  // NC_ERANGE
 	ErrLength = errors.New("slice does not fit the selection") // the caller's buffer
 )
 
-// Sel selects a hyperslab: in dimension i the indices Start[i] + k*Stride[i] for 0 <=
-// k < Count[i]. Nil Start means 0 everywhere, nil Count as many as there are, and nil
-// Stride 1. A stride may be negative but not 0. The values of a selection are in
-// row-major order of k.
+// Sel selects a hyperslab: the indices Start[i] + k*Stride[i] for 0 <= k < Count[i] in
+// each dimension i. A nil Start means 0, a nil Count all remaining indices, and a nil
+// Stride 1. A stride may be negative but not 0. The selected values are in row-major
+// order of k.
 type Sel struct{ Start, Count, Stride []int64 }
 
-// maxRank is the rank up to which reads do without allocations.
+// maxRank is the highest rank that is read without allocations.
 const maxRank = 8
 
 // dim is one dimension of a checked selection.
@@ -68,7 +68,7 @@ func (s *Sel) resolve(shape []int64, buf []dim) ([]dim, int64, error) {
 	return dims, total, nil
 }
 
-// rest is the number of indices from start on.
+// rest returns the number of indices from start on.
 func (d *dim) rest() int64 {
 	switch {
 	case d.start < 0 || d.start >= d.len:
@@ -103,7 +103,7 @@ func (d *dim) within(from, to int64) (lo, hi int64) {
 	return lo, max(lo, hi)
 }
 
-// ceilDiv is a/b rounded up, for b > 0.
+// ceilDiv returns a/b rounded up, for b > 0.
 func ceilDiv(a, b int64) int64 {
 	if a <= 0 {
 		return -(-a / b)
@@ -111,7 +111,7 @@ func ceilDiv(a, b int64) int64 {
 	return (a-1)/b + 1
 }
 
-// Len is the number of elements that a selection of an array of this shape has.
+// Len returns the number of elements that s selects from an array of this shape.
 func (s Sel) Len(shape []int64) (int64, error) {
 	var buf [maxRank]dim
 	_, n, err := s.resolve(shape, buf[:])
@@ -121,8 +121,8 @@ func (s Sel) Len(shape []int64) (int64, error) {
 // Grid calls yield for each block that holds selected elements, in row-major order,
 // until it returns false. Blocks of the given shape tile the array and are cut off at
 // its ends. yield gets the index of the block in the grid, in a slice that is reused,
-// and the range of elements of the block from the first selected one to the one after
-// the last, counted in row-major order.
+// and the smallest range [lo, hi) of its elements, counted in row-major order, that
+// holds the selected ones.
 func (s Sel) Grid(shape, block []int64, yield func(grid []int64, lo, hi int64) bool) error {
 	var buf [maxRank]dim
 	dims, n, err := s.resolve(shape, buf[:])

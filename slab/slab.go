@@ -54,7 +54,7 @@ func (a plain) Type() cdf3.Type     { return a.typ }
 func (a plain) Shape() []int64      { return a.shape }
 func (a plain) Values() io.ReaderAt { return a.values }
 
-// Len is the number of bytes of all values.
+// Len returns the size of all values in bytes.
 func Len(a Array) (int64, error) {
 	if err := check(a); err != nil {
 		return 0, err
@@ -72,10 +72,10 @@ func Len(a Array) (int64, error) {
 	return n, nil
 }
 
-// errNoArray is the error of reading a nil Array.
+// errNoArray is returned for a nil Array.
 var errNoArray = errors.New("slab: no array")
 
-// check finds arrays that cannot be read.
+// check rejects arrays that cannot be read.
 func check(a Array) error {
 	if a == nil {
 		return errNoArray

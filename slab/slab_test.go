@@ -16,7 +16,7 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
-// ramp is an array whose element i has the value i, in the low bytes of its type.
+// ramp returns an array whose element i has the value i, in the low bytes of its type.
 func ramp(t cdf3.Type, shape ...int64) plain {
 	a := plain{shape: shape, typ: t}
 	n := byteLen(a) / t.Size()
@@ -45,7 +45,7 @@ func byteLen(a Array) int64 {
 	return n
 }
 
-// inBlocks serves an array in blocks of a shape, as an archive does.
+// inBlocks serves an array in blocks of one shape, as an archive does.
 type inBlocks struct {
 	*bytes.Reader
 	a      *plain
@@ -96,14 +96,15 @@ func (b *inBlocks) EachBlock(_ context.Context, s Sel, f func(Block) error) erro
 				break
 			}
 		}
-		// No more than was asked for, so that a bound that is too tight shows.
+		// Pass only the requested part, so that a bound that is too tight fails the
+		// test.
 		failed = f(Block{start, count, data[lo*size : hi*size : hi*size], lo * size})
 		return failed == nil
 	})
 	return errors.Join(err, failed)
 }
 
-// expected is the selection of a ramp, element by element.
+// expected returns the selected elements of a ramp, one by one.
 func expected(shape []int64, s Sel) []int64 {
 	out := []int64{0}
 	for i, n := range shape {
@@ -150,7 +151,7 @@ func checkSelection[T Number](t *testing.T, a plain, s Sel) {
 	}
 }
 
-// TestRandom compares random selections of all ranks with single elements, from a
+// TestRandom compares random selections of all ranks with their definition, read from a
 // file and from blocks.
 func TestRandom(t *testing.T) {
 	rng := rand.New(rand.NewSource(1))
@@ -300,7 +301,7 @@ func BenchmarkLoad(b *testing.B) {
 	}
 }
 
-// TestWalk: the boxes tile the array in order.
+// TestWalk checks that the boxes tile the array in order.
 func TestWalk(t *testing.T) {
 	ctx := context.Background()
 	for _, shape := range [][]int64{nil, {0}, {7}, {3, 0, 2}, {300, 1000}, {5, 6, 7}} {
@@ -341,8 +342,8 @@ type shaped struct {
 
 func (s shaped) BlockShape() []int64 { return s.block }
 
-// TestGridFar: blocks between selected elements are passed over, not walked through:
-// an array may claim any length.
+// TestGridFar checks that Grid skips the blocks between selected elements without
+// visiting them, since an array may claim any length.
 func TestGridFar(t *testing.T) {
 	const n, block = math.MaxInt64 - 4, 1000
 	const half = (n - 1) / 2
@@ -363,7 +364,7 @@ func TestGridFar(t *testing.T) {
 	}
 }
 
-// TestGridLast: the last block would end beyond what an int64 holds.
+// TestGridLast selects from a last block that would end beyond the range of int64.
 func TestGridLast(t *testing.T) {
 	const n = math.MaxInt64 - 4
 	const half = (n - 1) / 2
@@ -376,7 +377,7 @@ func TestGridLast(t *testing.T) {
 	require.Equal(t, [][3]int64{{0, 0, half + 1}, {1, half - 10, half - 9}}, got)
 }
 
-// TestHostile: shapes, blocks and types that make no sense are errors.
+// TestHostile checks that senseless shapes, blocks and types are errors.
 func TestHostile(t *testing.T) {
 	ctx := context.Background()
 	never := func([]int64, int64, int64) bool { panic("no block") }

@@ -5,18 +5,18 @@ import (
 	"fmt"
 )
 
-// Shaped is implemented by the Values of an Array that comes in blocks of one shape,
-// cut off at the end of each dimension.
+// Shaped is implemented by the Values of an Array that is stored in blocks of one
+// shape, cut off at the end of each dimension.
 type Shaped interface{ BlockShape() []int64 }
 
 // walkTarget is the size in bytes of the boxes of an array without blocks.
 const walkTarget = 256 << 10
 
-// Walk reads an array box by box, in row-major order of the boxes, and calls f with
-// each: its first index, its length in each dimension, and its values. The boxes
-// are the blocks of an archive, or about 256 KiB of a classic file, so that memory
-// is bounded and nothing is decoded twice. The slices are reused: f must not keep
-// them. An error of f ends the walk and is returned.
+// Walk reads an array box by box, in row-major order, and calls f with the first index,
+// the lengths and the values of each box. The boxes are the blocks of an archive, or
+// about 256 KiB of a classic file, so that memory is bounded and nothing is decoded
+// twice. The slices are reused: f must not keep them. An error from f ends the walk and
+// is returned.
 func Walk[T Number](ctx context.Context, a Array, f func(start, count []int64, values []T) error) error {
 	if err := checkType[T](a); err != nil {
 		return err
@@ -60,7 +60,7 @@ func Walk[T Number](ctx context.Context, a Array, f func(start, count []int64, v
 	}
 }
 
-// boxShape is the shape of the boxes of a walk.
+// boxShape returns the shape of the boxes of a walk.
 func boxShape(a Array) ([]int64, error) {
 	shape := a.Shape()
 	if s, ok := a.Values().(Shaped); ok {
