@@ -20,7 +20,7 @@ const (
 
 var calendarNames = [...]string{"standard", "proleptic_gregorian", "julian", "noleap", "all_leap", "360_day"}
 
-// String is the calendar's name in the CF conventions.
+// String returns the calendar's name in the CF conventions.
 func (c Calendar) String() string { return calendarNames[c] }
 
 // ParseCalendar reads the value of a calendar attribute. Empty means Standard.
@@ -42,7 +42,7 @@ func ParseCalendar(name string) (Calendar, error) {
 	return 0, fmt.Errorf("cf: unknown calendar %q", name)
 }
 
-// Days before each month of years without and with a 29th of February.
+// Days before each month, in years without and with a 29th of February.
 var (
 	commonYear = [13]int64{0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334, 365}
 	leapYear   = [13]int64{0, 31, 60, 91, 121, 152, 182, 213, 244, 274, 305, 335, 366}
@@ -55,8 +55,8 @@ const (
 	gregorian1     = -719162 // 0001-01-01 of the proleptic Gregorian calendar
 )
 
-// leap reports whether a year has a 29th of February. Standard follows the rules in
-// force on that day.
+// leap reports whether a year has a 29th of February. For Standard, the rules in force
+// on that day apply.
 func (c Calendar) leap(year int64) bool {
 	julian := year%4 == 0
 	gregorian := julian && (year%100 != 0 || year%400 == 0)
@@ -84,7 +84,7 @@ func (c Calendar) MonthDays(year int64, month int) int {
 	return int(commonYear[month] - commonYear[month-1])
 }
 
-// yearDay is the number of days in a year before a month and a day.
+// yearDay returns the number of days in a year before a date.
 func (c Calendar) yearDay(year int64, month, day int) int64 {
 	switch {
 	case c == Day360:
@@ -95,7 +95,7 @@ func (c Calendar) yearDay(year int64, month, day int) int64 {
 	return commonYear[month-1] + int64(day-1)
 }
 
-// yearStart is the number of the first day of a year.
+// yearStart returns the number of the first day of a year.
 func (c Calendar) yearStart(year int64) int64 {
 	y := year - 1
 	switch c {
@@ -116,8 +116,8 @@ func (c Calendar) yearStart(year int64) int64 {
 	return 360 * (year - 1970)
 }
 
-// dayNumber is the number of the day of a date whose month is 1 to 12. Days that the
-// calendar does not have are not ok.
+// dayNumber returns the number of the day of a date. month must be 1 to 12. ok is false
+// if the calendar does not have the day.
 func (c Calendar) dayNumber(year int64, month, day int) (n int64, ok bool) {
 	if day < 1 || day > c.MonthDays(year, month) {
 		return 0, false
@@ -129,7 +129,7 @@ func (c Calendar) dayNumber(year int64, month, day int) (n int64, ok bool) {
 	return n, true
 }
 
-// dayDate is the date of a day.
+// dayDate returns the date of a day.
 func (c Calendar) dayDate(n int64) (year int64, month, day int) {
 	switch {
 	case c == Standard && n < gregorianStart:

@@ -24,7 +24,7 @@ func attr(v *cdf3.Var, name string) *cdf3.Attr {
 	return nil
 }
 
-// text is the value of a text attribute, "" if v has none.
+// text returns the value of a text attribute, or "" if v has none.
 func text(v *cdf3.Var, name string) string {
 	if a := attr(v, name); a != nil {
 		return a.Text()

@@ -12,7 +12,7 @@ import (
 	"github.com/cdfz-format/cdfz/testdata/corpus"
 )
 
-// TestJudgeCorpusUnpack: the values of files of other programs, as in TestJudgeUnpack.
+// TestJudgeCorpusUnpack is TestJudgeUnpack for files written by other programs.
 func TestJudgeCorpusUnpack(t *testing.T) {
 	dir := t.TempDir()
 	var files []string

@@ -9,7 +9,7 @@ import (
 	"github.com/cdfz-format/cdfz/slab"
 )
 
-// Read what packed numbers stand for. Missing values are NaN.
+// Unpack packed numbers. Missing values are NaN.
 func ExampleRead() {
 	ctx := context.Background()
 	f, err := archive.Open(ctx, "../testdata/classic/cdf2_climate.nc", nil)

@@ -12,7 +12,8 @@ import (
 	"github.com/cdfz-format/cdfz/testdata/seeds"
 )
 
-// FuzzPacking: attributes of any type and length are refused or can be unpacked by.
+// FuzzPacking checks that attributes of any type and length are either refused or
+// usable for unpacking.
 func FuzzPacking(f *testing.F) {
 	s := seeds.Of(f)
 	one := []byte{0x3f, 0xf0, 0, 0, 0, 0, 0, 0}
@@ -51,8 +52,8 @@ func FuzzPacking(f *testing.F) {
 	})
 }
 
-// FuzzUnits: units of any text are refused, or convert numbers to dates of the calendar
-// and back.
+// FuzzUnits checks that units of any text are refused, or convert numbers to dates of
+// the calendar and back.
 func FuzzUnits(f *testing.F) {
 	s := seeds.Of(f)
 	for name, c := range map[string][2]string{
@@ -88,7 +89,7 @@ func FuzzUnits(f *testing.F) {
 	})
 }
 
-// FuzzPeriod: dates of any text are refused or last for some time.
+// FuzzPeriod checks that dates of any text are refused or cover some time.
 func FuzzPeriod(f *testing.F) {
 	s := seeds.Of(f)
 	for name, text := range map[string]string{"year": "2001", "month": "2001-02", "day": "2001-02-30", "minute": "2001-05-16T12:30Z", "fraction": "2001-05-16 12:30:15.5", "empty": "", "far": "100000-12-31T23:59:59.999999"} {

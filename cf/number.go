@@ -9,10 +9,11 @@ import (
 // Float is a Go type of unpacked values.
 type Float interface{ float32 | float64 }
 
-// isFloat reports whether T has fractions.
+// isFloat reports whether T is a floating-point type.
 func isFloat[T cdf3.Number]() bool { return T(1)/T(2) != 0 }
 
-// exactly returns the values of a numeric attribute that an S can hold; see exact.
+// exactly returns the values of a numeric attribute that an S can hold exactly; see
+// exact.
 func exactly[S cdf3.Number](a *cdf3.Attr) []S {
 	switch a.Type {
 	case cdf3.Byte:
@@ -48,8 +49,8 @@ func allExact[S, N cdf3.Number](values []N) (out []S) {
 	return out
 }
 
-// exact converts a number if no information is lost, except that values within the
-// range of a floating point type are rounded to it. NaN is never exact.
+// exact converts a number if no information is lost. An exception are floating-point
+// types: values within their range are rounded. NaN is never exact.
 func exact[S, N cdf3.Number](x N) (S, bool) {
 	f := float64(x)
 	if isFloat[S]() {

@@ -32,19 +32,20 @@ type Packing struct {
 	own     cdf3.Type    // type of the variable
 }
 
-// Attributes that describe stored values and so do not apply to unpacked ones.
+// packingAttrs are the attributes that describe stored values and do not apply to
+// unpacked ones.
 var packingAttrs = map[string]bool{
 	"scale_factor": true, "add_offset": true, "_FillValue": true, "missing_value": true, "_Unsigned": true,
 	"valid_min": true, "valid_max": true, "valid_range": true,
 }
 
-// IsPackingAttr reports whether an attribute describes stored values, so that it is
-// wrong for unpacked ones.
+// IsPackingAttr reports whether an attribute describes stored values and is wrong for
+// unpacked ones.
 func IsPackingAttr(name string) bool { return packingAttrs[name] }
 
-// NewPacking returns the packing of a variable. Text is never packed. A scale_factor
-// or add_offset that is not a single number is an error, and the packing is returned
-// without either. Other nonsensical attributes are ignored.
+// NewPacking returns the packing of a variable. Text is never packed. If scale_factor
+// or add_offset is not a single number, it returns an error, and a packing without
+// either. Other nonsensical attributes are ignored.
 func NewPacking(v *cdf3.Var) (*Packing, error) {
 	p := &Packing{Stored: v.Type, Type: v.Type, Scale: 1, own: v.Type}
 	if v.Type == cdf3.Char {
@@ -84,7 +85,7 @@ func NewPacking(v *cdf3.Var) (*Packing, error) {
 	return p, err
 }
 
-// someNumber reports whether an attribute has a value that is a number and not NaN.
+// someNumber reports whether an attribute holds a number other than NaN.
 func someNumber(a *cdf3.Attr) bool {
 	if a.Type != cdf3.Float && a.Type != cdf3.Double {
 		return a.Type != cdf3.Char && a.Len > 0
@@ -107,10 +108,10 @@ func describe(a *cdf3.Attr) string {
 // HasMissing reports whether the variable has a _FillValue or missing_value.
 func (p *Packing) HasMissing() bool { return len(p.missing) > 0 }
 
-// Plain reports whether unpacked values are the stored ones.
+// Plain reports whether unpacking leaves the stored values unchanged.
 func (p *Packing) Plain() bool { return !p.Scaled && !p.HasMissing() }
 
-// resigned is the integer type of the same size that _Unsigned asks for.
+// resigned returns the integer type of the same size that _Unsigned asks for.
 func resigned(t cdf3.Type, unsigned string) cdf3.Type {
 	pairs := [...][2]cdf3.Type{{cdf3.Byte, cdf3.UByte}, {cdf3.Short, cdf3.UShort}, {cdf3.Int, cdf3.UInt}, {cdf3.Int64, cdf3.UInt64}}
 	for _, p := range pairs {
@@ -124,8 +125,8 @@ func resigned(t cdf3.Type, unsigned string) cdf3.Type {
 	return t
 }
 
-// Missing returns the stored values that mean missing, as far as S can hold them. t
-// is the type of the stored values, either p.Stored or the variable's own, and S its
+// Missing returns the stored values that mean missing and that S can hold. t is the
+// type of the stored values, either p.Stored or the variable's own type, and S is its
 // Go type. NaN is not listed, because it stays NaN anyway. The values are sorted for
 // Contains.
 func Missing[S cdf3.Number](p *Packing, t cdf3.Type) []S {

@@ -20,8 +20,8 @@ func double(x float64) []byte { return binary.BigEndian.AppendUint64(nil, math.F
 
 func single(x float32) []byte { return binary.BigEndian.AppendUint32(nil, math.Float32bits(x)) }
 
-// TestPacking: values and types of combinations of attributes. TestJudgeUnpack compares
-// many more with netCDF4-python and xarray.
+// TestPacking checks values and types for combinations of attributes. TestJudgeUnpack
+// compares many more with netCDF4-python and xarray.
 func TestPacking(t *testing.T) {
 	nan := NaN()
 	for _, c := range []struct {
@@ -41,10 +41,10 @@ func TestPacking(t *testing.T) {
 		{cdf3.Byte, []byte{1, 0xff}, cdf3.UByte, []float64{1, 255}, []cdf3.Attr{attrOf("_Unsigned", cdf3.Char, []byte("true\x00")...)}},
 		{cdf3.UByte, []byte{1, 0xff}, cdf3.Byte, []float64{1, -1}, []cdf3.Attr{attrOf("_Unsigned", cdf3.Char, []byte("false")...)}},
 		{cdf3.Byte, []byte{1, 0xff}, cdf3.Float, []float64{1, nan}, []cdf3.Attr{attrOf("_FillValue", cdf3.Double, double(-1)...)}},
-		// As a float 1e20 is another number than as a double.
+		// As a float, 1e20 is not the number that it is as a double.
 		{cdf3.Float, single(1e20), cdf3.Float, []float64{nan}, []cdf3.Attr{attrOf("missing_value", cdf3.Double, double(1e20)...)}},
 		{cdf3.Float, single(float32(math.Inf(1))), cdf3.Float, []float64{math.Inf(1)}, []cdf3.Attr{attrOf("missing_value", cdf3.Double, double(1e300)...)}},
-		// As doubles both are 2^63.
+		// As doubles, both are 2^63.
 		{cdf3.Int64, []byte{0x7f, 255, 255, 255, 255, 255, 255, 254, 0x7f, 255, 255, 255, 255, 255, 255, 255}, cdf3.Double, []float64{1 << 63, nan},
 			[]cdf3.Attr{attrOf("_FillValue", cdf3.Int64, 0x7f, 255, 255, 255, 255, 255, 255, 255)}},
 		{cdf3.Int, []byte{0, 0, 0, 5}, cdf3.Int, []float64{5}, []cdf3.Attr{attrOf("missing_value", cdf3.Double, double(nan)...), attrOf("missing_value", cdf3.Int, 0, 0, 0, 5)}},
@@ -92,7 +92,8 @@ func TestPackingErrors(t *testing.T) {
 	require.ErrorIs(t, err, slab.ErrLength)
 }
 
-// TestMissing: many missing values are found as few are.
+// TestMissing checks that Contains finds values in a long list as well as in a short
+// one.
 func TestMissing(t *testing.T) {
 	var b []byte
 	for i := range 100 {

@@ -7,22 +7,21 @@ import (
 	"strings"
 )
 
-// Period is the time that a date or a part of one covers: from Start to just before
-// End.
+// Period is the time that a full or partial date covers, from Start to just before End.
 type Period struct {
 	Start, End Time
 	// Instant is set if the date had a time of day. The period is then just Start.
 	Instant bool
 }
 
-// DatePattern matches what ParsePeriod reads, as part of a regular expression.
+// DatePattern is a regular expression for the dates that ParsePeriod reads, for use
+// inside larger ones.
 const DatePattern = `[+-]?\d{4,6}(?:-\d{1,2}(?:-\d{1,2}(?:[Tt ]\d{1,2}(?::\d{2}(?::\d{2}(?:\.\d{1,6})?)?)?[Zz]?)?)?)?`
 
 var periodPattern = regexp.MustCompile(`^([+-]?\d{4,6})(?:-(\d{1,2})(?:-(\d{1,2})(?:[Tt ](\d{1,2})(?::(\d{2})(?::(\d{2})(?:\.(\d{1,6}))?)?)?[Zz]?)?)?)?$`)
 
-// ParsePeriod reads a date in the form of ISO 8601, which may end after the year, the
-// month, the day, the hour, the minute or the second: 2001, 2001-05, 2001-05-16,
-// 2001-05-16T12:00.
+// ParsePeriod reads an ISO 8601 date, which may end after the year, month, day, hour,
+// minute or second: 2001, 2001-05, 2001-05-16, 2001-05-16T12:00.
 func (c Calendar) ParsePeriod(s string) (Period, error) {
 	m := periodPattern.FindStringSubmatch(s)
 	if m == nil {
@@ -37,7 +36,7 @@ func (c Calendar) ParsePeriod(s string) (Period, error) {
 		if i == 6 {
 			w = (w + "00000")[:6]
 		}
-		// Only digits, few enough.
+		// Cannot fail: the pattern allows only a few digits.
 		n[i], _ = strconv.ParseInt(strings.TrimPrefix(w, "+"), 10, 64)
 		given = i + 1
 	}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 )
 
-// Time is a point in time in microseconds since 1970-01-01T00:00:00 of a calendar.
+// Time is a point in time, in microseconds since 1970-01-01T00:00:00 of a calendar.
 // Times of different calendars cannot be compared.
 type Time int64
 
@@ -28,7 +28,7 @@ type Date struct {
 	Hour, Minute, Second, Micro int
 }
 
-// Time returns the time of a date. Dates that the calendar does not have are errors.
+// Time returns the time of a date. A date that the calendar does not have is an error.
 func (c Calendar) Time(d Date) (Time, error) {
 	if d.Year < -maxYear || d.Year > maxYear || d.Month < 1 || d.Month > 12 ||
 		d.Hour < 0 || d.Hour > 23 || d.Minute < 0 || d.Minute > 59 || d.Second < 0 || d.Second > 59 || d.Micro < 0 || d.Micro >= second {
@@ -51,11 +51,11 @@ func (c Calendar) Date(t Time) Date {
 	return d
 }
 
-// String is the date in the form of ISO 8601: 2001-05-16T12:00:00, with six decimals
+// String returns the date in ISO 8601, such as 2001-05-16T12:00:00, with six decimals
 // if there is a fraction of a second.
 func (d Date) String() string { return string(d.Append(nil)) }
 
-// Append appends String.
+// Append appends the result of String to dst.
 func (d Date) Append(dst []byte) []byte {
 	year := d.Year
 	if year < 0 {

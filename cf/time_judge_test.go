@@ -16,7 +16,7 @@ import (
 	"github.com/cdfz-format/cdfz/cf"
 )
 
-// TestJudgeTimes: dates are those of cftime, for all calendars and units.
+// TestJudgeTimes compares dates with those of cftime, for all calendars and units.
 func TestJudgeTimes(t *testing.T) {
 	rng := rand.New(rand.NewSource(7))
 	var cases [][3]string
@@ -48,7 +48,8 @@ func TestJudgeTimes(t *testing.T) {
 	require.Len(t, want, len(cases))
 	judged, refused := 0, 0
 	for i, c := range cases {
-		// cftime has no year 0 in some calendars, and counts the years before 1 otherwise.
+		// In some calendars, cftime has no year 0 and counts the years before 1
+		// differently.
 		if strings.HasPrefix(want[i], "-0") || strings.HasPrefix(want[i], "0000") || strings.HasPrefix(want[i], "-1") {
 			continue
 		}

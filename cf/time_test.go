@@ -10,7 +10,8 @@ import (
 
 var calendars = []Calendar{Standard, ProlepticGregorian, Julian, NoLeap, AllLeap, Day360}
 
-// TestCalendars: days follow each other, and each is found again.
+// TestCalendars checks that day numbers are consecutive and convert back to their
+// dates.
 func TestCalendars(t *testing.T) {
 	for _, c := range calendars {
 		for _, from := range []int64{-5, 1500, 1582, 1890, 1968, 2000, 2100} {
@@ -53,7 +54,7 @@ func TestCalendars(t *testing.T) {
 	require.EqualError(t, err, `cf: unknown calendar "lunar"`)
 }
 
-// TestUnits: vectors that cftime 1.6.2 agrees with.
+// TestUnits checks vectors that cftime 1.6.2 agrees with.
 func TestUnits(t *testing.T) {
 	for _, c := range []struct {
 		units, calendar string
@@ -106,7 +107,7 @@ func TestUnits(t *testing.T) {
 	}
 }
 
-// TestTimes: dates are found again.
+// TestTimes checks that dates survive the conversion to times and back.
 func TestTimes(t *testing.T) {
 	rng := rand.New(rand.NewSource(1))
 	for _, c := range calendars {

@@ -18,12 +18,12 @@ type Units struct {
 	ref      Time
 }
 
-// ErrNotTime is wrapped by the errors of ParseUnits for units that are not of the form
+// ErrNotTime is wrapped by the errors of ParseUnits for units that do not have the form
 // "UNIT since DATE".
 var ErrNotTime = errors.New("not a time")
 
-// units of time and their lengths in microseconds. Months and years of varying length
-// are not among them; the conventions advise against both.
+// units maps names of units to microseconds. Months and years of varying length are
+// missing; the conventions advise against both.
 var units = map[string]int64{}
 
 func init() {
@@ -49,10 +49,9 @@ var (
 		`(?:(?:\s+|\s*[Tt])(\d{1,2})(?::(\d{1,2})(?::(\d{1,2}(?:\.\d*)?))?)?)?\s*(Z|z|UTC|GMT|[+-]\d{1,2}(?::?\d{2})?)?$`)
 )
 
-// ParseUnits reads the units of times, such as "days since 1850-01-01 00:00:00", and
-// the name of their calendar. Months are units in calendar 360_day, common
-// years in calendar noleap. The time zone is UTC unless the reference time ends with another
-// offset.
+// ParseUnits parses units of time, such as "days since 1850-01-01 00:00:00", and the
+// name of their calendar. Months are units only in the calendar 360_day, common years
+// only in noleap. The reference time is UTC unless it ends with another offset.
 func ParseUnits(text, calendar string) (*Units, error) {
 	m := sincePattern.FindStringSubmatch(text)
 	if m == nil {
@@ -76,7 +75,8 @@ func ParseUnits(text, calendar string) (*Units, error) {
 	return u, nil
 }
 
-// longUnit is the length of months and years where it is fixed, else 0.
+// longUnit returns the length of months and years in calendars where it is fixed, else
+// 0.
 func (c Calendar) longUnit(name string) int64 {
 	switch strings.TrimSuffix(name, "s") {
 	case "month":
@@ -103,7 +103,7 @@ func (c Calendar) parseRef(s string) (Time, error) {
 			n[i] = 1
 		}
 		if w, _, _ := strings.Cut(m[i+1], "."); w != "" {
-			// Only digits, few enough.
+			// Cannot fail: the pattern allows only a few digits.
 			n[i], _ = strconv.ParseInt(w, 10, 64)
 		}
 	}
@@ -118,7 +118,7 @@ func (c Calendar) parseRef(s string) (Time, error) {
 	return t - Time(zone(m[7])), nil
 }
 
-// zone is a time zone, such as +01:00 or -5, in microseconds.
+// zone returns a time zone, such as +01:00 or -5, in microseconds.
 func zone(s string) int64 {
 	if s == "" || s[0] != '+' && s[0] != '-' {
 		return 0
@@ -137,21 +137,21 @@ func zone(s string) int64 {
 	return n
 }
 
-// Time converts a number of units, rounded to microseconds. NaN and times that are
-// too far away are not ok.
+// Time converts a number of units to a time, rounded to microseconds. ok is false for
+// NaN and for times that are too far away.
 func (u *Units) Time(x float64) (t Time, ok bool) {
 	step := float64(u.step)
 	high := x * step
 	if !(math.Abs(high) < maxTime) {
 		return 0, false
 	}
-	low := math.FMA(x, step, -high) // what the product lost
+	low := math.FMA(x, step, -high) // the rounding error of high
 	whole := math.RoundToEven(high)
 	t = u.ref + Time(whole) + Time(math.RoundToEven(high-whole+low))
 	return t, t > -maxTime && t < maxTime
 }
 
-// Date converts a number of units to a date, see Time.
+// Date converts a number of units to a date; see Time.
 func (u *Units) Date(x float64) (d Date, ok bool) {
 	t, ok := u.Time(x)
 	if !ok {
@@ -164,8 +164,7 @@ func (u *Units) Date(x float64) (d Date, ok bool) {
 func (u *Units) Number(t Time) float64 { return float64(t-u.ref) / float64(u.step) }
 
 // UnitsOf returns the units of variable number v if its values are times, else an error
-// that wraps ErrNotTime. Bounds of times have the units of the variable whose bounds
-// they are.
+// that wraps ErrNotTime. Bounds of times inherit the units of their variable.
 func UnitsOf(h *cdf3.Header, v int) (*Units, error) {
 	w := &h.Vars[v]
 	if attr(w, "units") == nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/cdfz-format/cdfz/slab"
 )
 
-// Array returns an array of stored values as one of type p.Stored.
+// Array returns a view of stored values as type p.Stored.
 func (p *Packing) Array(a slab.Array) slab.Array {
 	if a == nil || a.Type() == p.Stored {
 		return a
@@ -25,10 +25,10 @@ type resignedArray struct {
 
 func (a resignedArray) Type() cdf3.Type { return a.typ }
 
-// NaN is the NaN of missing values. It has the bits that C and numpy use.
+// NaN returns the NaN for missing values. It has the bits that C and numpy use.
 func NaN() float64 { return math.Float64frombits(0x7ff8 << 48) }
 
-// maxRead bounds the slices that Read makes: more values cannot be addressed.
+// maxRead bounds the slices that Read makes. More values cannot be addressed.
 const maxRead = min(math.MaxInt, 1<<47) / 8
 
 // Read reads a hyperslab of numbers and unpacks it into a new slice. Values are
@@ -48,7 +48,7 @@ func Read[T Float](ctx context.Context, a slab.Array, s slab.Sel, p *Packing) ([
 	return dst, nil
 }
 
-// ReadInto is Read into dst, which must have as many elements as are selected.
+// ReadInto is Read into dst, whose length must be the number of selected elements.
 func ReadInto[T Float](ctx context.Context, a slab.Array, dst []T, s slab.Sel, p *Packing) error {
 	a = p.Array(a)
 	switch p.Stored {
@@ -89,14 +89,14 @@ func read[S cdf3.Number, T Float](ctx context.Context, a slab.Array, dst []T, s 
 	return nil
 }
 
-// unpack computes in C.
+// unpack computes in the type C.
 func unpack[C, T Float, S cdf3.Number](dst []T, src []S, p *Packing) {
 	missing := Missing[S](p, p.Stored)
 	scale, offset := C(p.Scale), C(p.Offset)
 	for i, x := range src {
 		y := C(x)
 		if p.Scaled {
-			// The conversions keep the two operations apart on every processor.
+			// The conversions prevent fused multiply-add, so that all processors agree.
 			y = C(C(y*scale) + offset)
 		}
 		if Contains(missing, x) {

@@ -23,11 +23,11 @@ import (
 	"github.com/cdfz-format/cdfz/slab"
 )
 
-// python has netCDF4 and xarray.
+// python is an interpreter that has netCDF4 and xarray.
 const python = "/usr/bin/python3"
 
-// TestJudgeUnpack: values and types that netCDF4-python and xarray agree on are ours
-// too, for all combinations of types and attributes.
+// TestJudgeUnpack checks that where netCDF4-python and xarray agree on values and
+// types, so does this package, for all combinations of types and attributes.
 func TestJudgeUnpack(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "all.nc")
 	out, err := exec.CommandContext(t.Context(), python, "testdata/unpack_judge.py", "generate", file).CombinedOutput()
@@ -38,7 +38,7 @@ func TestJudgeUnpack(t *testing.T) {
 	t.Logf("%+v", judged)
 }
 
-// unpackCount is what was compared.
+// unpackCount counts comparisons.
 type unpackCount struct{ vars, values, differ, types int }
 
 // judgeUnpack compares the variables of files.
@@ -76,7 +76,7 @@ func judgeUnpack(t *testing.T, files []string) (n unpackCount) {
 	return n
 }
 
-// numpyTypes are the names of types in numpy.
+// numpyTypes maps types to their names in numpy.
 var numpyTypes = map[cdf3.Type]string{cdf3.Byte: "i1", cdf3.Short: "i2", cdf3.Int: "i4", cdf3.Int64: "i8", cdf3.UByte: "u1",
 	cdf3.UShort: "u2", cdf3.UInt: "u4", cdf3.UInt64: "u8", cdf3.Float: "f4", cdf3.Double: "f8"}
 
@@ -88,7 +88,7 @@ func (n *unpackCount) judge(t *testing.T, f *archive.File, num int, w []string) 
 	p, err := cf.NewPacking(v)
 	require.NoError(t, err, w[:3])
 	n.vars++
-	// A single value is of another type in numpy if it is missing.
+	// In numpy, a single value has a different type if it is missing.
 	if w[3] == w[5] && len(v.Shape) > 0 {
 		n.types++
 		if w[3] != numpyTypes[p.Type] {
@@ -105,7 +105,7 @@ func (n *unpackCount) judge(t *testing.T, f *archive.File, num int, w []string) 
 			row *= k
 		}
 		if s.Count[0] = int64(len(nc)) / row; s.Count[0] > v.Shape[0] {
-			return // of an indeterminate number of records, which netCDF-C takes for 2^32-1
+			return // netCDF-C takes an indeterminate number of records for 2^32-1
 		}
 	}
 	got, err := cf.Read[float64](context.Background(), f.Array(num), s, p)

@@ -1,5 +1,5 @@
-# Prints what cftime makes of numbers: reads lines of units, calendar and a number as a
-# hexadecimal float, separated by tabs, and prints the date of each in ISO 8601, or "-".
+# Prints the dates that cftime computes. Reads lines of units, calendar and a number in
+# hexadecimal floating point, separated by tabs. Prints each date in ISO 8601, or "-".
 import sys
 import warnings
 

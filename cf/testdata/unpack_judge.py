@@ -1,7 +1,7 @@
-# Prints what netCDF4-python and xarray make of the variables of classic files, for the
-# tests of package cf. A line for each variable: file, number, name, type and values as
-# big-endian doubles in hexadecimal, first of netCDF4, then of xarray; "-" where one of
-# them fails.
+# Prints the variables of classic files as netCDF4-python and xarray unpack them, for
+# the tests of package cf. Each line holds the file, number and name of a variable, then
+# type and values as big-endian doubles in hexadecimal, first from netCDF4, then from
+# xarray, or "-" where one of them fails.
 #
 #   judge.py generate FILE    writes a file with many combinations of attributes
 #   judge.py unpack FILE...   prints the variables
@@ -13,7 +13,7 @@ import numpy as np
 import xarray
 
 warnings.simplefilter("ignore")
-LIMIT = 20000  # values of a variable that are compared
+LIMIT = 20000  # values compared for each variable
 
 TYPES = ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f4", "f8"]
 
