@@ -13,22 +13,22 @@ import (
 	"github.com/cdfz-format/cdfz/cf"
 )
 
-// batchLen is how many bytes of records are in memory at once. Tests change it.
+// batchLen is the number of bytes of records held in memory. Tests change it.
 var batchLen int64 = 16 << 20
 
-// subset is a classic netCDF file of selections: their attributes, the dimensions cut
-// to what is selected, and the coordinate variables of these.
+// subset is a classic netCDF file of selections, with their attributes, the dimensions
+// cut to the selected parts, and the coordinate variables of these dimensions.
 type subset struct {
 	h       *cdf3.Header
 	vars    []*Values // as in h
 	columns []column
 }
 
-// newSubset makes the header. A dimension can be cut in one way only.
+// newSubset makes the header. All selections must cut a dimension in the same way.
 func newSubset(src Source, values []*Values, o *Options) (*subset, error) {
 	h := src.Header()
 	s := &subset{h: &cdf3.Header{Version: h.Version, Attrs: withHistory(h.Attrs, o.History)}}
-	cuts := map[int]*Values{} // for each dimension that is used one selection
+	cuts := map[int]*Values{} // one selection for each dimension in use
 	ranges := map[int]axis{}
 	taken := map[string]bool{}
 	for _, x := range values {
@@ -78,8 +78,8 @@ func newSubset(src Source, values []*Values, o *Options) (*subset, error) {
 	return s, s.h.Layout()
 }
 
-// withHistory appends a line to the history attribute, or adds one. A history that is
-// not text is left as it is.
+// withHistory appends a line to the history attribute, or adds the attribute. A history
+// that is not text is left unchanged.
 func withHistory(attrs []cdf3.Attr, line string) []cdf3.Attr {
 	if line == "" {
 		return attrs
@@ -106,7 +106,7 @@ func withHistory(attrs []cdf3.Attr, line string) []cdf3.Attr {
 	return append(out, cdf3.Attr{Name: "history", Type: cdf3.Char, Len: int64(len(line)), Values: []byte(line)})
 }
 
-// addDims adds the dimensions. It returns their new numbers.
+// addDims adds the dimensions and returns their new numbers.
 func (s *subset) addDims(src *cdf3.Header, dims []int, ranges map[int]axis) (map[int]int, error) {
 	number := map[int]int{}
 	unlimited := false
@@ -129,8 +129,7 @@ func (s *subset) addDims(src *cdf3.Header, dims []int, ranges map[int]axis) (map
 	return number, nil
 }
 
-// attrs returns the attributes to write, without those that no longer apply after
-// unpacking.
+// attrs returns the attributes to write, without those that are wrong after unpacking.
 func (x *Values) attrs() []cdf3.Attr {
 	if !x.o.Unpack || x.packing.Plain() && x.packing.Stored == x.v.Type {
 		return x.v.Attrs
@@ -200,7 +199,7 @@ func writePadded(w io.Writer, b []byte) error {
 	return err
 }
 
-// recordBox is n records of variable i, from record at on.
+// recordBox returns n records of variable i, starting with record at.
 func (s *subset) recordBox(i int, at, n int64) (*Values, *box) {
 	shape := s.vars[i].Shape()
 	b := &box{start: make([]int64, len(shape)), count: shape, n: n}
@@ -211,7 +210,7 @@ func (s *subset) recordBox(i int, at, n int64) (*Values, *box) {
 	return s.vars[i], b
 }
 
-// writeBatch writes n records, each variable read at once.
+// writeBatch writes n records, reading each variable once.
 func (s *subset) writeBatch(ctx context.Context, w io.Writer, at, n int64) error {
 	out := make([]byte, n*s.h.RecSize)
 	off := int64(0)

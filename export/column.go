@@ -18,14 +18,14 @@ type column interface {
 	read(ctx context.Context, s slab.Sel, n int64) error
 	// appendText appends value i of those that were read.
 	appendText(dst []byte, i int64) []byte
-	// bytes is the values that were read, big-endian or little-endian, until the next
-	// read.
+	// bytes returns the values that were read, in the given byte order. They are valid
+	// until the next read.
 	bytes(little bool) []byte
 }
 
-// style is how a format writes values as text.
+// style defines how a format writes values as text.
 type style struct {
-	null  string // what is missing
+	null  string // text of missing values
 	quote func(dst, str []byte) []byte
 	// notFinite appends NaN and infinities.
 	notFinite func(dst []byte, x float64) []byte
@@ -64,7 +64,7 @@ func (c *numbers[T]) bytes(little bool) []byte {
 	return c.out
 }
 
-// chars is a column of text in strings of n characters.
+// chars is a column of strings of n characters.
 type chars struct {
 	array slab.Array
 	n     int64
@@ -80,7 +80,7 @@ func (c *chars) read(ctx context.Context, s slab.Sel, n int64) error {
 func (c *chars) appendText(dst []byte, i int64) []byte {
 	s := c.buf[i*c.n : (i+1)*c.n]
 	for len(s) > 0 && s[len(s)-1] == 0 {
-		s = s[:len(s)-1] // NULs fill up a string
+		s = s[:len(s)-1] // strip the NULs that pad a string
 	}
 	return c.quote(dst, s)
 }
@@ -94,14 +94,14 @@ func resize[T any](s []T, n int64) []T {
 	return s[:n]
 }
 
-// maxString is the longest string that is written, because strings are in memory as a
-// whole.
+// maxString is the length of the longest string that is written. Strings are held in
+// memory whole.
 const maxString = 64 << 20
 
-// layout is how the values of a selection are arranged: one by one, or as strings
+// layout tells how the values of a selection are arranged: one by one, or as strings
 // along the last dimension.
 type layout struct {
-	axes []int // kept ones that are not within strings
+	axes []int // kept axes, without the one of strings
 	n    int64 // values in each position
 }
 
@@ -117,7 +117,7 @@ func (x *Values) layout() (l layout, err error) {
 	return l, nil
 }
 
-// shape is the counts of the positions.
+// shape returns the number of positions along each axis.
 func (l layout) shape(x *Values) (shape []int64) {
 	for _, i := range l.axes {
 		shape = append(shape, x.axes[i].count)
@@ -125,8 +125,8 @@ func (l layout) shape(x *Values) (shape []int64) {
 	return shape
 }
 
-// column makes the column of values that are strings of n characters if they are text.
-// st may be nil if only bytes are needed.
+// column makes the column of the values, with strings of n characters for text. st may
+// be nil if only bytes are needed.
 func (x *Values) column(st *style, n int64) column {
 	if st == nil {
 		st = &style{}
@@ -169,7 +169,7 @@ func (x *Values) column(st *style, n int64) column {
 	return stored[float64](x, st)
 }
 
-// stored is a column of values as they are stored.
+// stored returns a column of values as they are stored.
 func stored[T cdf3.Number](x *Values, st *style) column {
 	array := x.array
 	c := &numbers[T]{format: formatOf[T](st), null: st.null}
@@ -182,7 +182,7 @@ func stored[T cdf3.Number](x *Values, st *style) column {
 	return c
 }
 
-// unpacked is a column of unpacked values. Missing values are NaN.
+// unpacked returns a column of unpacked values. Missing values are NaN.
 func unpacked[T cf.Float](x *Values, st *style) column {
 	c := &numbers[T]{format: formatOf[T](st), null: st.null}
 	c.load = func(ctx context.Context, dst []T, s slab.Sel) error {
@@ -199,7 +199,7 @@ func unpacked[T cf.Float](x *Values, st *style) column {
 	return c
 }
 
-// times is a column of times as text. Values that are not times are missing.
+// times returns a column of times as text. Values that are not times are missing.
 func (x *Values) times(st *style) column {
 	var text []byte
 	return &numbers[float64]{
@@ -217,8 +217,8 @@ func (x *Values) times(st *style) column {
 	}
 }
 
-// formatOf returns how numbers of a type are written: with the fewest digits that read
-// as the same number.
+// formatOf returns a function that formats numbers of a type with the fewest digits
+// that read back as the same number.
 func formatOf[T cdf3.Number](st *style) func(dst []byte, x T) []byte {
 	var z T
 	switch any(z).(type) {
@@ -232,7 +232,7 @@ func formatOf[T cdf3.Number](st *style) func(dst []byte, x T) []byte {
 	return func(dst []byte, x T) []byte { return strconv.AppendInt(dst, int64(x), 10) }
 }
 
-// appendFloat appends the shortest number that reads as the same float or double.
+// appendFloat appends the shortest number that reads back as the same float or double.
 func appendFloat(dst []byte, x float64, bits int, st *style) []byte {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return st.notFinite(dst, x)

@@ -15,10 +15,10 @@ import (
 	"github.com/cdfz-format/cdfz/slab"
 )
 
-// valueRange is a coordinate value or a range of them, both ends included, as the
-// user wrote it. Whether 2001 is a number or a year depends on the coordinate.
+// valueRange is a coordinate value or a range of them, both ends included, as written
+// by the user. Whether 2001 is a number or a year depends on the coordinate.
 type valueRange struct {
-	lo, hi  string // "": open
+	lo, hi  string // "" if open
 	isRange bool
 	step    int64
 }
@@ -31,7 +31,7 @@ var (
 	yearPattern  = regexp.MustCompile(`^[+-]?\d{4}$`)
 )
 
-// parseValues reads what follows NAME= in a selection.
+// parseValues parses the part of a selection after NAME=.
 func parseValues(s string) (valueRange, error) {
 	s = strings.TrimSpace(s)
 	if pointPattern.MatchString(s) {
@@ -43,7 +43,7 @@ func parseValues(s string) (valueRange, error) {
 	}
 	v := valueRange{lo: m[1], hi: m[2], isRange: true, step: 1}
 	if m[3] != "" {
-		// Only digits, few enough.
+		// Cannot fail: the pattern allows only a few digits.
 		v.step, _ = strconv.ParseInt(m[3], 10, 64)
 		if v.step == 0 {
 			return valueRange{}, errors.New("expected a step of at least 1, found 0")
@@ -52,7 +52,7 @@ func parseValues(s string) (valueRange, error) {
 	return v, nil
 }
 
-// resolve finds the values in the coordinate variable of a dimension.
+// resolve looks the values up in the coordinate variable of a dimension.
 func (r valueRange) resolve(ctx context.Context, src Source, dim int) (axis, error) {
 	h := src.Header()
 	name := quoted(h.Dims[dim].Name)
@@ -85,10 +85,10 @@ type coordinate struct {
 	name    string
 }
 
-// coordLen is how many values of a coordinate are in memory at once.
+// coordLen is the number of coordinate values held in memory.
 const coordLen = 1 << 16
 
-// each calls f with the values in order, until it fails.
+// each calls f with the values in order until it returns an error.
 func (c *coordinate) each(f func(i int64, x float64) error) error {
 	buf := make([]float64, min(c.n, coordLen))
 	for at := int64(0); at < c.n; at += int64(len(buf)) {
@@ -116,7 +116,7 @@ func (r valueRange) byNumber(c *coordinate) (axis, error) {
 			return 0, fmt.Errorf("expected a number for %s, found %s", c.name, s)
 		}
 		if c.packing.Type == cdf3.Float {
-			x = float64(float32(x)) // as precise as the coordinate is
+			x = float64(float32(x)) // the precision of the coordinate
 		}
 		return x, nil
 	}
@@ -186,7 +186,7 @@ func (r valueRange) byTime(c *coordinate) (axis, error) {
 	return a, err
 }
 
-// dayOf completes a year or a month to a day.
+// dayOf extends a year or a month to its first day.
 func dayOf(s string) string {
 	for strings.Count(s[1:], "-") < 2 {
 		s += "-01"
@@ -194,8 +194,8 @@ func dayOf(s string) string {
 	return s
 }
 
-// nearest finds the value nearest to x. Of two equally near values it takes the
-// larger, and of equal ones the first.
+// nearest finds the value nearest to x. Of two equally near values it picks the larger,
+// and of equal values the first.
 func nearest[T cf.Time | float64](each func(func(int64, T) error) error, x T, name, text string) (axis, error) {
 	best, at := T(0), int64(-1)
 	var far T
@@ -210,12 +210,12 @@ func nearest[T cf.Time | float64](each func(func(int64, T) error) error, x T, na
 		return nil
 	})
 	if err == nil && at < 0 {
-		err = fmt.Errorf("coordinate variable %s has no value to be near %s", name, text)
+		err = fmt.Errorf("coordinate variable %s has no value near %s", name, text)
 	}
 	return axis{start: at, count: 1, delta: 1}, err
 }
 
-// between finds the values from lo to hi, which must follow each other.
+// between finds the values from lo to hi, which must be consecutive.
 func between[T cmp.Ordered](each func(func(int64, T) error) error, lo, hi T, step int64, name string) (axis, error) {
 	first, last := int64(-1), int64(-1)
 	err := each(func(i int64, y T) error {
@@ -225,7 +225,7 @@ func between[T cmp.Ordered](each func(func(int64, T) error) error, lo, hi T, ste
 		case first < 0:
 			first = i
 		case last != i-1:
-			return fmt.Errorf("the values of %s in this range do not follow each other: indices %d and %d; select it by index", name, last, i)
+			return fmt.Errorf("the values of %s in this range are not consecutive: indices %d and %d; select it by index", name, last, i)
 		}
 		last = i
 		return nil

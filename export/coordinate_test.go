@@ -13,7 +13,7 @@ import (
 	"github.com/cdfz-format/cdfz/slab"
 )
 
-// memSource is a file whose variables are in memory.
+// memSource is a file with its variables in memory.
 type memSource struct {
 	h      *cdf3.Header
 	values [][]byte
@@ -25,7 +25,7 @@ func (s memSource) Array(v int) slab.Array {
 	return array(w, bytes.NewReader(s.values[v]))
 }
 
-// rampSource is a file whose values are 0, 1, 2, …
+// rampSource is a file with the values 0, 1, 2, …
 type rampSource struct{ h *cdf3.Header }
 
 func (s rampSource) Header() *cdf3.Header { return s.h }
@@ -56,7 +56,8 @@ func textAttr(name, text string) cdf3.Attr {
 	return cdf3.Attr{Name: name, Type: cdf3.Char, Len: int64(len(text)), Values: []byte(text)}
 }
 
-// onAxis is a file with variable v of one dimension x, whose coordinates are given.
+// onAxis returns a file with a variable v of one dimension x with the given
+// coordinates.
 func onAxis(typ cdf3.Type, x []float64, attrs ...cdf3.Attr) memSource {
 	n := int64(len(x))
 	var b []byte
@@ -109,7 +110,7 @@ func TestByNumber(t *testing.T) {
 			require.Equal(t, c.want, a[0], "%v: %s", c.x, c.text)
 		}
 	}
-	// A float coordinate is compared with the number as a float.
+	// A float coordinate is compared with the number rounded to float.
 	f := onAxis(cdf3.Float, []float64{40.1, 40.2, 40.3})
 	s, err := ParseSelection("v[x=40.1:40.2]")
 	require.NoError(t, err)
@@ -159,7 +160,7 @@ func TestByValueErrors(t *testing.T) {
 		"none=1":       `dimension none has no coordinate variable; select it by index`,
 		"text=1":       `coordinate variable text holds text; select dimension text by index`,
 		"x=2001-05":    `expected a number for x, found 2001-05`,
-		"x=1:2":        `the values of x in this range do not follow each other: indices 0 and 2; select it by index`,
+		"x=1:2":        `the values of x in this range are not consecutive: indices 0 and 2; select it by index`,
 		"x=3, 0,0,0,0": `found 4 indices, and v has 3 dimensions, x, none, text`,
 	} {
 		s, err := ParseSelection("v[" + text + "]")
@@ -172,7 +173,7 @@ func TestByValueErrors(t *testing.T) {
 	s, err := ParseSelection("v[x=1]")
 	require.NoError(t, err)
 	_, err = s.resolve(t.Context(), f, &f.h.Vars[0])
-	require.EqualError(t, err, "v[x=1]: coordinate variable x has no value to be near 1")
+	require.EqualError(t, err, "v[x=1]: coordinate variable x has no value near 1")
 	for text, want := range map[string]string{
 		"x=":             `expected a number, a date such as 2001-05, or a range FROM:TO of them, found "", at character 5`,
 		"x=a":            `expected a number, a date such as 2001-05, or a range FROM:TO of them, found "a", at character 5`,

@@ -12,11 +12,11 @@ import (
 	"unicode/utf8"
 )
 
-// rowsAtOnce bounds the rows of a table that are in memory at once. Tests change it.
+// rowsAtOnce bounds the table rows held in memory. Tests change it.
 var rowsAtOnce int64 = 1 << 18
 
-// table is a CSV file: a row for each position, with columns for the coordinates and
-// for the values of one or several selections, which have the same axes.
+// table is a CSV file with a row for each position and columns for the coordinates and
+// for the values of one or more selections with the same axes.
 type table struct {
 	vars   []*tableVar
 	shape  []int64
@@ -30,7 +30,7 @@ type tableVar struct {
 	column
 }
 
-// csvStyle is how tables write values.
+// csvStyle returns the style of values in tables.
 func csvStyle(o *Options) *style {
 	st := &style{notFinite: appendCSVFloat, quote: func(dst, s []byte) []byte { return append(dst, s...) }}
 	if o.Escape {
@@ -39,7 +39,7 @@ func csvStyle(o *Options) *style {
 	return st
 }
 
-// newTable makes a table. An error names the selections that do not fit together.
+// newTable makes a table. Its errors name the selections that do not fit together.
 func newTable(src Source, values []*Values, o *Options) (*table, error) {
 	t := &table{}
 	st := csvStyle(o)
@@ -71,7 +71,7 @@ func newTable(src Source, values []*Values, o *Options) (*table, error) {
 		if c.of, err = newValues(src, c.name, num, []axis{a}, o); err != nil {
 			return nil, err
 		}
-		c.column = c.of.column(st, 1) // of text a character each
+		c.column = c.of.column(st, 1) // one character per value of text
 		c.skip = slices.ContainsFunc(values, func(x *Values) bool { return x.num == num })
 	}
 	return t, nil
@@ -81,7 +81,7 @@ func sameAxes(a, b *tableVar) bool {
 	return slices.EqualFunc(a.layout.axes, b.layout.axes, func(i, j int) bool { return a.Values.axes[i] == b.Values.axes[j] })
 }
 
-// reads returns the coordinates that writing the table reads.
+// reads returns the coordinates that the table reads.
 func (t *table) reads() (out []*Values) {
 	for _, c := range t.coords {
 		if c.of != nil && !c.skip {
@@ -123,7 +123,7 @@ func (t *table) header() []string {
 	}
 	for i, v := range t.vars {
 		name := v.v.Name
-		// A variable that occurs twice is named by its selections.
+		// Columns of the same variable are named after their selections.
 		for j, o := range t.vars {
 			if i != j && o.v.Name == name {
 				name = v.text
@@ -192,7 +192,7 @@ func (r *rows) write(ctx context.Context, b *box) error {
 	return nil
 }
 
-// flush writes a row. Its cells are parts of one string, which is the only allocation.
+// flush writes a row. Its cells are parts of one string, the only allocation.
 func (r *rows) flush() error {
 	line := string(r.line)
 	r.row = r.row[:0]
@@ -217,16 +217,16 @@ func (r *rows) flush() error {
 type coord struct {
 	name   string
 	axis   axis
-	of     *Values // nil: the index
+	of     *Values // nil for the index
 	column column
-	skip   bool // it is a column of the table anyway
+	skip   bool // already a column of values
 
 	start, have int64 // positions whose texts are in buf
 	buf         []byte
 	ends        []int
 }
 
-// load makes the texts of some positions.
+// load formats the texts of some positions.
 func (c *coord) load(ctx context.Context, start, n int64) error {
 	if c.of == nil || c.have == n && c.start == start {
 		c.start = start
@@ -244,7 +244,7 @@ func (c *coord) load(ctx context.Context, start, n int64) error {
 	return nil
 }
 
-// at is the text of a position of the box.
+// at returns the text of a position of the box.
 func (c *coord) at(i int64) []byte {
 	if c.of == nil {
 		c.buf = strconv.AppendInt(c.buf[:0], c.axis.start+(c.start+i)*c.axis.delta, 10)
@@ -257,7 +257,7 @@ func (c *coord) at(i int64) []byte {
 	return c.buf[begin:c.ends[i]]
 }
 
-// appendCSVFloat writes NaN, Inf and -Inf.
+// appendCSVFloat appends NaN, Inf or -Inf.
 func appendCSVFloat(dst []byte, x float64) []byte {
 	switch {
 	case math.IsNaN(x):

@@ -37,7 +37,7 @@ type Source interface {
 	Array(v int) slab.Array
 }
 
-// Format is a format that is written.
+// Format is an output format.
 type Format string
 
 // The formats.
@@ -45,7 +45,7 @@ const (
 	CSV  Format = "csv"  // a table with a row for each position
 	JSON Format = "json" // nested arrays
 	Npy  Format = "npy"  // an array of numpy
-	Raw  Format = "raw"  // the values alone, big-endian
+	Raw  Format = "raw"  // just the values, big-endian
 	NC   Format = "nc"   // a classic netCDF file
 )
 
@@ -55,7 +55,7 @@ var Formats = []Format{CSV, JSON, Npy, Raw, NC}
 // Binary reports whether a format is not text.
 func (f Format) Binary() bool { return f != CSV && f != JSON }
 
-// Single reports whether a format can hold one selection only.
+// Single reports whether a format holds only one selection.
 func (f Format) Single() bool { return f == Npy || f == Raw }
 
 // FormatOf returns the format for the suffix of a file name, or "" if the suffix is
@@ -68,8 +68,8 @@ func FormatOf(name string) Format {
 	return f
 }
 
-// Options tell how values are written. Nil and the zero value mean values as stored,
-// with fill values left empty in CSV and null in JSON.
+// Options control how values are written. Nil and the zero value write values as
+// stored, with fill values left empty in CSV and null in JSON.
 type Options struct {
 	// Unpack writes unpacked values, see cf.Packing. Missing values become NaN.
 	Unpack bool
@@ -88,24 +88,24 @@ type Options struct {
 	History string
 }
 
-// ErrCombine is wrapped by errors about selections that do not fit into one file.
-// Each can be written to a separate file.
+// ErrCombine is wrapped by errors about selections that do not fit into one file. Each
+// of them fits into a separate file.
 var ErrCombine = errors.New("cannot be written to one file")
 
-// combineError is the reason why selections do not fit into one file.
+// combineError tells why selections do not fit into one file.
 type combineError string
 
 func (e combineError) Error() string        { return string(e) }
 func (e combineError) Is(target error) bool { return target == ErrCombine }
 
-// Writer writes selections in a format. It can be used again and again, but not
+// Writer writes selections in a format. It can be used repeatedly, but not
 // concurrently.
 type Writer struct {
 	write func(ctx context.Context, w io.Writer) error
 	reads []*Values
 }
 
-// NewWriter checks that selections of a file can be written together. They must have
+// NewWriter checks that selections of a file can be written together. All must have
 // been applied with the same options.
 func NewWriter(f Format, values []*Values) (*Writer, error) {
 	if len(values) == 0 {
@@ -148,10 +148,10 @@ func NewWriter(f Format, values []*Values) (*Writer, error) {
 	return nil, fmt.Errorf("export: unknown format %q", string(f))
 }
 
-// Write writes the file. Values that cannot be read, a done ctx and failing writes are
-// errors. Output before an error stays written.
+// Write writes the file. It fails if values cannot be read, ctx is done or a write
+// fails. Output before an error stays written.
 func (w *Writer) Write(ctx context.Context, dst io.Writer) error { return w.write(ctx, dst) }
 
-// Reads returns all values that Write reads: the selections, and the coordinate
-// variables that are written with them.
+// Reads returns all values that Write reads: the selections and the coordinate
+// variables written with them.
 func (w *Writer) Reads() []*Values { return w.reads }

@@ -10,8 +10,9 @@ import (
 	"github.com/cdfz-format/cdfz/testdata/seeds"
 )
 
-// FuzzSelect: a selection is refused at a place in it, or selects indices that the
-// variable has; and its name prints as a selection of the same variable.
+// FuzzSelect checks that a selection is refused at a place inside it, or selects
+// indices that exist. The name of its variable must print as a selection of the same
+// variable.
 func FuzzSelect(f *testing.F) {
 	s := seeds.Of(f)
 	for name, arg := range map[string]string{

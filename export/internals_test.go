@@ -1,6 +1,6 @@
 package export
 
-// SetPieces sets how much is in memory at once, for tests; zeros leave it as it is.
+// SetPieces sets the amounts held in memory, for tests. Zeros change nothing.
 func SetPieces(piece, batch, rows int64) (undo func()) {
 	p, b, r := pieceLen, batchLen, rowsAtOnce
 	if piece != 0 {

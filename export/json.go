@@ -12,15 +12,15 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
-// jsonStyle is how values are written in JSON, which has neither NaN nor infinities.
+// jsonStyle is the style of values in JSON, which has neither NaN nor infinities.
 var jsonStyle = &style{
 	null:      "null",
 	quote:     appendJSONString,
 	notFinite: func(dst []byte, _ float64) []byte { return append(dst, "null"...) },
 }
 
-// writeJSON writes selections as one object with a list "vars". Each has its name,
-// type, dimensions, shape and data in nested arrays.
+// writeJSON writes selections as one object with a list "vars". Each has a name, type,
+// dimensions, shape and data in nested arrays.
 func writeJSON(ctx context.Context, w io.Writer, h *cdf3.Header, values []*Values) error {
 	out := []byte(`{"vars":[`)
 	for i, x := range values {
@@ -36,7 +36,7 @@ func writeJSON(ctx context.Context, w io.Writer, h *cdf3.Header, values []*Value
 	return err
 }
 
-// jsonVar is all of a variable but its data.
+// jsonVar is a variable without its data.
 type jsonVar struct {
 	Name      jsonString   `json:"name"`
 	Selection jsonString   `json:"selection"`
@@ -45,7 +45,7 @@ type jsonVar struct {
 	Shape     []int64      `json:"shape"`
 }
 
-// jsonString is text of any bytes.
+// jsonString is text that may hold any bytes.
 type jsonString string
 
 // MarshalJSON implements json.Marshaler.
@@ -96,11 +96,11 @@ func writeJSONVar(ctx context.Context, w io.Writer, h *cdf3.Header, x *Values, o
 	return append(out, '}'), err
 }
 
-// maxEmpty bounds the number of empty arrays that are written.
+// maxEmpty bounds the number of empty arrays in the output.
 const maxEmpty = 1 << 16
 
-// appendEmpty appends the arrays of a shape without values. If there were too many,
-// it appends one, and the member shape tells the rest.
+// appendEmpty appends the arrays of a shape without values. If there were too many, it
+// appends a single one, and the member shape tells the rest.
 func appendEmpty(dst []byte, shape []int64) []byte {
 	zero := slices.Index(shape, 0)
 	if zero < 0 {
@@ -131,7 +131,7 @@ type nested struct {
 	shape, at []int64
 }
 
-// open opens the arrays that begin here.
+// open opens the arrays that begin at this position.
 func (n *nested) open(dst []byte) []byte {
 	for k := len(n.at) - 1; k >= 0 && n.at[k] == 0; k-- {
 		dst = append(dst, '[')
@@ -139,8 +139,8 @@ func (n *nested) open(dst []byte) []byte {
 	return dst
 }
 
-// next closes the arrays that end here and separates what follows: each innermost
-// array is a line.
+// next closes the arrays that end here and writes a separator. Each innermost array is
+// a line.
 func (n *nested) next(dst []byte) []byte {
 	closed := false
 	for k := len(n.at) - 1; k >= 0; k-- {
@@ -158,7 +158,7 @@ func (n *nested) next(dst []byte) []byte {
 	return dst
 }
 
-// appendJSONString appends a string. Text that is not UTF-8 is taken for Latin-1, so
+// appendJSONString appends a string. Text that is not UTF-8 is taken as Latin-1, so
 // that no byte is lost. Characters that a terminal would not print are escaped.
 func appendJSONString(dst, s []byte) []byte {
 	latin := !utf8.Valid(s)

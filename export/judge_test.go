@@ -21,7 +21,7 @@ import (
 	"github.com/cdfz-format/cdfz/export"
 )
 
-// exportJudge compares what was written with netCDF-C, numpy and Python's csv and json.
+// exportJudge compares exported files with netCDF-C, numpy and Python's csv and json.
 const exportJudge = `
 import csv, json, subprocess, sys
 import netCDF4, numpy as np
@@ -199,7 +199,7 @@ for line in open(sys.argv[1]):
 print(json.dumps(counts))
 `
 
-// judgeCase is an output and what was asked for.
+// judgeCase is an output and the request for it.
 type judgeCase struct {
 	File   string      `json:"file"`
 	Picks  [][2]string `json:"picks"` // name and selection
@@ -211,7 +211,7 @@ type judgeCase struct {
 	Out    string      `json:"out"`
 }
 
-// randomSub is a subscript in Python's syntax.
+// randomSub returns a subscript in Python's syntax.
 func randomSub(rng *rand.Rand, n int64) string {
 	if n > 0 && rng.Intn(3) == 0 {
 		return fmt.Sprint(rng.Int63n(2*n) - n)
@@ -232,7 +232,7 @@ func randomSub(rng *rand.Rand, n int64) string {
 	return s
 }
 
-// randomPick is a selection of a variable.
+// randomPick returns a random selection of a variable.
 func randomPick(rng *rand.Rand, v *cdf3.Var) string {
 	var subs []string
 	n := len(v.Shape)
@@ -263,7 +263,8 @@ func randomPick(rng *rand.Rand, v *cdf3.Var) string {
 	return strings.Join(subs, ",")
 }
 
-// TestJudgeExport: random selections in all formats, from classic files and archives.
+// TestJudgeExport checks random selections in all formats, from classic files and
+// archives.
 func TestJudgeExport(t *testing.T) {
 	dir := t.TempDir()
 	rng := rand.New(rand.NewSource(5))
@@ -318,7 +319,7 @@ func TestJudgeExport(t *testing.T) {
 						continue
 					}
 					require.NoError(t, err)
-					// Half of them in small pieces.
+					// Half of them are written in small pieces.
 					undo := func() {}
 					if rng.Intn(2) == 0 {
 						undo = export.SetPieces(1+rng.Int63n(200), 1+rng.Int63n(5000), 1+rng.Int63n(50))
@@ -354,7 +355,7 @@ func TestJudgeExport(t *testing.T) {
 	t.Logf("%d selections: %v", total, counts)
 }
 
-// numpyType are the types that unpacked values have, in numpy's words.
+// numpyType maps the types of unpacked values to numpy's names.
 var numpyType = map[cdf3.Type]string{cdf3.Float: "f4", cdf3.Double: "f8"}
 
 func brackets(sel string) string {

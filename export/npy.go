@@ -12,10 +12,10 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
-// littleEndian is set if numbers in memory have a different byte order than in files.
+// littleEndian reports whether this machine is little-endian, unlike the file.
 var littleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 
-// npyHeader is the header of a .npy file, of version 1.0 if that can hold it, else 2.0:
+// npyHeader returns the header of a .npy file, in version 1.0 if it fits, else 2.0:
 // https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 func npyHeader(t cdf3.Type, shape []int64, little bool) []byte {
 	descr := t.DType()
@@ -35,7 +35,7 @@ func npyHeader(t cdf3.Type, shape []int64, little bool) []byte {
 	}
 	dict := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", descr, tuple)
 	head := []byte("\x93NUMPY\x01\x00")
-	// The length is a multiple of 64, and the last byte a newline.
+	// The length is a multiple of 64, and the last byte is a newline.
 	pad := func(fixed int) string {
 		return dict + strings.Repeat(" ", -(fixed+len(dict)+1)&63) + "\n"
 	}
@@ -57,7 +57,7 @@ func writeNpy(ctx context.Context, w io.Writer, x *Values, native bool) error {
 	return writeRaw(ctx, w, x, little)
 }
 
-// writeRaw writes the values alone.
+// writeRaw writes just the values.
 func writeRaw(ctx context.Context, w io.Writer, x *Values, little bool) error {
 	return x.pieces(ctx, x.column(nil, 1), little, func(b []byte) error {
 		_, err := w.Write(b)

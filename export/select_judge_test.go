@@ -16,7 +16,7 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
-// selectJudge selects as xarray does. Its input is lines of JSON; it prints the indices.
+// selectJudge selects as xarray does. It reads lines of JSON and prints indices.
 const selectJudge = `
 import json, sys, warnings
 import numpy as np, xarray
@@ -41,8 +41,8 @@ for line in sys.stdin:
         print("[]")
 `
 
-// TestJudgeSelect: selections by value are those of xarray: the nearest value, ranges
-// with both ends on ascending and descending coordinates, and parts of dates.
+// TestJudgeSelect compares selections by value with those of xarray: the nearest value,
+// ranges with both ends on ascending and descending coordinates, and partial dates.
 func TestJudgeSelect(t *testing.T) {
 	type selectCase struct {
 		X        []float64 `json:"x"`
@@ -73,7 +73,7 @@ func TestJudgeSelect(t *testing.T) {
 		}
 		lo, hi := float64(rng.Intn(200)-100)/8, float64(rng.Intn(200)-100)/8
 		if lo > hi != down {
-			lo, hi = hi, lo // as xarray wants them
+			lo, hi = hi, lo // the order that xarray expects
 		}
 		c.Lo, c.Hi, c.text = lo, hi, fmt.Sprintf("v[x=%v]", lo)
 		if c.Range {

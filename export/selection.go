@@ -14,7 +14,7 @@ type Selection struct {
 	Text string
 	// Var is the name of the variable.
 	Var  string
-	subs []subscript // none: all of the variable
+	subs []subscript // none for the whole variable
 }
 
 type subKind uint8
@@ -29,41 +29,41 @@ const (
 // subscript is one part of a selection.
 type subscript struct {
 	kind         subKind
-	text         string // as it was written
-	lo, hi, step bound  // of a slice; lo is the index otherwise
-	dim          string // of a subValue
+	text         string // as written
+	lo, hi, step bound  // of a slice; for an index only lo
+	dim          string // name of the dimension of a subValue
 	values       valueRange
 }
 
-// bound is a number that may be left out.
+// bound is an optional number.
 type bound struct {
 	n   int64
 	set bool
 }
 
-// SyntaxError is a selection that cannot be read.
+// SyntaxError reports a selection that cannot be parsed.
 type SyntaxError struct {
 	Text string // the selection
-	At   int    // byte where the error is
+	At   int    // byte offset of the error
 	Msg  string
 }
 
-// Error names the character, counted from 1.
+// Error names the character, counting from 1.
 func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("%s: %s, at character %d", e.Text, e.Msg, len([]rune(e.Text[:e.At]))+1)
 }
 
-// ParseSelection reads the name of a variable and an optional selection in brackets.
-// Indices and ranges are those of Python and numpy; the subscript of a dimension may
-// also be NAME=VALUE or NAME=FROM:TO with values of its coordinate variable:
+// ParseSelection parses the name of a variable and an optional selection in brackets.
+// Indices and ranges are as in Python and numpy. The subscript of a dimension may also
+// be NAME=VALUE or NAME=FROM:TO with values of its coordinate variable:
 //
 //	tas
 //	tas[0:10, :, -1]
 //	tas[::-2, ..., 5]
 //	tas[time=2001-05, lat=30:50, lon=13.4]
 //
-// A backslash makes the next character part of a name. A name may also be quoted as
-// in Go. The error is a *SyntaxError.
+// A backslash escapes the next character of a name. A name may also be quoted as in Go.
+// The error is a *SyntaxError.
 func ParseSelection(text string) (*Selection, error) {
 	s := &Selection{Text: text}
 	var err error
@@ -77,8 +77,8 @@ func ParseSelection(text string) (*Selection, error) {
 	return s, s.parseSubs(at + 1)
 }
 
-// parseName reads a name from byte at on. It ends before one of the stop characters
-// or at the end of the text.
+// parseName parses a name that starts at byte at and ends before one of the stop
+// characters or at the end of the text.
 func (s *Selection) parseName(at int, stop string) (name string, end int, err error) {
 	text := s.Text
 	if at < len(text) && text[at] == '"' {
@@ -112,8 +112,8 @@ func (s *Selection) parseName(at int, stop string) (name string, end int, err er
 	return string(b), i, nil
 }
 
-// appendEscape reads the backslash at the start of s and what belongs to it. Letters
-// and digits are the escapes of Go strings; anything else stands for itself.
+// appendEscape parses the escape sequence at the start of s. Letters and digits are
+// escapes as in Go strings; any other character stands for itself.
 func appendEscape(dst []byte, s string) ([]byte, int, error) {
 	if len(s) < 2 {
 		return nil, 0, errors.New(`expected a character after \`)
@@ -133,8 +133,8 @@ func appendEscape(dst []byte, s string) ([]byte, int, error) {
 	return dst, len(s) - len(rest), nil
 }
 
-// subEnd is where the subscript at byte at ends: at a comma, a closing bracket or the
-// end of the text. Names in it may hold these characters, escaped or in quotes.
+// subEnd returns the end of the subscript at byte at: a comma, a closing bracket or the
+// end of the text. Names in it may contain these characters, escaped or in quotes.
 func (s *Selection) subEnd(at int) int {
 	text := s.Text
 	for i := at; i < len(text); i++ {
@@ -152,7 +152,7 @@ func (s *Selection) subEnd(at int) int {
 	return len(text)
 }
 
-// parseSubs reads the subscripts from byte at on, up to the closing bracket.
+// parseSubs parses the subscripts from byte at to the closing bracket.
 func (s *Selection) parseSubs(at int) error {
 	ellipses := 0
 	for {
@@ -211,7 +211,7 @@ func (s *Selection) parseSub(from, to int) (subscript, error) {
 	return s.parseIndices(sub, from, to)
 }
 
-// parseIndices reads an index or a range of indices.
+// parseIndices parses an index or a range of indices.
 func (s *Selection) parseIndices(sub subscript, from, to int) (subscript, error) {
 	parts := strings.Split(s.Text[from:to], ":")
 	if len(parts) > 3 {
@@ -237,7 +237,7 @@ func (s *Selection) parseIndices(sub subscript, from, to int) (subscript, error)
 	return sub, nil
 }
 
-// parseBound reads an integer or nothing. Integers beyond int64 are clamped to it: no
+// parseBound parses an optional integer. Integers beyond int64 are clamped: no
 // dimension is that long.
 func parseBound(s string) (bound, error) {
 	if s = strings.TrimSpace(s); s == "" {

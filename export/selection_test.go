@@ -10,7 +10,7 @@ import (
 	"github.com/cdfz-format/cdfz/slab"
 )
 
-// TestSelectNames: names and what stands behind them.
+// TestSelectNames checks how the name of a selection is parsed.
 func TestSelectNames(t *testing.T) {
 	for arg, name := range map[string]string{
 		`tas`: "tas", `tas[0]`: "tas", `a b`: "a b", ``: "", `a]`: "a]",
@@ -65,7 +65,7 @@ type fakeSource struct{ h *cdf3.Header }
 func (s fakeSource) Header() *cdf3.Header { return s.h }
 func (s fakeSource) Array(int) slab.Array { panic("no values") }
 
-// vector is a header with variable v of one dimension x, and m of two.
+// vector returns a header with variables v of dimension x, and m of x, y and x.
 func vector(n int64) *cdf3.Header {
 	return &cdf3.Header{
 		Dims: []cdf3.Dim{{Name: "x", Len: n}, {Name: "y y", Len: 3}},
@@ -77,8 +77,8 @@ func vector(n int64) *cdf3.Header {
 	}
 }
 
-// TestSelectRanges: what numpy gives, as start, count and step of a dimension of
-// length 10. TestJudgeGet compares many more with numpy.
+// TestSelectRanges compares ranges with numpy, as start, count and step in a dimension
+// of length 10. TestJudgeExport compares many more.
 func TestSelectRanges(t *testing.T) {
 	for _, c := range []struct {
 		text string
@@ -104,7 +104,7 @@ func TestSelectRanges(t *testing.T) {
 	}
 }
 
-// TestSelectDims: which subscript is of which dimension.
+// TestSelectDims checks which subscript applies to which dimension.
 func TestSelectDims(t *testing.T) {
 	all := [3]string{":", ":", ":"}
 	h := vector(10)

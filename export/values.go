@@ -8,11 +8,11 @@ import (
 	"github.com/cdfz-format/cdfz/slab"
 )
 
-// pieceLen is about how many bytes of values are in memory at once, for each column
-// of a table. Tests change it.
+// pieceLen is roughly the number of bytes of values held in memory for each column of a
+// table. Tests change it.
 var pieceLen int64 = 8 << 20
 
-// Values are selected values of a variable.
+// Values are the selected values of a variable.
 type Values struct {
 	src     Source
 	text    string
@@ -21,12 +21,12 @@ type Values struct {
 	axes    []axis
 	array   slab.Array
 	packing *cf.Packing
-	units   *cf.Units // times are written as text
+	units   *cf.Units // set if times are written as text
 	o       *Options
 }
 
-// Apply resolves a selection in a file. It reads the coordinate variables of
-// selections by value. If the file lacks the variable, the error is a *NameError.
+// Apply resolves a selection in a file. For selections by value it reads the coordinate
+// variables. If the file lacks the variable, the error is a *NameError.
 func (s *Selection) Apply(ctx context.Context, src Source, o *Options) (*Values, error) {
 	h := src.Header()
 	num, err := findVar(h, s.Var)
@@ -57,19 +57,19 @@ func newValues(src Source, text string, num int, axes []axis, o *Options) (*Valu
 	return x, nil
 }
 
-// Text is the selection as it was written.
+// Text returns the selection as it was written.
 func (x *Values) Text() string { return x.text }
 
-// Name is the name of the variable.
+// Name returns the name of the variable.
 func (x *Values) Name() string { return x.v.Name }
 
-// Var is the number of the variable in the header.
+// Var returns the number of the variable in the header.
 func (x *Values) Var() int { return x.num }
 
-// StoredType is the type of the variable.
+// StoredType returns the type of the variable.
 func (x *Values) StoredType() cdf3.Type { return x.v.Type }
 
-// Type is the type of the written values. For times as text, it is the type of the
+// Type returns the type of the written values. For times as text, it is the type of the
 // numbers they replace.
 func (x *Values) Type() cdf3.Type {
 	if x.o.Unpack {
@@ -78,8 +78,8 @@ func (x *Values) Type() cdf3.Type {
 	return x.v.Type
 }
 
-// Shape is the length of each dimension of the result, without dimensions for which a
-// single index is selected.
+// Shape returns the length of each dimension of the result. Dimensions with a single
+// selected index are left out.
 func (x *Values) Shape() []int64 {
 	shape := []int64{}
 	for _, i := range x.kept() {
@@ -88,7 +88,7 @@ func (x *Values) Shape() []int64 {
 	return shape
 }
 
-// Len is the number of values.
+// Len returns the number of values.
 func (x *Values) Len() int64 {
 	n := int64(1)
 	for _, k := range x.Shape() {
@@ -97,10 +97,10 @@ func (x *Values) Len() int64 {
 	return n
 }
 
-// Slab is the selection in terms of package slab.
+// Slab returns the selection in terms of package slab.
 func (x *Values) Slab() slab.Sel { return x.part(nil, nil) }
 
-// kept is the numbers of the axes that are dimensions of the result.
+// kept returns the numbers of the axes that are dimensions of the result.
 func (x *Values) kept() []int {
 	out := make([]int, 0, len(x.axes))
 	for i := range x.axes {
@@ -111,7 +111,7 @@ func (x *Values) kept() []int {
 	return out
 }
 
-// part is the selection of the values in a box of some axes; the others are whole.
+// part returns the selection of a box of some axes, with all other axes whole.
 func (x *Values) part(axes []int, b *box) slab.Sel {
 	n := len(x.axes)
 	mem := make([]int64, 3*n)
@@ -130,7 +130,7 @@ func (x *Values) part(axes []int, b *box) slab.Sel {
 }
 
 // pieces reads all values in row-major order and passes them to f piece by piece, as
-// bytes, big-endian or not.
+// big- or little-endian bytes.
 func (x *Values) pieces(ctx context.Context, c column, little bool, f func([]byte) error) error {
 	axes := x.kept()
 	return eachBox(x.Shape(), max(1, pieceLen/x.Type().Size()), func(b *box) error {
@@ -144,14 +144,14 @@ func (x *Values) pieces(ctx context.Context, c column, little bool, f func([]byt
 	})
 }
 
-// box is a part of a result: in each of some axes a range of positions.
+// box is a part of a result: a range of positions along each axis.
 type box struct {
 	start, count []int64
 	n            int64 // positions
 }
 
-// eachBox cuts a result into boxes of at most most positions, which follow each other
-// in row-major order. The box is reused.
+// eachBox cuts a result into consecutive boxes of at most most positions, in row-major
+// order. The box is reused.
 func eachBox(count []int64, most int64, f func(*box) error) error {
 	b := &box{start: make([]int64, len(count)), count: make([]int64, len(count))}
 	for _, n := range count {
@@ -159,7 +159,7 @@ func eachBox(count []int64, most int64, f func(*box) error) error {
 			return nil
 		}
 	}
-	// Dimensions after cut are whole, those before it are taken one by one.
+	// Dimensions after cut are whole, those before it are stepped through one by one.
 	cut, inner := len(count)-1, int64(1)
 	for ; cut > 0 && inner <= most/count[cut]; cut-- {
 		inner *= count[cut]

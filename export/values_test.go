@@ -13,7 +13,8 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
-// TestEachBox: boxes follow each other, cover all and are as large as allowed.
+// TestEachBox checks that boxes are consecutive, cover everything and are as large as
+// allowed.
 func TestEachBox(t *testing.T) {
 	rng := rand.New(rand.NewSource(1))
 	for range 500 {
@@ -26,7 +27,7 @@ func TestEachBox(t *testing.T) {
 		most := 1 + rng.Int63n(total+3)
 		next, boxes := int64(0), 0
 		require.NoError(t, eachBox(shape, most, func(b *box) error {
-			// The box is contiguous: its first position is where the last one ended.
+			// The box is contiguous: its first position is the end of the previous box.
 			off, n := int64(0), int64(1)
 			for i := range shape {
 				off = off*shape[i] + b.start[i]
@@ -47,7 +48,8 @@ func TestEachBox(t *testing.T) {
 	require.NoError(t, eachBox([]int64{3, 0}, 10, func(*box) error { return fmt.Errorf("a box of nothing") }))
 }
 
-// TestNpyHeader: lengths are a multiple of 64, and version 2.0 is for long ones.
+// TestNpyHeader checks that lengths are a multiple of 64 and long headers have version
+// 2.0.
 func TestNpyHeader(t *testing.T) {
 	require.Equal(t, "\x93NUMPY\x01\x00\x76\x00{'descr': '>f4', 'fortran_order': False, 'shape': (3, 4), }"+strings.Repeat(" ", 58)+"\n",
 		string(npyHeader(cdf3.Float, []int64{3, 4}, false)))
@@ -65,7 +67,7 @@ func TestNpyHeader(t *testing.T) {
 	require.Zero(t, len(h)%64)
 }
 
-// TestAppendFloat: what is printed reads as the same number.
+// TestAppendFloat checks that printed numbers read back as the same number.
 func TestAppendFloat(t *testing.T) {
 	csv := csvStyle(&Options{})
 	for x, want := range map[float64]string{

@@ -30,8 +30,8 @@ func write(t *testing.T, src Source, f Format, o *Options, texts ...string) (str
 	return out.String(), err
 }
 
-// TestEscape: text and names that would control a terminal are escaped in CSV if that is
-// wanted, and always in JSON.
+// TestEscape checks that text and names with control characters are escaped in CSV on
+// request, and always in JSON.
 func TestEscape(t *testing.T) {
 	f := memSource{&cdf3.Header{
 		Dims: []cdf3.Dim{{Name: "\x1b[1m", Len: 4}},
@@ -50,7 +50,8 @@ func TestEscape(t *testing.T) {
 	require.Contains(t, got, `"data":"\u001b[2J"`)
 }
 
-// TestFills: fill values are empty or null unless they are kept, and NaN when unpacked.
+// TestFills checks that fill values are empty or null unless kept, and NaN when
+// unpacked.
 func TestFills(t *testing.T) {
 	short := func(name string, x ...byte) cdf3.Attr {
 		return cdf3.Attr{Name: name, Type: cdf3.Short, Len: int64(len(x) / 2), Values: x}
@@ -75,7 +76,8 @@ func TestFills(t *testing.T) {
 	}
 }
 
-// TestTimes: times are text, and what cannot be read as one is a number.
+// TestTimes checks that times are written as text, and as numbers if their units cannot
+// be parsed.
 func TestTimes(t *testing.T) {
 	for units, want := range map[string]string{
 		"days since 2001-01-01":    "x\n2001-01-01T12:00:00\n\"\"\n",
@@ -88,7 +90,8 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// TestHistory: a line is appended to a history of text, and nothing to any other.
+// TestHistory checks that a line is appended to a history that is text, and to no
+// other.
 func TestHistory(t *testing.T) {
 	require.Nil(t, withHistory(nil, ""))
 	require.Equal(t, []cdf3.Attr{textAttr("history", "new")}, withHistory(nil, "new"))
@@ -122,7 +125,7 @@ func TestNewWriterErrors(t *testing.T) {
 	}
 }
 
-// TestWriteFails: an error of the target is returned as it is.
+// TestWriteFails checks that an error of the target is returned unchanged.
 func TestWriteFails(t *testing.T) {
 	f := onAxis(cdf3.Double, make([]float64, 1000))
 	f.h.Version = cdf3.Classic
