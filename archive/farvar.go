@@ -7,6 +7,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/slab"
+	"github.com/cdfz-format/cdfz/unlimited"
 )
 
 const (
@@ -24,7 +25,7 @@ const (
 // read than to skip. Nearby boxes are joined into one read, and several reads are
 // under way at the same time.
 type farVar struct {
-	varReader
+	*unlimited.Values
 	shape, box []int64 // box holds values that follow each other
 	size       int64   // of a value
 	gap        int64
@@ -35,10 +36,10 @@ var (
 	_ slab.Shaped = (*farVar)(nil)
 )
 
-func newFarVar(r varReader, shape []int64, size, gap int64) *farVar {
+func newFarVar(r *unlimited.Values, shape []int64, size, gap int64) *farVar {
 	v := &farVar{r, shape, boxWithin(shape, max(1, gap/size)), size, gap}
-	if r.stride > 0 {
-		v.box[0] = min(v.box[0], max(1, gap/r.stride))
+	if r.Stride > 0 {
+		v.box[0] = min(v.box[0], max(1, gap/r.Stride))
 	}
 	return v
 }
@@ -57,16 +58,13 @@ func boxWithin(shape []int64, room int64) []int64 {
 // BlockShape implements slab.Shaped.
 func (v *farVar) BlockShape() []int64 { return boxWithin(v.shape, max(1, farWalk/v.size)) }
 
-// at is the place in the image of byte off of the values.
-func (v *farVar) at(off int64) int64 { return v.begin + off/v.run*v.stride + off%v.run }
-
 // View implements slab.Blocks.
 func (v *farVar) View(ctx context.Context, off, n int64) ([]byte, error) {
-	if n > farRun || off/v.run != (off+n-1)/v.run {
+	if n == 0 || n > farRun || off/v.Len != (off+n-1)/v.Len {
 		return nil, nil
 	}
 	p := make([]byte, n)
-	return p, v.readRun(ctx, p, v.at(off))
+	return p, v.ReadImage(ctx, p, v.At(off))
 }
 
 // farBox is the needed part of a box: its bytes [lo, hi), counted from off. All are
@@ -113,9 +111,9 @@ func (v *farVar) EachBlock(ctx context.Context, s slab.Sel, f func(slab.Block) e
 			off = off*v.shape[i] + g*v.box[i]
 		}
 		b := farBox{off * v.size, lo * v.size, hi * v.size}
-		from, to := v.at(b.off+b.lo), v.at(b.off+b.hi-1)+1
+		from, to := v.At(b.off+b.lo), v.At(b.off+b.hi-1)+1
 		if from < 0 || to <= from {
-			bad = fmt.Errorf("archive: variable at byte %d: values beyond what a file can hold", v.begin)
+			bad = fmt.Errorf("archive: variable at byte %d: values beyond what a file can hold", v.Off)
 			return false
 		}
 		if len(r.boxes) > 0 && (from-r.end >= v.gap || to-r.off > farRun) {
@@ -150,7 +148,7 @@ func (v *farVar) read(ctx context.Context, r farBoxes, f func(slab.Block) error)
 		return err
 	}
 	p := make([]byte, r.end-r.off)
-	if err := v.readRun(ctx, p, r.off); err != nil {
+	if err := v.ReadImage(ctx, p, r.off); err != nil {
 		return err
 	}
 	for _, b := range r.boxes {
@@ -161,25 +159,10 @@ func (v *farVar) read(ctx context.Context, r farBoxes, f func(slab.Block) error)
 			n /= v.shape[i]
 			blk.Count[i] = min(v.box[i], v.shape[i]-blk.Start[i])
 		}
-		blk.Data = v.gather(p, r.off, b.off+b.lo, b.off+b.hi)
+		blk.Data = v.Cut(p, r.off, b.off+b.lo, b.off+b.hi)
 		if err := f(blk); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// gather is the bytes [lo, hi) of the values, whose image bytes are in p, which
-// begins at image byte off.
-func (v *farVar) gather(p []byte, off, lo, hi int64) []byte {
-	if at := v.at(lo) - off; at+hi-lo == v.at(hi-1)-off+1 {
-		return p[at:][:hi-lo]
-	}
-	out := make([]byte, 0, hi-lo)
-	for lo < hi {
-		n := min(hi-lo, v.run-lo%v.run)
-		out = append(out, p[v.at(lo)-off:][:n]...)
-		lo += n
-	}
-	return out
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/cdfz-format/cdfz/cf"
 	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/slab"
+	"github.com/cdfz-format/cdfz/unlimited"
 )
 
 // Var is a variable of a File. Package slab reads its values:
@@ -33,15 +34,11 @@ func (f *File) newVar(num int) *Var {
 		v.values = blocks.NewBlockedVar(f.archive, pos)
 		return v
 	}
-	r := varReader{r: f.image, size: f.image.Size(), begin: w.Begin, run: w.RecLen, stride: f.header.RecSize, n: w.Len}
-	if !w.Record {
-		r.stride = 0
-	}
+	r := unlimited.NewValues(unlimited.SegmentOf(f.header, w), f.image, f.image.Size())
+	v.values = r
 	if gap := f.image.gap(); gap > 0 {
 		v.values = newFarVar(r, w.Shape, w.Type.Size(), gap)
-		return v
 	}
-	v.values = &r
 	return v
 }
 

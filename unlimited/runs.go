@@ -93,8 +93,7 @@ func (l *Layout) recordRuns(it *item, off, end int64, yield func(Run) bool) bool
 // until it returns false. The range must lie in raw.
 func (l *Layout) RawRuns(off, end int64, yield func(Run) bool) {
 	n := len(l.segs)
-	// The last segment that starts at or before off and is not empty.
-	i := sort.Search(n, func(i int) bool { return l.rawOff[i+1] > off })
+	i := l.segmentOf(off)
 	for ; i < n && off < end; i++ {
 		s := l.segs[i]
 		stop := min(end, l.rawOff[i+1])
@@ -110,6 +109,12 @@ func (l *Layout) RawRuns(off, end int64, yield func(Run) bool) {
 	if off < end {
 		l.rawRestRuns(off, end, yield)
 	}
+}
+
+// segmentOf returns the segment that holds raw byte off, or the number of segments for
+// the rest. It is not empty.
+func (l *Layout) segmentOf(off int64) int {
+	return sort.Search(len(l.segs), func(i int) bool { return l.rawOff[i+1] > off })
 }
 
 // rawRestRuns yields the runs of the rest: raw bytes [off, end) after all segments.

@@ -5,8 +5,10 @@
 // follows in image order. docs/FORMAT.md, "The permutation", is its contract.
 //
 // Plan decides which variables are blocked, New checks a set of segments, and Raw and
-// Image return the two views as io.ReaderAt. Everything is arithmetic on the
-// segments: nothing allocates or loops in proportion to the number of records.
+// Image return the two views as io.ReaderAt. For those who pass over a whole image, Gather
+// collects segments from it, Tail the last part of raw, and Scatter puts the image together
+// again. Values reads a single variable. Apart from the bytes themselves, everything is
+// arithmetic on the segments: nothing allocates in proportion to the number of records.
 //
 // A Layout is immutable. The views are safe for concurrent use if the underlying
 // reader is.
@@ -17,19 +19,6 @@ import (
 	"math"
 	"sort"
 )
-
-// Segment says where the values of one blocked variable lie in the image: run i
-// is the image bytes [Off+i*Stride, Off+i*Stride+Len). Lengths and offsets are
-// in bytes.
-type Segment struct {
-	Off    int64 `json:"off"`
-	Len    int64 `json:"len"`
-	Stride int64 `json:"stride"` // 0 iff Count <= 1
-	Count  int64 `json:"count"`
-}
-
-// Size is the number of bytes of all runs.
-func (s Segment) Size() int64 { return s.Len * s.Count }
 
 // Layout is a checked set of segments over an image of known size.
 type Layout struct {
@@ -112,22 +101,6 @@ func New(size, header int64, segs []Segment) (*Layout, error) {
 	return l, nil
 }
 
-func (s Segment) check(header, size int64) error {
-	if s.Len < 0 || s.Count < 0 || s.Stride < 0 || s.Off < 0 || (s.Count > 1) != (s.Stride > 0) {
-		return fmt.Errorf("negative or inconsistent fields (off %d, len %d, stride %d, count %d)", s.Off, s.Len, s.Stride, s.Count)
-	}
-	if s.Len == 0 || s.Count == 0 {
-		return nil
-	}
-	if s.Off < header || s.Off > size || s.Len > size-s.Off {
-		return fmt.Errorf("bytes [%d, +%d) outside [%d, %d)", s.Off, s.Len, header, size)
-	}
-	if s.Count > 1 && (s.Len > s.Stride || s.Count-1 > (size-s.Off-s.Len)/s.Stride) {
-		return fmt.Errorf("%d runs of %d bytes every %d from %d, beyond the end at %d", s.Count, s.Len, s.Stride, s.Off, size)
-	}
-	return nil
-}
-
 // close turns collected members into an item of the record section.
 func (it *item) close() error {
 	sort.Slice(it.members, func(i, j int) bool { return it.members[i].off < it.members[j].off })
@@ -160,11 +133,14 @@ func (it *item) restLen() int64 {
 func (l *Layout) Size() int64 { return l.size }
 
 // RestLen is the length of the rest, the last part of raw.
-func (l *Layout) RestLen() int64 { return l.size - l.rawOff[len(l.segs)] }
+func (l *Layout) RestLen() int64 { return l.size - l.RestOff() }
 
 // RawOff is the raw offset of segment i; for i = the number of segments, that
 // of the rest.
 func (l *Layout) RawOff(i int) int64 { return l.rawOff[i] }
+
+// RestOff is the raw offset of the rest.
+func (l *Layout) RestOff() int64 { return l.rawOff[len(l.segs)] }
 
 // Segments is the number of segments.
 func (l *Layout) Segments() int { return len(l.segs) }

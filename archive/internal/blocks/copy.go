@@ -11,9 +11,7 @@ import (
 	"sync"
 
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
-	"github.com/cdfz-format/cdfz/archive/internal/format"
 	"github.com/cdfz-format/cdfz/internal/ioat"
-	"github.com/cdfz-format/cdfz/unlimited"
 )
 
 // imageWindow is the piece of the image that one goroutine assembles at a time. It is
@@ -141,12 +139,7 @@ func (a *Reader) overlay(f *os.File, pass []bool, off int64, p []byte) error {
 	if err := ioat.ReadFull(f, old, off); err != nil {
 		return fmt.Errorf("archive: temporary file: %w", err)
 	}
-	a.L.Perm.ImageRuns(off, off+int64(len(p)), func(r unlimited.Run) bool {
-		if pass[r.Seg] {
-			copy(old[r.ImageOff-off:][:r.Len], p[r.ImageOff-off:])
-		}
-		return true
-	})
+	a.L.Perm.Overlay(old, p, off, pass)
 	_, err := f.WriteAt(old, off)
 	return err
 }
@@ -251,36 +244,9 @@ func (a *Reader) assemble(ctx context.Context, pass []bool, workers int, sink fu
 	return failed
 }
 
-// span is a range of raw bytes that one decoded block holds.
-type span struct {
-	lo, hi int64
-	data   []byte
-}
-
 // fillWindow copies the runs of the image bytes [off, off+len(buf)).
 func (a *Reader) fillWindow(ctx context.Context, store *blockStore, pass []bool, off int64, buf []byte) error {
-	// The block that each segment was last read from: runs follow each other.
-	last := make([]span, len(a.L.Geoms)+1)
-	var err error
-	a.L.Perm.ImageRuns(off, off+int64(len(buf)), func(r unlimited.Run) bool {
-		if !pass[r.Seg] {
-			return true
-		}
-		dst := buf[r.ImageOff-off:][:r.Len]
-		for at := r.RawOff; len(dst) > 0; {
-			s := &last[r.Seg]
-			if at < s.lo || at >= s.hi {
-				if *s, err = store.get(ctx, at); err != nil {
-					return false
-				}
-			}
-			n := copy(dst, s.data[at-s.lo:])
-			dst = dst[n:]
-			at += int64(n)
-		}
-		return true
-	})
-	return err
+	return a.L.Perm.Scatter(buf, off, pass, func(raw int64) (int64, []byte, error) { return store.get(ctx, raw) })
 }
 
 // blockStore holds the blocks that windows under way need, each decoded once.
@@ -299,9 +265,9 @@ type openBlock struct {
 	err   error
 }
 
-// get returns the block that holds raw byte off, decoding it unless another
-// goroutine does.
-func (s *blockStore) get(ctx context.Context, off int64) (span, error) {
+// get returns the block that holds raw byte off, and where it begins, decoding it
+// unless another goroutine does.
+func (s *blockStore) get(ctx context.Context, off int64) (lo int64, data []byte, err error) {
 	l := s.a.L
 	n, in, left := l.FindRaw(off)
 	lo, hi := off-in, off+left
@@ -310,7 +276,7 @@ func (s *blockStore) get(ctx context.Context, off int64) (span, error) {
 	if !ok {
 		b = &openBlock{ready: make(chan struct{})}
 		s.blocks[n] = b
-		w := lastWindow(l, hi-1)
+		w := l.Perm.LastByte(lo, hi) / imageWindow // the last one that needs the block
 		s.byWindow[w] = append(s.byWindow[w], n)
 	}
 	s.mu.Unlock()
@@ -324,20 +290,9 @@ func (s *blockStore) get(ctx context.Context, off int64) (span, error) {
 		close(b.ready)
 	}
 	if b.err != nil {
-		return span{}, b.err
+		return 0, nil, b.err
 	}
-	return span{lo, hi, b.buf[:hi-lo]}, nil
-}
-
-// lastWindow is the window of the image that holds raw byte off, the last one of
-// a block.
-func lastWindow(l *format.Resolved, off int64) int64 {
-	w := int64(0)
-	l.Perm.RawRuns(off, off+1, func(r unlimited.Run) bool {
-		w = r.ImageOff / imageWindow
-		return false
-	})
-	return w
+	return lo, b.buf[:hi-lo], nil
 }
 
 // release frees the blocks that no window after n needs. All windows up to n are

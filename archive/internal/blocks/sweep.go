@@ -35,8 +35,7 @@ type Sweep struct {
 	l    *format.Resolved
 	next int64 // first byte that was not hashed yet
 
-	rest []byte // all of the rest, as far as it has come by; nil: not kept
-	have int64  // of the rest
+	rest *unlimited.Tail // what has come by of the rest; nil: it is not kept
 
 	buf  []byte        // to be filled
 	full chan []byte   // to be hashed
@@ -49,7 +48,7 @@ func NewSweep(ctx context.Context, image io.ReaderAt, l *format.Resolved) *Sweep
 	s := &Sweep{ctx: ctx, l: l, full: make(chan []byte, 4), free: make(chan []byte, 6), sum: make(chan [32]byte, 1)}
 	s.r, s.end = Walked(ctx, image, l.Image.Size)
 	if l.Rest.Len <= keptRest {
-		s.rest = make([]byte, l.Rest.Len)
+		s.rest = l.Perm.NewTail(l.Perm.Segments())
 	}
 	go s.hashAll(s.full)
 	return s
@@ -144,21 +143,10 @@ func (s *Sweep) hash() {
 
 // pass is told the image bytes that come next. It keeps those of the rest.
 func (s *Sweep) pass(p []byte) {
-	from, end := s.next, s.next+int64(len(p))
-	s.next = end
-	if s.have == int64(len(s.rest)) {
-		return
+	s.next += int64(len(p))
+	if s.rest != nil {
+		s.rest.Pass(p)
 	}
-	base := s.l.Perm.RawOff(len(s.l.Geoms))
-	s.l.Perm.RawRuns(base+s.have, base+int64(len(s.rest)), func(run unlimited.Run) bool {
-		if run.ImageOff >= end {
-			return false
-		}
-		n := min(run.Len, end-run.ImageOff)
-		copy(s.rest[s.have:], p[run.ImageOff-from:][:n])
-		s.have += n
-		return n == run.Len
-	})
 }
 
 // Rest is the rest, nil if it is too long to be kept. It reads the image as far as it
@@ -174,19 +162,13 @@ type sweptRest struct{ s *Sweep }
 
 // ReadAt implements io.ReaderAt.
 func (r sweptRest) ReadAt(p []byte, off int64) (int, error) {
-	s, err := r.s, error(nil)
 	if off < 0 {
 		return 0, errors.New("archive: negative offset")
 	}
-	if end := min(off+int64(len(p)), int64(len(s.rest))); s.have < end {
-		base := s.l.Perm.RawOff(len(s.l.Geoms))
-		s.l.Perm.RawRuns(base+end-1, base+end, func(run unlimited.Run) bool {
-			err = s.to(run.ImageOff + 1)
-			return false
-		})
-		if err != nil {
-			return 0, err
-		}
+	rest := r.s.rest
+	end := min(off+int64(len(p)), int64(len(rest.Bytes())))
+	if err := r.s.to(rest.Until(off, end)); err != nil {
+		return 0, err
 	}
-	return bytes.NewReader(s.rest).ReadAt(p, off)
+	return bytes.NewReader(rest.Bytes()).ReadAt(p, off)
 }

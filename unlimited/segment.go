@@ -1,0 +1,65 @@
+package unlimited
+
+import "fmt"
+
+// Segment says where the values of one variable lie in the image: run i is the image
+// bytes [Off+i*Stride, Off+i*Stride+Len). Lengths and offsets are in bytes.
+type Segment struct {
+	Off    int64 `json:"off"`
+	Len    int64 `json:"len"`
+	Stride int64 `json:"stride"` // 0 iff Count <= 1
+	Count  int64 `json:"count"`
+}
+
+// Size is the number of bytes of all runs.
+func (s Segment) Size() int64 { return s.Len * s.Count }
+
+// At returns the image offset of byte off of the values, which must be one of them.
+func (s Segment) At(off int64) int64 { return s.Off + off/s.Len*s.Stride + off%s.Len }
+
+// Runs calls yield for the runs that hold the bytes [off, end) of the values, in order,
+// until it returns false: n bytes of the image from byte at.
+func (s Segment) Runs(off, end int64, yield func(at, n int64) bool) {
+	for off < end {
+		n := min(end-off, s.Len-off%s.Len)
+		if !yield(s.At(off), n) {
+			return
+		}
+		off += n
+	}
+}
+
+// Cut returns the bytes [lo, hi) of the values. p has the image bytes from byte off on,
+// those between the first and the last of these included. The result shares the memory
+// of p if the bytes lie there one after another.
+func (s Segment) Cut(p []byte, off, lo, hi int64) []byte {
+	if lo >= hi {
+		return nil
+	}
+	if at := s.At(lo); at+hi-lo == s.At(hi-1)+1 {
+		return p[at-off:][:hi-lo]
+	}
+	out := make([]byte, 0, hi-lo)
+	s.Runs(lo, hi, func(at, n int64) bool {
+		out = append(out, p[at-off:][:n]...)
+		return true
+	})
+	return out
+}
+
+func (s Segment) check(header, size int64) error {
+	if s.Len < 0 || s.Count < 0 || s.Stride < 0 || s.Off < 0 || (s.Count > 1) != (s.Stride > 0) {
+		return fmt.Errorf("negative or inconsistent fields (off %d, len %d, stride %d, count %d)", s.Off, s.Len, s.Stride, s.Count)
+	}
+	if s.Len == 0 || s.Count == 0 {
+		return nil
+	}
+	if s.Off < header || s.Off > size || s.Len > size-s.Off {
+		return fmt.Errorf("bytes [%d, +%d) outside [%d, %d)", s.Off, s.Len, header, size)
+	}
+	if s.Count > 1 && (s.Len > s.Stride || s.Count-1 > (size-s.Off-s.Len)/s.Stride) {
+		return fmt.Errorf("%d runs of %d bytes every %d from %d, beyond the end at %d", s.Count, s.Len, s.Stride, s.Off, size)
+	}
+	return nil
+}
+
