@@ -2,9 +2,10 @@ package cdl
 
 import "strconv"
 
-// scalarIndex is what ncdump most often writes for the Fortran index of a scalar.
-// ncdump reads the word before an empty array, where the C library of Linux keeps the
-// array's size, 32, and a bit that tells whether the memory before it is in use.
+// scalarIndex is the value that ncdump usually writes for the Fortran index of a
+// scalar. ncdump reads the word before an empty array. There the C library of Linux
+// keeps the size of the array, 32, and a bit that tells whether the memory before it is
+// in use.
 const scalarIndex = 34
 
 // annotate writes the comment with the indices of a value (-f).
@@ -45,7 +46,7 @@ func (r *rows) brief() {
 	r.col = 4
 }
 
-// openIndex begins a comment: the name, and in C's order the indices of the row.
+// openIndex begins a comment with the name and, in C order, the indices of the row.
 func (r *rows) openIndex() {
 	r.buf = append(r.buf, "// "...)
 	r.buf = append(appendName(r.buf, r.v.Name), '(')
@@ -56,7 +57,7 @@ func (r *rows) openIndex() {
 	}
 }
 
-// fortranRow writes the indices of the row in Fortran's order.
+// fortranRow writes the indices of the row in Fortran order.
 func (r *rows) fortranRow() {
 	for k := len(r.row) - 1; k >= 0; k-- {
 		r.buf = strconv.AppendInt(append(r.buf, ','), r.row[k]+1, 10)

@@ -1,23 +1,23 @@
 // Package cdl writes netCDF files as CDL text, byte for byte as ncdump does.
 //
-// [Dump] takes a header and the values of its variables, wherever they come from. It
-// writes NcML too. [Name] and [Kind] derive the data set's name and kind from a file,
-// as ncdump does.
+// [Dump] takes a header and the values of its variables from any source. It also writes
+// NcML. [Name] and [Kind] derive the data set's name and kind from a file, as ncdump
+// does.
 //
-// The reference is ncdump of netCDF-C 4.9.0 on Linux, its oddities included where
-// they are the same in every run. Files that it refuses, or that make it stop
-// halfway, are written as far as the same rules go. C_format attributes are followed,
-// unless the behaviour of the C program is undefined. Then the default format is
+// The reference is ncdump of netCDF-C 4.9.0 on Linux, including its oddities where they
+// are the same in every run. Files that ncdump refuses, or at which it stops halfway,
+// are written by the same rules as far as possible. C_format attributes are followed
+// unless the C program's behaviour is undefined. In that case the default format is
 // used.
 //
 // # What is not done
 //
-// Groups and the types of netCDF-4, and times in calendar "none". Times beyond some
-// 80,000 years are written as numbers, where ncdump writes uninitialized memory. In
-// NcML, names are escaped, which ncdump forgets. If the number of records is
-// indeterminate (STREAMING), they are counted, where ncdump writes 4294967295. For the
-// Fortran index of a scalar (-f), ncdump writes uninitialized memory, most often 34.
-// Here it is always 34.
+// Groups and the types of netCDF-4 are missing, and so are times in calendar "none".
+// Times more than about 80,000 years away are written as numbers, where ncdump writes
+// uninitialized memory. Names in NcML are escaped, which ncdump forgets. If the number
+// of records is indeterminate (STREAMING), records are counted, where ncdump writes
+// 4294967295. For the Fortran index of a scalar (-f), ncdump writes uninitialized
+// memory, usually 34. This package always writes 34.
 //
 // Rules of the text: https://docs.unidata.ucar.edu/nug/current/_c_d_l.html
 package cdl
@@ -40,30 +40,29 @@ type Source interface {
 	Array(v int) slab.Array
 }
 
-// ErrNoVariable is wrapped by the error for a name in Options.Vars that no
-// variable has.
+// ErrNoVariable is wrapped by the error for a name in Options.Vars that the file lacks.
 var ErrNoVariable = errors.New("no such variable")
 
-// Options of Dump. Nil and the zero value mean those of ncdump without flags.
+// Options control Dump. Nil and the zero value mean ncdump without flags.
 type Options struct {
 	Name   string   // of the data set, see [Name]
 	Header bool     // no data (-h)
-	Coords bool     // of the data only that of coordinate variables (-c)
-	Vars   []string // of the data only that of these variables (-v); none: all
+	Coords bool     // data of coordinate variables only (-c)
+	Vars   []string // data of these variables only (-v); empty for all
 
-	// Special adds the special attributes (-s): the format and, for CDF-5 and
-	// where Storage knows more, how the values of a variable are stored.
+	// Special adds the special attributes (-s): the format and, for CDF-5 and where
+	// Storage provides more, the storage of each variable.
 	Special bool
 	// Storage returns how an archive stores variable number v, or nil if it has no
 	// blocks. Storage may be nil.
 	Storage func(v int) *Storage
 
-	// Times writes the values of time variables as dates in quotes (-t), and those of
-	// their numeric attributes in a comment. ISO puts a T between date and time of day
-	// and no blank (-i with Times).
+	// Times writes the values of time variables as quoted dates (-t) and adds a comment
+	// with dates to their numeric attributes. ISO separates date and time of day by T
+	// instead of a blank (-i with Times).
 	Times, ISO bool
-	// NcML writes the dimensions, attributes and variables as XML (-x), without values.
-	// Location is the name of the file in it.
+	// NcML writes dimensions, attributes and variables as XML (-x), without values.
+	// Location is the file name in it.
 	NcML     bool
 	Location string
 
@@ -72,13 +71,13 @@ type Options struct {
 	Fortran bool // indices count from 1, fastest dimension first
 
 	// FloatDigits and DoubleDigits are significant digits (-p), 1 to 20. Zero means 7
-	// and 15, unless a C_format attribute says otherwise.
+	// and 15, or those of a C_format attribute.
 	FloatDigits, DoubleDigits int
 	// LineLen is the length of lines of data (-l), at least 10. Zero means 80.
 	LineLen int
 }
 
-// Storage is how the values of a variable are stored.
+// Storage describes how the values of a variable are stored.
 type Storage struct {
 	Block   []int64 // shape of a block
 	Filters []Filter
@@ -108,10 +107,10 @@ const (
 	defaultLine = 80
 )
 
-// Dump writes the file as CDL. Nothing is written if the options are wrong or name a
-// variable that is not there. Memory is bounded, whatever the size of the variables.
-// Errors of w are returned as they are. Errors of reading values are wrapped with the
-// variable's name. Text written before an error stays written.
+// Dump writes the file as CDL. It writes nothing if the options are invalid or name a
+// missing variable. Memory is bounded, whatever the size of the variables. Errors of w
+// are returned unchanged. Errors of reading values are wrapped with the variable's
+// name. Text written before an error stays written.
 func Dump(ctx context.Context, w io.Writer, src Source, o *Options) error {
 	if o == nil {
 		o = &Options{}
@@ -148,9 +147,9 @@ func Dump(ctx context.Context, w io.Writer, src Source, o *Options) error {
 	return d.err
 }
 
-// chosen tells for each variable whether Options.Vars names it. It is nil if all are
-// wanted. Among variables of one name the last is chosen, as in ncdump. Names with a
-// slash, which ncdump takes for names in groups, are allowed.
+// chosen reports for each variable whether Options.Vars names it. It is nil if all are
+// wanted. If several variables share a name, the last one is chosen, as in ncdump.
+// Names with a slash are allowed, although ncdump takes them for names in groups.
 func (d *dumper) chosen() ([]bool, error) {
 	if len(d.o.Vars) == 0 {
 		return nil, nil
@@ -179,8 +178,8 @@ func Kind(v cdf3.Version) string {
 	return v.String()
 }
 
-// Name is the name of a data set as ncdump derives it from the name of its file:
-// without folders and without what follows the last dot.
+// Name derives the name of a data set from a file name as ncdump does: without folders
+// and without the part from the last dot on.
 func Name(file string) string {
 	file = file[strings.LastIndexAny(file, `/\`)+1:]
 	if dot := strings.LastIndexByte(file, '.'); dot >= 0 {

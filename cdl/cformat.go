@@ -10,23 +10,23 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
-// format is a format of C's printf for one number, with text around it.
+// format is a printf format of C for one number, with text around it.
 type format struct {
 	before, after                 string
 	minus, plus, blank, alt, zero bool
-	width, prec                   int // prec is -1 if it is not given
+	width, prec                   int // prec is -1 if absent
 	length                        string
-	verb                          byte // 0: there is text only
+	verb                          byte // 0 for text only
 }
 
 const (
-	// maxFormat is where ncdump no longer looks at a C_format attribute.
+	// maxFormat is the length from which ncdump ignores a C_format attribute.
 	maxFormat = 100
-	// maxOutput is the longest text of a value that ncdump has room for.
+	// maxOutput is the length of the longest formatted value that ncdump has room for.
 	maxOutput = 99
 )
 
-// parseFormat reads a format. It is not ok if C leaves the output undefined, and for
+// parseFormat parses a format. ok is false if C leaves the output undefined, and for
 // conversions that nobody uses.
 func parseFormat(s string) (f format, ok bool) {
 	f.before, s, ok = literal(s)
@@ -68,7 +68,7 @@ func parseFormat(s string) (f format, ok bool) {
 	return f, ok && s == ""
 }
 
-// literal is the text up to a conversion, which rest begins with.
+// literal splits off the text before a conversion. rest begins with the conversion.
 func literal(s string) (text, rest string, ok bool) {
 	var b []byte
 	for i := 0; i < len(s); i++ {
@@ -83,7 +83,7 @@ func literal(s string) (text, rest string, ok bool) {
 	return string(b), "", true
 }
 
-// number is the decimal number that s begins with, 0 if there is none.
+// number parses the decimal number at the start of s, 0 if there is none.
 func number(s string) (n int, rest string, ok bool) {
 	for s != "" && s[0] >= '0' && s[0] <= '9' {
 		if n = n*10 + int(s[0]-'0'); n > maxOutput {
@@ -94,7 +94,7 @@ func number(s string) (n int, rest string, ok bool) {
 	return n, s, true
 }
 
-// appender is nil if the format is for another type.
+// appender returns nil if the format is for another type.
 func (f *format) appender(t cdf3.Type) appender {
 	float := t == cdf3.Float || t == cdf3.Double
 	if f.verb != 0 && strings.IndexByte("fFeEgG", f.verb) >= 0 != float {
@@ -135,8 +135,8 @@ func toFloat(t cdf3.Type, b []byte) float64 {
 	return math.Float64frombits(binary.BigEndian.Uint64(b))
 }
 
-// toInt is a value as it lies in a register of 64 bits: C passes short integers
-// as an int and leaves the upper half zero.
+// toInt returns a value as it lies in a 64-bit register: C passes short integers as int
+// and leaves the upper half zero.
 func toInt(t cdf3.Type, b []byte) uint64 {
 	switch t {
 	case cdf3.Byte, cdf3.Char:
@@ -208,7 +208,7 @@ func (f *format) appendInt(dst []byte, n uint64) []byte {
 	return f.pad(dst, sign, s, f.zero && f.prec < 0)
 }
 
-// sign is the text before a number that is not negative.
+// sign returns the text before a non-negative number.
 func (f *format) sign() string {
 	switch {
 	case f.plus:
@@ -258,8 +258,8 @@ func (f *format) appendFloat(dst []byte, x float64) []byte {
 	return f.pad(dst, sign, s, f.zero)
 }
 
-// zeros pads a number printed with %g, which has no zeros at its end, to the digits
-// of %#g.
+// zeros pads a number printed with %g, which drops trailing zeros, to the digits of
+// %#g.
 func zeros(s string, x float64, prec int) string {
 	mantissa, exp, hasExp := strings.Cut(s, "e")
 	have := len(strings.TrimLeft(strings.Replace(mantissa, ".", "", 1), "0"))
@@ -278,7 +278,7 @@ func zeros(s string, x float64, prec int) string {
 	return mantissa
 }
 
-// pad appends a number, padded to the wanted width.
+// pad appends a number, padded to the width of the format.
 func (f *format) pad(dst []byte, sign, s string, zero bool) []byte {
 	n := max(0, f.width-len(sign)-len(s))
 	switch {

@@ -26,8 +26,8 @@ func TestJudgeCorpusFerret(t *testing.T) {
 	s.report(t)
 }
 
-// TestJudgeCorpusSparse compares headers and coordinates of files of many GB, which are
-// zeros but for some extents.
+// TestJudgeCorpusSparse compares headers and coordinates of files of many GB that are
+// mostly zeros.
 func TestJudgeCorpusSparse(t *testing.T) {
 	corpus.Sparse(t, func(t *testing.T, f corpus.File) {
 		path := filepath.Join(t.TempDir(), f.Name)

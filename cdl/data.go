@@ -9,10 +9,10 @@ import (
 	"github.com/cdfz-format/cdfz/slab"
 )
 
-// readLen is how many bytes of values are read at once.
+// readLen is the number of bytes of values read at once.
 const readLen = 1 << 20
 
-// data writes the data section. Variables without a value are left out.
+// data writes the data section. Variables without values are left out.
 func (d *dumper) data(chosen []bool) error {
 	if len(d.h.Vars) > 0 {
 		d.text("data:\n")
@@ -36,20 +36,21 @@ func (d *dumper) data(chosen []bool) error {
 		case d.err != nil:
 			return d.err
 		case err != nil:
-			d.flush() // what there is
+			d.flush() // the values so far
 			return fmt.Errorf("cdl: variable %s: %w", strconv.Quote(v.Name), err)
 		}
 	}
 	return nil
 }
 
-// coordinate says whether a variable has one dimension and the name of any.
+// coordinate reports whether a variable has one dimension and the name of some
+// dimension.
 func (d *dumper) coordinate(v *cdf3.Var) bool {
 	_, ok := d.names.dims[cString(v.Name)]
 	return ok && len(v.DimIDs) == 1
 }
 
-// each reads values of n bytes and writes them to r.
+// each reads n bytes of values and passes them to r.
 func (d *dumper) each(values io.ReaderAt, n int64, r *rows) error {
 	if d.in == nil {
 		d.in = make([]byte, readLen)
@@ -75,18 +76,18 @@ func (d *dumper) each(values io.ReaderAt, n int64, r *rows) error {
 	return nil
 }
 
-// rows writes the values of a variable as they come. A row is a run along the last
-// dimension.
+// rows writes the values of a variable one after the other. A row is a run along the
+// last dimension.
 type rows struct {
 	*dumper
 	v     *cdf3.Var
-	value appender // nil: text
+	value appender // nil for text
 	size  int
 	len   int64   // of a row
 	i     int64   // in the row
 	row   []int64 // indices of the row
 	left  int64   // rows after this one
-	nuls  int64   // characters before this one that are NUL and may end the row
+	nuls  int64   // NULs before this character, which may be the end of the row
 }
 
 func newRows(d *dumper, i int) *rows {
@@ -142,7 +143,7 @@ func (r *rows) numbers(b []byte) {
 	}
 }
 
-// chars writes text. A row is a string, without the NULs at its end.
+// chars writes text. A row is a string without its trailing NULs.
 func (r *rows) chars(b []byte) {
 	for _, c := range b {
 		if r.i == 0 {
@@ -171,8 +172,8 @@ func (r *rows) chars(b []byte) {
 	}
 }
 
-// wrap moves what was appended since start to a new line if the line gets too long.
-// Up to two bytes do not move, so that delimiters stay with their value.
+// wrap moves the text appended since start to a new line if the line gets too long. Up
+// to two bytes are not moved, so that delimiters stay with their value.
 func (d *dumper) wrap(start int) {
 	const indent = "\n    "
 	n := len(d.buf) - start
@@ -196,7 +197,7 @@ func (r *rows) begin() {
 	}
 }
 
-// end writes the text after a row and goes on to the next.
+// end writes the text after a row and moves on to the next row.
 func (r *rows) end() {
 	last := r.left == 0
 	switch {

@@ -26,7 +26,7 @@ func dump(t testing.TB, src Source, o *Options) string {
 	return b.String()
 }
 
-// TestGolden compares with texts of ncdump.
+// TestGolden compares with output of ncdump.
 func TestGolden(t *testing.T) {
 	for _, c := range []struct {
 		golden, file string
@@ -57,7 +57,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// memory is a file made by a test.
+// memory is a file in memory.
 type memory struct {
 	h    cdf3.Header
 	data []io.ReaderAt // big-endian values of each variable
@@ -74,7 +74,7 @@ func (m *memory) Array(v int) slab.Array {
 	return a
 }
 
-// oneVar is a file with one variable, whose dimensions are x0, x1 and so on.
+// oneVar returns a file with one variable, whose dimensions are x0, x1 and so on.
 func oneVar(t testing.TB, typ cdf3.Type, data io.ReaderAt, attrs []cdf3.Attr, shape ...int64) *memory {
 	t.Helper()
 	m := &memory{data: []io.ReaderAt{data}}
@@ -92,7 +92,7 @@ func textAttr(name, value string) cdf3.Attr {
 	return cdf3.Attr{Name: name, Type: cdf3.Char, Len: int64(len(value)), Values: []byte(value)}
 }
 
-// TestLongText has NULs around the boundaries of reads.
+// TestLongText puts NULs around the boundaries of reads.
 func TestLongText(t *testing.T) {
 	b := bytes.Repeat([]byte("x"), 2*readLen+3)
 	clear(b[readLen-2 : readLen+1])
@@ -206,7 +206,7 @@ type failing struct{ err error }
 func (f failing) ReadAt([]byte, int64) (int, error) { return 0, f.err }
 func (f failing) Write([]byte) (int, error)         { return 0, f.err }
 
-// TestBounded dumps a large variable to a writer that checks that text comes in
+// TestBounded dumps a large variable to a writer that checks that the text arrives in
 // pieces.
 func TestBounded(t *testing.T) {
 	const n = 30 << 20
@@ -235,8 +235,7 @@ func (w *pieces) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestManyAttrs has so many attributes that comparing each with each would take
-// minutes.
+// TestManyAttrs has so many attributes that comparing every pair would take minutes.
 func TestManyAttrs(t *testing.T) {
 	m := oneVar(t, cdf3.Int, zeroes{}, nil, 1)
 	for i := range 300_000 {
@@ -248,7 +247,8 @@ func TestManyAttrs(t *testing.T) {
 	require.Equal(t, 2, strings.Count(got, "\t\t:a77 = \"77\" ;\n"))
 }
 
-// FuzzDump dumps whatever can be read as a header: no panic, no endless text.
+// FuzzDump dumps any file with a valid header. Dump must not panic, and its text must
+// be finite.
 func FuzzDump(f *testing.F) {
 	s := seeds.Of(f)
 	for _, name := range []string{"cdf1_names", "cdf5_attrs_all_types", "cdf2_two_unlimited", "cdf1_rank", "cdf5_bits"} {
@@ -266,7 +266,7 @@ func FuzzDump(f *testing.F) {
 		total := int64(0)
 		for i := range h.Vars {
 			if total += h.Vars[i].Len; h.Vars[i].Len > 1<<12 || total > 1<<12 {
-				return // would only take long
+				return // too large for a fuzz test
 			}
 		}
 		src, err := archive.New(bytes.NewReader(b), int64(len(b)), nil)

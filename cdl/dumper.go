@@ -9,7 +9,7 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
-// dumper is one run of Dump. Text gathers in buf.
+// dumper is the state of one call of Dump. Text is collected in buf.
 type dumper struct {
 	ctx     context.Context
 	w       io.Writer
@@ -18,16 +18,16 @@ type dumper struct {
 	o       *Options
 	names   *names
 	buf     []byte
-	err     error // the first of w
+	err     error // first error of w
 	maxLine int   // bytes of a line of data
-	col     int   // bytes in the line of data so far, as ncdump counts them
+	col     int   // bytes in the current line of data, as ncdump counts them
 	in      []byte
-	bounds  *bounds    // see lastBounds; nil: not yet looked for
-	times   *timeUnits // of the variable whose attributes are written; nil: none
+	bounds  *bounds    // see lastBounds; nil until first used
+	times   *timeUnits // of the variable whose attributes are being written; may be nil
 }
 
-// flushLen is where buf is written; it grows beyond by at most one name or piece
-// of text.
+// flushLen is the length at which buf is written. buf exceeds it by at most one name or
+// piece of text.
 const flushLen = 64 << 10
 
 func (d *dumper) text(s string) {
@@ -54,9 +54,9 @@ func (d *dumper) name(s string) {
 	d.spill()
 }
 
-// names are the names of a header as C knows them: up to the first NUL.
+// names are the names of a header as C sees them: up to the first NUL.
 type names struct {
-	vars map[string]int // by name the last variable of it
+	vars map[string]int // the last variable of each name
 	dims map[string]int
 }
 
@@ -71,14 +71,14 @@ func newNames(h *cdf3.Header) *names {
 	return n
 }
 
-// cString is s up to the first NUL.
+// cString returns s up to the first NUL.
 func cString(s string) string {
 	s, _, _ = strings.Cut(s, "\x00")
 	return s
 }
 
-// rooted reports whether ncdump puts a slash before the name of a dimension. It does
-// if a search by the name in normal form does not find the dimension.
+// rooted reports whether ncdump puts a slash before the name of a dimension. It does so
+// if a search for the normalized name does not find the dimension.
 func (n *names) rooted(dims []cdf3.Dim, id int) bool {
 	name := cString(dims[id].Name)
 	return name == "" || n.dims[name] != id || !utf8.ValidString(name) || decomposed(name)

@@ -2,7 +2,7 @@ package cdl
 
 import "bytes"
 
-// escaped are the characters of names that get a backslash.
+// escaped marks the characters of names that get a backslash.
 var escaped = func() (t [256]bool) {
 	for _, c := range []byte(" !\"#$&'()*,:;<=>?[]\\^`{|}~") {
 		t[c] = true
@@ -12,9 +12,9 @@ var escaped = func() (t [256]bool) {
 
 const hexDigits = "0123456789abcdef"
 
-// appendName appends a name up to its first NUL, with escapes. A digit at the
-// beginning is escaped too. A name that begins with a blank or a control character
-// stops ncdump; here it is escaped like others.
+// appendName appends a name up to its first NUL, with escapes. A leading digit is
+// escaped too. ncdump stops at a name that begins with a blank or a control character.
+// Here such names are escaped like others.
 func appendName(dst []byte, s string) []byte {
 	s = cString(s)
 	if s != "" && s[0] >= '0' && s[0] <= '9' {
@@ -33,13 +33,13 @@ func appendName(dst []byte, s string) []byte {
 	return dst
 }
 
-// short are the characters of text that have an escape of one letter.
+// short maps characters to escapes of one letter.
 var short = [256]byte{
 	'\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't', '\v': 'v', '\\': '\\', '\'': '\'', '"': '"',
 }
 
-// appendAttrByte appends a character of a text attribute. Bytes that are not ASCII
-// stay as they are.
+// appendAttrByte appends a character of a text attribute. Bytes that are not ASCII are
+// kept.
 func appendAttrByte(dst []byte, c byte) []byte {
 	switch {
 	case c == '\n':
@@ -70,5 +70,5 @@ func appendOctal(dst []byte, c byte) []byte {
 	return append(dst, '\\', '0'+c>>6, '0'+c>>3&7, '0'+c&7)
 }
 
-// trimNUL is s without the NULs at its end.
+// trimNUL returns s without trailing NULs.
 func trimNUL(s []byte) []byte { return bytes.TrimRight(s, "\x00") }

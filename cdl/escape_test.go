@@ -68,7 +68,7 @@ func TestRooted(t *testing.T) {
 	}
 }
 
-// unescape reads what appendName, appendAttrByte and appendDataByte write.
+// unescape reverses appendName, appendAttrByte and appendDataByte.
 func unescape(t *testing.T, s string) string {
 	s = strings.ReplaceAll(s, "\\n\",\n\t\t\t\"", `\n`)
 	s = strings.ReplaceAll(s, "\\n\",\n    \"", `\n`)
@@ -97,7 +97,7 @@ func unescape(t *testing.T, s string) string {
 	return string(b)
 }
 
-// FuzzEscape checks that names and texts can be read back and hold no control
+// FuzzEscape checks that escaped names and texts can be read back and have no control
 // characters.
 func FuzzEscape(f *testing.F) {
 	s := seeds.Of(f)

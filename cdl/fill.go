@@ -8,18 +8,18 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
-// fillOf is the value that is written as "_", nil if there is none.
+// fillOf returns the value that is written as "_", or nil.
 func fillOf(v *cdf3.Var) []byte {
 	if a := attr(v.Attrs, "_FillValue"); a != nil && a.Type == v.Type && a.Len == 1 {
 		return a.Values
 	}
 	if v.Type == cdf3.Byte || v.Type == cdf3.UByte {
-		return nil // each of their values is an ordinary one too
+		return nil // all of their values are ordinary
 	}
 	return v.Type.Fill()
 }
 
-// orFill writes "_" for the fill value and leaves other values to f.
+// orFill wraps f to write "_" for the fill value.
 func orFill(v *cdf3.Var, f appender) appender {
 	fill := fillOf(v)
 	switch {
@@ -50,14 +50,14 @@ func orFill(v *cdf3.Var, f appender) appender {
 	}
 }
 
-// Steps between 1 and the next float and double (FLT_EPSILON, DBL_EPSILON).
+// The steps from 1 to the next float and double (FLT_EPSILON, DBL_EPSILON).
 const (
 	epsilon32 = 1.0 / (1 << 23)
 	epsilon64 = 1.0 / (1 << 52)
 )
 
-// sameFloat32 says whether x is the fill value for ncdump: equal, or no further
-// away than the precision of floats; both NaN; both infinite and of one sign.
+// sameFloat32 reports whether ncdump takes x for the fill value: if they are equal up
+// to the precision of floats, both NaN, or infinite with the same sign.
 func sameFloat32(fill, x float32) bool {
 	if (fill > 0) != (x > 0) {
 		return false

@@ -9,7 +9,7 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
-// unlimited is the number of the unlimited dimension, -1 if there is none.
+// unlimited returns the number of the first unlimited dimension, or -1.
 func unlimited(h *cdf3.Header) int {
 	return slices.IndexFunc(h.Dims, func(dim cdf3.Dim) bool { return dim.Len == 0 })
 }
@@ -31,7 +31,7 @@ func (d *dumper) header() {
 			d.int(h.NumRecs)
 			d.text(" currently)\n")
 			continue
-		case h.Dims[i].Len == 0: // ncdump takes the first alone for unlimited
+		case h.Dims[i].Len == 0: // ncdump takes only the first as unlimited
 			d.int(h.NumRecs)
 		default:
 			d.int(h.Dims[i].Len)
@@ -94,12 +94,12 @@ func (d *dumper) attrName(v, name string) {
 	d.text(" = ")
 }
 
-// keywords are names of variables that need a blank before a colon.
+// keywords are the names of variables that need a blank before a colon.
 var keywords = []string{"variables", "dimensions", "data", "group", "types"}
 
-// attrs writes the attributes of a variable or, without a name, of the file. If
+// attrs writes the attributes of a variable, or those of the file if v is empty. If
 // several attributes have the same name, ncdump prints the values of the first each
-// time. Attributes named by hide, unless it is empty, are left out.
+// time. Attributes with the name hide are left out, unless it is empty.
 func (d *dumper) attrs(v string, attrs []cdf3.Attr, hide string) {
 	first := firstAttrs(attrs)
 	for i := range attrs {
@@ -110,7 +110,7 @@ func (d *dumper) attrs(v string, attrs []cdf3.Attr, hide string) {
 	}
 }
 
-// firstAttrs is the first attribute of each name.
+// firstAttrs returns the first attribute of each name.
 func firstAttrs(attrs []cdf3.Attr) map[string]*cdf3.Attr {
 	first := make(map[string]*cdf3.Attr, len(attrs))
 	for i := range attrs {
@@ -140,7 +140,7 @@ func (d *dumper) attr(v string, a *cdf3.Attr) {
 	d.text("\n")
 }
 
-// attrText writes a text attribute, a new line of CDL after each newline.
+// attrText writes a text attribute. A line of CDL ends after each newline.
 func (d *dumper) attrText(s []byte) {
 	d.text(`"`)
 	for _, c := range trimNUL(s) {
@@ -150,7 +150,7 @@ func (d *dumper) attrText(s []byte) {
 	d.text(`"`)
 }
 
-// attrValues writes the values of an attribute of numbers. Letters tell the type.
+// attrValues writes the values of a numeric attribute, with letters for the type.
 func (d *dumper) attrValues(a *cdf3.Attr) {
 	b, size := a.Values, int(a.Type.Size())
 	for i := 0; i+size <= len(b); i += size {

@@ -23,26 +23,25 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
-// These tests hold the text against that of ncdump (Debian: netcdf-bin). A judge
-// that is missing is a failure. Where ncdump stops with an error, what it wrote
-// before must be the beginning of our text.
+// These tests compare the text with that of ncdump (Debian: netcdf-bin). A missing
+// judge is a failure. If ncdump stops with an error, its output must be the beginning
+// of ours.
 
 const (
-	// maxWhole is the size of files above which only headers and coordinates are
-	// compared.
+	// maxWhole is the file size above which only headers and coordinates are compared.
 	maxWhole = 64 << 20
-	// maxValues is the bytes of values above which few flags are tried.
+	// maxValues is the size of values, in bytes, above which few flags are tried.
 	maxValues = 8 << 20
 )
 
-// comparison is one way to call ncdump, and the same for Dump.
+// comparison is a call of ncdump and the matching options of Dump.
 type comparison struct {
 	flags []string
 	o     Options
 	large bool // also for large files
 }
 
-// comparisons are the flags under which a file is compared.
+// comparisons returns the flags to compare for a file.
 func comparisons(h *cdf3.Header, name string) []comparison {
 	out := []comparison{
 		{flags: []string{"-h"}, o: Options{Header: true}, large: true},
@@ -78,8 +77,8 @@ func comparisons(h *cdf3.Header, name string) []comparison {
 	return out
 }
 
-// ncdump gives its output. It is not ok if it ended with an error or had not ended
-// after a minute.
+// ncdump returns the output of ncdump. ok is false if it failed or took longer than a
+// minute.
 func ncdump(t testing.TB, args ...string) (out []byte, ok bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -90,16 +89,16 @@ func ncdump(t testing.TB, args ...string) (out []byte, ok bool) {
 	return out, err == nil
 }
 
-// exception is a way in which the text of ncdump is not followed. It must be the
-// only difference: with the text altered so both are equal.
+// exception is an accepted difference from the text of ncdump. It must be the only one:
+// once applied, the texts must be equal.
 type exception struct {
 	why     string
-	misread bool // ncdump misreads the file or writes uninitialized memory: how often depends on the machine, so it does not count
+	misread bool // ncdump misreads the file or writes uninitialized memory; not counted, since the number depends on the machine
 	alter   func(h *cdf3.Header, c *comparison, text []byte) []byte
 }
 
 var exceptions = []exception{{
-	why:     "STREAMING: ncdump says 4294967295 records, or 2^64-1",
+	why:     "STREAMING: ncdump prints 4294967295 records, or 2^64-1",
 	misread: true,
 	alter: func(h *cdf3.Header, _ *comparison, text []byte) []byte {
 		if !h.Streaming {
@@ -111,7 +110,7 @@ var exceptions = []exception{{
 		return bytes.ReplaceAll(text, []byte("(4294967295 currently)"), n)
 	},
 }, {
-	why:     "variables with a name of 256 bytes: ncdump has no room for the end of it and writes the type's number behind it",
+	why:     "variables with a name of 256 bytes: ncdump has no room for the terminator and appends the type's number",
 	misread: true,
 	alter: func(h *cdf3.Header, _ *comparison, text []byte) []byte {
 		for i := range h.Vars {
@@ -138,7 +137,7 @@ var exceptions = []exception{{
 		return text
 	},
 }, {
-	why:     "fill values of times: ncdump writes what lies in its memory as a date",
+	why:     "fill values of times: ncdump writes uninitialized memory as a date",
 	misread: true,
 	alter: func(_ *cdf3.Header, c *comparison, text []byte) []byte {
 		if !c.o.Times {
@@ -157,11 +156,11 @@ var exceptions = []exception{{
 	},
 }}
 
-// farTime is an attribute of a number that is no time, the comment after it, which
-// may have any bytes, and the start of the next line.
+// farTime matches an attribute with a number that is not a time, the comment after it,
+// which may contain any bytes, and the start of the next line.
 var farTime = regexp.MustCompile(`(?s)( = -?[0-9.]+e\+[1-9][0-9]f? ; // )".*?"\n([\t\n}])`)
 
-// escapedNames escapes the names in NcML of ncdump, one after the other.
+// escapedNames escapes the names in the NcML of ncdump, one after the other.
 func escapedNames(h *cdf3.Header, text []byte) []byte {
 	var out []byte
 	replace := func(before string, names ...string) {
@@ -183,7 +182,7 @@ func escapedNames(h *cdf3.Header, text []byte) []byte {
 		out = append(append(append(out, text[:i]...), before...), escaped...)
 		text = text[i+len(raw):]
 		if len(cString(names[0])) == 256 {
-			// ncdump has no room for the end of it, and writes what follows in memory.
+			// ncdump has no room for the terminator and writes the memory after it.
 			text = text[max(0, bytes.IndexByte(text, '"')):]
 		}
 	}
@@ -211,7 +210,7 @@ func escapedNames(h *cdf3.Header, text []byte) []byte {
 	return append(out, text...)
 }
 
-// scale counts what was compared.
+// scale counts the comparisons.
 type scale struct {
 	dir                            string
 	files, equal, unequal, refused int
@@ -222,7 +221,7 @@ type scale struct {
 
 func newScale(t *testing.T) *scale { return &scale{dir: t.TempDir(), excepted: map[string][]string{}} }
 
-// verdict is how the texts of a file compare: the worst of all flags.
+// verdict is the result for a file: the worst of all flags.
 type verdict struct {
 	compared, differ bool
 	why              string // of the exception that makes them equal
@@ -252,9 +251,9 @@ func (s *scale) file(t *testing.T, name string, image []byte) {
 	busy := make(chan bool, 3)
 	for _, c := range comparisons(h, path) {
 		switch {
-		case !c.large && values > maxValues, // would take long
+		case !c.large && values > maxValues, // too slow
 			!c.o.Header && !c.o.Coords && len(image) > maxWhole,
-			!c.o.Header && h.Streaming: // without end
+			!c.o.Header && h.Streaming: // endless
 			continue
 		}
 		wait.Add(1)
@@ -326,7 +325,7 @@ func (s *scale) compare(t *testing.T, v *verdict, c *comparison, h *cdf3.Header,
 	}
 }
 
-// sources are the file and an archive of it.
+// sources returns the file and an archive of it.
 func (s *scale) sources(t *testing.T, name string, image []byte) []Source {
 	classic, err := archive.New(bytes.NewReader(image), int64(len(image)), nil)
 	require.NoError(t, err)
@@ -340,7 +339,7 @@ func (s *scale) sources(t *testing.T, name string, image []byte) []Source {
 	return []Source{classic, packed}
 }
 
-// difference shows where two texts part.
+// difference shows where two texts diverge.
 func difference(want, got []byte) string {
 	i := 0
 	for i < len(want) && i < len(got) && want[i] == got[i] {
@@ -350,9 +349,9 @@ func difference(want, got []byte) string {
 	return fmt.Sprintf("at byte %d:\n ncdump %q\n  here  %q", i, around(want), around(got))
 }
 
-// report logs the counts. Fewer than one percent of the files may be exceptions.
+// report logs the counts. Less than one percent of the files may be exceptions.
 func (s *scale) report(t *testing.T) {
-	t.Logf("%d files: %d equal, %d not, %d that ncdump refuses; %d texts, ncdump stopped in %d",
+	t.Logf("%d files: %d equal, %d different, %d refused by ncdump; %d texts, ncdump stopped in %d",
 		s.files, s.equal, s.unequal, s.refused, s.texts, s.stopped)
 	n := 0
 	for _, e := range exceptions {

@@ -7,8 +7,8 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
-// ncml writes the file as NcML, without values. Elements without attributes are closed
-// at once or not depending on which variables are wanted, as in ncdump.
+// ncml writes the file as NcML, without values. As in ncdump, whether elements without
+// attributes are closed at once depends on the selected variables.
 func (d *dumper) ncml(chosen []bool) {
 	h := d.h
 	d.text("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<netcdf xmlns=\"https://www.unidata.ucar.edu/namespaces/netcdf/ncml-2.2\" location=\"")
@@ -23,7 +23,7 @@ func (d *dumper) ncml(chosen []bool) {
 		if n == 0 {
 			n = h.NumRecs
 		}
-		d.int(int64(int32(n))) // as far as C's int holds it
+		d.int(int64(int32(n))) // truncated to C's int
 		if d.text("\""); i == unlimited {
 			d.text(" isUnlimited=\"true\"")
 		}
@@ -117,7 +117,7 @@ func (d *dumper) xmlNumbers(a *cdf3.Attr) {
 	}
 }
 
-// appendXMLFloat appends a number in the words of C.
+// appendXMLFloat appends a number as C prints it.
 func appendXMLFloat(dst []byte, x float64, digits int) []byte {
 	if !math.IsNaN(x) && !math.IsInf(x, 0) {
 		return appendAttrFloat(dst, x, digits)
@@ -131,8 +131,7 @@ func appendXMLFloat(dst []byte, x float64, digits int) []byte {
 	return append(dst, "inf"...)
 }
 
-// xmlName writes a name. ncdump does not escape names, so that some make its XML
-// invalid.
+// xmlName writes a name. ncdump does not escape names, so its XML is sometimes invalid.
 func (d *dumper) xmlName(s string) {
 	for _, c := range []byte(cString(s)) {
 		d.buf = appendXMLByte(d.buf, c)

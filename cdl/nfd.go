@@ -2,9 +2,9 @@ package cdl
 
 import "strings"
 
-// decomposed reports whether a name has a letter and a separate mark that Unicode's
-// normal form C writes as one character. Other deviations from that form are not
-// recognized, since they would need tables for every script.
+// decomposed reports whether a name has a letter followed by a mark that Unicode's
+// normal form C combines into one character. It does not detect other deviations from
+// that form, which would need tables for every script.
 func decomposed(name string) bool {
 	var base rune
 	for _, c := range name {
@@ -18,7 +18,8 @@ func decomposed(name string) bool {
 	return false
 }
 
-// hangul says whether two Korean letters, or a syllable and a letter, make a syllable.
+// hangul reports whether two Korean letters, or a syllable and a letter, form a
+// syllable.
 func hangul(a, b rune) bool {
 	switch {
 	case a >= 0x1100 && a <= 0x1112:
@@ -29,9 +30,9 @@ func hangul(a, b rune) bool {
 	return false
 }
 
-// composing are the characters that follow others to make one with them, each with
-// those it may follow. From the decompositions of the Unicode Character Database,
-// version 14.0.0, without its composition exclusions.
+// composing maps each combining character to the characters it combines with. From the
+// decompositions of the Unicode Character Database, version 14.0.0, without its
+// composition exclusions.
 var composing = map[rune]string{
 	'\u0300':     "AEIOUaeiouÜüNnЕИеиĒēŌōWwÂâĂăÊêÔôƠơƯưYyἀἁἈἉἐἑἘἙἠἡἨἩἰἱἸἹὀὁὈὉὐὑὙὠὡὨὩαεηιουωΑΕΗ᾿ϊΙ῾ϋΥ¨ΟΩ",
 	'\u0301':     "AEIOUYaeiouyCcLlNnRrSsZzÜüGgÅåÆæØø¨ΑΕΗΙΟΥΩϊαεηιϋουωϒГКгкÇçĒēÏïKkMmÕõŌōPpŨũWwÂâĂăÊêÔôƠơƯưἀἁἈἉἐἑἘἙἠἡἨἩἰἱἸἹὀὁὈὉὐὑὙὠὡὨὩ᾿῾",

@@ -16,7 +16,7 @@ import (
 
 var generic = regexp.MustCompile(`^%(#?)\.(\d+)g$`)
 
-// TestPrintf compares with what C prints: testdata/printf.txt.
+// TestPrintf compares with the output of C's printf in testdata/printf.txt.
 func TestPrintf(t *testing.T) {
 	b, err := os.ReadFile("testdata/printf.txt")
 	require.NoError(t, err)
@@ -54,7 +54,7 @@ func TestPrintf(t *testing.T) {
 	}
 }
 
-// trimZeros takes zeros off the end of a mantissa.
+// trimZeros strips trailing zeros from a mantissa.
 func trimZeros(s string) string {
 	mantissa, exp, ok := strings.Cut(s, "e")
 	mantissa = strings.TrimRight(mantissa, "0")
@@ -75,7 +75,7 @@ func TestFormatRefused(t *testing.T) {
 	}
 }
 
-// TestFormatTypes has formats whose result depends on the type.
+// TestFormatTypes checks formats whose result depends on the type.
 func TestFormatTypes(t *testing.T) {
 	for _, c := range []struct {
 		format string

@@ -21,13 +21,13 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
-// cFormats are values for C_format attributes whose result C defines.
+// cFormats are values of C_format attributes that C defines.
 var cFormats = map[bool][]string{
 	true:  {"%.2f", "%9.4f", "%-12.3e|", "%g", "%+G", "%.0f", "%012.1f", "x%%%.15g y", "%#.3g", "%5.1lf", "% .3E"},
 	false: {"%d", "%5d", "%-8d|", "%x", "%#o", "%+d", "%05d", "%u", "%i%%", "%.4d"},
 }
 
-// randomImage is a file with random values, attributes and shapes.
+// randomImage returns a file with random values, attributes and shapes.
 func randomImage(t *testing.T, r *rand.Rand) []byte {
 	h := &cdf3.Header{Version: []cdf3.Version{cdf3.Classic, cdf3.Offset64, cdf3.Data64}[r.Intn(3)], NumRecsField: uint64(r.Intn(4))}
 	types := 6
@@ -64,7 +64,7 @@ func randomImage(t *testing.T, r *rand.Rand) []byte {
 			}
 			v.Attrs = append(v.Attrs, attr("_FillValue", typ, n))
 		}
-		if r.Intn(3) == 0 && v.Type < cdf3.UInt { // for longer integers ll is needed
+		if r.Intn(3) == 0 && v.Type < cdf3.UInt { // longer integers need ll
 			formats := cFormats[v.Type == cdf3.Float || v.Type == cdf3.Double]
 			v.Attrs = append(v.Attrs, textAttr("C_format", formats[r.Intn(len(formats))]))
 		}
@@ -93,7 +93,7 @@ func randomImage(t *testing.T, r *rand.Rand) []byte {
 	return image
 }
 
-// randomValues are big-endian values, some of them round numbers and fill values.
+// randomValues returns big-endian values, some of them round numbers and fill values.
 func randomValues(r *rand.Rand, typ cdf3.Type, n int, fill []byte) []byte {
 	b := make([]byte, n*int(typ.Size()))
 	r.Read(b)
@@ -118,7 +118,8 @@ func randomValues(r *rand.Rand, typ cdf3.Type, n int, fill []byte) []byte {
 	return b
 }
 
-// TestJudgeRandom compares files of random values, of which C's printf is the judge.
+// TestJudgeRandom compares files of random values, which tests number formatting
+// against C's printf.
 func TestJudgeRandom(t *testing.T) {
 	s := newScale(t)
 	for seed := range int64(60) {
@@ -129,9 +130,9 @@ func TestJudgeRandom(t *testing.T) {
 	require.Zero(t, s.refused)
 }
 
-// TestJudgeFilters reads what dump -s prints of archives into netCDF-4 files with
-// ncgen, and compares the special attributes that ncdump -hs prints of those. The
-// filters are those that Debian's netCDF has.
+// TestJudgeFilters dumps archives with -s, turns the text into netCDF-4 files with
+// ncgen, and compares the special attributes with those that ncdump -hs prints. It uses
+// the filters of Debian's netCDF.
 func TestJudgeFilters(t *testing.T) {
 	dir := t.TempDir()
 	for _, c := range []struct {
@@ -149,7 +150,7 @@ func TestJudgeFilters(t *testing.T) {
 		text := dump(t, m, &Options{Name: "x", Header: true, Special: true, Storage: func(int) *Storage {
 			return &Storage{Block: []int64{5, 7}, Filters: c.filters}
 		}})
-		// The format of the classic file would keep ncgen from making a netCDF-4 file.
+		// With the format of the classic file, ncgen would not make a netCDF-4 file.
 		text = strings.Replace(text, "\t\t:_Format = \"cdf5\" ;\n", "", 1)
 		in, out := filepath.Join(dir, "x.cdl"), filepath.Join(dir, "x.nc4")
 		require.NoError(t, os.WriteFile(in, []byte(text), 0o666))
@@ -165,8 +166,8 @@ func TestJudgeFilters(t *testing.T) {
 	}
 }
 
-// TestJudgeArchiveSpecials checks that without the lines about storage an archive's
-// text is that of its file.
+// TestJudgeArchiveSpecials checks that the text of an archive is that of its file,
+// apart from the lines about storage.
 func TestJudgeArchiveSpecials(t *testing.T) {
 	image, err := os.ReadFile("../testdata/classic/cdf2_climate.nc")
 	require.NoError(t, err)

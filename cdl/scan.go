@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// The functions here read text as C's sscanf does.
+// These functions parse text as C's sscanf does.
 
 const spaces = " \t\n\v\f\r"
 
 func skipSpace(s string) string { return strings.TrimLeft(s, spaces) }
 
-// token is the text up to the next white space (%s).
+// token splits off the text up to the next white space (%s).
 func token(s string) (word, rest string) {
 	s = skipSpace(s)
 	if end := strings.IndexAny(s, spaces); end >= 0 {
@@ -22,7 +22,7 @@ func token(s string) (word, rest string) {
 	return s, ""
 }
 
-// scanInt reads a decimal integer (%d), clamped to int64.
+// scanInt parses a decimal integer (%d), clamped to int64.
 func scanInt(s string) (n int64, rest string, ok bool) {
 	s = skipSpace(s)
 	end := 0
@@ -36,14 +36,14 @@ func scanInt(s string) (n int64, rest string, ok bool) {
 	if end == first {
 		return 0, s, false
 	}
-	// Out of range is the only error, and n is the nearest value then.
+	// The only possible error is out of range, and then n is the nearest value.
 	n, _ = strconv.ParseInt(s[:end], 10, 64)
 	return n, s[end:], true
 }
 
 var floatPattern = regexp.MustCompile(`^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?`)
 
-// scanFloat reads a number (%lf) in decimal.
+// scanFloat parses a decimal number (%lf).
 func scanFloat(s string) (float64, bool) {
 	text := floatPattern.FindString(skipSpace(s))
 	x, err := strconv.ParseFloat(text, 64)

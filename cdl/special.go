@@ -7,20 +7,20 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
-// provenance is an attribute that netCDF-4 keeps to itself. ncdump hides it,
-// unless -s is given, in classic files too, where it is an ordinary one.
+// provenance is an attribute that netCDF-4 reserves. Without -s, ncdump hides it in
+// classic files as well, where it is an ordinary attribute.
 const provenance = "_NCProperties"
 
-// Filters with their own special attributes. Others go to _Filter.
+// Filters with special attributes for themselves. All others go into _Filter.
 const (
 	deflate    = 1
 	shuffle    = 2
 	fletcher32 = 3
 )
 
-// specials writes the special attributes of a variable. ncdump has none for CDF-1
-// and CDF-2. For CDF-5 it stops with an error at the first variable whose values
-// are longer than a byte, having written _Storage; here _Endianness follows.
+// specials writes the special attributes of a variable. ncdump writes none for CDF-1
+// and CDF-2. For CDF-5 it writes _Storage and then stops with an error at the first
+// variable with values longer than a byte. Here _Endianness follows.
 func (d *dumper) specials(i int) {
 	v := &d.h.Vars[i]
 	var s *Storage
@@ -40,9 +40,8 @@ func (d *dumper) specials(i int) {
 	}
 }
 
-// blocked writes the attributes that ncdump prints for a chunked variable of netCDF-4.
-// A scalar has none, because netCDF-4 stores scalars neither in chunks nor with
-// filters.
+// blocked writes the attributes that ncdump prints for a chunked netCDF-4 variable. A
+// scalar has none, because netCDF-4 stores scalars without chunks and filters.
 func (d *dumper) blocked(v *cdf3.Var, s *Storage) {
 	d.special(v, "_Storage", `"chunked"`)
 	var b []byte
@@ -94,8 +93,8 @@ func (d *dumper) special(v *cdf3.Var, name, value string) {
 	d.text(" ;\n")
 }
 
-// globalSpecials writes the special attributes of the file. The first are those of
-// netCDF-4, which a converted classic file may have as ordinary attributes.
+// globalSpecials writes the special attributes of the file. The first ones belong to
+// netCDF-4; a converted classic file may have them as ordinary attributes.
 func (d *dumper) globalSpecials() {
 	if a := attr(d.h.Attrs, provenance); a != nil && (a.Type == cdf3.Char || a.Len == 0) {
 		d.attrName("", provenance)
@@ -117,7 +116,7 @@ func (d *dumper) globalSpecials() {
 	d.text(`"` + Kind(d.h.Version) + "\" ;\n")
 }
 
-// attrInt is an attribute of one number that fits a C int.
+// attrInt returns the value of an attribute that is one number and fits a C int.
 func attrInt(a *cdf3.Attr) (int64, bool) {
 	if a == nil || a.Len != 1 {
 		return 0, false

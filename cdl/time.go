@@ -8,13 +8,13 @@ import (
 	"github.com/cdfz-format/cdfz/cf"
 )
 
-// timeUnits are the units of a time variable as ncdump understands them. They are not
-// those of package cf: ncdump counts hours in floating point, knows months, seasons and
-// years as units, and is lenient about the form of dates.
+// timeUnits are the units of a time variable as ncdump understands them. They differ
+// from those of package cf: ncdump counts hours in floating point, accepts months,
+// seasons and years as units, and is lenient about the form of dates.
 type timeUnits struct {
 	calendar cf.Calendar
-	hours    float64 // of a unit; 0: see months
-	divide   float64 // the unit is an hour divided by this, if it is not 0
+	hours    float64 // of a unit, or 0 if months is set
+	divide   float64 // if not 0, the unit is an hour divided by this
 	months   float64 // of a unit
 	base     moment
 	sep      byte // between date and time of day
@@ -27,7 +27,7 @@ type moment struct {
 	hour       float64
 }
 
-// before compares moments.
+// before reports whether m is before o.
 func (m moment) before(o moment) bool {
 	switch {
 	case m.year != o.year:
@@ -40,8 +40,8 @@ func (m moment) before(o moment) bool {
 	return m.hour < o.hour
 }
 
-// The change from the Julian calendar to the Gregorian, and the moment from which
-// differences are counted.
+// The change from the Julian to the Gregorian calendar, and the reference for
+// differences.
 var (
 	lastJulian     = moment{1582, 10, 5, 0}
 	firstGregorian = moment{1582, 10, 15, 0}
@@ -53,8 +53,8 @@ const (
 	julianEpoch = -13 // days from 1970-01-01 of the Gregorian calendar to that of the Julian
 )
 
-// timeUnits returns the units of variable i, or nil if its values are not times.
-// Bounds of times have the units of the variable they belong to.
+// timeUnits returns the units of variable i, or nil if its values are not times. Bounds
+// of times have the units of their variable.
 func (d *dumper) timeUnits(i int, bounds bool) *timeUnits {
 	if !d.o.Times {
 		return nil
@@ -86,13 +86,13 @@ func (d *dumper) timeUnits(i int, bounds bool) *timeUnits {
 	return u
 }
 
-// bounds is an attribute bounds.
+// bounds is the value of a bounds attribute.
 type bounds struct {
 	name string // of the variable that holds the bounds
-	of   int    // number of the variable with the attribute, -1: none
+	of   int    // number of the variable with the attribute, or -1
 }
 
-// lastBounds is the last attribute bounds of a file. ncdump forgets the others.
+// lastBounds returns the last bounds attribute of a file. ncdump forgets the others.
 func lastBounds(h *cdf3.Header) *bounds {
 	b := &bounds{of: -1}
 	for i := range h.Vars {
@@ -103,8 +103,8 @@ func lastBounds(h *cdf3.Header) *bounds {
 	return b
 }
 
-// timeCalendars are in the order in which ncdump looks for one that begins like the
-// attribute.
+// timeCalendars lists calendars in the order of ncdump, which picks the first one that
+// begins with the text of the attribute.
 var timeCalendars = []struct {
 	name string
 	c    cf.Calendar
@@ -115,8 +115,8 @@ var timeCalendars = []struct {
 	{"360_day", cf.Day360}, {"julian", cf.Julian},
 }
 
-// timeCalendar is the calendar that an attribute names, Standard for unknown ones. The
-// calendar "none", which has no years, is not ok.
+// timeCalendar returns the calendar named by an attribute, or Standard for unknown
+// names. ok is false for the calendar "none", which has no years.
 func timeCalendar(a *cdf3.Attr) (c cf.Calendar, ok bool) {
 	if a == nil || a.Type != cdf3.Char || a.Len == 0 {
 		return cf.Standard, true
@@ -131,12 +131,12 @@ func timeCalendar(a *cdf3.Attr) (c cf.Calendar, ok bool) {
 }
 
 const (
-	maxUnit = 63 // bytes that ncdump reads of a unit
-	maxBase = 47 // and of a date or a time of day
+	maxUnit = 63 // length of a unit that ncdump reads
+	maxBase = 47 // length of a date or a time of day that it reads
 )
 
-// parseTimeUnits reads "UNIT since DATE TIME". It is nil if ncdump takes the text for
-// something else.
+// parseTimeUnits parses "UNIT since DATE TIME". It returns nil if ncdump does not take
+// the text for a unit of time.
 func parseTimeUnits(s string) *timeUnits {
 	unit, s := token(s)
 	s, ok := strings.CutPrefix(skipSpace(s), "since")
@@ -181,7 +181,7 @@ func parseTimeUnits(s string) *timeUnits {
 
 func cut(s string) string { return s[:min(len(s), maxBase)] }
 
-// parseMoment reads a date and a time of day up to where they stop making sense.
+// parseMoment parses a date and a time of day up to the first part that makes no sense.
 func parseMoment(s string) moment {
 	m := moment{month: 1, day: 1}
 	year, s, ok := scanInt(s)
@@ -217,7 +217,7 @@ func parseMoment(s string) moment {
 	return m
 }
 
-// atHours is the hours since 1970 in a calendar other than Standard.
+// atHours returns the hours since 1970 in a calendar other than Standard.
 func atHours(c cf.Calendar, m moment) (float64, bool) {
 	month := m.month
 	if month < 1 || month > 12 {
@@ -255,8 +255,8 @@ func atMoment(c cf.Calendar, hours float64) (moment, bool) {
 	return m, true
 }
 
-// add adds hours to a moment of a calendar other than Standard. It goes through the
-// epoch, because rounding depends on that.
+// add adds hours to a moment of a calendar other than Standard. It computes relative to
+// the epoch, because rounding depends on it.
 func add(c cf.Calendar, m moment, hours float64) (moment, bool) {
 	zero, ok1 := atHours(c, epoch)
 	at, ok2 := atHours(c, m)
@@ -266,7 +266,7 @@ func add(c cf.Calendar, m moment, hours float64) (moment, bool) {
 	return atMoment(c, zero+((at-zero)+hours))
 }
 
-// hoursBetween is a-b in hours, also through the epoch.
+// hoursBetween returns a-b in hours, also computed relative to the epoch.
 func hoursBetween(c cf.Calendar, a, b moment) (float64, bool) {
 	zero, ok1 := atHours(c, epoch)
 	x, ok2 := atHours(c, a)
@@ -274,7 +274,7 @@ func hoursBetween(c cf.Calendar, a, b moment) (float64, bool) {
 	return (x - zero) - (y - zero), ok1 && ok2 && ok3
 }
 
-// moment converts a value. Times that are too far away are not ok.
+// moment converts a value. ok is false for times that are too far away.
 func (u *timeUnits) moment(x float64) (moment, bool) {
 	if u.months != 0 {
 		return u.addMonths(x)
@@ -310,7 +310,7 @@ func (u *timeUnits) moment(x float64) (moment, bool) {
 	return add(cf.Julian, lastJulian, hours-since)
 }
 
-// addMonths counts whole months from that of the base. Unless the count is 0, the
+// addMonths adds whole months to the month of the base. Unless the count is 0, the
 // result is the first day of a month.
 func (u *timeUnits) addMonths(x float64) (moment, bool) {
 	if x == 0 {
@@ -342,8 +342,8 @@ func (u *timeUnits) addMonths(x float64) (moment, bool) {
 	return atMoment(c, at)
 }
 
-// append writes a value in quotes, without the trailing parts of the time of day that
-// are zero. Values that are not times are written as numbers.
+// append appends a value in quotes. Trailing parts of the time of day that are zero are
+// left out. Values that are not times are written as numbers.
 func (u *timeUnits) append(dst []byte, x float64) []byte {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return appendSpecial(dst, x)
@@ -357,8 +357,8 @@ func (u *timeUnits) append(dst []byte, x float64) []byte {
 	return append(dst, '"')
 }
 
-// appendAttr writes the value of an attribute, such as a fill value. For values that are
-// not times, ncdump most often writes empty quotes.
+// appendAttr appends the value of an attribute, such as a fill value. For values that
+// are not times, ncdump usually writes empty quotes.
 func (u *timeUnits) appendAttr(dst []byte, x float64) []byte {
 	if m, ok := u.moment(x); !math.IsNaN(x) && !math.IsInf(x, 0) && (!ok || !m.valid()) {
 		return append(dst, `""`...)
@@ -371,7 +371,7 @@ func (m moment) valid() bool {
 	return m.month >= 1 && m.month <= 12 && m.day >= 1 && m.day <= 31 && m.hour >= 0 && m.hour <= 24
 }
 
-// append writes a moment, with as precise a time of day as needed.
+// append appends a moment, with the time of day as precise as needed.
 func (m moment) append(dst []byte, sep byte) []byte {
 	const (
 		tinySecond = 0.5e-6
@@ -410,7 +410,7 @@ func (m moment) append(dst []byte, sep byte) []byte {
 }
 
 // attrTimes writes the values of a numeric attribute of a time variable as a comment.
-// One or two follow the attribute, more begin a line of their own.
+// One or two values follow the attribute; more begin a separate line.
 func (d *dumper) attrTimes(a *cdf3.Attr) {
 	if d.times == nil || a.Type == cdf3.Char || a.Len == 0 {
 		return
@@ -437,7 +437,7 @@ func (d *dumper) attrTimes(a *cdf3.Attr) {
 	}
 }
 
-// toDouble is a number of any type.
+// toDouble converts a value of any type.
 func toDouble(t cdf3.Type, b []byte) float64 {
 	switch t {
 	case cdf3.Float, cdf3.Double:

@@ -27,7 +27,7 @@ var (
 	judgeCalendars = []string{"", "gregorian", "standard", "proleptic_gregorian", "noleap", "no_leap", "365_day", "all_leap", "366_day", "360_day", "julian", "NOLEAP", "36", "j", "lunar"}
 )
 
-// timesImage is a file of time variables with random units, calendars and values.
+// timesImage returns a file of time variables with random units, calendars and values.
 func timesImage(t *testing.T, r *rand.Rand) []byte {
 	h := &cdf3.Header{Version: cdf3.Data64, Dims: []cdf3.Dim{{Name: "x", Len: 12}, {Name: "bnds", Len: 2}}}
 	var values [][]byte
@@ -63,9 +63,9 @@ func timesImage(t *testing.T, r *rand.Rand) []byte {
 		unit := judgeUnits[r.Intn(len(judgeUnits))]
 		most := 1e6
 		if strings.ContainsAny(unit[:1], "my") || unit == "season" {
-			most = 3000 // not beyond the years that are written
+			most = 3000 // within the years that are written
 			if base == "1990-13-01" {
-				base = "1990-12-01" // ncdump would write what lies in memory
+				base = "1990-12-01" // ncdump would write uninitialized memory
 			}
 		}
 		v.Attrs = append(v.Attrs, textAttr("units", unit+" since "+base))
@@ -101,7 +101,7 @@ func timesImage(t *testing.T, r *rand.Rand) []byte {
 	return image
 }
 
-// TestJudgeTimes: times are those of ncdump -t and -i.
+// TestJudgeTimes compares times with those of ncdump -t and -i.
 func TestJudgeTimes(t *testing.T) {
 	dir := t.TempDir()
 	r := rand.New(rand.NewSource(3))

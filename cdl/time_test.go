@@ -15,14 +15,14 @@ import (
 	"github.com/cdfz-format/cdfz/testdata/seeds"
 )
 
-// unitsOf are the units of a variable with these attributes.
+// unitsOf returns the units of a variable with these attributes.
 func unitsOf(units, calendar string, iso bool) *timeUnits {
 	h := &cdf3.Header{Vars: []cdf3.Var{{Name: "t", Type: cdf3.Double, Attrs: []cdf3.Attr{textAttr("units", units), textAttr("calendar", calendar)}}}}
 	d := &dumper{h: h, o: &Options{Times: true, ISO: iso}}
 	return d.timeUnits(0, true)
 }
 
-// TestTimes: dates as ncdump -t writes them.
+// TestTimes checks dates that ncdump -t writes.
 func TestTimes(t *testing.T) {
 	for _, c := range []struct {
 		units, calendar string
@@ -33,7 +33,7 @@ func TestTimes(t *testing.T) {
 		{"days since 2000-01-01", "noleap", 59.5, `"2000-03-01 12"`},
 		{"days since 2000-01-01", "360_day", 59, `"2000-02-30"`},
 		{"days since 2001-01-01", "366", 59, `"2001-02-29"`},
-		{"days since 1582-10-04", "gregorian", 1, `"1582-10-05"`}, // that day is as good as the 15th
+		{"days since 1582-10-04", "gregorian", 1, `"1582-10-05"`}, // the same day as the 15th
 		{"days since 1582-10-04", "gregorian", 2, `"1582-10-16"`},
 		{"days since 1582-10-15", "standard", -1, `"1582-10-04"`},
 		{"days since 1582-10-04", "proleptic_gregorian", 1, `"1582-10-05"`},
@@ -65,7 +65,7 @@ func TestTimes(t *testing.T) {
 	require.Nil(t, unitsOf("days since 2000-01-01", "none", false))
 }
 
-// TestTimesInFile: values, attributes and bounds are written as dates.
+// TestTimesInFile checks that values, attributes and bounds are written as dates.
 func TestTimesInFile(t *testing.T) {
 	double := func(x ...float64) (b []byte) {
 		for _, x := range x {
@@ -108,7 +108,7 @@ data:
 `, out.String())
 }
 
-// TestNcML: elements of a file with names that need escapes.
+// TestNcML checks a file with names that need escapes.
 func TestNcML(t *testing.T) {
 	h := &cdf3.Header{Version: cdf3.Data64, NumRecsField: 3, Dims: []cdf3.Dim{{Name: "t"}, {Name: "a&b", Len: 2}}}
 	h.Attrs = []cdf3.Attr{textAttr("title", "<\"x\">\n\x01\x00"), {Name: "n", Type: cdf3.Int64, Len: 2, Values: []byte{127, 255, 255, 255, 255, 255, 255, 255, 0, 0, 0, 0, 0, 0, 0, 7}}}
@@ -134,7 +134,7 @@ func TestNcML(t *testing.T) {
 `, out.String())
 }
 
-// FuzzTimes: units and values of any kind are written as a number or a date.
+// FuzzTimes checks that any units and values are written as a number or a date.
 func FuzzTimes(f *testing.F) {
 	s := seeds.Of(f)
 	for name, c := range map[string][2]string{"days": {"days since 1850-01-01", "noleap"}, "iso": {"seconds since 1970-01-01T00:00:00Z", "julian"}, "months": {"mo since 2000-13-31 23:59:60", "standard"},

@@ -8,10 +8,10 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
-// appender appends the text of the value that b, big-endian, holds.
+// appender appends the text of the big-endian value in b.
 type appender func(dst, b []byte) []byte
 
-// values is the appender of a variable, nil if it is written as text.
+// values returns the appender of a variable, or nil if it is written as text.
 func (d *dumper) values(i int) appender {
 	v := &d.h.Vars[i]
 	if u := d.timeUnits(i, true); u != nil && v.Type != cdf3.Char {
@@ -26,7 +26,7 @@ func (d *dumper) values(i int) appender {
 	return orFill(v, d.plain(v.Type))
 }
 
-// plain is the appender of a type without a format.
+// plain returns the appender of a type without a format.
 func (d *dumper) plain(t cdf3.Type) appender {
 	switch t {
 	case cdf3.Byte:
@@ -78,8 +78,8 @@ func (d *dumper) plain(t cdf3.Type) appender {
 	}
 }
 
-// cFormat returns the appender for the C_format attribute of a variable, or nil if
-// there is no usable one or -p overrides it.
+// cFormat returns the appender for the C_format attribute of a variable. It returns nil
+// if there is no usable one or -p overrides it.
 func (d *dumper) cFormat(v *cdf3.Var) appender {
 	if v.Type == cdf3.Float && d.o.FloatDigits != 0 || v.Type == cdf3.Double && d.o.DoubleDigits != 0 {
 		return nil
