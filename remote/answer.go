@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// check accepts or refuses a response. It returns the part of p that the body fills.
+// check accepts or refuses a response. It returns the part of p that the body will
+// fill.
 func (f *File) check(res *http.Response, p []byte, off int64) ([]byte, *failure) {
 	code := res.StatusCode
 	switch {
@@ -69,13 +70,13 @@ func (f *File) checkPart(res *http.Response, p []byte, off int64) ([]byte, *fail
 		return nil, final("Content-Range %q, expected bytes %d to %d", text, off, off+int64(len(p))-1)
 	}
 	if res.ContentLength > int64(len(p)) {
-		return nil, final("answer of %d bytes, expected %d", res.ContentLength, len(p))
+		return nil, final("expected an answer of %d bytes, found %d", len(p), res.ContentLength)
 	}
 	return p, f.pin(res.Header, size)
 }
 
-// checkWhole checks a 200 (OK), which brings the file from its start. It is usable
-// if all of the file was asked for.
+// checkWhole checks a 200 (OK), which carries the whole file. It is usable if the whole
+// file was requested.
 func (f *File) checkWhole(res *http.Response, p []byte, off int64) ([]byte, *failure) {
 	size := res.ContentLength
 	if f.pinned {
@@ -104,18 +105,18 @@ func (f *File) checkWhole(res *http.Response, p []byte, off int64) ([]byte, *fai
 	return nil, final("%w: it answered %s with the whole file", ErrNoRanges, status(res.StatusCode))
 }
 
-// checkBody refuses an encoded body: its bytes are not those of the file.
+// checkBody refuses an encoded body, whose bytes are not those of the file.
 func (f *File) checkBody(res *http.Response) *failure {
 	if c := res.Header.Get("Content-Encoding"); res.Uncompressed || c != "" && !strings.EqualFold(c, "identity") {
 		if res.Uncompressed {
 			c = "gzip"
 		}
-		return final("answer has Content-Encoding %q, which was not asked for", c)
+		return final("answer has Content-Encoding %q, which was not requested", c)
 	}
 	return nil
 }
 
-// pin keeps the validators of the first response and compares those of later ones.
+// pin remembers the validators of the first response and compares those of later ones.
 func (f *File) pin(h http.Header, size int64) *failure {
 	etag, modified := h.Get("ETag"), h.Get("Last-Modified")
 	if !f.pinned {

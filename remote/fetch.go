@@ -15,23 +15,23 @@ import (
 )
 
 const (
-	// progress is the number of bytes after which failures are counted anew.
+	// progress is the number of bytes after which the count of failures restarts.
 	progress = 64 << 10
 
 	firstPause    = 250 * time.Millisecond
 	longestPause  = 8 * time.Second
 	longestWished = time.Minute // of Retry-After
 
-	// fromEnd as an offset means the last bytes of a file of unknown size.
+	// fromEnd as an offset stands for the last bytes of a file of unknown size.
 	fromEnd = -1
 )
 
 // errFromEnd means that the server does not support ranges counted from the end.
 var errFromEnd = errors.New("no ranges from the end")
 
-// fetch fills p with the bytes from off on, in as many attempts as needed and
-// allowed. It returns how many bytes arrived. fromEnd asks for the last bytes of the
-// file, which may be fewer than len(p). ctx must come from until.
+// fetch fills p with the bytes from off on, in as many attempts as needed and allowed,
+// and returns how many arrived. fromEnd requests the last bytes of the file, which may
+// be fewer than len(p). ctx must come from until.
 func (f *File) fetch(ctx context.Context, p []byte, off int64) (int, error) {
 	first, all := off, len(p)
 	done, failed, renewed := 0, 0, false
@@ -39,7 +39,7 @@ func (f *File) fetch(ctx context.Context, p []byte, off int64) (int, error) {
 		n, fail := f.attempt(ctx, p[done:], off)
 		done += n
 		if off == fromEnd && f.size >= 0 {
-			// From now on the range is known.
+			// The first answer made the range known.
 			off = max(0, f.size-int64(len(p)))
 			p = p[:f.size-off]
 		}
@@ -82,15 +82,15 @@ type failure struct {
 	err   error
 	retry bool          // another attempt may succeed
 	renew bool          // the redirects should be followed again
-	after time.Duration // the server's wish
+	after time.Duration // delay requested by the server
 }
 
 func final(format string, args ...any) *failure {
 	return &failure{err: fmt.Errorf(format, args...)}
 }
 
-// attempt asks once for the bytes from off on and returns how many of them are
-// in p now.
+// attempt requests the bytes from off on once and returns how many of them are now in
+// p.
 func (f *File) attempt(ctx context.Context, p []byte, off int64) (int, *failure) {
 	select {
 	case f.slots <- struct{}{}:
@@ -116,7 +116,7 @@ func (f *File) attempt(ctx context.Context, p []byte, off int64) (int, *failure)
 	p, fail := f.check(res, p, off)
 	if fail != nil {
 		if fail.retry && res.ContentLength >= 0 && res.ContentLength <= 4096 {
-			// A body read to its end leaves the connection in use.
+			// Reading the body to its end keeps the connection reusable.
 			io.Copy(io.Discard, res.Body)
 		}
 		fail.renew = fail.renew && target != f.origin
@@ -159,8 +159,9 @@ func (f *File) failed(err error, refused bool) *failure {
 	case refused, errors.As(err, &cert), errors.As(err, &dns) && dns.IsNotFound:
 		return &failure{err: err}
 	case errors.Is(err, context.DeadlineExceeded):
-		// The timeout of the attempt. Callers must be able to tell it from their own.
-		err = fmt.Errorf("no whole answer in time: %w", os.ErrDeadlineExceeded)
+		// The attempt timed out. Callers must be able to distinguish this from their
+		// own timeouts.
+		err = fmt.Errorf("no complete answer in time: %w", os.ErrDeadlineExceeded)
 	case errors.Is(err, context.Canceled):
 		err = errors.New("request cancelled by the client")
 	case err == io.EOF:

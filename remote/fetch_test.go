@@ -21,7 +21,7 @@ import (
 	"github.com/cdfz-format/cdfz/internal/faultsrv"
 )
 
-// TestFlaky: whatever a request meets that passes, the answers are right.
+// TestFlaky checks that reads are right in spite of passing faults.
 func TestFlaky(t *testing.T) {
 	data := random(40_000)
 	status := func(code int) faultsrv.Fault {
@@ -97,7 +97,8 @@ func TestFlaky(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := faultsrv.Serve(t, data)
 			s.Fault = fault
-			// The faults go by the number of a request, so there is one at a time.
+			// Faults depend on the number of the request, so there is one request at a
+			// time.
 			f, err := open(t, s, Options{Parallel: 1, Retries: 9})
 			require.NoError(t, err)
 			got, err := readAll(f)
@@ -105,13 +106,14 @@ func TestFlaky(t *testing.T) {
 			require.True(t, bytes.Equal(data, got), "bytes differ")
 			st := f.Stats()
 			require.Equal(t, name == "chunked", st.Retries == 0)
-			// The transport itself repeats requests on a reused connection without an answer.
+			// The transport itself repeats requests if a reused connection brings no
+			// answer.
 			require.LessOrEqual(t, st.Requests, s.Requests.Load())
 		})
 	}
 }
 
-// TestRest: after a drop only the missing bytes are asked for.
+// TestRest checks that only the missing bytes are requested after a dropped connection.
 func TestRest(t *testing.T) {
 	ar := random(40_000)
 	s := faultsrv.Serve(t, ar)
@@ -141,7 +143,7 @@ func TestRest(t *testing.T) {
 	require.Equal(t, Stats{4, 4096 + 1000, 2}, h.Stats())
 }
 
-// TestRetries: they are bounded and wait as they should.
+// TestRetries checks the number of retries and the pauses between them.
 func TestRetries(t *testing.T) {
 	ar := random(40_000)
 	for _, c := range []struct {
@@ -164,7 +166,7 @@ func TestRetries(t *testing.T) {
 		{"drops", Options{Retries: 3}, func(int, http.ResponseWriter, *http.Request, *httptest.ResponseRecorder) {
 			panic(http.ErrAbortHandler)
 		}, 4, "attempt 4", []time.Duration{125e6, 250e6, 500e6}},
-		{"400", Options{}, faultsrv.Status(400, nil), 2, "400", nil}, // once more with a range from the start
+		{"400", Options{}, faultsrv.Status(400, nil), 2, "400", nil}, // retried once with a range from the start
 		{"404", Options{}, faultsrv.Status(404, nil), 1, "404 Not Found", nil},
 		{"501", Options{}, faultsrv.Status(501, nil), 2, "501", nil},
 		{"304", Options{}, faultsrv.Status(304, nil), 1, "304", nil},
@@ -195,8 +197,8 @@ func TestRetries(t *testing.T) {
 	require.ErrorIs(t, err, fs.ErrNotExist)
 }
 
-// TestSlowProgress: a server that drops every connection after 64 KiB is read
-// to the end, however few retries there are.
+// TestSlowProgress checks that a file is read to its end from a server that drops every
+// connection after 64 KiB, however few retries are allowed.
 func TestSlowProgress(t *testing.T) {
 	data := make([]byte, 1<<20)
 	for i := range data {
@@ -223,7 +225,7 @@ func TestSlowProgress(t *testing.T) {
 	require.True(t, bytes.Equal(data, p))
 }
 
-// TestServers: what servers do about ranges.
+// TestServers checks different behaviours of servers with ranges.
 func TestServers(t *testing.T) {
 	ar := random(40_000)
 	small := ar[:3000]
@@ -295,7 +297,7 @@ func TestServers(t *testing.T) {
 		{name: "no ranges, small file", data: small, open: 1, fault: func(s *faultsrv.Server) faultsrv.Fault {
 			return func(_ int, w http.ResponseWriter, _ *http.Request, _ *httptest.ResponseRecorder) { s.Whole(w) }
 		}},
-		{name: "ranges stop", err: ErrNoRanges, fault: func(s *faultsrv.Server) faultsrv.Fault {
+		{name: "ranges no longer supported", err: ErrNoRanges, fault: func(s *faultsrv.Server) faultsrv.Fault {
 			return func(n int, w http.ResponseWriter, _ *http.Request, ok *httptest.ResponseRecorder) {
 				if n > 0 {
 					s.Whole(w)
@@ -335,7 +337,7 @@ func TestServers(t *testing.T) {
 				w.Write(ok.Body.Bytes())
 			}
 		}},
-		{name: "Content-Length too long", text: "expected 4096", fault: func(*faultsrv.Server) faultsrv.Fault {
+		{name: "Content-Length too long", text: "expected an answer of 4096 bytes", fault: func(*faultsrv.Server) faultsrv.Fault {
 			return func(_ int, w http.ResponseWriter, _ *http.Request, ok *httptest.ResponseRecorder) {
 				ok.Body.WriteString("more")
 				ok.Header().Set("Content-Length", strconv.Itoa(ok.Body.Len()))
@@ -418,12 +420,12 @@ func TestServers(t *testing.T) {
 	}
 }
 
-// rewrite is faultsrv.Rewrite for the table above.
+// rewrite adapts faultsrv.Rewrite to the table above.
 func rewrite(format string) func(*faultsrv.Server) faultsrv.Fault {
 	return func(*faultsrv.Server) faultsrv.Fault { return faultsrv.Rewrite(format) }
 }
 
-// TestWholeBodyNotRead: a server without ranges is not asked for its body.
+// TestWholeBodyNotRead checks that the body of a server without ranges is not read.
 func TestWholeBodyNotRead(t *testing.T) {
 	var sent atomic.Int64
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -443,7 +445,7 @@ func TestWholeBodyNotRead(t *testing.T) {
 	require.Less(t, sent.Load(), int64(64<<20), "only what the system buffers")
 }
 
-// TestTimeout: a server that stalls is given up, with or without a body begun.
+// TestTimeout checks that a stalled server is given up, before and during the body.
 func TestTimeout(t *testing.T) {
 	ar := random(40_000)
 	for _, body := range []bool{false, true} {
@@ -484,7 +486,7 @@ func TestTimeout(t *testing.T) {
 		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 		close(release)
 	}
-	// The timeout of a client is one too.
+	// A timeout of the client counts as well.
 	s := faultsrv.Serve(t, ar)
 	s.Fault = func(_ int, _ http.ResponseWriter, r *http.Request, _ *httptest.ResponseRecorder) {
 		<-r.Context().Done()

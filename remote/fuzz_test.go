@@ -12,8 +12,8 @@ import (
 	"github.com/cdfz-format/cdfz/testdata/seeds"
 )
 
-// FuzzAnswer: of whatever a server says, no more is taken than was asked for, a
-// pinned file keeps its size, and an answer with two files in it is none.
+// FuzzAnswer checks answers of any form. None may fill more than the requested bytes or
+// change the size of a pinned file. An accepted answer is complete and not encoded.
 func FuzzAnswer(f *testing.F) {
 	s := seeds.Of(f)
 	add := func(name string, code int, contentRange string, length, size, off int64) {
@@ -43,7 +43,7 @@ func FuzzAnswer(f *testing.F) {
 		asked := make([]byte, 100)
 		switch {
 		case off < 0 && h.pinned, off >= 0 && !h.pinned && off > 0:
-			return // never asked
+			return // never requested
 		case off < 0:
 			off = fromEnd
 		case h.pinned:
@@ -77,7 +77,7 @@ func FuzzAnswer(f *testing.F) {
 	})
 }
 
-// FuzzURL: a URL that is accepted has a host, and its name shows no secret.
+// FuzzURL checks that an accepted URL has a host and its displayed name no secrets.
 func FuzzURL(f *testing.F) {
 	s := seeds.Of(f)
 	s.Add("plain", "http://example.org/a.nc.cdfz")
@@ -100,7 +100,7 @@ func FuzzURL(f *testing.F) {
 		require.NotContains(t, h.name, "?")
 		require.NotContains(t, h.name, "#")
 		if _, rest, ok := strings.Cut(text, "//"); ok {
-			// What stands before an @ of the host is a user and a password.
+			// The part before an @ of the host is a user and a password.
 			host, _, _ := strings.Cut(rest, "/")
 			if at := strings.LastIndexByte(host, '@'); at > 0 && !strings.ContainsAny(host, "?#") {
 				require.False(t, strings.HasPrefix(h.name, strings.ToLower(h.origin.Scheme)+"://"+host[:at+1]), "%q", h.name)

@@ -48,8 +48,8 @@ func readAll(f *File) ([]byte, error) {
 	}
 }
 
-// sourceFailed checks for an error that names the file and is neither about the
-// options nor about the end of the file or of a context.
+// sourceFailed checks that an error names the file and is not an error of options, of
+// the end of the file or of a context.
 func sourceFailed(t testing.TB, err error) {
 	t.Helper()
 	require.Error(t, err)

@@ -17,10 +17,10 @@ import (
 	"github.com/cdfz-format/cdfz/internal/faultsrv"
 )
 
-// TestHostile: whatever a server does, opening and reading end soon, and take
-// memory for what is asked for and not for what is claimed.
+// TestHostile checks that opening and reading end soon, whatever a server does, and
+// that they allocate for the requested bytes and not for claimed ones.
 func TestHostile(t *testing.T) {
-	log.SetOutput(io.Discard) // the transport logs answers that nobody asked for
+	log.SetOutput(io.Discard) // the transport logs unsolicited answers
 	defer log.SetOutput(os.Stderr)
 	data := random(100_000)
 	for _, h := range faultsrv.Servers() {
@@ -52,7 +52,8 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestHeaderLimit: the shared client accepts no more header over HTTP/2 either.
+// TestHeaderLimit checks that the shared client limits the response header over HTTP/2
+// as well.
 func TestHeaderLimit(t *testing.T) {
 	data := random(10_000)
 	for _, length := range []int{10_000, 2 * maxResponseHeader} {

@@ -20,12 +20,12 @@ var (
 )
 
 const (
-	// DefaultRetries make for about four seconds in all, long enough for a server
-	// behind a load balancer to restart.
+	// DefaultRetries takes about four seconds in all, long enough for a server behind a
+	// load balancer to restart.
 	DefaultRetries = 4
 	// DefaultTimeout is the time limit of one attempt.
 	DefaultTimeout = 30 * time.Second
-	// DefaultParallel requests are about what browsers allow themselves.
+	// DefaultParallel is about the number of requests that browsers make at once.
 	DefaultParallel = 8
 	// DefaultTail is the length of the first read, one page.
 	DefaultTail = 4096
@@ -37,27 +37,28 @@ const (
 
 // Options of Open. Nil and the zero value mean the defaults.
 type Options struct {
-	// Client sends the requests. Its CheckRedirect is obeyed, its Timeout holds for
-	// one attempt. Nil means a client that is shared by all files and accepts at
-	// most 64 KiB of response header.
+	// Client sends the requests. Its CheckRedirect is obeyed, and its Timeout applies
+	// to one attempt. Nil means a client that all files share and that accepts at most
+	// 64 KiB of response header.
 	Client *http.Client
-	// Header is sent with every request to the host of the URL, and to no other
-	// host it redirects to. It may hold Authorization, for instance. The package
-	// sets Range, the conditions and Accept-Encoding itself.
+	// Header is sent with every request to the host of the URL, but not to other hosts
+	// that it redirects to. It may hold Authorization, for instance. The package sets
+	// Range, the conditions and Accept-Encoding.
 	Header http.Header
-	// Retries is the number of consecutive attempts that may fail after the first
-	// one; 0: DefaultRetries, negative: none. An attempt that brings 64 KiB
+	// Retries is the number of consecutive attempts that may fail after the first one.
+	// 0 means DefaultRetries, a negative number none. An attempt that brings 64 KiB
 	// restarts the count.
 	Retries int
-	// Timeout is the time limit of one attempt, response body included; 0:
-	// DefaultTimeout, negative: none. Bytes that arrived before it are kept.
+	// Timeout is the time limit of one attempt, including the response body. 0 means
+	// DefaultTimeout, a negative value none. Bytes that arrived earlier are kept.
 	Timeout time.Duration
-	// Parallel is the number of simultaneous requests; 0: DefaultParallel.
+	// Parallel is the number of simultaneous requests. 0 means DefaultParallel.
 	Parallel int
-	// Tail is the number of bytes at the end of the file that Open reads and
-	// keeps; 0: DefaultTail. Formats with a directory at the end open faster.
+	// Tail is the number of bytes at the end of the file that Open reads and keeps. 0
+	// means DefaultTail. A longer tail lets formats with a directory at the end open
+	// faster.
 	Tail int
-	// Sleep waits before a retry until d has passed or ctx is done; nil: a timer.
+	// Sleep waits before a retry until d has passed or ctx is done. Nil means a timer.
 	Sleep func(ctx context.Context, d time.Duration) error
 }
 
@@ -99,7 +100,7 @@ func (o *Options) withDefaults() (Options, error) {
 	return c, nil
 }
 
-// sharedClient is one client for all files, so that they share connections.
+// sharedClient returns a client for all files, so that they share connections.
 var sharedClient = sync.OnceValue(func() *http.Client {
 	t, ok := http.DefaultTransport.(*http.Transport)
 	if !ok {

@@ -1,11 +1,11 @@
 // Package remote reads files at http and https URLs through range requests.
 //
 // [Open] returns a [File], which is an io.ReaderAt of known size. It is bound to the
-// version of the file that was opened: a later read of a replaced file is
+// version of the file that was opened: if the file is replaced, later reads return
 // [ErrChanged]. Dropped connections, timeouts and overloaded servers are retried,
-// asking only for the bytes still missing.
+// requesting only the missing bytes.
 //
-// The package knows nothing about what the files hold. It imports internal/ioat and
+// The package knows nothing about the content of files. It imports internal/ioat and
 // nothing else of this module.
 package remote
 
@@ -23,7 +23,8 @@ import (
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
-// gap is File.Gap: about what a fast line carries during one round trip.
+// gap is the value of File.Gap: about the amount that a fast line transfers in one
+// round trip.
 const gap = 64 << 10
 
 // File is a file at a URL. It is safe for concurrent use.
@@ -33,14 +34,14 @@ type File struct {
 	header http.Header // for requests to origin's host
 	client *http.Client
 	o      Options       // with defaults
-	slots  chan struct{} // one for each request under way
+	slots  chan struct{} // one for each active request
 	target atomic.Pointer[url.URL]
 
 	// Learned from the first answers, constant once Open has returned.
 	pinned   bool
-	size     int64  // -1: not known yet
-	etag     string // "": none
-	modified string // Last-Modified, "": none
+	size     int64  // -1 if not yet known
+	etag     string // "" if none
+	modified string // Last-Modified, or ""
 	tail     []byte // the last bytes of the file
 	tailOff  int64
 
@@ -61,16 +62,15 @@ var (
 // server that does not support ranges counted from the end costs up to two more
 // requests. ctx is for opening only. Close the File when done.
 //
-// The file is identified by its ETag, or else by Last-Modified, and by its size. A
-// server that sends neither can replace a file by another one of the same size
-// without being noticed.
+// The file is identified by its ETag, or else by Last-Modified, and by its size. If a
+// server sends neither, replacing the file by another of the same size goes unnoticed.
 //
-// A server without ranges is ErrNoRanges. The error for status 404 and 410 wraps
-// fs.ErrNotExist, that for 401 and 403 fs.ErrPermission. A malformed URL and invalid
-// options are ErrOptions.
+// The error is ErrNoRanges for a server without ranges, and ErrOptions for a malformed
+// URL or invalid options. It wraps fs.ErrNotExist for status 404 and 410, and
+// fs.ErrPermission for 401 and 403.
 //
-// Redirects are followed once and their target is kept. If it stops answering, as
-// signed URLs do, they are followed again. Errors name the URL without user,
+// Redirects are followed once and their target is kept. If the target stops answering,
+// as signed URLs do, they are followed again. Errors contain the URL without user,
 // password and query.
 func Open(ctx context.Context, url string, o *Options) (*File, error) {
 	f, err := newFile(ctx, url, o)
@@ -121,7 +121,7 @@ func (f *File) openTail(ctx context.Context) error {
 	p := make([]byte, f.o.Tail)
 	n, err := f.fetch(ctx, p, fromEnd)
 	if errors.Is(err, errFromEnd) {
-		// Any byte tells the size.
+		// Any single byte reveals the size.
 		if f.size < 0 {
 			if _, err = f.fetch(ctx, p[:1], 0); err != nil {
 				return err
@@ -140,16 +140,16 @@ func (f *File) openTail(ctx context.Context) error {
 	return nil
 }
 
-// Name is the URL without user, password and query.
+// Name returns the URL without user, password and query.
 func (f *File) Name() string { return f.name }
 
-// Size is the length of the file in bytes, as the server claims it.
+// Size returns the length of the file in bytes, as claimed by the server.
 func (f *File) Size() int64 { return f.size }
 
-// Gap is the distance in bytes up to which two reads are better made as one.
+// Gap returns the distance in bytes up to which two reads are better merged.
 func (f *File) Gap() int64 { return gap }
 
-// Stats counts what a File has cost so far.
+// Stats counts the cost of a File so far.
 type Stats struct {
 	Requests int64 // redirects and retries included
 	Bytes    int64 // of response bodies
@@ -161,19 +161,19 @@ func (f *File) Stats() Stats {
 	return Stats{f.requests.Load(), f.received.Load(), f.retries.Load()}
 }
 
-// Close ends reads under way, and fails later ones, with fs.ErrClosed.
+// Close ends active reads with fs.ErrClosed. Later reads fail with it too.
 func (f *File) Close() error {
 	f.stop(fs.ErrClosed)
 	return nil
 }
 
-// ReadAt implements io.ReaderAt. Bytes kept since Open or Preload cost no request,
-// other reads cost one.
+// ReadAt implements io.ReaderAt. Reads within the bytes kept by Open and Preload need
+// no request, other reads need one.
 func (f *File) ReadAt(p []byte, off int64) (int, error) {
 	return f.ReadAtContext(context.Background(), p, off)
 }
 
-// ReadAtContext is ReadAt, ended early when ctx is done. Only then does the error
+// ReadAtContext is ReadAt that ends early when ctx is done. Only then does the error
 // wrap context.Canceled or context.DeadlineExceeded.
 func (f *File) ReadAtContext(ctx context.Context, p []byte, off int64) (int, error) {
 	if off < 0 {
@@ -205,8 +205,8 @@ func (f *File) ReadAtContext(ctx context.Context, p []byte, off int64) (int, err
 	return len(p), end
 }
 
-// copyKept copies the kept bytes of the range of len(p) bytes at off, which lies
-// within the file. It returns the part of p that is still missing.
+// copyKept copies the kept bytes of the range of len(p) bytes at off, which lies within
+// the file. It returns the part of p that is still missing.
 func (f *File) copyKept(p []byte, off int64) (from, to int) {
 	if front := f.front.Load(); front != nil && off < int64(len(*front)) {
 		from = copy(p, (*front)[off:])
@@ -220,7 +220,7 @@ func (f *File) copyKept(p []byte, off int64) (from, to int) {
 }
 
 // Preload reads the first n bytes of the file, or all of a shorter file, and keeps
-// them, so that reads of them cost no further request.
+// them. Later reads of them need no request.
 func (f *File) Preload(ctx context.Context, n int64) error {
 	p := make([]byte, min(n, f.size))
 	if err := ioat.ReadFull(ioat.Bind(ctx, f), p, 0); err != nil {
@@ -231,8 +231,8 @@ func (f *File) Preload(ctx context.Context, n int64) error {
 }
 
 // CheckTail fetches the last bytes of the file again and returns ErrChanged if they
-// are not the ones that Open read. It finds a replaced file where the server sends
-// nothing to identify its version.
+// differ from those that Open read. It detects replaced files even if the server sends
+// nothing to identify versions.
 func (f *File) CheckTail(ctx context.Context) error {
 	p := make([]byte, len(f.tail))
 	if len(p) == 0 {
@@ -244,12 +244,12 @@ func (f *File) CheckTail(ctx context.Context) error {
 		return err
 	}
 	if !bytes.Equal(p, f.tail) {
-		return f.wrap(f.tailOff, len(p), fmt.Errorf("other bytes than before: %w", ErrChanged))
+		return f.wrap(f.tailOff, len(p), fmt.Errorf("last bytes have changed: %w", ErrChanged))
 	}
 	return nil
 }
 
-// until returns a context that is done when ctx is or the file is closed.
+// until returns a context that is done when ctx is done or the file is closed.
 func (f *File) until(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(f.ctx, cancel)

@@ -14,7 +14,7 @@ import (
 	"github.com/cdfz-format/cdfz/internal/faultsrv"
 )
 
-// TestReadAt: the contract of io.ReaderAt, with both ends of the file kept.
+// TestReadAt checks the contract of io.ReaderAt, with both ends of the file kept.
 func TestReadAt(t *testing.T) {
 	const frontProbe = 68 << 10
 	image, ar := random(100_000), random(40_000)
@@ -44,7 +44,7 @@ func TestReadAt(t *testing.T) {
 	}
 }
 
-// TestContext: contexts end what they are for, and nothing is retried then.
+// TestContext checks that a done context ends its reads, and that nothing is retried.
 func TestContext(t *testing.T) {
 	ar := random(40_000)
 	s := faultsrv.Serve(t, ar)
@@ -53,7 +53,7 @@ func TestContext(t *testing.T) {
 	require.NoError(t, err)
 	cancel()
 	_, err = readAll(f)
-	require.NoError(t, err, "the context was for opening")
+	require.NoError(t, err, "the context is for opening only")
 
 	h := f
 	block := func(_ int, _ http.ResponseWriter, r *http.Request, _ *httptest.ResponseRecorder) {
@@ -86,7 +86,7 @@ func TestContext(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 	require.Less(t, time.Since(start), 10*time.Second)
 
-	// Close ends a read under way.
+	// Close ends an active read.
 	s.Set(func() { s.Fault = block })
 	time.AfterFunc(50*time.Millisecond, func() { f.Close() })
 	_, err = h.ReadAtContext(context.Background(), p, 0)

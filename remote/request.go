@@ -13,7 +13,7 @@ import (
 // conditions are the request headers that only this package may set.
 var conditions = []string{"If-Match", "If-Range", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since"}
 
-// request makes the request for n bytes from off on.
+// request returns the request for n bytes from off on.
 func (f *File) request(ctx context.Context, target *url.URL, n int, off int64) *http.Request {
 	r := (&http.Request{Method: http.MethodGet, URL: target, Host: target.Host, Header: http.Header{}}).WithContext(ctx)
 	if trusted(f.origin, target) {
@@ -43,15 +43,15 @@ func (f *File) request(ctx context.Context, target *url.URL, n int, off int64) *
 		r.Header.Set("Range", fmt.Sprintf("bytes=%d-%d", off, off+int64(n)-1))
 	}
 	if strong(f.etag) {
-		// Servers obey the first, caches the second. A server that ignores both is
-		// detected by its answer.
+		// Servers obey the first, caches the second. If a server ignores both, its
+		// answer shows it.
 		r.Header.Set("If-Match", f.etag)
 		r.Header.Set("If-Range", f.etag)
 	}
 	return r
 }
 
-// checkRedirect obeys the client's own rule and keeps secrets from other hosts.
+// checkRedirect applies the client's own rule and hides secrets from other hosts.
 func (f *File) checkRedirect(r *http.Request, via []*http.Request) error {
 	f.requests.Add(1)
 	if rule := f.o.Client.CheckRedirect; rule != nil {
@@ -71,7 +71,7 @@ func (f *File) checkRedirect(r *http.Request, via []*http.Request) error {
 				r.Header.Del(h)
 			}
 		}
-		// Deleted above if the user set it. Without it the transport asks for gzip.
+		// Deleted above if the user set it. Without it the transport requests gzip.
 		r.Header.Set("Accept-Encoding", "identity")
 	}
 	return nil

@@ -21,8 +21,8 @@ import (
 	"github.com/cdfz-format/cdfz/testdata/seeds"
 )
 
-// TestRedirect: redirects are followed once, and their target is pinned; when
-// it expires they are followed again. Secrets stay where they belong.
+// TestRedirect checks that redirects are followed once and their target is pinned until
+// it expires, and that secrets are sent only to the host that they are for.
 func TestRedirect(t *testing.T) {
 	ar := random(40_000)
 	s := faultsrv.Serve(t, ar)
@@ -64,7 +64,7 @@ func TestRedirect(t *testing.T) {
 		require.Equal(t, "identity", h.Get("Accept-Encoding"))
 		require.NotEmpty(t, h.Get("Range"))
 	}
-	// No errors name what they should not.
+	// Errors contain no secrets.
 	s.Set(func() { s.Fault = faultsrv.Status(403, nil) })
 	_, err = readAll(f)
 	sourceFailed(t, err)
@@ -125,7 +125,7 @@ func TestOptions(t *testing.T) {
 	require.ErrorIs(t, err, ErrOptions)
 	require.ErrorContains(t, err, "Parallel")
 
-	// The caller's conditions and ranges do not get through; the rest does.
+	// The caller's conditions and ranges are not sent. The other headers are.
 	ar := random(40_000)
 	s := faultsrv.Serve(t, ar)
 	_, err = open(t, s, Options{Header: http.Header{
@@ -136,14 +136,14 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestTLS: over HTTP/2, with the caller's client; a certificate that is not
-// trusted is not asked about five times.
+// TestTLS reads over HTTP/2 with the caller's client. An untrusted certificate is not
+// retried.
 func TestTLS(t *testing.T) {
 	ar := random(40_000)
 	s := faultsrv.New(ar)
 	s.Server = httptest.NewUnstartedServer(s)
 	s.EnableHTTP2 = true
-	s.Config.ErrorLog = log.New(io.Discard, "", 0) // of the handshakes refused
+	s.Config.ErrorLog = log.New(io.Discard, "", 0) // hide refused handshakes
 	s.StartTLS()
 	defer s.Close()
 	f, err := open(t, s, Options{Client: s.Client()})

@@ -7,16 +7,17 @@ import (
 	"strings"
 )
 
-// IsURL reports whether name begins like an http or https URL, well-formed or not.
+// IsURL reports whether name begins like an http or https URL, whether it is
+// well-formed or not.
 func IsURL(name string) bool {
 	scheme, rest, ok := cutScheme(name)
 	return ok && strings.HasPrefix(rest, "//") && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https"))
 }
 
 // Redact returns a URL without user, password, query and fragment, for messages and
-// reports. Names that do not begin with a scheme and a slash are returned as they
-// are. A URL that does not parse loses everything up to its last @, for there may be
-// a password anywhere before it.
+// reports. Names that do not begin with a scheme and a slash are returned unchanged. A
+// URL that does not parse loses everything up to its last @, since any part before it
+// may be a password.
 func Redact(name string) string {
 	scheme, rest, ok := cutScheme(name)
 	if !ok || !strings.HasPrefix(rest, "/") {
@@ -33,8 +34,8 @@ func Redact(name string) string {
 	return scheme + ":" + slashes + strings.TrimLeft(rest, "/")
 }
 
-// cutScheme splits a name at the colon after a scheme (RFC 3986, 3.1). A single
-// letter is not taken for one: it may be a drive.
+// cutScheme splits a name at the colon after a scheme (RFC 3986, 3.1). A single letter
+// does not count, since it may be a drive.
 func cutScheme(name string) (scheme, rest string, ok bool) {
 	scheme, rest, ok = strings.Cut(name, ":")
 	if !ok || len(scheme) < 2 {
@@ -57,7 +58,7 @@ func display(u *url.URL) string {
 }
 
 // parseURL parses an http or https URL. User and password become the value of an
-// Authorization header, or "". Errors do not quote the URL.
+// Authorization header. Errors do not quote the URL.
 func parseURL(text string) (u *url.URL, auth string, err error) {
 	u, err = url.Parse(text)
 	if err != nil || u.Opaque != "" || u.Hostname() == "" {
@@ -74,8 +75,8 @@ func parseURL(text string) (u *url.URL, auth string, err error) {
 	return u, auth, nil
 }
 
-// trusted reports whether headers meant for one URL may be sent to another: to the
-// same host and port, or from http to https of the same host.
+// trusted reports whether headers for one URL may be sent to another: to the same host
+// and port, or from http to https on the same host.
 func trusted(origin, u *url.URL) bool {
 	if !strings.EqualFold(origin.Hostname(), u.Hostname()) {
 		return false

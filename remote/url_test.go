@@ -8,7 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestRedact: neither well-formed nor malformed URLs show user, password or query.
+// TestRedact checks that neither well-formed nor malformed URLs show a user, password
+// or query.
 func TestRedact(t *testing.T) {
 	for in, want := range map[string]string{
 		"x.nc":                               "x.nc",
