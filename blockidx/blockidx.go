@@ -1,10 +1,10 @@
-// Package blockidx maps the number of a block to the place of its bytes in an
-// archive. It is a paged binary table, docs/FORMAT.md, "The index": pages of a fixed
-// size at computed places, each with a checksum, so a reader loads only the pages it
-// needs, and a table of 10^7 rows opens as fast as one of 10.
+// Package blockidx maps the number of a block to the place of its bytes in an archive.
+// The index is a paged binary table, described in docs/FORMAT.md, "The index". Pages of
+// a fixed size lie at computed places, each with a checksum. So a reader loads only the
+// pages it needs, and a table of 10^7 rows opens as fast as one of 10.
 //
-// Table builds and writes an index, Reader looks rows up in one. The package
-// knows neither netCDF nor filters nor the container.
+// Table builds and writes an index, Reader looks up rows. The package knows nothing
+// about netCDF, filters or the container.
 package blockidx
 
 import (
@@ -15,7 +15,7 @@ import (
 	"math"
 )
 
-// The durable numbers of the format: part of version 1, never to change.
+// The durable numbers of the format. They are part of version 1 and never change.
 const (
 	HeaderLen   = 32
 	rowsPerPage = 256
@@ -25,7 +25,7 @@ const (
 	magic       = "cdfzidx\x01"
 )
 
-// ErrCorrupt is wrapped by all errors that mean damaged bytes.
+// ErrCorrupt is wrapped by all errors that report damaged bytes.
 var ErrCorrupt = errors.New("damaged index")
 
 // Row is the place of one block's stored bytes.
@@ -36,8 +36,8 @@ type Row struct {
 	CRC  uint32 // CRC-32 (IEEE) of the stored bytes
 }
 
-// Size returns the length in bytes of an index with the given number of rows. It is
-// an error if no file can have that many.
+// Size returns the length in bytes of an index with the given number of rows. It fails
+// if no file can have that many.
 func Size(rows int64) (int64, error) {
 	if rows < 0 || rows > (math.MaxInt64-HeaderLen-pageLen)/(rowLen+1) {
 		return 0, fmt.Errorf("blockidx: %d rows", rows)
@@ -46,7 +46,7 @@ func Size(rows int64) (int64, error) {
 	return HeaderLen + pages*pageHead + rows*rowLen, nil
 }
 
-// pageRows is how many rows page p of an index has.
+// pageRows returns the number of rows in page p of an index.
 func pageRows(rows, p int64) int64 { return min(rowsPerPage, rows-p*rowsPerPage) }
 
 // Header returns the encoded header, HeaderLen bytes, of an index with the given
@@ -100,7 +100,7 @@ func sealPage(page []byte, p int64) {
 // checkPage verifies the head of page p.
 func checkPage(page []byte, p int64) error {
 	if got := binary.LittleEndian.Uint32(page[4:]); got != uint32(p) {
-		return fmt.Errorf("blockidx: page %d carries number %d: %w", p, got, ErrCorrupt)
+		return fmt.Errorf("blockidx: page %d has number %d: %w", p, got, ErrCorrupt)
 	}
 	want, got := binary.LittleEndian.Uint32(page), crc32.ChecksumIEEE(page[4:])
 	if want != got {

@@ -15,7 +15,7 @@ import (
 	"github.com/cdfz-format/cdfz/testdata/seeds"
 )
 
-// row makes a row that depends on its number alone.
+// row makes a row that depends only on its number.
 func row(i int64) Row {
 	return Row{Off: i * 1234567, Len: (i*7919 + 1) % (1 << 32), Mask: uint32(i % 3), CRC: uint32(i * 2654435761)}
 }
@@ -36,8 +36,8 @@ func open(b []byte, memory int64) (*Reader, error) {
 	return NewReader(bytes.NewReader(b), int64(len(b)), b[:min(len(b), HeaderLen)], memory)
 }
 
-// TestTable: what is set comes back, in memory and spilled, around the borders
-// of pages; both ways give the same bytes.
+// TestTable checks that rows read back as they were set, in memory and spilled, around
+// the boundaries of pages. Both kinds of table must encode to the same bytes.
 func TestTable(t *testing.T) {
 	for _, rows := range []int64{0, 1, rowsPerPage - 1, rowsPerPage, rowsPerPage + 1, 10*rowsPerPage + 3} {
 		t.Run(fmt.Sprint(rows), func(t *testing.T) {
@@ -74,8 +74,8 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestSpill sets more pages than are kept in memory, in an order that goes back
-// to them.
+// TestSpill sets rows in more pages than are kept in memory and returns to earlier
+// ones.
 func TestSpill(t *testing.T) {
 	const rows = (cachedPages + 500) * rowsPerPage
 	tab, err := newTable(rows, 0)
@@ -94,7 +94,8 @@ func TestSpill(t *testing.T) {
 	}
 }
 
-// TestEveryByte: each flipped byte of an index is found when its row is read.
+// TestEveryByte checks that each flipped byte of an index is detected when its row is
+// read.
 func TestEveryByte(t *testing.T) {
 	tab, err := NewTable(rowsPerPage + 2)
 	require.NoError(t, err)
@@ -117,7 +118,7 @@ func TestEveryByte(t *testing.T) {
 	}
 }
 
-// failing fails from its n-th read on.
+// failing fails from the n-th read on.
 type failing struct {
 	r io.ReaderAt
 	n int
@@ -132,8 +133,8 @@ func (f *failing) ReadAt(p []byte, off int64) (int, error) {
 	return f.r.ReadAt(p, off)
 }
 
-// TestLoad: pages that are near each other come with one read, and rows then with
-// none.
+// TestLoad checks that neighbouring pages are loaded with one read, and that later
+// lookups need none.
 func TestLoad(t *testing.T) {
 	for _, rows := range []int64{0, 1, 5*rowsPerPage + 3} {
 		tab, err := NewTable(rows)
@@ -154,8 +155,8 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// TestReads: one read a page, none to open, and errors of the reader pass
-// through without being taken for damage.
+// TestReads counts reads: none to open, then one per page. Errors of the reader are
+// returned and not mistaken for damage.
 func TestReads(t *testing.T) {
 	tab, err := NewTable(3 * rowsPerPage)
 	require.NoError(t, err)
@@ -181,7 +182,7 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// TestLookupDamage: numbers and offsets that Row refuses, Lookup refuses too, in
+// TestLookupDamage checks that Lookup refuses the same numbers and offsets as Row, in
 // pages that it has just read.
 func TestLookupDamage(t *testing.T) {
 	tab, err := NewTable(2)
@@ -199,8 +200,7 @@ func TestLookupDamage(t *testing.T) {
 	}
 }
 
-// FuzzReader: no panic, and an index whose rows can all be read encodes to the
-// same bytes.
+// FuzzReader checks that an index whose rows can all be read encodes to the same bytes.
 func FuzzReader(f *testing.F) {
 	s := seeds.Of(f)
 	for _, rows := range []int64{0, 1, rowsPerPage + 1} {
@@ -235,8 +235,8 @@ func FuzzReader(f *testing.F) {
 	})
 }
 
-// FuzzSealed: rows of any bytes in pages whose checksums are right are what Row and
-// Lookup give, or damage.
+// FuzzSealed puts rows of any bytes into pages with valid checksums. Row and Lookup
+// must return them or report damage.
 func FuzzSealed(f *testing.F) {
 	s := seeds.Of(f)
 	s.Add("none", []byte{}, uint16(0))

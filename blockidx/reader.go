@@ -8,18 +8,19 @@ import (
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
-// defaultMemory bounds the pages that a Reader keeps, in bytes: 200 000 rows.
+// defaultMemory bounds the pages kept by a Reader, in bytes. It is enough for 200,000
+// rows.
 const defaultMemory = 4 << 20
 
-// Reader looks rows up in an encoded index, loading pages on demand. It is safe
-// for concurrent use.
+// Reader looks up rows in an encoded index and loads pages on demand. It is safe for
+// concurrent use.
 type Reader struct {
 	r    io.ReaderAt
 	rows int64
 	*pages
 }
 
-// pages are those that are kept.
+// pages holds the pages in memory.
 type pages struct {
 	maxPages int
 
@@ -28,14 +29,14 @@ type pages struct {
 	order []int64
 }
 
-// Using returns the same index, with the same pages in memory, read through another
+// Using returns the same index, sharing the pages in memory, but read through another
 // reader of the same bytes, for instance one bound to a context.
 func (x *Reader) Using(r io.ReaderAt) *Reader { return &Reader{r, x.rows, x.pages} }
 
-// NewReader opens the index that r holds in its first size bytes, given its
-// first HeaderLen bytes, which the caller has read already. memory bounds the
-// bytes kept, 0 means 4 MiB. It reads nothing. The number of rows must fit size
-// exactly; the error wraps ErrCorrupt.
+// NewReader opens the index in the first size bytes of r. header is its first HeaderLen
+// bytes, which the caller has already read. memory bounds the bytes kept; 0 means 4
+// MiB. NewReader reads nothing. If the number of rows does not fit size exactly, the
+// error wraps ErrCorrupt.
 func NewReader(r io.ReaderAt, size int64, header []byte, memory int64) (*Reader, error) {
 	rows, err := parseHeader(header)
 	if err != nil {
@@ -43,7 +44,7 @@ func NewReader(r io.ReaderAt, size int64, header []byte, memory int64) (*Reader,
 	}
 	want, err := Size(rows)
 	if err != nil || want != size {
-		return nil, fmt.Errorf("blockidx: %d bytes hold %d rows, expected %d bytes: %w", size, rows, want, ErrCorrupt)
+		return nil, fmt.Errorf("blockidx: expected %d bytes for %d rows, found %d: %w", want, rows, size, ErrCorrupt)
 	}
 	if memory <= 0 {
 		memory = defaultMemory
@@ -51,11 +52,10 @@ func NewReader(r io.ReaderAt, size int64, header []byte, memory int64) (*Reader,
 	return &Reader{r, rows, &pages{maxPages: max(1, int(memory/pageLen)), pages: map[int64][]byte{}}}, nil
 }
 
-// Rows is the number of rows.
+// Rows returns the number of rows.
 func (x *Reader) Rows() int64 { return x.rows }
 
-// Row returns row i. Errors of the underlying reader are returned as they are. Damage
-// wraps ErrCorrupt.
+// Row returns row i. Errors of the underlying reader are wrapped. Damage is ErrCorrupt.
 func (x *Reader) Row(i int64) (Row, error) {
 	if i < 0 || i >= x.rows {
 		return Row{}, fmt.Errorf("blockidx: row %d of %d: %w", i, x.rows, ErrCorrupt)
@@ -73,7 +73,7 @@ func (x *Reader) Row(i int64) (Row, error) {
 	return rowOf(page, i)
 }
 
-// Load reads all pages, in runs as Lookup does, and keeps as many as it may.
+// Load reads all pages, in runs like Lookup, and keeps as many as memory allows.
 func (x *Reader) Load(gap int64) error {
 	var first []int64 // row of each page
 	for n := int64(0); n < x.rows; n += rowsPerPage {
@@ -83,7 +83,7 @@ func (x *Reader) Load(gap int64) error {
 	return err
 }
 
-// rowOf is row i from its page.
+// rowOf returns row i from its page.
 func rowOf(page []byte, i int64) (Row, error) {
 	r := getRow(page[pageHead+i%rowsPerPage*rowLen:])
 	if r.Off < 0 {
@@ -92,8 +92,8 @@ func rowOf(page []byte, i int64) (Row, error) {
 	return r, nil
 }
 
-// Lookup returns the rows with the given increasing numbers. Pages that are not
-// there are read in runs: those less than gap bytes apart with one read.
+// Lookup returns the rows with the given increasing numbers. Missing pages are read in
+// runs: pages less than gap bytes apart share one read.
 func (x *Reader) Lookup(numbers []int64, gap int64) ([]Row, error) {
 	var missing []int64
 	x.mu.Lock()
@@ -129,7 +129,7 @@ func (x *Reader) Lookup(numbers []int64, gap int64) ([]Row, error) {
 // maxRun bounds one read of Lookup, in bytes of pages.
 const maxRun = 1024 * pageLen
 
-// loadRun reads increasing pages with one read and keeps those asked for.
+// loadRun reads increasing pages with one read and keeps the requested ones.
 func (x *Reader) loadRun(pages []int64, into map[int64][]byte) error {
 	first, last := pages[0], pages[len(pages)-1]
 	buf := make([]byte, (last-first)*pageLen+pageHead+pageRows(x.rows, last)*rowLen)
@@ -148,8 +148,8 @@ func (x *Reader) loadRun(pages []int64, into map[int64][]byte) error {
 	return nil
 }
 
-// load reads page p and keeps it. Two goroutines may load the same page at the
-// same time; both get the same bytes.
+// load reads page p and keeps it. Two goroutines may load the same page at the same
+// time; both get the same bytes.
 func (x *Reader) load(p int64) ([]byte, error) {
 	page := make([]byte, pageHead+pageRows(x.rows, p)*rowLen)
 	if err := ioat.ReadFull(x.r, page, HeaderLen+p*pageLen); err != nil {
@@ -162,7 +162,7 @@ func (x *Reader) load(p int64) ([]byte, error) {
 	return page, nil
 }
 
-// check checks page p. A damaged page of a remote index is read once more, because it
+// check verifies page p. A damaged page of a remote index is read once more, because it
 // may have been garbled in transit.
 func (x *Reader) check(page []byte, p int64) error {
 	err := checkPage(page, p)

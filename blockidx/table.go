@@ -7,16 +7,17 @@ import (
 )
 
 const (
-	// memRows is how many rows a Table keeps in memory before it spills: 20 MiB.
+	// memRows is the number of rows that a Table keeps in memory before it spills: 20
+	// MiB.
 	memRows = 1 << 20
 	// cachedPages bounds the pages of a spilled Table in memory: 21 MiB. Rows arrive
-	// interleaved by variable, and each run goes to another page.
+	// interleaved by variable, and each variable fills another page.
 	cachedPages = 4096
 )
 
-// Table is an index under construction: rows are set in any order, each once,
-// and may be looked up again. Beyond a million rows they live in an unlinked
-// temporary file. Not safe for concurrent use. Close releases the file.
+// Table is an index under construction. Rows are set in any order, each once, and may
+// be read again. More than a million rows are kept in an unlinked temporary file. A
+// Table is not safe for concurrent use. Close releases the file.
 type Table struct {
 	rows  int64
 	mem   []byte // all pages, or nil if spilled
@@ -39,8 +40,8 @@ func newTable(rows, inMemory int64) (*Table, error) {
 	if err != nil {
 		return nil, fmt.Errorf("blockidx: temporary file: %w", err)
 	}
-	// Unlinked at once, so that it disappears however the program ends. If the system
-	// cannot remove open files, it stays until Close.
+	// Unlinked at once, so that it disappears however the program ends. On systems that
+	// cannot remove open files it stays until Close.
 	name := f.Name()
 	if os.Remove(name) == nil {
 		name = ""
@@ -49,7 +50,7 @@ func newTable(rows, inMemory int64) (*Table, error) {
 	return t, nil
 }
 
-// Rows is the number of rows.
+// Rows returns the number of rows.
 func (t *Table) Rows() int64 { return t.rows }
 
 // Set stores row i.
@@ -113,12 +114,12 @@ func (t *Table) Close() error {
 	return err
 }
 
-// spill keeps pages in a file, the most recent ones in memory.
+// spill keeps pages in a file and the most recent ones in memory.
 type spill struct {
 	f     *os.File
 	name  string
 	pages map[int64]*spillPage
-	order []int64 // in which pages were loaded: the first to go is the oldest
+	order []int64 // pages in the order of loading; the oldest is evicted first
 }
 
 type spillPage struct {
