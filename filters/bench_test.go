@@ -10,9 +10,9 @@ import (
 	"github.com/cdfz-format/cdfz/filters/internal/transpose"
 )
 
-// BenchmarkCoder encodes and decodes blocks of 256 KiB. The data is made up,
-// or, if CDFZ_FIELDS names a folder, all its files NAME.SIZE.raw: the values of
-// one variable, of SIZE bytes each, big-endian.
+// BenchmarkCoder encodes and decodes blocks of 256 KiB. The data is synthetic unless
+// CDFZ_FIELDS names a folder. Then it is all files NAME.SIZE.raw in it, each with the
+// big-endian values of one variable of SIZE bytes each.
 func BenchmarkCoder(b *testing.B) {
 	const blockLen = 256 << 10
 	fields, err := benchFields()
@@ -84,7 +84,7 @@ func benchFields() ([][]byte, error) {
 	return out, nil
 }
 
-// BenchmarkShuffle is the transposition alone, on a block that stays in cache.
+// BenchmarkShuffle measures the transposition alone, on a block that stays in cache.
 func BenchmarkShuffle(b *testing.B) {
 	src, dst := noise(256<<10), make([]byte, 256<<10)
 	for _, size := range []int{2, 3, 4, 8} {
@@ -103,8 +103,8 @@ func BenchmarkShuffle(b *testing.B) {
 	}
 }
 
-// TestRatio: zstd makes less of the planes of a shuffle than of bytes of which it knows
-// nothing.
+// TestRatio checks that zstd compresses the planes of a shuffle better if it knows
+// about them.
 func TestRatio(t *testing.T) {
 	src := field(100 << 10)
 	planes, _, err := mustCoder(t, mustChain(t, "2,4")).Encode(nil, src)

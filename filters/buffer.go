@@ -5,14 +5,14 @@ import (
 	"sync"
 )
 
-// scratch is the memory between the filters of one block: a buffer to read from and
-// one to write to. The zero value is ready.
+// scratch is the memory between the filters of a block: a buffer to read from and one
+// to write to. The zero value is ready.
 type scratch struct {
 	read, write *[]byte
 }
 
-// maxScratch is the largest buffer that is kept for the next block. Longer ones are
-// left to the garbage collector.
+// maxScratch is the largest buffer that is kept for later blocks. Longer ones are left
+// to the garbage collector.
 const maxScratch = 16 << 20
 
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
@@ -25,14 +25,13 @@ func (s *scratch) next() []byte {
 	return (*s.write)[:0]
 }
 
-// keep makes b, which was appended to what next returned, the input of the filter
-// that follows.
+// keep makes b, which was appended to the result of next, the input of the next filter.
 func (s *scratch) keep(b []byte) {
 	*s.write = b
 	s.read, s.write = s.write, s.read
 }
 
-// free ends the use of both buffers.
+// free releases both buffers.
 func (s *scratch) free() {
 	for _, b := range []*[]byte{s.read, s.write} {
 		if b != nil && cap(*b) <= maxScratch {
@@ -41,7 +40,8 @@ func (s *scratch) free() {
 	}
 }
 
-// extend appends n bytes of any content to b and returns all, and the new part.
+// extend appends n bytes of any content to b and returns the whole slice and the new
+// part.
 func extend(b []byte, n int) (all, part []byte) {
 	at := len(b)
 	b = grow(b, n)[:at+n]
@@ -65,8 +65,8 @@ func (s *sink) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// errTooLong: a stream is longer than the limit. It is not returned to callers of the
-// package.
+// errTooLong means that a stream exceeds the limit. Callers of the package never see
+// it.
 var errTooLong = io.ErrShortBuffer
 
 // readLimited appends all bytes of r to dst, at most max, and returns errTooLong if
@@ -103,8 +103,8 @@ func readLimited(dst []byte, r io.Reader, probe []byte, max, encoded int) ([]byt
 	}
 }
 
-// readOne reads until there is a byte or an error. The decompressors may return
-// neither, but not forever.
+// readOne reads until there is a byte or an error. Decompressors may return neither,
+// but not forever.
 func readOne(r io.Reader, p []byte) (int, error) {
 	for range 100 {
 		if n, err := r.Read(p); n > 0 || err != nil {

@@ -19,15 +19,15 @@ var bzip2Method = Method{
 	Check:      levelCheck("bzip2", 1, bzip2Default, true),
 	Defaults:   []uint32{bzip2Default},
 	Compresses: true,
-	// The bzip2 manual (section 3.4.1) has 1 % and 600 bytes for the reference
-	// encoder. Any encoder's first run-length coding may add a quarter, and its six
-	// tables of 258 code lengths, each up to 41 bits, are 8 KB.
+	// The bzip2 manual (section 3.4.1) claims 1 % and 600 bytes for the reference
+	// encoder. The first run-length coding of any encoder may add a quarter, and its
+	// six tables of 258 code lengths of up to 41 bits take 8 KB.
 	MaxEncodedLen: func(n int, _ []uint32) int { return clampLen(int64(n) + int64(n)>>2 + 8<<10) },
 	Memory:        func(int, []uint32) int64 { return 4 << 20 },
 	Codec:         levelCodec("bz2", 1, bzip2Default),
 }
 
-const bzip2Default = 9 // of H5Zbzip2.c
+const bzip2Default = 9 // from H5Zbzip2.c
 
 type bzip2State struct {
 	w   [10]*bzip2.Writer // by level
@@ -60,14 +60,13 @@ func (s *bzip2State) Encode(dst, src []byte, params []uint32, _ Block) ([]byte, 
 	return s.out.buf, nil
 }
 
-// Decode uses the standard library, which is safe with hostile streams. It
-// reads consecutive streams as one. HDF5's filter does not.
+// Decode uses the standard library, which is safe with hostile streams. The library
+// would read consecutive streams as one, but HDF5's filter does not.
 func (*bzip2State) Decode(dst, src []byte, _ []uint32, max int) ([]byte, error) {
 	at := len(dst)
 	for from, tries := 4, 0; ; tries++ {
-		// A second stream can only start where its signature is. Those bytes
-		// may also turn up by accident, so read up to there and see whether
-		// the stream is complete.
+		// A second stream can only start at its signature. Those bytes may also occur
+		// by chance, so read up to there and check whether the stream is complete.
 		end := nextStream(src, from)
 		out, err := readLimited(dst[:at], stdbzip2.NewReader(bytes.NewReader(src[:end])), make([]byte, 1), max, len(src))
 		switch {
@@ -83,8 +82,8 @@ func (*bzip2State) Decode(dst, src []byte, _ []uint32, max int) ([]byte, error) 
 	}
 }
 
-// nextStream is the first place at or after from where a bzip2 stream could
-// start: signature, level, and the magic number of a block or of the end.
+// nextStream returns the first place at or after from where a bzip2 stream could start:
+// signature, level, and the magic number of a block or of the end.
 func nextStream(p []byte, from int) int {
 	for from < len(p) {
 		i := bytes.Index(p[from:], []byte("BZh"))

@@ -15,9 +15,9 @@ const (
 	MaxFilters = 32
 )
 
-// Ids of the built-in filters. Part of the format, never change: 1 to 3 are
-// H5Z_FILTER_* of HDF5's H5Zpublic.h, the others are in The HDF Group's
-// registry (hdf5_plugins, docs/RegisteredFilterPlugins.md), and 52723 is 0xCDF3, in the
+// Ids of the built-in filters. They are part of the format and never change. 1 to 3 are
+// H5Z_FILTER_* of HDF5's H5Zpublic.h. The others are in The HDF Group's registry
+// (hdf5_plugins, docs/RegisteredFilterPlugins.md), except 52723, which is 0xCDF3 in the
 // range for private use.
 const (
 	Deflate    uint32 = 1
@@ -35,10 +35,10 @@ type Filter struct {
 	ID uint32
 	// Params are HDF5's client data values (cd_values).
 	Params []uint32
-	// Optional is HDF5's H5Z_FLAG_OPTIONAL: when encoding, the filter is left out of
-	// blocks where it fails, or where it compresses and does not shorten its input.
+	// Optional is HDF5's H5Z_FLAG_OPTIONAL. The encoder skips the filter for blocks
+	// where it fails, or where it compresses and does not shorten its input.
 	Optional bool
-	// Name is for people only. It may be empty.
+	// Name is informational and may be empty.
 	Name string
 }
 
@@ -60,8 +60,8 @@ func (f Filter) Compresses() bool {
 	return m != nil && m.Compresses
 }
 
-// Chain is the list of filters that a block passes, first to last when encoding.
-// A nil or empty chain leaves blocks as they are.
+// Chain is the list of filters applied to a block, first to last when encoding. A nil
+// or empty chain leaves blocks unchanged.
 type Chain []Filter
 
 // String returns the chain in the syntax of package spec with unsigned decimal
@@ -83,11 +83,10 @@ func (c Chain) Clone() Chain {
 	return c
 }
 
-// Complete returns the chain for blocks as b describes them: filters whose parameters
-// depend on the blocks, such as shuffle without its element size, get them. Filters that
-// are not registered stay as they are. A filter that does not suit the blocks is
-// [ErrParam]. Call it once for a variable, before [NewCoder] and before the chain is
-// stored.
+// Complete returns the chain for the blocks that b describes. It adds parameters that
+// depend on the blocks, such as the element size of shuffle. Filters that are not
+// registered are not changed. A filter that does not suit the blocks is [ErrParam].
+// Call it once per variable, before [NewCoder] and before the chain is stored.
 func (c Chain) Complete(b Block) (Chain, error) {
 	c = c.Clone()
 	for i, f := range c {
@@ -107,8 +106,8 @@ func (c Chain) Complete(b Block) (Chain, error) {
 	return c, nil
 }
 
-// Given returns the chain as a user would give it, without the parameters that
-// [Chain.Complete] adds, for people to read.
+// Given returns the chain as a user would write it, without the parameters that
+// [Chain.Complete] adds, for display.
 func (c Chain) Given() Chain {
 	c = c.Clone()
 	for i, f := range c {

@@ -9,20 +9,20 @@ import (
 	"strings"
 )
 
-// Codec is Zarr's form of a filter: JSON with an "id" and further keys. What a codec
-// decodes is what the filter encodes.
+// Codec is Zarr's form of a filter: JSON with an "id" and further keys. The codec
+// decodes the output of the filter.
 type Codec struct {
 	// ID is the value of the key "id".
 	ID string
-	// Package names the Python package that readers install to get the codec. Empty:
-	// numcodecs, which every Zarr has.
+	// Package names the Python package that provides the codec. Empty means numcodecs,
+	// which comes with every Zarr.
 	Package string
-	// Params reads the JSON, whose id is known to be ID. Missing keys have the defaults
+	// Params parses the JSON of a codec with the id ID. Missing keys have the defaults
 	// of numcodecs. Unknown keys are errors that wrap [ErrCodec], because their meaning
-	// would be lost. [DecodeCodec] finds them.
+	// would be lost. [DecodeCodec] detects them.
 	Params func(text json.RawMessage) ([]uint32, error)
-	// JSON writes the codec. It is the inverse of Params. in describes what the filter
-	// encodes. An error that wraps [ErrNoCodec] means that the codec cannot do the same.
+	// JSON writes the codec. It is the inverse of Params. in describes the input of the
+	// filter. An error that wraps [ErrNoCodec] means that the codec has no equivalent.
 	JSON func(params []uint32, in Block) (json.RawMessage, error)
 }
 
@@ -34,8 +34,8 @@ func CodecID(filter uint32) string {
 	return ""
 }
 
-// CodecPackage returns the Python package that has the codec of a filter, or "" if
-// numcodecs has it or there is none.
+// CodecPackage returns the Python package that provides the codec of a filter, or "" if
+// that is numcodecs or there is no codec.
 func CodecPackage(filter uint32) string {
 	if r := find(filter); r != nil && r.Codec != nil {
 		return r.Codec.Package
@@ -55,7 +55,7 @@ func withCodec(id string) *registered {
 	return nil
 }
 
-// ToFilter returns the filter that a codec's JSON describes. Missing keys have the
+// ToFilter returns the filter described by a codec's JSON. Missing keys have the
 // defaults of numcodecs. Unknown keys are [ErrCodec].
 func ToFilter(text json.RawMessage) (Filter, error) {
 	var head map[string]json.RawMessage
@@ -63,14 +63,14 @@ func ToFilter(text json.RawMessage) (Filter, error) {
 		return Filter{}, causef(ErrCodec, err, "codec %s", clip(text))
 	}
 	if head["id"] == nil {
-		return Filter{}, errorf(ErrNoCodecID, `codec %s: key "id", found none`, clip(text))
+		return Filter{}, errorf(ErrNoCodecID, `codec %s: missing key "id"`, clip(text))
 	}
 	var id string
 	if err := json.Unmarshal(head["id"], &id); err != nil {
 		return Filter{}, causef(ErrCodec, err, `codec %s: key "id"`, clip(text))
 	}
 	for key := range head {
-		// Package json would take them for the ones in lower case.
+		// Package json would match them with the lower-case names.
 		if key != strings.ToLower(key) {
 			return Filter{}, errorf(ErrCodec, "codec %q: unknown key %q", id, key)
 		}
@@ -89,17 +89,17 @@ func ToFilter(text json.RawMessage) (Filter, error) {
 	return Filter{ID: r.ID, Params: params}, nil
 }
 
-// FromFilter returns the codec that undoes f. The error is [ErrNoCodec] if no codec
-// does, or if f is optional: Zarr cannot mark blocks that went without a filter.
+// FromFilter returns the codec that decodes the output of f. The error is [ErrNoCodec]
+// if there is none, or if f is optional: Zarr cannot mark blocks that skipped a filter.
 func FromFilter(f Filter) (json.RawMessage, error) { return fromFilter(f, Block{}) }
 
 func fromFilter(f Filter, in Block) (json.RawMessage, error) {
 	r := find(f.ID)
 	if r == nil || r.Codec == nil {
-		return nil, errorf(ErrNoCodec, "filter %s: no codec undoes it", describe(f))
+		return nil, errorf(ErrNoCodec, "filter %s: no codec decodes it", describe(f))
 	}
 	if f.Optional {
-		return nil, errorf(ErrNoCodec, "filter %s: optional, which no codec can express", describe(f))
+		return nil, errorf(ErrNoCodec, "filter %s: codecs cannot be optional", describe(f))
 	}
 	if err := r.check(f.Params); err != nil {
 		return nil, err
@@ -108,7 +108,7 @@ func fromFilter(f Filter, in Block) (json.RawMessage, error) {
 }
 
 // Codecs returns the chain as codecs for blocks that b describes, in the same order.
-// [ErrNoCodec] names the first filter that no codec can undo.
+// [ErrNoCodec] names the first filter that no codec can decode.
 func (c Chain) Codecs(b Block) ([]json.RawMessage, error) {
 	out := make([]json.RawMessage, len(c))
 	for i, f := range c {
@@ -122,7 +122,7 @@ func (c Chain) Codecs(b Block) ([]json.RawMessage, error) {
 	return out, nil
 }
 
-// describe names a filter in an error: "32004 (lz4)".
+// describe formats a filter for an error message: "32004 (lz4)".
 func describe(f Filter) string {
 	name := f.Name
 	if name == "" {
@@ -134,7 +134,7 @@ func describe(f Filter) string {
 	return fmt.Sprintf("%s (%s)", f, name)
 }
 
-// clip shortens text from elsewhere for an error.
+// clip shortens foreign text for an error message.
 func clip(text []byte) string {
 	if len(text) > 80 {
 		return fmt.Sprintf("%q...", text[:80])
@@ -142,7 +142,7 @@ func clip(text []byte) string {
 	return fmt.Sprintf("%q", text)
 }
 
-// DecodeCodec reads a codec's JSON into the struct that v points to, which has a field
+// DecodeCodec parses a codec's JSON into the struct that v points to, which has a field
 // for each key. Unknown keys and wrong types are errors that wrap [ErrCodec].
 func DecodeCodec(text json.RawMessage, v any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -179,9 +179,9 @@ func (n integer) or(def int32) uint32 {
 	return uint32(def)
 }
 
-// levelCodec is the codec of a filter whose only parameter is a level, which may be
-// negative. missing is numcodecs' default where the key "level" is missing, none is
-// the filter's where the parameter is.
+// levelCodec returns the codec of a filter whose only parameter is a level, which may
+// be negative. missing is the default of numcodecs for a missing key "level". none is
+// the filter's default for a missing parameter.
 func levelCodec(id string, missing, none int32) *Codec {
 	return &Codec{
 		ID: id,

@@ -23,8 +23,8 @@ func TestCodecs(t *testing.T) {
 		{"3|2,4", `[{"id":"fletcher32"},{"id":"shuffle","elementsize":4}]`},
 		{"1,1|2,1", `[{"id":"zlib","level":1},{"id":"shuffle","elementsize":1}]`},
 		{"3|3|2,8", `[{"id":"fletcher32"},{"id":"fletcher32"},{"id":"shuffle","elementsize":8}]`},
-		{"3|2,8", ""},   // four bytes are left over
-		{"1,1|2,2", ""}, // any number of bytes may be left over
+		{"3|2,8", ""},   // incomplete elements of four bytes
+		{"1,1|2,2", ""}, // possibly incomplete elements
 		{"32004,0", ""}, {"2,4|32004", ""}, {"4,1,2", ""}, {"300,1", ""},
 	} {
 		chain := mustChain(t, c.spec)
@@ -122,8 +122,8 @@ func TestToFilter(t *testing.T) {
 	}
 }
 
-// FuzzToFilter: a codec is refused, or gives a filter that a coder can be made of
-// and that is described again by a codec of the same meaning.
+// FuzzToFilter checks that a codec is refused, or converts to a valid filter and back
+// to a codec of the same meaning.
 func FuzzToFilter(f *testing.F) {
 	s := seeds.Of(f)
 	for name, text := range map[string]string{

@@ -2,16 +2,16 @@ package filters
 
 import "math"
 
-// Coder encodes and decodes blocks with one chain. It is safe for concurrent use:
-// memory and state come from pools that all coders share. The output does not depend
-// on earlier blocks.
+// Coder encodes and decodes blocks with one chain. It is safe for concurrent use.
+// Memory and state come from pools shared by all coders. The output does not depend on
+// earlier blocks.
 type Coder struct {
 	chain  Chain
 	stages []*registered // nil where the filter is unknown and optional
 }
 
-// MaxLen is the longest output that any filter of a chain may have for a block of n
-// bytes, whether it is stored or passed to the next filter. Part of the format.
+// MaxLen bounds the output of any filter of a chain for a block of n bytes, whether it
+// is stored or passed to the next filter. Part of the format.
 func MaxLen(n int64) int64 {
 	if n > (math.MaxInt64-1<<16)/2 {
 		return math.MaxInt64
@@ -20,9 +20,8 @@ func MaxLen(n int64) int64 {
 }
 
 // NewCoder checks ids and parameters, which must be complete ([Chain.Complete]). A
-// required filter that is not registered is an [*UnknownFilterError]. An optional
-// one is left out of every block that is encoded, and is an error only when a block
-// that has it is decoded.
+// required filter that is not registered is an [*UnknownFilterError]. Encoding skips an
+// optional one. Decoding a block that used it is an error.
 func NewCoder(c Chain) (*Coder, error) {
 	if len(c) > MaxFilters {
 		return nil, errorf(ErrParam, "chain: expected at most %d filters, found %d", MaxFilters, len(c))
@@ -47,8 +46,8 @@ func NewCoder(c Chain) (*Coder, error) {
 	return k, nil
 }
 
-// MaxEncodedLen bounds the stored length of a block of n bytes, whoever encoded
-// it with this chain. It never exceeds [MaxLen].
+// MaxEncodedLen bounds the stored length of a block of n bytes, for any encoder of this
+// chain. It never exceeds [MaxLen].
 func (k *Coder) MaxEncodedLen(n int) int { return k.maxLen(n, len(k.chain), 0) }
 
 // maxLen bounds the length after the first stages, without those in mask.
@@ -56,15 +55,15 @@ func (k *Coder) maxLen(n, stages int, mask uint32) int {
 	bound, limit := n, clampLen(MaxLen(int64(n)))
 	for i := range stages {
 		if mask>>i&1 == 0 && k.stages[i] != nil {
-			// Any filter may have been left out.
+			// Any filter may have been skipped.
 			bound = min(limit, max(bound, k.stages[i].maxEncodedLen(bound, k.chain[i].Params)))
 		}
 	}
 	return bound
 }
 
-// Memory bounds what decoding a block of n bytes allocates beside the block and its
-// stored bytes.
+// Memory bounds the bytes that decoding a block of n bytes allocates in addition to the
+// block and its stored bytes.
 func (k *Coder) Memory(n int) int64 {
 	var read, write, state int64 // what passes between filters, and their own
 	for i, m := range k.stages {
@@ -81,10 +80,10 @@ func (k *Coder) Memory(n int) int64 {
 	return read + write + state
 }
 
-// Encode appends the encoded src to dst. Bit i of mask is set where filter i was
-// left out, because it is optional and failed, or compresses and did not shorten its
-// input. This is HDF5's filter_mask. Where a required filter fails, so does Encode,
-// and out is dst. src is not changed and must not overlap dst.
+// Encode appends the encoded src to dst. Bit i of mask is set if filter i was skipped,
+// because it is optional and failed, or compresses and did not shorten its input. This
+// is HDF5's filter_mask. If a required filter fails, Encode fails and out is dst. src
+// is not changed and must not overlap dst.
 func (k *Coder) Encode(dst, src []byte) (out []byte, mask uint32, err error) {
 	cur, in := src, Block{Len: len(src)}
 	var room scratch
@@ -106,7 +105,7 @@ func (k *Coder) Encode(dst, src []byte) (out []byte, mask uint32, err error) {
 				continue
 			}
 			if err == nil {
-				dst = enc[:len(dst)] // keep the memory it may have grown
+				dst = enc[:len(dst)] // keep memory that may have grown
 			}
 			return append(dst, cur...), mask, nil
 		case err != nil:
@@ -143,10 +142,10 @@ func (k *Coder) decodeStage(i int, dst, src []byte, max int) ([]byte, error) {
 	return out, err
 }
 
-// Decode fills dst with the decoded block. len(dst) is the exact length of the
-// block; any other is [ErrDecodedSize]. Nothing beyond it is written, whatever its
-// capacity. Bit i of mask is set where filter i was left out of the block; a bit
-// without a filter is [ErrDamaged]. After an error the content of dst is undefined.
+// Decode fills dst with the decoded block. len(dst) must be the exact length of the
+// block; otherwise the error is [ErrDecodedSize]. Nothing is written beyond len(dst),
+// whatever the capacity. Bit i of mask is set if filter i was skipped for the block. A
+// bit without a filter is [ErrDamaged]. After an error the content of dst is undefined.
 // stored is not changed and must not overlap dst.
 func (k *Coder) Decode(dst, stored []byte, mask uint32) error {
 	first, err := k.applied(mask)
@@ -169,8 +168,8 @@ func (k *Coder) Decode(dst, stored []byte, mask uint32) error {
 	return k.decodeInto(dst, cur, first)
 }
 
-// applied returns the first filter that mask does not leave out, -1 if there is
-// none, and checks that all that were applied are known.
+// applied returns the first filter that mask does not skip, or -1, and checks that all
+// applied filters are known.
 func (k *Coder) applied(mask uint32) (first int, err error) {
 	if len(k.chain) < MaxFilters && mask>>len(k.chain) != 0 {
 		return 0, errorf(ErrDamaged, "exclusion mask: expected %d filters, found 0x%x", len(k.chain), mask)
@@ -190,7 +189,7 @@ func (k *Coder) applied(mask uint32) (first int, err error) {
 	return first, nil
 }
 
-// decodeDown undoes the filters after stage first of a block of n bytes.
+// decodeDown undoes the filters after stage first for a block of n bytes.
 func (k *Coder) decodeDown(room *scratch, stored []byte, n, first int, mask uint32) ([]byte, error) {
 	cur := stored
 	for i := len(k.chain) - 1; i > first; i-- {
@@ -207,7 +206,7 @@ func (k *Coder) decodeDown(room *scratch, stored []byte, n, first int, mask uint
 	return cur, nil
 }
 
-// decodeInto fills dst with what stage i decodes src to.
+// decodeInto fills dst with the output of stage i for src.
 func (k *Coder) decodeInto(dst, src []byte, i int) error {
 	buf, err := k.decodeStage(i, dst[:0:len(dst)], src, len(dst))
 	if err != nil {
@@ -222,7 +221,7 @@ func (k *Coder) decodeInto(dst, src []byte, i int) error {
 	return nil
 }
 
-// clampLen limits a computed length to what an int holds everywhere.
+// clampLen limits a computed length to the range of int on all systems.
 func clampLen(n int64) int {
 	return int(min(n, math.MaxInt32))
 }

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// field is n bytes of a smooth big-endian float32 field with noise in its lower
-// bits, the kind of block an archive consists of.
+// field returns n bytes of a smooth big-endian float32 field with noise in its lower
+// bits, like a typical block of an archive.
 func field(n int) []byte {
 	r := rand.New(rand.NewPCG(1, uint64(n)))
 	b := make([]byte, 0, n+4)
@@ -33,8 +33,8 @@ func noise(n int) []byte {
 	return b
 }
 
-// mixed is n bytes made of runs, repetitions, skewed and even noise, so that an
-// encoder meets every form its output has.
+// mixed returns n bytes of runs, repetitions, skewed and uniform noise, so that an
+// encoder uses all forms of its output.
 func mixed(n int, seed uint64) []byte {
 	r := rand.New(rand.NewPCG(seed, uint64(n)))
 	b := make([]byte, 0, n)
@@ -43,7 +43,7 @@ func mixed(n int, seed uint64) []byte {
 		switch kind := r.IntN(6); {
 		case kind == 0: // a run
 			b = append(b, bytes.Repeat([]byte{byte(r.Uint32())}, m)...)
-		case kind == 1 && len(b) > 0: // from before
+		case kind == 1 && len(b) > 0: // a repetition
 			at := r.IntN(len(b))
 			for range m {
 				b = append(b, b[at])
@@ -76,7 +76,7 @@ func mixed(n int, seed uint64) []byte {
 	return b
 }
 
-// TestRoundTripMixed goes through the forms of the block encoders.
+// TestRoundTripMixed covers all forms of block encoding.
 func TestRoundTripMixed(t *testing.T) {
 	count := uint64(20)
 	if testing.Short() {
@@ -96,8 +96,8 @@ func TestRoundTripMixed(t *testing.T) {
 	}
 }
 
-// mustChain reads a chain as [Chain.String] prints it; numbers may be negative.
-// (Package spec, which reads more, imports this one.)
+// mustChain parses a chain in the form of [Chain.String]; numbers may be negative.
+// (Package spec, which parses more, imports this one.)
 func mustChain(t testing.TB, spec string) Chain {
 	t.Helper()
 	var c Chain
@@ -135,8 +135,8 @@ var testChains = []string{
 	"2,2|32004,0", "2,4|307,9", "3|2,8|32015,3|3|1,1",
 }
 
-// checkRound encodes and decodes one block, with bytes on both sides of the
-// destination that must stay.
+// checkRound encodes and decodes one block. Bytes on both sides of the destination must
+// not change.
 func checkRound(t *testing.T, k *Coder, src []byte) []byte {
 	t.Helper()
 	before := bytes.Clone(src)
@@ -174,8 +174,8 @@ func checkRound(t *testing.T, k *Coder, src []byte) []byte {
 	return stored
 }
 
-// guarded gives n bytes inside a larger buffer, and a check that the rest of it
-// is untouched.
+// guarded returns n bytes inside a larger buffer, and a check that the rest of it is
+// untouched.
 func guarded(n int) ([]byte, func(testing.TB)) {
 	const margin = 64
 	buf := bytes.Repeat([]byte{0xa5}, n+2*margin)
@@ -212,8 +212,8 @@ func TestEmptyChain(t *testing.T) {
 	}
 }
 
-// failing is a filter for tests: it fails where its parameter is 0 and makes
-// blocks longer by so many bytes otherwise.
+// failing is a filter for tests. It fails if its parameter is 0 and otherwise makes
+// blocks longer by that many bytes.
 type failing struct{}
 
 func (failing) Encode(dst, src []byte, params []uint32, _ Block) ([]byte, error) {
@@ -231,7 +231,7 @@ func (failing) Decode(dst, src []byte, params []uint32, max int) ([]byte, error)
 	if n < 0 || n > max {
 		return nil, ErrDecodedSize
 	}
-	return append([]byte(nil), src[:n]...), nil // memory of its own
+	return append([]byte(nil), src[:n]...), nil // in separate memory
 }
 
 func mustRegister(m Method) {
@@ -268,9 +268,9 @@ func TestExclusion(t *testing.T) {
 	}{
 		{"1,6", []int{0}, noise(1000), 1},
 		{"1,6", []int{0}, make([]byte, 1000), 0},
-		{"1,6", nil, noise(1000), 0},             // required: stored form
-		{"3", []int{0}, noise(10), 0},            // never shorter, and no compressor
-		{"2,4", []int{0}, noise(16), 0},          // of the same length, and no compressor
+		{"1,6", nil, noise(1000), 0},             // required, so the stored form is used
+		{"3", []int{0}, noise(10), 0},            // never shorter, but not a compressor
+		{"2,4", []int{0}, noise(16), 0},          // same length, but not a compressor
 		{"2,4|1,6", []int{1}, noise(1000), 2},    // last
 		{"2,4|1,6", []int{0, 1}, noise(1000), 2}, // the compressor
 		{"1,6|2,4", []int{0}, noise(1000), 1},    // first
@@ -290,7 +290,7 @@ func TestExclusion(t *testing.T) {
 		if err != nil || mask != c.mask {
 			t.Errorf("%s, optional %v: mask 0x%x, found 0x%x, %v", c.spec, c.optional, c.mask, mask, err)
 		}
-		// The bytes are those of the chain without the filters left out.
+		// The bytes must be those of the chain without the skipped filters.
 		var short Chain
 		for i, f := range chain {
 			if mask>>i&1 == 0 {
@@ -312,7 +312,7 @@ func TestExclusion(t *testing.T) {
 		t.Error("required filter that fails first: no error")
 	}
 
-	// A filter without a method: an error only where it is needed.
+	// A filter without a method is an error only if it is needed.
 	chain := mustChain(t, "32013,5|3")
 	chain[0].Name = "something"
 	var unknown *UnknownFilterError
@@ -419,7 +419,7 @@ func TestRegister(t *testing.T) {
 	}
 }
 
-// TestChainNotShared: the caller may change its chain after NewCoder.
+// TestChainNotShared checks that the caller may change its chain after NewCoder.
 func TestChainNotShared(t *testing.T) {
 	c := mustChain(t, "2,4|32015,3")
 	k := mustCoder(t, c)

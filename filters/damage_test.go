@@ -15,13 +15,13 @@ import (
 	"github.com/cdfz-format/cdfz/filters/internal/transpose"
 )
 
-// knownErr reports whether a decoder's error is one a caller can test for.
+// knownErr reports whether a decoder's error is one that callers can test for.
 func knownErr(err error) bool {
 	return errors.Is(err, ErrDamaged) || errors.Is(err, ErrChecksum) || errors.Is(err, ErrDecodedSize)
 }
 
-// TestDamage changes every byte of stored blocks and cuts them at every length:
-// the result is an error or other bytes, never a panic or a write elsewhere.
+// TestDamage changes every byte of stored blocks and cuts them at every length. The
+// result must be an error or other bytes, never a panic or a write elsewhere.
 func TestDamage(t *testing.T) {
 	src := append(field(600), make([]byte, 200)...)
 	for _, spec := range testChains {
@@ -38,7 +38,7 @@ func TestDamage(t *testing.T) {
 			if err != nil && !knownErr(err) {
 				t.Errorf("%s, %s %d: %v", spec, what, at, err)
 			}
-			// After damage the coder is as good as new.
+			// Damage must not affect later blocks.
 			if err := k.Decode(dst, stored, mask); err != nil || !bytes.Equal(dst, src) {
 				t.Fatalf("%s, after %s %d: %v", spec, what, at, err)
 			}
@@ -61,17 +61,17 @@ func TestDamage(t *testing.T) {
 		for _, tail := range [][]byte{{0}, make([]byte, 16), stored, []byte("BZh9\x17\x72\x45\x38\x50\x90\x00\x00\x00\x00")} {
 			dst, guard := guarded(len(src))
 			if err := k.Decode(dst, append(bytes.Clone(stored), tail...), mask); err == nil {
-				t.Errorf("%s: %d bytes behind the block are not seen", spec, len(tail))
+				t.Errorf("%s: %d bytes after the block not detected", spec, len(tail))
 			} else if !knownErr(err) {
-				t.Errorf("%s, %d bytes behind: %v", spec, len(tail), err)
+				t.Errorf("%s, %d bytes after it: %v", spec, len(tail), err)
 			}
 			guard(t)
 		}
 	}
 }
 
-// TestConcatenated: two streams that together have the right length, and an
-// empty second one, are damage, as they are for HDF5's filters.
+// TestConcatenated checks that two streams with the right total length, or an empty
+// second stream, are damage, as for HDF5's filters.
 func TestConcatenated(t *testing.T) {
 	src := field(3000)
 	for _, spec := range []string{"1,6", "307,9", "32015,3"} {
@@ -112,8 +112,8 @@ func TestZstdFrames(t *testing.T) {
 		{"checksum missing", "28b52ffd 24 28 410100" + raw40Hex, ErrDamaged},
 		{"dictionary", "28b52ffd 21 07 28 410100" + raw40Hex, ErrDamaged},
 		{"dictionary 0", "28b52ffd 21 00 28 410100" + raw40Hex, ErrDamaged},
-		{"more in its blocks than the size", "28b52ffd 20 28 420100 00 430100 00", ErrDamaged},
-		{"less in its blocks than the size", "28b52ffd 20 28 3b0100 00", ErrDamaged},
+		{"blocks longer than the size", "28b52ffd 20 28 420100 00 430100 00", ErrDamaged},
+		{"blocks shorter than the size", "28b52ffd 20 28 3b0100 00", ErrDamaged},
 		{"raw block of 131073 bytes", "28b52ffd 20 28 090010" + strings.Repeat("00", 131073), ErrDamaged},
 		{"two frames", "28b52ffd 20 14 a10000" + raw40Hex[:40] + "28b52ffd 20 14 a10000" + raw40Hex[40:], ErrDamaged},
 		{"skippable frame first", "502a4d18 00000000 28b52ffd 20 28 410100" + raw40Hex, ErrDamaged},
@@ -136,11 +136,11 @@ func TestZstdFrames(t *testing.T) {
 	}
 }
 
-// TestBomb: whatever a chain claims to make of a block, what passes between its
-// filters is bounded by the block's length, and so is the memory for it.
+// TestBomb checks that data between the filters of any chain is bounded by the length
+// of the block, and so is memory.
 func TestBomb(t *testing.T) {
 	const n = 100 << 10
-	// LZ4 in blocks of one byte makes five bytes of one.
+	// LZ4 in blocks of one byte expands each byte to five.
 	before := strings.Repeat("32004,1|", 12)
 	for _, last := range []string{"1,9", "307,9", "32015,3", "32004,0", "32004,0|3", "32015,3|2,4"} {
 		bomb, _, err := mustCoder(t, mustChain(t, last)).Encode(nil, make([]byte, 64<<20))
@@ -160,7 +160,7 @@ func TestBomb(t *testing.T) {
 			t.Errorf("%s: encoded to more than a reader accepts: %v", last, err)
 		}
 	}
-	// What a header alone claims is not believed either.
+	// Claims of a header must not be trusted either.
 	for spec, stored := range map[string]string{
 		"32015,3": "28b52ffd a0 00000040 010000",
 		"32004,0": "0000000040000000 40000000 00000000",
@@ -178,7 +178,7 @@ func TestBomb(t *testing.T) {
 	}
 }
 
-// allocated is how many bytes f allocates, and other goroutines meanwhile.
+// allocated returns how many bytes f allocates, including other goroutines meanwhile.
 func allocated(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -196,19 +196,18 @@ func TestLZ4Hostile(t *testing.T) {
 		{"total of 2^64-1", "ffffffffffffffff 00000028", 40},
 		{"block size 0", "0000000000000028 00000000 00000028" + raw40Hex, 40},
 		{"block of 2^32-1", "0000000000000028 00000028 ffffffff" + raw40Hex, 40},
-		{"a lie about the total", "0000000010000000 10000000 00000000", 1 << 28},
+		{"false total", "0000000010000000 10000000 00000000", 1 << 28},
 		{"empty block", "0000000000000028 00000028 00000000", 40},
 		{"no block", "0000000000000028 00000028", 40},
 		{"half a block size", "0000000000000028 00000028 0000", 40},
-		{"bytes behind nothing", "0000000000000000 00000000 00", 0},
+		{"bytes after an empty total", "0000000000000000 00000000 00", 0},
 		{"match before the start", "0000000000000010 00000010 00000003 0f1000", 16},
 	} {
 		if err := k.Decode(make([]byte, c.n), unhex(t, c.stored), 0); !knownErr(err) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
-	// A block size larger than the total is what the plugin writes for its
-	// default in some releases.
+	// A block size larger than the total is the default of the plugin in some releases.
 	dst := make([]byte, 40)
 	if err := k.Decode(dst, unhex(t, "0000000000000028 40000000 00000028"+raw40Hex), 0); err != nil {
 		t.Errorf("block size above total: %v", err)
@@ -220,7 +219,7 @@ func TestFletcherChecksum(t *testing.T) {
 	src := field(1001)
 	stored, _, _ := k.Encode(nil, src)
 	dst := make([]byte, len(src))
-	// HDF5 before 1.6.3: the bytes of both halves the other way round.
+	// HDF5 before 1.6.3 stored the bytes of both halves in reverse order.
 	old := bytes.Clone(stored)
 	s := old[len(src):]
 	s[0], s[1], s[2], s[3] = s[1], s[0], s[3], s[2]
@@ -240,7 +239,7 @@ func TestFletcherChecksum(t *testing.T) {
 	}
 }
 
-// fletcherHDF5 is H5_checksum_fletcher32 as it stands in H5checksum.c.
+// fletcherHDF5 is H5_checksum_fletcher32 as in H5checksum.c.
 func fletcherHDF5(p []byte) uint32 {
 	var sum1, sum2 uint32
 	n := len(p) / 2
@@ -283,7 +282,7 @@ func TestFletcherAgainstPort(t *testing.T) {
 	}
 }
 
-// TestShuffleSizes holds every size against the definition.
+// TestShuffleSizes compares every element size with the definition.
 func TestShuffleSizes(t *testing.T) {
 	for _, size := range []int{1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 100} {
 		for n := range 300 {
@@ -311,8 +310,8 @@ func TestShuffleSizes(t *testing.T) {
 	}
 }
 
-// TestBzip2Signature: bytes that look like the start of another stream inside
-// of one are no reason to refuse it.
+// TestBzip2Signature checks that bytes inside a stream that look like the start of
+// another stream are accepted.
 func TestBzip2Signature(t *testing.T) {
 	if at := nextStream([]byte("xxBZh91AY&SYxxBZh9\x17\x72\x45\x38\x50\x90"), 0); at != 2 {
 		t.Errorf("found a stream at %d", at)
@@ -325,8 +324,8 @@ func TestBzip2Signature(t *testing.T) {
 	}
 }
 
-// TestDeflateDictionary: a stream with a preset dictionary is damage, even one that
-// names the empty dictionary, which Go's zlib takes for none.
+// TestDeflateDictionary checks that a stream with a preset dictionary is damage, even
+// one that names the empty dictionary, which Go's zlib ignores.
 func TestDeflateDictionary(t *testing.T) {
 	src := []byte("\x78\xbb\x00\x00\x00\x01\x01\x08\x00\xf7\xffABCDEFGH\x0a\xd4\x02\x25")
 	err := mustCoder(t, Chain{{ID: Deflate, Params: []uint32{6}}}).Decode(make([]byte, 8), src, 0)

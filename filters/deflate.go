@@ -9,7 +9,7 @@ import (
 
 // deflateMethod is HDF5's deflate (H5Zdeflate.c): one zlib stream (RFC 1950)
 // without a preset dictionary. Its parameter is the level, 0 to 9. Level 0 stores.
-// Data that cannot be compressed goes into stored deflate blocks, 5 bytes each.
+// Incompressible data goes into stored deflate blocks, 5 bytes each.
 var deflateMethod = Method{
 	ID:         Deflate,
 	Name:       "deflate",
@@ -17,8 +17,8 @@ var deflateMethod = Method{
 	Check:      levelCheck("deflate", 0, 9, false),
 	Defaults:   []uint32{6},
 	Compresses: true,
-	// zlib's deflateBound for the least favourable settings (deflate.c), with a
-	// margin for encoders that end blocks often.
+	// zlib's deflateBound for the worst settings (deflate.c), with a margin for
+	// encoders that end blocks often.
 	MaxEncodedLen: func(n int, _ []uint32) int { return clampLen(int64(n) + int64(n)>>5 + 1024) },
 	Memory:        func(int, []uint32) int64 { return 64 << 10 },
 	Codec:         levelCodec("zlib", 1, 0),

@@ -9,33 +9,32 @@ import (
 var (
 	// ErrUnknownFilter is matched by [*UnknownFilterError].
 	ErrUnknownFilter = errors.New("filters: unknown filter")
-	// ErrFilterID: a filter id above [MaxID], or an id that is registered twice.
+	// ErrFilterID reports a filter id above [MaxID], or one registered twice.
 	ErrFilterID = errors.New("filters: bad filter id")
-	// ErrParam: wrong number or range of a filter's parameters, a filter that does
-	// not suit the blocks, or a chain that is too long.
+	// ErrParam reports wrong parameters of a filter, a filter that does not suit the
+	// blocks, or a chain that is too long.
 	ErrParam = errors.New("filters: bad parameter")
-	// ErrDecodedSize: a block decodes to more or fewer bytes than it must.
+	// ErrDecodedSize reports a block that decodes to the wrong number of bytes.
 	ErrDecodedSize = errors.New("filters: wrong decoded size")
-	// ErrChecksum: a checksum inside the block does not match.
+	// ErrChecksum reports a wrong checksum inside a block.
 	ErrChecksum = errors.New("filters: checksum mismatch")
-	// ErrDamaged: the filter cannot have written the block.
+	// ErrDamaged reports a block that the filter cannot have written.
 	ErrDamaged = errors.New("filters: damaged block")
-	// ErrWhole: a range of a block that can only be decoded whole.
+	// ErrWhole reports a range of a block that can only be decoded whole.
 	ErrWhole = errors.New("filters: block can only be decoded whole")
-	// ErrNoCodec: no Zarr codec undoes a filter, or no filter is known for a
-	// codec.
+	// ErrNoCodec reports a filter without a Zarr codec, or a codec without a filter.
 	ErrNoCodec = errors.New("filters: no codec")
-	// ErrNoCodecID: codec JSON without an "id".
+	// ErrNoCodecID reports codec JSON without an "id".
 	ErrNoCodecID = errors.New("filters: codec without id")
-	// ErrCodec: codec JSON whose keys or values are wrong.
+	// ErrCodec reports codec JSON with wrong keys or values.
 	ErrCodec = errors.New("filters: bad codec")
 )
 
-// UnknownFilterError names a filter that is not registered.
+// UnknownFilterError reports a filter that is not registered.
 type UnknownFilterError struct {
 	ID     uint32
 	Params []uint32
-	Name   string // the chain's name for it, else the registry's, else empty
+	Name   string // from the chain, else from the registry, else empty
 }
 
 func (e *UnknownFilterError) Error() string {
@@ -49,7 +48,7 @@ func (e *UnknownFilterError) Error() string {
 // Is reports whether target is [ErrUnknownFilter].
 func (e *UnknownFilterError) Is(target error) bool { return target == ErrUnknownFilter }
 
-// filterError is an error with its own text that matches one of the errors above.
+// filterError is an error with a text that matches one of the errors above.
 type filterError struct {
 	kind  error
 	msg   string
@@ -71,7 +70,7 @@ func errorf(kind error, format string, args ...any) error {
 	return &filterError{kind: kind, msg: fmt.Sprintf(format, args...)}
 }
 
-// causef is errorf for an error that a library returned.
+// causef is errorf for an error returned by a library.
 func causef(kind, cause error, format string, args ...any) error {
 	return &filterError{kind: kind, msg: fmt.Sprintf(format, args...), cause: cause}
 }

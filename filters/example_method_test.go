@@ -9,7 +9,7 @@ import (
 	"github.com/cdfz-format/cdfz/filters"
 )
 
-// md5Filter is the example of HDF5's documentation of H5Zregister: it appends the MD5
+// md5Filter is the example in HDF5's documentation of H5Zregister. It appends the MD5
 // sum of a block and verifies it when the block is read.
 type md5Filter struct{}
 
@@ -32,11 +32,10 @@ func (md5Filter) Decode(dst, src []byte, params []uint32, max int) ([]byte, erro
 	return append(dst, src[:n]...), nil
 }
 
-// A filter is registered once, usually by an init function, and is then used in any
-// chain.
+// A filter is registered once, usually by an init function. Any chain can then use it.
 func ExampleRegister() {
 	err := filters.Register(filters.Method{
-		ID:            305, // of the range for tests
+		ID:            305, // in the range for tests
 		Name:          "md5",
 		New:           func() filters.Session { return md5Filter{} },
 		MaxEncodedLen: func(n int, params []uint32) int { return n + md5.Size },

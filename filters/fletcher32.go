@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 )
 
-// fletcherMethod is HDF5's fletcher32 (H5Zfletcher32.c, H5checksum.c): the data,
-// then four bytes of checksum, little-endian. It has no parameters.
+// fletcherMethod is HDF5's fletcher32 (H5Zfletcher32.c, H5checksum.c): the data, then a
+// checksum of four bytes, little-endian. It has no parameters.
 var fletcherMethod = Method{
 	ID:            Fletcher32,
 	Name:          "fletcher32",
@@ -49,8 +49,8 @@ func (fletcher) Decode(dst, src []byte, _ []uint32, max int) ([]byte, error) {
 	}
 	want := fletcher32(src[:n])
 	found := binary.LittleEndian.Uint32(src[n:])
-	// Releases of HDF5 before 1.6.3 stored the bytes of each half of the sum
-	// the other way round. H5Z__filter_fletcher32 accepts both, and so do we.
+	// Releases of HDF5 before 1.6.3 stored the bytes of each half of the sum in reverse
+	// order. Like H5Z__filter_fletcher32, accept both.
 	if found != want && found != (want&0x00ff00ff<<8|want>>8&0x00ff00ff) {
 		return nil, errorf(ErrChecksum, "fletcher32: expected checksum 0x%08x, found 0x%08x", want, found)
 	}
@@ -59,11 +59,10 @@ func (fletcher) Decode(dst, src []byte, _ []uint32, max int) ([]byte, error) {
 	return dst, nil
 }
 
-// fletcher32 is H5_checksum_fletcher32: two ones'-complement sums of 16 bits
-// over big-endian words, an odd last byte being the high half of a word. HDF5
-// folds the sums every 360 words. A folded sum is 0 only if all words were 0
-// and otherwise the residue in 1..65535, however often it is folded, so here 64
-// bits hold many more words at a time.
+// fletcher32 is H5_checksum_fletcher32: two ones'-complement sums of 16 bits over
+// big-endian words. An odd last byte is the high half of a word. HDF5 folds the sums
+// every 360 words. However often it is folded, a sum is 0 if all words are 0, else its
+// residue in 1..65535. So 64-bit sums need folding far less often.
 func fletcher32(p []byte) uint32 {
 	const run = 1 << 16 // bytes; sum2 stays under 2^47
 	var sum1, sum2 uint64
@@ -90,7 +89,7 @@ func fletcher32(p []byte) uint32 {
 	return uint32(fold(sum2)<<16 | fold(sum1))
 }
 
-// fold brings a sum to 16 bits, adding what is above them.
+// fold reduces a sum to 16 bits by adding its upper bits.
 func fold(s uint64) uint64 {
 	for s > 0xffff {
 		s = s&0xffff + s>>16

@@ -7,9 +7,9 @@ import (
 	"github.com/cdfz-format/cdfz/testdata/seeds"
 )
 
-// Each decoder gets hostile blocks. Memory stays bounded, and what decodes must encode
-// and decode to the same bytes again. The seeds of testdata/fuzz that no code makes are
-// blocks of other programs and faults met in them.
+// Each decoder gets hostile blocks. Memory must stay bounded, and decoded data must
+// survive another round trip. The seeds of testdata/fuzz that are not generated are
+// blocks of other programs and faults found in them.
 func fuzzDecoder(f *testing.F, spec string) {
 	k := mustCoder(f, mustChain(f, spec))
 	s := seeds.Of(f)
@@ -27,7 +27,7 @@ func fuzzDecoder(f *testing.F, spec string) {
 		var err error
 		grew := allocated(func() { err = k.Decode(dst, stored, 0) })
 		guard(t)
-		// A session may be new, with tables that Memory counts once.
+		// A session may be new. Memory counts its tables once.
 		if bound := uint64(k.Memory(int(n)) + 1<<20); grew > bound {
 			t.Errorf("expected at most %d bytes of memory, found %d", bound, grew)
 		}
@@ -56,7 +56,7 @@ func FuzzLZ4(f *testing.F)        { fuzzDecoder(f, "32004,64") }
 func FuzzZstd(f *testing.F)       { fuzzDecoder(f, "32015,3") }
 func FuzzChain(f *testing.F)      { fuzzDecoder(f, "2,4|32015,3|3|1,1") }
 
-// FuzzRoundTrip gives any bytes to every chain.
+// FuzzRoundTrip passes any bytes through every chain.
 func FuzzRoundTrip(f *testing.F) {
 	s := seeds.Of(f)
 	s.Add("abc", []byte("abc"), uint8(0))

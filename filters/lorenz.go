@@ -8,10 +8,10 @@ import (
 	"github.com/cdfz-format/cdfz/lorenz"
 )
 
-// lorenzMethod is the codec of package lorenz (docs/LORENZ.md). Users give at most
-// one parameter, the effort: 0 default, 1 fast, 2 max. Complete puts the parameters of
-// the codec before it: version, element type, byte order, number of dimensions,
-// dimensions. Decoding ignores the effort, which may be missing.
+// lorenzMethod is the codec of package lorenz (docs/LORENZ.md). Users set at most one
+// parameter, the effort: 0 default, 1 fast, 2 max. Complete prepends the parameters of
+// the codec: version, element type, byte order, number of dimensions, dimensions.
+// Decoding ignores the effort, which may be missing.
 var lorenzMethod = Method{
 	ID:         Lorenz,
 	Name:       "lorenz",
@@ -36,7 +36,7 @@ var lorenzMethod = Method{
 		return append(v, params...), nil
 	},
 	Given: func(params []uint32) []uint32 { return params[4+params[3]:] },
-	// A block that cannot be coded is stored after one byte.
+	// A block that cannot be compressed is stored after one byte.
 	MaxEncodedLen: func(n int, _ []uint32) int { return clampLen(int64(n) + 1) },
 	// Residuals and values in lanes of 4 or 8 bytes, twice, and for elements of one
 	// byte four times as much.
@@ -73,7 +73,8 @@ func lorenzParams(params []uint32) (lorenz.Params, lorenz.Level, error) {
 	return p, level, nil
 }
 
-// lorenzBlock describes blocks to the codec. Blocks of unknown elements are bytes.
+// lorenzBlock describes blocks to the codec. Blocks of unknown elements are taken as
+// bytes.
 func lorenzBlock(b Block) (lorenz.Params, error) {
 	p := lorenz.Params{Type: lorenz.Uint8, Dims: b.Shape}
 	types := map[Kind][4]lorenz.Type{ // by 1, 2, 4 and 8 bytes
@@ -101,7 +102,7 @@ func lorenzBlock(b Block) (lorenz.Params, error) {
 	return p, nil
 }
 
-// lorenzCodec is the codec's JSON: the parameters by name.
+// lorenzCodec is the JSON of the codec: the parameters by name.
 type lorenzCodec struct {
 	ID      string   `json:"id"`
 	Version uint32   `json:"version"`
@@ -141,8 +142,8 @@ func lorenzCodecJSON(params []uint32, _ Block) (json.RawMessage, error) {
 	return b, nil
 }
 
-// lorenzState is an encoder and a decoder. The last parameters are kept in both forms,
-// since most blocks follow one of the same variable.
+// lorenzState is an encoder and a decoder. It keeps the last parameters in both forms,
+// since consecutive blocks usually belong to the same variable.
 type lorenzState struct {
 	enc    lorenz.Encoder
 	dec    lorenz.Decoder

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// smoothField is a field of big-endian floats with a mask, as climate data has them.
+// smoothField returns a field of big-endian floats with a mask, as in climate data.
 func smoothField(rows, cols int) []byte {
 	var b []byte
 	for i := range rows {
@@ -24,8 +24,8 @@ func smoothField(rows, cols int) []byte {
 	return b
 }
 
-// TestLorenzFilter: parameters follow from the blocks, blocks come back, and so do
-// ranges of them.
+// TestLorenzFilter checks that parameters follow from the blocks, and that blocks and
+// ranges of them are decoded correctly.
 func TestLorenzFilter(t *testing.T) {
 	src := smoothField(60, 90)
 	for _, effort := range [][]uint32{nil, {0}, {1}, {2}} {
@@ -53,7 +53,7 @@ func TestLorenzFilter(t *testing.T) {
 	}
 }
 
-// TestLorenzTypes: every kind of elements, and one session for blocks of all of them.
+// TestLorenzTypes codes every kind of elements, with one session for all of them.
 func TestLorenzTypes(t *testing.T) {
 	for _, b := range []Block{
 		{Len: 4000, Kind: Int, Size: 1, Shape: []int{4000}},

@@ -6,12 +6,12 @@ import (
 	"github.com/pierrec/lz4/v4"
 )
 
-// lz4Method is the lz4 filter of the HDF5 plugins (LZ4/LZ4_HDF5_format.md): the
-// total size in 8 bytes, the block size in 4, then for each block its
-// compressed size in 4 and the LZ4 block, all numbers big-endian. A compressed
-// size equal to the block's size means that the block is stored. Its parameter
-// is the block size. 0 is the plugin's default, and so is no parameter at all.
-// The plugin refuses sizes above LZ4_MAX_INPUT_SIZE.
+// lz4Method is the lz4 filter of the HDF5 plugins (LZ4/LZ4_HDF5_format.md). It writes
+// the total size in 8 bytes and the block size in 4, then for each block its compressed
+// size in 4 bytes and the LZ4 block. All numbers are big-endian. A compressed size
+// equal to the block's size means that the block is stored. The only parameter is the
+// block size. 0 or no parameter means the plugin's default. The plugin refuses sizes
+// above LZ4_MAX_INPUT_SIZE.
 var lz4Method = Method{
 	ID:         LZ4,
 	Name:       "lz4",
@@ -89,7 +89,7 @@ func (*lz4State) Decode(dst, src []byte, _ []uint32, max int) ([]byte, error) {
 	if total > 0 && size == 0 {
 		return nil, errorf(ErrDamaged, "lz4: expected a block size above 0, found 0")
 	}
-	// LZ4 decodes one byte to at most 255, so a larger claim is a lie.
+	// LZ4 expands one byte to at most 255, so a larger claim is false.
 	if uint64(total) > 255*uint64(len(src)) {
 		return nil, errorf(ErrDamaged, "lz4: %d bytes cannot come from %d", total, len(src))
 	}

@@ -5,29 +5,28 @@ import (
 	"math/bits"
 )
 
-// The compressor of LZ4 blocks. It makes the choices of the reference
-// (LZ4_compress_default of lz4.c 1.9, 64 bit, little-endian), so that blocks
-// come out as those of HDF5's plugin do, and on every machine alike. The block
-// format is lz4_Block_format.md.
+// The compressor of LZ4 blocks. It makes the same choices as the reference
+// (LZ4_compress_default of lz4.c 1.9, 64 bit, little-endian), so that blocks equal
+// those of HDF5's plugin on every machine. The block format is lz4_Block_format.md.
 
 const (
 	lz4MinMatch  = 4
 	lz4LastLits  = 5         // the last bytes are always literals
-	lz4MFLimit   = 12        // the last match starts at least so far from the end
+	lz4MFLimit   = 12        // least distance from the end for the start of a match
 	lz4MaxDist   = 1<<16 - 1 // offsets have two bytes
 	lz4Limit64K  = 1<<16 + lz4MFLimit - 1
 	lz4HashBits  = 12
 	lz4SkipShift = 6
 )
 
-// lz4Table holds positions by hash. Short inputs use 16 bits a position and so
-// twice as many.
+// lz4Table holds positions by hash. Short inputs use 16 bits per position and thus
+// twice as many positions.
 type lz4Table struct {
 	short [1 << (lz4HashBits + 1)]uint16
 	long  [1 << lz4HashBits]uint32
 }
 
-// compressLZ4 appends the LZ4 block of src to dst. At worst that is longer than
+// compressLZ4 appends the LZ4 block of src to dst. In the worst case it is longer than
 // src by one byte in 255 and a token.
 func compressLZ4(dst, src []byte, t *lz4Table) []byte {
 	small := len(src) < lz4Limit64K
@@ -45,8 +44,8 @@ func compressLZ4(dst, src []byte, t *lz4Table) []byte {
 		}
 		return uint32(binary.LittleEndian.Uint64(src[i:]) << 24 * 889523592379 >> (64 - lz4HashBits))
 	}
-	// swap puts position i in the table and returns the previous position with its
-	// hash.
+	// swap stores position i in the table and returns the previous position with the
+	// same hash.
 	swap := func(h uint32, i int) int {
 		if small {
 			old := t.short[h]
@@ -116,7 +115,7 @@ func compressLZ4(dst, src []byte, t *lz4Table) []byte {
 	}
 }
 
-// lz4Literals appends a token, whose match length is left 0, and literals.
+// lz4Literals appends a token with match length 0, and literals.
 func lz4Literals(dst, lits []byte) []byte {
 	if n := len(lits); n >= 15 {
 		dst = lz4Length(append(dst, 0xf0), n-15)
@@ -126,7 +125,7 @@ func lz4Literals(dst, lits []byte) []byte {
 	return append(dst, lits...)
 }
 
-// lz4Length appends what a length has beyond the 15 of the token.
+// lz4Length appends the part of a length beyond the 15 in the token.
 func lz4Length(dst []byte, n int) []byte {
 	for ; n >= 255; n -= 255 {
 		dst = append(dst, 255)
@@ -134,7 +133,7 @@ func lz4Length(dst []byte, n int) []byte {
 	return append(dst, byte(n))
 }
 
-// lz4Count is how many bytes from i on, up to end, are those from j on.
+// lz4Count returns how many bytes from i on, up to end, equal those from j on.
 func lz4Count(src []byte, i, j, end int) int {
 	start := i
 	for i+8 <= end {

@@ -4,14 +4,14 @@ import (
 	"slices"
 )
 
-// Method is the implementation of a filter, as H5Z_class2_t is in HDF5. Give it to
-// [Register]. ID, Name and New are required; the zero value of every other field
-// is the plain case. Functions get parameters that Check has accepted, unless noted,
-// and are called from several goroutines.
+// Method is the implementation of a filter, like H5Z_class2_t in HDF5. Pass it to
+// [Register]. ID, Name and New are required. The other fields may be zero for a plain
+// filter. Functions get parameters that Check has accepted, unless noted, and are
+// called from several goroutines.
 type Method struct {
 	// ID is HDF5's id of the filter, at most [MaxID].
 	ID uint32
-	// Name is for people, and for [ByName].
+	// Name is for display and for [ByName].
 	Name string
 
 	// New makes a session. Sessions are kept in a pool that all chains share, so a
@@ -19,101 +19,100 @@ type Method struct {
 	// anything that depends on earlier blocks, parameters included.
 	New func() Session
 
-	// Check judges the parameters. Its errors should wrap [ErrParam]. Nil: the
-	// filter has no parameters.
+	// Check checks the parameters. Its errors should wrap [ErrParam]. Nil means that
+	// the filter has no parameters.
 	Check func(params []uint32) error
 	// Defaults are the parameters that [ByName] uses.
 	Defaults []uint32
-	// Complete adds the parameters that follow from the blocks, before all are
-	// checked and stored with the chain, as set_local does in HDF5. An error that
-	// wraps [ErrParam] means that the filter does not apply to such blocks, as
-	// can_apply in HDF5. The parameters must hold everything that decoding needs.
-	// Complete must not change params. Nil: the parameters are complete.
+	// Complete adds the parameters that follow from the blocks, like set_local in HDF5.
+	// Afterwards all parameters are checked and stored with the chain, so they must
+	// hold everything that decoding needs. An error that wraps [ErrParam] means that
+	// the filter does not apply to such blocks, like can_apply in HDF5. Complete must
+	// not change params. Nil means that the parameters are complete.
 	Complete func(params []uint32, b Block) ([]uint32, error)
 
-	// Given are the parameters that a user would give for the complete ones, for
-	// people to read. Nil: all of them.
+	// Given returns the parameters that a user would set for the complete ones, for
+	// display. Nil means all of them.
 	Given func(params []uint32) []uint32
 
 	// MaxEncodedLen bounds the length to which any encoder, ours or not, encodes n
-	// bytes. Nil: n.
+	// bytes. Nil means n.
 	MaxEncodedLen func(n int, params []uint32) int
-	// Memory bounds the bytes that decoding to n bytes allocates besides the result.
-	// Nil: little.
+	// Memory bounds the bytes that decoding to n bytes allocates in addition to the
+	// result. Nil means few.
 	Memory func(n int, params []uint32) int64
-	// Compresses is set for a filter whose purpose is to make blocks shorter. If it is
-	// optional, it is left out of blocks that it does not shorten.
+	// Compresses is set for a filter whose purpose is to make blocks shorter. If such a
+	// filter is optional, it is skipped for blocks that it does not shorten.
 	Compresses bool
-	// Local is how many bytes a filter that codes elements one by one in place codes
-	// at a time: output bytes i·k to j·k follow from input bytes i·k to j·k alone, for
-	// k = Local(params) and all i and j. 0: not such a filter. Nil: 0.
+	// Local is for filters that code elements one by one in place. It returns the
+	// number k of bytes that are coded at a time: output bytes i·k to j·k depend only
+	// on input bytes i·k to j·k, for all i and j. 0 or a nil Local means that the
+	// filter is of another kind.
 	Local func(params []uint32) int
-	// Grain is the granularity at which the filter decodes ranges of a block that
-	// decodes to n bytes: each range that starts at a multiple of it and ends at one
-	// or at n. 0: not with these parameters. If Grain is not nil, sessions implement
-	// [RangeSession].
+	// Grain returns the granularity at which the filter decodes ranges of a block that
+	// decodes to n bytes. A range must start at a multiple of it and end at a multiple
+	// or at n. 0 means that ranges cannot be decoded with these parameters. If Grain is
+	// not nil, sessions implement [RangeSession].
 	Grain func(n int, params []uint32) int
-	// Output describes encoded blocks to the next filter. Nil: bytes of varying
+	// Output describes encoded blocks to the next filter. Nil means bytes of varying
 	// length.
 	Output func(params []uint32, in Block) Block
 
-	// Codec is Zarr's form of the filter. Nil: none.
+	// Codec is Zarr's form of the filter, or nil.
 	Codec *Codec
 }
 
-// Session is a filter at work. One goroutine at a time uses it. src is only read;
-// dst and src never overlap.
+// Session does the work of a filter, for one goroutine at a time. It must not change
+// src. dst and src never overlap.
 type Session interface {
-	// Encode appends the encoded src to dst. in describes src as far as it is known.
-	// An error means that the filter cannot encode this block. A result longer than
-	// src is no error, since a required filter must find a form for every block.
+	// Encode appends the encoded src to dst. in describes src as far as known. An error
+	// means that the filter cannot encode this block. The result may be longer than
+	// src, since a required filter must find a form for every block.
 	Encode(dst, src []byte, params []uint32, in Block) ([]byte, error)
-	// Decode appends the decoded src to dst, at most max bytes. All of src must be
-	// used. src may be hostile: errors wrap [ErrDecodedSize] if there is more,
-	// [ErrChecksum] or [ErrDamaged]. Memory is in proportion to the decoded bytes,
+	// Decode appends the decoded src to dst, at most max bytes. It must use all of src.
+	// src may be hostile. Errors wrap [ErrDecodedSize] if there are more bytes than
+	// max, [ErrChecksum] or [ErrDamaged]. Memory is proportional to the decoded bytes,
 	// not to claims in src.
 	Decode(dst, src []byte, params []uint32, max int) ([]byte, error)
 }
 
-// RangeSession is a Session that decodes ranges of a block at less cost than all of
-// it.
+// RangeSession is a Session that can decode a range of a block at a lower cost than the
+// whole block.
 type RangeSession interface {
 	Session
-	// DecodeRange fills dst with the decoded bytes from byte from of a block that
-	// decodes to n bytes. They must be those that Decode returns. Method.Grain has
-	// approved of the range. [ErrWhole] means that this block can only be decoded
-	// whole.
+	// DecodeRange fills dst with the decoded bytes that start at byte from of a block
+	// that decodes to n bytes. They must be those that Decode returns. The range agrees
+	// with Method.Grain. [ErrWhole] means that this block can only be decoded whole.
 	DecodeRange(dst, src []byte, params []uint32, n, from int) error
 }
 
-// Kind is a kind of elements.
+// Kind is the kind of elements.
 type Kind uint8
 
 // The kinds of elements.
 const (
-	Bytes Kind = iota // nothing is known
+	Bytes Kind = iota // unknown
 	Int               // signed integers in two's complement
 	Uint
 	Float // IEEE 754 binary32 or binary64
 	Text  // characters of one byte
 )
 
-// Block describes blocks that a filter encodes. The zero value means that nothing is
-// known.
+// Block describes blocks to be encoded. The zero value means that nothing is known.
 type Block struct {
-	// Len is the length in bytes. 0: not known. Negative: it varies.
+	// Len is the length in bytes, 0 if unknown, negative if it varies.
 	Len int
-	// Kind and Size describe the elements. Size is in bytes; 0: not known.
+	// Kind and Size describe the elements. Size is in bytes, 0 if unknown.
 	Kind Kind
 	Size int
-	// LittleEndian is the byte order of the elements.
+	// LittleEndian tells the byte order of the elements.
 	LittleEndian bool
-	// Shape has the number of elements along each dimension, slowest first. Their
-	// product times Size is Len. Nil: not known. It must not be changed.
+	// Shape holds the number of elements along each dimension, slowest first, or nil if
+	// unknown. Their product times Size is Len. Shape must not be changed.
 	Shape []int
 }
 
-// maxEncodedLen and the methods below are the fields of the same name with their
+// maxEncodedLen and the methods below call the fields of the same name or return their
 // defaults.
 func (m *Method) maxEncodedLen(n int, params []uint32) int {
 	if m.MaxEncodedLen == nil {
@@ -173,8 +172,8 @@ func wantParams(name string, params []uint32, n int) error {
 	return nil
 }
 
-// levelCheck returns the check of a filter whose only parameter is a level, which
-// may be left out if optional.
+// levelCheck returns the check of a filter whose only parameter is a level. It may be
+// missing if optional.
 func levelCheck(name string, lo, hi int32, optional bool) func([]uint32) error {
 	return func(params []uint32) error {
 		switch {

@@ -1,10 +1,10 @@
 package filters
 
-// RegistryURL is where The HDF Group describes the registered filters.
+// RegistryURL is The HDF Group's description of the registered filters.
 const RegistryURL = "https://github.com/HDFGroup/hdf5_plugins/blob/master/docs/RegisteredFilterPlugins.md"
 
-// Name returns the name of a filter id: that of its method, else the one in HDF5 or in
-// The HDF Group's registry, else "".
+// Name returns the name of a filter id: that of its method, else the one in HDF5 or The
+// HDF Group's registry, else "".
 func Name(id uint32) string {
 	registryMu.RLock()
 	defer registryMu.RUnlock()
@@ -14,9 +14,9 @@ func Name(id uint32) string {
 	return names[id]
 }
 
-// Class names the range of The HDF Group's registry that an id is in: "predefined"
-// (0 to 255), "testing" (256 to 511), "registered" (512 to 32767), "private"
-// (32768 to 65535) or, above [MaxID], "invalid".
+// Class returns the range of The HDF Group's registry that contains an id: "predefined"
+// (0 to 255), "testing" (256 to 511), "registered" (512 to 32767), "private" (32768 to
+// 65535) or, above [MaxID], "invalid".
 func Class(id uint32) string {
 	switch {
 	case id < 256:
@@ -31,7 +31,7 @@ func Class(id uint32) string {
 	return "invalid"
 }
 
-// names are the filters of HDF5's H5Zpublic.h, then those of the registry
+// names lists the filters of HDF5's H5Zpublic.h, then those of the registry
 // (hdf5_plugins, docs/RegisteredFilterPlugins.md, July 2026).
 var names = map[uint32]string{
 	1: "deflate",

@@ -9,11 +9,10 @@ import (
 	"testing"
 )
 
-// Tests that the race detector makes meaningless, because it allocates, or far
-// too long.
+// Tests that the race detector makes far too slow, or meaningless because it allocates.
 
-// TestDeterminismLong passes the point where positions of the zstd encoder
-// start anew: 2^31 with windows of 8 MiB.
+// TestDeterminismLong passes the point where positions in the zstd encoder restart:
+// 2^31 with windows of 8 MiB.
 func TestDeterminismLong(t *testing.T) {
 	for _, spec := range []string{"32015,1", "2,4|32015,3", "2,4|32015,7"} {
 		chain := mustChain(t, spec)
@@ -35,9 +34,10 @@ func TestDeterminismLong(t *testing.T) {
 	}
 }
 
-// TestNoAlloc: coders at work do not allocate, but for the three times that encoding
-// the planes of a shuffle with zstd needs: their shape and the frame's header. bzip2
-// is left out: the standard library's decoder cannot be used again.
+// TestNoAlloc checks that coders do not allocate for each block. The exceptions are
+// three allocations to encode the planes of a shuffle with zstd, for their shape and
+// the frame's header. bzip2 is excluded, since the standard library's decoder cannot be
+// reused.
 func TestNoAlloc(t *testing.T) {
 	for _, spec := range []string{"2,4", "3", "1,6", "32004,0", "32015,3", "2,4|1,5", "2,4|32015,3", "2,8|32015,7|3"} {
 		k := mustCoder(t, mustChain(t, spec))
@@ -66,7 +66,7 @@ func TestNoAlloc(t *testing.T) {
 	}
 }
 
-// TestMemory: the bound of what decoding needs holds.
+// TestMemory checks the bound of the memory for decoding.
 func TestMemory(t *testing.T) {
 	const n = 1 << 20
 	for _, spec := range []string{"2,4", "1,6", "2,4|1,6", "2,4|32015,3", "32015,19", "307,9", "32004", "2,8|32004|3", "3|2,8|32015,3|3|1,1"} {
@@ -83,7 +83,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestManyChains: what coders need for a block is not kept by each of them.
+// TestManyChains checks that coders do not keep memory for blocks.
 func TestManyChains(t *testing.T) {
 	src := field(64 << 10)
 	dst := make([]byte, len(src))

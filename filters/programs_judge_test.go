@@ -12,9 +12,9 @@ import (
 	"testing"
 )
 
-// These tests hold the filters against the programs they must agree with. A
-// judge that is missing is a failure. Packages of Debian: python3-h5py,
-// python3-numcodecs, hdf5-filter-plugin, libnetcdf19, zstd.
+// These tests compare the filters with the programs they must agree with. A missing
+// judge is a failure. Packages of Debian: python3-h5py, python3-numcodecs,
+// hdf5-filter-plugin, libnetcdf19, zstd.
 
 // judge is a Python program that answers one line of JSON with another.
 type judge struct {
@@ -78,7 +78,7 @@ func (j *judge) must(question any) answer {
 	return a
 }
 
-// hdf5Chain is a chain as judge_hdf5.py wants it.
+// hdf5Chain returns a chain in the form of judge_hdf5.py.
 func hdf5Chain(c Chain) []any {
 	out := make([]any, len(c))
 	for i, f := range c {
@@ -142,7 +142,7 @@ func TestJudgeHDF5(t *testing.T) {
 	}
 }
 
-// TestJudgeMask: HDF5 honours our exclusion masks.
+// TestJudgeMask checks that HDF5 honours our exclusion masks.
 func TestJudgeMask(t *testing.T) {
 	j := startJudge(t, "judge_hdf5.py")
 	for _, spec := range []string{"1,6", "2,4|1,6", "2,4|1,6|3", "3|2,4|1,6", "307,9|1,6|3"} {
@@ -169,7 +169,7 @@ func TestJudgeMask(t *testing.T) {
 			}
 		}
 	}
-	// HDF5 finds our checksums wrong where we do.
+	// HDF5 must find our checksums wrong when we do.
 	chain := mustChain(t, "3")
 	stored, _, _ := mustCoder(t, chain).Encode(nil, field(400))
 	stored[17] ^= 1
@@ -217,7 +217,7 @@ func TestJudgeNumcodecs(t *testing.T) {
 	}
 }
 
-// TestJudgeLZ4: our LZ4 blocks are those of the reference.
+// TestJudgeLZ4 checks that our LZ4 blocks equal those of the reference.
 func TestJudgeLZ4(t *testing.T) {
 	j := startJudge(t, "judge_numcodecs.py")
 	var table lz4Table

@@ -2,18 +2,19 @@ package filters
 
 import "math/bits"
 
-// Grain is the granularity at which [Coder.DecodeRange] decodes blocks of n bytes
-// from which no filter was left out: each range that starts at a multiple of it and
-// ends at one or at n. 0: blocks are only decoded whole.
+// Grain returns the granularity at which [Coder.DecodeRange] decodes blocks of n bytes
+// for which no filter was skipped. A range must start at a multiple of it and end at a
+// multiple or at n. 0 means that blocks are only decoded whole.
 func (k *Coder) Grain(n int) int {
 	_, grain := k.ranged(n, 0)
 	return grain
 }
 
-// ranged finds how ranges of a block of n bytes are decoded. Stage at decodes a range,
-// -1: ranges are taken from the stored bytes. The filters before it code elements in
-// place. Those after it do not compress, so undoing them costs less than decoding the
-// whole block in stage at. grain 0: not possible.
+// ranged finds out how ranges of a block of n bytes are decoded. Stage at decodes a
+// range; -1 means that ranges are cut from the stored bytes. The filters before it code
+// elements in place. Those after it do not compress, so undoing them costs less than
+// decoding the whole block in stage at. A grain of 0 means that ranges cannot be
+// decoded.
 func (k *Coder) ranged(n int, mask uint32) (at, grain int) {
 	grain = 1
 	for i, m := range k.stages {
@@ -38,7 +39,7 @@ func (k *Coder) ranged(n int, mask uint32) (at, grain int) {
 	return -1, grain
 }
 
-// lcm is the least common multiple, 0 if it is not a usable granularity.
+// lcm returns the least common multiple, or 0 if it is not a usable granularity.
 func lcm(a, b int) int {
 	if a <= 0 || b <= 0 {
 		return 0
@@ -54,11 +55,10 @@ func lcm(a, b int) int {
 	return int(lo)
 }
 
-// DecodeRange fills dst with the bytes from byte from of a block of n bytes, which
-// are those that [Coder.Decode] would put there. The range must start and end as
-// [Coder.Grain] demands. [ErrWhole] means that this block can only be decoded whole,
-// because of its filters or its mask. Other errors are those of Decode. Damage
-// outside the range may go unnoticed.
+// DecodeRange fills dst with the bytes that start at byte from of a block of n bytes.
+// They equal those of [Coder.Decode]. The range must satisfy [Coder.Grain]. [ErrWhole]
+// means that this block can only be decoded whole, because of its filters or its mask.
+// Other errors are those of Decode. Damage outside the range may go unnoticed.
 func (k *Coder) DecodeRange(dst, stored []byte, mask uint32, n, from int) error {
 	if _, err := k.applied(mask); err != nil {
 		return err
@@ -76,7 +76,7 @@ func (k *Coder) DecodeRange(dst, stored []byte, mask uint32, n, from int) error 
 	}
 	var room scratch
 	defer room.free()
-	before := k.stages[:max(at, 0)] // undone in place, after the range is there
+	before := k.stages[:max(at, 0)] // undone in place, once the range is decoded
 	cur := stored
 	if at < 0 {
 		if len(stored) != n {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// runs is a codec for tests that decodes ranges of 16 bytes: it stores whether the
-// block is to be decoded whole, then the block.
+// runs is a codec for tests that decodes ranges of 16 bytes. It stores whether the
+// block must be decoded whole, then the block.
 type runs struct{ decoded *int }
 
 func (s runs) Encode(dst, src []byte, params []uint32, _ Block) ([]byte, error) {
@@ -76,7 +76,7 @@ func registerRuns() {
 	})
 }
 
-// TestDecodeRange holds ranges against the whole block.
+// TestDecodeRange compares ranges with the whole block.
 func TestDecodeRange(t *testing.T) {
 	registerRuns()
 	const n = 1000
@@ -85,8 +85,8 @@ func TestDecodeRange(t *testing.T) {
 	for _, c := range []struct {
 		spec  string
 		mask  uint32
-		grain int // without a filter left out
-		with  int // with those of the mask
+		grain int // with no filter skipped
+		with  int // with the mask
 	}{
 		{"302,0", 0, 16, 16},
 		{"302,1", 0, 16, 0}, // its blocks can only be decoded whole
@@ -160,7 +160,7 @@ func TestDecodeRange(t *testing.T) {
 	}
 }
 
-// TestComplete: filters take what they need from the description of the blocks.
+// TestComplete checks that filters take parameters from the description of the blocks.
 func TestComplete(t *testing.T) {
 	b := Block{Len: 4096, Kind: Float, Size: 8, Shape: []int{512}}
 	for spec, want := range map[string]string{"2": "2,8", "2,4": "2,4", "3|2|32015,3": "3|2,8|32015,3", "32013,1": "32013,1"} {

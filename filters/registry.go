@@ -31,9 +31,9 @@ func init() {
 	}
 }
 
-// Register adds a filter for every coder and chain that is made afterwards. An id
-// above [MaxID], or an id or codec id that is taken, is [ErrFilterID]. A method that
-// lacks a required field is [ErrParam].
+// Register adds a filter for all coders and chains made afterwards. An id above
+// [MaxID], or an id or codec id that is already in use, is [ErrFilterID]. A method
+// without a required field is [ErrParam].
 func Register(m Method) error {
 	switch {
 	case m.ID > MaxID:

@@ -23,7 +23,7 @@ var shuffleMethod = Method{
 		}
 		return nil
 	},
-	// HDF5's users pass no parameter either.
+	// HDF5's users do not pass the parameter either.
 	Complete: func(params []uint32, b Block) ([]uint32, error) {
 		if len(params) == 0 && b.Size > 0 {
 			params = []uint32{uint32(b.Size)}
@@ -54,11 +54,11 @@ var shuffleMethod = Method{
 			err := DecodeCodec(text, &v)
 			return []uint32{v.Elementsize.or(4)}, err
 		},
-		// netCDF-C has written elementsize 0 here and, before, a string
-		// (netcdf-c#3200): readers then unshuffle nothing.
+		// netCDF-C has written elementsize 0 here and, earlier, a string
+		// (netcdf-c#3200), so that readers do not unshuffle.
 		JSON: func(params []uint32, in Block) (json.RawMessage, error) {
 			if s := int(params[0]); s > 1 && (in.Len < 0 || in.Len%s != 0) {
-				return nil, errorf(ErrNoCodec, "filter 2,%d (shuffle): its codec refuses incomplete elements, which HDF5 leaves alone", s)
+				return nil, errorf(ErrNoCodec, "filter 2,%d (shuffle): its codec refuses incomplete elements", s)
 			}
 			return fmt.Appendf(nil, `{"id":"shuffle","elementsize":%d}`, params[0]), nil
 		},

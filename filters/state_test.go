@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// TestDeterminism: a block's bytes do not depend on what a coder did before,
-// nor on the goroutine. The encoders of zstd and deflate move their positions
-// on with every block and clear their tables when the positions get too large,
-// which takes hundreds of blocks, or far more with short windows.
+// TestDeterminism checks that the bytes of a block depend neither on earlier blocks of
+// the coder nor on the goroutine. The encoders of zstd and deflate advance their
+// positions with every block and clear their tables when the positions get too large.
+// This takes hundreds of blocks, or far more with short windows.
 func TestDeterminism(t *testing.T) {
 	rounds := 700
 	if testing.Short() {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// The vectors are chunks that HDF5 1.10.8 wrote (h5py 3.7, read_direct_chunk)
-// and blocks that numcodecs 0.11 encoded.
+// The vectors are chunks written by HDF5 1.10.8 (h5py 3.7, read_direct_chunk) and
+// blocks encoded by numcodecs 0.11.
 const raw40Hex = "000000003f80000040000000404000004080000040a0000040c0000040e000004100000041100000"
 
 func unhex(t testing.TB, s string) []byte {
@@ -28,7 +28,7 @@ func TestVectors(t *testing.T) {
 		name, spec string
 		raw        []byte
 		stored     string
-		equal      bool // our encoder gives these very bytes
+		equal      bool // our encoder writes the same bytes
 	}{
 		{"deflate 6", "1,6", raw40, "789c63606060b06f60607000d20e40c201c45e00c40780f80103832350dc518081010071c005d2", false},
 		{"shuffle 4", "2,4", raw40, "003f40404040404041410080004080a0c0e000100000000000000000000000000000000000000000", true},

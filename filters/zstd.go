@@ -7,11 +7,11 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// zstdMethod is the zstd filter of the HDF5 plugins (ZSTD/src/H5Zzstd.c): one
-// zstd frame (RFC 8878). Its parameter is the level, a signed number. Without it the
-// level is 3. HDF5 and Zarr both need the content size in the frame, so it is always
-// there. A checksum or dictionary never is. Our frames are a single segment. Data
-// that cannot be compressed goes into raw blocks, 3 bytes each.
+// zstdMethod is the zstd filter of the HDF5 plugins (ZSTD/src/H5Zzstd.c): one zstd
+// frame (RFC 8878). Its parameter is the level, a signed number, by default 3. HDF5 and
+// Zarr both need the content size, so frames always contain it. They never have a
+// checksum or dictionary. Frames written by this package are a single segment.
+// Incompressible data goes into raw blocks, 3 bytes each.
 var zstdMethod = Method{
 	ID:         Zstd,
 	Name:       "zstd",
@@ -26,19 +26,19 @@ var zstdMethod = Method{
 }
 
 const (
-	zstdDefault  = 3          // ZSTD_CLEVEL_DEFAULT of zstd.h, which 0 stands for too
+	zstdDefault  = 3          // ZSTD_CLEVEL_DEFAULT of zstd.h, also the meaning of 0
 	zstdMaxLevel = 22         // ZSTD_MAX_CLEVEL of zstd.h
 	zstdMinLevel = -(1 << 17) // ZSTD_minCLevel of zstd.h
 	zstdMaxBlock = 128 << 10  // Block_Maximum_Size, RFC 8878 3.1.1.2.3
-	zstdMinPlane = 1 << 10    // below, the tables of a block cost more than they save
+	zstdMinPlane = 1 << 10    // for less, the tables of a block cost more than they save
 	zstdMaxWin   = 8 << 20    // longest distance of a match
-	zstdSlack    = 64         // what the library may write beyond a block, and more
-	// zstdAnyWindow is the longest window there is (RFC 8878 3.1.1.1.2). The decoded
-	// bytes themselves are the window, so none costs memory.
+	zstdSlack    = 64         // more than the library may write beyond a block
+	// zstdAnyWindow is the longest possible window (RFC 8878 3.1.1.1.2). The decoded
+	// bytes serve as the window, so it costs no memory.
 	zstdAnyWindow = 1<<41 + 7<<38
 )
 
-// zstdCodecParams reads a codec. The key "checksum" exists since numcodecs 0.13.
+// zstdCodecParams parses a codec. The key "checksum" exists since numcodecs 0.13.
 func zstdCodecParams(text json.RawMessage) ([]uint32, error) {
 	var v struct {
 		ID       string
@@ -66,9 +66,9 @@ type zstdEncoder struct {
 	window int
 }
 
-// encoder returns an encoder for blocks of n bytes. A window that holds the block is
-// as good as any longer one. So the output depends on n alone, and the encoder's
-// memory stays near the length of the block.
+// encoder returns an encoder for blocks of n bytes. A window longer than the block has
+// no advantage. So the output depends only on n, and the encoder's memory stays near
+// the length of the block.
 func (s *zstdState) encoder(n int, params []uint32) (*zstd.Encoder, error) {
 	level := zstd.EncoderLevelFromZstd(zstdDefault)
 	if len(params) > 0 && params[0] != 0 {
@@ -79,8 +79,8 @@ func (s *zstdState) encoder(n int, params []uint32) (*zstd.Encoder, error) {
 	if e.Encoder != nil && e.window >= window {
 		return e.Encoder, nil
 	}
-	// The level comes first: it sets the size of zstd blocks, which the window
-	// must not override.
+	// The level must come first: it sets the size of zstd blocks, which the window must
+	// not override.
 	enc, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(level), zstd.WithWindowSize(window),
 		zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false),
 		zstd.WithSingleSegment(true), zstd.WithZeroFrames(true))
@@ -102,9 +102,9 @@ func (s *zstdState) Encode(dst, src []byte, params []uint32, in Block) ([]byte, 
 	return enc.EncodeAll(src, dst), nil
 }
 
-// encodeRows ends a zstd block after each row of n bytes. Rows are the byte planes
-// that shuffle made, whose statistics differ: with tables of their own, files get 1 to
-// 11 % smaller.
+// encodeRows ends a zstd block after each row of n bytes. Rows are the byte planes made
+// by shuffle, whose statistics differ. With separate tables, files get 1 to 11 %
+// smaller.
 func (s *zstdState) encodeRows(enc *zstd.Encoder, dst, src []byte, n int) ([]byte, error) {
 	at := len(dst)
 	s.out.buf = dst
@@ -146,8 +146,8 @@ func (s *zstdState) Decode(dst, src []byte, _ []uint32, max int) ([]byte, error)
 	if cap(dst)-at < n {
 		dst = grow(dst, n+zstdSlack)
 	}
-	// The library copies faster where it may write beyond the end. Memory that the
-	// caller gave for a block has no room there; scratch memory has.
+	// The library copies faster if it may write beyond the end. The caller's memory for
+	// a block has no room there, but scratch memory has.
 	room := dst[at:at:min(cap(dst), at+n+zstdSlack)]
 	out, err := s.dec.DecodeAll(src, room)
 	if err == zstd.ErrDecoderSizeExceeded || err == nil && len(out) > n {

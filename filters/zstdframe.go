@@ -19,10 +19,10 @@ const (
 	zstdCompressed
 )
 
-// zstdSingleSegment turns the frame that starts at b[at:], which a stream encoder
-// wrote with content size and window descriptor, into one without the latter. Its
-// window is then the content. The frame is one byte shorter, and decoders need not
-// reserve more than the block.
+// zstdSingleSegment changes the frame that starts at b[at:], written by a stream
+// encoder with content size and window descriptor, into one without a window
+// descriptor. Its window is then the content. The frame gets one byte shorter, and
+// decoders need not reserve more than the block.
 func zstdSingleSegment(b []byte, at int) []byte {
 	d := at + zstdDescriptorPos
 	if b[d]&zstdSingle != 0 {
@@ -32,9 +32,9 @@ func zstdSingleSegment(b []byte, at int) []byte {
 	return append(b[:d+1], b[d+2:]...)
 }
 
-// zstdFrame checks that src is exactly one frame as docs/FORMAT.md demands it, by its
-// header and the headers of its blocks (RFC 8878, 3.1.1). It returns the content size,
-// which those blocks can hold.
+// zstdFrame checks that src is exactly one frame as docs/FORMAT.md requires, using the
+// headers of the frame and its blocks (RFC 8878, 3.1.1). It returns the content size,
+// which the blocks can hold.
 func zstdFrame(src []byte) (size uint64, err error) {
 	size, p, err := zstdFrameHeader(src)
 	if err != nil {
@@ -75,8 +75,8 @@ func zstdFrame(src []byte) (size uint64, err error) {
 	return size, nil
 }
 
-// zstdFrameHeader parses the header of a frame and returns the content size and what
-// follows the header.
+// zstdFrameHeader parses the header of a frame. It returns the content size and the
+// bytes after the header.
 func zstdFrameHeader(src []byte) (size uint64, p []byte, err error) {
 	if len(src) < 6 || binary.LittleEndian.Uint32(src) != zstdMagic {
 		return 0, nil, errorf(ErrDamaged, "zstd: expected a frame, found none")
@@ -87,7 +87,7 @@ func zstdFrameHeader(src []byte) (size uint64, p []byte, err error) {
 	if d&zstdSingle != 0 {
 		n = max(n, 1)
 	} else {
-		p = p[1:] // the window, which does not matter
+		p = p[1:] // skip the window
 	}
 	switch {
 	case d&zstdChecksum != 0:

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// Compat mode: constants as netcdf-c 4.9.0 reads them (ncaux_h5filterspec_parse
-// in libdispatch/daux.c, with the sscanf of glibc). The type comes from the last
-// two characters, the value from as much of the front as is a number.
+// Compat mode parses constants as netcdf-c 4.9.0 does (ncaux_h5filterspec_parse in
+// libdispatch/daux.c, with the sscanf of glibc). The last two characters determine the
+// type, and the longest numeric prefix the value.
 
-// scanConst reads one constant, leading blanks removed.
+// scanConst parses one constant without leading blanks.
 func scanConst(s string) ([]uint32, error) {
 	bad := func() error { return errorf(ErrSpec, "constant %q: expected a number with a type tag", s) }
 	if s == "" {
@@ -86,7 +86,7 @@ func scanType(s string) (typ byte, unsigned bool) {
 	return 0, unsigned
 }
 
-// scanDigits is the front of sscanf's integer conversions: white space, sign,
+// scanDigits parses the beginning of sscanf's integer conversions: white space, sign,
 // digits. The magnitude saturates.
 func scanDigits(s string) (neg bool, v uint64, over, ok bool) {
 	s = strings.TrimLeft(s, " \t\n\v\f\r")
@@ -114,7 +114,7 @@ func scanUint64(s string) (uint64, bool) {
 	return v, ok
 }
 
-// scanInt64 is "%lld": it stops at the limits.
+// scanInt64 is "%lld", clamped to int64.
 func scanInt64(s string) (int64, bool) {
 	neg, v, _, ok := scanDigits(s)
 	switch {
@@ -128,7 +128,7 @@ func scanInt64(s string) (int64, bool) {
 	return int64(v), ok
 }
 
-// scanFloat is "%lf": the longest front that is a number.
+// scanFloat is "%lf": it parses the longest numeric prefix.
 func scanFloat(s string) (float64, bool) {
 	s = strings.ToLower(strings.TrimLeft(s, " \t\n\v\f\r"))
 	sign := 1.0
@@ -140,7 +140,7 @@ func scanFloat(s string) (float64, bool) {
 	}
 	switch {
 	case strings.HasPrefix(s, "infi") && !strings.HasPrefix(s, "infinity"):
-		return 0, false // glibc does not step back
+		return 0, false // glibc does not backtrack
 	case strings.HasPrefix(s, "inf"):
 		return math.Inf(int(sign)), true
 	case strings.HasPrefix(s, "nan"):
@@ -160,7 +160,7 @@ func scanFloat(s string) (float64, bool) {
 		n += 1 + m
 	}
 	if seen == 0 {
-		// strtod reads "0x." as 0, and sscanf refuses "0x" alone.
+		// strtod reads "0x." as 0, and sscanf refuses a bare "0x".
 		return 0 * sign, prefix != "" && n > 0
 	}
 	num := s[:n]

@@ -12,9 +12,8 @@ import (
 // for unsigned, f and d for floating point, none for 32 bits. Negative numbers
 // of 8 and 16 bits become parameters with zeros above, as netcdf-c makes them.
 
-// parseConst is the strict reading: the whole text is one constant, and its
-// value fits the type, either as signed or as unsigned number: 255 and -1 are
-// both bytes, 300 is not.
+// parseConst is the strict parser: the whole text is one constant whose value fits the
+// type, either signed or unsigned. 255 and -1 are both bytes, 300 is not.
 func parseConst(s string) ([]uint32, error) {
 	bad := func() error {
 		return errorf(ErrSpec, "constant %q: expected a number with an optional type tag", s)
@@ -62,8 +61,8 @@ func parseConst(s string) ([]uint32, error) {
 		return nil, bad()
 	}
 	limit := uint64(math.MaxUint64) >> (64 - bits)
-	// netcdf-c reads all tags of 64 bits but "ul" as signed and stops at the
-	// largest: a constant it would change is refused.
+	// netcdf-c reads all 64-bit tags except "ul" as signed and clamps to the largest
+	// value. Constants that it would change are refused.
 	if neg {
 		limit = 1 << (bits - 1)
 	} else if bits == 64 && tag != "ul" {
@@ -81,8 +80,8 @@ func parseConst(s string) ([]uint32, error) {
 	return []uint32{uint32(v)}, nil
 }
 
-// parseFloat reads a decimal number, "inf", "infinity" or "nan", with a sign. A
-// number too large is an infinity, as it is for C.
+// parseFloat parses a decimal number, "inf", "infinity" or "nan", with an optional
+// sign. A number that is too large is infinite, as in C.
 func parseFloat(s string) (float64, bool) {
 	if strings.ContainsAny(s, "_xX") {
 		return 0, false
@@ -101,7 +100,7 @@ func parseFloat(s string) (float64, bool) {
 	return f, true
 }
 
-// float32Words is C's (float) of a double. NaN has the bits of C's NaN.
+// float32Words converts a double as C's (float) does. NaN has the bits of C's NaN.
 func float32Words(f float64) []uint32 {
 	b := math.Float32bits(float32(f))
 	if math.IsNaN(f) {
@@ -117,5 +116,5 @@ func float64Bits(f float64) uint64 {
 	return math.Float64bits(f)
 }
 
-// words64 makes two parameters of 64 bits, low word first.
+// words64 splits 64 bits into two parameters, low word first.
 func words64(v uint64) []uint32 { return []uint32{uint32(v), uint32(v >> 32)} }

@@ -5,16 +5,16 @@ import (
 	"fmt"
 )
 
-// Errors of this package. Test for them with errors.Is. An id that is too large
-// matches [filters.ErrFilterID].
+// Errors of this package. Test for them with errors.Is. For an id that is too large,
+// the error is [filters.ErrFilterID].
 var (
-	// ErrSpec: the text is not a filter specification.
+	// ErrSpec reports text that is not a filter specification.
 	ErrSpec = errors.New("filters: bad filter specification")
-	// ErrConstRange: a constant does not fit the type of its tag.
+	// ErrConstRange reports a constant that does not fit the type of its tag.
 	ErrConstRange = errors.New("filters: constant out of range")
 )
 
-// specError is an error with its own text that matches one of the errors above.
+// specError is an error with a text that matches one of the errors above.
 type specError struct {
 	kind error
 	msg  string

@@ -1,9 +1,9 @@
 // Package spec reads the text form of filter chains: the specifications of netCDF
 // ("2,4|32015,3") and the argument of nccopy's option -F ("tas&pr,2,4|32015,3").
 //
-// Use [ParseChain] for a chain and [ParseVars] for an option. The package imports
-// only package filters and knows the syntax, not the filters: whether a filter
-// exists and takes its parameters is checked by [filters.NewCoder].
+// Use [ParseChain] for a chain and [ParseVars] for an option. The package imports only
+// package filters. It knows the syntax but not the filters: [filters.NewCoder] checks
+// ids and parameters.
 package spec
 
 import (
@@ -22,13 +22,13 @@ type Options struct {
 
 func (o *Options) compat() bool { return o != nil && o.Compat }
 
-// ParseChain reads a filter specification of netCDF: "307,9|2,4" are two filters
-// with their parameters, in the order of encoding. Parameters are constants with
-// the type tags of netcdf-c's filters.md, appendix A. A constant of 64 bits makes
-// two parameters, low word first. The format tag "[hdf5]" may precede the filters.
-// An empty string or filter is [ErrSpec], but compat mode ignores a "|" at the end.
+// ParseChain parses a filter specification of netCDF. "307,9|2,4" stands for two
+// filters with their parameters, in the order of encoding. Parameters are constants
+// with the type tags of netcdf-c's filters.md, appendix A. A 64-bit constant makes two
+// parameters, low word first. The format tag "[hdf5]" may precede the filters. An empty
+// string or filter is [ErrSpec], but compat mode ignores a trailing "|".
 //
-// The syntax has no place for optional filters, so all are required.
+// The syntax cannot mark filters as optional, so all are required.
 func ParseChain(spec string, opts *Options) (filters.Chain, error) {
 	rest := spec
 	if strings.HasPrefix(rest, "[") {
@@ -61,7 +61,7 @@ func ParseChain(spec string, opts *Options) (filters.Chain, error) {
 	return c, nil
 }
 
-// parseFilter reads "id[,parameter]*".
+// parseFilter parses "id[,parameter]*".
 func parseFilter(s string, compat bool) (filters.Filter, error) {
 	words := strings.Split(s, ",")
 	var f filters.Filter
@@ -95,22 +95,22 @@ func parseFilter(s string, compat bool) (filters.Filter, error) {
 	return f, nil
 }
 
-// Vars is the argument of nccopy's option -F: a chain and the variables that get it.
+// Vars is the argument of nccopy's option -F: a chain and the variables it applies to.
 type Vars struct {
 	// All is set for "*": every variable. Names is then empty.
 	All bool
 	// Names are the variables, without escapes and without the "/" of the root
 	// group.
 	Names []string
-	// None is set where the chain is "none": no filters. Chain is then nil.
+	// None is set if the chain is "none", which means no filters. Chain is then nil.
 	None  bool
 	Chain filters.Chain
 }
 
-// ParseVars reads "VAR[&VAR]*,SPEC". SPEC is a chain as in [ParseChain] or "none" in
-// any case. VAR is a name, in which "\" makes the next byte an ordinary one, or "*"
-// alone for all variables. The text "none" is short for "*,none". Callers decide
-// whether the variables exist and what several options mean together.
+// ParseVars parses "VAR[&VAR]*,SPEC". SPEC is a chain as in [ParseChain], or "none" in
+// any case. VAR is a name, in which "\" escapes the next byte, or a single "*" for all
+// variables. The text "none" is short for "*,none". Callers check that the variables
+// exist and combine several options.
 func ParseVars(s string, opts *Options) (Vars, error) {
 	if strings.EqualFold(s, "none") {
 		return Vars{All: true, None: true}, nil
@@ -132,7 +132,7 @@ func ParseVars(s string, opts *Options) (Vars, error) {
 		switch c := s[i]; c {
 		case '\\':
 			if i++; i == len(s) {
-				return Vars{}, errorf(ErrSpec, `filter option %q: nothing follows \`, s)
+				return Vars{}, errorf(ErrSpec, `filter option %q: expected a character after \`, s)
 			}
 			name, star = append(name, s[i]), false
 		case '&', ',':

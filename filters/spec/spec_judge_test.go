@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// TestJudgeSpec: compat mode reads what ncaux_h5filterspec_parse of libnetcdf (Debian's
-// libnetcdf19) reads. A judge that is missing is a failure.
+// TestJudgeSpec compares compat mode with ncaux_h5filterspec_parse of libnetcdf
+// (Debian's libnetcdf19). A missing judge is a failure.
 func TestJudgeSpec(t *testing.T) {
 	cmd := exec.Command("/usr/bin/python3", "testdata/judge_spec.py")
 	in, err := cmd.StdinPipe()
@@ -65,7 +65,7 @@ func TestJudgeSpec(t *testing.T) {
 	for _, text := range []string{"307", "307,9", " 307,9", "307x,9", "-1,5", "abc,9", "+1,2", "65536", "4294967296"} {
 		check(text)
 	}
-	// Random words of what numbers are made of.
+	// Random combinations of parts of numbers.
 	r := rand.New(rand.NewPCG(5, 6))
 	parts := []string{"0", "1", "9", "255", "32768", "4294967295", "9223372036854775808", "18446744073709551616", "-", "+", ".", "e", "e5", "x", "0x", "u", "U",
 		"b", "S", "l", "L", "f", "F", "d", "D", "nan", "inf", "inity", "p3", " ", "\t", "ull", "1e39", "1e400", "1e-320", "a", "\n"}

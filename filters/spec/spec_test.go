@@ -11,8 +11,8 @@ import (
 	"github.com/cdfz-format/cdfz/testdata/seeds"
 )
 
-// constCase is a parameter as text. strict and compat are the values in the two
-// modes; nil is an error, strictErr its kind.
+// constCase is a parameter as text. strict and compat are its values in the two modes,
+// or nil for an error. strictErr is the kind of error.
 type constCase struct {
 	text           string
 	strict, compat []uint32
@@ -21,7 +21,7 @@ type constCase struct {
 
 func u(v ...uint32) []uint32 { return v }
 
-// both is a constant that means the same in both modes.
+// both makes a constant with the same meaning in both modes.
 func both(text string, v ...uint32) constCase { return constCase{text, v, v, nil} }
 
 var constCases = []constCase{
@@ -40,7 +40,7 @@ var constCases = []constCase{
 	// 64 bits, low word first
 	both("-9223372036854775807L", 1, 2147483648), both("18446744073709551615UL", 4294967295, 4294967295),
 	both("5LL", 5, 0), both("5ULL", 5, 0), both("-1ul", 4294967295, 4294967295), both("4294967296l", 0, 1),
-	// too large: C wraps around or stops at the largest
+	// too large: C wraps around or clamps
 	{"300b", nil, u(44), ErrConstRange}, {"70000s", nil, u(4464), ErrConstRange}, {"-129b", nil, u(127), ErrConstRange},
 	{"4294967296", nil, u(0), ErrConstRange}, {"99999999999", nil, u(1215752191), ErrConstRange},
 	{"-2147483649", nil, u(2147483647), ErrConstRange}, {"256ub", nil, u(0), ErrConstRange},
@@ -49,7 +49,7 @@ var constCases = []constCase{
 	{"18446744073709551616UL", nil, u(4294967295, 4294967295), ErrConstRange},
 	{"99999999999999999999999", nil, u(4294967295), ErrConstRange},
 	{"-99999999999999999999999", nil, u(0), ErrConstRange},
-	// what sscanf makes of other text
+	// other text, as parsed by sscanf
 	{"1.5", nil, u(1), ErrSpec}, {"1e3", nil, u(1), ErrSpec}, {"5.", nil, u(0x40a00000), ErrSpec},
 	{"0x1f", nil, u(0x41f80000), ErrSpec}, {"0x10", nil, u(0), ErrSpec}, {"5bu", nil, u(5), ErrSpec}, {"5 b", nil, u(5), ErrSpec},
 	{"inf", nil, u(0x7f800000), ErrSpec}, {"infxd", nil, u(0, 0x7ff00000), ErrSpec}, {"1e+f", nil, u(0x3f800000), ErrSpec},
@@ -187,7 +187,7 @@ func FuzzParseChain(f *testing.F) {
 			if err != nil {
 				continue
 			}
-			// What parses prints as something that means the same.
+			// Parsed text must print as something with the same meaning.
 			again, err := ParseChain(c.String(), o)
 			if err != nil || again.String() != c.String() {
 				t.Errorf("%q, %+v: %s, then %s, %v", s, o, c, again, err)

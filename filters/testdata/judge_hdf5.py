@@ -37,7 +37,7 @@ def read(q):
     size = elemsize(q["chain"])
     f, d = dataset(q["chain"], q["n"] // size, size)
     d.write_direct_chunk((0,), binascii.unhexlify(q["stored"]), q["mask"])
-    # The open data set remembers the chunk as it was, with no filter left out.
+    # The open data set remembers the chunk as it was, with no filter skipped.
     del d
     d = h5d.open(f, b"d")
     out = numpy.zeros(q["n"] // size, "V%d" % size if size > 1 else "u1")

@@ -1,6 +1,6 @@
-// Package transpose moves the bytes of elements into planes and back, as HDF5's
-// shuffle does. On amd64 with AVX2 it uses assembly; the build tag purego leaves that
-// out. It imports nothing of this module.
+// Package transpose moves the bytes of elements into planes and back, as HDF5's shuffle
+// does. On amd64 with AVX2 it uses assembly, unless built with the tag purego. It
+// imports nothing of this module.
 package transpose
 
 import "encoding/binary"
@@ -59,10 +59,10 @@ func Unshuffle(dst, src []byte, size int) {
 	copy(dst[n*size:], src[n*size:])
 }
 
-// The functions below are for what shuffleFast and unshuffleFast do not do. They
-// move eight elements at a time as 64-bit words: they transpose small byte matrices
-// by exchanging parts of two words (Warren, Hacker's Delight, 7-3). They return how
-// many of the n elements they did.
+// The functions below handle the cases that shuffleFast and unshuffleFast do not. They
+// move eight elements at a time as 64-bit words: they transpose small byte matrices by
+// exchanging parts of two words (Warren, Hacker's Delight, 7-3). They return how many
+// of the n elements they moved.
 
 const (
 	m8  = 0x00ff00ff00ff00ff

@@ -2,7 +2,7 @@
 
 package transpose
 
-// useAVX2 is switched by tests, here without effect.
+// useAVX2 is here for the tests and has no effect.
 var useAVX2 = false
 
 func shuffleFast(_, _ []byte, _, _ int) int   { return 0 }

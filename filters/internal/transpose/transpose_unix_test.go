@@ -11,8 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fenced is at least n bytes of memory between pages that stop the test when they
-// are touched.
+// fenced returns at least n bytes of memory between two pages that must not be touched.
 func fenced(t *testing.T, n int) []byte {
 	page := os.Getpagesize()
 	n = (n + page - 1) / page * page
@@ -29,7 +28,7 @@ func fenced(t *testing.T, n int) []byte {
 	return mem[page : page+n]
 }
 
-// TestShuffleFenced holds all ways to shuffle against the definition, with every
+// TestShuffleFenced compares all ways of shuffling with the definition, for every
 // length up to 300 elements, at both fences and at odd places in between.
 func TestShuffleFenced(t *testing.T) {
 	const long, margin = 9001, 64
