@@ -8,12 +8,12 @@
 //
 // On Linux the file has no name until Commit, so nothing remains however the program
 // ends. Elsewhere, and on file systems without unnamed files, it has a temporary name
-// and a lock; a later Create in the same folder removes temporary files that nobody
-// has locked. Where the file system has no locks either, the temporary file of a
-// program that was killed stays until somebody removes it.
+// and a lock. A later Create in the same folder removes temporary files that are not
+// locked. On file systems without locks, the temporary file of a killed program stays
+// until somebody removes it.
 //
-// The package also has unlinked temporary files (Temp) and Lock. It imports nothing
-// of ours.
+// The package also provides unlinked temporary files (Temp) and Lock. It imports
+// nothing of this module.
 package atomicfile
 
 import (
@@ -25,8 +25,8 @@ import (
 	"path/filepath"
 )
 
-// Errors of Create and Commit if the target is in the way. They are wrapped with the
-// path.
+// Errors of Create and Commit if something is in the way of the target. They are
+// wrapped with the path.
 var (
 	ErrExists     error = existsError{} // is fs.ErrExist; only without Options.Overwrite
 	ErrSame             = errors.New("target and source are the same file")
@@ -39,30 +39,29 @@ type existsError struct{}
 func (existsError) Error() string        { return "target exists" }
 func (existsError) Is(target error) bool { return target == fs.ErrExist }
 
-// Options of Create. Nil and the zero value are the defaults.
+// Options control Create. Nil and the zero value are the defaults.
 type Options struct {
-	// Overwrite replaces an existing file on Commit. Until then it stays as it is.
+	// Overwrite replaces an existing file on Commit. Until then it is not touched.
 	Overwrite bool
-	// Source describes the file that the new one is made from. It must not be the
-	// target, and its permissions, modification time and, if the program runs as
-	// root, owner are kept. Nil: none.
+	// Source describes the file that the new one is made from, or is nil. It must not
+	// be the target. Its permissions and modification time are copied, and if the
+	// program runs as root also its owner.
 	Source fs.FileInfo
-	// MakeDirs makes the folders that are missing. Close removes them again, as far
-	// as they are empty.
+	// MakeDirs makes missing folders. Close removes those that are still empty.
 	MakeDirs bool
 }
 
-// File is a file that is being written. It is not safe for concurrent use.
+// File is a file being written. It is not safe for concurrent use.
 type File struct {
 	f    *os.File
 	path string
-	tmp  string // its name until Commit; "" if it has none
+	tmp  string // name until Commit, or ""
 	o    Options
-	dirs []string // folders made for it, outermost first
+	dirs []string // folders made by MakeDirs, outermost first
 	done bool
 	left string
 
-	size, flushed int64 // bytes written, and how many of them the system was told to write to disk
+	size, flushed int64 // bytes written, and bytes that the system was told to flush
 }
 
 var (
@@ -70,7 +69,8 @@ var (
 	_ io.ReaderAt    = (*File)(nil)
 )
 
-// Create starts a file. It fails if the target is in the way: see the errors above.
+// Create starts a file. It fails if something is in the way of the target; see the
+// errors above.
 func Create(path string, o *Options) (*File, error) {
 	t := &File{path: path}
 	if o != nil {
@@ -91,7 +91,7 @@ func Create(path string, o *Options) (*File, error) {
 	if t.f, err = openUnnamed(dir, path); err != nil {
 		mode := fs.FileMode(0o666)
 		if t.o.Source != nil {
-			mode = 0o600 // what is private stays private while it is written
+			mode = 0o600 // stay private while writing
 		}
 		t.f, t.tmp, err = openNamed(dir, base, mode)
 	}
@@ -106,7 +106,7 @@ func cannotWrite(dir string, err error) error {
 	return fmt.Errorf("cannot write in folder %s: %w", dir, Cause(err))
 }
 
-// Cause is the system's error in err, without the name of a temporary file.
+// Cause returns the system's error in err, without the name of a temporary file.
 func Cause(err error) error {
 	var p *fs.PathError
 	var l *os.LinkError
@@ -122,7 +122,7 @@ func Cause(err error) error {
 	return err
 }
 
-// checkFree finds what is in the way of the target.
+// checkFree checks that nothing is in the way of the target.
 func (t *File) checkFree() error {
 	lst, err := os.Lstat(t.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -150,7 +150,7 @@ func (t *File) checkFree() error {
 	return fmt.Errorf("%s: %w", t.path, err)
 }
 
-// makeDirs makes the folders that are missing.
+// makeDirs makes the missing folders.
 func (t *File) makeDirs(dir string) error {
 	var missing []string
 	for d := dir; ; d = filepath.Dir(d) {
@@ -171,12 +171,12 @@ func (t *File) makeDirs(dir string) error {
 
 func (t *File) removeDirs() {
 	for i := len(t.dirs) - 1; i >= 0; i-- {
-		os.Remove(t.dirs[i]) // fails if it is in use by now
+		os.Remove(t.dirs[i]) // fails if in use meanwhile
 	}
 }
 
-// flushChunk is how many bytes are written before the system is asked to write them
-// to disk. It does so while we go on, which keeps the sync in Commit short.
+// flushChunk is the number of written bytes after which the system is told to flush
+// them to disk. It does so in the background, which keeps the sync in Commit short.
 const flushChunk = 16 << 20
 
 // Write appends to the file.
@@ -192,20 +192,20 @@ func (t *File) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// ReadAt reads what was written, before Commit.
+// ReadAt reads written bytes, before Commit.
 func (t *File) ReadAt(p []byte, off int64) (int, error) { return t.f.ReadAt(p, off) }
 
-// WriteAt overwrites what was written, before Commit.
+// WriteAt overwrites written bytes, before Commit.
 func (t *File) WriteAt(p []byte, off int64) (int, error) { return t.f.WriteAt(p, off) }
 
-// Size is the number of bytes that Write wrote.
+// Size returns the number of bytes that Write has written.
 func (t *File) Size() int64 { return t.size }
 
-// Path is the target.
+// Path returns the target.
 func (t *File) Path() string { return t.path }
 
-// Commit makes the file appear, with all its bytes on the disk. After an error
-// nothing remains.
+// Commit makes the file appear, with all its bytes on disk. After an error nothing
+// remains.
 func (t *File) Commit() error {
 	if err := t.appear(); err != nil {
 		t.Close()
@@ -218,9 +218,9 @@ func (t *File) Commit() error {
 	return nil
 }
 
-// Leftover is the temporary name that Commit could not remove, or "". It exists in
-// folders where files can be added but not removed. The target is complete
-// nevertheless: both are names of one file.
+// Leftover returns the temporary name that Commit could not remove, or "". There is one
+// in folders where files can be added but not removed. The target is complete
+// nevertheless: both names belong to the same file.
 func (t *File) Leftover() string { return t.left }
 
 func (t *File) appear() error {
@@ -239,7 +239,8 @@ func (t *File) appear() error {
 		if !t.o.Overwrite || !errors.Is(err, fs.ErrExist) {
 			return err
 		}
-		// A file cannot be linked over another one: link it beside, then rename.
+		// A file cannot be linked over an existing one, so link it beside and rename
+		// it.
 		if t.tmp, err = linkBeside(t.f, dir, base); err != nil {
 			return err
 		}
@@ -282,12 +283,12 @@ func linkBeside(f *os.File, dir, base string) (string, error) {
 
 // settle closes the file and writes its name to the disk.
 func (t *File) settle(dir string) {
-	t.f.Close() // synced before; some systems renamed it closed
+	t.f.Close() // already synced; some systems rename only closed files
 	syncDir(filepath.Clean(dir))
 }
 
-// keepOwner copies permissions and, as root, the owner of the source. Some file
-// systems have neither; the file then stays as it was made.
+// keepOwner copies permissions and, as root, the owner of the source. Some file systems
+// support neither; then nothing changes.
 func (t *File) keepOwner() {
 	if t.o.Source == nil {
 		return

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// with replaces calls of the system for a test.
+// with replaces system calls for a test.
 func with(t *testing.T, change func(*calls)) {
 	t.Helper()
 	old := sys
@@ -48,12 +48,12 @@ func read(t *testing.T, path string) string {
 	return string(b)
 }
 
-// fails makes a call that always fails.
+// fails returns a call that always fails.
 func fails(err error) func(from, to string) error {
 	return func(from, to string) error { return &os.LinkError{Op: "test", Old: from, New: to, Err: err} }
 }
 
-// fileSystems are kinds of file systems: what they lack.
+// fileSystems are kinds of file systems, named by the calls they lack.
 var fileSystems = map[string]func(*calls){
 	"all calls":            func(*calls) {},
 	"no unnamed files":     func(c *calls) { c.unnamed = false },
@@ -68,8 +68,8 @@ func noLocks(err error) func(*calls) {
 	return func(c *calls) { c.unnamed, c.lock = false, func(*os.File) error { return err } }
 }
 
-// TestCreate runs through the life of files on each kind of file system. Issue 7,
-// item 5: without locks nothing could be written.
+// TestCreate runs through the life of files on each kind of file system. Without locks,
+// nothing could be written once (issue 7, item 5).
 func TestCreate(t *testing.T) {
 	for name, change := range fileSystems {
 		t.Run(name, func(t *testing.T) {
@@ -94,7 +94,7 @@ func TestCreate(t *testing.T) {
 			require.Equal(t, []string{"x"}, names(t, dir))
 			require.Empty(t, f.Leftover())
 
-			// Over an old file, which stays until Commit.
+			// Overwrite an old file, which stays until Commit.
 			_, err = Create(path, nil)
 			require.ErrorIs(t, err, ErrExists)
 			require.ErrorIs(t, err, os.ErrExist)
@@ -113,7 +113,7 @@ func TestCreate(t *testing.T) {
 			require.Equal(t, "theirs", read(t, path))
 			require.Equal(t, []string{"x"}, names(t, dir))
 
-			// A name of 255 bytes: the temporary one is not longer.
+			// A name of 255 bytes: the temporary one must not be longer.
 			long := filepath.Join(dir, strings.Repeat("n", 255))
 			require.NoError(t, os.WriteFile(long, nil, 0o600))
 			require.NoError(t, create(t, long, &Options{Overwrite: true}).Commit())
@@ -122,8 +122,8 @@ func TestCreate(t *testing.T) {
 	}
 }
 
-// TestLeftover: a temporary name that cannot be removed is no failure: the target is
-// complete. Issue 7, item 18.
+// TestLeftover checks that a temporary name that cannot be removed is not a failure,
+// since the target is complete (issue 7, item 18).
 func TestLeftover(t *testing.T) {
 	with(t, func(c *calls) {
 		c.unnamed, c.renameFree = false, fails(syscall.EPERM)
@@ -137,7 +137,7 @@ func TestLeftover(t *testing.T) {
 	require.FileExists(t, f.Leftover())
 }
 
-// TestStale: what nobody has locked is removed, and only that.
+// TestStale checks that unlocked temporary files are removed, and nothing else.
 func TestStale(t *testing.T) {
 	with(t, func(c *calls) { c.unnamed = false })
 	dir := t.TempDir()
@@ -155,7 +155,7 @@ func TestStale(t *testing.T) {
 	require.ErrorIs(t, second.Commit(), ErrExists)
 	require.ElementsMatch(t, []string{filepath.Base(other), "x"}, names(t, dir))
 
-	// Without locks nobody can tell whether it is in use.
+	// Without locks, nobody can tell whether the file is in use.
 	require.NoError(t, os.WriteFile(stale, nil, 0o600))
 	with(t, noLocks(syscall.ENOLCK))
 	cleaned.Delete(dir)
@@ -163,7 +163,7 @@ func TestStale(t *testing.T) {
 	require.FileExists(t, stale)
 }
 
-// TestMakeDirs: folders made for a file go with it.
+// TestMakeDirs checks that folders made for a file are removed with it.
 func TestMakeDirs(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a", "b", "x")
@@ -173,7 +173,7 @@ func TestMakeDirs(t *testing.T) {
 	require.Empty(t, names(t, dir))
 	require.NoError(t, create(t, path, &Options{MakeDirs: true}).Commit())
 	require.Equal(t, []string{"x"}, names(t, filepath.Dir(path)))
-	// Not those that others use by now.
+	// Folders that are used by others meanwhile are kept.
 	path = filepath.Join(dir, "c", "x")
 	f := create(t, path, &Options{MakeDirs: true})
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "c", "y"), nil, 0o600))
@@ -181,7 +181,8 @@ func TestMakeDirs(t *testing.T) {
 	require.Equal(t, []string{"y"}, names(t, filepath.Dir(path)))
 }
 
-// TestSource: permissions, modification time and owner are those of the source.
+// TestSource checks that permissions, modification time and owner are copied from the
+// source.
 func TestSource(t *testing.T) {
 	for name, change := range fileSystems {
 		t.Run(name, func(t *testing.T) {
@@ -214,7 +215,7 @@ func TestSource(t *testing.T) {
 	}
 }
 
-// TestInTheWay: targets that cannot be.
+// TestInTheWay checks impossible targets.
 func TestInTheWay(t *testing.T) {
 	dir := t.TempDir()
 	_, err := Create(dir, &Options{Overwrite: true})
@@ -224,7 +225,7 @@ func TestInTheWay(t *testing.T) {
 	// A dangling link is replaced, not followed.
 	link := filepath.Join(dir, "l")
 	if os.Symlink("nowhere", link) != nil {
-		return // a system without links
+		return // no symbolic links on this system
 	}
 	_, err = Create(link, nil)
 	require.ErrorIs(t, err, ErrExists)
@@ -232,7 +233,7 @@ func TestInTheWay(t *testing.T) {
 	require.Equal(t, []string{"l"}, names(t, dir))
 }
 
-// TestLock: two handles of a file, and a file system without locks.
+// TestLock locks a file through two handles, and on a file system without locks.
 func TestLock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x")
 	require.NoError(t, os.WriteFile(path, nil, 0o600))

@@ -6,11 +6,11 @@ import (
 	"syscall"
 )
 
-// ErrLocked is the error of Lock if another process holds the lock.
+// ErrLocked is returned by Lock if another process holds the lock.
 var ErrLocked = errors.New("file is locked by another process")
 
-// Lock locks an open file until it is closed. Where the system or the file system
-// has no locks it does nothing.
+// Lock locks an open file until it is closed. It does nothing if the system or the file
+// system has no locks.
 func Lock(f *os.File) error {
 	err := sys.lock(f)
 	if unsupported(err) {
@@ -19,11 +19,11 @@ func Lock(f *os.File) error {
 	return err
 }
 
-// lacking are the errors of file systems that lack a call.
+// lacking lists the errors of file systems that do not support a call.
 var lacking = []error{syscall.ENOSYS, syscall.ENOLCK, syscall.EOPNOTSUPP, syscall.ENOTSUP, syscall.EINVAL}
 
-// unsupported reports whether an error means that the system or the file system lacks
-// a call: no locks on Lustre and some NFS, no sync on some FUSE.
+// unsupported reports whether an error means that the system or the file system does
+// not support a call, such as locks on Lustre and some NFS, or sync on some FUSE.
 func unsupported(err error) bool {
 	if errors.Is(err, errors.ErrUnsupported) {
 		return true
@@ -36,7 +36,7 @@ func unsupported(err error) bool {
 	return false
 }
 
-// calls are those that file systems lack; tests replace them.
+// calls are system calls that some file systems do not support. Tests replace them.
 type calls struct {
 	lock   func(*os.File) error // ErrLocked if another process holds the lock
 	link   func(from, to string) error
@@ -49,7 +49,7 @@ type calls struct {
 
 var sys = calls{lock: tryLock, link: os.Link, rename: os.Rename, renameFree: renameFree, remove: os.Remove, unnamed: true}
 
-// renameNew renames a temporary file to its target, which must be free. left is the
+// renameNew renames a temporary file to its target, which must not exist. left is the
 // temporary name if it could not be removed.
 func renameNew(tmp, path string) (left string, err error) {
 	err = sys.renameFree(tmp, path)
@@ -65,7 +65,7 @@ func renameNew(tmp, path string) (left string, err error) {
 	case errors.Is(err, os.ErrExist):
 		return "", err
 	}
-	// A file system without links.
+	// The file system has no hard links.
 	if _, err := os.Lstat(path); err == nil {
 		return "", os.ErrExist
 	}

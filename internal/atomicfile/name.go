@@ -12,12 +12,12 @@ import (
 	"sync"
 )
 
-// tmpMark is in the names of temporary files: .NAME.cdfz-tmp and eight hex digits.
+// tmpMark occurs in names of temporary files: .NAME.cdfz-tmp and eight hex digits.
 const tmpMark = ".cdfz-tmp"
 
 // tmpPath returns a new temporary name for a target.
 func tmpPath(dir, base string) string {
-	// 255 bytes is the longest name of most file systems.
+	// Most file systems limit names to 255 bytes.
 	if len(base) > 220 {
 		base = base[:220]
 	}
@@ -28,13 +28,13 @@ var tmpPattern = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?s)^\..*` + regexp.QuoteMeta(tmpMark) + `[0-9a-f]{8}$`)
 })
 
-// IsTemporary reports whether a file name is one that Create uses for files that
-// are being written.
+// IsTemporary reports whether a file name has the form that Create uses for files being
+// written.
 func IsTemporary(name string) bool {
 	return strings.Contains(name, tmpMark) && tmpPattern().MatchString(filepath.Base(name))
 }
 
-// openNamed makes a file with a temporary name, and locks it where there are locks.
+// openNamed makes a file with a temporary name and locks it if possible.
 func openNamed(dir, base string, mode fs.FileMode) (*os.File, string, error) {
 	for range 100 {
 		name := tmpPath(dir, base)
@@ -47,18 +47,18 @@ func openNamed(dir, base string, mode fs.FileMode) (*os.File, string, error) {
 		}
 		switch err := sys.lock(f); {
 		case unsupported(err):
-			return f, name, nil // nobody else can lock it either
+			return f, name, nil // no other process can lock it either
 		case err == nil && isNamed(f, name):
 			return f, name, nil
 		}
-		// Another process took it for a stale one between open and lock.
+		// Between open and lock, another process took it for a stale file.
 		f.Close()
 		sys.remove(name)
 	}
 	return nil, "", errors.New("no temporary name is free")
 }
 
-// isNamed reports whether a name is still that of an open file.
+// isNamed reports whether an open file still has this name.
 func isNamed(f *os.File, name string) bool {
 	now, err := os.Stat(name)
 	if err != nil {
@@ -68,19 +68,19 @@ func isNamed(f *os.File, name string) bool {
 	return err == nil && os.SameFile(st, now)
 }
 
-// cleaned has the folders that this process removed stale files from.
+// cleaned holds the folders from which this process has removed stale files.
 var cleaned sync.Map
 
-// removeStaleOnce calls removeStale for each folder once per process, so that
-// writing many files into a large folder stays linear.
+// removeStaleOnce calls removeStale once per folder and process, so that writing many
+// files into a large folder takes linear time.
 func removeStaleOnce(dir string) {
 	if _, done := cleaned.LoadOrStore(dir, true); !done {
 		removeStale(dir)
 	}
 }
 
-// removeStale removes the temporary files in a folder that killed programs left:
-// those that nobody has locked.
+// removeStale removes the temporary files of killed programs from a folder: those that
+// are not locked.
 func removeStale(dir string) {
 	d, err := os.Open(dir)
 	if err != nil {

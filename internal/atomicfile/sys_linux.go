@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openUnnamed makes a file without a name in a folder. path is what errors call it.
-// Not all file systems can do it.
+// openUnnamed makes a file without a name in a folder. Errors call it path. Not all
+// file systems support this.
 func openUnnamed(dir, path string) (*os.File, error) {
 	if !sys.unnamed {
 		return nil, errors.ErrUnsupported
@@ -20,7 +20,7 @@ func openUnnamed(dir, path string) (*os.File, error) {
 		return nil, err
 	}
 	f := os.NewFile(uintptr(fd), path)
-	// Without /proc it could never be given its name.
+	// Without /proc it could never be linked to a name.
 	if _, err := os.Stat(procPath(f)); err != nil {
 		f.Close()
 		return nil, err
@@ -28,16 +28,16 @@ func openUnnamed(dir, path string) (*os.File, error) {
 	return f, nil
 }
 
-// startFlush asks the system to begin writing a range to disk, and does not wait.
-// Errors show when the file is synced.
+// startFlush asks the system to start writing a range to disk, without waiting. Errors
+// are reported when the file is synced.
 func startFlush(f *os.File, off, n int64) {
 	_ = unix.SyncFileRange(int(f.Fd()), off, n, unix.SYNC_FILE_RANGE_WRITE)
 }
 
 func procPath(f *os.File) string { return fmt.Sprintf("/proc/self/fd/%d", f.Fd()) }
 
-// nameUnnamed links the file to a name that must be free. It is locked before, in
-// case that the name is a temporary one.
+// nameUnnamed links the file to a name that must be free. The file is locked first, in
+// case the name is temporary.
 func nameUnnamed(f *os.File, name string) error {
 	_ = sys.lock(f)
 	err := unix.Linkat(unix.AT_FDCWD, procPath(f), unix.AT_FDCWD, name, unix.AT_SYMLINK_FOLLOW)

@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// removesOpen: open files cannot be removed, so that no lock is needed: what can be
-// removed is not in use.
+// removesOpen is false, since open files cannot be removed here. No lock is needed
+// either: a file that can be removed is not in use.
 const removesOpen = false
 
 func tryLock(*os.File) error { return nil }

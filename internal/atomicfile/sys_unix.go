@@ -11,10 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// removesOpen: open files can be removed and renamed.
+// removesOpen reports that open files can be removed and renamed.
 const removesOpen = true
 
-// tryLock locks a file until it is closed, if no other process has.
+// tryLock locks a file until it is closed, unless another process has locked it.
 func tryLock(f *os.File) error {
 	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {
@@ -32,7 +32,7 @@ func owner(st fs.FileInfo) (uid, gid int, ok bool) {
 	return int(s.Uid), int(s.Gid), true
 }
 
-// syncDir writes the names in a folder to disk, where that can be done.
+// syncDir writes the names in a folder to disk, where possible.
 func syncDir(dir string) {
 	if d, err := os.Open(dir); err == nil {
 		d.Sync()

@@ -13,7 +13,7 @@ type Temporary struct {
 	name string // on systems that cannot remove open files
 }
 
-// Temp makes a temporary file in the folder for them (os.TempDir).
+// Temp makes a temporary file in os.TempDir.
 func Temp() (*Temporary, error) {
 	dir := os.TempDir()
 	if f, err := openUnnamed(dir, "temporary file"); err == nil {

@@ -1,5 +1,5 @@
-// Package faultsrv is an HTTP server for tests. It serves one file with correct
-// range requests, and misbehaves on demand.
+// Package faultsrv is an HTTP server for tests. It serves one file with correct range
+// requests and misbehaves on demand.
 package faultsrv
 
 import (
@@ -23,7 +23,7 @@ const (
 	NewTime = "Tue, 03 Jan 2006 15:04:05 GMT"
 )
 
-// Path is where a Server has its file. It serves the same file everywhere else.
+// Path is the path of the file on a Server. All other paths serve the same file.
 const Path = "/dir/file.cdfz"
 
 // Fault answers request number n, counted from 0. ok is the correct response.
@@ -34,13 +34,13 @@ type Fault func(n int, w http.ResponseWriter, r *http.Request, ok *httptest.Resp
 type Server struct {
 	*httptest.Server
 	Requests atomic.Int64
-	Under    atomic.Int64 // requests under way
+	Under    atomic.Int64 // active requests
 	Most     atomic.Int64 // the largest value of Under
 
 	mu             sync.Mutex
 	Data           []byte
-	ETag, Modified string // "": none
-	Fault          Fault  // nil: none
+	ETag, Modified string // "" for none
+	Fault          Fault  // nil for none
 	Seen           []http.Header
 }
 
@@ -52,7 +52,7 @@ func Serve(t testing.TB, data []byte) *Server {
 	return s
 }
 
-// New returns the handler of a server that is yet to be started.
+// New returns the handler of a server that has not been started.
 func New(data []byte) *Server { return &Server{Data: data, ETag: Tag, Modified: Time} }
 
 // Address is the URL of the file.
@@ -106,7 +106,7 @@ func header(w http.ResponseWriter, ok *httptest.ResponseRecorder) {
 	w.WriteHeader(ok.Code)
 }
 
-// CutOff sends the correct header and half of the body, and drops the connection.
+// CutOff sends the correct header and half of the body, then drops the connection.
 func CutOff(w http.ResponseWriter, ok *httptest.ResponseRecorder) {
 	ok.Header().Set("Content-Length", strconv.Itoa(ok.Body.Len()))
 	header(w, ok)
@@ -115,7 +115,7 @@ func CutOff(w http.ResponseWriter, ok *httptest.ResponseRecorder) {
 	panic(http.ErrAbortHandler)
 }
 
-// Chunked sends a response without its length.
+// Chunked sends a response without a length.
 func Chunked(w http.ResponseWriter, ok *httptest.ResponseRecorder, body []byte) {
 	ok.Header().Del("Content-Length")
 	header(w, ok)
@@ -123,7 +123,7 @@ func Chunked(w http.ResponseWriter, ok *httptest.ResponseRecorder, body []byte) 
 	w.Write(body)
 }
 
-// Whole answers as a server without range requests.
+// Whole answers like a server without range requests.
 func (s *Server) Whole(w http.ResponseWriter) {
 	w.Header().Set("ETag", s.ETag)
 	w.Header().Set("Content-Length", strconv.Itoa(len(s.Data)))
@@ -173,8 +173,8 @@ func Rewrite(format string) Fault {
 	}
 }
 
-// Garble flips a bit of the byte at off in each response that holds it, if its
-// request is one of these.
+// Garble flips a bit of the byte at off in each response that contains it, for requests
+// that of accepts.
 func Garble(off int64, of func(*http.Request) bool) Fault {
 	return func(_ int, w http.ResponseWriter, r *http.Request, ok *httptest.ResponseRecorder) {
 		from, to, _, partial := ContentRange(ok)
@@ -185,8 +185,8 @@ func Garble(off int64, of func(*http.Request) bool) Fault {
 	}
 }
 
-// HangAfter lets the server answer n more requests, then calls stop and answers none.
-// It returns the number of the first one without an answer.
+// HangAfter lets the server answer that many more requests, then calls stop and no
+// longer answers. It returns the number of the first unanswered request.
 func (s *Server) HangAfter(requests int, stop func()) (first int) {
 	first = int(s.Requests.Load()) + requests
 	s.Set(func() {
@@ -208,7 +208,7 @@ type Pauses struct {
 	all []time.Duration
 }
 
-// Sleep is for remote.Options.
+// Sleep is a remote.Options.Sleep.
 func (p *Pauses) Sleep(ctx context.Context, d time.Duration) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -13,14 +13,14 @@ import (
 	"sync/atomic"
 )
 
-// Hostile is a server that no client can trust.
+// Hostile is a server that clients cannot trust.
 type Hostile struct {
 	Name string
-	// Handler makes the server of some data.
+	// Handler makes a server of data.
 	Handler func(data []byte) http.Handler
 }
 
-// Sizes are claims about the length of a file, as header text.
+// Sizes are claims about the length of a file, in the form of headers.
 var Sizes = []string{"0", "1", "-1", "*", "2147483648", "1152921504606846976", "9223372036854775807", "9223372036854775808"}
 
 // Servers returns all hostile servers. Some never end an answer, so clients need
@@ -195,7 +195,7 @@ func handler(f http.HandlerFunc) func([]byte) http.Handler {
 	return func([]byte) http.Handler { return f }
 }
 
-// raw answers with a text on the connection, then with another one for ever.
+// raw writes once to the connection, then ever repeatedly without end.
 func raw(once, ever string) func([]byte) http.Handler {
 	return handler(func(w http.ResponseWriter, _ *http.Request) {
 		hijack(w, func(c io.Writer) {

@@ -8,14 +8,14 @@ import (
 	"strconv"
 )
 
-// Sparse is a file of zeros with some other pieces. The map holds them by offset.
+// Sparse is a file that is zero except for some pieces. The map holds them by offset.
 // They must lie within the file and must not overlap.
 type Sparse struct {
 	Size   int64
 	Pieces map[int64][]byte
 }
 
-// Stretched is a file of size bytes with half of data at either end.
+// Stretched returns a file of size bytes with half of data at either end.
 func Stretched(data []byte, size int64) *Sparse {
 	k := len(data) / 2
 	return &Sparse{size, map[int64][]byte{0: data[:k], size - int64(len(data)-k): data[k:]}}
@@ -46,7 +46,7 @@ func (s *Sparse) ReadAt(p []byte, off int64) (int, error) {
 	return len(p), err
 }
 
-// Ranges serves the first size bytes of r by ranges, as they are read.
+// Ranges serves the first size bytes of r by ranges, reading them on demand.
 func Ranges(r io.ReaderAt, size int64) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		var from, to int64

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// maxFree bounds the buffers that a Buffers keeps. It is about what the queues of a
-// pipeline hold.
+// maxFree bounds the number of buffers that a Buffers keeps. It is about the capacity
+// of the queues of a pipeline.
 const maxFree = 32
 
 // Buffers recycles byte slices of similar lengths. The zero value is ready to use. It
@@ -16,8 +16,8 @@ type Buffers struct {
 	free [][]byte
 }
 
-// Get returns n bytes of any content. It reuses a buffer of at most four times that
-// capacity, so that short requests do not hold on to long buffers.
+// Get returns n bytes of any content. It reuses only buffers of at most about four
+// times this capacity, so that short requests do not hold on to long buffers.
 func (b *Buffers) Get(n int64) []byte {
 	b.mu.Lock()
 	for i := len(b.free) - 1; i >= 0; i-- {
@@ -31,7 +31,7 @@ func (b *Buffers) Get(n int64) []byte {
 	return make([]byte, n)
 }
 
-// Put takes a buffer that is no longer used.
+// Put returns a buffer that is no longer used.
 func (b *Buffers) Put(p []byte) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -6,13 +6,12 @@ import (
 	"sync"
 )
 
-// Flights shares the result of one fetch among all callers that want the same key
-// while it is under way. The zero value is ready to use. It is safe for concurrent
-// use.
+// Flights shares the result of a fetch among all callers that want the same key at the
+// same time. The zero value is ready to use. It is safe for concurrent use.
 //
-// It differs from golang.org/x/sync/singleflight in three ways: each caller waits
-// under its own context, the end of one caller's context is not an error for the
-// others, and values may live in recycled memory.
+// It differs from golang.org/x/sync/singleflight in three ways. Each caller waits under
+// its own context, the end of one caller's context is not an error for others, and
+// values may live in recycled memory.
 type Flights[K comparable, V any] struct {
 	// Free, if not nil, is called with each value when its last user is done.
 	Free func(V)
@@ -24,23 +23,23 @@ type Flights[K comparable, V any] struct {
 type flight[V any] struct {
 	value V
 	err   error
-	done  chan struct{} // closed when value or err is there
+	done  chan struct{} // closed when value or err is set
 	users int           // guarded by the mutex of Flights
 }
 
-// ErrUnfit is returned by a use function for a value of another caller's fetch that
-// does not fit, for instance because it covers too little. The caller then fetches
-// the value itself.
+// ErrUnfit is returned by a use function if the value of another caller's fetch does
+// not fit, for instance because it covers too little. The caller then fetches the value
+// itself.
 var ErrUnfit = errors.New("value does not fit this caller")
 
 var errPanicked = errors.New("ioat: the fetch of another caller panicked")
 
-// Do calls use with the value of a key. The value comes from fetch, or from the fetch
-// of another caller that is under way, in which case shared is true. The value must
-// not be used after use has returned, unless Free is nil.
+// Do calls use with the value of a key. The value comes from fetch, or from another
+// caller's active fetch, in which case shared is true. The value must not be used after
+// use has returned, unless Free is nil.
 //
-// A fetch that fails fails for all callers, except that the end of a context only
-// concerns the caller it belongs to.
+// A failed fetch fails for all callers. But if the leader's context ends, only the
+// leader fails.
 func (g *Flights[K, V]) Do(ctx context.Context, key K, fetch func() (V, error), use func(v V, shared bool) error) error {
 	for {
 		shared, err := g.do(ctx, key, fetch, use)
@@ -71,13 +70,13 @@ func (g *Flights[K, V]) do(ctx context.Context, key K, fetch func() (V, error), 
 	return !mine, f.err
 }
 
-// ended reports whether an error is that of a context.
+// ended reports whether an error comes from a context.
 func ended(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// join returns the flight of a key and whether it is the caller's to lead. The caller
-// must leave it in any case.
+// join returns the flight of a key and reports whether the caller must lead it. The
+// caller must leave it in any case.
 func (g *Flights[K, V]) join(key K) (f *flight[V], mine bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -93,8 +92,8 @@ func (g *Flights[K, V]) join(key K) (f *flight[V], mine bool) {
 	return f, true
 }
 
-// lead fetches the value and lets the others have it, even if fetch panics: the
-// caller may recover.
+// lead fetches the value and publishes it, even if fetch panics, since the caller may
+// recover.
 func (g *Flights[K, V]) lead(key K, f *flight[V], fetch func() (V, error)) {
 	f.err = errPanicked
 	defer func() {

@@ -1,8 +1,8 @@
-// Package ioat has the common tools for reading through an io.ReaderAt: reading in
-// full, reading under a context, joining nearby reads into one, sharing one fetch
-// among many callers, and recycling buffers.
+// Package ioat has common tools for reading through an io.ReaderAt: reading in full,
+// reading under a context, joining nearby reads, sharing one fetch among many callers,
+// and recycling buffers.
 //
-// It is the ground floor: it imports no other package of this module.
+// It imports no other package of this module.
 package ioat
 
 import (
@@ -28,12 +28,13 @@ func ReadFull(r io.ReaderAt, p []byte, off int64) error {
 	return err
 }
 
-// firstPart is how many bytes ReadBytes allocates before it has read anything.
+// firstPart is the number of bytes that ReadBytes allocates before it has read
+// anything.
 const firstPart = 1 << 20
 
-// ReadBytes returns n bytes from offset off of r, where n is a claim that nothing has
-// confirmed: long reads are made in parts that grow with the bytes read so far, so
-// that memory follows the bytes that exist. n must not be negative.
+// ReadBytes returns n bytes from offset off of r, where n is an unconfirmed claim. Long
+// reads are made in parts that grow with the bytes read so far, so that memory depends
+// on the bytes that exist. n must not be negative.
 func ReadBytes(r io.ReaderAt, off, n int64) ([]byte, error) {
 	b := make([]byte, min(n, firstPart))
 	for have := int64(0); ; {
@@ -50,12 +51,12 @@ func ReadBytes(r io.ReaderAt, off, n int64) ([]byte, error) {
 
 // ContextReaderAt is a reader whose reads can be cancelled.
 type ContextReaderAt interface {
-	// ReadAtContext is io.ReaderAt's ReadAt, ended early when ctx is done.
+	// ReadAtContext is ReadAt that ends early when ctx is done.
 	ReadAtContext(ctx context.Context, p []byte, off int64) (int, error)
 }
 
-// Bind returns r with all of its reads under ctx. A reader without ReadAtContext is
-// returned as it is.
+// Bind returns r with all its reads under ctx. A reader without ReadAtContext is
+// returned unchanged.
 func Bind(ctx context.Context, r io.ReaderAt) io.ReaderAt {
 	if c, ok := r.(ContextReaderAt); ok {
 		return bound{ctx, c}
@@ -63,7 +64,7 @@ func Bind(ctx context.Context, r io.ReaderAt) io.ReaderAt {
 	return r
 }
 
-// bound is a reader under a context. It keeps what its reader can do.
+// bound is a reader under a context, with the capabilities of the original.
 type bound struct {
 	ctx context.Context
 	r   ContextReaderAt
@@ -73,7 +74,7 @@ func (b bound) ReadAt(p []byte, off int64) (int, error) {
 	return b.r.ReadAtContext(b.ctx, p, off)
 }
 
-// ReadAtContext reads under another context, instead.
+// ReadAtContext reads under the given context instead.
 func (b bound) ReadAtContext(ctx context.Context, p []byte, off int64) (int, error) {
 	return b.r.ReadAtContext(ctx, p, off)
 }
@@ -85,8 +86,8 @@ func (b bound) Gap() int64 {
 	return 0
 }
 
-// Gap returns the distance in bytes up to which two reads of r are better made as
-// one. It is 0 for a reader without latency, which does not have the method Gap.
+// Gap returns the distance in bytes up to which two reads of r are better merged. It is
+// 0 for a reader without latency, which does not have the method Gap.
 func Gap(r io.ReaderAt) int64 {
 	if g, ok := r.(interface{ Gap() int64 }); ok {
 		return g.Gap()
@@ -96,13 +97,13 @@ func Gap(r io.ReaderAt) int64 {
 
 type rereadKey struct{}
 
-// Reread marks a context: the bytes to be read under it were read before and were
-// wrong, so they must come from their origin and not from a cache in between.
+// Reread marks a context for reading bytes a second time because they were wrong. They
+// must come from their origin and not from a cache in between.
 func Reread(ctx context.Context) context.Context {
 	return context.WithValue(ctx, rereadKey{}, true)
 }
 
-// Again returns r with its reads marked by Reread, where that makes a difference.
+// Again returns r with its reads marked by Reread, if r supports contexts.
 func Again(r io.ReaderAt) io.ReaderAt {
 	switch r := r.(type) {
 	case bound:

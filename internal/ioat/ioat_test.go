@@ -120,7 +120,7 @@ func TestSection(t *testing.T) {
 	require.Error(t, err)
 	require.Zero(t, s.Gap())
 	require.EqualValues(t, 99, NewSection(distant{}, 0, 1).Gap())
-	// A file that is shorter than claimed.
+	// The file is shorter than claimed.
 	n, err := NewSection(bytes.NewReader(data), 8, math.MaxInt64-8).ReadAt(make([]byte, 5), 0)
 	require.Equal(t, 2, n)
 	require.Equal(t, io.EOF, err)
@@ -161,7 +161,7 @@ func TestBuffers(t *testing.T) {
 	p := b.Get(10_000)
 	require.Len(t, p, 10_000)
 	b.Put(p)
-	require.Len(t, b.Get(100), 100, "not the long one")
+	require.Len(t, b.Get(100), 100, "must not reuse the long buffer")
 	require.Same(t, &p[0], &b.Get(5000)[0])
 	for range 3 * maxFree {
 		b.Put(make([]byte, 1))
@@ -169,8 +169,8 @@ func TestBuffers(t *testing.T) {
 	require.Len(t, b.free, maxFree)
 }
 
-// TestFlights: many callers, one fetch at a time for each key, and each value is
-// freed once, after its last use.
+// TestFlights checks that many callers share one fetch at a time per key, and that each
+// value is freed once, after its last use.
 func TestFlights(t *testing.T) {
 	type value struct {
 		key   int
@@ -212,7 +212,7 @@ func TestFlights(t *testing.T) {
 	require.Empty(t, g.open)
 }
 
-// pair starts a fetch and a second caller who waits for it. finish ends the fetch.
+// pair starts a fetch and a second caller that waits for it. finish ends the fetch.
 func pair(t *testing.T, g *Flights[int, int], first, second context.Context, use func(v int, shared bool) error) (finish func(error), one, two chan error, fetches *atomic.Int64) {
 	one, two, fetches = make(chan error, 1), make(chan error, 1), new(atomic.Int64)
 	end, begun := make(chan error), make(chan struct{})
@@ -253,14 +253,14 @@ func TestFlightsContexts(t *testing.T) {
 	finish(nil)
 	require.NoError(t, <-one)
 
-	// The fetching caller's context ends: the waiter fetches.
+	// The fetching caller's context ends, so the waiter fetches.
 	finish, one, two, n := pair(t, &g, bg, bg, accept(20))
 	finish(context.DeadlineExceeded)
 	require.ErrorIs(t, <-one, context.DeadlineExceeded)
 	require.NoError(t, <-two)
 	require.EqualValues(t, 2, n.Load())
 
-	// Any other error concerns both.
+	// Any other error affects both.
 	failed := errors.New("failed")
 	finish, one, two, n = pair(t, &g, bg, bg, accept(20))
 	finish(failed)
@@ -283,7 +283,7 @@ func TestFlightsContexts(t *testing.T) {
 }
 
 func TestFlightsPanic(t *testing.T) {
-	g := Flights[int, int]{Free: func(int) { t.Error("freed what was not fetched") }}
+	g := Flights[int, int]{Free: func(int) { t.Error("freed a value that was not fetched") }}
 	func() {
 		defer func() { require.Equal(t, "mine", recover()) }()
 		g.Do(context.Background(), 1, func() (int, error) { panic("mine") }, nil)

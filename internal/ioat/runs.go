@@ -6,17 +6,17 @@ import "iter"
 // sum does not overflow.
 type Span struct{ Off, Len int64 }
 
-// End is the first byte after the span.
+// End returns the offset of the first byte after the span.
 func (s Span) End() int64 { return s.Off + s.Len }
 
 // Joiner decides which spans are read together.
 type Joiner struct {
-	Gap int64 // spans are joined if there are fewer bytes than this between them
-	Max int64 // length in bytes up to which spans are joined
+	Gap int64 // spans are joined if fewer bytes lie between them
+	Max int64 // longest result of joining, in bytes
 }
 
-// Join returns the run extended by the next span, which must not begin before the
-// run. It reports false if the two are better read separately.
+// Join returns the run extended by the next span, which must not begin before the run.
+// It returns false if the two are better read separately.
 func (j Joiner) Join(run, next Span) (Span, bool) {
 	end := max(run.End(), next.End())
 	if next.Off-run.End() >= j.Gap || end-run.Off > j.Max {
@@ -25,8 +25,8 @@ func (j Joiner) Join(run, next Span) (Span, bool) {
 	return Span{run.Off, end - run.Off}, true
 }
 
-// Runs groups items that are read together. The spans of the items must be in order
-// of their offsets. Each run comes with its part of items.
+// Runs groups items that are read together. The spans of the items must be sorted by
+// offset. Each run is yielded with its items.
 func Runs[T any](j Joiner, items []T, span func(T) Span) iter.Seq2[Span, []T] {
 	return func(yield func(Span, []T) bool) {
 		for len(items) > 0 {

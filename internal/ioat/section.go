@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// Section is a part of a file, as io.SectionReader, whose reads can be cancelled if
+// Section is a part of a file, like io.SectionReader. Its reads can be cancelled if
 // those of the file can.
 type Section struct {
 	r    io.ReaderAt
@@ -21,16 +21,16 @@ var (
 // NewSection returns the bytes [off, off+n) of r. Neither may be negative.
 func NewSection(r io.ReaderAt, off, n int64) Section { return Section{r, Span{off, n}} }
 
-// Size is the length of the section in bytes.
+// Size returns the length of the section in bytes.
 func (s Section) Size() int64 { return s.span.Len }
 
-// Gap is that of the file.
+// Gap returns the Gap of the file.
 func (s Section) Gap() int64 { return Gap(s.r) }
 
 // ReadAt implements io.ReaderAt.
 func (s Section) ReadAt(p []byte, off int64) (int, error) { return s.readAt(s.r, p, off) }
 
-// ReadAtContext is ReadAt, ended early when ctx is done.
+// ReadAtContext is ReadAt that ends early when ctx is done.
 func (s Section) ReadAtContext(ctx context.Context, p []byte, off int64) (int, error) {
 	return s.readAt(Bind(ctx, s.r), p, off)
 }
