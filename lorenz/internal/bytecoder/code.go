@@ -107,7 +107,8 @@ func newFinder(src []byte, size, depth int) *finder {
 			}
 		}
 	}
-	f.literal = sum / int64(max(len(src), 1)) * 2 / 5
+	// Not less than a quarter of a bit, so that long repeats are always taken.
+	f.literal = max(sum/int64(max(len(src), 1))*2/5, 256)
 	return f
 }
 
