@@ -160,10 +160,14 @@ func (v *verifier) checkCodecs() error {
 		}
 		pv := &v.l.Vars[i]
 		c := cut{pv.Chain, v.l.Geoms[i].BlockLen}
-		want, known := views[c]
+		why, known := views[c]
 		if !known && v.l.Layout.HasView() {
-			_, want = format.PlanFilters(v.l.Filters[c.chain], c.len)
-			views[c] = want
+			_, why = format.PlanFilters(v.l.Filters[c.chain], c.len)
+			views[c] = why
+		}
+		want := why
+		if v.l.Layout.HasView() {
+			want = format.ViewAt(pv.Path, why)
 		}
 		if judged[pv.Chain] && pv.View != want {
 			err := fault.Corruptf("plan: variable %q has view %q, expected %q", pv.Path, string(pv.View), string(want))

@@ -471,7 +471,7 @@ class Archive:
             members(v, "var path type shape block chain segment", "view")
             members(v["segment"], "off len stride count")
             need(last < uint(v["var"], "var", 2**31 - 1) and v["type"] in SIZES, "order of variables, or type")
-            need(v.get("view", "no-codec") in ("no-codec", "optional", "unaligned"), "view")
+            need(v.get("view", "no-codec") in ("path", "no-codec", "optional", "unaligned"), "view")
             path_allowed(v)
             last = v["var"]
             n, b, s, es = v["shape"], v["block"], v["segment"], SIZES[v["type"]]

@@ -384,7 +384,7 @@ func (b *planBuilder) addVars(h *cdf3.Header, size int64, o *PlanOptions, why un
 		number, unviewed := b.chain(chain, g.BlockLen)
 		pv := PlanVar{Var: i, Path: path, Type: v.Type.String(), Shape: nonNil(g.Shape), Block: nonNil(g.Block), Chain: number, Segment: segs[i]}
 		if b.p.Layout.HasView() {
-			pv.View = unviewed
+			pv.View = ViewAt(path, unviewed)
 		}
 		b.p.Vars = append(b.p.Vars, pv)
 		b.geoms = append(b.geoms, g)

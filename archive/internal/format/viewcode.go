@@ -1,6 +1,11 @@
 package format
 
-import "github.com/cdfz-format/cdfz/filters"
+import (
+	"strings"
+
+	"github.com/cdfz-format/cdfz/archive/internal/czip"
+	"github.com/cdfz-format/cdfz/filters"
+)
 
 // NotViewed is the code of the reason why a blocked variable is not in the Zarr view
 // of its archive, docs/FORMAT.md, "Variables". "" means that it is, or that the archive
@@ -9,12 +14,14 @@ type NotViewed string
 
 // The codes. Part of the format, never to change.
 const (
+	viewPath      NotViewed = "path"
 	ViewNoCodec   NotViewed = "no-codec"
 	viewOptional  NotViewed = "optional"
 	viewUnaligned NotViewed = "unaligned"
 )
 
 var notViewedTexts = map[NotViewed]string{
+	viewPath:      "its name cannot be the path of a Zarr array",
 	ViewNoCodec:   "no Zarr codec undoes a filter of its chain",
 	viewOptional:  "a filter of its chain is optional",
 	viewUnaligned: "its chain shuffles incomplete elements",
@@ -24,6 +31,16 @@ func (c NotViewed) known() bool { return notViewedTexts[c] != "" }
 
 // String returns the reason in English.
 func (c NotViewed) String() string { return notViewedTexts[c] }
+
+// ViewAt returns why a variable with this path is not in the Zarr view, if chain is the
+// reason that its chain has. Arrays in .cdfz/v would need groups .cdfz and .cdfz/v, without
+// which zarr 3 refuses the whole store.
+func ViewAt(path string, chain NotViewed) NotViewed {
+	if strings.HasPrefix(path, czip.VarPrefix) {
+		return viewPath
+	}
+	return chain
+}
 
 // PlanFilters returns a chain of blocks of n bytes with its codecs, and why a Zarr reader
 // cannot undo it.
