@@ -160,7 +160,11 @@ func TestGiantClassic(t *testing.T) {
 // TestGiantArchive: an archive that is what it claims in all but its blocks and the
 // rows of its index, which are zeros.
 func TestGiantArchive(t *testing.T) {
-	for _, size := range claimed {
+	sizes := claimed
+	if testing.Short() {
+		sizes = claimed[1:2]
+	}
+	for _, size := range sizes {
 		for _, record := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%d/%t", size, record), func(t *testing.T) {
 				h, image := giant(t, size, record)
@@ -263,6 +267,9 @@ func TestHostileClaims(t *testing.T) {
 // servers that also misbehave. CDFZ_SOAK=1 runs it for an hour.
 func TestRandomClaims(t *testing.T) {
 	length := 2 * time.Second
+	if testing.Short() {
+		length /= 10
+	}
 	if os.Getenv("CDFZ_SOAK") != "" {
 		length = time.Hour
 	}

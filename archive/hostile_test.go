@@ -165,7 +165,7 @@ func modest(f *archive.File) bool {
 func TestHostileArchives(t *testing.T) {
 	rounds, until := 300, time.Time{}
 	if testing.Short() {
-		rounds = 40
+		rounds = 10
 	}
 	if s := os.Getenv("CDFZ_SOAK"); s != "" {
 		d, err := time.ParseDuration(s)
@@ -205,7 +205,11 @@ func tryHostile(t testing.TB, seeds []*hostile.Archive, number int64) {
 // FuzzHostile is TestHostileArchives with numbers that the fuzzer chooses.
 func FuzzHostile(f *testing.F) {
 	seeds := hostileSeeds(f)
-	for i := range int64(8) {
+	n := int64(8)
+	if testing.Short() {
+		n = 2
+	}
+	for i := range n {
 		f.Add(i)
 	}
 	f.Fuzz(func(t *testing.T, number int64) { tryHostile(t, seeds, number) })

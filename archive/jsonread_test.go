@@ -74,18 +74,21 @@ func TestReadJSON(t *testing.T) {
 	for _, b := range manifests {
 		require.True(t, sameAsJSON(t, b, format.ReadManifest), "%s", b)
 	}
-	read := 0
-	for _, b := range mutants(plans[len(plans)-1]) {
-		if sameAsJSON(t, b, format.ReadPlan) {
+	read, step := 0, 1
+	if testing.Short() {
+		step = 13
+	}
+	for i, b := range mutants(plans[len(plans)-1]) {
+		if i%step == 0 && sameAsJSON(t, b, format.ReadPlan) {
 			read++
 		}
 	}
-	for _, b := range mutants(manifests[len(manifests)-1]) {
-		if sameAsJSON(t, b, format.ReadManifest) {
+	for i, b := range mutants(manifests[len(manifests)-1]) {
+		if i%step == 0 && sameAsJSON(t, b, format.ReadManifest) {
 			read++
 		}
 	}
-	require.Greater(t, read, 1000)
+	require.Greater(t, read, 1000/step)
 }
 
 // mutants are texts that differ from s in one place.

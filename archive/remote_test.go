@@ -190,7 +190,11 @@ func TestRemoteCost(t *testing.T) {
 	const nt = 350 // with the smallest blocks enough for index pages that are far apart
 	image := noiseImage(t, nt)
 	several := false
-	for _, block := range []int64{MinBlock, 4000, 16 << 10, 100_000, DefaultBlock, 1 << 20} {
+	sizes := []int64{MinBlock, 4000, 16 << 10, 100_000, DefaultBlock, 1 << 20}
+	if testing.Short() {
+		sizes = []int64{MinBlock, DefaultBlock}
+	}
+	for _, block := range sizes {
 		ar := noiseArchive(t, image, block)
 		s := faultsrv.Serve(t, ar)
 		for _, p := range patterns(nt) {
@@ -304,6 +308,9 @@ func TestRemoteFailures(t *testing.T) {
 	} {
 		// The first requests of a hyperslab are for the index.
 		for after := range 4 {
+			if testing.Short() && after%2 == 0 {
+				continue
+			}
 			t.Run(fmt.Sprintf("%s/%d", name, after), func(t *testing.T) {
 				s := faultsrv.Serve(t, ar)
 				f, err := openURL(t, s, remote.Options{Retries: 2})

@@ -39,6 +39,12 @@ func sweptImages(t *testing.T) map[string][]byte {
 	for i := range 150 {
 		small = append(small, f(fmt.Sprint("s", i), cdf3.Float, 1))
 	}
+	if testing.Short() {
+		return map[string][]byte{
+			"fixed": build(0, []cdf3.Dim{{Name: "x", Len: 600_001}}, f("a", cdf3.Short, 0), f("b", cdf3.Double, 0), f("c", cdf3.Float, 0)),
+			"mixed": build(1000, []cdf3.Dim{{Name: "t"}, {Name: "x", Len: 999}}, f("a", cdf3.Short, 0, 1), f("x", cdf3.Double, 1), f("b", cdf3.Double, 0, 1)),
+		}
+	}
 	return map[string][]byte{
 		"fixed":           build(0, []cdf3.Dim{{Name: "x", Len: 600_001}}, f("a", cdf3.Short, 0), f("b", cdf3.Double, 0), f("c", cdf3.Float, 0)),
 		"padded records":  build(4000, []cdf3.Dim{{Name: "t"}, {Name: "x", Len: 301}}, f("a", cdf3.Short, 0, 1), f("b", cdf3.Byte, 0, 1), f("c", cdf3.Float, 0, 1), f("t", cdf3.Double, 0)),

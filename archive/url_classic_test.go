@@ -100,7 +100,10 @@ func readBits(t testing.TB, a slab.Array, s slab.Sel) any {
 // as from a local one, those that end early as well.
 func TestRemoteClassic(t *testing.T) {
 	rng := rand.New(rand.NewSource(1))
-	files := someFiles(t)
+	files, selections := someFiles(t), 20
+	if testing.Short() {
+		selections = 3
+	}
 	files["cube"] = cubeImage(t, 70, 30, 50)
 	files["small records"] = cubeImage(t, 5000, 1, 3)
 	files["long rows"] = cubeImage(t, 3, 2, 70_000)
@@ -119,7 +122,7 @@ func TestRemoteClassic(t *testing.T) {
 				}
 				require.IsType(t, &farVar{}, r.Values())
 				require.Equal(t, readBits(t, a, slab.Sel{}), readBits(t, r, slab.Sel{}), "%s, variable %d", name, v)
-				for range 20 {
+				for range selections {
 					s := randomSelection(rng, a.Shape())
 					require.Equal(t, readBits(t, a, s), readBits(t, r, s), "%s, variable %d, %v", name, v, s)
 				}

@@ -19,7 +19,11 @@ import (
 // no byte of it twice.
 func TestURLCopyCost(t *testing.T) {
 	image := noiseImage(t, 350)
-	for _, block := range []int64{MinBlock, 16 << 10, DefaultBlock} {
+	sizes := []int64{MinBlock, 16 << 10, DefaultBlock}
+	if testing.Short() {
+		sizes = sizes[1:2]
+	}
+	for _, block := range sizes {
 		ar := noiseArchive(t, image, block)
 		size := int64(len(ar))
 		// Runs of 4 MiB, cut shorter where a part of the read-ahead ends; and the

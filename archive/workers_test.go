@@ -41,7 +41,7 @@ func TestWorkers(t *testing.T) {
 func TestCopyMemory(t *testing.T) {
 	k := registerTracker()
 	defer func() { k.most = 0 }()
-	ar := pack(t, cubeImage(t, 1500, 30, 50), &WriteOptions{Block: 6000, Zarr: ZarrAlways, Filters: []VarFilter{{Vars: []string{"*"}, Chain: filters.Chain{{ID: trackID}}}}})
+	ar := pack(t, cubeImage(t, 300, 30, 50), &WriteOptions{Block: 6000, Zarr: ZarrAlways, Filters: []VarFilter{{Vars: []string{"*"}, Chain: filters.Chain{{ID: trackID}}}}})
 	f := openFile(t, ar, &OpenOptions{Cache: -1})
 	k.most = 0
 	require.NoError(t, f.Image().Copy(context.Background(), nil, &CopyOptions{Workers: 8, Memory: 20_000}))
