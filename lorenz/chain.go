@@ -99,11 +99,12 @@ type term struct {
 	neg    bool
 }
 
-// terms expands a chain. The first term is the element itself.
-func (l layout) terms(strides []int) []term {
-	t := []term{{}}
+// terms appends the terms of a chain to t, which is empty. The first term is the
+// element itself.
+func (l layout) terms(t []term, strides []int) []term {
+	t = append(t, term{})
 	for _, s := range strides {
-		for _, x := range t[:len(t):len(t)] {
+		for _, x := range t[:len(t)] {
 			in := 0
 			if !l.crosses(s) {
 				in = s
@@ -117,7 +118,7 @@ func (l layout) terms(strides []int) []term {
 // fill sets the masked elements to what the chain predicts, so that their
 // residual is 0.
 func fill[T lane](y []T, l layout, strides []int, m *mask) {
-	terms := l.terms(strides)[1:]
+	terms := l.terms(nil, strides)[1:]
 	for _, r := range m.runs {
 		for i := int(r.start); i < int(r.end); i++ {
 			at := i % l.plane % l.cell

@@ -283,7 +283,7 @@ func (c *coder[T]) residuals(s *shape, x *candidate[T], l layout) []T {
 	c.r = entropy.Grow(c.r, s.n)
 	if f := x.pred.float; x.pred.isFloat() {
 		fillFloats(x.u, l, f, &s.mask)
-		allResiduals(c.r, x.u, l, f, &c.sums)
+		floatResiduals(c.r, x.u, l, f, 0)
 	} else {
 		fill(x.y, l, x.pred.chain, &s.mask)
 		copy(c.r, x.y)

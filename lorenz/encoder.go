@@ -140,11 +140,11 @@ type coder[T lane] struct {
 	probe  prober[T]
 	sample []T
 	vals   []float64
-	sums   []float32
 	table  []uint32
 	ints   []int64
 	find   repeatFinder
 	lits   []T
+	counts [2 * sampleLen]uint16
 }
 
 // candidate is a transformed block with its predictor.

@@ -287,51 +287,131 @@ func (s *predict64) seen(x float64, i int) {
 // floatResiduals sets r to the residuals of elements at and following, given
 // the bits of all elements.
 func floatResiduals[T lane](r, u []T, l layout, f floatPredictor, at int) {
-	switch u := any(u).(type) {
-	case []uint32:
-		r := any(r).([]uint32)
-		for i := range r {
-			p := predictAt32(u, l, f, at+i)
-			r[i] = ordered32(u[at+i]) - ordered32(math.Float32bits(p))
+	for len(r) > 0 {
+		cell := at % l.plane % l.cell
+		col := cell % f.row
+		n := min(len(r), entropy.GroupLen, f.row-col, l.cell-cell, l.plane-at%l.plane)
+		north, plane := cell >= f.row, f.deep() && at >= f.plane
+		switch u := any(u).(type) {
+		case []uint32:
+			f.rowResiduals32(any(r[:n]).([]uint32), u, at, col, north, plane)
+		case []uint64:
+			f.rowResiduals64(any(r[:n]).([]uint64), u, at, col, north, plane)
 		}
-	case []uint64:
-		r := any(r).([]uint64)
-		for i := range r {
-			p := predictAt64(u, l, f, at+i)
-			r[i] = ordered64(u[at+i]) - ordered64(math.Float64bits(p))
+		r, at = r[n:], at+n
+	}
+}
+
+// rowResiduals32 sets r to the residuals of at most 32 elements of a row, of
+// which the first one is element at in column col.
+func (f floatPredictor) rowResiduals32(r, u []uint32, at, col int, north, plane bool) {
+	n := len(r)
+	var zeros [entropy.GroupLen]uint32
+	// The values of a row from one before the first element on.
+	back := func(ok bool, d int) (row []uint32, west float32) {
+		if !ok {
+			return zeros[:n], 0
+		}
+		if col > 0 {
+			west = math.Float32frombits(u[at-d-1])
+		}
+		return u[at-d : at-d+n], west
+	}
+	cur, w := back(true, 0)
+	switch f.kind {
+	case floatWN, floatWP:
+		row, nw := back(north, f.row)
+		if f.kind == floatWP {
+			row, nw = back(plane, f.plane)
+		}
+		for i, x := range cur {
+			v := math.Float32frombits(row[i])
+			r[i] = ordered32(x) - ordered32(math.Float32bits(clamp32(w+float32(v-nw))))
+			w, nw = math.Float32frombits(x), v
+		}
+	case floatNP:
+		no, _ := back(north, f.row)
+		pl, _ := back(plane, f.plane)
+		bo, _ := back(north && plane, f.plane+f.row)
+		for i, x := range cur {
+			d := math.Float32frombits(pl[i]) - math.Float32frombits(bo[i])
+			r[i] = ordered32(x) - ordered32(math.Float32bits(clamp32(math.Float32frombits(no[i])+d)))
+		}
+	case floatWNP:
+		no, nw := back(north, f.row)
+		pl, pw := back(plane, f.plane)
+		bo, pnw := back(north && plane, f.plane+f.row)
+		for i, x := range cur {
+			a, b, c := math.Float32frombits(no[i]), math.Float32frombits(pl[i]), math.Float32frombits(bo[i])
+			d := float32(a-nw) + float32(float32(b-pw)-float32(c-pnw))
+			r[i] = ordered32(x) - ordered32(math.Float32bits(clamp32(w+d)))
+			w, nw, pw, pnw = math.Float32frombits(x), a, b, c
+		}
+	case floatWW:
+		var ww float32
+		if col > 1 {
+			ww = math.Float32frombits(u[at-2])
+		}
+		for i, x := range cur {
+			r[i] = ordered32(x) - ordered32(math.Float32bits(clamp32(w+float32(w-ww))))
+			w, ww = math.Float32frombits(x), w
 		}
 	}
 }
 
-// allResiduals is floatResiduals for all elements. buf is a buffer.
-func allResiduals[T lane](r, u []T, l layout, f floatPredictor, buf *[]float32) {
-	u32, ok := any(u).([]uint32)
-	if !ok || f.kind == floatWW {
-		floatResiduals(r, u, l, f, 0)
-		return
+// rowResiduals64 sets r to the residuals of at most 32 elements of a row, of
+// which the first one is element at in column col.
+func (f floatPredictor) rowResiduals64(r, u []uint64, at, col int, north, plane bool) {
+	n := len(r)
+	var zeros [entropy.GroupLen]uint64
+	// The values of a row from one before the first element on.
+	back := func(ok bool, d int) (row []uint64, west float64) {
+		if !ok {
+			return zeros[:n], 0
+		}
+		if col > 0 {
+			west = math.Float64frombits(u[at-d-1])
+		}
+		return u[at-d : at-d+n], west
 	}
-	r32 := any(r).([]uint32)
-	*buf = entropy.Grow(*buf, f.row)
-	dist := 0
-	if f.deep() {
-		dist = f.plane
-	}
-	for p := 0; p < l.n; p += l.plane {
-		for c := 0; c < l.plane; c += l.cell {
-			for row := 0; row < l.cell && c+row < l.plane; row += f.row {
-				at := p + c + row
-				known := (*buf)[:min(f.row, l.plane-c-row, l.cell-row)]
-				f.known32(known, u32, at, row > 0, at >= dist && dist > 0, dist)
-				var w float32
-				for i, s := range known {
-					if f.kind != floatNP {
-						s += w
-					}
-					x := u32[at+i]
-					r32[at+i] = ordered32(x) - ordered32(math.Float32bits(clamp32(s)))
-					w = math.Float32frombits(x)
-				}
-			}
+	cur, w := back(true, 0)
+	switch f.kind {
+	case floatWN, floatWP:
+		row, nw := back(north, f.row)
+		if f.kind == floatWP {
+			row, nw = back(plane, f.plane)
+		}
+		for i, x := range cur {
+			v := math.Float64frombits(row[i])
+			r[i] = ordered64(x) - ordered64(math.Float64bits(clamp64(w+float64(v-nw))))
+			w, nw = math.Float64frombits(x), v
+		}
+	case floatNP:
+		no, _ := back(north, f.row)
+		pl, _ := back(plane, f.plane)
+		bo, _ := back(north && plane, f.plane+f.row)
+		for i, x := range cur {
+			d := math.Float64frombits(pl[i]) - math.Float64frombits(bo[i])
+			r[i] = ordered64(x) - ordered64(math.Float64bits(clamp64(math.Float64frombits(no[i])+d)))
+		}
+	case floatWNP:
+		no, nw := back(north, f.row)
+		pl, pw := back(plane, f.plane)
+		bo, pnw := back(north && plane, f.plane+f.row)
+		for i, x := range cur {
+			a, b, c := math.Float64frombits(no[i]), math.Float64frombits(pl[i]), math.Float64frombits(bo[i])
+			d := float64(a-nw) + float64(float64(b-pw)-float64(c-pnw))
+			r[i] = ordered64(x) - ordered64(math.Float64bits(clamp64(w+d)))
+			w, nw, pw, pnw = math.Float64frombits(x), a, b, c
+		}
+	case floatWW:
+		var ww float64
+		if col > 1 {
+			ww = math.Float64frombits(u[at-2])
+		}
+		for i, x := range cur {
+			r[i] = ordered64(x) - ordered64(math.Float64bits(clamp64(w+float64(w-ww))))
+			w, ww = math.Float64frombits(x), w
 		}
 	}
 }

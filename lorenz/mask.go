@@ -203,7 +203,7 @@ func findSpecials[T lane](s *shape, c *coder[T]) {
 		return
 	}
 	c.sample = sampleOf(c.sample, c.u)
-	top, distinct := tally(c.sample, maxSpecials)
+	top, distinct := tally(c.sample, maxSpecials, &c.counts)
 	other := len(c.sample)
 	for _, f := range top {
 		if f.n > other/50 {

@@ -2,6 +2,7 @@ package lorenz
 
 import (
 	"cmp"
+	"math"
 	"math/bits"
 	"slices"
 
@@ -25,6 +26,12 @@ type prober[T lane] struct {
 	use    []uint32 // for each group the elements that are not masked
 	weight float64  // elements for each sampled one
 	typ    Type
+	terms  []term
+	plus   []int // offsets of terms
+	minus  []int
+	all    []guess
+	dims   []int       // of known
+	known  []predictor // candidates
 }
 
 // sample chooses one group in step. masked tells which elements are.
@@ -67,11 +74,27 @@ func (p *prober[T]) sample(step int, m *mask) {
 
 // chainCost returns the estimated bits of the residuals of a chain.
 func (p *prober[T]) chainCost(chain []int, l layout) float64 {
-	terms := l.terms(chain)[1:]
+	p.terms = l.terms(p.terms[:0], chain)
+	terms := p.terms[1:]
+	reach := 0
+	p.plus, p.minus = p.plus[:0], p.minus[:0]
+	for _, t := range terms {
+		reach = max(reach, t.offset)
+		if t.neg {
+			p.minus = append(p.minus, t.offset)
+		} else {
+			p.plus = append(p.plus, t.offset)
+		}
+	}
 	var r [entropy.GroupLen]T
 	sum := 0
 	for g, at := range p.at {
 		i := int(at)
+		if i >= reach && i+entropy.GroupLen <= len(p.y) && l.cell == l.n {
+			difference(&r, p.y, i, p.plus, p.minus)
+			sum += groupCost(&r, p.use[g])
+			continue
+		}
 		k := copy(r[:], p.y[i:])
 		in := i % l.plane % l.cell
 		for _, t := range terms {
@@ -97,34 +120,51 @@ func (p *prober[T]) chainCost(chain []int, l layout) float64 {
 	return float64(sum) / (1 << entropy.LogFrac) * p.weight
 }
 
+// difference sets r to the residuals of the group at i. All neighbours exist.
+func difference[T lane](r *[entropy.GroupLen]T, y []T, i int, plus, minus []int) {
+	*r = [entropy.GroupLen]T(y[i:])
+	if len(minus) == 0 {
+		return
+	}
+	for k, p := range plus { // one less than minus
+		a, b := (*[entropy.GroupLen]T)(y[i-p:]), (*[entropy.GroupLen]T)(y[i-minus[k]:])
+		for j := range r {
+			r[j] += a[j] - b[j]
+		}
+	}
+	b := (*[entropy.GroupLen]T)(y[i-minus[len(plus)]:])
+	for j := range r {
+		r[j] -= b[j]
+	}
+}
+
 // groupCost estimates the bits of a group in units of 2^-entropy.LogFrac.
 func groupCost[T lane](r *[entropy.GroupLen]T, use uint32) int {
-	sign := entropy.LaneBits[T]() - 1
-	var or T
-	n := bits.OnesCount32(use)
-	if n < entropy.GroupLen {
-		k := 0
+	n := entropy.GroupLen
+	if use != 1<<entropy.GroupLen-1 {
+		n = 0
 		for j, v := range r {
 			if use>>j&1 != 0 {
-				r[k] = v
-				k++
+				r[n] = v
+				n++
 			}
 		}
 	}
+	var or T
 	for _, v := range r[:n] {
 		or |= v
 	}
 	if or == 0 {
 		return n << entropy.LogFrac / 64
 	}
-	t := uint(bits.TrailingZeros64(uint64(or)))
+	t := uint(bits.TrailingZeros64(uint64(or))) + 64 - entropy.LaneBits[T]()
 	sum := 0
 	for _, v := range r[:n] {
-		neg := -(v >> sign)
-		u := (v^neg)>>t<<1 | neg&1
-		sum += int(entropy.Log2(u))
+		// About the logarithm of the zigzag number plus one, read from a float.
+		x := int64(uint64(v)<<(64-entropy.LaneBits[T]())) >> (t & 63)
+		sum += int(math.Float32bits(float32(4*float32(x^x>>63))+1)) >> (23 - entropy.LogFrac)
 	}
-	sum -= n << entropy.LogFrac // log2 is 1 too large
+	sum -= n * (127 << entropy.LogFrac)
 	const extra, least = 922, 154
 	return max(sum+n*extra, n*least) + n*(3<<entropy.LogFrac)/entropy.GroupLen
 }
@@ -218,29 +258,35 @@ func floatPredictors(dims []int) []floatPredictor {
 	return f
 }
 
+// guess is a predictor with its estimated bits.
+type guess struct {
+	predictor
+	cost float64
+}
+
 // best returns the predictor with the lowest estimate: the best on a small
 // sample, and of these the best on a larger one.
 func (p *prober[T]) best(s *shape) (predictor, float64) {
-	type guess struct {
-		predictor
-		cost float64
+	const few, many, finalists = 48, 160, 4
+	all := p.all[:0]
+	for _, c := range p.candidates(s) {
+		all = append(all, guess{predictor: c})
 	}
-	var all []guess
-	p.sample(p.step(72), &s.mask)
-	for _, c := range chains(s.dims, len(p.y)) {
-		all = append(all, guess{predictor{chain: c}, p.chainCost(c, p.l)})
-	}
-	if p.bits != nil {
-		for _, f := range floatPredictors(s.dims) {
-			all = append(all, guess{predictor{float: f}, p.floatCost(f, f.layout(p.l.n))})
+	p.all = all
+	p.sample(p.step(few), &s.mask)
+	for i := range all {
+		if !all[i].isFloat() || p.bits != nil {
+			all[i].cost = p.cost(all[i].predictor, all[i].layout(p.l.n))
+		} else {
+			all[i].cost = math.Inf(1)
 		}
 	}
 	slices.SortStableFunc(all, func(a, b guess) int { return cmp.Compare(a.cost, b.cost) })
-	if p.step(72) == 1 {
+	if p.step(few) == 1 {
 		return all[0].predictor, all[0].cost
 	}
-	p.sample(p.step(200), &s.mask)
-	all = all[:min(3, len(all))]
+	p.sample(p.step(many), &s.mask)
+	all = all[:min(finalists, len(all))]
 	b := 0
 	for i := range all {
 		all[i].cost = p.cost(all[i].predictor, all[i].layout(p.l.n))
@@ -249,6 +295,21 @@ func (p *prober[T]) best(s *shape) (predictor, float64) {
 		}
 	}
 	return all[b].predictor, all[b].cost
+}
+
+// candidates returns the predictors for a shape. They are kept for the next block.
+func (p *prober[T]) candidates(s *shape) []predictor {
+	if p.known != nil && slices.Equal(p.dims, s.dims) {
+		return p.known
+	}
+	p.dims, p.known = append(p.dims[:0], s.dims...), p.known[:0]
+	for _, c := range chains(s.dims, s.n) {
+		p.known = append(p.known, predictor{chain: c})
+	}
+	for _, f := range floatPredictors(s.dims) {
+		p.known = append(p.known, predictor{float: f})
+	}
+	return p.known
 }
 
 // cost returns the estimated bits of the residuals of a predictor.
@@ -320,17 +381,24 @@ type frequent[T lane] struct {
 	n int
 }
 
-// tally sorts a sample and returns its most frequent values, at most max, and
-// how many different values it has.
-func tally[T lane](s []T, max int) (top []frequent[T], distinct int) {
-	slices.Sort(s)
-	for i := 0; i < len(s); {
-		j := i + 1
-		for j < len(s) && s[j] == s[i] {
-			j++
+// tally returns the most frequent values of a sample, at most max, and how many
+// different values it has. Of values that are equally frequent, the first one in
+// the sample comes first.
+func tally[T lane](s []T, max int, table *[2 * sampleLen]uint16) (top []frequent[T], distinct int) {
+	clear(table[:])
+	all := make([]frequent[T], 0, sampleLen)
+	for _, v := range s {
+		h := uint64(v) * 0x9E3779B97F4A7C15 >> (64 - 12)
+		for table[h] != 0 && all[table[h]-1].v != v {
+			h = (h + 1) % uint64(len(table))
 		}
-		distinct++
-		f := frequent[T]{s[i], j - i}
+		if table[h] == 0 {
+			all = append(all, frequent[T]{v, 0})
+			table[h] = uint16(len(all))
+		}
+		all[table[h]-1].n++
+	}
+	for _, f := range all {
 		at := len(top)
 		for at > 0 && top[at-1].n < f.n {
 			at--
@@ -339,7 +407,6 @@ func tally[T lane](s []T, max int) (top []frequent[T], distinct int) {
 			top = slices.Insert(top, at, f)
 			top = top[:min(len(top), max)]
 		}
-		i = j
 	}
-	return top, distinct
+	return top, len(all)
 }

@@ -151,7 +151,7 @@ func least(f func() error) (time.Duration, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	best, sum := time.Duration(0), time.Duration(0)
-	for i := 0; i < 20 && (i < 3 || sum < 3*time.Millisecond); i++ {
+	for i := 0; i < 20 && (i < 4 || sum < 5*time.Millisecond); i++ {
 		start, before := time.Now(), cpu.Thread()
 		if err := f(); err != nil {
 			return 0, err
