@@ -9,15 +9,21 @@ import (
 
 // ratio tries mapRatio: values that are quotients of integers and a common
 // divisor, after rounding.
-func ratio[T lane](s *shape, c *coder[T], v []float64, d float64) (t transformed[T], ok bool) {
+func ratio[T lane](s *shape, c *coder[T], d float64) (t transformed[T], ok bool) {
 	limit := float64(1 << 24)
 	if s.size == 8 {
-		limit = 1 << 52
+		limit = 1 << 51
 	}
 	x := integers[T]{ints: c.integers(s.n)}
-	for i, f := range v {
-		k := math.RoundToEven(f * d)
-		if !x.add(s, i, k, k < limit && k > -limit && same(s.round(k/d), f)) {
+	for i, y := range c.y[:s.n] {
+		const half = 3 << 51 // added and subtracted, it rounds to an integer
+		f := value(y)
+		k := float64(float64(f*d)+half) - half
+		if k < limit && k > -limit && same(s.round(k/d), f) {
+			n := int64(k)
+			x.ints[i], x.prev = n, n
+			x.low, x.top = min(x.low, n), max(x.top, n)
+		} else if !x.miss(s, i) {
 			return t, false
 		}
 	}
@@ -25,7 +31,7 @@ func ratio[T lane](s *shape, c *coder[T], v []float64, d float64) (t transformed
 	w.Dst = entropy.AppendUvarint(w.Dst, 0)
 	w.Numbers([]uint64{uint64(d)})
 	x.kind, x.params = mapRatio, w.Dst
-	return x.lanes(s)
+	return x.lanes(s, c)
 }
 
 // divisor finds the divisor of a sample, 0 if there is none.

@@ -145,6 +145,7 @@ type coder[T lane] struct {
 	find   repeatFinder
 	lits   []T
 	counts [2 * sampleLen]uint16
+	narrow [mapLinear + 1][]uint32 // lanes of transforms
 }
 
 // candidate is a transformed block with its predictor.

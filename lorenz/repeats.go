@@ -84,46 +84,50 @@ type repeatFinder struct {
 }
 
 // recurring estimates which share of the residuals repeats earlier ones, from
-// the repeats of runs of k at places that depend on their content alone.
+// the repeats of runs of k at places chosen by the values there.
 func recurring[T lane](f *repeatFinder, r []T, k int) float64 {
-	const tableBits = 12
+	const tableBits, one, of = 12, 1, 16
 	const m = 0x9E3779B97F4A7C15
 	f.head = entropy.Grow(f.head, 1<<tableBits)
 	clear(f.head)
-	if len(r) < 8*k {
+	if len(r) < 8*k+4 {
 		return 0
 	}
-	out := uint64(1) // the factor of the value that leaves the run
-	for range k {
-		out *= m
-	}
-	h := uint64(0)
-	seen, hits := 0, 0
-	zeros := 0 // in a row, which cost little anyway
-	for i, v := range r {
-		h = h*m + uint64(v)
-		if i >= k {
-			h -= out * uint64(r[i-k])
+	hits, seen := 0, 0
+	try := func(r []T, h uint64) {
+		zero := true // runs of zeros cost little anyway
+		for _, v := range r {
+			zero = zero && v == 0
+			h = (h ^ h>>29 ^ uint64(v)) * m
 		}
-		zeros++
-		if v != 0 {
-			zeros = 0
+		if zero {
+			return
 		}
-		x := (h ^ h>>29) * m
-		if x>>61 != 0 || i < k || zeros >= k {
-			continue
-		}
-		slot := &f.head[x>>(61-tableBits)&(1<<tableBits-1)]
-		seen++
-		if *slot == int32(x|1) {
+		h = (h ^ h>>29) * m
+		slot := &f.head[h>>(64-tableBits)]
+		if *slot == int32(h|1) {
 			hits++
 		}
-		*slot = int32(x | 1)
+		*slot = int32(h | 1)
 	}
-	if seen < 8 {
-		return 0
+	var a, b, c uint64
+	for i, v := range r[:len(r)-k] {
+		a, b, c = b, c, uint64(v)
+		if h := (a + 3*b + 5*c) * m; h>>60 == one && i >= 2 {
+			seen++
+			try(r[i-2:i-2+k], 0)
+		}
 	}
-	return min(float64(hits)*8/float64(len(r)), 1)
+	if seen < len(r)/(4*of) {
+		// Few different values: places at equal distances.
+		hits, seen = 0, 0
+		clear(f.head)
+		for i := 0; i+k <= len(r); i += of {
+			seen++
+			try(r[i:i+k], 0)
+		}
+	}
+	return float64(hits) / float64(seen)
 }
 
 const repeatBits = 15

@@ -25,33 +25,43 @@ func transforms[T lane](s *shape, c *coder[T]) []transformed[T] {
 	var out []transformed[T]
 	if s.typ.float() && s.n >= 8 {
 		c.sample = sampleOf(c.sample, c.y)
-		few := asValues(s, nil, bitsOf(c.sample, s))
-		_, span := spread(few)
+		c.vals = asValues(s, c.vals, bitsOf(c.sample, s))
+		few := c.vals
+		low, span := spread(few)
 		d := divisor(s, few)
-		isSingle := s.typ == Float64 && mostlySingle(few)
-		var v []float64
-		if span <= 31 || s.size == 8 && span <= 52 || d > 0 || isSingle {
-			c.vals = asValues(s, c.vals, c.u)
-			v = c.vals
-			fillBefore(v, &s.mask)
-		}
-		if span <= 31 || s.size == 8 && span <= 52 {
-			if t, ok := fixed(s, c, v); ok {
+		if span <= s.widest() {
+			if t, ok := fixed(s, c, low); ok {
 				out = append(out, t)
 			}
 		}
 		if d > 0 {
-			if t, ok := ratio(s, c, v, d); ok {
+			if t, ok := ratio(s, c, d); ok {
 				out = append(out, t)
 			}
 		}
-		if isSingle {
-			if t, ok := single[T](s, v); ok {
+		if s.typ == Float64 && mostlySingle(few) {
+			if t, ok := single(s, c); ok {
 				out = append(out, t)
 			}
 		}
 	}
 	return out
+}
+
+// widest returns the most bits that the integers of mapFix can have.
+func (s *shape) widest() int {
+	if s.size == 8 {
+		return 52
+	}
+	return 31
+}
+
+// value returns the number whose lane of mapOrder is y.
+func value[T lane](y T) float64 {
+	if entropy.LaneBits[T]() == 32 {
+		return float64(math.Float32frombits(bits32(uint32(y))))
+	}
+	return math.Float64frombits(bits64(uint64(y)))
 }
 
 // bitsOf turns lanes of mapOrder into the bits of floats.
@@ -137,19 +147,19 @@ func (s *shape) round(v float64) float64 {
 // a conversion may change.
 func same(a, b float64) bool { return a == a && math.Float64bits(a) == math.Float64bits(b) }
 
-// integers collects the lanes of a transform.
+// integers collects the lanes of a transform to integers.
 type integers[T lane] struct {
 	transformed[T]
-	ints    []int64
-	prev    int64
-	biggest int64
+	ints     []int64
+	prev     int64
+	low, top int64
 }
 
 // lanes returns the transformed block. It reports false if the integers are too
 // large.
-func (t *integers[T]) lanes(s *shape) (transformed[T], bool) {
-	if t.biggest < 1<<31-1 {
-		t.y32 = make([]uint32, len(t.ints))
+func (t *integers[T]) lanes(s *shape, c *coder[T]) (transformed[T], bool) {
+	if t.low > -1<<31 && t.top < 1<<31-1 {
+		t.y32 = c.lanes32(t.kind, s.n)
 		for i, x := range t.ints {
 			t.y32[i] = uint32(x)
 		}
@@ -165,36 +175,67 @@ func (t *integers[T]) lanes(s *shape) (transformed[T], bool) {
 	return t.transformed, true
 }
 
-// add appends element i: an integer, or a patch.
-func (t *integers[T]) add(s *shape, i int, k float64, ok bool) bool {
-	if ok {
-		t.prev = int64(k)
-		t.biggest = max(t.biggest, t.prev, -t.prev)
-	} else if !t.patch(s, i) {
-		return false
-	}
+// miss makes element i a patch.
+func (t *integers[T]) miss(s *shape, i int) bool {
 	t.ints[i] = t.prev
-	return true
+	return t.patch(s, i)
 }
 
-// fixed tries mapFix.
-func fixed[T lane](s *shape, c *coder[T], v []float64) (t transformed[T], ok bool) {
-	low, span := spread(v)
-	if span > 52 || s.size == 4 && span > 31 {
-		return t, false
+// lanes32 returns a buffer for the lanes of a transform.
+func (c *coder[T]) lanes32(kind byte, n int) []uint32 {
+	c.narrow[kind] = entropy.Grow(c.narrow[kind], n)
+	return c.narrow[kind]
+}
+
+// fixed tries mapFix. low is the exponent of the lowest bit set in a sample.
+func fixed[T lane](s *shape, c *coder[T], low int) (t transformed[T], ok bool) {
+	for {
+		t, next, ok := c.fixedAt(s, low)
+		if ok || next >= low {
+			return t, ok
+		}
+		low = next
 	}
+}
+
+// fixedAt tries mapFix with an exponent. If it does not fit, next is a smaller one
+// that may, or low if there is none.
+func (c *coder[T]) fixedAt(s *shape, low int) (t transformed[T], next int, ok bool) {
 	// Scaling by powers of two is exact, in two steps where one would overflow.
 	up, rest := math.Ldexp(1, min(-low, 1000)), math.Ldexp(1, max(0, -low-1000))
 	x := integers[T]{ints: c.integers(s.n)}
-	const limit = 1 << 52
-	for i, f := range v {
+	limit := math.Ldexp(1, s.widest())
+	for i, y := range c.y[:s.n] {
+		f := value(y)
 		k := f * up * rest
-		if !x.add(s, i, k, k < limit && k > -limit && same(float64(int64(k)), k)) {
-			return t, false
+		n := int64(k)
+		if float64(n) == k && k < limit && k > -limit && (n != 0 || math.Float64bits(f) == 0) {
+			x.ints[i], x.prev = n, n
+			x.low, x.top = min(x.low, n), max(x.top, n)
+			continue
+		}
+		if l, span := spread([]float64{f}); span < 99 && l < low {
+			if all, span := spread(c.values(s)); span <= s.widest() {
+				return t, all, false
+			}
+			return t, low, false
+		}
+		if !x.miss(s, i) {
+			return t, low, false
 		}
 	}
 	x.kind, x.params = mapFix, binary.LittleEndian.AppendUint16(nil, uint16(int16(low)))
-	return x.lanes(s)
+	t, ok = x.lanes(s, c)
+	return t, low, ok
+}
+
+// values returns the elements as doubles, masked ones filled.
+func (c *coder[T]) values(s *shape) []float64 {
+	c.vals = entropy.Grow(c.vals, s.n)
+	for i, y := range c.y[:s.n] {
+		c.vals[i] = value(y)
+	}
+	return c.vals
 }
 
 // integers returns a buffer.
@@ -204,10 +245,11 @@ func (c *coder[T]) integers(n int) []int64 {
 }
 
 // single tries mapSingle.
-func single[T lane](s *shape, v []float64) (t transformed[T], ok bool) {
-	t.kind, t.y32 = mapSingle, make([]uint32, len(v))
+func single[T lane](s *shape, c *coder[T]) (t transformed[T], ok bool) {
+	t.kind, t.y32 = mapSingle, c.lanes32(mapSingle, s.n)
 	prev := uint32(0)
-	for i, x := range v {
+	for i, y := range c.y[:s.n] {
+		x := value(y)
 		if f := float32(x); same(float64(f), x) {
 			prev = ordered32(math.Float32bits(f))
 		} else if !t.patch(s, i) {
@@ -235,7 +277,7 @@ func dictionary[T lane](s *shape, c *coder[T], limit float64) (t transformed[T],
 	if s.distinct > 0.985 {
 		return t, false
 	}
-	t.y32 = make([]uint32, s.n)
+	t.y32 = c.lanes32(mapDict, s.n)
 	dict := number(t.y32, c.y, total*3/4, &c.table)
 	if dict == nil {
 		return t, false
