@@ -173,7 +173,8 @@ func writeText(w io.Writer, m *tools.Machine, o *options, level string, results 
 	if err := tw.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintln(w)
+	of := sorted(results, func(r *result) float64 { return r.sha256 })
+	fmt.Fprintf(w, "\nFor comparison, SHA-256 in the same run: median %.0f MB/s, 95 %% %.0f\n\n", of[len(of)/2], of[len(of)*19/20])
 	tw = tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "type\tvariables\tratio (geometric mean)\tencode: harmonic\tmedian\t5 %\tdecode: harmonic\tmedian\t5 %\tpoint/block: median\t95 %")
 	for _, t := range []cdf3.Type{0, cdf3.Float, cdf3.Double, cdf3.Short, cdf3.Int, cdf3.Byte, cdf3.Char} {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"runtime"
@@ -19,6 +20,7 @@ type result struct {
 	blocks                 []block
 	raw, stored            int
 	encode, decode, points time.Duration // points: one for each block
+	sha256                 float64       // 10^6 bytes a second, while decoding
 }
 
 func (r *result) ratio() float64       { return float64(r.raw) / float64(r.stored) }
@@ -143,7 +145,12 @@ func (r *result) measureDecode(*options) error {
 		}
 		r.points += t / count
 	}
-	return nil
+	t, err := least(func() error {
+		sha256.Sum256(r.blocks[0].raw)
+		return nil
+	})
+	r.sha256 = speed(len(r.blocks[0].raw), t)
+	return err
 }
 
 // least returns the shortest time that f takes, of several.
