@@ -17,7 +17,7 @@ import (
 	"github.com/cdfz-format/cdfz/filters"
 )
 
-// archiver is the verb archive.
+// archiver runs the verb archive.
 type archiver struct {
 	*cli.App
 	opts     archive.WriteOptions
@@ -38,8 +38,8 @@ type archiveReport struct {
 	Layout      string   `json:"layout"`
 	Blocks      int64    `json:"blocks"`
 	Vars        int      `json:"variables"`
-	InView      int      `json:"variables_in_zarr"`         // those that xarray opens
-	Packages    []string `json:"python_packages,omitempty"` // that xarray needs for them
+	InView      int      `json:"variables_in_zarr"`         // variables that xarray opens
+	Packages    []string `json:"python_packages,omitempty"` // needed by xarray
 	SHA256      string   `json:"sha256"`
 	Checked     bool     `json:"checked"`
 	Seconds     float64  `json:"seconds"`
@@ -51,7 +51,7 @@ type archiveReport struct {
 // archiveSum is the JSON of the last line.
 type archiveSum struct {
 	Files       int64   `json:"files"`
-	Unchanged   int64   `json:"unchanged"` // archived before
+	Unchanged   int64   `json:"unchanged"` // already archived
 	Failed      int64   `json:"failed"`
 	Skipped     int64   `json:"skipped"`
 	Size        int64   `json:"size"`
@@ -74,7 +74,7 @@ Each archive is read back and compared with its source before it appears. Source
 are never changed. Archives keep the permissions and the modification time of their
 source, and its owner if root runs cdfz.
 
-A file is passed over if its archive exists already and holds the same file: size and
+A file is passed over if its archive already exists and holds the same file: size and
 modification time are the same, or else size and SHA-256. --skip-existing=hash always
 compares the SHA-256; --skip-existing=never makes an existing archive an error; -f
 overwrites it.
@@ -112,7 +112,7 @@ A backslash before "," or "&" makes it part of a name.`,
 	zarr := &cli.ChoiceFlag[archive.ZarrMode]{V: &v.opts.Zarr, Choices: []archive.ZarrMode{archive.ZarrAuto, archive.ZarrAlways, archive.ZarrConsolidated, archive.ZarrNever}}
 	f.Var(zarr, "zarr", "whether xarray and other Zarr tools can open the archive; auto: if that costs little; consolidated: at less cost, for readers of consolidated metadata")
 	existing := &cli.ChoiceFlag[existingMode]{V: &v.existing, Choices: []existingMode{existingMtime, existingHash, existingNever}}
-	f.Var(existing, "skip-existing", "how to find out that a file is archived already")
+	f.Var(existing, "skip-existing", "how to detect that a file is already archived")
 	f.BoolVar(&v.noCheck, "no-check", false, "do not read the archive back")
 	a.ForceFlag(cmd)
 	a.JSONFlag(cmd)
@@ -166,7 +166,7 @@ func (v *archiver) one(ctx context.Context, j cli.Job) error {
 	defer in.Close()
 	err = v.oneOpen(ctx, j, in)
 	if err != nil && ctx.Err() == nil {
-		// This is the cause, whatever the error.
+		// The change is the cause, whatever the error.
 		if changed := in.Changed(); changed != nil {
 			return changed
 		}
@@ -215,7 +215,7 @@ func (v *archiver) oneOpen(ctx context.Context, j cli.Job, in *cli.Input) error 
 	return nil
 }
 
-// write archives an input into the target of the report, which it completes.
+// write archives an input to the target in the report and completes the report.
 func (v *archiver) write(ctx context.Context, in *cli.Input, opts *archive.WriteOptions, rep *archiveReport) error {
 	passes := 2
 	if v.noCheck || v.Dest == cli.StdoutName {
@@ -259,7 +259,7 @@ func (v *archiver) writeStdout(ctx context.Context, in *cli.Input, opts *archive
 	return res, err
 }
 
-// describe adds the counts of variables and their warnings.
+// describe adds the counts and warnings of variables.
 func (r *archiveReport) describe(f *archive.File, given []archive.VarFilter) {
 	for _, w := range f.Vars() {
 		r.Vars++
@@ -293,7 +293,7 @@ func (v *archiver) done(rep *archiveReport) {
 	}
 }
 
-// xarray tells whether xarray opens the archive, and what it needs for that.
+// xarray describes whether xarray opens the archive and what it needs for that.
 func (r *archiveReport) xarray() string {
 	if !archive.Layout(r.Layout).HasView() {
 		return "not for xarray"
@@ -308,14 +308,14 @@ func (r *archiveReport) xarray() string {
 	return text
 }
 
-// refuseArchive is an error if the input is an archive already.
+// refuseArchive returns an error if the input is already an archive.
 func refuseArchive(in *cli.Input) error {
 	ours, err := archive.IsArchive(in.R, in.Size)
 	if err != nil {
 		return err
 	}
 	if ours {
-		return cli.Hinted(errors.New("is a cdfz archive already"), "cdfz restore makes the netCDF file of it")
+		return cli.Hinted(errors.New("is already a cdfz archive"), "cdfz restore restores its netCDF file")
 	}
 	return nil
 }

@@ -17,21 +17,21 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 )
 
-// existingMode is how archive finds out that a file is archived already.
+// existingMode is the way archive detects that a file is already archived.
 type existingMode string
 
 const (
-	existingMtime existingMode = "mtime" // by size and modification time, else as hash
+	existingMtime existingMode = "mtime" // by size and modification time, else like hash
 	existingHash  existingMode = "hash"  // by size and SHA-256
 	existingNever existingMode = "never" // an existing target is an error
 )
 
 // isDone reports whether the target exists and is an archive of the input, and reports
-// such a file. The error is for an archive of something else.
+// such a file. It is an error if the target is an archive of something else.
 func (v *archiver) isDone(ctx context.Context, name string, in *cli.Input, path string) (bool, error) {
 	st, err := os.Stat(path)
 	if v.existing == existingNever || err != nil || !st.Mode().IsRegular() || in.Stat != nil && os.SameFile(st, in.Stat) {
-		return false, nil // whatever is in the way is found when the target is made
+		return false, nil // making the target finds any other obstacle
 	}
 	f, err := archive.Open(ctx, path, nil)
 	switch {
@@ -70,7 +70,7 @@ func (v *archiver) isDone(ctx context.Context, name string, in *cli.Input, path 
 	return true, nil
 }
 
-// hashOf is the SHA-256 of an input in hexadecimal digits.
+// hashOf returns the SHA-256 of an input in hexadecimal.
 func hashOf(ctx context.Context, in *cli.Input, step func(int64)) (string, error) {
 	sum := sha256.New()
 	buf := make([]byte, 1<<20)
@@ -96,8 +96,8 @@ func hashOf(ctx context.Context, in *cli.Input, step func(int64)) (string, error
 // readHeader reads the netCDF header of an input.
 func readHeader(in *cli.Input) (*cdf3.Header, error) { return cdf3.Read(in.R, in.Size) }
 
-// truncated describes the values that lie beyond the end of a file, "" if there are
-// none.
+// truncated describes the values that lie beyond the end of a file. It returns "" if
+// there are none.
 func truncated(h *cdf3.Header, size int64) string {
 	missing := int64(0)
 	var names []string
@@ -119,7 +119,8 @@ func truncated(h *cdf3.Header, size int64) string {
 	return fmt.Sprintf("the file is truncated: its last %s are missing, with values of %s", cli.Size(missing), strings.Join(names, ", "))
 }
 
-// endOf is where the values of a variable end; not ok: beyond all files.
+// endOf returns the end of a variable's values. ok is false if they end beyond any
+// file.
 func endOf(h *cdf3.Header, v *cdf3.Var) (end int64, ok bool) {
 	if v.Len == 0 {
 		return 0, true

@@ -19,7 +19,7 @@ import (
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
 )
 
-// bencher is the verb bench.
+// bencher runs the verb bench.
 type bencher struct {
 	*cli.App
 	blocks  []int64
@@ -35,7 +35,7 @@ type benchChain struct {
 	chain  filters.Chain // if preset is ""
 }
 
-// benchRow is one line of the result. Speeds are in millions of image bytes per second,
+// benchRow is a line of the result. Speeds are in millions of image bytes per second,
 // medians of the runs.
 type benchRow struct {
 	Chain       string  `json:"chain"`
@@ -44,19 +44,19 @@ type benchRow struct {
 	Ratio       float64 `json:"ratio"`
 	Write       float64 `json:"write_mb_s"`
 	Read        float64 `json:"read_mb_s"`
-	Point       float64 `json:"point_ms"` // to read one value somewhere, nothing cached
+	Point       float64 `json:"point_ms"` // to read one random value without a cache
 }
 
 type benchReport struct {
 	File    string     `json:"file"`
 	Size    int64      `json:"size"`
 	Count   int        `json:"count"`
-	Workers int        `json:"workers"` // 0: all processors
+	Workers int        `json:"workers"` // 0 for all processors
 	Results []benchRow `json:"results"`
 }
 
 const (
-	benchLarge  = 256 << 20 // files above are measured once
+	benchLarge  = 256 << 20 // larger files are measured once
 	benchPoints = 50
 )
 
@@ -103,7 +103,7 @@ shuffle+zstd or shuffle+zstd:19, or filters as -F takes them: 2|32015,19.`,
 	f := cmd.Flags()
 	f.StringSliceVar(&blocks, "blocks", defaultBlocks, "block `SIZES`")
 	f.StringArrayVar(&chains, "chains", nil, "`CHAINS` separated by spaces; repeatable (default: presets and common chains)")
-	f.Var(cli.CountFlag(&v.repeat, 1000), "count", "show the median of so many runs (default 3, above 256 MiB 1)")
+	f.Var(cli.CountFlag(&v.repeat, 1000), "count", "number of runs, of which the median is shown (default 3, above 256 MiB 1)")
 	f.StringVar(&v.csvName, "csv", "", "write the result as CSV to `FILE` too")
 	a.ForceFlag(cmd)
 	a.JSONFlag(cmd)
@@ -134,7 +134,7 @@ func (v *bencher) parse(blocks, chains []string) error {
 	return nil
 }
 
-// chainWords are the words that chains are made of.
+// chainWords returns the words that chains are made of.
 func chainWords() []string {
 	words := []string{"none"}
 	for _, p := range archive.Presets {
@@ -146,7 +146,7 @@ func chainWords() []string {
 	return words
 }
 
-// parseBenchChain reads a chain to measure.
+// parseBenchChain parses a chain to measure.
 func parseBenchChain(s string) (benchChain, error) {
 	b := benchChain{name: s}
 	if p := archive.Preset(s); slices.Contains(archive.Presets, p) {

@@ -37,7 +37,7 @@ func (v *bencher) cell(ctx context.Context, in *cli.Input, h *cdf3.Header, c ben
 	return row, nil
 }
 
-// once writes and reads one archive and adds both speeds, and the time of a point.
+// once writes and reads one archive and adds its speeds and the time of a point.
 func (v *bencher) once(ctx context.Context, in *cli.Input, h *cdf3.Header, opts *archive.WriteOptions, row *benchRow, add func(w, r, p float64), step func(int64)) error {
 	cli.CatchStop()
 	f, err := atomicfile.Temp()
@@ -74,8 +74,8 @@ func (v *bencher) once(ctx context.Context, in *cli.Input, h *cdf3.Header, opts 
 	return nil
 }
 
-// points is the median time of reading single values at random places, in
-// milliseconds; the places are the same every time.
+// points returns the median time of reading single values at random places, in
+// milliseconds. The places are the same every time.
 func points(ctx context.Context, r *archive.File, h *cdf3.Header) (float64, error) {
 	n := r.Image().Size() - h.Len
 	if n <= 0 {

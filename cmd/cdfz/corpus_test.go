@@ -15,9 +15,9 @@ import (
 	"github.com/cdfz-format/cdfz/testdata/corpus"
 )
 
-// TestCorpusMalformedCommand: for every malformed file a clear error, exit code 1
-// and nothing left behind, or an archive that restores exactly; and at no time more
-// memory than 64 MiB and the file.
+// TestCorpusMalformedCommand archives malformed files. Each must result in a clear
+// error with exit code 1 and nothing left behind, or in an archive that restores
+// exactly. Memory never exceeds 64 MiB plus the file.
 func TestCorpusMalformedCommand(t *testing.T) {
 	bin := filepath.Join(t.TempDir(), "cdfz")
 	out, err := exec.Command("go", "build", "-o", bin, ".").CombinedOutput()

@@ -16,7 +16,7 @@ import (
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
 )
 
-// dumper is the verb dump.
+// dumper runs the verb dump.
 type dumper struct {
 	*cli.App
 	o    cdl.Options
@@ -48,7 +48,7 @@ dimensions, attributes and variables as NcML.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			v.o.Vars = strings.FieldsFunc(v.vars, func(c rune) bool { return c == ',' })
 			if cmd.Flags().Changed("vars") && len(v.o.Vars) == 0 {
-				return fmt.Errorf("-v %s names no variable", v.vars)
+				return fmt.Errorf("-v %s: expected names of variables, found none", v.vars)
 			}
 			if v.Dest == "" {
 				v.Dest = cli.StdoutName
@@ -128,7 +128,7 @@ func (v *dumper) run(ctx context.Context, name string, named bool) error {
 	return longForce(dst.Commit())
 }
 
-// suffix is that of files below -o DIR/.
+// suffix returns the suffix of files below -o DIR/.
 func (v *dumper) suffix() string {
 	switch {
 	case v.kind:
@@ -139,7 +139,7 @@ func (v *dumper) suffix() string {
 	return ".cdl"
 }
 
-// longForce corrects the advice for a target that exists: -f is a flag of ncdump.
+// longForce corrects the advice for an existing target: dump's -f is a flag of ncdump.
 func longForce(err error) error {
 	if errors.Is(err, atomicfile.ErrExists) {
 		return cli.Hinted(err, "--force overwrites it")
@@ -147,8 +147,8 @@ func longForce(err error) error {
 	return err
 }
 
-// imageName is the name of the netCDF file: x.nc for x.nc.cdfz, and for standard
-// input the name recorded in the archive. URLs are shown without their secrets.
+// imageName returns the name of the netCDF file: x.nc for x.nc.cdfz, and for standard
+// input the name recorded in the archive. URLs are shown without secrets.
 func imageName(name string, f *archive.File) string {
 	if name != cli.StdinName {
 		name = cli.ShowName(name)
@@ -212,7 +212,7 @@ func (f *digitsFlag) Set(s string) error {
 	return nil
 }
 
-// indexFlag is -f and -b. The last one given decides the language.
+// indexFlag is -f and -b. The last one on the command line decides the language.
 type indexFlag struct {
 	v    *cdl.Options
 	on   *bool
@@ -222,7 +222,7 @@ type indexFlag struct {
 func (f *indexFlag) String() string { return f.text }
 func (f *indexFlag) Type() string   { return "LANG" }
 
-// Set looks at the first letter alone, as ncdump does.
+// Set uses only the first letter, as ncdump does.
 func (f *indexFlag) Set(s string) error {
 	switch {
 	case strings.HasPrefix(s, "c"), strings.HasPrefix(s, "C"):

@@ -10,13 +10,13 @@ import (
 	"github.com/cdfz-format/cdfz/filters/spec"
 )
 
-// filterSpecs are the options -F of a command line.
+// filterSpecs holds the options -F of a command line.
 type filterSpecs struct {
 	ignoreMissing bool
 	vars          []archive.VarFilter
 }
 
-// parse reads the options and finds what is wrong with them for any file.
+// parse parses the options and checks all that does not depend on a file.
 func (s *filterSpecs) parse(specs []string) error {
 	given := map[string]spec.Vars{}
 	for _, text := range specs {
@@ -46,8 +46,8 @@ func (s *filterSpecs) parse(specs []string) error {
 	return nil
 }
 
-// checkChain finds unknown filters and wrong parameters. Parameters that depend on a
-// variable are those for 4-byte numbers.
+// checkChain rejects unknown filters and wrong parameters. Parameters that depend on a
+// variable are checked for 4-byte numbers.
 func checkChain(c filters.Chain) error {
 	for _, f := range c {
 		if _, ok := filters.Lookup(f.ID); !ok {
@@ -61,7 +61,7 @@ func checkChain(c filters.Chain) error {
 	return err
 }
 
-// forFile returns the chains for one file. A name of no variable is an error, or is
+// forFile returns the chains for a file. A name that the file lacks is an error, unless
 // ignored on request.
 func (s *filterSpecs) forFile(h *cdf3.Header) ([]archive.VarFilter, error) {
 	has := map[string]bool{"*": true}
@@ -80,9 +80,9 @@ func (s *filterSpecs) forFile(h *cdf3.Header) ([]archive.VarFilter, error) {
 			case !s.ignoreMissing:
 				err := fmt.Errorf("-F names variable %s, which the file does not have", cli.Quoted(name))
 				if near := cli.Nearest(name, all); near != "" {
-					return nil, cli.Hinted(err, "did you mean %s? --ignore-missing passes over such names", cli.Quoted(near))
+					return nil, cli.Hinted(err, "did you mean %s? --ignore-missing ignores such names", cli.Quoted(near))
 				}
-				return nil, cli.Hinted(err, "--ignore-missing passes over such names")
+				return nil, cli.Hinted(err, "--ignore-missing ignores such names")
 			}
 		}
 		if len(names) > 0 {
@@ -92,8 +92,8 @@ func (s *filterSpecs) forFile(h *cdf3.Header) ([]archive.VarFilter, error) {
 	return out, nil
 }
 
-// withoutEffect lists the variables that -F names and whose chain is not used because
-// they have no blocks.
+// withoutEffect lists the variables named by -F whose chain is not used because they
+// have no blocks.
 func withoutEffect(f *archive.File, given []archive.VarFilter) []string {
 	named := map[string]bool{}
 	for _, f := range given {

@@ -12,8 +12,8 @@ import (
 	"github.com/cdfz-format/cdfz/testdata/seeds"
 )
 
-// FuzzFilterSpecs: what -F takes is chains that coders can be made of, for names
-// of which each comes once.
+// FuzzFilterSpecs checks that accepted options -F have valid chains and name each
+// variable once.
 func FuzzFilterSpecs(f *testing.F) {
 	s := seeds.Of(f)
 	for name, text := range map[string][2]string{
@@ -40,7 +40,7 @@ func FuzzFilterSpecs(f *testing.F) {
 	})
 }
 
-// FuzzBenchChain: a chain to measure is a preset or one that a coder can be made of.
+// FuzzBenchChain checks that an accepted chain is a preset or valid for a coder.
 func FuzzBenchChain(f *testing.F) {
 	s := seeds.Of(f)
 	for name, text := range map[string]string{"preset": "default", "none": "none", "names": "shuffle+zstd:19", "numbers": "2|32015,19", "unknown": "shuffle+x",
@@ -62,7 +62,7 @@ func FuzzBenchChain(f *testing.F) {
 	})
 }
 
-// FuzzDumpFlags: what dump takes as digits and lengths lies in their ranges.
+// FuzzDumpFlags checks that accepted digits and lengths are in their ranges.
 func FuzzDumpFlags(f *testing.F) {
 	s := seeds.Of(f)
 	for name, text := range map[string]string{"float": "9", "both": "9,17", "none": "", "comma": ",", "three": "1,2,3", "zero": "0", "many": "21", "language": "fortran", "length": "80"} {
@@ -82,8 +82,8 @@ func FuzzDumpFlags(f *testing.F) {
 	})
 }
 
-// FuzzNames: names of any bytes become names of files below a folder, text for a
-// terminal, and of a URL nothing secret.
+// FuzzNames checks that names of any bytes become names of files below a folder and
+// text for a terminal, without the secrets of URLs.
 func FuzzNames(f *testing.F) {
 	s := seeds.Of(f)
 	for name, text := range map[string]string{"plain": "tas", "path": "../a/b", "device": "nul", "hidden": ".x", "escape": "\x1b[2J", "not-utf8": "\xff", "separators": "a\u2028b",

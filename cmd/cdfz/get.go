@@ -21,7 +21,7 @@ import (
 	"github.com/cdfz-format/cdfz/export"
 )
 
-// getter is the verb get.
+// getter runs the verb get.
 type getter struct {
 	*cli.App
 	format  export.Format
@@ -34,15 +34,15 @@ func getCmd(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "get [flags] FILE VAR[SELECTION]…",
 		Short: "Write parts of variables as CSV, JSON, npy, raw values or netCDF",
-		Long: `Reads parts of variables from a classic netCDF file or an archive. Of an archive,
+		Long: `Reads parts of variables from a classic netCDF file or an archive. From an archive,
 only the blocks that hold them are read. FILE may be an http or https URL, or - for
 standard input.
 
 Selections by index are those of Python and numpy:
-  tas                    all of the variable
-  tas[0]                 index 0 of the first dimension, which the result lacks
+  tas                    the whole variable
+  tas[0]                 index 0 of the first dimension, which is dropped
   tas[0:10, :, -1]       indices 0 to 9, all, the last; other dimensions whole
-  tas[::-2, ..., 5]      every second one from the end; ... is all dimensions between
+  tas[::-2, ..., 5]      every second one from the end; ... means all dimensions between
 Ranges are cut to the dimension. An index outside of it is an error.
 
 Selections by value use the coordinate variable of a dimension, in any order:
@@ -66,21 +66,20 @@ Formats (default: by the suffix of OUT, else csv):
   json  {"vars":[{"name", "selection", "type", "dims", "shape", "data"}, …]} with nested
         arrays. Fill values, NaN and infinities are null.
   npy   numpy's format, big-endian as in the file, or --native.
-  raw   The values alone, big-endian.
+  raw   Just the values, big-endian.
   nc    A classic netCDF file of the same version with the variables, their attributes,
         the dimensions cut to the selections, and the coordinate variables. The record
-        dimension stays one, and a line is appended to the history attribute.
-CSV and JSON have the shortest digits that read as the same number. Text is written as
-strings along the last dimension, without trailing NULs. In JSON, text that is not UTF-8
+        dimension is kept, and a line is appended to the history attribute.
+CSV and JSON have the shortest digits that read back as the same number. Text is written
+as strings along the last dimension, without trailing NULs. In JSON, text that is not UTF-8
 is read as Latin-1. CSV on a terminal has escapes for control characters.
 
 Fill values are those equal to the attributes _FillValue and missing_value. --keep-fill
 writes them as numbers.
 
---unpack writes the values that stored ones stand for: value * scale_factor +
-add_offset, and NaN for fill values. _Unsigned is followed. The type is float or double,
-as in xarray and netCDF4-python. Variables without such attributes are written as
-stored.
+--unpack writes unpacked values: value * scale_factor + add_offset, and NaN for fill
+values. The attribute _Unsigned is followed. The type is float or double, as in xarray
+and netCDF4-python. Variables without such attributes are written as stored.
 
 --time writes times as ISO 8601 in CSV and JSON, such as 2001-05-16T12:00:00. These are
 variables with units like "days since 1850-01-01", in all calendars of the CF
@@ -123,7 +122,7 @@ conventions. Other variables are written as numbers.`,
 	cmd.ValidArgsFunction = cli.CompleteVars
 	f := cmd.Flags()
 	f.Var(&cli.ChoiceFlag[export.Format]{V: &v.format, Choices: export.Formats}, "format", "what to write")
-	f.BoolVar(&v.o.Unpack, "unpack", false, "write what packed values stand for")
+	f.BoolVar(&v.o.Unpack, "unpack", false, "write unpacked values")
 	f.BoolVar(&v.o.Time, "time", false, "write times as ISO 8601")
 	f.BoolVar(&v.o.KeepFill, "keep-fill", false, "write fill values as numbers in CSV and JSON")
 	f.BoolVar(&v.o.Native, "native", false, "write npy in the byte order of this machine")
@@ -134,7 +133,8 @@ conventions. Other variables are written as numbers.`,
 	return cmd
 }
 
-// unquoted adds a hint to an error about a selection that the shell seems to have cut.
+// unquoted adds a hint to an error about a selection that the shell seems to have
+// split.
 func unquoted(err error, arg string, more bool) error {
 	open := strings.LastIndexByte(arg, '[')
 	if open >= 0 && !strings.Contains(arg[open:], "]") && more || open < 0 && strings.HasSuffix(arg, "]") {
@@ -143,7 +143,7 @@ func unquoted(err error, arg string, more bool) error {
 	return err
 }
 
-// check finds what is wrong with the flags.
+// check checks the flags.
 func (v *getter) check(vars int) error {
 	if v.Dest == "" {
 		v.Dest = cli.StdoutName
@@ -158,7 +158,7 @@ func (v *getter) check(vars int) error {
 		v.format = export.CSV
 		if toFile {
 			if v.format = export.FormatOf(v.Dest); v.format == "" {
-				return cli.Hinted(fmt.Errorf("-o %s: expected a name that ends in .csv, .json, .npy, .raw or .nc", v.Dest), "--format names the format whatever the suffix")
+				return cli.Hinted(fmt.Errorf("-o %s: expected a name that ends in .csv, .json, .npy, .raw or .nc", v.Dest), "--format sets the format for any suffix")
 			}
 		}
 	}
@@ -179,14 +179,14 @@ func (v *getter) check(vars int) error {
 // fewValues is a number of values that needs little memory.
 const fewValues = 1 << 16
 
-// getRun is one run of the verb on a file.
+// getRun is a run of the verb on a file.
 type getRun struct {
 	*getter
 	name    string
 	in      *cli.Input
 	f       *archive.File
-	watched bool         // reads are counted, for --explain or the progress bar
-	count   *countReader // nil: not watched
+	watched bool         // count reads for --explain or the progress bar
+	count   *countReader // nil if not watched
 
 	// Counts at the end of the last output.
 	start              time.Time
@@ -252,8 +252,8 @@ func (r *getRun) open(ctx context.Context) error {
 	return nil
 }
 
-// shownError is an error whose text does not begin with the name of the file, because
-// the message does.
+// shownError is an error without the file name at the start of its text, because
+// messages begin with the name.
 type shownError struct {
 	error
 	shown string
@@ -265,8 +265,8 @@ func (e *shownError) Error() string {
 
 func (e *shownError) Unwrap() error { return e.error }
 
-// lazyGC delays the first garbage collection, which would take a third of the time of a
-// selection of few values. tuneGC undoes it.
+// lazyGC delays the first garbage collection, which would take a third of the time for
+// a selection of few values. It overrides tuneGC.
 func (v *getter) lazyGC() (undo func()) {
 	if os.Getenv("GOGC") != "" {
 		return func() {}
@@ -327,8 +327,8 @@ func (r *getRun) one(ctx context.Context, path string, sel []*export.Values) err
 	return nil
 }
 
-// blocksOf counts the blocks that selections need, and the bytes that reading them
-// takes: those of decoded blocks, or of values if the variable has no blocks.
+// blocksOf counts the blocks that selections need and the bytes to read for them: those
+// of decoded blocks, or of values if the variable has no blocks.
 func (r *getRun) blocksOf(sel []*export.Values) (blocks, bytes int64, err error) {
 	var vars []archive.VarInfo
 	for _, v := range r.f.Vars() {
@@ -371,7 +371,7 @@ func (r *getRun) blocksOf(sel []*export.Values) (blocks, bytes int64, err error)
 	return blocks, bytes, nil
 }
 
-// show moves the progress bar while a selection is written. stop removes it.
+// show updates the progress bar while a selection is written. stop removes the bar.
 func (r *getRun) show(blocks, total int64) (stop func()) {
 	r.StartProgress("get", cli.Files{Jobs: []cli.Job{{Name: r.in.Name, Size: total}}})
 	report := r.Step(r.in.Name, total, 0, 1)
@@ -411,7 +411,7 @@ func (r *getRun) stats() archive.Stats {
 	return r.f.Stats()
 }
 
-// historyLine is what is appended to the history of a netCDF file.
+// historyLine returns the line to append to the history of a netCDF file.
 func historyLine(file string, selections []*export.Selection) string {
 	line := time.Now().UTC().Format(time.RFC3339) + " cdfz get " + file
 	for _, s := range selections {
@@ -420,8 +420,8 @@ func historyLine(file string, selections []*export.Selection) string {
 	return cli.Printable(line)
 }
 
-// targetNames are the names of files below -o DIR/: unique ones made from those of the
-// variables, fit for any file system.
+// targetNames returns the names of files below -o DIR/. They are unique, derived from
+// the names of variables and valid on any file system.
 func targetNames(sel []*export.Selection, ext string) []string {
 	taken := map[string]bool{}
 	var out []string
@@ -437,11 +437,11 @@ func targetNames(sel []*export.Selection, ext string) []string {
 	return out
 }
 
-// devices are names that files on Windows cannot have, whatever their suffixes.
+// devices are names that are reserved on Windows, with any suffix.
 var devices = []string{"CON", "PRN", "AUX", "NUL", "COM1", "COM2", "COM3", "COM4", "COM5", "COM6", "COM7", "COM8", "COM9",
 	"LPT1", "LPT2", "LPT3", "LPT4", "LPT5", "LPT6", "LPT7", "LPT8", "LPT9"}
 
-// fileName is a name with %XX for bytes that are trouble in names of files.
+// fileName returns a name with %XX for bytes that cause trouble in file names.
 func fileName(name string) string {
 	var b strings.Builder
 	for i := 0; i < len(name); {
@@ -456,7 +456,7 @@ func fileName(name string) string {
 		}
 		i += n
 	}
-	const most = 200 // of 255, with room for suffixes
+	const most = 200 // out of 255, to leave room for suffixes
 	s := b.String()
 	if len(s) > most {
 		s = strings.ToValidUTF8(s[:most], "")

@@ -14,7 +14,7 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
-// terminal opens a terminal and its other end, from which a test reads what is printed.
+// terminal opens a terminal and its other end, from which a test reads the output.
 func terminal(t *testing.T) (tty, other *os.File) {
 	other, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	require.NoError(t, err)
@@ -28,8 +28,8 @@ func terminal(t *testing.T) (tty, other *os.File) {
 	return tty, other
 }
 
-// TestGetTerminal: text of a file cannot control the terminal, and binary data does not
-// go there.
+// TestGetTerminal checks that text from a file cannot control the terminal, and that
+// binary data is not written to it.
 func TestGetTerminal(t *testing.T) {
 	h := &cdf3.Header{Version: cdf3.Classic, Dims: []cdf3.Dim{{Name: "n", Len: 8}}, Vars: []cdf3.Var{{Name: "v", Type: cdf3.Char, DimIDs: []int{0}}}}
 	require.NoError(t, h.Layout())

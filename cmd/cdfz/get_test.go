@@ -32,8 +32,8 @@ func TestFileName(t *testing.T) {
 	require.Equal(t, []string{"T.npy", "t-2.npy", "T-3.npy", "t-2-2.npy"}, targetNames(sel, "npy"))
 }
 
-// TestGetNames: every variable of files with odd names can be had, by its name as
-// it is printed and with backslashes, and all of them go into files of their own.
+// TestGetNames checks that every variable with an odd name can be selected, by the name
+// as printed and with backslashes, and that each goes into a separate file.
 func TestGetNames(t *testing.T) {
 	for _, file := range []string{"cdf1_names.nc", "cdf1_names_nul.nc"} {
 		src := filepath.Join("../../testdata/classic", file)
@@ -62,7 +62,7 @@ func TestGetNames(t *testing.T) {
 	}
 }
 
-// TestGetURL: a file at a URL, whose user and query are not shown.
+// TestGetURL reads a file at a URL. User and query must not be shown.
 func TestGetURL(t *testing.T) {
 	src := "../../testdata/classic/cdf2_climate.nc"
 	dir := t.TempDir()

@@ -55,7 +55,7 @@ func (c *countReader) counts() (reads, bytes int64) {
 	return c.reads.Load(), c.bytes.Load()
 }
 
-// countWriter counts what was written.
+// countWriter counts written bytes.
 type countWriter struct {
 	w io.Writer
 	n int64

@@ -33,15 +33,15 @@ type getVar struct {
 
 // getExplain is the cost of a selection.
 type getExplain struct {
-	Blocks    int64   `json:"blocks"`         // needed
-	Decoded   int64   `json:"blocks_decoded"` // read and decoded, those of the rest among them
-	Cached    int64   `json:"blocks_cached"`  // met in the cache
+	Blocks    int64   `json:"blocks"`         // needed by the selection
+	Decoded   int64   `json:"blocks_decoded"` // read and decoded, including blocks of the rest
+	Cached    int64   `json:"blocks_cached"`  // found in the cache
 	Reads     int64   `json:"block_reads"`
 	Bytes     int64   `json:"block_bytes"`          // stored bytes read
-	FileReads int64   `json:"file_reads,omitempty"` // of the file, whatever for; not of a URL
+	FileReads int64   `json:"file_reads,omitempty"` // all reads of the file; not for URLs
 	FileBytes int64   `json:"file_bytes,omitempty"`
 	FileSize  int64   `json:"file_size"`
-	Decode    float64 `json:"decode_seconds"` // on all processors together
+	Decode    float64 `json:"decode_seconds"` // sum of all processors
 	Seconds   float64 `json:"seconds"`
 }
 
@@ -69,7 +69,7 @@ func (r *getRun) tell(path string, sel []*export.Values, written, blocks int64) 
 		r.Report("%s: %s, %s", path, cli.Count(values, "value"), cli.Size(written))
 	}
 	if e := rep.Explain; e != nil {
-		fmt.Fprintf(r.Err, "blocks: %d needed, %d read and decoded in %s, %d met in the cache\n", e.Blocks, e.Decoded, cli.Count(e.Reads, "read"), e.Cached)
+		fmt.Fprintf(r.Err, "blocks: %d needed, %d read and decoded in %s, %d found in the cache\n", e.Blocks, e.Decoded, cli.Count(e.Reads, "read"), e.Cached)
 		fmt.Fprintf(r.Err, "bytes: %d of blocks; %d in %s of the file's %d; %d written\n", e.Bytes, e.FileBytes, cli.Count(e.FileReads, "read"), e.FileSize, written)
 		fmt.Fprintf(r.Err, "time: %.6f s, decoding %.6f s\n", e.Seconds, e.Decode)
 	}
@@ -83,11 +83,11 @@ func (v *getter) tellJSON(rep any) {
 	}
 	e := json.NewEncoder(v.Err)
 	e.SetEscapeHTML(false)
-	// Nothing can be reported if standard error fails.
+	// If standard error fails, nothing can be reported.
 	_ = e.Encode(rep)
 }
 
-// failed reports what went wrong.
+// failed reports an error.
 func (v *getter) failed(file string, err error) {
 	if v.Out.Err() != nil && errors.Is(err, v.Out.Err()) {
 		return // reported at the end
@@ -98,7 +98,7 @@ func (v *getter) failed(file string, err error) {
 	}
 }
 
-// explained is what was counted since the last output.
+// explained returns the counts since the last output.
 func (r *getRun) explained(blocks int64) *getExplain {
 	now := r.stats()
 	reads, bytes := r.count.counts()

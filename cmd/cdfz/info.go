@@ -13,7 +13,7 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 )
 
-// informer is the verb info.
+// informer runs the verb info.
 type informer struct {
 	*cli.App
 	blocks, why, sha256 bool
@@ -23,7 +23,7 @@ func infoCmd(a *cli.App) *cobra.Command {
 	v := &informer{App: a}
 	cmd := &cobra.Command{
 		Use:   "info [flags] FILE…",
-		Short: "Show what is in archives",
+		Short: "Show the contents of archives",
 		Long: `Shows the netCDF file that an archive holds, and its variables: type, dimensions,
 block shape, filters as -F takes them, bytes, and whether xarray and other Zarr tools
 see them.
@@ -123,8 +123,8 @@ func (v *informer) show(ctx context.Context, j cli.Job, in *cli.Input, f *archiv
 	return nil
 }
 
-// printSum prints the SHA-256 of the netCDF file as sha256sum does. The file is named
-// as restore names it.
+// printSum prints the SHA-256 of the netCDF file as sha256sum does, with the file name
+// that restore would use.
 func (v *informer) printSum(j cli.Job, f *archive.File) error {
 	info, _ := f.Info()
 	name, err := cli.StripSuffix(cli.LocalName(j.Name))

@@ -43,9 +43,9 @@ type infoVar struct {
 	Type    string   `json:"type"`
 	Dims    []string `json:"dims"`
 	Shape   []int64  `json:"shape"`
-	Block   []int64  `json:"block"` // null if it is not blocked
+	Block   []int64  `json:"block"` // null if not blocked
 	Chain   string   `json:"chain,omitempty"`
-	Filters string   `json:"filters,omitempty"` // the chain as a user gives it
+	Filters string   `json:"filters,omitempty"` // the chain as a user writes it
 	Blocked bool     `json:"blocked"`
 	Why     string   `json:"why,omitempty"` // why it is not blocked
 	InView  bool     `json:"in_view"`
@@ -64,14 +64,14 @@ type infoRest struct {
 }
 
 type infoOmitted struct {
-	Var  string `json:"var,omitempty"` // "": an attribute of the file
+	Var  string `json:"var,omitempty"` // "" for attributes of the file
 	Attr string `json:"attr"`
 	Why  string `json:"why"`
 }
 
 type infoBlock struct {
 	Num   int64   `json:"num"`
-	Var   string  `json:"var,omitempty"` // "": the rest
+	Var   string  `json:"var,omitempty"` // "" for the rest
 	Name  string  `json:"name"`
 	Start []int64 `json:"start,omitempty"`
 	Count []int64 `json:"count,omitempty"`
@@ -131,7 +131,7 @@ func dimNames(h *cdf3.Header, num int) []string {
 	return names
 }
 
-// chainText is a chain as -F takes it.
+// chainText formats a chain in the syntax of -F.
 func chainText(c filters.Chain) string {
 	if len(c) == 0 {
 		return "none"
@@ -200,7 +200,7 @@ func dimsOf(v *infoVar) string {
 	return "(" + strings.Join(words, ",") + ")"
 }
 
-// viewText tells whether a variable is in the Zarr view, and if not, why.
+// viewText tells whether a variable is in the Zarr view, and why not.
 func (v *infoVar) viewText(layout string) string {
 	switch {
 	case v.InView:
@@ -262,7 +262,7 @@ func (v *informer) printWhy(rep *infoReport) {
 	}
 }
 
-// quotedVar is the variable in VAR:ATTR, empty for attributes of the file.
+// quotedVar returns the variable in VAR:ATTR, or "" for attributes of the file.
 func quotedVar(name string) string {
 	if name == "" {
 		return ""

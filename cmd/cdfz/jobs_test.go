@@ -14,8 +14,8 @@ import (
 	"github.com/cdfz-format/cdfz/filters"
 )
 
-// slowFilter is a filter that leaves blocks as they are and counts how many are
-// decoded at the same time.
+// slowFilter is a filter that leaves blocks unchanged and counts how many are decoded
+// at the same time.
 type slowFilter struct{ now, most atomic.Int64 }
 
 func (f *slowFilter) Encode(dst, src []byte, _ []uint32, _ filters.Block) ([]byte, error) {
@@ -41,7 +41,7 @@ var registerSlow = sync.OnceValue(func() *slowFilter {
 	return f
 })
 
-// TestJobs: -j limits the blocks that are decoded at the same time.
+// TestJobs checks that -j limits the number of blocks decoded at the same time.
 func TestJobs(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	f := registerSlow()

@@ -1,5 +1,6 @@
 // Command cdfz turns classic netCDF files into compressed archives and back, bit for
-// bit. `cdfz --help` lists its verbs; each has a file here, over package internal/cli.
+// bit. `cdfz --help` lists its verbs. Each verb has a file here and uses package
+// internal/cli.
 package main
 
 import (
@@ -19,8 +20,8 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// run is the whole program: it carries out args and returns the exit code. Cancelling
-// the context stops it without leaving partial files.
+// run is the whole program: it executes args and returns the exit code. Cancelling the
+// context stops it without leaving partial files.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	a := cli.New(stdin, stdout, stderr)
 	cmd := root(a, args)
@@ -34,7 +35,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return a.Exit(ctx)
 }
 
-// gcPercent keeps the heap near what is in use: buffers of blocks are reused, so
+// gcPercent keeps the heap close to the live data. Buffers of blocks are reused, so
 // frequent collections cost little. Measured on files of 100 MB.
 const gcPercent = 30
 

@@ -21,8 +21,8 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"cdfz": main})
 }
 
-// TestScripts runs testdata/*.txtar, whose names begin with the verb. The files
-// of testdata/classic and malformed are in $CLASSIC and $MALFORMED.
+// TestScripts runs testdata/*.txtar, whose names begin with the verb. $CLASSIC and
+// $MALFORMED are the folders testdata/classic and testdata/malformed.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata",
@@ -50,7 +50,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// fails CODE CMD ARG…: runs a command that must end with the code.
+// fails CODE CMD ARG…: runs a command that must exit with CODE.
 func fails(ts *testscript.TestScript, neg bool, args []string) {
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
@@ -74,7 +74,7 @@ func writeHex(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), b, 0o666))
 }
 
-// poke FILE OFF: inverts the byte at an offset, counted from the end if negative.
+// poke FILE OFF: inverts the byte at an offset, from the end if negative.
 func poke(ts *testscript.TestScript, _ bool, args []string) {
 	name := ts.MkAbs(args[0])
 	b, err := os.ReadFile(name)
@@ -88,7 +88,7 @@ func poke(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(name, b, 0o666))
 }
 
-// cut FILE N: takes N bytes off the end.
+// cut FILE N: removes N bytes from the end.
 func cut(ts *testscript.TestScript, _ bool, args []string) {
 	name := ts.MkAbs(args[0])
 	n, err := strconv.ParseInt(args[1], 10, 64)
@@ -105,7 +105,8 @@ func grow(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.Truncate(ts.MkAbs(args[0]), n))
 }
 
-// ls DIR NAME…: the folder has exactly these entries, hidden ones included.
+// ls DIR NAME…: checks that the folder has exactly these entries, including hidden
+// ones.
 func list(ts *testscript.TestScript, _ bool, args []string) {
 	entries, err := os.ReadDir(ts.MkAbs(args[0]))
 	ts.Check(err)
@@ -122,7 +123,7 @@ func list(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// mode FILE BITS: the file has these permission bits.
+// mode FILE BITS: checks the permission bits of a file.
 func mode(ts *testscript.TestScript, _ bool, args []string) {
 	st, err := os.Stat(ts.MkAbs(args[0]))
 	ts.Check(err)
@@ -138,7 +139,7 @@ func touch(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.Chtimes(ts.MkAbs(args[0]), when, when))
 }
 
-// sametime A B: the modification times of two files are the same.
+// sametime A B: checks that the modification times of two files are the same.
 func sameTime(ts *testscript.TestScript, _ bool, args []string) {
 	a, err := os.Stat(ts.MkAbs(args[0]))
 	ts.Check(err)
@@ -149,8 +150,8 @@ func sameTime(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// jsonl KEYS…: standard output is one JSON object a line; those are the keys of
-// each, joined by commas.
+// jsonl KEYS…: checks that standard output is one JSON object per line with these keys,
+// joined by commas.
 func jsonl(ts *testscript.TestScript, _ bool, args []string) {
 	lines := strings.Split(strings.TrimSuffix(ts.ReadFile("stdout"), "\n"), "\n")
 	if len(lines) != len(args) {

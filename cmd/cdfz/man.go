@@ -16,8 +16,8 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 )
 
-// The pages are made once, on installation. Without this code the program starts
-// faster.
+// The pages are made once, on installation. The program starts faster without this
+// code.
 func init() { verbs = append(verbs, verb{"man", manCmd}) }
 
 func manCmd(a *cli.App) *cobra.Command {
@@ -38,7 +38,7 @@ func manCmd(a *cli.App) *cobra.Command {
 	}
 }
 
-// manTree writes the page of a command and of those below it.
+// manTree writes the pages of a command and its subcommands.
 func manTree(cmd *cobra.Command, dir string) error {
 	for _, c := range cmd.Commands() {
 		if c.IsAvailableCommand() && c.Name() != "completion" {
@@ -47,7 +47,7 @@ func manTree(cmd *cobra.Command, dir string) error {
 			}
 		}
 	}
-	// No date: the same program writes the same pages.
+	// No date, so that the same program writes the same pages.
 	date := time.Unix(0, 0).UTC()
 	name := strings.ReplaceAll(cmd.CommandPath(), " ", "-")
 	header := &doc.GenManHeader{Title: strings.ToUpper(name), Section: "1", Source: "cdfz " + archive.Version, Manual: "cdfz", Date: &date}
@@ -58,7 +58,7 @@ func manTree(cmd *cobra.Command, dir string) error {
 	return os.WriteFile(filepath.Join(dir, name+".1"), []byte(withExitStatus(b.String())), 0o644)
 }
 
-// withExitStatus adds the section that the library lacks, after the examples.
+// withExitStatus adds a section that the library lacks, after the examples.
 func withExitStatus(page string) string {
 	page = strings.Replace(page, ".SH EXAMPLE\n", ".SH EXAMPLES\n", 1)
 	const next = ".SH SEE ALSO"

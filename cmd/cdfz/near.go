@@ -13,7 +13,7 @@ import (
 	"github.com/cdfz-format/cdfz/export"
 )
 
-// nearName adds a hint to an error about a variable that is not there.
+// nearName adds a hint to the error about a missing variable.
 func nearName(err error) error {
 	var e *export.NameError
 	if !errors.As(err, &e) || len(e.Names) == 0 {
@@ -36,10 +36,10 @@ func nearName(err error) error {
 	return cli.Hinted(err, "there are %s", strings.Join(names, ", "))
 }
 
-// maxNames is how many names an error lists.
+// maxNames is the number of names that an error lists.
 const maxNames = 12
 
-// nearNames are the variables whose names are like one, the nearest first.
+// nearNames returns the variables with similar names, the nearest first.
 func nearNames(all []string, name string) []string {
 	type near struct {
 		name string
@@ -57,7 +57,7 @@ func nearNames(all []string, name string) []string {
 			found = append(found, near{cli.Quoted(n), far})
 		}
 	}
-	// The first of equally near ones in the order of the file.
+	// Equally near ones stay in the order of the file.
 	slices.SortStableFunc(found, func(a, b near) int { return a.far - b.far })
 	var out []string
 	for _, n := range found[:min(len(found), maxNames)] {

@@ -15,9 +15,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// newer FILE PLAN: gives an archive another plan, with the checksums that make it
-// one of a newer cdfz instead of a damaged one. Its directory is left as it was: no
-// verb comes that far.
+// newer FILE PLAN: replaces the plan of an archive. The checksums are updated, so that
+// the archive looks newer and not damaged. The directory is not updated, since no verb
+// gets that far.
 func newer(ts *testscript.TestScript, _ bool, args []string) {
 	name := ts.MkAbs(args[0])
 	b, err := os.ReadFile(name)
@@ -27,7 +27,7 @@ func newer(ts *testscript.TestScript, _ bool, args []string) {
 	plan, man := z.File[1], z.File[len(z.File)-2]
 	at, manAt := headerOff(ts, plan), headerOff(ts, man)
 
-	// As long as before: one block of deflate that is not compressed.
+	// Keep the length: one uncompressed deflate block.
 	stored := int(plan.CompressedSize64)
 	text := args[1] + strings.Repeat(" ", stored-5-len(args[1]))
 	block := binary.LittleEndian.AppendUint16([]byte{1}, uint16(len(text)))
@@ -66,7 +66,7 @@ func newer(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(name, out, 0o666))
 }
 
-// headerOff is where the local header of an entry is.
+// headerOff returns the offset of the local header of an entry.
 func headerOff(ts *testscript.TestScript, f *zip.File) int {
 	off, err := f.DataOffset()
 	ts.Check(err)

@@ -22,18 +22,18 @@ type repairReport struct {
 	File      string       `json:"file"`
 	Target    string       `json:"target"`    // the file itself, or -o
 	Intact    bool         `json:"intact"`    // there was nothing to do
-	Identical bool         `json:"identical"` // it is now known to be the archive that was written
+	Identical bool         `json:"identical"` // it is now known to equal the archive as written
 	Blocks    int64        `json:"blocks"`
 	Kept      int64        `json:"kept"`    // bytes before the index
 	Written   int64        `json:"written"` // bytes of index, directory and end
-	Headers   int64        `json:"headers"` // local headers written anew
-	Front     bool         `json:"front"`   // README and Zarr metadata were written anew
+	Headers   int64        `json:"headers"` // rewritten local headers
+	Front     bool         `json:"front"`   // README and Zarr metadata were rewritten
 	After     int64        `json:"after"`   // bytes after the archive, cut off
 	Size      int64        `json:"size"`
-	Damage    []damageJSON `json:"damage"` // that remains
+	Damage    []damageJSON `json:"damage"` // remaining damage
 }
 
-// repairer is the verb repair.
+// repairer runs the verb repair.
 type repairer struct {
 	*cli.App
 	quick bool
@@ -45,8 +45,8 @@ func repairCmd(a *cli.App) *cobra.Command {
 		Use:   "repair [flags] FILE",
 		Short: "Repair the structures of an archive",
 		Long: `Rebuilds index, directory, local headers, README and Zarr metadata of an archive.
-Each block is described in several places; repair takes what the bytes of the block
-confirm. Whatever could be read before can be read afterwards. Damage that remains
+Each block is described in several places; repair trusts the description that the bytes
+of the block confirm. All that was readable before stays readable. Damage that remains
 is listed, by variable and index range, and the exit code is 3.
 
 In place, repair rewrites damaged local headers and metadata where they are, and
@@ -144,13 +144,13 @@ func (v *repairer) reportRepair(rep *repairReport) {
 		if len(rep.Damage) == 0 {
 			v.Report("%s: nothing to repair", shown)
 		} else {
-			v.Report("%s: nothing that can be repaired", shown)
+			v.Report("%s: nothing can be repaired", shown)
 		}
 		return
 	}
 	line := fmt.Sprintf("%s: %s found, %d bytes kept, %d rewritten", shown, cli.Count(rep.Blocks, "block"), rep.Kept, rep.Written)
 	if rep.Headers > 0 {
-		line += ", " + cli.Count(rep.Headers, "local header") + " mended"
+		line += ", " + cli.Count(rep.Headers, "local header") + " repaired"
 	}
 	if rep.Front {
 		line += ", metadata regenerated"
@@ -164,8 +164,8 @@ func (v *repairer) reportRepair(rep *repairReport) {
 	v.Report("%s", line)
 }
 
-// openToRepair opens an archive for reading, and for writing if it is to be
-// changed in place.
+// openToRepair opens an archive for reading, and also for writing if it is changed in
+// place.
 func (v *repairer) openToRepair(ctx context.Context, name string) (*cli.Input, error) {
 	if v.Dest != "" {
 		return v.Open(ctx, name)
@@ -184,8 +184,8 @@ func (v *repairer) openToRepair(ctx context.Context, name string) (*cli.Input, e
 	return in, nil
 }
 
-// repairInPlace rewrites damaged bytes. Everything the new tail depends on is on the
-// disk before the old one is touched.
+// repairInPlace rewrites damaged bytes. All data that the new tail depends on is on
+// disk before the old tail is touched.
 func repairInPlace(ctx context.Context, in *cli.Input, p *fsck.Repaired, rep *repairReport) error {
 	err := p.Patch(ctx, in.File)
 	if err == nil && (p.Front || p.Headers > 0) {
@@ -198,7 +198,7 @@ func repairInPlace(ctx context.Context, in *cli.Input, p *fsck.Repaired, rep *re
 		err = in.File.Sync()
 	}
 	if err != nil {
-		return cli.Hinted(err, "run repair again: nothing that it needs was changed")
+		return cli.Hinted(err, "repair can be run again: it changed nothing that it needs")
 	}
 	rep.Size = p.Size
 	return nil

@@ -11,7 +11,7 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 )
 
-// restorer is the verb restore.
+// restorer runs the verb restore.
 type restorer struct {
 	*cli.App
 	memory int64
@@ -42,11 +42,11 @@ func restoreCmd(a *cli.App) *cobra.Command {
 	v := &restorer{App: a}
 	cmd := &cobra.Command{
 		Use:   "restore [flags] FILE…",
-		Short: "Make the netCDF files again: x.nc.cdfz becomes x.nc beside it",
+		Short: "Restore netCDF files: x.nc.cdfz becomes x.nc beside it",
 		Long: `Restores the netCDF file of each archive, bit for bit. Its SHA-256 is checked before
-the file appears. With -o - the data comes first: only exit code 0 means that it is
-right. The file gets the permissions and the modification time of the archive, and its
-owner if root runs cdfz.
+the file appears. With -o - the data is written before the check: it is right only if
+the exit code is 0. The file gets the permissions and the modification time of the
+archive, and its owner if root runs cdfz.
 
 FILE may be a folder: archives below it, named *.cdfz, are restored, and other files
 are skipped. It may also be an http or https URL, or - for standard input.`,

@@ -25,14 +25,14 @@ var verbs = []verb{
 	{"info", infoCmd}, {"get", getCmd}, {"dump", dumpCmd}, {"bench", benchCmd}, {"version", versionCmd},
 }
 
-// root builds the command line: only the verb that args begin with, or all of them.
+// root builds the command line with the verb that args begin with, or with all verbs.
 func root(a *cli.App, args []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "cdfz",
 		Short: "Compressed archives of classic netCDF files",
 		Long: `cdfz turns classic netCDF files (CDF-1, CDF-2, CDF-5) into compressed archives and
 restores them bit for bit. An archive x.nc.cdfz is a ZIP file, and in most cases a
-Zarr store that xarray and other tools open as it is.
+Zarr store that xarray and other tools open directly.
 
 Exit codes: ` + cli.ExitText,
 		Version:           archive.Version,
@@ -69,7 +69,7 @@ Exit codes: ` + cli.ExitText,
 	return root
 }
 
-// examples are the lines of a help page's examples.
+// examples formats the examples of a help page.
 func examples(lines ...string) string { return "  " + strings.Join(lines, "\n  ") }
 
 func noVerb(*cobra.Command, []string) error {

@@ -8,8 +8,8 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 )
 
-// TestVerbs: a verb is found by its name, alone or among all, and its help has
-// examples.
+// TestVerbs checks that a verb is found by its name, alone or among all, and that its
+// help has examples.
 func TestVerbs(t *testing.T) {
 	all := root(&cli.App{}, nil).Commands()
 	require.Len(t, all, len(verbs))

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestMalformedURLSecrets: messages and --json show no credentials of URLs that do not
-// parse.
+// TestMalformedURLSecrets checks that messages and --json show no credentials of URLs
+// that do not parse.
 func TestMalformedURLSecrets(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, name := range []string{"http://me:s3cret/x@h/y", "http://me:s3%cret@h/x?s3cret", "HTTP://me:s3cret@h:port/", "http:/me:s3cret@h/x", "s3://me:s3cret@h/x?s3cret"} {

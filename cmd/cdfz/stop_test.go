@@ -19,8 +19,8 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 )
 
-// stepContext is a context that is asked for Err before every read of a source,
-// and does something when that happens for the n-th time.
+// stepContext is a context whose Err is called before every read of a source. It acts
+// on the n-th call.
 type stepContext struct {
 	context.Context
 	left atomic.Int64
@@ -34,7 +34,7 @@ func (c *stepContext) Err() error {
 	return c.Context.Err()
 }
 
-// cancelAt is a context that is cancelled when it is asked the n-th time.
+// cancelAt returns a context that is cancelled by the n-th call of Err.
 func cancelAt(n int64) *stepContext {
 	ctx, cancel := context.WithCancel(context.Background())
 	c := &stepContext{Context: ctx, do: cancel}
@@ -42,7 +42,7 @@ func cancelAt(n int64) *stepContext {
 	return c
 }
 
-// interrupted is the exit code of a run that was cancelled.
+// interrupted is the exit code of a cancelled run.
 const interrupted = 130
 
 // classicInto copies a classic file into a folder.
@@ -55,8 +55,8 @@ func classicInto(t *testing.T, dir, as string) string {
 	return name
 }
 
-// largeInto makes a classic file above 8 MiB, which is not archived in memory:
-// one byte variable behind a header.
+// largeInto makes a classic file above 8 MiB, which is not archived in memory. It has
+// one byte variable after the header.
 func largeInto(t *testing.T, dir, as string) string {
 	t.Helper()
 	const n = 9 << 20
@@ -87,8 +87,8 @@ func names(t *testing.T, dir string) []string {
 	return out
 }
 
-// TestInterrupted cancels a run at every point where it looks: the target is then
-// there and whole, or nothing is.
+// TestInterrupted cancels a run at every point where it checks its context. Then the
+// target must be complete or missing.
 func TestInterrupted(t *testing.T) {
 	dir, tmp := t.TempDir(), t.TempDir()
 	t.Setenv("TMPDIR", tmp)
@@ -127,8 +127,8 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestInterruptedRepair repairs in place, stopped at every point: it can always
-// be repeated.
+// TestInterruptedRepair repairs in place and stops at every point. The repair must
+// always be repeatable.
 func TestInterruptedRepair(t *testing.T) {
 	dir := t.TempDir()
 	src := classicInto(t, dir, "a.nc")
@@ -151,7 +151,7 @@ func TestInterruptedRepair(t *testing.T) {
 	require.True(t, bytes.Equal(want, got))
 }
 
-// TestInterruptedStdin: waiting for a pipe can be stopped.
+// TestInterruptedStdin checks that waiting for a pipe can be stopped.
 func TestInterruptedStdin(t *testing.T) {
 	r, w, err := os.Pipe()
 	require.NoError(t, err)
@@ -169,10 +169,10 @@ func TestInterruptedStdin(t *testing.T) {
 	require.Contains(t, stderr.String(), "interrupted\n")
 }
 
-// TestSignals: the exit code is 128 and the number of the signal.
+// TestSignals checks that the exit code is 128 plus the number of the signal.
 func TestSignals(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		return // it has no such signals
+		return // no such signals
 	}
 	for sig, want := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143, syscall.SIGHUP: 129} {
 		dir := t.TempDir()
@@ -184,8 +184,8 @@ func TestSignals(t *testing.T) {
 		cmd.Env = append(os.Environ(), "TESTSCRIPT_COMMAND=cdfz")
 		var msg bytes.Buffer
 		cmd.Stdin, cmd.Stderr = stdin, &msg
-		// The command goes on ignoring signals that are ignored where it starts, as
-		// under nohup and in the background of a shell: not so here.
+		// The command keeps ignoring signals that are ignored by its parent, as under
+		// nohup and in the background of a shell. This must not happen here.
 		c := make(chan os.Signal, 1)
 		signal.Notify(c, sig)
 		defer signal.Stop(c)
@@ -201,7 +201,7 @@ func TestSignals(t *testing.T) {
 	}
 }
 
-// TestSourceChanges: a source that changes while it is archived is an error,
+// TestSourceChanges checks that a source that changes while it is archived is an error,
 // whenever that happens.
 func TestSourceChanges(t *testing.T) {
 	for _, make := range []func(*testing.T, string, string) string{classicInto, largeInto} {
@@ -218,11 +218,11 @@ func TestSourceChanges(t *testing.T) {
 			found := 0
 			for n := int64(1); n < 60; n += 1 + n {
 				require.NoError(t, os.WriteFile(src, whole, 0o644))
-				_ = os.Remove(src + cli.Suffix) // of a run that was done before
+				_ = os.Remove(src + cli.Suffix) // from a run that was faster
 				ctx := &stepContext{Context: t.Context()}
 				changed := false
 				ctx.do = func() { change(); changed = true }
-				ctx.left.Store(n + 3) // the file is opened by then
+				ctx.left.Store(n + 3) // the file is open by then
 				var stdout, stderr bytes.Buffer
 				code := run(ctx, []string{"archive", "-f", "--preset", "fast", src}, nil, &stdout, &stderr)
 				if !changed {

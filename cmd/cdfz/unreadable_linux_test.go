@@ -13,8 +13,7 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 )
 
-// asNobody runs f with the rights of a user who owns nothing, if the test runs
-// as root.
+// asNobody runs f with the rights of a user who owns nothing, if the test runs as root.
 func asNobody(t *testing.T, f func()) {
 	if os.Getuid() != 0 {
 		f()
@@ -23,7 +22,7 @@ func asNobody(t *testing.T, f func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		// Not unlocked: the thread ends with the goroutine.
+		// Do not unlock: the thread ends with the goroutine.
 		runtime.LockOSThread()
 		if _, err := unix.SetfsuidRetUid(65534); err != nil {
 			t.Error(err)
@@ -34,7 +33,7 @@ func asNobody(t *testing.T, f func()) {
 	<-done
 }
 
-// TestUnreadable: files and folders without permission.
+// TestUnreadable reads and writes files and folders without permission.
 func TestUnreadable(t *testing.T) {
 	dir := t.TempDir()
 	for d := dir; len(d) > len(os.TempDir()); d = filepath.Dir(d) {

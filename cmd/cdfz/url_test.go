@@ -15,8 +15,8 @@ import (
 	"github.com/cdfz-format/cdfz/archive"
 )
 
-// TestURL: every verb that reads a FILE takes a URL, and says of it what it says of
-// the file.
+// TestURL checks that every verb that reads a FILE also takes a URL, with the same
+// results as for the file.
 func TestURL(t *testing.T) {
 	image, err := os.ReadFile("../../testdata/classic/cdf2_climate.nc")
 	require.NoError(t, err)
@@ -75,8 +75,8 @@ func TestURL(t *testing.T) {
 	require.NotContains(t, msg, "secret")
 }
 
-// TestURLSecrets: neither reports nor targets nor archives have what stands behind
-// the ? of a URL.
+// TestURLSecrets checks that reports, targets and archives do not contain the query of
+// a URL.
 func TestURLSecrets(t *testing.T) {
 	image, err := os.ReadFile("../../testdata/classic/cdf2_climate.nc")
 	require.NoError(t, err)

@@ -14,7 +14,7 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 )
 
-// verifier is the verb verify.
+// verifier runs the verb verify.
 type verifier struct {
 	*cli.App
 	against originals
@@ -31,12 +31,12 @@ type verifyReport struct {
 	Image     string       `json:"image"`
 	ImageSize int64        `json:"image_size"`
 	SHA256    string       `json:"sha256"`
-	Original  string       `json:"original,omitempty"` // --against: the same bytes are in this file
+	Original  string       `json:"original,omitempty"` // file with the same bytes, from --against
 	Seconds   float64      `json:"seconds"`
 	Damage    []damageJSON `json:"damage"`
 }
 
-// damageJSON is one thing that is wrong; off and len are -1 where unknown.
+// damageJSON describes one damage. off and len are -1 where unknown.
 type damageJSON struct {
 	Kind  string  `json:"kind"`
 	Off   int64   `json:"off"`
@@ -82,7 +82,7 @@ are skipped. It may also be an http or https URL, or - for standard input.`,
 	return cmd
 }
 
-// run checks files and those in folders. For folders it reports counts of undamaged
+// run checks files and those in folders. For folders it reports the numbers of intact
 // and damaged files.
 func (v *verifier) run(ctx context.Context, args []string) {
 	var ok, damaged, failedFiles int64
@@ -114,8 +114,8 @@ func (v *verifier) run(ctx context.Context, args []string) {
 	}
 }
 
-// one checks one file and prints what is wrong with it. The error is for files that
-// could not be checked or differ from the original.
+// one checks a file and prints its damage. The error is for files that could not be
+// checked or differ from the original.
 func (v *verifier) one(ctx context.Context, j cli.Job, n int) (ok bool, err error) {
 	in, err := v.Open(ctx, j.Name)
 	if err != nil {
@@ -151,11 +151,11 @@ func (v *verifier) one(ctx context.Context, j cli.Job, n int) (ok bool, err erro
 	return out.OK, nil
 }
 
-// verifyStep is the progress of fsck.Verify, which counts the bytes of the archive
-// and of the image.
+// verifyStep returns the progress callback for fsck.Verify, which counts the bytes of
+// the archive and of the image.
 func (v *verifier) verifyStep(in *cli.Input, passes int) func(int64) {
 	total := in.Size
-	// How much there is to do is known if the archive opens.
+	// The amount of work is known if the archive opens.
 	if f, err := archive.New(in.R, in.Size, nil); err == nil {
 		if info, ok := f.Info(); ok {
 			total += info.ImageSize
@@ -196,7 +196,7 @@ func printDamage(a *cli.App, name string, list []damageJSON) {
 	}
 }
 
-// damageList is damage as reports have it.
+// damageList converts damage for reports.
 func damageList(list []fsck.Damage) []damageJSON {
 	out := make([]damageJSON, len(list))
 	for i := range list {
@@ -206,7 +206,7 @@ func damageList(list []fsck.Damage) []damageJSON {
 	return out
 }
 
-// damageText is the text of a damage without the ending that all have in common.
+// damageText returns the text of a damage without the common ending.
 func damageText(d *fsck.Damage) string {
 	return strings.TrimSuffix(cli.WithoutPackages(d.Text), ": "+archive.ErrCorrupt.Error())
 }

@@ -12,12 +12,12 @@ import (
 // originals are the files that verify --against compares archives with.
 type originals struct {
 	names  []string
-	folder bool // there is one, with the originals of a folder
+	folder bool // names is one folder of originals
 }
 
 func (o *originals) given() bool { return len(o.names) > 0 }
 
-// check finds what is wrong with --against, given the FILE arguments.
+// check checks --against for the FILE arguments.
 func (o *originals) check(args []string) error {
 	if !o.given() {
 		return nil
@@ -41,7 +41,7 @@ func (o *originals) check(args []string) error {
 	return nil
 }
 
-// of is the original of the n-th archive.
+// of returns the original of the n-th archive.
 func (o *originals) of(j cli.Job, n int) (string, error) {
 	if !o.folder {
 		return o.names[n], nil
@@ -54,7 +54,7 @@ func (o *originals) of(j cli.Job, n int) (string, error) {
 }
 
 // compare compares the original of an archive with the size and the SHA-256 of its
-// image, and returns its name.
+// image. It returns the name of the original.
 func (v *verifier) compare(ctx context.Context, j cli.Job, n int, size int64, sha256 string) (string, error) {
 	name, err := v.against.of(j, n)
 	if err != nil {
@@ -70,14 +70,14 @@ func (v *verifier) compare(ctx context.Context, j cli.Job, n int, size int64, sh
 	defer in.Close()
 	shown := cli.ReportName(name)
 	if in.Size != size {
-		return "", fmt.Errorf("differs from %s: that has %d bytes, the archived file %d", shown, in.Size, size)
+		return "", fmt.Errorf("differs from %s, which has %d bytes instead of %d", shown, in.Size, size)
 	}
 	got, err := hashOf(ctx, in, v.Step(j.Name, size, 1, 2))
 	if err != nil {
 		return "", err
 	}
 	if got != sha256 {
-		return "", fmt.Errorf("differs from %s: SHA-256 %s, expected %s", shown, got, sha256)
+		return "", fmt.Errorf("differs from %s, which has SHA-256 %s instead of %s", shown, got, sha256)
 	}
 	return shown, nil
 }

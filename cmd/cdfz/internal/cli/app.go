@@ -1,7 +1,7 @@
-// Package cli has the parts that the verbs of cdfz share: flags, the files they read
-// and write, reports, messages, exit codes, and the progress bar. A verb is a
-// function that makes a cobra command around an App. It knows packages archive and
-// internal/atomicfile, and no verb.
+// Package cli has the parts that the verbs of cdfz share: flags, input and output
+// files, reports, messages, exit codes, and the progress bar. A verb is a function that
+// makes a cobra command around an App. The package knows archive and
+// internal/atomicfile, but no verb.
 package cli
 
 import (
@@ -13,23 +13,23 @@ import (
 	"golang.org/x/term"
 )
 
-// App is one run of the program: its streams, the flags that several verbs have, and
+// App is one run of the program: its streams, the flags shared by several verbs, and
 // the exit code so far.
 type App struct {
 	In  io.Reader
 	Out *Output
 	Err io.Writer
 
-	Workers int // -j; 0: all processors
+	Workers int // -j; 0 for all processors
 	Quiet   bool
 	Verbose bool
 	Force   bool
 	JSON    bool
 	Dest    string // -o
 
-	code    int             // the worst so far
+	code    int             // highest so far
 	targets map[string]bool // written by this run
-	secrets []string        // pairs for strings.NewReplacer: what messages must not show, and what instead
+	secrets []string        // pairs for strings.NewReplacer: secrets and their replacements
 	status  *Progress       // of the files of this run; nil if none is shown
 }
 
@@ -74,16 +74,16 @@ func columns(stream any) int {
 	return 80
 }
 
-// Exit codes. Part of the program's interface, never change.
+// Exit codes. They are part of the program's interface and never change.
 const (
 	ExitDone    = 0
 	ExitFailed  = 1
 	ExitUsage   = 2
 	ExitDamaged = 3
-	exitSignal  = 128 // and the number of the signal that ended the program
+	exitSignal  = 128 // plus the number of the signal that ended the program
 )
 
-// Numbers of signals, as shells have them on every system.
+// Numbers of signals, the same in all shells.
 const (
 	sigint  = 2
 	sigpipe = 13
@@ -91,19 +91,19 @@ const (
 
 // ExitText describes the exit codes in help and manual pages.
 const ExitText = `0 success, 1 failure, 2 wrong usage, 3 damaged archive, 130 interrupted.
-With several files the highest code counts.`
+With several files the highest code wins.`
 
 // SetCode raises the exit code.
 func (a *App) SetCode(code int) { a.code = max(a.code, code) }
 
-// Exit makes the last reports and returns the exit code. ctx is the context of the
+// Exit makes the final reports and returns the exit code. ctx is the context of the
 // run.
 func (a *App) Exit(ctx context.Context) int {
 	switch err := a.Out.err; {
 	case err == nil:
 	case isBrokenPipe(err):
 		// The reader has read enough, as in `cdfz dump x.nc | head`. The code is that
-		// of any program that a signal ends.
+		// of a program killed by the signal.
 		if a.code == ExitDone {
 			a.code = exitSignal + sigpipe
 		}
@@ -120,7 +120,7 @@ func (a *App) Exit(ctx context.Context) int {
 	return a.code
 }
 
-// Stopped reports whether the run was cancelled, so that no further file is begun.
+// Stopped reports whether the run was cancelled. No further file is started then.
 func (a *App) Stopped(ctx context.Context) bool {
 	if ctx.Err() == nil {
 		return false

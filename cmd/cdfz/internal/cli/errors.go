@@ -28,7 +28,7 @@ func Hinted(err error, format string, args ...any) error {
 	return &hintError{err, fmt.Sprintf(format, args...)}
 }
 
-// Hint returns the advice that an error carries, or "".
+// Hint returns the advice attached to an error, or "".
 func Hint(err error) string {
 	var h *hintError
 	if errors.As(err, &h) {
@@ -44,7 +44,7 @@ func (a *App) Message(format string, args ...any) {
 	fmt.Fprintln(a.Err, "cdfz: "+text)
 }
 
-// hint prints the advice that an error carries.
+// hint prints the advice attached to an error.
 func (a *App) hint(err error) {
 	if h := Hint(err); h != "" {
 		a.Message("hint: %s", h)
@@ -58,8 +58,8 @@ func (a *App) Usage(err error) {
 	a.hint(err)
 }
 
-// Fail reports what went wrong with a file and raises the exit code. It returns the
-// text and the code.
+// Fail reports an error of a file and raises the exit code. It returns the text and the
+// code.
 func (a *App) Fail(file string, err error) (string, int) {
 	code := ExitFailed
 	if errors.Is(err, archive.ErrCorrupt) {
@@ -86,7 +86,7 @@ type Failure struct {
 	Exit  int    `json:"exit"`
 }
 
-// FailFile is Fail with a line of JSON where that is wanted.
+// FailFile is Fail, plus a line of JSON if requested.
 func (a *App) FailFile(file string, err error) {
 	text, code := a.Fail(file, err)
 	if a.JSON {
@@ -94,16 +94,16 @@ func (a *App) FailFile(file string, err error) {
 	}
 }
 
-// packagePrefix matches what our packages put before their messages.
+// packagePrefix matches the package names at the start of error messages.
 var packagePrefix = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(^|: )(?:(?:archive|remote|cdf3|cdl|cf|export|filters|fsck|slab|unlimited|blockidx): )+`)
 })
 
-// WithoutPackages removes the names of our packages from a message.
+// WithoutPackages removes the names of this module's packages from a message.
 func WithoutPackages(text string) string { return packagePrefix().ReplaceAllString(text, "$1") }
 
-// PlainText is the text of an error for people: without names of packages, and
-// without the name of the file, which messages begin with.
+// PlainText returns the text of an error for users, without package names and without
+// the file name, since messages begin with it.
 func PlainText(err error, file string) string {
 	s := err.Error()
 	var p *fs.PathError
@@ -117,7 +117,7 @@ func PlainText(err error, file string) string {
 	return s
 }
 
-// FlagError puts an error of the flag library into our words.
+// FlagError rephrases an error of the flag library.
 func FlagError(cmd *cobra.Command, err error) error {
 	var value *pflag.InvalidValueError
 	var unknown *pflag.NotExistError

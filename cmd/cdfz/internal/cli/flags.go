@@ -16,7 +16,7 @@ const MaxJobs = 1024
 func (a *App) CommonFlags(root *cobra.Command) {
 	p := root.PersistentFlags()
 	p.VarP(&countFlag{&a.Workers, MaxJobs}, "jobs", "j", "work on `N` processors (default: all)")
-	p.BoolVarP(&a.Quiet, "quiet", "q", false, "no progress bar, and no report where all is well")
+	p.BoolVarP(&a.Quiet, "quiet", "q", false, "no progress bar, and no report of successes")
 }
 
 // ForceFlag adds -f.
@@ -39,7 +39,7 @@ func (a *App) VerboseFlag(cmd *cobra.Command) {
 	cmd.Flags().BoolVarP(&a.Verbose, "verbose", "v", false, "list skipped files, each with the reason")
 }
 
-// MinFiles is cobra.MinimumNArgs(1) in our words.
+// MinFiles is cobra.MinimumNArgs(1) with a message of cdfz.
 func MinFiles(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return Hinted(errors.New("no FILE given"), "%s --help has examples", cmd.CommandPath())
@@ -47,7 +47,7 @@ func MinFiles(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// OneFile is cobra.ExactArgs(1) in our words.
+// OneFile is cobra.ExactArgs(1) with a message of cdfz.
 func OneFile(cmd *cobra.Command, args []string) error {
 	if len(args) != 1 {
 		return Hinted(fmt.Errorf("expected one FILE, found %d arguments", len(args)), "%s --help has examples", cmd.CommandPath())
@@ -55,13 +55,13 @@ func OneFile(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// countFlag is a flag that holds a number from 1 on.
+// countFlag is a flag with a number from 1 to max.
 type countFlag struct {
 	n   *int
 	max int
 }
 
-// CountFlag is a flag that holds a number from 1 to max.
+// CountFlag returns a flag with a number from 1 to max.
 func CountFlag(n *int, max int) *countFlag { return &countFlag{n, max} }
 
 func (f *countFlag) Type() string { return "N" }
@@ -82,7 +82,7 @@ func (f *countFlag) Set(s string) error {
 	return nil
 }
 
-// SizeFlag is a flag that holds a number of bytes.
+// SizeFlag is a flag with a number of bytes.
 type SizeFlag struct {
 	N        *int64
 	Min, Max int64
@@ -91,7 +91,7 @@ type SizeFlag struct {
 
 func (f *SizeFlag) String() string { return f.given }
 
-// Type is how help calls the value.
+// Type returns the name of the value in help.
 func (f *SizeFlag) Type() string { return "SIZE" }
 
 // Set parses a value.
@@ -107,7 +107,7 @@ func (f *SizeFlag) Set(s string) error {
 	return nil
 }
 
-// ChoiceFlag is a flag that holds one of some words.
+// ChoiceFlag is a flag with one of several words.
 type ChoiceFlag[T ~string] struct {
 	V       *T
 	Choices []T
@@ -115,7 +115,7 @@ type ChoiceFlag[T ~string] struct {
 
 func (f *ChoiceFlag[T]) String() string { return string(*f.V) }
 
-// Words are the choices.
+// Words returns the choices.
 func (f *ChoiceFlag[T]) Words() []string {
 	words := make([]string, len(f.Choices))
 	for i, c := range f.Choices {
@@ -124,7 +124,7 @@ func (f *ChoiceFlag[T]) Words() []string {
 	return words
 }
 
-// Type is how help calls the value.
+// Type returns the name of the value in help.
 func (f *ChoiceFlag[T]) Type() string { return strings.Join(f.Words(), "|") }
 
 // Set parses a value.
@@ -138,7 +138,7 @@ func (f *ChoiceFlag[T]) Set(s string) error {
 	return fmt.Errorf("expected %s", orList(f.Words()))
 }
 
-// orList is "a, b or c".
+// orList formats words as "a, b or c".
 func orList(words []string) string {
 	if len(words) < 2 {
 		return strings.Join(words, "")

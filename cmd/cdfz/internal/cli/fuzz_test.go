@@ -13,7 +13,8 @@ import (
 	"github.com/cdfz-format/cdfz/testdata/seeds"
 )
 
-// FuzzSize: a number of bytes is at least 0, and prints as one that reads the same.
+// FuzzSize checks that a parsed number of bytes is not negative and prints as text with
+// the same value.
 func FuzzSize(f *testing.F) {
 	s := seeds.Of(f)
 	for name, text := range map[string]string{"plain": "65536", "unit": "64K", "iec": "1GiB", "byte": "5b", "none": "", "unit-alone": "K", "negative": "-1", "sign": "+1",
@@ -37,8 +38,8 @@ func FuzzSize(f *testing.F) {
 	})
 }
 
-// FuzzShowName: texts of any bytes become fit for a terminal, and URLs lose their
-// secrets.
+// FuzzShowName checks that any text becomes safe for a terminal, and that URLs lose
+// their secrets.
 func FuzzShowName(f *testing.F) {
 	s := seeds.Of(f)
 	for name, text := range map[string]string{

@@ -13,12 +13,12 @@ import (
 	"github.com/cdfz-format/cdfz/remote"
 )
 
-// Input is a FILE argument that is open for reading.
+// Input is a FILE argument open for reading.
 type Input struct {
 	Name  string // as messages show it
 	R     io.ReaderAt
 	Size  int64
-	File  *os.File    // nil if it is not a file of this machine
+	File  *os.File    // nil if not a local file
 	Stat  fs.FileInfo // of the file when it was opened
 	close func() error
 }
@@ -31,12 +31,13 @@ var (
 	errNotRegular = errors.New("not a regular file")
 )
 
-// otherScheme matches URLs; with one that is not http or https, no file is opened.
+// otherScheme matches URLs. Those with schemes other than http and https are not opened
+// as files.
 var otherScheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]+://`)
 
-// Open opens a FILE argument: a file, a URL, or "-" for standard input, which is
-// copied to an unnamed temporary file unless it is a file. Reads fail when the context
-// is cancelled.
+// Open opens a FILE argument: a file, a URL, or "-" for standard input. Standard input
+// is copied to an unnamed temporary file, unless it is redirected from a file. Reads
+// fail once the context is cancelled.
 func (a *App) Open(ctx context.Context, name string) (*Input, error) {
 	a.hide(name)
 	if remote.IsURL(name) {
@@ -74,7 +75,8 @@ func (r remoteReaderAt) ReadAt(p []byte, off int64) (int, error) {
 	return r.File.ReadAtContext(r.ctx, p, off)
 }
 
-// OpenFile opens a regular file. A pipe is not opened: that could wait for ever.
+// OpenFile opens a regular file. It does not open pipes, since that could block
+// forever.
 func OpenFile(name string, flag int) (*Input, error) {
 	st, err := os.Stat(name)
 	if err == nil {
@@ -124,7 +126,7 @@ func (a *App) openStdin(ctx context.Context) (*Input, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A read that waits for a pipe cannot be stopped, but need not be waited for.
+	// A blocked read of a pipe cannot be stopped, but need not be waited for.
 	type copied struct {
 		n   int64
 		err error
@@ -147,8 +149,9 @@ func (a *App) openStdin(ctx context.Context) (*Input, error) {
 	}
 }
 
-// openRedirected opens standard input that is a file. It begins at the file's current
-// offset, as another program may have read from it: ( read line; cdfz archive - ) <x.nc
+// openRedirected opens standard input that is redirected from a file. It begins at the
+// file's current offset, since another program may have read from it: ( read line; cdfz
+// archive - ) <x.nc
 func openRedirected(name string, f *os.File, st fs.FileInfo) (*Input, error) {
 	off, err := f.Seek(0, io.SeekCurrent)
 	if err != nil {
@@ -162,8 +165,8 @@ func openRedirected(name string, f *os.File, st fs.FileInfo) (*Input, error) {
 	return in, nil
 }
 
-// Changed is archive.ErrChanged if size or time of the file are no longer those it
-// was opened with.
+// Changed returns archive.ErrChanged if size or time of the file have changed since it
+// was opened.
 func (in *Input) Changed() error {
 	if in.File == nil {
 		return nil
@@ -178,13 +181,13 @@ func (in *Input) Changed() error {
 	return nil
 }
 
-// OpenOptions are those that the flags ask for.
+// OpenOptions returns the options that the flags request.
 func (a *App) OpenOptions() *archive.OpenOptions {
 	return &archive.OpenOptions{Workers: a.Workers}
 }
 
-// OpenArchive opens a FILE argument that must be an archive. Close the input when
-// done.
+// OpenArchive opens a FILE argument that must be an archive. The caller must close the
+// input.
 func (a *App) OpenArchive(ctx context.Context, name string) (*Input, *archive.File, error) {
 	in, err := a.Open(ctx, name)
 	if err != nil {

@@ -10,26 +10,26 @@ import (
 )
 
 const (
-	barDelay  = 300 * time.Millisecond // what is done by then needs no bar
-	rateDelay = time.Second            // speeds before are guesses
-	barName   = 32                     // columns for the name, at most
-	barRest   = 12                     // columns for percent and bar, at least
+	barDelay  = 300 * time.Millisecond // shorter runs need no bar
+	rateDelay = time.Second            // earlier speeds are guesses
+	barName   = 32                     // most columns for the name
+	barRest   = 12                     // fewest columns for percent and bar
 )
 
 // Progress shows the progress of a run on standard error if that is a terminal: files,
 // bytes, speed and time left. A nil Progress shows nothing. Bytes are those of the
-// files on the command line, whatever the verb counts.
+// files on the command line, whatever units the verb counts.
 type Progress struct {
 	mu      sync.Mutex
-	bar     *progressbar.ProgressBar // nil until it is shown
+	bar     *progressbar.ProgressBar // nil until shown
 	make    func() *progressbar.ProgressBar
 	verb    string
 	start   time.Time
 	columns int // of the terminal
 
 	sizes  []int64 // of the files
-	total  int64   // of those not passed over
-	before int64   // of the files done
+	total  int64   // sum of sizes, without files passed over
+	before int64   // sum of the finished files
 	now    int     // the current file
 	name   string
 	done   int64 // of the current file
@@ -60,9 +60,9 @@ func (a *App) StartProgress(verb string, files Files) {
 	a.status = p
 }
 
-// Step returns a callback for one pass over the current file, or nil if no progress
-// is shown. It is called with the units done so far, of size in all. Passes are
-// numbered from 0.
+// Step returns a callback for one pass over the current file, or nil if no progress is
+// shown. The callback takes the units done so far, out of size. Passes are numbered
+// from 0.
 func (a *App) Step(name string, size int64, pass, passes int) func(done int64) {
 	p := a.status
 	if p == nil {
@@ -83,7 +83,7 @@ func (a *App) Step(name string, size int64, pass, passes int) func(done int64) {
 	}
 }
 
-// shorten cuts a name at its front to some columns.
+// shorten cuts the front of a name to fit into some columns.
 func shorten(name string, columns int) string {
 	r := []rune(name)
 	if len(r) <= columns {
@@ -104,13 +104,13 @@ func (p *Progress) set(part float64) {
 	if p.bar == nil {
 		p.bar = p.make()
 	}
-	// Errors are those of the terminal: nothing is lost.
+	// Errors concern only the terminal, so nothing is lost.
 	p.bar.Describe(p.text(elapsed))
 	p.bar.ChangeMax64(max(p.total, 1))
 	_ = p.bar.Set64(min(p.before+p.done, p.total))
 }
 
-// text is what stands before the bar.
+// text returns the text before the bar.
 func (p *Progress) text(elapsed time.Duration) string {
 	done := p.before + p.done
 	words := []string{p.verb}
@@ -130,7 +130,7 @@ func (p *Progress) text(elapsed time.Duration) string {
 	return text
 }
 
-// timeText is 0:07, 12:34, 3:45:00.
+// timeText formats a duration as 0:07, 12:34 or 3:45:00.
 func timeText(d time.Duration) string {
 	s := int64(d.Round(time.Second) / time.Second)
 	if s >= 3600 {
@@ -139,7 +139,7 @@ func timeText(d time.Duration) string {
 	return fmt.Sprintf("%d:%02d", s/60, s%60)
 }
 
-// begin goes to a file: those before it are done.
+// begin moves on to a file. Those before it are done.
 func (p *Progress) begin(i int) {
 	if p == nil {
 		return
@@ -152,7 +152,7 @@ func (p *Progress) begin(i int) {
 	p.now, p.done = i, 0
 }
 
-// PassOver takes a file with nothing to do out of the count, since it would make the
+// PassOver removes a file with nothing to do from the totals, since it would make the
 // rest look fast.
 func (a *App) PassOver() {
 	p := a.status
@@ -165,8 +165,7 @@ func (a *App) PassOver() {
 	p.sizes[p.now], p.done = 0, 0
 }
 
-// clear takes the bar away so that a line can be printed. The next step shows it
-// again.
+// clear removes the bar so that a line can be printed. The next step shows it again.
 func (p *Progress) clear() {
 	if p == nil {
 		return
@@ -178,7 +177,7 @@ func (p *Progress) clear() {
 	}
 }
 
-// stop takes the bar away for good.
+// stop removes the bar for good.
 func (p *Progress) stop() {
 	if p == nil {
 		return
@@ -190,5 +189,5 @@ func (p *Progress) stop() {
 	p.start = time.Now()
 }
 
-// StopProgress takes the bar away.
+// StopProgress removes the bar for good.
 func (a *App) StopProgress() { a.status.stop() }

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestProgressText: which file, bytes, speed and time left; no speed before there is
-// one, and files with nothing to do do not count.
+// TestProgressText checks file, bytes, speed and time left. There is no speed at first,
+// and files with nothing to do do not count.
 func TestProgressText(t *testing.T) {
 	p := &Progress{verb: "archive", sizes: []int64{100e6, 50e6, 50e6}, total: 200e6, columns: 100}
 	a := &App{status: p}
@@ -28,7 +28,7 @@ func TestProgressText(t *testing.T) {
 	require.Equal(t, "archive  2 of 3  25.0 MB of 100 MB  12 MB/s  0:06 left  …34567890.nc", p.text(2*time.Second))
 	p.columns = 60 // no room for the name
 	require.Equal(t, "archive  2 of 3  25.0 MB of 100 MB  12 MB/s  0:06 left", p.text(2*time.Second))
-	// A nil one shows nothing.
+	// A nil Progress shows nothing.
 	p = nil
 	p.begin(1)
 	p.clear()

@@ -11,14 +11,14 @@ import (
 	"unicode/utf8"
 )
 
-// Print prints a line on standard output, fit for a terminal.
+// Print prints a line on standard output, made safe for a terminal.
 func (a *App) Print(format string, args ...any) {
 	text := Printable(fmt.Sprintf(format, args...))
 	a.status.clear()
 	fmt.Fprintln(a.Out, text)
 }
 
-// Report is Print unless -q or --json is given.
+// Report is Print, except with -q or --json.
 func (a *App) Report(format string, args ...any) {
 	if !a.Quiet && !a.JSON {
 		a.Print(format, args...)
@@ -31,8 +31,8 @@ func (a *App) Emit(v any) {
 	WriteJSON(a.Out, v)
 }
 
-// WriteJSON writes an object as a line of JSON, fit for a terminal: what does not
-// print is escaped. Errors are those of w.
+// WriteJSON writes an object as a line of JSON that is safe for a terminal: unprintable
+// characters are escaped. Errors are left to w.
 func WriteJSON(w io.Writer, v any) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -43,8 +43,8 @@ func WriteJSON(w io.Writer, v any) {
 	_, _ = w.Write(escapeJSON(b.Bytes()))
 }
 
-// escapeJSON escapes the characters in a line of JSON that encoding/json leaves as
-// they are and a terminal may act on, such as U+009B.
+// escapeJSON escapes the characters in a line of JSON that a terminal may act on and
+// encoding/json does not escape, such as U+009B.
 func escapeJSON(line []byte) []byte {
 	if bytes.IndexFunc(line, unprintable) == len(line)-1 {
 		return line
@@ -66,8 +66,8 @@ func escapeJSON(line []byte) []byte {
 
 func unprintable(r rune) bool { return !unicode.IsPrint(r) }
 
-// WriteTable writes columns, those marked aligned to the right. Cells are made fit
-// for a terminal.
+// WriteTable writes columns; those with right set are aligned to the right. Cells are
+// made safe for a terminal.
 func WriteTable(w io.Writer, rows [][]string, right ...bool) {
 	width := make([]int, len(rows[0]))
 	for _, row := range rows {

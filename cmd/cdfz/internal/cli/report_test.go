@@ -10,11 +10,11 @@ import (
 	"github.com/cdfz-format/cdfz/remote"
 )
 
-// hostile is a text that a terminal acts on.
+// hostile is text that a terminal acts on.
 const hostile = "a\x1b[31m\u009b2J\u202eb\x7f\U000E0001\n"
 
-// TestTerminal: nothing that comes from a file reaches the terminal as it is. Issue 7,
-// item 11.
+// TestTerminal checks that text from a file is made safe for the terminal (issue 7,
+// item 11).
 func TestTerminal(t *testing.T) {
 	var out, msg bytes.Buffer
 	a := New(nil, &out, &msg)
@@ -28,15 +28,15 @@ func TestTerminal(t *testing.T) {
 			require.NotContains(t, b.String(), c)
 		}
 	}
-	// JSON still means the same.
+	// The meaning of the JSON is unchanged.
 	lines := bytes.Split(bytes.TrimSpace(out.Bytes()), []byte("\n"))
 	var back map[string]string
 	require.NoError(t, json.Unmarshal(lines[len(lines)-1], &back))
 	require.Equal(t, map[string]string{hostile: hostile}, back)
 }
 
-// TestSecrets: no message shows what is secret in a URL, well-formed or not. Issue 7,
-// item 12.
+// TestSecrets checks that messages hide the secrets of URLs, well-formed or not (issue
+// 7, item 12).
 func TestSecrets(t *testing.T) {
 	for _, name := range []string{
 		"https://me:secret@example.org/x.nc", "https://me:secret@exa mple.org:port/x.nc", "http://me:sec/secret@host/x", "https://example.org/x?key=secret",

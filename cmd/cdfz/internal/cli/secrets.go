@@ -11,14 +11,14 @@ import (
 	"github.com/cdfz-format/cdfz/remote"
 )
 
-// StdinName stands for standard input on the command line, StdoutName after -o for
-// standard output.
+// StdinName stands for standard input on the command line, StdoutName for standard
+// output after -o.
 const (
 	StdinName  = "-"
 	StdoutName = "-"
 )
 
-// ShowName is a FILE argument as messages show it: a URL without its secrets.
+// ShowName returns a FILE argument for messages: a URL without its secrets.
 func ShowName(name string) string {
 	if name == StdinName {
 		return "standard input"
@@ -26,8 +26,8 @@ func ShowName(name string) string {
 	return remote.Redact(name)
 }
 
-// ReportName is a FILE argument as reports show it: unchanged, except that URLs have
-// no secrets.
+// ReportName returns a FILE argument for reports: unchanged, except that URLs lose
+// their secrets.
 func ReportName(name string) string {
 	if name == StdinName {
 		return name
@@ -35,8 +35,8 @@ func ReportName(name string) string {
 	return ShowName(name)
 }
 
-// LocalName is the path that a target is named after: a FILE argument itself, or the
-// last element of a URL, or its host.
+// LocalName returns the path that a target is named after: a FILE argument, or the last
+// element or else the host of a URL.
 func LocalName(name string) string {
 	if !remote.IsURL(name) {
 		return name
@@ -51,10 +51,10 @@ func LocalName(name string) string {
 	return u.Hostname()
 }
 
-// BaseName is the name of a FILE argument without its folders.
+// BaseName returns the name of a FILE argument without folders.
 func BaseName(name string) string { return filepath.Base(LocalName(name)) }
 
-// hide makes messages show a URL without its secrets, wherever they quote it.
+// hide makes messages show a URL without its secrets wherever it is quoted.
 func (a *App) hide(name string) {
 	shown := remote.Redact(name)
 	if shown == name {
@@ -66,7 +66,7 @@ func (a *App) hide(name string) {
 	}
 }
 
-// userInfo matches user and password of URLs in a text.
+// userInfo matches user and password in URLs.
 var userInfo = regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)[^\s/?#"']*@`)
 
 // redact removes the secrets of URLs from a text.

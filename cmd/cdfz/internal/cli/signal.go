@@ -10,18 +10,19 @@ import (
 	"time"
 )
 
-// CatchStop makes signals cancel the context of the program. Without it they end the
-// program in the system's way. Catching takes a tenth of the time of reading a value,
-// so it is only called before something needs clearing up, or after a delay.
+// CatchStop makes signals cancel the context of the program. Before that, they end the
+// program in the system's default way. Catching signals takes a tenth of the time of
+// reading a value, so CatchStop is only called before something needs cleaning up, or
+// after a delay.
 var CatchStop = func() {}
 
 const catchDelay = 10 * time.Millisecond
 
-// stopGrace is how long a cancelled run may take to clear up. Then the program ends:
-// targets appear complete or not at all, whatever ends it.
+// stopGrace is the time that a cancelled run has to clean up before the program ends.
+// In any case, targets appear complete or not at all.
 const stopGrace = 300 * time.Millisecond
 
-// signalError is the cause of a context that a signal cancelled.
+// signalError is the cause of a context cancelled by a signal.
 type signalError struct {
 	number int
 	name   string
@@ -29,7 +30,7 @@ type signalError struct {
 
 func (e *signalError) Error() string { return e.name }
 
-// Context is the context of the program: CatchStop has signals cancel it.
+// Context returns the context of the program. After CatchStop, signals cancel it.
 func Context() context.Context {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	CatchStop = sync.OnceFunc(func() { catch(cancel) })
@@ -39,9 +40,9 @@ func Context() context.Context {
 }
 
 func catch(cancel context.CancelCauseFunc) {
-	// Signals ignored from the start, as under nohup, stay ignored.
+	// Signals that were ignored at the start, as under nohup, stay ignored.
 	signals := slices.DeleteFunc(slices.Clone(stopSignals), signal.Ignored)
-	if len(signals) == 0 { // none would mean all
+	if len(signals) == 0 { // no signals would mean all
 		return
 	}
 	c := make(chan os.Signal, 1)
@@ -53,7 +54,7 @@ func catch(cancel context.CancelCauseFunc) {
 			e.number = int(n)
 		}
 		cancel(e)
-		signal.Stop(c) // a second signal ends the program in the system's way
+		signal.Stop(c) // a second signal ends the program in the default way
 		time.Sleep(stopGrace)
 		os.Stderr.WriteString("cdfz: interrupted\n")
 		os.Exit(exitSignal + e.number)

@@ -11,8 +11,8 @@ import (
 
 var stopSignals = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
 
-// ignorePipe turns a reader of our output that goes away into an error of a write, so
-// that temporary files are cleared up.
+// ignorePipe turns a closed output pipe into a write error, so that temporary files are
+// removed.
 func ignorePipe() { signal.Ignore(syscall.SIGPIPE) }
 
 func isBrokenPipe(err error) bool { return errors.Is(err, syscall.EPIPE) }

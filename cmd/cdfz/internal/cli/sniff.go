@@ -10,7 +10,7 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
-// kind is a kind of file, by its first bytes.
+// kind is a kind of file, determined by its first bytes.
 type kind string
 
 const (
@@ -25,7 +25,7 @@ const (
 	kindOther   kind = "not netCDF"
 )
 
-// magics are the first bytes of kinds of files.
+// magics lists the first bytes of kinds of files.
 var magics = []struct {
 	magic string
 	kind  kind
@@ -35,13 +35,13 @@ var magics = []struct {
 	{"\x1f\x8b", kindGzip}, {"BZh", kindBzip2}, {"\xfd7zXZ\x00", kindXz}, {"\x28\xb5\x2f\xfd", kindZstd},
 }
 
-// archiveHead is the name of the first entry of an archive, and where it is.
+// archiveHead is the name of the first entry of an archive, at offset archiveHeadOff.
 const (
 	archiveHead    = ".cdfz/README"
 	archiveHeadOff = 30
 )
 
-// sniff tells the kind of a file by its first bytes. The error is that of reading.
+// sniff determines the kind of a file from its first bytes. An error is a read error.
 func sniff(r io.ReaderAt) (kind, error) {
 	var b [archiveHeadOff + len(archiveHead)]byte
 	n, err := r.ReadAt(b[:], 0)
@@ -62,8 +62,7 @@ func sniff(r io.ReaderAt) (kind, error) {
 	return kindOther, nil
 }
 
-// ExplainNotArchive adds to an error what the file is that cannot be opened as an
-// archive.
+// ExplainNotArchive adds the kind of a file to the error that it is not an archive.
 func ExplainNotArchive(in *Input, err error) error {
 	var format *cdf3.FormatError // a damaged classic file
 	switch {
@@ -77,7 +76,7 @@ func ExplainNotArchive(in *Input, err error) error {
 		case kindEmpty:
 			return fmt.Errorf("%w: the file is empty", err)
 		case kindClassic:
-			return Hinted(fmt.Errorf("%w: it is a classic netCDF file", err), "cdfz archive makes an archive of it")
+			return Hinted(fmt.Errorf("%w: it is a classic netCDF file", err), "cdfz archive makes an archive from it")
 		case kindHDF5:
 			return Hinted(fmt.Errorf("%w: it is a netCDF-4 (HDF5) file", err), "nccopy -k classic converts it for cdfz archive")
 		case kindOther, kindArchive:

@@ -27,7 +27,7 @@ func (a *App) IsDirDest() bool {
 	return err == nil && st.IsDir()
 }
 
-// CheckDest finds what is wrong with -o before anything is done.
+// CheckDest checks -o before anything is done.
 func (a *App) CheckDest(args []string) error {
 	switch {
 	case a.Dest == "" && len(args) == 1 && args[0] == StdinName:
@@ -55,16 +55,16 @@ func (a *App) CheckDest(args []string) error {
 // CheckBinary refuses to write binary data to a terminal.
 func (a *App) CheckBinary() error {
 	if a.Dest == StdoutName && IsTerminal(a.Out) {
-		return Hinted(errors.New("will not write binary data to a terminal"), "use -o FILE, or a pipe after the command")
+		return Hinted(errors.New("will not write binary data to a terminal"), "use -o FILE or a pipe")
 	}
 	return nil
 }
 
-// CheckDirDest finds what is wrong with -o if it is a folder or missing.
+// CheckDirDest checks -o if it is a folder or missing.
 func (a *App) CheckDirDest(args []string) error {
 	for _, name := range args {
 		if name == StdinName {
-			return Hinted(errors.New("standard input has no name to call a target after"), "-o FILE names it, -o - writes to standard output")
+			return Hinted(errors.New("standard input has no name for a target"), "-o FILE names it, -o - writes to standard output")
 		}
 	}
 	if a.Dest == "" {
@@ -73,7 +73,7 @@ func (a *App) CheckDirDest(args []string) error {
 	st, err := os.Stat(a.Dest)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil // it is made for the first target
+		return nil // the first target makes it
 	case err != nil:
 		return fmt.Errorf("-o %s: %w", a.Dest, atomicfile.Cause(err))
 	case !st.IsDir():
@@ -82,7 +82,8 @@ func (a *App) CheckDirDest(args []string) error {
 	return nil
 }
 
-// TargetPath is where the result of a job goes. rename changes the ending of a path.
+// TargetPath returns the path for the result of a job. rename changes the ending of a
+// path.
 func (a *App) TargetPath(j Job, rename func(string) (string, error)) (string, error) {
 	switch {
 	case a.Dest == "":
@@ -108,7 +109,7 @@ func (a *App) WriteTo(path string, src *Input, write func(*archive.FileOptions) 
 	return nil
 }
 
-// prepare finds out whether this run has the target already.
+// prepare checks that this run has not used the target before.
 func (a *App) prepare(path string) error {
 	CatchStop()
 	if a.targets[filepath.Clean(path)] {
@@ -158,10 +159,10 @@ func targetHint(err error, path string) error {
 	return err
 }
 
-// Sink is where the result of a job is written: a target, or standard output.
+// Sink receives the result of a job: a target, or standard output.
 type Sink struct {
 	io.Writer
-	T *atomicfile.File // nil: standard output
+	T *atomicfile.File // nil for standard output
 	a *App
 }
 

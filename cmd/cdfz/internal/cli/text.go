@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// Printable escapes characters that a terminal may act on: control characters and
-// bytes that are not UTF-8. Names of files and variables may hold any bytes.
+// Printable escapes characters that a terminal may act on: control characters and bytes
+// that are not UTF-8. Names of files and variables may contain any bytes.
 func Printable(s string) string {
 	ok := true
 	for _, r := range s {
@@ -37,8 +37,8 @@ func Printable(s string) string {
 	return b.String()
 }
 
-// Quoted is a name as reports show it: a plain name unchanged, any other in quotes and
-// with escapes, so that it is one word.
+// Quoted returns a name for reports, as one word. Plain names are unchanged; others are
+// quoted and escaped.
 func Quoted(s string) string {
 	if s != "" && Printable(s) == s && !strings.ContainsAny(s, " \"\\") {
 		return s
@@ -46,7 +46,7 @@ func Quoted(s string) string {
 	return strconv.Quote(s)
 }
 
-// Size is a number of bytes for people, in powers of 1000.
+// Size formats a number of bytes for users, in powers of 1000.
 func Size(n int64) string {
 	if n < 1000 {
 		return strconv.FormatInt(n, 10) + " B"
@@ -82,7 +82,7 @@ func Round(x float64, decimals int) float64 {
 
 var errSize = errors.New("expected a number of bytes, as in 65536, 64K, 1M")
 
-// ParseSize reads 65536, 64K, 64KiB, 1M, 1MiB, 2G: powers of 1024.
+// ParseSize parses 65536, 64K, 64KiB, 1M, 1MiB or 2G, in powers of 1024.
 func ParseSize(s string) (int64, error) {
 	digits := strings.TrimRight(s, "KMGTiBkmgtb")
 	n, err := strconv.ParseInt(digits, 10, 64)
@@ -101,7 +101,7 @@ func ParseSize(s string) (int64, error) {
 	return n << by, nil
 }
 
-// Speed is a rate for people.
+// Speed formats a rate for users.
 func Speed(n int64, seconds float64) string {
 	if seconds <= 0 {
 		return "0 MB/s"
@@ -113,7 +113,7 @@ func Speed(n int64, seconds float64) string {
 	return fmt.Sprintf("%.0f MB/s", mb)
 }
 
-// Count is a number of things.
+// Count formats a number of things.
 func Count(n int64, thing string) string {
 	if n == 1 {
 		return "1 " + thing
@@ -121,7 +121,7 @@ func Count(n int64, thing string) string {
 	return fmt.Sprintf("%d %ss", n, thing)
 }
 
-// SizeName is a number of bytes as flags take it.
+// SizeName formats a number of bytes in the syntax of flags.
 func SizeName(n int64) string {
 	for i, unit := range []string{"T", "G", "M", "K"} {
 		if shift := 10 * (4 - i); n > 0 && n%(1<<shift) == 0 {

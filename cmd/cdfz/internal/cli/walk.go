@@ -12,34 +12,34 @@ import (
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
 )
 
-// Suffix is what the names of archives end in, after the name of the image.
+// Suffix is the ending of archive names, after the name of the image.
 const Suffix = ".cdfz"
 
 // Job is one file of a command line.
 type Job struct {
-	Name string // what to open
-	Rel  string // where the target lies below -o DIR/, before its ending changes
+	Name string // name to open
+	Rel  string // path of the target below -o DIR/, before its ending changes
 	Size int64  // bytes, 0 if unknown
 }
 
-// Files are the files of a command line.
+// Files lists the files of a command line.
 type Files struct {
 	Jobs    []Job
 	Folders bool  // there was a folder
-	Skipped int64 // files below folders that are not to be processed
+	Skipped int64 // number of skipped files below folders
 }
 
-// Skipped is the JSON of a file below a folder that was not processed.
+// Skipped is the JSON of a skipped file below a folder.
 type Skipped struct {
 	File   string `json:"file"`
 	Reason string `json:"skipped"`
 }
 
-// Pred decides about a file below a folder: "" to process it, or the reason to skip
-// it.
+// Pred decides about a file below a folder. It returns "" to process it, or the reason
+// to skip it.
 type Pred func(name string) (reason string, err error)
 
-// StripSuffix is the name of the image that an archive is named after.
+// StripSuffix returns the name of the image that an archive is named after.
 func StripSuffix(name string) (string, error) {
 	base := filepath.Base(name)
 	if s := strings.TrimSuffix(base, Suffix); s != base && s != "" {
@@ -76,9 +76,9 @@ func Classic(name string) (string, error) {
 	return string(k), nil
 }
 
-// Find lists the files of a command line: FILE arguments themselves, and for folders
-// the files below them that pred selects. Symbolic links below folders are not
-// followed. Skipped files are reported with -v and --json.
+// Find lists the files of a command line: FILE arguments and, for folders, the files
+// below them that pred selects. Symbolic links below folders are not followed. Skipped
+// files are reported with -v and --json.
 func (a *App) Find(ctx context.Context, args []string, pred Pred, failed func(name string, err error)) Files {
 	var out Files
 	for _, arg := range args {
@@ -101,7 +101,7 @@ func (a *App) Find(ctx context.Context, args []string, pred Pred, failed func(na
 }
 
 func (a *App) walk(ctx context.Context, dir string, pred Pred, failed func(name string, err error), out *Files) {
-	// With a separator at its end, a link to a folder is followed.
+	// A trailing separator makes WalkDir follow a link to a folder.
 	root := dir
 	if !os.IsPathSeparator(root[len(root)-1]) {
 		root += string(filepath.Separator)
@@ -146,7 +146,7 @@ func (a *App) walk(ctx context.Context, dir string, pred Pred, failed func(name 
 	})
 }
 
-// notAFile is the reason to skip anything but a file with data.
+// notAFile returns the reason to skip anything but a file with data.
 func notAFile(d fs.DirEntry) string {
 	switch t := d.Type(); {
 	case t&fs.ModeSymlink != 0:
@@ -163,7 +163,7 @@ func notAFile(d fs.DirEntry) string {
 	return ""
 }
 
-// skip reports a file that is not processed.
+// skip reports a skipped file.
 func (a *App) skip(name, reason string) {
 	switch {
 	case a.JSON:
@@ -187,7 +187,7 @@ func (a *App) Each(ctx context.Context, files Files, one func(Job) error, failed
 	a.status.stop()
 }
 
-// SummaryTail is how a summary ends: files that failed and files that were skipped.
+// SummaryTail returns the end of a summary: failed and skipped files.
 func (f *Files) SummaryTail(failed int64) string {
 	s := ""
 	if failed > 0 {
