@@ -109,7 +109,7 @@ func TestClaims(t *testing.T) {
 				f := c.file(t, size)
 				for _, r := range []io.ReaderAt{f, remoteSparse{f}} {
 					bounded(t, int64(len(ar)), func() {
-						a, err := blocks.NewReader(r, size, nil)
+						a, err := blocks.NewReader(context.Background(), r, size, nil)
 						if err == nil {
 							err = a.Copy(context.Background(), nil, nil)
 						}
@@ -170,7 +170,7 @@ func TestGiantArchive(t *testing.T) {
 				h, image := giant(t, size, record)
 				o, err := (&WriteOptions{Name: "x.nc", Zarr: ZarrNever}).withDefaults()
 				require.NoError(t, err)
-				d, err := newDraft(h, size, &o, format.Pooled)
+				d, err := newDraft(context.Background(), h, size, &o, format.Pooled)
 				require.NoError(t, err)
 				var out bytes.Buffer
 				w := &archiveWriter{w: &out, l: d.l}

@@ -36,7 +36,7 @@ func roundTrip(t *testing.T, f corpus.File, o WriteOptions) *Result {
 	require.NoError(t, err)
 	require.Empty(t, eight.want, "8 workers give a shorter archive")
 
-	r, err := blocks.NewReader(bytes.NewReader(one.Bytes()), int64(one.Len()), nil)
+	r, err := blocks.NewReader(context.Background(), bytes.NewReader(one.Bytes()), int64(one.Len()), nil)
 	require.NoError(t, err)
 	sum := sha256.New()
 	require.NoError(t, r.Copy(context.Background(), sum, nil))

@@ -14,6 +14,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
 	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/internal/ioat"
 	"github.com/cdfz-format/cdfz/remote"
 	"github.com/cdfz-format/cdfz/slab"
 	"github.com/cdfz-format/cdfz/unlimited"
@@ -104,7 +105,7 @@ func Open(ctx context.Context, name string, opts *OpenOptions) (*File, error) {
 	if o.Name == "" {
 		o.Name = name
 	}
-	out, err := New(f, size, &o)
+	out, err := newNamed(ctx, f, size, &o)
 	if err != nil {
 		f.Close()
 		return nil, err
@@ -145,22 +146,27 @@ func New(r io.ReaderAt, size int64, opts *OpenOptions) (*File, error) {
 	if opts == nil {
 		opts = &OpenOptions{}
 	}
-	f, err := newFile(r, size, opts)
+	return newNamed(context.Background(), r, size, opts)
+}
+
+// newNamed is New that can be cancelled.
+func newNamed(ctx context.Context, r io.ReaderAt, size int64, opts *OpenOptions) (*File, error) {
+	f, err := newFile(ctx, r, size, opts)
 	if err != nil {
 		return nil, fault.WithName(opts.Name, err)
 	}
 	return f, nil
 }
 
-func newFile(r io.ReaderAt, size int64, opts *OpenOptions) (*File, error) {
+func newFile(ctx context.Context, r io.ReaderAt, size int64, opts *OpenOptions) (*File, error) {
 	if size < 0 {
 		return nil, fault.Optionsf("a file of %d bytes", size)
 	}
 	var f *File
-	a, err := blocks.NewReader(r, size, opts.reader())
+	a, err := blocks.NewReader(ctx, r, size, opts.reader())
 	switch {
 	case errors.Is(err, ErrNotArchive):
-		h, err := cdf3.Read(r, size)
+		h, err := readHeader(ctx, r, size)
 		if errors.Is(err, cdf3.ErrNotCDF) {
 			return nil, &neitherError{err}
 		}
@@ -175,6 +181,11 @@ func newFile(r io.ReaderAt, size int64, opts *OpenOptions) (*File, error) {
 	}
 	f.name, f.size = opts.Name, size
 	return f, nil
+}
+
+// readHeader reads the header of a classic file until ctx is done.
+func readHeader(ctx context.Context, r io.ReaderAt, size int64) (*cdf3.Header, error) {
+	return cdf3.Read(ioat.Live(ctx, r), size)
 }
 
 // wrap makes a File without a name. a is nil for a classic file.

@@ -31,7 +31,7 @@ func (r *panicAt) ReadAt(p []byte, off int64) (int, error) {
 func TestFlightPanic(t *testing.T) {
 	ar := pack(t, cubeImage(t, 2, 30, 50), &WriteOptions{Zarr: ZarrAlways})
 	src := &panicAt{ReaderAt: bytes.NewReader(ar)}
-	r, err := blocks.NewReader(src, int64(len(ar)), nil)
+	r, err := blocks.NewReader(context.Background(), src, int64(len(ar)), nil)
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()

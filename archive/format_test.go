@@ -144,7 +144,7 @@ func TestOpenReads(t *testing.T) {
 		for _, block := range []int64{MinBlock, DefaultBlock} {
 			ar := pack(t, image, &WriteOptions{Name: name, Zarr: ZarrAlways, Block: block})
 			c := &countingReaderAt{r: bytes.NewReader(ar)}
-			_, err := blocks.NewReader(c, int64(len(ar)), nil)
+			_, err := blocks.NewReader(context.Background(), c, int64(len(ar)), nil)
 			require.NoError(t, err)
 			require.LessOrEqual(t, c.calls, 3, name)
 		}
@@ -279,7 +279,7 @@ func TestErrorClasses(t *testing.T) {
 	// So does a source.
 	_, err := Write(ctx, io.Discard, failingReaderAt{boom}, int64(len(image)), nil)
 	require.ErrorIs(t, err, boom)
-	_, err = blocks.NewReader(failingReaderAt{boom}, int64(len(ar)), nil)
+	_, err = blocks.NewReader(context.Background(), failingReaderAt{boom}, int64(len(ar)), nil)
 	require.ErrorIs(t, err, boom)
 	require.NotErrorIs(t, err, ErrCorrupt)
 	_, err = fsck.Verify(ctx, failingReaderAt{boom}, int64(len(ar)), nil)
@@ -288,9 +288,9 @@ func TestErrorClasses(t *testing.T) {
 	require.ErrorIs(t, err, boom)
 	require.ErrorIs(t, open(t, ar).Copy(ctx, &failingWriter{10, boom}, nil), boom)
 
-	_, err = blocks.NewReader(bytes.NewReader(image), int64(len(image)), nil)
+	_, err = blocks.NewReader(context.Background(), bytes.NewReader(image), int64(len(image)), nil)
 	require.ErrorIs(t, err, ErrNotArchive)
-	_, err = blocks.NewReader(bytes.NewReader(ar), int64(len(ar)-1), nil)
+	_, err = blocks.NewReader(context.Background(), bytes.NewReader(ar), int64(len(ar)-1), nil)
 	require.ErrorIs(t, err, ErrCorrupt)
 
 	cancelled, cancel := context.WithCancel(ctx)

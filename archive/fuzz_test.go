@@ -36,7 +36,7 @@ func eachSeed(f *testing.F, add func(name string, keep bool, ar []byte)) {
 func FuzzPlan(f *testing.F) {
 	s := seeds.Of(f)
 	eachSeed(f, func(name string, keep bool, ar []byte) {
-		plan := open(f, ar).L.Encode()
+		plan := encodePlan(open(f, ar).L)
 		f.Add(plan)
 		if keep {
 			s.AddDamaged(name, plan)
@@ -45,7 +45,7 @@ func FuzzPlan(f *testing.F) {
 	s.Add("newer-format", []byte(`{"format":2}`))
 	s.Add("unknown-feature", []byte(`{"format":1,"features":["x"]}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		l, err := format.ParsePlan(b)
+		l, err := format.ParsePlan(context.Background(), b)
 		if err != nil {
 			require.True(t, ours(err), "%v", err)
 			return
@@ -136,7 +136,7 @@ func FuzzArchive(f *testing.F) {
 		} else {
 			require.NoError(t, p.Close())
 		}
-		r, err := blocks.NewReader(bytes.NewReader(b), size, nil)
+		r, err := blocks.NewReader(context.Background(), bytes.NewReader(b), size, nil)
 		if err != nil {
 			require.Error(t, errors.Join(verr, damaged(rep)))
 			return

@@ -60,7 +60,7 @@ func FuzzFront(f *testing.F) {
 	})
 	f.Fuzz(func(t *testing.T, plan, rest []byte) {
 		m := &format.Manifest{Plan: format.Place{Len: int64(len(plan)), CRC32: format.Hex32(czip.CRC(plan))}, Header: format.Place{Len: int64(len(rest)), CRC32: format.Hex32(czip.CRC(rest))}}
-		h, err := blocks.ParseFront(plan, rest, m, int64(len(plan)+len(rest)))
+		h, err := blocks.ParseFront(context.Background(), plan, rest, m, int64(len(plan)+len(rest)))
 		if err != nil {
 			require.True(t, ours(err) || errors.Is(err, filters.ErrUnknownFilter), "%v", err)
 			return
@@ -72,7 +72,7 @@ func FuzzFront(f *testing.F) {
 // seal makes an archive of a plan and of blocks that all have the same stored
 // bytes but the first of the rest: all its checksums are right.
 func seal(plan, first, block []byte) ([]byte, error) {
-	l, err := format.ParsePlan(plan)
+	l, err := format.ParsePlan(context.Background(), plan)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func FuzzSealed(f *testing.F) {
 			require.NoError(f, err)
 			return ar[row.Off : row.Off+row.Len]
 		}
-		plan, first, block := r.L.Encode(), stored(r.L.RestFirst), stored(0)
+		plan, first, block := encodePlan(r.L), stored(r.L.RestFirst), stored(0)
 		f.Add(plan, first, block)
 		if keep {
 			s.AddDamaged(name, plan, first, block)

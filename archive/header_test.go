@@ -2,6 +2,7 @@ package archive
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"testing"
 
@@ -43,9 +44,9 @@ func TestHeaderChain(t *testing.T) {
 	}{{format.PlanFilter{ID: filters.Deflate, Params: []uint32{99}}, ErrCorrupt}, {format.PlanFilter{ID: 35}, filters.ErrUnknownFilter}} {
 		p := *r.L.Plan
 		p.Chains = [][]format.PlanFilter{{c.filter}}
-		bad, err := seal(p.Encode(), first, nil)
+		bad, err := seal(encodePlan(&p), first, nil)
 		require.NoError(t, err)
-		_, err = blocks.NewReader(bytes.NewReader(bad), int64(len(bad)), nil)
+		_, err = blocks.NewReader(context.Background(), bytes.NewReader(bad), int64(len(bad)), nil)
 		require.ErrorIs(t, err, c.want)
 		require.Equal(t, c.want == ErrCorrupt, errors.Is(err, ErrCorrupt))
 	}

@@ -78,7 +78,10 @@ func (f *File) Omitted() []Omitted {
 	if a == nil || !a.L.Layout.HasView() {
 		return nil
 	}
-	_, omitted := format.ZarrMeta(a.Header, a.L.Plan)
+	omitted, err := format.OmittedAttrs(context.Background(), a.Header, a.L.Plan)
+	if err != nil {
+		panic("archive: internal error: " + err.Error())
+	}
 	out := make([]Omitted, len(omitted))
 	for i, o := range omitted {
 		out[i] = Omitted(o)

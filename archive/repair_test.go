@@ -63,7 +63,7 @@ func repairOf(t testing.TB, b []byte) (*fsck.Repaired, error) {
 
 // readableBlocks are the blocks of an archive that a reader decodes, by number.
 func readableBlocks(b []byte) map[int64]string {
-	a, err := blocks.NewReader(bytes.NewReader(b), int64(len(b)), &blocks.ReadOptions{Cache: -1})
+	a, err := blocks.NewReader(context.Background(), bytes.NewReader(b), int64(len(b)), &blocks.ReadOptions{Cache: -1})
 	if err != nil {
 		return nil
 	}
@@ -245,7 +245,7 @@ func TestRepairFront(t *testing.T) {
 			}
 			clear(b[at:min(at+20, end)])
 			b[at] ^= 1 << (at % 8)
-			a, err := blocks.NewReader(bytes.NewReader(b), int64(len(b)), nil)
+			a, err := blocks.NewReader(context.Background(), bytes.NewReader(b), int64(len(b)), nil)
 			require.NoError(t, err, "%s: byte %d", name, at)
 			require.NoError(t, a.Copy(context.Background(), nil, nil))
 			require.NotEmpty(t, verify(t, b).Damage)

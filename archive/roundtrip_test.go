@@ -76,7 +76,7 @@ func pack(t testing.TB, image []byte, o *WriteOptions) []byte {
 
 func open(t testing.TB, ar []byte) *blocks.Reader {
 	t.Helper()
-	r, err := blocks.NewReader(bytes.NewReader(ar), int64(len(ar)), nil)
+	r, err := blocks.NewReader(context.Background(), bytes.NewReader(ar), int64(len(ar)), nil)
 	require.NoError(t, err)
 	return r
 }
@@ -173,4 +173,15 @@ func TestPasses(t *testing.T) {
 	r := open(t, pack(t, classicFiles(t)["cdf2_climate.nc"], &WriteOptions{Zarr: ZarrAlways, Block: 4096}))
 	require.Greater(t, len(r.Passes(1)), 3)
 	require.Len(t, r.Passes(DefaultMemory), 1)
+}
+
+// encodePlan is a plan as JSON.
+func encodePlan[P interface {
+	Encode(context.Context) ([]byte, error)
+}](p P) []byte {
+	b, err := p.Encode(context.Background())
+	if err != nil {
+		panic(err)
+	}
+	return b
 }

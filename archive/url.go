@@ -46,10 +46,8 @@ func openRemote(ctx context.Context, url string, o *OpenOptions) (*File, error) 
 }
 
 func newRemoteFile(ctx context.Context, r *remote.File, o *OpenOptions) (*File, error) {
-	// Opening reads without a context of its own.
-	stop := context.AfterFunc(ctx, func() { r.Close() })
-	f, err := openEnds(r, o)
-	if !stop() {
+	f, err := openEnds(ctx, r, o)
+	if ctx.Err() != nil {
 		return nil, fmt.Errorf("archive: %s: %w", r.Name(), ctx.Err())
 	}
 	if errors.Is(err, ErrCorrupt) {
@@ -62,15 +60,15 @@ func newRemoteFile(ctx context.Context, r *remote.File, o *OpenOptions) (*File, 
 }
 
 // openEnds opens an archive, or a classic file with its header read ahead.
-func openEnds(r *remote.File, o *OpenOptions) (*File, error) {
+func openEnds(ctx context.Context, r *remote.File, o *OpenOptions) (*File, error) {
 	end := make([]byte, min(czip.TailLen, r.Size()))
-	if err := ioat.ReadFull(r, end, r.Size()-int64(len(end))); err != nil {
+	if err := ioat.ReadFull(ioat.Bind(ctx, r), end, r.Size()-int64(len(end))); err != nil {
 		return nil, err
 	}
 	if len(end) < czip.TailLen || string(end[:len(czip.TailMagic)]) != czip.TailMagic {
-		if err := r.Preload(context.Background(), frontProbe); err != nil {
+		if err := r.Preload(ctx, frontProbe); err != nil {
 			return nil, err
 		}
 	}
-	return New(r, r.Size(), o)
+	return newNamed(ctx, r, r.Size(), o)
 }

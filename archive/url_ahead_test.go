@@ -153,8 +153,8 @@ func TestRemoteDamage(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, want, got)
 
-			local, lerr := blocks.NewReader(bytes.NewReader(bad), int64(len(bad)), nil)
-			far, ferr := blocks.NewReader(remoteBytes{bytes.NewReader(bad)}, int64(len(bad)), nil)
+			local, lerr := blocks.NewReader(context.Background(), bytes.NewReader(bad), int64(len(bad)), nil)
+			far, ferr := blocks.NewReader(context.Background(), remoteBytes{bytes.NewReader(bad)}, int64(len(bad)), nil)
 			if lerr != nil {
 				require.EqualError(t, ferr, lerr.Error())
 				return

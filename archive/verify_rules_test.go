@@ -2,6 +2,7 @@ package archive
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"strings"
 	"testing"
@@ -45,7 +46,7 @@ func joined(t *testing.T, l *format.Resolved, list []format.MetaEntry, storedMan
 		case e.Name == czip.RestPrefix+"0":
 			man.Front = format.Front{Len: e.Off, CRC32: format.Hex32(czip.CRC(ar))}
 		case e.Name == czip.ManifestName:
-			data, err := format.InflateTo(czip.ManifestName, e.Payload, 1<<16)
+			data, err := format.InflateTo(context.Background(), czip.ManifestName, e.Payload, 1<<16)
 			require.NoError(t, err)
 			var old format.Manifest
 			require.NoError(t, json.Unmarshal(data, &old))
@@ -105,7 +106,7 @@ func TestVerifyRules(t *testing.T) {
 	}
 	plan := func(old, new string) func([]format.MetaEntry) []format.MetaEntry {
 		return replace(czip.PlanName, func(e format.MetaEntry) format.MetaEntry {
-			data, err := format.InflateTo(czip.PlanName, e.Payload, 1<<20)
+			data, err := format.InflateTo(context.Background(), czip.PlanName, e.Payload, 1<<20)
 			require.NoError(t, err)
 			require.Contains(t, string(data), old)
 			return format.NewMeta(czip.PlanName, []byte(strings.Replace(string(data), old, new, 1)))
@@ -122,7 +123,7 @@ func TestVerifyRules(t *testing.T) {
 		}
 	}
 	stored := func(e format.MetaEntry) format.MetaEntry {
-		data, err := format.InflateTo(e.Name, e.Payload, 1<<20)
+		data, err := format.InflateTo(context.Background(), e.Name, e.Payload, 1<<20)
 		require.NoError(t, err)
 		return format.NewStoredMeta(e.Name, data)
 	}

@@ -32,7 +32,7 @@ func TestWorkers(t *testing.T) {
 		require.LessOrEqual(t, k.most, workers)
 	}
 	for _, workers := range []int{-1, 1025} {
-		_, err := blocks.NewReader(bytes.NewReader(ar), int64(len(ar)), &blocks.ReadOptions{Workers: workers})
+		_, err := blocks.NewReader(context.Background(), bytes.NewReader(ar), int64(len(ar)), &blocks.ReadOptions{Workers: workers})
 		require.ErrorIs(t, err, ErrOptions)
 	}
 }

@@ -251,7 +251,7 @@ func (x *repairer) findTail() error {
 	if czip.CRC(payload) != t.ManCRC {
 		return nil
 	}
-	data, err := format.InflateTo(czip.ManifestName, payload, czip.MaxManifest)
+	data, err := format.InflateTo(x.ctx, czip.ManifestName, payload, czip.MaxManifest)
 	if err != nil {
 		return nil
 	}
@@ -288,11 +288,11 @@ func (x *repairer) findPlan() (*format.MetaEntry, error) {
 		if err := m.Check(czip.PlanName, payload); err != nil {
 			return nil, err
 		}
-		data, err := format.InflateTo(czip.PlanName, payload, min(format.MetaSmall+format.MaxInflate*m.Len, format.MetaLimit(x.Size, x.man.Header.Len)))
+		data, err := format.InflateTo(x.ctx, czip.PlanName, payload, min(format.MetaSmall+format.MaxInflate*m.Len, format.MetaLimit(x.Size, x.man.Header.Len)))
 		if err != nil {
 			return nil, err
 		}
-		x.l, err = format.ParsePlan(data)
+		x.l, err = format.ParsePlan(x.ctx, data)
 		e := czip.ZipEntry{Name: czip.PlanName, Method: czip.MethodDeflated, Crc: czip.CRC(data), Stored: m.Len, Size: int64(len(data))}
 		e.Off = m.Off - e.LocalLen()
 		return &format.MetaEntry{ZipEntry: e, Payload: payload}, err
@@ -309,11 +309,11 @@ func (x *repairer) findPlan() (*format.MetaEntry, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := format.Inflate(&e, payload, format.MetaLimit(x.Size, 0))
+	data, err := format.Inflate(x.ctx, &e, payload, format.MetaLimit(x.Size, 0))
 	if err != nil {
 		return nil, err
 	}
-	x.l, err = format.ParsePlan(data)
+	x.l, err = format.ParsePlan(x.ctx, data)
 	return &format.MetaEntry{ZipEntry: e, Payload: payload}, err
 }
 
@@ -340,7 +340,7 @@ func (x *repairer) findManifest(off int64) (same bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	data, err := format.InflateTo(czip.ManifestName, payload, czip.MaxManifest)
+	data, err := format.InflateTo(x.ctx, czip.ManifestName, payload, czip.MaxManifest)
 	if err != nil {
 		return false, err
 	}

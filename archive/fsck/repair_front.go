@@ -33,12 +33,19 @@ func (x *repairer) canonicalFront(plan *format.MetaEntry) ([]format.MetaEntry, e
 	if !x.l.Layout.HasView() || x.p.header == nil {
 		return out, nil
 	}
-	files, _ := format.ZarrMeta(x.p.header, x.l.Plan)
+	files, err := format.ZarrMeta(x.ctx, x.p.header, x.l.Plan, format.MetaLimit(x.Size, 0))
+	if errors.Is(err, format.ErrMetadata) {
+		return out, nil // no archive has them
+	}
+	if err != nil {
+		return nil, err
+	}
 	for _, f := range files {
-		if err := x.ctx.Err(); err != nil {
+		e, err := format.NewLongMeta(x.ctx, f.Name, f.Data)
+		if err != nil {
 			return nil, err
 		}
-		out = append(out, format.NewMeta(f.Name, f.Data))
+		out = append(out, e)
 	}
 	return out, nil
 }
@@ -199,7 +206,7 @@ func (x *repairer) verified(e *czip.ZipEntry) ([]byte, bool) {
 	if err != nil {
 		return nil, false
 	}
-	_, err = format.Inflate(e, b, format.MetaLimit(x.Size, 0))
+	_, err = format.Inflate(x.ctx, e, b, format.MetaLimit(x.Size, 0))
 	return b, err == nil
 }
 
@@ -213,7 +220,7 @@ func (x *repairer) findHeader() error {
 	if err != nil {
 		return err
 	}
-	if h, err := blocks.DecodeHeader(x.l, x.man.Header, stored); err == nil && x.l.CheckHeader(h) == nil {
+	if h, err := blocks.DecodeHeader(x.ctx, x.l, x.man.Header, stored); err == nil && x.l.CheckHeader(h) == nil {
 		x.p.header = h
 	}
 	return nil

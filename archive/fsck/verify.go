@@ -132,6 +132,8 @@ func (v *verifier) run() error {
 	if err := v.checkHeader(); err != nil {
 		return err
 	}
+	// Reading the image opens the archive once more.
+	v.l, v.header, v.front, v.buf, v.Walker = nil, nil, nil, nil, Walker{Size: v.Size}
 	if len(v.rep.Damage) > 0 {
 		return v.decodeBlocks()
 	}

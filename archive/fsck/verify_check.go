@@ -73,7 +73,7 @@ func (v *verifier) checkManifest(e *czip.ZipEntry, payload []byte) error {
 	if v.tail != nil && czip.CRC(payload) != v.tail.ManCRC {
 		return fault.Corruptf("manifest at byte %d: checksum %08x, expected %08x", e.Off, czip.CRC(payload), v.tail.ManCRC)
 	}
-	data, err := format.Inflate(e, payload, czip.MaxManifest)
+	data, err := format.Inflate(v.ctx, e, payload, czip.MaxManifest)
 	if err != nil {
 		return err
 	}
@@ -191,7 +191,12 @@ func (v *verifier) checkFront() error {
 	v.Walker.R = bytes.NewReader(front)
 	var want []format.MetaFile
 	if v.l.Layout.HasView() {
-		want, _ = format.ZarrMeta(v.header, v.l.Plan)
+		var err error
+		if want, err = format.ZarrMeta(v.ctx, v.header, v.l.Plan, format.MetaLimit(v.Size, 0)); errors.Is(err, format.ErrMetadata) {
+			return v.damage(DamageMetadata, -1, -1, blocks.Corrupt(err))
+		} else if err != nil {
+			return err
+		}
 	}
 	place := make(map[string]int, len(want))
 	for i, f := range want {
@@ -220,7 +225,7 @@ func (v *verifier) checkFront() error {
 			}
 			next++
 			var got []byte
-			if got, err = v.content(e); err == nil && !sameJSON(got, want[n].Data) {
+			if got, err = v.content(v.ctx, e); err == nil && !sameJSON(got, want[n].Data) {
 				err = fault.Corruptf("%q does not follow from the netCDF header", e.Name)
 			}
 		case ours || seen[e.Name]:
@@ -247,7 +252,7 @@ func sameJSON(a, b []byte) bool {
 
 // checkImage opens the archive as a reader does and compares the image's SHA-256.
 func (v *verifier) checkImage() error {
-	a, err := blocks.NewReader(v.src, v.Size, &blocks.ReadOptions{Cache: -1})
+	a, err := blocks.NewReader(v.ctx, v.src, v.Size, &blocks.ReadOptions{Cache: -1})
 	if err == nil {
 		a.CheckPadding = true
 		progress := v.o.Progress
@@ -269,7 +274,7 @@ func (v *verifier) checkImage() error {
 // decodeBlocks decodes each block separately, to name all that fail. Blocks with a
 // wrong checksum have been reported already.
 func (v *verifier) decodeBlocks() error {
-	a, err := blocks.NewReader(v.src, v.Size, &blocks.ReadOptions{Cache: -1})
+	a, err := blocks.NewReader(v.ctx, v.src, v.Size, &blocks.ReadOptions{Cache: -1})
 	if err != nil {
 		return nil // what is wrong with it has been reported
 	}

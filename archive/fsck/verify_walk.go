@@ -96,9 +96,9 @@ func (v *verifier) checkMeta(e *czip.ZipEntry) error {
 			err = fault.Corruptf("%s has method %d, expected %d", e.Name, e.Method, want)
 			break
 		}
-		_, err = format.Inflate(e, payload, limit)
+		_, err = format.Inflate(v.ctx, e, payload, limit)
 	default:
-		_, err = format.Inflate(e, payload, format.MaxLater)
+		_, err = format.Inflate(v.ctx, e, payload, format.MaxLater)
 	}
 	return v.damage(DamageMetadata, e.Off, e.End()-e.Off, err)
 }
@@ -206,7 +206,7 @@ func (v *verifier) walkBlock(i int, b int64, name string) (bool, error) {
 		}
 	} else if n == v.l.RestFirst {
 		// From here on damage can be named by variable.
-		h, err := blocks.DecodeHeader(v.l, format.PlaceOf(row), stored)
+		h, err := blocks.DecodeHeader(v.ctx, v.l, format.PlaceOf(row), stored)
 		if err == nil {
 			err = v.l.CheckHeader(h)
 		}

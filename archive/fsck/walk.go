@@ -60,12 +60,12 @@ func (w *Walker) payload(e *czip.ZipEntry) ([]byte, error) {
 }
 
 // content reads and inflates an entry of metadata.
-func (w *Walker) content(e *czip.ZipEntry) ([]byte, error) {
+func (w *Walker) content(ctx context.Context, e *czip.ZipEntry) ([]byte, error) {
 	p, err := w.payload(e)
 	if err != nil {
 		return nil, err
 	}
-	return format.Inflate(e, p, format.MetaLimit(w.Size, 0))
+	return format.Inflate(ctx, e, p, format.MetaLimit(w.Size, 0))
 }
 
 // front walks the entries before the first block and parses the plan.
@@ -84,11 +84,11 @@ func (w *Walker) front(ctx context.Context) (*format.Resolved, []czip.ZipEntry, 
 		case n == 0 && e.Name != czip.ReadmeName, n == 1 && e.Name != czip.PlanName:
 			return l, entries, fault.Corruptf("entry %d at byte %d: found %q", n, off, e.Name)
 		case n == 1:
-			plan, err := w.content(&e)
+			plan, err := w.content(ctx, &e)
 			if err != nil {
 				return l, entries, err
 			}
-			if l, err = format.ParsePlan(plan); err != nil {
+			if l, err = format.ParsePlan(ctx, plan); err != nil {
 				return nil, entries, err
 			}
 		case n > 1 && e.Name == czip.RestPrefix+"0":

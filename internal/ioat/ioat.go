@@ -64,6 +64,24 @@ func Bind(ctx context.Context, r io.ReaderAt) io.ReaderAt {
 	return r
 }
 
+// Live returns r with each read refused once ctx is done, also if r has no
+// ReadAtContext.
+func Live(ctx context.Context, r io.ReaderAt) io.ReaderAt {
+	return live{ctx, Bind(ctx, r)}
+}
+
+type live struct {
+	ctx context.Context
+	io.ReaderAt
+}
+
+func (l live) ReadAt(p []byte, off int64) (int, error) {
+	if err := l.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return l.ReaderAt.ReadAt(p, off)
+}
+
 // bound is a reader under a context, with the capabilities of the original.
 type bound struct {
 	ctx context.Context

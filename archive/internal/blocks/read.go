@@ -6,6 +6,7 @@ package blocks
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -57,7 +58,7 @@ type Reader struct {
 }
 
 // newReader opens an archive of size bytes, see New.
-func NewReader(r io.ReaderAt, size int64, opts *ReadOptions) (*Reader, error) {
+func NewReader(ctx context.Context, r io.ReaderAt, size int64, opts *ReadOptions) (*Reader, error) {
 	if opts == nil {
 		opts = &ReadOptions{}
 	}
@@ -69,7 +70,7 @@ func NewReader(r io.ReaderAt, size int64, opts *ReadOptions) (*Reader, error) {
 	if opts.Workers > 0 {
 		a.Slots = make(chan struct{}, opts.Workers)
 	}
-	if err := a.open(opts); err != nil {
+	if err := a.open(ctx, opts); err != nil {
 		return nil, err
 	}
 	a.grains = sync.OnceValue(func() []int64 { return grainsOf(a.L) })
@@ -115,10 +116,10 @@ func (s Section) Get(r io.ReaderAt, off, n int64) ([]byte, error) {
 
 // open reads the ends of the archive. A remote archive that seems damaged is read
 // once more, because bytes may have been garbled in transit.
-func (a *Reader) open(opts *ReadOptions) error {
-	err := a.openEnds(a.r, opts)
+func (a *Reader) open(ctx context.Context, opts *ReadOptions) error {
+	err := a.openEnds(ctx, ioat.Bind(ctx, a.r), opts)
 	if errors.Is(err, fault.ErrCorrupt) && a.Far != nil {
-		if again := a.openEnds(ioat.Again(a.r), opts); !errors.Is(again, fault.ErrNotArchive) {
+		if again := a.openEnds(ctx, ioat.Again(ioat.Bind(ctx, a.r)), opts); !errors.Is(again, fault.ErrNotArchive) {
 			err = again
 		}
 	}
@@ -126,7 +127,7 @@ func (a *Reader) open(opts *ReadOptions) error {
 }
 
 // openEnds reads the ends of the archive through r.
-func (a *Reader) openEnds(r io.ReaderAt, opts *ReadOptions) error {
+func (a *Reader) openEnds(ctx context.Context, r io.ReaderAt, opts *ReadOptions) error {
 	end := Section{off: max(0, a.Size-TailProbe)}
 	var err error
 	if end.b, err = (Section{}).Get(r, end.off, a.Size-end.off); err != nil {
@@ -151,14 +152,14 @@ func (a *Reader) openEnds(r io.ReaderAt, opts *ReadOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := a.openManifest(near); err != nil {
+	if err := a.openManifest(ctx, near); err != nil {
 		return err
 	}
 	data := ioat.NewSection(a.r, idx.End()-idx.Stored, idx.Stored)
 	if a.Index, err = blockidx.NewReader(data, idx.Stored, near[len(near)-blockidx.HeaderLen:], opts.Index); err != nil {
 		return Corrupt(err)
 	}
-	return a.openFront(r, end)
+	return a.openFront(ctx, r, end)
 }
 
 // corrupt puts an error of a lower layer that means damage into our class.
@@ -171,13 +172,13 @@ func Corrupt(err error) error {
 
 // openManifest parses the manifest whose entry is at the start of b. Its place is
 // that of the end line: the local header is not needed.
-func (a *Reader) openManifest(b []byte) error {
+func (a *Reader) openManifest(ctx context.Context, b []byte) error {
 	e := czip.ZipEntry{Name: czip.ManifestName}
 	payload := b[e.LocalLen():][:a.Tail.ManLen]
 	if got := czip.CRC(payload); got != a.Tail.ManCRC {
 		return fault.Corruptf("manifest at byte %d: checksum %08x, expected %08x", a.Tail.ManOff, got, a.Tail.ManCRC)
 	}
-	data, err := format.InflateTo(czip.ManifestName, payload, czip.MaxManifest)
+	data, err := format.InflateTo(ctx, czip.ManifestName, payload, czip.MaxManifest)
 	if err != nil {
 		return err
 	}
@@ -187,7 +188,7 @@ func (a *Reader) openManifest(b []byte) error {
 
 // openFront reads the plan and the netCDF header, with one read if little lies
 // between them.
-func (a *Reader) openFront(r io.ReaderAt, have Section) error {
+func (a *Reader) openFront(ctx context.Context, r io.ReaderAt, have Section) error {
 	m := a.Man
 	between := have
 	if gap := m.Header.Off - m.Plan.Off - m.Plan.Len; gap <= maxFrontGap {
@@ -206,7 +207,7 @@ func (a *Reader) openFront(r io.ReaderAt, have Section) error {
 	if err != nil {
 		return err
 	}
-	h, err := ParseFront(plan, rest, m, a.Size)
+	h, err := ParseFront(ctx, plan, rest, m, a.Size)
 	if err != nil {
 		return err
 	}
@@ -226,19 +227,19 @@ type head struct {
 
 // parseFront parses the stored bytes of the plan and of block 0 of the rest, in an
 // archive of size bytes.
-func ParseFront(plan, rest []byte, m *format.Manifest, size int64) (*head, error) {
+func ParseFront(ctx context.Context, plan, rest []byte, m *format.Manifest, size int64) (*head, error) {
 	if err := m.Plan.Check(czip.PlanName, plan); err != nil {
 		return nil, err
 	}
-	plan, err := format.InflateTo(czip.PlanName, plan, min(format.MetaSmall+format.MaxInflate*m.Plan.Len, format.MetaLimit(size, m.Header.Len)))
+	plan, err := format.InflateTo(ctx, czip.PlanName, plan, min(format.MetaSmall+format.MaxInflate*m.Plan.Len, format.MetaLimit(size, m.Header.Len)))
 	if err != nil {
 		return nil, err
 	}
-	l, err := format.ParsePlan(plan)
+	l, err := format.ParsePlan(ctx, plan)
 	if err != nil {
 		return nil, err
 	}
-	header, err := DecodeHeader(l, m.Header, rest)
+	header, err := DecodeHeader(ctx, l, m.Header, rest)
 	if err == nil {
 		err = l.CheckHeader(header)
 	}
@@ -246,7 +247,7 @@ func ParseFront(plan, rest []byte, m *format.Manifest, size int64) (*head, error
 }
 
 // decodeHeader decodes block 0 of the rest and parses the netCDF header in it.
-func DecodeHeader(l *format.Resolved, at format.Place, stored []byte) (*cdf3.Header, error) {
+func DecodeHeader(ctx context.Context, l *format.Resolved, at format.Place, stored []byte) (*cdf3.Header, error) {
 	fail := func(err error) (*cdf3.Header, error) {
 		return nil, &fault.BlockError{Block: l.RestFirst, StoredOff: at.Off, Err: Corrupt(err)}
 	}
@@ -274,7 +275,10 @@ func DecodeHeader(l *format.Resolved, at format.Place, stored []byte) (*cdf3.Hea
 	} else if int64(len(stored)) != l.Rest.First {
 		return fail(fmt.Errorf("%d bytes, expected %d", len(stored), l.Rest.First))
 	}
-	h, err := cdf3.ReadFront(bytes.NewReader(raw), int64(len(raw)), l.Image.Size)
+	h, err := cdf3.ReadFront(ioat.Live(ctx, bytes.NewReader(raw)), int64(len(raw)), l.Image.Size)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	if err != nil {
 		return fail(err)
 	}

@@ -1,6 +1,7 @@
 package format
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -20,10 +21,13 @@ import (
 type jsonReader struct {
 	s   string // what remains
 	len int    // of the whole text
+	ctx context.Context
 	err error
 }
 
-func newJSONReader(text string) *jsonReader { return &jsonReader{s: text, len: len(text)} }
+func newJSONReader(text string) *jsonReader {
+	return &jsonReader{s: text, len: len(text), ctx: context.Background()}
+}
 
 // fail keeps the first error.
 func (r *jsonReader) fail(format string, args ...any) {
@@ -132,6 +136,9 @@ func roomyList[T any](r *jsonReader, what string, limit, room int, one func(*jso
 	for {
 		if len(out) == limit {
 			r.fail("more than %d %s", limit, what)
+		}
+		if len(out)%liveEvery == 0 && r.ctx.Err() != nil {
+			r.fail("%w", r.ctx.Err())
 		}
 		x := one(r)
 		if r.err != nil {
@@ -323,9 +330,12 @@ func (r *jsonReader) skip(depth int) {
 		r.text()
 	case '{':
 		r.s = r.s[1:]
-		for first := true; r.err == nil && !r.opt('}'); first = false {
-			if !first {
+		for n := 0; r.err == nil && !r.opt('}'); n++ {
+			if n > 0 {
 				r.want(',')
+			}
+			if n%liveEvery == 0 && r.ctx.Err() != nil {
+				r.fail("%w", r.ctx.Err())
 			}
 			r.text()
 			r.want(':')
@@ -333,9 +343,12 @@ func (r *jsonReader) skip(depth int) {
 		}
 	case '[':
 		r.s = r.s[1:]
-		for first := true; r.err == nil && !r.opt(']'); first = false {
-			if !first {
+		for n := 0; r.err == nil && !r.opt(']'); n++ {
+			if n > 0 {
 				r.want(',')
+			}
+			if n%liveEvery == 0 && r.ctx.Err() != nil {
+				r.fail("%w", r.ctx.Err())
 			}
 			r.skip(depth + 1)
 		}

@@ -34,7 +34,7 @@ const (
 	MaxLater  = 1 << 22 // an entry of a later version
 
 	maxAttrJSON  = 1 << 16 // an attribute's value in the Zarr view, in bytes of JSON
-	maxAttrsJSON = 1 << 22 // all of them
+	maxAttrsJSON = 1 << 22 // all of them, with their names
 )
 
 // smallImage is the size below which an archive is made in memory, so that it
@@ -46,3 +46,9 @@ const SmallImage = 8 << 20
 func MetaLimit(size, header int64) int64 {
 	return MetaBase + min(max(0, size-header), math.MaxInt64-MetaBase)
 }
+
+// liveEvery is after how many small steps a loop looks at its context.
+const liveEvery = 1024
+
+// livePart is after how many bytes of metadata a loop looks at its context.
+const livePart = 1 << 20

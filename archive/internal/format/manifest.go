@@ -2,9 +2,11 @@ package format
 
 import (
 	"bytes"
+	"context"
 	"encoding/hex"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"unicode/utf8"
@@ -106,21 +108,35 @@ var deflaters = sync.Pool{New: func() any {
 	return w
 }}
 
-// newMeta deflates metadata, docs/FORMAT.md, "Order".
+// NewMeta deflates metadata, docs/FORMAT.md, "Order".
 func NewMeta(name string, data []byte) MetaEntry {
+	e, err := NewLongMeta(context.Background(), name, data)
+	if err != nil {
+		panic("archive: internal error: " + err.Error())
+	}
+	return e
+}
+
+// NewLongMeta is NewMeta that can be cancelled.
+func NewLongMeta(ctx context.Context, name string, data []byte) (MetaEntry, error) {
 	e := MetaEntry{czip.ZipEntry{Name: name, Method: czip.MethodDeflated, Crc: czip.CRC(data), Size: int64(len(data))}, nil}
 	var b bytes.Buffer
 	w := deflaters.Get().(*flate.Writer)
 	defer deflaters.Put(w)
 	w.Reset(&b)
-	w.Write(data)
+	for part := range slices.Chunk(data, livePart) {
+		if err := ctx.Err(); err != nil {
+			return e, err
+		}
+		w.Write(part)
+	}
 	w.Close()
 	e.Payload = b.Bytes()
 	if len(data) > MaxInflate*len(e.Payload) {
 		e.Payload = storedDeflate(data)
 	}
 	e.Stored = int64(len(e.Payload))
-	return e
+	return e, nil
 }
 
 // storedDeflate is a deflate stream of blocks that are not compressed.
@@ -178,8 +194,21 @@ func (r *inflater) close() {
 	}
 }
 
-// inflate returns the content of a metadata entry of at most limit bytes.
-func Inflate(e *czip.ZipEntry, payload []byte, limit int64) ([]byte, error) {
+// liveReader is a reader that ends with its context.
+type liveReader struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (r liveReader) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.r.Read(p[:min(len(p), livePart)])
+}
+
+// Inflate returns the content of a metadata entry of at most limit bytes.
+func Inflate(ctx context.Context, e *czip.ZipEntry, payload []byte, limit int64) ([]byte, error) {
 	if e.Size > limit || e.Size > MetaSmall+MaxInflate*int64(len(payload)) {
 		return nil, fault.Corruptf("%s has %d bytes from %d stored ones, more than the format allows", e.Name, e.Size, len(payload))
 	}
@@ -188,8 +217,8 @@ func Inflate(e *czip.ZipEntry, payload []byte, limit int64) ([]byte, error) {
 		r := newInflater(payload)
 		defer r.close()
 		data = make([]byte, e.Size)
-		if _, err := io.ReadFull(r, data); err != nil {
-			return nil, fault.Corruptf("%s: %v", e.Name, err)
+		if _, err := io.ReadFull(liveReader{ctx, r}, data); err != nil {
+			return nil, notInflated(ctx, e.Name, err)
 		}
 		if n, err := r.Read(make([]byte, 1)); n != 0 || err != io.EOF {
 			return nil, fault.Corruptf("%s has more than %d bytes", e.Name, e.Size)
@@ -203,27 +232,36 @@ func Inflate(e *czip.ZipEntry, payload []byte, limit int64) ([]byte, error) {
 	return data, nil
 }
 
+// notInflated is the error of an inflater under a context.
+func notInflated(ctx context.Context, name string, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return fault.Corruptf("%s: %v", name, err)
+}
+
 // countedPayload is the longest deflated payload whose length is guessed.
 const countedPayload = 16 << 10
 
-// inflateTo inflates deflated bytes whose checksum was verified, to at most limit
+// InflateTo inflates deflated bytes whose checksum was verified, to at most limit
 // bytes.
-func InflateTo(name string, payload []byte, limit int64) ([]byte, error) {
+func InflateTo(ctx context.Context, name string, payload []byte, limit int64) ([]byte, error) {
 	r := newInflater(payload)
 	defer r.close()
+	live := liveReader{ctx, r}
 	room := int64(8*len(payload) + 512)
 	if len(payload) > countedPayload {
 		// Inflating twice takes less memory than a buffer that grows.
-		n, err := io.Copy(io.Discard, io.LimitReader(r, limit+1))
+		n, err := io.Copy(io.Discard, io.LimitReader(live, limit+1))
 		if err != nil {
-			return nil, fault.Corruptf("%s: %v", name, err)
+			return nil, notInflated(ctx, name, err)
 		}
 		room = n + bytes.MinRead
 		r.reset(payload)
 	}
 	b := bytes.NewBuffer(make([]byte, 0, min(room, limit+bytes.MinRead+1)))
-	if _, err := b.ReadFrom(io.LimitReader(r, limit+1)); err != nil {
-		return nil, fault.Corruptf("%s: %v", name, err)
+	if _, err := b.ReadFrom(io.LimitReader(live, limit+1)); err != nil {
+		return nil, notInflated(ctx, name, err)
 	}
 	data := b.Bytes()
 	if int64(len(data)) > limit {

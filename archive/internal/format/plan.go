@@ -7,6 +7,7 @@ package format
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -103,16 +104,16 @@ type Resolved struct {
 }
 
 // parsePlan decodes and checks a plan, whose every number is a claim.
-func ParsePlan(b []byte) (*Resolved, error) {
-	p, err := ReadPlan(b)
+func ParsePlan(ctx context.Context, b []byte) (*Resolved, error) {
+	p, err := ReadPlan(ctx, b)
 	if err != nil {
 		return nil, err
 	}
-	return newLayout(p)
+	return newLayout(ctx, p)
 }
 
 // newLayout checks a plan and computes what follows from it.
-func newLayout(p *Plan) (*Resolved, error) {
+func newLayout(ctx context.Context, p *Plan) (*Resolved, error) {
 	l := &Resolved{Plan: p}
 	if p.Image.Header < 0 || p.Image.Header > maxHeader || p.Image.Size < p.Image.Header {
 		return nil, fault.Corruptf("plan: header of %d bytes in an image of %d", p.Image.Header, p.Image.Size)
@@ -129,6 +130,11 @@ func newLayout(p *Plan) (*Resolved, error) {
 	}
 	segs := make([]unlimited.Segment, len(p.Vars))
 	for i := range p.Vars {
+		if i%liveEvery == 0 {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+		}
 		g, err := l.checkVar(i)
 		if err != nil {
 			return nil, err
@@ -265,24 +271,56 @@ func (l *Resolved) AppendName(dst []byte, v int, b int64) []byte {
 	return l.Geoms[v].AppendKey(dst, b)
 }
 
-// encode is the plan as JSON.
-func (p *Plan) Encode() []byte { return EncodeJSON(p) }
+// Encode is the plan as JSON.
+func (p *Plan) Encode(ctx context.Context) ([]byte, error) {
+	head := *p
+	head.Vars, head.Groups = []PlanVar{}, [][]int{}
+	const end = `"vars":[],"groups":[]}`
+	out, ok := bytes.CutSuffix(EncodeJSON(&head), []byte(end))
+	if !ok {
+		panic("archive: internal error: a plan does not end with its variables and groups")
+	}
+	out = append(out, `"vars":[`...)
+	var one bytes.Buffer
+	e := newEncoder(&one)
+	for i := range p.Vars {
+		if i%liveEvery == 0 {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+		}
+		if i > 0 {
+			out = append(out, ',')
+		}
+		one.Reset()
+		encode(e, &p.Vars[i])
+		out = append(out, bytes.TrimSuffix(one.Bytes(), []byte("\n"))...)
+	}
+	out = append(out, `],"groups":`...)
+	return append(append(out, EncodeJSON(p.Groups)...), '}'), nil
+}
 
 // encodeJSON is JSON without escapes that only HTML needs.
 func EncodeJSON(v any) []byte {
 	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		panic("archive: internal error: " + err.Error())
-	}
+	encode(newEncoder(&b), v)
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// unblocked holds the reasons why variables have no blocks, by number.
-type unblocked map[int]string
+func newEncoder(b *bytes.Buffer) *json.Encoder {
+	e := json.NewEncoder(b)
+	e.SetEscapeHTML(false)
+	return e
+}
 
-// errMetadata: a layout with more metadata than a reader may accept.
+func encode(e *json.Encoder, v any) {
+	if err := e.Encode(v); err != nil {
+		panic("archive: internal error: " + err.Error())
+	}
+}
+
+// ErrMetadata: a layout with more metadata than a reader may accept, or than a view is
+// worth.
 var ErrMetadata = errors.New("metadata larger than the format allows")
 
 const (
@@ -291,24 +329,26 @@ const (
 	pooledMaxName = 48
 )
 
-// planOptions decide what a plan leaves open; lengths in bytes.
+// PlanOptions decide what a plan leaves open; lengths in bytes.
 type PlanOptions struct {
 	Block  int64         // target size of a block
 	Memory int64         // for the blocks of record variables that are collected together
 	Rest   filters.Chain // of the rest
 	Chain  func(name string, t cdf3.Type, g *Geometry) (filters.Chain, error)
+	// Headers bounds the local headers and directory records of blocks. A plan that has
+	// more of them is ErrMetadata.
+	Headers int64
 }
 
-// newPlan makes the plan of an image from its header and the options.
-func NewPlan(h *cdf3.Header, size int64, o *PlanOptions, lay Layout) (*Resolved, unblocked, error) {
+// NewPlan makes the plan of an image from its header and the options.
+func NewPlan(ctx context.Context, h *cdf3.Header, size int64, o *PlanOptions, lay Layout) (*Resolved, error) {
 	p := &Plan{
 		Format: formatVersion, Features: features, Writer: "cdfz " + Version, Layout: lay,
 		Image: PlanImage{size, h.Len}, Block: o.Block, Vars: []PlanVar{}, Groups: [][]int{},
 	}
-	b := planBuilder{p: p, chains: map[string]int{}}
+	b := planBuilder{p: p, chains: map[string]int{}, known: map[string]planChain{}}
 	rest, _ := b.chain(o.Rest, 0)
 	p.Rest = PlanRest{Len: size, First: h.Len, Block: o.Block, Chain: rest}
-	why := unblocked{}
 	if lay == Single {
 		if size < SmallImage {
 			p.Rest.First = max(h.Len, min(size, MaxFirst))
@@ -316,54 +356,64 @@ func NewPlan(h *cdf3.Header, size int64, o *PlanOptions, lay Layout) (*Resolved,
 				p.Rest.Block = MaxFirst
 			}
 		}
-		for i := range h.Vars {
-			why[i] = "the archive holds the image as one block"
-		}
-	} else if err := b.addVars(h, size, o, why); err != nil {
-		return nil, nil, err
+	} else if err := b.addVars(ctx, h, size, o); err != nil {
+		return nil, err
 	}
 	b.group(o.Memory)
-	l, err := newLayout(p)
-	if err != nil {
-		return nil, nil, fmt.Errorf("archive: internal error: %w", err)
+	l, err := newLayout(ctx, p)
+	if err != nil && ctx.Err() == nil {
+		err = fmt.Errorf("archive: internal error: %w", err)
 	}
-	return l, why, nil
+	return l, err
 }
 
 type planBuilder struct {
 	p      *Plan
 	chains map[string]int
+	known  map[string]planChain
 	geoms  []*Geometry
+}
+
+// planChain is a chain of blocks of one length.
+type planChain struct {
+	number int
+	view   NotViewed
 }
 
 // chain numbers a chain, and returns why blocks of blockLen bytes are not in the view.
 func (b *planBuilder) chain(c filters.Chain, blockLen int64) (int, NotViewed) {
+	key := make([]byte, 0, 64)
+	for _, f := range c {
+		key = fmt.Appendf(key, "%d %t %q %d,", f.ID, f.Optional, f.Name, f.Params)
+	}
+	key = strconv.AppendInt(key, blockLen, 10)
+	if k, ok := b.known[string(key)]; ok {
+		return k.number, k.view
+	}
 	pf, why := PlanFilters(c, blockLen)
-	key := string(EncodeJSON(pf))
-	n, ok := b.chains[key]
+	text := string(EncodeJSON(pf))
+	n, ok := b.chains[text]
 	if !ok {
 		n = len(b.p.Chains)
-		b.chains[key] = n
+		b.chains[text] = n
 		b.p.Chains = append(b.p.Chains, pf)
 	}
+	b.known[string(key)] = planChain{n, why}
 	return n, why
 }
 
-func (b *planBuilder) addVars(h *cdf3.Header, size int64, o *PlanOptions, why unblocked) error {
+func (b *planBuilder) addVars(ctx context.Context, h *cdf3.Header, size int64, o *PlanOptions) error {
 	segs, reasons := unlimited.Plan(h, size)
 	names := PathNames{Pooled: b.p.Layout == Pooled, Taken: map[string]bool{}}
+	headers := o.Headers
 	for i := range h.Vars {
+		if i%liveEvery == 0 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+		}
 		v := &h.Vars[i]
-		if reasons[i] != unlimited.Blocked {
-			why[i] = string(reasons[i])
-			continue
-		}
-		if len(v.Shape) > MaxRank {
-			why[i] = "more than 1024 dimensions"
-			continue
-		}
-		if names.Pooled && v.Len < pooledBelow {
-			why[i] = "smaller than 4 KiB in a pooled archive"
+		if reasons[i] != unlimited.Blocked || len(v.Shape) > MaxRank || names.Pooled && v.Len < pooledBelow {
 			continue
 		}
 		g, err := NewGeometry(v.Shape, BlockShape(v.Shape, v.Type.Size(), o.Block), v.Type.Size())
@@ -373,9 +423,13 @@ func (b *planBuilder) addVars(h *cdf3.Header, size int64, o *PlanOptions, why un
 		_, longest := g.KeysLen()
 		path, ok := names.Of(v.Name, i, longest)
 		if !ok {
-			why[i] = "its blocks would have names of more than 255 bytes"
 			continue
 		}
+		per := czip.LocalFixed + czip.CentralFixed + 2*int64(len(path))
+		if g.Blocks > headers/per {
+			return fmt.Errorf("archive: %w", ErrMetadata)
+		}
+		headers -= g.Blocks * per
 		chain, err := o.Chain(v.Name, v.Type, g)
 		if err != nil {
 			return err

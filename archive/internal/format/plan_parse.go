@@ -1,6 +1,7 @@
 package format
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -21,17 +22,21 @@ type planReader struct {
 	ranks   int
 }
 
-// readPlan decodes a plan without checking its numbers.
-func ReadPlan(b []byte) (*Plan, error) {
+// ReadPlan decodes a plan without checking its numbers.
+func ReadPlan(ctx context.Context, b []byte) (*Plan, error) {
 	r := &planReader{
 		// Strings of the plan share its memory, and nobody changes that.
 		jsonReader: newJSONReader(unsafe.String(unsafe.SliceData(b), len(b))), filters: MaxFilters, params: MaxParams,
 		ranks: ranksBase + len(b)/ranksShare,
 	}
+	r.ctx = ctx
 	r.plan()
 	err := r.end()
 	if r.version != nil {
 		return nil, r.version
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
 	}
 	if err != nil {
 		return nil, fault.Corruptf("plan: %v", err)

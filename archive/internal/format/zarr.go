@@ -1,11 +1,12 @@
 package format
 
 import (
-	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
-	"math"
+	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -42,57 +43,56 @@ type MetaFile struct {
 	Data []byte
 }
 
-// Omitted is an attribute that the Zarr view leaves out.
-type Omitted struct {
-	Var  int    // number of the variable, -1: of the file
-	Attr string // its name, as in the file
-	Why  string
-}
-
 // ZarrMeta makes the entries of the Zarr metadata of an archive with a view, in their
-// order, and lists the attributes that the view leaves out. In a consolidated archive
-// the metadata of variables have no entries: they are in .zmetadata alone.
-func ZarrMeta(h *cdf3.Header, p *Plan) ([]MetaFile, []Omitted) {
-	var files []MetaFile
-	var omitted []Omitted
-	all := map[string]json.RawMessage{}
-	addRoot := func(name string, v any) {
-		data := encodeASCII(v)
-		files = append(files, MetaFile{name, data})
-		all[name] = data
+// order. In a consolidated archive the metadata of variables have no entries: they are
+// in .zmetadata alone. The error wraps ErrMetadata if an entry would have more than
+// limit bytes.
+func ZarrMeta(ctx context.Context, h *cdf3.Header, p *Plan, limit int64) ([]MetaFile, error) {
+	var files, all []MetaFile
+	left := limit
+	add := func(name string, data []byte, own bool) error {
+		f := MetaFile{name, data}
+		all = append(all, f)
+		if own {
+			files = append(files, f)
+		}
+		// .zmetadata holds all the others.
+		if left -= int64(len(name) + len(data)); left < 0 {
+			return fmt.Errorf("archive: the Zarr metadata have more than %d bytes: %w", limit, ErrMetadata)
+		}
+		return nil
 	}
-	addVar := addRoot
-	if p.Layout == Consolidated {
-		addVar = func(name string, v any) { all[name] = encodeASCII(v) }
+	err := add(zgroupName, encodeASCII(map[string]any{"zarr_format": 2}), true)
+	if err != nil {
+		return nil, err
 	}
-	room := maxAttrsJSON
-	attrs := func(n int, list []cdf3.Attr, t cdf3.Type) map[string]any {
-		m, o := zarrAttrs(n, list, t, &room)
-		omitted = append(omitted, o...)
-		return m
-	}
-	addRoot(zgroupName, map[string]any{"zarr_format": 2})
-	addRoot(zattrsName, attrs(-1, h.Attrs, 0))
-	names := dimNames(h)
-	for i := range p.Vars {
-		pv := &p.Vars[i]
-		if pv.View != "" {
-			continue
+	names := dimNames(h, p)
+	err = eachAttrs(ctx, h, p, func(pv *PlanVar, attrs []viewAttr) error {
+		if pv == nil {
+			return add(zattrsName, encodeAttrs(attrs), true)
 		}
 		v := &h.Vars[pv.Var]
-		addVar(pv.Path+"/"+zarrayName, newZarray(pv, v.Type, p.Chains[pv.Chain]))
-		m := attrs(pv.Var, v.Attrs, v.Type)
-		m[dimsAttr] = varDims(v, names)
-		addVar(pv.Path+"/"+zattrsName, m)
+		if err := add(pv.Path+"/"+zarrayName, encodeASCII(newZarray(pv, v.Type, p.Chains[pv.Chain])), p.Layout == Viewed); err != nil {
+			return err
+		}
+		attrs = append(attrs, viewAttr{dimsAttr, encodeASCII(varDims(v, names))})
+		return add(pv.Path+"/"+zattrsName, encodeAttrs(attrs), p.Layout == Viewed)
+	}, nil)
+	if err != nil {
+		return nil, err
 	}
-	meta := encodeASCII(map[string]any{"metadata": all, "zarr_consolidated_format": 1})
-	return append(files, MetaFile{zmetadataName, meta}), omitted
+	meta := make([]byte, 0, limit-left+int64(6*len(all))+64)
+	meta = encodeObject(append(meta, `{"metadata":`...), all, func(f MetaFile) (string, []byte) { return f.Name, f.Data })
+	return append(files, MetaFile{zmetadataName, append(meta, `,"zarr_consolidated_format":1}`...)}), nil
 }
 
 // encodeASCII is JSON in which all characters beyond ASCII are escaped:
 // zarr-python up to 2.13 refuses any other (zarr-developers/zarr-python#1308).
 func encodeASCII(v any) []byte {
 	data := EncodeJSON(v)
+	if isASCII(data) {
+		return data
+	}
 	out := make([]byte, 0, len(data))
 	for _, r := range string(data) {
 		switch {
@@ -106,6 +106,39 @@ func encodeASCII(v any) []byte {
 		}
 	}
 	return out
+}
+
+func isASCII(b []byte) bool {
+	for _, c := range b {
+		if c >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// encodeAttrs makes a JSON object of attributes, in the order of their names.
+func encodeAttrs(attrs []viewAttr) []byte {
+	return encodeObject(nil, attrs, func(a viewAttr) (string, []byte) { return a.name, a.value })
+}
+
+// encodeObject appends a JSON object whose members are those of list, which it sorts
+// by their names.
+func encodeObject[T any](dst []byte, list []T, member func(T) (name string, value []byte)) []byte {
+	slices.SortFunc(list, func(x, y T) int {
+		a, _ := member(x)
+		b, _ := member(y)
+		return strings.Compare(a, b)
+	})
+	dst = append(dst, '{')
+	for i, m := range list {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		name, value := member(m)
+		dst = append(append(append(dst, encodeASCII(name)...), ':'), value...)
+	}
+	return append(dst, '}')
 }
 
 func newZarray(pv *PlanVar, t cdf3.Type, chain []PlanFilter) zarray {
@@ -125,163 +158,72 @@ func newZarray(pv *PlanVar, t cdf3.Type, chain []PlanFilter) zarray {
 	return z
 }
 
-// dimNames returns the names of dimensions in the view: their own, unless an earlier
-// dimension has the same name or it is not valid text.
-func dimNames(h *cdf3.Header) []string {
-	own := map[string]bool{}
-	for _, d := range h.Dims {
-		own[d.Name] = true
-	}
-	taken := map[string]bool{}
-	names := make([]string, len(h.Dims))
-	for i, d := range h.Dims {
-		switch {
-		case d.Name == "" || !utf8.ValidString(d.Name):
-			names[i] = freshDim("", i, own, taken)
-		case taken[d.Name]:
-			names[i] = freshDim(d.Name, i, own, taken)
-		default:
-			names[i] = d.Name
+// dimNames returns the names in the view of the dimensions that it uses: their own,
+// unless an earlier dimension has the same name or it is not valid text.
+func dimNames(h *cdf3.Header, p *Plan) map[int]string {
+	names := map[int]string{}   // of the dimensions used
+	first := map[string]int{}   // the first dimension of each of their names
+	fresh := map[string]bool{}  // names that are made up
+	nearby := map[string]bool{} // names of dimensions that are, but for underscores, in fresh
+	for i := range p.Vars {
+		if p.Vars[i].View != "" {
+			continue
 		}
-		taken[names[i]] = true
+		for _, id := range h.Vars[p.Vars[i].Var].DimIDs {
+			names[id] = h.Dims[id].Name
+			first[h.Dims[id].Name] = -1
+		}
+	}
+	if len(names) == 0 {
+		return names
+	}
+	for id := range h.Dims {
+		if n, ok := first[h.Dims[id].Name]; ok && n < 0 {
+			first[h.Dims[id].Name] = id
+		}
+	}
+	for id, name := range names {
+		switch {
+		case name == "" || !utf8.ValidString(name):
+			names[id] = freshDim("", id)
+		case first[name] != id:
+			names[id] = freshDim(name, id)
+		default:
+			continue
+		}
+		fresh[names[id]] = true
+	}
+	if len(fresh) == 0 {
+		return names
+	}
+	for i := range h.Dims {
+		if base := strings.TrimRight(h.Dims[i].Name, "_"); fresh[base] {
+			nearby[h.Dims[i].Name] = true
+		}
+	}
+	for id, name := range names {
+		for fresh[name] && nearby[names[id]] {
+			names[id] += "_"
+		}
 	}
 	return names
 }
 
-// freshDim is NAME__dID, lengthened while another dimension is called so.
-func freshDim(name string, id int, own, taken map[string]bool) string {
-	name += "__d" + strconv.Itoa(id)
-	for own[name] || taken[name] {
-		name += "_"
-	}
-	return name
-}
+// freshDim is NAME__dID. It ends with a number that no other name made up has.
+func freshDim(name string, id int) string { return name + "__d" + strconv.Itoa(id) }
 
 // varDims are the names of a variable's dimensions, each once.
-func varDims(v *cdf3.Var, names []string) []string {
+func varDims(v *cdf3.Var, names map[int]string) []string {
 	out := make([]string, len(v.DimIDs))
 	taken := map[string]bool{}
 	for i, id := range v.DimIDs {
 		out[i] = names[id]
 		if taken[out[i]] {
-			out[i] = freshDim(names[id], id, nil, taken)
+			for out[i] = freshDim(out[i], id); taken[out[i]]; {
+				out[i] += "_"
+			}
 		}
 		taken[out[i]] = true
 	}
 	return out
-}
-
-// zarrAttrs turns attributes into JSON values, those of variable n, of type t. Room is
-// the bytes that values may still take; zarrAttrs takes its share.
-func zarrAttrs(n int, list []cdf3.Attr, t cdf3.Type, room *int) (map[string]any, []Omitted) {
-	m := map[string]any{}
-	var omitted []Omitted
-	seen := map[string]bool{}
-	for i := range list {
-		a := &list[i]
-		value, why := attrValue(a)
-		switch {
-		case !utf8.ValidString(a.Name):
-			why = "its name is not UTF-8"
-		case seen[a.Name]:
-			why = "an earlier attribute has the same name"
-		case a.Name == dimsAttr:
-			why = "the name is taken by the view"
-		case n >= 0 && a.Name == fillAttr && (a.Type != t || a.Len != 1):
-			why = "it is not one value of the variable's type"
-		case len(value) > *room:
-			why = "the view has too many attributes"
-		}
-		seen[a.Name] = true
-		if why != "" {
-			omitted = append(omitted, Omitted{n, a.Name, why})
-			continue
-		}
-		*room -= len(value)
-		m[a.Name] = value
-	}
-	return m, omitted
-}
-
-const tooLong = "its value is too long"
-
-// attrValue returns the JSON value of an attribute, or why it has none.
-func attrValue(a *cdf3.Attr) (json.RawMessage, string) {
-	if a.Type == cdf3.Char {
-		return attrText(a.Values)
-	}
-	if a.Len > maxAttrJSON/2 { // each value takes a digit and a comma
-		return nil, tooLong
-	}
-	out, ok := attrNumbers(a)
-	if !ok {
-		return nil, "JSON cannot hold its value exactly"
-	}
-	if a.Len == 1 {
-		return out[1:], ""
-	}
-	if len(out) == 0 {
-		out = append(out, '[')
-	}
-	out[0] = '['
-	if out = append(out, ']'); len(out) > maxAttrJSON {
-		return nil, tooLong
-	}
-	return out, ""
-}
-
-// attrText is attrValue for text.
-func attrText(b []byte) (json.RawMessage, string) {
-	// C programs count the NUL at the end, which is no part of the text: xarray
-	// decodes no time whose units end with one.
-	b = bytes.TrimRight(b, "\x00")
-	if len(b) > maxAttrJSON {
-		return nil, tooLong
-	}
-	if !utf8.Valid(b) {
-		return nil, "its text is not UTF-8"
-	}
-	out := encodeASCII(string(b))
-	if len(out) > maxAttrJSON {
-		return nil, tooLong
-	}
-	return out, ""
-}
-
-// attrNumbers returns the values of an attribute, a comma before each, if a JSON reader
-// that works in float64 gets them exactly.
-func attrNumbers(a *cdf3.Attr) (out []byte, ok bool) {
-	switch a.Type {
-	case cdf3.Float, cdf3.Double:
-		for _, x := range a.Float64s() {
-			s, ok := jsonFloat(x)
-			if !ok {
-				return nil, false
-			}
-			out = append(append(out, ','), s...)
-		}
-		return out, true
-	}
-	ints := a.Int64s()
-	for _, x := range ints {
-		if x < -1<<53 || x > 1<<53 {
-			return nil, false
-		}
-		out = strconv.AppendInt(append(out, ','), x, 10)
-	}
-	return out, int64(len(ints)) == a.Len
-}
-
-// jsonFloat writes a point or an exponent, so that readers keep it a float.
-func jsonFloat(x float64) (string, bool) {
-	if math.IsNaN(x) || math.IsInf(x, 0) {
-		return "", false
-	}
-	s := strconv.FormatFloat(x, 'g', -1, 64)
-	for i := range len(s) {
-		if s[i] == '.' || s[i] == 'e' {
-			return s, true
-		}
-	}
-	return s + ".0", true
 }

@@ -1,0 +1,208 @@
+package format
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"hash/maphash"
+	"math"
+	"math/bits"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/cdfz-format/cdfz/cdf3"
+)
+
+// viewAttr is an attribute in the view.
+type viewAttr struct {
+	name  string
+	value []byte // JSON
+}
+
+// Omitted is an attribute that the Zarr view leaves out.
+type Omitted struct {
+	Var  int    // number of the variable, -1: of the file
+	Attr string // its name, as in the file
+	Why  string
+}
+
+// OmittedAttrs lists the attributes that the Zarr view of an archive leaves out.
+func OmittedAttrs(ctx context.Context, h *cdf3.Header, p *Plan) ([]Omitted, error) {
+	var out []Omitted
+	err := eachAttrs(ctx, h, p, func(*PlanVar, []viewAttr) error { return nil }, func(o Omitted) { out = append(out, o) })
+	return out, err
+}
+
+// eachAttrs calls use with the attributes that the view has of the file, for which pv
+// is nil, and of each variable in it. It calls omit, if not nil, with all others.
+func eachAttrs(ctx context.Context, h *cdf3.Header, p *Plan, use func(pv *PlanVar, attrs []viewAttr) error, omit func(Omitted)) error {
+	room := maxAttrsJSON
+	attrs, err := zarrAttrs(ctx, -1, h.Attrs, 0, &room, omit)
+	if err == nil {
+		err = use(nil, attrs)
+	}
+	for i := range p.Vars {
+		if err == nil && i%liveEvery == 0 {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		pv := &p.Vars[i]
+		if pv.View != "" {
+			continue
+		}
+		v := &h.Vars[pv.Var]
+		if attrs, err = zarrAttrs(ctx, pv.Var, v.Attrs, v.Type, &room, omit); err == nil {
+			err = use(pv, attrs)
+		}
+	}
+	return err
+}
+
+// zarrAttrs returns the attributes in the view, those of variable n, of type t. Room is
+// the bytes that names and values may still take; zarrAttrs takes its share.
+func zarrAttrs(ctx context.Context, n int, list []cdf3.Attr, t cdf3.Type, room *int, omit func(Omitted)) ([]viewAttr, error) {
+	var kept []viewAttr
+	names := newNameSet(list)
+	for i := range list {
+		if i%liveEvery == 0 {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+		}
+		a := &list[i]
+		var value []byte
+		why, again := "", names.add(i)
+		switch {
+		case !utf8.ValidString(a.Name):
+			why = "its name is not UTF-8"
+		case again:
+			why = "an earlier attribute has the same name"
+		case a.Name == dimsAttr:
+			why = "the name is taken by the view"
+		case n >= 0 && a.Name == fillAttr && (a.Type != t || a.Len != 1):
+			why = "it is not one value of the variable's type"
+		default:
+			if value, why = attrValue(a); why == "" && len(a.Name)+len(value) > *room {
+				why = "the view has too many attributes"
+			}
+		}
+		if why == "" {
+			*room -= len(a.Name) + len(value)
+			kept = append(kept, viewAttr{a.Name, value})
+		} else if omit != nil {
+			omit(Omitted{n, a.Name, why})
+		}
+	}
+	return kept, nil
+}
+
+// nameSet finds the attributes of a list whose names earlier ones have. A map of the
+// names would take several times as much memory, and lists may be as long as headers.
+type nameSet struct {
+	list  []cdf3.Attr
+	slots []int32 // numbers of attributes plus 1, by the hashes of their names
+	seed  maphash.Seed
+}
+
+func newNameSet(list []cdf3.Attr) *nameSet {
+	return &nameSet{list, make([]int32, 1<<bits.Len(uint(2*len(list)))), maphash.MakeSeed()}
+}
+
+// add reports whether an attribute added before has the same name as attribute i.
+func (s *nameSet) add(i int) bool {
+	mask := uint64(len(s.slots) - 1)
+	for at := maphash.String(s.seed, s.list[i].Name) & mask; ; at = (at + 1) & mask {
+		switch k := s.slots[at]; {
+		case k == 0:
+			s.slots[at] = int32(i) + 1
+			return false
+		case s.list[k-1].Name == s.list[i].Name:
+			return true
+		}
+	}
+}
+
+const tooLong = "its value is too long"
+
+// attrValue returns the JSON value of an attribute, or why it has none.
+func attrValue(a *cdf3.Attr) (json.RawMessage, string) {
+	if a.Type == cdf3.Char {
+		return attrText(a.Values)
+	}
+	if a.Len > maxAttrJSON/2 { // each value takes a digit and a comma
+		return nil, tooLong
+	}
+	out, ok := attrNumbers(a)
+	if !ok {
+		return nil, "JSON cannot hold its value exactly"
+	}
+	if a.Len == 1 {
+		return out[1:], ""
+	}
+	if len(out) == 0 {
+		out = append(out, '[')
+	}
+	out[0] = '['
+	if out = append(out, ']'); len(out) > maxAttrJSON {
+		return nil, tooLong
+	}
+	return out, ""
+}
+
+// attrText is attrValue for text.
+func attrText(b []byte) (json.RawMessage, string) {
+	// C programs count the NUL at the end, which is no part of the text: xarray
+	// decodes no time whose units end with one.
+	b = bytes.TrimRight(b, "\x00")
+	if len(b) > maxAttrJSON {
+		return nil, tooLong
+	}
+	if !utf8.Valid(b) {
+		return nil, "its text is not UTF-8"
+	}
+	out := encodeASCII(string(b))
+	if len(out) > maxAttrJSON {
+		return nil, tooLong
+	}
+	return out, ""
+}
+
+// attrNumbers returns the values of an attribute, a comma before each, if a JSON reader
+// that works in float64 gets them exactly.
+func attrNumbers(a *cdf3.Attr) (out []byte, ok bool) {
+	switch a.Type {
+	case cdf3.Float, cdf3.Double:
+		for _, x := range a.Float64s() {
+			s, ok := jsonFloat(x)
+			if !ok {
+				return nil, false
+			}
+			out = append(append(out, ','), s...)
+		}
+		return out, true
+	}
+	ints := a.Int64s()
+	for _, x := range ints {
+		if x < -1<<53 || x > 1<<53 {
+			return nil, false
+		}
+		out = strconv.AppendInt(append(out, ','), x, 10)
+	}
+	return out, int64(len(ints)) == a.Len
+}
+
+// jsonFloat writes a point or an exponent, so that readers keep it a float.
+func jsonFloat(x float64) (string, bool) {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return "", false
+	}
+	s := strconv.FormatFloat(x, 'g', -1, 64)
+	for i := range len(s) {
+		if s[i] == '.' || s[i] == 'e' {
+			return s, true
+		}
+	}
+	return s + ".0", true
+}

@@ -1,0 +1,218 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/cdfz-format/cdfz/archive/internal/blocks"
+	"github.com/cdfz-format/cdfz/archive/internal/czip"
+	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/blockidx"
+	"github.com/cdfz-format/cdfz/cdf3"
+)
+
+// Which layout an archive gets. It is decided from the header and the options, and
+// where that leaves it open from some blocks, before a byte is written.
+
+// draft is an archive that is planned and not yet written.
+type draft struct {
+	o     *WriteOptions
+	l     *format.Resolved
+	front []format.MetaEntry // README, plan, Zarr metadata
+}
+
+// newDraft plans an archive and makes its metadata. ErrMetadata means that the layout
+// needs more metadata than the format allows, or far more than its view is worth.
+func newDraft(ctx context.Context, h *cdf3.Header, size int64, o *WriteOptions, lay format.Layout) (*draft, error) {
+	rest, err := o.Preset.rest()
+	if err != nil {
+		return nil, err
+	}
+	worth := int64(math.MaxInt64 - format.MetaBase)
+	if lay.HasView() && !o.Zarr.forced() {
+		worth = viewWorth(lay, size)
+	}
+	l, err := format.NewPlan(ctx, h, size, &format.PlanOptions{Block: o.Block, Memory: o.Memory, Rest: rest, Chain: o.chainFor, Headers: worth}, lay)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := l.Encode(ctx)
+	if err != nil {
+		return nil, err
+	}
+	files := []format.MetaFile{{Name: czip.PlanName, Data: plan}}
+	if lay.HasView() {
+		zarr, err := format.ZarrMeta(ctx, h, l.Plan, format.MetaBase+worth)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, zarr...)
+	}
+	d := &draft{o: o, l: l, front: []format.MetaEntry{format.NewStoredMeta(czip.ReadmeName, []byte(format.Readme))}}
+	for _, f := range files {
+		e, err := format.NewLongMeta(ctx, f.Name, f.Data)
+		if err != nil {
+			return nil, err
+		}
+		d.front = append(d.front, e)
+	}
+	if plan := &d.front[1]; plan.Stored > format.MaxPlan {
+		return nil, fmt.Errorf("archive: %s has %d bytes, at most %d are possible: %w", czip.PlanName, plan.Stored, format.MaxPlan, format.ErrMetadata)
+	}
+	// The archive has at least the structural bytes, and they do not count the header's.
+	limit := format.MetaLimit(d.structural(), 0)
+	for _, f := range files {
+		if int64(len(f.Data)) > limit {
+			return nil, fmt.Errorf("archive: %s has %d bytes, at most %d are possible: %w", f.Name, len(f.Data), limit, format.ErrMetadata)
+		}
+	}
+	return d, nil
+}
+
+// chooseDraft decides the layout, docs/FORMAT.md, "Thresholds of the layouts".
+func chooseDraft(ctx context.Context, image io.ReaderAt, size int64, h *cdf3.Header, o *WriteOptions) (*draft, error) {
+	for _, lay := range o.Zarr.layouts() {
+		d, err := newDraft(ctx, h, size, o, lay)
+		if err != nil && (o.Zarr.forced() || !errors.Is(err, format.ErrMetadata)) {
+			return nil, err
+		}
+		if err == nil {
+			ok, err := d.paysView(ctx, image)
+			if err != nil {
+				return nil, err
+			}
+			if ok {
+				return d, nil
+			}
+		}
+	}
+	d, err := newDraft(ctx, h, size, o, format.Pooled)
+	if errors.Is(err, format.ErrMetadata) {
+		return newDraft(ctx, h, size, o, format.Single)
+	}
+	return d, err
+}
+
+// The numbers of "Thresholds of the layouts".
+const (
+	viewBase          = 2048
+	viewShare         = 128
+	consolidatedShare = 32
+	boundPerBlock     = 144
+	manifestGuess     = 512
+)
+
+// structural is the length of the archive without the stored bytes of blocks.
+func (d *draft) structural() int64 {
+	l := d.l
+	perBlock := int64(czip.LocalFixed + czip.CentralFixed)
+	n, err := blockidx.Size(l.Blocks)
+	if err != nil {
+		panic("archive: internal error: " + err.Error())
+	}
+	n += czip.EndLen + 2*(czip.LocalFixed+czip.CentralFixed) + 2*int64(len(czip.ManifestName)+len(czip.IndexName)) + manifestGuess
+	for i := range d.front {
+		n += d.front[i].Cost()
+	}
+	n += l.Blocks * perBlock
+	for i, g := range l.Geoms {
+		keys, _ := g.KeysLen()
+		n += 2 * (keys + g.Blocks*int64(len(l.Vars[i].Path)+1))
+	}
+	return n + 2*(l.RestBlocks*int64(len(czip.RestPrefix))+format.DigitsBelow(l.RestBlocks))
+}
+
+// layouts lists the layouts with a Zarr view that a mode allows, the first choice first.
+func (m ZarrMode) layouts() []format.Layout {
+	switch m {
+	case ZarrAuto:
+		return []format.Layout{format.Viewed, format.Consolidated}
+	case ZarrAlways:
+		return []format.Layout{format.Viewed}
+	case ZarrConsolidated:
+		return []format.Layout{format.Consolidated}
+	}
+	return nil
+}
+
+// forced reports whether the archive has a view whatever it costs.
+func (m ZarrMode) forced() bool { return m == ZarrAlways || m == ZarrConsolidated }
+
+// viewWorth is how many structural bytes an archive with a view may have.
+func viewWorth(lay format.Layout, size int64) int64 {
+	if lay == format.Consolidated {
+		return viewBase + size/consolidatedShare
+	}
+	return viewBase + size/viewShare
+}
+
+// paysView reports whether an archive with a view keeps the bounds on size, or need not.
+func (d *draft) paysView(ctx context.Context, image io.ReaderAt) (bool, error) {
+	if d.o.Zarr.forced() {
+		return true, nil
+	}
+	n, size := d.structural(), d.l.Image.Size
+	if n > viewWorth(d.l.Layout, size) {
+		return false, nil
+	}
+	if size < format.SmallImage {
+		return true, nil
+	}
+	missing := n - slack - boundPerBlock*d.l.Blocks
+	if missing <= 0 {
+		return true, nil
+	}
+	return d.saves(ctx, image, missing)
+}
+
+// errEnough stops a cutter that has been asked for some blocks only.
+var errEnough = errors.New("enough blocks")
+
+// probeWindow is how many bytes of the record section a probe reads at once. Most probes
+// need few blocks.
+const probeWindow = 256 << 10
+
+// saves reports whether encoding saves at least that many bytes. It stops as soon as
+// it knows.
+func (d *draft) saves(ctx context.Context, image io.ReaderAt, missing int64) (bool, error) {
+	probe := &probe{ctx: ctx, e: blocks.NewEncoder(d.l), missing: missing}
+	c := &blocks.Cutter{L: d.l, R: image, Sink: probe, Window: probeWindow, Read: func(int64) {}}
+	err := c.All()
+	if errors.Is(err, errEnough) {
+		return true, nil
+	}
+	return false, err
+}
+
+// probe is a sink that encodes blocks to see what that saves.
+type probe struct {
+	ctx     context.Context
+	e       *blocks.Encoder
+	missing int64
+	out     []byte
+}
+
+func (p *probe) Buffer(n int64) []byte { return make([]byte, n) }
+
+func (p *probe) Submit(j *blocks.BlockJob) error {
+	if err := p.ctx.Err(); err != nil {
+		return err
+	}
+	j.Out = p.out
+	p.e.Encode(j)
+	if j.Err != nil {
+		return j.Err
+	}
+	p.out = j.Out
+	_, n := 0, int64(len(j.Raw))
+	if j.V >= 0 {
+		_, n = p.e.L.Geoms[j.V].At(j.B)
+	}
+	if p.missing -= n - j.Entry.Stored; p.missing <= 0 {
+		return errEnough
+	}
+	return nil
+}
