@@ -118,21 +118,87 @@ func (l layout) terms(t []term, strides []int) []term {
 // fill sets the masked elements to what the chain predicts, so that their
 // residual is 0.
 func fill[T lane](y []T, l layout, strides []int, m *mask) {
+	if len(m.runs) == 0 {
+		return
+	}
 	terms := l.terms(nil, strides)[1:]
+	reach := 0
+	for _, t := range terms {
+		reach = max(reach, t.offset)
+	}
+	plain := l.cell == l.n // neighbours are missing only at the start
 	for _, r := range m.runs {
-		for i := int(r.start); i < int(r.end); i++ {
-			at := i % l.plane % l.cell
+		i, end := int(r.start), int(r.end)
+		for i < end && !(plain && i >= reach) {
+			y[i] = predicted(y, l, terms, i)
+			i++
+		}
+		for i < end {
+			n := min(end-i, 32)
+			sumTerms(y[:i+n], i, terms)
+			i += n
+		}
+	}
+}
+
+// predicted returns the prediction for element i.
+func predicted[T lane](y []T, l layout, terms []term, i int) (p T) {
+	at := i % l.plane % l.cell
+	for _, t := range terms {
+		if t.inCell <= at && t.offset <= i {
+			if t.neg {
+				p += y[i-t.offset]
+			} else {
+				p -= y[i-t.offset]
+			}
+		}
+	}
+	return p
+}
+
+// sumTerms sets the elements from i to the end of y, at most 32, to their
+// predictions. All neighbours exist.
+func sumTerms[T lane](y []T, i int, terms []term) {
+	out := y[i:]
+	clear(out)
+	near := -1 // the first term that refers to the elements themselves
+	for k, t := range terms {
+		if t.offset < len(out) {
+			if near >= 0 {
+				near = len(terms)
+				break
+			}
+			near = k
+			continue
+		}
+		from := y[i-t.offset:][:len(out)]
+		if t.neg {
+			for j, v := range from {
+				out[j] += v
+			}
+		} else {
+			for j, v := range from {
+				out[j] -= v
+			}
+		}
+	}
+	switch {
+	case near == len(terms): // several: one element after the other
+		for j := range out {
 			var p T
 			for _, t := range terms {
-				if t.inCell <= at && t.offset <= i {
-					if t.neg {
-						p += y[i-t.offset]
-					} else {
-						p -= y[i-t.offset]
-					}
+				if t.neg {
+					p += y[i+j-t.offset]
+				} else {
+					p -= y[i+j-t.offset]
 				}
 			}
-			y[i] = p
+			out[j] = p
+		}
+	case near >= 0: // the smallest stride, which is negative
+		d := terms[near].offset
+		for j := range out {
+			out[j] += y[i+j-d]
 		}
 	}
 }

@@ -212,10 +212,9 @@ func (c *coder[T]) write(s *shape, dst, raw []byte, x *candidate[T], l layout, r
 		for _, p := range s.mask.patterns[:s.specials] {
 			w.Dst = append(w.Dst, p...)
 		}
-		dist, nums, _ := s.mask.shortest(s)
-		w.Dst = entropy.AppendUvarint(w.Dst, uint64(dist))
-		w.Dst = entropy.AppendUvarint(w.Dst, uint64(len(nums)))
-		w.Numbers(nums)
+		w.Dst = entropy.AppendUvarint(w.Dst, uint64(s.dist))
+		w.Dst = entropy.AppendUvarint(w.Dst, uint64(len(s.nums)))
+		w.Numbers(s.nums)
 	}
 	w.Dst = append(w.Dst, x.params...)
 	if len(x.patches) > 0 {

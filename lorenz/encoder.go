@@ -3,6 +3,7 @@ package lorenz
 import (
 	"bytes"
 	"fmt"
+	"math"
 
 	"github.com/cdfz-format/cdfz/lorenz/internal/bytecoder"
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
@@ -128,7 +129,9 @@ type shape struct {
 	level    Level
 	specials int
 	mask     mask
-	distinct float64 // share of different values in a sample
+	dist     int      // of the mask
+	nums     []uint64 // of the mask
+	distinct float64  // share of different values in a sample
 }
 
 // coder has the buffers for lanes of one width.
@@ -164,15 +167,15 @@ type candidate[T lane] struct {
 // encodeBlock chooses transform and predictor and appends the block. c has
 // lanes of the elements' width, narrow those of 32 bits.
 func encodeBlock[T lane](s *shape, dst []byte, raw []byte, c *coder[T], narrow *coder[uint32]) []byte {
+	s.mask.runs = s.mask.runs[:0]
 	findSpecials(s, c)
 	best := candidate[T]{kind: mapOrder, y: ordered(c.y, c.u, s)}
 	c.y = best.y
 	if s.typ.float() {
 		best.u = c.u
 	}
-	c.search(s, &best)
 	var small *candidate[uint32]
-	limit := best.cost
+	limit := math.Inf(1)
 	try := func(t transformed[T]) {
 		if t.y32 != nil {
 			x := candidate[uint32]{kind: t.kind, params: t.params, patches: t.patches, y: t.y32, cost: t.cost}
@@ -191,8 +194,23 @@ func encodeBlock[T lane](s *shape, dst []byte, raw []byte, c *coder[T], narrow *
 			limit, best, small = x.cost, x, nil
 		}
 	}
+	plain := best
 	for _, t := range transforms(s, c) {
 		try(t)
+	}
+	if pred := best.pred; limit < math.Inf(1) {
+		if small != nil {
+			pred = small.pred
+		}
+		plain.cost = c.costWith(s, &plain, pred)
+	}
+	// The predictor of a transform is about the best without it, too.
+	if 0.9*plain.cost < limit || s.level == Max {
+		plain.cost = 0
+		c.search(s, &plain)
+		if plain.cost < limit {
+			limit, best, small = plain.cost, plain, nil
+		}
 	}
 	if t, ok := dictionary(s, c, limit); ok {
 		try(t)
@@ -201,6 +219,14 @@ func encodeBlock[T lane](s *shape, dst []byte, raw []byte, c *coder[T], narrow *
 		return narrow.emit(s, dst, raw, small)
 	}
 	return c.emit(s, dst, raw, &best)
+}
+
+// costWith returns the estimated bits of a candidate with a predictor.
+func (c *coder[T]) costWith(s *shape, x *candidate[T], pred predictor) float64 {
+	p := &c.probe
+	p.l, p.y, p.bits, p.typ = whole(s.n), x.y, x.u, s.typ
+	p.sample(p.step(160), &s.mask)
+	return p.cost(pred, pred.layout(s.n))
 }
 
 // search chooses the predictor of a candidate.

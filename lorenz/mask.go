@@ -15,6 +15,8 @@ const maxSpecials = 2
 type mask struct {
 	runs     []maskRun
 	patterns [maxSpecials][]byte // big-endian elements
+	bits     [maxSpecials][]uint64
+	nums     []uint64
 }
 
 type maskRun struct {
@@ -178,22 +180,69 @@ func (m *mask) numbers(dst []uint64, specials, dist, n int) []uint64 {
 }
 
 // shortest returns the distance, of those between neighbours, at which the mask
-// takes the fewest bits, and the numbers.
+// probably takes the fewest bits, the numbers, and how many bits they take.
 func (m *mask) shortest(s *shape) (dist int, nums []uint64, cost int) {
-	for i, d := range append([]int{0}, strides(s.dims)...) {
-		if i > 0 && d == 1 {
+	m.setBits(s.n)
+	least := m.changes(0)
+	for _, d := range strides(s.dims) {
+		if d == 1 {
 			continue
 		}
-		v := m.numbers(nil, s.specials, d, s.n)
-		c := 0
-		for _, x := range v {
-			c += bits.Len64(x) + 2
-		}
-		if i == 0 || c < cost {
-			dist, nums, cost = d, v, c
+		if c := m.changes(d); c < least {
+			dist, least = d, c
 		}
 	}
-	return dist, nums, cost
+	m.nums = m.numbers(m.nums[:0], s.specials, dist, s.n)
+	for _, x := range m.nums {
+		cost += bits.Len64(x) + 2
+	}
+	return dist, m.nums, cost
+}
+
+// setBits sets m.bits to the elements that are masked, a bit each, one set for
+// each kind.
+func (m *mask) setBits(n int) {
+	words := (n + 63) / 64
+	for k := range m.bits {
+		m.bits[k] = entropy.Grow(m.bits[k], words)
+		clear(m.bits[k])
+	}
+	for _, r := range m.runs {
+		w := m.bits[r.kind]
+		i, last := int(r.start)>>6, int(r.end-1)>>6
+		first, end := ^uint64(0)<<(r.start&63), ^uint64(0)>>(-r.end&63)
+		if i == last {
+			w[i] |= first & end
+			continue
+		}
+		w[i] |= first
+		for i++; i < last; i++ {
+			w[i] = ^uint64(0)
+		}
+		w[last] |= end
+	}
+}
+
+// changes returns about how many runs the mask has, given that at a distance.
+func (m *mask) changes(dist int) int {
+	a, b := m.bits[0], m.bits[1]
+	words, shift := dist>>6, uint(dist&63)
+	sum, last := 0, uint64(0)
+	for i := range a {
+		x, y := a[i], b[i]
+		if j := i - words; dist > 0 && j >= 0 {
+			u, v := a[j]<<shift, b[j]<<shift
+			if j > 0 {
+				u |= a[j-1] >> (64 - shift)
+				v |= b[j-1] >> (64 - shift)
+			}
+			x, y = x^u, y^v
+		}
+		x |= y
+		sum += bits.OnesCount64(x ^ (x<<1 | last))
+		last = x >> 63
+	}
+	return sum
 }
 
 // findSpecials decides which values are masked.
@@ -222,7 +271,8 @@ func findSpecials[T lane](s *shape, c *coder[T]) {
 	for len(keep) > 0 {
 		masked := buildRuns(&s.mask, c.u, keep)
 		s.specials = len(keep)
-		if _, _, cost := s.mask.shortest(s); cost < 3*masked {
+		var cost int
+		if s.dist, s.nums, cost = s.mask.shortest(s); cost < 3*masked {
 			break
 		}
 		keep = keep[:len(keep)-1]

@@ -29,6 +29,14 @@ func transforms[T lane](s *shape, c *coder[T]) []transformed[T] {
 		few := c.vals
 		low, span := spread(few)
 		d := divisor(s, few)
+		if d > 0 && s.level != Max {
+			// The transform to the smaller integers.
+			if span <= s.widest() && math.Ldexp(d, low) >= 1 {
+				d = 0
+			} else {
+				span = 99
+			}
+		}
 		if span <= s.widest() {
 			if t, ok := fixed(s, c, low); ok {
 				out = append(out, t)
