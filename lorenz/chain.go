@@ -121,43 +121,34 @@ func fill[T lane](y []T, l layout, strides []int, m *mask) {
 	if len(m.runs) == 0 {
 		return
 	}
-	terms := l.terms(nil, strides)[1:]
-	reach := 0
-	for _, t := range terms {
-		reach = max(reach, t.offset)
-	}
-	plain := l.cell == l.n // neighbours are missing only at the start
+	var all [1 << maxChain]term
+	terms := l.terms(all[:0], strides)[1:]
+	var valid [1 << maxChain]term
 	for _, r := range m.runs {
-		i, end := int(r.start), int(r.end)
-		for i < end && !(plain && i >= reach) {
-			y[i] = predicted(y, l, terms, i)
-			i++
-		}
-		for i < end {
-			n := min(end-i, 32)
-			sumTerms(y[:i+n], i, terms)
-			i += n
-		}
-	}
-}
-
-// predicted returns the prediction for element i.
-func predicted[T lane](y []T, l layout, terms []term, i int) (p T) {
-	at := i % l.plane % l.cell
-	for _, t := range terms {
-		if t.inCell <= at && t.offset <= i {
-			if t.neg {
-				p += y[i-t.offset]
-			} else {
-				p -= y[i-t.offset]
+		for i, end := int(r.start), int(r.end); i < end; {
+			at := i % l.plane % l.cell
+			cell := min(i-at+l.cell, i-i%l.plane+l.plane, end)
+			for i < cell {
+				// A piece all of whose elements have the same neighbours.
+				n, k := min(cell-i, 32), 0
+				for _, t := range terms {
+					missing := max(t.inCell-at, t.offset-i)
+					if missing <= 0 {
+						valid[k] = t
+						k++
+					} else {
+						n = min(n, missing)
+					}
+				}
+				sumTerms(y[:i+n], i, valid[:k])
+				i, at = i+n, at+n
 			}
 		}
 	}
-	return p
 }
 
 // sumTerms sets the elements from i to the end of y, at most 32, to their
-// predictions. All neighbours exist.
+// predictions by neighbours that exist.
 func sumTerms[T lane](y []T, i int, terms []term) {
 	out := y[i:]
 	clear(out)
@@ -195,7 +186,7 @@ func sumTerms[T lane](y []T, i int, terms []term) {
 			}
 			out[j] = p
 		}
-	case near >= 0: // the smallest stride, which is negative
+	case near >= 0: // the smallest stride, which is subtracted
 		d := terms[near].offset
 		for j := range out {
 			out[j] += y[i+j-d]

@@ -2,6 +2,7 @@ package entropy
 
 import (
 	"encoding/binary"
+	"math"
 	"math/bits"
 )
 
@@ -160,6 +161,9 @@ const LogFrac = 10
 // depends on it.
 func Log2[T Lane](u T) uint64 {
 	x := uint64(u)<<1 | 1
+	if LaneBits[T]() == 32 { // a float's exponent and mantissa are just that
+		return uint64(math.Float32bits(float32(int64(x)))>>(23-LogFrac)) - 126<<LogFrac
+	}
 	n := uint64(bits.Len64(x))
 	if uint64(u)>>63 != 0 {
 		return 66 << LogFrac
