@@ -1,7 +1,7 @@
-// Package corpus opens the corpus of classic netCDF files that tests run over:
-// files of other programs with the answers of other readers. It is too large for
-// this repository; CDFZ_CORPUS names its folder. The files of Debian's package
-// ferret-datasets are opened here too.
+// Package corpus opens the corpus of classic netCDF files for tests: files written by
+// other programs, with the results of other readers. It is too large for this
+// repository. CDFZ_CORPUS names its folder. The package also opens the files of
+// Debian's package ferret-datasets.
 package corpus
 
 import (
@@ -23,11 +23,11 @@ import (
 type File struct {
 	Name   string
 	Size   int64
-	SHA256 string // "" if the corpus does not say
+	SHA256 string // "" if unknown
 	io.ReaderAt
 }
 
-// Bytes are all bytes of a file.
+// Bytes returns all bytes of a file.
 func (f File) Bytes(t testing.TB) []byte {
 	t.Helper()
 	b, err := io.ReadAll(io.NewSectionReader(f, 0, f.Size))
@@ -35,7 +35,7 @@ func (f File) Bytes(t testing.TB) []byte {
 	return b
 }
 
-// WriteFile writes a file that Sparse gave, as sparse as it is.
+// WriteFile writes a file from Sparse, keeping it sparse.
 func (f File) WriteFile(t testing.TB, name string) {
 	t.Helper()
 	out, err := os.Create(name)
@@ -48,7 +48,7 @@ func (f File) WriteFile(t testing.TB, name string) {
 	check(t, out.Close())
 }
 
-// Dir is the folder of the corpus; a test without one fails.
+// Dir returns the folder of the corpus. A test without one fails.
 func Dir(t testing.TB) string {
 	t.Helper()
 	dir := os.Getenv("CDFZ_CORPUS")
@@ -94,7 +94,7 @@ func Valid(t *testing.T, f func(*testing.T, File)) {
 	}
 }
 
-// ferretData is where Debian's ferret-datasets lie.
+// ferretData is the folder of Debian's ferret-datasets.
 const ferretData = "/usr/share/ferret-vis/data"
 
 // Ferret calls f for each classic file of Debian's ferret-datasets.
@@ -152,7 +152,7 @@ func (f *File) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-// read reads a file that may be there with .gz at its end.
+// read reads a file, which may be stored with the suffix .gz.
 func read(t testing.TB, name string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(name)
@@ -170,7 +170,7 @@ func read(t testing.TB, name string) []byte {
 	return b
 }
 
-// Sparse calls f for each file of many GB: zeros but for some extents.
+// Sparse calls f for each file of many GB, which is zero except for some extents.
 func Sparse(t *testing.T, f func(*testing.T, File)) {
 	names, err := filepath.Glob(filepath.Join(Dir(t), "sparse", "*.json"))
 	check(t, err)

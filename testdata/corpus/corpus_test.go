@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSparse: a sparse file reads as the file that is written of it.
+// TestSparse checks that a sparse file has the same content when written to disk.
 func TestSparse(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("CDFZ_CORPUS", dir)

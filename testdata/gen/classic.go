@@ -8,7 +8,7 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
-// file is a file of testdata/classic with what a reader must find.
+// file is a file of testdata/classic with the expected results of a reader.
 type file struct {
 	name, shows        string
 	image              []byte
@@ -16,8 +16,8 @@ type file struct {
 	records            int64
 }
 
-// trait is one unusual thing. Make returns the file and the number of records
-// that a reader must find in it.
+// trait is one unusual feature. make returns the file and the expected number of
+// records.
 type trait struct {
 	name, shows string
 	versions    string // "" for all
@@ -51,8 +51,7 @@ func traits() []trait {
 	return all
 }
 
-// mixed is a small file with fixed and record variables whose values need
-// padding.
+// mixed makes a small file with fixed and record variables whose values need padding.
 func mixed(m *maker) {
 	t, x, lev := m.dim("time", 0), m.dim("x", 3), m.dim("lev", 5)
 	m.Attrs = append(m.Attrs, text("title", "a small file"))
@@ -259,7 +258,7 @@ func paddingTraits() []trait {
 }
 
 func placeTraits() []trait {
-	// moved is a mixed file of 3 records whose variables are moved by f.
+	// moved is a mixed file of 3 records with variables moved by f.
 	moved := func(f func(m *maker)) func(m *maker) ([]byte, int64) {
 		return func(m *maker) ([]byte, int64) {
 			mixed(m)

@@ -3,8 +3,8 @@
 //
 //	go run ./testdata/gen
 //
-// The same bytes come out on every run and every machine. With -d they go to
-// another folder than testdata, which a test of cdf3 uses to compare.
+// The output is the same on every run and machine. -d sets another folder, which a test
+// of cdf3 uses to compare.
 package main
 
 import (

@@ -9,8 +9,8 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
-// maker builds one file: a header laid out by cdf3, then values at the places
-// that the header says.
+// maker builds a file: a header laid out by cdf3, then values at the places in the
+// header.
 type maker struct {
 	cdf3.Header
 	rnd    random
@@ -39,12 +39,12 @@ func (m *maker) add(name string, t cdf3.Type, dims ...int) *cdf3.Var {
 	return &m.Vars[len(m.Vars)-1]
 }
 
-// text is an attribute of type char.
+// text returns an attribute of type char.
 func text(name, s string) cdf3.Attr {
 	return cdf3.Attr{Name: name, Type: cdf3.Char, Len: int64(len(s)), Values: []byte(s)}
 }
 
-// number is an attribute with values of a Go type that has t's size.
+// number returns an attribute with values of a Go type of the size of t.
 func number(name string, t cdf3.Type, values any) cdf3.Attr {
 	b, err := binary.Append(nil, binary.BigEndian, values)
 	if err != nil {
@@ -61,7 +61,7 @@ func (m *maker) layout(records uint64) {
 	}
 }
 
-// header is the encoded header, which may be changed after layout.
+// header returns the encoded header, which may be changed after layout.
 func (m *maker) header() []byte {
 	b, err := m.Append(nil)
 	if err != nil {
@@ -70,7 +70,7 @@ func (m *maker) header() []byte {
 	return b
 }
 
-// image is the file. It ends after the padding of the last value.
+// image returns the file. It ends after the padding of the last value.
 func (m *maker) image() []byte {
 	head := m.header()
 	end := int64(len(head))
@@ -85,13 +85,13 @@ func (m *maker) image() []byte {
 		m.extents(func(_ int, _, off, n int64) { clear(b[off+n : off+n+m.padLen(n)]) })
 	}
 	m.extents(func(v int, first, off, n int64) { m.put(b[off:off+n], v, first) })
-	// Last, for variables that begin inside the header.
+	// The header comes last, for variables that begin inside it.
 	copy(b, head)
 	return b
 }
 
-// padLen is the padding after n bytes: none when the only record variable
-// has no padding, which RecSize shows.
+// padLen returns the padding after n bytes. It is 0 if the only record variable has no
+// padding, as RecSize shows.
 func (m *maker) padLen(n int64) int64 {
 	if m.RecSize == n {
 		return 0
@@ -99,8 +99,8 @@ func (m *maker) padLen(n int64) int64 {
 	return -n & 3
 }
 
-// extents calls f for every run of values: variable, first element, offset
-// and length.
+// extents calls f with variable, first element, offset and length of every run of
+// values.
 func (m *maker) extents(f func(v int, first, off, n int64)) {
 	for i := range m.Vars {
 		v := &m.Vars[i]
@@ -136,7 +136,7 @@ func (m *maker) put(b []byte, i int, first int64) {
 			binary.BigEndian.PutUint32(b, uint32(x))
 		case cdf3.Int64, cdf3.UInt64:
 			binary.BigEndian.PutUint64(b, uint64(x))
-		// A division by a power of two is exact, so that all machines agree.
+		// Dividing by a power of two is exact, so that all machines agree.
 		case cdf3.Float:
 			binary.BigEndian.PutUint32(b, math.Float32bits(float32(int32(x))/64))
 		case cdf3.Double:
@@ -157,7 +157,7 @@ func (r *random) next() uint64 {
 	return x ^ x>>31
 }
 
-// wide is the width of counts.
+// wide returns the width of counts.
 func (m *maker) wide() int64 {
 	if m.Version == cdf3.Data64 {
 		return 8
@@ -165,7 +165,7 @@ func (m *maker) wide() int64 {
 	return 4
 }
 
-// count is n in the width of counts.
+// count encodes n in the width of counts.
 func (m *maker) count(n uint64) []byte {
 	if m.wide() == 8 {
 		return binary.BigEndian.AppendUint64(nil, n)
@@ -173,7 +173,7 @@ func (m *maker) count(n uint64) []byte {
 	return binary.BigEndian.AppendUint32(nil, uint32(n))
 }
 
-// streaming is numrecs of all ones.
+// streaming sets numrecs to all ones.
 func (m *maker) streaming(b []byte) []byte {
 	copy(b[4:], m.count(math.MaxUint64))
 	return b
@@ -198,7 +198,7 @@ func (m *maker) varsAt() int64 {
 	return int64(len(b)) - m.listLen()
 }
 
-// varAt is the offset of variable i, whose first field is its name's length.
+// varAt returns the offset of variable i, which begins with the length of its name.
 func (m *maker) varAt(i int) int64 {
 	h := m.Header
 	h.Vars = h.Vars[:i]
@@ -226,7 +226,7 @@ func (m *maker) beginAt(i int) int64 {
 func (m *maker) vsizeAt(i int) int64 { return m.beginAt(i) - m.wide() }
 func (m *maker) typeAt(i int) int64  { return m.vsizeAt(i) - 4 }
 
-// replace replaces bytes that occur once by as many others.
+// replace replaces bytes that occur once by bytes of the same length.
 func replace(b []byte, old, new string) []byte {
 	if len(old) != len(new) || bytes.Count(b, []byte(old)) != 1 {
 		panic(fmt.Sprintf("replace %q by %q: found %d times", old, new, bytes.Count(b, []byte(old))))

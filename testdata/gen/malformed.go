@@ -13,10 +13,10 @@ import (
 type broken struct {
 	name, fault string
 	image       []byte
-	at          int64 // offset that the error must name; -1: not classic netCDF
+	at          int64 // expected offset in the error; -1 if not classic netCDF
 }
 
-// fault is one thing that is wrong. Make changes a mixed file of 3 records.
+// fault is one error in a file. make changes a mixed file of 3 records.
 type fault struct {
 	name, fault string
 	versions    string // "" for all
@@ -74,7 +74,7 @@ func faults() []fault {
 	count := func(at func(m *maker) int64, n uint64) change {
 		return func(m *maker, b []byte) ([]byte, int64) { return putCount(m, b, at(m), n) }
 	}
-	// rewritten is the mixed header changed by f, with a file of zeros after it.
+	// rewritten is the mixed header changed by f and followed by zeros.
 	rewritten := func(f func(m *maker) (at int64)) change {
 		return func(m *maker, b []byte) ([]byte, int64) {
 			at := f(m)
@@ -149,7 +149,7 @@ func faults() []fault {
 		{"unlimited_two", "a variable has two unlimited dimensions", "", rewritten(func(m *maker) int64 {
 			m.Dims[2].Len = 0
 			m.Vars[4].DimIDs = []int{0, 2}
-			return m.ndimsAt(2) + 2*m.wide() // variable 2 has them too
+			return m.ndimsAt(2) + 2*m.wide() // variable 2 is a record variable too
 		})},
 		{"shape_overflow", "the length of a variable is 2^64 and more", "", rewritten(func(m *maker) int64 {
 			m.Dims[1].Len = math.MaxInt32

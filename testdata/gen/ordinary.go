@@ -38,8 +38,8 @@ func ordinaryTraits() []trait {
 	}
 }
 
-// wave is smooth in i, of period n, between -4*amp and 4*amp about: two
-// parabolas in integers, so that all machines agree.
+// wave is a smooth function of i with period n, between about -4*amp and 4*amp. It
+// consists of two integer parabolas, so that all machines agree.
 func wave(i, n, amp int64) int64 {
 	i = (i%n + n) % n
 	half := (n + 1) / 2
@@ -124,8 +124,8 @@ func bits(m *maker) ([]byte, int64) {
 	b := m.image()
 	for i, u := range floats {
 		copy(b[m.Vars[0].Begin+4*int64(i):], number("", cdf3.UInt, u).Values)
-		// The same sign and exponent class in 64 bits: the high word of the
-		// double keeps 20 bits of the significand.
+		// The same sign and exponent class as in 64 bits: the high word of the double
+		// keeps 20 bits of the significand.
 		d := uint64(u)<<32 | uint64(u)
 		if u&0x7f800000 == 0x7f800000 {
 			d = uint64(u&0xfff00000)<<32 | uint64(u&0x000fffff)<<29 | uint64(u&1)

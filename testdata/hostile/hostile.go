@@ -1,6 +1,6 @@
-// Package hostile makes archives that lie: any field of any structure is set to an
-// extreme, and all checksums are right. It follows docs/FORMAT.md and
-// shares no code with the packages that it tests.
+// Package hostile makes archives with false claims: any field of any structure is set
+// to an extreme value, with valid checksums. It follows docs/FORMAT.md and shares no
+// code with the packages under test.
 package hostile
 
 import (
@@ -23,7 +23,7 @@ type Archive struct {
 	front  []entry // up to the first block
 	blocks []entry
 	man    *node
-	rows   []int // of each block in the file's order: its number
+	rows   []int // number of each block, in file order
 	tail   tail
 }
 
@@ -31,26 +31,26 @@ type Archive struct {
 type entry struct {
 	name   string
 	method uint16
-	data   []byte // as it is stored
+	data   []byte // as stored
 	raw    []byte // inflated
 	mask   uint32
-	off    int // of data in the new archive
+	off    int // offset of data in the new archive
 	crc    uint32
 	head   func([]byte) // changes the local header
-	dir    func([]byte) // changes the record of the directory
+	dir    func([]byte) // changes the directory record
 }
 
-// tail holds changes of what follows the manifest.
+// tail holds changes of the parts after the manifest.
 type tail struct {
-	index    func(b []byte) // before its checksums are made
+	index    func(b []byte) // called before its checksums are computed
 	line     func(f []uint64)
 	manifest func(n *node)
-	more     int // rows that are added
+	more     int // number of added rows
 }
 
 const manifestName, indexName, planName, headerName = ".cdfz/manifest.json", ".cdfz/index", ".cdfz/plan.json", ".cdfz/rest/0"
 
-// Parse takes an archive apart that must be whole.
+// Parse takes apart an intact archive.
 func Parse(ar []byte) (*Archive, error) {
 	z, err := zip.NewReader(bytes.NewReader(ar), int64(len(ar)))
 	if err != nil {
@@ -106,8 +106,8 @@ func Parse(ar []byte) (*Archive, error) {
 
 func rowAt(i int) int { return 32 + i/256*5128 + 8 + i%256*20 }
 
-// Bytes puts the archive together, with all places and checksums as they should be but
-// for the changes.
+// Bytes assembles the archive with correct places and checksums, except for the
+// changes.
 func (a *Archive) Bytes() []byte {
 	var out []byte
 	put := func(e *entry) {
@@ -166,7 +166,7 @@ func (a *Archive) Bytes() []byte {
 	return fmt.Appendf(out, "%08x\n", crc32.ChecksumIEEE([]byte(line)))
 }
 
-// header is the canonical local header.
+// header appends the canonical local header to b.
 func (e *entry) header(b []byte) []byte {
 	b = binary.LittleEndian.AppendUint32(b, 0x04034b50)
 	b = e.common(b)
@@ -199,7 +199,7 @@ func (e *entry) extra() []byte {
 	return binary.LittleEndian.AppendUint32([]byte{0xf3, 0xcd, 4, 0}, e.mask)
 }
 
-// record is the canonical record of the directory.
+// record appends the canonical directory record to b.
 func (e *entry) record(b []byte) []byte {
 	le := binary.LittleEndian
 	b = le.AppendUint32(b, 0x02014b50)
@@ -213,7 +213,7 @@ func (e *entry) record(b []byte) []byte {
 	return append(append(b, e.name...), e.extra()...)
 }
 
-// manifest is the entry of the manifest, its places brought up to date.
+// manifest returns the entry of the manifest with updated places.
 func (a *Archive) manifest(front int, sum uint32, stored int) entry {
 	m := a.man.clone()
 	set := func(v any, path ...string) {
@@ -245,7 +245,7 @@ func (a *Archive) manifest(front int, sum uint32, stored int) entry {
 	return e
 }
 
-// index is the stored bytes of the index.
+// index returns the stored bytes of the index.
 func (a *Archive) index() []byte {
 	le := binary.LittleEndian
 	rows := len(a.blocks) + a.tail.more

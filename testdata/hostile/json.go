@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// node is a JSON value whose members keep their order and may occur twice.
+// node is a JSON value whose members keep their order and may be repeated.
 type node struct {
-	text  string // of a value that is neither object nor list, and of a changed one
+	text  string // text of a scalar or of a changed value
 	open  byte   // '{', '[' or 0
 	names []string
 	items []*node
@@ -96,17 +96,18 @@ func (n *node) all(to []*node) []*node {
 	return to
 }
 
-// scalars are values to put in the place of others.
+// scalars are replacements for values.
 var scalars = []string{
 	"0", "1", "-1", "2", "255", "256", "1024", "65536", "16777216", "268435456", "1073741824", "2147483647", "2147483648", "4294967295", "4294967296",
 	"1152921504606846976", "9223372036854775807", "9223372036854775808", "1e3", "1.0", "null", "true", "false", `""`, `"x"`, `"../../evil"`,
 	"[]", "{}", "[[]]", `[0]`, `"float"`, `"double"`, `"\u001b[31m"`,
 }
 
-// lengths of lists and of text.
+// lengths are lengths of lists and of text.
 var lengths = []int{2, 33, 257, 1025, 4097, 65537, 300_000, 3_000_000}
 
-// mutate changes something in a JSON value. Everything below budget bytes.
+// mutate changes something in a JSON value. All of its output is bounded by budget
+// bytes.
 func mutate(r *rand.Rand, root *node, budget int) {
 	n := pick(r, root.all(nil))
 	switch r.Intn(9) {

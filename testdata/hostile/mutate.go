@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// numbers are extremes of binary fields; the low bytes are what narrower fields get.
+// numbers are extreme values of binary fields. Narrower fields take the low bytes.
 var numbers = []uint64{0, 1, 2, 1<<15 - 1, 1 << 16, 1<<31 - 1, 1 << 31, 1<<32 - 1, 1 << 40, 1 << 60, 1<<63 - 1, 1 << 63, 1<<64 - 1}
 
 // maxText is the longest plan or manifest that Mutate makes.
@@ -95,7 +95,7 @@ func (a *Archive) entries(r *rand.Rand) {
 		if i > 1 {
 			*list = slices.Delete(slices.Clone(*list), i, i+1)
 		}
-	case 3: // a bomb
+	case 3: // a decompression bomb
 		e.raw = make([]byte, pick(r, []int{1 << 16, 1 << 20, 16 << 20}))
 		e.data, e.method = deflate(e.raw), 8
 		(*list)[i] = e

@@ -1,11 +1,11 @@
-// Package seeds keeps the seed corpora of fuzz targets: testdata/fuzz/FuzzX/NAME
-// beside the tests, made from valid inputs and from damaged ones. The targets say
-// what their seeds are; this writes them:
+// Package seeds keeps the seed corpora of fuzz targets: testdata/fuzz/FuzzX/NAME beside
+// the tests, made from valid and damaged inputs. The targets define their seeds, and
+// this command writes them:
 //
 //	go test -run '^Fuzz' ./PACKAGE -seeds
 //
-// Seeds of compressed data may differ from those that are there, as encoders get
-// better: the old ones are as good. So a test asks only that there is one of each name.
+// Seeds of compressed data may differ from existing files as encoders improve, but old
+// ones stay useful. So a test only requires a file of each name.
 package seeds
 
 import (
@@ -20,21 +20,21 @@ import (
 
 var write = flag.Bool("seeds", false, "write the seeds of fuzz targets into testdata/fuzz")
 
-// maxLen is the length of a file of seeds that is still small.
+// maxLen is the largest length of a seed file.
 const maxLen = 20_000
 
-// Set is the seeds of one fuzz target.
+// Set is the seeds of a fuzz target.
 type Set struct {
 	f   *testing.F
 	dir string
 }
 
-// Of is the set of a target.
+// Of returns the set of a target.
 func Of(f *testing.F) *Set {
 	return &Set{f, filepath.Join("testdata", "fuzz", f.Name())}
 }
 
-// Add adds a seed, of which there must be a file.
+// Add adds a seed, for which a file must exist.
 func (s *Set) Add(name string, args ...any) {
 	s.f.Helper()
 	s.f.Add(args...)
@@ -57,8 +57,8 @@ func (s *Set) Add(name string, args ...any) {
 	}
 }
 
-// AddDamaged adds bytes as they are, cut off, with a byte inverted, and with more
-// behind them; rest are the other arguments.
+// AddDamaged adds the bytes unchanged, cut off, with one byte inverted, and with bytes
+// appended. rest are the other arguments.
 func (s *Set) AddDamaged(name string, b []byte, rest ...any) {
 	s.f.Helper()
 	add := func(how string, b []byte) { s.Add(name+how, slices.Concat([]any{b}, rest)...) }
@@ -73,7 +73,7 @@ func (s *Set) AddDamaged(name string, b []byte, rest ...any) {
 	add("-longer", append(bytes.Clone(b), b[:min(len(b), 16)]...))
 }
 
-// encode gives the text of a file of seeds.
+// encode returns the text of a seed file.
 func encode(args []any) []byte {
 	b := []byte("go test fuzz v1\n")
 	for _, a := range args {

@@ -16,7 +16,7 @@ func TestEncode(t *testing.T) {
 		string(encode([]any{[]byte("a\x00\""), "ä\n", int64(-1), uint8(7), true})))
 }
 
-// TestAllTargets: every fuzz target of the module has seeds, small ones.
+// TestAllTargets checks that every fuzz target of the module has small seeds.
 func TestAllTargets(t *testing.T) {
 	target := regexp.MustCompile(`(?m)^func (Fuzz\w+)\(`)
 	found := 0

@@ -18,19 +18,19 @@ type entry struct {
 	raw    []byte // uncompressed
 	data   []byte // as stored
 	mask   uint32
-	off    int // of the local header, once it is written
+	off    int // of the local header, once written
 
 	// Faults.
 	local  func(header []byte) // changes the local header
-	record func(record []byte) // changes the record of the directory
-	before []byte              // bytes between the entry and the one before
+	record func(record []byte) // changes the directory record
+	before []byte              // bytes between the previous entry and this one
 }
 
-// stored is an entry whose bytes are stored as they are.
+// stored returns an entry with data stored unchanged.
 func stored(name string, data []byte) entry { return entry{name: name, raw: data, data: data} }
 
-// deflated is an entry of metadata, in one deflate block that is not compressed:
-// its text can be read in a dump, and is the same on every machine.
+// deflated returns a metadata entry in one uncompressed deflate block. Its text is
+// readable in a dump and the same on every machine.
 func deflated(name, text string) entry {
 	return entry{name: name, method: 8, raw: []byte(text), data: rawDeflate([]byte(text))}
 }
@@ -51,7 +51,7 @@ func (e *entry) extra() []byte {
 	return le.AppendUint32([]byte{0xf3, 0xcd, 4, 0}, e.mask)
 }
 
-// common is the fields that local header and directory record share.
+// common appends the fields that local header and directory record share.
 func (e *entry) common(b []byte) []byte {
 	version, flags := uint16(10), uint16(0)
 	if e.method == 8 {
@@ -98,13 +98,13 @@ type row struct {
 	mask, crc uint32
 }
 
-// archive is what an archive is made of. The fields after image are faults.
+// archive holds the parts of an archive. The fields after image are faults.
 type archive struct {
 	readme entry
 	plan   string
 	meta   []entry // Zarr metadata, and entries of later versions
 	blocks []entry // in stored order
-	number []int   // global number of each
+	number []int   // global number of each block
 	name   string  // members of the manifest for the image's name
 	image  []byte
 
@@ -121,7 +121,7 @@ type archive struct {
 
 func hex32(x uint32) string { return fmt.Sprintf("%08x", x) }
 
-// bytes puts the archive together.
+// bytes assembles the archive.
 func (a *archive) bytes() []byte {
 	var out []byte
 	var all []entry
@@ -210,7 +210,7 @@ func (a *archive) tail(out []byte, all []entry, line string) []byte {
 	return append(append(out, end...), line+hex32(crc32.ChecksumIEEE([]byte(line)))+"\n"...)
 }
 
-// indexBytes is an index of one page.
+// indexBytes returns an index of one page.
 func indexBytes(rows []row) []byte {
 	b := append([]byte("cdfzidx\x01"), make([]byte, 32)...)
 	le.PutUint64(b[8:], uint64(len(rows)))
@@ -232,7 +232,7 @@ func sealIndex(b []byte) {
 	le.PutUint32(b[32:], crc32.ChecksumIEEE(b[36:]))
 }
 
-// The encoders. All of them store: what they make is the same everywhere.
+// The encoders. All of them store, so their output is the same everywhere.
 
 func zlibStream(b []byte) []byte {
 	out := append([]byte{0x78, 0x01}, rawDeflate(b)...)
@@ -281,7 +281,7 @@ func fletcher32(b []byte) []byte {
 		s1 = (s1 + w) % 65535
 		s2 = (s2 + s1) % 65535
 	}
-	// Modulo 65535 a sum that is not 0 may be 0: ones' complement has 65535 then.
+	// A nonzero sum may be 0 modulo 65535. In ones' complement it is then 65535.
 	if zero := strings.Trim(string(b), "\x00") == ""; !zero {
 		if s1 == 0 {
 			s1 = 65535

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// bad are archives with one fault each. All that the fault does not concern is right,
-// checksums included.
+// bad returns archives with one fault each. Everything else is right, including
+// checksums.
 func bad() []vector {
 	return slices.Concat(badEnd(), badManifest(), badIndex(), badPlan(), badFilters(), badBlocks(), badEntries())
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// swap replaces a part of a text, which must be there.
+// swap replaces a part of a text, which must exist.
 func swap(text, old, new string) string {
 	if !strings.Contains(text, old) {
 		panic(fmt.Sprintf("%q is not in %s", old, text))
@@ -24,7 +24,7 @@ func planned(old, new string) *archive {
 	return with(records(), func(a *archive) { a.plan = swap(a.plan, old, new) })
 }
 
-// good are archives that every reader restores.
+// good returns archives that every reader restores.
 func good() []vector {
 	v := func(name, section, what string, a *archive) vector {
 		return vector{name, what, image, ok, section, a}
@@ -80,7 +80,7 @@ func cat(parts ...[]byte) (out []byte) {
 	return out
 }
 
-// pathNumber has a variable called "v/w" in an archive with the path .cdfz/v/0.
+// pathNumber returns an archive with a variable called "v/w" at the path .cdfz/v/0.
 func pathNumber() *archive {
 	a := one(`[]`, oneValues)
 	b := append([]byte("CDF\x01"), words(0, 0x0a, 1, "x", 8, 0, 0, 0x0b, 1, "v/w", 1, 0, 0, 0, ncByte, 8, 80)...)

@@ -39,7 +39,7 @@ func base() *archive {
 	return &archive{readme: stored(".cdfz/README", []byte(readmeText)), name: `"name":"x.nc",`}
 }
 
-// smallest is the archive of a file with nothing in it.
+// smallest returns the archive of an empty netCDF file.
 func smallest() *archive {
 	a := base()
 	a.image = append([]byte("CDF\x01"), make([]byte, 28)...)
@@ -53,7 +53,7 @@ func smallest() *archive {
 // recordsHeader is the length of the header of the records image.
 const recordsHeader = 200
 
-// recordsImage is a CDF-1 file of three records with padding that is not zero. Its
+// recordsImage returns a CDF-1 file of three records with nonzero padding. Its
 // variables are a(time, x), n(x), s and t(time).
 func recordsImage() []byte {
 	const begin = recordsHeader
@@ -77,7 +77,7 @@ func recordsImage() []byte {
 	return b
 }
 
-// recordsPlan has a in blocks of two records, n without filters, s in the rest.
+// recordsPlan stores a in blocks of two records, n without filters, and s in the rest.
 const recordsPlan = `{"format":1,"features":[],"writer":"vectors","layout":"pooled","image":{"size":248,"header":200},"block":1024,` +
 	`"chains":[[{"id":32015,"params":[3]}],[{"id":2,"params":[2]},{"id":1,"params":[6],"optional":true}],[]],` +
 	`"rest":{"len":215,"first":200,"block":1024,"chain":0},"vars":[` +
@@ -125,12 +125,13 @@ func records() *archive {
 	return a
 }
 
-// viewed is a Zarr store: v(x), two shorts with an attribute.
+// viewed returns a Zarr store: v(x), two shorts with an attribute.
 func viewed() *archive {
 	a := base()
 	b := append([]byte("CDF\x01"), words(0, 0x0a, 1, "x", 2, 0x0c, 1, "title", 2, "abc", 0x0b, 1,
 		"v", 1, 0, 0x0c, 1, "valid_min", ncInt, 1, -5, ncShort, 4, 132)...)
-	// The value of title is char, its length 3 padded: as words writes a name.
+	// The value of title is char, its length 3 and padded, like a name written by
+	// words.
 	if len(b) != 132 {
 		panic(fmt.Sprintf("header of %d bytes", len(b)))
 	}
@@ -157,7 +158,7 @@ func viewed() *archive {
 	return a
 }
 
-// consolidated is the same Zarr store with consolidated metadata alone.
+// consolidated returns the same Zarr store with only consolidated metadata.
 func consolidated() *archive {
 	return with(viewed(), func(a *archive) {
 		a.plan = swap(a.plan, `"layout":"viewed"`, `"layout":"consolidated"`)
@@ -165,7 +166,8 @@ func consolidated() *archive {
 	})
 }
 
-// one is an archive of a file with one variable, v(x) of 8 bytes, in a chain.
+// one returns an archive of a file with one variable, v(x) of 8 bytes, encoded with a
+// chain.
 func one(chain string, block []byte) *archive {
 	a := base()
 	b := append([]byte("CDF\x01"), words(0, 0x0a, 1, "x", 8, 0, 0, 0x0b, 1, "v", 1, 0, 0, 0, ncByte, 8, 80)...)

@@ -3,9 +3,9 @@
 //
 //	go run ./testdata/vectors/gen
 //
-// It is written from docs/FORMAT.md, shares no code with the packages that it tests
-// and uses no compressor, so the same bytes come out everywhere. With -d the files go
-// to another folder, which a test uses to compare.
+// It is written from docs/FORMAT.md, shares no code with the packages under test and
+// uses no compressor, so the output is the same everywhere. -d sets another folder,
+// which a test uses to compare.
 package main
 
 import (
@@ -20,7 +20,7 @@ import (
 // vector is one file.
 type vector struct {
 	name     string
-	what     string // what a good one shows, the fault of a bad one
+	what     string // the feature of a good one, the fault of a bad one
 	reader   string // image, damage or refuse
 	verifier string // ok, damage or refuse
 	section  string // of docs/FORMAT.md
@@ -59,7 +59,7 @@ func run(dir string) error {
 	return nil
 }
 
-// bytes is the file: the header, an empty line and the archive.
+// bytes returns the file: the header, an empty line and the archive.
 func (v *vector) bytes() []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "expect-reader: %s\nexpect-verifier: %s\n", v.reader, v.verifier)
