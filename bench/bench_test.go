@@ -1,5 +1,5 @@
-// Package bench measures the library over a small computed file; bench/peers
-// compares the program with others over large ones.
+// Package bench measures the library on a small computed file. bench/peers compares the
+// program with others on large ones.
 package bench
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/cdfz-format/cdfz/bench/internal/fields"
 )
 
-// imageSize is large enough that an archive has all that large ones have.
+// imageSize is large enough for an archive with all structures of large ones.
 const imageSize = 12 << 20
 
 var image = sync.OnceValues(func() ([]byte, error) {
@@ -109,8 +109,8 @@ func BenchmarkOpen(b *testing.B) {
 	ratio(b, im, ar)
 }
 
-// BenchmarkReadAt reads 64 KiB at random places of the image, which lie in about
-// three variables. "cold" has no block cache.
+// BenchmarkReadAt reads 64 KiB at random places of the image, which span about three
+// variables. "cold" has no block cache.
 func BenchmarkReadAt(b *testing.B) {
 	const n = 64 << 10
 	im := theImage(b)

@@ -11,17 +11,18 @@ import (
 	"time"
 )
 
-// A program that reads a file serves measurements: from standard input comes the
-// number of selections, then a line for each,
+// Programs that read a file answer measurement requests. A request on standard input is
+// the number of selections, then a line for each:
 //
 //	VAR RANK START… COUNT… BYTES
 //
-// and it answers a line once it has opened the file anew and read them all:
+// The program opens the file anew, reads all selections and answers with a line:
 //
 //	OPEN READ OPEN-CPU READ-CPU SUM
 //
-// in ns, the reads without what lies between them. SUM is that of all bytes, each
-// times its place in its selection from 1 on, modulo 2^64, in this machine's order.
+// Times are in ns, and READ excludes the work between reads. SUM adds up all bytes,
+// each times its position in its selection counted from 1, modulo 2^64, in this
+// machine's byte order.
 
 // selection is a part of a variable.
 type selection struct {
@@ -37,7 +38,7 @@ type sample struct {
 	sum              uint64
 }
 
-// child is a program that serves measurements.
+// child is a program that answers measurement requests.
 type child struct {
 	name string
 	cmd  *exec.Cmd
@@ -69,7 +70,7 @@ func (c *child) stop() error {
 	return c.cmd.Wait()
 }
 
-// measure has the program read the selections.
+// measure lets the program read the selections.
 func (c *child) measure(sel []selection) (sample, error) {
 	var b strings.Builder
 	fmt.Fprintln(&b, len(sel))

@@ -19,14 +19,14 @@ import (
 	"github.com/cdfz-format/cdfz/slab"
 )
 
-// cached is what reads of cached blocks cost.
+// cached holds the cost of reads of cached blocks.
 type cached struct {
 	pointNS   float64
 	allocs    int64
 	bytes     int64 // of a map
 	mapNS     float64
-	loopNS    float64 // the C loop over as many bytes
-	numpyNS   float64 // 0: no numpy
+	loopNS    float64 // the C loop over the same number of bytes
+	numpyNS   float64 // 0 without numpy
 	mapAllocs int64
 }
 
@@ -47,8 +47,8 @@ func (in *inputs) measureCached(ctx context.Context, v *cdf3.Var) (*cached, erro
 	p := selections(kindPoint, rng, v)[0]
 	c := &cached{bytes: m.bytes}
 	buf := make([]byte, m.bytes+8)
-	// Of several rounds the best: the question is what it costs, not what else the
-	// machine does. The loops of the others do the same.
+	// Take the best of several rounds, since other work on the machine must not count.
+	// The loops in C and numpy do the same.
 	best := func(s selection) (ns float64, allocs int64) {
 		sel := slab.Sel{Start: s.start, Count: s.count}
 		one := func() {
@@ -90,10 +90,10 @@ func number(ctx context.Context, args ...string) (float64, error) {
 	return strconv.ParseFloat(strings.TrimSpace(string(out)), 64)
 }
 
-// uncached is what a point in an open archive costs that keeps no blocks: medians.
+// uncached holds the median cost of a point in an open archive that keeps no blocks.
 type uncached struct {
-	point, block time.Duration // the read; the block's decode alone
-	over         time.Duration // of their differences
+	point, block time.Duration // the whole read; only decoding the block
+	over         time.Duration // median of their differences
 	blockLen     int
 }
 
@@ -138,7 +138,7 @@ func (in *inputs) measureUncached(v *cdf3.Var, n int) (*uncached, error) {
 			return nil, err
 		}
 		b := time.Since(start)
-		if i >= 3 { // the first ones make the state of the decoders
+		if i >= 3 { // the first ones set up the decoders
 			point, block, over = append(point, t), append(block, b), append(over, t-b)
 		}
 	}
@@ -146,8 +146,8 @@ func (in *inputs) measureUncached(v *cdf3.Var, n int) (*uncached, error) {
 	return u, nil
 }
 
-// blockOf reads the block that holds an element, padded by repeating its last value as
-// it is stored.
+// blockOf reads the block that holds an element and pads it, as for storage, by
+// repeating its last value.
 func blockOf(a slab.Array, at []int64) ([]byte, error) {
 	blocks, ok := a.Values().(slab.Blocks)
 	shaped, ok2 := a.Values().(slab.Shaped)
@@ -182,14 +182,14 @@ func coderOf(f *archive.File, v *cdf3.Var) (*filters.Coder, error) {
 	return filters.NewCoder(info.Chain)
 }
 
-// cold is what whole processes cost, wall and CPU time: medians.
+// cold holds the median cost of whole processes, in wall and CPU time.
 type cold struct {
 	cdfz, netcdf       time.Duration
 	cdfzCPU, netcdfCPU time.Duration
 }
 
-// measureCold runs `cdfz get` on the archive and netCDF-C on the classic file in
-// turns, each for one value.
+// measureCold runs `cdfz get` on the archive and netCDF-C on the classic file
+// alternately, each for one value.
 func (in *inputs) measureCold(ctx context.Context, program string, v *cdf3.Var, n int) (*cold, error) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	var cdfz, netcdf, cdfzCPU, netcdfCPU []time.Duration
@@ -213,7 +213,7 @@ func (in *inputs) measureCold(ctx context.Context, program string, v *cdf3.Var, 
 	return &cold{median(cdfz), median(netcdf), median(cdfzCPU), median(netcdfCPU)}, nil
 }
 
-// timed runs a program: wall time, CPU time, and what it wrote.
+// timed runs a program. It returns wall time, CPU time and output.
 func timed(ctx context.Context, args ...string) (wall, cpu time.Duration, out []byte, err error) {
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Stderr = os.Stderr

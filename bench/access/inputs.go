@@ -24,7 +24,7 @@ var netcdfSource []byte
 //go:embed zarr_read.py
 var zarrScript []byte
 
-// inputs are the files that hold the same values, and the programs that read them.
+// inputs are files with the same values, and the programs that read them.
 type inputs struct {
 	dir     string
 	file    string // the classic file
@@ -38,7 +38,7 @@ type inputs struct {
 	python  string
 	h       *cdf3.Header
 	vars    []*cdf3.Var
-	chunks  string // of chunked, as nccopy has them
+	chunks  string // chunks of chunked, in nccopy's syntax
 }
 
 // command runs a program.
@@ -102,7 +102,7 @@ func newInputs(ctx context.Context, o *options, dir string) (*inputs, error) {
 	return in, in.makeZarr(ctx, path)
 }
 
-// once makes a file unless it is there from an earlier run over the same folder.
+// once makes a file, unless an earlier run over the same folder has made it.
 func (in *inputs) once(name string, write func() error) error {
 	if _, err := os.Stat(name); err == nil {
 		return nil
@@ -111,7 +111,7 @@ func (in *inputs) once(name string, write func() error) error {
 	return write()
 }
 
-// makeZarr is left out where Python lacks the modules.
+// makeZarr does nothing if Python lacks the modules.
 func (in *inputs) makeZarr(ctx context.Context, path func(string) string) error {
 	in.script = path("zarr_read.py")
 	if err := os.WriteFile(in.script, zarrScript, 0o666); err != nil {
@@ -141,8 +141,8 @@ func (in *inputs) makeZarr(ctx context.Context, path func(string) string) error 
 	return in.once(in.zarr, func() error { return command(ctx, args...) })
 }
 
-// chooseVars finds the variables to read: those named, or the largest with four
-// dimensions and the largest with three whose first is that of the records.
+// chooseVars finds the variables to read: the named ones, or the largest record
+// variables with four and with three dimensions.
 func chooseVars(h *cdf3.Header, names string) ([]*cdf3.Var, error) {
 	var out []*cdf3.Var
 	if names != "" {
@@ -177,8 +177,8 @@ func chooseVars(h *cdf3.Header, names string) ([]*cdf3.Var, error) {
 	return out, nil
 }
 
-// chunksOf is 16 x 1 x 60 x 120 or the like: 16 records, one level, and of
-// latitudes and longitudes the nearest even cut.
+// chunksOf returns chunks such as 16 x 1 x 60 x 120: 16 records, one level, and the
+// nearest even division of latitudes and longitudes.
 func chunksOf(v *cdf3.Var) []int64 {
 	n := len(v.Shape)
 	c := make([]int64, n)
@@ -196,13 +196,13 @@ func chunksOf(v *cdf3.Var) []int64 {
 	return c
 }
 
-// cut is the length of the pieces when n is cut into pieces of at most so much.
+// cut returns the length of the pieces if n is divided into pieces of at most most.
 func cut(n, most int64) int64 {
 	pieces := max(1, (n+most-1)/most)
 	return max(1, (n+pieces-1)/pieces)
 }
 
-// nccopyChunks are the chunks of all variables, by dimension.
+// nccopyChunks returns the chunks of all variables, by dimension.
 func nccopyChunks(h *cdf3.Header, vars []*cdf3.Var) string {
 	var out []string
 	seen := map[int]bool{}
@@ -219,7 +219,7 @@ func nccopyChunks(h *cdf3.Header, vars []*cdf3.Var) string {
 
 func joined(n []int64) string { return strings.ReplaceAll(strings.Trim(fmt.Sprint(n), "[]"), " ", ",") }
 
-// kinds are what is measured.
+// kinds are the kinds of measurements.
 const (
 	kindPoint  = "point"
 	kindMap    = "map"
@@ -230,8 +230,8 @@ const (
 
 var kinds = []string{kindPoint, kindMap, kindPoints, kindSeries, kindScan}
 
-// part is a selection of a variable: everything in the dimensions that all names,
-// one random index in the others.
+// part returns a selection of a variable: everything in the dimensions for which all is
+// true, one random index in the others.
 func part(rng *rand.Rand, v *cdf3.Var, all func(i int) bool) selection {
 	s := selection{name: v.Name, bytes: v.Type.Size()}
 	for i, n := range v.Shape {
@@ -245,7 +245,7 @@ func part(rng *rand.Rand, v *cdf3.Var, all func(i int) bool) selection {
 	return s
 }
 
-// selections are those of one measurement.
+// selections returns the selections of one measurement.
 func selections(kind string, rng *rand.Rand, v *cdf3.Var) []selection {
 	none := func(int) bool { return false }
 	switch kind {
@@ -262,7 +262,7 @@ func selections(kind string, rng *rand.Rand, v *cdf3.Var) []selection {
 		}
 		return out
 	}
-	var out []selection // 16 records at a time, which no layout cuts in two
+	var out []selection // 16 records at a time, which no layout splits
 	for at := int64(0); at < v.Shape[0]; at += 16 {
 		s := part(rng, v, func(int) bool { return true })
 		s.start[0], s.count[0] = at, min(16, v.Shape[0]-at)
@@ -272,7 +272,7 @@ func selections(kind string, rng *rand.Rand, v *cdf3.Var) []selection {
 	return out
 }
 
-// programs starts what reads the files.
+// programs starts the programs that read the files.
 func (in *inputs) programs(ctx context.Context) ([]*child, error) {
 	self, err := os.Executable()
 	if err != nil {

@@ -1,12 +1,12 @@
-// Access compares reads of parts of variables: cdfz, netCDF-4 as nccopy writes it,
-// the classic file, zarr, and the classic file in zstd's seekable format, all in
-// one run, over the same values.
+// Access compares reads of parts of variables in one run, over the same values: cdfz,
+// netCDF-4 written by nccopy, the classic file, zarr, and the classic file in zstd's
+// seekable format.
 //
 //	go run ./bench/access [flags]
 //
-// Every measurement opens its file anew, so that no library has anything cached;
-// the page cache is warm. All programs read the same random places in turns, on
-// one thread, and must read the same values. Medians count.
+// Every measurement opens its file anew, so that no library has anything cached. The
+// page cache is warm. All programs read the same random places in turns, on one thread,
+// and must read the same values. Results are medians.
 package main
 
 import (
@@ -39,9 +39,9 @@ func main() {
 	flag.StringVar(&o.vars, "vars", "", "variables to read, separated by commas (default: the largest of four and of three dimensions)")
 	flag.IntVar(&o.count, "count", 51, "random places for points and maps; a fifth of it for series, a seventeenth for scans")
 	flag.IntVar(&o.cold, "cold", 100, "runs of whole processes")
-	flag.BoolVar(&o.cpu, "cpu", false, "judge by CPU time instead of wall time, on a machine that does other things as well")
+	flag.BoolVar(&o.cpu, "cpu", false, "compare CPU time instead of wall time, for a busy machine")
 	flag.Int64Var(&o.block, "block", archive.DefaultBlock, "size of the archive's blocks in bytes")
-	flag.StringVar(&o.dir, "dir", "", "folder whose files of an earlier run are used again (default: a temporary one)")
+	flag.StringVar(&o.dir, "dir", "", "folder that keeps files for later runs (default: a temporary one)")
 	flag.StringVar(&o.out, "out", "", "also write the report to this file, as bench/results/access-NAME.txt")
 	flag.StringVar(&o.python, "python", "python3", "a Python that has zarr, numcodecs and netCDF4")
 	flag.StringVar(&o.cdfz, "cdfz", "", "the cdfz program (default: built from ./cmd/cdfz)")
@@ -86,7 +86,7 @@ func run(ctx context.Context, o *options) error {
 	}
 	if o.cdfz == "" {
 		o.cdfz = filepath.Join(dir, "cdfz")
-		// As the Makefile builds it.
+		// Built with the flags of the Makefile.
 		build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", o.cdfz, "github.com/cdfz-format/cdfz/cmd/cdfz")
 		build.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if msg, err := build.CombinedOutput(); err != nil {
@@ -128,9 +128,9 @@ func run(ctx context.Context, o *options) error {
 	return err
 }
 
-// installed writes a program anew in one go, as package managers and cp do. A file
-// as a linker leaves it lies in the page cache in other pieces, which makes the start
-// of a process up to a fifth slower.
+// installed rewrites a program in one go, as package managers and cp do. A file written
+// by a linker is scattered in the page cache, which makes starting a process up to a
+// fifth slower.
 func installed(name string) error {
 	b, err := os.ReadFile(name)
 	if err != nil {
@@ -142,7 +142,7 @@ func installed(name string) error {
 	return os.Rename(name+".new", name)
 }
 
-// cell is what one program needs for one kind of read of a variable: medians.
+// cell holds the median times of one program for one kind of read of a variable.
 type cell struct {
 	open, read       time.Duration
 	openCPU, readCPU time.Duration
@@ -152,7 +152,7 @@ type cell struct {
 
 type cellKey struct{ tool, kind, name string }
 
-// measureAll has all programs read the same places, in turns.
+// measureAll lets all programs read the same places in turns.
 func (in *inputs) measureAll(ctx context.Context, o *options) (map[cellKey]cell, error) {
 	children, err := in.programs(ctx)
 	defer stopAll(children)
@@ -224,7 +224,7 @@ func (in *inputs) measureKind(ctx context.Context, children []*child, cells map[
 	return nil
 }
 
-// programVersion is the first line that a program prints.
+// programVersion returns the first line that a program prints.
 func programVersion(ctx context.Context, args ...string) string {
 	out, err := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput()
 	if err != nil {

@@ -1,10 +1,10 @@
 //go:build ignore
 
-/* Reads parts of netCDF files with netCDF-C and says how long it took.
+/* Reads parts of netCDF files with netCDF-C and prints the time taken.
  *
- *   netcdf serve FILE            measurements from standard input, see children.go
+ *   netcdf serve FILE            answers measurement requests, see children.go
  *   netcdf point FILE VAR I J …  one value, printed; for whole processes
- *   netcdf swap BYTES            ns per copy of so many bytes, the bytes of each word of 4 swapped
+ *   netcdf swap BYTES            ns to copy BYTES bytes, swapping the bytes of each 4-byte word
  */
 #include <netcdf.h>
 #include <stdint.h>
@@ -67,7 +67,7 @@ static int serve(const char *file) {
 				most = sel[i].bytes;
 		}
 		unsigned char *buf = must(malloc(most));
-		memset(buf, 1, most); /* its pages are there */
+		memset(buf, 1, most); /* touch its pages */
 		int id;
 		int64_t t0 = now(CLOCK_MONOTONIC), c0 = now(CLOCK_PROCESS_CPUTIME_ID);
 		check(nc_open(file, NC_NOWRITE, &id));

@@ -26,7 +26,7 @@ const (
 
 var toolOrder = []string{toolCdfz, toolNC4, toolChunked, toolRaw, toolZarr, toolSeek}
 
-// target is how many times faster than another cdfz is to be.
+// target is the required speed of cdfz relative to another program.
 type target struct {
 	kind, tool string
 	times      float64
@@ -88,7 +88,7 @@ func firstLine(s string) string {
 	return line
 }
 
-// of is the time that counts.
+// of returns the times to compare.
 func (r *report) of(c cell) (read, total time.Duration) {
 	if r.cpu {
 		return c.readCPU, c.totalCPU
@@ -96,7 +96,7 @@ func (r *report) of(c cell) (read, total time.Duration) {
 	return c.read, c.total
 }
 
-// size is that of a file or, of a folder, all in it.
+// size returns the size of a file, or of all files in a folder.
 func size(name string) int64 {
 	n := int64(0)
 	if real, err := filepath.EvalSymlinks(name); err == nil {
@@ -159,7 +159,7 @@ func joinedShape(v *cdf3.Var) string { return "[" + joined(v.Shape) + "]" }
 
 func ratio(a, b time.Duration) float64 { return float64(a) / float64(max(1, b)) }
 
-// show is a time with three digits.
+// show formats a time with three digits.
 func show(d time.Duration) string {
 	switch {
 	case d >= time.Second:

@@ -13,8 +13,8 @@ import (
 	"github.com/cdfz-format/cdfz/archive"
 )
 
-// The zstd seekable format (contrib/seekable_format of zstd): independent frames
-// of 64 KiB of the file, a table of their lengths at the end.
+// The zstd seekable format (contrib/seekable_format of zstd): independent frames of 64
+// KiB of the file, followed by a table of their lengths.
 const (
 	seekFrame  = 64 << 10
 	seekSkip   = 0x184d2a5e
@@ -67,7 +67,7 @@ func writeSeekable(out, in string) error {
 	return f.Close()
 }
 
-// seekable is the file in such frames. One goroutine at a time may read.
+// seekable is a file in such frames. Only one goroutine at a time may read.
 type seekable struct {
 	f      *os.File
 	offs   []int64 // of the frames, and the end of the last
@@ -83,7 +83,8 @@ func openSeekable(name string) (*archive.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The process that measures opens many: what is not closed is collected.
+	// The measuring process opens many files. Files that are not closed are garbage
+	// collected.
 	s := &seekable{f: f, have: -1, buf: make([]byte, 0, seekFrame)}
 	if err := s.readTable(); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: seek table: %w", name, err), f.Close())

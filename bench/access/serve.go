@@ -17,7 +17,7 @@ import (
 // opener opens a file for reading.
 type opener func() (*archive.File, error)
 
-// serve answers measurements by means of package archive, in this process.
+// serve answers measurement requests in this process with package archive.
 func serve(open opener, in io.Reader, out io.Writer) error {
 	r := bufio.NewReader(in)
 	for {
@@ -73,7 +73,7 @@ func read(open opener, sel []selection) (s sample, err error) {
 	}
 	buf := make([]float64, (most+7)/8)
 	for i := range buf {
-		buf[i] = 1 // its pages are there
+		buf[i] = 1 // touch its pages
 	}
 	used, wall := cpu.Time(), time.Now()
 	f, err := open()
@@ -125,7 +125,7 @@ func readBytes(a slab.Array, p []byte, s slab.Sel) error {
 	return fmt.Errorf("variables of type %s are not measured", a.Type())
 }
 
-// as is bytes, aligned for every type, as numbers.
+// as returns bytes, aligned for every type, as numbers.
 func as[T slab.Number](p []byte) []T {
 	var z T
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(p))), len(p)/int(unsafe.Sizeof(z)))

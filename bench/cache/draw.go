@@ -14,7 +14,7 @@ import (
 	"gonum.org/v1/plot/vg/vgimg"
 )
 
-// colours are Okabe and Ito's, which colour-blind people tell apart too.
+// colours are those of Okabe and Ito, which colour-blind people can distinguish.
 var colours = []color.Color{
 	color.RGBA{0xe6, 0x9f, 0x00, 0xff},
 	color.RGBA{0x00, 0x9e, 0x73, 0xff},
@@ -24,8 +24,8 @@ var colours = []color.Color{
 
 var glyphs = []vgdraw.GlyphDrawer{vgdraw.CircleGlyph{}, vgdraw.BoxGlyph{}, vgdraw.TriangleGlyph{}, vgdraw.PyramidGlyph{}}
 
-// draw makes a panel of each pattern: the time of a read by the size of the
-// cache, a line for each size of blocks.
+// draw makes a panel for each pattern: the time of a read by cache size, with a line
+// for each block size.
 func draw(name string, results []result) error {
 	const rows, cols = 2, 4
 	img := vgimg.NewWith(vgimg.UseWH(13*vg.Inch, 6.5*vg.Inch), vgimg.UseDPI(110))
@@ -48,7 +48,8 @@ func draw(name string, results []result) error {
 		for c, area := range line {
 			if p := panels[r][c]; p != nil {
 				p.Draw(area)
-				// Above all panels of a row at the same height, which their own titles are not.
+				// The titles go above all panels of a row at the same height, unlike
+				// the panels' own titles.
 				box := tiles.At(canvas, c, r)
 				box.FillText(p.Title.TextStyle, vg.Point{X: (area.Min.X + area.Max.X) / 2, Y: box.Max.Y + 4}, patterns[r*cols+c].name)
 				continue
@@ -69,7 +70,7 @@ func draw(name string, results []result) error {
 	return err
 }
 
-// style is that of line i.
+// style sets the style of line i.
 func style(l *plotter.Line, s *plotter.Scatter, i int) {
 	l.Color, l.Width = colours[i], vg.Points(1.8)
 	s.Color, s.Shape, s.Radius = colours[i], glyphs[i], vg.Points(3)
@@ -107,12 +108,12 @@ func panel(r result) (*plot.Plot, error) {
 		style(l, s, i)
 		p.Add(l, s)
 	}
-	// Whole decades, so that each panel has labelled ticks.
+	// Use whole decades, so that each panel has labelled ticks.
 	p.Y.Min, p.Y.Max = decade(lo, false), decade(hi, true)
 	return p, nil
 }
 
-// decades are ticks at the powers of ten, with their unit.
+// decades returns ticks at the powers of ten, with their units.
 func decades(lo, hi float64) []plot.Tick {
 	units := [...]string{"ns", "µs", "ms", "s"}
 	var out []plot.Tick
@@ -130,7 +131,7 @@ func decades(lo, hi float64) []plot.Tick {
 	return out
 }
 
-// decade is the power of ten at or below x, or with up at or above.
+// decade returns the power of ten at or below x, or with up the one at or above x.
 func decade(x float64, up bool) float64 {
 	d := 0.001
 	for d*10 <= x {
@@ -142,7 +143,7 @@ func decade(x float64, up bool) float64 {
 	return d
 }
 
-// drawLegend fills the place of the panel that is left.
+// drawLegend draws the legend into the unused panel.
 func drawLegend(area vgdraw.Canvas) error {
 	l := plot.NewLegend()
 	l.Top, l.Left = true, true

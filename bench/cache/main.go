@@ -1,10 +1,10 @@
-// Cache answers whether a cache of decoded blocks helps, and how large it should
-// be: ways to read x sizes of the cache x sizes of blocks.
+// Cache shows whether a cache of decoded blocks helps and how large it should be, for
+// several access patterns, cache sizes and block sizes.
 //
 //	go run ./bench/cache [flags]
 //
 // It prints a table and, with -png, draws it. Every figure is the median of -n runs,
-// each over a newly opened archive and at other places.
+// each over a newly opened archive and at different places.
 package main
 
 import (
@@ -36,7 +36,7 @@ func main() {
 	var o options
 	flag.StringVar(&o.file, "file", "", "a classic netCDF file (default: made by bench/tile)")
 	flag.StringVar(&o.name, "var", "", "a variable of type float to read (default: the largest that has records)")
-	flag.StringVar(&o.dir, "dir", "", "folder whose archives of an earlier run are used again (default: a temporary one)")
+	flag.StringVar(&o.dir, "dir", "", "folder that keeps archives for later runs (default: a temporary one)")
 	flag.StringVar(&o.png, "png", "", "draw the figures into this file")
 	flag.IntVar(&o.n, "n", 3, "runs")
 	flag.Parse()
@@ -50,13 +50,13 @@ func main() {
 	}
 }
 
-// The sizes that are measured, in bytes.
+// The measured sizes, in bytes.
 var (
 	blockSizes = []int64{16 << 10, 64 << 10, 256 << 10, 1 << 20}
 	cacheSizes = []int64{-1, 1 << 20, 4 << 20, 16 << 20, 32 << 20, 64 << 20, 256 << 20}
 )
 
-// result is the figures of a pattern by size of blocks and of the cache.
+// result holds the figures of a pattern by block size and cache size.
 type result map[[2]int64]figure
 
 func run(ctx context.Context, o *options) error {
@@ -130,7 +130,7 @@ func makeArchive(ctx context.Context, name, file string, block int64) error {
 	return pack.File(ctx, name, file, block)
 }
 
-// measurePattern runs all sizes in turns.
+// measurePattern measures all sizes in turns.
 func measurePattern(names map[int64]string, p pattern, v *cdf3.Var, n int) (result, error) {
 	all := map[[2]int64][]figure{}
 	for i := range n {
@@ -189,7 +189,7 @@ func write(out io.Writer, v *cdf3.Var, results []result) error {
 	return w.Flush()
 }
 
-// digits is a number with three digits, or all before the point.
+// digits formats a number with three digits, or with all digits before the point.
 func digits(x float64) string {
 	switch {
 	case x >= 100 || x == 0:

@@ -13,14 +13,14 @@ import (
 	"github.com/cdfz-format/cdfz/slab"
 )
 
-// pattern is a way to read a variable of records: what each goroutine reads, one
-// selection after the other.
+// pattern is a way to read a record variable: the consecutive selections of each
+// goroutine.
 type pattern struct {
 	name, what string
 	reads      func(rng *rand.Rand, v *cdf3.Var) [][]slab.Sel
 }
 
-// all are the indices that a selection takes in full.
+// all selects the indices that are read in full.
 type all func(i, rank int) bool
 
 func point(int, int) bool              { return false }
@@ -29,7 +29,8 @@ func plane(i, rank int) bool           { return i >= rank-2 }
 func row(i, rank int) bool             { return i == rank-1 }
 func one(list []slab.Sel) [][]slab.Sel { return [][]slab.Sel{list} }
 
-// sel selects everything in the dimensions that are all, one index in the others.
+// sel selects everything in the dimensions that all accepts, and one index in the
+// others.
 func sel(v *cdf3.Var, a all, at []int64) slab.Sel {
 	s := slab.Sel{Start: make([]int64, len(v.Shape)), Count: make([]int64, len(v.Shape))}
 	for i, n := range v.Shape {
@@ -48,7 +49,7 @@ func anywhere(rng *rand.Rand, v *cdf3.Var) []int64 {
 	return at
 }
 
-// inOrder are n selections that follow each other in the file, from record rec on.
+// inOrder returns n selections that follow each other in the file, from record rec on.
 func inOrder(v *cdf3.Var, a all, rec int64, n int) []slab.Sel {
 	at := make([]int64, len(v.Shape))
 	at[0] = rec
@@ -133,10 +134,10 @@ var patterns = []pattern{
 	}},
 }
 
-// figure is what a pattern costs.
+// figure is the cost of a pattern.
 type figure struct {
-	read   time.Duration // CPU time of a read, on all processors together
-	blocks float64       // decoded in a read
+	read   time.Duration // CPU time of a read, sum of all processors
+	blocks float64       // decoded per read
 }
 
 // measure runs a pattern over an archive that was just opened.
@@ -162,7 +163,7 @@ func measure(name string, cache int64, v *cdf3.Var, work [][]slab.Sel) (figure, 
 		reads += len(list)
 		bufs[i] = make([]float32, most)
 		for k := range bufs[i] {
-			bufs[i][k] = 1 // its pages are there
+			bufs[i][k] = 1 // touch its pages
 		}
 	}
 	var wg sync.WaitGroup

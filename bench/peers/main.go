@@ -1,11 +1,11 @@
-// Peers runs cdfz and the programs that people use for the same purpose over one
-// file, all in one run and in turns, and reports ratio, speed and memory.
+// Peers runs cdfz and comparable programs over one file, in one run and in turns, and
+// reports ratio, speed and memory.
 //
 //	go run ./bench/peers [flags] FILE
 //
-// Speeds are MB (10^6 bytes of the uncompressed file) per second of wall time,
-// with FILE in the page cache. Of each program the median run counts. nccopy
-// -d5 -s is the baseline.
+// Speeds are MB (10^6 bytes of the uncompressed file) per second of wall time, with
+// FILE in the page cache. Results are medians of the runs. nccopy -d5 -s is the
+// baseline.
 package main
 
 import (
@@ -30,8 +30,8 @@ func main() {
 	flag.StringVar(&o.tools, "tools", "cdfz,cdfz-fast,nccopy,gzip,zstd,zstd-T2", "which to run: "+strings.Join(toolNames(), ", "))
 	flag.StringVar(&o.python, "python", "/usr/bin/python3", "a Python that has netCDF4 and zarr, for the tool zarr")
 	flag.BoolVar(&o.sync, "sync", false, "write each program's output to disk and count the time, as cdfz always does")
-	flag.BoolVar(&o.touch, "touch", false, "before each run write and remove a file of FILE's size in the folder, so that all find free memory that was in use before")
-	flag.StringVar(&o.dir, "dir", "", "folder for what the programs write (default: a temporary one)")
+	flag.BoolVar(&o.touch, "touch", false, "before each run write and remove a file of FILE's size in the folder, so that free memory has been used before")
+	flag.StringVar(&o.dir, "dir", "", "folder for the programs' output (default: a temporary one)")
 	flag.StringVar(&o.out, "out", "", "also write OUT.txt, OUT.csv and OUT.json")
 	flag.Usage = func() {
 		fmt.Fprintln(flag.CommandLine.Output(), "usage: peers [flags] FILE")

@@ -13,21 +13,21 @@ import (
 	"time"
 )
 
-// sample is one run of a tool in both directions.
+// sample is a run of a tool in both directions.
 type sample struct {
 	stored         int64
 	write, restore cost
 	exact          bool
 }
 
-// cost of a process.
+// cost is the cost of a process.
 type cost struct {
 	wall, cpu time.Duration
 	rss       int64 // peak, in bytes
 }
 
-// measure runs a tool. Everything it wrote is removed again, so that its dirty
-// pages are not written back during the runs of others.
+// measure runs a tool. It removes the tool's output afterwards, so that dirty pages are
+// not written back during other runs.
 func measure(ctx context.Context, t tool, in *input, dir string, o *options) (sample, error) {
 	var s sample
 	packed, back := filepath.Join(dir, "packed"), filepath.Join(dir, "back.nc")
@@ -58,9 +58,9 @@ func measure(ctx context.Context, t tool, in *input, dir string, o *options) (sa
 	return s, err
 }
 
-// prepare writes a file and removes it, if asked to. A virtual machine may take
-// ten times as long for a page of memory that it has not used yet, or has given
-// back, which falls on programs by chance.
+// prepare writes a file and removes it, if requested. A virtual machine may take ten
+// times as long for a memory page that it has not used yet or has given up, which hits
+// programs at random.
 func (o *options) prepare(dir string, size int64) error {
 	if !o.touch {
 		return nil
@@ -116,7 +116,7 @@ func runTool(ctx context.Context, args []string, in, out string, sync bool) (cos
 		if f, err = os.Create(out); err != nil {
 			return cost{}, err
 		}
-		cmd.Stdout = f // the process writes to it itself
+		cmd.Stdout = f // the process writes to it directly
 	}
 	start := time.Now()
 	err := cmd.Run()

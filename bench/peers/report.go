@@ -13,7 +13,7 @@ import (
 	"github.com/cdfz-format/cdfz/bench/internal/tools"
 )
 
-// report is what is written. MB are 10^6 bytes.
+// report is the result of a run. MB are 10^6 bytes.
 type report struct {
 	Machine tools.Machine `json:"machine"`
 	File    string        `json:"file"`
@@ -24,8 +24,8 @@ type report struct {
 	Rows    []row         `json:"rows"`
 }
 
-// row is the medians of one tool. The Rel fields are in proportion to the
-// baseline of the same run, 0 without it: larger is better.
+// row holds the medians of a tool. The Rel fields are relative to the baseline of the
+// same run, or 0 without one. Larger is better.
 type row struct {
 	key string
 
@@ -78,7 +78,7 @@ func median(samples []sample, f func(sample) float64) float64 {
 	return (v[(n-1)/2] + v[n/2]) / 2
 }
 
-// finish compares the rows with the baseline and rounds what nobody can measure.
+// finish compares the rows with the baseline and rounds to meaningful digits.
 func (r *report) finish() {
 	base := slices.IndexFunc(r.Rows, func(r row) bool { return r.key == baseline })
 	for i := range r.Rows {

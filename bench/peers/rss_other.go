@@ -4,5 +4,5 @@ package main
 
 import "os"
 
-// peakRSS is not known here.
+// peakRSS is unknown here.
 func peakRSS(*os.ProcessState) int64 { return 0 }

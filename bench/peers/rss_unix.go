@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// peakRSS is the largest resident size of a process that ended. On Linux it is
-// never less than ours was at the fork, which is a few MB.
+// peakRSS returns the largest resident size of a finished process. On Linux it is at
+// least the size of this process at the fork, a few MB.
 func peakRSS(ps *os.ProcessState) int64 {
 	u, ok := ps.SysUsage().(*syscall.Rusage)
 	if !ok {

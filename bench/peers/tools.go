@@ -12,17 +12,17 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
-// tool is a program that compresses a file and brings it back. In its arguments
-// IN and OUT stand for the files; without OUT it writes to standard output.
+// tool is a program that compresses and restores a file. In its arguments IN and OUT
+// stand for the files. Without OUT it writes to standard output.
 type tool struct {
 	key, name string
 	compress  []string
 	restore   []string
-	version   []string // prints a version in its first line that is not empty
+	version   []string // prints the version in the first non-empty line
 }
 
-// programs are all that are known. KIND stands for nccopy's name of the file's own
-// kind; CDFZ, PYTHON and SCRIPT (zarr_blosc.py) for files.
+// programs lists all known tools. In arguments, KIND stands for the file's kind in
+// nccopy's terms, and CDFZ, PYTHON and SCRIPT (zarr_blosc.py) for files.
 var programs = []tool{
 	{"cdfz", "cdfz", cdfzArchive(), cdfzRestore, nil},
 	{"cdfz-fast", "cdfz --preset fast", cdfzArchive("--preset", "fast"), cdfzRestore, nil},
@@ -65,9 +65,8 @@ func toolNames() []string {
 	return names
 }
 
-// chooseTools finds the tools of a list, ready to run. names are what stands for
-// something else in their arguments. Programs that are not installed are left
-// out and named.
+// chooseTools finds the tools of a list, ready to run. names holds replacements in
+// their arguments. Programs that are not installed are skipped and reported.
 func chooseTools(list string, names map[string]string) ([]tool, error) {
 	var out []tool
 	for _, key := range strings.Split(list, ",") {
@@ -89,7 +88,7 @@ func chooseTools(list string, names map[string]string) ([]tool, error) {
 	return out, nil
 }
 
-// input is the file that is compressed.
+// input is the file to compress.
 type input struct {
 	path, name string
 	size       int64

@@ -38,9 +38,8 @@ func parsePresets(s string) ([]preset, error) {
 	return list, nil
 }
 
-// measure archives a file to the file temp, checks that it comes back, and stores
-// the bytes of the archive and of each variable in units, the first of which is the
-// file.
+// measure archives a file to the file temp, checks that it restores exactly, and stores
+// the sizes of the archive and of each variable in units. The first unit is the file.
 func (p *preset) measure(ctx context.Context, f *archive.File, units []*unit, temp string) error {
 	vars, err := p.archive(ctx, f, units[0], temp, archive.ZarrAuto)
 	if err != nil {
@@ -48,7 +47,7 @@ func (p *preset) measure(ctx context.Context, f *archive.File, units []*unit, te
 	}
 	missing := slices.ContainsFunc(units[1:], func(u *unit) bool { return vars[u.num] == 0 })
 	if missing {
-		// The archive stores the whole file as one.
+		// The archive stores the whole file as one unit.
 		file := *units[0]
 		file.stored = map[string]int64{}
 		more, err := p.archive(ctx, f, &file, temp, archive.ZarrAlways)
@@ -69,8 +68,8 @@ func (p *preset) measure(ctx context.Context, f *archive.File, units []*unit, te
 	return nil
 }
 
-// archive returns the bytes of the blocked variables, by number: the stored bytes of
-// their blocks with local headers, directory records and index rows.
+// archive returns the bytes of the blocked variables by number: their stored blocks
+// with local headers, directory records and index rows.
 func (p *preset) archive(ctx context.Context, f *archive.File, file *unit, temp string, mode archive.ZarrMode) (map[int]int64, error) {
 	dst, err := os.Create(temp)
 	if err != nil {
@@ -106,7 +105,8 @@ func (p *preset) archive(ctx context.Context, f *archive.File, file *unit, temp 
 	return vars, nil
 }
 
-// entryLen is what the container adds to a block: docs/FORMAT.md, "The container" and "The index".
+// entryLen returns the container's overhead for a block; see docs/FORMAT.md, "The
+// container" and "The index".
 func entryLen(b archive.BlockInfo) int64 {
 	const local, record, mask, row = 30, 46, 8, 20
 	n := int64(local + record + row + 2*len(b.Name))

@@ -1,13 +1,12 @@
-// Ratio compares how small cdfz and its peers make real files and their variables,
-// all in one run.
+// Ratio compares the compression of real files and their variables by cdfz and its
+// peers, all in one run.
 //
 //	go run ./bench/ratio [flags] [FILE | FOLDER]...
 //
-// It takes the classic netCDF files of the folders, gzipped ones too, and of the
+// It uses the classic netCDF files of the folders, including gzipped ones, and of the
 // corpus that CDFZ_CORPUS names: whole files of at least 256 KiB and variables of at
-// least 64 KiB. Without arguments it takes Debian's ferret-datasets. Speed is not
-// measured. The sizes that peers reach are kept in a file, so that only cdfz runs
-// when the program runs again.
+// least 64 KiB. Without arguments it uses Debian's ferret-datasets. It does not measure
+// speed. The sizes of peers are kept in a file, so that later runs only run cdfz.
 package main
 
 import (
@@ -93,7 +92,7 @@ func run(ctx context.Context, o *options) error {
 	return writeFile(o.out+".tsv", rep.writeTSV)
 }
 
-// measureFile measures a file and its variables, those that are large enough.
+// measureFile measures a file and its large variables.
 func measureFile(ctx context.Context, in, image string, presets []preset, r *runner) ([]*unit, error) {
 	f, err := inputs.Open(in, image)
 	if err != nil || f == nil {
@@ -118,7 +117,7 @@ func measureFile(ctx context.Context, in, image string, presets []preset, r *run
 		}
 	}
 	return slices.DeleteFunc(units, func(u *unit) bool {
-		_, stored := u.stored[presets[0].name] // not if the values overlap others or end beyond the file
+		_, stored := u.stored[presets[0].name] // false if the values overlap others or end beyond the file
 		return u.small() || !stored
 	}), nil
 }

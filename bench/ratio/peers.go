@@ -1,21 +1,21 @@
 package main
 
-// peer is a program or a codec. IN and OUT stand for files in its arguments; without
+// peer is a program or a codec. IN and OUT stand for files in its arguments. Without
 // OUT it writes to standard output.
 type peer struct {
 	name    string
-	args    []string // nil: one of codecs.py, for values only
+	args    []string // nil for a codec of codecs.py, for values only
 	version []string
 	takes   kinds
 }
 
-// kinds are the units that a peer takes.
+// kinds are the units that a peer accepts.
 type kinds int
 
 const (
 	files  kinds = 1 << iota
 	values       // of any type, as bytes
-	hdf5         // files, and the values as it stores them there
+	hdf5         // files, and the values as stored in them
 )
 
 var allPeers = []peer{

@@ -30,8 +30,7 @@ func synthetic(t *testing.T) string {
 	return name
 }
 
-// TestPreset checks the bytes of files and of what the container adds to a block
-// against the archive itself.
+// TestPreset compares the sizes of files and the overhead of blocks with the archive.
 func TestPreset(t *testing.T) {
 	ctx := context.Background()
 	f, err := inputs.Open(synthetic(t), filepath.Join(t.TempDir(), "image.nc"))
@@ -58,7 +57,7 @@ func TestPreset(t *testing.T) {
 		require.NoError(t, err)
 		for block, err := range a.Blocks(ctx) {
 			require.NoError(t, err)
-			header := (entryLen(block) - 20 - 16) / 2 // 16: a record is that much longer
+			header := (entryLen(block) - 20 - 16) / 2 // a record is 16 bytes longer
 			require.Equal(t, "PK\x03\x04", string(b.Bytes()[block.Off-header:][:4]), block.Name)
 		}
 	}
@@ -88,7 +87,8 @@ func TestReport(t *testing.T) {
 		require.Contains(t, text.String(), want)
 	}
 	words := strings.Join(strings.Fields(text.String()), " ")
-	// xz: ratios of 4 and 5, twice as large on a.nc, half as large on b.nc.
+	// xz: ratios of 4 and 5. The other peer has twice the ratio on a.nc and half of it
+	// on b.nc.
 	require.Contains(t, words, "xz-6 2 4.472 1.000 - - 2.000 0.500")
 	require.Contains(t, words, "zstd-19 1 2.500 4.000 - - 4.000 -")
 	lines := strings.Split(strings.TrimSuffix(tsv.String(), "\n"), "\n")
@@ -98,7 +98,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// TestCache runs a peer once and takes its answer from the cache then.
+// TestCache runs a peer once and then takes its result from the cache.
 func TestCache(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()

@@ -14,7 +14,7 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
-// report is what is written.
+// report is the result of a run.
 type report struct {
 	machine tools.Machine
 	presets []preset
@@ -25,7 +25,7 @@ type report struct {
 // margin is how much larger than with the best peer a unit may be: 1 %.
 const margin = 1.01
 
-// group is a set of units with its own geometric means.
+// group is a set of units with separate geometric means.
 type group struct {
 	name string
 	in   func(*unit) bool
@@ -92,9 +92,9 @@ func (r *report) writeText(out io.Writer) error {
 	return nil
 }
 
-// writeMeans writes a line for each preset and peer: the geometric mean of its own
-// ratio and of how many times smaller the first preset is, by group. Means are over
-// the units that it took.
+// writeMeans writes a line for each preset and peer. By group, it lists the geometric
+// means of the ratio and of the first preset's advantage, over the units that the peer
+// accepts.
 func (r *report) writeMeans(out io.Writer, groups []group, names []string) error {
 	tw := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(tw, "\tunits\tratio\t")
@@ -128,7 +128,7 @@ func (r *report) writeMeans(out io.Writer, groups []group, names []string) error
 	return tw.Flush()
 }
 
-// writeBehind lists the units in which a peer is better by more than the margin.
+// writeBehind lists the units for which a peer is better by more than the margin.
 func (r *report) writeBehind(out io.Writer, units []*unit, name string) {
 	type row struct {
 		u    *unit
@@ -183,7 +183,7 @@ func (r *report) writeUnits(out io.Writer, units []*unit, names []string) error 
 	return tw.Flush()
 }
 
-// writeTSV writes the bytes of every unit by every preset and peer.
+// writeTSV writes the sizes of all units with all presets and peers.
 func (r *report) writeTSV(out io.Writer) error {
 	head := []string{"file", "variable", "type", "shape", "class", "sum", "bytes"}
 	for _, p := range r.presets {
@@ -224,7 +224,7 @@ func (r *report) in(g group) []*unit {
 	return units
 }
 
-// best is the peer that makes a unit smallest, with the bytes; "" and 0 if none ran.
+// best returns the peer with the smallest size for a unit, or "" and 0 if none ran.
 func (r *report) best(u *unit) (name string, size int64) {
 	for _, p := range r.peers {
 		if n := u.stored[p.name]; n > 0 && (size == 0 || n < size) {
@@ -234,7 +234,7 @@ func (r *report) best(u *unit) (name string, size int64) {
 	return name, size
 }
 
-// mean is the geometric mean of a divided by b over the n units that have both.
+// mean returns the geometric mean of a/b over the n units that have both.
 func mean(units []*unit, a, b func(*unit) int64) (n int, m float64) {
 	sum := 0.0
 	for _, u := range units {

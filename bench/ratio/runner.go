@@ -22,13 +22,13 @@ import (
 //go:embed codecs.py
 var codecsScript []byte
 
-// runner runs peers over units, or knows from an earlier run what they gave.
+// runner runs peers over units, or takes their results from an earlier run.
 type runner struct {
 	dir, python, script string
 	peers               []peer
 	versions            map[string]string // by peer
-	known               map[string]int64  // by key; -1: failed or does not apply
-	cache               *os.File          // nil: none
+	known               map[string]int64  // by key; -1 if the peer failed or does not apply
+	cache               *os.File          // may be nil
 }
 
 func newRunner(ctx context.Context, o *options, dir string, m *tools.Machine) (*runner, error) {
@@ -72,7 +72,7 @@ func newRunner(ctx context.Context, o *options, dir string, m *tools.Machine) (*
 	return r, r.openCache(o.cache)
 }
 
-// longestPrefix is the value of the longest key that name begins with.
+// longestPrefix returns the value of the longest key that is a prefix of name.
 func longestPrefix(m map[string]string, name string) string {
 	best := ""
 	for k := range m {
@@ -85,8 +85,8 @@ func longestPrefix(m map[string]string, name string) string {
 
 func (r *runner) temp(name string) string { return filepath.Join(r.dir, name) }
 
-// openCache reads the sizes of earlier runs, one a line: sum of the unit, peer,
-// version, bytes.
+// openCache reads the sizes of earlier runs. Each line holds the unit's checksum, the
+// peer, its version and the size.
 func (r *runner) openCache(name string) error {
 	if name == "" {
 		return nil
@@ -121,7 +121,7 @@ func (r *runner) key(u *unit, p peer) string {
 	return sum + "\t" + p.name + "\t" + r.versions[p.name]
 }
 
-// take is whether the size of a unit is known. Then it has been stored there.
+// take stores the size of a unit if it is known, and reports whether it is.
 func (r *runner) take(u *unit, p peer) bool {
 	size, ok := r.known[r.key(u, p)]
 	if ok && size >= 0 {
@@ -142,8 +142,8 @@ func (r *runner) keep(u *unit, p peer, size int64) error {
 	return err
 }
 
-// file runs the peers that take files. Those that write HDF5 also tell what each
-// variable takes there.
+// file runs the peers that take files. Those that write HDF5 also report the size of
+// each variable.
 func (r *runner) file(ctx context.Context, u *unit, vars []*unit) error {
 	for _, p := range r.peers {
 		if p.takes&files == 0 {
@@ -234,7 +234,7 @@ func (r *runner) values(ctx context.Context, f *archive.File, u *unit) error {
 	return nil
 }
 
-// run returns the bytes that a program makes of a file, -1 if it fails.
+// run returns the size of a program's output for a file, or -1 if it fails.
 func (r *runner) run(ctx context.Context, p peer, in, out string) int64 {
 	defer func() {
 		if p.takes&hdf5 == 0 {

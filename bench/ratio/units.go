@@ -12,24 +12,24 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
-// The smallest units that are measured, in bytes.
+// The smallest measured units, in bytes.
 const (
 	minFile = 256 << 10
 	minVar  = 64 << 10
 )
 
-// unit is what is compressed: a file, or the values of one of its variables.
+// unit is a unit of compression: a file, or the values of one of its variables.
 type unit struct {
 	file    string
-	num     int    // of the variable in the header, -1: the whole file
+	num     int    // number of the variable in the header, or -1 for the whole file
 	name    string // of the variable
 	path    string // of the file
 	typ     cdf3.Type
 	shape   []int64
 	size    int64
-	sum     string           // of the bytes
+	sum     string           // checksum of the bytes
 	classes []string         // of a file
-	stored  map[string]int64 // bytes by preset and peer; without those that failed or do not apply
+	stored  map[string]int64 // size by preset and peer, except those that failed or do not apply
 }
 
 func (u *unit) whole() bool { return u.num < 0 }
@@ -69,7 +69,7 @@ func newUnits(f *archive.File, name, image string) ([]*unit, error) {
 	return units, nil
 }
 
-// bytes reads what is compressed.
+// bytes reads the data to compress.
 func (u *unit) bytes(f *archive.File) io.Reader {
 	if u.whole() {
 		return io.NewSectionReader(f.Image(), 0, u.size)
@@ -82,7 +82,7 @@ func (u *unit) bytes(f *archive.File) io.Reader {
 	panic(fmt.Sprintf("internal error: no variable %d", u.num))
 }
 
-// The classes of files that have geometric means of their own, besides all.
+// The classes of files with separate geometric means.
 const (
 	classSmall = "many small" // less than half of the file in variables of at least minVar
 	classMesh  = "mesh"       // an unstructured mesh, or a tenth of the file are bounds of polygons
@@ -132,7 +132,7 @@ func classes(h *cdf3.Header, size int64) []string {
 	return c
 }
 
-// hasClass is a filter for units.
+// hasClass returns a filter for units.
 func hasClass(class string) func(*unit) bool {
 	return func(u *unit) bool { return slices.Contains(u.classes, class) }
 }

@@ -1,12 +1,11 @@
-// Speed measures the numeric codec alone, without files and archives: how fast it
-// encodes and decodes the variables of real files on one core, and what a single
-// element costs.
+// Speed measures the numeric codec without files and archives: how fast it encodes and
+// decodes the variables of real files on one core, and the cost of a single element.
 //
 //	go run ./bench/speed [flags] [FILE | FOLDER]...
 //
-// It takes the variables of at least 64 KiB of ferret-datasets, and of the corpus
-// that CDFZ_CORPUS names, and cuts them into blocks. Speeds are in 10^6 bytes of the
-// blocks for each second of processor time. Every block is decoded and compared.
+// It cuts the variables of at least 64 KiB in ferret-datasets, and in the corpus that
+// CDFZ_CORPUS names, into blocks. Speeds are in 10^6 bytes of blocks per second of
+// processor time. Every block is decoded and compared.
 package main
 
 import (
@@ -29,7 +28,7 @@ import (
 	"github.com/cdfz-format/cdfz/lorenz"
 )
 
-// minVar is the smallest variable that is measured, in bytes.
+// minVar is the size of the smallest measured variable, in bytes.
 const minVar = 64 << 10
 
 type options struct {
@@ -43,8 +42,8 @@ type options struct {
 
 func main() {
 	var o options
-	flag.IntVar(&o.block, "block", 256<<10, "bytes of a block, about")
-	flag.IntVar(&o.blocks, "blocks", 8, "most blocks of a variable, spread over it")
+	flag.IntVar(&o.block, "block", 256<<10, "approximate bytes of a block")
+	flag.IntVar(&o.blocks, "blocks", 8, "most blocks of a variable, spread evenly")
 	level := flag.String("level", "default", "effort: fast, default or max")
 	flag.StringVar(&o.only, "only", "", "only variables whose \"file variable\" contains this")
 	flag.StringVar(&o.out, "out", "", "also write OUT.txt and OUT.tsv")
@@ -113,7 +112,7 @@ func run(o *options, level string, names []string) error {
 	return writeFile(o.out+".tsv", func(w io.Writer) error { return writeTable(w, results, "\t") })
 }
 
-// profiled runs f and writes a CPU profile of it, if a file is named.
+// profiled runs f and writes a CPU profile of it to the named file, if any.
 func profiled(name string, f func() error) error {
 	if name == "" {
 		return f()

@@ -13,13 +13,13 @@ import (
 	"github.com/cdfz-format/cdfz/lorenz"
 )
 
-// result is what was measured of one variable: sums over its blocks.
+// result holds the measurements of a variable: sums over its blocks.
 type result struct {
 	file, name             string
 	typ                    cdf3.Type
 	blocks                 []block
 	raw, stored            int
-	encode, decode, points time.Duration // points: one for each block
+	encode, decode, points time.Duration // points: one per block
 	sha256                 float64       // 10^6 bytes a second, while decoding
 }
 
@@ -28,7 +28,7 @@ func (r *result) encodeSpeed() float64 { return speed(r.raw, r.encode) }
 func (r *result) decodeSpeed() float64 { return speed(r.raw, r.decode) }
 func (r *result) pointShare() float64  { return float64(r.points) / float64(r.decode) }
 
-// speed is in 10^6 bytes a second.
+// speed returns 10^6 bytes per second.
 func speed(n int, t time.Duration) float64 {
 	return float64(n) / 1e6 / max(t, 1).Seconds()
 }
@@ -59,8 +59,8 @@ func (r *result) cut(raw []byte, shape []int64, o *options) {
 	}
 }
 
-// blockShape returns the shape of blocks of about so many bytes, and that of the last
-// one: whole inner dimensions and a run of the next one.
+// blockShape returns the shapes of blocks of about target bytes and of the last block:
+// whole inner dimensions and a run of the next one.
 func blockShape(shape []int64, size, target int) (dims, last []int) {
 	at, inner := len(shape), size
 	for at > 0 && inner*int(shape[at-1]) <= target {
@@ -122,7 +122,7 @@ func (r *result) measureDecode(*options) error {
 			return err
 		}
 		if !bytes.Equal(b.raw, got) {
-			return errors.New("the block does not come back")
+			return errors.New("decoded block differs")
 		}
 		r.decode += t
 		size := b.p.Type.Size()
@@ -135,7 +135,7 @@ func (r *result) measureDecode(*options) error {
 					return err
 				}
 				if !bytes.Equal(got[:size], b.raw[at*size:(at+1)*size]) {
-					return fmt.Errorf("element %d does not come back", at)
+					return fmt.Errorf("decoded element %d differs", at)
 				}
 			}
 			return nil
@@ -153,7 +153,7 @@ func (r *result) measureDecode(*options) error {
 	return err
 }
 
-// least returns the shortest time that f takes, of several.
+// least returns the shortest of several times of f.
 func least(f func() error) (time.Duration, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

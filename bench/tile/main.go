@@ -1,5 +1,5 @@
-// Tile makes a classic netCDF file (CDF-2) of a given size for benchmarks: real
-// climatologies repeated with variations, or, with -synthetic, fields that need no
+// Tile makes a classic netCDF file (CDF-2) of a given size for benchmarks. It repeats
+// real climatologies with variations or, with -synthetic, computes fields without
 // input. The same arguments make the same bytes.
 package main
 
@@ -14,7 +14,7 @@ import (
 func main() {
 	out := flag.String("o", "", "the file to write (required)")
 	size := flag.Int64("size", 0, "least size of the file in bytes (default 1 GiB, with -synthetic 8 MiB)")
-	dir := flag.String("data", fields.FerretDir, "where the files of ferret-datasets are")
+	dir := flag.String("data", fields.FerretDir, "folder of ferret-datasets")
 	synthetic := flag.Bool("synthetic", false, "computed fields instead of ferret-datasets")
 	flag.Parse()
 	if *out == "" || flag.NArg() > 0 || *size < 0 {

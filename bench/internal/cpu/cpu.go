@@ -1,10 +1,10 @@
-// Package cpu says how much processor time this process has used.
+// Package cpu measures the processor time of this process.
 package cpu
 
 import "time"
 
-// Since is the processor time since an earlier Time, and where that is not known
-// the wall time since start.
+// Since returns the processor time since an earlier Time, or the wall time since start
+// if it is unknown.
 func Since(earlier time.Duration, start time.Time) time.Duration {
 	if now := Time(); now > 0 {
 		return now - earlier

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Time is what this process has used.
+// Time returns the processor time of this process.
 func Time() time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &t); err != nil {
@@ -15,7 +15,7 @@ func Time() time.Duration {
 	return time.Duration(t.Nano())
 }
 
-// Thread is what the current thread has used.
+// Thread returns the processor time of the current thread.
 func Thread() time.Duration {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t); err != nil {

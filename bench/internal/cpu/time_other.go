@@ -4,8 +4,8 @@ package cpu
 
 import "time"
 
-// Time is unknown here: 0.
+// Time returns 0, since the time is unknown here.
 func Time() time.Duration { return 0 }
 
-// Thread is unknown here: 0.
+// Thread returns 0, since the time is unknown here.
 func Thread() time.Duration { return 0 }

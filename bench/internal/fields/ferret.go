@@ -11,17 +11,17 @@ import (
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
-// FerretDir is where the Debian package ferret-datasets puts its files.
+// FerretDir is the folder of Debian's package ferret-datasets.
 const FerretDir = "/usr/share/ferret-vis/data"
 
-// A record is five days; a month of a climatology is stepsPerMonth records.
+// A record is five days. A month of a climatology is stepsPerMonth records.
 const (
 	recordDays    = 5
 	stepsPerMonth = 6
 )
 
-// ferretSources are the files and variables that Ferret takes. weather is the
-// size of the variations, in standard deviations of the variable.
+// ferretSources are the files and variables that Ferret uses. weather is the size of
+// the variations, in standard deviations of the variable.
 var ferretSources = []struct {
 	file, prefix string
 	vars         []string
@@ -36,11 +36,10 @@ var ferretSources = []struct {
 	{"etopo20.cdf", "etopo20", []string{"ROSE"}, 0},
 }
 
-// Ferret is a file of at least size bytes: the monthly fields of dir's files,
-// interpolated to five days and repeated year by year with weather on top, as
-// interleaved record variables; and a few of its fixed fields as they are.
-// Masked values stay exactly masked, and values that are multiples of a decimal
-// step stay so.
+// Ferret returns a file of at least size bytes. It has the monthly fields of dir's
+// files as interleaved record variables, interpolated to five days and repeated year by
+// year with simulated weather, and some of their fixed fields. Masked values stay
+// exactly masked, and multiples of a decimal step stay such multiples.
 func Ferret(dir string, size int64) (*File, error) {
 	b := newBuilder("climatologies of ferret-datasets, repeated with weather")
 	b.time(recordDays)
@@ -66,7 +65,7 @@ func (b *builder) ferretFile(name, prefix string, vars []string, strength float6
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	dims := map[int]int{} // of the output, by that of the input
+	dims := map[int]int{} // output dimension by input dimension
 	var sky *weather
 	for _, want := range vars {
 		v := varNamed(h, want)
@@ -142,7 +141,7 @@ func (b *builder) copyAxis(f *os.File, h *cdf3.Header, id int, prefix string) (i
 	return b.axis(prefix+"_"+d.Name, units, coords), nil
 }
 
-// readFloats reads the records of a variable, or all of it as one.
+// readFloats reads the records of a variable, or a whole fixed variable as one record.
 func readFloats(f *os.File, h *cdf3.Header, v *cdf3.Var) ([][]float32, error) {
 	n := int64(1)
 	if v.Record {
@@ -162,7 +161,7 @@ func readFloats(f *os.File, h *cdf3.Header, v *cdf3.Var) ([][]float32, error) {
 	return out, nil
 }
 
-// missing says which values a variable masks.
+// missing returns a function that reports masked values of a variable.
 func missing(v *cdf3.Var) func(float32) bool {
 	var masks []float32
 	for _, a := range v.Attrs {
@@ -186,8 +185,8 @@ type climate struct {
 	masked func(float32) bool
 	sky    *weather
 	size   float32 // of the weather
-	scale  float64 // values are multiples of 1/scale; 0: they are not
-	lo, hi float32 // bounds of the values, which the weather keeps to
+	scale  float64 // values are multiples of 1/scale, unless 0
+	lo, hi float32 // bounds of the values, which the weather respects
 	field  []float32
 }
 
@@ -206,8 +205,8 @@ func newClimate(months [][]float32, masked func(float32) bool, sky *weather, str
 	return c
 }
 
-// decimalScale is the smallest power of ten such that all values are the reciprocal's
-// multiples, as far as floats can be, or 0.
+// decimalScale returns the smallest power of ten whose reciprocal divides all values,
+// within the precision of floats, or 0.
 func decimalScale(months [][]float32, masked func(float32) bool) float64 {
 search:
 	for scale := 1.0; scale <= 1e4; scale *= 10 {
@@ -228,7 +227,7 @@ search:
 	return 0
 }
 
-// values computes a record: between the month before and the one after.
+// values computes a record by interpolating between the months before and after it.
 func (c *climate) values(dst []byte, rec int) {
 	i := rec / stepsPerMonth % len(c.months)
 	w := float32(rec%stepsPerMonth) / stepsPerMonth

@@ -1,7 +1,7 @@
-// Package fields makes classic netCDF files of gridded fields for benchmarks:
-// Ferret repeats the climatologies of the Debian package ferret-datasets over
-// many years, each year varied, and Synthetic needs no input at all. What they
-// write depends on their arguments alone, on every machine.
+// Package fields makes classic netCDF files of gridded fields for benchmarks. Ferret
+// repeats the climatologies of the Debian package ferret-datasets over many years with
+// variations. Synthetic needs no input. The output depends only on the arguments, on
+// every machine.
 package fields
 
 import (
@@ -14,14 +14,14 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
-// File is a classic file that is computed while it is written.
+// File is a classic file computed while it is written.
 type File struct {
 	header *cdf3.Header
 	values []values // by variable
 }
 
-// values computes the values of a variable into dst, big-endian: of record rec,
-// or all of them if it has no records.
+// values computes the values of a variable into dst, big-endian: those of record rec,
+// or all if it has no records.
 type values func(dst []byte, rec int)
 
 // Size is the length of the file in bytes.
@@ -100,7 +100,7 @@ func (c *countWriter) write(b []byte) {
 	c.err = err
 }
 
-// builder puts a File together.
+// builder assembles a File.
 type builder struct {
 	h      cdf3.Header
 	values []values
@@ -112,7 +112,7 @@ func newBuilder(title string) *builder {
 	return b
 }
 
-// dim adds a dimension and returns its number; that of time is 0.
+// dim adds a dimension and returns its number. The number of time is 0.
 func (b *builder) dim(name string, n int) int {
 	b.h.Dims = append(b.h.Dims, cdf3.Dim{Name: name, Len: int64(n)})
 	return len(b.h.Dims) - 1
@@ -141,7 +141,7 @@ func (b *builder) time(step float64) {
 	}, text("units", "days since 1980-01-01 00:00:00"), text("calendar", "noleap"))
 }
 
-// file adds as many records as it takes to reach size bytes, at least one.
+// file adds the records needed to reach size bytes, at least one.
 func (b *builder) file(size int64) (*File, error) {
 	if err := b.h.Layout(); err != nil {
 		return nil, err
@@ -163,7 +163,7 @@ func floatAttr(name string, v float32) cdf3.Attr {
 	return cdf3.Attr{Name: name, Type: cdf3.Float, Len: 1, Values: binary.BigEndian.AppendUint32(nil, math.Float32bits(v))}
 }
 
-// putFloats is a values function for a fixed field.
+// putFloats returns a values function for a fixed field.
 func putFloats(field []float32) values {
 	return func(dst []byte, _ int) {
 		for i, v := range field {

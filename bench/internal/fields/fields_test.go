@@ -11,7 +11,7 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
-// The bytes never change, or numbers from before could not be compared.
+// The bytes must never change, or earlier results could not be compared.
 func TestSyntheticIsFixed(t *testing.T) {
 	f, err := Synthetic(1 << 20)
 	require.NoError(t, err)

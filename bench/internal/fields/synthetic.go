@@ -15,10 +15,10 @@ const (
 	synShortFill           = -32767
 )
 
-// Synthetic is a file of at least size bytes, computed from nothing: smooth
-// fields with weather on top. It has what files of models and reanalyses have:
-// full-mantissa floats, a field on levels, one with many exact zeros, a masked
-// one, one of packed shorts, flags in bytes, and fixed fields.
+// Synthetic returns a computed file of at least size bytes: smooth fields with
+// simulated weather. It has the features of files of models and reanalyses:
+// full-mantissa floats, a field on levels, one with many exact zeros, a masked one, one
+// of packed shorts, flags in bytes, and fixed fields.
 func Synthetic(size int64) (*File, error) {
 	b := newBuilder("computed fields with weather")
 	b.h.Attrs = append(b.h.Attrs, text("source", "no measurement: a test file"))
@@ -98,7 +98,7 @@ func steps(n int, first, step float64) []float64 {
 	return out
 }
 
-// synth holds what the variables of a synthetic file share.
+// synth holds shared data of the variables of a synthetic file.
 type synth struct {
 	sky          [6]*weather
 	field, above []float32
@@ -120,8 +120,8 @@ func (s *synth) floats(sky int, f func(k, rec int, w float32) float32) values {
 	}
 }
 
-// levels is floats on levels: the weather goes over from that of the ground to
-// another.
+// levels returns float values on levels. The weather changes gradually from the ground
+// upwards.
 func (s *synth) levels(f func(k, rec int, w float32) float32) values {
 	return func(dst []byte, rec int) {
 		s.sky[1].at(s.field, rec)

@@ -2,10 +2,10 @@ package fields
 
 import "math"
 
-// weather is a sequence of smooth random fields on one grid, periodic in time
-// and longitude: octaves of noise, each half as long and weaker, as weather has.
-// Products are converted explicitly, which keeps compilers from fusing them with
-// sums: the fields are the same on every processor.
+// weather is a sequence of smooth random fields on one grid, periodic in time and
+// longitude. Like real weather, it consists of octaves of noise, each half as long as
+// the last and weaker. Products are converted explicitly to prevent fused multiply-add,
+// so that the fields are the same on every processor.
 type weather struct {
 	nx, ny int
 	frames [][]float32 // mean 0, of the order of 1
@@ -25,8 +25,8 @@ func newWeather(nx, ny int, seed uint64) *weather {
 	return w
 }
 
-// noiseField adds up octaves of value noise: random numbers on a coarse lattice
-// and what lies between them interpolated.
+// noiseField adds up octaves of value noise: random numbers on a coarse lattice,
+// interpolated in between.
 func noiseField(nx, ny int, seed uint64) []float32 {
 	f := make([]float32, nx*ny)
 	amp := 1.0
@@ -68,13 +68,13 @@ func unit(n uint64) float64 {
 	return float64((n^n>>31)>>11) / (1 << 53)
 }
 
-// at writes the weather of a record to dst: between two frames, drifting to the
-// east.
+// at writes the weather of a record to dst: interpolated between two frames and
+// drifting east.
 func (w *weather) at(dst []float32, rec int) {
 	i := rec / frameRecords
 	t := float64(rec%frameRecords) / frameRecords
 	a, b := w.frames[i%len(w.frames)], w.frames[(i+1)%len(w.frames)]
-	// Every round through the frames has another strength and another place.
+	// Every cycle through the frames has another strength and place.
 	round := uint64(i / len(w.frames))
 	strength := 0.7 + float64(0.6*unit(round))
 	wb := float32(strength * smooth(t))
@@ -92,7 +92,7 @@ func (w *weather) at(dst []float32, rec int) {
 	}
 }
 
-// deviation is the standard deviation of the values that are not masked.
+// deviation returns the standard deviation of the unmasked values.
 func deviation(v []float32, masked func(float32) bool) float64 {
 	var n, sum, squares float64
 	for _, x := range v {

@@ -1,4 +1,4 @@
-// Package inputs finds and opens the files that the benchmarks measure.
+// Package inputs finds and opens the files to measure.
 package inputs
 
 import (
@@ -16,8 +16,8 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
-// Find lists the files of names and of a corpus, if one is named. Of the corpus
-// it takes the files that come from somewhere: those made for tests are no data.
+// Find lists the named files and those of a corpus, if any. It skips files of the
+// corpus that were made for tests, since they are not real data.
 func Find(names []string, corpus string) ([]string, error) {
 	var inputs []string
 	for _, name := range names {
@@ -55,8 +55,8 @@ func Find(names []string, corpus string) ([]string, error) {
 	return inputs, nil
 }
 
-// Open writes a file without its gzip compression to image and opens it. It
-// returns nil if the file is not a classic netCDF file.
+// Open writes a file to image, decompressed if it is gzipped, and opens it. It returns
+// nil if the file is not a classic netCDF file.
 func Open(name, image string) (*archive.File, error) {
 	b, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -1,4 +1,4 @@
-// Package pack makes the archives that are measured.
+// Package pack makes archives to measure.
 package pack
 
 import (
@@ -8,7 +8,8 @@ import (
 	"github.com/cdfz-format/cdfz/archive"
 )
 
-// File archives a classic file with blocks of a size, 0 for the default.
+// File archives a classic file with blocks of the given size, or of the default size
+// for 0.
 func File(ctx context.Context, name, classic string, block int64) error {
 	src, err := os.Open(classic)
 	if err != nil {

@@ -1,5 +1,4 @@
-// Package tools runs the programs that cdfz is compared with, and describes the
-// machine they run on.
+// Package tools runs the programs that cdfz is compared with and describes the machine.
 package tools
 
 import (
@@ -13,14 +12,14 @@ import (
 	"time"
 )
 
-// ZarrScript converts between classic files and zarr, which has no program of its
-// own: python zarr_blosc.py compress|restore IN OUT.
+// ZarrScript converts between classic files and zarr, which has no program for that:
+// python zarr_blosc.py compress|restore IN OUT.
 //
 //go:embed zarr_blosc.py
 var ZarrScript []byte
 
-// Machine describes where and when numbers were measured. It holds no names of
-// hosts and no paths.
+// Machine describes where and when results were measured. It contains no host names or
+// paths.
 type Machine struct {
 	Date     string   `json:"date"`
 	OS       string   `json:"os"`
@@ -31,7 +30,7 @@ type Machine struct {
 	Versions []string `json:"versions"`
 }
 
-// NewMachine describes this machine. The only version it lists is Go's.
+// NewMachine describes this machine. The only version in it is that of Go.
 func NewMachine() Machine {
 	m := Machine{
 		Date:     time.Now().UTC().Format(time.DateOnly),
@@ -52,17 +51,17 @@ func NewMachine() Machine {
 	return m
 }
 
-// String is one line without the versions.
+// String formats the machine in one line, without versions.
 func (m *Machine) String() string {
 	return fmt.Sprintf("%d cores: %s; %s; %s; load %s", m.Cores, m.CPU, m.Memory, m.OS, m.Load)
 }
 
-// Version is the first line that a command prints, or the version of nccopy, which
+// Version returns the first line that a command prints, or the version of nccopy, which
 // has no option for it. It is empty if the command fails.
 func Version(ctx context.Context, args ...string) string {
 	out, err := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput()
 	if args[0] == "nccopy" {
-		// The usage, with which nccopy fails, ends with the version.
+		// nccopy fails and prints its usage, which ends with the version.
 		_, v, ok := strings.Cut(string(out), "netCDF library version ")
 		if !ok {
 			return ""
@@ -77,8 +76,7 @@ func Version(ctx context.Context, args ...string) string {
 	return strings.Trim(line, "* \r")
 }
 
-// firstField is the value of the first line of a file of the form KEY: VALUE or
-// KEY=VALUE.
+// firstField returns the value of the first line KEY: VALUE or KEY=VALUE in a file.
 func firstField(name, key string) string {
 	b, err := os.ReadFile(name)
 	if err != nil {
@@ -92,7 +90,7 @@ func firstField(name, key string) string {
 	return ""
 }
 
-// Fill returns arguments with the words that names has replaced by their values.
+// Fill returns arguments with the words in names replaced by their values.
 func Fill(args []string, names map[string]string) []string {
 	filled := make([]string, len(args))
 	for i, a := range args {
