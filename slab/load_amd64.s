@@ -9,7 +9,7 @@ TEXT ·swapAVX2(SB), NOSPLIT, $0-32
 	MOVQ n+16(FP), CX
 	MOVQ order+24(FP), AX
 	VBROADCASTI128 (AX), Y0
-	// The last 32 bytes, some of which the loops may do too, are stored last.
+	// The last 32 bytes are stored last and may overlap those of the loops.
 	VMOVDQU -32(SI)(CX*1), Y5
 	VPSHUFB Y0, Y5, Y5
 	LEAQ -32(DI)(CX*1), R8

@@ -1,8 +1,8 @@
-"""Zarr beside the other readers: see children.go.
+"""Reads with zarr, like the other readers: see children.go.
 
     zarr_read.py make IN.nc OUT SPEC…   SPEC: VAR=CHUNK,CHUNK,…
-    zarr_read.py serve OUT              measurements from standard input
-    zarr_read.py swap BYTES             ns per byteswap() copy of so many bytes
+    zarr_read.py serve OUT              answers measurement requests
+    zarr_read.py swap BYTES             ns to copy BYTES bytes with byteswap()
 """
 import sys
 import time

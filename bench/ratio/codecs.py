@@ -1,10 +1,10 @@
-"""Codecs that have no program of their own, and the sizes of what nccopy wrote.
+"""Codecs without a program, and the sizes of variables in files written by nccopy.
 
 codecs.py versions                            the version of each library
 codecs.py values FILE DTYPE SHAPE CODEC...    stored bytes of FILE's values by each codec
 codecs.py hdf5 FILE                           stored bytes of each variable of a netCDF-4 file
 
-Every line is a name, a tab and the answer. A codec that cannot take the values has no line.
+Every line is a name, a tab and the answer. A codec that does not accept the values has no line.
 """
 
 import os
@@ -41,7 +41,7 @@ def shuffle_zstd(v):
 
 
 def native(v, dims):
-    """The values in this machine's byte order; leading dimensions are joined until so many are left."""
+    """The values in this machine's byte order; leading dimensions are joined until few enough remain."""
     v = v.astype(v.dtype.newbyteorder("="))
     return v.reshape((-1,) + v.shape[v.ndim - dims + 1 :]) if v.ndim > dims else v
 

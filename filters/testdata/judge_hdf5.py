@@ -1,13 +1,13 @@
-"""Judge: HDF5 as h5py drives it, with the filters of HDF5 and its plugins.
+"""Judge: HDF5, driven by h5py, with its filters and plugins.
 
-Reads one JSON object a line, answers each with one:
+Reads one JSON object per line and answers with another:
   {"op": "read", "chain": [[id, [params], flags], ...], "mask": M, "n": N, "stored": HEX}
-      puts a chunk into a file unfiltered by us (write_direct_chunk) and reads
+      writes an encoded chunk directly into a file (write_direct_chunk) and reads
       the data set through HDF5: {"raw": HEX}
   {"op": "write", "chain": ..., "raw": HEX}
       lets HDF5 write the data: {"stored": HEX, "mask": M, "params": [[...], ...]}
   {"op": "available", "ids": [...]}: {"missing": [...]}
-What HDF5 refuses is {"error": TEXT}.
+If HDF5 refuses, the answer is {"error": TEXT}.
 """
 import binascii, json, sys
 import h5py, numpy

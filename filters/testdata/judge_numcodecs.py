@@ -1,11 +1,11 @@
 """Judge: numcodecs, the codecs of Zarr, and the zstd program.
 
-Reads one JSON object a line, answers each with one:
+Reads one JSON object per line and answers with another:
   {"op": "decode", "codecs": [JSON, ...], "n": N, "stored": HEX}: {"raw": HEX}
   {"op": "encode", "codecs": [JSON, ...], "raw": HEX}: {"stored": HEX}
-  {"op": "lz4", "raw": HEX}: {"stored": HEX}: the LZ4 block alone
-  {"op": "zstd", "stored": HEX}: {"raw": HEX}: what /usr/bin/zstd makes of it
-What they refuse is {"error": TEXT}.
+  {"op": "lz4", "raw": HEX}: {"stored": HEX}, just the LZ4 block
+  {"op": "zstd", "stored": HEX}: {"raw": HEX}, decoded by /usr/bin/zstd
+If they refuse, the answer is {"error": TEXT}.
 """
 import binascii, json, subprocess, sys
 import numcodecs

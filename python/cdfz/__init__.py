@@ -11,7 +11,7 @@ __version__ = "0.1.0"
 
 
 def register():
-    """Makes the codec `lorenz` known to numcodecs, and so to Zarr."""
+    """Registers the codec `lorenz` with numcodecs, and so with Zarr."""
     from numcodecs.registry import register_codec
 
     from .codec import Lorenz

@@ -1,6 +1,6 @@
 """Mode 3 of lorenz blocks: bytes with adaptive probabilities (docs/LORENZ.md, section 9).
 
-Each bit depends on all bits before, so this is plain Python: some 55 µs for a stored byte.
+Each bit depends on all earlier ones, so this is plain Python. It takes about 55 µs per stored byte.
 """
 from ._errors import need
 
@@ -29,7 +29,7 @@ STRETCH += [2047] * (4096 - len(STRETCH))
 
 
 class Coder:
-    """The range coder, and probabilities by any key."""
+    """The range coder, with probabilities for any key."""
 
     def __init__(self, data):
         need(len(data) >= 4, "range coder: cut")
@@ -70,7 +70,7 @@ class Coder:
         return node - (1 << bits)
 
     def number(self, table, tail):
-        """A number of at least 1. tail: the last three bits have a tree."""
+        """Reads a number of at least 1. tail: the last three bits have a tree."""
         length = self.tree((table, "length"), 5)
         v = 1
         for i in range(length):
@@ -96,7 +96,7 @@ class Literals:
         self.weights = {}
 
     def read(self, coder, out, recent, history):
-        """The next byte of `out`."""
+        """Reads the next byte of `out`."""
         at = len(out)
         size, row = self.size, self.row
         k = at % size
@@ -152,7 +152,7 @@ class Literals:
 
 
 def decode_bytes(data, n, size, row):
-    """A block of n bytes. size: bytes of an element, row: bytes of the last dimension."""
+    """Decodes a block of n bytes. size: bytes per element, row: bytes of the last dimension."""
     coder, literals, out = Coder(data.tobytes()), Literals(n, size, row), bytearray()
     recent, history = [size, row, 2 * row, 1], 0
     while len(out) < n:

@@ -6,7 +6,7 @@ class LorenzError(ValueError):
 
 
 class ParameterError(LorenzError):
-    """The parameters are not those of any block."""
+    """No block can have these parameters."""
 
 
 class DamagedBlock(LorenzError):

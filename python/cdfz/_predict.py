@@ -5,20 +5,20 @@ import functools
 import numpy as np
 
 WN, WP, NP, WNP, WW = range(1, 6)
-# Neighbours that each kind needs, in this order.
+# Neighbours of each kind, in this order.
 NEIGHBOURS = {WN: ("W", "N", "NW"), WP: ("W", "P", "PW"), NP: ("N", "P", "PN"),
               WNP: ("W", "N", "NW", "P", "PW", "PN", "PNW"), WW: ("W", "WW")}
-FEW = 12                     # elements at the same time below which plain Python is faster than numpy
+FEW = 12                     # for fewer simultaneous elements plain Python is faster than numpy
 
 
 def add_strides(y, strides, plane, cell):
-    """The lanes of a chain predictor from its residuals."""
+    """Returns the lanes of a chain predictor, given its residuals."""
     if not strides:
         return y
     n, cells = len(y), -(-plane // cell)
     planes = n // plane
     a = y.reshape(planes, plane)
-    if cells * cell != plane:                       # the last cell becomes as long as the others
+    if cells * cell != plane:                       # pad the last cell
         a = np.concatenate((a, np.zeros((planes, cells * cell - plane), y.dtype)), axis=1)
     for s in strides:
         if s < cell:
@@ -29,7 +29,7 @@ def add_strides(y, strides, plane, cell):
 
 
 def running_sums(a, s):
-    """The sums of every s-th element so far, for each row of a."""
+    """Returns running sums over every s-th element, for each row of a."""
     rows, length = a.shape
     steps = -(-length // s)
     if steps * s != length:
@@ -41,25 +41,25 @@ def running_sums(a, s):
 
 
 def to_lane(bits, sign):
-    """The lanes of floats (transform 0), given as their bits."""
+    """Returns the lanes of floats (transform 0), given their bits."""
     return bits ^ (negative(bits) | sign)
 
 
 def from_lane(y, sign):
-    """The bits of the floats of lanes: transform 0."""
+    """Returns the bits of floats, given their lanes (transform 0)."""
     return y ^ (~negative(y) | sign)
 
 
 def negative(u):
-    """All bits set for those whose highest bit is."""
+    """Returns all ones where the highest bit is set, else 0."""
     return (u.view(f"i{u.itemsize}") >> (u.itemsize * 8 - 1)).view(u.dtype)
 
 
 @functools.lru_cache(maxsize=4)
 def plan(n, plane, cell, row, distance, kind):
-    """The order in which a float predictor can decode elements. `order` lists them, `bounds` has where each set of elements
-    starts that are independent of each other, and `places` where in that order the neighbours of each are, n being one
-    that is missing."""
+    """The order in which a float predictor can decode elements. `order` lists them, `bounds` holds the start of each set
+    of independent elements, and `places` the positions of each element's neighbours in that order, or n for a missing
+    one."""
     i = np.arange(n)
     p = i // plane
     e = (i - p * plane) % cell
@@ -85,7 +85,7 @@ def plan(n, plane, cell, row, distance, kind):
 
 
 def predict(kind, v):
-    """The prediction from the neighbours, each operation rounded."""
+    """Returns the prediction from the neighbours, rounding each operation."""
     if kind == WNP:
         w, n, nw, p, pw, pn, pnw = v
         return w + ((n - nw) + ((p - pw) - (pn - pnw)))
@@ -97,7 +97,7 @@ def predict(kind, v):
 
 
 def add_float(res, kind, row, distance, plane, cell):
-    """The lanes of a float predictor from its residuals."""
+    """Returns the lanes of a float predictor, given its residuals."""
     n = len(res)
     order, places, bounds = (plan if n <= 1 << 20 else plan.__wrapped__)(n, plane, cell, row, distance, kind)
     res = res[order]
@@ -127,7 +127,7 @@ def side_by_side(res, kind, places, bounds):
 
 
 def one_by_one(res, kind, places):
-    """The same in plain Python. The sums of float32 are rounded twice, first to float64, which changes nothing."""
+    """The same in plain Python. The sums of float32 are rounded twice, first to float64, which gives the same result."""
     size = res.dtype.itemsize
     sign = 1 << size * 8 - 1
     every = 2 * sign - 1

@@ -4,7 +4,7 @@ import numpy as np
 from ._errors import need
 
 CHUNK = 1024                 # symbols of a chunk
-BATCH = 1 << 16              # bytes of Huffman codes that are decoded at a time, or one chunk
+BATCH = 1 << 16              # bytes of Huffman codes decoded at a time, at least one chunk
 CONSTANT, RAW, HUFFMAN = range(3)
 U64 = np.uint64
 
@@ -47,7 +47,7 @@ class Bits:
         self.words = words.astype(U64, copy=False)
 
     def get(self, at, width):
-        """The numbers of `width` bits, 0 to 64, from the bits `at`."""
+        """Returns the numbers of `width` bits, 0 to 64, that start at the bits `at`."""
         at = at.astype(U64, copy=False)
         width = np.asarray(width, U64)
         q, r = (at >> U64(6)).astype(np.intp), at & U64(63)
@@ -60,14 +60,14 @@ class Bits:
 
 
 class Symbols:
-    """A symbol stream. Where symbols may have extra bits, `bits` has all chunks, and `at` and `end` are the bits at
+    """A symbol stream. If symbols may have extra bits, `bits` holds all chunks, and `at` and `end` are the bits at
     which the extra bits of each chunk begin and the chunk ends."""
 
     def __init__(self, values, bits=None, at=None, end=None):
         self.values, self.bits, self.at, self.end = values, bits, at, end
 
     def finish(self, used):
-        """Checks that each chunk ends with the byte in which the extra bits end, `used` after they began."""
+        """Checks that each chunk ends with the last byte of its extra bits. `used` is their number."""
         if self.bits is not None:
             need(((self.at + used + 7) // 8 * 8 == self.end).all(), "chunk of a wrong length")
 
@@ -148,8 +148,8 @@ def read_code(r):
     r.take((at + 7) // 8, "code lengths")
     need(sum(2048 >> x for x in lengths) == 2048, "code lengths: the code is not complete")
 
-    # Ordered by length and symbol, each word covers a run of the windows, highest bit first.
-    order = sorted(range(len(present)), key=lambda i: lengths[i])   # stable: by symbol next
+    # In order of length and symbol, each word covers a run of windows, highest bit first.
+    order = sorted(range(len(present)), key=lambda i: lengths[i])   # stable, so then by symbol
     runs = np.array([2048 >> lengths[i] for i in order])
     by_value = np.arange(2048)
     reverse = np.zeros(2048, np.intp)
@@ -161,8 +161,9 @@ def read_code(r):
 
 
 def decode_huffman(data, starts, ends, count, table_len, table_sym):
-    """The symbols of all chunks, and the bit after the last code word of each. For each bit, the table `jump` has the
-    bit at which the next word begins if one begins there. All chunks are followed at the same time."""
+    """Returns the symbols of all chunks, and the bit after the last code word of each. For a code word that begins
+    at some bit, the table `jump` holds the bit at which the next one begins. All chunks are decoded at the same
+    time."""
     values, after = np.empty(count, np.uint8), np.empty(len(starts), np.int64)
     first = 0
     while first < len(starts):
@@ -177,7 +178,7 @@ def decode_huffman(data, starts, ends, count, table_len, table_sym):
         np.add(table_len.take(windows, mode="clip"), np.arange(bits), out=jump[:-1])
         np.minimum(jump, bits, out=jump)
         jump[bits] = bits
-        # With few chunks, tables of jumps over 2, 4, … words make up for it.
+        # With few chunks, tables of jumps over 2, 4, … words compensate.
         steps = min(CHUNK, count - first * CHUNK)
         jumps = [jump]
         while lanes << len(jumps) < 256 and 1 << len(jumps) <= steps:
@@ -213,7 +214,7 @@ def read_numbers(r, count, what):
 
 
 def widen(s, v, what):
-    """The numbers of a number stream's symbols."""
+    """Returns the numbers of a number stream's symbols."""
     big = np.flatnonzero(s.values >= 192)
     used = 0
     if len(big):
@@ -243,7 +244,7 @@ def read_packed(r, values, packing, what):
         need(len(large) == 0, f"{what}: a large value without extra bits")
         s.finish(0)
         return v
-    # The extra bits of a chunk are groups of 4 bits. Those without the highest bit end a value.
+    # The extra bits of a chunk are groups of 4 bits. A group without the highest bit ends a value.
     need((s.at <= s.end).all(), "chunk of a wrong length")
     room = (s.end - s.at) // 4
     first = np.cumsum(room) - room
@@ -252,7 +253,7 @@ def read_packed(r, values, packing, what):
     last = np.flatnonzero(group < 8)
     chunk = large // (CHUNK * per)
     wanted = np.bincount(chunk, minlength=len(room))
-    have = np.searchsorted(last, first)                     # ends before each chunk
+    have = np.searchsorted(last, first)                     # number of ends before each chunk
     need((wanted <= np.searchsorted(last, first + room) - have).all(), f"{what}: chunk of a wrong length")
     rank = np.arange(len(large)) - (np.cumsum(wanted) - wanted)[chunk]
     stop = last[have[chunk] + rank] + 1
@@ -269,7 +270,7 @@ def read_packed(r, values, packing, what):
 
 
 def read_groups(r, m, lane, unsigned=None):
-    """A group stream of m values. lane: the type of lanes, uint32 or uint64. unsigned: what its flag must be."""
+    """A group stream of m values. lane: the type of lanes, uint32 or uint64. unsigned: the required flag."""
     if m == 0:
         return np.empty(0, lane)
     bits = lane.itemsize * 8

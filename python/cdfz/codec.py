@@ -1,4 +1,4 @@
-"""The codec `lorenz` of numcodecs, for Zarr 2 and the arrays of Zarr format 2 in later versions."""
+"""The codec `lorenz` of numcodecs, for zarr 2, and for arrays of Zarr format 2 in later versions."""
 import numpy as np
 from numcodecs.abc import Codec
 from numcodecs.compat import ensure_contiguous_ndarray, ndarray_copy
@@ -7,7 +7,7 @@ from .lorenz import Parameters, decode_block
 
 
 class Lorenz(Codec):
-    """Decodes lorenz blocks (docs/LORENZ.md). It cannot encode: the program cdfz does.
+    """Decodes lorenz blocks (docs/LORENZ.md). It cannot encode; use the program cdfz.
 
     version, type, order, shape: the parameters of section 1, as cdfz writes them into `.zarray`.
     """

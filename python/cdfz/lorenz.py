@@ -1,8 +1,8 @@
 """A decoder of lorenz blocks, written from docs/LORENZ.md.
 
-    decode(data, type=FLOAT32, shape=(4, 180, 360))     # an array of the block's bytes
+    decode(data, type=FLOAT32, shape=(4, 180, 360))     # the decoded bytes, as an array
 
-Needs numpy only. Section numbers in comments are those of that page. There is no encoder.
+Needs only numpy. Comments refer to sections of that page. There is no encoder.
 """
 import math
 
@@ -25,7 +25,7 @@ FLOAT, TRANSPOSED, REPEATS, CELLS, PATCHES, WIDE = (1 << i for i in range(2, 8))
 
 
 class Parameters:
-    """What a decoder must know of a block (section 1)."""
+    """What a decoder must know about a block (section 1)."""
 
     def __init__(self, version=VERSION, type=FLOAT32, order=0, shape=()):
         number = lambda x: isinstance(x, (int, np.integer)) and not isinstance(x, bool)
@@ -48,7 +48,7 @@ class Parameters:
 
     @classmethod
     def from_vector(cls, v):
-        """From the parameters of a filter. After the dimensions there may be an effort, which decoding ignores."""
+        """Parses the parameters of a filter. An effort may follow the dimensions; decoding ignores it."""
         if len(v) < 4 or not 4 + v[3] <= len(v) <= 5 + v[3]:
             raise ParameterError(f"lorenz: expected 4 parameters and dimensions, found {len(v)}")
         if len(v) == 5 + v[3] and v[-1] > 2:
@@ -61,12 +61,12 @@ class Parameters:
 
     @property
     def row(self):
-        """The bytes of the last dimension that is longer than 1."""
+        """Returns the length in bytes of the last dimension longer than 1."""
         return self.size * next((d for d in reversed(self.shape) if d > 1), 1)
 
 
 def decode(data, version=VERSION, type=FLOAT32, order=0, shape=()):
-    """The bytes of a block, as a new array of uint8."""
+    """Returns the decoded bytes of a block as a new array of uint8."""
     return decode_block(data, Parameters(version, type, order, shape))
 
 
@@ -92,7 +92,7 @@ def decode_block(data, p):
 
 
 def decode_groups(r, p):
-    """Mode 2 (section 3): big-endian bytes."""
+    """Decodes mode 2 (section 3). Returns big-endian bytes."""
     n = p.n
     flags, transform = r.byte("flags"), r.byte("transform")
     need(flags & 3 < 3, "expected at most 2 special values, found 3")
@@ -143,7 +143,7 @@ def decode_groups(r, p):
 # ---- section 5
 
 def read_predictor(r, flags, p, transform, plane, cell):
-    """The strides of a chain, or kind, row and distance of a float predictor."""
+    """Returns the strides of a chain, or kind, row and distance of a float predictor."""
     n = p.n
     if not flags & FLOAT:
         count = r.byte("strides")
@@ -165,7 +165,7 @@ def read_predictor(r, flags, p, transform, plane, cell):
 # ---- section 6
 
 def read_specials(r, count, p):
-    """The kind of each element, 0 unmasked, and the special values."""
+    """Returns the kind of each element (0 if unmasked) and the special values."""
     specials = r.take(count * p.size, "special values").reshape(count, p.size)
     distance = r.uv("distance of the runs", p.n - 1)
     runs = r.uv("runs", p.n + 1)
@@ -185,7 +185,7 @@ def read_specials(r, count, p):
 
 
 def read_patches(r, p):
-    """The places of patches and their elements."""
+    """Returns the places of patches and their elements."""
     count = r.uv("patches", p.n)
     v = read_numbers(r, count, "patches")
     if count:
@@ -213,7 +213,7 @@ def read_repeats(r, m, lane):
         distances.append(d)
     distances = np.array(distances, np.int64)
     need(((1 <= distances) & (distances <= ends - lengths)).all(), "repeat from before the block")
-    # The distance of each residual to the one that it repeats, 0 if it is in the group stream
+    # The distance of each residual to the one it repeats, or 0 if it is in the group stream
     runs = np.column_stack((literals, lengths)).ravel()
     back = np.repeat(np.column_stack((np.zeros(count, np.int64), distances)).ravel(), runs)
     back = np.concatenate((back, np.zeros(m - len(back), np.int64)))
@@ -222,13 +222,13 @@ def read_repeats(r, m, lane):
     new = back == 0
     out = np.empty(m, lane)
     out[new] = read_groups(r, int(np.count_nonzero(new)), lane)
-    while len(copies):                          # half as far from the origin each time
+    while len(copies):                          # halves the distance to the origin
         copies = copies[~new[source[copies]]]
         source[copies] = source[source[copies]]
     return out[source]
 
 
-# ---- section 4: each function reads parameters and returns what makes the bits of elements of lanes
+# ---- section 4: each function reads parameters and returns a function from lanes to the bits of elements
 
 def read_transform(r, transform, p, lane):
     bits = np.dtype(f"u{p.size}")

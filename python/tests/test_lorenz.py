@@ -1,4 +1,4 @@
-"""Tests of the decoder, without the program cdfz: python3 -m unittest tests/test_lorenz.py"""
+"""Tests of the decoder. They do not need the program cdfz: python3 -m unittest tests/test_lorenz.py"""
 import hashlib
 import pathlib
 import pickle
@@ -37,7 +37,7 @@ class Decoder(unittest.TestCase):
         self.assertIn("float4cell64", names)
 
     def test_damage(self):
-        """Damage is found or decodes to something of the right length; nothing else is raised."""
+        """Damage is detected or decodes to data of the right length. No other exception is raised."""
         rnd = random.Random(1)
         for name, p, block, want in vectors():
             if want is None:

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """Decodes lorenz blocks with the decoder of python/, which was written from docs/LORENZ.md.
 
-Reads blocks, one JSON object a line: params, the parameters as numbers, and block, in base64. Answers each with
-one line: the SHA-256 of the decoded bytes, or "damaged: " and why.
+Reads one JSON object per line: params, the parameters as numbers, and block, in base64. Answers with one line:
+the SHA-256 of the decoded bytes, or "damaged: " and the reason.
 """
 
 import base64

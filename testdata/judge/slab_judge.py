@@ -1,24 +1,24 @@
 #!/usr/bin/python3
-"""Judges hyperslabs with programs that know nothing of cdfz: netCDF4-python, else scipy.
+"""Checks hyperslabs with programs that do not know cdfz: netCDF4-python, else scipy.
 
-Needs Debian's python3-netcdf4 and python3-scipy. Reads jobs, answers each with one line; all lines
-are JSON objects. A job is one netCDF file with what was read of it:
+Needs Debian's python3-netcdf4 and python3-scipy. Reads jobs and answers each with one line. All
+lines are JSON objects. A job is a netCDF file and the values that were read from it:
 
-  path        of the file
-  sparse      true: the file is too large to read its variables as a whole
-  vars        of each variable, in order: type (as in netCDF), shape, sha256 of the values
+  path        path of the file
+  sparse      true: the file is too large to read whole variables
+  vars        for each variable, in order: type (as in netCDF), shape, sha256 of the values
   selections  var (its number), start, count, stride, sha256 of the values that were read, and double,
-              sha256 of the same converted to double, "" for text
+              sha256 of the values converted to double, "" for text
 
-Values are hashed in row-major order, big-endian as in the file. A judge that reads other values than
-the job says of a whole variable, or refuses it, is no judge of this variable: the next one is asked.
-Strides below zero are for numpy, which takes them from the variable as the judge read it.
+Values are hashed in row-major order, big-endian as in the file. A judge that refuses a whole variable,
+or reads other values than the job claims, cannot judge the variable, and the next judge is tried.
+Negative strides are applied by numpy to the variable as read by the judge.
 
 The answer:
 
-  judges      of each variable its judge: "netcdf4", "scipy", or "" if there is none
-  against     of each variable what the judges that do not judge it have against it: a list
-  judged      how many selections were compared
+  judges      the judge of each variable: "netcdf4", "scipy", or "" for none
+  against     for each variable a list of the reasons of judges that do not judge it
+  judged      number of compared selections
   errors      the selections that differ
 """
 
@@ -29,7 +29,7 @@ import resource
 import sys
 import warnings
 
-os.environ["OPENBLAS_NUM_THREADS"] = "1"  # each takes address space, which is limited below
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # each thread takes address space, which is limited below
 
 import netCDF4
 import numpy as np
@@ -60,7 +60,7 @@ class NetCDF4:
         self.file.set_auto_chartostring(False)
 
     def variables(self, count):
-        by_id = {v._varid: v for v in self.file.variables.values()}  # one of those with the same name
+        by_id = {v._varid: v for v in self.file.variables.values()}  # one of several with the same name
         return [by_id.get(i) for i in range(count)]
 
     def read(self, v, key):
@@ -96,7 +96,7 @@ def slices(start, count, stride):
 
 
 class Variable:
-    """A variable as the first judge reads it who reads it as a whole as expected."""
+    """A variable, read by the first judge that reads all of it as expected."""
 
     def __init__(self, judges, number, expected, sparse):
         self.judge = self.whole = None
@@ -132,7 +132,7 @@ class Variable:
         if self.whole is not None:
             answers.append(("numpy", self.whole[key]))
         if all(step > 0 for step in s["stride"]) or self.whole is None:
-            # A scalar has an empty key, which netCDF4 does not take.
+            # A scalar has an empty key, which netCDF4 does not accept.
             answers.append((self.judge.name, np.asarray(self.judge.read(self.v, key or Ellipsis))))
         for name, got in answers:
             if list(got.shape) != s["count"]:

@@ -1,25 +1,25 @@
 #!/usr/bin/python3
-"""Judges archives as ZIP files and Zarr stores with programs that know nothing of cdfz, but for the codec lorenz,
-which is that of python/.
+"""Checks archives as ZIP files and Zarr stores with programs that do not know cdfz, except for the codec lorenz
+of python/.
 
-Needs Debian's python3-zarr, python3-xarray, python3-netcdf4 and python3-scipy. Reads jobs,
-answers each with one line; all lines are JSON objects. A job is one netCDF file with its archives:
+Needs Debian's python3-zarr, python3-xarray, python3-netcdf4 and python3-scipy. Reads jobs
+and answers each with one line. All lines are JSON objects. A job is a netCDF file with its archives:
 
-  archives   paths of archives of it with a Zarr view
-  original   path of the file, or "": no comparison in xarray with the original
+  archives   paths of its archives with a Zarr view
+  original   path of the file, or "" for no comparison in xarray with the original
   vars       of each variable of the view: path, type (as in netCDF), shape, sha256 of the values
   omitted    attributes that the view leaves out: [path or "" for the file, name]
   absent     hexadecimal names of the variables that are not at the root of the view
-  zip        true: the archives are judged as ZIP files only
+  zip        true: check the archives as ZIP files only
 
 The answer:
 
-  errors     what is wrong: an empty list if nothing is
-  refused    why xarray refuses archive and original alike, "" if it does not
-  ordinary   the engine with which xarray decodes the original, "" if none does
-  unjudged   why the original judges nothing, or all but times: what each engine has against it
-  differs    the first difference between the two decoded, if it comes from what the format leaves
-             out of the view: see Original.reduced
+  errors     a list of errors
+  refused    why xarray refuses both archive and original, or ""
+  ordinary   the engine with which xarray decodes the original, or ""
+  unjudged   why the original cannot be compared, or only its times: the reason of each engine
+  differs    the first difference between the decoded files, if it is due to omissions of the view:
+             see Original.reduced
 """
 
 import hashlib
@@ -31,7 +31,7 @@ import sys
 import warnings
 import zipfile
 
-os.environ["OPENBLAS_NUM_THREADS"] = "1"  # each takes address space, which is limited below
+os.environ["OPENBLAS_NUM_THREADS"] = "1"  # each thread takes address space, which is limited below
 
 import numpy as np
 import xarray as xr
@@ -52,12 +52,12 @@ DTYPES = {
     "ubyte": "|u1", "ushort": ">u2", "uint": ">u4", "int64": ">i8", "uint64": ">u8",
 }
 
-# Attributes of numbers that change what xarray decodes.
+# Numeric attributes that affect decoding in xarray.
 DECODED_WITH = ("_FillValue", "missing_value", "scale_factor", "add_offset")
 
 
 class Fault(Exception):
-    """What a judge finds wrong."""
+    """An error found by a judge."""
 
 
 def want(condition, *what):
@@ -77,7 +77,7 @@ def refusal(error):
     return re.sub(r"__d\d+_*", "", "%s: %s" % (type(error).__name__, error))
 
 
-# JSON as RFC 8259 has it: no NaN, no name twice.
+# JSON according to RFC 8259: no NaN, no duplicate names.
 
 def no_constant(text):
     raise Fault("JSON has " + text)
@@ -140,7 +140,7 @@ def judge_zarr(path, meta, expected):
 
 
 class Original:
-    """The netCDF file as xarray reads it, if one of its engines reads it at all."""
+    """The netCDF file as read by xarray, if one of its engines can."""
 
     def __init__(self, job):
         self.expected = {v["path"]: v for v in job["vars"] if "/" not in v["path"]}
@@ -149,7 +149,7 @@ class Original:
             name = bytes.fromhex(name)
             self.absent |= {name.decode("utf-8", "surrogateescape"), name.decode("latin-1")}
         self.omitted = [tuple(o) for o in job["omitted"]]
-        self.against = []  # what the engines have against the file
+        self.against = []  # reasons of the engines that refuse the file
         self.raw = self.decoded = None
         self.engine = self.ordinary = ""
         self.decode_times = True
@@ -179,18 +179,18 @@ class Original:
             return ds.load()
 
     def check(self, raw):
-        """An engine that reads other bytes than the manifest has is no judge of this file."""
+        """An engine that reads other values than the manifest claims cannot judge this file."""
         for name, v in self.expected.items():
             want(sha256(raw.variables[name].values, DTYPES[v["type"]]) == v["sha256"], name, "reads other values")
 
     def reduced(self, view):
-        """The original decoded with the attributes and dimensions of the view, and how these differ.
+        """Returns the original decoded with the attributes and dimensions of the view, and the differences of these.
 
         omitted  an attribute is left out
-        dims     a dimension has another name: its own stands for two, or comes twice in a variable
+        dims     a dimension has another name: its name stands for two, or occurs twice in a variable
         nul      text has NULs, which netCDF4 drops and the view keeps
-        types    JSON does not say which type of number an attribute that xarray decodes with has
-        fill     the fill value of characters is text: xarray takes it for one in netCDF only
+        types    JSON does not tell the number type of an attribute that xarray uses for decoding
+        fill     the fill value of characters is text, which xarray accepts only in netCDF
         """
         causes = {"omitted" for path, _ in self.omitted if path in self.expected}
         variables = {}
@@ -219,7 +219,7 @@ def equal_text(a, b):
 
 
 def compare_attrs(where, ours, theirs, omitted):
-    """Attributes: those of the view are those of the original but for what the view leaves out."""
+    """Attributes of the view equal those of the original, except for omissions."""
     for k in theirs:
         if k not in ours:
             want((where, k) in omitted, where, "attribute", k, "is missing")
@@ -234,7 +234,7 @@ def compare_attrs(where, ours, theirs, omitted):
 
 def same(a, b):
     if a.ndim == b.ndim == 0 and a.dtype.kind == b.dtype.kind == "f":
-        return np.array_equal(a, b, equal_nan=True)  # xarray widens single values, depending on where they come from
+        return np.array_equal(a, b, equal_nan=True)  # xarray widens single values, depending on their source
     if a.dtype.kind != b.dtype.kind or a.dtype.itemsize != b.dtype.itemsize or a.shape != b.shape:
         return False
     if a.dtype.kind == "O":

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Restores netCDF files from cdfz archives.
 
-An independent reader, written from docs/FORMAT.md alone. Comments name the headings of that page.
-It keeps the whole image in memory, up to four times. Needs numpy and numcodecs.
+An independent reader, written from docs/FORMAT.md alone. Comments quote headings of that page.
+It keeps up to four copies of the whole image in memory. Needs numpy and numcodecs.
 
-    a = Archive("x.nc.cdfz")              # or Archive(path, walk=True): without index, directory and end
+    a = Archive("x.nc.cdfz")              # or Archive(path, walk=True), which ignores index, directory and end
     a.image()                             # the netCDF file, as an array of bytes
     a.values("air")                       # one variable, big-endian
 """
@@ -18,11 +18,11 @@ from cdfz import lorenz
 
 
 class Damage(Exception):
-    """The bytes are not what the format says (exit status 3)."""
+    """The bytes violate the format (exit status 3)."""
 
 
 class Unsupported(Exception):
-    """Not an archive, or one that this reader cannot read (exit status 1)."""
+    """Not an archive, or not readable by this reader (exit status 1)."""
 
 
 PLAN_MEMBERS = "format features writer layout image block chains rest vars groups"
@@ -86,7 +86,7 @@ def path_allowed(v):
 TYPES = ("byte", "char", "short", "int", "float", "double", "ubyte", "ushort", "uint", "int64", "uint64")
 
 def parse_header(b, size):
-    """The length of the header and for each variable (type, shape, segment)."""
+    """Returns the length of the header and (type, shape, segment) of each variable."""
     need(bytes(b[:3]) == b"CDF" and b[3] in (1, 2, 5), "no netCDF header")
     version, at = b[3], 4
     def number(n):
@@ -141,8 +141,8 @@ def parse_header(b, size):
     return at, out
 
 
-# ---- "Filters". undo(params, data, n, top) gets the decoded length n; None: not known (an inner
-# filter that compresses). The output has at most top bytes.
+# ---- "Filters". In undo(params, data, n, top), n is the decoded length, or None if it is
+# unknown (an inner filter that compresses). The output has at most top bytes.
 
 
 def inflate(d, data, n, top):
@@ -160,7 +160,7 @@ def unfletcher(params, data, n, top):
     need(len(data) >= 4, "fletcher32: no checksum")
     out, want = data[:-4], struct.unpack("<I", data[-4:])[0]
     w = np.frombuffer(bytes(out) + b"\0" * (len(out) % 2), ">u2").astype(np.uint64)
-    # Ones'-complement folding keeps the residue modulo 65535; a sum that is not 0 never becomes 0. Sum2 counts
+    # Ones'-complement folding keeps the residue modulo 65535; a nonzero sum never becomes 0. Sum2 counts
     # word i (len − i) times; the weights are reduced so that 2^29 words fit 64 bits.
     s = [int(w.sum()), int((w * (np.arange(len(w), 0, -1, dtype=np.uint64) % np.uint64(65535))).sum())]
     lo, hi = ((x - 1) % 65535 + 1 if x else 0 for x in s)
@@ -176,7 +176,7 @@ def unlz4(params, data, n, top):
         size, = struct.unpack_from(">I", data, pos)
         part = data[pos + 4:pos + 4 + size]
         need(len(part) == size, "lz4: cut")
-        # numcodecs wants the decoded length before the block, little-endian
+        # numcodecs expects the decoded length before the block, little-endian
         out.append(part if size == m else lz4.decompress(struct.pack("<I", m) + bytes(part)))
         pos, left = pos + 4 + size, left - m
     need(pos == len(data), "lz4: bytes after the last block")
@@ -216,7 +216,7 @@ def decode(chain, data, n, mask):
     need(mask >> len(chain) == 0, "mask beyond the chain")
     for f in chain:
         need(f["id"] < 65536 and PARAMS.get(f["id"], lambda p: True)(f["params"]), f"filter {f['id']}: id or parameters")
-    steps, length = [], n                      # length: of the input of each filter, as far as it is known
+    steps, length = [], n                      # length: that of each filter's input, as far as known
     for i, f in enumerate(chain):
         if not mask >> i & 1:
             steps.append((f, length))
@@ -237,7 +237,7 @@ def decode(chain, data, n, mask):
 Entry = collections.namedtuple("Entry", "name method crc csize usize mask pos data end")
 
 def zip_header(e, offset=None):
-    """The canonical local header of an entry, or with an offset its directory record."""
+    """Returns the canonical local header of an entry, or with an offset its directory record."""
     name, values = e.name.encode(), [e.usize, e.csize]
     if offset is not None:
         big = [v for v in values + [offset] if v >= M32]
@@ -293,7 +293,7 @@ class Archive:
         return e
 
     def meta(self, e):
-        """A metadata entry's content, within the limits."""
+        """Returns the content of a metadata entry, within the limits."""
         stored = out = bytes(self.get(e.data, e.csize))
         need(e.usize <= min(2**16 + 256 * e.csize, 2**22 + len(self.buf)), f"{e.name}: too long")
         if e.method:
@@ -304,7 +304,7 @@ class Archive:
         return out
 
     def inflated(self, name, place, limit):
-        """The content of plan or manifest, found by its place: the local header is not needed."""
+        """Returns the content of plan or manifest, given its place. The local header is not needed."""
         stored, d = self.get(uint(place["off"]), uint(place["len"])), zlib.decompressobj(-15)
         need("%08x" % zlib.crc32(stored) == place["crc32"], f"{name}: wrong CRC")
         out = d.decompress(bytes(stored), limit + 1)
@@ -340,7 +340,7 @@ class Archive:
         self.set_header(self.first)
 
     def set_manifest(self, content, end):
-        """The manifest, whose local header is at end."""
+        """Reads the manifest, whose local header is at end."""
         man = members(parse_json(content), "size sha256 entries blocks stored front plan header", "name name_hex")
         need(not ("name" in man and "name_hex" in man), "name and name_hex")
         text(man.get("name", ""), 2**16), hexdigits(man.get("name_hex", ""), 0), hexdigits(man["sha256"], 64)
@@ -381,10 +381,10 @@ class Archive:
             e = self.find(MANIFEST)
             self.manifest = self.set_manifest(self.meta(e), e.pos)
         except (Damage, ValueError):
-            self.manifest = None               # all blocks are there, but nothing to check the image against
+            self.manifest = None               # all blocks are intact, but the image cannot be checked
 
     def find(self, name):
-        """The next entry, past entries of later versions ("Growth")."""
+        """Returns the next entry and skips entries of later versions ("Growth")."""
         while True:
             e = self.entry(self.entries[-1].end)
             need(e.name == name or e.name.startswith(".cdfz/") and e.name != MANIFEST, f"{e.name!r} instead of {name!r}")
@@ -393,7 +393,7 @@ class Archive:
                 return e
 
     def expected(self):
-        """Names and block numbers of the entries between plan and manifest, in order ("Order")."""
+        """Yields names and block numbers of the entries between plan and manifest, in order ("Order")."""
         if self.plan["layout"] in ("viewed", "consolidated"):
             yield from ((s, None) for s in (".zgroup", ".zattrs"))
             for v in self.vars:
@@ -420,7 +420,7 @@ class Archive:
             yield f".cdfz/rest/{i}", self.rest0 + i
 
     def tail(self):
-        """Index entry, directory and end, generated from the headers that walk() saw ("Rebuilding the tail")."""
+        """Generates index entry, directory and end from the headers that walk() has read ("Rebuilding the tail")."""
         man, out = self.entries[-1], []
         pages = [self.rows[i:i + 256].tobytes() for i in range(0, self.nblocks, 256)]
         idx = struct.pack("<8sQ3I", b"cdfzidx\1", self.nblocks, 256, 20, 0)
@@ -514,7 +514,7 @@ class Archive:
             raise Damage(f"block {number} at {off}: {e}")
 
     def raw(self, v):
-        """The row-major bytes of a variable: "Blocks of variables"."""
+        """Returns the row-major bytes of a variable: "Blocks of variables"."""
         out, full = np.empty(v["bytes"], np.uint8), v["k"] * v["inner"]
         run, per = v["cut"] * v["inner"], -(-v["cut"] // v["k"])
         for b in range(v["nblocks"]):
@@ -555,7 +555,7 @@ def run(o):
     digest, man = hashlib.sha256(image).hexdigest(), a.manifest
     if man is not None:
         need((len(image), digest) == (man["size"], man["sha256"]), "the image's SHA-256 is not that of the manifest")
-    if o.check:                                # as a verifier: regenerate all that follows the manifest
+    if o.check:                                # as a verifier, regenerate everything after the manifest
         w = Archive(o.archive, walk=True)
         need(w.manifest is not None, "no manifest")
         need(w.tail() == w.buf[w.entries[-1].end:], "index, directory or end are not canonical")
@@ -574,7 +574,7 @@ def run(o):
             need(man is not None, "no name for the image: use -o")
             out = os.fsdecode(bytes.fromhex(man["name_hex"])) if "name_hex" in man else man["name"]
             if not out or out in (".", "..") or re.search(r"[/\\\0]", out) or os.path.lexists(out):
-                raise Unsupported(f"{out!r} exists or is no file name: use -o")
+                raise Unsupported(f"{out!r} exists or is not a file name; use -o")
         with open(out + ".part", "wb") as f:
             f.write(image)
         os.replace(out + ".part", out)

@@ -1,5 +1,5 @@
-"""What zarr users do: classic netCDF -> one zip of Zarr v2 arrays (Blosc zstd 5 + shuffle, one record a
-chunk), and back. Usage: zarr_blosc.py compress|restore IN OUT"""
+"""Converts like a zarr user: classic netCDF to a zip of Zarr v2 arrays (Blosc zstd 5 + shuffle, one record
+per chunk), and back. Usage: zarr_blosc.py compress|restore IN OUT"""
 
 import sys
 

@@ -32,7 +32,7 @@
 	VPERM2I128 $0x31, b, a, t \
 	VMOVDQU t, (at+16*size)(DI)
 
-// NEXT goes on by 32 of the CX elements that are left. If fewer remain, the last
+// NEXT advances by 32 of the CX remaining elements. If fewer remain, the last
 // step repeats some: it ends with the last element.
 #define NEXT(planes, elements, log) \
 	ADDQ $32, planes \
@@ -48,8 +48,8 @@
 	MOVQ $32, CX \
 	JMP  loop
 
-// parts2 brings the bytes 0 of 8 elements together, and the bytes 1; parts4 does
-// so with the four bytes of 4 elements.
+// parts2 groups the bytes 0 and the bytes 1 of 8 elements; parts4 groups the four
+// bytes of 4 elements.
 DATA parts2<>+0(SB)/8, $0x0e0c0a0806040200
 DATA parts2<>+8(SB)/8, $0x0f0d0b0907050301
 GLOBL parts2<>(SB), RODATA|NOPTR, $16

@@ -1,6 +1,6 @@
 """Judge: ncaux_h5filterspec_parse of libnetcdf 4.9.0 (package libnetcdf19).
 
-Reads one JSON string a line, answers each with [id, [params]] or null.
+Reads one JSON string per line and answers with [id, [params]] or null.
 """
 import ctypes, json, sys
 
