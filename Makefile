@@ -10,8 +10,8 @@ export CGO_ENABLED ?= 0
 build:
 	$(GO) build -trimpath -o $(BIN) ./cmd/cdfz
 
-# The binary, manual pages and completions. PREFIX says where, DESTDIR is put before
-# it by those who make packages.
+# The binary, manual pages and completions. PREFIX is the target; packagers prepend
+# DESTDIR.
 PREFIX ?= /usr/local
 install: build man
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 \
@@ -24,7 +24,7 @@ install: build man
 	$(BIN) completion zsh >$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_cdfz
 	$(BIN) completion fish >$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/cdfz.fish
 
-# All tests, the real programs as judges among them.
+# All tests, including those with real programs as judges.
 test:
 	.ci/deps test
 	$(GO) test -tags 'judge man' -timeout 14m ./... ./testdata/gen ./testdata/corpus ./testdata/seeds
@@ -37,13 +37,13 @@ test-corpus:
 	.ci/deps corpus
 	CDFZ_CORPUS="$(abspath $(CDFZ_CORPUS))" $(GO) test -tags 'judge corpus' -run Corpus -timeout 30m ./...
 
-# archive/ncapi against a checkout of go-native-netcdf, which the Go proxy does not
-# serve; GO_THROWER names one of go-thrower, if it is not beside it.
+# archive/ncapi with a checkout of go-native-netcdf, which the Go proxy does not
+# serve. GO_THROWER names one of go-thrower, unless it is beside it.
 test-ncapi:
 	NATIVE_NETCDF="$(NATIVE_NETCDF)" GO_THROWER="$(GO_THROWER)" .ci/ncapi
 
-# The scripts start the command hundreds of times, which takes seconds each with
-# the race detector in it and shows nothing that the other tests do not.
+# The scripts start the command hundreds of times. With the race detector each start
+# takes seconds and shows nothing that other tests do not.
 race:
 	.ci/deps race
 	CGO_ENABLED=1 $(GO) test -race -short -skip TestScripts -timeout 14m ./...
@@ -53,7 +53,7 @@ FUZZTIME ?= 5s
 fuzz:
 	.ci/fuzz $(FUZZTIME)
 
-# Writes the seeds of the fuzz targets, testdata/fuzz of each package, anew.
+# Rewrites the seeds of the fuzz targets in testdata/fuzz of each package.
 seeds:
 	$(GO) test -run '^Fuzz' $$(grep -rl --include='*_test.go' cdfz/testdata/seeds . | xargs -n 1 dirname | sort -u) -seeds
 
@@ -63,8 +63,7 @@ lint:
 demo: build
 	.ci/demo $(BIN)
 
-# Side by side with the peers in one run; see bench/README.md. BENCHDIR needs room
-# for some 4 GB.
+# cdfz and its peers in one run; see bench/README.md. BENCHDIR needs about 4 GB.
 BENCHDIR ?= .cache
 bench: build
 	.ci/deps bench
@@ -78,15 +77,15 @@ bench-access: build
 	test -f $(BENCHDIR)/big.nc || $(GO) run ./bench/tile -o $(BENCHDIR)/big.nc
 	$(GO) run ./bench/access -file $(BENCHDIR)/big.nc
 
-# Ratios beside the peers', over ferret-datasets and, if it is set, CDFZ_CORPUS. The
-# sizes of peers are measured once: on two cores that takes half an hour.
+# Ratios of cdfz and its peers over ferret-datasets and CDFZ_CORPUS, if it is set.
+# The sizes of peers are measured once, which takes half an hour on two cores.
 bench-ratio:
 	.ci/deps bench-ratio
 	mkdir -p $(BENCHDIR)
 	$(GO) run ./bench/ratio -cache $(BENCHDIR)/ratio-peers.tsv -out $(BENCHDIR)/ratio $(BENCHFLAGS)
 
-# The full counts: about two hours, most of them hyperslabs if CDFZ_CORPUS is set,
-# and SOAKFUZZ of every fuzz target.
+# The full counts: about two hours, mostly for hyperslabs if CDFZ_CORPUS is set, plus
+# SOAKFUZZ for every fuzz target.
 SOAKFUZZ ?= 1m
 soak:
 	.ci/deps test
