@@ -208,6 +208,9 @@ var blockKinds = map[cdf3.Type]filters.Kind{
 
 // checkFilters finds names that no variable has and variables named twice.
 func (o *WriteOptions) checkFilters(h *cdf3.Header) error {
+	if len(o.Filters) == 0 {
+		return nil
+	}
 	names := map[string]bool{"*": true}
 	for i := range h.Vars {
 		names[h.Vars[i].Name] = true

@@ -1,6 +1,7 @@
 package format
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -69,21 +70,23 @@ func ZarrMeta(ctx context.Context, h *cdf3.Header, p *Plan, limit int64) ([]Meta
 	names := dimNames(h, p)
 	err = eachAttrs(ctx, h, p, func(pv *PlanVar, attrs []viewAttr) error {
 		if pv == nil {
-			return add(zattrsName, encodeAttrs(attrs), true)
+			data, err := encodeAttrs(ctx, attrs)
+			return cmp.Or(err, add(zattrsName, data, true))
 		}
 		v := &h.Vars[pv.Var]
 		if err := add(pv.Path+"/"+zarrayName, encodeASCII(newZarray(pv, v.Type, p.Chains[pv.Chain])), p.Layout == Viewed); err != nil {
 			return err
 		}
 		attrs = append(attrs, viewAttr{dimsAttr, encodeASCII(varDims(v, names))})
-		return add(pv.Path+"/"+zattrsName, encodeAttrs(attrs), p.Layout == Viewed)
+		data, err := encodeAttrs(ctx, attrs)
+		return cmp.Or(err, add(pv.Path+"/"+zattrsName, data, p.Layout == Viewed))
 	}, nil)
 	if err != nil {
 		return nil, err
 	}
 	meta := make([]byte, 0, limit-left+int64(6*len(all))+64)
-	meta = encodeObject(append(meta, `{"metadata":`...), all, func(f MetaFile) (string, []byte) { return f.Name, f.Data })
-	return append(files, MetaFile{zmetadataName, append(meta, `,"zarr_consolidated_format":1}`...)}), nil
+	meta, err = encodeObject(ctx, append(meta, `{"metadata":`...), all, func(f MetaFile) (string, []byte) { return f.Name, f.Data })
+	return append(files, MetaFile{zmetadataName, append(meta, `,"zarr_consolidated_format":1}`...)}), err
 }
 
 // encodeASCII is JSON in which all characters beyond ASCII are escaped:
@@ -118,13 +121,13 @@ func isASCII(b []byte) bool {
 }
 
 // encodeAttrs makes a JSON object of attributes, in the order of their names.
-func encodeAttrs(attrs []viewAttr) []byte {
-	return encodeObject(nil, attrs, func(a viewAttr) (string, []byte) { return a.name, a.value })
+func encodeAttrs(ctx context.Context, attrs []viewAttr) ([]byte, error) {
+	return encodeObject(ctx, nil, attrs, func(a viewAttr) (string, []byte) { return a.name, a.value })
 }
 
 // encodeObject appends a JSON object whose members are those of list, which it sorts
 // by their names.
-func encodeObject[T any](dst []byte, list []T, member func(T) (name string, value []byte)) []byte {
+func encodeObject[T any](ctx context.Context, dst []byte, list []T, member func(T) (name string, value []byte)) ([]byte, error) {
 	slices.SortFunc(list, func(x, y T) int {
 		a, _ := member(x)
 		b, _ := member(y)
@@ -132,13 +135,18 @@ func encodeObject[T any](dst []byte, list []T, member func(T) (name string, valu
 	})
 	dst = append(dst, '{')
 	for i, m := range list {
+		if i%liveEvery == 0 {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+		}
 		if i > 0 {
 			dst = append(dst, ',')
 		}
 		name, value := member(m)
 		dst = append(append(append(dst, encodeASCII(name)...), ':'), value...)
 	}
-	return append(dst, '}')
+	return append(dst, '}'), nil
 }
 
 func newZarray(pv *PlanVar, t cdf3.Type, chain []PlanFilter) zarray {

@@ -1,0 +1,147 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math/rand"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/klauspost/compress/flate"
+	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/archive/fsck"
+	"github.com/cdfz-format/cdfz/archive/internal/czip"
+	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/blockidx"
+	"github.com/cdfz-format/cdfz/filters"
+)
+
+// bomb is an archive of one block with a plan and a stored header of any bytes. All
+// checksums are right.
+func bomb(t testing.TB, plan, first []byte, size int64) []byte {
+	var ar []byte
+	put := func(e format.MetaEntry) (format.Place, czip.ZipEntry) {
+		e.Off = int64(len(ar))
+		ar = append(e.AppendLocal(ar), e.Payload...)
+		return format.Place{Off: e.End() - e.Stored, Len: e.Stored, CRC32: format.Hex32(czip.CRC(e.Payload))}, e.ZipEntry
+	}
+	var entries []czip.ZipEntry
+	add := func(e format.MetaEntry) format.Place {
+		p, z := put(e)
+		entries = append(entries, z)
+		return p
+	}
+	add(format.NewStoredMeta(czip.ReadmeName, []byte(format.Readme)))
+	m := format.Manifest{Plan: add(deflated(t, czip.PlanName, plan)), Size: size, SHA256: strings.Repeat("0", 64), Blocks: 1, Entries: 5}
+	m.Front = format.Front{Len: int64(len(ar)), CRC32: format.Hex32(czip.CRC(ar))}
+	m.Header = add(format.NewStoredMeta(czip.RestPrefix+"0", first))
+	m.Stored = int64(len(first))
+	man := format.NewMeta(czip.ManifestName, format.EncodeJSON(m))
+	place := add(man)
+
+	table, err := blockidx.NewTable(1)
+	require.NoError(t, err)
+	defer table.Close()
+	require.NoError(t, table.Set(0, blockidx.Row{Off: m.Header.Off, Len: m.Header.Len, CRC: czip.CRC(first)}))
+	var rows bytes.Buffer
+	_, err = table.WriteTo(&rows)
+	require.NoError(t, err)
+	idx := format.NewStoredMeta(czip.IndexName, rows.Bytes())
+	at := add(idx)
+	dir := len(ar)
+	for i := range entries {
+		ar = entries[i].AppendCentral(ar)
+	}
+	line := czip.Tail{ManOff: entries[3].Off, ManLen: place.Len, ManCRC: czip.CRC(man.Payload), IdxOff: entries[4].Off, IdxLen: at.Len, IdxCRC: idx.Crc}
+	return czip.AppendEnd(ar, int64(len(entries)), int64(dir), int64(len(ar)-dir), line.String())
+}
+
+// deflated makes an entry of metadata, whatever its ratio.
+func deflated(t testing.TB, name string, data []byte) format.MetaEntry {
+	var b bytes.Buffer
+	w, err := flate.NewWriter(&b, flate.BestCompression)
+	require.NoError(t, err)
+	_, err = w.Write(data)
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	e := format.NewStoredMeta(name, b.Bytes())
+	e.Method, e.Crc, e.Size = czip.MethodDeflated, czip.CRC(data), int64(len(data))
+	return e
+}
+
+// bombPlan is a plan of an image that is one header of n bytes.
+func bombPlan(n int, vars string) []byte {
+	return fmt.Appendf(nil, `{"format":1,"features":[],"writer":"x","layout":"pooled","image":{"size":%d,"header":%d},"block":262144,`+
+		`"chains":[[{"id":32015,"params":[3]}]],"rest":{"len":%d,"first":%d,"block":262144,"chain":0},"vars":[%s],"groups":[]}`, n, n, n, n, vars)
+}
+
+// TestBombs: small archives that unpack to a lot of metadata. Whatever they claim,
+// everything that opens them takes at most 64 MiB and eight times their size.
+func TestBombs(t *testing.T) {
+	header := func(n int, words []uint32, fill []byte) []byte {
+		b := []byte("CDF\x01")
+		for _, w := range words {
+			b = binary.BigEndian.AppendUint32(b, w)
+		}
+		b = append(b, bytes.Repeat(fill, (n-len(b))/len(fill))...)
+		return append(b, make([]byte, n-len(b))...)
+	}
+	packed := func(b []byte) []byte {
+		c, err := filters.NewCoder(filters.Chain{{ID: filters.Zstd, Params: []uint32{3}}})
+		require.NoError(t, err)
+		out, _, err := c.Encode(nil, b)
+		require.NoError(t, err)
+		return out
+	}
+	dims, attr := 1<<28, 40<<20
+	if testing.Short() {
+		dims = 1 << 24
+	}
+	// 32 KiB that do not compress, so that the plan is not refused for its ratio.
+	noise := make([]byte, 32<<10)
+	rand.New(rand.NewSource(1)).Read(noise)
+	pad := fmt.Sprintf(`],"y":"%x","z":[`, noise)
+	small := packed(header(32, []uint32{0, 0, 0, 0, 0, 0, 0}, []byte{0}))
+	for name, ar := range map[string][]byte{
+		"variables":       bomb(t, bombPlan(32, strings.Repeat("{},", 3_000_000)+"{}"+pad), small, 32),
+		"fewer variables": bomb(t, bombPlan(32, strings.Repeat("{},", 1_300_000)+"{}"+pad), small, 32),
+		"unknown":         bomb(t, bombPlan(32, pad+strings.Repeat("{},", 1_300_000)+"{}"), small, 32),
+		"nested":          bomb(t, bombPlan(32, pad+strings.Repeat(`{"":`, 1_000_000)), small, 32),
+		"dimensions":      bomb(t, bombPlan(dims, ""), packed(header(dims, []uint32{0, 0x0a, uint32(dims-32) / 8}, []byte{0, 0, 0, 0, 0, 0, 0, 1})), int64(dims)),
+		"attribute":       bomb(t, bombPlan(attr, ""), packed(header(attr, []uint32{0, 0, 0, 0x0c, 1, 1, 'a' << 24, 1, uint32(attr - 44)}, []byte{0})), int64(attr)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Logf("%d bytes", len(ar))
+			ctx, size := context.Background(), int64(len(ar))
+			for _, r := range []io.ReaderAt{bytes.NewReader(ar), remoteBytes{bytes.NewReader(ar)}} {
+				start := time.Now()
+				bounded(t, size, func() {
+					f, err := New(r, size, nil)
+					if name == "unknown" { // members that the format does not name
+						require.NoError(t, err)
+						f.Info()
+						return
+					}
+					require.ErrorIs(t, err, ErrCorrupt)
+				})
+				bounded(t, size, func() {
+					rep, err := fsck.Verify(ctx, r, size, nil)
+					require.NoError(t, err)
+					require.NotEmpty(t, rep.Damage) // the SHA-256 at least
+				})
+				bounded(t, size, func() {
+					p, err := fsck.Repair(ctx, r, size, nil)
+					if err == nil {
+						p.Close()
+					}
+				})
+				require.Less(t, time.Since(start), 20*time.Second)
+			}
+		})
+	}
+}
