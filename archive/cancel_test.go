@@ -33,9 +33,9 @@ func manyVars(t testing.TB, n int) []byte {
 	return append(b, make([]byte, 4*n)...)
 }
 
-// TestCancel ends the context of each function while it plans 100,000 variables,
-// or opens, checks or repairs an archive of many. It must return within half a second, or on a slow machine within a
-// fraction of what it takes in full.
+// TestCancel ends the context of each function while it plans 100,000 variables, or
+// opens, checks or repairs an archive of many. It must return within half a second, for
+// which a slow machine gets three times as long.
 func TestCancel(t *testing.T) {
 	n := 100_000
 	if testing.Short() {
