@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"testing"
 	"time"
 
@@ -155,6 +156,36 @@ func TestGiantClassic(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestGiantRead: reading all values of a variable fails if they cannot exist, before
+// memory is allocated for them.
+func TestGiantRead(t *testing.T) {
+	ctx := context.Background()
+	_, f := giant(t, 1<<50, false)
+	head := f.Pieces[0]
+	bounded(t, 0, func() {
+		for _, r := range []interface {
+			io.ReaderAt
+			Size() int64
+		}{bytes.NewReader(head), remoteBytes{bytes.NewReader(head)}} {
+			f, err := New(r, r.Size(), nil)
+			require.NoError(t, err)
+			_, err = slab.Read[int8](ctx, f.Array(0), slab.Sel{})
+			require.ErrorIs(t, err, slab.ErrLength)
+		}
+	})
+	// A little of a truncated file is there, and the rest is zeros.
+	_, f = giant(t, 300<<20, false)
+	short, err := New(f, 200<<20, nil)
+	require.NoError(t, err)
+	got, err := slab.Read[int8](ctx, short.Array(0), slab.Sel{})
+	require.NoError(t, err)
+	require.Len(t, got, int(short.Header().Vars[0].Len))
+	old := debug.SetMemoryLimit(260 << 20)
+	defer debug.SetMemoryLimit(old)
+	_, err = slab.Read[int8](ctx, short.Array(0), slab.Sel{})
+	require.ErrorIs(t, err, slab.ErrLength)
 }
 
 // TestGiantArchive: an archive that is what it claims in all but its blocks and the

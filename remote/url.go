@@ -15,12 +15,14 @@ func IsURL(name string) bool {
 }
 
 // Redact returns a URL without user, password, query and fragment, for messages and
-// reports. Names that do not begin with a scheme and a slash are returned unchanged. A
-// URL that does not parse loses everything up to its last @, since any part before it
-// may be a password.
+// reports. Other names are returned unchanged. A name counts as a URL if it begins with
+// a scheme and a slash, or with http or https and a colon, whatever space and quotes
+// come before. A URL that does not parse loses everything up to its last @, since any
+// part before it may be a password.
 func Redact(name string) string {
-	scheme, rest, ok := cutScheme(name)
-	if !ok || !strings.HasPrefix(rest, "/") {
+	scheme, rest, ok := cutScheme(strings.TrimLeft(name, " \t\r\n\"'`<"))
+	web := strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https")
+	if !ok || !strings.HasPrefix(rest, "/") && !web {
 		return name
 	}
 	if u, err := url.Parse(name); err == nil && u.Host != "" {
@@ -28,6 +30,9 @@ func Redact(name string) string {
 	}
 	slashes := rest[:len(rest)-len(strings.TrimLeft(rest, "/"))]
 	rest = rest[strings.LastIndexByte(rest, '@')+1:]
+	if i := strings.LastIndex(rest, "%40"); i >= 0 { // an escaped @
+		rest = rest[i+len("%40"):]
+	}
 	if i := strings.IndexAny(rest, "?#"); i >= 0 {
 		rest = rest[:i]
 	}

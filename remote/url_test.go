@@ -33,6 +33,14 @@ func TestRedact(t *testing.T) {
 		"http://me:s3cret@[::1/x":            "http://[::1/x",
 		"http://h/x y?s3cret":                "http://h/x%20y",
 		"http://h\x7f/x?s3cret":              "http://h\x7f/x",
+		" http://me:s3cret@h/x":              "http://h/x",
+		"'https://me:s3cret@h/x'":            "https://h/x'",
+		"http:me:s3cret@h/x":                 "http:h/x",
+		"http:x":                             "http:x",
+		`https:\\me:s3cret@h\x`:              `https:h\x`,
+		"http://me%3As3cret%40h/x":           "http://h/x",
+		"http://me:s3cret@h/x\n":             "http://h/x\n",
+		"http://h/x#s3cret?s3cret":           "http://h/x",
 	} {
 		require.Equal(t, want, Redact(in), in)
 		if strings.Contains(in, "s3cret") {

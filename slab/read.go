@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"runtime/debug"
 
 	"github.com/cdfz-format/cdfz/cdf3"
 )
@@ -59,12 +60,28 @@ func nativeOf[T Number](t cdf3.Type) bool {
 	return t.Size() == sizeOf[T]()
 }
 
-// maxRead bounds the slices that Read makes, in bytes. More cannot be addressed.
-const maxRead = min(math.MaxInt, 1<<47)
+// Held may be implemented by the Values of an Array to tell how many bytes of them can
+// exist at most: no more than their file has. All others are zero.
+type Held interface {
+	Held() int64
+}
+
+const (
+	// maxRead bounds the slices that Read makes, in bytes. More cannot be addressed.
+	maxRead = min(math.MaxInt, 1<<47)
+	// trusted is how many bytes Read allocates for any claimed shape.
+	trusted = 1 << 28
+)
 
 // Read reads a hyperslab into a new slice. T must be the array's own type: int8, uint8
 // (char and ubyte), int16, … float64. Any other type is ErrType; use Convert. The zero
 // Sel selects everything.
+//
+// Read allocates all selected values at once. A small archive may hold a huge variable,
+// so for a file of unknown origin compare Sel.Len with what the program can afford, or
+// use Walk. Read refuses, with ErrLength, more bytes than the limit of the Go runtime
+// (GOMEMLIMIT) and, above 256 MiB, far more than the file can hold; and it reads the
+// last selected value before it allocates as much as that.
 func Read[T Number](ctx context.Context, a Array, s Sel) ([]T, error) {
 	if err := checkType[T](a); err != nil {
 		return nil, err
@@ -73,14 +90,34 @@ func Read[T Number](ctx context.Context, a Array, s Sel) ([]T, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n > maxRead/sizeOf[T]() {
-		return nil, fmt.Errorf("slab: %d values of type %s do not fit into memory: %w", n, a.Type(), ErrLength)
+	if n > trusted/sizeOf[T]() {
+		if err := confirm[T](ctx, a, s, n); err != nil {
+			return nil, err
+		}
 	}
 	dst := make([]T, n)
 	if err := ReadInto(ctx, a, dst, s); err != nil {
 		return nil, err
 	}
 	return dst, nil
+}
+
+// confirm returns an error if n values of a selection cannot exist or do not fit into
+// memory.
+func confirm[T Number](ctx context.Context, a Array, s Sel, n int64) error {
+	most := min(maxRead, debug.SetMemoryLimit(-1)) / sizeOf[T]()
+	if n > most {
+		return fmt.Errorf("slab: %d values of type %s do not fit into memory: %w", n, a.Type(), ErrLength)
+	}
+	if h, ok := a.Values().(Held); ok && n > trusted && n/2 > h.Held()/sizeOf[T]() {
+		return fmt.Errorf("slab: %d values of type %s, of which the file has at most %d: %w", n, a.Type(), h.Held()/sizeOf[T](), ErrLength)
+	}
+	last, err := s.last(a.Shape())
+	if err != nil {
+		return err
+	}
+	var one [1]T
+	return ReadInto(ctx, a, one[:], last)
 }
 
 // checkType reports whether the values of an array can be read as T.

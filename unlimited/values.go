@@ -21,6 +21,9 @@ type Values struct {
 // NewValues returns the values of a segment in an image of size bytes.
 func NewValues(s Segment, image io.ReaderAt, size int64) *Values { return &Values{s, image, size} }
 
+// Held implements slab.Held.
+func (v *Values) Held() int64 { return v.size }
+
 // ReadAt implements io.ReaderAt.
 func (v *Values) ReadAt(p []byte, off int64) (int, error) {
 	return v.ReadAtContext(context.Background(), p, off)

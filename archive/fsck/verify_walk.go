@@ -187,12 +187,9 @@ func (v *verifier) walkBlock(i int, b int64, name string) (bool, error) {
 		v.first = format.PlaceOf(row)
 	}
 	v.stored += e.Stored
-	if int64(cap(v.buf)) < e.Stored {
-		v.buf = make([]byte, e.Stored)
-	}
-	stored := v.buf[:e.Stored]
-	if err := ioat.ReadFull(v.R, stored, row.Off); err != nil {
-		return false, fmt.Errorf("archive: %w", err)
+	stored, err := v.storedBlock(row)
+	if err != nil {
+		return false, err
 	}
 	if ioat.Gap(v.src) > 0 && czip.CRC(stored) != e.Crc {
 		if err := blocks.ReadAgain(v.ctx, v.R, stored, row.Off); err != nil {
@@ -217,6 +214,27 @@ func (v *verifier) walkBlock(i int, b int64, name string) (bool, error) {
 	}
 	v.off = e.End()
 	return true, nil
+}
+
+// ownBuffer is the length from which stored blocks do not share a buffer, but get memory
+// as their bytes arrive: the length is a claim.
+const ownBuffer = 8 << 20
+
+// storedBlock reads the stored bytes of a block, which are valid until the next call.
+func (v *verifier) storedBlock(row blockidx.Row) (b []byte, err error) {
+	if row.Len > ownBuffer {
+		b, err = ioat.ReadBytes(v.R, row.Off, row.Len)
+	} else {
+		if int64(cap(v.buf)) < row.Len {
+			v.buf = make([]byte, row.Len)
+		}
+		b = v.buf[:row.Len]
+		err = ioat.ReadFull(v.R, b, row.Off)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("archive: %w", err)
+	}
+	return b, nil
 }
 
 // fromIndex is the entry of a block as the index has it, if that fits the walk.

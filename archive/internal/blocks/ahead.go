@@ -132,14 +132,21 @@ func (h *ahead) fetchAll() {
 }
 
 func (h *ahead) fetch(run *fetchedRun) error {
-	if run.n > AheadRun/2 && run.n <= AheadRun {
-		run.buf = h.pool.Get(AheadRun)[:run.n]
-	} else {
-		run.buf = make([]byte, run.n)
-	}
 	h.a.reads.Add(1)
 	h.a.bytes.Add(run.n)
-	if err := ioat.ReadFull(ioat.Bind(h.ctx, h.a.r), run.buf, run.off); err != nil {
+	r := ioat.Bind(h.ctx, h.a.r)
+	var err error
+	switch {
+	case run.n > maxRun: // a claim that nothing confirms
+		run.buf, err = ioat.ReadBytes(r, run.off, run.n)
+	case run.n > AheadRun/2 && run.n <= AheadRun:
+		run.buf = h.pool.Get(AheadRun)[:run.n]
+		err = ioat.ReadFull(r, run.buf, run.off)
+	default:
+		run.buf = make([]byte, run.n)
+		err = ioat.ReadFull(r, run.buf, run.off)
+	}
+	if err != nil {
 		return h.a.readError(err)
 	}
 	return nil

@@ -9,7 +9,6 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive/internal/format"
 	"github.com/cdfz-format/cdfz/blockidx"
-	"github.com/cdfz-format/cdfz/internal/ioat"
 	"github.com/cdfz-format/cdfz/slab"
 )
 
@@ -192,11 +191,9 @@ func (a *Reader) loadRun(ctx context.Context, r *storedRun, keep bool, use func(
 	}
 	d := a.states.Get().(*decoder)
 	defer a.states.Put(d)
-	stored := d.memory(r.n)
-	a.reads.Add(1)
-	a.bytes.Add(r.n)
-	if err := ioat.ReadFull(ioat.Bind(ctx, a.r), stored, r.off); err != nil {
-		return a.readError(err)
+	stored, err := a.readStored(ctx, d, r.off, r.n)
+	if err != nil {
+		return err
 	}
 	for i, q := range r.needs {
 		row := r.rows[i]

@@ -131,11 +131,9 @@ func (a *Reader) readNeed(ctx context.Context, q need, room func(n int64) []byte
 	}
 	d := a.states.Get().(*decoder)
 	defer a.states.Put(d)
-	stored := d.memory(row.Len)
-	a.reads.Add(1)
-	a.bytes.Add(row.Len)
-	if err := ioat.ReadFull(ioat.Bind(ctx, a.r), stored, row.Off); err != nil {
-		return none, a.readError(err)
+	stored, err := a.readStored(ctx, d, row.Off, row.Len)
+	if err != nil {
+		return none, err
 	}
 	if err := a.fetchAgain(ctx, row, stored); err != nil {
 		return none, err
@@ -147,6 +145,24 @@ func (a *Reader) readNeed(ctx context.Context, q need, room func(n int64) []byte
 		defer leave(a.Slots)
 	}
 	return a.decodeStored(d, q, row, stored, room)
+}
+
+// readStored reads stored bytes into memory of d, or where they are many into memory that
+// grows as they arrive: their number is a claim.
+func (a *Reader) readStored(ctx context.Context, d *decoder, off, n int64) (stored []byte, err error) {
+	a.reads.Add(1)
+	a.bytes.Add(n)
+	r := ioat.Bind(ctx, a.r)
+	if n > maxRun || n > maxKept && a.Far == nil { // reads in parts cost more requests
+		stored, err = ioat.ReadBytes(r, off, n)
+	} else {
+		stored = d.memory(n)
+		err = ioat.ReadFull(r, stored, off)
+	}
+	if err != nil {
+		return nil, a.readError(err)
+	}
+	return stored, nil
 }
 
 // decodeStored checks the stored bytes of a block and decodes at least its needed
