@@ -294,8 +294,9 @@ func TestHostileClaims(t *testing.T) {
 	}
 }
 
-// TestRandomClaims: any places and counts, from memory, from a remote reader and from
-// servers that also misbehave. CDFZ_SOAK=1 runs it for an hour.
+// TestRandomClaims: any places and counts, from memory, from a remote reader, and from
+// servers that lie about the size or misbehave otherwise. CDFZ_SOAK=1 runs it for an
+// hour.
 func TestRandomClaims(t *testing.T) {
 	length := 2 * time.Second
 	if testing.Short() {
@@ -340,19 +341,35 @@ func TestRandomClaims(t *testing.T) {
 			m.Blocks = c.rows
 		}
 		f := c.file(t, size)
-		for _, r := range []io.ReaderAt{f, remoteSparse{f}} {
-			// What the format allows and the file has is read, twice if it is remote.
-			there := int64(len(ar))
-			for _, n := range []int64{m.Plan.Len, m.Header.Len} {
-				if n > 0 && n <= 1<<28 {
-					there += n
-				}
+		// What the format allows and the file has is read, twice if it is remote.
+		there := int64(len(ar))
+		for _, n := range []int64{m.Plan.Len, m.Header.Len} {
+			if n > 0 && n <= 1<<28 {
+				there += n
 			}
+		}
+		for _, r := range []io.ReaderAt{f, remoteSparse{f}} {
 			bounded(t, there, func() {
 				if f, err := New(r, size, nil); err == nil {
 					f.Image().Copy(context.Background(), nil, nil)
 				}
 			})
+		}
+		if n%4 == 0 {
+			lie := size
+			if rng.Intn(2) == 0 {
+				lie = 1 + any()/2
+			}
+			s := httptest.NewServer(faultsrv.Ranges(f, lie))
+			bounded(t, there, func() {
+				f, err := Open(context.Background(), s.URL+faultsrv.Path, &OpenOptions{Remote: &remote.Options{Timeout: 10 * time.Second, Retries: -1}})
+				if err == nil {
+					defer f.Close()
+					f.Image().Copy(context.Background(), nil, nil)
+				}
+			})
+			s.CloseClientConnections()
+			s.Close()
 		}
 		if n%10 == 0 {
 			h := servers[rng.Intn(len(servers))]
