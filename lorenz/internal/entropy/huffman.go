@@ -13,10 +13,6 @@ const (
 	tableSize = 1 << maxCode
 )
 
-// huffTable maps the next maxCode bits of a stream to the symbol (low byte) and
-// the length of its code word (high byte).
-type huffTable [tableSize]uint16
-
 // codeLengths sets lens to the lengths of an optimal code for the frequencies,
 // limited to maxCode bits, and returns the payload in bits. At least two
 // frequencies must not be 0.
@@ -200,19 +196,4 @@ func readLengths(r *bitReader, lens *[256]uint8) bool {
 		sum += tableSize >> prev
 	}
 	return sum == tableSize
-}
-
-// fill builds the decoding table of a complete code.
-func (t *huffTable) fill(lens *[256]uint8) {
-	var codes [256]uint16
-	canonical(&codes, lens)
-	for s, l := range lens {
-		if l == 0 {
-			continue
-		}
-		e := uint16(s) | uint16(l)<<8
-		for c := int(codes[s]); c < tableSize; c += 1 << l {
-			t[c] = e
-		}
-	}
 }
