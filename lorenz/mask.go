@@ -14,8 +14,8 @@ const maxSpecials = 2
 // mask is where a block holds its special values: runs in ascending order.
 type mask struct {
 	runs     []maskRun
-	patterns [maxSpecials][]byte // big-endian elements
-	bits     [maxSpecials][]uint64
+	patterns [maxSpecials][]byte   // big-endian elements
+	bits     [maxSpecials][]uint64 // of each kind, which elements have it
 	nums     []uint64
 }
 
@@ -112,6 +112,15 @@ func (m *mask) at(e, known int, i *int) (kind, end int) {
 // exactly n elements.
 func (m *mask) set(nums []uint64, specials, dist, n int) bool {
 	m.runs = m.runs[:0]
+	if dist >= 64 {
+		if !m.set(nums, specials, 0, n) {
+			return false
+		}
+		m.setBits(n)
+		m.sumBits(specials, dist, n)
+		m.setRuns()
+		return true
+	}
 	at, step, ref := 0, specials, 0
 	for i, v := range nums {
 		if specials == 2 {
@@ -220,6 +229,52 @@ func (m *mask) setBits(n int) {
 			w[i] = ^uint64(0)
 		}
 		w[last] |= end
+	}
+}
+
+// sumBits turns steps into kinds: it adds to each element the kind of the one
+// dist before it, modulo 2 or with two specials 3. dist is at least 64.
+func (m *mask) sumBits(specials, dist, n int) {
+	a, b := m.bits[0], m.bits[1]
+	words, shift := dist>>6, uint(dist&63)
+	for i := words; i < len(a); i++ {
+		p, q := a[i-words]<<shift, b[i-words]<<shift
+		if i > words {
+			p |= a[i-words-1] >> (64 - shift)
+			q |= b[i-words-1] >> (64 - shift)
+		}
+		s, t := a[i], b[i]
+		a[i] = s&^(p|q) | p&^(s|t) | t&q
+		b[i] = t&^(p|q) | q&^(s|t) | s&p
+		if specials == 1 {
+			b[i] = 0
+		}
+	}
+	last := len(a) - 1
+	a[last] &= ^uint64(0) >> (-n & 63)
+	b[last] &= ^uint64(0) >> (-n & 63)
+}
+
+// setRuns sets the runs from the bits.
+func (m *mask) setRuns() {
+	m.runs = m.runs[:0]
+	for i, a := range m.bits[0] {
+		b := m.bits[1][i]
+		for at := i * 64; a|b != 0; {
+			k := bits.TrailingZeros64(a | b)
+			at += k
+			a, b = a>>k, b>>k
+			kind := uint8(0)
+			if a&1 == 0 {
+				kind = 1
+				k = bits.TrailingZeros64(^b)
+			} else {
+				k = bits.TrailingZeros64(^a)
+			}
+			m.extend(at, at+k, kind)
+			at += k
+			a, b = a>>k, b>>k
+		}
 	}
 }
 

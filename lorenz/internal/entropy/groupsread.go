@@ -1,6 +1,9 @@
 package entropy
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"math/bits"
+)
 
 // GroupReader decodes what GroupWriter wrote.
 type GroupReader struct {
@@ -14,7 +17,7 @@ type GroupReader struct {
 	side    Stream // of the classes and trailing zeros
 	low     []byte
 	syms    []byte
-	cur     [nStreams]cursor
+	cur     [nStreams + 1]cursor
 
 	// How far the classes have been counted.
 	scanned int
@@ -22,12 +25,11 @@ type GroupReader struct {
 	lowAt   int
 }
 
-// cursor is where a stream is read.
+// cursor is what is left of the decoded symbols of a stream.
 type cursor struct {
-	syms  []byte // unpacked symbols, one a value, of the groups to come
-	extra bitReader
-	chunk int // of the next group
-	left  int // groups before the next chunk
+	syms  []byte   // one a value; at least maxSym if the value is in large
+	large []uint64 // values too large for a symbol
+	vals  []uint64 // buffer of large
 }
 
 // Open parses a group stream of m values.
@@ -141,7 +143,6 @@ func (g *GroupReader) seek(a, b int) (int, bool) {
 			continue
 		}
 		s, pack := &g.s[i], g.packs>>(2*i)&3
-		per := ChunkSyms << pack / GroupLen
 		c0, c1 := first[i], first[i]+chunks[i]
 		k := min(c1*ChunkSyms, s.count) - c0*ChunkSyms // symbols
 		buf := g.syms[at : at+k]
@@ -155,98 +156,125 @@ func (g *GroupReader) seek(a, b int) (int, bool) {
 			unpack(w, buf, pack)
 			buf = w
 		}
-		cur := &g.cur[i]
-		*cur = cursor{syms: buf, chunk: c0}
-		g.nextChunk(i)
-		skip := before[i] - c0*per
-		for range skip {
-			if !g.skip(i) {
-				return 0, false
-			}
+		if !g.cur[i+1].set(s, pack, buf, c0, c1) {
+			return 0, false
 		}
+		g.cur[i+1].skip((before[i] - c0*(ChunkSyms<<pack/GroupLen)) * GroupLen)
 	}
 	return low, true
 }
 
-// nextChunk sets the cursor of stream i to the start of a chunk.
-func (g *GroupReader) nextChunk(i int) {
-	s, cur := &g.s[i], &g.cur[i]
-	cur.left = ChunkSyms << (g.packs >> (2 * i) & 3) / GroupLen
-	if s.method&streamExtra != 0 {
-		cur.extra = bitReader{buf: s.body[:s.off[cur.chunk+1]], pos: s.end[cur.chunk]}
+// set prepares the reading of the chunks [c0, c1), whose symbols are syms.
+func (cur *cursor) set(s *Stream, pack uint16, syms []byte, c0, c1 int) bool {
+	cur.syms, cur.large, cur.vals = syms, nil, cur.vals[:0]
+	if s.method&streamExtra == 0 {
+		return !s.hasLarge(pack) || countLarge(syms) == 0
 	}
-	cur.chunk++
-}
-
-// finish checks that the extra bits of a chunk end where it ends.
-func (g *GroupReader) finish(i int) bool {
-	s, cur := &g.s[i], &g.cur[i]
-	return s.method&streamExtra == 0 || (cur.extra.pos+7)>>3 == s.off[cur.chunk]
-}
-
-// next returns the symbols of the next group of stream i.
-func (g *GroupReader) next(i uint8) (*[GroupLen]byte, bool) {
-	cur := &g.cur[i]
-	if cur.left == 0 {
-		if !g.finish(int(i)) {
-			return nil, false
-		}
-		g.nextChunk(int(i))
-	}
-	cur.left--
-	p := (*[GroupLen]byte)(cur.syms)
-	cur.syms = cur.syms[GroupLen:]
-	return p, true
-}
-
-// skip passes over a group of stream i and its extra bits.
-func (g *GroupReader) skip(i int) bool {
-	p, ok := g.next(uint8(i))
-	if !ok {
-		return false
-	}
-	if g.s[i].method&streamExtra != 0 {
-		for _, y := range p {
-			if y >= maxSym {
-				g.large(uint8(i), y)
+	for c := c0; c < c1; c++ {
+		r := bitReader{buf: s.rest[:s.off[c+1]], pos: s.end[c]}
+		n := min(ChunkSyms<<pack, len(syms))
+		part := syms[:n]
+		syms = syms[n:]
+		for ; len(part) > 0; part = part[8:] { // whole groups
+			w := largeOf(part)
+			for ; w != 0; w &= w - 1 {
+				y := part[bits.TrailingZeros64(w)>>3]
+				switch pack {
+				case pack2:
+					cur.vals = append(cur.vals, 15+r.nibbles())
+				case pack4:
+					cur.vals = append(cur.vals, 3+r.nibbles())
+				default:
+					if y > lenBase+64 {
+						return false
+					}
+					k := uint(y) - lenBase - 1
+					cur.vals = append(cur.vals, 1<<k|r.get64(k))
+				}
 			}
 		}
+		if (r.pos+7)>>3 != s.off[c+1] {
+			return false
+		}
 	}
+	cur.large = cur.vals
 	return true
 }
 
-// large reads the value of a symbol that has extra bits.
-func (g *GroupReader) large(i uint8, y byte) uint64 {
-	r := &g.cur[i].extra
-	switch g.packs >> (2 * i) & 3 {
-	case pack2:
-		return 15 + r.nibbles()
-	case pack4:
-		return 3 + r.nibbles()
+// skip passes over n values.
+func (cur *cursor) skip(n int) {
+	if len(cur.large) > 0 {
+		cur.large = cur.large[countLarge(cur.syms[:n]):]
 	}
-	k := (uint(y) - lenBase - 1) & 63
-	return 1<<k | r.get64(k)
+	cur.syms = cur.syms[n:]
 }
 
-// unpack expands symbols of several values to one byte a value. Values with
-// extra bits become 255.
+// hasLarge reports whether symbols that need extra bits are possible.
+func (s *Stream) hasLarge(pack uint16) bool {
+	if s.method&^streamExtra != streamHuff || pack != pack1 {
+		return true
+	}
+	for _, l := range s.lens[maxSym:] {
+		if l > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// largeOf returns a word with the highest bit set of each of the first eight
+// symbols that is at least maxSym.
+func largeOf(s []byte) uint64 {
+	w := binary.LittleEndian.Uint64(s)
+	return w & (w << 1) & 0x8080808080808080
+}
+
+// countLarge counts the symbols that are at least maxSym, in a multiple of 8.
+func countLarge(s []byte) int {
+	n := 0
+	for ; len(s) > 0; s = s[8:] {
+		n += bits.OnesCount64(largeOf(s))
+	}
+	return n
+}
+
+// unpacked holds what symbols of several values expand to. Values with extra bits
+// become 255.
+var unpacked = func() (t struct {
+	two  [256]uint16
+	four [256]uint32
+}) {
+	for i := range 256 {
+		for j := range 2 {
+			v := i >> (4 * j) & 15
+			if v == 15 {
+				v = 255
+			}
+			t.two[i] |= uint16(v) << (8 * j)
+		}
+		for j := range 4 {
+			v := i >> (2 * j) & 3
+			if v == 3 {
+				v = 255
+			}
+			t.four[i] |= uint32(v) << (8 * j)
+		}
+	}
+	return t
+}()
+
+// unpack expands symbols of several values to one byte a value.
 func unpack(dst, src []byte, pack uint16) {
 	if pack == pack2 {
-		var t [16]byte
-		for i := range t {
-			t[i] = byte(i)
-		}
-		t[15] = 255
+		dst = dst[:2*len(src)]
 		for i, b := range src {
-			d := dst[2*i : 2*i+2 : 2*i+2]
-			d[0], d[1] = t[b&15], t[b>>4]
+			binary.LittleEndian.PutUint16(dst[2*i:], unpacked.two[b])
 		}
 		return
 	}
-	t := [4]byte{0, 1, 2, 255}
+	dst = dst[:4*len(src)]
 	for i, b := range src {
-		d := dst[4*i : 4*i+4 : 4*i+4]
-		d[0], d[1], d[2], d[3] = t[b&3], t[b>>2&3], t[b>>4&3], t[b>>6]
+		binary.LittleEndian.PutUint32(dst[4*i:], unpacked.four[b])
 	}
 }
 
@@ -256,6 +284,12 @@ func DecodeGroups[T Lane](g *GroupReader, dst []T, a, b int) bool {
 	if !ok {
 		return false
 	}
+	lows := g.low[low:]
+	unsigned := g.flags&groupsUnsigned != 0
+	var of [256]uint8 // for each class its cursor
+	for c := 1; c < len(of); c++ {
+		of[c] = 1 + g.streams[min(c, nStreams)]
+	}
 	for i := a; i < b; i++ {
 		d := (*[GroupLen]T)(dst)
 		dst = dst[GroupLen:]
@@ -264,85 +298,64 @@ func DecodeGroups[T Lane](g *GroupReader, dst []T, a, b int) bool {
 			*d = [GroupLen]T{}
 			continue
 		}
-		s := g.streams[min(c, nStreams)]
-		sym, ok := g.next(s)
-		if !ok {
-			return false
-		}
+		cur := &g.cur[of[c]]
+		sym := (*[GroupLen]byte)(cur.syms)
+		cur.syms = cur.syms[GroupLen:]
 		k := lowBits(c)
-		lows := g.low[low:]
-		low += 4 * int(k)
-		unsigned := g.flags&groupsUnsigned != 0
-		switch {
-		case k == 0:
-			for j, y := range sym {
-				d[j] = T(y)
-			}
-			unzigzag(d, unsigned)
-		case k <= 14 && len(lows) >= 4*14+8 && !unsigned:
-			joinFour(d, sym, (*[64]byte)(lows), k)
-		case k <= 28 && len(lows) >= 4*28+8 && !unsigned:
-			joinTwo(d, sym, (*[120]byte)(lows), k)
-		default:
-			joinLow(d, sym, lows[:4*k], k)
-			unzigzag(d, unsigned)
+		join(d, sym, lows, k, unsigned)
+		if len(cur.large) > 0 {
+			cur.large = patchLarge(d, sym, cur.large, lows, k, unsigned)
 		}
-		if anyLarge(sym) && !patchLarge(g, d, sym, s, lows[:4*k], k) {
-			return false
-		}
-		if g.flags&groupsTZ != 0 {
+		lows = lows[4*k:]
+		if g.flags&groupsTZ != 0 && g.zeros[i] > 0 {
 			t := g.zeros[i]
 			for j := range d {
 				d[j] <<= t & 63
 			}
 		}
 	}
-	if a == 0 && b == len(g.class) {
-		for i := range g.s {
-			if g.s[i].count > 0 && !g.finish(i) {
-				return false
-			}
-		}
-	}
 	return true
 }
 
-// patchLarge sets the values whose symbols have extra bits.
-func patchLarge[T Lane](g *GroupReader, d *[GroupLen]T, sym *[GroupLen]byte, s uint8, low []byte, k uint) bool {
-	if g.s[s].method&streamExtra == 0 {
-		return false
+// join sets d to the values of symbols and the low bits that follow.
+func join[T Lane](d *[GroupLen]T, sym *[GroupLen]byte, lows []byte, k uint, unsigned bool) {
+	switch {
+	case k == 0:
+		for j, y := range sym {
+			d[j] = T(y)
+		}
+		unzigzag(d, unsigned)
+	case k <= 14 && len(lows) >= 4*14+8 && !unsigned:
+		joinFour(d, sym, (*[64]byte)(lows), k)
+	case k <= 28 && len(lows) >= 4*28+8 && !unsigned:
+		joinTwo(d, sym, (*[120]byte)(lows), k)
+	default:
+		joinLow(d, sym, lows[:4*k], k)
+		unzigzag(d, unsigned)
 	}
-	for j, y := range sym {
-		if y < maxSym {
-			continue
+}
+
+// patchLarge sets the values that are too large for a symbol, and returns the
+// large values that are left.
+func patchLarge[T Lane](d *[GroupLen]T, sym *[GroupLen]byte, large []uint64, low []byte, k uint, unsigned bool) []uint64 {
+	for i := 0; i < GroupLen; i += 8 {
+		for w := largeOf(sym[i:]); w != 0; w &= w - 1 {
+			j := i + bits.TrailingZeros64(w)>>3
+			u := T(large[0]<<k | bitsAt(low[:4*k], j*int(k), k))
+			large = large[1:]
+			if !unsigned {
+				u = u>>1 ^ -(u & 1)
+			}
+			d[j] = u
 		}
-		if y > lenBase+64 && g.packs>>(2*s)&3 == pack1 {
-			return false
-		}
-		u := T(g.large(s, y)<<k | bitsAt(low, j*int(k), k))
-		if g.flags&groupsUnsigned == 0 {
-			u = u>>1 ^ -(u & 1)
-		}
-		d[j] = u
 	}
-	return true
+	return large
 }
 
 // bitsAt returns n bits at bit p.
 func bitsAt(b []byte, p int, n uint) uint64 {
 	r := bitReader{buf: b, pos: p}
 	return r.get64(n)
-}
-
-// anyLarge reports whether a symbol is at least maxSym.
-func anyLarge(s *[GroupLen]byte) bool {
-	const top = 0x8080808080808080
-	var or uint64
-	for i := 0; i < GroupLen; i += 8 {
-		w := binary.LittleEndian.Uint64(s[i : i+8])
-		or |= w & (w << 1)
-	}
-	return or&top != 0
 }
 
 // joinLow sets d to the symbols followed by k low bits each.

@@ -160,10 +160,11 @@ func writeLengths(w *bitWriter, lens *[256]uint8) {
 func readLengths(r *bitReader, lens *[256]uint8) bool {
 	*lens = [256]uint8{}
 	last := int(r.get(8))
-	present := true
-	for s := 0; s <= last; present = !present {
+	var present [256]uint8
+	n, on := 0, true
+	for s := 0; s <= last; on = !on {
 		run := int(r.gamma())
-		if s == 0 && present {
+		if s == 0 && on {
 			run--
 		} else if run == 0 {
 			return false
@@ -171,29 +172,37 @@ func readLengths(r *bitReader, lens *[256]uint8) bool {
 		if run < 0 || run > last+1-s {
 			return false
 		}
-		if present {
-			for i := range run {
-				lens[s+i] = 1
+		if on {
+			for i := s; i < s+run; i++ {
+				present[n&255] = uint8(i)
+				n++
 			}
 		}
 		s += run
 	}
-	prev, sum := 5, 0
-	for s := 0; s <= last; s++ {
-		if lens[s] == 0 {
-			continue
+	if on { // the last run was one of absent symbols
+		return false
+	}
+	l, sum := 5, 0
+	v, left := uint64(0), 0 // bits read ahead
+	for _, s := range present[:n] {
+		if left < 9 {
+			v, left = r.peek(), 56
 		}
-		g := r.gamma()
-		if g == 0 || g > 2*maxCode {
+		z := bits.TrailingZeros64(v | 1<<5)
+		g := (v>>(z+1)&(1<<z-1) | 1<<z) - 1
+		if g >= 2*maxCode {
 			return false
 		}
-		d := int(g - 1)
-		prev += d>>1 ^ -(d & 1)
-		if prev < 1 || prev > maxCode {
+		v >>= 2*z + 1
+		left -= 2*z + 1
+		r.pos += 2*z + 1
+		l += int(g>>1 ^ -(g & 1))
+		if l < 1 || l > maxCode {
 			return false
 		}
-		lens[s] = uint8(prev)
-		sum += tableSize >> prev
+		lens[s] = uint8(l)
+		sum += tableSize >> l
 	}
 	return sum == tableSize
 }
