@@ -1,5 +1,10 @@
 package lorenz
 
+import (
+	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
+	"github.com/cdfz-format/cdfz/lorenz/internal/kernels"
+)
+
 // maxChain is the most strides of a chain.
 const maxChain = 4
 
@@ -29,16 +34,11 @@ func integrate[T lane](y []T, w window, strides []int) {
 
 // prefixSum replaces each element by the sum up to it.
 func prefixSum[T lane](y []T) {
-	var sum T
-	for len(y) >= 4 {
-		a := y[0]
-		b := a + y[1]
-		c := b + y[2]
-		d := c + y[3]
-		y[0], y[1], y[2], y[3] = sum+a, sum+b, sum+c, sum+d
-		sum += d
-		y = y[4:]
+	if y, ok := any(y).([]uint32); ok {
+		kernels.PrefixSum(y)
+		return
 	}
+	var sum T
 	for i, v := range y {
 		sum += v
 		y[i] = sum
@@ -50,18 +50,18 @@ func addStride[T lane](y []T, s int) {
 	if s >= len(y) {
 		return
 	}
+	if y, ok := any(y).([]uint32); ok {
+		kernels.AddStride(y, s)
+		return
+	}
 	from, to := y[:len(y)-s], y[s:]
-	for len(from) >= 8 && len(to) >= 8 && s >= 8 {
-		a, b := (*[8]T)(from), (*[8]T)(to)
+	for len(from) >= 4 && len(to) >= 4 && s >= 4 {
+		a, b := (*[4]T)(from), (*[4]T)(to)
 		b[0] += a[0]
 		b[1] += a[1]
 		b[2] += a[2]
 		b[3] += a[3]
-		b[4] += a[4]
-		b[5] += a[5]
-		b[6] += a[6]
-		b[7] += a[7]
-		from, to = from[8:], to[8:]
+		from, to = from[4:], to[4:]
 	}
 	to = to[:len(from)]
 	for i, v := range from {
@@ -69,25 +69,39 @@ func addStride[T lane](y []T, s int) {
 	}
 }
 
-// differentiate replaces the values of a block by their residuals.
-func differentiate[T lane](y []T, l layout, strides []int) {
-	for _, s := range strides {
+// differentiate returns the residuals of a block's values, in one of the buffers or
+// with an empty chain the values themselves.
+func differentiate[T lane](y []T, l layout, strides []int, buf *[2][]T) []T {
+	for i, s := range strides {
+		to := entropy.Grow(buf[i&1], len(y))
+		buf[i&1] = to
 		if l.crosses(s) {
-			subStride(y, s)
-			continue
-		}
-		for p := 0; p < l.n; p += l.plane {
-			for c := 0; c < l.plane; c += l.cell {
-				subStride(y[p+c:p+min(c+l.cell, l.plane)], s)
+			subStride(to, y, s)
+		} else {
+			for p := 0; p < l.n; p += l.plane {
+				for c := 0; c < l.plane; c += l.cell {
+					at, end := p+c, p+min(c+l.cell, l.plane)
+					subStride(to[at:end], y[at:end], s)
+				}
 			}
 		}
+		y = to
 	}
+	return y
 }
 
-// subStride subtracts from each element the one s before it.
-func subStride[T lane](y []T, s int) {
-	for i := len(y) - 1; i >= s; i-- {
-		y[i] -= y[i-s]
+// subStride sets dst to the elements less the ones s before them.
+func subStride[T lane](dst, y []T, s int) {
+	s = min(s, len(y))
+	copy(dst, y[:s])
+	to, a, b := dst[s:], y[s:], y[:len(y)-s]
+	if to, ok := any(to).([]uint32); ok {
+		kernels.Subtract(to, any(a).([]uint32), any(b).([]uint32))
+		return
+	}
+	to, b = to[:len(a)], b[:len(a)]
+	for i, v := range a {
+		to[i] = v - b[i]
 	}
 }
 

@@ -97,11 +97,11 @@ func (c *coder[T]) emitRanged(s *shape, dst, raw []byte, x *candidate[T]) []byte
 func (c *coder[T]) emitRepeats(s *shape, dst, raw []byte, x *candidate[T]) []byte {
 	bits := x.cost / float64(s.mask.rank(s.n)+1) // of a value
 	run := int(min(max(40/max(bits, 0.1), 1), 24))
-	c.r = append(c.r[:0], x.y...)
-	r := compact(&s.mask, c.r)
+	r := c.compact(&s.mask, x.y)
 	best, share := predictor{}, recurring(&c.find, r, run)
-	subStride(r, 1)
-	if k := recurring(&c.find, r, run); k > share+0.02 {
+	c.diff[0] = entropy.Grow(c.diff[0], len(r))
+	subStride(c.diff[0], r, 1)
+	if k := recurring(&c.find, c.diff[0], run); k > share+0.02 {
 		best, share = predictor{chain: []int{1}}, k
 	}
 	if len(x.pred.chain) > 0 && (!s.typ.float() || x.kind == mapDict || s.level == Max) {
@@ -277,32 +277,32 @@ func appendPatches(w *entropy.StreamWriter, at []int32, raw []byte, size int) {
 	}
 }
 
-// residuals returns the residuals of the elements that are not masked.
+// residuals returns the residuals of the elements that are not masked. They must
+// not be changed.
 func (c *coder[T]) residuals(s *shape, x *candidate[T], l layout) []T {
-	c.r = entropy.Grow(c.r, s.n)
 	if f := x.pred.float; x.pred.isFloat() {
+		c.diff[0] = entropy.Grow(c.diff[0], s.n)
 		fillFloats(x.u, l, f, &s.mask)
-		floatResiduals(c.r, x.u, l, f, 0)
-	} else {
-		fill(x.y, l, x.pred.chain, &s.mask)
-		copy(c.r, x.y)
-		differentiate(c.r, l, x.pred.chain)
+		floatResiduals(c.diff[0], x.u, l, f, 0)
+		return c.compact(&s.mask, c.diff[0])
 	}
-	return compact(&s.mask, c.r)
+	fill(x.y, l, x.pred.chain, &s.mask)
+	return c.compact(&s.mask, differentiate(x.y, l, x.pred.chain, &c.diff))
 }
 
-// compact removes masked elements.
-func compact[T lane](m *mask, r []T) []T {
+// compact returns the elements that are not masked.
+func (c *coder[T]) compact(m *mask, y []T) []T {
 	if len(m.runs) == 0 {
-		return r
+		return y
 	}
-	k := int(m.runs[0].start)
+	c.r = entropy.Grow(c.r, len(y))
+	k := copy(c.r, y[:m.runs[0].start])
 	for i, run := range m.runs {
-		next := len(r)
+		next := len(y)
 		if i+1 < len(m.runs) {
 			next = int(m.runs[i+1].start)
 		}
-		k += copy(r[k:], r[run.end:next])
+		k += copy(c.r[k:], y[run.end:next])
 	}
-	return r[:k]
+	return c.r[:k]
 }

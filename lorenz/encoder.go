@@ -138,7 +138,8 @@ type shape struct {
 type coder[T lane] struct {
 	u      []T // bits of the elements
 	y      []T
-	r      []T
+	r      []T    // without masked elements
+	diff   [2][]T // residuals
 	w      entropy.GroupWriter[T]
 	probe  prober[T]
 	sample []T

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
+	"github.com/cdfz-format/cdfz/lorenz/internal/kernels"
 )
 
 // predictor is a chain or a float predictor.
@@ -138,33 +139,34 @@ func difference[T lane](r *[entropy.GroupLen]T, y []T, i int, plus, minus []int)
 	}
 }
 
-// groupCost estimates the bits of a group in units of 2^-entropy.LogFrac.
+// groupCost estimates the bits of the elements of a group in use, in units of
+// 2^-entropy.LogFrac. It sets the others to 0.
 func groupCost[T lane](r *[entropy.GroupLen]T, use uint32) int {
-	n := entropy.GroupLen
 	if use != 1<<entropy.GroupLen-1 {
-		n = 0
-		for j, v := range r {
-			if use>>j&1 != 0 {
-				r[n] = v
-				n++
-			}
+		for j := range r {
+			r[j] &= -T(use >> j & 1)
 		}
 	}
+	n := bits.OnesCount32(use)
 	var or T
-	for _, v := range r[:n] {
-		or |= v
+	var sum int
+	if narrow, ok := any(r).(*[entropy.GroupLen]uint32); ok {
+		x, logs := kernels.Logs(narrow)
+		or, sum = T(x), int(logs)
+	} else {
+		for _, v := range r {
+			or |= v
+		}
+		t := uint(bits.TrailingZeros64(uint64(or)))
+		for _, v := range r {
+			x := int64(v) >> (t & 63)
+			sum += int(math.Float32bits(float32(4*float32(x^x>>63))+1)) >> (23 - entropy.LogFrac)
+		}
 	}
 	if or == 0 {
 		return n << entropy.LogFrac / 64
 	}
-	t := uint(bits.TrailingZeros64(uint64(or))) + 64 - entropy.LaneBits[T]()
-	sum := 0
-	for _, v := range r[:n] {
-		// About the logarithm of the zigzag number plus one, read from a float.
-		x := int64(uint64(v)<<(64-entropy.LaneBits[T]())) >> (t & 63)
-		sum += int(math.Float32bits(float32(4*float32(x^x>>63))+1)) >> (23 - entropy.LogFrac)
-	}
-	sum -= n * (127 << entropy.LogFrac)
+	sum -= entropy.GroupLen * (127 << entropy.LogFrac) // each logarithm is 127 too large
 	const extra, least = 922, 154
 	return max(sum+n*extra, n*least) + n*(3<<entropy.LogFrac)/entropy.GroupLen
 }

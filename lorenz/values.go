@@ -3,6 +3,8 @@ package lorenz
 import (
 	"encoding/binary"
 	"math"
+
+	"github.com/cdfz-format/cdfz/lorenz/internal/kernels"
 )
 
 // Kinds of value transforms. Part of the format.
@@ -51,6 +53,10 @@ func (v *inverse) put32(dst []byte, y []uint32, at int) {
 	case mapOrder:
 		v.order32(dst, y)
 	case mapFix, mapLinear:
+		if v.typ == Float32 && v.offset == 0 {
+			kernels.PutProducts(dst, y, v.scale)
+			return
+		}
 		if v.typ == Float32 {
 			for i, k := range y {
 				x := float32(float64(float64(int32(k))*v.scale) + v.offset)
@@ -67,9 +73,7 @@ func (v *inverse) put32(dst []byte, y []uint32, at int) {
 		for len(y) > 0 {
 			d, n := v.divisor(at, len(y))
 			if size == 4 {
-				for i, k := range y[:n] {
-					binary.BigEndian.PutUint32(dst[4*i:], math.Float32bits(float32(float64(int32(k))/d)))
-				}
+				kernels.PutQuotients(dst, y[:n], d)
 			} else {
 				for i, k := range y[:n] {
 					binary.BigEndian.PutUint64(dst[8*i:], math.Float64bits(float64(int32(k))/d))
@@ -96,9 +100,7 @@ func (v *inverse) put32(dst []byte, y []uint32, at int) {
 func (v *inverse) order32(dst []byte, y []uint32) {
 	switch {
 	case v.typ == Float32:
-		for i, k := range y {
-			binary.BigEndian.PutUint32(dst[4*i:], bits32(k))
-		}
+		kernels.PutOrdered(dst, y)
 	case v.typ.Size() == 4:
 		putBits32(dst, y)
 	case v.typ.Size() == 2:
@@ -173,9 +175,7 @@ func (v *inverse) lookup(dst []byte, y []uint32) {
 
 // putBits32 writes integers or the bits of floats.
 func putBits32(dst []byte, y []uint32) {
-	for i, k := range y {
-		binary.BigEndian.PutUint32(dst[4*i:], k)
-	}
+	kernels.Put(dst, y)
 }
 
 func putBits64(dst []byte, y []uint64) {
@@ -207,9 +207,7 @@ func swap(b []byte, size int) {
 func loadBits32(dst []uint32, src []byte, t Type) {
 	switch t.Size() {
 	case 4:
-		for i := range dst {
-			dst[i] = binary.BigEndian.Uint32(src[4*i:])
-		}
+		kernels.Load(dst, src)
 	case 2:
 		for i := range dst {
 			dst[i] = uint32(binary.BigEndian.Uint16(src[2*i:]))
@@ -244,9 +242,7 @@ func order32(dst, u []uint32, t Type) {
 		copy(dst, u)
 		return
 	}
-	for i, v := range u {
-		dst[i] = ordered32(v)
-	}
+	kernels.Order(dst, u)
 }
 
 func order64(dst, u []uint64, t Type) {

@@ -2,8 +2,9 @@ package entropy
 
 import (
 	"encoding/binary"
-	"math"
 	"math/bits"
+
+	"github.com/cdfz-format/cdfz/lorenz/internal/kernels"
 )
 
 // The group coder stores residuals in groups of 32. A group has a class c that
@@ -124,6 +125,8 @@ func (w *GroupWriter[T]) classify(r []T, flags byte) {
 	clear(w.u[len(r):])
 	w.class = Grow(w.class, n)
 	sign := LaneBits[T]() - 1
+	narrow, _ := any(w.u).([]uint32)
+	from, _ := any(r).([]uint32)
 	for g := range n {
 		lo, hi := g*GroupLen, min((g+1)*GroupLen, len(r))
 		t := uint(0)
@@ -132,17 +135,22 @@ func (w *GroupWriter[T]) classify(r []T, flags byte) {
 		}
 		u := w.u[lo : lo+GroupLen]
 		sum, or := uint64(0), T(0)
-		for i, v := range r[lo:hi] {
-			if flags&groupsUnsigned != 0 {
-				v >>= t
-			} else {
-				// A shift that keeps the sign, and zigzag.
-				neg := -(v >> sign)
-				v = (v^neg)>>t<<1 | neg&1
+		if narrow != nil && hi-lo == GroupLen && flags&groupsUnsigned == 0 {
+			x, y := kernels.Classify((*[GroupLen]uint32)(narrow[lo:]), (*[GroupLen]uint32)(from[lo:]), t)
+			or, sum = T(x), uint64(y)-GroupLen*126<<LogFrac
+		} else {
+			for i, v := range r[lo:hi] {
+				if flags&groupsUnsigned != 0 {
+					v >>= t
+				} else {
+					// A shift that keeps the sign, and zigzag.
+					neg := -(v >> sign)
+					v = (v^neg)>>t<<1 | neg&1
+				}
+				u[i] = v
+				or |= v
+				sum += Log2(v)
 			}
-			u[i] = v
-			or |= v
-			sum += Log2(v)
 		}
 		sum += uint64(lo+GroupLen-hi) << LogFrac
 		switch {
@@ -160,10 +168,10 @@ const LogFrac = 10
 // Log2 approximates Log2(2u+1) + 1 in units of 2^-LogFrac. Only the encoder
 // depends on it.
 func Log2[T Lane](u T) uint64 {
-	x := uint64(u)<<1 | 1
-	if LaneBits[T]() == 32 { // a float's exponent and mantissa are just that
-		return uint64(math.Float32bits(float32(int64(x)))>>(23-LogFrac)) - 126<<LogFrac
+	if LaneBits[T]() == 32 {
+		return uint64(kernels.Log(uint32(u))) - 126<<LogFrac
 	}
+	x := uint64(u)<<1 | 1
 	n := uint64(bits.Len64(x))
 	if uint64(u)>>63 != 0 {
 		return 66 << LogFrac

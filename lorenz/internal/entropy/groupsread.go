@@ -3,6 +3,8 @@ package entropy
 import (
 	"encoding/binary"
 	"math/bits"
+
+	"github.com/cdfz-format/cdfz/lorenz/internal/kernels"
 )
 
 // GroupReader decodes what GroupWriter wrote.
@@ -290,6 +292,7 @@ func DecodeGroups[T Lane](g *GroupReader, dst []T, a, b int) bool {
 	for c := 1; c < len(of); c++ {
 		of[c] = 1 + g.streams[min(c, nStreams)]
 	}
+	narrow, _ := any(dst).([]uint32)
 	for i := a; i < b; i++ {
 		d := (*[GroupLen]T)(dst)
 		dst = dst[GroupLen:]
@@ -302,17 +305,22 @@ func DecodeGroups[T Lane](g *GroupReader, dst []T, a, b int) bool {
 		sym := (*[GroupLen]byte)(cur.syms)
 		cur.syms = cur.syms[GroupLen:]
 		k := lowBits(c)
-		join(d, sym, lows, k, unsigned)
-		if len(cur.large) > 0 {
-			cur.large = patchLarge(d, sym, cur.large, lows, k, unsigned)
+		shift := uint8(0)
+		if g.flags&groupsTZ != 0 {
+			shift = g.zeros[i] & 63
 		}
-		lows = lows[4*k:]
-		if g.flags&groupsTZ != 0 && g.zeros[i] > 0 {
-			t := g.zeros[i]
-			for j := range d {
-				d[j] <<= t & 63
+		if narrow == nil || unsigned || !kernels.Join((*[GroupLen]uint32)(narrow[(i-a)*GroupLen:]), sym, lows, k, uint(shift)) {
+			join(d, sym, lows, k, unsigned)
+			if shift > 0 {
+				for j := range d {
+					d[j] <<= shift
+				}
 			}
 		}
+		if len(cur.large) > 0 {
+			cur.large = patchLarge(d, sym, cur.large, lows, k, unsigned, shift)
+		}
+		lows = lows[4*k:]
 	}
 	return true
 }
@@ -337,7 +345,7 @@ func join[T Lane](d *[GroupLen]T, sym *[GroupLen]byte, lows []byte, k uint, unsi
 
 // patchLarge sets the values that are too large for a symbol, and returns the
 // large values that are left.
-func patchLarge[T Lane](d *[GroupLen]T, sym *[GroupLen]byte, large []uint64, low []byte, k uint, unsigned bool) []uint64 {
+func patchLarge[T Lane](d *[GroupLen]T, sym *[GroupLen]byte, large []uint64, low []byte, k uint, unsigned bool, shift uint8) []uint64 {
 	for i := 0; i < GroupLen; i += 8 {
 		for w := largeOf(sym[i:]); w != 0; w &= w - 1 {
 			j := i + bits.TrailingZeros64(w)>>3
@@ -346,7 +354,7 @@ func patchLarge[T Lane](d *[GroupLen]T, sym *[GroupLen]byte, large []uint64, low
 			if !unsigned {
 				u = u>>1 ^ -(u & 1)
 			}
-			d[j] = u
+			d[j] = u << (shift & 63)
 		}
 	}
 	return large

@@ -1,0 +1,399 @@
+// Command gen writes the assembly of package kernels for amd64. It is a module of
+// its own, so that users of cdfz do not depend on avo.
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+func main() {
+	ConstraintExpr("!purego")
+	swap("putAVX2", "func(dst *byte, src *uint32, n int)", "writes n integers, a multiple of 8, as big-endian bytes.")
+	swap("loadAVX2", "func(dst *uint32, src *byte, n int)", "reads n big-endian integers, a multiple of 8.")
+	putOrdered()
+	order()
+	prefixSum()
+	addStride()
+	subtract()
+	quotients("putQuotientsAVX2", true)
+	quotients("putProductsAVX2", false)
+	join()
+	logs()
+	classify()
+	decode4()
+	Generate()
+}
+
+var bytes Mem
+
+// swapper loads the shuffle that swaps the bytes of 32-bit elements.
+func swapper() reg.VecVirtual {
+	if bytes.Symbol.Name == "" {
+		bytes = GLOBL("byteOrder", RODATA|NOPTR)
+		for i, v := range []uint32{0x00010203, 0x04050607, 0x08090a0b, 0x0c0d0e0f, 0x00010203, 0x04050607, 0x08090a0b, 0x0c0d0e0f} {
+			DATA(4*i, U32(v))
+		}
+	}
+	y := YMM()
+	VMOVDQU(bytes, y)
+	return y
+}
+
+// broadcast returns a vector of eight 32-bit constants.
+func broadcast(v uint32) reg.VecVirtual {
+	r, y := GP32(), YMM()
+	MOVL(U32(v), r)
+	VMOVD(r, y.AsX())
+	VPBROADCASTD(y.AsX(), y)
+	return y
+}
+
+// each writes a loop over n elements, step at a time. n is a multiple of step and
+// not 0.
+func each(label string, n reg.Register, step uint32, body func()) {
+	Label(label)
+	body()
+	SUBQ(Imm(uint64(step)), n)
+	JNZ(LabelRef(label))
+}
+
+func swap(name, signature, doc string) {
+	TEXT(name, NOSPLIT, signature)
+	Pragma("noescape")
+	Doc(name + " " + doc)
+	dst, src, n := Load(Param("dst"), GP64()), Load(Param("src"), GP64()), Load(Param("n"), GP64())
+	order := swapper()
+	y := YMM()
+	each("loop", n, 8, func() {
+		VMOVDQU(Mem{Base: src}, y)
+		VPSHUFB(order, y, y)
+		VMOVDQU(y, Mem{Base: dst})
+		ADDQ(Imm(32), src)
+		ADDQ(Imm(32), dst)
+	})
+	VZEROUPPER()
+	RET()
+}
+
+func putOrdered() {
+	TEXT("putOrderedAVX2", NOSPLIT, "func(dst *byte, y *uint32, n int)")
+	Pragma("noescape")
+	Doc("putOrderedAVX2 writes n floats, a multiple of 8, that are given as ordered integers.")
+	dst, src, n := Load(Param("dst"), GP64()), Load(Param("y"), GP64()), Load(Param("n"), GP64())
+	order, top := swapper(), broadcast(1<<31)
+	ones := YMM()
+	VPCMPEQD(ones, ones, ones)
+	y, m := YMM(), YMM()
+	each("loop", n, 8, func() {
+		VMOVDQU(Mem{Base: src}, y)
+		VPXOR(ones, y, m)
+		VPSRAD(Imm(31), m, m)
+		VPOR(top, m, m)
+		VPXOR(m, y, y)
+		VPSHUFB(order, y, y)
+		VMOVDQU(y, Mem{Base: dst})
+		ADDQ(Imm(32), src)
+		ADDQ(Imm(32), dst)
+	})
+	VZEROUPPER()
+	RET()
+}
+
+func order() {
+	TEXT("orderAVX2", NOSPLIT, "func(dst, u *uint32, n int)")
+	Pragma("noescape")
+	Doc("orderAVX2 maps the bits of n floats, a multiple of 8, to ordered integers.")
+	dst, src, n := Load(Param("dst"), GP64()), Load(Param("u"), GP64()), Load(Param("n"), GP64())
+	top := broadcast(1 << 31)
+	y, m := YMM(), YMM()
+	each("loop", n, 8, func() {
+		VMOVDQU(Mem{Base: src}, y)
+		VPSRAD(Imm(31), y, m)
+		VPOR(top, m, m)
+		VPXOR(m, y, y)
+		VMOVDQU(y, Mem{Base: dst})
+		ADDQ(Imm(32), src)
+		ADDQ(Imm(32), dst)
+	})
+	VZEROUPPER()
+	RET()
+}
+
+func prefixSum() {
+	TEXT("prefixSumAVX2", NOSPLIT, "func(y *uint32, n int)")
+	Pragma("noescape")
+	Doc("prefixSumAVX2 replaces n elements, a multiple of 8, by the sums up to them.")
+	at, n := Load(Param("y"), GP64()), Load(Param("n"), GP64())
+	carry, last, low := YMM(), broadcast(7), YMM()
+	third := broadcast(3)
+	VPXOR(carry, carry, carry)
+	zero := YMM()
+	VPXOR(zero, zero, zero)
+	y, z := YMM(), YMM()
+	each("loop", n, 8, func() {
+		VMOVDQU(Mem{Base: at}, y)
+		VPSLLDQ(Imm(4), y, z)
+		VPADDD(z, y, y)
+		VPSLLDQ(Imm(8), y, z)
+		VPADDD(z, y, y)
+		// The sum of the first half is added to the second one.
+		VPERMD(y, third, low)
+		VPBLENDD(Imm(0xF0), low, zero, low)
+		VPADDD(low, y, y)
+		VPERMD(y, last, z)
+		VPADDD(carry, y, y)
+		VPADDD(z, carry, carry)
+		VMOVDQU(y, Mem{Base: at})
+		ADDQ(Imm(32), at)
+	})
+	VZEROUPPER()
+	RET()
+}
+
+func addStride() {
+	TEXT("addAVX2", NOSPLIT, "func(to, from *uint32, n int)")
+	Pragma("noescape")
+	Doc("addAVX2 adds n elements, a multiple of 8, of which to is at least 8 after from, in order.")
+	to, from, n := Load(Param("to"), GP64()), Load(Param("from"), GP64()), Load(Param("n"), GP64())
+	y := YMM()
+	each("loop", n, 8, func() {
+		VMOVDQU(Mem{Base: from}, y)
+		VPADDD(Mem{Base: to}, y, y)
+		VMOVDQU(y, Mem{Base: to})
+		ADDQ(Imm(32), from)
+		ADDQ(Imm(32), to)
+	})
+	VZEROUPPER()
+	RET()
+}
+
+func subtract() {
+	TEXT("subtractAVX2", NOSPLIT, "func(dst, a, b *uint32, n int)")
+	Pragma("noescape")
+	Doc("subtractAVX2 sets dst to a - b for n elements, a multiple of 8.")
+	dst, a, b, n := Load(Param("dst"), GP64()), Load(Param("a"), GP64()), Load(Param("b"), GP64()), Load(Param("n"), GP64())
+	y := YMM()
+	each("loop", n, 8, func() {
+		VMOVDQU(Mem{Base: a}, y)
+		VPSUBD(Mem{Base: b}, y, y)
+		VMOVDQU(y, Mem{Base: dst})
+		ADDQ(Imm(32), a)
+		ADDQ(Imm(32), b)
+		ADDQ(Imm(32), dst)
+	})
+	VZEROUPPER()
+	RET()
+}
+
+func quotients(name string, divide bool) {
+	TEXT(name, NOSPLIT, "func(dst *byte, y *uint32, n int, d float64)")
+	Pragma("noescape")
+	Doc(name + " writes n integers, a multiple of 4, divided or multiplied by d as floats.")
+	dst, src, n := Load(Param("dst"), GP64()), Load(Param("y"), GP64()), Load(Param("n"), GP64())
+	d := YMM()
+	VBROADCASTSD(NewParamAddr("d", 24), d)
+	order := swapper()
+	y := YMM()
+	each("loop", n, 4, func() {
+		VCVTDQ2PD(Mem{Base: src}, y)
+		if divide {
+			VDIVPD(d, y, y)
+		} else {
+			VMULPD(d, y, y)
+		}
+		VCVTPD2PSY(y, y.AsX())
+		VPSHUFB(order.AsX(), y.AsX(), y.AsX())
+		VMOVDQU(y.AsX(), Mem{Base: dst})
+		ADDQ(Imm(16), src)
+		ADDQ(Imm(16), dst)
+	})
+	VZEROUPPER()
+	RET()
+}
+
+func join() {
+	TEXT("joinAVX2", NOSPLIT, "func(d *[32]uint32, sym *[32]byte, low *byte, k, t uint64, w *byte)")
+	Pragma("noescape")
+	Doc("joinAVX2 joins 32 symbols with their k low bits, k up to 25, and shifts the signed numbers left by t.",
+		"It reads up to 16 bytes after the low bits.")
+	d, sym, low := Load(Param("d"), GP64()), Load(Param("sym"), GP64()), Load(Param("low"), GP64())
+	k, w := Load(Param("k"), GP64()), Load(Param("w"), GP64())
+	shuffle, shifts, mask, one, zero := YMM(), YMM(), YMM(), broadcast(1), YMM()
+	VMOVDQU(Mem{Base: w}, shuffle)
+	VMOVDQU(Mem{Base: w}.Offset(32), shifts)
+	VPBROADCASTD(Mem{Base: w}.Offset(64), mask)
+	VPXOR(zero, zero, zero)
+	kx, tx := XMM(), XMM()
+	VMOVQ(k, kx)
+	t := Load(Param("t"), GP64())
+	VMOVQ(t, tx)
+	half := GP64()
+	MOVQ(k, half)
+	SHRQ(Imm(1), half)
+	bits, s, neg := YMM(), YMM(), YMM()
+	for i := range 4 {
+		VMOVDQU(Mem{Base: low}, bits.AsX())
+		VINSERTI128(Imm(1), Mem{Base: low, Index: half, Scale: 1}, bits, bits)
+		VPSHUFB(shuffle, bits, bits)
+		VPSRLVD(shifts, bits, bits)
+		VPAND(mask, bits, bits)
+		VPMOVZXBD(Mem{Base: sym}.Offset(8*i), s)
+		VPSLLD(kx, s, s)
+		VPOR(bits, s, s)
+		VPAND(one, s, neg)
+		VPSUBD(neg, zero, neg)
+		VPSRLD(Imm(1), s, s)
+		VPXOR(neg, s, s)
+		VPSLLD(tx, s, s)
+		VMOVDQU(s, Mem{Base: d}.Offset(32*i))
+		if i < 3 {
+			ADDQ(k, low)
+		}
+	}
+	VZEROUPPER()
+	RET()
+}
+
+// sumOf adds up the eight elements of a vector.
+func sumOf(y reg.VecVirtual, op func(a, b, c Op), out reg.GPVirtual) {
+	x := XMM()
+	VEXTRACTI128(Imm(1), y, x)
+	op(x, y.AsX(), x)
+	z := XMM()
+	VPSHUFD(Imm(0x4E), x, z)
+	op(z, x, x)
+	VPSHUFD(Imm(0xB1), x, z)
+	op(z, x, x)
+	VMOVD(x, out)
+}
+
+func add(a, b, c Op) { VPADDD(a, b, c) }
+func or(a, b, c Op)  { VPOR(a, b, c) }
+
+func logs() {
+	TEXT("logsAVX2", NOSPLIT, "func(r *[32]uint32) (or, sum uint32)")
+	Pragma("noescape")
+	Doc("logsAVX2 is Logs.")
+	r := Load(Param("r"), GP64())
+	y := []reg.VecVirtual{YMM(), YMM(), YMM(), YMM()}
+	all := YMM()
+	for i := range y {
+		VMOVDQU(Mem{Base: r}.Offset(32*i), y[i])
+	}
+	VPOR(y[0], y[1], all)
+	VPOR(y[2], all, all)
+	VPOR(y[3], all, all)
+	bits := GP32()
+	sumOf(all, or, bits)
+	Store(bits, Return("or"))
+	t, tx := GP32(), XMM()
+	BSFL(bits, t)
+	JNZ(LabelRef("some"))
+	XORL(t, t)
+	Label("some")
+	VMOVD(t, tx)
+	four, one, neg, sum := broadcast(0x40800000), broadcast(0x3F800000), YMM(), YMM()
+	VPXOR(sum, sum, sum)
+	for i := range y {
+		VPSRAD(tx, y[i], y[i])
+		VPSRAD(Imm(31), y[i], neg)
+		VPXOR(neg, y[i], y[i])
+		VCVTDQ2PS(y[i], y[i])
+		VMULPS(four, y[i], y[i])
+		VADDPS(one, y[i], y[i])
+		VPSRLD(Imm(13), y[i], y[i])
+		VPADDD(y[i], sum, sum)
+	}
+	out := GP32()
+	sumOf(sum, add, out)
+	Store(out, Return("sum"))
+	VZEROUPPER()
+	RET()
+}
+
+func classify() {
+	TEXT("classifyAVX2", NOSPLIT, "func(u, r *[32]uint32, t uint64) (or, sum uint32)")
+	Pragma("noescape")
+	Doc("classifyAVX2 is Classify.")
+	u, r, t := Load(Param("u"), GP64()), Load(Param("r"), GP64()), Load(Param("t"), GP64())
+	tx := XMM()
+	VMOVQ(t, tx)
+	four, unit, all, sum := broadcast(0x40800000), broadcast(1), YMM(), YMM()
+	VPXOR(all, all, all)
+	VPXOR(sum, sum, sum)
+	y, neg, odd := YMM(), YMM(), YMM()
+	for i := range 4 {
+		VMOVDQU(Mem{Base: r}.Offset(32*i), y)
+		VPSRAD(Imm(31), y, neg)
+		VPXOR(neg, y, y)
+		VPSRLD(tx, y, y)
+		VPAND(unit, neg, neg)
+		VPADDD(y, y, odd)
+		VPOR(neg, odd, odd)
+		VMOVDQU(odd, Mem{Base: u}.Offset(32*i))
+		VPOR(odd, all, all)
+		// 4m + 2s + 1
+		VCVTDQ2PS(y, y)
+		VMULPS(four, y, y)
+		VPADDD(neg, neg, neg)
+		VPADDD(unit, neg, neg)
+		VCVTDQ2PS(neg, neg)
+		VADDPS(neg, y, y)
+		VPSRLD(Imm(13), y, y)
+		VPADDD(y, sum, sum)
+	}
+	out := GP32()
+	sumOf(all, or, out)
+	Store(out, Return("or"))
+	sumOf(sum, add, out)
+	Store(out, Return("sum"))
+	VZEROUPPER()
+	RET()
+}
+
+func decode4() {
+	TEXT("decode4BMI2", NOSPLIT, "func(d *[4]*byte, n int, src *byte, p *[4]uint64, table *[2048]uint16)")
+	Pragma("noescape")
+	Doc("decode4BMI2 decodes four strings of n symbols, a multiple of 5.")
+	ds, src, table := Load(Param("d"), GP64()), Load(Param("src"), GP64()), Load(Param("table"), GP64())
+	ps := Load(Param("p"), GP64())
+	var d, p [4]reg.GPVirtual
+	for i := range 4 {
+		d[i], p[i] = GP64(), GP64()
+		MOVQ(Mem{Base: ps}.Offset(8*i), p[i])
+	}
+	for i := range 4 {
+		MOVQ(Mem{Base: ds}.Offset(8*i), d[i])
+	}
+	n := NewParamAddr("n", 8)
+	Label("loop")
+	for i := range 4 {
+		v, e := GP64(), GP64()
+		MOVQ(p[i], v)
+		MOVQ(p[i], e)
+		SHRQ(Imm(3), v)
+		ANDL(Imm(7), e.As32())
+		SHRXQ(e, Mem{Base: src, Index: v, Scale: 1}, v)
+		for j := range 5 {
+			MOVL(v.As32(), e.As32())
+			ANDL(U32(2047), e.As32())
+			MOVWLZX(Mem{Base: table, Index: e, Scale: 2}, e.As32())
+			MOVB(e.As8L(), Mem{Base: d[i]}.Offset(j))
+			SHRL(Imm(8), e.As32())
+			if j < 4 {
+				SHRXQ(e, v, v)
+			}
+			ADDQ(e, p[i])
+		}
+		ADDQ(Imm(5), d[i])
+	}
+	SUBQ(Imm(5), n)
+	JNZ(LabelRef("loop"))
+	again := Load(Param("p"), GP64())
+	for i := range 4 {
+		MOVQ(p[i], Mem{Base: again}.Offset(8*i))
+	}
+	RET()
+}

@@ -1,0 +1,150 @@
+//go:build !purego
+
+package kernels
+
+import (
+	"encoding/binary"
+
+	"golang.org/x/sys/cpu"
+)
+
+// haveFast is a variable so that tests can switch it.
+var haveFast = cpu.X86.HasAVX2 && cpu.X86.HasBMI2
+
+// whole returns the largest multiple of step that is at most n, 0 without the
+// assembly.
+func whole(n, step int) int {
+	if !haveFast {
+		return 0
+	}
+	return n - n%step
+}
+
+func putFast(dst []byte, y []uint32) int {
+	k := whole(len(y), 8)
+	if k > 0 {
+		_ = dst[4*k-1]
+		putAVX2(&dst[0], &y[0], k)
+	}
+	return k
+}
+
+func loadFast(dst []uint32, src []byte) int {
+	k := whole(len(dst), 8)
+	if k > 0 {
+		_ = src[4*k-1]
+		loadAVX2(&dst[0], &src[0], k)
+	}
+	return k
+}
+
+func putOrderedFast(dst []byte, y []uint32) int {
+	k := whole(len(y), 8)
+	if k > 0 {
+		_ = dst[4*k-1]
+		putOrderedAVX2(&dst[0], &y[0], k)
+	}
+	return k
+}
+
+func orderFast(dst, u []uint32) int {
+	k := whole(len(u), 8)
+	if k > 0 {
+		_ = dst[k-1]
+		orderAVX2(&dst[0], &u[0], k)
+	}
+	return k
+}
+
+func prefixSumFast(y []uint32) int {
+	k := whole(len(y), 8)
+	if k > 0 {
+		prefixSumAVX2(&y[0], k)
+	}
+	return k
+}
+
+func addFast(to, from []uint32) int {
+	k := whole(len(from), 8)
+	if k > 0 {
+		_ = to[k-1]
+		addAVX2(&to[0], &from[0], k)
+	}
+	return k
+}
+
+func subtractFast(dst, a, b []uint32) int {
+	k := whole(len(dst), 8)
+	if k > 0 {
+		_, _ = a[k-1], b[k-1]
+		subtractAVX2(&dst[0], &a[0], &b[0], k)
+	}
+	return k
+}
+
+func putQuotientsFast(dst []byte, y []uint32, d float64) int {
+	k := whole(len(y), 4)
+	if k > 0 {
+		_ = dst[4*k-1]
+		putQuotientsAVX2(&dst[0], &y[0], k, d)
+	}
+	return k
+}
+
+func putProductsFast(dst []byte, y []uint32, c float64) int {
+	k := whole(len(y), 4)
+	if k > 0 {
+		_ = dst[4*k-1]
+		putProductsAVX2(&dst[0], &y[0], k, c)
+	}
+	return k
+}
+
+func logsFast(r *[32]uint32) (or, sum uint32) { return logsAVX2(r) }
+
+func classifyFast(u, r *[32]uint32, t uint) (or, sum uint32) {
+	return classifyAVX2(u, r, uint64(t&31))
+}
+
+// decode4Fast decodes a multiple of five symbols and returns how many.
+func decode4Fast(d0, d1, d2, d3, src []byte, p *[4]uint64, table *[1 << tableBits]uint16) int {
+	k := whole(len(d0), 5)
+	last := max(p[0], p[1], p[2], p[3])>>3 + uint64(k*tableBits+7)>>3 + 8
+	if k == 0 || last > uint64(len(src)) {
+		return 0
+	}
+	decode4BMI2(&[4]*byte{&d0[0], &d1[0], &d2[0], &d3[0]}, k, &src[0], p, table)
+	return k
+}
+
+// maxJoin is the most low bits of Join.
+const maxJoin = 25
+
+// widths has for each number of low bits where a vector of eight finds them: the
+// bytes that hold each number, the bit they start at, and a mask.
+var widths = func() (w [maxJoin + 1][68]byte) {
+	for k := range w {
+		for j := range 8 {
+			at := j * k >> 3
+			if j >= 4 {
+				at -= k >> 1
+			}
+			for i := range 4 {
+				w[k][4*j+i] = byte(at + i)
+			}
+			w[k][32+4*j] = byte(j * k & 7)
+		}
+		binary.LittleEndian.PutUint32(w[k][64:], 1<<k-1)
+	}
+	return w
+}()
+
+// Join sets d to the signed numbers whose upper bits are sym and whose k lower bits
+// are in low, shifted left by t. It reports false if it cannot do that.
+func Join(d *[32]uint32, sym *[32]byte, low []byte, k, t uint) bool {
+	if !haveFast || k > maxJoin || len(low) < int(4*k+16) {
+		return false
+	}
+	joinAVX2(d, sym, &low[0], uint64(k), uint64(t), &widths[k][0])
+	return true
+}
