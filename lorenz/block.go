@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 
+	"github.com/cdfz-format/cdfz/lorenz/internal/adaptive"
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
 )
 
@@ -40,10 +41,16 @@ type block struct {
 	side entropy.Stream
 	nums []uint64
 	syms []byte
+
+	adaptive bool // modeAdaptive
+	near     adaptive.Neighbours
+	rest     entropy.Reader // the residuals of modeAdaptive
+	spans    []adaptive.Span
 }
 
-// parse reads a block up to its group stream.
-func (b *block) parse(t Type, n int, src []byte) bool {
+// parse reads a block up to its residuals.
+func (b *block) parse(p *Params, n int, src []byte) bool {
+	t := p.Type
 	r := &entropy.Reader{Buf: src}
 	flags := r.Byte()
 	b.typ, b.size, b.layout = t, t.Size(), whole(n)
@@ -72,6 +79,13 @@ func (b *block) parse(t Type, n int, src []byte) bool {
 	if flags&flagCells != 0 && !b.ranged || r.Bad {
 		return false
 	}
+	b.near = near(p.Dims)
+	if b.adaptive {
+		b.ranged = false
+		if b.lz || b.transposed > 0 {
+			return false
+		}
+	}
 	b.specials(r, specials)
 	if r.Bad {
 		return false
@@ -83,6 +97,10 @@ func (b *block) parse(t Type, n int, src []byte) bool {
 	}
 	if r.Bad {
 		return false
+	}
+	if b.adaptive {
+		b.rest = *r
+		return true
 	}
 	m := b.mask.rank(n)
 	if b.lz {

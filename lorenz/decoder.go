@@ -3,6 +3,7 @@ package lorenz
 import (
 	"fmt"
 
+	"github.com/cdfz-format/cdfz/lorenz/internal/adaptive"
 	"github.com/cdfz-format/cdfz/lorenz/internal/bytecoder"
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
 )
@@ -19,6 +20,8 @@ type Decoder struct {
 	y64 []uint64
 	r32 []uint32
 	r64 []uint64
+	a32 *adaptive.Model[uint32] // of modeAdaptive
+	a64 *adaptive.Model[uint64]
 
 	model *bytecoder.Model // of modeBytes
 	whole []byte           // a block in modeBytes
@@ -77,8 +80,9 @@ func (d *Decoder) DecodeRange(dst, src []byte, i, j int) error {
 			fillElements(dst, body)
 		}
 		return check(ok)
-	case modeGroups:
-		ok = d.n > 0 && d.b.parse(d.p.Type, d.n, body) && d.groups(dst, i, j)
+	case modeGroups, modeAdaptive:
+		d.b.adaptive = src[0] == modeAdaptive
+		ok = d.n > 0 && d.b.parse(&d.p, d.n, body) && d.groups(dst, i, j)
 	case modeBytes:
 		ok = d.n > 0 && d.bytes(dst, body, i, j)
 	}
@@ -114,7 +118,7 @@ func (d *Decoder) groups(dst []byte, i, j int) bool {
 	}
 	if b.wide {
 		d.y64 = entropy.Grow(d.y64, w.len()+entropy.GroupLen)
-		if !residuals(b, d.y64, &d.r64, w) {
+		if b.adaptive && !adapted(b, &d.a64, d.y64[:d.n]) || !b.adaptive && !residuals(b, d.y64, &d.r64, w) {
 			return false
 		}
 		b.restore64(d.y64[:w.len()], w)
@@ -122,7 +126,7 @@ func (d *Decoder) groups(dst []byte, i, j int) bool {
 		return true
 	}
 	d.y32 = entropy.Grow(d.y32, w.len()+entropy.GroupLen)
-	if !residuals(b, d.y32, &d.r32, w) {
+	if b.adaptive && !adapted(b, &d.a32, d.y32[:d.n]) || !b.adaptive && !residuals(b, d.y32, &d.r32, w) {
 		return false
 	}
 	b.restore32(d.y32[:w.len()], w)

@@ -19,7 +19,16 @@ func (c *coder[T]) emit(s *shape, dst, raw []byte, x *candidate[T]) []byte {
 		}
 		dst = dst[:mid]
 	}
-	return dst
+	mid := len(dst)
+	dst = c.emitAdaptive(s, dst, raw, x, mid-start)
+	a, b := mid-start, len(dst)-mid
+	if s.level != Max {
+		a -= a / 7 // not worth the time otherwise
+	}
+	if b > 0 && b < a {
+		return append(dst[:start], dst[mid:]...)
+	}
+	return dst[:mid]
 }
 
 // emitTransposed appends the block with the residuals of each column of a narrow
@@ -198,7 +207,11 @@ func (c *coder[T]) write(s *shape, dst, raw []byte, x *candidate[T], l layout, r
 	if x.transposed > 0 {
 		flags |= flagTransposed
 	}
-	dst = append(dst, modeGroups, flags, x.kind)
+	mode := byte(modeGroups)
+	if x.adaptive {
+		mode = modeAdaptive
+	}
+	dst = append(dst, mode, flags, x.kind)
 	if flags&flagCells != 0 {
 		dst = entropy.AppendUvarint(entropy.AppendUvarint(dst, uint64(l.plane)), uint64(l.cell))
 	}
@@ -219,6 +232,12 @@ func (c *coder[T]) write(s *shape, dst, raw []byte, x *candidate[T], l layout, r
 	w.Dst = append(w.Dst, x.params...)
 	if len(x.patches) > 0 {
 		appendPatches(&w.StreamWriter, x.patches, raw, s.size)
+	}
+	if x.adaptive {
+		a := &c.adapt
+		a.spans = s.mask.spans(a.spans, 0, s.n)
+		dst, w.Dst = a.Encode(w.Dst, c.uncut(s, x, l), a.spans, near(s.dims), x.weighted), nil
+		return dst
 	}
 	r := c.residuals(s, x, l)
 	if x.transposed > 0 {
@@ -280,14 +299,19 @@ func appendPatches(w *entropy.StreamWriter, at []int32, raw []byte, size int) {
 // residuals returns the residuals of the elements that are not masked. They must
 // not be changed.
 func (c *coder[T]) residuals(s *shape, x *candidate[T], l layout) []T {
+	return c.compact(&s.mask, c.uncut(s, x, l))
+}
+
+// uncut returns the residuals of all elements. They must not be changed.
+func (c *coder[T]) uncut(s *shape, x *candidate[T], l layout) []T {
 	if f := x.pred.float; x.pred.isFloat() {
 		c.diff[0] = entropy.Grow(c.diff[0], s.n)
 		fillFloats(x.u, l, f, &s.mask)
 		floatResiduals(c.diff[0], x.u, l, f, 0)
-		return c.compact(&s.mask, c.diff[0])
+		return c.diff[0]
 	}
 	fill(x.y, l, x.pred.chain, &s.mask)
-	return c.compact(&s.mask, differentiate(x.y, l, x.pred.chain, &c.diff))
+	return differentiate(x.y, l, x.pred.chain, &c.diff)
 }
 
 // compact returns the elements that are not masked.

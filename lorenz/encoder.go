@@ -83,7 +83,7 @@ func (e *Encoder) Encode(dst, src []byte) ([]byte, error) {
 
 // bytes replaces the block after start by one in modeBytes if that is shorter.
 func (e *Encoder) bytes(dst, src []byte, start int) []byte {
-	if e.size > 1 && e.level != Max {
+	if e.size > 1 && (e.level != Max || len(dst) < start+2 || dst[start] != modeGroups || dst[start+1]&flagRepeats == 0) {
 		return dst
 	}
 	limit := len(dst) - start
@@ -148,6 +148,7 @@ type coder[T lane] struct {
 	ints   []int64
 	find   repeatFinder
 	lits   []T
+	adapt  adaptiveWriter[T]
 	counts [2 * sampleLen]uint16
 	narrow [mapLinear + 1][]uint32 // lanes of transforms
 }
@@ -162,7 +163,9 @@ type candidate[T lane] struct {
 	pred    predictor
 	cost    float64 // estimated bits
 
-	transposed int // the columns of a transposed block
+	transposed int  // the columns of a transposed block
+	adaptive   bool // modeAdaptive
+	weighted   int  // of adaptive.Encoder
 }
 
 // encodeBlock chooses transform and predictor and appends the block. c has

@@ -63,10 +63,11 @@ func (t Type) signed() bool { return t == Int8 || t == Int16 || t == Int32 || t 
 
 // Modes: the first byte of an encoded block. Part of the format.
 const (
-	modeRaw    = 0 // the elements as they are
-	modeConst  = 1 // one element that fills the block
-	modeGroups = 2 // transform, predictor and group coder
-	modeBytes  = 3 // repeats and adaptive coding of bytes
+	modeRaw      = 0 // the elements as they are
+	modeConst    = 1 // one element that fills the block
+	modeGroups   = 2 // transform, predictor and group coder
+	modeBytes    = 3 // repeats and adaptive coding of bytes
+	modeAdaptive = 4 // modeGroups with adaptive coding of residuals
 )
 
 // lane is an integer that holds one transformed value. All arithmetic on

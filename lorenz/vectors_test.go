@@ -81,9 +81,26 @@ func makeVectors(t *testing.T) map[string]vector {
 	out["cells"] = vector{Params{Type: Float32, Dims: dims}, raw, forced(raw, dims, predictor{chain: []int{1, 16, 192}}, layout{768, 192, 80}, false)}
 	again := append(bytes.Clone(raw[:768]), raw[:2304]...)
 	out["repeats"] = vector{Params{Type: Float32, Dims: dims}, again, forced(again, dims, predictor{chain: []int{1}}, whole(768), true)}
+	sparse := make([]byte, 2*4096)
+	for i := 0; i < len(sparse); i += 302 {
+		sparse[i] = byte(rng.IntN(30))
+	}
+	add("sparse", Params{Type: Int16, Dims: []int{4096}}, sparse, Default)
+	add("adaptive", Params{Type: Float32, Dims: dims}, field(Float32, dims, 0.05, rng), Max)
+	add("adaptivemasked", Params{Type: Float32, Dims: []int{24, 32}}, masked, Max)
+	add("adaptivewide", Params{Type: Float64, Dims: []int{500}}, field(Float64, []int{500}, 0.3, rng), Max)
+	// A chain that differs from the values by weights, in lanes of both widths.
+	for _, ty := range []Type{Int32, Int64} {
+		var waves []byte
+		for i := range 4 * 40 * 48 {
+			x, y, z := float64(i%48), float64(i/48%40), float64(i/1920)
+			waves = appendValue(waves, ty, 8*math.Round(4000*math.Sin(x/9)*math.Cos(y/9+z)+9*rng.NormFloat64()))
+		}
+		add(fmt.Sprintf("weights%d", ty), Params{Type: ty, Dims: []int{4, 40, 48}}, waves, Max)
+	}
 	enc := out["cells"].enc
 	for name, f := range map[string]func(b []byte) []byte{
-		"badmode":   func(b []byte) []byte { b[0] = 4; return b },
+		"badmode":   func(b []byte) []byte { b[0] = 5; return b },
 		"badkind":   func(b []byte) []byte { b[2] = 4; return b },
 		"badstride": func(b []byte) []byte { b[8] = 0; return b },
 		"short":     func(b []byte) []byte { return b[:len(b)-1] },

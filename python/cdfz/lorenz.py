@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 
+from ._adaptive import read_adaptive
 from ._bytes import decode_bytes
 from ._errors import DamagedBlock, LorenzError, ParameterError, need
 from ._predict import add_float, add_strides, from_lane, running_sums
@@ -19,7 +20,7 @@ VERSION, MAX_BYTES = 1, 1 << 30
 INT8, CHAR, INT16, INT32, FLOAT32, FLOAT64, UINT8, UINT16, UINT32, INT64, UINT64 = range(1, 12)
 SIZES = {INT8: 1, CHAR: 1, INT16: 2, INT32: 4, FLOAT32: 4, FLOAT64: 8, UINT8: 1, UINT16: 2, UINT32: 4, INT64: 8,
          UINT64: 8}
-RAW, CONST, GROUPS, BYTES = range(4)
+RAW, CONST, GROUPS, BYTES, ADAPTIVE = range(5)
 ORDER, FIXED, RATIO, DICTIONARY, SINGLE, SCALED, LINEAR = range(7)
 FLOAT, TRANSPOSED, REPEATS, CELLS, PATCHES, WIDE = (1 << i for i in range(2, 8))
 
@@ -64,6 +65,15 @@ class Parameters:
         """Returns the length in bytes of the last dimension longer than 1."""
         return self.size * next((d for d in reversed(self.shape) if d > 1), 1)
 
+    @property
+    def neighbours(self):
+        """Returns the distances north and below of mode 4 (section 10)."""
+        dims = [int(d) for d in self.shape if d > 1]
+        if len(dims) < 2:
+            return 4, 8
+        row = dims[-1]
+        return max(row, 3), max(row * dims[-2] if len(dims) > 2 else 2 * row, 3)
+
 
 def decode(data, version=VERSION, type=FLOAT32, order=0, shape=()):
     """Returns the decoded bytes of a block as a new array of uint8."""
@@ -76,12 +86,12 @@ def decode_block(data, p):
     if mode == RAW:
         out = r.take(p.n * p.size, "elements").copy()
     else:
-        need(CONST <= mode <= BYTES, f"unknown mode {mode}")
+        need(CONST <= mode <= ADAPTIVE, f"unknown mode {mode}")
         need(p.n > 0, f"mode {mode} for a block without elements")
         if mode == CONST:
             out = np.tile(r.take(p.size, "element"), p.n)
-        elif mode == GROUPS:
-            out = decode_groups(r, p)
+        elif mode in (GROUPS, ADAPTIVE):
+            out = decode_groups(r, p, mode == ADAPTIVE)
         else:
             stored = r.take(len(r.data) - 1, "bytes")
             out = np.frombuffer(decode_bytes(stored, p.n * p.size, p.size, p.row), np.uint8)
@@ -91,8 +101,8 @@ def decode_block(data, p):
     return out
 
 
-def decode_groups(r, p):
-    """Decodes mode 2 (section 3). Returns big-endian bytes."""
+def decode_groups(r, p, adaptive):
+    """Decodes modes 2 (section 3) and 4 to big-endian bytes."""
     n = p.n
     flags, transform = r.byte("flags"), r.byte("transform")
     need(flags & 3 < 3, "expected at most 2 special values, found 3")
@@ -118,13 +128,20 @@ def decode_groups(r, p):
     kinds, specials = read_specials(r, flags & 3, p) if flags & 3 else (None, None)
     inverse = read_transform(r, transform, p, lane)
     patches = read_patches(r, p) if flags & PATCHES else None
-    used = n if kinds is None else int(np.count_nonzero(kinds == 0))
-    y = read_repeats(r, used, lane) if flags & REPEATS else read_groups(r, used, lane)
+    if adaptive:
+        need(not flags & (REPEATS | TRANSPOSED), "repeats or transposition in mode 4")
+        masked = None if kinds is None else (kinds != 0).tolist()
+        y = read_adaptive(r, n, masked, 8 * lane.itemsize, *p.neighbours)
+        kept = None
+    else:
+        kept = kinds
+        used = n if kinds is None else int(np.count_nonzero(kinds == 0))
+        y = read_repeats(r, used, lane) if flags & REPEATS else read_groups(r, used, lane)
     if step:
         z = np.empty_like(y)
         z[np.argsort(np.arange(n) % step, kind="stable")] = y
         y = z
-    if kinds is not None:
+    if kept is not None:
         z = np.zeros(n, lane)
         z[kinds == 0] = y
         y = z

@@ -1,14 +1,18 @@
 package bytecoder
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"github.com/cdfz-format/cdfz/lorenz/internal/arith"
+)
 
 // Decode fills dst.
 func (m *Model) Decode(dst, src []byte, size, row int) bool {
 	m.reset(len(dst), size, row)
-	c := newRangeDecoder(src)
+	c := arith.NewDecoder(src)
 	last := m.recents()
 	for at := 0; at < len(dst); {
-		if c.pos > len(src) {
+		if c.Exhausted() {
 			return false
 		}
 		if m.repeat(&c, at, 0) == 0 {
@@ -33,7 +37,7 @@ func (m *Model) Decode(dst, src []byte, size, row int) bool {
 			at++
 		}
 	}
-	return c.ended()
+	return c.Ended()
 }
 
 // Encode appends src in modeBytes without the mode. depth bounds the search for
@@ -43,10 +47,10 @@ func (m *Model) Encode(dst, src []byte, size, row, depth, limit int) ([]byte, bo
 	f := newFinder(src, size, depth)
 	f.last = m.recents()
 	start := len(dst)
-	c := newRangeEncoder(dst)
+	c := arith.NewEncoder(dst)
 	for at := 0; at < len(src); {
-		if len(c.dst)-start > limit {
-			return c.dst[:start], false
+		if len(c.Buf)-start > limit {
+			return c.Buf[:start], false
 		}
 		t := f.next(at)
 		if t.length == 0 {
@@ -66,7 +70,7 @@ func (m *Model) Encode(dst, src []byte, size, row, depth, limit int) ([]byte, bo
 		}
 		at += t.length
 	}
-	return c.finish(), true
+	return c.Finish(), true
 }
 
 // byteToken is a repeat, or with length 0 a literal.

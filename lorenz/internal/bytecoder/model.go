@@ -5,6 +5,7 @@ package bytecoder
 import (
 	"math/bits"
 
+	"github.com/cdfz-format/cdfz/lorenz/internal/arith"
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
 )
 
@@ -13,15 +14,15 @@ type Model struct {
 	size, row int // bytes of an element and of a row
 	slotBits  int // of each input
 
-	isRepeat [3 * 8]prob
-	isRecent [3]prob
-	which    [4]prob // a tree of nRecent leaves
+	isRepeat [3 * 8]arith.Prob
+	isRecent [3]arith.Prob
+	which    [4]arith.Prob // a tree of nRecent leaves
 	lens     [2]numberModel
 	dist     [4]numberModel
-	aligned  [8 * 8]prob
+	aligned  [8 * 8]arith.Prob
 
 	mix     [256 * 8 * nInputs]int32 // weights
-	slots   []prob
+	slots   []arith.Prob
 	ctx     [nInputs]uint32
 	inputs  [nInputs]int32
 	history int // of the last tokens: 0 literals, 1 a repeat, 2 a recent distance
@@ -35,29 +36,23 @@ const (
 
 // numberModel codes numbers by their bit length and the bits after the first.
 type numberModel struct {
-	length [32]prob
-	first  [32 * 8]prob
-}
-
-func resetProbs(p []prob) {
-	for i := range p {
-		p[i] = probStart
-	}
+	length [32]arith.Prob
+	first  [32 * 8]arith.Prob
 }
 
 func (m *numberModel) reset() {
-	resetProbs(m.length[:])
-	resetProbs(m.first[:])
+	arith.Reset(m.length[:])
+	arith.Reset(m.first[:])
 }
 
 // reset prepares the model for a block of n bytes.
 func (m *Model) reset(n, size, row int) {
 	m.size, m.row, m.history = size, row, 0
 	m.slotBits = min(bits.Len(uint(n))+2, slotsMost)
-	resetProbs(m.isRepeat[:])
-	resetProbs(m.isRecent[:])
-	resetProbs(m.which[:])
-	resetProbs(m.aligned[:])
+	arith.Reset(m.isRepeat[:])
+	arith.Reset(m.isRecent[:])
+	arith.Reset(m.which[:])
+	arith.Reset(m.aligned[:])
 	for i := range m.lens {
 		m.lens[i].reset()
 	}
@@ -68,43 +63,26 @@ func (m *Model) reset(n, size, row int) {
 		m.mix[i] = 1 << 16 * 2 / 5
 	}
 	m.slots = entropy.Grow(m.slots, nInputs<<m.slotBits)
-	resetProbs(m.slots)
-}
-
-// bit codes a bit with a probability of its own.
-func codeBit(c bitCoder, p *prob, bit int) int {
-	bit = c.code(bit, p.p16())
-	p.update(bit)
-	return bit
-}
-
-// tree codes n bits, most significant first, each in the context of those
-// before it.
-func codeTree(c bitCoder, p []prob, n uint, v int) int {
-	node := 1
-	for i := int(n) - 1; i >= 0; i-- {
-		node = node<<1 | codeBit(c, &p[node], v>>i&1)
-	}
-	return node - 1<<n
+	arith.Reset(m.slots)
 }
 
 // code codes a number v ≥ 1 of at most 32 bits: its length, the next three bits
 // in the context of the length, and the rest as they are, but for the last
 // three in a context of their own if low is not nil.
-func (m *numberModel) code(c bitCoder, v uint32, low []prob) uint32 {
-	n := uint(codeTree(c, m.length[:], 5, bits.Len32(v)-1))
+func (m *numberModel) code(c *arith.Coder, v uint32, low []arith.Prob) uint32 {
+	n := uint(c.Tree(m.length[:], 5, bits.Len32(v)-1))
 	x, node, tail := uint32(1), uint32(1), uint32(1)
 	for i := int(n) - 1; i >= 0; i-- {
 		bit := int(v >> i & 1)
 		switch k := int(n) - 1 - i; {
 		case k < 3:
-			bit = codeBit(c, &m.first[uint32(n)*8+node], bit)
+			bit = c.Bit(&m.first[uint32(n)*8+node], bit)
 			node = node<<1 | uint32(bit)
 		case low != nil && i < 3:
-			bit = codeBit(c, &low[tail], bit)
+			bit = c.Bit(&low[tail], bit)
 			tail = tail<<1 | uint32(bit)
 		default:
-			bit = c.code(bit, 1<<15)
+			bit = c.Code(bit, 1<<15)
 		}
 		x = x<<1 | uint32(bit)
 	}
@@ -142,29 +120,29 @@ func (m *Model) contexts(b []byte, at, dist int) {
 
 // literal codes a byte, in two halves of four bits. The probabilities that an
 // input has for a half lie in a row of 16. contexts must have been called.
-func (m *Model) literal(c bitCoder, at int, v byte) byte {
+func (m *Model) literal(c *arith.Coder, at int, v byte) byte {
 	weights := m.mix[at%m.size*256*nInputs:][:256*nInputs]
 	node := 1
 	for half := range 2 {
-		var row [nInputs]*[16]prob
+		var row [nInputs]*[16]arith.Prob
 		for j, x := range m.ctx {
 			h := (x + uint32(node)*0x2F0B4C47) * 0x85EBCA6B >> (32 + 4 - m.slotBits)
-			row[j] = (*[16]prob)(m.slots[uint32(j)<<m.slotBits+h<<4:])
+			row[j] = (*[16]arith.Prob)(m.slots[uint32(j)<<m.slotBits+h<<4:])
 		}
 		k := 1
 		for i := 7 - 4*half; i >= 4-4*half; i-- {
 			w := (*[nInputs]int32)(weights[node*nInputs:])
 			dot := int64(0)
 			for j, r := range row {
-				m.inputs[j] = stretch(uint32(r[k&15]) >> 20)
+				m.inputs[j] = r[k&15].Stretch()
 				dot += int64(w[j]) * int64(m.inputs[j])
 			}
-			p := squash(dot >> 16)
-			bit := c.code(int(v>>i&1), min(max(p<<4, 32), 1<<16-32))
+			p := arith.Squash(dot >> 16)
+			bit := c.Code(int(v>>i&1), min(max(p<<4, 32), 1<<16-32))
 			err := (int64(bit)<<12 - int64(p)) * 10
 			for j, r := range row {
 				w[j] += int32((int64(m.inputs[j])*err + 1<<15) >> 16)
-				r[k&15].update(bit)
+				r[k&15].Update(bit)
 			}
 			node, k = node<<1|bit, k<<1|bit
 		}
@@ -172,51 +150,17 @@ func (m *Model) literal(c bitCoder, at int, v byte) byte {
 	return byte(node)
 }
 
-// squash returns 4096 / (1 + e^(-x/256)), by interpolation.
-func squash(x int64) uint32 {
-	if x > 2047 {
-		return 4095
-	}
-	if x < -2047 {
-		return 1
-	}
-	w := uint32(x & 127)
-	i := (x >> 7) + 16
-	return (squashTable[i]*(128-w) + squashTable[i+1]*w + 64) >> 7
-}
-
-var squashTable = [33]uint32{
-	1, 2, 3, 6, 10, 16, 27, 45, 73, 120, 194, 310, 488, 747, 1101, 1546, 2047,
-	2549, 2994, 3348, 3607, 3785, 3901, 3975, 4022, 4050, 4068, 4079, 4085, 4089, 4092, 4093, 4094,
-}
-
-// stretch is the inverse of squash.
-func stretch(p uint32) int32 { return int32(stretchTable[p]) }
-
-var stretchTable = func() (t [4096]int16) {
-	next := uint32(0)
-	for x := int64(-2047); x <= 2047; x++ {
-		for v := squash(x); next <= v; next++ {
-			t[next] = int16(x)
-		}
-	}
-	for ; next < 4096; next++ {
-		t[next] = 2047
-	}
-	return t
-}()
-
 // repeat codes whether a repeat follows.
-func (m *Model) repeat(c bitCoder, at, bit int) int {
-	return codeBit(c, &m.isRepeat[m.history*8+at%m.size], bit)
+func (m *Model) repeat(c *arith.Coder, at, bit int) int {
+	return c.Bit(&m.isRepeat[m.history*8+at%m.size], bit)
 }
 
 // token codes a repeat: its length, and its distance or which of the recent
 // ones it is (0 for none).
-func (m *Model) token(c bitCoder, length, dist, recent int) (int, int, int) {
-	isRecent := codeBit(c, &m.isRecent[m.history], min(recent, 1))
+func (m *Model) token(c *arith.Coder, length, dist, recent int) (int, int, int) {
+	isRecent := c.Bit(&m.isRecent[m.history], min(recent, 1))
 	if isRecent != 0 {
-		recent = codeTree(c, m.which[:], 2, recent-1) + 1
+		recent = c.Tree(m.which[:], 2, recent-1) + 1
 		length = int(m.lens[1].code(c, uint32(length), nil))
 		m.history = 2
 		return length, dist, recent

@@ -1,0 +1,141 @@
+package lorenz
+
+import (
+	"github.com/cdfz-format/cdfz/lorenz/internal/adaptive"
+	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
+)
+
+// near returns the neighbours that modeAdaptive assumes for a shape.
+func near(dims []int) adaptive.Neighbours {
+	st := strides(dims)
+	switch {
+	case len(st) < 2:
+		return adaptive.Neighbours{North: 4, Below: 8}
+	case len(st) == 2:
+		return adaptive.Neighbours{North: max(st[1], 3), Below: max(2*st[1], 3)}
+	}
+	return adaptive.Neighbours{North: max(st[1], 3), Below: max(st[2], 3)}
+}
+
+// spans returns the elements from a to b that are not masked.
+func (m *mask) spans(dst []adaptive.Span, a, b int) []adaptive.Span {
+	dst = dst[:0]
+	for _, r := range m.runs[m.from(a):] {
+		if int(r.start) >= b {
+			break
+		}
+		if a < int(r.start) {
+			dst = append(dst, adaptive.Span{Start: a, End: int(r.start)})
+		}
+		a = int(r.end)
+	}
+	if a < b {
+		dst = append(dst, adaptive.Span{Start: a, End: b})
+	}
+	return dst
+}
+
+// adaptiveWriter has the buffers for modeAdaptive.
+type adaptiveWriter[T lane] struct {
+	adaptive.Encoder[T]
+	spans []adaptive.Span
+}
+
+// trialLen is how many elements decide whether modeAdaptive is tried.
+const trialLen = 8192
+
+// emitAdaptive appends the block in modeAdaptive if that promises to pay. size is
+// how many bytes it takes otherwise.
+func (c *coder[T]) emitAdaptive(s *shape, dst, raw []byte, x *candidate[T], size int) []byte {
+	m := s.mask.rank(s.n)
+	if s.level == Fast || s.typ == Char || s.n < 32 || m == 0 {
+		return dst
+	}
+	a := &c.adapt
+	at := near(s.dims)
+	lo := max(0, s.n/2-trialLen/2) / at.North * at.North
+	hi := min(s.n, lo+trialLen)
+	if s.n < 2*trialLen {
+		lo, hi = 0, s.n
+	}
+	a.spans = s.mask.spans(a.spans, lo, hi)
+	n := 0
+	for _, p := range a.spans {
+		n += p.End - p.Start
+	}
+	if n < (hi-lo)/4 { // mostly masked
+		lo, hi, n = 0, s.n, m
+		a.spans = s.mask.spans(a.spans, lo, hi)
+	}
+	weight := float64(m) / float64(n)
+	cost := func(p predictor, weighted int) float64 {
+		return a.Cost(c.part(s, x, p, lo, hi), a.spans, at, weighted) * weight
+	}
+	for i := range a.spans {
+		a.spans[i].Start -= lo
+		a.spans[i].End -= lo
+	}
+	other := *x
+	other.adaptive = true
+	best := cost(x.pred, 0)
+	// Sparse residuals are coded fast, and integers are few.
+	sparse := 16*size < 3*m
+	if s.level != Max && s.typ.float() && !sparse && best > 8*0.93*float64(size) {
+		return dst
+	}
+	try := func(p predictor, weighted int) {
+		if k := cost(p, weighted); k < best*0.997 {
+			best, other.pred, other.weighted = k, p, weighted
+		}
+	}
+	if s.level == Max || !s.typ.float() {
+		for _, p := range c.probe.candidates(s) {
+			if x.u != nil || !p.isFloat() {
+				try(p, 0)
+			}
+		}
+	}
+	if s.level == Max {
+		for w := 1; w <= 2; w++ {
+			try(other.pred, w)
+			try(predictor{chain: []int{1}}, w)
+		}
+	}
+	start := len(dst)
+	dst = c.write(s, dst, raw, &other, other.pred.layout(s.n), false)
+	if sparse { // where estimates are poor
+		mid := len(dst)
+		other.pred, other.weighted = x.pred, 0
+		dst = c.write(s, dst, raw, &other, other.pred.layout(s.n), false)
+		if len(dst)-mid < mid-start {
+			return append(dst[:start], dst[mid:]...)
+		}
+		dst = dst[:mid]
+	}
+	return dst
+}
+
+// part returns the residuals of the elements from lo to hi, about right near
+// masked ones.
+func (c *coder[T]) part(s *shape, x *candidate[T], p predictor, lo, hi int) []T {
+	if p.isFloat() {
+		c.diff[0] = entropy.Grow(c.diff[0], hi-lo)
+		floatResiduals(c.diff[0], x.u, p.layout(s.n), p.float, lo)
+		return c.diff[0]
+	}
+	from := lo
+	for _, d := range p.chain {
+		from -= d
+	}
+	from = max(from, 0)
+	return differentiate(x.y[from:hi], whole(hi-from), p.chain, &c.diff)[lo-from:]
+}
+
+// adapted decodes the residuals of a block in modeAdaptive.
+func adapted[T lane](b *block, m **adaptive.Model[T], y []T) bool {
+	if *m == nil {
+		*m = new(adaptive.Model[T])
+	}
+	b.spans = b.mask.spans(b.spans, 0, b.n)
+	return (*m).Decode(&b.rest, y, b.spans, b.near) && len(b.rest.Buf) == 0
+}

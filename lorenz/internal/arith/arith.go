@@ -1,0 +1,170 @@
+// Package arith codes bits with adaptive probabilities, for the modes of lorenz
+// that aim at size. docs/LORENZ.md specifies it.
+package arith
+
+// Coder codes one bit at a time: an encoder appends to Buf, a decoder reads from
+// it. One model serves both, as Code takes the bit to encode, which a decoder
+// ignores, and returns the bit.
+type Coder struct {
+	Buf       []byte
+	pos       int
+	low, high uint32
+	x         uint32
+	decoding  bool
+}
+
+// NewEncoder returns an encoder that appends to dst.
+func NewEncoder(dst []byte) Coder { return Coder{Buf: dst, high: 1<<32 - 1} }
+
+// NewDecoder returns a decoder. Past the end of src it reads zeros.
+func NewDecoder(src []byte) Coder {
+	c := Coder{Buf: src, high: 1<<32 - 1, decoding: true}
+	for range 4 {
+		c.fill()
+	}
+	return c
+}
+
+// Code codes a bit. p is the probability of a 1 in 1/65536, at least 1 and at
+// most 65535.
+func (c *Coder) Code(bit int, p uint32) int {
+	low, high := c.low, c.high
+	mid := low + uint32(uint64(high-low)*uint64(p)>>16)
+	// Without branches, as bits cannot be foretold.
+	one := -uint32(bit)
+	if c.decoding {
+		one = -uint32((uint64(c.x) - uint64(mid) - 1) >> 63)
+	}
+	high ^= (high ^ mid) & one
+	low ^= (low ^ (mid + 1)) &^ one
+	c.low, c.high = low, high
+	if (low^high)>>24 == 0 {
+		c.shift()
+	}
+	return int(one & 1)
+}
+
+// shift writes or skips the bytes that are decided.
+func (c *Coder) shift() {
+	for (c.low^c.high)>>24 == 0 {
+		if c.decoding {
+			c.fill()
+		} else {
+			c.Buf = append(c.Buf, byte(c.low>>24))
+		}
+		c.low <<= 8
+		c.high = c.high<<8 | 255
+	}
+}
+
+func (c *Coder) fill() {
+	c.x <<= 8
+	if c.pos < len(c.Buf) {
+		c.x |= uint32(c.Buf[c.pos])
+	}
+	c.pos++
+}
+
+// Finish returns what an encoder has written. One byte is enough to end with, as
+// decoders read zeros after it.
+func (c *Coder) Finish() []byte { return append(c.Buf, byte(c.low>>24)+1) }
+
+// ahead is how many bytes a decoder reads beyond those that it needs.
+const ahead = 3
+
+// Exhausted reports whether a decoder has read too far beyond its source.
+func (c *Coder) Exhausted() bool { return c.pos > len(c.Buf)+ahead }
+
+// Ended reports whether a decoder has used exactly its source.
+func (c *Coder) Ended() bool { return c.pos == len(c.Buf)+ahead }
+
+// Bit codes a bit with an adaptive probability.
+func (c *Coder) Bit(p *Prob, bit int) int {
+	bit = c.Code(bit, p.P16())
+	p.Update(bit)
+	return bit
+}
+
+// Tree codes n bits, most significant first, each in the context of those before
+// it.
+func (c *Coder) Tree(p []Prob, n uint, v int) int {
+	node := 1
+	for i := int(n) - 1; i >= 0; i-- {
+		node = node<<1 | c.Bit(&p[node], v>>i&1)
+	}
+	return node - 1<<n
+}
+
+// Prob is an adaptive probability of a 1: 22 bits, and below them the number of
+// bits seen, up to a limit.
+type Prob uint32
+
+const (
+	probStart = Prob(1 << 31)
+	probLimit = 127
+)
+
+// Reset sets probabilities to one half.
+func Reset(p []Prob) {
+	for i := range p {
+		p[i] = probStart
+	}
+}
+
+// P16 returns the probability for the coder.
+func (p Prob) P16() uint32 { return min(max(uint32(p)>>16, 32), 1<<16-32) }
+
+// Stretch returns ln(p / (1 - p)) in units of 1/256.
+func (p Prob) Stretch() int32 { return int32(stretchTable[p>>20]) }
+
+// Update moves the probability towards a bit.
+func (p *Prob) Update(bit int) {
+	v := uint32(*p)
+	n := v & 1023
+	target := -int64(bit) & (1<<22 - 1)
+	d := target - int64(v>>10)
+	v += uint32(int32(d*int64(rates[n&127])>>16)) << 10
+	if n < probLimit {
+		v++
+	}
+	*p = Prob(v)
+}
+
+// rates are 65536 / (n + 1.5).
+var rates = func() (r [probLimit + 1]uint16) {
+	for n := range r {
+		r[n] = uint16(65536 * 2 / (2*n + 3))
+	}
+	return r
+}()
+
+// Squash returns 4096 / (1 + e^(-x/256)), by interpolation.
+func Squash(x int64) uint32 {
+	if x > 2047 {
+		return 4095
+	}
+	if x < -2047 {
+		return 1
+	}
+	w := uint32(x & 127)
+	i := (x >> 7) + 16
+	return (squashTable[i]*(128-w) + squashTable[i+1]*w + 64) >> 7
+}
+
+var squashTable = [33]uint32{
+	1, 2, 3, 6, 10, 16, 27, 45, 73, 120, 194, 310, 488, 747, 1101, 1546, 2047,
+	2549, 2994, 3348, 3607, 3785, 3901, 3975, 4022, 4050, 4068, 4079, 4085, 4089, 4092, 4093, 4094,
+}
+
+var stretchTable = func() (t [4096]int16) {
+	next := uint32(0)
+	for x := int64(-2047); x <= 2047; x++ {
+		for v := Squash(x); next <= v; next++ {
+			t[next] = int16(x)
+		}
+	}
+	for ; next < 4096; next++ {
+		t[next] = 2047
+	}
+	return t
+}()
