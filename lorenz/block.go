@@ -178,7 +178,7 @@ func (b *block) specials(r *entropy.Reader, n int) {
 
 // params reads the parameters of the transform.
 func (b *block) params(r *entropy.Reader) {
-	b.offset, b.scale, b.segment = 0, 0, 0
+	b.scale, b.divisor = 0, 0
 	switch b.kind {
 	case mapFix:
 		q := r.Bytes(2)
@@ -191,26 +191,13 @@ func (b *block) params(r *entropy.Reader) {
 		}
 		b.scale = math.Ldexp(1, e)
 	case mapRatio:
-		b.segment = r.Int(b.n)
-		count := 1
-		if b.segment > 0 {
-			count = (b.n-1)/b.segment + 1
+		d := r.Uvarint(maxDivisor)
+		if d == 0 {
+			r.Bad = true
 		}
-		b.nums = b.numbers(r, b.nums, count)
-		b.divs = b.divs[:0]
-		for _, d := range b.nums {
-			if d == 0 {
-				r.Bad = true
-			}
-			b.divs = append(b.divs, float64(d))
-		}
+		b.divisor = float64(d)
 	case mapDict:
 		b.readDict(r)
-	case mapScaled:
-		b.scale = r.Float()
-	case mapLinear:
-		b.scale = r.Float()
-		b.offset = r.Float()
 	}
 }
 
@@ -239,21 +226,14 @@ func (b *block) patch(dst []byte, at int) {
 	}
 }
 
-// How a dictionary is stored. Part of the format.
-const (
-	dictSorted = 0 // ascending, as differences
-	dictSeen   = 1 // in the order of first use
-)
-
 // maxDict returns the most entries of a dictionary for n elements.
 func maxDict(n int) int { return n }
 
-// readDict reads a dictionary: its order, the number of entries, and the
-// entries as a group stream of differences.
+// readDict reads a dictionary: the number of entries, and the entries as a group
+// stream of differences.
 func (b *block) readDict(r *entropy.Reader) {
-	order := r.Byte()
 	count := r.Int(maxDict(b.n))
-	if order > dictSeen || count == 0 {
+	if count == 0 {
 		r.Bad = true
 		return
 	}
@@ -262,7 +242,7 @@ func (b *block) readDict(r *entropy.Reader) {
 		width = 64
 	}
 	b.g.Open(r, count, width)
-	if r.Bad || (b.g.Unsigned()) != (order == dictSorted) {
+	if r.Bad || !b.g.Unsigned() {
 		r.Bad = true
 		return
 	}
@@ -276,7 +256,7 @@ func (b *block) readDict(r *entropy.Reader) {
 			return
 		}
 		prefixSum(y)
-		entries.put64(b.dict, y[:count], 0)
+		entries.put64(b.dict, y[:count])
 		return
 	}
 	y := make([]uint32, groups*entropy.GroupLen)
@@ -285,5 +265,5 @@ func (b *block) readDict(r *entropy.Reader) {
 		return
 	}
 	prefixSum(y)
-	entries.put32(b.dict, y[:count], 0)
+	entries.put32(b.dict, y[:count])
 }

@@ -223,27 +223,27 @@ func place[T lane](b *block, dst []byte, y []T, w window, i, j int) {
 		}
 		at := (p-w.p0)*w.width + i - p*w.plane - w.start
 		n := end - i
-		put(b, dst[:n*b.size], y[at:at+n], i)
+		put(b, dst[:n*b.size], y[at:at+n])
 		b.mask.stamp(dst[:n*b.size], b.size, i)
 		b.patch(dst[:n*b.size], i)
 		dst, i = dst[n*b.size:], end
 	}
 }
 
-// put writes the elements whose lanes are y, from element at on.
-func put[T lane](b *block, dst []byte, y []T, at int) {
+// put writes the elements whose lanes are y.
+func put[T lane](b *block, dst []byte, y []T) {
 	switch y := any(y).(type) {
 	case []uint32:
 		if b.isFloat {
 			putBits32(dst, y)
 			return
 		}
-		b.put32(dst, y, at)
+		b.put32(dst, y)
 	case []uint64:
 		if b.isFloat {
 			putBits64(dst, y)
 			return
 		}
-		b.put64(dst, y, at)
+		b.put64(dst, y)
 	}
 }

@@ -7,6 +7,9 @@ import (
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
 )
 
+// maxDivisor is the largest divisor of mapRatio. Part of the format.
+const maxDivisor = 1 << 53
+
 // ratio tries mapRatio: values that are quotients of integers and a common
 // divisor, after rounding.
 func ratio[T lane](s *shape, c *coder[T], d float64) (t transformed[T], ok bool) {
@@ -27,10 +30,7 @@ func ratio[T lane](s *shape, c *coder[T], d float64) (t transformed[T], ok bool)
 			return t, false
 		}
 	}
-	var w entropy.StreamWriter
-	w.Dst = entropy.AppendUvarint(w.Dst, 0)
-	w.Numbers([]uint64{uint64(d)})
-	x.kind, x.params = mapRatio, w.Dst
+	x.kind, x.params = mapRatio, entropy.AppendUvarint(nil, uint64(d))
 	return x.lanes(s, c)
 }
 

@@ -150,7 +150,7 @@ type coder[T lane] struct {
 	lits   []T
 	adapt  adaptiveWriter[T]
 	counts [2 * sampleLen]uint16
-	narrow [mapLinear + 1][]uint32 // lanes of transforms
+	narrow [mapKinds][]uint32 // lanes of transforms
 }
 
 // candidate is a transformed block with its predictor.

@@ -307,7 +307,7 @@ func dictionary[T lane](s *shape, c *coder[T], limit float64) (t transformed[T],
 		prev = y
 	}
 	var w entropy.GroupWriter[T]
-	w.Dst = entropy.AppendUvarint([]byte{dictSorted}, uint64(len(dict)))
+	w.Dst = entropy.AppendUvarint(nil, uint64(len(dict)))
 	w.Write(gaps, true)
 	t.params = w.Dst
 	t.cost = float64(8 * len(t.params))

@@ -14,8 +14,8 @@ const (
 	mapRatio  = 2 // k / d
 	mapDict   = 3 // index into the distinct values
 	mapSingle = 4 // doubles that are floats
-	mapScaled = 5 // float × c
-	mapLinear = 6 // k × c + o
+
+	mapKinds = 5
 )
 
 // inverse is a value transform as the decoder sees it: from lanes to the
@@ -23,11 +23,9 @@ const (
 type inverse struct {
 	typ     Type
 	kind    byte
-	scale   float64   // of mapFix, mapScaled and mapLinear
-	offset  float64   // of mapLinear
-	segment int       // elements for each divisor
-	divs    []float64 // of mapRatio
-	dict    []byte    // the elements of mapDict, big-endian
+	scale   float64 // of mapFix
+	divisor float64 // of mapRatio
+	dict    []byte  // the elements of mapDict, big-endian
 }
 
 // allowed reports whether a transform exists for a type and lane width.
@@ -36,61 +34,43 @@ func allowed(t Type, kind byte, wide bool) bool {
 	switch kind {
 	case mapOrder:
 		return wide == (t.Size() == 8)
-	case mapFix, mapRatio, mapLinear:
+	case mapFix, mapRatio:
 		return double || t == Float32 && !wide
 	case mapDict:
 		return !wide
-	case mapSingle, mapScaled:
+	case mapSingle:
 		return double && !wide
 	}
 	return false
 }
 
-// put32 writes the elements whose lanes are y. at is the number of the first
-// one.
-func (v *inverse) put32(dst []byte, y []uint32, at int) {
+// put32 writes the elements whose lanes are y.
+func (v *inverse) put32(dst []byte, y []uint32) {
+	single := v.typ == Float32
 	switch v.kind {
 	case mapOrder:
 		v.order32(dst, y)
-	case mapFix, mapLinear:
-		if v.typ == Float32 && v.offset == 0 {
+	case mapFix:
+		if single {
 			kernels.PutProducts(dst, y, v.scale)
 			return
 		}
-		if v.typ == Float32 {
-			for i, k := range y {
-				x := float32(float64(float64(int32(k))*v.scale) + v.offset)
-				binary.BigEndian.PutUint32(dst[4*i:], math.Float32bits(x))
-			}
+		for i, k := range y {
+			binary.BigEndian.PutUint64(dst[8*i:], math.Float64bits(float64(int32(k))*v.scale))
+		}
+	case mapRatio:
+		if single {
+			kernels.PutQuotients(dst, y, v.divisor)
 			return
 		}
 		for i, k := range y {
-			x := float64(float64(int32(k))*v.scale) + v.offset
-			binary.BigEndian.PutUint64(dst[8*i:], math.Float64bits(x))
-		}
-	case mapRatio:
-		size := v.typ.Size()
-		for len(y) > 0 {
-			d, n := v.divisor(at, len(y))
-			if size == 4 {
-				kernels.PutQuotients(dst, y[:n], d)
-			} else {
-				for i, k := range y[:n] {
-					binary.BigEndian.PutUint64(dst[8*i:], math.Float64bits(float64(int32(k))/d))
-				}
-			}
-			y, dst, at = y[n:], dst[n*size:], at+n
+			binary.BigEndian.PutUint64(dst[8*i:], math.Float64bits(float64(int32(k))/v.divisor))
 		}
 	case mapDict:
 		v.lookup(dst, y)
 	case mapSingle:
 		for i, k := range y {
 			x := float64(math.Float32frombits(bits32(k)))
-			binary.BigEndian.PutUint64(dst[8*i:], math.Float64bits(x))
-		}
-	case mapScaled:
-		for i, k := range y {
-			x := float64(math.Float32frombits(bits32(k))) * v.scale
 			binary.BigEndian.PutUint64(dst[8*i:], math.Float64bits(x))
 		}
 	}
@@ -115,7 +95,7 @@ func (v *inverse) order32(dst []byte, y []uint32) {
 }
 
 // put64 is put32 for wide lanes.
-func (v *inverse) put64(dst []byte, y []uint64, at int) {
+func (v *inverse) put64(dst []byte, y []uint64) {
 	switch v.kind {
 	case mapOrder:
 		if !v.typ.float() {
@@ -125,29 +105,15 @@ func (v *inverse) put64(dst []byte, y []uint64, at int) {
 		for i, k := range y {
 			binary.BigEndian.PutUint64(dst[8*i:], bits64(k))
 		}
-	case mapFix, mapLinear:
+	case mapFix:
 		for i, k := range y {
-			x := float64(float64(int64(k))*v.scale) + v.offset
-			binary.BigEndian.PutUint64(dst[8*i:], math.Float64bits(x))
+			binary.BigEndian.PutUint64(dst[8*i:], math.Float64bits(float64(int64(k))*v.scale))
 		}
 	case mapRatio:
-		for len(y) > 0 {
-			d, n := v.divisor(at, len(y))
-			for i, k := range y[:n] {
-				binary.BigEndian.PutUint64(dst[8*i:], math.Float64bits(float64(int64(k))/d))
-			}
-			y, dst, at = y[n:], dst[8*n:], at+n
+		for i, k := range y {
+			binary.BigEndian.PutUint64(dst[8*i:], math.Float64bits(float64(int64(k))/v.divisor))
 		}
 	}
-}
-
-// divisor returns the divisor of element at and for how many of the next n it
-// holds.
-func (v *inverse) divisor(at, n int) (float64, int) {
-	if v.segment == 0 {
-		return v.divs[0], n
-	}
-	return v.divs[at/v.segment], min(n, v.segment-at%v.segment)
 }
 
 // lookup writes dictionary entries, the first one for an index that is too

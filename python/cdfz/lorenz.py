@@ -21,7 +21,7 @@ INT8, CHAR, INT16, INT32, FLOAT32, FLOAT64, UINT8, UINT16, UINT32, INT64, UINT64
 SIZES = {INT8: 1, CHAR: 1, INT16: 2, INT32: 4, FLOAT32: 4, FLOAT64: 8, UINT8: 1, UINT16: 2, UINT32: 4, INT64: 8,
          UINT64: 8}
 RAW, CONST, GROUPS, BYTES, ADAPTIVE = range(5)
-ORDER, FIXED, RATIO, DICTIONARY, SINGLE, SCALED, LINEAR = range(7)
+ORDER, FIXED, RATIO, DICTIONARY, SINGLE = range(5)
 FLOAT, TRANSPOSED, REPEATS, CELLS, PATCHES, WIDE = (1 << i for i in range(2, 8))
 
 
@@ -107,12 +107,12 @@ def decode_groups(r, p, adaptive):
     flags, transform = r.byte("flags"), r.byte("transform")
     need(flags & 3 < 3, "expected at most 2 special values, found 3")
     lane = np.dtype(np.uint64 if flags & WIDE else np.uint32)
-    need(transform <= LINEAR, f"unknown transform {transform}")
+    need(transform <= SINGLE, f"unknown transform {transform}")
     need(transform in (ORDER, DICTIONARY) or p.floating, f"transform {transform} of integers")
     need(transform < SINGLE or p.type == FLOAT64, f"transform {transform} of another type than float64")
     if transform == ORDER:
         need((lane.itemsize == 8) == (p.size == 8), "lanes of a wrong length")
-    elif transform in (DICTIONARY, SINGLE, SCALED) or p.size == 4:
+    elif transform in (DICTIONARY, SINGLE) or p.size == 4:
         need(lane.itemsize == 4, "lanes of a wrong length")
     plane = cell = n
     if flags & CELLS:
@@ -260,9 +260,6 @@ def read_transform(r, transform, p, lane):
             return from_lane(y, half)
         return y.astype(bits)
 
-    def single(y):
-        return from_lane(y, sign).view("f4").astype("f8")
-
     if transform == ORDER:
         return ordered
     if transform == FIXED:
@@ -270,23 +267,11 @@ def read_transform(r, transform, p, lane):
         need(-1074 <= q <= 1023, f"exponent: expected -1074 to 1023, found {q}")
         return lambda y: rounded(np.ldexp(signed(y).astype("f8"), q))
     if transform == RATIO:
-        segment = r.uv("segment", p.n)
-        count = -(-p.n // segment) if segment else 1
-        d = read_numbers(r, count, "divisors")
-        need(d.all(), "divisor 0")
-        d = d.astype("f8")
-        return lambda y: rounded(signed(y).astype("f8") / (np.repeat(d, segment)[:p.n] if segment else d))
+        d = r.uv("divisor", 1 << 53, 1)
+        return lambda y: rounded(signed(y).astype("f8") / d)
     if transform == DICTIONARY:
-        by_use = r.byte("order of the dictionary")
-        need(by_use <= 1, f"unknown order {by_use} of the dictionary")
         count = r.uv("dictionary", p.n, 1)
-        v = read_groups(r, count, np.dtype(np.uint64 if p.size == 8 else np.uint32), not by_use)
+        v = read_groups(r, count, np.dtype(np.uint64 if p.size == 8 else np.uint32), True)
         entries = ordered(np.add.accumulate(v, dtype=v.dtype))
         return lambda y: entries[np.where(y < count, y, 0)]
-    if transform == SINGLE:
-        return lambda y: single(y).view(bits)
-    if transform == SCALED:
-        c = r.array("<f8", 1, "scale")[0]
-        return lambda y: (single(y) * c).view(bits)
-    c, o = r.array("<f8", 2, "scale and offset")
-    return lambda y: rounded(signed(y).astype("f8") * c + o)
+    return lambda y: from_lane(y, sign).view("f4").astype("f8").view(bits)   # single

@@ -149,7 +149,7 @@ func writeLengths(w *bitWriter, lens *[256]uint8) {
 	for _, l := range lens[:last+1] {
 		if l > 0 {
 			d := int(l) - prev
-			w.gamma(uint64(uint(d<<1^d>>63)) + 1)
+			w.gamma(uint64(uint(d<<1^d>>31)) + 1)
 			prev = int(l)
 		}
 	}
