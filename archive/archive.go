@@ -5,8 +5,9 @@
 // # Reading values
 //
 // [Open] opens an archive or a classic file by its name or URL, [New] from any
-// io.ReaderAt. Both return a [File]. [FS] makes classic files of a folder of archives. [File.Var] finds a variable by name, [File.Vars]
-// walks all of them. Package slab reads hyperslabs of their values:
+// io.ReaderAt. Both return a [File]. [FS] presents a folder of archives as classic
+// files. [File.Var] finds a variable by name, [File.Vars] walks all of them. Package
+// slab reads hyperslabs of their values:
 //
 //	f, err := archive.Open(ctx, "x.nc.cdfz", nil)
 //	v := f.Var("temp")
@@ -17,12 +18,12 @@
 //
 // # What a read costs
 //
-// An archive stores a variable in blocks of some 256 KiB: consecutive values in
+// An archive stores a variable in blocks of about 256 KiB: consecutive values in
 // row-major order, so a block holds a few maps of a variable (time, lat, lon). To read
 // any value, the stored bytes of its block are read, checked against their checksum and
-// decoded. A point costs one block, a map the blocks it lies in, and a series in time
-// each block along it. Nearby blocks are read together, and decoded on all processors
-// unless [OpenOptions] says otherwise.
+// decoded. A point costs one block, a map the blocks that contain it, and a time series
+// each block along it. Nearby blocks are read together and decoded on all processors,
+// unless [OpenOptions] limits them.
 //
 // Decoded blocks are kept in a cache bounded in bytes ([DefaultCache]), which files may
 // share ([NewCache]). Reads larger than the cache bypass it. If several goroutines ask for
@@ -38,7 +39,7 @@
 // # Writing and keeping
 //
 // [Write] makes an archive and only appends, so its target may be a pipe. The bytes
-// depend on the file, its name and the options alone. Package fsck checks every byte of
+// depend only on the file, its name and the options. Package fsck checks every byte of
 // an archive, names damage by variable and index range, and repairs structures that can
 // be rebuilt.
 //
@@ -81,7 +82,7 @@
 //
 // # Its place among the packages
 //
-// Package archive may use all packages of the module but fsck, ncapi, cdl, export and
-// the commands, which build on it or know no archives. The packages in its folder
-// internal have a level each: fault, czip, format, blocks.
+// Package archive may import all packages of the module except fsck, ncapi, cdl, export
+// and the commands, which build on it or do not know archives. The packages in its
+// folder internal form levels: fault, czip, format, blocks.
 package archive

@@ -14,9 +14,9 @@ import (
 	"github.com/cdfz-format/cdfz/slab"
 )
 
-// TestCause: a context that ended gives its error whatever a call does, and not its
-// cause, which may be the error of another call: packages that run functions until
-// one fails make it so.
+// TestCause checks that a call whose context ended returns the context's error and not
+// its cause, which may be the error of another call. Packages that run functions until
+// one fails set such causes.
 func TestCause(t *testing.T) {
 	other := errors.New("of another call")
 	ctx, cancel := context.WithCancelCause(context.Background())

@@ -29,7 +29,7 @@ import (
 	"github.com/cdfz-format/cdfz/slab"
 )
 
-// claimed has the sizes of sparse files, whose bytes are nearly all absent.
+// claimed lists sizes of sparse files, whose bytes are nearly all absent.
 var claimed = []int64{1 << 31, 8e12, 1 << 60, math.MaxInt64}
 
 // remoteSparse is a sparse file that reads like a remote one.
@@ -37,7 +37,7 @@ type remoteSparse struct{ *faultsrv.Sparse }
 
 func (remoteSparse) Gap() int64 { return 64 << 10 }
 
-// claims is an archive with places and counts of one's own, and right checksums.
+// claims is an archive with arbitrary places and counts, and valid checksums.
 type claims struct {
 	front []byte // up to the manifest
 	man   format.Manifest
@@ -49,7 +49,7 @@ func claimsOf(t testing.TB, ar []byte) claims {
 	return claims{ar[:r.Tail.ManOff], *r.Man, r.L.Blocks}
 }
 
-// file is the archive as a file of size bytes with manifest, index and end at its
+// file returns the archive as a file of size bytes with manifest, index and end at its
 // end. The rows of the index are zero.
 func (c *claims) file(t testing.TB, size int64) *faultsrv.Sparse {
 	indexLen, err := blockidx.Size(c.rows)
@@ -74,8 +74,8 @@ func (c *claims) file(t testing.TB, size int64) *faultsrv.Sparse {
 	}}
 }
 
-// TestClaims: places, lengths and counts that only a file of that size could have.
-// Whatever they are, opening takes memory for what the format allows.
+// TestClaims checks places, lengths and counts that only a file of that size could
+// have. Opening must not allocate more than the format allows.
 func TestClaims(t *testing.T) {
 	_, ar := largeArchive(t)
 	for name, change := range map[string]func(c *claims, size int64){
@@ -140,7 +140,7 @@ func giant(t testing.TB, size int64, record bool) (*cdf3.Header, *faultsrv.Spars
 	return h, f
 }
 
-// TestGiantClassic: a classic file of any size opens, and a value of it is read.
+// TestGiantClassic opens a classic file of any size and reads a value.
 func TestGiantClassic(t *testing.T) {
 	for _, size := range claimed {
 		for _, record := range []bool{false, true} {
@@ -242,7 +242,7 @@ func TestGiantArchive(t *testing.T) {
 	}
 }
 
-// TestSparseFile: the same from a file system.
+// TestSparseFile does the same on a file system.
 func TestSparseFile(t *testing.T) {
 	_, ar := largeArchive(t)
 	const size = 8e12
@@ -274,7 +274,7 @@ func TestSparseFile(t *testing.T) {
 	}
 }
 
-// TestHostileClaims: the same from servers.
+// TestHostileClaims does the same with servers.
 func TestHostileClaims(t *testing.T) {
 	_, ar := largeArchive(t)
 	for _, size := range claimed {

@@ -20,7 +20,7 @@ func (s sized) ReadAt(p []byte, off int64) (int, error) {
 	return io.NewSectionReader(s.r, 0, s.size).ReadAt(p, off)
 }
 
-// ReadAtContext is ReadAt until ctx is done, if the reader can.
+// ReadAtContext is ReadAt that ends early when ctx is done, if the reader supports it.
 func (s sized) ReadAtContext(ctx context.Context, p []byte, off int64) (int, error) {
 	return sized{ioat.Bind(ctx, s.r), s.size}.ReadAt(p, off)
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/cdfz-format/cdfz/testdata/corpus"
 )
 
-// corpusTruth reads what netCDF-C and other readers say of the values of the
-// corpus's files.
+// corpusTruth reads the values of the corpus's files as recorded from netCDF-C and
+// other readers.
 func corpusTruth(t *testing.T) map[string]truth {
 	b, err := os.ReadFile(filepath.Join(corpus.Dir(t), "manifest.json"))
 	require.NoError(t, err)
@@ -32,8 +32,8 @@ func corpusTruth(t *testing.T) map[string]truth {
 	return out
 }
 
-// ownDimension is what xarray says of a variable with several dimensions that
-// is called as one of them.
+// ownDimension returns xarray's error for a variable with several dimensions and the
+// name of one of them.
 func ownDimension(name string) string {
 	return "MissingDimensionsError: '" + name + "' has more than 1-dimension and the same name as one of its dimensions"
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/cdfz-format/cdfz/testdata/corpus"
 )
 
-// roundTrip archives a file with one and with eight workers and compares what
-// comes back.
+// roundTrip archives a file with one and with eight workers and compares the restored
+// images.
 func roundTrip(t *testing.T, f corpus.File, o WriteOptions) *Result {
 	o.Name, o.Workers = filepath.Base(f.Name), 1
 	var one bytes.Buffer
@@ -42,7 +42,7 @@ func roundTrip(t *testing.T, f corpus.File, o WriteOptions) *Result {
 	require.NoError(t, r.Copy(context.Background(), sum, nil))
 	require.Equal(t, res.SHA256, hex.EncodeToString(sum.Sum(nil)))
 
-	// The tail can be rebuilt from what precedes it.
+	// The tail can be rebuilt from the preceding part.
 	cut := one.Bytes()[:r.Tail.IdxOff+int64(one.Len())/7%(int64(one.Len())-r.Tail.IdxOff)]
 	p, err := fsck.Repair(context.Background(), bytes.NewReader(cut), int64(len(cut)), nil)
 	require.NoError(t, err)
@@ -63,7 +63,7 @@ func roundTrip(t *testing.T, f corpus.File, o WriteOptions) *Result {
 	return res
 }
 
-// equalWriter compares what is written with what is expected.
+// equalWriter compares written bytes with expected ones.
 type equalWriter struct{ want []byte }
 
 func (w *equalWriter) Write(p []byte) (int, error) {
@@ -104,7 +104,8 @@ func TestCorpusSparse(t *testing.T) {
 	})
 }
 
-// TestCorpusMalformed: a clear error, or an archive that restores exactly.
+// TestCorpusMalformed checks that each file is refused with a clear error or archived
+// exactly.
 func TestCorpusMalformed(t *testing.T) {
 	count := map[string]int{}
 	corpus.Malformed(t, func(f corpus.File) {

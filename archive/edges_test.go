@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// edges are the packages of ours that each package may import. A new edge is a
-// decision about the design: it belongs here with a reason.
+// edges lists the packages of this module that each package may import. A new edge is a
+// design decision: add it here with a reason.
 var edges = map[string][]string{
 	"internal/atomicfile":        {}, // used by the command and by archive.WriteFile
 	"cdf3":                       {},
@@ -46,8 +46,8 @@ var edges = map[string][]string{
 	"cdl":           {"cdf3", "cf", "slab"}, // text from headers and values, wherever they come from
 }
 
-// TestEdges holds the packages to the edges. Commands and benchmarks may import
-// everything.
+// TestEdges checks the imports of all packages against edges. Commands and benchmarks
+// may import everything.
 func TestEdges(t *testing.T) {
 	const module = "github.com/cdfz-format/cdfz/"
 	err := filepath.WalkDir("..", func(name string, d fs.DirEntry, err error) error {

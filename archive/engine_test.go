@@ -21,7 +21,7 @@ import (
 	"github.com/cdfz-format/cdfz/slab"
 )
 
-// cubeImage is a classic file with two float record variables (t, y, x) whose
+// cubeImage makes a classic file with two float record variables (t, y, x) whose
 // elements count up, and one short variable of fixed size.
 func cubeImage(t testing.TB, nt, ny, nx int64) []byte {
 	h := &cdf3.Header{Version: cdf3.Offset64, NumRecsField: uint64(nt)}
@@ -55,8 +55,8 @@ func openFile(t testing.TB, ar []byte, o *OpenOptions) *File {
 	return f
 }
 
-// needed counts the blocks of a variable that hold selected elements, one element
-// at a time.
+// needed counts the blocks of a variable that hold selected elements, one element at a
+// time.
 func needed(g *format.Geometry, s slab.Sel) int64 {
 	seen := map[int64]bool{}
 	var walk func(i int, off int64)
@@ -74,8 +74,8 @@ func needed(g *format.Geometry, s slab.Sel) int64 {
 	return int64(len(seen))
 }
 
-// TestBlocksDecoded: each pattern decodes exactly the blocks it needs, once, and
-// reads no more than these and a gap for each run.
+// TestBlocksDecoded checks that each pattern decodes exactly the blocks it needs, once,
+// and reads only these and a gap for each run.
 func TestBlocksDecoded(t *testing.T) {
 	image := cubeImage(t, 40, 30, 50)
 	ar := pack(t, image, &WriteOptions{Block: 3000, Zarr: ZarrAlways})
@@ -121,7 +121,7 @@ func TestBlocksDecoded(t *testing.T) {
 	}
 }
 
-// TestCachedPoint: a point in a cached block allocates nothing.
+// TestCachedPoint checks that a point in a cached block allocates nothing.
 func TestCachedPoint(t *testing.T) {
 	ar := pack(t, cubeImage(t, 4, 30, 50), &WriteOptions{Zarr: ZarrAlways})
 	f := openFile(t, ar, nil)
@@ -136,11 +136,11 @@ func TestCachedPoint(t *testing.T) {
 	require.Zero(t, allocs)
 }
 
-// trackID is a filter of the testing range that watches its own decoding.
+// trackID is a filter of the testing range that tracks its decoding.
 const trackID = 299
 
-// tracker is a filter that leaves blocks as they are and fails if two goroutines
-// decode the same block at the same time.
+// tracker is a filter that leaves blocks unchanged and fails if two goroutines decode
+// the same block at the same time.
 type tracker struct {
 	mu   sync.Mutex
 	busy map[string]bool
@@ -176,8 +176,8 @@ var registerTracker = sync.OnceValue(func() *tracker {
 	return k
 })
 
-// inGoroutines calls f in n goroutines at the same time, each with random numbers
-// of its own.
+// inGoroutines calls f in n goroutines at the same time, each with separate random
+// numbers.
 func inGoroutines(t *testing.T, n int, f func(*rand.Rand) error) {
 	t.Helper()
 	var wg sync.WaitGroup
@@ -189,8 +189,8 @@ func inGoroutines(t *testing.T, n int, f func(*rand.Rand) error) {
 	require.NoError(t, errors.Join(errs...))
 }
 
-// TestManyGoroutines: 64 goroutines on a reader whose cache is too small for them
-// get right answers, and no block is decoded twice at the same time.
+// TestManyGoroutines checks that 64 goroutines on a reader with a small cache get right
+// values, and that no block is decoded twice at the same time.
 func TestManyGoroutines(t *testing.T) {
 	k := registerTracker()
 	image := cubeImage(t, 64, 30, 50)
@@ -218,8 +218,8 @@ func TestManyGoroutines(t *testing.T) {
 	require.LessOrEqual(t, k.most, cap(f.archive.Slots), "blocks in memory outside the cache")
 }
 
-// TestCancelledReader: a caller whose context ends does not fail another that
-// waits for the same block.
+// TestCancelledReader checks that a caller whose context ends does not fail another
+// that waits for the same block.
 func TestCancelledReader(t *testing.T) {
 	registerTracker()
 	ar := pack(t, cubeImage(t, 8, 30, 50), &WriteOptions{Block: 6000, Zarr: ZarrAlways, Filters: []VarFilter{{Vars: []string{"*"}, Chain: filters.Chain{{ID: trackID}}}}})
@@ -268,7 +268,7 @@ func BenchmarkCachedMap(b *testing.B) {
 	}
 }
 
-// TestSharedCache: two readers share a cache without mixing their blocks up.
+// TestSharedCache checks that two readers share a cache without mixing up their blocks.
 func TestSharedCache(t *testing.T) {
 	one, two := cubeImage(t, 8, 30, 50), cubeImage(t, 8, 50, 30)
 	c, err := NewCache(1 << 20)

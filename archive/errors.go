@@ -9,39 +9,42 @@ import (
 // class. Input that is not a classic netCDF file is cdf3.ErrNotCDF or a
 // *cdf3.FormatError.
 var (
-	// ErrNotArchive: neither the head nor the tail of a cdfz archive.
+	// ErrNotArchive reports a file with neither the head nor the tail of a cdfz
+	// archive.
 	ErrNotArchive = fault.ErrNotArchive
-	// ErrVersion: an archive that needs a newer reader. The text names the feature.
+	// ErrVersion reports an archive that needs a newer reader. The text names the
+	// feature.
 	ErrVersion = fault.ErrVersion
-	// ErrCorrupt: an archive whose bytes are damaged.
+	// ErrCorrupt reports an archive with damaged bytes.
 	ErrCorrupt = fault.ErrCorrupt
-	// ErrChanged: the source changed while it was archived, or reads differently
-	// each time.
+	// ErrChanged reports a source that changed while being archived, or reads
+	// differently each time.
 	ErrChanged = fault.ErrChanged
-	// ErrOptions: options that contradict each other or the file.
+	// ErrOptions reports options that contradict each other or the file.
 	ErrOptions = fault.ErrOptions
 )
 
-// BlockError names a damaged block. Use errors.As to find it in an error. It unwraps to
-// the cause.
+// BlockError reports a damaged block. Use errors.As to find it in an error. It unwraps
+// to the cause.
 type BlockError struct {
 	File      string  // name of the file, "" if unknown
 	Block     int64   // global block number
 	Var       string  // name of the variable, "" for the rest
 	Start     []int64 // first index of the block in each dimension; nil for the rest
-	Count     []int64 // how many indices it holds in each dimension
-	RestOff   int64   // for the rest: its first byte there
+	Count     []int64 // number of indices of the block in each dimension
+	RestOff   int64   // for the rest: offset of the block in it
 	StoredOff int64   // archive offset of the stored bytes, -1 if unknown
 	Err       error
 }
 
-// Error names the block by what it holds and by its place.
+// Error names the block by its content and its place.
 func (e *BlockError) Error() string { return (*fault.BlockError)(e).Error() }
 
 // Unwrap returns the cause.
 func (e *BlockError) Unwrap() error { return e.Err }
 
-// The packages below make errors of a type of theirs, which errors.As finds as ours.
+// Internal packages return an internal error type, which errors.As finds as a
+// BlockError.
 func init() {
 	fault.AsPublic = func(e *fault.BlockError, target any) bool {
 		p, ok := target.(**BlockError)
@@ -71,7 +74,7 @@ func (l Layout) HasView() bool { return format.Layout(l).HasView() }
 
 // Omitted is an attribute that the Zarr view leaves out.
 type Omitted struct {
-	Var  int    // number of its variable, -1: of the file
+	Var  int    // number of its variable, or -1 for the file
 	Attr string // its name
 	Why  string
 }

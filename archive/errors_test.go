@@ -11,7 +11,8 @@ import (
 	"github.com/cdfz-format/cdfz/slab"
 )
 
-// TestBlockError: errors.As finds where a damaged block lies, in all fields.
+// TestBlockError checks that errors.As finds the place of a damaged block, in all
+// fields.
 func TestBlockError(t *testing.T) {
 	image := cubeImage(t, 10, 30, 50)
 	ar := pack(t, image, &WriteOptions{Block: 6000, Zarr: ZarrAlways})

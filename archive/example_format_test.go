@@ -21,8 +21,9 @@ var update = flag.Bool("update", false, "rewrite the dumps in docs/FORMAT.md")
 // smallestImage is a CDF-1 file without dimensions, attributes and variables.
 var smallestImage = append([]byte("CDF\x01"), make([]byte, 28)...)
 
-// TestFormatExample: the specification dumps the archive that Write makes of the
-// smallest netCDF file, and the test vector with records, padding and a mask.
+// TestFormatExample checks the dumps in the specification: of the archive that Write
+// makes of the smallest netCDF file, and of the test vector with records, padding and a
+// mask.
 func TestFormatExample(t *testing.T) {
 	smallest := pack(t, smallestImage, &WriteOptions{Name: "empty.nc"})
 	require.True(t, bytes.Equal(smallestImage, unpack(t, smallest)))
@@ -48,7 +49,7 @@ func TestFormatExample(t *testing.T) {
 	}
 }
 
-// dump prints bytes by entry, 16 a line.
+// dump prints bytes by entry, 16 per line.
 func dump(ar []byte) string {
 	var b strings.Builder
 	part := func(title string, from, to int64) {

@@ -54,8 +54,8 @@ func open() (f *archive.File, done func()) {
 	}
 }
 
-// Archive a file: whatever can be read at random, of a known size, is written to
-// any io.Writer, here to memory.
+// Archive a file. The source is any random-access reader of known size, the target any
+// io.Writer, here memory.
 func ExampleWrite() {
 	in, err := os.Open(climate)
 	check(err)
@@ -73,7 +73,7 @@ func ExampleWrite() {
 	// sha256: af196c4f
 }
 
-// Open takes a netCDF file or an archive of one; what follows is the same.
+// Open takes a netCDF file or its archive. The rest of the code is the same for both.
 func ExampleOpen() {
 	name := archived()
 	defer os.RemoveAll(filepath.Dir(name))
@@ -107,7 +107,7 @@ func ExampleImage_Copy() {
 	check(err)
 	defer f.Close()
 
-	var image bytes.Buffer // an *os.File, in most cases
+	var image bytes.Buffer // usually an *os.File
 	check(f.Image().Copy(context.Background(), &image, nil))
 	original, err := os.ReadFile(climate)
 	check(err)
@@ -127,7 +127,7 @@ func ExampleFile_Image() {
 	check(err)
 	fmt.Printf("%q, then %d bytes\n", start, image.Size()-4)
 
-	// The first value of time is where the header says.
+	// The first value of time is at the place in the header.
 	v := f.Header().Vars[f.Var("time").Num()]
 	value := make([]byte, 8)
 	_, err = image.ReadAt(value, v.Begin)
@@ -175,8 +175,8 @@ func ExampleFile_Var_series() {
 	// Output: [306.4375 308.98438 310.15625 310.10938 309.07812 306.57812]
 }
 
-// Read a whole variable block by block, in the memory of one block: of an archive
-// each block is decoded once.
+// Read a whole variable block by block, in the memory of one block. Each block of an
+// archive is decoded once.
 func ExampleFile_Var_blocks() {
 	f, done := open()
 	defer done()
@@ -184,7 +184,7 @@ func ExampleFile_Var_blocks() {
 	ta := f.Var("ta")
 	lowest, highest := float32(math.Inf(1)), float32(math.Inf(-1))
 	check(slab.Walk(context.Background(), ta, func(start, count []int64, values []float32) error {
-		// values are those from index start on, count of them in each dimension.
+		// values start at index start and have count elements in each dimension.
 		lowest, highest = min(lowest, slices.Min(values)), max(highest, slices.Max(values))
 		return nil
 	}))
@@ -213,7 +213,7 @@ func ExampleVerify() {
 	// found: true
 }
 
-// Read a part of an archive on a web server: only what is needed is transferred.
+// Read a part of an archive on a web server. Only the needed bytes are transferred.
 func ExampleOpen_url() {
 	name := archived()
 	defer os.RemoveAll(filepath.Dir(name))
@@ -231,8 +231,7 @@ func ExampleOpen_url() {
 	// Output: [306.4375]
 }
 
-// A folder of archives as a file system of classic files, here to list them and to read
-// one.
+// Use a folder of archives as a file system of classic files. List them and read one.
 func ExampleFS() {
 	dir := filepath.Dir(archived())
 	defer os.RemoveAll(dir)

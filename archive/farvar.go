@@ -11,22 +11,22 @@ import (
 )
 
 const (
-	// farReads is how many runs of a remote classic file one call reads at the same
-	// time, and farRun bounds the bytes of each. Their product bounds the memory of
-	// the call.
+	// farReads is the number of runs of a remote classic file that one call reads at
+	// the same time, and farRun bounds the bytes of each. Their product bounds the
+	// memory of the call.
 	farReads = 8
 	farRun   = 4 << 20
-	// farWalk bounds the boxes that slab.Walk reads: some runs.
+	// farWalk bounds the boxes that slab.Walk reads: several runs.
 	farWalk = 2 * farRun
 )
 
 // farVar reads the values of a variable of a classic file whose reads have a latency.
-// Values are read in boxes, short enough that the gaps inside a box are cheaper to
-// read than to skip. Nearby boxes are joined into one read, and several reads are
-// under way at the same time.
+// It reads values in boxes that are short enough that reading the gaps inside a box is
+// cheaper than skipping them. Nearby boxes share one read, and several reads run at the
+// same time.
 type farVar struct {
 	*unlimited.Values
-	shape, box []int64 // box holds values that follow each other
+	shape, box []int64 // box holds consecutive values
 	size       int64   // of a value
 	gap        int64
 }
@@ -44,8 +44,8 @@ func newFarVar(r *unlimited.Values, shape []int64, size, gap int64) *farVar {
 	return v
 }
 
-// boxWithin is the shape of the largest box of so many values that follow each
-// other in row-major order.
+// boxWithin returns the shape of the largest box of at most room consecutive values in
+// row-major order.
 func boxWithin(shape []int64, room int64) []int64 {
 	box := make([]int64, len(shape))
 	for i := len(box) - 1; i >= 0; i-- {
@@ -67,11 +67,11 @@ func (v *farVar) View(ctx context.Context, off, n int64) ([]byte, error) {
 	return p, v.ReadImage(ctx, p, v.At(off))
 }
 
-// farBox is the needed part of a box: its bytes [lo, hi), counted from off. All are
-// bytes of the values.
+// farBox is the needed part of a box: its bytes [lo, hi), counted from off. All of them
+// are values.
 type farBox struct{ off, lo, hi int64 }
 
-// farBoxes are boxes that one read fetches: the image bytes [off, end).
+// farBoxes are the boxes that one read fetches: the image bytes [off, end).
 type farBoxes struct {
 	boxes    []farBox
 	off, end int64

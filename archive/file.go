@@ -20,30 +20,30 @@ import (
 	"github.com/cdfz-format/cdfz/unlimited"
 )
 
-// File is a netCDF file to read from: a classic file, or the archive of one. Both
-// behave the same. A File is safe for concurrent use if its io.ReaderAt is.
+// File is a netCDF file open for reading: a classic file or an archive. Both behave the
+// same. A File is safe for concurrent use if its io.ReaderAt is.
 type File struct {
 	name    string
 	size    int64
 	header  *cdf3.Header
 	image   *Image
 	archive *blocks.Reader // nil for a classic file
-	vars    []int          // for each variable its position in the plan, -1 if not blocked
+	vars    []int          // position of each variable in the plan, or -1 if not blocked
 	closer  io.Closer
 
 	byName  func() map[string]int     // numbers of variables
 	reasons func() []unlimited.Reason // why variables are not blocked
 }
 
-// OpenOptions of Open and New. Nil and the zero value mean the defaults. All but
-// Name and Remote are for archives.
+// OpenOptions control Open and New. Nil and the zero value mean the defaults. All
+// fields except Name and Remote are for archives.
 type OpenOptions struct {
-	Name   string // names the file in errors; empty: the name that Open was given
+	Name   string // name of the file in errors; empty: the name passed to Open
 	Cache  int64  // bytes of decoded blocks kept; 0: DefaultCache, negative: none
-	Shared *Cache // a cache to share with other files; nil: the file makes its own
+	Shared *Cache // a cache shared with other files; nil: a separate cache
 	Index  int64  // bytes of index pages kept; 0: 4 MiB
-	// Workers is how many blocks are decoded at the same time, however many
-	// goroutines read; 0: GOMAXPROCS. Image.Copy has its own number.
+	// Workers is the number of blocks decoded at the same time, however many goroutines
+	// read. 0 means GOMAXPROCS. Image.Copy has a separate number.
 	Workers int
 	// Remote is for URLs.
 	Remote *remote.Options
@@ -61,8 +61,8 @@ func (o *OpenOptions) reader() *blocks.ReadOptions {
 // OpenOptions.Shared is set. Safe for concurrent use.
 type Cache struct{ c *blocks.BlockCache }
 
-// NewCache makes a cache that holds the given number of bytes of decoded blocks. It
-// may briefly exceed that by a block.
+// NewCache makes a cache for the given number of bytes of decoded blocks. It may
+// briefly exceed that by one block.
 func NewCache(bytes int64) (*Cache, error) {
 	c, err := blocks.NewCache(bytes)
 	if err != nil {
@@ -71,22 +71,22 @@ func NewCache(bytes int64) (*Cache, error) {
 	return &Cache{c}, nil
 }
 
-// Stats counts what reading has cost since a File was opened.
+// Stats counts the cost of reading since a File was opened.
 type Stats struct {
 	Blocks int64         // decoded
 	Hits   int64         // blocks that were in the cache
-	Reads  int64         // of stored blocks
-	Bytes  int64         // of these reads
-	Decode time.Duration // spent decoding, on all goroutines together
+	Reads  int64         // reads of stored blocks
+	Bytes  int64         // bytes of these reads
+	Decode time.Duration // time for decoding, sum of all goroutines
 }
 
-// Open opens an archive or a classic netCDF file by its name or its http or https
-// URL. Close it when done. ctx is for opening alone.
+// Open opens an archive or a classic netCDF file by its name or its http or https URL.
+// The caller must close it. ctx is only for opening.
 //
-// For URLs, only the needed ranges are fetched. An archive opens in up to three
-// requests: its end; manifest and index header; plan and netCDF header. A classic
-// file takes two if its header is not longer than 64 KiB. See remote.Open for the
-// requests and for errors of the source.
+// For URLs, only the needed ranges are fetched. Opening an archive takes up to three
+// requests: its end; manifest and index header; plan and netCDF header. A classic file
+// takes two if its header is at most 64 KiB long. See remote.Open for the requests and
+// for errors of the source.
 func Open(ctx context.Context, name string, opts *OpenOptions) (*File, error) {
 	if remote.IsURL(name) {
 		return openRemote(ctx, name, opts)
@@ -137,8 +137,8 @@ func openNamed(name string) (*os.File, int64, error) {
 
 // New opens an archive or a classic netCDF file of size bytes.
 //
-// An archive opens in three reads: the end; manifest and index header, unless they
-// were in the end; plan and netCDF header. The ZIP directory is never read.
+// Opening an archive takes three reads: the end; manifest and index header, unless the
+// end contains them; plan and netCDF header. The ZIP directory is never read.
 //
 // The error for a file that is neither wraps both ErrNotArchive and cdf3.ErrNotCDF.
 // Other errors are ErrVersion, ErrCorrupt, *cdf3.FormatError, and those of r.
@@ -220,7 +220,7 @@ type neitherError struct{ error }
 
 func (e *neitherError) Unwrap() []error { return []error{ErrNotArchive, e.error} }
 
-// Close closes what Open opened.
+// Close closes the file that Open opened.
 func (f *File) Close() error {
 	if f.closer == nil {
 		return nil
@@ -228,21 +228,21 @@ func (f *File) Close() error {
 	return f.closer.Close()
 }
 
-// Name is the name that Open was given, for URLs without user, password and query.
-// After New it is the Name of the options.
+// Name returns the name passed to Open, for URLs without user, password and query, or
+// the Name of the options passed to New.
 func (f *File) Name() string { return f.name }
 
-// Size is the length in bytes of the file that was opened. For an archive that is the
-// archive, not the image.
+// Size returns the length in bytes of the opened file: for an archive that of the
+// archive, not of the image.
 func (f *File) Size() int64 { return f.size }
 
-// Header is the netCDF header, which callers must not change.
+// Header returns the netCDF header, which callers must not change.
 func (f *File) Header() *cdf3.Header { return f.header }
 
-// Image is the classic netCDF file, byte for byte.
+// Image returns the classic netCDF file, byte for byte.
 func (f *File) Image() *Image { return f.image }
 
-// Stats returns what reading has cost so far; zeros for a classic file.
+// Stats returns the cost of reading so far, or zeros for a classic file.
 func (f *File) Stats() Stats {
 	if f.archive == nil {
 		return Stats{}
@@ -250,8 +250,8 @@ func (f *File) Stats() Stats {
 	return Stats(f.archive.Stats())
 }
 
-// Var returns the first variable of that name, or nil. Package slab reports reading
-// from nil as an error.
+// Var returns the first variable of that name, or nil. Reading from nil is an error in
+// package slab.
 func (f *File) Var(name string) *Var {
 	i, ok := f.byName()[name]
 	if !ok {
@@ -281,7 +281,7 @@ func (f *File) Array(v int) slab.Array {
 }
 
 // IsArchive reports whether a file of size bytes has the head or the tail of a cdfz
-// archive, whole or damaged.
+// archive, intact or damaged.
 func IsArchive(r io.ReaderAt, size int64) (bool, error) {
 	head, end, err := blocks.ProbeArchive(r, size)
 	return head || end, err

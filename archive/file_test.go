@@ -12,8 +12,8 @@ import (
 	"github.com/cdfz-format/cdfz/slab"
 )
 
-// TestFile: a classic file and its archive give the same values, those of the
-// test files whose variables lie beyond the end or overlap too.
+// TestFile checks that a classic file and its archive have the same values, also for
+// test files whose variables overlap or lie beyond the end.
 func TestFile(t *testing.T) {
 	for name, image := range someFiles(t) {
 		classic, err := New(bytes.NewReader(image), int64(len(image)), nil)
@@ -38,7 +38,7 @@ func arrayLen(a slab.Array) int64 {
 	return n
 }
 
-// fileOf is a File of a reader.
+// fileOf returns a File for a reader.
 func fileOf(a *blocks.Reader) *File { return wrap(a.Header, newImage(a), a) }
 
 // eachBlock calls f for every block of an archive until it returns an error.

@@ -13,35 +13,37 @@ import (
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
-// FileOptions of WriteFile and RestoreFile. Nil and the zero value mean the defaults.
+// FileOptions control WriteFile and RestoreFile. Nil and the zero value mean the
+// defaults.
 type FileOptions struct {
-	// Overwrite replaces an existing file; without it the error is fs.ErrExist.
+	// Overwrite replaces an existing file. Without it the error is fs.ErrExist.
 	Overwrite bool
 	// Source describes the file that the new one is made from. It must not be the
-	// target, and its permissions, modification time and, if the program runs as
-	// root, owner are kept.
+	// target. Its permissions and modification time are copied, and if the program runs
+	// as root also its owner.
 	Source fs.FileInfo
-	// MakeDirs makes the folders that are missing.
+	// MakeDirs makes missing folders.
 	MakeDirs bool
-	// NoCheck leaves out reading the archive back (WriteFile alone).
+	// NoCheck skips reading the archive back (WriteFile only).
 	NoCheck bool
-	// CheckProgress, if not nil, is told the bytes of the image read back so far.
+	// CheckProgress, if not nil, is called with the number of image bytes read back so
+	// far.
 	CheckProgress func(done int64)
 	// Accept, if not nil, is called with the archive before it appears. An error
 	// discards the archive.
 	Accept func(f *File) error
-	// Warn, if not nil, is told about problems that are not errors, such as a
+	// Warn, if not nil, is called with problems that are not errors, such as a
 	// temporary file that could not be removed.
 	Warn func(text string)
 }
 
 // WriteFile archives an image of size bytes into a file, which appears complete and on
-// the disk or not at all.
+// disk or not at all.
 //
-// The archive is read back and compared with the image, which is read a second time for
-// it. An image at a URL is not downloaded twice if it has 8 MiB or more: the SHA-256 of
-// the bytes that Write read is compared instead. The error is then a *DifferError, or ErrChanged if the image
-// reads differently each time.
+// The archive is read back and compared with the image, which is read again for this.
+// If they differ, the error is a *DifferError, or ErrChanged if the image reads
+// differently each time. An image of 8 MiB or more at a URL is not downloaded twice:
+// instead, the SHA-256 of the bytes that Write read is compared.
 func WriteFile(ctx context.Context, name string, image io.ReaderAt, size int64, opts *WriteOptions, file *FileOptions) (*Result, error) {
 	t, o, err := create(name, file)
 	if err != nil {
@@ -79,7 +81,7 @@ func WriteFile(ctx context.Context, name string, image io.ReaderAt, size int64, 
 }
 
 // RestoreFile writes the image of an archive, or of a classic file, into a file, which
-// appears complete and on the disk or not at all. See Image.Copy for errors.
+// appears complete and on disk or not at all. See Image.Copy for errors.
 func RestoreFile(ctx context.Context, name string, f *File, opts *CopyOptions, file *FileOptions) error {
 	t, o, err := create(name, file)
 	if err != nil {
@@ -116,22 +118,22 @@ func commit(t *atomicfile.File, o FileOptions) error {
 	return nil
 }
 
-// DifferError tells where an archive, read back, differs from its source.
+// DifferError reports that an archive, read back, differs from its source.
 type DifferError struct {
-	Off   int64  // the first byte of the image that differs
-	Place string // what lies there, as in "variable tas"
+	Off   int64  // first differing byte of the image
+	Place string // description of the place, such as "variable tas"
 }
 
 func (e *DifferError) Error() string {
 	return fmt.Sprintf("archive: the archive differs from the source, first at byte %d (%s)", e.Off, e.Place)
 }
 
-// compareBelow is the size up to which images at a URL are read again to be compared
-// byte for byte, which reveals a bad read.
+// compareBelow is the size up to which images at a URL are read again and compared byte
+// for byte, which reveals a bad read.
 const compareBelow = 8 << 20
 
 // compare compares the image with its source. If they differ, it finds the first
-// different byte.
+// differing byte.
 func (f *File) compare(ctx context.Context, source io.ReaderAt, size int64, o *CopyOptions) error {
 	c := &imageComparer{r: ioat.Bind(ctx, source)}
 	var err error
@@ -146,14 +148,14 @@ func (f *File) compare(ctx context.Context, source io.ReaderAt, size int64, o *C
 	case c.differs && ctx.Err() == nil:
 		return &DifferError{c.off, whereIs(f.Header(), c.off)}
 	case errors.Is(err, ErrCorrupt) && c.off == size:
-		// The archive has the bytes of the source, but other bytes were hashed.
+		// The archive has the bytes of the source, but different bytes were hashed.
 		return fmt.Errorf("archive: %w, or it reads differently each time", ErrChanged)
 	}
 	return err
 }
 
-// notReadBack takes an error out of the class of damage: there is no archive yet that
-// could be repaired.
+// notReadBack takes an error out of the class of damage, since no archive exists yet
+// that could be repaired.
 func notReadBack(ctx context.Context, err error) error {
 	if ctx.Err() != nil || !errors.Is(err, ErrCorrupt) {
 		return err
@@ -163,10 +165,10 @@ func notReadBack(ctx context.Context, err error) error {
 
 var errDiffers = errors.New("differs")
 
-// imageComparer compares what is written to it with a source.
+// imageComparer compares written bytes with a source.
 type imageComparer struct {
 	r       io.ReaderAt
-	off     int64 // of what comes next, or of the first byte that differs
+	off     int64 // offset of the next byte, or of the first difference
 	differs bool
 	buf     []byte
 }
@@ -191,7 +193,7 @@ func (c *imageComparer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// whereIs names what lies at a byte of an image.
+// whereIs names the content at a byte of an image.
 func whereIs(h *cdf3.Header, off int64) string {
 	if off < h.Len {
 		return "the header"

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// flipReader reads one byte wrongly, the first time.
+// flipReader misreads one byte, the first time.
 type flipReader struct {
 	io.ReaderAt
 	off  int64
@@ -29,8 +29,8 @@ func (r *flipReader) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// climateImage is a file below compareBelow, largeImage one above: a byte variable v
-// after a header.
+// climateImage returns a file below compareBelow, largeImage one above: a byte variable
+// v after a header.
 func climateImage(t *testing.T) []byte {
 	b, err := os.ReadFile("../testdata/classic/cdf2_climate.nc")
 	require.NoError(t, err)
@@ -51,7 +51,8 @@ func largeImage(*testing.T) []byte {
 	return b
 }
 
-// TestWriteFile: there and back, with what is kept of the source.
+// TestWriteFile archives and restores a file and checks the attributes kept from the
+// source.
 func TestWriteFile(t *testing.T) {
 	image := climateImage(t)
 	dir := t.TempDir()
@@ -90,14 +91,14 @@ func TestWriteFile(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, bytes.Equal(image, b))
 
-	// What is not accepted does not appear.
+	// A rejected archive does not appear.
 	o.Accept = func(*File) error { return ErrChanged }
 	_, err = WriteFile(t.Context(), filepath.Join(dir, "y"), bytes.NewReader(image), int64(len(image)), nil, o)
 	require.ErrorIs(t, err, ErrChanged)
 	require.NoFileExists(t, filepath.Join(dir, "y"))
 }
 
-// TestMisread: what was read wrongly while archiving is found by reading back.
+// TestMisread checks that reading back detects a misread byte.
 func TestMisread(t *testing.T) {
 	for _, c := range []struct {
 		image []byte
@@ -119,7 +120,7 @@ func TestMisread(t *testing.T) {
 	}
 }
 
-// TestReadBack: if an archive does not read back as it was written, the error is not
+// TestReadBack checks that an archive that does not read back correctly is not
 // ErrCorrupt, because no archive exists yet.
 func TestReadBack(t *testing.T) {
 	image := climateImage(t)

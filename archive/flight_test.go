@@ -26,8 +26,8 @@ func (r *panicAt) ReadAt(p []byte, off int64) (int, error) {
 	return r.ReaderAt.ReadAt(p, off)
 }
 
-// TestFlightPanic: a panic in the archive's reader or in a filter, which a server
-// recovers from, leaves the block to others.
+// TestFlightPanic checks that a panic in the archive's reader or in a filter, which a
+// server recovers from, does not block other readers of the block.
 func TestFlightPanic(t *testing.T) {
 	ar := pack(t, cubeImage(t, 2, 30, 50), &WriteOptions{Zarr: ZarrAlways})
 	src := &panicAt{ReaderAt: bytes.NewReader(ar)}

@@ -22,7 +22,7 @@ import (
 	"github.com/cdfz-format/cdfz/filters"
 )
 
-// TestZip: the standard library reads every archive, entry by entry, and finds
+// TestZip checks that the standard library reads every archive, entry by entry, with
 // names, order, methods and contents as specified.
 func TestZip(t *testing.T) {
 	files := someFiles(t)
@@ -59,8 +59,8 @@ func TestZip(t *testing.T) {
 	}
 }
 
-// TestZipWide checks the forms of headers that only archives of more than 4 GiB
-// have: what is parsed back is what was written.
+// TestZipWide checks the headers of archives of more than 4 GiB: parsing must return
+// the written fields.
 func TestZipWide(t *testing.T) {
 	for _, e := range []czip.ZipEntry{
 		{Name: "a/0", Crc: 1, Stored: 5, Size: 5},
@@ -96,8 +96,8 @@ func TestZipWide(t *testing.T) {
 	require.Len(t, czip.AppendEnd(nil, czip.Max16-1, 0, 0, ""), czip.EndFixed)
 }
 
-// TestStoredOrder: the order is that of completion, every block comes once, and
-// the cutter makes them in it.
+// TestStoredOrder checks that blocks are stored in order of completion, each once, as
+// the cutter makes them.
 func TestStoredOrder(t *testing.T) {
 	for name, image := range someFiles(t) {
 		for _, memory := range []int64{1, 8 << 10, DefaultMemory} {
@@ -138,7 +138,7 @@ func (c *countingReaderAt) ReadAt(p []byte, off int64) (int, error) {
 	return c.r.ReadAt(p, off)
 }
 
-// TestOpenReads: opening takes at most three reads, whatever the archive.
+// TestOpenReads checks that opening takes at most three reads for any archive.
 func TestOpenReads(t *testing.T) {
 	for name, image := range someFiles(t) {
 		for _, block := range []int64{MinBlock, DefaultBlock} {
@@ -151,8 +151,8 @@ func TestOpenReads(t *testing.T) {
 	}
 }
 
-// TestRepair: without directory, or with index, directory and end zeroed, the
-// archive comes back byte for byte, for few bytes read.
+// TestRepair checks that without a directory, or with index, directory and end zeroed,
+// the archive is rebuilt byte for byte, with few bytes read.
 func TestRepair(t *testing.T) {
 	for name, image := range someFiles(t) {
 		for _, mode := range []ZarrMode{ZarrAlways, ZarrNever} {
@@ -189,7 +189,7 @@ func TestRepair(t *testing.T) {
 	}
 }
 
-// TestVerifySwap: two blocks of the same lengths change places.
+// TestVerifySwap swaps two blocks of the same length.
 func TestVerifySwap(t *testing.T) {
 	image := classicFiles(t)["cdf2_climate.nc"]
 	ar := pack(t, image, &WriteOptions{Name: "c.nc", Zarr: ZarrAlways, Block: 4096, Filters: []VarFilter{{Vars: []string{"*"}}}})
@@ -218,7 +218,7 @@ func TestVerifySwap(t *testing.T) {
 	}
 }
 
-// TestVerifyEntryCuts cuts a larger archive at every border of an entry.
+// TestVerifyEntryCuts cuts a larger archive at every boundary of an entry.
 func TestVerifyEntryCuts(t *testing.T) {
 	ar := pack(t, classicFiles(t)["cdf2_climate.nc"], &WriteOptions{Name: "c.nc", Block: 16 << 10})
 	for _, e := range entries(ar) {
@@ -227,7 +227,7 @@ func TestVerifyEntryCuts(t *testing.T) {
 	}
 }
 
-// entries are the entries of an archive as the local headers say.
+// entries returns the entries of an archive according to the local headers.
 func entries(ar []byte) (out []czip.ZipEntry) {
 	w := &fsck.Walker{R: bytes.NewReader(ar), Size: int64(len(ar))}
 	for off := int64(0); ; {
@@ -240,8 +240,8 @@ func entries(ar []byte) (out []czip.ZipEntry) {
 	}
 }
 
-// TestMasks: an optional filter is left out of the blocks that it cannot shrink;
-// the variable is not in the view, and comes back.
+// TestMasks checks that an optional filter is skipped for blocks that it cannot shrink,
+// and that such a variable is not in the view but is restored.
 func TestMasks(t *testing.T) {
 	image := classicFiles(t)["cdf2_climate.nc"]
 	rng := rand.New(rand.NewSource(5))
@@ -264,13 +264,13 @@ func TestMasks(t *testing.T) {
 	}
 }
 
-// TestErrorClasses: failing sources and sinks give their own errors, and other
-// files and options the right ones.
+// TestErrorClasses checks that failing sources and sinks return their own errors, and
+// wrong files and options the right classes.
 func TestErrorClasses(t *testing.T) {
 	image := classicFiles(t)["cdf1_single_rec_short.nc"]
 	ctx := context.Background()
 	boom := errors.New("failed on purpose")
-	// A sink that fails at any point gives its error.
+	// If the sink fails at any point, its error is returned.
 	ar := pack(t, image, nil)
 	for _, n := range []int{0, 1, len(ar) / 2, len(ar) - 1} {
 		_, err := Write(ctx, &failingWriter{n, boom}, bytes.NewReader(image), int64(len(image)), nil)

@@ -10,18 +10,18 @@ import (
 	"strings"
 )
 
-// Suffix is that of the names of archives, after the name of the image.
+// Suffix is the ending of archive names, after the name of the image.
 const Suffix = ".cdfz"
 
-// FS returns a view of a file system in which archives are the classic files that they
-// hold. The archive x.nc.cdfz is the file x.nc, with the size of the image and with the
-// modification time of the archive, which WriteFile takes from the original. All else
-// is as it is in fsys, and so are archives beside which x.nc exists already.
+// FS returns a view of a file system in which archives appear as the classic files that
+// they hold. The archive x.nc.cdfz appears as x.nc, with the size of the image and the
+// modification time of the archive, which WriteFile copies from the original. All other
+// files are unchanged, and so are archives next to an existing x.nc.
 //
-// Archives are known by their names, which end in Suffix, and by their first or last
-// bytes. Files of fsys must implement io.ReaderAt, as those of os.DirFS do. Files of
-// images implement io.ReaderAt and io.Seeker. They share one cache, opts.Shared or one
-// of opts.Cache bytes. Nil options mean the defaults.
+// Archives are recognized by their names, which end in Suffix, and by their first or
+// last bytes. Files of fsys must implement io.ReaderAt, as those of os.DirFS do. Files
+// of images implement io.ReaderAt and io.Seeker. They share one cache, opts.Shared or a
+// new one of opts.Cache bytes. Nil options mean the defaults.
 //
 // The view is read-only and safe for concurrent use if fsys is. Listing a folder probes
 // each archive in it, and reading the size of a file opens its archive.
@@ -35,12 +35,12 @@ func FS(fsys fs.FS, opts *OpenOptions) fs.FS {
 		if bytes == 0 {
 			bytes = DefaultCache
 		}
-		v.opts.Shared, _ = NewCache(bytes) // fails for sizes that are not positive alone
+		v.opts.Shared, _ = NewCache(bytes) // fails only for sizes that are not positive
 	}
 	return v
 }
 
-// imageFS is what FS returns.
+// imageFS is the file system returned by FS.
 type imageFS struct {
 	fsys fs.FS
 	opts OpenOptions
@@ -48,7 +48,7 @@ type imageFS struct {
 
 var _ fs.ReadDirFS = (*imageFS)(nil)
 
-// imageName is the name under which an archive appears, if the file is one.
+// imageName returns the name under which an archive appears, if the file is one.
 func imageName(name string) (string, bool) {
 	image, ok := strings.CutSuffix(name, Suffix)
 	base := path.Base(image)
@@ -100,7 +100,7 @@ func (v *imageFS) open(name string) (fs.File, error) {
 	return f, nil
 }
 
-// shownAs is the name under which a file of the file system appears.
+// shownAs returns the name under which a file of the file system appears.
 func (v *imageFS) shownAs(name string) (string, error) {
 	image, ok := imageName(name)
 	if !ok {
@@ -176,7 +176,7 @@ func (v *imageFS) ReadDir(name string) ([]fs.DirEntry, error) {
 		if _, ok := imageName(full); !ok || e.IsDir() {
 			continue
 		}
-		// What cannot be read appears as it is.
+		// Unreadable files appear unchanged.
 		if image, err := v.shownAs(full); err == nil && image != full {
 			list[i] = imageEntry{v, image}
 		}
@@ -201,7 +201,7 @@ var _ interface {
 func (f *imageFile) Stat() (fs.FileInfo, error) { return f.info, nil }
 func (f *imageFile) Close() error               { return f.archive.Close() }
 
-// imageInfo is that of an archive with the name and size of its image.
+// imageInfo describes an archive with the name and size of its image.
 type imageInfo struct {
 	fs.FileInfo
 	name string

@@ -14,7 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFS: a folder of archives, folders and other files looks as one of classic files.
+// TestFS checks that a folder of archives, folders and other files looks like one of
+// classic files.
 func TestFS(t *testing.T) {
 	dir := t.TempDir()
 	when := time.Unix(1e9, 0)
@@ -93,7 +94,7 @@ func TestFS(t *testing.T) {
 	}
 }
 
-// TestFSDamaged: a damaged archive is listed, and opening it tells what is wrong.
+// TestFSDamaged checks that a damaged archive is listed and cannot be opened.
 func TestFSDamaged(t *testing.T) {
 	ar := pack(t, cubeImage(t, 3, 4, 5), nil)
 	fsys := FS(fstest.MapFS{"x.nc.cdfz": {Data: ar[:len(ar)-1]}}, &OpenOptions{Cache: -1})

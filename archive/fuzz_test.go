@@ -18,12 +18,13 @@ import (
 	"github.com/cdfz-format/cdfz/testdata/seeds"
 )
 
-// ours says whether an error is one that hostile input may give.
+// ours reports whether hostile input may cause this error.
 func ours(err error) bool {
 	return errors.Is(err, ErrCorrupt) || errors.Is(err, ErrNotArchive) || errors.Is(err, ErrVersion)
 }
 
-// eachSeed gives small archives of each layout; two of them are to be kept.
+// eachSeed calls add with small archives of each layout. Two of them are marked to be
+// kept.
 func eachSeed(f *testing.F, add func(name string, keep bool, ar []byte)) {
 	for name, ar := range smallArchives(f) {
 		add(strings.ReplaceAll(name, "/", "-"), name == "cdf1_single_rec_short.nc/"+string(ZarrAlways), ar)
@@ -31,8 +32,7 @@ func eachSeed(f *testing.F, add func(name string, keep bool, ar []byte)) {
 	add("empty", true, pack(f, smallestImage, &WriteOptions{Name: "empty.nc"}))
 }
 
-// FuzzPlan: no panic; a plan that is accepted can be asked for every block's
-// place without leaving raw.
+// FuzzPlan checks that an accepted plan has places within raw for all blocks.
 func FuzzPlan(f *testing.F) {
 	s := seeds.Of(f)
 	eachSeed(f, func(name string, keep bool, ar []byte) {
@@ -70,7 +70,7 @@ func FuzzPlan(f *testing.F) {
 	})
 }
 
-// FuzzManifest: no panic, and places within the archive.
+// FuzzManifest checks that an accepted manifest has places within the archive.
 func FuzzManifest(f *testing.F) {
 	s := seeds.Of(f)
 	eachSeed(f, func(name string, keep bool, ar []byte) {
@@ -92,7 +92,7 @@ func FuzzManifest(f *testing.F) {
 	})
 }
 
-// FuzzLocalHeader: what parses encodes to the same bytes.
+// FuzzLocalHeader checks that parsed headers encode to the same bytes.
 func FuzzLocalHeader(f *testing.F) {
 	s := seeds.Of(f)
 	eachSeed(f, func(_ string, keep bool, ar []byte) {
@@ -114,8 +114,8 @@ func FuzzLocalHeader(f *testing.F) {
 	})
 }
 
-// FuzzArchive: whatever the bytes, opening, reading, verifying and repairing end
-// with an answer; and an archive that verifies restores.
+// FuzzArchive opens, reads, verifies and repairs any bytes. An archive that verifies
+// must restore.
 func FuzzArchive(f *testing.F) {
 	s := seeds.Of(f)
 	eachSeed(f, func(name string, keep bool, ar []byte) {
@@ -144,7 +144,7 @@ func FuzzArchive(f *testing.F) {
 		f := fileOf(r)
 		f.Stored(ctx)
 		f.Omitted()
-		// The image may be claimed to be of any length.
+		// The image may claim any length.
 		io.ReadAll(io.NewSectionReader(newImage(r), 0, min(newImage(r).Size(), 1<<20)))
 		if newImage(r).Size() <= 64<<20 && verr == nil && len(rep.Damage) == 0 {
 			require.NoError(t, r.Copy(ctx, nil, nil))
@@ -159,7 +159,7 @@ func damaged(rep *fsck.Report) error {
 	return nil
 }
 
-// FuzzWrite: any file that parses as netCDF comes back.
+// FuzzWrite checks that any file that parses as netCDF is restored exactly.
 func FuzzWrite(f *testing.F) {
 	s := seeds.Of(f)
 	files := classicFiles(f)

@@ -19,11 +19,11 @@ import (
 	"github.com/cdfz-format/cdfz/testdata/seeds"
 )
 
-// Checksums keep hostile bytes from what is behind them. These targets give each
-// parser its bytes directly, or with checksums that are right.
+// Checksums keep hostile bytes away from later parsers. These targets pass bytes to
+// each parser directly, or with valid checksums.
 
-// FuzzTail: an end line that is accepted names places within the archive, and is
-// the text that its numbers give.
+// FuzzTail checks that an accepted end line has places within the archive and is the
+// text of its numbers.
 func FuzzTail(f *testing.F) {
 	s := seeds.Of(f)
 	eachSeed(f, func(name string, keep bool, ar []byte) {
@@ -47,7 +47,7 @@ func FuzzTail(f *testing.F) {
 	})
 }
 
-// FuzzFront: no panic in plan and the block with the netCDF header.
+// FuzzFront parses the plan and the block with the netCDF header.
 func FuzzFront(f *testing.F) {
 	s := seeds.Of(f)
 	eachSeed(f, func(name string, keep bool, ar []byte) {
@@ -69,8 +69,8 @@ func FuzzFront(f *testing.F) {
 	})
 }
 
-// seal makes an archive of a plan and of blocks that all have the same stored
-// bytes but the first of the rest: all its checksums are right.
+// seal makes an archive from a plan, the first block of the rest and stored bytes for
+// all other blocks, with valid checksums.
 func seal(plan, first, block []byte) ([]byte, error) {
 	l, err := format.ParsePlan(context.Background(), plan)
 	if err != nil {
@@ -108,8 +108,8 @@ func seal(plan, first, block []byte) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// FuzzSealed: archives of any plan and any blocks, whose checksums are right: what
-// opens can be listed, read and verified, and its tail is as Repair makes it.
+// FuzzSealed checks archives of any plan and blocks with valid checksums. If one opens,
+// it can be listed, read and verified, and its tail equals the one that Repair makes.
 func FuzzSealed(f *testing.F) {
 	s := seeds.Of(f)
 	eachSeed(f, func(name string, keep bool, ar []byte) {
@@ -160,14 +160,14 @@ func FuzzSealed(f *testing.F) {
 	})
 }
 
-// readSome reads the start and the end of what may be claimed to be of any length.
+// readSome reads the start and the end of a reader, which may claim any length.
 func readSome(r io.ReaderAt, size int64) {
 	b := make([]byte, min(size, 1<<16))
 	_, _ = r.ReadAt(b, 0)
 	_, _ = r.ReadAt(b, size-int64(len(b)))
 }
 
-// FuzzRepair: what can be repaired is an archive whose tail needs no repair.
+// FuzzRepair checks that a repaired archive needs no further repair of its tail.
 func FuzzRepair(f *testing.F) {
 	s := seeds.Of(f)
 	eachSeed(f, func(name string, keep bool, ar []byte) {

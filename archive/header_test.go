@@ -14,8 +14,8 @@ import (
 	"github.com/cdfz-format/cdfz/filters"
 )
 
-// TestHeader: an archive's header is that of its image, wherever the number of
-// records comes from.
+// TestHeader checks that an archive has the header of its image, for all sources of the
+// number of records.
 func TestHeader(t *testing.T) {
 	streaming := 0
 	for name, image := range someFiles(t) {
@@ -32,8 +32,8 @@ func TestHeader(t *testing.T) {
 	require.NotZero(t, streaming)
 }
 
-// TestHeaderChain: a chain of the header with parameters that its filter does not
-// have is damage; one with a filter that is not known here is not.
+// TestHeaderChain checks that invalid parameters in the header's chain are damage, but
+// an unknown filter is not.
 func TestHeaderChain(t *testing.T) {
 	ar := pack(t, smallestImage, nil)
 	r := open(t, ar)

@@ -30,8 +30,8 @@ func bounded(t testing.TB, size int64, f func()) {
 	require.Less(t, time.Since(start), time.Minute)
 }
 
-// TestHostileServers: opening and reading archives and classic files of hostile servers
-// fail, or work, in bounded time and memory.
+// TestHostileServers checks that opening and reading archives and classic files on
+// hostile servers ends in bounded time and memory.
 func TestHostileServers(t *testing.T) {
 	log.SetOutput(io.Discard) // package http logs answers that nobody asked for
 	defer log.SetOutput(os.Stderr)
@@ -53,7 +53,7 @@ func TestHostileServers(t *testing.T) {
 	}
 }
 
-// useHostile does with a URL what users do.
+// useHostile uses a URL as users do.
 func useHostile(t testing.TB, url string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()

@@ -54,7 +54,7 @@ func hostileSeeds(t testing.TB) []*hostile.Archive {
 	return out
 }
 
-// peak runs f and returns by how much the heap grew meanwhile at most.
+// peak runs f and returns the largest growth of the heap meanwhile.
 func peak(f func()) int64 {
 	defer debug.SetGCPercent(debug.SetGCPercent(20))
 	runtime.GC()
@@ -82,7 +82,7 @@ func peak(f func()) int64 {
 	return most.Load() - start
 }
 
-// attack does with an archive whatever reads metadata, and some reading of values.
+// attack runs all code that reads metadata on an archive, and reads some values.
 func attack(t testing.TB, ar []byte) {
 	ctx, size := context.Background(), int64(len(ar))
 	expected := func(what string, err error) {
@@ -145,8 +145,8 @@ func attack(t testing.TB, ar []byte) {
 	})
 }
 
-// modest reports whether an archive claims blocks that fit the memory of the test. How
-// much blocks take is for the one who reads them to bound.
+// modest reports whether the blocks claimed by an archive fit the memory of the test.
+// Bounding the size of blocks is up to the caller.
 func modest(f *archive.File) bool {
 	for _, v := range f.Vars() {
 		n := v.Type().Size()
@@ -160,8 +160,8 @@ func modest(f *archive.File) bool {
 	return f.Image().Size() <= 64<<20
 }
 
-// TestHostileArchives opens archives of which any field is at an extreme and all checksums
-// are right. With CDFZ_SOAK=1 it takes an hour, with CDFZ_SOAK=10m ten minutes.
+// TestHostileArchives opens archives with extreme values in any field and valid
+// checksums. With CDFZ_SOAK=1 it runs for an hour, with CDFZ_SOAK=10m for ten minutes.
 func TestHostileArchives(t *testing.T) {
 	rounds, until := 300, time.Time{}
 	if testing.Short() {
@@ -186,7 +186,7 @@ func TestHostileArchives(t *testing.T) {
 	t.Logf("%d archives", n)
 }
 
-// tryHostile attacks the archive of a number.
+// tryHostile attacks the archive with the given number.
 func tryHostile(t testing.TB, seeds []*hostile.Archive, number int64) {
 	r := rand.New(rand.NewSource(number))
 	ar := seeds[r.Intn(len(seeds))].Mutate(r).Bytes()
@@ -202,7 +202,7 @@ func tryHostile(t testing.TB, seeds []*hostile.Archive, number int64) {
 	attack(t, ar)
 }
 
-// FuzzHostile is TestHostileArchives with numbers that the fuzzer chooses.
+// FuzzHostile is TestHostileArchives with numbers chosen by the fuzzer.
 func FuzzHostile(f *testing.F) {
 	seeds := hostileSeeds(f)
 	n := int64(8)

@@ -11,10 +11,10 @@ import (
 	"github.com/cdfz-format/cdfz/unlimited"
 )
 
-// Image is the original netCDF file: an io.ReaderAt with a size. Safe for concurrent
-// use. Copy and WriteTo are the fast ways to read all of it.
+// Image is the original netCDF file: an io.ReaderAt with a size. It is safe for
+// concurrent use. Copy and WriteTo are the fast ways to read all of it.
 type Image struct {
-	classic *sized // nil: of an archive
+	classic *sized // nil for an archive
 	a       *blocks.Reader
 	view    *unlimited.View
 }
@@ -24,7 +24,7 @@ var (
 	_ io.WriterTo = (*Image)(nil)
 )
 
-// newImage is the image that an archive holds.
+// newImage returns the image in an archive.
 func newImage(a *blocks.Reader) *Image { return &Image{a: a, view: a.Image(context.Background())} }
 
 // Size is the length of the image in bytes.
@@ -35,7 +35,7 @@ func (im *Image) Size() int64 {
 	return im.a.L.Image.Size
 }
 
-// ReadAt implements io.ReaderAt, for archives through the block cache.
+// ReadAt implements io.ReaderAt. For archives it uses the block cache.
 func (im *Image) ReadAt(p []byte, off int64) (int, error) {
 	if im.classic != nil {
 		return im.classic.ReadAt(p, off)
@@ -43,7 +43,7 @@ func (im *Image) ReadAt(p []byte, off int64) (int, error) {
 	return im.view.ReadAt(p, off)
 }
 
-// ReadAtContext is ReadAt until ctx is done.
+// ReadAtContext is ReadAt that ends early when ctx is done.
 func (im *Image) ReadAtContext(ctx context.Context, p []byte, off int64) (int, error) {
 	if im.classic != nil {
 		return im.classic.ReadAtContext(ctx, p, off)
@@ -51,7 +51,7 @@ func (im *Image) ReadAtContext(ctx context.Context, p []byte, off int64) (int, e
 	return im.a.Image(ctx).ReadAt(p, off)
 }
 
-// gap is the distance in bytes above which two reads of a classic file are faster
+// gap returns the distance in bytes above which two reads of a classic file are faster
 // than one, or 0 if its reads have no latency.
 func (im *Image) gap() int64 {
 	if im.classic == nil {
@@ -60,12 +60,12 @@ func (im *Image) gap() int64 {
 	return ioat.Gap(im.classic.r)
 }
 
-// CopyOptions of Image.Copy. Nil and the zero value mean the defaults.
+// CopyOptions control Image.Copy. Nil and the zero value mean the defaults.
 type CopyOptions struct {
 	Workers int   // goroutines that decode; 0: GOMAXPROCS
 	Memory  int64 // bytes of blocks of record variables held at once; 0: DefaultMemory
-	// Progress, if not nil, is told the bytes of the image done so far, from one
-	// goroutine at a time.
+	// Progress, if not nil, is called with the number of image bytes done so far, from
+	// one goroutine at a time.
 	Progress func(done int64)
 }
 
@@ -107,7 +107,7 @@ func (im *Image) Copy(ctx context.Context, w io.Writer, o *CopyOptions) error {
 	return nil
 }
 
-// copyChunk is how much of a classic file is copied at once.
+// copyChunk is the number of bytes of a classic file copied at once.
 const copyChunk = 1 << 20
 
 // WriteTo writes the whole image to w; see Copy.

@@ -13,13 +13,13 @@ import (
 
 // Info describes an archive. Lengths are in bytes.
 type Info struct {
-	ImageName string // base name of the image: a claim, never build a path from it unchecked
+	ImageName string // base name of the image, unchecked: do not use it in paths
 	ImageSize int64
 	SHA256    string // of the image, in hexadecimal digits
 	Writer    string // program and version
 	Layout    Layout
 	Block     int64 // target size of a block
-	Blocks    int64 // those of the variables and of the rest
+	Blocks    int64 // blocks of the variables and of the rest
 	Entries   int64 // of the ZIP
 	Stored    int64 // stored bytes of all blocks
 	Rest      RestInfo
@@ -33,7 +33,7 @@ type RestInfo struct {
 	Len    int64 // of the rest, decoded
 }
 
-// Info describes the archive that the file is; ok is false for a classic file.
+// Info describes the archive. ok is false for a classic file.
 func (f *File) Info() (i Info, ok bool) {
 	a := f.archive
 	if a == nil {
@@ -46,7 +46,7 @@ func (f *File) Info() (i Info, ok bool) {
 	}, true
 }
 
-// Stored reads the whole index and sums up the stored bytes of each variable, in the
+// Stored reads the whole index and returns the stored bytes of each variable, in the
 // order of the header, and of the rest. It returns nil for a classic file.
 func (f *File) Stored(ctx context.Context) (vars []int64, rest int64, err error) {
 	a := f.archive
@@ -72,7 +72,7 @@ func (f *File) Stored(ctx context.Context) (vars []int64, rest int64, err error)
 	return vars, rest, nil
 }
 
-// Omitted lists the attributes that the Zarr view leaves out; nil without a view.
+// Omitted lists the attributes that the Zarr view leaves out. It is nil without a view.
 func (f *File) Omitted() []Omitted {
 	a := f.archive
 	if a == nil || !a.L.Layout.HasView() {
@@ -92,9 +92,9 @@ func (f *File) Omitted() []Omitted {
 // BlockInfo describes a block. Lengths are in bytes.
 type BlockInfo struct {
 	Num          int64   // global block number
-	Var          int     // number of the variable, -1: the rest
+	Var          int     // number of the variable, or -1 for the rest
 	Name         string  // of its entry
-	Start, Count []int64 // index range; for the rest nil
+	Start, Count []int64 // index range; nil for the rest
 	Off, Len     int64   // place of the stored bytes
 	Raw          int64   // bytes of values, without padding
 	Mask, CRC    uint32
@@ -123,7 +123,7 @@ func (f *File) Blocks(ctx context.Context) iter.Seq2[BlockInfo, error] {
 	}
 }
 
-// blockInfo describes the block of a row.
+// blockInfo describes the block of an index row.
 func blockInfo(a *blocks.Reader, n int64, row blockidx.Row) BlockInfo {
 	v, b := a.L.Locate(n)
 	i := BlockInfo{Num: n, Var: -1, Name: string(a.L.AppendName(nil, v, b)), Off: row.Off, Len: row.Len, Mask: row.Mask, CRC: row.CRC}

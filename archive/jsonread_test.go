@@ -15,7 +15,7 @@ import (
 	"github.com/cdfz-format/cdfz/testdata/seeds"
 )
 
-// sameAsJSON reports whether read accepts b, and requires that encoding/json then
+// sameAsJSON reports whether read accepts b. If so, it requires that encoding/json
 // reads the same.
 func sameAsJSON[T any](t testing.TB, b string, read func([]byte) (*T, error)) bool {
 	got, err := read([]byte(b))
@@ -26,13 +26,13 @@ func sameAsJSON[T any](t testing.TB, b string, read func([]byte) (*T, error)) bo
 	var want T
 	require.NoError(t, json.Unmarshal([]byte(b), &want), "%s", b)
 	if otherCase.MatchString(b) {
-		return true // a name that encoding/json takes for another one
+		return true // a name that encoding/json matches with a different one
 	}
 	require.Equal(t, want, *got, "%s", b)
 	return true
 }
 
-// otherCase finds names of members that are not in lower case, and escaped ones.
+// otherCase matches names of members with upper-case letters or escapes.
 var otherCase = regexp.MustCompile(`"[^"]*([A-Z]|[^\x00-\x7f]|\\u)[^"]*" *:`)
 
 // jsonSeeds are plans and manifests of archives, and ones with all members.
@@ -65,8 +65,8 @@ func fullManifest() *format.Manifest {
 	}
 }
 
-// TestReadJSON: what is written is read, and what else is read, encoding/json reads in
-// the same way.
+// TestReadJSON checks that written JSON can be read, and that encoding/json agrees on
+// everything that is accepted.
 func TestReadJSON(t *testing.T) {
 	plans, manifests := jsonSeeds(t)
 	for _, b := range plans {
@@ -92,7 +92,7 @@ func TestReadJSON(t *testing.T) {
 	require.Greater(t, read, 1000/step)
 }
 
-// mutants are texts that differ from s in one place.
+// mutants returns texts that differ from s in one place.
 func mutants(s string) []string {
 	var out []string
 	for i := range len(s) + 1 {
@@ -105,7 +105,7 @@ func mutants(s string) []string {
 		}
 		out = append(out, s[:i])
 	}
-	// Members twice, in another order, unknown, or with other values.
+	// Members that are repeated, reordered, unknown, or have other values.
 	for _, m := range regexp.MustCompile(`,?"[a-z0-9_]+":([0-9]+|"[^"]*"|\[[^\[\]{}]*\]|true|\{[^{}]*\})`).FindAllStringIndex(s, -1) {
 		member := s[m[0]:m[1]]
 		name := member[:strings.Index(member, ":")+1]
@@ -167,7 +167,7 @@ func TestPlanRefused(t *testing.T) {
 	}
 }
 
-// FuzzReadJSON: wherever plan or manifest are read, encoding/json reads the same.
+// FuzzReadJSON checks that encoding/json agrees with every accepted plan or manifest.
 func FuzzReadJSON(f *testing.F) {
 	plans, manifests := jsonSeeds(f)
 	for _, b := range slices.Concat(plans, manifests) {

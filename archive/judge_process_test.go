@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// judgeProcess is a program of testdata/judge, one process for many files: it takes
-// seconds to start. It answers each line of JSON with one.
+// judgeProcess is a program of testdata/judge. It takes seconds to start, so one
+// process serves many files. It answers each line of JSON with another.
 type judgeProcess struct {
 	in  *json.Encoder
 	out *bufio.Reader
@@ -35,7 +35,7 @@ func startJudge(t testing.TB, script string) judgeProcess {
 	return judgeProcess{json.NewEncoder(in), bufio.NewReader(out)}
 }
 
-// ask sends a job and reads what the judge says of it.
+// ask sends a job and reads the verdict.
 func (j judgeProcess) ask(t testing.TB, job, verdict any) {
 	t.Helper()
 	var line []byte

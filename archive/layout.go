@@ -14,10 +14,10 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
-// Which layout an archive gets. It is decided from the header and the options, and
-// where that leaves it open from some blocks, before a byte is written.
+// Choice of the layout. It is decided before a byte is written, from the header and the
+// options and, if these leave it open, from some blocks.
 
-// draft is an archive that is planned and not yet written.
+// draft is a planned archive that is not yet written.
 type draft struct {
 	o     *WriteOptions
 	l     *format.Resolved
@@ -25,7 +25,7 @@ type draft struct {
 }
 
 // newDraft plans an archive and makes its metadata. ErrMetadata means that the layout
-// needs more metadata than the format allows, or far more than its view is worth.
+// needs more metadata than the format allows, or far more than the view is worth.
 func newDraft(ctx context.Context, h *cdf3.Header, size int64, o *WriteOptions, lay format.Layout) (*draft, error) {
 	rest, err := o.Preset.rest()
 	if err != nil {
@@ -60,19 +60,19 @@ func newDraft(ctx context.Context, h *cdf3.Header, size int64, o *WriteOptions, 
 		d.front = append(d.front, e)
 	}
 	if plan := &d.front[1]; plan.Stored > format.MaxPlan {
-		return nil, fmt.Errorf("archive: %s has %d bytes, at most %d are possible: %w", czip.PlanName, plan.Stored, format.MaxPlan, format.ErrMetadata)
+		return nil, fmt.Errorf("archive: %s: expected at most %d bytes, found %d: %w", czip.PlanName, format.MaxPlan, plan.Stored, format.ErrMetadata)
 	}
-	// The archive has at least the structural bytes, and they do not count the header's.
+	// The archive has at least the structural bytes. They do not include the header.
 	limit := format.MetaLimit(d.structural(), 0)
 	for _, f := range files {
 		if int64(len(f.Data)) > limit {
-			return nil, fmt.Errorf("archive: %s has %d bytes, at most %d are possible: %w", f.Name, len(f.Data), limit, format.ErrMetadata)
+			return nil, fmt.Errorf("archive: %s: expected at most %d bytes, found %d: %w", f.Name, limit, len(f.Data), format.ErrMetadata)
 		}
 	}
 	return d, nil
 }
 
-// chooseDraft decides the layout, docs/FORMAT.md, "Thresholds of the layouts".
+// chooseDraft decides the layout; see docs/FORMAT.md, "Thresholds of the layouts".
 func chooseDraft(ctx context.Context, image io.ReaderAt, size int64, h *cdf3.Header, o *WriteOptions) (*draft, error) {
 	for _, lay := range o.Zarr.layouts() {
 		d, err := newDraft(ctx, h, size, o, lay)
@@ -125,7 +125,8 @@ func (d *draft) structural() int64 {
 	return n + 2*(l.RestBlocks*int64(len(czip.RestPrefix))+format.DigitsBelow(l.RestBlocks))
 }
 
-// layouts lists the layouts with a Zarr view that a mode allows, the first choice first.
+// layouts lists the layouts with a Zarr view that a mode allows, in order of
+// preference.
 func (m ZarrMode) layouts() []format.Layout {
 	switch m {
 	case ZarrAuto:
@@ -138,10 +139,11 @@ func (m ZarrMode) layouts() []format.Layout {
 	return nil
 }
 
-// forced reports whether the archive has a view whatever it costs.
+// forced reports whether the archive gets a view at any cost.
 func (m ZarrMode) forced() bool { return m == ZarrAlways || m == ZarrConsolidated }
 
-// viewWorth is how many structural bytes an archive with a view may have.
+// viewWorth returns the number of structural bytes that an archive with a view may
+// have.
 func viewWorth(lay format.Layout, size int64) int64 {
 	if lay == format.Consolidated {
 		return viewBase + size/consolidatedShare
@@ -149,7 +151,8 @@ func viewWorth(lay format.Layout, size int64) int64 {
 	return viewBase + size/viewShare
 }
 
-// paysView reports whether an archive with a view keeps the bounds on size, or need not.
+// paysView reports whether an archive with a view satisfies the bounds on its size, or
+// need not.
 func (d *draft) paysView(ctx context.Context, image io.ReaderAt) (bool, error) {
 	if d.o.Zarr.forced() {
 		return true, nil
@@ -168,15 +171,15 @@ func (d *draft) paysView(ctx context.Context, image io.ReaderAt) (bool, error) {
 	return d.saves(ctx, image, missing)
 }
 
-// errEnough stops a cutter that has been asked for some blocks only.
+// errEnough stops a cutter after some blocks.
 var errEnough = errors.New("enough blocks")
 
-// probeWindow is how many bytes of the record section a probe reads at once. Most probes
-// need few blocks.
+// probeWindow is the number of bytes of the record section that a probe reads at once.
+// Most probes need few blocks.
 const probeWindow = 256 << 10
 
-// saves reports whether encoding saves at least that many bytes. It stops as soon as
-// it knows.
+// saves reports whether encoding saves at least missing bytes. It stops as soon as the
+// answer is known.
 func (d *draft) saves(ctx context.Context, image io.ReaderAt, missing int64) (bool, error) {
 	probe := &probe{ctx: ctx, e: blocks.NewEncoder(d.l), missing: missing}
 	c := &blocks.Cutter{L: d.l, R: image, Sink: probe, Window: probeWindow, Read: func(int64) {}}
@@ -187,7 +190,7 @@ func (d *draft) saves(ctx context.Context, image io.ReaderAt, missing int64) (bo
 	return false, err
 }
 
-// probe is a sink that encodes blocks to see what that saves.
+// probe is a sink that encodes blocks to measure the savings.
 type probe struct {
 	ctx     context.Context
 	e       *blocks.Encoder

@@ -18,8 +18,8 @@ type ZarrMode string
 const (
 	ZarrAuto   ZarrMode = "auto"   // iff its cost is small: docs/FORMAT.md, "Thresholds of the layouts"
 	ZarrAlways ZarrMode = "always" // for every Zarr reader, whatever it costs
-	// ZarrConsolidated is for readers of consolidated metadata, xarray among them,
-	// whatever it costs.
+	// ZarrConsolidated makes a view for readers of consolidated metadata, such as
+	// xarray, at any cost.
 	ZarrConsolidated ZarrMode = "consolidated"
 	ZarrNever        ZarrMode = "never"
 )
@@ -35,7 +35,7 @@ const (
 	PresetPortable Preset = "portable" // shuffle + deflate: what every HDF5, netCDF-4 and Zarr reads
 )
 
-// Presets lists them in the order of their speed.
+// Presets lists the presets in order of speed.
 var Presets = []Preset{PresetFast, PresetDefault, PresetPortable, PresetMax}
 
 // VarFilter sets the filter chain of some variables.
@@ -43,14 +43,14 @@ type VarFilter struct {
 	// Vars are names as in the file; "*" stands for all variables. An explicit name
 	// takes precedence over "*".
 	Vars []string
-	// Chain replaces the preset's. Empty: the blocks are stored as they are.
+	// Chain replaces that of the preset. If it is empty, blocks are stored unchanged.
 	Chain filters.Chain
 }
 
 // Bounds and defaults of options.
 const (
-	// DefaultBlock is 256 KiB: 99.3 % of the ratio of unlimited blocks, and it
-	// stays in the second-level cache.
+	// DefaultBlock is 256 KiB. That has 99.3 % of the ratio of unlimited blocks and
+	// fits the second-level cache.
 	DefaultBlock = 256 << 10
 	MinBlock     = 1 << 10
 	MaxBlock     = 256 << 20
@@ -58,29 +58,29 @@ const (
 	// DefaultCache is the bound of the block cache, in bytes of decoded blocks.
 	DefaultCache = blocks.DefaultCache
 
-	// DefaultMemory is the default memory for blocks of record variables: enough for
-	// the blocks of 500 record variables at once.
+	// DefaultMemory is the default memory for blocks of record variables. It suffices
+	// for the blocks of 500 record variables at once.
 	DefaultMemory = blocks.DefaultMemory
 )
 
-// WriteOptions of Write. Nil and the zero value mean the defaults.
+// WriteOptions control Write. Nil and the zero value mean the defaults.
 type WriteOptions struct {
 	Name    string      // base name of the image, kept in the manifest
 	Block   int64       // target size of a block in bytes; 0: DefaultBlock
 	Preset  Preset      // "": PresetDefault
 	Filters []VarFilter // chains of single variables
 	Zarr    ZarrMode    // "": ZarrAuto
-	// Memory bounds the blocks of record variables that are collected at the
-	// same time, in bytes; 0: DefaultMemory. It decides how many times the
-	// record section is read, and the order of blocks in the archive.
+	// Memory bounds the blocks of record variables that are collected at the same time,
+	// in bytes. 0 means DefaultMemory. It determines how many times the record section
+	// is read, and the order of blocks in the archive.
 	Memory  int64
-	Workers int // goroutines that encode; 0: GOMAXPROCS. Never changes the archive
-	// Progress, if not nil, is told the bytes of the image done so far, from one
-	// goroutine at a time.
+	Workers int // goroutines that encode; 0: GOMAXPROCS; does not affect the archive
+	// Progress, if not nil, is called with the number of image bytes done so far, from
+	// one goroutine at a time.
 	Progress func(done int64)
 }
 
-// withDefaults checks the options and fills in what is left open.
+// withDefaults checks the options and fills in the defaults.
 func (o *WriteOptions) withDefaults() (WriteOptions, error) {
 	var c WriteOptions
 	if o != nil {
@@ -120,8 +120,7 @@ func (o *WriteOptions) withDefaults() (WriteOptions, error) {
 	return c, nil
 }
 
-// Levels of the presets: zstd's as the zstd program numbers them, and the effort of
-// lorenz.
+// Levels of the presets: those of the zstd program, and the effort of lorenz.
 const (
 	fastLevel     = 1
 	defaultLevel  = 3
@@ -130,8 +129,8 @@ const (
 	maxRestLevel  = 19
 )
 
-// Chain is the chain that a preset gives variables of type t. Elements of one
-// byte are not shuffled: there is nothing to shuffle.
+// Chain returns the chain of a preset for variables of type t. Elements of one byte are
+// not shuffled, since that would change nothing.
 func (p Preset) Chain(t cdf3.Type) (filters.Chain, error) {
 	var shuffled filters.Chain
 	if t.Size() > 1 {
@@ -150,8 +149,8 @@ func (p Preset) Chain(t cdf3.Type) (filters.Chain, error) {
 	return nil, fault.Optionsf("preset %q, expected one of %v", p, Presets)
 }
 
-// rest is the chain for the rest, whose blocks are of several lengths and hold
-// anything.
+// rest returns the chain for the rest, whose blocks have several lengths and any
+// content.
 func (p Preset) rest() (filters.Chain, error) {
 	if p == PresetMax {
 		return filters.Chain{{ID: filters.Zstd, Params: []uint32{maxRestLevel}}}, nil
@@ -184,7 +183,7 @@ func (o *WriteOptions) chainFor(name string, t cdf3.Type, g *format.Geometry) (f
 	return complete(c, t, g)
 }
 
-// complete adds the parameters that follow from the blocks to a chain, and checks it.
+// complete adds the parameters that depend on the blocks to a chain, and checks it.
 func complete(c filters.Chain, t cdf3.Type, g *format.Geometry) (filters.Chain, error) {
 	b := filters.Block{Len: int(g.BlockLen), Kind: blockKinds[t], Size: int(t.Size()), Shape: make([]int, len(g.Block))}
 	for i, n := range g.Block {
@@ -206,7 +205,7 @@ var blockKinds = map[cdf3.Type]filters.Kind{
 	cdf3.Float: filters.Float, cdf3.Double: filters.Float, cdf3.Char: filters.Text,
 }
 
-// checkFilters finds names that no variable has and variables named twice.
+// checkFilters rejects names that no variable has and variables named twice.
 func (o *WriteOptions) checkFilters(h *cdf3.Header) error {
 	if len(o.Filters) == 0 {
 		return nil

@@ -15,7 +15,7 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
-// formatText is docs/FORMAT.md.
+// formatText returns docs/FORMAT.md.
 func formatText(t *testing.T) string {
 	b, err := os.ReadFile("../docs/FORMAT.md")
 	require.NoError(t, err)
@@ -50,7 +50,7 @@ func TestPlannerVectors(t *testing.T) {
 	}
 }
 
-// plainPlanner is the planner in floating point and without cleverness.
+// plainPlanner is a straightforward planner in floating point.
 func plainPlanner(n []int64, size, target int64) []int64 {
 	type cand struct {
 		j              int
@@ -112,8 +112,8 @@ func TestPlannerPlain(t *testing.T) {
 	}
 }
 
-// TestPlannerBounds: blocks lie within half and twice the target wherever the
-// variable is that large, and never above the largest block.
+// TestPlannerBounds checks that blocks of large enough variables are between half and
+// twice the target, and never above the largest block.
 func TestPlannerBounds(t *testing.T) {
 	for _, n := range [][]int64{{1 << 40}, {1 << 31, 2}, {3, 1 << 33}, {1, 1, 100_000_007}, {46341, 46341}, {1 << 20, 1 << 20, 1 << 20}, {5, 300_000_000, 1}} {
 		for _, target := range []int64{MinBlock, DefaultBlock, MaxBlock} {
@@ -128,8 +128,8 @@ func TestPlannerBounds(t *testing.T) {
 	}
 }
 
-// TestGeometry: the blocks of a variable tile its raw bytes in order, find is the
-// inverse of at, and keys and boxes follow the grid.
+// TestGeometry checks that the blocks of a variable tile its raw bytes in order, that
+// find is the inverse of at, and that keys and boxes follow the grid.
 func TestGeometry(t *testing.T) {
 	for _, c := range []struct{ shape, block []int64 }{
 		{nil, nil}, {[]int64{1}, []int64{1}}, {[]int64{10}, []int64{3}}, {[]int64{5, 7}, []int64{1, 3}},

@@ -12,7 +12,7 @@ import (
 	"github.com/cdfz-format/cdfz/testdata/corpus"
 )
 
-// TestCorpusPython: the independent reader restores the corpus.
+// TestCorpusPython restores the corpus with the independent reader.
 func TestCorpusPython(t *testing.T) {
 	var p pythonReader
 	p.dir = t.TempDir()
@@ -31,7 +31,7 @@ func TestCorpusPython(t *testing.T) {
 	p.run(t, "--walk")
 }
 
-// TestCorpusPythonFerret: and larger files.
+// TestCorpusPythonFerret does the same with larger files.
 func TestCorpusPythonFerret(t *testing.T) {
 	var p pythonReader
 	p.dir = t.TempDir()

@@ -20,8 +20,8 @@ import (
 	"github.com/cdfz-format/cdfz/filters"
 )
 
-// pythonReader restores archives with the reader that was written from
-// docs/FORMAT.md alone, many at a time.
+// pythonReader restores many archives at a time with the reader that was written from
+// docs/FORMAT.md alone.
 type pythonReader struct {
 	dir   string
 	names []string
@@ -40,7 +40,7 @@ func (p *pythonReader) add(t *testing.T, image []byte, o *WriteOptions) {
 	p.sums = append(p.sums, hex.EncodeToString(sum[:]))
 }
 
-// run restores all of them, compares their sums and returns what was printed.
+// run restores all of them, compares their checksums and returns the output.
 func (p *pythonReader) run(t *testing.T, flags ...string) string {
 	args := append([]string{"../testdata/reader/cdfz_reader.py", "--sha256"}, flags...)
 	cmd := exec.Command("/usr/bin/python3", append(args, p.names...)...)
@@ -56,15 +56,15 @@ func (p *pythonReader) run(t *testing.T, flags ...string) string {
 	return string(out)
 }
 
-// check restores all of them and has the reader check the containers.
+// check restores all of them and lets the reader check the containers.
 func (p *pythonReader) check(t *testing.T) { p.run(t, "--check") }
 
-// everyFilter is a chain with all filters that there are.
+// everyFilter is a chain with all filters.
 var everyFilter = filters.Chain{{ID: filters.Shuffle}, {ID: filters.LZ4, Params: []uint32{0}}, {ID: filters.Fletcher32},
 	{ID: filters.Bzip2, Params: []uint32{9}}, {ID: filters.Deflate, Params: []uint32{6}}, {ID: filters.Zstd, Params: []uint32{3}}}
 
-// TestJudgePython: the independent reader restores every test file, by the tail
-// and by the local headers.
+// TestJudgePython checks that the independent reader restores every test file, by the
+// tail and by the local headers.
 func TestJudgePython(t *testing.T) {
 	var p pythonReader
 	files := classicFiles(t)

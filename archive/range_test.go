@@ -16,8 +16,8 @@ import (
 	"github.com/cdfz-format/cdfz/slab"
 )
 
-// rangedArchives are archives of an image, with one chain for all variables. Blocks of
-// the first two can be decoded in part.
+// rangedArchives returns archives of an image with one chain for all variables. Blocks
+// of the first two can be decoded in part.
 func rangedArchives(t testing.TB, image []byte, block int64) map[string][]byte {
 	out := map[string][]byte{}
 	for name, c := range map[string]filters.Chain{
@@ -30,8 +30,8 @@ func rangedArchives(t testing.TB, image []byte, block int64) map[string][]byte {
 	return out
 }
 
-// TestRanges reads points and slabs of all shapes from blocks that are decoded in part,
-// with caches of all kinds.
+// TestRanges reads points and slabs of all shapes from blocks that can be decoded in
+// part, with all kinds of caches.
 func TestRanges(t *testing.T) {
 	const nt = 30
 	image := noiseImage(t, nt)
@@ -65,8 +65,9 @@ func TestRanges(t *testing.T) {
 	}
 }
 
-// TestRangeAgain: the first point of a block decodes a part of it, the second the whole,
-// and the third nothing. Remote archives decode blocks whole at once.
+// TestRangeAgain checks that the first point of a block decodes a part of it, the
+// second the whole block, and the third nothing. Remote archives decode whole blocks at
+// once.
 func TestRangeAgain(t *testing.T) {
 	image := noiseImage(t, 30)
 	point := func(x int64) slab.Sel {
@@ -92,7 +93,7 @@ func TestRangeAgain(t *testing.T) {
 	}
 }
 
-// BenchmarkPoints reads points at random, without a cache.
+// BenchmarkPoints reads random points without a cache.
 func BenchmarkPoints(b *testing.B) {
 	image := noiseImage(b, 200)
 	for name, ar := range rangedArchives(b, image, DefaultBlock) {

@@ -28,8 +28,8 @@ import (
 // noiseY and noiseX are the shape of a record in noiseImage.
 const noiseY, noiseX = 48, 64
 
-// noiseImage is a classic file of nt records with the variables of cubeImage, of
-// which a has values that say nothing of each other.
+// noiseImage makes a classic file of nt records with the variables of cubeImage. The
+// values of a are unrelated.
 func noiseImage(t testing.TB, nt int64) []byte {
 	image := cubeImage(t, nt, noiseY, noiseX)
 	rnd := rand.New(rand.NewSource(1))
@@ -45,7 +45,7 @@ func noiseImage(t testing.TB, nt int64) []byte {
 	return image
 }
 
-// noiseArchive is an archive of noiseImage with blocks of a size, stored as they are.
+// noiseArchive makes an archive of noiseImage with unfiltered blocks of the given size.
 func noiseArchive(t testing.TB, image []byte, block int64) []byte {
 	return pack(t, image, &WriteOptions{Block: block, Zarr: ZarrAlways, Name: "noise.nc",
 		Filters: []VarFilter{{Vars: []string{"*"}, Chain: filters.Chain{}}}})
@@ -56,8 +56,8 @@ type pattern struct {
 	slab.Sel
 }
 
-// patterns are selections of a variable of noiseImage: what users read, and some
-// that are hard on a remote reader. The one that fills a cache is the last.
+// patterns returns selections of a variable of noiseImage: typical ones, and some that
+// are hard for a remote reader. The last one fills a cache.
 func patterns(nt int64) []pattern {
 	const ny, nx = noiseY, noiseX
 	return []pattern{
@@ -88,7 +88,7 @@ func readNoise(ctx context.Context, f *File, s slab.Sel) ([]float32, error) {
 	return dst, slab.ReadInto(ctx, a, dst, s)
 }
 
-// noiseValues is the same without a file between.
+// noiseValues does the same directly from the image.
 func noiseValues(t testing.TB, image []byte, s slab.Sel) []float32 {
 	f, err := New(bytes.NewReader(image), int64(len(image)), nil)
 	require.NoError(t, err)
@@ -109,7 +109,7 @@ func noiseValues(t testing.TB, image []byte, s slab.Sel) []float32 {
 // extent is a range of bytes of an archive.
 type extent struct{ off, n int64 }
 
-// join joins extents that are less than 64 KiB apart: what is worth one request.
+// join merges extents that are less than 64 KiB apart and thus worth one request.
 func join(e []extent) []extent {
 	slices.SortFunc(e, func(a, b extent) int { return cmp.Compare(a.off, b.off) })
 	var out []extent
@@ -130,8 +130,8 @@ func total(e []extent) (n int64) {
 	return n
 }
 
-// costOf computes the runs of index pages and of blocks that a selection of
-// variable a needs, from the index as docs/FORMAT.md, "The index", has it.
+// costOf computes the runs of index pages and of blocks that a selection of variable a
+// needs, from the index as specified in docs/FORMAT.md, "The index".
 func costOf(t testing.TB, ar []byte, s slab.Sel) (pages, blocks []extent) {
 	const header, pageHead, rowLen, rows = 32, 8, 20, 256
 	a := open(t, ar)
@@ -146,7 +146,7 @@ func costOf(t testing.TB, ar []byte, s slab.Sel) (pages, blocks []extent) {
 			}
 		}
 	}
-	index := a.Tail.IdxOff + int64(30+len(czip.IndexName)) // behind its local header
+	index := a.Tail.IdxOff + int64(30+len(czip.IndexName)) // after its local header
 	require.Equal(t, "cdfzidx\x01", string(ar[index:][:8]))
 	seen := map[int64]bool{}
 	for n := range needs {
@@ -162,8 +162,8 @@ func costOf(t testing.TB, ar []byte, s slab.Sel) (pages, blocks []extent) {
 	return join(pages), join(blocks)
 }
 
-// checkCost opens an archive, reads a selection, and compares what it took with
-// what it may take. It returns the runs.
+// checkCost opens an archive, reads a selection, and compares the cost with the bound.
+// It returns the runs.
 func checkCost(t *testing.T, s *faultsrv.Server, ar, image []byte, sel slab.Sel) (pages, blocks []extent) {
 	before := s.Requests.Load()
 	f, err := openURL(t, s, remote.Options{})
@@ -184,8 +184,8 @@ func checkCost(t *testing.T, s *faultsrv.Server, ar, image []byte, sel slab.Sel)
 	return pages, blocks
 }
 
-// TestRemoteCost: a hyperslab over HTTP costs at most the runs of the index pages
-// and of the blocks that it needs, and their bytes; a second time nothing.
+// TestRemoteCost checks that a hyperslab over HTTP costs at most the runs and bytes of
+// the index pages and blocks that it needs, and nothing the second time.
 func TestRemoteCost(t *testing.T) {
 	const nt = 350 // with the smallest blocks enough for index pages that are far apart
 	image := noiseImage(t, nt)
@@ -207,7 +207,7 @@ func TestRemoteCost(t *testing.T) {
 	require.True(t, several, "no pattern has several runs of both kinds")
 }
 
-// TestRemoteCostRandom is the same for random selections.
+// TestRemoteCostRandom does the same for random selections.
 func TestRemoteCostRandom(t *testing.T) {
 	const nt = 350
 	image := noiseImage(t, nt)
@@ -227,7 +227,7 @@ func TestRemoteCostRandom(t *testing.T) {
 	}
 }
 
-// passing are faults that an attempt or two more overcome.
+// passing returns faults that one or two more attempts overcome.
 func passing() map[string]faultsrv.Fault {
 	return map[string]faultsrv.Fault{
 		"drop": func(int, http.ResponseWriter, *http.Request, *httptest.ResponseRecorder) { panic(http.ErrAbortHandler) },
@@ -246,8 +246,8 @@ func passing() map[string]faultsrv.Fault {
 	}
 }
 
-// TestRemoteFaults: hyperslabs are right whatever happens to some of the requests,
-// for several readers at a time.
+// TestRemoteFaults checks that hyperslabs are right whatever happens to some of the
+// requests, for several readers at a time.
 func TestRemoteFaults(t *testing.T) {
 	image := noiseImage(t, 64)
 	want := map[string][]float32{}
@@ -278,8 +278,8 @@ func TestRemoteFaults(t *testing.T) {
 	}
 }
 
-// TestRemoteFailures: what does not pass is an error of the source, of the right
-// class, in each request of a hyperslab. What is in the cache is still right.
+// TestRemoteFailures checks that a persistent fault in any request of a hyperslab is an
+// error of the source, of the right class. Cached values are still right.
 func TestRemoteFailures(t *testing.T) {
 	image := noiseImage(t, 64)
 	ar := noiseArchive(t, image, 4000)
@@ -351,7 +351,7 @@ func TestRemoteFailures(t *testing.T) {
 				require.NoError(t, err)
 				require.Equal(t, want, got)
 
-				// When the server is well again, so are the reads.
+				// When the server recovers, reads succeed again.
 				s.Set(func() { s.Fault = nil })
 				all := patterns(64)[len(patterns(64))-1]
 				got, err = readNoise(context.Background(), f, all.Sel)
@@ -362,8 +362,8 @@ func TestRemoteFailures(t *testing.T) {
 	}
 }
 
-// TestRemoteReplaced: after a file was replaced, at any request, hyperslabs are
-// those of the old file or give remote.ErrChanged.
+// TestRemoteReplaced replaces a file at any request. Hyperslabs must then be those of
+// the old file or fail with remote.ErrChanged.
 func TestRemoteReplaced(t *testing.T) {
 	image := noiseImage(t, 64)
 	ar := noiseArchive(t, image, 4000)
@@ -423,8 +423,8 @@ func TestRemoteReplaced(t *testing.T) {
 	}
 }
 
-// TestRemoteCancel: a hyperslab whose context ends returns at once, whichever of
-// its requests is under way, and the file can be read afterwards.
+// TestRemoteCancel checks that a hyperslab whose context ends returns at once,
+// whichever request is active, and that the file can be read afterwards.
 func TestRemoteCancel(t *testing.T) {
 	image := noiseImage(t, 64)
 	files := map[string][]byte{"archive": noiseArchive(t, image, 4000), "classic": image}
@@ -461,8 +461,8 @@ func TestRemoteCancel(t *testing.T) {
 	}
 }
 
-// TestRemoteCancelOne: of two readers who wait for the same block one gives up;
-// it returns at once, and the other gets its answer.
+// TestRemoteCancelOne cancels one of two readers that wait for the same block. It must
+// return at once, and the other must get its values.
 func TestRemoteCancelOne(t *testing.T) {
 	image := noiseImage(t, 64)
 	s := faultsrv.Serve(t, noiseArchive(t, image, 4000))
@@ -498,7 +498,7 @@ func TestRemoteCancelOne(t *testing.T) {
 				<-asked
 			}
 		}
-		time.Sleep(10 * time.Millisecond) // for the second to wait as well
+		time.Sleep(10 * time.Millisecond) // let the second one wait as well
 		cancel[first]()
 		select {
 		case err := <-done[first]:

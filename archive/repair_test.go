@@ -27,7 +27,7 @@ func maskedArchive(t testing.TB) []byte {
 		{ID: filters.Shuffle, Params: []uint32{2}}, {ID: filters.Deflate, Params: []uint32{6}, Optional: true}}}}})
 }
 
-// repairable are archives of each layout, one with masks and one of many blocks.
+// repairable returns archives of each layout, one with masks and one of many blocks.
 func repairable(t testing.TB) map[string][]byte {
 	out := smallArchives(t)
 	out["masked"] = maskedArchive(t)
@@ -61,7 +61,7 @@ func repairOf(t testing.TB, b []byte) (*fsck.Repaired, error) {
 	return p, err
 }
 
-// readableBlocks are the blocks of an archive that a reader decodes, by number.
+// readableBlocks returns the blocks of an archive that a reader can decode, by number.
 func readableBlocks(b []byte) map[int64]string {
 	a, err := blocks.NewReader(context.Background(), bytes.NewReader(b), int64(len(b)), &blocks.ReadOptions{Cache: -1})
 	if err != nil {
@@ -85,7 +85,7 @@ func requireReadable(t testing.TB, want, got map[int64]string, what string) {
 	}
 }
 
-// ruin damages an archive at random, the same way for the same seed.
+// ruin damages an archive at random. The same seed causes the same damage.
 func ruin(ar []byte, seed int64) ([]byte, string) {
 	rng := rand.New(rand.NewSource(seed))
 	b, what := bytes.Clone(ar), ""
@@ -136,9 +136,9 @@ func ruin(ar []byte, seed int64) ([]byte, string) {
 	return b, what
 }
 
-// TestRepairRule: whatever could be read before a repair can be read after it, in
-// place, to a new file and after an interruption; what is said to be the original
-// archive is; and an archive without damage left verifies.
+// TestRepairRule checks that all that was readable before a repair is readable after
+// it, in place, in a new file and after an interruption. A repair reported as identical
+// must be, and an archive without remaining damage must verify.
 func TestRepairRule(t *testing.T) {
 	archives := repairable(t)
 	names := slices.Sorted(maps.Keys(archives))
@@ -181,7 +181,7 @@ func TestRepairRule(t *testing.T) {
 		require.NoError(t, err, what)
 		require.True(t, again.Intact(), "%s: tail %t, front %t, %d headers", what, again.Tail, again.Front, again.Headers)
 
-		// Interrupted while the tail was written.
+		// Interrupted while writing the tail.
 		if !p.Tail {
 			continue
 		}
@@ -199,8 +199,8 @@ func TestRepairRule(t *testing.T) {
 		count, done, identical, clean, unsure, failed)
 }
 
-// TestRepairHeaders: a flipped bit anywhere in a local header is mended by the
-// index, and without a page of the index by the directory.
+// TestRepairHeaders checks that a flipped bit anywhere in a local header is repaired
+// from the index, or without its index page from the directory.
 func TestRepairHeaders(t *testing.T) {
 	for name, ar := range repairable(t) {
 		tailOff := open(t, ar).Tail
@@ -229,8 +229,8 @@ func TestRepairHeaders(t *testing.T) {
 	}
 }
 
-// TestRepairFront: damage of README and Zarr metadata does not stop a reader, and
-// is repaired.
+// TestRepairFront checks that damage of README and Zarr metadata does not stop a reader
+// and can be repaired.
 func TestRepairFront(t *testing.T) {
 	for name, ar := range repairable(t) {
 		r := open(t, ar)
@@ -257,8 +257,8 @@ func TestRepairFront(t *testing.T) {
 	}
 }
 
-// TestRepairForeignREADME: the text of README is not part of the format. One that
-// this program would not write is kept, and damage of it stays.
+// TestRepairForeignREADME checks that a README with another text, which is not part of
+// the format, is kept, and damage of it stays.
 func TestRepairForeignREADME(t *testing.T) {
 	ar := pack(t, cubeImage(t, 12, 30, 20), &WriteOptions{Block: MinBlock, Zarr: ZarrAlways})
 	r := open(t, ar)
@@ -288,7 +288,7 @@ func TestRepairForeignREADME(t *testing.T) {
 	requireReadable(t, readableBlocks(whole), readableBlocks(got), "README")
 }
 
-// TestRepairAfter: what follows an archive is told apart from it.
+// TestRepairAfter checks that bytes after an archive are distinguished from it.
 func TestRepairAfter(t *testing.T) {
 	ar := pack(t, cubeImage(t, 12, 30, 20), &WriteOptions{Block: MinBlock, Zarr: ZarrAlways})
 	for _, more := range [][]byte{{0}, ar, make([]byte, 100_000)} {

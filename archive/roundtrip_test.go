@@ -18,7 +18,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 )
 
-// classicFiles are the small files of testdata, by name.
+// classicFiles returns the small files of testdata, by name.
 func classicFiles(t testing.TB) map[string][]byte {
 	t.Helper()
 	names, err := filepath.Glob("../testdata/classic/*.nc")
@@ -33,8 +33,8 @@ func classicFiles(t testing.TB) map[string][]byte {
 	return files
 }
 
-// someFiles are classicFiles, with -short one of those that differ in their format
-// alone.
+// someFiles returns classicFiles, or with -short one of each group that differs only in
+// the format version.
 func someFiles(t testing.TB) map[string][]byte {
 	t.Helper()
 	files := classicFiles(t)
@@ -56,8 +56,8 @@ func someFiles(t testing.TB) map[string][]byte {
 	return files
 }
 
-// thin is the step of tests that try every byte or every length: 1, and more with
-// -short, as in the run with the race detector.
+// thin returns the step of tests that try every byte or every length: 1, or more with
+// -short, as in runs with the race detector.
 func thin() int {
 	if testing.Short() {
 		return 97
@@ -94,7 +94,7 @@ func unpack(t testing.TB, ar []byte) []byte {
 	return b.Bytes()
 }
 
-// variants are the options that round trips take turns with.
+// variants returns the options that round trips alternate between.
 func variants() []WriteOptions {
 	var out []WriteOptions
 	for _, zarr := range []ZarrMode{ZarrAuto, ZarrAlways, ZarrConsolidated, ZarrNever} {
@@ -107,8 +107,8 @@ func variants() []WriteOptions {
 	return out
 }
 
-// TestLayouts: the larger an image, the more of the Zarr view its archive has by
-// default. Consolidated metadata alone are for those for which more costs too much.
+// TestLayouts checks that larger images have more of the Zarr view in their archives by
+// default. Those in between have only consolidated metadata.
 func TestLayouts(t *testing.T) {
 	for _, c := range []struct {
 		rows int64
@@ -135,8 +135,8 @@ func TestRoundTrip(t *testing.T) {
 	files := someFiles(t)
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		image := files[name]
-		// Every file with the defaults and with four of the others: all of them
-		// get their turn, since there are many more files.
+		// Each file uses the defaults and four of the other variants. There are enough
+		// files to cover all variants.
 		options := append([]WriteOptions{{}}, all[next%len(all)], all[(next+9)%len(all)], all[(next+18)%len(all)], all[(next+27)%len(all)])
 		if testing.Short() {
 			options = options[:3]
@@ -157,8 +157,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestPasses: an image whose record variables exceed the memory comes back in
-// several passes.
+// TestPasses checks that an image whose record variables exceed the memory is restored
+// in several passes.
 func TestPasses(t *testing.T) {
 	for name, image := range someFiles(t) {
 		for _, memory := range []int64{1, 10 << 10} {
@@ -175,7 +175,7 @@ func TestPasses(t *testing.T) {
 	require.Len(t, r.Passes(DefaultMemory), 1)
 }
 
-// encodePlan is a plan as JSON.
+// encodePlan encodes a plan as JSON.
 func encodePlan[P interface {
 	Encode(context.Context) ([]byte, error)
 }](p P) []byte {

@@ -9,8 +9,8 @@ import (
 	"github.com/cdfz-format/cdfz/blockidx"
 )
 
-// TestCheckRow: places that no block of an archive can have, which an index may
-// claim and a server make seem to be there.
+// TestCheckRow checks places that no block of an archive can have, but an index may
+// claim and a server may fake.
 func TestCheckRow(t *testing.T) {
 	a := open(t, pack(t, cubeImage(t, 5, 300, 500), &WriteOptions{Zarr: ZarrAlways}))
 	a.Size = 1 << 40

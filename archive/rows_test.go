@@ -12,8 +12,8 @@ import (
 	"github.com/cdfz-format/cdfz/slab"
 )
 
-// TestIndexDamage: a damaged page of the index is ErrCorrupt on every path that
-// reads rows.
+// TestIndexDamage checks that a damaged page of the index is ErrCorrupt on every path
+// that reads rows.
 func TestIndexDamage(t *testing.T) {
 	ar := pack(t, cubeImage(t, 64, 30, 50), &WriteOptions{Block: MinBlock, Zarr: ZarrAlways})
 	r := open(t, ar)

@@ -12,8 +12,8 @@ import (
 	"github.com/cdfz-format/cdfz/testdata/corpus"
 )
 
-// TestCorpusSlabs judges hyperslabs of every file of the corpus; what no judge
-// reads is held against the manifest.
+// TestCorpusSlabs judges hyperslabs of every file of the corpus. Those that no judge
+// reads are compared with the manifest.
 func TestCorpusSlabs(t *testing.T) {
 	known := corpusTruth(t)
 	b := newSlabJudging(t, 200)
@@ -33,8 +33,7 @@ func TestCorpusSlabsFerret(t *testing.T) {
 	b.report(t, 0)
 }
 
-// TestCorpusSlabsSparse judges files of many GB, which are zeros but for some
-// extents.
+// TestCorpusSlabsSparse judges files of many GB that are mostly zeros.
 func TestCorpusSlabsSparse(t *testing.T) {
 	b := newSlabJudging(t, 200)
 	corpus.Sparse(t, func(t *testing.T, f corpus.File) {

@@ -23,11 +23,11 @@ import (
 	"github.com/cdfz-format/cdfz/slab"
 )
 
-// These tests hold hyperslabs against netCDF4-python and scipy, and against the
-// netCDF specification, element by element. A judge that is missing is a failure.
-// Packages of Debian: python3-netcdf4, python3-scipy.
+// These tests compare hyperslabs with netCDF4-python and scipy, and element by element
+// with the netCDF specification. A missing judge is a failure. Packages of Debian:
+// python3-netcdf4, python3-scipy.
 
-// A job for testdata/judge/slab_judge.py, which explains it, and the answer.
+// A job for testdata/judge/slab_judge.py, which documents it, and the answer.
 type (
 	slabJob struct {
 		Path       string          `json:"path"`
@@ -51,20 +51,20 @@ type (
 	}
 )
 
-// slabJudging asks the judge about many files and counts.
+// slabJudging passes many files to the judge and counts.
 type slabJudging struct {
 	process judgeProcess
-	path    string // of the file that is judged
+	path    string // of the judged file
 	samples int    // selections of a file
-	next    int    // of variants
+	next    int    // next of variants
 
 	files, vars, selections, judged int
 	judges                          map[string]int    // variables by judge
-	unjudged                        map[string]string // why a file has variables that none judges
+	unjudged                        map[string]string // why a file has variables without a judge
 }
 
-// newSlabJudging starts the judge. It draws so many selections of a file, and
-// 10 000 in the soak.
+// newSlabJudging starts the judge. It draws samples selections per file, or 10 000 in
+// the soak.
 func newSlabJudging(t *testing.T, samples int) *slabJudging {
 	t.Helper()
 	if os.Getenv("CDFZ_SOAK") != "" {
@@ -81,8 +81,8 @@ func (b *slabJudging) ask(t *testing.T, job slabJob) (v slabVerdict) {
 	return v
 }
 
-// file judges a file in memory: it is read as it is and out of two archives.
-// known is what another reader says of whole variables.
+// file judges a file in memory, read directly and from two archives. known holds the
+// values of whole variables from another reader.
 func (b *slabJudging) file(t *testing.T, name string, image []byte, known truth) {
 	t.Helper()
 	require.NoError(t, os.WriteFile(b.path, image, 0o644))
@@ -91,14 +91,14 @@ func (b *slabJudging) file(t *testing.T, name string, image []byte, known truth)
 	var ars []*File
 	for _, o := range []WriteOptions{{Zarr: ZarrAlways, Preset: PresetFast, Block: MinBlock}, all[b.next%len(all)]} {
 		o.Name = filepath.Base(name)
-		// A cache that holds some blocks and drops them again.
+		// A cache that holds some blocks and evicts them again.
 		ars = append(ars, openFile(t, pack(t, image, &o), &OpenOptions{Cache: 64 << 10}))
 	}
 	b.judge(t, name, bytes.NewReader(image), int64(len(image)), known, ars)
 }
 
-// judge reads selections of an image and of archives of it, and asks the judge,
-// for whom the image lies at b.path. Without known the image is sparse.
+// judge reads selections of an image and of its archives and passes them to the judge,
+// for whom the image is at b.path. Without known the image is sparse.
 func (b *slabJudging) judge(t *testing.T, name string, image io.ReaderAt, size int64, known truth, ars []*File) {
 	t.Helper()
 	classic, err := New(image, size, nil)
@@ -126,7 +126,7 @@ func (b *slabJudging) judge(t *testing.T, name string, image io.ReaderAt, size i
 	for k := range samples {
 		i := rng.Intn(len(h.Vars))
 		s := drawSelection(rng, h.Vars[i].Shape)
-		if k < len(h.Vars) && known != nil { // first each as a whole, then each once, then any
+		if k < len(h.Vars) && known != nil { // first all variables whole, then each once, then random ones
 			i, s = k, slab.Sel{}
 		} else if k < 2*len(h.Vars) {
 			i = k % len(h.Vars)
@@ -161,7 +161,7 @@ func (b *slabJudging) judge(t *testing.T, name string, image io.ReaderAt, size i
 	}
 }
 
-// report logs the counts. No more than so many variables may be without a judge.
+// report logs the counts. At most unjudged variables may be without a judge.
 func (b *slabJudging) report(t *testing.T, unjudged int) {
 	t.Helper()
 	for _, name := range slices.Sorted(maps.Keys(b.unjudged)) {
@@ -184,8 +184,8 @@ func wholeSelection(shape []int64) slab.Sel {
 	return s
 }
 
-// drawSelection draws a hyperslab: in each dimension all indices, one, none, or
-// some in steps of either sign. Most have few elements.
+// drawSelection draws a random hyperslab: in each dimension all indices, one, none, or
+// some with a positive or negative stride. Most have few elements.
 func drawSelection(rng *rand.Rand, shape []int64) slab.Sel {
 	s := wholeSelection(shape)
 	left := int64(20000)
@@ -204,7 +204,7 @@ func drawSelection(rng *rand.Rand, shape []int64) slab.Sel {
 		default:
 			start, step := rng.Int63n(n), int64(1)
 			if rng.Intn(2) == 0 {
-				// The netCDF C library takes no longer steps than an int.
+				// The netCDF C library limits strides to an int.
 				step += rng.Int63n(1 + rng.Int63n(min(n, 1<<31-2)))
 			}
 			room := (n-1-start)/step + 1
@@ -218,8 +218,8 @@ func drawSelection(rng *rand.Rand, shape []int64) slab.Sel {
 	return s
 }
 
-// specified is what a selection holds by the netCDF specification, element by
-// element: bytes as in the file, zeros beyond its end.
+// specified returns the bytes of a selection according to the netCDF specification,
+// element by element: as in the file, with zeros beyond its end.
 func specified(t *testing.T, image io.ReaderAt, h *cdf3.Header, i int, s slab.Sel) []byte {
 	t.Helper()
 	v := &h.Vars[i]
@@ -268,8 +268,8 @@ func specified(t *testing.T, image io.ReaderAt, h *cdf3.Header, i int, s slab.Se
 	return out
 }
 
-// readSlab reads a selection in the variable's own type, and the hash of it
-// converted to double, "" for text.
+// readSlab reads a selection in the variable's own type, and returns the hash of its
+// values converted to double, "" for text.
 func readSlab(t *testing.T, a slab.Array, s slab.Sel) (values []byte, double string) {
 	t.Helper()
 	var err error

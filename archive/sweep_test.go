@@ -13,7 +13,8 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
-// sweptImages are files of about 9 MiB whose bytes reach the cutter in different ways.
+// sweptImages returns files of about 9 MiB whose bytes reach the cutter in different
+// ways.
 func sweptImages(t *testing.T) map[string][]byte {
 	random := rand.NewChaCha8([32]byte{5})
 	build := func(n uint64, dims []cdf3.Dim, vars ...cdf3.Var) []byte {
@@ -55,7 +56,7 @@ func sweptImages(t *testing.T) map[string][]byte {
 	}
 }
 
-// TestReadOnce: images are read once to be archived, and the SHA-256 is theirs.
+// TestReadOnce checks that archiving reads an image once and records its SHA-256.
 func TestReadOnce(t *testing.T) {
 	for name, image := range sweptImages(t) {
 		size := int64(len(image))
@@ -70,15 +71,15 @@ func TestReadOnce(t *testing.T) {
 			require.True(t, bytes.Equal(image, unpack(t, b.Bytes())), name)
 			times := float64(c.bytes) / float64(size)
 			t.Logf("%s, zarr %q, memory %d: read %.3f times in %d reads", name, o.Zarr, o.Memory, times, c.calls)
-			if o.Memory == 0 { // with so little, each record variable is cut in a pass of its own
+			if o.Memory == 0 { // with so little memory, each record variable is cut in a separate pass
 				require.LessOrEqual(t, times, 1.05, name)
 			}
 		}
 	}
 }
 
-// TestReadOnceFails: a source that fails anywhere, or that is shorter than it was, fails
-// the archiving.
+// TestReadOnceFails checks that archiving fails if the source fails anywhere or gets
+// shorter.
 func TestReadOnceFails(t *testing.T) {
 	for name, image := range sweptImages(t) {
 		size := int64(len(image))

@@ -11,8 +11,8 @@ import (
 	"github.com/cdfz-format/cdfz/remote"
 )
 
-// frontProbe is the length of the read ahead in a classic file: the first window of
-// the header's parser, which starts after the magic number.
+// frontProbe is the length of the read-ahead in a classic file: the first window of the
+// header's parser, which starts after the magic number.
 const frontProbe = 68 << 10
 
 // openRemote opens the file at a URL.

@@ -15,8 +15,8 @@ import (
 	"github.com/cdfz-format/cdfz/remote"
 )
 
-// TestURLGarbled: bytes of a block that were garbled on their way are fetched once
-// more, past caches, before they count as damage.
+// TestURLGarbled checks that garbled bytes of a block are fetched again, bypassing
+// caches, before they count as damage.
 func TestURLGarbled(t *testing.T) {
 	image := noiseImage(t, 64)
 	ar := noiseArchive(t, image, 16<<10)
@@ -87,8 +87,8 @@ func TestURLGarbled(t *testing.T) {
 	}
 }
 
-// TestURLGarbledFront: what opening reads, and the pages of the index, are fetched
-// once more as blocks are.
+// TestURLGarbledFront checks that the bytes read when opening, and index pages, are
+// fetched again like blocks.
 func TestURLGarbledFront(t *testing.T) {
 	image := noiseImage(t, 64)
 	ar := noiseArchive(t, image, 4000)

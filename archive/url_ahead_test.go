@@ -21,8 +21,8 @@ import (
 	"github.com/cdfz-format/cdfz/remote"
 )
 
-// TestURLCopyCancel: what reads a whole archive over HTTP ends with its context,
-// whichever request is under way, and leaves no goroutine behind.
+// TestURLCopyCancel checks that reading a whole archive over HTTP ends with its
+// context, whichever request is active, and leaves no goroutine behind.
 func TestURLCopyCancel(t *testing.T) {
 	ar := noiseArchive(t, noiseImage(t, 350), 16<<10)
 	for name, do := range map[string]func(context.Context, *File) error{
@@ -44,7 +44,7 @@ func TestURLCopyCancel(t *testing.T) {
 				ctx, cancel := context.WithCancel(context.Background())
 				defer cancel()
 				if after == 0 && (name == "Repair" || name == "Verify") {
-					// What tells an archive from other files is read without a context.
+					// The check whether a file is an archive does not use the context.
 					cancel()
 				} else {
 					s.HangAfter(after, cancel)
@@ -103,20 +103,20 @@ func TestURLCopyFailures(t *testing.T) {
 		s.Set(func() { s.Fault = nil })
 		require.ErrorContains(t, f.Image().Copy(context.Background(), &fullWriter{6 << 20}, nil), "disk full")
 
-		// When all is well again, so is the copy.
+		// When the server recovers, copying succeeds again.
 		var b bytes.Buffer
 		require.NoError(t, f.Image().Copy(context.Background(), &b, nil))
 		require.True(t, bytes.Equal(image, b.Bytes()))
 	}
 }
 
-// remoteBytes is a reader in memory that reads as a remote one does.
+// remoteBytes is a reader in memory that acts like a remote one.
 type remoteBytes struct{ *bytes.Reader }
 
 func (remoteBytes) Gap() int64 { return 64 << 10 }
 
-// TestRemoteDamage: a damaged archive gives the same report from a remote reader as
-// from a local one.
+// TestRemoteDamage checks that a damaged archive has the same report from a remote
+// reader and a local one.
 func TestRemoteDamage(t *testing.T) {
 	image := noiseImage(t, 64)
 	ar := noiseArchive(t, image, 4000)

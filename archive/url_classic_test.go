@@ -18,8 +18,8 @@ import (
 	"github.com/cdfz-format/cdfz/slab"
 )
 
-// TestURLClassicCost: hyperslabs of a classic file over HTTP are read in runs that
-// are joined across gaps, several at a time.
+// TestURLClassicCost checks that hyperslabs of a classic file over HTTP are read in
+// runs that are joined across gaps, several at a time.
 func TestURLClassicCost(t *testing.T) {
 	const nt = 200
 	one := []int64{1, 1, 1}
@@ -50,7 +50,7 @@ func TestURLClassicCost(t *testing.T) {
 			atOnce := min(c.requests, 4)
 			s.Set(func() {
 				s.Fault = func(_ int, w http.ResponseWriter, _ *http.Request, ok *httptest.ResponseRecorder) {
-					// Answers wait for the requests that must come meanwhile.
+					// Answers wait for the requests that must arrive at the same time.
 					for until := time.Now().Add(5 * time.Second); s.Most.Load() < atOnce && time.Now().Before(until); {
 						time.Sleep(time.Millisecond)
 					}
@@ -69,7 +69,7 @@ func TestURLClassicCost(t *testing.T) {
 	}
 }
 
-// Types whose size is all that matters.
+// Types of which only the size matters.
 type (
 	bits8  uint8
 	bits16 uint16
@@ -96,8 +96,8 @@ func readBits(t testing.TB, a slab.Array, s slab.Sel) any {
 	return got
 }
 
-// TestRemoteClassic: hyperslabs of classic files are the same from a remote reader
-// as from a local one, those that end early as well.
+// TestRemoteClassic checks that hyperslabs of classic files are the same from a remote
+// reader and a local one, also for truncated files.
 func TestRemoteClassic(t *testing.T) {
 	rng := rand.New(rand.NewSource(1))
 	files, selections := someFiles(t), 20
@@ -138,7 +138,7 @@ func TestRemoteClassic(t *testing.T) {
 	}
 }
 
-// randomSelection is any selection, backwards in some dimensions.
+// randomSelection returns a random selection, backwards in some dimensions.
 func randomSelection(rng *rand.Rand, shape []int64) (s slab.Sel) {
 	for _, n := range shape {
 		if n == 0 {
@@ -154,7 +154,7 @@ func randomSelection(rng *rand.Rand, shape []int64) (s slab.Sel) {
 	return s
 }
 
-// walkAll is the bits of all values that a walk gives.
+// walkAll returns the bits of all values of a walk.
 func walkAll(t testing.TB, a slab.Array) (all []bits32) {
 	t.Helper()
 	require.NoError(t, slab.Walk(context.Background(), a, func(_, _ []int64, v []bits32) error {

@@ -15,8 +15,8 @@ import (
 	"github.com/cdfz-format/cdfz/remote"
 )
 
-// TestURLCopyCost: what reads a whole archive over HTTP reads it in long runs, and
-// no byte of it twice.
+// TestURLCopyCost checks that reading a whole archive over HTTP uses long runs and
+// reads no byte twice.
 func TestURLCopyCost(t *testing.T) {
 	image := noiseImage(t, 350)
 	sizes := []int64{MinBlock, 16 << 10, DefaultBlock}
@@ -26,8 +26,7 @@ func TestURLCopyCost(t *testing.T) {
 	for _, block := range sizes {
 		ar := noiseArchive(t, image, block)
 		size := int64(len(ar))
-		// Runs of 4 MiB, cut shorter where a part of the read-ahead ends; and the
-		// index, in whose pages' place there may be more to a block than to its values.
+		// Runs of 4 MiB, or shorter where a part of the read-ahead ends, and the index.
 		limit := 2*format.CeilDiv(size, 4<<20) + 3
 		for name, do := range map[string]func(*blocks.Reader, *remote.File) error{
 			"Copy": func(a *blocks.Reader, _ *remote.File) error { return a.Copy(context.Background(), nil, nil) },
@@ -78,8 +77,8 @@ func TestURLCopyCost(t *testing.T) {
 	}
 }
 
-// TestURLWriteCost: a classic file at a URL is archived in long reads, and downloaded
-// once.
+// TestURLWriteCost checks that a classic file at a URL is archived in long reads and
+// downloaded once.
 func TestURLWriteCost(t *testing.T) {
 	image := noiseImage(t, 350)
 	s := faultsrv.Serve(t, image)
@@ -93,7 +92,7 @@ func TestURLWriteCost(t *testing.T) {
 	_, err = Write(context.Background(), &want, bytes.NewReader(image), int64(len(image)), &WriteOptions{Name: "x.nc"})
 	require.NoError(t, err)
 	require.True(t, bytes.Equal(want.Bytes(), got.Bytes()))
-	// The header and the layout's choice read a little as well.
+	// The header and the choice of the layout need a few more reads.
 	require.LessOrEqual(t, s.Requests.Load()-opened, format.CeilDiv(r.Size(), blocks.AheadRun)+8)
 	require.LessOrEqual(t, r.Stats().Bytes-before, r.Size()+r.Size()/20)
 	t.Logf("%d requests for %d bytes: %d bytes", s.Requests.Load()-opened, r.Size(), r.Stats().Bytes-before)

@@ -10,14 +10,15 @@ import (
 	"github.com/cdfz-format/cdfz/remote"
 )
 
-// cost runs f and returns the requests and bytes that it took.
+// cost runs f and returns its requests and bytes.
 func cost(t testing.TB, s *faultsrv.Server, h *remote.File, f func()) (requests, size int64) {
 	n, b := s.Requests.Load(), h.Stats().Bytes
 	f()
 	return s.Requests.Load() - n, h.Stats().Bytes - b
 }
 
-// TestURLListingCost: what lists all blocks over HTTP reads the index in long runs.
+// TestURLListingCost checks that listing all blocks over HTTP reads the index in long
+// runs.
 func TestURLListingCost(t *testing.T) {
 	ar := noiseArchive(t, noiseImage(t, 350), MinBlock)
 	local := openFile(t, ar, nil)

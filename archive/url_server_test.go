@@ -31,7 +31,7 @@ func openURL(t testing.TB, s *faultsrv.Server, o remote.Options, r ...*OpenOptio
 	return f, err
 }
 
-// largeArchive is an archive of several blocks whose front, index and end are in
+// largeArchive returns an archive of several blocks with front, index and end in
 // different places.
 func largeArchive(t testing.TB) (image, ar []byte) {
 	t.Helper()
@@ -55,8 +55,7 @@ func readAll(f *File) ([]byte, error) {
 
 func httpOf(f *File) *remote.File { return f.closer.(*remote.File) }
 
-// sourceFailed checks for an error of the source, which must not pass for one of
-// the other classes.
+// sourceFailed checks that an error is one of the source and not of another class.
 func sourceFailed(t testing.TB, err error) {
 	t.Helper()
 	require.Error(t, err)

@@ -21,15 +21,15 @@ func recordOf(r int64) slab.Sel {
 	return slab.Sel{Start: []int64{r, 0, 0}, Count: []int64{1, 1, noiseX}, Stride: []int64{1, 1, 1}}
 }
 
-// TestURLSlots: readers who wait for a server do not keep others from decoding, and
-// there is room for so many of them only.
+// TestURLSlots checks that readers that wait for a server do not keep others from
+// decoding, and that their number is limited.
 func TestURLSlots(t *testing.T) {
 	image := noiseImage(t, 64)
 	s := faultsrv.Serve(t, noiseArchive(t, image, 16<<10))
 	f, err := openURL(t, s, remote.Options{Parallel: 50}, &OpenOptions{Workers: 1})
 	require.NoError(t, err)
 	require.NoError(t, f.archive.PrepareIndex(context.Background()))
-	var hang sync.Map // ranges that are not answered
+	var hang sync.Map // unanswered ranges
 	release := make(chan struct{})
 	var waiting sync.WaitGroup
 	s.Set(func() {
@@ -54,7 +54,7 @@ func TestURLSlots(t *testing.T) {
 		readers.Go(func() { read(int64(r)) })
 	}
 	waiting.Wait()
-	// The server answers this one, and it is decoded.
+	// The server answers this request, and the block is decoded.
 	s.Set(func() { s.Fault = nil })
 	done := make(chan struct{})
 	go func() {
@@ -66,7 +66,7 @@ func TestURLSlots(t *testing.T) {
 	case <-time.After(5 * time.Second):
 		t.Error("no slot for a block that has come")
 	}
-	// More readers than there is room for wait before they ask.
+	// Readers beyond the limit wait before they send requests.
 	s.Set(func() {
 		s.Fault = func(_ int, w http.ResponseWriter, _ *http.Request, ok *httptest.ResponseRecorder) {
 			<-release
@@ -99,8 +99,9 @@ func equalFloats(a, b []float32) bool {
 	return true
 }
 
-// TestURLManyGoroutines: over HTTP too no block is decoded twice at the same time,
-// nor more of them than there are slots, by readers of single blocks and of many.
+// TestURLManyGoroutines checks that over HTTP no block is decoded twice at the same
+// time, and no more blocks than there are slots, by readers of single blocks and of
+// many.
 func TestURLManyGoroutines(t *testing.T) {
 	k := registerTracker()
 	defer func() { k.most = 0 }()

@@ -20,8 +20,8 @@ import (
 	"github.com/cdfz-format/cdfz/remote"
 )
 
-// TestURLFiles: archives and classic files over a URL are what they are locally,
-// and opening takes the requests that Open promises.
+// TestURLFiles checks that archives and classic files have the same content over a URL
+// as locally, and that opening takes the requests that Open promises.
 func TestURLFiles(t *testing.T) {
 	all := variants()
 	next := 0
@@ -78,7 +78,7 @@ func TestURLOpenRequests(t *testing.T) {
 	require.Equal(t, s.Requests.Load(), st.Requests)
 	require.Less(t, st.Bytes, int64(2*len(ar)))
 
-	// What was read at opening is not asked for again.
+	// Bytes read when opening are not requested again.
 	before := s.Requests.Load()
 	h := httpOf(f)
 	p := make([]byte, 1000)
@@ -87,7 +87,7 @@ func TestURLOpenRequests(t *testing.T) {
 	require.Equal(t, io.EOF, err)
 	require.Equal(t, ar[len(ar)-700:], p[:700])
 	require.Equal(t, before, s.Requests.Load())
-	// Only the part before it is.
+	// Only the part before them is requested.
 	_, err = h.ReadAt(p, int64(len(ar))-blocks.TailProbe-10)
 	require.NoError(t, err)
 	require.Equal(t, ar[len(ar)-blocks.TailProbe-10:][:1000], p)
@@ -95,8 +95,8 @@ func TestURLOpenRequests(t *testing.T) {
 	require.Equal(t, fmt.Sprintf("bytes=%d-%d", len(ar)-blocks.TailProbe-10, len(ar)-blocks.TailProbe-1), s.Seen[before].Get("Range"))
 }
 
-// TestURLParallel: reads at the same time are right, and no more requests are
-// under way than allowed.
+// TestURLParallel checks that concurrent reads are right and that no more requests run
+// at the same time than allowed.
 func TestURLParallel(t *testing.T) {
 	image, ar := largeArchive(t)
 	s := faultsrv.Serve(t, ar)
@@ -134,11 +134,11 @@ func TestURLParallel(t *testing.T) {
 	require.True(t, bytes.Equal(image, got))
 }
 
-// TestURLChanged: a file that is replaced while it is read.
+// TestURLChanged replaces a file while it is read.
 func TestURLChanged(t *testing.T) {
 	image, ar := largeArchive(t)
 	other := pack(t, image, &WriteOptions{Block: MinBlock, Zarr: ZarrAlways, Name: "CDF2_CLIMATE.nc", Preset: "fast"})
-	same := bytes.Clone(ar) // as long, with damage if it were the same file
+	same := bytes.Clone(ar) // same length; a mixture of both looks damaged
 	for i := range same[:len(same)-blocks.TailProbe] {
 		same[i] ^= 0xff
 	}
@@ -147,7 +147,7 @@ func TestURLChanged(t *testing.T) {
 	}
 	changes := []struct {
 		name          string
-		etag, stamp   string // before
+		etag, stamp   string // before the change
 		change        func(s *faultsrv.Server)
 		unconditional bool // the server ignores conditions
 	}{
@@ -170,7 +170,7 @@ func TestURLChanged(t *testing.T) {
 		}},
 	}
 	for _, c := range changes {
-		for at := 1; at <= 4; at++ { // before which request
+		for at := 1; at <= 4; at++ { // change before this request
 			t.Run(fmt.Sprintf("%s/%d", c.name, at), func(t *testing.T) {
 				s := faultsrv.Serve(t, ar)
 				s.ETag, s.Modified = c.etag, c.stamp
@@ -199,7 +199,7 @@ func TestURLChanged(t *testing.T) {
 	}
 	t.Run("nothing to tell by", func(t *testing.T) {
 		// Parts of two files of the same size, without ETag and date: the end is
-		// asked for again.
+		// requested again.
 		s := faultsrv.Serve(t, ar)
 		s.ETag, s.Modified = "", ""
 		s.Fault = func(n int, w http.ResponseWriter, _ *http.Request, ok *httptest.ResponseRecorder) {
@@ -227,7 +227,8 @@ func TestURLChanged(t *testing.T) {
 	})
 }
 
-// TestURLDamaged: damage stays damage where the server has nothing to do with it.
+// TestURLDamaged checks that damage is reported as damage if the server is not the
+// cause.
 func TestURLDamaged(t *testing.T) {
 	_, ar := largeArchive(t)
 	bad := bytes.Clone(ar)
@@ -251,8 +252,8 @@ func TestURLDamaged(t *testing.T) {
 	}
 }
 
-// TestURLSecrets: errors of opening do not show secrets, whether the name is a URL,
-// a malformed one, or one of a scheme that is not supported.
+// TestURLSecrets checks that errors of opening show no secrets, for URLs that are
+// valid, malformed or of an unsupported scheme.
 func TestURLSecrets(t *testing.T) {
 	for _, name := range []string{"http://me:s3cret/x@h/y", "http://me:s3%cret@h/x", "HTTP://me:s3cret@h:port/", "http:/me:s3cret@h/x", "s3://me:s3cret@h/x?s3cret"} {
 		_, err := Open(context.Background(), name, nil)

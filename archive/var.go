@@ -109,14 +109,14 @@ func (v *Var) Values() io.ReaderAt {
 
 // VarInfo describes how an archive stores a variable.
 type VarInfo struct {
-	Blocked bool          // it has its own blocks
+	Blocked bool          // has blocks for itself
 	Why     string        // why it is not blocked
-	Path    string        // of its entries
+	Path    string        // path of its entries
 	Block   []int64       // shape of its blocks
 	Chain   filters.Chain // of its blocks
 	Blocks  int64
-	InView  bool   // it is in the Zarr view
-	View    string // why it is not, if it is blocked and the archive has a view
+	InView  bool   // is in the Zarr view
+	View    string // why it is not in the view, if it is blocked and the archive has a view
 }
 
 // Info describes how the variable is stored. It is zero for variables of classic

@@ -53,7 +53,7 @@ func vectors(t testing.TB, folder string) []vector {
 	return out
 }
 
-// outcome names an error as docs/FORMAT.md does.
+// outcome names an error in the terms of docs/FORMAT.md.
 func outcome(err error, none string) string {
 	switch {
 	case err == nil:
@@ -118,7 +118,7 @@ func sameValues(t *testing.T, f *archive.File, image []byte) {
 	}
 }
 
-// TestVectorsMade: the committed vectors are those that their program makes.
+// TestVectorsMade checks that the committed vectors are the output of their program.
 func TestVectorsMade(t *testing.T) {
 	dir := t.TempDir()
 	cmd := exec.Command("go", "run", "./testdata/vectors/gen", "-d", dir)

@@ -15,7 +15,7 @@ import (
 	"github.com/cdfz-format/cdfz/blockidx"
 )
 
-// parts are the entries of an archive with their stored bytes, up to the manifest.
+// parts returns the entries of an archive with their stored bytes, up to the manifest.
 func parts(ar []byte) (out []format.MetaEntry) {
 	for _, e := range entries(ar) {
 		if e.Name != czip.IndexName {
@@ -25,8 +25,7 @@ func parts(ar []byte) (out []format.MetaEntry) {
 	return out
 }
 
-// joined makes an archive of entries, with a manifest, an index and a directory that
-// fit them.
+// joined makes an archive of entries, with a matching manifest, index and directory.
 func joined(t *testing.T, l *format.Resolved, list []format.MetaEntry, storedManifest bool) []byte {
 	var ar []byte
 	var man format.Manifest
@@ -81,8 +80,8 @@ func joined(t *testing.T, l *format.Resolved, list []format.MetaEntry, storedMan
 	return b.Bytes()
 }
 
-// TestVerifyRules: what docs/FORMAT.md leaves to a verifier is found, with all
-// checksums right, and what it allows is not.
+// TestVerifyRules checks that a verifier finds violations with valid checksums, and
+// accepts all that docs/FORMAT.md allows.
 func TestVerifyRules(t *testing.T) {
 	image := cubeImage(t, 13, 30, 20)
 	viewed := pack(t, image, &WriteOptions{Name: "a.nc", Block: 4096, Zarr: ZarrAlways})
@@ -154,7 +153,7 @@ func TestVerifyRules(t *testing.T) {
 		name string
 		ar   []byte
 		edit func([]format.MetaEntry) []format.MetaEntry
-		want string // in the text of the damage; "": none
+		want string // in the text of the damage; "" for no damage
 	}{
 		{"nothing", viewed, insert(0), ""},
 		{"later entry", viewed, insert(2, later), ""},

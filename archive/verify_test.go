@@ -32,7 +32,7 @@ func TestVerifyIntact(t *testing.T) {
 	}
 }
 
-// smallArchives are archives of each layout, small enough to try every byte.
+// smallArchives returns archives of each layout, small enough to try every byte.
 func smallArchives(t testing.TB) map[string][]byte {
 	files := classicFiles(t)
 	out := map[string][]byte{}
@@ -47,7 +47,7 @@ func smallArchives(t testing.TB) map[string][]byte {
 	return out
 }
 
-// TestVerifyEveryByte flips every byte of small archives: all of them are found.
+// TestVerifyEveryByte checks that every flipped byte of small archives is detected.
 func TestVerifyEveryByte(t *testing.T) {
 	for name, ar := range smallArchives(t) {
 		t.Run(name, func(t *testing.T) {
@@ -62,7 +62,7 @@ func TestVerifyEveryByte(t *testing.T) {
 	}
 }
 
-// TestVerifyCuts cuts archives everywhere.
+// TestVerifyCuts cuts archives at every byte.
 func TestVerifyCuts(t *testing.T) {
 	for name, ar := range smallArchives(t) {
 		t.Run(name, func(t *testing.T) {
@@ -77,7 +77,7 @@ func TestVerifyCuts(t *testing.T) {
 	}
 }
 
-// TestVerifyRandomFlips flips bytes at random over larger archives.
+// TestVerifyRandomFlips flips random bytes of larger archives.
 func TestVerifyRandomFlips(t *testing.T) {
 	image := classicFiles(t)["cdf2_climate.nc"]
 	require.NotNil(t, image)

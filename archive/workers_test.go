@@ -13,8 +13,8 @@ import (
 	"github.com/cdfz-format/cdfz/slab"
 )
 
-// TestWorkers: no more blocks are decoded at the same time than the options say,
-// by one read of many blocks and by many reads.
+// TestWorkers checks that at most Workers blocks are decoded at the same time, by one
+// read of many blocks and by many reads.
 func TestWorkers(t *testing.T) {
 	k := registerTracker()
 	defer func() { k.most = 0 }()
@@ -37,7 +37,8 @@ func TestWorkers(t *testing.T) {
 	}
 }
 
-// TestCopyMemory: blocks that are large for the memory are decoded one by one.
+// TestCopyMemory checks that blocks that are large relative to the memory are decoded
+// one by one.
 func TestCopyMemory(t *testing.T) {
 	k := registerTracker()
 	defer func() { k.most = 0 }()

@@ -18,10 +18,10 @@ import (
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
-// slack is how many bytes an archive may have more than its image.
+// slack is the number of bytes by which an archive may exceed its image.
 const slack = 4096
 
-// Result describes what was written.
+// Result describes a written archive.
 type Result struct {
 	Size   int64 // of the archive, in bytes
 	Layout Layout
@@ -33,10 +33,10 @@ type Result struct {
 // image must not change meanwhile. Write cannot detect such changes. Comparing the
 // archive with the image does.
 //
-// The image is read once, about from the first byte to the last. Little is read again:
-// the header, some blocks if it is open whether a Zarr view pays, and each record for
-// every further group of variables if the blocks of all record variables exceed
-// WriteOptions.Memory.
+// The image is read once, roughly from the first byte to the last. Little is read
+// again: the header, some blocks if it is uncertain whether a Zarr view pays off, and
+// each record for every further group of variables if the blocks of all record
+// variables exceed WriteOptions.Memory.
 //
 // If the image is not a classic netCDF file, the error wraps cdf3.ErrNotCDF or a
 // *cdf3.FormatError, and nothing is written. After any other error dst holds a
@@ -63,8 +63,8 @@ func Write(ctx context.Context, dst io.Writer, image io.ReaderAt, size int64, op
 	return d.write(ctx, dst, image, nil)
 }
 
-// writeSmall makes the archive in memory. While it is larger than the format
-// promises, it makes it again in a smaller layout.
+// writeSmall makes the archive in memory. As long as it is larger than the format
+// promises, it tries a smaller layout.
 func writeSmall(ctx context.Context, dst io.Writer, image io.ReaderAt, size int64, h *cdf3.Header, o *WriteOptions) (*Result, error) {
 	data := make([]byte, size)
 	if err := ioat.ReadFull(image, data, 0); err != nil {
@@ -102,7 +102,7 @@ func writeSmall(ctx context.Context, dst io.Writer, image io.ReaderAt, size int6
 	}
 }
 
-// archiveWriter appends entries and remembers what the tail needs.
+// archiveWriter appends entries and collects the data for the tail.
 type archiveWriter struct {
 	w     io.Writer
 	off   int64
@@ -127,7 +127,7 @@ func (w *archiveWriter) meta(e *format.MetaEntry) error {
 	return w.write(b)
 }
 
-// block appends an encoded block and enters it in the index.
+// block appends an encoded block and sets its index row.
 func (w *archiveWriter) block(j *blocks.BlockJob) error {
 	row := blockidx.Row{Off: w.off + j.Entry.LocalLen(), Len: j.Entry.Stored, Mask: j.Entry.Mask, CRC: j.Entry.Crc}
 	n := w.l.Number(j.V, j.B)
@@ -141,8 +141,8 @@ func (w *archiveWriter) block(j *blocks.BlockJob) error {
 	return w.write(j.Bytes())
 }
 
-// write writes the archive. sum is the SHA-256 of the image, or nil if it is to
-// be computed on the way.
+// write writes the archive. sum is the SHA-256 of the image, or nil to compute it on
+// the way.
 func (d *draft) write(ctx context.Context, dst io.Writer, image io.ReaderAt, sum []byte) (*Result, error) {
 	table, err := blockidx.NewTable(d.l.Blocks)
 	if err != nil {
@@ -179,7 +179,8 @@ func (d *draft) write(ctx context.Context, dst io.Writer, image io.ReaderAt, sum
 }
 
 // writeBlocks cuts, encodes and appends all blocks. It returns the SHA-256 of the
-// image, computed on the way unless it is given. Then the image is in memory.
+// image, computed on the way unless it is given. If it is given, the image is in
+// memory.
 func (d *draft) writeBlocks(ctx context.Context, w *archiveWriter, image io.ReaderAt, sum []byte) ([]byte, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -26,12 +26,11 @@ import (
 	"github.com/cdfz-format/cdfz/filters"
 )
 
-// These tests hold archives against programs that know nothing of cdfz: unzip,
-// Python's zipfile, zarr-python and xarray. A judge that is missing is a failure.
-// Packages of Debian: unzip, python3-zarr, python3-xarray, python3-netcdf4,
-// python3-scipy.
+// These tests check archives with programs that do not know cdfz: unzip, Python's
+// zipfile, zarr-python and xarray. A missing judge is a failure. Packages of Debian:
+// unzip, python3-zarr, python3-xarray, python3-netcdf4, python3-scipy.
 
-// judgeVar is a variable as another reader of the netCDF file knows it.
+// judgeVar is a variable as read by another reader of the netCDF file.
 type judgeVar struct {
 	Path   string  `json:"path"`
 	Type   string  `json:"type"`
@@ -53,18 +52,19 @@ type verdict struct {
 	Refused, Ordinary, Unjudged, Differs string
 }
 
-// unzip has unzip test an archive. It warns of oddities with exit code 1.
+// unzip tests an archive with the program unzip, which reports oddities with exit code
+// 1.
 func unzip(t testing.TB, name string) {
 	t.Helper()
 	out, err := exec.Command("unzip", "-tq", name).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 }
 
-// truth is what another reader knows of a file's variables, in their order.
+// truth holds the variables of a file as read by another reader, in order.
 type truth []judgeVar
 
-// imageTruth reads values from the image as the netCDF specification says, and
-// nothing of package archive.
+// imageTruth reads values from the image according to the netCDF specification, without
+// package archive.
 func imageTruth(t testing.TB, image []byte) truth {
 	t.Helper()
 	h, err := cdf3.Read(bytes.NewReader(image), int64(len(image)))
@@ -88,8 +88,8 @@ func imageTruth(t testing.TB, image []byte) truth {
 	return out
 }
 
-// viewOptions are the archives of a file that Zarr programs judge, zipOptions
-// those that only ZIP programs do.
+// viewOptions are the options of archives for Zarr programs, zipOptions those of
+// archives for ZIP programs only.
 var (
 	viewOptions = []WriteOptions{
 		{Zarr: ZarrAlways, Preset: PresetPortable},
@@ -104,7 +104,7 @@ var (
 	}
 )
 
-// judging counts and collects what the judge says of many files.
+// judging passes many files to the judge and collects the verdicts.
 type judging struct {
 	process                        judgeProcess
 	dir                            string
@@ -199,7 +199,7 @@ func (b *judging) file(t *testing.T, name string, image []byte, known truth) {
 	}
 }
 
-// report logs what was found; the tables of exceptions must be exact.
+// report logs the results. The tables of exceptions must match exactly.
 func (b *judging) report(t *testing.T, refused, differs map[string]string, undecoded int) {
 	for _, what := range []struct {
 		title string
@@ -215,8 +215,8 @@ func (b *judging) report(t *testing.T, refused, differs map[string]string, undec
 	require.LessOrEqual(t, b.files-b.ordinary, undecoded, "files not compared with decoded coordinates")
 }
 
-// expect compares a table of exceptions with what was found: the same files, and
-// reasons that begin as expected.
+// expect compares a table of exceptions with the results: the same files, and reasons
+// with the expected beginnings.
 func (b *judging) expect(t *testing.T, want, got map[string]string) {
 	t.Helper()
 	for name, why := range got {
@@ -231,7 +231,7 @@ func (b *judging) expect(t *testing.T, want, got map[string]string) {
 }
 
 // TestJudgeView judges every file of testdata. Some are too odd for the netCDF C
-// library and for scipy, or not to be decoded.
+// library and for scipy, or cannot be decoded.
 func TestJudgeView(t *testing.T) {
 	b := newJudging(t)
 	files := classicFiles(t)
@@ -261,7 +261,7 @@ func imageOf(t testing.TB, h *cdf3.Header, fill func(p []byte)) []byte {
 	return image
 }
 
-// TestJudgeOddNames has variables large enough for entries of their own in any
+// TestJudgeOddNames has variables that are large enough for separate entries in any
 // layout, with names that ZIP programs, shells and file systems treat specially.
 func TestJudgeOddNames(t *testing.T) {
 	b := newJudging(t)
@@ -279,10 +279,10 @@ func TestJudgeOddNames(t *testing.T) {
 		})
 	}
 	require.Equal(t, b.vars, b.blocked)
-	b.report(t, nil, nil, 1) // the one that is not readable
+	b.report(t, nil, nil, 1) // one is not readable
 }
 
-// namedVars is a file with a variable of each name.
+// namedVars makes a file with a variable of each name.
 func namedVars(t testing.TB, names []string) []byte {
 	h := &cdf3.Header{Version: cdf3.Data64, Dims: []cdf3.Dim{{Name: "x", Len: 3}, {Name: "größe", Len: 500}}}
 	for _, name := range names {
@@ -297,9 +297,9 @@ func namedVars(t testing.TB, names []string) []byte {
 	return imageOf(t, h, func(p []byte) { rnd.Read(p) })
 }
 
-// TestJudgeManyEntries has more entries than a ZIP without ZIP64 records can.
+// TestJudgeManyEntries has more entries than a ZIP file without ZIP64 records can have.
 func TestJudgeManyEntries(t *testing.T) {
-	const n = 1<<16 + 65 // odd: the planner does not pair the rows
+	const n = 1<<16 + 65 // odd, so that the planner does not pair the rows
 	h := &cdf3.Header{Version: cdf3.Offset64, Dims: []cdf3.Dim{{Name: "row", Len: n}, {Name: "column", Len: 130}},
 		Vars: []cdf3.Var{{Name: "v", Type: cdf3.Int, DimIDs: []int{0, 1}}}}
 	image := imageOf(t, h, func(p []byte) {
@@ -316,8 +316,8 @@ func TestJudgeManyEntries(t *testing.T) {
 	require.Empty(t, b.ask(t, judgeJob{Archives: []string{name}, Zip: true}).Errors)
 }
 
-// TestJudgeMasks has blocks for which an optional filter was left out: their
-// headers have an extra field of our own, which ZIP programs must not mind.
+// TestJudgeMasks has blocks for which an optional filter was skipped. Their headers
+// have an extra field, which ZIP programs must ignore.
 func TestJudgeMasks(t *testing.T) {
 	h := &cdf3.Header{Version: cdf3.Classic, Dims: []cdf3.Dim{{Name: "x", Len: 4096}},
 		Vars: []cdf3.Var{{Name: "noise", Type: cdf3.Double, DimIDs: []int{0}}, {Name: "constant", Type: cdf3.Double, DimIDs: []int{0}}}}

@@ -8,7 +8,7 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
-// attributes makes the library's map of attributes.
+// attributes returns attributes in the library's map type.
 func attributes(list []cdf3.Attr) (*util.OrderedMap, error) {
 	keys, values := make([]string, len(list)), make(map[string]any, len(list))
 	for i := range list {
@@ -22,7 +22,7 @@ func attributes(list []cdf3.Attr) (*util.OrderedMap, error) {
 	return util.NewOrderedMap(keys, values)
 }
 
-// attribute is a string for text, a number for one number, a slice otherwise.
+// attribute returns a string for text, a number for one number, and a slice otherwise.
 func attribute(a *cdf3.Attr) (any, error) {
 	switch a.Type {
 	case cdf3.Byte:

@@ -15,14 +15,15 @@ import (
 	"github.com/cdfz-format/cdfz/slab"
 )
 
-// errSlice is for an end before its begin. The library's is not exported.
+// errSlice means that the end is before the beginning. The library's error is not
+// exported.
 var errSlice = errors.New("invalid slice parameters")
 
 // getter reads a variable. Indices beyond a dimension are slab.ErrBounds.
 type getter struct {
 	group *group
 	array slab.Array
-	shape []int64 // given away
+	shape []int64 // returned to callers
 	dims  []string
 	attrs *util.OrderedMap
 }
@@ -38,8 +39,8 @@ func (v *getter) Len() int64 {
 // Values implements api.VarGetter.
 func (v *getter) Values() (any, error) { return v.GetSlice(0, v.Len()) }
 
-// GetSlice implements api.VarGetter. A variable without records has an empty slice
-// for any range, and a scalar its value for any that begins at 0.
+// GetSlice implements api.VarGetter. For a variable without records every range is
+// empty. For a scalar every range that begins at 0 returns its value.
 func (v *getter) GetSlice(begin, end int64) (any, error) {
 	shape := v.array.Shape()
 	switch {
@@ -91,7 +92,7 @@ var goTypes = [...]string{
 	cdf3.UShort: "uint16", cdf3.UInt: "uint32", cdf3.Int64: "int64", cdf3.UInt64: "uint64",
 }
 
-// read reads the box of indices from begin to before end.
+// read reads the box of indices from begin to just before end.
 func (v *getter) read(begin, end []int64) (any, error) {
 	if err := v.group.open(); err != nil {
 		return nil, err
@@ -144,7 +145,7 @@ func numericBox[T slab.Number](v *getter, s slab.Sel) (any, error) {
 	return nest(values, s.Count), nil
 }
 
-// textBox makes strings of the last dimension.
+// textBox reads strings along the last dimension.
 func textBox(v *getter, s slab.Sel) (any, error) {
 	text, err := flat[uint8](v, s)
 	if err != nil {
@@ -152,7 +153,7 @@ func textBox(v *getter, s slab.Sel) (any, error) {
 	}
 	rank, width := len(s.Count), int64(1)
 	if rank > 2 && s.Count[0] == 0 {
-		return nest(text, s.Count), nil // the type that the library has for no strings at all
+		return nest(text, s.Count), nil // the library's type for no strings
 	}
 	outer := s.Count
 	if rank > 0 {
@@ -165,8 +166,8 @@ func textBox(v *getter, s slab.Sel) (any, error) {
 	return nest(words, outer), nil
 }
 
-// nest cuts values in row-major order into slices of slices, as many levels as
-// there are dimensions; the value itself if there are none.
+// nest cuts values in row-major order into nested slices, one level per dimension.
+// Without dimensions it returns the single value.
 func nest[T any](values []T, dims []int64) any {
 	switch len(dims) {
 	case 0:

@@ -31,17 +31,17 @@ import (
 	"github.com/cdfz-format/cdfz/testdata/corpus"
 )
 
-// These tests ask the archive of a file and netcdf.Open of the file the same. Where
-// the answers differ, libraryErrors must have the case, and in every case the
-// answer of the archive must be what netCDF-C and others know of the file.
+// These tests ask the same questions about the archive of a file and about the file
+// with netcdf.Open. If the answers differ, libraryErrors must contain the case. In any
+// case, the answer of the archive must agree with netCDF-C and other readers.
 
-// question is one call, about a variable or about the file.
+// question is a call about a variable or the file.
 type question struct {
 	h          *cdf3.Header
 	size       int64 // of the file
 	v          *cdf3.Var
 	method     string
-	begin, end []int64 // of the first dimension alone for GetSlice
+	begin, end []int64 // only of the first dimension for GetSlice
 }
 
 func (q *question) String() string {
@@ -51,7 +51,7 @@ func (q *question) String() string {
 	return fmt.Sprintf("%s of %q %v", strings.TrimSpace(fmt.Sprint(q.method, " ", q.begin, q.end)), q.v.Name, q.v.Shape)
 }
 
-// answer is what a call gave.
+// answer is the result of a call.
 type answer struct {
 	value    any
 	err      error
@@ -75,7 +75,7 @@ func ask(f func() (any, error)) (a answer) {
 	return a
 }
 
-// panics, fails and lies are how an answer of the library can be wrong.
+// panics, fails and lies are the ways in which the library can be wrong.
 func panics(a answer) bool { return a.panicked != nil }
 func fails(with error) func(answer) bool {
 	return func(a answer) bool { return a.panicked == nil && errors.Is(a.err, with) }
@@ -87,8 +87,8 @@ func anyOf(kinds ...func(answer) bool) func(answer) bool {
 	}
 }
 
-// libraryErrors are the questions to which the library has a wrong answer, and
-// which kind of answer. README.md tells them to users.
+// libraryErrors lists the questions that the library answers wrongly, with the kind of
+// answer. README.md describes them for users.
 var libraryErrors = []struct {
 	name, reason string
 	applies      func(*question) bool
@@ -119,10 +119,10 @@ var libraryErrors = []struct {
 		}, lies},
 }
 
-// reads says that values are asked for.
+// reads reports whether the question asks for values.
 func (q *question) reads() bool { return q.v != nil }
 
-// inside says that the indices are those of values.
+// inside reports whether the indices are valid.
 func (q *question) inside() bool {
 	if len(q.v.Shape) == 0 {
 		return len(q.begin) == 0 || q.begin[0] == 0
@@ -135,10 +135,10 @@ func (q *question) inside() bool {
 	return true
 }
 
-// box says that the range of a dimension is not empty, or not given.
+// box reports whether the range of a dimension is missing or not empty.
 func (q *question) box(dim int) bool { return len(q.begin) > dim && q.begin[dim] < q.end[dim] }
 
-// byRecord says that the library reads the variable record by record.
+// byRecord reports whether the library reads the variable record by record.
 func (q *question) byRecord() bool {
 	n := 0
 	for i := range q.h.Vars {
@@ -149,7 +149,7 @@ func (q *question) byRecord() bool {
 	return q.v.Record && (n > 1 || q.v.Type.Size() > 2)
 }
 
-// beyond says that values of the variable lie beyond the end of the file.
+// beyond reports whether values of the variable lie beyond the end of the file.
 func (q *question) beyond() bool {
 	n := int64(1)
 	if q.v.Record {
@@ -165,7 +165,7 @@ func b2i(b bool) int64 {
 	return 0
 }
 
-// vsizes is the size of a record if the vsize fields were right.
+// vsizes returns the size of a record according to the vsize fields.
 func vsizes(h *cdf3.Header) (n int64) {
 	vars := 0
 	for i := range h.Vars {
@@ -195,7 +195,7 @@ func fillFits(v *cdf3.Var) bool {
 	return true
 }
 
-// truth is what others than package archive know of a file.
+// truth is what readers other than package archive know about a file.
 type truth struct {
 	Attrs []attrTruth `json:"gatts"`
 	Vars  []struct {
@@ -213,11 +213,11 @@ func sha(b []byte) string {
 	return hex.EncodeToString(s[:])
 }
 
-// judging collects where the answers differ.
+// judging collects differences between answers.
 type judging struct {
 	dir                     string
 	files, refused, answers int
-	found                   map[string]map[string]int // by library error: files and how often
+	found                   map[string]map[string]int // by library error: number of cases per file
 }
 
 func newJudging(t *testing.T) *judging {
@@ -271,7 +271,7 @@ func (j *judging) file(t *testing.T, name string, image []byte, known truth) {
 	}
 }
 
-// comparison is of one file.
+// comparison compares one file.
 type comparison struct {
 	*testing.T
 	*judging
@@ -282,8 +282,8 @@ type comparison struct {
 	rnd   *rand.Rand
 }
 
-// compare reports whether both answers are the same. If not, the library's must be
-// a known error.
+// compare reports whether both answers are the same. If not, the library's must be a
+// known error.
 func (c *comparison) compare(q *question, ours, theirs answer) bool {
 	c.Helper()
 	q.h, q.size = c.h, c.size
@@ -309,7 +309,7 @@ func (c *comparison) compare(q *question, ours, theirs answer) bool {
 	return false
 }
 
-// group compares the answers of groups but for their variables.
+// group compares the answers of groups, except for their variables.
 func (c *comparison) group(ours, lib api.Group) {
 	c.attributes(ours.Attributes(), lib.Attributes())
 	names := []string{"", "/", "no such name", "_NCProperties"}
@@ -374,8 +374,8 @@ func (c *comparison) checkAttributes(m api.AttributeMap, known []attrTruth) {
 	}
 }
 
-// variable compares the answers about a variable. lib is nil if the library refused
-// the file.
+// variable compares the answers about a variable. lib is nil if the library refused the
+// file.
 func (c *comparison) variable(i int, g, lib api.Group) {
 	v, known := &c.h.Vars[i], c.known.Vars[i]
 	name := cName(v.Name)
@@ -393,7 +393,7 @@ func (c *comparison) variable(i int, g, lib api.Group) {
 	require.Equal(c, ours.Dimensions(), got.Dimensions)
 	require.Equal(c, ours.Attributes(), got.Attributes)
 
-	// The library makes a buffer for each record, even of those that are missing.
+	// The library allocates a buffer for each record, even for missing ones.
 	slow := v.Record && c.h.NumRecs > 100_000
 	var theirs api.VarGetter
 	if lib != nil {
@@ -441,8 +441,8 @@ func (c *comparison) variable(i int, g, lib api.Group) {
 	}
 }
 
-// boxes are ranges of indices: everything, nothing in each dimension, some by
-// chance, and such as cannot be.
+// boxes returns ranges of indices: everything, nothing in each dimension, random ones,
+// and invalid ones.
 func (c *comparison) boxes(shape []int64) (out [][2][]int64) {
 	all := func() [2][]int64 { return [2][]int64{make([]int64, len(shape)), slices.Clone(shape)} }
 	out = append(out, all(), [2][]int64{make([]int64, len(shape)+1), make([]int64, len(shape)+1)})
@@ -455,7 +455,7 @@ func (c *comparison) boxes(shape []int64) (out [][2][]int64) {
 		out = append(out, b)
 		b = [2][]int64{slices.Clone(b[0]), slices.Clone(b[1])}
 		if len(shape) > 0 {
-			b[0][0] = 0 // which the library can, of record variables
+			b[0][0] = 0 // which the library supports for record variables
 			out = append(out, b)
 		}
 	}
@@ -475,7 +475,8 @@ func (c *comparison) boxes(shape []int64) (out [][2][]int64) {
 	return out
 }
 
-// check compares an answer of ours with all values, which are known to be right.
+// check compares an answer of package ncapi with all values, which are known to be
+// right.
 func (c *comparison) check(q *question, a answer, all any) {
 	q.h, q.size = c.h, c.size
 	rank := len(q.v.Shape)
@@ -506,13 +507,13 @@ func (c *comparison) check(q *question, a answer, all any) {
 	}
 	if rank > 2 && q.v.Type == cdf3.Char && begin[0] == end[0] {
 		require.Zero(c, reflect.ValueOf(a.value).Len())
-		return // of the type that the library has for it
+		return // of the library's type for it
 	}
 	want := cut(reflect.ValueOf(all), begin, end)
 	require.True(c, same(want.Interface(), a.value), "%s: %v", q, a)
 }
 
-// cut is the part of nested slices between indices.
+// cut returns the part of nested slices between indices.
 func cut(v reflect.Value, begin, end []int64) reflect.Value {
 	switch {
 	case len(begin) == 0:
@@ -530,7 +531,7 @@ func cut(v reflect.Value, begin, end []int64) reflect.Value {
 	return out
 }
 
-// report logs the library's errors that were met; want names those that must be.
+// report logs the library's errors that occurred. want names those that must occur.
 func (j *judging) report(t *testing.T, want ...string) {
 	for _, e := range libraryErrors {
 		files := slices.Sorted(maps.Keys(j.found[e.name]))
@@ -549,7 +550,7 @@ func (j *judging) report(t *testing.T, want ...string) {
 	}
 }
 
-// allErrors are the names in the table.
+// allErrors returns the names in the table.
 func allErrors() (names []string) {
 	for _, e := range libraryErrors {
 		names = append(names, e.name)
@@ -582,7 +583,7 @@ func TestJudgeLibrary(t *testing.T) {
 	j.report(t, allErrors()...)
 }
 
-// made are headers of traits that no file of testdata has.
+// made returns headers with traits that no file of testdata has.
 func made() map[string]*cdf3.Header {
 	dims := []cdf3.Dim{{Name: "t"}, {Name: "x", Len: 2}, {Name: "y", Len: 3}, {Name: "z", Len: 4}}
 	vars := func() (out []cdf3.Var) {
@@ -608,7 +609,7 @@ func made() map[string]*cdf3.Header {
 	return out
 }
 
-// imageTruth reads values from the image as the netCDF specification says.
+// imageTruth reads values from the image according to the netCDF specification.
 func imageTruth(t *testing.T, image []byte) (out truth) {
 	h, err := cdf3.Read(bytes.NewReader(image), int64(len(image)))
 	require.NoError(t, err)

@@ -1,12 +1,11 @@
-// Package ncapi opens cdfz archives, and classic netCDF files, as api.Group of
-// github.com/batchatco/go-native-netcdf: programs written for netcdf.Open read
-// archives when they call [Open] of this package instead.
+// Package ncapi opens cdfz archives and classic netCDF files as api.Group of
+// github.com/batchatco/go-native-netcdf. Programs written for netcdf.Open can read
+// archives by calling [Open] of this package instead.
 //
-// Answers are those of netcdf.Open on the original file: the same Go types, the
-// same shapes, the same order of names, the same errors. They differ where that
-// library panics, refuses a file that netCDF-C reads, or returns values that the
-// file does not hold; README.md lists these cases, and the test of this module
-// finds no others.
+// Results are those of netcdf.Open on the original file: the same Go types, shapes,
+// order of names and errors. They differ if that library panics, refuses a file that
+// netCDF-C reads, or returns values that the file does not hold. README.md lists these
+// cases, and the test of this module finds no others.
 //
 // Groups and getters are safe for concurrent use, unlike those of the library.
 //
@@ -30,7 +29,7 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
-// Open opens an archive or a classic netCDF file. Close the group when done.
+// Open opens an archive or a classic netCDF file. The caller must close the group.
 func Open(name string) (api.Group, error) {
 	f, err := archive.Open(context.Background(), name, nil)
 	if err != nil {
@@ -44,11 +43,11 @@ func Open(name string) (api.Group, error) {
 	return g, nil
 }
 
-// New makes a group of an open file. Without an error it has taken ownership of the
-// file, and closing the group closes it.
+// New makes a group of an open file. Unless it fails, it takes ownership of the file,
+// and closing the group closes the file.
 //
-// If two variables, or two attributes in one place, have the same name, New returns
-// the library's error for that, because its maps hold one value per name.
+// If two variables, or two attributes in one place, have the same name, New returns the
+// library's error for this, because its maps hold one value per name.
 func New(f *archive.File) (api.Group, error) {
 	h := f.Header()
 	g := &group{file: f, names: make([]string, len(h.Vars)), vars: make(map[string]int, len(h.Vars)),
@@ -71,13 +70,13 @@ func New(f *archive.File) (api.Group, error) {
 	return g, nil
 }
 
-// cName is a name as programs in C see it: up to the first zero byte.
+// cName returns a name as C programs see it: up to the first zero byte.
 func cName(s string) string {
 	s, _, _ = strings.Cut(s, "\x00")
 	return s
 }
 
-// group is the only group of a file, which has been given out refs times.
+// group is the only group of a file. It has been returned refs times.
 type group struct {
 	file     *archive.File
 	attrs    *util.OrderedMap
@@ -198,8 +197,8 @@ func (g *group) GetDimension(name string) (uint64, bool) {
 	return 0, false
 }
 
-// likeError is an error of packages archive and cdf3 that is also the one by
-// which users of the library know the case.
+// likeError is an error of packages archive or cdf3 that also matches the library's
+// error for the case.
 type likeError struct {
 	error
 	like error
@@ -208,7 +207,7 @@ type likeError struct {
 // Unwrap returns both.
 func (e *likeError) Unwrap() []error { return []error{e.error, e.like} }
 
-// damage marks errors that speak of damaged files.
+// damage marks errors about damaged files.
 func damage(err error) error {
 	var format *cdf3.FormatError
 	switch {

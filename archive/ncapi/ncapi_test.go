@@ -37,7 +37,7 @@ func put(t *testing.T, b []byte) string {
 	return name
 }
 
-// quiet silences what the library logs.
+// quiet silences the library's log.
 func quiet(t *testing.T) {
 	old := cdf.SetLogLevel(0)
 	t.Cleanup(func() { cdf.SetLogLevel(old) })
@@ -89,7 +89,7 @@ func TestOpenDamaged(t *testing.T) {
 	require.ErrorIs(t, err, archive.ErrCorrupt)
 }
 
-// TestOpenBoth: an archive and the classic file itself give the same answers.
+// TestOpenBoth checks that an archive and its classic file give the same answers.
 func TestOpenBoth(t *testing.T) {
 	a, err := Open(pack(t, climate))
 	require.NoError(t, err)
@@ -132,7 +132,7 @@ func TestClose(t *testing.T) {
 	require.ErrorIs(t, f.Close(), os.ErrClosed, "the group owns the file")
 }
 
-// TestGivenAway: what is returned can be changed without harm.
+// TestGivenAway checks that returned values can be changed without harm.
 func TestGivenAway(t *testing.T) {
 	g, err := Open(pack(t, climate))
 	require.NoError(t, err)

@@ -11,8 +11,8 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
-// openError marks the error of a file that cannot be opened with the one that
-// netcdf.Open has for it. That depends on how the file begins.
+// openError marks the error of a file that cannot be opened with the matching error of
+// netcdf.Open, which depends on the first bytes of the file.
 func openError(name string, err error) error {
 	if !errors.Is(err, cdf3.ErrNotCDF) {
 		return damage(err)

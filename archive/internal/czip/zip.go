@@ -1,6 +1,6 @@
 // Package czip is the canonical ZIP of archives: local headers, directory records and
-// the end, every byte of which follows from name, method, CRC, lengths and mask
-// (docs/FORMAT.md, "The container"). It knows nothing of netCDF and imports fault alone.
+// the end. Every byte follows from name, method, CRC, lengths and mask (docs/FORMAT.md,
+// "The container"). The package knows nothing about netCDF and imports only fault.
 package czip
 
 import (
@@ -15,8 +15,8 @@ import (
 )
 
 // The canonical ZIP of docs/FORMAT.md, "The container". Every function here is pure:
-// bytes from fields, or fields from bytes. A header is canonical iff its parsed
-// fields encode to the same bytes, so parsing is strict by construction.
+// bytes from fields, or fields from bytes. A header is canonical iff its parsed fields
+// encode to the same bytes, so parsing is strict by construction.
 
 const (
 	sigLocal     = 0x04034b50
@@ -42,16 +42,16 @@ const (
 	Max32      = math.MaxUint32
 	Max16      = math.MaxUint16
 
-	// localProbe is what reading one local header takes at first: enough for
-	// every name of ours.
+	// LocalProbe is the length of the first read of a local header. It suffices for all
+	// names written by cdfz.
 	LocalProbe = 512
 )
 
-// zipEntry has the fields that determine the headers of an entry.
+// ZipEntry has the fields that determine the headers of an entry.
 type ZipEntry struct {
 	Name   string
 	Method uint16
-	Crc    uint32 // of the uncompressed bytes: for stored entries, of the stored ones
+	Crc    uint32 // of the uncompressed bytes
 	Stored int64  // stored ("compressed") length
 	Size   int64  // uncompressed length
 	Mask   uint32 // exclusion mask
@@ -79,7 +79,7 @@ func (e *ZipEntry) version(zip64 bool) uint16 {
 	return 10
 }
 
-// localLen is the length of the local header.
+// LocalLen returns the length of the local header.
 func (e *ZipEntry) LocalLen() int64 {
 	n := LocalFixed + int64(len(e.Name))
 	if e.wide() {
@@ -91,7 +91,7 @@ func (e *ZipEntry) LocalLen() int64 {
 	return n
 }
 
-// end is the offset after the entry's stored bytes.
+// End returns the offset after the entry's stored bytes.
 func (e *ZipEntry) End() int64 { return e.Off + e.LocalLen() + e.Stored }
 
 func (e *ZipEntry) AppendLocal(b []byte) []byte {
@@ -114,8 +114,8 @@ func (e *ZipEntry) AppendLocal(b []byte) []byte {
 	return e.appendMask(b)
 }
 
-// appendCommon is the run of fields that local and central records share, from
-// the version needed to the length of the name.
+// appendCommon appends the fields that local and central records share, from the
+// version needed to the length of the name.
 func (e *ZipEntry) appendCommon(b []byte, zip64 bool, stored, size uint32) []byte {
 	le := binary.LittleEndian
 	b = le.AppendUint16(b, e.version(zip64))
@@ -172,7 +172,7 @@ func (e *ZipEntry) AppendCentral(b []byte) []byte {
 	return e.appendMask(b)
 }
 
-// appendEnd appends everything after the directory.
+// AppendEnd appends everything after the directory.
 func AppendEnd(b []byte, entries, dirOff, dirLen int64, comment string) []byte {
 	le := binary.LittleEndian
 	if entries >= Max16 || dirOff >= Max32 || dirLen >= Max32 {
@@ -201,9 +201,8 @@ func AppendEnd(b []byte, entries, dirOff, dirLen int64, comment string) []byte {
 	return append(b, comment...)
 }
 
-// parseLocal parses the local header at the start of b, which lies at archive
-// offset off; b may be longer. If b is too short for the header, more is the
-// length needed.
+// ParseLocal parses the local header at the start of b, which lies at archive offset
+// off. b may be longer. If b is too short for the header, more is the length needed.
 func ParseLocal(b []byte, off int64) (e ZipEntry, more int, err error) {
 	le := binary.LittleEndian
 	if len(b) < LocalFixed {
@@ -258,7 +257,7 @@ const (
 	EndLen    = EndFixed + TailLen
 )
 
-// tail is the content of the end line.
+// Tail is the content of the end line.
 type Tail struct {
 	ManOff, ManLen int64
 	ManCRC         uint32
@@ -272,15 +271,15 @@ func (t Tail) String() string {
 	return s + fmt.Sprintf("%08x\n", CRC([]byte(s)))
 }
 
-// parseTail parses the last bytes of an archive of size bytes, at least endLen
-// of them, b being its end.
+// ParseTail parses the last bytes of an archive of size bytes. b holds at least endLen
+// of them.
 func ParseTail(b []byte, size int64) (Tail, error) {
 	var t Tail
 	if len(b) < EndLen {
 		return t, fault.Corruptf("%d bytes are too short for an end", len(b))
 	}
 	line := string(b[len(b)-TailLen:])
-	var f [9]int64 // fields behind the magic; what is no number is 0, and found by String
+	var f [9]int64 // fields after the magic; invalid numbers become 0 and fail the comparison with String
 	for i, s := range strings.Fields(strings.TrimPrefix(line, TailMagic)) {
 		if n, err := strconv.ParseUint(s, 16, 64); err == nil && i < len(f) {
 			f[i] = int64(n)
@@ -302,7 +301,7 @@ func ParseTail(b []byte, size int64) (Tail, error) {
 	return t, nil
 }
 
-// The names of entries. Part of the format, never to change.
+// The names of entries. They are part of the format and never change.
 const (
 	ReadmeName   = ".cdfz/README"
 	PlanName     = ".cdfz/plan.json"
@@ -318,5 +317,5 @@ const (
 
 func CRC(b []byte) uint32 { return crc32.ChecksumIEEE(b) }
 
-// maxManifest is the most bytes of a manifest, stored and inflated.
+// maxManifest bounds the length of a manifest, stored and inflated.
 const MaxManifest = 1 << 16

@@ -1,6 +1,6 @@
-// Package fault has the errors of archives: their classes, the error of a damaged block,
-// and the name of the file in them. Package archive exports the classes. It imports
-// nothing of this module.
+// Package fault defines the errors of archives: their classes, the error of a damaged
+// block, and errors with the name of the file. Package archive exports the classes. It
+// imports nothing of this module.
 package fault
 
 import (
@@ -14,16 +14,18 @@ import (
 // no class. Input that is not a classic netCDF file is cdf3.ErrNotCDF or a
 // *cdf3.FormatError.
 var (
-	// ErrNotArchive: neither the head nor the tail of a cdfz archive.
+	// ErrNotArchive reports a file with neither the head nor the tail of a cdfz
+	// archive.
 	ErrNotArchive = errors.New("not a cdfz archive")
-	// ErrVersion: an archive that needs a newer reader. The text names the feature.
+	// ErrVersion reports an archive that needs a newer reader. The text names the
+	// feature.
 	ErrVersion = errors.New("archive needs a newer reader")
-	// ErrCorrupt: an archive whose bytes are damaged.
+	// ErrCorrupt reports an archive with damaged bytes.
 	ErrCorrupt = errors.New("damaged archive")
-	// ErrChanged: the source changed while it was archived, or reads differently
-	// each time.
+	// ErrChanged reports a source that changed while being archived, or reads
+	// differently each time.
 	ErrChanged = errors.New("source changed while being archived")
-	// ErrOptions: options that contradict each other or the file.
+	// ErrOptions reports options that contradict each other or the file.
 	ErrOptions = errors.New("invalid options")
 )
 
@@ -33,13 +35,13 @@ type BlockError struct {
 	Block     int64   // global block number
 	Var       string  // name of the variable, "" for the rest
 	Start     []int64 // first index of the block in each dimension; nil for the rest
-	Count     []int64 // how many indices it holds in each dimension
-	RestOff   int64   // for the rest: its first byte there
+	Count     []int64 // number of indices of the block in each dimension
+	RestOff   int64   // for the rest: offset of the block in it
 	StoredOff int64   // archive offset of the stored bytes, -1 if unknown
 	Err       error
 }
 
-// Error names the block by what it holds and by its place.
+// Error names the block by its content and its place.
 func (e *BlockError) Error() string {
 	s := "archive: "
 	if e.File != "" {
@@ -85,7 +87,7 @@ func Optionsf(format string, args ...any) error {
 	return fmt.Errorf("archive: "+format+": %w", append(args, ErrOptions)...)
 }
 
-// writeFull writes all of p: a Writer that takes less without an error is at fault.
+// WriteFull writes all of p. It is an error if w takes less without an error.
 func WriteFull(w io.Writer, p []byte) error {
 	n, err := w.Write(p)
 	if err == nil && n < len(p) {
@@ -97,7 +99,7 @@ func WriteFull(w io.Writer, p []byte) error {
 	return nil
 }
 
-// fileError puts the name of a file into an error.
+// fileError adds the name of a file to an error.
 type fileError struct {
 	name string
 	err  error
