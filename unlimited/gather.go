@@ -8,18 +8,19 @@ import (
 )
 
 const (
-	// gatherWindow is how many bytes of the image Gather reads at once by default.
+	// gatherWindow is the default number of bytes of the image that Gather reads at
+	// once.
 	gatherWindow = 8 << 20
-	// directRun is the average length from which runs are read one by one instead.
+	// directRun is the average length of runs from which they are read one by one.
 	directRun = 32 << 10
 )
 
 // Sink takes the bytes of segments from [Gather]. Segments are numbered from 0 in the
-// order in which Gather was given them.
+// order of Gather's argument.
 type Sink interface {
 	// Room returns memory for the next bytes of segment i: at least one and at most n.
 	Room(i int, n int64) []byte
-	// Filled is told that the first n bytes of the last Room of segment i are in place.
+	// Filled reports that the first n bytes of the last Room of segment i are in place.
 	// The last of them belongs to record rec.
 	Filled(i int, n, rec int64)
 	// Flush is called from time to time, when everything that was filled precedes
@@ -73,7 +74,7 @@ func Gather(image io.ReaderAt, segs []Segment, window int64, sink Sink) error {
 	return nil
 }
 
-// gatherDirect reads each run on its own, straight to its place.
+// gatherDirect reads each run separately, directly into its place.
 func gatherDirect(image io.ReaderAt, segs []Segment, sink Sink) error {
 	for rec := range segs[0].Count {
 		for i, s := range segs {
@@ -94,13 +95,14 @@ func gatherDirect(image io.ReaderAt, segs []Segment, sink Sink) error {
 	return nil
 }
 
-// deal hands the runs of records [rec, rec+m) to sink. win begins with the run of
+// deal passes the runs of records [rec, rec+m) to sink. win begins with the run of
 // record rec.
 func (s Segment) deal(i int, win []byte, rec, m int64, sink Sink) {
 	for r, in := int64(0), int64(0); r < m; {
 		room := sink.Room(i, (m-r)*s.Len-in)
 		n := int64(len(room))
-		// Whole runs go in one tight loop, the parts of runs before and after it alone.
+		// Whole runs are copied in one tight loop, partial runs before and after it
+		// separately.
 		if in == 0 && n >= s.Len {
 			k := n / s.Len
 			gather(room[:k*s.Len], win[r*s.Stride:], s.Len, s.Stride)

@@ -14,7 +14,7 @@ import (
 )
 
 // collector is a Sink that collects each segment in pieces of given lengths, and checks
-// what Gather promises.
+// the guarantees of Gather.
 type collector struct {
 	t       *testing.T
 	segs    []Segment
@@ -24,7 +24,7 @@ type collector struct {
 	roomOf  int
 	filled  [][2]int64 // (record, segment) since the last flush
 	flushed [2]int64   // the largest before
-	err     error      // that Flush returns
+	err     error      // returned by Flush
 }
 
 func newCollector(t *testing.T, segs []Segment, piece int64) *collector {
@@ -60,7 +60,8 @@ func (c *collector) Flush() error {
 	return c.err
 }
 
-// interleaved are n segments of different lengths that share records, with a gap in each.
+// interleaved returns n segments of different lengths that share records, with a gap in
+// each.
 func interleaved(n int, count int64) []Segment {
 	segs := make([]Segment, n)
 	off := int64(100)
@@ -92,7 +93,7 @@ func TestGather(t *testing.T) {
 				c := newCollector(t, segs, piece)
 				require.NoError(t, Gather(bytes.NewReader(image), segs, window, c))
 				for i, s := range segs {
-					want := naive(image, segs[i : i+1])[:s.Size()]
+					want := naive(image, segs[i:i+1])[:s.Size()]
 					require.True(t, bytes.Equal(want, c.got[i]), "%s: segment %d in pieces of %d, window %d", name, i, piece, window)
 				}
 				require.Empty(t, c.filled, "%s: not flushed", name)
@@ -112,7 +113,7 @@ func TestGatherErrors(t *testing.T) {
 	}
 }
 
-// TestScatter: windows of the image, put together from pieces of raw.
+// TestScatter assembles windows of the image from pieces of raw.
 func TestScatter(t *testing.T) {
 	image := noise(1000, 5)
 	for name, segs := range layouts {
@@ -154,7 +155,7 @@ func TestScatter(t *testing.T) {
 	}
 }
 
-// TestTail: the last segments and the rest, while the image passes in pieces.
+// TestTail collects the last segments and the rest while the image passes in pieces.
 func TestTail(t *testing.T) {
 	image := noise(1000, 6)
 	for name, segs := range layouts {
@@ -181,7 +182,7 @@ func TestTail(t *testing.T) {
 	}
 }
 
-// TestLastByte compares with the bytes one by one.
+// TestLastByte compares LastByte with a byte-by-byte search.
 func TestLastByte(t *testing.T) {
 	places := make([]byte, 1000) // of image bytes, modulo 256
 	for i := range places {
@@ -207,7 +208,7 @@ func TestSegment(t *testing.T) {
 	image := noise(1000, 8)
 	for name, segs := range layouts {
 		for i, s := range segs {
-			want := naive(image, segs[i : i+1])[:s.Size()]
+			want := naive(image, segs[i:i+1])[:s.Size()]
 			var got []byte
 			s.Runs(0, s.Size(), func(at, n int64) bool {
 				require.True(t, at == s.At(int64(len(got))))
@@ -230,7 +231,7 @@ func TestSegment(t *testing.T) {
 	}
 }
 
-// TestValuesBeyondEnd: values beyond the end of the image are zeros.
+// TestValuesBeyondEnd checks that values beyond the end of the image are zeros.
 func TestValuesBeyondEnd(t *testing.T) {
 	image := noise(100, 9)
 	for _, c := range []struct {
@@ -281,7 +282,7 @@ func BenchmarkGather(b *testing.B) {
 	}
 }
 
-// dropSink drops what it gets.
+// dropSink discards its input.
 type dropSink []byte
 
 func (s dropSink) Room(_ int, n int64) []byte { return s[:min(n, int64(len(s)))] }

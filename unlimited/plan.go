@@ -7,10 +7,10 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
-// Reason is why a variable is not blocked. "" means that it is.
+// Reason tells why a variable is not blocked. "" means that it is blocked.
 type Reason string
 
-// The reasons of Plan, docs/FORMAT.md, "Which variables can be blocked".
+// The reasons of Plan; see docs/FORMAT.md, "Which variables can be blocked".
 const (
 	Blocked      Reason = ""
 	OutsideFile  Reason = "its values lie outside the file"
@@ -31,7 +31,7 @@ const (
 	byRecords = -2
 )
 
-// SegmentOf is where a header puts the values of a variable.
+// SegmentOf returns the place of a variable's values according to the header.
 func SegmentOf(h *cdf3.Header, v *cdf3.Var) Segment {
 	switch {
 	case v.Len == 0:
@@ -42,10 +42,9 @@ func SegmentOf(h *cdf3.Header, v *cdf3.Var) Segment {
 	return Segment{Off: v.Begin, Len: v.RecLen, Stride: h.RecSize, Count: h.NumRecs}
 }
 
-// Plan decides which variables of a header are blocked in an image of size
-// bytes. It returns a segment and a reason for each variable; the segment is
-// meaningful iff the reason is Blocked. It sorts the variables and never
-// iterates over records.
+// Plan decides which variables of a header are blocked in an image of size bytes. It
+// returns a segment and a reason for each variable. The segment is meaningful iff the
+// reason is Blocked. Plan sorts the variables and never iterates over records.
 func Plan(h *cdf3.Header, size int64) ([]Segment, []Reason) {
 	segs := make([]Segment, len(h.Vars))
 	why := make([]Reason, len(h.Vars))
@@ -79,8 +78,8 @@ func Plan(h *cdf3.Header, size int64) ([]Segment, []Reason) {
 	return segs, why
 }
 
-// planRecords decides about the record variables among themselves and returns
-// the extents that they claim against all others.
+// planRecords checks the record variables against each other and returns the extents
+// that they claim against all others.
 func planRecords(h *cdf3.Header, size int64, records []int, why []Reason) []extent {
 	if len(records) == 0 {
 		return nil
@@ -113,8 +112,8 @@ func planRecords(h *cdf3.Header, size int64, records []int, why []Reason) []exte
 		for _, i := range records {
 			why[i] = NotInRecord
 		}
-		// Their values lie anywhere in the section, which therefore still
-		// conflicts with what it meets.
+		// Their values may be anywhere in the section, so it still conflicts with
+		// everything that it overlaps.
 		return []extent{section}
 	}
 	markOverlaps(inRecord, func(who int) { why[who] = Overlaps })

@@ -121,8 +121,8 @@ func (l *Layout) segmentOf(off int64) int {
 func (l *Layout) rawRestRuns(off, end int64, yield func(Run) bool) {
 	n := len(l.segs)
 	base := l.rawOff[n]
-	// i is the item before which, or in which, the byte lies: the first whose rest
-	// ends after it.
+	// i is the item that contains the byte or follows it: the first whose rest ends
+	// after it.
 	rest := off - base
 	i := sort.Search(len(l.items), func(i int) bool { return l.items[i].restBefore+l.items[i].restLen() > rest })
 	for off < end {
@@ -159,9 +159,9 @@ func (l *Layout) rawRestRuns(off, end int64, yield func(Run) bool) {
 	}
 }
 
-// gapAt finds byte rest of the gaps of a record section: its image offset and how
-// many bytes of the same gap follow, itself included. The gap after the last member
-// and the one before the first member of the next record are separate.
+// gapAt finds byte rest of the gaps of a record section. It returns its image offset
+// and how many bytes of the same gap remain, including this one. The gap after the last
+// member and the one before the first member of the next record are separate.
 func (it *item) gapAt(rest int64) (imageOff, length int64) {
 	gapsPer := it.stride - it.valLen
 	rec, in := rest/gapsPer, rest%gapsPer

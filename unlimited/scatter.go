@@ -1,6 +1,6 @@
 package unlimited
 
-// span is a piece of raw: the bytes from lo on.
+// span is a piece of raw that begins at lo.
 type span struct {
 	lo   int64
 	data []byte

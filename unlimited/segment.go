@@ -2,8 +2,8 @@ package unlimited
 
 import "fmt"
 
-// Segment says where the values of one variable lie in the image: run i is the image
-// bytes [Off+i*Stride, Off+i*Stride+Len). Lengths and offsets are in bytes.
+// Segment is the place of one variable's values in the image: run i is the image bytes
+// [Off+i*Stride, Off+i*Stride+Len). Lengths and offsets are in bytes.
 type Segment struct {
 	Off    int64 `json:"off"`
 	Len    int64 `json:"len"`
@@ -14,7 +14,7 @@ type Segment struct {
 // Size is the number of bytes of all runs.
 func (s Segment) Size() int64 { return s.Len * s.Count }
 
-// At returns the image offset of byte off of the values, which must be one of them.
+// At returns the image offset of byte off of the values, which must exist.
 func (s Segment) At(off int64) int64 { return s.Off + off/s.Len*s.Stride + off%s.Len }
 
 // Runs calls yield for the runs that hold the bytes [off, end) of the values, in order,
@@ -29,9 +29,9 @@ func (s Segment) Runs(off, end int64, yield func(at, n int64) bool) {
 	}
 }
 
-// Cut returns the bytes [lo, hi) of the values. p has the image bytes from byte off on,
-// those between the first and the last of these included. The result shares the memory
-// of p if the bytes lie there one after another.
+// Cut returns the bytes [lo, hi) of the values. p holds the image bytes from byte off
+// on, including those between the first and the last of these values. The result shares
+// the memory of p if the values are contiguous in it.
 func (s Segment) Cut(p []byte, off, lo, hi int64) []byte {
 	if lo >= hi {
 		return nil
@@ -62,4 +62,3 @@ func (s Segment) check(header, size int64) error {
 	}
 	return nil
 }
-

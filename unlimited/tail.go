@@ -1,18 +1,18 @@
 package unlimited
 
-// Tail collects the last part of raw, some segments and the rest, while the image passes
-// by once from its first byte to its last.
+// Tail collects the last part of raw, some segments and the rest, while the image
+// passes once from its first byte to its last.
 type Tail struct {
 	l     *Layout
 	first int    // segment
 	from  int64  // raw offset of the first byte
 	buf   []byte // all of it, as far as it has passed
-	next  int64  // image offset of what passes next
+	next  int64  // image offset of the next byte
 	rest  int64  // bytes of the rest that have passed
 }
 
-// TailLen is the length of the tail that begins with segment first, or with the rest if
-// that is the number of segments.
+// TailLen returns the length of the tail that begins with segment first, or with the
+// rest if first is the number of segments.
 func (l *Layout) TailLen(first int) int64 { return l.size - l.rawOff[first] }
 
 // NewTail returns the tail that begins with segment first. It needs TailLen bytes of
@@ -21,11 +21,11 @@ func (l *Layout) NewTail(first int) *Tail {
 	return &Tail{l: l, first: first, from: l.rawOff[first], buf: make([]byte, l.TailLen(first))}
 }
 
-// Bytes is the tail. Only bytes that have passed are right.
+// Bytes returns the tail. Only bytes that have passed are valid.
 func (t *Tail) Bytes() []byte { return t.buf }
 
 // Until returns how many bytes of the image must have passed before the bytes [lo, hi)
-// of the tail are right.
+// of the tail are valid.
 func (t *Tail) Until(lo, hi int64) int64 {
 	if lo >= hi {
 		return 0
@@ -33,7 +33,7 @@ func (t *Tail) Until(lo, hi int64) int64 {
 	return t.l.LastByte(t.from+lo, t.from+hi) + 1
 }
 
-// Pass takes the image bytes that come next.
+// Pass takes the next image bytes.
 func (t *Tail) Pass(p []byte) {
 	from, end := t.next, t.next+int64(len(p))
 	t.next = end
@@ -55,7 +55,7 @@ func (t *Tail) Pass(p []byte) {
 	})
 }
 
-// collect copies those of the image bytes p, which begin at byte off, that belong to the
+// collect copies the bytes of p, image bytes from byte off on, that belong to the
 // segment to their places in dst, the segment's values.
 func (s Segment) collect(dst, p []byte, off int64) {
 	end := off + int64(len(p))
@@ -86,8 +86,8 @@ func (s Segment) collect(dst, p []byte, off int64) {
 	}
 }
 
-// wholeRuns is how many runs of n bytes, a stride apart, lie wholly in a window that
-// begins with one.
+// wholeRuns returns how many runs of n bytes, a stride apart, lie completely in a
+// window that begins with one.
 func wholeRuns(window, n, stride int64) int64 {
 	switch {
 	case window < n:

@@ -1,14 +1,15 @@
-// Package unlimited is the permutation between the two forms of a classic
-// netCDF file: the image, where the records of all record variables are
-// interleaved, and raw, where the values of each blocked variable are
-// contiguous and everything else (the rest: header, padding, gaps, tail)
-// follows in image order. docs/FORMAT.md, "The permutation", is its contract.
+// Package unlimited is the permutation between the two forms of a classic netCDF file.
+// In the image, the records of all record variables are interleaved. In raw, the values
+// of each blocked variable are contiguous, and everything else (the rest: header,
+// padding, gaps, tail) follows in image order. The package implements docs/FORMAT.md,
+// "The permutation".
 //
 // Plan decides which variables are blocked, New checks a set of segments, and Raw and
-// Image return the two views as io.ReaderAt. For those who pass over a whole image, Gather
-// collects segments from it, Tail the last part of raw, and Scatter puts the image together
-// again. Values reads a single variable. Apart from the bytes themselves, everything is
-// arithmetic on the segments: nothing allocates in proportion to the number of records.
+// Image return the two views as io.ReaderAt. For passes over a whole image, Gather
+// collects segments from it, Tail collects the last part of raw, and Scatter assembles
+// the image again. Values reads a single variable. Apart from the bytes themselves,
+// everything is arithmetic on the segments: nothing allocates in proportion to the
+// number of records.
 //
 // A Layout is immutable. The views are safe for concurrent use if the underlying
 // reader is.
@@ -28,8 +29,8 @@ type Layout struct {
 	items  []item  // image order
 }
 
-// item is an interval of the image that is wholly made of segments, or, for the
-// record section, of segments that recur with a stride.
+// item is an interval of the image that consists of one segment or, for the record
+// section, of segments that recur with a stride.
 type item struct {
 	start, end int64
 	restBefore int64 // bytes of the rest before start
@@ -49,9 +50,9 @@ type member struct {
 	gapsTo   int64 // bytes of the rest in the record before off
 }
 
-// New checks that the segments lie in [header, size), do not overlap, and that
-// those with several runs share one stride and count and fit in one record. The
-// order of segs is the order of raw. segs is kept and must not change.
+// New checks that the segments lie in [header, size), do not overlap, and that those
+// with several runs share one stride and count and fit in one record. The order of segs
+// is the order of raw. New keeps segs, which must not change.
 func New(size, header int64, segs []Segment) (*Layout, error) {
 	if size < 0 || header < 0 || header > size {
 		return nil, fmt.Errorf("unlimited: header of %d bytes in an image of %d", header, size)
@@ -129,14 +130,14 @@ func (it *item) restLen() int64 {
 	return (it.end - it.start) - it.valLen*it.count
 }
 
-// Size is the length of the image, and of raw.
+// Size returns the length of the image, which is also that of raw.
 func (l *Layout) Size() int64 { return l.size }
 
 // RestLen is the length of the rest, the last part of raw.
 func (l *Layout) RestLen() int64 { return l.size - l.RestOff() }
 
-// RawOff is the raw offset of segment i; for i = the number of segments, that
-// of the rest.
+// RawOff returns the raw offset of segment i, or that of the rest if i is the number of
+// segments.
 func (l *Layout) RawOff(i int) int64 { return l.rawOff[i] }
 
 // RestOff is the raw offset of the rest.

@@ -15,7 +15,7 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
-// naive is raw made byte by byte, as the format describes it.
+// naive makes raw byte by byte, as the format describes it.
 func naive(image []byte, segs []Segment) []byte {
 	var raw []byte
 	taken := make([]bool, len(image))
@@ -97,8 +97,8 @@ func TestViews(t *testing.T) {
 	}
 }
 
-// TestViewsWindow makes runs lie so far apart, and so near, that Raw reads them
-// one by one, and through a window.
+// TestViewsWindow places runs so far apart, or so close, that Raw reads them one by one
+// or through a window.
 func TestViewsWindow(t *testing.T) {
 	image := noise(3<<20, 2)
 	for _, stride := range []int64{8, 300, 70000, 300000} {
@@ -141,8 +141,8 @@ func TestNewRefuses(t *testing.T) {
 	require.Error(t, err)
 }
 
-// TestPlan runs over all test files: what Plan blocks makes a valid layout, and
-// both views agree with the naive permutation.
+// TestPlan checks for all test files that the blocked variables form a valid layout,
+// and that both views agree with the naive permutation.
 func TestPlan(t *testing.T) {
 	names, err := filepath.Glob("../testdata/classic/*.nc")
 	require.NoError(t, err)
@@ -173,7 +173,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// TestSourceErrors: errors of the reader beneath come through as they are.
+// TestSourceErrors checks that errors of the underlying reader are returned unchanged.
 func TestSourceErrors(t *testing.T) {
 	boom := errors.New("failed on purpose")
 	l, err := New(1000, 16, layouts["records"])

@@ -9,9 +9,9 @@ import (
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
-// Values is the values of a variable where they lie in an image, records joined. Values
-// beyond the end of the image are zeros, as netCDF-C reads them. The segment need not
-// be part of a layout. Values is safe for concurrent use if the image is.
+// Values reads the values of a variable from their places in an image, with records
+// joined. Values beyond the end of the image are zeros, as in netCDF-C. The segment
+// need not be part of a layout. Values is safe for concurrent use if the image is.
 type Values struct {
 	Segment
 	image io.ReaderAt
@@ -29,7 +29,7 @@ func (v *Values) ReadAt(p []byte, off int64) (int, error) {
 	return v.ReadAtContext(context.Background(), p, off)
 }
 
-// ReadAtContext is ReadAt until ctx is done.
+// ReadAtContext is ReadAt that ends early when ctx is done.
 func (v *Values) ReadAtContext(ctx context.Context, p []byte, off int64) (done int, err error) {
 	if off < 0 {
 		return 0, errors.New("unlimited: negative offset")
@@ -47,7 +47,7 @@ func (v *Values) ReadAtContext(ctx context.Context, p []byte, off int64) (done i
 	return done, err
 }
 
-// ReadImage reads bytes of the image, zeros beyond its end.
+// ReadImage reads bytes of the image, and zeros beyond its end.
 func (v *Values) ReadImage(ctx context.Context, p []byte, off int64) error {
 	have := max(0, min(int64(len(p)), v.size-off))
 	clear(p[have:])

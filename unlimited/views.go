@@ -7,12 +7,12 @@ import (
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
-// window is how many bytes of the image Raw reads at once if runs are close to each
-// other. It is large enough that a system call costs little compared with the copy.
+// window is the number of bytes of the image that Raw reads at once if runs are close
+// to each other. It is so large that a system call costs little compared with the copy.
 const window = 256 << 10
 
-// View is one of the two byte spaces as an io.ReaderAt over the other. It is
-// safe for concurrent use if the reader beneath it is.
+// View is one of the two byte spaces as an io.ReaderAt over the other. It is safe for
+// concurrent use if the underlying reader is.
 type View struct {
 	l   *Layout
 	r   io.ReaderAt
@@ -72,7 +72,7 @@ func (v *View) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// gatherer reads short pieces that lie near each other through one window.
+// gatherer reads nearby short pieces through one window.
 type gatherer struct {
 	r    io.ReaderAt
 	size int64
@@ -87,8 +87,8 @@ func (g *gatherer) read(p []byte, off int64) error {
 		g.last = off + int64(len(p))
 		return nil
 	}
-	// A window pays off if the next piece is near. The best guess of that distance is
-	// the one from the last piece.
+	// A window pays off if the next piece is near. The distance from the last piece is
+	// the best guess of that.
 	near := g.last > 0 && off >= g.last && off-g.last < window/4
 	g.last = off + int64(len(p))
 	if len(p) >= window/4 || !near {
