@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// benchBlocks are blocks of 256 KiB of different kinds.
+// benchBlocks runs f on blocks of 256 KiB of different kinds.
 func benchBlocks(b *testing.B, f func(b *testing.B, p Params, raw []byte)) {
 	rng := rand.New(rand.NewPCG(15, 15))
 	for _, ty := range []Type{Int16, Float32, Float64} {

@@ -201,7 +201,7 @@ func (b *block) params(r *entropy.Reader) {
 	}
 }
 
-// readPatches reads the elements that are stored apart.
+// readPatches reads the elements that are stored separately.
 func (b *block) readPatches(r *entropy.Reader) {
 	count := r.Int(b.n)
 	b.patchAt = b.numbers(r, b.patchAt, count)
@@ -217,7 +217,7 @@ func (b *block) readPatches(r *entropy.Reader) {
 	b.patches = r.Bytes(count * b.size)
 }
 
-// patch writes the elements that are stored apart. dst starts at element at.
+// patch writes the elements that are stored separately. dst starts at element at.
 func (b *block) patch(dst []byte, at int) {
 	for i, e := range b.patchAt {
 		if p := (int(e) - at) * b.size; p >= 0 && p < len(dst) {

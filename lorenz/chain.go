@@ -8,8 +8,8 @@ import (
 // maxChain is the most strides of a chain.
 const maxChain = 4
 
-// integrate undoes a chain of differences: for each stride, every element gets
-// the sum of itself and the element one stride before.
+// integrate undoes a chain of differences: for each stride, every element becomes the
+// sum of itself and the element one stride before.
 func integrate[T lane](y []T, w window, strides []int) {
 	for p := 0; p < len(y); p += w.width {
 		for c := 0; c < w.width; c += w.cell {
@@ -105,8 +105,8 @@ func subStride[T lane](dst, y []T, s int) {
 	}
 }
 
-// term is one product of a chain's expansion: the residual of an element has
-// the value at offset, negated or not.
+// term is a product in a chain's expansion: the residual of an element includes the
+// value at offset, negated or not.
 type term struct {
 	offset int
 	inCell int // the part of the offset within a cell
@@ -129,8 +129,8 @@ func (l layout) terms(t []term, strides []int) []term {
 	return t
 }
 
-// fill sets the masked elements to what the chain predicts, so that their
-// residual is 0.
+// fill sets the masked elements to the predictions of the chain, so that their
+// residuals are 0.
 func fill[T lane](y []T, l layout, strides []int, m *mask) {
 	if len(m.runs) == 0 {
 		return
@@ -143,7 +143,7 @@ func fill[T lane](y []T, l layout, strides []int, m *mask) {
 			at := i % l.plane % l.cell
 			cell := min(i-at+l.cell, i-i%l.plane+l.plane, end)
 			for i < cell {
-				// A piece all of whose elements have the same neighbours.
+				// In this piece all elements have the same neighbours.
 				n, k := min(cell-i, 32), 0
 				for _, t := range terms {
 					missing := max(t.inCell-at, t.offset-i)
@@ -161,12 +161,12 @@ func fill[T lane](y []T, l layout, strides []int, m *mask) {
 	}
 }
 
-// sumTerms sets the elements from i to the end of y, at most 32, to their
-// predictions by neighbours that exist.
+// sumTerms sets the elements from i to the end of y, at most 32, to their predictions
+// from existing neighbours.
 func sumTerms[T lane](y []T, i int, terms []term) {
 	out := y[i:]
 	clear(out)
-	near := -1 // the first term that refers to the elements themselves
+	near := -1 // the first term that refers to elements of this piece
 	for k, t := range terms {
 		if t.offset < len(out) {
 			if near >= 0 {
@@ -200,7 +200,7 @@ func sumTerms[T lane](y []T, i int, terms []term) {
 			}
 			out[j] = p
 		}
-	case near >= 0: // the smallest stride, which is subtracted
+	case near >= 0: // the smallest stride, whose term is subtracted
 		d := terms[near].offset
 		for j := range out {
 			out[j] += y[i+j-d]
@@ -235,8 +235,8 @@ func (l layout) allows(stride int) bool {
 	return stride > 0 && stride < l.n && (stride < l.cell || stride%l.plane == 0)
 }
 
-// window is a part of a block: cells [q0, q1) of planes [p0, p1), stored one
-// plane after the other without what is between them.
+// window is a part of a block: cells [q0, q1) of planes [p0, p1), stored one plane
+// after the other without the elements in between.
 type window struct {
 	layout
 	p0, p1 int
@@ -247,8 +247,8 @@ type window struct {
 // full returns the window of the whole block.
 func (l layout) full() window { return window{l, 0, l.n / l.plane, 0, l.plane} }
 
-// window returns the smallest window that holds the elements [i, j) and what
-// they depend on. deep tells that planes depend on earlier ones.
+// window returns the smallest window that holds the elements [i, j) and those they
+// depend on. deep means that planes depend on earlier ones.
 func (l layout) window(i, j int, deep bool) window {
 	w := window{l, i / l.plane, (j-1)/l.plane + 1, 0, l.plane}
 	if w.p1-w.p0 == 1 {

@@ -8,8 +8,8 @@ import (
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
 )
 
-// Decoder decodes blocks of one kind. It keeps buffers between calls and must
-// not be used concurrently.
+// Decoder decodes blocks of one kind. It keeps buffers between calls and must not be
+// used concurrently.
 type Decoder struct {
 	p    Params
 	n    int // elements of a block
@@ -51,8 +51,8 @@ func (d *Decoder) Decode(dst, src []byte) error {
 	return d.DecodeRange(dst, src, 0, d.n)
 }
 
-// DecodeRange restores the elements [i, j) of a block to dst, which must be as
-// long as they are. Most blocks are decoded only around the range.
+// DecodeRange restores the elements [i, j) of a block to dst, whose length must be
+// theirs. Most blocks are decoded only around the range.
 func (d *Decoder) DecodeRange(dst, src []byte, i, j int) error {
 	if i < 0 || j < i || j > d.n {
 		return fmt.Errorf("lorenz: expected a range of elements within 0 and %d, found %d to %d", d.n, i, j)
@@ -151,8 +151,8 @@ func (b *block) restore64(y []uint64, w window) {
 	integrate(y, w, b.chain)
 }
 
-// residuals decodes the residuals of a window to y, which has room for a group
-// more. tmp is a buffer.
+// residuals decodes the residuals of a window to y, which has room for one more group.
+// tmp is a buffer.
 func residuals[T lane](b *block, y []T, tmp *[]T, w window) bool {
 	if b.lz || b.transposed > 0 {
 		return reordered(b, y, tmp, w.len())

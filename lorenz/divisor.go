@@ -72,8 +72,8 @@ func divisor(s *shape, v []float64) float64 {
 			return d
 		}
 	}
-	// The common multiples of the denominators of two values. Several fractions
-	// round to one float, so denominators are only certain for small values.
+	// The common multiples of the denominators of two values. Several fractions round
+	// to the same float, so denominators are only certain for small values.
 	const largest = 1 << 20
 	var small []float64
 	for i := range 512 {

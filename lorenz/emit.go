@@ -6,7 +6,7 @@ import "github.com/cdfz-format/cdfz/lorenz/internal/entropy"
 func (c *coder[T]) emit(s *shape, dst, raw []byte, x *candidate[T]) []byte {
 	start := len(dst)
 	dst = c.emitRanged(s, dst, raw, x)
-	// What cannot be decoded in ranges must be clearly shorter.
+	// A block that cannot be decoded in ranges must be clearly shorter.
 	for _, other := range []func() []byte{
 		func() []byte { return c.emitRepeats(s, dst, raw, x) },
 		func() []byte { return c.emitTransposed(s, dst, raw, x) },
@@ -31,8 +31,8 @@ func (c *coder[T]) emit(s *shape, dst, raw []byte, x *candidate[T]) []byte {
 	return dst[:mid]
 }
 
-// emitTransposed appends the block with the residuals of each column of a narrow
-// array together, if that promises to pay.
+// emitTransposed appends the block with the residuals of each column of a narrow array
+// together, if that is likely to pay off.
 func (c *coder[T]) emitTransposed(s *shape, dst, raw []byte, x *candidate[T]) []byte {
 	narrow := 0
 	if st := strides(s.dims); len(st) > 1 && st[1] <= 64 {
@@ -53,8 +53,8 @@ func (c *coder[T]) emitTransposed(s *shape, dst, raw []byte, x *candidate[T]) []
 	return dst
 }
 
-// costOf estimates the bits of residuals in units of 2^-entropy.LogFrac, with regard to
-// how well the values of a group go together.
+// costOf estimates the bits of residuals in units of 2^-entropy.LogFrac, taking into
+// account how similar the values of a group are.
 func costOf[T lane](r []T) int {
 	sum := 0
 	for ; len(r) >= entropy.GroupLen; r = r[entropy.GroupLen:] {
@@ -101,10 +101,10 @@ func (c *coder[T]) emitRanged(s *shape, dst, raw []byte, x *candidate[T]) []byte
 	return c.write(s, dst, raw, x, l, false)
 }
 
-// emitRepeats appends the block with repeats if many residuals recur, of no
-// predictor, of differences, or for integers of the chosen chain.
+// emitRepeats appends the block with repeats if many residuals recur, without a
+// predictor, with differences, or for integers with the chosen chain.
 func (c *coder[T]) emitRepeats(s *shape, dst, raw []byte, x *candidate[T]) []byte {
-	bits := x.cost / float64(s.mask.rank(s.n)+1) // of a value
+	bits := x.cost / float64(s.mask.rank(s.n)+1) // per value
 	run := int(min(max(40/max(bits, 0.1), 1), 24))
 	r := c.compact(&s.mask, x.y)
 	best, share := predictor{}, recurring(&c.find, r, run)
@@ -118,7 +118,7 @@ func (c *coder[T]) emitRepeats(s *shape, dst, raw []byte, x *candidate[T]) []byt
 			best, share = x.pred, k
 		}
 	}
-	// What does not repeat costs as much as with this chain alone.
+	// Residuals that do not recur cost as much as with this chain alone.
 	p := &c.probe
 	p.y, p.bits = x.y, nil
 	p.sample(p.step(72), &s.mask)
@@ -130,8 +130,8 @@ func (c *coder[T]) emitRepeats(s *shape, dst, raw []byte, x *candidate[T]) []byt
 	return dst
 }
 
-// cellsFor returns a layout in which a range needs about one of so many parts of
-// the block.
+// cellsFor returns a layout in which a range needs about one of parts parts of the
+// block.
 func cellsFor[T lane](s *shape, x *candidate[T], parts int) layout {
 	l := x.pred.layout(s.n)
 	if s.n < 8192 || !x.pred.isFloat() && len(x.pred.chain) == 0 {
@@ -167,8 +167,8 @@ func cellsFor[T lane](s *shape, x *candidate[T], parts int) layout {
 		}
 		return layout{s.n, s.n, min((part+unit-1)/unit*unit, s.n)}
 	}
-	// The same rows of each plane, unless planes are so small that a range would
-	// need all of the streams anyway.
+	// The same rows of each plane, unless planes are so small that a range would need
+	// all of the streams anyway.
 	plane := deepest
 	if plane <= 2*entropy.ChunkSyms {
 		return l
@@ -281,7 +281,7 @@ func (p predictor) append(dst []byte) []byte {
 	return dst
 }
 
-// appendPatches appends elements that are stored apart.
+// appendPatches appends elements that are stored separately.
 func appendPatches(w *entropy.StreamWriter, at []int32, raw []byte, size int) {
 	nums := make([]uint64, len(at))
 	prev := int32(0)

@@ -19,9 +19,9 @@ const (
 	Max
 )
 
-// Encoder encodes blocks of one kind. It keeps buffers between calls and must
-// not be used concurrently. The same block gives the same bytes on every
-// machine, whatever was encoded before.
+// Encoder encodes blocks of one kind. It keeps buffers between calls and must not be
+// used concurrently. The same block is encoded to the same bytes on every machine,
+// whatever was encoded before.
 type Encoder struct {
 	p     Params
 	n     int
@@ -88,7 +88,7 @@ func (e *Encoder) bytes(dst, src []byte, start int) []byte {
 	}
 	limit := len(dst) - start
 	if e.p.Type != Char && e.level != Max {
-		limit -= limit / 7 // not worth the time otherwise
+		limit -= limit / 7 // otherwise not worth the time
 	}
 	if e.model == nil {
 		e.model = new(bytecoder.Model)
@@ -157,7 +157,7 @@ type coder[T lane] struct {
 type candidate[T lane] struct {
 	kind    byte
 	params  []byte
-	patches []int32 // elements that the transform does not give
+	patches []int32 // elements that the transform cannot represent
 	y       []T     // lanes, masked ones arbitrary
 	u       []T     // bits of floats for float predictors, or nil
 	pred    predictor

@@ -6,10 +6,9 @@ import (
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
 )
 
-// A float predictor works on the values, not on their integers. All its
-// operations are rounded to the type of the element, one by one, and it only
-// adds and subtracts, so it is the same on every CPU. Values outside of the row,
-// cell or block are +0.
+// A float predictor works on the values, not on their integers. Each of its operations
+// is rounded to the type of the element, and it only adds and subtracts, so it is the
+// same on every CPU. Values outside of the row, cell or block are +0.
 //
 // With W, N and P for the neighbours in the row, the row before and the plane
 // before, the predictions are:
@@ -172,7 +171,7 @@ func four32(rows *[4][]uint32, sums *[4][]float32) {
 	}
 }
 
-// known32 sets dst to what a prediction adds to W, or for floatNP to the
+// known32 sets dst to the terms that a prediction adds to W, or for floatNP to the
 // prediction, for the row at an element.
 func (f floatPredictor) known32(dst []float32, y []uint32, at int, north, plane bool, dist int) {
 	clear(dst)
@@ -302,12 +301,12 @@ func floatResiduals[T lane](r, u []T, l layout, f floatPredictor, at int) {
 	}
 }
 
-// rowResiduals32 sets r to the residuals of at most 32 elements of a row, of
-// which the first one is element at in column col.
+// rowResiduals32 sets r to the residuals of at most 32 elements of a row. The first one
+// is element at in column col.
 func (f floatPredictor) rowResiduals32(r, u []uint32, at, col int, north, plane bool) {
 	n := len(r)
 	var zeros [entropy.GroupLen]uint32
-	// The values of a row from one before the first element on.
+	// The values of a row, starting one before the first element.
 	back := func(ok bool, d int) (row []uint32, west float32) {
 		if !ok {
 			return zeros[:n], 0
@@ -359,12 +358,12 @@ func (f floatPredictor) rowResiduals32(r, u []uint32, at, col int, north, plane 
 	}
 }
 
-// rowResiduals64 sets r to the residuals of at most 32 elements of a row, of
-// which the first one is element at in column col.
+// rowResiduals64 sets r to the residuals of at most 32 elements of a row. The first one
+// is element at in column col.
 func (f floatPredictor) rowResiduals64(r, u []uint64, at, col int, north, plane bool) {
 	n := len(r)
 	var zeros [entropy.GroupLen]uint64
-	// The values of a row from one before the first element on.
+	// The values of a row, starting one before the first element.
 	back := func(ok bool, d int) (row []uint64, west float64) {
 		if !ok {
 			return zeros[:n], 0

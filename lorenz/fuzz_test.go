@@ -13,8 +13,8 @@ func fuzzParams(ty, order byte, a, b, c uint16) Params {
 	return Params{Type: types[int(ty)%len(types)], Order: Order(order & 1), Dims: []int{int(a)%40 + 1, int(b)%40 + 1, int(c)%40 + 1}}
 }
 
-// FuzzDecode feeds arbitrary bytes to the decoder. It must not panic, and what
-// it decodes in ranges must agree with the whole.
+// FuzzDecode decodes arbitrary bytes. The decoder must not panic, and decoded ranges
+// must agree with the whole block.
 func FuzzDecode(f *testing.F) {
 	rng := rand.New(rand.NewPCG(11, 11))
 	for i, ty := range types {

@@ -1,13 +1,13 @@
 // Package lorenz is a lossless codec for blocks of numbers.
 //
-// A block is an array of one element type and a known shape. [Encoder.Encode]
-// turns its bytes into a shorter form, [Decoder.Decode] restores them bit for
-// bit, and [Decoder.DecodeRange] restores only some of the elements, usually
-// at a fraction of the cost. Blocks are independent of each other.
+// A block is an array of one element type and a known shape. [Encoder.Encode] turns its
+// bytes into a shorter form, [Decoder.Decode] restores them bit for bit, and
+// [Decoder.DecodeRange] restores only some of the elements, usually at a fraction of
+// the cost. Blocks are independent of each other.
 //
-// The codec predicts each value from its neighbours, named after the Lorenzo
-// predictor, and codes what is left with Huffman codes that adapt to the local
-// magnitude. All bytes, including NaN payloads and negative zeros, are kept.
+// The codec, named after the Lorenzo predictor, predicts each value from its neighbours
+// and encodes the residuals with Huffman codes that adapt to the local magnitude. All
+// bits are preserved, including NaN payloads and negative zeros.
 //
 // The bytes are specified in docs/LORENZ.md.
 package lorenz
@@ -19,13 +19,13 @@ import (
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
 )
 
-// ErrCorrupt reports bytes that no encoder has written for these parameters.
+// ErrCorrupt reports bytes that no encoder writes for these parameters.
 var ErrCorrupt = errors.New("lorenz: corrupt block")
 
 // Type is the type of an element, numbered as in the netCDF formats.
 type Type uint8
 
-// The element types. Part of the format, never change.
+// The element types. They are part of the format and never change.
 const (
 	Int8    Type = 1
 	Char    Type = 2
@@ -89,8 +89,7 @@ const (
 	LittleEndian Order = 1
 )
 
-// Params describes the blocks of a variable: all blocks of one variable share
-// them.
+// Params describes the blocks of a variable. All blocks of a variable share them.
 type Params struct {
 	Type  Type
 	Order Order
@@ -119,9 +118,8 @@ func (p Params) check() (int, error) {
 	return n, nil
 }
 
-// Uint32s returns the parameters as the filter's parameter vector: version,
-// element type, byte order, number of dimensions, dimensions. Leading
-// dimensions of 1 are left out.
+// Uint32s returns the filter's parameter vector: version, element type, byte order,
+// number of dimensions, dimensions. Leading dimensions of 1 are left out.
 func (p Params) Uint32s() ([]uint32, error) {
 	if _, err := p.check(); err != nil {
 		return nil, err

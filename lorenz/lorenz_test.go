@@ -180,7 +180,7 @@ func TestSpecialFloats(t *testing.T) {
 	}
 }
 
-// TestTransforms checks that data made for a transform is coded by it.
+// TestTransforms checks that data made for a transform is encoded with it.
 func TestTransforms(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	dims := []int{40, 100}
@@ -283,8 +283,8 @@ func TestMask(t *testing.T) {
 	}
 }
 
-// TestForced writes blocks with every predictor, layout and order, whatever the
-// encoder would choose.
+// TestForced writes blocks with every predictor, layout and order, regardless of the
+// encoder's choices.
 func TestForced(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 9))
 	dims := []int{6, 40, 48}

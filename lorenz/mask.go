@@ -8,10 +8,10 @@ import (
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
 )
 
-// maxSpecials is the most values that can be masked.
+// maxSpecials is the largest number of masked values.
 const maxSpecials = 2
 
-// mask is where a block holds its special values: runs in ascending order.
+// mask is the place of a block's special values: runs in ascending order.
 type mask struct {
 	runs     []maskRun
 	patterns [maxSpecials][]byte   // big-endian elements
@@ -85,8 +85,8 @@ func (m *mask) stamp(dst []byte, size, at int) {
 	}
 }
 
-// at returns the kind of element e, and where the run of it ends that is known
-// so far. i is the number of a run that is not behind e; it is moved on.
+// at returns the kind of element e, and the end of its run as far as known. i is the
+// number of a run that is not after e; it is advanced.
 func (m *mask) at(e, known int, i *int) (kind, end int) {
 	for *i < len(m.runs) && int(m.runs[*i].end) <= e {
 		*i++
@@ -101,12 +101,11 @@ func (m *mask) at(e, known int, i *int) (kind, end int) {
 	return int(r.kind) + 1, int(r.end)
 }
 
-// A mask is stored as the lengths of runs that cover the block. A run has a
-// step, and its elements have the kind of the element a distance before them
-// plus this step, modulo the number of kinds; without a distance the kind is the
-// step. Kind 0 is what is not masked. The step of a run is that of the run before
-// it increased by 1, or with two specials by 1 or 2 as the low bit of the number
-// tells.
+// A mask is stored as the lengths of runs that cover the block. A run has a step. Its
+// elements have the kind of the element a distance before them plus this step, modulo
+// the number of kinds. Without a distance the kind is the step. Kind 0 stands for
+// unmasked elements. The step of a run is that of the previous run increased by 1, or
+// with two specials by 1 or 2, according to the low bit of the number.
 
 // set builds the mask from the stored numbers. It reports whether they cover
 // exactly n elements.
@@ -158,7 +157,7 @@ func (m *mask) extend(start, end int, kind uint8) {
 	m.add(start, end, kind)
 }
 
-// numbers returns what set expects.
+// numbers returns the numbers that set expects.
 func (m *mask) numbers(dst []uint64, specials, dist, n int) []uint64 {
 	start, step, prev := 0, 0, specials
 	put := func(end int) {
@@ -188,8 +187,8 @@ func (m *mask) numbers(dst []uint64, specials, dist, n int) []uint64 {
 	return dst
 }
 
-// shortest returns the distance, of those between neighbours, at which the mask
-// probably takes the fewest bits, the numbers, and how many bits they take.
+// shortest returns the distance between neighbours at which the mask probably takes the
+// fewest bits, the numbers for it, and an estimate of their bits.
 func (m *mask) shortest(s *shape) (dist int, nums []uint64, cost int) {
 	m.setBits(s.n)
 	least := m.changes(0)
@@ -208,8 +207,7 @@ func (m *mask) shortest(s *shape) (dist int, nums []uint64, cost int) {
 	return dist, m.nums, cost
 }
 
-// setBits sets m.bits to the elements that are masked, a bit each, one set for
-// each kind.
+// setBits sets m.bits to the masked elements, one bit each, with one set per kind.
 func (m *mask) setBits(n int) {
 	words := (n + 63) / 64
 	for k := range m.bits {
@@ -358,8 +356,8 @@ func extreme(t Type, u uint64) bool {
 	return false
 }
 
-// buildRuns sets the mask to where the values of keep are and returns how many
-// elements that are.
+// buildRuns sets the mask to the places of the values in keep and returns the number of
+// masked elements.
 func buildRuns[T lane](m *mask, u []T, keep []T) int {
 	m.runs = m.runs[:0]
 	a, b := keep[0], keep[len(keep)-1]
@@ -399,7 +397,7 @@ func ordered[T lane](dst, u []T, s *shape) []T {
 	return dst
 }
 
-// fillBefore sets masked elements to the one before them, at the start to the
+// fillBefore sets masked elements to the element before them, or at the start to the
 // one after them.
 func fillBefore[T any](y []T, m *mask) {
 	for _, r := range m.runs {

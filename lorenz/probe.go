@@ -13,18 +13,18 @@ import (
 // predictor is a chain or a float predictor.
 type predictor struct {
 	chain []int
-	float floatPredictor // kind 0: the chain
+	float floatPredictor // kind 0 for a chain
 }
 
 func (p predictor) isFloat() bool { return p.float.kind != 0 }
 
-// prober estimates what residuals cost, from a sample of groups.
+// prober estimates the cost of residuals from a sample of groups.
 type prober[T lane] struct {
 	l      layout
 	y      []T // lanes, masked ones filled
 	bits   []T // bits of floats, if float predictors are possible
 	at     []int32
-	use    []uint32 // for each group the elements that are not masked
+	use    []uint32 // unmasked elements of each group
 	weight float64  // elements for each sampled one
 	typ    Type
 	terms  []term
@@ -35,7 +35,7 @@ type prober[T lane] struct {
 	known  []predictor // candidates
 }
 
-// sample chooses one group in step. masked tells which elements are.
+// sample chooses one group in step. masked tells which elements are masked.
 func (p *prober[T]) sample(step int, m *mask) {
 	p.at, p.use = p.at[:0], p.use[:0]
 	n := len(p.y)
@@ -322,10 +322,10 @@ func (p *prober[T]) cost(x predictor, l layout) float64 {
 	return p.chainCost(x.chain, l)
 }
 
-// cellLoss returns the estimated bits that the cells of a layout cost more than
-// the layout without cells.
+// cellLoss estimates the additional bits of the cells of a layout, compared with the
+// layout without cells.
 func (p *prober[T]) cellLoss(x predictor, l layout) float64 {
-	reach := 1 // how far the effect of a cell's start reaches
+	reach := 1 // reach of the effect of a cell's start
 	for _, s := range x.chain {
 		if !l.crosses(s) {
 			reach += s
@@ -359,7 +359,7 @@ func (p *prober[T]) step(n int) int {
 	return max(1, (len(p.y)+entropy.GroupLen-1)/entropy.GroupLen/n)
 }
 
-// sampleLen is how many elements a sample has.
+// sampleLen is the number of elements in a sample.
 const sampleLen = 2048
 
 // sampleOf returns elements spread over v, all of them if there are few.
@@ -377,15 +377,14 @@ func sampleOf[T lane](dst, v []T) []T {
 	return dst
 }
 
-// frequent is a value and how often a sample has it.
+// frequent is a value and its frequency in a sample.
 type frequent[T lane] struct {
 	v T
 	n int
 }
 
-// tally returns the most frequent values of a sample, at most max, and how many
-// different values it has. Of values that are equally frequent, the first one in
-// the sample comes first.
+// tally returns the most frequent values of a sample, at most max, and the number of
+// different values. Equally frequent values are in the order of the sample.
 func tally[T lane](s []T, max int, table *[2 * sampleLen]uint16) (top []frequent[T], distinct int) {
 	clear(table[:])
 	all := make([]frequent[T], 0, sampleLen)

@@ -19,14 +19,14 @@ import (
 )
 
 // pythonDecoder decodes blocks with the decoder of python/, which was written from
-// docs/LORENZ.md without a look at this package. It needs python3-numpy of Debian.
+// docs/LORENZ.md without looking at this package. It needs python3-numpy of Debian.
 type pythonDecoder struct {
 	jobs  bytes.Buffer
 	names []string
 	want  []string // SHA-256, or "damaged"
 }
 
-// add has a block decoded that this package decodes to raw, or rejects if ok is false.
+// add queues a block that this package decodes to raw, or rejects if ok is false.
 func (p *pythonDecoder) add(t *testing.T, name string, params Params, enc, raw []byte, ok bool) {
 	v, err := params.Uint32s()
 	require.NoError(t, err)
@@ -39,7 +39,7 @@ func (p *pythonDecoder) add(t *testing.T, name string, params Params, enc, raw [
 	p.names, p.want = append(p.names, name), append(p.want, want)
 }
 
-// encode adds a block as the encoder codes it, at one level after the other.
+// encode adds a block as encoded by the encoder, alternating between the levels.
 func (p *pythonDecoder) encode(t *testing.T, params Params, raw []byte) {
 	level := Level(len(p.names) % 3)
 	e, err := NewEncoder(params, level)
@@ -74,7 +74,7 @@ func TestJudgePythonVectors(t *testing.T) {
 	p.run(t)
 }
 
-// TestJudgePythonBlocks has blocks of all types as the encoder codes them.
+// TestJudgePythonBlocks checks blocks of all types as encoded by the encoder.
 func TestJudgePythonBlocks(t *testing.T) {
 	var p pythonDecoder
 	rng := rand.New(rand.NewPCG(21, 21))
@@ -124,7 +124,7 @@ func TestJudgePythonBlocks(t *testing.T) {
 	p.run(t)
 }
 
-// TestJudgePythonForced has every predictor with every layout.
+// TestJudgePythonForced checks every predictor with every layout.
 func TestJudgePythonForced(t *testing.T) {
 	var p pythonDecoder
 	rng := rand.New(rand.NewPCG(22, 22))
@@ -179,7 +179,8 @@ func TestJudgePythonForced(t *testing.T) {
 	p.run(t)
 }
 
-// TestJudgePythonDamage: both decoders accept the same bytes, and make the same of them.
+// TestJudgePythonDamage checks that both decoders accept the same bytes and decode them
+// to the same values.
 func TestJudgePythonDamage(t *testing.T) {
 	var p pythonDecoder
 	rng := rand.New(rand.NewPCG(23, 23))
@@ -195,7 +196,7 @@ func TestJudgePythonDamage(t *testing.T) {
 			for range 1 + rng.IntN(2) {
 				at := rng.IntN(len(bad))
 				if rng.IntN(2) == 0 {
-					at = rng.IntN(min(len(bad), 40)) // most of what is not data is at the start
+					at = rng.IntN(min(len(bad), 40)) // most bytes other than data are at the start
 				}
 				if rng.IntN(2) == 0 {
 					bad[at] ^= 1 << rng.IntN(8)

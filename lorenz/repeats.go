@@ -6,13 +6,13 @@ import (
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
 )
 
-// tokens are the repeats of a block: literals to take, elements to copy, and
-// from how far back. After the last token all other literals follow.
+// tokens are the repeats of a block: numbers of literals, numbers of elements to copy,
+// and distances. All other literals follow the last token.
 type tokens struct {
 	lits, lens, dist []uint64
 }
 
-// Distances are stored as 0 to 2 for one of the last three, else plus 3.
+// Distances are stored as 0 to 2 for one of the last three, else increased by 3.
 const recent = 3
 
 // read reads the tokens of m elements and returns how many are literals.
@@ -83,8 +83,8 @@ type repeatFinder struct {
 	lits, lens, dist []uint64
 }
 
-// recurring estimates which share of the residuals repeats earlier ones, from
-// the repeats of runs of k at places chosen by the values there.
+// recurring estimates the share of residuals that repeat earlier ones, from the repeats
+// of runs of k at places chosen by their values.
 func recurring[T lane](f *repeatFinder, r []T, k int) float64 {
 	const tableBits, one, of = 12, 1, 16
 	const m = 0x9E3779B97F4A7C15
@@ -140,8 +140,8 @@ func hashOf[T lane](r []T, i, k int) uint32 {
 	return uint32(h >> (64 - repeatBits))
 }
 
-// parse splits residuals into tokens, which are left in f, and literals.
-// literal is the estimated cost of a literal in bits.
+// parse splits residuals into tokens, which are left in f, and literals. literal is the
+// estimated cost of a literal in bits.
 func parse[T lane](f *repeatFinder, r, lits []T, literal float64, depth int) []T {
 	f.lits, f.lens, f.dist, lits = f.lits[:0], f.lens[:0], f.dist[:0], lits[:0]
 	k := 2 // elements hashed

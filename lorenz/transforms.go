@@ -20,7 +20,7 @@ type transformed[T lane] struct {
 	cost    float64 // of parameters and patches, in bits
 }
 
-// transforms returns what transforms other than mapOrder make of a block.
+// transforms returns the results of transforms other than mapOrder on a block.
 func transforms[T lane](s *shape, c *coder[T]) []transformed[T] {
 	var out []transformed[T]
 	if s.typ.float() && s.n >= 8 {
@@ -103,9 +103,9 @@ func asValues[T lane](s *shape, v []float64, u []T) []float64 {
 	return v
 }
 
-// spread returns the exponent of the lowest bit that is set in any value, and
-// how many bits above it the highest one is. Values that are no numbers are
-// ignored; without any other value the span is larger than any.
+// spread returns the exponent of the lowest bit set in any value, and the distance to
+// the highest one. NaN and infinities are ignored. Without any other value the distance
+// is larger than any.
 func spread(v []float64) (low, span int) {
 	low, high := math.MaxInt, math.MinInt
 	for _, x := range v {
@@ -206,8 +206,8 @@ func fixed[T lane](s *shape, c *coder[T], low int) (t transformed[T], ok bool) {
 	}
 }
 
-// fixedAt tries mapFix with an exponent. If it does not fit, next is a smaller one
-// that may, or low if there is none.
+// fixedAt tries mapFix with an exponent. If it does not fit, next is a smaller one that
+// may, or low if there is none.
 func (c *coder[T]) fixedAt(s *shape, low int) (t transformed[T], next int, ok bool) {
 	// Scaling by powers of two is exact, in two steps where one would overflow.
 	up, rest := math.Ldexp(1, min(-low, 1000)), math.Ldexp(1, max(0, -low-1000))
@@ -268,7 +268,7 @@ func single[T lane](s *shape, c *coder[T]) (t transformed[T], ok bool) {
 	return t, true
 }
 
-// patch notes that element i is stored apart. It reports false if too many are.
+// patch records that element i is stored separately. It returns false if too many are.
 func (t *transformed[T]) patch(s *shape, i int) bool {
 	t.patches = append(t.patches, int32(i))
 	t.cost += float64(8*s.size + 10)
@@ -345,8 +345,8 @@ func sorted[T lane](v []T, t Type) ([]T, []uint32) {
 	return out, rank
 }
 
-// number replaces values by their numbers in the order of first use, and returns
-// the different values, nil if there are more than most.
+// number replaces values by their numbers in the order of first use, and returns the
+// different values, or nil if there are more than most.
 func number[T lane](dst []uint32, v []T, most int, table *[]uint32) []T {
 	size := 10
 	for 1<<size < 2*min(most, len(v)) {

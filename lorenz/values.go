@@ -18,8 +18,8 @@ const (
 	mapKinds = 5
 )
 
-// inverse is a value transform as the decoder sees it: from lanes to the
-// big-endian bytes of elements.
+// inverse is a value transform in the decoder: from lanes to the big-endian bytes of
+// elements.
 type inverse struct {
 	typ     Type
 	kind    byte
@@ -168,8 +168,8 @@ func swap(b []byte, size int) {
 	}
 }
 
-// loadBits32 reads big-endian elements of up to 4 bytes as their bits, signed
-// integers extended by their sign.
+// loadBits32 reads big-endian elements of up to 4 bytes as their bits, with signed
+// integers sign-extended.
 func loadBits32(dst []uint32, src []byte, t Type) {
 	switch t.Size() {
 	case 4:

@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "write the test vectors")
 
-// vector is an encoded block with what it decodes to, nil if it is corrupt.
+// vector is an encoded block with the decoded bytes, nil if it is corrupt.
 type vector struct {
 	p   Params
 	raw []byte
@@ -118,8 +118,8 @@ func forced(raw []byte, dims []int, pred predictor, l layout, repeats bool) []by
 	return force(&c, Float32, dims, raw, pred, l, repeats)
 }
 
-// TestVectors checks that the vectors on disk decode as they tell, and that the
-// encoder still makes the same bytes.
+// TestVectors checks that the vectors on disk decode as expected, and that the encoder
+// still writes the same bytes.
 func TestVectors(t *testing.T) {
 	made := makeVectors(t)
 	if *update {

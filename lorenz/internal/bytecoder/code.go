@@ -111,13 +111,13 @@ func newFinder(src []byte, size, depth int) *finder {
 			}
 		}
 	}
-	// Not less than a quarter of a bit, so that long repeats are always taken.
+	// At least a quarter of a bit, so that long repeats are always used.
 	f.literal = max(sum/int64(max(len(src), 1))*2/5, 256)
 	return f
 }
 
-// log2 returns the binary logarithm of v ≥ 1 in 1/1024, by interpolation. It is
-// on integers so that every CPU makes the same choices.
+// log2 returns the binary logarithm of v ≥ 1 in 1/1024, by interpolation. It uses
+// integers so that every CPU makes the same choices.
 func log2(v int) int64 {
 	n := bits.Len(uint(v)) - 1
 	return int64(n)<<10 + int64(uint64(v)<<10>>n) - 1<<10
@@ -188,7 +188,7 @@ func (f *finder) best(at int) (t byteToken, gain int64) {
 	return t, gain
 }
 
-// match returns how long the repeat from distance d is.
+// match returns the length of the repeat from distance d.
 func (f *finder) match(at, d int) int {
 	if d > at {
 		return 0

@@ -7,9 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSparse encodes a block of one value with few others. Its literals have
-// next to no entropy, which once made the encoder take none of the repeats and
-// compare the rest of the block at every position.
+// TestSparse encodes a block of one value with few others. Its literals have almost no
+// entropy. The encoder once ignored all repeats here and compared the rest of the block
+// at every position.
 func TestSparse(t *testing.T) {
 	src := make([]byte, 1<<20)
 	for i := range 50 {

@@ -172,7 +172,7 @@ func (m *Model) token(c *arith.Coder, length, dist, recent int) (int, int, int) 
 	return length, dist, 0
 }
 
-// recents are the last distances, the latest first. They start with those of
+// recents are the last distances, the latest first. They start with the distances of
 // the neighbours.
 type recents [nRecent]int
 

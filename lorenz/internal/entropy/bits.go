@@ -61,7 +61,7 @@ func (w *bitWriter) align() {
 	}
 }
 
-// bitReader reads what bitWriter wrote. Past the end it reads zeros; the
+// bitReader reads the output of bitWriter. Past the end it reads zeros, and the
 // position tells whether that happened.
 type bitReader struct {
 	buf []byte
@@ -101,8 +101,8 @@ func (r *bitReader) get64(n uint) uint64 {
 	return lo | r.get(n-32)<<32
 }
 
-// gamma reads what bitWriter.gamma wrote, values below 2^32 only. It returns 0
-// for anything else.
+// gamma reads a number written by bitWriter.gamma, if it is below 2^32. Otherwise it
+// returns 0.
 func (r *bitReader) gamma() uint64 {
 	z := bits.TrailingZeros64(r.peek() | 1<<32)
 	if z == 32 {
@@ -112,7 +112,7 @@ func (r *bitReader) gamma() uint64 {
 	return 1<<z | r.get(uint(z))
 }
 
-// nibbles reads what bitWriter.nibbles wrote.
+// nibbles reads a number written by bitWriter.nibbles.
 func (r *bitReader) nibbles() uint64 {
 	var v uint64
 	for s := uint(0); s < 66; s += 3 {
@@ -122,12 +122,12 @@ func (r *bitReader) nibbles() uint64 {
 			return v
 		}
 	}
-	r.pos = 8*len(r.buf) + 8 // more than a chunk has, which its end tells
+	r.pos = 8*len(r.buf) + 8 // beyond any chunk, so that the check of its end fails
 	return v
 }
 
-// Reader reads the fixed parts of an encoded block. The first fault sets
-// bad, after which everything reads as zero.
+// Reader reads the fixed parts of an encoded block. The first fault sets Bad, and
+// everything after it reads as zero.
 type Reader struct {
 	Buf []byte
 	Bad bool
@@ -143,7 +143,7 @@ func (r *Reader) Byte() byte {
 	return b
 }
 
-// bytes returns the next n bytes, nil if there are fewer.
+// Bytes returns the next n bytes, or nil if there are fewer.
 func (r *Reader) Bytes(n int) []byte {
 	if n < 0 || n > len(r.Buf) {
 		r.Bad, r.Buf = true, nil
@@ -154,7 +154,7 @@ func (r *Reader) Bytes(n int) []byte {
 	return b
 }
 
-// uvarint reads a LEB128 number up to max.
+// Uvarint reads a LEB128 number up to max.
 func (r *Reader) Uvarint(max uint64) uint64 {
 	v, n := binary.Uvarint(r.Buf)
 	if n <= 0 || v > max {
@@ -165,7 +165,7 @@ func (r *Reader) Uvarint(max uint64) uint64 {
 	return v
 }
 
-// int reads a LEB128 number up to max.
+// Int reads a LEB128 number up to max.
 func (r *Reader) Int(max int) int { return int(r.Uvarint(uint64(max))) }
 
 // Float reads a little-endian double.

@@ -7,10 +7,10 @@ import (
 	"github.com/cdfz-format/cdfz/lorenz/internal/kernels"
 )
 
-// The group coder stores residuals in groups of 32. A group has a class c that
-// follows its magnitude: c = 0 is all zeros, otherwise the k = max(0, c-5) low
-// bits of each value are stored as they are, and what is above them as a symbol
-// in one of up to six streams, chosen by the class.
+// The group coder stores residuals in groups of 32. A group has a class c that follows
+// its magnitude. c = 0 means all zeros. Otherwise the k = max(0, c-5) low bits of each
+// value are stored unchanged, and the bits above them as a symbol in one of up to six
+// streams, chosen by the class.
 const (
 	GroupLen = 32
 	nStreams = 6
@@ -24,7 +24,7 @@ const (
 	groupsMerge    = 3
 )
 
-// lowBits returns how many low bits the values of a class store as they are.
+// lowBits returns how many low bits of values of a class are stored unchanged.
 func lowBits(c uint8) uint {
 	if c <= 5 {
 		return 0
@@ -32,8 +32,8 @@ func lowBits(c uint8) uint {
 	return uint(c) - 5
 }
 
-// streamOf returns for each class below 6 its stream, given the flags. Larger
-// classes are in the stream of class 6, which is the last entry.
+// streamOf returns the stream of each class below 6 for the flags. Larger classes are
+// in the stream of class 6, the last entry.
 func streamOf(flags byte) (s [nStreams + 1]uint8) {
 	n := uint8(0)
 	for i := 1; i < nStreams; i++ {
@@ -57,7 +57,7 @@ type GroupWriter[T Lane] struct {
 	head         []byte
 }
 
-// write appends the residuals to w.Dst.
+// Write appends the residuals to w.Dst.
 func (w *GroupWriter[T]) Write(r []T, unsigned bool) {
 	if len(r) == 0 {
 		return
@@ -97,8 +97,8 @@ func (w *GroupWriter[T]) Write(r []T, unsigned bool) {
 	w.Dst = append(w.Dst, w.low...)
 }
 
-// trailing finds the trailing zeros of each group and reports whether cutting
-// them off pays.
+// trailing finds the trailing zeros of each group and reports whether cutting them off
+// pays off.
 func (w *GroupWriter[T]) trailing(r []T) bool {
 	w.zeros = w.zeros[:0]
 	sum := 0
@@ -179,7 +179,7 @@ func Log2[T Lane](u T) uint64 {
 	return n<<LogFrac | x<<(64-n)<<1>>(64-LogFrac)
 }
 
-// merges decides which streams are too short to have a code of their own.
+// merges decides which streams are too short for a separate code.
 func (w *GroupWriter[T]) merges() byte {
 	var count [nStreams]int
 	for _, c := range w.class {
@@ -266,7 +266,7 @@ const (
 	pack4 = 2 // four values of 2 bits, 3 for larger ones
 )
 
-// packed appends a stream with the packing that is shortest, and returns that.
+// packed appends a stream with the shortest packing, which it returns.
 func (w *GroupWriter[T]) packed(s int) byte {
 	v, large := w.vals[s], w.large[s]
 	best := byte(pack1)
@@ -318,7 +318,7 @@ func (w *GroupWriter[T]) pack(v []byte, large []extra, p byte) {
 	}
 }
 
-// cost returns about how many bits a stream takes.
+// cost estimates how many bits a stream takes.
 func (w *GroupWriter[T]) cost(syms []byte, ext []extra) int {
 	var freq [256]uint32
 	histogram(&freq, syms)

@@ -7,7 +7,7 @@ import (
 	"github.com/cdfz-format/cdfz/lorenz/internal/kernels"
 )
 
-// GroupReader decodes what GroupWriter wrote.
+// GroupReader decodes the output of GroupWriter.
 type GroupReader struct {
 	m       int // values
 	flags   byte
@@ -108,7 +108,7 @@ func (g *GroupReader) bytes(r *Reader, dst []byte) {
 	}
 }
 
-// seek prepares the reading of groups [a, b).
+// seek prepares for reading groups [a, b).
 func (g *GroupReader) seek(a, b int) (int, bool) {
 	if a < g.scanned {
 		g.scanned, g.before, g.lowAt = 0, [nStreams]int{}, 0

@@ -35,7 +35,7 @@ func codeLengths(lens *[256]uint8, freq *[256]uint32) int {
 	for i, k := range keys[:n] {
 		nodes[i] = node{k >> 8, -1, int16(k & 255)}
 	}
-	// Two queues: leaves in order, and the inner nodes in the order they are made.
+	// Two queues: leaves in order, and inner nodes in order of creation.
 	leaf, inner, end := 0, n, n
 	take := func() int16 {
 		if inner == end || leaf < n && nodes[leaf].w <= nodes[inner].w {
@@ -74,15 +74,14 @@ func codeLengths(lens *[256]uint8, freq *[256]uint32) int {
 	return total
 }
 
-// limitLengths makes a code complete again whose longest words were cut to
-// maxCode bits.
+// limitLengths completes a code again after its longest words were cut to maxCode bits.
 func limitLengths(count *[256]int) {
 	sum := 0 // in units of the shortest possible share
 	for d := 1; d <= maxCode; d++ {
 		sum += count[d] << (maxCode - d)
 	}
 	for sum > tableSize {
-		// Take one word of the longest length, and make two of a shorter one.
+		// Remove one word of the longest length and split a shorter one into two.
 		count[maxCode]--
 		for d := maxCode - 1; d > 0; d-- {
 			if count[d] > 0 {
@@ -107,7 +106,7 @@ func canonical(codes *[256]uint16, lens *[256]uint8) {
 	for l := 1; l <= maxCode; l++ {
 		next[l+1] = (next[l] + next[l+1]) << 1
 	}
-	// next[l] is now twice the words before length l, thus its first word.
+	// next[l] is now twice the words before length l, and thus its first word.
 	for s, l := range lens {
 		if l > 0 {
 			codes[s] = bits.Reverse16(next[l]) >> (16 - l)

@@ -19,7 +19,7 @@ const (
 	streamExtra = 4
 )
 
-// extra is what follows the symbol at position at: the low n bits of v, or v in
+// extra holds the bits after the symbol at position at: the low n bits of v, or v in
 // nibble groups if n is 0.
 type extra struct {
 	v  uint64
@@ -27,14 +27,14 @@ type extra struct {
 	n  uint8
 }
 
-// Values of a stream of numbers are symbols up to maxSym-1, larger ones have a
-// symbol for their bit length and the bits after the first one as extra bits.
+// Values of a stream of numbers are symbols up to maxSym-1. Larger values have a symbol
+// for their bit length, and the bits after the first one are extra bits.
 const (
 	maxSym  = 192
 	lenBase = 184 // symbol = lenBase + bit length
 )
 
-// symbolOf returns the symbol of a number and how many extra bits it has.
+// symbolOf returns the symbol of a number and the number of its extra bits.
 func symbolOf(v uint64) (sym byte, n uint8) {
 	if v < maxSym {
 		return byte(v), 0
@@ -43,7 +43,7 @@ func symbolOf(v uint64) (sym byte, n uint8) {
 	return byte(lenBase + l), uint8(l - 1)
 }
 
-// StreamWriter collects what it needs to write streams.
+// StreamWriter holds the buffers for writing streams.
 type StreamWriter struct {
 	Dst   []byte
 	lens  []int  // of chunks
