@@ -9,8 +9,8 @@ import (
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
-// parseCentral parses the directory record at the start of b, which must be
-// canonical. It returns its length, and false if there is no such record.
+// parseCentral parses the directory record at the start of b, which must be canonical.
+// It returns the record's length. ok is false if there is no such record.
 func parseCentral(b []byte) (e czip.ZipEntry, n int, ok bool) {
 	le := binary.LittleEndian
 	if len(b) < czip.CentralFixed || le.Uint32(b) != czip.SigCentral {
@@ -52,13 +52,13 @@ func parseCentral(b []byte) (e czip.ZipEntry, n int, ok bool) {
 	return e, n, string(e.AppendCentral(nil)) == string(b[:n])
 }
 
-// directory reads the records of the central directory in order. Damaged records
-// are passed over where the length of their name tells where the next one begins.
+// directory reads the records of the central directory in order. It skips a damaged
+// record if the length of the name in it tells where the next one begins.
 type directory struct {
 	r        io.ReaderAt
 	off, end int64
 	window   int64  // bytes read at once
-	buf      []byte // of the bytes from bufOff on
+	buf      []byte // bytes from bufOff on
 	bufOff   int64
 	lost     bool // no further record can be found
 }
@@ -66,7 +66,8 @@ type directory struct {
 // directoryWindow is enough for the longest record, whose name has 65535 bytes.
 const directoryWindow = 256 << 10
 
-// from is what is left of the directory from off on, as far as one record reaches.
+// from returns the rest of the directory from off on, up to the longest length of a
+// record.
 func (d *directory) from(off int64) []byte {
 	if in := off - d.bufOff; in >= 0 && in <= int64(len(d.buf)) && (int64(len(d.buf))-in >= 70_000 || d.bufOff+int64(len(d.buf)) == d.end) {
 		return d.buf[in:]
@@ -85,8 +86,8 @@ func (d *directory) from(off int64) []byte {
 	return d.buf
 }
 
-// next returns the next record if it is that of the entry whose local header is
-// at off. Otherwise it passes over one, the record of the entry with the name.
+// next returns the next record if it belongs to the entry whose local header is at off.
+// Otherwise it skips one record, that of the entry with the name.
 func (d *directory) next(name string, off int64) (e czip.ZipEntry, ok bool) {
 	if d == nil || d.lost {
 		return e, false
@@ -99,7 +100,7 @@ func (d *directory) next(name string, off int64) (e czip.ZipEntry, ok bool) {
 			break
 		}
 		if e.Off > off {
-			return czip.ZipEntry{}, false // an entry that the directory leaves out
+			return czip.ZipEntry{}, false // an entry missing from the directory
 		}
 		d.off += int64(n)
 		if e.Off == off {

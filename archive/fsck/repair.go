@@ -17,46 +17,45 @@ import (
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
-// RepairOptions of Repair. Nil and the zero value mean the defaults.
+// RepairOptions control Repair. Nil and the zero value mean the defaults.
 type RepairOptions struct {
-	// Quick reads the stored bytes of a block only where the copies of its row
-	// contradict each other. Damaged blocks then stay unnoticed.
+	// Quick reads the stored bytes of a block only if the copies of its row contradict
+	// each other. Other damaged blocks then remain undetected.
 	Quick bool
-	// Progress, if not nil, is told the bytes of the archive done so far.
+	// Progress, if not nil, is called with the number of archive bytes done so far.
 	Progress func(done int64)
 }
 
 // Repaired is the result of Repair: an archive whose structures are derived from the
-// sound parts of the damaged one. Close it when done.
+// intact parts of the damaged one. The caller must close it.
 type Repaired struct {
 	Blocks    int64    // of data
 	Size      int64    // of the repaired archive
-	Keep      int64    // bytes before the index; all that follows is the tail
+	Keep      int64    // bytes before the index; everything after them is the tail
 	Headers   int64    // local headers that are wrong
 	Front     bool     // README or Zarr metadata are wrong
 	Tail      bool     // index, directory or end are wrong
 	After     int64    // bytes that follow the archive
 	Identical bool     // the repaired archive is known to be the one that was written
-	Unsure    bool     // a mask is known from one copy alone: the image's SHA-256 can confirm it
+	Unsure    bool     // a mask is known from only one copy; the image's SHA-256 can confirm it
 	Damage    []Damage // that cannot be repaired
 
 	r      io.ReaderAt
 	t      blocks.TailWriter
 	header *cdf3.Header
 
-	front    []byte // all bytes before the first block, if they are to be written
+	front    []byte // all bytes before the first block, if they must be written
 	frontLen int64
 }
 
 // Intact reports whether there is nothing to write.
 func (p *Repaired) Intact() bool { return !p.Tail && !p.Front && p.Headers == 0 && p.After == 0 }
 
-// Repair compares the three descriptions of each block (index, directory, local
-// header) with the block's stored bytes, and keeps the one that the bytes confirm. It
-// regenerates README and Zarr metadata if the manifest's checksum confirms the
-// result. It writes nothing: Patch and WriteTail change an archive in place, WriteTo
-// makes a new one. Everything that could be read before a repair can be read after
-// it.
+// Repair compares the three descriptions of each block (index, directory, local header)
+// with the block's stored bytes, and keeps the one that the bytes confirm. It
+// regenerates README and Zarr metadata if the manifest's checksum confirms the result.
+// It writes nothing: Patch and WriteTail change an archive in place, WriteTo makes a
+// new one. All that was readable before a repair is readable after it.
 //
 // A damaged plan or manifest is ErrCorrupt, and so is a block whose place is unknown.
 func Repair(ctx context.Context, r io.ReaderAt, size int64, o *RepairOptions) (*Repaired, error) {
@@ -80,7 +79,7 @@ func Repair(ctx context.Context, r io.ReaderAt, size int64, o *RepairOptions) (*
 	return x.p, nil
 }
 
-// Close releases a temporary file, if there is one.
+// Close removes the temporary file, if there is one.
 func (p *Repaired) Close() error {
 	if p.t.Table == nil {
 		return nil
@@ -88,7 +87,7 @@ func (p *Repaired) Close() error {
 	return p.t.Table.Close()
 }
 
-// WriteTail writes the bytes that belong after the first Keep bytes of the archive.
+// WriteTail writes the bytes after the first Keep bytes of the archive.
 func (p *Repaired) WriteTail(w io.Writer) (int64, error) { return p.t.WriteTo(w) }
 
 // Patch rewrites wrong local headers and metadata in w, the archive that was read. It
@@ -177,7 +176,7 @@ func (p *Repaired) WriteTo(ctx context.Context, w io.Writer) (int64, error) {
 // repairer collects the evidence.
 type repairer struct {
 	Walker
-	src  io.ReaderAt // what the walker reads, without anything between
+	src  io.ReaderAt // source of the walker, unbuffered
 	ctx  context.Context
 	o    *RepairOptions
 	p    *Repaired
@@ -188,7 +187,7 @@ type repairer struct {
 	dir  *directory       // nil without tail
 	buf  []byte
 
-	sound bool // the front is what the manifest's checksum says
+	sound bool // the front matches the manifest's checksum
 }
 
 func (x *repairer) run() error {
@@ -223,7 +222,7 @@ func (x *repairer) run() error {
 	return x.compareTail(same)
 }
 
-// damage notes what cannot be repaired.
+// damage records damage that cannot be repaired.
 func (x *repairer) damage(kind string, off, n int64, err error) {
 	v := verifier{rep: &Report{}}
 	_ = v.damage(kind, off, n, err)
@@ -276,8 +275,8 @@ func (x *repairer) findTail() error {
 	return nil
 }
 
-// findPlan finds and parses the plan, by the manifest or else by the local
-// headers, and returns its entry.
+// findPlan finds and parses the plan, through the manifest or else the local headers,
+// and returns its entry.
 func (x *repairer) findPlan() (*format.MetaEntry, error) {
 	if x.man != nil {
 		m := x.man.Plan
@@ -317,8 +316,8 @@ func (x *repairer) findPlan() (*format.MetaEntry, error) {
 	return &format.MetaEntry{ZipEntry: e, Payload: payload}, err
 }
 
-// findManifest finds the manifest whose local header is expected at off. It also
-// returns whether its stored bytes are known to be those that were written.
+// findManifest finds the manifest whose local header is expected at off. same reports
+// whether its stored bytes are known to be the original ones.
 func (x *repairer) findManifest(off int64) (same bool, err error) {
 	local, lerr := x.expect(off, czip.ManifestName)
 	if lerr != nil && !errors.Is(lerr, fault.ErrCorrupt) {
@@ -373,7 +372,7 @@ func (x *repairer) findManifest(off int64) (same bool, err error) {
 	return same, nil
 }
 
-// compareTail regenerates the tail and compares it with what is there.
+// compareTail regenerates the tail and compares it with the existing one.
 func (x *repairer) compareTail(same bool) error {
 	p := x.p
 	c := &comparer{r: x.R, off: p.Keep, size: x.Size}

@@ -11,11 +11,11 @@ import (
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
-// repairedFront is all that precedes the first block, as far as it is found or
-// can be regenerated.
+// repairedFront is the part before the first block, as far as it is found or can be
+// regenerated.
 type repairedFront struct {
-	entries []czip.ZipEntry // as they should be
-	found   []czip.ZipEntry // the same, with what the directory says where one was regenerated
+	entries []czip.ZipEntry // as they must be
+	found   []czip.ZipEntry // the same, but directory records for regenerated ones
 	bytes   []byte          // of the entries
 	end     int64           // where the first block's local header is expected
 }
@@ -27,7 +27,7 @@ func (f *repairedFront) take(e, found czip.ZipEntry, payload []byte) {
 	f.end = e.End()
 }
 
-// canonicalFront is the metadata as this program writes it, with the plan as it is.
+// canonicalFront returns the metadata that this program would write for the given plan.
 func (x *repairer) canonicalFront(plan *format.MetaEntry) ([]format.MetaEntry, error) {
 	out := []format.MetaEntry{format.NewStoredMeta(czip.ReadmeName, []byte(format.Readme)), *plan}
 	if !x.l.Layout.HasView() || x.p.header == nil {
@@ -82,7 +82,7 @@ func (x *repairer) walkFront(plan *format.MetaEntry) (*repairedFront, error) {
 		}
 		f = &repairedFront{}
 	}
-	known := 0 // entries that were found, but for those of later versions
+	known := 0 // entries found, without those of later versions
 	for f.end != limit {
 		if err := x.ctx.Err(); err != nil {
 			return nil, err
@@ -122,7 +122,7 @@ func (x *repairer) walkFront(plan *format.MetaEntry) (*repairedFront, error) {
 			}
 			c := &canon[min(known, len(canon)-1)]
 			if fits := c.Name == e.Name && c.LocalLen() == e.LocalLen() && c.Stored == e.Stored; whole && !fits {
-				// Damaged, and not what this program would write: it stays as it is.
+				// Damaged, and not written by this program: keep it.
 				var err error
 				if payload, err = x.payload(&e); err != nil {
 					return nil, err
@@ -146,8 +146,8 @@ func (x *repairer) walkFront(plan *format.MetaEntry) (*repairedFront, error) {
 	return f, nil
 }
 
-// expected says whether an entry of the front may have a name. Without a netCDF
-// header the names of Zarr metadata are not known.
+// expected reports whether an entry of the front may have this name. Without a netCDF
+// header the names of Zarr metadata are unknown.
 func (x *repairer) expected(name string, known int, canon []format.MetaEntry) bool {
 	if known < len(canon) && name == canon[known].Name {
 		return true
@@ -178,9 +178,9 @@ func (x *repairer) soundFront(end int64) (*repairedFront, error) {
 // maxForeign bounds the entries of later versions in a front.
 const maxForeign = 1 << 16
 
-// foreign reports whether a name is one that the format leaves to later versions:
-// `.cdfz/` and one to 64 letters, digits, dots, hyphens and underscores, the first
-// a letter, that no entry of this version has.
+// foreign reports whether a name is reserved for later versions: `.cdfz/` and one to 64
+// letters, digits, dots, hyphens and underscores, of which the first is a letter,
+// except for names in this version.
 func foreign(name string) bool {
 	s, ok := strings.CutPrefix(name, ".cdfz/")
 	if !ok || s == "" || len(s) > 64 || name == czip.ReadmeName || name == czip.PlanName || name == czip.ManifestName || name == czip.IndexName {
@@ -196,8 +196,8 @@ func foreign(name string) bool {
 	return true
 }
 
-// verified reads the stored bytes of an entry of metadata and says whether they
-// have its checksum.
+// verified reads the stored bytes of a metadata entry and reports whether they have its
+// checksum.
 func (x *repairer) verified(e *czip.ZipEntry) ([]byte, bool) {
 	if e.Name == czip.RestPrefix+"0" || e.Stored > x.Size || e.End() > x.Size {
 		return nil, false
@@ -210,8 +210,8 @@ func (x *repairer) verified(e *czip.ZipEntry) ([]byte, bool) {
 	return b, err == nil
 }
 
-// findHeader decodes the netCDF header where the manifest says it is. Without one
-// Zarr metadata cannot be regenerated.
+// findHeader decodes the netCDF header at the place in the manifest. Without the
+// header, Zarr metadata cannot be regenerated.
 func (x *repairer) findHeader() error {
 	if x.man == nil {
 		return nil
@@ -226,7 +226,7 @@ func (x *repairer) findHeader() error {
 	return nil
 }
 
-// proves says whether a front is the one that was written.
+// proves reports whether a front is the original one.
 func (x *repairer) proves(f *repairedFront) bool {
 	return int64(len(f.bytes)) == x.man.Front.Len && format.Hex32(czip.CRC(f.bytes)) == x.man.Front.CRC32
 }

@@ -14,10 +14,10 @@ import (
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
-// How a repairer decides about the rows of the index.
+// Decisions of a repairer about the rows of the index.
 
-// walkBlocks decides about every block from archive offset off on. It returns
-// where the last one ends.
+// walkBlocks decides about every block from archive offset off on. It returns the end
+// of the last one.
 func (x *repairer) walkBlocks(off int64) (int64, error) {
 	l := x.l
 	var name []byte
@@ -49,7 +49,7 @@ func (x *repairer) walkBlocks(off int64) (int64, error) {
 	return off, err
 }
 
-// block weighs the copies of the row of a block whose local header is expected at
+// block compares the copies of the row of a block whose local header is expected at
 // off.
 func (x *repairer) block(v int, b int64, name string, off int64) (czip.ZipEntry, error) {
 	fail := func(err error) (czip.ZipEntry, error) {
@@ -91,8 +91,8 @@ func (x *repairer) block(v int, b int64, name string, off int64) (czip.ZipEntry,
 	}
 	switch {
 	case !ok && indexed && byIndex.Off != off:
-		// The index says that the block is elsewhere, and nothing refutes it.
-		return fail(fault.Corruptf("index and local header place it differently"))
+		// The index has another place for the block, and nothing refutes it.
+		return fail(fault.Corruptf("index and local header have different places"))
 	case !ok:
 		err := format.NewBlockError(x.l, x.p.header, v, b, e.End()-e.Stored, fault.Corruptf("its %d stored bytes have another checksum than %08x", e.Stored, e.Crc))
 		x.damage(DamageBlock, e.End()-e.Stored, e.Stored, err)
@@ -103,8 +103,8 @@ func (x *repairer) block(v int, b int64, name string, off int64) (czip.ZipEntry,
 	return e, nil
 }
 
-// choose returns the copy of a row that the block's bytes confirm; ok is false if
-// they confirm no copy. sealed is set if the first copy has its own checksum.
+// choose returns the copy of a row that the block's bytes confirm. ok is false if they
+// confirm none. sealed is set if the first copy has a checksum for itself.
 func (x *repairer) choose(v int, copies []czip.ZipEntry, decoded int64, sealed bool) (e czip.ZipEntry, ok bool, err error) {
 	agree := true
 	for _, c := range copies {
@@ -159,7 +159,7 @@ func (x *repairer) choose(v int, copies []czip.ZipEntry, decoded int64, sealed b
 	return best, votes > 10, nil
 }
 
-// decodes says whether a block decodes to its length with the mask of a row.
+// decodes reports whether a block decodes to its length with the mask of a row.
 func (x *repairer) decodes(v int, e *czip.ZipEntry, decoded int64) (bool, error) {
 	chain := x.l.Rest.Chain
 	if v >= 0 {
@@ -180,7 +180,7 @@ func (x *repairer) decodes(v int, e *czip.ZipEntry, decoded int64) (bool, error)
 	return coder.Decode(make([]byte, decoded), stored, e.Mask) == nil, nil
 }
 
-// checksum is the CRC-32 of archive bytes.
+// checksum returns the CRC-32 of archive bytes.
 func (x *repairer) checksum(off, n int64) (uint32, error) {
 	if x.buf == nil {
 		x.buf = make([]byte, 1<<20)
@@ -199,7 +199,8 @@ func (x *repairer) checksum(off, n int64) (uint32, error) {
 	return crc, nil
 }
 
-// fromIndex is the entry of a block as the index has it, unless its page is damaged.
+// fromIndex returns the entry of a block according to the index, unless its page is
+// damaged.
 func (x *repairer) fromIndex(n int64, name string) (czip.ZipEntry, bool, error) {
 	if x.idx == nil || n >= x.idx.Rows() {
 		return czip.ZipEntry{}, false, nil

@@ -1,6 +1,7 @@
-// Package fsck checks archives and repairs them. [Verify] checks every byte of an archive
+// Package fsck checks and repairs archives. [Verify] checks every byte of an archive
 // and names damage by variable and index range. [Repair] rebuilds structures from local
-// headers, plan and manifest. It works below package archive, on its internal packages.
+// headers, plan and manifest. The package uses the internal packages of archive and not
+// archive itself.
 package fsck
 
 import (
@@ -18,22 +19,22 @@ import (
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
-// VerifyOptions of Verify. Nil and the zero value mean the defaults.
+// VerifyOptions control Verify. Nil and the zero value mean the defaults.
 type VerifyOptions struct {
 	Workers int // goroutines that decode; 0: GOMAXPROCS
-	// Progress, if not nil, is told the bytes done so far: those of the archive,
-	// then those of the image.
+	// Progress, if not nil, is called with the number of bytes done so far: those of
+	// the archive, then those of the image.
 	Progress func(done int64)
 }
 
-// Report is what Verify found.
+// Report is the result of Verify.
 type Report struct {
 	Size      int64  // of the archive
 	Entries   int64  // of the ZIP
 	Blocks    int64  // of data
 	Image     string // base name of the image
 	ImageSize int64
-	SHA256    string // of the image, as the manifest has it
+	SHA256    string // of the image, from the manifest
 	Damage    []Damage
 }
 
@@ -59,10 +60,9 @@ type Damage struct {
 	Text         string
 }
 
-// Verify checks every byte of an archive: each entry's checksum, each structure
-// against every other, and the SHA-256 of the image. Damage goes into the report;
-// the error is for archives that cannot be judged (ErrNotArchive, ErrVersion) and
-// for failing reads.
+// Verify checks every byte of an archive: each entry's checksum, each structure against
+// every other, and the SHA-256 of the image. Damage goes into the report. It returns an
+// error if the archive cannot be judged (ErrNotArchive, ErrVersion) or reading fails.
 func Verify(ctx context.Context, r io.ReaderAt, size int64, o *VerifyOptions) (*Report, error) {
 	if o == nil {
 		o = &VerifyOptions{}
@@ -84,14 +84,14 @@ func Verify(ctx context.Context, r io.ReaderAt, size int64, o *VerifyOptions) (*
 	return v.rep, nil
 }
 
-// verifier walks an archive from its first byte to its last, steering by the
-// local headers and, where one is damaged, by the index.
+// verifier walks an archive from its first byte to its last, following the local
+// headers and, where one is damaged, the index.
 type verifier struct {
 	Walker
 	ctx     context.Context
 	o       *VerifyOptions
-	src     io.ReaderAt // what the walker reads, without anything between
-	endWalk func()      // when the walker is no longer needed
+	src     io.ReaderAt // source of the walker, unbuffered
+	endWalk func()      // releases the walker
 	rep     *Report
 	l       *format.Resolved
 	header  *cdf3.Header
@@ -99,9 +99,9 @@ type verifier struct {
 	tail    *czip.Tail       // nil if it cannot be used
 	table   *blockidx.Table
 	front   []czip.ZipEntry
-	off     int64 // where the walk is
+	off     int64 // position of the walk
 	crc     uint32
-	stored  int64        // bytes of blocks
+	stored  int64        // stored bytes of blocks
 	plan    format.Place // of the plan, as found
 	first   format.Place // of the netCDF header, as found
 	buf     []byte
@@ -132,7 +132,7 @@ func (v *verifier) run() error {
 	if err := v.checkHeader(); err != nil {
 		return err
 	}
-	// Reading the image opens the archive once more.
+	// Reading the image opens the archive again.
 	v.l, v.header, v.front, v.buf, v.Walker = nil, nil, nil, nil, Walker{Size: v.Size}
 	if len(v.rep.Damage) > 0 {
 		return v.decodeBlocks()
@@ -140,7 +140,7 @@ func (v *verifier) run() error {
 	return v.checkImage()
 }
 
-// damage records an error of the archive, and returns errors that are not its fault.
+// damage records damage of the archive. It returns all other errors.
 func (v *verifier) damage(kind string, off, n int64, err error) error {
 	if err == nil {
 		return nil

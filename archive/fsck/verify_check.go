@@ -37,7 +37,7 @@ func (v *verifier) checkTail() error {
 	}
 	t := blocks.TailWriter{L: v.l, Front: v.front, Table: v.table, Man: man, ManCRC: czip.CRC(payload)}
 	if v.tail != nil && err != nil {
-		// The end line has the manifest's checksum as it was.
+		// The end line has the manifest's original checksum.
 		t.ManCRC = v.tail.ManCRC
 	}
 	same := &comparer{r: v.R, off: man.End(), size: v.Size}
@@ -68,7 +68,7 @@ func (v *verifier) checkTail() error {
 	return nil
 }
 
-// checkManifest compares the manifest with what was found.
+// checkManifest compares the manifest with the results of the walk.
 func (v *verifier) checkManifest(e *czip.ZipEntry, payload []byte) error {
 	if v.tail != nil && czip.CRC(payload) != v.tail.ManCRC {
 		return fault.Corruptf("manifest at byte %d: checksum %08x, expected %08x", e.Off, czip.CRC(payload), v.tail.ManCRC)
@@ -183,7 +183,7 @@ func (v *verifier) checkCodecs() error {
 // the netCDF header and the plan: Zarr metadata if the archive has a view. Entries of later
 // versions are allowed anywhere.
 func (v *verifier) checkFront() error {
-	// The walk and its reading ahead have ended, so the front is read separately.
+	// The walk and its read-ahead have ended, so the front is read separately.
 	front := make([]byte, v.front[len(v.front)-1].End())
 	if err := ioat.ReadFull(ioat.Bind(v.ctx, v.src), front, 0); err != nil {
 		return fmt.Errorf("archive: %w", err)
@@ -250,7 +250,7 @@ func sameJSON(a, b []byte) bool {
 	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
 }
 
-// checkImage opens the archive as a reader does and compares the image's SHA-256.
+// checkImage opens the archive like a reader and compares the image's SHA-256.
 func (v *verifier) checkImage() error {
 	a, err := blocks.NewReader(v.ctx, v.src, v.Size, &blocks.ReadOptions{Cache: -1})
 	if err == nil {
@@ -271,12 +271,12 @@ func (v *verifier) checkImage() error {
 	return v.damage(DamageImage, -1, -1, err)
 }
 
-// decodeBlocks decodes each block separately, to name all that fail. Blocks with a
-// wrong checksum have been reported already.
+// decodeBlocks decodes each block separately to name all that fail. Blocks with a wrong
+// checksum were already reported.
 func (v *verifier) decodeBlocks() error {
 	a, err := blocks.NewReader(v.ctx, v.src, v.Size, &blocks.ReadOptions{Cache: -1})
 	if err != nil {
-		return nil // what is wrong with it has been reported
+		return nil // already reported
 	}
 	a.CheckPadding = true
 	known := map[int64]bool{}

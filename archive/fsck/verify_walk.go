@@ -15,8 +15,8 @@ import (
 
 // The walk of a verifier from the first byte of an archive to its manifest.
 
-// walkFront checks the entries before the blocks. Without a plan, the entries after
-// them cannot be told apart, and only their checksums are checked.
+// walkFront checks the entries before the blocks. Without a plan, the later entries
+// cannot be identified, and only their checksums are checked.
 func (v *verifier) walkFront() error {
 	l, entries, err := v.Walker.front(v.ctx)
 	if errors.Is(err, fault.ErrVersion) {
@@ -49,8 +49,7 @@ func (v *verifier) walkFront() error {
 	return v.planned()
 }
 
-// byManifest finds plan and blocks of an archive whose first local headers are
-// damaged.
+// byManifest finds plan and blocks of an archive whose first local headers are damaged.
 func (v *verifier) byManifest() (*format.Resolved, bool) {
 	x := &repairer{Walker: v.Walker, src: v.src, ctx: v.ctx, p: &Repaired{}}
 	if x.findTail() != nil || x.man == nil {
@@ -103,8 +102,8 @@ func (v *verifier) checkMeta(e *czip.ZipEntry) error {
 	return v.damage(DamageMetadata, e.Off, e.End()-e.Off, err)
 }
 
-// walkBlind checks the entries of an archive whose plan is lost, as far as the
-// local headers lead.
+// walkBlind checks the entries of an archive whose plan is lost, as far as the local
+// headers lead.
 func (v *verifier) walkBlind() error {
 	for v.off < v.Size {
 		if err := v.ctx.Err(); err != nil {
@@ -157,7 +156,7 @@ func (v *verifier) walkBlocks() (whole bool, err error) {
 	return whole, err
 }
 
-// walkBlock checks the entry of a block where the walk is and moves on.
+// walkBlock checks the block entry at the position of the walk and moves on.
 func (v *verifier) walkBlock(i int, b int64, name string) (bool, error) {
 	e, err := v.expect(v.off, name)
 	n := v.l.Number(i, b)
@@ -202,7 +201,7 @@ func (v *verifier) walkBlock(i int, b int64, name string) (bool, error) {
 			return false, err
 		}
 	} else if n == v.l.RestFirst {
-		// From here on damage can be named by variable.
+		// From here on, damage can be named by variable.
 		h, err := blocks.DecodeHeader(v.ctx, v.l, format.PlaceOf(row), stored)
 		if err == nil {
 			err = v.l.CheckHeader(h)

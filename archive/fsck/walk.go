@@ -12,18 +12,18 @@ import (
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
-// walker hops from one local header to the next, docs/FORMAT.md, "Salvage". It
-// reads headers and, where asked, single entries: never the blocks.
+// Walker hops from one local header to the next; see docs/FORMAT.md, "Salvage". It
+// reads headers and, on request, single entries, but never the blocks.
 type Walker struct {
 	R    io.ReaderAt
 	Size int64
 	buf  []byte
 }
 
-// hopProbe is what one hop reads at first: most headers fit.
+// hopProbe is the length of the first read of a hop. Most headers fit.
 const hopProbe = 128
 
-// at parses the local header at archive offset off.
+// At parses the local header at archive offset off.
 func (w *Walker) At(off int64) (czip.ZipEntry, error) {
 	need := hopProbe
 	w.buf = w.buf[:0]
@@ -59,7 +59,7 @@ func (w *Walker) payload(e *czip.ZipEntry) ([]byte, error) {
 	return blocks.Section{}.Get(w.R, e.End()-e.Stored, e.Stored)
 }
 
-// content reads and inflates an entry of metadata.
+// content reads and inflates a metadata entry.
 func (w *Walker) content(ctx context.Context, e *czip.ZipEntry) ([]byte, error) {
 	p, err := w.payload(e)
 	if err != nil {
@@ -108,7 +108,7 @@ func (w *Walker) expect(off int64, name string) (czip.ZipEntry, error) {
 	return e, err
 }
 
-// comparer is a writer that compares its input with a part of a file.
+// comparer is a writer that compares its input with part of a file.
 type comparer struct {
 	r         io.ReaderAt
 	off, size int64
@@ -140,7 +140,7 @@ func (c *comparer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// maxDiffer bounds the list; further differences lengthen its last range.
+// maxDiffer bounds the list. Further differences extend its last range.
 const maxDiffer = 1000
 
 func (c *comparer) mark(off, end int64) {

@@ -12,15 +12,14 @@ import (
 )
 
 const (
-	// aheadRun bounds the bytes of one request of a reader ahead, unless a block is
-	// longer.
+	// aheadRun bounds the bytes of one read-ahead request, unless a block is longer.
 	AheadRun = 4 << 20
-	// aheadBatch is the stored bytes that it asks for together.
+	// aheadBatch is the number of stored bytes requested together.
 	aheadBatch = 4 * AheadRun
 )
 
-// ahead fetches the stored bytes of blocks of a remote archive before they are
-// needed, in runs. It holds what was fetched until each block of a run was taken.
+// ahead fetches the stored bytes of blocks of a remote archive in runs before they are
+// needed. It keeps a run until all of its blocks were taken.
 type ahead struct {
 	a      *Reader
 	ctx    context.Context
@@ -30,15 +29,15 @@ type ahead struct {
 	pool   ioat.Buffers // of aheadRun bytes each
 
 	mu     sync.Mutex
-	blocks map[int64]fetchedBlock // that were asked for and not taken
+	blocks map[int64]fetchedBlock // requested and not yet taken
 }
 
-// fetchedRun is blocks that come with one request.
+// fetchedRun holds blocks fetched with one request.
 type fetchedRun struct {
 	off, n int64
 	buf    []byte
 	err    error
-	done   chan struct{} // closed when buf or err is there
+	done   chan struct{} // closed when buf or err is set
 	left   atomic.Int32  // blocks that use buf
 }
 
@@ -54,7 +53,7 @@ type numbered struct {
 	row blockidx.Row
 }
 
-// newAhead starts a reader ahead. It must be closed.
+// newAhead starts reading ahead. The result must be closed.
 func (a *Reader) newAhead(ctx context.Context) *ahead {
 	h := &ahead{a: a, runs: make(chan []*fetchedRun, 1), blocks: map[int64]fetchedBlock{}}
 	h.ctx, h.cancel = context.WithCancel(ctx)
@@ -63,7 +62,7 @@ func (a *Reader) newAhead(ctx context.Context) *ahead {
 	return h
 }
 
-// close ends what is under way.
+// Close ends active requests.
 func (h *ahead) Close() {
 	h.cancel()
 	close(h.runs)
@@ -108,8 +107,7 @@ func (r *fetchedRun) end(err error) {
 	close(r.done)
 }
 
-// fetchAll fetches runs in the order in which they were asked for, several at a
-// time.
+// fetchAll fetches runs in the order of the requests, several at a time.
 func (h *ahead) fetchAll() {
 	defer h.wg.Done()
 	slots := make(chan struct{}, h.a.remote)
@@ -152,7 +150,7 @@ func (h *ahead) fetch(run *fetchedRun) error {
 	return nil
 }
 
-// readBlock is Reader.readBlock of a block that may have been asked for.
+// ReadBlock is Reader.ReadBlock for a block that may have been requested.
 func (h *ahead) ReadBlock(ctx context.Context, n int64, dst []byte) error {
 	h.mu.Lock()
 	b, ok := h.blocks[n]
@@ -180,7 +178,7 @@ func (h *ahead) ReadBlock(ctx context.Context, n int64, dst []byte) error {
 	return err
 }
 
-// drop is called when a block of a run was decoded.
+// drop is called when a block of a run has been decoded.
 func (h *ahead) drop(r *fetchedRun) {
 	if r.left.Add(-1) == 0 && cap(r.buf) == AheadRun {
 		h.pool.Put(r.buf)

@@ -7,11 +7,11 @@ import (
 	"github.com/cdfz-format/cdfz/blockidx"
 )
 
-// indexAhead bounds the length of an index that is read as a whole before single rows
-// are needed. It is the default size of the cache of index pages.
+// indexAhead is the largest length of an index that is read as a whole before single
+// rows are needed. It is the default size of the cache of index pages.
 const indexAhead = 4 << 20
 
-// loadIndex reads and keeps a short index as a whole. Damage is found when its rows
+// LoadIndex reads and keeps a short index as a whole. Damage is detected when its rows
 // are used.
 func LoadIndex(x *blockidx.Reader, size int64, gap int64) error {
 	if size > indexAhead {
@@ -23,7 +23,7 @@ func LoadIndex(x *blockidx.Reader, size int64, gap int64) error {
 	return nil
 }
 
-// prepareIndex is loadIndex for callers that read most blocks of a remote archive.
+// PrepareIndex is LoadIndex for callers that read most blocks of a remote archive.
 func (a *Reader) PrepareIndex(ctx context.Context) error {
 	return LoadIndex(a.indexUntil(ctx), a.Tail.IdxLen, a.gap)
 }

@@ -15,23 +15,23 @@ import (
 // tiny blocks would make a batch endless.
 const aheadLooks = 4
 
-// aheadOrder is a reader ahead that knows the order in which blocks will be needed,
-// item by item. An item is the set of blocks first needed by one step of its user.
-// The next batch of items is requested when the user begins the first item of the
-// last batch. Therefore the stored bytes in memory are at most those of two batches,
-// aheadBatch and one item each, and of the items under way.
+// aheadOrder reads ahead in a known order of blocks, item by item. An item is the set
+// of blocks first needed by one step of its user. The next batch of items is requested
+// when the user begins the first item of the last batch. Therefore the stored bytes in
+// memory are at most those of two batches, of aheadBatch and one item each, and those
+// of active items.
 type aheadOrder struct {
 	*ahead
 	items int64
 	group int64                    // items that are looked up together
 	list  func(i int64) []numbered // called for each item once, in order
 
-	looked     [][]numbered // of items from end on
-	listed     int64        // items whose lists were taken
+	looked     [][]numbered // blocks of items from end on
+	listed     int64        // number of listed items
 	begin, end int64        // the last batch
 }
 
-// begun is called before the user begins an item, in their order.
+// Begun is called in order before the user begins an item.
 func (w *aheadOrder) Begun(i int64) error {
 	for i >= w.begin && w.end < w.items {
 		w.begin = w.end
@@ -89,8 +89,8 @@ func (w *aheadOrder) look() error {
 	return err
 }
 
-// newImageAhead returns a reader ahead for assembling the image. Its items are the
-// windows of the image. It is nil for an archive whose reads have no latency.
+// newImageAhead reads ahead for assembling the image. Its items are the windows of the
+// image. It is nil for an archive whose reads have no latency.
 func (a *Reader) newImageAhead(ctx context.Context, pass []bool) *aheadOrder {
 	if a.Far == nil {
 		return nil
@@ -115,8 +115,8 @@ func (a *Reader) newImageAhead(ctx context.Context, pass []bool) *aheadOrder {
 	return &aheadOrder{ahead: a.newAhead(ctx), items: format.CeilDiv(a.L.Image.Size, imageWindow), group: 16, list: list}
 }
 
-// newBlocksAhead returns one for reading all blocks in the order of their numbers.
-// Each block is an item.
+// NewBlocksAhead reads ahead all blocks in the order of their numbers. Each block is an
+// item.
 func (a *Reader) NewBlocksAhead(ctx context.Context) *aheadOrder {
 	if a.Far == nil {
 		return nil

@@ -13,18 +13,18 @@ import (
 )
 
 // maxRun bounds the stored bytes that are read together. Single blocks may be longer,
-// and a remote archive has several runs under way.
+// and a remote archive reads several runs at once.
 const (
 	maxRun    = 64 << 20
 	maxFarRun = 16 << 20
 )
 
-// blockedVar is the values of a blocked variable.
+// blockedVar implements the values of a blocked variable.
 type blockedVar struct {
 	io.ReaderAt // their bytes
 	a           *Reader
 	g           *format.Geometry
-	pos         int // in the plan
+	pos         int // position in the plan
 }
 
 var (
@@ -40,8 +40,8 @@ func NewBlockedVar(a *Reader, pos int) *blockedVar {
 // BlockShape implements slab.Shaped.
 func (v *blockedVar) BlockShape() []int64 { return v.g.Block }
 
-// View implements slab.Blocks. Without a cache it leaves everything to EachBlock,
-// which reuses memory.
+// View implements slab.Blocks. Without a cache it leaves all reads to EachBlock, which
+// reuses memory.
 func (v *blockedVar) View(ctx context.Context, off, n int64) (data []byte, err error) {
 	b, in := v.g.Find(off)
 	if _, have := v.g.At(b); v.a.cache == nil || in+n > have {
@@ -75,14 +75,14 @@ func (v *blockedVar) EachBlock(ctx context.Context, s slab.Sel, f func(slab.Bloc
 	return err
 }
 
-// give hands on the values of a block, without padding.
+// give passes on the values of a block, without padding.
 func (v *blockedVar) give(b int64, data blockData, f func(slab.Block) error) error {
 	start, count := v.g.Box(b)
 	_, n := v.g.At(b)
 	return f(slab.Block{Start: start, Count: count, Data: data.b[:min(int64(len(data.b)), n-data.off)], Off: data.off})
 }
 
-// storedRun is blocks whose stored extents are near each other.
+// storedRun holds blocks with nearby stored extents.
 type storedRun struct {
 	rows   []blockidx.Row
 	needs  []need
@@ -138,12 +138,12 @@ func (a *Reader) runs(ctx context.Context, needs []need) ([]storedRun, error) {
 	return out, nil
 }
 
-// enough is the length at which a run ends if reads have no latency. Several short
+// enough reports whether a run is long enough if reads have no latency. Several short
 // runs keep the decoders busy and memory small.
 func (a *Reader) enough(r *storedRun) bool { return a.Far == nil && r.n >= 1<<20 }
 
 // loadAll reads and decodes blocks in any order and calls use with each, from several
-// goroutines. If keep is set, they go into the cache.
+// goroutines. If keep is set, the blocks go into the cache.
 func (a *Reader) loadAll(ctx context.Context, needs []need, keep bool, use func(need, blockData) error) error {
 	runs, err := a.runs(ctx, needs)
 	if err != nil {

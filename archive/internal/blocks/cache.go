@@ -9,24 +9,24 @@ import (
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
 )
 
-// blockCache keeps decoded blocks, bounded in bytes. A reader makes its own unless it
-// is given one to share. Safe for concurrent use.
+// BlockCache keeps decoded blocks, bounded in bytes. A reader makes its own cache
+// unless it gets a shared one. It is safe for concurrent use.
 type BlockCache struct {
 	c     *otter.Cache[blockKey, blockData]
 	bytes int64
 }
 
-// blockKey is a block of one of the readers that share a cache.
+// blockKey identifies a block among the readers that share a cache.
 type blockKey struct{ reader, block int64 }
 
-// readers numbers them.
+// readers numbers the readers.
 var readers atomic.Int64
 
-// blockOverhead is what a block takes in the cache beside its bytes, about.
+// blockOverhead is the approximate overhead of a block in the cache.
 const blockOverhead = 128
 
-// newCache makes a cache that holds so many bytes of decoded blocks. It may exceed
-// them by a block for a moment.
+// NewCache makes a cache for the given number of bytes of decoded blocks. It may
+// briefly exceed that by one block.
 func NewCache(bytes int64) (*BlockCache, error) {
 	if bytes <= 0 {
 		return nil, fault.Optionsf("cache of %d bytes", bytes)
@@ -44,7 +44,7 @@ func NewCache(bytes int64) (*BlockCache, error) {
 // put keeps the decoded bytes of a block, replacing earlier ones.
 func (c *BlockCache) put(key blockKey, data blockData) { c.c.Set(key, data) }
 
-// stored returns what the cache has of a block.
+// stored returns the cached bytes of a block.
 func (a *Reader) stored(n int64) (blockData, bool) {
 	if a.cache == nil {
 		return blockData{}, false

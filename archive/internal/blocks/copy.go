@@ -18,7 +18,7 @@ import (
 // large enough that most blocks are needed by one or two windows.
 const imageWindow = 4 << 20
 
-// copyOptions of reader.Copy. Nil and the zero value mean the defaults.
+// CopyOptions control Reader.Copy. Nil and the zero value mean the defaults.
 type CopyOptions struct {
 	Workers  int   // goroutines that decode; 0: GOMAXPROCS
 	Memory   int64 // bytes of blocks of record variables held at once, and of blocks being decoded; 0: DefaultMemory
@@ -28,11 +28,11 @@ type CopyOptions struct {
 // defaultMemory is enough for the blocks of 500 record variables at once.
 const DefaultMemory = 128 << 20
 
-// decodeCost is the memory that decoding takes, in lengths of the block: stored
-// bytes, decoded bytes, and what passes between filters.
+// decodeCost is the memory for decoding, in lengths of the block: stored bytes, decoded
+// bytes, and the data between filters.
 const decodeCost = 3
 
-// Copy is Image.Copy.
+// Copy implements Image.Copy.
 func (a *Reader) Copy(ctx context.Context, w io.Writer, o *CopyOptions) error {
 	if w == nil {
 		w = io.Discard
@@ -98,7 +98,7 @@ func (a *Reader) copyImage(ctx context.Context, w io.Writer, o *CopyOptions) err
 		return fmt.Errorf("archive: temporary file: %w", err)
 	}
 	// Unlinked at once, so that it disappears however the program ends. If the system
-	// refuses, it is removed when done.
+	// refuses, it is removed at the end.
 	defer os.Remove(tmp.Name())
 	defer tmp.Close()
 	os.Remove(tmp.Name())
@@ -133,7 +133,7 @@ func (a *Reader) copyImage(ctx context.Context, w io.Writer, o *CopyOptions) err
 	return nil
 }
 
-// overlay writes the runs of a pass over the bytes in the file.
+// overlay writes the runs of a pass into the file.
 func (a *Reader) overlay(f *os.File, pass []bool, off int64, p []byte) error {
 	old := make([]byte, len(p))
 	if err := ioat.ReadFull(f, old, off); err != nil {
@@ -144,9 +144,9 @@ func (a *Reader) overlay(f *os.File, pass []bool, off int64, p []byte) error {
 	return err
 }
 
-// passes divides the segments so that the blocks of the record variables in each part
-// fit the memory. The first part also has everything else. The last element of each
-// part stands for the rest.
+// Passes divides the segments into parts such that the blocks of the record variables
+// in each part fit the memory. The first part also has all other segments. The last
+// element of each part stands for the rest.
 func (a *Reader) Passes(memory int64) [][]bool {
 	n := len(a.L.Geoms)
 	first := make([]bool, n+1)
@@ -168,9 +168,9 @@ func (a *Reader) Passes(memory int64) [][]bool {
 	return passes
 }
 
-// assemble puts the image together window by window, on several goroutines, and
-// passes the windows to sink in order. Bytes of segments that are not in the pass are
-// undefined. sink must not keep the slice.
+// assemble assembles the image window by window on several goroutines, and passes the
+// windows to sink in order. Bytes of segments that are not in the pass are undefined.
+// sink must not keep the slice.
 func (a *Reader) assemble(ctx context.Context, pass []bool, workers int, sink func(off int64, p []byte) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -249,7 +249,7 @@ func (a *Reader) fillWindow(ctx context.Context, store *blockStore, pass []bool,
 	return a.L.Perm.Scatter(buf, off, pass, func(raw int64) (int64, []byte, error) { return store.get(ctx, raw) })
 }
 
-// blockStore holds the blocks that windows under way need, each decoded once.
+// blockStore holds the blocks that active windows need, each decoded once.
 type blockStore struct {
 	a        *Reader
 	read     func(ctx context.Context, n int64, dst []byte) error // decodes a block
@@ -265,8 +265,8 @@ type openBlock struct {
 	err   error
 }
 
-// get returns the block that holds raw byte off, and where it begins, decoding it
-// unless another goroutine does.
+// get returns the block that holds raw byte off, and its raw offset. It decodes the
+// block unless another goroutine does.
 func (s *blockStore) get(ctx context.Context, off int64) (lo int64, data []byte, err error) {
 	l := s.a.L
 	n, in, left := l.FindRaw(off)
@@ -276,7 +276,7 @@ func (s *blockStore) get(ctx context.Context, off int64) (lo int64, data []byte,
 	if !ok {
 		b = &openBlock{ready: make(chan struct{})}
 		s.blocks[n] = b
-		w := l.Perm.LastByte(lo, hi) / imageWindow // the last one that needs the block
+		w := l.Perm.LastByte(lo, hi) / imageWindow // the last window that needs the block
 		s.byWindow[w] = append(s.byWindow[w], n)
 	}
 	s.mu.Unlock()
@@ -295,8 +295,7 @@ func (s *blockStore) get(ctx context.Context, off int64) (lo int64, data []byte,
 	return lo, b.buf[:hi-lo], nil
 }
 
-// release frees the blocks that no window after n needs. All windows up to n are
-// done.
+// release frees the blocks that no window after n needs. All windows up to n are done.
 func (s *blockStore) release(n int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/cdfz-format/cdfz/unlimited"
 )
 
-// blockSink takes the blocks that a cutter makes.
+// blockSink takes the blocks made by a cutter.
 type blockSink interface {
 	Buffer(n int64) []byte
 	Submit(*BlockJob) error
@@ -20,17 +20,18 @@ type blockSink interface {
 type Cutter struct {
 	L    *format.Resolved
 	R    io.ReaderAt // the image
-	Rest io.ReaderAt // the rest; nil: it is read from the image
+	Rest io.ReaderAt // the rest, or nil to read it from the image
 	Sink blockSink
-	// Window is how much of the record section is read at once; 0: see unlimited.Gather.
+	// Window is the number of bytes of the record section read at once. 0 is passed on
+	// to unlimited.Gather.
 	Window int64
-	Read   func(n int64) // told the bytes of blocks that were read
+	Read   func(n int64) // called with the bytes of blocks read
 }
 
 // Header submits block 0 of the rest, which precedes all others.
 func (c *Cutter) Header() error { return c.restBlocks(0, 1) }
 
-// All submits the blocks of the variables, then the further ones of the rest.
+// All submits the blocks of the variables, then the remaining blocks of the rest.
 func (c *Cutter) All() error {
 	for _, group := range c.L.Groups {
 		var err error
@@ -95,7 +96,7 @@ type recordVar struct {
 	buf    []byte // nil before the first byte of a block
 }
 
-// next prepares for the block after those that are done.
+// next prepares for the next block.
 func (rv *recordVar) next() {
 	rv.buf, rv.have = nil, 0
 	if rv.b < rv.g.Blocks {
@@ -154,7 +155,7 @@ func (s *recordSink) Filled(i int, n, rec int64) {
 	rv.next()
 }
 
-// Flush implements unlimited.Sink. Blocks were completed variable by variable, and
+// Flush implements unlimited.Sink. Blocks are completed variable by variable, but the
 // stored order is record by record.
 func (s *recordSink) Flush() error {
 	slices.SortStableFunc(s.done, func(a, b doneBlock) int {

@@ -8,16 +8,16 @@ import (
 	"github.com/cdfz-format/cdfz/archive/internal/format"
 )
 
-// maxKept is what a decoder keeps of memory for stored bytes between reads.
+// maxKept is the memory for stored bytes that a decoder keeps between reads.
 const maxKept = 8 << 20
 
-// decoder is the state that one goroutine needs to decode blocks.
+// decoder holds the state that one goroutine needs to decode blocks.
 type decoder struct {
 	coders []*filters.Coder // by chain, made when first needed
 	stored []byte
 }
 
-// memory is n bytes of any content for stored bytes, until the next call.
+// memory returns n bytes of any content for stored bytes, valid until the next call.
 func (d *decoder) memory(n int64) []byte {
 	if n > maxKept {
 		return make([]byte, n)
@@ -28,7 +28,7 @@ func (d *decoder) memory(n int64) []byte {
 	return d.stored[:n]
 }
 
-// coder is the coder of a chain.
+// coder returns the coder of a chain.
 func (d *decoder) coder(l *format.Resolved, chain int) (*filters.Coder, error) {
 	if d.coders == nil {
 		d.coders = make([]*filters.Coder, len(l.Filters))

@@ -11,9 +11,9 @@ import (
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
-// blockJob is a block on its way from the cutter to the archive.
+// BlockJob is a block on its way from the cutter to the archive.
 type BlockJob struct {
-	V   int   // position in vars, -1: the rest
+	V   int   // position in vars, or -1 for the rest
 	B   int64 // number among the variable's or the rest's blocks
 	Raw []byte
 
@@ -24,7 +24,7 @@ type BlockJob struct {
 	encoded chan struct{}
 }
 
-// encoder turns blocks into entries; one for each goroutine.
+// Encoder turns blocks into entries. Each goroutine has one.
 type Encoder struct {
 	L      *format.Resolved
 	coders []*filters.Coder // by chain, made when first needed
@@ -32,8 +32,8 @@ type Encoder struct {
 	memo   []constBlock // by chain
 }
 
-// constBlock is the last block of one repeated value that a chain encoded. Masked
-// areas and unwritten records make long rows of them.
+// constBlock is the last encoded block of one repeated value, by chain. Masked areas
+// and unwritten records consist of many such blocks.
 type constBlock struct {
 	raw8    [8]byte
 	n       int
@@ -61,7 +61,7 @@ func (e *Encoder) coder(chain int) (*filters.Coder, error) {
 // depends on the mask: a fixed part, a name, and 8 bytes of extra field.
 const headRoom = czip.LocalFixed + format.MaxEntryName + 8
 
-// encode fills in out and entry. out is reused from an earlier job if it can be.
+// Encode fills in Out and Entry. Out is reused from an earlier job if possible.
 func (e *Encoder) Encode(j *BlockJob) {
 	chain, _ := e.L.BlockInfo(j.V, j.B)
 	if cap(j.Out) < headRoom {
@@ -72,7 +72,7 @@ func (e *Encoder) Encode(j *BlockJob) {
 	if m := &e.memo[chain]; m.n == len(j.Raw) && isConst(j.Raw) && bytes.Equal(m.raw8[:], j.Raw[:8]) {
 		out, mask = append(out, m.payload...), m.mask
 	} else if j.V < 0 && j.B == 0 && len(j.Raw) > format.MaxFirst {
-		// The format stores such a long header without filters.
+		// The format stores such long headers without filters.
 		mask = 1<<len(e.L.Filters[chain]) - 1
 		out = append(out, j.Raw...)
 	} else {
@@ -99,18 +99,18 @@ func (e *Encoder) Encode(j *BlockJob) {
 	j.Out = out
 }
 
-// bytes are the local header and stored bytes of an encoded job.
+// Bytes returns the local header and stored bytes of an encoded job.
 func (j *BlockJob) Bytes() []byte { return j.Out[headRoom-j.Entry.LocalLen():] }
 
-// isConst says whether a block repeats its first 8 bytes.
+// isConst reports whether a block repeats its first 8 bytes.
 func isConst(b []byte) bool {
 	return len(b) >= 64 && bytes.Equal(b[8:64], b[:56]) && bytes.Equal(b[8:], b[:len(b)-8])
 }
 
-// pipeline encodes jobs on several goroutines and hands them on in order.
+// pipeline encodes jobs on several goroutines and passes them on in order.
 type pipeline struct {
 	caller  context.Context
-	ctx     context.Context // of caller, until something fails
+	ctx     context.Context // of the caller, cancelled on failure
 	cancel  context.CancelCauseFunc
 	work    chan *BlockJob
 	ordered chan *BlockJob
@@ -119,8 +119,8 @@ type pipeline struct {
 	pool    ioat.Buffers
 }
 
-// startPipeline starts workers; commit gets each job, encoded, in the order of
-// submit. Memory is bounded: at most 4 blocks per worker are on their way.
+// StartPipeline starts workers. commit gets each encoded job in the order of Submit.
+// Memory is bounded: at most 4 blocks per worker are in the pipeline.
 func StartPipeline(ctx context.Context, l *format.Resolved, workers int, commit func(*BlockJob) error) *pipeline {
 	workers = int(min(int64(workers), l.Blocks))
 	p := &pipeline{
@@ -166,7 +166,7 @@ func (p *pipeline) commitAll(commit func(*BlockJob) error) error {
 // Buffer returns memory for a block. Submit takes ownership of it.
 func (p *pipeline) Buffer(n int64) []byte { return p.pool.Get(n) }
 
-// submit queues a block.
+// Submit queues a block.
 func (p *pipeline) Submit(j *BlockJob) error {
 	j.encoded = make(chan struct{})
 	j.Out = p.pool.Get(int64(headRoom + len(j.Raw)/2))
@@ -179,7 +179,7 @@ func (p *pipeline) Submit(j *BlockJob) error {
 	return nil
 }
 
-// finish waits for all jobs; cutErr is why no more come.
+// Finish waits for all jobs. cutErr is the error that ended the cutter, or nil.
 func (p *pipeline) Finish(cutErr error) error {
 	close(p.work)
 	close(p.ordered)

@@ -22,17 +22,16 @@ import (
 // Reading that many bytes costs no more than another system call.
 const LocalGap = 4 << 10
 
-// engine is the part of a Reader that decodes blocks: its cache, its state and
-// its counters.
+// engine is the part of a Reader that decodes blocks: cache, state and counters.
 type engine struct {
-	cache   *BlockCache // nil: none
+	cache   *BlockCache // nil for none
 	id      int64       // of this reader's blocks in the cache
 	states  sync.Pool   // of *decoder
 	flights flights
 	Slots   chan struct{} // blocks that may be decoded at the same time
 	Far     *far          // of a remote archive, else nil
 	gap     int64         // of runs
-	remote  int           // reads that are worth doing at the same time
+	remote  int           // useful number of simultaneous reads
 
 	grains func() []int64 // grainsOf, once
 
@@ -41,13 +40,13 @@ type engine struct {
 	blocks, hits, reads, bytes, nanos atomic.Int64
 }
 
-// stats counts what a reader did since it was opened.
+// stats counts the work of a reader since it was opened.
 type stats struct {
 	Blocks int64         // decoded
 	Hits   int64         // blocks that were in the cache
-	Reads  int64         // of stored blocks
-	Bytes  int64         // of these reads
-	Decode time.Duration // spent decoding, on all goroutines together
+	Reads  int64         // reads of stored blocks
+	Bytes  int64         // bytes of these reads
+	Decode time.Duration // time for decoding, sum of all goroutines
 }
 
 // Stats returns the counters.
@@ -65,7 +64,7 @@ func (e *engine) init(r io.ReaderAt) {
 	}
 }
 
-// openCache makes the cache, or takes the one that is shared.
+// openCache makes the cache or takes the shared one.
 func (e *engine) openCache(o *ReadOptions) (err error) {
 	switch {
 	case o.Shared != nil:
@@ -79,7 +78,7 @@ func (e *engine) openCache(o *ReadOptions) (err error) {
 	return err
 }
 
-// indexUntil is the index, whose pages are read until ctx is done.
+// indexUntil returns the index with its pages read under ctx.
 func (a *Reader) indexUntil(ctx context.Context) *blockidx.Reader {
 	if _, ok := a.r.(ioat.ContextReaderAt); !ok {
 		return a.Index
@@ -88,14 +87,14 @@ func (a *Reader) indexUntil(ctx context.Context) *blockidx.Reader {
 	return a.Index.Using(ioat.NewSection(ioat.Bind(ctx, a.r), idx.End()-idx.Stored, idx.Stored))
 }
 
-// readBlock decodes a block into dst, which has its decoded length. Damage is a
+// ReadBlock decodes a block into dst, whose length is the decoded length. Damage is a
 // *BlockError.
 func (a *Reader) ReadBlock(ctx context.Context, n int64, dst []byte) error {
 	_, err := a.readNeed(ctx, a.Whole(n), func(int64) []byte { return dst })
 	return err
 }
 
-// checkRow checks the place of a block, which is a claim of the index, against the
+// CheckRow checks the place of a block, which is a claim of the index, against the
 // stored length that the format allows for its decoded length.
 func (a *Reader) CheckRow(n int64, row blockidx.Row) error {
 	v, b := a.L.Locate(n)
@@ -109,8 +108,8 @@ func (a *Reader) CheckRow(n int64, row blockidx.Row) error {
 	return nil
 }
 
-// maxStored is how many bytes a block of so many may be stored in (docs/FORMAT.md,
-// "Limits").
+// MaxStored returns the largest stored length of a block with the given decoded length
+// (docs/FORMAT.md, "Limits").
 func MaxStored(decoded int64) int64 { return filters.MaxLen(decoded) }
 
 // readNeed reads a block and decodes at least its needed bytes into memory from room.
@@ -193,17 +192,17 @@ func (a *Reader) decodeStored(d *decoder, q need, row blockidx.Row, stored []byt
 	return data, nil
 }
 
-// whole is a block as a need.
+// Whole returns a whole block as a need.
 func (a *Reader) Whole(n int64) need {
 	v, b := a.L.Locate(n)
 	_, size := a.L.BlockInfo(v, b)
 	return need{n, 0, size}
 }
 
-// partOf is what must be decoded of block b of a variable for its bytes [lo, hi). It is
-// the whole block where the filters decode no ranges, where the range is most of the
-// block, and for remote archives, whose blocks are worth more than the time to decode
-// them.
+// partOf returns the part of block b of a variable that must be decoded for its bytes
+// [lo, hi). It is the whole block if the filters cannot decode ranges, if the range is
+// most of the block, and for remote archives, where fetching a block costs more than
+// decoding it.
 func (a *Reader) partOf(v int, b, lo, hi int64) need {
 	g := a.L.Geoms[v]
 	grain := a.grains()[v]
@@ -213,8 +212,8 @@ func (a *Reader) partOf(v int, b, lo, hi int64) need {
 	return need{g.First + b, lo / grain * grain, min(format.CeilDiv(hi, grain)*grain, g.BlockLen)}
 }
 
-// grainsOf returns the granularity in bytes at which the filters of each variable decode
-// ranges of its blocks, 0 where they do not.
+// grainsOf returns the granularity in bytes at which the filters of each variable
+// decode ranges of its blocks, or 0 if they cannot.
 func grainsOf(l *format.Resolved) []int64 {
 	d := new(decoder)
 	grains := make([]int64, len(l.Geoms))
@@ -226,9 +225,9 @@ func grainsOf(l *format.Resolved) []int64 {
 	return grains
 }
 
-// eachNeed calls use with what is needed of blocks: those in the cache first, then
-// the others, read in runs and decoded on several goroutines. They bypass the cache
-// if it cannot hold them all. use must not keep or change them.
+// eachNeed calls use with the needed parts of blocks: those in the cache first, then
+// the others, read in runs and decoded on several goroutines. They bypass the cache if
+// it cannot hold them all. use must not keep or change them.
 func (a *Reader) eachNeed(ctx context.Context, needs iter.Seq[need], use func(need, blockData) error) error {
 	var missing []need
 	bytes := int64(0)

@@ -5,11 +5,11 @@ import (
 	"runtime"
 )
 
-// far bounds what the reader of a remote archive has in memory outside its cache. Its
-// reads wait for a server, so they must not hold a decoding slot meanwhile. Instead,
-// a single block holds a place in blocks and a run holds a place in runs until its
-// blocks are decoded. A run has maxFarRun bytes, or one longer block. A holder of
-// such a place may wait for a decoding slot, never the reverse.
+// far bounds the memory of a remote archive's reader outside its cache. Its reads wait
+// for a server, so they must not hold a decoding slot meanwhile. Instead, a single
+// block holds a place in blocks and a run holds a place in runs until its blocks are
+// decoded. A run has at most maxFarRun bytes or is one longer block. A holder of such a
+// place may wait for a decoding slot, never the reverse.
 type far struct {
 	Blocks, runs chan struct{}
 }
@@ -18,7 +18,7 @@ func newFar(reads int) *far {
 	return &far{make(chan struct{}, max(reads, runtime.GOMAXPROCS(0))), make(chan struct{}, reads)}
 }
 
-// reading is the permit that readNeed holds: a decoding slot, or a place in far if
+// reading returns the permit that readNeed holds: a decoding slot, or a place in far if
 // reads have a latency.
 func (e *engine) reading() chan struct{} {
 	if e.Far != nil {
@@ -39,8 +39,8 @@ func enter(ctx context.Context, slots chan struct{}) error {
 
 func leave(slots chan struct{}) { <-slots }
 
-// whyDone returns the error of the caller's context if that has ended, else the cause
-// of work, a context derived from it that has ended.
+// WhyDone returns the error of the caller's context if it has ended, else the cause of
+// work, a derived context that has ended.
 func WhyDone(caller, work context.Context) error {
 	if err := caller.Err(); err != nil {
 		return err

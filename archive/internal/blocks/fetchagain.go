@@ -9,9 +9,9 @@ import (
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
-// fetchAgain reads the stored bytes of a block of a remote archive once more if their
-// checksum is wrong: they may have been garbled in transit. decodeStored judges the
-// second copy.
+// fetchAgain reads the stored bytes of a block of a remote archive again if their
+// checksum is wrong, since they may have been garbled in transit. decodeStored checks
+// the second copy.
 func (a *Reader) fetchAgain(ctx context.Context, row blockidx.Row, stored []byte) error {
 	if a.Far == nil || czip.CRC(stored) == row.CRC {
 		return nil
@@ -24,7 +24,7 @@ func (a *Reader) fetchAgain(ctx context.Context, row blockidx.Row, stored []byte
 	return nil
 }
 
-// readAgain reads bytes that came before and were wrong.
+// ReadAgain reads bytes that were wrong the first time.
 func ReadAgain(ctx context.Context, r io.ReaderAt, p []byte, off int64) error {
 	return ioat.ReadFull(ioat.Bind(ioat.Reread(ctx), r), p, off)
 }

@@ -6,36 +6,36 @@ import (
 	"sync"
 )
 
-// blockData is the bytes of a decoded block from off on, padding included.
+// blockData holds the bytes of a decoded block from off on, including padding.
 type blockData struct {
 	off int64
 	b   []byte
 }
 
-// covers reports whether all needed bytes are there.
+// covers reports whether all needed bytes are present.
 func (d blockData) covers(q need) bool { return d.off <= q.lo && q.Hi <= d.off+int64(len(d.b)) }
 
-// need is the bytes [lo, hi) of block n.
+// need stands for the bytes [lo, hi) of block n.
 type need struct{ n, lo, Hi int64 }
 
-// flight is a block that is being decoded, or that was and is in use.
+// flight is a block that is being decoded, or is decoded and in use.
 type flight struct {
 	data blockData
 	err  error
-	done chan struct{} // closed when data or err is there
+	done chan struct{} // closed when data or err is set
 	refs int           // guarded by the mutex of flights
-	lent *[]byte       // the pool's memory that holds data, nil if data has its own
+	lent *[]byte       // the pool's memory that holds data, or nil
 }
 
-// flights lets one goroutine decode a block for all that ask for it at the same time.
+// flights lets one goroutine decode a block for all that request it at the same time.
 type flights struct {
 	mu   sync.Mutex
 	open map[int64]*flight // of each block that is being decoded
 	pool sync.Pool         // of *[]byte
 }
 
-// join returns the flight of a block, and whether it is the caller's to end.
-// leave must be called in any case.
+// join returns the flight of a block and reports whether the caller must end it. leave
+// must be called in any case.
 func (fs *flights) join(n int64) (f *flight, mine bool) {
 	fs.mu.Lock()
 	defer fs.mu.Unlock()
@@ -51,7 +51,7 @@ func (fs *flights) join(n int64) (f *flight, mine bool) {
 	return f, true
 }
 
-// end lets the others have what the caller decoded.
+// end publishes the block that the caller decoded.
 func (fs *flights) end(n int64, f *flight) {
 	fs.mu.Lock()
 	delete(fs.open, n)
@@ -89,9 +89,9 @@ func (fs *flights) memory(f *flight, n int64) []byte {
 // readFunc decodes at least the needed bytes of a block into memory from room.
 type readFunc func(ctx context.Context, q need, room func(n int64) []byte) (blockData, error)
 
-// load calls use with the needed bytes of a block. They are decoded by read, unless
-// another goroutine is decoding them already. If keep is set, they go into the cache,
-// and use may keep them. read holds one of slots.
+// load calls use with the needed bytes of a block. read decodes them, unless another
+// goroutine is already decoding them. If keep is set, they go into the cache, and use
+// may keep them. read holds one of slots.
 func (a *Reader) load(ctx context.Context, q need, keep bool, slots chan struct{}, read readFunc, use func(blockData) error) error {
 	for {
 		f, mine := a.flights.join(q.n)
@@ -124,8 +124,8 @@ func (a *Reader) load(ctx context.Context, q need, keep bool, slots chan struct{
 // errPanicked is the error for callers that waited for a flight that panicked.
 var errPanicked = errors.New("archive: the decoding of a block panicked")
 
-// lead decodes a block for a flight and ends it, also by a panic, which the caller
-// may recover from.
+// lead decodes a block for a flight and ends the flight even after a panic, which the
+// caller may recover from.
 func (a *Reader) lead(ctx context.Context, f *flight, q need, keep bool, slots chan struct{}, read readFunc) {
 	defer a.flights.end(q.n, f)
 	f.err = errPanicked
@@ -135,8 +135,9 @@ func (a *Reader) lead(ctx context.Context, f *flight, q need, keep bool, slots c
 // decodeInto decodes a block for a flight.
 func (a *Reader) decodeInto(ctx context.Context, f *flight, q need, keep bool, slots chan struct{}, read readFunc) error {
 	if keep {
-		// It may have come since the caller looked. A block that was decoded in part and
-		// is wanted again is decoded whole, so that this happens once.
+		// The block may have arrived since the caller looked. A block that was decoded
+		// in part and is requested again is decoded whole, so that this happens only
+		// once.
 		if data, ok := a.stored(q.n); ok {
 			if data.covers(q) {
 				f.data = data

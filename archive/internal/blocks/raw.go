@@ -10,12 +10,12 @@ import (
 	"github.com/cdfz-format/cdfz/unlimited"
 )
 
-// image is the image that the archive holds, read through the cache until ctx is done.
+// Image returns the image in the archive, read through the cache until ctx is done.
 func (a *Reader) Image(ctx context.Context) *unlimited.View {
 	return a.L.Perm.Image(ioat.Bind(ctx, rawReader{a}))
 }
 
-// rawReader is raw, the blocks of an archive in the order of their numbers.
+// rawReader reads raw: the blocks of an archive in the order of their numbers.
 type rawReader struct{ a *Reader }
 
 // ReadAt implements io.ReaderAt.
@@ -23,7 +23,7 @@ func (r rawReader) ReadAt(p []byte, off int64) (int, error) {
 	return r.ReadAtContext(context.Background(), p, off)
 }
 
-// ReadAtContext is ReadAt until ctx is done.
+// ReadAtContext is ReadAt that ends early when ctx is done.
 func (r rawReader) ReadAtContext(ctx context.Context, p []byte, off int64) (int, error) {
 	if off < 0 {
 		return 0, errors.New("archive: negative offset")
@@ -57,8 +57,8 @@ func (r rawReader) ReadAtContext(ctx context.Context, p []byte, off int64) (int,
 	return int(have), short
 }
 
-// rawNeeds calls yield with the blocks of the raw bytes [off, off+n), whole: most readers
-// of the image go on to read the other bytes.
+// rawNeeds calls yield with the blocks of the raw bytes [off, off+n). The blocks are
+// whole, since most readers of the image go on to read their other bytes.
 func (a *Reader) rawNeeds(off, n int64) iter.Seq[need] {
 	return func(yield func(need) bool) {
 		for end := off + n; off < end; {

@@ -1,7 +1,7 @@
-// Package blocks reads and writes the blocks of archives: it opens an archive, decodes
-// blocks through a cache on several goroutines, fetches those of remote archives ahead,
-// puts the image together, and cuts an image into blocks and encodes them. Of its
-// neighbours it imports format, czip and fault.
+// Package blocks reads and writes the blocks of archives. It opens an archive, decodes
+// blocks through a cache on several goroutines, reads ahead in remote archives,
+// assembles the image, cuts an image into blocks and encodes them. Of its neighbours it
+// imports format, czip and fault.
 package blocks
 
 import (
@@ -22,10 +22,11 @@ import (
 )
 
 const (
-	// tailProbe is the first read of an archive: the end, and in small archives
-	// manifest and index with it.
+	// tailProbe is the length of the first read of an archive: the end, which in small
+	// archives includes manifest and index.
 	TailProbe = 4096
-	// maxFrontGap is how much Zarr metadata may be read and discarded to save a read.
+	// maxFrontGap is the amount of Zarr metadata that may be read and discarded to save
+	// a read.
 	maxFrontGap = 1 << 20
 	// defaultCache is the bound of the block cache, in bytes of decoded blocks.
 	DefaultCache = 32 << 20
@@ -33,17 +34,17 @@ const (
 	MaxWorkers = 1024
 )
 
-// readOptions of newReader. Nil and the zero value mean the defaults.
+// ReadOptions control NewReader. Nil and the zero value mean the defaults.
 type ReadOptions struct {
 	Name    string      // of the file in errors
 	Cache   int64       // bytes of decoded blocks kept; 0: defaultCache, negative: none
-	Shared  *BlockCache // nil: the reader makes its own cache
+	Shared  *BlockCache // nil: a separate cache
 	Index   int64       // bytes of index pages kept; 0: 4 MiB
 	Workers int         // blocks decoded at the same time; 0: GOMAXPROCS
 }
 
-// reader reads an archive. It is safe for concurrent use if its io.ReaderAt is.
-// Memory follows the netCDF header, the size of a block and the options, not the
+// Reader reads an archive. It is safe for concurrent use if its io.ReaderAt is. Its
+// memory depends on the netCDF header, the size of a block and the options, not on the
 // size of the archive.
 type Reader struct {
 	r      io.ReaderAt
@@ -54,10 +55,10 @@ type Reader struct {
 	Header *cdf3.Header
 	Index  *blockidx.Reader
 	engine
-	name string // of the file in errors, "" if it has none
+	name string // of the file in errors, or ""
 }
 
-// newReader opens an archive of size bytes, see New.
+// NewReader opens an archive of size bytes; see archive.New.
 func NewReader(ctx context.Context, r io.ReaderAt, size int64, opts *ReadOptions) (*Reader, error) {
 	if opts == nil {
 		opts = &ReadOptions{}
@@ -96,13 +97,13 @@ func ProbeArchive(r io.ReaderAt, size int64) (head, end bool, err error) {
 	return head, end, nil
 }
 
-// section is a part of the archive that was read already.
+// Section is a part of the archive that was already read.
 type Section struct {
 	b   []byte
 	off int64
 }
 
-// get returns [off, off+n) from the section or by reading.
+// Get returns [off, off+n), from the section or by reading.
 func (s Section) Get(r io.ReaderAt, off, n int64) ([]byte, error) {
 	if off >= s.off && n <= s.off+int64(len(s.b))-off {
 		return s.b[off-s.off:][:n], nil
@@ -114,8 +115,8 @@ func (s Section) Get(r io.ReaderAt, off, n int64) ([]byte, error) {
 	return b, nil
 }
 
-// open reads the ends of the archive. A remote archive that seems damaged is read
-// once more, because bytes may have been garbled in transit.
+// open reads the ends of the archive. If a remote archive seems damaged, they are read
+// again, because bytes may have been garbled in transit.
 func (a *Reader) open(ctx context.Context, opts *ReadOptions) error {
 	err := a.openEnds(ctx, ioat.Bind(ctx, a.r), opts)
 	if errors.Is(err, fault.ErrCorrupt) && a.Far != nil {
@@ -162,7 +163,7 @@ func (a *Reader) openEnds(ctx context.Context, r io.ReaderAt, opts *ReadOptions)
 	return a.openFront(ctx, r, end)
 }
 
-// corrupt puts an error of a lower layer that means damage into our class.
+// Corrupt adds ErrCorrupt to an error of a lower layer that means damage.
 func Corrupt(err error) error {
 	if errors.Is(err, fault.ErrCorrupt) || errors.Is(err, fault.ErrVersion) {
 		return err
@@ -170,8 +171,8 @@ func Corrupt(err error) error {
 	return fmt.Errorf("%w: %w", err, fault.ErrCorrupt)
 }
 
-// openManifest parses the manifest whose entry is at the start of b. Its place is
-// that of the end line: the local header is not needed.
+// openManifest parses the manifest whose entry is at the start of b. The end line has
+// its place, so the local header is not needed.
 func (a *Reader) openManifest(ctx context.Context, b []byte) error {
 	e := czip.ZipEntry{Name: czip.ManifestName}
 	payload := b[e.LocalLen():][:a.Tail.ManLen]
@@ -219,13 +220,13 @@ func (a *Reader) openFront(ctx context.Context, r io.ReaderAt, have Section) err
 	return nil
 }
 
-// head is what the front of an archive holds.
+// head holds the content of the front of an archive.
 type head struct {
 	L      *format.Resolved
 	Header *cdf3.Header
 }
 
-// parseFront parses the stored bytes of the plan and of block 0 of the rest, in an
+// ParseFront parses the stored bytes of the plan and of block 0 of the rest, in an
 // archive of size bytes.
 func ParseFront(ctx context.Context, plan, rest []byte, m *format.Manifest, size int64) (*head, error) {
 	if err := m.Plan.Check(czip.PlanName, plan); err != nil {
@@ -246,7 +247,7 @@ func ParseFront(ctx context.Context, plan, rest []byte, m *format.Manifest, size
 	return &head{l, header}, err
 }
 
-// decodeHeader decodes block 0 of the rest and parses the netCDF header in it.
+// DecodeHeader decodes block 0 of the rest and parses the netCDF header in it.
 func DecodeHeader(ctx context.Context, l *format.Resolved, at format.Place, stored []byte) (*cdf3.Header, error) {
 	fail := func(err error) (*cdf3.Header, error) {
 		return nil, &fault.BlockError{Block: l.RestFirst, StoredOff: at.Off, Err: Corrupt(err)}
@@ -258,7 +259,7 @@ func DecodeHeader(ctx context.Context, l *format.Resolved, at format.Place, stor
 	raw := stored
 	if whole := uint32(1<<len(chain) - 1); at.Mask != whole {
 		if l.Rest.First > format.MaxFirst {
-			return fail(fmt.Errorf("%d bytes with exclusion mask %x, expected %x", l.Rest.First, at.Mask, whole))
+			return fail(fmt.Errorf("%d bytes: expected exclusion mask %x, found %x", l.Rest.First, whole, at.Mask))
 		}
 		c, err := filters.NewCoder(chain)
 		if err != nil {
@@ -273,7 +274,7 @@ func DecodeHeader(ctx context.Context, l *format.Resolved, at format.Place, stor
 			return fail(err)
 		}
 	} else if int64(len(stored)) != l.Rest.First {
-		return fail(fmt.Errorf("%d bytes, expected %d", len(stored), l.Rest.First))
+		return fail(fmt.Errorf("expected %d bytes, found %d", l.Rest.First, len(stored)))
 	}
 	h, err := cdf3.ReadFront(ioat.Live(ctx, bytes.NewReader(raw)), int64(len(raw)), l.Image.Size)
 	if ctx.Err() != nil {
@@ -295,7 +296,7 @@ func (a *Reader) blockError(v int, b, storedOff int64, err error) error {
 	return e
 }
 
-// readError is an error of reading stored bytes.
+// readError wraps an error of reading stored bytes.
 func (a *Reader) readError(err error) error {
 	return fault.WithName(a.name, fmt.Errorf("archive: %w", err))
 }

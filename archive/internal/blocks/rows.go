@@ -8,11 +8,11 @@ import (
 	"github.com/cdfz-format/cdfz/blockidx"
 )
 
-// rowsRead is the rows of the index that are read together where all are wanted,
-// 1.3 MB of it.
+// rowsRead is the number of index rows read together if all are needed, 1.3 MB of the
+// index.
 const rowsRead = 64 << 10
 
-// eachRow calls f with the rows [from, to) of the index, read together, until it
+// EachRow calls f with the rows [from, to) of the index, read together, until it
 // returns an error.
 func (a *Reader) EachRow(ctx context.Context, from, to int64, f func(n int64, row blockidx.Row) error) error {
 	numbers := make([]int64, min(rowsRead, to-from))

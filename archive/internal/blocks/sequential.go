@@ -10,13 +10,13 @@ import (
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
-// aheadChunks is how many chunks a sequential reader has under way or in memory,
-// besides the one before.
+// aheadChunks is the number of chunks that a sequential reader fetches or holds, in
+// addition to the one before.
 const aheadChunks = 4
 
-// sequential reads a remote file from its first byte to its last in chunks of
-// aheadRun bytes, and fetches the next chunks ahead. At most aheadChunks+1 of them
-// are in memory. It is for one goroutine and must be closed.
+// sequential reads a remote file from its first byte to its last in chunks of aheadRun
+// bytes, and fetches the next chunks ahead. At most aheadChunks+1 of them are in
+// memory. It is for one goroutine and must be closed.
 type sequential struct {
 	r      io.ReaderAt
 	size   int64
@@ -24,25 +24,25 @@ type sequential struct {
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 	chunks []*chunk // of increasing places, without gaps
-	last   int64    // where the chunk is that was read last
+	last   int64    // offset of the last chunk read
 }
 
 type chunk struct {
 	off  int64
 	buf  []byte
 	err  error
-	done chan struct{} // closed when buf or err is there
+	done chan struct{} // closed when buf or err is set
 }
 
-// newSequential starts nothing before the first read.
+// newSequential sends no request before the first read.
 func newSequential(ctx context.Context, r io.ReaderAt, size int64) *sequential {
 	s := &sequential{r: r, size: size, last: -AheadRun}
 	s.ctx, s.cancel = context.WithCancel(ctx)
 	return s
 }
 
-// walked returns the reader for a walk through an archive: r, or a sequential reader
-// of it if its reads have a latency. Call end when the walk is over.
+// Walked returns the reader for a walk through an archive: r, or a sequential reader of
+// r if its reads have a latency. The caller must call end after the walk.
 func Walked(ctx context.Context, r io.ReaderAt, size int64) (from io.ReaderAt, end func()) {
 	if ioat.Gap(r) == 0 {
 		return r, func() {}
@@ -51,7 +51,7 @@ func Walked(ctx context.Context, r io.ReaderAt, size int64) (from io.ReaderAt, e
 	return s, s.close
 }
 
-// close ends what is under way.
+// close ends active requests.
 func (s *sequential) close() {
 	s.cancel()
 	s.wg.Wait()
@@ -83,16 +83,16 @@ func (s *sequential) ReadAt(p []byte, off int64) (int, error) {
 	return n, nil
 }
 
-// chunk returns the chunk at off. If it is the last one or the one after it, the
-// chunks that follow are under way afterwards.
+// chunk returns the chunk at off. If it is the last chunk or the next one, the chunks
+// after it are requested.
 func (s *sequential) chunk(off int64) *chunk {
 	count := int64(1)
 	if off == s.last || off == s.last+AheadRun {
 		count = aheadChunks
 	}
 	s.last = off
-	// Earlier chunks are dropped, except one, because walks go back a little. A walk
-	// that jumps elsewhere begins anew.
+	// Drop earlier chunks except one, because walks go back a little. A walk that jumps
+	// elsewhere starts over.
 	for len(s.chunks) > 0 && (s.chunks[0].off < off-AheadRun || s.chunks[0].off > off) {
 		s.chunks = s.chunks[1:]
 	}
@@ -119,8 +119,8 @@ func (c *chunk) fetch(s *sequential) {
 	}
 }
 
-// ReadAtContext reads again what came before and was wrong; anything else is read
-// as ReadAt reads it.
+// ReadAtContext reads bytes again that were wrong the first time. Otherwise it is
+// ReadAt.
 func (s *sequential) ReadAtContext(ctx context.Context, p []byte, off int64) (int, error) {
 	if ioat.IsReread(ctx) {
 		return ioat.Bind(ctx, s.r).ReadAt(p, off)

@@ -14,28 +14,28 @@ import (
 )
 
 const (
-	// sweepChunk is how much is hashed, and read between blocks, at once.
+	// sweepChunk is the number of bytes hashed, and read between blocks, at once.
 	sweepChunk = 1 << 20
-	// keptRest is the longest rest that a Sweep keeps in memory. It is a few
-	// hundred bytes in most files, and what pads each record in some.
+	// keptRest is the longest rest that a Sweep keeps in memory. In most files the rest
+	// has a few hundred bytes; in some it pads each record.
 	keptRest = 32 << 20
 )
 
-// Sweep lets an image be read once to be cut and hashed. A Cutter reads through it,
-// about from the first byte to the last. The Sweep hashes each byte when it first comes
-// by, and reads those between the blocks. These belong to the rest, which is cut last,
-// so the Sweep keeps them for then.
+// Sweep lets an image be cut and hashed in one pass. A Cutter reads through it, roughly
+// from the first byte to the last. The Sweep hashes each byte when it first passes, and
+// reads the bytes between the blocks. These belong to the rest, which is cut last, so
+// the Sweep keeps them.
 //
-// Bytes are read again where records are cut in several groups, and where they belong
-// to a rest that is too long to be kept. It is for one goroutine and must be closed.
+// Bytes are read again if records are cut in several groups, and if they belong to a
+// rest that is too long to be kept. A Sweep is for one goroutine and must be closed.
 type Sweep struct {
 	ctx  context.Context
 	r    io.ReaderAt
 	end  func() // of r
 	l    *format.Resolved
-	next int64 // first byte that was not hashed yet
+	next int64 // first byte not yet hashed
 
-	rest *unlimited.Tail // what has come by of the rest; nil: it is not kept
+	rest *unlimited.Tail // the rest so far, or nil if not kept
 
 	buf  []byte        // to be filled
 	full chan []byte   // to be hashed
@@ -58,7 +58,7 @@ func (s *Sweep) hashAll(full <-chan []byte) {
 	h := sha256.New()
 	for b := range full {
 		h.Write(b)
-		s.free <- b[:0] // never waits: there are no more buffers than it has room for
+		s.free <- b[:0] // never blocks: the channel has room for all buffers
 	}
 	s.sum <- [32]byte(h.Sum(nil))
 }
@@ -72,7 +72,8 @@ func (s *Sweep) Close() {
 	s.end()
 }
 
-// Sum reads what the cutter did not and returns the SHA-256 of the image.
+// Sum reads the bytes that the cutter has not read and returns the SHA-256 of the
+// image.
 func (s *Sweep) Sum() ([]byte, error) {
 	if err := s.to(s.l.Image.Size); err != nil {
 		return nil, err
@@ -121,7 +122,7 @@ func (s *Sweep) to(off int64) error {
 	return nil
 }
 
-// room returns a buffer with room for more bytes, after those to be hashed.
+// room returns a buffer with room for more bytes after those to be hashed.
 func (s *Sweep) room() []byte {
 	if len(s.buf) == cap(s.buf) {
 		s.hash()
@@ -129,7 +130,7 @@ func (s *Sweep) room() []byte {
 	return s.buf
 }
 
-// hash has the bytes in the buffer hashed and provides another one.
+// hash queues the bytes in the buffer for hashing and provides another buffer.
 func (s *Sweep) hash() {
 	if len(s.buf) > 0 {
 		s.full <- s.buf
@@ -141,7 +142,7 @@ func (s *Sweep) hash() {
 	}
 }
 
-// pass is told the image bytes that come next. It keeps those of the rest.
+// pass takes the next image bytes and keeps those of the rest.
 func (s *Sweep) pass(p []byte) {
 	s.next += int64(len(p))
 	if s.rest != nil {
@@ -149,8 +150,8 @@ func (s *Sweep) pass(p []byte) {
 	}
 }
 
-// Rest is the rest, nil if it is too long to be kept. It reads the image as far as it
-// must.
+// Rest returns the rest, or nil if it is too long to be kept. It reads as much of the
+// image as needed.
 func (s *Sweep) Rest() io.ReaderAt {
 	if s.rest == nil {
 		return nil

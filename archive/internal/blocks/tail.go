@@ -11,8 +11,8 @@ import (
 	"github.com/cdfz-format/cdfz/blockidx"
 )
 
-// tailWriter generates everything after the manifest: the index, the directory and
-// the end. They follow from the local headers, so repair writes the same bytes again.
+// TailWriter generates everything after the manifest: the index, the directory and the
+// end. They follow from the local headers, so repair writes the same bytes again.
 type TailWriter struct {
 	L      *format.Resolved
 	Front  []czip.ZipEntry // the entries before .cdfz/rest/0, in order
@@ -34,7 +34,7 @@ func (t *TailWriter) entries(yield func(*czip.ZipEntry) error) error {
 	return yield(&t.Man)
 }
 
-// blocks calls yield for the entry of every block, in the order of the file.
+// Blocks calls yield for the entry of every block, in the order of the file.
 func (t *TailWriter) Blocks(yield func(*czip.ZipEntry) error) error {
 	var e czip.ZipEntry
 	var name []byte
@@ -59,7 +59,7 @@ func (t *TailWriter) Blocks(yield func(*czip.ZipEntry) error) error {
 	return err
 }
 
-// writeTo appends the tail to w and returns its length.
+// WriteTo appends the tail to w and returns its length.
 func (t *TailWriter) WriteTo(w io.Writer) (int64, error) {
 	out := &countingWriter{w: bufio.NewWriterSize(w, 64<<10)}
 	idxLen, err := blockidx.Size(t.L.Blocks)
@@ -97,7 +97,7 @@ func (t *TailWriter) WriteTo(w io.Writer) (int64, error) {
 	return out.n, nil
 }
 
-// countingWriter counts what goes through; errors stay until Flush.
+// countingWriter counts written bytes. Errors are kept until Flush.
 type countingWriter struct {
 	w *bufio.Writer
 	n int64

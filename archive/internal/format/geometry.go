@@ -7,8 +7,8 @@ import (
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
 )
 
-// geometry is the arithmetic of one variable's blocks, docs/FORMAT.md, "Blocks":
-// which raw bytes each holds. Lengths are in bytes.
+// Geometry is the arithmetic of one variable's blocks (docs/FORMAT.md, "Blocks"): which
+// raw bytes each of them holds. Lengths are in bytes.
 type Geometry struct {
 	Shape, Block, Grid []int64
 	Size               int64 // of an element
@@ -22,7 +22,7 @@ type Geometry struct {
 	First              int64 // global number of block 0
 }
 
-// newGeometry checks shape and block shape, which are claims of a plan.
+// NewGeometry checks shape and block shape, which are claims of a plan.
 func NewGeometry(shape, block []int64, size int64) (*Geometry, error) {
 	if len(shape) != len(block) {
 		return nil, fault.Corruptf("block shape %v of a variable of shape %v", block, shape)
@@ -73,20 +73,20 @@ func NewGeometry(shape, block []int64, size int64) (*Geometry, error) {
 	return g, nil
 }
 
-// at returns the place of block b among the variable's raw bytes, and its
-// length there, without padding.
+// At returns the place of block b among the variable's raw bytes, and its length there,
+// without padding.
 func (g *Geometry) At(b int64) (off, n int64) {
 	in := b % g.per * g.BlockLen
 	return b/g.per*g.run + in, min(g.BlockLen, g.run-in)
 }
 
-// find returns the block that holds raw byte off of the variable, and where.
+// Find returns the block that holds raw byte off of the variable, and the offset in it.
 func (g *Geometry) Find(off int64) (b, in int64) {
 	in = off % g.run
 	return off/g.run*g.per + in/g.BlockLen, in % g.BlockLen
 }
 
-// completion is the last index of dimension 0 that block b holds.
+// completion returns the last index of dimension 0 in block b.
 func (g *Geometry) completion(b int64) int64 {
 	if len(g.Shape) == 0 {
 		return 0
@@ -95,7 +95,7 @@ func (g *Geometry) completion(b int64) int64 {
 	return min((b/perRow+1)*g.Block[0], g.Shape[0]) - 1
 }
 
-// box is the index range of block b.
+// Box returns the index range of block b.
 func (g *Geometry) Box(b int64) (start, count []int64) {
 	start, count = make([]int64, len(g.Shape)), make([]int64, len(g.Shape))
 	for i := len(g.Shape) - 1; i >= 0; i-- {
@@ -106,7 +106,7 @@ func (g *Geometry) Box(b int64) (start, count []int64) {
 	return start, count
 }
 
-// appendKey appends the Zarr v2 chunk key of block b.
+// AppendKey appends the Zarr v2 chunk key of block b.
 func (g *Geometry) AppendKey(dst []byte, b int64) []byte {
 	if len(g.Grid) == 0 {
 		return append(dst, '0')
@@ -123,7 +123,7 @@ func (g *Geometry) AppendKey(dst []byte, b int64) []byte {
 	return dst
 }
 
-// keysLen is the sum of the lengths of all keys, and the longest one.
+// KeysLen returns the sum of the lengths of all keys, and the length of the longest.
 func (g *Geometry) KeysLen() (sum, longest int64) {
 	if g.Blocks == 0 {
 		return 0, 0
@@ -142,7 +142,7 @@ func (g *Geometry) KeysLen() (sum, longest int64) {
 
 func Digits(n int64) int64 { return int64(len(strconv.FormatInt(n, 10))) }
 
-// digitsBelow is the number of decimal digits of 0, 1, … n-1 together.
+// DigitsBelow returns the total number of decimal digits of 0, 1, … n-1.
 func DigitsBelow(n int64) int64 {
 	sum := n // each has at least one
 	for p := int64(10); p < n && p > 0; p *= 10 {
@@ -154,14 +154,14 @@ func DigitsBelow(n int64) int64 {
 	return sum
 }
 
-// pad fills a block that holds n bytes by repeating its last element.
+// Pad fills a block that holds n bytes by repeating its last element.
 func (g *Geometry) Pad(block []byte, n int64) {
 	for at := n; at < int64(len(block)); {
 		at += int64(copy(block[at:], block[n-g.Size:at]))
 	}
 }
 
-// CheckPad checks the padding of block b, decoded.
+// CheckPad checks the padding of the decoded block b.
 func (g *Geometry) CheckPad(b int64, block []byte) error {
 	_, n := g.At(b)
 	if int64(len(block)) != g.BlockLen || n < g.Size {

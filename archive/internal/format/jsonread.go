@@ -12,10 +12,10 @@ import (
 	"unicode/utf8"
 )
 
-// jsonReader reads the JSON of plan and manifest, docs/FORMAT.md, "Rules for JSON". It is
-// strict: names match byte for byte, no member occurs twice, required members are there,
-// nothing is null, integers fit, text is valid UTF-8. Its caller bounds the elements of
-// lists, so memory is in proportion to the text.
+// jsonReader parses the JSON of plan and manifest (docs/FORMAT.md, "Rules for JSON").
+// It is strict: names match byte for byte, no member is repeated, required members are
+// present, nothing is null, integers fit, text is valid UTF-8. Its caller bounds the
+// elements of lists, so memory is proportional to the text.
 //
 // The first error is kept. After it, all functions return zero values.
 type jsonReader struct {
@@ -36,7 +36,7 @@ func (r *jsonReader) fail(format string, args ...any) {
 	}
 }
 
-// found describes what comes next, for errors.
+// found describes the next token, for errors.
 func (r *jsonReader) found() string {
 	if r.s == "" {
 		return "the end"
@@ -44,7 +44,7 @@ func (r *jsonReader) found() string {
 	return strconv.QuoteToASCII(r.s[:min(len(r.s), 12)])
 }
 
-// end checks that nothing but space follows.
+// end checks that only white space follows.
 func (r *jsonReader) end() error {
 	if r.space(); r.err == nil && r.s != "" {
 		r.fail("expected the end, found %s", r.found())
@@ -58,7 +58,7 @@ func (r *jsonReader) space() {
 	}
 }
 
-// opt takes a token of one byte if it comes next.
+// opt consumes a token of one byte if it comes next.
 func (r *jsonReader) opt(c byte) bool {
 	r.space()
 	if r.err != nil || r.s == "" || r.s[0] != c {
@@ -74,15 +74,14 @@ func (r *jsonReader) want(c byte) {
 	}
 }
 
-// members are the names of an object's members. The first ones, need in number, are
-// required.
+// members are the names of an object's members. The first need of them are required.
 type members struct {
 	names []string
 	need  int
 }
 
-// object reads an object. It calls value with the position of each known member, in
-// the order of the text, to read its value; other members are skipped.
+// object parses an object. It calls value with the position of each known member, in
+// the order of the text, to parse its value. Other members are skipped.
 func (r *jsonReader) object(m members, value func(i int)) {
 	r.want('{')
 	seen, next := uint64(0), 0
@@ -96,7 +95,7 @@ func (r *jsonReader) object(m members, value func(i int)) {
 		if r.err != nil {
 			return
 		}
-		i := next // a writer's order is that of names
+		i := next // writers use the order of names
 		if i >= len(m.names) || m.names[i] != name {
 			i = slices.Index(m.names, name)
 		}
@@ -126,7 +125,7 @@ func list[T any](r *jsonReader, what string, limit int, one func(*jsonReader) T)
 	return roomyList(r, what, limit, r.elements(), one)
 }
 
-// roomyList is list with room for so many elements at first.
+// roomyList is list with initial room for the given number of elements.
 func roomyList[T any](r *jsonReader, what string, limit, room int, one func(*jsonReader) T) []T {
 	r.want('[')
 	if r.err != nil || r.opt(']') {
@@ -164,12 +163,12 @@ func (r *jsonReader) elements() int {
 	return n
 }
 
-// int64 reads an integer from 0 on. The format has no negative numbers.
+// int64 parses a non-negative integer. The format has no negative numbers.
 func (r *jsonReader) int64() int64 { return int64(r.uint(math.MaxInt64)) }
 
 func (r *jsonReader) uint32() uint32 { return uint32(r.uint(math.MaxUint32)) }
 
-// int reads a count or a position, far below what 32 bits hold.
+// int parses a count or a position, far below the limits of 32 bits.
 func (r *jsonReader) int() int { return int(r.uint(math.MaxInt32)) }
 
 func (r *jsonReader) uint(most uint64) uint64 {
@@ -209,12 +208,12 @@ func (r *jsonReader) bool() bool {
 func (r *jsonReader) short() string {
 	t := r.text()
 	if len(t) > maxText {
-		r.fail("text of %d bytes, expected at most %d", len(t), maxText)
+		r.fail("expected at most %d bytes of text, found %d", maxText, len(t))
 	}
 	return t
 }
 
-// text reads a string. Without escapes it shares the memory of what is read.
+// text parses a string. Without escapes it shares the memory of the input.
 func (r *jsonReader) text() string {
 	r.want('"')
 	for i := 0; i < len(r.s) && r.err == nil; i++ {
@@ -232,11 +231,11 @@ func (r *jsonReader) text() string {
 			r.fail("control character in text")
 		}
 	}
-	r.fail("text without an end")
+	r.fail("unterminated text")
 	return ""
 }
 
-// escaped reads the rest of a string whose first escape is at i.
+// escaped parses the rest of a string whose first escape is at i.
 func (r *jsonReader) escaped(i int) string {
 	end := i
 	for ; end < len(r.s) && r.s[end] != '"'; end++ {
@@ -245,7 +244,7 @@ func (r *jsonReader) escaped(i int) string {
 		}
 	}
 	if end >= len(r.s) {
-		r.fail("text without an end")
+		r.fail("unterminated text")
 		return ""
 	}
 	t, err := unescape(r.s[:end])
@@ -295,7 +294,7 @@ func unescape(s string) (string, error) {
 	return string(out), nil
 }
 
-// hexRune reads the u and the four digits of an escape.
+// hexRune parses the u and the four digits of an escape.
 func hexRune(s string) (rune, bool) {
 	if len(s) < 5 || s[0] != 'u' {
 		return 0, false
@@ -304,7 +303,7 @@ func hexRune(s string) (rune, bool) {
 	return rune(x), err == nil
 }
 
-// raw reads an object of any members and returns its text.
+// raw parses an object of any members and returns its text.
 func (r *jsonReader) raw() string {
 	r.space()
 	start := r.s
@@ -315,7 +314,7 @@ func (r *jsonReader) raw() string {
 	return start[:len(start)-len(r.s)]
 }
 
-// skip reads a value of any type.
+// skip skips a value of any type.
 func (r *jsonReader) skip(depth int) {
 	if depth == maxDepth {
 		r.fail("more than %d levels", maxDepth)
@@ -371,7 +370,7 @@ func (r *jsonReader) scalar() {
 	}
 }
 
-// isNumber reports whether s is a number by the grammar of JSON.
+// isNumber reports whether s is a number in the grammar of JSON.
 func isNumber(s string) bool {
 	digits := func() bool {
 		n := 0

@@ -22,7 +22,7 @@ const (
 	MaxFilters  = 4096    // of all chains
 	MaxParams   = 1 << 16 // of all filters
 	maxCodec    = 4096    // bytes of a codec's JSON
-	maxText     = 255     // bytes of any string in plan and manifest but the image's name
+	maxText     = 255     // bytes of any string in plan and manifest except the image's name
 	MaxRank     = cdf3.MaxRank
 	ranksBase   = 1 << 18 // all dimensions of all blocked variables
 	ranksShare  = 16      // plus the length of the plan divided by this
@@ -41,14 +41,14 @@ const (
 // can be made again in a smaller layout.
 const SmallImage = 8 << 20
 
-// metaLimit is the most bytes that an entry of metadata may inflate to. size is that
-// of the archive, and header that of the netCDF header's block in it.
+// MetaLimit returns the largest size of an inflated metadata entry. size is that of the
+// archive, and header that of the netCDF header's block in it.
 func MetaLimit(size, header int64) int64 {
 	return MetaBase + min(max(0, size-header), math.MaxInt64-MetaBase)
 }
 
-// liveEvery is after how many small steps a loop looks at its context.
+// liveEvery is the number of small steps after which a loop checks its context.
 const liveEvery = 1024
 
-// livePart is after how many bytes of metadata a loop looks at its context.
+// livePart is the number of bytes of metadata after which a loop checks its context.
 const livePart = 1 << 20

@@ -46,7 +46,7 @@ type Place struct {
 	CRC32 string `json:"crc32"`
 }
 
-// check compares stored bytes with their checksum.
+// Check compares stored bytes with their checksum.
 func (p Place) Check(name string, stored []byte) error {
 	if got := Hex32(czip.CRC(stored)); got != p.CRC32 {
 		return fault.Corruptf("%s at byte %d: checksum %s, expected %s", name, p.Off, got, p.CRC32)
@@ -54,7 +54,7 @@ func (p Place) Check(name string, stored []byte) error {
 	return nil
 }
 
-// setName stores the base name of the image.
+// SetName stores the base name of the image.
 func (m *Manifest) SetName(name string) {
 	if utf8.ValidString(name) {
 		m.Name = name
@@ -63,8 +63,8 @@ func (m *Manifest) SetName(name string) {
 	}
 }
 
-// ImageName is the base name of the image as it was archived. It is a claim:
-// never build a path from it unchecked.
+// ImageName returns the base name of the image when it was archived. It is a claim: do
+// not use it in paths unchecked.
 func (m *Manifest) ImageName() string {
 	if m.NameHex != "" {
 		if b, err := hex.DecodeString(m.NameHex); err == nil {
@@ -74,7 +74,7 @@ func (m *Manifest) ImageName() string {
 	return m.Name
 }
 
-// parseManifest decodes a manifest and checks its places against the archive.
+// ParseManifest decodes a manifest and checks its places against the archive.
 func ParseManifest(b []byte, t czip.Tail) (*Manifest, error) {
 	m, err := ReadManifest(b)
 	if err != nil {
@@ -93,13 +93,13 @@ func ParseManifest(b []byte, t czip.Tail) (*Manifest, error) {
 	return m, nil
 }
 
-// metaEntry is an entry of metadata, ready to be written.
+// MetaEntry is a metadata entry, ready to be written.
 type MetaEntry struct {
 	czip.ZipEntry
 	Payload []byte
 }
 
-// deflaters keeps the tables of compressors: more than a megabyte each.
+// deflaters keeps the tables of compressors, which take more than a megabyte each.
 var deflaters = sync.Pool{New: func() any {
 	w, err := flate.NewWriter(nil, flate.BestCompression)
 	if err != nil {
@@ -108,7 +108,7 @@ var deflaters = sync.Pool{New: func() any {
 	return w
 }}
 
-// NewMeta deflates metadata, docs/FORMAT.md, "Order".
+// NewMeta deflates metadata; see docs/FORMAT.md, "Order".
 func NewMeta(name string, data []byte) MetaEntry {
 	e, err := NewLongMeta(context.Background(), name, data)
 	if err != nil {
@@ -139,7 +139,7 @@ func NewLongMeta(ctx context.Context, name string, data []byte) (MetaEntry, erro
 	return e, nil
 }
 
-// storedDeflate is a deflate stream of blocks that are not compressed.
+// storedDeflate returns a deflate stream of uncompressed blocks.
 func storedDeflate(data []byte) []byte {
 	var b bytes.Buffer
 	w, err := flate.NewWriter(&b, flate.NoCompression)
@@ -156,7 +156,7 @@ func NewStoredMeta(name string, data []byte) MetaEntry {
 	return MetaEntry{czip.ZipEntry{Name: name, Crc: czip.CRC(data), Size: n, Stored: n}, data}
 }
 
-// cost is what an entry of metadata takes in the archive.
+// Cost returns the size of a metadata entry in the archive.
 func (e *MetaEntry) Cost() int64 {
 	return czip.LocalFixed + czip.CentralFixed + 2*int64(len(e.Name)) + e.Stored
 }
@@ -164,14 +164,14 @@ func (e *MetaEntry) Cost() int64 {
 // inflater keeps the window of a decompressor.
 type inflater struct{ io.Reader }
 
-// Inflaters are reused, since a Zarr view has two entries per variable. One is kept
-// for good, for programs that open an archive now and then.
+// Inflaters are reused, since a Zarr view has two entries per variable. One is kept for
+// good, for programs that occasionally open an archive.
 var (
 	spareInflater atomic.Pointer[inflater]
 	inflaters     = sync.Pool{New: func() any { return &inflater{flate.NewReader(nil)} }}
 )
 
-// newInflater reads what payload holds; close it when done.
+// newInflater returns a reader of the inflated payload. The caller must close it.
 func newInflater(payload []byte) *inflater {
 	r := spareInflater.Swap(nil)
 	if r == nil {
@@ -188,13 +188,13 @@ func (r *inflater) reset(payload []byte) {
 }
 
 func (r *inflater) close() {
-	r.reset(nil) // to keep the window alone
+	r.reset(nil) // keep only the window
 	if !spareInflater.CompareAndSwap(nil, r) {
 		inflaters.Put(r)
 	}
 }
 
-// liveReader is a reader that ends with its context.
+// liveReader is a reader that fails once its context is done.
 type liveReader struct {
 	ctx context.Context
 	r   io.Reader
@@ -232,7 +232,7 @@ func Inflate(ctx context.Context, e *czip.ZipEntry, payload []byte, limit int64)
 	return data, nil
 }
 
-// notInflated is the error of an inflater under a context.
+// notInflated returns the error of an inflater under a context.
 func notInflated(ctx context.Context, name string, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -240,7 +240,8 @@ func notInflated(ctx context.Context, name string, err error) error {
 	return fault.Corruptf("%s: %v", name, err)
 }
 
-// countedPayload is the longest deflated payload whose length is guessed.
+// countedPayload is the largest length of a deflated payload that is inflated into a
+// buffer of guessed size.
 const countedPayload = 16 << 10
 
 // InflateTo inflates deflated bytes whose checksum was verified, to at most limit
@@ -272,7 +273,7 @@ func InflateTo(ctx context.Context, name string, payload []byte, limit int64) ([
 
 func Hex32(x uint32) string { return fmt.Sprintf("%08x", x) }
 
-// placeOf is the place of a block in the manifest.
+// PlaceOf returns the place of a block in the manifest.
 func PlaceOf(row blockidx.Row) Place {
 	return Place{Off: row.Off, Len: row.Len, Mask: row.Mask, CRC32: Hex32(row.CRC)}
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // Readme is the text of the first entry. It is not part of the format: readers ignore
-// it, and repair writes it only where the manifest confirms it.
+// it, and repair writes it only if the manifest confirms it.
 const Readme = `This is a cdfz archive, format 1: a classic netCDF file, compressed in blocks.
 To restore it:   cdfz restore FILE
 Without cdfz: it is a ZIP file and, where it has .zmetadata, a Zarr v2 store.
@@ -19,14 +19,14 @@ file's SHA-256, and .cdfz/rest/0 begins with the netCDF header.
 Specification: docs/FORMAT.md of github.com/cdfz-format/cdfz
 `
 
-// pathNames assigns paths to variables, docs/FORMAT.md, "Names".
+// PathNames assigns paths to variables; see docs/FORMAT.md, "Names".
 type PathNames struct {
 	Pooled bool
 	Taken  map[string]bool
 }
 
-// of returns the path of variable number n, whose longest chunk key has key
-// bytes; false if its entries would have names that are too long.
+// Of returns the path of variable number n, whose longest chunk key has key bytes. It
+// returns false if its entries would have names that are too long.
 func (p *PathNames) Of(name string, n int, key int64) (string, bool) {
 	limit := int64(MaxEntryName)
 	if p.Pooled {
@@ -44,7 +44,7 @@ func (p *PathNames) Of(name string, n int, key int64) (string, bool) {
 	return path, fits(path)
 }
 
-// validPath says whether a variable's name may be its path.
+// validPath reports whether a variable's name may be its path.
 func validPath(name string) bool {
 	if len(name) < 1 || len(name) > 200 || name[0] == '.' || !utf8.ValidString(name) {
 		return false

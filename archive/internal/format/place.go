@@ -8,7 +8,7 @@ import (
 	"github.com/cdfz-format/cdfz/unlimited"
 )
 
-// rawAt is the place of a block in raw and its length there, without padding.
+// RawAt returns the place of a block in raw and its length there, without padding.
 func (l *Resolved) RawAt(block int64) (off, n int64) {
 	v, b := l.Locate(block)
 	if v < 0 {
@@ -19,8 +19,8 @@ func (l *Resolved) RawAt(block int64) (off, n int64) {
 	return l.Geoms[v].RawOff + off, n
 }
 
-// findRaw returns the block that holds raw byte off, the place of the byte in
-// it, and how many bytes of raw follow there, itself included.
+// FindRaw returns the block that holds raw byte off, the offset of the byte in it, and
+// how many bytes of raw from this one on are in the block.
 func (l *Resolved) FindRaw(off int64) (block, in, left int64) {
 	v := l.segmentOf(off)
 	if v == len(l.Geoms) {
@@ -33,8 +33,8 @@ func (l *Resolved) FindRaw(off int64) (block, in, left int64) {
 	return g.First + b, in, n - in
 }
 
-// findRest returns the block of the rest that holds its byte off, the place of
-// the byte in it, and the block's length.
+// findRest returns the block of the rest that holds its byte off, the offset of the
+// byte in it, and the block's length.
 func (l *Resolved) findRest(off int64) (b, in, n int64) {
 	if off < l.Rest.First {
 		return 0, off, l.Rest.First
@@ -59,7 +59,7 @@ func (l *Resolved) segmentOf(off int64) int {
 	return lo
 }
 
-// number is the global number of a block; v is -1 for the rest.
+// Number returns the global number of a block. v is -1 for the rest.
 func (l *Resolved) Number(v int, b int64) int64 {
 	if v < 0 {
 		return l.RestFirst + b
@@ -67,7 +67,7 @@ func (l *Resolved) Number(v int, b int64) int64 {
 	return l.Geoms[v].First + b
 }
 
-// checkHeader compares the variables of a plan with the netCDF header.
+// CheckHeader compares the variables of a plan with the netCDF header.
 func (l *Resolved) CheckHeader(h *cdf3.Header) error {
 	for i := range l.Vars {
 		v := &l.Vars[i]
@@ -84,7 +84,7 @@ func (l *Resolved) CheckHeader(h *cdf3.Header) error {
 	return nil
 }
 
-// newBlockError names a block. h may be nil.
+// NewBlockError describes a block in an error. h may be nil.
 func NewBlockError(l *Resolved, h *cdf3.Header, v int, b, storedOff int64, err error) *fault.BlockError {
 	e := &fault.BlockError{Block: l.RestFirst + b, StoredOff: storedOff, Err: err}
 	if v < 0 {

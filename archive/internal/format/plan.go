@@ -1,7 +1,7 @@
-// Package format has the metadata of archives: the plan and everything derived from it
-// (the place of each block in the image and in the archive, its name, the order of
-// blocks), the manifest, the Zarr view, and the limits of all of these. It reads and
-// writes no blocks. It imports its neighbours czip and fault, and cdf3, unlimited,
+// Package format defines the metadata of archives: the plan and everything derived from
+// it (the place of each block in the image and in the archive, its name, the order of
+// blocks), the manifest, the Zarr view, and the limits of all of these. It does not
+// read or write blocks. It imports its neighbours czip and fault, and cdf3, unlimited,
 // filters and blockidx.
 package format
 
@@ -23,7 +23,7 @@ import (
 	"github.com/cdfz-format/cdfz/unlimited"
 )
 
-// Layout tells which parts of a file have their own entries in the archive.
+// Layout tells which parts of a file have separate entries in the archive.
 type Layout string
 
 // The layouts of docs/FORMAT.md, "layout".
@@ -37,10 +37,11 @@ const (
 // HasView reports whether archives of the layout are Zarr stores as well.
 func (l Layout) HasView() bool { return l == Viewed || l == Consolidated }
 
-// formatVersion is the number of the format that is written, and the only one read.
+// formatVersion is the version of the format that is written, and the only one that is
+// read.
 const formatVersion = 1
 
-// features are those of the format that this program knows beyond version 1.
+// features lists the features that this program supports beyond version 1.
 var features = []string{}
 
 // Plan is `.cdfz/plan.json`, docs/FORMAT.md, "The plan".
@@ -63,7 +64,7 @@ type PlanImage struct {
 	Header int64 `json:"header"`
 }
 
-// PlanFilter is one filter of a chain in both of its forms.
+// PlanFilter is a filter of a chain in both of its forms.
 type PlanFilter struct {
 	ID       uint32          `json:"id"`
 	Params   []uint32        `json:"params,omitempty"`
@@ -72,7 +73,7 @@ type PlanFilter struct {
 	Codec    json.RawMessage `json:"codec,omitempty"`
 }
 
-// PlanRest says how the rest is cut; lengths in bytes.
+// PlanRest describes how the rest is cut. Lengths are in bytes.
 type PlanRest struct {
 	Len   int64 `json:"len"`
 	First int64 `json:"first"`
@@ -92,7 +93,7 @@ type PlanVar struct {
 	View    NotViewed         `json:"view,omitempty"`
 }
 
-// layout is a plan with everything that is computed from it.
+// Resolved is a plan with everything that is computed from it.
 type Resolved struct {
 	*Plan
 	Perm       *unlimited.Layout
@@ -100,10 +101,10 @@ type Resolved struct {
 	Filters    []filters.Chain
 	RestFirst  int64 // global number of the rest's block 0
 	RestBlocks int64
-	Blocks     int64 // all of them
+	Blocks     int64 // number of all blocks
 }
 
-// parsePlan decodes and checks a plan, whose every number is a claim.
+// ParsePlan decodes and checks a plan. All of its numbers are claims.
 func ParsePlan(ctx context.Context, b []byte) (*Resolved, error) {
 	p, err := ReadPlan(ctx, b)
 	if err != nil {
@@ -112,7 +113,7 @@ func ParsePlan(ctx context.Context, b []byte) (*Resolved, error) {
 	return newLayout(ctx, p)
 }
 
-// newLayout checks a plan and computes what follows from it.
+// newLayout checks a plan and computes the derived data.
 func newLayout(ctx context.Context, p *Plan) (*Resolved, error) {
 	l := &Resolved{Plan: p}
 	if p.Image.Header < 0 || p.Image.Header > maxHeader || p.Image.Size < p.Image.Header {
@@ -220,8 +221,8 @@ func (l *Resolved) checkGroups() error {
 	return nil
 }
 
-// locate turns a global block number into a variable and its block; v is -1 for
-// the rest.
+// Locate turns a global block number into a variable and its block. v is -1 for the
+// rest.
 func (l *Resolved) Locate(block int64) (v int, b int64) {
 	if block >= l.RestFirst {
 		return -1, block - l.RestFirst
@@ -235,7 +236,7 @@ func (l *Resolved) Locate(block int64) (v int, b int64) {
 	return i, block - l.Geoms[i].First
 }
 
-// restAt is the place of block b in the rest.
+// RestAt returns the place of block b in the rest.
 func (l *Resolved) RestAt(b int64) (off, n int64) {
 	if b == 0 {
 		return 0, l.Rest.First
@@ -244,8 +245,7 @@ func (l *Resolved) RestAt(b int64) (off, n int64) {
 	return off, min(l.Rest.Block, l.Rest.Len-off)
 }
 
-// blockInfo is what encoding or decoding a block needs to know.
-// MaxBlockLen is the length of the longest block, decoded.
+// MaxBlockLen returns the decoded length of the longest block.
 func (l *Resolved) MaxBlockLen() int64 {
 	n := max(l.Rest.First, min(l.Rest.Block, l.Rest.Len), 1)
 	for _, g := range l.Geoms {
@@ -262,7 +262,7 @@ func (l *Resolved) BlockInfo(v int, b int64) (chain int, decoded int64) {
 	return l.Vars[v].Chain, l.Geoms[v].BlockLen
 }
 
-// appendName appends the entry name of a block.
+// AppendName appends the entry name of a block.
 func (l *Resolved) AppendName(dst []byte, v int, b int64) []byte {
 	if v < 0 {
 		return fmt.Appendf(dst, "%s%d", czip.RestPrefix, b)
@@ -271,7 +271,7 @@ func (l *Resolved) AppendName(dst []byte, v int, b int64) []byte {
 	return l.Geoms[v].AppendKey(dst, b)
 }
 
-// Encode is the plan as JSON.
+// Encode encodes the plan as JSON.
 func (p *Plan) Encode(ctx context.Context) ([]byte, error) {
 	head := *p
 	head.Vars, head.Groups = []PlanVar{}, [][]int{}
@@ -300,7 +300,7 @@ func (p *Plan) Encode(ctx context.Context) ([]byte, error) {
 	return append(append(out, EncodeJSON(p.Groups)...), '}'), nil
 }
 
-// encodeJSON is JSON without escapes that only HTML needs.
+// EncodeJSON encodes JSON without the escapes that only HTML needs.
 func EncodeJSON(v any) []byte {
 	var b bytes.Buffer
 	encode(newEncoder(&b), v)
@@ -319,8 +319,8 @@ func encode(e *json.Encoder, v any) {
 	}
 }
 
-// ErrMetadata: a layout with more metadata than a reader may accept, or than a view is
-// worth.
+// ErrMetadata reports a layout with more metadata than a reader may accept, or than a
+// view is worth.
 var ErrMetadata = errors.New("metadata larger than the format allows")
 
 const (
@@ -329,13 +329,13 @@ const (
 	pooledMaxName = 48
 )
 
-// PlanOptions decide what a plan leaves open; lengths in bytes.
+// PlanOptions control NewPlan. Lengths are in bytes.
 type PlanOptions struct {
 	Block  int64         // target size of a block
 	Memory int64         // for the blocks of record variables that are collected together
-	Rest   filters.Chain // of the rest
+	Rest   filters.Chain // chain of the rest
 	Chain  func(name string, t cdf3.Type, g *Geometry) (filters.Chain, error)
-	// Headers bounds the local headers and directory records of blocks. A plan that has
+	// Headers bounds the local headers and directory records of blocks. A plan with
 	// more of them is ErrMetadata.
 	Headers int64
 }
@@ -454,9 +454,9 @@ func nonNil(s []int64) []int64 {
 	return s
 }
 
-// group decides the stored order. Fixed variables are groups of one. Record variables
-// are grouped as far as their blocks fit the memory. Everything is in the order of
-// the image.
+// group decides the stored order. Fixed variables form groups of one. Record variables
+// are grouped as long as their blocks fit the memory. Everything is in the order of the
+// image.
 func (b *planBuilder) group(memory int64) {
 	order := make([]int, len(b.p.Vars))
 	for i := range order {

@@ -12,12 +12,12 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
-// planReader reads a plan, docs/FORMAT.md, "The plan", and keeps its budgets.
+// planReader parses a plan (docs/FORMAT.md, "The plan") within its limits.
 type planReader struct {
 	*jsonReader
 	p       Plan
 	version error // the plan needs a newer reader
-	filters int   // that may still come
+	filters int   // number of filters that may follow
 	params  int
 	ranks   int
 }
@@ -25,7 +25,7 @@ type planReader struct {
 // ReadPlan decodes a plan without checking its numbers.
 func ReadPlan(ctx context.Context, b []byte) (*Plan, error) {
 	r := &planReader{
-		// Strings of the plan share its memory, and nobody changes that.
+		// Strings of the plan share its memory, which nobody changes.
 		jsonReader: newJSONReader(unsafe.String(unsafe.SliceData(b), len(b))), filters: MaxFilters, params: MaxParams,
 		ranks: ranksBase + len(b)/ranksShare,
 	}
@@ -44,7 +44,7 @@ func ReadPlan(ctx context.Context, b []byte) (*Plan, error) {
 	return &r.p, nil
 }
 
-// needNewer ends reading because of something that only a newer reader knows.
+// needNewer ends parsing because of something that only a newer reader knows.
 func (r *planReader) needNewer(format string, args ...any) {
 	r.version = fmt.Errorf("archive: "+format+": %w", append(args, fault.ErrVersion)...)
 	r.fail("%v", r.version)
@@ -55,7 +55,7 @@ var planMembers = members{[]string{"format", "features", "writer", "layout", "im
 func (r *planReader) plan() {
 	p, done := &r.p, 0
 	r.object(planMembers, func(i int) {
-		// A newer plan may have other members: before these two nothing is judged.
+		// A newer plan may have other members, so nothing is judged before these two.
 		if done++; done <= 2 && i != done-1 {
 			r.fail("expected member %q first, found %q", planMembers.names[done-1], planMembers.names[i])
 		}
@@ -128,7 +128,7 @@ func (r *planReader) filter() (f PlanFilter) {
 		case 4:
 			t := r.raw()
 			if len(t) > maxCodec {
-				r.fail("codec of %d bytes, expected at most %d", len(t), maxCodec)
+				r.fail("expected a codec of at most %d bytes, found %d", maxCodec, len(t))
 			}
 			f.Codec = json.RawMessage(t)
 		}
@@ -150,7 +150,7 @@ func (r *planReader) rest() (x PlanRest) {
 	return x
 }
 
-// varsRoom estimates the number of variables. None takes less than 100 bytes of text.
+// varsRoom estimates the number of variables. Each takes at least 100 bytes of text.
 func (r *planReader) varsRoom() int { return min(strings.Count(r.s, `{"var":`), len(r.s)/100) }
 
 var varMembers = members{[]string{"var", "path", "type", "shape", "block", "chain", "segment", "view"}, 7}
@@ -182,7 +182,7 @@ func (r *planReader) variable() (v PlanVar) {
 
 var segmentMembers = members{[]string{"off", "len", "stride", "count"}, 4}
 
-// typ reads the name of a type. The result does not share the memory of the text.
+// typ parses the name of a type. The result does not share the memory of the text.
 func (r *planReader) typ() string {
 	name := r.short()
 	t, ok := cdf3.TypeByName(name)
@@ -193,14 +193,14 @@ func (r *planReader) typ() string {
 	return t.String()
 }
 
-// dims reads a shape.
+// dims parses a shape.
 func (r *planReader) dims() []int64 {
 	d := list(r.jsonReader, "dimensions", min(MaxRank, r.ranks), (*jsonReader).int64)
 	r.ranks -= len(d)
 	return d
 }
 
-// viewCode reads why a variable is not in the Zarr view.
+// viewCode parses the reason why a variable is not in the Zarr view.
 func (r *planReader) viewCode() NotViewed {
 	code := NotViewed(r.short())
 	if !code.known() {
@@ -209,7 +209,7 @@ func (r *planReader) viewCode() NotViewed {
 	return code
 }
 
-// groups reads the stored order. It comes after the variables and names each once.
+// groups parses the stored order. It comes after the variables and names each once.
 func (r *planReader) groups() {
 	if r.p.Vars == nil {
 		r.fail(`"groups" before "vars"`)
@@ -301,7 +301,7 @@ func (r *jsonReader) hex(n int) string {
 		bad = strings.IndexByte("0123456789abcdef", t[i]) < 0
 	}
 	if bad {
-		r.fail("expected lower-case hexadecimal digits (%d; 0: any even number), found %.80q", n, t)
+		r.fail("expected lower-case hexadecimal digits (%d, or any even number if 0), found %.80q", n, t)
 	}
 	return t
 }

@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// maxBlock is the largest decoded block, in bytes. Part of the format.
+// maxBlock is the largest decoded length of a block, in bytes. Part of the format.
 const maxBlock = 1 << 30
 
-// blockShape is the planner of docs/FORMAT.md, "Block shapes": the shape of the
-// blocks of a variable whose elements have size bytes, for a target in bytes.
-// shape must not be negative anywhere.
+// BlockShape is the planner of docs/FORMAT.md, "Block shapes". It returns the shape of
+// the blocks of a variable whose elements have size bytes, for a target in bytes. No
+// element of shape may be negative.
 func BlockShape(shape []int64, size, target int64) []int64 {
 	n := make([]int64, len(shape))
 	for i, d := range shape {
@@ -63,7 +63,7 @@ func candidatesOf(j int, n, inner, target int64) []candidate {
 	return out
 }
 
-// keep drops what does not satisfy the condition, unless nothing would remain.
+// keep drops candidates that do not satisfy the condition, unless none would remain.
 func keep(in []candidate, cond func(candidate) bool) []candidate {
 	out := slices.DeleteFunc(slices.Clone(in), func(c candidate) bool { return !cond(c) })
 	if len(out) == 0 {
@@ -72,7 +72,7 @@ func keep(in []candidate, cond func(candidate) bool) []candidate {
 	return out
 }
 
-// compare orders candidates, the best first.
+// compare orders candidates, best first.
 func (a candidate) compare(b candidate, target int64) int {
 	if c := cmpProducts(CeilDiv(a.n, a.k)*a.k, b.n, CeilDiv(b.n, b.k)*b.k, a.n); c != 0 {
 		return c

@@ -1,4 +1,4 @@
 package format
 
-// Version of the program, named in the archives it writes.
+// Version of the program, recorded in the archives it writes.
 const Version = "0.1.0"

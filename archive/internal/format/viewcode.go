@@ -7,12 +7,12 @@ import (
 	"github.com/cdfz-format/cdfz/filters"
 )
 
-// NotViewed is the code of the reason why a blocked variable is not in the Zarr view
-// of its archive, docs/FORMAT.md, "Variables". "" means that it is, or that the archive
-// has no view.
+// NotViewed is the code of the reason why a blocked variable is not in the Zarr view of
+// its archive; see docs/FORMAT.md, "Variables". "" means that it is, or that the
+// archive has no view.
 type NotViewed string
 
-// The codes. Part of the format, never to change.
+// The codes. They are part of the format and never change.
 const (
 	viewPath      NotViewed = "path"
 	ViewNoCodec   NotViewed = "no-codec"
@@ -32,8 +32,8 @@ func (c NotViewed) known() bool { return notViewedTexts[c] != "" }
 // String returns the reason in English.
 func (c NotViewed) String() string { return notViewedTexts[c] }
 
-// ViewAt returns why a variable with this path is not in the Zarr view, if chain is the
-// reason that its chain has. Arrays in .cdfz/v would need groups .cdfz and .cdfz/v, without
+// ViewAt returns why a variable with this path is not in the Zarr view. chain is the
+// reason of its chain. Arrays in .cdfz/v would need groups .cdfz and .cdfz/v, without
 // which zarr 3 refuses the whole store.
 func ViewAt(path string, chain NotViewed) NotViewed {
 	if strings.HasPrefix(path, czip.VarPrefix) {
@@ -42,8 +42,8 @@ func ViewAt(path string, chain NotViewed) NotViewed {
 	return chain
 }
 
-// PlanFilters returns a chain of blocks of n bytes with its codecs, and why a Zarr reader
-// cannot undo it.
+// PlanFilters returns a chain of blocks of n bytes with its codecs, and the reason why
+// a Zarr reader cannot decode it.
 func PlanFilters(c filters.Chain, n int64) ([]PlanFilter, NotViewed) {
 	out := make([]PlanFilter, len(c))
 	var why NotViewed

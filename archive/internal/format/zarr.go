@@ -38,16 +38,15 @@ type zarray struct {
 	ZarrFormat int               `json:"zarr_format"`
 }
 
-// metaFile is one entry of metadata, not yet deflated.
+// MetaFile is a metadata entry that is not yet deflated.
 type MetaFile struct {
 	Name string
 	Data []byte
 }
 
-// ZarrMeta makes the entries of the Zarr metadata of an archive with a view, in their
-// order. In a consolidated archive the metadata of variables have no entries: they are
-// in .zmetadata alone. The error wraps ErrMetadata if an entry would have more than
-// limit bytes.
+// ZarrMeta makes the entries of the Zarr metadata of an archive with a view, in order.
+// In a consolidated archive the metadata of variables have no entries and are only in
+// .zmetadata. The error wraps ErrMetadata if an entry would exceed limit bytes.
 func ZarrMeta(ctx context.Context, h *cdf3.Header, p *Plan, limit int64) ([]MetaFile, error) {
 	var files, all []MetaFile
 	left := limit
@@ -59,7 +58,7 @@ func ZarrMeta(ctx context.Context, h *cdf3.Header, p *Plan, limit int64) ([]Meta
 		}
 		// .zmetadata holds all the others.
 		if left -= int64(len(name) + len(data)); left < 0 {
-			return fmt.Errorf("archive: the Zarr metadata have more than %d bytes: %w", limit, ErrMetadata)
+			return fmt.Errorf("archive: expected at most %d bytes of Zarr metadata, found more: %w", limit, ErrMetadata)
 		}
 		return nil
 	}
@@ -89,8 +88,8 @@ func ZarrMeta(ctx context.Context, h *cdf3.Header, p *Plan, limit int64) ([]Meta
 	return append(files, MetaFile{zmetadataName, append(meta, `,"zarr_consolidated_format":1}`...)}), err
 }
 
-// encodeASCII is JSON in which all characters beyond ASCII are escaped:
-// zarr-python up to 2.13 refuses any other (zarr-developers/zarr-python#1308).
+// encodeASCII encodes JSON with all characters beyond ASCII escaped. zarr-python up to
+// 2.13 refuses others (zarr-developers/zarr-python#1308).
 func encodeASCII(v any) []byte {
 	data := EncodeJSON(v)
 	if isASCII(data) {
@@ -154,8 +153,8 @@ func newZarray(pv *PlanVar, t cdf3.Type, chain []PlanFilter) zarray {
 	for _, f := range chain {
 		z.Filters = append(z.Filters, f.Codec)
 	}
-	// The last codec is the compressor, except shuffle, which numcodecs has only
-	// as a filter's kind of codec.
+	// The last codec is the compressor, unless it is shuffle, which numcodecs only
+	// supports as a filter.
 	if n := len(chain); n > 0 && (filters.Filter{ID: chain[n-1].ID}).Compresses() {
 		z.Compressor = z.Filters[n-1]
 		z.Filters = z.Filters[:n-1]
@@ -166,13 +165,13 @@ func newZarray(pv *PlanVar, t cdf3.Type, chain []PlanFilter) zarray {
 	return z
 }
 
-// dimNames returns the names in the view of the dimensions that it uses: their own,
-// unless an earlier dimension has the same name or it is not valid text.
+// dimNames returns the names in the view of the dimensions that it uses: their own
+// names, unless an earlier dimension has the same name or the name is not valid text.
 func dimNames(h *cdf3.Header, p *Plan) map[int]string {
 	names := map[int]string{}   // of the dimensions used
-	first := map[string]int{}   // the first dimension of each of their names
-	fresh := map[string]bool{}  // names that are made up
-	nearby := map[string]bool{} // names of dimensions that are, but for underscores, in fresh
+	first := map[string]int{}   // the first dimension of each name
+	fresh := map[string]bool{}  // generated names
+	nearby := map[string]bool{} // names of dimensions that equal one in fresh, except for underscores
 	for i := range p.Vars {
 		if p.Vars[i].View != "" {
 			continue
@@ -217,10 +216,10 @@ func dimNames(h *cdf3.Header, p *Plan) map[int]string {
 	return names
 }
 
-// freshDim is NAME__dID. It ends with a number that no other name made up has.
+// freshDim returns NAME__dID. It ends with a number that no other generated name has.
 func freshDim(name string, id int) string { return name + "__d" + strconv.Itoa(id) }
 
-// varDims are the names of a variable's dimensions, each once.
+// varDims returns the names of a variable's dimensions, without repetitions.
 func varDims(v *cdf3.Var, names map[int]string) []string {
 	out := make([]string, len(v.DimIDs))
 	taken := map[string]bool{}

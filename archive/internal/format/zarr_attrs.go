@@ -21,7 +21,7 @@ type viewAttr struct {
 
 // Omitted is an attribute that the Zarr view leaves out.
 type Omitted struct {
-	Var  int    // number of the variable, -1: of the file
+	Var  int    // number of the variable, or -1 for the file
 	Attr string // its name, as in the file
 	Why  string
 }
@@ -33,8 +33,8 @@ func OmittedAttrs(ctx context.Context, h *cdf3.Header, p *Plan) ([]Omitted, erro
 	return out, err
 }
 
-// eachAttrs calls use with the attributes that the view has of the file, for which pv
-// is nil, and of each variable in it. It calls omit, if not nil, with all others.
+// eachAttrs calls use with the attributes in the view, for the file (pv is nil) and for
+// each variable. It calls omit, if not nil, with all other attributes.
 func eachAttrs(ctx context.Context, h *cdf3.Header, p *Plan, use func(pv *PlanVar, attrs []viewAttr) error, omit func(Omitted)) error {
 	room := maxAttrsJSON
 	attrs, err := zarrAttrs(ctx, -1, h.Attrs, 0, &room, omit)
@@ -60,8 +60,8 @@ func eachAttrs(ctx context.Context, h *cdf3.Header, p *Plan, use func(pv *PlanVa
 	return err
 }
 
-// zarrAttrs returns the attributes in the view, those of variable n, of type t. Room is
-// the bytes that names and values may still take; zarrAttrs takes its share.
+// zarrAttrs returns the attributes in the view of variable n of type t. room is the
+// number of bytes that names and values may still take, which zarrAttrs reduces.
 func zarrAttrs(ctx context.Context, n int, list []cdf3.Attr, t cdf3.Type, room *int, omit func(Omitted)) ([]viewAttr, error) {
 	var kept []viewAttr
 	names := newNameSet(list)
@@ -98,7 +98,7 @@ func zarrAttrs(ctx context.Context, n int, list []cdf3.Attr, t cdf3.Type, room *
 	return kept, nil
 }
 
-// nameSet finds the attributes of a list whose names earlier ones have. A map of the
+// nameSet finds attributes of a list with the name of an earlier one. A map of the
 // names would take several times as much memory, and lists may be as long as headers.
 type nameSet struct {
 	list  []cdf3.Attr
@@ -110,7 +110,7 @@ func newNameSet(list []cdf3.Attr) *nameSet {
 	return &nameSet{list, make([]int32, 1<<bits.Len(uint(2*len(list)))), maphash.MakeSeed()}
 }
 
-// add reports whether an attribute added before has the same name as attribute i.
+// add reports whether an earlier attribute has the same name as attribute i.
 func (s *nameSet) add(i int) bool {
 	mask := uint64(len(s.slots) - 1)
 	for at := maphash.String(s.seed, s.list[i].Name) & mask; ; at = (at + 1) & mask {
@@ -126,7 +126,7 @@ func (s *nameSet) add(i int) bool {
 
 const tooLong = "its value is too long"
 
-// attrValue returns the JSON value of an attribute, or why it has none.
+// attrValue returns the JSON value of an attribute, or the reason why it has none.
 func attrValue(a *cdf3.Attr) (json.RawMessage, string) {
 	if a.Type == cdf3.Char {
 		return attrText(a.Values)
@@ -153,8 +153,8 @@ func attrValue(a *cdf3.Attr) (json.RawMessage, string) {
 
 // attrText is attrValue for text.
 func attrText(b []byte) (json.RawMessage, string) {
-	// C programs count the NUL at the end, which is no part of the text: xarray
-	// decodes no time whose units end with one.
+	// C programs count the NUL at the end, which is not part of the text: xarray cannot
+	// decode times whose units end with one.
 	b = bytes.TrimRight(b, "\x00")
 	if len(b) > maxAttrJSON {
 		return nil, tooLong
@@ -169,8 +169,8 @@ func attrText(b []byte) (json.RawMessage, string) {
 	return out, ""
 }
 
-// attrNumbers returns the values of an attribute, a comma before each, if a JSON reader
-// that works in float64 gets them exactly.
+// attrNumbers returns the values of an attribute, with a comma before each, if a JSON
+// reader that uses float64 reads them exactly.
 func attrNumbers(a *cdf3.Attr) (out []byte, ok bool) {
 	switch a.Type {
 	case cdf3.Float, cdf3.Double:
@@ -193,7 +193,8 @@ func attrNumbers(a *cdf3.Attr) (out []byte, ok bool) {
 	return out, int64(len(ints)) == a.Len
 }
 
-// jsonFloat writes a point or an exponent, so that readers keep it a float.
+// jsonFloat formats a number with a point or an exponent, so that readers keep it a
+// float.
 func jsonFloat(x float64) (string, bool) {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return "", false
