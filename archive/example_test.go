@@ -22,7 +22,7 @@ import (
 // The file of the examples: monthly fields of a small climate model.
 const climate = "../testdata/classic/cdf2_climate.nc"
 
-// archived is an archive of it, which ExampleWrite shows how to make.
+// archived returns an archive of it, which ExampleWrite shows how to make.
 func archived() string {
 	dir, err := os.MkdirTemp("", "example")
 	check(err)

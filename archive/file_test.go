@@ -29,7 +29,7 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// arrayLen is the number of bytes of an array.
+// arrayLen returns the number of bytes of an array.
 func arrayLen(a slab.Array) int64 {
 	n, err := slab.Len(a)
 	if err != nil {

@@ -27,7 +27,7 @@ var (
 // newImage returns the image in an archive.
 func newImage(a *blocks.Reader) *Image { return &Image{a: a, view: a.Image(context.Background())} }
 
-// Size is the length of the image in bytes.
+// Size returns the length of the image in bytes.
 func (im *Image) Size() int64 {
 	if im.classic != nil {
 		return im.classic.size

@@ -105,7 +105,7 @@ const (
 	manifestGuess     = 512
 )
 
-// structural is the length of the archive without the stored bytes of blocks.
+// structural returns the length of the archive without the stored bytes of blocks.
 func (d *draft) structural() int64 {
 	l := d.l
 	perBlock := int64(czip.LocalFixed + czip.CentralFixed)

@@ -42,13 +42,13 @@ func (f *File) newVar(num int) *Var {
 	return v
 }
 
-// Num is the number of the variable in the header.
+// Num returns the number of the variable in the header.
 func (v *Var) Num() int { return v.num }
 
-// Name is the name of the variable: any bytes, as in the file.
+// Name returns the name of the variable: any bytes, as in the file.
 func (v *Var) Name() string { return v.v.Name }
 
-// Type is the type of the values.
+// Type returns the type of the values.
 func (v *Var) Type() cdf3.Type {
 	if v == nil {
 		return 0
@@ -56,7 +56,7 @@ func (v *Var) Type() cdf3.Type {
 	return v.v.Type
 }
 
-// Shape is the length of each dimension, empty for a scalar. Callers must not change
+// Shape returns the length of each dimension, empty for a scalar. Callers must not change
 // it.
 func (v *Var) Shape() []int64 {
 	if v == nil {
@@ -138,8 +138,8 @@ func (v *Var) Info() VarInfo {
 		InView: a.L.Layout.HasView() && p.View == "", View: p.View.String()}
 }
 
-// Chain is the filter chain of the variable's blocks, nil if it has none.
+// Chain returns the filter chain of the variable's blocks, nil if it has none.
 func (v *Var) Chain() filters.Chain { return v.Info().Chain }
 
-// BlockShape is the shape of the variable's blocks, nil if it has none.
+// BlockShape returns the shape of the variable's blocks, nil if it has none.
 func (v *Var) BlockShape() []int64 { return v.Info().Block }

@@ -51,7 +51,7 @@ func (v Version) Valid() bool { return v == Classic || v == Offset64 || v == Dat
 // String returns "CDF-1", "CDF-2" or "CDF-5". Other versions are formatted alike.
 func (v Version) String() string { return "CDF-" + strconv.Itoa(int(v)) }
 
-// countLen is the width of the format's NON_NEG: counts, lengths of names and
+// countLen returns the width of the format's NON_NEG: counts, lengths of names and
 // dimensions, dimension numbers, numrecs and vsize.
 func (v Version) countLen() int64 {
 	if v == Data64 {
@@ -60,7 +60,7 @@ func (v Version) countLen() int64 {
 	return 4
 }
 
-// beginLen is the width of the format's OFFSET.
+// beginLen returns the width of the format's OFFSET.
 func (v Version) beginLen() int64 {
 	if v == Classic {
 		return 4
@@ -68,7 +68,7 @@ func (v Version) beginLen() int64 {
 	return 8
 }
 
-// streaming is the value of numrecs that leaves the number of records to the reader
+// streaming returns the value of numrecs that leaves the number of records to the reader
 // (STREAMING in the grammar).
 func (v Version) streaming() uint64 {
 	if v == Data64 {

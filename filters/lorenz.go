@@ -165,7 +165,7 @@ func (s *lorenzState) parse(params []uint32) error {
 	return nil
 }
 
-// decoder is a decoder for blocks with these parameters.
+// decoder returns a decoder for blocks with these parameters.
 func (s *lorenzState) decoder(params []uint32) (*lorenz.Decoder, error) {
 	if err := s.parse(params); err != nil {
 		return nil, err

@@ -43,7 +43,7 @@ const (
 	lz4DefaultBlock = 1 << 30    // DEFAULT_BLOCK_SIZE of the plugin's H5Zlz4.c
 )
 
-// lz4BlockSize is the block size for n bytes, which is never more than n.
+// lz4BlockSize returns the block size for n bytes, which is never more than n.
 func lz4BlockSize(n int, params []uint32) int {
 	size := int64(lz4DefaultBlock)
 	if len(params) > 0 && params[0] > 0 {

@@ -219,7 +219,7 @@ type layout struct {
 	cell  int // elements of a cell
 }
 
-// whole is the layout of a block that is one cell.
+// whole returns the layout of a block that is one cell.
 func whole(n int) layout { return layout{n, n, n} }
 
 // valid reports whether the layout can be that of n elements.

@@ -11,7 +11,7 @@ type Segment struct {
 	Count  int64 `json:"count"`
 }
 
-// Size is the number of bytes of all runs.
+// Size returns the number of bytes of all runs.
 func (s Segment) Size() int64 { return s.Len * s.Count }
 
 // At returns the image offset of byte off of the values, which must exist.

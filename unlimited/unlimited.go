@@ -122,7 +122,7 @@ func (it *item) close() error {
 	return nil
 }
 
-// restLen is the number of bytes of the rest inside the item.
+// restLen returns the number of bytes of the rest inside the item.
 func (it *item) restLen() int64 {
 	if it.seg >= 0 {
 		return 0
@@ -133,17 +133,17 @@ func (it *item) restLen() int64 {
 // Size returns the length of the image, which is also that of raw.
 func (l *Layout) Size() int64 { return l.size }
 
-// RestLen is the length of the rest, the last part of raw.
+// RestLen returns the length of the rest, the last part of raw.
 func (l *Layout) RestLen() int64 { return l.size - l.RestOff() }
 
 // RawOff returns the raw offset of segment i, or that of the rest if i is the number of
 // segments.
 func (l *Layout) RawOff(i int) int64 { return l.rawOff[i] }
 
-// RestOff is the raw offset of the rest.
+// RestOff returns the raw offset of the rest.
 func (l *Layout) RestOff() int64 { return l.rawOff[len(l.segs)] }
 
-// Segments is the number of segments.
+// Segments returns the number of segments.
 func (l *Layout) Segments() int { return len(l.segs) }
 
 // Segment returns segment i.

@@ -21,13 +21,13 @@ type View struct {
 
 var _ io.ReaderAt = (*View)(nil)
 
-// Raw is the view of raw over an image.
+// Raw returns the view of raw over an image.
 func (l *Layout) Raw(image io.ReaderAt) *View { return &View{l, image, true} }
 
-// Image is the view of the image over raw.
+// Image returns the view of the image over raw.
 func (l *Layout) Image(raw io.ReaderAt) *View { return &View{l, raw, false} }
 
-// Size is the length of the view in bytes.
+// Size returns the length of the view in bytes.
 func (v *View) Size() int64 { return v.l.size }
 
 // ReadAt implements io.ReaderAt. Errors are those of the underlying reader. A range

@@ -173,7 +173,7 @@ func blockOf(a slab.Array, at []int64) ([]byte, error) {
 	return raw, err
 }
 
-// coderOf is a coder with the chain of a variable.
+// coderOf returns a coder with the chain of a variable.
 func coderOf(f *archive.File, v *cdf3.Var) (*filters.Coder, error) {
 	info := f.Var(v.Name).Info()
 	if !info.Blocked {

@@ -122,7 +122,7 @@ func makeInfo(ctx context.Context, name string, size int64, r *archive.File) (*i
 	return rep, nil
 }
 
-// dimNames are the names of a variable's dimensions.
+// dimNames returns the names of a variable's dimensions.
 func dimNames(h *cdf3.Header, num int) []string {
 	names := []string{}
 	for _, d := range h.Vars[num].DimIDs {
@@ -224,7 +224,7 @@ func filterIDs(chain string) (ids []uint32) {
 	return ids
 }
 
-// shapeText is a shape as in (365, 3, 181); a scalar's is ().
+// shapeText returns a shape as in (365, 3, 181); a scalar's is ().
 func shapeText(s []int64) string {
 	words := make([]string, len(s))
 	for i, n := range s {
@@ -300,7 +300,7 @@ func (v *informer) printBlocks(ctx context.Context, name string, r *archive.File
 	return nil
 }
 
-// rangeText is an index range as in [0:10, 5:6].
+// rangeText returns an index range as in [0:10, 5:6].
 func rangeText(start, count []int64) string {
 	if start == nil {
 		return ""

@@ -20,8 +20,8 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// run is the whole program: it executes args and returns the exit code. Cancelling the
-// context stops it without leaving partial files.
+// run is the whole program: it executes args and returns the exit code. Cancelling
+// the context stops it without leaving partial files.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	a := cli.New(stdin, stdout, stderr)
 	cmd := root(a, args)

@@ -12,8 +12,8 @@ import (
 // for unsigned, f and d for floating point, none for 32 bits. Negative numbers
 // of 8 and 16 bits become parameters with zeros above, as netcdf-c makes them.
 
-// parseConst is the strict parser: the whole text is one constant whose value fits the
-// type, either signed or unsigned. 255 and -1 are both bytes, 300 is not.
+// parseConst is the strict parser: the whole text is one constant whose value fits
+// the type, either signed or unsigned. 255 and -1 are both bytes, 300 is not.
 func parseConst(s string) ([]uint32, error) {
 	bad := func() error {
 		return errorf(ErrSpec, "constant %q: expected a number with an optional type tag", s)

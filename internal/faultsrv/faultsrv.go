@@ -55,7 +55,7 @@ func Serve(t testing.TB, data []byte) *Server {
 // New returns the handler of a server that has not been started.
 func New(data []byte) *Server { return &Server{Data: data, ETag: Tag, Modified: Time} }
 
-// Address is the URL of the file.
+// Address returns the URL of the file.
 func (s *Server) Address() string { return s.URL + Path }
 
 // Set calls f while no request is being accepted.

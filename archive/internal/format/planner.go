@@ -8,9 +8,9 @@ import (
 // maxBlock is the largest decoded length of a block, in bytes. Part of the format.
 const maxBlock = 1 << 30
 
-// BlockShape is the planner of docs/FORMAT.md, "Block shapes". It returns the shape of
-// the blocks of a variable whose elements have size bytes, for a target in bytes. No
-// element of shape may be negative.
+// BlockShape is the planner of docs/FORMAT.md, "Block shapes". It returns the
+// shape of the blocks of a variable whose elements have size bytes, for a target in
+// bytes. No element of shape may be negative.
 func BlockShape(shape []int64, size, target int64) []int64 {
 	n := make([]int64, len(shape))
 	for i, d := range shape {

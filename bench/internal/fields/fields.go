@@ -24,7 +24,7 @@ type File struct {
 // or all if it has no records.
 type values func(dst []byte, rec int)
 
-// Size is the length of the file in bytes.
+// Size returns the length of the file in bytes.
 func (f *File) Size() int64 {
 	h := f.header
 	end := h.Len

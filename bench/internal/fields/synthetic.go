@@ -104,7 +104,7 @@ type synth struct {
 	field, above []float32
 }
 
-// season is a temperature by latitude and time of the year.
+// season returns a temperature by latitude and time of the year.
 func (s *synth) season(y, rec int) float32 {
 	phi := (float64(y)+0.5)/synLat - 0.5 // -0.5 at the south pole
 	year := float64(rec) * synDays / 365

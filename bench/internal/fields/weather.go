@@ -55,12 +55,12 @@ func smooth(t float64) float64 { return float64(t*t) * float64(3-float64(2*t)) }
 
 func lerp(a, b, w float64) float64 { return a + float64((b-a)*w) }
 
-// lattice is a random number in [-1, 1) for a place.
+// lattice returns a random number in [-1, 1) for a place.
 func lattice(seed uint64, cells, x, y int) float64 {
 	return 2*unit(seed^uint64(cells)<<48^uint64(x)<<24^uint64(y)) - 1
 }
 
-// unit is a random number in [0, 1) that depends on n (splitmix64).
+// unit returns a random number in [0, 1) that depends on n (splitmix64).
 func unit(n uint64) float64 {
 	n += 0x9e3779b97f4a7c15
 	n = (n ^ n>>30) * 0xbf58476d1ce4e5b9

@@ -239,7 +239,7 @@ func zlibStream(b []byte) []byte {
 	return binary.BigEndian.AppendUint32(out, adler32.Checksum(b))
 }
 
-// zstdFrame is a frame with one raw block, of at most 255 bytes.
+// zstdFrame returns a frame with one raw block, of at most 255 bytes.
 func zstdFrame(b []byte) []byte {
 	return append(append([]byte{0x28, 0xb5, 0x2f, 0xfd, 0x20, byte(len(b))}, zstdBlockHead(b)...), b...)
 }

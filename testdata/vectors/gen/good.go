@@ -19,7 +19,7 @@ func with(a *archive, change func(*archive)) *archive {
 	return a
 }
 
-// planned is the records archive with a change of its plan.
+// planned returns the records archive with a change of its plan.
 func planned(old, new string) *archive {
 	return with(records(), func(a *archive) { a.plan = swap(a.plan, old, new) })
 }

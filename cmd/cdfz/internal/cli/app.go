@@ -64,7 +64,7 @@ func IsTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// columns is the width of a terminal.
+// columns returns the width of a terminal.
 func columns(stream any) int {
 	if f, ok := stream.(*os.File); ok {
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {

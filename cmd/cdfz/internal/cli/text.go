@@ -66,7 +66,7 @@ func Size(n int64) string {
 	return fmt.Sprintf("%.0f EB", x/1000)
 }
 
-// Ratio is the quotient of two sizes, or 0 if stored is 0.
+// Ratio returns the quotient of two sizes, or 0 if stored is 0.
 func Ratio(raw, stored int64) float64 {
 	if stored <= 0 {
 		return 0
