@@ -13,6 +13,7 @@ require (
 	github.com/spf13/cobra v1.10.2 // verbs, flags, completions, manual pages
 	github.com/spf13/pflag v1.0.9 // the errors of cobra's flags, for our messages
 	github.com/stretchr/testify v1.12.1
+	golang.org/x/sync v0.24.0 // errgroup, semaphore
 	golang.org/x/sys v0.49.0 // unnamed files, locks, whether there is AVX2
 	golang.org/x/term v0.47.0 // whether a stream is a terminal
 	gonum.org/v1/plot v0.17.0 // pictures of bench/cache

@@ -215,7 +215,7 @@ func TestManyGoroutines(t *testing.T) {
 		return nil
 	})
 	require.Zero(t, k.bad, "blocks decoded twice at the same time")
-	require.LessOrEqual(t, k.most, cap(f.archive.Slots), "blocks in memory outside the cache")
+	require.LessOrEqual(t, k.most, f.archive.Workers, "blocks in memory outside the cache")
 }
 
 // TestCancelledReader checks that a caller whose context ends does not fail another

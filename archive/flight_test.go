@@ -35,9 +35,9 @@ func TestFlightPanic(t *testing.T) {
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	q := r.Whole(0)
+	v := blocks.NewBlockedVar(r, 0)
 	src.armed = true
-	require.Panics(t, func() { r.View(ctx, q, 0, 4) })
-	_, err = r.View(ctx, q, 0, 4)
+	require.Panics(t, func() { v.View(ctx, 0, 4) })
+	_, err = v.View(ctx, 0, 4)
 	require.NoError(t, err)
 }

@@ -69,8 +69,9 @@ func readableBlocks(b []byte) map[int64]string {
 	}
 	out := map[int64]string{}
 	for n := range a.L.Blocks {
-		buf := make([]byte, a.Whole(n).Hi)
-		if a.ReadBlock(context.Background(), n, buf) == nil {
+		b := a.L.BlockAt(n)
+		buf := make([]byte, b.Len)
+		if a.ReadBlock(context.Background(), b, buf) == nil {
 			out[n] = string(buf)
 		}
 	}

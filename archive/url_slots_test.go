@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/http/httptest"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -41,7 +42,7 @@ func TestURLSlots(t *testing.T) {
 			faultsrv.Send(w, ok)
 		}
 	})
-	few := cap(f.archive.Far.Blocks) - 1
+	few := max(8, runtime.GOMAXPROCS(0)) - 1
 	waiting.Add(few)
 	var readers sync.WaitGroup
 	read := func(r int64) {

@@ -296,12 +296,11 @@ func (v *verifier) decodeBlocks() error {
 				return err
 			}
 		}
-		i, b := a.L.Locate(n)
-		_, size := a.L.BlockInfo(i, b)
-		if int64(cap(buf)) < size {
-			buf = make([]byte, size)
+		b := a.L.BlockAt(n)
+		if int64(cap(buf)) < b.Len {
+			buf = make([]byte, b.Len)
 		}
-		err := read(v.ctx, n, buf[:size])
+		err := read(v.ctx, b, buf[:b.Len])
 		var be *fault.BlockError
 		if errors.As(err, &be) && known[be.StoredOff] {
 			continue

@@ -151,6 +151,9 @@ func TestRuns(t *testing.T) {
 		require.Equal(t, c.want, got)
 		require.Equal(t, c.n, n)
 	}
+	got, n := runs(Joiner{Gap: 10, Max: 100, Enough: 20}, Span{0, 15}, Span{15, 60}, Span{75, 1}, Span{76, 19}, Span{95, 1})
+	require.Equal(t, []Span{{0, 75}, {75, 20}, {95, 1}}, got)
+	require.Equal(t, []int{2, 2, 1}, n)
 	for range Runs(j, []Span{{0, 1}, {50, 1}}, func(s Span) Span { return s }) {
 		break
 	}

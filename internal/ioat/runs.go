@@ -13,13 +13,16 @@ func (s Span) End() int64 { return s.Off + s.Len }
 type Joiner struct {
 	Gap int64 // spans are joined if fewer bytes lie between them
 	Max int64 // longest result of joining, in bytes
+	// Enough, if not 0, is the length from which a run is not extended, even if the
+	// result would not exceed Max.
+	Enough int64
 }
 
 // Join returns the run extended by the next span, which must not begin before the run.
 // It returns false if the two are better read separately.
 func (j Joiner) Join(run, next Span) (Span, bool) {
 	end := max(run.End(), next.End())
-	if next.Off-run.End() >= j.Gap || end-run.Off > j.Max {
+	if next.Off-run.End() >= j.Gap || end-run.Off > j.Max || j.Enough > 0 && run.Len >= j.Enough {
 		return run, false
 	}
 	return Span{run.Off, end - run.Off}, true

@@ -7,6 +7,9 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"golang.org/x/sync/errgroup"
+
+	"github.com/cdfz-format/cdfz/archive/internal/format"
 	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
@@ -34,11 +37,11 @@ type ahead struct {
 
 // fetchedRun holds blocks fetched with one request.
 type fetchedRun struct {
-	off, n int64
-	buf    []byte
-	err    error
-	done   chan struct{} // closed when buf or err is set
-	left   atomic.Int32  // blocks that use buf
+	ioat.Span
+	buf  []byte
+	err  error
+	done chan struct{} // closed when buf or err is set
+	left atomic.Int32  // blocks that use buf
 }
 
 // fetchedBlock is a block in a run.
@@ -49,9 +52,11 @@ type fetchedBlock struct {
 
 // numbered is a block and its row in the index.
 type numbered struct {
-	n   int64
+	format.Block
 	row blockidx.Row
 }
+
+func (b numbered) span() ioat.Span { return ioat.Span{Off: b.row.Off, Len: b.row.Len} }
 
 // newAhead starts reading ahead. The result must be closed.
 func (a *Reader) newAhead(ctx context.Context) *ahead {
@@ -70,27 +75,19 @@ func (h *ahead) Close() {
 }
 
 // ask requests blocks in the order of their places, after those requested before.
-// Blocks with impossible rows are left to readBlock, which reports them.
+// Blocks with impossible rows are left to ReadBlock, which reports them.
 func (h *ahead) ask(blocks []numbered) {
+	blocks = slices.DeleteFunc(blocks, func(b numbered) bool { return h.a.CheckRow(b.Block, b.row) != nil })
 	slices.SortFunc(blocks, func(x, y numbered) int { return cmp.Compare(x.row.Off, y.row.Off) })
 	var runs []*fetchedRun
 	h.mu.Lock()
-	for _, b := range blocks {
-		r := b.row
-		if h.a.CheckRow(b.n, r) != nil {
-			continue
+	for span, part := range ioat.Runs(ioat.Joiner{Gap: h.a.gap, Max: AheadRun}, blocks, numbered.span) {
+		run := &fetchedRun{Span: span, done: make(chan struct{})}
+		run.left.Store(int32(len(part)))
+		for _, b := range part {
+			h.blocks[b.N] = fetchedBlock{b.row, run}
 		}
-		var run *fetchedRun
-		if k := len(runs); k > 0 {
-			run = runs[k-1]
-		}
-		if run == nil || r.Off-(run.off+run.n) >= h.a.gap || r.Off+r.Len-run.off > AheadRun {
-			run = &fetchedRun{off: r.Off, done: make(chan struct{})}
-			runs = append(runs, run)
-		}
-		run.n = max(run.n, r.Off+r.Len-run.off)
-		run.left.Add(1)
-		h.blocks[b.n] = fetchedBlock{r, run}
+		runs = append(runs, run)
 	}
 	h.mu.Unlock()
 	select {
@@ -110,39 +107,36 @@ func (r *fetchedRun) end(err error) {
 // fetchAll fetches runs in the order of the requests, several at a time.
 func (h *ahead) fetchAll() {
 	defer h.wg.Done()
-	slots := make(chan struct{}, h.a.remote)
+	var g errgroup.Group // for its limit: runs keep their errors
+	g.SetLimit(h.a.remote)
+	defer g.Wait()
 	for runs := range h.runs {
 		for _, run := range runs {
-			select {
-			case slots <- struct{}{}:
-			case <-h.ctx.Done():
-				run.end(h.ctx.Err())
-				continue
-			}
-			h.wg.Add(1)
-			go func() {
-				defer h.wg.Done()
+			g.Go(func() error {
 				run.end(h.fetch(run))
-				<-slots
-			}()
+				return nil
+			})
 		}
 	}
 }
 
 func (h *ahead) fetch(run *fetchedRun) error {
+	if err := h.ctx.Err(); err != nil {
+		return err
+	}
 	h.a.reads.Add(1)
-	h.a.bytes.Add(run.n)
+	h.a.bytes.Add(run.Len)
 	r := ioat.Bind(h.ctx, h.a.r)
 	var err error
 	switch {
-	case run.n > maxRun: // a claim that nothing confirms
-		run.buf, err = ioat.ReadBytes(r, run.off, run.n)
-	case run.n > AheadRun/2 && run.n <= AheadRun:
-		run.buf = h.pool.Get(AheadRun)[:run.n]
-		err = ioat.ReadFull(r, run.buf, run.off)
+	case run.Len > maxRun: // a claim that nothing confirms
+		run.buf, err = ioat.ReadBytes(r, run.Off, run.Len)
+	case run.Len > AheadRun/2 && run.Len <= AheadRun:
+		run.buf = h.pool.Get(AheadRun)[:run.Len]
+		err = ioat.ReadFull(r, run.buf, run.Off)
 	default:
-		run.buf = make([]byte, run.n)
-		err = ioat.ReadFull(r, run.buf, run.off)
+		run.buf = make([]byte, run.Len)
+		err = ioat.ReadFull(r, run.buf, run.Off)
 	}
 	if err != nil {
 		return h.a.readError(err)
@@ -151,13 +145,13 @@ func (h *ahead) fetch(run *fetchedRun) error {
 }
 
 // ReadBlock is Reader.ReadBlock for a block that may have been requested.
-func (h *ahead) ReadBlock(ctx context.Context, n int64, dst []byte) error {
+func (h *ahead) ReadBlock(ctx context.Context, block format.Block, dst []byte) error {
 	h.mu.Lock()
-	b, ok := h.blocks[n]
-	delete(h.blocks, n)
+	b, ok := h.blocks[block.N]
+	delete(h.blocks, block.N)
 	h.mu.Unlock()
 	if !ok {
-		return h.a.ReadBlock(ctx, n, dst)
+		return h.a.ReadBlock(ctx, block, dst)
 	}
 	select {
 	case <-b.run.done:
@@ -168,13 +162,13 @@ func (h *ahead) ReadBlock(ctx context.Context, n int64, dst []byte) error {
 		return b.run.err
 	}
 	defer h.drop(b.run)
-	stored := b.run.buf[b.row.Off-b.run.off:][:b.row.Len]
+	stored := b.run.buf[b.row.Off-b.run.Off:][:b.row.Len]
 	if err := h.a.fetchAgain(ctx, b.row, stored); err != nil {
 		return err
 	}
 	d := h.a.states.Get().(*decoder)
 	defer h.a.states.Put(d)
-	_, err := h.a.decodeStored(d, h.a.Whole(n), b.row, stored, func(int64) []byte { return dst })
+	_, err := h.a.decodeStored(d, whole(block), b.row, stored, func(int64) []byte { return dst })
 	return err
 }
 

@@ -73,10 +73,10 @@ func (w *aheadOrder) look() error {
 		}
 		w.looked = append(w.looked, list)
 	}
-	slices.SortFunc(all, func(x, y *numbered) int { return cmp.Compare(x.n, y.n) })
+	slices.SortFunc(all, func(x, y *numbered) int { return cmp.Compare(x.N, y.N) })
 	numbers := make([]int64, len(all))
 	for i, b := range all {
-		numbers[i] = b.n
+		numbers[i] = b.N
 	}
 	rows, err := w.a.indexUntil(w.ctx).Lookup(numbers, w.a.gap)
 	if errors.Is(err, blockidx.ErrCorrupt) {
@@ -92,7 +92,7 @@ func (w *aheadOrder) look() error {
 // newImageAhead reads ahead for assembling the image. Its items are the windows of the
 // image. It is nil for an archive whose reads have no latency.
 func (a *Reader) newImageAhead(ctx context.Context, pass []bool) *aheadOrder {
-	if a.Far == nil {
+	if a.far == nil {
 		return nil
 	}
 	upto := make([]int64, len(a.L.Geoms)+1) // raw bytes of each segment whose blocks were listed
@@ -103,8 +103,8 @@ func (a *Reader) newImageAhead(ctx context.Context, pass []bool) *aheadOrder {
 				return true
 			}
 			for at := max(r.RawOff, upto[r.Seg]); at < r.RawOff+r.Len; {
-				n, _, left := a.L.FindRaw(at)
-				out = append(out, numbered{n: n})
+				block, _, left := a.L.FindRaw(at)
+				out = append(out, numbered{Block: block})
 				at += left
 				upto[r.Seg] = at
 			}
@@ -118,9 +118,9 @@ func (a *Reader) newImageAhead(ctx context.Context, pass []bool) *aheadOrder {
 // NewBlocksAhead reads ahead all blocks in the order of their numbers. Each block is an
 // item.
 func (a *Reader) NewBlocksAhead(ctx context.Context) *aheadOrder {
-	if a.Far == nil {
+	if a.far == nil {
 		return nil
 	}
-	list := func(i int64) []numbered { return []numbered{{n: i}} }
+	list := func(i int64) []numbered { return []numbered{{Block: a.L.BlockAt(i)}} }
 	return &aheadOrder{ahead: a.newAhead(ctx), items: a.L.Blocks, group: 4096, list: list}
 }

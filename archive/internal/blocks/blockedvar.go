@@ -1,14 +1,17 @@
 package blocks
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
 	"slices"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/cdfz-format/cdfz/archive/internal/format"
 	"github.com/cdfz-format/cdfz/blockidx"
+	"github.com/cdfz-format/cdfz/internal/ioat"
 	"github.com/cdfz-format/cdfz/slab"
 )
 
@@ -51,7 +54,7 @@ func (v *blockedVar) View(ctx context.Context, off, n int64) (data []byte, err e
 	if d, ok := v.a.peek(q); ok {
 		return d.b[in-d.off:][:n], nil
 	}
-	return v.a.View(ctx, q, in, n)
+	return v.a.view(ctx, q, in, n)
 }
 
 // EachBlock implements slab.Blocks.
@@ -67,7 +70,7 @@ func (v *blockedVar) EachBlock(ctx context.Context, s slab.Sel, f func(slab.Bloc
 		})
 	}
 	err := v.a.eachNeed(ctx, needs, func(q need, data blockData) error {
-		return v.give(q.n-v.g.First, data, f)
+		return v.give(q.B, data, f)
 	})
 	if failed != nil {
 		return failed
@@ -82,18 +85,19 @@ func (v *blockedVar) give(b int64, data blockData, f func(slab.Block) error) err
 	return f(slab.Block{Start: start, Count: count, Data: data.b[:min(int64(len(data.b)), n-data.off)], Off: data.off})
 }
 
-// storedRun holds blocks with nearby stored extents.
-type storedRun struct {
-	rows   []blockidx.Row
-	needs  []need
-	off, n int64
+// storedNeed is a need with the row of its block in the index.
+type storedNeed struct {
+	need
+	row blockidx.Row
 }
 
-// runs groups blocks by their stored extents.
-func (a *Reader) runs(ctx context.Context, needs []need) ([]storedRun, error) {
+func (q storedNeed) span() ioat.Span { return ioat.Span{Off: q.row.Off, Len: q.row.Len} }
+
+// inStoredOrder returns needs with their rows, in the order of their stored bytes.
+func (a *Reader) inStoredOrder(ctx context.Context, needs []need) ([]storedNeed, error) {
 	numbers := make([]int64, len(needs))
 	for i := range needs {
-		numbers[i] = needs[i].n
+		numbers[i] = needs[i].N
 	}
 	rows, err := a.indexUntil(ctx).Lookup(numbers, a.gap)
 	if errors.Is(err, blockidx.ErrCorrupt) {
@@ -102,112 +106,74 @@ func (a *Reader) runs(ctx context.Context, needs []need) ([]storedRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	order := make([]int, len(rows))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, func(x, y int) int {
-		switch {
-		case rows[x].Off < rows[y].Off:
-			return -1
-		case rows[x].Off > rows[y].Off:
-			return 1
-		}
-		return 0
-	})
-	longest := int64(maxRun)
-	if a.Far != nil {
-		longest = maxFarRun
-	}
-	var out []storedRun
-	for _, i := range order {
-		r := rows[i]
-		if err := a.CheckRow(numbers[i], r); err != nil {
+	out := make([]storedNeed, len(needs))
+	for i, row := range rows {
+		if err := a.CheckRow(needs[i].Block, row); err != nil {
 			return nil, err
 		}
-		if k := len(out); k > 0 {
-			last := &out[k-1]
-			if r.Off-(last.off+last.n) < a.gap && r.Off+r.Len-last.off <= longest && !a.enough(last) {
-				last.n = max(last.n, r.Off+r.Len-last.off)
-				last.rows, last.needs = append(last.rows, r), append(last.needs, needs[i])
-				continue
-			}
-		}
-		out = append(out, storedRun{[]blockidx.Row{r}, needs[i : i+1 : i+1], r.Off, r.Len})
+		out[i] = storedNeed{needs[i], row}
 	}
+	slices.SortStableFunc(out, func(x, y storedNeed) int { return cmp.Compare(x.row.Off, y.row.Off) })
 	return out, nil
 }
 
-// enough reports whether a run is long enough if reads have no latency. Several short
-// runs keep the decoders busy and memory small.
-func (a *Reader) enough(r *storedRun) bool { return a.Far == nil && r.n >= 1<<20 }
+// joiner decides which blocks are read together. Without latency, several short runs
+// keep the decoders busy and memory small.
+func (a *Reader) joiner() ioat.Joiner {
+	if a.far != nil {
+		return ioat.Joiner{Gap: a.gap, Max: maxFarRun}
+	}
+	return ioat.Joiner{Gap: a.gap, Max: maxRun, Enough: 1 << 20}
+}
 
 // loadAll reads and decodes blocks in any order and calls use with each, from several
 // goroutines. If keep is set, the blocks go into the cache.
 func (a *Reader) loadAll(ctx context.Context, needs []need, keep bool, use func(need, blockData) error) error {
-	runs, err := a.runs(ctx, needs)
+	stored, err := a.inStoredOrder(ctx, needs)
 	if err != nil {
 		return err
 	}
-	caller := ctx
-	ctx, cancel := context.WithCancelCause(caller)
-	defer cancel(nil)
-	work := make(chan *storedRun)
-	var wg sync.WaitGroup
-	for range min(len(runs), max(a.remote, cap(a.Slots))) {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			for r := range work {
-				if err := a.loadRun(ctx, r, keep, use); err != nil {
-					cancel(err)
-				}
-			}
-		}()
-	}
-	for i := range runs {
-		select {
-		case work <- &runs[i]:
-			continue
-		case <-ctx.Done():
+	g, work := errgroup.WithContext(ctx)
+	g.SetLimit(max(a.remote, a.Workers))
+	for run, part := range ioat.Runs(a.joiner(), stored, storedNeed.span) {
+		if work.Err() != nil {
+			break
 		}
-		break
+		g.Go(func() error { return a.loadRun(work, run, part, keep, use) })
 	}
-	close(work)
-	wg.Wait()
+	err = g.Wait()
 	if ctx.Err() != nil {
-		return WhyDone(caller, ctx)
+		return ctx.Err()
 	}
-	return nil
+	return err
 }
 
 // loadRun reads a run and decodes its blocks.
-func (a *Reader) loadRun(ctx context.Context, r *storedRun, keep bool, use func(need, blockData) error) error {
-	if a.Far != nil {
-		if err := enter(ctx, a.Far.runs); err != nil {
+func (a *Reader) loadRun(ctx context.Context, run ioat.Span, part []storedNeed, keep bool, use func(need, blockData) error) error {
+	if a.far != nil {
+		if err := a.far.runs.Acquire(ctx, 1); err != nil {
 			return err
 		}
-		defer leave(a.Far.runs)
+		defer a.far.runs.Release(1)
 	}
 	d := a.states.Get().(*decoder)
 	defer a.states.Put(d)
-	stored, err := a.readStored(ctx, d, r.off, r.n)
+	stored, err := a.readStored(ctx, d, run.Off, run.Len)
 	if err != nil {
 		return err
 	}
-	for i, q := range r.needs {
-		row := r.rows[i]
-		block := stored[row.Off-r.off:][:row.Len]
-		if err := a.fetchAgain(ctx, row, block); err != nil {
+	for _, q := range part {
+		block := stored[q.row.Off-run.Off:][:q.row.Len]
+		if err := a.fetchAgain(ctx, q.row, block); err != nil {
 			return err
 		}
-		decode := func(ctx context.Context, q need, room func(n int64) []byte) (blockData, error) {
+		decode := func(ctx context.Context, n need, room func(n int64) []byte) (blockData, error) {
 			if err := ctx.Err(); err != nil {
 				return blockData{}, err
 			}
-			return a.decodeStored(d, q, row, block, room)
+			return a.decodeStored(d, n, q.row, block, room)
 		}
-		if err := a.load(ctx, q, keep, a.Slots, decode, func(data blockData) error { return use(q, data) }); err != nil {
+		if err := a.load(ctx, q.need, keep, a.slots, decode, func(data blockData) error { return use(q.need, data) }); err != nil {
 			return err
 		}
 	}

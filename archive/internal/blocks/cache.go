@@ -54,7 +54,7 @@ func (a *Reader) stored(n int64) (blockData, bool) {
 
 // peek returns the needed bytes of a block if they are in the cache.
 func (a *Reader) peek(q need) (blockData, bool) {
-	data, ok := a.stored(q.n)
+	data, ok := a.stored(q.N)
 	if !ok || !data.covers(q) {
 		return blockData{}, false
 	}

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
+	"github.com/cdfz-format/cdfz/archive/internal/format"
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
@@ -252,7 +253,7 @@ func (a *Reader) fillWindow(ctx context.Context, store *blockStore, pass []bool,
 // blockStore holds the blocks that active windows need, each decoded once.
 type blockStore struct {
 	a        *Reader
-	read     func(ctx context.Context, n int64, dst []byte) error // decodes a block
+	read     func(ctx context.Context, b format.Block, dst []byte) error // decodes a block
 	mu       sync.Mutex
 	blocks   map[int64]*openBlock
 	byWindow map[int64][]int64 // blocks by the last window that needs them
@@ -269,24 +270,22 @@ type openBlock struct {
 // block unless another goroutine does.
 func (s *blockStore) get(ctx context.Context, off int64) (lo int64, data []byte, err error) {
 	l := s.a.L
-	n, in, left := l.FindRaw(off)
+	block, in, left := l.FindRaw(off)
 	lo, hi := off-in, off+left
 	s.mu.Lock()
-	b, ok := s.blocks[n]
+	b, ok := s.blocks[block.N]
 	if !ok {
 		b = &openBlock{ready: make(chan struct{})}
-		s.blocks[n] = b
+		s.blocks[block.N] = b
 		w := l.Perm.LastByte(lo, hi) / imageWindow // the last window that needs the block
-		s.byWindow[w] = append(s.byWindow[w], n)
+		s.byWindow[w] = append(s.byWindow[w], block.N)
 	}
 	s.mu.Unlock()
 	if ok {
 		<-b.ready
 	} else {
-		v, k := l.Locate(n)
-		_, size := l.BlockInfo(v, k)
-		b.buf = s.pool.Get(size)
-		b.err = s.read(ctx, n, b.buf)
+		b.buf = s.pool.Get(block.Len)
+		b.err = s.read(ctx, block, b.buf)
 		close(b.ready)
 	}
 	if b.err != nil {

@@ -45,18 +45,16 @@ func (d *decoder) coder(l *format.Resolved, chain int) (*filters.Coder, error) {
 
 // decode decodes at least the needed bytes of a block into memory from room.
 func (d *decoder) decode(l *format.Resolved, q need, stored []byte, mask uint32, room func(n int64) []byte) (blockData, error) {
-	v, b := l.Locate(q.n)
-	chain, size := l.BlockInfo(v, b)
-	c, err := d.coder(l, chain)
+	c, err := d.coder(l, q.Chain)
 	if err != nil {
 		return blockData{}, err
 	}
-	if q.lo > 0 || q.Hi < size {
-		part := room(q.Hi - q.lo)
-		if err := c.DecodeRange(part, stored, mask, int(size), int(q.lo)); !errors.Is(err, filters.ErrWhole) {
+	if q.lo > 0 || q.hi < q.Len {
+		part := room(q.hi - q.lo)
+		if err := c.DecodeRange(part, stored, mask, int(q.Len), int(q.lo)); !errors.Is(err, filters.ErrWhole) {
 			return blockData{q.lo, part}, err
 		}
 	}
-	whole := room(size)
+	whole := room(q.Len)
 	return blockData{0, whole}, c.Decode(whole, stored, mask)
 }

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
 	"github.com/cdfz-format/cdfz/archive/internal/format"
@@ -28,10 +30,12 @@ type engine struct {
 	id      int64       // of this reader's blocks in the cache
 	states  sync.Pool   // of *decoder
 	flights flights
-	Slots   chan struct{} // blocks that may be decoded at the same time
-	Far     *far          // of a remote archive, else nil
-	gap     int64         // of runs
-	remote  int           // useful number of simultaneous reads
+	lent    sync.Pool // of *[]byte, for blocks that bypass the cache
+	Workers int       // blocks that may be decoded at the same time
+	slots   *semaphore.Weighted
+	far     *far  // of a remote archive, else nil
+	gap     int64 // of runs
+	remote  int   // useful number of simultaneous reads
 
 	grains func() []int64 // grainsOf, once
 
@@ -54,13 +58,17 @@ func (a *Reader) Stats() stats {
 	return stats{a.blocks.Load(), a.hits.Load(), a.reads.Load(), a.bytes.Load(), time.Duration(a.nanos.Load())}
 }
 
-func (e *engine) init(r io.ReaderAt) {
+func (e *engine) init(r io.ReaderAt, workers int) {
 	e.states.New = func() any { return &decoder{} }
-	e.Slots = make(chan struct{}, runtime.GOMAXPROCS(0))
+	e.flights.Free = e.free
+	if e.Workers = workers; workers == 0 {
+		e.Workers = runtime.GOMAXPROCS(0)
+	}
+	e.slots = semaphore.NewWeighted(int64(e.Workers))
 	e.gap, e.remote = LocalGap, 1
 	if gap := ioat.Gap(r); gap > 0 {
 		e.gap, e.remote = gap, 8
-		e.Far = newFar(e.remote)
+		e.far = newFar(e.remote)
 	}
 }
 
@@ -89,21 +97,19 @@ func (a *Reader) indexUntil(ctx context.Context) *blockidx.Reader {
 
 // ReadBlock decodes a block into dst, whose length is the decoded length. Damage is a
 // *BlockError.
-func (a *Reader) ReadBlock(ctx context.Context, n int64, dst []byte) error {
-	_, err := a.readNeed(ctx, a.Whole(n), func(int64) []byte { return dst })
+func (a *Reader) ReadBlock(ctx context.Context, b format.Block, dst []byte) error {
+	_, err := a.readNeed(ctx, whole(b), func(int64) []byte { return dst })
 	return err
 }
 
 // CheckRow checks the place of a block, which is a claim of the index, against the
 // stored length that the format allows for its decoded length.
-func (a *Reader) CheckRow(n int64, row blockidx.Row) error {
-	v, b := a.L.Locate(n)
-	_, size := a.L.BlockInfo(v, b)
+func (a *Reader) CheckRow(b format.Block, row blockidx.Row) error {
 	switch {
 	case row.Off < 0 || row.Len > a.Size || row.Off > a.Size-row.Len:
-		return a.blockError(v, b, row.Off, fault.Corruptf("%d bytes beyond the end of the archive", row.Len))
-	case row.Len > MaxStored(size):
-		return a.blockError(v, b, row.Off, fault.Corruptf("%d bytes stored for a block of %d, more than the format allows", row.Len, size))
+		return a.blockError(b, row.Off, fault.Corruptf("%d bytes beyond the end of the archive", row.Len))
+	case row.Len > MaxStored(b.Len):
+		return a.blockError(b, row.Off, fault.Corruptf("%d bytes stored for a block of %d, more than the format allows", row.Len, b.Len))
 	}
 	return nil
 }
@@ -117,15 +123,14 @@ func (a *Reader) readNeed(ctx context.Context, q need, room func(n int64) []byte
 	if err := ctx.Err(); err != nil {
 		return none, err
 	}
-	v, b := a.L.Locate(q.n)
-	row, err := a.indexUntil(ctx).Row(q.n)
+	row, err := a.indexUntil(ctx).Row(q.N)
 	if err != nil {
 		if errors.Is(err, blockidx.ErrCorrupt) {
-			err = a.blockError(v, b, -1, Corrupt(err))
+			err = a.blockError(q.Block, -1, Corrupt(err))
 		}
 		return none, err
 	}
-	if err := a.CheckRow(q.n, row); err != nil {
+	if err := a.CheckRow(q.Block, row); err != nil {
 		return none, err
 	}
 	d := a.states.Get().(*decoder)
@@ -137,11 +142,11 @@ func (a *Reader) readNeed(ctx context.Context, q need, room func(n int64) []byte
 	if err := a.fetchAgain(ctx, row, stored); err != nil {
 		return none, err
 	}
-	if a.Far != nil {
-		if err := enter(ctx, a.Slots); err != nil {
+	if a.far != nil {
+		if err := a.slots.Acquire(ctx, 1); err != nil {
 			return none, err
 		}
-		defer leave(a.Slots)
+		defer a.slots.Release(1)
 	}
 	return a.decodeStored(d, q, row, stored, room)
 }
@@ -152,7 +157,7 @@ func (a *Reader) readStored(ctx context.Context, d *decoder, off, n int64) (stor
 	a.reads.Add(1)
 	a.bytes.Add(n)
 	r := ioat.Bind(ctx, a.r)
-	if n > maxRun || n > maxKept && a.Far == nil { // reads in parts cost more requests
+	if n > maxRun || n > maxKept && a.far == nil { // reads in parts cost more requests
 		stored, err = ioat.ReadBytes(r, off, n)
 	} else {
 		stored = d.memory(n)
@@ -172,9 +177,8 @@ func (a *Reader) decodeStored(d *decoder, q need, row blockidx.Row, stored []byt
 		a.nanos.Add(int64(time.Since(start)))
 		a.blocks.Add(1)
 	}()
-	v, b := a.L.Locate(q.n)
 	if got := czip.CRC(stored); got != row.CRC {
-		return none, a.blockError(v, b, row.Off, fault.Corruptf("checksum %08x, expected %08x", got, row.CRC))
+		return none, a.blockError(q.Block, row.Off, fault.Corruptf("checksum %08x, expected %08x", got, row.CRC))
 	}
 	data, err := d.decode(a.L, q, stored, row.Mask, room)
 	if err != nil {
@@ -182,34 +186,30 @@ func (a *Reader) decodeStored(d *decoder, q need, row blockidx.Row, stored []byt
 		if !errors.As(err, &unknown) {
 			err = Corrupt(err)
 		}
-		return none, a.blockError(v, b, row.Off, err)
+		return none, a.blockError(q.Block, row.Off, err)
 	}
-	if a.CheckPadding && v >= 0 && data.off == 0 { // CheckPad ignores parts of blocks
-		if err := a.L.Geoms[v].CheckPad(b, data.b); err != nil {
-			return none, a.blockError(v, b, row.Off, err)
+	if a.CheckPadding && q.Var >= 0 && data.off == 0 { // CheckPad ignores parts of blocks
+		if err := a.L.Geoms[q.Var].CheckPad(q.B, data.b); err != nil {
+			return none, a.blockError(q.Block, row.Off, err)
 		}
 	}
 	return data, nil
 }
 
-// Whole returns a whole block as a need.
-func (a *Reader) Whole(n int64) need {
-	v, b := a.L.Locate(n)
-	_, size := a.L.BlockInfo(v, b)
-	return need{n, 0, size}
-}
+// whole returns a whole block as a need.
+func whole(b format.Block) need { return need{b, 0, b.Len} }
 
 // partOf returns the part of block b of a variable that must be decoded for its bytes
 // [lo, hi). It is the whole block if the filters cannot decode ranges, if the range is
 // most of the block, and for remote archives, where fetching a block costs more than
 // decoding it.
 func (a *Reader) partOf(v int, b, lo, hi int64) need {
-	g := a.L.Geoms[v]
+	block := a.L.BlockOf(v, b)
 	grain := a.grains()[v]
-	if grain == 0 || a.Far != nil || hi-lo > g.BlockLen/2 {
-		return need{g.First + b, 0, g.BlockLen}
+	if grain == 0 || a.far != nil || hi-lo > block.Len/2 {
+		return whole(block)
 	}
-	return need{g.First + b, lo / grain * grain, min(format.CeilDiv(hi, grain)*grain, g.BlockLen)}
+	return need{block, lo / grain * grain, min(format.CeilDiv(hi, grain)*grain, block.Len)}
 }
 
 // grainsOf returns the granularity in bytes at which the filters of each variable
@@ -239,7 +239,7 @@ func (a *Reader) eachNeed(ctx context.Context, needs iter.Seq[need], use func(ne
 			continue
 		}
 		missing = append(missing, q)
-		bytes += q.Hi - q.lo
+		bytes += q.hi - q.lo
 	}
 	keep := a.cache != nil && bytes <= a.cache.bytes
 	switch len(missing) {

@@ -3,6 +3,8 @@ package blocks
 import (
 	"context"
 	"runtime"
+
+	"golang.org/x/sync/semaphore"
 )
 
 // far bounds the memory of a remote archive's reader outside its cache. Its reads wait
@@ -11,33 +13,22 @@ import (
 // decoded. A run has at most maxFarRun bytes or is one longer block. A holder of such a
 // place may wait for a decoding slot, never the reverse.
 type far struct {
-	Blocks, runs chan struct{}
+	blocks, runs *semaphore.Weighted
 }
 
 func newFar(reads int) *far {
-	return &far{make(chan struct{}, max(reads, runtime.GOMAXPROCS(0))), make(chan struct{}, reads)}
+	blocks := max(reads, runtime.GOMAXPROCS(0))
+	return &far{semaphore.NewWeighted(int64(blocks)), semaphore.NewWeighted(int64(reads))}
 }
 
 // reading returns the permit that readNeed holds: a decoding slot, or a place in far if
 // reads have a latency.
-func (e *engine) reading() chan struct{} {
-	if e.Far != nil {
-		return e.Far.Blocks
+func (e *engine) reading() *semaphore.Weighted {
+	if e.far != nil {
+		return e.far.blocks
 	}
-	return e.Slots
+	return e.slots
 }
-
-// enter takes a place in a channel, and leave frees it.
-func enter(ctx context.Context, slots chan struct{}) error {
-	select {
-	case slots <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func leave(slots chan struct{}) { <-slots }
 
 // WhyDone returns the error of the caller's context if it has ended, else the cause of
 // work, a derived context that has ended.

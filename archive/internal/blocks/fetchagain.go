@@ -13,7 +13,7 @@ import (
 // checksum is wrong, since they may have been garbled in transit. decodeStored checks
 // the second copy.
 func (a *Reader) fetchAgain(ctx context.Context, row blockidx.Row, stored []byte) error {
-	if a.Far == nil || czip.CRC(stored) == row.CRC {
+	if a.far == nil || czip.CRC(stored) == row.CRC {
 		return nil
 	}
 	a.reads.Add(1)

@@ -40,12 +40,12 @@ func (r rawReader) ReadAtContext(ctx context.Context, p []byte, off int64) (int,
 	p = p[:have]
 	if block, in, left := l.FindRaw(off); have <= left {
 		// Most reads of an image are short runs of a record.
-		if data, ok := r.a.peek(r.a.Whole(block)); ok {
+		if data, ok := r.a.peek(whole(block)); ok {
 			return copy(p, data.b[in-data.off:]), short
 		}
 	}
 	use := func(q need, data blockData) error {
-		start, n := l.RawAt(q.n)
+		start, n := l.RawAt(q.Block)
 		lo := max(start+data.off, off)
 		hi := min(start+min(n, data.off+int64(len(data.b))), off+have)
 		copy(p[lo-off:hi-off], data.b[lo-start-data.off:])
@@ -64,7 +64,7 @@ func (a *Reader) rawNeeds(off, n int64) iter.Seq[need] {
 		for end := off + n; off < end; {
 			block, _, left := a.L.FindRaw(off)
 			k := min(left, end-off)
-			if !yield(a.Whole(block)) {
+			if !yield(whole(block)) {
 				return
 			}
 			off += k

@@ -67,10 +67,7 @@ func NewReader(ctx context.Context, r io.ReaderAt, size int64, opts *ReadOptions
 		return nil, fault.Optionsf("%d workers, expected 1 to %d", opts.Workers, MaxWorkers)
 	}
 	a := &Reader{r: r, Size: size, name: opts.Name}
-	a.engine.init(r)
-	if opts.Workers > 0 {
-		a.Slots = make(chan struct{}, opts.Workers)
-	}
+	a.engine.init(r, opts.Workers)
 	if err := a.open(ctx, opts); err != nil {
 		return nil, err
 	}
@@ -119,7 +116,7 @@ func (s Section) Get(r io.ReaderAt, off, n int64) ([]byte, error) {
 // again, because bytes may have been garbled in transit.
 func (a *Reader) open(ctx context.Context, opts *ReadOptions) error {
 	err := a.openEnds(ctx, ioat.Bind(ctx, a.r), opts)
-	if errors.Is(err, fault.ErrCorrupt) && a.Far != nil {
+	if errors.Is(err, fault.ErrCorrupt) && a.far != nil {
 		if again := a.openEnds(ctx, ioat.Again(ioat.Bind(ctx, a.r)), opts); !errors.Is(again, fault.ErrNotArchive) {
 			err = again
 		}
@@ -290,8 +287,8 @@ func DecodeHeader(ctx context.Context, l *format.Resolved, at format.Place, stor
 }
 
 // blockError names a block by variable and index range.
-func (a *Reader) blockError(v int, b, storedOff int64, err error) error {
-	e := format.NewBlockError(a.L, a.Header, v, b, storedOff, err)
+func (a *Reader) blockError(b format.Block, storedOff int64, err error) error {
+	e := format.NewBlockError(a.L, a.Header, b.Var, b.B, storedOff, err)
 	e.File = a.name
 	return e
 }

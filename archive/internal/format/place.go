@@ -8,29 +8,46 @@ import (
 	"github.com/cdfz-format/cdfz/unlimited"
 )
 
+// Block is a block with what reading it needs to know.
+type Block struct {
+	N     int64 // its global number
+	Var   int   // position of its variable in the plan, -1: the rest
+	B     int64 // its number among the blocks of the variable or the rest
+	Chain int
+	Len   int64 // in bytes, decoded, with the padding
+}
+
+// BlockAt returns the block with a global number.
+func (l *Resolved) BlockAt(n int64) Block { return l.BlockOf(l.Locate(n)) }
+
+// BlockOf returns a block of a variable or, if v is -1, of the rest.
+func (l *Resolved) BlockOf(v int, b int64) Block {
+	chain, size := l.BlockInfo(v, b)
+	return Block{l.Number(v, b), v, b, chain, size}
+}
+
 // RawAt returns the place of a block in raw and its length there, without padding.
-func (l *Resolved) RawAt(block int64) (off, n int64) {
-	v, b := l.Locate(block)
-	if v < 0 {
-		off, n = l.RestAt(b)
+func (l *Resolved) RawAt(b Block) (off, n int64) {
+	if b.Var < 0 {
+		off, n = l.RestAt(b.B)
 		return l.Perm.RawOff(len(l.Geoms)) + off, n
 	}
-	off, n = l.Geoms[v].At(b)
-	return l.Geoms[v].RawOff + off, n
+	off, n = l.Geoms[b.Var].At(b.B)
+	return l.Geoms[b.Var].RawOff + off, n
 }
 
 // FindRaw returns the block that holds raw byte off, the offset of the byte in it, and
 // how many bytes of raw from this one on are in the block.
-func (l *Resolved) FindRaw(off int64) (block, in, left int64) {
+func (l *Resolved) FindRaw(off int64) (block Block, in, left int64) {
 	v := l.segmentOf(off)
 	if v == len(l.Geoms) {
 		b, in, n := l.findRest(off - l.Perm.RawOff(v))
-		return l.RestFirst + b, in, n - in
+		return l.BlockOf(-1, b), in, n - in
 	}
 	g := l.Geoms[v]
 	b, in := g.Find(off - g.RawOff)
 	_, n := g.At(b)
-	return g.First + b, in, n - in
+	return l.BlockOf(v, b), in, n - in
 }
 
 // findRest returns the block of the rest that holds its byte off, the offset of the
