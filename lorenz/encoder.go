@@ -86,16 +86,21 @@ func (e *Encoder) bytes(dst, src []byte, start int) []byte {
 	if e.size > 1 && (e.level != Max || len(dst) < start+2 || dst[start] != modeGroups || dst[start+1]&flagRepeats == 0) {
 		return dst
 	}
-	limit := len(dst) - start
-	if e.p.Type != Char && e.level != Max {
+	limit, share := len(dst)-start, 0
+	switch {
+	case e.level == Max:
+	case e.p.Type == Char:
+		share = 4
+	default:
 		limit -= limit / 7 // otherwise not worth the time
+		share = 16
 	}
 	if e.model == nil {
 		e.model = new(bytecoder.Model)
 	}
 	end := len(dst)
 	dst = append(dst, modeBytes)
-	dst, ok := e.model.Encode(dst, src, e.size, rowBytes(e.p.Dims, e.size), 64, limit)
+	dst, ok := e.model.Encode(dst, src, e.size, rowBytes(e.p.Dims, e.size), 64, limit, share)
 	if !ok || len(dst)-end >= limit {
 		return dst[:end]
 	}

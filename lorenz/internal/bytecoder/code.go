@@ -41,15 +41,18 @@ func (m *Model) Decode(dst, src []byte, size, row int) bool {
 }
 
 // Encode appends src in modeBytes without the mode. depth bounds the search for
-// repeats. It gives up when the result reaches limit bytes.
-func (m *Model) Encode(dst, src []byte, size, row, depth, limit int) ([]byte, bool) {
+// repeats. It gives up when the result reaches limit bytes, or when more than one of
+// share bytes is a literal, after the first 2048: a literal takes a hundred times as
+// long to decode as a byte of a repeat. With share 0 any number may be literals.
+func (m *Model) Encode(dst, src []byte, size, row, depth, limit, share int) ([]byte, bool) {
 	m.reset(len(src), size, row)
 	f := newFinder(src, size, depth)
 	f.last = m.recents()
 	start := len(dst)
 	c := arith.NewEncoder(dst)
+	literals := 0
 	for at := 0; at < len(src); {
-		if len(c.Buf)-start > limit {
+		if len(c.Buf)-start > limit || share > 0 && literals > 2048+at/share {
 			return c.Buf[:start], false
 		}
 		t := f.next(at)
@@ -58,6 +61,7 @@ func (m *Model) Encode(dst, src []byte, size, row, depth, limit int) ([]byte, bo
 			m.contexts(src, at, f.last[0])
 			m.literal(&c, at, src[at])
 			m.history = 0
+			literals++
 			at++
 			continue
 		}

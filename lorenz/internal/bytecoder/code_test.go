@@ -16,7 +16,7 @@ func TestSparse(t *testing.T) {
 		src[i*20] = 1
 	}
 	var m Model
-	enc, ok := m.Encode(nil, src, 1, len(src), 64, len(src))
+	enc, ok := m.Encode(nil, src, 1, len(src), 64, len(src), 8)
 	require.True(t, ok)
 	require.Less(t, len(enc), 64)
 	dst := make([]byte, len(src))
