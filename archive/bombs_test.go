@@ -21,8 +21,8 @@ import (
 	"github.com/cdfz-format/cdfz/filters"
 )
 
-// bomb is an archive of one block with a plan and a stored header of any bytes. All
-// checksums are right.
+// bomb returns an archive of one block with the given plan and stored header, and with
+// valid checksums.
 func bomb(t testing.TB, plan, first []byte, size int64) []byte {
 	var ar []byte
 	put := func(e format.MetaEntry) (format.Place, czip.ZipEntry) {
@@ -61,7 +61,7 @@ func bomb(t testing.TB, plan, first []byte, size int64) []byte {
 	return czip.AppendEnd(ar, int64(len(entries)), int64(dir), int64(len(ar)-dir), line.String())
 }
 
-// deflated makes an entry of metadata, whatever its ratio.
+// deflated returns an entry of metadata with any compression ratio.
 func deflated(t testing.TB, name string, data []byte) format.MetaEntry {
 	var b bytes.Buffer
 	w, err := flate.NewWriter(&b, flate.BestCompression)
@@ -74,14 +74,14 @@ func deflated(t testing.TB, name string, data []byte) format.MetaEntry {
 	return e
 }
 
-// bombPlan is a plan of an image that is one header of n bytes.
+// bombPlan returns a plan of an image that consists of a header of n bytes.
 func bombPlan(n int, vars string) []byte {
 	return fmt.Appendf(nil, `{"format":1,"features":[],"writer":"x","layout":"pooled","image":{"size":%d,"header":%d},"block":262144,`+
 		`"chains":[[{"id":32015,"params":[3]}]],"rest":{"len":%d,"first":%d,"block":262144,"chain":0},"vars":[%s],"groups":[]}`, n, n, n, n, vars)
 }
 
-// TestBombs: small archives that unpack to a lot of metadata. Whatever they claim,
-// everything that opens them takes at most 64 MiB and eight times their size.
+// TestBombs opens small archives whose metadata unpacks to a lot. Every function that
+// opens them must need at most 64 MiB plus eight times their size.
 func TestBombs(t *testing.T) {
 	header := func(n int, words []uint32, fill []byte) []byte {
 		b := []byte("CDF\x01")
@@ -102,7 +102,7 @@ func TestBombs(t *testing.T) {
 	if testing.Short() {
 		dims = 1 << 24
 	}
-	// 32 KiB that do not compress, so that the plan is not refused for its ratio.
+	// 32 KiB of incompressible bytes, so that the plan is not refused for its ratio.
 	noise := make([]byte, 32<<10)
 	rand.New(rand.NewSource(1)).Read(noise)
 	pad := fmt.Sprintf(`],"y":"%x","z":[`, noise)

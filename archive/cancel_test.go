@@ -18,7 +18,7 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
-// manyVars makes a file of n variables of two values, each with an attribute.
+// manyVars returns a file of n variables of two values, each with an attribute.
 func manyVars(t testing.TB, n int) []byte {
 	h := &cdf3.Header{Version: cdf3.Offset64, Dims: []cdf3.Dim{{Name: "x", Len: 2}}}
 	for i := range n {
@@ -34,8 +34,8 @@ func manyVars(t testing.TB, n int) []byte {
 }
 
 // TestCancel ends the context of each function while it plans 100,000 variables, or
-// opens, checks or repairs an archive of many. It must return within half a second, for
-// which a slow machine gets three times as long.
+// opens, checks or repairs an archive of many. It must return within half a second, or
+// three times as long on a slow machine.
 func TestCancel(t *testing.T) {
 	n := 100_000
 	if testing.Short() {

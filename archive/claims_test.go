@@ -158,7 +158,7 @@ func TestGiantClassic(t *testing.T) {
 	}
 }
 
-// TestGiantRead: reading all values of a variable fails if they cannot exist, before
+// TestGiantRead checks that a variable whose values cannot exist is refused before
 // memory is allocated for them.
 func TestGiantRead(t *testing.T) {
 	ctx := context.Background()
@@ -188,7 +188,7 @@ func TestGiantRead(t *testing.T) {
 	require.ErrorIs(t, err, slab.ErrLength)
 }
 
-// TestGiantArchive: an archive that is what it claims in all but its blocks and the
+// TestGiantArchive opens a giant archive that is valid except for its blocks and the
 // rows of its index, which are zeros.
 func TestGiantArchive(t *testing.T) {
 	sizes := claimed
@@ -294,9 +294,9 @@ func TestHostileClaims(t *testing.T) {
 	}
 }
 
-// TestRandomClaims: any places and counts, from memory, from a remote reader, and from
-// servers that lie about the size or misbehave otherwise. CDFZ_SOAK=1 runs it for an
-// hour.
+// TestRandomClaims claims random offsets and counts, in memory, over a remote reader, and
+// over servers that misbehave, for example with a wrong size. CDFZ_SOAK=1 runs it for
+// an hour.
 func TestRandomClaims(t *testing.T) {
 	length := 2 * time.Second
 	if testing.Short() {
@@ -341,7 +341,7 @@ func TestRandomClaims(t *testing.T) {
 			m.Blocks = c.rows
 		}
 		f := c.file(t, size)
-		// What the format allows and the file has is read, twice if it is remote.
+		// Metadata that the format allows and the file holds is read, twice if remote.
 		there := int64(len(ar))
 		for _, n := range []int64{m.Plan.Len, m.Header.Len} {
 			if n > 0 && n <= 1<<28 {

@@ -76,7 +76,7 @@ func (w *fullWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestURLCopyFailures: failing requests and writers end a copy with their error.
+// TestURLCopyFailures checks that a copy returns the error of a request or a writer.
 func TestURLCopyFailures(t *testing.T) {
 	image := noiseImage(t, 350)
 	ar := noiseArchive(t, image, 16<<10)

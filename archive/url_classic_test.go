@@ -69,7 +69,7 @@ func TestURLClassicCost(t *testing.T) {
 	}
 }
 
-// Types of which only the size matters.
+// Only the sizes of these types matter.
 type (
 	bits8  uint8
 	bits16 uint16

@@ -169,7 +169,7 @@ func (x *Values) column(st *style, n int64) column {
 	return stored[float64](x, st)
 }
 
-// stored returns a column of values as they are stored.
+// stored returns a column of stored values.
 func stored[T cdf3.Number](x *Values, st *style) column {
 	array := x.array
 	c := &numbers[T]{format: formatOf[T](st), null: st.null}

@@ -65,7 +65,7 @@ func (k *Coder) maxLen(n, stages int, mask uint32) int {
 // Memory bounds the bytes that decoding a block of n bytes allocates in addition to the
 // block and its stored bytes.
 func (k *Coder) Memory(n int) int64 {
-	var read, write, state int64 // what passes between filters, and their own
+	var read, write, state int64 // buffers between filters, and the state of the filters
 	for i, m := range k.stages {
 		if m == nil {
 			continue

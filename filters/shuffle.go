@@ -8,7 +8,7 @@ import (
 )
 
 // shuffleMethod is HDF5's shuffle (H5Zshuffle.c): byte j of element i of n goes
-// to j*n+i, and what remains after the last whole element stays at the end. Its
+// to j*n+i, and bytes after the last whole element stay at the end. Its
 // parameter is the element size. It never fails and never changes the length.
 var shuffleMethod = Method{
 	ID:   Shuffle,

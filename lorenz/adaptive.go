@@ -41,11 +41,11 @@ type adaptiveWriter[T lane] struct {
 	spans []adaptive.Span
 }
 
-// trialLen is how many elements decide whether modeAdaptive is tried.
+// trialLen is the number of elements that decide whether modeAdaptive is tried.
 const trialLen = 8192
 
-// emitAdaptive appends the block in modeAdaptive if that promises to pay. size is
-// how many bytes it takes otherwise.
+// emitAdaptive appends the block in modeAdaptive if an estimate favors it. size is the
+// number of bytes in the best other mode.
 func (c *coder[T]) emitAdaptive(s *shape, dst, raw []byte, x *candidate[T], size int) []byte {
 	m := s.mask.rank(s.n)
 	if s.level == Fast || s.typ == Char || s.n < 32 || m == 0 {
@@ -115,8 +115,8 @@ func (c *coder[T]) emitAdaptive(s *shape, dst, raw []byte, x *candidate[T], size
 	return dst
 }
 
-// part returns the residuals of the elements from lo to hi, about right near
-// masked ones.
+// part returns the residuals of the elements from lo to hi. Those near masked
+// elements are approximate.
 func (c *coder[T]) part(s *shape, x *candidate[T], p predictor, lo, hi int) []T {
 	if p.isFloat() {
 		c.diff[0] = entropy.Grow(c.diff[0], hi-lo)

@@ -19,7 +19,7 @@ type report struct {
 	File    string        `json:"file"`
 	Size    int64         `json:"size"`
 	Runs    int           `json:"runs"`
-	Sync    bool          `json:"sync"`  // what was written was brought to the disk within the time
+	Sync    bool          `json:"sync"`  // the time includes flushing the output to disk
 	Touch   bool          `json:"touch"` // memory was used before each run
 	Rows    []row         `json:"rows"`
 }

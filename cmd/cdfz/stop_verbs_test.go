@@ -21,8 +21,8 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 )
 
-// stopSoon is how long a command may take to end after a signal: half a second, and
-// more on slow machines.
+// stopSoon is the time that a command may take to end after a signal: half a second,
+// and more on slow machines.
 const stopSoon = 3 * time.Second
 
 // startCommand starts the command in an empty folder, with signals as in a terminal.
@@ -41,8 +41,8 @@ func startCommand(t *testing.T, args []string) (cmd *exec.Cmd, ended <-chan stru
 	return cmd, done, dir, stderr
 }
 
-// interrupt sends SIGINT to a command, which ends with a value in ended. It must end
-// soon, with the exit code for that.
+// interrupt sends SIGINT to a command and waits for ended. The command must end soon,
+// with the exit code of an interrupted command.
 func interrupt(t *testing.T, cmd *exec.Cmd, ended <-chan struct{}, stderr *bytes.Buffer) {
 	t.Helper()
 	start := time.Now()
@@ -53,8 +53,8 @@ func interrupt(t *testing.T, cmd *exec.Cmd, ended <-chan struct{}, stderr *bytes
 	require.Contains(t, stderr.String(), "interrupted\n", "%v", cmd.Args)
 }
 
-// TestStopVerbs interrupts each verb while it waits for a server, at several places of
-// its work. Nothing stays behind.
+// TestStopVerbs interrupts each verb while it waits for a server, at several points of
+// its work. No files may remain.
 func TestStopVerbs(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		return // it has no such signals
@@ -150,7 +150,7 @@ func TestStopWork(t *testing.T) {
 				}
 				<-ended
 				require.Less(t, time.Since(start), stopSoon, "%v", args)
-				// -1: the signal came before the command catches any, and ended it.
+				// -1: the signal came before the command caught signals, and ended it.
 				require.Contains(t, []int{cli.ExitDone, interrupted, -1}, cmd.ProcessState.ExitCode(), "%v: %s", args, stderr)
 			case <-ended:
 			}

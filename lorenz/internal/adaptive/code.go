@@ -209,7 +209,7 @@ func trailing[T entropy.Lane](r []T, spans []Span) bool {
 	return 4*sum > groups
 }
 
-// lowBits are the bits that are stored as they are.
+// lowBits holds the bits that are stored without modeling.
 type lowBits struct {
 	buf      []byte
 	decoding bool

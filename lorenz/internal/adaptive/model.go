@@ -74,7 +74,7 @@ func (m *Model[T]) reset(n int, near Neighbours) {
 	arith.Reset(m.lead[:])
 }
 
-// place is what is known about a residual before it is coded.
+// place is the context of a residual, known before it is coded.
 type place struct {
 	start int // the size that its neighbours suggest, in bits
 	part  int // the next three bits of that

@@ -30,7 +30,7 @@ func NewDecoder(src []byte) Coder {
 func (c *Coder) Code(bit int, p uint32) int {
 	low, high := c.low, c.high
 	mid := low + uint32(uint64(high-low)*uint64(p)>>16)
-	// Without branches, as bits cannot be foretold.
+	// Without branches, as bits are unpredictable.
 	one := -uint32(bit)
 	if c.decoding {
 		one = -uint32((uint64(c.x) - uint64(mid) - 1) >> 63)
@@ -65,7 +65,7 @@ func (c *Coder) fill() {
 	c.pos++
 }
 
-// Finish returns what an encoder has written. One byte is enough to end with, as
+// Finish returns what an encoder has written. One final byte is enough, as
 // decoders read zeros after it.
 func (c *Coder) Finish() []byte { return append(c.Buf, byte(c.low>>24)+1) }
 

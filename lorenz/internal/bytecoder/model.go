@@ -67,8 +67,8 @@ func (m *Model) reset(n, size, row int) {
 }
 
 // code codes a number v ≥ 1 of at most 32 bits: its length, the next three bits
-// in the context of the length, and the rest as they are, but for the last
-// three in a context of their own if low is not nil.
+// in the context of the length, and the rest unmodeled. If low is not nil, the
+// last three bits are coded in the context low.
 func (m *numberModel) code(c *arith.Coder, v uint32, low []arith.Prob) uint32 {
 	n := uint(c.Tree(m.length[:], 5, bits.Len32(v)-1))
 	x, node, tail := uint32(1), uint32(1), uint32(1)

@@ -27,7 +27,7 @@ type GroupReader struct {
 	lowAt   int
 }
 
-// cursor is what is left of the decoded symbols of a stream.
+// cursor holds the remaining decoded symbols of a stream.
 type cursor struct {
 	syms  []byte   // one a value; at least maxSym if the value is in large
 	large []uint64 // values too large for a symbol

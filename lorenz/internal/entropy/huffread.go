@@ -47,7 +47,7 @@ func (t *huffTable) fill(lens *[256]uint8) {
 // longest is the most bytes that the code words of a chunk can take.
 const longest = ChunkSyms * maxCode / 8
 
-// huffReader decodes chunks. It has buffers for what is decoded in vain.
+// huffReader decodes chunks. It has buffers for decoded symbols that are not needed.
 type huffReader struct {
 	spare  [ChunkSyms]byte
 	padded [4 * (longest + 8)]byte
