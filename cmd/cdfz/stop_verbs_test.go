@@ -62,9 +62,9 @@ func TestStopVerbs(t *testing.T) {
 	dir := t.TempDir()
 	src := largeInto(t, dir, "a.nc")
 	var out bytes.Buffer
-	require.Equal(t, cli.ExitDone, run(t.Context(), []string{"archive", src}, nil, &out, &out), out.String())
+	require.Equal(t, cli.ExitDone, run(t.Context(), []string{"archive", "--preset", "fast", src}, nil, &out, &out), out.String())
 	for _, verb := range [][]string{
-		{"archive", "a.nc"},
+		{"archive", "a.nc", "--preset", "fast"},
 		{"restore", "a.nc.cdfz"},
 		{"verify", "a.nc.cdfz"},
 		{"repair", "a.nc.cdfz", "-o", "b.cdfz"},
@@ -75,9 +75,13 @@ func TestStopVerbs(t *testing.T) {
 		{"get", "a.nc", "v", "-o", "v.csv"},
 		{"dump", "a.nc.cdfz"},
 		{"dump", "a.nc"},
-		{"bench", "a.nc"},
+		{"bench", "a.nc", "--chains", "fast", "--blocks", "1M", "--count", "1"},
 	} {
-		for _, after := range []int64{0, 1, 3, 8} {
+		stops := []int64{0, 1, 3, 8}
+		if testing.Short() {
+			stops = []int64{1}
+		}
+		for _, after := range stops {
 			var requests atomic.Int64
 			stalled := make(chan struct{}, 1000)
 			files := http.FileServer(http.Dir(dir))
