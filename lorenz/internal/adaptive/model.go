@@ -23,8 +23,8 @@ const (
 	nTaps   = 14 // neighbours in a weighted sum
 )
 
-// contexts is how many values each context has.
-var contexts = [nInputs]int{12 * 8, 4 * 81, 4 * 81, 4 * 75}
+// maxContexts is more than the values of any context, a power of two.
+const maxContexts = 512
 
 // Model predicts the size and the sign of each residual. It keeps its memory
 // from block to block.
@@ -32,8 +32,8 @@ type Model[T entropy.Lane] struct {
 	near  Neighbours
 	zero  [8]arith.Prob
 	tz    [64 * 64]arith.Prob
-	size  [nInputs][]arith.Prob
-	mix   [4 * nNodes * nInputs]int32 // weights of the contexts
+	size  [nInputs][maxContexts * nNodes]arith.Prob
+	mix   [4 * nNodes][nInputs]int32 // weights of the contexts
 	sign  [27 * 4]arith.Prob
 	lead  [8 * 8 * 8 * 4]arith.Prob // the two bits after the first
 	low   lowBits
@@ -61,12 +61,13 @@ func (m *Model[T]) reset(n int, near Neighbours) {
 	m.small = entropy.Grow(m.small, n+m.pad)
 	clear(m.mag[:m.pad])
 	clear(m.small[:m.pad])
-	for i, k := range contexts {
-		m.size[i] = entropy.Grow(m.size[i], k*nNodes)
-		arith.Reset(m.size[i])
+	for i := range m.size {
+		arith.Reset(m.size[i][:])
 	}
 	for i := range m.mix {
-		m.mix[i] = 1 << 16 * 3 / 10
+		for j := range m.mix[i] {
+			m.mix[i][j] = 1 << 16 * 3 / 10
+		}
 	}
 	arith.Reset(m.zero[:])
 	arith.Reset(m.tz[:])
@@ -128,9 +129,10 @@ func (m *Model[T]) bitLen(c *arith.Coder, p *place, b, most int) int {
 // above codes whether b > k.
 func (m *Model[T]) above(c *arith.Coder, p *place, k, b int) bool {
 	node := clamp(k-p.start+nNodes/2, 0, nNodes-1)
-	w := (*[nInputs]int32)(m.mix[(p.z*nNodes+node)*nInputs:])
-	p0, p1 := &m.size[0][p.ctx[0]+node], &m.size[1][p.ctx[1]+node]
-	p2, p3 := &m.size[2][p.ctx[2]+node], &m.size[3][p.ctx[3]+node]
+	w := &m.mix[(p.z*nNodes+node)&(4*nNodes-1)]
+	const last = maxContexts*nNodes - 1
+	p0, p1 := &m.size[0][(p.ctx[0]+node)&last], &m.size[1][(p.ctx[1]+node)&last]
+	p2, p3 := &m.size[2][(p.ctx[2]+node)&last], &m.size[3][(p.ctx[3]+node)&last]
 	t0, t1, t2, t3 := int64(p0.Stretch()), int64(p1.Stretch()), int64(p2.Stretch()), int64(p3.Stretch())
 	prob := arith.Squash((int64(w[0])*t0 + int64(w[1])*t1 + int64(w[2])*t2 + int64(w[3])*t3) >> 16)
 	bit := 0

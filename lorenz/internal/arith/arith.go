@@ -138,18 +138,23 @@ var rates = func() (r [probLimit + 1]uint16) {
 	return r
 }()
 
-// Squash returns 4096 / (1 + e^(-x/256)), by interpolation.
+// Squash returns 4096 / (1 + e^(-x/256)), by interpolation, for -2047 to 2047 and
+// what is nearest to others.
 func Squash(x int64) uint32 {
-	if x > 2047 {
-		return 4095
-	}
-	if x < -2047 {
-		return 1
-	}
-	w := uint32(x & 127)
-	i := (x >> 7) + 16
-	return (squashTable[i]*(128-w) + squashTable[i+1]*w + 64) >> 7
+	return uint32(squashed[min(max(x, -2048), 2047)+2048])
 }
+
+// squashed is Squash for each x.
+var squashed = func() (t [4096]uint16) {
+	for i := range t {
+		x := max(i, 1) - 2048
+		w := uint32(x & 127)
+		k := x>>7 + 16
+		t[i] = uint16((squashTable[k]*(128-w) + squashTable[k+1]*w + 64) >> 7)
+	}
+	t[0] = 1
+	return t
+}()
 
 var squashTable = [33]uint32{
 	1, 2, 3, 6, 10, 16, 27, 45, 73, 120, 194, 310, 488, 747, 1101, 1546, 2047,
