@@ -110,12 +110,19 @@ func (v *informer) show(ctx context.Context, j cli.Job, in *cli.Input, f *archiv
 		return err
 	}
 	if v.JSON {
+		rep.Vars = []infoVar{}
+		for w := range rep.each {
+			rep.Vars = append(rep.Vars, *w)
+		}
 		v.Emit(rep)
 	} else {
 		v.printInfo(rep)
 		if v.why {
 			v.printWhy(rep)
 		}
+	}
+	if err := ctx.Err(); err != nil {
+		return err
 	}
 	if v.blocks {
 		return v.printBlocks(ctx, rep.File, f)

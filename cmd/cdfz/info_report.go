@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,10 +30,12 @@ type infoReport struct {
 	Structure   int64     `json:"structure"` // bytes that are not blocks
 	Writer      string    `json:"writer"`
 	SHA256      string    `json:"sha256"`
-	Vars        []infoVar `json:"vars"`
+	Vars        []infoVar `json:"vars"` // filled in for JSON alone: files may have millions
 	Rest        infoRest  `json:"rest"`
 	// Omitted are attributes that the Zarr view leaves out.
 	Omitted []infoOmitted `json:"omitted"`
+
+	each iter.Seq[*infoVar]
 }
 
 type infoVar struct {
@@ -90,26 +93,18 @@ func makeInfo(ctx context.Context, name string, size int64, r *archive.File) (*i
 		File: name, Image: i.ImageName, Size: i.ImageSize, Format: fmt.Sprintf("CDF-%d", h.Version), Records: h.NumRecs,
 		ArchiveSize: size, Ratio: cli.Ratio(i.ImageSize, size), Layout: string(i.Layout), Blocks: i.Blocks,
 		Structure: size - i.Stored, Writer: i.Writer, SHA256: i.SHA256,
-		Vars: []infoVar{}, Omitted: []infoOmitted{},
+		Omitted: []infoOmitted{},
 	}
 	stored, restStored, err := r.Stored(ctx)
 	if err != nil {
 		return nil, err
 	}
-	for num, w := range r.Vars() {
-		v := w.Info()
-		o := infoVar{
-			Num: num, Name: w.Name(), Path: v.Path, Type: w.Type().String(), Dims: dimNames(h, num), Shape: slices.Concat([]int64{}, w.Shape()), Block: v.Block,
-			Blocked: v.Blocked, Why: v.Why, InView: v.InView, WhyView: cli.WithoutPackages(v.View),
-			Blocks: v.Blocks, Raw: h.Vars[num].Len, Stored: stored[num], Ratio: cli.Ratio(h.Vars[num].Len, stored[num]),
+	rep.each = func(yield func(*infoVar) bool) {
+		for _, w := range r.Vars() {
+			if ctx.Err() != nil || !yield(describeVar(h, w, stored)) {
+				return
+			}
 		}
-		if v.Blocked {
-			o.Chain, o.Filters = chainText(v.Chain), chainText(v.Chain.Given())
-		}
-		if !utf8.ValidString(o.Name) {
-			o.NameHex = fmt.Sprintf("%x", o.Name)
-		}
-		rep.Vars = append(rep.Vars, o)
 	}
 	rep.Rest = infoRest{chainText(i.Rest.Chain), i.Rest.Blocks, i.Rest.Len, restStored}
 	for _, o := range r.Omitted() {
@@ -120,6 +115,23 @@ func makeInfo(ctx context.Context, name string, size int64, r *archive.File) (*i
 		rep.Omitted = append(rep.Omitted, x)
 	}
 	return rep, nil
+}
+
+// describeVar describes a variable. Stored has the stored bytes of each.
+func describeVar(h *cdf3.Header, w *archive.Var, stored []int64) *infoVar {
+	v, num := w.Info(), w.Num()
+	o := &infoVar{
+		Num: num, Name: w.Name(), Path: v.Path, Type: w.Type().String(), Dims: dimNames(h, num), Shape: slices.Concat([]int64{}, w.Shape()), Block: v.Block,
+		Blocked: v.Blocked, Why: v.Why, InView: v.InView, WhyView: cli.WithoutPackages(v.View),
+		Blocks: v.Blocks, Raw: h.Vars[num].Len, Stored: stored[num], Ratio: cli.Ratio(h.Vars[num].Len, stored[num]),
+	}
+	if v.Blocked {
+		o.Chain, o.Filters = chainText(v.Chain), chainText(v.Chain.Given())
+	}
+	if !utf8.ValidString(o.Name) {
+		o.NameHex = fmt.Sprintf("%x", o.Name)
+	}
+	return o
 }
 
 // dimNames returns the names of a variable's dimensions.
@@ -156,30 +168,40 @@ func (v *informer) printInfo(rep *infoReport) {
 		{"sha256", rep.SHA256},
 	})
 	v.Print("")
-	table := [][]string{{"variable", "type", "dimensions", "block", "filters", "raw", "stored", "ratio", "zarr"}}
-	var used []uint32
-	for i := range rep.Vars {
-		w := &rep.Vars[i]
+	used := map[string]bool{rep.Rest.Chain: true}
+	varRow := func(w *infoVar) []string {
 		row := []string{cli.Quoted(w.Name), w.Type, dimsOf(w), "-", "-", strconv.FormatInt(w.Raw, 10), "-", "-", w.viewText(rep.Layout)}
 		if w.Blocked {
 			row[3], row[4], row[6] = shapeText(w.Block), w.Filters, strconv.FormatInt(w.Stored, 10)
 			if w.Stored > 0 {
 				row[7] = fmt.Sprintf("%.2f", w.Ratio)
 			}
-			used = append(used, filterIDs(w.Chain)...)
+			used[w.Chain] = true
 		}
-		table = append(table, row)
+		return row
 	}
-	row := []string{"(rest)", "", "", "", rep.Rest.Chain, strconv.FormatInt(rep.Rest.Raw, 10), strconv.FormatInt(rep.Rest.Stored, 10), "", ""}
+	rest := []string{"(rest)", "", "", "", rep.Rest.Chain, strconv.FormatInt(rep.Rest.Raw, 10), strconv.FormatInt(rep.Rest.Stored, 10), "", ""}
 	if rep.Rest.Stored > 0 {
-		row[7] = fmt.Sprintf("%.2f", cli.Ratio(rep.Rest.Raw, rep.Rest.Stored))
+		rest[7] = fmt.Sprintf("%.2f", cli.Ratio(rep.Rest.Raw, rep.Rest.Stored))
 	}
-	table = append(table, row)
-	cli.WriteTable(v.Out, table, false, false, false, false, false, true, true, true)
-	used = append(used, filterIDs(rep.Rest.Chain)...)
-	slices.Sort(used)
+	cli.WriteRows(v.Out, func(yield func([]string) bool) {
+		if !yield([]string{"variable", "type", "dimensions", "block", "filters", "raw", "stored", "ratio", "zarr"}) {
+			return
+		}
+		for w := range rep.each {
+			if !yield(varRow(w)) {
+				return
+			}
+		}
+		yield(rest)
+	}, false, false, false, false, false, true, true, true)
+	var ids []uint32
+	for chain := range used {
+		ids = append(ids, filterIDs(chain)...)
+	}
+	slices.Sort(ids)
 	var named []string
-	for _, id := range slices.Compact(used) {
+	for _, id := range slices.Compact(ids) {
 		name := filters.Name(id)
 		if name == "" {
 			name = "unknown"
@@ -242,8 +264,7 @@ func (v *informer) printWhy(rep *infoReport) {
 		}
 		v.Print(format, args...)
 	}
-	for i := range rep.Vars {
-		w := &rep.Vars[i]
+	for w := range rep.each {
 		if !w.Blocked {
 			line("variable %s has no blocks: %s", cli.Quoted(w.Name), w.Why)
 		}

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf16"
@@ -69,16 +71,24 @@ func unprintable(r rune) bool { return !unicode.IsPrint(r) }
 // WriteTable writes columns; those with right set are aligned to the right. Cells are
 // made safe for a terminal.
 func WriteTable(w io.Writer, rows [][]string, right ...bool) {
-	width := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for i := range row {
-			row[i] = Printable(row[i])
-			width[i] = max(width[i], utf8.RuneCountInString(row[i]))
+	WriteRows(w, slices.Values(rows), right...)
+}
+
+// WriteRows is WriteTable for rows that are not kept. It walks them twice.
+func WriteRows(w io.Writer, rows iter.Seq[[]string], right ...bool) {
+	var width []int
+	for row := range rows {
+		if width == nil {
+			width = make([]int, len(row))
+		}
+		for i, cell := range row {
+			width[i] = max(width[i], utf8.RuneCountInString(Printable(cell)))
 		}
 	}
-	for _, row := range rows {
+	for row := range rows {
 		var b strings.Builder
 		for i, cell := range row {
+			cell = Printable(cell)
 			pad := strings.Repeat(" ", width[i]-utf8.RuneCountInString(cell))
 			if i > 0 {
 				b.WriteString("  ")
