@@ -37,7 +37,7 @@ var edges = map[string][]string{
 	"archive": {"cdf3", "blockidx", "cf", "filters", "internal/atomicfile", "internal/ioat", "remote", "slab", "unlimited",
 		"archive/internal/fault", "archive/internal/czip", "archive/internal/format", "archive/internal/blocks"},
 	"archive/internal/fault":  {},
-	"archive/internal/czip":   {"archive/internal/fault"},
+	"archive/internal/czip":   {"archive/internal/fault", "internal/ioat"},
 	"archive/internal/format": {"archive/internal/czip", "archive/internal/fault", "blockidx", "cdf3", "filters", "unlimited"},
 	"archive/internal/blocks": {"archive/internal/czip", "archive/internal/fault", "archive/internal/format",
 		"blockidx", "cdf3", "filters", "internal/ioat", "slab", "unlimited"},
@@ -61,14 +61,17 @@ func TestEdges(t *testing.T) {
 		rel, err := filepath.Rel("..", name)
 		require.NoError(t, err)
 		pkg := path.Dir(filepath.ToSlash(rel))
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+		require.NoError(t, err)
+		if f.Name.Name == "main" {
+			return nil
+		}
 		allowed, ok := edges[pkg]
 		if !ok {
 			top, _, _ := strings.Cut(pkg, "/")
 			require.Contains(t, []string{"cmd", "bench", "testdata"}, top, "package %s is not in the list of edges", pkg)
 			return nil
 		}
-		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
-		require.NoError(t, err)
 		for _, imp := range f.Imports {
 			p, err := strconv.Unquote(imp.Path.Value)
 			require.NoError(t, err)

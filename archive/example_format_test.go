@@ -12,7 +12,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cdfz-format/cdfz/archive/fsck"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 )
 
@@ -65,7 +64,7 @@ func dump(ar []byte) string {
 			fmt.Fprintf(&b, "%04x  %-47s  %s\n", at, strings.TrimSpace(regexp.MustCompile("..").ReplaceAllString(hex.EncodeToString(line), "$0 ")), text)
 		}
 	}
-	w := &fsck.Walker{R: bytes.NewReader(ar), Size: int64(len(ar))}
+	w := &czip.Walker{R: bytes.NewReader(ar), Size: int64(len(ar))}
 	off := int64(0)
 	for {
 		e, err := w.At(off)

@@ -229,7 +229,7 @@ func TestVerifyEntryCuts(t *testing.T) {
 
 // entries returns the entries of an archive according to the local headers.
 func entries(ar []byte) (out []czip.ZipEntry) {
-	w := &fsck.Walker{R: bytes.NewReader(ar), Size: int64(len(ar))}
+	w := &czip.Walker{R: bytes.NewReader(ar), Size: int64(len(ar))}
 	for off := int64(0); ; {
 		e, err := w.At(off)
 		if err != nil {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/format"
 	"github.com/cdfz-format/cdfz/blockidx"
@@ -31,7 +30,7 @@ func joined(t *testing.T, l *format.Resolved, list []format.MetaEntry, storedMan
 	var man format.Manifest
 	table, err := blockidx.NewTable(l.Blocks)
 	require.NoError(t, err)
-	tw := blocks.TailWriter{L: l, Table: table}
+	tw := format.TailWriter{L: l, Table: table}
 	numbers := map[string]int64{}
 	for n := range l.Blocks {
 		v, b := l.Locate(n)

@@ -170,7 +170,7 @@ func (d *draft) write(ctx context.Context, dst io.Writer, image io.ReaderAt, sum
 	if err := w.meta(&man); err != nil {
 		return nil, err
 	}
-	t := blocks.TailWriter{L: d.l, Front: entriesOf(d.front), Table: table, Man: man.ZipEntry, ManCRC: czip.CRC(man.Payload)}
+	t := format.TailWriter{L: d.l, Front: entriesOf(d.front), Table: table, Man: man.ZipEntry, ManCRC: czip.CRC(man.Payload)}
 	n, err := t.WriteTo(dst)
 	if err != nil {
 		return nil, err

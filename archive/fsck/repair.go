@@ -41,7 +41,7 @@ type Repaired struct {
 	Damage    []Damage // that cannot be repaired
 
 	r      io.ReaderAt
-	t      blocks.TailWriter
+	t      format.TailWriter
 	header *cdf3.Header
 
 	front    []byte // all bytes before the first block, if they must be written
@@ -71,7 +71,7 @@ func Repair(ctx context.Context, r io.ReaderAt, size int64, o *RepairOptions) (*
 	}
 	from, stop := blocks.Walked(ctx, r, size)
 	defer stop()
-	x := &repairer{Walker: Walker{R: from, Size: size}, src: ioat.Bind(ctx, r), ctx: ctx, o: o, p: &Repaired{r: r}}
+	x := &repairer{walker: walker{czip.Walker{R: from, Size: size}}, src: ioat.Bind(ctx, r), ctx: ctx, o: o, p: &Repaired{r: r}}
 	if err := x.run(); err != nil {
 		x.p.Close()
 		return nil, err
@@ -175,7 +175,7 @@ func (p *Repaired) WriteTo(ctx context.Context, w io.Writer) (int64, error) {
 
 // repairer collects the evidence.
 type repairer struct {
-	Walker
+	walker
 	src  io.ReaderAt // source of the walker, unbuffered
 	ctx  context.Context
 	o    *RepairOptions
@@ -300,7 +300,7 @@ func (x *repairer) findPlan() (*format.MetaEntry, error) {
 	if e, err := x.At(0); err == nil && e.Name == czip.ReadmeName {
 		off = e.End()
 	}
-	e, err := x.expect(off, czip.PlanName)
+	e, err := x.Expect(off, czip.PlanName)
 	if err != nil {
 		return nil, err
 	}
@@ -319,7 +319,7 @@ func (x *repairer) findPlan() (*format.MetaEntry, error) {
 // findManifest finds the manifest whose local header is expected at off. same reports
 // whether its stored bytes are known to be the original ones.
 func (x *repairer) findManifest(off int64) (same bool, err error) {
-	local, lerr := x.expect(off, czip.ManifestName)
+	local, lerr := x.Expect(off, czip.ManifestName)
 	if lerr != nil && !errors.Is(lerr, fault.ErrCorrupt) {
 		return false, lerr
 	}

@@ -63,7 +63,7 @@ func (x *repairer) block(v int, b int64, name string, off int64) (czip.ZipEntry,
 	if indexed {
 		copies = append(copies, byIndex)
 	}
-	local, lerr := x.expect(off, name)
+	local, lerr := x.Expect(off, name)
 	if lerr == nil {
 		copies = append(copies, local)
 	} else if !errors.Is(lerr, fault.ErrCorrupt) {

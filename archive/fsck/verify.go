@@ -77,7 +77,7 @@ func Verify(ctx context.Context, r io.ReaderAt, size int64, o *VerifyOptions) (*
 	}
 	from, end := blocks.Walked(ctx, r, size)
 	defer end()
-	v := &verifier{ctx: ctx, o: o, src: r, endWalk: end, Walker: Walker{R: from, Size: size}, rep: &Report{Size: size}}
+	v := &verifier{ctx: ctx, o: o, src: r, endWalk: end, walker: walker{czip.Walker{R: from, Size: size}}, rep: &Report{Size: size}}
 	if err := v.run(); err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func Verify(ctx context.Context, r io.ReaderAt, size int64, o *VerifyOptions) (*
 // verifier walks an archive from its first byte to its last, following the local
 // headers and, where one is damaged, the index.
 type verifier struct {
-	Walker
+	walker
 	ctx     context.Context
 	o       *VerifyOptions
 	src     io.ReaderAt // source of the walker, unbuffered
@@ -133,7 +133,7 @@ func (v *verifier) run() error {
 		return err
 	}
 	// Reading the image opens the archive again.
-	v.l, v.header, v.front, v.buf, v.Walker = nil, nil, nil, nil, Walker{Size: v.Size}
+	v.l, v.header, v.front, v.buf, v.walker = nil, nil, nil, nil, walker{czip.Walker{Size: v.Size}}
 	if len(v.rep.Damage) > 0 {
 		return v.decodeBlocks()
 	}

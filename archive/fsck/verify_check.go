@@ -22,7 +22,7 @@ import (
 
 // checkTail checks the manifest and everything after it.
 func (v *verifier) checkTail() error {
-	man, err := v.expect(v.off, czip.ManifestName)
+	man, err := v.Expect(v.off, czip.ManifestName)
 	var payload []byte
 	if err == nil {
 		payload, err = v.payload(&man)
@@ -35,7 +35,7 @@ func (v *verifier) checkTail() error {
 			return err
 		}
 	}
-	t := blocks.TailWriter{L: v.l, Front: v.front, Table: v.table, Man: man, ManCRC: czip.CRC(payload)}
+	t := format.TailWriter{L: v.l, Front: v.front, Table: v.table, Man: man, ManCRC: czip.CRC(payload)}
 	if v.tail != nil && err != nil {
 		// The end line has the manifest's original checksum.
 		t.ManCRC = v.tail.ManCRC
@@ -188,7 +188,7 @@ func (v *verifier) checkFront() error {
 	if err := ioat.ReadFull(ioat.Bind(v.ctx, v.src), front, 0); err != nil {
 		return fmt.Errorf("archive: %w", err)
 	}
-	v.Walker.R = bytes.NewReader(front)
+	v.walker.R = bytes.NewReader(front)
 	var want []format.MetaFile
 	if v.l.Layout.HasView() {
 		var err error

@@ -18,7 +18,7 @@ import (
 // walkFront checks the entries before the blocks. Without a plan, the later entries
 // cannot be identified, and only their checksums are checked.
 func (v *verifier) walkFront() error {
-	l, entries, err := v.Walker.front(v.ctx)
+	l, entries, err := v.walker.front(v.ctx)
 	if errors.Is(err, fault.ErrVersion) {
 		return err
 	}
@@ -51,7 +51,7 @@ func (v *verifier) walkFront() error {
 
 // byManifest finds plan and blocks of an archive whose first local headers are damaged.
 func (v *verifier) byManifest() (*format.Resolved, bool) {
-	x := &repairer{Walker: v.Walker, src: v.src, ctx: v.ctx, p: &Repaired{}}
+	x := &repairer{walker: v.walker, src: v.src, ctx: v.ctx, p: &Repaired{}}
 	if x.findTail() != nil || x.man == nil {
 		return nil, false
 	}
@@ -158,7 +158,7 @@ func (v *verifier) walkBlocks() (whole bool, err error) {
 
 // walkBlock checks the block entry at the position of the walk and moves on.
 func (v *verifier) walkBlock(i int, b int64, name string) (bool, error) {
-	e, err := v.expect(v.off, name)
+	e, err := v.Expect(v.off, name)
 	n := v.l.Number(i, b)
 	if err != nil {
 		if err := v.damage(DamageHeader, v.off, -1, format.NewBlockError(v.l, v.header, i, b, v.off, err)); err != nil {

@@ -12,55 +12,16 @@ import (
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
-// Walker hops from one local header to the next; see docs/FORMAT.md, "Salvage". It
-// reads headers and, on request, single entries, but never the blocks.
-type Walker struct {
-	R    io.ReaderAt
-	Size int64
-	buf  []byte
-}
-
-// hopProbe is the length of the first read of a hop. Most headers fit.
-const hopProbe = 128
-
-// At parses the local header at archive offset off.
-func (w *Walker) At(off int64) (czip.ZipEntry, error) {
-	need := hopProbe
-	w.buf = w.buf[:0]
-	for {
-		n := int(min(int64(need), w.Size-off))
-		if n <= len(w.buf) {
-			return czip.ZipEntry{}, fault.Corruptf("local header at byte %d: cut off by the end at byte %d", off, w.Size)
-		}
-		have := len(w.buf)
-		if cap(w.buf) < n {
-			w.buf = append(make([]byte, 0, max(n, czip.LocalProbe)), w.buf...)
-		}
-		w.buf = w.buf[:n]
-		if err := ioat.ReadFull(w.R, w.buf[have:], off+int64(have)); err != nil {
-			return czip.ZipEntry{}, fmt.Errorf("archive: %w", err)
-		}
-		e, more, err := czip.ParseLocal(w.buf, off)
-		if err != nil {
-			return e, err
-		}
-		if more == 0 {
-			if e.End() > w.Size {
-				return e, fault.Corruptf("%q at byte %d ends at byte %d, the archive at %d", e.Name, off, e.End(), w.Size)
-			}
-			return e, nil
-		}
-		need = more
-	}
-}
+// walker walks through an archive and reads single entries of metadata.
+type walker struct{ czip.Walker }
 
 // payload reads the stored bytes of an entry.
-func (w *Walker) payload(e *czip.ZipEntry) ([]byte, error) {
+func (w *walker) payload(e *czip.ZipEntry) ([]byte, error) {
 	return blocks.Section{}.Get(w.R, e.End()-e.Stored, e.Stored)
 }
 
 // content reads and inflates a metadata entry.
-func (w *Walker) content(ctx context.Context, e *czip.ZipEntry) ([]byte, error) {
+func (w *walker) content(ctx context.Context, e *czip.ZipEntry) ([]byte, error) {
 	p, err := w.payload(e)
 	if err != nil {
 		return nil, err
@@ -69,7 +30,7 @@ func (w *Walker) content(ctx context.Context, e *czip.ZipEntry) ([]byte, error) 
 }
 
 // front walks the entries before the first block and parses the plan.
-func (w *Walker) front(ctx context.Context) (*format.Resolved, []czip.ZipEntry, error) {
+func (w *walker) front(ctx context.Context) (*format.Resolved, []czip.ZipEntry, error) {
 	var entries []czip.ZipEntry
 	var l *format.Resolved
 	for off := int64(0); ; {
@@ -97,15 +58,6 @@ func (w *Walker) front(ctx context.Context) (*format.Resolved, []czip.ZipEntry, 
 		entries = append(entries, e)
 		off = e.End()
 	}
-}
-
-// expect parses the local header at off and checks its name.
-func (w *Walker) expect(off int64, name string) (czip.ZipEntry, error) {
-	e, err := w.At(off)
-	if err == nil && e.Name != name {
-		err = fault.Corruptf("entry at byte %d: expected %q, found %q", off, name, e.Name)
-	}
-	return e, err
 }
 
 // comparer is a writer that compares its input with part of a file.

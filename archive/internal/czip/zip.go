@@ -1,6 +1,7 @@
 // Package czip is the canonical ZIP of archives: local headers, directory records and
-// the end. Every byte follows from name, method, CRC, lengths and mask (docs/FORMAT.md,
-// "The container"). The package knows nothing about netCDF and imports only fault.
+// the end, and walking from one local header to the next. Every byte follows from name, method, CRC, lengths and mask (docs/FORMAT.md,
+// "The container"). The package knows nothing about netCDF and imports only fault and
+// ioat.
 package czip
 
 import (

@@ -1,4 +1,4 @@
-package blocks
+package format
 
 import (
 	"bufio"
@@ -7,14 +7,13 @@ import (
 	"io"
 
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
-	"github.com/cdfz-format/cdfz/archive/internal/format"
 	"github.com/cdfz-format/cdfz/blockidx"
 )
 
 // TailWriter generates everything after the manifest: the index, the directory and the
 // end. They follow from the local headers, so repair writes the same bytes again.
 type TailWriter struct {
-	L      *format.Resolved
+	L      *Resolved
 	Front  []czip.ZipEntry // the entries before .cdfz/rest/0, in order
 	Table  *blockidx.Table
 	Man    czip.ZipEntry
