@@ -42,7 +42,7 @@ func words(w ...uint32) []byte {
 
 // TestMemory reads headers whose lists hold or claim as many elements as they can. The
 // sum of all allocations, including those already freed, is bounded by the size of the
-// file (issue 7, items 4, 8 and 17).
+// file.
 func TestMemory(t *testing.T) {
 	const n = 24 << 20
 	dim := words(0, 1)[4:]

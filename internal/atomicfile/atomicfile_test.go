@@ -69,7 +69,7 @@ func noLocks(err error) func(*calls) {
 }
 
 // TestCreate runs through the life of files on each kind of file system. Without locks,
-// nothing could be written once (issue 7, item 5).
+// nothing could be written once.
 func TestCreate(t *testing.T) {
 	for name, change := range fileSystems {
 		t.Run(name, func(t *testing.T) {
@@ -123,7 +123,7 @@ func TestCreate(t *testing.T) {
 }
 
 // TestLeftover checks that a temporary name that cannot be removed is not a failure,
-// since the target is complete (issue 7, item 18).
+// since the target is complete.
 func TestLeftover(t *testing.T) {
 	with(t, func(c *calls) {
 		c.unnamed, c.renameFree = false, fails(syscall.EPERM)

@@ -13,8 +13,7 @@ import (
 // hostile is text that a terminal acts on.
 const hostile = "a\x1b[31m\u009b2J\u202eb\x7f\U000E0001\n"
 
-// TestTerminal checks that text from a file is made safe for the terminal (issue 7,
-// item 11).
+// TestTerminal checks that text from a file is made safe for the terminal.
 func TestTerminal(t *testing.T) {
 	var out, msg bytes.Buffer
 	a := New(nil, &out, &msg)
@@ -35,8 +34,7 @@ func TestTerminal(t *testing.T) {
 	require.Equal(t, map[string]string{hostile: hostile}, back)
 }
 
-// TestSecrets checks that messages hide the secrets of URLs, well-formed or not (issue
-// 7, item 12).
+// TestSecrets checks that messages hide the secrets of URLs, well-formed or not.
 func TestSecrets(t *testing.T) {
 	for _, name := range []string{
 		"https://me:secret@example.org/x.nc", "https://me:secret@exa mple.org:port/x.nc", "http://me:sec/secret@host/x", "https://example.org/x?key=secret",
