@@ -87,12 +87,8 @@ func (e *Encoder) bytes(dst, src []byte, start int) []byte {
 		return dst
 	}
 	limit, share := len(dst)-start, 0
-	switch {
-	case e.level == Max:
-	case e.p.Type == Char:
-		share = 4
-	default:
-		limit -= limit / 7 // otherwise not worth the time
+	if e.p.Type != Char && e.level != Max { // otherwise not worth the time
+		limit -= limit / 7
 		share = 16
 	}
 	if e.model == nil {

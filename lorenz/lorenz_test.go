@@ -452,3 +452,24 @@ func TestParams(t *testing.T) {
 		require.Error(t, err, fmt.Sprint(bad))
 	}
 }
+
+// TestFixedAfterRatio encodes multiples of 1/4, and few of 1/256. A sample suggests
+// hundredths, which too many values are not.
+func TestFixedAfterRatio(t *testing.T) {
+	rng := rand.New(rand.NewPCG(22, 22))
+	var raw []byte
+	for i := range 60 * 60 {
+		x := math.Round(1e5*math.Sin(float64(i)/900)+300*rng.NormFloat64()) / 4
+		if i%40 == 39 {
+			x += 1.0 / 256
+		}
+		raw = appendValue(raw, Float32, x)
+	}
+	p := Params{Type: Float32, Dims: []int{60, 60}}
+	e, err := NewEncoder(p, Default)
+	require.NoError(t, err)
+	enc, err := e.Encode(nil, raw)
+	require.NoError(t, err)
+	require.Equal(t, []byte{modeGroups, mapFix}, []byte{enc[0], enc[2]})
+	decodeAll(t, p, enc, raw)
+}

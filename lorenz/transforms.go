@@ -29,21 +29,20 @@ func transforms[T lane](s *shape, c *coder[T]) []transformed[T] {
 		few := c.vals
 		low, span := spread(few)
 		d := divisor(s, few)
-		if d > 0 && s.level != Max {
-			// The transform to the smaller integers.
-			if span <= s.widest() && math.Ldexp(d, low) >= 1 {
-				d = 0
-			} else {
-				span = 99
-			}
-		}
-		if span <= s.widest() {
-			if t, ok := fixed(s, c, low); ok {
-				out = append(out, t)
-			}
+		// The transform to the smaller integers is enough, if it fits.
+		one := s.level != Max
+		isFixed := span <= s.widest()
+		if one && isFixed && math.Ldexp(d, low) >= 1 {
+			d = 0
 		}
 		if d > 0 {
 			if t, ok := ratio(s, c, d); ok {
+				out = append(out, t)
+				isFixed = isFixed && !one
+			}
+		}
+		if isFixed {
+			if t, ok := fixed(s, c, low); ok {
 				out = append(out, t)
 			}
 		}
