@@ -17,6 +17,9 @@ import (
 // Choice of the layout. It is decided before a byte is written, from the header and the
 // options and, if these leave it open, from some blocks.
 
+// slack is the number of bytes by which an archive may exceed its image.
+const slack = 4096
+
 // draft is a planned archive that is not yet written.
 type draft struct {
 	o     *WriteOptions

@@ -18,9 +18,6 @@ import (
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
-// slack is the number of bytes by which an archive may exceed its image.
-const slack = 4096
-
 // Result describes a written archive.
 type Result struct {
 	Size   int64 // of the archive, in bytes

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/cdfz-format/cdfz/cdf3"
@@ -23,8 +22,6 @@ const (
 	zattrsName    = ".zattrs"
 	zarrayName    = ".zarray"
 	zmetadataName = ".zmetadata"
-	dimsAttr      = "_ARRAY_DIMENSIONS"
-	fillAttr      = "_FillValue"
 )
 
 type zarray struct {
@@ -86,37 +83,6 @@ func ZarrMeta(ctx context.Context, h *cdf3.Header, p *Plan, limit int64) ([]Meta
 	meta := make([]byte, 0, limit-left+int64(6*len(all))+64)
 	meta, err = encodeObject(ctx, append(meta, `{"metadata":`...), all, func(f MetaFile) (string, []byte) { return f.Name, f.Data })
 	return append(files, MetaFile{zmetadataName, append(meta, `,"zarr_consolidated_format":1}`...)}), err
-}
-
-// encodeASCII encodes JSON with all characters beyond ASCII escaped. zarr-python up to
-// 2.13 refuses others (zarr-developers/zarr-python#1308).
-func encodeASCII(v any) []byte {
-	data := EncodeJSON(v)
-	if isASCII(data) {
-		return data
-	}
-	out := make([]byte, 0, len(data))
-	for _, r := range string(data) {
-		switch {
-		case r < utf8.RuneSelf:
-			out = append(out, byte(r))
-		case r > 0xffff:
-			hi, lo := utf16.EncodeRune(r)
-			out = fmt.Appendf(out, `\u%04x\u%04x`, hi, lo)
-		default:
-			out = fmt.Appendf(out, `\u%04x`, r)
-		}
-	}
-	return out
-}
-
-func isASCII(b []byte) bool {
-	for _, c := range b {
-		if c >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
 }
 
 // encodeAttrs makes a JSON object of attributes, in the order of their names.

@@ -13,6 +13,11 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
+const (
+	dimsAttr = "_ARRAY_DIMENSIONS"
+	fillAttr = "_FillValue"
+)
+
 // viewAttr is an attribute in the view.
 type viewAttr struct {
 	name  string
