@@ -42,7 +42,7 @@ type adaptiveWriter[T lane] struct {
 }
 
 // trialLen is the number of elements that decide whether modeAdaptive is tried.
-const trialLen = 8192
+const trialLen = 4096
 
 // emitAdaptive appends the block in modeAdaptive if an estimate favors it. size is the
 // number of bytes in the best other mode.
