@@ -91,7 +91,7 @@ func (c *coder[T]) emitRanged(s *shape, dst, raw []byte, x *candidate[T]) []byte
 	base := x.pred.layout(s.n)
 	l := base
 	c.probe.y, c.probe.bits = x.y, x.u
-	for parts := 8; parts >= 4; parts /= 2 {
+	for parts := 16; parts >= 4; parts /= 2 {
 		// Cells must not cost more than 1 %.
 		if try := cellsFor(s, x, parts); try != base && c.probe.cellLoss(x.pred, try) < x.cost/100 {
 			l = try

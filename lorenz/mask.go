@@ -255,25 +255,35 @@ func (m *mask) sumBits(specials, dist, n int) {
 
 // setRuns sets the runs from the bits.
 func (m *mask) setRuns() {
-	m.runs = m.runs[:0]
+	runs := m.runs[:0]
+	last := maskRun{start: -1, end: -1}
 	for i, a := range m.bits[0] {
 		b := m.bits[1][i]
-		for at := i * 64; a|b != 0; {
+		for at := int32(i * 64); a|b != 0; {
 			k := bits.TrailingZeros64(a | b)
-			at += k
+			at += int32(k)
 			a, b = a>>k, b>>k
-			kind := uint8(0)
-			if a&1 == 0 {
-				kind = 1
-				k = bits.TrailingZeros64(^b)
-			} else {
+			kind := uint8(b & 1)
+			if kind == 0 {
 				k = bits.TrailingZeros64(^a)
+			} else {
+				k = bits.TrailingZeros64(^b)
 			}
-			m.extend(at, at+k, kind)
-			at += k
+			if at != last.end || kind != last.kind {
+				if last.end >= 0 {
+					runs = append(runs, last)
+				}
+				last = maskRun{start: at, before: last.before + last.end - last.start, kind: kind}
+			}
+			at += int32(k)
+			last.end = at
 			a, b = a>>k, b>>k
 		}
 	}
+	if last.end >= 0 {
+		runs = append(runs, last)
+	}
+	m.runs = runs
 }
 
 // changes returns about how many runs the mask has, given that at a distance.

@@ -147,6 +147,9 @@ func (g *GroupReader) seek(a, b int) (int, bool) {
 		s, pack := &g.s[i], g.packs>>(2*i)&3
 		c0, c1 := first[i], first[i]+chunks[i]
 		k := min(c1*ChunkSyms, s.count) - c0*ChunkSyms // symbols
+		if s.method&streamExtra == 0 {
+			k = (before[i]+n)*GroupLen>>pack - c0*ChunkSyms // the rest of the last chunk is not needed
+		}
 		buf := g.syms[at : at+k]
 		at += k
 		if !s.decode(buf, c0, c1) {

@@ -78,7 +78,8 @@ func (s *Stream) chunks(r *Reader) {
 	s.body = r.Bytes(s.off[n])
 }
 
-// decode decodes the chunks [c0, c1) to dst, which is as long as their symbols.
+// decode decodes the chunks [c0, c1) to dst, which is as long as their symbols. It
+// may be shorter if there are no extra bits: the last chunk is decoded in part.
 func (s *Stream) decode(dst []byte, c0, c1 int) bool {
 	switch s.method {
 	case streamConst:
@@ -89,18 +90,19 @@ func (s *Stream) decode(dst []byte, c0, c1 int) bool {
 		return true
 	}
 	if s.method&^streamExtra == streamHuff {
+		part := len(dst) < min(c1*ChunkSyms, s.count)-c0*ChunkSyms
 		if !s.filled {
 			s.table.fill(&s.lens)
 			s.filled = true
 		}
 		for c := c0; c < c1; c += 4 {
 			n := min(4, c1-c)
-			part := dst[:min(n*ChunkSyms, len(dst))]
-			s.huff.decode(part, s.rest, s.off[c:c+n+1], s.end[c:c+n], &s.table)
-			dst = dst[len(part):]
+			four := dst[:min(n*ChunkSyms, len(dst))]
+			s.huff.decode(four, s.rest, s.off[c:c+n+1], s.end[c:c+n], &s.table)
+			dst = dst[len(four):]
 		}
 		for c := c0; c < c1; c++ {
-			if !s.ended(c) {
+			if !s.ended(c) && !(part && c == c1-1 && s.end[c] <= 8*s.off[c1]) {
 				return false
 			}
 		}
