@@ -6,6 +6,9 @@ import "github.com/cdfz-format/cdfz/lorenz/internal/entropy"
 func (c *coder[T]) emit(s *shape, dst, raw []byte, x *candidate[T]) []byte {
 	start := len(dst)
 	dst = c.emitRanged(s, dst, raw, x)
+	if s.level == Fast {
+		return dst
+	}
 	// A block that cannot be decoded in ranges must be clearly shorter.
 	for _, other := range []func() []byte{
 		func() []byte { return c.emitRepeats(s, dst, raw, x) },

@@ -15,8 +15,8 @@ type Level int
 // Levels of effort.
 const (
 	Default Level = iota
-	Fast
-	Max
+	Fast          // a short search among transforms and predictors alone
+	Max           // every mode is tried, whatever the time
 )
 
 // Encoder encodes blocks of one kind. It keeps buffers between calls and must not be
@@ -84,6 +84,9 @@ func (e *Encoder) Encode(dst, src []byte) ([]byte, error) {
 // bytes replaces the block after start by one in modeBytes if that is shorter.
 func (e *Encoder) bytes(dst, src []byte, start int) []byte {
 	if e.size > 1 && (e.level != Max || len(dst) < start+2 || dst[start] != modeGroups || dst[start+1]&flagRepeats == 0) {
+		return dst
+	}
+	if e.level == Fast && e.p.Type != Char {
 		return dst
 	}
 	limit, share := len(dst)-start, 0
@@ -217,8 +220,10 @@ func encodeBlock[T lane](s *shape, dst []byte, raw []byte, c *coder[T], narrow *
 			limit, best, small = plain.cost, plain, nil
 		}
 	}
-	if t, ok := dictionary(s, c, limit); ok {
-		try(t)
+	if s.level != Fast {
+		if t, ok := dictionary(s, c, limit); ok {
+			try(t)
+		}
 	}
 	if small != nil {
 		return narrow.emit(s, dst, raw, small)

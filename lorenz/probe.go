@@ -269,7 +269,10 @@ type guess struct {
 // best returns the predictor with the lowest estimate: the best on a small
 // sample, and of these the best on a larger one.
 func (p *prober[T]) best(s *shape) (predictor, float64) {
-	const few, many, finalists = 48, 160, 4
+	few, many, finalists := 48, 160, 4
+	if s.level == Fast {
+		few, many, finalists = 24, 64, 2
+	}
 	all := p.all[:0]
 	for _, c := range p.candidates(s) {
 		all = append(all, guess{predictor: c})

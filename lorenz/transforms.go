@@ -281,7 +281,7 @@ func dictionary[T lane](s *shape, c *coder[T], limit float64) (t transformed[T],
 	if total < 64 {
 		return t, false
 	}
-	if s.distinct > 0.985 {
+	if s.distinct > 0.95 && s.level != Max || s.distinct > 0.985 {
 		return t, false
 	}
 	t.y32 = c.lanes32(mapDict, s.n)
