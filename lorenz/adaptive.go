@@ -80,7 +80,8 @@ func (c *coder[T]) emitAdaptive(s *shape, dst, raw []byte, x *candidate[T], size
 	best := cost(x.pred, 0)
 	// Sparse residuals are coded fast, and integers are few.
 	sparse := 16*size < 3*m
-	if s.level != Max && s.typ.float() && !sparse && best > 8*0.93*float64(size) {
+	// It must save a seventh, and other predictors rarely help more than that.
+	if most := 8 * float64(size); s.level != Max && !sparse && (best > most || s.typ.float() && best > 0.88*most) {
 		return dst
 	}
 	try := func(p predictor, weighted int) {
