@@ -1,6 +1,9 @@
 package lorenz
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/cdfz-format/cdfz/lorenz/internal/adaptive"
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
 )
@@ -39,10 +42,46 @@ func (m *mask) spans(dst []adaptive.Span, a, b int) []adaptive.Span {
 type adaptiveWriter[T lane] struct {
 	adaptive.Encoder[T]
 	spans []adaptive.Span
+	short []adaptive.Span
+	all   []guess
 }
 
-// trialLen is the number of elements that decide whether modeAdaptive is tried.
-const trialLen = 4096
+// Elements of trials: few to compare predictors, many to choose among the best.
+const (
+	fewTried  = 2048
+	manyTried = 8192
+)
+
+// trial is a part of a block that stands for all of it.
+type trial struct {
+	lo, hi int
+	spans  []adaptive.Span // from lo on
+	weight float64         // unmasked elements for each one in the part
+}
+
+// trial returns a part of about n elements, the whole block if most of those are masked.
+func (s *shape) trial(buf []adaptive.Span, n, row int) trial {
+	t := trial{lo: max(0, s.n/2-n/2) / row * row}
+	t.hi = min(s.n, t.lo+n)
+	if s.n < 2*n {
+		t.lo, t.hi = 0, s.n
+	}
+	used := 0
+	t.spans = s.mask.spans(buf, t.lo, t.hi)
+	for _, p := range t.spans {
+		used += p.End - p.Start
+	}
+	if used < (t.hi-t.lo)/4 {
+		t.lo, t.hi, used = 0, s.n, s.mask.rank(s.n)
+		t.spans = s.mask.spans(t.spans, 0, s.n)
+	}
+	for i := range t.spans {
+		t.spans[i].Start -= t.lo
+		t.spans[i].End -= t.lo
+	}
+	t.weight = float64(s.mask.rank(s.n)) / float64(used)
+	return t
+}
 
 // emitAdaptive appends the block in modeAdaptive if an estimate favors it. size is the
 // number of bytes in the best other mode.
@@ -51,33 +90,15 @@ func (c *coder[T]) emitAdaptive(s *shape, dst, raw []byte, x *candidate[T], size
 	if s.level == Fast || s.typ == Char || s.n < 32 || m == 0 {
 		return dst
 	}
-	a := &c.adapt
-	at := near(s.dims)
-	lo := max(0, s.n/2-trialLen/2) / at.North * at.North
-	hi := min(s.n, lo+trialLen)
-	if s.n < 2*trialLen {
-		lo, hi = 0, s.n
-	}
-	a.spans = s.mask.spans(a.spans, lo, hi)
-	n := 0
-	for _, p := range a.spans {
-		n += p.End - p.Start
-	}
-	if n < (hi-lo)/4 { // mostly masked
-		lo, hi, n = 0, s.n, m
-		a.spans = s.mask.spans(a.spans, lo, hi)
-	}
-	weight := float64(m) / float64(n)
-	cost := func(p predictor, weighted int) float64 {
-		return a.Cost(c.part(s, x, p, lo, hi), a.spans, at, weighted) * weight
-	}
-	for i := range a.spans {
-		a.spans[i].Start -= lo
-		a.spans[i].End -= lo
+	a, at := &c.adapt, near(s.dims)
+	many := s.trial(a.spans, manyTried, at.North)
+	a.spans = many.spans
+	cost := func(p predictor, t *trial, weighted int) float64 {
+		return a.Cost(c.part(s, x, p, t.lo, t.hi), t.spans, at, weighted) * t.weight
 	}
 	other := *x
 	other.adaptive = true
-	best := cost(x.pred, 0)
+	best := cost(x.pred, &many, 0)
 	// Sparse residuals are coded fast, and integers are few.
 	sparse := 16*size < 3*m
 	// It must save a seventh, and other predictors rarely help more than that.
@@ -85,15 +106,21 @@ func (c *coder[T]) emitAdaptive(s *shape, dst, raw []byte, x *candidate[T], size
 		return dst
 	}
 	try := func(p predictor, weighted int) {
-		if k := cost(p, weighted); k < best*0.997 {
+		if k := cost(p, &many, weighted); k < best*0.997 {
 			best, other.pred, other.weighted = k, p, weighted
 		}
 	}
 	if s.level == Max || !s.typ.float() {
+		few := s.trial(a.short, fewTried, at.North)
+		a.short, a.all = few.spans, a.all[:0]
 		for _, p := range c.probe.candidates(s) {
 			if x.u != nil || !p.isFloat() {
-				try(p, 0)
+				a.all = append(a.all, guess{p, cost(p, &few, 0)})
 			}
+		}
+		slices.SortStableFunc(a.all, func(a, b guess) int { return cmp.Compare(a.cost, b.cost) })
+		for _, g := range a.all[:min(4, len(a.all))] {
+			try(g.predictor, 0)
 		}
 	}
 	if s.level == Max {

@@ -132,11 +132,7 @@ func (m *Model[T]) one(c *arith.Coder, r []T, at int, t, width uint, decoding bo
 		}
 	}
 	x, neg := m.residual(c, i, uint64(v), neg, t, width)
-	v = T(x)
-	if neg != 0 {
-		v = -v
-	}
-	v += p
+	v = negate(T(x), neg) + p
 	if decoding {
 		r[at] = v
 	}

@@ -177,13 +177,12 @@ func (m *Model[T]) residual(c *arith.Coder, i int, v uint64, neg int, t, most ui
 		x <<= rest
 	}
 	m.mag[i] = magnitude(x, b)
-	s := int8(min(x, 2))
-	if neg != 0 {
-		s = -s
-	}
-	m.small[i] = s
+	m.small[i] = negate(int8(min(x, 2)), neg)
 	return x, neg
 }
+
+// negate returns -v if neg is 1 and v if it is 0, without a branch.
+func negate[T int8 | entropy.Lane](v T, neg int) T { return (v ^ -T(neg)) + T(neg) }
 
 // magnitude returns the size of x, which has b ≥ 1 bits, in half octaves.
 func magnitude(x uint64, b int) uint8 {
