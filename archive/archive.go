@@ -66,6 +66,7 @@
 //	.zgroup, v/.zarray …  metadata of the Zarr view, if there is one
 //	.cdfz/rest/0          block 0 of the rest, which begins with the netCDF header
 //	v/0.0.0, …            the blocks of the variables
+//	.cdfz/pool/0/0, …     the blocks that small variables share
 //	.cdfz/rest/1, …       the other blocks of the rest: what belongs to no variable
 //	.cdfz/manifest.json   size and SHA-256 of the image, places of plan and header
 //	.cdfz/index           place, length, mask and checksum of each block

@@ -233,7 +233,7 @@ func TestGiantArchive(t *testing.T) {
 						_, err = f.Image().ReadAt(make([]byte, 100), size-100)
 						require.ErrorIs(t, err, ErrCorrupt)
 						require.ErrorIs(t, f.Image().Copy(ctx, nil, nil), ErrCorrupt)
-						_, _, err = f.Stored(ctx)
+						_, err = f.Stored(ctx)
 						require.Error(t, err)
 					})
 				}

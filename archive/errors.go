@@ -27,15 +27,19 @@ var (
 // BlockError reports a damaged block. Use errors.As to find it in an error. It unwraps
 // to the cause.
 type BlockError struct {
-	File      string  // name of the file, "" if unknown
-	Block     int64   // global block number
-	Var       string  // name of the variable, "" for the rest
-	Start     []int64 // first index of the block in each dimension; nil for the rest
-	Count     []int64 // number of indices of the block in each dimension
-	RestOff   int64   // for the rest: offset of the block in it
-	StoredOff int64   // archive offset of the stored bytes, -1 if unknown
+	File      string      // name of the file, "" if unknown
+	Block     int64       // global block number
+	Var       string      // name of the variable, path of the pool, "" for the rest
+	Start     []int64     // first index of the block in each dimension; nil for a pool and for the rest
+	Count     []int64     // number of indices of the block in each dimension
+	Parts     []BlockPart // for a pool: the variables in the block, if the netCDF header is sound
+	RestOff   int64       // for the rest: offset of the block in it
+	StoredOff int64       // archive offset of the stored bytes, -1 if unknown
 	Err       error
 }
+
+// BlockPart is the part of a variable that lies in a block of a pool, as an index range.
+type BlockPart = fault.BlockPart
 
 // Error names the block by its content and its place.
 func (e *BlockError) Error() string { return (*fault.BlockError)(e).Error() }
@@ -65,7 +69,7 @@ type Layout string
 const (
 	Viewed       Layout = "viewed"       // every blocked variable, and Zarr metadata
 	Consolidated Layout = "consolidated" // the same, with consolidated Zarr metadata only
-	Pooled       Layout = "pooled"       // no Zarr metadata, small variables in the rest
+	Pooled       Layout = "pooled"       // no Zarr metadata, small variables in pools
 	Single       Layout = "single"       // the image as one block
 )
 

@@ -29,6 +29,7 @@ type File struct {
 	image   *Image
 	archive *blocks.Reader // nil for a classic file
 	vars    []int          // position of each variable in the plan, or -1 if not blocked
+	pooled  []int32        // segment of each pooled variable, else -1; nil without pools
 	closer  io.Closer
 
 	byName  func() map[string]int     // numbers of variables
@@ -198,6 +199,7 @@ func wrap(h *cdf3.Header, im *Image, a *blocks.Reader) *File {
 		for pos := range a.L.Vars {
 			f.vars[a.L.Vars[pos].Var] = pos
 		}
+		f.pooled = a.L.Pooled(len(h.Vars))
 	}
 	f.byName = sync.OnceValue(func() map[string]int {
 		m := make(map[string]int, len(f.header.Vars))

@@ -23,11 +23,11 @@ func ours(err error) bool {
 	return errors.Is(err, ErrCorrupt) || errors.Is(err, ErrNotArchive) || errors.Is(err, ErrVersion)
 }
 
-// eachSeed calls add with small archives of each layout. Two of them are marked to be
+// eachSeed calls add with small archives of each layout. Three of them are marked to be
 // kept.
 func eachSeed(f *testing.F, add func(name string, keep bool, ar []byte)) {
 	for name, ar := range smallArchives(f) {
-		add(strings.ReplaceAll(name, "/", "-"), name == "cdf1_single_rec_short.nc/"+string(ZarrAlways), ar)
+		add(strings.ReplaceAll(name, "/", "-"), name == "pools" || name == "cdf1_single_rec_short.nc/"+string(ZarrAlways), ar)
 	}
 	add("empty", true, pack(f, smallestImage, &WriteOptions{Name: "empty.nc"}))
 }

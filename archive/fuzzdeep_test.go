@@ -145,7 +145,7 @@ func FuzzSealed(f *testing.F) {
 			require.True(t, ours(err) || errors.Is(err, filters.ErrUnknownFilter), "%v", err)
 			return
 		}
-		_, _, err = a.Stored(ctx)
+		_, err = a.Stored(ctx)
 		require.NoError(t, err)
 		a.Omitted()
 		for _, v := range a.Vars() {

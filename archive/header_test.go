@@ -43,7 +43,7 @@ func TestHeaderChain(t *testing.T) {
 		want   error
 	}{{format.PlanFilter{ID: filters.Deflate, Params: []uint32{99}}, ErrCorrupt}, {format.PlanFilter{ID: 35}, filters.ErrUnknownFilter}} {
 		p := *r.L.Plan
-		p.Chains = [][]format.PlanFilter{{c.filter}}
+		p.Chains, p.Rest.Chain, p.Rest.Head = [][]format.PlanFilter{{c.filter}}, 0, nil
 		bad, err := seal(encodePlan(&p), first, nil)
 		require.NoError(t, err)
 		_, err = blocks.NewReader(context.Background(), bytes.NewReader(bad), int64(len(bad)), nil)

@@ -112,7 +112,7 @@ func attack(t testing.TB, ar []byte) {
 		}
 		f.Info()
 		f.Omitted()
-		_, _, err = f.Stored(ctx)
+		_, err = f.Stored(ctx)
 		expected("stored", err)
 		n := 0
 		for _, err := range f.Blocks(ctx) {

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/format"
 	"github.com/cdfz-format/cdfz/blockidx"
+	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
 )
 
@@ -22,7 +24,20 @@ type Info struct {
 	Blocks    int64 // blocks of the variables and of the rest
 	Entries   int64 // of the ZIP
 	Stored    int64 // stored bytes of all blocks
+	Pools     []PoolInfo
 	Rest      RestInfo
+}
+
+// PoolInfo describes a pool, a group of variables that share blocks.
+type PoolInfo struct {
+	Vars   []int  // their numbers
+	Path   string // of the entries
+	Type   cdf3.Type
+	Shape  []int64 // of all of their values as one array
+	Block  []int64 // shape of the blocks
+	Chain  filters.Chain
+	Blocks int64
+	Len    int64 // of the values, decoded
 }
 
 // RestInfo describes the rest of an archive: header, padding, gaps, and the
@@ -40,36 +55,59 @@ func (f *File) Info() (i Info, ok bool) {
 		return Info{}, false
 	}
 	return Info{
+		Pools:     poolInfos(a.L),
 		ImageName: a.Man.ImageName(), ImageSize: a.Man.Size, SHA256: a.Man.SHA256, Writer: a.L.Writer, Layout: Layout(a.L.Layout),
 		Block: a.L.Block, Blocks: a.Man.Blocks, Entries: a.Man.Entries, Stored: a.Man.Stored,
 		Rest: RestInfo{Chain: a.L.Filters[a.L.Rest.Chain], Blocks: a.L.RestBlocks, Len: a.L.Rest.Len},
 	}, true
 }
 
-// Stored reads the whole index and returns the stored bytes of each variable, in the
-// order of the header, and of the rest. It returns nil for a classic file.
-func (f *File) Stored(ctx context.Context) (vars []int64, rest int64, err error) {
+func poolInfos(l *format.Resolved) []PoolInfo {
+	out := make([]PoolInfo, len(l.Pools))
+	for i, p := range l.Pools {
+		g := l.Geoms[len(l.Vars)+i]
+		t, _ := cdf3.TypeByName(p.Type)
+		out[i] = PoolInfo{Vars: slices.Clone(p.Vars), Path: l.Path(len(l.Vars) + i), Type: t, Shape: slices.Clone(p.Shape), Block: slices.Clone(p.Block),
+			Chain: l.Filters[p.Chain], Blocks: g.Blocks, Len: g.RawLen}
+	}
+	return out
+}
+
+// Stored has the stored bytes of the parts of an archive.
+type Stored struct {
+	Vars  []int64 // variables with blocks of their own, by number; others have 0
+	Pools []int64
+	Rest  int64
+}
+
+// Stored reads the whole index and returns the stored bytes of each variable, of the
+// pools and of the rest. It returns nil for a classic file.
+func (f *File) Stored(ctx context.Context) (*Stored, error) {
 	a := f.archive
 	if a == nil {
-		return nil, 0, nil
+		return nil, nil
 	}
-	vars = make([]int64, len(f.vars))
+	s := &Stored{Vars: make([]int64, len(f.vars)), Pools: make([]int64, len(a.L.Pools))}
 	pos := 0
-	err = a.EachRow(ctx, 0, a.L.Blocks, func(n int64, row blockidx.Row) error {
+	err := a.EachRow(ctx, 0, a.L.Blocks, func(n int64, row blockidx.Row) error {
 		if n >= a.L.RestFirst {
-			rest += row.Len
+			s.Rest += row.Len
 			return nil
 		}
 		for g := a.L.Geoms[pos]; n >= g.First+g.Blocks; g = a.L.Geoms[pos] {
 			pos++
 		}
-		vars[a.L.Vars[pos].Var] += row.Len
+		if pos < len(a.L.Vars) {
+			s.Vars[a.L.Vars[pos].Var] += row.Len
+		} else {
+			s.Pools[pos-len(a.L.Vars)] += row.Len
+		}
 		return nil
 	})
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	return vars, rest, nil
+	return s, nil
 }
 
 // Omitted lists the attributes that the Zarr view leaves out. It is nil without a view.
@@ -92,9 +130,10 @@ func (f *File) Omitted() []Omitted {
 // BlockInfo describes a block. Lengths are in bytes.
 type BlockInfo struct {
 	Num          int64   // global block number
-	Var          int     // number of the variable, or -1 for the rest
+	Var          int     // number of the variable, or -1 for pools and the rest
+	Pool         int     // number of the pool, or -1
 	Name         string  // of its entry
-	Start, Count []int64 // index range; nil for the rest
+	Start, Count []int64 // index range, for a pool in its shape; nil for the rest
 	Off, Len     int64   // place of the stored bytes
 	Raw          int64   // bytes of values, without padding
 	Mask, CRC    uint32
@@ -126,9 +165,13 @@ func (f *File) Blocks(ctx context.Context) iter.Seq2[BlockInfo, error] {
 // blockInfo describes the block of an index row.
 func blockInfo(a *blocks.Reader, n int64, row blockidx.Row) BlockInfo {
 	v, b := a.L.Locate(n)
-	i := BlockInfo{Num: n, Var: -1, Name: string(a.L.AppendName(nil, v, b)), Off: row.Off, Len: row.Len, Mask: row.Mask, CRC: row.CRC}
+	i := BlockInfo{Num: n, Var: -1, Pool: -1, Name: string(a.L.AppendName(nil, v, b)), Off: row.Off, Len: row.Len, Mask: row.Mask, CRC: row.CRC}
 	if v >= 0 {
-		i.Var = a.L.Vars[v].Var
+		if v < len(a.L.Vars) {
+			i.Var = a.L.Vars[v].Var
+		} else {
+			i.Pool = v - len(a.L.Vars)
+		}
 		i.Start, i.Count = a.L.Geoms[v].Box(b)
 		_, i.Raw = a.L.Geoms[v].At(b)
 	} else {

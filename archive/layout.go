@@ -29,16 +29,25 @@ type draft struct {
 
 // newDraft plans an archive and makes its metadata. ErrMetadata means that the layout
 // needs more metadata than the format allows, or far more than the view is worth.
-func newDraft(ctx context.Context, h *cdf3.Header, size int64, o *WriteOptions, lay format.Layout) (*draft, error) {
-	rest, err := o.Preset.rest()
+func newDraft(ctx context.Context, h *cdf3.Header, size int64, o *WriteOptions, lay format.Layout, more ...func(*format.PlanOptions)) (*draft, error) {
+	head, rest, err := o.Preset.rest()
 	if err != nil {
 		return nil, err
+	}
+	if h.Len > bestHead {
+		head = rest
 	}
 	worth := int64(math.MaxInt64 - format.MetaBase)
 	if lay.HasView() && !o.Zarr.forced() {
 		worth = viewWorth(lay, size)
 	}
-	l, err := format.NewPlan(ctx, h, size, &format.PlanOptions{Block: o.Block, Memory: o.Memory, Rest: rest, Chain: o.chainFor, Headers: worth}, lay)
+	po := &format.PlanOptions{
+		Block: o.Block, Memory: o.Memory, Head: head, Rest: rest, Chain: o.chainFor, Pool: o.poolChain, Named: o.named, Headers: worth,
+	}
+	for _, f := range more {
+		f(po)
+	}
+	l, err := format.NewPlan(ctx, h, size, po, lay)
 	if err != nil {
 		return nil, err
 	}
@@ -75,8 +84,9 @@ func newDraft(ctx context.Context, h *cdf3.Header, size int64, o *WriteOptions, 
 	return d, nil
 }
 
-// chooseDraft decides the layout; see docs/FORMAT.md, "Thresholds of the layouts".
-func chooseDraft(ctx context.Context, image io.ReaderAt, size int64, h *cdf3.Header, o *WriteOptions) (*draft, error) {
+// chooseView plans an archive with a Zarr view, if one is wanted and worth its cost. It
+// returns nil otherwise. See docs/FORMAT.md, "Thresholds of the layouts".
+func chooseView(ctx context.Context, image io.ReaderAt, size int64, h *cdf3.Header, o *WriteOptions) (*draft, error) {
 	for _, lay := range o.Zarr.layouts() {
 		d, err := newDraft(ctx, h, size, o, lay)
 		if err != nil && (o.Zarr.forced() || !errors.Is(err, format.ErrMetadata)) {
@@ -92,7 +102,16 @@ func chooseDraft(ctx context.Context, image io.ReaderAt, size int64, h *cdf3.Hea
 			}
 		}
 	}
-	d, err := newDraft(ctx, h, size, o, format.Pooled)
+	return nil, nil
+}
+
+// chooseDraft plans the archive of an image that is not in memory.
+func chooseDraft(ctx context.Context, image io.ReaderAt, size int64, h *cdf3.Header, o *WriteOptions) (*draft, error) {
+	d, err := chooseView(ctx, image, size, h, o)
+	if d != nil || err != nil {
+		return d, err
+	}
+	d, err = newDraft(ctx, h, size, o, format.Pooled)
 	if errors.Is(err, format.ErrMetadata) {
 		return newDraft(ctx, h, size, o, format.Single)
 	}
@@ -123,7 +142,7 @@ func (d *draft) structural() int64 {
 	n += l.Blocks * perBlock
 	for i, g := range l.Geoms {
 		keys, _ := g.KeysLen()
-		n += 2 * (keys + g.Blocks*int64(len(l.Vars[i].Path)+1))
+		n += 2 * (keys + g.Blocks*int64(len(l.Path(i))+1))
 	}
 	return n + 2*(l.RestBlocks*int64(len(czip.RestPrefix))+format.DigitsBelow(l.RestBlocks))
 }

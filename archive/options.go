@@ -3,6 +3,7 @@ package archive
 import (
 	"fmt"
 	"runtime"
+	"slices"
 
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
@@ -126,7 +127,10 @@ const (
 	defaultLevel  = 3
 	portableLevel = 6
 	maxEffort     = 2
-	maxRestLevel  = 19
+	bestLevel     = 19
+
+	// bestHead is the longest header that is compressed as well as possible, in bytes.
+	bestHead = 1 << 19
 )
 
 // Chain returns the chain of a preset for variables of type t. Elements of one byte are
@@ -149,13 +153,22 @@ func (p Preset) Chain(t cdf3.Type) (filters.Chain, error) {
 	return nil, fault.Optionsf("preset %q, expected one of %v", p, Presets)
 }
 
-// rest returns the chain for the rest, whose blocks have several lengths and any
-// content.
-func (p Preset) rest() (filters.Chain, error) {
-	if p == PresetMax {
-		return filters.Chain{{ID: filters.Zstd, Params: []uint32{maxRestLevel}}}, nil
+// rest returns the chains for the block with the netCDF header, and for the other blocks
+// of the rest, which have several lengths and any content.
+func (p Preset) rest() (head, rest filters.Chain, err error) {
+	best := filters.Chain{{ID: filters.Zstd, Params: []uint32{bestLevel}}}
+	switch p {
+	case PresetMax:
+		return best, best, nil
+	case PresetDefault:
+		rest, err = p.Chain(cdf3.Byte)
+		return best, rest, err
+	case PresetPortable:
+		rest, err = p.Chain(cdf3.Byte)
+		return filters.Chain{{ID: filters.Deflate, Params: []uint32{9}}}, rest, err
 	}
-	return p.Chain(cdf3.Byte)
+	rest, err = p.Chain(cdf3.Byte)
+	return rest, rest, err
 }
 
 // chainFor returns the chain of one variable under the options, complete for blocks of
@@ -181,6 +194,16 @@ func (o *WriteOptions) chainFor(name string, t cdf3.Type, g *format.Geometry) (f
 		return nil, err
 	}
 	return complete(c, t, g)
+}
+
+// poolChain returns the chain of a pool of variables without chains of their own.
+func (o *WriteOptions) poolChain(t cdf3.Type, g *format.Geometry) (filters.Chain, error) {
+	return o.chainFor("*", t, g)
+}
+
+// named reports whether the options have a chain for a variable by its name.
+func (o *WriteOptions) named(name string) bool {
+	return name != "*" && slices.ContainsFunc(o.Filters, func(f VarFilter) bool { return slices.Contains(f.Vars, name) })
 }
 
 // complete adds the parameters that depend on the blocks to a chain, and checks it.

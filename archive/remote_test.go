@@ -367,12 +367,15 @@ func TestRemoteFailures(t *testing.T) {
 func TestRemoteReplaced(t *testing.T) {
 	image := noiseImage(t, 64)
 	ar := noiseArchive(t, image, 4000)
-	other := bytes.Clone(image)
-	for i := range other[len(image)/2:] {
-		other[len(image)/2+i] ^= 0x55
+	var other, same []byte
+	for mask := byte(1); len(same) != len(ar); mask++ { // the manifest may deflate to another length
+		require.NotZero(t, mask)
+		other = bytes.Clone(image)
+		for i := range other[len(image)/2:] {
+			other[len(image)/2+i] ^= mask
+		}
+		same = noiseArchive(t, other, 4000)
 	}
-	same := noiseArchive(t, other, 4000)
-	require.Equal(t, len(ar), len(same))
 	longer := noiseArchive(t, image, 2000)
 	for name, c := range map[string]struct {
 		data            []byte

@@ -29,7 +29,7 @@ func TestIndexDamage(t *testing.T) {
 		return err
 	}
 	for name, read := range map[string]func() error{
-		"Stored": func() error { _, _, err := f.Stored(ctx); return err },
+		"Stored": func() error { _, err := f.Stored(ctx); return err },
 		"Blocks": func() (err error) {
 			for _, err = range f.Blocks(ctx) {
 			}

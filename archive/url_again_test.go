@@ -116,7 +116,7 @@ func TestURLGarbledFront(t *testing.T) {
 					got, err = readNoise(context.Background(), f, point)
 				}
 				if err == nil {
-					_, _, err = f.Stored(context.Background())
+					_, err = f.Stored(context.Background())
 				}
 				if where == "at its origin" {
 					require.ErrorIs(t, err, ErrCorrupt)

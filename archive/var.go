@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
+	"github.com/cdfz-format/cdfz/archive/internal/format"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/cf"
 	"github.com/cdfz-format/cdfz/filters"
@@ -34,12 +35,24 @@ func (f *File) newVar(num int) *Var {
 		v.values = blocks.NewBlockedVar(f.archive, pos)
 		return v
 	}
+	if m, ok := v.member(); ok {
+		v.values = blocks.NewPooledVar(f.archive, m, w.Shape, w.Type.Size())
+		return v
+	}
 	r := unlimited.NewValues(unlimited.SegmentOf(f.header, w), f.image, f.image.Size())
 	v.values = r
 	if gap := f.image.gap(); gap > 0 {
 		v.values = newFarVar(r, w.Shape, w.Type.Size(), gap)
 	}
 	return v
+}
+
+// member returns the place of the variable in a pool. ok is false if it is in none.
+func (v *Var) member() (m format.Member, ok bool) {
+	if v.f.pooled == nil || v.f.pooled[v.num] < 0 {
+		return m, false
+	}
+	return v.f.archive.L.Member(int(v.f.pooled[v.num])), true
 }
 
 // Num returns the number of the variable in the header.
@@ -110,13 +123,15 @@ func (v *Var) Values() io.ReaderAt {
 // VarInfo describes how an archive stores a variable.
 type VarInfo struct {
 	Blocked bool          // has blocks for itself
-	Why     string        // why it is not blocked
-	Path    string        // path of its entries
-	Block   []int64       // shape of its blocks
-	Chain   filters.Chain // of its blocks
-	Blocks  int64
-	InView  bool   // is in the Zarr view
-	View    string // why it is not in the view, if it is blocked and the archive has a view
+	Pooled  bool          // shares blocks with other variables
+	Pool    int           // number of its pool, if it is pooled
+	Why     string        // why it is neither
+	Path    string        // of the entries
+	Block   []int64       // shape of the blocks, if it is blocked
+	Chain   filters.Chain // of the blocks
+	Blocks  int64         // those with its values
+	InView  bool          // is in the Zarr view
+	View    string        // why it is not in the view, if it is blocked and the archive has a view
 }
 
 // Info describes how the variable is stored. It is zero for variables of classic
@@ -127,6 +142,13 @@ func (v *Var) Info() VarInfo {
 	case a == nil:
 		return VarInfo{}
 	case pos < 0:
+		if m, ok := v.member(); ok {
+			i := len(a.L.Vars) + m.Pool
+			chain, _ := a.L.BlockInfo(i, 0)
+			first, _, _ := a.L.FindRaw(m.Off)
+			last, _, _ := a.L.FindRaw(m.Off + m.Len - 1)
+			return VarInfo{Pooled: true, Pool: m.Pool, Path: a.L.Path(i), Chain: a.L.Filters[chain], Blocks: last.N - first.N + 1}
+		}
 		why := string(v.f.reasons()[v.num])
 		if why == "" {
 			why = "left in the rest of a " + string(a.L.Layout) + " archive"

@@ -181,7 +181,7 @@ func TestVerifyRules(t *testing.T) {
 		{"Zarr metadata stored", viewed, replace(".zmetadata", stored), "method 0, expected 8"},
 		{"other Zarr metadata", viewed, replace(".zattrs", func(format.MetaEntry) format.MetaEntry { return format.NewMeta(".zattrs", []byte(`{"a":1}`)) }), "does not follow"},
 		{"plan stored", viewed, replace(czip.PlanName, stored), "method 0, expected 8"},
-		{"codec of another filter", pooled, plan(`"codec":{"id":"zstd"`, `"codec":{"id":"zlib"`), "codec"},
+		{"codec of another filter", viewed, plan(`"codec":{"id":"zstd"`, `"codec":{"id":"zlib"`), "codec"},
 		{"unknown layout", pooled, plan(`"layout":"pooled"`, `"layout":"other"`), "layout"},
 		{"member twice", pooled, plan(`"layout":"pooled"`, `"layout":"pooled","layout":"pooled"`), "layout"},
 		{"null member", pooled, plan(`"groups":`, `"groups":null,"g":`), "plan"},

@@ -43,6 +43,8 @@ func smallArchives(t testing.TB) map[string][]byte {
 			out[name+"/"+string(zarr)] = pack(t, image, &WriteOptions{Name: name, Zarr: zarr, Block: MinBlock})
 		}
 	}
+	out["pools"] = pack(t, files["cdf1_climate_small.nc"], &WriteOptions{Zarr: ZarrNever})
+	require.NotEmpty(t, open(t, out["pools"]).L.Pools)
 	out["consolidated"] = pack(t, files["cdf2_two_rec_small.nc"], &WriteOptions{Zarr: ZarrConsolidated, Block: MinBlock})
 	return out
 }

@@ -220,7 +220,7 @@ func (x *repairer) findHeader() error {
 	if err != nil {
 		return err
 	}
-	if h, err := blocks.DecodeHeader(x.ctx, x.l, x.man.Header, stored); err == nil && x.l.CheckHeader(h) == nil {
+	if h, err := blocks.DecodeHeader(x.ctx, x.l, x.man.Header, stored); err == nil && x.l.SetHeader(x.ctx, h) == nil {
 		x.p.header = h
 	}
 	return nil

@@ -85,7 +85,7 @@ func (x *repairer) block(v int, b int64, name string, off int64) (czip.ZipEntry,
 	if len(inPlace) == 0 {
 		return fail(lerr)
 	}
-	e, ok, err := x.choose(v, inPlace, decoded, indexed && inPlace[0] == byIndex)
+	e, ok, err := x.choose(v, b, inPlace, decoded, indexed && inPlace[0] == byIndex)
 	if err != nil {
 		return czip.ZipEntry{}, err
 	}
@@ -105,7 +105,7 @@ func (x *repairer) block(v int, b int64, name string, off int64) (czip.ZipEntry,
 
 // choose returns the copy of a row that the block's bytes confirm. ok is false if they
 // confirm none. sealed is set if the first copy has a checksum for itself.
-func (x *repairer) choose(v int, copies []czip.ZipEntry, decoded int64, sealed bool) (e czip.ZipEntry, ok bool, err error) {
+func (x *repairer) choose(v int, b int64, copies []czip.ZipEntry, decoded int64, sealed bool) (e czip.ZipEntry, ok bool, err error) {
 	agree := true
 	for _, c := range copies {
 		agree = agree && c == copies[0]
@@ -144,7 +144,7 @@ func (x *repairer) choose(v int, copies []czip.ZipEntry, decoded int64, sealed b
 				n++
 			}
 		}
-		decodes, err := x.decodes(v, &c, decoded)
+		decodes, err := x.decodes(v, b, &c, decoded)
 		if err != nil {
 			return c, false, err
 		}
@@ -160,11 +160,8 @@ func (x *repairer) choose(v int, copies []czip.ZipEntry, decoded int64, sealed b
 }
 
 // decodes reports whether a block decodes to its length with the mask of a row.
-func (x *repairer) decodes(v int, e *czip.ZipEntry, decoded int64) (bool, error) {
-	chain := x.l.Rest.Chain
-	if v >= 0 {
-		chain = x.l.Vars[v].Chain
-	}
+func (x *repairer) decodes(v int, b int64, e *czip.ZipEntry, decoded int64) (bool, error) {
+	chain, _ := x.l.BlockInfo(v, b)
 	c := x.l.Filters[chain]
 	if len(c) < 32 && e.Mask>>len(c) != 0 || decoded > blocks.DefaultMemory || e.Stored > blocks.DefaultMemory {
 		return false, nil

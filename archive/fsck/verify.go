@@ -51,12 +51,16 @@ const (
 	DamageImage     = "image"
 )
 
+// Part is a variable and an index range of it.
+type Part = fault.BlockPart
+
 // Damage is one damaged place of an archive.
 type Damage struct {
 	Kind         string
 	Off, Len     int64 // archive bytes, -1 if unknown
 	Var          string
 	Start, Count []int64 // index range of the variable, for blocks
+	Parts        []Part  // the variables in a block of a pool, instead
 	Text         string
 }
 
@@ -151,7 +155,7 @@ func (v *verifier) damage(kind string, off, n int64, err error) error {
 	d := Damage{Kind: kind, Off: off, Len: n, Text: err.Error()}
 	var b *fault.BlockError
 	if errors.As(err, &b) {
-		d.Var, d.Start, d.Count = b.Var, b.Start, b.Count
+		d.Var, d.Start, d.Count, d.Parts = b.Var, b.Start, b.Count, b.Parts
 	}
 	v.rep.Damage = append(v.rep.Damage, d)
 	return nil

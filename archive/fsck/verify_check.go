@@ -120,6 +120,20 @@ func (v *verifier) checkHeader() error {
 			return err
 		}
 	}
+	for i, p := range v.l.Pools {
+		for _, n := range p.Vars {
+			if err := v.ctx.Err(); err != nil {
+				return err
+			}
+			if why[n] == unlimited.Blocked {
+				continue
+			}
+			err := fault.Corruptf("plan: variable %q is in pool %d, but %s", v.header.Vars[n].Name, i, why[n])
+			if err := v.damage(DamagePlan, -1, -1, err); err != nil {
+				return err
+			}
+		}
+	}
 	if err := v.checkCodecs(); err != nil || v.front == nil {
 		return err
 	}

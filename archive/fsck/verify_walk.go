@@ -204,7 +204,7 @@ func (v *verifier) walkBlock(i int, b int64, name string) (bool, error) {
 		// From here on, damage can be named by variable.
 		h, err := blocks.DecodeHeader(v.ctx, v.l, format.PlaceOf(row), stored)
 		if err == nil {
-			err = v.l.CheckHeader(h)
+			err = v.l.SetHeader(v.ctx, h)
 		}
 		if err != nil {
 			return true, v.damage(DamageBlock, row.Off, row.Len, err)

@@ -104,6 +104,9 @@ func withoutEffect(f *archive.File, given []archive.VarFilter) []string {
 	var out []string
 	for _, v := range f.Vars() {
 		if i := v.Info(); named[v.Name()] && !i.Blocked {
+			if i.Pooled {
+				i.Why = "it is too small for blocks of its own"
+			}
 			out = append(out, fmt.Sprintf("-F has no effect on variable %s: %s", cli.Quoted(v.Name()), i.Why))
 		}
 	}

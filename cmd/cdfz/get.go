@@ -339,6 +339,7 @@ func (r *getRun) blocksOf(sel []*export.Values) (blocks, bytes int64, err error)
 		num, size := s.Var(), s.StoredType().Size()
 		if !vars[num].Blocked {
 			bytes += s.Len() * size
+			blocks += vars[num].Blocks
 			continue
 		}
 		i := &vars[num]

@@ -18,20 +18,21 @@ import (
 
 // infoReport is the JSON of one archive.
 type infoReport struct {
-	File        string    `json:"file"`
-	Image       string    `json:"image"`
-	Size        int64     `json:"size"`
-	Format      string    `json:"format"`
-	Records     int64     `json:"records"`
-	ArchiveSize int64     `json:"archive_size"`
-	Ratio       float64   `json:"ratio"`
-	Layout      string    `json:"layout"`
-	Blocks      int64     `json:"blocks"`
-	Structure   int64     `json:"structure"` // bytes that are not blocks
-	Writer      string    `json:"writer"`
-	SHA256      string    `json:"sha256"`
-	Vars        []infoVar `json:"vars"` // filled in for JSON alone: files may have millions
-	Rest        infoRest  `json:"rest"`
+	File        string     `json:"file"`
+	Image       string     `json:"image"`
+	Size        int64      `json:"size"`
+	Format      string     `json:"format"`
+	Records     int64      `json:"records"`
+	ArchiveSize int64      `json:"archive_size"`
+	Ratio       float64    `json:"ratio"`
+	Layout      string     `json:"layout"`
+	Blocks      int64      `json:"blocks"`
+	Structure   int64      `json:"structure"` // bytes that are not blocks
+	Writer      string     `json:"writer"`
+	SHA256      string     `json:"sha256"`
+	Vars        []infoVar  `json:"vars"` // filled in for JSON alone: files may have millions
+	Pools       []infoPool `json:"pools"`
+	Rest        infoRest   `json:"rest"`
 	// Omitted are attributes that the Zarr view leaves out.
 	Omitted []infoOmitted `json:"omitted"`
 
@@ -50,13 +51,28 @@ type infoVar struct {
 	Chain   string   `json:"chain,omitempty"`
 	Filters string   `json:"filters,omitempty"` // the chain as a user writes it
 	Blocked bool     `json:"blocked"`
-	Why     string   `json:"why,omitempty"` // why it is not blocked
+	Pool    *int     `json:"pool,omitempty"` // the pool that it lies in
+	Why     string   `json:"why,omitempty"`  // why it is not blocked
 	InView  bool     `json:"in_view"`
 	WhyView string   `json:"why_not_in_view,omitempty"`
 	Blocks  int64    `json:"blocks"`
 	Raw     int64    `json:"raw"`
 	Stored  int64    `json:"stored"`
 	Ratio   float64  `json:"ratio"`
+}
+
+type infoPool struct {
+	Vars    []int   `json:"vars"` // their numbers
+	Path    string  `json:"path"`
+	Type    string  `json:"type"`
+	Shape   []int64 `json:"shape"`
+	Block   []int64 `json:"block"`
+	Chain   string  `json:"chain"`
+	Filters string  `json:"filters"`
+	Blocks  int64   `json:"blocks"`
+	Raw     int64   `json:"raw"`
+	Stored  int64   `json:"stored"`
+	Ratio   float64 `json:"ratio"`
 }
 
 type infoRest struct {
@@ -74,7 +90,7 @@ type infoOmitted struct {
 
 type infoBlock struct {
 	Num   int64   `json:"num"`
-	Var   string  `json:"var,omitempty"` // "" for the rest
+	Var   string  `json:"var,omitempty"` // "" for a pool or the rest
 	Name  string  `json:"name"`
 	Start []int64 `json:"start,omitempty"`
 	Count []int64 `json:"count,omitempty"`
@@ -93,20 +109,26 @@ func makeInfo(ctx context.Context, name string, size int64, r *archive.File) (*i
 		File: name, Image: i.ImageName, Size: i.ImageSize, Format: fmt.Sprintf("CDF-%d", h.Version), Records: h.NumRecs,
 		ArchiveSize: size, Ratio: cli.Ratio(i.ImageSize, size), Layout: string(i.Layout), Blocks: i.Blocks,
 		Structure: size - i.Stored, Writer: i.Writer, SHA256: i.SHA256,
-		Omitted: []infoOmitted{},
+		Pools: []infoPool{}, Omitted: []infoOmitted{},
 	}
-	stored, restStored, err := r.Stored(ctx)
+	stored, err := r.Stored(ctx)
 	if err != nil {
 		return nil, err
 	}
+	for n, p := range i.Pools {
+		rep.Pools = append(rep.Pools, infoPool{
+			Vars: p.Vars, Path: p.Path, Type: p.Type.String(), Shape: p.Shape, Block: p.Block, Chain: chainText(p.Chain), Filters: chainText(p.Chain.Given()),
+			Blocks: p.Blocks, Raw: p.Len, Stored: stored.Pools[n], Ratio: cli.Ratio(p.Len, stored.Pools[n]),
+		})
+	}
 	rep.each = func(yield func(*infoVar) bool) {
 		for _, w := range r.Vars() {
-			if ctx.Err() != nil || !yield(describeVar(h, w, stored)) {
+			if ctx.Err() != nil || !yield(describeVar(h, w, stored.Vars)) {
 				return
 			}
 		}
 	}
-	rep.Rest = infoRest{chainText(i.Rest.Chain), i.Rest.Blocks, i.Rest.Len, restStored}
+	rep.Rest = infoRest{chainText(i.Rest.Chain), i.Rest.Blocks, i.Rest.Len, stored.Rest}
 	for _, o := range r.Omitted() {
 		x := infoOmitted{Attr: o.Attr, Why: o.Why}
 		if o.Var >= 0 {
@@ -125,7 +147,10 @@ func describeVar(h *cdf3.Header, w *archive.Var, stored []int64) *infoVar {
 		Blocked: v.Blocked, Why: v.Why, InView: v.InView, WhyView: cli.WithoutPackages(v.View),
 		Blocks: v.Blocks, Raw: h.Vars[num].Len, Stored: stored[num], Ratio: cli.Ratio(h.Vars[num].Len, stored[num]),
 	}
-	if v.Blocked {
+	if v.Pooled {
+		o.Pool = &v.Pool
+	}
+	if v.Blocked || v.Pooled {
 		o.Chain, o.Filters = chainText(v.Chain), chainText(v.Chain.Given())
 	}
 	if !utf8.ValidString(o.Name) {
@@ -177,8 +202,16 @@ func (v *informer) printInfo(rep *infoReport) {
 				row[7] = fmt.Sprintf("%.2f", w.Ratio)
 			}
 			used[w.Chain] = true
+		} else if w.Pool != nil {
+			row[3] = fmt.Sprintf("in pool %d", *w.Pool)
 		}
 		return row
+	}
+	var pools [][]string
+	for n, p := range rep.Pools {
+		pools = append(pools, []string{fmt.Sprintf("(pool %d)", n), p.Type, shapeText(p.Shape), shapeText(p.Block), p.Filters,
+			strconv.FormatInt(p.Raw, 10), strconv.FormatInt(p.Stored, 10), fmt.Sprintf("%.2f", p.Ratio), ""})
+		used[p.Chain] = true
 	}
 	rest := []string{"(rest)", "", "", "", rep.Rest.Chain, strconv.FormatInt(rep.Rest.Raw, 10), strconv.FormatInt(rep.Rest.Stored, 10), "", ""}
 	if rep.Rest.Stored > 0 {
@@ -190,6 +223,11 @@ func (v *informer) printInfo(rep *infoReport) {
 		}
 		for w := range rep.each {
 			if !yield(varRow(w)) {
+				return
+			}
+		}
+		for _, row := range pools {
+			if !yield(row) {
 				return
 			}
 		}
@@ -229,7 +267,7 @@ func (v *infoVar) viewText(layout string) string {
 		return "yes"
 	case v.WhyView != "":
 		return "no: " + v.WhyView
-	case !v.Blocked:
+	case !v.Blocked && v.Pool == nil:
 		return "no: " + v.Why
 	}
 	return "no: a " + layout + " archive"
@@ -265,7 +303,10 @@ func (v *informer) printWhy(rep *infoReport) {
 		v.Print(format, args...)
 	}
 	for w := range rep.each {
-		if !w.Blocked {
+		switch {
+		case w.Pool != nil:
+			line("variable %s shares the blocks of pool %d, because it is small", cli.Quoted(w.Name), *w.Pool)
+		case !w.Blocked:
 			line("variable %s has no blocks: %s", cli.Quoted(w.Name), w.Why)
 		}
 		if w.WhyView != "" {

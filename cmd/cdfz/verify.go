@@ -44,7 +44,15 @@ type damageJSON struct {
 	Var   string  `json:"var,omitempty"`
 	Start []int64 `json:"start,omitempty"`
 	Count []int64 `json:"count,omitempty"`
-	Text  string  `json:"text"`
+	// Vars are the variables in a block that several share.
+	Vars []damagedVar `json:"vars,omitempty"`
+	Text string       `json:"text"`
+}
+
+type damagedVar struct {
+	Var   string  `json:"var"`
+	Start []int64 `json:"start"`
+	Count []int64 `json:"count"`
 }
 
 func verifyCmd(a *cli.App) *cobra.Command {
@@ -201,7 +209,11 @@ func damageList(list []fsck.Damage) []damageJSON {
 	out := make([]damageJSON, len(list))
 	for i := range list {
 		d := &list[i]
-		out[i] = damageJSON{d.Kind, d.Off, d.Len, d.Var, d.Start, d.Count, damageText(d)}
+		var vars []damagedVar
+		for _, p := range d.Parts {
+			vars = append(vars, damagedVar{p.Var, p.Start, p.Count})
+		}
+		out[i] = damageJSON{d.Kind, d.Off, d.Len, d.Var, d.Start, d.Count, vars, damageText(d)}
 	}
 	return out
 }

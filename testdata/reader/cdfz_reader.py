@@ -25,7 +25,7 @@ class Unsupported(Exception):
     """Not an archive, or not readable by this reader (exit status 1)."""
 
 
-PLAN_MEMBERS = "format features writer layout image block chains rest vars groups"
+PLAN_MEMBERS, PLAN_OPTIONAL = "format features writer layout image block chains rest vars groups", "pools"
 
 def need(ok, what):
     if not ok:
@@ -356,13 +356,36 @@ class Archive:
 
     def set_header(self, row):
         """Compares the plan with the netCDF header, whose block has this row."""
-        block = self.block(self.rest0, self.plan["rest"]["chain"], self.plan["rest"]["first"], row)
+        block = self.block(self.rest0, self.head, self.plan["rest"]["first"], row)
         length, found = parse_header(block.tobytes(), self.plan["image"]["size"])
         need(length == self.plan["image"]["header"], "another length of the netCDF header")
         for v in self.vars:
             need(v["var"] < len(found), "a variable that the netCDF header does not have")
             seg = tuple(v["segment"][x] for x in ("off", "len", "stride", "count"))
             need((v["type"], v["shape"], seg) == found[v["var"]], f"variable {v['path']} differs from the netCDF header")
+        seen = {v["var"] for v in self.vars}                                            # "Pools"
+        for p in self.pools:
+            need(all(i < len(found) for i in p["vars"]), "a variable that the netCDF header does not have")
+            need(len(seen) + len(p["vars"]) == len(seen | set(p["vars"])), "a variable is named twice")
+            seen |= set(p["vars"])
+            need(all(found[i][0] == p["type"] for i in p["vars"]), "a pool of another type than its variables")
+            p["segments"] = [found[i][2] for i in p["vars"]]
+            need(all(n * count > 0 for _, n, _, count in p["segments"]), "a variable without a byte in a pool")
+            need(sum(n * count for _, n, _, count in p["segments"]) == p["bytes"], "a pool and its variables differ in length")
+        self.check_segments([tuple(v["segment"][x] for x in ("off", "len", "stride", "count")) for v in self.vars]
+                            + [s for p in self.pools for s in p["segments"]])
+
+    def check_segments(self, segments):
+        """The "Checks" of segments that can be made one by one; image() finds overlaps."""
+        header, size, recs = self.plan["image"]["header"], self.plan["image"]["size"], []
+        for off, length, stride, count in segments:
+            if length * count:
+                need(stride == 0 if count <= 1 else stride >= length, "stride")
+                need(header <= off and off + stride * (count - 1) + length <= size, "segment outside of the image")
+                recs += [(off, off + length, stride, count)] * (count > 1)
+        if recs:
+            need(len({r[2:] for r in recs}) == 1, "records differ")
+            need(max(r[1] for r in recs) - min(r[0] for r in recs) <= recs[0][2], "records overlap")
 
     # -- "Walking the local headers"
     def walk(self):
@@ -416,6 +439,9 @@ class Archive:
                     rem, c = divmod(rem, g)
                     key.insert(0, str(c))
                 yield v["path"] + "/" + (".".join(key) or "0"), v["first"] + b
+        for i, p in enumerate(self.pools):
+            for b, key in enumerate(np.ndindex(*p["grid"])):
+                yield f".cdfz/pool/{i}/" + (".".join(map(str, key)) or "0"), p["first"] + b
         for i in range(1, self.nblocks - self.rest0):
             yield f".cdfz/rest/{i}", self.rest0 + i
 
@@ -452,7 +478,7 @@ class Archive:
         need(order[:2] == ["format", "features"] and type(p["features"]) is list, "features are not the second member")
         if p["features"]:
             raise Unsupported(f"features {p['features']!r:.200}")
-        members(p, PLAN_MEMBERS)
+        members(p, PLAN_MEMBERS, PLAN_OPTIONAL)
         need(order.index("vars") < order.index("groups"), "groups precede vars")
         need(p["layout"] in ("viewed", "consolidated", "pooled", "single"), "layout")
         text(p["writer"]), uint(p["block"])
@@ -466,7 +492,7 @@ class Archive:
                 uint(f["id"], "id", M32), [uint(x, "parameter", M32) for x in f.setdefault("params", [])]
                 need(type(f.get("optional", False)) is bool and type(f.get("codec", {})) is dict, "optional or codec")
                 text(f.get("name", ""))
-        self.vars, self.nblocks, total, recs, last = p["vars"], 0, 0, [], -1
+        self.vars, self.pools, self.nblocks, total, last = p["vars"], p.get("pools", []), 0, 0, -1
         for v in self.vars:
             members(v, "var path type shape block chain segment", "view")
             members(v["segment"], "off len stride count")
@@ -474,32 +500,40 @@ class Archive:
             need(v.get("view", "no-codec") in ("path", "no-codec", "optional", "unaligned"), "view")
             path_allowed(v)
             last = v["var"]
-            n, b, s, es = v["shape"], v["block"], v["segment"], SIZES[v["type"]]
-            need(len(n) == len(b), "rank")
-            need(all(1 <= uint(y) <= max(1, uint(x)) for x, y in zip(n, b)), "block shape")
-            j = max([i for i in range(len(n)) if b[i] != max(1, n[i])], default=0)      # "Blocks of variables"
-            need(all(x == 1 for x in b[:j]), "block shape is not contiguous")
-            v["grid"] = [-(-x // y) for x, y in zip(n, b)]
-            v["nblocks"], v["first"], v["bytes"] = math.prod(v["grid"]), self.nblocks, es * math.prod(n)
-            v["inner"], v["cut"], v["k"] = es * math.prod(n[j + 1:]), *((n[j], b[j]) if n else (1, 1))
-            need(v["k"] * v["inner"] <= MAXBLOCK and uint(v["chain"]) < len(p["chains"]), "block size or chain")
-            off, length, stride, count = (uint(s[x], x) for x in ("off", "len", "stride", "count"))
+            self.set_blocks(v)
+            off, length, stride, count = (uint(v["segment"][x], x) for x in ("off", "len", "stride", "count"))
             need(length * count == v["bytes"], "segment and shape differ")
-            need(stride == 0 if count <= 1 else stride >= length and count == n[0], "stride")
-            if v["bytes"]:                                                              # "Checks"
-                need(header <= off and off + stride * (count - 1) + length <= size, "segment outside of the image")
-                recs += [(off, off + length, stride, count)] * (count > 1)
-            total, self.nblocks = total + v["bytes"], self.nblocks + v["nblocks"]
-        if recs:
-            need(len({r[2:] for r in recs}) == 1, "records differ")
-            need(max(r[1] for r in recs) - min(r[0] for r in recs) <= recs[0][2], "records overlap")
+            need(stride == 0 if count <= 1 else stride >= length and count == v["shape"][0], "stride")
+            total += v["bytes"]
+        need(type(self.pools) is list and len(self.pools) <= 4096, "pools")
+        for v in self.pools:
+            members(v, "vars type shape block chain")
+            need(v["type"] in SIZES and v["vars"] and all(uint(i, "var", 2**31 - 1) >= 0 for i in v["vars"]), "pool")
+            self.set_blocks(v)
+            need(v["bytes"] > 0, "a pool without a byte")
+            total += v["bytes"]
         need(all(p["groups"]) and sorted(i for g in p["groups"] for i in g) == list(range(len(self.vars))), "groups")
-        r = members(p["rest"], "len first block chain")
+        r = members(p["rest"], "len first block chain", "head")
         length, first, block = uint(r["len"]), uint(r["first"], "first", MAXBLOCK), uint(r["block"], "block", MAXBLOCK)
+        self.head = uint(r.get("head", r["chain"]))
         need(total + length == size, "variables and rest are not the image")
-        need(header <= first <= length and first <= max(header, 2**21) and block > 0 and uint(r["chain"]) < len(p["chains"]), "rest")
+        need(header <= first <= length and first <= max(header, 2**21) and block > 0
+             and max(uint(r["chain"]), self.head) < len(p["chains"]), "rest")
         self.rest0 = self.nblocks
         self.nblocks += 1 + -(-(length - first) // block)
+
+    def set_blocks(self, v):
+        """Blocks of a variable or a pool: "Blocks of variables and pools"."""
+        n, b, es = v["shape"], v["block"], SIZES[v["type"]]
+        need(len(n) == len(b), "rank")
+        need(all(1 <= uint(y) <= max(1, uint(x)) for x, y in zip(n, b)), "block shape")
+        j = max([i for i in range(len(n)) if b[i] != max(1, n[i])], default=0)
+        need(all(x == 1 for x in b[:j]), "block shape is not contiguous")
+        v["grid"] = [-(-x // y) for x, y in zip(n, b)]
+        v["nblocks"], v["first"], v["bytes"] = math.prod(v["grid"]), self.nblocks, es * math.prod(n)
+        v["inner"], v["cut"], v["k"] = es * math.prod(n[j + 1:]), *((n[j], b[j]) if n else (1, 1))
+        need(v["k"] * v["inner"] <= MAXBLOCK and uint(v["chain"]) < len(self.plan["chains"]), "block size or chain")
+        self.nblocks += v["nblocks"]
 
     # -- blocks and image
     def block(self, number, chain, n, row=None):
@@ -514,7 +548,7 @@ class Archive:
             raise Damage(f"block {number} at {off}: {e}")
 
     def raw(self, v):
-        """Returns the row-major bytes of a variable: "Blocks of variables"."""
+        """Returns the row-major bytes of a variable or a pool: "Blocks of variables and pools"."""
         out, full = np.empty(v["bytes"], np.uint8), v["k"] * v["inner"]
         run, per = v["cut"] * v["inner"], -(-v["cut"] // v["k"])
         for b in range(v["nblocks"]):
@@ -527,20 +561,27 @@ class Archive:
         r, out, at = self.plan["rest"], np.empty(self.plan["rest"]["len"], np.uint8), 0
         for b in range(self.rest0, self.nblocks):
             n = r["first"] if b == self.rest0 else min(r["block"], len(out) - at)
-            out[at:at + n] = self.block(b, r["chain"], n)
+            out[at:at + n] = self.block(b, self.head if b == self.rest0 else r["chain"], n)
             at += n
         return out
 
     def image(self):
         size = self.plan["image"]["size"]
         image, used = np.zeros(size, np.uint8), np.zeros(size, bool)
+        def put(segment, raw):
+            off, length, stride, count = segment
+            runs = lambda a: np.lib.stride_tricks.as_strided(a[off:], (count, length), (stride, 1))
+            need(not runs(used).any(), "runs overlap")
+            runs(used)[...] = True
+            runs(image)[...] = raw.reshape(count, length)
         for v in self.vars:
             if v["bytes"]:
-                off, length, stride, count = (v["segment"][x] for x in ("off", "len", "stride", "count"))
-                runs = lambda a: np.lib.stride_tricks.as_strided(a[off:], (count, length), (stride, 1))
-                need(not runs(used).any(), "runs overlap")
-                runs(used)[...] = True
-                runs(image)[...] = self.raw(v).reshape(count, length)
+                put([v["segment"][x] for x in ("off", "len", "stride", "count")], self.raw(v))
+        for p in self.pools:
+            raw, at = self.raw(p), 0
+            for s in p["segments"]:
+                put(s, raw[at:at + s[1] * s[3]])
+                at += s[1] * s[3]
         image[~used] = self.rest()
         return image
 

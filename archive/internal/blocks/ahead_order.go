@@ -95,7 +95,8 @@ func (a *Reader) newImageAhead(ctx context.Context, pass []bool) *aheadOrder {
 	if a.far == nil {
 		return nil
 	}
-	upto := make([]int64, len(a.L.Geoms)+1) // raw bytes of each segment whose blocks were listed
+	upto := make([]int64, a.L.Perm.Segments()+1) // raw bytes of each segment whose blocks were listed
+	pooled := map[int64]bool{}                   // blocks of pools that were listed
 	list := func(i int64) (out []numbered) {
 		off := i * imageWindow
 		a.L.Perm.ImageRuns(off, min(off+imageWindow, a.L.Image.Size), func(r unlimited.Run) bool {
@@ -104,7 +105,12 @@ func (a *Reader) newImageAhead(ctx context.Context, pass []bool) *aheadOrder {
 			}
 			for at := max(r.RawOff, upto[r.Seg]); at < r.RawOff+r.Len; {
 				block, _, left := a.L.FindRaw(at)
-				out = append(out, numbered{Block: block})
+				if !pooled[block.N] {
+					out = append(out, numbered{Block: block})
+				}
+				if a.L.IsPool(block.Var) {
+					pooled[block.N] = true // other variables have bytes in it, too
+				}
 				at += left
 				upto[r.Seg] = at
 			}

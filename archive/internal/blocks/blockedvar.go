@@ -35,6 +35,7 @@ var (
 	_ slab.Shaped = (*blockedVar)(nil)
 )
 
+// NewBlockedVar returns the values of variable pos of the plan.
 func NewBlockedVar(a *Reader, pos int) *blockedVar {
 	g := a.L.Geoms[pos]
 	return &blockedVar{io.NewSectionReader(rawReader{a}, g.RawOff, g.RawLen), a, g, pos}

@@ -146,25 +146,38 @@ func (a *Reader) overlay(f *os.File, pass []bool, off int64, p []byte) error {
 }
 
 // Passes divides the segments into parts such that the blocks of the record variables
-// in each part fit the memory. The first part also has all other segments. The last
-// element of each part stands for the rest.
+// and pools in each part fit the memory. The first part also has all other segments. The
+// last element of each part stands for the rest.
 func (a *Reader) Passes(memory int64) [][]bool {
-	n := len(a.L.Geoms)
+	n := a.L.Perm.Segments()
 	first := make([]bool, n+1)
 	first[n] = true
 	passes := [][]bool{first}
 	used := int64(0)
-	for i, g := range a.L.Geoms {
-		if a.L.Vars[i].Segment.Count <= 1 {
-			first[i] = true
-			continue
-		}
-		if used > 0 && used+g.BlockLen > memory {
+	take := func(from, to int, bytes int64) {
+		if used > 0 && used+bytes > memory {
 			passes = append(passes, make([]bool, n+1))
 			used = 0
 		}
-		passes[len(passes)-1][i] = true
-		used += g.BlockLen
+		for seg := from; seg < to; seg++ {
+			passes[len(passes)-1][seg] = true
+		}
+		used += bytes
+	}
+	seg := 0
+	for v, g := range a.L.Geoms {
+		switch members := a.L.Segments(v); {
+		case v >= len(a.L.Vars):
+			// The variables of a pool may lie anywhere, so all of its blocks stay.
+			take(seg, seg+members, g.RawLen)
+			seg += members
+		case a.L.Vars[v].Segment.Count <= 1:
+			first[seg] = true
+			seg++
+		default:
+			take(seg, seg+1, g.BlockLen)
+			seg++
+		}
 	}
 	return passes
 }

@@ -20,7 +20,7 @@ type blockSink interface {
 type Cutter struct {
 	L    *format.Resolved
 	R    io.ReaderAt // the image
-	Rest io.ReaderAt // the rest, or nil to read it from the image
+	Tail io.ReaderAt // raw from the first pool on, or nil to read it from the image
 	Sink blockSink
 	// Window is the number of bytes of the record section read at once. 0 is passed on
 	// to unlimited.Gather.
@@ -31,7 +31,8 @@ type Cutter struct {
 // Header submits block 0 of the rest, which precedes all others.
 func (c *Cutter) Header() error { return c.restBlocks(0, 1) }
 
-// All submits the blocks of the variables, then the remaining blocks of the rest.
+// All submits the blocks of the variables, then those of the pools, then the remaining
+// blocks of the rest.
 func (c *Cutter) All() error {
 	for _, group := range c.L.Groups {
 		var err error
@@ -44,18 +45,48 @@ func (c *Cutter) All() error {
 			return err
 		}
 	}
+	if err := c.pools(); err != nil {
+		return err
+	}
 	return c.restBlocks(1, c.L.RestBlocks)
 }
 
-func (c *Cutter) restBlocks(from, to int64) error {
-	rest := c.Rest
-	if rest == nil {
-		rest = ioat.NewSection(c.L.Perm.Raw(c.R), c.L.Perm.RestOff(), c.L.Perm.RestLen())
+// tail returns raw from the first pool on, and the raw offset where it begins.
+func (c *Cutter) tail() (io.ReaderAt, int64) {
+	from := c.L.Perm.RawOff(len(c.L.Vars))
+	if c.Tail != nil {
+		return c.Tail, from
 	}
+	return ioat.NewSection(c.L.Perm.Raw(c.R), from, c.L.Image.Size-from), from
+}
+
+// pools cuts variables that share blocks.
+func (c *Cutter) pools() error {
+	tail, from := c.tail()
+	for v := len(c.L.Vars); v < len(c.L.Geoms); v++ {
+		g := c.L.Geoms[v]
+		for b := range g.Blocks {
+			off, n := g.At(b)
+			buf := c.Sink.Buffer(g.BlockLen)
+			if err := ioat.ReadFull(tail, buf[:n], g.RawOff+off-from); err != nil {
+				return err
+			}
+			g.Pad(buf, n)
+			c.Read(n)
+			if err := c.Sink.Submit(&BlockJob{V: v, B: b, Raw: buf}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (c *Cutter) restBlocks(from, to int64) error {
+	tail, start := c.tail()
 	for b := from; b < to; b++ {
 		off, n := c.L.RestAt(b)
 		buf := c.Sink.Buffer(n)
-		if err := ioat.ReadFull(rest, buf, off); err != nil {
+		if err := ioat.ReadFull(tail, buf, c.L.Perm.RestOff()+off-start); err != nil {
 			return err
 		}
 		c.Read(n)

@@ -218,7 +218,8 @@ func grainsOf(l *format.Resolved) []int64 {
 	d := new(decoder)
 	grains := make([]int64, len(l.Geoms))
 	for v, g := range l.Geoms {
-		if c, err := d.coder(l, l.Vars[v].Chain); err == nil {
+		chain, _ := l.BlockInfo(v, 0)
+		if c, err := d.coder(l, chain); err == nil {
 			grains[v] = int64(c.Grain(int(g.BlockLen)))
 		}
 	}

@@ -239,7 +239,7 @@ func ParseFront(ctx context.Context, plan, rest []byte, m *format.Manifest, size
 	}
 	header, err := DecodeHeader(ctx, l, m.Header, rest)
 	if err == nil {
-		err = l.CheckHeader(header)
+		err = l.SetHeader(ctx, header)
 	}
 	return &head{l, header}, err
 }
@@ -252,7 +252,8 @@ func DecodeHeader(ctx context.Context, l *format.Resolved, at format.Place, stor
 	if err := at.Check(czip.RestPrefix+"0", stored); err != nil {
 		return fail(err)
 	}
-	chain := l.Filters[l.Rest.Chain]
+	n, _ := l.BlockInfo(-1, 0)
+	chain := l.Filters[n]
 	raw := stored
 	if whole := uint32(1<<len(chain) - 1); at.Mask != whole {
 		if l.Rest.First > format.MaxFirst {

@@ -16,18 +16,17 @@ import (
 const (
 	// sweepChunk is the number of bytes hashed, and read between blocks, at once.
 	sweepChunk = 1 << 20
-	// keptRest is the longest rest that a Sweep keeps in memory. In most files the rest
-	// has a few hundred bytes; in some it pads each record.
-	keptRest = 32 << 20
+	// keptTail is the longest tail of raw, pools and rest, that a Sweep keeps in memory.
+	keptTail = 32 << 20
 )
 
 // Sweep lets an image be cut and hashed in one pass. A Cutter reads through it, roughly
 // from the first byte to the last. The Sweep hashes each byte when it first passes, and
-// reads the bytes between the blocks. These belong to the rest, which is cut last, so
-// the Sweep keeps them.
+// reads the bytes between the blocks. These belong to pools and to the rest, which are cut
+// last, so the Sweep keeps them.
 //
-// Bytes are read again if records are cut in several groups, and if they belong to a
-// rest that is too long to be kept. A Sweep is for one goroutine and must be closed.
+// Bytes are read again if records are cut in several groups, and if they belong to pools
+// and a rest that are too long to be kept. A Sweep is for one goroutine and must be closed.
 type Sweep struct {
 	ctx  context.Context
 	r    io.ReaderAt
@@ -35,7 +34,7 @@ type Sweep struct {
 	l    *format.Resolved
 	next int64 // first byte not yet hashed
 
-	rest *unlimited.Tail // the rest so far, or nil if not kept
+	tail *unlimited.Tail // what has come by of pools and rest; nil: it is not kept
 
 	buf  []byte        // to be filled
 	full chan []byte   // to be hashed
@@ -47,8 +46,8 @@ type Sweep struct {
 func NewSweep(ctx context.Context, image io.ReaderAt, l *format.Resolved) *Sweep {
 	s := &Sweep{ctx: ctx, l: l, full: make(chan []byte, 4), free: make(chan []byte, 6), sum: make(chan [32]byte, 1)}
 	s.r, s.end = Walked(ctx, image, l.Image.Size)
-	if l.Rest.Len <= keptRest {
-		s.rest = l.Perm.NewTail(l.Perm.Segments())
+	if first := len(l.Vars); l.Perm.TailLen(first) <= keptTail {
+		s.tail = l.Perm.NewTail(first)
 	}
 	go s.hashAll(s.full)
 	return s
@@ -142,34 +141,34 @@ func (s *Sweep) hash() {
 	}
 }
 
-// pass takes the next image bytes and keeps those of the rest.
+// pass is told the image bytes that come next. It keeps those of the tail.
 func (s *Sweep) pass(p []byte) {
 	s.next += int64(len(p))
-	if s.rest != nil {
-		s.rest.Pass(p)
+	if s.tail != nil {
+		s.tail.Pass(p)
 	}
 }
 
-// Rest returns the rest, or nil if it is too long to be kept. It reads as much of the
-// image as needed.
-func (s *Sweep) Rest() io.ReaderAt {
-	if s.rest == nil {
+// Tail is pools and rest, nil if they are too long to be kept. It reads the image as far
+// as it must.
+func (s *Sweep) Tail() io.ReaderAt {
+	if s.tail == nil {
 		return nil
 	}
-	return sweptRest{s}
+	return sweptTail{s}
 }
 
-type sweptRest struct{ s *Sweep }
+type sweptTail struct{ s *Sweep }
 
 // ReadAt implements io.ReaderAt.
-func (r sweptRest) ReadAt(p []byte, off int64) (int, error) {
+func (r sweptTail) ReadAt(p []byte, off int64) (int, error) {
 	if off < 0 {
 		return 0, errors.New("archive: negative offset")
 	}
-	rest := r.s.rest
-	end := min(off+int64(len(p)), int64(len(rest.Bytes())))
-	if err := r.s.to(rest.Until(off, end)); err != nil {
+	tail := r.s.tail
+	end := min(off+int64(len(p)), int64(len(tail.Bytes())))
+	if err := r.s.to(tail.Until(off, end)); err != nil {
 		return 0, err
 	}
-	return bytes.NewReader(rest.Bytes()).ReadAt(p, off)
+	return bytes.NewReader(tail.Bytes()).ReadAt(p, off)
 }

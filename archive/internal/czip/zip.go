@@ -310,6 +310,7 @@ const (
 	ManifestName = ".cdfz/manifest.json"
 	IndexName    = ".cdfz/index"
 	VarPrefix    = ".cdfz/v/"
+	PoolPrefix   = ".cdfz/pool/"
 
 	HeadMagic = "PK\x03\x04"
 	// headLen covers the first local header with its name.

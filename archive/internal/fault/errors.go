@@ -33,29 +33,63 @@ var (
 type BlockError struct {
 	File      string  // name of the file, "" if unknown
 	Block     int64   // global block number
-	Var       string  // name of the variable, "" for the rest
-	Start     []int64 // first index of the block in each dimension; nil for the rest
-	Count     []int64 // number of indices of the block in each dimension
-	RestOff   int64   // for the rest: offset of the block in it
-	StoredOff int64   // archive offset of the stored bytes, -1 if unknown
+	Var       string  // name of the variable, path of the pool, "" for the rest
+	Start     []int64 // first index of the block in each dimension; nil for a pool and for the rest
+	Count     []int64 // how many indices it holds in each dimension
+	Parts     []BlockPart
+	RestOff   int64 // for the rest: its first byte there
+	StoredOff int64 // archive offset of the stored bytes, -1 if unknown
 	Err       error
 }
 
-// Error names the block by its content and its place.
+// BlockPart is archive.BlockPart.
+type BlockPart struct {
+	Var          string
+	Start, Count []int64
+}
+
+// namedParts is how many variables of a pool an error names.
+const namedParts = 3
+
+// Error names the block by what it holds and by its place.
 func (e *BlockError) Error() string {
 	s := "archive: "
 	if e.File != "" {
 		s += e.File + ": "
 	}
-	if e.Start == nil {
-		s += fmt.Sprintf("header or rest from its byte %d (block %d", e.RestOff, e.Block)
-	} else {
+	switch {
+	case e.Start != nil:
 		s += fmt.Sprintf("variable %q%s (block %d", e.Var, indexRange(e.Start, e.Count), e.Block)
+	case e.Var != "":
+		s += e.pooled() + fmt.Sprintf(" (block %d", e.Block)
+	default:
+		s += fmt.Sprintf("header or rest from its byte %d (block %d", e.RestOff, e.Block)
 	}
 	if e.StoredOff >= 0 {
 		s += fmt.Sprintf(" at byte %d", e.StoredOff)
 	}
 	return s + "): " + e.Err.Error()
+}
+
+// pooled names the first variables in a block of a pool.
+func (e *BlockError) pooled() string {
+	if len(e.Parts) == 0 {
+		return e.Var
+	}
+	s := "variable "
+	if len(e.Parts) > 1 {
+		s = "variables "
+	}
+	for i, p := range e.Parts[:min(len(e.Parts), namedParts)] {
+		if i > 0 {
+			s += ", "
+		}
+		s += fmt.Sprintf("%q%s", p.Var, indexRange(p.Start, p.Count))
+	}
+	if more := len(e.Parts) - namedParts; more > 0 {
+		s += fmt.Sprintf(" and %d more", more)
+	}
+	return s
 }
 
 // Unwrap returns the cause.

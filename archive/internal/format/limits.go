@@ -18,6 +18,7 @@ const (
 	MetaSmall  = 1 << 16
 
 	maxFeatures = 64
+	maxPools    = 4096
 	MaxChains   = 4096
 	MaxFilters  = 4096    // of all chains
 	MaxParams   = 1 << 16 // of all filters

@@ -2,9 +2,9 @@ package format
 
 import "container/heap"
 
-// StoredOrder calls yield for every block of a variable in stored order
-// (docs/FORMAT.md, "Order") until it returns false. Memory and time depend on the
-// number of variables and blocks, not on that of records.
+// StoredOrder calls yield for every block of a variable or a pool in stored order,
+// docs/FORMAT.md, "Order", until it returns false. Memory and time follow the
+// number of variables and blocks, not that of records.
 func (l *Resolved) StoredOrder(yield func(v int, b int64) bool) {
 	for _, group := range l.Groups {
 		q := make(blockQueue, 0, len(group))
@@ -28,6 +28,13 @@ func (l *Resolved) StoredOrder(yield func(v int, b int64) bool) {
 			}
 			c.update()
 			heap.Fix(&q, 0)
+		}
+	}
+	for v := len(l.Vars); v < len(l.Geoms); v++ {
+		for b := range l.Geoms[v].Blocks {
+			if !yield(v, b) {
+				return
+			}
 		}
 	}
 }

@@ -9,9 +9,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 
@@ -30,7 +28,7 @@ type Layout string
 const (
 	Viewed       Layout = "viewed"       // every blocked variable, and Zarr metadata
 	Consolidated Layout = "consolidated" // the same, with consolidated Zarr metadata only
-	Pooled       Layout = "pooled"       // no Zarr metadata, small variables in the rest
+	Pooled       Layout = "pooled"       // no Zarr metadata, small variables in pools
 	Single       Layout = "single"       // the image as one block
 )
 
@@ -56,6 +54,7 @@ type Plan struct {
 	Rest     PlanRest       `json:"rest"`
 	Vars     []PlanVar      `json:"vars"`
 	Groups   [][]int        `json:"groups"`
+	Pools    []PlanPool     `json:"pools,omitempty"`
 }
 
 // PlanImage describes the image; lengths in bytes.
@@ -79,6 +78,7 @@ type PlanRest struct {
 	First int64 `json:"first"`
 	Block int64 `json:"block"`
 	Chain int   `json:"chain"`
+	Head  *int  `json:"head,omitempty"` // chain of block 0; nil: Chain
 }
 
 // PlanVar is a blocked variable.
@@ -93,12 +93,25 @@ type PlanVar struct {
 	View    NotViewed         `json:"view,omitempty"`
 }
 
-// Resolved is a plan with everything that is computed from it.
+// PlanPool is variables that share blocks: their bytes one after another, as an array of
+// the given type and shape.
+type PlanPool struct {
+	Vars  []int   `json:"vars"`
+	Type  string  `json:"type"`
+	Shape []int64 `json:"shape"`
+	Block []int64 `json:"block"`
+	Chain int     `json:"chain"`
+}
+
+// Resolved is a plan with everything that is computed from it. Variables with blocks of
+// their own and pools are both *arrays*: element v of Geoms is that of variable v of the
+// plan, or of pool v - len(Vars).
 type Resolved struct {
 	*Plan
-	Perm       *unlimited.Layout
+	Perm       *unlimited.Layout // set by SetHeader: a segment for each variable, then for each of the pools
 	Geoms      []*Geometry
 	Filters    []filters.Chain
+	restOff    int64 // raw offset of the rest
 	RestFirst  int64 // global number of the rest's block 0
 	RestBlocks int64
 	Blocks     int64 // number of all blocks
@@ -129,26 +142,20 @@ func newLayout(ctx context.Context, p *Plan) (*Resolved, error) {
 		}
 		l.Filters = append(l.Filters, chain)
 	}
-	segs := make([]unlimited.Segment, len(p.Vars))
 	for i := range p.Vars {
 		if i%liveEvery == 0 {
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
 		}
-		g, err := l.checkVar(i)
-		if err != nil {
+		if err := l.checkVar(i); err != nil {
 			return nil, err
 		}
-		segs[i] = p.Vars[i].Segment
-		l.Geoms = append(l.Geoms, g)
 	}
-	var err error
-	if l.Perm, err = unlimited.New(p.Image.Size, p.Image.Header, segs); err != nil {
-		return nil, fault.Corruptf("plan: %v", err)
-	}
-	for i, g := range l.Geoms {
-		g.RawOff = l.Perm.RawOff(i)
+	for i := range p.Pools {
+		if err := l.checkPool(i); err != nil {
+			return nil, err
+		}
 	}
 	if err := l.checkRest(); err != nil {
 		return nil, err
@@ -156,43 +163,70 @@ func newLayout(ctx context.Context, p *Plan) (*Resolved, error) {
 	return l, l.checkGroups()
 }
 
-func (l *Resolved) checkVar(i int) (*Geometry, error) {
+func (l *Resolved) checkVar(i int) error {
 	v := &l.Vars[i]
-	t, ok := cdf3.TypeByName(v.Type)
-	if !ok {
-		return nil, fault.Corruptf("plan: variable %d has type %q", v.Var, v.Type)
-	}
 	if v.Var < 0 || i > 0 && v.Var <= l.Vars[i-1].Var {
-		return nil, fault.Corruptf("plan: variable %d out of order", v.Var)
+		return fault.Corruptf("plan: variable %d out of order", v.Var)
 	}
 	if !validPath(v.Path) && v.Path != czip.VarPrefix+strconv.Itoa(v.Var) {
-		return nil, fault.Corruptf("plan: variable %d has path %q", v.Var, v.Path)
+		return fault.Corruptf("plan: variable %d has path %q", v.Var, v.Path)
 	}
-	if v.Chain < 0 || v.Chain >= len(l.Filters) {
-		return nil, fault.Corruptf("plan: variable %d has chain %d of %d", v.Var, v.Chain, len(l.Filters))
-	}
-	g, err := NewGeometry(v.Shape, v.Block, t.Size())
+	g, err := l.addArray(v.Type, v.Shape, v.Block, v.Chain)
 	if err != nil {
-		return nil, fmt.Errorf("variable %d: %w", v.Var, err)
+		return fmt.Errorf("variable %d: %w", v.Var, err)
 	}
 	s := v.Segment
 	if n, ok := mul(s.Len, s.Count); s.Len < 0 || s.Count < 0 || !ok || n != g.RawLen {
-		return nil, fault.Corruptf("plan: variable %d: %d runs of %d bytes for a shape of %d bytes", v.Var, s.Count, s.Len, g.RawLen)
+		return fault.Corruptf("plan: variable %d: %d runs of %d bytes for a shape of %d bytes", v.Var, s.Count, s.Len, g.RawLen)
 	}
-	g.First = l.Blocks
+	return nil
+}
+
+func (l *Resolved) checkPool(i int) error {
+	p := &l.Pools[i]
+	if len(p.Vars) == 0 {
+		return fault.Corruptf("plan: pool %d has no variables", i)
+	}
+	g, err := l.addArray(p.Type, p.Shape, p.Block, p.Chain)
+	if err == nil && g.RawLen == 0 {
+		err = fault.Corruptf("no bytes")
+	}
+	if err != nil {
+		return fmt.Errorf("pool %d: %w", i, err)
+	}
+	return nil
+}
+
+// addArray checks what variables and pools have in common, and numbers their blocks.
+func (l *Resolved) addArray(typ string, shape, block []int64, chain int) (*Geometry, error) {
+	t, ok := cdf3.TypeByName(typ)
+	if !ok {
+		return nil, fault.Corruptf("plan: type %q", typ)
+	}
+	if chain < 0 || chain >= len(l.Filters) {
+		return nil, fault.Corruptf("plan: chain %d of %d", chain, len(l.Filters))
+	}
+	g, err := NewGeometry(shape, block, t.Size())
+	if err != nil {
+		return nil, err
+	}
+	g.First, g.RawOff = l.Blocks, l.restOff
 	l.Blocks += g.Blocks
-	if g.RawLen > l.Image.Size || g.Blocks > l.Image.Size || l.Blocks < 0 {
-		return nil, fault.Corruptf("plan: variable %d has %d bytes, the image %d", v.Var, g.RawLen, l.Image.Size)
+	l.restOff += g.RawLen
+	if l.restOff < 0 || l.restOff > l.Image.Size || g.Blocks > l.Image.Size || l.Blocks < 0 {
+		return nil, fault.Corruptf("plan: array of %d bytes, the image has %d", g.RawLen, l.Image.Size)
 	}
+	l.Geoms = append(l.Geoms, g)
 	return g, nil
 }
 
 func (l *Resolved) checkRest() error {
 	r := &l.Rest
-	if r.Len != l.Perm.RestLen() || r.First < l.Image.Header || r.First > r.Len || r.First > max(l.Image.Header, MaxFirst) ||
-		r.Chain < 0 || r.Chain >= len(l.Filters) || r.Block < 1 || r.Block > maxBlock {
+	rest := l.Image.Size - l.restOff
+	if r.Len != rest || r.First < l.Image.Header || r.First > r.Len || r.First > max(l.Image.Header, MaxFirst) ||
+		r.Chain < 0 || r.Chain >= len(l.Filters) || l.headChain() < 0 || l.headChain() >= len(l.Filters) || r.Block < 1 || r.Block > maxBlock {
 		return fault.Corruptf("plan: rest of %d bytes in blocks of %d and %d, chain %d; expected %d bytes",
-			r.Len, r.First, r.Block, r.Chain, l.Perm.RestLen())
+			r.Len, r.First, r.Block, r.Chain, rest)
 	}
 	l.RestFirst = l.Blocks
 	l.RestBlocks = 1 + CeilDiv(r.Len-r.First, r.Block)
@@ -245,7 +279,7 @@ func (l *Resolved) RestAt(b int64) (off, n int64) {
 	return off, min(l.Rest.Block, l.Rest.Len-off)
 }
 
-// MaxBlockLen returns the decoded length of the longest block.
+// MaxBlockLen is the length of the longest block, decoded.
 func (l *Resolved) MaxBlockLen() int64 {
 	n := max(l.Rest.First, min(l.Rest.Block, l.Rest.Len), 1)
 	for _, g := range l.Geoms {
@@ -254,12 +288,34 @@ func (l *Resolved) MaxBlockLen() int64 {
 	return n
 }
 
+// BlockInfo is what encoding or decoding a block needs to know.
 func (l *Resolved) BlockInfo(v int, b int64) (chain int, decoded int64) {
-	if v < 0 {
+	switch {
+	case v < 0 && b == 0:
+		return l.headChain(), l.Rest.First
+	case v < 0:
 		_, n := l.RestAt(b)
 		return l.Rest.Chain, n
+	case v < len(l.Vars):
+		return l.Vars[v].Chain, l.Geoms[v].BlockLen
 	}
-	return l.Vars[v].Chain, l.Geoms[v].BlockLen
+	return l.Pools[v-len(l.Vars)].Chain, l.Geoms[v].BlockLen
+}
+
+// headChain is the chain of block 0 of the rest.
+func (l *Resolved) headChain() int {
+	if l.Rest.Head != nil {
+		return *l.Rest.Head
+	}
+	return l.Rest.Chain
+}
+
+// Path is the path of an array.
+func (l *Resolved) Path(v int) string {
+	if v < len(l.Vars) {
+		return l.Vars[v].Path
+	}
+	return czip.PoolPrefix + strconv.Itoa(v-len(l.Vars))
 }
 
 // AppendName appends the entry name of a block.
@@ -267,14 +323,14 @@ func (l *Resolved) AppendName(dst []byte, v int, b int64) []byte {
 	if v < 0 {
 		return fmt.Appendf(dst, "%s%d", czip.RestPrefix, b)
 	}
-	dst = append(append(dst, l.Vars[v].Path...), '/')
+	dst = append(append(dst, l.Path(v)...), '/')
 	return l.Geoms[v].AppendKey(dst, b)
 }
 
 // Encode encodes the plan as JSON.
 func (p *Plan) Encode(ctx context.Context) ([]byte, error) {
 	head := *p
-	head.Vars, head.Groups = []PlanVar{}, [][]int{}
+	head.Vars, head.Groups, head.Pools = []PlanVar{}, [][]int{}, nil
 	const end = `"vars":[],"groups":[]}`
 	out, ok := bytes.CutSuffix(EncodeJSON(&head), []byte(end))
 	if !ok {
@@ -297,7 +353,11 @@ func (p *Plan) Encode(ctx context.Context) ([]byte, error) {
 		out = append(out, bytes.TrimSuffix(one.Bytes(), []byte("\n"))...)
 	}
 	out = append(out, `],"groups":`...)
-	return append(append(out, EncodeJSON(p.Groups)...), '}'), nil
+	out = append(out, EncodeJSON(p.Groups)...)
+	if len(p.Pools) > 0 {
+		out = append(append(out, `,"pools":`...), EncodeJSON(p.Pools)...)
+	}
+	return append(out, '}'), nil
 }
 
 // EncodeJSON encodes JSON without the escapes that only HTML needs.
@@ -317,181 +377,4 @@ func encode(e *json.Encoder, v any) {
 	if err := e.Encode(v); err != nil {
 		panic("archive: internal error: " + err.Error())
 	}
-}
-
-// ErrMetadata reports a layout with more metadata than a reader may accept, or than a
-// view is worth.
-var ErrMetadata = errors.New("metadata larger than the format allows")
-
-const (
-	pooledBelow   = 4096
-	MaxEntryName  = 255
-	pooledMaxName = 48
-)
-
-// PlanOptions control NewPlan. Lengths are in bytes.
-type PlanOptions struct {
-	Block  int64         // target size of a block
-	Memory int64         // for the blocks of record variables that are collected together
-	Rest   filters.Chain // chain of the rest
-	Chain  func(name string, t cdf3.Type, g *Geometry) (filters.Chain, error)
-	// Headers bounds the local headers and directory records of blocks. A plan with
-	// more of them is ErrMetadata.
-	Headers int64
-}
-
-// NewPlan makes the plan of an image from its header and the options.
-func NewPlan(ctx context.Context, h *cdf3.Header, size int64, o *PlanOptions, lay Layout) (*Resolved, error) {
-	p := &Plan{
-		Format: formatVersion, Features: features, Writer: "cdfz " + Version, Layout: lay,
-		Image: PlanImage{size, h.Len}, Block: o.Block, Vars: []PlanVar{}, Groups: [][]int{},
-	}
-	b := planBuilder{p: p, chains: map[string]int{}, known: map[string]planChain{}}
-	rest, _ := b.chain(o.Rest, 0)
-	p.Rest = PlanRest{Len: size, First: h.Len, Block: o.Block, Chain: rest}
-	if lay == Single {
-		if size < SmallImage {
-			p.Rest.First = max(h.Len, min(size, MaxFirst))
-			if size > MaxFirst {
-				p.Rest.Block = MaxFirst
-			}
-		}
-	} else if err := b.addVars(ctx, h, size, o); err != nil {
-		return nil, err
-	}
-	b.group(o.Memory)
-	l, err := newLayout(ctx, p)
-	if err != nil && ctx.Err() == nil {
-		err = fmt.Errorf("archive: internal error: %w", err)
-	}
-	return l, err
-}
-
-type planBuilder struct {
-	p      *Plan
-	chains map[string]int
-	known  map[string]planChain
-	geoms  []*Geometry
-}
-
-// planChain is a chain of blocks of one length.
-type planChain struct {
-	number int
-	view   NotViewed
-}
-
-// chain numbers a chain, and returns why blocks of blockLen bytes are not in the view.
-func (b *planBuilder) chain(c filters.Chain, blockLen int64) (int, NotViewed) {
-	key := make([]byte, 0, 64)
-	for _, f := range c {
-		key = fmt.Appendf(key, "%d %t %q %d,", f.ID, f.Optional, f.Name, f.Params)
-	}
-	key = strconv.AppendInt(key, blockLen, 10)
-	if k, ok := b.known[string(key)]; ok {
-		return k.number, k.view
-	}
-	pf, why := PlanFilters(c, blockLen)
-	text := string(EncodeJSON(pf))
-	n, ok := b.chains[text]
-	if !ok {
-		n = len(b.p.Chains)
-		b.chains[text] = n
-		b.p.Chains = append(b.p.Chains, pf)
-	}
-	b.known[string(key)] = planChain{n, why}
-	return n, why
-}
-
-func (b *planBuilder) addVars(ctx context.Context, h *cdf3.Header, size int64, o *PlanOptions) error {
-	segs, reasons := unlimited.Plan(h, size)
-	names := PathNames{Pooled: b.p.Layout == Pooled, Taken: map[string]bool{}}
-	headers := o.Headers
-	for i := range h.Vars {
-		if i%liveEvery == 0 {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-		}
-		v := &h.Vars[i]
-		if reasons[i] != unlimited.Blocked || len(v.Shape) > MaxRank || names.Pooled && v.Len < pooledBelow {
-			continue
-		}
-		g, err := NewGeometry(v.Shape, BlockShape(v.Shape, v.Type.Size(), o.Block), v.Type.Size())
-		if err != nil {
-			return fmt.Errorf("archive: internal error: variable %q: %w", v.Name, err)
-		}
-		_, longest := g.KeysLen()
-		path, ok := names.Of(v.Name, i, longest)
-		if !ok {
-			continue
-		}
-		per := czip.LocalFixed + czip.CentralFixed + 2*int64(len(path))
-		if g.Blocks > headers/per {
-			return fmt.Errorf("archive: %w", ErrMetadata)
-		}
-		headers -= g.Blocks * per
-		chain, err := o.Chain(v.Name, v.Type, g)
-		if err != nil {
-			return err
-		}
-		b.p.Rest.Len -= v.Len
-		number, unviewed := b.chain(chain, g.BlockLen)
-		pv := PlanVar{Var: i, Path: path, Type: v.Type.String(), Shape: nonNil(g.Shape), Block: nonNil(g.Block), Chain: number, Segment: segs[i]}
-		if b.p.Layout.HasView() {
-			pv.View = ViewAt(path, unviewed)
-		}
-		b.p.Vars = append(b.p.Vars, pv)
-		b.geoms = append(b.geoms, g)
-	}
-	return nil
-}
-
-// nonNil turns a nil list into an empty one, for JSON.
-func nonNil(s []int64) []int64 {
-	if s == nil {
-		return []int64{}
-	}
-	return s
-}
-
-// group decides the stored order. Fixed variables form groups of one. Record variables
-// are grouped as long as their blocks fit the memory. Everything is in the order of the
-// image.
-func (b *planBuilder) group(memory int64) {
-	order := make([]int, len(b.p.Vars))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(x, y int) int {
-		xo, yo := b.p.Vars[x].Segment.Off, b.p.Vars[y].Segment.Off
-		switch {
-		case xo < yo:
-			return -1
-		case xo > yo:
-			return 1
-		}
-		return 0
-	})
-	var open []int // the current group of record variables
-	used := int64(0)
-	flush := func() {
-		if len(open) > 0 {
-			b.p.Groups = append(b.p.Groups, open)
-			open, used = nil, 0
-		}
-	}
-	for _, i := range order {
-		if b.p.Vars[i].Segment.Count <= 1 {
-			flush()
-			b.p.Groups = append(b.p.Groups, []int{i})
-			continue
-		}
-		need := b.geoms[i].BlockLen
-		if len(open) > 0 && used > math.MaxInt64-need || used+need > memory {
-			flush()
-		}
-		open = append(open, i)
-		used += need
-	}
-	flush()
 }

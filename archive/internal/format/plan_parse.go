@@ -50,7 +50,7 @@ func (r *planReader) needNewer(format string, args ...any) {
 	r.fail("%v", r.version)
 }
 
-var planMembers = members{[]string{"format", "features", "writer", "layout", "image", "block", "chains", "rest", "vars", "groups"}, 10}
+var planMembers = members{[]string{"format", "features", "writer", "layout", "image", "block", "chains", "rest", "vars", "groups", "pools"}, 10}
 
 func (r *planReader) plan() {
 	p, done := &r.p, 0
@@ -87,6 +87,8 @@ func (r *planReader) plan() {
 			p.Vars = roomyList(r.jsonReader, "variables", maxHeader, r.varsRoom(), func(*jsonReader) PlanVar { return r.variable() })
 		case 9:
 			r.groups()
+		case 10:
+			r.pools()
 		}
 	})
 }
@@ -136,13 +138,16 @@ func (r *planReader) filter() (f PlanFilter) {
 	return f
 }
 
-var restMembers = members{[]string{"len", "first", "block", "chain"}, 4}
+var restMembers = members{[]string{"len", "first", "block", "chain", "head"}, 4}
 
 func (r *planReader) rest() (x PlanRest) {
 	r.object(restMembers, func(i int) {
 		switch i {
 		case 3:
 			x.Chain = r.int()
+		case 4:
+			head := r.int()
+			x.Head = &head
 		default:
 			*[...]*int64{&x.Len, &x.First, &x.Block}[i] = r.int64()
 		}
@@ -181,6 +186,31 @@ func (r *planReader) variable() (v PlanVar) {
 }
 
 var segmentMembers = members{[]string{"off", "len", "stride", "count"}, 4}
+
+// pools parses the pools. They name no more variables than a netCDF header can have.
+func (r *planReader) pools() {
+	left := maxHeader
+	r.p.Pools = list(r.jsonReader, "pools", maxPools, func(*jsonReader) (p PlanPool) {
+		r.object(poolMembers, func(i int) {
+			switch i {
+			case 0:
+				p.Vars = list(r.jsonReader, "variables in pools", left, (*jsonReader).int)
+				left -= len(p.Vars)
+			case 1:
+				p.Type = r.typ()
+			case 2:
+				p.Shape = r.dims()
+			case 3:
+				p.Block = r.dims()
+			case 4:
+				p.Chain = r.int()
+			}
+		})
+		return p
+	})
+}
+
+var poolMembers = members{[]string{"vars", "type", "shape", "block", "chain"}, 5}
 
 // typ parses the name of a type. The result does not share the memory of the text.
 func (r *planReader) typ() string {

@@ -9,7 +9,7 @@ import (
 // bad returns archives with one fault each. Everything else is right, including
 // checksums.
 func bad() []vector {
-	return slices.Concat(badEnd(), badManifest(), badIndex(), badPlan(), badFilters(), badBlocks(), badEntries())
+	return slices.Concat(badEnd(), badManifest(), badIndex(), badPlan(), badPools(), badFilters(), badBlocks(), badEntries())
 }
 
 // lineField replaces characters of the end line.

@@ -35,6 +35,18 @@ func good() []vector {
 		v("records", "16", "the example with records, padding and a mask", records()),
 		v("viewed", "B", "a Zarr store", viewed()),
 		v("consolidated", "B", "a Zarr store with consolidated metadata alone", consolidated()),
+		v("pools", "7.6", "pools of fixed and record variables, and a chain of the header", pooled()),
+		v("pools_single", "7.6", "a pool of one variable, of another shape", with(pooled(), func(a *archive) {
+			a.plan = swap(a.plan, `"vars":[1,0],"type":"float","shape":[2,3],"block":[1,3],"chain":1}`,
+				`"vars":[1],"type":"float","shape":[1,3],"block":[1,3],"chain":1},{"vars":[0],"type":"float","shape":[3],"block":[3],"chain":1}`)
+			a.blocks[pool01].name = ".cdfz/pool/1/0"
+			a.blocks[pool00].name = ".cdfz/pool/0/0.0"
+			a.blocks[pool10].name, a.blocks[pool11].name = ".cdfz/pool/2/0", ".cdfz/pool/2/1"
+		})),
+		v("pools_first", "7", "pools precede vars", with(pooled(), func(a *archive) {
+			cut := strings.Index(a.plan, `,"pools":`)
+			a.plan = swap(a.plan[:cut]+"}", `"vars":[`, a.plan[cut+1:len(a.plan)-1]+`,"vars":[`)
+		})),
 		v("readme_text", "3.4", "the README has another text", with(records(), func(a *archive) { a.readme = stored(".cdfz/README", []byte("Hello.\n")) })),
 		v("readme_empty", "3.4", "the README is empty", with(records(), func(a *archive) { a.readme = stored(".cdfz/README", nil) })),
 		v("later_entry", "15", "an entry of a later version", with(records(), func(a *archive) { a.meta = append(a.meta, stored(".cdfz/later-1.bin", []byte("x"))) })),

@@ -13,6 +13,7 @@ const (
 	ncByte   = 1
 	ncShort  = 3
 	ncInt    = 4
+	ncFloat  = 5
 	ncDouble = 6
 )
 

@@ -1,0 +1,142 @@
+package archive
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"hash/crc32"
+	"io"
+
+	"github.com/cdfz-format/cdfz/archive/internal/blocks"
+	"github.com/cdfz-format/cdfz/archive/internal/czip"
+	"github.com/cdfz-format/cdfz/archive/internal/fault"
+	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/blockidx"
+)
+
+// Result describes a written archive.
+type Result struct {
+	Size   int64 // of the archive, in bytes
+	Layout Layout
+	Blocks int64
+	SHA256 string // of the image, in hexadecimal digits
+}
+
+// archiveWriter appends entries and collects the data for the tail.
+type archiveWriter struct {
+	w     io.Writer
+	off   int64
+	crc   uint32 // of everything so far
+	table *blockidx.Table
+	l     *format.Resolved
+	man   format.Manifest
+}
+
+func (w *archiveWriter) write(b []byte) error {
+	if err := fault.WriteFull(w.w, b); err != nil {
+		return err
+	}
+	w.off += int64(len(b))
+	return nil
+}
+
+func (w *archiveWriter) meta(e *format.MetaEntry) error {
+	e.Off = w.off
+	b := append(e.AppendLocal(nil), e.Payload...)
+	w.crc = crc32.Update(w.crc, crc32.IEEETable, b)
+	return w.write(b)
+}
+
+// block appends an encoded block and sets its index row.
+func (w *archiveWriter) block(j *blocks.BlockJob) error {
+	row := blockidx.Row{Off: w.off + j.Entry.LocalLen(), Len: j.Entry.Stored, Mask: j.Entry.Mask, CRC: j.Entry.Crc}
+	n := w.l.Number(j.V, j.B)
+	if err := w.table.Set(n, row); err != nil {
+		return err
+	}
+	w.man.Stored += row.Len
+	if n == w.l.RestFirst {
+		w.man.Header = format.PlaceOf(row)
+	}
+	return w.write(j.Bytes())
+}
+
+// write writes the archive. sum is the SHA-256 of the image, or nil to compute it on
+// the way.
+func (d *draft) write(ctx context.Context, dst io.Writer, image io.ReaderAt, sum []byte) (*Result, error) {
+	table, err := blockidx.NewTable(d.l.Blocks)
+	if err != nil {
+		return nil, err
+	}
+	defer table.Close()
+	w := &archiveWriter{w: dst, table: table, l: d.l}
+	for i := range d.front {
+		if err := w.meta(&d.front[i]); err != nil {
+			return nil, err
+		}
+	}
+	w.man.Front = format.Front{Len: w.off, CRC32: format.Hex32(w.crc)}
+	plan := &d.front[1]
+	w.man.Plan = format.Place{Off: plan.End() - plan.Stored, Len: plan.Stored, CRC32: format.Hex32(czip.CRC(plan.Payload))}
+	if sum, err = d.writeBlocks(ctx, w, image, sum); err != nil {
+		return nil, err
+	}
+	w.man.SetName(d.o.Name)
+	w.man.Size = d.l.Image.Size
+	w.man.SHA256 = hex.EncodeToString(sum)
+	w.man.Blocks = d.l.Blocks
+	w.man.Entries = int64(len(d.front)) + d.l.Blocks + 2
+	man := format.NewMeta(czip.ManifestName, format.EncodeJSON(w.man))
+	if err := w.meta(&man); err != nil {
+		return nil, err
+	}
+	t := format.TailWriter{L: d.l, Front: entriesOf(d.front), Table: table, Man: man.ZipEntry, ManCRC: czip.CRC(man.Payload)}
+	n, err := t.WriteTo(dst)
+	if err != nil {
+		return nil, err
+	}
+	return &Result{Size: w.off + n, Layout: Layout(d.l.Layout), Blocks: d.l.Blocks, SHA256: w.man.SHA256}, nil
+}
+
+// writeBlocks cuts, encodes and appends all blocks. It returns the SHA-256 of the
+// image, computed on the way unless it is given. If it is given, the image is in
+// memory.
+func (d *draft) writeBlocks(ctx context.Context, w *archiveWriter, image io.ReaderAt, sum []byte) ([]byte, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	done := int64(0)
+	c := &blocks.Cutter{L: d.l, R: image, Read: func(n int64) {
+		if done += n; d.o.Progress != nil {
+			d.o.Progress(done)
+		}
+	}}
+	var sweep *blocks.Sweep
+	if sum == nil {
+		sweep = blocks.NewSweep(ctx, image, d.l)
+		defer sweep.Close()
+		c.R, c.Tail = sweep, sweep.Tail()
+	}
+	p := blocks.StartPipeline(ctx, d.l, d.o.Workers, w.block)
+	c.Sink = p
+	err := c.Header()
+	if err == nil {
+		err = c.All()
+	}
+	if err := p.Finish(err); err != nil {
+		return nil, fmt.Errorf("archive: %w", err)
+	}
+	if sweep != nil {
+		if sum, err = sweep.Sum(); err != nil {
+			return nil, fmt.Errorf("archive: %w", err)
+		}
+	}
+	return sum, nil
+}
+
+func entriesOf(m []format.MetaEntry) []czip.ZipEntry {
+	out := make([]czip.ZipEntry, len(m))
+	for i := range m {
+		out[i] = m[i].ZipEntry
+	}
+	return out
+}

@@ -1,0 +1,349 @@
+package format
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/cdfz-format/cdfz/archive/internal/czip"
+	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/filters"
+	"github.com/cdfz-format/cdfz/unlimited"
+)
+
+// ErrMetadata: a layout with more metadata than a reader may accept, or than a view is
+// worth.
+var ErrMetadata = errors.New("metadata larger than the format allows")
+
+const (
+	pooledBelow   = 4096
+	MaxEntryName  = 255
+	pooledMaxName = 48
+	poolCost      = 180 // bytes that another block and its place in the plan take
+)
+
+// PlanOptions decide what a plan leaves open; lengths in bytes.
+type PlanOptions struct {
+	Block  int64         // target size of a block
+	Memory int64         // for the blocks of record variables that are collected together
+	Head   filters.Chain // of the block with the netCDF header
+	Rest   filters.Chain // of the further blocks of the rest
+	// Chain returns the chain of a variable. Pool returns that of a pool of type t, whose
+	// variables are those that are not Named: chains of these were chosen by name.
+	Chain func(name string, t cdf3.Type, g *Geometry) (filters.Chain, error)
+	Pool  func(t cdf3.Type, g *Geometry) (filters.Chain, error)
+	Named func(name string) bool
+	// Trial returns the stored bytes of the blocks of variables, one after another, so that
+	// only pools that pay are made. Nil: all of them.
+	Trial func(vars []int, c filters.Chain, g *Geometry) (int64, error)
+	// Headers bounds the local headers and directory records of blocks. A plan that has
+	// more of them is ErrMetadata.
+	Headers int64
+	// NoPools leaves small variables in the rest.
+	NoPools bool
+}
+
+// NewPlan makes the plan of an image from its header and the options.
+func NewPlan(ctx context.Context, h *cdf3.Header, size int64, o *PlanOptions, lay Layout) (*Resolved, error) {
+	p := &Plan{
+		Format: formatVersion, Features: features, Writer: "cdfz " + Version, Layout: lay,
+		Image: PlanImage{size, h.Len}, Block: o.Block, Vars: []PlanVar{}, Groups: [][]int{},
+	}
+	b := planBuilder{ctx: ctx, p: p, h: h, o: o, chains: map[string]int{}, known: map[string]planChain{}, headers: o.Headers}
+	rest, _ := b.chain(o.Rest, 0)
+	head, _ := b.chain(o.Head, 0)
+	p.Rest = PlanRest{Len: size, First: h.Len, Block: o.Block, Chain: rest}
+	if head != rest {
+		p.Rest.Head = &head
+	}
+	if lay == Single {
+		if size < SmallImage {
+			p.Rest.First = max(h.Len, min(size, MaxFirst))
+			if size > MaxFirst {
+				p.Rest.Block = MaxFirst
+			}
+		}
+	} else if err := b.addVars(); err != nil {
+		return nil, err
+	}
+	b.group(o.Memory)
+	if len(p.Chains) > MaxChains || b.filters > MaxFilters || b.params > MaxParams {
+		return nil, fmt.Errorf("archive: %d chains of %d filters with %d parameters: %w", len(p.Chains), b.filters, b.params, ErrMetadata)
+	}
+	l, err := newLayout(ctx, p)
+	if err == nil {
+		err = l.SetHeader(ctx, h)
+	}
+	if err != nil && ctx.Err() == nil {
+		err = fmt.Errorf("archive: internal error: %w", err)
+	}
+	return l, err
+}
+
+type planBuilder struct {
+	ctx     context.Context
+	p       *Plan
+	h       *cdf3.Header
+	o       *PlanOptions
+	chains  map[string]int
+	known   map[string]planChain
+	headers int64 // of blocks, that the plan may still have
+	filters int   // of all chains
+	params  int   // of all filters
+	geoms   []*Geometry
+}
+
+// planChain is a chain of blocks of one length.
+type planChain struct {
+	number int
+	view   NotViewed
+}
+
+// chain numbers a chain, and returns why blocks of blockLen bytes are not in the view.
+// Codecs serve a view only.
+func (b *planBuilder) chain(c filters.Chain, blockLen int64) (int, NotViewed) {
+	key := make([]byte, 0, 64)
+	for _, f := range c {
+		key = fmt.Appendf(key, "%d %t %q %d,", f.ID, f.Optional, f.Name, f.Params)
+	}
+	key = strconv.AppendInt(key, blockLen, 10)
+	if k, ok := b.known[string(key)]; ok {
+		return k.number, k.view
+	}
+	pf, why := PlanFilters(c, blockLen)
+	if !b.p.Layout.HasView() {
+		for i := range pf {
+			pf[i].Codec = nil
+		}
+	}
+	text := string(EncodeJSON(pf))
+	n, ok := b.chains[text]
+	if !ok {
+		n = len(b.p.Chains)
+		b.chains[text] = n
+		b.p.Chains = append(b.p.Chains, pf)
+		b.filters += len(c)
+		for _, f := range c {
+			b.params += len(f.Params)
+		}
+	}
+	b.known[string(key)] = planChain{n, why}
+	return n, why
+}
+
+// addVars adds the variables that have blocks, and the pools.
+func (b *planBuilder) addVars() error {
+	h := b.h
+	segs, reasons := unlimited.Plan(h, b.p.Image.Size)
+	pooled := make([]bool, len(h.Vars))
+	var pools []*pool
+	if b.p.Layout == Pooled && !b.o.NoPools {
+		var err error
+		if pools, err = b.poolsThatPay(choosePools(b.ctx, h, b.o.Block, b.mayPool(reasons))); err != nil {
+			return err
+		}
+	}
+	for _, p := range pools {
+		for _, n := range p.vars {
+			pooled[n] = true
+		}
+	}
+	names := PathNames{Pooled: b.p.Layout == Pooled, Taken: map[string]bool{}}
+	for i := range h.Vars {
+		if i%liveEvery == 0 {
+			if err := b.ctx.Err(); err != nil {
+				return err
+			}
+		}
+		v := &h.Vars[i]
+		if pooled[i] || reasons[i] != unlimited.Blocked || len(v.Shape) > MaxRank || names.Pooled && v.Len < pooledBelow {
+			continue
+		}
+		if err := b.addVar(i, segs[i], &names); err != nil {
+			return err
+		}
+	}
+	for _, p := range pools {
+		if err := b.addPool(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addVar gives a variable blocks of its own, if their names are short enough.
+func (b *planBuilder) addVar(i int, seg unlimited.Segment, names *PathNames) error {
+	v := &b.h.Vars[i]
+	g, err := NewGeometry(v.Shape, BlockShape(v.Shape, v.Type.Size(), b.o.Block), v.Type.Size())
+	if err != nil {
+		return fmt.Errorf("archive: internal error: variable %q: %w", v.Name, err)
+	}
+	_, longest := g.KeysLen()
+	path, ok := names.Of(v.Name, i, longest)
+	if !ok {
+		return nil // the names of its blocks would be too long
+	}
+	per := czip.LocalFixed + czip.CentralFixed + 2*int64(len(path))
+	if g.Blocks > b.headers/per {
+		return fmt.Errorf("archive: %w", ErrMetadata)
+	}
+	b.headers -= g.Blocks * per
+	chain, err := b.o.Chain(v.Name, v.Type, g)
+	if err != nil {
+		return err
+	}
+	b.p.Rest.Len -= v.Len
+	number, unviewed := b.chain(chain, g.BlockLen)
+	pv := PlanVar{Var: i, Path: path, Type: v.Type.String(), Shape: nonNil(g.Shape), Block: nonNil(g.Block), Chain: number, Segment: seg}
+	if b.p.Layout.HasView() {
+		pv.View = ViewAt(path, unviewed)
+	}
+	b.p.Vars = append(b.p.Vars, pv)
+	b.geoms = append(b.geoms, g)
+	return nil
+}
+
+// mayPool lists the variables that may lie in pools.
+func (b *planBuilder) mayPool(reasons []unlimited.Reason) (vars []int) {
+	for i := range b.h.Vars {
+		if v := &b.h.Vars[i]; reasons[i] == unlimited.Blocked && v.Len > 0 && !(b.o.Named(v.Name) && v.Len >= pooledBelow) {
+			vars = append(vars, i)
+		}
+	}
+	return vars
+}
+
+// poolsThatPay drops the pools whose variables are smaller in blocks of their own, or in
+// the rest.
+func (b *planBuilder) poolsThatPay(pools []*pool) ([]*pool, error) {
+	if b.o.Trial == nil {
+		return pools, nil
+	}
+	var keep []*pool
+	for _, p := range pools {
+		_, g, chain, err := b.layPool(p)
+		if err != nil {
+			return nil, err
+		}
+		left, err := b.o.Trial(p.vars, chain, g)
+		if err != nil {
+			return nil, err
+		}
+		left += g.Blocks * poolCost
+		if p.longest < pooledBelow {
+			rest, err := b.o.Trial(p.vars, b.o.Rest, bytesGeometry(p.bytes))
+			if err != nil {
+				return nil, err
+			}
+			if rest < left {
+				continue
+			}
+		}
+		for _, n := range p.vars {
+			if left <= 0 {
+				break
+			}
+			v := &b.h.Vars[n]
+			if g, err = NewGeometry(v.Shape, BlockShape(v.Shape, v.Type.Size(), b.o.Block), v.Type.Size()); err != nil {
+				return nil, fmt.Errorf("archive: internal error: variable %q: %w", v.Name, err)
+			}
+			if chain, err = b.o.Chain(v.Name, v.Type, g); err != nil {
+				return nil, err
+			}
+			own, err := b.o.Trial([]int{n}, chain, g)
+			if err != nil {
+				return nil, err
+			}
+			left -= own + g.Blocks*poolCost
+		}
+		if left <= 0 {
+			keep = append(keep, p)
+		}
+	}
+	return keep, nil
+}
+
+// bytesGeometry is that of n bytes in one block.
+func bytesGeometry(n int64) *Geometry {
+	g, err := NewGeometry([]int64{n}, []int64{n}, 1)
+	if err != nil {
+		panic("archive: internal error: " + err.Error())
+	}
+	return g
+}
+
+// layPool returns a pool as the plan has it but for the number of its chain.
+func (b *planBuilder) layPool(p *pool) (PlanPool, *Geometry, filters.Chain, error) {
+	pp := p.plan(b.o.Block)
+	g, err := NewGeometry(pp.Shape, pp.Block, p.t.Size())
+	if err != nil {
+		return pp, nil, nil, fmt.Errorf("archive: internal error: pool: %w", err)
+	}
+	chain, err := b.o.Pool(p.t, g)
+	return pp, g, chain, err
+}
+
+// addPool adds a pool to the plan.
+func (b *planBuilder) addPool(p *pool) error {
+	pp, g, chain, err := b.layPool(p)
+	if err != nil {
+		return err
+	}
+	pp.Chain, _ = b.chain(chain, g.BlockLen)
+	b.p.Rest.Len -= p.bytes
+	b.p.Pools = append(b.p.Pools, pp)
+	return nil
+}
+
+// nonNil turns a nil list into an empty one, for JSON.
+func nonNil(s []int64) []int64 {
+	if s == nil {
+		return []int64{}
+	}
+	return s
+}
+
+// group decides the stored order. Fixed variables are groups of one. Record variables
+// are grouped as far as their blocks fit the memory. Everything is in the order of
+// the image.
+func (b *planBuilder) group(memory int64) {
+	order := make([]int, len(b.p.Vars))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(x, y int) int {
+		xo, yo := b.p.Vars[x].Segment.Off, b.p.Vars[y].Segment.Off
+		switch {
+		case xo < yo:
+			return -1
+		case xo > yo:
+			return 1
+		}
+		return 0
+	})
+	var open []int // the current group of record variables
+	used := int64(0)
+	flush := func() {
+		if len(open) > 0 {
+			b.p.Groups = append(b.p.Groups, open)
+			open, used = nil, 0
+		}
+	}
+	for _, i := range order {
+		if b.p.Vars[i].Segment.Count <= 1 {
+			flush()
+			b.p.Groups = append(b.p.Groups, []int{i})
+			continue
+		}
+		need := b.geoms[i].BlockLen
+		if len(open) > 0 && used > math.MaxInt64-need || used+need > memory {
+			flush()
+		}
+		open = append(open, i)
+		used += need
+	}
+	flush()
+}

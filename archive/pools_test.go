@@ -1,0 +1,277 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/archive/fsck"
+	"github.com/cdfz-format/cdfz/archive/internal/blocks"
+	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/filters"
+	"github.com/cdfz-format/cdfz/slab"
+)
+
+// smallVars is an image of many small variables, of fixed size and in records: n of each
+// shape, smooth so that neighbors are like each other.
+func smallVars(t testing.TB, n, records int) []byte {
+	h := &cdf3.Header{Version: cdf3.Offset64, NumRecsField: uint64(records)}
+	h.Dims = []cdf3.Dim{{Name: "t"}, {Name: "x", Len: 50}, {Name: "y", Len: 9}, {Name: "len", Len: 33}}
+	add := func(t cdf3.Type, dims ...int) {
+		h.Vars = append(h.Vars, cdf3.Var{Name: fmt.Sprint("v", len(h.Vars)), Type: t, DimIDs: dims})
+	}
+	for range n {
+		add(cdf3.Float, 0)
+		add(cdf3.Double, 1)
+		add(cdf3.Short, 0, 2)
+		add(cdf3.Char, 3)
+		add(cdf3.Float, 2, 1)
+		add(cdf3.Byte)
+		add(cdf3.Char, 0, 3)
+		add(cdf3.Int, 2)
+	}
+	require.NoError(t, h.Layout())
+	image, err := h.Append(nil)
+	require.NoError(t, err)
+	size := int64(0)
+	for i := range h.Vars {
+		v, last := &h.Vars[i], int64(0)
+		if v.Record {
+			last = h.RecSize * int64(max(records-1, 0))
+		}
+		size = max(size, v.Begin+last+(v.RecLen+3)&^3)
+	}
+	image = append(image, make([]byte, size-int64(len(image)))...)
+	for i := range h.Vars {
+		v := &h.Vars[i]
+		rows, n := int64(1), v.RecLen
+		if v.Record {
+			rows = h.NumRecs
+		}
+		for r := range rows {
+			b := image[v.Begin+r*h.RecSize:][:n]
+			for k := range b {
+				b[k] = byte(int(r) + k/8 + i%3)
+			}
+			if v.Type == cdf3.Float {
+				for k := 0; k < len(b); k += 4 {
+					binary.BigEndian.PutUint32(b[k:], 0x41200000+uint32(int(r)*1000+k*10+i))
+				}
+			}
+		}
+	}
+	return image
+}
+
+// TestPools: images of many small variables come back, whole and by variable, and a
+// variable costs no more than the documented blocks.
+func TestPools(t *testing.T) {
+	ctx := context.Background()
+	lorenz := []VarFilter{{Vars: []string{"*"}, Chain: filters.Chain{{ID: filters.Lorenz}}}}
+	for _, c := range []struct{ n, records int }{{1, 0}, {2, 1}, {3, 700}, {40, 13}, {60, 400}} {
+		image := smallVars(t, c.n, c.records)
+		classic, err := New(bytes.NewReader(image), int64(len(image)), nil)
+		require.NoError(t, err)
+		for _, o := range []WriteOptions{{}, {Filters: lorenz}, {Block: MinBlock}, {Block: 16 << 10, Preset: PresetPortable, Memory: 1}} {
+			name := fmt.Sprintf("%+v %v %d", c, o.Filters, o.Block)
+			o.Zarr, o.Workers = ZarrNever, 1
+			ar := pack(t, image, &o)
+			require.True(t, bytes.Equal(image, unpack(t, ar)), name)
+			o.Workers = 8
+			require.True(t, bytes.Equal(ar, pack(t, image, &o)), "%s: 8 workers make another archive", name)
+			require.Empty(t, verify(t, ar).Damage, name)
+			r := open(t, ar)
+			var b bytes.Buffer
+			require.NoError(t, r.Copy(ctx, &b, &blocks.CopyOptions{Memory: 1, Workers: 3}))
+			require.True(t, bytes.Equal(image, b.Bytes()), "%s: in passes", name)
+			if len(image) > tryAll {
+				require.NotEmpty(t, r.L.Pools, name)
+			}
+			for _, cache := range []int64{0, -1} {
+				f := openFile(t, ar, &OpenOptions{Cache: cache})
+				for num, v := range f.Vars() {
+					equalReads(t, classic.newVar(num), v)
+					if i := v.Info(); i.Pooled && v.Type() != cdf3.Char {
+						require.LessOrEqual(t, i.Blocks*r.L.Geoms[len(r.L.Vars)+pool(v)].BlockLen, max(int64(DefaultBlock), 2*o.Block), "%s: variable %d", name, num)
+					}
+				}
+			}
+		}
+	}
+}
+
+// pool is the pool that a variable is in.
+func pool(v *Var) int {
+	m, _ := v.member()
+	return m.Pool
+}
+
+// equalReads compares hyperslabs of two arrays.
+func equalReads(t *testing.T, want, got *Var) {
+	t.Helper()
+	ctx := context.Background()
+	whole := func(v *Var) []byte {
+		b := make([]byte, v.v.Len)
+		_, err := io.ReadFull(io.NewSectionReader(v.Values(), 0, v.v.Len), b)
+		require.NoError(t, err)
+		return b
+	}
+	require.True(t, bytes.Equal(whole(want), whole(got)), "variable %s", want.Name())
+	var sel slab.Sel
+	for _, n := range want.Shape() {
+		if n == 0 {
+			return
+		}
+		start := rand.Int64N(n)
+		sel.Start = append(sel.Start, start)
+		sel.Count = append(sel.Count, 1+rand.Int64N(n-start))
+		sel.Stride = append(sel.Stride, 1)
+	}
+	values := func(v *Var) any {
+		if v.Type() == cdf3.Char {
+			out, err := slab.Read[uint8](ctx, v, sel)
+			require.NoError(t, err)
+			return out
+		}
+		n, err := sel.Len(v.Shape())
+		require.NoError(t, err)
+		out := make([]float64, n)
+		require.NoError(t, slab.Convert(ctx, v, out, sel))
+		return out
+	}
+	require.Equal(t, values(want), values(got))
+	for i, n := range want.Shape() { // again with strides
+		sel.Stride[i], sel.Count[i] = 2, (n-sel.Start[i]+1)/2
+	}
+	require.Equal(t, values(want), values(got))
+}
+
+// TestPoolsPay: without a Zarr view no archive is larger for its pools.
+func TestPoolsPay(t *testing.T) {
+	for name, image := range someFiles(t) {
+		o := &WriteOptions{Zarr: ZarrNever}
+		require.NoError(t, func() error { var err error; *o, err = o.withDefaults(); return err }())
+		h, err := cdf3.Read(bytes.NewReader(image), int64(len(image)))
+		require.NoError(t, err)
+		d, err := newDraft(context.Background(), h, int64(len(image)), o, format.Pooled, func(o *format.PlanOptions) { o.NoPools = true })
+		require.NoError(t, err)
+		var plain bytes.Buffer
+		_, err = d.write(context.Background(), &plain, bytes.NewReader(image), make([]byte, 32))
+		require.NoError(t, err)
+		// The hexadecimal digits of the SHA-256 deflate to another length.
+		require.LessOrEqual(t, len(pack(t, image, o)), plain.Len()+64, name)
+	}
+}
+
+// TestPoolDamage: damage in a pool is named by variables, costs no others, and repair
+// finds its way past it.
+func TestPoolDamage(t *testing.T) {
+	image := smallVars(t, 40, 400)
+	ar := pack(t, image, &WriteOptions{Zarr: ZarrNever, Filters: []VarFilter{{Vars: []string{"*"}, Chain: filters.Chain{{ID: filters.Lorenz}}}}})
+	r := open(t, ar)
+	require.Greater(t, len(r.L.Pools), 1)
+	row, err := r.Index.Row(r.L.Geoms[len(r.L.Vars)].First)
+	require.NoError(t, err)
+	bad := bytes.Clone(ar)
+	bad[row.Off] ^= 1
+	f := openFile(t, bad, nil)
+	failed := 0
+	for _, v := range f.Vars() {
+		_, err := io.ReadAll(io.NewSectionReader(v.Values(), 0, v.v.Len))
+		if m, pooled := v.member(); !pooled || m.Pool > 0 {
+			require.NoError(t, err)
+			continue
+		}
+		var be *BlockError
+		if errors.As(err, &be) {
+			failed++
+			require.Equal(t, r.L.Geoms[len(r.L.Vars)].First, be.Block)
+			require.ErrorIs(t, err, ErrCorrupt)
+			var names []string
+			for _, p := range be.Parts {
+				names = append(names, p.Var)
+			}
+			require.Contains(t, names, v.Name())
+			require.Contains(t, err.Error(), names[0])
+		} else {
+			require.NoError(t, err)
+		}
+	}
+	require.Positive(t, failed)
+	damage := verify(t, bad).Damage
+	require.Len(t, damage, 1)
+	require.Greater(t, len(damage[0].Parts), 1)
+	require.Contains(t, damage[0].Text, `variables "v`)
+	// The tail follows from the entries: without it, the archive is rebuilt.
+	cut := ar[:r.Tail.IdxOff+5]
+	p, err := fsck.Repair(context.Background(), bytes.NewReader(cut), int64(len(cut)), nil)
+	require.NoError(t, err)
+	defer p.Close()
+	back := bytes.NewBuffer(bytes.Clone(cut[:r.Tail.IdxOff]))
+	_, err = p.WriteTail(back)
+	require.NoError(t, err)
+	require.True(t, bytes.Equal(ar, back.Bytes()))
+}
+
+// TestPoolsNamed: variables with a chain of their own by name have blocks of their own.
+func TestPoolsNamed(t *testing.T) {
+	image := smallVars(t, 40, 1200)
+	chain := filters.Chain{{ID: filters.Deflate, Params: []uint32{9}}}
+	f := openFile(t, pack(t, image, &WriteOptions{Zarr: ZarrNever, Filters: []VarFilter{{Vars: []string{"v0", "v5"}, Chain: chain}}}), nil)
+	require.True(t, f.Var("v0").Info().Blocked)
+	require.Equal(t, chain.String(), f.Var("v0").Chain().String())
+	require.False(t, f.Var("v5").Info().Blocked, "one byte")
+	require.True(t, f.Var("v8").Info().Pooled)
+	i, ok := f.Info()
+	require.True(t, ok)
+	require.NotEmpty(t, i.Pools)
+	s, err := f.Stored(context.Background())
+	require.NoError(t, err)
+	require.Len(t, s.Pools, len(i.Pools))
+	sum := s.Rest
+	for _, n := range append(s.Vars, s.Pools...) {
+		sum += n
+	}
+	require.Equal(t, i.Stored, sum)
+}
+
+// TestPoolsLarge: images that are not made in memory have pools, too, which are cut in the
+// one pass over the image.
+func TestPoolsLarge(t *testing.T) {
+	image := smallVars(t, 100, 1600)
+	require.Greater(t, len(image), format.SmallImage)
+	c := &countingReaderAt{r: bytes.NewReader(image)}
+	var b bytes.Buffer
+	_, err := Write(context.Background(), &b, c, int64(len(image)), &WriteOptions{Zarr: ZarrNever, Preset: PresetFast})
+	require.NoError(t, err)
+	require.Less(t, c.bytes, int64(len(image)+len(image)/8))
+	require.NotEmpty(t, open(t, b.Bytes()).L.Pools)
+	require.True(t, bytes.Equal(image, unpack(t, b.Bytes())))
+}
+
+// TestManyChains: a header with more different chains than a plan may have is archived
+// without blocks of its variables.
+func TestManyChains(t *testing.T) {
+	h := &cdf3.Header{Version: cdf3.Offset64}
+	for i := range format.MaxChains + 1 {
+		h.Dims = append(h.Dims, cdf3.Dim{Name: fmt.Sprint("d", i), Len: int64(10_000 + i)})
+		h.Vars = append(h.Vars, cdf3.Var{Name: fmt.Sprint("v", i), Type: cdf3.Double, DimIDs: []int{i}})
+	}
+	require.NoError(t, h.Layout())
+	last := &h.Vars[len(h.Vars)-1]
+	o := &WriteOptions{Filters: []VarFilter{{Vars: []string{"*"}, Chain: filters.Chain{{ID: filters.Lorenz}}}}}
+	for _, lay := range []format.Layout{format.Viewed, format.Pooled} {
+		full, err := o.withDefaults()
+		require.NoError(t, err)
+		_, err = newDraft(context.Background(), h, last.Begin+last.Len, &full, lay)
+		require.ErrorIs(t, err, format.ErrMetadata)
+	}
+}
