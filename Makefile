@@ -28,7 +28,7 @@ install: build man
 test:
 	.ci/deps test
 	$(GO) test -tags 'judge man' -timeout 14m ./... ./testdata/gen ./testdata/corpus ./testdata/seeds
-	$(GO) test -tags purego -run 'Shuffle|Vectors|Load|Random' ./filters/... ./slab
+	$(GO) test -tags purego -run 'Shuffle|Vectors|Load|Random|Floats' ./filters/... ./slab ./lorenz
 
 # The same over the corpus that CDFZ_CORPUS names: a folder with manifest.json.
 test-corpus:
