@@ -28,6 +28,7 @@ type Encoder struct {
 	size  int
 	level Level
 	raw   []byte
+	shape shape
 	c32   coder[uint32]
 	c64   coder[uint64]
 	model *bytecoder.Model
@@ -113,15 +114,16 @@ func isConst(b []byte, size int) bool {
 
 // groups appends the block in modeGroups.
 func (e *Encoder) groups(dst, src []byte) []byte {
-	s := shape{typ: e.p.Type, size: e.size, dims: e.p.Dims, n: e.n, level: e.level}
+	s := &e.shape
+	*s = shape{typ: e.p.Type, size: e.size, dims: e.p.Dims, n: e.n, level: e.level, mask: s.mask} // keeps buffers
 	if e.size == 8 {
 		e.c64.u = entropy.Grow(e.c64.u, e.n)
 		loadBits64(e.c64.u, src)
-		return encodeBlock(&s, dst, src, &e.c64, &e.c32)
+		return encodeBlock(s, dst, src, &e.c64, &e.c32)
 	}
 	e.c32.u = entropy.Grow(e.c32.u, e.n)
 	loadBits32(e.c32.u, src, e.p.Type)
-	return encodeBlock(&s, dst, src, &e.c32, &e.c32)
+	return encodeBlock(s, dst, src, &e.c32, &e.c32)
 }
 
 // shape is what the parts of the encoder know about a block.
