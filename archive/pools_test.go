@@ -17,6 +17,8 @@ import (
 	"github.com/cdfz-format/cdfz/archive/internal/format"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
+	"github.com/cdfz-format/cdfz/internal/faultsrv"
+	"github.com/cdfz-format/cdfz/remote"
 	"github.com/cdfz-format/cdfz/slab"
 )
 
@@ -274,4 +276,19 @@ func TestManyChains(t *testing.T) {
 		_, err = newDraft(context.Background(), h, last.Begin+last.Len, &full, lay)
 		require.ErrorIs(t, err, format.ErrMetadata)
 	}
+}
+
+// TestPoolsRemote checks that an image with pools is copied over HTTP without fetching a
+// block twice: a block of a pool has bytes in many places of the image.
+func TestPoolsRemote(t *testing.T) {
+	image := smallVars(t, 60, 400)
+	ar := pack(t, image, &WriteOptions{Zarr: ZarrNever, Filters: []VarFilter{{Vars: []string{"*"}}}})
+	require.NotEmpty(t, open(t, ar).L.Pools)
+	f, err := openURL(t, faultsrv.Serve(t, ar), remote.Options{})
+	require.NoError(t, err)
+	before := f.Stats().Bytes
+	var b bytes.Buffer
+	require.NoError(t, f.Image().Copy(context.Background(), &b, nil))
+	require.True(t, bytes.Equal(image, b.Bytes()))
+	require.LessOrEqual(t, f.Stats().Bytes-before, int64(len(ar)))
 }
