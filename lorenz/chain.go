@@ -118,7 +118,7 @@ type term struct {
 func (l layout) terms(t []term, strides []int) []term {
 	t = append(t, term{})
 	for _, s := range strides {
-		for _, x := range t[:len(t)] {
+		for _, x := range t {
 			in := 0
 			if !l.crosses(s) {
 				in = s
