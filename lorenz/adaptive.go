@@ -49,7 +49,7 @@ type adaptiveWriter[T lane] struct {
 // Elements of trials: few to compare predictors, many to choose among the best.
 const (
 	fewTried  = 2048
-	manyTried = 8192
+	manyTried = 4096
 )
 
 // trial is a part of a block that stands for all of it.
