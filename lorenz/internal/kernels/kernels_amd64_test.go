@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/testdata/seeds"
 )
 
 // both runs f with and without the assembly.
@@ -89,8 +91,9 @@ func TestKernels(t *testing.T) {
 }
 
 func FuzzKernels(f *testing.F) {
-	f.Add([]byte("01234567890123456789012345678901234567890123456789"), uint16(9), 100.0)
-	f.Add(make([]byte, 256), uint16(1), 0.0)
+	s := seeds.Of(f)
+	s.Add("digits", []byte("01234567890123456789012345678901234567890123456789"), uint16(9), 100.0)
+	s.Add("zeros", make([]byte, 256), uint16(1), 0.0)
 	f.Fuzz(func(t *testing.T, b []byte, stride uint16, d float64) {
 		if math.IsNaN(d) {
 			return // the bits of a NaN that comes out are not specified
