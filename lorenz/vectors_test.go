@@ -108,6 +108,12 @@ func makeVectors(t *testing.T) map[string]vector {
 		}
 		add(fmt.Sprintf("weights%d", ty), Params{Type: ty, Dims: []int{4, 40, 48}}, waves, Max)
 	}
+	// Text in which some bits are so certain that squash is at its limit.
+	var numbers []byte
+	for range 400 {
+		numbers = fmt.Appendf(numbers, "%07.2f ", 100*rng.ExpFloat64())
+	}
+	add("numbers", Params{Type: Char, Dims: []int{400, 8}}, numbers[:3200], Default)
 	enc := out["cells"].enc
 	for name, f := range map[string]func(b []byte) []byte{
 		"badmode":   func(b []byte) []byte { b[0] = 5; return b },

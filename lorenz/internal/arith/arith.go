@@ -138,21 +138,21 @@ var rates = func() (r [probLimit + 1]uint16) {
 	return r
 }()
 
-// Squash returns 4096 / (1 + e^(-x/256)), by interpolation, for -2047 to 2047 and
-// what is nearest to others.
+// Squash returns 4096 / (1 + e^(-x/256)), by interpolation, for -2047 to 2047. Below it
+// returns 1, above 4095.
 func Squash(x int64) uint32 {
-	return uint32(squashed[min(max(x, -2048), 2047)+2048])
+	return uint32(squashed[min(max(x, -2048), 2048)+2048])
 }
 
-// squashed is Squash for each x.
-var squashed = func() (t [4096]uint16) {
-	for i := range t {
+// squashed holds Squash of -2048 to 2048.
+var squashed = func() (t [4097]uint16) {
+	for i := range t[:4096] {
 		x := max(i, 1) - 2048
 		w := uint32(x & 127)
 		k := x>>7 + 16
 		t[i] = uint16((squashTable[k]*(128-w) + squashTable[k+1]*w + 64) >> 7)
 	}
-	t[0] = 1
+	t[0], t[4096] = 1, 4095
 	return t
 }()
 
