@@ -8,8 +8,10 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
@@ -185,13 +187,15 @@ func TestJudgePythonDamage(t *testing.T) {
 	var p pythonDecoder
 	rng := rand.New(rand.NewPCG(23, 23))
 	accepted := 0
-	for name, v := range makeVectors(t) {
+	vectors := makeVectors(t)
+	for _, name := range slices.Sorted(maps.Keys(vectors)) {
+		v := vectors[name]
 		if v.raw == nil {
 			continue
 		}
 		d, err := NewDecoder(v.p)
 		require.NoError(t, err)
-		for range 60 {
+		for range 25 {
 			bad := bytes.Clone(v.enc)
 			for range 1 + rng.IntN(2) {
 				at := rng.IntN(len(bad))

@@ -174,10 +174,10 @@ def decode_huffman(data, starts, ends, count, table_len, table_sym):
         windows = d[:-2] | d[1:-1] << np.uint32(8) | d[2:] << np.uint32(16)
         windows = (windows[:, None] >> np.arange(8, dtype=np.uint32) & np.uint32(2047)).ravel().astype(np.intp)
         bits = len(windows)
-        jump = np.empty(bits + 1, np.intp)
-        np.add(table_len.take(windows, mode="clip"), np.arange(bits), out=jump[:-1])
-        np.minimum(jump, bits, out=jump)
-        jump[bits] = bits
+        jump = np.empty(bits + 2, np.intp)          # bits + 1 stands for all places beyond the end
+        np.add(table_len.take(windows, mode="clip"), np.arange(bits), out=jump[:-2])
+        np.minimum(jump, bits + 1, out=jump)
+        jump[bits:] = bits + 1
         # With few chunks, tables of jumps over 2, 4, … words compensate.
         steps = min(CHUNK, count - first * CHUNK)
         jumps = [jump]
