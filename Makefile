@@ -45,7 +45,7 @@ test-ncapi:
 # The scripts start the command hundreds of times. With the race detector each start
 # takes seconds and shows nothing that other tests do not. The other tests that are left
 # out, and package lorenz, start no goroutines.
-SEQUENTIAL := TestScripts|TestHostileArchives|FuzzHostile|TestGiantArchive|TestLargeHeaders
+SEQUENTIAL := TestScripts|Fuzz|TestHostileArchives|TestGiantArchive|TestLargeHeaders|TestReadJSON|TestVectors|EveryByte|Cuts|RandomFlips|TestRepairHeaders|TestRepairRule
 race:
 	.ci/deps race
 	CGO_ENABLED=1 $(GO) test -race -short -skip '$(SEQUENTIAL)' -timeout 14m $$($(GO) list ./... | grep -v /lorenz)

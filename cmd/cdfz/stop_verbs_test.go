@@ -158,8 +158,8 @@ func TestStopWork(t *testing.T) {
 				require.Contains(t, []int{cli.ExitDone, interrupted, -1}, cmd.ProcessState.ExitCode(), "%v: %s", args, stderr)
 			case <-ended:
 			}
-			if <-ended; cmd.ProcessState.ExitCode() != cli.ExitDone {
-				require.Empty(t, names(t, made), "%v after %d ms", args, after)
+			if <-ended; cmd.ProcessState.ExitCode() != cli.ExitDone { // the target may have been complete already
+				require.Subset(t, []string{"x.cdfz", "x.nc"}, names(t, made), "%v after %d ms", args, after)
 			}
 		}
 	}
