@@ -43,9 +43,9 @@ test-ncapi:
 	NATIVE_NETCDF="$(NATIVE_NETCDF)" GO_THROWER="$(GO_THROWER)" .ci/ncapi
 
 # The scripts start the command hundreds of times. With the race detector each start
-# takes seconds and shows nothing that other tests do not. The other tests that are left
-# out, and package lorenz, start no goroutines.
-SEQUENTIAL := TestScripts|Fuzz|TestHostileArchives|TestGiantArchive|TestLargeHeaders|TestReadJSON|TestVectors|EveryByte|Cuts|RandomFlips|TestRepairHeaders|TestRepairRule
+# takes seconds and shows nothing that other tests do not. The same holds for the other
+# tests that are left out; package lorenz starts no goroutines.
+SEQUENTIAL := TestScripts|Fuzz|TestHostileArchives|TestGiantArchive|TestLargeHeaders|TestReadJSON|TestVectors|EveryByte|Cuts|RandomFlips|TestRepairHeaders|TestRepairRule|TestPools|TestReadOnce|TestBombs|TestRemoteClassic
 race:
 	.ci/deps race
 	CGO_ENABLED=1 $(GO) test -race -short -skip '$(SEQUENTIAL)' -timeout 14m $$($(GO) list ./... | grep -v /lorenz)

@@ -78,7 +78,11 @@ func smallVars(t testing.TB, n, records int) []byte {
 func TestPools(t *testing.T) {
 	ctx := context.Background()
 	lorenz := []VarFilter{{Vars: []string{"*"}, Chain: filters.Chain{{ID: filters.Lorenz}}}}
-	for _, c := range []struct{ n, records int }{{1, 0}, {2, 1}, {3, 700}, {40, 13}, {60, 400}} {
+	sizes := []struct{ n, records int }{{1, 0}, {2, 1}, {3, 700}, {40, 13}, {60, 400}}
+	if testing.Short() {
+		sizes = sizes[1:4]
+	}
+	for _, c := range sizes {
 		image := smallVars(t, c.n, c.records)
 		classic, err := New(bytes.NewReader(image), int64(len(image)), nil)
 		require.NoError(t, err)
