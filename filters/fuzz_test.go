@@ -27,8 +27,9 @@ func fuzzDecoder(f *testing.F, spec string) {
 		var err error
 		grew := allocated(func() { err = k.Decode(dst, stored, 0) })
 		guard(t)
-		// A session may be new. Memory counts its tables once.
-		if bound := uint64(k.Memory(int(n)) + 1<<20); grew > bound {
+		// A session may be new. Memory counts its tables once, and allocated counts the
+		// garbage too: a second bzip2 stream of larger blocks replaces those of the first.
+		if bound := uint64(2*k.Memory(int(n)) + 1<<20); grew > bound {
 			t.Errorf("expected at most %d bytes of memory, found %d", bound, grew)
 		}
 		if err != nil {
