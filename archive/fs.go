@@ -126,7 +126,8 @@ func (v *imageFS) shownAs(name string) (string, error) {
 	return name, nil
 }
 
-// openImage opens the archive of an image. missing is the error if there is none.
+// openImage opens the archive of an image, or returns the error missing if no such archive
+// exists.
 func (v *imageFS) openImage(name string, missing error) (fs.File, error) {
 	f, err := v.fsys.Open(name + Suffix)
 	if err != nil {

@@ -73,10 +73,10 @@ func poolInfos(l *format.Resolved) []PoolInfo {
 	return out
 }
 
-// Stored has the stored bytes of the parts of an archive.
+// Stored holds how many bytes the blocks of each part of an archive take in it.
 type Stored struct {
-	Vars  []int64 // variables with blocks of their own, by number; others have 0
-	Pools []int64
+	Vars  []int64 // by number of the variable; 0 if it is not blocked
+	Pools []int64 // in the order of [Info].Pools
 	Rest  int64
 }
 

@@ -196,7 +196,7 @@ func (o *WriteOptions) chainFor(name string, t cdf3.Type, g *format.Geometry) (f
 	return complete(c, t, g)
 }
 
-// poolChain returns the chain of a pool of variables without chains of their own.
+// poolChain returns the chain of a pool. No filter option names its variables.
 func (o *WriteOptions) poolChain(t cdf3.Type, g *format.Geometry) (filters.Chain, error) {
 	return o.chainFor("*", t, g)
 }

@@ -227,7 +227,7 @@ func TestPoolDamage(t *testing.T) {
 	require.True(t, bytes.Equal(ar, back.Bytes()))
 }
 
-// TestPoolsNamed: variables with a chain of their own by name have blocks of their own.
+// TestPoolsNamed checks that a variable with a filter option by name is blocked, not pooled.
 func TestPoolsNamed(t *testing.T) {
 	image := smallVars(t, 40, 1200)
 	chain := filters.Chain{{ID: filters.Deflate, Params: []uint32{9}}}

@@ -30,7 +30,7 @@ type made struct {
 	bytes []byte
 }
 
-// smallWriter makes archives of one image in memory, of which the smallest is kept.
+// smallWriter archives one image in memory, in several layouts, to find the smallest.
 type smallWriter struct {
 	ctx   context.Context
 	o     *WriteOptions
@@ -39,8 +39,7 @@ type smallWriter struct {
 	sum   [32]byte // SHA-256 of the image
 }
 
-// writeSmall makes the archive in memory: in several layouts, of which it takes the
-// smallest.
+// writeSmall makes archives of several layouts in memory and writes the smallest.
 func writeSmall(ctx context.Context, dst io.Writer, image io.ReaderAt, size int64, h *cdf3.Header, o *WriteOptions) (*Result, error) {
 	s := &smallWriter{ctx: ctx, o: o, h: h, image: make([]byte, size)}
 	if err := ioat.ReadFull(image, s.image, 0); err != nil {

@@ -110,7 +110,7 @@ func confirm[T Number](ctx context.Context, a Array, s Sel, n int64) error {
 		return fmt.Errorf("slab: %d values of type %s do not fit into memory: %w", n, a.Type(), ErrLength)
 	}
 	if h, ok := a.Values().(Held); ok && n > trusted && n/2 > h.Held()/sizeOf[T]() {
-		return fmt.Errorf("slab: %d values of type %s, of which the file has at most %d: %w", n, a.Type(), h.Held()/sizeOf[T](), ErrLength)
+		return fmt.Errorf("slab: expected at most %[3]d values of type %[2]s, all that the file has room for, found %[1]d: %[4]w", n, a.Type(), h.Held()/sizeOf[T](), ErrLength)
 	}
 	last, err := s.last(a.Shape())
 	if err != nil {

@@ -178,9 +178,9 @@ func (x *repairer) soundFront(end int64) (*repairedFront, error) {
 // maxForeign bounds the entries of later versions in a front.
 const maxForeign = 1 << 16
 
-// foreign reports whether a name is reserved for later versions: `.cdfz/` and one to 64
-// letters, digits, dots, hyphens and underscores, of which the first is a letter,
-// except for names in this version.
+// foreign reports whether a name is reserved for later versions: `.cdfz/`, then a letter,
+// then up to 63 letters, digits, dots, hyphens and underscores. Names of this version are
+// not reserved.
 func foreign(name string) bool {
 	s, ok := strings.CutPrefix(name, ".cdfz/")
 	if !ok || s == "" || len(s) > 64 || name == czip.ReadmeName || name == czip.PlanName || name == czip.ManifestName || name == czip.IndexName {

@@ -103,7 +103,7 @@ shuffle+zstd or shuffle+zstd:19, or filters as -F takes them: 2|32015,19.`,
 	f := cmd.Flags()
 	f.StringSliceVar(&blocks, "blocks", defaultBlocks, "block `SIZES`")
 	f.StringArrayVar(&chains, "chains", nil, "`CHAINS` separated by spaces; repeatable (default: presets and common chains)")
-	f.Var(cli.CountFlag(&v.repeat, 1000), "count", "number of runs, of which the median is shown (default 3, above 256 MiB 1)")
+	f.Var(cli.CountFlag(&v.repeat, 1000), "count", "number of runs; the table shows their medians (default 3, above 256 MiB 1)")
 	f.StringVar(&v.csvName, "csv", "", "write the result as CSV to `FILE` too")
 	a.ForceFlag(cmd)
 	a.JSONFlag(cmd)

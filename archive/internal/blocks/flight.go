@@ -95,8 +95,8 @@ func (e *engine) free(d decoded) {
 	}
 }
 
-// view returns n bytes from byte in of a block, of which q is needed. It is a separate
-// function so that cache hits avoid the closure's allocation.
+// view returns the n bytes of a block that start at byte in; q covers them. It is separate
+// from its caller so that cache hits avoid the closure's allocation.
 func (a *Reader) view(ctx context.Context, q need, in, n int64) (data []byte, err error) {
 	err = a.load(ctx, q, true, a.reading(), a.readNeed, func(d blockData) error {
 		data = d.b[in-d.off:][:n]

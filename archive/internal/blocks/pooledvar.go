@@ -13,8 +13,8 @@ import (
 // longer ones there.
 const wholePooled = 4 << 20
 
-// pooledVar is the values of a variable in a pool. The variable is one block of its own to
-// package slab.
+// pooledVar reads the values of a variable in a pool. Package slab sees the variable as a
+// single block.
 type pooledVar struct {
 	io.ReaderAt // the values
 	a           *Reader

@@ -174,7 +174,8 @@ func (b *planBuilder) addVars() error {
 	return nil
 }
 
-// addVar gives a variable blocks of its own, if their names are short enough.
+// addVar adds a blocked variable to the plan, unless the names of its blocks would be too
+// long.
 func (b *planBuilder) addVar(i int, seg unlimited.Segment, names *PathNames) error {
 	v := &b.h.Vars[i]
 	g, err := NewGeometry(v.Shape, BlockShape(v.Shape, v.Type.Size(), b.o.Block), v.Type.Size())
@@ -216,7 +217,7 @@ func (b *planBuilder) mayPool(reasons []unlimited.Reason) (vars []int) {
 	return vars
 }
 
-// poolsThatPay drops the pools whose variables are smaller in blocks of their own, or in
+// poolsThatPay drops the pools whose variables take fewer bytes as blocked variables or in
 // the rest.
 func (b *planBuilder) poolsThatPay(pools []*pool) ([]*pool, error) {
 	if b.o.Trial == nil {

@@ -30,8 +30,8 @@ type pool struct {
 }
 
 // choosePools divides the given variables of a header, none of them empty, into pools:
-// stacks of equal shapes first, then what is left of each type. Other variables have
-// blocks of their own or stay in the rest. target is that of blocks.
+// stacks of equal shapes first, then the remaining variables of each type. Variables in no
+// pool are blocked or stay in the rest. target is the target size of blocks, in bytes.
 func choosePools(ctx context.Context, h *cdf3.Header, target int64, vars []int) []*pool {
 	target = min(target, poolTarget)
 	byShape, byType := map[string]*pool{}, map[cdf3.Type]*pool{}

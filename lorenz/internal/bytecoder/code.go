@@ -42,8 +42,8 @@ func (m *Model) Decode(dst, src []byte, size, row int) bool {
 
 // Encode appends src in modeBytes without the mode. depth bounds the search for
 // repeats. It gives up when the result reaches limit bytes, or when more than one of
-// share bytes is a literal, after the first 2048: a literal takes a hundred times as
-// long to decode as a byte of a repeat. With share 0 any number may be literals.
+// share bytes is a literal, after the first 2048, since literals decode slowly. With
+// share 0 any number may be literals.
 func (m *Model) Encode(dst, src []byte, size, row, depth, limit, share int) ([]byte, bool) {
 	m.reset(len(src), size, row)
 	f := newFinder(src, size, depth)

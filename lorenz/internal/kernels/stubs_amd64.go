@@ -29,7 +29,7 @@ func orderAVX2(dst *uint32, u *uint32, n int)
 //go:noescape
 func prefixSumAVX2(y *uint32, n int)
 
-// addAVX2 adds n elements, a multiple of 8, of which to is at least 8 after from, in order.
+// addAVX2 adds n elements from from to those at to, in order. n is a multiple of 8, and to lies at least 8 elements after from.
 //
 //go:noescape
 func addAVX2(to *uint32, from *uint32, n int)

@@ -155,7 +155,7 @@ func prefixSum() {
 func addStride() {
 	TEXT("addAVX2", NOSPLIT, "func(to, from *uint32, n int)")
 	Pragma("noescape")
-	Doc("addAVX2 adds n elements, a multiple of 8, of which to is at least 8 after from, in order.")
+	Doc("addAVX2 adds n elements from from to those at to, in order. n is a multiple of 8, and to lies at least 8 elements after from.")
 	to, from, n := Load(Param("to"), GP64()), Load(Param("from"), GP64()), Load(Param("n"), GP64())
 	y := YMM()
 	each("loop", n, 8, func() {
