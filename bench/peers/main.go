@@ -106,7 +106,7 @@ func run(ctx context.Context, o *options) error {
 		return nil
 	}
 	for ext, write := range map[string]func(io.Writer) error{".txt": rep.writeText, ".csv": rep.writeCSV, ".json": rep.writeJSON} {
-		if err := writeFile(o.out+ext, write); err != nil {
+		if err := tools.WriteFile(o.out+ext, write); err != nil {
 			return err
 		}
 	}
@@ -125,16 +125,4 @@ func thisMachine(ctx context.Context, programs []tool) tools.Machine {
 		}
 	}
 	return m
-}
-
-func writeFile(name string, write func(io.Writer) error) error {
-	f, err := os.Create(name)
-	if err != nil {
-		return err
-	}
-	err = write(f)
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	return err
 }

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/cdfz-format/cdfz/bench/internal/tools"
 )
 
 // sample is a run of a tool in both directions.
@@ -67,7 +69,7 @@ func (o *options) prepare(dir string, size int64) error {
 	}
 	name := filepath.Join(dir, "touch")
 	defer os.Remove(name)
-	return writeFile(name, func(w io.Writer) error {
+	return tools.WriteFile(name, func(w io.Writer) error {
 		buf := make([]byte, 1<<20)
 		for ; size > 0; size -= int64(len(buf)) {
 			if _, err := w.Write(buf); err != nil {

@@ -13,7 +13,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -86,10 +85,10 @@ func run(ctx context.Context, o *options) error {
 	if err := rep.writeText(os.Stdout); err != nil || o.out == "" {
 		return err
 	}
-	if err := writeFile(o.out+".txt", rep.writeText); err != nil {
+	if err := tools.WriteFile(o.out+".txt", rep.writeText); err != nil {
 		return err
 	}
-	return writeFile(o.out+".tsv", rep.writeTSV)
+	return tools.WriteFile(o.out+".tsv", rep.writeTSV)
 }
 
 // measureFile measures a file and its large variables.
@@ -120,16 +119,4 @@ func measureFile(ctx context.Context, in, image string, presets []preset, r *run
 		_, stored := u.stored[presets[0].name] // false if the values overlap others or end beyond the file
 		return u.small() || !stored
 	}), nil
-}
-
-func writeFile(name string, write func(io.Writer) error) error {
-	f, err := os.Create(name)
-	if err != nil {
-		return err
-	}
-	err = write(f)
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	return err
 }

@@ -194,7 +194,7 @@ func (r *runner) values(ctx context.Context, f *archive.File, u *unit) error {
 			continue
 		}
 		if _, err := os.Stat(name); err != nil {
-			err := writeFile(name, func(w io.Writer) error {
+			err := tools.WriteFile(name, func(w io.Writer) error {
 				_, err := io.Copy(w, u.bytes(f))
 				return err
 			})

@@ -106,10 +106,10 @@ func run(o *options, level string, names []string) error {
 	if err := report(os.Stdout); err != nil || o.out == "" {
 		return err
 	}
-	if err := writeFile(o.out+".txt", report); err != nil {
+	if err := tools.WriteFile(o.out+".txt", report); err != nil {
 		return err
 	}
-	return writeFile(o.out+".tsv", func(w io.Writer) error { return writeTable(w, results, "\t") })
+	return tools.WriteFile(o.out+".tsv", func(w io.Writer) error { return writeTable(w, results, "\t") })
 }
 
 // profiled runs f and writes a CPU profile of it to the named file, if any.
@@ -117,7 +117,7 @@ func profiled(name string, f func() error) error {
 	if name == "" {
 		return f()
 	}
-	return writeFile(name, func(w io.Writer) error {
+	return tools.WriteFile(name, func(w io.Writer) error {
 		if err := pprof.StartCPUProfile(w); err != nil {
 			return err
 		}
@@ -148,18 +148,6 @@ func readFile(name, image string, o *options) ([]*result, error) {
 		out = append(out, r)
 	}
 	return out, nil
-}
-
-func writeFile(name string, write func(io.Writer) error) error {
-	f, err := os.Create(name)
-	if err != nil {
-		return err
-	}
-	err = write(f)
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	return err
 }
 
 // writeText writes the table and its summary.
