@@ -23,7 +23,7 @@ func synthetic(t *testing.T) string {
 	f, err := fields.Synthetic(1 << 20)
 	require.NoError(t, err)
 	name := filepath.Join(t.TempDir(), "computed.nc")
-	require.NoError(t, writeFile(name, func(w io.Writer) error {
+	require.NoError(t, tools.WriteFile(name, func(w io.Writer) error {
 		_, err := f.WriteTo(w)
 		return err
 	}))
