@@ -86,16 +86,11 @@ bench-ratio:
 	mkdir -p $(BENCHDIR)
 	$(GO) run ./bench/ratio -cache $(BENCHDIR)/ratio-peers.tsv -out $(BENCHDIR)/ratio $(BENCHFLAGS)
 
-# The full counts: about two hours, mostly for hyperslabs if CDFZ_CORPUS is set, plus
-# SOAKFUZZ for every fuzz target.
+# The full counts: over an hour, more for hyperslabs if CDFZ_CORPUS is set, plus SOAKFUZZ
+# for every fuzz target.
 SOAKFUZZ ?= 1m
 soak:
-	.ci/deps test
-	CDFZ_SOAK=1 $(GO) test -tags judge -timeout 6h ./...
-ifneq ($(CDFZ_CORPUS),)
-	CDFZ_SOAK=1 CDFZ_CORPUS="$(abspath $(CDFZ_CORPUS))" $(GO) test -tags 'judge corpus' -run CorpusSlabs -timeout 6h ./archive
-endif
-	.ci/fuzz $(SOAKFUZZ)
+	CDFZ_CORPUS="$(if $(CDFZ_CORPUS),$(abspath $(CDFZ_CORPUS)))" .ci/soak $(SOAKFUZZ)
 
 man:
 	rm -rf bin/man
