@@ -1,8 +1,9 @@
 package unlimited
 
 import (
+	"cmp"
 	"math"
-	"sort"
+	"slices"
 
 	"github.com/cdfz-format/cdfz/cdf3"
 )
@@ -48,7 +49,7 @@ func SegmentOf(h *cdf3.Header, v *cdf3.Var) Segment {
 func Plan(h *cdf3.Header, size int64) ([]Segment, []Reason) {
 	segs := make([]Segment, len(h.Vars))
 	why := make([]Reason, len(h.Vars))
-	extents := []extent{{0, h.Len, byHeader}}
+	extents := append(make([]extent, 0, len(h.Vars)+2), extent{0, h.Len, byHeader})
 	var records []int
 	for i := range h.Vars {
 		v := &h.Vars[i]
@@ -124,7 +125,7 @@ func planRecords(h *cdf3.Header, size int64, records []int, why []Reason) []exte
 // that remembers the extent with the farthest end finds all of them: two
 // extents that both reach beyond the start of a third overlap each other there.
 func markOverlaps(extents []extent, mark func(who int)) {
-	sort.SliceStable(extents, func(i, j int) bool { return extents[i].start < extents[j].start })
+	slices.SortStableFunc(extents, func(a, b extent) int { return cmp.Compare(a.start, b.start) })
 	for i, far := 1, 0; i < len(extents); i++ {
 		if extents[i].start < extents[far].end {
 			mark(extents[i].who)

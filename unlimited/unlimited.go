@@ -35,8 +35,11 @@ type item struct {
 	start, end int64
 	restBefore int64 // bytes of the rest before start
 	seg        int   // the segment, or -1 for the record section
+	*section         // of the record section only
+}
 
-	// record section only
+// section is the record section: count records, one every stride bytes.
+type section struct {
 	stride  int64
 	count   int64
 	members []member // in the order of their offsets
@@ -57,9 +60,18 @@ func New(size, header int64, segs []Segment) (*Layout, error) {
 	if size < 0 || header < 0 || header > size {
 		return nil, fmt.Errorf("unlimited: header of %d bytes in an image of %d", header, size)
 	}
-	l := &Layout{size: size, segs: segs, rawOff: make([]int64, len(segs)+1)}
-	var rec item
-	rec.seg = -1
+	fixed, recurring := 0, 0
+	for _, s := range segs {
+		switch {
+		case s.Size() == 0:
+		case s.Count == 1:
+			fixed++
+		default:
+			recurring++
+		}
+	}
+	l := &Layout{size: size, segs: segs, rawOff: make([]int64, len(segs)+1), items: make([]item, 0, fixed+1)}
+	rec := item{seg: -1, section: &section{members: make([]member, 0, recurring)}}
 	for i, s := range segs {
 		if err := s.check(header, size); err != nil {
 			return nil, fmt.Errorf("unlimited: segment %d: %w", i, err)

@@ -208,7 +208,8 @@ func (b *planBuilder) addVar(i int, seg unlimited.Segment, names *PathNames) err
 }
 
 // mayPool lists the variables that may lie in pools.
-func (b *planBuilder) mayPool(reasons []unlimited.Reason) (vars []int) {
+func (b *planBuilder) mayPool(reasons []unlimited.Reason) []int {
+	vars := make([]int, 0, len(b.h.Vars))
 	for i := range b.h.Vars {
 		if v := &b.h.Vars[i]; reasons[i] == unlimited.Blocked && v.Len > 0 && !(b.o.Named(v.Name) && v.Len >= pooledBelow) {
 			vars = append(vars, i)
