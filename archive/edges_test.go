@@ -17,14 +17,21 @@ import (
 // edges lists the packages of this module that each package may import. A new edge is a
 // design decision: add it here with a reason.
 var edges = map[string][]string{
-	"internal/atomicfile":         {}, // used by the command and by archive.WriteFile
-	"cdf3":                        {},
-	"internal/ioat":               {},
-	"internal/faultsrv":           {},
-	"remote":                      {"internal/ioat"},
-	"blockidx":                    {"internal/ioat"},
-	"filters":                     {"filters/internal/transpose", "lorenz"},
+	"internal/atomicfile": {}, // used by the command and by archive.WriteFile
+	"cdf3":                {},
+	"internal/ioat":       {},
+	"internal/faultsrv":   {},
+	"remote":              {"internal/ioat"},
+	"blockidx":            {"internal/ioat"},
+	"filters": {"filters/internal/bzip2", "filters/internal/deflate", "filters/internal/fletcher", "filters/internal/lz4",
+		"filters/internal/transpose", "filters/internal/wire", "filters/internal/zstd", "lorenz"},
+	"filters/internal/wire":       {}, // the errors of all filters
+	"filters/internal/bzip2":      {"filters/internal/wire"},
+	"filters/internal/deflate":    {"filters/internal/wire"},
+	"filters/internal/fletcher":   {},
+	"filters/internal/lz4":        {"filters/internal/wire"},
 	"filters/internal/transpose":  {},
+	"filters/internal/zstd":       {"filters/internal/wire"},
 	"lorenz/internal/kernels/gen": {}, // a nested module, which writes the assembly
 	"lorenz":                      {"lorenz/internal/adaptive", "lorenz/internal/bytecoder", "lorenz/internal/entropy", "lorenz/internal/kernels"},
 	"lorenz/internal/adaptive":    {"lorenz/internal/arith", "lorenz/internal/entropy"},

@@ -1,6 +1,10 @@
 package filters
 
-import "math"
+import (
+	"math"
+
+	"github.com/cdfz-format/cdfz/filters/internal/wire"
+)
 
 // Coder encodes and decodes blocks with one chain. It is safe for concurrent use.
 // Memory and state come from pools shared by all coders. The output does not depend on
@@ -52,7 +56,7 @@ func (k *Coder) MaxEncodedLen(n int) int { return k.maxLen(n, len(k.chain), 0) }
 
 // maxLen bounds the length after the first stages, without those in mask.
 func (k *Coder) maxLen(n, stages int, mask uint32) int {
-	bound, limit := n, clampLen(MaxLen(int64(n)))
+	bound, limit := n, wire.ClampLen(MaxLen(int64(n)))
 	for i := range stages {
 		if mask>>i&1 == 0 && k.stages[i] != nil {
 			// Any filter may have been skipped.
@@ -219,9 +223,4 @@ func (k *Coder) decodeInto(dst, src []byte, i int) error {
 		copy(dst, buf) // the session used other memory
 	}
 	return nil
-}
-
-// clampLen limits a computed length to the range of int on all systems.
-func clampLen(n int64) int {
-	return int(min(n, math.MaxInt32))
 }

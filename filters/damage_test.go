@@ -2,7 +2,6 @@ package filters
 
 import (
 	"bytes"
-	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"runtime"
@@ -239,49 +238,6 @@ func TestFletcherChecksum(t *testing.T) {
 	}
 }
 
-// fletcherHDF5 is H5_checksum_fletcher32 as in H5checksum.c.
-func fletcherHDF5(p []byte) uint32 {
-	var sum1, sum2 uint32
-	n := len(p) / 2
-	for n > 0 {
-		m := min(n, 360)
-		n -= m
-		for range m {
-			sum1 += uint32(binary.BigEndian.Uint16(p))
-			p = p[2:]
-			sum2 += sum1
-		}
-		sum1 = sum1&0xffff + sum1>>16
-		sum2 = sum2&0xffff + sum2>>16
-	}
-	if len(p) > 0 {
-		sum1 += uint32(p[0]) << 8
-		sum2 += sum1
-		sum1 = sum1&0xffff + sum1>>16
-		sum2 = sum2&0xffff + sum2>>16
-	}
-	sum1 = sum1&0xffff + sum1>>16
-	sum2 = sum2&0xffff + sum2>>16
-	return sum2<<16 | sum1
-}
-
-func TestFletcherAgainstPort(t *testing.T) {
-	for n := range 3000 {
-		for _, p := range [][]byte{noise(n), make([]byte, n), bytes.Repeat([]byte{0xff}, n), bytes.Repeat([]byte{0xff, 0xfe}, n)} {
-			if got, want := fletcher32(p), fletcherHDF5(p); got != want {
-				t.Fatalf("%d bytes: 0x%08x, found 0x%08x", n, want, got)
-			}
-		}
-	}
-	for _, n := range []int{1 << 16, 1<<16 + 1, 1<<20 + 7} {
-		for _, p := range [][]byte{noise(n), bytes.Repeat([]byte{0xff}, n)} {
-			if got, want := fletcher32(p), fletcherHDF5(p); got != want {
-				t.Fatalf("%d bytes: 0x%08x, found 0x%08x", n, want, got)
-			}
-		}
-	}
-}
-
 // TestShuffleSizes compares every element size with the definition.
 func TestShuffleSizes(t *testing.T) {
 	for _, size := range []int{1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 100} {
@@ -307,20 +263,6 @@ func TestShuffleSizes(t *testing.T) {
 				t.Fatalf("size %d, %d bytes: not undone", size, n)
 			}
 		}
-	}
-}
-
-// TestBzip2Signature checks that bytes inside a stream that look like the start of
-// another stream are accepted.
-func TestBzip2Signature(t *testing.T) {
-	if at := nextStream([]byte("xxBZh91AY&SYxxBZh9\x17\x72\x45\x38\x50\x90"), 0); at != 2 {
-		t.Errorf("found a stream at %d", at)
-	}
-	if at := nextStream([]byte("BZhBZh9BZhBZh9\x17\x72\x45\x38\x50\x90"), 0); at != 10 {
-		t.Errorf("found a stream at %d", at)
-	}
-	if at := nextStream([]byte("BZh91AY&S"), 0); at != 9 {
-		t.Errorf("found a stream at %d", at)
 	}
 }
 

@@ -13,7 +13,7 @@
 // Every length in an encoded block is a claim. Decoders stop at the expected length,
 // and the data between filters is bounded by [MaxLen].
 //
-// The package imports only lorenz from this module. It knows nothing about netCDF or
-// archives. Each built-in filter has a file that declares its [Method]. No other file
-// knows its id.
+// The package knows nothing about netCDF or archives. Each built-in filter is a [Method]
+// in the file of its family. Nothing else knows its id. The stored bytes are made by
+// packages under internal, which know neither chains nor methods.
 package filters

@@ -3,6 +3,8 @@ package filters
 import (
 	"errors"
 	"fmt"
+
+	"github.com/cdfz-format/cdfz/filters/internal/wire"
 )
 
 // Errors of this package. Test for them with errors.Is.
@@ -13,13 +15,13 @@ var (
 	ErrFilterID = errors.New("filters: bad filter id")
 	// ErrParam reports wrong parameters of a filter, a filter that does not suit the
 	// blocks, or a chain that is too long.
-	ErrParam = errors.New("filters: bad parameter")
+	ErrParam = wire.ErrParam
 	// ErrDecodedSize reports a block that decodes to the wrong number of bytes.
-	ErrDecodedSize = errors.New("filters: wrong decoded size")
+	ErrDecodedSize = wire.ErrDecodedSize
 	// ErrChecksum reports a wrong checksum inside a block.
-	ErrChecksum = errors.New("filters: checksum mismatch")
+	ErrChecksum = wire.ErrChecksum
 	// ErrDamaged reports a block that the filter cannot have written.
-	ErrDamaged = errors.New("filters: damaged block")
+	ErrDamaged = wire.ErrDamaged
 	// ErrWhole reports a range of a block that can only be decoded whole.
 	ErrWhole = errors.New("filters: block can only be decoded whole")
 	// ErrNoCodec reports a filter without a Zarr codec, or a codec without a filter.
@@ -48,29 +50,10 @@ func (e *UnknownFilterError) Error() string {
 // Is reports whether target is [ErrUnknownFilter].
 func (e *UnknownFilterError) Is(target error) bool { return target == ErrUnknownFilter }
 
-// filterError is an error with a text that matches one of the errors above.
-type filterError struct {
-	kind  error
-	msg   string
-	cause error
-}
-
-func (e *filterError) Error() string {
-	if e.cause != nil {
-		return "filters: " + e.msg + ": " + e.cause.Error()
-	}
-	return "filters: " + e.msg
-}
-
-func (e *filterError) Is(target error) bool { return target == e.kind }
-func (e *filterError) Unwrap() error        { return e.cause }
-
-// errorf makes an error of the given kind; the text gets the package's prefix.
-func errorf(kind error, format string, args ...any) error {
-	return &filterError{kind: kind, msg: fmt.Sprintf(format, args...)}
-}
+// errorf makes an error of the given kind. Its text gets the package's prefix.
+func errorf(kind error, format string, args ...any) error { return wire.Errorf(kind, format, args...) }
 
 // causef is errorf for an error returned by a library.
 func causef(kind, cause error, format string, args ...any) error {
-	return &filterError{kind: kind, msg: fmt.Sprintf(format, args...), cause: cause}
+	return wire.Causef(kind, cause, format, args...)
 }

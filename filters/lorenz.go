@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/cdfz-format/cdfz/filters/internal/wire"
 	"github.com/cdfz-format/cdfz/lorenz"
 )
 
@@ -37,7 +38,7 @@ var lorenzMethod = Method{
 	},
 	Given: func(params []uint32) []uint32 { return params[4+params[3]:] },
 	// A block that cannot be compressed is stored after one byte.
-	MaxEncodedLen: func(n int, _ []uint32) int { return clampLen(int64(n) + 1) },
+	MaxEncodedLen: func(n int, _ []uint32) int { return wire.ClampLen(int64(n) + 1) },
 	// Residuals and values in lanes of 4 or 8 bytes, twice, and for elements of one
 	// byte four times as much.
 	Memory: func(n int, _ []uint32) int64 { return 8*int64(n) + 8<<20 },
@@ -202,7 +203,7 @@ func (s *lorenzState) Decode(dst, src []byte, params []uint32, max int) ([]byte,
 	if n > max {
 		return nil, errorf(ErrDecodedSize, "lorenz: expected at most %d bytes, found %d", max, n)
 	}
-	dst, part := extend(dst, n)
+	dst, part := wire.Extend(dst, n)
 	if err := d.Decode(part, src); err != nil {
 		return nil, causef(ErrDamaged, err, "lorenz")
 	}

@@ -10,6 +10,8 @@ import (
 	"os"
 	"os/exec"
 	"testing"
+
+	"github.com/cdfz-format/cdfz/filters/internal/lz4"
 )
 
 // These tests compare the filters with the programs they must agree with. A missing
@@ -220,7 +222,7 @@ func TestJudgeNumcodecs(t *testing.T) {
 // TestJudgeLZ4 checks that our LZ4 blocks equal those of the reference.
 func TestJudgeLZ4(t *testing.T) {
 	j := startJudge(t, "judge_numcodecs.py")
-	var table lz4Table
+	var table lz4.Table
 	blocks := judgeBlocks()
 	for n := range 80 {
 		blocks = append(blocks, make([]byte, n+1), bytes.Repeat([]byte("abc"), n+1), field(n+1))
@@ -230,7 +232,7 @@ func TestJudgeLZ4(t *testing.T) {
 	}
 	for _, src := range blocks {
 		a := j.must(map[string]any{"op": "lz4", "raw": hex.EncodeToString(src)})
-		if got := compressLZ4(nil, src, &table); hex.EncodeToString(got) != a.Stored {
+		if got := lz4.Compress(nil, src, &table); hex.EncodeToString(got) != a.Stored {
 			t.Errorf("%d bytes: %d bytes, found %d others", len(src), len(a.Stored)/2, len(got))
 		}
 	}

@@ -1,6 +1,10 @@
 package filters
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"github.com/cdfz-format/cdfz/filters/internal/wire"
+)
 
 // Grain returns the granularity at which [Coder.DecodeRange] decodes blocks of n bytes
 // for which no filter was skipped. A range must start at a multiple of it and end at a
@@ -91,7 +95,7 @@ func (k *Coder) DecodeRange(dst, stored []byte, mask uint32, n, from int) error 
 		if mask|^uint32(0)<<at == ^uint32(0) {
 			return k.stages[at].decodeRange(dst, cur, k.chain[at].Params, n, from)
 		}
-		_, part := extend(room.next(), len(dst))
+		_, part := wire.Extend(room.next(), len(dst))
 		if err := k.stages[at].decodeRange(part, cur, k.chain[at].Params, n, from); err != nil {
 			return err
 		}

@@ -1,0 +1,142 @@
+package filters
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+
+	"github.com/cdfz-format/cdfz/filters/internal/fletcher"
+	"github.com/cdfz-format/cdfz/filters/internal/transpose"
+	"github.com/cdfz-format/cdfz/filters/internal/wire"
+)
+
+// bytewise are the filters that move bytes or add a checksum, and do not compress.
+var bytewise = []Method{shuffleMethod, fletcherMethod}
+
+// shuffleMethod is HDF5's shuffle (H5Zshuffle.c): byte j of element i of n goes
+// to j*n+i, and bytes after the last whole element stay at the end. Its
+// parameter is the element size. It never fails and never changes the length.
+var shuffleMethod = Method{
+	ID:   Shuffle,
+	Name: "shuffle",
+	New:  stateless(session{encode: shuffle, decode: unshuffle}),
+	Check: func(params []uint32) error {
+		if err := wantParams("shuffle", params, 1); err != nil {
+			return err
+		}
+		if params[0] < 1 || params[0] > maxElemSize {
+			return errorf(ErrParam, "shuffle: expected an element size from 1 to %d, found %d", maxElemSize, params[0])
+		}
+		return nil
+	},
+	// HDF5's users do not pass the parameter either.
+	Complete: func(params []uint32, b Block) ([]uint32, error) {
+		if len(params) == 0 && b.Size > 0 {
+			params = []uint32{uint32(b.Size)}
+		}
+		return params, nil
+	},
+	Local: func(params []uint32) int {
+		if params[0] == 1 {
+			return 1
+		}
+		return 0
+	},
+	Output: func(params []uint32, in Block) Block {
+		size := int(params[0])
+		out := Block{Len: in.Len, Size: 1}
+		if in.Len > 0 && in.Len%size == 0 {
+			out.Shape = []int{size, in.Len / size}
+		}
+		return out
+	},
+	Codec: &Codec{
+		ID: "shuffle",
+		Params: func(text json.RawMessage) ([]uint32, error) {
+			var v struct {
+				ID          string
+				Elementsize integer
+			}
+			err := DecodeCodec(text, &v)
+			return []uint32{v.Elementsize.or(4)}, err
+		},
+		// netCDF-C has written elementsize 0 here and, earlier, a string
+		// (netcdf-c#3200), so that readers do not unshuffle.
+		JSON: func(params []uint32, in Block) (json.RawMessage, error) {
+			if s := int(params[0]); s > 1 && (in.Len < 0 || in.Len%s != 0) {
+				return nil, errorf(ErrNoCodec, "filter 2,%d (shuffle): its codec refuses incomplete elements", s)
+			}
+			return fmt.Appendf(nil, `{"id":"shuffle","elementsize":%d}`, params[0]), nil
+		},
+	},
+}
+
+// maxElemSize keeps an element size within an int on every system.
+const maxElemSize = 1<<31 - 1
+
+func shuffle(dst, src []byte, params []uint32) ([]byte, error) {
+	dst, part := wire.Extend(dst, len(src))
+	transpose.Shuffle(part, src, int(params[0]))
+	return dst, nil
+}
+
+func unshuffle(dst, src []byte, params []uint32, max int) ([]byte, error) {
+	if len(src) > max {
+		return nil, wire.TooLong("shuffle", max, len(src))
+	}
+	dst, part := wire.Extend(dst, len(src))
+	transpose.Unshuffle(part, src, int(params[0]))
+	return dst, nil
+}
+
+// fletcherMethod is HDF5's fletcher32 (H5Zfletcher32.c, H5checksum.c): the data, then a
+// checksum of four bytes, little-endian. It has no parameters.
+var fletcherMethod = Method{
+	ID:            Fletcher32,
+	Name:          "fletcher32",
+	New:           stateless(session{encode: addFletcher, decode: checkFletcher}),
+	MaxEncodedLen: func(n int, _ []uint32) int { return wire.ClampLen(int64(n) + fletcherLen) },
+	Output: func(_ []uint32, in Block) Block {
+		if in.Len <= 0 {
+			return Block{Len: -1}
+		}
+		return Block{Len: in.Len + fletcherLen}
+	},
+	Codec: &Codec{
+		ID: "fletcher32",
+		Params: func(text json.RawMessage) ([]uint32, error) {
+			var v struct{ ID string }
+			return nil, DecodeCodec(text, &v)
+		},
+		JSON: func([]uint32, Block) (json.RawMessage, error) {
+			return json.RawMessage(`{"id":"fletcher32"}`), nil
+		},
+	},
+}
+
+const fletcherLen = 4
+
+func addFletcher(dst, src []byte, _ []uint32) ([]byte, error) {
+	dst = append(dst, src...)
+	return binary.LittleEndian.AppendUint32(dst, fletcher.Sum(src)), nil
+}
+
+func checkFletcher(dst, src []byte, _ []uint32, max int) ([]byte, error) {
+	n := len(src) - fletcherLen
+	if n < 0 {
+		return nil, wire.Damaged("fletcher32: expected at least %d bytes, found %d", fletcherLen, len(src))
+	}
+	if n > max {
+		return nil, wire.TooLong("fletcher32", max, n)
+	}
+	want := fletcher.Sum(src[:n])
+	found := binary.LittleEndian.Uint32(src[n:])
+	// Releases of HDF5 before 1.6.3 stored the bytes of each half of the sum in reverse
+	// order. Like H5Z__filter_fletcher32, accept both.
+	if found != want && found != (want&0x00ff00ff<<8|want>>8&0x00ff00ff) {
+		return nil, errorf(ErrChecksum, "fletcher32: expected checksum 0x%08x, found 0x%08x", want, found)
+	}
+	dst, out := wire.Extend(dst, n)
+	copy(out, src)
+	return dst, nil
+}
