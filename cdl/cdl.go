@@ -56,6 +56,10 @@ type Options struct {
 	// Storage returns how an archive stores variable number v, or nil if it has no
 	// blocks. Storage may be nil.
 	Storage func(v int) *Storage
+	// BlockSize is the target size of the blocks of an archive, in bytes, or 0. With
+	// Special it becomes the attribute _BlockSize of the file, which ncdump does not
+	// have.
+	BlockSize int64
 
 	// Times writes the values of time variables as quoted dates (-t) and adds a comment
 	// with dates to their numeric attributes. ISO separates date and time of day by T
@@ -81,6 +85,9 @@ type Options struct {
 type Storage struct {
 	Block   []int64 // shape of a block
 	Filters []Filter
+	// Codecs is the chain as a JSON array of Zarr's codecs, in the order of encoding,
+	// or "" if some filter has none.
+	Codecs string
 }
 
 // Filter is a filter by its number in HDF5's registry.

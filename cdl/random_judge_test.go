@@ -147,8 +147,8 @@ func TestJudgeFilters(t *testing.T) {
 		{[]Filter{{2, []uint32{8}}, {307, []uint32{1}}, {3, nil}}, []string{`_Shuffle = "true"`, `_Fletcher32 = "true"`, `_Filter = "307,1"`}},
 	} {
 		m := oneVar(t, cdf3.Double, zeroes{}, nil, 10, 14)
-		text := dump(t, m, &Options{Name: "x", Header: true, Special: true, Storage: func(int) *Storage {
-			return &Storage{Block: []int64{5, 7}, Filters: c.filters}
+		text := dump(t, m, &Options{Name: "x", Header: true, Special: true, BlockSize: 560, Storage: func(int) *Storage {
+			return &Storage{Block: []int64{5, 7}, Filters: c.filters, Codecs: `[{"id":"zlib","level":1}]`}
 		}})
 		// With the format of the classic file, ncgen would not make a netCDF-4 file.
 		text = strings.Replace(text, "\t\t:_Format = \"cdf5\" ;\n", "", 1)
@@ -162,7 +162,10 @@ func TestJudgeFilters(t *testing.T) {
 			require.Contains(t, text, "v:"+line+" ;\n")
 			require.Contains(t, string(got), "v:"+line+" ;\n", text)
 		}
-		require.Equal(t, strings.Count(text, "\tv:"), strings.Count(string(got), "\tv:"), "%s", got)
+		// ncgen -4 reads _Codecs, but a netCDF-4 file has no place for it.
+		require.Contains(t, text, `v:_Codecs = "[{\"id\":\"zlib\",\"level\":1}]" ;`)
+		require.Equal(t, strings.Count(text, "\tv:")-1, strings.Count(string(got), "\tv:"), "%s", got)
+		require.Contains(t, string(got), ":_BlockSize = 560 ;\n")
 	}
 }
 

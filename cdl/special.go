@@ -76,6 +76,17 @@ func (d *dumper) blocked(v *cdf3.Var, s *Storage) {
 	if len(b) > 0 {
 		d.special(v, "_Filter", `"`+string(b[1:])+`"`)
 	}
+	if s.Codecs != "" {
+		d.special(v, "_Codecs", `"`+string(appendText(nil, s.Codecs))+`"`)
+	}
+}
+
+// appendText appends text with escapes. JSON has no characters that would break lines.
+func appendText(dst []byte, s string) []byte {
+	for i := range len(s) {
+		dst = appendAttrByte(dst, s[i])
+	}
+	return dst
 }
 
 func (s *Storage) find(id uint32) *Filter {
@@ -110,6 +121,11 @@ func (d *dumper) globalSpecials() {
 	if n, ok := attrInt(attr(d.h.Attrs, "_IsNetcdf4")); ok {
 		d.attrName("", "_IsNetcdf4")
 		d.int(min(1, n*n))
+		d.text(" ;\n")
+	}
+	if d.o.BlockSize > 0 {
+		d.attrName("", "_BlockSize")
+		d.int(d.o.BlockSize)
 		d.text(" ;\n")
 	}
 	d.attrName("", "_Format")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cdl"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
+	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
 )
 
@@ -30,8 +32,13 @@ func dumpCmd(a *cli.App) *cobra.Command {
 		Use:   "dump [flags] FILE",
 		Short: "Print a file as CDL, as ncdump does",
 		Long: `Prints a classic netCDF file, or the one in an archive, as CDL. The text and the
-flags are those of ncdump. An archive prints as its netCDF file; with -s, block shapes
-and filters are shown too. FILE - is standard input.
+flags are those of ncdump. FILE - is standard input.
+
+An archive prints as its netCDF file. With -s, its storage is shown as ncdump shows that
+of a netCDF-4 file: _ChunkSizes are block shapes, and filters are _Shuffle,
+_DeflateLevel, _Fletcher32 and _Filter. _Codecs has all filters of a variable in their
+order, as Zarr's codecs. _BlockSize is the target size of blocks. Filters are only
+named, not used, so that unknown ones are shown too.
 
 -t prints the values of time variables as dates in quotes. These are variables with
 units such as "days since 1850-01-01"; their calendar attribute is followed. -x prints
@@ -104,6 +111,9 @@ func (v *dumper) run(ctx context.Context, name string, named bool) error {
 	v.o.Location = file
 	if v.o.Special {
 		v.o.Storage = storage(f)
+		if i, ok := f.Info(); ok {
+			v.o.BlockSize = i.Block
+		}
 	}
 	path := v.Dest
 	if v.IsDirDest() {
@@ -179,12 +189,30 @@ func storage(f *archive.File) func(int) *cdl.Storage {
 		if !vars[i].Blocked {
 			return nil
 		}
-		s := &cdl.Storage{Block: vars[i].Block}
+		s := &cdl.Storage{Block: vars[i].Block, Codecs: codecsText(f, i, &vars[i])}
 		for _, f := range vars[i].Chain {
 			s.Filters = append(s.Filters, cdl.Filter{ID: f.ID, Params: f.Params})
 		}
 		return s
 	}
+}
+
+// codecsText returns the chain of variable number i as a JSON array of codecs, or "" if
+// a filter has none or is unknown.
+func codecsText(f *archive.File, i int, v *archive.VarInfo) string {
+	n := f.Header().Vars[i].Type.Size()
+	for _, k := range v.Block {
+		n *= k
+	}
+	codecs, err := v.Chain.Codecs(filters.Block{Len: int(n)})
+	if err != nil {
+		return ""
+	}
+	b, err := json.Marshal(append([]json.RawMessage{}, codecs...))
+	if err != nil {
+		return ""
+	}
+	return string(b)
 }
 
 // digitsFlag is -p F[,D].
