@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/chains"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/filters"
 )
@@ -21,7 +21,7 @@ import (
 type archiver struct {
 	*cli.App
 	opts     archive.WriteOptions
-	specs    filterSpecs
+	specs    chains.Specs
 	existing existingMode
 	noCheck  bool
 	files    cli.Files
@@ -82,7 +82,7 @@ overwrites it.
 -F sets the filters of single variables, as nccopy does: VARS,FILTERS. VARS are names
 joined by &, or * for all others. FILTERS are ids with their parameters, joined by |.
 A backslash before "," or "&" makes it part of a name.`,
-		Example: examples(
+		Example: cli.Examples(
 			"cdfz archive tas.nc                        # makes tas.nc.cdfz",
 			"cdfz archive -o archives/ data/            # a tree of archives in another folder",
 			"cdfz archive --preset max --zarr always tas.nc",
@@ -91,7 +91,7 @@ A backslash before "," or "&" makes it part of a name.`,
 			"cdfz archive - <tas.nc >tas.nc.cdfz"),
 		Args: cli.MinFiles,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := v.specs.parse(specs); err != nil {
+			if err := v.specs.Parse(specs); err != nil {
 				return err
 			}
 			if err := a.CheckDest(args); err != nil {
@@ -104,7 +104,7 @@ A backslash before "," or "&" makes it part of a name.`,
 	}
 	f := cmd.Flags()
 	f.StringArrayVarP(&specs, "filter", "F", nil, "filters of single variables, as `VARS,FILTERS`; repeatable")
-	f.BoolVar(&v.specs.ignoreMissing, "ignore-missing", false, "-F may name variables that a file does not have")
+	f.BoolVar(&v.specs.IgnoreMissing, "ignore-missing", false, "-F may name variables that a file does not have")
 	preset := &cli.ChoiceFlag[archive.Preset]{V: &v.opts.Preset, Choices: archive.Presets}
 	f.Var(preset, "preset", "filters of all variables without -F")
 	f.Var(&cli.SizeFlag{N: &v.opts.Block, Min: archive.MinBlock, Max: archive.MaxBlock}, "block", "target size of a block, as in 64K or 1M (default 256K)")
@@ -179,7 +179,7 @@ func (v *archiver) oneOpen(ctx context.Context, j cli.Job, in *cli.Input) error 
 	if err != nil {
 		return err
 	}
-	if err := refuseArchive(in); err != nil {
+	if err := cli.RefuseArchive(in); err != nil {
 		return err
 	}
 	if v.Dest != cli.StdoutName && !v.Force {
@@ -195,7 +195,7 @@ func (v *archiver) oneOpen(ctx context.Context, j cli.Job, in *cli.Input) error 
 	if err != nil {
 		return err
 	}
-	if opts.Filters, err = v.specs.forFile(h); err != nil {
+	if opts.Filters, err = v.specs.ForFile(h); err != nil {
 		return err
 	}
 	rep := &archiveReport{File: cli.ReportName(j.Name), Target: path, Size: in.Size}
@@ -274,7 +274,7 @@ func (r *archiveReport) describe(f *archive.File, given []archive.VarFilter) {
 			}
 		}
 	}
-	unused := withoutEffect(f, given)
+	unused := chains.WithoutEffect(f, given)
 	r.unused = len(unused) > 0
 	r.Warnings = append(r.Warnings, unused...)
 }
@@ -306,16 +306,4 @@ func (r *archiveReport) xarray() string {
 		text += " with Python package " + strings.Join(r.Packages, ", ")
 	}
 	return text
-}
-
-// refuseArchive returns an error if the input is already an archive.
-func refuseArchive(in *cli.Input) error {
-	ours, err := archive.IsArchive(in.R, in.Size)
-	if err != nil {
-		return err
-	}
-	if ours {
-		return cli.Hinted(errors.New("is already a cdfz archive"), "cdfz restore restores its netCDF file")
-	}
-	return nil
 }

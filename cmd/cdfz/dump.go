@@ -43,7 +43,7 @@ named, not used, so that unknown ones are shown too.
 -t prints the values of time variables as dates in quotes. These are variables with
 units such as "days since 1850-01-01"; their calendar attribute is followed. -x prints
 dimensions, attributes and variables as NcML.`,
-		Example: examples(
+		Example: cli.Examples(
 			"cdfz dump -h tas.nc.cdfz              # the header",
 			"cdfz dump -v lat,lon tas.nc.cdfz",
 			"cdfz dump -hs tas.nc.cdfz             # with block shapes and filters",

@@ -34,7 +34,7 @@ standard input.
 
 --sha256 prints the SHA-256 of each netCDF file in the format of sha256sum, so that
 sha256sum -c checks restored files or the originals.`,
-		Example: examples(
+		Example: cli.Examples(
 			"cdfz info tas.nc.cdfz",
 			"cdfz info archives/                        # a line for each archive",
 			"cdfz info --why tas.nc.cdfz                # why variables are not in the Zarr view",

@@ -1,6 +1,6 @@
 // Command cdfz turns classic netCDF files into compressed archives and back, bit for
-// bit. `cdfz --help` lists its verbs. Each verb has a file here and uses package
-// internal/cli.
+// bit. `cdfz --help` lists its verbs. Each verb has a file here or,
+// if it needs several, a package below internal. All use package internal/cli.
 package main
 
 import (
@@ -8,7 +8,6 @@ import (
 	"io"
 	"log"
 	"os"
-	"runtime/debug"
 
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 )
@@ -16,7 +15,7 @@ import (
 func main() {
 	log.SetOutput(io.Discard) // net/http logs answers that it cannot use
 	ctx := cli.Context()
-	tuneGC()
+	cli.TuneGC()
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
@@ -33,15 +32,4 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		a.Usage(err)
 	}
 	return a.Exit(ctx)
-}
-
-// gcPercent keeps the heap close to the live data. Buffers of blocks are reused, so
-// frequent collections cost little. Measured on files of 100 MB.
-const gcPercent = 30
-
-// tuneGC sets the garbage collector unless the environment does.
-func tuneGC() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
-	}
 }

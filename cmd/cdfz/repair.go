@@ -52,7 +52,7 @@ is listed, by variable and index range, and the exit code is 3.
 In place, repair rewrites damaged local headers and metadata where they are, and
 then everything after the last block. It can be interrupted and repeated. -o writes
 a new file instead. Bytes that follow the archive are only cut off with -f.`,
-		Example: examples(
+		Example: cli.Examples(
 			"cdfz repair tas.nc.cdfz                    # in place",
 			"cdfz repair -o repaired.nc.cdfz tas.nc.cdfz"),
 		Args:              cli.OneFile,

@@ -50,7 +50,7 @@ archive, and its owner if root runs cdfz.
 
 FILE may be a folder: archives below it, named *.cdfz, are restored, and other files
 are skipped. It may also be an http or https URL, or - for standard input.`,
-		Example: examples(
+		Example: cli.Examples(
 			"cdfz restore tas.nc.cdfz              # makes tas.nc",
 			"cdfz restore -o back/ archives/       # a whole tree",
 			"cdfz restore -o - tas.nc.cdfz | md5sum"),

@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/bench"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/get"
 )
 
 // verb makes a command.
@@ -22,7 +23,7 @@ type verb struct {
 // verbs are the commands in the order of the help.
 var verbs = []verb{
 	{"archive", archiveCmd}, {"restore", restoreCmd}, {"verify", verifyCmd}, {"repair", repairCmd},
-	{"info", infoCmd}, {"get", getCmd}, {"dump", dumpCmd}, {"bench", benchCmd}, {"version", versionCmd},
+	{"info", infoCmd}, {"get", get.Command}, {"dump", dumpCmd}, {"bench", bench.Command}, {"version", versionCmd},
 }
 
 // root builds the command line with the verb that args begin with, or with all verbs.
@@ -42,7 +43,7 @@ Exit codes: ` + cli.ExitText,
 		RunE:              noVerb,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: false},
 	}
-	root.Example = examples(
+	root.Example = cli.Examples(
 		"cdfz archive data/                    # every classic file below data/",
 		"cdfz verify --against data/ data/     # prove the archives against the originals",
 		"cdfz restore data/tas.nc.cdfz         # the original again, bit for bit",
@@ -68,9 +69,6 @@ Exit codes: ` + cli.ExitText,
 	}
 	return root
 }
-
-// examples formats the examples of a help page.
-func examples(lines ...string) string { return "  " + strings.Join(lines, "\n  ") }
 
 func noVerb(*cobra.Command, []string) error {
 	return cli.Hinted(errors.New("no command given"), "cdfz --help lists the commands")

@@ -70,7 +70,7 @@ each FILE, in the same order, or one for a folder with the originals of a folder
 
 FILE may be a folder: archives below it, named *.cdfz, are checked, and other files
 are skipped. It may also be an http or https URL, or - for standard input.`,
-		Example: examples(
+		Example: cli.Examples(
 			"cdfz verify tas.nc.cdfz",
 			"cdfz verify --against tas.nc tas.nc.cdfz",
 			"cdfz verify --against data/ archives/      # originals in data/, archives in archives/"),

@@ -19,6 +19,9 @@ func (a *App) CommonFlags(root *cobra.Command) {
 	p.BoolVarP(&a.Quiet, "quiet", "q", false, "no progress bar, and no report of successes")
 }
 
+// Examples formats the examples of a help page.
+func Examples(lines ...string) string { return "  " + strings.Join(lines, "\n  ") }
+
 // ForceFlag adds -f.
 func (a *App) ForceFlag(cmd *cobra.Command) {
 	cmd.Flags().BoolVarP(&a.Force, "force", "f", false, "overwrite targets that exist")

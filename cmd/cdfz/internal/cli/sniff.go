@@ -88,3 +88,15 @@ func ExplainNotArchive(in *Input, err error) error {
 	}
 	return err
 }
+
+// RefuseArchive returns an error if the input is already an archive.
+func RefuseArchive(in *Input) error {
+	ours, err := archive.IsArchive(in.R, in.Size)
+	if err != nil {
+		return err
+	}
+	if ours {
+		return Hinted(errors.New("is already a cdfz archive"), "cdfz restore restores its netCDF file")
+	}
+	return nil
+}

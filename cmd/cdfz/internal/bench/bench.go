@@ -1,4 +1,6 @@
-package main
+// Package bench has the verb bench, which measures block sizes and chains of filters on
+// a file.
+package bench
 
 import (
 	"context"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/chains"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/filters/spec"
@@ -68,7 +71,8 @@ var (
 	}
 )
 
-func benchCmd(a *cli.App) *cobra.Command {
+// Command makes the verb bench.
+func Command(a *cli.App) *cobra.Command {
 	v := &bencher{App: a}
 	var blocks, chains []string
 	cmd := &cobra.Command{
@@ -84,7 +88,7 @@ variables together, which makes small files smaller than the table shows.
 
 A chain is a preset (fast, default, portable, max), or none, or filters by name as in
 shuffle+zstd or shuffle+zstd:19, or filters as -F takes them: 2|32015,19.`,
-		Example: examples(
+		Example: cli.Examples(
 			"cdfz bench tas.nc",
 			"cdfz bench --blocks 64K,1M --chains 'default shuffle+zstd:19' tas.nc",
 			"cdfz bench --csv tas.csv tas.nc"),
@@ -161,7 +165,7 @@ func parseBenchChain(s string) (benchChain, error) {
 		if b.chain, err = spec.ParseChain(s, nil); err != nil {
 			return b, err
 		}
-		return b, checkChain(b.chain)
+		return b, chains.Check(b.chain)
 	}
 	for word := range strings.SplitSeq(s, "+") {
 		name, level, given := strings.Cut(word, ":")
@@ -182,7 +186,7 @@ func parseBenchChain(s string) (benchChain, error) {
 		}
 		b.chain = append(b.chain, f)
 	}
-	return b, checkChain(b.chain)
+	return b, chains.Check(b.chain)
 }
 
 func (v *bencher) run(ctx context.Context, name string) error {
@@ -191,7 +195,7 @@ func (v *bencher) run(ctx context.Context, name string) error {
 		return err
 	}
 	defer in.Close()
-	if err := refuseArchive(in); err != nil {
+	if err := cli.RefuseArchive(in); err != nil {
 		return err
 	}
 	h, err := cdf3.Read(in.R, in.Size)

@@ -1,4 +1,4 @@
-package main
+package get
 
 import (
 	"encoding/json"
@@ -7,22 +7,21 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/cdfz-format/cdfz/export"
-
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
+	"github.com/cdfz-format/cdfz/export"
 )
 
-// getReport is the JSON of one output.
-type getReport struct {
+// report is the JSON of one output.
+type report struct {
 	File    string      `json:"file"`
 	Target  string      `json:"target"`
 	Format  string      `json:"format"`
-	Vars    []getVar    `json:"vars"`
+	Vars    []reportVar `json:"vars"`
 	Size    int64       `json:"size"` // bytes written
-	Explain *getExplain `json:"explain,omitempty"`
+	Explain *cost       `json:"explain,omitempty"`
 }
 
-type getVar struct {
+type reportVar struct {
 	Name      string  `json:"name"`
 	NameHex   string  `json:"name_hex,omitempty"` // if the name is not UTF-8
 	Selection string  `json:"selection"`
@@ -31,8 +30,8 @@ type getVar struct {
 	Values    int64   `json:"values"`
 }
 
-// getExplain is the cost of a selection.
-type getExplain struct {
+// cost is the cost of a selection.
+type cost struct {
 	Blocks    int64   `json:"blocks"`         // needed by the selection
 	Decoded   int64   `json:"blocks_decoded"` // read and decoded, including blocks of the rest
 	Cached    int64   `json:"blocks_cached"`  // found in the cache
@@ -47,10 +46,10 @@ type getExplain struct {
 
 // tell reports what was written.
 func (r *getRun) tell(path string, sel []*export.Values, written, blocks int64) {
-	rep := &getReport{File: r.name, Target: path, Format: string(r.format), Size: written}
+	rep := &report{File: r.name, Target: path, Format: string(r.format), Size: written}
 	values := int64(0)
 	for _, s := range sel {
-		g := getVar{Name: s.Name(), Selection: s.Text(), Type: s.StoredType().String()}
+		g := reportVar{Name: s.Name(), Selection: s.Text(), Type: s.StoredType().String()}
 		g.Shape, g.Values = s.Shape(), s.Len()
 		if !utf8.ValidString(g.Name) {
 			g.NameHex = fmt.Sprintf("%x", g.Name)
@@ -99,10 +98,10 @@ func (v *getter) failed(file string, err error) {
 }
 
 // explained returns the counts since the last output.
-func (r *getRun) explained(blocks int64) *getExplain {
+func (r *getRun) explained(blocks int64) *cost {
 	now := r.stats()
 	reads, bytes := r.count.counts()
-	e := &getExplain{
+	e := &cost{
 		Blocks: blocks, Decoded: now.Blocks - r.was.Blocks, Cached: now.Hits - r.was.Hits,
 		Reads: now.Reads - r.was.Reads, Bytes: now.Bytes - r.was.Bytes,
 		FileReads: reads - r.wasReads, FileBytes: bytes - r.wasBytes, FileSize: r.in.Size,

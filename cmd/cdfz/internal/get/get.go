@@ -1,4 +1,6 @@
-package main
+// Package get has the verb get: parts of variables as CSV, JSON, npy, raw values or
+// netCDF. Package export does the work.
+package get
 
 import (
 	"bufio"
@@ -29,7 +31,8 @@ type getter struct {
 	explain bool
 }
 
-func getCmd(a *cli.App) *cobra.Command {
+// Command makes the verb get.
+func Command(a *cli.App) *cobra.Command {
 	v := &getter{App: a}
 	cmd := &cobra.Command{
 		Use:   "get [flags] FILE VAR[SELECTION]…",
@@ -84,7 +87,7 @@ and netCDF4-python. Variables without such attributes are written as stored.
 --time writes times as ISO 8601 in CSV and JSON, such as 2001-05-16T12:00:00. These are
 variables with units like "days since 1850-01-01", in all calendars of the CF
 conventions. Other variables are written as numbers.`,
-		Example: examples(
+		Example: cli.Examples(
 			"cdfz get tas.nc.cdfz 'tas[0, :, :]' > first.csv",
 			"cdfz get --time tas.nc.cdfz 'tas[time=2001, lat=52.5, lon=13.4]'",
 			"cdfz get -o europe.nc tas.nc.cdfz 'tas[lat=35:70, lon=0:40]'",
@@ -217,7 +220,7 @@ func (v *getter) run(ctx context.Context, name string, selections []*export.Sele
 	if !v.IsDirDest() {
 		return r.one(ctx, v.Dest, sel)
 	}
-	tuneGC()
+	cli.TuneGC()
 	for i, path := range targetNames(selections, string(v.format)) {
 		if v.Stopped(ctx) {
 			break
@@ -266,7 +269,7 @@ func (e *shownError) Error() string {
 func (e *shownError) Unwrap() error { return e.error }
 
 // lazyGC delays the first garbage collection, which would take a third of the time for
-// a selection of few values. It overrides tuneGC.
+// a selection of few values. It overrides cli.TuneGC.
 func (v *getter) lazyGC() (undo func()) {
 	if os.Getenv("GOGC") != "" {
 		return func() {}
@@ -291,7 +294,7 @@ func (r *getRun) one(ctx context.Context, path string, sel []*export.Values) err
 	defer dst.Abort()
 	for _, s := range sel {
 		if s.Len() > fewValues {
-			tuneGC()
+			cli.TuneGC()
 			break
 		}
 	}

@@ -1,4 +1,6 @@
-package main
+// Package chains turns the options -F of a command line into chains of filters for the
+// variables of a file.
+package chains
 
 import (
 	"fmt"
@@ -10,14 +12,15 @@ import (
 	"github.com/cdfz-format/cdfz/filters/spec"
 )
 
-// filterSpecs holds the options -F of a command line.
-type filterSpecs struct {
-	ignoreMissing bool
+// Specs holds the options -F of a command line.
+type Specs struct {
+	// IgnoreMissing allows names that a file does not have.
+	IgnoreMissing bool
 	vars          []archive.VarFilter
 }
 
-// parse parses the options and checks all that does not depend on a file.
-func (s *filterSpecs) parse(specs []string) error {
+// Parse parses the options and checks all that does not depend on a file.
+func (s *Specs) Parse(specs []string) error {
 	given := map[string]spec.Vars{}
 	for _, text := range specs {
 		v, err := spec.ParseVars(text, nil)
@@ -38,7 +41,7 @@ func (s *filterSpecs) parse(specs []string) error {
 			}
 			given[name] = v
 		}
-		if err := checkChain(v.Chain); err != nil {
+		if err := Check(v.Chain); err != nil {
 			return fmt.Errorf("-F %s: %w", text, err)
 		}
 		s.vars = append(s.vars, archive.VarFilter{Vars: names, Chain: v.Chain})
@@ -46,9 +49,9 @@ func (s *filterSpecs) parse(specs []string) error {
 	return nil
 }
 
-// checkChain rejects unknown filters and wrong parameters. Parameters that depend on a
+// Check rejects unknown filters and wrong parameters. Parameters that depend on a
 // variable are checked for 4-byte numbers.
-func checkChain(c filters.Chain) error {
+func Check(c filters.Chain) error {
 	for _, f := range c {
 		if _, ok := filters.Lookup(f.ID); !ok {
 			return &filters.UnknownFilterError{ID: f.ID, Params: f.Params, Name: filters.Name(f.ID)}
@@ -61,9 +64,9 @@ func checkChain(c filters.Chain) error {
 	return err
 }
 
-// forFile returns the chains for a file. A name that the file lacks is an error, unless
+// ForFile returns the chains for a file. A name that the file lacks is an error, unless
 // ignored on request.
-func (s *filterSpecs) forFile(h *cdf3.Header) ([]archive.VarFilter, error) {
+func (s *Specs) ForFile(h *cdf3.Header) ([]archive.VarFilter, error) {
 	has := map[string]bool{"*": true}
 	all := make([]string, len(h.Vars))
 	for i := range h.Vars {
@@ -77,7 +80,7 @@ func (s *filterSpecs) forFile(h *cdf3.Header) ([]archive.VarFilter, error) {
 			switch {
 			case has[name]:
 				names = append(names, name)
-			case !s.ignoreMissing:
+			case !s.IgnoreMissing:
 				err := fmt.Errorf("-F names variable %s, which the file does not have", cli.Quoted(name))
 				if near := cli.Nearest(name, all); near != "" {
 					return nil, cli.Hinted(err, "did you mean %s? --ignore-missing ignores such names", cli.Quoted(near))
@@ -92,9 +95,9 @@ func (s *filterSpecs) forFile(h *cdf3.Header) ([]archive.VarFilter, error) {
 	return out, nil
 }
 
-// withoutEffect lists the variables named by -F whose chain is not used because they
+// WithoutEffect lists the variables named by -F whose chain is not used because they
 // have no blocks.
-func withoutEffect(f *archive.File, given []archive.VarFilter) []string {
+func WithoutEffect(f *archive.File, given []archive.VarFilter) []string {
 	named := map[string]bool{}
 	for _, f := range given {
 		for _, name := range f.Vars {
