@@ -20,6 +20,7 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/cdfz-format/cdfz/bench/internal/fields"
 	"github.com/cdfz-format/cdfz/bench/internal/inputs"
@@ -34,9 +35,10 @@ const minVar = 64 << 10
 type options struct {
 	block, blocks int
 	level         lorenz.Level
-	only          string
+	only, typ     string
 	out           string
-	encode        string // profiles
+	time          time.Duration // for each block
+	encode        string        // profiles
 	decode        string
 }
 
@@ -46,7 +48,9 @@ func main() {
 	flag.IntVar(&o.blocks, "blocks", 8, "most blocks of a variable, spread evenly")
 	level := flag.String("level", "default", "effort: fast, default or max")
 	flag.StringVar(&o.only, "only", "", "only variables whose \"file variable\" contains this")
+	flag.StringVar(&o.typ, "type", "", "only variables of this type, such as float")
 	flag.StringVar(&o.out, "out", "", "also write OUT.txt and OUT.tsv")
+	flag.DurationVar(&o.time, "time", 5*time.Millisecond, "repeat each measurement for about this time")
 	flag.StringVar(&o.encode, "profile-encode", "", "write a CPU profile of encoding to this file")
 	flag.StringVar(&o.decode, "profile-decode", "", "write a CPU profile of decoding to this file")
 	flag.Parse()
@@ -126,6 +130,11 @@ func profiled(name string, f func() error) error {
 	})
 }
 
+// wants reports whether a variable is to be measured.
+func (o *options) wants(r *result) bool {
+	return strings.Contains(r.file+" "+r.name, o.only) && (o.typ == "" || o.typ == r.typ.String())
+}
+
 // readFile returns the large variables of a file, cut into blocks.
 func readFile(name, image string, o *options) ([]*result, error) {
 	f, err := inputs.Open(name, image)
@@ -137,7 +146,7 @@ func readFile(name, image string, o *options) ([]*result, error) {
 	for i, v := range f.Vars() {
 		h := &f.Header().Vars[i]
 		r := &result{file: filepath.Base(strings.TrimSuffix(name, ".gz")), name: h.Name, typ: h.Type}
-		if h.Len < minVar || h.Len > f.Size() || !strings.Contains(r.file+" "+r.name, o.only) {
+		if h.Len < minVar || h.Len > f.Size() || !o.wants(r) {
 			continue
 		}
 		raw := make([]byte, h.Len)

@@ -95,7 +95,7 @@ func (r *result) measureEncode(o *options) error {
 		if err != nil {
 			return err
 		}
-		t, err := least(func() error {
+		t, err := o.least(func() error {
 			b.enc, err = e.Encode(b.enc[:0], b.raw)
 			return err
 		})
@@ -109,7 +109,7 @@ func (r *result) measureEncode(o *options) error {
 }
 
 // measureDecode decodes the blocks, and some elements of each.
-func (r *result) measureDecode(*options) error {
+func (r *result) measureDecode(o *options) error {
 	for i := range r.blocks {
 		b := &r.blocks[i]
 		d, err := lorenz.NewDecoder(b.p)
@@ -117,7 +117,7 @@ func (r *result) measureDecode(*options) error {
 			return err
 		}
 		got := make([]byte, len(b.raw))
-		t, err := least(func() error { return d.Decode(got, b.enc) })
+		t, err := o.least(func() error { return d.Decode(got, b.enc) })
 		if err != nil {
 			return err
 		}
@@ -128,7 +128,7 @@ func (r *result) measureDecode(*options) error {
 		size := b.p.Type.Size()
 		n := len(b.raw) / size
 		const count = 16
-		t, err = least(func() error {
+		t, err = o.least(func() error {
 			for i := range count {
 				at := (2*i + 1) * n / (2 * count)
 				if err := d.DecodeRange(got[:size], b.enc, at, at+1); err != nil {
@@ -145,7 +145,7 @@ func (r *result) measureDecode(*options) error {
 		}
 		r.points += t / count
 	}
-	t, err := least(func() error {
+	t, err := o.least(func() error {
 		sha256.Sum256(r.blocks[0].raw)
 		return nil
 	})
@@ -153,12 +153,12 @@ func (r *result) measureDecode(*options) error {
 	return err
 }
 
-// least returns the shortest of several times of f.
-func least(f func() error) (time.Duration, error) {
+// least returns the shortest of several times of f, which is repeated for about a time.
+func (o *options) least(f func() error) (time.Duration, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	best, sum := time.Duration(0), time.Duration(0)
-	for i := 0; i < 20 && (i < 4 || sum < 5*time.Millisecond); i++ {
+	for i := 0; i < 4 || sum < o.time; i++ {
 		start, before := time.Now(), cpu.Thread()
 		if err := f(); err != nil {
 			return 0, err
