@@ -83,6 +83,26 @@ func (s *shape) trial(buf []adaptive.Span, n, row int) trial {
 	return t
 }
 
+// smallBlock is the largest block that may take modeAdaptive for a small gain, in bytes.
+// Decoding it takes a millisecond at most.
+const smallBlock = 32 << 10
+
+// worth returns how many bytes of modeAdaptive are worth the time that it takes, given
+// the bytes in another mode.
+func (s *shape) worth(size int) int {
+	switch {
+	case s.level == Max:
+		return size
+	case s.sparse(size) || s.n*s.size <= smallBlock:
+		return size - size/7
+	}
+	return size - size*3/10
+}
+
+// sparse reports whether most residuals of a block that takes size bytes in another mode
+// are zeros. Zeros are coded fast in modeAdaptive, but estimates for them are poor.
+func (s *shape) sparse(size int) bool { return 16*size < 3*s.mask.rank(s.n) }
+
 // emitAdaptive appends the block in modeAdaptive if an estimate favors it. size is the
 // number of bytes in the best other mode.
 func (c *coder[T]) emitAdaptive(s *shape, dst, raw []byte, x *candidate[T], size int) []byte {
@@ -91,47 +111,44 @@ func (c *coder[T]) emitAdaptive(s *shape, dst, raw []byte, x *candidate[T], size
 		return dst
 	}
 	a, at := &c.adapt, near(s.dims)
-	many := s.trial(a.spans, manyTried, at.North)
-	a.spans = many.spans
 	cost := func(p predictor, t *trial, weighted int) float64 {
 		return a.Cost(c.part(s, x, p, t.lo, t.hi), t.spans, at, weighted) * t.weight
 	}
 	other := *x
 	other.adaptive = true
-	best := cost(x.pred, &many, 0)
-	// Sparse residuals are coded fast, and integers are few.
-	sparse := 16*size < 3*m
-	// It must save a seventh, and other predictors rarely help more than that.
-	if most := 8 * float64(size); s.level != Max && !sparse && (best > most || s.typ.float() && best > 0.88*most) {
-		return dst
+	few := s.trial(a.short, fewTried, at.North)
+	a.short = few.spans
+	if s.level != Max {
+		if !s.sparse(size) && cost(x.pred, &few, 0) > 8*float64(s.worth(size)) {
+			return dst
+		}
+		return c.write(s, dst, raw, &other, other.pred.layout(s.n), false)
 	}
+	many := s.trial(a.spans, manyTried, at.North)
+	a.spans = many.spans
+	best := cost(x.pred, &many, 0)
 	try := func(p predictor, weighted int) {
 		if k := cost(p, &many, weighted); k < best*0.997 {
 			best, other.pred, other.weighted = k, p, weighted
 		}
 	}
-	if s.level == Max || !s.typ.float() {
-		few := s.trial(a.short, fewTried, at.North)
-		a.short, a.all = few.spans, a.all[:0]
-		for _, p := range c.probe.candidates(s) {
-			if x.u != nil || !p.isFloat() {
-				a.all = append(a.all, guess{p, cost(p, &few, 0)})
-			}
-		}
-		slices.SortStableFunc(a.all, func(a, b guess) int { return cmp.Compare(a.cost, b.cost) })
-		for _, g := range a.all[:min(4, len(a.all))] {
-			try(g.predictor, 0)
+	a.all = a.all[:0]
+	for _, p := range c.probe.candidates(s) {
+		if x.u != nil || !p.isFloat() {
+			a.all = append(a.all, guess{p, cost(p, &few, 0)})
 		}
 	}
-	if s.level == Max {
-		for w := 1; w <= 2; w++ {
-			try(other.pred, w)
-			try(predictor{chain: []int{1}}, w)
-		}
+	slices.SortStableFunc(a.all, func(a, b guess) int { return cmp.Compare(a.cost, b.cost) })
+	for _, g := range a.all[:min(4, len(a.all))] {
+		try(g.predictor, 0)
+	}
+	for w := 1; w <= 2; w++ {
+		try(other.pred, w)
+		try(predictor{chain: []int{1}}, w)
 	}
 	start := len(dst)
 	dst = c.write(s, dst, raw, &other, other.pred.layout(s.n), false)
-	if sparse { // where estimates are poor
+	if s.sparse(size) {
 		mid := len(dst)
 		other.pred, other.weighted = x.pred, 0
 		dst = c.write(s, dst, raw, &other, other.pred.layout(s.n), false)

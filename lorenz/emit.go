@@ -24,11 +24,7 @@ func (c *coder[T]) emit(s *shape, dst, raw []byte, x *candidate[T]) []byte {
 	}
 	mid := len(dst)
 	dst = c.emitAdaptive(s, dst, raw, x, mid-start)
-	a, b := mid-start, len(dst)-mid
-	if s.level != Max {
-		a -= a / 7 // not worth the time otherwise
-	}
-	if b > 0 && b < a {
+	if b := len(dst) - mid; b > 0 && b < s.worth(mid-start) {
 		return append(dst[:start], dst[mid:]...)
 	}
 	return dst[:mid]
