@@ -15,18 +15,20 @@ const (
 	MaxFilters = 32
 )
 
-// Ids of the built-in filters. They are part of the format and never change. 1 to 3 are
+// Ids of the built-in filters. They are part of the format and never change. 1 to 6 are
 // H5Z_FILTER_* of HDF5's H5Zpublic.h. The others are in The HDF Group's registry
 // (hdf5_plugins, docs/RegisteredFilterPlugins.md), except 52723, which is 0xCDF3 in the
 // range for private use.
 const (
-	Deflate    uint32 = 1
-	Shuffle    uint32 = 2
-	Fletcher32 uint32 = 3
-	Bzip2      uint32 = 307
-	LZ4        uint32 = 32004
-	Zstd       uint32 = 32015
-	Lorenz     uint32 = 52723
+	Deflate     uint32 = 1
+	Shuffle     uint32 = 2
+	Fletcher32  uint32 = 3
+	NBit        uint32 = 5
+	ScaleOffset uint32 = 6
+	Bzip2       uint32 = 307
+	LZ4         uint32 = 32004
+	Zstd        uint32 = 32015
+	Lorenz      uint32 = 52723
 )
 
 // Filter is one stage of a chain as HDF5 stores it.

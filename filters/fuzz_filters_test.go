@@ -1,0 +1,104 @@
+package filters
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+
+	"github.com/cdfz-format/cdfz/testdata/seeds"
+)
+
+// fuzzFilters are the filters that [FuzzFilters] decodes with. Seeds contain positions in
+// this list, so new ones go to the end.
+var fuzzFilters = []struct {
+	name, spec string
+	src        []byte // encoded as a seed
+}{
+	{"scaleoffset", "6,2,0,15,0,2,1,1" + zeros(13), smallInts(2, true)},
+	{"scaleoffset-fill", "6,2,0,15,0,4,1,1,1,41" + zeros(11), smallInts(4, true)},
+	{"scaleoffset-bits", "6,2,5,15,0,8,0,0" + zeros(13), smallInts(8, false)},
+	{"scaleoffset-floats", "6,0,0,10,1,4,0,1" + zeros(13), decimals(">f4", 4)[0]},
+	{"scaleoffset-doubles", "6,0,2,7,1,8,0,0,1" + zeros(12), decimals("<f8", 8)[4]},
+	{"nbit", "5,8,0,15,1,2,1,10,0", smallInts(2, true)},
+	{"nbit-offset", "5,8,0,15,1,8,0,60,0", smallInts(8, false)},
+}
+
+// FuzzFilters passes hostile blocks to the decoder of a filter. Memory must stay bounded.
+// What decodes either survives another round trip or is refused by the encoder.
+func FuzzFilters(f *testing.F) {
+	var coders []*Coder
+	s := seeds.Of(f)
+	for i, c := range fuzzFilters {
+		k := mustCoder(f, mustChain(f, c.spec))
+		coders = append(coders, k)
+		stored, _, err := k.Encode(nil, c.src)
+		if err != nil {
+			f.Fatalf("%s: %v", c.name, err)
+		}
+		s.Add(c.name, uint8(i), stored, uint16(len(c.src)))
+		cut := stored[:len(stored)*2/3]
+		f.Add(uint8(i), cut, uint16(len(c.src)))
+	}
+	f.Fuzz(func(t *testing.T, i uint8, stored []byte, n uint16) {
+		k := coders[int(i)%len(coders)]
+		dst, guard := guarded(int(n))
+		var err error
+		grew := allocated(func() { err = k.Decode(dst, stored, 0) })
+		guard(t)
+		if bound := uint64(2*k.Memory(int(n)) + 1<<20); grew > bound {
+			t.Errorf("%s: expected at most %d bytes of memory, found %d", k.chain, bound, grew)
+		}
+		if err != nil {
+			if !knownErr(err) {
+				t.Errorf("%s: %v", k.chain, err)
+			}
+			return
+		}
+		again, _, err := k.Encode(nil, dst)
+		if errors.Is(err, ErrParam) {
+			return
+		}
+		back := make([]byte, n)
+		if err == nil {
+			err = k.Decode(back, again, 0)
+		}
+		if err != nil || !bytes.Equal(back, dst) {
+			t.Fatalf("%s: decode again: %v", k.chain, err)
+		}
+	})
+}
+
+// TestFilterDamage changes and cuts the blocks of all filters of the list.
+func TestFilterDamage(t *testing.T) {
+	for _, c := range fuzzFilters {
+		k := mustCoder(t, mustChain(t, c.spec))
+		stored := checkRound(t, k, c.src)
+		for i := range stored {
+			for _, p := range [][]byte{stored[:i], change(stored, i, 0x01), change(stored, i, 0x80), change(stored, i, 0xff)} {
+				dst, guard := guarded(len(c.src))
+				if err := k.Decode(dst, p, 0); err != nil && !knownErr(err) {
+					t.Errorf("%s, byte %d: %v", c.name, i, err)
+				} else if err == nil && len(p) < len(stored) && len(p) > 0 && bytes.Equal(dst, c.src) {
+					t.Errorf("%s: %d bytes suffice", c.name, i)
+				}
+				guard(t)
+			}
+		}
+		for _, extra := range []int{1, 100} {
+			if err := k.Decode(make([]byte, len(c.src)), append(bytes.Clone(stored), make([]byte, extra)...), 0); !knownErr(err) {
+				t.Errorf("%s: %d more bytes: %v", c.name, extra, err)
+			}
+		}
+		for _, n := range []int{0, len(c.src) - 1, len(c.src) + 1} {
+			if err := k.Decode(make([]byte, n), stored, 0); !knownErr(err) {
+				t.Errorf("%s, %d bytes: %v", c.name, n, err)
+			}
+		}
+	}
+}
+
+func change(p []byte, i int, x byte) []byte {
+	p = bytes.Clone(p)
+	p[i] ^= x
+	return p
+}

@@ -1,0 +1,219 @@
+package filters
+
+import (
+	"math"
+	"slices"
+
+	"github.com/cdfz-format/cdfz/filters/internal/nbit"
+	"github.com/cdfz-format/cdfz/filters/internal/scaleoffset"
+	"github.com/cdfz-format/cdfz/filters/internal/wire"
+)
+
+// packers are the filters of HDF5 that store numbers in fewer bits.
+var packers = []Method{nbitMethod, scaleOffsetMethod}
+
+// nbitMethod is HDF5's nbit (H5Znbit.c). Users set no parameter. The others are: their
+// number, 1 if nothing can be saved, elements in a block, class (1 for numbers, 4 for
+// what is copied), element size, order (0 little-endian, 1 big-endian), significant
+// bits, bits below them. Compound and array types are not supported. The types of
+// classic netCDF have no insignificant bits, so that the filter copies their blocks.
+var nbitMethod = Method{
+	ID:   NBit,
+	Name: "nbit",
+	New: stateless(session{
+		encode: func(dst, src []byte, params []uint32) ([]byte, error) {
+			if p, packs := nbitParams(params); packs {
+				return nbit.Encode(dst, src, p)
+			}
+			return append(dst, src...), nil
+		},
+		decode: func(dst, src []byte, params []uint32, max int) ([]byte, error) {
+			if p, packs := nbitParams(params); packs {
+				return nbit.Decode(dst, src, p, max)
+			}
+			if len(src) > max {
+				return nil, wire.TooLong("nbit", max, len(src))
+			}
+			return append(dst, src...), nil
+		},
+	}),
+	Compresses: true,
+	Check:      checkNBit,
+	Complete: func(params []uint32, b Block) ([]uint32, error) {
+		if len(params) > 0 {
+			return params, nil
+		}
+		n, err := numbers("nbit", b)
+		if err != nil {
+			return nil, err
+		}
+		return []uint32{8, 1, n, nbitAtomic, uint32(b.Size), order(b), uint32(8 * b.Size), 0}, nil
+	},
+	Given:         func([]uint32) []uint32 { return nil },
+	MaxEncodedLen: func(n int, _ []uint32) int { return wire.ClampLen(int64(n) + 1) },
+}
+
+const (
+	nbitAtomic = 1 // H5Z_NBIT_ATOMIC
+	nbitNoop   = 4 // H5Z_NBIT_NOOPTYPE
+)
+
+func checkNBit(params []uint32) error {
+	if len(params) < 5 || uint64(params[0]) != uint64(len(params)) {
+		return errorf(ErrParam, "nbit: expected at least 5 parameters, the first of them their number, found %d", params)
+	}
+	if params[1] != 0 || params[3] == nbitNoop {
+		return nil
+	}
+	if params[3] != nbitAtomic {
+		return errorf(ErrParam, "nbit: expected elements that are numbers, found class %d", params[3])
+	}
+	if len(params) != 8 {
+		return errorf(ErrParam, "nbit: expected 8 parameters, found %d", len(params))
+	}
+	if err := checkNumbers("nbit", params[2], params[4], params[5]); err != nil {
+		return err
+	}
+	if size := 8 * uint64(params[4]); params[6] == 0 || uint64(params[6])+uint64(params[7]) > size {
+		return errorf(ErrParam, "nbit: expected 1 to %d significant bits, found %d above %d others", size, params[6], params[7])
+	}
+	return nil
+}
+
+// nbitParams returns the parameters for blocks that are packed.
+func nbitParams(params []uint32) (p nbit.Params, packs bool) {
+	if params[1] != 0 || params[3] == nbitNoop {
+		return nbit.Params{}, false
+	}
+	return nbit.Params{
+		Elements: int(params[2]), Size: int(params[4]), BigEndian: params[5] == bigEndian,
+		Precision: int(params[6]), Offset: int(params[7]),
+	}, true
+}
+
+// scaleOffsetMethod is HDF5's scaleoffset (H5Zscaleoffset.c). Users set the scale type
+// (0 for decimal places of floats, 2 for integers) and the factor: a number of decimal
+// places, or a number of bits, 0 for as many as needed. Complete adds the other
+// parameters of HDF5: elements in a block, class (0 integers, 1 floats), element size,
+// sign (1 signed), order (0 little-endian, 1 big-endian), whether there is a fill value,
+// and the fill value from the lowest word on. It adds no fill value.
+//
+// HDF5 rounds floats. This encoder refuses blocks that would not be restored exactly.
+var scaleOffsetMethod = Method{
+	ID:   ScaleOffset,
+	Name: "scaleoffset",
+	New: stateless(session{
+		encode: func(dst, src []byte, params []uint32) ([]byte, error) {
+			return scaleoffset.Encode(dst, src, scaleOffsetParams(params))
+		},
+		decode: func(dst, src []byte, params []uint32, max int) ([]byte, error) {
+			return scaleoffset.Decode(dst, src, scaleOffsetParams(params), max)
+		},
+	}),
+	Defaults:      []uint32{scaleInts, 0},
+	Compresses:    true,
+	Check:         checkScaleOffset,
+	Complete:      completeScaleOffset,
+	Given:         func(params []uint32) []uint32 { return params[:2] },
+	MaxEncodedLen: func(n int, _ []uint32) int { return wire.ClampLen(int64(n) + 22) },
+}
+
+// Values of parameters of scaleoffset (H5Zpublic.h and H5Zscaleoffset.c).
+const (
+	scaleDecimals = 0  // H5Z_SO_FLOAT_DSCALE
+	scaleInts     = 2  // H5Z_SO_INT
+	scaleParams   = 20 // H5Z_SCALEOFFSET_TOTAL_NPARMS
+	classInt      = 0
+	classFloat    = 1
+	maxDecimals   = 300 // keeps powers of 10 finite
+)
+
+func completeScaleOffset(params []uint32, b Block) ([]uint32, error) {
+	if len(params) != 2 {
+		return params, nil
+	}
+	n, err := numbers("scaleoffset", b)
+	if err != nil {
+		return nil, err
+	}
+	full := make([]uint32, scaleParams)
+	copy(full, params)
+	full[2], full[4], full[6] = n, uint32(b.Size), order(b)
+	switch b.Kind {
+	case Float:
+		full[3] = classFloat
+	case Int:
+		full[5] = 1
+	}
+	return full, nil
+}
+
+func checkScaleOffset(params []uint32) error {
+	if len(params) != scaleParams {
+		return errorf(ErrParam, "scaleoffset: expected %d parameters, found %d", scaleParams, len(params))
+	}
+	if err := checkNumbers("scaleoffset", params[2], params[4], params[6]); err != nil {
+		return err
+	}
+	factor := int32(params[1])
+	switch class, size := params[3], params[4]; {
+	case class > classFloat || params[5] > 1 || params[7] > 1:
+		return errorf(ErrParam, "scaleoffset: expected class, sign and fill to be 0 or 1, found %d, %d, %d", class, params[5], params[7])
+	case class == classInt && params[0] != scaleInts:
+		return errorf(ErrParam, "scaleoffset: expected scale type %d for integers, found %d", scaleInts, params[0])
+	case class == classInt && (factor < 0 || factor > int32(8*size)):
+		return errorf(ErrParam, "scaleoffset: expected 0 to %d bits, found %d", 8*size, factor)
+	case class == classFloat && params[0] != scaleDecimals:
+		return errorf(ErrParam, "scaleoffset: expected scale type %d for floats, found %d", scaleDecimals, params[0])
+	case class == classFloat && (factor < -maxDecimals || factor > maxDecimals):
+		return errorf(ErrParam, "scaleoffset: expected %d to %d decimal places, found %d", -maxDecimals, maxDecimals, factor)
+	case class == classFloat && size < 4:
+		return errorf(ErrParam, "scaleoffset: expected floats of 4 or 8 bytes, found %d", size)
+	}
+	return nil
+}
+
+func scaleOffsetParams(params []uint32) scaleoffset.Params {
+	return scaleoffset.Params{
+		Factor: int(int32(params[1])), Elements: int(params[2]), Float: params[3] == classFloat,
+		Size: int(params[4]), Signed: params[5] == 1, BigEndian: params[6] == bigEndian,
+		HasFill: params[7] == 1, Fill: uint64(params[9])<<32 | uint64(params[8]),
+	}
+}
+
+// bigEndian is how HDF5's parameters describe an order. 0 is little-endian.
+const bigEndian = 1
+
+// order returns the order of the elements as HDF5's parameters describe it.
+func order(b Block) uint32 {
+	if b.LittleEndian {
+		return 0
+	}
+	return bigEndian
+}
+
+// numbers returns the number of elements of blocks, which must be numbers.
+func numbers(name string, b Block) (uint32, error) {
+	switch {
+	case b.Kind != Int && b.Kind != Uint && b.Kind != Float:
+		return 0, errorf(ErrParam, "%s: expected elements that are numbers", name)
+	case b.Len <= 0 || b.Size <= 0 || b.Len%b.Size != 0:
+		return 0, errorf(ErrParam, "%s: expected blocks of one length, found %d", name, b.Len)
+	case b.Len > math.MaxInt32:
+		return 0, errorf(ErrParam, "%s: expected blocks of at most %d bytes, found %d", name, math.MaxInt32, b.Len)
+	}
+	return uint32(b.Len / b.Size), nil
+}
+
+// checkNumbers checks parameters that describe the elements of a block.
+func checkNumbers(name string, n, size, order uint32) error {
+	switch {
+	case !slices.Contains([]uint32{1, 2, 4, 8}, size):
+		return errorf(ErrParam, "%s: expected elements of 1, 2, 4 or 8 bytes, found %d", name, size)
+	case uint64(n)*uint64(size) > math.MaxInt32:
+		return errorf(ErrParam, "%s: expected blocks of at most %d bytes, found %d", name, math.MaxInt32, uint64(n)*uint64(size))
+	case order > bigEndian:
+		return errorf(ErrParam, "%s: expected order 0 or 1, found %d", name, order)
+	}
+	return nil
+}

@@ -1,0 +1,131 @@
+//go:build judge
+
+package filters
+
+import (
+	"bytes"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"testing"
+)
+
+// typedCase is a filter on elements of a type.
+type typedCase struct {
+	name   string
+	id     uint32
+	given  []uint32       // what a user sets
+	dtype  string         // of numpy
+	more   map[string]any // further keys of judge_hdf5.py
+	blocks [][]byte
+	same   bool // HDF5 writes the same bytes, except for a last byte that it leaves undefined
+	lossy  bool // HDF5 need not restore the blocks
+}
+
+// checkTyped lets HDF5 write and read blocks, with the parameters that it sets itself.
+func checkTyped(t *testing.T, j *judge, c typedCase) {
+	t.Helper()
+	for i, raw := range c.blocks {
+		q := map[string]any{"op": "write", "chain": []any{[]any{c.id, append([]uint32{}, c.given...), 0}}, "dtype": c.dtype, "raw": hex.EncodeToString(raw)}
+		maps.Copy(q, c.more)
+		var a struct {
+			answer
+			Params [][]uint32
+		}
+		if j.ask(q, &a); a.Error != "" {
+			t.Fatalf("%s, block %d: %s", c.name, i, a.Error)
+		}
+		theirs, want := unhex(t, a.Stored), unhex(t, a.Raw)
+		if !c.lossy && !bytes.Equal(want, raw) {
+			t.Fatalf("%s, block %d: HDF5 does not restore it", c.name, i)
+		}
+		k := mustCoder(t, Chain{{ID: c.id, Params: a.Params[0]}})
+		dst := make([]byte, len(raw))
+		if err := k.Decode(dst, theirs, a.Mask); err != nil || !bytes.Equal(dst, want) {
+			t.Errorf("%s, block %d, parameters %d: what HDF5 wrote: %v", c.name, i, a.Params[0], err)
+			continue
+		}
+		ours, mask, err := k.Encode(nil, want)
+		if err != nil {
+			t.Errorf("%s, block %d: %v", c.name, i, err)
+			continue
+		}
+		if len(theirs) == 22 && c.id == ScaleOffset && theirs[0] == 0 {
+			theirs[21] = 0 // HDF5 does not set it
+		}
+		if c.same && bytes.Equal(raw, want) && !bytes.Equal(ours, theirs) {
+			t.Errorf("%s, block %d: HDF5 wrote %d other bytes, ours are %d\n%.200x\n%.200x", c.name, i, len(theirs), len(ours), theirs, ours)
+		}
+		q["op"], q["mask"], q["n"], q["stored"] = "read", mask, len(raw), hex.EncodeToString(ours)
+		if b := j.must(q); b.Raw != a.Raw {
+			t.Errorf("%s, block %d: HDF5 reads other bytes", c.name, i)
+		}
+	}
+}
+
+// typedBlocks returns blocks of elements of the given size: a field of few values, all
+// kinds of bytes, constants, extremes.
+func typedBlocks(size int) [][]byte {
+	const n = 1003
+	small := make([]byte, 0, n*size)
+	for i := range n {
+		for b := size - 1; b > 0; b-- {
+			small = append(small, byte(0x12*b))
+		}
+		small = append(small, byte(40+i%50))
+	}
+	ones := bytes.Repeat([]byte{0xff}, 7*size)
+	two := append(make([]byte, size), bytes.Repeat([]byte{0xff}, size)...)
+	return [][]byte{small, small[:size], small[:9*size], mixed(n*size, 3), noise(400 * size), make([]byte, 11*size), ones, two}
+}
+
+func TestJudgeHDF5ScaleOffset(t *testing.T) {
+	j := startJudge(t, "judge_hdf5.py")
+	for _, dtype := range []string{"u1", "i1", ">i2", ">u2", "<i2", ">i4", ">u4", "<u4", ">i8", ">u8"} {
+		size := int(dtype[len(dtype)-1] - '0')
+		for _, fill := range []any{nil, "undefined", 41, 0} {
+			for _, bits := range []int{0, 4, 8 * size} {
+				blocks := typedBlocks(size)
+				if bits == 4 {
+					blocks = [][]byte{smallInts(size, dtype[0] != '<')}
+				}
+				checkTyped(t, j, typedCase{
+					name: fmt.Sprintf("%s, %d bits, fill %v", dtype, bits, fill), id: ScaleOffset, given: u(2, uint32(bits)),
+					dtype: dtype, more: map[string]any{"fill": fill}, blocks: blocks, same: true,
+				})
+			}
+		}
+	}
+	for _, dtype := range []string{">f4", "<f4", ">f8"} {
+		size := int(dtype[len(dtype)-1] - '0')
+		for _, fill := range []any{nil, "undefined", 1e20} {
+			for _, places := range []int{0, 2, -1} {
+				checkTyped(t, j, typedCase{
+					name: fmt.Sprintf("%s, %d places, fill %v", dtype, places, fill), id: ScaleOffset, given: u(0, uint32(places)),
+					dtype: dtype, more: map[string]any{"fill": fill}, blocks: decimals(dtype, size), same: true, lossy: true,
+				})
+			}
+		}
+	}
+}
+
+func TestJudgeHDF5NBit(t *testing.T) {
+	j := startJudge(t, "judge_hdf5.py")
+	for _, dtype := range []string{"i1", ">i2", ">u4", "<i4", ">f4", ">f8"} {
+		checkTyped(t, j, typedCase{name: dtype, id: NBit, dtype: dtype, blocks: typedBlocks(int(dtype[len(dtype)-1] - '0')), same: true})
+	}
+	for _, c := range []struct {
+		dtype             string
+		precision, offset int
+	}{{">u2", 10, 3}, {"<u2", 10, 3}, {">i4", 17, 2}, {"<u4", 1, 31}, {">u4", 31, 0}, {">u8", 40, 5}, {"<u8", 63, 1}, {">u1", 3, 5}} {
+		size := int(c.dtype[2] - '0')
+		var blocks [][]byte
+		for _, b := range typedBlocks(size) {
+			blocks = append(blocks, keepBits(b, c.dtype, c.precision, c.offset))
+		}
+		checkTyped(t, j, typedCase{
+			name: fmt.Sprintf("%s, %d bits above %d", c.dtype, c.precision, c.offset), id: NBit, dtype: c.dtype, blocks: blocks, same: true,
+			more: map[string]any{"precision": c.precision, "offset": c.offset},
+		})
+	}
+}
