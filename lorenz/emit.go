@@ -219,7 +219,7 @@ func (c *coder[T]) write(s *shape, dst, raw []byte, x *candidate[T], l layout, r
 		dst = entropy.AppendUvarint(dst, uint64(x.transposed))
 	}
 	w := &c.w
-	w.Dst = dst
+	w.Dst, w.Quick = dst, s.level == Fast
 	if s.specials > 0 {
 		for _, p := range s.mask.patterns[:s.specials] {
 			w.Dst = append(w.Dst, p...)

@@ -49,6 +49,7 @@ func streamOf(flags byte) (s [nStreams + 1]uint8) {
 // GroupWriter encodes residuals.
 type GroupWriter[T Lane] struct {
 	StreamWriter
+	Quick        bool // classes follow from magnitudes alone
 	class, zeros []byte
 	u            []T
 	vals         [nStreams][]byte  // the symbols of the streams, not packed
@@ -70,6 +71,8 @@ func (w *GroupWriter[T]) Write(r []T, unsigned bool) {
 		flags |= groupsTZ
 	}
 	w.classify(r, flags)
+	for i := 0; i < 3 && !w.Quick && w.refine(); i++ {
+	}
 	flags |= w.merges() << groupsMerge
 	streams := streamOf(flags)
 	w.collect(&streams)

@@ -1,0 +1,146 @@
+package entropy
+
+import "math/bits"
+
+// symbolCosts holds the costs of the symbols of a stream with their extra bits, in
+// units of 2^-costFrac bits.
+type symbolCosts [256]uint32
+
+const costFrac = 4
+
+// costs returns the costs of symbols with these frequencies. A symbol that does not occur
+// counts as an eighth of one.
+func costs(freq *[256]uint32, total int) (c symbolCosts) {
+	all := scaledLog(uint64(total)*8 + 256)
+	for y, f := range freq {
+		c[y] = min(uint32(all-scaledLog(uint64(f)*8+1)), maxCode<<costFrac)
+	}
+	return c
+}
+
+// scaledLog approximates the logarithm of v ≥ 1 in units of 2^-costFrac.
+func scaledLog(v uint64) int {
+	n := bits.Len64(v)
+	return (n-1)<<costFrac + int(v<<(64-n)<<1>>(64-costFrac))
+}
+
+// classCosts are the costs of values in each stream, and of steps from one class to the
+// next.
+type classCosts struct {
+	values [nStreams]symbolCosts
+	steps  symbolCosts
+}
+
+// refine chooses classes by the bits that the values take with the codes that fit the
+// present classes. It reports false and changes nothing if this saves less than a
+// 512th of the bits of a sample.
+func (w *GroupWriter[T]) refine() bool {
+	const part = 8
+	every := part
+	if len(w.class) < 32*part {
+		every = 1
+	}
+	cost := w.costs(every)
+	before, after := 0, 0
+	for g := 0; g < len(w.class); g += every {
+		if w.class[g] > 0 {
+			_, now, least := w.cheapest(g, &cost)
+			before, after = before+now, after+least
+		}
+	}
+	if after > before-before/512 {
+		return false
+	}
+	for g, c := range w.class {
+		if c > 0 {
+			w.class[g], _, _ = w.cheapest(g, &cost)
+		}
+	}
+	return true
+}
+
+// costs returns the costs with codes that fit one group of every.
+func (w *GroupWriter[T]) costs(every int) (cost classCosts) {
+	var freq [nStreams][256]uint32
+	var total [nStreams]int
+	var steps [256]uint32
+	seen := 0
+	for g := 0; g < len(w.class); g += every {
+		c := w.class[g]
+		steps[c-w.before(g)]++
+		seen++
+		if c == 0 {
+			continue
+		}
+		s := min(int(c), nStreams) - 1
+		k := lowBits(c)
+		total[s] += GroupLen
+		for _, v := range w.u[g*GroupLen : (g+1)*GroupLen] {
+			y, _ := symbolOf(uint64(v >> k))
+			freq[s][y]++
+		}
+	}
+	cost.steps = costs(&steps, seen)
+	for s := range freq {
+		cost.values[s] = costs(&freq[s], total[s])
+		for y := maxSym; y < 256; y++ {
+			cost.values[s][y] += uint32(y-lenBase-1) << costFrac
+		}
+	}
+	return cost
+}
+
+// before returns the class before that of a group.
+func (w *GroupWriter[T]) before(g int) byte {
+	if g == 0 {
+		return 0
+	}
+	return w.class[g-1]
+}
+
+// cheapest returns the class in which a group that is not all zeros takes the fewest
+// bits, the bits of its present class, and the fewest bits.
+func (w *GroupWriter[T]) cheapest(g int, cost *classCosts) (class byte, now, least int) {
+	u := (*[GroupLen]T)(w.u[g*GroupLen:])
+	prev := w.before(g)
+	bitsOf := func(c byte) int {
+		k := lowBits(c)
+		table := &cost.values[min(c, nStreams)-1]
+		sum := uint32(k)*GroupLen<<costFrac + cost.steps[c-prev]
+		for _, v := range u {
+			if y := v >> k; y < maxSym {
+				sum += table[byte(y)]
+			} else {
+				sum += table[lenBase+bits.Len64(uint64(y))]
+			}
+		}
+		return int(sum)
+	}
+	class = w.class[g]
+	now = bitsOf(class)
+	least = now
+	better := func(c byte) bool {
+		b := bitsOf(c)
+		if b < least {
+			class, least = c, b
+			return true
+		}
+		return false
+	}
+	var or T
+	for _, v := range u {
+		or |= v
+	}
+	first := class
+	if bits.Len64(uint64(or)) > int(first)+6 { // values of very different magnitude
+		for c := byte(1); c < first; c++ {
+			better(c)
+		}
+	} else {
+		for c := first - 1; c > 0 && better(c); c-- {
+		}
+	}
+	for c := first + 1; int(c) <= int(LaneBits[T]())+2 && better(c); c++ {
+	}
+	return class, now, least
+}
