@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	github.com/agnivade/levenshtein v1.2.2 // "did you mean"
 	github.com/dsnet/compress v0.0.2-0.20230904184137-39efe44ab707
+	github.com/ebitengine/purego v0.11.3 // libnetcdf as a judge, without cgo
 	github.com/klauspost/compress v1.20.3
 	github.com/maypok86/otter/v2 v2.4.0
 	github.com/pierrec/lz4/v4 v4.1.33

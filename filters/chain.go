@@ -44,13 +44,17 @@ type Filter struct {
 	Name string
 }
 
-// String returns the filter in the syntax of package spec: "32015,3".
+// String returns the filter in the syntax of package spec: "32015,3", or "32015,3?" if it
+// is optional.
 func (f Filter) String() string {
 	var b strings.Builder
 	b.WriteString(strconv.FormatUint(uint64(f.ID), 10))
 	for _, p := range f.Params {
 		b.WriteByte(',')
 		b.WriteString(strconv.FormatUint(uint64(p), 10))
+	}
+	if f.Optional {
+		b.WriteByte('?')
 	}
 	return b.String()
 }
@@ -67,7 +71,7 @@ func (f Filter) Compresses() bool {
 type Chain []Filter
 
 // String returns the chain in the syntax of package spec with unsigned decimal
-// numbers: "2,4|32015,3". That syntax has no place for flags and names.
+// numbers: "2,4|32015,3". That syntax has no place for names.
 func (c Chain) String() string {
 	s := make([]string, len(c))
 	for i, f := range c {

@@ -11,9 +11,9 @@ import (
 // libdispatch/daux.c, with the sscanf of glibc). The last two characters determine the
 // type, and the longest numeric prefix the value.
 
-// scanConst parses one constant without leading blanks.
-func scanConst(s string) ([]uint32, error) {
-	bad := func() error { return errorf(ErrSpec, "constant %q: expected a number with a type tag", s) }
+// scanConst parses one constant without leading blanks. at is its offset in the text.
+func scanConst(s string, at int) ([]uint32, error) {
+	bad := func() error { return errorAt(ErrSpec, at, "constant %q: expected a number with a type tag", s) }
 	if s == "" {
 		return nil, bad()
 	}

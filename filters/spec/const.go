@@ -13,10 +13,11 @@ import (
 // of 8 and 16 bits become parameters with zeros above, as netcdf-c makes them.
 
 // parseConst is the strict parser: the whole text is one constant whose value fits
-// the type, either signed or unsigned. 255 and -1 are both bytes, 300 is not.
-func parseConst(s string) ([]uint32, error) {
+// the type, either signed or unsigned. 255 and -1 are both bytes, 300 is not. at is the
+// offset of the constant in the text.
+func parseConst(s string, at int) ([]uint32, error) {
 	bad := func() error {
-		return errorf(ErrSpec, "constant %q: expected a number with an optional type tag", s)
+		return errorAt(ErrSpec, at, "constant %q: expected a number with an optional type tag", s)
 	}
 	if s == "" {
 		return nil, bad()
@@ -69,7 +70,7 @@ func parseConst(s string) ([]uint32, error) {
 		limit = math.MaxInt64
 	}
 	if err != nil || v > limit {
-		return nil, errorf(ErrConstRange, "constant %q: expected at most %d bits", s, bits)
+		return nil, errorAt(ErrConstRange, at, "constant %q: expected at most %d bits", s, bits)
 	}
 	if neg {
 		v = -v & (math.MaxUint64 >> (64 - bits))
