@@ -26,7 +26,9 @@ const (
 	NBit        uint32 = 5
 	ScaleOffset uint32 = 6
 	Bzip2       uint32 = 307
+	LZF         uint32 = 32000
 	LZ4         uint32 = 32004
+	Bitshuffle  uint32 = 32008
 	Zstd        uint32 = 32015
 	Lorenz      uint32 = 52723
 )

@@ -2,16 +2,18 @@ package filters
 
 import (
 	"encoding/json"
+	"math"
 
 	"github.com/cdfz-format/cdfz/filters/internal/bzip2"
 	"github.com/cdfz-format/cdfz/filters/internal/deflate"
 	"github.com/cdfz-format/cdfz/filters/internal/lz4"
+	"github.com/cdfz-format/cdfz/filters/internal/lzf"
 	"github.com/cdfz-format/cdfz/filters/internal/wire"
 	"github.com/cdfz-format/cdfz/filters/internal/zstd"
 )
 
 // compressors are the general compressors of bytes.
-var compressors = []Method{deflateMethod, bzip2Method, lz4Method, zstdMethod}
+var compressors = []Method{deflateMethod, bzip2Method, lzfMethod, lz4Method, zstdMethod}
 
 // deflateMethod is HDF5's deflate (H5Zdeflate.c): one zlib stream (RFC 1950)
 // without a preset dictionary. Its parameter is the level, 0 to 9. Level 0 stores.
@@ -63,6 +65,48 @@ func newBzip2() Session {
 			return s.Encode(dst, src, levelOr(params, bzip2.Default))
 		},
 		decode: func(dst, src []byte, _ []uint32, max int) ([]byte, error) { return s.Decode(dst, src, max) },
+	}
+}
+
+// lzfMethod is the filter of h5py (lzf_filter.c) with the library liblzf. Users set no
+// parameter. The others are the filter's revision, the library's version, and the length of
+// a block, which only that decoder needs. HDF5 skips the filter for blocks that it does
+// not shorten.
+var lzfMethod = Method{
+	ID:         LZF,
+	Name:       "lzf",
+	New:        newLZF,
+	Compresses: true,
+	Check: func(params []uint32) error {
+		if len(params) > 3 {
+			return errorf(ErrParam, "lzf: expected at most 3 parameters, found %d", len(params))
+		}
+		return nil
+	},
+	Complete: func(params []uint32, b Block) ([]uint32, error) {
+		if len(params) > 0 {
+			return params, nil
+		}
+		if b.Len <= 0 || int64(b.Len) > math.MaxInt32 {
+			return nil, errorf(ErrParam, "lzf: expected blocks of one length, found %d", b.Len)
+		}
+		return []uint32{lzfRevision, lzfVersion, uint32(b.Len)}, nil
+	},
+	Given:         func([]uint32) []uint32 { return nil },
+	MaxEncodedLen: func(n int, _ []uint32) int { return lzf.MaxLen(n) },
+}
+
+// From lzf_filter.h and lzf.h.
+const (
+	lzfRevision = 4
+	lzfVersion  = 0x0105
+)
+
+func newLZF() Session {
+	s := new(lzf.State)
+	return session{
+		encode: func(dst, src []byte, _ []uint32) ([]byte, error) { return s.Encode(dst, src), nil },
+		decode: func(dst, src []byte, _ []uint32, max int) ([]byte, error) { return lzf.Decode(dst, src, max) },
 	}
 }
 

@@ -21,6 +21,10 @@ var fuzzFilters = []struct {
 	{"scaleoffset-doubles", "6,0,2,7,1,8,0,0,1" + zeros(12), decimals("<f8", 8)[4]},
 	{"nbit", "5,8,0,15,1,2,1,10,0", smallInts(2, true)},
 	{"nbit-offset", "5,8,0,15,1,8,0,60,0", smallInts(8, false)},
+	{"lzf", "32000,4,261,500", field(500)},
+	{"bitshuffle", "32008,0,3,4", field(1200)},
+	{"bitshuffle-lz4", "32008,0,3,4,64,2", field(1100)},
+	{"bitshuffle-zstd", "32008,0,3,2,0,3,3", field(1100)},
 }
 
 // FuzzFilters passes hostile blocks to the decoder of a filter. Memory must stay bounded.

@@ -20,13 +20,14 @@ type typedCase struct {
 	blocks [][]byte
 	same   bool // HDF5 writes the same bytes, except for a last byte that it leaves undefined
 	lossy  bool // HDF5 need not restore the blocks
+	flags  int  // of the filter
 }
 
 // checkTyped lets HDF5 write and read blocks, with the parameters that it sets itself.
 func checkTyped(t *testing.T, j *judge, c typedCase) {
 	t.Helper()
 	for i, raw := range c.blocks {
-		q := map[string]any{"op": "write", "chain": []any{[]any{c.id, append([]uint32{}, c.given...), 0}}, "dtype": c.dtype, "raw": hex.EncodeToString(raw)}
+		q := map[string]any{"op": "write", "chain": []any{[]any{c.id, append([]uint32{}, c.given...), c.flags}}, "dtype": c.dtype, "raw": hex.EncodeToString(raw)}
 		maps.Copy(q, c.more)
 		var a struct {
 			answer
@@ -39,7 +40,7 @@ func checkTyped(t *testing.T, j *judge, c typedCase) {
 		if !c.lossy && !bytes.Equal(want, raw) {
 			t.Fatalf("%s, block %d: HDF5 does not restore it", c.name, i)
 		}
-		k := mustCoder(t, Chain{{ID: c.id, Params: a.Params[0]}})
+		k := mustCoder(t, Chain{{ID: c.id, Params: a.Params[0], Optional: c.flags != 0}})
 		dst := make([]byte, len(raw))
 		if err := k.Decode(dst, theirs, a.Mask); err != nil || !bytes.Equal(dst, want) {
 			t.Errorf("%s, block %d, parameters %d: what HDF5 wrote: %v", c.name, i, a.Params[0], err)
@@ -128,4 +129,25 @@ func TestJudgeHDF5NBit(t *testing.T) {
 			more: map[string]any{"precision": c.precision, "offset": c.offset},
 		})
 	}
+}
+
+func TestJudgeHDF5LZF(t *testing.T) {
+	j := startJudge(t, "judge_hdf5.py")
+	checkTyped(t, j, typedCase{name: "lzf", id: LZF, dtype: ">f4", blocks: pluginBlocks(), flags: 1})
+}
+
+func TestJudgeHDF5Bitshuffle(t *testing.T) {
+	j := startJudge(t, "judge_hdf5.py")
+	for _, dtype := range []string{"u1", ">i2", ">f4", ">f8", "V12", "V3"} {
+		blocks := pluginBlocks()
+		checkTyped(t, j, typedCase{name: dtype + ", no parameter", id: Bitshuffle, dtype: dtype, blocks: blocks, same: true})
+		checkTyped(t, j, typedCase{name: dtype + ", no compression", id: Bitshuffle, given: u(64, 0), dtype: dtype, blocks: blocks, same: true})
+		checkTyped(t, j, typedCase{name: dtype + ", lz4", id: Bitshuffle, given: u(0, 2), dtype: dtype, blocks: blocks, same: true})
+		checkTyped(t, j, typedCase{name: dtype + ", lz4 in small blocks", id: Bitshuffle, given: u(24, 2), dtype: dtype, blocks: blocks[:4], same: true})
+	}
+}
+
+// pluginBlocks returns blocks of whole elements of 1, 2, 3, 4, 8 or 12 bytes.
+func pluginBlocks() [][]byte {
+	return [][]byte{field(24), field(72), field(24000), make([]byte, 4800), noise(2400), mixed(48000, 1), mixed(120000, 2), field(240000)}
 }
