@@ -2,6 +2,7 @@ package remote
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"net/http"
 	"strconv"
@@ -142,11 +143,6 @@ func (f *File) otherSize(size int64) *failure {
 	return final("%d bytes long, expected %d: %w", size, f.size, ErrChanged)
 }
 
-// strong reports whether an ETag identifies the exact bytes (RFC 9110, 8.8.3).
-func strong(etag string) bool {
-	return len(etag) >= 2 && etag[0] == '"' && etag[len(etag)-1] == '"'
-}
-
 // parseContentRange parses "bytes 0-99/1000" (RFC 9110, 14.4).
 func parseContentRange(s string) (from, to, size int64, err error) {
 	if s == "" {
@@ -177,6 +173,9 @@ func parseLen(s string) (int64, error) {
 	}
 	return int64(n), nil
 }
+
+// longestWished bounds the wait that a server may ask for.
+const longestWished = time.Minute
 
 // retryAfter returns the wait that a server asks for, or 0.
 func retryAfter(h http.Header) time.Duration {
@@ -213,4 +212,19 @@ func (e *statusError) Is(target error) bool {
 
 func status(code int) string {
 	return strings.TrimSpace(strconv.Itoa(code) + " " + http.StatusText(code))
+}
+
+// errFromEnd means that the server does not support ranges counted from the end.
+var errFromEnd = errors.New("no ranges from the end")
+
+// failure of an attempt.
+type failure struct {
+	err   error
+	retry bool          // another attempt may succeed
+	renew bool          // the redirects should be followed again
+	after time.Duration // delay requested by the server
+}
+
+func final(format string, args ...any) *failure {
+	return &failure{err: fmt.Errorf(format, args...)}
 }

@@ -18,16 +18,9 @@ const (
 	// progress is the number of bytes after which the count of failures restarts.
 	progress = 64 << 10
 
-	firstPause    = 250 * time.Millisecond
-	longestPause  = 8 * time.Second
-	longestWished = time.Minute // of Retry-After
-
-	// fromEnd as an offset stands for the last bytes of a file of unknown size.
-	fromEnd = -1
+	firstPause   = 250 * time.Millisecond
+	longestPause = 8 * time.Second
 )
-
-// errFromEnd means that the server does not support ranges counted from the end.
-var errFromEnd = errors.New("no ranges from the end")
 
 // fetch fills p with the bytes from off on, in as many attempts as needed and allowed,
 // and returns how many arrived. fromEnd requests the last bytes of the file, which may
@@ -77,27 +70,13 @@ func (f *File) fetch(ctx context.Context, p []byte, off int64) (int, error) {
 	}
 }
 
-// failure of an attempt.
-type failure struct {
-	err   error
-	retry bool          // another attempt may succeed
-	renew bool          // the redirects should be followed again
-	after time.Duration // delay requested by the server
-}
-
-func final(format string, args ...any) *failure {
-	return &failure{err: fmt.Errorf(format, args...)}
-}
-
 // attempt requests the bytes from off on once and returns how many of them are now in
 // p.
 func (f *File) attempt(ctx context.Context, p []byte, off int64) (int, *failure) {
-	select {
-	case f.slots <- struct{}{}:
-		defer func() { <-f.slots }()
-	case <-ctx.Done():
-		return 0, &failure{err: ctx.Err()}
+	if err := f.slots.Acquire(ctx, 1); err != nil {
+		return 0, &failure{err: err}
 	}
+	defer f.slots.Release(1)
 	if f.o.Timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, f.o.Timeout)
@@ -168,4 +147,27 @@ func (f *File) failed(err error, refused bool) *failure {
 		err = fmt.Errorf("connection closed: %w", io.ErrUnexpectedEOF)
 	}
 	return &failure{err: err, retry: true}
+}
+
+// until returns a context that is done when ctx is done or the file is closed.
+func (f *File) until(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(f.ctx, cancel)
+	return ctx, func() { stop(); cancel() }
+}
+
+// cause returns why a context made by until is done.
+func (f *File) cause(ctx context.Context) error {
+	if f.ctx.Err() != nil {
+		return context.Cause(f.ctx)
+	}
+	return ctx.Err()
+}
+
+// wrap adds the URL and the range to an error.
+func (f *File) wrap(off int64, n int, err error) error {
+	if off == fromEnd {
+		return fmt.Errorf("remote: %s: last %d bytes: %w", f.name, n, err)
+	}
+	return fmt.Errorf("remote: %s: %d bytes at %d: %w", f.name, n, off, err)
 }

@@ -21,6 +21,7 @@ import (
 	"sync/atomic"
 
 	"github.com/cdfz-format/cdfz/internal/ioat"
+	"golang.org/x/sync/semaphore"
 )
 
 // gap is the value of File.Gap: about the amount that a fast line transfers in one
@@ -33,8 +34,8 @@ type File struct {
 	origin *url.URL
 	header http.Header // for requests to origin's host
 	client *http.Client
-	o      Options       // with defaults
-	slots  chan struct{} // one for each active request
+	o      Options             // with defaults
+	slots  *semaphore.Weighted // of active requests
 	target atomic.Pointer[url.URL]
 
 	// Learned from the first answers, constant once Open has returned.
@@ -100,7 +101,7 @@ func newFile(ctx context.Context, rawURL string, o *Options) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &File{name: display(u), origin: u, header: http.Header{}, o: opts, size: -1, slots: make(chan struct{}, opts.Parallel)}
+	f := &File{name: display(u), origin: u, header: http.Header{}, o: opts, size: -1, slots: semaphore.NewWeighted(int64(opts.Parallel))}
 	for k, v := range opts.Header {
 		k = http.CanonicalHeaderKey(k) // checkRedirect looks headers up in this form
 		f.header[k] = append(f.header[k], v...)
@@ -247,27 +248,4 @@ func (f *File) CheckTail(ctx context.Context) error {
 		return f.wrap(f.tailOff, len(p), fmt.Errorf("last bytes have changed: %w", ErrChanged))
 	}
 	return nil
-}
-
-// until returns a context that is done when ctx is done or the file is closed.
-func (f *File) until(ctx context.Context) (context.Context, func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	stop := context.AfterFunc(f.ctx, cancel)
-	return ctx, func() { stop(); cancel() }
-}
-
-// cause returns why a context made by until is done.
-func (f *File) cause(ctx context.Context) error {
-	if f.ctx.Err() != nil {
-		return context.Cause(f.ctx)
-	}
-	return ctx.Err()
-}
-
-// wrap adds the URL and the range to an error.
-func (f *File) wrap(off int64, n int, err error) error {
-	if off == fromEnd {
-		return fmt.Errorf("remote: %s: last %d bytes: %w", f.name, n, err)
-	}
-	return fmt.Errorf("remote: %s: %d bytes at %d: %w", f.name, n, off, err)
 }

@@ -13,6 +13,9 @@ import (
 // conditions are the request headers that only this package may set.
 var conditions = []string{"If-Match", "If-Range", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since"}
 
+// fromEnd as an offset stands for the last bytes of a file of unknown size.
+const fromEnd = -1
+
 // request returns the request for n bytes from off on.
 func (f *File) request(ctx context.Context, target *url.URL, n int, off int64) *http.Request {
 	r := (&http.Request{Method: http.MethodGet, URL: target, Host: target.Host, Header: http.Header{}}).WithContext(ctx)
@@ -75,4 +78,9 @@ func (f *File) checkRedirect(r *http.Request, via []*http.Request) error {
 		r.Header.Set("Accept-Encoding", "identity")
 	}
 	return nil
+}
+
+// strong reports whether an ETag identifies the exact bytes (RFC 9110, 8.8.3).
+func strong(etag string) bool {
+	return len(etag) >= 2 && etag[0] == '"' && etag[len(etag)-1] == '"'
 }
