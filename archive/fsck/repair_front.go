@@ -2,7 +2,6 @@ package fsck
 
 import (
 	"errors"
-	"strings"
 
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
@@ -177,24 +176,6 @@ func (x *repairer) soundFront(end int64) (*repairedFront, error) {
 
 // maxForeign bounds the entries of later versions in a front.
 const maxForeign = 1 << 16
-
-// foreign reports whether a name is reserved for later versions: `.cdfz/`, then a letter,
-// then up to 63 letters, digits, dots, hyphens and underscores. Names of this version are
-// not reserved.
-func foreign(name string) bool {
-	s, ok := strings.CutPrefix(name, ".cdfz/")
-	if !ok || s == "" || len(s) > 64 || name == czip.ReadmeName || name == czip.PlanName || name == czip.ManifestName || name == czip.IndexName {
-		return false
-	}
-	for i := range len(s) {
-		switch c := s[i]; {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', i > 0 && (c >= '0' && c <= '9' || c == '.' || c == '-' || c == '_'):
-		default:
-			return false
-		}
-	}
-	return true
-}
 
 // verified reads the stored bytes of a metadata entry and reports whether they have its
 // checksum.

@@ -2,8 +2,6 @@ package fsck
 
 import (
 	"errors"
-	"fmt"
-	"hash/crc32"
 
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
@@ -11,7 +9,6 @@ import (
 	"github.com/cdfz-format/cdfz/archive/internal/format"
 	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/filters"
-	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
 // Decisions of a repairer about the rows of the index.
@@ -175,25 +172,6 @@ func (x *repairer) decodes(v int, b int64, e *czip.ZipEntry, decoded int64) (boo
 		return false, err
 	}
 	return coder.Decode(make([]byte, decoded), stored, e.Mask) == nil, nil
-}
-
-// checksum returns the CRC-32 of archive bytes.
-func (x *repairer) checksum(off, n int64) (uint32, error) {
-	if x.buf == nil {
-		x.buf = make([]byte, 1<<20)
-	}
-	crc := uint32(0)
-	for end := off + n; off < end; off += int64(len(x.buf)) {
-		b := x.buf[:min(int64(len(x.buf)), end-off)]
-		if err := ioat.ReadFull(x.R, b, off); err != nil {
-			return 0, fmt.Errorf("archive: %w", err)
-		}
-		if err := x.ctx.Err(); err != nil {
-			return 0, err
-		}
-		crc = crc32.Update(crc, crc32.IEEETable, b)
-	}
-	return crc, nil
 }
 
 // fromIndex returns the entry of a block according to the index, unless its page is

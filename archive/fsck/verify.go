@@ -6,7 +6,6 @@ package fsck
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 
@@ -36,32 +35,6 @@ type Report struct {
 	ImageSize int64
 	SHA256    string // of the image, from the manifest
 	Damage    []Damage
-}
-
-// The kinds of damage.
-const (
-	DamageHeader    = "local header"
-	DamageBlock     = "block"
-	DamageMetadata  = "metadata"
-	DamagePlan      = "plan"
-	DamageManifest  = "manifest"
-	DamageIndex     = "index"
-	DamageDirectory = "directory"
-	DamageEnd       = "end"
-	DamageImage     = "image"
-)
-
-// Part is a variable and an index range of it.
-type Part = fault.BlockPart
-
-// Damage is one damaged place of an archive.
-type Damage struct {
-	Kind         string
-	Off, Len     int64 // archive bytes, -1 if unknown
-	Var          string
-	Start, Count []int64 // index range of the variable, for blocks
-	Parts        []Part  // the variables in a block of a pool, instead
-	Text         string
 }
 
 // Verify checks every byte of an archive: each entry's checksum, each structure against
@@ -142,23 +115,6 @@ func (v *verifier) run() error {
 		return v.decodeBlocks()
 	}
 	return v.checkImage()
-}
-
-// damage records damage of the archive. It returns all other errors.
-func (v *verifier) damage(kind string, off, n int64, err error) error {
-	if err == nil {
-		return nil
-	}
-	if !errors.Is(err, fault.ErrCorrupt) {
-		return err
-	}
-	d := Damage{Kind: kind, Off: off, Len: n, Text: err.Error()}
-	var b *fault.BlockError
-	if errors.As(err, &b) {
-		d.Var, d.Start, d.Count, d.Parts = b.Var, b.Start, b.Count, b.Parts
-	}
-	v.rep.Damage = append(v.rep.Damage, d)
-	return nil
 }
 
 // readTail finds the index, which helps where local headers are damaged. checkTail

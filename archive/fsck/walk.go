@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
@@ -101,4 +102,22 @@ func (c *comparer) mark(off, end int64) {
 		return
 	}
 	c.differ = append(c.differ, span64{off, end})
+}
+
+// foreign reports whether a name is reserved for later versions: `.cdfz/`, then a letter,
+// then up to 63 letters, digits, dots, hyphens and underscores. Names of this version are
+// not reserved.
+func foreign(name string) bool {
+	s, ok := strings.CutPrefix(name, ".cdfz/")
+	if !ok || s == "" || len(s) > 64 || name == czip.ReadmeName || name == czip.PlanName || name == czip.ManifestName || name == czip.IndexName {
+		return false
+	}
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', i > 0 && (c >= '0' && c <= '9' || c == '.' || c == '-' || c == '_'):
+		default:
+			return false
+		}
+	}
+	return true
 }

@@ -1,0 +1,57 @@
+package fsck
+
+import (
+	"errors"
+
+	"github.com/cdfz-format/cdfz/archive/internal/fault"
+)
+
+// The kinds of damage.
+const (
+	DamageHeader    = "local header"
+	DamageBlock     = "block"
+	DamageMetadata  = "metadata"
+	DamagePlan      = "plan"
+	DamageManifest  = "manifest"
+	DamageIndex     = "index"
+	DamageDirectory = "directory"
+	DamageEnd       = "end"
+	DamageImage     = "image"
+)
+
+// Part is a variable and an index range of it.
+type Part = fault.BlockPart
+
+// Damage is one damaged place of an archive.
+type Damage struct {
+	Kind         string
+	Off, Len     int64 // archive bytes, -1 if unknown
+	Var          string
+	Start, Count []int64 // index range of the variable, for blocks
+	Parts        []Part  // the variables in a block of a pool, instead
+	Text         string
+}
+
+// newDamage describes damage by its error.
+func newDamage(kind string, off, n int64, err error) Damage {
+	d := Damage{Kind: kind, Off: off, Len: n, Text: err.Error()}
+	var b *fault.BlockError
+	if errors.As(err, &b) {
+		d.Var, d.Start, d.Count, d.Parts = b.Var, b.Start, b.Count, b.Parts
+	}
+	return d
+}
+
+// damage records damage of the archive. It returns all other errors.
+func (v *verifier) damage(kind string, off, n int64, err error) error {
+	if err == nil || !errors.Is(err, fault.ErrCorrupt) {
+		return err
+	}
+	v.rep.Damage = append(v.rep.Damage, newDamage(kind, off, n, err))
+	return nil
+}
+
+// damage records damage that cannot be repaired.
+func (x *repairer) damage(kind string, off, n int64, err error) {
+	x.p.Damage = append(x.p.Damage, newDamage(kind, off, n, err))
+}
