@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// aheadRun bounds the bytes of one read-ahead request, unless a block is longer.
+	// AheadRun bounds the bytes of one read-ahead request, unless a block is longer.
 	AheadRun = 4 << 20
 	// aheadBatch is the number of stored bytes requested together.
 	aheadBatch = 4 * AheadRun

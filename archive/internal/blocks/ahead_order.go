@@ -6,9 +6,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/cdfz-format/cdfz/archive/internal/format"
 	"github.com/cdfz-format/cdfz/blockidx"
-	"github.com/cdfz-format/cdfz/unlimited"
 )
 
 // aheadLooks bounds the groups of items in a batch. Without it, a damaged index or
@@ -87,38 +85,6 @@ func (w *aheadOrder) look() error {
 		all[i].row = rows[i]
 	}
 	return err
-}
-
-// newImageAhead reads ahead for assembling the image. Its items are the windows of the
-// image. It is nil for an archive whose reads have no latency.
-func (a *Reader) newImageAhead(ctx context.Context, pass []bool) *aheadOrder {
-	if a.far == nil {
-		return nil
-	}
-	upto := make([]int64, a.L.Perm.Segments()+1) // raw bytes of each segment whose blocks were listed
-	pooled := map[int64]bool{}                   // blocks of pools that were listed
-	list := func(i int64) (out []numbered) {
-		off := i * imageWindow
-		a.L.Perm.ImageRuns(off, min(off+imageWindow, a.L.Image.Size), func(r unlimited.Run) bool {
-			if !pass[r.Seg] {
-				return true
-			}
-			for at := max(r.RawOff, upto[r.Seg]); at < r.RawOff+r.Len; {
-				block, _, left := a.L.FindRaw(at)
-				if !pooled[block.N] {
-					out = append(out, numbered{Block: block})
-				}
-				if a.L.IsPool(block.Var) {
-					pooled[block.N] = true // other variables have bytes in it, too
-				}
-				at += left
-				upto[r.Seg] = at
-			}
-			return true
-		})
-		return out
-	}
-	return &aheadOrder{ahead: a.newAhead(ctx), items: format.CeilDiv(a.L.Image.Size, imageWindow), group: 16, list: list}
 }
 
 // NewBlocksAhead reads ahead all blocks in the order of their numbers. Each block is an

@@ -9,6 +9,9 @@ import (
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
 )
 
+// DefaultCache is the bound of the block cache, in bytes of decoded blocks.
+const DefaultCache = 32 << 20
+
 // BlockCache keeps decoded blocks, bounded in bytes. A reader makes its own cache
 // unless it gets a shared one. It is safe for concurrent use.
 type BlockCache struct {

@@ -5,24 +5,8 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
-	"github.com/cdfz-format/cdfz/archive/internal/format"
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
-
-// blockData holds the bytes of a decoded block from off on, including padding.
-type blockData struct {
-	off int64
-	b   []byte
-}
-
-// covers reports whether all needed bytes are present.
-func (d blockData) covers(q need) bool { return d.off <= q.lo && q.hi <= d.off+int64(len(d.b)) }
-
-// need stands for the bytes [lo, hi) of a block.
-type need struct {
-	format.Block
-	lo, hi int64
-}
 
 // decoded is a block decoded for all callers that request it at the same time.
 type decoded struct {
@@ -86,13 +70,6 @@ func (a *Reader) decode(ctx context.Context, q need, keep bool, slots *semaphore
 		a.cache.put(blockKey{a.id, q.N}, d.blockData)
 	}
 	return d, nil
-}
-
-// free recycles the memory of a block that nobody uses any more.
-func (e *engine) free(d decoded) {
-	if d.lent != nil {
-		e.lent.Put(d.lent)
-	}
 }
 
 // view returns the n bytes of a block that start at byte in; q covers them. It is separate

@@ -22,22 +22,20 @@ import (
 )
 
 const (
-	// tailProbe is the length of the first read of an archive: the end, which in small
+	// TailProbe is the length of the first read of an archive: the end, which in small
 	// archives includes manifest and index.
 	TailProbe = 4096
 	// maxFrontGap is the amount of Zarr metadata that may be read and discarded to save
 	// a read.
 	maxFrontGap = 1 << 20
-	// defaultCache is the bound of the block cache, in bytes of decoded blocks.
-	DefaultCache = 32 << 20
-	// maxWorkers is more than any machine needs.
+	// MaxWorkers is more than any machine needs.
 	MaxWorkers = 1024
 )
 
 // ReadOptions control NewReader. Nil and the zero value mean the defaults.
 type ReadOptions struct {
 	Name    string      // of the file in errors
-	Cache   int64       // bytes of decoded blocks kept; 0: defaultCache, negative: none
+	Cache   int64       // bytes of decoded blocks kept; 0: DefaultCache, negative: none
 	Shared  *BlockCache // nil: a separate cache
 	Index   int64       // bytes of index pages kept; 0: 4 MiB
 	Workers int         // blocks decoded at the same time; 0: GOMAXPROCS
@@ -75,7 +73,7 @@ func NewReader(ctx context.Context, r io.ReaderAt, size int64, opts *ReadOptions
 	return a, a.openCache(opts)
 }
 
-// probeArchive reports whether a file has the head or the tail of an archive.
+// ProbeArchive reports whether a file has the head or the tail of an archive.
 func ProbeArchive(r io.ReaderAt, size int64) (head, end bool, err error) {
 	if size >= int64(czip.HeadLen) {
 		b := make([]byte, czip.HeadLen)
@@ -158,14 +156,6 @@ func (a *Reader) openEnds(ctx context.Context, r io.ReaderAt, opts *ReadOptions)
 		return Corrupt(err)
 	}
 	return a.openFront(ctx, r, end)
-}
-
-// Corrupt adds ErrCorrupt to an error of a lower layer that means damage.
-func Corrupt(err error) error {
-	if errors.Is(err, fault.ErrCorrupt) || errors.Is(err, fault.ErrVersion) {
-		return err
-	}
-	return fmt.Errorf("%w: %w", err, fault.ErrCorrupt)
 }
 
 // openManifest parses the manifest whose entry is at the start of b. The end line has
@@ -285,16 +275,4 @@ func DecodeHeader(ctx context.Context, l *format.Resolved, at format.Place, stor
 		return fail(fmt.Errorf("netCDF header of %d bytes, expected %d", h.Len, l.Image.Header))
 	}
 	return h, nil
-}
-
-// blockError names a block by variable and index range.
-func (a *Reader) blockError(b format.Block, storedOff int64, err error) error {
-	e := format.NewBlockError(a.L, a.Header, b.Var, b.B, storedOff, err)
-	e.File = a.name
-	return e
-}
-
-// readError wraps an error of reading stored bytes.
-func (a *Reader) readError(err error) error {
-	return fault.WithName(a.name, fmt.Errorf("archive: %w", err))
 }

@@ -1,0 +1,182 @@
+package blocks
+
+import (
+	"context"
+	"sync"
+
+	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/internal/ioat"
+	"github.com/cdfz-format/cdfz/unlimited"
+)
+
+// imageWindow is the piece of the image that one goroutine assembles at a time. It is
+// large enough that most blocks are needed by one or two windows.
+const imageWindow = 4 << 20
+
+// assemble assembles the image window by window on several goroutines, and passes the
+// windows to sink in order. Bytes of segments that are not in the pass are undefined.
+// sink must not keep the slice.
+func (a *Reader) assemble(ctx context.Context, pass []bool, workers int, sink func(off int64, p []byte) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	store := &blockStore{a: a, read: a.ReadBlock, blocks: map[int64]*openBlock{}, byWindow: map[int64][]int64{}}
+	ahead := a.newImageAhead(ctx, pass)
+	if ahead != nil {
+		store.read = ahead.ReadBlock
+		defer ahead.Close()
+	}
+	type window struct {
+		n    int64
+		buf  []byte
+		done chan error
+	}
+	work := make(chan *window)
+	ordered := make(chan *window, workers+1)
+	var wg sync.WaitGroup
+	var pool ioat.Buffers
+	for range workers {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for w := range work {
+				w.done <- a.fillWindow(ctx, store, pass, w.n*imageWindow, w.buf)
+			}
+		}()
+	}
+	go func() {
+		defer close(ordered)
+		defer close(work)
+		for n := int64(0); n*imageWindow < a.L.Image.Size; n++ {
+			w := &window{n: n, done: make(chan error, 1)}
+			w.buf = pool.Get(min(imageWindow, a.L.Image.Size-n*imageWindow))
+			select {
+			case ordered <- w:
+			case <-ctx.Done():
+				return
+			}
+			if ahead != nil {
+				if err := ahead.Begun(n); err != nil {
+					w.done <- err
+					return
+				}
+			}
+			select {
+			case work <- w:
+			case <-ctx.Done():
+				w.done <- ctx.Err()
+				return
+			}
+		}
+	}()
+	var failed error
+	for w := range ordered {
+		err := <-w.done
+		if failed == nil {
+			if failed = err; failed == nil {
+				failed = sink(w.n*imageWindow, w.buf)
+			}
+			if failed != nil {
+				cancel()
+			}
+		}
+		store.release(w.n)
+		pool.Put(w.buf)
+	}
+	wg.Wait()
+	if failed == nil {
+		failed = ctx.Err()
+	}
+	return failed
+}
+
+// fillWindow copies the runs of the image bytes [off, off+len(buf)).
+func (a *Reader) fillWindow(ctx context.Context, store *blockStore, pass []bool, off int64, buf []byte) error {
+	return a.L.Perm.Scatter(buf, off, pass, func(raw int64) (int64, []byte, error) { return store.get(ctx, raw) })
+}
+
+// blockStore holds the blocks that active windows need, each decoded once.
+type blockStore struct {
+	a        *Reader
+	read     func(ctx context.Context, b format.Block, dst []byte) error // decodes a block
+	mu       sync.Mutex
+	blocks   map[int64]*openBlock
+	byWindow map[int64][]int64 // blocks by the last window that needs them
+	pool     ioat.Buffers
+}
+
+type openBlock struct {
+	buf   []byte
+	ready chan struct{}
+	err   error
+}
+
+// get returns the block that holds raw byte off, and its raw offset. It decodes the
+// block unless another goroutine does.
+func (s *blockStore) get(ctx context.Context, off int64) (lo int64, data []byte, err error) {
+	l := s.a.L
+	block, in, left := l.FindRaw(off)
+	lo, hi := off-in, off+left
+	s.mu.Lock()
+	b, ok := s.blocks[block.N]
+	if !ok {
+		b = &openBlock{ready: make(chan struct{})}
+		s.blocks[block.N] = b
+		w := l.Perm.LastByte(lo, hi) / imageWindow // the last window that needs the block
+		s.byWindow[w] = append(s.byWindow[w], block.N)
+	}
+	s.mu.Unlock()
+	if ok {
+		<-b.ready
+	} else {
+		b.buf = s.pool.Get(block.Len)
+		b.err = s.read(ctx, block, b.buf)
+		close(b.ready)
+	}
+	if b.err != nil {
+		return 0, nil, b.err
+	}
+	return lo, b.buf[:hi-lo], nil
+}
+
+// release frees the blocks that no window after n needs. All windows up to n are done.
+func (s *blockStore) release(n int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, b := range s.byWindow[n] {
+		s.pool.Put(s.blocks[b].buf)
+		delete(s.blocks, b)
+	}
+	delete(s.byWindow, n)
+}
+
+// newImageAhead reads ahead for assembling the image. Its items are the windows of the
+// image. It is nil for an archive whose reads have no latency.
+func (a *Reader) newImageAhead(ctx context.Context, pass []bool) *aheadOrder {
+	if a.far == nil {
+		return nil
+	}
+	upto := make([]int64, a.L.Perm.Segments()+1) // raw bytes of each segment whose blocks were listed
+	pooled := map[int64]bool{}                   // blocks of pools that were listed
+	list := func(i int64) (out []numbered) {
+		off := i * imageWindow
+		a.L.Perm.ImageRuns(off, min(off+imageWindow, a.L.Image.Size), func(r unlimited.Run) bool {
+			if !pass[r.Seg] {
+				return true
+			}
+			for at := max(r.RawOff, upto[r.Seg]); at < r.RawOff+r.Len; {
+				block, _, left := a.L.FindRaw(at)
+				if !pooled[block.N] {
+					out = append(out, numbered{Block: block})
+				}
+				if a.L.IsPool(block.Var) {
+					pooled[block.N] = true // other variables have bytes in it, too
+				}
+				at += left
+				upto[r.Seg] = at
+			}
+			return true
+		})
+		return out
+	}
+	return &aheadOrder{ahead: a.newAhead(ctx), items: format.CeilDiv(a.L.Image.Size, imageWindow), group: 16, list: list}
+}

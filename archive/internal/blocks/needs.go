@@ -1,0 +1,134 @@
+package blocks
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"iter"
+	"slices"
+
+	"github.com/cdfz-format/cdfz/blockidx"
+	"github.com/cdfz-format/cdfz/internal/ioat"
+	"golang.org/x/sync/errgroup"
+)
+
+// eachNeed calls use with the needed parts of blocks: those in the cache first, then
+// the others, read in runs and decoded on several goroutines. They bypass the cache if
+// it cannot hold them all. use must not keep or change them.
+func (a *Reader) eachNeed(ctx context.Context, needs iter.Seq[need], use func(need, blockData) error) error {
+	var missing []need
+	bytes := int64(0)
+	for q := range needs {
+		if data, ok := a.peek(q); ok {
+			if err := use(q, data); err != nil {
+				return err
+			}
+			continue
+		}
+		missing = append(missing, q)
+		bytes += q.hi - q.lo
+	}
+	keep := a.cache != nil && bytes <= a.cache.bytes
+	switch len(missing) {
+	case 0:
+		return nil
+	case 1:
+		return a.load(ctx, missing[0], keep, a.reading(), a.readNeed, func(data blockData) error { return use(missing[0], data) })
+	}
+	return a.loadAll(ctx, missing, keep, use)
+}
+
+// storedNeed is a need with the row of its block in the index.
+type storedNeed struct {
+	need
+	row blockidx.Row
+}
+
+func (q storedNeed) span() ioat.Span { return ioat.Span{Off: q.row.Off, Len: q.row.Len} }
+
+// inStoredOrder returns needs with their rows, in the order of their stored bytes.
+func (a *Reader) inStoredOrder(ctx context.Context, needs []need) ([]storedNeed, error) {
+	numbers := make([]int64, len(needs))
+	for i := range needs {
+		numbers[i] = needs[i].N
+	}
+	rows, err := a.indexUntil(ctx).Lookup(numbers, a.gap)
+	if errors.Is(err, blockidx.ErrCorrupt) {
+		err = Corrupt(err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := make([]storedNeed, len(needs))
+	for i, row := range rows {
+		if err := a.CheckRow(needs[i].Block, row); err != nil {
+			return nil, err
+		}
+		out[i] = storedNeed{needs[i], row}
+	}
+	slices.SortStableFunc(out, func(x, y storedNeed) int { return cmp.Compare(x.row.Off, y.row.Off) })
+	return out, nil
+}
+
+// joiner decides which blocks are read together. Without latency, several short runs
+// keep the decoders busy and memory small.
+func (a *Reader) joiner() ioat.Joiner {
+	if a.far != nil {
+		return ioat.Joiner{Gap: a.gap, Max: maxFarRun}
+	}
+	return ioat.Joiner{Gap: a.gap, Max: maxRun, Enough: 1 << 20}
+}
+
+// loadAll reads and decodes blocks in any order and calls use with each, from several
+// goroutines. If keep is set, the blocks go into the cache.
+func (a *Reader) loadAll(ctx context.Context, needs []need, keep bool, use func(need, blockData) error) error {
+	stored, err := a.inStoredOrder(ctx, needs)
+	if err != nil {
+		return err
+	}
+	g, work := errgroup.WithContext(ctx)
+	g.SetLimit(max(a.remote, a.Workers))
+	for run, part := range ioat.Runs(a.joiner(), stored, storedNeed.span) {
+		if work.Err() != nil {
+			break
+		}
+		g.Go(func() error { return a.loadRun(work, run, part, keep, use) })
+	}
+	err = g.Wait()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}
+
+// loadRun reads a run and decodes its blocks.
+func (a *Reader) loadRun(ctx context.Context, run ioat.Span, part []storedNeed, keep bool, use func(need, blockData) error) error {
+	if a.far != nil {
+		if err := a.far.runs.Acquire(ctx, 1); err != nil {
+			return err
+		}
+		defer a.far.runs.Release(1)
+	}
+	d := a.states.Get().(*decoder)
+	defer a.states.Put(d)
+	stored, err := a.readStored(ctx, d, run.Off, run.Len)
+	if err != nil {
+		return err
+	}
+	for _, q := range part {
+		block := stored[q.row.Off-run.Off:][:q.row.Len]
+		if err := a.fetchAgain(ctx, q.row, block); err != nil {
+			return err
+		}
+		decode := func(ctx context.Context, n need, room func(n int64) []byte) (blockData, error) {
+			if err := ctx.Err(); err != nil {
+				return blockData{}, err
+			}
+			return a.decodeStored(d, n, q.row, block, room)
+		}
+		if err := a.load(ctx, q.need, keep, a.slots, decode, func(data blockData) error { return use(q.need, data) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,134 @@
+package blocks
+
+import (
+	"context"
+	"io"
+
+	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/internal/ioat"
+	"github.com/cdfz-format/cdfz/slab"
+)
+
+// blockedVar implements the values of a blocked variable.
+type blockedVar struct {
+	io.ReaderAt // their bytes
+	a           *Reader
+	g           *format.Geometry
+	pos         int // position in the plan
+}
+
+var (
+	_ slab.Blocks = (*blockedVar)(nil)
+	_ slab.Shaped = (*blockedVar)(nil)
+)
+
+// NewBlockedVar returns the values of variable pos of the plan.
+func NewBlockedVar(a *Reader, pos int) *blockedVar {
+	g := a.L.Geoms[pos]
+	return &blockedVar{io.NewSectionReader(rawReader{a}, g.RawOff, g.RawLen), a, g, pos}
+}
+
+// BlockShape implements slab.Shaped.
+func (v *blockedVar) BlockShape() []int64 { return v.g.Block }
+
+// View implements slab.Blocks. Without a cache it leaves all reads to EachBlock, which
+// reuses memory.
+func (v *blockedVar) View(ctx context.Context, off, n int64) (data []byte, err error) {
+	b, in := v.g.Find(off)
+	if _, have := v.g.At(b); v.a.cache == nil || in+n > have {
+		return nil, nil
+	}
+	q := v.a.partOf(v.pos, b, in, in+n)
+	if d, ok := v.a.peek(q); ok {
+		return d.b[in-d.off:][:n], nil
+	}
+	return v.a.view(ctx, q, in, n)
+}
+
+// EachBlock implements slab.Blocks.
+func (v *blockedVar) EachBlock(ctx context.Context, s slab.Sel, f func(slab.Block) error) error {
+	var failed error
+	needs := func(yield func(need) bool) {
+		failed = s.Grid(v.g.Shape, v.g.Block, func(grid []int64, lo, hi int64) bool {
+			b := int64(0)
+			for i, g := range grid {
+				b = b*v.g.Grid[i] + g
+			}
+			return yield(v.a.partOf(v.pos, b, lo*v.g.Size, hi*v.g.Size))
+		})
+	}
+	err := v.a.eachNeed(ctx, needs, func(q need, data blockData) error {
+		return v.give(q.B, data, f)
+	})
+	if failed != nil {
+		return failed
+	}
+	return err
+}
+
+// give passes on the values of a block, without padding.
+func (v *blockedVar) give(b int64, data blockData, f func(slab.Block) error) error {
+	start, count := v.g.Box(b)
+	_, n := v.g.At(b)
+	return f(slab.Block{Start: start, Count: count, Data: data.b[:min(int64(len(data.b)), n-data.off)], Off: data.off})
+}
+
+// wholePooled is the longest variable of a pool that is read in one piece. Writers put no
+// longer ones there.
+const wholePooled = 4 << 20
+
+// pooledVar reads the values of a variable in a pool. Package slab sees the variable as a
+// single block.
+type pooledVar struct {
+	io.ReaderAt // the values
+	a           *Reader
+	m           format.Member
+	shape       []int64
+	size        int64 // of an element
+}
+
+var (
+	_ slab.Blocks = (*pooledVar)(nil)
+	_ slab.Shaped = (*pooledVar)(nil)
+)
+
+// NewPooledVar returns the values of a variable in a pool, whose elements have size bytes.
+func NewPooledVar(a *Reader, m format.Member, shape []int64, size int64) io.ReaderAt {
+	r := ioat.NewSection(rawReader{a}, m.Off, m.Len)
+	if m.Len > wholePooled {
+		return r
+	}
+	return &pooledVar{r, a, m, shape, size}
+}
+
+// BlockShape implements slab.Shaped.
+func (v *pooledVar) BlockShape() []int64 { return v.shape }
+
+// View implements slab.Blocks.
+func (v *pooledVar) View(ctx context.Context, off, n int64) ([]byte, error) {
+	block, in, left := v.a.L.FindRaw(v.m.Off + off)
+	if n > left {
+		return nil, nil
+	}
+	data, ok := v.a.peek(whole(block))
+	if !ok {
+		return nil, nil
+	}
+	return data.b[in-data.off:][:n], nil
+}
+
+// EachBlock implements slab.Blocks.
+func (v *pooledVar) EachBlock(ctx context.Context, s slab.Sel, f func(slab.Block) error) error {
+	var read error
+	err := s.Grid(v.shape, v.shape, func(_ []int64, lo, hi int64) bool {
+		b := slab.Block{Start: make([]int64, len(v.shape)), Count: v.shape, Data: make([]byte, (hi-lo)*v.size), Off: lo * v.size}
+		if read = ioat.ReadFull(ioat.Bind(ctx, v.ReaderAt), b.Data, b.Off); read == nil {
+			read = f(b)
+		}
+		return read == nil
+	})
+	if err == nil {
+		err = read
+	}
+	return err
+}
