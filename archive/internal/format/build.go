@@ -18,12 +18,8 @@ import (
 // worth.
 var ErrMetadata = errors.New("metadata larger than the format allows")
 
-const (
-	pooledBelow   = 4096
-	MaxEntryName  = 255
-	pooledMaxName = 48
-	poolCost      = 180 // bytes that another block and its place in the plan take
-)
+// poolCost is the bytes that another block and its place in the plan take.
+const poolCost = 180
 
 // PlanOptions decide what a plan leaves open; lengths in bytes.
 type PlanOptions struct {

@@ -19,6 +19,12 @@ file's SHA-256, and .cdfz/rest/0 begins with the netCDF header.
 Specification: docs/FORMAT.md of github.com/cdfz-format/cdfz
 `
 
+// The longest names of entries, in bytes.
+const (
+	MaxEntryName  = 255
+	pooledMaxName = 48 // in a pooled archive
+)
+
 // PathNames assigns paths to variables; see docs/FORMAT.md, "Names".
 type PathNames struct {
 	Pooled bool

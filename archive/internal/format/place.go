@@ -1,13 +1,14 @@
 package format
 
 import (
-	"context"
+	"fmt"
 	"slices"
 	"sort"
+	"strconv"
 
+	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
 	"github.com/cdfz-format/cdfz/cdf3"
-	"github.com/cdfz-format/cdfz/unlimited"
 )
 
 // Block is a block with what reading it needs to know.
@@ -74,71 +75,6 @@ func (l *Resolved) Number(v int, b int64) int64 {
 		return l.RestFirst + b
 	}
 	return l.Geoms[v].First + b
-}
-
-// SetHeader compares the plan with the netCDF header and completes the permutation, whose
-// segments for the variables of pools follow from the header.
-func (l *Resolved) SetHeader(ctx context.Context, h *cdf3.Header) error {
-	n := len(l.Vars)
-	for i := range l.Pools {
-		n += len(l.Pools[i].Vars)
-	}
-	if n > len(h.Vars) {
-		return fault.Corruptf("plan: %d variables, the netCDF header has %d", n, len(h.Vars))
-	}
-	segs := make([]unlimited.Segment, 0, n)
-	blocked := make([]bool, len(h.Vars))
-	use := func(n int) (*cdf3.Var, error) {
-		if n < 0 || n >= len(h.Vars) {
-			return nil, fault.Corruptf("plan: variable %d, the netCDF header has %d", n, len(h.Vars))
-		}
-		if blocked[n] {
-			return nil, fault.Corruptf("plan: variable %d is named twice", n)
-		}
-		if len(segs)%liveEvery == 0 && ctx.Err() != nil {
-			return nil, ctx.Err()
-		}
-		blocked[n] = true
-		segs = append(segs, unlimited.SegmentOf(h, &h.Vars[n]))
-		return &h.Vars[n], nil
-	}
-	for i := range l.Vars {
-		v := &l.Vars[i]
-		w, err := use(v.Var)
-		if err != nil {
-			return err
-		}
-		if v.Type != w.Type.String() || !slices.Equal(v.Shape, w.Shape) {
-			return fault.Corruptf("plan: variable %d is %s%v, in the netCDF header %s%v", v.Var, v.Type, v.Shape, w.Type, w.Shape)
-		}
-		if s := segs[i]; s != v.Segment {
-			return fault.Corruptf("plan: variable %d has segment %+v, in the netCDF header %+v", v.Var, v.Segment, s)
-		}
-	}
-	for i := range l.Pools {
-		p, left := &l.Pools[i], l.Geoms[len(l.Vars)+i].RawLen
-		for _, n := range p.Vars {
-			w, err := use(n)
-			if err != nil {
-				return err
-			}
-			if p.Type != w.Type.String() {
-				return fault.Corruptf("plan: variable %d of pool %d is %s, in the netCDF header %s", n, i, p.Type, w.Type)
-			}
-			if w.Len <= 0 || w.Len > left {
-				return fault.Corruptf("plan: variable %d of pool %d has %d bytes, there is room for %d", n, i, w.Len, left)
-			}
-			left -= w.Len
-		}
-		if left > 0 {
-			return fault.Corruptf("plan: pool %d has %d bytes more than its variables", i, left)
-		}
-	}
-	var err error
-	if l.Perm, err = unlimited.New(l.Image.Size, l.Image.Header, segs); err != nil {
-		return fault.Corruptf("plan: %v", err)
-	}
-	return nil
 }
 
 // Member is the place of a variable in a pool.
@@ -229,4 +165,76 @@ func (l *Resolved) partsOf(h *cdf3.Header, v int, b int64) (parts []fault.BlockP
 		off, end = off-w.Len, end-w.Len
 	}
 	return parts
+}
+
+// Locate turns a global block number into a variable and its block. v is -1 for the
+// rest.
+func (l *Resolved) Locate(block int64) (v int, b int64) {
+	if block >= l.RestFirst {
+		return -1, block - l.RestFirst
+	}
+	i, _ := slices.BinarySearchFunc(l.Geoms, block, func(g *Geometry, block int64) int {
+		if g.First+g.Blocks <= block {
+			return -1
+		}
+		return 1
+	})
+	return i, block - l.Geoms[i].First
+}
+
+// RestAt returns the place of block b in the rest.
+func (l *Resolved) RestAt(b int64) (off, n int64) {
+	if b == 0 {
+		return 0, l.Rest.First
+	}
+	off = l.Rest.First + (b-1)*l.Rest.Block
+	return off, min(l.Rest.Block, l.Rest.Len-off)
+}
+
+// MaxBlockLen is the length of the longest block, decoded.
+func (l *Resolved) MaxBlockLen() int64 {
+	n := max(l.Rest.First, min(l.Rest.Block, l.Rest.Len), 1)
+	for _, g := range l.Geoms {
+		n = max(n, g.BlockLen)
+	}
+	return n
+}
+
+// BlockInfo is what encoding or decoding a block needs to know.
+func (l *Resolved) BlockInfo(v int, b int64) (chain int, decoded int64) {
+	switch {
+	case v < 0 && b == 0:
+		return l.headChain(), l.Rest.First
+	case v < 0:
+		_, n := l.RestAt(b)
+		return l.Rest.Chain, n
+	case v < len(l.Vars):
+		return l.Vars[v].Chain, l.Geoms[v].BlockLen
+	}
+	return l.Pools[v-len(l.Vars)].Chain, l.Geoms[v].BlockLen
+}
+
+// headChain is the chain of block 0 of the rest.
+func (l *Resolved) headChain() int {
+	if l.Rest.Head != nil {
+		return *l.Rest.Head
+	}
+	return l.Rest.Chain
+}
+
+// Path is the path of an array.
+func (l *Resolved) Path(v int) string {
+	if v < len(l.Vars) {
+		return l.Vars[v].Path
+	}
+	return czip.PoolPrefix + strconv.Itoa(v-len(l.Vars))
+}
+
+// AppendName appends the entry name of a block.
+func (l *Resolved) AppendName(dst []byte, v int, b int64) []byte {
+	if v < 0 {
+		return fmt.Appendf(dst, "%s%d", czip.RestPrefix, b)
+	}
+	dst = append(append(dst, l.Path(v)...), '/')
+	return l.Geoms[v].AppendKey(dst, b)
 }

@@ -10,6 +10,7 @@ import (
 
 // The numbers of docs/FORMAT.md, "Pools".
 const (
+	pooledBelow = 4096      // bytes of a variable that has blocks only in a pool, unless it is in a view
 	poolTarget  = 256 << 10 // bytes of a block of a pool, unless the target is smaller
 	textTargets = 2         // blocks of text are longer
 	stackShare  = 4         // variables below this share of the target are stacked
