@@ -1,0 +1,244 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"sync"
+
+	"github.com/cdfz-format/cdfz/archive/internal/blocks"
+	"github.com/cdfz-format/cdfz/archive/internal/czip"
+	"github.com/cdfz-format/cdfz/archive/internal/fault"
+	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/internal/ioat"
+	"github.com/cdfz-format/cdfz/remote"
+	"github.com/cdfz-format/cdfz/unlimited"
+)
+
+// OpenOptions control Open and New. Nil and the zero value mean the defaults. All
+// fields except Name and Remote are for archives.
+type OpenOptions struct {
+	Name   string // name of the file in errors; empty: the name passed to Open
+	Cache  int64  // bytes of decoded blocks kept; 0: DefaultCache, negative: none
+	Shared *Cache // a cache shared with other files; nil: a separate cache
+	Index  int64  // bytes of index pages kept; 0: 4 MiB
+	// Workers is the number of blocks decoded at the same time, however many goroutines
+	// read. 0 means GOMAXPROCS. Image.Copy has a separate number.
+	Workers int
+	// Remote is for URLs.
+	Remote *remote.Options
+}
+
+func (o *OpenOptions) reader() *blocks.ReadOptions {
+	r := &blocks.ReadOptions{Name: o.Name, Cache: o.Cache, Index: o.Index, Workers: o.Workers}
+	if o.Shared != nil {
+		r.Shared = o.Shared.c
+	}
+	return r
+}
+
+// Open opens an archive or a classic netCDF file by its name or its http or https URL.
+// The caller must close it. ctx is only for opening.
+//
+// For URLs, only the needed ranges are fetched. Opening an archive takes up to three
+// requests: its end; manifest and index header; plan and netCDF header. A classic file
+// takes two if its header is at most 64 KiB long. See remote.Open for the requests and
+// for errors of the source.
+func Open(ctx context.Context, name string, opts *OpenOptions) (*File, error) {
+	if remote.IsURL(name) {
+		return openRemote(ctx, name, opts)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	f, size, err := openNamed(name)
+	if err != nil {
+		return nil, err
+	}
+	o := OpenOptions{}
+	if opts != nil {
+		o = *opts
+	}
+	if o.Name == "" {
+		o.Name = name
+	}
+	out, err := newNamed(ctx, f, size, &o)
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	out.closer = f
+	return out, nil
+}
+
+// openNamed opens a file, which must not be a folder, and returns its size.
+func openNamed(name string) (*os.File, int64, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		var p *fs.PathError
+		if errors.As(err, &p) {
+			p.Path = remote.Redact(p.Path) // it may be a URL of another scheme
+		}
+		return nil, 0, err
+	}
+	st, err := f.Stat()
+	if err == nil && st.IsDir() {
+		err = fmt.Errorf("archive: %s: is a folder", name)
+	}
+	if err != nil {
+		f.Close()
+		return nil, 0, err
+	}
+	return f, st.Size(), nil
+}
+
+// New opens an archive or a classic netCDF file of size bytes.
+//
+// Opening an archive takes three reads: the end; manifest and index header, unless the
+// end contains them; plan and netCDF header. The ZIP directory is never read.
+//
+// The error for a file that is neither wraps both ErrNotArchive and cdf3.ErrNotCDF.
+// Other errors are ErrVersion, ErrCorrupt, *cdf3.FormatError, and those of r.
+func New(r io.ReaderAt, size int64, opts *OpenOptions) (*File, error) {
+	if opts == nil {
+		opts = &OpenOptions{}
+	}
+	return newNamed(context.Background(), r, size, opts)
+}
+
+// newNamed is New that can be cancelled.
+func newNamed(ctx context.Context, r io.ReaderAt, size int64, opts *OpenOptions) (*File, error) {
+	f, err := newFile(ctx, r, size, opts)
+	if err != nil {
+		return nil, fault.WithName(opts.Name, err)
+	}
+	return f, nil
+}
+
+func newFile(ctx context.Context, r io.ReaderAt, size int64, opts *OpenOptions) (*File, error) {
+	if size < 0 {
+		return nil, fault.Optionsf("a file of %d bytes", size)
+	}
+	var f *File
+	a, err := blocks.NewReader(ctx, r, size, opts.reader())
+	switch {
+	case errors.Is(err, ErrNotArchive):
+		h, err := readHeader(ctx, r, size)
+		if errors.Is(err, cdf3.ErrNotCDF) {
+			return nil, &neitherError{err}
+		}
+		if err != nil {
+			return nil, err
+		}
+		f = wrap(h, &Image{classic: &sized{r, size}}, nil)
+	case err != nil:
+		return nil, err
+	default:
+		f = wrap(a.Header, newImage(a), a)
+	}
+	f.name, f.size = opts.Name, size
+	return f, nil
+}
+
+// readHeader reads the header of a classic file until ctx is done.
+func readHeader(ctx context.Context, r io.ReaderAt, size int64) (*cdf3.Header, error) {
+	return cdf3.Read(ioat.Live(ctx, r), size)
+}
+
+// wrap makes a File without a name. a is nil for a classic file.
+func wrap(h *cdf3.Header, im *Image, a *blocks.Reader) *File {
+	f := &File{header: h, image: im, archive: a, vars: make([]int, len(h.Vars))}
+	for i := range f.vars {
+		f.vars[i] = -1
+	}
+	if a != nil {
+		for pos := range a.L.Vars {
+			f.vars[a.L.Vars[pos].Var] = pos
+		}
+		f.pooled = a.L.Pooled(len(h.Vars))
+	}
+	f.byName = sync.OnceValue(func() map[string]int {
+		m := make(map[string]int, len(f.header.Vars))
+		for i := range f.header.Vars {
+			if _, ok := m[f.header.Vars[i].Name]; !ok {
+				m[f.header.Vars[i].Name] = i
+			}
+		}
+		return m
+	})
+	f.reasons = sync.OnceValue(func() []unlimited.Reason {
+		_, reasons := unlimited.Plan(f.header, f.image.Size())
+		return reasons
+	})
+	return f
+}
+
+// neitherError is the error for files that are neither archives nor classic.
+type neitherError struct{ error }
+
+func (e *neitherError) Unwrap() []error { return []error{ErrNotArchive, e.error} }
+
+// frontProbe is the length of the read-ahead in a classic file: the first window of the
+// header's parser, which starts after the magic number.
+const frontProbe = 68 << 10
+
+// openRemote opens the file at a URL.
+func openRemote(ctx context.Context, url string, o *OpenOptions) (*File, error) {
+	if o == nil {
+		o = &OpenOptions{}
+	}
+	var ro remote.Options
+	if o.Remote != nil {
+		ro = *o.Remote
+	}
+	ro.Tail = blocks.TailProbe
+	r, err := remote.Open(ctx, url, &ro)
+	if err != nil {
+		if errors.Is(err, remote.ErrOptions) {
+			err = fmt.Errorf("%w: %w", err, ErrOptions)
+		}
+		return nil, err
+	}
+	c := *o
+	if c.Name == "" {
+		c.Name = r.Name()
+	}
+	f, err := newRemoteFile(ctx, r, &c)
+	if err != nil {
+		r.Close()
+		return nil, err
+	}
+	f.closer = r
+	return f, nil
+}
+
+func newRemoteFile(ctx context.Context, r *remote.File, o *OpenOptions) (*File, error) {
+	f, err := openEnds(ctx, r, o)
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("archive: %s: %w", r.Name(), ctx.Err())
+	}
+	if errors.Is(err, ErrCorrupt) {
+		// A mixture of two versions of a file looks like damage.
+		if again := r.CheckTail(ctx); errors.Is(again, remote.ErrChanged) {
+			err = again
+		}
+	}
+	return f, err
+}
+
+// openEnds opens an archive, or a classic file with its header read ahead.
+func openEnds(ctx context.Context, r *remote.File, o *OpenOptions) (*File, error) {
+	end := make([]byte, min(czip.TailLen, r.Size()))
+	if err := ioat.ReadFull(ioat.Bind(ctx, r), end, r.Size()-int64(len(end))); err != nil {
+		return nil, err
+	}
+	if len(end) < czip.TailLen || string(end[:len(czip.TailMagic)]) != czip.TailMagic {
+		if err := r.Preload(ctx, frontProbe); err != nil {
+			return nil, err
+		}
+	}
+	return newNamed(ctx, r, r.Size(), o)
+}
