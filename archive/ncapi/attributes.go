@@ -2,6 +2,7 @@ package ncapi
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/batchatco/go-native-netcdf/netcdf/util"
 
@@ -57,4 +58,10 @@ func numbers[T cdf3.Number](a *cdf3.Attr) (any, error) {
 		return s[0], nil
 	}
 	return s, nil
+}
+
+// cName returns a name as C programs see it: up to the first zero byte.
+func cName(s string) string {
+	s, _, _ = strings.Cut(s, "\x00")
+	return s
 }

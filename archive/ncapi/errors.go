@@ -31,3 +31,25 @@ func openError(name string, err error) error {
 	}
 	return &likeError{err, like}
 }
+
+// likeError is an error of packages archive or cdf3 that also matches the library's
+// error for the case.
+type likeError struct {
+	error
+	like error
+}
+
+// Unwrap returns both.
+func (e *likeError) Unwrap() []error { return []error{e.error, e.like} }
+
+// damage marks errors about damaged files.
+func damage(err error) error {
+	var format *cdf3.FormatError
+	switch {
+	case errors.Is(err, archive.ErrCorrupt), errors.As(err, &format):
+		return &likeError{err, cdf.ErrCorruptedFile}
+	case errors.Is(err, archive.ErrVersion):
+		return &likeError{err, cdf.ErrUnsupportedVersion}
+	}
+	return err
+}

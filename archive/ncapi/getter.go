@@ -200,3 +200,39 @@ func product(dims []int64) int64 {
 	}
 	return n
 }
+
+// GetVariable implements api.Group.
+func (g *group) GetVariable(name string) (*api.Variable, error) {
+	v, err := g.getter(name)
+	if err != nil {
+		return nil, err
+	}
+	values, err := v.Values()
+	if err != nil {
+		return nil, err
+	}
+	return &api.Variable{Values: values, Dimensions: v.dims, Attributes: v.attrs}, nil
+}
+
+// GetVarGetter implements api.Group.
+func (g *group) GetVarGetter(name string) (api.VarGetter, error) {
+	v, err := g.getter(name)
+	if err != nil {
+		return nil, err
+	}
+	return v, nil
+}
+
+func (g *group) getter(name string) (*getter, error) {
+	i, ok := g.vars[name]
+	if !ok {
+		return nil, cdf.ErrNotFound
+	}
+	h := g.file.Header()
+	v := &getter{group: g, array: g.file.Array(i), dims: make([]string, len(h.Vars[i].DimIDs)), attrs: g.varAttrs[i]}
+	v.shape = append([]int64{}, v.array.Shape()...)
+	for k, id := range h.Vars[i].DimIDs {
+		v.dims[k] = cName(h.Dims[id].Name)
+	}
+	return v, nil
+}

@@ -15,10 +15,8 @@ package ncapi
 
 import (
 	"context"
-	"errors"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/batchatco/go-native-netcdf/netcdf/api"
@@ -26,7 +24,6 @@ import (
 	"github.com/batchatco/go-native-netcdf/netcdf/util"
 
 	"github.com/cdfz-format/cdfz/archive"
-	"github.com/cdfz-format/cdfz/cdf3"
 )
 
 // Open opens an archive or a classic netCDF file. The caller must close the group.
@@ -70,12 +67,6 @@ func New(f *archive.File) (api.Group, error) {
 	return g, nil
 }
 
-// cName returns a name as C programs see it: up to the first zero byte.
-func cName(s string) string {
-	s, _, _ = strings.Cut(s, "\x00")
-	return s
-}
-
 // group is the only group of a file. It has been returned refs times.
 type group struct {
 	file     *archive.File
@@ -115,42 +106,6 @@ func (g *group) Attributes() api.AttributeMap { return g.attrs }
 
 // ListVariables implements api.Group.
 func (g *group) ListVariables() []string { return slices.Clone(g.names) }
-
-// GetVariable implements api.Group.
-func (g *group) GetVariable(name string) (*api.Variable, error) {
-	v, err := g.getter(name)
-	if err != nil {
-		return nil, err
-	}
-	values, err := v.Values()
-	if err != nil {
-		return nil, err
-	}
-	return &api.Variable{Values: values, Dimensions: v.dims, Attributes: v.attrs}, nil
-}
-
-// GetVarGetter implements api.Group.
-func (g *group) GetVarGetter(name string) (api.VarGetter, error) {
-	v, err := g.getter(name)
-	if err != nil {
-		return nil, err
-	}
-	return v, nil
-}
-
-func (g *group) getter(name string) (*getter, error) {
-	i, ok := g.vars[name]
-	if !ok {
-		return nil, cdf.ErrNotFound
-	}
-	h := g.file.Header()
-	v := &getter{group: g, array: g.file.Array(i), dims: make([]string, len(h.Vars[i].DimIDs)), attrs: g.varAttrs[i]}
-	v.shape = append([]int64{}, v.array.Shape()...)
-	for k, id := range h.Vars[i].DimIDs {
-		v.dims[k] = cName(h.Dims[id].Name)
-	}
-	return v, nil
-}
 
 // ListSubgroups implements api.Group: classic files have none.
 func (g *group) ListSubgroups() []string { return nil }
@@ -195,26 +150,4 @@ func (g *group) GetDimension(name string) (uint64, bool) {
 		}
 	}
 	return 0, false
-}
-
-// likeError is an error of packages archive or cdf3 that also matches the library's
-// error for the case.
-type likeError struct {
-	error
-	like error
-}
-
-// Unwrap returns both.
-func (e *likeError) Unwrap() []error { return []error{e.error, e.like} }
-
-// damage marks errors about damaged files.
-func damage(err error) error {
-	var format *cdf3.FormatError
-	switch {
-	case errors.Is(err, archive.ErrCorrupt), errors.As(err, &format):
-		return &likeError{err, cdf.ErrCorruptedFile}
-	case errors.Is(err, archive.ErrVersion):
-		return &likeError{err, cdf.ErrUnsupportedVersion}
-	}
-	return err
 }
