@@ -149,3 +149,13 @@ type Header struct {
 	// only record variable of a file is not padded.
 	RecSize int64
 }
+
+const (
+	// MaxHeaderLen is the longest header that Read accepts, in bytes. It bounds the
+	// memory that a hostile file can take. The largest real headers are a few
+	// megabytes long.
+	MaxHeaderLen = 1 << 28
+	// MaxRank is the highest rank of a variable that the netCDF C library reads
+	// (NC_MAX_VAR_DIMS). Read accepts more.
+	MaxRank = 1024
+)

@@ -14,16 +14,6 @@ const (
 	tagAttrs = 0x0c
 )
 
-const (
-	// MaxHeaderLen is the longest header that Read accepts, in bytes. It bounds the
-	// memory that a hostile file can take. The largest real headers are a few
-	// megabytes long.
-	MaxHeaderLen = 1 << 28
-	// MaxRank is the highest rank of a variable that the netCDF C library reads
-	// (NC_MAX_VAR_DIMS). Read accepts more.
-	MaxRank = 1024
-)
-
 // Read reads the header of a classic netCDF file of size bytes.
 //
 // The error wraps ErrNotCDF if the file is of another kind. It is a *FormatError if the

@@ -3,7 +3,8 @@ package cdl
 import (
 	"context"
 	"io"
-	"strings"
+	"slices"
+	"strconv"
 	"unicode/utf8"
 
 	"github.com/cdfz-format/cdfz/cdf3"
@@ -71,12 +72,6 @@ func newNames(h *cdf3.Header) *names {
 	return n
 }
 
-// cString returns s up to the first NUL.
-func cString(s string) string {
-	s, _, _ = strings.Cut(s, "\x00")
-	return s
-}
-
 // rooted reports whether ncdump puts a slash before the name of a dimension. It does so
 // if a search for the normalized name does not find the dimension.
 func (n *names) rooted(dims []cdf3.Dim, id int) bool {
@@ -92,4 +87,32 @@ func attr(attrs []cdf3.Attr, name string) *cdf3.Attr {
 		}
 	}
 	return nil
+}
+
+// unlimited returns the number of the first unlimited dimension, or -1.
+func unlimited(h *cdf3.Header) int {
+	return slices.IndexFunc(h.Dims, func(dim cdf3.Dim) bool { return dim.Len == 0 })
+}
+
+// int writes a number.
+func (d *dumper) int(n int64) { d.buf = strconv.AppendInt(d.buf, n, 10) }
+
+// attrName begins the line of an attribute.
+func (d *dumper) attrName(v, name string) {
+	d.text("\t\t")
+	d.name(v)
+	d.text(":")
+	d.name(name)
+	d.text(" = ")
+}
+
+// firstAttrs returns the first attribute of each name.
+func firstAttrs(attrs []cdf3.Attr) map[string]*cdf3.Attr {
+	first := make(map[string]*cdf3.Attr, len(attrs))
+	for i := range attrs {
+		if name := cString(attrs[i].Name); first[name] == nil {
+			first[name] = &attrs[i]
+		}
+	}
+	return first
 }

@@ -1,6 +1,9 @@
 package cdl
 
-import "bytes"
+import (
+	"bytes"
+	"strings"
+)
 
 // escaped marks the characters of names that get a backslash.
 var escaped = func() (t [256]bool) {
@@ -72,3 +75,9 @@ func appendOctal(dst []byte, c byte) []byte {
 
 // trimNUL returns s without trailing NULs.
 func trimNUL(s []byte) []byte { return bytes.TrimRight(s, "\x00") }
+
+// cString returns s up to the first NUL.
+func cString(s string) string {
+	s, _, _ = strings.Cut(s, "\x00")
+	return s
+}

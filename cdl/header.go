@@ -9,11 +9,6 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
-// unlimited returns the number of the first unlimited dimension, or -1.
-func unlimited(h *cdf3.Header) int {
-	return slices.IndexFunc(h.Dims, func(dim cdf3.Dim) bool { return dim.Len == 0 })
-}
-
 // header writes everything up to the data.
 func (d *dumper) header() {
 	h := d.h
@@ -82,18 +77,6 @@ func (d *dumper) variable(i int) {
 	}
 }
 
-// int writes a number.
-func (d *dumper) int(n int64) { d.buf = strconv.AppendInt(d.buf, n, 10) }
-
-// attrName begins the line of an attribute.
-func (d *dumper) attrName(v, name string) {
-	d.text("\t\t")
-	d.name(v)
-	d.text(":")
-	d.name(name)
-	d.text(" = ")
-}
-
 // keywords are the names of variables that need a blank before a colon.
 var keywords = []string{"variables", "dimensions", "data", "group", "types"}
 
@@ -108,17 +91,6 @@ func (d *dumper) attrs(v string, attrs []cdf3.Attr, hide string) {
 			d.attr(v, first[name])
 		}
 	}
-}
-
-// firstAttrs returns the first attribute of each name.
-func firstAttrs(attrs []cdf3.Attr) map[string]*cdf3.Attr {
-	first := make(map[string]*cdf3.Attr, len(attrs))
-	for i := range attrs {
-		if name := cString(attrs[i].Name); first[name] == nil {
-			first[name] = &attrs[i]
-		}
-	}
-	return first
 }
 
 func (d *dumper) attr(v string, a *cdf3.Attr) {

@@ -1,18 +1,8 @@
 package slab
 
 import (
-	"errors"
 	"fmt"
 	"math"
-)
-
-// Errors of reads, with netCDF's names for them.
-var (
-	ErrBounds = errors.New("index exceeds dimension bound")    // NC_EINVALCOORDS, NC_EEDGE
-	ErrStride = errors.New("illegal stride")                   // NC_ESTRIDE
-	ErrType   = errors.New("types do not match")               // NC_ECHAR, and mismatches of Go types
-	ErrRange  = errors.New("value out of range for the type")  // NC_ERANGE
-	ErrLength = errors.New("slice does not fit the selection") // the caller's buffer
 )
 
 // Sel selects a hyperslab: the indices Start[i] + k*Stride[i] for 0 <= k < Count[i] in
@@ -181,4 +171,16 @@ func (s Sel) Grid(shape, block []int64, yield func(grid []int64, lo, hi int64) b
 func (d *dim) ends(lo, hi int64) (least, greatest int64) {
 	a, b := d.start+lo*d.stride, d.start+(hi-1)*d.stride
 	return min(a, b), max(a, b)
+}
+
+// checkBlock checks the shape of the blocks of an array.
+func checkBlock(shape, block []int64) error {
+	bad := len(block) != len(shape)
+	for _, n := range block {
+		bad = bad || n < 1
+	}
+	if bad {
+		return fmt.Errorf("slab: blocks of shape %v for an array of shape %v: %w", block, shape, ErrBounds)
+	}
+	return nil
 }

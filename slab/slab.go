@@ -85,3 +85,12 @@ func check(a Array) error {
 	}
 	return nil
 }
+
+// Errors of reads, with netCDF's names for them.
+var (
+	ErrBounds = errors.New("index exceeds dimension bound")    // NC_EINVALCOORDS, NC_EEDGE
+	ErrStride = errors.New("illegal stride")                   // NC_ESTRIDE
+	ErrType   = errors.New("types do not match")               // NC_ECHAR, and mismatches of Go types
+	ErrRange  = errors.New("value out of range for the type")  // NC_ERANGE
+	ErrLength = errors.New("slice does not fit the selection") // the caller's buffer
+)

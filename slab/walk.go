@@ -2,7 +2,6 @@ package slab
 
 import (
 	"context"
-	"fmt"
 )
 
 // Shaped is implemented by the Values of an Array that is stored in blocks of one
@@ -74,16 +73,4 @@ func boxShape(a Array) ([]int64, error) {
 		room /= box[i]
 	}
 	return box, nil
-}
-
-// checkBlock checks the shape of the blocks of an array.
-func checkBlock(shape, block []int64) error {
-	bad := len(block) != len(shape)
-	for _, n := range block {
-		bad = bad || n < 1
-	}
-	if bad {
-		return fmt.Errorf("slab: blocks of shape %v for an array of shape %v: %w", block, shape, ErrBounds)
-	}
-	return nil
 }
