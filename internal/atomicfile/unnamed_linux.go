@@ -1,0 +1,39 @@
+package atomicfile
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// openUnnamed makes a file without a name in a folder. Errors call it path. Not all
+// file systems support this.
+func openUnnamed(dir, path string) (*os.File, error) {
+	if !sys.unnamed {
+		return nil, errors.ErrUnsupported
+	}
+	fd, err := unix.Open(filepath.Clean(dir), unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o666)
+	if err != nil {
+		return nil, err
+	}
+	f := os.NewFile(uintptr(fd), path)
+	// Without /proc it could never be linked to a name.
+	if _, err := os.Stat(procPath(f)); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// nameUnnamed links the file to a name that must be free. The file is locked first, in
+// case the name is temporary.
+func nameUnnamed(f *os.File, name string) error {
+	_ = sys.lock(f)
+	err := unix.Linkat(unix.AT_FDCWD, procPath(f), unix.AT_FDCWD, name, unix.AT_SYMLINK_FOLLOW)
+	if err != nil {
+		return &os.LinkError{Op: "link", Old: f.Name(), New: name, Err: err}
+	}
+	return nil
+}
