@@ -58,10 +58,8 @@ type benchReport struct {
 	Results []benchRow `json:"results"`
 }
 
-const (
-	benchLarge  = 256 << 20 // larger files are measured once
-	benchPoints = 50
-)
+// benchLarge is the size from which files are measured once.
+const benchLarge = 256 << 20
 
 var (
 	defaultBlocks = []string{"16K", "64K", "256K", "1M", "4M"}

@@ -15,6 +15,9 @@ import (
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
 )
 
+// benchPoints is the number of random values read.
+const benchPoints = 50
+
 // cell measures one chain with one block size.
 func (v *bencher) cell(ctx context.Context, in *cli.Input, h *cdf3.Header, c benchChain, block int64, repeat int, step func() func(int64)) (benchRow, error) {
 	row := benchRow{Chain: c.name, Block: block}

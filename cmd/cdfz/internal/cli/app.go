@@ -8,9 +8,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
-
-	"golang.org/x/term"
 )
 
 // App is one run of the program: its streams, the flags shared by several verbs, and
@@ -37,64 +34,6 @@ type App struct {
 func New(stdin io.Reader, stdout, stderr io.Writer) *App {
 	return &App{In: stdin, Out: &Output{w: stdout}, Err: stderr, targets: map[string]bool{}}
 }
-
-// Output is standard output. It remembers the first error.
-type Output struct {
-	w   io.Writer
-	err error
-}
-
-func (o *Output) Write(p []byte) (int, error) {
-	n, err := o.w.Write(p)
-	if err != nil && o.err == nil {
-		o.err = err
-	}
-	return n, err
-}
-
-// Err is the first error of Write.
-func (o *Output) Err() error { return o.err }
-
-// IsTerminal reports whether a stream is a terminal.
-func IsTerminal(stream any) bool {
-	if o, ok := stream.(*Output); ok {
-		stream = o.w
-	}
-	f, ok := stream.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
-}
-
-// columns returns the width of a terminal.
-func columns(stream any) int {
-	if f, ok := stream.(*os.File); ok {
-		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
-			return width
-		}
-	}
-	return 80
-}
-
-// Exit codes. They are part of the program's interface and never change.
-const (
-	ExitDone    = 0
-	ExitFailed  = 1
-	ExitUsage   = 2
-	ExitDamaged = 3
-	exitSignal  = 128 // plus the number of the signal that ended the program
-)
-
-// Numbers of signals, the same in all shells.
-const (
-	sigint  = 2
-	sigpipe = 13
-)
-
-// ExitText describes the exit codes in help and manual pages.
-const ExitText = `0 success, 1 failure, 2 wrong usage, 3 damaged archive, 130 interrupted.
-With several files the highest code wins.`
-
-// SetCode raises the exit code.
-func (a *App) SetCode(code int) { a.code = max(a.code, code) }
 
 // Exit makes the final reports and returns the exit code. ctx is the context of the
 // run.

@@ -410,11 +410,6 @@ func (r *getRun) show(blocks, total int64) (stop func()) {
 	})
 }
 
-// stats returns the counters of the archive. They are zero for classic files.
-func (r *getRun) stats() archive.Stats {
-	return r.f.Stats()
-}
-
 // historyLine returns the line to append to the history of a netCDF file.
 func historyLine(file string, selections []*export.Selection) string {
 	line := time.Now().UTC().Format(time.RFC3339) + " cdfz get " + file

@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/export"
 )
@@ -109,4 +110,9 @@ func (r *getRun) explained(blocks int64) *cost {
 	}
 	r.was, r.wasReads, r.wasBytes, r.start = now, reads, bytes, time.Now()
 	return e
+}
+
+// stats returns the counters of the archive. They are zero for classic files.
+func (r *getRun) stats() archive.Stats {
+	return r.f.Stats()
 }
