@@ -217,19 +217,6 @@ func nccopyChunks(h *cdf3.Header, vars []*cdf3.Var) string {
 	return strings.Join(out, ",")
 }
 
-func joined(n []int64) string { return strings.ReplaceAll(strings.Trim(fmt.Sprint(n), "[]"), " ", ",") }
-
-// kinds are the kinds of measurements.
-const (
-	kindPoint  = "point"
-	kindMap    = "map"
-	kindPoints = "1000 points"
-	kindSeries = "series"
-	kindScan   = "scan"
-)
-
-var kinds = []string{kindPoint, kindMap, kindPoints, kindSeries, kindScan}
-
 // part returns a selection of a variable: everything in the dimensions for which all is
 // true, one random index in the others.
 func part(rng *rand.Rand, v *cdf3.Var, all func(i int) bool) selection {
@@ -312,3 +299,17 @@ func stopAll(children []*child) {
 }
 
 func say(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
+
+// installed rewrites a program in one go, as package managers and cp do. A file written
+// by a linker is scattered in the page cache, which makes starting a process up to a
+// fifth slower.
+func installed(name string) error {
+	b, err := os.ReadFile(name)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(name+".new", b, 0o777); err != nil {
+		return err
+	}
+	return os.Rename(name+".new", name)
+}

@@ -128,20 +128,6 @@ func run(ctx context.Context, o *options) error {
 	return err
 }
 
-// installed rewrites a program in one go, as package managers and cp do. A file written
-// by a linker is scattered in the page cache, which makes starting a process up to a
-// fifth slower.
-func installed(name string) error {
-	b, err := os.ReadFile(name)
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(name+".new", b, 0o777); err != nil {
-		return err
-	}
-	return os.Rename(name+".new", name)
-}
-
 // cell holds the median times of one program for one kind of read of a variable.
 type cell struct {
 	open, read       time.Duration
@@ -222,13 +208,4 @@ func (in *inputs) measureKind(ctx context.Context, children []*child, cells map[
 		}
 	}
 	return nil
-}
-
-// programVersion returns the first line that a program prints.
-func programVersion(ctx context.Context, args ...string) string {
-	out, err := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput()
-	if err != nil {
-		return ""
-	}
-	return firstLine(string(out))
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -13,18 +14,6 @@ import (
 
 	"github.com/cdfz-format/cdfz/cdf3"
 )
-
-// The programs, as the report names them.
-const (
-	toolCdfz    = "cdfz"
-	toolNC4     = "netCDF-4"
-	toolChunked = "netCDF-4, chunked"
-	toolRaw     = "classic, netCDF-C"
-	toolZarr    = "zarr"
-	toolSeek    = "zstd seekable"
-)
-
-var toolOrder = []string{toolCdfz, toolNC4, toolChunked, toolRaw, toolZarr, toolSeek}
 
 // target is the required speed of cdfz relative to another program.
 type target struct {
@@ -227,4 +216,13 @@ func (r *report) writeExtras(out io.Writer) error {
 		}
 	}
 	return nil
+}
+
+// programVersion returns the first line that a program prints.
+func programVersion(ctx context.Context, args ...string) string {
+	out, err := exec.CommandContext(ctx, args[0], args[1:]...).CombinedOutput()
+	if err != nil {
+		return ""
+	}
+	return firstLine(string(out))
 }

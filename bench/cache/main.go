@@ -50,12 +50,6 @@ func main() {
 	}
 }
 
-// The measured sizes, in bytes.
-var (
-	blockSizes = []int64{16 << 10, 64 << 10, 256 << 10, 1 << 20}
-	cacheSizes = []int64{-1, 1 << 20, 4 << 20, 16 << 20, 32 << 20, 64 << 20, 256 << 20}
-)
-
 // result holds the figures of a pattern by block size and cache size.
 type result map[[2]int64]figure
 
@@ -151,16 +145,6 @@ func measurePattern(names map[int64]string, p pattern, v *cdf3.Var, n int) (resu
 		out[k] = f[len(f)/2]
 	}
 	return out, nil
-}
-
-func sizeName(n int64) string {
-	switch {
-	case n < 0:
-		return "none"
-	case n < 1<<20:
-		return fmt.Sprintf("%d KiB", n>>10)
-	}
-	return fmt.Sprintf("%d MiB", n>>20)
 }
 
 func write(out io.Writer, v *cdf3.Var, results []result) error {

@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
-	"math/rand"
 	"strings"
 
 	"github.com/klauspost/compress/flate"
@@ -287,6 +286,3 @@ func deflate(b []byte) []byte {
 	w.Close()
 	return out.Bytes()
 }
-
-// pick returns one of a list.
-func pick[T any](r *rand.Rand, list []T) T { return list[r.Intn(len(list))] }

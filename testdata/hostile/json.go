@@ -163,3 +163,6 @@ func repeat(r *rand.Rand, n *node, one []byte, budget int) {
 	}
 	n.text = "[" + strings.Repeat(string(one)+",", k-1) + string(one) + "]"
 }
+
+// pick returns one of a list.
+func pick[T any](r *rand.Rand, list []T) T { return list[r.Intn(len(list))] }

@@ -5,20 +5,6 @@ import (
 	"strings"
 )
 
-// swap replaces a part of a text, which must exist.
-func swap(text, old, new string) string {
-	if !strings.Contains(text, old) {
-		panic(fmt.Sprintf("%q is not in %s", old, text))
-	}
-	return strings.Replace(text, old, new, 1)
-}
-
-// with returns an archive after a change.
-func with(a *archive, change func(*archive)) *archive {
-	change(a)
-	return a
-}
-
 // planned returns the records archive with a change of its plan.
 func planned(old, new string) *archive {
 	return with(records(), func(a *archive) { a.plan = swap(a.plan, old, new) })
@@ -82,14 +68,6 @@ func good() []vector {
 		})),
 		v("rest_blocks", "8.2", "a rest in many blocks", restBlocks()),
 	}
-}
-
-// cat joins byte strings.
-func cat(parts ...[]byte) (out []byte) {
-	for _, p := range parts {
-		out = append(out, p...)
-	}
-	return out
 }
 
 // pathNumber returns an archive with a variable called "v/w" at the path .cdfz/v/0.

@@ -9,26 +9,10 @@
 package main
 
 import (
-	"bytes"
-	"crypto/sha256"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
-)
-
-// vector is one file.
-type vector struct {
-	name     string
-	what     string // the feature of a good one, the fault of a bad one
-	reader   string // image, damage or refuse
-	verifier string // ok, damage or refuse
-	section  string // of docs/FORMAT.md
-	archive  *archive
-}
-
-const (
-	image, ok, damage, refuse = "image", "ok", "damage", "refuse"
 )
 
 func main() {
@@ -57,16 +41,4 @@ func run(dir string) error {
 		}
 	}
 	return nil
-}
-
-// bytes returns the file: the header, an empty line and the archive.
-func (v *vector) bytes() []byte {
-	var b bytes.Buffer
-	fmt.Fprintf(&b, "expect-reader: %s\nexpect-verifier: %s\n", v.reader, v.verifier)
-	if v.reader == image {
-		fmt.Fprintf(&b, "sha256: %x\n", sha256.Sum256(v.archive.image))
-	}
-	fmt.Fprintf(&b, "section: %s\ncomment: %s\n\n", v.section, v.what)
-	b.Write(v.archive.bytes())
-	return b.Bytes()
 }
