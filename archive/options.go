@@ -30,8 +30,8 @@ type Preset string
 
 // The presets. The zero value is PresetDefault.
 const (
-	PresetFast     Preset = "fast"     // shuffle + zstd, speed first: every Zarr reads it
-	PresetDefault  Preset = "default"  // shuffle + zstd
+	PresetFast     Preset = "fast"     // lorenz, speed first
+	PresetDefault  Preset = "default"  // lorenz
 	PresetMax      Preset = "max"      // lorenz, ratio first
 	PresetPortable Preset = "portable" // shuffle + deflate: what every HDF5, netCDF-4 and Zarr reads
 )
@@ -121,34 +121,34 @@ func (o *WriteOptions) withDefaults() (WriteOptions, error) {
 	return c, nil
 }
 
-// Levels of the presets: those of the zstd program, and the effort of lorenz.
+// Levels of the presets: the effort of lorenz, and levels as in the programs gzip and zstd.
 const (
+	fastEffort    = 1
+	maxEffort     = 2
 	fastLevel     = 1
 	defaultLevel  = 3
 	portableLevel = 6
-	maxEffort     = 2
 	bestLevel     = 19
 
 	// bestHead is the longest header that is compressed as well as possible, in bytes.
 	bestHead = 1 << 19
 )
 
-// Chain returns the chain of a preset for variables of type t. Elements of one byte are
-// not shuffled, since that would change nothing.
+// Chain returns the chain of a preset for variables of type t.
 func (p Preset) Chain(t cdf3.Type) (filters.Chain, error) {
-	var shuffled filters.Chain
-	if t.Size() > 1 {
-		shuffled = append(shuffled, filters.Filter{ID: filters.Shuffle, Params: []uint32{uint32(t.Size())}})
-	}
 	switch p {
 	case PresetFast:
-		return append(shuffled, filters.Filter{ID: filters.Zstd, Params: []uint32{fastLevel}}), nil
+		return filters.Chain{{ID: filters.Lorenz, Params: []uint32{fastEffort}}}, nil
 	case PresetDefault:
-		return append(shuffled, filters.Filter{ID: filters.Zstd, Params: []uint32{defaultLevel}}), nil
+		return filters.Chain{{ID: filters.Lorenz}}, nil
 	case PresetMax:
 		return filters.Chain{{ID: filters.Lorenz, Params: []uint32{maxEffort}}}, nil
 	case PresetPortable:
-		return append(shuffled, filters.Filter{ID: filters.Deflate, Params: []uint32{portableLevel}}), nil
+		deflate := filters.Filter{ID: filters.Deflate, Params: []uint32{portableLevel}}
+		if t.Size() == 1 { // shuffling would change nothing
+			return filters.Chain{deflate}, nil
+		}
+		return filters.Chain{{ID: filters.Shuffle, Params: []uint32{uint32(t.Size())}}, deflate}, nil
 	}
 	return nil, fault.Optionsf("preset %q, expected one of %v", p, Presets)
 }
@@ -156,19 +156,19 @@ func (p Preset) Chain(t cdf3.Type) (filters.Chain, error) {
 // rest returns the chains for the block with the netCDF header, and for the other blocks
 // of the rest, which have several lengths and any content.
 func (p Preset) rest() (head, rest filters.Chain, err error) {
-	best := filters.Chain{{ID: filters.Zstd, Params: []uint32{bestLevel}}}
+	zstd := func(level uint32) filters.Chain {
+		return filters.Chain{{ID: filters.Zstd, Params: []uint32{level}}}
+	}
 	switch p {
-	case PresetMax:
-		return best, best, nil
+	case PresetFast:
+		return zstd(fastLevel), zstd(fastLevel), nil
 	case PresetDefault:
-		rest, err = p.Chain(cdf3.Byte)
-		return best, rest, err
-	case PresetPortable:
-		rest, err = p.Chain(cdf3.Byte)
-		return filters.Chain{{ID: filters.Deflate, Params: []uint32{9}}}, rest, err
+		return zstd(bestLevel), zstd(defaultLevel), nil
+	case PresetMax:
+		return zstd(bestLevel), zstd(bestLevel), nil
 	}
 	rest, err = p.Chain(cdf3.Byte)
-	return rest, rest, err
+	return filters.Chain{{ID: filters.Deflate, Params: []uint32{9}}}, rest, err
 }
 
 // chainFor returns the chain of one variable under the options, complete for blocks of

@@ -91,12 +91,12 @@ func imageTruth(t testing.TB, image []byte) truth {
 // viewOptions are the options of archives for Zarr programs, zipOptions those of
 // archives for ZIP programs only.
 var (
+	shuffleZstd = []VarFilter{{Vars: []string{"*"}, Chain: filters.Chain{{ID: filters.Shuffle}, {ID: filters.Zstd}}}}
 	viewOptions = []WriteOptions{
 		{Zarr: ZarrAlways, Preset: PresetPortable},
-		{Zarr: ZarrAlways, Preset: PresetFast, Block: 16 << 10},
+		{Zarr: ZarrAlways, Filters: shuffleZstd, Block: 16 << 10},
 		{Zarr: ZarrAlways},
-		{Zarr: ZarrAlways, Filters: []VarFilter{{Vars: []string{"*"}, Chain: filters.Chain{{ID: filters.Lorenz}}}}},
-		{Zarr: ZarrConsolidated},
+		{Zarr: ZarrConsolidated, Filters: shuffleZstd},
 	}
 	zipOptions = []WriteOptions{
 		{},
