@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"bytes"
 	"context"
 	"encoding/hex"
 	"fmt"
@@ -30,6 +31,10 @@ type archiveWriter struct {
 	table *blockidx.Table
 	l     *format.Resolved
 	man   format.Manifest
+
+	first czip.ZipEntry // block 0 of the rest
+	head  []byte        // its stored bytes
+	back  []czip.ZipEntry
 }
 
 func (w *archiveWriter) write(b []byte) error {
@@ -57,6 +62,8 @@ func (w *archiveWriter) block(j *blocks.BlockJob) error {
 	w.man.Stored += row.Len
 	if n == w.l.RestFirst {
 		w.man.Header = format.PlaceOf(row)
+		w.first = j.Entry
+		w.head = bytes.Clone(j.Bytes()[j.Entry.LocalLen():])
 	}
 	return w.write(j.Bytes())
 }
@@ -81,21 +88,45 @@ func (d *draft) write(ctx context.Context, dst io.Writer, image io.ReaderAt, sum
 	if sum, err = d.writeBlocks(ctx, w, image, sum); err != nil {
 		return nil, err
 	}
+	if err := d.writeCopies(w); err != nil {
+		return nil, err
+	}
 	w.man.SetName(d.o.Name)
 	w.man.Size = d.l.Image.Size
 	w.man.SHA256 = hex.EncodeToString(sum)
 	w.man.Blocks = d.l.Blocks
-	w.man.Entries = int64(len(d.front)) + d.l.Blocks + 2
+	w.man.Entries = int64(len(d.front)) + d.l.Blocks + int64(len(w.back)) + 2
 	man := format.NewMeta(czip.ManifestName, format.EncodeJSON(w.man))
 	if err := w.meta(&man); err != nil {
 		return nil, err
 	}
-	t := format.TailWriter{L: d.l, Front: entriesOf(d.front), Table: table, Man: man.ZipEntry, ManCRC: czip.CRC(man.Payload)}
+	t := format.TailWriter{L: d.l, Front: entriesOf(d.front), Table: table, Back: w.back, Man: man.ZipEntry, ManCRC: czip.CRC(man.Payload)}
 	n, err := t.WriteTo(dst)
 	if err != nil {
 		return nil, err
 	}
 	return &Result{Size: w.off + n, Layout: Layout(d.l.Layout), Blocks: d.l.Blocks, SHA256: w.man.SHA256}, nil
+}
+
+// writeCopies writes the second copies of the plan and of block 0 of the rest, if they
+// cost little; see docs/FORMAT.md, "Second copies".
+func (d *draft) writeCopies(w *archiveWriter) error {
+	plan := &d.front[1]
+	both := format.CopyEntries(plan.ZipEntry, w.first, w.off)
+	cost := both[1].End() - w.off
+	for i := range both {
+		cost += int64(len(both[i].AppendCentral(nil)))
+	}
+	if cost > w.man.Stored/format.CopiesShare || d.structural()+w.man.Stored+cost > d.l.Image.Size {
+		return nil
+	}
+	for i, payload := range [][]byte{plan.Payload, w.head} {
+		if err := w.write(append(both[i].AppendLocal(nil), payload...)); err != nil {
+			return err
+		}
+	}
+	w.back, w.man.Copies = both, format.CopiesOf(both)
+	return nil
 }
 
 // writeBlocks cuts, encodes and appends all blocks. It returns the SHA-256 of the

@@ -13,6 +13,7 @@ import (
 	"runtime/debug"
 	"runtime/metrics"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -48,6 +49,13 @@ func hostileSeeds(t testing.TB) []*hostile.Archive {
 			a, err := hostile.Parse(b.Bytes())
 			require.NoError(t, err, name)
 			require.True(t, bytes.Equal(b.Bytes(), a.Bytes()), name)
+			out = append(out, a)
+		}
+	}
+	for _, v := range vectors(t, "good") {
+		if strings.Contains(v.name, "copies") || v.name == "later_entry_back" {
+			a, err := hostile.Parse(v.archive)
+			require.NoError(t, err, v.name)
 			out = append(out, a)
 		}
 	}

@@ -32,6 +32,7 @@ func repairable(t testing.TB) map[string][]byte {
 	out := smallArchives(t)
 	out["masked"] = maskedArchive(t)
 	out["empty"] = pack(t, smallestImage, nil)
+	_, out["copied"] = copiedArchive(t, ZarrNever)
 	out["cube"] = pack(t, cubeImage(t, 12, 30, 20), &WriteOptions{Block: MinBlock, Zarr: ZarrAlways})
 	return out
 }

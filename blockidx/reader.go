@@ -27,6 +27,7 @@ type pages struct {
 	mu    sync.Mutex
 	pages map[int64][]byte
 	order []int64
+	other map[int64]Row // see Replace
 }
 
 // Using returns the same index, sharing the pages in memory, but read through another
@@ -52,6 +53,15 @@ func NewReader(r io.ReaderAt, size int64, header []byte, memory int64) (*Reader,
 	return &Reader{r, rows, &pages{maxPages: max(1, int(memory/pageLen)), pages: map[int64][]byte{}}}, nil
 }
 
+// Replace makes row take the place of row i from now on, for a block that is read from
+// elsewhere. It must not be called while others use x.
+func (x *Reader) Replace(i int64, row Row) {
+	if x.other == nil {
+		x.other = map[int64]Row{}
+	}
+	x.other[i] = row
+}
+
 // Rows returns the number of rows.
 func (x *Reader) Rows() int64 { return x.rows }
 
@@ -70,7 +80,7 @@ func (x *Reader) Row(i int64) (Row, error) {
 			return Row{}, err
 		}
 	}
-	return rowOf(page, i)
+	return x.rowOf(page, i)
 }
 
 // Load reads all pages, in runs like Lookup, and keeps as many as memory allows.
@@ -83,8 +93,11 @@ func (x *Reader) Load(gap int64) error {
 	return err
 }
 
-// rowOf returns row i from its page.
-func rowOf(page []byte, i int64) (Row, error) {
+// rowOf returns row i from its page, unless it was replaced.
+func (x *Reader) rowOf(page []byte, i int64) (Row, error) {
+	if r, ok := x.other[i]; ok {
+		return r, nil
+	}
 	r := getRow(page[pageHead+i%rowsPerPage*rowLen:])
 	if r.Off < 0 {
 		return Row{}, fmt.Errorf("blockidx: row %d: offset %d: %w", i, uint64(r.Off), ErrCorrupt)
@@ -115,7 +128,7 @@ func (x *Reader) Lookup(numbers []int64, gap int64) ([]Row, error) {
 	for i, n := range numbers {
 		var err error
 		if page, ok := fetched[n/rowsPerPage]; ok && n >= 0 && n < x.rows {
-			out[i], err = rowOf(page, n)
+			out[i], err = x.rowOf(page, n)
 		} else {
 			out[i], err = x.Row(n)
 		}

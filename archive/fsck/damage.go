@@ -9,6 +9,7 @@ import (
 // The kinds of damage.
 const (
 	DamageHeader    = "local header"
+	DamageCopy      = "second copy"
 	DamageBlock     = "block"
 	DamageMetadata  = "metadata"
 	DamagePlan      = "plan"

@@ -2,8 +2,7 @@ package fsck
 
 import (
 	"context"
-	"fmt"
-	"hash/crc32"
+	"errors"
 	"io"
 
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
@@ -26,7 +25,6 @@ type repairer struct {
 	man  *format.Manifest // nil until it is found
 	idx  *blockidx.Reader // nil without tail
 	dir  *directory       // nil without tail
-	buf  []byte
 
 	sound bool // the front matches the manifest's checksum
 }
@@ -86,6 +84,9 @@ func (x *repairer) findPlan() (*format.MetaEntry, error) {
 		if err != nil {
 			return nil, err
 		}
+		if payload, _, err = blocks.Sound(x.R, payload, m, x.man.Copies.Plan); err != nil {
+			return nil, err
+		}
 		if err := m.Check(czip.PlanName, payload); err != nil {
 			return nil, err
 		}
@@ -106,6 +107,20 @@ func (x *repairer) findPlan() (*format.MetaEntry, error) {
 	if err != nil {
 		return nil, err
 	}
+	plan, err := x.planIn(e)
+	if errors.Is(err, fault.ErrCorrupt) {
+		if second, ok := x.hopToPlan(e.End()); ok {
+			if plan, err := x.planIn(second); err == nil {
+				plan.Name, plan.Off = czip.PlanName, off
+				return plan, nil
+			}
+		}
+	}
+	return plan, err
+}
+
+// planIn parses the plan in an entry.
+func (x *repairer) planIn(e czip.ZipEntry) (*format.MetaEntry, error) {
 	payload, err := x.payload(&e)
 	if err != nil {
 		return nil, err
@@ -118,21 +133,14 @@ func (x *repairer) findPlan() (*format.MetaEntry, error) {
 	return &format.MetaEntry{ZipEntry: e, Payload: payload}, err
 }
 
-// checksum returns the CRC-32 of archive bytes.
-func (x *repairer) checksum(off, n int64) (uint32, error) {
-	if x.buf == nil {
-		x.buf = make([]byte, 1<<20)
-	}
-	crc := uint32(0)
-	for end := off + n; off < end; off += int64(len(x.buf)) {
-		b := x.buf[:min(int64(len(x.buf)), end-off)]
-		if err := ioat.ReadFull(x.R, b, off); err != nil {
-			return 0, fmt.Errorf("archive: %w", err)
+// hopToPlan follows the local headers from off to the second copy of the plan.
+func (x *repairer) hopToPlan(off int64) (czip.ZipEntry, bool) {
+	for x.ctx.Err() == nil {
+		e, err := x.At(off)
+		if err != nil || e.Name == czip.CopyPlan {
+			return e, err == nil
 		}
-		if err := x.ctx.Err(); err != nil {
-			return 0, err
-		}
-		crc = crc32.Update(crc, crc32.IEEETable, b)
+		off = e.End()
 	}
-	return crc, nil
+	return czip.ZipEntry{}, false
 }

@@ -33,7 +33,7 @@ type Repaired struct {
 	Size      int64    // of the repaired archive
 	Keep      int64    // bytes before the index; everything after them is the tail
 	Headers   int64    // local headers that are wrong
-	Front     bool     // README or Zarr metadata are wrong
+	Front     bool     // plan, README or Zarr metadata are wrong
 	Tail      bool     // index, directory or end are wrong
 	After     int64    // bytes that follow the archive
 	Identical bool     // the repaired archive is known to be the one that was written
@@ -46,10 +46,17 @@ type Repaired struct {
 
 	front    []byte // all bytes before the first block, if they must be written
 	frontLen int64
+	healed   []healed // other bytes that must be written
 }
 
+// Healed is the number of parts that are restored from their second copy or from the
+// original: the netCDF header, its copy, and that of the plan.
+func (p *Repaired) Healed() int { return len(p.healed) }
+
 // Intact reports whether there is nothing to write.
-func (p *Repaired) Intact() bool { return !p.Tail && !p.Front && p.Headers == 0 && p.After == 0 }
+func (p *Repaired) Intact() bool {
+	return !p.Tail && !p.Front && len(p.healed) == 0 && p.Headers == 0 && p.After == 0
+}
 
 // Repair compares the three descriptions of each block (index, directory, local header)
 // with the block's stored bytes, and keeps the one that the bytes confirm. It
@@ -71,7 +78,7 @@ func Repair(ctx context.Context, r io.ReaderAt, size int64, o *RepairOptions) (*
 	}
 	from, stop := blocks.Walked(ctx, r, size)
 	defer stop()
-	x := &repairer{walker: walker{czip.Walker{R: from, Size: size}}, src: ioat.Bind(ctx, r), ctx: ctx, o: o, p: &Repaired{r: r}}
+	x := &repairer{walker: walker{Walker: czip.Walker{R: from, Size: size}}, src: ioat.Bind(ctx, r), ctx: ctx, o: o, p: &Repaired{r: r}}
 	if err := x.run(); err != nil {
 		x.p.Close()
 		return nil, err
@@ -99,6 +106,11 @@ func (p *Repaired) Patch(ctx context.Context, w io.WriterAt) error {
 			return fmt.Errorf("archive: writing: %w", err)
 		}
 	}
+	for _, h := range p.healed {
+		if _, err := w.WriteAt(h.bytes, h.off); err != nil {
+			return fmt.Errorf("archive: writing: %w", err)
+		}
+	}
 	if p.Headers == 0 {
 		return nil
 	}
@@ -122,7 +134,7 @@ func (p *Repaired) Patch(ctx context.Context, w io.WriterAt) error {
 	if err := p.t.Blocks(one); err != nil {
 		return err
 	}
-	return one(&p.t.Man)
+	return p.t.After(one)
 }
 
 // WriteTo writes the whole repaired archive.
@@ -152,6 +164,11 @@ func (p *Repaired) WriteTo(ctx context.Context, w io.Writer) (int64, error) {
 		if err := write(e.AppendLocal(nil)); err != nil {
 			return err
 		}
+		for _, h := range p.healed {
+			if h.off == e.End()-e.Stored {
+				return write(h.bytes)
+			}
+		}
 		return from(e.End()-e.Stored, e.End())
 	}
 	var err error
@@ -164,7 +181,7 @@ func (p *Repaired) WriteTo(ctx context.Context, w io.Writer) (int64, error) {
 		err = p.t.Blocks(entry)
 	}
 	if err == nil {
-		err = entry(&p.t.Man)
+		err = p.t.After(entry)
 	}
 	if err != nil {
 		return n, err
@@ -192,6 +209,9 @@ func (x *repairer) run() error {
 	x.p.t.L = x.l
 	off, err := x.walkBlocks(front.end)
 	if err != nil {
+		return err
+	}
+	if off, err = x.walkBack(plan, off); err != nil {
 		return err
 	}
 	same, err := x.findManifest(off)

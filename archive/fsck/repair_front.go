@@ -60,7 +60,7 @@ func (x *repairer) walkFront(plan *format.MetaEntry) (*repairedFront, error) {
 	limit := int64(-1)
 	if x.man != nil {
 		limit = x.man.Front.Len
-		crc, err := x.checksum(0, limit)
+		crc, err := x.checksum(x.ctx, 0, limit)
 		if err != nil {
 			return nil, err
 		}
@@ -174,9 +174,6 @@ func (x *repairer) soundFront(end int64) (*repairedFront, error) {
 	return f, nil
 }
 
-// maxForeign bounds the entries of later versions in a front.
-const maxForeign = 1 << 16
-
 // verified reads the stored bytes of a metadata entry and reports whether they have its
 // checksum.
 func (x *repairer) verified(e *czip.ZipEntry) ([]byte, bool) {
@@ -199,6 +196,9 @@ func (x *repairer) findHeader() error {
 	}
 	stored, err := blocks.Section{}.Get(x.R, x.man.Header.Off, x.man.Header.Len)
 	if err != nil {
+		return err
+	}
+	if stored, _, err = blocks.Sound(x.R, stored, x.man.Header, x.man.Copies.Header); err != nil {
 		return err
 	}
 	if h, err := blocks.DecodeHeader(x.ctx, x.l, x.man.Header, stored); err == nil && x.l.SetHeader(x.ctx, h) == nil {

@@ -113,7 +113,7 @@ func (x *repairer) choose(v int, b int64, copies []czip.ZipEntry, decoded int64,
 	}
 	var fit []czip.ZipEntry
 	for i, c := range copies {
-		crc, err := x.checksum(c.End()-c.Stored, c.Stored)
+		crc, err := x.checksum(x.ctx, c.End()-c.Stored, c.Stored)
 		if err != nil {
 			return c, false, err
 		}

@@ -54,7 +54,7 @@ func Verify(ctx context.Context, r io.ReaderAt, size int64, o *VerifyOptions) (*
 	}
 	from, end := blocks.Walked(ctx, r, size)
 	defer end()
-	v := &verifier{ctx: ctx, o: o, src: r, endWalk: end, walker: walker{czip.Walker{R: from, Size: size}}, rep: &Report{Size: size}}
+	v := &verifier{ctx: ctx, o: o, src: r, endWalk: end, walker: walker{Walker: czip.Walker{R: from, Size: size}}, rep: &Report{Size: size}}
 	if err := v.run(); err != nil {
 		return nil, err
 	}
@@ -76,11 +76,13 @@ type verifier struct {
 	tail    *czip.Tail       // nil if it cannot be used
 	table   *blockidx.Table
 	front   []czip.ZipEntry
-	off     int64 // position of the walk
+	back    []czip.ZipEntry // between the last block and the manifest
+	off     int64           // position of the walk
 	crc     uint32
 	stored  int64        // stored bytes of blocks
 	plan    format.Place // of the plan, as found
 	first   format.Place // of the netCDF header, as found
+	copies  format.Copies
 	buf     []byte
 }
 
@@ -101,6 +103,9 @@ func (v *verifier) run() error {
 		return err
 	}
 	if whole && v.front != nil {
+		if err := v.walkBack(); err != nil {
+			return err
+		}
 		if err := v.checkTail(); err != nil {
 			return err
 		}
@@ -110,7 +115,7 @@ func (v *verifier) run() error {
 		return err
 	}
 	// Reading the image opens the archive again.
-	v.l, v.header, v.front, v.buf, v.walker = nil, nil, nil, nil, walker{czip.Walker{Size: v.Size}}
+	v.l, v.header, v.front, v.buf, v.walker = nil, nil, nil, nil, walker{Walker: czip.Walker{Size: v.Size}}
 	if len(v.rep.Damage) > 0 {
 		return v.decodeBlocks()
 	}

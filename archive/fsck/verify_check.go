@@ -35,7 +35,7 @@ func (v *verifier) checkTail() error {
 			return err
 		}
 	}
-	t := format.TailWriter{L: v.l, Front: v.front, Table: v.table, Man: man, ManCRC: czip.CRC(payload)}
+	t := format.TailWriter{L: v.l, Front: v.front, Table: v.table, Back: v.back, Man: man, ManCRC: czip.CRC(payload)}
 	if v.tail != nil && err != nil {
 		// The end line has the manifest's original checksum.
 		t.ManCRC = v.tail.ManCRC
@@ -84,8 +84,8 @@ func (v *verifier) checkManifest(e *czip.ZipEntry, payload []byte) error {
 	frontEnd := v.front[len(v.front)-1].End()
 	want := format.Manifest{
 		Name: m.Name, NameHex: m.NameHex, SHA256: m.SHA256,
-		Size: v.l.Image.Size, Entries: int64(len(v.front)) + v.l.Blocks + 2, Blocks: v.l.Blocks, Stored: v.stored,
-		Front: format.Front{Len: frontEnd, CRC32: format.Hex32(v.crc)}, Plan: v.plan, Header: v.first,
+		Size: v.l.Image.Size, Entries: int64(len(v.front)) + v.l.Blocks + int64(len(v.back)) + 2, Blocks: v.l.Blocks, Stored: v.stored,
+		Front: format.Front{Len: frontEnd, CRC32: format.Hex32(v.crc)}, Plan: v.plan, Header: v.first, Copies: v.copies,
 	}
 	v.rep.Image, v.rep.SHA256, v.rep.Entries = m.ImageName(), m.SHA256, want.Entries
 	if *m != want {

@@ -3,6 +3,7 @@ package fsck
 import (
 	"context"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"strings"
 
@@ -10,11 +11,15 @@ import (
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
 	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
 // walker walks through an archive and reads single entries of metadata.
-type walker struct{ czip.Walker }
+type walker struct {
+	czip.Walker
+	sum []byte // buffer of checksum
+}
 
 // payload reads the stored bytes of an entry.
 func (w *walker) payload(e *czip.ZipEntry) ([]byte, error) {
@@ -61,6 +66,48 @@ func (w *walker) front(ctx context.Context) (*format.Resolved, []czip.ZipEntry, 
 	}
 }
 
+// checksum returns the CRC-32 of archive bytes.
+func (w *walker) checksum(ctx context.Context, off, n int64) (uint32, error) {
+	if w.sum == nil {
+		w.sum = make([]byte, 1<<20)
+	}
+	crc := uint32(0)
+	for end := off + n; off < end; off += int64(len(w.sum)) {
+		b := w.sum[:min(int64(len(w.sum)), end-off)]
+		if err := ioat.ReadFull(w.R, b, off); err != nil {
+			return 0, fmt.Errorf("archive: %w", err)
+		}
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		crc = crc32.Update(crc, crc32.IEEETable, b)
+	}
+	return crc, nil
+}
+
+// copies returns the entries that second copies have at off, and whether they are there.
+// It suffices that one of their local headers is intact.
+func (w *walker) copies(plan czip.ZipEntry, row blockidx.Row, off int64) ([]czip.ZipEntry, bool) {
+	header := czip.ZipEntry{Crc: row.CRC, Stored: row.Len, Size: row.Len, Mask: row.Mask}
+	both := format.CopyEntries(plan, header, off)
+	for _, e := range both {
+		if _, err := w.Expect(e.Off, e.Name); err == nil {
+			return both, both[1].End() <= w.Size
+		}
+	}
+	return nil, false
+}
+
+// later returns the entry of a later version at off, if there is one. tail is nil if it is
+// unknown where the manifest is.
+func (w *walker) later(off int64, tail *czip.Tail) (czip.ZipEntry, bool) {
+	if tail != nil && off >= tail.ManOff {
+		return czip.ZipEntry{}, false // a damaged manifest may have the name of such an entry
+	}
+	e, err := w.At(off)
+	return e, err == nil && foreign(e.Name)
+}
+
 // comparer is a writer that compares its input with part of a file.
 type comparer struct {
 	r         io.ReaderAt
@@ -103,6 +150,10 @@ func (c *comparer) mark(off, end int64) {
 	}
 	c.differ = append(c.differ, span64{off, end})
 }
+
+// maxForeign bounds the entries of later versions before the first block, and after the
+// last one.
+const maxForeign = 1 << 16
 
 // foreign reports whether a name is reserved for later versions: `.cdfz/`, then a letter,
 // then up to 63 letters, digits, dots, hyphens and underscores. Names of this version are

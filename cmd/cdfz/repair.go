@@ -27,7 +27,8 @@ type repairReport struct {
 	Kept      int64        `json:"kept"`    // bytes before the index
 	Written   int64        `json:"written"` // bytes of index, directory and end
 	Headers   int64        `json:"headers"` // rewritten local headers
-	Front     bool         `json:"front"`   // README and Zarr metadata were rewritten
+	Front     bool         `json:"front"`   // plan, README and Zarr metadata were rewritten
+	Healed    int          `json:"healed"`  // netCDF header and second copies that were restored
 	After     int64        `json:"after"`   // bytes after the archive, cut off
 	Size      int64        `json:"size"`
 	Damage    []damageJSON `json:"damage"` // remaining damage
@@ -92,7 +93,7 @@ func (v *repairer) repair(ctx context.Context, name string) error {
 	defer p.Close()
 	rep := &repairReport{
 		File: cli.ReportName(name), Target: cli.ReportName(name), Intact: p.Intact(), Identical: p.Identical, Blocks: p.Blocks, Kept: p.Keep, Headers: p.Headers,
-		Front: p.Front, After: p.After, Size: in.Size, Damage: damageList(p.Damage),
+		Front: p.Front, Healed: p.Healed(), After: p.After, Size: in.Size, Damage: damageList(p.Damage),
 	}
 	switch {
 	case v.Dest != "":
@@ -155,6 +156,9 @@ func (v *repairer) reportRepair(rep *repairReport) {
 	if rep.Front {
 		line += ", metadata regenerated"
 	}
+	if rep.Healed > 0 {
+		line += ", " + cli.Count(int64(rep.Healed), "part") + " restored from the second copy or to it"
+	}
 	if rep.After > 0 {
 		line += fmt.Sprintf(", %d bytes after the archive cut off", rep.After)
 	}
@@ -188,7 +192,7 @@ func (v *repairer) openToRepair(ctx context.Context, name string) (*cli.Input, e
 // disk before the old tail is touched.
 func repairInPlace(ctx context.Context, in *cli.Input, p *fsck.Repaired, rep *repairReport) error {
 	err := p.Patch(ctx, in.File)
-	if err == nil && (p.Front || p.Headers > 0) {
+	if err == nil && (p.Front || p.Healed() > 0 || p.Headers > 0) {
 		err = in.File.Sync()
 	}
 	if err == nil && (p.Tail || p.After > 0) {

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/klauspost/compress/flate"
@@ -21,6 +22,7 @@ import (
 type Archive struct {
 	front  []entry // up to the first block
 	blocks []entry
+	back   []entry // second copies, and entries of later versions before the manifest
 	man    *node
 	rows   []int // number of each block, in file order
 	tail   tail
@@ -41,13 +43,17 @@ type entry struct {
 
 // tail holds changes of the parts after the manifest.
 type tail struct {
-	index    func(b []byte) // called before its checksums are computed
-	line     func(f []uint64)
-	manifest func(n *node)
-	more     int // number of added rows
+	index     func(b []byte) // called before its checksums are computed
+	line      func(f []uint64)
+	manifest  func(n *node)
+	more      int  // number of added rows
+	originals bool // plan and netCDF header are damaged, their second copies are not
 }
 
-const manifestName, indexName, planName, headerName = ".cdfz/manifest.json", ".cdfz/index", ".cdfz/plan.json", ".cdfz/rest/0"
+const manifestName, indexName, headerName = ".cdfz/manifest.json", ".cdfz/index", ".cdfz/rest/0"
+
+// copyNames are the names of second copies by the members of the manifest.
+var copyNames = map[string]string{"plan": ".cdfz/copy/plan.json", "header": ".cdfz/copy/header"}
 
 // Parse takes apart an intact archive.
 func Parse(ar []byte) (*Archive, error) {
@@ -96,9 +102,14 @@ func Parse(ar []byte) (*Archive, error) {
 	for i, off := range a.rows {
 		n, ok := places[uint64(off)]
 		if !ok {
-			return nil, fmt.Errorf("hostile: block at byte %d is not in the index", off)
+			a.back = slices.Clone(a.blocks[i:])
+			a.blocks, a.rows = a.blocks[:i:i], a.rows[:i:i]
+			break
 		}
 		a.rows[i] = n
+	}
+	if len(a.rows) != len(places) {
+		return nil, fmt.Errorf("hostile: %d blocks for %d rows of the index", len(a.rows), len(places))
 	}
 	return a, nil
 }
@@ -129,6 +140,16 @@ func (a *Archive) Bytes() []byte {
 		put(&a.blocks[i])
 		stored += len(a.blocks[i].data)
 	}
+	for i := range a.back {
+		e := &a.back[i]
+		switch e.name {
+		case copyNames["plan"]:
+			e.data, e.raw = a.front[1].data, a.front[1].raw
+		case copyNames["header"]:
+			e.data, e.raw, e.mask = a.blocks[0].data, a.blocks[0].raw, a.blocks[0].mask
+		}
+		put(e)
+	}
 	man := a.manifest(front, sum, stored)
 	manOff := len(out)
 	put(&man)
@@ -138,7 +159,7 @@ func (a *Archive) Bytes() []byte {
 	idxOff := len(out)
 	put(&index)
 	dirOff, n := len(out), 0
-	for _, list := range [][]entry{a.front, a.blocks, {man, index}} {
+	for _, list := range [][]entry{a.front, a.blocks, a.back, {man, index}} {
 		for _, e := range list {
 			start := len(out)
 			out = e.record(out)
@@ -162,6 +183,13 @@ func (a *Archive) Bytes() []byte {
 	end = le.AppendUint16(end, 109)
 	line := fmt.Sprintf("cdfz 1 manifest %016x %08x %08x index %016x %016x %08x ", f[0], uint32(f[1]), uint32(f[2]), f[3], f[4], uint32(f[5]))
 	out = append(append(out, end...), line...)
+	if a.tail.originals {
+		for _, e := range []*entry{&a.front[1], &a.blocks[0]} {
+			if len(e.data) > 0 {
+				out[e.off] ^= 0xff
+			}
+		}
+	}
 	return fmt.Appendf(out, "%08x\n", crc32.ChecksumIEEE([]byte(line)))
 }
 
@@ -228,6 +256,13 @@ func (a *Archive) manifest(front int, sum uint32, stored int) entry {
 	hex := func(x uint32) string { return fmt.Sprintf("%08x", x) }
 	set(front, "front", "len")
 	set(hex(sum), "front", "crc32")
+	for name, copyName := range copyNames {
+		for _, e := range a.back {
+			if e.name == copyName {
+				set(e.off, "copies", name)
+			}
+		}
+	}
 	for name, e := range map[string]*entry{"plan": &a.front[1], "header": &a.blocks[0]} {
 		set(e.off, name, "off")
 		set(len(e.data), name, "len")
@@ -235,7 +270,7 @@ func (a *Archive) manifest(front int, sum uint32, stored int) entry {
 		set(e.mask, name, "mask")
 	}
 	set(stored, "stored")
-	set(len(a.front)+len(a.blocks)+2, "entries")
+	set(len(a.front)+len(a.blocks)+len(a.back)+2, "entries")
 	if a.tail.manifest != nil {
 		a.tail.manifest(m)
 	}

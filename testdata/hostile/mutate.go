@@ -15,10 +15,11 @@ const maxText = 8 << 20
 // Mutate returns an archive that differs from a in one to three places, which r
 // determines. a is not changed.
 func (a *Archive) Mutate(r *rand.Rand) *Archive {
-	m := &Archive{front: slices.Clone(a.front), blocks: slices.Clone(a.blocks), man: a.man, rows: slices.Clone(a.rows)}
+	m := &Archive{front: slices.Clone(a.front), blocks: slices.Clone(a.blocks), back: slices.Clone(a.back), man: a.man, rows: slices.Clone(a.rows)}
 	for range 1 + r.Intn(3) {
 		m.mutate(r)
 	}
+	m.tail.originals = len(m.back) > 0 && r.Intn(2) == 0
 	return m
 }
 
@@ -56,8 +57,11 @@ func (a *Archive) mutate(r *rand.Rand) {
 }
 
 func (a *Archive) anyEntry(r *rand.Rand) *entry {
-	if r.Intn(2) == 0 {
+	switch n := r.Intn(4); {
+	case n < 2:
 		return &a.front[r.Intn(len(a.front))]
+	case n == 2 && len(a.back) > 0:
+		return &a.back[r.Intn(len(a.back))]
 	}
 	return &a.blocks[r.Intn(len(a.blocks))]
 }

@@ -322,7 +322,7 @@ class Archive:
              "the last line has impossible places")
         place = {"off": moff + 30 + len(MANIFEST), "len": mlen, "crc32": "%08x" % mcrc}
         self.manifest = man = self.set_manifest(self.inflated(MANIFEST, place, 65536), moff)
-        plan, head = man["plan"], man["header"]
+        plan, head = self.sound(man["plan"], "plan"), self.sound(man["header"], "header")
         self.set_plan(self.inflated(PLAN, plan, min(2**16 + 256 * plan["len"], 2**22 + len(self.buf) - head["len"])))
         # "The index"
         idx = self.index = self.get(start, ilen)
@@ -336,12 +336,23 @@ class Archive:
             need(struct.unpack("<II", b[:8]) == (zlib.crc32(b[4:]), p), f"index: page {p}")
             parts.append(np.frombuffer(b[8:], ROW))
         self.rows = np.concatenate(parts)
-        self.first = (head["off"], head["len"], head.get("mask", 0), int(head["crc32"], 16))
+        first = man["header"]
+        self.first = (first["off"], first["len"], first.get("mask", 0), int(first["crc32"], 16))
+        if head is not first:
+            self.rows[self.rest0] = self.first = (head["off"], *self.first[1:])
         self.set_header(self.first)
+
+    def sound(self, place, name):
+        """Returns a place in the manifest, or that of the second copy, if only that has the checksum ("Second copies")."""
+        copies = self.manifest.get("copies", {name: place["off"]})
+        for p in place, {**place, "off": copies[name]}:
+            if "%08x" % zlib.crc32(self.get(p["off"], p["len"])) == place["crc32"]:
+                return p
+        return place
 
     def set_manifest(self, content, end):
         """Reads the manifest, whose local header is at end."""
-        man = members(parse_json(content), "size sha256 entries blocks stored front plan header", "name name_hex")
+        man = members(parse_json(content), "size sha256 entries blocks stored front plan header", "name name_hex copies")
         need(not ("name" in man and "name_hex" in man), "name and name_hex")
         text(man.get("name", ""), 2**16), hexdigits(man.get("name_hex", ""), 0), hexdigits(man["sha256"], 64)
         for m in ("size", "entries", "blocks", "stored"):
@@ -352,6 +363,9 @@ class Archive:
         need(42 <= front["len"] and 87 <= plan["off"] and plan["off"] + plan["len"] <= front["len"] and plan["len"] <= 2**28
              and head["off"] == front["len"] + 42 + 8 * (head.get("mask", 0) != 0) and head["off"] + head["len"] <= end
              and head["len"] <= MAXHEADER, "manifest: impossible places")
+        if "copies" in man:
+            copies = members(man["copies"], "plan header")
+            need(all(head["off"] + head["len"] <= uint(copies[m]) <= end - man[m]["len"] for m in copies), "manifest: impossible places of copies")
         return man
 
     def set_header(self, row):

@@ -195,6 +195,13 @@ func (a *Reader) openFront(ctx context.Context, r io.ReaderAt, have Section) err
 	if err != nil {
 		return err
 	}
+	if plan, _, err = Sound(r, plan, m.Plan, m.Copies.Plan); err != nil {
+		return err
+	}
+	rest, copied, err := Sound(r, rest, m.Header, m.Copies.Header)
+	if err != nil {
+		return err
+	}
 	h, err := ParseFront(ctx, plan, rest, m, a.Size)
 	if err != nil {
 		return err
@@ -204,7 +211,23 @@ func (a *Reader) openFront(ctx context.Context, r io.ReaderAt, have Section) err
 		return fault.Corruptf("plan has %d blocks of %d bytes, manifest %d of %d, index %d",
 			a.L.Blocks, a.L.Image.Size, m.Blocks, m.Size, a.Index.Rows())
 	}
+	if copied {
+		a.Index.Replace(a.L.RestFirst, blockidx.Row{Off: m.Copies.Header, Len: m.Header.Len, Mask: m.Header.Mask, CRC: czip.CRC(rest)})
+	}
 	return nil
+}
+
+// Sound returns the stored bytes of a place, which were read, or those of its second copy
+// at byte off if only these have the checksum. Off is 0 if there is no copy.
+func Sound(r io.ReaderAt, have []byte, at format.Place, off int64) (b []byte, copied bool, err error) {
+	if off == 0 || at.Check("", have) == nil {
+		return have, false, nil
+	}
+	b, err = Section{}.Get(r, off, at.Len)
+	if err != nil || at.Check("", b) != nil {
+		return have, false, err
+	}
+	return b, true, nil
 }
 
 // head holds the content of the front of an archive.

@@ -307,6 +307,8 @@ const (
 	ReadmeName   = ".cdfz/README"
 	PlanName     = ".cdfz/plan.json"
 	RestPrefix   = ".cdfz/rest/"
+	CopyPlan     = ".cdfz/copy/plan.json"
+	CopyHeader   = ".cdfz/copy/header"
 	ManifestName = ".cdfz/manifest.json"
 	IndexName    = ".cdfz/index"
 	VarPrefix    = ".cdfz/v/"

@@ -30,6 +30,7 @@ type Manifest struct {
 	Front   Front  `json:"front"`
 	Plan    Place  `json:"plan"`
 	Header  Place  `json:"header"`
+	Copies  Copies `json:"copies,omitzero"`
 }
 
 // Front describes all bytes before the first block. Only a verifier needs it.
@@ -89,6 +90,9 @@ func ParseManifest(b []byte, t czip.Tail) (*Manifest, error) {
 		m.Header.Off != m.Front.Len+header.LocalLen() || m.Header.Off > t.ManOff ||
 		m.Header.Len > t.ManOff-m.Header.Off || m.Header.Len > maxHeader {
 		return nil, fault.Corruptf("manifest: places or counts are impossible: %s", b)
+	}
+	if c := m.Copies; c != (Copies{}) && (!m.Plan.copiedAt(c.Plan, m, t) || !m.Header.copiedAt(c.Header, m, t)) {
+		return nil, fault.Corruptf("manifest: places of second copies are impossible: %s", b)
 	}
 	return m, nil
 }

@@ -254,11 +254,12 @@ func (r *planReader) groups() {
 	})
 }
 
-var manifestMembers = members{[]string{"size", "sha256", "entries", "blocks", "stored", "front", "plan", "header", "name", "name_hex"}, 8}
+var manifestMembers = members{[]string{"size", "sha256", "entries", "blocks", "stored", "front", "plan", "header", "name", "name_hex", "copies"}, 8}
 
 var (
-	frontMembers = members{[]string{"len", "crc32"}, 2}
-	placeMembers = members{[]string{"off", "len", "crc32", "mask"}, 3}
+	frontMembers  = members{[]string{"len", "crc32"}, 2}
+	copiesMembers = members{[]string{"plan", "header"}, 2}
+	placeMembers  = members{[]string{"off", "len", "crc32", "mask"}, 3}
 )
 
 // readManifest decodes a manifest without checking its numbers.
@@ -296,6 +297,8 @@ func ReadManifest(b []byte) (*Manifest, error) {
 		case 9:
 			m.NameHex = r.hex(0)
 			names++
+		case 10:
+			r.object(copiesMembers, func(i int) { *[...]*int64{&m.Copies.Plan, &m.Copies.Header}[i] = r.int64() })
 		}
 	})
 	if names > 1 {

@@ -16,6 +16,7 @@ type TailWriter struct {
 	L      *Resolved
 	Front  []czip.ZipEntry // the entries before .cdfz/rest/0, in order
 	Table  *blockidx.Table
+	Back   []czip.ZipEntry // the entries between the last block and the manifest, in order
 	Man    czip.ZipEntry
 	ManCRC uint32 // of the manifest's stored bytes
 }
@@ -29,6 +30,16 @@ func (t *TailWriter) entries(yield func(*czip.ZipEntry) error) error {
 	}
 	if err := t.Blocks(yield); err != nil {
 		return err
+	}
+	return t.After(yield)
+}
+
+// After calls yield for the entries after the blocks, up to the manifest.
+func (t *TailWriter) After(yield func(*czip.ZipEntry) error) error {
+	for i := range t.Back {
+		if err := yield(&t.Back[i]); err != nil {
+			return err
+		}
 	}
 	return yield(&t.Man)
 }

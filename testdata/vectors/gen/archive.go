@@ -105,10 +105,13 @@ type archive struct {
 	meta   []entry // Zarr metadata, and entries of later versions
 	blocks []entry // in stored order
 	number []int   // global number of each block
+	copies bool    // second copies
+	back   []entry // entries of later versions before the manifest
 	name   string  // members of the manifest for the image's name
 	image  []byte
 
 	front     func([]entry) []entry // README, plan and meta
+	copied    func([]entry)         // second copies
 	manifest  func(string) string
 	storedMan bool
 	rows      func([]row)
@@ -154,10 +157,24 @@ func (a *archive) bytes() []byte {
 			first = e
 		}
 	}
+	var places string
+	if a.copies {
+		plan, first := plan, first
+		plan.name, first.name = ".cdfz/copy/plan.json", ".cdfz/copy/header"
+		both := []entry{plan, first}
+		if a.copied != nil {
+			a.copied(both)
+		}
+		both[0], both[1] = put(both[0]), put(both[1])
+		places = fmt.Sprintf(`,"copies":{"plan":%d,"header":%d}`, both[0].dataOff(), both[1].dataOff())
+	}
+	for _, e := range a.back {
+		put(e)
+	}
 	man := fmt.Sprintf(`{%s"size":%d,"sha256":"%x","entries":%d,"blocks":%d,"stored":%d,"front":{"len":%d,"crc32":"%08x"},`+
-		`"plan":{"off":%d,"len":%d,"crc32":"%08x"},"header":{"off":%d,"len":%d,"crc32":"%08x"}}`,
+		`"plan":{"off":%d,"len":%d,"crc32":"%08x"},"header":{"off":%d,"len":%d,"crc32":"%08x"}%s}`,
 		a.name, len(a.image), sha256.Sum256(a.image), len(all)+2, len(rows), total, frontLen, frontCRC,
-		plan.dataOff(), len(plan.data), crc32.ChecksumIEEE(plan.data), first.dataOff(), len(first.data), crc32.ChecksumIEEE(first.data))
+		plan.dataOff(), len(plan.data), crc32.ChecksumIEEE(plan.data), first.dataOff(), len(first.data), crc32.ChecksumIEEE(first.data), places)
 	if first.mask != 0 {
 		man = strings.Replace(man, `"header":{`, fmt.Sprintf(`"header":{"mask":%d,`, first.mask), 1)
 	}

@@ -39,6 +39,13 @@ func good() []vector {
 		v("later_entry_viewed", "15", "an entry of a later version between Zarr metadata", with(viewed(), func(a *archive) {
 			a.meta = append(a.meta[:2:2], append([]entry{deflated(".cdfz/later", "x")}, a.meta[2:]...)...)
 		})),
+		v("copies", "5.3", "second copies of plan and netCDF header", with(records(), func(a *archive) { a.copies = true })),
+		v("copies_masked", "5.3", "second copies, and the block of the netCDF header leaves its filter out", with(smallest(), func(a *archive) {
+			a.copies, a.blocks[0].data, a.blocks[0].raw, a.blocks[0].mask = true, a.image, a.image, 1
+		})),
+		v("later_entry_back", "15", "an entry of a later version before the manifest", with(records(), func(a *archive) {
+			a.copies, a.back = true, []entry{stored(".cdfz/later", []byte("x"))}
+		})),
 		v("unknown_members", "5.1", "members that the format does not name, in plan and manifest", with(planned(`"vars":[`, `"later":[{"a":null,"b":-1.5e3}],"vars":[`), func(a *archive) {
 			a.manifest = func(m string) string { return swap(m, `"size"`, `"later":{},"size"`) }
 		})),

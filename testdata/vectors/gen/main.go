@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 func main() {
@@ -25,7 +26,7 @@ func main() {
 }
 
 func run(dir string) error {
-	for folder, list := range map[string][]vector{"good": good(), "bad": bad()} {
+	for folder, list := range map[string][]vector{"good": good(), "bad": slices.Concat(bad(), badCopies())} {
 		if err := os.MkdirAll(filepath.Join(dir, folder), 0o755); err != nil {
 			return err
 		}

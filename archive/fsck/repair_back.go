@@ -1,0 +1,106 @@
+package fsck
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/cdfz-format/cdfz/archive/internal/blocks"
+	"github.com/cdfz-format/cdfz/archive/internal/czip"
+	"github.com/cdfz-format/cdfz/archive/internal/fault"
+	"github.com/cdfz-format/cdfz/archive/internal/format"
+)
+
+// Repair of the entries between the last block and the manifest.
+
+// walkBack finds the entries between the last block and the manifest, from off on, and
+// restores damaged bytes of the plan, of block 0 of the rest and of their second copies
+// from each other.
+func (x *repairer) walkBack(plan *format.MetaEntry, off int64) (int64, error) {
+	row, err := x.p.t.Table.Row(x.l.RestFirst)
+	if err != nil {
+		return off, err
+	}
+	both, ok := x.walker.copies(plan.ZipEntry, row, off)
+	if !ok && x.man != nil && x.man.Copies != (format.Copies{}) {
+		header := czip.ZipEntry{Crc: row.CRC, Stored: row.Len, Size: row.Len, Mask: row.Mask}
+		both = format.CopyEntries(plan.ZipEntry, header, off)
+		ok = format.CopiesOf(both) == x.man.Copies
+	}
+	if ok {
+		for i := range both {
+			e := &both[i]
+			local, err := x.Expect(e.Off, e.Name)
+			if err != nil && !errors.Is(err, fault.ErrCorrupt) {
+				return off, err
+			}
+			if local != *e {
+				x.p.Headers++
+			}
+		}
+		off = both[1].End()
+		x.p.t.Back = append(x.p.t.Back, both...)
+		if err := x.healPlan(&both[0], plan.Payload); err != nil {
+			return off, err
+		}
+		if err := x.healHeader(&both[1], row.Off); err != nil {
+			return off, err
+		}
+	}
+	for len(x.p.t.Back) < maxForeign {
+		e, ok := x.later(off, x.tail)
+		if !ok {
+			break
+		}
+		x.p.t.Back = append(x.p.t.Back, e)
+		off = e.End()
+	}
+	return off, nil
+}
+
+// healed is bytes that replace damaged ones at an archive offset.
+type healed struct {
+	off   int64
+	bytes []byte
+}
+
+// healPlan restores the second copy of the plan. The plan itself is restored with the
+// front.
+func (x *repairer) healPlan(e *czip.ZipEntry, plan []byte) error {
+	at := e.End() - e.Stored
+	crc, err := x.checksum(x.ctx, at, e.Stored)
+	if err == nil && crc != czip.CRC(plan) {
+		x.p.healed = append(x.p.healed, healed{at, plan})
+	}
+	return err
+}
+
+// healHeader restores block 0 of the rest, whose stored bytes are at first, or its second
+// copy, if only one of them is damaged.
+func (x *repairer) healHeader(e *czip.ZipEntry, first int64) error {
+	second := e.End() - e.Stored
+	a, err := x.checksum(x.ctx, first, e.Stored)
+	if err != nil {
+		return err
+	}
+	b, err := x.checksum(x.ctx, second, e.Stored)
+	if err != nil {
+		return err
+	}
+	from, to := first, second
+	switch {
+	case a == e.Crc && b == e.Crc:
+		return nil
+	case b == e.Crc:
+		from, to = second, first
+		// walkBlocks reported it.
+		x.p.Damage = slices.DeleteFunc(x.p.Damage, func(d Damage) bool { return d.Off == first && d.Kind == DamageBlock })
+	case a != e.Crc:
+		x.damage(DamageCopy, second, e.Stored, fault.Corruptf("%s at byte %d: checksum %08x, expected %08x", e.Name, second, b, e.Crc))
+		return nil
+	}
+	bytes, err := blocks.Section{}.Get(x.R, from, e.Stored)
+	if err == nil {
+		x.p.healed = append(x.p.healed, healed{to, bytes})
+	}
+	return err
+}

@@ -1,0 +1,93 @@
+package fsck
+
+import (
+	"github.com/cdfz-format/cdfz/archive/internal/czip"
+	"github.com/cdfz-format/cdfz/archive/internal/fault"
+	"github.com/cdfz-format/cdfz/archive/internal/format"
+)
+
+// Checks of the entries between the last block and the manifest: second copies, then
+// entries of later versions.
+
+// walkBack checks the entries between the last block and the manifest.
+func (v *verifier) walkBack() error {
+	row, err := v.table.Row(v.l.RestFirst)
+	if err != nil {
+		return err
+	}
+	if both, ok := v.walker.copies(v.front[1], row, v.off); ok {
+		v.copies = format.CopiesOf(both)
+		sums := []string{v.plan.CRC32, v.first.CRC32}
+		for i, e := range both {
+			if err := v.checkCopy(e, sums[i]); err != nil {
+				return err
+			}
+		}
+	}
+	names := map[string]bool{}
+	for _, e := range v.front {
+		names[e.Name] = true
+	}
+	for len(v.back) < maxForeign {
+		e, ok := v.later(v.off, v.tail)
+		if !ok {
+			return nil
+		}
+		if err := v.checkLater(&e, names[e.Name]); err != nil {
+			return err
+		}
+		names[e.Name] = true
+	}
+	return nil
+}
+
+// checkCopy checks a second copy, whose bytes must have the checksum of the original.
+func (v *verifier) checkCopy(e czip.ZipEntry, sum string) error {
+	found, err := v.Expect(v.off, e.Name)
+	if err == nil && found != e {
+		err = fault.Corruptf("%s at byte %d: its local header is not that of a copy", e.Name, v.off)
+	}
+	if err := v.damage(DamageCopy, v.off, e.LocalLen(), err); err != nil {
+		return err
+	}
+	at := format.Place{Off: e.End() - e.Stored, Len: e.Stored}
+	crc, err := v.checksum(v.ctx, at.Off, at.Len)
+	if err != nil {
+		return err
+	}
+	if got := format.Hex32(crc); got != sum {
+		err = fault.Corruptf("%s at byte %d: checksum %s, that of the original is %s", e.Name, at.Off, got, sum)
+	}
+	v.back, v.off = append(v.back, e), e.End()
+	return v.damage(DamageCopy, at.Off, at.Len, err)
+}
+
+// checkLater checks an entry of a later version. One that is stored may be long.
+func (v *verifier) checkLater(e *czip.ZipEntry, twice bool) error {
+	if err := v.ctx.Err(); err != nil {
+		return err
+	}
+	var err error
+	if twice {
+		err = fault.Corruptf("%q is there twice", e.Name)
+	}
+	if e.Method == czip.MethodStored {
+		crc, rerr := v.checksum(v.ctx, e.End()-e.Stored, e.Stored)
+		if rerr != nil {
+			return rerr
+		}
+		if crc != e.Crc {
+			err = fault.Corruptf("%s: checksum %08x, expected %08x", e.Name, crc, e.Crc)
+		}
+	} else {
+		payload, rerr := v.payload(e)
+		if rerr != nil {
+			return rerr
+		}
+		if _, ierr := format.Inflate(v.ctx, e, payload, format.MaxLater); ierr != nil {
+			err = ierr
+		}
+	}
+	v.back, v.off = append(v.back, *e), e.End()
+	return v.damage(DamageMetadata, e.Off, e.End()-e.Off, err)
+}
