@@ -27,6 +27,7 @@ const (
 	ScaleOffset uint32 = 6
 	Bzip2       uint32 = 307
 	LZF         uint32 = 32000
+	Blosc       uint32 = 32001
 	LZ4         uint32 = 32004
 	Bitshuffle  uint32 = 32008
 	Zstd        uint32 = 32015

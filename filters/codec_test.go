@@ -93,7 +93,7 @@ func TestToFilter(t *testing.T) {
 		`[]`:                                 ErrCodec,
 		`{"id":5}`:                           ErrCodec,
 		`{"id":"lz4","acceleration":1}`:      ErrNoCodec,
-		`{"id":"blosc"}`:                     ErrNoCodec,
+		`{"id":"pcodec"}`:                    ErrNoCodec,
 		`{"id":"zlib","level":"5"}`:          ErrCodec,
 		`{"id":"zlib","level":5.5}`:          ErrCodec,
 		`{"id":"zlib","level":null}`:         ErrCodec,
@@ -128,7 +128,7 @@ func FuzzToFilter(f *testing.F) {
 	s := seeds.Of(f)
 	for name, text := range map[string]string{
 		"shuffle": `{"id":"shuffle","elementsize":4}`, "zlib": `{"id":"zlib","level":6}`, "zstd": `{"id":"zstd","level":-5}`, "default": `{"id":"bz2"}`,
-		"no-id": `{"level":1}`, "id-number": `{"id":7}`, "upper-case": `{"id":"zlib","Level":1}`, "unknown-key": `{"id":"zlib","x":1}`, "unknown-id": `{"id":"blosc"}`,
+		"no-id": `{"level":1}`, "id-number": `{"id":7}`, "upper-case": `{"id":"zlib","Level":1}`, "unknown-key": `{"id":"zlib","x":1}`, "unknown-id": `{"id":"pcodec"}`,
 		"null": `{"id":"zlib","level":null}`, "fraction": `{"id":"zlib","level":1.5}`, "overflow": `{"id":"lz4","acceleration":99999999999}`, "twice": `{"id":"zlib","level":1,"level":99}`,
 		"list": `[]`, "cut": `{"id":"zlib"`, "empty": ``,
 	} {

@@ -25,6 +25,13 @@ var fuzzFilters = []struct {
 	{"bitshuffle", "32008,0,3,4", field(1200)},
 	{"bitshuffle-lz4", "32008,0,3,4,64,2", field(1100)},
 	{"bitshuffle-zstd", "32008,0,3,2,0,3,3", field(1100)},
+	{"blosc-stored", "32001,2,2,4,0,0,1,1", field(300)},
+	{"blosclz", "32001,2,2,4,0,5,1,0", field(1100)},
+	{"blosc-lz4", "32001,2,2,4,0,5,2,1", field(1100)},
+	{"blosc-lz4hc", "32001,2,2,8,0,9,1,2", field(1200)},
+	{"blosc-snappy", "32001,2,2,4,0,5,1,3", field(1100)},
+	{"blosc-zlib", "32001,2,2,4,0,5,0,4", field(1100)},
+	{"blosc-zstd", "32001,2,2,2,0,5,2,5", field(1100)},
 }
 
 // FuzzFilters passes hostile blocks to the decoder of a filter. Memory must stay bounded.

@@ -1,14 +1,19 @@
 package filters
 
 import (
+	"encoding/json"
+	"fmt"
 	"math"
+	"slices"
 
 	"github.com/cdfz-format/cdfz/filters/internal/bitshuffle"
+	"github.com/cdfz-format/cdfz/filters/internal/blosc"
+	"github.com/cdfz-format/cdfz/filters/internal/wire"
 	"github.com/cdfz-format/cdfz/filters/internal/zstd"
 )
 
 // shufflers are the filters that shuffle and compress at once.
-var shufflers = []Method{bitshuffleMethod}
+var shufflers = []Method{bitshuffleMethod, bloscMethod}
 
 // bitshuffleMethod is the filter of github.com/kiyo-masui/bitshuffle. Users set up to
 // three parameters: elements of a block (a multiple of 8, 0 for the default), compression
@@ -89,4 +94,116 @@ func newBitshuffle() Session {
 			return s.Decode(dst, src, bitshuffleParams(params), max)
 		},
 	}
+}
+
+// bloscMethod is the filter of c-blosc 1 (blosc_filter.c of hdf5-blosc). Users set seven
+// parameters: four that Complete replaces, the level 0 to 9, shuffle (0 none, 1 bytes, 2
+// bits), compressor (0 blosclz, 1 lz4, 2 lz4hc, 3 snappy, 4 zlib, 5 zstd). Those that are
+// missing are 5, 1 and 0. The first four become the version of the filter, that of
+// the format, the element size and the length of a block. The stored bytes hold all that
+// decoding needs.
+var bloscMethod = Method{
+	ID:         Blosc,
+	Name:       "blosc",
+	New:        newBlosc,
+	Defaults:   []uint32{0, 0, 0, 0, bloscLevel, uint32(blosc.ByteShuffle), uint32(blosc.LZ4)},
+	Compresses: true,
+	Check:      checkBlosc,
+	Complete: func(params []uint32, b Block) ([]uint32, error) {
+		if len(params) > 7 {
+			return params, nil // Check refuses them
+		}
+		full := []uint32{2, 2, uint32(max(b.Size, 1)), 0, bloscLevel, uint32(blosc.ByteShuffle), uint32(blosc.BloscLZ)}
+		if b.Size > math.MaxUint8 {
+			full[2] = 1
+		}
+		if b.Len > 0 {
+			full[3] = uint32(min(int64(b.Len), math.MaxInt32))
+		}
+		if len(params) > 4 {
+			copy(full[4:], params[4:])
+		}
+		return full, nil
+	},
+	Given: func(params []uint32) []uint32 {
+		return append([]uint32{0, 0, 0, 0}, params[4:]...)
+	},
+	MaxEncodedLen: func(n int, _ []uint32) int {
+		// c-blosc reserves BLOSC_MAX_OVERHEAD.
+		return wire.ClampLen(int64(n) + blosc.Header)
+	},
+	// Two copies of a part, the decoders of zlib and zstd.
+	Memory: func(n int, _ []uint32) int64 { return 2*int64(n) + 2<<20 },
+	Codec:  &Codec{ID: "blosc", Params: bloscCodecParams, JSON: bloscCodecJSON},
+}
+
+const bloscLevel = 5 // of blosc_filter.c and of numcodecs
+
+func checkBlosc(params []uint32) error {
+	if len(params) < 4 || len(params) > 7 {
+		return errorf(ErrParam, "blosc: expected 4 to 7 parameters, found %d", len(params))
+	}
+	p := bloscParams(params)
+	switch {
+	case p.Level < 0 || p.Level > 9:
+		return errorf(ErrParam, "blosc: expected a level from 0 to 9, found %d", p.Level)
+	case p.Shuffle < 0 || p.Shuffle > blosc.BitShuffle:
+		return errorf(ErrParam, "blosc: expected shuffle 0, 1 or 2, found %d", p.Shuffle)
+	case p.Codec < 0 || p.Codec > blosc.Zstd:
+		return errorf(ErrParam, "blosc: expected a compressor from 0 to 5, found %d", p.Codec)
+	}
+	return nil
+}
+
+func bloscParams(params []uint32) blosc.Params {
+	p := blosc.Params{Size: int(max(1, min(params[2], math.MaxUint16))), Level: bloscLevel, Shuffle: blosc.ByteShuffle}
+	if len(params) > 4 {
+		p.Level = int(int32(params[4]))
+	}
+	if len(params) > 5 {
+		p.Shuffle = blosc.Shuffle(int32(params[5]))
+	}
+	if len(params) > 6 {
+		p.Codec = blosc.Codec(int32(params[6]))
+	}
+	return p
+}
+
+func newBlosc() Session {
+	s := new(blosc.State)
+	return session{
+		encode: func(dst, src []byte, params []uint32) ([]byte, error) { return s.Encode(dst, src, bloscParams(params)) },
+		decode: func(dst, src []byte, _ []uint32, max int) ([]byte, error) { return s.Decode(dst, src, max) },
+	}
+}
+
+// bloscNames are the compressors in the codec's JSON.
+var bloscNames = []string{"blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd"}
+
+// bloscCodecParams parses a codec. Its block size only matters to the encoder of
+// numcodecs. The shuffle -1 depends on the data, which a filter cannot express.
+func bloscCodecParams(text json.RawMessage) ([]uint32, error) {
+	v := struct {
+		ID        string
+		Cname     string
+		Clevel    integer
+		Shuffle   integer
+		Blocksize integer
+	}{Cname: "lz4"}
+	if err := DecodeCodec(text, &v); err != nil {
+		return nil, err
+	}
+	c := slices.Index(bloscNames, v.Cname)
+	if c < 0 {
+		return nil, errorf(ErrCodec, `codec blosc: key "cname": unknown compressor %q`, v.Cname)
+	}
+	if int32(v.Shuffle.or(1)) == -1 {
+		return nil, errorf(ErrNoCodec, `codec blosc: key "shuffle": no filter chooses it automatically`)
+	}
+	return []uint32{0, 0, 0, 0, v.Clevel.or(bloscLevel), v.Shuffle.or(1), uint32(c)}, nil
+}
+
+func bloscCodecJSON(params []uint32, _ Block) (json.RawMessage, error) {
+	p := bloscParams(params)
+	return fmt.Appendf(nil, `{"id":"blosc","cname":"%s","clevel":%d,"shuffle":%d,"blocksize":0}`, bloscNames[p.Codec], p.Level, p.Shuffle), nil
 }

@@ -151,3 +151,56 @@ func TestJudgeHDF5Bitshuffle(t *testing.T) {
 func pluginBlocks() [][]byte {
 	return [][]byte{field(24), field(72), field(24000), make([]byte, 4800), noise(2400), mixed(48000, 1), mixed(120000, 2), field(240000)}
 }
+
+func TestJudgeHDF5Blosc(t *testing.T) {
+	j := startJudge(t, "judge_hdf5.py")
+	blocks := pluginBlocks()[:7]
+	for dtype, all := range map[string][][2]uint32{">f4": {{1, 1}, {5, 2}, {9, 0}}, "V3": {{5, 1}}} {
+		for codec := range uint32(6) {
+			for _, more := range all {
+				checkTyped(t, j, typedCase{
+					name: fmt.Sprintf("%s, compressor %d, level %d, shuffle %d", dtype, codec, more[0], more[1]), id: Blosc, dtype: dtype,
+					given: u(0, 0, 0, 0, more[0], more[1], codec), blocks: blocks, flags: 1, same: codec == 1,
+				})
+			}
+		}
+	}
+}
+
+func TestJudgeNumcodecsBlosc(t *testing.T) {
+	j := startJudge(t, "judge_numcodecs.py")
+	for codec := range uint32(6) {
+		for _, more := range [][2]uint32{{0, 1}, {1, 2}, {5, 1}, {9, 0}} {
+			chain := Chain{{ID: Blosc, Params: u(2, 2, 1, 0, more[0], more[1], codec)}}
+			checkCodecs(t, j, chain, pluginBlocks()[:7], codec == 1 || more[0] == 0)
+		}
+	}
+}
+
+// checkCodecs compares blocks with those of the codecs that are paired with a chain.
+func checkCodecs(t *testing.T, j *judge, chain Chain, blocks [][]byte, same bool) {
+	t.Helper()
+	k := mustCoder(t, chain)
+	for i, raw := range blocks {
+		codecs, err := chain.Codecs(Block{Len: len(raw)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ours, _, err := k.Encode(nil, raw)
+		if err != nil {
+			t.Errorf("%s, block %d: %v", chain, i, err)
+			continue
+		}
+		if a := j.must(map[string]any{"op": "decode", "codecs": codecs, "n": len(raw), "stored": hex.EncodeToString(ours)}); a.Raw != hex.EncodeToString(raw) {
+			t.Errorf("%s, block %d: numcodecs decodes other bytes", chain, i)
+		}
+		theirs := unhex(t, j.must(map[string]any{"op": "encode", "codecs": codecs, "raw": hex.EncodeToString(raw)}).Stored)
+		dst := make([]byte, len(raw))
+		if err := k.Decode(dst, theirs, 0); err != nil || !bytes.Equal(dst, raw) {
+			t.Errorf("%s, block %d: what numcodecs encoded: %v", chain, i, err)
+		}
+		if same && !bytes.Equal(ours, theirs) {
+			t.Errorf("%s, block %d: numcodecs encoded %d other bytes, ours are %d\n%.100x\n%.100x", chain, i, len(theirs), len(ours), theirs, ours)
+		}
+	}
+}

@@ -28,7 +28,10 @@ type Table struct {
 
 // Compress appends the LZ4 block of src to dst. In the worst case it is longer than
 // src by one byte in 255 and a token.
-func Compress(dst, src []byte, t *Table) []byte {
+func Compress(dst, src []byte, t *Table) []byte { return CompressFast(dst, src, t, 1) }
+
+// CompressFast is Compress with the acceleration of LZ4_compress_fast.
+func CompressFast(dst, src []byte, t *Table, acceleration int) []byte {
 	small := len(src) < limit64K
 	if len(src) <= matchLimit {
 		return literals(dst, src)
@@ -67,7 +70,7 @@ func Compress(dst, src []byte, t *Table) []byte {
 	next := hash(1)
 	for {
 		var match int
-		for forward, step, tries := ip, 1, 1<<skipShift; ; {
+		for forward, step, tries := ip, 1, acceleration<<skipShift; ; {
 			h := next
 			ip = forward
 			forward += step
