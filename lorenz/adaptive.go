@@ -115,7 +115,7 @@ func (c *coder[T]) emitAdaptive(s *shape, dst, raw []byte, x *candidate[T], size
 		return a.Cost(c.part(s, x, p, t.lo, t.hi), t.spans, at, weighted) * t.weight
 	}
 	other := *x
-	other.adaptive = true
+	other.mode = modeAdaptive
 	few := s.trial(a.short, fewTried, at.North)
 	a.short = few.spans
 	if s.level != Max {

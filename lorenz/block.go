@@ -42,7 +42,9 @@ type block struct {
 	nums []uint64
 	syms []byte
 
-	adaptive bool // modeAdaptive
+	mode     byte     // modeGroups, modeAdaptive or modeReferences
+	refs     []uint32 // codes of references
+	refSigns bool
 	near     adaptive.Neighbours
 	rest     entropy.Reader // the residuals of modeAdaptive
 	spans    []adaptive.Span
@@ -80,9 +82,9 @@ func (b *block) parse(p *Params, n int, src []byte) bool {
 		return false
 	}
 	b.near = near(p.Dims)
-	if b.adaptive {
+	if b.mode != modeGroups {
 		b.ranged = false
-		if b.lz || b.transposed > 0 {
+		if b.lz || b.transposed > 0 || flags&flagCells != 0 && b.mode == modeReferences {
 			return false
 		}
 	}
@@ -98,11 +100,17 @@ func (b *block) parse(p *Params, n int, src []byte) bool {
 	if r.Bad {
 		return false
 	}
-	if b.adaptive {
+	if b.mode == modeAdaptive {
 		b.rest = *r
 		return true
 	}
 	m := b.mask.rank(n)
+	if b.mode == modeReferences {
+		b.refer(r, m)
+		if r.Bad {
+			return false
+		}
+	}
 	if b.lz {
 		m = b.tokens.read(b, r, m)
 		if r.Bad {

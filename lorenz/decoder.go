@@ -80,8 +80,8 @@ func (d *Decoder) DecodeRange(dst, src []byte, i, j int) error {
 			fillElements(dst, body)
 		}
 		return check(ok)
-	case modeGroups, modeAdaptive:
-		d.b.adaptive = src[0] == modeAdaptive
+	case modeGroups, modeAdaptive, modeReferences:
+		d.b.mode = src[0]
 		ok = d.n > 0 && d.b.parse(&d.p, d.n, body) && d.groups(dst, i, j)
 	case modeBytes:
 		ok = d.n > 0 && d.bytes(dst, body, i, j)
@@ -118,7 +118,7 @@ func (d *Decoder) groups(dst []byte, i, j int) bool {
 	}
 	if b.wide {
 		d.y64 = entropy.Grow(d.y64, w.len()+entropy.GroupLen)
-		if b.adaptive && !adapted(b, &d.a64, d.y64[:d.n]) || !b.adaptive && !residuals(b, d.y64, &d.r64, w) {
+		if !residuals(b, d.y64, &d.r64, &d.a64, w) {
 			return false
 		}
 		b.restore64(d.y64[:w.len()], w)
@@ -126,7 +126,7 @@ func (d *Decoder) groups(dst []byte, i, j int) bool {
 		return true
 	}
 	d.y32 = entropy.Grow(d.y32, w.len()+entropy.GroupLen)
-	if b.adaptive && !adapted(b, &d.a32, d.y32[:d.n]) || !b.adaptive && !residuals(b, d.y32, &d.r32, w) {
+	if !residuals(b, d.y32, &d.r32, &d.a32, w) {
 		return false
 	}
 	b.restore32(d.y32[:w.len()], w)
@@ -152,8 +152,14 @@ func (b *block) restore64(y []uint64, w window) {
 }
 
 // residuals decodes the residuals of a window to y, which has room for one more group.
-// tmp is a buffer.
-func residuals[T lane](b *block, y []T, tmp *[]T, w window) bool {
+// tmp and m are buffers.
+func residuals[T lane](b *block, y []T, tmp *[]T, m **adaptive.Model[T], w window) bool {
+	switch b.mode {
+	case modeAdaptive:
+		return adapted(b, m, y[:w.len()])
+	case modeReferences:
+		return referred(b, y, tmp, w.len())
+	}
 	if b.lz || b.transposed > 0 {
 		return reordered(b, y, tmp, w.len())
 	}

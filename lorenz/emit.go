@@ -10,13 +10,17 @@ func (c *coder[T]) emit(s *shape, dst, raw []byte, x *candidate[T]) []byte {
 		return dst
 	}
 	// A block that cannot be decoded in ranges must be clearly shorter.
-	for _, other := range []func() []byte{
-		func() []byte { return c.emitRepeats(s, dst, raw, x) },
-		func() []byte { return c.emitTransposed(s, dst, raw, x) },
+	for _, other := range []struct {
+		emit func() []byte
+		part int // that must be saved
+	}{
+		{func() []byte { return c.emitRepeats(s, dst, raw, x) }, 16},
+		{func() []byte { return c.emitTransposed(s, dst, raw, x) }, 16},
+		{func() []byte { return c.emitReferences(s, dst, raw, x, len(dst)-start) }, 32},
 	} {
 		mid := len(dst)
-		dst = other()
-		if a, b := mid-start, len(dst)-mid; b > 0 && b < a-a/16 {
+		dst = other.emit()
+		if a, b := mid-start, len(dst)-mid; b > 0 && b < a-a/other.part {
 			dst = append(dst[:start], dst[mid:]...)
 			continue
 		}
@@ -206,11 +210,7 @@ func (c *coder[T]) write(s *shape, dst, raw []byte, x *candidate[T], l layout, r
 	if x.transposed > 0 {
 		flags |= flagTransposed
 	}
-	mode := byte(modeGroups)
-	if x.adaptive {
-		mode = modeAdaptive
-	}
-	dst = append(dst, mode, flags, x.kind)
+	dst = append(dst, x.mode, flags, x.kind)
 	if flags&flagCells != 0 {
 		dst = entropy.AppendUvarint(entropy.AppendUvarint(dst, uint64(l.plane)), uint64(l.cell))
 	}
@@ -232,7 +232,7 @@ func (c *coder[T]) write(s *shape, dst, raw []byte, x *candidate[T], l layout, r
 	if len(x.patches) > 0 {
 		appendPatches(&w.StreamWriter, x.patches, raw, s.size)
 	}
-	if x.adaptive {
+	if x.mode == modeAdaptive {
 		a := &c.adapt
 		a.spans = s.mask.spans(a.spans, 0, s.n)
 		dst, w.Dst = a.Encode(w.Dst, c.uncut(s, x, l), a.spans, near(s.dims), x.weighted), nil
@@ -250,6 +250,9 @@ func (c *coder[T]) write(s *shape, dst, raw []byte, x *candidate[T], l layout, r
 		w.Numbers(f.lens)
 		w.Numbers(f.dist)
 		r = c.lits
+	}
+	if x.mode == modeReferences {
+		r = c.references(s, x, r)
 	}
 	w.Write(r, false)
 	dst, w.Dst = w.Dst, nil

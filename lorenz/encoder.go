@@ -7,6 +7,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/lorenz/internal/bytecoder"
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
+	"github.com/cdfz-format/cdfz/lorenz/internal/references"
 )
 
 // Level is how much work an encoder does to find a short form.
@@ -152,7 +153,9 @@ type coder[T lane] struct {
 	vals   []float64
 	table  []uint32
 	ints   []int64
+	codes  entropy.GroupWriter[uint32]
 	find   repeatFinder
+	refs   references.Finder[T]
 	lits   []T
 	adapt  adaptiveWriter[T]
 	counts [2 * sampleLen]uint16
@@ -170,7 +173,7 @@ type candidate[T lane] struct {
 	cost    float64 // estimated bits
 
 	transposed int  // the columns of a transposed block
-	adaptive   bool // modeAdaptive
+	mode       byte // modeGroups, modeAdaptive or modeReferences
 	weighted   int  // of adaptive.Encoder
 }
 
@@ -179,7 +182,7 @@ type candidate[T lane] struct {
 func encodeBlock[T lane](s *shape, dst []byte, raw []byte, c *coder[T], narrow *coder[uint32]) []byte {
 	s.mask.runs = s.mask.runs[:0]
 	findSpecials(s, c)
-	best := candidate[T]{kind: mapOrder, y: ordered(c.y, c.u, s)}
+	best := candidate[T]{mode: modeGroups, kind: mapOrder, y: ordered(c.y, c.u, s)}
 	c.y = best.y
 	if s.typ.float() {
 		best.u = c.u
@@ -188,7 +191,7 @@ func encodeBlock[T lane](s *shape, dst []byte, raw []byte, c *coder[T], narrow *
 	limit := math.Inf(1)
 	try := func(t transformed[T]) {
 		if t.y32 != nil {
-			x := candidate[uint32]{kind: t.kind, params: t.params, patches: t.patches, y: t.y32, cost: t.cost}
+			x := candidate[uint32]{mode: modeGroups, kind: t.kind, params: t.params, patches: t.patches, y: t.y32, cost: t.cost}
 			narrow.search(s, &x)
 			if x.kind == mapSingle {
 				x.cost *= 0.99 // half as much to decode
@@ -198,7 +201,7 @@ func encodeBlock[T lane](s *shape, dst []byte, raw []byte, c *coder[T], narrow *
 			}
 			return
 		}
-		x := candidate[T]{kind: t.kind, params: t.params, patches: t.patches, y: t.y, cost: t.cost}
+		x := candidate[T]{mode: modeGroups, kind: t.kind, params: t.params, patches: t.patches, y: t.y, cost: t.cost}
 		c.search(s, &x)
 		if x.cost < limit {
 			limit, best, small = x.cost, x, nil

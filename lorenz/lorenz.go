@@ -68,6 +68,8 @@ const (
 	modeGroups   = 2 // transform, predictor and group coder
 	modeBytes    = 3 // repeats and adaptive coding of bytes
 	modeAdaptive = 4 // modeGroups with adaptive coding of residuals
+
+	modeReferences = 5 // modeGroups with references from residuals to earlier ones
 )
 
 // lane is an integer that holds one transformed value. All arithmetic on

@@ -388,7 +388,7 @@ func fits(p predictor, l layout) bool {
 func force[T lane](c *coder[T], ty Type, dims []int, raw []byte, pred predictor, l layout, repeats bool) []byte {
 	s := shape{typ: ty, size: ty.Size(), dims: dims, n: l.n}
 	findSpecials(&s, c)
-	x := candidate[T]{kind: mapOrder, y: ordered(nil, c.u, &s), u: c.u, pred: pred, cost: float64(l.n) * 20}
+	x := candidate[T]{mode: modeGroups, kind: mapOrder, y: ordered(nil, c.u, &s), u: c.u, pred: pred, cost: float64(l.n) * 20}
 	return c.write(&s, nil, raw, &x, l, repeats)
 }
 

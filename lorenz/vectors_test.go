@@ -114,9 +114,28 @@ func makeVectors(t *testing.T) map[string]vector {
 		numbers = fmt.Appendf(numbers, "%07.2f ", 100*rng.ExpFloat64())
 	}
 	add("numbers", Params{Type: Char, Dims: []int{400, 8}}, numbers[:3200], Default)
+	// Values that come close to earlier ones or their negatives.
+	for _, ty := range []Type{Int32, Float32, Float64} {
+		var near []byte
+		seen := []float64{1}
+		for i := range 768 {
+			x := seen[rng.IntN(len(seen))]
+			switch {
+			case i%3 == 0:
+				x = math.Trunc(1e9 * rng.NormFloat64())
+			case i%5 == 0 && ty.float():
+				x = -x
+			case i%2 == 0:
+				x += 64 * float64(rng.IntN(99))
+			}
+			seen = append(seen, x)[max(0, len(seen)-40):]
+			near = appendValue(near, ty, x)
+		}
+		add(fmt.Sprintf("references%d", ty), Params{Type: ty, Dims: dims}, near, Default)
+	}
 	enc := out["cells"].enc
 	for name, f := range map[string]func(b []byte) []byte{
-		"badmode":   func(b []byte) []byte { b[0] = 5; return b },
+		"badmode":   func(b []byte) []byte { b[0] = 6; return b },
 		"badkind":   func(b []byte) []byte { b[2] = 4; return b },
 		"badstride": func(b []byte) []byte { b[8] = 0; return b },
 		"short":     func(b []byte) []byte { return b[:len(b)-1] },

@@ -278,7 +278,7 @@ def read_groups(r, m, lane, unsigned=None):
     packing = int(r.array("<u2", 1, "group stream")[0])
     need(not flags & 4, "group stream: unknown flag")
     need(all(packing >> 2 * i & 3 < 3 for i in range(6)), "group stream: unknown packing")
-    need(unsigned is None or bool(flags & 2) == unsigned, "dictionary: order and sign do not agree")
+    need(unsigned is None or bool(flags & 2) == unsigned, "group stream: signed, where that is not allowed")
     groups = -(-m // 32)
     classes = np.add.accumulate(read_symbols(r, groups, False).values, dtype=np.uint8)
     need(classes.max() <= bits + 2, f"group stream: expected classes up to {bits + 2}, found {classes.max()}")

@@ -20,7 +20,7 @@ VERSION, MAX_BYTES = 1, 1 << 30
 INT8, CHAR, INT16, INT32, FLOAT32, FLOAT64, UINT8, UINT16, UINT32, INT64, UINT64 = range(1, 12)
 SIZES = {INT8: 1, CHAR: 1, INT16: 2, INT32: 4, FLOAT32: 4, FLOAT64: 8, UINT8: 1, UINT16: 2, UINT32: 4, INT64: 8,
          UINT64: 8}
-RAW, CONST, GROUPS, BYTES, ADAPTIVE = range(5)
+RAW, CONST, GROUPS, BYTES, ADAPTIVE, REFERENCES = range(6)
 ORDER, FIXED, RATIO, DICTIONARY, SINGLE = range(5)
 FLOAT, TRANSPOSED, REPEATS, CELLS, PATCHES, WIDE = (1 << i for i in range(2, 8))
 
@@ -86,12 +86,12 @@ def decode_block(data, p):
     if mode == RAW:
         out = r.take(p.n * p.size, "elements").copy()
     else:
-        need(CONST <= mode <= ADAPTIVE, f"unknown mode {mode}")
+        need(CONST <= mode <= REFERENCES, f"unknown mode {mode}")
         need(p.n > 0, f"mode {mode} for a block without elements")
         if mode == CONST:
             out = np.tile(r.take(p.size, "element"), p.n)
-        elif mode in (GROUPS, ADAPTIVE):
-            out = decode_groups(r, p, mode == ADAPTIVE)
+        elif mode in (GROUPS, ADAPTIVE, REFERENCES):
+            out = decode_groups(r, p, mode)
         else:
             stored = r.take(len(r.data) - 1, "bytes")
             out = np.frombuffer(decode_bytes(stored, p.n * p.size, p.size, p.row), np.uint8)
@@ -101,8 +101,8 @@ def decode_block(data, p):
     return out
 
 
-def decode_groups(r, p, adaptive):
-    """Decodes modes 2 (section 3) and 4 to big-endian bytes."""
+def decode_groups(r, p, mode):
+    """Decodes modes 2 (section 3), 4 and 5 to big-endian bytes."""
     n = p.n
     flags, transform = r.byte("flags"), r.byte("transform")
     need(flags & 3 < 3, "expected at most 2 special values, found 3")
@@ -128,15 +128,19 @@ def decode_groups(r, p, adaptive):
     kinds, specials = read_specials(r, flags & 3, p) if flags & 3 else (None, None)
     inverse = read_transform(r, transform, p, lane)
     patches = read_patches(r, p) if flags & PATCHES else None
-    if adaptive:
-        need(not flags & (REPEATS | TRANSPOSED), "repeats or transposition in mode 4")
+    need(mode == GROUPS or not flags & (REPEATS | TRANSPOSED), f"repeats or transposition in mode {mode}")
+    need(mode != REFERENCES or not flags & CELLS, "cells in mode 5")
+    if mode == ADAPTIVE:
         masked = None if kinds is None else (kinds != 0).tolist()
         y = read_adaptive(r, n, masked, 8 * lane.itemsize, *p.neighbours)
         kept = None
     else:
         kept = kinds
         used = n if kinds is None else int(np.count_nonzero(kinds == 0))
-        y = read_repeats(r, used, lane) if flags & REPEATS else read_groups(r, used, lane)
+        if mode == REFERENCES:
+            y = read_references(r, used, lane)
+        else:
+            y = read_repeats(r, used, lane) if flags & REPEATS else read_groups(r, used, lane)
     if step:
         z = np.empty_like(y)
         z[np.argsort(np.arange(n) % step, kind="stable")] = y
@@ -243,6 +247,28 @@ def read_repeats(r, m, lane):
         copies = copies[~new[source[copies]]]
         source[copies] = source[source[copies]]
     return out[source]
+
+
+# ---- section 11
+
+def read_references(r, m, lane):
+    options = r.byte("options")
+    need(options <= 1, "references: unknown option")
+    codes = read_groups(r, m, np.dtype(np.uint32), True)
+    complements = codes & np.uint32(options)
+    codes = codes >> np.uint32(options)
+    need(((codes < 3) | (codes > 3) & (codes <= np.arange(4, m + 4))).all(), "reference to before the block")
+    mask = (1 << 8 * lane.itemsize) - 1
+    flips = (complements.astype(lane) * lane.type(mask)).tolist()
+    y = [0]                                     # before the first residual
+    recent = [1, 1, 1]
+    for i, (code, flip, difference) in enumerate(zip(codes.tolist(), flips, read_groups(r, m, lane).tolist())):
+        if code:
+            d = recent.pop(code) if code < 3 else code - 3
+            recent.insert(0, d)
+            del recent[3:]
+        y.append((difference + (y[i + 1 - recent[0]] ^ flip)) & mask)
+    return np.array(y[1:], lane)
 
 
 # ---- section 4: each function reads parameters and returns a function from lanes to the bits of elements

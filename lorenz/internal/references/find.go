@@ -1,0 +1,167 @@
+package references
+
+import (
+	"math/bits"
+
+	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
+)
+
+// Finder chooses references. It keeps buffers between calls.
+type Finder[T entropy.Lane] struct {
+	Codes []uint32 // the result of Find
+	Diffs []T
+
+	y       []T
+	signs   bool
+	strides []int
+	last    recents
+	head    [nKeys][]int32
+	prev    [nKeys][]int32
+	shift   [nKeys]uint
+}
+
+// Numbers are looked up by their upper bits, of two lengths.
+const (
+	nKeys    = 2
+	hashBits = 14
+)
+
+// recentBits are the estimated bits of the codes of recent distances. Those of others are
+// four more than the bit length.
+var recentBits = [recent]float32{0.7, 2.5, 3.5}
+
+// ref is a choice for a number.
+type ref[T entropy.Lane] struct {
+	code uint32
+	dist int
+	diff T
+	bits float32 // estimated
+}
+
+// Find chooses the references of numbers. With signs, they may refer to complements.
+// strides are likely distances, depth is how many places are tried for each key.
+func (f *Finder[T]) Find(y []T, signs bool, strides []int, depth int) {
+	f.reset(y, signs, strides)
+	f.Codes, f.Diffs = entropy.Grow(f.Codes, len(y)), entropy.Grow(f.Diffs, len(y))
+	for i := range y {
+		r := f.best(i, depth)
+		f.enter(i)
+		f.Codes[i], f.Diffs[i] = r.code, r.diff
+	}
+}
+
+// Estimate returns the bits for each number in the middle of y, if only the numbers there
+// are referred to.
+func (f *Finder[T]) Estimate(y []T, signs bool, strides []int) float64 {
+	const most = 1024
+	if len(y) > most {
+		y = y[(len(y)-most)/2:][:most]
+	}
+	f.reset(y, signs, strides)
+	sum := float32(0)
+	for i := range y {
+		sum += f.best(i, 1).bits
+		f.enter(i)
+	}
+	return float64(sum) / float64(len(y))
+}
+
+func (f *Finder[T]) reset(y []T, signs bool, strides []int) {
+	f.y, f.signs, f.strides, f.last = y, signs, strides, newRecents()
+	// With signs, numbers are floats: sign, exponent and 16 or 6 bits of the mantissa, or
+	// 15 and 9 bits of it.
+	switch {
+	case entropy.LaneBits[T]() == 64:
+		f.shift = [nKeys]uint{36, 46}
+	case signs:
+		f.shift = [nKeys]uint{8, 14}
+	default:
+		f.shift = [nKeys]uint{0, 4}
+	}
+	for k := range f.head {
+		f.head[k] = entropy.Grow(f.head[k], 1<<hashBits)
+		for h := range f.head[k] {
+			f.head[k][h] = -1
+		}
+		f.prev[k] = entropy.Grow(f.prev[k], len(y))
+	}
+}
+
+// slot returns the place of a number in a table. Numbers and their complements share it.
+func (f *Finder[T]) slot(v T, key int) uint64 {
+	if f.signs && v>>(entropy.LaneBits[T]()-1) == 0 {
+		v = ^v
+	}
+	return uint64(v>>f.shift[key]) * 0x9E3779B97F4A7C15 >> (64 - hashBits)
+}
+
+// enter makes a number known.
+func (f *Finder[T]) enter(i int) {
+	for k := range f.head {
+		h := f.slot(f.y[i], k)
+		f.prev[k][i], f.head[k][h] = f.head[k][h], int32(i)
+	}
+}
+
+// best returns the best reference for number i, and uses it.
+func (f *Finder[T]) best(i, depth int) ref[T] {
+	r := ref[T]{bits: 1e9}
+	for code, d := range f.last {
+		f.try(&r, i, d, uint32(code), recentBits[code])
+	}
+	other := func(d int) { f.try(&r, i, d, uint32(d)+recent, float32(bits.Len(uint(d)))+4) }
+	for d := 1; d <= 4; d++ {
+		other(d)
+	}
+	for _, d := range f.strides {
+		other(d)
+	}
+	for k := range f.head {
+		p := f.head[k][f.slot(f.y[i], k)]
+		for n := 0; n < depth && p >= 0; n++ {
+			other(i - int(p))
+			p = f.prev[k][p]
+		}
+	}
+	code := r.code
+	if f.signs {
+		code >>= 1
+	}
+	f.last.use(code, r.dist)
+	return r
+}
+
+// try makes r the reference at a distance if that takes fewer bits.
+func (f *Finder[T]) try(r *ref[T], i, dist int, code uint32, cost float32) {
+	from := T(0)
+	if dist > i {
+		if dist > i+1 {
+			return
+		}
+	} else {
+		from = f.y[i-dist]
+	}
+	diff := f.y[i] - from
+	if b := cost + bitsOf(diff); b < r.bits {
+		*r = ref[T]{code, dist, diff, b}
+		if f.signs {
+			r.code <<= 1
+		}
+	}
+	if !f.signs {
+		return
+	}
+	diff = f.y[i] - ^from
+	if b := cost + 0.5 + bitsOf(diff); b < r.bits {
+		*r = ref[T]{code<<1 | 1, dist, diff, b}
+	}
+}
+
+// bitsOf estimates the bits of a difference.
+func bitsOf[T entropy.Lane](v T) float32 {
+	if v == 0 {
+		return 0.5
+	}
+	neg := -(v >> (entropy.LaneBits[T]() - 1))
+	return float32(bits.Len64(uint64(v^neg))) + 3
+}
