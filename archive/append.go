@@ -20,6 +20,7 @@ type Result struct {
 	Size   int64 // of the archive, in bytes
 	Layout Layout
 	Blocks int64
+	Copied int64  // blocks whose stored bytes [Rewrite] copied
 	SHA256 string // of the image, in hexadecimal digits
 }
 
@@ -68,9 +69,15 @@ func (w *archiveWriter) block(j *blocks.BlockJob) error {
 	return w.write(j.Bytes())
 }
 
-// write writes the archive. sum is the SHA-256 of the image, or nil to compute it on
-// the way.
+// write writes the archive of an image. sum is the SHA-256 of the image, or nil to
+// compute it on the way.
 func (d *draft) write(ctx context.Context, dst io.Writer, image io.ReaderAt, sum []byte) (*Result, error) {
+	return d.writeWith(dst, func(w *archiveWriter) ([]byte, error) { return d.writeBlocks(ctx, w, image, sum) })
+}
+
+// writeWith writes the archive. blocks appends all blocks and returns the SHA-256 of the
+// image.
+func (d *draft) writeWith(dst io.Writer, blocks func(w *archiveWriter) (sum []byte, err error)) (*Result, error) {
 	table, err := blockidx.NewTable(d.l.Blocks)
 	if err != nil {
 		return nil, err
@@ -85,7 +92,8 @@ func (d *draft) write(ctx context.Context, dst io.Writer, image io.ReaderAt, sum
 	w.man.Front = format.Front{Len: w.off, CRC32: format.Hex32(w.crc)}
 	plan := &d.front[1]
 	w.man.Plan = format.Place{Off: plan.End() - plan.Stored, Len: plan.Stored, CRC32: format.Hex32(czip.CRC(plan.Payload))}
-	if sum, err = d.writeBlocks(ctx, w, image, sum); err != nil {
+	sum, err := blocks(w)
+	if err != nil {
 		return nil, err
 	}
 	if err := d.writeCopies(w); err != nil {

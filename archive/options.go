@@ -41,8 +41,9 @@ var Presets = []Preset{PresetFast, PresetDefault, PresetPortable, PresetMax}
 
 // VarFilter sets the filter chain of some variables.
 type VarFilter struct {
-	// Vars are names as in the file; "*" stands for all variables. An explicit name
-	// takes precedence over "*".
+	// Vars are names as in the file; "*" stands for all variables but scalars, which are
+	// then stored unchanged. An explicit name takes precedence over "*". A scalar can
+	// have no filters.
 	Vars []string
 	// Chain replaces that of the preset. If it is empty, blocks are stored unchanged.
 	Chain filters.Chain
@@ -174,26 +175,38 @@ func (p Preset) rest() (head, rest filters.Chain, err error) {
 // chainFor returns the chain of one variable under the options, complete for blocks of
 // type t and geometry g.
 func (o *WriteOptions) chainFor(name string, t cdf3.Type, g *format.Geometry) (filters.Chain, error) {
+	c, ok := o.given(name, g)
+	if !ok {
+		var err error
+		if c, err = o.Preset.Chain(t); err != nil {
+			return nil, err
+		}
+	}
+	return complete(c, t, g)
+}
+
+// given returns the chain that the options name for a variable, if any. Scalars have no
+// chain under "*": netCDF-4 stores them without filters.
+func (o *WriteOptions) given(name string, g *format.Geometry) (c filters.Chain, ok bool) {
 	var all *VarFilter
 	for i := range o.Filters {
 		f := &o.Filters[i]
 		for _, v := range f.Vars {
 			if v == name {
-				return complete(f.Chain, t, g)
+				return f.Chain, true
 			}
 			if v == "*" {
 				all = f
 			}
 		}
 	}
-	if all != nil {
-		return complete(all.Chain, t, g)
+	switch {
+	case all == nil:
+		return nil, false
+	case len(g.Shape) == 0:
+		return nil, true
 	}
-	c, err := o.Preset.Chain(t)
-	if err != nil {
-		return nil, err
-	}
-	return complete(c, t, g)
+	return all.Chain, true
 }
 
 // poolChain returns the chain of a pool. No filter option names its variables.
@@ -233,9 +246,10 @@ func (o *WriteOptions) checkFilters(h *cdf3.Header) error {
 	if len(o.Filters) == 0 {
 		return nil
 	}
-	names := map[string]bool{"*": true}
+	names, scalars := map[string]bool{"*": true}, map[string]bool{}
 	for i := range h.Vars {
 		names[h.Vars[i].Name] = true
+		scalars[h.Vars[i].Name] = len(h.Vars[i].DimIDs) == 0
 	}
 	seen := map[string]bool{}
 	for _, f := range o.Filters {
@@ -245,6 +259,9 @@ func (o *WriteOptions) checkFilters(h *cdf3.Header) error {
 			}
 			if seen[v] {
 				return fault.Optionsf("two chains for variable %q", v)
+			}
+			if scalars[v] && len(f.Chain) > 0 {
+				return fault.Optionsf("filters for variable %q, which is a scalar", v)
 			}
 			seen[v] = true
 		}

@@ -17,6 +17,11 @@ type BlockJob struct {
 	B   int64 // number among the variable's or the rest's blocks
 	Raw []byte
 
+	// Load, if not nil, fills Raw before it is encoded. Stored, if not nil, appends the
+	// stored bytes to dst, which are then not encoded.
+	Load   func() error
+	Stored func(dst []byte) (out []byte, mask uint32, err error)
+
 	// set by encode
 	Out     []byte // local header and stored bytes
 	Entry   czip.ZipEntry
@@ -69,7 +74,16 @@ func (e *Encoder) Encode(j *BlockJob) {
 	}
 	var mask uint32
 	out := j.Out[:headRoom]
-	if m := &e.memo[chain]; m.n == len(j.Raw) && isConst(j.Raw) && bytes.Equal(m.raw8[:], j.Raw[:8]) {
+	if j.Load != nil {
+		if j.Err = j.Load(); j.Err != nil {
+			return
+		}
+	}
+	if j.Stored != nil {
+		if out, mask, j.Err = j.Stored(out); j.Err != nil {
+			return
+		}
+	} else if m := &e.memo[chain]; m.n == len(j.Raw) && isConst(j.Raw) && bytes.Equal(m.raw8[:], j.Raw[:8]) {
 		out, mask = append(out, m.payload...), m.mask
 	} else if j.V < 0 && j.B == 0 && len(j.Raw) > format.MaxFirst {
 		// The format stores such long headers without filters.

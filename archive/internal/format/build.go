@@ -35,6 +35,8 @@ type PlanOptions struct {
 	// Trial returns the stored bytes of the blocks of variables, one after another, so that
 	// only pools that pay are made. Nil: all of them.
 	Trial func(vars []int, c filters.Chain, g *Geometry) (int64, error)
+	// Pays, if not nil, reports whether a pool of these variables is made. It replaces Trial.
+	Pays func(vars []int) bool
 	// Headers bounds the local headers and directory records of blocks. A plan that has
 	// more of them is ErrMetadata.
 	Headers int64
@@ -217,6 +219,9 @@ func (b *planBuilder) mayPool(reasons []unlimited.Reason) []int {
 // poolsThatPay drops the pools whose variables take fewer bytes as blocked variables or in
 // the rest.
 func (b *planBuilder) poolsThatPay(pools []*pool) ([]*pool, error) {
+	if b.o.Pays != nil {
+		return slices.DeleteFunc(pools, func(p *pool) bool { return !b.o.Pays(p.vars) }), nil
+	}
 	if b.o.Trial == nil {
 		return pools, nil
 	}

@@ -1,0 +1,234 @@
+package archive
+
+import (
+	"bufio"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+
+	"github.com/cdfz-format/cdfz/archive/internal/blocks"
+	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/filters"
+)
+
+// Rewrite writes an archive of the netCDF file in src, usually with other filters. Zero
+// fields of the options mean: as in src. So without options every block keeps its
+// filters. A Preset replaces the chains of all variables that Filters does not name.
+//
+// Blocks with the same elements and the same chain as in src are copied without being
+// decoded, so src may have filters that this program lacks. [Result].Copied counts them.
+// The SHA-256 of the image is the one in src. It is not verified. Reading the archive
+// back does that.
+//
+// A classic src is archived as [Write] does. Errors are those of Write and of reading src.
+func Rewrite(ctx context.Context, dst io.Writer, src *File, opts *WriteOptions) (*Result, error) {
+	if src.archive == nil {
+		return Write(ctx, dst, src.Image(), src.Image().Size(), opts)
+	}
+	k, err := newKeeper(src, opts)
+	if err != nil {
+		return nil, err
+	}
+	d, err := k.draft(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var copied int64
+	res, err := d.writeWith(dst, func(w *archiveWriter) (sum []byte, err error) {
+		if sum, err = hex.DecodeString(k.from.Man.SHA256); err != nil {
+			return nil, fmt.Errorf("archive: internal error: %w", err)
+		}
+		copied, err = d.rewriteBlocks(ctx, w, k.from)
+		return sum, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	res.Copied = copied
+	return res, nil
+}
+
+// RewriteFile rewrites an archive into a file, which appears complete and on disk or not
+// at all. Unless file has NoCheck, the new archive is read back and the SHA-256 of its
+// image compared. The target must not be the file of src.
+func RewriteFile(ctx context.Context, name string, src *File, opts *WriteOptions, file *FileOptions) (*Result, error) {
+	if src.archive == nil {
+		return WriteFile(ctx, name, src.Image(), src.Image().Size(), opts, file)
+	}
+	t, o, err := create(name, file)
+	if err != nil {
+		return nil, err
+	}
+	defer t.Close()
+	w := bufio.NewWriterSize(t, 1<<18)
+	res, err := Rewrite(ctx, w, src, opts)
+	if err == nil {
+		err = w.Flush()
+	}
+	if err != nil {
+		return nil, err
+	}
+	f, err := New(t, res.Size, nil)
+	if err == nil && !o.NoCheck {
+		c := &CopyOptions{Progress: o.CheckProgress}
+		if opts != nil {
+			c.Workers, c.Memory = opts.Workers, opts.Memory
+		}
+		err = f.Image().Copy(ctx, nil, c)
+	}
+	if err != nil {
+		return nil, notReadBack(ctx, err)
+	}
+	if o.Accept != nil {
+		if err := o.Accept(f); err != nil {
+			return nil, err
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return res, commit(t, o)
+}
+
+// rewriteBlocks appends all blocks, copied or encoded, and returns how many are copied.
+func (d *draft) rewriteBlocks(ctx context.Context, w *archiveWriter, from *blocks.Reader) (copied int64, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	p := blocks.StartPipeline(ctx, d.l, d.o.Workers, w.block)
+	done := int64(0)
+	r := &blocks.Rewriter{L: d.l, From: from, Sink: p, Read: func(n int64) {
+		if done += n; d.o.Progress != nil {
+			d.o.Progress(done)
+		}
+	}}
+	if err := p.Finish(r.All(ctx)); err != nil {
+		return 0, fmt.Errorf("archive: %w", err)
+	}
+	return r.Copied, nil
+}
+
+// keeper plans an archive whose options default to those of another one.
+type keeper struct {
+	o     WriteOptions
+	src   *File
+	from  *blocks.Reader
+	zarr  bool             // the options choose the layout
+	chain bool             // keep chains that Filters does not name
+	vars  map[string][]int // numbers of variables by name, which need not be unique
+}
+
+func newKeeper(src *File, opts *WriteOptions) (*keeper, error) {
+	k := &keeper{src: src, from: src.archive, vars: map[string][]int{}}
+	for i := range src.header.Vars {
+		name := src.header.Vars[i].Name
+		k.vars[name] = append(k.vars[name], i)
+	}
+	var o WriteOptions
+	if opts != nil {
+		o = *opts
+	}
+	k.zarr, k.chain = o.Zarr != "", o.Preset == ""
+	if o.Block == 0 {
+		o.Block = min(max(k.from.L.Block, MinBlock), MaxBlock)
+	}
+	if o.Name == "" {
+		o.Name = k.from.Man.ImageName()
+	}
+	var err error
+	if k.o, err = o.withDefaults(); err != nil {
+		return nil, err
+	}
+	return k, k.o.checkFilters(src.header)
+}
+
+// draft plans the archive, in the layout of the source unless the options choose one.
+func (k *keeper) draft(ctx context.Context) (*draft, error) {
+	h, size := k.src.header, k.src.image.Size()
+	if k.zarr {
+		for _, lay := range k.o.Zarr.layouts() {
+			d, err := newDraft(ctx, h, size, &k.o, lay, k.options)
+			switch {
+			case err == nil && (k.o.Zarr.forced() || d.structural() <= viewWorth(lay, size)):
+				return d, nil
+			case err != nil && (k.o.Zarr.forced() || !errors.Is(err, format.ErrMetadata)):
+				return nil, err
+			}
+		}
+		return newDraft(ctx, h, size, &k.o, format.Pooled, k.options)
+	}
+	lay := k.from.L.Layout
+	if lay == format.Single && len(k.o.Filters) > 0 {
+		lay = format.Pooled // variables get blocks that filters apply to
+	}
+	return newDraft(ctx, h, size, &k.o, lay, k.options, func(o *format.PlanOptions) { o.Headers = math.MaxInt64 })
+}
+
+// options lets a plan keep the chains and pools of the source.
+func (k *keeper) options(o *format.PlanOptions) {
+	l := k.from.L
+	if k.chain {
+		o.Chain, o.Pool = k.chainFor, k.poolChain
+		o.Rest = l.Filters[l.Rest.Chain]
+		if o.Head = o.Rest; l.Rest.Head != nil {
+			o.Head = l.Filters[*l.Rest.Head]
+		}
+	}
+	if l.Layout != format.Pooled {
+		return
+	}
+	o.NoPools = len(l.Pools) == 0
+	o.Named = func(name string) bool {
+		return k.o.named(name) || slices.ContainsFunc(k.vars[name], func(v int) bool { return k.src.vars[v] >= 0 })
+	}
+	o.Pays = func(vars []int) bool {
+		return slices.ContainsFunc(l.Pools, func(p format.PlanPool) bool { return slices.Equal(p.Vars, vars) })
+	}
+}
+
+// chainFor returns the chain that the options name, else the one in the source.
+func (k *keeper) chainFor(name string, t cdf3.Type, g *format.Geometry) (filters.Chain, error) {
+	if c, ok := k.o.given(name, g); ok {
+		return complete(c, t, g)
+	}
+	for _, v := range k.vars[name] {
+		h := &k.src.header.Vars[v]
+		if h.Type != t || !slices.Equal(h.Shape, g.Shape) {
+			continue
+		}
+		if i := k.src.vars[v]; i >= 0 {
+			return keep(k.from.L, i, t, g)
+		}
+		if k.src.pooled != nil && k.src.pooled[v] >= 0 {
+			return keep(k.from.L, len(k.from.L.Vars)+k.from.L.Member(int(k.src.pooled[v])).Pool, t, g)
+		}
+	}
+	return k.o.chainFor(name, t, g) // it had no blocks
+}
+
+func (k *keeper) poolChain(t cdf3.Type, g *format.Geometry) (filters.Chain, error) {
+	if c, ok := k.o.given("*", g); ok {
+		return complete(c, t, g)
+	}
+	l := k.from.L
+	for i, p := range l.Pools {
+		if p.Type == t.String() && slices.Equal(p.Shape, g.Shape) {
+			return keep(l, len(l.Vars)+i, t, g)
+		}
+	}
+	return k.o.poolChain(t, g)
+}
+
+// keep returns the chain of array i for blocks of geometry g. Parameters that depend on
+// the blocks are computed anew for other blocks.
+func keep(l *format.Resolved, i int, t cdf3.Type, g *format.Geometry) (filters.Chain, error) {
+	n, _ := l.BlockInfo(i, 0)
+	if old := l.Geoms[i]; slices.Equal(old.Block, g.Block) && slices.Equal(old.Shape, g.Shape) && old.Size == g.Size {
+		return l.Filters[n], nil
+	}
+	return complete(l.Filters[n].Given(), t, g)
+}
