@@ -62,7 +62,6 @@ type archiveSum struct {
 
 func archiveCmd(a *cli.App) *cobra.Command {
 	v := &archiver{App: a, opts: archive.WriteOptions{Preset: archive.PresetDefault, Zarr: archive.ZarrAuto}, existing: existingMtime}
-	var specs []string
 	cmd := &cobra.Command{
 		Use:   "archive [flags] FILE…",
 		Short: "Make archives: x.nc becomes x.nc.cdfz beside it",
@@ -79,9 +78,7 @@ modification time are the same, or else size and SHA-256. --skip-existing=hash a
 compares the SHA-256; --skip-existing=never makes an existing archive an error; -f
 overwrites it.
 
--F sets the filters of single variables, as nccopy does: VARS,FILTERS. VARS are names
-joined by &, or * for all others. FILTERS are ids with their parameters, joined by |.
-A backslash before "," or "&" makes it part of a name.`,
+` + chains.Help,
 		Example: cli.Examples(
 			"cdfz archive tas.nc                        # makes tas.nc.cdfz",
 			"cdfz archive -o archives/ data/            # a tree of archives in another folder",
@@ -91,7 +88,7 @@ A backslash before "," or "&" makes it part of a name.`,
 			"cdfz archive - <tas.nc >tas.nc.cdfz"),
 		Args: cli.MinFiles,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := v.specs.Parse(specs); err != nil {
+			if err := v.specs.Parse(); err != nil {
 				return err
 			}
 			if err := a.CheckDest(args); err != nil {
@@ -103,8 +100,7 @@ A backslash before "," or "&" makes it part of a name.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringArrayVarP(&specs, "filter", "F", nil, "filters of single variables, as `VARS,FILTERS`; repeatable")
-	f.BoolVar(&v.specs.IgnoreMissing, "ignore-missing", false, "-F may name variables that a file does not have")
+	v.specs.AddFlags(f)
 	preset := &cli.ChoiceFlag[archive.Preset]{V: &v.opts.Preset, Choices: archive.Presets}
 	f.Var(preset, "preset", "filters of all variables without -F")
 	f.Var(&cli.SizeFlag{N: &v.opts.Block, Min: archive.MinBlock, Max: archive.MaxBlock}, "block", "target size of a block, as in 64K or 1M (default 256K)")
@@ -195,13 +191,14 @@ func (v *archiver) oneOpen(ctx context.Context, j cli.Job, in *cli.Input) error 
 	if err != nil {
 		return err
 	}
-	if opts.Filters, err = v.specs.ForFile(h); err != nil {
+	if opts.Filters, err = v.specs.ForFile(h, false); err != nil {
 		return err
 	}
 	rep := &archiveReport{File: cli.ReportName(j.Name), Target: path, Size: in.Size}
 	if text := truncated(h, in.Size); text != "" {
 		rep.Warnings = append(rep.Warnings, text)
 	}
+	rep.Warnings = append(rep.Warnings, v.specs.Warnings()...)
 	if err := v.write(ctx, in, &opts, rep); err != nil {
 		return err
 	}

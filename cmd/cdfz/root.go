@@ -22,7 +22,7 @@ type verb struct {
 
 // verbs are the commands in the order of the help.
 var verbs = []verb{
-	{"archive", archiveCmd}, {"restore", restoreCmd}, {"verify", verifyCmd}, {"repair", repairCmd},
+	{"archive", archiveCmd}, {"restore", restoreCmd}, {"copy", copyCmd}, {"verify", verifyCmd}, {"repair", repairCmd},
 	{"info", infoCmd}, {"get", get.Command}, {"dump", dumpCmd}, {"bench", bench.Command}, {"version", versionCmd},
 }
 

@@ -76,3 +76,34 @@ func cutVars(s string) (v Vars, after int, err error) {
 	}
 	return v, 0, errorAt(ErrSpec, len(s), "expected a comma and filters after the variables")
 }
+
+// ParseVarsCodecs parses "VAR[&VAR]*,JSON", as [ParseVars] does, where JSON is text for
+// [ParseCodecs] or the name of a file with such text, which read reads. JSON without
+// variables is for all of them. An object begins with "{" and a list with "[".
+func ParseVarsCodecs(s string, read func(name string) ([]byte, error)) (v Vars, err error) {
+	at := 0
+	if v = (Vars{All: true}); !isJSON(s) {
+		if v, at, err = cutVars(s); err != nil {
+			if strings.Contains(s, ",") {
+				return Vars{}, err
+			}
+			v, at = Vars{All: true}, 0
+		}
+	}
+	text := []byte(s[at:])
+	if !isJSON(s[at:]) {
+		// Columns are those of the file.
+		if text, err = read(s[at:]); err != nil {
+			return Vars{}, err
+		}
+		at = 0
+	}
+	v.Chain, err = ParseCodecs(text)
+	if e, ok := err.(*Error); ok {
+		e.Col += at
+	}
+	v.None = err == nil && len(v.Chain) == 0
+	return v, err
+}
+
+func isJSON(s string) bool { return strings.HasPrefix(s, "{") || strings.HasPrefix(s, "[") }

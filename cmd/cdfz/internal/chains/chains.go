@@ -1,59 +1,145 @@
-// Package chains turns the options -F of a command line into chains of filters for the
-// variables of a file.
+// Package chains turns the options of a command line about filters (-F and its kin) into
+// chains for the variables of a file.
 package chains
 
 import (
+	"errors"
 	"fmt"
+	"os"
+	"slices"
+	"strings"
 
 	"github.com/cdfz-format/cdfz/archive"
-	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/filters/spec"
 )
 
-// Specs holds the options -F of a command line.
-type Specs struct {
-	// IgnoreMissing allows names that a file does not have.
-	IgnoreMissing bool
-	vars          []archive.VarFilter
-}
+// all is the name that stands for all variables.
+const all = "*"
 
 // Parse parses the options and checks all that does not depend on a file.
-func (s *Specs) Parse(specs []string) error {
-	given := map[string]spec.Vars{}
-	for _, text := range specs {
-		v, err := spec.ParseVars(text, nil)
-		if err != nil {
-			return fmt.Errorf("-F %s: %w", text, err)
+func (s *Specs) Parse() error {
+	for _, text := range s.specs {
+		if err := s.parseOne("-F", text, func() (spec.Vars, error) {
+			return spec.ParseVars(text, &spec.Options{Compat: s.compat})
+		}); err != nil {
+			return err
 		}
-		names := v.Names
-		if v.All {
-			names = []string{"*"}
+	}
+	for _, text := range s.codecs {
+		if err := s.parseOne("--codec", text, func() (spec.Vars, error) { return spec.ParseVarsCodecs(text, os.ReadFile) }); err != nil {
+			return err
 		}
-		for _, name := range names {
-			before, ok := given[name]
-			switch {
-			case ok && before.None != v.None:
-				return fmt.Errorf("-F %s: contradicts an earlier -F for variable %s", text, cli.Quoted(name))
-			case ok:
-				return fmt.Errorf("-F %s: a second -F for variable %s", text, cli.Quoted(name))
-			}
-			given[name] = v
+	}
+	return s.parseDeflate()
+}
+
+// Given reports whether there is an option about filters.
+func (s *Specs) Given() bool { return len(s.vars) > 0 || s.noDefault }
+
+// parseOne parses an option and adds its chain to that of its variables.
+func (s *Specs) parseOne(option, text string, parse func() (spec.Vars, error)) error {
+	v, err := parse()
+	if err == nil {
+		err = Check(v.Chain)
+	}
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", option, text, err)
+	}
+	names := v.Names
+	if v.All {
+		names = []string{all}
+	}
+	for _, name := range names {
+		if err := s.add(name, v); err != nil {
+			return fmt.Errorf("%s %s: %w", option, text, err)
 		}
-		if err := Check(v.Chain); err != nil {
-			return fmt.Errorf("-F %s: %w", text, err)
-		}
-		s.vars = append(s.vars, archive.VarFilter{Vars: names, Chain: v.Chain})
 	}
 	return nil
 }
 
-// Check rejects unknown filters and wrong parameters. Parameters that depend on a
-// variable are checked for 4-byte numbers.
+// add gives a variable a chain. Two options for a variable are an error. In compat mode
+// they are combined as nccopy does it: "none" prevails, and otherwise the filters of the
+// second option follow those of the first, except that one with the same id replaces it.
+func (s *Specs) add(name string, v spec.Vars) error {
+	i := slices.IndexFunc(s.vars, func(f archive.VarFilter) bool { return f.Vars[0] == name })
+	if i < 0 {
+		s.vars = append(s.vars, archive.VarFilter{Vars: []string{name}, Chain: s.ordered(v.Chain)})
+		return nil
+	}
+	before := &s.vars[i]
+	switch {
+	case !s.compat && (len(before.Chain) == 0) != v.None:
+		return fmt.Errorf("contradicts an earlier option for variable %s", cli.Quoted(name))
+	case !s.compat:
+		return fmt.Errorf("a second option for variable %s", cli.Quoted(name))
+	case v.None:
+		before.Chain = nil
+	case len(before.Chain) > 0:
+		before.Chain = s.ordered(append(before.Chain.Clone(), v.Chain...))
+	}
+	return nil
+}
+
+// ordered applies --nc4-order and, in compat mode, the rule that a chain has a filter once.
+func (s *Specs) ordered(c filters.Chain) filters.Chain {
+	var out filters.Chain
+	for _, f := range c {
+		i := slices.IndexFunc(out, func(g filters.Filter) bool { return g.ID == f.ID })
+		if s.compat && i >= 0 {
+			out[i] = f
+			continue
+		}
+		out = append(out, f)
+	}
+	if s.nc4Order {
+		slices.SortStableFunc(out, func(a, b filters.Filter) int { return nc4Rank(a.ID) - nc4Rank(b.ID) })
+	}
+	return out
+}
+
+// nc4Rank is the place that netcdf-c gives to a filter when it writes a netCDF-4 file:
+// fletcher32 first, then shuffle, then all others in the order of their definition.
+func nc4Rank(id uint32) int {
+	switch id {
+	case filters.Fletcher32:
+		return 0
+	case filters.Shuffle:
+		return 1
+	}
+	return 2
+}
+
+// parseDeflate turns -d and -s into a chain of all variables.
+func (s *Specs) parseDeflate() error {
+	switch {
+	case s.deflate < 0 && s.shuffle:
+		return cli.Hinted(errors.New("-s: expected -d too"), "-F '*,2' shuffles without compression")
+	case s.deflate < 0:
+		return nil
+	case slices.ContainsFunc(s.vars, func(f archive.VarFilter) bool { return f.Vars[0] == all }):
+		return fmt.Errorf("-d %d: contradicts an earlier option for all variables", s.deflate)
+	}
+	var c filters.Chain
+	if s.deflate > 0 {
+		if s.shuffle {
+			c = append(c, filters.Filter{ID: filters.Shuffle})
+		}
+		c = append(c, filters.Filter{ID: filters.Deflate, Params: []uint32{uint32(s.deflate)}})
+	}
+	if err := Check(c); err != nil {
+		return fmt.Errorf("-d %d: %w", s.deflate, err)
+	}
+	s.vars = append(s.vars, archive.VarFilter{Vars: []string{all}, Chain: c})
+	return nil
+}
+
+// Check rejects wrong parameters and unknown filters, unless these are optional.
+// Parameters that depend on a variable are checked for 4-byte numbers.
 func Check(c filters.Chain) error {
 	for _, f := range c {
-		if _, ok := filters.Lookup(f.ID); !ok {
+		if _, ok := filters.Lookup(f.ID); !ok && !f.Optional {
 			return &filters.UnknownFilterError{ID: f.ID, Params: f.Params, Name: filters.Name(f.ID)}
 		}
 	}
@@ -64,53 +150,21 @@ func Check(c filters.Chain) error {
 	return err
 }
 
-// ForFile returns the chains for a file. A name that the file lacks is an error, unless
-// ignored on request.
-func (s *Specs) ForFile(h *cdf3.Header) ([]archive.VarFilter, error) {
-	has := map[string]bool{"*": true}
-	all := make([]string, len(h.Vars))
-	for i := range h.Vars {
-		all[i] = h.Vars[i].Name
-		has[all[i]] = true
-	}
-	var out []archive.VarFilter
-	for _, f := range s.vars {
-		var names []string
-		for _, name := range f.Vars {
-			switch {
-			case has[name]:
-				names = append(names, name)
-			case !s.IgnoreMissing:
-				err := fmt.Errorf("-F names variable %s, which the file does not have", cli.Quoted(name))
-				if near := cli.Nearest(name, all); near != "" {
-					return nil, cli.Hinted(err, "did you mean %s? --ignore-missing ignores such names", cli.Quoted(near))
-				}
-				return nil, cli.Hinted(err, "--ignore-missing ignores such names")
-			}
-		}
-		if len(names) > 0 {
-			out = append(out, archive.VarFilter{Vars: names, Chain: f.Chain})
-		}
-	}
-	return out, nil
-}
-
-// WithoutEffect lists the variables named by -F whose chain is not used because they
-// have no blocks.
-func WithoutEffect(f *archive.File, given []archive.VarFilter) []string {
-	named := map[string]bool{}
-	for _, f := range given {
-		for _, name := range f.Vars {
-			named[name] = true
-		}
-	}
+// Warnings lists the optional filters that this program lacks.
+func (s *Specs) Warnings() []string {
 	var out []string
-	for _, v := range f.Vars() {
-		if i := v.Info(); named[v.Name()] && !i.Blocked {
-			if i.Pooled {
-				i.Why = "it is too small for blocks of its own"
+	for _, v := range s.vars {
+		for _, f := range v.Chain {
+			if _, ok := filters.Lookup(f.ID); ok {
+				continue
 			}
-			out = append(out, fmt.Sprintf("-F has no effect on variable %s: %s", cli.Quoted(v.Name()), i.Why))
+			text := fmt.Sprintf("filter %d is optional and unknown: no block has it", f.ID)
+			if name := filters.Name(f.ID); name != "" {
+				text = strings.Replace(text, " is", " ("+name+") is", 1)
+			}
+			if !slices.Contains(out, text) {
+				out = append(out, text)
+			}
 		}
 	}
 	return out

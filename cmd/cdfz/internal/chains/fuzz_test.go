@@ -19,11 +19,10 @@ func FuzzFilterSpecs(f *testing.F) {
 		s.Add(name, text[0], text[1])
 	}
 	f.Fuzz(func(t *testing.T, a, b string) {
-		var specs Specs
-		if specs.Parse([]string{a, b}) != nil {
+		specs := Specs{specs: []string{a, b}, deflate: -1}
+		if specs.Parse() != nil {
 			return
 		}
-		require.Len(t, specs.vars, 2)
 		seen := map[string]bool{}
 		for _, v := range specs.vars {
 			require.NotEmpty(t, v.Vars)

@@ -1,0 +1,40 @@
+package chains
+
+import (
+	"github.com/spf13/pflag"
+
+	"github.com/cdfz-format/cdfz/archive"
+)
+
+// Help describes the syntax of -F for the help of a verb.
+const Help = `-F sets the filters of single variables, as nccopy does: VARS,FILTERS. VARS are names
+joined by &, or * for all others. FILTERS are ids with their parameters, joined by |, or
+none. A ? after a filter makes it optional: blocks that it cannot encode, or does not
+shorten, are stored without it. A backslash before "," or "&" makes it part of a name.
+Scalars have no filters. --codec sets them as VARS,JSON with the codecs of Zarr.`
+
+// Specs holds the options of a command line about filters.
+type Specs struct {
+	specs, codecs []string // -F, --codec
+	deflate       int      // -d; negative if it is missing
+	shuffle       bool     // -s
+	ignoreMissing bool
+	compat        bool
+	nc4Order      bool
+	noDefault     bool
+
+	vars []archive.VarFilter // one variable each, set by Parse
+}
+
+// AddFlags adds the options to a verb.
+func (s *Specs) AddFlags(f *pflag.FlagSet) {
+	f.StringArrayVarP(&s.specs, "filter", "F", nil, "filters of single variables, as `VARS,FILTERS`; repeatable")
+	f.StringArrayVar(&s.codecs, "codec", nil, "the same, as `VARS,JSON`: a codec of Zarr, a list, or an object with filters and compressor; JSON may be the name of a file")
+	f.IntVarP(&s.deflate, "deflate", "d", -1, "compress all variables without -F with deflate at `LEVEL` 1 to 9; 0: without filters")
+	f.Lookup("deflate").DefValue = ""
+	f.BoolVarP(&s.shuffle, "shuffle", "s", false, "shuffle before -d")
+	f.BoolVar(&s.ignoreMissing, "ignore-missing", false, "-F may name variables that a file does not have")
+	f.BoolVar(&s.noDefault, "no-default", false, "no filters for variables that no option names")
+	f.BoolVar(&s.nc4Order, "nc4-order", false, "the order of netCDF-4: fletcher32 first, then shuffle, then the others")
+	f.BoolVar(&s.compat, "compat", false, "read -F as nccopy does: constants wrap around, several options for a variable are combined, missing variables and scalars are ignored")
+}
