@@ -62,6 +62,7 @@ var edges = map[string][]string{
 	"cf":            {"cdf3", "slab"},
 	"export":        {"cdf3", "slab", "cf"},
 	"cdl":           {"cdf3", "cf", "slab"}, // text from headers and values, wherever they come from
+	"cdl/gen":       {"cdf3", "filters", "filters/spec", "internal/atomicfile"},
 }
 
 // TestEdges checks the imports of all packages against edges. Commands and benchmarks

@@ -3,8 +3,8 @@
 //
 // [Read] returns everything but the values: dimensions, attributes, variables, the
 // place, shape and length of every variable, the size and number of records.
-// [Header.Append] writes a header, and [Header.Layout] places the variables of a
-// header built by a program.
+// [Header.Append] writes a header, [Header.Layout] places the variables of a header built
+// by a program, and [WriteFile] writes a whole file.
 //
 // # What is strict and what is not
 //
@@ -19,7 +19,7 @@
 //
 // # What is not done
 //
-// It reads neither values nor any other bytes after the header. A [Header] does not
+// It does not read values or any other bytes after the header. A [Header] does not
 // record which form an empty list had or the bytes of padding. To restore a file
 // exactly, keep the bytes of its header.
 //

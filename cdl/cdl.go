@@ -2,7 +2,7 @@
 //
 // [Dump] takes a header and the values of its variables from any source. It also writes
 // NcML. [Name] and [Kind] derive the data set's name and kind from a file, as ncdump
-// does.
+// does. Package cdl/gen reads CDL.
 //
 // The reference is ncdump of netCDF-C 4.9.0 on Linux, including its oddities where they
 // are the same in every run. Files that ncdump refuses, or at which it stops halfway,

@@ -1,0 +1,276 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/cdl"
+	"github.com/cdfz-format/cdfz/cdl/gen"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/chains"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
+	"github.com/cdfz-format/cdfz/internal/atomicfile"
+)
+
+// generator runs the verb gen.
+type generator struct {
+	*cli.App
+	o         gen.Options
+	opts      archive.WriteOptions // of an archive
+	toArchive bool
+}
+
+// genReport is the JSON of one generated file.
+type genReport struct {
+	File        string   `json:"file"`
+	Target      string   `json:"target"`
+	Format      string   `json:"format"`
+	Dims        int      `json:"dimensions"`
+	Vars        int      `json:"variables"`
+	Records     int64    `json:"records"`
+	Size        int64    `json:"size"`
+	ArchiveSize int64    `json:"archive_size,omitempty"` // if it is an archive
+	Warnings    []string `json:"warnings,omitempty"`
+}
+
+func genCmd(a *cli.App) *cobra.Command {
+	v := &generator{App: a}
+	cmd := &cobra.Command{
+		Use:   "gen [flags] FILE",
+		Short: "Make a netCDF file or an archive from CDL, as ncgen does",
+		Long: `Makes a classic netCDF file from CDL, the text that dump and ncdump print: x.cdl
+becomes x.nc. The bytes are those that ncgen writes. FILE - is standard input.
+
+With --archive, or if OUT ends in .cdfz, the target is an archive. Then the special
+attributes that dump -s prints are obeyed: _Codecs, or else _Fletcher32, _Shuffle,
+_DeflateLevel and _Filter, set the filters of a variable, and _BlockSize the size of
+blocks. Variables without them get the filters of --preset. If a variable has filters or
+_ChunkSizes in the text, all variables get blocks, as with --zarr always.
+
+The attribute _Format sets the kind of file, and -k overrides it. Otherwise it is the
+first of classic, 64-bit offset and cdf5 that holds all dimensions, types and sizes.
+Groups and other parts of netCDF-4 are errors.`,
+		Example: cli.Examples(
+			"cdfz gen tas.cdl                          # makes tas.nc",
+			"cdfz gen -k cdf5 -o tas5.nc tas.cdl",
+			"cdfz gen -o tas.nc.cdfz tas.cdl           # an archive, with the filters in the text",
+			"cdfz dump -s -p 9,17 a.nc.cdfz | sed 's/hPa/Pa/' | cdfz gen -o b.nc.cdfz -"),
+		Args: cli.OneFile,
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return []string{"cdl"}, cobra.ShellCompDirectiveFilterFileExt
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.CheckDest(args); err != nil {
+				return err
+			}
+			v.toArchive = v.toArchive || strings.HasSuffix(v.Dest, cli.Suffix)
+			if f := cmd.Flags(); !v.toArchive && (f.Changed("preset") || f.Changed("block") || f.Changed("zarr")) {
+				return cli.Hinted(errors.New("--preset, --zarr and --block are for archives"), "--archive makes one")
+			}
+			if err := v.run(cmd.Context(), args[0]); err != nil {
+				a.FailFile(cli.ShowName(args[0]), err)
+			}
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.VarP(&kindFlag{v: &v.o.Version}, "kind", "k", "`KIND` of file: classic, 64-bit-offset or cdf5, and other names of ncgen")
+	f.BoolVarP(&v.o.NoFill, "nofill", "x", false, "leave variables without values at 0, not at the fill value")
+	f.BoolVarP(&v.toArchive, "archive", "a", false, "make an archive: x.cdl becomes x.nc.cdfz")
+	preset := &cli.ChoiceFlag[archive.Preset]{V: &v.opts.Preset, Choices: archive.Presets}
+	f.Var(preset, "preset", "filters of variables for which the text has none")
+	zarr := &cli.ChoiceFlag[archive.ZarrMode]{V: &v.opts.Zarr, Choices: []archive.ZarrMode{archive.ZarrAuto, archive.ZarrAlways, archive.ZarrConsolidated, archive.ZarrNever}}
+	f.Var(zarr, "zarr", "whether Zarr tools can open the archive, as for cdfz archive")
+	f.Var(&cli.SizeFlag{N: &v.opts.Block, Min: archive.MinBlock, Max: archive.MaxBlock}, "block", "target size of a block, instead of _BlockSize")
+	f.Var(&cli.SizeFlag{N: &v.o.MaxSize, Min: 1, Max: 1 << 62}, "max-size", "largest netCDF file to make (default 1T)")
+	f.BoolP("binary", "b", false, "ignored; files are always binary")
+	a.ForceFlag(cmd)
+	a.JSONFlag(cmd)
+	a.DestFlag(cmd, "write to `OUT`: a name, a folder, or - for standard output")
+	cli.CompleteWords(cmd, "kind", "classic", "64-bit-offset", "cdf5")
+	cli.CompleteWords(cmd, "preset", preset.Words()...)
+	cli.CompleteWords(cmd, "zarr", zarr.Words()...)
+	cli.CompleteWords(cmd, "block", "64K", "256K", "1M", "4M")
+	return cmd
+}
+
+func (v *generator) run(ctx context.Context, name string) error {
+	in, err := v.Open(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	f, err := gen.Parse(ctx, io.NewSectionReader(in.R, 0, in.Size), &v.o)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	rep := &genReport{File: cli.ReportName(name), Format: cdl.Kind(f.Header.Version), Dims: len(f.Header.Dims), Vars: len(f.Header.Vars),
+		Records: f.Header.NumRecs, Size: f.Size()}
+	if rep.Target, err = v.TargetPath(cli.Job{Name: name, Rel: filepath.Base(name)}, v.rename); err != nil {
+		return err
+	}
+	if v.toArchive {
+		err = v.archive(ctx, f, rep)
+	} else {
+		err = v.classic(ctx, f, rep.Target)
+	}
+	if err == nil && v.Dest != cli.StdoutName {
+		v.report(rep)
+	}
+	return err
+}
+
+// rename returns the name of the target for the name of a text.
+func (v *generator) rename(name string) (string, error) {
+	name = strings.TrimSuffix(name, ".cdl") + ".nc"
+	if v.toArchive {
+		name += cli.Suffix
+	}
+	return name, nil
+}
+
+// classic writes the netCDF file.
+func (v *generator) classic(ctx context.Context, f *gen.File, path string) error {
+	dst, err := v.Sink(path, nil)
+	if err != nil {
+		return err
+	}
+	defer dst.Abort()
+	w := bufio.NewWriterSize(dst, 1<<18)
+	if err := f.Write(ctx, w); err != nil {
+		return err
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	return dst.Commit()
+}
+
+// archive makes an archive of the netCDF file, which is written to a temporary file.
+func (v *generator) archive(ctx context.Context, f *gen.File, rep *genReport) error {
+	if err := v.storage(f); err != nil {
+		return err
+	}
+	cli.CatchStop()
+	image, err := atomicfile.Temp()
+	if err != nil {
+		return err
+	}
+	defer image.Close()
+	w := bufio.NewWriterSize(image, 1<<18)
+	if err := f.Write(ctx, w); err != nil {
+		return err
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	v.opts.Workers = v.Workers
+	if v.opts.Name = cdl.Name(f.Name) + ".nc"; rep.Target != cli.StdoutName {
+		v.opts.Name = strings.TrimSuffix(filepath.Base(rep.Target), cli.Suffix)
+	}
+	if v.Dest == cli.StdoutName {
+		w := bufio.NewWriterSize(v.Out, 1<<18)
+		if _, err := archive.Write(ctx, w, image, rep.Size, &v.opts); err != nil {
+			return err
+		}
+		return w.Flush()
+	}
+	v.StartProgress("gen", cli.Files{Jobs: []cli.Job{{Name: rep.File, Size: rep.Size}}})
+	defer v.StopProgress()
+	v.opts.Progress = v.Step(rep.File, rep.Size, 0, 2)
+	return v.WriteTo(rep.Target, &cli.Input{}, func(o *archive.FileOptions) error {
+		o.CheckProgress = v.Step(rep.File, rep.Size, 1, 2)
+		o.Accept = func(a *archive.File) error {
+			rep.Warnings = otherBlocks(f, a)
+			return nil
+		}
+		res, err := archive.WriteFile(ctx, rep.Target, image, rep.Size, &v.opts, o)
+		if err == nil {
+			rep.ArchiveSize = res.Size
+		}
+		return err
+	})
+}
+
+// storage takes the options of the archive from the special attributes.
+func (v *generator) storage(f *gen.File) error {
+	if v.opts.Block == 0 {
+		v.opts.Block = f.BlockSize
+	}
+	for i := range f.Storage {
+		name := f.Header.Vars[i].Name
+		c, ok, err := f.Storage[i].Chain()
+		if err == nil {
+			err = chains.Check(c)
+		}
+		if err != nil {
+			return fmt.Errorf("variable %s: %w", cli.Quoted(name), err)
+		}
+		if ok {
+			v.opts.Filters = append(v.opts.Filters, archive.VarFilter{Vars: []string{name}, Chain: c})
+		}
+		if v.opts.Zarr == "" && (ok || len(f.Storage[i].ChunkSizes) > 0) {
+			v.opts.Zarr = archive.ZarrAlways
+		}
+	}
+	return nil
+}
+
+// otherBlocks lists the variables whose blocks have another shape than the text asks
+// for. The planner makes blocks of whole rows only.
+func otherBlocks(f *gen.File, a *archive.File) (out []string) {
+	for i, v := range a.Vars() {
+		want, got := f.Storage[i].ChunkSizes, v.Info()
+		if len(want) > 0 && got.Blocked && !slices.Equal(want, got.Block) {
+			out = append(out, fmt.Sprintf("the blocks of variable %s are %s, not _ChunkSizes %s", cli.Quoted(v.Name()), shapeText(got.Block), shapeText(want)))
+		}
+	}
+	return out
+}
+
+func (v *generator) report(rep *genReport) {
+	for _, text := range rep.Warnings {
+		v.Message("warning: %s: %s", cli.ShowName(rep.File), text)
+	}
+	if v.JSON {
+		v.Emit(rep)
+		return
+	}
+	line := fmt.Sprintf("%s: %s, %s, %s", rep.Target, rep.Format, cli.Count(int64(rep.Vars), "variable"), cli.Size(rep.Size))
+	if rep.ArchiveSize > 0 {
+		line += " -> " + cli.Size(rep.ArchiveSize)
+	}
+	v.Report("%s", line)
+}
+
+// kindFlag is -k KIND.
+type kindFlag struct {
+	v    *cdf3.Version
+	text string
+}
+
+func (f *kindFlag) String() string { return f.text }
+func (f *kindFlag) Type() string   { return "KIND" }
+
+func (f *kindFlag) Set(s string) error {
+	version, classic, known := gen.Kind(s)
+	switch {
+	case known && !classic:
+		return errors.New("a kind of netCDF-4; expected classic, 64-bit-offset or cdf5")
+	case !known:
+		return errors.New("expected classic, 64-bit-offset or cdf5")
+	}
+	*f.v, f.text = version, s
+	return nil
+}
