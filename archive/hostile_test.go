@@ -136,6 +136,12 @@ func attack(t testing.TB, ar []byte) {
 			p.Close()
 		}
 	})
+	limited("salvage", func() {
+		s, err := fsck.Salvage(ctx, bytes.NewReader(ar), size, nil)
+		if expected("salvage", err); err == nil {
+			s.Close()
+		}
+	})
 	if f == nil || !modest(f) {
 		return
 	}

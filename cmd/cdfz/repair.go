@@ -86,7 +86,7 @@ func (v *repairer) repair(ctx context.Context, name string) error {
 	v.StopProgress()
 	if err != nil {
 		if errors.Is(err, archive.ErrCorrupt) {
-			return cli.Hinted(err, "nothing was changed; plan, manifest and blocks cannot be rebuilt")
+			return cli.Hinted(err, "nothing was changed; cdfz restore --salvage restores what is intact")
 		}
 		return cli.ExplainNotArchive(in, err)
 	}

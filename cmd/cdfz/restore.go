@@ -14,8 +14,9 @@ import (
 // restorer runs the verb restore.
 type restorer struct {
 	*cli.App
-	memory int64
-	sum    restoreSum
+	memory   int64
+	salvages bool // damaged archives
+	sum      restoreSum
 }
 
 // restoreReport is the JSON of one restored file.
@@ -48,23 +49,31 @@ the file appears. With -o - the data is written before the check: it is right on
 the exit code is 0. The file gets the permissions and the modification time of the
 archive, and its owner if root runs cdfz.
 
+--salvage restores what is intact in a damaged archive, lists what is lost by variable
+and index range, and writes fill values in its place. The exit code is then 3.
+
 FILE may be a folder: archives below it, named *.cdfz, are restored, and other files
 are skipped. It may also be an http or https URL, or - for standard input.`,
 		Example: cli.Examples(
 			"cdfz restore tas.nc.cdfz              # makes tas.nc",
 			"cdfz restore -o back/ archives/       # a whole tree",
-			"cdfz restore -o - tas.nc.cdfz | md5sum"),
+			"cdfz restore -o - tas.nc.cdfz | md5sum",
+			"cdfz restore --salvage -o rescued.nc damaged.nc.cdfz"),
 		Args:              cli.MinFiles,
 		ValidArgsFunction: cli.CompleteArchives,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := a.CheckDest(args); err != nil {
 				return err
 			}
+			if v.salvages && a.Dest == cli.StdoutName {
+				return cli.Hinted(errors.New("-o -: --salvage does not write in order"), "-o OUT writes to a file")
+			}
 			v.run(cmd.Context(), args)
 			return nil
 		},
 	}
 	cmd.Flags().Var(&cli.SizeFlag{N: &v.memory, Min: 1, Max: 1 << 62}, "memory", "memory for blocks of record variables (default 128M)")
+	cmd.Flags().BoolVar(&v.salvages, "salvage", false, "restore what is intact in a damaged archive")
 	a.ForceFlag(cmd)
 	a.JSONFlag(cmd)
 	a.VerboseFlag(cmd)
@@ -80,7 +89,11 @@ func (v *restorer) run(ctx context.Context, args []string) {
 	}
 	files := v.Find(ctx, args, cli.Archives, failed)
 	v.StartProgress("restore", files)
-	v.Each(ctx, files, func(j cli.Job) error { return v.one(ctx, j) }, failed)
+	one := v.one
+	if v.salvages {
+		one = v.salvage
+	}
+	v.Each(ctx, files, func(j cli.Job) error { return one(ctx, j) }, failed)
 	s := &v.sum
 	s.Skipped = files.Skipped
 	s.Seconds = cli.Round(time.Since(start).Seconds(), 3)
@@ -115,7 +128,7 @@ func (v *restorer) one(ctx context.Context, j cli.Job) error {
 		err = v.WriteTo(path, in, func(file *archive.FileOptions) error { return archive.RestoreFile(ctx, path, f, o, file) })
 	}
 	if errors.Is(err, archive.ErrCorrupt) {
-		return cli.Hinted(err, "cdfz verify lists all damage")
+		return cli.Hinted(err, "cdfz verify lists all damage, cdfz restore --salvage restores the rest")
 	}
 	if err != nil {
 		return err

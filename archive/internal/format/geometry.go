@@ -3,6 +3,7 @@ package format
 import (
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
 )
@@ -121,6 +122,22 @@ func (g *Geometry) AppendKey(dst []byte, b int64) []byte {
 		b %= rest
 	}
 	return dst
+}
+
+// ParseKey returns the block with a Zarr v2 chunk key in canonical form.
+func (g *Geometry) ParseKey(key string) (b int64, ok bool) {
+	parts := strings.Split(key, ".")
+	if len(parts) != max(1, len(g.Grid)) {
+		return 0, false
+	}
+	for i, n := range g.Grid {
+		c, err := strconv.ParseInt(parts[i], 10, 64)
+		if err != nil || c < 0 || c >= n {
+			return 0, false
+		}
+		b = b*n + c
+	}
+	return b, b < g.Blocks && string(g.AppendKey(nil, b)) == key
 }
 
 // KeysLen returns the sum of the lengths of all keys, and the length of the longest.

@@ -1,0 +1,239 @@
+package fsck
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/cdfz-format/cdfz/archive/internal/blocks"
+	"github.com/cdfz-format/cdfz/archive/internal/czip"
+	"github.com/cdfz-format/cdfz/archive/internal/fault"
+	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/blockidx"
+	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/internal/ioat"
+)
+
+// Salvaged is what Salvage found in a damaged archive. The caller must close it.
+type Salvaged struct {
+	Image  string // base name of the image, "" if the manifest is lost
+	Size   int64  // of the image
+	SHA256 string // of the image, "" if the manifest is lost
+	Blocks int64  // of data
+	// Lost has the blocks without intact bytes. WriteImage adds those that do not decode.
+	Lost []Damage
+
+	r      io.ReaderAt
+	l      *format.Resolved
+	header *cdf3.Header
+	table  *blockidx.Table // rows of the blocks found; others are zero
+	vars   []int           // number of the variable with each segment
+}
+
+// SalvageOptions control Salvage. Nil and the zero value mean the defaults.
+type SalvageOptions struct {
+	// Progress, if not nil, is called with the number of archive bytes done so far. It
+	// may begin again at 0.
+	Progress func(done int64)
+}
+
+// Salvage looks for the blocks of an archive whatever else is damaged: in the places of
+// the index, then by a search of the whole file for local headers, then in the central
+// directory. A block counts as found if its stored bytes have their checksum. Parts that
+// cannot be read count as damaged.
+//
+// Plan and netCDF header must be intact somewhere, in the original or the second copy;
+// else the error is ErrCorrupt. ErrNotArchive: nothing of an archive was found.
+func Salvage(ctx context.Context, r io.ReaderAt, size int64, o *SalvageOptions) (*Salvaged, error) {
+	if o == nil {
+		o = &SalvageOptions{}
+	}
+	src := ioat.Bind(ctx, r)
+	x := &salvager{
+		repairer: repairer{walker: walker{Walker: czip.Walker{R: src, Size: size}}, src: src, ctx: ctx, o: &RepairOptions{Progress: o.Progress}, p: &Repaired{r: r}},
+		out:      &Salvaged{r: r},
+	}
+	err := x.run()
+	if ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		x.out.Close()
+		return nil, err
+	}
+	return x.out, nil
+}
+
+// Close removes the temporary file, if there is one.
+func (s *Salvaged) Close() error {
+	if s.table == nil {
+		return nil
+	}
+	return s.table.Close()
+}
+
+// salvager is a repairer that goes on where a repairer fails.
+type salvager struct {
+	repairer
+	out    *Salvaged
+	window []byte         // buffer of the search
+	budget int64          // bytes that the search may still read to compare checksums
+	paths  map[string]int // positions of variables and pools in the plan
+}
+
+func (x *salvager) run() error {
+	if err := x.findTail(); err != nil {
+		x.tail, x.man, x.idx, x.dir = nil, nil, nil, nil
+	}
+	if err := x.findFront(); err != nil {
+		return err
+	}
+	out := x.out
+	out.l, out.header, out.Size, out.Blocks = x.l, x.p.header, x.l.Image.Size, x.l.Blocks
+	var err error
+	if out.table, err = blockidx.NewTable(x.l.Blocks); err != nil {
+		return err
+	}
+	missing, err := x.fromRows()
+	if err == nil && missing > 0 {
+		err = x.search(func(e *czip.ZipEntry) (bool, error) { return x.take(e, &missing) })
+	}
+	if err == nil && missing > 0 {
+		err = x.fromDirectory(&missing)
+	}
+	if err != nil {
+		return err
+	}
+	if x.man != nil {
+		out.Image, out.SHA256 = x.man.ImageName(), x.man.SHA256
+	}
+	return x.listLost(missing)
+}
+
+// findFront finds plan and netCDF header.
+func (x *salvager) findFront() error {
+	if _, err := x.findPlan(); err != nil {
+		x.l = nil
+		if err := x.ctx.Err(); err != nil {
+			return err
+		}
+	}
+	if x.l != nil && x.man != nil && x.findHeader() == nil && x.p.header != nil {
+		return nil
+	}
+	// The search finds the plan before the header, or its second copy before that of the
+	// header.
+	seen := false
+	var first error
+	err := x.search(func(e *czip.ZipEntry) (bool, error) {
+		seen = seen || strings.HasPrefix(e.Name, ".cdfz/")
+		if x.l != nil && x.p.header != nil && x.man != nil || !x.spend(e) {
+			return true, nil
+		}
+		switch {
+		case x.l == nil && (e.Name == czip.PlanName || e.Name == czip.CopyPlan):
+			if _, err := x.planIn(*e); err != nil {
+				x.l, first = nil, err
+				return false, nil
+			}
+			return true, nil
+		case x.l != nil && x.p.header == nil && (e.Name == czip.RestPrefix+"0" || e.Name == czip.CopyHeader):
+			return x.headerIn(e), nil
+		case e.Name == czip.ManifestName && x.man == nil:
+			x.manifestIn(e)
+		}
+		return true, nil
+	})
+	switch {
+	case err != nil:
+		return err
+	case x.p.header != nil:
+		return nil
+	case x.l != nil:
+		return fault.Corruptf("the netCDF header is lost")
+	case errors.Is(first, fault.ErrVersion):
+		return first
+	case !seen:
+		return fmt.Errorf("archive: %w", fault.ErrNotArchive)
+	}
+	return fault.Corruptf("the plan is lost")
+}
+
+// headerIn parses the netCDF header in an entry, if that is possible.
+func (x *salvager) headerIn(e *czip.ZipEntry) bool {
+	stored, err := x.payload(e)
+	if err != nil {
+		return false
+	}
+	at := format.Place{Off: e.End() - e.Stored, Len: e.Stored, Mask: e.Mask, CRC32: format.Hex32(e.Crc)}
+	h, err := blocks.DecodeHeader(x.ctx, x.l, at, stored)
+	if err != nil || x.l.SetHeader(x.ctx, h) != nil {
+		return false
+	}
+	x.p.header = h
+	return true
+}
+
+// manifestIn parses the manifest in an entry, for the image's name and SHA-256.
+func (x *salvager) manifestIn(e *czip.ZipEntry) {
+	if e.Stored > czip.MaxManifest {
+		return
+	}
+	data, err := x.content(x.ctx, e)
+	if err != nil {
+		return
+	}
+	if m, err := format.ReadManifest(data); err == nil {
+		x.man = m
+	}
+}
+
+// fromRows takes the blocks that the index locates, and returns the number of the others.
+func (x *salvager) fromRows() (missing int64, err error) {
+	missing = x.l.Blocks
+	if x.idx == nil || x.idx.Rows() != x.l.Blocks {
+		return missing, nil // the number of blocks is only a claim
+	}
+	for n := range x.l.Blocks {
+		if err := x.ctx.Err(); err != nil {
+			return 0, err
+		}
+		if row, err := x.idx.Row(n); err == nil {
+			if _, err := x.takeRow(n, row, &missing); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return missing, nil
+}
+
+// maxLost bounds the list of lost blocks. An archive that was cut off may lack any number.
+const maxLost = 100_000
+
+// listLost lists the blocks without a row.
+func (x *salvager) listLost(missing int64) error {
+	for n := int64(0); n < x.l.Blocks && missing > 0; n++ {
+		if len(x.out.Lost) == maxLost {
+			x.out.Lost = append(x.out.Lost, Damage{Kind: DamageBlock, Off: -1, Len: -1, Text: fmt.Sprintf("%d more blocks are lost", missing)})
+			return nil
+		}
+		row, err := x.out.table.Row(n)
+		if err != nil {
+			return err
+		}
+		if row.Off == 0 {
+			missing--
+			x.out.lose(x.l.BlockAt(n), -1, fault.Corruptf("no intact bytes were found"))
+		}
+	}
+	return nil
+}
+
+// lose records a lost block.
+func (s *Salvaged) lose(b format.Block, off int64, err error) {
+	v := verifier{rep: &Report{}}
+	_ = v.damage(DamageBlock, off, -1, format.NewBlockError(s.l, s.header, b.Var, b.B, off, err))
+	s.Lost = append(s.Lost, v.rep.Damage...)
+}

@@ -1,0 +1,178 @@
+package fsck
+
+import (
+	"bytes"
+	"encoding/binary"
+	"strconv"
+	"strings"
+
+	"github.com/cdfz-format/cdfz/archive/internal/blocks"
+	"github.com/cdfz-format/cdfz/archive/internal/czip"
+	"github.com/cdfz-format/cdfz/blockidx"
+	"github.com/cdfz-format/cdfz/internal/ioat"
+)
+
+// A search of the whole archive for local headers, which goes on after damage.
+
+const (
+	searchWindow = 1 << 20
+	sector       = 4096 // bytes that are skipped if they cannot be read
+	// searchBudget bounds the bytes that a search reads to compare checksums, in lengths
+	// of the archive: damage or malice may make many headers out of one.
+	searchBudget = 4
+)
+
+// search calls use for the entries in the order of the file, as far as local headers are
+// intact. It follows them from one to the next and looks for the next one where they lead
+// nowhere, or where use returns false.
+func (x *salvager) search(use func(e *czip.ZipEntry) (bool, error)) error {
+	x.budget = searchBudget * x.Size
+	for off := int64(0); off < x.Size; {
+		if err := x.ctx.Err(); err != nil {
+			return err
+		}
+		if x.o.Progress != nil {
+			x.o.Progress(off)
+		}
+		e, err := x.At(off)
+		if err != nil {
+			off = x.nextSignature(off + 1)
+			continue
+		}
+		ok, err := use(&e)
+		if err != nil {
+			return err
+		}
+		// The length in a damaged header may lead anywhere.
+		if _, err := x.At(e.End()); ok || err == nil {
+			off = e.End()
+		} else {
+			off = x.nextSignature(off + 1)
+		}
+	}
+	return nil
+}
+
+// nextSignature returns the offset of the next bytes from off on that may be a local
+// header, or the end of the archive.
+func (x *salvager) nextSignature(off int64) int64 {
+	sig := []byte(czip.HeadMagic)
+	if x.window == nil {
+		x.window = make([]byte, searchWindow)
+	}
+	for off < x.Size && x.ctx.Err() == nil {
+		b := x.window[:min(searchWindow, x.Size-off)]
+		if ioat.ReadFull(x.R, b, off) != nil {
+			b = b[:min(sector, int64(len(b)))]
+			if ioat.ReadFull(x.R, b, off) != nil {
+				off += int64(len(b))
+				continue
+			}
+		}
+		if i := bytes.Index(b, sig); i >= 0 {
+			return off + int64(i)
+		}
+		off += max(1, int64(len(b)-len(sig)+1))
+	}
+	return x.Size
+}
+
+// spend reports whether the search may read the bytes of an entry.
+func (x *salvager) spend(e *czip.ZipEntry) bool {
+	x.budget -= e.Stored
+	return x.budget >= 0
+}
+
+// take sets the row of the block in an entry. It returns false if the entry is one of a
+// block whose bytes are damaged.
+func (x *salvager) take(e *czip.ZipEntry, missing *int64) (bool, error) {
+	n, ok := x.number(e.Name)
+	if !ok || e.Method != czip.MethodStored {
+		return true, nil
+	}
+	if !x.spend(e) {
+		return true, nil
+	}
+	return x.takeRow(n, blockidx.Row{Off: e.End() - e.Stored, Len: e.Stored, Mask: e.Mask, CRC: e.Crc}, missing)
+}
+
+// takeRow sets the row of a block if its stored bytes have the checksum.
+func (x *salvager) takeRow(n int64, row blockidx.Row, missing *int64) (bool, error) {
+	b := x.l.BlockAt(n)
+	if row.Off <= 0 || row.Len > x.Size || row.Off > x.Size-row.Len || row.Len > blocks.MaxStored(b.Len) {
+		return false, nil
+	}
+	old, err := x.out.table.Row(n)
+	if err != nil || old.Off > 0 {
+		return err == nil, err
+	}
+	crc, err := x.checksum(x.ctx, row.Off, row.Len)
+	if x.ctx.Err() != nil {
+		return false, x.ctx.Err()
+	}
+	if err != nil || crc != row.CRC {
+		return false, nil
+	}
+	*missing--
+	return true, x.out.table.Set(n, row)
+}
+
+// fromDirectory takes the blocks that the central directory locates.
+func (x *salvager) fromDirectory(missing *int64) error {
+	end := x.Size - czip.EndLen
+	if end < 0 {
+		return nil
+	}
+	tail := make([]byte, czip.EndLen)
+	if ioat.ReadFull(x.R, tail, end) != nil {
+		return nil
+	}
+	// Larger directories have their place in ZIP64 records, and the index locates all.
+	start := int64(binary.LittleEndian.Uint32(tail[16:]))
+	if x.tail != nil {
+		idx := czip.ZipEntry{Name: czip.IndexName, Stored: x.tail.IdxLen, Size: x.tail.IdxLen, Off: x.tail.IdxOff}
+		start = idx.End()
+	}
+	d := &directory{r: x.R, off: start, end: end, window: directoryWindow}
+	for start >= 0 && start < end && x.ctx.Err() == nil {
+		e, n, ok := czip.ParseCentral(d.from(d.off))
+		if !ok {
+			break
+		}
+		d.off += int64(n)
+		if _, err := x.take(&e, missing); err != nil {
+			return err
+		}
+	}
+	return x.ctx.Err()
+}
+
+// number returns the global number of the block with an entry name.
+func (x *salvager) number(name string) (int64, bool) {
+	if name == czip.CopyHeader {
+		return x.l.RestFirst, true
+	}
+	if s, ok := strings.CutPrefix(name, czip.RestPrefix); ok {
+		b, err := strconv.ParseInt(s, 10, 64)
+		if err != nil || b < 0 || b >= x.l.RestBlocks || strconv.FormatInt(b, 10) != s {
+			return 0, false
+		}
+		return x.l.RestFirst + b, true
+	}
+	if x.paths == nil {
+		x.paths = make(map[string]int, len(x.l.Geoms))
+		for v := range x.l.Geoms {
+			x.paths[x.l.Path(v)] = v
+		}
+	}
+	i := strings.LastIndexByte(name, '/')
+	if i < 0 {
+		return 0, false
+	}
+	v, ok := x.paths[name[:i]]
+	if !ok {
+		return 0, false
+	}
+	b, ok := x.l.Geoms[v].ParseKey(name[i+1:])
+	return x.l.Number(v, b), ok
+}

@@ -1,0 +1,213 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/archive/fsck"
+	"github.com/cdfz-format/cdfz/archive/internal/format"
+)
+
+// salvage returns what can be restored of an archive, and what cannot.
+func salvage(t testing.TB, r io.ReaderAt, size int64) ([]byte, *fsck.Salvaged, error) {
+	s, err := fsck.Salvage(context.Background(), r, size, nil)
+	if err != nil {
+		return nil, nil, err
+	}
+	t.Cleanup(func() { s.Close() })
+	out := &bufferAt{make([]byte, s.Size)}
+	require.NoError(t, s.WriteImage(context.Background(), out, 2, nil))
+	return out.b, s, nil
+}
+
+// checkSalvaged compares a salvaged image with the original. Bytes may differ only where
+// blocks are lost, and there they must be fill values.
+func checkSalvaged(t testing.TB, image, got []byte, s *fsck.Salvaged, what string) {
+	require.Len(t, got, len(image), what)
+	if len(s.Lost) == 0 {
+		require.True(t, bytes.Equal(image, got), what)
+		return
+	}
+	was, err := New(bytes.NewReader(image), int64(len(image)), nil)
+	require.NoError(t, err)
+	is, err := New(bytes.NewReader(got), int64(len(got)), nil)
+	require.NoError(t, err, what)
+	for i, v := range was.Vars() {
+		size := v.Type().Size()
+		a, b := allValues(t, v), allValues(t, is.Array(i).(*Var))
+		for j := int64(0); j < int64(len(a)); j += size {
+			if x, y := a[j:j+size], b[j:j+size]; !bytes.Equal(x, y) {
+				fill := v.Type().Fill()
+				if a := v.Attr("_FillValue"); a != nil {
+					fill = a.Values
+				}
+				require.Equal(t, fill, y, "%s: %s", what, v.Name())
+				require.True(t, isLost(s.Lost, v, j/size), "%s: %s, element %d", what, v.Name(), j/size)
+			}
+		}
+	}
+}
+
+func allValues(t testing.TB, v *Var) []byte {
+	n := v.Type().Size()
+	for _, d := range v.Shape() {
+		n *= d
+	}
+	b := make([]byte, n)
+	if n > 0 {
+		_, err := v.Values().ReadAt(b, 0)
+		require.NoError(t, err)
+	}
+	return b
+}
+
+// isLost reports whether an element of a variable is listed as lost. A lost block of the
+// rest may have elements of any variable.
+func isLost(lost []fsck.Damage, v *Var, element int64) bool {
+	index := make([]int64, len(v.Shape()))
+	for i := len(index) - 1; i >= 0; i-- {
+		index[i] = element % v.Shape()[i]
+		element /= v.Shape()[i]
+	}
+	in := func(name string, start, count []int64) bool {
+		if name != v.Name() {
+			return false
+		}
+		for i := range index {
+			if index[i] < start[i] || index[i] >= start[i]+count[i] {
+				return false
+			}
+		}
+		return true
+	}
+	for _, d := range lost {
+		if d.Var == "" || in(d.Var, d.Start, d.Count) {
+			return true
+		}
+		for _, p := range d.Parts {
+			if in(p.Var, p.Start, p.Count) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// TestSalvage damages archives at random. What is salvaged is what is said to be.
+func TestSalvage(t *testing.T) {
+	archives := repairable(t)
+	delete(archives, "masked")
+	names := slices.Sorted(maps.Keys(archives))
+	count := 200 / thin()
+	if os.Getenv("CDFZ_SOAK") != "" {
+		count = 20_000
+	}
+	whole, part, none := 0, 0, 0
+	for i := range count {
+		name := names[i%len(names)]
+		ar := archives[name]
+		f := openFile(t, ar, nil)
+		image := make([]byte, f.Image().Size())
+		_, err := f.Image().ReadAt(image, 0)
+		require.NoError(t, err)
+		bad, what := ruin(ar, int64(i))
+		what = fmt.Sprintf("%s, seed %d: %s", name, i, what)
+		got, s, err := salvage(t, bytes.NewReader(bad), int64(len(bad)))
+		switch {
+		case err != nil:
+			require.True(t, ours(err), "%s: %v", what, err)
+			none++
+			continue
+		case len(s.Lost) > 0:
+			part++
+		default:
+			whole++
+		}
+		checkSalvaged(t, image, got, s, what)
+	}
+	t.Logf("%d whole, %d in part, %d not at all", whole, part, none)
+	require.Positive(t, whole)
+	require.Positive(t, part)
+}
+
+// TestSalvageCut cuts an archive off at the end of each entry and in it. All blocks before
+// the cut are salvaged.
+func TestSalvageCut(t *testing.T) {
+	image := cubeImage(t, 12, 30, 20)
+	ar := pack(t, image, &WriteOptions{Block: MinBlock, Zarr: ZarrAlways})
+	r := open(t, ar)
+	for n := range r.L.Blocks {
+		row, err := r.Index.Row(n)
+		require.NoError(t, err)
+		for _, end := range []int64{row.Off + row.Len, row.Off + row.Len - 1} {
+			got, s, err := salvage(t, bytes.NewReader(ar[:end]), end)
+			if n == r.L.RestFirst && end < row.Off+row.Len {
+				require.ErrorContains(t, err, "the netCDF header is lost")
+				continue
+			}
+			require.NoError(t, err)
+			checkSalvaged(t, image, got, s, fmt.Sprint(end))
+			before := int64(0)
+			for m := range r.L.Blocks {
+				other, err := r.Index.Row(m)
+				require.NoError(t, err)
+				if other.Off+other.Len > end {
+					before++
+				}
+			}
+			require.Len(t, s.Lost, int(before))
+		}
+	}
+}
+
+// badSectors fails to read some ranges, as a disk does.
+type badSectors struct {
+	io.ReaderAt
+	bad []format.Place
+}
+
+func (b badSectors) ReadAt(p []byte, off int64) (int, error) {
+	for _, s := range b.bad {
+		if off < s.Off+s.Len && off+int64(len(p)) > s.Off {
+			return 0, errors.New("input/output error")
+		}
+	}
+	return b.ReaderAt.ReadAt(p, off)
+}
+
+// TestSalvageBadSectors reads an archive from a disk with bad sectors.
+func TestSalvageBadSectors(t *testing.T) {
+	image, ar := copiedArchive(t, ZarrAlways)
+	r := open(t, ar)
+	row, err := r.Index.Row(3)
+	require.NoError(t, err)
+	for what, c := range map[string]struct {
+		bad  []format.Place
+		lost int
+	}{
+		"block":           {[]format.Place{{Off: row.Off, Len: 512}}, 1},
+		"plan":            {[]format.Place{{Off: r.Man.Plan.Off, Len: 1}}, 0},
+		"header":          {[]format.Place{{Off: r.Man.Header.Off, Len: 1}}, 0},
+		"index":           {[]format.Place{{Off: r.Tail.IdxOff, Len: 512}}, 0},
+		"manifest":        {[]format.Place{{Off: r.Tail.ManOff, Len: 100}}, 0},
+		"end":             {[]format.Place{{Off: int64(len(ar)) - 50, Len: 50}}, 0},
+		"start":           {[]format.Place{{Off: 0, Len: 2048}}, 0},
+		"block and index": {[]format.Place{{Off: row.Off, Len: 512}, {Off: r.Tail.IdxOff, Len: 512}}, 1},
+	} {
+		t.Run(what, func(t *testing.T) {
+			got, s, err := salvage(t, badSectors{bytes.NewReader(ar), c.bad}, int64(len(ar)))
+			require.NoError(t, err)
+			require.Len(t, s.Lost, c.lost)
+			checkSalvaged(t, image, got, s, what)
+		})
+	}
+}
