@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"hash/adler32"
+	"hash/crc32"
 
 	"github.com/cdfz-format/cdfz/filters/internal/fletcher"
 	"github.com/cdfz-format/cdfz/filters/internal/transpose"
@@ -11,7 +13,7 @@ import (
 )
 
 // bytewise are the filters that move bytes or add a checksum, and do not compress.
-var bytewise = []Method{shuffleMethod, fletcherMethod}
+var bytewise = []Method{shuffleMethod, fletcherMethod, crc32Method, adler32Method}
 
 // shuffleMethod is HDF5's shuffle (H5Zshuffle.c): byte j of element i of n goes
 // to j*n+i, and bytes after the last whole element stay at the end. Its
@@ -102,16 +104,7 @@ var fletcherMethod = Method{
 		}
 		return Block{Len: in.Len + fletcherLen}
 	},
-	Codec: &Codec{
-		ID: "fletcher32",
-		Params: func(text json.RawMessage) ([]uint32, error) {
-			var v struct{ ID string }
-			return nil, DecodeCodec(text, &v)
-		},
-		JSON: func([]uint32, Block) (json.RawMessage, error) {
-			return json.RawMessage(`{"id":"fletcher32"}`), nil
-		},
-	},
+	Codec: bareCodec("fletcher32"),
 }
 
 const fletcherLen = 4
@@ -140,3 +133,75 @@ func checkFletcher(dst, src []byte, _ []uint32, max int) ([]byte, error) {
 	copy(out, src)
 	return dst, nil
 }
+
+// crc32Method and adler32Method are numcodecs.CRC32 and Adler32: a checksum of four
+// bytes, little-endian, before the data, or after it if the only parameter is 1.
+var (
+	crc32Method   = prefixMethod(CRC32, "crc32", crc32.ChecksumIEEE)
+	adler32Method = prefixMethod(Adler32, "adler32", adler32.Checksum)
+)
+
+func prefixMethod(id uint32, name string, sum func([]byte) uint32) Method {
+	return Method{
+		ID:   id,
+		Name: name,
+		New: stateless(session{
+			encode: func(dst, src []byte, params []uint32) ([]byte, error) {
+				if sumAtEnd(params) {
+					return binary.LittleEndian.AppendUint32(append(dst, src...), sum(src)), nil
+				}
+				return append(binary.LittleEndian.AppendUint32(dst, sum(src)), src...), nil
+			},
+			decode: func(dst, src []byte, params []uint32, max int) ([]byte, error) {
+				n := len(src) - sumLen
+				if n < 0 {
+					return nil, wire.Damaged("%s: expected at least %d bytes, found %d", name, sumLen, len(src))
+				}
+				if n > max {
+					return nil, wire.TooLong(name, max, n)
+				}
+				stored, data := src[:sumLen], src[sumLen:]
+				if sumAtEnd(params) {
+					data, stored = src[:n], src[n:]
+				}
+				if want, found := sum(data), binary.LittleEndian.Uint32(stored); found != want {
+					return nil, errorf(ErrChecksum, "%s: expected checksum 0x%08x, found 0x%08x", name, want, found)
+				}
+				return append(dst, data...), nil
+			},
+		}),
+		Check: func(params []uint32) error {
+			if len(params) > 1 || len(params) == 1 && params[0] > 1 {
+				return errorf(ErrParam, "%s: expected 0 or 1 as the only parameter, found %d", name, params)
+			}
+			return nil
+		},
+		MaxEncodedLen: func(n int, _ []uint32) int { return wire.ClampLen(int64(n) + sumLen) },
+		Codec: &Codec{
+			ID: name,
+			Params: func(text json.RawMessage) ([]uint32, error) {
+				var v struct{ ID, Location string }
+				if err := DecodeCodec(text, &v); err != nil {
+					return nil, err
+				}
+				switch v.Location {
+				case "", "start":
+					return nil, nil
+				case "end":
+					return []uint32{1}, nil
+				}
+				return nil, errorf(ErrCodec, `codec %s: key "location": expected "start" or "end", found %q`, name, v.Location)
+			},
+			JSON: func(params []uint32, _ Block) (json.RawMessage, error) {
+				if sumAtEnd(params) { // since numcodecs 0.13
+					return fmt.Appendf(nil, `{"id":"%s","location":"end"}`, name), nil
+				}
+				return fmt.Appendf(nil, `{"id":"%s"}`, name), nil
+			},
+		},
+	}
+}
+
+const sumLen = 4
+
+func sumAtEnd(params []uint32) bool { return len(params) > 0 && params[0] == 1 }

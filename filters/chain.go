@@ -17,8 +17,8 @@ const (
 
 // Ids of the built-in filters. They are part of the format and never change. 1 to 6 are
 // H5Z_FILTER_* of HDF5's H5Zpublic.h. The others are in The HDF Group's registry
-// (hdf5_plugins, docs/RegisteredFilterPlugins.md), except 52723, which is 0xCDF3 in the
-// range for private use.
+// (hdf5_plugins, docs/RegisteredFilterPlugins.md). Those from 52723 on, which is 0xCDF3,
+// are in the range for private use.
 const (
 	Deflate     uint32 = 1
 	Shuffle     uint32 = 2
@@ -32,6 +32,15 @@ const (
 	Bitshuffle  uint32 = 32008
 	Zstd        uint32 = 32015
 	Lorenz      uint32 = 52723
+
+	Delta            uint32 = 52724
+	FixedScaleOffset uint32 = 52725
+	Quantize         uint32 = 52726
+	BitRound         uint32 = 52727
+	PackBits         uint32 = 52728
+	CRC32            uint32 = 52729
+	Adler32          uint32 = 52730
+	Gzip             uint32 = 52731
 )
 
 // Filter is one stage of a chain as HDF5 stores it.

@@ -13,7 +13,7 @@ import (
 )
 
 // compressors are the general compressors of bytes.
-var compressors = []Method{deflateMethod, bzip2Method, lzfMethod, lz4Method, zstdMethod}
+var compressors = []Method{deflateMethod, gzipMethod, bzip2Method, lzfMethod, lz4Method, zstdMethod}
 
 // deflateMethod is HDF5's deflate (H5Zdeflate.c): one zlib stream (RFC 1950)
 // without a preset dictionary. Its parameter is the level, 0 to 9. Level 0 stores.
@@ -36,6 +36,30 @@ func newDeflate() Session {
 	s := new(deflate.State)
 	return session{
 		encode: func(dst, src []byte, params []uint32) ([]byte, error) { return s.Encode(dst, src, int(params[0])) },
+		decode: func(dst, src []byte, _ []uint32, max int) ([]byte, error) { return s.Decode(dst, src, max) },
+	}
+}
+
+// gzipMethod is numcodecs.GZip: one gzip member. It only decodes, because deflate and its
+// codec zlib store the same in fewer bytes. The level is not needed.
+var gzipMethod = Method{
+	ID:         Gzip,
+	Name:       "gzip",
+	New:        newGzip,
+	Check:      levelCheck("gzip", 0, 9, true),
+	Compresses: true,
+	// That of deflate with 18 bytes of header and checksum, and a name.
+	MaxEncodedLen: func(n int, _ []uint32) int { return wire.ClampLen(int64(n) + int64(n)>>5 + 2048) },
+	Memory:        func(int, []uint32) int64 { return 64 << 10 },
+	Codec:         levelCodec("gzip", 1, 1),
+}
+
+func newGzip() Session {
+	s := new(deflate.Gzip)
+	return session{
+		encode: func([]byte, []byte, []uint32) ([]byte, error) {
+			return nil, errorf(ErrParam, "gzip: cannot encode: use deflate")
+		},
 		decode: func(dst, src []byte, _ []uint32, max int) ([]byte, error) { return s.Decode(dst, src, max) },
 	}
 }

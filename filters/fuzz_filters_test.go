@@ -32,6 +32,13 @@ var fuzzFilters = []struct {
 	{"blosc-snappy", "32001,2,2,4,0,5,1,3", field(1100)},
 	{"blosc-zlib", "32001,2,2,4,0,5,0,4", field(1100)},
 	{"blosc-zstd", "32001,2,2,2,0,5,2,5", field(1100)},
+	{"delta", "52724,1,2,1", smallInts(2, true)},
+	{"fixedscaleoffset", "52725,3,4,1,2,1,0,0,1072693248,0,0", decimals(">f4", 4)[0]}, // scale 1, offset 0
+	{"quantize", "52726,1,3,4,1", decimals(">f4", 4)[0]},
+	{"bitround", "52727,10,3,4,1", decimals(">f4", 4)[0]},
+	{"packbits", "52728", []byte{1, 0, 1, 1, 0, 0, 1, 0, 1, 1}},
+	{"crc32", "52729", field(50)},
+	{"adler32-end", "52730,1", field(50)},
 }
 
 // FuzzFilters passes hostile blocks to the decoder of a filter. Memory must stay bounded.

@@ -24,7 +24,7 @@ var (
 )
 
 func init() {
-	for _, m := range slices.Concat(bytewise, compressors, shufflers, packers, []Method{lorenzMethod}) {
+	for _, m := range slices.Concat(bytewise, compressors, shufflers, packers, ofNumcodecs, []Method{lorenzMethod}) {
 		if err := Register(m); err != nil {
 			panic("internal error: " + err.Error())
 		}

@@ -2,13 +2,13 @@
 
 Reads one JSON object per line and answers with another:
   {"op": "decode", "codecs": [JSON, ...], "n": N, "stored": HEX}: {"raw": HEX}
-  {"op": "encode", "codecs": [JSON, ...], "raw": HEX}: {"stored": HEX}
+  {"op": "encode", "codecs": [JSON, ...], "raw": HEX, "dtype": TYPE}: {"stored": HEX}
   {"op": "lz4", "raw": HEX}: {"stored": HEX}, just the LZ4 block
   {"op": "zstd", "stored": HEX}: {"raw": HEX}, decoded by /usr/bin/zstd
 If they refuse, the answer is {"error": TEXT}.
 """
 import binascii, json, subprocess, sys
-import numcodecs
+import numcodecs, numpy
 from numcodecs.compat import ensure_bytes
 
 
@@ -21,6 +21,8 @@ def decode(q):
 
 def encode(q):
     data = binascii.unhexlify(q["raw"])
+    if "dtype" in q:
+        data = numpy.frombuffer(data, q["dtype"]).copy()
     for c in q["codecs"]:
         data = ensure_bytes(numcodecs.get_codec(dict(c)).encode(data))
     return {"stored": data.hex()}

@@ -1,0 +1,244 @@
+package filters
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/cdfz-format/cdfz/filters/internal/numeric"
+)
+
+// ofNumcodecs are codecs of numcodecs for numbers, which HDF5 lacks. Their ids are private.
+// Several parameters describe a type of numbers: kind (1 signed, 2 unsigned, 3 float),
+// size in bytes, order (0 little-endian, 1 big-endian).
+var ofNumcodecs = []Method{deltaMethod, fixedScaleOffsetMethod, quantizeMethod, bitRoundMethod, packBitsMethod}
+
+// deltaMethod is numcodecs.Delta, for integers only: differences of floats are not exact.
+// Users set no parameter. Complete adds the type.
+var deltaMethod = Method{
+	ID:   Delta,
+	Name: "delta",
+	New: stateless(session{
+		encode: func(dst, src []byte, params []uint32) ([]byte, error) {
+			return numeric.AppendDelta(dst, src, numericType(params))
+		},
+		decode: func(dst, src []byte, params []uint32, max int) ([]byte, error) {
+			return numeric.AppendSums(dst, src, numericType(params), max)
+		},
+	}),
+	Check: func(params []uint32) error {
+		if err := wantParams("delta", params, 3); err != nil {
+			return err
+		}
+		return checkType("delta", params, Int, Uint)
+	},
+	Complete: func(params []uint32, b Block) ([]uint32, error) {
+		if len(params) == 0 {
+			params = blockType(b)
+		}
+		return params, nil
+	},
+	Given:  func([]uint32) []uint32 { return nil },
+	Output: func(_ []uint32, in Block) Block { return in },
+	Codec: &Codec{
+		ID: "delta",
+		Params: func(text json.RawMessage) ([]uint32, error) {
+			var v struct{ ID, Dtype, Astype string }
+			if err := DecodeCodec(text, &v); err != nil {
+				return nil, err
+			}
+			if v.Astype != "" && v.Astype != v.Dtype {
+				return nil, errorf(ErrNoCodec, `codec delta: key "astype": no filter converts to %q`, v.Astype)
+			}
+			return parseDtype("delta", v.Dtype)
+		},
+		JSON: func(params []uint32, _ Block) (json.RawMessage, error) {
+			return fmt.Appendf(nil, `{"id":"delta","dtype":"%s"}`, dtype(params)), nil
+		},
+	},
+}
+
+// fixedScaleOffsetMethod is numcodecs.FixedScaleOffset with integers as the stored type:
+// (x - offset)·scale. Users set six parameters: kind and size of the stored integers, and
+// scale and offset as 64-bit floats. Complete prepends the type and inserts the order of the
+// stored integers. Blocks that would not be restored exactly are refused.
+var fixedScaleOffsetMethod = Method{
+	ID:   FixedScaleOffset,
+	Name: "fixedscaleoffset",
+	New: stateless(session{
+		encode: func(dst, src []byte, params []uint32) ([]byte, error) {
+			return numericScale(params).Encode(dst, src)
+		},
+		decode: func(dst, src []byte, params []uint32, max int) ([]byte, error) {
+			return numericScale(params).Decode(dst, src, max)
+		},
+	}),
+	Compresses: true,
+	Check: func(params []uint32) error {
+		if err := wantParams("fixedscaleoffset", params, 10); err != nil {
+			return err
+		}
+		if err := checkType("fixedscaleoffset", params, Int, Uint, Float); err != nil {
+			return err
+		}
+		if err := checkType("fixedscaleoffset", params[3:], Int, Uint); err != nil {
+			return err
+		}
+		if s := numericScale(params); s.Scale == 0 || math.IsNaN(s.Scale-s.Scale) || math.IsNaN(s.Offset-s.Offset) {
+			return errorf(ErrParam, "fixedscaleoffset: expected a finite scale and offset, found %v and %v", s.Scale, s.Offset)
+		}
+		return nil
+	},
+	Complete: func(params []uint32, b Block) ([]uint32, error) {
+		if len(params) != 6 {
+			return params, nil
+		}
+		full := append(blockType(b), params[0], params[1], order(b))
+		return append(full, params[2:]...), nil
+	},
+	Given: func(params []uint32) []uint32 {
+		return append([]uint32{params[3], params[4]}, params[6:]...)
+	},
+	MaxEncodedLen: func(n int, params []uint32) int { return int(min(int64(n)*8, math.MaxInt32)) },
+	Output: func(params []uint32, in Block) Block {
+		out := Block{Len: -1, Kind: Kind(params[3]), Size: int(params[4]), LittleEndian: params[5] == 0, Shape: in.Shape}
+		if in.Len > 0 {
+			out.Len = in.Len / int(params[1]) * out.Size
+		}
+		return out
+	},
+	Codec: &Codec{ID: "fixedscaleoffset", Params: fixedScaleOffsetParams, JSON: fixedScaleOffsetJSON},
+}
+
+func fixedScaleOffsetParams(text json.RawMessage) ([]uint32, error) {
+	var v struct {
+		ID, Dtype, Astype string
+		Scale, Offset     *float64
+	}
+	if err := DecodeCodec(text, &v); err != nil {
+		return nil, err
+	}
+	if v.Scale == nil || v.Offset == nil {
+		return nil, errorf(ErrCodec, `codec fixedscaleoffset: missing key "scale" or "offset"`)
+	}
+	from, err := parseDtype("fixedscaleoffset", v.Dtype)
+	if err != nil {
+		return nil, err
+	}
+	to := from
+	if v.Astype != "" {
+		if to, err = parseDtype("fixedscaleoffset", v.Astype); err != nil {
+			return nil, err
+		}
+	}
+	params := append(append([]uint32{}, from...), to...)
+	for _, f := range []float64{*v.Scale, *v.Offset} {
+		b := math.Float64bits(f)
+		params = append(params, uint32(b), uint32(b>>32))
+	}
+	return params, nil
+}
+
+func fixedScaleOffsetJSON(params []uint32, _ Block) (json.RawMessage, error) {
+	s := numericScale(params)
+	return fmt.Appendf(nil, `{"id":"fixedscaleoffset","scale":%s,"offset":%s,"dtype":"%s","astype":"%s"}`,
+		floatJSON(s.Scale), floatJSON(s.Offset), dtype(params), dtype(params[3:])), nil
+}
+
+// floatJSON writes a number that numpy takes as a float: with integers it would compute in
+// the type of the data.
+func floatJSON(f float64) string {
+	s := strconv.FormatFloat(f, 'g', -1, 64)
+	if !strings.ContainsAny(s, ".e") {
+		s += ".0"
+	}
+	return s
+}
+
+func numericScale(params []uint32) numeric.Scale {
+	float := func(i int) float64 { return math.Float64frombits(uint64(params[i+1])<<32 | uint64(params[i])) }
+	return numeric.Scale{From: numericType(params), To: numericType(params[3:]), Scale: float(6), Offset: float(8)}
+}
+
+// packBitsMethod is numcodecs.PackBits, for bytes that are 0 or 1.
+var packBitsMethod = Method{
+	ID:   PackBits,
+	Name: "packbits",
+	New: stateless(session{
+		encode: func(dst, src []byte, _ []uint32) ([]byte, error) { return numeric.AppendBits(dst, src) },
+		decode: func(dst, src []byte, _ []uint32, max int) ([]byte, error) {
+			return numeric.AppendBools(dst, src, max)
+		},
+	}),
+	Compresses:    true,
+	MaxEncodedLen: func(n int, _ []uint32) int { return n/8 + 2 },
+	Codec:         bareCodec("packbits"),
+}
+
+// blockType returns the parameters for the type of blocks.
+func blockType(b Block) []uint32 { return []uint32{uint32(b.Kind), uint32(b.Size), order(b)} }
+
+// checkType checks parameters that describe a type, which must be of one of the kinds.
+func checkType(name string, params []uint32, kinds ...Kind) error {
+	if err := checkNumbers(name, 1, params[1], params[2]); err != nil {
+		return err
+	}
+	for _, k := range kinds {
+		if params[0] == uint32(k) && (k != Float || params[1] >= 4) {
+			return nil
+		}
+	}
+	return errorf(ErrParam, "%s: expected elements of kind %d, found kind %d of %d bytes", name, kinds, params[0], params[1])
+}
+
+func numericType(params []uint32) numeric.Type {
+	return numeric.Type{
+		Size: int(params[1]), Float: Kind(params[0]) == Float, Signed: Kind(params[0]) == Int, BigEndian: params[2] == bigEndian,
+	}
+}
+
+// dtypeKinds are numpy's letters for kinds of numbers.
+var dtypeKinds = map[Kind]string{Int: "i", Uint: "u", Float: "f"}
+
+// dtype returns numpy's name for a type.
+func dtype(params []uint32) string {
+	order := "<"
+	switch {
+	case params[1] == 1:
+		order = "|"
+	case params[2] == bigEndian:
+		order = ">"
+	}
+	return fmt.Sprintf("%s%s%d", order, dtypeKinds[Kind(params[0])], params[1])
+}
+
+// parseDtype returns the parameters for numpy's name of a type.
+func parseDtype(codec, s string) ([]uint32, error) {
+	for kind, letter := range dtypeKinds {
+		for _, size := range []uint32{1, 2, 4, 8} {
+			for order := range uint32(2) {
+				p := []uint32{uint32(kind), size, order}
+				if name := dtype(p); s == name || size == 1 && (s == letter+"1" || s == "<"+letter+"1" || s == ">"+letter+"1") {
+					return p, nil
+				}
+			}
+		}
+	}
+	return nil, errorf(ErrCodec, "codec %s: expected a dtype such as \">i2\", found %q", codec, s)
+}
+
+// bareCodec is a codec without keys.
+func bareCodec(id string) *Codec {
+	return &Codec{
+		ID: id,
+		Params: func(text json.RawMessage) ([]uint32, error) {
+			var v struct{ ID string }
+			return nil, DecodeCodec(text, &v)
+		},
+		JSON: func([]uint32, Block) (json.RawMessage, error) {
+			return fmt.Appendf(nil, `{"id":"%s"}`, id), nil
+		},
+	}
+}
