@@ -59,19 +59,20 @@ type trial struct {
 	weight float64         // unmasked elements for each one in the part
 }
 
-// trial returns a part of about n elements, the whole block if most of those are masked.
+// trial returns a part of about n elements, the whole block if most of those at several
+// places are masked.
 func (s *shape) trial(buf []adaptive.Span, n, row int) trial {
-	t := trial{lo: max(0, s.n/2-n/2) / row * row}
-	t.hi = min(s.n, t.lo+n)
-	if s.n < 2*n {
-		t.lo, t.hi = 0, s.n
-	}
+	t := trial{hi: s.n, spans: buf}
 	used := 0
-	t.spans = s.mask.spans(buf, t.lo, t.hi)
-	for _, p := range t.spans {
-		used += p.End - p.Start
+	for eighth := 4; eighth < 12 && used < n/4 && s.n >= 2*n; eighth++ { // from the middle on
+		t.lo = max(0, s.n*(eighth%8)/8-n/2) / row * row
+		t.hi = min(s.n, t.lo+n)
+		t.spans, used = s.mask.spans(t.spans, t.lo, t.hi), 0
+		for _, p := range t.spans {
+			used += p.End - p.Start
+		}
 	}
-	if used < (t.hi-t.lo)/4 {
+	if used < n/4 {
 		t.lo, t.hi, used = 0, s.n, s.mask.rank(s.n)
 		t.spans = s.mask.spans(t.spans, 0, s.n)
 	}

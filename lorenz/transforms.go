@@ -284,13 +284,21 @@ func dictionary[T lane](s *shape, c *coder[T], limit float64) (t transformed[T],
 	if s.distinct > 0.95 && s.level != Max || s.distinct > 0.985 {
 		return t, false
 	}
+	low, high := c.y[0], c.y[0]
+	for i := 0; i < s.n; i += 16 {
+		low, high = min(low, c.y[i]), max(high, c.y[i])
+	}
+	dear := func(n int) bool { return float64(n*bits.Len64(uint64(high-low)/uint64(n))) > limit/2 }
+	most := total * 3 / 4
+	for most > 64 && dear(most) { // more would be given up below
+		most -= most / 64
+	}
 	t.y32 = c.lanes32(mapDict, s.n)
-	dict := number(t.y32, c.y, total*3/4, &c.table)
+	dict := number(t.y32, c.y, most, &c.table)
 	if dict == nil {
 		return t, false
 	}
-	low, high := slices.Min(dict), slices.Max(dict)
-	if n := len(dict); float64(n*bits.Len64(uint64(high-low)/uint64(n))) > limit/2 {
+	if low, high = slices.Min(dict), slices.Max(dict); dear(len(dict)) {
 		return t, false
 	}
 	// From the order of first use to the sorted one.
