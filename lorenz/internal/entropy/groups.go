@@ -209,6 +209,7 @@ func (w *GroupWriter[T]) collect(streams *[nStreams + 1]uint8) {
 		w.vals[i], w.large[i] = w.vals[i][:0], w.large[i][:0]
 	}
 	w.low = w.low[:0]
+	narrow, _ := any(w.u).([]uint32)
 	for g, c := range w.class {
 		if c == 0 {
 			continue
@@ -217,13 +218,20 @@ func (w *GroupWriter[T]) collect(streams *[nStreams + 1]uint8) {
 		k := lowBits(c)
 		u := (*[GroupLen]T)(w.u[g*GroupLen:])
 		at := len(w.vals[s])
-		w.vals[s] = append(w.vals[s], make([]byte, GroupLen)...)
+		w.vals[s] = append(w.vals[s], zeros[:]...)
 		sym := (*[GroupLen]byte)(w.vals[s][at:])
 		var or T
-		for i, v := range u {
-			y := v >> k
-			or |= y
-			sym[i] = byte(y)
+		if narrow != nil && k <= kernels.MaxSplit {
+			var all uint32
+			w.low, all = kernels.Split(sym, w.low, (*[GroupLen]uint32)(narrow[g*GroupLen:]), k)
+			or = T(all)
+		} else {
+			for i, v := range u {
+				y := v >> k
+				or |= y
+				sym[i] = byte(y)
+			}
+			w.low = appendLow(w.low, u, k)
 		}
 		if or >= 128 { // some may be large
 			for i, v := range u {
@@ -234,9 +242,11 @@ func (w *GroupWriter[T]) collect(streams *[nStreams + 1]uint8) {
 				}
 			}
 		}
-		w.low = appendLow(w.low, u, k)
 	}
 }
+
+// zeros makes room for the symbols of a group.
+var zeros [GroupLen]byte
 
 // appendLow appends the k low bits of each value.
 func appendLow[T Lane](dst []byte, u *[GroupLen]T, k uint) []byte {

@@ -10,6 +10,7 @@ import (
 	"encoding/binary"
 	"math"
 	"math/bits"
+	"slices"
 )
 
 // Put writes integers as big-endian bytes.
@@ -159,6 +160,34 @@ func Classify(u, r *[32]uint32, t uint) (or, sum uint32) {
 		sum += Log(u[i])
 	}
 	return or, sum
+}
+
+// MaxSplit is the most low bits of Split.
+const MaxSplit = 28
+
+// Split sets sym to the lowest byte of each number shifted right by k, at most MaxSplit,
+// and appends the k low bits of each number to low. It returns the bits that are set
+// in any of the shifted numbers. If that is 128 or more, sym is undefined.
+func Split(sym *[32]byte, low []byte, u *[32]uint32, k uint) (more []byte, or uint32) {
+	if haveFast {
+		low = slices.Grow(low, int(4*k)+8)
+		return low[:len(low)+int(4*k)], splitFast(sym, low[:cap(low)][len(low):], u, k)
+	}
+	mask := uint32(1)<<k - 1
+	var acc uint64
+	n := uint(0)
+	for i, v := range u {
+		or |= v >> k
+		sym[i] = byte(v >> k)
+		acc |= uint64(v&mask) << (n & 63)
+		n += k
+		if n >= 32 {
+			low = binary.LittleEndian.AppendUint32(low, uint32(acc))
+			acc >>= 32
+			n -= 32
+		}
+	}
+	return low, or
 }
 
 // Log returns about log2(2u + 1) + 127 in units of 2^-10.

@@ -83,10 +83,14 @@ func subtractFast(dst, a, b []uint32) int {
 }
 
 func putQuotientsFast(dst []byte, y []uint32, d float64) int {
-	k := whole(len(y), 4)
+	k := whole(len(y), 8)
 	if k > 0 {
 		_ = dst[4*k-1]
-		putQuotientsAVX2(&dst[0], &y[0], k, d)
+		single := float32(d)
+		if float64(single) != d || d < 1 || d > 1<<64 { // quotients must not be subnormal
+			single = 0
+		}
+		putQuotientsAVX2(&dst[0], &y[0], k, d, single)
 	}
 	return k
 }
@@ -104,6 +108,12 @@ func logsFast(r *[32]uint32) (or, sum uint32) { return logsAVX2(r) }
 
 func classifyFast(u, r *[32]uint32, t uint) (or, sum uint32) {
 	return classifyAVX2(u, r, uint64(t&31))
+}
+
+// splitFast writes up to 8 bytes of low after the low bits.
+func splitFast(sym *[32]byte, low []byte, u *[32]uint32, k uint) uint32 {
+	_ = low[4*k+7]
+	return splitBMI2(sym, &low[0], u, uint64(k))
 }
 
 // decode4Fast decodes a multiple of five symbols and returns how many.

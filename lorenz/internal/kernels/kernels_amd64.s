@@ -173,27 +173,48 @@ loop:
 	VZEROUPPER
 	RET
 
-// func putQuotientsAVX2(dst *byte, y *uint32, n int, d float64)
-// Requires: AVX
-TEXT ·putQuotientsAVX2(SB), NOSPLIT, $0-32
+// func putQuotientsAVX2(dst *byte, y *uint32, n int, d float64, single float32)
+// Requires: AVX, AVX2
+TEXT ·putQuotientsAVX2(SB), NOSPLIT, $0-36
 	MOVQ         dst+0(FP), AX
 	MOVQ         y+8(FP), CX
 	MOVQ         n+16(FP), DX
 	VBROADCASTSD d+24(FP), Y0
-	VMOVDQU      byteOrder<>+0(SB), Y1
+	VBROADCASTSS single+32(FP), Y1
+	VXORPS       Y2, Y2, Y2
+	VCMPPS       $0x04, Y2, Y1, Y2
+	VMOVDQU      byteOrder<>+0(SB), Y3
 
 loop:
-	VCVTDQ2PD  (CX), Y2
-	VDIVPD     Y0, Y2, Y2
-	VCVTPD2PSY Y2, X2
-	VPSHUFB    X1, X2, X2
-	VMOVDQU    X2, (AX)
-	ADDQ       $0x10, CX
-	ADDQ       $0x10, AX
-	SUBQ       $0x04, DX
-	JNZ        loop
+	VMOVDQU   (CX), Y4
+	VCVTDQ2PS Y4, Y5
+	VCVTPS2DQ Y5, Y6
+	VPCMPEQD  Y4, Y6, Y6
+	VPAND     Y2, Y6, Y6
+	VMOVMSKPS Y6, BX
+	CMPL      BX, $0xff
+	JNE       double
+	VDIVPS    Y1, Y5, Y5
+
+write:
+	VPSHUFB Y3, Y5, Y5
+	VMOVDQU Y5, (AX)
+	ADDQ    $0x20, CX
+	ADDQ    $0x20, AX
+	SUBQ    $0x08, DX
+	JNZ     loop
 	VZEROUPPER
 	RET
+
+double:
+	VCVTDQ2PD   (CX), Y5
+	VDIVPD      Y0, Y5, Y5
+	VCVTPD2PSY  Y5, X5
+	VCVTDQ2PD   16(CX), Y4
+	VDIVPD      Y0, Y4, Y4
+	VCVTPD2PSY  Y4, X4
+	VINSERTF128 $0x01, X4, Y5, Y5
+	JMP         write
 
 // func putProductsAVX2(dst *byte, y *uint32, n int, d float64)
 // Requires: AVX
@@ -475,6 +496,273 @@ TEXT ·classifyAVX2(SB), NOSPLIT, $0-32
 	MOVL         AX, sum+28(FP)
 	VZEROUPPER
 	RET
+
+// func splitBMI2(sym *[32]byte, low *byte, u *[32]uint32, k uint64) (or uint32)
+// Requires: AVX, AVX2, BMI2
+TEXT ·splitBMI2(SB), NOSPLIT, $0-36
+	MOVQ         sym+0(FP), AX
+	MOVQ         low+8(FP), CX
+	MOVQ         u+16(FP), DX
+	MOVQ         k+24(FP), BX
+	VMOVQ        BX, X0
+	VMOVDQU      (DX), Y1
+	VPSRLD       X0, Y1, Y1
+	VMOVDQU      32(DX), Y2
+	VPSRLD       X0, Y2, Y2
+	VMOVDQU      64(DX), Y3
+	VPSRLD       X0, Y3, Y3
+	VMOVDQU      96(DX), Y4
+	VPSRLD       X0, Y4, Y4
+	VPOR         Y1, Y2, Y0
+	VPOR         Y3, Y0, Y0
+	VPOR         Y4, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X5
+	VPOR         X5, X0, X5
+	VPSHUFD      $0x4e, X5, X0
+	VPOR         X0, X5, X5
+	VPSHUFD      $0xb1, X5, X0
+	VPOR         X0, X5, X5
+	VMOVD        X5, SI
+	MOVL         SI, or+32(FP)
+	VPACKUSDW    Y2, Y1, Y1
+	VPACKUSDW    Y4, Y3, Y3
+	VPACKUSWB    Y3, Y1, Y1
+	VMOVDQU      packed<>+0(SB), Y0
+	VPERMD       Y1, Y0, Y1
+	VMOVDQU      Y1, (AX)
+	VZEROUPPER
+	TESTQ        BX, BX
+	JZ           done
+	MOVQ         $+1, SI
+	SHLXQ        BX, SI, AX
+	SUBQ         SI, AX
+	MOVQ         AX, SI
+	SHLQ         $0x20, SI
+	ORQ          SI, AX
+	ADDQ         BX, BX
+	XORQ         SI, SI
+	XORQ         DI, DI
+	MOVQ         (DX), R8
+	PEXTQ        AX, R8, R8
+	SHLXQ        DI, R8, R8
+	ORQ          R8, SI
+	MOVQ         SI, (CX)
+	ADDQ         BX, DI
+	MOVQ         DI, R8
+	SHRQ         $0x03, R8
+	ADDQ         R8, CX
+	MOVQ         DI, R8
+	ANDQ         $-8, R8
+	SHRXQ        R8, SI, SI
+	ANDQ         $0x07, DI
+	MOVQ         8(DX), R8
+	PEXTQ        AX, R8, R8
+	SHLXQ        DI, R8, R8
+	ORQ          R8, SI
+	MOVQ         SI, (CX)
+	ADDQ         BX, DI
+	MOVQ         DI, R8
+	SHRQ         $0x03, R8
+	ADDQ         R8, CX
+	MOVQ         DI, R8
+	ANDQ         $-8, R8
+	SHRXQ        R8, SI, SI
+	ANDQ         $0x07, DI
+	MOVQ         16(DX), R8
+	PEXTQ        AX, R8, R8
+	SHLXQ        DI, R8, R8
+	ORQ          R8, SI
+	MOVQ         SI, (CX)
+	ADDQ         BX, DI
+	MOVQ         DI, R8
+	SHRQ         $0x03, R8
+	ADDQ         R8, CX
+	MOVQ         DI, R8
+	ANDQ         $-8, R8
+	SHRXQ        R8, SI, SI
+	ANDQ         $0x07, DI
+	MOVQ         24(DX), R8
+	PEXTQ        AX, R8, R8
+	SHLXQ        DI, R8, R8
+	ORQ          R8, SI
+	MOVQ         SI, (CX)
+	ADDQ         BX, DI
+	MOVQ         DI, R8
+	SHRQ         $0x03, R8
+	ADDQ         R8, CX
+	MOVQ         DI, R8
+	ANDQ         $-8, R8
+	SHRXQ        R8, SI, SI
+	ANDQ         $0x07, DI
+	MOVQ         32(DX), R8
+	PEXTQ        AX, R8, R8
+	SHLXQ        DI, R8, R8
+	ORQ          R8, SI
+	MOVQ         SI, (CX)
+	ADDQ         BX, DI
+	MOVQ         DI, R8
+	SHRQ         $0x03, R8
+	ADDQ         R8, CX
+	MOVQ         DI, R8
+	ANDQ         $-8, R8
+	SHRXQ        R8, SI, SI
+	ANDQ         $0x07, DI
+	MOVQ         40(DX), R8
+	PEXTQ        AX, R8, R8
+	SHLXQ        DI, R8, R8
+	ORQ          R8, SI
+	MOVQ         SI, (CX)
+	ADDQ         BX, DI
+	MOVQ         DI, R8
+	SHRQ         $0x03, R8
+	ADDQ         R8, CX
+	MOVQ         DI, R8
+	ANDQ         $-8, R8
+	SHRXQ        R8, SI, SI
+	ANDQ         $0x07, DI
+	MOVQ         48(DX), R8
+	PEXTQ        AX, R8, R8
+	SHLXQ        DI, R8, R8
+	ORQ          R8, SI
+	MOVQ         SI, (CX)
+	ADDQ         BX, DI
+	MOVQ         DI, R8
+	SHRQ         $0x03, R8
+	ADDQ         R8, CX
+	MOVQ         DI, R8
+	ANDQ         $-8, R8
+	SHRXQ        R8, SI, SI
+	ANDQ         $0x07, DI
+	MOVQ         56(DX), R8
+	PEXTQ        AX, R8, R8
+	SHLXQ        DI, R8, R8
+	ORQ          R8, SI
+	MOVQ         SI, (CX)
+	ADDQ         BX, DI
+	MOVQ         DI, R8
+	SHRQ         $0x03, R8
+	ADDQ         R8, CX
+	MOVQ         DI, R8
+	ANDQ         $-8, R8
+	SHRXQ        R8, SI, SI
+	ANDQ         $0x07, DI
+	MOVQ         64(DX), R8
+	PEXTQ        AX, R8, R8
+	SHLXQ        DI, R8, R8
+	ORQ          R8, SI
+	MOVQ         SI, (CX)
+	ADDQ         BX, DI
+	MOVQ         DI, R8
+	SHRQ         $0x03, R8
+	ADDQ         R8, CX
+	MOVQ         DI, R8
+	ANDQ         $-8, R8
+	SHRXQ        R8, SI, SI
+	ANDQ         $0x07, DI
+	MOVQ         72(DX), R8
+	PEXTQ        AX, R8, R8
+	SHLXQ        DI, R8, R8
+	ORQ          R8, SI
+	MOVQ         SI, (CX)
+	ADDQ         BX, DI
+	MOVQ         DI, R8
+	SHRQ         $0x03, R8
+	ADDQ         R8, CX
+	MOVQ         DI, R8
+	ANDQ         $-8, R8
+	SHRXQ        R8, SI, SI
+	ANDQ         $0x07, DI
+	MOVQ         80(DX), R8
+	PEXTQ        AX, R8, R8
+	SHLXQ        DI, R8, R8
+	ORQ          R8, SI
+	MOVQ         SI, (CX)
+	ADDQ         BX, DI
+	MOVQ         DI, R8
+	SHRQ         $0x03, R8
+	ADDQ         R8, CX
+	MOVQ         DI, R8
+	ANDQ         $-8, R8
+	SHRXQ        R8, SI, SI
+	ANDQ         $0x07, DI
+	MOVQ         88(DX), R8
+	PEXTQ        AX, R8, R8
+	SHLXQ        DI, R8, R8
+	ORQ          R8, SI
+	MOVQ         SI, (CX)
+	ADDQ         BX, DI
+	MOVQ         DI, R8
+	SHRQ         $0x03, R8
+	ADDQ         R8, CX
+	MOVQ         DI, R8
+	ANDQ         $-8, R8
+	SHRXQ        R8, SI, SI
+	ANDQ         $0x07, DI
+	MOVQ         96(DX), R8
+	PEXTQ        AX, R8, R8
+	SHLXQ        DI, R8, R8
+	ORQ          R8, SI
+	MOVQ         SI, (CX)
+	ADDQ         BX, DI
+	MOVQ         DI, R8
+	SHRQ         $0x03, R8
+	ADDQ         R8, CX
+	MOVQ         DI, R8
+	ANDQ         $-8, R8
+	SHRXQ        R8, SI, SI
+	ANDQ         $0x07, DI
+	MOVQ         104(DX), R8
+	PEXTQ        AX, R8, R8
+	SHLXQ        DI, R8, R8
+	ORQ          R8, SI
+	MOVQ         SI, (CX)
+	ADDQ         BX, DI
+	MOVQ         DI, R8
+	SHRQ         $0x03, R8
+	ADDQ         R8, CX
+	MOVQ         DI, R8
+	ANDQ         $-8, R8
+	SHRXQ        R8, SI, SI
+	ANDQ         $0x07, DI
+	MOVQ         112(DX), R8
+	PEXTQ        AX, R8, R8
+	SHLXQ        DI, R8, R8
+	ORQ          R8, SI
+	MOVQ         SI, (CX)
+	ADDQ         BX, DI
+	MOVQ         DI, R8
+	SHRQ         $0x03, R8
+	ADDQ         R8, CX
+	MOVQ         DI, R8
+	ANDQ         $-8, R8
+	SHRXQ        R8, SI, SI
+	ANDQ         $0x07, DI
+	MOVQ         120(DX), DX
+	PEXTQ        AX, DX, R8
+	SHLXQ        DI, R8, R8
+	ORQ          R8, SI
+	MOVQ         SI, (CX)
+	ADDQ         BX, DI
+	MOVQ         DI, AX
+	SHRQ         $0x03, AX
+	ADDQ         AX, CX
+	MOVQ         DI, AX
+	ANDQ         $-8, AX
+	SHRXQ        AX, SI, SI
+	ANDQ         $0x07, DI
+
+done:
+	RET
+
+DATA packed<>+0(SB)/4, $0x00000000
+DATA packed<>+4(SB)/4, $0x00000004
+DATA packed<>+8(SB)/4, $0x00000001
+DATA packed<>+12(SB)/4, $0x00000005
+DATA packed<>+16(SB)/4, $0x00000002
+DATA packed<>+20(SB)/4, $0x00000006
+DATA packed<>+24(SB)/4, $0x00000003
+DATA packed<>+28(SB)/4, $0x00000007
+GLOBL packed<>(SB), RODATA|NOPTR, $32
 
 // func decode4BMI2(d *[4]*byte, n int, src *byte, p *[4]uint64, table *[2048]uint16)
 // Requires: BMI2

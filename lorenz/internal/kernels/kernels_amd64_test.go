@@ -69,6 +69,16 @@ func check(t *testing.T, y []uint32, stride int, d float64) {
 	both(t, func() any { x := append([]uint32(nil), y...); Subtract(x, x, other); return x })
 	for i := 0; i+32 <= n; i += 32 {
 		r := (*[32]uint32)(y[i:])
+		for _, k := range []uint{0, 1, uint(i/32) % (MaxSplit + 1), MaxSplit} {
+			both(t, func() any {
+				var sym [32]byte
+				low, or := Split(&sym, []byte("before"), r, k)
+				if or >= 128 {
+					clear(sym[:])
+				}
+				return append(append(low, byte(or), byte(or>>8), byte(or>>16), byte(or>>24)), sym[:]...)
+			})
+		}
 		both(t, func() any { or, sum := Logs(r); return [2]uint32{or, sum} })
 		for _, shift := range []uint{0, 1, uint(i/32) % 32} {
 			both(t, func() any {

@@ -39,12 +39,13 @@ func addAVX2(to *uint32, from *uint32, n int)
 //go:noescape
 func subtractAVX2(dst *uint32, a *uint32, b *uint32, n int)
 
-// putQuotientsAVX2 writes n integers, a multiple of 4, divided or multiplied by d as floats.
+// putQuotientsAVX2 writes n integers, a multiple of 8, divided by d as floats. single is d if that is a
+// float, else 0.
 //
 //go:noescape
-func putQuotientsAVX2(dst *byte, y *uint32, n int, d float64)
+func putQuotientsAVX2(dst *byte, y *uint32, n int, d float64, single float32)
 
-// putProductsAVX2 writes n integers, a multiple of 4, divided or multiplied by d as floats.
+// putProductsAVX2 writes n integers, a multiple of 4, multiplied by d as floats.
 //
 //go:noescape
 func putProductsAVX2(dst *byte, y *uint32, n int, d float64)
@@ -64,6 +65,11 @@ func logsAVX2(r *[32]uint32) (or uint32, sum uint32)
 //
 //go:noescape
 func classifyAVX2(u *[32]uint32, r *[32]uint32, t uint64) (or uint32, sum uint32)
+
+// splitBMI2 is Split. It writes up to 8 bytes after the low bits.
+//
+//go:noescape
+func splitBMI2(sym *[32]byte, low *byte, u *[32]uint32, k uint64) (or uint32)
 
 // decode4BMI2 decodes four strings of n symbols, a multiple of 5.
 //
