@@ -182,6 +182,9 @@ func adapted[T lane](b *block, m **adaptive.Model[T], y []T) bool {
 	if *m == nil {
 		*m = new(adaptive.Model[T])
 	}
+	if b.mask.used {
+		b.mask.runsOfBits()
+	}
 	b.spans = b.mask.spans(b.spans, 0, b.n)
 	return (*m).Decode(&b.rest, y, b.spans, b.near) && len(b.rest.Buf) == 0
 }

@@ -32,7 +32,7 @@ type block struct {
 	transposed int
 	lz         bool
 	tokens     tokens
-	mask       mask
+	mask       maskReader
 	patchAt    []uint64 // elements
 	patches    []byte
 	g          entropy.GroupReader
@@ -170,7 +170,7 @@ func (b *block) numbers(r *entropy.Reader, dst []uint64, count int) []uint64 {
 
 // specials reads the mask.
 func (b *block) specials(r *entropy.Reader, n int) {
-	b.mask.runs = b.mask.runs[:0]
+	b.mask.reset(b.n)
 	if n == 0 {
 		return
 	}

@@ -173,7 +173,7 @@ func residuals[T lane](b *block, y []T, tmp *[]T, m **adaptive.Model[T], w windo
 		}
 		lo, hi := b.mask.rank(e0), b.mask.rank(e1)
 		a, z := lo/entropy.GroupLen, (hi+entropy.GroupLen-1)/entropy.GroupLen
-		if len(b.mask.runs) == 0 && lo%entropy.GroupLen == 0 && len(out) >= (z-a)*entropy.GroupLen {
+		if !b.mask.used && lo%entropy.GroupLen == 0 && len(out) >= (z-a)*entropy.GroupLen {
 			if !entropy.DecodeGroups(&b.g, out, a, z) {
 				return false
 			}

@@ -57,34 +57,6 @@ func (m *mask) rank(e int) int {
 	return e - int(r.before+r.end-r.start)
 }
 
-// expand writes residuals to y, which starts at element at, and 0 for masked
-// elements.
-func expand[T lane](m *mask, y, res []T, at int) {
-	i := m.from(at)
-	for e := 0; e < len(y); i++ {
-		start, end := len(y), len(y)
-		if i < len(m.runs) {
-			start = min(max(int(m.runs[i].start)-at, e), len(y))
-			end = min(int(m.runs[i].end)-at, len(y))
-		}
-		res = res[copy(y[e:start], res):]
-		clear(y[start:end])
-		e = end
-	}
-}
-
-// stamp writes the patterns over masked elements. dst starts at element at.
-func (m *mask) stamp(dst []byte, size, at int) {
-	for i := m.from(at); i < len(m.runs); i++ {
-		r := m.runs[i]
-		start, end := max(int(r.start)-at, 0)*size, min((int(r.end)-at)*size, len(dst))
-		if start >= end {
-			return
-		}
-		fillElements(dst[start:end], m.patterns[r.kind])
-	}
-}
-
 // at returns the kind of element e, and the end of its run as far as known. i is the
 // number of a run that is not after e; it is advanced.
 func (m *mask) at(e, known int, i *int) (kind, end int) {
@@ -107,57 +79,7 @@ func (m *mask) at(e, known int, i *int) (kind, end int) {
 // unmasked elements. The step of a run is that of the previous run increased by 1, or
 // with two specials by 1 or 2, according to the low bit of the number.
 
-// set builds the mask from the stored numbers. It reports whether they cover
-// exactly n elements.
-func (m *mask) set(nums []uint64, specials, dist, n int) bool {
-	m.runs = m.runs[:0]
-	if dist >= 64 {
-		if !m.set(nums, specials, 0, n) {
-			return false
-		}
-		m.setBits(n)
-		m.sumBits(specials, dist, n)
-		m.setRuns()
-		return true
-	}
-	at, step, ref := 0, specials, 0
-	for i, v := range nums {
-		if specials == 2 {
-			step = (step + 1 + int(v&1)) % 3
-			v >>= 1
-		} else {
-			step ^= 1
-		}
-		if v > uint64(n-at) || v == 0 && i > 0 {
-			return false
-		}
-		for last := at + int(v); at < last; {
-			kind, end := 0, last
-			if dist > 0 && at < dist {
-				end = min(last, dist)
-			} else if dist > 0 {
-				kind, end = m.at(at-dist, at, &ref)
-				end = min(end+dist, last)
-			}
-			if kind = (kind + step) % (specials + 1); kind > 0 {
-				m.extend(at, end, uint8(kind-1))
-			}
-			at = end
-		}
-	}
-	return at == n
-}
-
-// extend appends a run, or lengthens the last one.
-func (m *mask) extend(start, end int, kind uint8) {
-	if n := len(m.runs); n > 0 && m.runs[n-1].kind == kind && int(m.runs[n-1].end) == start {
-		m.runs[n-1].end = int32(end)
-		return
-	}
-	m.add(start, end, kind)
-}
-
-// numbers returns the numbers that set expects.
+// numbers returns the stored numbers.
 func (m *mask) numbers(dst []uint64, specials, dist, n int) []uint64 {
 	start, step, prev := 0, 0, specials
 	put := func(end int) {
@@ -209,81 +131,32 @@ func (m *mask) shortest(s *shape) (dist int, nums []uint64, cost int) {
 
 // setBits sets m.bits to the masked elements, one bit each, with one set per kind.
 func (m *mask) setBits(n int) {
-	words := (n + 63) / 64
+	m.clearBits(n)
+	for _, r := range m.runs {
+		setRange(m.bits[r.kind], int(r.start), int(r.end))
+	}
+}
+
+func (m *mask) clearBits(n int) {
 	for k := range m.bits {
-		m.bits[k] = entropy.Grow(m.bits[k], words)
+		m.bits[k] = entropy.Grow(m.bits[k], (n+63)/64)
 		clear(m.bits[k])
 	}
-	for _, r := range m.runs {
-		w := m.bits[r.kind]
-		i, last := int(r.start)>>6, int(r.end-1)>>6
-		first, end := ^uint64(0)<<(r.start&63), ^uint64(0)>>(-r.end&63)
-		if i == last {
-			w[i] |= first & end
-			continue
-		}
-		w[i] |= first
-		for i++; i < last; i++ {
-			w[i] = ^uint64(0)
-		}
-		w[last] |= end
-	}
 }
 
-// sumBits turns steps into kinds: it adds to each element the kind of the one
-// dist before it, modulo 2 or with two specials 3. dist is at least 64.
-func (m *mask) sumBits(specials, dist, n int) {
-	a, b := m.bits[0], m.bits[1]
-	words, shift := dist>>6, uint(dist&63)
-	for i := words; i < len(a); i++ {
-		p, q := a[i-words]<<shift, b[i-words]<<shift
-		if i > words {
-			p |= a[i-words-1] >> (64 - shift)
-			q |= b[i-words-1] >> (64 - shift)
-		}
-		s, t := a[i], b[i]
-		a[i] = s&^(p|q) | p&^(s|t) | t&q
-		b[i] = t&^(p|q) | q&^(s|t) | s&p
-		if specials == 1 {
-			b[i] = 0
-		}
+// setRange sets the bits from start to end, at least one.
+func setRange(w []uint64, start, end int) {
+	i, last := start>>6, (end-1)>>6
+	first, rest := ^uint64(0)<<(start&63), ^uint64(0)>>(-end&63)
+	if i == last {
+		w[i] |= first & rest
+		return
 	}
-	last := len(a) - 1
-	a[last] &= ^uint64(0) >> (-n & 63)
-	b[last] &= ^uint64(0) >> (-n & 63)
-}
-
-// setRuns sets the runs from the bits.
-func (m *mask) setRuns() {
-	runs := m.runs[:0]
-	last := maskRun{start: -1, end: -1}
-	for i, a := range m.bits[0] {
-		b := m.bits[1][i]
-		for at := int32(i * 64); a|b != 0; {
-			k := bits.TrailingZeros64(a | b)
-			at += int32(k)
-			a, b = a>>k, b>>k
-			kind := uint8(b & 1)
-			if kind == 0 {
-				k = bits.TrailingZeros64(^a)
-			} else {
-				k = bits.TrailingZeros64(^b)
-			}
-			if at != last.end || kind != last.kind {
-				if last.end >= 0 {
-					runs = append(runs, last)
-				}
-				last = maskRun{start: at, before: last.before + last.end - last.start, kind: kind}
-			}
-			at += int32(k)
-			last.end = at
-			a, b = a>>k, b>>k
-		}
+	w[i] |= first
+	for i++; i < last; i++ {
+		w[i] = ^uint64(0)
 	}
-	if last.end >= 0 {
-		runs = append(runs, last)
-	}
-	m.runs = runs
+	w[last] |= rest
 }
 
 // changes returns about how many runs the mask has, given that at a distance.

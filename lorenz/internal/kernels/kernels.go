@@ -162,6 +162,36 @@ func Classify(u, r *[32]uint32, t uint) (or, sum uint32) {
 	return or, sum
 }
 
+// Expand sets the elements of y whose bits in mask are 0 to those of src in turn, and the
+// others to 0. It returns how many it used.
+func Expand(y *[64]uint32, src []uint32, mask uint64) int {
+	used := bits.OnesCount64(^mask)
+	if haveFast && len(src) >= used+8 {
+		expandFast(y, src, mask)
+		return used
+	}
+	src = src[:used]
+	for i := range y {
+		y[i] = 0
+		if mask>>i&1 == 0 {
+			y[i] = src[0]
+			src = src[1:]
+		}
+	}
+	return used
+}
+
+// Stamp sets the elements of 4 bytes whose bits in mask are 1 to a little-endian value.
+func Stamp(dst *[256]byte, mask uint64, v uint32) {
+	if haveFast {
+		stampFast(dst, mask, v)
+		return
+	}
+	for ; mask != 0; mask &= mask - 1 {
+		binary.LittleEndian.PutUint32(dst[4*bits.TrailingZeros64(mask):], v)
+	}
+}
+
 // MaxSplit is the most low bits of Split.
 const MaxSplit = 28
 

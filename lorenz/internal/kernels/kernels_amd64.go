@@ -110,6 +110,28 @@ func classifyFast(u, r *[32]uint32, t uint) (or, sum uint32) {
 	return classifyAVX2(u, r, uint64(t&31))
 }
 
+// places has for each byte of a mask the places of the clear bits below each bit: where
+// vectors of eight find the elements of Expand.
+var places = func() (p [256][8]byte) {
+	for m := range p {
+		k := byte(0)
+		for i := range 8 {
+			p[m][i] = k
+			if m>>i&1 == 0 {
+				k++
+			}
+		}
+	}
+	return p
+}()
+
+// expandFast reads up to 8 elements after the last one it uses.
+func expandFast(y *[64]uint32, src []uint32, mask uint64) {
+	expandAVX2(y, &src[0], mask, &places)
+}
+
+func stampFast(dst *[256]byte, mask uint64, v uint32) { stampAVX2(dst, mask, v) }
+
 // splitFast writes up to 8 bytes of low after the low bits.
 func splitFast(sym *[32]byte, low []byte, u *[32]uint32, k uint) uint32 {
 	_ = low[4*k+7]

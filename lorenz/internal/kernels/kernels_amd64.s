@@ -764,6 +764,206 @@ DATA packed<>+24(SB)/4, $0x00000003
 DATA packed<>+28(SB)/4, $0x00000007
 GLOBL packed<>(SB), RODATA|NOPTR, $32
 
+// func expandAVX2(y *[64]uint32, src *uint32, mask uint64, places *[256][8]byte)
+// Requires: AVX, AVX2, POPCNT
+TEXT ·expandAVX2(SB), NOSPLIT, $0-32
+	MOVQ         y+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         mask+16(FP), DX
+	MOVQ         places+24(FP), BX
+	VMOVDQU      laneBits<>+0(SB), Y0
+	VPXOR        Y1, Y1, Y1
+	MOVBLZX      DL, SI
+	VPMOVZXBD    (BX)(SI*8), Y2
+	VPERMD       (CX), Y2, Y2
+	VMOVD        SI, X3
+	VPBROADCASTD X3, Y3
+	VPAND        Y0, Y3, Y3
+	VPCMPEQD     Y1, Y3, Y3
+	VPAND        Y3, Y2, Y2
+	VMOVDQU      Y2, (AX)
+	POPCNTL      SI, SI
+	SHLQ         $0x02, SI
+	SUBQ         SI, CX
+	ADDQ         $0x20, CX
+	SHRQ         $0x08, DX
+	MOVBLZX      DL, SI
+	VPMOVZXBD    (BX)(SI*8), Y2
+	VPERMD       (CX), Y2, Y2
+	VMOVD        SI, X3
+	VPBROADCASTD X3, Y3
+	VPAND        Y0, Y3, Y3
+	VPCMPEQD     Y1, Y3, Y3
+	VPAND        Y3, Y2, Y2
+	VMOVDQU      Y2, 32(AX)
+	POPCNTL      SI, SI
+	SHLQ         $0x02, SI
+	SUBQ         SI, CX
+	ADDQ         $0x20, CX
+	SHRQ         $0x08, DX
+	MOVBLZX      DL, SI
+	VPMOVZXBD    (BX)(SI*8), Y2
+	VPERMD       (CX), Y2, Y2
+	VMOVD        SI, X3
+	VPBROADCASTD X3, Y3
+	VPAND        Y0, Y3, Y3
+	VPCMPEQD     Y1, Y3, Y3
+	VPAND        Y3, Y2, Y2
+	VMOVDQU      Y2, 64(AX)
+	POPCNTL      SI, SI
+	SHLQ         $0x02, SI
+	SUBQ         SI, CX
+	ADDQ         $0x20, CX
+	SHRQ         $0x08, DX
+	MOVBLZX      DL, SI
+	VPMOVZXBD    (BX)(SI*8), Y2
+	VPERMD       (CX), Y2, Y2
+	VMOVD        SI, X3
+	VPBROADCASTD X3, Y3
+	VPAND        Y0, Y3, Y3
+	VPCMPEQD     Y1, Y3, Y3
+	VPAND        Y3, Y2, Y2
+	VMOVDQU      Y2, 96(AX)
+	POPCNTL      SI, SI
+	SHLQ         $0x02, SI
+	SUBQ         SI, CX
+	ADDQ         $0x20, CX
+	SHRQ         $0x08, DX
+	MOVBLZX      DL, SI
+	VPMOVZXBD    (BX)(SI*8), Y2
+	VPERMD       (CX), Y2, Y2
+	VMOVD        SI, X3
+	VPBROADCASTD X3, Y3
+	VPAND        Y0, Y3, Y3
+	VPCMPEQD     Y1, Y3, Y3
+	VPAND        Y3, Y2, Y2
+	VMOVDQU      Y2, 128(AX)
+	POPCNTL      SI, SI
+	SHLQ         $0x02, SI
+	SUBQ         SI, CX
+	ADDQ         $0x20, CX
+	SHRQ         $0x08, DX
+	MOVBLZX      DL, SI
+	VPMOVZXBD    (BX)(SI*8), Y2
+	VPERMD       (CX), Y2, Y2
+	VMOVD        SI, X3
+	VPBROADCASTD X3, Y3
+	VPAND        Y0, Y3, Y3
+	VPCMPEQD     Y1, Y3, Y3
+	VPAND        Y3, Y2, Y2
+	VMOVDQU      Y2, 160(AX)
+	POPCNTL      SI, SI
+	SHLQ         $0x02, SI
+	SUBQ         SI, CX
+	ADDQ         $0x20, CX
+	SHRQ         $0x08, DX
+	MOVBLZX      DL, SI
+	VPMOVZXBD    (BX)(SI*8), Y2
+	VPERMD       (CX), Y2, Y2
+	VMOVD        SI, X3
+	VPBROADCASTD X3, Y3
+	VPAND        Y0, Y3, Y3
+	VPCMPEQD     Y1, Y3, Y3
+	VPAND        Y3, Y2, Y2
+	VMOVDQU      Y2, 192(AX)
+	POPCNTL      SI, SI
+	SHLQ         $0x02, SI
+	SUBQ         SI, CX
+	ADDQ         $0x20, CX
+	SHRQ         $0x08, DX
+	MOVBLZX      DL, DX
+	VPMOVZXBD    (BX)(DX*8), Y2
+	VPERMD       (CX), Y2, Y2
+	VMOVD        DX, X3
+	VPBROADCASTD X3, Y3
+	VPAND        Y0, Y3, Y3
+	VPCMPEQD     Y1, Y3, Y3
+	VPAND        Y3, Y2, Y2
+	VMOVDQU      Y2, 224(AX)
+	POPCNTL      DX, AX
+	SHLQ         $0x02, AX
+	SUBQ         AX, CX
+	ADDQ         $0x20, CX
+	VZEROUPPER
+	RET
+
+DATA laneBits<>+0(SB)/4, $0x00000001
+DATA laneBits<>+4(SB)/4, $0x00000002
+DATA laneBits<>+8(SB)/4, $0x00000004
+DATA laneBits<>+12(SB)/4, $0x00000008
+DATA laneBits<>+16(SB)/4, $0x00000010
+DATA laneBits<>+20(SB)/4, $0x00000020
+DATA laneBits<>+24(SB)/4, $0x00000040
+DATA laneBits<>+28(SB)/4, $0x00000080
+GLOBL laneBits<>(SB), RODATA|NOPTR, $32
+
+// func stampAVX2(dst *[256]byte, mask uint64, v uint32)
+// Requires: AVX, AVX2
+TEXT ·stampAVX2(SB), NOSPLIT, $0-20
+	MOVQ         dst+0(FP), AX
+	MOVQ         mask+8(FP), CX
+	MOVL         v+16(FP), DX
+	VMOVD        DX, X0
+	VPBROADCASTD X0, Y0
+	VMOVDQU      laneBits<>+0(SB), Y1
+	MOVBLZX      CL, DX
+	VMOVD        DX, X2
+	VPBROADCASTD X2, Y2
+	VPAND        Y1, Y2, Y2
+	VPCMPEQD     Y1, Y2, Y2
+	VPMASKMOVD   Y0, Y2, (AX)
+	SHRQ         $0x08, CX
+	MOVBLZX      CL, DX
+	VMOVD        DX, X2
+	VPBROADCASTD X2, Y2
+	VPAND        Y1, Y2, Y2
+	VPCMPEQD     Y1, Y2, Y2
+	VPMASKMOVD   Y0, Y2, 32(AX)
+	SHRQ         $0x08, CX
+	MOVBLZX      CL, DX
+	VMOVD        DX, X2
+	VPBROADCASTD X2, Y2
+	VPAND        Y1, Y2, Y2
+	VPCMPEQD     Y1, Y2, Y2
+	VPMASKMOVD   Y0, Y2, 64(AX)
+	SHRQ         $0x08, CX
+	MOVBLZX      CL, DX
+	VMOVD        DX, X2
+	VPBROADCASTD X2, Y2
+	VPAND        Y1, Y2, Y2
+	VPCMPEQD     Y1, Y2, Y2
+	VPMASKMOVD   Y0, Y2, 96(AX)
+	SHRQ         $0x08, CX
+	MOVBLZX      CL, DX
+	VMOVD        DX, X2
+	VPBROADCASTD X2, Y2
+	VPAND        Y1, Y2, Y2
+	VPCMPEQD     Y1, Y2, Y2
+	VPMASKMOVD   Y0, Y2, 128(AX)
+	SHRQ         $0x08, CX
+	MOVBLZX      CL, DX
+	VMOVD        DX, X2
+	VPBROADCASTD X2, Y2
+	VPAND        Y1, Y2, Y2
+	VPCMPEQD     Y1, Y2, Y2
+	VPMASKMOVD   Y0, Y2, 160(AX)
+	SHRQ         $0x08, CX
+	MOVBLZX      CL, DX
+	VMOVD        DX, X2
+	VPBROADCASTD X2, Y2
+	VPAND        Y1, Y2, Y2
+	VPCMPEQD     Y1, Y2, Y2
+	VPMASKMOVD   Y0, Y2, 192(AX)
+	SHRQ         $0x08, CX
+	MOVBLZX      CL, CX
+	VMOVD        CX, X2
+	VPBROADCASTD X2, Y2
+	VPAND        Y1, Y2, Y2
+	VPCMPEQD     Y1, Y2, Y2
+	VPMASKMOVD   Y0, Y2, 224(AX)
+	VZEROUPPER
+	RET
+
 // func decode4BMI2(d *[4]*byte, n int, src *byte, p *[4]uint64, table *[2048]uint16)
 // Requires: BMI2
 TEXT ·decode4BMI2(SB), NOSPLIT, $0-40

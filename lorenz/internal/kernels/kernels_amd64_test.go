@@ -5,6 +5,7 @@ package kernels
 import (
 	"encoding/binary"
 	"math"
+	"math/bits"
 	"math/rand/v2"
 	"testing"
 
@@ -67,6 +68,23 @@ func check(t *testing.T, y []uint32, stride int, d float64) {
 	both(t, func() any { x := append([]uint32(nil), y...); AddStride(x, stride); return x })
 	both(t, func() any { x := make([]uint32, n); Subtract(x, y, other); return x })
 	both(t, func() any { x := append([]uint32(nil), y...); Subtract(x, x, other); return x })
+	for i := 0; i+2 <= n; i += 16 {
+		mask := uint64(y[i])<<32 | uint64(y[i+1])
+		both(t, func() any {
+			var b [256]byte
+			Stamp(&b, mask, y[i])
+			return b
+		})
+		for _, src := range [][]uint32{y, y[i:]} {
+			if len(src) >= bits.OnesCount64(^mask) {
+				both(t, func() any {
+					var e [65]uint32
+					e[64] = uint32(Expand((*[64]uint32)(e[:]), src, mask))
+					return e
+				})
+			}
+		}
+	}
 	for i := 0; i+32 <= n; i += 32 {
 		r := (*[32]uint32)(y[i:])
 		for _, k := range []uint{0, 1, uint(i/32) % (MaxSplit + 1), MaxSplit} {

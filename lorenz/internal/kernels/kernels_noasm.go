@@ -18,6 +18,10 @@ func logsFast(*[32]uint32) (or, sum uint32) { return 0, 0 }
 
 func classifyFast(_, _ *[32]uint32, _ uint) (or, sum uint32) { return 0, 0 }
 
+func expandFast(*[64]uint32, []uint32, uint64) {}
+
+func stampFast(*[256]byte, uint64, uint32) {}
+
 func splitFast(*[32]byte, []byte, *[32]uint32, uint) uint32 { return 0 }
 
 func decode4Fast(_, _, _, _, _ []byte, _ *[4]uint64, _ *[1 << tableBits]uint16) int { return 0 }

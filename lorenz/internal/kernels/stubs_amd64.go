@@ -71,6 +71,16 @@ func classifyAVX2(u *[32]uint32, r *[32]uint32, t uint64) (or uint32, sum uint32
 //go:noescape
 func splitBMI2(sym *[32]byte, low *byte, u *[32]uint32, k uint64) (or uint32)
 
+// expandAVX2 is Expand. It reads up to 8 elements after the last one it uses.
+//
+//go:noescape
+func expandAVX2(y *[64]uint32, src *uint32, mask uint64, places *[256][8]byte)
+
+// stampAVX2 is Stamp.
+//
+//go:noescape
+func stampAVX2(dst *[256]byte, mask uint64, v uint32)
+
 // decode4BMI2 decodes four strings of n symbols, a multiple of 5.
 //
 //go:noescape
