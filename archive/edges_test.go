@@ -24,7 +24,7 @@ var edges = map[string][]string{
 	"remote":              {"internal/ioat"},
 	"blockidx":            {"internal/ioat"},
 	"filters": {"filters/internal/bitshuffle", "filters/internal/blosc", "filters/internal/bzip2", "filters/internal/deflate", "filters/internal/fletcher", "filters/internal/lz4", "filters/internal/lzf",
-		"filters/internal/nbit", "filters/internal/numeric", "filters/internal/scaleoffset", "filters/internal/transpose", "filters/internal/wire", "filters/internal/zstd", "lorenz"},
+		"filters/internal/nbit", "filters/internal/numeric", "filters/internal/scaleoffset", "filters/internal/szip", "filters/internal/transpose", "filters/internal/wire", "filters/internal/zstd", "lorenz"},
 	"filters/internal/wire":       {}, // the errors of all filters
 	"filters/internal/bzip2":      {"filters/internal/wire"},
 	"filters/internal/deflate":    {"filters/internal/wire"},
@@ -35,6 +35,7 @@ var edges = map[string][]string{
 	"filters/internal/lz4":         {"filters/internal/wire"},
 	"filters/internal/lzf":         {"filters/internal/wire"},
 	"filters/internal/nbit":        {"filters/internal/wire"},
+	"filters/internal/szip":        {"filters/internal/transpose", "filters/internal/wire"},
 	"filters/internal/numeric":     {"filters/internal/wire"},
 	"filters/internal/scaleoffset": {"filters/internal/wire"},
 	"filters/internal/transpose":   {},

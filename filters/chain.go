@@ -23,6 +23,7 @@ const (
 	Deflate     uint32 = 1
 	Shuffle     uint32 = 2
 	Fletcher32  uint32 = 3
+	Szip        uint32 = 4
 	NBit        uint32 = 5
 	ScaleOffset uint32 = 6
 	Bzip2       uint32 = 307

@@ -39,6 +39,10 @@ var fuzzFilters = []struct {
 	{"packbits", "52728", []byte{1, 0, 1, 1, 0, 0, 1, 0, 1, 1}},
 	{"crc32", "52729", field(50)},
 	{"adler32-end", "52730,1", field(50)},
+	{"szip-floats", "4,177,8,32,50", field(400)},
+	{"szip-entropy", "4,149,16,8,60", smallInts(8, true)},
+	{"szip-shorts", "4,177,32,16,64", smallInts(2, true)},
+	{"szip-24-bits", "4,169,4,24,7", []byte{1, 2, 3, 0, 1, 2, 3, 0, 250, 240, 230, 0, 0, 0, 0, 0}},
 }
 
 // FuzzFilters passes hostile blocks to the decoder of a filter. Memory must stay bounded.

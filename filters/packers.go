@@ -6,11 +6,105 @@ import (
 
 	"github.com/cdfz-format/cdfz/filters/internal/nbit"
 	"github.com/cdfz-format/cdfz/filters/internal/scaleoffset"
+	"github.com/cdfz-format/cdfz/filters/internal/szip"
 	"github.com/cdfz-format/cdfz/filters/internal/wire"
 )
 
 // packers are the filters of HDF5 that store numbers in fewer bits.
-var packers = []Method{nbitMethod, scaleOffsetMethod}
+var packers = []Method{szipMethod, nbitMethod, scaleOffsetMethod}
+
+// szipMethod is HDF5's szip (H5Zszip.c) with libaec's coding. Users set two parameters: the
+// options (4 entropy coding, 32 differences to the neighbour) and the pixels of a coding
+// block, even and at most 32. Complete adds options that HDF5 adds, the bits of a pixel and
+// the pixels of a line.
+var szipMethod = Method{
+	ID:   Szip,
+	Name: "szip",
+	New: func() Session {
+		s := new(szip.State)
+		return session{
+			encode: func(dst, src []byte, params []uint32) ([]byte, error) { return s.Encode(dst, src, szipParams(params)) },
+			decode: func(dst, src []byte, params []uint32, max int) ([]byte, error) {
+				return s.Decode(dst, src, szipParams(params), max)
+			},
+		}
+	},
+	Defaults:   []uint32{szipNeighbour, 32},
+	Compresses: true,
+	Check:      checkSzip,
+	Complete:   completeSzip,
+	Given: func(params []uint32) []uint32 {
+		return []uint32{params[0] & (szipEntropy | szipNeighbour), params[1]}
+	},
+	MaxEncodedLen: func(n int, params []uint32) int { return szipParams(params).MaxLen(n) },
+	// The shuffled bytes, a line.
+	Memory: func(n int, _ []uint32) int64 { return int64(n) + 64<<10 },
+}
+
+// Options of szip (hdf5.h and szlib.h).
+const (
+	szipK13       = 1
+	szipEntropy   = 4
+	szipLittle    = 8
+	szipBig       = 16
+	szipNeighbour = 32
+	szipRaw       = 128
+	szipMaxBlock  = 32  // SZ_MAX_PIXELS_PER_BLOCK
+	szipBlocks    = 128 // of a line, SZ_MAX_BLOCKS_PER_SCANLINE
+)
+
+// completeSzip does what H5Z__set_local_szip does.
+func completeSzip(params []uint32, b Block) ([]uint32, error) {
+	if len(params) != 2 {
+		return params, nil
+	}
+	n, err := numbers("szip", b)
+	if err != nil {
+		return nil, err
+	}
+	order := uint32(szipBig)
+	if b.LittleEndian {
+		order = szipLittle
+	}
+	block, line := params[1], n
+	if len(b.Shape) > 0 {
+		line = uint32(b.Shape[len(b.Shape)-1])
+	}
+	if line < block {
+		if n < block {
+			return nil, errorf(ErrParam, "szip: expected blocks of at least %d elements, found %d", block, n)
+		}
+		line = n
+	}
+	if line > szip.MaxLine {
+		line = szipBlocks * block
+	}
+	return []uint32{
+		params[0]&(szipEntropy|szipNeighbour) | szipK13 | szipRaw | order, block, uint32(8 * b.Size), min(line, szipBlocks*block),
+	}, nil
+}
+
+func checkSzip(params []uint32) error {
+	if err := wantParams("szip", params, 4); err != nil {
+		return err
+	}
+	switch block, bits, line := params[1], params[2], params[3]; {
+	case block < 2 || block > szipMaxBlock || block%2 != 0:
+		return errorf(ErrParam, "szip: expected an even number of pixels from 2 to %d, found %d", szipMaxBlock, block)
+	case bits == 0 || bits > 24 && bits != 32 && bits != 64:
+		return errorf(ErrParam, "szip: expected pixels of 1 to 24, 32 or 64 bits, found %d", bits)
+	case line == 0 || line > szip.MaxLine:
+		return errorf(ErrParam, "szip: expected lines of 1 to %d pixels, found %d", szip.MaxLine, line)
+	}
+	return nil
+}
+
+func szipParams(params []uint32) szip.Params {
+	return szip.Params{
+		Neighbour: params[0]&szipNeighbour != 0, BigEndian: params[0]&szipBig != 0,
+		Block: int(params[1]), Bits: int(params[2]), Line: int(params[3]),
+	}
+}
 
 // nbitMethod is HDF5's nbit (H5Znbit.c). Users set no parameter. The others are: their
 // number, 1 if nothing can be saved, elements in a block, class (1 for numbers, 4 for

@@ -68,6 +68,8 @@ func TestPackerVectors(t *testing.T) {
 		{"4 bits", so(2, 4, 10, 0, 2, 1), i16, unhex(t, header("040000000864")+"012345678900")},
 		{"constant", so(2, 0, 10, 0, 2, 1), bytes.Repeat([]byte{0, 7}, 10), unhex(t, header("010000000807")+"0000")},
 		{"floats", so(0, 2, 10, 1, 4, 0), raw40, unhex(t, header("0a000000080000803f")+"ffc00190c84b1907d258af3200")},
+		{"szip", mustChain(t, "4,177,8,32,10"), raw40, unhex(t, "2800000080003ff4000047f0080ff4080404040c03fff00000000000100040")},
+		{"szip, entropy", mustChain(t, "4,149,8,32,10"), raw40, unhex(t, "28000000d4924907c0000000a10fe22000001c0200010202830381403f800208")},
 		{"nbit", mustChain(t, "5,8,1,10,1,4,1,32,0"), raw40, raw40},
 	} {
 		k := mustCoder(t, v.chain)
@@ -125,6 +127,15 @@ func TestPackersComplete(t *testing.T) {
 		{"6,2,0", Block{Len: 80, Kind: Text, Size: 1}, ""},
 		{"6,2,0", Block{Len: -1, Kind: Int, Size: 2}, ""},
 		{"6", Block{Len: 80, Kind: Int, Size: 2}, ""},
+		{"4,32,8", Block{Len: 40, Kind: Float, Size: 4}, "4,177,8,32,10"},
+		{"4,4,8", Block{Len: 80, Kind: Float, Size: 8, Shape: []int{5, 2}, LittleEndian: true}, "4,141,8,64,10"},
+		{"4,32,4", Block{Len: 80000, Kind: Int, Size: 2, Shape: []int{5, 8000}}, "4,177,4,16,512"},
+		{"4,32,4", Block{Len: 2000, Kind: Int, Size: 2, Shape: []int{1, 1000}}, "4,177,4,16,512"},
+		{"4,32,16", Block{Len: 40, Kind: Float, Size: 4}, ""}, // fewer elements than a block
+		{"4,32,7", Block{Len: 400, Kind: Float, Size: 4}, ""},
+		{"4,32,34", Block{Len: 400, Kind: Float, Size: 4}, ""},
+		{"4,32,8,26,10", Block{}, ""},
+		{"4,32,8,32,5000", Block{}, ""},
 		{"5", Block{Len: 80, Kind: Float, Size: 4}, "5,8,1,20,1,4,1,32,0"},
 		{"5", Block{Len: 80, Kind: Text, Size: 1}, ""},
 		{"5,8,0,20,3,4,1,32,0", Block{}, ""},        // compound
