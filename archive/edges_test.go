@@ -48,6 +48,7 @@ var edges = map[string][]string{
 	"lorenz/internal/entropy":      {"lorenz/internal/kernels"},
 	"lorenz/internal/kernels":      {},
 	"lorenz/internal/references":   {"lorenz/internal/entropy"},
+	"filters/stats":                {"filters"},
 	"filters/spec":                 {"filters"},
 	"slab":                         {"cdf3", "internal/ioat"},
 	"unlimited":                    {"cdf3", "internal/ioat"},

@@ -11,6 +11,7 @@ import (
 // earlier blocks.
 type Coder struct {
 	chain  Chain
+	label  string        // for observers
 	stages []*registered // nil where the filter is unknown and optional
 }
 
@@ -129,17 +130,25 @@ func (k *Coder) encodeStage(i int, dst, src []byte, in Block) ([]byte, error) {
 	if m == nil {
 		return nil, unknown(f)
 	}
+	done := k.begin(i, false)
 	s := m.take()
 	out, err := s.Encode(dst, src, f.Params, in)
 	m.put(s)
+	if done != nil {
+		done(len(src), len(out)-len(dst), err)
+	}
 	return out, err
 }
 
 func (k *Coder) decodeStage(i int, dst, src []byte, max int) ([]byte, error) {
 	m := k.stages[i]
+	done := k.begin(i, true)
 	s := m.take()
 	out, err := s.Decode(dst, src, k.chain[i].Params, max)
 	m.put(s)
+	if done != nil {
+		done(len(src), len(out)-len(dst), err)
+	}
 	if err == nil && len(out)-len(dst) > max {
 		return nil, errorf(ErrDecodedSize, "filter %s: expected at most %d bytes, found %d", describe(k.chain[i]), max, len(out)-len(dst))
 	}

@@ -93,10 +93,10 @@ func (k *Coder) DecodeRange(dst, stored []byte, mask uint32, n, from int) error 
 			return err
 		}
 		if mask|^uint32(0)<<at == ^uint32(0) {
-			return k.stages[at].decodeRange(dst, cur, k.chain[at].Params, n, from)
+			return k.decodeRange(at, dst, cur, n, from)
 		}
 		_, part := wire.Extend(room.next(), len(dst))
-		if err := k.stages[at].decodeRange(part, cur, k.chain[at].Params, n, from); err != nil {
+		if err := k.decodeRange(at, part, cur, n, from); err != nil {
 			return err
 		}
 		room.keep(part)
@@ -120,9 +120,14 @@ func (k *Coder) DecodeRange(dst, stored []byte, mask uint32, n, from int) error 
 	return nil
 }
 
-func (r *registered) decodeRange(dst, src []byte, params []uint32, n, from int) error {
-	s := r.take()
-	err := s.(RangeSession).DecodeRange(dst, src, params, n, from)
-	r.put(s)
+func (k *Coder) decodeRange(i int, dst, src []byte, n, from int) error {
+	done := k.begin(i, true)
+	m := k.stages[i]
+	s := m.take()
+	err := s.(RangeSession).DecodeRange(dst, src, k.chain[i].Params, n, from)
+	m.put(s)
+	if done != nil {
+		done(len(src), len(dst), err)
+	}
 	return err
 }

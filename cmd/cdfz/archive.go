@@ -111,6 +111,7 @@ overwrites it.
 	f.Var(existing, "skip-existing", "how to detect that a file is already archived")
 	f.BoolVar(&v.noCheck, "no-check", false, "do not read the archive back")
 	a.ForceFlag(cmd)
+	a.StatsFlag(cmd)
 	a.JSONFlag(cmd)
 	a.VerboseFlag(cmd)
 	a.DestFlag(cmd, "write to `OUT`: a name, a folder, or - for standard output (not read back)")

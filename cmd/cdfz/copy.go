@@ -98,6 +98,7 @@ without -F.
 	f.Var(to, "to", "what to write, whatever the name of OUT")
 	f.BoolVar(&v.noCheck, "no-check", false, "do not read the archive back")
 	a.ForceFlag(cmd)
+	a.StatsFlag(cmd)
 	a.JSONFlag(cmd)
 	cli.CompleteWords(cmd, "preset", preset.Words()...)
 	cli.CompleteWords(cmd, "zarr", zarr.Words()...)

@@ -95,6 +95,7 @@ Groups and other parts of netCDF-4 are errors.`,
 	f.Var(&cli.SizeFlag{N: &v.o.MaxSize, Min: 1, Max: 1 << 62}, "max-size", "largest netCDF file to make (default 1T)")
 	f.BoolP("binary", "b", false, "ignored; files are always binary")
 	a.ForceFlag(cmd)
+	a.StatsFlag(cmd)
 	a.JSONFlag(cmd)
 	a.DestFlag(cmd, "write to `OUT`: a name, a folder, or - for standard output")
 	cli.CompleteWords(cmd, "kind", "classic", "64-bit-offset", "cdf5")

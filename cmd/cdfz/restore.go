@@ -75,6 +75,7 @@ are skipped. It may also be an http or https URL, or - for standard input.`,
 	cmd.Flags().Var(&cli.SizeFlag{N: &v.memory, Min: 1, Max: 1 << 62}, "memory", "memory for blocks of record variables (default 128M)")
 	cmd.Flags().BoolVar(&v.salvages, "salvage", false, "restore what is intact in a damaged archive")
 	a.ForceFlag(cmd)
+	a.StatsFlag(cmd)
 	a.JSONFlag(cmd)
 	a.VerboseFlag(cmd)
 	a.DestFlag(cmd, "write to `OUT`: a name, a folder, or - for standard output")

@@ -86,6 +86,7 @@ are skipped. It may also be an http or https URL, or - for standard input.`,
 	}
 	cmd.Flags().StringArrayVar(&v.against.names, "against", nil, "compare with the `ORIGINAL` file or folder too; repeatable")
 	a.JSONFlag(cmd)
+	a.StatsFlag(cmd)
 	a.VerboseFlag(cmd)
 	return cmd
 }

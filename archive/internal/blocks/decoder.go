@@ -49,6 +49,9 @@ func (d *decoder) decode(l *format.Resolved, q need, stored []byte, mask uint32,
 	if err != nil {
 		return blockData{}, err
 	}
+	if filters.Observed() {
+		c = c.Labelled(label(l, q.Var))
+	}
 	if q.lo > 0 || q.hi < q.Len {
 		part := room(q.hi - q.lo)
 		if err := c.DecodeRange(part, stored, mask, int(q.Len), int(q.lo)); !errors.Is(err, filters.ErrWhole) {

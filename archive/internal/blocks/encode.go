@@ -83,7 +83,7 @@ func (e *Encoder) Encode(j *BlockJob) {
 		if out, mask, j.Err = j.Stored(out); j.Err != nil {
 			return
 		}
-	} else if m := &e.memo[chain]; m.n == len(j.Raw) && isConst(j.Raw) && bytes.Equal(m.raw8[:], j.Raw[:8]) {
+	} else if m := &e.memo[chain]; !filters.Observed() && m.n == len(j.Raw) && isConst(j.Raw) && bytes.Equal(m.raw8[:], j.Raw[:8]) {
 		out, mask = append(out, m.payload...), m.mask
 	} else if j.V < 0 && j.B == 0 && len(j.Raw) > format.MaxFirst {
 		// The format stores such long headers without filters.
@@ -92,6 +92,9 @@ func (e *Encoder) Encode(j *BlockJob) {
 	} else {
 		var c *filters.Coder
 		if c, j.Err = e.coder(chain); j.Err == nil {
+			if filters.Observed() {
+				c = c.Labelled(label(e.L, j.V))
+			}
 			out, mask, j.Err = c.Encode(out, j.Raw)
 		}
 		if j.Err == nil && isConst(j.Raw) {
@@ -111,6 +114,14 @@ func (e *Encoder) Encode(j *BlockJob) {
 	at := headRoom - j.Entry.LocalLen()
 	j.Entry.AppendLocal(out[at:at])
 	j.Out = out
+}
+
+// label names the variable or pool of blocks for statistics.
+func label(l *format.Resolved, v int) string {
+	if v < 0 {
+		return "(rest)"
+	}
+	return l.Path(v)
 }
 
 // Bytes returns the local header and stored bytes of an encoded job.

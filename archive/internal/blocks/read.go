@@ -281,7 +281,7 @@ func DecodeHeader(ctx context.Context, l *format.Resolved, at format.Place, stor
 			return nil, err
 		}
 		raw = make([]byte, l.Rest.First)
-		if err := c.Decode(raw, stored, at.Mask); err != nil {
+		if err := c.Labelled("(header)").Decode(raw, stored, at.Mask); err != nil {
 			return fail(err)
 		}
 	} else if int64(len(stored)) != l.Rest.First {

@@ -28,6 +28,7 @@ type App struct {
 	targets map[string]bool // written by this run
 	secrets []string        // pairs for strings.NewReplacer: secrets and their replacements
 	status  *Progress       // of the files of this run; nil if none is shown
+	atExit  func()          // prints statistics; nil for none
 }
 
 // New makes a run with the streams of the program.
@@ -38,6 +39,9 @@ func New(stdin io.Reader, stdout, stderr io.Writer) *App {
 // Exit makes the final reports and returns the exit code. ctx is the context of the
 // run.
 func (a *App) Exit(ctx context.Context) int {
+	if a.atExit != nil {
+		a.atExit()
+	}
 	switch err := a.Out.err; {
 	case err == nil:
 	case isBrokenPipe(err):

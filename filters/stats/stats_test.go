@@ -1,0 +1,139 @@
+package stats_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/filters"
+	"github.com/cdfz-format/cdfz/filters/stats"
+)
+
+// TestRows compares the rows with what was encoded and decoded (D1).
+func TestRows(t *testing.T) {
+	chain, err := filters.Chain{{ID: filters.Shuffle}, {ID: filters.Deflate, Params: []uint32{1}}}.Complete(filters.Block{Len: 4000, Size: 4})
+	require.NoError(t, err)
+	k, err := filters.NewCoder(chain)
+	require.NoError(t, err)
+	src := bytes.Repeat([]byte{1, 2, 3, 4}, 1000)
+	_, _, err = k.Encode(nil, src)
+	require.NoError(t, err)
+
+	c := stats.Start()
+	defer c.Stop()
+	require.True(t, filters.Observed())
+	stored, _, err := k.Labelled("a").Encode(nil, src)
+	require.NoError(t, err)
+	_, _, err = k.Labelled("b").Encode(nil, src)
+	require.NoError(t, err)
+	require.NoError(t, k.Decode(make([]byte, len(src)), stored, 0))
+	bad := bytes.Clone(stored)
+	bad[len(bad)/2] ^= 0xff
+	require.Error(t, k.Decode(make([]byte, len(src)), bad, 0))
+	c.Stop()
+	require.NoError(t, k.Decode(make([]byte, len(src)), stored, 0)) // not counted
+
+	n := int64(len(stored))
+	rows := c.Rows(false)
+	require.Len(t, rows, 4)
+	for i := range rows {
+		r := &rows[i]
+		require.Positive(t, r.Elapsed)
+		require.Positive(t, r.Bandwidth())
+		r.Elapsed, r.User, r.System = 0, 0, 0
+		require.Zero(t, r.Bandwidth())
+	}
+	require.Equal(t, stats.Row{Method: "deflate", ID: 1, Calls: 2, Total: 8000, In: 8000, Out: 2 * n}, rows[0])
+	deflate := rows[1]
+	require.Equal(t, int64(2), deflate.Calls)
+	require.Equal(t, int64(4000), deflate.Out)
+	require.Equal(t, 2*n, deflate.In)
+	require.Equal(t, deflate.Total, 4000+deflate.Errors)
+	require.Positive(t, deflate.Errors)
+	require.Equal(t, stats.Row{Method: "shuffle", ID: 2, Calls: 2, Total: 8000, In: 8000, Out: 8000}, rows[2])
+	require.Equal(t, stats.Row{Method: "shuffle", ID: 2, Decode: true, Calls: 1, Total: 4000, In: 4000, Out: 4000}, rows[3])
+
+	// Per variable (D3), without rows for what was not done.
+	rows = c.Rows(true)
+	require.Len(t, rows, 6)
+	require.Equal(t, "a", rows[2].Var)
+	require.Equal(t, int64(4000), rows[2].Total)
+}
+
+// TestTable checks the form of the table (D1, D2).
+func TestTable(t *testing.T) {
+	c := stats.Start()
+	defer c.Stop()
+	var b strings.Builder
+	require.NoError(t, c.WriteTable(&b, false))
+	require.Empty(t, b.String())
+	k, err := filters.NewCoder(filters.Chain{{ID: filters.Deflate, Params: []uint32{1}}})
+	require.NoError(t, err)
+	_, _, err = k.Labelled("t\n").Encode(nil, make([]byte, 1000))
+	require.NoError(t, err)
+	require.NoError(t, c.WriteTable(&b, false))
+	lines := strings.Split(b.String(), "\n")
+	require.Equal(t, []string{"Method", "Total", "Errors", "User", "System", "Elapsed", "Bandwidth"}, strings.Fields(lines[1]))
+	require.Equal(t, []string{"------", "-----", "------", "----", "------", "-------", "---------"}, strings.Fields(lines[2]))
+	require.Regexp(t, `^>deflate +1000 +0 +\d\.\d\d +\d\.\d\d +\d\.\d\d +[0-9.]+ [ kMGT]Bs$`, lines[3])
+	require.Regexp(t, `^<deflate +0 +0 +0\.00 +0\.00 +0\.00 +0\.000  Bs$`, lines[4])
+	b.Reset()
+	require.NoError(t, c.WriteTable(&b, true))
+	require.Contains(t, b.String(), `"t\n"`)
+	require.Equal(t, 4, strings.Count(b.String(), "\n"))
+	require.Error(t, c.WriteTable(failing{}, false))
+}
+
+type failing struct{}
+
+func (failing) Write([]byte) (int, error) { return 0, io.ErrShortWrite }
+
+// TestStored checks that the sums of an archive's filters agree with its stored bytes,
+// also where blocks are constant and are not encoded twice without statistics.
+func TestStored(t *testing.T) {
+	const n = 9 << 20
+	h := &cdf3.Header{Version: cdf3.Classic, Dims: []cdf3.Dim{{Name: "x", Len: n / 4}},
+		Vars: []cdf3.Var{{Name: "v", Type: cdf3.Int, DimIDs: []int{0}}}}
+	require.NoError(t, h.Layout())
+	image, err := h.Append(nil)
+	require.NoError(t, err)
+	for i := range n / 4 {
+		image = binary.BigEndian.AppendUint32(image, uint32(max(0, i*i-1<<38)))
+	}
+	write := func() []byte {
+		var b bytes.Buffer
+		_, err := archive.Write(context.Background(), &b, bytes.NewReader(image), int64(len(image)), &archive.WriteOptions{
+			Zarr: archive.ZarrAlways, Filters: []archive.VarFilter{{Vars: []string{"*"}, Chain: filters.Chain{{ID: filters.Shuffle}, {ID: filters.Zstd, Params: []uint32{1}}}}},
+		})
+		require.NoError(t, err)
+		return b.Bytes()
+	}
+	want := write()
+	c := stats.Start()
+	defer c.Stop()
+	got := write()
+	c.Stop()
+	require.Equal(t, want, got)
+	f, err := archive.New(bytes.NewReader(got), int64(len(got)), nil)
+	require.NoError(t, err)
+	info, _ := f.Info()
+	out, v := int64(0), int64(0)
+	for _, r := range c.Rows(true) {
+		if r.ID == filters.Zstd && !r.Decode {
+			if out += r.Out; r.Var == "v" {
+				v = r.Out
+			}
+		}
+	}
+	require.Equal(t, info.Stored, out)
+	stored, err := f.Stored(context.Background())
+	require.NoError(t, err)
+	require.Equal(t, stored.Vars[0], v)
+}
