@@ -15,7 +15,11 @@ func (c *coder[T]) emitReferences(s *shape, dst, raw []byte, x *candidate[T], si
 	if s.typ == Char || len(r) < entropy.GroupLen {
 		return dst
 	}
-	if c.refs.Estimate(r, x.signed(s), s.rows()) > 9*float64(size)/float64(len(r)) {
+	most := 9.0
+	if s.typ == Float32 && s.level != Max { // fields, for which it is slow and rarely pays off
+		most = 7
+	}
+	if c.refs.Estimate(r, x.signed(s), s.rows()) > most*float64(size)/float64(len(r)) {
 		return dst
 	}
 	other := *x
