@@ -31,7 +31,7 @@ func (s *Specs) AddFlags(f *pflag.FlagSet) {
 	f.StringArrayVarP(&s.specs, "filter", "F", nil, "filters of single variables, as `VARS,FILTERS`; repeatable")
 	f.StringArrayVar(&s.codecs, "codec", nil, "the same, as `VARS,JSON`: a codec of Zarr, a list, or an object with filters and compressor; JSON may be the name of a file")
 	f.IntVarP(&s.deflate, "deflate", "d", -1, "compress all variables without -F with deflate at `LEVEL` 1 to 9; 0: without filters")
-	f.Lookup("deflate").DefValue = ""
+	f.Lookup("deflate").DefValue = "0" // which help does not show
 	f.BoolVarP(&s.shuffle, "shuffle", "s", false, "shuffle before -d")
 	f.BoolVar(&s.ignoreMissing, "ignore-missing", false, "-F may name variables that a file does not have")
 	f.BoolVar(&s.noDefault, "no-default", false, "no filters for variables that no option names")
