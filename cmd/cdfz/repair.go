@@ -157,7 +157,7 @@ func (v *repairer) reportRepair(rep *repairReport) {
 		line += ", metadata regenerated"
 	}
 	if rep.Healed > 0 {
-		line += ", " + cli.Count(int64(rep.Healed), "part") + " restored from the second copy or to it"
+		line += ", " + cli.Count(int64(rep.Healed), "part") + " restored from the other copy"
 	}
 	if rep.After > 0 {
 		line += fmt.Sprintf(", %d bytes after the archive cut off", rep.After)
