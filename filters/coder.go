@@ -130,6 +130,9 @@ func (k *Coder) encodeStage(i int, dst, src []byte, in Block) ([]byte, error) {
 	if m == nil {
 		return nil, unknown(f)
 	}
+	if m.DecodeOnly {
+		return nil, errorf(ErrParam, "filter %s: can only decode", describe(f))
+	}
 	done := k.begin(i, false)
 	s := m.take()
 	out, err := s.Encode(dst, src, f.Params, in)

@@ -48,6 +48,7 @@ var gzipMethod = Method{
 	New:        newGzip,
 	Check:      levelCheck("gzip", 0, 9, true),
 	Compresses: true,
+	DecodeOnly: true,
 	// That of deflate with 18 bytes of header and checksum, and a name.
 	MaxEncodedLen: func(n int, _ []uint32) int { return wire.ClampLen(int64(n) + int64(n)>>5 + 2048) },
 	Memory:        func(int, []uint32) int64 { return 64 << 10 },
@@ -57,9 +58,6 @@ var gzipMethod = Method{
 func newGzip() Session {
 	s := new(deflate.Gzip)
 	return session{
-		encode: func([]byte, []byte, []uint32) ([]byte, error) {
-			return nil, errorf(ErrParam, "gzip: cannot encode: use deflate")
-		},
 		decode: func(dst, src []byte, _ []uint32, max int) ([]byte, error) { return s.Decode(dst, src, max) },
 	}
 }

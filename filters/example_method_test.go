@@ -9,8 +9,9 @@ import (
 	"github.com/cdfz-format/cdfz/filters"
 )
 
-// md5Filter is the example in HDF5's documentation of H5Zregister. It appends the MD5
-// sum of a block and verifies it when the block is read.
+// md5Filter is the example in HDF5's documentation of H5Zregister (row P10 of
+// docs/filters.md). It appends the MD5 sum of a block and verifies it when the block is
+// read. It uses nothing that a program outside this module could not use.
 type md5Filter struct{}
 
 func (md5Filter) Encode(dst, src []byte, params []uint32, in filters.Block) ([]byte, error) {

@@ -44,6 +44,8 @@ type Method struct {
 	// Compresses is set for a filter whose purpose is to make blocks shorter. If such a
 	// filter is optional, it is skipped for blocks that it does not shorten.
 	Compresses bool
+	// DecodeOnly is set for a filter that cannot encode, like encoder_present 0 in HDF5.
+	DecodeOnly bool
 	// Local is for filters that code elements one by one in place. It returns the
 	// number k of bytes that are coded at a time: output bytes i·k to j·k depend only
 	// on input bytes i·k to j·k, for all i and j. 0 or a nil Local means that the

@@ -1,5 +1,7 @@
 package filters
 
+import "slices"
+
 // RegistryURL is The HDF Group's description of the registered filters.
 const RegistryURL = "https://github.com/HDFGroup/hdf5_plugins/blob/master/docs/RegisteredFilterPlugins.md"
 
@@ -12,6 +14,18 @@ func Name(id uint32) string {
 		return r.Name
 	}
 	return names[id]
+}
+
+// Known lists the ids that have a method or a name, in increasing order.
+func Known() []uint32 {
+	ids := Registered()
+	for id := range names {
+		if !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
 }
 
 // Class returns the range of The HDF Group's registry that contains an id: "predefined"

@@ -23,7 +23,8 @@ type verb struct {
 // verbs are the commands in the order of the help.
 var verbs = []verb{
 	{"archive", archiveCmd}, {"restore", restoreCmd}, {"copy", copyCmd}, {"verify", verifyCmd}, {"repair", repairCmd},
-	{"info", infoCmd}, {"get", get.Command}, {"dump", dumpCmd}, {"gen", genCmd}, {"bench", bench.Command}, {"version", versionCmd},
+	{"info", infoCmd}, {"get", get.Command}, {"dump", dumpCmd}, {"gen", genCmd}, {"bench", bench.Command},
+	{"filters", filtersCmd}, {"version", versionCmd},
 }
 
 // root builds the command line with the verb that args begin with, or with all verbs.
