@@ -7,6 +7,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,6 +30,7 @@ type bencher struct {
 	chains  []benchChain
 	repeat  int
 	csvName string
+	plots   []string
 }
 
 // benchChain is a chain to measure: a preset, or one chain for all variables.
@@ -48,6 +50,9 @@ type benchRow struct {
 	Write       float64 `json:"write_mb_s"`
 	Read        float64 `json:"read_mb_s"`
 	Point       float64 `json:"point_ms"` // to read one random value without a cache
+	// Front names the goals (write, read, point) for which no other row is better in both
+	// the goal and the ratio.
+	Front []string `json:"front"`
 }
 
 type benchReport struct {
@@ -84,12 +89,15 @@ All archives have the layout of cdfz archive --zarr always, so that every row ha
 blocks and filters that it is named after. With --zarr auto, cdfz archive stores small
 variables together, which makes small files smaller than the table shows.
 
+Column "best" marks the rows that no other row beats in both ratio and speed: w of
+writing, r of reading, p of reading one value. --plot draws the same as a picture.
+
 A chain is a preset (fast, default, portable, max), or none, or filters by name as in
 shuffle+zstd or shuffle+zstd:19, or filters as -F takes them: 2|32015,19.`,
 		Example: cli.Examples(
 			"cdfz bench tas.nc",
 			"cdfz bench --blocks 64K,1M --chains 'default shuffle+zstd:19' tas.nc",
-			"cdfz bench --csv tas.csv tas.nc"),
+			"cdfz bench --csv tas.csv --plot tas.svg --plot tas.png tas.nc"),
 		Args:              cli.OneFile,
 		ValidArgsFunction: cli.CompleteFile,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -107,6 +115,7 @@ shuffle+zstd or shuffle+zstd:19, or filters as -F takes them: 2|32015,19.`,
 	f.StringArrayVar(&chains, "chains", nil, "`CHAINS` separated by spaces; repeatable (default: presets and common chains)")
 	f.Var(cli.CountFlag(&v.repeat, 1000), "count", "number of runs; the table shows their medians (default 3, above 256 MiB 1)")
 	f.StringVar(&v.csvName, "csv", "", "write the result as CSV to `FILE` too")
+	f.StringArrayVar(&v.plots, "plot", nil, "draw the result: `FILE` ends in .svg or .png; repeatable")
 	a.ForceFlag(cmd)
 	a.JSONFlag(cmd)
 	return cmd
@@ -122,6 +131,11 @@ func (v *bencher) parse(blocks, chains []string) error {
 			return fmt.Errorf("--blocks %s: %w", s, err)
 		}
 		v.blocks = append(v.blocks, n)
+	}
+	for _, name := range v.plots {
+		if pictureFormat(name) == "" {
+			return fmt.Errorf("--plot %s: expected a name that ends in .svg or .png", name)
+		}
 	}
 	if len(chains) == 0 {
 		chains = defaultChains
@@ -200,12 +214,12 @@ func (v *bencher) run(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	var csvFile *atomicfile.File
-	if v.csvName != "" {
-		if csvFile, err = v.Create(v.csvName, nil); err != nil {
-			return err
-		}
-		defer csvFile.Close()
+	outputs, err := v.outputs()
+	for _, o := range outputs {
+		defer o.file.Close()
+	}
+	if err != nil {
+		return err
 	}
 	rep := &benchReport{File: cli.ReportName(name), Size: in.Size, Count: v.repeat, Workers: v.Workers}
 	if rep.Count == 0 {
@@ -231,11 +245,12 @@ func (v *bencher) run(ctx context.Context, name string) error {
 		}
 	}
 	v.StopProgress()
-	if csvFile != nil {
-		if err := writeCSV(csvFile, rep); err != nil {
+	markFronts(rep.Results)
+	for _, o := range outputs {
+		if err := o.write(o.file, rep); err != nil {
 			return err
 		}
-		if err := v.Commit(csvFile); err != nil {
+		if err := v.Commit(o.file); err != nil {
 			return err
 		}
 	}
@@ -247,26 +262,69 @@ func (v *bencher) run(ctx context.Context, name string) error {
 	return nil
 }
 
+// output is a file that receives the result.
+type output struct {
+	file  *atomicfile.File
+	write func(io.Writer, *benchReport) error
+}
+
+// outputs starts the files for CSV and pictures, before anything is measured.
+func (v *bencher) outputs() (list []output, err error) {
+	add := func(name string, write func(io.Writer, *benchReport) error) {
+		var f *atomicfile.File
+		if err == nil {
+			if f, err = v.Create(name, nil); err == nil {
+				list = append(list, output{f, write})
+			}
+		}
+	}
+	if v.csvName != "" {
+		add(v.csvName, writeCSV)
+	}
+	for _, name := range v.plots {
+		add(name, func(w io.Writer, rep *benchReport) error { return writePicture(w, rep, pictureFormat(name)) })
+	}
+	return list, err
+}
+
+// pictureFormat returns "svg" or "png" for the name of a picture, or "".
+func pictureFormat(name string) string {
+	switch f := strings.ToLower(filepath.Ext(name)); f {
+	case ".svg", ".png":
+		return f[1:]
+	}
+	return ""
+}
+
 func (v *bencher) printBench(rep *benchReport) {
 	fmt.Fprintf(v.Out, "%s: %s, median of %d\n\n", cli.Printable(cli.ShowName(rep.File)), cli.Size(rep.Size), rep.Count)
-	rows := [][]string{{"filters", "block", "archive", "ratio", "write MB/s", "read MB/s", "point ms"}}
+	rows := [][]string{{"filters", "block", "archive", "ratio", "write MB/s", "read MB/s", "point ms", "best"}}
 	for _, r := range rep.Results {
 		rows = append(rows, []string{
 			r.Chain, cli.SizeName(r.Block), strconv.FormatInt(r.ArchiveSize, 10), fmt.Sprintf("%.3f", r.Ratio),
 			fmt.Sprintf("%.1f", r.Write), fmt.Sprintf("%.1f", r.Read), fmt.Sprintf("%.3f", r.Point),
+			initials(r.Front),
 		})
 	}
 	cli.WriteTable(v.Out, rows, false, true, true, true, true, true, true)
 }
 
+// initials joins the first letters of words.
+func initials(words []string) (s string) {
+	for _, w := range words {
+		s += w[:1]
+	}
+	return s
+}
+
 // writeCSV writes the result as CSV.
 func writeCSV(w io.Writer, rep *benchReport) error {
 	c := csv.NewWriter(w)
-	_ = c.Write([]string{"file", "size", "chain", "block", "archive_size", "ratio", "write_mb_s", "read_mb_s", "point_ms"})
+	_ = c.Write([]string{"file", "size", "chain", "block", "archive_size", "ratio", "write_mb_s", "read_mb_s", "point_ms", "front"})
 	for _, r := range rep.Results {
 		_ = c.Write([]string{
 			rep.File, strconv.FormatInt(rep.Size, 10), r.Chain, strconv.FormatInt(r.Block, 10), strconv.FormatInt(r.ArchiveSize, 10),
-			fmt.Sprint(r.Ratio), fmt.Sprint(r.Write), fmt.Sprint(r.Read), fmt.Sprint(r.Point),
+			fmt.Sprint(r.Ratio), fmt.Sprint(r.Write), fmt.Sprint(r.Read), fmt.Sprint(r.Point), strings.Join(r.Front, " "),
 		})
 	}
 	c.Flush()

@@ -1,0 +1,75 @@
+package bench
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"image/png"
+	"io"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func sample() *benchReport {
+	return &benchReport{File: "dir/a&b.nc", Size: 1000, Results: []benchRow{
+		{Chain: "none", Block: 1 << 14, Ratio: 1, Write: 900, Read: 1000, Point: 0.01},
+		{Chain: "none", Block: 1 << 20, Ratio: 1, Write: 1000, Read: 900, Point: 0.1},
+		{Chain: "fast", Block: 1 << 14, Ratio: 2, Write: 300, Read: 500, Point: 0.02},
+		{Chain: "fast", Block: 1 << 20, Ratio: 2.5, Write: 200, Read: 600, Point: 0.5},
+		{Chain: "max", Block: 1 << 14, Ratio: 2.4, Write: 1, Read: 10, Point: 0.3},
+	}}
+}
+
+func TestFront(t *testing.T) {
+	rows := sample().Results
+	markFronts(rows)
+	want := [][]string{{"read", "point"}, {"write"}, {"write", "point"}, {"write", "read", "point"}, {"point"}}
+	for i := range rows {
+		require.Equal(t, want[i], rows[i].Front, "row %d", i)
+	}
+	for i := range rows {
+		rows[i].Write, rows[i].Read, rows[i].Point = 0, 0, 0
+	}
+	markFronts(rows)
+	require.Empty(t, rows[0].Front)
+}
+
+func TestPicture(t *testing.T) {
+	rep := sample()
+	var b bytes.Buffer
+	require.NoError(t, writePicture(&b, rep, "svg"))
+	texts := map[string]bool{}
+	for d := xml.NewDecoder(&b); ; {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		require.NoError(t, err)
+		if c, ok := token.(xml.CharData); ok {
+			texts[string(bytes.TrimSpace(c))] = true
+		}
+	}
+	for _, want := range []string{"writing", "reading all", "reading a random value", "ratio", "none", "fast", "max", "fast 1M", "no other point is better in both",
+		"a&b.nc, 1.00 kB: filters and block sizes, from 16K to 1M (small to large points)"} {
+		require.Contains(t, texts, want)
+	}
+	b.Reset()
+	require.NoError(t, writePicture(&b, rep, "png"))
+	m, err := png.Decode(&b)
+	require.NoError(t, err)
+	require.Equal(t, 1650, m.Bounds().Dx())
+	// A file without values has no random reads.
+	rep.Results = rep.Results[:1]
+	rep.Results[0].Point = 0
+	require.NoError(t, writePicture(io.Discard, rep, "svg"))
+}
+
+func TestTicks(t *testing.T) {
+	var labels []string
+	for _, k := range ticks(3, 30000) {
+		labels = append(labels, k.Label)
+	}
+	require.Equal(t, []string{"", "10", "", "", "100", "", "", "1k", "", "", "10k", ""}, labels)
+	require.Equal(t, []string{"0.5", "2M", "20k"}, []string{short(.5), short(2e6), short(2e4)})
+}
