@@ -41,7 +41,7 @@ var edges = map[string][]string{
 	"filters/internal/transpose":   {},
 	"filters/internal/zstd":        {"filters/internal/wire"},
 	"lorenz/internal/kernels/gen":  {}, // a nested module, which writes the assembly
-	"lorenz":                       {"lorenz/internal/adaptive", "lorenz/internal/bytecoder", "lorenz/internal/entropy", "lorenz/internal/kernels", "lorenz/internal/references"},
+	"lorenz":                       {"lorenz/internal/adaptive", "lorenz/internal/bytecoder", "lorenz/internal/entropy", "lorenz/internal/kernels", "lorenz/internal/references", "lorenz/internal/text"},
 	"lorenz/internal/adaptive":     {"lorenz/internal/arith", "lorenz/internal/entropy"},
 	"lorenz/internal/arith":        {},
 	"lorenz/internal/bytecoder":    {"lorenz/internal/arith", "lorenz/internal/entropy"},
@@ -49,6 +49,7 @@ var edges = map[string][]string{
 	"lorenz/internal/kernels":      {},
 	"lorenz/internal/references":   {"lorenz/internal/entropy"},
 	"filters/stats":                {"filters"},
+	"lorenz/internal/text":         {"lorenz/internal/entropy"},
 	"filters/spec":                 {"filters"},
 	"slab":                         {"cdf3", "internal/ioat"},
 	"unlimited":                    {"cdf3", "internal/ioat"},

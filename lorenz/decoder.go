@@ -6,6 +6,7 @@ import (
 	"github.com/cdfz-format/cdfz/lorenz/internal/adaptive"
 	"github.com/cdfz-format/cdfz/lorenz/internal/bytecoder"
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
+	"github.com/cdfz-format/cdfz/lorenz/internal/text"
 )
 
 // Decoder decodes blocks of one kind. It keeps buffers between calls and must not be
@@ -23,8 +24,9 @@ type Decoder struct {
 	a32 *adaptive.Model[uint32] // of modeAdaptive
 	a64 *adaptive.Model[uint64]
 
+	text  text.Decoder     // of modeText
 	model *bytecoder.Model // of modeBytes
-	whole []byte           // a block in modeBytes
+	whole []byte           // a block in modeBytes or modeText
 }
 
 // NewDecoder returns a decoder of blocks with these parameters.
@@ -83,8 +85,8 @@ func (d *Decoder) DecodeRange(dst, src []byte, i, j int) error {
 	case modeGroups, modeAdaptive, modeReferences:
 		d.b.mode = src[0]
 		ok = d.n > 0 && d.b.parse(&d.p, d.n, body) && d.groups(dst, i, j)
-	case modeBytes:
-		ok = d.n > 0 && d.bytes(dst, body, i, j)
+	case modeBytes, modeText:
+		ok = d.n > 0 && d.bytes(dst, src, i, j)
 	}
 	if ok && d.p.Order == LittleEndian {
 		swap(dst, d.size)

@@ -8,6 +8,7 @@ import (
 	"github.com/cdfz-format/cdfz/lorenz/internal/bytecoder"
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
 	"github.com/cdfz-format/cdfz/lorenz/internal/references"
+	"github.com/cdfz-format/cdfz/lorenz/internal/text"
 )
 
 // Level is how much work an encoder does to find a short form.
@@ -32,6 +33,7 @@ type Encoder struct {
 	shape shape
 	c32   coder[uint32]
 	c64   coder[uint64]
+	text  text.Encoder
 	model *bytecoder.Model
 }
 
@@ -75,37 +77,13 @@ func (e *Encoder) Encode(dst, src []byte) ([]byte, error) {
 			big = e.raw
 		}
 		dst = e.groups(dst, big)
-		dst = e.bytes(dst, big, start)
+		dst = e.asText(dst, big, start)
+		dst = e.asBytes(dst, big, start)
 	}
 	if len(dst) == start || len(dst)-start > len(src) {
 		return append(append(dst[:start], modeRaw), src...), nil
 	}
 	return dst, nil
-}
-
-// bytes replaces the block after start by one in modeBytes if that is shorter.
-func (e *Encoder) bytes(dst, src []byte, start int) []byte {
-	if e.size > 1 && (e.level != Max || len(dst) < start+2 || dst[start] != modeGroups || dst[start+1]&flagRepeats == 0) {
-		return dst
-	}
-	if e.level == Fast && e.p.Type != Char {
-		return dst
-	}
-	limit, share := len(dst)-start, 0
-	if e.p.Type != Char && e.level != Max { // otherwise not worth the time
-		limit -= limit / 7
-		share = 16
-	}
-	if e.model == nil {
-		e.model = new(bytecoder.Model)
-	}
-	end := len(dst)
-	dst = append(dst, modeBytes)
-	dst, ok := e.model.Encode(dst, src, e.size, rowBytes(e.p.Dims, e.size), 64, limit, share)
-	if !ok || len(dst)-end >= limit {
-		return dst[:end]
-	}
-	return append(dst[:start], dst[end:]...)
 }
 
 // isConst reports whether all elements are the same.

@@ -70,6 +70,7 @@ const (
 	modeAdaptive = 4 // modeGroups with adaptive coding of residuals
 
 	modeReferences = 5 // modeGroups with references from residuals to earlier ones
+	modeText       = 6 // repeats and Huffman codes of bytes
 )
 
 // lane is an integer that holds one transformed value. All arithmetic on

@@ -79,6 +79,23 @@ func makeVectors(t *testing.T) map[string]vector {
 		}
 	}
 	add("masked", Params{Type: Float32, Dims: dims}, masked, Default)
+	// Text of each kind of context.
+	var prose, table, forms []byte
+	letters := []byte{0}
+	for range 1499 { // each letter allows for four others
+		letters = append(letters, letters[len(letters)-1]*3+byte(rng.IntN(4))+'A')
+	}
+	add("letters", Params{Type: Char, Dims: []int{1500}}, letters, Fast)
+	words := strings.Fields("air sea surface temperature wind stress salt flux of the at mean station northern latitude")
+	for i := range 600 {
+		prose = fmt.Appendf(prose, "%s ", words[rng.IntN(len(words))])
+		table = fmt.Appendf(table, "%c%02d.%d%c", "NS"[rng.IntN(2)], rng.IntN(90), rng.IntN(10), "abcdef"[i%6])
+		forms = fmt.Appendf(forms, "%s %d at %x;", words[i%7], i, rng.IntN(1<<16))
+	}
+	add("prose", Params{Type: Char, Dims: []int{2500}}, prose[:2500], Fast)
+	add("table", Params{Type: Char, Dims: []int{500, 6}}, table[:3000], Fast)
+	add("forms", Params{Type: Char, Dims: []int{4000}}, forms[:4000], Fast)
+	add("longtext", Params{Type: Char, Dims: []int{700, 60}}, bytes.Repeat(append(forms[:7000:7000], bytes.Repeat([]byte(" "), 1400)...), 5), Default)
 	add("text", Params{Type: Char, Dims: []int{20, 24}}, bytes.Repeat([]byte("a station, a sensor a"), 23)[:480], Default)
 	add("doubles", Params{Type: Float64, Dims: []int{200}}, bytes.Repeat(from(Float64, math.Sqrt)[:100], 16), Max)
 	raw := field(Float32, dims, 0.05, rng)
@@ -135,7 +152,7 @@ func makeVectors(t *testing.T) map[string]vector {
 	}
 	enc := out["cells"].enc
 	for name, f := range map[string]func(b []byte) []byte{
-		"badmode":   func(b []byte) []byte { b[0] = 6; return b },
+		"badmode":   func(b []byte) []byte { b[0] = 7; return b },
 		"badkind":   func(b []byte) []byte { b[2] = 4; return b },
 		"badstride": func(b []byte) []byte { b[8] = 0; return b },
 		"short":     func(b []byte) []byte { return b[:len(b)-1] },

@@ -13,6 +13,7 @@ from ._bytes import decode_bytes
 from ._errors import DamagedBlock, LorenzError, ParameterError, need
 from ._predict import add_float, add_strides, from_lane, running_sums
 from ._streams import U64, Reader, read_groups, read_numbers
+from ._text import decode_text
 
 __all__ = ["decode", "Parameters", "LorenzError", "ParameterError", "DamagedBlock"]
 
@@ -20,7 +21,7 @@ VERSION, MAX_BYTES = 1, 1 << 30
 INT8, CHAR, INT16, INT32, FLOAT32, FLOAT64, UINT8, UINT16, UINT32, INT64, UINT64 = range(1, 12)
 SIZES = {INT8: 1, CHAR: 1, INT16: 2, INT32: 4, FLOAT32: 4, FLOAT64: 8, UINT8: 1, UINT16: 2, UINT32: 4, INT64: 8,
          UINT64: 8}
-RAW, CONST, GROUPS, BYTES, ADAPTIVE, REFERENCES = range(6)
+RAW, CONST, GROUPS, BYTES, ADAPTIVE, REFERENCES, TEXT = range(7)
 ORDER, FIXED, RATIO, DICTIONARY, SINGLE = range(5)
 FLOAT, TRANSPOSED, REPEATS, CELLS, PATCHES, WIDE = (1 << i for i in range(2, 8))
 
@@ -86,12 +87,14 @@ def decode_block(data, p):
     if mode == RAW:
         out = r.take(p.n * p.size, "elements").copy()
     else:
-        need(CONST <= mode <= REFERENCES, f"unknown mode {mode}")
+        need(CONST <= mode <= TEXT, f"unknown mode {mode}")
         need(p.n > 0, f"mode {mode} for a block without elements")
         if mode == CONST:
             out = np.tile(r.take(p.size, "element"), p.n)
         elif mode in (GROUPS, ADAPTIVE, REFERENCES):
             out = decode_groups(r, p, mode)
+        elif mode == TEXT:
+            out = np.frombuffer(decode_text(r, p.n * p.size), np.uint8)
         else:
             stored = r.take(len(r.data) - 1, "bytes")
             out = np.frombuffer(decode_bytes(stored, p.n * p.size, p.size, p.row), np.uint8)

@@ -65,6 +65,9 @@ func (w *StreamWriter) Numbers(v []uint64) {
 	w.stream(w.syms, w.extra)
 }
 
+// Symbols appends a stream of symbols without extra bits.
+func (w *StreamWriter) Symbols(syms []byte) { w.stream(syms, nil) }
+
 // stream appends a stream of symbols. Without symbols it is empty.
 func (w *StreamWriter) stream(syms []byte, ext []extra) {
 	if len(syms) == 0 {

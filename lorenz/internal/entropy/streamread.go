@@ -173,6 +173,12 @@ func (s *Stream) Numbers(dst []uint64, syms []byte) ([]uint64, []byte, bool) {
 	return dst, syms, true
 }
 
+// Symbols decodes a whole stream, whose symbols must not have extra bits. dst is as long
+// as the stream.
+func (s *Stream) Symbols(dst []byte) bool {
+	return s.method&streamExtra == 0 && (s.count == 0 || s.decode(dst, 0, (s.count+ChunkSyms-1)/ChunkSyms))
+}
+
 // fillBytes sets all of dst to v.
 func fillBytes(dst []byte, v byte) {
 	for i := range dst {

@@ -1,0 +1,273 @@
+package text
+
+import (
+	"cmp"
+	"encoding/binary"
+	"maps"
+	"math"
+	"math/bits"
+	"slices"
+)
+
+// token is a repeat of n bytes at a place.
+type token struct{ at, n, dist int }
+
+// parser divides a block into literals and repeats by their costs.
+type parser struct {
+	src    []byte
+	row    int
+	tokens []token // the result
+
+	kind    int // of contexts
+	cluster *[256]uint8
+	literal *[maxClusters][256]int32
+	runs    numberCosts
+	lens    numberCosts
+	dist    numberCosts
+
+	usualCluster [256]uint8
+	usualLiteral [maxClusters][256]int32
+
+	head  []int32
+	prev  []int32
+	nodes []node
+}
+
+// node is the cheapest way to reach a place.
+type node struct {
+	cost    int32
+	n, dist int32 // of the repeat before the place; n = 0 after a literal
+	run     int32 // literals since the last repeat
+	last    recents
+}
+
+const (
+	hashBits = 15
+	hashLen  = 3
+	depth    = 24
+	nice     = 128 // bytes of a repeat that is taken at once
+	segment  = 1 << 15
+)
+
+// Promising reports whether many bytes in the middle of a block repeat earlier ones there.
+func Promising(src []byte) bool {
+	const most, run = 8192, 6
+	if len(src) > most {
+		src = src[(len(src)-most)/2:][:most]
+	}
+	var seen [4096]uint16
+	hits := 0
+	for i := 0; i+run <= len(src); i++ {
+		h := uint64(src[i]) | uint64(src[i+1])<<8 | uint64(src[i+2])<<16 | uint64(src[i+3])<<24 | uint64(src[i+4])<<32 | uint64(src[i+5])<<40
+		h *= 0x9E3779B97F4A7C15
+		slot := &seen[h>>52]
+		if *slot == uint16(h>>32)|1 {
+			hits++
+		}
+		*slot = uint16(h>>32) | 1
+	}
+	return 2*hits > len(src)
+}
+
+// reset prepares the parser for a block, with costs that suit most.
+func (p *parser) reset(src []byte, row int) {
+	p.src, p.row = src, row
+	var all histogram
+	for _, b := range src {
+		all.add(b)
+	}
+	for b, n := range all.n {
+		p.usualLiteral[0][b] = log2(len(src)+8) - log2(int(n)+1)
+	}
+	p.kind, p.cluster, p.literal = contextNone, &p.usualCluster, &p.usualLiteral
+	for v := range 256 {
+		n := bits.Len(uint(v))
+		if v >= 192 {
+			n = v - 184
+		}
+		p.runs[v], p.lens[v] = int32(n+1)<<costFrac, int32(2*n+2)<<costFrac
+		switch {
+		case v < recent:
+			p.dist[v] = int32(v+2) << costFrac
+		case v < recent+rows:
+			p.dist[v] = 7 << costFrac
+		default:
+			p.dist[v] = int32(n+4) << costFrac
+		}
+	}
+}
+
+// fit sets the costs to those that fit the tokens and the clusters of literals.
+func (p *parser) fit(g *groups) {
+	var runs, lens, dist numberFreq
+	last := newRecents(p.row)
+	at := 0
+	for _, t := range p.tokens {
+		code := last.code(t.dist, p.row)
+		last.use(code, uint64(t.dist))
+		runs.add(uint64(t.at - at))
+		lens.add(uint64(t.n - minRepeat))
+		dist.add(code)
+		at = t.at + t.n
+	}
+	p.runs, p.lens, p.dist = runs.costs(), lens.costs(), dist.costs()
+	p.kind, p.cluster, p.literal = g.kind, &g.cluster, &g.costs
+}
+
+// commonRow returns the row for which most repeats are from a number of rows before.
+func (p *parser) commonRow() int {
+	count := map[int]int{}
+	for _, t := range p.tokens {
+		count[t.dist]++
+	}
+	saved := func(row int) (sum int) {
+		for d, n := range count {
+			if d%row == 0 && d/row <= rows {
+				sum += n * max(0, bits.Len(uint(d))-4)
+			}
+		}
+		return sum
+	}
+	often := slices.SortedFunc(maps.Keys(count), func(a, b int) int {
+		return cmp.Or(count[b]-count[a], a-b)
+	})
+	row, most := p.row, saved(p.row)
+	for _, d := range often[:min(32, len(often))] {
+		if s := saved(d); s > most {
+			row, most = d, s
+		}
+	}
+	return row
+}
+
+// parse finds the cheapest tokens. Long blocks are divided into segments.
+func (p *parser) parse() {
+	p.tokens = p.tokens[:0]
+	p.head = grow(p.head, 1<<hashBits)
+	p.prev = grow(p.prev, len(p.src))
+	for i := range p.head {
+		p.head[i] = -1
+	}
+	start := node{last: newRecents(p.row)}
+	for at := 0; at < len(p.src); {
+		at = p.segment(&start, at, min(at+segment, len(p.src)))
+	}
+}
+
+// segment parses the bytes from at to end, or to the end of a long repeat, and returns
+// where it stopped. start is the state before it, and is set to that after it.
+func (p *parser) segment(start *node, at, end int) int {
+	p.nodes = grow(p.nodes, end-at+1)
+	for i := range p.nodes {
+		p.nodes[i].cost = math.MaxInt32
+	}
+	start.cost, start.n = 0, 0
+	p.nodes[0] = *start
+	var long token
+	for i := at; i < end; i++ {
+		if long = p.expand(i, at, end); long.n > 0 {
+			end = i
+		}
+	}
+	first := len(p.tokens)
+	*start = p.nodes[end-at]
+	for k := end - at; k > 0; {
+		n := int(p.nodes[k].n)
+		if n > 0 {
+			p.tokens = append(p.tokens, token{at + k - n, n, int(p.nodes[k].dist)})
+		}
+		k -= max(n, 1)
+	}
+	slices.Reverse(p.tokens[first:])
+	if long.n > 0 {
+		p.tokens = append(p.tokens, long)
+		start.last.use(start.last.code(long.dist, p.row), uint64(long.dist))
+		start.run = 0
+		for i := long.at + 1; i < long.at+long.n; i++ {
+			p.enter(i)
+		}
+	}
+	return end + long.n
+}
+
+// expand continues from place i by a literal and by the repeats there. If one of these is
+// long, expand returns it. The places of the segment begin with at and end with end.
+func (p *parser) expand(i, at, end int) (long token) {
+	x := p.nodes[i-at]
+	c := p.cluster[context(p.src, i, p.kind, p.row, x.last[0])]
+	if cost := x.cost + p.literal[c][p.src[i]]; cost < p.nodes[i-at+1].cost {
+		p.nodes[i-at+1] = node{cost: cost, run: x.run + 1, last: x.last}
+	}
+	base := x.cost + p.runs.of(uint64(x.run))
+	reach := func(dist, from, to int, code uint64) {
+		base := base + p.dist.of(code)
+		last := x.last
+		last.use(code, uint64(dist))
+		for n := from; n <= min(to, end-i); n++ {
+			if cost := base + p.lens.of(uint64(n-minRepeat)); cost < p.nodes[i-at+n].cost {
+				p.nodes[i-at+n] = node{cost, int32(n), int32(dist), 0, last}
+			}
+		}
+	}
+	for code, d := range x.last {
+		if d > uint64(i) {
+			continue
+		}
+		n := p.match(i, int(d))
+		if n >= nice {
+			long = token{i, n, int(d)}
+			break
+		}
+		reach(int(d), minRepeat, n, uint64(code))
+	}
+	longest := minRepeat
+	for k, q := 0, p.enter(i); k < depth && q >= 0 && long.n == 0; k++ {
+		d := i - int(q)
+		if n := p.match(i, d); n > longest {
+			if n >= nice {
+				long = token{i, n, d}
+				break
+			}
+			reach(d, longest+1, n, x.last.code(d, p.row))
+			longest = n
+		}
+		q = p.prev[q]
+	}
+	return long
+}
+
+// enter adds a place to those found by their first bytes, and returns the one before
+// with these, or -1.
+func (p *parser) enter(i int) int32 {
+	if i+hashLen > len(p.src) {
+		return -1
+	}
+	s := p.src[i : i+hashLen]
+	h := (uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16) * 0x9E3779B1 >> (32 - hashBits)
+	q := p.head[h]
+	p.prev[i], p.head[h] = q, int32(i)
+	return q
+}
+
+// match returns the length of the repeat from a distance.
+func (p *parser) match(i, dist int) int {
+	a, b := p.src[i-dist:], p.src[i:]
+	n := 0
+	for n+8 <= len(b) {
+		if x := binary.LittleEndian.Uint64(a[n:]) ^ binary.LittleEndian.Uint64(b[n:]); x != 0 {
+			return n + bits.TrailingZeros64(x)/8
+		}
+		n += 8
+	}
+	for n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+func grow[T any](s []T, n int) []T {
+	if cap(s) < n {
+		return make([]T, n)
+	}
+	return s[:n]
+}

@@ -1,0 +1,213 @@
+// Package text codes bytes as literals and repeats of earlier bytes. Literals are divided
+// by their context, such as the byte before, into streams with Huffman codes. It decodes
+// much faster than package bytecoder, to which it is the alternative. docs/LORENZ.md, "Mode 6",
+// specifies the bytes.
+package text
+
+import "github.com/cdfz-format/cdfz/lorenz/internal/entropy"
+
+// How literals are divided. Part of the format.
+const (
+	contextNone   = 0
+	contextBefore = 1 // by the byte before
+	contextAgain  = 2 // by the byte at the last distance
+	contextColumn = 3 // by the place in the row
+	nContexts     = 4
+)
+
+const (
+	maxClusters = 16
+	maxColumns  = 256
+	minRepeat   = 2
+)
+
+// The codes of distances: the last three, multiples of the row up to rows of them, others.
+const (
+	recent = 3
+	rows   = 64
+)
+
+// contextsOf returns the number of contexts of a kind, and whether it is allowed.
+func contextsOf(kind, row int) (int, bool) {
+	switch kind {
+	case contextNone:
+		return 1, true
+	case contextColumn:
+		return row, row <= maxColumns
+	}
+	return 256, true
+}
+
+// context returns the context of the byte at a place. dist is the distance of the last
+// repeat, or the first of newRecents before any.
+func context(b []byte, at, kind, row int, dist uint64) int {
+	switch kind {
+	case contextNone:
+		return 0
+	case contextColumn:
+		return at % row
+	case contextBefore:
+		dist = 1
+	}
+	if uint64(at) < dist {
+		return 0
+	}
+	return int(b[at-int(dist)])
+}
+
+// recents are the distances used last, the latest first.
+type recents [recent]uint64
+
+func newRecents(row int) recents { return recents{1, uint64(row), 2 * uint64(row)} }
+
+// use moves a distance to the front. code tells whether it is a recent one.
+func (r *recents) use(code, dist uint64) {
+	switch code {
+	case 0:
+	case 1:
+		*r = recents{dist, r[0], r[2]}
+	default:
+		*r = recents{dist, r[0], r[1]}
+	}
+}
+
+// distance returns the distance of a code that is not recent.
+func distance(code uint64, row int) uint64 {
+	if code < recent+rows {
+		return (code - recent + 1) * uint64(row)
+	}
+	return code - recent - rows + 1
+}
+
+// Decoder decodes blocks. It keeps buffers between calls.
+type Decoder struct {
+	side             entropy.Stream
+	syms             []byte
+	runs, lens, dist []uint64
+	nums             []uint64
+	cluster          [256]uint8
+	lits             [maxClusters][]byte
+}
+
+// Decode fills dst from the bytes of a block. It reports whether they are valid.
+func (d *Decoder) Decode(dst, src []byte) bool {
+	r := &entropy.Reader{Buf: src}
+	options := r.Byte()
+	kind, clusters := int(options&3), int(options>>2)+1
+	row := r.Int(len(dst))
+	n, ok := contextsOf(kind, row)
+	if row == 0 || clusters > maxClusters || !ok || kind == contextNone && clusters > 1 {
+		return false
+	}
+	if kind != contextNone {
+		d.nums = d.numbers(r, d.nums, n)
+		for i, c := range d.nums {
+			if c >= uint64(clusters) {
+				return false
+			}
+			d.cluster[i] = uint8(c)
+		}
+	}
+	count := r.Int(len(dst) / minRepeat)
+	d.runs = d.numbers(r, d.runs, count)
+	d.lens = d.numbers(r, d.lens, count)
+	d.dist = d.numbers(r, d.dist, count)
+	total := 0
+	for k := range clusters {
+		n := r.Int(len(dst) - total)
+		total += n
+		d.side.Read(r, n)
+		if r.Bad {
+			return false
+		}
+		d.lits[k] = entropy.Grow(d.lits[k], n)
+		if !d.side.Symbols(d.lits[k]) {
+			return false
+		}
+	}
+	return !r.Bad && len(r.Buf) == 0 && d.build(dst, kind, row, clusters)
+}
+
+// numbers reads a stream of count numbers.
+func (d *Decoder) numbers(r *entropy.Reader, v []uint64, count int) []uint64 {
+	if r.Bad {
+		return v[:0]
+	}
+	d.side.Read(r, count)
+	if r.Bad {
+		return v[:0]
+	}
+	v, syms, ok := d.side.Numbers(v, d.syms)
+	d.syms = syms
+	r.Bad = r.Bad || !ok
+	return v
+}
+
+// build joins literals and repeats.
+func (d *Decoder) build(dst []byte, kind, row, clusters int) bool {
+	lits := d.lits // what remains of each
+	last := newRecents(row)
+	at := 0
+	for i, run := range d.runs {
+		if run > uint64(len(dst)-at) || !d.literals(&lits, dst, at, at+int(run), kind, row, last[0]) {
+			return false
+		}
+		at += int(run)
+		n, code := d.lens[i]+minRepeat, d.dist[i]
+		if n < minRepeat || n > uint64(len(dst)-at) || code > uint64(len(dst)+recent+rows) {
+			return false
+		}
+		dist := uint64(0)
+		if code < recent {
+			dist = last[code]
+		} else {
+			dist = distance(code, row)
+		}
+		if dist > uint64(at) {
+			return false
+		}
+		last.use(code, dist)
+		repeat(dst, at, int(dist), int(n))
+		at += int(n)
+	}
+	if !d.literals(&lits, dst, at, len(dst), kind, row, last[0]) {
+		return false
+	}
+	for k := range clusters {
+		if len(lits[k]) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// repeat copies n bytes from dist before.
+func repeat(dst []byte, at, dist, n int) {
+	from, to := dst[at-dist:at], dst[at:at+n]
+	for k := copy(to, from); k < n; {
+		k += copy(to[k:], dst[at-dist:at+k])
+	}
+}
+
+// literals takes the literals from at to end. It reports false if there are too few.
+func (d *Decoder) literals(lits *[maxClusters][]byte, dst []byte, at, end, kind, row int, dist uint64) bool {
+	if kind == contextNone {
+		n := end - at
+		if n > len(lits[0]) {
+			return false
+		}
+		copy(dst[at:end], lits[0])
+		lits[0] = lits[0][n:]
+		return true
+	}
+	for ; at < end; at++ {
+		k := d.cluster[context(dst, at, kind, row, dist)] % maxClusters
+		l := lits[k]
+		if len(l) == 0 {
+			return false
+		}
+		dst[at] = l[0]
+		lits[k] = l[1:]
+	}
+	return true
+}
