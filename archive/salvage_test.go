@@ -135,8 +135,10 @@ func TestSalvage(t *testing.T) {
 		checkSalvaged(t, image, got, s, what)
 	}
 	t.Logf("%d whole, %d in part, %d not at all", whole, part, none)
-	require.Positive(t, whole)
-	require.Positive(t, part)
+	if count >= 20 { // fewer may all have the same result
+		require.Positive(t, whole)
+		require.Positive(t, part)
+	}
 }
 
 // TestSalvageCut cuts an archive off at the end of each entry and in it. All blocks before
