@@ -25,11 +25,13 @@ var edges = map[string][]string{
 	"blockidx":            {"internal/ioat"},
 	"filters": {"filters/internal/bitshuffle", "filters/internal/blosc", "filters/internal/bzip2", "filters/internal/deflate", "filters/internal/fletcher", "filters/internal/lz4", "filters/internal/lzf",
 		"filters/internal/nbit", "filters/internal/numeric", "filters/internal/scaleoffset", "filters/internal/szip", "filters/internal/transpose", "filters/internal/wire", "filters/internal/zstd", "lorenz"},
-	"filters/internal/wire":       {}, // the errors of all filters
-	"filters/internal/bzip2":      {"filters/internal/wire"},
-	"filters/internal/deflate":    {"filters/internal/wire"},
-	"filters/internal/fletcher":   {},
-	"filters/internal/bitshuffle": {"filters/internal/lz4", "filters/internal/transpose", "filters/internal/wire", "filters/internal/zstd"},
+	"filters/internal/wire":        {}, // the errors of all filters
+	"filters/internal/bzip2":       {"filters/internal/wire"},
+	"filters/internal/deflate":     {"filters/internal/wire"},
+	"filters/internal/fletcher":    {"filters/internal/kernels"},
+	"filters/internal/kernels":     {}, // assembly for amd64
+	"filters/internal/kernels/gen": {}, // a nested module, which writes it
+	"filters/internal/bitshuffle":  {"filters/internal/lz4", "filters/internal/transpose", "filters/internal/wire", "filters/internal/zstd"},
 	"filters/internal/blosc": {"filters/internal/deflate", "filters/internal/lz4", "filters/internal/transpose",
 		"filters/internal/wire", "filters/internal/zstd"},
 	"filters/internal/lz4":         {"filters/internal/wire"},
@@ -38,7 +40,7 @@ var edges = map[string][]string{
 	"filters/internal/szip":        {"filters/internal/transpose", "filters/internal/wire"},
 	"filters/internal/numeric":     {"filters/internal/wire"},
 	"filters/internal/scaleoffset": {"filters/internal/wire"},
-	"filters/internal/transpose":   {},
+	"filters/internal/transpose":   {"filters/internal/kernels"},
 	"filters/internal/zstd":        {"filters/internal/wire"},
 	"lorenz/internal/kernels/gen":  {}, // a nested module, which writes the assembly
 	"lorenz":                       {"lorenz/internal/adaptive", "lorenz/internal/bytecoder", "lorenz/internal/entropy", "lorenz/internal/kernels", "lorenz/internal/references", "lorenz/internal/text"},

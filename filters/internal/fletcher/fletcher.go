@@ -1,15 +1,33 @@
 // Package fletcher computes the checksum of HDF5's fletcher32 (H5checksum.c).
 package fletcher
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/cdfz-format/cdfz/filters/internal/kernels"
+)
+
+// step is the number of bytes that the kernel adds at a time.
+const step = 32
 
 // Sum is H5_checksum_fletcher32: two ones'-complement sums of 16 bits over
 // big-endian words. An odd last byte is the high half of a word. HDF5 folds the sums
 // every 360 words. However often it is folded, a sum is 0 if all words are 0, else its
 // residue in 1..65535. So 64-bit sums need folding far less often.
 func Sum(p []byte) uint32 {
-	const run = 1 << 16 // bytes; sum2 stays under 2^47
 	var sum1, sum2 uint64
+	for len(p) >= step {
+		var s kernels.Sums
+		n := kernels.Fletcher(&s, p[:min(len(p), kernels.MaxSums)])
+		if n == 0 {
+			break
+		}
+		sum2 += 16*s.Prefix() + s.Weighted() + uint64(n/2)*sum1
+		sum1 += s.Sum()
+		sum1, sum2 = fold(sum1), fold(sum2)
+		p = p[n:]
+	}
+	const run = 1 << 16 // bytes; sum2 stays under 2^47
 	for len(p) >= 8 {
 		q := p[:min(len(p)&^7, run)]
 		p = p[len(q):]

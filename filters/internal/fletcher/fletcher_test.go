@@ -60,3 +60,11 @@ func TestSum(t *testing.T) {
 		}
 	}
 }
+
+func BenchmarkSum(b *testing.B) {
+	p := make([]byte, 256<<10)
+	b.SetBytes(int64(len(p)))
+	for b.Loop() {
+		Sum(p)
+	}
+}

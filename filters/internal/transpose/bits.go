@@ -1,6 +1,10 @@
 package transpose
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"github.com/cdfz-format/cdfz/filters/internal/kernels"
+)
 
 // BitShuffle writes bit b of byte j of all elements, eight to a byte and the first lowest,
 // to plane 8j+b, as bitshuffle does. The number of elements of size bytes is a multiple
@@ -25,7 +29,7 @@ func BitUnshuffle(dst, src, tmp []byte, size int) {
 // splitBits writes bit b of all bytes to the eighth b of dst.
 func splitBits(dst, src []byte) {
 	n := len(src) / 8
-	for i := splitBitsFast(dst, src); i < n; i++ {
+	for i := kernels.SplitBits(dst, src); i < n; i++ {
 		x := flip8(binary.LittleEndian.Uint64(src[8*i:]))
 		for b := range 8 {
 			dst[b*n+i] = byte(x >> (8 * b))
@@ -36,7 +40,7 @@ func splitBits(dst, src []byte) {
 // joinBits undoes splitBits.
 func joinBits(dst, src []byte) {
 	n := len(src) / 8
-	for i := joinBitsFast(dst, src); i < n; i++ {
+	for i := kernels.JoinBits(dst, src); i < n; i++ {
 		var x uint64
 		for b := range 8 {
 			x |= uint64(src[b*n+i]) << (8 * b)
@@ -55,6 +59,3 @@ func flip8(x uint64) uint64 {
 	t = (x ^ x>>28) & 0x00000000f0f0f0f0
 	return x ^ t ^ t<<28
 }
-
-func splitBitsFast(dst, src []byte) int { return 0 }
-func joinBitsFast(dst, src []byte) int  { return 0 }
