@@ -6,8 +6,8 @@ import (
 	"github.com/cdfz-format/cdfz/lorenz/internal/kernels"
 )
 
-// huffTable maps the next maxCode bits of a stream to their first symbol (low byte)
-// and the length of its code word (high byte).
+// huffTable maps the next maxCode bits of a stream to their first symbol (high byte)
+// and the length of its code word (low byte).
 type huffTable [tableSize]uint16
 
 // fill builds the decoding table of a complete code. The words of one length
@@ -33,7 +33,7 @@ func (t *huffTable) fill(lens *[256]uint8) {
 		copy(t[size:2*size], t[:size])
 		size *= 2
 		for _, s := range order[k : k+count[l]] {
-			t[code] = uint16(s) | uint16(l)<<8
+			t[code] = uint16(s)<<8 | uint16(l)
 			// The next word: codes are stored from their highest bit on.
 			if rest := code ^ (size - 1); rest != 0 {
 				bit := 1 << (bits.Len(uint(rest)) - 1)
@@ -51,6 +51,22 @@ const longest = ChunkSyms * maxCode / 8
 type huffReader struct {
 	spare  [ChunkSyms]byte
 	padded [4 * (longest + 8)]byte
+}
+
+// decode8 decodes eight adjacent chunks of full length side by side, if there is assembly
+// for that. Its arguments are those of decode.
+func (h *huffReader) decode8(dst, body []byte, start, end []int, t *huffTable) bool {
+	var p [8]uint64
+	for i := range p {
+		p[i] = uint64(8 * start[i])
+	}
+	if !kernels.Decode8((*[8 * ChunkSyms]byte)(dst), body, &p, (*[tableSize]uint16)(t)) {
+		return false
+	}
+	for i := range p {
+		end[i] = int(p[i])
+	}
+	return true
 }
 
 // decode decodes up to four adjacent chunks side by side to dst. start has the

@@ -95,7 +95,14 @@ func (s *Stream) decode(dst []byte, c0, c1 int) bool {
 			s.table.fill(&s.lens)
 			s.filled = true
 		}
-		for c := c0; c < c1; c += 4 {
+		c := c0
+		for ; len(dst) >= 8*ChunkSyms; c += 8 {
+			if !s.huff.decode8(dst, s.rest, s.off[c:c+9], s.end[c:c+8], &s.table) {
+				break
+			}
+			dst = dst[8*ChunkSyms:]
+		}
+		for ; c < c1; c += 4 {
 			n := min(4, c1-c)
 			four := dst[:min(n*ChunkSyms, len(dst))]
 			s.huff.decode(four, s.rest, s.off[c:c+n+1], s.end[c:c+n], &s.table)

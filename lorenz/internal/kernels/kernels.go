@@ -231,7 +231,7 @@ const tableBits = 11
 
 // Decode4 decodes four strings of as many symbols. p has the bits at which they
 // start, then those at which they end. table maps the next 11 bits to a symbol
-// (low byte) and the bits of its code word. It reads up to 8 bytes after each string.
+// (high byte) and the bits of its code word (low byte). It reads up to 8 bytes after each string.
 func Decode4(d0, d1, d2, d3, src []byte, p *[4]uint64, table *[1 << tableBits]uint16) {
 	n := len(d0)
 	d1, d2, d3 = d1[:n], d2[:n], d3[:n]
@@ -252,6 +252,20 @@ func Decode4(d0, d1, d2, d3, src []byte, p *[4]uint64, table *[1 << tableBits]ui
 	*p = [4]uint64{p0, p1, p2, p3}
 }
 
+// Decode8 is Decode4 for eight strings of 1024 symbols, one after the other in dst. It
+// reports false if it cannot do that.
+func Decode8(dst *[8 << 10]byte, src []byte, p *[8]uint64, table *[1 << tableBits]uint16) bool {
+	const n = 1 << 10
+	k := decode8Fast(dst, src, p, table)
+	if k == 0 {
+		return false
+	}
+	for i := range p {
+		p[i] = Decode1(dst[i*n+k:(i+1)*n], src, p[i], table)
+	}
+	return true
+}
+
 // Decode1 decodes one string from bit p on and returns where it ends.
 func Decode1(dst, src []byte, p uint64, table *[1 << tableBits]uint16) uint64 {
 	for len(dst) >= 5 {
@@ -269,21 +283,21 @@ func five(d *[5]byte, src []byte, p uint64, t *[1 << tableBits]uint16) uint64 {
 	const mask = 1<<tableBits - 1
 	v := binary.LittleEndian.Uint64(src[p>>3:]) >> (p & 7)
 	a := t[v&mask]
-	v >>= a >> 8 & 63
+	v >>= a & 63
 	b := t[v&mask]
-	v >>= b >> 8 & 63
+	v >>= b & 63
 	c := t[v&mask]
-	v >>= c >> 8 & 63
+	v >>= c & 63
 	e := t[v&mask]
-	v >>= e >> 8 & 63
+	v >>= e & 63
 	f := t[v&mask]
-	d[0], d[1], d[2], d[3], d[4] = byte(a), byte(b), byte(c), byte(e), byte(f)
-	return uint64(a>>8 + b>>8 + c>>8 + e>>8 + f>>8)
+	d[0], d[1], d[2], d[3], d[4] = byte(a>>8), byte(b>>8), byte(c>>8), byte(e>>8), byte(f>>8)
+	return uint64(byte(a + b + c + e + f))
 }
 
 // one decodes one symbol at bit p and returns its bits.
 func one(d *byte, src []byte, p uint64, t *[1 << tableBits]uint16) uint64 {
 	e := t[binary.LittleEndian.Uint64(src[p>>3:])>>(p&7)&(1<<tableBits-1)]
-	*d = byte(e)
-	return uint64(e >> 8)
+	*d = byte(e >> 8)
+	return uint64(byte(e))
 }

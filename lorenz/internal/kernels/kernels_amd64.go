@@ -4,6 +4,7 @@ package kernels
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"golang.org/x/sys/cpu"
 )
@@ -146,6 +147,17 @@ func decode4Fast(d0, d1, d2, d3, src []byte, p *[4]uint64, table *[1 << tableBit
 		return 0
 	}
 	decode4BMI2(&[4]*byte{&d0[0], &d1[0], &d2[0], &d3[0]}, k, &src[0], p, table)
+	return k
+}
+
+// decode8Fast decodes the first 1020 symbols of each string and returns how many.
+func decode8Fast(dst *[8 << 10]byte, src []byte, p *[8]uint64, table *[1 << tableBits]uint16) int {
+	const k = 1020
+	last := slices.Max(p[:])>>3 + (1024*tableBits+7)>>3 + 8
+	if !haveFast || last > uint64(len(src)) {
+		return 0
+	}
+	decode8BMI2(&dst[0], k, &src[0], p, table)
 	return k
 }
 

@@ -176,7 +176,7 @@ func TestDecode4(t *testing.T) {
 		var table [1 << tableBits]uint16
 		length := 1 + rng.IntN(tableBits)
 		for i := range table {
-			table[i] = uint16(i&(1<<length-1))&255 | uint16(length)<<8
+			table[i] = uint16(i&(1<<length-1))<<8 | uint16(length)
 		}
 		src := make([]byte, 2000)
 		for i := range src {
@@ -193,5 +193,36 @@ func TestDecode4(t *testing.T) {
 			Decode4(d[0][:n], d[1][:n], d[2][:n], d[3][:n], src, &p, &table)
 			return append(append(append(append(append(d[0][:n:n], d[1][:n]...), d[2][:n]...), d[3][:n]...), byte(p[0]), byte(p[1])), byte(p[2]), byte(p[3]))
 		})
+	}
+}
+
+// TestDecode8 compares eight strings decoded side by side and one by one.
+func TestDecode8(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 4))
+	for length := 1; length <= tableBits; length++ {
+		var table [1 << tableBits]uint16
+		for i := range table {
+			table[i] = uint16(i&(1<<length-1))<<8 | uint16(length)
+		}
+		src := make([]byte, 3000)
+		for i := range src {
+			src[i] = byte(rng.Uint32())
+		}
+		var p [8]uint64
+		for i := range p {
+			p[i] = rng.Uint64N(8 * (3000 - 1024*11/8 - 9))
+		}
+		var got, want [8 << 10]byte
+		after := p
+		if !Decode8(&got, src, &after, &table) {
+			require.False(t, haveFast)
+			continue
+		}
+		for i := range p {
+			require.Equal(t, Decode1(want[i<<10:(i+1)<<10], src, p[i], &table), after[i])
+		}
+		require.Equal(t, want, got)
+		p[3] = 8 * (3000 - 1024*11/8)
+		require.False(t, Decode8(&got, src, &p, &table), "reads after the end")
 	}
 }

@@ -28,3 +28,5 @@ func decode4Fast(_, _, _, _, _ []byte, _ *[4]uint64, _ *[1 << tableBits]uint16) 
 
 // Join reports false: there is no assembly.
 func Join(*[32]uint32, *[32]byte, []byte, uint, uint) bool { return false }
+
+func decode8Fast(*[8 << 10]byte, []byte, *[8]uint64, *[1 << tableBits]uint16) int { return 0 }

@@ -85,3 +85,8 @@ func stampAVX2(dst *[256]byte, mask uint64, v uint32)
 //
 //go:noescape
 func decode4BMI2(d *[4]*byte, n int, src *byte, p *[4]uint64, table *[2048]uint16)
+
+// decode8BMI2 decodes eight strings of n symbols, a multiple of 5, to places 1024 bytes apart.
+//
+//go:noescape
+func decode8BMI2(d *byte, n int, src *byte, p *[8]uint64, table *[2048]uint16)

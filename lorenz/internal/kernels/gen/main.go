@@ -26,6 +26,7 @@ func main() {
 	expand()
 	stamp()
 	decode4()
+	decode8()
 	Generate()
 }
 
@@ -543,6 +544,56 @@ func classify() {
 	RET()
 }
 
+// five decodes five symbols of the string whose next bits are in v to dst and adds their
+// bits to p. e is a register.
+func five(v, e, p reg.GPVirtual, table reg.Register, dst Mem) {
+	for j := range 5 {
+		MOVL(v.As32(), e.As32())
+		ANDL(U32(2047), e.As32())
+		MOVWLZX(Mem{Base: table, Index: e, Scale: 2}, e.As32())
+		if j < 4 {
+			SHRXQ(e, v, v) // by the low byte, the bits of the word
+		}
+		bits := GP64()
+		MOVBLZX(e.As8L(), bits.As32())
+		ADDQ(bits, p)
+		SHRL(Imm(8), e.As32())
+		MOVB(e.As8L(), dst.Offset(j))
+	}
+}
+
+func decode8() {
+	TEXT("decode8BMI2", NOSPLIT, "func(d *byte, n int, src *byte, p *[8]uint64, table *[2048]uint16)")
+	Pragma("noescape")
+	Doc("decode8BMI2 decodes eight strings of n symbols, a multiple of 5, to places 1024 bytes apart.")
+	d, src, table := Load(Param("d"), GP64()), Load(Param("src"), GP64()), Load(Param("table"), GP64())
+	ps := Load(Param("p"), GP64())
+	var p [8]reg.GPVirtual
+	for i := range p {
+		p[i] = GP64()
+		MOVQ(Mem{Base: ps}.Offset(8*i), p[i])
+	}
+	n := NewParamAddr("n", 8)
+	Label("loop")
+	for i := range p {
+		v, e := GP64(), GP64()
+		MOVQ(p[i], v)
+		MOVQ(p[i], e)
+		SHRQ(Imm(3), v)
+		ANDL(Imm(7), e.As32())
+		SHRXQ(e, Mem{Base: src, Index: v, Scale: 1}, v)
+		five(v, e, p[i], table, Mem{Base: d}.Offset(1024*i))
+	}
+	ADDQ(Imm(5), d)
+	SUBQ(Imm(5), n)
+	JNZ(LabelRef("loop"))
+	again := Load(Param("p"), GP64())
+	for i := range p {
+		MOVQ(p[i], Mem{Base: again}.Offset(8*i))
+	}
+	RET()
+}
+
 func decode4() {
 	TEXT("decode4BMI2", NOSPLIT, "func(d *[4]*byte, n int, src *byte, p *[4]uint64, table *[2048]uint16)")
 	Pragma("noescape")
@@ -566,17 +617,7 @@ func decode4() {
 		SHRQ(Imm(3), v)
 		ANDL(Imm(7), e.As32())
 		SHRXQ(e, Mem{Base: src, Index: v, Scale: 1}, v)
-		for j := range 5 {
-			MOVL(v.As32(), e.As32())
-			ANDL(U32(2047), e.As32())
-			MOVWLZX(Mem{Base: table, Index: e, Scale: 2}, e.As32())
-			MOVB(e.As8L(), Mem{Base: d[i]}.Offset(j))
-			SHRL(Imm(8), e.As32())
-			if j < 4 {
-				SHRXQ(e, v, v)
-			}
-			ADDQ(e, p[i])
-		}
+		five(v, e, p[i], table, Mem{Base: d[i]})
 		ADDQ(Imm(5), d[i])
 	}
 	SUBQ(Imm(5), n)
