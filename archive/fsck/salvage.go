@@ -7,7 +7,6 @@ import (
 	"io"
 	"strings"
 
-	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
 	"github.com/cdfz-format/cdfz/archive/internal/format"
@@ -81,6 +80,8 @@ type salvager struct {
 	window []byte         // buffer of the search
 	budget int64          // bytes that the search may still read to compare checksums
 	paths  map[string]int // positions of variables and pools in the plan
+	order  map[int64]int64
+	before czip.ZipEntry // last one of a block that the search met
 }
 
 func (x *salvager) run() error {
@@ -159,21 +160,6 @@ func (x *salvager) findFront() error {
 		return fmt.Errorf("archive: %w", fault.ErrNotArchive)
 	}
 	return fault.Corruptf("the plan is lost")
-}
-
-// headerIn parses the netCDF header in an entry, if that is possible.
-func (x *salvager) headerIn(e *czip.ZipEntry) bool {
-	stored, err := x.payload(e)
-	if err != nil {
-		return false
-	}
-	at := format.Place{Off: e.End() - e.Stored, Len: e.Stored, Mask: e.Mask, CRC32: format.Hex32(e.Crc)}
-	h, err := blocks.DecodeHeader(x.ctx, x.l, at, stored)
-	if err != nil || x.l.SetHeader(x.ctx, h) != nil {
-		return false
-	}
-	x.p.header = h
-	return true
 }
 
 // manifestIn parses the manifest in an entry, for the image's name and SHA-256.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
+	"github.com/cdfz-format/cdfz/archive/internal/format"
 	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
@@ -84,16 +85,76 @@ func (x *salvager) spend(e *czip.ZipEntry) bool {
 }
 
 // take sets the row of the block in an entry. It returns false if the entry is one of a
-// block whose bytes are damaged.
+// block whose bytes are damaged. The checksum does not cover the name, so a neighbour must
+// confirm it.
 func (x *salvager) take(e *czip.ZipEntry, missing *int64) (bool, error) {
 	n, ok := x.number(e.Name)
 	if !ok || e.Method != czip.MethodStored {
 		return true, nil
 	}
+	before := x.before
+	if e.Name != czip.CopyHeader {
+		x.before = *e
+	}
+	if n == x.l.RestFirst && x.spend(e) && x.headerIn(e) {
+		return x.takeEntry(e, missing) // its content confirms it
+	}
+	if next, err := x.At(e.End()); !x.follows(e, &before) && (err != nil || !x.follows(&next, e)) {
+		return true, nil
+	}
 	if !x.spend(e) {
 		return true, nil
 	}
+	return x.takeEntry(e, missing)
+}
+
+// takeEntry sets the row of the block in an entry if its stored bytes have the checksum.
+func (x *salvager) takeEntry(e *czip.ZipEntry, missing *int64) (bool, error) {
+	n, ok := x.number(e.Name)
+	if !ok || e.Method != czip.MethodStored {
+		return false, nil
+	}
 	return x.takeRow(n, blockidx.Row{Off: e.End() - e.Stored, Len: e.Stored, Mask: e.Mask, CRC: e.Crc}, missing)
+}
+
+// follows reports whether e is where the entry after another one is expected, and has the
+// name of the next block in stored order.
+func (x *salvager) follows(e, other *czip.ZipEntry) bool {
+	if other.Name == "" || e.Off != other.End() {
+		return false
+	}
+	if e.Name == czip.CopyPlan || e.Name == czip.ManifestName {
+		n, ok := x.number(other.Name)
+		pos, known := x.positions()[n]
+		return ok && known && pos == x.l.Blocks-1
+	}
+	n, ok := x.number(e.Name)
+	pos := x.positions()[n]
+	if !ok || pos == 0 {
+		return false
+	}
+	m, known := x.number(other.Name)
+	before, there := x.positions()[m]
+	return ok && known && there && pos == before+1
+}
+
+// positions returns the place in stored order of each block that the archive has room for.
+func (x *salvager) positions() map[int64]int64 {
+	if x.order != nil {
+		return x.order
+	}
+	room := x.Size / czip.LocalFixed
+	x.order = make(map[int64]int64, min(room, x.l.Blocks))
+	one := func(v int, b int64) bool {
+		x.order[x.l.Number(v, b)] = int64(len(x.order))
+		return int64(len(x.order)) <= room && x.ctx.Err() == nil
+	}
+	if one(-1, 0) {
+		x.l.StoredOrder(one)
+	}
+	for b := int64(1); b < x.l.RestBlocks && one(-1, b); b++ {
+	}
+	return x.order
 }
 
 // takeRow sets the row of a block if its stored bytes have the checksum.
@@ -133,6 +194,7 @@ func (x *salvager) fromDirectory(missing *int64) error {
 		idx := czip.ZipEntry{Name: czip.IndexName, Stored: x.tail.IdxLen, Size: x.tail.IdxLen, Off: x.tail.IdxOff}
 		start = idx.End()
 	}
+	var last czip.ZipEntry
 	d := &directory{r: x.R, off: start, end: end, window: directoryWindow}
 	for start >= 0 && start < end && x.ctx.Err() == nil {
 		e, n, ok := czip.ParseCentral(d.from(d.off))
@@ -140,11 +202,30 @@ func (x *salvager) fromDirectory(missing *int64) error {
 			break
 		}
 		d.off += int64(n)
-		if _, err := x.take(&e, missing); err != nil {
-			return err
+		next, _, _ := czip.ParseCentral(d.from(d.off))
+		if _, ok := x.number(e.Name); ok && (x.follows(&e, &last) || x.follows(&next, &e)) && x.spend(&e) {
+			if _, err := x.takeEntry(&e, missing); err != nil {
+				return err
+			}
 		}
+		last = e
 	}
 	return x.ctx.Err()
+}
+
+// headerIn parses the netCDF header in an entry, if that is possible.
+func (x *salvager) headerIn(e *czip.ZipEntry) bool {
+	stored, err := x.payload(e)
+	if err != nil {
+		return false
+	}
+	at := format.Place{Off: e.End() - e.Stored, Len: e.Stored, Mask: e.Mask, CRC32: format.Hex32(e.Crc)}
+	h, err := blocks.DecodeHeader(x.ctx, x.l, at, stored)
+	if err != nil || x.l.SetHeader(x.ctx, h) != nil {
+		return false
+	}
+	x.p.header = h
+	return true
 }
 
 // number returns the global number of the block with an entry name.
