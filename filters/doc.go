@@ -7,9 +7,10 @@
 // capabilities as the built-in ones: see [Method] and its example.
 //
 // The built-in filters are compatible with HDF5's, byte for byte: shuffle (2), deflate
-// (1), fletcher32 (3), szip (4), nbit (5), scaleoffset (6), bzip2 (307), lzf (32000), blosc (32001),
-// lz4 (32004), bitshuffle (32008) and zstd (32015). H5Dwrite_chunk takes their blocks unchanged. Codecs of numcodecs without an id in
-// HDF5 have private ids. docs/filters.md describes all of them.
+// (1), fletcher32 (3), szip (4), nbit (5), scaleoffset (6), bzip2 (307), lzf (32000),
+// blosc (32001), lz4 (32004), bitshuffle (32008) and zstd (32015). H5Dwrite_chunk takes
+// their blocks unchanged. Codecs of numcodecs without an id in HDF5 have private ids.
+// docs/filters.md describes all of them.
 //
 // Every length in an encoded block is a claim. Decoders stop at the expected length,
 // and the data between filters is bounded by [MaxLen].
