@@ -97,10 +97,28 @@ func TestCorpusFerret(t *testing.T) {
 	t.Logf("%d bytes archived in %d", image, stored)
 }
 
+// sparseArchives holds the archives of sparse files by name. Each takes seconds.
+var sparseArchives = map[string][]byte{}
+
+// sparseArchive archives a sparse file.
+func sparseArchive(t *testing.T, f corpus.File) []byte {
+	ar, ok := sparseArchives[f.Name]
+	if !ok {
+		var b bytes.Buffer
+		_, err := Write(context.Background(), &b, f, f.Size, &WriteOptions{Name: f.Name})
+		require.NoError(t, err)
+		ar = b.Bytes()
+		sparseArchives[f.Name] = ar
+	}
+	return ar
+}
+
+// TestCorpusSparse checks the SHA-256 of restored images of many GB.
 func TestCorpusSparse(t *testing.T) {
 	corpus.Sparse(t, func(t *testing.T, f corpus.File) {
-		res := roundTrip(t, f, WriteOptions{})
-		t.Logf("%d bytes archived in %d, %s", f.Size, res.Size, res.Layout)
+		ar := sparseArchive(t, f)
+		require.NoError(t, open(t, ar).Copy(context.Background(), nil, nil))
+		t.Logf("%d bytes archived in %d", f.Size, len(ar))
 	})
 }
 

@@ -3,8 +3,6 @@
 package archive
 
 import (
-	"bytes"
-	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -16,7 +14,7 @@ import (
 // reads are compared with the manifest.
 func TestCorpusSlabs(t *testing.T) {
 	known := corpusTruth(t)
-	b := newSlabJudging(t, 200)
+	b := newSlabJudging(t, 40)
 	corpus.Valid(t, func(t *testing.T, f corpus.File) {
 		require.Contains(t, known, f.Name)
 		b.file(t, f.Name, f.Bytes(t), known[f.Name])
@@ -25,7 +23,7 @@ func TestCorpusSlabs(t *testing.T) {
 }
 
 func TestCorpusSlabsFerret(t *testing.T) {
-	b := newSlabJudging(t, 200)
+	b := newSlabJudging(t, 40)
 	corpus.Ferret(t, func(t *testing.T, f corpus.File) {
 		image := f.Bytes(t)
 		b.file(t, f.Name, image, imageTruth(t, image))
@@ -38,10 +36,7 @@ func TestCorpusSlabsSparse(t *testing.T) {
 	b := newSlabJudging(t, 200)
 	corpus.Sparse(t, func(t *testing.T, f corpus.File) {
 		f.WriteFile(t, b.path)
-		var ar bytes.Buffer
-		_, err := Write(context.Background(), &ar, f, f.Size, &WriteOptions{Name: f.Name, Preset: PresetFast})
-		require.NoError(t, err)
-		b.judge(t, f.Name, f, f.Size, nil, []*File{openFile(t, ar.Bytes(), nil)})
+		b.judge(t, f.Name, f, f.Size, nil, []*File{openFile(t, sparseArchive(t, f), nil)})
 	})
 	b.report(t, 0)
 }

@@ -326,10 +326,10 @@ func bigEndian[T slab.Number](values []T) []byte {
 	return b
 }
 
-// TestJudgeSlabs judges hyperslabs of every file of testdata.
+// TestJudgeSlabs judges hyperslabs of the files of testdata.
 func TestJudgeSlabs(t *testing.T) {
 	b := newSlabJudging(t, 100)
-	files := classicFiles(t)
+	files := oneVersion(t)
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		t.Run(name, func(t *testing.T) {
 			b.file(t, name, files[name], imageTruth(t, files[name]))

@@ -49,7 +49,8 @@ func smallArchives(t testing.TB) map[string][]byte {
 	return out
 }
 
-// TestVerifyEveryByte checks that every flipped byte of small archives is detected.
+// TestVerifyEveryByte checks that flipped bytes of small archives are detected, every third
+// of them or, in the soak, every one.
 func TestVerifyEveryByte(t *testing.T) {
 	for name, ar := range smallArchives(t) {
 		t.Run(name, func(t *testing.T) {
@@ -64,7 +65,7 @@ func TestVerifyEveryByte(t *testing.T) {
 	}
 }
 
-// TestVerifyCuts cuts archives at every byte.
+// TestVerifyCuts cuts archives at every third byte or, in the soak, at every one.
 func TestVerifyCuts(t *testing.T) {
 	for name, ar := range smallArchives(t) {
 		t.Run(name, func(t *testing.T) {

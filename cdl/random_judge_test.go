@@ -122,7 +122,11 @@ func randomValues(r *rand.Rand, typ cdf3.Type, n int, fill []byte) []byte {
 // against C's printf.
 func TestJudgeRandom(t *testing.T) {
 	s := newScale(t)
-	for seed := range int64(60) {
+	seeds := int64(30)
+	if os.Getenv("CDFZ_SOAK") != "" {
+		seeds = 200
+	}
+	for seed := range seeds {
 		image := randomImage(t, rand.New(rand.NewSource(seed)))
 		s.file(t, fmt.Sprintf("random%d.nc", seed), image)
 	}

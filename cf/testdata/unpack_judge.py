@@ -3,7 +3,7 @@
 # type and values as big-endian doubles in hexadecimal, first from netCDF4, then from
 # xarray, or "-" where one of them fails.
 #
-#   judge.py generate FILE    writes a file with many combinations of attributes
+#   judge.py generate DIR     writes files with many combinations of attributes
 #   judge.py unpack FILE...   prints the variables
 import sys
 import warnings
@@ -27,7 +27,13 @@ def values(t):
     return np.array((v * 2)[:16], t)
 
 
-def generate(name):
+def generate(folder):
+    # One file a type: adding a variable to a classic file moves all values in it.
+    for t in TYPES:
+        generate_type(t, "%s/%s.nc" % (folder, t))
+
+
+def generate_type(t, name):
     ds = netCDF4.Dataset(name, "w", format="NETCDF3_64BIT_DATA")
     ds.createDimension("x", 16)
     count = 0
@@ -40,44 +46,43 @@ def generate(name):
         v.setncatts(attrs)
         count += 1
 
-    for t in TYPES:
-        own = np.dtype(t).type
-        add(t)
-        add(t, _FillValue=own(5))
-        for f in ("f4", "f8"):
-            num = np.dtype(f).type
-            for scale in (0.1, 2, 1, 1e-30, 0, np.nan):
-                for offset in (None, 0.3, 273.15, 0, -1e10):
-                    for fill in (None, 5, 100):
-                        attrs = {"scale_factor": num(scale)}
-                        if offset is not None:
-                            attrs["add_offset"] = num(offset)
-                        if fill is not None:
-                            attrs["_FillValue"] = own(fill)
-                        add(t, **attrs)
-            add(t, add_offset=num(0.3))
-        add(t, scale_factor=np.float32(0.1), add_offset=np.float64(0.3))
-        add(t, scale_factor=np.float64(0.1), add_offset=np.float32(0.3))
-        for f in TYPES:
-            num = np.dtype(f).type
-            add(t, scale_factor=num(2))
-            add(t, add_offset=num(3))
-            add(t, missing_value=num(5))
-            add(t, missing_value=np.array([5, 100], f))
-            add(t, missing_value=num(5), _FillValue=own(100), scale_factor=np.float64(0.5))
-        for m in (1e20, -999.0, 0.1, 1e300, np.nan, np.inf, 5.5, 255.0):
-            add(t, missing_value=np.float64(m))
-            add(t, missing_value=np.float64(m), scale_factor=np.float64(2))
-            with np.errstate(over="ignore"):
-                add(t, missing_value=np.float32(m))
-        for u in ("true", "True", "TRUE", "false", "yes"):
-            add(t, _Unsigned=u)
-            add(t, _Unsigned=u, _FillValue=own(5))
-            add(t, _Unsigned=u, _FillValue=values(t)[2], scale_factor=np.float32(0.5))
-            add(t, _Unsigned=u, missing_value=values(t)[0], scale_factor=np.float64(0.5))
-        add(t, valid_range=np.array([1, 50], t))
-        add(t, valid_min=own(1), valid_max=own(50), scale_factor=np.float64(0.1))
-        add(t, missing_value="5")
+    own = np.dtype(t).type
+    add(t)
+    add(t, _FillValue=own(5))
+    for f in ("f4", "f8"):
+        num = np.dtype(f).type
+        for scale in (0.1, 2, 1, 1e-30, 0, np.nan):
+            for offset in (None, 0.3, 273.15, 0, -1e10):
+                for fill in (None, 5, 100):
+                    attrs = {"scale_factor": num(scale)}
+                    if offset is not None:
+                        attrs["add_offset"] = num(offset)
+                    if fill is not None:
+                        attrs["_FillValue"] = own(fill)
+                    add(t, **attrs)
+        add(t, add_offset=num(0.3))
+    add(t, scale_factor=np.float32(0.1), add_offset=np.float64(0.3))
+    add(t, scale_factor=np.float64(0.1), add_offset=np.float32(0.3))
+    for f in TYPES:
+        num = np.dtype(f).type
+        add(t, scale_factor=num(2))
+        add(t, add_offset=num(3))
+        add(t, missing_value=num(5))
+        add(t, missing_value=np.array([5, 100], f))
+        add(t, missing_value=num(5), _FillValue=own(100), scale_factor=np.float64(0.5))
+    for m in (1e20, -999.0, 0.1, 1e300, np.nan, np.inf, 5.5, 255.0):
+        add(t, missing_value=np.float64(m))
+        add(t, missing_value=np.float64(m), scale_factor=np.float64(2))
+        with np.errstate(over="ignore"):
+            add(t, missing_value=np.float32(m))
+    for u in ("true", "True", "TRUE", "false", "yes"):
+        add(t, _Unsigned=u)
+        add(t, _Unsigned=u, _FillValue=own(5))
+        add(t, _Unsigned=u, _FillValue=values(t)[2], scale_factor=np.float32(0.5))
+        add(t, _Unsigned=u, missing_value=values(t)[0], scale_factor=np.float64(0.5))
+    add(t, valid_range=np.array([1, 50], t))
+    add(t, valid_min=own(1), valid_max=own(50), scale_factor=np.float64(0.1))
+    add(t, missing_value="5")
     ds.close()
 
 
