@@ -42,13 +42,15 @@ test-corpus:
 test-ncapi:
 	NATIVE_NETCDF="$(NATIVE_NETCDF)" GO_THROWER="$(GO_THROWER)" .ci/ncapi
 
-# The scripts start the command hundreds of times. With the race detector each start
-# takes seconds and shows nothing that other tests do not. The same holds for the other
-# tests that are left out; package lorenz starts no goroutines.
-SEQUENTIAL := TestScripts|Fuzz|TestHostileArchives|TestGiantArchive|TestLargeHeaders|TestReadJSON|TestVectors|EveryByte|Cuts|RandomFlips|TestRepairHeaders|TestRepairRule|TestPools|TestReadOnce|TestBombs|TestRemoteClassic
+# The packages that start goroutines or are used by several at a time, and of these the
+# tests that show it. Under the race detector others take minutes and show nothing more;
+# the scripts start the command hundreds of times.
+CONCURRENT := ./archive ./cmd/cdfz ./internal/ioat ./remote
+SEQUENTIAL := TestScripts|Fuzz|TestHostileArchives|TestGiant|TestLargeHeaders|TestReadJSON|TestVectors|EveryByte|Cuts|Flips|TestRepair|TestPools|TestReadOnce|TestBombs|TestRemoteClassic|TestClaims|TestRandomClaims|TestHostileClaims|TestSparseFile|TestFolders|TestEdges
 race:
 	.ci/deps race
-	CGO_ENABLED=1 $(GO) test -race -short -skip '$(SEQUENTIAL)' -timeout 14m $$($(GO) list ./... | grep -v /lorenz)
+	CGO_ENABLED=1 $(GO) test -race -short -skip '$(SEQUENTIAL)' -timeout 14m $(CONCURRENT)
+	CGO_ENABLED=1 $(GO) test -race -run Concurrent ./filters
 
 # A short fuzz of every target; FUZZTIME=10m for a long one.
 FUZZTIME ?= 5s
