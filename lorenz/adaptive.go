@@ -108,7 +108,7 @@ func (s *shape) sparse(size int) bool { return 16*size < 3*s.mask.rank(s.n) }
 // number of bytes in the best other mode.
 func (c *coder[T]) emitAdaptive(s *shape, dst, raw []byte, x *candidate[T], size int) []byte {
 	m := s.mask.rank(s.n)
-	if s.level == Fast || s.typ == Char || s.n < 32 || m == 0 {
+	if s.level == Fast || s.typ == Char || s.n < 32 || m == 0 || s.lacks(AdaptiveMode) {
 		return dst
 	}
 	a, at := &c.adapt, near(s.dims)

@@ -18,7 +18,7 @@ func rowBytes(dims []int, size int) int {
 
 // asText replaces the block after start by one in modeText if that is shorter.
 func (e *Encoder) asText(dst, src []byte, start int) []byte {
-	if e.p.Type != Char && (e.size > 1 || e.level == Fast || !text.Promising(src)) {
+	if e.without&TextMode != 0 || e.p.Type != Char && (e.size > 1 || e.level == Fast || !text.Promising(src)) {
 		return dst
 	}
 	end := len(dst)
@@ -40,7 +40,7 @@ func (e *Encoder) asBytes(dst, src []byte, start int) []byte {
 	}
 	limit, share := len(dst)-start, 0
 	switch {
-	case e.level == Fast:
+	case e.level == Fast || e.without&BytesMode != 0:
 		return dst
 	case e.level == Default:
 		limit -= limit / 7

@@ -41,7 +41,7 @@ func (c *coder[T]) emitTransposed(s *shape, dst, raw []byte, x *candidate[T]) []
 	if st := strides(s.dims); len(st) > 1 && st[1] <= 64 {
 		narrow = st[1]
 	}
-	if narrow == 0 || s.specials > 0 || s.n < 256 || x.pred.layout(s.n) != whole(s.n) {
+	if narrow == 0 || s.lacks(Transposition) || s.specials > 0 || s.n < 256 || x.pred.layout(s.n) != whole(s.n) {
 		return dst
 	}
 	r := c.residuals(s, x, whole(s.n))
@@ -94,7 +94,7 @@ func (c *coder[T]) emitRanged(s *shape, dst, raw []byte, x *candidate[T]) []byte
 	base := x.pred.layout(s.n)
 	l := base
 	c.probe.y, c.probe.bits = x.y, x.u
-	for parts := 16; parts >= 4; parts /= 2 {
+	for parts := 16; parts >= 4 && !s.lacks(Cells); parts /= 2 {
 		// Cells must not cost more than 1 %.
 		if try := cellsFor(s, x, parts); try != base && c.probe.cellLoss(x.pred, try) < x.cost/100 {
 			l = try
@@ -125,7 +125,7 @@ func (c *coder[T]) emitRepeats(s *shape, dst, raw []byte, x *candidate[T]) []byt
 	p := &c.probe
 	p.y, p.bits = x.y, nil
 	p.sample(p.step(72), &s.mask)
-	if share >= 0.12 && (1-share)*p.cost(best, whole(s.n)) < x.cost {
+	if share >= 0.12 && !s.lacks(Repeats) && (1-share)*p.cost(best, whole(s.n)) < x.cost {
 		other := *x
 		other.pred = best
 		dst = c.write(s, dst, raw, &other, whole(s.n), true)
@@ -219,7 +219,7 @@ func (c *coder[T]) write(s *shape, dst, raw []byte, x *candidate[T], l layout, r
 		dst = entropy.AppendUvarint(dst, uint64(x.transposed))
 	}
 	w := &c.w
-	w.Dst, w.Quick = dst, s.level == Fast
+	w.Dst, w.Quick, w.Whole = dst, s.level == Fast || s.lacks(Classes), s.lacks(TrailingZeros)
 	if s.specials > 0 {
 		for _, p := range s.mask.patterns[:s.specials] {
 			w.Dst = append(w.Dst, p...)

@@ -25,16 +25,17 @@ const (
 // used concurrently. The same block is encoded to the same bytes on every machine,
 // whatever was encoded before.
 type Encoder struct {
-	p     Params
-	n     int
-	size  int
-	level Level
-	raw   []byte
-	shape shape
-	c32   coder[uint32]
-	c64   coder[uint64]
-	text  text.Encoder
-	model *bytecoder.Model
+	p       Params
+	n       int
+	size    int
+	level   Level
+	without Part
+	raw     []byte
+	shape   shape
+	c32     coder[uint32]
+	c64     coder[uint64]
+	text    text.Encoder
+	model   *bytecoder.Model
 }
 
 // NewEncoder returns an encoder of blocks with these parameters.
@@ -94,7 +95,7 @@ func isConst(b []byte, size int) bool {
 // groups appends the block in modeGroups.
 func (e *Encoder) groups(dst, src []byte) []byte {
 	s := &e.shape
-	*s = shape{typ: e.p.Type, size: e.size, dims: e.p.Dims, n: e.n, level: e.level, mask: s.mask} // keeps buffers
+	*s = shape{typ: e.p.Type, size: e.size, dims: e.p.Dims, n: e.n, level: e.level, without: e.without, mask: s.mask} // keeps buffers
 	if e.size == 8 {
 		e.c64.u = entropy.Grow(e.c64.u, e.n)
 		loadBits64(e.c64.u, src)
@@ -112,6 +113,7 @@ type shape struct {
 	dims     []int
 	n        int
 	level    Level
+	without  Part
 	specials int
 	mask     mask
 	dist     int      // of the mask
@@ -162,7 +164,7 @@ func encodeBlock[T lane](s *shape, dst []byte, raw []byte, c *coder[T], narrow *
 	findSpecials(s, c)
 	best := candidate[T]{mode: modeGroups, kind: mapOrder, y: ordered(c.y, c.u, s)}
 	c.y = best.y
-	if s.typ.float() {
+	if s.typ.float() && !s.lacks(FloatPredictors) {
 		best.u = c.u
 	}
 	var small *candidate[uint32]
@@ -203,7 +205,7 @@ func encodeBlock[T lane](s *shape, dst []byte, raw []byte, c *coder[T], narrow *
 			limit, best, small = plain.cost, plain, nil
 		}
 	}
-	if s.level != Fast {
+	if s.level != Fast && !s.lacks(Dictionaries) {
 		if t, ok := dictionary(s, c, limit); ok {
 			try(t)
 		}

@@ -184,7 +184,7 @@ func (m *mask) changes(dist int) int {
 // findSpecials decides which values are masked.
 func findSpecials[T lane](s *shape, c *coder[T]) {
 	s.specials, s.mask.runs = 0, s.mask.runs[:0]
-	if s.n < 16 {
+	if s.n < 16 || s.lacks(Specials) {
 		return
 	}
 	c.sample = sampleOf(c.sample, c.u)

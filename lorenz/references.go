@@ -12,7 +12,7 @@ const refSigns = 1
 // favors it. size is the number of bytes in the best other mode.
 func (c *coder[T]) emitReferences(s *shape, dst, raw []byte, x *candidate[T], size int) []byte {
 	r := c.compact(&s.mask, x.y)
-	if s.typ == Char || len(r) < entropy.GroupLen {
+	if s.typ == Char || len(r) < entropy.GroupLen || s.lacks(ReferencesMode) {
 		return dst
 	}
 	most := 9.0

@@ -38,7 +38,8 @@ type options struct {
 	only, typ     string
 	out           string
 	time          time.Duration // for each block
-	encode        string        // profiles
+	ablation      bool
+	encode        string // profiles
 	decode        string
 }
 
@@ -51,6 +52,7 @@ func main() {
 	flag.StringVar(&o.typ, "type", "", "only variables of this type, such as float")
 	flag.StringVar(&o.out, "out", "", "also write OUT.txt and OUT.tsv")
 	flag.DurationVar(&o.time, "time", 5*time.Millisecond, "repeat each measurement for about this time")
+	flag.BoolVar(&o.ablation, "ablation", false, "print the ratio without each part of the codec, and no speeds")
 	flag.StringVar(&o.encode, "profile-encode", "", "write a CPU profile of encoding to this file")
 	flag.StringVar(&o.decode, "profile-decode", "", "write a CPU profile of decoding to this file")
 	flag.Parse()
@@ -88,6 +90,9 @@ func run(o *options, level string, names []string) error {
 	}
 	if len(results) == 0 {
 		return fmt.Errorf("no variable of %d bytes", minVar)
+	}
+	if o.ablation {
+		return writeAblation(os.Stdout, o, results)
 	}
 	for _, phase := range []struct {
 		profile string

@@ -49,6 +49,7 @@ func streamOf(flags byte) (s [nStreams + 1]uint8) {
 // GroupWriter encodes residuals.
 type GroupWriter[T Lane] struct {
 	StreamWriter
+	Whole        bool // trailing zeros are not cut off
 	Quick        bool // classes follow from magnitudes alone
 	class, zeros []byte
 	u            []T
@@ -67,7 +68,7 @@ func (w *GroupWriter[T]) Write(r []T, unsigned bool) {
 	if unsigned {
 		flags |= groupsUnsigned
 	}
-	if w.trailing(r) {
+	if w.trailing(r) && !w.Whole {
 		flags |= groupsTZ
 	}
 	w.classify(r, flags)
