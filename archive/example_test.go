@@ -16,6 +16,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/archive/fsck"
+	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/slab"
 )
 
@@ -251,4 +252,42 @@ func ExampleFS() {
 	// Output:
 	// climate.nc 305104
 	// true
+}
+
+// Other filters for a variable of an archive. Blocks of other variables are copied as
+// they are stored.
+func ExampleRewrite() {
+	f, done := open()
+	defer done()
+	var o archive.WriteOptions
+	check(o.AddFilter("tas", filters.Filter{ID: filters.Shuffle}))
+	check(o.AddFilter("tas", filters.Filter{ID: filters.Bzip2, Params: []uint32{9}}))
+	var out bytes.Buffer
+	res, err := archive.Rewrite(context.Background(), &out, f, &o)
+	check(err)
+	g, err := archive.New(bytes.NewReader(out.Bytes()), res.Size, nil)
+	check(err)
+	fmt.Println("before:", f.Var("tas").Chain().Given())
+	fmt.Println("after: ", g.Var("tas").Chain().Given())
+	fmt.Println("copied:", res.Blocks-res.Copied < res.Copied)
+	// Output:
+	// before: 52723
+	// after:  2,4|307,9
+	// copied: true
+}
+
+// A variable's filters, one by one and by id.
+func ExampleWriteOptions_AddFilter() {
+	var o archive.WriteOptions
+	check(o.AddFilter("tas", filters.Filter{ID: filters.Shuffle}))
+	check(o.AddFilter("tas", filters.Filter{ID: filters.Deflate, Params: []uint32{6}, Optional: true}))
+	c := o.Filters[0].Chain
+	for _, id := range c.IDs() {
+		f, err := c.Find(id)
+		check(err)
+		fmt.Println(f.Name, f.Params, f.Optional)
+	}
+	// Output:
+	// shuffle [] false
+	// deflate [6] true
 }

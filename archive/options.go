@@ -214,9 +214,39 @@ func (o *WriteOptions) poolChain(t cdf3.Type, g *format.Geometry) (filters.Chain
 	return o.chainFor("*", t, g)
 }
 
-// named reports whether the options have a chain for a variable by its name.
-func (o *WriteOptions) named(name string) bool {
-	return name != "*" && slices.ContainsFunc(o.Filters, func(f VarFilter) bool { return slices.Contains(f.Vars, name) })
+// named reports whether the options have a chain for a variable by its name, and whether
+// it has a filter.
+func (o *WriteOptions) named(name string) (named, filtered bool) {
+	if name == "*" {
+		return false, false
+	}
+	for _, f := range o.Filters {
+		if slices.Contains(f.Vars, name) {
+			return true, len(f.Chain) > 0
+		}
+	}
+	return false, false
+}
+
+// AddFilter appends a filter to the chain of a variable, as nc_def_var_filter does. The
+// first one replaces the chain of the preset. Options count when [Write] begins. It
+// reports a variable that the file does not have, or a scalar, as [ErrOptions].
+func (o *WriteOptions) AddFilter(name string, f filters.Filter) error {
+	i := slices.IndexFunc(o.Filters, func(v VarFilter) bool { return len(v.Vars) == 1 && v.Vars[0] == name })
+	var c filters.Chain
+	if i >= 0 {
+		c = o.Filters[i].Chain
+	}
+	c, err := c.Add(f)
+	if err != nil {
+		return fmt.Errorf("archive: variable %q: %w", name, err)
+	}
+	if i < 0 {
+		o.Filters = append(o.Filters, VarFilter{Vars: []string{name}, Chain: c})
+	} else {
+		o.Filters[i].Chain = c
+	}
+	return nil
 }
 
 // complete adds the parameters that depend on the blocks to a chain, and checks it.

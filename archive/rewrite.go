@@ -182,8 +182,11 @@ func (k *keeper) options(o *format.PlanOptions) {
 		return
 	}
 	o.NoPools = len(l.Pools) == 0
-	o.Named = func(name string) bool {
-		return k.o.named(name) || slices.ContainsFunc(k.vars[name], func(v int) bool { return k.src.vars[v] >= 0 })
+	o.Named = func(name string) (named, filtered bool) {
+		if slices.ContainsFunc(k.vars[name], func(v int) bool { return k.src.vars[v] >= 0 }) {
+			return true, true
+		}
+		return k.o.named(name)
 	}
 	o.Pays = func(vars []int) bool {
 		return slices.ContainsFunc(l.Pools, func(p format.PlanPool) bool { return slices.Equal(p.Vars, vars) })

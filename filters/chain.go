@@ -83,6 +83,64 @@ func (f Filter) Compresses() bool {
 // or empty chain leaves blocks unchanged.
 type Chain []Filter
 
+// Add returns the chain with f at its end, as H5Pset_filter does. An id above [MaxID] is
+// [ErrFilterID], and one filter too many is [ErrParam]. The filter need not be registered
+// before the chain is used. c is not changed.
+func (c Chain) Add(f Filter) (Chain, error) {
+	if f.ID > MaxID {
+		return nil, errorf(ErrFilterID, "filter id: expected at most %d, found %d", MaxID, f.ID)
+	}
+	if len(c) >= MaxFilters {
+		return nil, errorf(ErrParam, "chain: expected at most %d filters, found %d", MaxFilters, len(c)+1)
+	}
+	f.Params = slices.Clone(f.Params)
+	return append(slices.Clip(c), f), nil
+}
+
+// AddDeflate is H5Pset_deflate: it adds deflate as an optional filter, so that blocks that
+// it does not shorten are stored without it. A level that is not from 0 to 9 is
+// [ErrParam].
+func (c Chain) AddDeflate(level int) (Chain, error) {
+	if level < 0 || level > 9 {
+		return nil, errorf(ErrParam, "deflate: expected a level from 0 to 9, found %d", level)
+	}
+	return c.Add(Filter{ID: Deflate, Params: []uint32{uint32(level)}, Optional: true})
+}
+
+// At returns filter n, counted from 0, as H5Pget_filter does. Its name is that in the
+// chain, else that of [Name], else empty. A number out of range is [ErrNoFilter]. The
+// number of filters (H5Pget_nfilters) is len(c).
+func (c Chain) At(n int) (Filter, error) {
+	if n < 0 || n >= len(c) {
+		return Filter{}, errorf(ErrNoFilter, "filter %d of a chain of %d", n, len(c))
+	}
+	f := c[n]
+	f.Params = slices.Clone(f.Params)
+	if f.Name == "" {
+		f.Name = Name(f.ID)
+	}
+	return f, nil
+}
+
+// IDs lists the ids of the filters, as nc_inq_var_filter_ids does.
+func (c Chain) IDs() []uint32 {
+	ids := make([]uint32, len(c))
+	for i, f := range c {
+		ids[i] = f.ID
+	}
+	return ids
+}
+
+// Find returns the first filter with the given id, as nc_inq_var_filter_info does. Its
+// name is as in [Chain.At]. If there is none, the error is [ErrNoFilter].
+func (c Chain) Find(id uint32) (Filter, error) {
+	i := slices.IndexFunc(c, func(f Filter) bool { return f.ID == id })
+	if i < 0 {
+		return Filter{}, errorf(ErrNoFilter, "chain %q has no filter %d", c, id)
+	}
+	return c.At(i)
+}
+
 // String returns the chain in the syntax of package spec with unsigned decimal
 // numbers: "2,4|32015,3". That syntax has no place for names.
 func (c Chain) String() string {

@@ -16,6 +16,8 @@ var (
 	// ErrParam reports wrong parameters of a filter, a filter that does not suit the
 	// blocks, or a chain that is too long.
 	ErrParam = wire.ErrParam
+	// ErrNoFilter reports that a chain does not have the requested filter.
+	ErrNoFilter = errors.New("filters: no such filter in the chain")
 	// ErrDecodedSize reports a block that decodes to the wrong number of bytes.
 	ErrDecodedSize = wire.ErrDecodedSize
 	// ErrChecksum reports a wrong checksum inside a block.

@@ -31,7 +31,9 @@ type PlanOptions struct {
 	// variables are those that are not Named: chains of these were chosen by name.
 	Chain func(name string, t cdf3.Type, g *Geometry) (filters.Chain, error)
 	Pool  func(t cdf3.Type, g *Geometry) (filters.Chain, error)
-	Named func(name string) bool
+	// Filtered variables are those named with at least one filter: they have blocks however
+	// small they are.
+	Named func(name string) (named, filtered bool)
 	// Trial returns the stored bytes of the blocks of variables, one after another, so that
 	// only pools that pay are made. Nil: all of them.
 	Trial func(vars []int, c filters.Chain, g *Geometry) (int64, error)
@@ -157,7 +159,10 @@ func (b *planBuilder) addVars() error {
 			}
 		}
 		v := &h.Vars[i]
-		if pooled[i] || reasons[i] != unlimited.Blocked || len(v.Shape) > MaxRank || names.Pooled && v.Len < pooledBelow {
+		if pooled[i] || reasons[i] != unlimited.Blocked || len(v.Shape) > MaxRank {
+			continue
+		}
+		if _, filtered := b.o.Named(v.Name); names.Pooled && v.Len < pooledBelow && !filtered {
 			continue
 		}
 		if err := b.addVar(i, segs[i], &names); err != nil {
@@ -209,7 +214,9 @@ func (b *planBuilder) addVar(i int, seg unlimited.Segment, names *PathNames) err
 func (b *planBuilder) mayPool(reasons []unlimited.Reason) []int {
 	vars := make([]int, 0, len(b.h.Vars))
 	for i := range b.h.Vars {
-		if v := &b.h.Vars[i]; reasons[i] == unlimited.Blocked && v.Len > 0 && !(b.o.Named(v.Name) && v.Len >= pooledBelow) {
+		v := &b.h.Vars[i]
+		named, filtered := b.o.Named(v.Name)
+		if reasons[i] == unlimited.Blocked && v.Len > 0 && !filtered && !(named && v.Len >= pooledBelow) {
 			vars = append(vars, i)
 		}
 	}

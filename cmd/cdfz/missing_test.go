@@ -1,0 +1,74 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestMissingFilter checks archives with a filter that a program lacks: this process has
+// registered it, and the program that it starts has not.
+func TestMissingFilter(t *testing.T) {
+	registerSlow() // filter 298
+	self, err := os.Executable()
+	require.NoError(t, err)
+	other := func(args ...string) (string, int) {
+		cmd := exec.Command(self, args...)
+		cmd.Args[0] = "cdfz" // see TestMain
+		out, _ := cmd.CombinedOutput()
+		return string(out), cmd.ProcessState.ExitCode()
+	}
+	image, err := os.ReadFile("../../testdata/classic/cdf2_climate.nc")
+	require.NoError(t, err)
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.WriteFile("a.nc", image, 0o644))
+	ours := func(args ...string) {
+		var msg bytes.Buffer
+		require.Zero(t, run(t.Context(), args, nil, new(bytes.Buffer), &msg), "%v: %s", args, &msg)
+	}
+	fails := func(text string, args ...string) {
+		t.Helper()
+		out, code := other(args...)
+		require.Equal(t, 1, code, "%v: %s", args, out)
+		require.Contains(t, out, text)
+	}
+	works := func(text string, args ...string) {
+		t.Helper()
+		out, code := other(args...)
+		require.Zero(t, code, "%v: %s", args, out)
+		require.Contains(t, out, text)
+	}
+	ours("archive", "-q", "--zarr", "always", "--preset", "portable", "-F", "tas,298", "a.nc")
+	t.Run("Q4", func(t *testing.T) {
+		works(`tas:_Filter = "298"`, "dump", "-hs", "a.nc.cdfz")
+		works("298 unknown", "info", "a.nc.cdfz")
+		fails("unknown filter 298", "dump", "a.nc.cdfz")
+	})
+	t.Run("P7", func(t *testing.T) {
+		fails("unknown filter 298", "get", "a.nc.cdfz", "tas[0,0,0]")
+		fails("tas", "restore", "-o", "x.nc", "a.nc.cdfz")
+		require.NoFileExists(t, "x.nc")
+		works("", "get", "a.nc.cdfz", "pr[0,0,0]")
+		works("copied as stored", "copy", "--no-check", "-F", "pr,307,9", "a.nc.cdfz", "b.cdfz")
+		fails("unknown filter 298", "copy", "-F", "tas,307,9", "a.nc.cdfz", "c.cdfz")
+		require.NoFileExists(t, "c.cdfz")
+		ours("verify", "b.cdfz")
+	})
+	t.Run("P5", func(t *testing.T) {
+		out, code := other("archive", "-F", "tas,298", "-o", "d.cdfz", "a.nc")
+		require.Equal(t, 2, code)
+		require.Contains(t, out, "unknown filter 298")
+		require.NoFileExists(t, "d.cdfz")
+	})
+	t.Run("P6", func(t *testing.T) {
+		works("warning: a.nc: filter 298 is optional and unknown: no block has it", "archive", "-F", "tas,298?|1,6", "-o", "e.cdfz", "a.nc")
+		works(`"298?|1,6"`, "info", "--json", "e.cdfz")
+		works("", "restore", "-o", "e.nc", "e.cdfz")
+		back, err := os.ReadFile("e.nc")
+		require.NoError(t, err)
+		require.True(t, bytes.Equal(image, back))
+	})
+}
