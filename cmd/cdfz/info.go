@@ -37,7 +37,7 @@ sha256sum -c checks restored files or the originals.`,
 		Example: cli.Examples(
 			"cdfz info tas.nc.cdfz",
 			"cdfz info archives/                        # a line for each archive",
-			"cdfz info --why tas.nc.cdfz                # why variables are not in the Zarr view",
+			"cdfz info --why tas.nc.cdfz                # what was chosen for each variable, and why",
 			"cdfz info --sha256 data/ | sha256sum -c    # check originals beside their archives"),
 		Args:              cli.MinFiles,
 		ValidArgsFunction: cli.CompleteArchives,
@@ -53,7 +53,7 @@ sha256sum -c checks restored files or the originals.`,
 	a.VerboseFlag(cmd)
 	f := cmd.Flags()
 	f.BoolVar(&v.blocks, "blocks", false, "list every block")
-	f.BoolVar(&v.why, "why", false, "explain why variables have no blocks, and what the Zarr view leaves out")
+	f.BoolVar(&v.why, "why", false, "explain what was chosen for each variable and what it saved, why variables have no blocks, and what the Zarr view leaves out")
 	f.BoolVar(&v.sha256, "sha256", false, "print the SHA-256 of the netCDF files as sha256sum does")
 	return cmd
 }
@@ -108,6 +108,11 @@ func (v *informer) show(ctx context.Context, j cli.Job, in *cli.Input, f *archiv
 	rep, err := makeInfo(ctx, cli.ReportName(j.Name), in.Size, f)
 	if err != nil {
 		return err
+	}
+	if v.why {
+		if err := rep.explain(ctx, j.Name, in, f); err != nil {
+			return err
+		}
 	}
 	if v.JSON {
 		rep.Vars = []infoVar{}

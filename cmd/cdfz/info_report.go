@@ -59,6 +59,8 @@ type infoVar struct {
 	Raw     int64    `json:"raw"`
 	Stored  int64    `json:"stored"`
 	Ratio   float64  `json:"ratio"`
+	Preset  string   `json:"preset,omitempty"` // with --why: presets that have this chain
+	Modes   modes    `json:"modes,omitempty"`  // with --why: blocks by mode of lorenz
 }
 
 type infoPool struct {
@@ -73,6 +75,8 @@ type infoPool struct {
 	Raw     int64   `json:"raw"`
 	Stored  int64   `json:"stored"`
 	Ratio   float64 `json:"ratio"`
+	Preset  string  `json:"preset,omitempty"` // with --why
+	Modes   modes   `json:"modes,omitempty"`  // with --why
 }
 
 type infoRest struct {
@@ -291,37 +295,6 @@ func shapeText(s []int64) string {
 		words[i] = strconv.FormatInt(n, 10)
 	}
 	return "(" + strings.Join(words, ",") + ")"
-}
-
-// printWhy explains which variables have no blocks and what the Zarr view leaves out.
-func (v *informer) printWhy(rep *infoReport) {
-	n := 0
-	line := func(format string, args ...any) {
-		if n++; n == 1 {
-			v.Print("")
-		}
-		v.Print(format, args...)
-	}
-	for w := range rep.each {
-		switch {
-		case w.Pool != nil:
-			line("variable %s shares the blocks of pool %d, because it is small", cli.Quoted(w.Name), *w.Pool)
-		case !w.Blocked:
-			line("variable %s has no blocks: %s", cli.Quoted(w.Name), w.Why)
-		}
-		if w.WhyView != "" {
-			line("variable %s is not in the Zarr view: %s", cli.Quoted(w.Name), w.WhyView)
-		}
-	}
-	if !archive.Layout(rep.Layout).HasView() {
-		line("there is no Zarr view in a %s archive; cdfz archive --zarr always makes one", rep.Layout)
-	}
-	for _, o := range rep.Omitted {
-		line("attribute %s:%s is not in the Zarr view: %s", quotedVar(o.Var), cli.Quoted(o.Attr), o.Why)
-	}
-	if n == 0 {
-		line("every variable has blocks and is in the Zarr view, with all attributes")
-	}
 }
 
 // quotedVar returns the variable in VAR:ATTR, or "" for attributes of the file.

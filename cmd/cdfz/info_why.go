@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
+	"github.com/cdfz-format/cdfz/filters"
+	"github.com/cdfz-format/cdfz/lorenz"
+	"github.com/cdfz-format/cdfz/remote"
+)
+
+// modes counts the blocks by mode of lorenz.
+type modes map[string]int64
+
+// countModes counts the modes of the blocks of each variable and each pool that lorenz
+// encodes. It reads the first stored byte of each block.
+func countModes(ctx context.Context, r io.ReaderAt, f *archive.File) (vars, pools []modes, err error) {
+	info, _ := f.Info()
+	n := len(f.Header().Vars)
+	vars, pools = make([]modes, n), make([]modes, len(info.Pools))
+	chains := make([]filters.Chain, n)
+	for i, v := range f.Vars() {
+		chains[i] = v.Info().Chain
+	}
+	var b [1]byte
+	for block, err := range f.Blocks(ctx) {
+		if err != nil {
+			return nil, nil, err
+		}
+		var chain filters.Chain
+		var to *modes
+		switch {
+		case block.Var >= 0:
+			chain, to = chains[block.Var], &vars[block.Var]
+		case block.Pool >= 0:
+			chain, to = info.Pools[block.Pool].Chain, &pools[block.Pool]
+		}
+		last := len(chain) - 1
+		if last < 0 || chain[last].ID != filters.Lorenz || block.Mask>>last&1 != 0 || block.Len == 0 {
+			continue
+		}
+		if n, err := r.ReadAt(b[:], block.Off); n < 1 {
+			return nil, nil, err
+		}
+		if *to == nil {
+			*to = modes{}
+		}
+		(*to)[lorenz.ModeName(b[0])]++
+	}
+	return vars, pools, nil
+}
+
+// String lists modes, the most frequent first: "groups 9, adaptive 3".
+func (m modes) String() string {
+	names := slices.Sorted(maps.Keys(m))
+	slices.SortStableFunc(names, func(a, b string) int { return int(m[b] - m[a]) })
+	var s []string
+	for _, n := range names {
+		s = append(s, fmt.Sprintf("%s %d", n, m[n]))
+	}
+	return strings.Join(s, ", ")
+}
+
+// presetOf returns the presets that have a chain for variables of type t, or "" for a
+// chain that only -F asks for.
+func presetOf(c filters.Chain, t cdf3.Type) string {
+	var names []string
+	for _, p := range archive.Presets {
+		if want, err := p.Chain(t); err == nil && want.Given().String() == c.Given().String() {
+			names = append(names, string(p))
+		}
+	}
+	return strings.Join(names, " or ")
+}
+
+// chosen describes what was chosen for a variable or a pool, and what it saved.
+func chosen(what, filters, preset string, m modes, blocks, raw, stored int64) string {
+	by := "asked for by -F"
+	if preset != "" {
+		by = "preset " + preset
+	}
+	text := fmt.Sprintf("%s: filters %s (%s), %s -> %s", what, filters, by, cli.Size(raw), cli.Size(stored))
+	if raw > 0 {
+		if stored <= raw {
+			text += fmt.Sprintf(", %.1f %% saved", 100*float64(raw-stored)/float64(raw))
+		} else {
+			text += ", nothing saved"
+		}
+	}
+	text += "; " + cli.Count(blocks, "block")
+	if len(m) > 0 {
+		text += " by mode of lorenz: " + m.String()
+	}
+	return text
+}
+
+// explain adds to a report what was chosen for each variable and pool. The counts of
+// modes are left out for URLs, because they take a request per block.
+func (rep *infoReport) explain(ctx context.Context, name string, in *cli.Input, f *archive.File) error {
+	var vars, pools []modes
+	if !remote.IsURL(name) {
+		var err error
+		if vars, pools, err = countModes(ctx, in.R, f); err != nil {
+			return err
+		}
+	}
+	each := rep.each
+	var all []*archive.Var
+	for _, v := range f.Vars() {
+		all = append(all, v)
+	}
+	rep.each = func(yield func(*infoVar) bool) {
+		for w := range each {
+			if w.Blocked {
+				if w.Preset = presetOf(all[w.Num].Info().Chain, all[w.Num].Type()); vars != nil {
+					w.Modes = vars[w.Num]
+				}
+			}
+			if !yield(w) {
+				return
+			}
+		}
+	}
+	info, _ := f.Info()
+	for i := range rep.Pools {
+		if rep.Pools[i].Preset = presetOf(info.Pools[i].Chain, info.Pools[i].Type); pools != nil {
+			rep.Pools[i].Modes = pools[i]
+		}
+	}
+	return nil
+}
+
+// printWhy explains what was chosen for variables and what it saved, which variables
+// have no blocks, and what the Zarr view leaves out.
+func (v *informer) printWhy(rep *infoReport) {
+	v.Print("")
+	complete := archive.Layout(rep.Layout).HasView()
+	for w := range rep.each {
+		name := "variable " + cli.Quoted(w.Name)
+		switch {
+		case w.Pool != nil:
+			v.Print("%s shares the blocks of pool %d, because it is small", name, *w.Pool)
+		case !w.Blocked:
+			v.Print("%s has no blocks: %s", name, w.Why)
+		default:
+			v.Print("%s", chosen(name, w.Filters, w.Preset, w.Modes, w.Blocks, w.Raw, w.Stored))
+		}
+		if w.WhyView != "" {
+			v.Print("%s is not in the Zarr view: %s", name, w.WhyView)
+		}
+		complete = complete && w.InView
+	}
+	for i := range rep.Pools {
+		p := &rep.Pools[i]
+		v.Print("%s", chosen(fmt.Sprintf("pool %d", i), p.Filters, p.Preset, p.Modes, p.Blocks, p.Raw, p.Stored))
+	}
+	if !archive.Layout(rep.Layout).HasView() {
+		v.Print("there is no Zarr view in a %s archive; cdfz archive --zarr always makes one", rep.Layout)
+	}
+	for _, o := range rep.Omitted {
+		v.Print("attribute %s:%s is not in the Zarr view: %s", quotedVar(o.Var), cli.Quoted(o.Attr), o.Why)
+	}
+	if complete && len(rep.Omitted) == 0 {
+		v.Print("every variable has blocks and is in the Zarr view, with all attributes")
+	}
+}
