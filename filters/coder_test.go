@@ -349,7 +349,7 @@ func TestNewCoderErrors(t *testing.T) {
 	}{
 		{Chain{{ID: 65536}}, ErrFilterID},
 		{Chain{{ID: 65536, Optional: true}}, ErrFilterID},
-		{Chain{{ID: 4}}, ErrUnknownFilter},
+		{Chain{{ID: 7}}, ErrUnknownFilter},
 		{Chain{{ID: 65535}}, ErrUnknownFilter},
 		{make(Chain, 33), ErrParam},
 		{Chain{{ID: Deflate}}, ErrParam},
