@@ -1,5 +1,5 @@
-// Command gen writes the assembly of package kernels for amd64. It is a module of
-// its own, so that users of cdfz do not depend on avo.
+// Command gen writes the assembly of package kernels for amd64. Users of cdfz do not
+// depend on avo, since this is another module.
 package main
 
 import (

@@ -1,0 +1,134 @@
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+)
+
+func swap(name, signature, doc string) {
+	TEXT(name, NOSPLIT, signature)
+	Pragma("noescape")
+	Doc(name + " " + doc)
+	dst, src, n := Load(Param("dst"), GP64()), Load(Param("src"), GP64()), Load(Param("n"), GP64())
+	order := swapper()
+	y := YMM()
+	each("loop", n, 8, func() {
+		VMOVDQU(Mem{Base: src}, y)
+		VPSHUFB(order, y, y)
+		VMOVDQU(y, Mem{Base: dst})
+		ADDQ(Imm(32), src)
+		ADDQ(Imm(32), dst)
+	})
+	VZEROUPPER()
+	RET()
+}
+
+func putOrdered() {
+	TEXT("putOrderedAVX2", NOSPLIT, "func(dst *byte, y *uint32, n int)")
+	Pragma("noescape")
+	Doc("putOrderedAVX2 writes n floats, a multiple of 8, that are given as ordered integers.")
+	dst, src, n := Load(Param("dst"), GP64()), Load(Param("y"), GP64()), Load(Param("n"), GP64())
+	order, top := swapper(), broadcast(1<<31)
+	ones := YMM()
+	VPCMPEQD(ones, ones, ones)
+	y, m := YMM(), YMM()
+	each("loop", n, 8, func() {
+		VMOVDQU(Mem{Base: src}, y)
+		VPXOR(ones, y, m)
+		VPSRAD(Imm(31), m, m)
+		VPOR(top, m, m)
+		VPXOR(m, y, y)
+		VPSHUFB(order, y, y)
+		VMOVDQU(y, Mem{Base: dst})
+		ADDQ(Imm(32), src)
+		ADDQ(Imm(32), dst)
+	})
+	VZEROUPPER()
+	RET()
+}
+
+func order() {
+	TEXT("orderAVX2", NOSPLIT, "func(dst, u *uint32, n int)")
+	Pragma("noescape")
+	Doc("orderAVX2 maps the bits of n floats, a multiple of 8, to ordered integers.")
+	dst, src, n := Load(Param("dst"), GP64()), Load(Param("u"), GP64()), Load(Param("n"), GP64())
+	top := broadcast(1 << 31)
+	y, m := YMM(), YMM()
+	each("loop", n, 8, func() {
+		VMOVDQU(Mem{Base: src}, y)
+		VPSRAD(Imm(31), y, m)
+		VPOR(top, m, m)
+		VPXOR(m, y, y)
+		VMOVDQU(y, Mem{Base: dst})
+		ADDQ(Imm(32), src)
+		ADDQ(Imm(32), dst)
+	})
+	VZEROUPPER()
+	RET()
+}
+
+func prefixSum() {
+	TEXT("prefixSumAVX2", NOSPLIT, "func(y *uint32, n int)")
+	Pragma("noescape")
+	Doc("prefixSumAVX2 replaces n elements, a multiple of 8, by the sums up to them.")
+	at, n := Load(Param("y"), GP64()), Load(Param("n"), GP64())
+	carry, last, low := YMM(), broadcast(7), YMM()
+	third := broadcast(3)
+	VPXOR(carry, carry, carry)
+	zero := YMM()
+	VPXOR(zero, zero, zero)
+	y, z := YMM(), YMM()
+	each("loop", n, 8, func() {
+		VMOVDQU(Mem{Base: at}, y)
+		VPSLLDQ(Imm(4), y, z)
+		VPADDD(z, y, y)
+		VPSLLDQ(Imm(8), y, z)
+		VPADDD(z, y, y)
+		// The sum of the first half is added to the second one.
+		VPERMD(y, third, low)
+		VPBLENDD(Imm(0xF0), low, zero, low)
+		VPADDD(low, y, y)
+		VPERMD(y, last, z)
+		VPADDD(carry, y, y)
+		VPADDD(z, carry, carry)
+		VMOVDQU(y, Mem{Base: at})
+		ADDQ(Imm(32), at)
+	})
+	VZEROUPPER()
+	RET()
+}
+
+func addStride() {
+	TEXT("addAVX2", NOSPLIT, "func(to, from *uint32, n int)")
+	Pragma("noescape")
+	Doc("addAVX2 adds n elements from from to those at to, in order. n is a multiple of 8, and to lies at least 8 elements after from.")
+	to, from, n := Load(Param("to"), GP64()), Load(Param("from"), GP64()), Load(Param("n"), GP64())
+	y := YMM()
+	each("loop", n, 8, func() {
+		VMOVDQU(Mem{Base: from}, y)
+		VPADDD(Mem{Base: to}, y, y)
+		VMOVDQU(y, Mem{Base: to})
+		ADDQ(Imm(32), from)
+		ADDQ(Imm(32), to)
+	})
+	VZEROUPPER()
+	RET()
+}
+
+func subtract() {
+	TEXT("subtractAVX2", NOSPLIT, "func(dst, a, b *uint32, n int)")
+	Pragma("noescape")
+	Doc("subtractAVX2 sets dst to a - b for n elements, a multiple of 8.")
+	dst, a, b, n := Load(Param("dst"), GP64()), Load(Param("a"), GP64()), Load(Param("b"), GP64()), Load(Param("n"), GP64())
+	y := YMM()
+	each("loop", n, 8, func() {
+		VMOVDQU(Mem{Base: a}, y)
+		VPSUBD(Mem{Base: b}, y, y)
+		VMOVDQU(y, Mem{Base: dst})
+		ADDQ(Imm(32), a)
+		ADDQ(Imm(32), b)
+		ADDQ(Imm(32), dst)
+	})
+	VZEROUPPER()
+	RET()
+}
