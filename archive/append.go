@@ -33,9 +33,9 @@ type archiveWriter struct {
 	l     *format.Resolved
 	man   format.Manifest
 
-	first czip.ZipEntry // block 0 of the rest
-	head  []byte        // its stored bytes
-	back  []czip.ZipEntry
+	first czip.ZipEntry   // block 0 of the rest
+	head  []byte          // its stored bytes, nil if they are too long for a second copy
+	back  []czip.ZipEntry // between the last block and the manifest
 }
 
 func (w *archiveWriter) write(b []byte) error {
@@ -64,7 +64,10 @@ func (w *archiveWriter) block(j *blocks.BlockJob) error {
 	if n == w.l.RestFirst {
 		w.man.Header = format.PlaceOf(row)
 		w.first = j.Entry
-		w.head = bytes.Clone(j.Bytes()[j.Entry.LocalLen():])
+		// The archive with the copy is not longer than the image, so its blocks are not.
+		if row.Len <= w.l.Image.Size/format.CopiesShare {
+			w.head = bytes.Clone(j.Bytes()[j.Entry.LocalLen():])
+		}
 	}
 	return w.write(j.Bytes())
 }
@@ -119,6 +122,9 @@ func (d *draft) writeWith(dst io.Writer, blocks func(w *archiveWriter) (sum []by
 // writeCopies writes the second copies of the plan and of block 0 of the rest, if they
 // cost little; see docs/FORMAT.md, "Second copies".
 func (d *draft) writeCopies(w *archiveWriter) error {
+	if w.head == nil {
+		return nil
+	}
 	plan := &d.front[1]
 	both := format.CopyEntries(plan.ZipEntry, w.first, w.off)
 	cost := both[1].End() - w.off

@@ -14,8 +14,8 @@ type Copies struct {
 // CopiesShare is the part of the stored bytes of blocks that second copies may take.
 const CopiesShare = 256
 
-// CopyEntries returns the entries of the second copies, of which the first has its local
-// header at off.
+// CopyEntries returns the entries of the second copies. The local header of the first is
+// at off.
 func CopyEntries(plan, header czip.ZipEntry, off int64) []czip.ZipEntry {
 	plan.Name, plan.Off = czip.CopyPlan, off
 	header.Name, header.Off = czip.CopyHeader, plan.End()
