@@ -58,26 +58,35 @@ func WriteFile(ctx context.Context, name string, image io.ReaderAt, size int64, 
 	if err != nil {
 		return nil, err
 	}
+	if err := readBack(ctx, t, res, opts, o, func(f *File, c *CopyOptions) error { return f.compare(ctx, image, size, c) }); err != nil {
+		return nil, err
+	}
+	return res, nil
+}
+
+// readBack opens the archive in a target, calls check unless the options have NoCheck, and
+// makes the target appear.
+func readBack(ctx context.Context, t *atomicfile.File, res *Result, opts *WriteOptions, o FileOptions, check func(f *File, c *CopyOptions) error) error {
 	f, err := New(t, res.Size, nil)
 	if err == nil && !o.NoCheck {
 		c := &CopyOptions{Progress: o.CheckProgress}
 		if opts != nil {
 			c.Workers, c.Memory = opts.Workers, opts.Memory
 		}
-		err = f.compare(ctx, image, size, c)
+		err = check(f, c)
 	}
 	if err != nil {
-		return nil, notReadBack(ctx, err)
+		return notReadBack(ctx, err)
 	}
 	if o.Accept != nil {
 		if err := o.Accept(f); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return err
 	}
-	return res, commit(t, o)
+	return commit(t, o)
 }
 
 // RestoreFile writes the image of an archive, or of a classic file, into a file, which

@@ -73,26 +73,10 @@ func RewriteFile(ctx context.Context, name string, src *File, opts *WriteOptions
 	if err != nil {
 		return nil, err
 	}
-	f, err := New(t, res.Size, nil)
-	if err == nil && !o.NoCheck {
-		c := &CopyOptions{Progress: o.CheckProgress}
-		if opts != nil {
-			c.Workers, c.Memory = opts.Workers, opts.Memory
-		}
-		err = f.Image().Copy(ctx, nil, c)
-	}
-	if err != nil {
-		return nil, notReadBack(ctx, err)
-	}
-	if o.Accept != nil {
-		if err := o.Accept(f); err != nil {
-			return nil, err
-		}
-	}
-	if err := ctx.Err(); err != nil {
+	if err := readBack(ctx, t, res, opts, o, func(f *File, c *CopyOptions) error { return f.Image().Copy(ctx, nil, c) }); err != nil {
 		return nil, err
 	}
-	return res, commit(t, o)
+	return res, nil
 }
 
 // rewriteBlocks appends all blocks, copied or encoded, and returns how many are copied.
