@@ -47,16 +47,21 @@ func (m *maskReader) set(nums []uint64, specials, dist, n int) bool {
 	return true
 }
 
+// nextStep decodes a stored number: the step of its run, given the one before, and the
+// length of the run.
+func nextStep(num uint64, step, specials int) (int, uint64) {
+	if specials == 2 {
+		return (step + 1 + int(num&1)) % 3, num >> 1
+	}
+	return step ^ 1, num
+}
+
 // setSteps sets the bits to the steps of the stored runs.
 func (m *maskReader) setSteps(nums []uint64, specials, n int) bool {
 	at, step := 0, specials
-	for i, v := range nums {
-		if specials == 2 {
-			step = (step + 1 + int(v&1)) % 3
-			v >>= 1
-		} else {
-			step ^= 1
-		}
+	for i, num := range nums {
+		var v uint64
+		step, v = nextStep(num, step, specials)
 		if v > uint64(n-at) || v == 0 && i > 0 {
 			return false
 		}
@@ -72,13 +77,9 @@ func (m *maskReader) setSteps(nums []uint64, specials, n int) bool {
 func (m *maskReader) setRuns(nums []uint64, specials, dist, n int) bool {
 	m.runs = m.runs[:0]
 	at, step, ref := 0, specials, 0
-	for i, v := range nums {
-		if specials == 2 {
-			step = (step + 1 + int(v&1)) % 3
-			v >>= 1
-		} else {
-			step ^= 1
-		}
+	for i, num := range nums {
+		var v uint64
+		step, v = nextStep(num, step, specials)
 		if v > uint64(n-at) || v == 0 && i > 0 {
 			return false
 		}
