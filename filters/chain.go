@@ -132,7 +132,7 @@ func (c Chain) IDs() []uint32 {
 }
 
 // Find returns the first filter with the given id, as nc_inq_var_filter_info does. Its
-// name is as in [Chain.At]. If there is none, the error is [ErrNoFilter].
+// name is as in [Chain.At]. Without such a filter, the error is [ErrNoFilter].
 func (c Chain) Find(id uint32) (Filter, error) {
 	i := slices.IndexFunc(c, func(f Filter) bool { return f.ID == id })
 	if i < 0 {

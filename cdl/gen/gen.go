@@ -50,7 +50,7 @@ type Options struct {
 	// that is missing or not classic, the first of CDF-1, CDF-2 and CDF-5 that holds the
 	// declarations.
 	Version cdf3.Version
-	// NoFill leaves variables to which the text gives no values at zero (ncgen -x).
+	// NoFill leaves variables without values in the text at zero (ncgen -x).
 	NoFill bool
 	// MaxSize is the largest file in bytes. 0 means DefaultMaxSize. A few words of CDL
 	// can declare a file of any size.
@@ -69,7 +69,7 @@ type File struct {
 	// Storage has the special attributes of each variable.
 	Storage []Storage
 	// BlockSize is the attribute _BlockSize of the file, which cdfz dump -s writes for
-	// archives: the target size of blocks in bytes. 0 means that there is none.
+	// archives: the target size of blocks in bytes, or 0 if the text has none.
 	BlockSize int64
 	// Kind is the attribute _Format, or "".
 	Kind string

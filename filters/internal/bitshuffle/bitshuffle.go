@@ -1,8 +1,8 @@
 // Package bitshuffle codes blocks in the format of HDF5's bitshuffle filter
 // (bshuf_h5filter.c): bits of the same weight are stored together, in blocks of a few
-// kilobytes, each of which may be compressed. Compressed data starts with its length in
-// eight bytes and the length of a block in four. Before each block is its compressed
-// length in four. All numbers are big-endian. The last elements, fewer than eight, are
+// kilobytes. The blocks may be compressed. Compressed data starts with its length in eight
+// bytes and the length of a block in four. The compressed length of each block, in four
+// bytes, precedes it. All numbers are big-endian. The last elements, fewer than eight, are
 // stored unchanged.
 package bitshuffle
 

@@ -1,6 +1,6 @@
-// Package references predicts each number by an earlier one at a distance of its own, or
-// by the complement of that, which for floats in their order is the number of opposite
-// sign. It suits meshes and other arrays in which a value resembles some earlier one, but
+// Package references predicts each number by an earlier one, or by the complement of that
+// one. Each number has its distance. For floats in their order, the complement is the
+// number of opposite sign. The package suits meshes and other arrays in which a value resembles some earlier one, but
 // not always a neighbour. docs/LORENZ.md, "Mode 5", specifies the codes.
 package references
 

@@ -2,7 +2,7 @@ package text
 
 import "math"
 
-// groups divides contexts into clusters with codes of their own.
+// groups divides contexts into clusters. Each cluster has a code.
 type groups struct {
 	kind    int
 	n       int // clusters

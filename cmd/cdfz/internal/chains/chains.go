@@ -59,7 +59,7 @@ func (s *Specs) parseOne(option, text string, parse func() (spec.Vars, error)) e
 	return nil
 }
 
-// add gives a variable a chain. Two options for a variable are an error. In compat mode
+// add sets the chain of a variable. Two options for a variable are an error. In compat mode
 // they are combined as nccopy does it: "none" prevails, and otherwise the filters of the
 // second option follow those of the first, except that one with the same id replaces it.
 func (s *Specs) add(name string, v spec.Vars) error {
@@ -99,7 +99,7 @@ func (s *Specs) ordered(c filters.Chain) filters.Chain {
 	return out
 }
 
-// nc4Rank is the place that netcdf-c gives to a filter when it writes a netCDF-4 file:
+// nc4Rank is the place of a filter in netCDF-4 files that netcdf-c writes:
 // fletcher32 first, then shuffle, then all others in the order of their definition.
 func nc4Rank(id uint32) int {
 	switch id {

@@ -59,7 +59,7 @@ func WithoutEffect(f *archive.File, given []archive.VarFilter) []string {
 		switch {
 		case named[v.Name()] && !i.Blocked:
 			if i.Pooled {
-				i.Why = "it is too small for blocks of its own"
+				i.Why = "it shares its blocks with other small variables"
 			}
 			out = append(out, fmt.Sprintf("-F has no effect on variable %s: %s", cli.Quoted(v.Name()), i.Why))
 		case named[all] && i.Blocked && len(v.Shape()) == 0:
