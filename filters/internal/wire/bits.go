@@ -62,9 +62,6 @@ func (r *BitReader) Zeros(max int) int {
 	return max + 1
 }
 
-// Align skips the rest of a byte.
-func (r *BitReader) Align() { r.n &^= 7 }
-
 // Past reports whether more bits were read than there are.
 func (r *BitReader) Past() bool { return r.over > uint64(r.n) }
 
