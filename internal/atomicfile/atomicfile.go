@@ -47,6 +47,8 @@ type Options struct {
 	// be the target. Its permissions and modification time are copied, and if the
 	// program runs as root also its owner.
 	Source fs.FileInfo
+	// Replace allows Source to be the target, which Commit then replaces.
+	Replace bool
 	// MakeDirs makes missing folders. Close removes those that are still empty.
 	MakeDirs bool
 }
@@ -82,44 +84,35 @@ func Create(path string, o *Options) (*File, error) {
 	dir, base := filepath.Split(path)
 	dir = filepath.Clean(dir) // "" becomes "."
 	if t.o.MakeDirs {
-		if err := t.makeDirs(dir); err != nil {
+		var err error
+		if t.dirs, err = makeDirs(dir); err != nil {
 			return nil, cannotWrite(dir, err)
 		}
 	}
 	removeStaleOnce(dir)
-	var err error
-	if t.f, err = openUnnamed(dir, path); err != nil {
-		mode := fs.FileMode(0o666)
-		if t.o.Source != nil {
-			mode = 0o600 // stay private while writing
-		}
-		t.f, t.tmp, err = openNamed(dir, base, mode)
-	}
+	err := t.open(dir, base)
 	if err != nil {
-		t.removeDirs()
+		removeDirs(t.dirs)
 		return nil, cannotWrite(dir, err)
 	}
 	return t, nil
 }
 
-func cannotWrite(dir string, err error) error {
-	return fmt.Errorf("cannot write in folder %s: %w", dir, Cause(err))
+// open makes the file, without a name if possible.
+func (t *File) open(dir, base string) (err error) {
+	if t.f, err = openUnnamed(dir, t.path); err == nil {
+		return nil
+	}
+	mode := fs.FileMode(0o666)
+	if t.o.Source != nil {
+		mode = 0o600 // stay private while writing
+	}
+	t.f, t.tmp, err = openNamed(dir, base, mode)
+	return err
 }
 
-// Cause returns the system's error in err, without the name of a temporary file.
-func Cause(err error) error {
-	var p *fs.PathError
-	var l *os.LinkError
-	var s *os.SyscallError
-	switch {
-	case errors.As(err, &p):
-		return p.Err
-	case errors.As(err, &l):
-		return l.Err
-	case errors.As(err, &s):
-		return s.Err
-	}
-	return err
+func cannotWrite(dir string, err error) error {
+	return fmt.Errorf("cannot write in folder %s: %w", dir, Cause(err))
 }
 
 // checkFree checks that nothing is in the way of the target.
@@ -136,7 +129,7 @@ func (t *File) checkFree() error {
 		st = lst // a dangling link
 	}
 	switch {
-	case t.o.Source != nil && os.SameFile(st, t.o.Source):
+	case t.o.Source != nil && !t.o.Replace && os.SameFile(st, t.o.Source):
 		err = ErrSame
 	case st.IsDir():
 		err = ErrFolder
@@ -148,31 +141,6 @@ func (t *File) checkFree() error {
 		return nil
 	}
 	return fmt.Errorf("%s: %w", t.path, err)
-}
-
-// makeDirs makes the missing folders.
-func (t *File) makeDirs(dir string) error {
-	var missing []string
-	for d := dir; ; d = filepath.Dir(d) {
-		if _, err := os.Stat(d); !errors.Is(err, fs.ErrNotExist) || d == filepath.Dir(d) {
-			break
-		}
-		missing = append(missing, d)
-	}
-	for i := len(missing) - 1; i >= 0; i-- {
-		if err := os.Mkdir(missing[i], 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
-			t.removeDirs()
-			return err
-		}
-		t.dirs = append(t.dirs, missing[i])
-	}
-	return nil
-}
-
-func (t *File) removeDirs() {
-	for i := len(t.dirs) - 1; i >= 0; i-- {
-		os.Remove(t.dirs[i]) // fails if in use meanwhile
-	}
 }
 
 // flushChunk is the number of written bytes after which the system is told to flush
@@ -197,6 +165,9 @@ func (t *File) ReadAt(p []byte, off int64) (int, error) { return t.f.ReadAt(p, o
 
 // WriteAt overwrites written bytes, before Commit.
 func (t *File) WriteAt(p []byte, off int64) (int, error) { return t.f.WriteAt(p, off) }
+
+// Truncate sets the length of the file, before Commit.
+func (t *File) Truncate(size int64) error { return t.f.Truncate(size) }
 
 // Size returns the number of bytes that Write has written.
 func (t *File) Size() int64 { return t.size }
@@ -281,10 +252,14 @@ func linkBeside(f *os.File, dir, base string) (string, error) {
 	}
 }
 
-// settle closes the file and writes its name to the disk.
+// settle closes the file and writes its name, and those of new folders, to the disk.
 func (t *File) settle(dir string) {
 	t.f.Close() // already synced; some systems rename only closed files
-	syncDir(filepath.Clean(dir))
+	_ = SyncDir(dir)
+	for _, d := range t.dirs {
+		_ = SyncDir(filepath.Dir(d))
+	}
+	keepDirs(t.dirs)
 }
 
 // keepOwner copies permissions and, as root, the owner of the source. Some file systems
@@ -321,6 +296,6 @@ func (t *File) Close() error {
 	if t.tmp != "" && !removesOpen {
 		sys.remove(t.tmp)
 	}
-	t.removeDirs()
+	removeDirs(t.dirs)
 	return nil
 }

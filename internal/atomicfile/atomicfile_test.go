@@ -275,3 +275,42 @@ func TestTemp(t *testing.T) {
 		})
 	}
 }
+
+// TestSyncDir checks that callers at the same time wait for a flush that begins after their
+// call, and that a missing folder is an error.
+func TestSyncDir(t *testing.T) {
+	dir := t.TempDir()
+	errs := make(chan error)
+	for range 20 {
+		go func() { errs <- SyncDir(dir) }()
+	}
+	for range 20 {
+		require.NoError(t, <-errs)
+	}
+	require.Error(t, SyncDir(filepath.Join(dir, "missing")))
+}
+
+// TestConcurrentDirs makes and discards files in the same new folders at the same time.
+func TestConcurrentDirs(t *testing.T) {
+	dir := t.TempDir()
+	errs := make(chan error)
+	for range 8 {
+		go func() {
+			for range 50 {
+				f, err := Create(filepath.Join(dir, "a", "b", "x"), &Options{MakeDirs: true})
+				if err == nil {
+					err = f.Close()
+				}
+				if err != nil {
+					errs <- err
+					return
+				}
+			}
+			errs <- nil
+		}()
+	}
+	for range 8 {
+		require.NoError(t, <-errs)
+	}
+	require.Empty(t, names(t, dir))
+}

@@ -2,6 +2,8 @@ package atomicfile
 
 import (
 	"errors"
+	"io/fs"
+	"os"
 	"syscall"
 )
 
@@ -23,4 +25,20 @@ func unsupported(err error) bool {
 		}
 	}
 	return false
+}
+
+// Cause returns the system's error in err, without the name of a temporary file.
+func Cause(err error) error {
+	var p *fs.PathError
+	var l *os.LinkError
+	var s *os.SyscallError
+	switch {
+	case errors.As(err, &p):
+		return p.Err
+	case errors.As(err, &l):
+		return l.Err
+	case errors.As(err, &s):
+		return s.Err
+	}
+	return err
 }

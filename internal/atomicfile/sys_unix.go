@@ -32,10 +32,12 @@ func owner(st fs.FileInfo) (uid, gid int, ok bool) {
 	return int(s.Uid), int(s.Gid), true
 }
 
-// syncDir writes the names in a folder to disk, where possible.
-func syncDir(dir string) {
-	if d, err := os.Open(dir); err == nil {
-		d.Sync()
-		d.Close()
+// syncDir writes the names in a folder to disk.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
 	}
+	defer d.Close()
+	return d.Sync()
 }

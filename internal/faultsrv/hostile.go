@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 )
 
@@ -85,7 +86,7 @@ func Servers() []Hostile {
 		})},
 		{"gzip bomb", faulty(func(_ int, w http.ResponseWriter, _ *http.Request, ok *httptest.ResponseRecorder) {
 			ok.Header().Set("Content-Encoding", "gzip")
-			Chunked(w, ok, bomb)
+			Chunked(w, ok, bomb())
 		})},
 		{"multipart", faulty(func(_ int, w http.ResponseWriter, _ *http.Request, ok *httptest.ResponseRecorder) {
 			ok.Header().Set("Content-Type", "multipart/byteranges; boundary=x")
@@ -166,7 +167,7 @@ func Servers() []Hostile {
 var zeros = make([]byte, 64<<10)
 
 // bomb is 64 MiB of zeros, compressed.
-var bomb = func() []byte {
+var bomb = sync.OnceValue(func() []byte {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
 	for range 1 << 10 {
@@ -174,7 +175,7 @@ var bomb = func() []byte {
 	}
 	z.Close()
 	return b.Bytes()
-}()
+})
 
 // CutOffFault is CutOff as a Fault.
 func CutOffFault(_ int, w http.ResponseWriter, _ *http.Request, ok *httptest.ResponseRecorder) {

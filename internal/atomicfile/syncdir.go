@@ -1,0 +1,57 @@
+package atomicfile
+
+import (
+	"path/filepath"
+	"sync"
+)
+
+// SyncDir writes the names in a folder to disk. Calls for a folder at the same time share
+// the work: one call flushes for all that were waiting when it began. Systems and file
+// systems that cannot flush folders are no error.
+func SyncDir(dir string) error {
+	dir = filepath.Clean(dir)
+	v, _ := syncs.LoadOrStore(dir, new(Flusher))
+	return v.(*Flusher).Do(func() error {
+		err := syncDir(dir)
+		if unsupported(Cause(err)) {
+			return nil
+		}
+		return err
+	})
+}
+
+var syncs sync.Map // of *Flusher, by folder
+
+// Flusher flushes something for several callers. The zero value is ready. It is safe for
+// concurrent use.
+type Flusher struct {
+	mu   sync.Mutex // held while flushing
+	lock sync.Mutex // of next
+	next *flush     // of the callers that wait
+}
+
+// flush is one flush, after which its callers return.
+type flush struct {
+	once sync.Once
+	err  error
+}
+
+// Do calls f, or waits for another caller's f that begins after this call.
+func (d *Flusher) Do(f func() error) error {
+	d.lock.Lock()
+	if d.next == nil {
+		d.next = new(flush)
+	}
+	n := d.next
+	d.lock.Unlock()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	n.once.Do(func() {
+		// Callers from now on wait for another flush: this one may be too early for them.
+		d.lock.Lock()
+		d.next = nil
+		d.lock.Unlock()
+		n.err = f()
+	})
+	return n.err
+}
