@@ -6,37 +6,8 @@ import (
 
 	"github.com/cdfz-format/cdfz/lorenz/internal/adaptive"
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
+	"github.com/cdfz-format/cdfz/lorenz/internal/masks"
 )
-
-// near returns the neighbours that modeAdaptive assumes for a shape.
-func near(dims []int) adaptive.Neighbours {
-	st := strides(dims)
-	switch {
-	case len(st) < 2:
-		return adaptive.Neighbours{North: 4, Below: 8}
-	case len(st) == 2:
-		return adaptive.Neighbours{North: max(st[1], 3), Below: max(2*st[1], 3)}
-	}
-	return adaptive.Neighbours{North: max(st[1], 3), Below: max(st[2], 3)}
-}
-
-// spans returns the elements from a to b that are not masked.
-func (m *mask) spans(dst []adaptive.Span, a, b int) []adaptive.Span {
-	dst = dst[:0]
-	for _, r := range m.runs[m.from(a):] {
-		if int(r.start) >= b {
-			break
-		}
-		if a < int(r.start) {
-			dst = append(dst, adaptive.Span{Start: a, End: int(r.start)})
-		}
-		a = int(r.end)
-	}
-	if a < b {
-		dst = append(dst, adaptive.Span{Start: a, End: b})
-	}
-	return dst
-}
 
 // adaptiveWriter has the buffers for modeAdaptive.
 type adaptiveWriter[T lane] struct {
@@ -44,6 +15,7 @@ type adaptiveWriter[T lane] struct {
 	spans []adaptive.Span
 	short []adaptive.Span
 	all   []guess
+	near  masks.Mask // the masked elements around a trial
 }
 
 // Elements of trials: few to compare predictors, many to choose among the best.
@@ -67,20 +39,20 @@ func (s *shape) trial(buf []adaptive.Span, n, row int) trial {
 	for eighth := 4; eighth < 12 && used < n/4 && s.n >= 2*n; eighth++ { // from the middle on
 		t.lo = max(0, s.n*(eighth%8)/8-n/2) / row * row
 		t.hi = min(s.n, t.lo+n)
-		t.spans, used = s.mask.spans(t.spans, t.lo, t.hi), 0
+		t.spans, used = spans(t.spans, &s.mask, t.lo, t.hi), 0
 		for _, p := range t.spans {
 			used += p.End - p.Start
 		}
 	}
 	if used < n/4 {
-		t.lo, t.hi, used = 0, s.n, s.mask.rank(s.n)
-		t.spans = s.mask.spans(t.spans, 0, s.n)
+		t.lo, t.hi, used = 0, s.n, s.mask.Rank(s.n)
+		t.spans = spans(t.spans, &s.mask, 0, s.n)
 	}
 	for i := range t.spans {
 		t.spans[i].Start -= t.lo
 		t.spans[i].End -= t.lo
 	}
-	t.weight = float64(s.mask.rank(s.n)) / float64(used)
+	t.weight = float64(s.mask.Rank(s.n)) / float64(used)
 	return t
 }
 
@@ -102,12 +74,12 @@ func (s *shape) worth(size int) int {
 
 // sparse reports whether most residuals of a block that takes size bytes in another mode
 // are zeros. Zeros are coded fast in modeAdaptive, but estimates for them are poor.
-func (s *shape) sparse(size int) bool { return 16*size < 3*s.mask.rank(s.n) }
+func (s *shape) sparse(size int) bool { return 16*size < 3*s.mask.Rank(s.n) }
 
 // emitAdaptive appends the block in modeAdaptive if an estimate favors it. size is the
 // number of bytes in the best other mode.
 func (c *coder[T]) emitAdaptive(s *shape, dst, raw []byte, x *candidate[T], size int) []byte {
-	m := s.mask.rank(s.n)
+	m := s.mask.Rank(s.n)
 	if s.level == Fast || s.typ == Char || s.n < 32 || m == 0 || s.lacks(AdaptiveMode) {
 		return dst
 	}
@@ -161,8 +133,8 @@ func (c *coder[T]) emitAdaptive(s *shape, dst, raw []byte, x *candidate[T], size
 	return dst
 }
 
-// part returns the residuals of the elements from lo to hi. Those near masked
-// elements are approximate.
+// part returns the residuals of the elements from lo to hi. Those near masked elements
+// are approximate.
 func (c *coder[T]) part(s *shape, x *candidate[T], p predictor, lo, hi int) []T {
 	if p.isFloat() {
 		c.diff[0] = entropy.Grow(c.diff[0], hi-lo)
@@ -174,6 +146,15 @@ func (c *coder[T]) part(s *shape, x *candidate[T], p predictor, lo, hi int) []T 
 		from -= d
 	}
 	from = max(from, 0)
+	c.adapt.near.Runs = c.adapt.near.Runs[:0]
+	first, _ := slices.BinarySearchFunc(s.mask.Runs, from, func(r masks.Run, at int) int { return cmp.Compare(int(r.End), at+1) })
+	for _, r := range s.mask.Runs[first:] {
+		if int(r.Start) >= hi {
+			break
+		}
+		c.adapt.near.Runs = append(c.adapt.near.Runs, masks.Run{Start: max(r.Start, int32(from)), End: min(r.End, int32(hi))})
+	}
+	fill(x.y, whole(s.n), p.chain, &c.adapt.near)
 	return differentiate(x.y[from:hi], whole(hi-from), p.chain, &c.diff)[lo-from:]
 }
 
@@ -182,9 +163,9 @@ func adapted[T lane](b *block, m **adaptive.Model[T], y []T) bool {
 	if *m == nil {
 		*m = new(adaptive.Model[T])
 	}
-	if b.mask.used {
-		b.mask.runsOfBits()
+	if b.mask.Used {
+		b.mask.FindRuns()
 	}
-	b.spans = b.mask.spans(b.spans, 0, b.n)
+	b.spans = spans(b.spans, &b.mask.Mask, 0, b.n)
 	return (*m).Decode(&b.rest, y, b.spans, b.near) && len(b.rest.Buf) == 0
 }

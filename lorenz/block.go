@@ -3,9 +3,12 @@ package lorenz
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 
 	"github.com/cdfz-format/cdfz/lorenz/internal/adaptive"
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
+	"github.com/cdfz-format/cdfz/lorenz/internal/masks"
+	"github.com/cdfz-format/cdfz/lorenz/internal/repeats"
 )
 
 // Flags of a block in modeGroups. Bits 0 and 1 are the number of specials.
@@ -31,12 +34,12 @@ type block struct {
 	chain      []int
 	transposed int
 	lz         bool
-	tokens     tokens
-	mask       maskReader
+	tokens     repeats.Tokens
+	mask       masks.Reader
 	patchAt    []uint64 // elements
 	patches    []byte
 	g          entropy.GroupReader
-	sums       []float32 // of a float predictor
+	floats     restorer
 
 	side entropy.Stream
 	nums []uint64
@@ -59,7 +62,7 @@ func (b *block) parse(p *Params, n int, src []byte) bool {
 	b.kind = r.Byte()
 	b.wide = flags&flagWide != 0
 	specials := int(flags & 3)
-	if specials > maxSpecials || !allowed(t, b.kind, b.wide) {
+	if specials > masks.MaxSpecials || !allowed(t, b.kind, b.wide) {
 		return false
 	}
 	if flags&flagCells != 0 {
@@ -84,7 +87,7 @@ func (b *block) parse(p *Params, n int, src []byte) bool {
 	b.near = near(p.Dims)
 	if b.mode != modeGroups {
 		b.ranged = false
-		if b.lz || b.transposed > 0 || flags&flagCells != 0 && b.mode == modeReferences {
+		if b.lz || b.transposed > 0 || flags&flagCells != 0 && (b.mode == modeReferences || b.cell != b.plane) {
 			return false
 		}
 	}
@@ -104,7 +107,7 @@ func (b *block) parse(p *Params, n int, src []byte) bool {
 		b.rest = *r
 		return true
 	}
-	m := b.mask.rank(n)
+	m := b.mask.Rank(n)
 	if b.mode == modeReferences {
 		b.refer(r, m)
 		if r.Bad {
@@ -112,8 +115,7 @@ func (b *block) parse(p *Params, n int, src []byte) bool {
 		}
 	}
 	if b.lz {
-		m = b.tokens.read(b, r, m)
-		if r.Bad {
+		if m = b.repeats(r, m); r.Bad {
 			return false
 		}
 	}
@@ -170,18 +172,33 @@ func (b *block) numbers(r *entropy.Reader, dst []uint64, count int) []uint64 {
 
 // specials reads the mask.
 func (b *block) specials(r *entropy.Reader, n int) {
-	b.mask.reset(b.n)
+	b.mask.Reset(b.n)
 	if n == 0 {
 		return
 	}
 	for i := range n {
-		b.mask.patterns[i] = r.Bytes(b.size)
+		b.mask.Patterns[i] = r.Bytes(b.size)
 	}
 	dist := r.Int(b.n - 1)
 	b.nums = b.numbers(r, b.nums, r.Int(b.n+1))
-	if r.Bad || !b.mask.set(b.nums, n, dist, b.n) {
+	if r.Bad || !b.mask.Set(b.nums, n, dist, b.n) {
 		r.Bad = true
 	}
+}
+
+// repeats reads the repeats among m elements and returns how many are literals.
+func (b *block) repeats(r *entropy.Reader, m int) int {
+	t := &b.tokens
+	count := r.Int(m)
+	t.Lits = b.numbers(r, t.Lits, count)
+	t.Lens = b.numbers(r, t.Lens, count)
+	t.Dist = b.numbers(r, t.Dist, count)
+	if r.Bad {
+		return 0
+	}
+	m, ok := t.Resolve(m)
+	r.Bad = !ok
+	return m
 }
 
 // params reads the parameters of the transform.
@@ -204,7 +221,7 @@ func (b *block) params(r *entropy.Reader) {
 			r.Bad = true
 		}
 		b.divisor = float64(d)
-	case mapDict:
+	case mapDict, mapMirror:
 		b.readDict(r)
 	}
 }
@@ -254,24 +271,36 @@ func (b *block) readDict(r *entropy.Reader) {
 		r.Bad = true
 		return
 	}
-	groups := b.g.Groups()
-	b.dict = entropy.Grow(b.dict, count*b.size)
-	entries := inverse{typ: b.typ, kind: mapOrder}
 	if width == 64 {
-		y := make([]uint64, groups*entropy.GroupLen)
-		if !entropy.DecodeGroups(&b.g, y, 0, groups) {
-			r.Bad = true
-			return
-		}
-		prefixSum(y)
-		entries.put64(b.dict, y[:count])
-		return
+		readEntries[uint64](b, r, count)
+	} else {
+		readEntries[uint32](b, r, count)
 	}
-	y := make([]uint32, groups*entropy.GroupLen)
+}
+
+// readEntries sets the dictionary from an open group stream of count differences.
+func readEntries[T lane](b *block, r *entropy.Reader, count int) {
+	groups := b.g.Groups()
+	y := make([]T, groups*entropy.GroupLen)
 	if !entropy.DecodeGroups(&b.g, y, 0, groups) {
 		r.Bad = true
 		return
 	}
 	prefixSum(y)
-	entries.put32(b.dict, y[:count])
+	y = y[:count]
+	if b.kind == mapMirror {
+		all := make([]T, 0, 2*count)
+		for _, v := range slices.Backward(y) {
+			all = append(all, ^v)
+		}
+		y = append(all, y...)
+	}
+	b.dict = entropy.Grow(b.dict, len(y)*b.size)
+	entries := inverse{typ: b.typ, kind: mapOrder}
+	switch y := any(y).(type) {
+	case []uint32:
+		entries.put32(b.dict, y)
+	case []uint64:
+		entries.put64(b.dict, y)
+	}
 }

@@ -6,20 +6,26 @@ import (
 	"github.com/cdfz-format/cdfz/lorenz/internal/text"
 )
 
-// rowBytes returns the row that modeBytes assumes for a shape, in bytes.
-func rowBytes(dims []int, size int) int {
-	for i := len(dims) - 1; i >= 0; i-- {
-		if dims[i] > 1 {
-			return dims[i] * size
-		}
-	}
-	return size
-}
+// Blocks for which modeText, whose encoder is slow, is not worth a trial.
+const (
+	// tinyText is the largest block of text that is coded in modeBytes without a comparison
+	// with modeText, in bytes. Most such blocks take less there.
+	tinyText = 2 << 10
+	// tinyFlags is the largest block of other bytes that is not tried in modeText if it takes
+	// less than a sixteenth already.
+	tinyFlags = 8 << 10
+)
 
 // asText replaces the block after start by one in modeText if that is shorter.
 func (e *Encoder) asText(dst, src []byte, start int) []byte {
 	if e.without&TextMode != 0 || e.p.Type != Char && (e.size > 1 || e.level == Fast || !text.Promising(src)) {
 		return dst
+	}
+	if n := len(dst) - start; e.level == Default && n > 0 {
+		if e.p.Type == Char && len(src) <= tinyText && dst[start] == modeBytes ||
+			e.p.Type != Char && len(src) <= tinyFlags && n < len(src)/16 {
+			return dst
+		}
 	}
 	end := len(dst)
 	dst = e.text.Encode(append(dst, modeText), src, rowBytes(e.p.Dims, 1))
@@ -42,6 +48,13 @@ func (e *Encoder) asBytes(dst, src []byte, start int) []byte {
 	switch {
 	case e.level == Fast || e.without&BytesMode != 0:
 		return dst
+	case e.level == Default && e.p.Type == Char && len(src) <= smallBlock:
+		limit -= limit / 32
+	case e.level == Default && e.p.Type == Char:
+		limit -= limit / 16
+		if share = 4; len(src) > 4*smallBlock {
+			share = 16
+		}
 	case e.level == Default:
 		limit -= limit / 7
 		if len(src) > smallBlock {

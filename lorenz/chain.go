@@ -3,6 +3,7 @@ package lorenz
 import (
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
 	"github.com/cdfz-format/cdfz/lorenz/internal/kernels"
+	"github.com/cdfz-format/cdfz/lorenz/internal/masks"
 )
 
 // maxChain is the most strides of a chain.
@@ -11,9 +12,11 @@ const maxChain = 4
 // integrate undoes a chain of differences: for each stride, every element becomes the
 // sum of itself and the element one stride before.
 func integrate[T lane](y []T, w window, strides []int) {
-	for p := 0; p < len(y); p += w.width {
-		for c := 0; c < w.width; c += w.cell {
-			cell := y[p+c : p+min(c+w.cell, w.width)]
+	for q := range w.columns() {
+		start, width := w.column(q)
+		column := y[start : start+w.planes()*width]
+		for p := 0; p < len(column); p += width {
+			cell := column[p : p+width]
 			for _, s := range strides {
 				switch {
 				case w.crosses(s):
@@ -24,10 +27,10 @@ func integrate[T lane](y []T, w window, strides []int) {
 				}
 			}
 		}
-	}
-	for _, s := range strides {
-		if w.crosses(s) {
-			addStride(y, s/w.plane*w.width)
+		for _, s := range strides {
+			if w.crosses(s) {
+				addStride(column, s/w.plane*width)
+			}
 		}
 	}
 }
@@ -131,15 +134,15 @@ func (l layout) terms(t []term, strides []int) []term {
 
 // fill sets the masked elements to the predictions of the chain, so that their
 // residuals are 0.
-func fill[T lane](y []T, l layout, strides []int, m *mask) {
-	if len(m.runs) == 0 {
+func fill[T lane](y []T, l layout, strides []int, m *masks.Mask) {
+	if len(m.Runs) == 0 {
 		return
 	}
 	var all [1 << maxChain]term
 	terms := l.terms(all[:0], strides)[1:]
 	var valid [1 << maxChain]term
-	for _, r := range m.runs {
-		for i, end := int(r.start), int(r.end); i < end; {
+	for _, r := range m.Runs {
+		for i, end := int(r.Start), int(r.End); i < end; {
 			at := i % l.plane % l.cell
 			cell := min(i-at+l.cell, i-i%l.plane+l.plane, end)
 			for i < cell {
@@ -235,8 +238,8 @@ func (l layout) allows(stride int) bool {
 	return stride > 0 && stride < l.n && (stride < l.cell || stride%l.plane == 0)
 }
 
-// window is a part of a block: cells [q0, q1) of planes [p0, p1), stored one plane
-// after the other without the elements in between.
+// window is a part of a block: cells [q0, q1) of planes [p0, p1). Its elements are stored
+// column by column: a column is the same cell of all its planes, one after the other.
 type window struct {
 	layout
 	p0, p1 int
@@ -251,7 +254,7 @@ func (l layout) full() window { return window{l, 0, l.n / l.plane, 0, l.plane} }
 // depend on. deep means that planes depend on earlier ones.
 func (l layout) window(i, j int, deep bool) window {
 	w := window{l, i / l.plane, (j-1)/l.plane + 1, 0, l.plane}
-	if w.p1-w.p0 == 1 {
+	if w.planes() == 1 {
 		lo, hi := i%l.plane/l.cell, (j-1)%l.plane/l.cell+1
 		w.start = lo * l.cell
 		w.width = min(hi*l.cell, l.plane) - w.start
@@ -262,4 +265,15 @@ func (l layout) window(i, j int, deep bool) window {
 	return w
 }
 
-func (w window) len() int { return (w.p1 - w.p0) * w.width }
+func (w window) planes() int  { return w.p1 - w.p0 }
+func (w window) len() int     { return w.planes() * w.width }
+func (w window) columns() int { return (w.width + w.cell - 1) / w.cell }
+
+// allPlanes reports whether the columns are adjacent in the order of the residuals.
+func (w window) allPlanes() bool { return w.planes() == w.n/w.plane }
+
+// column returns where column q is stored, and the length of its cells.
+func (w window) column(q int) (start, width int) {
+	c := q * w.cell
+	return c * w.planes(), min(w.cell, w.width-c)
+}

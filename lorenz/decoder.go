@@ -6,6 +6,9 @@ import (
 	"github.com/cdfz-format/cdfz/lorenz/internal/adaptive"
 	"github.com/cdfz-format/cdfz/lorenz/internal/bytecoder"
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
+	"github.com/cdfz-format/cdfz/lorenz/internal/kernels"
+	"github.com/cdfz-format/cdfz/lorenz/internal/masks"
+	"github.com/cdfz-format/cdfz/lorenz/internal/repeats"
 	"github.com/cdfz-format/cdfz/lorenz/internal/text"
 )
 
@@ -79,7 +82,7 @@ func (d *Decoder) DecodeRange(dst, src []byte, i, j int) error {
 	case modeConst:
 		ok = len(body) == d.size && d.n > 0
 		if ok {
-			fillElements(dst, body)
+			kernels.Fill(dst, body)
 		}
 		return check(ok)
 	case modeGroups, modeAdaptive, modeReferences:
@@ -101,59 +104,45 @@ func check(ok bool) error {
 	return nil
 }
 
-// fillElements repeats an element.
-func fillElements(dst, element []byte) {
-	n := copy(dst, element)
-	for n < len(dst) {
-		n += copy(dst[n:], dst[:n])
-	}
-}
-
 // groups decodes elements of a block in modeGroups.
 func (d *Decoder) groups(dst []byte, i, j int) bool {
 	b := &d.b
 	w := b.layout.full()
 	if b.ranged {
-		if r := b.window(i, j, b.deep); (r.p1-r.p0)*entropy.ChunkSyms < d.n {
-			w = r
+		w = b.window(i, j, b.deep)
+		// The planes that are not needed must outweigh the chunks that each column has apart.
+		if w.columns() > 1 && (b.n/b.plane-w.planes())*w.width < w.columns()*entropy.ChunkSyms {
+			w.p0, w.p1 = 0, b.n/b.plane
 		}
 	}
 	if b.wide {
-		d.y64 = entropy.Grow(d.y64, w.len()+entropy.GroupLen)
+		d.y64 = entropy.Grow(d.y64, w.len()+masks.Slack)
 		if !residuals(b, d.y64, &d.r64, &d.a64, w) {
 			return false
 		}
-		b.restore64(d.y64[:w.len()], w)
+		restore(b, d.y64[:w.len()], w)
 		place(b, dst, d.y64, w, i, j)
 		return true
 	}
-	d.y32 = entropy.Grow(d.y32, w.len()+entropy.GroupLen)
+	d.y32 = entropy.Grow(d.y32, w.len()+masks.Slack)
 	if !residuals(b, d.y32, &d.r32, &d.a32, w) {
 		return false
 	}
-	b.restore32(d.y32[:w.len()], w)
+	restore(b, d.y32[:w.len()], w)
 	place(b, dst, d.y32, w, i, j)
 	return true
 }
 
-// restore32 turns residuals into lanes, or with a float predictor into bits.
-func (b *block) restore32(y []uint32, w window) {
+// restore turns residuals into lanes, or with a float predictor into bits.
+func restore[T lane](b *block, y []T, w window) {
 	if b.isFloat {
-		b.float.restore32(y, w, &b.sums)
+		restoreFloats(&b.floats, b.float, y, w)
 		return
 	}
 	integrate(y, w, b.chain)
 }
 
-func (b *block) restore64(y []uint64, w window) {
-	if b.isFloat {
-		b.float.restore64(y, w)
-		return
-	}
-	integrate(y, w, b.chain)
-}
-
-// residuals decodes the residuals of a window to y, which has room for one more group.
+// residuals decodes the residuals of a window to y, which has room for masks.Slack more.
 // tmp and m are buffers.
 func residuals[T lane](b *block, y []T, tmp *[]T, m **adaptive.Model[T], w window) bool {
 	switch b.mode {
@@ -165,49 +154,108 @@ func residuals[T lane](b *block, y []T, tmp *[]T, m **adaptive.Model[T], w windo
 	if b.lz || b.transposed > 0 {
 		return reordered(b, y, tmp, w.len())
 	}
-	for p := w.p0; p < w.p1; p++ {
-		e0 := p*w.plane + w.start
-		e1 := e0 + w.width
-		out := y[(p-w.p0)*w.width:]
-		if w.width == w.plane { // the remaining planes are adjacent
-			e1 = w.p1 * w.plane
-			p = w.p1
+	step := 1
+	if w.allPlanes() {
+		step = w.columns()
+	}
+	for q := 0; q < w.columns(); q += step {
+		if !columns(b, y, tmp, w, q, q+step) {
+			return false
 		}
-		lo, hi := b.mask.rank(e0), b.mask.rank(e1)
+	}
+	return true
+}
+
+// columns decodes the residuals of columns that are adjacent in the block.
+func columns[T lane](b *block, y []T, tmp *[]T, w window, q0, q1 int) bool {
+	start, _ := w.column(q0)
+	last, width := w.column(q1 - 1)
+	lo := b.rank(w.start/w.cell+q0, w.p0)
+	if !b.mask.Used {
+		hi := lo + last - start + w.planes()*width
 		a, z := lo/entropy.GroupLen, (hi+entropy.GroupLen-1)/entropy.GroupLen
-		if !b.mask.used && lo%entropy.GroupLen == 0 && len(out) >= (z-a)*entropy.GroupLen {
-			if !entropy.DecodeGroups(&b.g, out, a, z) {
-				return false
-			}
-			continue
+		if lo%entropy.GroupLen == 0 && len(y)-start >= (z-a)*entropy.GroupLen {
+			return entropy.DecodeGroups(&b.g, y[start:], a, z)
 		}
 		*tmp = entropy.Grow(*tmp, (z-a)*entropy.GroupLen)
 		if !entropy.DecodeGroups(&b.g, *tmp, a, z) {
 			return false
 		}
-		expand(&b.mask, out[:e1-e0], (*tmp)[lo-a*entropy.GroupLen:], e0)
+		copy(y[start:start+hi-lo], (*tmp)[lo-a*entropy.GroupLen:])
+		return true
 	}
+	hi := lo
+	b.eachPiece(w, q0, q1, func(e, _, n int) { hi += b.mask.Rank(e+n) - b.mask.Rank(e) })
+	a, z := lo/entropy.GroupLen, (hi+entropy.GroupLen-1)/entropy.GroupLen
+	*tmp = entropy.Grow(*tmp, (z-a)*entropy.GroupLen)
+	if !entropy.DecodeGroups(&b.g, *tmp, a, z) {
+		return false
+	}
+	res := (*tmp)[lo-a*entropy.GroupLen:]
+	b.eachPiece(w, q0, q1, func(e, at, n int) {
+		masks.Expand(&b.mask, y[at:], n, res, e)
+		res = res[b.mask.Rank(e+n)-b.mask.Rank(e):]
+	})
 	return true
+}
+
+// eachPiece visits runs of elements that are adjacent in the block and in the columns [q0, q1) of
+// a window: the first element, its place in the window, and how many.
+func (b *block) eachPiece(w window, q0, q1 int, visit func(e, at, n int)) {
+	if w.columns() == 1 && w.width == w.plane { // planes are adjacent
+		visit(w.p0*w.plane, 0, w.len())
+		return
+	}
+	if w.planes() == 1 {
+		start, _ := w.column(q0)
+		last, width := w.column(q1 - 1)
+		visit(w.p0*w.plane+w.start+start, start, last+width-start)
+		return
+	}
+	for q := q0; q < q1; q++ {
+		start, width := w.column(q)
+		for p := w.p0; p < w.p1; p++ {
+			visit(p*w.plane+w.start+q*w.cell, start+(p-w.p0)*width, width)
+		}
+	}
+}
+
+// rank returns how many unmasked elements are before cell q of plane p in the order of the
+// residuals: the cells before q of all planes, and cell q of the planes before p.
+func (b *block) rank(q, p int) int {
+	c := q * b.cell
+	width := min(b.cell, b.plane-c)
+	if !b.mask.Used {
+		return c*(b.n/b.plane) + p*width
+	}
+	sum := 0
+	for at := 0; at < b.n; at += b.plane {
+		sum += b.mask.Rank(at+c) - b.mask.Rank(at)
+		if at < p*b.plane {
+			sum += b.mask.Rank(at+c+width) - b.mask.Rank(at+c)
+		}
+	}
+	return sum
 }
 
 // reordered decodes residuals that are stored in another order or with repeats.
 func reordered[T lane](b *block, y []T, tmp *[]T, n int) bool {
 	g := b.g.Groups()
-	m := b.mask.rank(n)
+	m := b.mask.Rank(n)
 	*tmp = entropy.Grow(*tmp, g*entropy.GroupLen+m)
 	vals, out := (*tmp)[:g*entropy.GroupLen], (*tmp)[g*entropy.GroupLen:]
 	if !entropy.DecodeGroups(&b.g, vals, 0, g) {
 		return false
 	}
 	if b.lz {
-		copyRepeats(&b.tokens, out, vals)
+		repeats.Copy(&b.tokens, out, vals)
 		vals = out
 	}
 	if b.transposed > 0 {
 		transposeBack(y[:n], vals, b.transposed)
 		return true
 	}
-	expand(&b.mask, y[:n], vals, 0)
+	masks.Expand(&b.mask, y, n, vals, 0)
 	return true
 }
 
@@ -223,19 +271,14 @@ func transposeBack[T lane](dst, src []T, s int) {
 
 // place writes the elements [i, j) of a window.
 func place[T lane](b *block, dst []byte, y []T, w window, i, j int) {
-	for i < j {
-		p := i / w.plane
-		end := min(j, (p+1)*w.plane)
-		if w.width == w.plane {
-			end = j
+	b.eachPiece(w, 0, w.columns(), func(e, at, n int) {
+		from, to := max(e, i), min(e+n, j)
+		if from < to {
+			put(b, dst[(from-i)*b.size:(to-i)*b.size], y[at+from-e:at+to-e])
 		}
-		at := (p-w.p0)*w.width + i - p*w.plane - w.start
-		n := end - i
-		put(b, dst[:n*b.size], y[at:at+n])
-		b.mask.stamp(dst[:n*b.size], b.size, i)
-		b.patch(dst[:n*b.size], i)
-		dst, i = dst[n*b.size:], end
-	}
+	})
+	b.mask.Stamp(dst, b.size, i)
+	b.patch(dst, i)
 }
 
 // put writes the elements whose lanes are y.

@@ -3,36 +3,10 @@ package lorenz
 import (
 	"math"
 	"slices"
-
-	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
 )
 
 // maxDivisor is the largest divisor of mapRatio. Part of the format.
 const maxDivisor = 1 << 53
-
-// ratio tries mapRatio: values that are quotients of integers and a common
-// divisor, after rounding.
-func ratio[T lane](s *shape, c *coder[T], d float64) (t transformed[T], ok bool) {
-	limit := float64(1 << 24)
-	if s.size == 8 {
-		limit = 1 << 51
-	}
-	x := integers[T]{ints: c.integers(s.n)}
-	for i, y := range c.y[:s.n] {
-		const half = 3 << 51 // added and subtracted, it rounds to an integer
-		f := value(y)
-		k := float64(float64(f*d)+half) - half
-		if k < limit && k > -limit && same(s.round(k/d), f) {
-			n := int64(k)
-			x.ints[i], x.prev = n, n
-			x.low, x.top = min(x.low, n), max(x.top, n)
-		} else if !x.miss(s, i) {
-			return t, false
-		}
-	}
-	x.kind, x.params = mapRatio, entropy.AppendUvarint(nil, uint64(d))
-	return x.lanes(s, c)
-}
 
 // divisor finds the divisor of a sample, 0 if there is none.
 func divisor(s *shape, v []float64) float64 {

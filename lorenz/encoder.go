@@ -7,18 +7,10 @@ import (
 
 	"github.com/cdfz-format/cdfz/lorenz/internal/bytecoder"
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
+	"github.com/cdfz-format/cdfz/lorenz/internal/masks"
 	"github.com/cdfz-format/cdfz/lorenz/internal/references"
+	"github.com/cdfz-format/cdfz/lorenz/internal/repeats"
 	"github.com/cdfz-format/cdfz/lorenz/internal/text"
-)
-
-// Level is how much work an encoder does to find a short form.
-type Level int
-
-// Levels of effort.
-const (
-	Default Level = iota
-	Fast          // a short search among transforms and predictors alone
-	Max           // every mode is tried, whatever the time
 )
 
 // Encoder encodes blocks of one kind. It keeps buffers between calls and must not be
@@ -78,8 +70,13 @@ func (e *Encoder) Encode(dst, src []byte) ([]byte, error) {
 			big = e.raw
 		}
 		dst = e.groups(dst, big)
-		dst = e.asText(dst, big, start)
-		dst = e.asBytes(dst, big, start)
+		if len(src) <= tinyText {
+			dst = e.asBytes(dst, big, start)
+			dst = e.asText(dst, big, start)
+		} else {
+			dst = e.asText(dst, big, start)
+			dst = e.asBytes(dst, big, start)
+		}
 	}
 	if len(dst) == start || len(dst)-start > len(src) {
 		return append(append(dst[:start], modeRaw), src...), nil
@@ -115,7 +112,7 @@ type shape struct {
 	level    Level
 	without  Part
 	specials int
-	mask     mask
+	mask     masks.Mask
 	dist     int      // of the mask
 	nums     []uint64 // of the mask
 	distinct float64  // share of different values in a sample
@@ -132,9 +129,9 @@ type coder[T lane] struct {
 	sample []T
 	vals   []float64
 	table  []uint32
-	ints   []int64
+	ints   []T
 	codes  entropy.GroupWriter[uint32]
-	find   repeatFinder
+	find   repeats.Finder
 	refs   references.Finder[T]
 	lits   []T
 	adapt  adaptiveWriter[T]
@@ -160,9 +157,9 @@ type candidate[T lane] struct {
 // encodeBlock chooses transform and predictor and appends the block. c has
 // lanes of the elements' width, narrow those of 32 bits.
 func encodeBlock[T lane](s *shape, dst []byte, raw []byte, c *coder[T], narrow *coder[uint32]) []byte {
-	s.mask.runs = s.mask.runs[:0]
+	s.mask.Runs = s.mask.Runs[:0]
 	findSpecials(s, c)
-	best := candidate[T]{mode: modeGroups, kind: mapOrder, y: ordered(c.y, c.u, s)}
+	best := candidate[T]{mode: modeGroups, kind: mapOrder, y: lanesOf(c.y, c.u, s)}
 	c.y = best.y
 	if s.typ.float() && !s.lacks(FloatPredictors) {
 		best.u = c.u
@@ -205,15 +202,37 @@ func encodeBlock[T lane](s *shape, dst []byte, raw []byte, c *coder[T], narrow *
 			limit, best, small = plain.cost, plain, nil
 		}
 	}
-	if s.level != Fast && !s.lacks(Dictionaries) {
+	full := small != nil && small.kind != mapSingle && c.full(s, small.y, limit)
+	if s.level != Fast && !s.lacks(Dictionaries) && !full {
 		if t, ok := dictionary(s, c, limit); ok {
-			try(t)
+			first, firstSmall := best, small
+			if try(t); limit < math.Inf(1) && small != firstSmall && 2*t.cost > limit {
+				return c.emitDictionary(s, dst, raw, narrow, small, &first, firstSmall)
+			}
 		}
 	}
 	if small != nil {
 		return narrow.emit(s, dst, raw, small)
 	}
 	return c.emit(s, dst, raw, &best)
+}
+
+// emitDictionary appends a block with a dictionary that takes most of its bits, or one with
+// repeats of the best other candidate, other or if not nil small: if most values recur in
+// long runs, the others may take less with a predictor than in a dictionary.
+func (c *coder[T]) emitDictionary(s *shape, dst, raw []byte, narrow *coder[uint32], dict *candidate[uint32], other *candidate[T], small *candidate[uint32]) []byte {
+	start := len(dst)
+	dst = narrow.emit(s, dst, raw, dict)
+	mid := len(dst)
+	if small != nil {
+		dst = narrow.emitRepeats(s, dst, raw, small)
+	} else {
+		dst = c.emitRepeats(s, dst, raw, other)
+	}
+	if n := len(dst) - mid; n > 0 && n < mid-start {
+		return append(dst[:start], dst[mid:]...)
+	}
+	return dst[:mid]
 }
 
 // costWith returns the estimated bits of a candidate with a predictor.

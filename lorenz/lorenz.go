@@ -73,6 +73,17 @@ const (
 	modeText       = 6 // repeats and Huffman codes of bytes
 )
 
+// modeNames are the names of the modes by number (docs/LORENZ.md, section 2).
+var modeNames = [...]string{"raw", "constant", "groups", "bytes", "adaptive", "references", "text"}
+
+// ModeName returns the name of the mode that an encoded block begins with, or "unknown".
+func ModeName(first byte) string {
+	if int(first) < len(modeNames) {
+		return modeNames[first]
+	}
+	return "unknown"
+}
+
 // lane is an integer that holds one transformed value. All arithmetic on
 // lanes is modulo 2^32 or 2^64.
 type lane = entropy.Lane

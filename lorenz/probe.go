@@ -8,15 +8,8 @@ import (
 
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
 	"github.com/cdfz-format/cdfz/lorenz/internal/kernels"
+	"github.com/cdfz-format/cdfz/lorenz/internal/masks"
 )
-
-// predictor is a chain or a float predictor.
-type predictor struct {
-	chain []int
-	float floatPredictor // kind 0 for a chain
-}
-
-func (p predictor) isFloat() bool { return p.float.kind != 0 }
 
 // prober estimates the cost of residuals from a sample of groups.
 type prober[T lane] struct {
@@ -28,18 +21,17 @@ type prober[T lane] struct {
 	weight float64  // elements for each sampled one
 	typ    Type
 	terms  []term
-	plus   []int // offsets of terms
-	minus  []int
+	back   []int // offsets of terms
 	all    []guess
 	dims   []int       // of known
 	known  []predictor // candidates
 }
 
 // sample chooses one group in step. masked tells which elements are masked.
-func (p *prober[T]) sample(step int, m *mask) {
+func (p *prober[T]) sample(step int, m *masks.Mask) {
 	p.at, p.use = p.at[:0], p.use[:0]
 	n := len(p.y)
-	total, seen, first := m.rank(n), 0, 0
+	total, seen, first := m.Rank(n), 0, 0
 	for i, g := 0, 0; i < n; i, g = i+step*entropy.GroupLen, g+1 {
 		at := i
 		if step > 1 { // not in phase with rows
@@ -50,14 +42,14 @@ func (p *prober[T]) sample(step int, m *mask) {
 		if end-at == entropy.GroupLen {
 			use = ^uint32(0)
 		}
-		for first > 0 && int(m.runs[first-1].end) > at {
+		for first > 0 && int(m.Runs[first-1].End) > at {
 			first--
 		}
-		for first < len(m.runs) && int(m.runs[first].end) <= at {
+		for first < len(m.Runs) && int(m.Runs[first].End) <= at {
 			first++
 		}
-		for r := first; r < len(m.runs) && int(m.runs[r].start) < end; r++ {
-			for e := max(int(m.runs[r].start), at); e < min(int(m.runs[r].end), end); e++ {
+		for r := first; r < len(m.Runs) && int(m.Runs[r].Start) < end; r++ {
+			for e := max(int(m.Runs[r].Start), at); e < min(int(m.Runs[r].End), end); e++ {
 				use &^= 1 << (e - at)
 			}
 		}
@@ -78,13 +70,17 @@ func (p *prober[T]) chainCost(chain []int, l layout) float64 {
 	p.terms = l.terms(p.terms[:0], chain)
 	terms := p.terms[1:]
 	reach := 0
-	p.plus, p.minus = p.plus[:0], p.minus[:0]
+	p.back = p.back[:0]
 	for _, t := range terms {
 		reach = max(reach, t.offset)
+		if !t.neg {
+			p.back = append(p.back, t.offset)
+		}
+	}
+	plus := len(p.back)
+	for _, t := range terms {
 		if t.neg {
-			p.minus = append(p.minus, t.offset)
-		} else {
-			p.plus = append(p.plus, t.offset)
+			p.back = append(p.back, t.offset)
 		}
 	}
 	var r [entropy.GroupLen]T
@@ -92,7 +88,7 @@ func (p *prober[T]) chainCost(chain []int, l layout) float64 {
 	for g, at := range p.at {
 		i := int(at)
 		if i >= reach && i+entropy.GroupLen <= len(p.y) && l.cell == l.n {
-			difference(&r, p.y, i, p.plus, p.minus)
+			difference(&r, p.y, i, p.back, plus)
 			sum += groupCost(&r, p.use[g])
 			continue
 		}
@@ -121,21 +117,29 @@ func (p *prober[T]) chainCost(chain []int, l layout) float64 {
 	return float64(sum) / (1 << entropy.LogFrac) * p.weight
 }
 
-// difference sets r to the residuals of the group at i. All neighbours exist.
-func difference[T lane](r *[entropy.GroupLen]T, y []T, i int, plus, minus []int) {
-	*r = [entropy.GroupLen]T(y[i:])
-	if len(minus) == 0 {
+// difference sets r to the residuals of the group at i. All neighbours exist. back are the
+// distances of the terms: first of those that are added, plus of them, then of the others.
+func difference[T lane](r *[entropy.GroupLen]T, y []T, i int, back []int, plus int) {
+	if len(back) == 0 {
+		*r = [entropy.GroupLen]T(y[i:])
 		return
 	}
-	for k, p := range plus { // one less than minus
-		a, b := (*[entropy.GroupLen]T)(y[i-p:]), (*[entropy.GroupLen]T)(y[i-minus[k]:])
-		for j := range r {
-			r[j] += a[j] - b[j]
-		}
+	if narrow, ok := any(r).(*[entropy.GroupLen]uint32); ok {
+		kernels.Deltas(narrow, any(y).([]uint32), i, back, plus)
+		return
 	}
-	b := (*[entropy.GroupLen]T)(y[i-minus[len(plus)]:])
-	for j := range r {
-		r[j] -= b[j]
+	*r = [entropy.GroupLen]T(y[i:])
+	for k, d := range back {
+		x := (*[entropy.GroupLen]T)(y[i-d:])
+		if k < plus {
+			for j := range r {
+				r[j] += x[j]
+			}
+		} else {
+			for j := range r {
+				r[j] -= x[j]
+			}
+		}
 	}
 }
 
@@ -181,83 +185,6 @@ func (p *prober[T]) floatCost(f floatPredictor, l layout) float64 {
 		sum += groupCost(&r, p.use[g])
 	}
 	return float64(sum) / (1 << entropy.LogFrac) * p.weight
-}
-
-// strides returns the distances between neighbours in each dimension, smallest
-// first, of the dimensions longer than 1.
-func strides(dims []int) []int {
-	var s []int
-	at := 1
-	for i := len(dims) - 1; i >= 0; i-- {
-		if dims[i] > 1 {
-			s = append(s, at)
-			at *= dims[i]
-		}
-	}
-	return s
-}
-
-// chains returns the chains to try for a shape.
-func chains(dims []int, n int) [][]int {
-	s := strides(dims)
-	s = s[:min(len(s), maxChain)]
-	c := [][]int{{}}
-	for _, x := range s {
-		for _, sub := range c[:len(c):len(c)] {
-			c = append(c, append(sub[:len(sub):len(sub)], x))
-		}
-	}
-	if n > 2 {
-		c = append(c, []int{1, 1})
-	}
-	switch {
-	case len(s) > 1:
-		r := s[1]
-		c = append(c, []int{1, 1, r}, []int{r, r}, []int{1, 1, r, r}, []int{1, r, r})
-		if len(s) > 2 {
-			c = append(c, []int{s[2], s[2]})
-		}
-	default:
-		c = append(c, []int{1, 1, 1})
-		for _, x := range []int{2, 3, 4, 6, 8, 12, 24} {
-			c = append(c, []int{x}, []int{x, 1})
-		}
-	}
-	k := 0
-	for _, x := range c {
-		ok := true
-		sum := 0
-		for _, y := range x {
-			ok = ok && y < n
-			sum += y
-		}
-		if ok && sum < n {
-			c[k] = x
-			k++
-		}
-	}
-	return c[:k]
-}
-
-// floatPredictors returns the float predictors to try for a shape.
-func floatPredictors(dims []int) []floatPredictor {
-	s := strides(dims)
-	switch {
-	case len(s) == 0:
-		return nil
-	case len(s) == 1:
-		return []floatPredictor{{floatWW, dims[len(dims)-1], 0}}
-	}
-	f := []floatPredictor{{floatWN, s[1], 0}, {floatWW, s[1], 0}}
-	if len(s) > 2 {
-		for _, k := range []int{floatWP, floatNP, floatWNP} {
-			f = append(f, floatPredictor{k, s[1], s[2]})
-		}
-	} else {
-		f[1] = floatPredictor{floatWN, s[1], 0}
-		f = f[:1]
-	}
-	return f
 }
 
 // guess is a predictor with its estimated bits.
@@ -360,57 +287,4 @@ func (p *prober[T]) cellLoss(x predictor, l layout) float64 {
 // step returns the step that samples about n groups.
 func (p *prober[T]) step(n int) int {
 	return max(1, (len(p.y)+entropy.GroupLen-1)/entropy.GroupLen/n)
-}
-
-// sampleLen is the number of elements in a sample.
-const sampleLen = 2048
-
-// sampleOf returns elements spread over v, all of them if there are few.
-func sampleOf[T lane](dst, v []T) []T {
-	dst = dst[:0]
-	if len(v) <= sampleLen {
-		return append(dst, v...)
-	}
-	// Steps of an odd fraction, so that the sample is not in phase with rows.
-	for i := range sampleLen {
-		at := (uint64(i)*2 + 1) * uint64(len(v)) / (2 * sampleLen)
-		at ^= uint64(i) * 7 & 15
-		dst = append(dst, v[min(at, uint64(len(v)-1))])
-	}
-	return dst
-}
-
-// frequent is a value and its frequency in a sample.
-type frequent[T lane] struct {
-	v T
-	n int
-}
-
-// tally returns the most frequent values of a sample, at most max, and the number of
-// different values. Equally frequent values are in the order of the sample.
-func tally[T lane](s []T, max int, table *[2 * sampleLen]uint16) (top []frequent[T], distinct int) {
-	clear(table[:])
-	all := make([]frequent[T], 0, sampleLen)
-	for _, v := range s {
-		h := uint64(v) * 0x9E3779B97F4A7C15 >> (64 - 12)
-		for table[h] != 0 && all[table[h]-1].v != v {
-			h = (h + 1) % uint64(len(table))
-		}
-		if table[h] == 0 {
-			all = append(all, frequent[T]{v, 0})
-			table[h] = uint16(len(all))
-		}
-		all[table[h]-1].n++
-	}
-	for _, f := range all {
-		at := len(top)
-		for at > 0 && top[at-1].n < f.n {
-			at--
-		}
-		if at < max {
-			top = slices.Insert(top, at, f)
-			top = top[:min(len(top), max)]
-		}
-	}
-	return top, len(all)
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
+	"github.com/cdfz-format/cdfz/lorenz/internal/kernels"
 )
 
 // transformed is a block after a value transform, in lanes of one width.
@@ -66,9 +67,9 @@ func (s *shape) widest() int {
 // value returns the number whose lane of mapOrder is y.
 func value[T lane](y T) float64 {
 	if entropy.LaneBits[T]() == 32 {
-		return float64(math.Float32frombits(bits32(uint32(y))))
+		return float64(math.Float32frombits(kernels.Unordered(uint32(y))))
 	}
-	return math.Float64frombits(bits64(uint64(y)))
+	return math.Float64frombits(kernels.Unordered(uint64(y)))
 }
 
 // bitsOf turns lanes of mapOrder into the bits of floats.
@@ -76,11 +77,11 @@ func bitsOf[T lane](y []T, s *shape) []T {
 	switch y := any(y).(type) {
 	case []uint32:
 		for i, v := range y {
-			y[i] = bits32(v)
+			y[i] = kernels.Unordered(v)
 		}
 	case []uint64:
 		for i, v := range y {
-			y[i] = bits64(v)
+			y[i] = kernels.Unordered(v)
 		}
 	}
 	return y
@@ -142,49 +143,54 @@ func mostlySingle(v []float64) bool {
 	return miss <= len(v)/32
 }
 
-// round rounds v to the type of the elements.
-func (s *shape) round(v float64) float64 {
-	if s.typ == Float32 {
-		return float64(float32(v))
-	}
-	return v
-}
-
-// same reports whether two values have the same bits and are not NaN, whose bits
-// a conversion may change.
-func same(a, b float64) bool { return a == a && math.Float64bits(a) == math.Float64bits(b) }
-
 // integers collects the lanes of a transform to integers.
 type integers[T lane] struct {
 	transformed[T]
-	ints     []int64
-	prev     int64
-	low, top int64
+	ints     []T
+	low, top int64 // for doubles
 }
 
-// lanes returns the transformed block. It reports false if the integers are too
-// large.
-func (t *integers[T]) lanes(s *shape, c *coder[T]) (transformed[T], bool) {
+// newIntegers returns integers with a buffer for n elements.
+func newIntegers[T lane](c *coder[T], kind byte, n int) (t integers[T]) {
+	t.kind = kind
+	if narrow, ok := any(c.lanes32(kind, n)).([]T); ok {
+		t.ints = narrow
+		return t
+	}
+	c.ints = entropy.Grow(c.ints, n)
+	t.ints = c.ints
+	return t
+}
+
+// set sets element i.
+func (t *integers[T]) set(i int, k int64) {
+	t.ints[i] = T(k)
+	t.low, t.top = min(t.low, k), max(t.top, k)
+}
+
+// lanes returns the transformed block.
+func (t *integers[T]) lanes(s *shape, c *coder[T]) transformed[T] {
+	if narrow, ok := any(t.ints).([]uint32); ok {
+		t.y32 = narrow
+		return t.transformed
+	}
 	if t.low > -1<<31 && t.top < 1<<31-1 {
 		t.y32 = c.lanes32(t.kind, s.n)
 		for i, x := range t.ints {
 			t.y32[i] = uint32(x)
 		}
-		return t.transformed, true
+		return t.transformed
 	}
-	if s.size == 4 {
-		return t.transformed, false
-	}
-	t.y = make([]T, len(t.ints))
-	for i, x := range t.ints {
-		t.y[i] = T(x)
-	}
-	return t.transformed, true
+	t.y = append([]T(nil), t.ints...)
+	return t.transformed
 }
 
 // miss makes element i a patch.
 func (t *integers[T]) miss(s *shape, i int) bool {
-	t.ints[i] = t.prev
+	t.ints[i] = 0
+	if i > 0 {
+		t.ints[i] = t.ints[i-1]
+	}
 	return t.patch(s, i)
 }
 
@@ -210,15 +216,19 @@ func fixed[T lane](s *shape, c *coder[T], low int) (t transformed[T], ok bool) {
 func (c *coder[T]) fixedAt(s *shape, low int) (t transformed[T], next int, ok bool) {
 	// Scaling by powers of two is exact, in two steps where one would overflow.
 	up, rest := math.Ldexp(1, min(-low, 1000)), math.Ldexp(1, max(0, -low-1000))
-	x := integers[T]{ints: c.integers(s.n)}
+	x := newIntegers(c, mapFix, s.n)
 	limit := math.Ldexp(1, s.widest())
-	for i, y := range c.y[:s.n] {
-		f := value(y)
+	for i := 0; i < s.n; i++ {
+		if narrow, ok := any(x.ints[i:]).([]uint32); ok && rest == 1 {
+			if i += kernels.Multiples(narrow, any(c.y[i:s.n]).([]uint32), up); i == s.n {
+				break
+			}
+		}
+		f := value(c.y[i])
 		k := f * up * rest
 		n := int64(k)
 		if float64(n) == k && k < limit && k > -limit && (n != 0 || math.Float64bits(f) == 0) {
-			x.ints[i], x.prev = n, n
-			x.low, x.top = min(x.low, n), max(x.top, n)
+			x.set(i, n)
 			continue
 		}
 		if l, span := spread([]float64{f}); span < 99 && l < low {
@@ -231,9 +241,8 @@ func (c *coder[T]) fixedAt(s *shape, low int) (t transformed[T], next int, ok bo
 			return t, low, false
 		}
 	}
-	x.kind, x.params = mapFix, binary.LittleEndian.AppendUint16(nil, uint16(int16(low)))
-	t, ok = x.lanes(s, c)
-	return t, low, ok
+	x.params = binary.LittleEndian.AppendUint16(nil, uint16(int16(low)))
+	return x.lanes(s, c), low, true
 }
 
 // values returns the elements as doubles, masked ones filled.
@@ -245,10 +254,31 @@ func (c *coder[T]) values(s *shape) []float64 {
 	return c.vals
 }
 
-// integers returns a buffer.
-func (c *coder[T]) integers(n int) []int64 {
-	c.ints = entropy.Grow(c.ints, n)
-	return c.ints
+// ratio tries mapRatio: values that are quotients of integers and a common
+// divisor, after rounding.
+func ratio[T lane](s *shape, c *coder[T], d float64) (t transformed[T], ok bool) {
+	limit := float64(1 << 24)
+	if s.size == 8 {
+		limit = 1 << 51
+	}
+	x := newIntegers(c, mapRatio, s.n)
+	for i := 0; i < s.n; i++ {
+		if narrow, ok := any(x.ints[i:]).([]uint32); ok {
+			if i += kernels.Numerators(narrow, any(c.y[i:s.n]).([]uint32), d); i == s.n {
+				break
+			}
+		}
+		const half = 3 << 51 // added and subtracted, it rounds to an integer
+		f := value(c.y[i])
+		k := float64(float64(f*d)+half) - half
+		if k < limit && k > -limit && same(s.round(k/d), f) {
+			x.set(i, int64(k))
+		} else if !x.miss(s, i) {
+			return t, false
+		}
+	}
+	x.params = entropy.AppendUvarint(nil, uint64(d))
+	return x.lanes(s, c), true
 }
 
 // single tries mapSingle.
@@ -258,7 +288,7 @@ func single[T lane](s *shape, c *coder[T]) (t transformed[T], ok bool) {
 	for i, y := range c.y[:s.n] {
 		x := value(y)
 		if f := float32(x); same(float64(f), x) {
-			prev = ordered32(math.Float32bits(f))
+			prev = kernels.Ordered(math.Float32bits(f))
 		} else if !t.patch(s, i) {
 			return t, false
 		}
@@ -274,10 +304,10 @@ func (t *transformed[T]) patch(s *shape, i int) bool {
 	return len(t.patches) <= 2+s.n/64
 }
 
-// dictionary tries mapDict. It gives up if the entries alone take half of limit
+// dictionary tries mapDict and mapMirror. It gives up if the entries alone take half of limit
 // bits.
 func dictionary[T lane](s *shape, c *coder[T], limit float64) (t transformed[T], ok bool) {
-	total := s.mask.rank(s.n)
+	total := s.mask.Rank(s.n)
 	if total < 64 {
 		return t, false
 	}
@@ -288,9 +318,14 @@ func dictionary[T lane](s *shape, c *coder[T], limit float64) (t transformed[T],
 	for i := 0; i < s.n; i += 16 {
 		low, high = min(low, c.y[i]), max(high, c.y[i])
 	}
+	// Values of both signs may be the negatives of each other.
+	half := 1
+	if zero := T(1) << (entropy.LaneBits[T]() - 1); s.typ.float() && low < zero && high >= zero {
+		half, low, high = 2, zero, max(high, ^low)
+	}
 	dear := func(n int) bool { return float64(n*bits.Len64(uint64(high-low)/uint64(n))) > limit/2 }
 	most := total * 3 / 4
-	for most > 64 && dear(most) { // more would be given up below
+	for most > 64 && dear(most/half) { // more would be given up below
 		most -= most / 64
 	}
 	t.y32 = c.lanes32(mapDict, s.n)
@@ -298,15 +333,26 @@ func dictionary[T lane](s *shape, c *coder[T], limit float64) (t transformed[T],
 	if dict == nil {
 		return t, false
 	}
-	if low, high = slices.Min(dict), slices.Max(dict); dear(len(dict)) {
+	var rank []uint32
+	t.kind = mapDict
+	if half == 2 {
+		if list, at := mirrored(dict); len(list) <= len(dict)*3/4 {
+			t.kind, dict, rank = mapMirror, list, at
+		}
+	}
+	if t.kind == mapDict {
+		low, high = slices.Min(dict), slices.Max(dict)
+	}
+	if dear(len(dict)) {
 		return t, false
 	}
 	// From the order of first use to the sorted one.
-	dict, rank := sorted(dict, s.typ)
+	if t.kind == mapDict {
+		dict, rank = sorted(dict, s.typ)
+	}
 	for i, k := range t.y32 {
 		t.y32[i] = rank[k]
 	}
-	t.kind = mapDict
 	gaps := make([]T, len(dict))
 	var prev T
 	for i, y := range dict {
@@ -319,6 +365,51 @@ func dictionary[T lane](s *shape, c *coder[T], limit float64) (t transformed[T],
 	t.params = w.Dst
 	t.cost = float64(8 * len(t.params))
 	return t, true
+}
+
+// mirrored returns the lanes of the absolute values of floats, sorted, and for each float
+// its index in mapMirror.
+func mirrored[T lane](v []T) ([]T, []uint32) {
+	list := make([]T, len(v))
+	for i, y := range v {
+		list[i] = max(y, ^y)
+	}
+	slices.Sort(list)
+	list = slices.Compact(list)
+	rank := make([]uint32, len(v))
+	for i, y := range v {
+		k, _ := slices.BinarySearch(list, max(y, ^y))
+		rank[i] = uint32(len(list) + k)
+		if y < ^y {
+			rank[i] = uint32(len(list) - 1 - k)
+		}
+	}
+	return list, rank
+}
+
+// full reports whether integers take so many of the values in their range that a dictionary
+// would save less than its entries take, or than a 64th of limit bits.
+func (c *coder[T]) full(s *shape, y []uint32, limit float64) bool {
+	low, high := int32(y[0]), int32(y[0])
+	for _, v := range y {
+		low, high = min(low, int32(v)), max(high, int32(v))
+	}
+	span := int(high) - int(low) + 1
+	if span > 8*len(y) {
+		return false
+	}
+	c.table = entropy.Grow(c.table, (span+31)/32)
+	clear(c.table)
+	for _, v := range y {
+		k := v - uint32(low)
+		c.table[k>>5] |= 1 << (k & 31)
+	}
+	distinct := 0
+	for _, w := range c.table {
+		distinct += bits.OnesCount32(w)
+	}
+	saved := float64(s.mask.Rank(s.n)) * float64(entropy.Log2(uint64(span))-entropy.Log2(uint64(distinct))) / (1 << entropy.LogFrac)
+	return saved < max(float64(distinct), limit/64)
 }
 
 // sorted sorts lanes as numbers of a type and returns the new place of each.

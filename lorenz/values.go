@@ -14,8 +14,9 @@ const (
 	mapRatio  = 2 // k / d
 	mapDict   = 3 // index into the distinct values
 	mapSingle = 4 // doubles that are floats
+	mapMirror = 5 // index into the distinct values, which are those of a list and their negatives
 
-	mapKinds = 5
+	mapKinds = 6
 )
 
 // inverse is a value transform in the decoder: from lanes to the big-endian bytes of
@@ -25,7 +26,7 @@ type inverse struct {
 	kind    byte
 	scale   float64 // of mapFix
 	divisor float64 // of mapRatio
-	dict    []byte  // the elements of mapDict, big-endian
+	dict    []byte  // the elements of mapDict or mapMirror, big-endian
 }
 
 // allowed reports whether a transform exists for a type and lane width.
@@ -38,6 +39,8 @@ func allowed(t Type, kind byte, wide bool) bool {
 		return double || t == Float32 && !wide
 	case mapDict:
 		return !wide
+	case mapMirror:
+		return t.float() && !wide
 	case mapSingle:
 		return double && !wide
 	}
@@ -66,11 +69,11 @@ func (v *inverse) put32(dst []byte, y []uint32) {
 		for i, k := range y {
 			binary.BigEndian.PutUint64(dst[8*i:], math.Float64bits(float64(int32(k))/v.divisor))
 		}
-	case mapDict:
+	case mapDict, mapMirror:
 		v.lookup(dst, y)
 	case mapSingle:
 		for i, k := range y {
-			x := float64(math.Float32frombits(bits32(k)))
+			x := float64(math.Float32frombits(kernels.Unordered(k)))
 			binary.BigEndian.PutUint64(dst[8*i:], math.Float64bits(x))
 		}
 	}
@@ -103,7 +106,7 @@ func (v *inverse) put64(dst []byte, y []uint64) {
 			return
 		}
 		for i, k := range y {
-			binary.BigEndian.PutUint64(dst[8*i:], bits64(k))
+			binary.BigEndian.PutUint64(dst[8*i:], kernels.Unordered(k))
 		}
 	case mapFix:
 		for i, k := range y {
@@ -122,13 +125,7 @@ func (v *inverse) lookup(dst []byte, y []uint32) {
 	size := v.typ.Size()
 	n := uint32(len(v.dict) / size)
 	if size == 4 {
-		dict := v.dict[:4*n]
-		for i, k := range y {
-			if k >= n {
-				k = 0
-			}
-			*(*[4]byte)(dst[4*i:]) = *(*[4]byte)(dict[4*k:])
-		}
+		kernels.Lookup(dst, y, v.dict)
 		return
 	}
 	for i, k := range y {
@@ -149,6 +146,18 @@ func putBits64(dst []byte, y []uint64) {
 		binary.BigEndian.PutUint64(dst[8*i:], k)
 	}
 }
+
+// round rounds v to the type of the elements.
+func (s *shape) round(v float64) float64 {
+	if s.typ == Float32 {
+		return float64(float32(v))
+	}
+	return v
+}
+
+// same reports whether two values have the same bits and are not NaN, whose bits
+// a conversion may change.
+func same(a, b float64) bool { return a == a && math.Float64bits(a) == math.Float64bits(b) }
 
 // swap reverses the bytes of each element.
 func swap(b []byte, size int) {
@@ -217,6 +226,6 @@ func order64(dst, u []uint64, t Type) {
 		return
 	}
 	for i, v := range u {
-		dst[i] = ordered64(v)
+		dst[i] = kernels.Ordered(v)
 	}
 }

@@ -106,6 +106,7 @@ func makeVectors(t *testing.T) map[string]vector {
 		}
 	}
 	force("cells", raw, dims, predictor{chain: []int{1, 16, 192}}, layout{768, 192, 80}, false)
+	force("cellsmasked", masked, dims, predictor{chain: []int{1, 192}}, layout{768, 192, 80}, false)
 	again := append(bytes.Clone(raw[:768]), raw[:2304]...)
 	force("repeats", again, dims, predictor{chain: []int{1}}, whole(768), true)
 	sparse := make([]byte, 2*4096)
@@ -150,10 +151,16 @@ func makeVectors(t *testing.T) map[string]vector {
 		}
 		add(fmt.Sprintf("references%d", ty), Params{Type: ty, Dims: dims}, near, Default)
 	}
+	for _, ty := range []Type{Float32, Float64} {
+		mirror := from(ty, func(k float64) float64 { return math.Sqrt(math.Mod(k, 97)) * float64(1-2*(int(k/97)%2)) })
+		enc := add(fmt.Sprintf("mirrored%d", ty), Params{Type: ty, Dims: dims}, mirror, Default)
+		require.EqualValues(t, mapMirror, enc[2])
+	}
 	enc := out["cells"].enc
 	for name, f := range map[string]func(b []byte) []byte{
 		"badmode":   func(b []byte) []byte { b[0] = 7; return b },
 		"badkind":   func(b []byte) []byte { b[2] = 4; return b },
+		"badcells":  func(b []byte) []byte { b[0] = modeAdaptive; return b },
 		"badstride": func(b []byte) []byte { b[8] = 0; return b },
 		"short":     func(b []byte) []byte { return b[:len(b)-1] },
 		"long":      func(b []byte) []byte { return append(b, 0) },

@@ -21,6 +21,11 @@ const (
 	nInputs = 4  // contexts of a size
 	nNodes  = 16 // decisions about a size
 	nTaps   = 14 // neighbours in a weighted sum
+
+	mixStart = 1 << 16 * 3 / 10
+	mixRate  = 6
+
+	noisy = 3 // bits of an expected size from which on fewer contexts matter
 )
 
 // maxContexts is more than the values of any context, a power of two.
@@ -32,10 +37,10 @@ type Model[T entropy.Lane] struct {
 	near  Neighbours
 	zero  [8]arith.Prob
 	tz    [64 * 64]arith.Prob
-	size  [nInputs][maxContexts * nNodes]arith.Prob
-	mix   [4 * nNodes][nInputs]int32 // weights of the contexts
+	size  [nInputs][maxContexts][nNodes]arith.Prob
+	mix   [noisy + 1][nNodes][nInputs]int32 // weights of the contexts
 	sign  [27 * 4]arith.Prob
-	lead  [8 * 8 * 8 * 4]arith.Prob // the two bits after the first
+	lead  [8 * 8 * 8]arith.Prob // the bit after the first
 	low   lowBits
 	pad   int     // elements before the first one
 	mag   []uint8 // sizes in half octaves
@@ -62,11 +67,16 @@ func (m *Model[T]) reset(n int, near Neighbours) {
 	clear(m.mag[:m.pad])
 	clear(m.small[:m.pad])
 	for i := range m.size {
-		arith.Reset(m.size[i][:])
+		for j := range m.size[i] {
+			arith.Reset(m.size[i][j][:])
+		}
 	}
-	for i := range m.mix {
-		for j := range m.mix[i] {
-			m.mix[i][j] = 1 << 16 * 3 / 10
+	for z := range m.mix {
+		for node := range m.mix[z] {
+			m.mix[z][node] = [nInputs]int32{mixStart, mixStart, mixStart, mixStart}
+			if z == noisy {
+				m.mix[z][node] = [nInputs]int32{2 * mixStart, 2 * mixStart}
+			}
 		}
 	}
 	arith.Reset(m.zero[:])
@@ -77,10 +87,10 @@ func (m *Model[T]) reset(n int, near Neighbours) {
 
 // place is the context of a residual, known before it is coded.
 type place struct {
-	start int // the size that its neighbours suggest, in bits
-	part  int // the next three bits of that
-	z     int // start up to 3
-	ctx   [nInputs]int
+	start int          // the size that its neighbours suggest, in bits
+	part  int          // the next three bits of that
+	z     int          // start up to noisy
+	ctx   [nInputs]int // of noisy ones, only the first two count
 	sign  int
 }
 
@@ -95,61 +105,48 @@ func (m *Model[T]) expect(i int) int {
 
 // look prepares the coding of residual i.
 func (m *Model[T]) look(p *place, i int) {
-	n, b := i-m.near.North, i-m.near.Below
-	sum := m.expect(i)
+	w, n := (*[2]uint8)(m.mag[i-2:]), (*[3]uint8)(m.mag[i-m.near.North-1:])
+	sum := 3*int(w[1]) + int(w[0]) + 2*int(n[1]) + int(n[2]) + int(n[0])
 	p.start, p.part = (sum+8)>>4, sum>>1&7
-	p.z = min(p.start, 3)
-	sw, sn, sb := int(m.small[i-1]), int(m.small[n]), int(m.small[b])
+	p.z = min(p.start, noisy)
+	sw, sn, sb := int(m.small[i-1]), int(m.small[i-m.near.North]), int(m.small[i-m.near.Below])
 	p.sign = clamp(sw, -1, 1)*9 + clamp(sn, -1, 1)*3 + clamp(sb, -1, 1) + 13
 	base := 2*p.start - 4
-	near := func(k int) int { return clamp(int(m.mag[k])-base, 0, 8) }
-	p.ctx[0] = (min(p.start, 11)*8 + p.part) * nNodes
-	p.ctx[1] = (p.z*81 + near(i-1)*9 + near(n)) * nNodes
-	p.ctx[2] = (p.z*81 + near(b)*9 + near(i-2)) * nNodes
-	if p.z < 3 {
-		p.ctx[3] = (p.z*75 + (sw+2)*15 + (sn+2)*3 + clamp(sb, -1, 1) + 1) * nNodes
-	} else {
-		p.ctx[3] = (p.z*75 + near(n-1)>>1*5 + near(n+1)>>1) * nNodes
+	rel := func(mag uint8) int { return clamp(int(mag)-base, 0, 8) }
+	p.ctx[0] = min(p.start, 11)*8 + p.part
+	p.ctx[1] = p.z*81 + rel(w[1])*9 + rel(n[1])
+	if p.z < noisy {
+		p.ctx[2] = p.z*81 + rel(m.mag[i-m.near.Below])*9 + rel(w[0])
+		p.ctx[3] = p.z*75 + (sw+2)*15 + (sn+2)*3 + clamp(sb, -1, 1) + 1
 	}
 }
 
 // bitLen codes the bits of an absolute value, at most most.
 func (m *Model[T]) bitLen(c *arith.Coder, p *place, b, most int) int {
 	k := min(p.start, most-1)
-	if m.above(c, p, k, b) {
-		for k++; k < most && m.above(c, p, k, b); k++ {
+	row := func(i int) *[nNodes]arith.Prob { return &m.size[i][p.ctx[i]&(maxContexts-1)] }
+	mix, r0, r1, r2, r3 := &m.mix[p.z&3], row(0), row(1), row(2), row(3)
+	for step := 0; ; {
+		node := clamp(k-p.start+nNodes/2, 0, nNodes-1)
+		above := 0 // whether b > k
+		if b > k {
+			above = 1
 		}
-		return k
+		if p.z == noisy {
+			above = c.Mix2(&mix[node], &r0[node], &r1[node], above, mixRate)
+		} else {
+			above = c.Mix4(&mix[node], &r0[node], &r1[node], &r2[node], &r3[node], above, mixRate)
+		}
+		switch {
+		case step == 0:
+			step = 2*above - 1
+		case above != (step+1)>>1:
+			return k + (1-step)>>1
+		}
+		if k += step; k < 0 || k == most {
+			return k + (1-step)>>1
+		}
 	}
-	for k--; k >= 0 && !m.above(c, p, k, b); k-- {
-	}
-	return k + 1
-}
-
-// above codes whether b > k.
-func (m *Model[T]) above(c *arith.Coder, p *place, k, b int) bool {
-	node := clamp(k-p.start+nNodes/2, 0, nNodes-1)
-	w := &m.mix[(p.z*nNodes+node)&(4*nNodes-1)]
-	const last = maxContexts*nNodes - 1
-	p0, p1 := &m.size[0][(p.ctx[0]+node)&last], &m.size[1][(p.ctx[1]+node)&last]
-	p2, p3 := &m.size[2][(p.ctx[2]+node)&last], &m.size[3][(p.ctx[3]+node)&last]
-	t0, t1, t2, t3 := int64(p0.Stretch()), int64(p1.Stretch()), int64(p2.Stretch()), int64(p3.Stretch())
-	prob := arith.Squash((int64(w[0])*t0 + int64(w[1])*t1 + int64(w[2])*t2 + int64(w[3])*t3) >> 16)
-	bit := 0
-	if b > k {
-		bit = 1
-	}
-	bit = c.Code(bit, min(max(prob<<4, 32), 1<<16-32))
-	err := (int64(bit)<<12 - int64(prob)) * 6
-	w[0] += int32((t0*err + 1<<15) >> 16)
-	w[1] += int32((t1*err + 1<<15) >> 16)
-	w[2] += int32((t2*err + 1<<15) >> 16)
-	w[3] += int32((t3*err + 1<<15) >> 16)
-	p0.Update(bit)
-	p1.Update(bit)
-	p2.Update(bit)
-	p3.Update(bit)
-	return bit != 0
 }
 
 // residual codes the absolute value v, a multiple of 2^t, and the sign of
@@ -165,10 +162,10 @@ func (m *Model[T]) residual(c *arith.Coder, i int, v uint64, neg int, t, most ui
 	neg = c.Bit(&m.sign[p.sign*4+min(b, 3)], neg)
 	x := uint64(1)
 	if rest := b - 1; rest > 0 {
-		lead := (*[4]arith.Prob)(m.lead[((min(b, 8)-1)*64+clamp(b-p.start+3, 0, 7)*8+p.part)*4:])
-		for k := 0; k < 2 && rest > int(t); k++ {
+		if rest > int(t) {
 			rest--
-			x = x<<1 | uint64(c.Bit(&lead[x&3], int(v>>rest&1)))
+			lead := &m.lead[(min(b, 8)-1)*64+clamp(b-p.start+3, 0, 7)*8+p.part]
+			x = x<<1 | uint64(c.Bit(lead, int(v>>rest&1)))
 		}
 		if k := rest - int(t); k > 0 {
 			x = x<<k | m.low.code(v>>t&(1<<k-1), uint(k))
@@ -200,24 +197,27 @@ const most = 40
 func (m *Model[T]) predict(i int) int64 {
 	var x [nTaps]int64
 	m.taps(&x, i)
-	sum := int64(1) << (weightBits - 1)
-	for j, v := range x {
-		sum += int64(m.sum.w[j]) * v
+	w := &m.sum.w
+	even, odd := int64(1)<<(weightBits-1), int64(0)
+	for j := 0; j < nTaps; j += 2 {
+		even += int64(w[j]) * x[j]
+		odd += int64(w[j+1]) * x[j+1]
 	}
-	return sum >> weightBits
+	return (even + odd) >> weightBits
 }
 
 // taps sets x to the neighbours of residual i, clamped, and returns the clamp.
 func (m *Model[T]) taps(x *[nTaps]int64, i int) int64 {
 	lim := int64(1) << min(uint(m.expect(i)+8)>>4+m.sum.limit, most)
-	v, n, b := m.vals, i-m.near.North, i-m.near.Below
-	at := func(k int) int64 { return min(max(signed(v[k]), -lim), lim) }
-	x[0], x[1], x[2] = at(i-1), at(i-2), at(i-3)
-	x[3], x[4], x[5], x[6] = at(n), at(n+1), at(n-1), at(n+2)
-	x[7], x[8], x[9], x[10] = at(b), at(b-1), at(b+1), at(b-m.near.North)
+	at := func(v T) int64 { return min(max(signed(v), -lim), lim) }
+	b := i - m.near.Below
+	west, north, below := (*[3]T)(m.vals[i-3:]), (*[4]T)(m.vals[i-m.near.North-1:]), (*[3]T)(m.vals[b-1:])
+	x[0], x[1], x[2] = at(west[2]), at(west[1]), at(west[0])
+	x[3], x[4], x[5], x[6] = at(north[1]), at(north[2]), at(north[0]), at(north[3])
+	x[7], x[8], x[9], x[10] = at(below[1]), at(below[0]), at(below[2]), at(m.vals[b-m.near.North])
 	if m.near.Below > 2*m.near.North {
-		s := b + m.near.North
-		x[11], x[12], x[13] = at(s), at(s+1), at(s-1)
+		south := (*[3]T)(m.vals[b+m.near.North-1:])
+		x[11], x[12], x[13] = at(south[1]), at(south[2]), at(south[0])
 	}
 	return lim
 }

@@ -80,9 +80,63 @@ func (c *Coder) Ended() bool { return c.pos == len(c.Buf)+ahead }
 
 // Bit codes a bit with an adaptive probability.
 func (c *Coder) Bit(p *Prob, bit int) int {
-	bit = c.Code(bit, p.P16())
-	p.Update(bit)
+	v := *p
+	low, high := c.low, c.high
+	mid := low + uint32(uint64(high-low)*uint64(v.P16())>>16)
+	one := -uint32(bit)
+	if c.decoding {
+		one = -uint32((uint64(c.x) - uint64(mid) - 1) >> 63)
+	}
+	high ^= (high ^ mid) & one
+	low ^= (low ^ (mid + 1)) &^ one
+	c.low, c.high = low, high
+	*p = v.next(int64(one) & top)
+	if (low^high)>>24 == 0 {
+		c.shift()
+	}
+	return int(one & 1)
+}
+
+// Mix4 codes a bit with four probabilities, mixed by weights in 1/65536 that follow the
+// bits. rate is how fast.
+func (c *Coder) Mix4(w *[4]int32, p0, p1, p2, p3 *Prob, bit int, rate int64) int {
+	v0, v1, v2, v3 := *p0, *p1, *p2, *p3
+	t0, t1, t2, t3 := int64(v0.Stretch()), int64(v1.Stretch()), int64(v2.Stretch()), int64(v3.Stretch())
+	p := Squash((int64(w[0])*t0 + int64(w[1])*t1 + int64(w[2])*t2 + int64(w[3])*t3) >> 16)
+	bit = c.Code(bit, min(max(p<<4, 32), 1<<16-32))
+	err := (int64(bit)<<12 - int64(p)) * rate
+	w[0] += int32((t0*err + 1<<15) >> 16)
+	w[1] += int32((t1*err + 1<<15) >> 16)
+	w[2] += int32((t2*err + 1<<15) >> 16)
+	w[3] += int32((t3*err + 1<<15) >> 16)
+	target := -int64(bit) & top
+	*p0, *p1, *p2, *p3 = v0.next(target), v1.next(target), v2.next(target), v3.next(target)
 	return bit
+}
+
+// Mix2 is Mix4 for two probabilities.
+func (c *Coder) Mix2(w *[4]int32, p0, p1 *Prob, bit int, rate int64) int {
+	v0, v1 := *p0, *p1
+	t0, t1 := int64(v0.Stretch()), int64(v1.Stretch())
+	p := Squash((int64(w[0])*t0 + int64(w[1])*t1) >> 16)
+	low, high := c.low, c.high
+	mid := low + uint32(uint64(high-low)*uint64(min(max(p<<4, 32), 1<<16-32))>>16)
+	one := -uint32(bit)
+	if c.decoding {
+		one = -uint32((uint64(c.x) - uint64(mid) - 1) >> 63)
+	}
+	high ^= (high ^ mid) & one
+	low ^= (low ^ (mid + 1)) &^ one
+	c.low, c.high = low, high
+	err := (int64(one&(1<<12)) - int64(p)) * rate
+	w[0] += int32((t0*err + 1<<15) >> 16)
+	w[1] += int32((t1*err + 1<<15) >> 16)
+	target := int64(one) & top
+	*p0, *p1 = v0.next(target), v1.next(target)
+	if (low^high)>>24 == 0 {
+		c.shift()
+	}
+	return int(one & 1)
 }
 
 // Tree codes n bits, most significant first, each in the context of those before
@@ -118,16 +172,16 @@ func (p Prob) P16() uint32 { return min(max(uint32(p)>>16, 32), 1<<16-32) }
 func (p Prob) Stretch() int32 { return int32(stretchTable[p>>20]) }
 
 // Update moves the probability towards a bit.
-func (p *Prob) Update(bit int) {
-	v := uint32(*p)
-	n := v & 1023
-	target := -int64(bit) & (1<<22 - 1)
-	d := target - int64(v>>10)
-	v += uint32(int32(d*int64(rates[n&127])>>16)) << 10
-	if n < probLimit {
-		v++
-	}
-	*p = Prob(v)
+func (p *Prob) Update(bit int) { *p = p.next(-int64(bit) & top) }
+
+// top is the highest probability.
+const top = 1<<22 - 1
+
+// next returns the probability after a bit: top is the target of a 1, 0 that of a 0.
+func (p Prob) next(target int64) Prob {
+	n := uint32(p) & probLimit
+	d := (target - int64(p>>10)) * int64(rates[n])
+	return p + Prob(uint32(d>>16)<<10+(n-probLimit)>>31)
 }
 
 // rates are 65536 / (n + 1.5).

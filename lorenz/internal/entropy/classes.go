@@ -1,6 +1,10 @@
 package entropy
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"github.com/cdfz-format/cdfz/lorenz/internal/kernels"
+)
 
 // symbolCosts holds the costs of the symbols of a stream with their extra bits, in
 // units of 2^-costFrac bits.
@@ -31,32 +35,41 @@ type classCosts struct {
 	steps  symbolCosts
 }
 
-// refine chooses classes by the bits that the values take with the codes that fit the
-// present classes. It reports false and changes nothing if this saves less than a
-// 512th of the bits of a sample.
-func (w *GroupWriter[T]) refine() bool {
-	const part = 8
+// refine chooses classes by the bits that the values take with codes that fit these
+// classes. It fits the codes to a sample of the groups, which takes several rounds, and
+// then chooses the classes of all groups. If the first round saves less than a 512th of the
+// bits of the sample, it changes nothing.
+func (w *GroupWriter[T]) refine() {
+	const part, rounds = 8, 2
 	every := part
 	if len(w.class) < 32*part {
 		every = 1
 	}
-	cost := w.costs(every)
-	before, after := 0, 0
-	for g := 0; g < len(w.class); g += every {
-		if w.class[g] > 0 {
-			_, now, least := w.cheapest(g, &cost)
-			before, after = before+now, after+least
+	w.coarse = append(w.coarse[:0], w.class...)
+	for round := range rounds {
+		cost := w.costs(every)
+		before, after := 0, 0
+		for g := 0; g < len(w.class); g += every {
+			if w.class[g] > 0 {
+				class, now, least := w.cheapest(g, &cost)
+				w.class[g] = class
+				before, after = before+now, after+least
+			}
+		}
+		if after > before-before/512 {
+			if round == 0 {
+				copy(w.class, w.coarse)
+				return
+			}
+			break
 		}
 	}
-	if after > before-before/512 {
-		return false
-	}
+	cost := w.costs(every)
 	for g, c := range w.class {
 		if c > 0 {
 			w.class[g], _, _ = w.cheapest(g, &cost)
 		}
 	}
-	return true
 }
 
 // costs returns the costs with codes that fit one group of every.
@@ -103,10 +116,14 @@ func (w *GroupWriter[T]) before(g int) byte {
 func (w *GroupWriter[T]) cheapest(g int, cost *classCosts) (class byte, now, least int) {
 	u := (*[GroupLen]T)(w.u[g*GroupLen:])
 	prev := w.before(g)
+	narrow, _ := any(u).(*[GroupLen]uint32)
 	bitsOf := func(c byte) int {
 		k := lowBits(c)
 		table := &cost.values[min(c, nStreams)-1]
 		sum := uint32(k)*GroupLen<<costFrac + cost.steps[c-prev]
+		if narrow != nil && k < 32 {
+			return int(sum + kernels.Price(narrow, k, (*[256]uint32)(table)))
+		}
 		for _, v := range u {
 			if y := v >> k; y < maxSym {
 				sum += table[byte(y)]

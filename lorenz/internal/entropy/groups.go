@@ -7,51 +7,13 @@ import (
 	"github.com/cdfz-format/cdfz/lorenz/internal/kernels"
 )
 
-// The group coder stores residuals in groups of 32. A group has a class c that follows
-// its magnitude. c = 0 means all zeros. Otherwise the k = max(0, c-5) low bits of each
-// value are stored unchanged, and the bits above them as a symbol in one of up to six
-// streams, chosen by the class.
-const (
-	GroupLen = 32
-	nStreams = 6
-)
-
-// Flags of a group stream. Bits 3 to 7 are the merged streams: bit 3+i is set if
-// stream i+1 continues stream i.
-const (
-	groupsTZ       = 1 << 0 // trailing zeros common to a group are cut off
-	groupsUnsigned = 1 << 1 // values are unsigned, without zigzag
-	groupsMerge    = 3
-)
-
-// lowBits returns how many low bits of values of a class are stored unchanged.
-func lowBits(c uint8) uint {
-	if c <= 5 {
-		return 0
-	}
-	return uint(c) - 5
-}
-
-// streamOf returns the stream of each class below 6 for the flags. Larger classes are
-// in the stream of class 6, the last entry.
-func streamOf(flags byte) (s [nStreams + 1]uint8) {
-	n := uint8(0)
-	for i := 1; i < nStreams; i++ {
-		s[i] = n
-		if flags>>(groupsMerge+i-1)&1 == 0 {
-			n++
-		}
-	}
-	s[nStreams] = n
-	return s
-}
-
 // GroupWriter encodes residuals.
 type GroupWriter[T Lane] struct {
 	StreamWriter
 	Whole        bool // trailing zeros are not cut off
 	Quick        bool // classes follow from magnitudes alone
 	class, zeros []byte
+	coarse       []byte // classes that follow from magnitudes
 	u            []T
 	vals         [nStreams][]byte  // the symbols of the streams, not packed
 	large        [nStreams][]extra // their extra bits
@@ -72,7 +34,8 @@ func (w *GroupWriter[T]) Write(r []T, unsigned bool) {
 		flags |= groupsTZ
 	}
 	w.classify(r, flags)
-	for i := 0; i < 3 && !w.Quick && w.refine(); i++ {
+	if !w.Quick {
+		w.refine()
 	}
 	flags |= w.merges() << groupsMerge
 	streams := streamOf(flags)
@@ -167,22 +130,6 @@ func (w *GroupWriter[T]) classify(r []T, flags byte) {
 	}
 }
 
-const LogFrac = 10
-
-// Log2 approximates Log2(2u+1) + 1 in units of 2^-LogFrac. Only the encoder
-// depends on it.
-func Log2[T Lane](u T) uint64 {
-	if LaneBits[T]() == 32 {
-		return uint64(kernels.Log(uint32(u))) - 126<<LogFrac
-	}
-	x := uint64(u)<<1 | 1
-	n := uint64(bits.Len64(x))
-	if uint64(u)>>63 != 0 {
-		return 66 << LogFrac
-	}
-	return n<<LogFrac | x<<(64-n)<<1>>(64-LogFrac)
-}
-
 // merges decides which streams are too short for a separate code.
 func (w *GroupWriter[T]) merges() byte {
 	var count [nStreams]int
@@ -272,13 +219,6 @@ func appendLow[T Lane](dst []byte, u *[GroupLen]T, k uint) []byte {
 	}
 	return dst
 }
-
-// How the symbols of a stream are formed. Part of the format.
-const (
-	pack1 = 0 // one value a symbol
-	pack2 = 1 // two values of 4 bits, the first one low, 15 for larger ones
-	pack4 = 2 // four values of 2 bits, 3 for larger ones
-)
 
 // packed appends a stream with the shortest packing, which it returns.
 func (w *GroupWriter[T]) packed(s int) byte {

@@ -3,6 +3,7 @@ package entropy
 import (
 	"encoding/binary"
 	"math/bits"
+	"slices"
 
 	"github.com/cdfz-format/cdfz/lorenz/internal/kernels"
 )
@@ -18,7 +19,9 @@ type GroupReader struct {
 	s       [nStreams]Stream
 	side    Stream // of the classes and trailing zeros
 	low     []byte
+	src     []byte // the block from the group stream on
 	syms    []byte
+	huff    huffReader
 	cur     [nStreams + 1]cursor
 
 	// How far the classes have been counted.
@@ -30,8 +33,11 @@ type GroupReader struct {
 // cursor holds the remaining decoded symbols of a stream.
 type cursor struct {
 	syms  []byte   // one a value; at least maxSym if the value is in large
+	next  int      // values before the first of syms
 	large []uint64 // values too large for a symbol
-	vals  []uint64 // buffer of large
+	where []int32  // their places
+	vals  []uint64 // buffers of large and where
+	spots []int32
 }
 
 // Open parses a group stream of m values.
@@ -47,6 +53,7 @@ func (g *GroupReader) Open(r *Reader, m, width int) {
 		}
 		return
 	}
+	g.src = r.Buf
 	g.flags = r.Byte()
 	if g.flags&4 != 0 {
 		r.Bad = true
@@ -140,6 +147,8 @@ func (g *GroupReader) seek(a, b int) (int, bool) {
 	}
 	g.syms = Grow(g.syms, 2*need)
 	at := 0
+	g.huff.jobs = g.huff.jobs[:0]
+	var bufs [nStreams][]byte
 	for i, n := range count {
 		if n == 0 {
 			continue
@@ -150,13 +159,26 @@ func (g *GroupReader) seek(a, b int) (int, bool) {
 		if s.method&streamExtra == 0 {
 			k = (before[i]+n)*GroupLen>>pack - c0*ChunkSyms // the rest of the last chunk is not needed
 		}
-		buf := g.syms[at : at+k]
+		bufs[i] = g.syms[at : at+k]
 		at += k
-		if !s.decode(buf, c0, c1) {
+		if s.method&^streamExtra == streamHuff {
+			s.prepare(&g.huff, bufs[i], c0, c1, g.src)
+		} else if !s.decode(bufs[i], c0, c1) {
+			return 0, false
+		}
+	}
+	g.huff.run(g.src)
+	for i, n := range count {
+		if n == 0 {
+			continue
+		}
+		s, pack, buf := &g.s[i], g.packs>>(2*i)&3, bufs[i]
+		c0, c1 := first[i], first[i]+chunks[i]
+		if s.method&^streamExtra == streamHuff && !s.whole(len(buf), c0, c1) {
 			return 0, false
 		}
 		if pack != pack1 {
-			w := g.syms[at : at+k<<pack]
+			w := g.syms[at : at+len(buf)<<pack]
 			at += len(w)
 			unpack(w, buf, pack)
 			buf = w
@@ -171,47 +193,86 @@ func (g *GroupReader) seek(a, b int) (int, bool) {
 
 // set prepares the reading of the chunks [c0, c1), whose symbols are syms.
 func (cur *cursor) set(s *Stream, pack uint16, syms []byte, c0, c1 int) bool {
-	cur.syms, cur.large, cur.vals = syms, nil, cur.vals[:0]
+	cur.syms, cur.next, cur.large, cur.where, cur.vals, cur.spots = syms, 0, nil, nil, cur.vals[:0], cur.spots[:0]
 	if s.method&streamExtra == 0 {
-		return !s.hasLarge(pack) || countLarge(syms) == 0
+		return !s.hasLarge(pack) || !anyLarge(syms)
 	}
+	base := 0
+	var tops [4 * ChunkSyms / GroupLen]uint32
 	for c := c0; c < c1; c++ {
-		r := bitReader{buf: s.rest[:s.off[c+1]], pos: s.end[c]}
 		n := min(ChunkSyms<<pack, len(syms))
-		part := syms[:n]
-		syms = syms[n:]
-		for ; len(part) > 0; part = part[8:] { // whole groups
-			w := largeOf(part)
-			for ; w != 0; w &= w - 1 {
-				y := part[bits.TrailingZeros64(w)>>3]
-				switch pack {
-				case pack2:
-					cur.vals = append(cur.vals, 15+r.nibbles())
-				case pack4:
-					cur.vals = append(cur.vals, 3+r.nibbles())
-				default:
-					if y > lenBase+64 {
-						return false
-					}
-					k := uint(y) - lenBase - 1
-					cur.vals = append(cur.vals, 1<<k|r.get64(k))
-				}
-			}
+		large := tops[:n/GroupLen]
+		kernels.Tops(large, syms)
+		ok, end := true, s.end[c]
+		if pack == pack1 {
+			end, ok = cur.numbers(s, syms, large, base, end, s.off[c+1])
+		} else {
+			end = cur.nibbles(s, large, base, end, s.off[c+1], [...]uint64{pack2: 15, pack4: 3}[pack])
 		}
-		if (r.pos+7)>>3 != s.off[c+1] {
+		syms, base = syms[n:], base+n
+		if !ok || (end+7)>>3 != s.off[c+1] {
 			return false
 		}
 	}
-	cur.large = cur.vals
+	cur.large, cur.where = cur.vals, cur.spots
 	return true
+}
+
+// numbers reads the extra bits of the symbols that are marked in large, from bit pos of s on. Those of
+// the chunk end at byte end. It returns where they end, and whether the symbols are valid.
+func (cur *cursor) numbers(s *Stream, syms []byte, large []uint32, base, pos, end int) (int, bool) {
+	for i, w := range large {
+		for ; w != 0; w &= w - 1 {
+			at := i*GroupLen + bits.TrailingZeros32(w)
+			y := syms[at]
+			if y > lenBase+64 {
+				return pos, false
+			}
+			k := uint(y) - lenBase - 1
+			var v uint64
+			if p := pos >> 3; k <= 56 && p+8 <= len(s.rest) {
+				// What follows the chunk may be read, since its end is checked.
+				v = binary.LittleEndian.Uint64(s.rest[p:]) >> (pos & 7) & (1<<k - 1)
+			} else {
+				r := bitReader{buf: s.rest[:end], pos: pos}
+				v = r.get64(k)
+			}
+			pos += int(k)
+			cur.vals, cur.spots = append(cur.vals, 1<<k|v), append(cur.spots, int32(base+at))
+		}
+	}
+	return pos, true
+}
+
+// nibbles is numbers for symbols of several values, of which those from least on are marked.
+func (cur *cursor) nibbles(s *Stream, large []uint32, base, pos, end int, least uint64) int {
+	for i, w := range large {
+		for ; w != 0; w &= w - 1 {
+			var v uint64
+			p := pos >> 3
+			if p < len(s.rest)-1 {
+				v = uint64(binary.LittleEndian.Uint16(s.rest[p:])) >> (pos & 7) & 15
+			} else {
+				v = 8 // near the end of the block
+			}
+			if v < 8 {
+				pos += 4
+			} else {
+				r := bitReader{buf: s.rest[:end], pos: pos}
+				v = r.nibbles()
+				pos = r.pos
+			}
+			cur.vals, cur.spots = append(cur.vals, least+v), append(cur.spots, int32(base+i*GroupLen+bits.TrailingZeros32(w)))
+		}
+	}
+	return pos
 }
 
 // skip passes over n values.
 func (cur *cursor) skip(n int) {
-	if len(cur.large) > 0 {
-		cur.large = cur.large[countLarge(cur.syms[:n]):]
-	}
-	cur.syms = cur.syms[n:]
+	k, _ := slices.BinarySearch(cur.where, int32(n))
+	cur.large, cur.where = cur.large[k:], cur.where[k:]
+	cur.syms, cur.next = cur.syms[n:], n
 }
 
 // hasLarge reports whether symbols that need extra bits are possible.
@@ -219,28 +280,23 @@ func (s *Stream) hasLarge(pack uint16) bool {
 	if s.method&^streamExtra != streamHuff || pack != pack1 {
 		return true
 	}
-	for _, l := range s.lens[maxSym:] {
-		if l > 0 {
-			return true
+	return s.code.last() >= maxSym
+}
+
+// anyLarge reports whether some symbol is at least maxSym.
+func anyLarge(syms []byte) bool {
+	var tops [ChunkSyms / GroupLen]uint32
+	for len(syms) > 0 {
+		large := tops[:min(len(tops), len(syms)/GroupLen)]
+		kernels.Tops(large, syms)
+		for _, w := range large {
+			if w != 0 {
+				return true
+			}
 		}
+		syms = syms[len(large)*GroupLen:]
 	}
 	return false
-}
-
-// largeOf returns a word with the highest bit set of each of the first eight
-// symbols that is at least maxSym.
-func largeOf(s []byte) uint64 {
-	w := binary.LittleEndian.Uint64(s)
-	return w & (w << 1) & 0x8080808080808080
-}
-
-// countLarge counts the symbols that are at least maxSym, in a multiple of 8.
-func countLarge(s []byte) int {
-	n := 0
-	for ; len(s) > 0; s = s[8:] {
-		n += bits.OnesCount64(largeOf(s))
-	}
-	return n
 }
 
 // unpacked holds what symbols of several values expand to. Values with extra bits
@@ -320,9 +376,10 @@ func DecodeGroups[T Lane](g *GroupReader, dst []T, a, b int) bool {
 				}
 			}
 		}
-		if len(cur.large) > 0 {
-			cur.large = patchLarge(d, sym, cur.large, lows, k, unsigned, shift)
+		if len(cur.where) > 0 && int(cur.where[0]) < cur.next+GroupLen {
+			patchLarge(cur, d, lows, k, unsigned, shift)
 		}
+		cur.next += GroupLen
 		lows = lows[4*k:]
 	}
 	return true
@@ -346,21 +403,24 @@ func join[T Lane](d *[GroupLen]T, sym *[GroupLen]byte, lows []byte, k uint, unsi
 	}
 }
 
-// patchLarge sets the values that are too large for a symbol, and returns the
-// large values that are left.
-func patchLarge[T Lane](d *[GroupLen]T, sym *[GroupLen]byte, large []uint64, low []byte, k uint, unsigned bool, shift uint8) []uint64 {
-	for i := 0; i < GroupLen; i += 8 {
-		for w := largeOf(sym[i:]); w != 0; w &= w - 1 {
-			j := i + bits.TrailingZeros64(w)>>3
-			u := T(large[0]<<k | bitsAt(low[:4*k], j*int(k), k))
-			large = large[1:]
-			if !unsigned {
-				u = u>>1 ^ -(u & 1)
-			}
-			d[j] = u << (shift & 63)
+// patchLarge sets the values of a group that are too large for a symbol.
+func patchLarge[T Lane](cur *cursor, d *[GroupLen]T, low []byte, k uint, unsigned bool, shift uint8) {
+	n := 0
+	for n < len(cur.where) && int(cur.where[n]) < cur.next+GroupLen {
+		j := uint(int(cur.where[n])-cur.next) % GroupLen
+		u := T(cur.large[n] << k)
+		if p := j * k; k > 0 && k <= 56 && p>>3+8 <= uint(len(low)) {
+			u |= T(binary.LittleEndian.Uint64(low[p>>3:]) >> (p & 7) & (1<<k - 1))
+		} else {
+			u |= T(bitsAt(low[:4*k], int(p), k))
 		}
+		if !unsigned {
+			u = u>>1 ^ -(u & 1)
+		}
+		d[j] = u << (shift & 63)
+		n++
 	}
-	return large
+	cur.large, cur.where = cur.large[n:], cur.where[n:]
 }
 
 // bitsAt returns n bits at bit p.

@@ -6,14 +6,85 @@ import (
 	"github.com/cdfz-format/cdfz/lorenz/internal/kernels"
 )
 
-// huffTable maps the next maxCode bits of a stream to their first symbol (high byte)
-// and the length of its code word (low byte).
-type huffTable [tableSize]uint16
+// huffCode is a complete code: its symbols in ascending order, and the lengths of their words.
+type huffCode struct {
+	syms, lens [256]uint8
+	n          int
+}
+
+// last returns the largest symbol.
+func (c *huffCode) last() int { return int(c.syms[c.n-1]) }
+
+// change is a stored change of code lengths from one symbol to the next, and its bits, 0 if there
+// is no such change.
+type change struct{ by, bits int8 }
+
+// changes has the change that the next bits begin with.
+var changes = func() (t [1 << 9]change) {
+	for v := range t {
+		z := bits.TrailingZeros(uint(v) | 1<<5)
+		if g := v>>(z+1)&(1<<z-1) | 1<<z - 1; z < 5 && g < 2*maxCode {
+			t[v] = change{int8(g>>1 ^ -(g & 1)), int8(2*z + 1)}
+		}
+	}
+	return t
+}()
+
+// read is the inverse of writeLengths. It reports whether the lengths are those of a complete
+// code.
+func (c *huffCode) read(r *bitReader) bool {
+	last := int(r.get(8))
+	n, on := 0, true
+	for s := 0; s <= last; on = !on {
+		run := int(r.gamma())
+		if s == 0 && on {
+			run--
+		} else if run == 0 {
+			return false
+		}
+		if run < 0 || run > last+1-s {
+			return false
+		}
+		if on {
+			for i := s; i < s+run; i++ {
+				c.syms[n&255] = uint8(i)
+				n++
+			}
+		}
+		s += run
+	}
+	if on { // the last run was one of absent symbols
+		return false
+	}
+	c.n = n
+	l, sum := 5, 0
+	v, left := uint64(0), 0 // bits read ahead
+	for i := range c.lens[:n] {
+		if left < 9 {
+			v, left = r.peek(), 56
+		}
+		d := changes[v&511]
+		l += int(d.by)
+		if d.bits == 0 || l < 1 || l > maxCode {
+			return false
+		}
+		v >>= uint(d.bits) & 63
+		left -= int(d.bits)
+		r.pos += int(d.bits)
+		c.lens[i] = uint8(l)
+		sum += tableSize >> (uint(l) & 63)
+	}
+	return sum == tableSize
+}
+
+// huffTable is the decoding table of a stream.
+type huffTable kernels.Table
 
 // fill builds the decoding table of a complete code. The words of one length
 // fill the start of the table, which is doubled for each further bit.
-func (t *huffTable) fill(lens *[256]uint8) {
-	var count [maxCode + 1]int
+func (t *huffTable) fill(c *huffCode) {
+	var count [maxCode + 2]int
+	lens := c.lens[:c.n]
 	for _, l := range lens {
 		count[l]++
 	}
@@ -22,11 +93,9 @@ func (t *huffTable) fill(lens *[256]uint8) {
 		at[l+1] = at[l] + count[l]
 	}
 	var order [256]uint8 // by length and symbol
-	for s, l := range lens {
-		if l > 0 {
-			order[at[l]] = uint8(s)
-			at[l]++
-		}
+	for i, l := range lens {
+		order[at[l]&255] = c.syms[i]
+		at[l]++
 	}
 	k, code, size := 0, 0, 1
 	for l := 1; l <= maxCode; l++ {
@@ -44,23 +113,15 @@ func (t *huffTable) fill(lens *[256]uint8) {
 	}
 }
 
-// longest is the most bytes that the code words of a chunk can take.
-const longest = ChunkSyms * maxCode / 8
-
-// huffReader decodes chunks. It has buffers for decoded symbols that are not needed.
-type huffReader struct {
-	spare  [ChunkSyms]byte
-	padded [4 * (longest + 8)]byte
-}
-
-// decode8 decodes eight adjacent chunks of full length side by side, if there is assembly
-// for that. Its arguments are those of decode.
-func (h *huffReader) decode8(dst, body []byte, start, end []int, t *huffTable) bool {
+// decode8 decodes eight adjacent chunks of full length side by side, if there is assembly for
+// that. start has the bytes of body at which they start and where the last one ends. end is set to
+// the bits of body at which their code words end.
+func decode8(dst, body []byte, start, end []int, t *huffTable) bool {
 	var p [8]uint64
 	for i := range p {
 		p[i] = uint64(8 * start[i])
 	}
-	if !kernels.Decode8((*[8 * ChunkSyms]byte)(dst), body, &p, (*[tableSize]uint16)(t)) {
+	if !kernels.Decode8((*[8 * ChunkSyms]byte)(dst), body, &p, (*kernels.Table)(t)) {
 		return false
 	}
 	for i := range p {
@@ -69,50 +130,83 @@ func (h *huffReader) decode8(dst, body []byte, start, end []int, t *huffTable) b
 	return true
 }
 
-// decode decodes up to four adjacent chunks side by side to dst. start has the
-// bytes of body at which they start and where the last one ends. end is set to
-// the bits of body at which their code words end.
-func (h *huffReader) decode(dst, body []byte, start, end []int, t *huffTable) {
-	n := len(end)
-	var out [4][]byte
-	var from, p [4]uint64 // in bits
-	near := start[n-1]+longest+8 > len(body)
-	for i := range out {
-		if i >= n {
-			out[i], from[i] = h.spare[:], from[0]
-			continue
-		}
-		out[i] = dst[i*ChunkSyms : min((i+1)*ChunkSyms, len(dst))]
-		from[i] = uint64(8 * start[i])
+// longest is the most bytes that the code words of a chunk can take.
+const longest = ChunkSyms * maxCode / 8
+
+// job is a chunk, or its first symbols.
+type job struct {
+	dst   []byte
+	start int // in src
+	from  int // the byte of src from which end counts
+	end   *int
+	table *huffTable
+}
+
+// done sets end to the bit at which the code words end.
+func (j *job) done(p uint64) { *j.end = int(p) - 8*j.from }
+
+// huffReader decodes chunks side by side. It has buffers.
+type huffReader struct {
+	jobs   []job
+	spare  [4 * ChunkSyms]byte
+	padded [4 * (longest + 8)]byte
+}
+
+// run decodes all jobs. Their code words are in src, which may end in them.
+func (h *huffReader) run(src []byte) {
+	for at := 0; at < len(h.jobs); at += 4 {
+		h.four(src, h.jobs[at:min(at+4, len(h.jobs))])
+	}
+	h.jobs = h.jobs[:0]
+}
+
+// four runs up to four jobs.
+func (h *huffReader) four(src []byte, jobs []job) {
+	if len(jobs) == 1 && jobs[0].start+longest+8 <= len(src) {
+		j := &jobs[0]
+		j.done(kernels.Decode1(j.dst, src, uint64(8*j.start), (*kernels.Table)(j.table)))
+		return
+	}
+	near := false
+	for i := range jobs {
+		near = near || jobs[i].start+longest+8 > len(src)
+	}
+	var start, p [4]uint64 // in bits
+	var tables [4]*kernels.Table
+	var finished [4]bool
+	for i := range p {
+		j := &jobs[min(i, len(jobs)-1)]
+		p[i], tables[i] = uint64(8*j.start), (*kernels.Table)(j.table)
 		if near { // the end of the block: read zeros after it
 			part := h.padded[i*(longest+8) : (i+1)*(longest+8)]
-			clear(part[copy(part[:longest], body[start[i]:start[i+1]]):])
-			from[i] = uint64(8 * i * (longest + 8))
+			clear(part[copy(part[:longest], src[j.start:]):])
+			p[i] = uint64(8 * i * (longest + 8))
 		}
+		start[i] = p[i]
 	}
+	body := src
 	if near {
 		body = h.padded[:]
 	}
-	p = from
-	m := len(out[n-1])
-	if n == 1 {
-		p[0] = kernels.Decode1(out[0], body, p[0], (*[tableSize]uint16)(t))
-	} else {
-		kernels.Decode4(out[0][:m], out[1][:m], out[2][:m], out[3][:m], body, &p, (*[tableSize]uint16)(t))
-	}
-	end[n-1] = 8*start[n-1] + int(p[n-1]-from[n-1])
-	if n > 1 && m < ChunkSyms { // the last one is shorter than the others
-		for i := range out {
-			if i >= n-1 {
-				out[i], p[i] = h.spare[:], p[0]
-			} else {
-				out[i] = out[i][m:]
+	for at, left := 0, len(jobs); left > 0; {
+		// Up to the next end of a job. Those that are done go on with bits that nobody needs.
+		next := ChunkSyms
+		for i, j := range jobs {
+			if !finished[i] {
+				next = min(next, len(j.dst))
 			}
 		}
-		k := ChunkSyms - m
-		kernels.Decode4(out[0], out[1][:k], out[2][:k], out[3][:k], body, &p, (*[tableSize]uint16)(t))
-	}
-	for i := range n - 1 {
-		end[i] = 8*start[i] + int(p[i]-from[i])
+		if n := (next - at) / 5 * 5; n > 0 {
+			kernels.Decode4(h.spare[at:], n, body, &p, &tables)
+			at += n
+		}
+		for i := range jobs {
+			if j := &jobs[i]; !finished[i] && len(j.dst) == next {
+				k := copy(j.dst[:at], h.spare[i*ChunkSyms:])
+				j.done(uint64(8*j.start) - start[i] + kernels.Decode1(j.dst[k:], body, p[i], tables[i]))
+				finished[i] = true
+				left--
+			}
+		}
 	}
 }

@@ -9,9 +9,9 @@ type Stream struct {
 	off    []int  // where chunks start, and the end; nil if the body needs no table
 	end    []int  // where the extra bits of decoded chunks start, in bits of body
 	rest   []byte // the block from body on
-	lens   [256]uint8
-	filled bool // whether there is a table for lens
-	table  huffTable
+	code   huffCode
+	filled bool // whether table is that of code
+	table  *huffTable
 	huff   huffReader
 }
 
@@ -29,7 +29,7 @@ func (s *Stream) Read(r *Reader, count int) {
 	case streamHuff:
 		br := bitReader{buf: r.Buf}
 		s.filled = false
-		if !readLengths(&br, &s.lens) {
+		if !s.code.read(&br) {
 			r.Bad = true
 			return
 		}
@@ -90,30 +90,9 @@ func (s *Stream) decode(dst []byte, c0, c1 int) bool {
 		return true
 	}
 	if s.method&^streamExtra == streamHuff {
-		part := len(dst) < min(c1*ChunkSyms, s.count)-c0*ChunkSyms
-		if !s.filled {
-			s.table.fill(&s.lens)
-			s.filled = true
-		}
-		c := c0
-		for ; len(dst) >= 8*ChunkSyms; c += 8 {
-			if !s.huff.decode8(dst, s.rest, s.off[c:c+9], s.end[c:c+8], &s.table) {
-				break
-			}
-			dst = dst[8*ChunkSyms:]
-		}
-		for ; c < c1; c += 4 {
-			n := min(4, c1-c)
-			four := dst[:min(n*ChunkSyms, len(dst))]
-			s.huff.decode(four, s.rest, s.off[c:c+n+1], s.end[c:c+n], &s.table)
-			dst = dst[len(four):]
-		}
-		for c := c0; c < c1; c++ {
-			if !s.ended(c) && !(part && c == c1-1 && s.end[c] <= 8*s.off[c1]) {
-				return false
-			}
-		}
-		return true
+		s.prepare(&s.huff, dst, c0, c1, s.rest)
+		s.huff.run(s.rest)
+		return s.whole(len(dst), c0, c1)
 	}
 	for c := c0; c < c1; c++ {
 		n := min(ChunkSyms, len(dst))
@@ -131,6 +110,42 @@ func (s *Stream) decode(dst []byte, c0, c1 int) bool {
 			return false
 		}
 		dst = dst[n:]
+	}
+	return true
+}
+
+// prepare decodes as many of the chunks [c0, c1) as can be decoded side by side, and adds the others
+// to the jobs of h. src ends where the block does.
+func (s *Stream) prepare(h *huffReader, dst []byte, c0, c1 int, src []byte) {
+	if s.table == nil {
+		s.table = new(huffTable)
+	}
+	if !s.filled {
+		s.table.fill(&s.code)
+		s.filled = true
+	}
+	c := c0
+	for ; len(dst) >= 8*ChunkSyms; c += 8 {
+		if !decode8(dst, s.rest, s.off[c:c+9], s.end[c:c+8], s.table) {
+			break
+		}
+		dst = dst[8*ChunkSyms:]
+	}
+	from := len(src) - len(s.rest)
+	for ; c < c1; c++ {
+		n := min(ChunkSyms, len(dst))
+		h.jobs = append(h.jobs, job{dst[:n], from + s.off[c], from, &s.end[c], s.table})
+		dst = dst[n:]
+	}
+}
+
+// whole reports whether the chunks [c0, c1), of which n symbols were decoded, end where they must.
+func (s *Stream) whole(n, c0, c1 int) bool {
+	part := n < min(c1*ChunkSyms, s.count)-c0*ChunkSyms
+	for c := c0; c < c1; c++ {
+		if !s.ended(c) && !(part && c == c1-1 && s.end[c] <= 8*s.off[c1]) {
+			return false
+		}
 	}
 	return true
 }

@@ -127,6 +127,16 @@ func PutProducts(dst []byte, y []uint32, c float64) {
 	}
 }
 
+// Multiples sets k to the integers k = y × c, for floats y that are given as integers of the
+// same order. It stops at an element for which it finds no such integer with |k| < 2^31, or which
+// is -0, at the latest, and returns how many it did, which may be 0.
+func Multiples(k, y []uint32, c float64) int { return multiplesFast(k, y, c) }
+
+// Numerators sets k to the integers with y = k / d, rounded to a float, for floats y that are
+// given as integers of the same order. It stops at an element for which there is no such
+// integer with |k| < 2^24 at the latest, and returns how many it did, which may be 0.
+func Numerators(k, y []uint32, d float64) int { return numeratorsFast(k, y, d) }
+
 // Logs returns the bits that are set in any of 32 signed values, and the sum of
 // their logarithms in units of 2^-10: about log2(4|v| + 1) + 127 for each v, without
 // the trailing zeros that all have.
@@ -162,33 +172,149 @@ func Classify(u, r *[32]uint32, t uint) (or, sum uint32) {
 	return or, sum
 }
 
-// Expand sets the elements of y whose bits in mask are 0 to those of src in turn, and the
-// others to 0. It returns how many it used.
-func Expand(y *[64]uint32, src []uint32, mask uint64) int {
-	used := bits.OnesCount64(^mask)
-	if haveFast && len(src) >= used+8 {
-		expandFast(y, src, mask)
-		return used
-	}
-	src = src[:used]
-	for i := range y {
-		y[i] = 0
-		if mask>>i&1 == 0 {
-			y[i] = src[0]
-			src = src[1:]
+// Price adds up the prices of 32 numbers shifted right by k. Numbers of at least 192 have the
+// price at 184 plus their bit length.
+func Price(u *[32]uint32, k uint, prices *[256]uint32) (sum uint32) {
+	if haveFast {
+		if sum, ok := priceFast(u, k, prices); ok {
+			return sum
 		}
 	}
-	return used
+	for _, v := range u {
+		v >>= k & 31
+		if v > 191 {
+			v = 184 + uint32(bits.Len32(v))
+		}
+		sum += prices[v&255]
+	}
+	return sum
 }
 
-// Stamp sets the elements of 4 bytes whose bits in mask are 1 to a little-endian value.
-func Stamp(dst *[256]byte, mask uint64, v uint32) {
-	if haveFast {
-		stampFast(dst, mask, v)
+// Deltas sets r to the 32 numbers at y[i], plus those at the first distances before them, less
+// those at the others, of which there is at least one.
+func Deltas(r *[32]uint32, y []uint32, i int, back []int, plus int) {
+	if haveFast && i >= slices.Max(back) {
+		deltasFast(r, y[:i+32], back, plus)
 		return
 	}
-	for ; mask != 0; mask &= mask - 1 {
-		binary.LittleEndian.PutUint32(dst[4*bits.TrailingZeros64(mask):], v)
+	*r = [32]uint32(y[i:])
+	for k, d := range back {
+		x := (*[32]uint32)(y[i-d:])
+		if k < plus {
+			for j := range r {
+				r[j] += x[j]
+			}
+		} else {
+			for j := range r {
+				r[j] -= x[j]
+			}
+		}
+	}
+}
+
+// Marks selects about one in 16 places by a hash of three numbers: a bit for each of 32
+// runs of three.
+func Marks(y *[34]uint32) (marks uint32) {
+	const m = 0x9E3779B1
+	if haveFast {
+		return marksFast(y, m)
+	}
+	for i := range 32 {
+		if (y[i]+3*y[i+1]+5*y[i+2])*m>>28 == 1 {
+			marks |= 1 << i
+		}
+	}
+	return marks
+}
+
+// Expand sets the elements of y whose bits in masks are 0 to those of src in turn, and the
+// others to 0. Each mask is for 64 elements. It does as many masks as it can, and returns how
+// many and how many elements of src these took.
+func Expand(y, src []uint32, masks []uint64) (done, used int) {
+	masks = masks[:min(len(masks), len(y)/64)]
+	const ahead = 8 // the assembly reads after the elements that it uses
+	for done < len(masks) {
+		n := bits.OnesCount64(^masks[done])
+		if used+n+ahead > len(src) {
+			break
+		}
+		used += n
+		done++
+	}
+	if done == 0 || expandFast(y, src, masks[:done]) {
+		return done, used
+	}
+	for i, mask := range masks[:done] {
+		to := y[64*i:][:64]
+		for len(to) > 0 {
+			k := len(to)
+			if mask != 0 {
+				k = min(k, bits.TrailingZeros64(mask))
+			}
+			src = src[copy(to[:k], src):]
+			to, mask = to[k:], mask>>k
+			k = min(len(to), bits.TrailingZeros64(^mask))
+			clear(to[:k])
+			to, mask = to[k:], mask>>k
+		}
+	}
+	return done, used
+}
+
+// Stamp sets the elements of 4 bytes whose bits in masks are 1 to a little-endian value.
+// Each mask is for 64 elements. It returns how many masks it did.
+func Stamp(dst []byte, masks []uint64, v uint32) int {
+	masks = masks[:min(len(masks), len(dst)/256)]
+	if stampFast(dst, masks, v) {
+		return len(masks)
+	}
+	two := uint64(v)<<32 | uint64(v)
+	for i, mask := range masks {
+		to := dst[256*i:][:256]
+		for mask != 0 { // run by run
+			at := bits.TrailingZeros64(mask)
+			n := bits.TrailingZeros64(^(mask >> at))
+			run := to[4*at:][:4*n]
+			for ; len(run) >= 8; run = run[8:] {
+				binary.LittleEndian.PutUint64(run, two)
+			}
+			if len(run) >= 4 {
+				binary.LittleEndian.PutUint32(run, v)
+			}
+			mask &= mask + 1<<at
+		}
+	}
+	return len(masks)
+}
+
+// Tops sets each word of dst to the bytes of src that are at least 192, of 32 bytes each.
+func Tops(dst []uint32, src []byte) {
+	src = src[:32*len(dst)]
+	if topsFast(dst, src) {
+		return
+	}
+	for i := range dst {
+		var word uint32
+		for j := 24; j >= 0; j -= 8 {
+			w := binary.LittleEndian.Uint64(src[32*i+j:])
+			w = w & (w << 1) >> 7 & 0x0101010101010101
+			word = word<<8 | uint32(w*0x0102040810204080>>56)
+		}
+		dst[i] = word
+	}
+}
+
+// Lookup writes the elements of 4 bytes at places y of entries, the first one for a place that does
+// not exist. There is at least one.
+func Lookup(dst []byte, y []uint32, entries []byte) {
+	k := lookupFast(dst, y, entries)
+	dst, y = dst[4*k:4*len(y)], y[k:]
+	n := uint32(len(entries) / 4)
+	for i, at := range y {
+		if at >= n {
+			at = 0
+		}
+		*(*[4]byte)(dst[4*i:]) = *(*[4]byte)(entries[4*at:])
 	}
 }
 
@@ -226,78 +352,10 @@ func Log(u uint32) uint32 {
 	return math.Float32bits(f) >> 13
 }
 
-// tableBits is the longest code word of Decode4.
-const tableBits = 11
-
-// Decode4 decodes four strings of as many symbols. p has the bits at which they
-// start, then those at which they end. table maps the next 11 bits to a symbol
-// (high byte) and the bits of its code word (low byte). It reads up to 8 bytes after each string.
-func Decode4(d0, d1, d2, d3, src []byte, p *[4]uint64, table *[1 << tableBits]uint16) {
-	n := len(d0)
-	d1, d2, d3 = d1[:n], d2[:n], d3[:n]
-	i := decode4Fast(d0, d1, d2, d3, src, p, table)
-	p0, p1, p2, p3 := p[0], p[1], p[2], p[3]
-	for ; i < n-4; i += 5 {
-		p0 += five((*[5]byte)(d0[i:]), src, p0, table)
-		p1 += five((*[5]byte)(d1[i:]), src, p1, table)
-		p2 += five((*[5]byte)(d2[i:]), src, p2, table)
-		p3 += five((*[5]byte)(d3[i:]), src, p3, table)
+// Fill repeats an element in all of dst.
+func Fill(dst, element []byte) {
+	n := copy(dst, element)
+	for n < len(dst) {
+		n += copy(dst[n:], dst[:n])
 	}
-	for ; i < n; i++ {
-		p0 += one(&d0[i], src, p0, table)
-		p1 += one(&d1[i], src, p1, table)
-		p2 += one(&d2[i], src, p2, table)
-		p3 += one(&d3[i], src, p3, table)
-	}
-	*p = [4]uint64{p0, p1, p2, p3}
-}
-
-// Decode8 is Decode4 for eight strings of 1024 symbols, one after the other in dst. It
-// reports false if it cannot do that.
-func Decode8(dst *[8 << 10]byte, src []byte, p *[8]uint64, table *[1 << tableBits]uint16) bool {
-	const n = 1 << 10
-	k := decode8Fast(dst, src, p, table)
-	if k == 0 {
-		return false
-	}
-	for i := range p {
-		p[i] = Decode1(dst[i*n+k:(i+1)*n], src, p[i], table)
-	}
-	return true
-}
-
-// Decode1 decodes one string from bit p on and returns where it ends.
-func Decode1(dst, src []byte, p uint64, table *[1 << tableBits]uint16) uint64 {
-	for len(dst) >= 5 {
-		p += five((*[5]byte)(dst), src, p, table)
-		dst = dst[5:]
-	}
-	for i := range dst {
-		p += one(&dst[i], src, p, table)
-	}
-	return p
-}
-
-// five decodes five symbols at bit p and returns their bits.
-func five(d *[5]byte, src []byte, p uint64, t *[1 << tableBits]uint16) uint64 {
-	const mask = 1<<tableBits - 1
-	v := binary.LittleEndian.Uint64(src[p>>3:]) >> (p & 7)
-	a := t[v&mask]
-	v >>= a & 63
-	b := t[v&mask]
-	v >>= b & 63
-	c := t[v&mask]
-	v >>= c & 63
-	e := t[v&mask]
-	v >>= e & 63
-	f := t[v&mask]
-	d[0], d[1], d[2], d[3], d[4] = byte(a>>8), byte(b>>8), byte(c>>8), byte(e>>8), byte(f>>8)
-	return uint64(byte(a + b + c + e + f))
-}
-
-// one decodes one symbol at bit p and returns its bits.
-func one(d *byte, src []byte, p uint64, t *[1 << tableBits]uint16) uint64 {
-	e := t[binary.LittleEndian.Uint64(src[p>>3:])>>(p&7)&(1<<tableBits-1)]
-	*d = byte(e >> 8)
-	return uint64(byte(e))
 }

@@ -105,11 +105,41 @@ func putProductsFast(dst []byte, y []uint32, c float64) int {
 	return k
 }
 
+func multiplesFast(k, y []uint32, c float64) int {
+	n := whole(len(y), 4)
+	if n == 0 {
+		return 0
+	}
+	_ = k[n-1]
+	return multiplesAVX2(&k[0], &y[0], n, c)
+}
+
+func numeratorsFast(k, y []uint32, d float64) int {
+	n := whole(len(y), 4)
+	if n == 0 {
+		return 0
+	}
+	_ = k[n-1]
+	return numeratorsAVX2(&k[0], &y[0], n, d)
+}
+
 func logsFast(r *[32]uint32) (or, sum uint32) { return logsAVX2(r) }
 
 func classifyFast(u, r *[32]uint32, t uint) (or, sum uint32) {
 	return classifyAVX2(u, r, uint64(t&31))
 }
+
+func priceFast(u *[32]uint32, k uint, prices *[256]uint32) (uint32, bool) {
+	sum, all := priceAVX2(u, uint64(k&31), prices)
+	return sum, all>>31 == 0
+}
+
+// deltasFast works at the last 32 numbers of y. The distances must not reach beyond y.
+func deltasFast(r *[32]uint32, y []uint32, back []int, plus int) {
+	deltasAVX2(r, &y[len(y)-32], &back[0], plus, len(back)-plus)
+}
+
+func marksFast(y *[34]uint32, m uint32) uint32 { return marksAVX2(y, m) }
 
 // places has for each byte of a mask the places of the clear bits below each bit: where
 // vectors of eight find the elements of Expand.
@@ -127,11 +157,41 @@ var places = func() (p [256][8]byte) {
 }()
 
 // expandFast reads up to 8 elements after the last one it uses.
-func expandFast(y *[64]uint32, src []uint32, mask uint64) {
-	expandAVX2(y, &src[0], mask, &places)
+func expandFast(y, src []uint32, masks []uint64) bool {
+	if !haveFast {
+		return false
+	}
+	_ = y[64*len(masks)-1]
+	expandAVX2(&y[0], &src[0], &masks[0], len(masks), &places)
+	return true
 }
 
-func stampFast(dst *[256]byte, mask uint64, v uint32) { stampAVX2(dst, mask, v) }
+func stampFast(dst []byte, masks []uint64, v uint32) bool {
+	if !haveFast || len(masks) == 0 {
+		return false
+	}
+	_ = dst[256*len(masks)-1]
+	stampAVX2(&dst[0], &masks[0], len(masks), v)
+	return true
+}
+
+func topsFast(dst []uint32, src []byte) bool {
+	if !haveFast || len(dst) == 0 {
+		return false
+	}
+	_ = src[32*len(dst)-1]
+	topsAVX2(&dst[0], &src[0], len(dst))
+	return true
+}
+
+func lookupFast(dst []byte, y []uint32, entries []byte) int {
+	k := whole(len(y), 8)
+	if k > 0 {
+		_ = dst[4*k-1]
+		lookupAVX2(&dst[0], &y[0], k, &entries[0], uint32(len(entries)/4))
+	}
+	return k
+}
 
 // splitFast writes up to 8 bytes of low after the low bits.
 func splitFast(sym *[32]byte, low []byte, u *[32]uint32, k uint) uint32 {
@@ -139,21 +199,20 @@ func splitFast(sym *[32]byte, low []byte, u *[32]uint32, k uint) uint32 {
 	return splitBMI2(sym, &low[0], u, uint64(k))
 }
 
-// decode4Fast decodes a multiple of five symbols and returns how many.
-func decode4Fast(d0, d1, d2, d3, src []byte, p *[4]uint64, table *[1 << tableBits]uint16) int {
-	k := whole(len(d0), 5)
-	last := max(p[0], p[1], p[2], p[3])>>3 + uint64(k*tableBits+7)>>3 + 8
-	if k == 0 || last > uint64(len(src)) {
-		return 0
+func decode4Fast(dst []byte, n int, src []byte, p *[4]uint64, tables *[4]*Table) bool {
+	last := slices.Max(p[:])>>3 + uint64(n*TableBits+7)>>3 + 8
+	if !haveFast || n == 0 || last > uint64(len(src)) {
+		return false
 	}
-	decode4BMI2(&[4]*byte{&d0[0], &d1[0], &d2[0], &d3[0]}, k, &src[0], p, table)
-	return k
+	_ = dst[3<<10+n-1]
+	decode4BMI2(&dst[0], n, &src[0], p, tables)
+	return true
 }
 
 // decode8Fast decodes the first 1020 symbols of each string and returns how many.
-func decode8Fast(dst *[8 << 10]byte, src []byte, p *[8]uint64, table *[1 << tableBits]uint16) int {
+func decode8Fast(dst *[8 << 10]byte, src []byte, p *[8]uint64, table *Table) int {
 	const k = 1020
-	last := slices.Max(p[:])>>3 + (1024*tableBits+7)>>3 + 8
+	last := slices.Max(p[:])>>3 + (1024*TableBits+7)>>3 + 8
 	if !haveFast || last > uint64(len(src)) {
 		return 0
 	}

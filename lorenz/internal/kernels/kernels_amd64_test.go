@@ -5,7 +5,6 @@ package kernels
 import (
 	"encoding/binary"
 	"math"
-	"math/bits"
 	"math/rand/v2"
 	"testing"
 
@@ -68,23 +67,33 @@ func check(t *testing.T, y []uint32, stride int, d float64) {
 	both(t, func() any { x := append([]uint32(nil), y...); AddStride(x, stride); return x })
 	both(t, func() any { x := make([]uint32, n); Subtract(x, y, other); return x })
 	both(t, func() any { x := append([]uint32(nil), y...); Subtract(x, x, other); return x })
-	for i := 0; i+2 <= n; i += 16 {
-		mask := uint64(y[i])<<32 | uint64(y[i+1])
-		both(t, func() any {
-			var b [256]byte
-			Stamp(&b, mask, y[i])
-			return b
-		})
-		for _, src := range [][]uint32{y, y[i:]} {
-			if len(src) >= bits.OnesCount64(^mask) {
-				both(t, func() any {
-					var e [65]uint32
-					e[64] = uint32(Expand((*[64]uint32)(e[:]), src, mask))
-					return e
-				})
+	both(t, func() any { x := make([]uint32, len(raw)/32); Tops(x, raw); return x })
+	if n > 0 {
+		places := append([]uint32(nil), y...)
+		for i := range places {
+			if i%3 > 0 {
+				places[i] %= uint32(n)
 			}
 		}
+		both(t, func() any { b := make([]byte, 4*n+5); Lookup(b, places, raw[:max(4, len(raw)/8*4)]); return b })
 	}
+	checkFloats(t, y, other)
+	checkIntegers(t, y, d)
+	masks := make([]uint64, n/2)
+	for i := range masks {
+		masks[i] = []uint64{uint64(y[2*i])<<32 | uint64(y[2*i+1]), 0, ^uint64(0)}[i%5%3]
+	}
+	for _, src := range [][]uint32{y, y[:n/2]} {
+		both(t, func() any {
+			e := make([]uint32, 64*len(masks))
+			done, used := Expand(e, src, masks)
+			return append(e[:64*done], uint32(done), uint32(used))
+		})
+	}
+	both(t, func() any {
+		b := make([]byte, 256*len(masks)+3)
+		return append(b, byte(Stamp(b, masks, uint32(d))))
+	})
 	for i := 0; i+32 <= n; i += 32 {
 		r := (*[32]uint32)(y[i:])
 		for _, k := range []uint{0, 1, uint(i/32) % (MaxSplit + 1), MaxSplit} {
@@ -98,6 +107,18 @@ func check(t *testing.T, y []uint32, stride int, d float64) {
 			})
 		}
 		both(t, func() any { or, sum := Logs(r); return [2]uint32{or, sum} })
+		var prices [256]uint32
+		copy(prices[:], y)
+		for k := range uint(32) {
+			both(t, func() any { return Price(r, k, &prices) })
+		}
+		back := []int{min(stride, i), i, i / 2, min(1, i), i / 3}
+		for plus := range back {
+			both(t, func() any { var d [32]uint32; Deltas(&d, y, i, back, plus); return d })
+		}
+		if i+34 <= n {
+			both(t, func() any { return Marks((*[34]uint32)(y[i:])) })
+		}
 		for _, shift := range []uint{0, 1, uint(i/32) % 32} {
 			both(t, func() any {
 				var u [34]uint32
@@ -106,6 +127,109 @@ func check(t *testing.T, y []uint32, stride int, d float64) {
 			})
 		}
 	}
+}
+
+// checkFloats is check for the kernels of float predictors. a are the bits of floats.
+func checkFloats(t *testing.T, a, b []uint32) {
+	n := len(a) / 2
+	v, w := make([]float32, len(a)), make([]float32, len(a))
+	for i := range a {
+		v[i], w[i] = math.Float32frombits(a[i]), math.Float32frombits(b[i]>>1) // of similar size
+	}
+	// The bits of a NaN are not specified.
+	floats := func(f func(dst []float32)) {
+		both(t, func() any {
+			dst, out := make([]float32, n), make([]uint32, n)
+			f(dst)
+			for i, x := range dst {
+				if out[i] = math.Float32bits(x); x != x {
+					out[i] = 1
+				}
+			}
+			return out
+		})
+	}
+	if n > 0 {
+		floats(func(dst []float32) { Steps(dst, v) })
+		floats(func(dst []float32) { Corners(dst, v, w, v[n-1:]) })
+		floats(func(dst []float32) { Across(dst, v, w, v[n:]) })
+	}
+	both(t, func() any { r := make([]uint32, n); Deviations(r, b, v[:n]); return r })
+	both(t, func() any { r := append([]uint32(nil), b[:n]...); Deviate(r, v); return r })
+	for rows := 1; rows <= Rows && n > 0; rows++ {
+		m := n / rows
+		both(t, func() any {
+			r := append([]uint32(nil), b[:n]...)
+			var y [][]uint32
+			var s [][]float32
+			for i := range rows {
+				k := m
+				if i == rows-1 {
+					k = m - m/5
+				}
+				y, s = append(y, r[i*m:i*m+k]), append(s, w[i*m:])
+			}
+			Follow(y, s)
+			return r
+		})
+	}
+}
+
+// checkIntegers compares Multiples and Numerators with their definitions, also for floats
+// that have such integers.
+func checkIntegers(t *testing.T, y []uint32, d float64) {
+	n := len(y) - len(y)%4
+	if !haveFast || n == 0 {
+		return
+	}
+	quotients, products := append([]uint32(nil), y[:n]...), append([]uint32(nil), y[:n]...)
+	for i := range n {
+		if k := float64(int32(y[i]) >> 10); i%64 != 63 {
+			quotients[i] = Ordered(math.Float32bits(float32(k / d)))
+			products[i] = Ordered(math.Float32bits(float32(k / 4)))
+		}
+	}
+	value := func(y uint32) float64 { return float64(math.Float32frombits(Unordered(y))) }
+	run := func(y []uint32, f func(k, y []uint32) int, want func(x float64) (float64, bool)) {
+		k := make([]uint32, len(y))
+		for at := 0; at+4 <= len(y); {
+			done := f(k[at:], y[at:])
+			for i, v := range y[at : at+done] {
+				x, ok := want(value(v))
+				require.True(t, ok && x == float64(int32(k[at+i])), "%v", value(v))
+			}
+			if at += done; at+4 <= len(y) {
+				all := true
+				for _, v := range y[at : at+4] {
+					_, ok := want(value(v))
+					all = all && ok
+				}
+				require.False(t, all, "stops at four that fit")
+				at++
+			}
+		}
+	}
+	run(quotients, func(k, y []uint32) int { return Numerators(k, y, d) }, func(x float64) (float64, bool) {
+		k := math.RoundToEven(x*d) + 0 // -0 becomes +0
+		q := float64(float32(k / d))
+		return k, math.Abs(k) < 1<<24 && math.Float64bits(q) == math.Float64bits(x)
+	})
+	run(products, func(k, y []uint32) int { return Multiples(k, y, 4) }, func(x float64) (float64, bool) {
+		k := x * 4
+		return k, k == math.Trunc(k) && math.Abs(k) < 1<<31 && (k != 0 || !math.Signbit(x))
+	})
+}
+
+// TestDeviate checks that Deviate undoes Deviations, whatever the predictions are.
+func TestDeviate(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 5))
+	x, r, p := numbers(rng, 1000), make([]uint32, 1000), make([]float32, 1000)
+	for i, v := range numbers(rng, 1000) {
+		p[i] = math.Float32frombits(v)
+	}
+	Deviations(r, x, p)
+	Deviate(r, p)
+	require.Equal(t, x, r)
 }
 
 func TestKernels(t *testing.T) {
@@ -169,29 +293,36 @@ func TestJoin(t *testing.T) {
 	}
 }
 
-// TestDecode4 decodes random bits with a random complete code.
+// TestDecode4 decodes random bits with random complete codes.
 func TestDecode4(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	for range 200 {
-		var table [1 << tableBits]uint16
-		length := 1 + rng.IntN(tableBits)
-		for i := range table {
-			table[i] = uint16(i&(1<<length-1))<<8 | uint16(length)
+		var tables [4]*Table
+		for k := range tables {
+			tables[k] = new(Table)
+			length := 1 + rng.IntN(TableBits)
+			for i := range tables[k] {
+				tables[k][i] = uint16(i&(1<<length-1))<<8 | uint16(length)
+			}
 		}
 		src := make([]byte, 2000)
 		for i := range src {
 			src[i] = byte(rng.Uint32())
 		}
-		n := rng.IntN(1000)
-		if n*length/8 > 1800 {
-			continue
+		n := 5 * rng.IntN(205)
+		var start [4]uint64
+		for i := range start {
+			start[i] = rng.Uint64N(8 * 580)
 		}
-		start := [4]uint64{rng.Uint64N(64), rng.Uint64N(64), rng.Uint64N(64), rng.Uint64N(64)}
 		both(t, func() any {
-			var d [4][1000]byte
+			var d [4 << 10]byte
 			p := start
-			Decode4(d[0][:n], d[1][:n], d[2][:n], d[3][:n], src, &p, &table)
-			return append(append(append(append(append(d[0][:n:n], d[1][:n]...), d[2][:n]...), d[3][:n]...), byte(p[0]), byte(p[1])), byte(p[2]), byte(p[3]))
+			Decode4(d[:], n, src, &p, &tables)
+			for i := range p { // what follows in each row is free
+				clear(d[i<<10+n : (i+1)<<10])
+				require.Equal(t, Decode1(make([]byte, n), src, start[i], tables[i]), p[i])
+			}
+			return append(d[:], byte(p[0]), byte(p[1]), byte(p[2]), byte(p[3]))
 		})
 	}
 }
@@ -199,8 +330,8 @@ func TestDecode4(t *testing.T) {
 // TestDecode8 compares eight strings decoded side by side and one by one.
 func TestDecode8(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
-	for length := 1; length <= tableBits; length++ {
-		var table [1 << tableBits]uint16
+	for length := 1; length <= TableBits; length++ {
+		var table Table
 		for i := range table {
 			table[i] = uint16(i&(1<<length-1))<<8 | uint16(length)
 		}

@@ -18,15 +18,35 @@ func logsFast(*[32]uint32) (or, sum uint32) { return 0, 0 }
 
 func classifyFast(_, _ *[32]uint32, _ uint) (or, sum uint32) { return 0, 0 }
 
-func expandFast(*[64]uint32, []uint32, uint64) {}
+func expandFast(_, _ []uint32, _ []uint64) bool { return false }
 
-func stampFast(*[256]byte, uint64, uint32) {}
+func stampFast([]byte, []uint64, uint32) bool { return false }
 
 func splitFast(*[32]byte, []byte, *[32]uint32, uint) uint32 { return 0 }
 
-func decode4Fast(_, _, _, _, _ []byte, _ *[4]uint64, _ *[1 << tableBits]uint16) int { return 0 }
+func decode4Fast([]byte, int, []byte, *[4]uint64, *[4]*Table) bool { return false }
 
 // Join reports false: there is no assembly.
 func Join(*[32]uint32, *[32]byte, []byte, uint, uint) bool { return false }
 
-func decode8Fast(*[8 << 10]byte, []byte, *[8]uint64, *[1 << tableBits]uint16) int { return 0 }
+func decode8Fast(*[8 << 10]byte, []byte, *[8]uint64, *Table) int { return 0 }
+
+func stepsFast(_, _ []float32) int                  { return 0 }
+func cornersFast(_, _, _, _ []float32) int          { return 0 }
+func acrossFast(_, _, _, _ []float32) int           { return 0 }
+func deviationsFast(_, _ []uint32, _ []float32) int { return 0 }
+func deviateFast([]uint32, []float32) int           { return 0 }
+func followFast([][]uint32, [][]float32) int        { return 0 }
+
+func priceFast(*[32]uint32, uint, *[256]uint32) (uint32, bool) { return 0, false }
+
+func multiplesFast(_, _ []uint32, _ float64) int  { return 0 }
+func numeratorsFast(_, _ []uint32, _ float64) int { return 0 }
+
+func deltasFast(*[32]uint32, []uint32, []int, int) {}
+
+func marksFast(*[34]uint32, uint32) uint32 { return 0 }
+
+func topsFast([]uint32, []byte) bool { return false }
+
+func lookupFast([]byte, []uint32, []byte) int { return 0 }

@@ -50,6 +50,16 @@ func putQuotientsAVX2(dst *byte, y *uint32, n int, d float64, single float32)
 //go:noescape
 func putProductsAVX2(dst *byte, y *uint32, n int, d float64)
 
+// multiplesAVX2 is Multiples for n elements, a multiple of 4.
+//
+//go:noescape
+func multiplesAVX2(k *uint32, y *uint32, n int, c float64) (done int)
+
+// numeratorsAVX2 is Numerators for n elements, a multiple of 4.
+//
+//go:noescape
+func numeratorsAVX2(k *uint32, y *uint32, n int, c float64) (done int)
+
 // joinAVX2 joins 32 symbols with their k low bits, k up to 25, and shifts the signed numbers left by t.
 // It reads up to 16 bytes after the low bits.
 //
@@ -66,27 +76,83 @@ func logsAVX2(r *[32]uint32) (or uint32, sum uint32)
 //go:noescape
 func classifyAVX2(u *[32]uint32, r *[32]uint32, t uint64) (or uint32, sum uint32)
 
+// priceAVX2 is Price. all are the bits of the shifted numbers. If that has the highest bit, sum is undefined.
+//
+//go:noescape
+func priceAVX2(u *[32]uint32, k uint64, prices *[256]uint32) (sum uint32, all uint32)
+
+// deltasAVX2 sets r to 32 numbers plus those plus distances back, less those at the minus distances that follow.
+// There is at least one of the latter.
+//
+//go:noescape
+func deltasAVX2(r *[32]uint32, y *uint32, back *int, plus int, minus int)
+
+// marksAVX2 is Marks.
+//
+//go:noescape
+func marksAVX2(y *[34]uint32, m uint32) (marks uint32)
+
 // splitBMI2 is Split. It writes up to 8 bytes after the low bits.
 //
 //go:noescape
 func splitBMI2(sym *[32]byte, low *byte, u *[32]uint32, k uint64) (or uint32)
 
-// expandAVX2 is Expand. It reads up to 8 elements after the last one it uses.
+// expandAVX2 is Expand for n masks. It reads up to 8 elements after the last one it uses.
 //
 //go:noescape
-func expandAVX2(y *[64]uint32, src *uint32, mask uint64, places *[256][8]byte)
+func expandAVX2(y *uint32, src *uint32, masks *uint64, n int, places *[256][8]byte)
 
-// stampAVX2 is Stamp.
+// stampAVX2 is Stamp for n masks.
 //
 //go:noescape
-func stampAVX2(dst *[256]byte, mask uint64, v uint32)
+func stampAVX2(dst *byte, masks *uint64, n int, v uint32)
 
-// decode4BMI2 decodes four strings of n symbols, a multiple of 5.
+// decode4BMI2 decodes four strings of n symbols, a multiple of 5, to places 1024 bytes apart. Each has a table.
 //
 //go:noescape
-func decode4BMI2(d *[4]*byte, n int, src *byte, p *[4]uint64, table *[2048]uint16)
+func decode4BMI2(d *byte, n int, src *byte, p *[4]uint64, tables *[4]*[2048]uint16)
 
 // decode8BMI2 decodes eight strings of n symbols, a multiple of 5, to places 1024 bytes apart.
 //
 //go:noescape
 func decode8BMI2(d *byte, n int, src *byte, p *[8]uint64, table *[2048]uint16)
+
+// topsAVX2 is Tops for n words.
+//
+//go:noescape
+func topsAVX2(dst *uint32, src *byte, n int)
+
+// lookupAVX2 is Lookup for n places, a multiple of 8.
+//
+//go:noescape
+func lookupAVX2(dst *byte, y *uint32, n int, entries *byte, count uint32)
+
+// stepsAVX2 is Steps for n elements, a multiple of 8.
+//
+//go:noescape
+func stepsAVX2(dst *float32, a *float32, n int)
+
+// cornersAVX2 is Corners for n elements, a multiple of 8.
+//
+//go:noescape
+func cornersAVX2(dst *float32, a *float32, b *float32, c *float32, n int)
+
+// acrossAVX2 is Across for n elements, a multiple of 8.
+//
+//go:noescape
+func acrossAVX2(dst *float32, a *float32, b *float32, c *float32, n int)
+
+// deviationsAVX2 is Deviations for n elements, a multiple of 8.
+//
+//go:noescape
+func deviationsAVX2(r *uint32, x *uint32, p *float32, n int)
+
+// deviateAVX2 is Deviate for n elements, a multiple of 8.
+//
+//go:noescape
+func deviateAVX2(y *uint32, p *float32, n int)
+
+// followAVX2 is Follow for the first n elements, a multiple of 8, of eight rows.
+//
+//go:noescape
+func followAVX2(y *[8]*uint32, s *[8]*float32, n int)

@@ -18,12 +18,13 @@ type Finder[T entropy.Lane] struct {
 	head    [nKeys][]int32
 	prev    [nKeys][]int32
 	shift   [nKeys]uint
+	hash    int // bits of a hash
 }
 
 // Numbers are looked up by their upper bits, of two lengths.
 const (
-	nKeys    = 2
-	hashBits = 14
+	nKeys   = 2
+	maxHash = 14 // bits
 )
 
 // recentBits are the estimated bits of the codes of recent distances. Those of others are
@@ -50,20 +51,26 @@ func (f *Finder[T]) Find(y []T, signs bool, strides []int, depth int) {
 	}
 }
 
-// Estimate returns the bits for each number in the middle of y, if only the numbers there
-// are referred to.
+// Estimate returns the bits for each number of some runs of y, if only the numbers of the
+// same run are referred to.
 func (f *Finder[T]) Estimate(y []T, signs bool, strides []int) float64 {
-	const most = 1024
-	if len(y) > most {
-		y = y[(len(y)-most)/2:][:most]
+	const runs, length = 4, 256
+	sum, n := float32(0), 0
+	for k := range runs {
+		part := y
+		if len(y) > runs*length {
+			part = y[(2*k+1)*len(y)/(2*runs)-length/2:][:length]
+		}
+		f.reset(part, signs, strides)
+		for i := range part {
+			sum += f.best(i, 1).bits
+			f.enter(i)
+		}
+		if n += len(part); n == len(y) {
+			break
+		}
 	}
-	f.reset(y, signs, strides)
-	sum := float32(0)
-	for i := range y {
-		sum += f.best(i, 1).bits
-		f.enter(i)
-	}
-	return float64(sum) / float64(len(y))
+	return float64(sum) / float64(n)
 }
 
 func (f *Finder[T]) reset(y []T, signs bool, strides []int) {
@@ -78,8 +85,9 @@ func (f *Finder[T]) reset(y []T, signs bool, strides []int) {
 	default:
 		f.shift = [nKeys]uint{0, 4}
 	}
+	f.hash = min(bits.Len(uint(len(y)))+1, maxHash)
 	for k := range f.head {
-		f.head[k] = entropy.Grow(f.head[k], 1<<hashBits)
+		f.head[k] = entropy.Grow(f.head[k], 1<<f.hash)
 		for h := range f.head[k] {
 			f.head[k][h] = -1
 		}
@@ -92,7 +100,7 @@ func (f *Finder[T]) slot(v T, key int) uint64 {
 	if f.signs && v>>(entropy.LaneBits[T]()-1) == 0 {
 		v = ^v
 	}
-	return uint64(v>>f.shift[key]) * 0x9E3779B97F4A7C15 >> (64 - hashBits)
+	return uint64(v>>f.shift[key]) * 0x9E3779B97F4A7C15 >> (64 - f.hash)
 }
 
 // enter makes a number known.

@@ -1,6 +1,10 @@
 package text
 
-import "math"
+import (
+	"cmp"
+	"math"
+	"slices"
+)
 
 // groups divides contexts into clusters. Each cluster has a code.
 type groups struct {
@@ -9,20 +13,29 @@ type groups struct {
 	cluster [256]uint8
 	costs   [maxClusters][256]int32 // of literals
 	seen    [256]*histogram
+	used    []uint8 // contexts of the block, in the order of the first bytes
 	merged  [maxClusters]histogram
 }
 
-// histogram counts bytes.
+// histogram counts bytes. Few of them occur in most contexts.
 type histogram struct {
-	total, distinct int
-	sum             int64 // of n × log2(n)
-	n               [256]int32
+	total int
+	sum   int64 // of n × log2(n)
+	n     [256]int32
+	bytes []byte // that occur
+}
+
+func (h *histogram) reset() {
+	for _, b := range h.bytes {
+		h.n[b] = 0
+	}
+	h.total, h.sum, h.bytes = 0, 0, h.bytes[:0]
 }
 
 // add counts a byte. It leaves sum to finish.
 func (h *histogram) add(b byte) {
 	if h.n[b] == 0 {
-		h.distinct++
+		h.bytes = append(h.bytes, b)
 	}
 	h.n[b]++
 	h.total++
@@ -30,8 +43,8 @@ func (h *histogram) add(b byte) {
 
 func (h *histogram) finish() {
 	h.sum = 0
-	for _, n := range h.n {
-		h.sum += weighted(n)
+	for _, b := range h.bytes {
+		h.sum += weighted(h.n[b])
 	}
 }
 
@@ -44,22 +57,23 @@ func weighted(n int32) int64 {
 
 // joint returns total, distinct and sum of h and x together.
 func (h *histogram) joint(x *histogram) (total, distinct int, sum int64) {
-	total, distinct, sum = h.total+x.total, h.distinct, h.sum
-	for b, n := range x.n {
-		if n > 0 {
-			if h.n[b] == 0 {
-				distinct++
-			}
-			sum += weighted(h.n[b]+n) - weighted(h.n[b])
+	total, distinct, sum = h.total+x.total, len(h.bytes), h.sum
+	for _, b := range x.bytes {
+		if h.n[b] == 0 {
+			distinct++
 		}
+		sum += weighted(h.n[b]+x.n[b]) - weighted(h.n[b])
 	}
 	return total, distinct, sum
 }
 
 func (h *histogram) merge(x *histogram) {
-	h.total, h.distinct, h.sum = h.joint(x)
-	for b, n := range x.n {
-		h.n[b] += n
+	h.total, _, h.sum = h.joint(x)
+	for _, b := range x.bytes {
+		if h.n[b] == 0 {
+			h.bytes = append(h.bytes, b)
+		}
+		h.n[b] += x.n[b]
 	}
 }
 
@@ -78,7 +92,7 @@ func codeCost(total, distinct int, sum int64) int64 {
 	return cost + headCost + int64(distinct)*symbolCost
 }
 
-func (h *histogram) cost() int64 { return codeCost(h.total, h.distinct, h.sum) }
+func (h *histogram) cost() int64 { return codeCost(h.total, len(h.bytes), h.sum) }
 
 // choose sets the kind of context and the clusters to those with the shortest literals
 // outside of repeats.
@@ -108,17 +122,19 @@ func (g *groups) price() {
 // divide sets the clusters for a kind of context, and returns the cost of the literals.
 func (g *groups) divide(src []byte, tokens []token, row, kind int) int64 {
 	g.kind, g.n = kind, 0
-	for i := range g.seen {
-		if g.seen[i] != nil {
-			*g.seen[i] = histogram{}
-		}
+	for _, c := range g.used {
+		g.seen[c].reset()
 	}
+	g.used = g.used[:0]
 	at, last := 0, uint64(1)
 	count := func(end int) {
 		for ; at < end; at++ {
 			c := context(src, at, kind, row, last)
 			if g.seen[c] == nil {
 				g.seen[c] = new(histogram)
+			}
+			if g.seen[c].total == 0 {
+				g.used = append(g.used, uint8(c))
 			}
 			g.seen[c].add(src[at])
 		}
@@ -128,10 +144,8 @@ func (g *groups) divide(src []byte, tokens []token, row, kind int) int64 {
 		at, last = at+t.n, uint64(t.dist)
 	}
 	count(len(src))
-	for _, h := range g.seen {
-		if h != nil {
-			h.finish()
-		}
+	for _, c := range g.used {
+		g.seen[c].finish()
 	}
 	clear(g.cluster[:])
 	cost := int64(0)
@@ -139,16 +153,10 @@ func (g *groups) divide(src []byte, tokens []token, row, kind int) int64 {
 		cost = 128 << costFrac
 	}
 	// The most frequent contexts first: each joins a cluster or starts one.
-	for range g.seen {
-		most := -1
-		for i, h := range g.seen {
-			if h != nil && h.total > 0 && (most < 0 || h.total > g.seen[most].total) {
-				most = i
-			}
-		}
-		if most < 0 {
-			break
-		}
+	slices.SortFunc(g.used, func(a, b uint8) int {
+		return cmp.Or(g.seen[b].total-g.seen[a].total, int(a)-int(b))
+	})
+	for _, most := range g.used {
 		h := g.seen[most]
 		best, to := h.cost(), g.n
 		if g.n == maxClusters {
@@ -160,16 +168,16 @@ func (g *groups) divide(src []byte, tokens []token, row, kind int) int64 {
 			}
 		}
 		if to == g.n {
-			g.merged[to] = histogram{}
+			g.merged[to].reset()
 			g.n++
 		}
 		g.merged[to].merge(h)
 		g.cluster[most] = uint8(to)
 		cost += best
-		h.total = 0
 	}
 	if g.n == 0 {
-		g.n, g.merged[0] = 1, histogram{}
+		g.n = 1
+		g.merged[0].reset()
 	}
 	return cost
 }

@@ -71,6 +71,19 @@ func (r *recents) use(code, dist uint64) {
 	}
 }
 
+// code returns the code of a distance.
+func (r *recents) code(dist, row int) uint64 {
+	for i, d := range r {
+		if d == uint64(dist) {
+			return uint64(i)
+		}
+	}
+	if dist%row == 0 && dist/row <= rows {
+		return uint64(recent + dist/row - 1)
+	}
+	return uint64(recent + rows + dist - 1)
+}
+
 // distance returns the distance of a code that is not recent.
 func distance(code uint64, row int) uint64 {
 	if code < recent+rows {

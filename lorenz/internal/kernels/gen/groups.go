@@ -146,20 +146,117 @@ func classify() {
 	RET()
 }
 
-// five decodes five symbols of the string whose next bits are in v to dst and adds their
-// bits to p. e is a register.
-func five(v, e, p reg.GPVirtual, table reg.Register, dst Mem) {
-	for j := range 5 {
-		MOVL(v.As32(), e.As32())
-		ANDL(U32(2047), e.As32())
-		MOVWLZX(Mem{Base: table, Index: e, Scale: 2}, e.As32())
-		if j < 4 {
-			SHRXQ(e, v, v) // by the low byte, the bits of the word
-		}
-		bits := GP64()
-		MOVBLZX(e.As8L(), bits.As32())
-		ADDQ(bits, p)
-		SHRL(Imm(8), e.As32())
-		MOVB(e.As8L(), dst.Offset(j))
+func price() {
+	TEXT("priceAVX2", NOSPLIT, "func(u *[32]uint32, k uint64, prices *[256]uint32) (sum, all uint32)")
+	Pragma("noescape")
+	Doc("priceAVX2 is Price. all are the bits of the shifted numbers. If that has the highest bit, sum is undefined.")
+	u, k, prices := Load(Param("u"), GP64()), Load(Param("k"), GP64()), Load(Param("prices"), GP64())
+	kx := XMM()
+	VMOVQ(k, kx)
+	all, sum, v, mask := YMM(), YMM(), YMM(), YMM()
+	VPXOR(all, all, all)
+	VPXOR(sum, sum, sum)
+	most, base, last := broadcast(191), broadcast(184-126), broadcast(255)
+	y, large, len := YMM(), YMM(), YMM()
+	for i := range 4 {
+		VMOVDQU(Mem{Base: u}.Offset(32*i), y)
+		VPSRLD(kx, y, y)
+		VPOR(y, all, all)
+		// The exponent of a float is the bit length. Without its second bit the number is not
+		// rounded up to the next power of two.
+		VPCMPGTD(most, y, large)
+		VPSRLD(Imm(1), y, len)
+		VPANDN(y, len, len)
+		VCVTDQ2PS(len, len)
+		VPSRLD(Imm(23), len, len)
+		VPADDD(base, len, len)
+		VPBLENDVB(large, len, y, y)
+		VPMINUD(last, y, y) // so that prices are read whatever the numbers are
+		VPCMPEQD(mask, mask, mask)
+		VPGATHERDD(mask, Mem{Base: prices, Index: y, Scale: 4}, v)
+		VPADDD(v, sum, sum)
 	}
+	out := GP32()
+	sumOf(all, or, out)
+	Store(out, Return("all"))
+	sumOf(sum, add, out)
+	Store(out, Return("sum"))
+	VZEROUPPER()
+	RET()
+}
+
+func deltas() {
+	TEXT("deltasAVX2", NOSPLIT, "func(r *[32]uint32, y *uint32, back *int, plus, minus int)")
+	Pragma("noescape")
+	Doc("deltasAVX2 sets r to 32 numbers plus those plus distances back, less those at the minus distances that follow.",
+		"There is at least one of the latter.")
+	y, back := Load(Param("y"), GP64()), Load(Param("back"), GP64())
+	plus, minus := Load(Param("plus"), GP64()), Load(Param("minus"), GP64())
+	v := []reg.VecVirtual{YMM(), YMM(), YMM(), YMM()}
+	for i := range v {
+		VMOVDQU(Mem{Base: y}.Offset(32*i), v[i])
+	}
+	at := GP64()
+	next := func() {
+		MOVQ(Mem{Base: back}, at)
+		NEGQ(at)
+		ADDQ(Imm(8), back)
+	}
+	TESTQ(plus, plus)
+	JZ(LabelRef("minus"))
+	each("plus", plus, 1, func() {
+		next()
+		for i := range v {
+			VPADDD(Mem{Base: y, Index: at, Scale: 4}.Offset(32*i), v[i], v[i])
+		}
+	})
+	Label("minus")
+	each("subtract", minus, 1, func() {
+		next()
+		for i := range v {
+			VPSUBD(Mem{Base: y, Index: at, Scale: 4}.Offset(32*i), v[i], v[i])
+		}
+	})
+	r := Load(Param("r"), GP64())
+	for i := range v {
+		VMOVDQU(v[i], Mem{Base: r}.Offset(32*i))
+	}
+	VZEROUPPER()
+	RET()
+}
+
+func marks() {
+	TEXT("marksAVX2", NOSPLIT, "func(y *[34]uint32, m uint32) (marks uint32)")
+	Pragma("noescape")
+	Doc("marksAVX2 is Marks.")
+	y := Load(Param("y"), GP64())
+	m := YMM()
+	VMOVD(Load(Param("m"), GP32()), m.AsX())
+	VPBROADCASTD(m.AsX(), m)
+	out, part := GP32(), GP32()
+	one, a, b, c, t := broadcast(1), YMM(), YMM(), YMM(), YMM()
+	for i := range 4 {
+		VMOVDQU(Mem{Base: y}.Offset(32*i), a)
+		VMOVDQU(Mem{Base: y}.Offset(32*i+4), b)
+		VMOVDQU(Mem{Base: y}.Offset(32*i+8), c)
+		VPSLLD(Imm(1), b, t)
+		VPADDD(t, b, b)
+		VPSLLD(Imm(2), c, t)
+		VPADDD(t, c, c)
+		VPADDD(b, a, a)
+		VPADDD(c, a, a)
+		VPMULLD(m, a, a)
+		VPSRLD(Imm(28), a, a)
+		VPCMPEQD(one, a, a)
+		if i == 0 {
+			VMOVMSKPS(a, out)
+			continue
+		}
+		VMOVMSKPS(a, part)
+		SHLL(Imm(uint64(8*i)), part)
+		ORL(part, out)
+	}
+	Store(out, Return("marks"))
+	VZEROUPPER()
+	RET()
 }

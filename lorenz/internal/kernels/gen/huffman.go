@@ -11,22 +11,37 @@ func decode8() {
 	Pragma("noescape")
 	Doc("decode8BMI2 decodes eight strings of n symbols, a multiple of 5, to places 1024 bytes apart.")
 	d, src, table := Load(Param("d"), GP64()), Load(Param("src"), GP64()), Load(Param("table"), GP64())
-	ps := Load(Param("p"), GP64())
-	var p [8]reg.GPVirtual
-	for i := range p {
-		p[i] = GP64()
-		MOVQ(Mem{Base: ps}.Offset(8*i), p[i])
+	tables := make([]reg.Register, 8)
+	for i := range tables {
+		tables[i] = table
 	}
-	n := NewParamAddr("n", 8)
-	Label("loop")
+	strings(d, src, tables)
+}
+
+func decode4() {
+	TEXT("decode4BMI2", NOSPLIT, "func(d *byte, n int, src *byte, p *[4]uint64, tables *[4]*[2048]uint16)")
+	Pragma("noescape")
+	Doc("decode4BMI2 decodes four strings of n symbols, a multiple of 5, to places 1024 bytes apart. Each has a table.")
+	d, src, from := Load(Param("d"), GP64()), Load(Param("src"), GP64()), Load(Param("tables"), GP64())
+	tables := make([]reg.Register, 4)
+	for i := range tables {
+		tables[i] = mustLoad(from, 8*i)
+	}
+	strings(d, src, tables)
+}
+
+// strings decodes strings with these tables.
+func strings(d, src reg.Register, tables []reg.Register) {
+	ps := Load(Param("p"), GP64())
+	p := make([]reg.GPVirtual, len(tables))
 	for i := range p {
-		v, e := GP64(), GP64()
-		MOVQ(p[i], v)
-		MOVQ(p[i], e)
-		SHRQ(Imm(3), v)
-		ANDL(Imm(7), e.As32())
-		SHRXQ(e, Mem{Base: src, Index: v, Scale: 1}, v)
-		five(v, e, p[i], table, Mem{Base: d}.Offset(1024*i))
+		p[i] = mustLoad(ps, 8*i)
+	}
+	n, width := NewParamAddr("n", 8), GP64()
+	MOVL(U32(11), width.As32())
+	Label("loop")
+	for i, t := range tables {
+		five(src, t, p[i], width, Mem{Base: d}.Offset(1024*i))
 	}
 	ADDQ(Imm(5), d)
 	SUBQ(Imm(5), n)
@@ -38,37 +53,30 @@ func decode8() {
 	RET()
 }
 
-func decode4() {
-	TEXT("decode4BMI2", NOSPLIT, "func(d *[4]*byte, n int, src *byte, p *[4]uint64, table *[2048]uint16)")
-	Pragma("noescape")
-	Doc("decode4BMI2 decodes four strings of n symbols, a multiple of 5.")
-	ds, src, table := Load(Param("d"), GP64()), Load(Param("src"), GP64()), Load(Param("table"), GP64())
-	ps := Load(Param("p"), GP64())
-	var d, p [4]reg.GPVirtual
-	for i := range 4 {
-		d[i], p[i] = GP64(), GP64()
-		MOVQ(Mem{Base: ps}.Offset(8*i), p[i])
+// five decodes five symbols at bit p of src to dst, and adds their bits to p. width is the bits of
+// the table's index.
+func five(src, table reg.Register, p, width reg.GPVirtual, dst Mem) {
+	v, e, sum := GP64(), GP64(), GP64()
+	MOVQ(p, v)
+	SHRQ(Imm(3), v)
+	MOVQ(Mem{Base: src, Index: v, Scale: 1}, v)
+	MOVQ(p, e)
+	ANDL(Imm(7), e.As32())
+	SHRXQ(e, v, v)
+	for j := range 5 {
+		BZHIL(width.As32(), v.As32(), e.As32())
+		MOVWLZX(Mem{Base: table, Index: e, Scale: 2}, e.As32())
+		if j < 4 {
+			SHRXQ(e, v, v) // by the low byte, the bits of the word
+		}
+		if j == 0 {
+			MOVL(e.As32(), sum.As32())
+		} else {
+			ADDL(e.As32(), sum.As32()) // the low bytes, at most 55, do not overflow
+		}
+		SHRL(Imm(8), e.As32())
+		MOVB(e.As8L(), dst.Offset(j))
 	}
-	for i := range 4 {
-		MOVQ(Mem{Base: ds}.Offset(8*i), d[i])
-	}
-	n := NewParamAddr("n", 8)
-	Label("loop")
-	for i := range 4 {
-		v, e := GP64(), GP64()
-		MOVQ(p[i], v)
-		MOVQ(p[i], e)
-		SHRQ(Imm(3), v)
-		ANDL(Imm(7), e.As32())
-		SHRXQ(e, Mem{Base: src, Index: v, Scale: 1}, v)
-		five(v, e, p[i], table, Mem{Base: d[i]})
-		ADDQ(Imm(5), d[i])
-	}
-	SUBQ(Imm(5), n)
-	JNZ(LabelRef("loop"))
-	again := Load(Param("p"), GP64())
-	for i := range 4 {
-		MOVQ(p[i], Mem{Base: again}.Offset(8*i))
-	}
-	RET()
+	MOVBLZX(sum.As8L(), sum.As32())
+	ADDQ(sum, p)
 }

@@ -139,3 +139,109 @@ func split() {
 	Label("done")
 	RET()
 }
+
+// stopAt writes the end of a loop over four elements: it leaves the loop if any lane of bad
+// is not 0, otherwise moves on, and stores how many elements were done.
+func stopAt(bad reg.VecVirtual, at, n reg.Register) {
+	VPTEST(bad, bad)
+	JNZ(LabelRef("done"))
+	ADDQ(Imm(4), at)
+	CMPQ(at, n)
+	JNE(LabelRef("loop"))
+	Label("done")
+	Store(at, Return("done"))
+	VZEROUPPER()
+	RET()
+}
+
+// four loads four floats that are given as ordered integers. u are their bits.
+func four(y, at reg.Register) (u, f reg.VecVirtual) {
+	u, m, top := XMM(), XMM(), XMM()
+	VPCMPEQD(top, top, top)
+	VMOVDQU(Mem{Base: y, Index: at, Scale: 4}, u)
+	VPXOR(top, u, m)
+	VPSRAD(Imm(31), m, m)
+	VPSLLD(Imm(31), top, top)
+	VPOR(top, m, m)
+	VPXOR(m, u, u)
+	f = YMM()
+	VCVTPS2PD(u, f)
+	return u, f
+}
+
+// double loads the argument c, a double.
+func double() reg.VecVirtual {
+	x, y := Load(Param("c"), XMM()).(reg.VecVirtual), YMM()
+	VBROADCASTSD(x.AsX(), y)
+	return y
+}
+
+func multiples() {
+	TEXT("multiplesAVX2", NOSPLIT, "func(k, y *uint32, n int, c float64) (done int)")
+	Pragma("noescape")
+	Doc("multiplesAVX2 is Multiples for n elements, a multiple of 4.")
+	k, y, n := Load(Param("k"), GP64()), Load(Param("y"), GP64()), Load(Param("n"), GP64())
+	c, at := double(), GP64()
+	XORQ(at, at)
+	Label("loop")
+	u, f := four(y, at)
+	VMULPD(c, f, f)
+	i, back, bad, t, none := XMM(), YMM(), XMM(), XMM(), XMM()
+	VCVTTPD2DQY(f, i)
+	VCVTDQ2PD(i, back)
+	const notEqual = 4 // true for NaN
+	VCMPPD(Imm(notEqual), back, f, back)
+	VEXTRACTF128(Imm(1), back, bad)
+	VPOR(back.AsX(), bad, bad)
+	// Only +0 is 0, and the smallest integer is out of range.
+	VPXOR(none, none, none)
+	VPCMPEQD(none, i, t)
+	VPAND(u, t, t)
+	VPOR(t, bad, bad)
+	VPCMPEQD(t, t, t)
+	VPSLLD(Imm(31), t, t)
+	VPCMPEQD(t, i, t)
+	VPOR(t, bad, bad)
+	VMOVDQU(i, Mem{Base: k, Index: at, Scale: 4})
+	stopAt(bad, at, n)
+}
+
+func numerators() {
+	TEXT("numeratorsAVX2", NOSPLIT, "func(k, y *uint32, n int, c float64) (done int)")
+	Pragma("noescape")
+	Doc("numeratorsAVX2 is Numerators for n elements, a multiple of 4.")
+	k, y, n := Load(Param("k"), GP64()), Load(Param("y"), GP64()), Load(Param("n"), GP64())
+	c, at := double(), GP64()
+	half, limit, r := YMM(), YMM(), GP64()
+	MOVQ(U64(0x4338000000000000), r) // 3 << 51
+	VMOVQ(r, half.AsX())
+	VBROADCASTSD(half.AsX(), half)
+	MOVQ(U64(0x4170000000000000), r) // 1 << 24
+	VMOVQ(r, limit.AsX())
+	VBROADCASTSD(limit.AsX(), limit)
+	XORQ(at, at)
+	Label("loop")
+	u, f := four(y, at)
+	VMULPD(c, f, f)
+	VADDPD(half, f, f)
+	VSUBPD(half, f, f)
+	i, t, bad := XMM(), YMM(), XMM()
+	VCVTTPD2DQY(f, i)
+	VMOVDQU(i, Mem{Base: k, Index: at, Scale: 4})
+	// The absolute value must be below the limit.
+	VPCMPEQD(t, t, t)
+	VPSRLQ(Imm(1), t, t)
+	VANDPD(f, t, t)
+	const notLess = 5 // true for NaN
+	VCMPPD(Imm(notLess), limit, t, t)
+	VEXTRACTF128(Imm(1), t, bad)
+	VPOR(t.AsX(), bad, bad)
+	q, ones := XMM(), XMM()
+	VDIVPD(c, f, f)
+	VCVTPD2PSY(f, q)
+	VPCMPEQD(q, u, q)
+	VPCMPEQD(ones, ones, ones)
+	VPXOR(ones, q, q)
+	VPOR(q, bad, bad)
+	stopAt(bad, at, n)
+}

@@ -1,40 +1,37 @@
-package lorenz
+// Package repeats replaces runs of residuals that occurred before by references to them:
+// section 7 of docs/LORENZ.md.
+package repeats
 
 import (
 	"math/bits"
 
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
+	"github.com/cdfz-format/cdfz/lorenz/internal/kernels"
 )
 
-// tokens are the repeats of a block: numbers of literals, numbers of elements to copy,
+// Tokens are the repeats of a block: numbers of literals, numbers of elements to copy,
 // and distances. All other literals follow the last token.
-type tokens struct {
-	lits, lens, dist []uint64
+type Tokens struct {
+	Lits, Lens, Dist []uint64
 }
 
 // Distances are stored as 0 to 2 for one of the last three, else increased by 3.
 const recent = 3
 
-// read reads the tokens of m elements and returns how many are literals.
-func (t *tokens) read(b *block, r *entropy.Reader, m int) int {
-	count := r.Int(m)
-	t.lits = b.numbers(r, t.lits, count)
-	t.lens = b.numbers(r, t.lens, count)
-	t.dist = b.numbers(r, t.dist, count)
-	if r.Bad {
-		return 0
-	}
+// Resolve checks stored tokens of m elements, and replaces the codes of distances by the
+// distances and the lengths by the numbers of elements. It returns how many elements are
+// literals.
+func (t *Tokens) Resolve(m int) (literals int, ok bool) {
 	at, lits := uint64(0), uint64(0)
 	last := [recent]uint64{1, 1, 1}
-	for i := range count {
-		l, k := t.lits[i], t.lens[i]+1
+	for i := range t.Lits {
+		l, k := t.Lits[i], t.Lens[i]+1
 		if l > uint64(m)-at {
-			r.Bad = true
-			return 0
+			return 0, false
 		}
 		at += l
 		lits += l
-		d := t.dist[i]
+		d := t.Dist[i]
 		switch {
 		case d >= recent:
 			d -= recent
@@ -46,24 +43,23 @@ func (t *tokens) read(b *block, r *entropy.Reader, m int) int {
 		}
 		d = last[0]
 		if d == 0 || d > at || k == 0 || k > uint64(m)-at {
-			r.Bad = true
-			return 0
+			return 0, false
 		}
-		t.dist[i], t.lens[i] = d, k
+		t.Dist[i], t.Lens[i] = d, k
 		at += k
 	}
-	return int(lits + uint64(m) - at)
+	return int(lits + uint64(m) - at), true
 }
 
-// copyRepeats builds the elements from literals and checked tokens.
-func copyRepeats[T lane](t *tokens, dst, lits []T) {
+// Copy builds the elements from literals and checked tokens.
+func Copy[T entropy.Lane](t *Tokens, dst, lits []T) {
 	at := 0
-	for i, l := range t.lits {
+	for i, l := range t.Lits {
 		n := int(l)
 		copy(dst[at:at+n], lits)
 		lits = lits[n:]
 		at += n
-		d, k := int(t.dist[i]), int(t.lens[i])
+		d, k := int(t.Dist[i]), int(t.Lens[i])
 		if d >= k {
 			copy(dst[at:at+k], dst[at-d:])
 			at += k
@@ -77,16 +73,16 @@ func copyRepeats[T lane](t *tokens, dst, lits []T) {
 	copy(dst[at:], lits)
 }
 
-// repeatFinder finds repeats of residuals.
-type repeatFinder struct {
-	head, prev       []int32
-	lits, lens, dist []uint64
+// Finder finds repeats of residuals.
+type Finder struct {
+	head, prev []int32
+	Tokens     // the result of Parse
 }
 
-// recurring estimates the share of residuals that repeat earlier ones, from the repeats
+// Recurring estimates the share of residuals that repeat earlier ones, from the repeats
 // of runs of k at places chosen by their values.
-func recurring[T lane](f *repeatFinder, r []T, k int) float64 {
-	const tableBits, one, of = 12, 1, 16
+func Recurring[T entropy.Lane](f *Finder, r []T, k int) float64 {
+	const tableBits, of = 12, 16
 	const m = 0x9E3779B97F4A7C15
 	f.head = entropy.Grow(f.head, 1<<tableBits)
 	clear(f.head)
@@ -110,14 +106,10 @@ func recurring[T lane](f *repeatFinder, r []T, k int) float64 {
 		}
 		*slot = int32(h | 1)
 	}
-	var a, b, c uint64
-	for i, v := range r[:len(r)-k] {
-		a, b, c = b, c, uint64(v)
-		if h := (a + 3*b + 5*c) * m; h>>60 == one && i >= 2 {
-			seen++
-			try(r[i-2:i-2+k], 0)
-		}
-	}
+	eachMarked(r[:len(r)-max(k, 3)+3], func(i int) {
+		seen++
+		try(r[i:i+k], 0)
+	})
 	if seen < len(r)/(4*of) {
 		// Few different values: places at equal distances.
 		hits, seen = 0, 0
@@ -130,9 +122,27 @@ func recurring[T lane](f *repeatFinder, r []T, k int) float64 {
 	return float64(hits) / float64(seen)
 }
 
+// eachMarked visits about one place in 16, chosen by three values from there on.
+func eachMarked[T entropy.Lane](r []T, visit func(i int)) {
+	i := 0
+	if narrow, ok := any(r).([]uint32); ok {
+		for ; i+34 <= len(narrow); i += 32 {
+			for m := kernels.Marks((*[34]uint32)(narrow[i:])); m != 0; m &= m - 1 {
+				visit(i + bits.TrailingZeros32(m))
+			}
+		}
+		return
+	}
+	for ; i+3 <= len(r); i++ {
+		if (uint64(r[i])+3*uint64(r[i+1])+5*uint64(r[i+2]))*0x9E3779B97F4A7C15>>60 == 1 {
+			visit(i)
+		}
+	}
+}
+
 const repeatBits = 15
 
-func hashOf[T lane](r []T, i, k int) uint32 {
+func hashOf[T entropy.Lane](r []T, i, k int) uint32 {
 	h := uint64(0)
 	for _, v := range r[i : i+k] {
 		h = (h ^ uint64(v)) * 0x9E3779B97F4A7C15
@@ -140,10 +150,10 @@ func hashOf[T lane](r []T, i, k int) uint32 {
 	return uint32(h >> (64 - repeatBits))
 }
 
-// parse splits residuals into tokens, which are left in f, and literals. literal is the
+// Parse splits residuals into tokens, which are left in f, and literals. literal is the
 // estimated cost of a literal in bits.
-func parse[T lane](f *repeatFinder, r, lits []T, literal float64, depth int) []T {
-	f.lits, f.lens, f.dist, lits = f.lits[:0], f.lens[:0], f.dist[:0], lits[:0]
+func Parse[T entropy.Lane](f *Finder, r, lits []T, literal float64, depth int) []T {
+	f.Lits, f.Lens, f.Dist, lits = f.Lits[:0], f.Lens[:0], f.Dist[:0], lits[:0]
 	k := 2 // elements hashed
 	if literal > 26 {
 		k = 1
@@ -215,21 +225,21 @@ func parse[T lane](f *repeatFinder, r, lits []T, literal float64, depth int) []T
 				continue
 			}
 		}
-		f.lits = append(f.lits, uint64(at-start))
-		f.lens = append(f.lens, uint64(n-1))
+		f.Lits = append(f.Lits, uint64(at-start))
+		f.Lens = append(f.Lens, uint64(n-1))
 		lits = append(lits, r[start:at]...)
 		switch c {
 		case recent:
-			f.dist = append(f.dist, uint64(d+recent))
+			f.Dist = append(f.Dist, uint64(d+recent))
 			last = [recent]int{d, last[0], last[1]}
 		case 2:
-			f.dist = append(f.dist, 2)
+			f.Dist = append(f.Dist, 2)
 			last = [recent]int{d, last[0], last[1]}
 		case 1:
-			f.dist = append(f.dist, 1)
+			f.Dist = append(f.Dist, 1)
 			last = [recent]int{d, last[0], last[2]}
 		default:
-			f.dist = append(f.dist, 0)
+			f.Dist = append(f.Dist, 0)
 		}
 		at += n
 		start = at

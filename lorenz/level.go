@@ -2,6 +2,16 @@ package lorenz
 
 import "strings"
 
+// Level is how much work an encoder does to find a short form.
+type Level int
+
+// Levels of effort.
+const (
+	Default Level = iota
+	Fast          // a short search among transforms and predictors alone
+	Max           // every mode is tried, whatever the time
+)
+
 // Part is a set of parts of the codec. An encoder can do without them, which shows what
 // they are worth.
 type Part uint16

@@ -1,0 +1,72 @@
+//go:build !purego
+
+package kernels
+
+func stepsFast(dst, a []float32) int {
+	k := whole(len(dst), 8)
+	if k > 0 {
+		_ = a[k]
+		stepsAVX2(&dst[0], &a[0], k)
+	}
+	return k
+}
+
+func cornersFast(dst, a, b, c []float32) int {
+	k := whole(len(dst), 8)
+	if k > 0 {
+		_, _, _ = a[k], b[k], c[k]
+		cornersAVX2(&dst[0], &a[0], &b[0], &c[0], k)
+	}
+	return k
+}
+
+func acrossFast(dst, a, b, c []float32) int {
+	k := whole(len(dst), 8)
+	if k > 0 {
+		_, _, _ = a[k-1], b[k-1], c[k-1]
+		acrossAVX2(&dst[0], &a[0], &b[0], &c[0], k)
+	}
+	return k
+}
+
+func deviationsFast(r, x []uint32, p []float32) int {
+	k := whole(len(r), 8)
+	if k > 0 {
+		_, _ = x[k-1], p[k-1]
+		deviationsAVX2(&r[0], &x[0], &p[0], k)
+	}
+	return k
+}
+
+func deviateFast(y []uint32, p []float32) int {
+	k := whole(len(y), 8)
+	if k > 0 {
+		_ = p[k-1]
+		deviateAVX2(&y[0], &p[0], k)
+	}
+	return k
+}
+
+// followFast follows the first elements of all rows, a multiple of 8, and returns how many.
+func followFast(rows [][]uint32, sums [][]float32) int {
+	var y [8]*uint32
+	var s [8]*float32
+	if !haveFast || len(rows) < 2 || len(rows) > len(y) {
+		return 0
+	}
+	n := len(rows[0])
+	for _, y := range rows[1:] {
+		n = min(n, len(y))
+	}
+	k := whole(n, 8)
+	if k == 0 {
+		return 0
+	}
+	for i := range y {
+		j := min(i, len(rows)-1) // the last row several times: its results are the same
+		_ = sums[j][k-1]
+		y[i], s[i] = &rows[j][0], &sums[j][0]
+	}
+	followAVX2(&y, &s, k)
+	return k
+}

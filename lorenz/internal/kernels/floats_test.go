@@ -1,0 +1,74 @@
+package kernels
+
+import (
+	"math"
+	"math/rand"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestRestore compares restore with its definition, at the limits of predictions and signs.
+func TestRestore(t *testing.T) {
+	rng := rand.New(rand.NewSource(1))
+	bits := []uint32{0, 1, largestBits - 1, largestBits, largestBits + 1, 0x7F800000, 0x7FC00000, 1<<31 - 1}
+	for range 2000 {
+		bits = append(bits, rng.Uint32()>>1)
+	}
+	for _, b := range bits {
+		for _, b := range []uint32{b, b | 1<<31} {
+			p := math.Float32frombits(b)
+			for _, r := range []uint32{0, 1, 1<<32 - 1, b, -b, 2 * b, 1 << 31, 1<<31 - 1, rng.Uint32(), rng.Uint32()} {
+				want := Unordered(r + Ordered(math.Float32bits(Clamp(p))))
+				require.Equal(t, want, restore(r, p), "%#x, %#x", r, b)
+				y := []uint32{r}
+				Deviate(y, []float32{p})
+				require.Equal(t, want, y[0], "%#x, %#x", r, b)
+				if b != 1<<31 { // 0 + -0 is +0
+					y[0] = r
+					follow(y, []float32{p}, 0)
+					require.Equal(t, want, y[0], "%#x, %#x", r, b)
+				}
+			}
+		}
+	}
+}
+
+// TestExtend compares Extend with its definition.
+func TestExtend(t *testing.T) {
+	rng := rand.New(rand.NewSource(1))
+	y := make([]uint32, 4000)
+	for i := range y {
+		y[i] = rng.Uint32() >> rng.Intn(32)
+		if rng.Intn(2) == 0 {
+			y[i] = -y[i]
+		}
+	}
+	want := make([]uint32, len(y))
+	var w, ww float32
+	for i, r := range y {
+		want[i] = Unordered(r + Ordered(math.Float32bits(Clamp(w+float32(w-ww)))))
+		w, ww = math.Float32frombits(want[i]), w
+	}
+	Extend(y)
+	require.Equal(t, want, y)
+}
+
+// TestStamp compares Stamp with its definition, for runs of all lengths.
+func TestStamp(t *testing.T) {
+	rng := rand.New(rand.NewSource(1))
+	masks := []uint64{0, 1, 1 << 63, 1<<64 - 1, 1<<63 | 1, 1<<63 - 1, 1<<64 - 2, 0x5555555555555555}
+	for range 200 {
+		masks = append(masks, rng.Uint64()|rng.Uint64(), rng.Uint64()<<rng.Intn(64), ^(rng.Uint64() >> rng.Intn(64)))
+	}
+	dst := make([]byte, 256*len(masks))
+	rng.Read(dst)
+	want := append([]byte(nil), dst...)
+	for i := range 64 * len(masks) {
+		if masks[i/64]>>(i%64)&1 > 0 {
+			copy(want[4*i:], "\x01\x02\x03\x04")
+		}
+	}
+	require.Equal(t, len(masks), Stamp(dst, masks, 0x04030201))
+	require.Equal(t, want, dst)
+}

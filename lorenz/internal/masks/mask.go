@@ -1,0 +1,152 @@
+// Package masks holds the places of special values in a block: which elements have one,
+// how that is stored, and the residuals of the others. docs/LORENZ.md, section 6,
+// specifies the bytes.
+package masks
+
+import (
+	"sort"
+
+	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
+)
+
+// MaxSpecials is the largest number of masked values.
+const MaxSpecials = 2
+
+// Mask is the place of a block's special values: runs in ascending order.
+type Mask struct {
+	Runs     []Run
+	Patterns [MaxSpecials][]byte   // big-endian elements
+	bits     [MaxSpecials][]uint64 // of each kind, which elements have it
+	nums     []uint64
+}
+
+// Run is a run of elements with the same special value.
+type Run struct {
+	Start, End int32
+	before     int32 // masked elements before the run
+	kind       uint8
+}
+
+// add appends a run.
+func (m *Mask) add(start, end int, kind uint8) {
+	before := int32(0)
+	if n := len(m.Runs); n > 0 {
+		r := m.Runs[n-1]
+		before = r.before + r.End - r.Start
+	}
+	m.Runs = append(m.Runs, Run{int32(start), int32(end), before, kind})
+}
+
+// From returns the index of the first run that ends after element e.
+func (m *Mask) From(e int) int {
+	if len(m.Runs) == 0 || e < int(m.Runs[0].End) {
+		return 0
+	}
+	return sort.Search(len(m.Runs), func(i int) bool { return int(m.Runs[i].End) > e })
+}
+
+// Rank returns how many elements before e are not masked.
+func (m *Mask) Rank(e int) int {
+	i := m.From(e)
+	if i < len(m.Runs) {
+		r := m.Runs[i]
+		return e - int(r.before) - max(0, e-int(r.Start))
+	}
+	if i == 0 {
+		return e
+	}
+	r := m.Runs[i-1]
+	return e - int(r.before+r.End-r.Start)
+}
+
+// Compact copies the unmasked ones of the elements from at on to dst. y are all elements up to the
+// last one. It returns how many it copied.
+func Compact[T entropy.Lane](m *Mask, dst, y []T, at int) int {
+	k := 0
+	for _, r := range m.Runs[m.From(at):] {
+		if int(r.Start) >= len(y) {
+			break
+		}
+		if at < int(r.Start) {
+			k += copy(dst[k:], y[at:r.Start])
+		}
+		at = int(r.End)
+	}
+	if at < len(y) {
+		k += copy(dst[k:], y[at:])
+	}
+	return k
+}
+
+// at returns the kind of element e, and the end of its run as far as known. i is the
+// number of a run that is not after e; it is advanced.
+func (m *Mask) at(e, known int, i *int) (kind, end int) {
+	for *i < len(m.Runs) && int(m.Runs[*i].End) <= e {
+		*i++
+	}
+	if *i == len(m.Runs) {
+		return 0, known
+	}
+	r := m.Runs[*i]
+	if e < int(r.Start) {
+		return 0, int(r.Start)
+	}
+	return int(r.kind) + 1, int(r.End)
+}
+
+// setBits sets m.bits to the masked elements, one bit each, with one set per kind.
+func (m *Mask) setBits(n int) {
+	m.clearBits(n)
+	for _, r := range m.Runs {
+		setRange(m.bits[r.kind], int(r.Start), int(r.End))
+	}
+}
+
+func (m *Mask) clearBits(n int) {
+	for k := range m.bits {
+		m.bits[k] = entropy.Grow(m.bits[k], (n+63)/64)
+		clear(m.bits[k])
+	}
+}
+
+// setRange sets the bits from start to end, at least one.
+func setRange(w []uint64, start, end int) {
+	i, last := start>>6, (end-1)>>6
+	first, rest := ^uint64(0)<<(start&63), ^uint64(0)>>(-end&63)
+	if i == last {
+		w[i] |= first & rest
+		return
+	}
+	w[i] |= first
+	for i++; i < last; i++ {
+		w[i] = ^uint64(0)
+	}
+	w[last] |= rest
+}
+
+// Build sets the mask to the places of the values in keep and returns the number of
+// masked elements.
+func Build[T entropy.Lane](m *Mask, u []T, keep []T) int {
+	m.Runs = m.Runs[:0]
+	a, b := keep[0], keep[len(keep)-1]
+	masked := 0
+	for i := 0; i < len(u); {
+		v := u[i]
+		if v != a && v != b {
+			i++
+			continue
+		}
+		j := i + 1
+		for j < len(u) && u[j] == v {
+			j++
+		}
+		kind := uint8(0)
+		if v != a {
+			kind = 1
+		}
+		m.add(i, j, kind)
+		masked += j - i
+		i = j
+	}
+	return masked
+}

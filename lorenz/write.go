@@ -1,0 +1,143 @@
+package lorenz
+
+import (
+	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
+	"github.com/cdfz-format/cdfz/lorenz/internal/masks"
+	"github.com/cdfz-format/cdfz/lorenz/internal/repeats"
+)
+
+// write appends a block with a layout.
+func (c *coder[T]) write(s *shape, dst, raw []byte, x *candidate[T], l layout, again bool) []byte {
+	flags := byte(s.specials)
+	if x.pred.isFloat() {
+		flags |= flagFloat
+	}
+	if l != whole(s.n) {
+		flags |= flagCells
+	}
+	if len(x.patches) > 0 {
+		flags |= flagPatches
+	}
+	if entropy.LaneBits[T]() == 64 {
+		flags |= flagWide
+	}
+	if again {
+		flags |= flagRepeats
+	}
+	if x.transposed > 0 {
+		flags |= flagTransposed
+	}
+	dst = append(dst, x.mode, flags, x.kind)
+	if flags&flagCells != 0 {
+		dst = entropy.AppendUvarint(entropy.AppendUvarint(dst, uint64(l.plane)), uint64(l.cell))
+	}
+	dst = x.pred.append(dst)
+	if x.transposed > 0 {
+		dst = entropy.AppendUvarint(dst, uint64(x.transposed))
+	}
+	w := &c.w
+	w.Dst, w.Quick, w.Whole = dst, s.level == Fast || s.lacks(Classes), s.lacks(TrailingZeros)
+	if s.specials > 0 {
+		for _, p := range s.mask.Patterns[:s.specials] {
+			w.Dst = append(w.Dst, p...)
+		}
+		w.Dst = entropy.AppendUvarint(w.Dst, uint64(s.dist))
+		w.Dst = entropy.AppendUvarint(w.Dst, uint64(len(s.nums)))
+		w.Numbers(s.nums)
+	}
+	w.Dst = append(w.Dst, x.params...)
+	if len(x.patches) > 0 {
+		appendPatches(&w.StreamWriter, x.patches, raw, s.size)
+	}
+	if x.mode == modeAdaptive {
+		a := &c.adapt
+		a.spans = spans(a.spans, &s.mask, 0, s.n)
+		dst, w.Dst = a.Encode(w.Dst, c.uncut(s, x, l), a.spans, near(s.dims), x.weighted), nil
+		return dst
+	}
+	r := c.residuals(s, x, l)
+	if x.transposed > 0 {
+		r = transpose(entropy.Grow(c.lits, len(r)), r, x.transposed)
+	}
+	if again {
+		f := &c.find
+		c.lits = repeats.Parse(f, r, c.lits, x.cost/float64(len(r)), 16)
+		w.Dst = entropy.AppendUvarint(w.Dst, uint64(len(f.Lits)))
+		w.Numbers(f.Lits)
+		w.Numbers(f.Lens)
+		w.Numbers(f.Dist)
+		r = c.lits
+	}
+	if x.mode == modeReferences {
+		r = c.references(s, x, r)
+	}
+	w.Write(r, false)
+	dst, w.Dst = w.Dst, nil
+	return dst
+}
+
+// transpose takes every s-th element, from the first s ones on.
+func transpose[T lane](dst, src []T, s int) []T {
+	k := 0
+	for j := range s {
+		for i := j; i < len(src); i += s {
+			dst[k] = src[i]
+			k++
+		}
+	}
+	return dst
+}
+
+// appendPatches appends elements that are stored separately.
+func appendPatches(w *entropy.StreamWriter, at []int32, raw []byte, size int) {
+	nums := make([]uint64, len(at))
+	prev := int32(0)
+	for i, e := range at {
+		nums[i] = uint64(e - prev)
+		prev = e
+	}
+	w.Dst = entropy.AppendUvarint(w.Dst, uint64(len(at)))
+	w.Numbers(nums)
+	for _, e := range at {
+		w.Dst = append(w.Dst, raw[int(e)*size:(int(e)+1)*size]...)
+	}
+}
+
+// residuals returns the residuals of the elements that are not masked. They must
+// not be changed.
+func (c *coder[T]) residuals(s *shape, x *candidate[T], l layout) []T {
+	y := c.uncut(s, x, l)
+	if l.cell == l.plane || l.plane == l.n {
+		return c.compact(&s.mask, y)
+	}
+	// The same cell of all planes, and then the next cell.
+	c.r = entropy.Grow(c.r, len(y))
+	k := 0
+	for at := 0; at < l.plane; at += l.cell {
+		for p := 0; p < l.n; p += l.plane {
+			k += masks.Compact(&s.mask, c.r[k:], y[:p+min(at+l.cell, l.plane)], p+at)
+		}
+	}
+	return c.r[:k]
+}
+
+// uncut returns the residuals of all elements. They must not be changed.
+func (c *coder[T]) uncut(s *shape, x *candidate[T], l layout) []T {
+	if f := x.pred.float; x.pred.isFloat() {
+		c.diff[0] = entropy.Grow(c.diff[0], s.n)
+		fillFloats(x.u, l, f, &s.mask)
+		floatResiduals(c.diff[0], x.u, l, f, 0)
+		return c.diff[0]
+	}
+	fill(x.y, l, x.pred.chain, &s.mask)
+	return differentiate(x.y, l, x.pred.chain, &c.diff)
+}
+
+// compact returns the elements that are not masked.
+func (c *coder[T]) compact(m *masks.Mask, y []T) []T {
+	if len(m.Runs) == 0 {
+		return y
+	}
+	c.r = entropy.Grow(c.r, len(y))
+	return c.r[:masks.Compact(m, c.r, y, 0)]
+}
