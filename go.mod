@@ -6,7 +6,9 @@ require (
 	github.com/agnivade/levenshtein v1.2.2 // "did you mean"
 	github.com/dsnet/compress v0.0.2-0.20230904184137-39efe44ab707
 	github.com/ebitengine/purego v0.11.3 // libnetcdf as a judge, without cgo
+	github.com/hanwen/go-fuse/v2 v2.12.1 // cdfz mount
 	github.com/klauspost/compress v1.20.3
+	github.com/klauspost/reedsolomon v1.14.2 // parity
 	github.com/maypok86/otter/v2 v2.4.0
 	github.com/pierrec/lz4/v4 v4.1.33
 	github.com/rogpeppe/go-internal v1.16.0 // testscript: tests of the command
@@ -14,6 +16,8 @@ require (
 	github.com/spf13/cobra v1.10.2 // verbs, flags, completions, manual pages
 	github.com/spf13/pflag v1.0.9 // the errors of cobra's flags, for our messages
 	github.com/stretchr/testify v1.12.1
+	github.com/ulikunitz/xz v0.5.17 // LZMA, archive --decompress
+	golang.org/x/crypto v0.58.0 // bcrypt: passwords of cdfz serve
 	golang.org/x/sync v0.24.0 // errgroup, semaphore
 	golang.org/x/sys v0.49.0 // unnamed files, locks, whether there is AVX2
 	golang.org/x/term v0.47.0 // whether a stream is a terminal
@@ -29,11 +33,12 @@ require (
 	github.com/cpuguy83/go-md2man/v2 v2.0.6 // indirect
 	github.com/golang/freetype v0.0.0-20170609003504-e2365dfdc4a0 // indirect
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
+	github.com/klauspost/cpuid/v2 v2.3.0 // indirect
 	github.com/mitchellh/colorstring v0.0.0-20190213212951-d06e56a500db // indirect
 	github.com/rivo/uniseg v0.4.7 // indirect
 	github.com/russross/blackfriday/v2 v2.1.0 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/image v0.30.0 // indirect
-	golang.org/x/text v0.28.0 // indirect
-	golang.org/x/tools v0.36.0 // indirect
+	golang.org/x/text v0.43.0 // indirect
+	golang.org/x/tools v0.51.0 // indirect
 )

@@ -20,8 +20,10 @@ type Result struct {
 	Size   int64 // of the archive, in bytes
 	Layout Layout
 	Blocks int64
+	Parity int64  // bytes of Size that parity takes
 	Copied int64  // blocks whose stored bytes [Rewrite] copied
 	SHA256 string // of the image, in hexadecimal digits
+	Loss   *Loss  // values that were rounded; nil: none
 }
 
 // archiveWriter appends entries and collects the data for the tail.
@@ -105,6 +107,7 @@ func (d *draft) writeWith(dst io.Writer, blocks func(w *archiveWriter) (sum []by
 	w.man.SetName(d.o.Name)
 	w.man.Size = d.l.Image.Size
 	w.man.SHA256 = hex.EncodeToString(sum)
+	w.man.Loss = d.o.loss
 	w.man.Blocks = d.l.Blocks
 	w.man.Entries = int64(len(d.front)) + d.l.Blocks + int64(len(w.back)) + 2
 	man := format.NewMeta(czip.ManifestName, format.EncodeJSON(w.man))
@@ -116,7 +119,7 @@ func (d *draft) writeWith(dst io.Writer, blocks func(w *archiveWriter) (sum []by
 	if err != nil {
 		return nil, err
 	}
-	return &Result{Size: w.off + n, Layout: Layout(d.l.Layout), Blocks: d.l.Blocks, SHA256: w.man.SHA256}, nil
+	return &Result{Size: w.off + n, Layout: Layout(d.l.Layout), Blocks: d.l.Blocks, SHA256: w.man.SHA256, Loss: lossOf(w.man.Loss)}, nil
 }
 
 // writeCopies writes the second copies of the plan and of block 0 of the rest, if they
@@ -161,7 +164,7 @@ func (d *draft) writeBlocks(ctx context.Context, w *archiveWriter, image io.Read
 		defer sweep.Close()
 		c.R, c.Tail = sweep, sweep.Tail()
 	}
-	p := blocks.StartPipeline(ctx, d.l, d.o.Workers, w.block)
+	p := blocks.StartPipeline(ctx, d.l, d.o.Workers, d.known, w.block)
 	c.Sink = p
 	err := c.Header()
 	if err == nil {

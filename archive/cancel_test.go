@@ -34,15 +34,15 @@ func manyVars(t testing.TB, n int) []byte {
 }
 
 // TestCancel ends the context of each function while it plans 20,000 variables, in the
-// soak 100,000, or opens, checks or repairs an archive of many. It must return within half a second, or
-// three times as long on a slow machine.
+// soak 100,000, or opens, checks or repairs an archive of many. After that it may work for half a
+// second, or three times as long on a slow machine.
 func TestCancel(t *testing.T) {
 	n := 20_000
 	if os.Getenv("CDFZ_SOAK") != "" {
 		n = 100_000
 	}
 	if testing.Short() {
-		n = 5_000
+		n = 1_000
 	}
 	image := manyVars(t, n)
 	write := func(ctx context.Context, dst io.Writer, mode archive.ZarrMode) error {
@@ -97,11 +97,14 @@ func TestCancel(t *testing.T) {
 			whole := time.Since(start)
 			limit := max(1500*time.Millisecond, whole/4)
 			worst := time.Duration(0)
-			const steps = 6
-			for k := range time.Duration(steps) {
+			steps := time.Duration(6)
+			if testing.Short() {
+				steps = 3
+			}
+			for k := range steps {
 				ctx, cancel := context.WithCancel(t.Context())
-				var ended time.Time
-				timer := time.AfterFunc(whole*k/steps, func() { ended = time.Now(); cancel() })
+				var ended time.Duration
+				timer := time.AfterFunc(whole*k/steps, func() { ended = worked(); cancel() })
 				err := f(ctx)
 				if timer.Stop() {
 					cancel()
@@ -112,9 +115,9 @@ func TestCancel(t *testing.T) {
 					continue
 				}
 				require.ErrorIs(t, err, context.Canceled)
-				worst = max(worst, time.Since(ended))
+				worst = max(worst, worked()-ended)
 			}
-			t.Logf("%v in full, %v after the end of the context", whole, worst)
+			t.Logf("%v in full, %v of work after the end of the context", whole, worst)
 			require.Less(t, worst, limit)
 		})
 	}

@@ -21,9 +21,10 @@ var edges = map[string][]string{
 	"cdf3":                {},
 	"internal/ioat":       {},
 	"internal/faultsrv":   {},
+	"internal/faultio":    {},
 	"remote":              {"internal/ioat"},
 	"blockidx":            {"internal/ioat"},
-	"filters": {"filters/internal/bitshuffle", "filters/internal/blosc", "filters/internal/bzip2", "filters/internal/deflate", "filters/internal/fletcher", "filters/internal/lz4", "filters/internal/lzf",
+	"filters": {"filters/internal/bitshuffle", "filters/internal/blosc", "filters/internal/bzip2", "filters/internal/deflate", "filters/internal/fletcher", "filters/internal/lz4", "filters/internal/lzf", "filters/internal/lzma",
 		"filters/internal/nbit", "filters/internal/numeric", "filters/internal/scaleoffset", "filters/internal/szip", "filters/internal/transpose", "filters/internal/wire", "filters/internal/zstd", "lorenz"},
 	"filters/internal/wire":        {}, // the errors of all filters
 	"filters/internal/bzip2":       {"filters/internal/wire"},
@@ -36,6 +37,7 @@ var edges = map[string][]string{
 		"filters/internal/wire", "filters/internal/zstd"},
 	"filters/internal/lz4":         {"filters/internal/wire"},
 	"filters/internal/lzf":         {"filters/internal/wire"},
+	"filters/internal/lzma":        {"filters/internal/wire"},
 	"filters/internal/nbit":        {"filters/internal/wire"},
 	"filters/internal/szip":        {"filters/internal/transpose", "filters/internal/wire"},
 	"filters/internal/numeric":     {"filters/internal/wire"},
@@ -43,32 +45,41 @@ var edges = map[string][]string{
 	"filters/internal/transpose":   {"filters/internal/kernels"},
 	"filters/internal/zstd":        {"filters/internal/wire"},
 	"lorenz/internal/kernels/gen":  {}, // a nested module, which writes the assembly
-	"lorenz":                       {"lorenz/internal/adaptive", "lorenz/internal/bytecoder", "lorenz/internal/entropy", "lorenz/internal/kernels", "lorenz/internal/references", "lorenz/internal/text"},
+	"lorenz":                       {"lorenz/internal/adaptive", "lorenz/internal/bytecoder", "lorenz/internal/entropy", "lorenz/internal/kernels", "lorenz/internal/masks", "lorenz/internal/references", "lorenz/internal/repeats", "lorenz/internal/text"},
 	"lorenz/internal/adaptive":     {"lorenz/internal/arith", "lorenz/internal/entropy"},
 	"lorenz/internal/arith":        {},
 	"lorenz/internal/bytecoder":    {"lorenz/internal/arith", "lorenz/internal/entropy"},
 	"lorenz/internal/entropy":      {"lorenz/internal/kernels"},
 	"lorenz/internal/kernels":      {},
+	"lorenz/internal/masks":        {"lorenz/internal/entropy", "lorenz/internal/kernels"},
 	"lorenz/internal/references":   {"lorenz/internal/entropy"},
 	"filters/stats":                {"filters"},
+	"lorenz/internal/repeats":      {"lorenz/internal/entropy", "lorenz/internal/kernels"},
 	"lorenz/internal/text":         {"lorenz/internal/entropy"},
 	"filters/spec":                 {"filters"},
+	"filters/plugin":               {"filters", "internal/hostproto"},
+	"internal/warnings":            {"archive"}, // knows errors of blocks
+	"internal/hostproto":           {},          // used by filters/plugin and by the command cdfz-plugin-host
 	"slab":                         {"cdf3", "internal/ioat"},
 	"unlimited":                    {"cdf3", "internal/ioat"},
-	"archive": {"cdf3", "blockidx", "cf", "filters", "internal/atomicfile", "internal/ioat", "remote", "slab", "unlimited",
+	"archive": {"archive/parity", "cdf3", "blockidx", "cf", "filters", "internal/atomicfile", "internal/ioat", "remote", "slab", "unlimited",
 		"archive/internal/fault", "archive/internal/czip", "archive/internal/format", "archive/internal/blocks"},
 	"archive/internal/fault":  {},
 	"archive/internal/czip":   {"archive/internal/fault", "internal/ioat"},
 	"archive/internal/format": {"archive/internal/czip", "archive/internal/fault", "blockidx", "cdf3", "filters", "unlimited"},
 	"archive/internal/blocks": {"archive/internal/czip", "archive/internal/fault", "archive/internal/format",
 		"blockidx", "cdf3", "filters", "internal/ioat", "slab", "unlimited"},
-	"archive/fsck": {"archive/internal/czip", "archive/internal/fault", "archive/internal/format", "archive/internal/blocks",
+	"archive/fsck": {"archive/parity", "archive/internal/czip", "archive/internal/fault", "archive/internal/format", "archive/internal/blocks",
 		"blockidx", "cdf3", "filters", "internal/ioat", "unlimited"},
-	"archive/ncapi": {"archive", "cdf3", "slab"}, // a nested module
-	"cf":            {"cdf3", "slab"},
-	"export":        {"cdf3", "slab", "cf"},
-	"cdl":           {"cdf3", "cf", "slab"}, // text from headers and values, wherever they come from
-	"cdl/gen":       {"cdf3", "filters", "filters/spec", "internal/atomicfile"},
+	"archive/parity": {"archive/internal/czip", "archive/internal/fault", "archive/internal/format", "internal/ioat"},
+	"archive/ncapi":  {"archive", "cdf3", "slab"}, // a nested module
+	"mount":          {"archive", "internal/warnings"},
+	"serve":          {"archive", "internal/warnings", "serve/dap"},
+	"serve/dap":      {"cdf3", "slab"}, // the protocol, for any source
+	"cf":             {"cdf3", "slab"},
+	"export":         {"cdf3", "slab", "cf"},
+	"cdl":            {"cdf3", "cf", "slab"}, // text from headers and values, wherever they come from
+	"cdl/gen":        {"cdf3", "filters", "filters/spec", "internal/atomicfile"},
 }
 
 // TestEdges checks the imports of all packages against edges. Commands and benchmarks

@@ -3,9 +3,10 @@ package archive
 import (
 	"context"
 	"fmt"
-	"sync"
 
-	"github.com/cdfz-format/cdfz/archive/internal/blocks"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/cdfz-format/cdfz/internal/ioat"
 	"github.com/cdfz-format/cdfz/slab"
 	"github.com/cdfz-format/cdfz/unlimited"
 )
@@ -71,39 +72,23 @@ func (v *farVar) View(ctx context.Context, off, n int64) ([]byte, error) {
 // are values.
 type farBox struct{ off, lo, hi int64 }
 
-// farBoxes are the boxes that one read fetches: the image bytes [off, end).
+// farBoxes are the boxes that one read fetches: a run of the image.
 type farBoxes struct {
-	boxes    []farBox
-	off, end int64
+	boxes []farBox
+	run   ioat.Span
 }
 
 // EachBlock implements slab.Blocks.
 func (v *farVar) EachBlock(ctx context.Context, s slab.Sel, f func(slab.Block) error) error {
-	caller := ctx
-	ctx, cancel := context.WithCancelCause(caller)
-	defer cancel(nil)
-	work := make(chan farBoxes)
-	var wg sync.WaitGroup
-	started := 0
-	give := func(r farBoxes) bool {
-		if started < farReads {
-			started++
-			wg.Go(func() {
-				for r := range work {
-					if err := v.read(ctx, r, f); err != nil {
-						cancel(err)
-					}
-				}
-			})
-		}
-		select {
-		case work <- r:
-			return true
-		case <-ctx.Done():
-			return false
+	g, work := errgroup.WithContext(ctx)
+	g.SetLimit(farReads)
+	join := ioat.Joiner{Gap: v.gap, Max: farRun}
+	var r farBoxes
+	give := func() {
+		if now := r; len(now.boxes) > 0 {
+			g.Go(func() error { return v.read(work, now, f) })
 		}
 	}
-	var r farBoxes
 	var bad error
 	err := s.Grid(v.shape, v.box, func(grid []int64, lo, hi int64) bool {
 		off := int64(0)
@@ -116,30 +101,32 @@ func (v *farVar) EachBlock(ctx context.Context, s slab.Sel, f func(slab.Block) e
 			bad = fmt.Errorf("archive: variable at byte %d: values beyond what a file can hold", v.Off)
 			return false
 		}
-		if len(r.boxes) > 0 && (from-r.end >= v.gap || to-r.off > farRun) {
-			if !give(r) {
-				return false
-			}
-			r = farBoxes{}
-		}
+		span := ioat.Span{Off: from, Len: to - from}
 		if len(r.boxes) == 0 {
-			r.off = from
+			r.run = span
+		} else if longer, ok := join.Join(r.run, span); ok {
+			r.run = longer
+		} else {
+			give()
+			r = farBoxes{run: span}
 		}
-		r.boxes, r.end = append(r.boxes, b), to
-		return true
+		r.boxes = append(r.boxes, b)
+		return work.Err() == nil
 	})
 	if err == nil {
 		err = bad
 	}
-	if err == nil && len(r.boxes) > 0 {
-		give(r)
+	if err == nil {
+		give()
 	}
-	close(work)
-	wg.Wait()
-	if err == nil && ctx.Err() != nil {
-		err = blocks.WhyDone(caller, ctx)
+	failed := g.Wait()
+	switch {
+	case err != nil:
+		return err
+	case ctx.Err() != nil:
+		return ctx.Err()
 	}
-	return err
+	return failed
 }
 
 // read reads boxes and calls f with each.
@@ -147,8 +134,8 @@ func (v *farVar) read(ctx context.Context, r farBoxes, f func(slab.Block) error)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	p := make([]byte, r.end-r.off)
-	if err := v.ReadImage(ctx, p, r.off); err != nil {
+	p := make([]byte, r.run.Len)
+	if err := v.ReadImage(ctx, p, r.run.Off); err != nil {
 		return err
 	}
 	for _, b := range r.boxes {
@@ -159,7 +146,7 @@ func (v *farVar) read(ctx context.Context, r farBoxes, f func(slab.Block) error)
 			n /= v.shape[i]
 			blk.Count[i] = min(v.box[i], v.shape[i]-blk.Start[i])
 		}
-		blk.Data = v.Cut(p, r.off, b.off+b.lo, b.off+b.hi)
+		blk.Data = v.Cut(p, r.run.Off, b.off+b.lo, b.off+b.hi)
 		if err := f(blk); err != nil {
 			return err
 		}

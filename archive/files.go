@@ -1,7 +1,6 @@
 package archive
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -32,6 +31,9 @@ type FileOptions struct {
 	// Accept, if not nil, is called with the archive before it appears. An error
 	// discards the archive.
 	Accept func(f *File) error
+	// Written, if not nil, is called when the file is complete, before it is flushed to
+	// disk. What remains needs neither processor nor memory.
+	Written func()
 	// Warn, if not nil, is called with problems that are not errors, such as a
 	// temporary file that could not be removed.
 	Warn func(text string)
@@ -40,7 +42,8 @@ type FileOptions struct {
 // WriteFile archives an image of size bytes into a file, which appears complete and on
 // disk or not at all.
 //
-// The archive is read back and compared with the image, which is read again for this.
+// The archive is read back and compared with the image, which is read again for this, and
+// rounded if the options ask for it.
 // If they differ, the error is a *DifferError, or ErrChanged if the image reads
 // differently each time. An image of 8 MiB or more at a URL is not downloaded twice:
 // instead, the SHA-256 of the bytes that Write read is compared.
@@ -50,11 +53,11 @@ func WriteFile(ctx context.Context, name string, image io.ReaderAt, size int64, 
 		return nil, err
 	}
 	defer t.Close()
-	w := bufio.NewWriterSize(t, 1<<18)
-	res, err := Write(ctx, w, image, size, opts)
-	if err == nil {
-		err = w.Flush()
+	full, h, image, err := prepare(ctx, image, size, opts)
+	if err != nil {
+		return nil, err
 	}
+	res, err := written(ctx, t, t, opts, func(w io.Writer) (*Result, error) { return write(ctx, w, image, size, h, &full) })
 	if err != nil {
 		return nil, err
 	}
@@ -118,6 +121,9 @@ func create(name string, file *FileOptions) (*atomicfile.File, FileOptions, erro
 
 // commit makes a target appear.
 func commit(t *atomicfile.File, o FileOptions) error {
+	if o.Written != nil {
+		o.Written()
+	}
 	if err := t.Commit(); err != nil {
 		return fmt.Errorf("archive: %w", err)
 	}

@@ -18,12 +18,14 @@ type Info struct {
 	ImageName string // base name of the image, unchecked: do not use it in paths
 	ImageSize int64
 	SHA256    string // of the image, in hexadecimal digits
+	Loss      *Loss  // values that were rounded before they were archived; nil: none
 	Writer    string // program and version
 	Layout    Layout
 	Block     int64 // target size of a block
 	Blocks    int64 // blocks of the variables and of the rest
 	Entries   int64 // of the ZIP
 	Stored    int64 // stored bytes of all blocks
+	Parity    bool  // whether there is parity; see package parity
 	Pools     []PoolInfo
 	Rest      RestInfo
 }
@@ -43,7 +45,8 @@ type PoolInfo struct {
 // RestInfo describes the rest of an archive: header, padding, gaps, and the
 // variables that are not blocked.
 type RestInfo struct {
-	Chain  filters.Chain
+	Head   filters.Chain // of the first block, which begins with the netCDF header
+	Chain  filters.Chain // of the other blocks
 	Blocks int64
 	Len    int64 // of the rest, decoded
 }
@@ -56,9 +59,9 @@ func (f *File) Info() (i Info, ok bool) {
 	}
 	return Info{
 		Pools:     poolInfos(a.L),
-		ImageName: a.Man.ImageName(), ImageSize: a.Man.Size, SHA256: a.Man.SHA256, Writer: a.L.Writer, Layout: Layout(a.L.Layout),
-		Block: a.L.Block, Blocks: a.Man.Blocks, Entries: a.Man.Entries, Stored: a.Man.Stored,
-		Rest: RestInfo{Chain: a.L.Filters[a.L.Rest.Chain], Blocks: a.L.RestBlocks, Len: a.L.Rest.Len},
+		ImageName: a.Man.ImageName(), ImageSize: a.Man.Size, SHA256: a.Man.SHA256, Writer: a.L.Writer, Layout: Layout(a.L.Layout), Loss: lossOf(a.Man.Loss),
+		Block: a.L.Block, Blocks: a.Man.Blocks, Entries: a.Man.Entries, Stored: a.Man.Stored, Parity: a.Man.Parity > 0,
+		Rest: RestInfo{Head: a.L.Filters[a.L.HeadChain()], Chain: a.L.Filters[a.L.Rest.Chain], Blocks: a.L.RestBlocks, Len: a.L.Rest.Len},
 	}, true
 }
 

@@ -25,6 +25,7 @@ type draft struct {
 	o     *WriteOptions
 	l     *format.Resolved
 	front []format.MetaEntry // README, plan, Zarr metadata
+	known *blocks.Known      // encoded blocks of other drafts, or nil
 }
 
 // newDraft plans an archive and makes its metadata. ErrMetadata means that the layout
@@ -43,6 +44,7 @@ func newDraft(ctx context.Context, h *cdf3.Header, size int64, o *WriteOptions, 
 	}
 	po := &format.PlanOptions{
 		Block: o.Block, Memory: o.Memory, Head: head, Rest: rest, Chain: o.chainFor, Pool: o.poolChain, Named: o.named, Headers: worth,
+		Shape: func(n int) ([]int64, error) { return o.Shapes[h.Vars[n].Name], nil },
 	}
 	for _, f := range more {
 		f(po)
@@ -56,14 +58,18 @@ func newDraft(ctx context.Context, h *cdf3.Header, size int64, o *WriteOptions, 
 		return nil, err
 	}
 	files := []format.MetaFile{{Name: czip.PlanName, Data: plan}}
+	d := &draft{o: o, l: l, front: []format.MetaEntry{format.NewStoredMeta(czip.ReadmeName, []byte(format.Readme))}}
 	if lay.HasView() {
+		// Most small images fail here, which saves making the metadata.
+		if d.structural() > po.Headers {
+			return nil, fmt.Errorf("archive: %w", format.ErrMetadata)
+		}
 		zarr, err := format.ZarrMeta(ctx, h, l.Plan, format.MetaBase+worth)
 		if err != nil {
 			return nil, err
 		}
 		files = append(files, zarr...)
 	}
-	d := &draft{o: o, l: l, front: []format.MetaEntry{format.NewStoredMeta(czip.ReadmeName, []byte(format.Readme))}}
 	for _, f := range files {
 		e, err := format.NewLongMeta(ctx, f.Name, f.Data)
 		if err != nil {
@@ -86,9 +92,9 @@ func newDraft(ctx context.Context, h *cdf3.Header, size int64, o *WriteOptions, 
 
 // chooseView plans an archive with a Zarr view, if one is wanted and worth its cost. It
 // returns nil otherwise. See docs/FORMAT.md, "Thresholds of the layouts".
-func chooseView(ctx context.Context, image io.ReaderAt, size int64, h *cdf3.Header, o *WriteOptions) (*draft, error) {
+func chooseView(ctx context.Context, image io.ReaderAt, size int64, h *cdf3.Header, o *WriteOptions, more ...func(*format.PlanOptions)) (*draft, error) {
 	for _, lay := range o.Zarr.layouts() {
-		d, err := newDraft(ctx, h, size, o, lay)
+		d, err := newDraft(ctx, h, size, o, lay, more...)
 		if err != nil && (o.Zarr.forced() || !errors.Is(err, format.ErrMetadata)) {
 			return nil, err
 		}

@@ -2,12 +2,14 @@ package archive
 
 import (
 	"fmt"
+	"maps"
 	"runtime"
 	"slices"
 
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
 	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/parity"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
 )
@@ -57,8 +59,16 @@ const (
 	MinBlock     = 1 << 10
 	MaxBlock     = 256 << 20
 
+	// maxPresetBlock is the size of a block under PresetMax, whose probabilities need many
+	// values to adapt.
+	maxPresetBlock = 1 << 20
+
 	// DefaultCache is the bound of the block cache, in bytes of decoded blocks.
 	DefaultCache = blocks.DefaultCache
+
+	// maxLossy is the most variables that may be rounded. The manifest, which lists
+	// them, is at most 64 KiB.
+	maxLossy = 256
 
 	// DefaultMemory is the default memory for blocks of record variables. It suffices
 	// for the blocks of 500 record variables at once.
@@ -68,18 +78,34 @@ const (
 // WriteOptions control Write. Nil and the zero value mean the defaults.
 type WriteOptions struct {
 	Name    string      // base name of the image, kept in the manifest
-	Block   int64       // target size of a block in bytes; 0: DefaultBlock
+	Block   int64       // target size of a block in bytes; 0: DefaultBlock, with PresetMax 1 MiB
 	Preset  Preset      // "": PresetDefault
 	Filters []VarFilter // chains of single variables
-	Zarr    ZarrMode    // "": ZarrAuto
+	// Shapes are the block shapes of single variables, by name, in elements. FORMAT.md,
+	// section 8.1, has the form: 1 in the first dimensions, any length in the next, and
+	// the whole length in the rest. The blocks of other variables follow from Block.
+	Shapes map[string][]int64
+	Zarr   ZarrMode // "": ZarrAuto
+	// Lossy names variables whose values are rounded before they are archived, by the
+	// first filter of their chain in Filters, which must be one that rounds, such as
+	// [filters.Quantize]. Values that mark missing ones are kept: _FillValue, or netCDF's
+	// default, and missing_value. The archive then restores the rounded image and not
+	// the source. Its manifest tells that, as [Info].Loss. Without Lossy, values that
+	// such a filter would change are an error.
+	Lossy []string
 	// Memory bounds the blocks of record variables that are collected at the same time,
 	// in bytes. 0 means DefaultMemory. It determines how many times the record section
 	// is read, and the order of blocks in the archive.
 	Memory  int64
 	Workers int // goroutines that encode; 0: GOMAXPROCS; does not affect the archive
+	// Parity is the amount of parity, from which damage can be healed (package parity).
+	// 0 means none. With parity, Write and Rewrite make the archive in a temporary file.
+	Parity parity.Share
 	// Progress, if not nil, is called with the number of image bytes done so far, from
 	// one goroutine at a time.
 	Progress func(done int64)
+
+	loss *format.Loss // what rounding lost
 }
 
 // withDefaults checks the options and fills in the defaults.
@@ -90,6 +116,9 @@ func (o *WriteOptions) withDefaults() (WriteOptions, error) {
 	}
 	if c.Block == 0 {
 		c.Block = DefaultBlock
+		if c.Preset == PresetMax {
+			c.Block = maxPresetBlock
+		}
 	}
 	if c.Block < MinBlock || c.Block > MaxBlock {
 		return c, fault.Optionsf("block of %d bytes, expected %d to %d", c.Block, MinBlock, MaxBlock)
@@ -105,6 +134,9 @@ func (o *WriteOptions) withDefaults() (WriteOptions, error) {
 	}
 	if c.Workers < 1 || c.Workers > blocks.MaxWorkers {
 		return c, fault.Optionsf("%d workers, expected 1 to %d", c.Workers, blocks.MaxWorkers)
+	}
+	if len(c.Lossy) > maxLossy {
+		return c, fault.Optionsf("%d lossy variables, expected at most %d", len(c.Lossy), maxLossy)
 	}
 	switch c.Zarr {
 	case "":
@@ -214,11 +246,14 @@ func (o *WriteOptions) poolChain(t cdf3.Type, g *format.Geometry) (filters.Chain
 	return o.chainFor("*", t, g)
 }
 
-// named reports whether the options have a chain for a variable by its name, and whether
-// it has a filter.
+// named reports whether the options have a chain or a block shape for a variable by its
+// name, and whether it has a filter or such a shape.
 func (o *WriteOptions) named(name string) (named, filtered bool) {
 	if name == "*" {
 		return false, false
+	}
+	if o.Shapes[name] != nil {
+		return true, true
 	}
 	for _, f := range o.Filters {
 		if slices.Contains(f.Vars, name) {
@@ -269,6 +304,36 @@ var blockKinds = map[cdf3.Type]filters.Kind{
 	cdf3.Byte: filters.Int, cdf3.Short: filters.Int, cdf3.Int: filters.Int, cdf3.Int64: filters.Int,
 	cdf3.UByte: filters.Uint, cdf3.UShort: filters.Uint, cdf3.UInt: filters.Uint, cdf3.UInt64: filters.Uint,
 	cdf3.Float: filters.Float, cdf3.Double: filters.Float, cdf3.Char: filters.Text,
+}
+
+// checkNames checks the options for variables by name.
+func (o *WriteOptions) checkNames(h *cdf3.Header) error {
+	if err := o.checkFilters(h); err != nil {
+		return err
+	}
+	return o.checkShapes(h)
+}
+
+// checkShapes rejects names that no variable has, and shapes that blocks cannot have.
+func (o *WriteOptions) checkShapes(h *cdf3.Header) error {
+	known := map[string]bool{}
+	for i := range h.Vars {
+		v := &h.Vars[i]
+		shape, ok := o.Shapes[v.Name]
+		if !ok {
+			continue
+		}
+		known[v.Name] = true
+		if _, err := format.NewGeometry(v.Shape, shape, v.Type.Size()); err != nil {
+			return fault.Optionsf("blocks of shape %v for variable %q, whose shape is %v", shape, v.Name, v.Shape)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(o.Shapes)) {
+		if !known[name] {
+			return fault.Optionsf("a block shape for variable %q, which the file does not have", name)
+		}
+	}
+	return nil
 }
 
 // checkFilters rejects names that no variable has and variables named twice.

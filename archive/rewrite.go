@@ -1,7 +1,6 @@
 package archive
 
 import (
-	"bufio"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -11,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
+	"github.com/cdfz-format/cdfz/archive/internal/fault"
 	"github.com/cdfz-format/cdfz/archive/internal/format"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
@@ -21,14 +21,21 @@ import (
 // filters. A Preset replaces the chains of all variables that Filters does not name.
 //
 // Blocks with the same elements and the same chain as in src are copied without being
-// decoded, so src may have filters that this program lacks. [Result].Copied counts them.
+// decoded, so src may have filters that this program lacks. Their codecs are copied too,
+// and their variables stay in the Zarr view. [Result].Copied counts copied blocks.
 // The SHA-256 of the image is the one in src. It is not verified. Reading the archive
-// back does that.
+// back does that. An archive of rounded values stays one, with the same [Info].Loss; the
+// options must not ask for more loss.
 //
 // A classic src is archived as [Write] does. Errors are those of Write and of reading src.
 func Rewrite(ctx context.Context, dst io.Writer, src *File, opts *WriteOptions) (*Result, error) {
+	return spooled(ctx, dst, opts, func(dst io.Writer) (*Result, error) { return rewriteArchive(ctx, dst, src, opts) })
+}
+
+// rewriteArchive is Rewrite without parity.
+func rewriteArchive(ctx context.Context, dst io.Writer, src *File, opts *WriteOptions) (*Result, error) {
 	if src.archive == nil {
-		return Write(ctx, dst, src.Image(), src.Image().Size(), opts)
+		return writeArchive(ctx, dst, src.Image(), src.Image().Size(), opts)
 	}
 	k, err := newKeeper(src, opts)
 	if err != nil {
@@ -65,11 +72,7 @@ func RewriteFile(ctx context.Context, name string, src *File, opts *WriteOptions
 		return nil, err
 	}
 	defer t.Close()
-	w := bufio.NewWriterSize(t, 1<<18)
-	res, err := Rewrite(ctx, w, src, opts)
-	if err == nil {
-		err = w.Flush()
-	}
+	res, err := written(ctx, t, t, opts, func(w io.Writer) (*Result, error) { return rewriteArchive(ctx, w, src, opts) })
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +86,7 @@ func RewriteFile(ctx context.Context, name string, src *File, opts *WriteOptions
 func (d *draft) rewriteBlocks(ctx context.Context, w *archiveWriter, from *blocks.Reader) (copied int64, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	p := blocks.StartPipeline(ctx, d.l, d.o.Workers, w.block)
+	p := blocks.StartPipeline(ctx, d.l, d.o.Workers, nil, w.block)
 	done := int64(0)
 	r := &blocks.Rewriter{L: d.l, From: from, Sink: p, Read: func(n int64) {
 		if done += n; d.o.Progress != nil {
@@ -103,7 +106,16 @@ type keeper struct {
 	from  *blocks.Reader
 	zarr  bool             // the options choose the layout
 	chain bool             // keep chains that Filters does not name
+	shape bool             // keep block shapes that Shapes does not name
 	vars  map[string][]int // numbers of variables by name, which need not be unique
+	views map[viewKey]format.NotViewed
+}
+
+// viewKey is what the reason depends on why variables are not in the Zarr view of the
+// source.
+type viewKey struct {
+	chain int
+	block int64 // bytes
 }
 
 func newKeeper(src *File, opts *WriteOptions) (*keeper, error) {
@@ -116,7 +128,11 @@ func newKeeper(src *File, opts *WriteOptions) (*keeper, error) {
 	if opts != nil {
 		o = *opts
 	}
-	k.zarr, k.chain = o.Zarr != "", o.Preset == ""
+	if len(o.Lossy) > 0 {
+		return nil, fault.Optionsf("values of an archive cannot be rounded")
+	}
+	o.loss = k.from.Man.Loss
+	k.zarr, k.chain, k.shape = o.Zarr != "", o.Preset == "", o.Block == 0
 	if o.Block == 0 {
 		o.Block = min(max(k.from.L.Block, MinBlock), MaxBlock)
 	}
@@ -127,7 +143,7 @@ func newKeeper(src *File, opts *WriteOptions) (*keeper, error) {
 	if k.o, err = o.withDefaults(); err != nil {
 		return nil, err
 	}
-	return k, k.o.checkFilters(src.header)
+	return k, k.o.checkNames(src.header)
 }
 
 // draft plans the archive, in the layout of the source unless the options choose one.
@@ -146,7 +162,7 @@ func (k *keeper) draft(ctx context.Context) (*draft, error) {
 		return newDraft(ctx, h, size, &k.o, format.Pooled, k.options)
 	}
 	lay := k.from.L.Layout
-	if lay == format.Single && len(k.o.Filters) > 0 {
+	if lay == format.Single && len(k.o.Filters)+len(k.o.Shapes) > 0 {
 		lay = format.Pooled // variables get blocks that filters apply to
 	}
 	return newDraft(ctx, h, size, &k.o, lay, k.options, func(o *format.PlanOptions) { o.Headers = math.MaxInt64 })
@@ -155,11 +171,19 @@ func (k *keeper) draft(ctx context.Context) (*draft, error) {
 // options lets a plan keep the chains and pools of the source.
 func (k *keeper) options(o *format.PlanOptions) {
 	l := k.from.L
+	o.Kept = k.codecs
 	if k.chain {
 		o.Chain, o.Pool = k.chainFor, k.poolChain
 		o.Rest = l.Filters[l.Rest.Chain]
-		if o.Head = o.Rest; l.Rest.Head != nil {
-			o.Head = l.Filters[*l.Rest.Head]
+		o.Head = l.Filters[l.HeadChain()]
+	}
+	if given := o.Shape; k.shape {
+		o.Shape = func(n int) ([]int64, error) {
+			block, err := given(n)
+			if v := k.src.vars[n]; block == nil && v >= 0 {
+				block = l.Vars[v].Block
+			}
+			return block, err
 		}
 	}
 	if l.Layout != format.Pooled {
@@ -208,6 +232,38 @@ func (k *keeper) poolChain(t cdf3.Type, g *format.Geometry) (filters.Chain, erro
 		}
 	}
 	return k.o.poolChain(t, g)
+}
+
+// codecs returns the codecs of a chain as the source has them, if this program lacks one
+// of its filters and so cannot make the codecs.
+func (k *keeper) codecs(c filters.Chain, n int64) ([]format.PlanFilter, format.NotViewed, bool) {
+	l := k.from.L
+	known := !slices.ContainsFunc(c, func(f filters.Filter) bool { _, ok := filters.Lookup(f.ID); return !ok })
+	if known || !l.Layout.HasView() {
+		return nil, "", false
+	}
+	number := slices.IndexFunc(l.Filters, func(x filters.Chain) bool { return slices.EqualFunc(x, c, sameFilter) })
+	if number < 0 {
+		return nil, "", false
+	}
+	if k.views == nil {
+		k.views = map[viewKey]format.NotViewed{}
+		for i := range l.Vars {
+			key := viewKey{l.Vars[i].Chain, l.Geoms[i].BlockLen}
+			if old, ok := k.views[key]; !ok || old != "" {
+				k.views[key] = l.Vars[i].View // of those with a path in .cdfz/v, only if there are no others
+			}
+		}
+	}
+	why, ok := k.views[viewKey{number, n}]
+	if !ok {
+		why = format.ViewNoCodec
+	}
+	return l.Chains[number], why, true
+}
+
+func sameFilter(f, g filters.Filter) bool {
+	return f.ID == g.ID && f.Optional == g.Optional && f.Name == g.Name && slices.Equal(f.Params, g.Params)
 }
 
 // keep returns the chain of array i for blocks of geometry g. Parameters that depend on

@@ -15,7 +15,7 @@ import (
 // TestIndexDamage checks that a damaged page of the index is ErrCorrupt on every path
 // that reads rows.
 func TestIndexDamage(t *testing.T) {
-	ar := pack(t, cubeImage(t, 64, 30, 50), &WriteOptions{Block: MinBlock, Zarr: ZarrAlways})
+	ar := pack(t, cubeImage(t, 64, 30, 50), &WriteOptions{Block: MinBlock, Zarr: ZarrAlways, Preset: PresetFast})
 	r := open(t, ar)
 	require.Greater(t, r.L.Blocks, int64(300))
 	bad := bytes.Clone(ar)

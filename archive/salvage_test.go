@@ -148,6 +148,9 @@ func TestSalvageCut(t *testing.T) {
 	ar := pack(t, image, &WriteOptions{Block: MinBlock, Zarr: ZarrAlways})
 	r := open(t, ar)
 	for n := range r.L.Blocks {
+		if testing.Short() && n%5 != 0 && n != r.L.RestFirst {
+			continue
+		}
 		row, err := r.Index.Row(n)
 		require.NoError(t, err)
 		for _, end := range []int64{row.Off + row.Len, row.Off + row.Len - 1} {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
 	"github.com/cdfz-format/cdfz/archive/internal/format"
 	"github.com/cdfz-format/cdfz/cdf3"
@@ -19,7 +20,8 @@ import (
 // Archives of images below 8 MiB, which are made in memory.
 
 const (
-	tryAll        = 256 << 10 // bytes of an image that is archived in every layout without a view
+	tryAll        = 256 << 10 // bytes of an image that may get the layout Single for its size alone
+	singleLeast   = 1100      // bytes of such an archive besides the block
 	viewExtra     = 32        // the share of a smaller archive that a view may cost,
 	viewExtraBase = 512       // and these bytes
 )
@@ -37,16 +39,21 @@ type smallWriter struct {
 	h     *cdf3.Header
 	image []byte
 	sum   [32]byte // SHA-256 of the image
+	known *blocks.Known
+
+	segments []unlimited.Segment
+	head     filters.Chain // of the header, nil for the usual one
+	whole    map[int]bool  // variables that were asked for: whether they have one block
 }
 
 // writeSmall makes archives of several layouts in memory and writes the smallest.
 func writeSmall(ctx context.Context, dst io.Writer, image io.ReaderAt, size int64, h *cdf3.Header, o *WriteOptions) (*Result, error) {
-	s := &smallWriter{ctx: ctx, o: o, h: h, image: make([]byte, size)}
+	s := &smallWriter{ctx: ctx, o: o, h: h, image: make([]byte, size), known: blocks.NewKnown()}
 	if err := ioat.ReadFull(image, s.image, 0); err != nil {
 		return nil, fmt.Errorf("archive: reading the image: %w", err)
 	}
 	s.sum = sha256.Sum256(s.image)
-	view, err := chooseView(ctx, bytes.NewReader(s.image), size, h, o)
+	view, err := chooseView(ctx, bytes.NewReader(s.image), size, h, o, s.fitted)
 	if err != nil {
 		return nil, err
 	}
@@ -66,6 +73,7 @@ func writeSmall(ctx context.Context, dst io.Writer, image io.ReaderAt, size int6
 }
 
 func (s *smallWriter) write(d *draft) (*made, error) {
+	d.known = s.known
 	var buf bytes.Buffer
 	res, err := d.write(s.ctx, &buf, bytes.NewReader(s.image), s.sum[:])
 	if err != nil {
@@ -77,35 +85,27 @@ func (s *smallWriter) write(d *draft) (*made, error) {
 // smallest makes the archive in the layouts that come into question.
 func (s *smallWriter) smallest(view *draft) (*made, error) {
 	size := int64(len(s.image))
-	var best *made
-	try := func(lay format.Layout, more ...func(*format.PlanOptions)) error {
-		d, err := newDraft(s.ctx, s.h, size, s.o, lay, more...)
-		if errors.Is(err, format.ErrMetadata) && lay != format.Single {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		m, err := s.write(d)
-		if err == nil && (best == nil || m.Size < best.Size) {
-			best = m
-		}
-		return err
-	}
-	if err := try(format.Pooled, s.trials); err != nil {
+	best, err := s.pooled(size)
+	if err != nil {
 		return nil, err
 	}
-	// Chains that the user chose are for the blocks of variables, which other layouts
-	// have fewer of.
-	all := size <= tryAll && len(s.o.Filters) == 0
-	if all {
-		if err := try(format.Pooled, func(o *format.PlanOptions) { o.NoPools = true }); err != nil {
+	single := best == nil || best.Size > size+slack
+	if !single {
+		if single, err = s.promisesSingle(best.Size); err != nil {
 			return nil, err
 		}
 	}
-	if all || best == nil || best.Size > size+slack {
-		if err := try(format.Single); err != nil {
+	if single {
+		d, err := newDraft(s.ctx, s.h, size, s.o, format.Single)
+		if err != nil {
 			return nil, err
+		}
+		m, err := s.write(d)
+		if err != nil {
+			return nil, err
+		}
+		if best == nil || m.Size < best.Size {
+			best = m
 		}
 	}
 	if view != nil {
@@ -117,40 +117,56 @@ func (s *smallWriter) smallest(view *draft) (*made, error) {
 	return best, nil
 }
 
+// pooled makes the archive in the layout Pooled. It is nil if that is impossible, or if no
+// variable has blocks and Single is allowed, which then puts values and header into one block.
+func (s *smallWriter) pooled(size int64) (*made, error) {
+	d, err := newDraft(s.ctx, s.h, size, s.o, format.Pooled, s.fitted, s.trials)
+	if errors.Is(err, format.ErrMetadata) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if s.maySingle() && len(d.l.Vars) == 0 && len(d.l.Pools) == 0 && s.h.Len < size {
+		return nil, nil
+	}
+	return s.write(d)
+}
+
+// maySingle reports whether the layout Single may be chosen for its size. Chains that the
+// user chose are for the blocks of variables, which it does not have.
+func (s *smallWriter) maySingle() bool {
+	return len(s.image) <= tryAll && len(s.o.Filters)+len(s.o.Shapes) == 0
+}
+
+// promisesSingle reports whether the layout Single may take less than size bytes. A fast
+// estimate decides, since that layout costs more time than all others together.
+func (s *smallWriter) promisesSingle(size int64) (bool, error) {
+	if !s.maySingle() {
+		return false, nil
+	}
+	n := int64(len(s.image))
+	g, err := format.NewGeometry([]int64{n}, []int64{n}, 1)
+	if err != nil {
+		return false, err
+	}
+	head, _, err := s.o.Preset.rest()
+	if err != nil {
+		return false, err
+	}
+	if head[0].ID == filters.Zstd {
+		head = filters.Chain{{ID: filters.Zstd, Params: []uint32{fastLevel}}}
+	}
+	least, err := storedLen(nil, s.image, head, g)
+	return least+singleLeast < size, err
+}
+
 // trials lets a plan have the pools only that pay.
 func (s *smallWriter) trials(o *format.PlanOptions) {
-	segs, _ := unlimited.Plan(s.h, int64(len(s.image)))
 	o.Trial = func(vars []int, c filters.Chain, g *format.Geometry) (int64, error) {
 		if err := s.ctx.Err(); err != nil {
 			return 0, err
 		}
-		raw := make([]byte, 0, g.RawLen)
-		for _, n := range vars {
-			segs[n].Runs(0, segs[n].Size(), func(at, n int64) bool {
-				raw = append(raw, s.image[at:at+n]...)
-				return true
-			})
-		}
-		return storedLen(raw, c, g)
+		return storedLen(s.known, s.raw(vars...), c, g)
 	}
-}
-
-// storedLen is the length of the stored bytes of all blocks of an array.
-func storedLen(raw []byte, c filters.Chain, g *format.Geometry) (int64, error) {
-	coder, err := filters.NewCoder(c)
-	if err != nil {
-		return 0, err
-	}
-	block := make([]byte, g.BlockLen)
-	var out []byte
-	sum := int64(0)
-	for b := range g.Blocks {
-		off, n := g.At(b)
-		g.Pad(block, int64(copy(block, raw[off:off+n])))
-		if out, _, err = coder.Encode(out[:0], block); err != nil {
-			return 0, err
-		}
-		sum += int64(len(out))
-	}
-	return sum, nil
 }

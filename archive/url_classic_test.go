@@ -100,13 +100,13 @@ func readBits(t testing.TB, a slab.Array, s slab.Sel) any {
 // reader and a local one, also for truncated files.
 func TestRemoteClassic(t *testing.T) {
 	rng := rand.New(rand.NewSource(1))
-	files, selections := someFiles(t), 20
+	files, selections, scale := someFiles(t), 20, int64(1)
 	if testing.Short() {
-		selections = 3
+		selections, scale = 3, 4
 	}
-	files["cube"] = cubeImage(t, 70, 30, 50)
-	files["small records"] = cubeImage(t, 5000, 1, 3)
-	files["long rows"] = cubeImage(t, 3, 2, 70_000)
+	files["cube"] = cubeImage(t, 70/scale, 30, 50)
+	files["small records"] = cubeImage(t, 5000/scale, 1, 3)
+	files["long rows"] = cubeImage(t, 3, 2, 70_000/scale)
 	for name, image := range files {
 		for _, b := range [][]byte{image, image[:max(len(image)*2/3, 32)]} {
 			local, err := New(bytes.NewReader(b), int64(len(b)), nil)

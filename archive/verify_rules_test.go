@@ -86,7 +86,7 @@ func TestVerifyRules(t *testing.T) {
 	viewed := pack(t, image, &WriteOptions{Name: "a.nc", Block: 4096, Zarr: ZarrAlways})
 	consolidated := pack(t, image, &WriteOptions{Name: "a.nc", Block: 4096, Zarr: ZarrConsolidated})
 	pooled := pack(t, image, &WriteOptions{Name: "a.nc", Block: 4096, Zarr: ZarrNever})
-	plain := pack(t, image, &WriteOptions{Name: "a.nc", Block: 10_000, Zarr: ZarrAlways, Filters: []VarFilter{{Vars: []string{"*"}}}})
+	plain := pack(t, image, &WriteOptions{Name: "a.nc", Block: 10_000, Zarr: ZarrAlways, Preset: PresetFast, Filters: []VarFilter{{Vars: []string{"*"}}}})
 	insert := func(at int, e ...format.MetaEntry) func([]format.MetaEntry) []format.MetaEntry {
 		return func(list []format.MetaEntry) []format.MetaEntry {
 			return append(append(append([]format.MetaEntry{}, list[:at]...), e...), list[at:]...)

@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/cdf3"
 )
 
 // Write archives the first size bytes of image to dst, which it only appends to.
@@ -20,21 +21,42 @@ import (
 // *cdf3.FormatError, and nothing is written. After any other error dst holds a
 // useless part of an archive. Errors of reads and writes are wrapped.
 func Write(ctx context.Context, dst io.Writer, image io.ReaderAt, size int64, opts *WriteOptions) (*Result, error) {
+	return spooled(ctx, dst, opts, func(dst io.Writer) (*Result, error) { return writeArchive(ctx, dst, image, size, opts) })
+}
+
+// writeArchive is Write without parity.
+func writeArchive(ctx context.Context, dst io.Writer, image io.ReaderAt, size int64, opts *WriteOptions) (*Result, error) {
+	o, h, image, err := prepare(ctx, image, size, opts)
+	if err != nil {
+		return nil, err
+	}
+	return write(ctx, dst, image, size, h, &o)
+}
+
+// prepare checks the options and reads the netCDF header. If values are to be rounded, it
+// returns the rounded image.
+func prepare(ctx context.Context, image io.ReaderAt, size int64, opts *WriteOptions) (WriteOptions, *cdf3.Header, io.ReaderAt, error) {
 	o, err := opts.withDefaults()
 	if err != nil {
-		return nil, err
+		return o, nil, nil, err
 	}
 	h, err := readHeader(ctx, image, size)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = o.checkNames(h)
 	}
-	if err := o.checkFilters(h); err != nil {
-		return nil, err
+	if err != nil || len(o.Lossy) == 0 {
+		return o, h, image, err
 	}
+	rounded, err := newRounded(ctx, image, size, h, &o)
+	return o, h, rounded, err
+}
+
+// write archives an image under complete options.
+func write(ctx context.Context, dst io.Writer, image io.ReaderAt, size int64, h *cdf3.Header, o *WriteOptions) (*Result, error) {
 	if size < format.SmallImage {
-		return writeSmall(ctx, dst, image, size, h, &o)
+		return writeSmall(ctx, dst, image, size, h, o)
 	}
-	d, err := chooseDraft(ctx, image, size, h, &o)
+	d, err := chooseDraft(ctx, image, size, h, o)
 	if err != nil {
 		return nil, err
 	}

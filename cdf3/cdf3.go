@@ -6,7 +6,7 @@
 // [Header.Append] writes a header, [Header.Layout] places the variables of a header built
 // by a program, and [WriteFile] writes a whole file.
 //
-// # What is strict and what is not
+// # Strictness
 //
 // Structure is strict: tags, counts, type codes, dimension numbers and the
 // position of the unlimited dimension must be right, the header must lie

@@ -142,7 +142,11 @@ func TestReadCut(t *testing.T) {
 		if whole.Len > 6000 {
 			continue
 		}
-		for n := range whole.Len {
+		step := int64(1)
+		if testing.Short() {
+			step = 7
+		}
+		for n := int64(0); n < whole.Len; n += step {
 			h, err := parse(b[:n])
 			require.Nil(t, h)
 			if n < 4 {

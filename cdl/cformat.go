@@ -83,7 +83,7 @@ func literal(s string) (text, rest string, ok bool) {
 	return string(b), "", true
 }
 
-// number parses the decimal number at the start of s, 0 if there is none.
+// number parses the decimal number at the start of s. Without one it returns 0.
 func number(s string) (n int, rest string, ok bool) {
 	for s != "" && s[0] >= '0' && s[0] <= '9' {
 		if n = n*10 + int(s[0]-'0'); n > maxOutput {

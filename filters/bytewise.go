@@ -73,9 +73,6 @@ var shuffleMethod = Method{
 	},
 }
 
-// maxElemSize keeps an element size within an int on every system.
-const maxElemSize = 1<<31 - 1
-
 func shuffle(dst, src []byte, params []uint32) ([]byte, error) {
 	dst, part := wire.Extend(dst, len(src))
 	transpose.Shuffle(part, src, int(params[0]))

@@ -1,47 +1,10 @@
 package filters
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
-)
-
-// Limits of a chain.
-const (
-	// MaxID is the largest filter id: HDF5 stores it in two bytes.
-	MaxID = 65535
-	// MaxFilters is the longest chain, because an exclusion mask has 32 bits
-	// (H5Z_MAX_NFILTERS in HDF5's H5Zpublic.h).
-	MaxFilters = 32
-)
-
-// Ids of the built-in filters. They are part of the format and never change. 1 to 6 are
-// H5Z_FILTER_* of HDF5's H5Zpublic.h. The others are in The HDF Group's registry
-// (hdf5_plugins, docs/RegisteredFilterPlugins.md). Those from 52723 on, which is 0xCDF3,
-// are in the range for private use.
-const (
-	Deflate     uint32 = 1
-	Shuffle     uint32 = 2
-	Fletcher32  uint32 = 3
-	Szip        uint32 = 4
-	NBit        uint32 = 5
-	ScaleOffset uint32 = 6
-	Bzip2       uint32 = 307
-	LZF         uint32 = 32000
-	Blosc       uint32 = 32001
-	LZ4         uint32 = 32004
-	Bitshuffle  uint32 = 32008
-	Zstd        uint32 = 32015
-	Lorenz      uint32 = 52723
-
-	Delta            uint32 = 52724
-	FixedScaleOffset uint32 = 52725
-	Quantize         uint32 = 52726
-	BitRound         uint32 = 52727
-	PackBits         uint32 = 52728
-	CRC32            uint32 = 52729
-	Adler32          uint32 = 52730
-	Gzip             uint32 = 52731
 )
 
 // Filter is one stage of a chain as HDF5 stores it.
@@ -70,6 +33,18 @@ func (f Filter) String() string {
 		b.WriteByte('?')
 	}
 	return b.String()
+}
+
+// describe formats a filter for an error message: "32004 (lz4)".
+func describe(f Filter) string {
+	name := f.Name
+	if name == "" {
+		name = Name(f.ID)
+	}
+	if name == "" {
+		return f.String()
+	}
+	return fmt.Sprintf("%s (%s)", f, name)
 }
 
 // Compresses reports whether the filter's purpose is to make blocks shorter. It is
@@ -167,7 +142,7 @@ func (c Chain) Clone() Chain {
 func (c Chain) Complete(b Block) (Chain, error) {
 	c = c.Clone()
 	for i, f := range c {
-		m := find(f.ID)
+		m := need(f.ID)
 		if m == nil {
 			continue
 		}

@@ -1,11 +1,8 @@
 package filters
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 )
@@ -77,6 +74,9 @@ func ToFilter(text json.RawMessage) (Filter, error) {
 		}
 	}
 	r := withCodec(id)
+	if r == nil && discover() {
+		r = withCodec(id)
+	}
 	if r == nil {
 		return Filter{}, errorf(ErrNoCodec, "codec %q: no filter is paired with it", id)
 	}
@@ -149,83 +149,10 @@ func (z Zarr) Join() []json.RawMessage {
 	return all
 }
 
-// describe formats a filter for an error message: "32004 (lz4)".
-func describe(f Filter) string {
-	name := f.Name
-	if name == "" {
-		name = Name(f.ID)
-	}
-	if name == "" {
-		return f.String()
-	}
-	return fmt.Sprintf("%s (%s)", f, name)
-}
-
 // clip shortens foreign text for an error message.
 func clip(text []byte) string {
 	if len(text) > 80 {
 		return fmt.Sprintf("%q...", text[:80])
 	}
 	return fmt.Sprintf("%q", text)
-}
-
-// DecodeCodec parses a codec's JSON into the struct that v points to, which has a field
-// for each key. Unknown keys and wrong types are errors that wrap [ErrCodec].
-func DecodeCodec(text json.RawMessage, v any) error {
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(v); err != nil {
-		var t *json.UnmarshalTypeError
-		if errors.As(err, &t) {
-			return errorf(ErrCodec, "codec: key %q: expected %s, found %s", t.Field, t.Type, t.Value)
-		}
-		return causef(ErrCodec, err, "codec")
-	}
-	return nil
-}
-
-// integer is a JSON number that must be an int32: numcodecs takes levels as C
-// ints.
-type integer struct {
-	v   int32
-	set bool
-}
-
-func (n *integer) UnmarshalJSON(b []byte) error {
-	if string(b) == "null" {
-		return &json.UnmarshalTypeError{Value: "null", Type: reflect.TypeFor[int32]()}
-	}
-	n.set = true
-	return json.Unmarshal(b, &n.v)
-}
-
-func (n integer) or(def int32) uint32 {
-	if n.set {
-		return uint32(n.v)
-	}
-	return uint32(def)
-}
-
-// levelCodec returns the codec of a filter whose only parameter is a level, which may
-// be negative. missing is the default of numcodecs for a missing key "level". none is
-// the filter's default for a missing parameter.
-func levelCodec(id string, missing, none int32) *Codec {
-	return &Codec{
-		ID: id,
-		Params: func(text json.RawMessage) ([]uint32, error) {
-			var v struct {
-				ID    string
-				Level integer
-			}
-			err := DecodeCodec(text, &v)
-			return []uint32{v.Level.or(missing)}, err
-		},
-		JSON: func(params []uint32, _ Block) (json.RawMessage, error) {
-			level := none
-			if len(params) > 0 {
-				level = int32(params[0])
-			}
-			return fmt.Appendf(nil, `{"id":"%s","level":%d}`, id, level), nil
-		},
-	}
 }

@@ -154,3 +154,24 @@ func FuzzToFilter(f *testing.F) {
 		}
 	})
 }
+
+// TestCodecErrors checks that errors name the keys of the JSON, and its types.
+func TestCodecErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"id":"zlib","level":"x"}`:                                       `filters: codec: key "level": expected an integer of 32 bits, found string`,
+		`{"id":"zlib","level":1.5}`:                                       `filters: codec: key "level": expected an integer of 32 bits, found number 1.5`,
+		`{"id":"zlib","level":null}`:                                      `filters: codec: key "level": expected an integer of 32 bits, found null`,
+		`{"id":"shuffle","elementsize":[4]}`:                              `filters: codec: key "elementsize": expected an integer of 32 bits, found array`,
+		`{"id":"blosc","cname":5}`:                                        `filters: codec: key "cname": expected text, found number`,
+		`{"id":"delta","dtype":false}`:                                    `filters: codec: key "dtype": expected text, found bool`,
+		`{"id":"fixedscaleoffset","scale":"1"}`:                           `filters: codec: key "scale": expected a number, found string`,
+		`{"id":"zstd","checksum":1}`:                                      `filters: codec: key "checksum": expected true or false, found number`,
+		`{"id":"lzma","format":3,"filters":[{"id":33,"x":1}]}`:            `filters: codec: json: unknown field "x"`,
+		`{"id":"lzma","format":3,"filters":[{"id":4611686018427387905}]}`: `filters: codec lzma: key "filters": raw LZMA1 is not supported`,
+		`{"id":"lzma","filters":[{"id":4},{"id":33}]}`:                    `filters: codec lzma: key "filters": BCJ filter 4 is not supported`,
+	} {
+		if _, err := ToFilter(json.RawMessage(text)); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, expected %s", text, err, want)
+		}
+	}
+}

@@ -36,7 +36,7 @@ func NewCoder(c Chain) (*Coder, error) {
 		if f.ID > MaxID {
 			return nil, errorf(ErrFilterID, "filter id: expected at most %d, found %d", MaxID, f.ID)
 		}
-		m := find(f.ID)
+		m := need(f.ID)
 		if m == nil {
 			if f.Optional {
 				continue
@@ -50,6 +50,9 @@ func NewCoder(c Chain) (*Coder, error) {
 	}
 	return k, nil
 }
+
+// Chain returns the chain, which must not be changed.
+func (k *Coder) Chain() Chain { return k.chain }
 
 // MaxEncodedLen bounds the stored length of a block of n bytes, for any encoder of this
 // chain. It never exceeds [MaxLen].
@@ -91,13 +94,13 @@ func (k *Coder) Memory(n int) int64 {
 // is not changed and must not overlap dst.
 func (k *Coder) Encode(dst, src []byte) (out []byte, mask uint32, err error) {
 	cur, in := src, Block{Len: len(src)}
-	var room scratch
-	defer room.free()
+	var room wire.Scratch
+	defer room.Free()
 	for i, f := range k.chain {
 		last := i == len(k.chain)-1
 		to := dst
 		if !last {
-			to = room.next()
+			to = room.Next()
 		}
 		enc, err := k.encodeStage(i, to, cur, in)
 		if n, most := int64(len(enc)-len(to)), MaxLen(int64(len(src))); err == nil && n > most {
@@ -120,7 +123,7 @@ func (k *Coder) Encode(dst, src []byte) (out []byte, mask uint32, err error) {
 		}
 		cur, in = enc, k.stages[i].output(f.Params, in)
 		in.Len = len(cur)
-		room.keep(enc)
+		room.Keep(enc)
 	}
 	return append(dst, src...), mask, nil
 }
@@ -175,8 +178,8 @@ func (k *Coder) Decode(dst, stored []byte, mask uint32) error {
 		copy(dst, stored)
 		return nil
 	}
-	var room scratch
-	defer room.free()
+	var room wire.Scratch
+	defer room.Free()
 	cur, err := k.decodeDown(&room, stored, len(dst), first, mask)
 	if err != nil {
 		return err
@@ -206,17 +209,17 @@ func (k *Coder) applied(mask uint32) (first int, err error) {
 }
 
 // decodeDown undoes the filters after stage first for a block of n bytes.
-func (k *Coder) decodeDown(room *scratch, stored []byte, n, first int, mask uint32) ([]byte, error) {
+func (k *Coder) decodeDown(room *wire.Scratch, stored []byte, n, first int, mask uint32) ([]byte, error) {
 	cur := stored
 	for i := len(k.chain) - 1; i > first; i-- {
 		if mask>>i&1 != 0 {
 			continue
 		}
-		buf, err := k.decodeStage(i, room.next(), cur, k.maxLen(n, i, mask))
+		buf, err := k.decodeStage(i, room.Next(), cur, k.maxLen(n, i, mask))
 		if err != nil {
 			return nil, err
 		}
-		room.keep(buf)
+		room.Keep(buf)
 		cur = buf
 	}
 	return cur, nil

@@ -13,7 +13,7 @@ import (
 )
 
 // compressors are the general compressors of bytes.
-var compressors = []Method{deflateMethod, gzipMethod, bzip2Method, lzfMethod, lz4Method, zstdMethod}
+var compressors = []Method{deflateMethod, gzipMethod, bzip2Method, lzmaMethod, lzfMethod, lz4Method, zstdMethod}
 
 // deflateMethod is HDF5's deflate (H5Zdeflate.c): one zlib stream (RFC 1950)
 // without a preset dictionary. Its parameter is the level, 0 to 9. Level 0 stores.

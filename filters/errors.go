@@ -16,6 +16,9 @@ var (
 	// ErrParam reports wrong parameters of a filter, a filter that does not suit the
 	// blocks, or a chain that is too long.
 	ErrParam = wire.ErrParam
+	// ErrRounds reports values that a filter would round, such as [Quantize]. It is an
+	// [ErrParam] too.
+	ErrRounds = wire.ErrRounds
 	// ErrNoFilter reports that a chain does not have the requested filter.
 	ErrNoFilter = errors.New("filters: no such filter in the chain")
 	// ErrDecodedSize reports a block that decodes to the wrong number of bytes.
@@ -26,6 +29,9 @@ var (
 	ErrDamaged = wire.ErrDamaged
 	// ErrWhole reports a range of a block that can only be decoded whole.
 	ErrWhole = errors.New("filters: block can only be decoded whole")
+	// ErrUnavailable reports a filter that could not do its work. It tells nothing about
+	// the block.
+	ErrUnavailable = wire.ErrUnavailable
 	// ErrNoCodec reports a filter without a Zarr codec, or a codec without a filter.
 	ErrNoCodec = errors.New("filters: no codec")
 	// ErrNoCodecID reports codec JSON without an "id".

@@ -43,6 +43,10 @@ var fuzzFilters = []struct {
 	{"szip-entropy", "4,149,16,8,60", smallInts(8, true)},
 	{"szip-shorts", "4,177,32,16,64", smallInts(2, true)},
 	{"szip-24-bits", "4,169,4,24,7", []byte{1, 2, 3, 0, 1, 2, 3, 0, 250, 240, 230, 0, 0, 0, 0, 0}},
+	{"lzma", "52732", field(500)},
+	{"lzma-sha256", "52732,1,10,65536,4", field(500)},
+	{"lzma-alone", "52732,2,0,0", field(500)},
+	{"lzma-raw", "52732,3,0,0,2", field(500)},
 }
 
 // FuzzFilters passes hostile blocks to the decoder of a filter. Memory must stay bounded.

@@ -13,6 +13,10 @@ type Method struct {
 	ID uint32
 	// Name is for display and for [ByName].
 	Name string
+	// Origin is the file of a filter that was found at run time, a plugin. Another
+	// machine may have another one, with other codecs or none. Empty for filters that are
+	// part of the program.
+	Origin string
 
 	// New makes a session. Sessions are kept in a pool that all chains share, so a
 	// session may keep tables and buffers from block to block. It must not keep
@@ -56,6 +60,12 @@ type Method struct {
 	// or at n. 0 means that ranges cannot be decoded with these parameters. If Grain is
 	// not nil, sessions implement [RangeSession].
 	Grain func(n int, params []uint32) int
+	// Round appends the values of src as the filter stores them, for filters that store
+	// fewer digits than their input may have. Sessions refuse blocks that it would
+	// change: losing digits is for the user to ask for, before blocks are encoded. The
+	// result has the length of src, and rounding it again changes nothing. Nil means
+	// that the filter does not round.
+	Round func(dst, src []byte, params []uint32) ([]byte, error)
 	// Output describes encoded blocks to the next filter. Nil means bytes of varying
 	// length.
 	Output func(params []uint32, in Block) Block
@@ -86,6 +96,27 @@ type RangeSession interface {
 	// that decodes to n bytes. They must be those that Decode returns. The range agrees
 	// with Method.Grain. [ErrWhole] means that this block can only be decoded whole.
 	DecodeRange(dst, src []byte, params []uint32, n, from int) error
+}
+
+// session makes a [Session] of two functions. The packages of the wire formats know
+// neither chains nor registries, so every filter is registered through it or through a
+// type like it.
+type session struct {
+	encode func(dst, src []byte, params []uint32) ([]byte, error)
+	decode func(dst, src []byte, params []uint32, max int) ([]byte, error)
+}
+
+func (s session) Encode(dst, src []byte, params []uint32, _ Block) ([]byte, error) {
+	return s.encode(dst, src, params)
+}
+
+func (s session) Decode(dst, src []byte, params []uint32, max int) ([]byte, error) {
+	return s.decode(dst, src, params, max)
+}
+
+// stateless returns the New of a filter whose sessions keep nothing between blocks.
+func stateless(s Session) func() Session {
+	return func() Session { return s }
 }
 
 // Kind is the kind of elements.
@@ -131,10 +162,13 @@ func (m *Method) memory(n int, params []uint32) int64 {
 }
 
 func (m *Method) check(params []uint32) error {
-	if m.Check == nil {
-		return wantParams(m.Name, params, 0)
+	if m.Check != nil {
+		return m.Check(params)
 	}
-	return m.Check(params)
+	if len(params) > 0 {
+		return errorf(ErrParam, "%s: expected no parameters, found %d", m.Name, len(params))
+	}
+	return nil
 }
 
 func (m *Method) complete(params []uint32, b Block) ([]uint32, error) {
@@ -164,28 +198,4 @@ func (m *Method) output(params []uint32, in Block) Block {
 		return Block{Len: -1}
 	}
 	return m.Output(params, in)
-}
-
-// wantParams checks the number of parameters.
-func wantParams(name string, params []uint32, n int) error {
-	if len(params) != n {
-		return errorf(ErrParam, "%s: expected %d parameters, found %d", name, n, len(params))
-	}
-	return nil
-}
-
-// levelCheck returns the check of a filter whose only parameter is a level. It may be
-// missing if optional.
-func levelCheck(name string, lo, hi int32, optional bool) func([]uint32) error {
-	return func(params []uint32) error {
-		switch {
-		case len(params) == 0 && optional:
-			return nil
-		case len(params) != 1:
-			return errorf(ErrParam, "%s: expected 1 parameter, found %d", name, len(params))
-		case int32(params[0]) < lo || int32(params[0]) > hi:
-			return errorf(ErrParam, "%s: expected a level from %d to %d, found %d", name, lo, hi, int32(params[0]))
-		}
-		return nil
-	}
 }

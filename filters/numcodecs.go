@@ -1,6 +1,7 @@
 package filters
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/cdfz-format/cdfz/filters/internal/numeric"
+	"github.com/cdfz-format/cdfz/filters/internal/wire"
 )
 
 // ofNumcodecs are codecs of numcodecs for numbers, which HDF5 lacks. Their ids are private.
@@ -177,6 +179,161 @@ var packBitsMethod = Method{
 	Codec:         bareCodec("packbits"),
 }
 
+// quantizeMethod is numcodecs.Quantize. Users set the number of decimal digits. Complete
+// adds the type. Decoding changes nothing. The encoder refuses values that it would round.
+var quantizeMethod = Method{
+	ID:   Quantize,
+	Name: "quantize",
+	New:  stateless(rounder("quantize", quantize)),
+	Check: func(params []uint32) error {
+		if len(params) < 4 || len(params)%2 != 0 || len(params) > maxRounder {
+			return errorf(ErrParam, "quantize: expected 4 parameters and up to %d pairs, found %d", maxKept, len(params))
+		}
+		if d := int32(params[0]); d < -30 || d > 30 {
+			return errorf(ErrParam, "quantize: expected -30 to 30 digits, found %d", d)
+		}
+		return checkType("quantize", params[1:], Float)
+	},
+	Complete: completeRounder,
+	Given:    givenRounder,
+	Round:    quantize,
+	Output:   func(_ []uint32, in Block) Block { return in },
+	Codec: &Codec{
+		ID: "quantize",
+		Params: func(text json.RawMessage) ([]uint32, error) {
+			var v struct {
+				ID, Dtype, Astype string
+				Digits            integer
+			}
+			if err := DecodeCodec(text, &v); err != nil {
+				return nil, err
+			}
+			if !v.Digits.set {
+				return nil, errorf(ErrCodec, `codec quantize: missing key "digits"`)
+			}
+			if v.Astype != "" && v.Astype != v.Dtype {
+				return nil, errorf(ErrNoCodec, `codec quantize: key "astype": no filter converts to %q`, v.Astype)
+			}
+			typ, err := parseDtype("quantize", v.Dtype)
+			return append([]uint32{v.Digits.or(0)}, typ...), err
+		},
+		JSON: func(params []uint32, _ Block) (json.RawMessage, error) {
+			return fmt.Appendf(nil, `{"id":"quantize","digits":%d,"dtype":"%s"}`, int32(params[0]), dtype(params[1:])), nil
+		},
+	},
+}
+
+// bitRoundMethod is numcodecs.BitRound. Users set the number of mantissa bits to keep.
+// Complete adds the type, which a codec does not have. Decoding changes nothing. The encoder
+// refuses values that it would round.
+var bitRoundMethod = Method{
+	ID:   BitRound,
+	Name: "bitround",
+	New:  stateless(rounder("bitround", bitRound)),
+	Check: func(params []uint32) error {
+		if len(params) != 1 && (len(params) < 4 || len(params)%2 != 0 || len(params) > maxRounder) {
+			return errorf(ErrParam, "bitround: expected 1 parameter, or 4 and up to %d pairs, found %d", maxKept, len(params))
+		}
+		if params[0] > 52 {
+			return errorf(ErrParam, "bitround: expected 0 to 52 bits, found %d", params[0])
+		}
+		if len(params) > 1 {
+			return checkType("bitround", params[1:], Float)
+		}
+		return nil
+	},
+	Complete: completeRounder,
+	Given:    givenRounder,
+	Round:    bitRound,
+	Output:   func(_ []uint32, in Block) Block { return in },
+	Codec: &Codec{
+		ID: "bitround",
+		Params: func(text json.RawMessage) ([]uint32, error) {
+			var v struct {
+				ID       string
+				Keepbits integer
+			}
+			if err := DecodeCodec(text, &v); err != nil {
+				return nil, err
+			}
+			if !v.Keepbits.set {
+				return nil, errorf(ErrCodec, `codec bitround: missing key "keepbits"`)
+			}
+			return []uint32{v.Keepbits.or(0)}, nil
+		},
+		JSON: func(params []uint32, _ Block) (json.RawMessage, error) {
+			return fmt.Appendf(nil, `{"id":"bitround","keepbits":%d}`, params[0]), nil
+		},
+	},
+}
+
+// A variable has a fill value and perhaps a few that mark missing values.
+const (
+	maxKept    = 8
+	maxRounder = 4 + 2*maxKept
+)
+
+// quantize rounds floats as numcodecs.Quantize.
+func quantize(dst, src []byte, params []uint32) ([]byte, error) {
+	return numeric.Quantize(dst, src, numericType(params[1:]), int(int32(params[0])), keptValues(params))
+}
+
+// bitRound rounds floats as numcodecs.BitRound.
+func bitRound(dst, src []byte, params []uint32) ([]byte, error) {
+	if len(params) == 1 {
+		return nil, errorf(ErrParam, "bitround: expected the type of the elements")
+	}
+	return numeric.BitRound(dst, src, numericType(params[1:]), int(params[0]), keptValues(params))
+}
+
+// keptValues returns the bits of the values that are not rounded.
+func keptValues(params []uint32) (keep []uint64) {
+	for i := 4; i < len(params); i += 2 {
+		keep = append(keep, uint64(params[i+1])<<32|uint64(params[i]))
+	}
+	return keep
+}
+
+// completeRounder inserts the type of the elements after the first parameter. Pairs that
+// follow are values that are not rounded. Their number tells whether the type is there.
+func completeRounder(params []uint32, b Block) ([]uint32, error) {
+	if len(params)%2 == 0 {
+		return params, nil
+	}
+	full := append(params[:1:1], blockType(b)...)
+	return append(full, params[1:]...), nil
+}
+
+// givenRounder leaves out the type.
+func givenRounder(params []uint32) []uint32 {
+	if len(params)%2 != 0 {
+		return params
+	}
+	return append(params[:1:1], params[4:]...)
+}
+
+// rounder is a session for filters that round when encoding and decode to what they have
+// stored. It refuses blocks that rounding would change, because archives restore every
+// bit, so values must be rounded before they are archived ([Method].Round). Its output is
+// its input, which tells Zarr's readers what precision the values have.
+func rounder(name string, round func(dst, src []byte, params []uint32) ([]byte, error)) Session {
+	return session{
+		encode: func(dst, src []byte, params []uint32) ([]byte, error) {
+			out, err := round(dst, src, params)
+			if err == nil && !bytes.Equal(out[len(dst):], src) {
+				return nil, errorf(ErrRounds, "%s: values have more digits, and rounding would lose them", name)
+			}
+			return out, err
+		},
+		decode: func(dst, src []byte, _ []uint32, max int) ([]byte, error) {
+			if len(src) > max {
+				return nil, wire.TooLong(name, max, len(src))
+			}
+			return append(dst, src...), nil
+		},
+	}
+}
+
 // blockType returns the parameters for the type of blocks.
 func blockType(b Block) []uint32 { return []uint32{uint32(b.Kind), uint32(b.Size), order(b)} }
 
@@ -190,7 +347,15 @@ func checkType(name string, params []uint32, kinds ...Kind) error {
 			return nil
 		}
 	}
-	return errorf(ErrParam, "%s: expected elements of kind %d, found kind %d of %d bytes", name, kinds, params[0], params[1])
+	var names []string
+	for _, k := range kinds {
+		names = append(names, kindNames[k])
+	}
+	found := fmt.Sprintf("kind %d", params[0])
+	if name, ok := kindNames[Kind(params[0])]; ok {
+		found = name
+	}
+	return errorf(ErrParam, "%s: expected elements that are %s, found %s of %d bytes", name, strings.Join(names, " or "), found, params[1])
 }
 
 func numericType(params []uint32) numeric.Type {
@@ -198,6 +363,9 @@ func numericType(params []uint32) numeric.Type {
 		Size: int(params[1]), Float: Kind(params[0]) == Float, Signed: Kind(params[0]) == Int, BigEndian: params[2] == bigEndian,
 	}
 }
+
+// kindNames are the plurals of the kinds of elements.
+var kindNames = map[Kind]string{Bytes: "bytes", Int: "signed integers", Uint: "unsigned integers", Float: "floats", Text: "characters"}
 
 // dtypeKinds are numpy's letters for kinds of numbers.
 var dtypeKinds = map[Kind]string{Int: "i", Uint: "u", Float: "f"}
@@ -227,18 +395,4 @@ func parseDtype(codec, s string) ([]uint32, error) {
 		}
 	}
 	return nil, errorf(ErrCodec, "codec %s: expected a dtype such as \">i2\", found %q", codec, s)
-}
-
-// bareCodec is a codec without keys.
-func bareCodec(id string) *Codec {
-	return &Codec{
-		ID: id,
-		Params: func(text json.RawMessage) ([]uint32, error) {
-			var v struct{ ID string }
-			return nil, DecodeCodec(text, &v)
-		},
-		JSON: func([]uint32, Block) (json.RawMessage, error) {
-			return fmt.Appendf(nil, `{"id":"%s"}`, id), nil
-		},
-	}
 }

@@ -78,8 +78,8 @@ func (k *Coder) DecodeRange(dst, stored []byte, mask uint32, n, from int) error 
 	if from%grain != 0 || to%grain != 0 && to != n {
 		return ErrWhole
 	}
-	var room scratch
-	defer room.free()
+	var room wire.Scratch
+	defer room.Free()
 	before := k.stages[:max(at, 0)] // undone in place, once the range is decoded
 	cur := stored
 	if at < 0 {
@@ -95,25 +95,25 @@ func (k *Coder) DecodeRange(dst, stored []byte, mask uint32, n, from int) error 
 		if mask|^uint32(0)<<at == ^uint32(0) {
 			return k.decodeRange(at, dst, cur, n, from)
 		}
-		_, part := wire.Extend(room.next(), len(dst))
+		_, part := wire.Extend(room.Next(), len(dst))
 		if err := k.decodeRange(at, part, cur, n, from); err != nil {
 			return err
 		}
-		room.keep(part)
+		room.Keep(part)
 		cur = part
 	}
 	for i := len(before) - 1; i >= 0; i-- {
 		if mask>>i&1 != 0 {
 			continue
 		}
-		buf, err := k.decodeStage(i, room.next(), cur, len(dst))
+		buf, err := k.decodeStage(i, room.Next(), cur, len(dst))
 		if err != nil {
 			return err
 		}
 		if len(buf) != len(dst) {
 			return errorf(ErrDecodedSize, "range: expected %d bytes, found %d", len(dst), len(buf))
 		}
-		room.keep(buf)
+		room.Keep(buf)
 		cur = buf
 	}
 	copy(dst, cur)

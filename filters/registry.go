@@ -23,14 +23,6 @@ var (
 	registry   = map[uint32]*registered{}
 )
 
-func init() {
-	for _, m := range slices.Concat(bytewise, compressors, shufflers, packers, ofNumcodecs, []Method{lorenzMethod}) {
-		if err := Register(m); err != nil {
-			panic("internal error: " + err.Error())
-		}
-	}
-}
-
 // Register adds a filter for all coders and chains made afterwards. An id above
 // [MaxID], or an id or codec id that is already in use, is [ErrFilterID]. A method
 // without a required field is [ErrParam].
@@ -60,6 +52,45 @@ func Register(m Method) error {
 	return nil
 }
 
+// discovery finds further filters.
+var discovery struct {
+	sync.Mutex
+	find func()
+}
+
+// Discover sets a function that registers further filters. It is called once: when
+// [NewCoder], [Chain.Complete], [Lookup] or [ToFilter] first meets a filter or codec that
+// is not registered. Others wait for it. Of this package, it may call [Register] and
+// [Name].
+func Discover(find func()) {
+	discovery.Lock()
+	defer discovery.Unlock()
+	discovery.find = find
+}
+
+// discover calls the function, and reports whether there was one.
+func discover() bool {
+	discovery.Lock()
+	defer discovery.Unlock()
+	find := discovery.find
+	discovery.find = nil
+	if find != nil {
+		find()
+	}
+	return find != nil
+}
+
+// need returns the filter registered for id. If there is none, it looks for further
+// filters. Functions that only describe filters use find.
+func need(id uint32) *registered {
+	r := find(id)
+	if r == nil && id <= MaxID {
+		discover()
+		r = find(id)
+	}
+	return r
+}
+
 // Registered lists the ids that have a method, in increasing order.
 func Registered() []uint32 {
 	registryMu.RLock()
@@ -74,7 +105,7 @@ func Registered() []uint32 {
 
 // Lookup returns the method that is registered for id.
 func Lookup(id uint32) (Method, bool) {
-	if r := find(id); r != nil {
+	if r := need(id); r != nil {
 		return r.Method, true
 	}
 	return Method{}, false
@@ -98,6 +129,29 @@ func find(id uint32) *registered {
 	registryMu.RLock()
 	defer registryMu.RUnlock()
 	return registry[id]
+}
+
+// Name returns the name of a filter id: that of its method, else the one in HDF5 or The
+// HDF Group's registry, else "".
+func Name(id uint32) string {
+	registryMu.RLock()
+	defer registryMu.RUnlock()
+	if r, ok := registry[id]; ok {
+		return r.Name
+	}
+	return names[id]
+}
+
+// Known lists the ids that have a method or a name, in increasing order.
+func Known() []uint32 {
+	ids := Registered()
+	for id := range names {
+		if !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
 }
 
 // unknown is the error for a filter without a method.

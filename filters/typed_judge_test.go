@@ -149,6 +149,64 @@ func TestJudgeHDF5Bitshuffle(t *testing.T) {
 	}
 }
 
+// TestJudgeBitshuffleZstd compares with the library bitshuffle and libzstd. The plugin of
+// HDF5 in Debian lacks zstd.
+func TestJudgeBitshuffleZstd(t *testing.T) {
+	j := startJudge(t, "judge_numcodecs.py")
+	blocks := append(pluginBlocks()[:5], field(3*7*8), field(3*13*8))
+	for _, size := range []int{1, 3, 4, 8} {
+		for _, elements := range []int{0, 264} {
+			c, err := Chain{{ID: Bitshuffle, Params: u(uint32(elements), 3, 3)}}.Complete(Block{Size: size})
+			if err != nil {
+				t.Fatal(err)
+			}
+			block := max(128, 8192/(8*size)*8)
+			if elements > 0 {
+				block = elements
+			}
+			k, err := NewCoder(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, raw := range blocks {
+				ours, _, err := k.Encode(nil, raw)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if a := j.must(map[string]any{"op": "bitshuffle", "size": size, "stored": hex.EncodeToString(ours)}); a.Raw != hex.EncodeToString(raw) {
+					t.Errorf("size %d, block %d: the library reads other bytes", size, i)
+				}
+				a := j.must(map[string]any{"op": "bitshuffle", "size": size, "block": block, "raw": hex.EncodeToString(raw)})
+				back := make([]byte, len(raw))
+				if err := k.Decode(back, unhex(t, a.Stored), 0); err != nil || !bytes.Equal(back, raw) {
+					t.Errorf("size %d, block %d: other bytes than those that the library wrote, or %v", size, i, err)
+				}
+			}
+		}
+	}
+}
+
+// TestJudgeSumsAtEnd compares crc32 and adler32 at the end, which numcodecs 0.11 lacks,
+// with zlib.
+func TestJudgeSumsAtEnd(t *testing.T) {
+	j := startJudge(t, "judge_numcodecs.py")
+	for id, name := range map[uint32]string{CRC32: "crc32", Adler32: "adler32"} {
+		k, err := NewCoder(Chain{{ID: id, Params: u(1)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, raw := range append(judgeBlocks(""), nil, noise(5553)) {
+			ours, _, err := k.Encode(nil, raw)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if a := j.must(map[string]any{"op": "sum", "name": name, "raw": hex.EncodeToString(raw)}); a.Stored != hex.EncodeToString(ours) {
+				t.Errorf("%s, block %d: zlib writes other bytes", name, i)
+			}
+		}
+	}
+}
+
 // pluginBlocks returns blocks of whole elements of 1, 2, 3, 4, 8 or 12 bytes.
 func pluginBlocks() [][]byte {
 	return [][]byte{field(24), field(72), field(24000), make([]byte, 4800), noise(2400), mixed(48000, 1), mixed(120000, 2), field(240000)}
@@ -234,6 +292,9 @@ func TestJudgeNumcodecsNumbers(t *testing.T) {
 	}
 	checkCodecs(t, j, Chain{{ID: CRC32}}, pluginBlocks()[:4], true)
 	checkCodecs(t, j, Chain{{ID: Adler32}}, pluginBlocks()[:4], true)
+	for _, params := range [][]uint32{nil, u(1, 0, 0), u(1, 10, 1<<16, 4), u(1, 1, 0, 1, 8), u(2, 0, 0), u(3, 0, 0), u(3, 0, 1<<20, 2)} {
+		checkCodecs(t, j, Chain{{ID: LZMA, Params: params}}, pluginBlocks(), false)
+	}
 	// These need arrays of a type to encode.
 	for _, c := range []struct {
 		chain Chain

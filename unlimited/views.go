@@ -94,11 +94,11 @@ func (g *gatherer) read(p []byte, off int64) error {
 	if len(p) >= window/4 || !near {
 		return ioat.ReadFull(g.r, p, off)
 	}
-	if g.buf == nil {
-		g.buf = make([]byte, window)
+	n := min(window, g.size-off)
+	if int64(cap(g.buf)) < n {
+		g.buf = make([]byte, n)
 	}
-	g.buf = g.buf[:min(int64(cap(g.buf)), g.size-off)]
-	g.off = off
+	g.buf, g.off = g.buf[:n], off
 	if err := ioat.ReadFull(g.r, g.buf, off); err != nil {
 		g.buf = g.buf[:0]
 		return err

@@ -18,6 +18,7 @@ const (
 	DamageDirectory = "directory"
 	DamageEnd       = "end"
 	DamageImage     = "image"
+	DamageParity    = "parity"
 )
 
 // Part is a variable and an index range of it.

@@ -1,14 +1,17 @@
 package fsck
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
 	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/parity"
 	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
@@ -25,6 +28,9 @@ type repairer struct {
 	man  *format.Manifest // nil until it is found
 	idx  *blockidx.Reader // nil without tail
 	dir  *directory       // nil without tail
+
+	searched bool  // tail is from searchTail: the checksum of the index is unknown
+	budget   int64 // bytes that searchTail may still read of manifests
 
 	sound bool // the front matches the manifest's checksum
 }
@@ -54,7 +60,12 @@ func (x *repairer) findTail() error {
 	if err != nil {
 		return nil
 	}
-	m, err := format.ParseManifest(data, t)
+	return x.useTail(t, data)
+}
+
+// useTail takes a manifest and the places of an end line as evidence.
+func (x *repairer) useTail(t czip.Tail, manifest []byte) error {
+	m, err := format.ParseManifest(manifest, t)
 	if err != nil {
 		return err
 	}
@@ -63,16 +74,87 @@ func (x *repairer) findTail() error {
 	}
 	x.tail, x.man = &t, m
 	idx := czip.ZipEntry{Name: czip.IndexName, Stored: t.IdxLen, Size: t.IdxLen, Off: t.IdxOff}
+	if idx.End() > x.Size {
+		return nil // cut off; only searchTail finds such a tail
+	}
 	rows := ioat.NewSection(x.src, idx.End()-idx.Stored, idx.Stored)
 	if x.idx, err = blockidx.NewReader(rows, t.IdxLen, blockidx.Header(m.Blocks), 0); err != nil {
 		return blocks.Corrupt(err)
 	}
-	x.dir = &directory{r: x.src, off: idx.End(), end: x.Size - czip.EndLen, window: directoryWindow}
+	x.dir = &directory{r: x.src, off: idx.End(), end: max(idx.End(), x.Size-czip.EndLen), window: directoryWindow}
 	if g := ioat.Gap(x.src); g > 0 {
 		x.dir.window = blocks.AheadRun
 		return blocks.LoadIndex(x.idx, t.IdxLen, g)
 	}
 	return nil
+}
+
+// searchTail looks for the manifest from the end of the archive backwards, where neither
+// the end line nor the local headers lead to it. It returns false if it finds none.
+// It searches the last bytes of the archive, as many as parity.SearchLen tells.
+func (x *repairer) searchTail() (bool, error) {
+	sig := []byte(czip.ManifestName)
+	buf := make([]byte, searchWindow+len(sig))
+	x.budget = min(x.Size, parity.SearchLen(x.src))
+	for end, least := x.Size, x.Size-x.budget; end > least; end -= searchWindow {
+		if err := x.ctx.Err(); err != nil {
+			return false, err
+		}
+		off := max(0, end-searchWindow)
+		b := buf[:min(x.Size, end+int64(len(sig))-1)-off]
+		if err := ioat.ReadFull(x.src, b, off); err != nil {
+			return false, fmt.Errorf("archive: %w", err)
+		}
+		for i := len(b); ; {
+			if i = bytes.LastIndex(b[:min(len(b), i+len(sig)-1)], sig); i < 0 {
+				break
+			}
+			if ok, err := x.manifestAt(off + int64(i) - czip.LocalFixed); ok || err != nil {
+				return ok, err
+			}
+		}
+	}
+	return false, nil
+}
+
+// manifestAt takes the manifest whose local header is at off, if there is one.
+func (x *repairer) manifestAt(off int64) (bool, error) {
+	if off < 0 {
+		return false, nil
+	}
+	e, err := x.Expect(off, czip.ManifestName)
+	if errors.Is(err, fault.ErrCorrupt) || err == nil && e.Stored > czip.MaxManifest {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if x.budget -= e.Stored; x.budget < 0 {
+		return false, nil // damage or malice made many headers of one
+	}
+	payload, err := x.payload(&e)
+	if err != nil {
+		return false, err
+	}
+	data, err := format.Inflate(x.ctx, &e, payload, czip.MaxManifest)
+	if err != nil {
+		return false, nil
+	}
+	m, err := format.ReadManifest(data)
+	if err != nil {
+		return false, nil
+	}
+	idxLen, err := blockidx.Size(m.Blocks)
+	if err != nil || idxLen > 2*x.Size {
+		return false, nil
+	}
+	t := czip.Tail{ManOff: off, ManLen: e.Stored, ManCRC: czip.CRC(payload), IdxOff: e.End(), IdxLen: idxLen}
+	if err := x.useTail(t, data); err != nil {
+		x.tail, x.man, x.idx, x.dir = nil, nil, nil, nil
+		return false, nil
+	}
+	x.searched = true
+	return true, nil
 }
 
 // findPlan finds and parses the plan, through the manifest or else the local headers,

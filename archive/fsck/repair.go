@@ -194,6 +194,22 @@ func (x *repairer) run() error {
 	if err := x.findTail(); err != nil {
 		return err
 	}
+	err := x.collect()
+	if !errors.Is(err, fault.ErrCorrupt) || x.tail != nil {
+		return err
+	}
+	// The local headers lead nowhere. The manifest helps them on, if it can be found.
+	if found, serr := x.searchTail(); serr != nil || !found {
+		return errors.Join(serr, err)
+	}
+	x.p.Close()
+	*x.p = Repaired{r: x.p.r}
+	x.l, x.sound = nil, false
+	return x.collect()
+}
+
+// collect decides about every entry.
+func (x *repairer) collect() error {
 	plan, err := x.findPlan()
 	if err != nil {
 		return err
@@ -300,7 +316,7 @@ func (x *repairer) compareTail(same bool) error {
 	if _, err := p.t.Table.WriteTo(crc); err != nil {
 		return err
 	}
-	if crc.Sum32() != x.tail.IdxCRC && len(p.Damage) == 0 {
+	if crc.Sum32() != x.tail.IdxCRC && !x.searched && len(p.Damage) == 0 {
 		x.damage(DamageIndex, x.tail.IdxOff, x.tail.IdxLen, fault.Corruptf("index: the rows found have checksum %08x, expected %08x", crc.Sum32(), x.tail.IdxCRC))
 	}
 	p.Identical = x.sound && len(p.Damage) == 0 && !x.o.Quick

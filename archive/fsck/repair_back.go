@@ -49,12 +49,41 @@ func (x *repairer) walkBack(plan *format.MetaEntry, off int64) (int64, error) {
 	for len(x.p.t.Back) < maxForeign {
 		e, ok := x.later(off, x.tail)
 		if !ok {
+			if e, ok, err = x.parity(off); err != nil {
+				return off, err
+			}
+		}
+		if !ok {
 			break
 		}
 		x.p.t.Back = append(x.p.t.Back, e)
 		off = e.End()
 	}
 	return off, nil
+}
+
+// parity returns the entry of the parity, whose local header is damaged, if the manifest has
+// it at off.
+func (x *repairer) parity(off int64) (e czip.ZipEntry, ok bool, err error) {
+	if x.tail == nil || x.man.Parity != off || off >= x.tail.ManOff {
+		return e, false, nil
+	}
+	e = czip.ZipEntry{Name: czip.ParityName, Off: off}
+	e.Stored = x.tail.ManOff - off - e.LocalLen()
+	if e.Size = e.Stored; e.End() != x.tail.ManOff { // a longer header
+		e.Stored -= e.End() - x.tail.ManOff
+		e.Size = e.Stored
+	}
+	if e.Stored < 0 || e.End() != x.tail.ManOff {
+		return e, false, nil
+	}
+	if rec, recorded := x.dir.next(e.Name, off); recorded && rec.Name == e.Name {
+		e.Crc = rec.Crc
+	} else if e.Crc, err = x.checksum(x.ctx, e.End()-e.Stored, e.Stored); err != nil {
+		return e, false, err
+	}
+	x.p.Headers++
+	return e, true, nil
 }
 
 // healed is bytes that replace damaged ones at an archive offset.

@@ -21,6 +21,9 @@ type Salvaged struct {
 	Size   int64  // of the image
 	SHA256 string // of the image, "" if the manifest is lost
 	Blocks int64  // of data
+	// Rounded has the numbers of the variables whose values were rounded before they were
+	// archived.
+	Rounded []int
 	// Lost has the blocks without intact bytes. WriteImage adds those that do not decode.
 	Lost []Damage
 
@@ -109,6 +112,7 @@ func (x *salvager) run() error {
 	}
 	if x.man != nil {
 		out.Image, out.SHA256 = x.man.ImageName(), x.man.SHA256
+		out.Rounded, _ = x.man.Loss.Rounded()
 	}
 	return x.listLost(missing)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
 	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/parity"
 	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/internal/ioat"
@@ -20,7 +21,8 @@ import (
 
 // VerifyOptions control Verify. Nil and the zero value mean the defaults.
 type VerifyOptions struct {
-	Workers int // goroutines that decode; 0: GOMAXPROCS
+	Workers int   // goroutines that decode; 0: GOMAXPROCS
+	Memory  int64 // see archive.CopyOptions
 	// Progress, if not nil, is called with the number of bytes done so far: those of
 	// the archive, then those of the image.
 	Progress func(done int64)
@@ -35,6 +37,13 @@ type Report struct {
 	ImageSize int64
 	SHA256    string // of the image, from the manifest
 	Damage    []Damage
+	// Parity tells what could be healed. It is nil for an archive without parity.
+	Parity *parity.Report
+	// Rounded has the numbers of the variables whose values were rounded before they were
+	// archived, and SourceSHA256 is that of the file before. They are nil and "" if the
+	// image is the source.
+	Rounded      []int
+	SourceSHA256 string
 }
 
 // Verify checks every byte of an archive: each entry's checksum, each structure against
@@ -83,11 +92,23 @@ type verifier struct {
 	plan    format.Place // of the plan, as found
 	first   format.Place // of the netCDF header, as found
 	copies  format.Copies
+	parity  *parity.Set // nil without parity
 	buf     []byte
 }
 
 // run returns an error only if the archive cannot be judged.
 func (v *verifier) run() error {
+	if err := v.findParity(); err != nil {
+		return err
+	}
+	if err := v.check(); err != nil {
+		return err
+	}
+	return v.checkParity()
+}
+
+// check checks everything but the parity.
+func (v *verifier) check() error {
 	v.readTail()
 	if err := v.walkFront(); err != nil || v.l == nil {
 		return err

@@ -29,6 +29,10 @@ func (v *verifier) walkBack() error {
 		names[e.Name] = true
 	}
 	for len(v.back) < maxForeign {
+		if e, ok := v.parityAt(v.off); ok {
+			v.back, v.off = append(v.back, e), e.End()
+			return nil
+		}
 		e, ok := v.later(v.off, v.tail)
 		if !ok {
 			return nil

@@ -85,9 +85,16 @@ func (v *verifier) checkManifest(e *czip.ZipEntry, payload []byte) error {
 	want := format.Manifest{
 		Name: m.Name, NameHex: m.NameHex, SHA256: m.SHA256,
 		Size: v.l.Image.Size, Entries: int64(len(v.front)) + v.l.Blocks + int64(len(v.back)) + 2, Blocks: v.l.Blocks, Stored: v.stored,
-		Front: format.Front{Len: frontEnd, CRC32: format.Hex32(v.crc)}, Plan: v.plan, Header: v.first, Copies: v.copies,
+		Front: format.Front{Len: frontEnd, CRC32: format.Hex32(v.crc)}, Plan: v.plan, Header: v.first, Copies: v.copies, Loss: m.Loss,
+	}
+	if n := len(v.back); n > 0 && v.back[n-1].Name == czip.ParityName {
+		want.Parity = v.back[n-1].Off
 	}
 	v.rep.Image, v.rep.SHA256, v.rep.Entries = m.ImageName(), m.SHA256, want.Entries
+	v.rep.Rounded, v.rep.SourceSHA256 = m.Loss.Rounded()
+	if n := len(v.rep.Rounded); n > 0 && v.header != nil && v.rep.Rounded[n-1] >= len(v.header.Vars) {
+		return fault.Corruptf("manifest: rounded variable %d of %d", v.rep.Rounded[n-1], len(v.header.Vars))
+	}
 	if *m != want {
 		return fault.Corruptf("manifest says %s, found %s", data, format.EncodeJSON(want))
 	}
@@ -156,7 +163,8 @@ func (v *verifier) checkCodecs() error {
 		want, _ := format.PlanFilters(c, 0)
 		judged[i] = true
 		for j, f := range v.l.Chains[i] {
-			if _, known := filters.Lookup(f.ID); !known {
+			// Plugins of other machines may have other codecs.
+			if m, known := filters.Lookup(f.ID); !known || m.Origin != "" {
 				judged[i] = false
 				continue
 			}
@@ -273,7 +281,7 @@ func (v *verifier) checkImage() error {
 		if progress != nil {
 			progress = func(done int64) { v.o.Progress(v.Size + done) }
 		}
-		err = a.Copy(v.ctx, nil, &blocks.CopyOptions{Workers: v.o.Workers, Progress: progress})
+		err = a.Copy(v.ctx, nil, &blocks.CopyOptions{Workers: v.o.Workers, Memory: v.o.Memory, Progress: progress})
 	}
 	if err == nil {
 		return nil

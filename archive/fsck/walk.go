@@ -98,14 +98,14 @@ func (w *walker) copies(plan czip.ZipEntry, row blockidx.Row, off int64) ([]czip
 	return nil, false
 }
 
-// later returns the entry of a later version at off, if there is one. tail is nil if it is
+// later returns the parity or the entry of a later version at off, if there is one. tail is nil if it is
 // unknown where the manifest is.
 func (w *walker) later(off int64, tail *czip.Tail) (czip.ZipEntry, bool) {
 	if tail != nil && off >= tail.ManOff {
 		return czip.ZipEntry{}, false // a damaged manifest may have the name of such an entry
 	}
 	e, err := w.At(off)
-	return e, err == nil && foreign(e.Name)
+	return e, err == nil && (foreign(e.Name) || e.Name == czip.ParityName)
 }
 
 // comparer is a writer that compares its input with part of a file.
@@ -160,7 +160,7 @@ const maxForeign = 1 << 16
 // not reserved.
 func foreign(name string) bool {
 	s, ok := strings.CutPrefix(name, ".cdfz/")
-	if !ok || s == "" || len(s) > 64 || name == czip.ReadmeName || name == czip.PlanName || name == czip.ManifestName || name == czip.IndexName {
+	if !ok || s == "" || len(s) > 64 || name == czip.ReadmeName || name == czip.PlanName || name == czip.ParityName || name == czip.ManifestName || name == czip.IndexName {
 		return false
 	}
 	for i := range len(s) {

@@ -77,6 +77,16 @@ func cutVars(s string) (v Vars, after int, err error) {
 	return v, 0, errorAt(ErrSpec, len(s), "expected a comma and filters after the variables")
 }
 
+// ParseNames parses "VAR[&VAR]*", names of variables as [ParseVars] reads them. "*" is an
+// error.
+func ParseNames(s string) ([]string, error) {
+	v, _, err := cutVars(s + ",")
+	if err == nil && v.All {
+		err = errorAt(ErrSpec, 0, "expected names of variables, found *")
+	}
+	return v.Names, err
+}
+
 // ParseVarsCodecs parses "VAR[&VAR]*,JSON", as [ParseVars] does, where JSON is text for
 // [ParseCodecs] or the name of a file with such text, which read reads. JSON without
 // variables is for all of them. An object begins with "{" and a list with "[".

@@ -16,23 +16,37 @@ import (
 	"github.com/cdfz-format/cdfz/filters/stats"
 )
 
-// TestRows compares the rows with what was encoded and decoded (D1).
-func TestRows(t *testing.T) {
+// TestStatisticsRows has the rows D1 to D3 of docs/filters.md.
+func TestStatisticsRows(t *testing.T) {
+	t.Run("D1", testCounts)
+	t.Run("D2", testTable)
+	t.Run("D3", testVariables)
+}
+
+// twoBlocks encodes a block of each of two variables and returns the chain's coder, a
+// block and its stored bytes.
+func twoBlocks(t *testing.T) (c *stats.Collector, k *filters.Coder, src, stored []byte) {
 	chain, err := filters.Chain{{ID: filters.Shuffle}, {ID: filters.Deflate, Params: []uint32{1}}}.Complete(filters.Block{Len: 4000, Size: 4})
 	require.NoError(t, err)
-	k, err := filters.NewCoder(chain)
+	k, err = filters.NewCoder(chain)
 	require.NoError(t, err)
-	src := bytes.Repeat([]byte{1, 2, 3, 4}, 1000)
+	src = bytes.Repeat([]byte{1, 2, 3, 4}, 1000)
 	_, _, err = k.Encode(nil, src)
 	require.NoError(t, err)
 
-	c := stats.Start()
-	defer c.Stop()
+	c = stats.Start()
+	t.Cleanup(c.Stop)
 	require.True(t, filters.Observed())
-	stored, _, err := k.Labelled("a").Encode(nil, src)
+	stored, _, err = k.Labelled("a").Encode(nil, src)
 	require.NoError(t, err)
 	_, _, err = k.Labelled("b").Encode(nil, src)
 	require.NoError(t, err)
+	return c, k, src, stored
+}
+
+// testCounts compares the rows with what was encoded and decoded.
+func testCounts(t *testing.T) {
+	c, k, src, stored := twoBlocks(t)
 	require.NoError(t, k.Decode(make([]byte, len(src)), stored, 0))
 	bad := bytes.Clone(stored)
 	bad[len(bad)/2] ^= 0xff
@@ -59,16 +73,24 @@ func TestRows(t *testing.T) {
 	require.Positive(t, deflate.Errors)
 	require.Equal(t, stats.Row{Method: "shuffle", ID: 2, Calls: 2, Total: 8000, In: 8000, Out: 8000}, rows[2])
 	require.Equal(t, stats.Row{Method: "shuffle", ID: 2, Decode: true, Calls: 1, Total: 4000, In: 4000, Out: 4000}, rows[3])
-
-	// Per variable (D3), without rows for what was not done.
-	rows = c.Rows(true)
-	require.Len(t, rows, 6)
-	require.Equal(t, "a", rows[2].Var)
-	require.Equal(t, int64(4000), rows[2].Total)
 }
 
-// TestTable checks the form of the table (D1, D2).
-func TestTable(t *testing.T) {
+// testVariables reads the rows of each variable.
+func testVariables(t *testing.T) {
+	c, k, src, stored := twoBlocks(t)
+	require.NoError(t, k.Decode(make([]byte, len(src)), stored, 0))
+	rows := c.Rows(true)
+	require.Len(t, rows, 6) // none for decoding of a and b
+	var names []string
+	for _, r := range rows {
+		names = append(names, r.Var)
+		require.Equal(t, int64(4000), r.Total)
+	}
+	require.Equal(t, []string{"", "", "a", "a", "b", "b"}, names)
+}
+
+// testTable checks the form of the table.
+func testTable(t *testing.T) {
 	c := stats.Start()
 	defer c.Stop()
 	var b strings.Builder

@@ -4,11 +4,15 @@ Reads one JSON object per line and answers with another:
   {"op": "decode", "codecs": [JSON, ...], "n": N, "stored": HEX}: {"raw": HEX}
   {"op": "encode", "codecs": [JSON, ...], "raw": HEX, "dtype": TYPE}: {"stored": HEX}
   {"op": "lz4", "raw": HEX}: {"stored": HEX}, just the LZ4 block
+  {"op": "sum", "name": "crc32" or "adler32", "raw": HEX}: {"stored": HEX}, with the sum at the
+      end, from zlib
+  {"op": "bitshuffle", "size": S, "block": B, "raw": HEX} or "stored": {"stored": HEX} or {"raw":
+      HEX}, in the form of HDF5's filter with zstd, from the library bitshuffle and numcodecs' zstd
   {"op": "zstd", "stored": HEX}: {"raw": HEX}, decoded by /usr/bin/zstd
 If they refuse, the answer is {"error": TEXT}.
 """
-import binascii, json, subprocess, sys
-import numcodecs, numpy
+import binascii, json, struct, subprocess, sys, zlib
+import bitshuffle, numcodecs, numpy
 from numcodecs.compat import ensure_bytes
 
 
@@ -32,6 +36,36 @@ def lz4(q):
     return {"stored": ensure_bytes(numcodecs.LZ4().encode(binascii.unhexlify(q["raw"])))[4:].hex()}
 
 
+def checksum(q):
+    raw = binascii.unhexlify(q["raw"])
+    return {"stored": (raw + struct.pack("<I", getattr(zlib, q["name"])(raw))).hex()}
+
+
+def shuffled(q):
+    size, zstd = q["size"], numcodecs.Zstd(3)
+    encode = "raw" in q
+    data = binascii.unhexlify(q["raw" if encode else "stored"])
+    if encode:
+        n, block, out = len(data), q["block"], struct.pack(">QI", len(data), q["block"] * size)
+    else:
+        (n, block), out, at = struct.unpack_from(">QI", data), b"", 12
+        block //= size
+    left = n // size
+    while left >= 8:
+        m = min(block, left // 8 * 8)
+        left -= m
+        if encode:
+            part = numpy.frombuffer(data, "V%d" % size, m, n - (left + m) * size)
+            part = zstd.encode(bitshuffle.bitshuffle(part, m).tobytes())
+            out += struct.pack(">I", len(part)) + part
+        else:
+            length, = struct.unpack_from(">I", data, at)
+            part = numpy.frombuffer(zstd.decode(data[at + 4:at + 4 + length]), "V%d" % size)
+            assert len(part) == m
+            out, at = out + bitshuffle.bitunshuffle(part, m).tobytes(), at + 4 + length
+    return {"stored": (out + data[n - left * size:]).hex()} if encode else {"raw": (out + data[at:]).hex()}
+
+
 def zstd(q):
     r = subprocess.run(["/usr/bin/zstd", "-d", "-c", "-q"], input=binascii.unhexlify(q["stored"]), capture_output=True)
     if r.returncode:
@@ -39,7 +73,7 @@ def zstd(q):
     return {"raw": r.stdout.hex()}
 
 
-ops = {"decode": decode, "encode": encode, "lz4": lz4, "zstd": zstd}
+ops = {"decode": decode, "encode": encode, "lz4": lz4, "sum": checksum, "bitshuffle": shuffled, "zstd": zstd}
 for line in sys.stdin:
     q = json.loads(line)
     try:

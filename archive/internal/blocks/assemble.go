@@ -19,7 +19,7 @@ const imageWindow = 4 << 20
 func (a *Reader) assemble(ctx context.Context, pass []bool, workers int, sink func(off int64, p []byte) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	store := &blockStore{a: a, read: a.ReadBlock, blocks: map[int64]*openBlock{}, byWindow: map[int64][]int64{}}
+	store := &blockStore{a: a, read: a.ReadBlock, blocks: map[int64][]byte{}, byWindow: map[int64][]int64{}}
 	ahead := a.newImageAhead(ctx, pass)
 	if ahead != nil {
 		store.read = ahead.ReadBlock
@@ -35,13 +35,11 @@ func (a *Reader) assemble(ctx context.Context, pass []bool, workers int, sink fu
 	var wg sync.WaitGroup
 	var pool ioat.Buffers
 	for range workers {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
+		wg.Go(func() {
 			for w := range work {
 				w.done <- a.fillWindow(ctx, store, pass, w.n*imageWindow, w.buf)
 			}
-		}()
+		})
 	}
 	go func() {
 		defer close(ordered)
@@ -98,44 +96,52 @@ func (a *Reader) fillWindow(ctx context.Context, store *blockStore, pass []bool,
 type blockStore struct {
 	a        *Reader
 	read     func(ctx context.Context, b format.Block, dst []byte) error // decodes a block
+	decoding ioat.Flights[int64, []byte]
 	mu       sync.Mutex
-	blocks   map[int64]*openBlock
+	blocks   map[int64][]byte  // decoded blocks by their number
 	byWindow map[int64][]int64 // blocks by the last window that needs them
 	pool     ioat.Buffers
-}
-
-type openBlock struct {
-	buf   []byte
-	ready chan struct{}
-	err   error
 }
 
 // get returns the block that holds raw byte off, and its raw offset. It decodes the
 // block unless another goroutine does.
 func (s *blockStore) get(ctx context.Context, off int64) (lo int64, data []byte, err error) {
-	l := s.a.L
-	block, in, left := l.FindRaw(off)
+	block, in, left := s.a.L.FindRaw(off)
 	lo, hi := off-in, off+left
+	buf := s.held(block.N)
+	if buf == nil {
+		err = s.decoding.Do(ctx, block.N, func() ([]byte, error) { return s.decode(ctx, block, lo, hi) },
+			func(p []byte, _ bool) error { buf = p; return nil })
+	}
+	if err != nil {
+		return 0, nil, err
+	}
+	return lo, buf[:hi-lo], nil
+}
+
+// held returns a block that is decoded already, or nil.
+func (s *blockStore) held(n int64) []byte {
 	s.mu.Lock()
-	b, ok := s.blocks[block.N]
-	if !ok {
-		b = &openBlock{ready: make(chan struct{})}
-		s.blocks[block.N] = b
-		w := l.Perm.LastByte(lo, hi) / imageWindow // the last window that needs the block
-		s.byWindow[w] = append(s.byWindow[w], block.N)
+	defer s.mu.Unlock()
+	return s.blocks[n]
+}
+
+// decode decodes the block of the raw bytes [lo, hi) and keeps it.
+func (s *blockStore) decode(ctx context.Context, block format.Block, lo, hi int64) ([]byte, error) {
+	if buf := s.held(block.N); buf != nil {
+		return buf, nil // another goroutine was faster
 	}
-	s.mu.Unlock()
-	if ok {
-		<-b.ready
-	} else {
-		b.buf = s.pool.Get(block.Len)
-		b.err = s.read(ctx, block, b.buf)
-		close(b.ready)
+	buf := s.pool.Get(block.Len)
+	if err := s.read(ctx, block, buf); err != nil {
+		s.pool.Put(buf)
+		return nil, err
 	}
-	if b.err != nil {
-		return 0, nil, b.err
-	}
-	return lo, b.buf[:hi-lo], nil
+	w := s.a.L.Perm.LastByte(lo, hi) / imageWindow // the last window that needs the block
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.blocks[block.N] = buf
+	s.byWindow[w] = append(s.byWindow[w], block.N)
+	return buf, nil
 }
 
 // release frees the blocks that no window after n needs. All windows up to n are done.
@@ -143,7 +149,7 @@ func (s *blockStore) release(n int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, b := range s.byWindow[n] {
-		s.pool.Put(s.blocks[b].buf)
+		s.pool.Put(s.blocks[b])
 		delete(s.blocks, b)
 	}
 	delete(s.byWindow, n)

@@ -3,7 +3,10 @@ package blocks
 import (
 	"bytes"
 	"context"
+	"hash/maphash"
 	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/format"
@@ -32,6 +35,7 @@ type BlockJob struct {
 // Encoder turns blocks into entries. Each goroutine has one.
 type Encoder struct {
 	L      *format.Resolved
+	Known  *Known           // encoded blocks of other layouts, or nil
 	coders []*filters.Coder // by chain, made when first needed
 	name   []byte
 	memo   []constBlock // by chain
@@ -60,6 +64,57 @@ func (e *Encoder) coder(chain int) (*filters.Coder, error) {
 		e.coders[chain] = c
 	}
 	return e.coders[chain], nil
+}
+
+// knownLimit bounds the bytes that Known keeps.
+const knownLimit = 16 << 20
+
+// Known keeps encoded blocks, for images that are archived in several layouts with many
+// blocks in common. It is safe for concurrent use. Nil keeps nothing.
+type Known struct {
+	seed   maphash.Seed
+	mu     sync.Mutex
+	blocks map[knownKey]knownBlock
+	bytes  int
+}
+
+type knownKey struct {
+	chain string
+	hash  uint64
+}
+
+type knownBlock struct {
+	raw, payload []byte
+	mask         uint32
+}
+
+func NewKnown() *Known {
+	return &Known{seed: maphash.MakeSeed(), blocks: map[knownKey]knownBlock{}}
+}
+
+// Encode is Encode of a coder.
+func (k *Known) Encode(c *filters.Coder, dst, raw []byte) (out []byte, mask uint32, err error) {
+	if k == nil || filters.Observed() {
+		return c.Encode(dst, raw)
+	}
+	key := knownKey{c.Chain().String(), maphash.Bytes(k.seed, raw)}
+	k.mu.Lock()
+	b, ok := k.blocks[key]
+	k.mu.Unlock()
+	if ok && bytes.Equal(b.raw, raw) {
+		return append(dst, b.payload...), b.mask, nil
+	}
+	if out, mask, err = c.Encode(dst, raw); err != nil {
+		return out, mask, err
+	}
+	b = knownBlock{bytes.Clone(raw), bytes.Clone(out[len(dst):]), mask}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if n := len(b.raw) + len(b.payload); k.bytes+n <= knownLimit {
+		k.bytes += n
+		k.blocks[key] = b
+	}
+	return out, mask, nil
 }
 
 // headRoom is reserved before the stored bytes for the local header, whose length
@@ -95,7 +150,7 @@ func (e *Encoder) Encode(j *BlockJob) {
 			if filters.Observed() {
 				c = c.Labelled(label(e.L, j.V))
 			}
-			out, mask, j.Err = c.Encode(out, j.Raw)
+			out, mask, j.Err = e.Known.Encode(c, out, j.Raw)
 		}
 		if j.Err == nil && isConst(j.Raw) {
 			copy(m.raw8[:], j.Raw)
@@ -139,34 +194,32 @@ type pipeline struct {
 	cancel  context.CancelCauseFunc
 	work    chan *BlockJob
 	ordered chan *BlockJob
-	done    chan error // of the committer
-	wg      sync.WaitGroup
+	group   errgroup.Group // the workers and the committer
 	pool    ioat.Buffers
 }
 
 // StartPipeline starts workers. commit gets each encoded job in the order of Submit.
-// Memory is bounded: at most 4 blocks per worker are in the pipeline.
-func StartPipeline(ctx context.Context, l *format.Resolved, workers int, commit func(*BlockJob) error) *pipeline {
+// Memory is bounded: at most 4 blocks per worker are in the pipeline. known may be nil.
+func StartPipeline(ctx context.Context, l *format.Resolved, workers int, known *Known, commit func(*BlockJob) error) *pipeline {
 	workers = int(min(int64(workers), l.Blocks))
 	p := &pipeline{
 		work:    make(chan *BlockJob, workers),
 		ordered: make(chan *BlockJob, 2*workers),
-		done:    make(chan error, 1),
 	}
 	p.caller = ctx
 	p.ctx, p.cancel = context.WithCancelCause(ctx)
 	for range workers {
-		p.wg.Add(1)
-		go func() {
-			defer p.wg.Done()
+		p.group.Go(func() error {
 			e := NewEncoder(l)
+			e.Known = known
 			for j := range p.work {
 				e.Encode(j)
 				close(j.encoded)
 			}
-		}()
+			return nil
+		})
 	}
-	go func() { p.done <- p.commitAll(commit) }()
+	p.group.Go(func() error { return p.commitAll(commit) })
 	return p
 }
 
@@ -208,8 +261,7 @@ func (p *pipeline) Submit(j *BlockJob) error {
 func (p *pipeline) Finish(cutErr error) error {
 	close(p.work)
 	close(p.ordered)
-	p.wg.Wait()
-	err := <-p.done
+	err := p.group.Wait()
 	p.cancel(nil)
 	if err != nil {
 		return err

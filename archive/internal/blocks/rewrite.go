@@ -56,7 +56,8 @@ func (w *Rewriter) All(ctx context.Context) error {
 	return err
 }
 
-// compare finds what is the same in both archives.
+// compare finds the arrays and the blocks of the rest that both archives store in the
+// same way.
 func (w *Rewriter) compare() {
 	l, from := w.L, w.From.L
 	vars, pools := map[int]int{}, map[int]int{} // arrays of From by (first) variable

@@ -42,7 +42,7 @@ func (w *Walker) At(off int64) (ZipEntry, error) {
 		}
 		if more == 0 {
 			if e.End() > w.Size {
-				return e, fault.Corruptf("%q at byte %d ends at byte %d, the archive at %d", e.Name, off, e.End(), w.Size)
+				return e, fault.Corruptf("%q at byte %d: expected its end at byte %d or before, the end of the archive, found byte %d", e.Name, off, w.Size, e.End())
 			}
 			return e, nil
 		}

@@ -288,7 +288,7 @@ func ParseTail(b []byte, size int64) (Tail, error) {
 	}
 	t = Tail{f[1], f[2], uint32(f[3]), f[5], f[6], uint32(f[7])}
 	if t.String() != line {
-		return t, fault.Corruptf("end line at byte %d: found %.16q", size-TailLen, line)
+		return t, fault.Corruptf("end line at byte %d: expected %q and the places of manifest and index, found %.16q", size-TailLen, TailMagic, line)
 	}
 	idxEntry := ZipEntry{Name: IndexName, Stored: t.IdxLen, Size: t.IdxLen, Off: t.IdxOff}
 	manEntry := ZipEntry{Name: ManifestName, Stored: t.ManLen, Off: t.ManOff}
@@ -309,6 +309,7 @@ const (
 	RestPrefix   = ".cdfz/rest/"
 	CopyPlan     = ".cdfz/copy/plan.json"
 	CopyHeader   = ".cdfz/copy/header"
+	ParityName   = ".cdfz/parity"
 	ManifestName = ".cdfz/manifest.json"
 	IndexName    = ".cdfz/index"
 	VarPrefix    = ".cdfz/v/"

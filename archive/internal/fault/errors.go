@@ -51,7 +51,7 @@ type BlockPart struct {
 // namedParts is how many variables of a pool an error names.
 const namedParts = 3
 
-// Error names the block by what it holds and by its place.
+// Error names the block by its content and its place.
 func (e *BlockError) Error() string {
 	s := "archive: "
 	if e.File != "" {

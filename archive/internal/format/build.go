@@ -39,11 +39,17 @@ type PlanOptions struct {
 	Trial func(vars []int, c filters.Chain, g *Geometry) (int64, error)
 	// Pays, if not nil, reports whether a pool of these variables is made. It replaces Trial.
 	Pays func(vars []int) bool
+	// Shape, if not nil, returns the block shape of variable n, or nil for the shape that
+	// follows from Block.
+	Shape func(n int) ([]int64, error)
 	// Headers bounds the local headers and directory records of blocks. A plan that has
 	// more of them is ErrMetadata.
 	Headers int64
 	// NoPools leaves small variables in the rest.
 	NoPools bool
+	// Kept, if not nil, returns the codecs of a chain of blocks of n bytes as another archive
+	// has them, and why they are not in its view. ok is false if they are not to be kept.
+	Kept func(c filters.Chain, n int64) (f []PlanFilter, why NotViewed, ok bool)
 }
 
 // NewPlan makes the plan of an image from its header and the options.
@@ -114,6 +120,11 @@ func (b *planBuilder) chain(c filters.Chain, blockLen int64) (int, NotViewed) {
 		return k.number, k.view
 	}
 	pf, why := PlanFilters(c, blockLen)
+	if b.o.Kept != nil {
+		if kept, w, ok := b.o.Kept(c, blockLen); ok {
+			pf, why = slices.Clone(kept), w
+		}
+	}
 	if !b.p.Layout.HasView() {
 		for i := range pf {
 			pf[i].Codec = nil
@@ -181,7 +192,17 @@ func (b *planBuilder) addVars() error {
 // long.
 func (b *planBuilder) addVar(i int, seg unlimited.Segment, names *PathNames) error {
 	v := &b.h.Vars[i]
-	g, err := NewGeometry(v.Shape, BlockShape(v.Shape, v.Type.Size(), b.o.Block), v.Type.Size())
+	var block []int64
+	if b.o.Shape != nil {
+		var err error
+		if block, err = b.o.Shape(i); err != nil {
+			return err
+		}
+	}
+	if block == nil {
+		block = BlockShape(v.Shape, v.Type.Size(), b.o.Block)
+	}
+	g, err := NewGeometry(v.Shape, block, v.Type.Size())
 	if err != nil {
 		return fmt.Errorf("archive: internal error: variable %q: %w", v.Name, err)
 	}
@@ -252,22 +273,27 @@ func (b *planBuilder) poolsThatPay(pools []*pool) ([]*pool, error) {
 				continue
 			}
 		}
-		for _, n := range p.vars {
-			if left <= 0 {
+		own := make([]*Geometry, len(p.vars))
+		for i, n := range p.vars {
+			v := &b.h.Vars[n]
+			if own[i], err = NewGeometry(v.Shape, BlockShape(v.Shape, v.Type.Size(), b.o.Block), v.Type.Size()); err != nil {
+				return nil, fmt.Errorf("archive: internal error: variable %q: %w", v.Name, err)
+			}
+			left -= own[i].Blocks * poolCost
+		}
+		for i, n := range p.vars {
+			if left <= 0 { // perhaps already because of the places of blocks
 				break
 			}
 			v := &b.h.Vars[n]
-			if g, err = NewGeometry(v.Shape, BlockShape(v.Shape, v.Type.Size(), b.o.Block), v.Type.Size()); err != nil {
-				return nil, fmt.Errorf("archive: internal error: variable %q: %w", v.Name, err)
-			}
-			if chain, err = b.o.Chain(v.Name, v.Type, g); err != nil {
+			if chain, err = b.o.Chain(v.Name, v.Type, own[i]); err != nil {
 				return nil, err
 			}
-			own, err := b.o.Trial([]int{n}, chain, g)
+			stored, err := b.o.Trial([]int{n}, chain, own[i])
 			if err != nil {
 				return nil, err
 			}
-			left -= own + g.Blocks*poolCost
+			left -= stored
 		}
 		if left <= 0 {
 			keep = append(keep, p)

@@ -31,6 +31,33 @@ type Manifest struct {
 	Plan    Place  `json:"plan"`
 	Header  Place  `json:"header"`
 	Copies  Copies `json:"copies,omitzero"`
+	Parity  int64  `json:"parity,omitempty"` // offset of the parity's local header, 0 without parity
+	Loss    *Loss  `json:"loss,omitempty"`
+}
+
+// Loss is docs/FORMAT.md, "Loss".
+type Loss struct {
+	SourceSHA256 string    `json:"source_sha256"`
+	Vars         []LossVar `json:"vars"`
+}
+
+// Rounded returns the numbers of the rounded variables and the SHA-256 of the source.
+// l may be nil.
+func (l *Loss) Rounded() (vars []int, source string) {
+	if l == nil {
+		return nil, ""
+	}
+	for _, v := range l.Vars {
+		vars = append(vars, v.Var)
+	}
+	return vars, l.SourceSHA256
+}
+
+// LossVar is a variable whose values were rounded.
+type LossVar struct {
+	Var    int      `json:"var"`
+	Filter uint32   `json:"filter"`
+	Params []uint32 `json:"params,omitempty"`
 }
 
 // Front describes all bytes before the first block. Only a verifier needs it.

@@ -204,7 +204,7 @@ func (l *Resolved) MaxBlockLen() int64 {
 func (l *Resolved) BlockInfo(v int, b int64) (chain int, decoded int64) {
 	switch {
 	case v < 0 && b == 0:
-		return l.headChain(), l.Rest.First
+		return l.HeadChain(), l.Rest.First
 	case v < 0:
 		_, n := l.RestAt(b)
 		return l.Rest.Chain, n
@@ -214,8 +214,8 @@ func (l *Resolved) BlockInfo(v int, b int64) (chain int, decoded int64) {
 	return l.Pools[v-len(l.Vars)].Chain, l.Geoms[v].BlockLen
 }
 
-// headChain is the chain of block 0 of the rest.
-func (l *Resolved) headChain() int {
+// HeadChain returns the number of the chain of block 0 of the rest.
+func (l *Resolved) HeadChain() int {
 	if l.Rest.Head != nil {
 		return *l.Rest.Head
 	}

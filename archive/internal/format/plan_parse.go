@@ -254,12 +254,14 @@ func (r *planReader) groups() {
 	})
 }
 
-var manifestMembers = members{[]string{"size", "sha256", "entries", "blocks", "stored", "front", "plan", "header", "name", "name_hex", "copies"}, 8}
+var manifestMembers = members{[]string{"size", "sha256", "entries", "blocks", "stored", "front", "plan", "header", "name", "name_hex", "copies", "parity", "loss"}, 8}
 
 var (
 	frontMembers  = members{[]string{"len", "crc32"}, 2}
 	copiesMembers = members{[]string{"plan", "header"}, 2}
 	placeMembers  = members{[]string{"off", "len", "crc32", "mask"}, 3}
+	lossMembers   = members{[]string{"source_sha256", "vars"}, 2}
+	lossVar       = members{[]string{"var", "filter", "params"}, 2}
 )
 
 // readManifest decodes a manifest without checking its numbers.
@@ -299,6 +301,10 @@ func ReadManifest(b []byte) (*Manifest, error) {
 			names++
 		case 10:
 			r.object(copiesMembers, func(i int) { *[...]*int64{&m.Copies.Plan, &m.Copies.Header}[i] = r.int64() })
+		case 11:
+			m.Parity = r.int64()
+		case 12:
+			m.Loss = r.loss()
 		}
 	})
 	if names > 1 {
@@ -309,6 +315,44 @@ func ReadManifest(b []byte) (*Manifest, error) {
 	}
 	return m, nil
 }
+
+// loss parses what rounding lost. Variables are in the order of their numbers.
+func (r *jsonReader) loss() *Loss {
+	l, last := &Loss{}, -1
+	r.object(lossMembers, func(i int) {
+		if i == 0 {
+			l.SourceSHA256 = r.hex(64)
+			return
+		}
+		l.Vars = list(r, "rounded variables", maxLossVars, func(r *jsonReader) (v LossVar) {
+			r.object(lossVar, func(i int) {
+				switch i {
+				case 0:
+					v.Var = r.int()
+				case 1:
+					v.Filter = r.uint32()
+				case 2:
+					v.Params = list(r, "parameters", maxLossParams, (*jsonReader).uint32)
+				}
+			})
+			if v.Var <= last {
+				r.fail("rounded variable %d after %d", v.Var, last)
+			}
+			last = v.Var
+			return v
+		})
+		if len(l.Vars) == 0 {
+			r.fail("loss without variables")
+		}
+	})
+	return l
+}
+
+// Limits of docs/FORMAT.md, "Limits".
+const (
+	maxLossVars   = 4096
+	maxLossParams = 256
+)
 
 func (r *jsonReader) place() (p Place) {
 	r.object(placeMembers, func(i int) {

@@ -135,7 +135,7 @@ func (l *Resolved) checkRest() error {
 	r := &l.Rest
 	rest := l.Image.Size - l.restOff
 	if r.Len != rest || r.First < l.Image.Header || r.First > r.Len || r.First > max(l.Image.Header, MaxFirst) ||
-		r.Chain < 0 || r.Chain >= len(l.Filters) || l.headChain() < 0 || l.headChain() >= len(l.Filters) || r.Block < 1 || r.Block > maxBlock {
+		r.Chain < 0 || r.Chain >= len(l.Filters) || l.HeadChain() < 0 || l.HeadChain() >= len(l.Filters) || r.Block < 1 || r.Block > maxBlock {
 		return fault.Corruptf("plan: rest of %d bytes in blocks of %d and %d, chain %d; expected %d bytes",
 			r.Len, r.First, r.Block, r.Chain, rest)
 	}

@@ -114,14 +114,17 @@ func encodeObject[T any](ctx context.Context, dst []byte, list []T, member func(
 	return append(dst, '}'), nil
 }
 
+// neverCompressor lists filters whose codec is no compressor, though it is the last one.
+// The list is part of the format. The registry does not matter: a program that lacks a
+// filter must make the same metadata.
+var neverCompressor = []uint32{filters.Shuffle, filters.Fletcher32, filters.Delta, filters.Quantize, filters.BitRound, filters.CRC32, filters.Adler32}
+
 func newZarray(pv *PlanVar, t cdf3.Type, chain []PlanFilter) zarray {
 	z := zarray{Chunks: pv.Block, Dtype: t.DType(), Order: "C", Shape: pv.Shape, ZarrFormat: 2, Compressor: json.RawMessage("null")}
 	for _, f := range chain {
 		z.Filters = append(z.Filters, f.Codec)
 	}
-	// The last codec is the compressor, unless it is shuffle, which numcodecs only
-	// supports as a filter.
-	if n := len(chain); n > 0 && (filters.Filter{ID: chain[n-1].ID}).Compresses() {
+	if n := len(chain); n > 0 && !slices.Contains(neverCompressor, chain[n-1].ID) {
 		z.Compressor = z.Filters[n-1]
 		z.Filters = z.Filters[:n-1]
 	}

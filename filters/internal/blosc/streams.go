@@ -69,7 +69,7 @@ func (s *streams) compressHC(dst, src []byte, level int) ([]byte, error) {
 	if err != nil {
 		return nil, wire.Causef(wire.ErrDamaged, err, "blosc")
 	}
-	if n == 0 { // incompressible: the caller stores what is not shorter
+	if n == 0 { // incompressible: the caller then stores src itself
 		n = len(src)
 	}
 	return dst[:len(dst)-len(out)+n], nil

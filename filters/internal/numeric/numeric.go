@@ -3,6 +3,7 @@
 package numeric
 
 import (
+	"bytes"
 	"math"
 
 	"github.com/cdfz-format/cdfz/filters/internal/wire"
@@ -28,84 +29,8 @@ func (t Type) whole(name string, n int) error {
 	return nil
 }
 
-// value returns the number with the given bits.
-func (t Type) value(v uint64) float64 {
-	switch {
-	case t.Float && t.Size == 4:
-		return float64(math.Float32frombits(uint32(v)))
-	case t.Float:
-		return math.Float64frombits(v)
-	case t.Signed:
-		return float64(t.signed(v))
-	}
-	return float64(v)
-}
-
-func (t Type) signed(v uint64) int64 {
-	shift := 64 - 8*t.Size
-	return int64(v<<shift) >> shift
-}
-
-// bits returns the bits of a number, which is cut to an integer for integers. ok is false
-// if an integer type does not have it.
-func (t Type) bits(v float64) (bits uint64, ok bool) {
-	switch {
-	case t.Float && t.Size == 4:
-		return uint64(math.Float32bits(float32(v))), true
-	case t.Float:
-		return math.Float64bits(v), true
-	}
-	v = math.Trunc(v)
-	top := math.Ldexp(1, 8*t.Size)
-	if t.Signed {
-		if !(v >= -top/2 && v < top/2) {
-			return 0, false
-		}
-		return uint64(int64(v)), true
-	}
-	if !(v >= 0 && v < top) {
-		return 0, false
-	}
-	return uint64(v), true
-}
-
 // mask has the bits of an element set.
 func (t Type) mask() uint64 { return ^uint64(0) >> (64 - 8*t.Size) }
-
-// AppendDelta appends the first integer of src and the difference of each other one to
-// the one before, modulo the size of the type.
-func AppendDelta(dst, src []byte, t Type) ([]byte, error) {
-	if err := t.whole("delta", len(src)); err != nil {
-		return nil, err
-	}
-	dst, out := wire.Extend(dst, len(src))
-	in, enc := t.elements(src), t.elements(out)
-	var last uint64
-	for i := range in.Len() {
-		v := in.At(i)
-		enc.Set(i, v-last)
-		last = v
-	}
-	return dst, nil
-}
-
-// AppendSums undoes [AppendDelta]. It appends at most max bytes.
-func AppendSums(dst, src []byte, t Type, max int) ([]byte, error) {
-	if len(src) > max {
-		return nil, wire.TooLong("delta", max, len(src))
-	}
-	if len(src)%t.Size != 0 {
-		return nil, wire.Damaged("delta: expected elements of %d bytes, found %d bytes", t.Size, len(src))
-	}
-	dst, out := wire.Extend(dst, len(src))
-	in, dec := t.elements(src), t.elements(out)
-	var sum uint64
-	for i := range in.Len() {
-		sum += in.At(i)
-		dec.Set(i, sum)
-	}
-	return dst, nil
-}
 
 // Scale is the parameters of fixedscaleoffset: numbers x of type From are stored as
 // (x - Offset)·Scale of the integer type To, rounded to even.
@@ -120,28 +45,51 @@ func (s Scale) Encode(dst, src []byte) ([]byte, error) {
 	if err := s.From.whole("fixedscaleoffset", len(src)); err != nil {
 		return nil, err
 	}
-	in := s.From.elements(src)
-	dst, out := wire.Extend(dst, in.Len()*s.To.Size)
-	enc := s.To.elements(out)
-	for i := range in.Len() {
-		x := in.At(i)
-		k, ok := s.To.bits(math.RoundToEven(float64(s.From.value(x)-s.Offset) * s.Scale))
-		if ok {
-			var back uint64
-			back, ok = s.decode(k & s.To.mask())
-			ok = ok && back&s.From.mask() == x
+	dst, out := wire.Extend(dst, len(src)/s.From.Size*s.To.Size)
+	var buf [part]float64
+	var back [8 * part]byte
+	for len(src) > 0 {
+		n := min(part, len(src)/s.From.Size)
+		x, in, enc := buf[:n], src[:n*s.From.Size], out[:n*s.To.Size]
+		s.From.load(x, in)
+		for i := range x {
+			x[i] = math.RoundToEven(float64(x[i]-s.Offset) * s.Scale)
 		}
-		if !ok {
-			return nil, wire.Errorf(wire.ErrParam, "fixedscaleoffset: %v is not restored exactly", s.From.value(x))
+		same := s.To.store(enc, x)
+		if same == n {
+			if same = s.decode(back[:len(in)], enc, x); same == n {
+				same = samePrefix(back[:len(in)], in) / s.From.Size
+			}
 		}
-		enc.Set(i, k)
+		if same < n {
+			s.From.load(x, in)
+			return nil, wire.Errorf(wire.ErrParam, "fixedscaleoffset: %v is not restored exactly", x[same])
+		}
+		src, out = src[len(in):], out[len(enc):]
 	}
 	return dst, nil
 }
 
-// decode returns the bits of the number that is stored as k, in numpy's arithmetic.
-func (s Scale) decode(k uint64) (bits uint64, ok bool) {
-	return s.From.bits(s.To.value(k)/s.Scale + s.Offset)
+// decode decodes numbers in numpy's arithmetic, with a buffer for them. It returns how
+// many the type has before one that it does not have.
+func (s Scale) decode(out, enc []byte, buf []float64) int {
+	s.To.load(buf, enc)
+	for i := range buf {
+		buf[i] = buf[i]/s.Scale + s.Offset
+	}
+	return s.From.store(out, buf)
+}
+
+// samePrefix returns how many bytes are the same before the first that differs.
+func samePrefix(a, b []byte) int {
+	if bytes.Equal(a, b) {
+		return len(a)
+	}
+	n := 0
+	for a[n] == b[n] {
+		n++
+	}
+	return n
 }
 
 // Decode appends the decoded src to dst, at most max bytes.
@@ -149,18 +97,17 @@ func (s Scale) Decode(dst, src []byte, max int) ([]byte, error) {
 	if len(src)%s.To.Size != 0 {
 		return nil, wire.Damaged("fixedscaleoffset: expected elements of %d bytes, found %d bytes", s.To.Size, len(src))
 	}
-	enc := s.To.elements(src)
-	if n := int64(enc.Len()) * int64(s.From.Size); n > int64(max) {
+	all := len(src) / s.To.Size
+	if n := int64(all) * int64(s.From.Size); n > int64(max) {
 		return nil, wire.TooLong("fixedscaleoffset", max, uint64(n))
 	}
-	dst, out := wire.Extend(dst, enc.Len()*s.From.Size)
-	dec := s.From.elements(out)
-	for i := range enc.Len() {
-		v, ok := s.decode(enc.At(i))
-		if !ok {
-			return nil, wire.Damaged("fixedscaleoffset: element %d is out of range", i)
+	dst, out := wire.Extend(dst, all*s.From.Size)
+	var buf [part]float64
+	for at := 0; at < all; at += part {
+		n := min(part, all-at)
+		if got := s.decode(out[at*s.From.Size:][:n*s.From.Size], src[at*s.To.Size:][:n*s.To.Size], buf[:n]); got < n {
+			return nil, wire.Damaged("fixedscaleoffset: element %d is out of range", at+got)
 		}
-		dec.Set(i, v)
 	}
 	return dst, nil
 }

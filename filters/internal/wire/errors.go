@@ -1,5 +1,5 @@
-// Package wire holds what the packages of all filters share: their errors, and appending
-// to buffers. It imports nothing of this module.
+// Package wire holds code that all filters share: errors, appending to buffers, numbers
+// of any width, and the memory between filters. It imports nothing of this module.
 package wire
 
 import (
@@ -10,9 +10,11 @@ import (
 // The kinds of errors. Package filters exports them.
 var (
 	ErrParam       = errors.New("filters: bad parameter")
+	ErrRounds      = fmt.Errorf("%w: values would be rounded", ErrParam)
 	ErrDecodedSize = errors.New("filters: wrong decoded size")
 	ErrChecksum    = errors.New("filters: checksum mismatch")
 	ErrDamaged     = errors.New("filters: damaged block")
+	ErrUnavailable = errors.New("filters: filter unavailable")
 )
 
 // kindError is an error with a text that matches one of the errors above.
@@ -29,7 +31,7 @@ func (e *kindError) Error() string {
 	return "filters: " + e.msg
 }
 
-func (e *kindError) Is(target error) bool { return target == e.kind }
+func (e *kindError) Is(target error) bool { return errors.Is(e.kind, target) }
 func (e *kindError) Unwrap() error        { return e.cause }
 
 // Errorf makes an error of the given kind. Its text gets the prefix of package filters.

@@ -6,7 +6,10 @@ import (
 	"github.com/cdfz-format/cdfz/filters/internal/wire"
 )
 
-const magic = 0xfd2fb528 // RFC 8878 3.1.1
+const (
+	magic    = 0xfd2fb528 // RFC 8878 3.1.1
+	maxBlock = 128 << 10  // Block_Maximum_Size, RFC 8878 3.1.1.2.3
+)
 
 // Bits of a frame header's descriptor (RFC 8878 3.1.1.1.1).
 const (

@@ -14,7 +14,6 @@ const (
 	Default   = 3          // ZSTD_CLEVEL_DEFAULT of zstd.h, also the meaning of 0
 	MaxLevel  = 22         // ZSTD_MAX_CLEVEL of zstd.h
 	MinLevel  = -(1 << 17) // ZSTD_minCLevel of zstd.h
-	maxBlock  = 128 << 10  // Block_Maximum_Size, RFC 8878 3.1.1.2.3
 	minPlane  = 1 << 10    // for less, the tables of a block cost more than they save
 	maxWindow = 8 << 20    // longest distance of a match
 	slack     = 64         // more than the library may write beyond a block

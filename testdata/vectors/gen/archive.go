@@ -107,8 +107,11 @@ type archive struct {
 	number []int   // global number of each block
 	copies bool    // second copies
 	back   []entry // entries of later versions before the manifest
+	parity *layout // nil: none
 	name   string  // members of the manifest for the image's name
 	image  []byte
+
+	after int // bytes after the parity
 
 	front     func([]entry) []entry // README, plan and meta
 	copied    func([]entry)         // second copies
@@ -171,6 +174,17 @@ func (a *archive) bytes() []byte {
 	for _, e := range a.back {
 		put(e)
 	}
+	if l := a.parity; l != nil {
+		l.off = len(out)
+		// The bytes that follow, of manifest, index, directory and end, are counted in a
+		// second pass. Their number does not depend on the records.
+		l.lay(l.off + a.after)
+		e := stored(".cdfz/parity", l.empty())
+		e.local = l.local
+		e = put(e)
+		l.from, l.end = e.dataOff(), len(out)
+		places += fmt.Sprintf(`,"parity":%d`, l.off)
+	}
 	man := fmt.Sprintf(`{%s"size":%d,"sha256":"%x","entries":%d,"blocks":%d,"stored":%d,"front":{"len":%d,"crc32":"%08x"},`+
 		`"plan":{"off":%d,"len":%d,"crc32":"%08x"},"header":{"off":%d,"len":%d,"crc32":"%08x"}%s}`,
 		a.name, len(a.image), sha256.Sum256(a.image), len(all)+2, len(rows), total, frontLen, frontCRC,
@@ -200,6 +214,13 @@ func (a *archive) bytes() []byte {
 		line = a.line(line)
 	}
 	out = a.tail(out, all, line)
+	if l := a.parity; l != nil {
+		if after := len(out) - l.end; after != a.after {
+			a.after = after
+			return a.bytes()
+		}
+		l.fill(out)
+	}
 	if a.file != nil {
 		out = a.file(out)
 	}

@@ -82,6 +82,10 @@ func badManifest() []vector {
 		v("manifest_not_utf8", "text that is not UTF-8", damage, `"name":"x.nc"`, "\"name\":\"\xff\""),
 		v("manifest_surrogate", "an unpaired surrogate", damage, `"name":"x.nc"`, `"name":"\ud800"`),
 		v("manifest_case", "a member in upper case", damage, `"size":248`, `"Size":248`),
+		v("manifest_loss_empty", "loss without variables", damage, `"size":248`, lossOf("")+`:248`),
+		v("manifest_loss_order", "rounded variables in another order", damage, `"size":248`, lossOf(`{"var":1,"filter":52727},{"var":0,"filter":52727}`)+`:248`),
+		v("manifest_loss_sha256", "loss without the SHA-256 of the source", damage, `"size":248`, `"loss":{"vars":[{"var":0,"filter":52727}]},"size":248`),
+		v("manifest_loss_var", "a rounded variable that the header does not have", image, `"size":248`, lossOf(`{"var":9,"filter":52727}`)+`:248`),
 		{"manifest_not_deflated", "the manifest is stored", damage, damage, "3.4", with(records(), func(a *archive) { a.storedMan = true })},
 	}
 }

@@ -10,6 +10,17 @@ func planned(old, new string) *archive {
 	return with(records(), func(a *archive) { a.plan = swap(a.plan, old, new) })
 }
 
+// protected returns the records archive with parity in some groups, after a change.
+func protected(groups int, change func(*archive)) *archive {
+	return with(records(), func(a *archive) {
+		a.parity = &layout{piece: 64, stripe: 4, groups: groups, parity: 4, parts: 1, share: 500}
+		if groups > 1 {
+			a.parity.parts = 2
+		}
+		change(a)
+	})
+}
+
 // good returns archives that every reader restores.
 func good() []vector {
 	v := func(name, section, what string, a *archive) vector {
@@ -46,6 +57,9 @@ func good() []vector {
 		v("later_entry_back", "15", "an entry of a later version before the manifest", with(records(), func(a *archive) {
 			a.copies, a.back = true, []entry{stored(".cdfz/later", []byte("x"))}
 		})),
+		v("parity", "17", "parity of one group", protected(1, func(*archive) {})),
+		v("parity_groups", "17.1", "parity of three groups, with checksums in two parts", protected(3, func(*archive) {})),
+		v("parity_copies", "17", "parity after second copies", protected(1, func(a *archive) { a.copies = true })),
 		v("unknown_members", "5.1", "members that the format does not name, in plan and manifest", with(planned(`"vars":[`, `"later":[{"a":null,"b":-1.5e3}],"vars":[`), func(a *archive) {
 			a.manifest = func(m string) string { return swap(m, `"size"`, `"later":{},"size"`) }
 		})),
@@ -55,6 +69,9 @@ func good() []vector {
 		v("json_space", "5.1", "space and escapes in JSON", planned(`"path":"a"`, "\"p\\u0061th\" :\t\"\\u0061\"\r\n")),
 		v("no_name", "5.2", "the image has no name", with(records(), func(a *archive) { a.name = "" })),
 		v("name_hex", "5.2", "the name of the image is not UTF-8", with(records(), func(a *archive) { a.name = `"name_hex":"782eff",` })),
+		v("loss", "5.4", "values of a variable were rounded", with(records(), func(a *archive) {
+			a.manifest = func(m string) string { return swap(m, `"size"`, lossOf(`{"var":0,"filter":52727,"params":[7,3,4,1]}`)) }
+		})),
 		v("name_path", "5.2", "the name of the image is a path, which is not to be used as one", with(records(), func(a *archive) { a.name = `"name":"../../x\u0000.nc",` })),
 		v("path_number", "3.3", "a path made of the number, because the name has a slash", pathNumber()),
 		v("deflate", "9.2", "deflate without shuffle", one(`[{"id":1,"params":[9]}]`, zlibStream(oneValues))),

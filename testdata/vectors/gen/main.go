@@ -26,7 +26,7 @@ func main() {
 }
 
 func run(dir string) error {
-	for folder, list := range map[string][]vector{"good": good(), "bad": slices.Concat(bad(), badCopies())} {
+	for folder, list := range map[string][]vector{"good": good(), "bad": slices.Concat(bad(), badCopies(), badParity())} {
 		if err := os.MkdirAll(filepath.Join(dir, folder), 0o755); err != nil {
 			return err
 		}

@@ -54,3 +54,8 @@ func cat(parts ...[]byte) (out []byte) {
 	}
 	return out
 }
+
+// lossOf returns a member for the manifest, and the name of the next one.
+func lossOf(vars string) string {
+	return `"loss":{"source_sha256":"` + strings.Repeat("0", 64) + `","vars":[` + vars + `]},"size"`
+}

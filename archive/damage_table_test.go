@@ -1,0 +1,288 @@
+package archive
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/archive/fsck"
+	"github.com/cdfz-format/cdfz/archive/internal/czip"
+	"github.com/cdfz-format/cdfz/archive/parity"
+	"github.com/cdfz-format/cdfz/cdf3"
+)
+
+var writeTables = flag.Bool("tables", false, "write docs/damage.md")
+
+const tablesFile = "../docs/damage.md"
+
+// structure is the archive bytes of a structure.
+type structure struct {
+	name     string
+	off, end int64
+}
+
+// structures lists the structures of an archive, with all their headers.
+func structures(t testing.TB, ar []byte) []structure {
+	z, err := zip.NewReader(bytes.NewReader(ar), int64(len(ar)))
+	require.NoError(t, err)
+	var out []structure
+	block := 0
+	for _, f := range z.File {
+		data, err := f.DataOffset()
+		require.NoError(t, err)
+		s := structure{"", data - czip.LocalFixed - int64(len(f.Name)+len(f.Extra)), data + int64(f.CompressedSize64)}
+		switch name := f.Name; {
+		case name == czip.ReadmeName:
+			s.name = "README"
+		case name == czip.PlanName:
+			s.name = "plan"
+		case name == ".zmetadata":
+			s.name = "Zarr metadata"
+		case name == czip.RestPrefix+"0":
+			s.name = "netCDF header"
+		case name == czip.CopyPlan:
+			s.name = "copy of the plan"
+		case name == czip.CopyHeader:
+			s.name = "copy of the header"
+		case name == czip.ParityName:
+			s.name = "parity"
+		case name == czip.ManifestName:
+			s.name = "manifest"
+		case name == czip.IndexName:
+			s.name = "index"
+			out = append(out, structure{"index", s.off, s.end}, structure{"directory", s.end, int64(len(ar)) - czip.EndLen}, structure{"end", int64(len(ar)) - czip.EndLen, int64(len(ar))})
+			continue
+		case !strings.HasPrefix(name, ".z") && !strings.Contains(name, "/.z"):
+			if block++; block == 3 {
+				s.name = "a block"
+			}
+		}
+		if s.name != "" {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// healed heals and repairs an archive as cdfz repair does.
+func healed(t testing.TB, ar []byte) []byte {
+	f := &growing{bytes.Clone(ar)}
+	heal := func() {
+		s, err := parity.Find(context.Background(), f, int64(len(f.b)), &parity.Options{Workers: 1})
+		if err == nil && s != nil {
+			_, err = s.Heal(context.Background(), f)
+			require.NoError(t, err)
+		}
+	}
+	heal()
+	if p, err := repairOf(t, f.b); err == nil {
+		f.b = inPlace(t, f.b, p)
+	}
+	heal()
+	return f.b
+}
+
+// growing is a file in memory for one goroutine.
+type growing struct{ b []byte }
+
+func (f *growing) ReadAt(p []byte, off int64) (int, error) {
+	return bytes.NewReader(f.b).ReadAt(p, off)
+}
+
+func (f *growing) WriteAt(p []byte, off int64) (int, error) {
+	if end := off + int64(len(p)); end > int64(len(f.b)) {
+		f.b = append(f.b, make([]byte, end-int64(len(f.b)))...)
+	}
+	return copy(f.b[off:], p), nil
+}
+
+// The outcomes, from the best.
+const (
+	allBack    = "archive"
+	imageBack  = "image"
+	partBack   = "part"
+	nothing    = "nothing"
+	tableIntro = `# What comes back after damage
+
+Each structure of an archive is overwritten, with zeros or with random bytes, alone and together with each other one.
+Then *repair* and *restore --salvage* run. The archive is an image of 1.1 MB in blocks of 4 KiB, with a Zarr view and second
+copies of plan and netCDF header, once without parity and once with parity of 5 %. The program that prints these tables is
+` + "`go test ./archive -run TestDamageTables -tables`" + `, and the same test compares them.
+
+| word | meaning |
+|---|---|
+| archive | the repaired archive equals the original byte for byte |
+| image | the netCDF file is restored bit for bit, but the archive has lost bytes that follow from no others |
+| part | all blocks but the overwritten one are restored |
+| nothing | no value is restored |
+
+A file with neither README nor end line is not recognized as an archive by *repair*, but *restore --salvage* restores it. With
+parity, the parity itself is lost only where its entry is overwritten as a whole, which is 6 % of the file.
+
+`
+)
+
+// outcome damages structures of an archive and tells what comes back.
+func outcome(t testing.TB, ar, image []byte, random bool, hit ...structure) string {
+	bad := bytes.Clone(ar)
+	r := rand.New(rand.NewPCG(3, 4))
+	for _, s := range hit {
+		for i := s.off; i < s.end; i++ {
+			if bad[i] = 0; random {
+				bad[i] = byte(r.Uint32())
+			}
+		}
+	}
+	got := healed(t, bad)
+	if bytes.Equal(got, ar) {
+		return allBack
+	}
+	// A repair makes nothing worse.
+	best := nothing
+	for _, b := range [][]byte{bad, got} {
+		s, err := fsck.Salvage(context.Background(), bytes.NewReader(b), int64(len(b)), nil)
+		if err != nil {
+			require.True(t, ours(err), "%v", err)
+			continue
+		}
+		out := &bufferAt{make([]byte, s.Size)}
+		require.NoError(t, s.WriteImage(context.Background(), out, 1, nil))
+		s.Close()
+		what := ""
+		for _, h := range hit {
+			what += h.name + " "
+		}
+		switch {
+		case bytes.Equal(out.b, image):
+			best = imageBack
+		default:
+			checkSalvaged(t, image, out.b, s, what)
+			require.Len(t, s.Lost, 1, what)
+			require.NotEqual(t, imageBack, best, "%s: salvage of the repaired archive is worse", what)
+			best = partBack
+		}
+	}
+	return best
+}
+
+// known returns the outcomes in docs/damage.md, in order.
+func known(t testing.TB) []string {
+	b, err := os.ReadFile(tablesFile)
+	require.NoError(t, err)
+	return regexp.MustCompile(` (archive|image|part|nothing) \|`).FindAllString(string(b)[strings.Index(string(b), "## Without"):], -1)
+}
+
+// TestDamageTables makes the tables of docs/damage.md. Without CDFZ_SOAK it makes every 23rd
+// entry of them.
+func TestDamageTables(t *testing.T) {
+	all := *writeTables || os.Getenv("CDFZ_SOAK") != ""
+	var have []string
+	if !all {
+		have = known(t)
+	}
+	cell := 0
+	entry := func(ar, image []byte, random bool, hit ...structure) string {
+		if cell++; all || cell%23 == 0 {
+			return " " + outcome(t, ar, image, random, hit...) + " |"
+		}
+		require.LessOrEqual(t, cell, len(have))
+		return have[cell-1]
+	}
+	image := cubeImage(t, 12, 80, 140)
+	h, err := cdf3.Read(bytes.NewReader(image), int64(len(image)))
+	require.NoError(t, err)
+	r := rand.New(rand.NewPCG(1, 1))
+	for i := h.Len; i < int64(len(image)); i += 2 {
+		image[i] = byte(r.Uint32())
+	}
+	o := &WriteOptions{Block: 4096, Zarr: ZarrConsolidated, Preset: PresetFast, Name: "cube.nc"}
+	var text strings.Builder
+	text.WriteString(tableIntro)
+	for _, share := range []parity.Share{0, 500} {
+		o.Parity = share
+		ar := pack(t, image, o)
+		list := structures(t, ar)
+		if share == 0 {
+			text.WriteString("## Without parity\n")
+		} else {
+			fmt.Fprintf(&text, "\n## With parity of %s\n", share)
+		}
+		names := []string{}
+		for _, s := range list {
+			names = append(names, s.name)
+		}
+		for _, random := range []bool{false, true} {
+			kind := "zeros"
+			if random {
+				kind = "random bytes"
+			}
+			fmt.Fprintf(&text, "\nOverwritten with %s; the diagonal is one structure alone:\n\n| | %s |\n|---%s|\n", kind, strings.Join(names, " | "), strings.Repeat("|---", len(list)))
+			for i, a := range list {
+				fmt.Fprintf(&text, "| **%s** |", a.name)
+				for j, b := range list {
+					switch {
+					case j > i:
+						text.WriteString(" |")
+					case j == i:
+						text.WriteString(entry(ar, image, random, a))
+					default:
+						text.WriteString(entry(ar, image, random, a, b))
+					}
+				}
+				text.WriteString("\n")
+			}
+		}
+	}
+	if *writeTables {
+		require.NoError(t, os.WriteFile(tablesFile, []byte(text.String()), 0o666))
+	}
+	want, err := os.ReadFile(tablesFile)
+	require.NoError(t, err)
+	require.Equal(t, string(want), text.String())
+}
+
+// TestTailReads bounds the bytes that a quick repair reads if only the tail is gone: 512 for
+// an entry, 1 MiB, plan and manifest.
+func TestTailReads(t *testing.T) {
+	for name, ar := range map[string][]byte{
+		"cube":   pack(t, cubeImage(t, 12, 30, 200), &WriteOptions{Block: MinBlock, Zarr: ZarrAlways}),
+		"parity": pack(t, cubeImage(t, 12, 30, 200), &WriteOptions{Block: MinBlock, Zarr: ZarrAlways, Parity: 500}),
+	} {
+		f := openFile(t, ar, nil)
+		info, _ := f.Info()
+		z, err := zip.NewReader(bytes.NewReader(ar), int64(len(ar)))
+		require.NoError(t, err)
+		limit := 512*info.Entries + 1<<20
+		var cut int64
+		for _, e := range z.File {
+			if e.Name == czip.PlanName || e.Name == czip.ManifestName {
+				limit += int64(e.CompressedSize64)
+			}
+			if e.Name == czip.IndexName {
+				cut, err = e.DataOffset()
+				require.NoError(t, err)
+			}
+		}
+		c := &countingReaderAt{r: bytes.NewReader(ar[:cut])}
+		_, err = parity.Find(context.Background(), c, cut, nil)
+		require.NoError(t, err)
+		p, err := fsck.Repair(context.Background(), c, cut, &fsck.RepairOptions{Quick: true})
+		require.NoError(t, err)
+		defer p.Close()
+		var out bytes.Buffer
+		_, err = p.WriteTail(&out)
+		require.NoError(t, err)
+		require.Equal(t, ar[p.Keep:], out.Bytes())
+		t.Logf("%s: %d bytes of %d read, %d entries, at most %d", name, c.bytes, len(ar), info.Entries, limit)
+		require.LessOrEqual(t, c.bytes, limit)
+	}
+}

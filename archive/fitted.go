@@ -1,0 +1,172 @@
+package archive
+
+import (
+	"math"
+
+	"github.com/cdfz-format/cdfz/archive/internal/blocks"
+	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/filters"
+	"github.com/cdfz-format/cdfz/unlimited"
+)
+
+// Choices that depend on the bytes of a small image: docs/FORMAT.md,
+// "Choices by trial".
+
+const (
+	wholeTargets = 4       // targets that a variable of one block may have
+	wholeShare   = 32      // the part that one block must save
+	headShare    = 16      // the part that another chain of the header must save
+	headQuick    = 2       // or be so many times shorter than by the fastest zstd
+	longHead     = 1 << 14 // bytes of a header from which on it is tried as numbers
+)
+
+// fitted sets what the bytes of the image decide: the chain of the header and the
+// variables that have one block.
+func (s *smallWriter) fitted(o *format.PlanOptions) {
+	if s.o.Preset == PresetFast || s.o.Preset == PresetPortable {
+		return
+	}
+	// Errors occur again when the block is written.
+	if c, err := s.headChain(o.Head); err == nil && c != nil {
+		o.Head = c
+	}
+	if s.whole == nil {
+		s.whole = map[int]bool{}
+	}
+	given := o.Shape
+	o.Shape = func(n int) ([]int64, error) {
+		w, ok := s.whole[n]
+		if !ok {
+			var err error
+			if w, err = s.paysWhole(n); err != nil {
+				return nil, err
+			}
+			s.whole[n] = w
+		}
+		if w {
+			return s.h.Vars[n].Shape, nil
+		}
+		return given(n)
+	}
+}
+
+// raw returns the row-major bytes of variables that can be blocked.
+func (s *smallWriter) raw(vars ...int) []byte {
+	if s.segments == nil {
+		s.segments, _ = unlimited.Plan(s.h, int64(len(s.image)))
+	}
+	var raw []byte
+	for _, n := range vars {
+		g := s.segments[n]
+		g.Runs(0, g.Size(), func(at, n int64) bool {
+			raw = append(raw, s.image[at:at+n]...)
+			return true
+		})
+	}
+	return raw
+}
+
+// headChain returns the chain of a long netCDF header as text or as numbers of 4 bytes,
+// which all its parts are aligned to, if that is shorter than plain, else nil.
+func (s *smallWriter) headChain(plain filters.Chain) (filters.Chain, error) {
+	if s.head != nil || s.h.Len < longHead || s.h.Len > bestHead || s.h.Len%4 != 0 {
+		return s.head, nil
+	}
+	raw := s.image[:s.h.Len]
+	stored := func(c filters.Chain, g *format.Geometry) (int64, error) { return storedLen(s.known, raw, c, g) }
+	least, best := int64(math.MaxInt64), filters.Chain(nil)
+	for _, t := range []cdf3.Type{cdf3.Char, cdf3.Int} {
+		g, c, err := s.headAs(t)
+		if err != nil {
+			return nil, err
+		}
+		if k, err := stored(c, g); err != nil {
+			return nil, err
+		} else if k < least {
+			least, best = k, c
+		}
+	}
+	// The encoder of plain takes much memory, and is not needed if a quick one shows that the
+	// others are far shorter.
+	g, _, err := s.headAs(cdf3.Byte)
+	if err != nil {
+		return nil, err
+	}
+	k, err := stored(filters.Chain{{ID: filters.Zstd, Params: []uint32{fastLevel}}}, g)
+	if err == nil && least > k/headQuick {
+		k, err = stored(plain, g)
+		k -= k / headShare
+	}
+	if err == nil && least < k {
+		s.head = best
+	}
+	return s.head, err
+}
+
+// headAs returns the geometry of the header as values of a type, and the chain of the preset.
+func (s *smallWriter) headAs(t cdf3.Type) (*format.Geometry, filters.Chain, error) {
+	n := []int64{s.h.Len / t.Size()}
+	g, err := format.NewGeometry(n, n, t.Size())
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := s.o.Preset.Chain(t)
+	if err == nil {
+		c, err = complete(c, t, g)
+	}
+	return g, c, err
+}
+
+// paysWhole reports whether a variable of several blocks is clearly shorter in one, as when
+// its values repeat those of earlier blocks.
+func (s *smallWriter) paysWhole(n int) (bool, error) {
+	v := &s.h.Vars[n]
+	named, _ := s.o.named(v.Name)
+	if named || v.Len <= s.o.Block || v.Len > wholeTargets*s.o.Block {
+		return false, nil
+	}
+	size := v.Type.Size()
+	var lens [2]int64
+	var raw []byte
+	for i, block := range [][]int64{format.BlockShape(v.Shape, size, s.o.Block), v.Shape} {
+		g, err := format.NewGeometry(v.Shape, block, size)
+		if err != nil {
+			return false, err
+		}
+		if i == 0 {
+			if g.Blocks < 2 {
+				return false, nil
+			}
+			raw = s.raw(n)
+		}
+		c, err := s.o.chainFor(v.Name, v.Type, g)
+		if err != nil {
+			return false, err
+		}
+		if lens[i], err = storedLen(s.known, raw, c, g); err != nil {
+			return false, err
+		}
+	}
+	return lens[1] < lens[0]-lens[0]/wholeShare, nil
+}
+
+// storedLen is the length of the stored bytes of all blocks of an array.
+func storedLen(known *blocks.Known, raw []byte, c filters.Chain, g *format.Geometry) (int64, error) {
+	coder, err := filters.NewCoder(c)
+	if err != nil {
+		return 0, err
+	}
+	block := make([]byte, g.BlockLen)
+	var out []byte
+	sum := int64(0)
+	for b := range g.Blocks {
+		off, n := g.At(b)
+		g.Pad(block, int64(copy(block, raw[off:off+n])))
+		if out, _, err = known.Encode(coder, out[:0], block); err != nil {
+			return 0, err
+		}
+		sum += int64(len(out))
+	}
+	return sum, nil
+}

@@ -1,0 +1,127 @@
+package fsck
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/cdfz-format/cdfz/archive/internal/blocks"
+	"github.com/cdfz-format/cdfz/archive/internal/czip"
+	"github.com/cdfz-format/cdfz/archive/internal/fault"
+	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/blockidx"
+	"github.com/cdfz-format/cdfz/internal/ioat"
+)
+
+// Walked is the result of Walk.
+type Walked struct {
+	Image     string // base name of the image
+	ImageSize int64
+	SHA256    string // of the image, from its bytes
+}
+
+// WalkOptions control Walk. Nil and the zero value mean the defaults.
+type WalkOptions struct {
+	Workers  int              // goroutines that decode; 0: GOMAXPROCS
+	Memory   int64            // see archive.CopyOptions
+	Progress func(done int64) // of the image bytes, or nil
+}
+
+// Walk restores the image of an archive along a path that does not need the index: it
+// follows the local headers from the first byte on. Only the SHA-256 of the image is kept.
+// It is an independent proof that the archive holds the image. Verify checks more.
+//
+// Damage is ErrCorrupt. Errors of reads are wrapped.
+func Walk(ctx context.Context, r io.ReaderAt, size int64, o *WalkOptions) (*Walked, error) {
+	if o == nil {
+		o = &WalkOptions{}
+	}
+	r = ioat.Bind(ctx, r)
+	w := &walker{Walker: czip.Walker{R: r, Size: size}}
+	l, front, err := w.front(ctx)
+	if err != nil {
+		return nil, err
+	}
+	a, err := blocks.NewReader(ctx, r, size, &blocks.ReadOptions{Cache: -1, Workers: o.Workers})
+	if err != nil {
+		return nil, err
+	}
+	if p, at := &front[1], a.Man.Plan; at.Off != p.End()-p.Stored || at.Len != p.Stored || a.L.Blocks != l.Blocks {
+		return nil, fault.Corruptf("manifest: another plan than that of the local headers")
+	}
+	index, done, err := w.index(ctx, l, front[len(front)-1].End())
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	if a.Index, err = blockidx.NewReader(index, index.Size(), blockidx.Header(l.Blocks), 0); err != nil {
+		return nil, blocks.Corrupt(err)
+	}
+	a.CheckPadding = true
+	if err := a.Copy(ctx, nil, &blocks.CopyOptions{Workers: o.Workers, Memory: o.Memory, Progress: o.Progress}); err != nil {
+		return nil, err
+	}
+	return &Walked{Image: a.Man.ImageName(), ImageSize: a.L.Image.Size, SHA256: a.Man.SHA256}, nil
+}
+
+// walkedMemory is the longest index that is made in memory.
+const walkedMemory = 1 << 20
+
+// index makes the index of all blocks from their local headers. The first is at
+// archive offset off. The caller must call done.
+func (w *walker) index(ctx context.Context, l *format.Resolved, off int64) (index ioat.Section, done func(), err error) {
+	table, err := blockidx.NewTable(l.Blocks)
+	if err != nil {
+		return index, nil, err
+	}
+	defer table.Close()
+	var name []byte
+	one := func(i int, b int64) bool {
+		if err = ctx.Err(); err != nil {
+			return false
+		}
+		name = l.AppendName(name[:0], i, b)
+		var e czip.ZipEntry
+		if e, err = w.Expect(off, string(name)); err != nil {
+			err = format.NewBlockError(l, nil, i, b, off, err)
+			return false
+		}
+		off = e.End()
+		err = table.Set(l.Number(i, b), blockidx.Row{Off: e.End() - e.Stored, Len: e.Stored, Mask: e.Mask, CRC: e.Crc})
+		return err == nil
+	}
+	if one(-1, 0) {
+		l.StoredOrder(one)
+	}
+	for b := int64(1); err == nil && b < l.RestBlocks; b++ {
+		one(-1, b)
+	}
+	if err != nil {
+		return index, nil, err
+	}
+	n, err := blockidx.Size(l.Blocks)
+	if err != nil {
+		return index, nil, err
+	}
+	if n <= walkedMemory {
+		var b bytes.Buffer
+		_, err := table.WriteTo(&b)
+		return ioat.NewSection(bytes.NewReader(b.Bytes()), 0, n), func() {}, err
+	}
+	f, err := os.CreateTemp("", "cdfz-index-*")
+	if err != nil {
+		return index, nil, fmt.Errorf("archive: temporary file: %w", err)
+	}
+	os.Remove(f.Name()) // it disappears however the program ends
+	done = func() {
+		f.Close()
+		os.Remove(f.Name()) // where open files cannot be removed
+	}
+	if _, err := table.WriteTo(f); err != nil {
+		done()
+		return index, nil, fmt.Errorf("archive: temporary file: %w", err)
+	}
+	return ioat.NewSection(f, 0, n), done, nil
+}

@@ -1,0 +1,87 @@
+package archive
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/cdfz-format/cdfz/archive/internal/fault"
+	"github.com/cdfz-format/cdfz/archive/parity"
+	"github.com/cdfz-format/cdfz/internal/atomicfile"
+)
+
+// Archives with parity. It covers the whole archive, so that has to be complete first, in a
+// file.
+
+// share returns the parity that the options ask for.
+func (o *WriteOptions) share() parity.Share {
+	if o == nil {
+		return 0
+	}
+	return o.Parity
+}
+
+// spooled calls write with dst, or with a temporary file that is copied to dst with parity.
+func spooled(ctx context.Context, dst io.Writer, o *WriteOptions, write func(dst io.Writer) (*Result, error)) (*Result, error) {
+	if o.share() == 0 {
+		return write(dst)
+	}
+	if err := checkShare(o.share()); err != nil {
+		return nil, err
+	}
+	t, err := atomicfile.Temp()
+	if err != nil {
+		return nil, fmt.Errorf("archive: %w", err)
+	}
+	defer t.Close()
+	res, err := written(ctx, t, t, o, write)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := io.Copy(liveWriter{ctx, dst}, io.NewSectionReader(t, 0, res.Size)); err != nil {
+		return nil, fmt.Errorf("archive: writing: %w", err)
+	}
+	return res, nil
+}
+
+func checkShare(s parity.Share) error {
+	if s < 0 || s > parity.MaxShare {
+		return fault.Optionsf("parity of %s, expected at most %s", s, parity.MaxShare)
+	}
+	return nil
+}
+
+// written writes an archive to a file, and then the parity that the options ask for.
+func written(ctx context.Context, w io.Writer, f parity.File, o *WriteOptions, write func(dst io.Writer) (*Result, error)) (*Result, error) {
+	if err := checkShare(o.share()); err != nil {
+		return nil, err
+	}
+	b := bufio.NewWriterSize(w, 1<<18)
+	res, err := write(b)
+	if err == nil {
+		err = b.Flush()
+	}
+	if err != nil || o.share() == 0 {
+		return res, err
+	}
+	l, err := parity.Add(ctx, f, res.Size, o.Parity, &parity.Options{Workers: o.Workers, Memory: o.Memory})
+	if err != nil {
+		return nil, err
+	}
+	res.Parity, res.Size = l.Size-res.Size, l.Size
+	return res, nil
+}
+
+// liveWriter is a writer that fails once its context is done.
+type liveWriter struct {
+	ctx context.Context
+	w   io.Writer
+}
+
+func (w liveWriter) Write(p []byte) (int, error) {
+	if err := w.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return w.w.Write(p)
+}

@@ -1,0 +1,282 @@
+package parity
+
+import (
+	"context"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"slices"
+	"sync"
+
+	"github.com/cdfz-format/cdfz/internal/ioat"
+)
+
+// Report tells what is damaged in an archive with parity.
+type Report struct {
+	Layout
+	Pieces     int64 // that the parity protects
+	BadPieces  int64 // those whose bytes do not have their checksum
+	Records    int64 // of the parity
+	BadRecords int64
+	Header     bool  // the local header of the entry is wrong
+	Missing    int64 // bytes by which the file is too short
+	After      int64 // bytes after the archive
+	// Damaged are the bytes of damaged pieces and records, in order. Lost are those of them
+	// that cannot be healed, and Unknown those of pieces whose checksums are lost, so that
+	// nothing is known about them.
+	Damaged, Lost, Unknown []Range
+	Healed                 int64 // pieces and records that Heal wrote
+}
+
+// Intact reports whether everything that the parity protects is intact, and the parity.
+func (r *Report) Intact() bool {
+	return r.BadPieces == 0 && r.BadRecords == 0 && !r.Header && len(r.Unknown) == 0 && r.Missing == 0
+}
+
+// Healable reports whether all damage can be healed.
+func (r *Report) Healable() bool { return len(r.Lost) == 0 && len(r.Unknown) == 0 }
+
+// group is what is known about a group.
+type group struct {
+	table  []byte // checksums of the pieces, nil if they are lost
+	parts  [][]byte
+	have   int64  // parts
+	bad    bitset // pieces, then records
+	pieces int64  // bad pieces
+	recs   int64  // bad records
+}
+
+type bitset []uint64
+
+func (b bitset) set(i int64)      { b[i/64] |= 1 << (i % 64) }
+func (b bitset) has(i int64) bool { return b[i/64]>>(i%64)&1 != 0 }
+
+// checker checks and heals.
+type checker struct {
+	*Set
+	ctx  context.Context
+	c    *codes
+	w    io.WriterAt // nil: only check
+	src  *source
+	rep  *Report
+	done progress
+	mu   sync.Mutex // of rep while groups are healed
+}
+
+// readRecords reads the records of a batch of n groups and restores the checksums of their
+// pieces.
+func (x *checker) readRecords(in func(g int64) *group, n int64) error {
+	e := x.entry()
+	w := &window{src: x.src, end: e.End(), ahead: min(searchWindow, n*x.recordLen())}
+	for i := range x.records() {
+		owner, row := x.owner(i)
+		g := in(owner)
+		if g == nil {
+			continue
+		}
+		if err := x.ctx.Err(); err != nil {
+			return err
+		}
+		rec, ok, err := w.get(x.recordOff(i), x.recordLen())
+		if err != nil {
+			return err
+		}
+		var part []byte
+		if ok {
+			part, _, ok = x.split(rec, i)
+		}
+		if !ok {
+			g.bad.set(x.Data + row)
+			g.recs++
+			continue
+		}
+		if g.have++; g.have <= x.Parts {
+			if g.parts == nil {
+				g.parts = make([][]byte, x.Parity)
+			}
+			g.parts[row] = slices.Clone(part)
+		}
+		if g.have == x.Parts {
+			if g.table, err = x.c.restoreTable(g.parts); err != nil {
+				return err
+			}
+			g.parts = nil
+		}
+	}
+	return nil
+}
+
+// readPieces compares the pieces of groups with their checksums, in the order of the
+// archive.
+func (x *checker) readPieces(in func(g int64) *group) error {
+	wanted := func(stripe int64) bool {
+		owner, _ := x.owner(stripe)
+		g := in(owner)
+		return g != nil && g.table != nil
+	}
+	read := int64(searchWindow)
+	if ioat.Gap(x.r) > 0 {
+		read = remoteRun
+	}
+	buf := make([]byte, max(1, read/x.Piece)*x.Piece)
+	all := ceilDiv(x.pieces(), x.Stripe)
+	for stripe := int64(0); stripe < all; stripe++ {
+		if !wanted(stripe) {
+			continue
+		}
+		first := stripe
+		for stripe+1 < all && (stripe+2-first)*x.stripeBytes() <= read && wanted(stripe+1) {
+			stripe++
+		}
+		end := min((stripe+1)*x.Stripe, x.pieces())
+		for i := first * x.Stripe; i < end; i += int64(len(buf)) / x.Piece {
+			if err := x.ctx.Err(); err != nil {
+				return err
+			}
+			if err := x.checkPieces(in, buf[:min(int64(len(buf)), (end-i)*x.Piece)], i); err != nil {
+				return err
+			}
+		}
+		x.done.add(min(end*x.Piece, x.covered()) - first*x.stripeBytes())
+	}
+	return nil
+}
+
+// remoteRun is the length of a read of a remote file.
+const remoteRun = 8 << 20
+
+// checkPieces reads and checks pieces from number first on. b has room for them.
+func (x *checker) checkPieces(in func(g int64) *group, b []byte, first int64) error {
+	bad := func(piece int64) {
+		owner, row := x.owner(piece / x.Stripe)
+		g, i := in(owner), row*x.Stripe+piece%x.Stripe
+		if !g.bad.has(i) {
+			g.bad.set(i)
+			g.pieces++
+		}
+	}
+	err := x.src.read(b, first*x.Piece, func(off, k int64) {
+		for i := off / x.Piece; i*x.Piece < off+k; i++ {
+			bad(first + i)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	for i := range int64(len(b)) / x.Piece {
+		owner, row := x.owner((first + i) / x.Stripe)
+		want := sumIn(in(owner).table, row*x.Stripe+(first+i)%x.Stripe)
+		if crc32.ChecksumIEEE(b[i*x.Piece:(i+1)*x.Piece]) != want {
+			bad(first + i)
+		}
+	}
+	return nil
+}
+
+// note adds the bytes of the bad pieces and records of a group to lists.
+func (x *checker) note(n int64, g *group, lists ...*[]Range) {
+	add := func(off, n int64) {
+		for _, l := range lists {
+			*l = appendRange(*l, Range{off, n})
+		}
+	}
+	for i := range x.Data {
+		if g.bad.has(i) {
+			x.pieceSpans(n, i, add)
+		}
+	}
+	for row := range x.Parity {
+		if g.bad.has(x.Data + row) {
+			add(x.recordOff(x.record(n, row)), x.recordLen())
+		}
+	}
+}
+
+// pieceSpans calls use for the archive ranges of a piece.
+func (x *checker) pieceSpans(n, i int64, use func(off, n int64)) {
+	_ = x.spans(x.pieceOff(n, i), x.Piece, func(_, off, n int64) error {
+		use(off, n)
+		return nil
+	})
+}
+
+// pieceOff returns the offset of a piece in the covered bytes.
+func (l *Layout) pieceOff(group, i int64) int64 {
+	return (l.stripe(group, i/l.Stripe)*l.Stripe + i%l.Stripe) * l.Piece
+}
+
+// unknown adds all pieces of a group to the unknown ones.
+func (x *checker) unknown(n int64) {
+	for i := int64(0); i < x.Data; i += x.Stripe {
+		_ = x.spans(x.pieceOff(n, i), x.stripeBytes(), func(_, off, n int64) error {
+			x.rep.Unknown = appendRange(x.rep.Unknown, Range{off, n})
+			return nil
+		})
+	}
+}
+
+// appendRange appends a range, or extends the last one: a list of all pieces of a large
+// archive would take a lot of memory.
+func appendRange(list []Range, r Range) []Range {
+	if k := len(list); k > 0 && list[k-1].Off+list[k-1].Len == r.Off {
+		list[k-1].Len += r.Len
+		return list
+	}
+	return append(list, r)
+}
+
+// merged sorts ranges and joins those that touch.
+func merged(list []Range) []Range {
+	slices.SortFunc(list, func(a, b Range) int {
+		switch {
+		case a.Off < b.Off:
+			return -1
+		case a.Off > b.Off:
+			return 1
+		}
+		return 0
+	})
+	out := list[:0]
+	for _, r := range list {
+		if k := len(out); k > 0 && r.Off <= out[k-1].Off+out[k-1].Len {
+			out[k-1].Len = max(out[k-1].Len, r.Off+r.Len-out[k-1].Off)
+		} else {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// window reads records in long reads.
+type window struct {
+	src   *source
+	end   int64 // of the entry
+	ahead int64 // bytes read at once
+	buf   []byte
+	off   int64   // of buf
+	bad   []Range // in it
+}
+
+// get returns n bytes at off, and whether they could be read.
+func (w *window) get(off, n int64) ([]byte, bool, error) {
+	if off+n > w.src.size {
+		return nil, false, nil
+	}
+	if off < w.off || off+n > w.off+int64(len(w.buf)) {
+		length := max(n, min(w.ahead, w.end-off, w.src.size-off))
+		if int64(cap(w.buf)) < length {
+			w.buf = make([]byte, length)
+		}
+		w.buf, w.off, w.bad = w.buf[:length], off, w.bad[:0]
+		err := readHard(w.src.r, w.buf, off, func(at, k int64) { w.bad = append(w.bad, Range{off + at, k}) })
+		if err != nil {
+			return nil, false, fmt.Errorf("archive: %w", err)
+		}
+	}
+	for _, r := range w.bad {
+		if r.Off < off+n && off < r.Off+r.Len {
+			return nil, false, nil
+		}
+	}
+	return w.buf[off-w.off : off-w.off+n], true, nil
+}

@@ -1,0 +1,24 @@
+package parity
+
+import "testing"
+
+// ManyGroups makes groups smaller for a test.
+func ManyGroups(t testing.TB, shards, stripe int64) {
+	a, b := policyShards, policyStripe
+	policyShards, policyStripe = shards, stripe
+	t.Cleanup(func() { policyShards, policyStripe = a, b })
+}
+
+// Codes computes parity shards with the code of a layout.
+func Codes(data [][]byte, parity int) ([][]byte, error) {
+	n := int64(len(data[0]))
+	l := &Layout{Piece: n, Stripe: int64(len(data)), Groups: 1, Data: int64(len(data)), Parity: int64(parity), Parts: 1}
+	var group []byte
+	for _, d := range data {
+		group = append(group, d...)
+	}
+	return newCodes(l).encode(group)
+}
+
+// ParseHead is parseHead.
+var ParseHead = parseHead

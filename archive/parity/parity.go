@@ -1,0 +1,76 @@
+// Package parity adds Reed-Solomon parity to archives and heals damaged archives with it.
+// The parity is the entry `.cdfz/parity`, which stands directly before the manifest and
+// covers every other byte of the file (docs/FORMAT.md, "Parity"). The package knows the ZIP
+// structure of archives and nothing about plans, blocks and filters.
+//
+// Add adds parity. Find looks for it, also in an archive whose other structures are
+// damaged. Set.Check tells what is damaged and what of that can be healed. Set.Heal heals.
+//
+// Only checksums decide what is damaged. So healing is repeatable: it writes pieces whose
+// contents are confirmed, where the old ones are known to be wrong, and nothing else.
+package parity
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/cdfz-format/cdfz/archive/internal/fault"
+)
+
+// ErrHasParity reports that Add was called for an archive that has parity.
+var ErrHasParity = errors.New("the archive has parity already")
+
+// Share is an amount of parity, in 1/10000 of the bytes that it protects. 0 means no parity.
+type Share int
+
+// MaxShare is as much parity as data.
+const MaxShare Share = 10000
+
+// ParseShare parses a percentage such as "5", "5%" or "0.25%".
+func ParseShare(s string) (Share, error) {
+	f, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(s, "%")), 64)
+	if n := math.Round(f * 100); err == nil && n >= 0 && n <= float64(MaxShare) && math.Abs(n-f*100) < 1e-6 {
+		return Share(n), nil
+	}
+	return 0, fmt.Errorf("expected a percentage from 0 to 100 with at most two decimals, found %q", s)
+}
+
+// Percent returns the share in percent.
+func (s Share) Percent() float64 { return float64(s) / 100 }
+
+// String returns the share as ParseShare accepts it.
+func (s Share) String() string { return strconv.FormatFloat(s.Percent(), 'f', -1, 64) + "%" }
+
+// File is an archive that is changed in place. If it has the method Sync, Add calls that
+// before it overwrites bytes that it has copied elsewhere.
+type File interface {
+	io.ReaderAt
+	io.WriterAt
+}
+
+// Options control Add, Set.Check and Set.Heal. Nil and the zero value mean the defaults.
+type Options struct {
+	Workers int   // goroutines that encode or decode; 0: GOMAXPROCS
+	Memory  int64 // bytes for pieces and their checksums; 0: 128 MiB. One group is always loaded
+	// Progress, if not nil, is called with the number of archive bytes done so far. It may
+	// be called from several goroutines, but not at the same time.
+	Progress func(done int64)
+}
+
+const defaultMemory = 128 << 20
+
+func (o *Options) memory() int64 {
+	if o == nil || o.Memory <= 0 {
+		return defaultMemory
+	}
+	return o.Memory
+}
+
+// impossible is the error of a number in a record that no archive has.
+func impossible(what string, found int64) error {
+	return fault.Corruptf("parity: impossible %s %d", what, found)
+}

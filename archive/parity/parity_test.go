@@ -1,0 +1,153 @@
+package parity_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"io"
+	"math/rand/v2"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/archive/fsck"
+	"github.com/cdfz-format/cdfz/archive/parity"
+)
+
+// memFile is a file in memory.
+type memFile struct {
+	b  []byte
+	mu sync.Mutex
+}
+
+func (f *memFile) ReadAt(p []byte, off int64) (int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if off >= int64(len(f.b)) {
+		return 0, io.EOF
+	}
+	n := copy(p, f.b[off:])
+	if n < len(p) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+func (f *memFile) WriteAt(p []byte, off int64) (int, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if end := off + int64(len(p)); end > int64(len(f.b)) {
+		f.b = append(f.b, make([]byte, end-int64(len(f.b)))...)
+	}
+	return copy(f.b[off:], p), nil
+}
+
+// image returns a classic file with a variable of n random bytes.
+func image(n int, seed uint64) []byte {
+	r := rand.NewChaCha8([32]byte{byte(seed)})
+	b := []byte("CDF\x01\x00\x00\x00\x00\x00\x00\x00\x0a\x00\x00\x00\x01\x00\x00\x00\x01x\x00\x00\x00")
+	be := func(v int) { b = append(b, byte(v>>24), byte(v>>16), byte(v>>8), byte(v)) }
+	n &^= 3
+	be(n)
+	b = append(b, make([]byte, 8)...) // no attributes
+	be(11)
+	be(1)
+	be(1)
+	b = append(b, "v\x00\x00\x00"...)
+	be(1)
+	be(0)
+	b = append(b, make([]byte, 8)...)
+	be(1)
+	be(n)
+	be(len(b) + 4)
+	data := make([]byte, n)
+	r.Read(data)
+	return append(b, data...)
+}
+
+// plain returns the archive of an image.
+func plain(t testing.TB, img []byte) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	o := &archive.WriteOptions{Name: "x.nc", Preset: archive.PresetFast, Block: 4096}
+	_, err := archive.Write(context.Background(), &b, bytes.NewReader(img), int64(len(img)), o)
+	require.NoError(t, err)
+	return b.Bytes()
+}
+
+// archived returns the archive of an image, with parity.
+func archived(t testing.TB, img []byte, s parity.Share) []byte {
+	t.Helper()
+	f := &memFile{b: plain(t, img)}
+	l, err := parity.Add(context.Background(), f, int64(len(f.b)), s, nil)
+	require.NoError(t, err)
+	require.EqualValues(t, len(f.b), l.Size)
+	return f.b
+}
+
+func (f *memFile) Truncate(size int64) error {
+	f.b = f.b[:size]
+	return nil
+}
+
+func heal(t testing.TB, b []byte) ([]byte, *parity.Report) {
+	t.Helper()
+	f := &memFile{b: bytes.Clone(b)}
+	s, err := parity.Find(context.Background(), f, int64(len(b)), nil)
+	require.NoError(t, err)
+	require.NotNil(t, s)
+	rep, err := s.Heal(context.Background(), f)
+	require.NoError(t, err)
+	return f.b, rep
+}
+
+func TestAdd(t *testing.T) {
+	for _, n := range []int{100, 5000, 20000, 100000, 3 << 20} {
+		if testing.Short() && n > 1<<20 {
+			continue
+		}
+		img := image(n, 1)
+		for _, s := range []parity.Share{100, 500, 3000, 10000} {
+			b := archived(t, img, s)
+			f, err := archive.New(bytes.NewReader(b), int64(len(b)), nil)
+			require.NoError(t, err)
+			require.NoError(t, f.Image().Copy(context.Background(), nil, nil))
+			got, rep := heal(t, b)
+			require.True(t, rep.Intact(), "%+v", rep)
+			require.Equal(t, b, got)
+			// Neither workers nor memory change a byte, and Remove undoes Add.
+			again := &memFile{b: bytes.Clone(b)}
+			size, err := parity.Remove(context.Background(), again, int64(len(b)))
+			require.NoError(t, err)
+			require.EqualValues(t, len(again.b), size)
+			require.Equal(t, plain(t, img), again.b)
+			_, err = parity.Add(context.Background(), again, size, s, &parity.Options{Workers: 3, Memory: 1})
+			require.NoError(t, err)
+			require.Equal(t, b, again.b)
+		}
+	}
+}
+
+func TestVerify(t *testing.T) {
+	for _, n := range []int{100, 100000} {
+		b := archived(t, image(n, 1), 500)
+		rep, err := fsck.Verify(context.Background(), bytes.NewReader(b), int64(len(b)), nil)
+		require.NoError(t, err)
+		require.Empty(t, rep.Damage)
+		require.True(t, rep.Parity.Intact())
+		p, err := fsck.Repair(context.Background(), bytes.NewReader(b), int64(len(b)), nil)
+		require.NoError(t, err)
+		require.True(t, p.Intact())
+		p.Close()
+		z, err := zip.NewReader(bytes.NewReader(b), int64(len(b)))
+		require.NoError(t, err)
+		for _, f := range z.File {
+			r, err := f.Open()
+			require.NoError(t, err)
+			_, err = io.Copy(io.Discard, r)
+			require.NoError(t, err, f.Name)
+		}
+	}
+}

@@ -1,0 +1,134 @@
+//go:build plugins && linux && (amd64 || arm64)
+
+package main
+
+import (
+	"fmt"
+
+	"github.com/cdfz-format/cdfz/internal/hostproto"
+)
+
+// codec is netcdf-c's NCZ_codec_t (netcdf_filter_build.h). NCZ_modify_parameters needs an
+// open netCDF file, and is not called.
+type codec struct {
+	toHDF5, fromHDF5 uintptr
+	initialize       uintptr
+}
+
+// From netcdf_filter_build.h: part of the interface of plugins.
+const (
+	codecVersion = 1 // NCZ_CODEC_CLASS_VER
+	codecHDF5    = 1 // NCZ_CODEC_HDF5
+	maxCodecs    = 1024
+	maxParams    = 65535 // HDF5 stores their number in two bytes
+)
+
+// loadCodecs finds the codecs of netcdf-c. It returns the reason if there are some, but
+// not one of them is usable.
+func (l *library) loadCodecs(found *hostproto.Library) (whyNot string) {
+	if get := symbol(l.handle, "NCZ_get_codec_info"); get != 0 {
+		whyNot = l.addCodec(call(get), found)
+	} else if all := symbol(l.handle, "NCZ_codec_info_defaults"); all != 0 {
+		found.Defaults = true
+		list := call(all)
+		if list == 0 {
+			return "NCZ_codec_info_defaults returned NULL"
+		}
+		for i := range uintptr(maxCodecs) {
+			p := *at[uintptr](list, 8*i)
+			if p == 0 {
+				break
+			}
+			if why := l.addCodec(p, found); why != "" {
+				whyNot = why
+			}
+		}
+	}
+	return whyNot
+}
+
+func (l *library) addCodec(p uintptr, found *hostproto.Library) (whyNot string) {
+	if p == 0 {
+		return "NCZ_get_codec_info returned NULL"
+	}
+	if v, sort := *at[int32](p, 0), *at[int32](p, 4); v != codecVersion || sort != codecHDF5 {
+		return fmt.Sprintf("NCZ_codec_t: expected version %d and sort %d, found %d and %d", codecVersion, codecHDF5, v, sort)
+	}
+	id, err := textAt(*at[uintptr](p, 8))
+	if err == nil && id == "" {
+		err = fmt.Errorf("empty")
+	}
+	if err != nil {
+		return "id of the codec: " + err.Error()
+	}
+	c := codec{initialize: *at[uintptr](p, 24), toHDF5: *at[uintptr](p, 40), fromHDF5: *at[uintptr](p, 48)}
+	l.codecs = append(l.codecs, c)
+	found.Codecs = append(found.Codecs, hostproto.CodecClass{
+		ID: id, Filter: *at[uint32](p, 16), ToHDF5: c.toHDF5 != 0, FromHDF5: c.fromHDF5 != 0, Modify: *at[uintptr](p, 56) != 0,
+	})
+	return ""
+}
+
+// codecOf returns the codec of a request after its NCZ_codec_initialize.
+func (l *library) codecOf(r *hostproto.Request) (*codec, bool) {
+	if uint64(r.Codec) >= uint64(len(l.codecs)) {
+		return nil, false
+	}
+	c := &l.codecs[r.Codec]
+	if c.initialize != 0 {
+		call(c.initialize)
+		c.initialize = 0
+	}
+	return c, true
+}
+
+// toHDF5 calls NCZ_codec_to_hdf5(const char *codec, size_t *n, unsigned **params).
+func (l *library) toHDF5(r *hostproto.Request) *hostproto.Reply {
+	c, ok := l.codecOf(r)
+	if !ok || c.toHDF5 == 0 {
+		return refuse("no NCZ_codec_to_hdf5")
+	}
+	var a arena
+	defer a.free()
+	text, n, params := a.text(r.Text), a.bytes(8), a.bytes(8)
+	if text == 0 || n == 0 || params == 0 {
+		return &hostproto.Reply{Status: hostproto.NoMemory}
+	}
+	if status := int32(call(c.toHDF5, text, n, params)); status != 0 {
+		return failed("NCZ_codec_to_hdf5 returned %d", status)
+	}
+	p, count := *at[uintptr](params, 0), *at[uintptr](n, 0)
+	if count > maxParams || p == 0 && count > 0 {
+		return failed("NCZ_codec_to_hdf5: expected at most %d parameters, found %d", maxParams, count)
+	}
+	reply := &hostproto.Reply{Params: numbersAt(p, int(count))}
+	call(libc.free, p)
+	return reply
+}
+
+// fromHDF5 calls NCZ_hdf5_to_codec(size_t n, const unsigned *params, char **codec).
+func (l *library) fromHDF5(r *hostproto.Request) *hostproto.Reply {
+	c, ok := l.codecOf(r)
+	if !ok || c.fromHDF5 == 0 {
+		return refuse("no NCZ_hdf5_to_codec")
+	}
+	var a arena
+	defer a.free()
+	params, out := a.numbers(r.Params), a.bytes(8)
+	if params == 0 || out == 0 {
+		return &hostproto.Reply{Status: hostproto.NoMemory}
+	}
+	if status := int32(call(c.fromHDF5, uintptr(len(r.Params)), params, out)); status != 0 {
+		return failed("NCZ_hdf5_to_codec returned %d", status)
+	}
+	p := *at[uintptr](out, 0)
+	text, err := textAt(p)
+	if err == nil && p == 0 {
+		err = fmt.Errorf("no text")
+	}
+	if err != nil {
+		return failed("NCZ_hdf5_to_codec: %v", err)
+	}
+	call(libc.free, p)
+	return &hostproto.Reply{Text: text}
+}

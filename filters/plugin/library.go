@@ -1,0 +1,124 @@
+package plugin
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/cdfz-format/cdfz/internal/hostproto"
+)
+
+// Library is a file that could be a plugin.
+type Library struct {
+	Path string
+	// Ignored tells why it is none. The other fields are empty then.
+	Ignored string
+	// Filter is HDF5's half, or nil.
+	Filter *Filter
+	// Codecs are netcdf-c's half: one codec (NCZ_get_codec_info), or any number of
+	// default ones (NCZ_codec_info_defaults).
+	Codecs   []Codec
+	Defaults bool
+	// Note tells which half is there but unusable, and why.
+	Note string
+}
+
+// Filter is what a library tells about its filter (H5Z_class2_t).
+type Filter struct {
+	ID       uint32
+	Name     string
+	Encodes  bool // encoder_present
+	Decodes  bool // decoder_present
+	CanApply bool
+	SetLocal bool
+}
+
+// Codec is what a library tells about a codec (NCZ_codec_t).
+type Codec struct {
+	ID       string
+	Filter   uint32 // id of the filter that it is for
+	ToHDF5   bool   // whether there is NCZ_codec_to_hdf5
+	FromHDF5 bool   // whether there is NCZ_hdf5_to_codec
+	Modify   bool   // whether there is NCZ_modify_parameters, which is never called
+}
+
+func newLibrary(path string, l hostproto.Library) Library {
+	out := Library{Path: path, Ignored: l.Ignored, Defaults: l.Defaults, Note: l.Note}
+	if f := l.Filter; f != nil {
+		out.Filter = &Filter{f.ID, f.Name, f.Encodes, f.Decodes, f.CanApply, f.SetLocal}
+	}
+	for _, c := range l.Codecs {
+		out.Codecs = append(out.Codecs, Codec{c.ID, c.Filter, c.ToHDF5, c.FromHDF5, c.Modify})
+	}
+	return out
+}
+
+// Pair is a filter of a library with the codec for its id, or one of them alone.
+type Pair struct {
+	ID     uint32
+	Filter *Filter // nil: there is only a codec
+	Path   string  // of the filter's library
+	Codec  *Codec  // nil: there is only a filter
+	// CodecPath is the codec's library, which may be another one.
+	CodecPath string
+
+	codecIndex uint32 // in its library
+}
+
+// Action tells how a pair can be used (netcdf-c's table).
+type Action string
+
+// The actions.
+const (
+	Ignored  Action = "ignored" // a codec without a filter
+	HDF5Only Action = "filter"  // a filter without a codec: not in Zarr views
+	Usable   Action = "filter and codec"
+)
+
+// Action returns how the pair can be used.
+func (p *Pair) Action() Action {
+	switch {
+	case p.Filter == nil:
+		return Ignored
+	case p.Codec == nil:
+		return HDF5Only
+	}
+	return Usable
+}
+
+// pair combines the halves by their ids. The first library of the search counts, and a
+// library's own codec before default ones.
+func pair(libraries []Library) []Pair {
+	byID := map[uint32]*Pair{}
+	of := func(id uint32) *Pair {
+		if byID[id] == nil {
+			byID[id] = &Pair{ID: id}
+		}
+		return byID[id]
+	}
+	for i := range libraries {
+		if l := &libraries[i]; l.Filter != nil {
+			if p := of(l.Filter.ID); p.Filter == nil {
+				p.Filter, p.Path = l.Filter, l.Path
+			}
+		}
+	}
+	for _, defaults := range []bool{false, true} {
+		for i := range libraries {
+			l := &libraries[i]
+			if l.Defaults != defaults {
+				continue
+			}
+			for j := range l.Codecs {
+				if p := of(l.Codecs[j].Filter); p.Codec == nil {
+					p.Codec, p.CodecPath, p.codecIndex = &l.Codecs[j], l.Path, uint32(j)
+				}
+			}
+		}
+	}
+	out := make([]Pair, 0, len(byID))
+	for _, p := range byID {
+		out = append(out, *p)
+	}
+	slices.SortFunc(out, func(a, b Pair) int { return cmp.Compare(a.ID, b.ID) })
+	return out
+}

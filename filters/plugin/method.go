@@ -1,0 +1,221 @@
+package plugin
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/cdfz-format/cdfz/filters"
+	"github.com/cdfz-format/cdfz/internal/hostproto"
+)
+
+// Method returns the filter of a pair of this set, which must have one. [Set.Register]
+// registers those that are not built in.
+//
+// Its sessions refuse to encode a block that the library would not restore exactly.
+// Decoding fails with [filters.ErrDamaged] if the library reports an error, and with
+// [filters.ErrUnavailable] if it crashes, hangs, or takes too much memory.
+func (s *Set) Method(p Pair) filters.Method {
+	f := libraryFilter{pool: s.pool, path: p.Path, Filter: *p.Filter}
+	m := filters.Method{
+		ID:         f.ID,
+		Name:       f.name(),
+		Origin:     p.Path,
+		New:        func() filters.Session { return session{f} },
+		Check:      f.check,
+		Complete:   f.complete,
+		Compresses: !roundingOnly[f.ID],
+		DecodeOnly: !f.Encodes || !f.Decodes,
+		// Nothing is known about its encoder but the limit of all filters.
+		MaxEncodedLen: func(n int, _ []uint32) int { return int(min(filters.MaxLen(int64(n)), maxInt)) },
+		// The shared memory, and the copies of the host.
+		Memory: func(n int, _ []uint32) int64 { return filters.MaxLen(int64(n)) },
+	}
+	if known, ok := locals[f.ID]; ok {
+		m.Given = known.given
+	}
+	if p.Codec != nil && p.Codec.ToHDF5 && p.Codec.FromHDF5 {
+		c := libraryCodec{pool: s.pool, path: p.CodecPath, id: p.Codec.ID, index: p.codecIndex}
+		m.Codec = &filters.Codec{ID: p.Codec.ID, Params: c.params, JSON: c.json}
+	}
+	return m
+}
+
+const maxInt = 1<<31 - 1
+
+// roundingOnly lists the registered filters that only round values before a compressor.
+var roundingOnly = map[uint32]bool{32022: true, 32023: true}
+
+// libraryFilter is the filter of a library.
+type libraryFilter struct {
+	Filter
+	pool *pool
+	path string
+}
+
+// name returns the library's name of the filter, which may be any text.
+func (f *libraryFilter) name() string {
+	if name := filters.Name(f.ID); name != "" {
+		return name
+	}
+	if f.Name != "" {
+		return f.Name
+	}
+	return fmt.Sprintf("plugin %d", f.ID)
+}
+
+// maxParams is HDF5's limit: it stores the number of parameters in two bytes.
+const maxParams = 65535
+
+func (f *libraryFilter) check(params []uint32) error {
+	if len(params) > maxParams {
+		return fmt.Errorf("plugin: %s: expected at most %d parameters, found %d: %w", f.name(), maxParams, len(params), filters.ErrParam)
+	}
+	return nil
+}
+
+// complete does the work of can_apply and set_local. For some ids this package knows it.
+// Others are called, if their library needs libhdf5: they get their property list from
+// there.
+func (f *libraryFilter) complete(params []uint32, b filters.Block) ([]uint32, error) {
+	if known, ok := locals[f.ID]; ok {
+		return known.complete(params, b)
+	}
+	if !f.CanApply && !f.SetLocal {
+		return params, nil
+	}
+	r := &request{path: f.path, Request: hostproto.Request{Op: hostproto.SetLocal, Params: params, Block: describe(b)}}
+	var out []uint32
+	err := f.pool.do(r, func(reply *hostproto.Reply, _ []byte) error {
+		if reply.Status != hostproto.OK {
+			return fmt.Errorf("plugin: %s: %s: %w", f.path, reply.Text, filters.ErrParam)
+		}
+		out = slices.Clone(reply.Params)
+		return nil
+	})
+	return out, err
+}
+
+// native returns the parameters for the library, and the size of the numbers that must be
+// turned around for it, or 0.
+func (f *libraryFilter) native(params []uint32) ([]uint32, int) {
+	if known := locals[f.ID]; known.native != nil {
+		return known.native(params)
+	}
+	return params, 0
+}
+
+// describe turns a description of a block into that of a message. Blocks that are longer
+// than any block of an archive have no shape.
+func describe(b filters.Block) hostproto.Block {
+	out := hostproto.Block{Kind: kinds[b.Kind], Size: uint32(b.Size), LittleEndian: b.LittleEndian}
+	for _, n := range b.Shape {
+		if n <= 0 || n > maxInt {
+			out.Shape = nil
+			break
+		}
+		out.Shape = append(out.Shape, uint32(n))
+	}
+	return out
+}
+
+var kinds = map[filters.Kind]hostproto.Kind{
+	filters.Int: hostproto.Int, filters.Uint: hostproto.Uint, filters.Float: hostproto.Float, filters.Text: hostproto.Text,
+}
+
+// session calls the filter of a library. Processes are shared by all sessions.
+type session struct{ f libraryFilter }
+
+func (s session) Encode(dst, src []byte, params []uint32, _ filters.Block) ([]byte, error) {
+	params, size := s.f.native(params)
+	if size > 0 {
+		src = turn(src, size)
+	}
+	r := hostproto.Request{Op: hostproto.Filter, Check: true, Params: params, Room: uint64(filters.MaxLen(int64(len(src))))}
+	return s.do(dst, src, r, filters.ErrParam)
+}
+
+func (s session) Decode(dst, src []byte, params []uint32, max int) ([]byte, error) {
+	if !s.f.Decodes {
+		return nil, fmt.Errorf("plugin: %s: the library cannot decode: %w", s.f.path, filters.ErrUnavailable)
+	}
+	params, size := s.f.native(params)
+	r := hostproto.Request{Op: hostproto.Filter, Decode: true, Params: params, Room: uint64(max)}
+	out, err := s.do(dst, src, r, filters.ErrDamaged)
+	if err == nil && size > 0 {
+		decoded := out[len(dst):]
+		copy(decoded, turn(decoded, size))
+	}
+	return out, err
+}
+
+func (s session) do(dst, src []byte, r hostproto.Request, kind error) ([]byte, error) {
+	req := &request{path: s.f.path, in: src, Request: r}
+	err := s.f.pool.do(req, func(reply *hostproto.Reply, block []byte) error {
+		switch reply.Status {
+		case hostproto.OK:
+			dst = append(dst, block...)
+			return nil
+		case hostproto.TooLong:
+			if r.Decode {
+				kind = filters.ErrDecodedSize
+			}
+			return fmt.Errorf("plugin: %s: expected at most %d bytes, found %d: %w", s.f.path, r.Room, reply.Len, kind)
+		case hostproto.Differs:
+			return fmt.Errorf("plugin: %s: does not restore the block exactly: %w", s.f.path, filters.ErrParam)
+		case hostproto.NoMemory:
+			return &unavailableError{s.f.path, "no memory for the block"}
+		case hostproto.Failed:
+			return fmt.Errorf("plugin: %s: %s: %w", s.f.path, reply.Text, kind)
+		}
+		return &unavailableError{s.f.path, reply.Text}
+	})
+	return dst, err
+}
+
+// libraryCodec is the codec of a library.
+type libraryCodec struct {
+	pool  *pool
+	path  string
+	id    string
+	index uint32
+}
+
+func (c *libraryCodec) params(text json.RawMessage) ([]uint32, error) {
+	var out []uint32
+	err := c.do(hostproto.Request{Op: hostproto.ToHDF5, Text: string(text)}, filters.ErrCodec, func(r *hostproto.Reply) {
+		out = slices.Clone(r.Params)
+	})
+	return out, err
+}
+
+func (c *libraryCodec) json(params []uint32, _ filters.Block) (json.RawMessage, error) {
+	var text json.RawMessage
+	err := c.do(hostproto.Request{Op: hostproto.FromHDF5, Params: params}, filters.ErrNoCodec, func(r *hostproto.Reply) {
+		text = json.RawMessage(r.Text)
+	})
+	if err != nil {
+		return nil, err
+	}
+	var head struct{ ID string }
+	if err := json.Unmarshal(text, &head); err != nil || head.ID != c.id {
+		return nil, fmt.Errorf("plugin: %s: expected JSON of the codec %q, found %.80q: %w", c.path, c.id, text, filters.ErrNoCodec)
+	}
+	return text, nil
+}
+
+func (c *libraryCodec) do(r hostproto.Request, kind error, use func(*hostproto.Reply)) error {
+	r.Codec = c.index
+	err := c.pool.do(&request{path: c.path, Request: r}, func(reply *hostproto.Reply, _ []byte) error {
+		if reply.Status != hostproto.OK {
+			return fmt.Errorf("plugin: %s: %s: %w", c.path, reply.Text, kind)
+		}
+		use(reply)
+		return nil
+	})
+	if errors.Is(err, hostproto.ErrMessage) {
+		return fmt.Errorf("plugin: %s: %w: %w", c.path, err, kind)
+	}
+	return err
+}

@@ -1,0 +1,140 @@
+// Package plugin adds the filters of HDF5's plugins, which are shared libraries, to package
+// filters. It also finds netcdf-c's codecs for them.
+//
+// [Open] examines all libraries in folders that the user has named. [Set.Register] makes
+// their filters available to all chains of the program, except those that are built in.
+//
+// Libraries are loaded by other processes, cdfz-plugin-host, and never by this one. Each
+// has limits for time and memory, so a library that crashes, hangs or takes all memory
+// costs an error. Those processes exist on Linux only, on amd64 and arm64. The package does
+// nothing that HDF5 does beyond filters: files, property lists and types are not its
+// business.
+package plugin
+
+import (
+	"errors"
+	"io/fs"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/cdfz-format/cdfz/filters"
+)
+
+// Options are for [Open]. The zero value of a field means its default.
+type Options struct {
+	// Folders are searched in this order, and the files of each by name. The first
+	// library with a filter id provides it. Folders that cannot be read are skipped and
+	// listed in [Set.Skipped], unless they are default folders that do not exist.
+	Folders []string
+	// Host is the path of cdfz-plugin-host. By default it is beside the program, or on
+	// PATH.
+	Host string
+	// Processes is how many run at the same time, by default GOMAXPROCS. They are
+	// started when they are needed.
+	Processes int
+	// Timeout is the time for one call of a library, by default 1 minute. It gets a
+	// second more for each MiB of the block.
+	Timeout time.Duration
+	// Memory is how many bytes a process may allocate in addition to a few copies of the
+	// block, by default 1 GiB.
+	Memory int64
+}
+
+func (o *Options) withDefaults() Options {
+	var d Options
+	if o != nil {
+		d = *o
+	}
+	if d.Processes <= 0 {
+		d.Processes = runtime.GOMAXPROCS(0)
+	}
+	if d.Timeout <= 0 {
+		d.Timeout = time.Minute
+	}
+	if d.Memory <= 0 {
+		d.Memory = 1 << 30
+	}
+	return d
+}
+
+// Set is the libraries of some folders, with the processes that load them. It is safe for
+// concurrent use.
+type Set struct {
+	skipped   []Skipped
+	libraries []Library
+	pairs     []Pair
+	pool      *pool
+}
+
+// Skipped is a folder that could not be read.
+type Skipped struct {
+	Folder string
+	Err    error
+}
+
+// Open examines the libraries in folders. Without any file that could be a library it
+// starts no process. The error is [ErrHost] if no process can be started. Libraries that
+// are not plugins, crash or hang are no errors: [Set.Libraries] lists the reasons.
+//
+// The caller must close the set when no coder uses its filters any more, or leave that to
+// the end of the program, with which the processes end.
+func Open(o *Options) (*Set, error) {
+	opts := o.withDefaults()
+	s := &Set{}
+	var paths []string
+	for _, dir := range opts.Folders {
+		files, err := candidates(dir)
+		if err != nil && !(errors.Is(err, fs.ErrNotExist) && slices.Contains(DefaultFolders(), dir)) {
+			s.skipped = append(s.skipped, Skipped{dir, err})
+		}
+		paths = append(paths, files...)
+	}
+	s.pool = newPool(opts)
+	if len(paths) == 0 {
+		return s, nil
+	}
+	for _, path := range paths {
+		l, err := s.pool.examine(path)
+		if err != nil {
+			s.Close()
+			return nil, err
+		}
+		s.libraries = append(s.libraries, l)
+	}
+	s.pairs = pair(s.libraries)
+	return s, nil
+}
+
+// Close ends the processes. Filters of the set fail afterwards.
+func (s *Set) Close() { s.pool.close() }
+
+// Skipped lists the folders that could not be read.
+func (s *Set) Skipped() []Skipped { return s.skipped }
+
+// Libraries lists all files that could be plugins, in the order of the search.
+func (s *Set) Libraries() []Library { return s.libraries }
+
+// Pairs lists the filters and codecs that were found, in increasing order of their ids.
+func (s *Set) Pairs() []Pair { return s.pairs }
+
+// Register registers the filters whose ids are not registered yet. A codec whose id is
+// already paired with another filter is left out.
+func (s *Set) Register() error {
+	known := filters.Registered()
+	for _, p := range s.pairs {
+		if p.Filter == nil || slices.Contains(known, p.ID) {
+			continue
+		}
+		m := s.Method(p)
+		err := filters.Register(m)
+		if errors.Is(err, filters.ErrFilterID) && m.Codec != nil {
+			m.Codec = nil
+			err = filters.Register(m)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

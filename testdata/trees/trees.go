@@ -1,0 +1,66 @@
+// Package trees makes folders of many small netCDF files for tests and benchmarks: ocean
+// profiles, weather stations and soundings. The values are computed, with the steps,
+// noise, gaps and flags of such data. The same arguments make the same bytes.
+package trees
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/cdfz-format/cdfz/cdf3"
+)
+
+// perFolder is the number of files in a folder.
+const perFolder = 100
+
+// epoch is the modification time of the first file. Each later file is a minute newer.
+var epoch = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// Write makes n files in folders below dir. It returns their size in bytes.
+func Write(dir string, n int) (size int64, err error) {
+	for i := range n {
+		b, err := image(i)
+		if err != nil {
+			return size, err
+		}
+		sub := filepath.Join(dir, fmt.Sprintf("%04d", i/perFolder))
+		if err := os.MkdirAll(sub, 0o755); err != nil {
+			return size, err
+		}
+		name := filepath.Join(sub, fmt.Sprintf("%s%06d.nc", kinds[i%len(kinds)].prefix, i))
+		if err := os.WriteFile(name, b, 0o644); err != nil {
+			return size, err
+		}
+		at := epoch.Add(time.Duration(i) * time.Minute)
+		if err := os.Chtimes(name, at, at); err != nil {
+			return size, err
+		}
+		size += int64(len(b))
+	}
+	return size, nil
+}
+
+var kinds = []struct {
+	prefix string
+	make   func(*maker)
+}{{"profile", profile}, {"station", station}, {"profile", profile}, {"sounding", sounding}}
+
+// image makes file number i.
+func image(i int) ([]byte, error) {
+	m := &maker{r: rand.New(rand.NewPCG(uint64(i), 20)), n: i}
+	m.h.Version = cdf3.Version(1 + i%2)
+	kinds[i%len(kinds)].make(m)
+	if err := m.h.Layout(); err != nil {
+		return nil, err
+	}
+	var buf bytes.Buffer
+	err := cdf3.WriteFile(context.Background(), &buf, &m.h, func(v int) cdf3.Data {
+		return cdf3.Data{Values: bytes.NewReader(m.values[v]), Len: int64(len(m.values[v]))}
+	})
+	return buf.Bytes(), err
+}
