@@ -3,8 +3,8 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -14,6 +14,9 @@ import (
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/chains"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/protect"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/receipts"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/unpack"
 	"github.com/cdfz-format/cdfz/filters"
 )
 
@@ -24,6 +27,8 @@ type archiver struct {
 	specs    chains.Specs
 	existing existingMode
 	noCheck  bool
+	unpacks  bool // compressed files
+	proof    proof
 	files    cli.Files
 	sum      archiveSum
 }
@@ -34,6 +39,7 @@ type archiveReport struct {
 	Target      string   `json:"target"`
 	Size        int64    `json:"size"`
 	ArchiveSize int64    `json:"archive_size"`
+	ParitySize  int64    `json:"parity_size"` // bytes of it that parity takes
 	Ratio       float64  `json:"ratio"`
 	Layout      string   `json:"layout"`
 	Blocks      int64    `json:"blocks"`
@@ -42,8 +48,13 @@ type archiveReport struct {
 	Packages    []string `json:"python_packages,omitempty"` // needed by xarray
 	SHA256      string   `json:"sha256"`
 	Checked     bool     `json:"checked"`
+	Deleted     bool     `json:"source_deleted,omitempty"`
 	Seconds     float64  `json:"seconds"`
 	Warnings    []string `json:"warnings,omitempty"`
+	// Loss lists what --lossy rounded.
+	Loss *lossReport `json:"loss,omitempty"`
+	// Compressed describes a source that was decompressed.
+	Compressed *receipts.Compressed `json:"compressed,omitempty"`
 
 	unused bool // filters of -F were not used
 }
@@ -52,12 +63,22 @@ type archiveReport struct {
 type archiveSum struct {
 	Files       int64   `json:"files"`
 	Unchanged   int64   `json:"unchanged"` // already archived
+	Deleted     int64   `json:"sources_deleted,omitempty"`
 	Failed      int64   `json:"failed"`
 	Skipped     int64   `json:"skipped"`
 	Size        int64   `json:"size"`
 	ArchiveSize int64   `json:"archive_size"`
 	Ratio       float64 `json:"ratio"`
 	Seconds     float64 `json:"seconds"`
+}
+
+// add adds the sums of a part of the files.
+func (s *archiveSum) add(t *archiveSum) {
+	s.Files += t.Files
+	s.Unchanged += t.Unchanged
+	s.Deleted += t.Deleted
+	s.Size += t.Size
+	s.ArchiveSize += t.ArchiveSize
 }
 
 func archiveCmd(a *cli.App) *cobra.Command {
@@ -70,7 +91,7 @@ file below it is archived, and files of other kinds are skipped (-v lists them).
 may also be an http or https URL, or - for standard input.
 
 Each archive is read back and compared with its source before it appears. Sources
-are never changed. Archives keep the permissions and the modification time of their
+are never changed, and only deleted on request. Archives keep the permissions and the modification time of their
 source, and its owner if root runs cdfz.
 
 A file is passed over if its archive already exists and holds the same file: size and
@@ -78,13 +99,28 @@ modification time are the same, or else size and SHA-256. --skip-existing=hash a
 compares the SHA-256; --skip-existing=never makes an existing archive an error; -f
 overwrites it.
 
+--receipts FILE adds a line of JSON to FILE for each archive, once a second reading has
+restored the file from the local headers of the archive alone, without its index. The
+line has names, sizes, SHA-256 and time. cdfz receipts checks it later.
+
+--delete-source deletes each source after that: archive, names and receipt are on disk,
+and the SHA-256 of the second reading is that of the source. A source is kept if it has
+changed, is a symbolic link, or is open for writing in another program (as far as the
+system tells). A stopped run can be repeated.
+
+--decompress also archives files named *.gz, *.bz2, *.xz and *.zst as the classic netCDF
+file in them: x.nc.gz becomes x.nc.cdfz, which restores x.nc.
+
 ` + chains.Help,
 		Example: cli.Examples(
 			"cdfz archive tas.nc                        # makes tas.nc.cdfz",
 			"cdfz archive -o archives/ data/            # a tree of archives in another folder",
 			"cdfz archive --preset max --zarr always tas.nc",
+			"cdfz archive --parity 5% tas.nc            # heals damage of 2 % of the archive",
 			"cdfz archive -F 'air,2|32015,19' tas.nc    # shuffle, then zstd at level 19, for air",
 			"cdfz archive -F 'u&v,307,9' -F '*,1,6' tas.nc",
+			"cdfz archive --receipts proof.jsonl --delete-source data/",
+			"cdfz archive --decompress -o archives/ data/   # x.nc.gz too",
 			"cdfz archive - <tas.nc >tas.nc.cdfz"),
 		Args: cli.MinFiles,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -94,39 +130,58 @@ overwrites it.
 			if err := a.CheckDest(args); err != nil {
 				return err
 			}
-			v.opts.Workers = a.Workers
+			if err := v.proof.check(v, args); err != nil {
+				return err
+			}
 			v.run(cmd.Context(), args)
 			return nil
 		},
 	}
 	f := cmd.Flags()
 	v.specs.AddFlags(f)
-	preset := &cli.ChoiceFlag[archive.Preset]{V: &v.opts.Preset, Choices: archive.Presets}
-	f.Var(preset, "preset", "filters of all variables without -F")
-	f.Var(&cli.SizeFlag{N: &v.opts.Block, Min: archive.MinBlock, Max: archive.MaxBlock}, "block", "target size of a block, as in 64K or 1M (default 256K)")
-	f.Var(&cli.SizeFlag{N: &v.opts.Memory, Min: 1, Max: math.MaxInt64}, "memory", "memory for blocks of record variables (default 128M)")
-	zarr := &cli.ChoiceFlag[archive.ZarrMode]{V: &v.opts.Zarr, Choices: []archive.ZarrMode{archive.ZarrAuto, archive.ZarrAlways, archive.ZarrConsolidated, archive.ZarrNever}}
-	f.Var(zarr, "zarr", "whether xarray and other Zarr tools can open the archive; auto: if that costs little; consolidated: at less cost, for readers of consolidated metadata")
-	existing := &cli.ChoiceFlag[existingMode]{V: &v.existing, Choices: []existingMode{existingMtime, existingHash, existingNever}}
-	f.Var(existing, "skip-existing", "how to detect that a file is already archived")
+	chains.WriteFlags(cmd, &v.opts, "filters of all variables without -F", "target size of a block, as in 64K or 1M (default 256K, with --preset max 1M)",
+		"whether xarray and other Zarr tools can open the archive; auto: if that costs little; consolidated: at less cost, for readers of consolidated metadata")
+	f.Var(&protect.ShareFlag{S: &v.opts.Parity}, "parity", "add parity of `P%` of the archive, from which cdfz repair heals damage (default none)")
+	a.MemoryFlag(cmd)
+	cli.Choice(cmd, &v.existing, "skip-existing", "how to detect that a file is already archived", existingMtime, existingHash, existingNever)
 	f.BoolVar(&v.noCheck, "no-check", false, "do not read the archive back")
+	f.BoolVar(&v.unpacks, "decompress", false, "archive files compressed with gzip, bzip2, xz or zstd as the file in them")
+	f.StringVar(&v.proof.name, "receipts", "", "add a receipt for each archive to `FILE`")
+	f.BoolVar(&v.proof.deletes, "delete-source", false, "delete each source after its receipt is on disk (needs --receipts)")
 	a.ForceFlag(cmd)
 	a.StatsFlag(cmd)
 	a.JSONFlag(cmd)
 	a.VerboseFlag(cmd)
 	a.DestFlag(cmd, "write to `OUT`: a name, a folder, or - for standard output (not read back)")
-	cli.CompleteWords(cmd, "preset", preset.Words()...)
-	cli.CompleteWords(cmd, "zarr", zarr.Words()...)
-	cli.CompleteWords(cmd, "skip-existing", existing.Words()...)
-	cli.CompleteWords(cmd, "block", "64K", "256K", "1M", "4M")
 	return cmd
 }
 
 func (v *archiver) run(ctx context.Context, args []string) {
 	start := time.Now()
-	v.files = v.Find(ctx, args, cli.Classic, v.failed)
+	done, err := v.proof.open()
+	if err != nil {
+		v.FailFile(v.proof.name, err)
+		return
+	}
+	defer done()
+	v.opts.Memory = v.BlockMemory()
+	selects := cli.Classic
+	if v.unpacks {
+		selects = unpack.Select
+	}
+	v.files = v.Find(ctx, args, selects, v.failed)
+	if len(v.files.Jobs) > 16 {
+		v.KeepPools()
+	}
 	v.StartProgress("archive", v.files)
-	v.Each(ctx, v.files, func(j cli.Job) error { return v.one(ctx, j) }, v.failed)
+	fresh := *v // sums in v change while files are at work
+	fresh.sum = archiveSum{}
+	v.Parallel(ctx, v.files, cli.Work{Failed: v.failed, Fixed: 48 << 20, PerByte: 6, One: func(a *cli.App, j cli.Job) (func(), error) {
+		w := fresh
+		w.App, w.opts.Workers = a, a.Workers
+		err := w.one(ctx, j)
+		return func() { v.sum.add(&w.sum) }, err
+	}})
 	s := &v.sum
 	s.Skipped = v.files.Skipped
 	s.Ratio = cli.Ratio(s.Size, s.ArchiveSize)
@@ -144,6 +199,9 @@ func (v *archiver) run(ctx context.Context, args []string) {
 		}
 		if s.Unchanged > 0 {
 			line += fmt.Sprintf("; %d archived before", s.Unchanged)
+		}
+		if s.Deleted > 0 {
+			line += fmt.Sprintf("; %s deleted", cli.Count(s.Deleted, "source"))
 		}
 		v.Report("%s%s", line, v.files.SummaryTail(s.Failed))
 	}
@@ -172,21 +230,33 @@ func (v *archiver) one(ctx context.Context, j cli.Job) error {
 }
 
 func (v *archiver) oneOpen(ctx context.Context, j cli.Job, in *cli.Input) error {
-	path, err := v.TargetPath(j, func(s string) (string, error) { return s + cli.Suffix, nil })
+	rep := &archiveReport{File: cli.ReportName(j.Name)}
+	inner := func(name string) string { return name }
+	if v.unpacks {
+		var err error
+		if rep.Compressed, err = unpack.Open(ctx, in); err != nil {
+			return err
+		}
+		if rep.Compressed != nil {
+			inner = unpack.Name
+		}
+	}
+	path, err := v.TargetPath(j, func(s string) (string, error) { return inner(s) + cli.Suffix, nil })
 	if err != nil {
 		return err
 	}
+	rep.Target, rep.Size = path, in.Size
 	if err := cli.RefuseArchive(in); err != nil {
 		return err
 	}
 	if v.Dest != cli.StdoutName && !v.Force {
-		if done, err := v.isDone(ctx, j.Name, in, path); done || err != nil {
+		if done, err := v.isDone(ctx, in, rep); done || err != nil {
 			return err
 		}
 	}
 	opts := v.opts
 	if j.Name != cli.StdinName {
-		opts.Name = cli.BaseName(j.Name)
+		opts.Name = inner(cli.BaseName(j.Name))
 	}
 	h, err := readHeader(in)
 	if err != nil {
@@ -195,13 +265,13 @@ func (v *archiver) oneOpen(ctx context.Context, j cli.Job, in *cli.Input) error 
 	if opts.Filters, err = v.specs.ForFile(h, false); err != nil {
 		return err
 	}
-	rep := &archiveReport{File: cli.ReportName(j.Name), Target: path, Size: in.Size}
+	opts.Lossy = v.specs.Lossy()
 	if text := truncated(h, in.Size); text != "" {
 		rep.Warnings = append(rep.Warnings, text)
 	}
 	rep.Warnings = append(rep.Warnings, v.specs.Warnings()...)
 	if err := v.write(ctx, in, &opts, rep); err != nil {
-		return err
+		return explainLoss(err)
 	}
 	for _, text := range rep.Warnings {
 		v.Message("warning: %s: %s", in.Name, text)
@@ -209,8 +279,11 @@ func (v *archiver) oneOpen(ctx context.Context, j cli.Job, in *cli.Input) error 
 	if rep.unused && !archive.Layout(rep.Layout).HasView() {
 		v.Message("hint: --zarr always makes blocks of more variables")
 	}
-	v.done(rep)
-	return nil
+	err = v.proof.settle(ctx, v, in, rep)
+	if err == nil || errors.Is(err, receipts.ErrKept) {
+		v.done(rep)
+	}
+	return err
 }
 
 // write archives an input to the target in the report and completes the report.
@@ -239,7 +312,10 @@ func (v *archiver) write(ctx context.Context, in *cli.Input, opts *archive.Write
 	if err != nil {
 		return err
 	}
-	rep.ArchiveSize, rep.Ratio = res.Size, cli.Ratio(in.Size, res.Size)
+	if n := roundedIn(res); n > 0 && rep.Loss == nil {
+		rep.Warnings = append(rep.Warnings, fmt.Sprintf("values of %s were rounded: the archive does not restore the source", cli.Count(int64(n), "variable")))
+	}
+	rep.ArchiveSize, rep.ParitySize, rep.Ratio = res.Size, res.Parity, cli.Ratio(in.Size, res.Size)
 	rep.Layout, rep.Blocks, rep.SHA256 = string(res.Layout), res.Blocks, res.SHA256
 	rep.Checked, rep.Seconds = passes == 2, cli.Round(time.Since(start).Seconds(), 6)
 	return nil
@@ -274,11 +350,15 @@ func (r *archiveReport) describe(f *archive.File, given []archive.VarFilter) {
 	}
 	unused := chains.WithoutEffect(f, given)
 	r.unused = len(unused) > 0
+	if r.Loss = lossOf(f); r.Loss != nil {
+		r.Warnings = append(r.Warnings, r.Loss.String()+": the archive does not restore the source")
+	}
 	r.Warnings = append(r.Warnings, unused...)
 }
 
 func (v *archiver) done(rep *archiveReport) {
 	v.sum.Files++
+	v.countDeleted(rep)
 	v.sum.Size += rep.Size
 	v.sum.ArchiveSize += rep.ArchiveSize
 	switch {
@@ -286,8 +366,8 @@ func (v *archiver) done(rep *archiveReport) {
 	case v.JSON:
 		v.Emit(rep)
 	default:
-		v.Report("%s: %s -> %s, ratio %.2f, %s, %s", rep.File, cli.Size(rep.Size), cli.Size(rep.ArchiveSize), rep.Ratio,
-			cli.Speed(rep.Size, rep.Seconds), rep.xarray())
+		v.Report("%s: %s -> %s, ratio %.2f, %s, %s%s", rep.File, cli.Size(rep.Size), cli.Size(rep.ArchiveSize), rep.Ratio,
+			cli.Speed(rep.Size, rep.Seconds), rep.xarray(), rep.deletion())
 	}
 }
 

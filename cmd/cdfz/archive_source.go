@@ -2,19 +2,20 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"math"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/archive/fsck"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/receipts"
+	"github.com/cdfz-format/cdfz/remote"
 )
 
 // existingMode is the way archive detects that a file is already archived.
@@ -28,7 +29,8 @@ const (
 
 // isDone reports whether the target exists and is an archive of the input, and reports
 // such a file. It is an error if the target is an archive of something else.
-func (v *archiver) isDone(ctx context.Context, name string, in *cli.Input, path string) (bool, error) {
+func (v *archiver) isDone(ctx context.Context, in *cli.Input, rep *archiveReport) (bool, error) {
+	path := rep.Target
 	st, err := os.Stat(path)
 	if v.existing == existingNever || err != nil || !st.Mode().IsRegular() || in.Stat != nil && os.SameFile(st, in.Stat) {
 		return false, nil // making the target finds any other obstacle
@@ -49,8 +51,14 @@ func (v *archiver) isDone(ctx context.Context, name string, in *cli.Input, path 
 	}
 	same := info.ImageSize == in.Size
 	sameTime := in.Stat != nil && st.ModTime().Equal(in.Stat.ModTime())
+	if loss := lossOf(f); loss != nil {
+		if len(v.specs.Lossy()) == 0 {
+			return false, cli.Hinted(fmt.Errorf("%s exists, and %s", path, loss), "-f makes the archive again")
+		}
+		info.SHA256, sameTime = loss.SourceSHA256, false
+	}
 	if same && (v.existing == existingHash || !sameTime) {
-		sum, err := hashOf(ctx, in, v.Step(in.Name, in.Size, 0, 1))
+		sum, err := in.SHA256(ctx, v.Step(in.Name, in.Size, 0, 1))
 		if err != nil {
 			return false, err
 		}
@@ -59,38 +67,20 @@ func (v *archiver) isDone(ctx context.Context, name string, in *cli.Input, path 
 	if !same {
 		return false, cli.Hinted(fmt.Errorf("%s exists and holds another version of the file", path), "-f makes the archive again")
 	}
+	rep.SHA256, rep.ArchiveSize, rep.Ratio = info.SHA256, st.Size(), cli.Ratio(in.Size, st.Size())
+	if err = v.proof.settleDone(ctx, v, in, rep); err != nil && !errors.Is(err, receipts.ErrKept) {
+		return false, err
+	}
 	v.sum.Unchanged++
+	v.countDeleted(rep)
 	v.PassOver()
-	switch reason := "archived before in " + path; {
+	switch reason := "archived before in " + path + rep.deletion(); {
 	case v.JSON:
-		v.Emit(cli.Skipped{File: cli.ReportName(name), Reason: reason})
-	case v.Verbose || !v.files.Folders:
+		v.Emit(cli.Skipped{File: rep.File, Reason: reason})
+	case v.Verbose || !v.files.Folders || rep.Deleted:
 		v.Report("%s: %s", in.Name, reason)
 	}
-	return true, nil
-}
-
-// hashOf returns the SHA-256 of an input in hexadecimal.
-func hashOf(ctx context.Context, in *cli.Input, step func(int64)) (string, error) {
-	sum := sha256.New()
-	buf := make([]byte, 1<<20)
-	for off := int64(0); off < in.Size; {
-		if err := ctx.Err(); err != nil {
-			return "", err
-		}
-		n, err := in.R.ReadAt(buf[:min(int64(len(buf)), in.Size-off)], off)
-		if n == 0 {
-			if err == nil || errors.Is(err, io.EOF) {
-				err = archive.ErrChanged
-			}
-			return "", err
-		}
-		sum.Write(buf[:n])
-		if off += int64(n); step != nil {
-			step(off)
-		}
-	}
-	return hex.EncodeToString(sum.Sum(nil)), in.Changed()
+	return true, err
 }
 
 // readHeader reads the netCDF header of an input.
@@ -136,4 +126,149 @@ func endOf(h *cdf3.Header, v *cdf3.Var) (end int64, ok bool) {
 		return math.MaxInt64, false
 	}
 	return end + v.RecLen, true
+}
+
+// proof writes receipts and deletes sources.
+type proof struct {
+	name    string // of the receipts, "" for none
+	deletes bool
+	file    *receipts.File
+}
+
+// check checks the flags.
+func (p *proof) check(v *archiver, args []string) error {
+	switch {
+	case p.deletes && p.name == "":
+		return cli.Hinted(errors.New("--delete-source: expected --receipts FILE too"), "the receipts prove later what was deleted")
+	case p.name == "":
+		return nil
+	case v.Dest == cli.StdoutName:
+		return errors.New("--receipts: the archive goes to standard output")
+	case len(v.specs.Lossy()) > 0:
+		return errors.New("--receipts: contradicts --lossy, whose archives do not restore the source")
+	case v.noCheck && p.deletes:
+		return errors.New("--delete-source: contradicts --no-check")
+	}
+	for _, name := range args {
+		if p.deletes && (name == cli.StdinName || remote.IsURL(name)) {
+			return fmt.Errorf("--delete-source: %s is not a local file", cli.ShowName(name))
+		}
+	}
+	return nil
+}
+
+// open opens the receipts. The caller must call done.
+func (p *proof) open() (done func(), err error) {
+	if p.name == "" {
+		return func() {}, nil
+	}
+	if p.file, err = receipts.Open(p.name); err != nil {
+		return nil, err
+	}
+	return func() { p.file.Close() }, nil
+}
+
+// settle writes the receipt of a new archive, and deletes the source.
+func (p *proof) settle(ctx context.Context, v *archiver, in *cli.Input, rep *archiveReport) error {
+	if p.file == nil {
+		return nil
+	}
+	if rep.Loss != nil {
+		return fmt.Errorf("%w: the archive does not restore its bytes", receipts.ErrKept)
+	}
+	f, err := os.Open(rep.Target)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if p.deletes {
+		if err := receipts.Settled(f, filepath.Dir(rep.Target)); err != nil {
+			return err
+		}
+	}
+	w, err := fsck.Walk(ctx, f, st.Size(), &fsck.WalkOptions{Workers: v.Workers, Memory: v.BlockMemory()})
+	if errors.Is(err, archive.ErrCorrupt) {
+		return fmt.Errorf("%s does not restore from its local headers: %w", rep.Target, err)
+	}
+	if err != nil {
+		return err
+	}
+	if w.SHA256 != rep.SHA256 || w.ImageSize != in.Size {
+		return fmt.Errorf("%s restores %d bytes with SHA-256 %s, expected %d with %s", rep.Target, w.ImageSize, w.SHA256, in.Size, rep.SHA256)
+	}
+	rec := &receipts.Receipt{
+		Size: in.Size, ArchiveSize: st.Size(), SHA256: w.SHA256, Ratio: rep.Ratio, Version: archive.Version, Compressed: rep.Compressed,
+	}
+	if rec.Source, err = absolute(rep.File); err != nil {
+		return err
+	}
+	if rec.Archive, err = filepath.Abs(rep.Target); err != nil {
+		return err
+	}
+	if in.Stat != nil {
+		rec.Modified = in.Stat.ModTime().UTC()
+	}
+	if err := p.file.Add(rec); err != nil {
+		return err
+	}
+	if !p.deletes {
+		return nil
+	}
+	if err := receipts.Deletable(in.Name, in.File, in.Stat); err != nil {
+		return err
+	}
+	if err := os.Remove(in.Name); err != nil {
+		return fmt.Errorf("%w: %w", receipts.ErrKept, err)
+	}
+	rep.Deleted = true
+	return nil
+}
+
+// settleDone does the same for an archive of an earlier run, which may have been stopped.
+// The source is read for its SHA-256 before it is deleted: until now, its time may be all
+// that was compared. Without --delete-source, archives with a receipt need no other.
+func (p *proof) settleDone(ctx context.Context, v *archiver, in *cli.Input, rep *archiveReport) error {
+	if p.file == nil {
+		return nil
+	}
+	if !p.deletes {
+		path, err := filepath.Abs(rep.Target)
+		if err != nil || p.file.Has(path, rep.SHA256) {
+			return err
+		}
+	}
+	sum, err := in.SHA256(ctx, v.Step(in.Name, in.Size, 0, 1))
+	if err != nil {
+		return err
+	}
+	if sum != rep.SHA256 {
+		return cli.Hinted(fmt.Errorf("%s exists and holds another version of the file", rep.Target), "-f makes the archive again")
+	}
+	return p.settle(ctx, v, in, rep)
+}
+
+// absolute returns a FILE argument as it is in receipts.
+func absolute(name string) (string, error) {
+	if name == cli.StdinName || remote.IsURL(name) {
+		return name, nil
+	}
+	return filepath.Abs(name)
+}
+
+// deletion is the end of a report.
+func (r *archiveReport) deletion() string {
+	if r.Deleted {
+		return "; source deleted"
+	}
+	return ""
+}
+
+func (v *archiver) countDeleted(rep *archiveReport) {
+	if rep.Deleted {
+		v.sum.Deleted++
+	}
 }

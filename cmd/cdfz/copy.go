@@ -45,6 +45,8 @@ type copyReport struct {
 	Copied   int64    `json:"blocks_copied"`
 	Seconds  float64  `json:"seconds"`
 	Warnings []string `json:"warnings,omitempty"`
+	// Loss lists values that were rounded, now or before.
+	Loss *lossReport `json:"loss,omitempty"`
 }
 
 func copyCmd(a *cli.App) *cobra.Command {
@@ -88,21 +90,14 @@ without -F.
 	}
 	f := cmd.Flags()
 	v.specs.AddFlags(f)
-	preset := &cli.ChoiceFlag[archive.Preset]{V: &v.opts.Preset, Choices: archive.Presets}
-	f.Var(preset, "preset", "filters of all variables without -F (default: those of IN)")
-	f.Var(&cli.SizeFlag{N: &v.opts.Block, Min: archive.MinBlock, Max: archive.MaxBlock}, "block", "target size of a block, as in 64K or 1M (default: that of IN)")
+	chains.WriteFlags(cmd, &v.opts, "filters of all variables without -F (default: those of IN)",
+		"target size of a block, as in 64K or 1M (default: that of IN)", "whether Zarr tools can open the archive; see cdfz archive (default: as IN)")
 	f.Var(&cli.SizeFlag{N: &v.opts.Memory, Min: 1, Max: math.MaxInt64}, "memory", "memory for blocks of record variables (default 128M)")
-	zarr := &cli.ChoiceFlag[archive.ZarrMode]{V: &v.opts.Zarr, Choices: []archive.ZarrMode{archive.ZarrAuto, archive.ZarrAlways, archive.ZarrConsolidated, archive.ZarrNever}}
-	f.Var(zarr, "zarr", "whether Zarr tools can open the archive; see cdfz archive (default: as IN)")
-	to := &cli.ChoiceFlag[copyKind]{V: &v.to, Choices: []copyKind{toArchive, toClassic}}
-	f.Var(to, "to", "what to write, whatever the name of OUT")
+	cli.Choice(cmd, &v.to, "to", "what to write, whatever the name of OUT", toArchive, toClassic)
 	f.BoolVar(&v.noCheck, "no-check", false, "do not read the archive back")
 	a.ForceFlag(cmd)
 	a.StatsFlag(cmd)
 	a.JSONFlag(cmd)
-	cli.CompleteWords(cmd, "preset", preset.Words()...)
-	cli.CompleteWords(cmd, "zarr", zarr.Words()...)
-	cli.CompleteWords(cmd, "to", to.Words()...)
 	return cmd
 }
 
@@ -171,6 +166,7 @@ func (v *copier) report(in *cli.Input, rep *copyReport) {
 	for _, text := range rep.Warnings {
 		v.Message("warning: %s: %s", in.Name, text)
 	}
+	rep.Loss.warn(v.App, rep.Target)
 	switch {
 	case v.Dest == cli.StdoutName:
 	case v.JSON:
@@ -184,7 +180,7 @@ func (v *copier) report(in *cli.Input, rep *copyReport) {
 
 // restore writes the classic file.
 func (v *copier) restore(ctx context.Context, in *cli.Input, f *archive.File, rep *copyReport) error {
-	rep.Written = f.Image().Size()
+	rep.Written, rep.Loss = f.Image().Size(), lossOf(f)
 	o := &archive.CopyOptions{Workers: v.Workers, Memory: v.opts.Memory, Progress: v.Step(in.Name, rep.Written, 0, 1)}
 	if v.Dest == cli.StdoutName {
 		return f.Image().Copy(ctx, v.Out, o)
@@ -204,6 +200,7 @@ func (v *copier) rewrite(ctx context.Context, in *cli.Input, f *archive.File, re
 	if opts.Filters, err = v.specs.ForFile(f.Header(), isArchive); err != nil {
 		return err
 	}
+	opts.Lossy = v.specs.Lossy()
 	rep.Warnings = v.specs.Warnings()
 	passes := 2
 	if v.noCheck || v.Dest == cli.StdoutName {
@@ -222,6 +219,7 @@ func (v *copier) rewrite(ctx context.Context, in *cli.Input, f *archive.File, re
 			o.NoCheck, o.CheckProgress = v.noCheck, v.Step(in.Name, size, 1, passes)
 			o.Accept = func(f *archive.File) error {
 				rep.Warnings = append(rep.Warnings, chains.WithoutEffect(f, opts.Filters)...)
+				rep.Loss = lossOf(f)
 				return in.Changed()
 			}
 			res, err = archive.RewriteFile(ctx, rep.Target, f, &opts, o)
@@ -229,7 +227,7 @@ func (v *copier) rewrite(ctx context.Context, in *cli.Input, f *archive.File, re
 		})
 	}
 	if err != nil {
-		return err
+		return explainLoss(err)
 	}
 	rep.Written, rep.Blocks, rep.Copied = res.Size, res.Blocks, res.Copied
 	return nil

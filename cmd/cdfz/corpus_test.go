@@ -17,8 +17,8 @@ import (
 
 // TestCorpusMalformedCommand archives malformed files. Each must result in a clear
 // error with exit code 1 and nothing left behind, or in an archive that restores
-// exactly. With one worker, memory never exceeds 64 MiB plus the file. Every other worker
-// may have another encoder of zstd, of 34 MiB.
+// exactly. With one worker, memory never exceeds 64 MiB plus the file. Every other worker may
+// have another encoder of zstd, of 34 MiB.
 func TestCorpusMalformedCommand(t *testing.T) {
 	bin := filepath.Join(t.TempDir(), "cdfz")
 	out, err := exec.Command("go", "build", "-o", bin, ".").CombinedOutput()

@@ -34,8 +34,8 @@ func dumpCmd(a *cli.App) *cobra.Command {
 		Long: `Prints a classic netCDF file, or the one in an archive, as CDL. The text and the
 flags are those of ncdump. FILE - is standard input.
 
-An archive prints as its netCDF file. With -s, its storage is shown as ncdump shows that
-of a netCDF-4 file: _ChunkSizes are block shapes, and filters are _Shuffle,
+An archive prints as its netCDF file. -s shows its storage in the way that ncdump does
+for netCDF-4 files: _ChunkSizes are block shapes, and filters are _Shuffle,
 _DeflateLevel, _Fletcher32 and _Filter. _Codecs has all filters of a variable in their
 order, as Zarr's codecs. _BlockSize is the target size of blocks. Filters are only
 named, not used, so that unknown ones are shown too.
@@ -90,6 +90,9 @@ dimensions, attributes and variables as NcML.`,
 	f.BoolVarP(&v.kind, "kind", "k", false, "print the kind of file only")
 	f.BoolVar(&v.Force, "force", false, "overwrite OUT")
 	a.DestFlag(cmd, "`OUT`: a file, a folder for FILE.cdl, or - for standard output (default)")
+	cli.CompleteVarList(cmd, "vars")
+	cli.CompleteWords(cmd, "full", "c", "fortran")
+	cli.CompleteWords(cmd, "brief", "c", "fortran")
 	f.Bool("help", false, "help for dump") // without cobra's -h
 	return cmd
 }

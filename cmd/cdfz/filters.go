@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/plugins"
 	"github.com/cdfz-format/cdfz/filters"
 )
 
@@ -19,6 +21,7 @@ type filterReport struct {
 	Name     string `json:"name"`
 	Class    string `json:"class"` // range of The HDF Group's registry
 	BuiltIn  bool   `json:"built_in"`
+	Plugin   string `json:"plugin,omitempty"` // the library that provides it
 	Encodes  bool   `json:"encodes"`
 	Codec    string `json:"codec,omitempty"`
 	Package  string `json:"package,omitempty"` // of Python, for the codec; empty: numcodecs
@@ -32,14 +35,22 @@ func filtersCmd(a *cli.App) *cobra.Command {
 		Short: "List filters and the Zarr codecs paired with them",
 		Long: `Lists the filters that -F takes: HDF5's id, the name, the Zarr codec that is paired with
 it, whether cdfz encodes or only decodes it, and who else can decode the stored bytes.
-The ids of other registered filters are listed by name.
+The ids of other registered filters are listed by name. Filters of HDF5 plugins are listed
+too if --plugin-path or HDF5_PLUGIN_PATH names folders.
 
 With FILTERs, ids or names, only these are described. Any id will do, built in or not.`,
 		Example: cli.Examples(
 			"cdfz filters",
 			"cdfz filters 300           # what kind of id is that?",
-			"cdfz filters blosc zfp"),
+			"cdfz filters blosc zfp",
+			"cdfz filters --plugin-path default"),
 		RunE: func(_ *cobra.Command, args []string) error {
+			if len(plugins.Path(a)) > 0 {
+				if _, err := plugins.Load(a); err != nil {
+					a.Fail("plugins", err)
+					return nil
+				}
+			}
 			if len(args) > 0 {
 				return describeFilters(a, args)
 			}
@@ -57,8 +68,8 @@ With FILTERs, ids or names, only these are described. Any id will do, built in o
 	return cmd
 }
 
-// payloads says who decodes the stored bytes of filters where that is not plain from
-// the pairing (docs/filters.md).
+// payloads names the programs that decode the stored bytes of filters whose pairing does
+// not show it (docs/filters.md).
 var payloads = map[uint32]string{
 	filters.Shuffle:     "HDF5 and Zarr, if blocks have whole elements",
 	filters.LZ4:         "HDF5: the codec lz4 has another header",
@@ -72,7 +83,7 @@ var payloads = map[uint32]string{
 func reportFilter(id uint32) filterReport {
 	r := filterReport{ID: id, Name: filters.Name(id), Class: filters.Class(id), Payload: payloads[id], Codec: filters.CodecID(id), Package: filters.CodecPackage(id)}
 	if m, ok := filters.Lookup(id); ok {
-		r.BuiltIn, r.Encodes = true, !m.DecodeOnly
+		r.BuiltIn, r.Plugin, r.Encodes = m.Origin == "", m.Origin, !m.DecodeOnly
 	}
 	if r.Class != "predefined" && r.Class != "private" && r.Name != "" {
 		r.Registry = filters.RegistryURL
@@ -96,7 +107,7 @@ func listFilters(a *cli.App) {
 	var others []string
 	for _, id := range filters.Known() {
 		r := reportFilter(id)
-		if rows = append(rows, r); !r.BuiltIn {
+		if rows = append(rows, r); !r.BuiltIn && r.Plugin == "" {
 			others = append(others, fmt.Sprintf("%d %s", id, r.Name))
 		}
 	}
@@ -107,8 +118,12 @@ func listFilters(a *cli.App) {
 	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "id\tname\tcodec\tencodes\tstored bytes are read by")
 	for _, r := range rows {
-		if r.BuiltIn {
-			fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\n", r.ID, r.Name, orDash(r.codec()), yesNo(r.Encodes), r.Payload)
+		payload := r.Payload
+		if r.Plugin != "" {
+			payload += ", from the plugin " + cli.Printable(filepath.Base(r.Plugin))
+		}
+		if r.BuiltIn || r.Plugin != "" {
+			fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\n", r.ID, cli.Printable(r.Name), orDash(cli.Printable(r.codec())), yesNo(r.Encodes), payload)
 		}
 	}
 	w.Flush()
@@ -133,17 +148,21 @@ func describeFilters(a *cli.App, args []string) error {
 		if name == "" {
 			name = "no name"
 		}
-		fmt.Fprintf(a.Out, "%d: %s\n  id: %s\n", r.ID, name, classText[r.Class])
+		fmt.Fprintf(a.Out, "%d: %s\n  id: %s\n", r.ID, cli.Printable(name), classText[r.Class])
 		switch {
 		case r.BuiltIn && r.Encodes:
 			fmt.Fprintln(a.Out, "  built in")
 		case r.BuiltIn:
 			fmt.Fprintln(a.Out, "  built in, decodes only")
+		case r.Plugin != "" && r.Encodes:
+			a.Print("  plugin: %s", r.Plugin)
+		case r.Plugin != "":
+			a.Print("  plugin: %s, decodes only", r.Plugin)
 		default:
 			fmt.Fprintln(a.Out, "  not built in")
 		}
 		if r.Codec != "" {
-			fmt.Fprintf(a.Out, "  codec: %s\n", r.codec())
+			a.Print("  codec: %s", r.codec())
 		}
 		if r.Payload != "" {
 			fmt.Fprintf(a.Out, "  stored bytes are read by: %s\n", r.Payload)

@@ -54,7 +54,9 @@ With --archive, or if OUT ends in .cdfz, the target is an archive. Then the spec
 attributes that dump -s prints are obeyed: _Codecs, or else _Fletcher32, _Shuffle,
 _DeflateLevel and _Filter, set the filters of a variable, and _BlockSize the size of
 blocks. Variables without them get the filters of --preset. If a variable has filters or
-_ChunkSizes in the text, all variables get blocks, as with --zarr always.
+_ChunkSizes in the text, all variables get blocks, as with --zarr always. Blocks have the
+shape in _ChunkSizes if that is a run of whole rows, such as 1, 5, 72, 144 for a variable
+of 38, 10, 72, 144. Otherwise a warning names the variable.
 
 The attribute _Format sets the kind of file, and -k overrides it. Otherwise it is the
 first of classic, 64-bit offset and cdf5 that holds all dimensions, types and sizes.
@@ -87,11 +89,8 @@ Groups and other parts of netCDF-4 are errors.`,
 	f.VarP(&kindFlag{v: &v.o.Version}, "kind", "k", "`KIND` of file: classic, 64-bit-offset or cdf5, and other names of ncgen")
 	f.BoolVarP(&v.o.NoFill, "nofill", "x", false, "leave variables without values at 0, not at the fill value")
 	f.BoolVarP(&v.toArchive, "archive", "a", false, "make an archive: x.cdl becomes x.nc.cdfz")
-	preset := &cli.ChoiceFlag[archive.Preset]{V: &v.opts.Preset, Choices: archive.Presets}
-	f.Var(preset, "preset", "filters of variables for which the text has none")
-	zarr := &cli.ChoiceFlag[archive.ZarrMode]{V: &v.opts.Zarr, Choices: []archive.ZarrMode{archive.ZarrAuto, archive.ZarrAlways, archive.ZarrConsolidated, archive.ZarrNever}}
-	f.Var(zarr, "zarr", "whether Zarr tools can open the archive, as for cdfz archive")
-	f.Var(&cli.SizeFlag{N: &v.opts.Block, Min: archive.MinBlock, Max: archive.MaxBlock}, "block", "target size of a block, instead of _BlockSize")
+	chains.WriteFlags(cmd, &v.opts, "filters of variables for which the text has none",
+		"target size of a block, instead of _BlockSize", "whether Zarr tools can open the archive, as for cdfz archive")
 	f.Var(&cli.SizeFlag{N: &v.o.MaxSize, Min: 1, Max: 1 << 62}, "max-size", "largest netCDF file to make (default 1T)")
 	f.BoolP("binary", "b", false, "ignored; files are always binary")
 	a.ForceFlag(cmd)
@@ -99,9 +98,6 @@ Groups and other parts of netCDF-4 are errors.`,
 	a.JSONFlag(cmd)
 	a.DestFlag(cmd, "write to `OUT`: a name, a folder, or - for standard output")
 	cli.CompleteWords(cmd, "kind", "classic", "64-bit-offset", "cdf5")
-	cli.CompleteWords(cmd, "preset", preset.Words()...)
-	cli.CompleteWords(cmd, "zarr", zarr.Words()...)
-	cli.CompleteWords(cmd, "block", "64K", "256K", "1M", "4M")
 	return cmd
 }
 
@@ -193,7 +189,7 @@ func (v *generator) archive(ctx context.Context, f *gen.File, rep *genReport) er
 	return v.WriteTo(rep.Target, &cli.Input{}, func(o *archive.FileOptions) error {
 		o.CheckProgress = v.Step(rep.File, rep.Size, 1, 2)
 		o.Accept = func(a *archive.File) error {
-			rep.Warnings = otherBlocks(f, a)
+			rep.Warnings = v.otherBlocks(f, a)
 			return nil
 		}
 		res, err := archive.WriteFile(ctx, rep.Target, image, rep.Size, &v.opts, o)
@@ -221,6 +217,7 @@ func (v *generator) storage(f *gen.File) error {
 		if ok {
 			v.opts.Filters = append(v.opts.Filters, archive.VarFilter{Vars: []string{name}, Chain: c})
 		}
+		v.shape(f, i)
 		if v.opts.Zarr == "" && (ok || len(f.Storage[i].ChunkSizes) > 0) {
 			v.opts.Zarr = archive.ZarrAlways
 		}
@@ -228,13 +225,41 @@ func (v *generator) storage(f *gen.File) error {
 	return nil
 }
 
+// shape asks for blocks of the shape in _ChunkSizes if blocks can have it. netCDF-4 allows
+// more than the length of an unlimited dimension.
+func (v *generator) shape(f *gen.File, i int) {
+	h := &f.Header.Vars[i]
+	want := slices.Clone(f.Storage[i].ChunkSizes)
+	if len(want) == 0 || len(want) != len(h.Shape) {
+		return
+	}
+	bytes, cut := h.Type.Size(), -1
+	for d, n := range h.Shape {
+		want[d] = min(want[d], max(1, n))
+		switch {
+		case want[d] < 1 || cut >= 0 && want[d] != max(1, n):
+			return // not a run of whole rows
+		case want[d] > 1 && cut < 0:
+			cut = d
+		}
+		if bytes > archive.MaxBlock/want[d] {
+			return
+		}
+		bytes *= want[d]
+	}
+	if v.opts.Shapes == nil {
+		v.opts.Shapes = map[string][]int64{}
+	}
+	v.opts.Shapes[h.Name] = want
+}
+
 // otherBlocks lists the variables whose blocks have another shape than the text asks
-// for. The planner makes blocks of whole rows only.
-func otherBlocks(f *gen.File, a *archive.File) (out []string) {
-	for i, v := range a.Vars() {
-		want, got := f.Storage[i].ChunkSizes, v.Info()
-		if len(want) > 0 && got.Blocked && !slices.Equal(want, got.Block) {
-			out = append(out, fmt.Sprintf("the blocks of variable %s are %s, not _ChunkSizes %s", cli.Quoted(v.Name()), shapeText(got.Block), shapeText(want)))
+// for. Blocks are runs of whole rows only.
+func (v *generator) otherBlocks(f *gen.File, a *archive.File) (out []string) {
+	for i, r := range a.Vars() {
+		want, got := f.Storage[i].ChunkSizes, r.Info()
+		if len(want) > 0 && got.Blocked && v.opts.Shapes[r.Name()] == nil && !slices.Equal(want, got.Block) {
+			out = append(out, fmt.Sprintf("the blocks of variable %s are %s, not _ChunkSizes %s", cli.Quoted(r.Name()), shapeText(got.Block), shapeText(want)))
 		}
 	}
 	return out

@@ -11,6 +11,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/protect"
 )
 
 // informer runs the verb info.
@@ -53,7 +54,7 @@ sha256sum -c checks restored files or the originals.`,
 	a.VerboseFlag(cmd)
 	f := cmd.Flags()
 	f.BoolVar(&v.blocks, "blocks", false, "list every block")
-	f.BoolVar(&v.why, "why", false, "explain what was chosen for each variable and what it saved, why variables have no blocks, and what the Zarr view leaves out")
+	f.BoolVar(&v.why, "why", false, "explain the filters of each variable and their savings, why variables have no blocks, and which attributes the Zarr view omits")
 	f.BoolVar(&v.sha256, "sha256", false, "print the SHA-256 of the netCDF files as sha256sum does")
 	return cmd
 }
@@ -107,6 +108,9 @@ func (v *informer) run(ctx context.Context, args []string) {
 func (v *informer) show(ctx context.Context, j cli.Job, in *cli.Input, f *archive.File) error {
 	rep, err := makeInfo(ctx, cli.ReportName(j.Name), in.Size, f)
 	if err != nil {
+		return err
+	}
+	if rep.Parity, err = protect.Describe(ctx, in, f); err != nil {
 		return err
 	}
 	if v.why {

@@ -12,29 +12,34 @@ import (
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/protect"
 	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/filters/spec"
 )
 
 // infoReport is the JSON of one archive.
 type infoReport struct {
-	File        string     `json:"file"`
-	Image       string     `json:"image"`
-	Size        int64      `json:"size"`
-	Format      string     `json:"format"`
-	Records     int64      `json:"records"`
-	ArchiveSize int64      `json:"archive_size"`
-	Ratio       float64    `json:"ratio"`
-	Layout      string     `json:"layout"`
-	Blocks      int64      `json:"blocks"`
-	Structure   int64      `json:"structure"` // bytes that are not blocks
-	Writer      string     `json:"writer"`
-	SHA256      string     `json:"sha256"`
-	Vars        []infoVar  `json:"vars"` // filled in for JSON alone: files may have millions
-	Pools       []infoPool `json:"pools"`
-	Rest        infoRest   `json:"rest"`
+	File        string  `json:"file"`
+	Image       string  `json:"image"`
+	Size        int64   `json:"size"`
+	Format      string  `json:"format"`
+	Records     int64   `json:"records"`
+	ArchiveSize int64   `json:"archive_size"`
+	Ratio       float64 `json:"ratio"`
+	Layout      string  `json:"layout"`
+	Blocks      int64   `json:"blocks"`
+	Structure   int64   `json:"structure"` // bytes that are not blocks
+	Writer      string  `json:"writer"`
+	SHA256      string  `json:"sha256"`
+	// Loss lists values that were rounded before they were archived.
+	Loss  *lossReport `json:"loss,omitempty"`
+	Vars  []infoVar   `json:"vars"` // filled in for JSON alone: files may have millions
+	Pools []infoPool  `json:"pools"`
+	Rest  infoRest    `json:"rest"`
 	// Omitted are attributes that the Zarr view leaves out.
 	Omitted []infoOmitted `json:"omitted"`
+	// Parity is null without parity.
+	Parity *protect.Brief `json:"parity"`
 
 	each iter.Seq[*infoVar]
 }
@@ -80,6 +85,7 @@ type infoPool struct {
 }
 
 type infoRest struct {
+	Head   string `json:"head"` // the chain of the first block
 	Chain  string `json:"chain"`
 	Blocks int64  `json:"blocks"`
 	Raw    int64  `json:"raw"`
@@ -112,7 +118,7 @@ func makeInfo(ctx context.Context, name string, size int64, r *archive.File) (*i
 	rep := &infoReport{
 		File: name, Image: i.ImageName, Size: i.ImageSize, Format: fmt.Sprintf("CDF-%d", h.Version), Records: h.NumRecs,
 		ArchiveSize: size, Ratio: cli.Ratio(i.ImageSize, size), Layout: string(i.Layout), Blocks: i.Blocks,
-		Structure: size - i.Stored, Writer: i.Writer, SHA256: i.SHA256,
+		Structure: size - i.Stored, Writer: i.Writer, SHA256: i.SHA256, Loss: lossOf(r),
 		Pools: []infoPool{}, Omitted: []infoOmitted{},
 	}
 	stored, err := r.Stored(ctx)
@@ -132,7 +138,7 @@ func makeInfo(ctx context.Context, name string, size int64, r *archive.File) (*i
 			}
 		}
 	}
-	rep.Rest = infoRest{chainText(i.Rest.Chain), i.Rest.Blocks, i.Rest.Len, stored.Rest}
+	rep.Rest = infoRest{chainText(i.Rest.Head), chainText(i.Rest.Chain), i.Rest.Blocks, i.Rest.Len, stored.Rest}
 	for _, o := range r.Omitted() {
 		x := infoOmitted{Attr: o.Attr, Why: o.Why}
 		if o.Var >= 0 {
@@ -186,7 +192,7 @@ func (v *informer) printInfo(rep *infoReport) {
 	if image == "" {
 		image = "-"
 	}
-	cli.WriteTable(v.Out, [][]string{
+	head := [][]string{
 		{"archive", cli.Quoted(cli.ShowName(rep.File))},
 		{"image", cli.Quoted(image)},
 		{"format", fmt.Sprintf("%s, %s", rep.Format, cli.Count(rep.Records, "record"))},
@@ -195,9 +201,16 @@ func (v *informer) printInfo(rep *infoReport) {
 		{"ratio", fmt.Sprintf("%.3f", rep.Ratio)},
 		{"layout", fmt.Sprintf("%s, %s, written by %s", rep.Layout, cli.Count(rep.Blocks, "block"), rep.Writer)},
 		{"sha256", rep.SHA256},
-	})
+	}
+	if p := rep.Parity; p != nil {
+		head = append(head, []string{"parity", p.Text()})
+	}
+	if rep.Loss != nil {
+		head = append(head, []string{"loss", rep.Loss.String()}, []string{"source sha256", rep.Loss.SourceSHA256})
+	}
+	cli.WriteTable(v.Out, head)
 	v.Print("")
-	used := map[string]bool{rep.Rest.Chain: true}
+	used := map[string]bool{rep.Rest.Head: true, rep.Rest.Chain: true}
 	varRow := func(w *infoVar) []string {
 		row := []string{cli.Quoted(w.Name), w.Type, dimsOf(w), "-", "-", strconv.FormatInt(w.Raw, 10), "-", "-", w.viewText(rep.Layout)}
 		if w.Blocked {
@@ -217,7 +230,14 @@ func (v *informer) printInfo(rep *infoReport) {
 			strconv.FormatInt(p.Raw, 10), strconv.FormatInt(p.Stored, 10), fmt.Sprintf("%.2f", p.Ratio), ""})
 		used[p.Chain] = true
 	}
-	rest := []string{"(rest)", "", "", "", rep.Rest.Chain, strconv.FormatInt(rep.Rest.Raw, 10), strconv.FormatInt(rep.Rest.Stored, 10), "", ""}
+	restFilters := rep.Rest.Chain
+	switch {
+	case rep.Rest.Blocks == 1:
+		restFilters = rep.Rest.Head
+	case rep.Rest.Head != rep.Rest.Chain:
+		restFilters += " (header: " + rep.Rest.Head + ")"
+	}
+	rest := []string{"(rest)", "", "", "", restFilters, strconv.FormatInt(rep.Rest.Raw, 10), strconv.FormatInt(rep.Rest.Stored, 10), "", ""}
 	if rep.Rest.Stored > 0 {
 		rest[7] = fmt.Sprintf("%.2f", cli.Ratio(rep.Rest.Raw, rep.Rest.Stored))
 	}

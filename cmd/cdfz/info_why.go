@@ -80,7 +80,7 @@ func presetOf(c filters.Chain, t cdf3.Type) string {
 	return strings.Join(names, " or ")
 }
 
-// chosen describes what was chosen for a variable or a pool, and what it saved.
+// chosen describes the filters of a variable or a pool, and their savings.
 func chosen(what, filters, preset string, m modes, blocks, raw, stored int64) string {
 	by := "asked for by -F"
 	if preset != "" {
@@ -137,8 +137,8 @@ func (rep *infoReport) explain(ctx context.Context, name string, in *cli.Input, 
 	return nil
 }
 
-// printWhy explains what was chosen for variables and what it saved, which variables
-// have no blocks, and what the Zarr view leaves out.
+// printWhy explains the filters of variables and their savings, and lists the variables
+// without blocks and the attributes that the Zarr view omits.
 func (v *informer) printWhy(rep *infoReport) {
 	v.Print("")
 	complete := archive.Layout(rep.Layout).HasView()

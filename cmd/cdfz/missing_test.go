@@ -1,12 +1,18 @@
 package main
 
 import (
+	"archive/zip"
 	"bytes"
+	"encoding/json"
+	"io/fs"
 	"os"
 	"os/exec"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/filters"
 )
 
 // TestMissingFilter checks archives with a filter that a program lacks: this process has
@@ -57,6 +63,31 @@ func TestMissingFilter(t *testing.T) {
 		require.NoFileExists(t, "c.cdfz")
 		ours("verify", "b.cdfz")
 	})
+	// A copy keeps the codec of the filter, and so the variable stays in the Zarr view.
+	t.Run("codec", func(t *testing.T) {
+		registerPaired() // filter 299
+		ours("archive", "-q", "--zarr", "always", "--preset", "portable", "-F", "tas,2|299", "a.nc", "-o", "p.cdfz")
+		for _, to := range []string{"--zarr=always", "--zarr=consolidated"} {
+			args := []string{"copy", "-q", "--no-check", "-F", "pr,307,9", to, "p.cdfz"}
+			ours(append(args, "ours.cdfz")...)
+			works("", append(args, "other.cdfz")...)
+			want, err := os.ReadFile("ours.cdfz")
+			require.NoError(t, err)
+			got, err := os.ReadFile("other.cdfz")
+			require.NoError(t, err)
+			require.True(t, bytes.Equal(want, got), "%s: the copies differ", to)
+			z, err := zip.NewReader(bytes.NewReader(got), int64(len(got)))
+			require.NoError(t, err)
+			meta, err := fs.ReadFile(z, ".zmetadata")
+			require.NoError(t, err)
+			require.Contains(t, string(meta), `"compressor":{"id":"paired"}`)
+			require.NoError(t, os.Remove("ours.cdfz"))
+			require.NoError(t, os.Remove("other.cdfz"))
+		}
+		out, _ := other("verify", "p.cdfz")
+		require.Contains(t, out, "unknown filter 299")
+		require.NotContains(t, out, "Zarr")
+	})
 	t.Run("P5", func(t *testing.T) {
 		out, code := other("archive", "-F", "tas,298", "-o", "d.cdfz", "a.nc")
 		require.Equal(t, 2, code)
@@ -72,3 +103,15 @@ func TestMissingFilter(t *testing.T) {
 		require.True(t, bytes.Equal(image, back))
 	})
 }
+
+// registerPaired registers a filter with a codec.
+var registerPaired = sync.OnceFunc(func() {
+	m := filters.Method{ID: 299, Name: "paired", Compresses: true, New: func() filters.Session { return &slowFilter{} }, Codec: &filters.Codec{
+		ID:     "paired",
+		Params: func(json.RawMessage) ([]uint32, error) { return nil, nil },
+		JSON:   func([]uint32, filters.Block) (json.RawMessage, error) { return json.RawMessage(`{"id":"paired"}`), nil },
+	}}
+	if err := filters.Register(m); err != nil {
+		panic(err)
+	}
+})

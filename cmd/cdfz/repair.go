@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -13,25 +12,27 @@ import (
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/archive/fsck"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/protect"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
 	"github.com/cdfz-format/cdfz/remote"
 )
 
 // repairReport is the JSON of a repaired file.
 type repairReport struct {
-	File      string       `json:"file"`
-	Target    string       `json:"target"`    // the file itself, or -o
-	Intact    bool         `json:"intact"`    // there was nothing to do
-	Identical bool         `json:"identical"` // it is now known to equal the archive as written
-	Blocks    int64        `json:"blocks"`
-	Kept      int64        `json:"kept"`    // bytes before the index
-	Written   int64        `json:"written"` // bytes of index, directory and end
-	Headers   int64        `json:"headers"` // rewritten local headers
-	Front     bool         `json:"front"`   // plan, README and Zarr metadata were rewritten
-	Healed    int          `json:"healed"`  // netCDF header and second copies that were restored
-	After     int64        `json:"after"`   // bytes after the archive, cut off
-	Size      int64        `json:"size"`
-	Damage    []damageJSON `json:"damage"` // remaining damage
+	File      string          `json:"file"`
+	Target    string          `json:"target"`    // the file itself, or -o
+	Intact    bool            `json:"intact"`    // there was nothing to do
+	Identical bool            `json:"identical"` // it is now known to equal the archive as written
+	Blocks    int64           `json:"blocks"`
+	Kept      int64           `json:"kept"`    // bytes before the index
+	Written   int64           `json:"written"` // bytes of index, directory and end
+	Headers   int64           `json:"headers"` // rewritten local headers
+	Front     bool            `json:"front"`   // plan, README and Zarr metadata were rewritten
+	Healed    int             `json:"healed"`  // netCDF header and second copies that were restored
+	After     int64           `json:"after"`   // bytes after the archive, cut off
+	Size      int64           `json:"size"`
+	Damage    []damageJSON    `json:"damage"` // remaining damage
+	Parity    *protect.Report `json:"parity,omitempty"`
 }
 
 // repairer runs the verb repair.
@@ -49,6 +50,8 @@ func repairCmd(a *cli.App) *cobra.Command {
 Each block is described in several places; repair trusts the description that the bytes
 of the block confirm. All that was readable before stays readable. Damage that remains
 is listed, by variable and index range, and the exit code is 3.
+
+An archive with parity is healed first: see cdfz archive --parity.
 
 In place, repair rewrites damaged local headers and metadata where they are, and
 then everything after the last block. It can be interrupted and repeated. -o writes
@@ -70,6 +73,7 @@ a new file instead. Bytes that follow the archive are only cut off with -f.`,
 	}
 	cmd.Flags().BoolVarP(&a.Force, "force", "f", false, "overwrite a target that exists; cut off bytes after the archive")
 	cmd.Flags().BoolVar(&v.quick, "quick", false, "do not read blocks whose headers are consistent")
+	a.MemoryFlag(cmd)
 	a.JSONFlag(cmd)
 	a.DestFlag(cmd, "write a new archive to `OUT`: a name, a folder, or - for standard output")
 	return cmd
@@ -80,19 +84,23 @@ func (v *repairer) repair(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	defer in.Close()
+	defer func() { in.Close() }()
+	in, healed, err := v.heal(ctx, in)
+	if err != nil {
+		return cli.ExplainNotArchive(in, err)
+	}
 	v.StartProgress("repair", cli.Files{Jobs: []cli.Job{{Name: name, Size: in.Size}}})
 	p, err := fsck.Repair(ctx, in.R, in.Size, &fsck.RepairOptions{Quick: v.quick, Progress: v.Step(in.Name, in.Size, 0, 1)})
 	v.StopProgress()
 	if err != nil {
 		if errors.Is(err, archive.ErrCorrupt) {
-			return cli.Hinted(err, "nothing was changed; cdfz restore --salvage restores what is intact")
+			return cli.Hinted(err, "nothing was changed; cdfz restore --salvage restores the intact parts")
 		}
 		return cli.ExplainNotArchive(in, err)
 	}
 	defer p.Close()
 	rep := &repairReport{
-		File: cli.ReportName(name), Target: cli.ReportName(name), Intact: p.Intact(), Identical: p.Identical, Blocks: p.Blocks, Kept: p.Keep, Headers: p.Headers,
+		File: cli.ReportName(name), Target: cli.ReportName(name), Parity: healed, Intact: p.Intact() && !healed.Changed(), Identical: p.Identical, Blocks: p.Blocks, Kept: p.Keep, Headers: p.Headers,
 		Front: p.Front, Healed: p.Healed(), After: p.After, Size: in.Size, Damage: damageList(p.Damage),
 	}
 	switch {
@@ -101,8 +109,12 @@ func (v *repairer) repair(ctx context.Context, name string) error {
 	case p.After > 0 && !v.Force:
 		err = fmt.Errorf("%d bytes follow the archive, which ends at byte %d: %w", p.After, p.Size, archive.ErrCorrupt)
 		return cli.Hinted(err, "-f cuts them off, -o OUT leaves them out; nothing was changed")
-	case !rep.Intact:
-		err = repairInPlace(ctx, in, p, rep)
+	case !p.Intact():
+		if err = repairInPlace(ctx, in.File, p, rep); err != nil {
+			err = cli.Hinted(err, "repair can be run again: it changed nothing that it needs")
+		}
+	default:
+		rep.Size = p.Size
 	}
 	if err == nil && p.Unsure && !v.quick && v.Dest != cli.StdoutName {
 		err = v.checkRepaired(ctx, rep)
@@ -141,6 +153,9 @@ func (v *repairer) reportRepair(rep *repairReport) {
 		return
 	}
 	printDamage(v.App, shown, rep.Damage)
+	if rep.Parity != nil && len(rep.Parity.Lost) > 0 {
+		v.Print("%s: parity cannot heal %s", shown, protect.Ranges(rep.Parity.Lost))
+	}
 	if rep.Intact {
 		if len(rep.Damage) == 0 {
 			v.Report("%s: nothing to repair", shown)
@@ -159,6 +174,7 @@ func (v *repairer) reportRepair(rep *repairReport) {
 	if rep.Healed > 0 {
 		line += ", " + cli.Count(int64(rep.Healed), "part") + " restored from the other copy"
 	}
+	line += rep.Parity.Text()
 	if rep.After > 0 {
 		line += fmt.Sprintf(", %d bytes after the archive cut off", rep.After)
 	}
@@ -186,41 +202,6 @@ func (v *repairer) openToRepair(ctx context.Context, name string) (*cli.Input, e
 		return nil, err
 	}
 	return in, nil
-}
-
-// repairInPlace rewrites damaged bytes. All data that the new tail depends on is on
-// disk before the old tail is touched.
-func repairInPlace(ctx context.Context, in *cli.Input, p *fsck.Repaired, rep *repairReport) error {
-	err := p.Patch(ctx, in.File)
-	if err == nil && (p.Front || p.Healed() > 0 || p.Headers > 0) {
-		err = in.File.Sync()
-	}
-	if err == nil && (p.Tail || p.After > 0) {
-		err = writeTail(ctx, in, p, rep)
-	}
-	if err == nil {
-		err = in.File.Sync()
-	}
-	if err != nil {
-		return cli.Hinted(err, "repair can be run again: it changed nothing that it needs")
-	}
-	rep.Size = p.Size
-	return nil
-}
-
-func writeTail(ctx context.Context, in *cli.Input, p *fsck.Repaired, rep *repairReport) error {
-	if p.Tail {
-		w := bufio.NewWriterSize(cli.CtxWriter{Ctx: ctx, W: io.NewOffsetWriter(in.File, p.Keep)}, 1<<18)
-		n, err := p.WriteTail(w)
-		if err == nil {
-			err = w.Flush()
-		}
-		if err != nil {
-			return err
-		}
-		rep.Written = n
-	}
-	return in.File.Truncate(p.Size)
 }
 
 // repairTo writes a new archive.

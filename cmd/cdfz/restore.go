@@ -14,7 +14,6 @@ import (
 // restorer runs the verb restore.
 type restorer struct {
 	*cli.App
-	memory   int64
 	salvages bool // damaged archives
 	sum      restoreSum
 }
@@ -27,6 +26,8 @@ type restoreReport struct {
 	ArchiveSize int64   `json:"archive_size"`
 	SHA256      string  `json:"sha256"`
 	Seconds     float64 `json:"seconds"`
+	// Loss lists values that were rounded before they were archived.
+	Loss *lossReport `json:"loss,omitempty"`
 }
 
 // restoreSum is the JSON of the last line.
@@ -39,6 +40,13 @@ type restoreSum struct {
 	Seconds     float64 `json:"seconds"`
 }
 
+// add adds the sums of a part of the files.
+func (s *restoreSum) add(t *restoreSum) {
+	s.Files += t.Files
+	s.Size += t.Size
+	s.ArchiveSize += t.ArchiveSize
+}
+
 func restoreCmd(a *cli.App) *cobra.Command {
 	v := &restorer{App: a}
 	cmd := &cobra.Command{
@@ -46,11 +54,12 @@ func restoreCmd(a *cli.App) *cobra.Command {
 		Short: "Restore netCDF files: x.nc.cdfz becomes x.nc beside it",
 		Long: `Restores the netCDF file of each archive, bit for bit. Its SHA-256 is checked before
 the file appears. With -o - the data is written before the check: it is right only if
-the exit code is 0. The file gets the permissions and the modification time of the
-archive, and its owner if root runs cdfz.
+the exit code is 0. If values were rounded before they were archived (--lossy), a
+warning says that the file differs from the source. The file gets the permissions and
+the modification time of the archive, and its owner if root runs cdfz.
 
---salvage restores what is intact in a damaged archive, lists what is lost by variable
-and index range, and writes fill values in its place. The exit code is then 3.
+--salvage restores the intact parts of a damaged archive, lists lost values by variable
+and index range, and writes fill values in their place. The exit code is then 3.
 
 FILE may be a folder: archives below it, named *.cdfz, are restored, and other files
 are skipped. It may also be an http or https URL, or - for standard input.`,
@@ -72,8 +81,8 @@ are skipped. It may also be an http or https URL, or - for standard input.`,
 			return nil
 		},
 	}
-	cmd.Flags().Var(&cli.SizeFlag{N: &v.memory, Min: 1, Max: 1 << 62}, "memory", "memory for blocks of record variables (default 128M)")
-	cmd.Flags().BoolVar(&v.salvages, "salvage", false, "restore what is intact in a damaged archive")
+	a.MemoryFlag(cmd)
+	cmd.Flags().BoolVar(&v.salvages, "salvage", false, "restore the intact parts of a damaged archive")
 	a.ForceFlag(cmd)
 	a.StatsFlag(cmd)
 	a.JSONFlag(cmd)
@@ -90,11 +99,18 @@ func (v *restorer) run(ctx context.Context, args []string) {
 	}
 	files := v.Find(ctx, args, cli.Archives, failed)
 	v.StartProgress("restore", files)
-	one := v.one
-	if v.salvages {
-		one = v.salvage
-	}
-	v.Each(ctx, files, func(j cli.Job) error { return one(ctx, j) }, failed)
+	fresh := *v // sums in v change while files are at work
+	fresh.sum = restoreSum{}
+	v.Parallel(ctx, files, cli.Work{Failed: failed, Fixed: 24 << 20, PerByte: 8, One: func(a *cli.App, j cli.Job) (func(), error) {
+		w := fresh
+		w.App = a
+		one := w.one
+		if v.salvages {
+			one = w.salvage
+		}
+		err := one(ctx, j)
+		return func() { v.sum.add(&w.sum) }, err
+	}})
 	s := &v.sum
 	s.Skipped = files.Skipped
 	s.Seconds = cli.Round(time.Since(start).Seconds(), 3)
@@ -122,7 +138,7 @@ func (v *restorer) one(ctx context.Context, j cli.Job) error {
 	}
 	info, _ := f.Info()
 	start := time.Now()
-	o := &archive.CopyOptions{Workers: v.Workers, Memory: v.memory, Progress: v.Step(in.Name, info.ImageSize, 0, 1)}
+	o := &archive.CopyOptions{Workers: v.Workers, Memory: v.BlockMemory(), Progress: v.Step(in.Name, info.ImageSize, 0, 1)}
 	if v.Dest == cli.StdoutName {
 		err = f.Image().Copy(ctx, v.Out, o)
 	} else {
@@ -135,7 +151,8 @@ func (v *restorer) one(ctx context.Context, j cli.Job) error {
 		return err
 	}
 	rep := restoreReport{File: cli.ReportName(j.Name), Target: path, Size: info.ImageSize, ArchiveSize: in.Size, SHA256: info.SHA256,
-		Seconds: cli.Round(time.Since(start).Seconds(), 6)}
+		Seconds: cli.Round(time.Since(start).Seconds(), 6), Loss: lossOf(f)}
+	rep.Loss.warn(v.App, in.Name)
 	v.sum.Files++
 	v.sum.Size += rep.Size
 	v.sum.ArchiveSize += rep.ArchiveSize

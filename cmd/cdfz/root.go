@@ -12,6 +12,10 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/bench"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/get"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/plugins"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/protect"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/receipts"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/web"
 )
 
 // verb makes a command.
@@ -22,9 +26,11 @@ type verb struct {
 
 // verbs are the commands in the order of the help.
 var verbs = []verb{
-	{"archive", archiveCmd}, {"restore", restoreCmd}, {"copy", copyCmd}, {"verify", verifyCmd}, {"repair", repairCmd},
-	{"info", infoCmd}, {"get", get.Command}, {"dump", dumpCmd}, {"gen", genCmd}, {"bench", bench.Command},
-	{"filters", filtersCmd}, {"version", versionCmd},
+	{"archive", archiveCmd}, {"restore", restoreCmd}, {"copy", copyCmd}, {"verify", verifyCmd}, {"receipts", receipts.Command},
+	{"repair", repairCmd}, {"parity", protect.Command},
+	{"info", infoCmd}, {"get", get.Command}, {"dump", dumpCmd}, {"mount", mountCmd}, {"serve", web.Command},
+	{"gen", genCmd}, {"bench", bench.Command},
+	{"filters", filtersCmd}, {"plugins", plugins.Command}, {"codec", plugins.CodecCommand}, {"version", versionCmd},
 }
 
 // root builds the command line with the verb that args begin with, or with all verbs.
@@ -53,6 +59,7 @@ Exit codes: ` + cli.ExitText,
 	root.SetFlagErrorFunc(cli.FlagError)
 	a.CommonFlags(root)
 	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) {
+		plugins.OnDemand(a)
 		if cmd.Name() != "get" {
 			cli.CatchStop()
 		}

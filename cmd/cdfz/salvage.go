@@ -25,7 +25,7 @@ type salvageReport struct {
 	Seconds   float64      `json:"seconds"`
 }
 
-// salvage restores what is intact in one file.
+// salvage restores the intact parts of one file.
 func (v *restorer) salvage(ctx context.Context, j cli.Job) error {
 	in, err := v.Open(ctx, j.Name)
 	if err != nil {
@@ -62,6 +62,9 @@ func (v *restorer) salvage(ctx context.Context, j cli.Job) error {
 	v.sum.Files++
 	v.sum.Size += rep.Size
 	v.sum.ArchiveSize += in.Size
+	if len(s.Rounded) > 0 {
+		v.Message("warning: %s: values of %s were rounded before they were archived; this is not the source", in.Name, cli.Count(int64(len(s.Rounded)), "variable"))
+	}
 	v.reportSalvage(cli.ShowName(j.Name), &rep, s.SHA256 != "")
 	return nil
 }

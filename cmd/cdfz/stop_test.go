@@ -103,7 +103,11 @@ func TestInterrupted(t *testing.T) {
 	} {
 		before := names(t, dir)
 		stopped := 0
-		for n := int64(1); ; n += 1 + n/2 {
+		step := int64(2)
+		if testing.Short() {
+			step = 1
+		}
+		for n := int64(1); ; n += 1 + n/step {
 			stdout.Reset()
 			stderr.Reset()
 			code := run(cancelAt(n), args, nil, &stdout, &stderr)
@@ -217,6 +221,9 @@ func TestSourceChanges(t *testing.T) {
 		for name, change := range changes {
 			found := 0
 			for n := int64(1); n < 60; n += 1 + n {
+				if testing.Short() && n > 1 && n < 31 {
+					continue
+				}
 				require.NoError(t, os.WriteFile(src, whole, 0o644))
 				_ = os.Remove(src + cli.Suffix) // from a run that was faster
 				ctx := &stepContext{Context: t.Context()}

@@ -119,7 +119,7 @@ func TestStopWork(t *testing.T) {
 	}
 	n := 100_000
 	if testing.Short() {
-		n = 20_000
+		n = 5_000
 	}
 	h := &cdf3.Header{Version: cdf3.Offset64, Dims: []cdf3.Dim{{Name: "x", Len: 2}}}
 	for i := range n {
@@ -144,7 +144,11 @@ func TestStopWork(t *testing.T) {
 		{"get", src, "v1"},
 		{"bench", src},
 	} {
-		for _, after := range []time.Duration{30, 100, 300} {
+		times := []time.Duration{30, 100, 300}
+		if testing.Short() {
+			times = times[:1]
+		}
+		for _, after := range times {
 			cmd, ended, made, stderr := startCommand(t, args)
 			select {
 			case <-time.After(after * time.Millisecond):

@@ -12,6 +12,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/archive/fsck"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/protect"
 )
 
 // verifier runs the verb verify.
@@ -22,18 +23,21 @@ type verifier struct {
 
 // verifyReport is the JSON of one verified file.
 type verifyReport struct {
-	File      string       `json:"file"`
-	OK        bool         `json:"ok"`
-	Damaged   int          `json:"damaged"`
-	Size      int64        `json:"size"`
-	Entries   int64        `json:"entries"`
-	Blocks    int64        `json:"blocks"`
-	Image     string       `json:"image"`
-	ImageSize int64        `json:"image_size"`
-	SHA256    string       `json:"sha256"`
-	Original  string       `json:"original,omitempty"` // file with the same bytes, from --against
-	Seconds   float64      `json:"seconds"`
-	Damage    []damageJSON `json:"damage"`
+	File      string          `json:"file"`
+	OK        bool            `json:"ok"`
+	Damaged   int             `json:"damaged"`
+	Size      int64           `json:"size"`
+	Entries   int64           `json:"entries"`
+	Blocks    int64           `json:"blocks"`
+	Image     string          `json:"image"`
+	ImageSize int64           `json:"image_size"`
+	SHA256    string          `json:"sha256"`
+	Original  string          `json:"original,omitempty"` // file with the same bytes, from --against
+	Seconds   float64         `json:"seconds"`
+	Damage    []damageJSON    `json:"damage"`
+	Parity    *protect.Report `json:"parity,omitempty"`
+	// Loss lists values that were rounded before they were archived.
+	Loss *lossReport `json:"loss,omitempty"`
 }
 
 // damageJSON describes one damage. off and len are -1 where unknown.
@@ -87,6 +91,7 @@ are skipped. It may also be an http or https URL, or - for standard input.`,
 	cmd.Flags().StringArrayVar(&v.against.names, "against", nil, "compare with the `ORIGINAL` file or folder too; repeatable")
 	a.JSONFlag(cmd)
 	a.StatsFlag(cmd)
+	a.MemoryFlag(cmd)
 	a.VerboseFlag(cmd)
 	return cmd
 }
@@ -105,19 +110,20 @@ func (v *verifier) run(ctx context.Context, args []string) {
 		return
 	}
 	v.StartProgress("verify", files)
-	n := -1
-	v.Each(ctx, files, func(j cli.Job) error {
-		n++
-		whole, err := v.one(ctx, j, n)
-		switch {
-		case err != nil:
-		case whole:
-			ok++
-		default:
-			damaged++
-		}
-		return err
-	}, failed)
+	v.Parallel(ctx, files, cli.Work{Failed: failed, Fixed: 24 << 20, PerByte: 8, One: func(a *cli.App, j cli.Job) (func(), error) {
+		w := *v
+		w.App = a
+		whole, err := w.one(ctx, j)
+		return func() {
+			switch {
+			case err != nil:
+			case whole:
+				ok++
+			default:
+				damaged++
+			}
+		}, err
+	}})
 	if files.Folders {
 		v.Report("%s: %d ok, %d damaged%s", cli.Count(ok+damaged, "file"), ok, damaged, files.SummaryTail(failedFiles))
 	}
@@ -125,7 +131,7 @@ func (v *verifier) run(ctx context.Context, args []string) {
 
 // one checks a file and prints its damage. The error is for files that could not be
 // checked or differ from the original.
-func (v *verifier) one(ctx context.Context, j cli.Job, n int) (ok bool, err error) {
+func (v *verifier) one(ctx context.Context, j cli.Job) (ok bool, err error) {
 	in, err := v.Open(ctx, j.Name)
 	if err != nil {
 		return false, err
@@ -136,7 +142,7 @@ func (v *verifier) one(ctx context.Context, j cli.Job, n int) (ok bool, err erro
 	if v.against.given() {
 		passes = 2
 	}
-	rep, err := fsck.Verify(ctx, in.R, in.Size, &fsck.VerifyOptions{Workers: v.Workers, Progress: v.verifyStep(in, passes)})
+	rep, err := fsck.Verify(ctx, in.R, in.Size, &fsck.VerifyOptions{Workers: v.Workers, Memory: v.BlockMemory(), Progress: v.verifyStep(in, passes)})
 	if err != nil {
 		return false, cli.ExplainNotArchive(in, err)
 	}
@@ -146,9 +152,17 @@ func (v *verifier) one(ctx context.Context, j cli.Job, n int) (ok bool, err erro
 	out := verifyReport{
 		File: cli.ReportName(j.Name), OK: len(rep.Damage) == 0, Damaged: len(rep.Damage), Size: rep.Size, Entries: rep.Entries, Blocks: rep.Blocks,
 		Image: rep.Image, ImageSize: rep.ImageSize, SHA256: rep.SHA256, Damage: damageList(rep.Damage),
+		Parity: protect.NewReport(rep.Parity),
+	}
+	if out.OK && len(rep.Rounded) > 0 {
+		f, err := archive.New(in.R, in.Size, nil)
+		if err != nil {
+			return false, err
+		}
+		out.Loss = lossOf(f)
 	}
 	if out.OK && v.against.given() {
-		if out.Original, err = v.compare(ctx, j, n, rep.ImageSize, rep.SHA256); err != nil {
+		if out.Original, err = v.compare(ctx, j, rep.ImageSize, rep.SHA256, out.Loss); err != nil {
 			return false, err
 		}
 	}
@@ -163,6 +177,9 @@ func (v *verifier) one(ctx context.Context, j cli.Job, n int) (ok bool, err erro
 // verifyStep returns the progress callback for fsck.Verify, which counts the bytes of
 // the archive and of the image.
 func (v *verifier) verifyStep(in *cli.Input, passes int) func(int64) {
+	if !v.ShowsProgress() {
+		return nil
+	}
 	total := in.Size
 	// The amount of work is known if the archive opens.
 	if f, err := archive.New(in.R, in.Size, nil); err == nil {
@@ -182,9 +199,14 @@ func (v *verifier) print(rep *verifyReport) {
 	printDamage(v.App, name, rep.Damage)
 	switch {
 	case !rep.OK:
+		if p := rep.Parity; p != nil {
+			v.Print("%s: %s", name, p.Hope())
+		}
 		v.Print("%s: %d damaged", name, rep.Damaged)
 	case rep.Original != "":
 		v.Report("%s: ok, same as %s", name, rep.Original)
+	case rep.Loss != nil:
+		v.Report("%s: ok; %s", name, rep.Loss)
 	default:
 		v.Report("%s: ok", name)
 	}

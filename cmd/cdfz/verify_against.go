@@ -41,10 +41,10 @@ func (o *originals) check(args []string) error {
 	return nil
 }
 
-// of returns the original of the n-th archive.
-func (o *originals) of(j cli.Job, n int) (string, error) {
+// of returns the original of an archive.
+func (o *originals) of(j cli.Job) (string, error) {
 	if !o.folder {
-		return o.names[n], nil
+		return o.names[j.N], nil
 	}
 	image, err := cli.StripSuffix(j.Rel)
 	if err != nil {
@@ -54,9 +54,9 @@ func (o *originals) of(j cli.Job, n int) (string, error) {
 }
 
 // compare compares the original of an archive with the size and the SHA-256 of its
-// image. It returns the name of the original.
-func (v *verifier) compare(ctx context.Context, j cli.Job, n int, size int64, sha256 string) (string, error) {
-	name, err := v.against.of(j, n)
+// image. It returns the name of the original. loss may be nil.
+func (v *verifier) compare(ctx context.Context, j cli.Job, size int64, sha256 string, loss *lossReport) (string, error) {
+	name, err := v.against.of(j)
 	if err != nil {
 		return "", err
 	}
@@ -72,9 +72,12 @@ func (v *verifier) compare(ctx context.Context, j cli.Job, n int, size int64, sh
 	if in.Size != size {
 		return "", fmt.Errorf("differs from %s, which has %d bytes instead of %d", shown, in.Size, size)
 	}
-	got, err := hashOf(ctx, in, v.Step(j.Name, size, 1, 2))
+	got, err := in.SHA256(ctx, v.Step(j.Name, size, 1, 2))
 	if err != nil {
 		return "", err
+	}
+	if got != sha256 && loss != nil && got == loss.SourceSHA256 {
+		return "", fmt.Errorf("differs from its source %s: %s", shown, loss)
 	}
 	if got != sha256 {
 		return "", fmt.Errorf("differs from %s, which has SHA-256 %s instead of %s", shown, got, sha256)

@@ -32,8 +32,34 @@ func (s *Specs) Parse() error {
 			return err
 		}
 	}
+	if err := s.parseLossy(); err != nil {
+		return err
+	}
 	return s.parseDeflate()
 }
+
+// parseLossy parses --lossy. Loss is for variables that are named, in -F too.
+func (s *Specs) parseLossy() error {
+	for _, text := range s.lossy {
+		names, err := spec.ParseNames(text)
+		if err != nil {
+			return fmt.Errorf("--lossy %s: %w", text, err)
+		}
+		for _, name := range names {
+			switch i := slices.IndexFunc(s.vars, func(f archive.VarFilter) bool { return f.Vars[0] == name }); {
+			case i < 0:
+				return cli.Hinted(fmt.Errorf("--lossy: no -F names variable %s", cli.Quoted(name)), "-F '%s,52727,10' keeps ten bits of the mantissa", name)
+			case slices.Contains(s.rounded, name):
+				return fmt.Errorf("--lossy: variable %s is named twice", cli.Quoted(name))
+			}
+			s.rounded = append(s.rounded, name)
+		}
+	}
+	return nil
+}
+
+// Lossy lists the variables of --lossy.
+func (s *Specs) Lossy() []string { return s.rounded }
 
 // Given reports whether there is an option about filters.
 func (s *Specs) Given() bool { return len(s.vars) > 0 || s.noDefault }
@@ -136,18 +162,33 @@ func (s *Specs) parseDeflate() error {
 }
 
 // Check rejects wrong parameters and unknown filters, unless these are optional.
-// Parameters that depend on a variable are checked for 4-byte numbers.
+// Parameters that depend on a variable are checked for 4-byte integers, and for floats if
+// the chain is not for integers.
 func Check(c filters.Chain) error {
+	var ours filters.Chain // plugins may need the types of the variables
 	for _, f := range c {
-		if _, ok := filters.Lookup(f.ID); !ok && !f.Optional {
+		m, ok := filters.Lookup(f.ID)
+		if !ok && !f.Optional {
 			return &filters.UnknownFilterError{ID: f.ID, Params: f.Params, Name: filters.Name(f.ID)}
 		}
+		if m.Origin == "" {
+			ours = append(ours, f)
+		}
 	}
-	c, err := c.Complete(filters.Block{Len: 4096, Kind: filters.Int, Size: 4, Shape: []int{1024}})
-	if err == nil {
-		_, err = filters.NewCoder(c)
+	var first error
+	for _, kind := range []filters.Kind{filters.Int, filters.Float} {
+		full, err := ours.Complete(filters.Block{Len: 4096, Kind: kind, Size: 4, Shape: []int{1024}})
+		if err == nil {
+			_, err = filters.NewCoder(full)
+		}
+		if err == nil {
+			return nil
+		}
+		if first == nil {
+			first = err
+		}
 	}
-	return err
+	return first
 }
 
 // Warnings lists the optional filters that this program lacks.

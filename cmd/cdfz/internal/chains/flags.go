@@ -1,9 +1,11 @@
 package chains
 
 import (
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 )
 
 // Help describes the syntax of -F for the help of a verb.
@@ -22,8 +24,19 @@ type Specs struct {
 	compat        bool
 	nc4Order      bool
 	noDefault     bool
+	lossy         []string // --lossy
 
-	vars []archive.VarFilter // one variable each, set by Parse
+	vars    []archive.VarFilter // one variable each, set by Parse
+	rounded []string            // variables of --lossy
+}
+
+// WriteFlags adds --preset, --block and --zarr to a verb that writes archives. Their
+// usages differ by verb.
+func WriteFlags(cmd *cobra.Command, o *archive.WriteOptions, preset, block, zarr string) {
+	cli.Choice(cmd, &o.Preset, "preset", preset, archive.Presets...)
+	cmd.Flags().Var(&cli.SizeFlag{N: &o.Block, Min: archive.MinBlock, Max: archive.MaxBlock}, "block", block)
+	cli.CompleteWords(cmd, "block", "64K", "256K", "1M", "4M")
+	cli.Choice(cmd, &o.Zarr, "zarr", zarr, archive.ZarrAuto, archive.ZarrAlways, archive.ZarrConsolidated, archive.ZarrNever)
 }
 
 // AddFlags adds the options to a verb.
@@ -33,6 +46,7 @@ func (s *Specs) AddFlags(f *pflag.FlagSet) {
 	f.IntVarP(&s.deflate, "deflate", "d", -1, "compress all variables without -F with deflate at `LEVEL` 1 to 9; 0: without filters")
 	f.Lookup("deflate").DefValue = "0" // which help does not show
 	f.BoolVarP(&s.shuffle, "shuffle", "s", false, "shuffle before -d")
+	f.StringArrayVar(&s.lossy, "lossy", nil, "allow quantize or bitround, first in the -F of these variables, to round their values: `VARS`; the archive then restores the rounded values")
 	f.BoolVar(&s.ignoreMissing, "ignore-missing", false, "-F may name variables that a file does not have")
 	f.BoolVar(&s.noDefault, "no-default", false, "no filters for variables that no option names")
 	f.BoolVar(&s.nc4Order, "nc4-order", false, "the order of netCDF-4: fletcher32 first, then shuffle, then the others")

@@ -23,17 +23,22 @@ type App struct {
 	Force   bool
 	JSON    bool
 	Dest    string // -o
+	// PluginPath is --plugin-path: folders of HDF5 plugins.
+	PluginPath []string
+	Memory     int64 // --memory; 0 for no limit
 
-	code    int             // highest so far
-	targets map[string]bool // written by this run
-	secrets []string        // pairs for strings.NewReplacer: secrets and their replacements
-	status  *Progress       // of the files of this run; nil if none is shown
-	atExit  func()          // prints statistics; nil for none
+	code    int       // highest so far
+	targets *targets  // of this run
+	job     int       // number of the file that this copy of the App works on; see Each
+	written func()    // of that file: it needs no more processor; nil: the App is no copy
+	secrets *secrets  // of this run
+	status  *Progress // of the files of this run; nil if none is shown
+	atExit  func()    // prints statistics; nil for none
 }
 
 // New makes a run with the streams of the program.
 func New(stdin io.Reader, stdout, stderr io.Writer) *App {
-	return &App{In: stdin, Out: &Output{w: stdout}, Err: stderr, targets: map[string]bool{}}
+	return &App{In: stdin, Out: &Output{w: stdout}, Err: stderr, targets: &targets{taken: map[string]bool{}}, secrets: new(secrets)}
 }
 
 // Exit makes the final reports and returns the exit code. ctx is the context of the

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/cdfz-format/cdfz/archive"
@@ -26,12 +28,31 @@ func CompleteVars(cmd *cobra.Command, args []string, word string) ([]string, cob
 	if len(args) == 0 {
 		return CompleteFile(cmd, args, word)
 	}
-	if remote.IsURL(args[0]) || args[0] == StdinName {
-		return nil, cobra.ShellCompDirectiveNoFileComp
+	return varNames(cmd, args), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+}
+
+// CompleteVarList completes a flag with names of variables, joined by commas, of the file
+// that is the first argument.
+func CompleteVarList(cmd *cobra.Command, flag string) {
+	complete(cmd, flag, func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+		names := varNames(cmd, args)
+		done := word[:strings.LastIndexByte(word, ',')+1]
+		for i := range names {
+			names[i] = done + names[i]
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	})
+}
+
+// varNames returns the variables of the file that is the first argument, unless it must
+// be downloaded.
+func varNames(cmd *cobra.Command, args []string) []string {
+	if len(args) == 0 || remote.IsURL(args[0]) || args[0] == StdinName {
+		return nil
 	}
 	f, err := archive.Open(cmd.Context(), args[0], nil)
 	if err != nil {
-		return nil, cobra.ShellCompDirectiveNoFileComp
+		return nil
 	}
 	defer f.Close()
 	var names []string
@@ -40,13 +61,16 @@ func CompleteVars(cmd *cobra.Command, args []string, word string) ([]string, cob
 			names = append(names, v.Name())
 		}
 	}
-	return names, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	return names
 }
 
 // CompleteWords completes a flag with words.
 func CompleteWords(cmd *cobra.Command, flag string, words ...string) {
-	err := cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
-	if err != nil {
+	complete(cmd, flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+}
+
+func complete(cmd *cobra.Command, flag string, f cobra.CompletionFunc) {
+	if err := cmd.RegisterFlagCompletionFunc(flag, f); err != nil {
 		panic("internal error: " + err.Error())
 	}
 }

@@ -15,6 +15,28 @@ import (
 	"github.com/cdfz-format/cdfz/archive"
 )
 
+// Exit codes. They are part of the program's interface and never change.
+const (
+	ExitDone    = 0
+	ExitFailed  = 1
+	ExitUsage   = 2
+	ExitDamaged = 3
+	exitSignal  = 128 // plus the number of the signal that ended the program
+)
+
+// Numbers of signals, the same in all shells.
+const (
+	sigint  = 2
+	sigpipe = 13
+)
+
+// ExitText describes the exit codes in help and manual pages.
+const ExitText = `0 success, 1 failure, 2 wrong usage, 3 damaged archive, 130 interrupted.
+With several files the highest code wins.`
+
+// SetCode raises the exit code.
+func (a *App) SetCode(code int) { a.code = max(a.code, code) }
+
 // hintError adds advice to an error.
 type hintError struct {
 	error
@@ -96,7 +118,7 @@ func (a *App) FailFile(file string, err error) {
 
 // packagePrefix matches the package names at the start of error messages.
 var packagePrefix = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(^|: )(?:(?:archive|remote|cdf3|cdl|cf|export|filters|fsck|slab|unlimited|blockidx): )+`)
+	return regexp.MustCompile(`(^|: )(?:(?:archive|remote|cdf3|cdl|cf|export|filters|fsck|plugin|slab|unlimited|blockidx): )+`)
 })
 
 // WithoutPackages removes the names of this module's packages from a message.

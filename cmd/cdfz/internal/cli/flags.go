@@ -17,6 +17,10 @@ func (a *App) CommonFlags(root *cobra.Command) {
 	p := root.PersistentFlags()
 	p.VarP(&countFlag{&a.Workers, MaxJobs}, "jobs", "j", "work on `N` processors (default: all)")
 	p.BoolVarP(&a.Quiet, "quiet", "q", false, "no progress bar, and no report of successes")
+	p.StringArrayVar(&a.PluginPath, "plugin-path", nil, "search `FOLDERS` for HDF5 plugins, before those in HDF5_PLUGIN_PATH; default: the folders of HDF5")
+	if err := root.MarkPersistentFlagDirname("plugin-path"); err != nil {
+		panic("internal error: " + err.Error())
+	}
 }
 
 // Examples formats the examples of a help page.
@@ -110,35 +114,40 @@ func (f *SizeFlag) Set(s string) error {
 	return nil
 }
 
-// ChoiceFlag is a flag with one of several words.
-type ChoiceFlag[T ~string] struct {
-	V       *T
-	Choices []T
+// Choice adds a flag with one of several words, which shells complete.
+func Choice[T ~string](cmd *cobra.Command, v *T, name, usage string, choices ...T) {
+	f := &choiceFlag[T]{v, choices}
+	cmd.Flags().Var(f, name, usage)
+	CompleteWords(cmd, name, f.words()...)
 }
 
-func (f *ChoiceFlag[T]) String() string { return string(*f.V) }
+type choiceFlag[T ~string] struct {
+	v       *T
+	choices []T
+}
 
-// Words returns the choices.
-func (f *ChoiceFlag[T]) Words() []string {
-	words := make([]string, len(f.Choices))
-	for i, c := range f.Choices {
+func (f *choiceFlag[T]) String() string { return string(*f.v) }
+
+func (f *choiceFlag[T]) words() []string {
+	words := make([]string, len(f.choices))
+	for i, c := range f.choices {
 		words[i] = string(c)
 	}
 	return words
 }
 
 // Type returns the name of the value in help.
-func (f *ChoiceFlag[T]) Type() string { return strings.Join(f.Words(), "|") }
+func (f *choiceFlag[T]) Type() string { return strings.Join(f.words(), "|") }
 
 // Set parses a value.
-func (f *ChoiceFlag[T]) Set(s string) error {
-	for _, c := range f.Choices {
+func (f *choiceFlag[T]) Set(s string) error {
+	for _, c := range f.choices {
 		if string(c) == s {
-			*f.V = c
+			*f.v = c
 			return nil
 		}
 	}
-	return fmt.Errorf("expected %s", orList(f.Words()))
+	return fmt.Errorf("expected %s", orList(f.words()))
 }
 
 // orList formats words as "a, b or c".

@@ -2,16 +2,81 @@ package cli
 
 import (
 	"os"
+	"runtime"
 	"runtime/debug"
+
+	"github.com/spf13/cobra"
 )
 
 // gcPercent keeps the heap close to the live data. Buffers of blocks are reused, so
 // frequent collections cost little. Measured on files of 100 MB.
 const gcPercent = 30
 
+// ballast makes the collector wait for garbage of a third of its size, however small the
+// live data are. Otherwise collections while small files are archived would empty the
+// pools of encoders again and again. It is never written to, so it takes no memory.
+var ballast []byte
+
+const ballastSize = 192 << 20
+
 // TuneGC sets the garbage collector unless the environment does.
 func TuneGC() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
+}
+
+// KeepPools makes collections rarer, for the work on many files. --memory and the
+// environment override it.
+func (a *App) KeepPools() {
+	if a.Memory == 0 && os.Getenv("GOGC") == "" {
+		ballast = make([]byte, ballastSize)
+		runtime.KeepAlive(ballast)
+	}
+}
+
+const (
+	// minMemory is the least --memory: the program itself and a few blocks.
+	minMemory = 96 << 20
+	// programMemory is the part that the garbage collector does not know: the program's code
+	// and what the system keeps for it.
+	programMemory = 44 << 20
+	// workerMemory is the memory of one that encodes: blocks, tables and their garbage.
+	workerMemory = 32 << 20
+)
+
+// memoryFlag is --memory. It limits the memory of the program.
+type memoryFlag struct{ SizeFlag }
+
+// Set parses a value.
+func (f *memoryFlag) Set(s string) error {
+	if err := f.SizeFlag.Set(s); err != nil {
+		return err
+	}
+	debug.SetMemoryLimit(*f.N - programMemory)
+	return nil
+}
+
+// MemoryFlag adds --memory.
+func (a *App) MemoryFlag(cmd *cobra.Command) {
+	f := &memoryFlag{SizeFlag{N: &a.Memory, Min: minMemory, Max: 1 << 62}}
+	cmd.Flags().Var(f, "memory", "limit of the memory of the whole program, as in 256M (default: none)")
+	CompleteWords(cmd, "memory", "128M", "256M", "1G", "4G")
+}
+
+// BlockMemory is the memory for blocks under --memory, for the options of package archive. 0
+// means their default.
+func (a *App) BlockMemory() int64 {
+	if a.Memory == 0 {
+		return 0
+	}
+	return (a.Memory - programMemory) / 2
+}
+
+// workersIn bounds the number of workers by --memory.
+func (a *App) workersIn(workers int) int {
+	if a.Memory == 0 {
+		return workers
+	}
+	return int(min(int64(workers), max(1, (a.Memory-programMemory)/(2*workerMemory))))
 }

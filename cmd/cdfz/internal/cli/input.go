@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"io"
 	"io/fs"
@@ -25,6 +27,21 @@ type Input struct {
 
 // Close closes the input.
 func (in *Input) Close() error { return in.close() }
+
+// Replaced returns an input that reads from r in place of the file, which it closes too.
+func (in *Input) Replaced(r io.ReaderAt, size int64, done func() error) *Input {
+	out := &Input{Name: in.Name, Stat: in.Stat, close: in.close}
+	out.Replace(r, size, done)
+	return out
+}
+
+// Replace replaces what the input reads. close, if not nil, is called by Close.
+func (in *Input) Replace(r io.ReaderAt, size int64, close func() error) {
+	in.R, in.Size = r, size
+	if before := in.close; close != nil {
+		in.close = func() error { return errors.Join(close(), before()) }
+	}
+}
 
 var (
 	errFolder     = errors.New("is a folder, not a file")
@@ -179,6 +196,30 @@ func (in *Input) Changed() error {
 		return archive.ErrChanged
 	}
 	return nil
+}
+
+// SHA256 returns the SHA-256 of an input in hexadecimal. step, if not nil, is called with the
+// number of bytes done so far. A change of the file meanwhile is archive.ErrChanged.
+func (in *Input) SHA256(ctx context.Context, step func(int64)) (string, error) {
+	sum := sha256.New()
+	buf := make([]byte, 1<<20)
+	for off := int64(0); off < in.Size; {
+		if err := ctx.Err(); err != nil {
+			return "", err
+		}
+		n, err := in.R.ReadAt(buf[:min(int64(len(buf)), in.Size-off)], off)
+		if n == 0 {
+			if err == nil || errors.Is(err, io.EOF) {
+				err = archive.ErrChanged
+			}
+			return "", err
+		}
+		sum.Write(buf[:n])
+		if off += int64(n); step != nil {
+			step(off)
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil)), in.Changed()
 }
 
 // OpenOptions returns the options that the flags request.

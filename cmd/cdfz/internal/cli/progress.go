@@ -27,12 +27,12 @@ type Progress struct {
 	start   time.Time
 	columns int // of the terminal
 
-	sizes  []int64 // of the files
-	total  int64   // sum of sizes, without files passed over
-	before int64   // sum of the finished files
-	now    int     // the current file
-	name   string
-	done   int64 // of the current file
+	sizes  []int64       // of the files
+	total  int64         // sum of sizes, without files passed over
+	before int64         // sum of the finished files
+	ended  int           // number of the finished files
+	done   map[int]int64 // bytes of the files at work, by number
+	name   string        // of the file that moved last
 }
 
 // ShowsProgress reports whether there is a terminal to show progress on.
@@ -43,7 +43,7 @@ func (a *App) StartProgress(verb string, files Files) {
 	if !a.ShowsProgress() {
 		return
 	}
-	p := &Progress{verb: verb, start: time.Now(), columns: columns(a.Err)}
+	p := &Progress{verb: verb, start: time.Now(), columns: columns(a.Err), done: map[int]int64{}}
 	for _, j := range files.Jobs {
 		p.sizes = append(p.sizes, j.Size)
 		p.total += j.Size
@@ -60,7 +60,7 @@ func (a *App) StartProgress(verb string, files Files) {
 	a.status = p
 }
 
-// Step returns a callback for one pass over the current file, or nil if no progress is
+// Step returns a callback for one pass over the file of a job, or nil if no progress is
 // shown. The callback takes the units done so far, out of size. Passes are numbered
 // from 0.
 func (a *App) Step(name string, size int64, pass, passes int) func(done int64) {
@@ -70,16 +70,18 @@ func (a *App) Step(name string, size int64, pass, passes int) func(done int64) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.name = Printable(name); p.sizes[p.now] == 0 { // a URL, or a pipe
-		p.sizes[p.now] = size
+	i := a.job
+	if p.sizes[i] == 0 { // a URL, or a pipe
+		p.sizes[i] = size
 		p.total += size
 	}
+	name = Printable(name)
 	return func(done int64) {
 		part := float64(pass) / float64(passes)
 		if size > 0 {
 			part += float64(min(done, size)) / float64(size) / float64(passes)
 		}
-		p.set(part)
+		p.set(i, name, part)
 	}
 }
 
@@ -92,11 +94,12 @@ func shorten(name string, columns int) string {
 	return "…" + string(r[len(r)-columns+1:])
 }
 
-// set shows a fraction of the current file as done.
-func (p *Progress) set(part float64) {
+// set shows a fraction of a file as done.
+func (p *Progress) set(i int, name string, part float64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.done = int64(part * float64(p.sizes[p.now]))
+	p.name = name
+	p.done[i] = int64(part * float64(p.sizes[i]))
 	elapsed := time.Since(p.start)
 	if elapsed < barDelay {
 		return
@@ -107,15 +110,24 @@ func (p *Progress) set(part float64) {
 	// Errors concern only the terminal, so nothing is lost.
 	p.bar.Describe(p.text(elapsed))
 	p.bar.ChangeMax64(max(p.total, 1))
-	_ = p.bar.Set64(min(p.before+p.done, p.total))
+	_ = p.bar.Set64(min(p.sum(), p.total))
+}
+
+// sum returns the bytes done.
+func (p *Progress) sum() int64 {
+	n := p.before
+	for _, done := range p.done {
+		n += done
+	}
+	return n
 }
 
 // text returns the text before the bar.
 func (p *Progress) text(elapsed time.Duration) string {
-	done := p.before + p.done
+	done := p.sum()
 	words := []string{p.verb}
 	if len(p.sizes) > 1 {
-		words = append(words, fmt.Sprintf("%d of %d", p.now+1, len(p.sizes)))
+		words = append(words, fmt.Sprintf("%d of %d", min(p.ended+1, len(p.sizes)), len(p.sizes)))
 	}
 	words = append(words, fmt.Sprintf("%s of %s", Size(done), Size(p.total)))
 	if elapsed >= rateDelay && done > 0 {
@@ -139,17 +151,16 @@ func timeText(d time.Duration) string {
 	return fmt.Sprintf("%d:%02d", s/60, s%60)
 }
 
-// begin moves on to a file. Those before it are done.
-func (p *Progress) begin(i int) {
+// end counts a file as finished.
+func (p *Progress) end(i int) {
 	if p == nil {
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if i > p.now {
-		p.before += p.sizes[p.now]
-	}
-	p.now, p.done = i, 0
+	p.ended++
+	p.before += p.sizes[i]
+	delete(p.done, i)
 }
 
 // PassOver removes a file with nothing to do from the totals, since it would make the
@@ -161,8 +172,9 @@ func (a *App) PassOver() {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.total -= p.sizes[p.now]
-	p.sizes[p.now], p.done = 0, 0
+	p.total -= p.sizes[a.job]
+	p.sizes[a.job] = 0
+	delete(p.done, a.job)
 }
 
 // clear removes the bar so that a line can be printed. The next step shows it again.

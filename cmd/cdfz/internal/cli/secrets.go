@@ -5,8 +5,10 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/cdfz-format/cdfz/remote"
 )
@@ -54,15 +56,24 @@ func LocalName(name string) string {
 // BaseName returns the name of a FILE argument without folders.
 func BaseName(name string) string { return filepath.Base(LocalName(name)) }
 
+// secrets are the secrets of URLs and their replacements, in pairs for
+// strings.NewReplacer. It is safe for concurrent use.
+type secrets struct {
+	mu    sync.Mutex
+	pairs []string
+}
+
 // hide makes messages show a URL without its secrets wherever it is quoted.
 func (a *App) hide(name string) {
 	shown := remote.Redact(name)
 	if shown == name {
 		return
 	}
-	a.secrets = append(a.secrets, name, shown)
+	a.secrets.mu.Lock()
+	defer a.secrets.mu.Unlock()
+	a.secrets.pairs = append(a.secrets.pairs, name, shown)
 	if q := strconv.Quote(name); q[1:len(q)-1] != name {
-		a.secrets = append(a.secrets, q[1:len(q)-1], shown)
+		a.secrets.pairs = append(a.secrets.pairs, q[1:len(q)-1], shown)
 	}
 }
 
@@ -71,8 +82,11 @@ var userInfo = regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)[^\s/?#"']*@`)
 
 // redact removes the secrets of URLs from a text.
 func (a *App) redact(text string) string {
-	if len(a.secrets) > 0 {
-		text = strings.NewReplacer(a.secrets...).Replace(text)
+	a.secrets.mu.Lock()
+	pairs := slices.Clip(a.secrets.pairs)
+	a.secrets.mu.Unlock()
+	if len(pairs) > 0 {
+		text = strings.NewReplacer(pairs...).Replace(text)
 	}
 	if !strings.Contains(text, "://") {
 		return text

@@ -6,6 +6,7 @@ import (
 	"os/signal"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -18,9 +19,14 @@ var CatchStop = func() {}
 
 const catchDelay = 10 * time.Millisecond
 
-// stopGrace is the time that a cancelled run has to clean up before the program ends.
-// In any case, targets appear complete or not at all.
-const stopGrace = 300 * time.Millisecond
+// stopGrace is the time in nanoseconds that a cancelled run has to clean up before the
+// program ends. In any case, targets appear complete or not at all.
+var stopGrace atomic.Int64
+
+func init() { AllowTime(300 * time.Millisecond) }
+
+// AllowTime sets the time that a cancelled run has to clean up.
+func AllowTime(d time.Duration) { stopGrace.Store(int64(d)) }
 
 // signalError is the cause of a context cancelled by a signal.
 type signalError struct {
@@ -55,7 +61,7 @@ func catch(cancel context.CancelCauseFunc) {
 		}
 		cancel(e)
 		signal.Stop(c) // a second signal ends the program in the default way
-		time.Sleep(stopGrace)
+		time.Sleep(time.Duration(stopGrace.Load()))
 		os.Stderr.WriteString("cdfz: interrupted\n")
 		os.Exit(exitSignal + e.number)
 	}()

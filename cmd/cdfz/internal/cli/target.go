@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
@@ -14,6 +15,32 @@ import (
 )
 
 var errTwice = errors.New("another FILE of this command has the same target")
+
+// targets are the targets that a run has written or is writing. It is safe for concurrent
+// use.
+type targets struct {
+	mu    sync.Mutex
+	taken map[string]bool
+}
+
+// take reports whether a target is free, and takes it.
+func (t *targets) take(path string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	path = filepath.Clean(path)
+	if t.taken[path] {
+		return false
+	}
+	t.taken[path] = true
+	return true
+}
+
+// free makes a target free that could not be written.
+func (t *targets) free(path string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.taken, filepath.Clean(path))
+}
 
 // IsDirDest reports whether -o names a folder.
 func (a *App) IsDirDest() bool {
@@ -102,17 +129,19 @@ func (a *App) WriteTo(path string, src *Input, write func(*archive.FileOptions) 
 	}
 	o := &archive.FileOptions{Overwrite: a.Force, MakeDirs: a.IsDirDest(), Source: src.Stat}
 	o.Warn = func(text string) { a.Message("warning: %s", text) }
+	o.Written = a.written
 	if err := write(o); err != nil {
+		a.targets.free(path)
 		return targetHint(err, path)
 	}
-	a.targets[filepath.Clean(path)] = true
 	return nil
 }
 
-// prepare checks that this run has not used the target before.
+// prepare takes a target, unless this run has used it before or is writing it: two files
+// may have one target even if they are worked on at the same time.
 func (a *App) prepare(path string) error {
 	CatchStop()
-	if a.targets[filepath.Clean(path)] {
+	if !a.targets.take(path) {
 		return fmt.Errorf("%s: %w", path, errTwice)
 	}
 	return nil
@@ -120,18 +149,23 @@ func (a *App) prepare(path string) error {
 
 // Create starts the target of a FILE. src may be nil.
 func (a *App) Create(path string, src *Input) (*atomicfile.File, error) {
-	if err := a.prepare(path); err != nil {
-		return nil, err
-	}
 	o := &atomicfile.Options{Overwrite: a.Force, MakeDirs: a.IsDirDest()}
 	if src != nil {
 		o.Source = src.Stat
 	}
+	return a.CreateWith(path, o)
+}
+
+// CreateWith is Create with other options than those of the flags.
+func (a *App) CreateWith(path string, o *atomicfile.Options) (*atomicfile.File, error) {
+	if err := a.prepare(path); err != nil {
+		return nil, err
+	}
 	t, err := atomicfile.Create(path, o)
 	if err != nil {
+		a.targets.free(path)
 		return nil, targetHint(err, path)
 	}
-	a.targets[filepath.Clean(path)] = true
 	return t, nil
 }
 

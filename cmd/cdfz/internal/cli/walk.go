@@ -20,6 +20,7 @@ type Job struct {
 	Name string // name to open
 	Rel  string // path of the target below -o DIR/, before its ending changes
 	Size int64  // bytes, 0 if unknown
+	N    int    // number of the FILE argument that it is or is below
 }
 
 // Files lists the files of a command line.
@@ -81,13 +82,13 @@ func Classic(name string) (string, error) {
 // files are reported with -v and --json.
 func (a *App) Find(ctx context.Context, args []string, pred Pred, failed func(name string, err error)) Files {
 	var out Files
-	for _, arg := range args {
+	for n, arg := range args {
 		if a.Stopped(ctx) {
 			break
 		}
 		st, err := os.Stat(arg)
 		if err != nil || !st.IsDir() || arg == StdinName {
-			j := Job{Name: arg, Rel: BaseName(arg)}
+			j := Job{Name: arg, Rel: BaseName(arg), N: n}
 			if err == nil {
 				j.Size = st.Size()
 			}
@@ -95,12 +96,12 @@ func (a *App) Find(ctx context.Context, args []string, pred Pred, failed func(na
 			continue
 		}
 		out.Folders = true
-		a.walk(ctx, arg, pred, failed, &out)
+		a.walk(ctx, arg, n, pred, failed, &out)
 	}
 	return out
 }
 
-func (a *App) walk(ctx context.Context, dir string, pred Pred, failed func(name string, err error), out *Files) {
+func (a *App) walk(ctx context.Context, dir string, n int, pred Pred, failed func(name string, err error), out *Files) {
 	// A trailing separator makes WalkDir follow a link to a folder.
 	root := dir
 	if !os.IsPathSeparator(root[len(root)-1]) {
@@ -133,7 +134,7 @@ func (a *App) walk(ctx context.Context, dir string, pred Pred, failed func(name 
 			a.skip(name, reason)
 			return nil
 		}
-		j := Job{Name: name}
+		j := Job{Name: name, N: n}
 		if j.Rel, err = filepath.Rel(root, name); err != nil {
 			failed(name, err)
 			return nil
@@ -171,20 +172,6 @@ func (a *App) skip(name, reason string) {
 	case a.Verbose:
 		a.Report("%s: skipped: %s", name, reason)
 	}
-}
-
-// Each calls one for every file in turn until the run is stopped.
-func (a *App) Each(ctx context.Context, files Files, one func(Job) error, failed func(name string, err error)) {
-	for i, j := range files.Jobs {
-		if a.Stopped(ctx) {
-			break
-		}
-		a.status.begin(i)
-		if err := one(j); err != nil {
-			failed(ShowName(j.Name), err)
-		}
-	}
-	a.status.stop()
 }
 
 // SummaryTail returns the end of a summary: failed and skipped files.

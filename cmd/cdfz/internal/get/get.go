@@ -124,7 +124,7 @@ conventions. Other variables are written as numbers.`,
 	}
 	cmd.ValidArgsFunction = cli.CompleteVars
 	f := cmd.Flags()
-	f.Var(&cli.ChoiceFlag[export.Format]{V: &v.format, Choices: export.Formats}, "format", "what to write")
+	cli.Choice(cmd, &v.format, "format", "what to write", export.Formats...)
 	f.BoolVar(&v.o.Unpack, "unpack", false, "write unpacked values")
 	f.BoolVar(&v.o.Time, "time", false, "write times as ISO 8601")
 	f.BoolVar(&v.o.KeepFill, "keep-fill", false, "write fill values as numbers in CSV and JSON")
@@ -215,6 +215,10 @@ func (v *getter) run(ctx context.Context, name string, selections []*export.Sele
 		x, err := s.Apply(ctx, r.f, &v.o)
 		if err != nil {
 			return nearName(err)
+		}
+		// The range of values may have been meant as one of indices.
+		if x.Len() == 0 && strings.Contains(s.Text, "=") {
+			v.Message("warning: %s: %s selects no values", r.name, cli.Quoted(s.Text))
 		}
 		sel = append(sel, x)
 	}

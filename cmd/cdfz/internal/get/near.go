@@ -22,6 +22,9 @@ func nearName(err error) error {
 	if _, no := os.Lstat(e.Name); no == nil {
 		return cli.Hinted(err, "there is a file of this name; quote selections, or the shell takes them for patterns of file names")
 	}
+	if strings.Trim(e.Name, "0123456789:-.,[] ") == "" && e.Name != "" {
+		return cli.Hinted(err, "a selection follows its variable in brackets, quoted for the shell, as in 'tas[0:10]'")
+	}
 	names := nearNames(e.Names, e.Name)
 	if len(names) > 0 {
 		return cli.Hinted(err, "did you mean %s?", strings.Join(names, ", "))

@@ -1,0 +1,229 @@
+package cli
+
+import (
+	"context"
+	"io"
+	"maps"
+	"runtime"
+	"sync"
+
+	"golang.org/x/sync/semaphore"
+)
+
+const (
+	// alone is the size in bytes from which a file has all processors to itself. Its blocks
+	// keep them busy, and the memory for them is that of one file. Smaller files are worked
+	// on side by side, each on one processor.
+	alone = 8 << 20
+	// flushing is the number of files that may wait for the disk at the same time. Many are
+	// flushed together in little more time than one.
+	flushing = 64
+)
+
+// Work is what Parallel does for every file.
+type Work struct {
+	// One works on a file. It has a copy of the App, on which it reports. end, if not nil, is
+	// called later, in the order of the files and not concurrently.
+	One func(a *App, j Job) (end func(), err error)
+	// Failed is called for an error of One, as end is.
+	Failed func(name string, err error)
+	// Fixed and PerByte estimate the memory for a file in bytes, and per byte of its size.
+	Fixed, PerByte int64
+}
+
+// defaultBudget is the memory for files that are worked on side by side, unless the user
+// limits it.
+const defaultBudget = 1 << 30
+
+// Each calls one for every file in turn until the run is stopped.
+func (a *App) Each(ctx context.Context, files Files, one func(Job) error, failed func(name string, err error)) {
+	for _, j := range files.Jobs {
+		if a.Stopped(ctx) {
+			return
+		}
+		if err := one(j); err != nil {
+			failed(ShowName(j.Name), err)
+		}
+	}
+}
+
+// Parallel works on all files, on several at the same time. Reports appear in the order of
+// the files. Files with the same target are worked on in turn. No file is begun after the
+// run has been stopped.
+func (a *App) Parallel(ctx context.Context, files Files, w Work) {
+	defer a.status.stop()
+	jobs := a.Workers
+	if jobs == 0 {
+		jobs = runtime.GOMAXPROCS(0)
+	}
+	jobs = a.workersIn(jobs)
+	r := &parallel{a: a, base: *a, files: files, w: w, jobs: int64(jobs), budget: defaultBudget}
+	if a.Memory > 0 {
+		r.budget = a.Memory
+	}
+	if jobs == 1 || len(files.Jobs) == 1 {
+		for i, j := range files.Jobs {
+			if a.Stopped(ctx) {
+				return
+			}
+			k := &sideJob{app: r.fork(i)}
+			k.end, k.err = w.One(&k.app, j)
+			r.finish(i, k)
+		}
+		return
+	}
+	r.slots, r.memory = semaphore.NewWeighted(r.jobs), semaphore.NewWeighted(r.budget)
+	r.all = semaphore.NewWeighted(r.jobs + flushing)
+	r.run(ctx)
+}
+
+// parallel runs the jobs of a Work side by side.
+type parallel struct {
+	a      *App // prints; used by one goroutine
+	base   App  // copied for each file
+	files  Files
+	w      Work
+	jobs   int64
+	budget int64
+	slots  *semaphore.Weighted // processors
+	memory *semaphore.Weighted // bytes
+	all    *semaphore.Weighted // files at work, with those that wait for the disk
+}
+
+// fork copies the App for the work on file i.
+func (r *parallel) fork(i int) App {
+	f := r.base
+	f.job, f.code, f.Workers = i, 0, int(r.jobs)
+	return f
+}
+
+// sideJob is a file at work.
+type sideJob struct {
+	app  App
+	log  log
+	end  func()
+	err  error
+	done chan struct{}
+}
+
+// finish reports a finished job.
+func (r *parallel) finish(i int, k *sideJob) {
+	r.a.SetCode(k.app.code)
+	k.log.print(r.a)
+	if k.end != nil {
+		k.end()
+	}
+	if k.err != nil {
+		r.w.Failed(ShowName(r.files.Jobs[i].Name), k.err)
+	}
+	r.a.status.end(i)
+}
+
+func (r *parallel) run(ctx context.Context) {
+	ordered := make(chan *sideJob, jobsAhead)
+	go func() {
+		defer close(ordered)
+		last := map[string]chan struct{}{} // by target: closed when the last job with it is done
+		for i, j := range r.files.Jobs {
+			k := r.begin(ctx, i, j, last[j.Rel])
+			if k == nil {
+				return
+			}
+			last[j.Rel] = k.done
+			if len(last) > 2*jobsAhead {
+				maps.DeleteFunc(last, func(_ string, done chan struct{}) bool { return isClosed(done) })
+			}
+			ordered <- k
+		}
+	}()
+	i := 0
+	for k := range ordered {
+		<-k.done
+		r.finish(i, k)
+		i++
+	}
+	r.a.Stopped(ctx)
+}
+
+func isClosed(c chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// jobsAhead is the number of finished jobs whose reports may wait for that of an earlier
+// one.
+const jobsAhead = 1 << 14
+
+// begin starts a job as soon as processor and memory are free. It returns nil if the run
+// has been stopped. before is closed when the previous job with the same target is done.
+func (r *parallel) begin(ctx context.Context, i int, j Job, before chan struct{}) *sideJob {
+	slots := int64(1)
+	if j.Size >= alone || j.Size == 0 { // or of unknown size
+		slots = r.jobs
+	}
+	memory := r.budget
+	if j.Size < alone {
+		memory = min(memory, r.w.Fixed+r.w.PerByte*j.Size)
+	}
+	// Acquire may succeed with a cancelled context.
+	if r.all.Acquire(ctx, 1) != nil || r.slots.Acquire(ctx, slots) != nil || r.memory.Acquire(ctx, memory) != nil || ctx.Err() != nil {
+		return nil
+	}
+	free := sync.OnceFunc(func() {
+		r.slots.Release(slots)
+		r.memory.Release(memory)
+	})
+	k := &sideJob{app: r.fork(i), done: make(chan struct{})}
+	k.app.Workers = int(slots)
+	if j.Size < alone { // a second large file would take twice the memory
+		k.app.written = free
+	}
+	k.app.Out, k.app.Err = &Output{w: logWriter{&k.log, false}}, logWriter{&k.log, true}
+	go func() {
+		defer close(k.done)
+		defer r.all.Release(1)
+		defer free()
+		if before != nil {
+			<-before
+		}
+		k.end, k.err = r.w.One(&k.app, j)
+	}()
+	return k
+}
+
+// log keeps the lines of a job.
+type log []logLine
+
+type logLine struct {
+	err  bool // on standard error
+	text []byte
+}
+
+type logWriter struct {
+	log *log
+	err bool
+}
+
+// Write implements io.Writer.
+func (w logWriter) Write(p []byte) (int, error) {
+	*w.log = append(*w.log, logLine{w.err, append([]byte(nil), p...)})
+	return len(p), nil
+}
+
+// print prints the lines on the streams of the program.
+func (l log) print(a *App) {
+	if len(l) > 0 {
+		a.status.clear()
+	}
+	for _, line := range l {
+		w := io.Writer(a.Out)
+		if line.err {
+			w = a.Err
+		}
+		_, _ = w.Write(line.text) // Output remembers errors
+	}
+}

@@ -1,0 +1,239 @@
+// Package protect is the verb parity of the command, and how other verbs report parity.
+package protect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/archive/fsck"
+	"github.com/cdfz-format/cdfz/archive/parity"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
+	"github.com/cdfz-format/cdfz/internal/atomicfile"
+	"github.com/cdfz-format/cdfz/remote"
+)
+
+// ShareFlag is a flag with an amount of parity.
+type ShareFlag struct{ S *parity.Share }
+
+// Type returns the name of the value in help.
+func (f *ShareFlag) Type() string { return "P%" }
+
+func (f *ShareFlag) String() string {
+	if f.S == nil || *f.S == 0 {
+		return ""
+	}
+	return f.S.String()
+}
+
+// Set parses a value.
+func (f *ShareFlag) Set(s string) (err error) {
+	*f.S, err = parity.ParseShare(s)
+	return err
+}
+
+// protector runs the verb parity.
+type protector struct {
+	*cli.App
+	share parity.Share
+}
+
+// added is the JSON of one file.
+type added struct {
+	File    string  `json:"file"`
+	Target  string  `json:"target"`
+	Percent float64 `json:"percent"`
+	Changed bool    `json:"changed"`
+	Parity  int64   `json:"parity_size"`
+	Size    int64   `json:"size"`
+	Seconds float64 `json:"seconds"`
+}
+
+// DefaultShare is the parity that heals damage of 2 % of an archive.
+const DefaultShare parity.Share = 500
+
+// Command returns the verb parity.
+func Command(a *cli.App) *cobra.Command {
+	v := &protector{App: a, share: DefaultShare}
+	cmd := &cobra.Command{
+		Use:   "parity [flags] FILE…",
+		Short: "Add parity to archives, or change or remove it",
+		Long: `Adds parity to archives, from which cdfz repair heals damage. With 5% of parity, up to
+2 % of the file may be damaged, as one burst or in scattered sectors of 4 KiB. The
+result is the same as that of cdfz archive --parity.
+
+Each archive is verified first: parity would preserve damage. Parity is appended in
+place if the archive has none, and its tail is shorter than the parity. Otherwise a new
+file replaces the archive. -o writes a new archive and leaves FILE alone.
+
+If appending is interrupted, the archive is intact, but may have bytes after its end:
+cdfz repair -f cuts them off.`,
+		Example: cli.Examples(
+			"cdfz parity tas.nc.cdfz                    # 5%",
+			"cdfz parity -p 10% archives/*.cdfz",
+			"cdfz parity -p 0 tas.nc.cdfz               # removes the parity"),
+		Args:              cli.MinFiles,
+		ValidArgsFunction: cli.CompleteArchives,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.CheckDest(args); err != nil {
+				return err
+			}
+			files := v.Find(cmd.Context(), args, cli.Archives, v.FailFile)
+			v.StartProgress("parity", files)
+			v.Each(cmd.Context(), files, func(j cli.Job) error { return v.one(cmd.Context(), j) }, v.FailFile)
+			return nil
+		},
+	}
+	cmd.Flags().VarP(&ShareFlag{&v.share}, "percent", "p", "parity in percent of the archive; 0 removes it")
+	a.ForceFlag(cmd)
+	a.JSONFlag(cmd)
+	a.VerboseFlag(cmd)
+	a.DestFlag(cmd, "write a new archive to `OUT`: a name, or a folder")
+	return cmd
+}
+
+// one changes the parity of one archive.
+func (v *protector) one(ctx context.Context, j cli.Job) error {
+	if v.Dest == "" && remote.IsURL(j.Name) {
+		return cli.Hinted(errors.New("a URL cannot be changed in place"), "-o OUT writes a new archive")
+	}
+	in, err := v.open(ctx, j.Name)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	start := time.Now()
+	rep := &added{File: cli.ReportName(j.Name), Target: j.Name, Percent: v.share.Percent(), Size: in.Size}
+	if rep.Target, err = v.TargetPath(j, func(s string) (string, error) { return s, nil }); err != nil {
+		return err
+	}
+	has, err := v.check(ctx, in)
+	if err != nil {
+		return err
+	}
+	if has == nil && v.share == 0 || has != nil && has.Share == v.share {
+		if has != nil {
+			rep.Parity = has.Bytes().Len
+		}
+		if v.Dest == "" {
+			return v.done(rep, start)
+		}
+	}
+	overlaps := true
+	if has == nil && v.share > 0 {
+		if _, overlaps, err = parity.Plan(ctx, in.R, in.Size, v.share); err != nil {
+			return err
+		}
+	}
+	rep.Changed = true
+	if v.Dest == "" && !overlaps {
+		err = v.append(ctx, in, rep)
+	} else {
+		err = v.copy(ctx, in, has, rep)
+	}
+	if err != nil {
+		return err
+	}
+	return v.done(rep, start)
+}
+
+func (v *protector) open(ctx context.Context, name string) (*cli.Input, error) {
+	if v.Dest != "" {
+		return v.Open(ctx, name)
+	}
+	in, err := cli.OpenFile(name, os.O_RDWR)
+	if err != nil {
+		return nil, err
+	}
+	if err := atomicfile.Lock(in.File); err != nil {
+		in.Close()
+		return nil, err
+	}
+	return in, nil
+}
+
+// check verifies an archive and returns its parity. Damage of the parity alone counts only
+// if the archive is to keep it.
+func (v *protector) check(ctx context.Context, in *cli.Input) (*parity.Report, error) {
+	rep, err := fsck.Verify(ctx, in.R, in.Size, &fsck.VerifyOptions{Workers: v.Workers, Progress: v.Step(in.Name, 2*in.Size, 0, 1)})
+	if err != nil {
+		return nil, cli.ExplainNotArchive(in, err)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if n := len(rep.Damage); n > 0 {
+		err := fmt.Errorf("%s found, parity would preserve it: %w", cli.Count(int64(n), "damage"), archive.ErrCorrupt)
+		return nil, cli.Hinted(err, "cdfz verify lists the damage, cdfz repair may repair it")
+	}
+	return rep.Parity, nil
+}
+
+// append adds parity in place. The modification time stays, because cdfz archive compares
+// it with that of the source.
+func (v *protector) append(ctx context.Context, in *cli.Input, rep *added) error {
+	l, err := parity.Add(ctx, in.File, in.Size, v.share, v.options())
+	if err == nil {
+		err = in.File.Sync()
+	}
+	if err != nil {
+		return cli.Hinted(err, "the archive is intact; if bytes follow it, cdfz repair -f cuts them off")
+	}
+	_ = os.Chtimes(in.Name, time.Time{}, in.Stat.ModTime())
+	rep.Parity, rep.Size = l.Bytes().Len, l.Size
+	return nil
+}
+
+func (v *protector) options() *parity.Options { return &parity.Options{Workers: v.Workers} }
+
+// copy writes a new archive, which may replace the old one.
+func (v *protector) copy(ctx context.Context, in *cli.Input, has *parity.Report, rep *added) error {
+	o := &atomicfile.Options{Overwrite: v.Force || v.Dest == "", MakeDirs: v.IsDirDest(), Source: in.Stat, Replace: v.Dest == ""}
+	t, err := v.CreateWith(rep.Target, o)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	if _, err := io.Copy(cli.CtxWriter{Ctx: ctx, W: t}, io.NewSectionReader(in.R, 0, in.Size)); err != nil {
+		return err
+	}
+	if has != nil {
+		if rep.Size, err = parity.Remove(ctx, t, rep.Size); err != nil {
+			return err
+		}
+	}
+	if v.share > 0 {
+		l, err := parity.Add(ctx, t, rep.Size, v.share, v.options())
+		if err != nil {
+			return err
+		}
+		rep.Parity, rep.Size = l.Bytes().Len, l.Size
+	}
+	if err := in.Changed(); err != nil {
+		return err
+	}
+	return v.Commit(t)
+}
+
+func (v *protector) done(rep *added, start time.Time) error {
+	rep.Seconds = cli.Round(time.Since(start).Seconds(), 6)
+	switch {
+	case v.JSON:
+		v.Emit(rep)
+	case !rep.Changed && rep.Parity > 0:
+		v.Report("%s: has %s of parity already", cli.ShowName(rep.File), v.share)
+	case !rep.Changed:
+		v.Report("%s: has no parity", cli.ShowName(rep.File))
+	case v.share == 0:
+		v.Report("%s: parity removed, %s", rep.Target, cli.Size(rep.Size))
+	default:
+		v.Report("%s: %s of parity, %s of %s", rep.Target, v.share, cli.Size(rep.Parity), cli.Size(rep.Size))
+	}
+	return nil
+}

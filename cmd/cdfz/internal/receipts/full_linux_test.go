@@ -1,0 +1,36 @@
+package receipts
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// TestFull adds a receipt of which only the first bytes fit, and then one with enough room.
+// If the second were written, it would end the line of the first, and be lost.
+func TestFull(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "r.jsonl")
+	f, err := Open(name)
+	require.NoError(t, err)
+	defer f.Close()
+	rec := &Receipt{Source: "/a", Archive: "/a.cdfz", SHA256: strings.Repeat("0a", 32)}
+	require.NoError(t, f.Add(rec))
+	st, err := os.Stat(name)
+	require.NoError(t, err)
+	var before unix.Rlimit
+	require.NoError(t, unix.Getrlimit(unix.RLIMIT_FSIZE, &before))
+	limit := before
+	limit.Cur = uint64(st.Size()) + 20
+	require.NoError(t, unix.Setrlimit(unix.RLIMIT_FSIZE, &limit))
+	err = f.Add(rec)
+	require.NoError(t, unix.Setrlimit(unix.RLIMIT_FSIZE, &before))
+	require.ErrorIs(t, err, unix.EFBIG)
+	require.ErrorIs(t, f.Add(rec), unix.EFBIG)
+	b, err := os.ReadFile(name)
+	require.NoError(t, err)
+	require.Len(t, b, int(st.Size())+20)
+}

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
+	"github.com/cdfz-format/cdfz/testdata/trees"
+)
+
+var highWater = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
+
+// peak runs the command and returns the most memory that it had in RAM, in bytes. It looks
+// again and again, since what the system counts for a finished process includes the memory
+// of the process that started it.
+func peak(t *testing.T, args ...string) int64 {
+	cmd := exec.Command(os.Args[0], args...)
+	cmd.Args[0] = "cdfz"
+	cmd.Env = append(os.Environ(), "TESTSCRIPT_COMMAND=cdfz")
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	require.NoError(t, cmd.Start())
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	most := int64(0)
+	for {
+		select {
+		case err := <-ended:
+			require.NoError(t, err, "%v: %s", args, &out)
+			require.Positive(t, most)
+			return most
+		case <-time.After(2 * time.Millisecond):
+		}
+		exe, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", cmd.Process.Pid))
+		if self, _ := os.Readlink("/proc/self/exe"); err != nil || exe != self {
+			continue
+		}
+		b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", cmd.Process.Pid))
+		if m := highWater.FindSubmatch(b); m != nil {
+			n, err := strconv.ParseInt(string(m[1]), 10, 64)
+			require.NoError(t, err)
+			most = max(most, n<<10)
+		}
+	}
+}
+
+// TestMemory checks that --memory is obeyed for a file with 200 interleaved record variables:
+// one of 160 MiB within 96 MiB, in the soak one of 10 GiB within 256 MiB.
+func TestMemory(t *testing.T) {
+	size, limit := int64(160<<20), int64(96<<20)
+	if os.Getenv("CDFZ_SOAK") != "" {
+		size, limit = 10<<30, 256<<20
+	}
+	if testing.Short() {
+		return // files as large as the limit take seconds
+	}
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	name := filepath.Join(dir, "a.nc")
+	_, err := trees.Sparse(name, 200, size)
+	require.NoError(t, err)
+	memory := fmt.Sprint("--memory=", limit)
+	for _, args := range [][]string{
+		{"archive", "-q", memory, name},
+		{"verify", "-q", memory, name + cli.Suffix},
+		{"restore", "-q", memory, "-f", name + cli.Suffix},
+		{"restore", "-q", memory, "-f", "--salvage", name + cli.Suffix},
+		{"repair", "-q", memory, "-o", filepath.Join(dir, "b.cdfz"), name + cli.Suffix},
+	} {
+		got := peak(t, args...)
+		t.Logf("%s: %d MiB", args[0], got>>20)
+		require.LessOrEqual(t, got, limit, "%v", args)
+	}
+}

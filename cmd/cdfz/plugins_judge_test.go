@@ -1,0 +1,193 @@
+//go:build judge && linux && (amd64 || arm64)
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// pluginRun runs cdfz in other processes, with cdfz-plugin-host on PATH.
+type pluginRun struct {
+	t    *testing.T
+	self string
+	env  []string
+}
+
+// newPluginRun builds the host and a fake plugin with filter 40001, whose folder it
+// returns. Its calls are in the file log.
+func newPluginRun(t *testing.T) (p *pluginRun, plugins, log string) {
+	dir := t.TempDir()
+	build := func(name string, args ...string) {
+		out, err := exec.Command(name, args...).CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}
+	build("go", "build", "-tags", "plugins", "-o", filepath.Join(dir, "bin", "cdfz-plugin-host"), "../cdfz-plugin-host")
+	plugins = filepath.Join(dir, "plugins")
+	require.NoError(t, os.Mkdir(plugins, 0o755))
+	build("gcc", "-shared", "-fPIC", "-w", "-DFILTER=40001", "-DCODEC=40001", "-o", filepath.Join(plugins, "libfake.so"), "../../filters/plugin/testdata/fake.c")
+	build("gcc", "-shared", "-fPIC", "-w", "-DFILTER=40002", "-DENCODER=0", "-o", filepath.Join(plugins, "libold.so"), "../../filters/plugin/testdata/fake.c")
+	self, err := os.Executable()
+	require.NoError(t, err)
+	log = filepath.Join(dir, "log")
+	return &pluginRun{t, self, append(os.Environ(), "PATH="+filepath.Join(dir, "bin")+":"+os.Getenv("PATH"), "CDFZ_FAKE_LOG="+log)}, plugins, log
+}
+
+func (p *pluginRun) command(args ...string) *exec.Cmd {
+	cmd := exec.Command(p.self, args...)
+	cmd.Args[0] = "cdfz" // see TestMain
+	cmd.Env = p.env
+	return cmd
+}
+
+// run runs a command that must exit with a code, and returns its output.
+func (p *pluginRun) run(code int, args ...string) string {
+	p.t.Helper()
+	cmd := p.command(args...)
+	out, _ := cmd.CombinedOutput()
+	require.Equal(p.t, code, cmd.ProcessState.ExitCode(), "%v: %s", args, out)
+	return string(out)
+}
+
+// TestJudgePlugins runs the verbs with plugins: the rows L1, L4, L7, L10 and L12 of
+// docs/filters.md.
+func TestJudgePlugins(t *testing.T) {
+	p, plugins, log := newPluginRun(t)
+	fakeSource, err := filepath.Abs("../../filters/plugin/testdata/fake.c")
+	require.NoError(t, err)
+	image, err := os.ReadFile("../../testdata/classic/cdf2_climate.nc")
+	require.NoError(t, err)
+	t.Chdir(t.TempDir())
+	require.NoError(t, os.WriteFile("a.nc", image, 0o644))
+	same := func(name string) {
+		t.Helper()
+		b, err := os.ReadFile(name)
+		require.NoError(t, err)
+		require.True(t, bytes.Equal(image, b))
+	}
+
+	t.Run("L1", func(t *testing.T) {
+		out := p.run(0, "plugins", "path", "--plugin-path", "/a:default", "--plugin-path", "/b")
+		require.True(t, strings.HasPrefix(out, "search path:\n  /a\n  /usr/local/hdf5/lib/plugin\n"), out)
+		require.Contains(t, p.run(0, "plugins"), "no search path")
+		require.Contains(t, p.run(0, "plugins", "--plugin-path", "/nonexistent:"+plugins), "warning: plugins: /nonexistent: no such file or directory")
+		require.Contains(t, p.run(2, "plugins", "nosuch"), "expected path, list or pairs")
+	})
+	t.Run("L4", func(t *testing.T) {
+		out := p.run(0, "plugins", "list", "--plugin-path", "default")
+		for _, line := range []string{
+			"filter 307 (HDF5 bzip2 filter; see http://www.hdfgroup.org/services/contributions.html)", "filter 32001 (blosc), set_local",
+			"filter 32004 (HDF5 lz4 filter; see http://www.hdfgroup.org/services/contributions.html)", "filter 32013 (H5Z-ZFP-1.1.0 (ZFP-1.0.0)), can_apply, set_local",
+			"ignored: no H5PLget_plugin_type",
+		} {
+			require.Contains(t, out, line)
+		}
+	})
+	t.Run("L12", func(t *testing.T) {
+		var r struct {
+			Path  []string
+			Pairs []struct {
+				ID         uint32
+				Codec, Use string
+			}
+		}
+		require.NoError(t, json.Unmarshal([]byte(p.run(0, "plugins", "--json", "--plugin-path", plugins+":default")), &r))
+		use := map[uint32]string{}
+		for _, pair := range r.Pairs {
+			use[pair.ID] = pair.Use + " " + pair.Codec
+		}
+		require.Equal(t, "filter and codec fake", use[40001])
+		require.Equal(t, "filter, decodes only ", use[40002])
+		require.Equal(t, "filter ", use[32013])
+		require.Equal(t, "built in ", use[307])
+	})
+	t.Run("filters", func(t *testing.T) {
+		require.Contains(t, p.run(0, "filters", "--plugin-path", plugins), "from the plugin libfake.so")
+		require.NotContains(t, p.run(0, "filters"), "libfake.so")
+		require.Contains(t, p.run(0, "filters", "40002", "--plugin-path", plugins), "libold.so, decodes only")
+	})
+	t.Run("verbs", func(t *testing.T) {
+		with := []string{"--plugin-path", plugins + ":default"}
+		p.run(0, append(with, "archive", "-q", "--zarr", "always", "--preset", "portable", "-F", "tas,2,4|32013,5", "-F", "pr,40001,1", "a.nc")...)
+		require.Contains(t, p.run(1, "get", "a.nc.cdfz", "tas[0]"), "unknown filter 32013")
+		require.Contains(t, p.run(1, "restore", "-o", "x.nc", "a.nc.cdfz"), "unknown filter")
+		require.Contains(t, p.run(0, "dump", "-hs", "a.nc.cdfz"), `pr:_Filter = "40001,1"`)
+		p.run(0, append(with, "verify", "--against", "a.nc", "a.nc.cdfz")...)
+		p.run(0, append(with, "restore", "-q", "-o", "b.nc", "a.nc.cdfz")...)
+		same("b.nc")
+		require.Equal(t, p.run(0, "get", "a.nc", "tas[0]"), p.run(0, append(with, "get", "a.nc.cdfz", "tas[0]")...))
+		info := p.run(0, append(with, "info", "a.nc.cdfz")...)
+		require.Contains(t, info, "zfp")
+		p.run(0, append(with, "copy", "-q", "-F", "pr,1,6", "-F", "lat,40001,0", "a.nc.cdfz", "c.cdfz")...)
+		p.run(0, append(with, "restore", "-q", "-o", "c.nc", "c.cdfz")...)
+		same("c.nc")
+		// The variable does the same as the option. Filters that were there stay.
+		p.env = append(p.env, "HDF5_PLUGIN_PATH="+plugins+":/usr/lib/x86_64-linux-gnu/hdf5/serial/plugins")
+		p.run(0, "verify", "a.nc.cdfz", "c.cdfz")
+		p.env = p.env[:len(p.env)-1]
+	})
+	t.Run("L7", func(t *testing.T) {
+		out := p.run(1, "--plugin-path", plugins, "archive", "-F", "tas,40002", "-o", "d.cdfz", "a.nc")
+		require.Contains(t, out, "can only decode")
+		require.NoFileExists(t, "d.cdfz")
+	})
+	t.Run("L10", func(t *testing.T) {
+		// The plugin encodes and, with parameter 4, crashes when it decodes. Then it cannot
+		// be used for writing.
+		out := p.run(1, "--plugin-path", plugins, "archive", "-F", "tas,40001,4", "-o", "e.cdfz", "a.nc")
+		require.Contains(t, out, "libfake.so: crashed: signal: segmentation fault")
+		require.NoFileExists(t, "e.cdfz")
+		// For reading, it costs an error and not the archive.
+		p.run(0, "--plugin-path", plugins, "archive", "-q", "-F", "tas,40001,0", "-o", "e.cdfz", "a.nc")
+		b, err := os.ReadFile("e.cdfz")
+		require.NoError(t, err)
+		crash := filepath.Join(t.TempDir(), "libcrash.so")
+		msg, err := exec.Command("gcc", "-shared", "-fPIC", "-w", "-DFILTER=40001", "-DFORCE=4", "-o", crash, fakeSource).CombinedOutput()
+		require.NoError(t, err, "%s", msg)
+		out = p.run(1, "--plugin-path", filepath.Dir(crash), "restore", "-o", "e.nc", "e.cdfz")
+		require.Contains(t, out, "libcrash.so: crashed: signal: segmentation fault")
+		require.NoFileExists(t, "e.nc")
+		require.Contains(t, p.run(0, "--plugin-path", filepath.Dir(crash), "get", "e.cdfz", "pr[0,0,0]"), "")
+		// A damaged block is not shown to the plugin.
+		b[bytes.Index(b, []byte("tas/0.0.0"))+100] ^= 1
+		require.NoError(t, os.WriteFile("f.cdfz", b, 0o644))
+		require.NoError(t, os.RemoveAll(log))
+		out = p.run(3, "--plugin-path", plugins, "get", "f.cdfz", "tas[0,0,0]")
+		require.Contains(t, out, "checksum")
+		require.NoFileExists(t, log)
+	})
+	t.Run("L10 killed", func(t *testing.T) {
+		// The host ends with cdfz, even while a plugin runs.
+		p.run(0, "--plugin-path", plugins, "archive", "-q", "-F", "tas,40001,0", "-o", "g.cdfz", "a.nc")
+		loop := filepath.Join(t.TempDir(), "libloop.so")
+		msg, err := exec.Command("gcc", "-shared", "-fPIC", "-w", "-DFILTER=40001", "-DFORCE=5", "-o", loop, fakeSource).CombinedOutput()
+		require.NoError(t, err, "%s", msg)
+		require.NoError(t, os.RemoveAll(log))
+		cmd := p.command("-j", "1", "--plugin-path", filepath.Dir(loop), "get", "g.cdfz", "tas[0,0,0]")
+		require.NoError(t, cmd.Start())
+		pid := 0
+		require.Eventually(t, func() bool {
+			b, _ := os.ReadFile(log)
+			pid, _ = strconv.Atoi(strings.TrimSpace(strings.TrimPrefix(string(b), "decode ")))
+			return pid > 0
+		}, 20*time.Second, 10*time.Millisecond)
+		require.NoError(t, syscall.Kill(pid, 0))
+		require.NoError(t, cmd.Process.Kill())
+		_ = cmd.Wait()
+		require.Eventually(t, func() bool {
+			// Nobody reaps it if the test runs without an init process.
+			stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+			return err != nil || strings.Contains(string(stat), ") Z ")
+		}, 20*time.Second, 10*time.Millisecond)
+	})
+}

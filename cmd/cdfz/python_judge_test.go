@@ -1,0 +1,99 @@
+//go:build judge && linux
+
+package main
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// python runs Debian's Python in a folder, with this test's cdfz on PATH.
+func python(t *testing.T, dir, stdin string, env []string, args ...string) string {
+	t.Helper()
+	exe, err := os.Executable()
+	require.NoError(t, err)
+	bin := t.TempDir()
+	require.NoError(t, os.Symlink(exe, filepath.Join(bin, "cdfz")))
+	cmd := exec.Command("/usr/bin/python3", append([]string{"-W", "ignore"}, args...)...)
+	cmd.Dir, cmd.Stdin = dir, strings.NewReader(stdin)
+	cmd.Env = append(append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH")), env...)
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	require.NoError(t, err, stderr.String())
+	return string(out)
+}
+
+// comparePython compares originals with their archives by the Python package: the file,
+// and what xarray reads. at is the folder or the URL of the archives.
+func comparePython(t *testing.T, originals, at string, names []string) {
+	t.Helper()
+	var pairs strings.Builder
+	for _, name := range names {
+		fmt.Fprintf(&pairs, "%s\t%s/%s.cdfz\n", filepath.Join(originals, name), at, name)
+	}
+	out := python(t, ".", pairs.String(), nil, "../../testdata/judge/python_judge.py")
+	verdicts := strings.Split(strings.TrimSpace(out), "\n")
+	require.Len(t, verdicts, len(names))
+	for i, v := range verdicts {
+		if v != "ok" {
+			t.Errorf("%s: %s", names[i], v)
+		}
+	}
+}
+
+// TestJudgePythonPackage compares archives, as files and at URLs, with their originals.
+func TestJudgePythonPackage(t *testing.T) {
+	files := classicSet(t)
+	originals, archives := archived(t, files)
+	names := slices.Sorted(maps.Keys(files))
+	comparePython(t, originals, archives, names)
+	server := httptest.NewServer(http.FileServer(http.Dir(archives)))
+	defer server.Close()
+	comparePython(t, originals, server.URL, names[:4])
+}
+
+// TestJudgePythonTests runs the tests of the Python package.
+func TestJudgePythonTests(t *testing.T) {
+	python(t, "../../python", "", []string{"PYTHONDONTWRITEBYTECODE=1"}, "-m", "unittest", "tests/test_archive.py")
+}
+
+// TestJudgePythonWheel builds a wheel with a program in it, without a network, installs
+// it, and opens an archive by xarray, which finds the engine.
+func TestJudgePythonWheel(t *testing.T) {
+	src, to := filepath.Join(t.TempDir(), "src"), filepath.Join(t.TempDir(), "installed")
+	require.NoError(t, os.CopyFS(src, os.DirFS("../../python")))
+	require.NoError(t, os.RemoveAll(filepath.Join(src, "cdfz/bin")))
+	require.NoError(t, os.Mkdir(filepath.Join(src, "cdfz/bin"), 0o755))
+	program := "#!/bin/sh\nexec cdfz \"$@\"\n" // stands for the static program, which takes long to build
+	require.NoError(t, os.WriteFile(filepath.Join(src, "cdfz/bin/cdfz"), []byte(program), 0o755))
+	env := []string{"CDFZ_PLATFORM=linux_x86_64", "PIP_ROOT_USER_ACTION=ignore"}
+	offline := []string{"-m", "pip", "--disable-pip-version-check"}
+	python(t, src, "", env, append(offline, "wheel", "-q", "--no-index", "--no-build-isolation", "--no-deps", "-w", to, ".")...)
+	wheels, err := filepath.Glob(filepath.Join(to, "*.whl"))
+	require.NoError(t, err)
+	require.Len(t, wheels, 1)
+	require.Regexp(t, `/cdfz-[0-9.]+-py3-none-linux_x86_64\.whl$`, wheels[0])
+	python(t, src, "", env, append(offline, "install", "-q", "--no-index", "--no-deps", "--target", to, wheels[0])...)
+	name := filepath.Join(t.TempDir(), "a.nc")
+	require.NoError(t, os.WriteFile(name, climateImage(t), 0o644))
+	script := `import cdfz, os, xarray, sys
+from cdfz._program import program
+assert program().endswith("/cdfz/bin/cdfz"), program()
+assert "ratio" in cdfz.archive(sys.argv[1])
+with xarray.open_dataset(sys.argv[1]) as want, xarray.open_dataset(sys.argv[1] + ".cdfz") as got:
+    xarray.testing.assert_identical(want.load(), got.load())
+    print("identical")
+`
+	require.Equal(t, "identical\n", python(t, t.TempDir(), "", []string{"PYTHONPATH=" + to}, "-c", script, name))
+}

@@ -1,0 +1,125 @@
+//go:build judge && linux
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// calls are the system calls that are made to fail, with their errors. The runtime's own
+// are not among them.
+var calls = []struct{ name, errno string }{
+	{"openat", "EIO"}, {"pread64", "EIO"}, {"read", "EIO"}, {"write", "ENOSPC"}, {"pwrite64", "EIO"}, {"fsync", "EIO"},
+	{"ftruncate", "EIO"}, {"linkat", "EIO"}, {"renameat", "EIO"}, {"fchmod", "EPERM"}, {"fchown", "EPERM"}, {"utimensat", "EIO"}, {"flock", "EIO"},
+}
+
+// TestSyscalls makes system calls of archive, restore and repair fail in turn, and kills the
+// program there: some of them, or all with CDFZ_SOAK=1. A target is complete or not there,
+// sources stay, and a second run ends the work and leaves nothing behind.
+func TestSyscalls(t *testing.T) {
+	soak := os.Getenv("CDFZ_SOAK") != ""
+	base := t.TempDir()
+	image, err := os.ReadFile("../../testdata/classic/cdf2_climate.nc")
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(base, "a.nc"), image, 0o666))
+	cdfz := func(dir string, args ...string) (string, error) {
+		cmd := self(t, args...)
+		cmd.Dir = dir
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	out, err := cdfz(base, "archive", "--parity", "5%", "-o", "a.cdfz", "a.nc")
+	require.NoError(t, err, out)
+	whole, err := os.ReadFile(filepath.Join(base, "a.cdfz"))
+	require.NoError(t, err)
+	broken := bytes.Clone(whole)
+	clear(broken[20000:20500])
+	broken = broken[:len(broken)-500]
+
+	verbs := []struct {
+		args           []string
+		source, target string
+		before, after  []byte // source and target
+		inPlace        bool
+	}{
+		{[]string{"archive", "--parity", "5%", "-o", "t", "a.nc"}, "a.nc", "t", image, whole, false},
+		{[]string{"restore", "-o", "t", "s"}, "s", "t", whole, image, false},
+		{[]string{"repair", "s"}, "s", "s", broken, whole, true},
+		{[]string{"repair", "-o", "t", "s"}, "s", "t", broken, whole, false},
+	}
+	runs := 0
+	for v, verb := range verbs {
+		for c, call := range calls {
+			for _, inject := range []string{"error=" + call.errno, "signal=KILL"} {
+				if !soak && (v+c)%5 != 0 {
+					continue
+				}
+				for n := 1; ; n++ {
+					if !soak && n > 1 {
+						break
+					}
+					dir := t.TempDir()
+					require.NoError(t, os.WriteFile(filepath.Join(dir, verb.source), verb.before, 0o666))
+					log := filepath.Join(base, "log")
+					cmd := self(t, verb.args...)
+					exe, name := cmd.Path, cmd.Args[0]
+					link := filepath.Join(base, name)
+					_ = os.Symlink(exe, link)
+					trace := exec.Command("strace", append([]string{"-f", "-qq", "-o", log, "-e", "trace=" + call.name,
+						"-e", fmt.Sprintf("inject=%s:%s:when=%d", call.name, inject, n), link}, verb.args...)...)
+					trace.Dir = dir
+					trace.Env = append(os.Environ(), "GOMAXPROCS=1")
+					text, ferr := trace.CombinedOutput()
+					logged, err := os.ReadFile(log)
+					require.NoError(t, err)
+					where := fmt.Sprintf("cdfz %s: %s of %s %d: %s", strings.Join(verb.args, " "), inject, call.name, n, text)
+					if !strings.Contains(string(logged), "INJECTED") && !strings.Contains(string(logged), "killed by SIGKILL") {
+						break // no such call
+					}
+					runs++
+					got, err := os.ReadFile(filepath.Join(dir, verb.target))
+					switch {
+					case verb.inPlace:
+						require.NoError(t, err)
+					case err == nil:
+						require.True(t, bytes.Equal(verb.after, got), where)
+					default:
+						require.ErrorIs(t, err, os.ErrNotExist, where)
+						require.Error(t, ferr, where)
+					}
+					if !verb.inPlace {
+						src, err := os.ReadFile(filepath.Join(dir, verb.source))
+						require.NoError(t, err, where)
+						require.True(t, bytes.Equal(verb.before, src), where)
+					}
+					args := verb.args
+					if !verb.inPlace {
+						args = append([]string{verb.args[0], "-f"}, verb.args[1:]...)
+					}
+					out, err := cdfz(dir, args...)
+					require.NoError(t, err, "%s\nagain: %s", where, out)
+					got, err = os.ReadFile(filepath.Join(dir, verb.target))
+					require.NoError(t, err)
+					require.True(t, bytes.Equal(verb.after, got), where)
+					list, err := os.ReadDir(dir)
+					require.NoError(t, err)
+					want := 2
+					if verb.inPlace {
+						want = 1
+					}
+					require.Len(t, list, want, where)
+				}
+			}
+		}
+	}
+	t.Logf("%d runs", runs)
+	require.Positive(t, runs)
+}

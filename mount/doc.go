@@ -1,0 +1,46 @@
+// Package mount shows a folder of archives as a folder of the original netCDF files: a
+// read-only FUSE file system. The archive x.nc.cdfz appears as x.nc, with the size of
+// the image, and the times, owner and permissions of the archive. Everything else
+// appears unchanged.
+//
+// [Mount] is the only way in. It works on Linux.
+//
+// The rules for names are those of archive.FS: an archive next to an existing x.nc
+// appears as x.nc.cdfz, and so does a file of that name that is not an archive or that
+// cannot be read. A damaged archive that cannot be opened appears as x.nc, and looking
+// at it fails with EIO, so that nothing mistakes it for a missing or an empty file.
+//
+// Symbolic links appear unchanged, except that one named x.nc.cdfz that leads to an
+// archive inside the source appears as the file x.nc. Links that leave the source are
+// never followed by the server.
+package mount
+
+import (
+	"errors"
+	"time"
+)
+
+// DefaultCache is the default memory for decoded blocks, in bytes. It holds 1024 blocks
+// of the default size, for all files together.
+const DefaultCache = 256 << 20
+
+// Options control Mount. Nil and the zero value mean the defaults.
+type Options struct {
+	Cache        int64         // bytes of decoded blocks kept for all files together; 0: DefaultCache
+	Workers      int           // blocks of one file decoded at the same time; 0: GOMAXPROCS
+	Idle         time.Duration // unmount after this time without open files and requests; 0: never
+	WithArchives bool          // show the archives as well
+	AllowOther   bool          // let other users in; permissions are checked
+	// Warn, if not nil, is called once for each damaged block that a read needs, and for
+	// each archive that cannot be opened, with the name of the archive. It must be safe
+	// for concurrent use.
+	Warn func(name string, err error)
+}
+
+// Errors of Mount. Others are those of the system and of archive.New.
+var (
+	ErrSource = errors.New("expected a folder or an archive named *.cdfz")
+	ErrTarget = errors.New("expected a folder to mount on")
+	ErrInside = errors.New("the mount point lies inside the source")
+	ErrStale  = errors.New("an earlier mount has lost its server, umount ends it")
+)

@@ -1,0 +1,20 @@
+//go:build !linux
+
+package mount
+
+import "errors"
+
+// Server is a mounted folder.
+type Server struct{}
+
+// Mount works on Linux only. Elsewhere it returns errors.ErrUnsupported.
+func Mount(string, string, *Options) (*Server, error) { return nil, errors.ErrUnsupported }
+
+// Wait returns when the folder is no longer mounted.
+func (*Server) Wait() {}
+
+// Done is closed when the folder is no longer mounted.
+func (*Server) Done() <-chan struct{} { return nil }
+
+// Close unmounts the folder.
+func (*Server) Close() (busy bool, err error) { return false, nil }

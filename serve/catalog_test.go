@@ -1,0 +1,113 @@
+package serve
+
+import (
+	"encoding/json"
+	"encoding/xml"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestCatalog(t *testing.T) {
+	files := classic(t, "cdf2_climate")
+	image := files["cdf2_climate.nc"]
+	files["sub 1/a&b.nc"] = image
+	dir := folder(t, files)
+	put(t, filepath.Join(dir, "notes.txt"), []byte("notes"))
+	put(t, filepath.Join(dir, "bad.nc.cdfz"), damaged(t, filepath.Join(dir, "cdf2_climate.nc.cdfz"), 0))
+	_, at := start(t, dir, nil)
+	a := get(t, at+"/catalog.xml")
+	require.Equal(t, "application/xml", a.Header.Get("Content-Type"))
+	require.Equal(t, `<?xml version="1.0" encoding="UTF-8"?>
+<catalog xmlns="http://www.unidata.ucar.edu/namespaces/thredds/InvCatalog/v1.0" xmlns:xlink="http://www.w3.org/1999/xlink" version="1.0.1" name="/">
+  <service name="all" serviceType="Compound" base="">
+    <service name="dap" serviceType="OPENDAP" base="/dap/"></service>
+    <service name="http" serviceType="HTTPServer" base="/files/"></service>
+  </service>
+  <dataset name="/">
+    <dataset name="cdf2_climate.nc" ID="cdf2_climate.nc" urlPath="cdf2_climate.nc">
+      <serviceName>all</serviceName>
+      <dataSize units="bytes">305104</dataSize>
+      <date type="modified">2001-09-09T01:46:40Z</date>
+    </dataset>
+    <dataset name="notes.txt" ID="notes.txt" urlPath="notes.txt">
+      <serviceName>http</serviceName>
+      <dataSize units="bytes">5</dataSize>
+      <date type="modified">2001-09-09T01:46:40Z</date>
+    </dataset>
+    <catalogRef xlink:href="catalog/sub%201/catalog.xml" xlink:title="sub 1" name=""></catalogRef>
+  </dataset>
+</catalog>`, a.body)
+	var c struct {
+		Dataset struct {
+			Refs []struct {
+				Href string `xml:"href,attr"`
+			} `xml:"catalogRef"`
+			Datasets []struct {
+				Path string `xml:"urlPath,attr"`
+			} `xml:"dataset"`
+		} `xml:"dataset"`
+	}
+	require.NoError(t, xml.Unmarshal([]byte(get(t, at+"/catalog/catalog.xml").body), &c))
+	require.Equal(t, "./sub%201/catalog.xml", c.Dataset.Refs[0].Href)
+	c.Dataset.Datasets = nil
+	require.NoError(t, xml.Unmarshal([]byte(get(t, at+"/catalog/sub%201/catalog.xml").body), &c))
+	require.Equal(t, "sub%201/a&b.nc", c.Dataset.Datasets[0].Path)
+	require.Equal(t, string(image), get(t, at+"/files/"+c.Dataset.Datasets[0].Path).body)
+
+	var j jsonCatalog
+	require.NoError(t, json.Unmarshal([]byte(get(t, at+"/catalog.json").body), &j))
+	require.Equal(t, "/", j.Path)
+	require.Equal(t, []jsonFolder{{"sub 1", "/catalog/sub%201/catalog.json"}}, j.Folders)
+	require.Len(t, j.Datasets, 2)
+	require.Equal(t, `"`+j.Datasets[0].SHA256+`"`, get(t, at+j.Datasets[0].Files).Header.Get("ETag"))
+	require.Equal(t, "/dap/cdf2_climate.nc", j.Datasets[0].DAP)
+	require.Equal(t, 200, get(t, at+j.Datasets[0].DAP+".dds").StatusCode)
+	require.Empty(t, j.Datasets[1].DAP)
+	require.NoError(t, json.Unmarshal([]byte(get(t, at+"/catalog/sub%201/catalog.json").body), &j))
+	require.Equal(t, "a&b.nc", j.Datasets[0].Name)
+	for _, p := range []string{"/catalog/", "/catalog/none/catalog.xml", "/catalog/notes.txt/catalog.xml", "/catalog/../catalog.xml", "/catalog/sub%201"} {
+		require.Equal(t, 404, get(t, at+p).StatusCode, p)
+	}
+}
+
+// TestDAP reads data through the server, and what it refuses.
+func TestDAP(t *testing.T) {
+	files := classic(t, "climate_small")
+	dir := folder(t, files)
+	put(t, filepath.Join(dir, "classic.nc"), files["cdf1_climate_small.nc"])
+	put(t, filepath.Join(dir, "notes.txt"), []byte("notes"))
+	put(t, filepath.Join(dir, "bad.nc.cdfz"), damaged(t, filepath.Join(dir, "cdf1_climate_small.nc.cdfz"), 0))
+	_, at := start(t, dir, &Options{Bytes: 2000})
+	at += "/dap/"
+	a := get(t, at+"cdf1_climate_small.nc.dds?time")
+	require.Equal(t, "Dataset {\n    Float64 time[time = 3];\n} cdf1_climate_small.nc;\n", a.body)
+	require.Equal(t, "dods_dds", a.Header.Get("Content-Description"))
+	require.Contains(t, get(t, at+"classic.nc.das").body, `String Unlimited_Dimension "time";`)
+	a = get(t, at+"cdf1_climate_small.nc.dods?time")
+	require.Equal(t, int64(len(a.body)), a.ContentLength)
+	require.Contains(t, a.body, "\nData:\n\x00\x00\x00\x03\x00\x00\x00\x03\x40\x2e")
+	require.Equal(t, a.ContentLength, request(t, "HEAD", at+"cdf1_climate_small.nc.dods?time").ContentLength)
+	require.Contains(t, get(t, at+"cdf1_climate_small.nc.ascii?time").body, "time[3]\n15, 45, 75\n")
+	for p, want := range map[string]struct {
+		status int
+		text   string
+	}{
+		"cdf1_climate_small.nc.dods":       {403, "the limit is 2000: ask for a part"},
+		"cdf1_climate_small.nc.dods?f(x)":  {400, "functions are not supported"},
+		"cdf1_climate_small.nc.dds?none":   {400, "no variable"},
+		"cdf1_climate_small.nc":            {404, "expected a name that ends in .dds"},
+		"notes.txt.dds":                    {404, "no such netCDF file"},
+		"none.nc.dds":                      {404, "no such netCDF file"},
+		"..%2fcdf1_climate_small.nc.dds":   {404, "no such netCDF file"},
+		"bad.nc.dods":                      {500, "the archive cannot be read"},
+		"cdf1_climate_small.nc.nc.ver.dds": {404, "no such netCDF file"},
+	} {
+		a := get(t, at+p)
+		require.Equal(t, want.status, a.StatusCode, p)
+		require.Contains(t, a.body, "Error {\n    code = ", p)
+		require.Contains(t, a.body, want.text, p)
+		require.Equal(t, "dods_error", a.Header.Get("Content-Description"))
+	}
+}

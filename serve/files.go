@@ -1,0 +1,208 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"html"
+	"io"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+	"sync/atomic"
+
+	"github.com/cdfz-format/cdfz/archive"
+)
+
+// serveFile answers with an image, another file, or the list of a folder.
+func (s *Server) serveFile(w http.ResponseWriter, r *http.Request, name string) {
+	dir := name == "" || strings.HasSuffix(name, "/")
+	name = strings.TrimSuffix(name, "/")
+	if name == "" {
+		name = "."
+	}
+	f, err := s.source.find(name)
+	switch {
+	case err != nil:
+		s.fail(w, err)
+	case f.info.IsDir() && !dir:
+		// The links of a list are relative.
+		http.Redirect(w, r, "./"+url.PathEscape(path.Base(name))+"/", http.StatusMovedPermanently)
+	case f.info.IsDir():
+		s.serveList(w, name)
+	case dir:
+		refuse(w, http.StatusNotFound, "no such folder")
+	case f.image:
+		s.serveImage(w, r, f)
+	default:
+		s.serveOther(w, r, f)
+	}
+}
+
+// serveImage answers with an image or ranges of it.
+func (s *Server) serveImage(w http.ResponseWriter, r *http.Request, f *found) {
+	if f.err != nil {
+		s.fail(w, f.err)
+		return
+	}
+	d, err := s.source.acquire(f)
+	if err != nil {
+		s.fail(w, err)
+		return
+	}
+	defer s.source.datasets.release(d)
+	info, ok := d.Info()
+	if !ok { // replaced by a classic file meanwhile
+		s.fail(w, archive.ErrCorrupt)
+		return
+	}
+	h := w.Header()
+	h.Set("ETag", `"`+info.SHA256+`"`)
+	in := &imageReader{ctx: r.Context(), im: d.Image()}
+	serveContent(w, r, f, in)
+	if err := in.err.Load(); err != nil {
+		if r.Context().Err() == nil {
+			s.source.warnings.Add(f.name, *err)
+		}
+		panic(http.ErrAbortHandler) // the client must not take the answer for complete
+	}
+}
+
+// serveOther answers with a file that appears unchanged.
+func (s *Server) serveOther(w http.ResponseWriter, r *http.Request, f *found) {
+	file, st, err := s.source.open(f.name)
+	if err != nil {
+		s.fail(w, err)
+		return
+	}
+	defer file.Close()
+	f.info = st
+	w.Header().Set("ETag", fmt.Sprintf(`"%x-%x"`, st.Size(), st.ModTime().UnixNano()))
+	serveContent(w, r, f, file)
+}
+
+// serveContent sets the headers of all files. Ranges and conditions are the work of
+// net/http.
+func serveContent(w http.ResponseWriter, r *http.Request, f *found, content io.ReadSeeker) {
+	h := w.Header()
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Content-Security-Policy", "sandbox") // files are not part of this site
+	switch path.Ext(f.shown) {
+	case ".nc", ".cdf":
+		h.Set("Content-Type", "application/x-netcdf")
+	case ".txt", ".cdl", ".md":
+		h.Set("Content-Type", "text/plain; charset=utf-8")
+	default:
+		h.Set("Content-Type", "application/octet-stream")
+	}
+	http.ServeContent(w, r, "", f.info.ModTime(), content)
+}
+
+const (
+	// copyPiece is the number of bytes that net/http reads and writes at once.
+	copyPiece = 32 << 10
+	// aheadAfter is the number of bytes read in sequence before more is decoded at once,
+	// and ahead how much that is: blocks of two of the default size.
+	aheadAfter = 4 * copyPiece
+	ahead      = 512 << 10
+)
+
+// imageReader reads an image for one request. Reads in sequence become longer, so that
+// several blocks are decoded at the same time.
+type imageReader struct {
+	ctx context.Context
+	im  *archive.Image
+	err atomic.Pointer[error] // net/http answers several ranges in another goroutine
+	off int64
+	run int64  // bytes read in sequence
+	buf []byte // decoded bytes from off on
+	mem []byte
+}
+
+// Seek implements io.Seeker.
+func (r *imageReader) Seek(off int64, whence int) (int64, error) {
+	switch whence {
+	case io.SeekCurrent:
+		off += r.off
+	case io.SeekEnd:
+		off += r.im.Size()
+	}
+	if off < 0 {
+		return 0, fmt.Errorf("serve: seek to %d", off)
+	}
+	r.off, r.run, r.buf = off, 0, nil
+	return off, nil
+}
+
+// Read implements io.Reader.
+func (r *imageReader) Read(p []byte) (int, error) {
+	if r.off >= r.im.Size() {
+		return 0, io.EOF
+	}
+	if len(r.buf) == 0 && r.run >= aheadAfter {
+		if r.mem == nil {
+			r.mem = make([]byte, ahead)
+		}
+		n := min(int64(ahead), r.im.Size()-r.off)
+		if err := r.readAt(r.mem[:n]); err != nil {
+			return 0, err
+		}
+		r.buf = r.mem[:n]
+	}
+	n := min(int64(len(p)), r.im.Size()-r.off)
+	if len(r.buf) > 0 {
+		n = int64(copy(p, r.buf))
+		r.buf = r.buf[n:]
+	} else if err := r.readAt(p[:n]); err != nil {
+		return 0, err
+	}
+	r.off += n
+	r.run += n
+	return int(n), nil
+}
+
+func (r *imageReader) readAt(p []byte) error {
+	n, err := r.im.ReadAtContext(r.ctx, p, r.off)
+	if n == len(p) {
+		return nil
+	}
+	if err == nil {
+		err = io.ErrUnexpectedEOF
+	}
+	r.err.Store(&err)
+	return err
+}
+
+// serveList answers with the list of a folder, as HTML with relative links, which fsspec
+// and wget follow.
+func (s *Server) serveList(w http.ResponseWriter, name string) {
+	list, err := s.source.list(name)
+	if err != nil {
+		s.fail(w, err)
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
+	title := html.EscapeString("/" + strings.TrimPrefix(name, "."))
+	fmt.Fprintf(w, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>%s</title></head>\n<body><h1>%s</h1>\n<table>\n", title, title)
+	if name != "." {
+		fmt.Fprint(w, "<tr><td><a href=\"../\">../</a></td></tr>\n")
+	}
+	for _, f := range list {
+		base, size := path.Base(f.shown), ""
+		switch {
+		case f.info.IsDir():
+			base += "/"
+		case f.err != nil:
+			size = "damaged"
+		default:
+			size = fmt.Sprint(f.size())
+		}
+		// A name with a colon is not a scheme.
+		link := "./" + (&url.URL{Path: base}).EscapedPath()
+		fmt.Fprintf(w, "<tr><td><a href=\"%s\">%s</a></td><td>%s</td><td align=\"right\">%s</td></tr>\n",
+			html.EscapeString(link), html.EscapeString(base), f.info.ModTime().UTC().Format("2006-01-02 15:04"), size)
+	}
+	fmt.Fprint(w, "</table></body></html>\n")
+}

@@ -1,0 +1,33 @@
+package serve
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+
+	"github.com/cdfz-format/cdfz/archive"
+)
+
+// refuse answers with a status and a line of text.
+func refuse(w http.ResponseWriter, status int, text string) {
+	h := w.Header()
+	h.Del("Content-Length")
+	h.Set("Content-Type", "text/plain; charset=utf-8")
+	h.Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	fmt.Fprintln(w, text)
+}
+
+// fail answers with an error of finding or opening a file. Names outside of the source
+// are not told from missing ones.
+func (s *Server) fail(w http.ResponseWriter, err error) {
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		refuse(w, http.StatusForbidden, "not permitted")
+	case errors.Is(err, archive.ErrCorrupt), errors.Is(err, archive.ErrVersion):
+		refuse(w, http.StatusInternalServerError, "the archive cannot be read")
+	default:
+		refuse(w, http.StatusNotFound, "no such file")
+	}
+}
