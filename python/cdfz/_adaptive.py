@@ -34,9 +34,9 @@ class Model:
         """Whether a residual has more bits than d more than expected."""
         node = clamp(d + 8, 0, 15)
         states = [self.inputs.setdefault((i, c, node), [HALF, 0]) for i, c in enumerate(contexts)]
-        w = self.weights.setdefault((z, node), [19660] * 4)
+        w = self.weights.setdefault((z, node), [78640 // len(contexts)] * len(contexts))
         t = [STRETCH[v >> 10] for v, _ in states]
-        p = w[0] * t[0] + w[1] * t[1] + w[2] * t[2] + w[3] * t[3] >> 16
+        p = sum(a * b for a, b in zip(w, t)) >> 16
         p = SQUASH[p + 2047] if -2048 < p < 2048 else 4095 if p > 0 else 1
         bit = self.coder.bit(min(max(16 * p, 32), 65504))
         err, target = (4096 * bit - p) * 6, TOP * bit
@@ -55,8 +55,9 @@ class Model:
         z, base = min(start, 3), 2 * start - 4
         sw, sn, sb = small[i - 1], small[n], clamp(small[b], -1, 1)
         near = lambda k: clamp(mag[k] - base, 0, 8)
-        contexts = (min(start, 11) * 8 + part, z * 81 + near(i - 1) * 9 + near(n), z * 81 + near(b) * 9 + near(i - 2),
-                    z * 75 + ((sw + 2) * 15 + (sn + 2) * 3 + sb + 1 if z < 3 else (near(n - 1) >> 1) * 5 + (near(n + 1) >> 1)))
+        contexts = (min(start, 11) * 8 + part, z * 81 + near(i - 1) * 9 + near(n))
+        if z < 3:
+            contexts += z * 81 + near(b) * 9 + near(i - 2), z * 75 + (sw + 2) * 15 + (sn + 2) * 3 + sb + 1
         k = min(start, lane - 1)
         if self.above(contexts, z, k - start):
             k += 1
@@ -72,9 +73,9 @@ class Model:
         bit = self.coder.adaptive
         negative = bit(("sign", clamp(sw, -1, 1), clamp(sn, -1, 1), sb, min(k, 3)))
         x, rest = 1, k - 1
-        while rest > zeros and k - 1 - rest < 2:
+        if rest > zeros:
             rest -= 1
-            x = 2 * x + bit(("lead", min(k, 8), clamp(k - start + 3, 0, 7), part, x))
+            x = 2 + bit(("lead", min(k, 8), clamp(k - start + 3, 0, 7), part))
         if rest > zeros:
             x = x << rest - zeros | self.raw(rest - zeros)
             rest = zeros

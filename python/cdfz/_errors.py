@@ -16,3 +16,15 @@ class DamagedBlock(LorenzError):
 def need(ok, what):
     if not ok:
         raise DamagedBlock(f"lorenz: damaged block: {what}")
+
+
+class ArchiveError(ValueError):
+    """An archive that cannot be read."""
+
+
+class ArchiveDamaged(ArchiveError):
+    """The bytes violate the format."""
+
+
+class ArchiveUnsupported(ArchiveError):
+    """Not a cdfz archive, or one that needs a newer reader, or a library that is missing."""

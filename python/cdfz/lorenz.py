@@ -22,7 +22,7 @@ INT8, CHAR, INT16, INT32, FLOAT32, FLOAT64, UINT8, UINT16, UINT32, INT64, UINT64
 SIZES = {INT8: 1, CHAR: 1, INT16: 2, INT32: 4, FLOAT32: 4, FLOAT64: 8, UINT8: 1, UINT16: 2, UINT32: 4, INT64: 8,
          UINT64: 8}
 RAW, CONST, GROUPS, BYTES, ADAPTIVE, REFERENCES, TEXT = range(7)
-ORDER, FIXED, RATIO, DICTIONARY, SINGLE = range(5)
+ORDER, FIXED, RATIO, DICTIONARY, SINGLE, MIRRORED = range(6)
 FLOAT, TRANSPOSED, REPEATS, CELLS, PATCHES, WIDE = (1 << i for i in range(2, 8))
 
 
@@ -110,12 +110,12 @@ def decode_groups(r, p, mode):
     flags, transform = r.byte("flags"), r.byte("transform")
     need(flags & 3 < 3, "expected at most 2 special values, found 3")
     lane = np.dtype(np.uint64 if flags & WIDE else np.uint32)
-    need(transform <= SINGLE, f"unknown transform {transform}")
+    need(transform <= MIRRORED, f"unknown transform {transform}")
     need(transform in (ORDER, DICTIONARY) or p.floating, f"transform {transform} of integers")
-    need(transform < SINGLE or p.type == FLOAT64, f"transform {transform} of another type than float64")
+    need(transform != SINGLE or p.type == FLOAT64, f"transform {transform} of another type than float64")
     if transform == ORDER:
         need((lane.itemsize == 8) == (p.size == 8), "lanes of a wrong length")
-    elif transform in (DICTIONARY, SINGLE) or p.size == 4:
+    elif transform in (DICTIONARY, SINGLE, MIRRORED) or p.size == 4:
         need(lane.itemsize == 4, "lanes of a wrong length")
     plane = cell = n
     if flags & CELLS:
@@ -133,6 +133,7 @@ def decode_groups(r, p, mode):
     patches = read_patches(r, p) if flags & PATCHES else None
     need(mode == GROUPS or not flags & (REPEATS | TRANSPOSED), f"repeats or transposition in mode {mode}")
     need(mode != REFERENCES or not flags & CELLS, "cells in mode 5")
+    need(mode != ADAPTIVE or cell == plane, "cells shorter than planes in mode 4")
     if mode == ADAPTIVE:
         masked = None if kinds is None else (kinds != 0).tolist()
         y = read_adaptive(r, n, masked, 8 * lane.itemsize, *p.neighbours)
@@ -148,7 +149,14 @@ def decode_groups(r, p, mode):
         z = np.empty_like(y)
         z[np.argsort(np.arange(n) % step, kind="stable")] = y
         y = z
-    if kept is not None:
+    if plane < n and cell < plane:
+        order = by_cells(n, plane, cell)
+        if kept is not None:
+            order = order[kinds[order] == 0]
+        z = np.zeros(n, lane)
+        z[order] = y
+        y = z
+    elif kept is not None:
         z = np.zeros(n, lane)
         z[kinds == 0] = y
         y = z
@@ -162,6 +170,12 @@ def decode_groups(r, p, mode):
     if patches:
         out[patches[0]] = patches[1]
     return out.ravel()
+
+
+def by_cells(n, plane, cell):
+    """Returns the elements in the order of cells (section 3)."""
+    rest = np.arange(n).reshape(-1, plane)
+    return np.concatenate([rest[:, c:c + cell].ravel() for c in range(0, plane, cell)])
 
 
 # ---- section 5
@@ -298,9 +312,12 @@ def read_transform(r, transform, p, lane):
     if transform == RATIO:
         d = r.uv("divisor", 1 << 53, 1)
         return lambda y: rounded(signed(y).astype("f8") / d)
-    if transform == DICTIONARY:
+    if transform in (DICTIONARY, MIRRORED):
         count = r.uv("dictionary", p.n, 1)
         v = read_groups(r, count, np.dtype(np.uint64 if p.size == 8 else np.uint32), True)
-        entries = ordered(np.add.accumulate(v, dtype=v.dtype))
-        return lambda y: entries[np.where(y < count, y, 0)]
+        sums = np.add.accumulate(v, dtype=v.dtype)
+        if transform == MIRRORED:
+            sums = np.concatenate((~sums[::-1], sums))
+        entries = ordered(sums)
+        return lambda y: entries[np.where(y < len(entries), y, 0)]
     return lambda y: from_lane(y, sign).view("f4").astype("f8").view(bits)   # single

@@ -1,0 +1,54 @@
+"""Checks of what an archive claims. Comments and names quote headings of docs/FORMAT.md."""
+import json
+import re
+import unicodedata
+
+from ._errors import ArchiveDamaged
+
+M32, M16, MAXBLOCK, MAXHEADER = 0xFFFFFFFF, 0xFFFF, 2**30, 2**28
+
+
+def need(ok, what):
+    if not ok:
+        raise ArchiveDamaged(what)
+
+
+def uint(x, what="number", top=2**63 - 1):
+    need(type(x) is int and 0 <= x <= top, f"{what}: {x!r:.40} is not an integer from 0 to {top}")
+    return x
+
+
+# ---- "Rules for JSON" and the members of manifest and plan
+
+def parse_json(text):
+    def pairs(list_):
+        d = dict(list_)
+        need(len(d) == len(list_), "a member occurs twice")
+        return d
+    text = bytes(text).decode()                # strict: ValueError is damage
+    x = json.loads(text, object_pairs_hook=pairs, parse_constant=lambda c: need(False, c))
+    json.dumps(x, ensure_ascii=False).encode() # an unpaired surrogate does not encode
+    return x
+
+def members(x, required, optional=""):
+    need(type(x) is dict, f"{x!r:.40} is not an object")
+    required, known = required.split(), (required + " " + optional).split()
+    for m in required:
+        need(m in x, f"member {m} is missing")
+    need(not any(x[m] is None for m in known if m in x), "a member is null")
+    need(len(x) - sum(m in x for m in known) <= 32, "too many unknown members")
+    return x
+
+def text(x, most=255):
+    need(type(x) is str and len(x.encode()) <= most, f"{x!r:.40} is not a string of at most {most} bytes")
+    return x
+
+def hexdigits(x, n):
+    need(type(x) is str and re.fullmatch("[0-9a-f]{%d}" % n if n else "([0-9a-f]{2})*", x), f"{x!r:.40} are no {n} hexadecimal digits")
+    return x
+
+def path_allowed(v):
+    p = text(v["path"])
+    plain = (1 <= len(p.encode()) <= 200 and p[0] != "." and not set(p) & set("/\\")
+             and not any(unicodedata.category(c) == "Cc" for c in p))
+    need(plain or p == f".cdfz/v/{v['var']}", f"path {p!r}")

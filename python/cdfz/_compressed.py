@@ -1,0 +1,71 @@
+"""Blocks of lz4 and frames of zstd, by the library that is installed: zstd of Python 3.14,
+numcodecs or zstandard, and lz4 in plain Python where numcodecs is missing."""
+import struct
+
+from ._errors import ArchiveUnsupported
+
+
+def zstd_frame(data, size):
+    """Decodes a frame whose header names size."""
+    try:
+        from compression import zstd
+        return zstd.decompress(data)
+    except ImportError:
+        pass
+    try:
+        from numcodecs import zstd
+        return zstd.decompress(data)
+    except ImportError:
+        pass
+    try:
+        import zstandard
+    except ImportError:
+        raise ArchiveUnsupported("the archive needs zstd: install numcodecs or zstandard, or use Python 3.14") from None
+    try:
+        return zstandard.ZstdDecompressor().decompress(data, max_output_size=size)
+    except zstandard.ZstdError as e:
+        raise ValueError(str(e)) from None
+
+
+def lz4_block(data, size):
+    """Decodes a block to size bytes."""
+    try:
+        from numcodecs import lz4
+    except ImportError:
+        return plain_lz4(data, size)
+    # numcodecs expects the decoded length before the block, little-endian
+    return lz4.decompress(struct.pack("<I", size) + data)
+
+
+def plain_lz4(data, size):
+    out, at = bytearray(), 0
+    def length(n):
+        nonlocal at
+        while n >= 15:
+            b = data[at]
+            at, n = at + 1, n + b
+            if b < 255 or n > size:
+                break
+        return n
+    while True:
+        token = data[at]
+        at += 1
+        n = length(token >> 4)
+        if at + n > len(data) or len(out) + n > size:
+            raise ValueError("lz4: literals beyond the end")
+        out += data[at:at + n]
+        at += n
+        if at == len(data):
+            break
+        back, = struct.unpack_from("<H", data, at)
+        at += 2
+        n = length(token & 15) + 4
+        if not 1 <= back <= len(out) or len(out) + n > size:
+            raise ValueError("lz4: copy from before the start or beyond the end")
+        while n > 0:
+            part = out[-back:][:n]
+            out += part
+            n -= len(part)
+    if len(out) != size:
+        raise ValueError("lz4: wrong length")
+    return bytes(out)

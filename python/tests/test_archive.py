@@ -1,0 +1,169 @@
+"""Tests of reading archives. They need the program cdfz on PATH, xarray, dask, netCDF4 and scipy:
+python3 -m unittest tests/test_archive.py"""
+import io
+import os
+import pathlib
+import pickle
+import random
+import sys
+import tempfile
+import threading
+import unittest
+
+import numpy as np
+import xarray
+
+import cdfz
+from cdfz import _compressed
+from cdfz.xarray_backend import CdfzBackend
+
+CLASSIC = pathlib.Path(__file__).parents[2] / "testdata/classic"
+# lorenz is slow in Python, so most tests use deflate.
+LAYOUTS = {"default": (), "always": ("--zarr", "always", "--preset", "portable"), "never": ("--zarr", "never", "-F", "*,32004"),
+           "small": ("--block", "4K", "--preset", "portable")}
+
+
+class Reading(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.dir = tempfile.TemporaryDirectory()
+        cls.original = str(CLASSIC / "cdf2_climate.nc")
+        cls.bytes = pathlib.Path(cls.original).read_bytes()
+        cls.archives = {}
+        for name, options in LAYOUTS.items():
+            cls.archives[name] = os.path.join(cls.dir.name, name + ".nc.cdfz")
+            cdfz.archive(cls.original, cls.archives[name], *options)
+        with xarray.open_dataset(cls.original, engine="netcdf4") as d:
+            cls.want = d.load()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.dir.cleanup()
+
+    def test_layouts(self):
+        for name in self.archives.values():
+            with self.subTest(name), xarray.open_dataset(name, engine=CdfzBackend) as d:
+                xarray.testing.assert_identical(self.want, d)
+
+    def test_kinds(self):
+        """Names, paths, bytes and open files, with lazy reading and pickling."""
+        name = self.archives["always"]
+        with open(name, "rb") as f:
+            for what in (name, pathlib.Path(name), f, io.BytesIO(f.read()), pathlib.Path(name).read_bytes()):
+                a = cdfz.Archive(what)
+                self.assertEqual(self.bytes[:100], a.image(0, 100).tobytes())
+        with xarray.open_dataset(name, engine=CdfzBackend) as d:
+            xarray.testing.assert_identical(self.want, pickle.loads(pickle.dumps(d)))
+        self.assertTrue(CdfzBackend().guess_can_open(name))
+        self.assertTrue(CdfzBackend().guess_can_open("https://example.org/x.nc.cdfz?token=1"))
+        self.assertTrue(CdfzBackend().guess_can_open(io.BytesIO(pathlib.Path(name).read_bytes())))
+        for no in (self.original, io.BytesIO(b"CDF"), 5, None):
+            self.assertFalse(CdfzBackend().guess_can_open(no))
+
+    def test_lazy(self):
+        """A point decodes one block."""
+        a = cdfz.Archive(self.archives["small"])
+        number = max(range(len(a.header.vars)), key=lambda i: np.prod(a.header.vars[i].shape))
+        decoded = []
+        inner = a.block
+        a.block = lambda *args: decoded.append(args[0]) or inner(*args)
+        a.read(number, (0,) * len(a.header.vars[number].shape))
+        a.read(number, (0,) * len(a.header.vars[number].shape))
+        self.assertEqual(1, len(decoded))
+
+    def test_dask(self):
+        for chunks in {}, {"time": 5}:
+            with xarray.open_dataset(self.archives["always"], engine=CdfzBackend, chunks=chunks) as d:
+                xarray.testing.assert_identical(self.want, d.compute())
+                name = max(d.data_vars, key=lambda k: d[k].size)
+                xarray.testing.assert_allclose(self.want[name].mean(), d[name].mean().compute())
+
+    def test_indexing(self):
+        plain = dict(decode_cf=False)          # xarray cannot decode no times
+        with xarray.open_dataset(self.archives["small"], engine=CdfzBackend, **plain) as d, \
+                xarray.open_dataset(self.original, engine="netcdf4", **plain) as want:
+            for k, v in want.data_vars.items():
+                for pick in (0, -1, slice(None, None, -2), slice(1, 1), slice(1, None, 3), np.array([1, 0, 0])):
+                    at = {dim: pick for dim in v.dims if v.sizes[dim] > 1}
+                    xarray.testing.assert_identical(v.isel(at), d[k].isel(at).load())
+
+    def test_file(self):
+        import netCDF4
+        import scipy.io
+        with cdfz.open(self.archives["default"]) as f:
+            self.assertEqual((True, True, False, len(self.bytes)), (f.readable(), f.seekable(), f.writable(), f.size))
+            rnd = random.Random(1)
+            for _ in range(30):
+                off, n = rnd.randrange(len(self.bytes) + 9), rnd.choice((0, 1, 9, 5000, len(self.bytes)))
+                f.seek(off)
+                self.assertEqual(self.bytes[off:off + n], f.read(n))
+            self.assertEqual(0, f.seek(0))
+            with netCDF4.Dataset("x.nc", memory=f.read()) as d:
+                self.assertEqual(set(self.want.variables), set(d.variables))
+            f.seek(0)
+            with xarray.open_dataset(f, engine="scipy") as d:
+                xarray.testing.assert_identical(self.want, d.load())
+        with cdfz.open(self.archives["always"]) as f:
+            self.assertEqual(self.bytes[:4], io.BufferedReader(f).read(4))
+            self.assertRaises(ValueError, f.seek, -1)
+        with cdfz.open(self.archives["always"]) as f, scipy.io.netcdf_file(f, mmap=False) as d:
+            self.assertEqual(set(self.want.variables), set(d.variables))
+        self.assertRaises(ValueError, f.read)
+
+    def test_threads(self):
+        a, failed = cdfz.Archive(self.archives["small"], cache=4096), []
+        def work(seed):
+            rnd = random.Random(seed)
+            for _ in range(10):
+                off = rnd.randrange(len(self.bytes))
+                n = min(rnd.randrange(5000), len(self.bytes) - off)
+                if a.image(off, n).tobytes() != self.bytes[off:off + n]:
+                    failed.append(off)
+        threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        self.assertEqual([], failed)
+
+    def test_damage(self):
+        """Damage is detected, or the values are right. Nothing else is raised."""
+        rnd = random.Random(2)
+        whole = pathlib.Path(self.archives["always"]).read_bytes()
+        detected = 0
+        for i in range(60):
+            bad = bytearray(whole)
+            for _ in range(rnd.choice((1, 1, 8))):
+                bad[rnd.randrange(len(bad)) if i % 2 else rnd.randrange(len(bad) - 3000, len(bad))] ^= 1 << rnd.randrange(8)
+            if i % 10 == 0:
+                del bad[rnd.randrange(len(bad)):]
+            try:
+                a = cdfz.Archive(bytes(bad))
+                self.assertEqual(self.bytes, a.image(0, len(self.bytes)).tobytes())
+            except cdfz.ArchiveError:
+                detected += 1
+        self.assertGreater(detected, 20)
+        for what in b"", b"CDF\1", whole[:50], pathlib.Path(self.original).read_bytes():
+            self.assertRaises(cdfz.ArchiveError, cdfz.Archive, what)
+
+    def test_lz4(self):
+        from numcodecs import lz4
+        rnd = random.Random(3)
+        for n in (1, 15, 300, 5000):
+            data = bytes(rnd.choice(b"ab") for _ in range(n)) + b"x" * n
+            block = lz4.compress(data)[4:]
+            self.assertEqual(data, _compressed.plain_lz4(block, len(data)))
+            for _ in range(20):
+                bad = bytearray(block)
+                bad[rnd.randrange(len(bad))] ^= 1 << rnd.randrange(8)
+                try:
+                    self.assertEqual(len(data), len(_compressed.plain_lz4(bytes(bad), len(data))))
+                except (ValueError, IndexError, cdfz._compressed.struct.error):
+                    pass
+
+    def test_program(self):
+        self.assertRaisesRegex(RuntimeError, "nosuch", cdfz.archive, "nosuch.nc")
+
+
+if __name__ == "__main__":
+    unittest.main()
