@@ -3,26 +3,44 @@
 
 GO      ?= go
 BIN     := bin/cdfz
+HOST    := bin/cdfz-plugin-host
 export CGO_ENABLED ?= 0
 
-.PHONY: build install test test-corpus test-ncapi race fuzz seeds lint demo bench bench-access bench-ratio soak man clean
+.PHONY: build host install wheel test test-corpus test-ncapi race fuzz seeds lint demo bench bench-access bench-filters bench-ratio soak man clean
 
 build:
 	$(GO) build -trimpath -o $(BIN) ./cmd/cdfz
 
-# The binary, manual pages and completions. PREFIX is the target; packagers prepend
+# The program that loads HDF5 plugins. It exists for Linux on two machines, and elsewhere
+# there is nothing to build.
+host:
+	@case "$$($(GO) env GOOS)/$$($(GO) env GOARCH)" in \
+	linux/amd64|linux/arm64) set -x; $(GO) build -trimpath -tags plugins -o $(HOST) ./cmd/cdfz-plugin-host ;; \
+	esac
+
+# The binaries, manual pages and completions. PREFIX is the target; packagers prepend
 # DESTDIR.
 PREFIX ?= /usr/local
-install: build man
+install: build host man
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 \
 		$(DESTDIR)$(PREFIX)/share/bash-completion/completions \
 		$(DESTDIR)$(PREFIX)/share/zsh/site-functions \
 		$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
 	install -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/cdfz
+	! test -f $(HOST) || install -m 755 $(HOST) $(DESTDIR)$(PREFIX)/bin/cdfz-plugin-host
 	install -m 644 bin/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
 	$(BIN) completion bash >$(DESTDIR)$(PREFIX)/share/bash-completion/completions/cdfz
 	$(BIN) completion zsh >$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_cdfz
 	$(BIN) completion fish >$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/cdfz.fish
+
+# The Python package with the program in it, for Linux on this processor.
+WHEEL := bin/python
+wheel:
+	rm -rf $(WHEEL)
+	mkdir -p bin
+	cp -r python $(WHEEL)
+	$(GO) build -trimpath -o $(WHEEL)/cdfz/bin/cdfz ./cmd/cdfz
+	CDFZ_PLATFORM=manylinux2014_$$(uname -m) /usr/bin/python3 -m pip wheel --no-index --no-build-isolation --no-deps -w bin $(WHEEL)
 
 # All tests, including those with real programs as judges.
 test:
@@ -43,10 +61,11 @@ test-ncapi:
 	NATIVE_NETCDF="$(NATIVE_NETCDF)" GO_THROWER="$(GO_THROWER)" .ci/ncapi
 
 # The packages that start goroutines or are used by several at a time, and of these the
-# tests that show it. Under the race detector others take minutes and show nothing more;
-# the scripts start the command hundreds of times.
+# tests that show it. Under the race detector others take minutes and show nothing more:
+# the scripts start the command hundreds of times, TestCancel compares times, and TestMemory
+# measures memory, of which the detector takes most.
 CONCURRENT := ./archive ./cmd/cdfz ./internal/ioat ./remote
-SEQUENTIAL := TestScripts|Fuzz|TestHostileArchives|TestGiant|TestLargeHeaders|TestReadJSON|TestVectors|EveryByte|Cuts|Flips|TestRepair|TestPools|TestReadOnce|TestBombs|TestRemoteClassic|TestClaims|TestRandomClaims|TestHostileClaims|TestSparseFile|TestFolders|TestEdges
+SEQUENTIAL := TestScripts|Fuzz|TestHostileArchives|TestGiant|TestLargeHeaders|TestReadJSON|TestVectors|EveryByte|Cuts|Flips|TestRepair|TestPools|TestReadOnce|TestBombs|TestRemoteClassic|TestClaims|TestRandomClaims|TestHostileClaims|TestSparseFile|TestFolders|TestEdges|TestCancel|TestMemory|TestHeader|TestZip|TestStoredOrder|TestPasses|TestOpenReads|TestLayouts|Cost$$|TestRewriteShapes|TestRewriteSame|TestRewriteFilters|TestRewriteDamage|TestFilterRows|TestFilterOptions|TestSalvage|TestTorn|TestSourceChanges|TestMissingFilter|TestManyBlocks|TestManyVariables|TestSourceReads
 race:
 	.ci/deps race
 	CGO_ENABLED=1 $(GO) test -race -short -skip '$(SEQUENTIAL)' -timeout 14m $(CONCURRENT)
@@ -80,6 +99,14 @@ bench-access: build
 	mkdir -p $(BENCHDIR)
 	test -f $(BENCHDIR)/big.nc || $(GO) run ./bench/tile -o $(BENCHDIR)/big.nc
 	$(GO) run ./bench/access -file $(BENCHDIR)/big.nc
+
+# Speed and ratio of each filter beside numcodecs, HDF5's filters and C-Blosc, with and
+# without assembly.
+bench-filters:
+	.ci/deps bench-filters
+	mkdir -p $(BENCHDIR)
+	$(GO) run ./bench/filters -out $(BENCHDIR)/filters $(BENCHFLAGS)
+	$(GO) run -tags purego ./bench/filters -only shuffle -out $(BENCHDIR)/filters-purego $(BENCHFLAGS)
 
 # Ratios of cdfz and its peers over ferret-datasets and CDFZ_CORPUS, if it is set.
 # The sizes of peers are measured once, which takes half an hour on two cores.
