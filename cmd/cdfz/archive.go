@@ -170,9 +170,6 @@ func (v *archiver) run(ctx context.Context, args []string) {
 		selects = unpack.Select
 	}
 	v.files = v.Find(ctx, args, selects, v.failed)
-	if len(v.files.Jobs) > 16 {
-		v.KeepPools()
-	}
 	v.StartProgress("archive", v.files)
 	fresh := *v // sums in v change while files are at work
 	fresh.sum = archiveSum{}

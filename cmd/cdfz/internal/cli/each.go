@@ -52,6 +52,7 @@ func (a *App) Each(ctx context.Context, files Files, one func(Job) error, failed
 // run has been stopped.
 func (a *App) Parallel(ctx context.Context, files Files, w Work) {
 	defer a.status.stop()
+	a.keepPools(len(files.Jobs))
 	jobs := a.Workers
 	if jobs == 0 {
 		jobs = runtime.GOMAXPROCS(0)

@@ -26,10 +26,13 @@ func TuneGC() {
 	}
 }
 
-// KeepPools makes collections rarer, for the work on many files. --memory and the
+// manyFiles is the number of files from which on collections are made rarer.
+const manyFiles = 16
+
+// keepPools makes collections rarer for the work on many files. --memory and the
 // environment override it.
-func (a *App) KeepPools() {
-	if a.Memory == 0 && os.Getenv("GOGC") == "" {
+func (a *App) keepPools(files int) {
+	if files > manyFiles && a.Memory == 0 && os.Getenv("GOGC") == "" {
 		ballast = make([]byte, ballastSize)
 		runtime.KeepAlive(ballast)
 	}
