@@ -100,7 +100,7 @@ func TestBombs(t *testing.T) {
 	}
 	dims, attr := 1<<28, 40<<20
 	if testing.Short() {
-		dims = 1 << 24
+		dims, attr = 1<<22, 4<<20
 	}
 	// 32 KiB of incompressible bytes, so that the plan is not refused for its ratio.
 	noise := make([]byte, 32<<10)

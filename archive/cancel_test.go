@@ -99,7 +99,7 @@ func TestCancel(t *testing.T) {
 			worst := time.Duration(0)
 			steps := time.Duration(6)
 			if testing.Short() {
-				steps = 3
+				steps = 2
 			}
 			for k := range steps {
 				ctx, cancel := context.WithCancel(t.Context())

@@ -197,6 +197,9 @@ func TestGiantArchive(t *testing.T) {
 	}
 	for _, size := range sizes {
 		for _, record := range []bool{false, true} {
+			if testing.Short() && !record {
+				continue
+			}
 			t.Run(fmt.Sprintf("%d/%t", size, record), func(t *testing.T) {
 				h, image := giant(t, size, record)
 				o, err := (&WriteOptions{Name: "x.nc", Zarr: ZarrNever}).withDefaults()

@@ -308,7 +308,7 @@ func TestRemoteFailures(t *testing.T) {
 	} {
 		// The first requests of a hyperslab are for the index.
 		for after := range 4 {
-			if testing.Short() && after%2 == 0 {
+			if testing.Short() && after != 1 {
 				continue
 			}
 			t.Run(fmt.Sprintf("%s/%d", name, after), func(t *testing.T) {
@@ -393,6 +393,9 @@ func TestRemoteReplaced(t *testing.T) {
 		"netCDF":              {image, faultsrv.Tag, faultsrv.Time, `"v2"`, faultsrv.NewTime},
 	} {
 		for after := range 5 {
+			if testing.Short() && after != 2 {
+				continue
+			}
 			t.Run(fmt.Sprintf("%s/%d", name, after), func(t *testing.T) {
 				s := faultsrv.Serve(t, ar)
 				s.ETag, s.Modified = c.etag, c.modified

@@ -221,7 +221,7 @@ func TestSourceChanges(t *testing.T) {
 		for name, change := range changes {
 			found := 0
 			for n := int64(1); n < 60; n += 1 + n {
-				if testing.Short() && n > 1 && n < 31 {
+				if testing.Short() && n != 7 {
 					continue
 				}
 				require.NoError(t, os.WriteFile(src, whole, 0o644))
