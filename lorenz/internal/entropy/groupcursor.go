@@ -1,0 +1,167 @@
+package entropy
+
+import (
+	"encoding/binary"
+	"math/bits"
+	"slices"
+
+	"github.com/cdfz-format/cdfz/lorenz/internal/kernels"
+)
+
+// cursor holds the remaining decoded symbols of a stream.
+type cursor struct {
+	syms  []byte   // one a value; at least maxSym if the value is in large
+	next  int      // values before the first of syms
+	large []uint64 // values too large for a symbol
+	where []int32  // their places
+	vals  []uint64 // buffers of large and where
+	spots []int32
+}
+
+// set prepares the reading of the chunks [c0, c1), whose symbols are syms.
+func (cur *cursor) set(s *Stream, pack uint16, syms []byte, c0, c1 int) bool {
+	cur.syms, cur.next, cur.large, cur.where, cur.vals, cur.spots = syms, 0, nil, nil, cur.vals[:0], cur.spots[:0]
+	if s.method&streamExtra == 0 {
+		return !s.hasLarge(pack) || !anyLarge(syms)
+	}
+	base := 0
+	var tops [4 * ChunkSyms / GroupLen]uint32
+	for c := c0; c < c1; c++ {
+		n := min(ChunkSyms<<pack, len(syms))
+		large := tops[:n/GroupLen]
+		kernels.Tops(large, syms)
+		ok, end := true, s.end[c]
+		if pack == pack1 {
+			end, ok = cur.numbers(s, syms, large, base, end, s.off[c+1])
+		} else {
+			end = cur.nibbles(s, large, base, end, s.off[c+1], [...]uint64{pack2: 15, pack4: 3}[pack])
+		}
+		syms, base = syms[n:], base+n
+		if !ok || (end+7)>>3 != s.off[c+1] {
+			return false
+		}
+	}
+	cur.large, cur.where = cur.vals, cur.spots
+	return true
+}
+
+// numbers reads the extra bits of the symbols that are marked in large, from bit pos of s on. Those of
+// the chunk end at byte end. It returns where they end, and whether the symbols are valid.
+func (cur *cursor) numbers(s *Stream, syms []byte, large []uint32, base, pos, end int) (int, bool) {
+	for i, w := range large {
+		for ; w != 0; w &= w - 1 {
+			at := i*GroupLen + bits.TrailingZeros32(w)
+			y := syms[at]
+			if y > lenBase+64 {
+				return pos, false
+			}
+			k := uint(y) - lenBase - 1
+			var v uint64
+			if p := pos >> 3; k <= 56 && p+8 <= len(s.rest) {
+				// What follows the chunk may be read, since its end is checked.
+				v = binary.LittleEndian.Uint64(s.rest[p:]) >> (pos & 7) & (1<<k - 1)
+			} else {
+				r := bitReader{buf: s.rest[:end], pos: pos}
+				v = r.get64(k)
+			}
+			pos += int(k)
+			cur.vals, cur.spots = append(cur.vals, 1<<k|v), append(cur.spots, int32(base+at))
+		}
+	}
+	return pos, true
+}
+
+// nibbles is numbers for symbols of several values, of which those from least on are marked.
+func (cur *cursor) nibbles(s *Stream, large []uint32, base, pos, end int, least uint64) int {
+	for i, w := range large {
+		for ; w != 0; w &= w - 1 {
+			var v uint64
+			p := pos >> 3
+			if p < len(s.rest)-1 {
+				v = uint64(binary.LittleEndian.Uint16(s.rest[p:])) >> (pos & 7) & 15
+			} else {
+				v = 8 // near the end of the block
+			}
+			if v < 8 {
+				pos += 4
+			} else {
+				r := bitReader{buf: s.rest[:end], pos: pos}
+				v = r.nibbles()
+				pos = r.pos
+			}
+			cur.vals, cur.spots = append(cur.vals, least+v), append(cur.spots, int32(base+i*GroupLen+bits.TrailingZeros32(w)))
+		}
+	}
+	return pos
+}
+
+// skip passes over n values.
+func (cur *cursor) skip(n int) {
+	k, _ := slices.BinarySearch(cur.where, int32(n))
+	cur.large, cur.where = cur.large[k:], cur.where[k:]
+	cur.syms, cur.next = cur.syms[n:], n
+}
+
+// hasLarge reports whether symbols that need extra bits are possible.
+func (s *Stream) hasLarge(pack uint16) bool {
+	if s.method&^streamExtra != streamHuff || pack != pack1 {
+		return true
+	}
+	return s.code.last() >= maxSym
+}
+
+// anyLarge reports whether some symbol is at least maxSym.
+func anyLarge(syms []byte) bool {
+	var tops [ChunkSyms / GroupLen]uint32
+	for len(syms) > 0 {
+		large := tops[:min(len(tops), len(syms)/GroupLen)]
+		kernels.Tops(large, syms)
+		for _, w := range large {
+			if w != 0 {
+				return true
+			}
+		}
+		syms = syms[len(large)*GroupLen:]
+	}
+	return false
+}
+
+// unpacked holds what symbols of several values expand to. Values with extra bits
+// become 255.
+var unpacked = func() (t struct {
+	two  [256]uint16
+	four [256]uint32
+}) {
+	for i := range 256 {
+		for j := range 2 {
+			v := i >> (4 * j) & 15
+			if v == 15 {
+				v = 255
+			}
+			t.two[i] |= uint16(v) << (8 * j)
+		}
+		for j := range 4 {
+			v := i >> (2 * j) & 3
+			if v == 3 {
+				v = 255
+			}
+			t.four[i] |= uint32(v) << (8 * j)
+		}
+	}
+	return t
+}()
+
+// unpack expands symbols of several values to one byte a value.
+func unpack(dst, src []byte, pack uint16) {
+	if pack == pack2 {
+		dst = dst[:2*len(src)]
+		for i, b := range src {
+			binary.LittleEndian.PutUint16(dst[2*i:], unpacked.two[b])
+		}
+		return
+	}
+	dst = dst[:4*len(src)]
+	for i, b := range src {
+		binary.LittleEndian.PutUint32(dst[4*i:], unpacked.four[b])
+	}
+}
