@@ -59,6 +59,7 @@ var edges = map[string][]string{
 	"filters/spec":                 {"filters"},
 	"filters/plugin":               {"filters", "internal/hostproto"},
 	"internal/warnings":            {"archive"}, // knows errors of blocks
+	"internal/openfiles":           {"archive"}, // for mount and serve
 	"internal/hostproto":           {},          // used by filters/plugin and by the command cdfz-plugin-host
 	"slab":                         {"cdf3", "internal/ioat"},
 	"unlimited":                    {"cdf3", "internal/ioat"},
@@ -73,8 +74,8 @@ var edges = map[string][]string{
 		"blockidx", "cdf3", "filters", "internal/ioat", "unlimited"},
 	"archive/parity": {"archive/internal/czip", "archive/internal/fault", "archive/internal/format", "internal/ioat"},
 	"archive/ncapi":  {"archive", "cdf3", "slab"}, // a nested module
-	"mount":          {"archive", "internal/warnings"},
-	"serve":          {"archive", "internal/warnings", "serve/dap"},
+	"mount":          {"archive", "internal/openfiles", "internal/warnings"},
+	"serve":          {"archive", "internal/openfiles", "internal/warnings", "serve/dap"},
 	"serve/dap":      {"cdf3", "slab"}, // the protocol, for any source
 	"cf":             {"cdf3", "slab"},
 	"export":         {"cdf3", "slab", "cf"},

@@ -52,21 +52,22 @@ func (a *ahead) start(im *image, off int64) bool {
 	if !a.slots.TryAcquire(1) {
 		return false
 	}
-	a.images.retain(im)
+	a.images.Retain(im)
 	go func() {
 		defer a.slots.Release(1)
-		defer a.images.release(im)
+		defer a.images.Release(im)
 		b := a.chunks.Get().(*[]byte)
 		defer a.chunks.Put(b)
-		_, _ = im.ReadAt(*b, off)
+		_, _ = im.Value.ReadAt(*b, off)
 	}()
 	return true
 }
 
 // reading is an open image.
 type reading struct {
-	t  *tree
-	im *image
+	t    *tree
+	name string // of the archive, in the source
+	im   *image
 
 	mu   sync.Mutex
 	next int64 // end of the furthest read of the sequence
@@ -84,9 +85,9 @@ var _ interface {
 func (r *reading) Read(_ context.Context, dest []byte, off int64) (fuse.ReadResult, syscall.Errno) {
 	r.t.active.touch()
 	r.advance(off, int64(len(dest)))
-	n, err := r.im.ReadAt(dest, off)
+	n, err := r.im.Value.ReadAt(dest, off)
 	if err != nil && err != io.EOF {
-		r.t.source.warnings.Add(r.im.name, err)
+		r.t.source.warnings.Add(r.name, err)
 		return nil, syscall.EIO
 	}
 	return fuse.ReadResultData(dest[:n]), 0
@@ -109,14 +110,14 @@ func (r *reading) advance(off, n int64) {
 		return
 	}
 	r.done = max(r.done, r.next)
-	for r.done < min(r.next+a.window, r.im.Size()) && a.start(r.im, r.done) {
+	for r.done < min(r.next+a.window, r.im.Value.Size()) && a.start(r.im, r.done) {
 		r.done += aheadChunk
 	}
 }
 
 // Release implements fs.FileReleaser.
 func (r *reading) Release(context.Context) syscall.Errno {
-	r.t.images.release(r.im)
+	r.t.images.Release(r.im)
 	r.t.active.closed()
 	return 0
 }

@@ -120,7 +120,7 @@ func (s *source) probe(name string) (*syscall.Stat_t, probe, error) {
 	}
 	if p.archive {
 		var a *archive.File
-		if a, p.err = s.images.read(f, st.Size); p.err != nil {
+		if a, p.err = s.images.Read(f, st.Size); p.err != nil {
 			s.warnings.Add(name, p.err)
 		} else {
 			p.size = a.Image().Size()

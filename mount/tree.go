@@ -237,11 +237,13 @@ func (n *imageNode) Getattr(_ context.Context, _ fs.FileHandle, out *fuse.AttrOu
 func (n *imageNode) Open(context.Context, uint32) (fs.FileHandle, uint32, syscall.Errno) {
 	t := n.t
 	t.active.touch()
-	im, err := t.images.acquire(t.source.files, n.name, n.id)
+	name := n.name
+	im, err := t.source.acquire(n.name, n.id)
 	if err == syscall.ESTALE {
 		// The archive may have moved.
 		if f, again := t.source.find(nameOf(&n.Inode)); again == nil && f.image && f.name != n.name {
-			im, err = t.images.acquire(t.source.files, f.name, n.id)
+			name = f.name
+			im, err = t.source.acquire(name, n.id)
 		}
 	}
 	if err == syscall.ESTALE {
@@ -252,5 +254,5 @@ func (n *imageNode) Open(context.Context, uint32) (fs.FileHandle, uint32, syscal
 		return nil, 0, errno(err)
 	}
 	t.active.opened()
-	return &reading{t: t, im: im}, fuse.FOPEN_KEEP_CACHE, 0
+	return &reading{t: t, name: name, im: im}, fuse.FOPEN_KEEP_CACHE, 0
 }

@@ -5,14 +5,12 @@ package mount
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
@@ -124,6 +122,12 @@ func (f *fixture) close(in fuse.ReadIn) {
 	f.Release(nil, &fuse.ReleaseIn{InHeader: in.InHeader, Fh: in.Fh})
 }
 
+// users returns the number of archives in use.
+func (f *fixture) users() int {
+	_, used := f.tree.images.Len()
+	return used
+}
+
 // all reads a file of the root folder.
 func (f *fixture) all(name string, size int) []byte {
 	f.t.Helper()
@@ -204,7 +208,7 @@ func TestTreeNames(t *testing.T) {
 		}
 		require.Len(t, f.warn, 1)
 		require.Contains(t, f.warn[0], "broken.nc.cdfz: ")
-		require.Zero(t, f.tree.images.users())
+		require.Zero(t, f.users())
 	}
 }
 
@@ -303,38 +307,17 @@ func TestTreeDamage(t *testing.T) {
 	require.Contains(t, f.warn[0], `a.nc.cdfz: archive: variable "`)
 }
 
-// TestImagesKept checks which archives stay open.
-func TestImagesKept(t *testing.T) {
+// TestUsers checks that an image has a user while it is open.
+func TestUsers(t *testing.T) {
 	f := newFixture(t, "", Options{})
-	c := f.tree.images
-	ar := f.pack("0.nc.cdfz", climate(t))
-	for i := range maxIdle + 3 {
-		name := fmt.Sprintf("%d.nc", i)
-		f.put(name+archive.Suffix, ar)
-		in, _, status := f.open(name)
-		require.Equal(t, fuse.OK, status)
-		require.Equal(t, 1, c.users())
-		f.close(in)
-	}
-	require.Len(t, c.open, maxIdle)
-	require.Len(t, c.idle, maxIdle)
-	first := c.idle[0]
-	a, _, _ := f.open("3.nc")
-	b, _, _ := f.open("3.nc")
-	require.Equal(t, 1, c.users())
-	require.Same(t, first, c.open[first.id])
-	for _, im := range c.idle {
-		im.last = time.Now().Add(-idleTime)
-	}
-	c.sweep()
-	require.Empty(t, c.idle)
-	require.Len(t, c.open, 1)
+	f.pack("a.nc.cdfz", climate(t))
+	a, _, _ := f.open("a.nc")
+	b, _, _ := f.open("a.nc")
+	require.Equal(t, 1, f.users())
 	f.close(a)
-	require.Empty(t, c.idle)
+	require.Equal(t, 1, f.users())
 	f.close(b)
-	require.Equal(t, []*image{first}, c.idle)
-	c.sweep()
-	require.Len(t, c.open, 1) // not idle for long
+	require.Zero(t, f.users())
 	require.Positive(t, f.tree.active.idle())
 }
 
@@ -346,9 +329,10 @@ func TestAhead(t *testing.T) {
 	in, _, status := f.open("a.nc")
 	require.Equal(t, fuse.OK, status)
 	defer f.close(in)
-	var im *image
-	for _, im = range f.tree.images.open {
-	}
+	st, err := f.tree.source.stat("a.nc.cdfz")
+	require.NoError(t, err)
+	im := f.tree.images.Use(identOf(st))
+	defer f.tree.images.Release(im)
 	r := &reading{t: f.tree, im: im}
 	const step = 64 << 10
 	for _, off := range []int64{200_000, 0, 250_000, step, 0, 2 * step} { // out of order
@@ -365,6 +349,5 @@ func TestAhead(t *testing.T) {
 	for range runtime.GOMAXPROCS(0) {
 		require.NoError(t, f.tree.ahead.slots.Acquire(t.Context(), 1)) // wait for the goroutine
 	}
-	require.Equal(t, 1, im.refs)
 	require.False(t, f.tree.ahead.start(im, 0))
 }

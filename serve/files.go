@@ -50,15 +50,15 @@ func (s *Server) serveImage(w http.ResponseWriter, r *http.Request, f *found) {
 		s.fail(w, err)
 		return
 	}
-	defer s.source.datasets.release(d)
-	info, ok := d.Info()
+	defer s.source.datasets.Release(d)
+	info, ok := d.Value.Info()
 	if !ok { // replaced by a classic file meanwhile
 		s.fail(w, archive.ErrCorrupt)
 		return
 	}
 	h := w.Header()
 	h.Set("ETag", `"`+info.SHA256+`"`)
-	in := &imageReader{ctx: r.Context(), im: d.Image()}
+	in := &imageReader{ctx: r.Context(), im: d.Value.Image()}
 	serveContent(w, r, f, in)
 	if err := in.err.Load(); err != nil {
 		if r.Context().Err() == nil {

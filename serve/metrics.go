@@ -72,11 +72,12 @@ func (s *Server) serveMetrics(w http.ResponseWriter) {
 	s.metrics.write(w)
 	var mem runtime.MemStats
 	runtime.ReadMemStats(&mem)
+	open, _ := s.source.datasets.Len()
 	for _, g := range []struct {
 		name, help string
 		value      int64
 	}{
-		{"cdfz_open_files", "netCDF files held open.", int64(s.source.datasets.count())},
+		{"cdfz_open_files", "netCDF files held open.", int64(open)},
 		{"go_goroutines", "Goroutines.", int64(runtime.NumGoroutine())},
 		{"go_memstats_heap_inuse_bytes", "Bytes of the heap in use.", int64(mem.HeapInuse)},
 	} {

@@ -28,7 +28,7 @@ func (s *Server) serveDAP(w http.ResponseWriter, r *http.Request, name string) {
 	if err == nil && f.err != nil {
 		err = f.err
 	}
-	var d *dataset
+	var d *openDataset
 	if err == nil {
 		d, err = s.source.acquire(f)
 	}
@@ -40,8 +40,8 @@ func (s *Server) serveDAP(w http.ResponseWriter, r *http.Request, name string) {
 		failDAP(w, &dap.Error{Code: 404, Message: "no such netCDF file"})
 		return
 	}
-	defer s.source.datasets.release(d)
-	set := d.dap()
+	defer s.source.datasets.Release(d)
+	set := d.Value.dap()
 	h.Set("Last-Modified", f.info.ModTime().UTC().Format(http.TimeFormat))
 	h.Set("Content-Type", "text/plain; charset=utf-8")
 	h.Set("Content-Description", kind)

@@ -112,6 +112,6 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, config *tls.Config) 
 // close closes the files of the source. Requests that were given up may still read, and
 // fail.
 func (s *Server) close() {
-	s.source.datasets.close()
+	s.source.datasets.Close()
 	s.source.root.Close()
 }

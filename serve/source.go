@@ -157,7 +157,7 @@ func (s *source) probe(name string) (fs.FileInfo, probe, error) {
 	}
 	if p.archive {
 		var a *archive.File
-		if a, p.err = s.datasets.read(f, st.Size()); p.err != nil {
+		if a, p.err = s.datasets.Read(f, st.Size()); p.err != nil {
 			s.warnings.Add(name, p.err)
 		} else {
 			info, _ := a.Info()
@@ -186,19 +186,6 @@ func (s *source) open(name string) (*os.File, fs.FileInfo, error) {
 		return nil, nil, err
 	}
 	return f, st, nil
-}
-
-// acquire opens a found file as netCDF. The caller must release it. The error for a file
-// that is not netCDF wraps archive.ErrNotArchive.
-func (s *source) acquire(f *found) (*dataset, error) {
-	if f.info.IsDir() {
-		return nil, archive.ErrNotArchive
-	}
-	d, err := s.datasets.acquire(f.name, s.open)
-	if err != nil && f.image {
-		s.warnings.Add(f.name, err)
-	}
-	return d, err
 }
 
 // list returns the contents of a folder, sorted by name. Files that disappear or cannot

@@ -26,9 +26,9 @@ func (s *Server) serveZarr(w http.ResponseWriter, r *http.Request, name string) 
 		s.fail(w, err)
 		return
 	}
-	defer s.source.datasets.release(d)
+	defer s.source.datasets.Release(d)
 	var b []byte
-	z, err := d.zarr()
+	z, err := d.Value.zarr()
 	if err == nil {
 		b, err = z.Get(r.Context(), key)
 	}
