@@ -72,6 +72,8 @@ var edges = map[string][]string{
 		"blockidx", "cdf3", "filters", "internal/ioat", "slab", "unlimited"},
 	"archive/fsck": {"archive/parity", "archive/internal/czip", "archive/internal/fault", "archive/internal/format", "archive/internal/blocks",
 		"blockidx", "cdf3", "filters", "internal/ioat", "unlimited"},
+	"archive/choices": {"archive", "cdf3", "filters", "lorenz"}, // what info --why and the page show
+
 	"archive/parity": {"archive/internal/czip", "archive/internal/fault", "archive/internal/format", "internal/ioat"},
 	"archive/ncapi":  {"archive", "cdf3", "slab"}, // a nested module
 	"mount":          {"archive", "internal/openfiles", "internal/warnings"},

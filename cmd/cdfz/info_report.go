@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/archive/choices"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/protect"
@@ -45,43 +46,43 @@ type infoReport struct {
 }
 
 type infoVar struct {
-	Num     int      `json:"num"`
-	Name    string   `json:"name"`
-	NameHex string   `json:"name_hex,omitempty"` // if the name is not UTF-8
-	Path    string   `json:"path,omitempty"`
-	Type    string   `json:"type"`
-	Dims    []string `json:"dims"`
-	Shape   []int64  `json:"shape"`
-	Block   []int64  `json:"block"` // null if not blocked
-	Chain   string   `json:"chain,omitempty"`
-	Filters string   `json:"filters,omitempty"` // the chain as a user writes it
-	Blocked bool     `json:"blocked"`
-	Pool    *int     `json:"pool,omitempty"` // the pool that it lies in
-	Why     string   `json:"why,omitempty"`  // why it is not blocked
-	InView  bool     `json:"in_view"`
-	WhyView string   `json:"why_not_in_view,omitempty"`
-	Blocks  int64    `json:"blocks"`
-	Raw     int64    `json:"raw"`
-	Stored  int64    `json:"stored"`
-	Ratio   float64  `json:"ratio"`
-	Preset  string   `json:"preset,omitempty"` // with --why: presets that have this chain
-	Modes   modes    `json:"modes,omitempty"`  // with --why: blocks by mode of lorenz
+	Num     int           `json:"num"`
+	Name    string        `json:"name"`
+	NameHex string        `json:"name_hex,omitempty"` // if the name is not UTF-8
+	Path    string        `json:"path,omitempty"`
+	Type    string        `json:"type"`
+	Dims    []string      `json:"dims"`
+	Shape   []int64       `json:"shape"`
+	Block   []int64       `json:"block"` // null if not blocked
+	Chain   string        `json:"chain,omitempty"`
+	Filters string        `json:"filters,omitempty"` // the chain as a user writes it
+	Blocked bool          `json:"blocked"`
+	Pool    *int          `json:"pool,omitempty"` // the pool that it lies in
+	Why     string        `json:"why,omitempty"`  // why it is not blocked
+	InView  bool          `json:"in_view"`
+	WhyView string        `json:"why_not_in_view,omitempty"`
+	Blocks  int64         `json:"blocks"`
+	Raw     int64         `json:"raw"`
+	Stored  int64         `json:"stored"`
+	Ratio   float64       `json:"ratio"`
+	Preset  string        `json:"preset,omitempty"` // with --why: presets that have this chain
+	Modes   choices.Modes `json:"modes,omitempty"`  // with --why: blocks by mode of lorenz
 }
 
 type infoPool struct {
-	Vars    []int   `json:"vars"` // their numbers
-	Path    string  `json:"path"`
-	Type    string  `json:"type"`
-	Shape   []int64 `json:"shape"`
-	Block   []int64 `json:"block"`
-	Chain   string  `json:"chain"`
-	Filters string  `json:"filters"`
-	Blocks  int64   `json:"blocks"`
-	Raw     int64   `json:"raw"`
-	Stored  int64   `json:"stored"`
-	Ratio   float64 `json:"ratio"`
-	Preset  string  `json:"preset,omitempty"` // with --why
-	Modes   modes   `json:"modes,omitempty"`  // with --why
+	Vars    []int         `json:"vars"` // their numbers
+	Path    string        `json:"path"`
+	Type    string        `json:"type"`
+	Shape   []int64       `json:"shape"`
+	Block   []int64       `json:"block"`
+	Chain   string        `json:"chain"`
+	Filters string        `json:"filters"`
+	Blocks  int64         `json:"blocks"`
+	Raw     int64         `json:"raw"`
+	Stored  int64         `json:"stored"`
+	Ratio   float64       `json:"ratio"`
+	Preset  string        `json:"preset,omitempty"` // with --why
+	Modes   choices.Modes `json:"modes,omitempty"`  // with --why
 }
 
 type infoRest struct {

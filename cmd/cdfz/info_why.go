@@ -3,85 +3,15 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
-	"maps"
-	"slices"
-	"strings"
 
 	"github.com/cdfz-format/cdfz/archive"
-	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/archive/choices"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
-	"github.com/cdfz-format/cdfz/filters"
-	"github.com/cdfz-format/cdfz/lorenz"
 	"github.com/cdfz-format/cdfz/remote"
 )
 
-// modes counts the blocks by mode of lorenz.
-type modes map[string]int64
-
-// countModes counts the modes of the blocks of each variable and each pool that lorenz
-// encodes. It reads the first stored byte of each block.
-func countModes(ctx context.Context, r io.ReaderAt, f *archive.File) (vars, pools []modes, err error) {
-	info, _ := f.Info()
-	n := len(f.Header().Vars)
-	vars, pools = make([]modes, n), make([]modes, len(info.Pools))
-	chains := make([]filters.Chain, n)
-	for i, v := range f.Vars() {
-		chains[i] = v.Info().Chain
-	}
-	var b [1]byte
-	for block, err := range f.Blocks(ctx) {
-		if err != nil {
-			return nil, nil, err
-		}
-		var chain filters.Chain
-		var to *modes
-		switch {
-		case block.Var >= 0:
-			chain, to = chains[block.Var], &vars[block.Var]
-		case block.Pool >= 0:
-			chain, to = info.Pools[block.Pool].Chain, &pools[block.Pool]
-		}
-		last := len(chain) - 1
-		if last < 0 || chain[last].ID != filters.Lorenz || block.Mask>>last&1 != 0 || block.Len == 0 {
-			continue
-		}
-		if n, err := r.ReadAt(b[:], block.Off); n < 1 {
-			return nil, nil, err
-		}
-		if *to == nil {
-			*to = modes{}
-		}
-		(*to)[lorenz.ModeName(b[0])]++
-	}
-	return vars, pools, nil
-}
-
-// String lists modes, the most frequent first: "groups 9, adaptive 3".
-func (m modes) String() string {
-	names := slices.Sorted(maps.Keys(m))
-	slices.SortStableFunc(names, func(a, b string) int { return int(m[b] - m[a]) })
-	var s []string
-	for _, n := range names {
-		s = append(s, fmt.Sprintf("%s %d", n, m[n]))
-	}
-	return strings.Join(s, ", ")
-}
-
-// presetOf returns the presets that have a chain for variables of type t, or "" for a
-// chain that only -F asks for.
-func presetOf(c filters.Chain, t cdf3.Type) string {
-	var names []string
-	for _, p := range archive.Presets {
-		if want, err := p.Chain(t); err == nil && want.Given().String() == c.Given().String() {
-			names = append(names, string(p))
-		}
-	}
-	return strings.Join(names, " or ")
-}
-
 // chosen describes the filters of a variable or a pool, and their savings.
-func chosen(what, filters, preset string, m modes, blocks, raw, stored int64) string {
+func chosen(what, filters, preset string, m choices.Modes, blocks, raw, stored int64) string {
 	by := "asked for by -F"
 	if preset != "" {
 		by = "preset " + preset
@@ -104,10 +34,10 @@ func chosen(what, filters, preset string, m modes, blocks, raw, stored int64) st
 // explain adds to a report what was chosen for each variable and pool. The counts of
 // modes are left out for URLs, because they take a request per block.
 func (rep *infoReport) explain(ctx context.Context, name string, in *cli.Input, f *archive.File) error {
-	var vars, pools []modes
+	var vars, pools []choices.Modes
 	if !remote.IsURL(name) {
 		var err error
-		if vars, pools, err = countModes(ctx, in.R, f); err != nil {
+		if vars, pools, err = choices.Count(ctx, in.R, f); err != nil {
 			return err
 		}
 	}
@@ -119,7 +49,7 @@ func (rep *infoReport) explain(ctx context.Context, name string, in *cli.Input, 
 	rep.each = func(yield func(*infoVar) bool) {
 		for w := range each {
 			if w.Blocked {
-				if w.Preset = presetOf(all[w.Num].Info().Chain, all[w.Num].Type()); vars != nil {
+				if w.Preset = choices.Preset(all[w.Num].Info().Chain, all[w.Num].Type()); vars != nil {
 					w.Modes = vars[w.Num]
 				}
 			}
@@ -130,7 +60,7 @@ func (rep *infoReport) explain(ctx context.Context, name string, in *cli.Input, 
 	}
 	info, _ := f.Info()
 	for i := range rep.Pools {
-		if rep.Pools[i].Preset = presetOf(info.Pools[i].Chain, info.Pools[i].Type); pools != nil {
+		if rep.Pools[i].Preset = choices.Preset(info.Pools[i].Chain, info.Pools[i].Type); pools != nil {
 			rep.Pools[i].Modes = pools[i]
 		}
 	}
