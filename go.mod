@@ -4,6 +4,8 @@ go 1.26.0
 
 require (
 	github.com/agnivade/levenshtein v1.2.2 // "did you mean"
+	github.com/chromedp/cdproto v0.159.0
+	github.com/chromedp/chromedp v0.23.0 // Chromium as a judge of the page of cdfz serve
 	github.com/dsnet/compress v0.0.2-0.20230904184137-39efe44ab707
 	github.com/ebitengine/purego v0.11.3 // libnetcdf as a judge, without cgo
 	github.com/hanwen/go-fuse/v2 v2.12.1 // cdfz mount
@@ -31,6 +33,7 @@ require (
 	git.sr.ht/~sbinet/gg v0.7.0 // indirect
 	github.com/ajstarks/svgo v0.0.0-20211024235047-1546f124cd8b // indirect
 	github.com/cpuguy83/go-md2man/v2 v2.0.6 // indirect
+	github.com/go-json-experiment/json v0.0.0-20260214004413-d219187c3433 // indirect
 	github.com/golang/freetype v0.0.0-20170609003504-e2365dfdc4a0 // indirect
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
 	github.com/klauspost/cpuid/v2 v2.3.0 // indirect

@@ -77,7 +77,8 @@ var edges = map[string][]string{
 	"archive/parity": {"archive/internal/czip", "archive/internal/fault", "archive/internal/format", "internal/ioat"},
 	"archive/ncapi":  {"archive", "cdf3", "slab"}, // a nested module
 	"mount":          {"archive", "internal/openfiles", "internal/warnings"},
-	"serve":          {"archive", "internal/openfiles", "internal/warnings", "serve/dap"},
+	"serve":          {"archive", "internal/openfiles", "internal/warnings", "serve/dap", "serve/page"},
+	"serve/page":     {"archive", "archive/choices", "cdf3", "cf", "export", "filters", "slab"},
 	"serve/dap":      {"cdf3", "slab"}, // the protocol, for any source
 	"cf":             {"cdf3", "slab"},
 	"export":         {"cdf3", "slab", "cf"},

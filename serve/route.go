@@ -12,9 +12,13 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 	case p == metricsPath:
 		s.serveMetrics(w)
 	case p == "/":
-		http.Redirect(w, r, filesPath, http.StatusFound)
+		http.Redirect(w, r, pagePath, http.StatusFound)
 	case strings.HasPrefix(p, filesPath):
 		s.serveFile(w, r, p[len(filesPath):])
+	case strings.HasPrefix(p, pagePath):
+		s.page.Static(w, r, p[len(pagePath):])
+	case strings.HasPrefix(p, apiPath):
+		s.servePage(w, r, p[len(apiPath):])
 	case strings.HasPrefix(p, zarrPath):
 		s.serveZarr(w, r, p[len(zarrPath):])
 	case strings.HasPrefix(p, dapPath):

@@ -9,6 +9,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"github.com/cdfz-format/cdfz/serve/page"
 )
 
 // Server answers requests for the files of a source. It is safe for concurrent use.
@@ -16,6 +18,7 @@ type Server struct {
 	opts    Options
 	source  *source
 	metrics metrics
+	page    *page.Handler
 	slots   chan struct{} // of requests in flight
 	http    http.Server
 }
@@ -54,6 +57,7 @@ func New(src string, opts *Options) (*Server, error) {
 	if s.source, err = openSource(src, d, o.Warn); err != nil {
 		return nil, err
 	}
+	s.page = page.New(o.Bytes)
 	s.slots = make(chan struct{}, o.Requests)
 	s.http = http.Server{
 		Handler:           s.handler(),

@@ -46,6 +46,9 @@ type File[K comparable, V any] struct {
 	last  time.Time // when refs became 0
 }
 
+// Stored returns the file as it is stored. It must not be used after the File is released.
+func (f *File[K, V]) Stored() io.ReaderAt { return f.file }
+
 // New returns an empty cache. The blocks of all files take at most the given number of
 // bytes, and each read decodes in at most workers goroutines (0: as archive.OpenOptions).
 // New fails if the cache is smaller than archive.NewCache allows. Value makes the Value

@@ -38,7 +38,8 @@ func Command(a *cli.App) *cobra.Command {
 		Long: `Serves SRC, a folder, an archive or another file, over HTTP. Every archive x.nc.cdfz
 below SRC appears as /files/x.nc, with ranges, and as the OPeNDAP data set /dap/x.nc (DAP2).
 All other files appear unchanged, except those whose names begin with a dot. New and
-replaced archives appear at once.
+replaced archives appear at once. Open the address in a browser for maps, series and
+downloads of parts.
 
 The command runs until it is interrupted. It prints its address, and then a line for
 each request, unless there is -q. A damaged block cuts off the answers that need it, and

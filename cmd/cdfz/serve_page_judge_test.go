@@ -1,0 +1,269 @@
+//go:build judge && linux
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/require"
+)
+
+// ferret is the folder of Debian's package ferret-datasets.
+const ferret = "/usr/share/ferret-vis/data/"
+
+// browser is a tab of Chromium.
+type browser struct {
+	t   *testing.T
+	ctx context.Context
+
+	mu     sync.Mutex
+	errors []string // of the console, of scripts and of requests
+}
+
+// openBrowser starts Chromium with a window of a size in pixels.
+func openBrowser(t *testing.T, width, height int) *browser {
+	t.Helper()
+	o := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath("/usr/bin/chromium"), chromedp.NoSandbox,
+		chromedp.Flag("disable-lcd-text", true))
+	alloc, cancel := chromedp.NewExecAllocator(context.Background(), o...)
+	t.Cleanup(cancel)
+	ctx, cancel := chromedp.NewContext(alloc)
+	t.Cleanup(cancel)
+	ctx, cancel = context.WithTimeout(ctx, 3*time.Minute)
+	t.Cleanup(cancel)
+	b := &browser{t: t, ctx: ctx}
+	note := func(format string, args ...any) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.errors = append(b.errors, fmt.Sprintf(format, args...))
+	}
+	require.NoError(t, chromedp.Listen(ctx, func(e any) {
+		switch e := e.(type) {
+		case *runtime.EventExceptionThrown:
+			note("exception: %s %s", e.ExceptionDetails.Text, e.ExceptionDetails.URL)
+		case *runtime.EventConsoleAPICalled:
+			note("console: %s", e.Type)
+		case *log.EventEntryAdded:
+			note("log: %s %s", e.Entry.Text, e.Entry.URL)
+		case *network.EventResponseReceived:
+			if e.Response.Status >= 400 {
+				note("status %d: %s", e.Response.Status, e.Response.URL)
+			}
+		}
+	}))
+	_, err := chromedp.Call(ctx, network.Enable, network.EnableParams{})
+	require.NoError(t, err)
+	_, err = chromedp.Call(ctx, log.Enable, cdp.Empty{})
+	require.NoError(t, err)
+	b.do(chromedp.EmulateViewport(int64(width), int64(height)))
+	return b
+}
+
+func (b *browser) do(actions ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	require.NoError(b.t, chromedp.Do(b.ctx, actions...))
+}
+
+// eval evaluates JavaScript.
+func eval[T any](b *browser, script string, args ...any) T {
+	b.t.Helper()
+	script = fmt.Sprintf(script, args...)
+	out, err := chromedp.Run(b.ctx, chromedp.Evaluate[T](script, chromedp.EvalAwaitPromise))
+	require.NoError(b.t, err, script)
+	return out
+}
+
+// until waits for a condition of the page.
+func (b *browser) until(script string, args ...any) {
+	b.t.Helper()
+	for end := time.Now().Add(time.Minute); !eval[bool](b, script, args...); time.Sleep(10 * time.Millisecond) {
+		require.True(b.t, time.Now().Before(end), "waiting for %s", fmt.Sprintf(script, args...))
+	}
+}
+
+// after does something and waits until the page has shown the slice that follows.
+func (b *browser) after(f func()) {
+	b.t.Helper()
+	n := eval[string](b, `document.body.dataset.ready ?? "0"`)
+	f()
+	b.until(`Number(document.body.dataset.ready ?? 0) > %s`, n)
+}
+
+// shot writes a picture of the whole page if CDFZ_SCREENSHOTS names a folder.
+func (b *browser) shot(name string) {
+	b.t.Helper()
+	dir := os.Getenv("CDFZ_SCREENSHOTS")
+	if dir == "" {
+		return
+	}
+	png, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
+	require.NoError(b.t, err)
+	require.NoError(b.t, os.WriteFile(filepath.Join(dir, name+".png"), png, 0o644))
+}
+
+// clean fails if the browser had errors.
+func (b *browser) clean() {
+	b.t.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	require.Empty(b.t, b.errors)
+}
+
+// pythonValues reads values with netCDF4-python. Missing ones are nil.
+func pythonValues(t *testing.T, file, index string) []*float64 {
+	t.Helper()
+	script := fmt.Sprintf(`import json, netCDF4, numpy
+x = numpy.ma.masked_invalid(netCDF4.Dataset(%q)%s)
+print(json.dumps([None if m else float(v) for v, m in zip(x.data.ravel(), numpy.ma.getmaskarray(x).ravel())]))`, file, index)
+	out, ok := strings.CutSuffix(output(t.TempDir(), "/usr/bin/python3", "-c", script), "<nil>")
+	require.True(t, ok, out)
+	var values []*float64
+	require.NoError(t, json.Unmarshal([]byte(out), &values))
+	return values
+}
+
+// mapPixels returns whether each cell of the map, by rows of the file, has the colour of a
+// value at its middle. Values are those of JSON.
+const mapPixels = `(async () => {
+  const palette = await import("./palette.js");
+  const { x, y, w, h, flip } = JSON.parse(document.getElementById("map-canvas").dataset.box);
+  const image = document.getElementById("map-canvas").getContext("2d").getImageData(x, y, w, h).data;
+  const values = %s, columns = %d, rows = values.length / columns;
+  const known = values.filter((v) => v !== null);
+  const low = Math.min(...known), high = Math.max(...known);
+  const colours = palette.table("viridis");
+  let wrong = 0;
+  values.forEach((v, i) => {
+    const row = Math.floor(i / columns), column = i %% columns;
+    const px = Math.floor(((column + 0.5) * w) / columns), py = Math.floor((((flip ? rows - 1 - row : row) + 0.5) * h) / rows);
+    const from = 3 * palette.place(v, low, high);
+    const want = v === null ? palette.missing(px, py) : [0, 1, 2].map((c) => colours[from + c]);
+    if (want.some((c, k) => image[4 * (py * w + px) + k] !== c)) wrong++;
+  });
+  return wrong;
+})()`
+
+func TestJudgePage(t *testing.T) {
+	coads, err := os.ReadFile(ferret + "coads_climatology.cdf")
+	require.NoError(t, err, "install ferret-datasets")
+	etopo, err := os.ReadFile(ferret + "etopo60.cdf")
+	require.NoError(t, err)
+	originals, archives := archived(t, map[string][]byte{"coads_climatology.cdf": coads, "land/etopo60.cdf": etopo})
+	s := serveOn(t, archives)
+	file := filepath.Join(originals, "coads_climatology.cdf")
+
+	b := openBrowser(t, 1280, 900)
+	b.do(chromedp.Navigate(s.at + "/"))
+	b.after(func() {
+		b.do(chromedp.Click(chromedp.CSS(`#tree a[data-file="coads_climatology.cdf"]`)))
+	})
+	require.Equal(t, "SEA SURFACE TEMPERATURE", eval[string](b, `document.getElementById("title").textContent`))
+
+	// Every cell of the first map and of the one of July, which is seven steps away.
+	pixels := func(month int) {
+		values, err := json.Marshal(pythonValues(t, file, fmt.Sprintf(`["SST"][%d]`, month)))
+		require.NoError(t, err)
+		require.Zero(t, eval[int](b, mapPixels, values, 180), "month %d", month)
+	}
+	pixels(0)
+	b.do(chromedp.Focus(chromedp.CSS("#map-cursor")))
+	for range 6 {
+		b.after(func() { b.do(chromedp.KeyEvent(kb.PageDown)) })
+	}
+	pixels(6)
+	require.Equal(t, "0000-07-16 20:54:36", eval[string](b, `document.getElementById("value-0").textContent`))
+
+	// A click on a cell shows its series and its value.
+	const row, column = 45, 80
+	b.do(chromedp.ScrollIntoView(chromedp.CSS("#map-canvas")))
+	at := eval[[]float64](b, `(() => {
+  const { x, y, w, h, scale } = JSON.parse(document.getElementById("map-canvas").dataset.box);
+  const r = document.getElementById("map-canvas").getBoundingClientRect();
+  return [r.left + (x + ((%d + 0.5) * w) / 180) / scale, r.top + (y + ((90 - %d - 0.5) * h) / 90) / scale];
+})()`, column, row)
+	b.do(chromedp.MouseClickXY(at[0], at[1]))
+	b.until(`document.getElementById("series").dataset.values !== undefined`)
+	series := pythonValues(t, file, fmt.Sprintf(`["SST"][:, %d, %d]`, row, column))
+	shown := eval[[]float64](b, `JSON.parse(document.getElementById("series").dataset.values)`)
+	require.Len(t, shown, 12)
+	for i := range shown {
+		require.InDelta(t, *series[i], shown[i], 0, "month %d", i)
+	}
+	require.True(t, strings.HasPrefix(eval[string](b, `document.getElementById("readout").textContent`),
+		fmt.Sprintf("%v Deg C at 1°N, 179°W", float32(*series[6]))), eval[string](b, `document.getElementById("readout").textContent`))
+	require.Contains(t, eval[string](b, `document.getElementById("stats").textContent`), " missing")
+
+	// What compressed the variable, downloads and lines.
+	b.do(chromedp.Click(chromedp.CSS("#blocks summary")))
+	b.until(`document.getElementById("blocks-body").textContent.includes("lorenz")`)
+	require.Contains(t, eval[string](b, `document.getElementById("blocks-body").textContent`), "preset default")
+	b.do(chromedp.Click(chromedp.CSS("#get summary")), chromedp.Click(chromedp.CSS("#get-series")), chromedp.SetValue(chromedp.CSS("#format"), "csv"))
+	require.Equal(t, "SST[:, 45, 80]", eval[string](b, `document.getElementById("selection").value`))
+	link := eval[string](b, `document.getElementById("format").dispatchEvent(new Event("input")); document.getElementById("download").href`)
+	csv, ok := strings.CutSuffix(output(t.TempDir(), "curl", "-sSf", link), "<nil>")
+	require.True(t, ok, csv)
+	lines := strings.Split(strings.TrimSpace(csv), "\n")
+	require.Len(t, lines, 13)
+	require.True(t, strings.HasSuffix(lines[7], fmt.Sprintf(",%v", float32(*series[6]))), lines[7])
+	b.do(chromedp.Click(chromedp.CSS("#lines summary")))
+	require.Contains(t, eval[string](b, `document.getElementById("lines-list").textContent`), s.at+"/dap/coads_climatology.cdf")
+	b.do(chromedp.Click(chromedp.CSS("#attributes summary")))
+	b.shot("wide")
+
+	// A file in a folder, and the address of a view.
+	b.do(chromedp.Click(chromedp.CSS(`#tree details[data-folder="land"] summary`)))
+	b.after(func() { b.do(chromedp.Click(chromedp.CSS(`#tree a[data-file="land/etopo60.cdf"]`))) })
+	require.Equal(t, "land/etopo60.cdf", eval[string](b, `document.getElementById("path").textContent`))
+	b.shot("etopo")
+	b.do(chromedp.EmulateViewport(360, 740, chromedp.EmulateMobile), chromedp.Navigate(s.at+"/page/?file=coads_climatology.cdf&var=AIRT&at=6,y,x&point=6,45,80"))
+	b.until(`document.body.dataset.ready === "1"`)
+	require.Equal(t, "AIR TEMPERATURE", eval[string](b, `document.getElementById("title").textContent`))
+	for _, id := range []string{"get", "lines", "blocks", "attributes"} {
+		b.do(chromedp.Click(chromedp.CSS("#" + id + " summary")))
+	}
+	b.until(`document.getElementById("blocks-body").textContent.includes("lorenz")`)
+	require.LessOrEqual(t, eval[int](b, `document.documentElement.scrollWidth`), 360)
+	values, err := json.Marshal(pythonValues(t, file, `["AIRT"][6]`))
+	require.NoError(t, err)
+	require.Zero(t, eval[int](b, mapPixels, values, 180))
+	b.shot("phone")
+	b.clean()
+}
+
+// TestJudgePalette checks that the lightness of each colour map grows, so that it is read
+// without colour vision.
+func TestJudgePalette(t *testing.T) {
+	s := serveOn(t, t.TempDir())
+	b := openBrowser(t, 800, 600)
+	b.do(chromedp.Navigate(s.at + "/page/"))
+	tables := eval[map[string]map[string]float64](b, `import("./palette.js").then((p) => Object.fromEntries(p.names.map((n) => [n, p.table(n)])))`)
+	require.Len(t, tables, 3)
+	for name, colours := range tables {
+		last := -1.0
+		for i := range 256 {
+			light := 0.0
+			for c, weight := range []float64{0.2126, 0.7152, 0.0722} {
+				light += weight * math.Pow(colours[fmt.Sprint(3*i+c)]/255, 2.2)
+			}
+			require.Greater(t, light, last-0.002, "%s %d", name, i)
+			last = max(last, light)
+		}
+		require.Greater(t, last, 0.6, name)
+	}
+	b.clean()
+}

@@ -1,0 +1,86 @@
+package page
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/cf"
+)
+
+// coordinates returns the numbers of the coordinate variables, by dimension: the first
+// variable with the name of the dimension and no other dimension. Text is none.
+func coordinates(h *cdf3.Header) map[int]int {
+	out := map[int]int{}
+	for i := range h.Vars {
+		v := &h.Vars[i]
+		if len(v.DimIDs) != 1 || v.Type == cdf3.Char || v.Name != h.Dims[v.DimIDs[0]].Name {
+			continue
+		}
+		if _, ok := out[v.DimIDs[0]]; !ok {
+			out[v.DimIDs[0]] = i
+		}
+	}
+	return out
+}
+
+// The spellings of CF's units of latitude and longitude.
+var (
+	north = []string{"degrees_north", "degree_north", "degree_N", "degrees_N", "degreeN", "degreesN"}
+	east  = []string{"degrees_east", "degree_east", "degree_E", "degrees_E", "degreeE", "degreesE"}
+)
+
+// axisOf returns the axis of a coordinate variable, X, Y, Z, T or "", by section 4 of the
+// CF conventions or else by its name. Down is set if its values grow downwards.
+func axisOf(h *cdf3.Header, num int) (axis string, down bool) {
+	v := &h.Vars[num]
+	positive := text(v, "positive")
+	down = strings.EqualFold(positive, "down")
+	units, name := text(v, "units"), strings.ToLower(v.Name)
+	if a := strings.ToUpper(text(v, "axis")); len(a) == 1 && strings.Contains("XYZT", a) {
+		return a, down
+	}
+	switch {
+	case slices.Contains(north, units):
+		return "Y", down
+	case slices.Contains(east, units):
+		return "X", down
+	case positive != "":
+		return "Z", down
+	}
+	if _, err := cf.UnitsOf(h, num); err == nil {
+		return "T", down
+	}
+	switch units {
+	case "Pa", "hPa", "mbar", "millibar", "mb":
+		return "Z", true
+	}
+	switch {
+	case name == "lat" || name == "latitude" || name == "y":
+		return "Y", down
+	case name == "lon" || name == "longitude" || name == "x":
+		return "X", down
+	case name == "lev" || name == "level" || name == "depth" || name == "z":
+		return "Z", down || name == "depth"
+	case name == "time" || name == "t":
+		return "T", down
+	}
+	return "", down
+}
+
+// maxValue is how many bytes of an attribute's text the page shows.
+const maxValue = 4 << 10
+
+// text returns an attribute of text, or "".
+func text(v *cdf3.Var, name string) string {
+	for i := range v.Attrs {
+		if v.Attrs[i].Name == name {
+			s := v.Attrs[i].Text()
+			if len(s) > maxValue {
+				return ""
+			}
+			return s
+		}
+	}
+	return ""
+}

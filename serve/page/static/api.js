@@ -1,0 +1,52 @@
+// Requests to the server.
+
+// escape returns a path for a URL.
+export function escape(path) {
+  return path.split("/").map(encodeURIComponent).join("/");
+}
+
+// base is the address of the server, with the slash at its end. A proxy may have put the
+// server below a path.
+export const base = new URL("../", document.baseURI).href;
+
+async function answer(path, signal) {
+  const r = await fetch(base + path, { signal });
+  if (!r.ok) throw new Error((await r.text()).trim() || `status ${r.status}`);
+  return r;
+}
+
+// catalog lists a folder.
+export async function catalog(folder) {
+  return (await answer(`catalog${folder === "" ? "" : "/" + escape(folder)}${folder === "" ? ".json" : "/catalog.json"}`)).json();
+}
+
+// meta describes a file.
+export async function meta(file, signal) {
+  return (await answer(`api/meta/${escape(file)}`, signal)).json();
+}
+
+// blocks describes the blocks of a variable.
+export async function blocks(file, num) {
+  return (await answer(`api/blocks/${escape(file)}?var=${num}`)).json();
+}
+
+// values reads a slice or a series: words are an index, x or y for each dimension. The
+// data of the result are a Float32Array or a Float64Array in which missing values are NaN.
+export async function values(file, num, words, max, signal) {
+  const query = new URLSearchParams({ var: num, at: words.join(","), max });
+  const r = await answer(`api/values/${escape(file)}?${query}`, signal);
+  if (r.headers.get("Content-Type").startsWith("application/json")) return r.json();
+  const buffer = await r.arrayBuffer();
+  const end = new Uint8Array(buffer).indexOf(10);
+  const out = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 0, end)));
+  out.data = out.type === "float32" ? new Float32Array(buffer, end + 1) : new Float64Array(buffer, end + 1);
+  return out;
+}
+
+// getURL is the address of a part of a file.
+export function getURL(file, selection, format, unpack, dates) {
+  const query = new URLSearchParams({ select: selection, format });
+  if (unpack) query.set("unpack", "1");
+  if (dates && (format === "csv" || format === "json")) query.set("time", "1");
+  return `${base}api/get/${escape(file)}?${query}`;
+}

@@ -1,0 +1,79 @@
+// The choice of a slice: which dimensions the map spans, and the indices of the others.
+import { $, make } from "./dom.js";
+
+// propose returns the words of a first slice: longitude and latitude, or the last two
+// dimensions with more than one index.
+export function propose(dims) {
+  const words = dims.map(() => 0);
+  const free = dims.map((_, i) => i).filter((i) => dims[i].length > 1);
+  let x = free.findLast((i) => dims[i].axis === "X");
+  let y = free.findLast((i) => dims[i].axis === "Y" && i !== x);
+  if (x === undefined || y === undefined) {
+    y = free.at(-2);
+    x = free.at(-1);
+  }
+  if (x !== undefined) words[x] = "x";
+  if (y !== undefined) words[y] = "y";
+  return words;
+}
+
+// show makes the controls for words. change is called with new words.
+export function show(dims, words, change) {
+  const rows = [];
+  const free = dims.map((_, i) => i).filter((i) => dims[i].length > 1);
+  if (free.length > 1) {
+    rows.push(axis("Across", "x"), axis("Up", "y"));
+  }
+  dims.forEach((d, i) => {
+    if (typeof words[i] === "number" && d.length > 1) rows.push(slider(d, i));
+  });
+  $("controls").replaceChildren(...rows);
+
+  function axis(title, letter) {
+    const select = make("select", {}, ...free.map((i) => make("option", { value: i, selected: words[i] === letter }, dims[i].name)));
+    if (letter === "y") select.append(make("option", { value: -1, selected: !words.includes("y") }, "nothing"));
+    select.addEventListener("change", () => {
+      const next = [...words];
+      const to = Number(select.value);
+      const from = next.indexOf(letter);
+      const other = next[to];
+      if (from >= 0) next[from] = typeof other === "string" ? other : 0;
+      if (to >= 0) next[to] = letter;
+      change(next, true);
+    });
+    return make("label", {}, title, select);
+  }
+
+  function slider(d, i) {
+    const id = `at-${i}`;
+    const range = make("input", { type: "range", id, min: 0, max: d.length - 1, value: words[i] });
+    const box = make("input", { type: "number", min: 0, max: d.length - 1, value: words[i] });
+    box.setAttribute("aria-label", `Index of ${d.name}`);
+    const set = (value) => {
+      const n = Math.max(0, Math.min(d.length - 1, Math.round(Number(value) || 0)));
+      range.value = n;
+      box.value = n;
+      const next = [...words];
+      next[i] = n;
+      words = next;
+      change(next, false);
+    };
+    range.addEventListener("input", () => set(range.value));
+    box.addEventListener("change", () => set(box.value));
+    return make("div", { className: "controls slider" }, make("label", { htmlFor: id }, d.name), range, box, make("output", { id: `value-${i}` }));
+  }
+}
+
+// setIndex moves a slider without a call of change.
+export function step(i, n) {
+  const range = $(`at-${i}`);
+  if (!range) return;
+  range.value = n;
+  range.dispatchEvent(new Event("input"));
+}
+
+// label writes the coordinate of a fixed dimension next to its slider.
+export function label(i, text) {
+  const out = $(`value-${i}`);
+  if (out) out.textContent = text;
+}

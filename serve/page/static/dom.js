@@ -1,0 +1,22 @@
+// Helpers for the document. Text from files is never parsed as HTML.
+
+export const $ = (id) => document.getElementById(id);
+
+// make makes an element with properties and children.
+export function make(tag, props = {}, ...children) {
+  const e = document.createElement(tag);
+  for (const [name, value] of Object.entries(props)) {
+    if (name in e) e[name] = value;
+    else e.setAttribute(name, value);
+  }
+  e.append(...children);
+  return e;
+}
+
+// table makes a table. Columns that begin with # hold numbers.
+export function table(head, rows) {
+  const kind = head.map((h) => (h.startsWith("#") ? "number" : ""));
+  return make("table", {},
+    make("thead", {}, make("tr", {}, ...head.map((h, i) => make("th", { className: kind[i], scope: "col" }, h.replace("#", ""))))),
+    make("tbody", {}, ...rows.map((row) => make("tr", {}, ...row.map((cell, i) => make("td", { className: kind[i] }, cell))))));
+}

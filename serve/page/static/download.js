@@ -1,0 +1,52 @@
+// Downloads of parts, in the words of cdfz get.
+import { getURL } from "./api.js";
+import { $ } from "./dom.js";
+
+let now = () => null;
+
+// selection writes a part of a variable: an index or a whole dimension for each word.
+export function selection(variable, words) {
+  if (words.length === 0) return variable.quoted;
+  return `${variable.quoted}[${words.map((w) => (w === "x" || w === "y" ? ":" : w)).join(", ")}]`;
+}
+
+// start connects the form. state returns the file, the variable, and the words of the map
+// and of the series.
+export function start(state) {
+  now = state;
+  const set = (text) => { $("selection").value = text; update(); };
+  $("get-map").addEventListener("click", () => set(selection(now().variable, now().words)));
+  $("get-series").addEventListener("click", () => set(selection(now().variable, now().seriesWords ?? now().words)));
+  $("get-all").addEventListener("click", () => set(now().variable.quoted));
+  for (const id of ["selection", "format", "unpack", "dates"]) $(id).addEventListener("input", update);
+  $("download").addEventListener("click", check);
+}
+
+// propose fills in the slice of the map.
+export function propose() {
+  $("selection").value = selection(now().variable, now().words);
+  update();
+}
+
+function update() {
+  $("get-error").textContent = "";
+  $("download").href = getURL(now().file, $("selection").value, $("format").value, $("unpack").checked, $("dates").checked);
+  $("dates").disabled = !["csv", "json"].includes($("format").value);
+}
+
+// check shows the error of a wrong selection instead of leaving the page for it.
+async function check(e) {
+  if ($("download").dataset.checked === $("download").href) {
+    delete $("download").dataset.checked;
+    return;
+  }
+  e.preventDefault();
+  const url = $("download").href;
+  const r = await fetch(url, { method: "HEAD" });
+  if (r.ok) {
+    $("download").dataset.checked = url;
+    $("download").click();
+    return;
+  }
+  $("get-error").textContent = (await (await fetch(url)).text()).trim();
+}

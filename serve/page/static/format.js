@@ -1,0 +1,76 @@
+// Text for numbers, coordinates and sizes.
+
+// number writes a value with at most 6 digits.
+export function number(x) {
+  if (x === null || Number.isNaN(x)) return "missing";
+  if (!Number.isFinite(x)) return String(x);
+  return String(Number(x.toPrecision(6)));
+}
+
+// exact writes a value with the digits of its type.
+export function exact(x, type) {
+  if (x === null || Number.isNaN(x)) return "missing";
+  if (type !== "float32") return String(x);
+  for (let digits = 1; digits < 9; digits++) {
+    const s = Number(x.toPrecision(digits));
+    if (Math.fround(s) === x) return String(s);
+  }
+  return String(Number(x.toPrecision(9)));
+}
+
+// size writes a number of bytes.
+export function size(n) {
+  const units = ["B", "kB", "MB", "GB", "TB"];
+  let i = 0;
+  while (n >= 1000 && i < units.length - 1) {
+    n /= 1000;
+    i++;
+  }
+  return `${i === 0 ? n : n.toPrecision(3)} ${units[i]}`;
+}
+
+// degrees writes a longitude or a latitude, and null for other units.
+function degrees(value, units) {
+  const kind = /^degrees?_?(n|e)(orth|ast)?$/i.exec(units ?? "");
+  if (!kind) return null;
+  if (kind[1].toLowerCase() === "n") return `${number(Math.abs(value))}°${value < 0 ? "S" : value > 0 ? "N" : ""}`;
+  const turned = ((((value + 180) % 360) + 360) % 360) - 180;
+  if (Math.abs(turned) === 180 || turned === 0) return `${Math.abs(turned)}°`;
+  return `${number(Math.abs(turned))}°${turned < 0 ? "W" : "E"}`;
+}
+
+// day shortens a date: midnight is left out.
+export function day(date) {
+  return date.replace(/T00:00:00$/, "").replace(/(T\d\d:\d\d):00$/, "$1").replace("T", " ");
+}
+
+// coordinate writes the coordinate number i of an axis.
+export function coordinate(axis, i) {
+  if (axis.dates?.[i]) return day(axis.dates[i]);
+  const v = axis.values[i];
+  if (v === null || v === undefined) return `index ${axis.start + i * axis.step}`;
+  const deg = degrees(v, axis.units);
+  if (deg !== null) return deg;
+  return axis.units ? `${number(v)} ${axis.units}` : number(v);
+}
+
+// tick writes a value of an axis at a tick.
+export function tick(axis, value) {
+  return degrees(value, axis.units) ?? number(value);
+}
+
+// round returns about count round numbers between two values.
+export function round(low, high, count) {
+  const raw = (high - low) / count;
+  if (!(raw > 0) || !Number.isFinite(raw)) return [low];
+  const power = 10 ** Math.floor(Math.log10(raw));
+  const step = [1, 2, 2.5, 3, 5, 10].map((k) => k * power).find((s) => s >= raw * 0.999 && (s !== 3 * power || power === 10)) ?? 10 * power;
+  const out = [];
+  for (let x = Math.ceil(low / step - 1e-9) * step; x <= high + step * 1e-9; x += step) out.push(Math.abs(x) < step * 1e-9 ? 0 : Number(x.toPrecision(12)));
+  return out;
+}
+
+// css returns a colour of the style sheet.
+export function css(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+}

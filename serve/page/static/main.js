@@ -1,0 +1,257 @@
+// The page: what is open, and what to show of it.
+import * as api from "./api.js";
+import { $, make, table } from "./dom.js";
+import * as controls from "./controls.js";
+import * as download from "./download.js";
+import { coordinate, exact, size } from "./format.js";
+import * as lines from "./lines.js";
+import * as map from "./map.js";
+import * as palette from "./palette.js";
+import * as plots from "./plots.js";
+import * as storage from "./storage.js";
+import * as tree from "./tree.js";
+
+// state is what the page shows. words has an index, x or y for each dimension of the
+// variable, and point the indices of the chosen cell, as words without letters.
+const state = { file: "", meta: null, variable: null, words: [], point: null, seriesWords: null, slice: null };
+let request = null; // the last request for a slice
+
+// maxCells is the number of cells along an axis of the map.
+const maxCells = 1024;
+const maxSeries = 4096;
+
+const dimsOf = (v) => v.dims.map((d) => ({ id: d, ...state.meta.dimensions[d] }));
+
+function fail(e) {
+  if (e.name === "AbortError") return;
+  $("message").hidden = false;
+  $("message").textContent = e.message;
+}
+
+// address writes the state into the address of the page.
+function address(push) {
+  const q = new URLSearchParams({ file: state.file });
+  if (state.variable) q.set("var", state.variable.name);
+  if (state.words.length > 0) q.set("at", state.words.join(","));
+  if (state.point) q.set("point", state.point.join(","));
+  const url = "?" + q.toString().replaceAll("%2C", ",").replaceAll("%2F", "/");
+  if (push) history.pushState(null, "", url);
+  else history.replaceState(null, "", url);
+}
+
+// open shows a file: the variable of that name, or the first one with a map.
+async function open(file, name = null, words = null, point = null, push = true) {
+  request?.abort();
+  $("message").hidden = true;
+  try {
+    state.meta = await api.meta(file);
+  } catch (e) {
+    fail(e);
+    return;
+  }
+  state.file = file;
+  document.title = `${file} – cdfz`;
+  $("path").textContent = file;
+  $("welcome").hidden = true;
+  tree.mark(file);
+  listVariables();
+  if (window.innerWidth < 900) $("files").open = false;
+  const all = state.meta.variables;
+  const rank = (v) => v.dims.filter((d) => state.meta.dimensions[d]?.length > 1).length;
+  const named = all.find((v) => v.name === name);
+  const shown = all.filter((v) => v.type !== "char" && !/bounds|bnds/.test(v.name));
+  const first = named ?? shown.find((v) => rank(v) >= 3) ?? shown.find((v) => rank(v) === 2) ?? shown[0] ?? all[0];
+  $("view").hidden = !first;
+  if (!first) {
+    fail(new Error("The file has no variables."));
+    return;
+  }
+  await choose(first, named ? words : null, named ? point : null, push);
+}
+
+function listVariables() {
+  $("variables").hidden = false;
+  $("vars").replaceChildren(...state.meta.variables.map((v) => {
+    const shape = v.dims.map((d, i) => `${state.meta.dimensions[d]?.name ?? d}=${v.shape[i]}`).join(", ");
+    const detail = [v.title, `${v.type}${shape ? ` (${shape})` : ""}${v.units ? `, ${v.units}` : ""}`].filter(Boolean);
+    const a = make("a", { href: "?" + new URLSearchParams({ file: state.file, var: v.name }) }, v.name || "(no name)", ...detail.map((t) => make("small", {}, t)));
+    a.dataset.num = v.num;
+    a.addEventListener("click", (e) => {
+      if (e.ctrlKey || e.metaKey || e.shiftKey) return;
+      e.preventDefault();
+      choose(v, null, null, true);
+      if (window.innerWidth < 900) $("variables").open = false;
+    });
+    return make("li", {}, a);
+  }));
+  if (state.meta.cut) $("vars").append(make("li", { className: "hint" }, "… and more: the header is too long for this page"));
+  if (window.innerWidth < 900) $("variables").open = false;
+}
+
+// choose shows a variable.
+async function choose(v, words, point, push) {
+  const dims = dimsOf(v);
+  const right = words?.length === dims.length && words.every((w, i) => w === "x" || w === "y" || (w >= 0 && w < dims[i].length));
+  Object.assign(state, { variable: v, words: right ? words : controls.propose(dims), point: point?.length === dims.length ? point : null, slice: null });
+  for (const a of $("vars").querySelectorAll("a")) {
+    if (Number(a.dataset.num) === v.num) a.setAttribute("aria-current", "true");
+    else a.removeAttribute("aria-current");
+  }
+  $("title").textContent = v.title || v.name || "(no name)";
+  $("subtitle").textContent = `${v.name}${v.units ? `, ${v.units}` : ""} · ${v.type} (${dims.map((d) => `${d.name}=${d.length}`).join(", ")}) · ${size(v.size)}`;
+  $("low").value = $("high").value = "";
+  $("readout").textContent = "";
+  showAttributes(v);
+  controls.show(dims, state.words, changed);
+  address(push);
+  await load();
+}
+
+function changed(words, axes) {
+  state.words = words;
+  if (axes) {
+    state.point = null;
+    controls.show(dimsOf(state.variable), words, changed);
+  }
+  address(false);
+  load();
+}
+
+// load reads the slice and shows it.
+async function load() {
+  request?.abort();
+  request = new AbortController();
+  const { signal } = request;
+  $("message").hidden = true;
+  try {
+    const s = await api.values(state.file, state.variable.num, state.words, state.words.includes("y") ? maxCells : maxSeries, signal);
+    s.units = state.variable.units;
+    for (const a of s.axes ?? []) a.down = state.meta.dimensions[a.dim].down;
+    state.slice = s;
+    showSlice(s);
+    if (s.shape?.length === 2) await loadSeries(signal);
+    document.body.dataset.ready = String(Number(document.body.dataset.ready ?? 0) + 1);
+  } catch (e) {
+    fail(e);
+  }
+}
+
+function showSlice(s) {
+  const isText = s.type === "text";
+  const flat = s.shape?.length === 2;
+  $("map-section").hidden = !flat;
+  $("text-section").hidden = !isText && s.shape.length > 0;
+  $("series-section").hidden = isText || s.shape.length === 0;
+  $("hist-section").hidden = isText || s.shape.length === 0;
+  $("series-along").hidden = !flat;
+  if (isText) {
+    $("text").textContent = s.lines.join("\n") + (s.cut ? "\n…" : "");
+  } else if (s.shape.length === 0) {
+    $("text").textContent = `${exact(s.data[0], s.type)} ${s.units ?? ""}`;
+  } else {
+    if (flat) drawMap();
+    plots.histogram(s, s.units);
+    $("hist-what").textContent = `of ${flat ? "the map" : "the series"}${s.axes.some((a) => a.step > 1) ? ", a sample" : ""}`;
+    if (!flat) {
+      $("series-where").textContent = where(s.fixed);
+      $("series-table").hidden = false;
+      plots.line(s, s.units);
+    }
+  }
+  for (const a of s.fixed ?? []) {
+    const i = dimsOf(state.variable).findIndex((d, k) => d.id === a.dim && typeof state.words[k] === "number" && Number(a.word) === state.words[k]);
+    controls.label(i, coordinate(a, 0));
+  }
+  state.seriesWords = flat ? null : state.words;
+  download.propose();
+  lines.show(state.file, state.meta.archive !== null, state.variable, dimsOf(state.variable), state.words);
+  if ($("blocks").open) storage.show(state.file, state.variable, state.words);
+}
+
+function drawMap() {
+  const s = state.slice;
+  const value = (id) => ($(id).value.trim() === "" || Number.isNaN(Number($(id).value)) ? undefined : Number($(id).value));
+  map.show(s, { palette: $("palette").value, low: value("low"), high: value("high") }, cellOf(s));
+  const steps = s.axes.filter((a) => a.step > 1).map((a) => `every ${a.step}th ${a.name}`);
+  $("missing").textContent = `${s.missing === 0 ? "no" : s.missing} missing${steps.length > 0 ? `; the map shows ${steps.join(" and ")}` : ""}`;
+}
+
+// cellOf returns the row and the column of the chosen point.
+function cellOf(s) {
+  if (!state.point) return null;
+  return s.axes.map((a, k) => {
+    const i = state.words.indexOf(k === 0 ? "y" : "x");
+    return Math.max(0, Math.min(s.shape[k] - 1, Math.round((state.point[i] - a.start) / a.step)));
+  });
+}
+
+// pick chooses a cell of the map.
+function pick(row, column) {
+  const s = state.slice;
+  state.point = state.words.map((w) => (w === "y" ? s.axes[0].start + row * s.axes[0].step : w === "x" ? s.axes[1].start + column * s.axes[1].step : w));
+  address(false);
+  loadSeries(request.signal).catch(fail);
+}
+
+// loadSeries shows the series at the chosen point.
+async function loadSeries(signal) {
+  const dims = dimsOf(state.variable);
+  const free = dims.map((_, i) => i).filter((i) => dims[i].length > 1);
+  const before = Number($("along").value);
+  const along = $("along").dataset.of === `${state.file}/${state.variable.num}` && free.includes(before) ? before :
+    free.find((i) => dims[i].axis === "T") ?? free.find((i) => typeof state.words[i] === "number") ?? state.words.indexOf("x");
+  $("series-table").hidden = !state.point;
+  $("along").dataset.of = `${state.file}/${state.variable.num}`;
+  $("along").replaceChildren(...free.map((i) => make("option", { value: i, selected: i === along }, dims[i].name)));
+  if (!state.point) {
+    $("series-where").textContent = "click a point of the map";
+    plots.clearLine();
+    return;
+  }
+  state.seriesWords = state.words.map((w, i) => (i === along ? "x" : typeof w === "number" ? w : state.point[i]));
+  const s = await api.values(state.file, state.variable.num, state.seriesWords, maxSeries, signal);
+  $("series-where").textContent = where(s.fixed);
+  plots.line(s, state.variable.units);
+  $("series").dataset.values = s.shape[0] <= maxSeries ? JSON.stringify(Array.from(s.data)) : "";
+}
+
+const where = (fixed) => (fixed.length > 0 ? `at ${fixed.map((a) => `${a.name} ${coordinate(a, 0)}`).join(", ")}` : "");
+
+function showAttributes(v) {
+  const rows = (list) => table(["name", "type", "value"], list.map((a) => [a.name, a.type, a.value]));
+  const m = state.meta;
+  const facts = [["File", `${m.path}, ${m.format}, ${size(m.size)}`]];
+  if (m.archive) facts.push(["Archive", `${size(m.archive.size)}, ratio ${(m.size / m.archive.size).toFixed(2)}, ${m.archive.blocks} blocks, layout ${m.archive.layout}, by ${m.archive.writer}`], ["SHA-256 of the file", m.archive.sha256]);
+  $("attributes-body").replaceChildren(make("h3", {}, v.name), rows(v.attributes), make("h3", {}, "File"), table(["", ""], facts), rows(m.attributes));
+}
+
+function fromAddress() {
+  const q = new URLSearchParams(location.search);
+  const list = (name) => q.get(name)?.split(",").map((w) => (w === "x" || w === "y" ? w : Number(w))) ?? null;
+  return q.get("file") ? [q.get("file"), q.get("var"), list("at"), list("point"), false] : null;
+}
+
+async function start() {
+  $("palette").append(...palette.names.map((n) => make("option", {}, n)));
+  map.start(pick, (by) => {
+    const i = state.words.findIndex((w, k) => typeof w === "number" && dimsOf(state.variable)[k].length > 1);
+    if (i >= 0) controls.step(i, state.words[i] + by);
+  });
+  plots.start();
+  download.start(() => state);
+  for (const id of ["palette", "low", "high"]) $(id).addEventListener("change", () => state.slice && drawMap());
+  $("along").addEventListener("change", () => loadSeries(request.signal).catch(fail));
+  $("blocks").addEventListener("toggle", () => $("blocks").open && storage.show(state.file, state.variable, state.words));
+  window.addEventListener("popstate", () => fromAddress() && open(...fromAddress()));
+  const listed = tree.start((file) => open(file)).catch(fail);
+  const wanted = fromAddress();
+  if (wanted) {
+    await open(...wanted);
+    listed.then(() => tree.mark(state.file));
+    return;
+  }
+  const only = await listed;
+  if (only) await open(only, null, null, null, false);
+}
+
+start();

@@ -1,0 +1,297 @@
+// The map: a slice as cells of equal size, in the order of its coordinates.
+import { $ } from "./dom.js";
+import { css, number, round, tick, coordinate, exact, day } from "./format.js";
+import * as palette from "./palette.js";
+
+let slice = null; // answer of api.values
+let options = {}; // palette, low, high
+let picked = null; // [row, column] of the slice
+let cursor = null;
+let box = null; // place of the cells, in pixels of the canvas
+let onPick = () => {};
+let onPage = () => {};
+
+// start connects the map. pick is called with the row and the column of a chosen cell, and
+// page with the direction in which to step through the first other dimension.
+export function start(pick, page) {
+  onPick = pick;
+  onPage = page;
+  const c = $("map-cursor");
+  c.addEventListener("pointermove", (e) => move(cellAt(e)));
+  c.addEventListener("pointerleave", () => move(null));
+  c.addEventListener("click", (e) => choose(cellAt(e)));
+  c.addEventListener("keydown", key);
+  new ResizeObserver(() => slice && draw()).observe($("map"));
+}
+
+// show draws a slice. A row and a column may be marked.
+export function show(s, o, mark) {
+  slice = s;
+  options = o;
+  picked = mark;
+  cursor = null;
+  draw();
+  if (mark) describe(mark);
+}
+
+// flipped reports whether the first row is at the bottom: coordinates grow upwards, unless
+// the file tells that they grow downwards.
+function flipped() {
+  const y = slice.axes[0];
+  const [a, b] = [y.values[0], y.values.at(-1)];
+  return y.down ? a > b : a <= b;
+}
+
+// aspect is the width of the map by its height, from the ranges of its coordinates if both
+// are in the same units or degrees.
+function aspect() {
+  const [y, x] = slice.axes;
+  const [rows, columns] = slice.shape;
+  const span = (a, n) => Math.abs(a.values.at(-1) - a.values[0]) * (n / Math.max(1, n - 1));
+  const alike = y.units && (y.units === x.units || (y.units.startsWith("degree") && x.units?.startsWith("degree")));
+  const r = alike ? span(x, columns) / span(y, rows) : columns / rows;
+  return Math.min(4, Math.max(0.75, Number.isFinite(r) && r > 0 ? r : 1.5));
+}
+
+function draw() {
+  const canvas = $("map-canvas");
+  const scale = window.devicePixelRatio || 1;
+  const width = $("map").clientWidth;
+  if (width < 50) return;
+  const left = width < 500 ? 46 : 58, bottom = 24, top = 8, right = 12;
+  const w = width - left - right;
+  const h = Math.min(Math.round(w / aspect()), Math.round(window.innerHeight * 0.75));
+  for (const c of [canvas, $("map-cursor")]) {
+    c.width = Math.round(width * scale);
+    c.height = Math.round((h + top + bottom) * scale);
+    c.style.height = `${h + top + bottom}px`;
+  }
+  box = { x: Math.round(left * scale), y: Math.round(top * scale), w: Math.round(w * scale), h: Math.round(h * scale), flip: flipped(), scale };
+  canvas.dataset.box = JSON.stringify(box);
+  const g = canvas.getContext("2d", { willReadFrequently: true });
+  paint(g);
+  axes(g);
+  overlay();
+  bar();
+}
+
+// paint fills the cells.
+function paint(g) {
+  const { w, h, flip } = box;
+  const [rows, columns] = slice.shape;
+  const { low, high } = range();
+  const colours = palette.table(options.palette);
+  const image = g.createImageData(w, h);
+  const out = image.data;
+  const column = Int32Array.from({ length: w }, (_, px) => Math.floor(((px + 0.5) * columns) / w));
+  for (let py = 0; py < h; py++) {
+    let row = Math.floor(((py + 0.5) * rows) / h);
+    if (flip) row = rows - 1 - row;
+    for (let px = 0; px < w; px++) {
+      const v = slice.data[row * columns + column[px]];
+      const to = 4 * (py * w + px);
+      if (v !== v) {
+        out.set(palette.missing(px, py), to);
+      } else {
+        const from = 3 * palette.place(v, low, high);
+        out[to] = colours[from];
+        out[to + 1] = colours[from + 1];
+        out[to + 2] = colours[from + 2];
+      }
+      out[to + 3] = 255;
+    }
+  }
+  g.putImageData(image, box.x, box.y);
+}
+
+// range returns the values of the first and the last colour.
+export function range() {
+  return { low: options.low ?? slice.min ?? 0, high: options.high ?? slice.max ?? 0 };
+}
+
+function axes(g) {
+  const { x, y, w, h, scale } = box;
+  g.strokeStyle = css("--soft");
+  g.fillStyle = css("--ink");
+  g.lineWidth = scale;
+  g.strokeRect(x - scale / 2, y - scale / 2, w + scale, h + scale);
+  g.font = `${12 * scale}px system-ui, sans-serif`;
+  g.textBaseline = "top";
+  g.textAlign = "center";
+  let end = -Infinity;
+  for (const [at, text] of ticks(slice.axes[1], slice.shape[1], w / scale / 75)) {
+    const px = x + at * w;
+    const half = g.measureText(text).width / 2;
+    const place = Math.min(Math.max(px, x), x + w - half + 10 * scale);
+    if (place - half < end + 6 * scale) continue;
+    end = place + half;
+    g.fillRect(px - scale / 2, y + h, scale, 4 * scale);
+    g.fillText(text, place, y + h + 6 * scale);
+  }
+  g.textBaseline = "middle";
+  g.textAlign = "right";
+  let last = NaN;
+  for (const [at, text] of ticks(slice.axes[0], slice.shape[0], h / scale / 40)) {
+    const py = y + (box.flip ? 1 - at : at) * h;
+    if (Math.abs(py - last) < 14 * scale) continue;
+    last = py;
+    g.fillRect(x - 4 * scale, py - scale / 2, 4 * scale, scale);
+    g.fillText(text, x - 6 * scale, py, x - 8 * scale);
+  }
+}
+
+// ticks returns places from 0 to 1 with their text: round values of the coordinates if
+// these are monotonic, else some indices.
+function ticks(axis, n, count) {
+  count = Math.max(2, Math.min(9, Math.floor(count)));
+  const values = axis.values;
+  const sign = Math.sign(values.at(-1) - values[0]);
+  const ordered = n > 1 && sign !== 0 && values.every((v, i) => v !== null && (i === 0 || Math.sign(v - values[i - 1]) === sign));
+  if (axis.dates || !ordered) {
+    const step = Math.max(1, Math.ceil(n / count));
+    const out = [];
+    for (let i = 0; i < n; i += step) out.push([(i + 0.5) / n, axis.dates ? day(axis.dates[i]).slice(0, 10) : number(values[i])]);
+    return out;
+  }
+  const [low, high] = sign > 0 ? [values[0], values.at(-1)] : [values.at(-1), values[0]];
+  let marks = round(low, high, count);
+  if (/^degree/.test(axis.units ?? "") && high - low > 60) {
+    const step = [15, 30, 45, 60, 90].find((s) => (high - low) / s <= count) ?? 90;
+    marks = [];
+    for (let v = Math.ceil(low / step) * step; v <= high; v += step) marks.push(v);
+  }
+  return marks.map((v) => {
+    let i = 0;
+    while (i < n - 2 && (values[i + 1] - v) * sign < 0) i++;
+    const at = i + (v - values[i]) / (values[i + 1] - values[i]);
+    return [(at + 0.5) / n, tick(axis, v)];
+  });
+}
+
+// overlay marks the cursor and the chosen cell.
+function overlay() {
+  const c = $("map-cursor");
+  const g = c.getContext("2d");
+  g.clearRect(0, 0, c.width, c.height);
+  for (const [cell, colour] of [[picked, "#d62a1e"], [cursor, "#000000"]]) {
+    if (!cell) continue;
+    const [rows, columns] = slice.shape;
+    const row = box.flip ? rows - 1 - cell[0] : cell[0];
+    const px = box.x + ((cell[1] + 0.5) * box.w) / columns;
+    const py = box.y + ((row + 0.5) * box.h) / rows;
+    const r = Math.max(5 * box.scale, box.w / columns / 2, box.h / rows / 2);
+    for (const [width, style] of [[4, "#ffffff"], [2, colour]]) {
+      g.lineWidth = width * box.scale;
+      g.strokeStyle = style;
+      g.beginPath();
+      if (cell === picked) {
+        g.arc(px, py, r + 3 * box.scale, 0, 7);
+        g.moveTo(px - r, py);
+        g.lineTo(px + r, py);
+        g.moveTo(px, py - r);
+        g.lineTo(px, py + r);
+      } else {
+        g.rect(px - r, py - r, 2 * r, 2 * r);
+      }
+      g.stroke();
+    }
+  }
+}
+
+// cellAt returns the cell at a pointer, or null.
+function cellAt(e) {
+  if (!slice) return null;
+  const r = $("map-cursor").getBoundingClientRect();
+  const px = Math.floor((e.clientX - r.left) * box.scale) - box.x;
+  const py = Math.floor((e.clientY - r.top) * box.scale) - box.y;
+  if (px < 0 || py < 0 || px >= box.w || py >= box.h) return null;
+  const [rows, columns] = slice.shape;
+  const row = Math.floor(((py + 0.5) * rows) / box.h);
+  return [box.flip ? rows - 1 - row : row, Math.floor(((px + 0.5) * columns) / box.w)];
+}
+
+function move(cell) {
+  cursor = cell;
+  overlay();
+  if (cell) describe(cell);
+}
+
+function choose(cell) {
+  if (!cell) return;
+  picked = cell;
+  overlay();
+  describe(cell);
+  onPick(cell[0], cell[1]);
+}
+
+// describe writes the value of a cell.
+function describe([row, column]) {
+  const v = slice.data[row * slice.shape[1] + column];
+  const value = v !== v ? "missing" : `${exact(v, slice.type)}${slice.units ? " " + slice.units : ""}`;
+  $("readout").textContent = `${value} at ${coordinate(slice.axes[0], row)}, ${coordinate(slice.axes[1], column)} — ${place(row, 0)}, ${place(column, 1)}`;
+}
+
+function place(i, which) {
+  const a = slice.axes[which];
+  return `${a.name}[${a.start + i * a.step}]`;
+}
+
+function key(e) {
+  if (!slice) return;
+  const [rows, columns] = slice.shape;
+  const by = e.shiftKey ? 10 : 1;
+  const up = box.flip ? 1 : -1;
+  const steps = { ArrowUp: [up * by, 0], ArrowDown: [-up * by, 0], ArrowLeft: [0, -by], ArrowRight: [0, by] };
+  const clamp = (i, n) => Math.max(0, Math.min(n - 1, i));
+  const from = cursor ?? picked ?? [Math.floor(rows / 2), Math.floor(columns / 2)];
+  if (steps[e.key]) {
+    const [dr, dc] = steps[e.key];
+    move([clamp(from[0] + dr, rows), clamp(from[1] + dc, columns)]);
+  } else if (e.key === "Home" || e.key === "End") {
+    move([from[0], e.key === "Home" ? 0 : columns - 1]);
+  } else if (e.key === "Enter" || e.key === " ") {
+    choose(from);
+  } else if (e.key === "PageUp" || e.key === "PageDown") {
+    onPage(e.key === "PageUp" ? -1 : 1);
+  } else {
+    return;
+  }
+  e.preventDefault();
+}
+
+// bar draws the colours with their values.
+function bar() {
+  const c = $("bar");
+  const scale = window.devicePixelRatio || 1;
+  const width = c.clientWidth;
+  c.width = Math.round(width * scale);
+  c.height = Math.round(36 * scale);
+  const g = c.getContext("2d");
+  const { low, high } = range();
+  const colours = palette.table(options.palette);
+  const pad = 20;
+  const w = width - 2 * pad;
+  g.scale(scale, scale);
+  for (let i = 0; i < 256; i++) {
+    g.fillStyle = `rgb(${colours[3 * i]}, ${colours[3 * i + 1]}, ${colours[3 * i + 2]})`;
+    g.fillRect(pad + (i * w) / 256, 0, w / 256 + 0.6, 14);
+  }
+  g.fillStyle = css("--ink");
+  g.font = "12px system-ui, sans-serif";
+  g.textAlign = "center";
+  g.textBaseline = "top";
+  for (const v of high > low ? round(low, high, Math.max(2, Math.floor(width / 70))) : [low]) {
+    const px = pad + (high > low ? ((v - low) / (high - low)) * w : w / 2);
+    g.fillRect(px - 0.5, 14, 1, 4);
+    g.fillText(number(v), px, 20);
+  }
+  c.setAttribute("role", "img");
+  c.setAttribute("aria-label", `Colours from ${number(low)} to ${number(high)}`);
+  const m = $("bar-missing").getContext("2d");
+  for (let x = 0; x < 28; x++) {
+    for (let y = 0; y < 14; y++) {
+      m.fillStyle = `rgb(${palette.missing(x, y).join(",")})`;
+      m.fillRect(x, y, 1, 1);
+    }
+  }
+}

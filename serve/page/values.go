@@ -1,0 +1,334 @@
+package page
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/cf"
+	"github.com/cdfz-format/cdfz/slab"
+)
+
+const (
+	// defaultLength and maxLength bound the values along an axis. Longer ones are read in
+	// steps.
+	defaultLength = 1024
+	maxLength     = 8192
+	// maxValues bounds the values of an answer.
+	maxValues = 1 << 20
+	// maxWork bounds the decoded bytes of the blocks that an answer needs.
+	maxWork = 2 << 30
+)
+
+// The answer to values is a line of JSON, padded with spaces to a multiple of 8 bytes,
+// and then the values, little-endian, in row-major order. Missing values are NaN, and so
+// are those that equal netCDF's default fill value if the variable declares no other, as
+// in netCDF4-python.
+//
+// The parameter at has a word for each dimension of the variable: an index, or x or y for
+// one that the answer spans. Words are separated by commas.
+type (
+	slice struct {
+		Type  string `json:"type"` // float32 or float64
+		Shape []int  `json:"shape"`
+		Axes  []axis `json:"axes"`  // of the shape: y and x, or only one
+		Fixed []axis `json:"fixed"` // of the other dimensions
+		// Min and Max are those of the values, null if all are missing.
+		Min     *float64 `json:"min"`
+		Max     *float64 `json:"max"`
+		Missing int      `json:"missing"`
+	}
+	axis struct {
+		Dim    int      `json:"dim"` // number of the dimension in the file
+		Name   string   `json:"name"`
+		Units  string   `json:"units,omitempty"`
+		Word   string   `json:"word"`   // x, y or the index
+		Start  int64    `json:"start"`  // first index
+		Step   int64    `json:"step"`   // between indices
+		Values []number `json:"values"` // of the coordinate variable, or indices
+		Dates  []string `json:"dates,omitempty"`
+	}
+)
+
+// number is JSON's null if it is not finite.
+type number float64
+
+// MarshalJSON implements json.Marshaler.
+func (x number) MarshalJSON() ([]byte, error) {
+	if math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) {
+		return []byte("null"), nil
+	}
+	return strconv.AppendFloat(nil, float64(x), 'g', -1, 64), nil
+}
+
+// values answers with a slice or a series.
+func (h *Handler) values(w http.ResponseWriter, r *http.Request, f *File) error {
+	num, err := varOf(r, f)
+	if err != nil {
+		return err
+	}
+	limit := int64(defaultLength)
+	if s := r.FormValue("max"); s != "" {
+		if limit, err = strconv.ParseInt(s, 10, 64); err != nil || limit < 1 || limit > maxLength {
+			return badf("max: expected a number from 1 to %d, found %.80q", maxLength, s)
+		}
+	}
+	header := f.Header()
+	v := &header.Vars[num]
+	if v.Type == cdf3.Char {
+		return h.characters(w, r, f, num)
+	}
+	p, err := parsePlace(v, r.FormValue("at"), limit)
+	if err != nil {
+		return err
+	}
+	array := f.Array(num)
+	p.coarsen(array)
+	packing, _ := cf.NewPacking(v) // one that is wrong has no effect
+	out := &slice{Type: "float64", Shape: []int{}, Axes: []axis{}, Fixed: []axis{}}
+	n := int64(1)
+	for _, i := range p.order {
+		out.Shape = append(out.Shape, int(p.sel.Count[i]))
+		n *= p.sel.Count[i]
+	}
+	if err := p.addAxes(r.Context(), f, v, out); err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	if t := packing.Type; t == cdf3.Float || t.Size() <= 2 {
+		out.Type = "float32"
+		err = encode[float32](r.Context(), &b, array, p, n, packing, out)
+	} else {
+		err = encode[float64](r.Context(), &b, array, p, n, packing, out)
+	}
+	if err != nil {
+		return err
+	}
+	head := w.Header()
+	head.Set("Content-Type", "application/octet-stream")
+	head.Set("Content-Length", strconv.Itoa(b.Len()))
+	head.Set("X-Content-Type-Options", "nosniff")
+	_, err = w.Write(b.Bytes())
+	return cut(err)
+}
+
+// varOf returns the variable of a request.
+func varOf(r *http.Request, f *File) (int, error) {
+	n, err := strconv.Atoi(r.FormValue("var"))
+	if err != nil || n < 0 || n >= len(f.Header().Vars) {
+		return 0, badf("var: expected the number of a variable below %d, found %.80q", len(f.Header().Vars), r.FormValue("var"))
+	}
+	return n, nil
+}
+
+// place is the part of a variable that an answer holds.
+type place struct {
+	sel   slab.Sel
+	order []int // the dimensions that it spans: y and x, or only one
+	words []string
+}
+
+// parsePlace parses the parameter at. Its ranges have at most limit indices.
+func parsePlace(v *cdf3.Var, at string, limit int64) (*place, error) {
+	rank := len(v.Shape)
+	p := &place{sel: slab.Sel{Start: make([]int64, rank), Count: make([]int64, rank), Stride: make([]int64, rank)}}
+	if at != "" {
+		p.words = strings.SplitN(at, ",", rank+1)
+	}
+	if len(p.words) != rank {
+		return nil, badf("at: expected %d words, found %.80q", rank, at)
+	}
+	x, y := -1, -1
+	for i, word := range p.words {
+		p.sel.Count[i], p.sel.Stride[i] = 1, 1
+		to := &x
+		switch word {
+		case "y":
+			to = &y
+			fallthrough
+		case "x":
+			if *to >= 0 {
+				return nil, badf("at: expected %s once, found %.80q", word, at)
+			}
+			*to = i
+			p.sel.Stride[i] = max(1, (v.Shape[i]+limit-1)/limit)
+			p.sel.Count[i] = (v.Shape[i] + p.sel.Stride[i] - 1) / p.sel.Stride[i]
+		default:
+			n, err := strconv.ParseInt(word, 10, 64)
+			if err != nil || n < 0 || n >= v.Shape[i] {
+				return nil, badf("at: expected x, y or an index below %d, found %.80q", v.Shape[i], word)
+			}
+			p.sel.Start[i] = n
+		}
+	}
+	for _, i := range []int{y, x} {
+		if i >= 0 {
+			p.order = append(p.order, i)
+		}
+	}
+	return p, nil
+}
+
+// coarsen lengthens the steps until the answer is small enough, and needs few enough
+// blocks.
+func (p *place) coarsen(a slab.Array) {
+	for !p.small(a) {
+		widest := -1
+		for _, i := range p.order {
+			if widest < 0 || p.sel.Count[i] > p.sel.Count[widest] {
+				widest = i
+			}
+		}
+		if widest < 0 || p.sel.Count[widest] < 2 {
+			return
+		}
+		p.sel.Count[widest] = (p.sel.Count[widest] + 1) / 2
+		p.sel.Stride[widest] *= 2
+	}
+}
+
+// small reports whether an answer is within its limits.
+func (p *place) small(a slab.Array) bool {
+	n, err := p.sel.Len(a.Shape())
+	if err != nil || n > maxValues {
+		return err != nil
+	}
+	shaped, ok := a.Values().(slab.Shaped)
+	if !ok || shaped.BlockShape() == nil {
+		return true
+	}
+	bytes := a.Type().Size()
+	for _, k := range shaped.BlockShape() {
+		bytes *= k
+	}
+	left := maxWork / max(1, bytes)
+	err = p.sel.Grid(a.Shape(), shaped.BlockShape(), func([]int64, int64, int64) bool {
+		left--
+		return left >= 0
+	})
+	return err != nil || left >= 0
+}
+
+// addAxes describes the axes of an answer.
+func (p *place) addAxes(ctx context.Context, f *File, v *cdf3.Var, out *slice) error {
+	header := f.Header()
+	coords := coordinates(header)
+	for i, dim := range v.DimIDs {
+		a := axis{Dim: dim, Name: header.Dims[dim].Name, Word: p.words[i], Start: p.sel.Start[i], Step: p.sel.Stride[i]}
+		if num, ok := coords[dim]; ok {
+			if err := a.read(ctx, f, num, p.sel.Count[i]); err != nil {
+				return err
+			}
+		} else {
+			for k := range p.sel.Count[i] {
+				a.Values = append(a.Values, number(a.Start+k*a.Step))
+			}
+		}
+		if a.Values == nil {
+			a.Values = []number{}
+		}
+		switch a.Word {
+		case "y":
+			out.Axes = append([]axis{a}, out.Axes...)
+		case "x":
+			out.Axes = append(out.Axes, a)
+		default:
+			out.Fixed = append(out.Fixed, a)
+		}
+	}
+	return nil
+}
+
+// read reads values of the coordinate variable.
+func (a *axis) read(ctx context.Context, f *File, num int, count int64) error {
+	header := f.Header()
+	v := &header.Vars[num]
+	packing, _ := cf.NewPacking(v)
+	x, err := cf.Read[float64](ctx, f.Array(num), slab.Sel{Start: []int64{a.Start}, Count: []int64{count}, Stride: []int64{a.Step}}, packing)
+	if err != nil {
+		return err
+	}
+	for _, y := range x {
+		a.Values = append(a.Values, number(y))
+	}
+	a.Units = text(v, "units")
+	units, err := cf.UnitsOf(header, num)
+	if err != nil {
+		return nil
+	}
+	for _, y := range x {
+		date := ""
+		if d, ok := units.Date(y); ok {
+			date = d.String()
+		}
+		a.Dates = append(a.Dates, date)
+	}
+	return nil
+}
+
+// encode reads the values and appends the answer to b.
+func encode[T cf.Float](ctx context.Context, b *bytes.Buffer, a slab.Array, p *place, n int64, packing *cf.Packing, out *slice) error {
+	x := make([]T, n)
+	if err := cf.ReadInto(ctx, a, x, p.sel, packing); err != nil {
+		return err
+	}
+	if len(p.order) == 2 && p.order[0] > p.order[1] {
+		x = transposed(x, out.Shape)
+	}
+	fill, filled := defaultFill(packing)
+	low, high := math.Inf(1), math.Inf(-1)
+	for i, y := range x {
+		if filled && y == T(fill) {
+			y = T(cf.NaN())
+			x[i] = y
+		}
+		z := float64(y)
+		switch {
+		case y != y:
+			out.Missing++
+		case !math.IsInf(z, 0):
+			low, high = min(low, z), max(high, z)
+		}
+	}
+	if low <= high {
+		out.Min, out.Max = &low, &high
+	}
+	line, err := json.Marshal(out)
+	if err != nil {
+		return err
+	}
+	b.Write(line)
+	for b.Len()%8 != 7 {
+		b.WriteByte(' ')
+	}
+	b.WriteByte('\n')
+	return binary.Write(b, binary.LittleEndian, x)
+}
+
+// transposed returns values, read with the axis x before y, in the order of the shape.
+func transposed[T any](x []T, shape []int) []T {
+	rows, columns := shape[0], shape[1]
+	out := make([]T, len(x))
+	for i := range rows {
+		for k := range columns {
+			out[i*columns+k] = x[k*rows+i]
+		}
+	}
+	return out
+}
+
+// defaultFill returns netCDF's default fill value for a variable that declares no missing
+// values. Bytes have none.
+func defaultFill(p *cf.Packing) (x float64, ok bool) {
+	if p.HasMissing() || p.Scaled || p.Stored.Size() < 2 {
+		return 0, false
+	}
+	a := cdf3.Attr{Type: p.Stored, Len: 1, Values: p.Stored.Fill()}
+	return a.Float64s()[0], true
+}
