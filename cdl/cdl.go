@@ -24,7 +24,6 @@ package cdl
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 
@@ -38,9 +37,6 @@ type Source interface {
 	// Array returns the values of variable number v of the header.
 	Array(v int) slab.Array
 }
-
-// ErrNoVariable is wrapped by the error for a name in Options.Vars that the file lacks.
-var ErrNoVariable = errors.New("no such variable")
 
 // Options control Dump. Nil and the zero value mean ncdump without flags.
 type Options struct {
@@ -164,7 +160,7 @@ func (d *dumper) chosen() ([]bool, error) {
 	for _, name := range d.o.Vars {
 		v, ok := d.names.vars[name]
 		if !ok || name == "" {
-			return nil, fmt.Errorf("%s: %w", name, ErrNoVariable)
+			return nil, fmt.Errorf("%s: no such variable", name)
 		}
 		out[v] = true
 	}

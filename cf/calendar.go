@@ -23,8 +23,8 @@ var calendarNames = [...]string{"standard", "proleptic_gregorian", "julian", "no
 // String returns the calendar's name in the CF conventions.
 func (c Calendar) String() string { return calendarNames[c] }
 
-// ParseCalendar reads the value of a calendar attribute. Empty means Standard.
-func ParseCalendar(name string) (Calendar, error) {
+// parseCalendar reads the value of a calendar attribute. Empty means Standard.
+func parseCalendar(name string) (Calendar, error) {
 	switch strings.ToLower(strings.TrimSpace(name)) {
 	case "", "standard", "gregorian":
 		return Standard, nil
@@ -73,8 +73,8 @@ func (c Calendar) leap(year int64) bool {
 	return false
 }
 
-// MonthDays returns the number of days of a month, 1 to 12.
-func (c Calendar) MonthDays(year int64, month int) int {
+// monthDays returns the number of days of a month, 1 to 12.
+func (c Calendar) monthDays(year int64, month int) int {
 	switch {
 	case c == Day360:
 		return 30
@@ -119,7 +119,7 @@ func (c Calendar) yearStart(year int64) int64 {
 // dayNumber returns the number of the day of a date. month must be 1 to 12. ok is false
 // if the calendar does not have the day.
 func (c Calendar) dayNumber(year int64, month, day int) (n int64, ok bool) {
-	if day < 1 || day > c.MonthDays(year, month) {
+	if day < 1 || day > c.monthDays(year, month) {
 		return 0, false
 	}
 	n = c.yearStart(year) + c.yearDay(year, month, day)

@@ -74,7 +74,7 @@ func FuzzUnits(f *testing.F) {
 			return
 		}
 		d := u.Calendar.Date(at)
-		require.True(t, d.Day >= 1 && d.Day <= u.Calendar.MonthDays(d.Year, d.Month), "%s", d)
+		require.True(t, d.Day >= 1 && d.Day <= u.Calendar.monthDays(d.Year, d.Month), "%s", d)
 		if d.Year < -maxYear || d.Year > maxYear {
 			return
 		}

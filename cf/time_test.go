@@ -19,7 +19,7 @@ func TestCalendars(t *testing.T) {
 			for year := from; year < from+13; year++ {
 				require.Equal(t, n, c.yearStart(year), "%s: %d", c, year)
 				for month := 1; month <= 12; month++ {
-					for day := 1; day <= c.MonthDays(year, month); day++ {
+					for day := 1; day <= c.monthDays(year, month); day++ {
 						if c == Standard && year == 1582 && month == 10 && day > 4 && day < 15 {
 							_, ok := c.dayNumber(year, month, day)
 							require.False(t, ok)
@@ -33,7 +33,7 @@ func TestCalendars(t *testing.T) {
 						n++
 					}
 				}
-				_, ok := c.dayNumber(year, 2, c.MonthDays(year, 2)+1)
+				_, ok := c.dayNumber(year, 2, c.monthDays(year, 2)+1)
 				require.False(t, ok)
 			}
 		}
@@ -44,13 +44,13 @@ func TestCalendars(t *testing.T) {
 		if c != Julian {
 			require.Zero(t, n, "%s", c)
 		}
-		again, err := ParseCalendar(c.String())
+		again, err := parseCalendar(c.String())
 		require.NoError(t, err)
 		require.Equal(t, c, again)
 	}
 	n, _ := Julian.dayNumber(1969, 12, 19)
 	require.Zero(t, n)
-	_, err := ParseCalendar("lunar")
+	_, err := parseCalendar("lunar")
 	require.EqualError(t, err, `cf: unknown calendar "lunar"`)
 }
 

@@ -57,7 +57,7 @@ func ParseUnits(text, calendar string) (*Units, error) {
 	if m == nil {
 		return nil, fmt.Errorf("cf: units %q: %w", text, ErrNotTime)
 	}
-	c, err := ParseCalendar(calendar)
+	c, err := parseCalendar(calendar)
 	if err != nil {
 		return nil, err
 	}

@@ -145,9 +145,6 @@ func (it *item) restLen() int64 {
 // Size returns the length of the image, which is also that of raw.
 func (l *Layout) Size() int64 { return l.size }
 
-// RestLen returns the length of the rest, the last part of raw.
-func (l *Layout) RestLen() int64 { return l.size - l.RestOff() }
-
 // RawOff returns the raw offset of segment i, or that of the rest if i is the number of
 // segments.
 func (l *Layout) RawOff(i int) int64 { return l.rawOff[i] }

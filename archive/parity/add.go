@@ -2,6 +2,7 @@ package parity
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"runtime"
@@ -13,8 +14,8 @@ import (
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
-// Add inserts parity into an archive of size bytes, which must be intact, and returns the
-// layout; its Size is the new length. The same archive and share give the same bytes
+// Add inserts parity into an archive of size bytes, which must be intact and have no
+// parity, and returns the layout; its Size is the new length. The same archive and share give the same bytes
 // however Add is called.
 //
 // Nothing before the manifest changes. Add writes a new tail, from the manifest to the
@@ -60,7 +61,7 @@ func plan(ctx context.Context, r io.ReaderAt, size int64, share Share) (*tail, *
 		return nil, nil, nil, err
 	}
 	if t.man.Parity != 0 {
-		return nil, nil, nil, fmt.Errorf("archive: %w", ErrHasParity)
+		return nil, nil, nil, errors.New("archive: expected no parity, found some: remove it first")
 	}
 	// The tail grows with the offsets in it, and these with the length of the entry.
 	l := choose(size, share)

@@ -11,7 +11,6 @@
 package parity
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -20,9 +19,6 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
 )
-
-// ErrHasParity reports that Add was called for an archive that has parity.
-var ErrHasParity = errors.New("the archive has parity already")
 
 // Share is an amount of parity, in 1/10000 of the bytes that it protects. 0 means no parity.
 type Share int

@@ -52,13 +52,12 @@ type Options struct {
 	Version cdf3.Version
 	// NoFill leaves variables without values in the text at zero (ncgen -x).
 	NoFill bool
-	// MaxSize is the largest file in bytes. 0 means DefaultMaxSize. A few words of CDL
+	// MaxSize is the largest file in bytes. 0 means 1 TiB. A few words of CDL
 	// can declare a file of any size.
 	MaxSize int64
 }
 
-// DefaultMaxSize is 1 TiB.
-const DefaultMaxSize = 1 << 40
+const defaultMaxSize = 1 << 40
 
 // File is a data set read from CDL. Its methods may be called from several goroutines.
 type File struct {

@@ -17,7 +17,7 @@ func Parse(ctx context.Context, r io.Reader, o *Options) (*File, error) {
 		p.o = *o
 	}
 	if p.o.MaxSize == 0 {
-		p.o.MaxSize = DefaultMaxSize
+		p.o.MaxSize = defaultMaxSize
 	}
 	f, err := p.parse()
 	if err != nil {

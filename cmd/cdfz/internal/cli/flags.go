@@ -9,13 +9,13 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// MaxJobs is the largest -j.
-const MaxJobs = 1024
+// maxJobs is the largest -j.
+const maxJobs = 1024
 
 // CommonFlags adds the flags of every verb.
 func (a *App) CommonFlags(root *cobra.Command) {
 	p := root.PersistentFlags()
-	p.VarP(&countFlag{&a.Workers, MaxJobs}, "jobs", "j", "work on `N` processors (default: all)")
+	p.VarP(&countFlag{&a.Workers, maxJobs}, "jobs", "j", "work on `N` processors (default: all)")
 	p.BoolVarP(&a.Quiet, "quiet", "q", false, "no progress bar, and no report of successes")
 	p.StringArrayVar(&a.PluginPath, "plugin-path", nil, "search `FOLDERS` for HDF5 plugins, before those in HDF5_PLUGIN_PATH; default: the folders of HDF5")
 	if err := root.MarkPersistentFlagDirname("plugin-path"); err != nil {

@@ -30,12 +30,12 @@ func (a *App) Report(format string, args ...any) {
 // Emit prints an object as a line of JSON on standard output.
 func (a *App) Emit(v any) {
 	a.status.clear()
-	WriteJSON(a.Out, v)
+	writeJSON(a.Out, v)
 }
 
-// WriteJSON writes an object as a line of JSON that is safe for a terminal: unprintable
+// writeJSON writes an object as a line of JSON that is safe for a terminal: unprintable
 // characters are escaped. Errors are left to w.
-func WriteJSON(w io.Writer, v any) {
+func writeJSON(w io.Writer, v any) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)

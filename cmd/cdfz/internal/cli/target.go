@@ -76,11 +76,11 @@ func (a *App) CheckDest(args []string) error {
 	if a.JSON {
 		return errors.New("--json: the report cannot go to standard output together with the data")
 	}
-	return a.CheckBinary()
+	return a.checkBinary()
 }
 
-// CheckBinary refuses to write binary data to a terminal.
-func (a *App) CheckBinary() error {
+// checkBinary refuses to write binary data to a terminal.
+func (a *App) checkBinary() error {
 	if a.Dest == StdoutName && IsTerminal(a.Out) {
 		return Hinted(errors.New("will not write binary data to a terminal"), "use -o FILE or a pipe")
 	}
