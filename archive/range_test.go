@@ -3,13 +3,16 @@ package archive
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
+	"math"
 	"math/rand"
 	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/internal/faultsrv"
 	"github.com/cdfz-format/cdfz/remote"
@@ -62,6 +65,56 @@ func TestRanges(t *testing.T) {
 			})
 		}
 		require.True(t, bytes.Equal(image, unpack(t, ar)))
+	}
+}
+
+// TestPlanes reads boxes of a variable with five dimensions, whose blocks have planes along one
+// or several of these, and compares them with the classic file.
+func TestPlanes(t *testing.T) {
+	dims := []int64{6, 2, 3, 60, 70}
+	const plane = 60 * 70
+	h := &cdf3.Header{Version: cdf3.Offset64}
+	v := cdf3.Var{Name: "a", Type: cdf3.Float}
+	n := int64(1)
+	for i, d := range dims {
+		h.Dims = append(h.Dims, cdf3.Dim{Name: fmt.Sprint("d", i), Len: d})
+		v.DimIDs = append(v.DimIDs, i)
+		n *= d
+	}
+	h.Vars = []cdf3.Var{v}
+	require.NoError(t, h.Layout())
+	image, err := h.Append(nil)
+	require.NoError(t, err)
+	r := rand.New(rand.NewSource(5))
+	var ground [plane]float32
+	for i := range ground {
+		ground[i] = r.Float32()
+	}
+	for i := range n {
+		x := ground[i%plane] + 0.001*float32(i/plane) + 1e-5*r.Float32()
+		image = binary.BigEndian.AppendUint32(image, math.Float32bits(x))
+	}
+	classic := openFile(t, image, nil)
+	for _, block := range []int64{17_000, 70_000, 160_000, 1 << 20} {
+		ar := pack(t, image, &WriteOptions{Block: block})
+		for _, o := range []*OpenOptions{nil, {Cache: -1}} {
+			f := openFile(t, ar, o)
+			require.True(t, f.Var("a").Info().Blocked)
+			for range 150 {
+				s := slab.Sel{Start: make([]int64, 5), Count: make([]int64, 5), Stride: make([]int64, 5)}
+				for i, d := range dims {
+					s.Start[i], s.Count[i], s.Stride[i] = r.Int63n(d), 1, 1+r.Int63n(2)
+					if most := (d - s.Start[i] + s.Stride[i] - 1) / s.Stride[i]; r.Intn(2) == 0 {
+						s.Count[i] = 1 + r.Int63n(most)
+					}
+				}
+				want, err := slab.Read[float32](context.Background(), classic.Var("a"), s)
+				require.NoError(t, err)
+				got, err := slab.Read[float32](context.Background(), f.Var("a"), s)
+				require.NoError(t, err)
+				require.Equal(t, want, got, "blocks of %d, %+v", block, s)
+			}
+		}
 	}
 }
 

@@ -221,3 +221,15 @@ func (s *lorenzState) DecodeRange(dst, src []byte, params []uint32, _, from int)
 	}
 	return nil
 }
+
+func (s *lorenzState) DecodeRuns(dst, src []byte, params []uint32, _ int, r Runs) error {
+	d, err := s.decoder(params)
+	if err != nil {
+		return err
+	}
+	size := s.p.Type.Size()
+	if err := d.DecodeRuns(dst, src, lorenz.Runs{Start: r.Start / size, Len: r.Len / size, Stride: r.Stride / size, Count: r.Count}); err != nil {
+		return causef(ErrDamaged, err, "lorenz")
+	}
+	return nil
+}

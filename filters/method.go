@@ -98,6 +98,24 @@ type RangeSession interface {
 	DecodeRange(dst, src []byte, params []uint32, n, from int) error
 }
 
+// Runs are ranges of bytes of one length, at even distances.
+type Runs struct {
+	Start  int // first byte of the first run
+	Len    int // bytes of a run
+	Stride int // from the start of a run to that of the next, at least Len
+	Count  int // runs
+}
+
+// RunSession is a RangeSession that can decode runs at a lower cost than the range from
+// the first to the last one.
+type RunSession interface {
+	RangeSession
+	// DecodeRuns fills dst with the decoded bytes of runs of a block that decodes to n
+	// bytes, one after the other. Start, Len and Stride are multiples of Method.Grain.
+	// [ErrWhole] means that this block can only be decoded whole.
+	DecodeRuns(dst, src []byte, params []uint32, n int, r Runs) error
+}
+
 // session makes a [Session] of two functions. The packages of the wire formats know
 // neither chains nor registries, so every filter is registered through it or through a
 // type like it.

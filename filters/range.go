@@ -131,3 +131,40 @@ func (k *Coder) decodeRange(i int, dst, src []byte, n, from int) error {
 	}
 	return err
 }
+
+// DecodeRuns fills dst with the bytes of runs of a block of n bytes, one after the other. They
+// equal those of [Coder.Decode]. Start, Len and Stride must be multiples of [Coder.Grain].
+// [ErrWhole] means that this block cannot be decoded so, because of its filters or its mask.
+// Other errors are those of Decode. Damage outside the runs may go unnoticed.
+func (k *Coder) DecodeRuns(dst, stored []byte, mask uint32, n int, r Runs) error {
+	if _, err := k.applied(mask); err != nil {
+		return err
+	}
+	if r.Count < 1 || r.Len < 1 || r.Start < 0 || r.Start > n || r.Len > n-r.Start ||
+		r.Count > 1 && (r.Stride < r.Len || r.Count-1 > (n-r.Start-r.Len)/r.Stride) || len(dst) != r.Count*r.Len {
+		return errorf(ErrParam, "runs: expected %d bytes within 0 and %d, found %+v", len(dst), n, r)
+	}
+	at, grain := k.ranged(n, mask)
+	if grain == 0 || at < 0 || mask|^uint32(0)<<at != ^uint32(0) || r.Start%grain != 0 || r.Len%grain != 0 || r.Stride%grain != 0 {
+		return ErrWhole
+	}
+	m := k.stages[at]
+	s := m.take()
+	defer m.put(s)
+	runs, ok := s.(RunSession)
+	if !ok {
+		return ErrWhole
+	}
+	var room wire.Scratch
+	defer room.Free()
+	cur, err := k.decodeDown(&room, stored, n, at, mask)
+	if err != nil {
+		return err
+	}
+	done := k.begin(at, true)
+	err = runs.DecodeRuns(dst, cur, k.chain[at].Params, n, r)
+	if done != nil {
+		done(len(cur), len(dst), err)
+	}
+	return err
+}

@@ -2,8 +2,10 @@ package filters
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -157,6 +159,58 @@ func TestDecodeRange(t *testing.T) {
 	}
 	if err := k.DecodeRange(make([]byte, 48), stored, 4, n, 0); !errors.Is(err, ErrDamaged) {
 		t.Errorf("mask without a filter: %v", err)
+	}
+}
+
+// TestDecodeRuns compares runs of a block with the whole block.
+func TestDecodeRuns(t *testing.T) {
+	registerRuns()
+	const planes, rows, cols = 5, 40, 50
+	src := make([]byte, 0, 4*planes*rows*cols)
+	for i := range planes * rows * cols {
+		src = binary.BigEndian.AppendUint32(src, math.Float32bits(float32(math.Sin(float64(i)/30))))
+	}
+	chain, err := mustChain(t, "52723|3").Complete(Block{Len: len(src), Kind: Float, Size: 4, Shape: []int{planes, rows, cols}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := mustCoder(t, chain)
+	stored, _, err := k.Encode(nil, src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range []Runs{
+		{0, 4, 4 * rows * cols, planes}, {8000, 400, 4 * rows * cols, 3}, {8, 40, 80, 100}, {400, 4, 0, 1}, {0, 400, 400, 7},
+	} {
+		var want []byte
+		for i := range r.Count {
+			want = append(want, src[r.Start+i*r.Stride:][:r.Len]...)
+		}
+		dst, guard := guarded(len(want))
+		if err := k.DecodeRuns(dst, stored, 0, len(src), r); err != nil || !bytes.Equal(dst, want) {
+			t.Errorf("%+v: other bytes, %v", r, err)
+		}
+		guard(t)
+		if err := k.DecodeRuns(dst, stored[:len(stored)/2], 0, len(src), r); !knownErr(err) {
+			t.Errorf("%+v, cut: %v", r, err)
+		}
+	}
+	for _, r := range []Runs{{}, {-4, 4, 8, 2}, {0, 4, 4, 0}, {0, 8, 4, 2}, {0, 4, 4 * rows * cols, planes + 1}, {0, 4, math.MaxInt, 3}, {len(src), 4, 4, 1}} {
+		if err := k.DecodeRuns(make([]byte, max(0, r.Len*r.Count)), stored, 0, len(src), r); !errors.Is(err, ErrParam) {
+			t.Errorf("%+v: %v", r, err)
+		}
+	}
+	dst := make([]byte, 6)
+	for _, r := range []Runs{{1, 2, 4, 3}, {0, 2, 4, 3}, {0, 2, 6, 3}} {
+		if err := k.DecodeRuns(dst, stored, 0, len(src), r); !errors.Is(err, ErrWhole) {
+			t.Errorf("%+v: %v", r, err)
+		}
+	}
+	if err := k.DecodeRuns(dst, stored, 1<<5, len(src), Runs{0, 6, 6, 1}); !errors.Is(err, ErrDamaged) {
+		t.Errorf("mask without a filter: %v", err)
+	}
+	if err := mustCoder(t, mustChain(t, "302,0")).DecodeRuns(make([]byte, 32), make([]byte, 1001), 0, 1000, Runs{0, 16, 32, 2}); !errors.Is(err, ErrWhole) {
+		t.Errorf("a session without runs: %v", err)
 	}
 }
 

@@ -30,6 +30,7 @@ type Decoder struct {
 	text  text.Decoder     // of modeText
 	model *bytecoder.Model // of modeBytes
 	whole []byte           // a block in modeBytes or modeText
+	span  []byte           // all elements from the first run to the last
 }
 
 // NewDecoder returns a decoder of blocks with these parameters.
@@ -110,26 +111,38 @@ func (d *Decoder) groups(dst []byte, i, j int) bool {
 	w := b.layout.full()
 	if b.ranged {
 		w = b.window(i, j, b.deep)
-		// The planes that are not needed must outweigh the chunks that each column has apart.
-		if w.columns() > 1 && (b.n/b.plane-w.planes())*w.width < w.columns()*entropy.ChunkSyms {
-			w.p0, w.p1 = 0, b.n/b.plane
-		}
+	}
+	if !d.lanes(&w) {
+		return false
+	}
+	if b.wide {
+		place(b, dst, d.y64, w, i, j)
+	} else {
+		place(b, dst, d.y32, w, i, j)
+	}
+	return true
+}
+
+// lanes decodes a window to y64 or y32. It may add planes to the window.
+func (d *Decoder) lanes(w *window) bool {
+	b := &d.b
+	// The planes that are not needed must outweigh the chunks that each column has apart.
+	if w.columns() > 1 && (b.n/b.plane-w.planes())*w.width < w.columns()*entropy.ChunkSyms {
+		w.p0, w.p1 = 0, b.n/b.plane
 	}
 	if b.wide {
 		d.y64 = entropy.Grow(d.y64, w.len()+masks.Slack)
-		if !residuals(b, d.y64, &d.r64, &d.a64, w) {
+		if !residuals(b, d.y64, &d.r64, &d.a64, *w) {
 			return false
 		}
-		restore(b, d.y64[:w.len()], w)
-		place(b, dst, d.y64, w, i, j)
+		restore(b, d.y64[:w.len()], *w)
 		return true
 	}
 	d.y32 = entropy.Grow(d.y32, w.len()+masks.Slack)
-	if !residuals(b, d.y32, &d.r32, &d.a32, w) {
+	if !residuals(b, d.y32, &d.r32, &d.a32, *w) {
 		return false
 	}
-	restore(b, d.y32[:w.len()], w)
-	place(b, dst, d.y32, w, i, j)
+	restore(b, d.y32[:w.len()], *w)
 	return true
 }
 

@@ -41,6 +41,12 @@ func FuzzDecode(f *testing.F) {
 			require.NoError(t, d.DecodeRange(part, src, r[0], r[1]))
 			require.True(t, bytes.Equal(part, dst[r[0]*d.size:r[1]*d.size]), "elements %v", r)
 		}
+		for _, stride := range p.strides() {
+			length := stride/2 + 1
+			checkRuns(t, d, src, dst, Runs{0, length, stride, 1 + (d.n-length)/stride})
+			start := (d.n / stride / 2) * stride
+			checkRuns(t, d, src, dst, Runs{start, 1, stride, d.n/stride - start/stride})
+		}
 	})
 }
 

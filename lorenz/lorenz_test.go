@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
@@ -65,6 +66,38 @@ func decodeAll(t *testing.T, p Params, enc, raw []byte) {
 		require.NoError(t, d.DecodeRange(part, enc, i, j))
 		require.True(t, bytes.Equal(raw[i*size:j*size], part), "%v: elements %d to %d differ", p, i, j)
 	}
+	for _, stride := range p.strides() {
+		for range 3 {
+			length := 1 + rng.IntN(stride)
+			start := rng.IntN(n - length + 1)
+			count := 1 + rng.IntN(1+(n-start-length)/stride)
+			checkRuns(t, d, enc, raw, Runs{start, length, stride, count})
+		}
+	}
+}
+
+// checkRuns compares runs of a block with those of the whole block.
+func checkRuns(t *testing.T, d *Decoder, enc, raw []byte, r Runs) {
+	t.Helper()
+	var want []byte
+	for k := range r.Count {
+		want = append(want, raw[(r.Start+k*r.Stride)*d.size:][:r.Len*d.size]...)
+	}
+	got := bytes.Repeat([]byte{0xAA}, len(want))
+	require.NoError(t, d.DecodeRuns(got, enc, r))
+	require.True(t, bytes.Equal(want, got), "%v: %+v differs", d.p, r)
+}
+
+// strides returns the products of the trailing dimensions, the last one for all elements.
+func (p Params) strides() (out []int) {
+	n := 1
+	for _, d := range slices.Backward(p.Dims) {
+		if n *= d; n == 0 {
+			return nil
+		}
+		out = append(out, n)
+	}
+	return out
 }
 
 // field fills a block with values like those of a smooth field with noise.
@@ -435,6 +468,10 @@ func TestArguments(t *testing.T) {
 	require.Error(t, d.DecodeRange(make([]byte, 2), nil, 0, 1))
 	require.Error(t, d.DecodeRange(make([]byte, 2), []byte{0}, -1, 0))
 	require.Error(t, d.DecodeRange(make([]byte, 4), []byte{0}, 9, 11))
+	for _, r := range []Runs{{}, {-1, 1, 1, 1}, {10, 1, 1, 1}, {0, 2, 1, 2}, {0, 2, 5, 3}, {0, 0, 5, 1}, {0, 11, 0, 1}, {0, 1, math.MaxInt, 3}, {0, math.MaxInt, 1, 2}} {
+		require.Error(t, d.DecodeRuns(make([]byte, 4), []byte{0}, r), "%+v", r)
+	}
+	require.Error(t, d.DecodeRuns(make([]byte, 6), []byte{0}, Runs{0, 2, 5, 2}))
 	e, err := NewEncoder(Params{Type: Int16, Dims: []int{10}}, Default)
 	require.NoError(t, err)
 	_, err = e.Encode(nil, make([]byte, 21))

@@ -166,9 +166,7 @@ func (h *ahead) ReadBlock(ctx context.Context, block format.Block, dst []byte) e
 	if err := h.a.fetchAgain(ctx, b.row, stored); err != nil {
 		return err
 	}
-	d := h.a.states.Get().(*decoder)
-	defer h.a.states.Put(d)
-	_, err := h.a.decodeStored(d, whole(block), b.row, stored, func(int64) []byte { return dst })
+	_, err := h.a.decodeStored(whole(block), b.row, stored, func(int64) []byte { return dst })
 	return err
 }
 

@@ -14,19 +14,40 @@ import (
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
-// blockData holds the bytes of a decoded block from off on, including padding.
+// blockData holds the bytes of a decoded block from off on, including padding. With runs
+// it holds these only, one after the other.
 type blockData struct {
-	off int64
-	b   []byte
+	off  int64
+	b    []byte
+	runs runs
 }
 
 // covers reports whether all needed bytes are present.
-func (d blockData) covers(q need) bool { return d.off <= q.lo && q.hi <= d.off+int64(len(d.b)) }
+func (d blockData) covers(q need) bool {
+	if d.runs.count == 0 {
+		return d.off <= q.lo && q.hi <= d.off+int64(len(d.b))
+	}
+	return d.runs == q.runs && d.off == q.lo
+}
 
-// need stands for the bytes [lo, hi) of a block.
+// need stands for the bytes [lo, hi) of a block, or for runs of them. Runs begin at lo and end
+// at hi.
 type need struct {
 	format.Block
 	lo, hi int64
+	runs   runs
+}
+
+// runs are the same bytes of several planes of a block: count times len bytes, the starts
+// stride bytes apart. The zero value means all bytes.
+type runs struct{ len, stride, count int64 }
+
+// bytes returns how many bytes are needed.
+func (q need) bytes() int64 {
+	if q.runs.count > 0 {
+		return q.runs.len * q.runs.count
+	}
+	return q.hi - q.lo
 }
 
 // maxRun bounds the stored bytes that are read together. Single blocks may be longer,
@@ -58,12 +79,11 @@ func (a *Reader) readNeed(ctx context.Context, q need, room func(n int64) []byte
 	if err := a.CheckRow(q.Block, row); err != nil {
 		return none, err
 	}
-	d := a.states.Get().(*decoder)
-	defer a.states.Put(d)
-	stored, err := a.readStored(ctx, d, row.Off, row.Len)
+	stored, free, err := a.readStored(ctx, row.Off, row.Len)
 	if err != nil {
 		return none, err
 	}
+	defer free()
 	if err := a.fetchAgain(ctx, row, stored); err != nil {
 		return none, err
 	}
@@ -73,25 +93,27 @@ func (a *Reader) readNeed(ctx context.Context, q need, room func(n int64) []byte
 		}
 		defer a.slots.Release(1)
 	}
-	return a.decodeStored(d, q, row, stored, room)
+	return a.decodeStored(q, row, stored, room)
 }
 
-// readStored reads stored bytes into memory of d, or where they are many into memory that
-// grows as they arrive: their number is a claim.
-func (a *Reader) readStored(ctx context.Context, d *decoder, off, n int64) (stored []byte, err error) {
+// readStored reads stored bytes into recycled memory, which free returns, or where they are
+// many into memory that grows as they arrive: their number is a claim.
+func (a *Reader) readStored(ctx context.Context, off, n int64) (stored []byte, free func(), err error) {
 	a.reads.Add(1)
 	a.bytes.Add(n)
 	r := ioat.Bind(ctx, a.r)
 	if n > maxRun || n > maxKept && a.far == nil { // reads in parts cost more requests
 		stored, err = ioat.ReadBytes(r, off, n)
+		free = func() {}
 	} else {
-		stored = d.memory(n)
+		stored, free = memory(n)
 		err = ioat.ReadFull(r, stored, off)
 	}
 	if err != nil {
-		return nil, a.readError(err)
+		free()
+		return nil, nil, a.readError(err)
 	}
-	return stored, nil
+	return stored, free, nil
 }
 
 // ReadStored returns the stored bytes of a block, whose filters were all applied. Damage is
@@ -121,8 +143,10 @@ func (a *Reader) ReadStored(ctx context.Context, b format.Block) ([]byte, error)
 
 // decodeStored checks the stored bytes of a block and decodes at least its needed
 // bytes into memory from room.
-func (a *Reader) decodeStored(d *decoder, q need, row blockidx.Row, stored []byte, room func(n int64) []byte) (none blockData, err error) {
+func (a *Reader) decodeStored(q need, row blockidx.Row, stored []byte, room func(n int64) []byte) (none blockData, err error) {
 	start := time.Now()
+	d := a.states.Get().(*decoder)
+	defer a.states.Put(d)
 	defer func() {
 		a.nanos.Add(int64(time.Since(start)))
 		a.blocks.Add(1)
@@ -137,7 +161,7 @@ func (a *Reader) decodeStored(d *decoder, q need, row blockidx.Row, stored []byt
 		}
 		return none, a.blockError(q.Block, row.Off, err)
 	}
-	if a.CheckPadding && q.Var >= 0 && data.off == 0 { // CheckPad ignores parts of blocks
+	if a.CheckPadding && q.Var >= 0 && data.off == 0 && data.runs.count == 0 { // CheckPad ignores parts of blocks
 		if err := a.L.Geoms[q.Var].CheckPad(q.B, data.b); err != nil {
 			return none, a.blockError(q.Block, row.Off, err)
 		}
@@ -146,7 +170,7 @@ func (a *Reader) decodeStored(d *decoder, q need, row blockidx.Row, stored []byt
 }
 
 // whole returns a whole block as a need.
-func whole(b format.Block) need { return need{b, 0, b.Len} }
+func whole(b format.Block) need { return need{Block: b, hi: b.Len} }
 
 // partOf returns the part of block b of a variable that must be decoded for its bytes
 // [lo, hi). It is the whole block if the filters cannot decode ranges, if the range is
@@ -154,25 +178,28 @@ func whole(b format.Block) need { return need{b, 0, b.Len} }
 // decoding it.
 func (a *Reader) partOf(v int, b, lo, hi int64) need {
 	block := a.L.BlockOf(v, b)
-	grain := a.grains()[v]
+	grain := a.grain(v)
 	if grain == 0 || a.far != nil || hi-lo > block.Len/2 {
 		return whole(block)
 	}
-	return need{block, lo / grain * grain, min(format.CeilDiv(hi, grain)*grain, block.Len)}
+	return need{Block: block, lo: lo / grain * grain, hi: min(format.CeilDiv(hi, grain)*grain, block.Len)}
 }
 
-// grainsOf returns the granularity in bytes at which the filters of each variable
-// decode ranges of its blocks, or 0 if they cannot.
-func grainsOf(l *format.Resolved) []int64 {
-	d := new(decoder)
-	grains := make([]int64, len(l.Geoms))
-	for v, g := range l.Geoms {
-		chain, _ := l.BlockInfo(v, 0)
-		if c, err := d.coder(l, chain); err == nil {
-			grains[v] = int64(c.Grain(int(g.BlockLen)))
-		}
+// grain returns the granularity in bytes at which the filters of a variable decode ranges of
+// its blocks, or 0 if they cannot.
+func (a *Reader) grain(v int) int64 {
+	if g := a.grains[v].Load(); g > 0 {
+		return g - 1
 	}
-	return grains
+	grain := int64(0)
+	chain, _ := a.L.BlockInfo(v, 0)
+	d := a.states.Get().(*decoder)
+	if c, err := d.coder(a.L, chain); err == nil {
+		grain = int64(c.Grain(int(a.L.Geoms[v].BlockLen)))
+	}
+	a.states.Put(d)
+	a.grains[v].Store(grain + 1)
+	return grain
 }
 
 // fetchAgain reads the stored bytes of a block of a remote archive again if their

@@ -2,30 +2,16 @@ package blocks
 
 import (
 	"errors"
+	"sync"
 
 	"github.com/cdfz-format/cdfz/filters"
 
 	"github.com/cdfz-format/cdfz/archive/internal/format"
 )
 
-// maxKept is the memory for stored bytes that a decoder keeps between reads.
-const maxKept = 8 << 20
-
 // decoder holds the state that one goroutine needs to decode blocks.
 type decoder struct {
 	coders []*filters.Coder // by chain, made when first needed
-	stored []byte
-}
-
-// memory returns n bytes of any content for stored bytes, valid until the next call.
-func (d *decoder) memory(n int64) []byte {
-	if n > maxKept {
-		return make([]byte, n)
-	}
-	if int64(cap(d.stored)) < n {
-		d.stored = make([]byte, n)
-	}
-	return d.stored[:n]
 }
 
 // coder returns the coder of a chain.
@@ -52,12 +38,43 @@ func (d *decoder) decode(l *format.Resolved, q need, stored []byte, mask uint32,
 	if filters.Observed() {
 		c = c.Labelled(label(l, q.Var))
 	}
-	if q.lo > 0 || q.hi < q.Len {
+	if r := q.runs; r.count > 0 {
+		part := room(r.len * r.count)
+		err := c.DecodeRuns(part, stored, mask, int(q.Len), filters.Runs{Start: int(q.lo), Len: int(r.len), Stride: int(r.stride), Count: int(r.count)})
+		if !errors.Is(err, filters.ErrWhole) {
+			return blockData{off: q.lo, b: part, runs: r}, err
+		}
+	} else if q.lo > 0 || q.hi < q.Len {
 		part := room(q.hi - q.lo)
 		if err := c.DecodeRange(part, stored, mask, int(q.Len), int(q.lo)); !errors.Is(err, filters.ErrWhole) {
-			return blockData{q.lo, part}, err
+			return blockData{off: q.lo, b: part}, err
 		}
 	}
 	whole := room(q.Len)
-	return blockData{0, whole}, c.Decode(whole, stored, mask)
+	return blockData{b: whole}, c.Decode(whole, stored, mask)
+}
+
+// Memory for stored bytes is kept between reads from minKept bytes, so that one piece serves
+// most blocks, to maxKept.
+const (
+	minKept = 256 << 10
+	maxKept = 8 << 20
+)
+
+// storage holds memory of *[]byte for stored bytes, for all readers.
+var storage sync.Pool
+
+// memory returns n bytes of any content for stored bytes. done takes them back.
+func memory(n int64) (b []byte, done func()) {
+	if n > maxKept {
+		return make([]byte, n), func() {}
+	}
+	p, _ := storage.Get().(*[]byte)
+	if p == nil {
+		p = new([]byte)
+	}
+	if int64(cap(*p)) < n {
+		*p = make([]byte, max(n, minKept))
+	}
+	return (*p)[:n], func() { storage.Put(p) }
 }

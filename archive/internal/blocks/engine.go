@@ -22,14 +22,13 @@ type engine struct {
 	id      int64       // of this reader's blocks in the cache
 	states  sync.Pool   // of *decoder
 	flights flights
-	lent    sync.Pool // of *[]byte, for blocks that bypass the cache
-	Workers int       // blocks that may be decoded at the same time
+	Workers int // blocks that may be decoded at the same time
 	slots   *semaphore.Weighted
 	far     *far  // of a remote archive, else nil
 	gap     int64 // of runs
 	remote  int   // useful number of simultaneous reads
 
-	grains func() []int64 // grainsOf, once
+	grains []atomic.Int64 // of the variables in the plan: one more than grain returns, 0 if not known yet
 
 	CheckPadding bool // whether the padding of short blocks is checked
 
@@ -101,9 +100,13 @@ func (e *engine) reading() *semaphore.Weighted {
 	return e.slots
 }
 
+// lent holds memory of *[]byte for blocks that bypass the cache, for all readers: fresh memory
+// can cost as much as decoding.
+var lent sync.Pool
+
 // free recycles the memory of a block that nobody uses any more.
 func (e *engine) free(d decoded) {
 	if d.lent != nil {
-		e.lent.Put(d.lent)
+		lent.Put(d.lent)
 	}
 }

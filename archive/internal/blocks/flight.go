@@ -11,7 +11,7 @@ import (
 // decoded is a block decoded for all callers that request it at the same time.
 type decoded struct {
 	blockData
-	lent *[]byte // memory of the engine that holds the data, nil if the data has its own
+	lent *[]byte // recycled memory that holds the data, nil if the data has its own
 }
 
 // flights lets one goroutine decode a block for all.
@@ -52,7 +52,7 @@ func (a *Reader) decode(ctx context.Context, q need, keep bool, slots *semaphore
 	defer slots.Release(1)
 	room := func(n int64) []byte { return make([]byte, n) }
 	if !keep {
-		if d.lent, _ = a.lent.Get().(*[]byte); d.lent == nil {
+		if d.lent, _ = lent.Get().(*[]byte); d.lent == nil {
 			d.lent = new([]byte)
 		}
 		room = func(n int64) []byte {

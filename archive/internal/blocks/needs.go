@@ -6,15 +6,20 @@ import (
 	"errors"
 	"iter"
 	"slices"
+	"sync/atomic"
 
 	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/internal/ioat"
 	"golang.org/x/sync/errgroup"
 )
 
+// cacheShare is the part of the cache that one read may replace, as its reciprocal. Fresh
+// memory makes decoding for the cache a fifth slower, and few callers repeat long reads.
+const cacheShare = 4
+
 // eachNeed calls use with the needed parts of blocks: those in the cache first, then
 // the others, read in runs and decoded on several goroutines. They bypass the cache if
-// it cannot hold them all. use must not keep or change them.
+// they would take more than cacheShare of it. use must not keep or change them.
 func (a *Reader) eachNeed(ctx context.Context, needs iter.Seq[need], use func(need, blockData) error) error {
 	var missing []need
 	bytes := int64(0)
@@ -26,9 +31,9 @@ func (a *Reader) eachNeed(ctx context.Context, needs iter.Seq[need], use func(ne
 			continue
 		}
 		missing = append(missing, q)
-		bytes += q.hi - q.lo
+		bytes += q.bytes()
 	}
-	keep := a.cache != nil && bytes <= a.cache.bytes
+	keep := a.cache != nil && bytes <= a.cache.bytes/cacheShare
 	switch len(missing) {
 	case 0:
 		return nil
@@ -86,13 +91,29 @@ func (a *Reader) loadAll(ctx context.Context, needs []need, keep bool, use func(
 	if err != nil {
 		return err
 	}
-	g, work := errgroup.WithContext(ctx)
-	g.SetLimit(max(a.remote, a.Workers))
+	type piece struct {
+		run  ioat.Span
+		part []storedNeed
+	}
+	var pieces []piece
 	for run, part := range ioat.Runs(a.joiner(), stored, storedNeed.span) {
-		if work.Err() != nil {
-			break
-		}
-		g.Go(func() error { return a.loadRun(work, run, part, keep, use) })
+		pieces = append(pieces, piece{run, part})
+	}
+	// Few goroutines for all pieces, since each must grow its stack.
+	var next atomic.Int64
+	g, work := errgroup.WithContext(ctx)
+	for range min(max(a.remote, a.Workers), len(pieces)) {
+		g.Go(func() error {
+			for i := int(next.Add(1)) - 1; i < len(pieces); i = int(next.Add(1)) - 1 {
+				if err := a.loadRun(work, pieces[i].run, pieces[i].part, keep, use); err != nil {
+					return err
+				}
+				if err := work.Err(); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
 	}
 	err = g.Wait()
 	if ctx.Err() != nil {
@@ -109,12 +130,11 @@ func (a *Reader) loadRun(ctx context.Context, run ioat.Span, part []storedNeed, 
 		}
 		defer a.far.runs.Release(1)
 	}
-	d := a.states.Get().(*decoder)
-	defer a.states.Put(d)
-	stored, err := a.readStored(ctx, d, run.Off, run.Len)
+	stored, free, err := a.readStored(ctx, run.Off, run.Len)
 	if err != nil {
 		return err
 	}
+	defer free()
 	for _, q := range part {
 		block := stored[q.row.Off-run.Off:][:q.row.Len]
 		if err := a.fetchAgain(ctx, q.row, block); err != nil {
@@ -124,7 +144,7 @@ func (a *Reader) loadRun(ctx context.Context, run ioat.Span, part []storedNeed, 
 			if err := ctx.Err(); err != nil {
 				return blockData{}, err
 			}
-			return a.decodeStored(d, n, q.row, block, room)
+			return a.decodeStored(n, q.row, block, room)
 		}
 		if err := a.load(ctx, q.need, keep, a.slots, decode, func(data blockData) error { return use(q.need, data) }); err != nil {
 			return err

@@ -10,7 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
+	"sync/atomic"
 
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
@@ -69,7 +69,7 @@ func NewReader(ctx context.Context, r io.ReaderAt, size int64, opts *ReadOptions
 	if err := a.open(ctx, opts); err != nil {
 		return nil, err
 	}
-	a.grains = sync.OnceValue(func() []int64 { return grainsOf(a.L) })
+	a.grains = make([]atomic.Int64, len(a.L.Geoms))
 	return a, a.openCache(opts)
 }
 

@@ -213,13 +213,12 @@ func (a *Reader) AppendStored(ctx context.Context, b format.Block, dst []byte) (
 	if err := a.CheckRow(b, row); err != nil {
 		return dst, 0, err
 	}
-	d := a.states.Get().(*decoder)
-	defer a.states.Put(d)
-	stored, err := a.readStored(ctx, d, row.Off, row.Len)
-	if err == nil {
-		err = a.fetchAgain(ctx, row, stored)
-	}
+	stored, free, err := a.readStored(ctx, row.Off, row.Len)
 	if err != nil {
+		return dst, 0, err
+	}
+	defer free()
+	if err := a.fetchAgain(ctx, row, stored); err != nil {
 		return dst, 0, err
 	}
 	if got := czip.CRC(stored); got != row.CRC {

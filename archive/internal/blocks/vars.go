@@ -54,7 +54,7 @@ func (v *blockedVar) EachBlock(ctx context.Context, s slab.Sel, f func(slab.Bloc
 			for i, g := range grid {
 				b = b*v.g.Grid[i] + g
 			}
-			return yield(v.a.partOf(v.pos, b, lo*v.g.Size, hi*v.g.Size))
+			return yield(v.partOf(b, lo, hi))
 		})
 	}
 	err := v.a.eachNeed(ctx, needs, func(q need, data blockData) error {
@@ -66,9 +66,61 @@ func (v *blockedVar) EachBlock(ctx context.Context, s slab.Sel, f func(slab.Bloc
 	return err
 }
 
+// partOf is Reader.partOf for a selection whose first element in a block is lo, and whose
+// last one is hi-1. Only the same part of each plane, the last two dimensions, is decoded if
+// that is less than half of it.
+func (v *blockedVar) partOf(b, lo, hi int64) need {
+	q := v.a.partOf(v.pos, b, lo*v.g.Size, hi*v.g.Size)
+	n := len(v.g.Block)
+	if n < 3 || v.a.far != nil || v.a.grain(v.pos) != v.g.Size {
+		return q
+	}
+	row := v.g.Block[n-1]
+	plane := row * v.g.Block[n-2]
+	first, last := lo/plane, (hi-1)/plane
+	// Selections are boxes, so these are the corners of this one.
+	from, to := lo%plane, (hi-1)%plane+1
+	if from/row != (to-1)/row {
+		from, to = from/row*row, format.CeilDiv(to, row)*row
+	}
+	if first == last || to-from > plane/2 {
+		return q
+	}
+	// The planes must be a box, too.
+	unit := int64(1)
+	for i := n - 3; i > 0 && first/(unit*v.g.Block[i]) != last/(unit*v.g.Block[i]); i-- {
+		unit *= v.g.Block[i]
+	}
+	first, last = first/unit*unit, last/unit*unit+unit-1
+	q.lo, q.hi = (first*plane+from)*v.g.Size, (last*plane+to)*v.g.Size
+	q.runs = runs{(to - from) * v.g.Size, plane * v.g.Size, last - first + 1}
+	return q
+}
+
+// boxOf narrows the box of a block to the part that partOf chose.
+func (v *blockedVar) boxOf(data blockData, start, count []int64) {
+	n := len(start)
+	row := v.g.Block[n-1]
+	plane := row * v.g.Block[n-2]
+	at, length := data.off/v.g.Size, data.runs.len/v.g.Size
+	start[n-2] += at % plane / row
+	start[n-1] += at % row
+	count[n-2], count[n-1] = max(1, length/row), min(length, row)
+	first, planes := at/plane, data.runs.count
+	for i := n - 3; i >= 0; i-- {
+		start[i] += first % v.g.Block[i]
+		count[i] = min(planes, v.g.Block[i])
+		first, planes = first/v.g.Block[i], planes/count[i]
+	}
+}
+
 // give passes on the values of a block, without padding.
 func (v *blockedVar) give(b int64, data blockData, f func(slab.Block) error) error {
 	start, count := v.g.Box(b)
+	if data.runs.count > 0 {
+		v.boxOf(data, start, count)
+		return f(slab.Block{Start: start, Count: count, Data: data.b})
+	}
 	_, n := v.g.At(b)
 	return f(slab.Block{Start: start, Count: count, Data: data.b[:min(int64(len(data.b)), n-data.off)], Off: data.off})
 }
