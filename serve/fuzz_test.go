@@ -24,6 +24,11 @@ func FuzzRequest(f *testing.F) {
 	s.Add("range", "/files/a.nc", "", "bytes=0-9,20-29")
 	s.Add("huge-range", "/files/a.nc", "", "bytes=9223372036854775807-")
 	s.Add("dods", "/dap/a.nc.dods", "tas[0:1][0][0:2:4]", "")
+	s.Add("page-up", "/page/../page.go", "", "")
+	s.Add("meta", "/api/meta/a.nc", "", "")
+	s.Add("values", "/api/values/a.nc", "var=9&at=0,y,x&max=3", "")
+	s.Add("blocks", "/api/blocks/a.nc", "var=9", "")
+	s.Add("get", "/api/get/a.nc", "select=tas[0]&format=nc", "")
 	s.Add("ascii", "/dap/a.nc.ascii", "time,stamp", "")
 	const secret = "what nobody may read"
 	top := f.TempDir()

@@ -23,7 +23,7 @@ print(part.values)`],
     ["netCDF4-python", `import netCDF4
 ds = netCDF4.Dataset(${python(dap)})
 part = ds[${python(variable.name)}][${index || "..."}]`],
-    ["zarr", `import zarr, fsspec
+    ["zarr", `import zarr, fsspec    # filters that zarr lacks need the Python package cdfz
 store = fsspec.get_mapper(${python(`${base}zarr/${escape(file)}`)})
 part = zarr.open_consolidated(store)[${python(variable.name)}][${index || "..."}]`],
     ["CDO", `cdo infon ${time ? `-seltimestep,${time[1] + 1} ` : ""}-selname,${shell(variable.name)} ${shell(dap)}`],

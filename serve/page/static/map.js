@@ -81,8 +81,9 @@ function paint(g) {
   const [rows, columns] = slice.shape;
   const { low, high } = range();
   const colours = palette.table(options.palette);
+  const pixels = Uint32Array.from({ length: 256 }, (_, i) => packed(colours, 3 * i));
   const image = g.createImageData(w, h);
-  const out = image.data;
+  const view = new DataView(image.data.buffer);
   const column = Int32Array.from({ length: w }, (_, px) => Math.floor(((px + 0.5) * columns) / w));
   for (let py = 0; py < h; py++) {
     let row = Math.floor(((py + 0.5) * rows) / h);
@@ -90,18 +91,15 @@ function paint(g) {
     for (let px = 0; px < w; px++) {
       const v = slice.data[row * columns + column[px]];
       const to = 4 * (py * w + px);
-      if (v !== v) {
-        out.set(palette.missing(px, py), to);
-      } else {
-        const from = 3 * palette.place(v, low, high);
-        out[to] = colours[from];
-        out[to + 1] = colours[from + 1];
-        out[to + 2] = colours[from + 2];
-      }
-      out[to + 3] = 255;
+      view.setUint32(to, v !== v ? packed(palette.missing(px, py), 0) : pixels[palette.place(v, low, high)]);
     }
   }
   g.putImageData(image, box.x, box.y);
+}
+
+// packed returns the colour at a place of a list as red, green, blue and full opacity.
+function packed(list, at) {
+  return ((list[at] << 24) | (list[at + 1] << 16) | (list[at + 2] << 8) | 255) >>> 0;
 }
 
 // range returns the values of the first and the last colour.
