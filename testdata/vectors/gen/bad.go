@@ -288,6 +288,7 @@ func badEntries() []vector {
 			a.number[n0], a.number[a0] = a.number[a0], a.number[n0]
 		})),
 		v("readme_deflated", "the README is deflated", "3.4", with(records(), func(a *archive) { a.readme = deflated(".cdfz/README", readmeText) })),
+		v("readme_long", "a README of 65537 bytes", "3.4", with(records(), func(a *archive) { a.readme = stored(".cdfz/README", make([]byte, 1<<16+1)) })),
 		v("entry_outside", "an entry that no variable explains", "3.4", insert(records(), 2, stored("other", nil))),
 		v("entry_parent", "an entry whose name leads out of a folder", "3.4", insert(records(), 2, stored("../x", nil))),
 		v("entry_block_name", "an entry that looks like a block", "15", insert(records(), 2, stored(".cdfz/v/1/0", nil))),
