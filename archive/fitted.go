@@ -56,7 +56,11 @@ func (s *smallWriter) raw(vars ...int) []byte {
 	if s.segments == nil {
 		s.segments, _ = unlimited.Plan(s.h, int64(len(s.image)))
 	}
-	var raw []byte
+	size := int64(0)
+	for _, n := range vars {
+		size += s.h.Vars[n].Len
+	}
+	raw := make([]byte, 0, size)
 	for _, n := range vars {
 		g := s.segments[n]
 		g.Runs(0, g.Size(), func(at, n int64) bool {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
 	"github.com/cdfz-format/cdfz/archive/parity"
@@ -52,16 +53,22 @@ func checkShare(s parity.Share) error {
 	return nil
 }
 
+// writers keeps buffers, which are longer than many archives.
+var writers = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, 1<<18) }}
+
 // written writes an archive to a file, and then the parity that the options ask for.
 func written(ctx context.Context, w io.Writer, f parity.File, o *WriteOptions, write func(dst io.Writer) (*Result, error)) (*Result, error) {
 	if err := checkShare(o.share()); err != nil {
 		return nil, err
 	}
-	b := bufio.NewWriterSize(w, 1<<18)
+	b := writers.Get().(*bufio.Writer)
+	b.Reset(w)
 	res, err := write(b)
 	if err == nil {
 		err = b.Flush()
 	}
+	b.Reset(nil)
+	writers.Put(b)
 	if err != nil || o.share() == 0 {
 		return res, err
 	}

@@ -2,6 +2,7 @@ package blocks
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/cdfz-format/cdfz/archive/internal/format"
@@ -12,6 +13,9 @@ import (
 // imageWindow is the piece of the image that one goroutine assembles at a time. It is
 // large enough that most blocks are needed by one or two windows.
 const imageWindow = 4 << 20
+
+// windows recycles the windows of short images.
+var windows = sync.Pool{New: func() any { return new([]byte) }}
 
 // assemble assembles the image window by window on several goroutines, and passes the
 // windows to sink in order. Bytes of segments that are not in the pass are undefined.
@@ -24,6 +28,18 @@ func (a *Reader) assemble(ctx context.Context, pass []bool, workers int, sink fu
 	if ahead != nil {
 		store.read = ahead.ReadBlock
 		defer ahead.Close()
+	}
+	if a.L.Image.Size <= imageWindow && ahead == nil {
+		// One window needs no goroutines.
+		buf := windows.Get().(*[]byte)
+		defer windows.Put(buf)
+		*buf = slices.Grow((*buf)[:0], int(a.L.Image.Size))[:a.L.Image.Size]
+		err := a.fillWindow(ctx, store, pass, 0, *buf)
+		if err == nil {
+			err = sink(0, *buf)
+		}
+		store.release(0)
+		return err
 	}
 	type window struct {
 		n    int64

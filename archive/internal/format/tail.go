@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"sync"
 
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/blockidx"
@@ -69,9 +70,18 @@ func (t *TailWriter) Blocks(yield func(*czip.ZipEntry) error) error {
 	return err
 }
 
+// tailBuffers keeps buffers, which are longer than the tails of many archives.
+var tailBuffers = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, 64<<10) }}
+
 // WriteTo appends the tail to w and returns its length.
 func (t *TailWriter) WriteTo(w io.Writer) (int64, error) {
-	out := &countingWriter{w: bufio.NewWriterSize(w, 64<<10)}
+	b := tailBuffers.Get().(*bufio.Writer)
+	b.Reset(w)
+	defer func() {
+		b.Reset(nil)
+		tailBuffers.Put(b)
+	}()
+	out := &countingWriter{w: b}
 	idxLen, err := blockidx.Size(t.L.Blocks)
 	if err != nil {
 		return 0, err
