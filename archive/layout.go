@@ -12,6 +12,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive/internal/format"
 	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/unlimited"
 )
 
 // Choice of the layout. It is decided before a byte is written, from the header and the
@@ -31,7 +32,7 @@ type draft struct {
 // newDraft plans an archive and makes its metadata. ErrMetadata means that the layout
 // needs more metadata than the format allows, or far more than the view is worth.
 func newDraft(ctx context.Context, h *cdf3.Header, size int64, o *WriteOptions, lay format.Layout, more ...func(*format.PlanOptions)) (*draft, error) {
-	head, rest, err := o.Preset.rest()
+	head, rest, err := o.Preset.rest(size)
 	if err != nil {
 		return nil, err
 	}
@@ -94,6 +95,10 @@ func newDraft(ctx context.Context, h *cdf3.Header, size int64, o *WriteOptions, 
 // returns nil otherwise. See docs/FORMAT.md, "Thresholds of the layouts".
 func chooseView(ctx context.Context, image io.ReaderAt, size int64, h *cdf3.Header, o *WriteOptions, more ...func(*format.PlanOptions)) (*draft, error) {
 	for _, lay := range o.Zarr.layouts() {
+		// Planning reports unknown filters, even if no block gets them.
+		if !o.Zarr.forced() && len(o.Filters) == 0 && leastWithView(h, size, lay) > viewWorth(lay, size) {
+			continue
+		}
 		d, err := newDraft(ctx, h, size, o, lay, more...)
 		if err != nil && (o.Zarr.forced() || !errors.Is(err, format.ErrMetadata)) {
 			return nil, err
@@ -151,6 +156,34 @@ func (d *draft) structural() int64 {
 		n += 2 * (keys + g.Blocks*int64(len(l.Path(i))+1))
 	}
 	return n + 2*(l.RestBlocks*int64(len(czip.RestPrefix))+format.DigitsBelow(l.RestBlocks))
+}
+
+// Least bytes in an archive with a view. No deflated document is shorter than that here.
+const (
+	leastFixed = 1200 // entries but those of blocks, without index, manifest and end
+	leastVar   = 88   // the headers of a block and the member of a variable in the plan
+	leastArray = 280  // the two entries of Zarr metadata of a variable
+)
+
+// leastWithView returns a number of bytes that structural surely reaches in a layout with a
+// view. Most small images have no view, and this spares the planning of one.
+func leastWithView(h *cdf3.Header, size int64, lay format.Layout) int64 {
+	n := int64(0)
+	_, why := unlimited.Plan(h, size)
+	for i := range h.Vars {
+		if why[i] == unlimited.Blocked && h.Vars[i].Len > 0 {
+			n++
+		}
+	}
+	index, err := blockidx.Size(n)
+	if err != nil {
+		return 0
+	}
+	sum := leastFixed + czip.EndLen + manifestGuess + index + n*leastVar
+	if lay == format.Viewed {
+		sum += n * leastArray
+	}
+	return sum
 }
 
 // layouts lists the layouts with a Zarr view that a mode allows, in order of

@@ -163,6 +163,12 @@ const (
 	portableLevel = 6
 	bestLevel     = 19
 
+	// tiny is the longest image whose header is compressed at the level tinyHead, in bytes.
+	// The tables of the best level do not fit into a processor's caches, which made a sixth
+	// of the work for such an image.
+	tiny     = 64 << 10
+	tinyHead = 9
+
 	// bestHead is the longest header that is compressed as well as possible, in bytes.
 	bestHead = 1 << 19
 )
@@ -186,9 +192,9 @@ func (p Preset) Chain(t cdf3.Type) (filters.Chain, error) {
 	return nil, fault.Optionsf("preset %q, expected one of %v", p, Presets)
 }
 
-// rest returns the chains for the block with the netCDF header, and for the other blocks
+// rest returns, for an image of size bytes, the chains for the block with the netCDF header, and for the other blocks
 // of the rest, which have several lengths and any content.
-func (p Preset) rest() (head, rest filters.Chain, err error) {
+func (p Preset) rest(size int64) (head, rest filters.Chain, err error) {
 	zstd := func(level uint32) filters.Chain {
 		return filters.Chain{{ID: filters.Zstd, Params: []uint32{level}}}
 	}
@@ -196,6 +202,9 @@ func (p Preset) rest() (head, rest filters.Chain, err error) {
 	case PresetFast:
 		return zstd(fastLevel), zstd(fastLevel), nil
 	case PresetDefault:
+		if size <= tiny {
+			return zstd(tinyHead), zstd(defaultLevel), nil
+		}
 		return zstd(bestLevel), zstd(defaultLevel), nil
 	case PresetMax:
 		return zstd(bestLevel), zstd(bestLevel), nil

@@ -20,10 +20,10 @@ import (
 // Archives of images below 8 MiB, which are made in memory.
 
 const (
-	tryAll        = 256 << 10 // bytes of an image that may get the layout Single for its size alone
-	singleLeast   = 1100      // bytes of such an archive besides the block
-	viewExtra     = 32        // the share of a smaller archive that a view may cost,
-	viewExtraBase = 512       // and these bytes
+	tryAll        = 32 << 10 // bytes of an image that may get the layout Single for its size alone
+	singleLeast   = 1100     // bytes of such an archive besides the block
+	viewExtra     = 32       // the share of a smaller archive that a view may cost,
+	viewExtraBase = 512      // and these bytes
 )
 
 // made is an archive in memory.
@@ -150,7 +150,7 @@ func (s *smallWriter) promisesSingle(size int64) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	head, _, err := s.o.Preset.rest()
+	head, _, err := s.o.Preset.rest(n)
 	if err != nil {
 		return false, err
 	}
@@ -168,5 +168,21 @@ func (s *smallWriter) trials(o *format.PlanOptions) {
 			return 0, err
 		}
 		return storedLen(s.known, s.raw(vars...), c, g)
+	}
+	if s.o.Preset != PresetDefault && s.o.Preset != PresetMax {
+		return
+	}
+	o.Quick = func(n int, g *format.Geometry) (int64, error) {
+		v := &s.h.Vars[n]
+		if named, _ := s.o.named(v.Name); named {
+		}
+		c, err := PresetFast.Chain(v.Type)
+		if err != nil {
+			return 0, err
+		}
+		if c, err = complete(c, v.Type, g); err != nil {
+			return 0, err
+		}
+		return storedLen(nil, s.raw(n), c, g)
 	}
 }

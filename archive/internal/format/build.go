@@ -18,9 +18,6 @@ import (
 // worth.
 var ErrMetadata = errors.New("metadata larger than the format allows")
 
-// poolCost is the bytes that another block and its place in the plan take.
-const poolCost = 180
-
 // PlanOptions decide what a plan leaves open; lengths in bytes.
 type PlanOptions struct {
 	Block  int64         // target size of a block
@@ -37,6 +34,9 @@ type PlanOptions struct {
 	// Trial returns the stored bytes of the blocks of variables, one after another, so that
 	// only pools that pay are made. Nil: all of them.
 	Trial func(vars []int, c filters.Chain, g *Geometry) (int64, error)
+	// Quick estimates Trial for variable n in blocks of its own, in far less time. Nil: Trial
+	// decides alone.
+	Quick func(n int, g *Geometry) (int64, error)
 	// Pays, if not nil, reports whether a pool of these variables is made. It replaces Trial.
 	Pays func(vars []int) bool
 	// Shape, if not nil, returns the block shape of variable n, or nil for the shape that
@@ -242,84 +242,6 @@ func (b *planBuilder) mayPool(reasons []unlimited.Reason) []int {
 		}
 	}
 	return vars
-}
-
-// poolsThatPay drops the pools whose variables take fewer bytes as blocked variables or in
-// the rest.
-func (b *planBuilder) poolsThatPay(pools []*pool) ([]*pool, error) {
-	if b.o.Pays != nil {
-		return slices.DeleteFunc(pools, func(p *pool) bool { return !b.o.Pays(p.vars) }), nil
-	}
-	if b.o.Trial == nil {
-		return pools, nil
-	}
-	var keep []*pool
-	for _, p := range pools {
-		_, g, chain, err := b.layPool(p)
-		if err != nil {
-			return nil, err
-		}
-		left, err := b.o.Trial(p.vars, chain, g)
-		if err != nil {
-			return nil, err
-		}
-		left += g.Blocks * poolCost
-		if p.longest < pooledBelow {
-			rest, err := b.o.Trial(p.vars, b.o.Rest, bytesGeometry(p.bytes))
-			if err != nil {
-				return nil, err
-			}
-			if rest < left {
-				continue
-			}
-		}
-		own := make([]*Geometry, len(p.vars))
-		for i, n := range p.vars {
-			v := &b.h.Vars[n]
-			if own[i], err = NewGeometry(v.Shape, BlockShape(v.Shape, v.Type.Size(), b.o.Block), v.Type.Size()); err != nil {
-				return nil, fmt.Errorf("archive: internal error: variable %q: %w", v.Name, err)
-			}
-			left -= own[i].Blocks * poolCost
-		}
-		for i, n := range p.vars {
-			if left <= 0 { // perhaps already because of the places of blocks
-				break
-			}
-			v := &b.h.Vars[n]
-			if chain, err = b.o.Chain(v.Name, v.Type, own[i]); err != nil {
-				return nil, err
-			}
-			stored, err := b.o.Trial([]int{n}, chain, own[i])
-			if err != nil {
-				return nil, err
-			}
-			left -= stored
-		}
-		if left <= 0 {
-			keep = append(keep, p)
-		}
-	}
-	return keep, nil
-}
-
-// bytesGeometry is that of n bytes in one block.
-func bytesGeometry(n int64) *Geometry {
-	g, err := NewGeometry([]int64{n}, []int64{n}, 1)
-	if err != nil {
-		panic("archive: internal error: " + err.Error())
-	}
-	return g
-}
-
-// layPool returns a pool as the plan has it but for the number of its chain.
-func (b *planBuilder) layPool(p *pool) (PlanPool, *Geometry, filters.Chain, error) {
-	pp := p.plan(b.o.Block)
-	g, err := NewGeometry(pp.Shape, pp.Block, p.t.Size())
-	if err != nil {
-		return pp, nil, nil, fmt.Errorf("archive: internal error: pool: %w", err)
-	}
-	chain, err := b.o.Pool(p.t, g)
-	return pp, g, chain, err
 }
 
 // addPool adds a pool to the plan.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/filters"
 )
 
 // The numbers of docs/FORMAT.md, "Pools".
@@ -18,6 +19,11 @@ const (
 	poolLeast   = 512       // bytes of a pool
 	maxStacks   = 512
 	stackRank   = 32 // dimensions of variables that are stacked
+
+	poolCost   = 180  // bytes that another block and its place in the plan take
+	restFirst  = 4096 // bytes of a pool below which the rest is tried before the pool
+	restWorth  = 2048 // stored bytes of a pool below which the rest may take less
+	quickShare = 16   // the part by which an estimate may be too high
 )
 
 // pool is variables that are to share blocks.
@@ -105,4 +111,126 @@ func (p *pool) plan(target int64) PlanPool {
 	blocks := CeilDiv(shape[0], max(1, target/row))
 	block[0] = CeilDiv(shape[0], blocks)
 	return PlanPool{Vars: p.vars, Type: p.t.String(), Shape: shape, Block: block}
+}
+
+// layPool returns a pool as the plan has it but for the number of its chain.
+func (b *planBuilder) layPool(p *pool) (PlanPool, *Geometry, filters.Chain, error) {
+	pp := p.plan(b.o.Block)
+	g, err := NewGeometry(pp.Shape, pp.Block, p.t.Size())
+	if err != nil {
+		return pp, nil, nil, fmt.Errorf("archive: internal error: pool: %w", err)
+	}
+	chain, err := b.o.Pool(p.t, g)
+	return pp, g, chain, err
+}
+
+// poolsThatPay drops the pools whose variables take fewer bytes as blocked variables or in
+// the rest.
+func (b *planBuilder) poolsThatPay(pools []*pool) ([]*pool, error) {
+	if b.o.Pays != nil {
+		return slices.DeleteFunc(pools, func(p *pool) bool { return !b.o.Pays(p.vars) }), nil
+	}
+	if b.o.Trial == nil {
+		return pools, nil
+	}
+	var keep []*pool
+	for _, p := range pools {
+		pays, err := b.pays(p)
+		if err != nil {
+			return nil, err
+		}
+		if pays {
+			keep = append(keep, p)
+		}
+	}
+	return keep, nil
+}
+
+// pays reports whether a pool takes no more bytes than its variables would elsewhere. It
+// tries what takes the least time first.
+func (b *planBuilder) pays(p *pool) (bool, error) {
+	_, g, chain, err := b.layPool(p)
+	if err != nil {
+		return false, err
+	}
+	cost := g.Blocks * poolCost
+	rest := int64(-1)
+	inRest := func() (err error) {
+		rest, err = b.o.Trial(p.vars, b.o.Rest, bytesGeometry(p.bytes))
+		return err
+	}
+	small := p.longest < pooledBelow
+	if small && (p.bytes < restFirst || p.t.Size() == 1) {
+		if err := inRest(); err != nil || rest < cost {
+			return false, err
+		}
+	}
+	stored, err := b.o.Trial(p.vars, chain, g)
+	if err != nil {
+		return false, err
+	}
+	if small && rest < 0 && stored < restWorth {
+		if err := inRest(); err != nil {
+			return false, err
+		}
+	}
+	if rest >= 0 && rest < stored+cost {
+		return false, nil
+	}
+	return b.paysInOne(p, stored+cost)
+}
+
+// paysInOne reports whether a pool that takes cost bytes takes no more than its variables in
+// blocks of their own.
+func (b *planBuilder) paysInOne(p *pool, cost int64) (bool, error) {
+	own := make([]*Geometry, len(p.vars))
+	for i, n := range p.vars {
+		v := &b.h.Vars[n]
+		var err error
+		if own[i], err = NewGeometry(v.Shape, BlockShape(v.Shape, v.Type.Size(), b.o.Block), v.Type.Size()); err != nil {
+			return false, fmt.Errorf("archive: internal error: variable %q: %w", v.Name, err)
+		}
+		cost -= own[i].Blocks * poolCost
+	}
+	// reaches reports whether the variables take cost bytes by a measure.
+	reaches := func(stored func(i int) (int64, error)) (bool, error) {
+		left := cost
+		for i := range p.vars {
+			if left <= 0 { // perhaps already because of the places of blocks
+				break
+			}
+			n, err := stored(i)
+			if err != nil {
+				return false, err
+			}
+			left -= n
+		}
+		return left <= 0, nil
+	}
+	if b.o.Quick != nil && len(p.vars) > 1 {
+		ok, err := reaches(func(i int) (int64, error) {
+			n, err := b.o.Quick(p.vars[i], own[i])
+			return n - n/quickShare, err
+		})
+		if ok || err != nil {
+			return ok, err
+		}
+	}
+	return reaches(func(i int) (int64, error) {
+		v := &b.h.Vars[p.vars[i]]
+		chain, err := b.o.Chain(v.Name, v.Type, own[i])
+		if err != nil {
+			return 0, err
+		}
+		return b.o.Trial(p.vars[i:i+1], chain, own[i])
+	})
+}
+
+// bytesGeometry is that of n bytes in one block.
+func bytesGeometry(n int64) *Geometry {
+	g, err := NewGeometry([]int64{n}, []int64{n}, 1)
+	if err != nil {
+		panic("archive: internal error: " + err.Error())
+	}
+	return g
 }
