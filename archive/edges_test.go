@@ -82,6 +82,8 @@ var edges = map[string][]string{
 	"serve/dap":      {"cdf3", "slab"}, // the protocol, for any source
 	"cf":             {"cdf3", "slab"},
 	"export":         {"cdf3", "slab", "cf"},
+	"export/hdf5":    {}, // the format, for any data
+	"export/netcdf4": {"archive", "cdf3", "export/hdf5", "filters", "internal/ioat"},
 	"cdl":            {"cdf3", "cf", "slab"}, // text from headers and values, wherever they come from
 	"cdl/gen":        {"cdf3", "filters", "filters/spec", "internal/atomicfile"},
 }
