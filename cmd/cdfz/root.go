@@ -11,6 +11,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/bench"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/convert"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/get"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/plugins"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/protect"
@@ -29,7 +30,7 @@ var verbs = []verb{
 	{"archive", archiveCmd}, {"restore", restoreCmd}, {"copy", copyCmd}, {"verify", verifyCmd}, {"receipts", receipts.Command},
 	{"repair", repairCmd}, {"parity", protect.Command},
 	{"info", infoCmd}, {"get", get.Command}, {"dump", dumpCmd}, {"mount", mountCmd}, {"serve", web.Command},
-	{"gen", genCmd}, {"bench", bench.Command},
+	{"export", convert.Command}, {"gen", genCmd}, {"bench", bench.Command},
 	{"filters", filtersCmd}, {"plugins", plugins.Command}, {"codec", plugins.CodecCommand}, {"version", versionCmd},
 }
 

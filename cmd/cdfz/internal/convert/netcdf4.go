@@ -1,0 +1,54 @@
+package convert
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
+	"github.com/cdfz-format/cdfz/export/hdf5"
+	"github.com/cdfz-format/cdfz/export/netcdf4"
+	"github.com/cdfz-format/cdfz/internal/atomicfile"
+)
+
+// netCDF4 writes a netCDF-4 file. Its metadata are written last but come first, so
+// standard output gets it from a temporary file.
+func (v *exporter) netCDF4(ctx context.Context, in *cli.Input, f *archive.File, rep *report) error {
+	if v.Dest == cli.StdoutName {
+		t, err := atomicfile.Temp()
+		if err != nil {
+			return err
+		}
+		defer t.Close()
+		if err := v.writeNetCDF4(ctx, t, in, f, rep); err != nil {
+			return err
+		}
+		_, err = io.Copy(cli.CtxWriter{Ctx: ctx, W: v.Out}, io.NewSectionReader(t, 0, rep.Written))
+		return err
+	}
+	t, err := v.Create(v.Dest, in)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	if err := v.writeNetCDF4(ctx, t, in, f, rep); err != nil {
+		return err
+	}
+	return v.Commit(t)
+}
+
+func (v *exporter) writeNetCDF4(ctx context.Context, dst hdf5.Target, in *cli.Input, f *archive.File, rep *report) error {
+	res, err := netcdf4.Write(ctx, dst, f, &netcdf4.Options{Filters: v.chain, Workers: v.Workers, Progress: v.Step(in.Name, f.Image().Size(), 0, 1)})
+	switch {
+	case errors.Is(err, hdf5.ErrLimit):
+		return cli.Hinted(err, "a netCDF-4 file cannot hold this file")
+	case err != nil:
+		return err
+	}
+	rep.Written, rep.Chunks, rep.Copied = res.Size, res.Chunks, res.Copied
+	for _, o := range res.Omitted {
+		rep.Omitted = append(rep.Omitted, omitted{varName(f, o.Var), o.Attr, o.Why})
+	}
+	return in.Changed()
+}

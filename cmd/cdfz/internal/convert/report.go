@@ -1,0 +1,63 @@
+package convert
+
+import (
+	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
+)
+
+// kind is a value of --to.
+type kind string
+
+const (
+	toNetCDF4 kind = "nc4"
+)
+
+// report is the JSON of an export.
+type report struct {
+	File     string    `json:"file"`
+	Target   string    `json:"target"`
+	To       kind      `json:"to"`
+	Size     int64     `json:"size"`        // of FILE
+	Written  int64     `json:"target_size"` // bytes
+	Chunks   int64     `json:"chunks"`
+	Copied   int64     `json:"chunks_copied"`
+	Seconds  float64   `json:"seconds"`
+	Omitted  []omitted `json:"omitted,omitempty"`
+	warnings []string
+}
+
+// omitted is an attribute that the target cannot hold.
+type omitted struct {
+	Var  string `json:"variable,omitempty"`
+	Attr string `json:"attribute"`
+	Why  string `json:"why"`
+}
+
+// print reports an export.
+func (rep *report) print(v *cli.App, in *cli.Input) {
+	for _, text := range rep.warnings {
+		v.Message("warning: %s: %s", in.Name, text)
+	}
+	for _, o := range rep.Omitted {
+		of := ""
+		if o.Var != "" {
+			of = " of " + cli.Quoted(o.Var)
+		}
+		v.Message("warning: %s: attribute %s%s is left out: %s", in.Name, cli.Quoted(o.Attr), of, o.Why)
+	}
+	switch {
+	case v.Dest == cli.StdoutName:
+	case v.JSON:
+		v.Emit(rep)
+	default:
+		v.Report("%s: %s -> %s, %d of %s copied as stored", rep.Target, cli.Size(rep.Size), cli.Size(rep.Written), rep.Copied, cli.Count(rep.Chunks, "chunk"))
+	}
+}
+
+// varName returns the name of a variable in a report, and "" for -1, the file.
+func varName(f *archive.File, v int) string {
+	if v < 0 {
+		return ""
+	}
+	return f.Header().Vars[v].Name
+}
