@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/cdfz-format/cdfz/archive"
@@ -52,6 +53,10 @@ func command(ctx context.Context, args ...string) error {
 	return nil
 }
 
+// tileVars are the variables to read in the file of bench/tile: large, with a map of 180 x 360
+// a record, and with a map of 90 x 180 a record.
+const tileVars = "atlas_TEMP,levitus_map,coads_SST"
+
 // newInputs makes all files from one.
 func newInputs(ctx context.Context, o *options, dir string) (*inputs, error) {
 	in := &inputs{dir: dir, file: o.file, python: o.python}
@@ -59,8 +64,11 @@ func newInputs(ctx context.Context, o *options, dir string) (*inputs, error) {
 	if in.file == "" {
 		in.file = path("big.nc")
 		say("making the large file")
-		if err := command(ctx, "go", "run", "github.com/cdfz-format/cdfz/bench/tile", "-o", in.file); err != nil {
+		if err := command(ctx, "go", "run", "github.com/cdfz-format/cdfz/bench/tile", "-maps", "-size", strconv.FormatInt(o.size, 10), "-o", in.file); err != nil {
 			return nil, err
+		}
+		if o.vars == "" {
+			o.vars = tileVars
 		}
 	}
 	f, err := archive.Open(context.Background(), in.file, nil)

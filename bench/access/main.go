@@ -28,7 +28,7 @@ import (
 type options struct {
 	file, vars, dir, out, python, cdfz string
 	count, cold                        int
-	block                              int64
+	block, size                        int64
 	cpu                                bool
 }
 
@@ -36,7 +36,8 @@ func main() {
 	var o options
 	var serveKind string
 	flag.StringVar(&o.file, "file", "", "a classic netCDF file (default: made by bench/tile)")
-	flag.StringVar(&o.vars, "vars", "", "variables to read, separated by commas (default: the largest of four and of three dimensions)")
+	flag.StringVar(&o.vars, "vars", "", "variables to read, separated by commas (default with -file: the largest of four and of three dimensions)")
+	flag.Int64Var(&o.size, "size", 1<<30, "least size of the file made by bench/tile")
 	flag.IntVar(&o.count, "count", 51, "random places for points and maps; a fifth of it for series, a seventeenth for scans")
 	flag.IntVar(&o.cold, "cold", 100, "runs of whole processes")
 	flag.BoolVar(&o.cpu, "cpu", false, "compare CPU time instead of wall time, for a busy machine")

@@ -27,8 +27,22 @@ var targets = []target{
 	{kindPoints, toolNC4, 10},
 	{kindSeries, toolNC4, 30},
 	{kindSeries, toolChunked, 1},
-	{kindScan, toolNC4, 2},
+	{kindScan, toolNC4, 4},
+	{kindScan, toolZarr, 2},
+	{kindPoint, toolSeek, 1},
 }
+
+// least returns the target for a variable. nccopy's default chunk is a record, which for a
+// variable of three dimensions is no larger than a map.
+func (t target) least(v *cdf3.Var) float64 {
+	if t.kind == kindSeries && t.tool == toolNC4 && len(v.Shape) < 4 {
+		return 10
+	}
+	return t.times
+}
+
+// mostUncached is the target for a point in an open archive that keeps no blocks.
+const mostUncached = 40 * time.Microsecond
 
 type extras struct {
 	v        *cdf3.Var
@@ -174,11 +188,15 @@ func (r *report) writeTargets(out io.Writer) {
 	fmt.Fprintln(w, "target\tagainst\tat least\tvariable\treads\topens and reads\t")
 	for _, t := range targets {
 		for _, v := range r.in.vars {
-			a, b := r.cells[cellKey{toolCdfz, t.kind, v.Name}], r.cells[cellKey{t.tool, t.kind, v.Name}]
+			a := r.cells[cellKey{toolCdfz, t.kind, v.Name}]
+			b, ok := r.cells[cellKey{t.tool, t.kind, v.Name}]
+			if !ok {
+				continue
+			}
 			readA, totalA := r.of(a)
 			readB, totalB := r.of(b)
-			fmt.Fprintf(w, "%s\t%s\t%gx\t%s\t%.2fx\t%.2fx\t%s\n", t.kind, t.tool, t.times, v.Name,
-				ratio(readB, readA), ratio(totalB, totalA), verdict(ratio(readB, readA) >= t.times))
+			fmt.Fprintf(w, "%s\t%s\t%gx\t%s\t%.2fx\t%.2fx\t%s\n", t.kind, t.tool, t.least(v), v.Name,
+				ratio(readB, readA), ratio(totalB, totalA), verdict(ratio(readB, readA) >= t.least(v)))
 		}
 	}
 	w.Flush()
@@ -200,7 +218,7 @@ func (r *report) writeExtras(out io.Writer) error {
 		if c.numpyNS > 0 {
 			fmt.Fprintf(w, "  numpy byteswap()\t%s\t%.2f GB/s; cdfz needs %.2f times as long\n", show(time.Duration(c.numpyNS)), float64(c.bytes)/c.numpyNS, c.mapNS/c.numpyNS)
 		}
-		fmt.Fprintf(w, "uncached point in an open archive\t%s\ttarget its block's decode + 20 µs: %s\n", show(u.point), verdict(u.point <= u.block+20*time.Microsecond))
+		fmt.Fprintf(w, "uncached point in an open archive\t%s\ttarget %s: %s\n", show(u.point), show(mostUncached), verdict(u.point <= mostUncached))
 		fmt.Fprintf(w, "  decode of the block alone\t%s\t%d bytes\n", show(u.block), u.blockLen)
 		fmt.Fprintf(w, "  what the point takes more\t%s\t\n", show(u.over))
 		fmt.Fprintf(w, "cold process: cdfz get\t%s\tCPU %s\n", show(p.cdfz), show(p.cdfzCPU))

@@ -16,18 +16,19 @@ func main() {
 	size := flag.Int64("size", 0, "least size of the file in bytes (default 1 GiB, with -synthetic 8 MiB)")
 	dir := flag.String("data", fields.FerretDir, "folder of ferret-datasets")
 	synthetic := flag.Bool("synthetic", false, "computed fields instead of ferret-datasets")
+	maps := flag.Bool("maps", false, "also a variable of a map of 180 x 360 a record")
 	flag.Parse()
 	if *out == "" || flag.NArg() > 0 || *size < 0 {
 		flag.Usage()
 		os.Exit(2)
 	}
-	if err := run(*out, *dir, *size, *synthetic); err != nil {
+	if err := run(*out, *dir, *size, *synthetic, *maps); err != nil {
 		fmt.Fprintln(os.Stderr, "tile:", err)
 		os.Exit(1)
 	}
 }
 
-func run(out, dir string, size int64, synthetic bool) error {
+func run(out, dir string, size int64, synthetic, maps bool) error {
 	var f *fields.File
 	var err error
 	if synthetic {
@@ -39,7 +40,7 @@ func run(out, dir string, size int64, synthetic bool) error {
 		if size == 0 {
 			size = 1 << 30
 		}
-		f, err = fields.Ferret(dir, size)
+		f, err = fields.Ferret(dir, size, maps)
 	}
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/internal/ioat"
@@ -40,7 +41,10 @@ var ferretSources = []struct {
 // files as interleaved record variables, interpolated to five days and repeated year by
 // year with simulated weather, and some of their fixed fields. Masked values stay
 // exactly masked, and multiples of a decimal step stay such multiples.
-func Ferret(dir string, size int64) (*File, error) {
+//
+// With maps it also has levitus_map, a map of 180 x 360 a record: the levels of an ocean
+// climatology, as if they were months.
+func Ferret(dir string, size int64, maps bool) (*File, error) {
 	b := newBuilder("climatologies of ferret-datasets, repeated with weather")
 	b.time(recordDays)
 	for i, s := range ferretSources {
@@ -48,7 +52,44 @@ func Ferret(dir string, size int64) (*File, error) {
 			return nil, err
 		}
 	}
+	if maps {
+		if err := b.ferretMaps(dir); err != nil {
+			return nil, err
+		}
+	}
 	return b.file(size)
+}
+
+// ferretMaps adds the variable levitus_map. Its dimensions are those of levitus_TEMP.
+func (b *builder) ferretMaps(dir string) error {
+	name := filepath.Join(dir, "levitus_climatology.cdf")
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	h, err := cdf3.Read(f, st.Size())
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	v := varNamed(h, "TEMP")
+	like := varNamed(&b.h, "levitus_TEMP")
+	if v == nil || like == nil || v.Type != cdf3.Float || len(v.Shape) != 3 {
+		return fmt.Errorf("%s: no float variable TEMP with three dimensions", name)
+	}
+	all, err := readFloats(f, h, v)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	nx, ny := int(v.Shape[2]), int(v.Shape[1])
+	levels := slices.Collect(slices.Chunk(all[0], nx*ny))
+	c := newClimate(levels, missing(v), newWeather(nx, ny, 99<<32), 0.01)
+	b.add("levitus_map", cdf3.Float, append([]int{0}, like.DimIDs[1:]...), c.values, v.Attrs...)
+	return nil
 }
 
 func (b *builder) ferretFile(name, prefix string, vars []string, strength float64, seed uint64) error {
