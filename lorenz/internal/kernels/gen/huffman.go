@@ -10,7 +10,7 @@ func decode8() {
 	TEXT("decode8BMI2", NOSPLIT, "func(d *byte, n int, src *byte, p *[8]uint64, table *[2048]uint16)")
 	Pragma("noescape")
 	Doc("decode8BMI2 decodes eight strings of n symbols, a multiple of 5, to places 1024 bytes apart.")
-	d, src, table := Load(Param("d"), GP64()), Load(Param("src"), GP64()), Load(Param("table"), GP64())
+	d, src, table := Load(Param("d"), reg.RDI), Load(Param("src"), GP64()), Load(Param("table"), GP64())
 	tables := make([]reg.Register, 8)
 	for i := range tables {
 		tables[i] = table
@@ -22,7 +22,7 @@ func decode4() {
 	TEXT("decode4BMI2", NOSPLIT, "func(d *byte, n int, src *byte, p *[4]uint64, tables *[4]*[2048]uint16)")
 	Pragma("noescape")
 	Doc("decode4BMI2 decodes four strings of n symbols, a multiple of 5, to places 1024 bytes apart. Each has a table.")
-	d, src, from := Load(Param("d"), GP64()), Load(Param("src"), GP64()), Load(Param("tables"), GP64())
+	d, src, from := Load(Param("d"), reg.RDI), Load(Param("src"), GP64()), Load(Param("tables"), GP64())
 	tables := make([]reg.Register, 4)
 	for i := range tables {
 		tables[i] = mustLoad(from, 8*i)
@@ -56,7 +56,8 @@ func strings(d, src reg.Register, tables []reg.Register) {
 // five decodes five symbols at bit p of src to dst, and adds their bits to p. width is the bits of
 // the table's index.
 func five(src, table reg.Register, p, width reg.GPVirtual, dst Mem) {
-	v, e, sum := GP64(), GP64(), GP64()
+	// The upper byte of AX is stored as it is. Such stores need a base below R8.
+	v, e, sum := GP64(), reg.RAX, GP64()
 	MOVQ(p, v)
 	SHRQ(Imm(3), v)
 	MOVQ(Mem{Base: src, Index: v, Scale: 1}, v)
@@ -74,8 +75,7 @@ func five(src, table reg.Register, p, width reg.GPVirtual, dst Mem) {
 		} else {
 			ADDL(e.As32(), sum.As32()) // the low bytes, at most 55, do not overflow
 		}
-		SHRL(Imm(8), e.As32())
-		MOVB(e.As8L(), dst.Offset(j))
+		MOVB(reg.AH, dst.Offset(j))
 	}
 	MOVBLZX(sum.As8L(), sum.As32())
 	ADDQ(sum, p)
