@@ -20,18 +20,45 @@ type GroupReader struct {
 	huff    huffReader
 	cur     [nStreams + 1]cursor
 
-	// How far the classes have been counted.
-	scanned int
-	before  [nStreams]int // groups of each stream
-	lowAt   int
+	total   tally // of all groups
+	scanned int   // groups before which are counted
+	before  tally // of these
 }
+
+// tally counts groups.
+type tally struct {
+	groups [nStreams]int // of each stream
+	low    int           // bytes of low bits
+}
+
+// tally counts groups of these classes.
+func (g *GroupReader) tally(class []byte) (t tally) {
+	var of [2][256]uint32 // two, since equal classes follow each other
+	i := 0
+	for ; i+2 <= len(class); i += 2 {
+		of[0][class[i]]++
+		of[1][class[i+1]]++
+	}
+	if i < len(class) {
+		of[0][class[i]]++
+	}
+	for c := 1; c <= maxClass; c++ {
+		n := int(of[0][c] + of[1][c])
+		t.groups[g.streams[min(c, nStreams)]] += n
+		t.low += 4 * n * int(lowBits(uint8(c)))
+	}
+	return t
+}
+
+// maxClass is the largest class of lanes of 64 bits.
+const maxClass = 66
 
 // Open parses a group stream of m values.
 func (g *GroupReader) Open(r *Reader, m, width int) {
 	g.m = m
 	n := (m + GroupLen - 1) / GroupLen
 	g.class, g.zeros = Grow(g.class, n), Grow(g.zeros, n)
-	g.scanned, g.before, g.lowAt = 0, [nStreams]int{}, 0
+	g.scanned, g.before = 0, tally{}
 	if m == 0 {
 		g.flags, g.low = 0, nil
 		for i := range g.s {
@@ -55,21 +82,17 @@ func (g *GroupReader) Open(r *Reader, m, width int) {
 	if r.Bad {
 		return
 	}
-	var count [nStreams]int
-	low := 0
-	var c, zmax byte
+	var c, most, zmax byte
 	for i, d := range g.class {
 		c += d
-		if int(c) > width+2 {
-			r.Bad = true
-			return
-		}
 		g.class[i] = c
-		if c > 0 {
-			count[g.streams[min(c, nStreams)]]++
-		}
-		low += 4 * int(lowBits(c))
+		most = max(most, c)
 	}
+	if int(most) > width+2 {
+		r.Bad = true
+		return
+	}
+	g.total = g.tally(g.class)
 	if g.flags&groupsTZ != 0 {
 		for _, z := range g.zeros {
 			zmax = max(zmax, z)
@@ -85,9 +108,9 @@ func (g *GroupReader) Open(r *Reader, m, width int) {
 			r.Bad = true
 			return
 		}
-		g.s[i].Read(r, count[i]*GroupLen>>pack)
+		g.s[i].Read(r, g.total.groups[i]*GroupLen>>pack)
 	}
-	g.low = r.Bytes(low)
+	g.low = r.Bytes(g.total.low)
 }
 
 // bytes reads a stream without extra bits.
@@ -104,21 +127,20 @@ func (g *GroupReader) bytes(r *Reader, dst []byte) {
 // seek prepares for reading groups [a, b).
 func (g *GroupReader) seek(a, b int) (int, bool) {
 	if a < g.scanned {
-		g.scanned, g.before, g.lowAt = 0, [nStreams]int{}, 0
+		g.scanned, g.before = 0, tally{}
 	}
-	for _, c := range g.class[g.scanned:a] {
-		if c > 0 {
-			g.before[g.streams[min(c, nStreams)]]++
+	if a > g.scanned {
+		more := g.tally(g.class[g.scanned:a])
+		for i, n := range more.groups {
+			g.before.groups[i] += n
 		}
-		g.lowAt += 4 * int(lowBits(c))
+		g.before.low += more.low
 	}
 	g.scanned = a
-	before, low := g.before, g.lowAt
-	var count [nStreams]int // groups
-	for _, c := range g.class[a:b] {
-		if c > 0 {
-			count[g.streams[min(c, nStreams)]]++
-		}
+	before, low := g.before.groups, g.before.low
+	count := g.total.groups
+	if b-a < len(g.class) {
+		count = g.tally(g.class[a:b]).groups
 	}
 	need := 0
 	var first, chunks [nStreams]int
