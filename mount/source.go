@@ -75,7 +75,7 @@ func imageName(name string) (string, bool) {
 	return image, ok && image != "" && !strings.HasSuffix(image, "/") && base != "." && base != ".."
 }
 
-// image returns an archive as its image. Files that cannot be read are none.
+// image returns an archive as its image. Files that cannot be read do not exist.
 func (s *source) image(name string) (found, error) {
 	st, p, err := s.probe(name)
 	if err != nil || !p.archive {

@@ -34,7 +34,7 @@ const (
 	maxID        = 65535
 )
 
-// load loads a library and finds out what it is, as HDF5 (H5PL_load) and netcdf-c
+// load loads a library and finds out its kind, as HDF5 (H5PL_load) and netcdf-c
 // (NCZ_load_plugin) do.
 func load(path string) (*library, hostproto.Library) {
 	l := &library{}

@@ -91,12 +91,12 @@ file below it is archived, and files of other kinds are skipped (-v lists them).
 may also be an http or https URL, or - for standard input.
 
 Each archive is read back and compared with its source before it appears. Sources
-are never changed, and only deleted on request. Archives keep the permissions and the modification time of their
-source, and its owner if root runs cdfz.
+are never changed, and only deleted on request. Archives keep the permissions and the
+modification time of their source, and its owner if root runs cdfz.
 
 A file is passed over if its archive already exists and holds the same file: size and
 modification time are the same, or else size and SHA-256. --skip-existing=hash always
-compares the SHA-256; --skip-existing=never makes an existing archive an error; -f
+compares the SHA-256. --skip-existing=never makes an existing archive an error. -f
 overwrites it.
 
 --receipts FILE adds a line of JSON to FILE for each archive, once a second reading has

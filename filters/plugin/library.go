@@ -10,7 +10,7 @@ import (
 // Library is a file that could be a plugin.
 type Library struct {
 	Path string
-	// Ignored tells why it is none. The other fields are empty then.
+	// Ignored tells why it is not a plugin. The other fields are empty then.
 	Ignored string
 	// Filter is HDF5's half, or nil.
 	Filter *Filter

@@ -59,7 +59,7 @@ func (p *pool) idleOrNew() (*process, error) {
 	return start(p.opts)
 }
 
-// put gives a process back. One that is worn is ended.
+// put returns a process to the pool, or ends it if it is worn.
 func (p *pool) put(h *process, worn bool) {
 	p.mu.Lock()
 	if worn || p.closed {
@@ -102,7 +102,7 @@ func (p *pool) timeout(n int) time.Duration {
 	return p.opts.Timeout + time.Duration(n>>20)*time.Second
 }
 
-// examine loads a library to find out what it is. A process that has loaded others before
+// examine loads a library to find out its kind. A process that has loaded others before
 // may fail because of them, so the library gets a second try in one of its own.
 func (p *pool) examine(path string) (Library, error) {
 	for {
