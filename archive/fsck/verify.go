@@ -5,9 +5,12 @@
 package fsck
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
+	"slices"
+	"sync"
 
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
@@ -61,6 +64,8 @@ func Verify(ctx context.Context, r io.ReaderAt, size int64, o *VerifyOptions) (*
 	if !head && !tail {
 		return nil, fmt.Errorf("archive: %w", fault.ErrNotArchive)
 	}
+	r, done := inMemory(r, size)
+	defer done()
 	from, end := blocks.Walked(ctx, r, size)
 	defer end()
 	v := &verifier{ctx: ctx, o: o, src: r, endWalk: end, walker: walker{Walker: czip.Walker{R: from, Size: size}}, rep: &Report{Size: size}}
@@ -68,6 +73,28 @@ func Verify(ctx context.Context, r io.ReaderAt, size int64, o *VerifyOptions) (*
 		return nil, err
 	}
 	return v.rep, nil
+}
+
+// memorySize is the longest archive that is read at once, in bytes.
+const memorySize = 1 << 20
+
+var memories = sync.Pool{New: func() any { return new([]byte) }}
+
+// inMemory returns a reader of a short local archive in memory, which takes one read instead
+// of dozens, or r. done ends its use.
+func inMemory(r io.ReaderAt, size int64) (in io.ReaderAt, done func()) {
+	done = func() {}
+	if size > memorySize || ioat.Gap(r) > 0 {
+		return r, done
+	}
+	b := memories.Get().(*[]byte)
+	*b = slices.Grow((*b)[:0], int(size))[:size]
+	if ioat.ReadFull(r, *b, 0) != nil {
+		// Its bytes are read one part after another, to name what cannot be read.
+		memories.Put(b)
+		return r, done
+	}
+	return bytes.NewReader(*b), func() { memories.Put(b) }
 }
 
 // verifier walks an archive from its first byte to its last, following the local
