@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -13,8 +12,6 @@ import (
 	"github.com/cdfz-format/cdfz/archive/fsck"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/protect"
-	"github.com/cdfz-format/cdfz/internal/atomicfile"
-	"github.com/cdfz-format/cdfz/remote"
 )
 
 // repairReport is the JSON of a repaired file.
@@ -80,7 +77,7 @@ a new file instead. Bytes that follow the archive are only cut off with -f.`,
 }
 
 func (v *repairer) repair(ctx context.Context, name string) error {
-	in, err := v.openToRepair(ctx, name)
+	in, err := v.OpenToChange(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -182,26 +179,6 @@ func (v *repairer) reportRepair(rep *repairReport) {
 		line += "; identical to the original archive"
 	}
 	v.Report("%s", line)
-}
-
-// openToRepair opens an archive for reading, and also for writing if it is changed in
-// place.
-func (v *repairer) openToRepair(ctx context.Context, name string) (*cli.Input, error) {
-	if v.Dest != "" {
-		return v.Open(ctx, name)
-	}
-	if remote.IsURL(name) {
-		return nil, cli.Hinted(errors.New("a URL cannot be changed in place"), "-o OUT writes the repaired archive to a file")
-	}
-	in, err := cli.OpenFile(name, os.O_RDWR)
-	if err != nil {
-		return nil, err
-	}
-	if err := atomicfile.Lock(in.File); err != nil {
-		in.Close()
-		return nil, err
-	}
-	return in, nil
 }
 
 // repairTo writes a new archive.

@@ -118,6 +118,26 @@ func OpenFile(name string, flag int) (*Input, error) {
 	return &Input{Name: name, R: f, Size: st.Size(), File: f, Stat: st, close: f.Close}, nil
 }
 
+// OpenToChange opens an archive that is changed in place, or without that if there is -o.
+// It locks the file, so that only one cdfz changes it at a time.
+func (a *App) OpenToChange(ctx context.Context, name string) (*Input, error) {
+	if a.Dest != "" {
+		return a.Open(ctx, name)
+	}
+	if remote.IsURL(name) {
+		return nil, Hinted(errors.New("a URL cannot be changed in place"), "-o OUT writes a new archive")
+	}
+	in, err := OpenFile(name, os.O_RDWR)
+	if err != nil {
+		return nil, err
+	}
+	if err := atomicfile.Lock(in.File); err != nil {
+		in.Close()
+		return nil, err
+	}
+	return in, nil
+}
+
 func checkRegular(st fs.FileInfo) error {
 	switch {
 	case st.IsDir():

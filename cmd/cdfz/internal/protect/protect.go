@@ -3,7 +3,6 @@ package protect
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -16,7 +15,6 @@ import (
 	"github.com/cdfz-format/cdfz/archive/parity"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
-	"github.com/cdfz-format/cdfz/remote"
 )
 
 // ShareFlag is a flag with an amount of parity.
@@ -100,10 +98,7 @@ cdfz repair -f cuts them off.`,
 
 // one changes the parity of one archive.
 func (v *protector) one(ctx context.Context, j cli.Job) error {
-	if v.Dest == "" && remote.IsURL(j.Name) {
-		return cli.Hinted(errors.New("a URL cannot be changed in place"), "-o OUT writes a new archive")
-	}
-	in, err := v.open(ctx, j.Name)
+	in, err := v.OpenToChange(ctx, j.Name)
 	if err != nil {
 		return err
 	}
@@ -141,21 +136,6 @@ func (v *protector) one(ctx context.Context, j cli.Job) error {
 		return err
 	}
 	return v.done(rep, start)
-}
-
-func (v *protector) open(ctx context.Context, name string) (*cli.Input, error) {
-	if v.Dest != "" {
-		return v.Open(ctx, name)
-	}
-	in, err := cli.OpenFile(name, os.O_RDWR)
-	if err != nil {
-		return nil, err
-	}
-	if err := atomicfile.Lock(in.File); err != nil {
-		in.Close()
-		return nil, err
-	}
-	return in, nil
 }
 
 // check verifies an archive and returns its parity. Damage of the parity alone counts only
