@@ -542,3 +542,37 @@ func TestDisable(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, bytes.Equal(all, again))
 }
+
+// TestDecoderAgain decodes blocks of all kinds with one decoder, in turn: nothing may
+// remain of the one before, also where a block has no values to decode.
+func TestDecoderAgain(t *testing.T) {
+	rng := rand.New(rand.NewPCG(21, 21))
+	dims := []int{6, 20, 30}
+	for _, ty := range types {
+		size := ty.Size()
+		mask := field(ty, dims, 0, rng)
+		for i := 0; i < len(mask)/2; i += size {
+			copy(mask[i:], mask[len(mask)-size:])
+		}
+		two := make([]byte, 3600*size) // land and sea
+		for i := 0; i < len(two); i += size {
+			if rng.IntN(2) == 0 || i/size%30 > 20 {
+				copy(two[i:], appendValue(nil, ty, 1))
+			}
+		}
+		blocks := [][]byte{field(ty, dims, 0.5, rng), make([]byte, 3600*size), mask, two, bytes.Repeat(mask[:size], 3600), field(ty, dims, 5, rng)}
+		p := Params{Type: ty, Dims: dims}
+		e, err := NewEncoder(p, Default)
+		require.NoError(t, err)
+		d, err := NewDecoder(p)
+		require.NoError(t, err)
+		got := make([]byte, 3600*size)
+		for range 40 {
+			raw := blocks[rng.IntN(len(blocks))]
+			enc, err := e.Encode(nil, raw)
+			require.NoError(t, err)
+			require.NoError(t, d.Decode(got, enc), "%v", ty)
+			require.True(t, bytes.Equal(raw, got), "%v", ty)
+		}
+	}
+}

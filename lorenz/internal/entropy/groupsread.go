@@ -58,7 +58,7 @@ func (g *GroupReader) Open(r *Reader, m, width int) {
 	g.m = m
 	n := (m + GroupLen - 1) / GroupLen
 	g.class, g.zeros = Grow(g.class, n), Grow(g.zeros, n)
-	g.scanned, g.before = 0, tally{}
+	g.total, g.scanned, g.before = tally{}, 0, tally{}
 	if m == 0 {
 		g.flags, g.low = 0, nil
 		for i := range g.s {
