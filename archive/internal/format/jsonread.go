@@ -90,13 +90,15 @@ func (r *jsonReader) object(m members, value func(i int)) {
 		if !first {
 			r.want(',')
 		}
-		name := r.text()
-		r.want(':')
-		if r.err != nil {
-			return
-		}
-		i := next // writers use the order of names
-		if i >= len(m.names) || m.names[i] != name {
+		i, name := next, "" // writers use the order of names
+		if i < len(m.names) && r.named(m.names[i]) {
+			name = m.names[i]
+		} else {
+			name = r.text()
+			r.want(':')
+			if r.err != nil {
+				return
+			}
 			i = slices.Index(m.names, name)
 		}
 		switch {
@@ -120,6 +122,17 @@ func (r *jsonReader) object(m members, value func(i int)) {
 	}
 }
 
+// named consumes a member's name as writers write it: in the order of the names and without
+// white space. Most of a plan is such names.
+func (r *jsonReader) named(name string) bool {
+	n := len(name)
+	if r.err != nil || len(r.s) < n+3 || r.s[0] != '"' || r.s[1:n+1] != name || r.s[n+1] != '"' || r.s[n+2] != ':' {
+		return false
+	}
+	r.s = r.s[n+3:]
+	return true
+}
+
 // list reads an array of at most limit elements.
 func list[T any](r *jsonReader, what string, limit int, one func(*jsonReader) T) []T {
 	return roomyList(r, what, limit, r.elements(), one)
@@ -127,11 +140,15 @@ func list[T any](r *jsonReader, what string, limit int, one func(*jsonReader) T)
 
 // roomyList is list with initial room for the given number of elements.
 func roomyList[T any](r *jsonReader, what string, limit, room int, one func(*jsonReader) T) []T {
+	return listInto(r, make([]T, 0, min(limit, room)), what, limit, one)
+}
+
+// listInto is list with its elements in the room of out, which is empty.
+func listInto[T any](r *jsonReader, out []T, what string, limit int, one func(*jsonReader) T) []T {
 	r.want('[')
 	if r.err != nil || r.opt(']') {
 		return []T{}
 	}
-	out := make([]T, 0, min(limit, room))
 	for {
 		if len(out) == limit {
 			r.fail("more than %d %s", limit, what)

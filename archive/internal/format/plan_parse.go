@@ -20,6 +20,7 @@ type planReader struct {
 	filters int   // number of filters that may follow
 	params  int
 	ranks   int
+	room    []int64 // empty, for the next shapes
 }
 
 // ReadPlan decodes a plan without checking its numbers.
@@ -223,11 +224,23 @@ func (r *planReader) typ() string {
 	return t.String()
 }
 
+// shapesRoom is the room for dimensions that is allocated at once. A plan may have thousands of
+// shapes.
+const shapesRoom = 512
+
 // dims parses a shape.
 func (r *planReader) dims() []int64 {
-	d := list(r.jsonReader, "dimensions", min(MaxRank, r.ranks), (*jsonReader).int64)
-	r.ranks -= len(d)
-	return d
+	limit := min(MaxRank, r.ranks)
+	if n := min(limit, r.elements()); n > cap(r.room) {
+		r.room = make([]int64, 0, max(n, shapesRoom))
+	}
+	d := listInto(r.jsonReader, r.room, "dimensions", limit, (*jsonReader).int64)
+	n := len(d)
+	if n <= cap(r.room) {
+		r.room = r.room[n:n]
+	}
+	r.ranks -= n
+	return d[:n:n]
 }
 
 // viewCode parses the reason why a variable is not in the Zarr view.
