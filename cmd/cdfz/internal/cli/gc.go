@@ -43,7 +43,7 @@ const (
 	minMemory = 96 << 20
 	// programMemory is the part that the garbage collector does not know: the program's code
 	// and what the system keeps for it.
-	programMemory = 44 << 20
+	programMemory = 50 << 20
 	// workerMemory is the memory of one that encodes: blocks, tables and their garbage.
 	workerMemory = 32 << 20
 )
