@@ -283,3 +283,19 @@ func (c *Chunks) Append(ctx context.Context, dst []byte, n int64) (out []byte, m
 	}
 	return c.coder.Encode(dst, raw)
 }
+
+// AppendKey appends the key of chunk n in a Zarr v2 array, such as 3.0.0.
+func (c *Chunks) AppendKey(dst []byte, n int64) []byte { return c.geom.AppendKey(dst, n) }
+
+// Zarr is Append for Zarr, which knows no masks: a chunk for which a filter was skipped is
+// an error.
+func (c *Chunks) Zarr(ctx context.Context, dst []byte, n int64) (out []byte, err error) {
+	out, mask, err := c.Append(ctx, dst, n)
+	if err == nil && mask != 0 {
+		err = fault.Corruptf("chunk %d of variable %q: expected mask 0, found %x", n, c.v.v.Name, mask)
+	}
+	return out, err
+}
+
+// Var returns the variable.
+func (c *Chunks) Var() *Var { return c.v }

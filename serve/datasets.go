@@ -30,7 +30,7 @@ func newDatasets(cache int64, workers int) (*datasets, error) {
 		return &dataset{
 			File: a,
 			dap:  sync.OnceValue(func() *dap.Dataset { return dap.New(a, shown) }),
-			zarr: sync.OnceValues(func() (*archive.Zarr, error) { return a.Zarr(context.Background()) }),
+			zarr: sync.OnceValues(func() (*archive.Zarr, error) { return a.Zarr(context.Background(), nil) }),
 		}
 	})
 }

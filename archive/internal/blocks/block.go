@@ -116,31 +116,6 @@ func (a *Reader) readStored(ctx context.Context, off, n int64) (stored []byte, f
 	return stored, free, nil
 }
 
-// ReadStored returns the stored bytes of a block, whose filters were all applied. Damage is
-// a *BlockError.
-func (a *Reader) ReadStored(ctx context.Context, b format.Block) ([]byte, error) {
-	row, err := a.indexUntil(ctx).Row(b.N)
-	if err != nil {
-		if errors.Is(err, blockidx.ErrCorrupt) {
-			err = a.blockError(b, -1, Corrupt(err))
-		}
-		return nil, err
-	}
-	if err := a.CheckRow(b, row); err != nil {
-		return nil, err
-	}
-	a.reads.Add(1)
-	a.bytes.Add(row.Len)
-	stored, err := ioat.ReadBytes(ioat.Bind(ctx, a.r), row.Off, row.Len)
-	if err != nil {
-		return nil, a.readError(err)
-	}
-	if got := czip.CRC(stored); got != row.CRC || row.Mask != 0 {
-		return nil, a.blockError(b, row.Off, fault.Corruptf("checksum %08x and mask %x, expected %08x and 0", got, row.Mask, row.CRC))
-	}
-	return stored, nil
-}
-
 // decodeStored checks the stored bytes of a block and decodes at least its needed
 // bytes into memory from room.
 func (a *Reader) decodeStored(q need, row blockidx.Row, stored []byte, room func(n int64) []byte) (none blockData, err error) {
