@@ -2,6 +2,7 @@
 package convert
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,8 +16,10 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/chains"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/export/netcdf4"
+	"github.com/cdfz-format/cdfz/export/zarr"
 	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/filters/spec"
+	"github.com/cdfz-format/cdfz/remote"
 )
 
 // exporter runs the verb export.
@@ -25,6 +28,10 @@ type exporter struct {
 	to    kind
 	spec  string        // --filters
 	chain filters.Chain // nil: the default
+	// of --refs, --url and --zarr-format
+	refs   refsKind
+	url    string
+	format int
 }
 
 // Command makes cdfz export.
@@ -32,22 +39,27 @@ func Command(a *cli.App) *cobra.Command {
 	v := &exporter{App: a}
 	cmd := &cobra.Command{
 		Use:   "export [flags] FILE -o OUT",
-		Short: "Write an archive as netCDF-4",
-		Long: `Writes an archive or a classic netCDF file as a netCDF-4 file (.nc4, .nc, .h5), for
-programs that do not know cdfz. FILE may also be an http or https URL, or - for standard
-input. -o - writes to standard output.
+		Short: "Write an archive as netCDF-4 or Zarr",
+		Long: `Writes an archive or a classic netCDF file for programs that do not know cdfz: as a
+netCDF-4 file (.nc4, .nc, .h5) or as a folder that is a Zarr store (.zarr). FILE may also
+be an http or https URL, or - for standard input. -o - writes to standard output.
 
-Chunks are the blocks of the archive. They are copied as they are stored where HDF5 knows
-the filters: archives made with --preset portable or with -F. Others, among them those of
-lorenz, are encoded with the filters of --filters: shuffle and deflate by default, which
-every HDF5 has. The dimensions, attributes, variables and values are those of the
-original, with the same types.
+Chunks are the blocks of the archive. They are copied as they are stored where HDF5 or
+Zarr knows the filters: archives made with --preset portable or with -F. Others, among
+them those of lorenz, are encoded with the filters of --filters: shuffle and deflate by
+default. The dimensions, attributes, variables and values of a netCDF-4 file are those
+of the original, with the same types. Zarr stores are as the Zarr view of archives.
+
+--refs json writes references instead, with which fsspec, xarray and zarr read the archive
+itself, at its path or at --url. Blocks of lorenz need the Python package cdfz there.
 
 cdfz restore makes the original itself, which netCDF-4 programs read too.`,
 		Example: cli.Examples(
 			"cdfz export tas.nc.cdfz -o tas.nc4",
 			"cdfz export --filters '2|32015,3' tas.nc.cdfz -o tas.nc4  # shuffle and zstd",
-			"cdfz export --filters none tas.nc.cdfz -o tas.nc4         # lorenz becomes plain values"),
+			"cdfz export --filters none tas.nc.cdfz -o tas.nc4         # lorenz becomes plain values",
+			"cdfz export tas.nc.cdfz -o tas.zarr                       # also with --zarr-format 3",
+			"cdfz export --refs json --url https://example.org/tas.nc.cdfz tas.nc.cdfz -o tas.json"),
 		Args:              cli.OneFile,
 		ValidArgsFunction: cli.CompleteFile,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -62,7 +74,10 @@ cdfz restore makes the original itself, which netCDF-4 programs read too.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&v.spec, "filters", "", "`SPEC` of the filters of variables that are not copied, or none (default shuffle and deflate)")
-	cli.Choice(cmd, &v.to, "to", "what to write, whatever the name of OUT", toNetCDF4)
+	cli.Choice(cmd, &v.to, "to", "what to write, whatever the name of OUT", toNetCDF4, toZarr)
+	f.IntVar(&v.format, "zarr-format", 2, "version `N` of Zarr, 2 or 3")
+	cli.Choice(cmd, &v.refs, "refs", "write references to FILE in this form, as kerchunk does", refsJSON)
+	f.StringVar(&v.url, "url", "", "`URL` or path at which readers find FILE (default: FILE)")
 	a.DestFlag(cmd, "write to `OUT`, or - for standard output")
 	a.ForceFlag(cmd)
 	a.StatsFlag(cmd)
@@ -71,7 +86,7 @@ cdfz restore makes the original itself, which netCDF-4 programs read too.`,
 }
 
 // endings are the endings of OUT that tell what to write.
-var endings = map[string]kind{".nc4": toNetCDF4, ".nc": toNetCDF4, ".h5": toNetCDF4, ".hdf5": toNetCDF4}
+var endings = map[string]kind{".nc4": toNetCDF4, ".nc": toNetCDF4, ".h5": toNetCDF4, ".hdf5": toNetCDF4, ".zarr": toZarr}
 
 // check checks the command line.
 func (v *exporter) check(args []string) error {
@@ -79,12 +94,54 @@ func (v *exporter) check(args []string) error {
 		return cli.Hinted(errors.New("no OUT given"), "-o OUT names it")
 	}
 	switch {
+	case v.refs != "" && v.to != "":
+		return errors.New("expected --to or --refs, found both")
+	case v.refs != "":
+		v.to = toRefs
 	case v.to != "":
 	case v.Dest == cli.StdoutName:
 		v.to = toNetCDF4
 	default:
 		if v.to = endings[strings.ToLower(filepath.Ext(strings.TrimRight(v.Dest, "/")))]; v.to == "" {
-			return cli.Hinted(fmt.Errorf("-o %s: unknown ending", v.Dest), "--to %s tells what to write", toNetCDF4)
+			return cli.Hinted(fmt.Errorf("-o %s: unknown ending", v.Dest), "--to %s or --to %s tells what to write", toNetCDF4, toZarr)
+		}
+	}
+	return cmp.Or(v.checkFlags(args), v.checkDest(args))
+}
+
+// checkDest checks OUT.
+func (v *exporter) checkDest(args []string) error {
+	switch {
+	case v.to != toZarr:
+		return v.CheckDest(args)
+	case v.Dest == cli.StdoutName:
+		return errors.New("-o -: a Zarr store is a folder")
+	case remote.IsURL(v.Dest):
+		return fmt.Errorf("-o %s: cannot write to a URL", cli.ShowName(v.Dest))
+	}
+	return nil
+}
+
+// checkFlags checks the other flags.
+func (v *exporter) checkFlags(args []string) error {
+	switch {
+	case v.format != 2 && v.format != 3:
+		return fmt.Errorf("--zarr-format: expected 2 or 3, found %d", v.format)
+	case v.format == 3 && v.to != toZarr:
+		return errors.New("--zarr-format is for Zarr stores")
+	case v.url != "" && v.to != toRefs:
+		return errors.New("--url is for --refs")
+	case v.spec != "" && v.to == toRefs:
+		return errors.New("--filters: references change no filters")
+	case v.url == "" && v.to == toRefs:
+		if args[0] == cli.StdinName {
+			return cli.Hinted(errors.New("standard input has no path to refer to"), "--url tells where FILE is")
+		}
+		if v.url = cli.ReportName(args[0]); !remote.IsURL(v.url) {
+			var err error
+			if v.url, err = filepath.Abs(v.url); err != nil {
+				return err
+			}
 		}
 	}
 	switch v.spec {
@@ -96,15 +153,34 @@ func (v *exporter) check(args []string) error {
 		if err == nil {
 			err = chains.Check(c)
 		}
-		if err == nil && !netcdf4.Known(c) {
+		if err == nil && v.to == toNetCDF4 && !netcdf4.Known(c) {
 			err = cli.Hinted(errors.New("HDF5 does not know all of these filters"), "cdfz filters lists their numbers")
+		}
+		if err == nil && v.to == toZarr && !zarr.Known(v.format, c) {
+			err = cli.Hinted(fmt.Errorf("readers of Zarr v%d do not know all of these filters", v.format), "cdfz filters lists their codecs")
 		}
 		if err != nil {
 			return fmt.Errorf("--filters %s: %w", v.spec, err)
 		}
 		v.chain = c
 	}
-	return v.CheckDest(args)
+	return nil
+}
+
+// refsKind is a value of --refs.
+type refsKind string
+
+const refsJSON refsKind = "json"
+
+// write writes OUT.
+func (v *exporter) write(ctx context.Context, in *cli.Input, f *archive.File, rep *report) error {
+	switch v.to {
+	case toZarr:
+		return v.zarrStore(ctx, in, f, rep)
+	case toRefs:
+		return v.references(ctx, in, f, rep)
+	}
+	return v.netCDF4(ctx, in, f, rep)
 }
 
 // run exports a file.
@@ -123,7 +199,7 @@ func (v *exporter) run(ctx context.Context, name string) error {
 	defer v.StopProgress()
 	rep := &report{File: cli.ReportName(name), Target: v.Dest, To: v.to, Size: in.Size}
 	start := time.Now()
-	if err = v.netCDF4(ctx, in, f, rep); errors.Is(err, archive.ErrCorrupt) {
+	if err = v.write(ctx, in, f, rep); errors.Is(err, archive.ErrCorrupt) {
 		err = cli.Hinted(err, "cdfz verify lists all damage")
 	}
 	if err != nil {

@@ -10,6 +10,8 @@ type kind string
 
 const (
 	toNetCDF4 kind = "nc4"
+	toZarr    kind = "zarr"
+	toRefs    kind = "refs"
 )
 
 // report is the JSON of an export.
@@ -49,6 +51,8 @@ func (rep *report) print(v *cli.App, in *cli.Input) {
 	case v.Dest == cli.StdoutName:
 	case v.JSON:
 		v.Emit(rep)
+	case rep.To == toRefs:
+		v.Report("%s: %s, references to %d of %s", rep.Target, cli.Size(rep.Written), rep.Copied, cli.Count(rep.Chunks, "chunk"))
 	default:
 		v.Report("%s: %s -> %s, %d of %s copied as stored", rep.Target, cli.Size(rep.Size), cli.Size(rep.Written), rep.Copied, cli.Count(rep.Chunks, "chunk"))
 	}

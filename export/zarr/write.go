@@ -1,0 +1,288 @@
+// Package zarr writes netCDF files as folders that are Zarr stores, of Zarr v2 or v3, with
+// consolidated metadata. The blocks of an archive become chunks as they are stored if
+// stock readers know their codecs. Other chunks are encoded with codecs that they know.
+//
+//	f, err := archive.Open(ctx, "x.nc.cdfz", nil)
+//	res, err := zarr.Write(ctx, "x.zarr", f, nil)
+//
+// Names and attributes are those of the archive's Zarr view (docs/FORMAT.md, annex B).
+package zarr
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/filters"
+)
+
+// Options control Write. Nil and the zero value mean the defaults.
+type Options struct {
+	// Format is the version of Zarr, 2 or 3. 0 means 2.
+	Format int
+	// Filters are the filters of variables that are not copied as they are stored, as a user
+	// would write them. Zarr's readers must know them (Known). Nil means shuffle and deflate
+	// for v2, and blosc for v3, whose core has no codec for shuffle. An empty chain means
+	// none.
+	Filters filters.Chain
+	// Workers is the number of chunks at work at the same time. 0 means GOMAXPROCS. Each
+	// takes memory for three of the largest chunks.
+	Workers int
+	// Overwrite replaces an existing Zarr store. Other folders and files are never replaced.
+	Overwrite bool
+	// Progress, if not nil, is called with the number of bytes of values done so far, from
+	// one goroutine at a time.
+	Progress func(done int64)
+}
+
+// Result describes a written store.
+type Result struct {
+	Size   int64 // of all files, in bytes
+	Chunks int64
+	Copied int64 // chunks that are blocks of the archive as they are stored
+	// Missing are the numbers of variables that are left out, because their names cannot
+	// be paths or they cannot be cut into chunks.
+	Missing []int
+}
+
+// mostBeyond bounds the zeros that a variable may consist of where it reaches beyond the
+// end of the original, in bytes.
+const mostBeyond = 256 << 20
+
+// Known reports whether stock readers of a version of Zarr, 2 or 3, can decode blocks with
+// this chain: for v2 if numcodecs has all its codecs, for v3 if these work on bytes.
+func Known(version int, c filters.Chain) bool {
+	return !slices.ContainsFunc(c, func(f filters.Filter) bool {
+		m, ok := filters.Lookup(f.ID)
+		if !ok || m.Codec == nil || m.Codec.Package != "" {
+			return true
+		}
+		return version == 3 && newNames[m.Codec.ID] == ""
+	})
+}
+
+// Write writes the netCDF file in f, an archive or a classic file, as the folder dir, which
+// appears complete or not at all unless the system crashes. The error is fs.ErrExist if
+// something is in its way. Other errors are those of filters, of reading f and of the file
+// system.
+func Write(ctx context.Context, dir string, f *archive.File, o *Options) (*Result, error) {
+	if o == nil {
+		o = &Options{}
+	}
+	version := o.Format
+	if version == 0 {
+		version = 2
+	}
+	if version != 2 && version != 3 {
+		return nil, fmt.Errorf("zarr: expected format 2 or 3, found %d", version)
+	}
+	if !Known(version, o.Filters) {
+		return nil, fmt.Errorf("zarr: expected filters that readers of Zarr v%d know, found %s", version, o.Filters)
+	}
+	z, err := f.Zarr(ctx, &archive.ChunkOptions{
+		Keep:   func(c filters.Chain) bool { return Known(version, c) },
+		Beyond: mostBeyond,
+		Filters: func(t cdf3.Type) (filters.Chain, error) {
+			switch {
+			case o.Filters != nil:
+				return o.Filters, nil
+			case version == 3:
+				return filters.Chain{{ID: filters.Blosc, Params: []uint32{0, 0, 0, 0, 5, 1, 5}}}, nil // zstd with shuffle
+			}
+			return archive.PresetPortable.Chain(t)
+		}})
+	if err != nil {
+		return nil, err
+	}
+	place, err := newPlace(dir, o.Overwrite)
+	if err != nil {
+		return nil, err
+	}
+	defer place.discard()
+	w := &writer{root: place.root, version: version, o: o, arrays: map[string]*archive.Chunks{}}
+	have := map[int]bool{}
+	for path, c := range z.Arrays() {
+		if version == 3 && path == newMetadata { // a file of the store has that name
+			continue
+		}
+		w.arrays[path] = c
+		have[c.Var().Num()] = true
+	}
+	for i := range f.Vars() {
+		if !have[i] {
+			w.res.Missing = append(w.res.Missing, i)
+		}
+	}
+	if err := w.all(ctx, z); err != nil {
+		return nil, err
+	}
+	return &w.res, place.commit()
+}
+
+// writer writes the files of a store.
+type writer struct {
+	root    *os.Root
+	arrays  map[string]*archive.Chunks // by path
+	version int
+	o       *Options
+	res     Result
+	size    atomic.Int64
+	done    atomic.Int64
+}
+
+// all writes metadata and chunks.
+func (w *writer) all(ctx context.Context, z *archive.Zarr) error {
+	metadata := z.Metadata()
+	if w.version == 3 {
+		list, err := convert(z, slices.Sorted(maps.Keys(w.arrays)))
+		if err != nil {
+			return err
+		}
+		metadata = list
+	}
+	for name, b := range metadata {
+		if err := w.file(name, b); err != nil {
+			return err
+		}
+	}
+	workers := w.o.Workers
+	if workers <= 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	g, group := errgroup.WithContext(ctx)
+	g.SetLimit(workers)
+	for _, path := range slices.Sorted(maps.Keys(w.arrays)) {
+		c := w.arrays[path]
+		if err := w.root.MkdirAll(path, 0o777); err != nil {
+			return err
+		}
+		v := c.Var()
+		each := v.Type().Size() // bytes of values in a chunk
+		for _, n := range c.Shape() {
+			each *= n
+		}
+		for n := range c.Len() {
+			if group.Err() != nil {
+				break
+			}
+			g.Go(func() error { return w.chunk(group, path, c, n, each) })
+		}
+		w.res.Chunks += c.Len()
+		if c.Kept() {
+			w.res.Copied += c.Len()
+		}
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	w.res.Size = w.size.Load()
+	return ctx.Err()
+}
+
+// chunk writes chunk n of an array.
+func (w *writer) chunk(ctx context.Context, path string, c *archive.Chunks, n, each int64) error {
+	b, err := c.Zarr(ctx, nil, n)
+	if err != nil {
+		return err
+	}
+	key := path + "/" + string(c.AppendKey(nil, n))
+	if w.version == 3 {
+		key = newKey(key, len(c.Shape()))
+		if err := w.root.MkdirAll(filepath.Dir(key), 0o777); err != nil {
+			return err
+		}
+	}
+	if err := w.file(key, b); err != nil {
+		return err
+	}
+	done := w.done.Add(each)
+	if w.o.Progress != nil {
+		w.o.Progress(done)
+	}
+	return nil
+}
+
+func (w *writer) file(name string, b []byte) error {
+	if d := filepath.Dir(name); d != "." {
+		if err := w.root.MkdirAll(d, 0o777); err != nil {
+			return err
+		}
+	}
+	w.size.Add(int64(len(b)))
+	return w.root.WriteFile(name, b, 0o666)
+}
+
+// place is a folder that is being written under another name.
+type place struct {
+	dir, temp string
+	root      *os.Root
+	replaces  bool
+}
+
+// newPlace makes the folder, beside the one that it will be.
+func newPlace(dir string, overwrite bool) (*place, error) {
+	dir = filepath.Clean(dir)
+	p := &place{dir: dir}
+	switch _, err := os.Lstat(dir); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return nil, err
+	case !overwrite || !isStore(dir):
+		return nil, &fs.PathError{Op: "create", Path: dir, Err: fs.ErrExist}
+	default:
+		p.replaces = true
+	}
+	var err error
+	if p.temp, err = os.MkdirTemp(filepath.Dir(dir), "."+filepath.Base(dir)+".*.tmp"); err != nil {
+		return nil, err
+	}
+	if err = os.Mkdir(filepath.Join(p.temp, "new"), 0o777); err == nil {
+		p.root, err = os.OpenRoot(filepath.Join(p.temp, "new"))
+	}
+	if err != nil {
+		os.RemoveAll(p.temp)
+		return nil, err
+	}
+	return p, nil
+}
+
+// isStore reports whether a folder is a Zarr store.
+func isStore(dir string) bool {
+	for _, name := range []string{".zgroup", newMetadata} {
+		if st, err := os.Lstat(filepath.Join(dir, name)); err == nil && st.Mode().IsRegular() {
+			return true
+		}
+	}
+	return false
+}
+
+// commit gives the folder its name.
+func (p *place) commit() error {
+	if p.replaces {
+		if err := os.Rename(p.dir, filepath.Join(p.temp, "old")); err != nil {
+			return err
+		}
+	}
+	err := os.Rename(filepath.Join(p.temp, "new"), p.dir)
+	if err != nil && p.replaces {
+		err = errors.Join(err, os.Rename(filepath.Join(p.temp, "old"), p.dir))
+	}
+	return err
+}
+
+// discard removes what is not in its place.
+func (p *place) discard() {
+	p.root.Close()
+	os.RemoveAll(p.temp)
+}
