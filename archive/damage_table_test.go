@@ -125,8 +125,8 @@ copies of plan and netCDF header, once without parity and once with parity of 5 
 | part | all blocks but the overwritten one are restored |
 | nothing | no value is restored |
 
-A file with neither README nor end line is not recognized as an archive by *repair*, but *restore --salvage* restores it. With
-parity, the parity itself is lost only where its entry is overwritten as a whole, which is 6 % of the file.
+A file with neither README nor end line is recognized by *repair*, which finds the local header of its plan, but not by *verify*.
+With parity, the parity itself is lost only where its entry is overwritten as a whole, which is 6 % of the file.
 
 `
 )

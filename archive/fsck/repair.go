@@ -69,12 +69,8 @@ func Repair(ctx context.Context, r io.ReaderAt, size int64, o *RepairOptions) (*
 	if o == nil {
 		o = &RepairOptions{}
 	}
-	head, end, err := blocks.ProbeArchive(ioat.Bind(ctx, r), size)
-	if err != nil {
-		return nil, fmt.Errorf("archive: %w", err)
-	}
-	if !head && !end {
-		return nil, fmt.Errorf("archive: %w", fault.ErrNotArchive)
+	if err := probe(ioat.Bind(ctx, r), size); err != nil {
+		return nil, err
 	}
 	from, stop := blocks.Walked(ctx, r, size)
 	defer stop()
@@ -84,6 +80,36 @@ func Repair(ctx context.Context, r io.ReaderAt, size int64, o *RepairOptions) (*
 		return nil, err
 	}
 	return x.p, nil
+}
+
+// probe returns ErrNotArchive for a file that has neither head nor tail of an archive, nor a
+// plan after its first entry.
+func probe(r io.ReaderAt, size int64) error {
+	head, tail, err := blocks.ProbeArchive(r, size)
+	if err == nil && !head && !tail {
+		most := 2*czip.LocalFixed + int64(len(czip.ReadmeName)+len(czip.PlanName)) + format.MaxREADME
+		front := make([]byte, min(size, most))
+		if err = ioat.ReadFull(r, front, 0); err == nil && !hasPlan(front) {
+			err = fault.ErrNotArchive
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("archive: %w", err)
+	}
+	return nil
+}
+
+// hasPlan reports whether b has the local header of a plan.
+func hasPlan(b []byte) bool {
+	for at := 0; ; at++ {
+		i := bytes.Index(b[at:], []byte(czip.HeadMagic))
+		if i < 0 {
+			return false
+		}
+		if at += i; bytes.HasPrefix(b[min(at+czip.LocalFixed, len(b)):], []byte(czip.PlanName)) {
+			return true
+		}
+	}
 }
 
 // Close removes the temporary file, if there is one.
