@@ -26,9 +26,10 @@
 // unless [OpenOptions] limits them.
 //
 // Decoded blocks are kept in a cache bounded in bytes ([DefaultCache]), which files may
-// share ([NewCache]). Reads larger than a quarter of the cache bypass it. If several
-// goroutines ask for a block, one decodes it for all. [File.Stats] counts blocks, reads and
-// cache hits, and docs/cache.md describes when a cache helps.
+// share ([NewCache]). Reads larger than the cache bypass it, and so do, in local archives,
+// reads of more than 512 KiB that use most of what they decode. If several goroutines ask
+// for a block, one decodes it for all. [File.Stats] counts blocks, reads and cache hits, and
+// docs/cache.md describes when a cache helps.
 //
 // # The original file
 //

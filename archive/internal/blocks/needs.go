@@ -13,14 +13,16 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// cacheShare is the part of the cache that one read may replace, as its reciprocal. Fresh
-// memory makes decoding for the cache a fifth slower, and few callers repeat long reads.
-const cacheShare = 4
+// denseRead is from how many bytes a read bypasses the cache if most of what it decodes is asked
+// for and it need not be requested from a server. Little would be left for later reads, and fresh
+// memory can cost as much as decoding.
+const denseRead = 512 << 10
 
 // eachNeed calls use with the needed parts of blocks: those in the cache first, then
-// the others, read in runs and decoded on several goroutines. They bypass the cache if
-// they would take more than cacheShare of it. use must not keep or change them.
-func (a *Reader) eachNeed(ctx context.Context, needs iter.Seq[need], use func(need, blockData) error) error {
+// the others, read in runs and decoded on several goroutines. asked is how many bytes the
+// caller wants of them. They bypass the cache if it cannot hold them all, and in dense reads.
+// use must not keep or change them.
+func (a *Reader) eachNeed(ctx context.Context, needs iter.Seq[need], asked int64, use func(need, blockData) error) error {
 	var missing []need
 	bytes := int64(0)
 	for q := range needs {
@@ -33,7 +35,7 @@ func (a *Reader) eachNeed(ctx context.Context, needs iter.Seq[need], use func(ne
 		missing = append(missing, q)
 		bytes += q.bytes()
 	}
-	keep := a.cache != nil && bytes <= a.cache.bytes/cacheShare
+	keep := a.cache != nil && bytes <= a.cache.bytes && (bytes <= denseRead || asked < bytes/2 || a.far != nil)
 	switch len(missing) {
 	case 0:
 		return nil

@@ -51,7 +51,7 @@ func (r rawReader) ReadAtContext(ctx context.Context, p []byte, off int64) (int,
 		copy(p[lo-off:hi-off], data.b[lo-start-data.off:])
 		return nil
 	}
-	if err := r.a.eachNeed(ctx, r.a.rawNeeds(off, have), use); err != nil {
+	if err := r.a.eachNeed(ctx, r.a.rawNeeds(off, have), have, use); err != nil {
 		return 0, err
 	}
 	return int(have), short

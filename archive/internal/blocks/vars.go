@@ -57,7 +57,11 @@ func (v *blockedVar) EachBlock(ctx context.Context, s slab.Sel, f func(slab.Bloc
 			return yield(v.partOf(b, lo, hi))
 		})
 	}
-	err := v.a.eachNeed(ctx, needs, func(q need, data blockData) error {
+	asked, err := s.Len(v.g.Shape)
+	if err != nil {
+		return err
+	}
+	err = v.a.eachNeed(ctx, needs, asked*v.g.Size, func(q need, data blockData) error {
 		return v.give(q.B, data, f)
 	})
 	if failed != nil {
