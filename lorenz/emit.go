@@ -112,32 +112,50 @@ func (c *coder[T]) emitRepeats(s *shape, dst, raw []byte, x *candidate[T]) []byt
 	bits := x.cost / float64(s.mask.Rank(s.n)+1) // per value
 	run := int(min(max(40/max(bits, 0.1), 1), 24))
 	r := c.compact(&s.mask, x.y)
-	p := &c.probe
-	p.y, p.bits = x.y, nil
-	p.sample(p.step(72), &s.mask)
-	var best predictor
-	share, rest := 0.0, math.Inf(1)
-	try := func(pred predictor, r []T, cost float64) {
+	type trial struct {
+		pred  predictor
+		share float64
+		known bool // the cost, as that of x
+	}
+	var trials [3]trial
+	n, share := 0, 0.0
+	try := func(pred predictor, r []T, known bool) {
 		k := min(repeats.Recurring(&c.find, r, run), 1)
-		// Residuals that do not recur cost as much as with this predictor alone.
-		left := (1 - k) * cost
-		if s.typ.float() && left < rest || !s.typ.float() && k > share+0.02 {
-			best, rest = pred, left
-		}
+		trials[n] = trial{pred, k, known}
+		n++
 		share = max(share, k)
 	}
-	try(best, r, p.cost(best, whole(s.n)))
-	one := predictor{chain: []int{1}}
+	try(predictor{}, r, false)
 	c.diff[0] = entropy.Grow(c.diff[0], len(r))
 	subStride(c.diff[0], r, 1)
-	try(one, c.diff[0], p.cost(one, whole(s.n)))
-	params := float64(8 * len(x.params))
+	try(predictor{chain: []int{1}}, c.diff[0], false)
 	// The residuals of floats recur where the floats do.
 	if l := x.pred.layout(s.n); l == whole(s.n) && (len(x.pred.chain) > 0 || x.pred.isFloat()) &&
 		(!s.typ.float() || share >= 0.05 || s.level == Max) {
-		try(x.pred, c.residuals(s, x, l), x.cost-params)
+		try(x.pred, c.residuals(s, x, l), true)
 	}
-	if share >= 0.12 && !s.lacks(Repeats) && rest < x.cost-params {
+	if share < 0.12 || s.lacks(Repeats) {
+		return dst
+	}
+	p := &c.probe
+	p.y, p.bits = x.y, nil
+	p.sample(p.step(72), &s.mask)
+	params := float64(8 * len(x.params))
+	var best predictor
+	top, rest := 0.0, math.Inf(1)
+	for _, t := range trials[:n] {
+		cost := x.cost - params
+		if !t.known {
+			cost = p.cost(t.pred, whole(s.n))
+		}
+		// Residuals that do not recur cost as much as with this predictor alone.
+		left := (1 - t.share) * cost
+		if s.typ.float() && left < rest || !s.typ.float() && t.share > top+0.02 {
+			best, rest = t.pred, left
+		}
+		top = max(top, t.share)
+	}
+	if rest < x.cost-params {
 		other := *x
 		other.pred = best
 		dst = c.write(s, dst, raw, &other, whole(s.n), true)
