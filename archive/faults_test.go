@@ -15,20 +15,16 @@ import (
 	"github.com/cdfz-format/cdfz/internal/faultio"
 )
 
-// everyFault calls try with the n-th operation failing, for each n, or with a step if there
-// are many, until it succeeds. A failure must be that fault and never damage.
+// everyFault calls try with the n-th operation failing, for each n, until it succeeds. A
+// failure must be that fault and never damage.
 func everyFault(t *testing.T, what string, try func(n int) error) {
-	step := 1
-	for n := 1; ; n += step {
+	for n := 1; ; n++ {
 		err := try(n)
 		if err == nil {
 			return
 		}
 		require.ErrorIs(t, err, faultio.ErrFault, "%s, operation %d", what, n)
 		require.NotErrorIs(t, err, ErrCorrupt, "%s, operation %d", what, n)
-		if n > 20 && os.Getenv("CDFZ_SOAK") == "" {
-			step = n
-		}
 	}
 }
 

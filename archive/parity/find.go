@@ -135,8 +135,8 @@ func (f *finder) last(from, to int64) (*Layout, bool) {
 			if i = bytes.LastIndex(b[:min(i+len(recordMagic)-1, len(b))], []byte(recordMagic)); i < 0 {
 				break
 			}
-			if l, ok := f.confirm(b[i:], off+int64(i)); ok {
-				return l, true
+			if l, ok := f.confirm(b[i:], off+int64(i)); ok || f.err != nil {
+				return l, ok
 			}
 		}
 		end = off
@@ -151,7 +151,8 @@ func (f *finder) confirm(b []byte, off int64) (*Layout, bool) {
 		return nil, false
 	}
 	rec := make([]byte, l.recordLen())
-	if ioat.ReadFull(f.r, rec, off) != nil {
+	// A bad sector is damage of this record, any other error ends the search.
+	if f.err = readHard(f.r, rec, off, func(int64, int64) {}); f.err != nil {
 		return nil, false
 	}
 	_, _, ok := l.split(rec, n)
