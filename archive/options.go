@@ -273,8 +273,8 @@ func (o *WriteOptions) named(name string) (named, filtered bool) {
 }
 
 // AddFilter appends a filter to the chain of a variable, as nc_def_var_filter does. The
-// first one replaces the chain of the preset. Options count when [Write] begins. It
-// reports a variable that the file does not have, or a scalar, as [ErrOptions].
+// first one replaces the chain of the preset. [Write]
+// fails with [ErrOptions] if the file does not have the variable, or if it is a scalar.
 func (o *WriteOptions) AddFilter(name string, f filters.Filter) error {
 	i := slices.IndexFunc(o.Filters, func(v VarFilter) bool { return len(v.Vars) == 1 && v.Vars[0] == name })
 	var c filters.Chain

@@ -126,7 +126,7 @@ func (v *Var) Values() io.ReaderAt {
 
 // VarInfo describes how an archive stores a variable.
 type VarInfo struct {
-	Blocked bool          // has blocks for itself
+	Blocked bool          // has blocks that it does not share
 	Pooled  bool          // shares blocks with other variables
 	Pool    int           // number of its pool, if it is pooled
 	Why     string        // why it is neither

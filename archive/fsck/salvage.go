@@ -41,13 +41,14 @@ type SalvageOptions struct {
 	Progress func(done int64)
 }
 
-// Salvage looks for the blocks of an archive whatever else is damaged: in the places of
-// the index, then by a search of the whole file for local headers, then in the central
-// directory. A block counts as found if its stored bytes have their checksum. Parts that
-// cannot be read count as damaged.
+// Salvage searches a damaged archive for its blocks: first where the index puts them, then
+// in the whole file, by local headers, then where the central directory puts them. A block
+// is found if its stored bytes have their checksum. Bytes that cannot be read count as
+// damaged.
 //
-// Plan and netCDF header must be intact somewhere, in the original or the second copy;
-// else the error is ErrCorrupt. ErrNotArchive: nothing of an archive was found.
+// The original or the second copy of the plan must be intact, and so for the netCDF
+// header. Otherwise the error is ErrCorrupt. ErrNotArchive means that nothing of an archive
+// was found.
 func Salvage(ctx context.Context, r io.ReaderAt, size int64, o *SalvageOptions) (*Salvaged, error) {
 	if o == nil {
 		o = &SalvageOptions{}
