@@ -9,14 +9,16 @@ require (
 	github.com/dsnet/compress v0.0.2-0.20230904184137-39efe44ab707
 	github.com/ebitengine/purego v0.11.3 // libnetcdf as a judge, without cgo
 	github.com/hanwen/go-fuse/v2 v2.12.1 // cdfz mount
+	github.com/johannesboyne/gofakes3 v1.2.0 // an S3 server for tests
 	github.com/klauspost/compress v1.20.3
 	github.com/klauspost/reedsolomon v1.14.2 // parity
 	github.com/maypok86/otter/v2 v2.4.0
+	github.com/minio/minio-go/v7 v7.4.1 // credentials, signatures and uploads of s3:// URLs
 	github.com/pierrec/lz4/v4 v4.1.33
 	github.com/rogpeppe/go-internal v1.16.0 // testscript: tests of the command
 	github.com/schollz/progressbar/v3 v3.19.1 // progress bar
 	github.com/spf13/cobra v1.10.2 // verbs, flags, completions, manual pages
-	github.com/spf13/pflag v1.0.9 // the errors of cobra's flags, for our messages
+	github.com/spf13/pflag v1.0.10 // the errors of cobra's flags, for our messages
 	github.com/stretchr/testify v1.12.1
 	github.com/ulikunitz/xz v0.5.17 // LZMA, archive --decompress
 	golang.org/x/crypto v0.58.0 // bcrypt: passwords of cdfz serve
@@ -24,6 +26,7 @@ require (
 	golang.org/x/sys v0.49.0 // unnamed files, locks, whether there is AVX2
 	golang.org/x/term v0.47.0 // whether a stream is a terminal
 	gonum.org/v1/plot v0.17.0 // pictures of cdfz bench and bench/cache
+	gopkg.in/ini.v1 v1.67.3 // ~/.aws/config
 )
 
 require (
@@ -32,16 +35,29 @@ require (
 	codeberg.org/go-pdf/fpdf v0.11.1 // indirect
 	git.sr.ht/~sbinet/gg v0.7.0 // indirect
 	github.com/ajstarks/svgo v0.0.0-20211024235047-1546f124cd8b // indirect
+	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/cpuguy83/go-md2man/v2 v2.0.6 // indirect
+	github.com/dustin/go-humanize v1.0.1 // indirect
 	github.com/go-json-experiment/json v0.0.0-20260214004413-d219187c3433 // indirect
 	github.com/golang/freetype v0.0.0-20170609003504-e2365dfdc4a0 // indirect
+	github.com/google/uuid v1.6.0 // indirect
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
-	github.com/klauspost/cpuid/v2 v2.3.0 // indirect
+	github.com/klauspost/cpuid/v2 v2.4.0 // indirect
+	github.com/klauspost/crc32 v1.3.0 // indirect
+	github.com/minio/crc64nvme v1.1.1 // indirect
+	github.com/minio/md5-simd v1.1.2 // indirect
 	github.com/mitchellh/colorstring v0.0.0-20190213212951-d06e56a500db // indirect
+	github.com/philhofer/fwd v1.2.0 // indirect
 	github.com/rivo/uniseg v0.4.7 // indirect
+	github.com/rs/xid v1.6.0 // indirect
 	github.com/russross/blackfriday/v2 v2.1.0 // indirect
+	github.com/ryszard/goskiplist v0.0.0-20150312221310-2dfbae5fcf46 // indirect
+	github.com/tinylib/msgp v1.6.4 // indirect
+	github.com/zeebo/xxh3 v1.1.0 // indirect
+	go.shabbyrobe.org/gocovmerge v0.0.0-20230507111327-fa4f82cfbf4d // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/image v0.30.0 // indirect
+	golang.org/x/net v0.60.0 // indirect
 	golang.org/x/text v0.43.0 // indirect
 	golang.org/x/tools v0.51.0 // indirect
 )

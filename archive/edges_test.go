@@ -23,6 +23,7 @@ var edges = map[string][]string{
 	"internal/faultsrv":   {},
 	"internal/faultio":    {},
 	"remote":              {"internal/ioat"},
+	"remote/s3":           {"remote"}, // signatures for URLs of object stores
 	"blockidx":            {"internal/ioat"},
 	"filters": {"filters/internal/bitshuffle", "filters/internal/blosc", "filters/internal/bzip2", "filters/internal/deflate", "filters/internal/fletcher", "filters/internal/lz4", "filters/internal/lzf", "filters/internal/lzma",
 		"filters/internal/nbit", "filters/internal/numeric", "filters/internal/scaleoffset", "filters/internal/szip", "filters/internal/transpose", "filters/internal/wire", "filters/internal/zstd", "lorenz"},

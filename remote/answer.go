@@ -210,6 +210,29 @@ func (e *statusError) Is(target error) bool {
 	return false
 }
 
+// RefusedError is an answer that a resolver's client understands, such as that of an
+// object store. Its requests are not repeated.
+type RefusedError struct {
+	Status int    // of HTTP
+	Code   string // of the store, such as NoSuchKey
+	Text   string // what it means
+}
+
+// Error implements error.
+func (e *RefusedError) Error() string { return e.Text + " (" + e.Code + ")" }
+
+// Is matches the errors of package os for missing and forbidden files.
+func (e *RefusedError) Is(target error) bool { return (&statusError{e.Status}).Is(target) }
+
+// refusedBy returns the RefusedError that a client returned in place of an answer.
+func refusedBy(err error) *RefusedError {
+	var e *RefusedError
+	if errors.As(err, &e) {
+		return e
+	}
+	return nil
+}
+
 func status(code int) string {
 	return strings.TrimSpace(strconv.Itoa(code) + " " + http.StatusText(code))
 }

@@ -135,7 +135,7 @@ func (f *File) failed(err error, refused bool) *failure {
 	switch {
 	case strings.Contains(err.Error(), "Location header"):
 		return final("redirect to a malformed URL")
-	case refused, errors.As(err, &cert), errors.As(err, &dns) && dns.IsNotFound:
+	case refused, refusedBy(err) != nil, errors.As(err, &cert), errors.As(err, &dns) && dns.IsNotFound:
 		return &failure{err: err}
 	case errors.Is(err, context.DeadlineExceeded):
 		// The attempt timed out. Callers must be able to distinguish this from their

@@ -59,7 +59,8 @@ var (
 	_ ioat.ContextReaderAt = (*File)(nil)
 )
 
-// Open opens the file at an http or https URL with a request for its last bytes. A
+// Open opens the file at an http or https URL, or at one of a scheme that [Register] was
+// called for, with a request for its last bytes. A
 // server that does not support ranges counted from the end costs up to two more
 // requests. ctx is for opening only. Close the File when done.
 //
@@ -97,11 +98,23 @@ func newFile(ctx context.Context, rawURL string, o *Options) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
+	name := rawURL
+	if resolve := resolverOf(rawURL); resolve != nil {
+		target, client, err := resolve(ctx, rawURL, opts.Client)
+		if err != nil {
+			return nil, fmt.Errorf("remote: %s: %w", Redact(name), err)
+		}
+		rawURL, opts.Client = target.String(), client
+	}
 	u, auth, err := parseURL(rawURL)
 	if err != nil {
 		return nil, err
 	}
-	f := &File{name: display(u), origin: u, header: http.Header{}, o: opts, size: -1, slots: semaphore.NewWeighted(int64(opts.Parallel))}
+	shown := display(u)
+	if name != rawURL {
+		shown = Redact(name)
+	}
+	f := &File{name: shown, origin: u, header: http.Header{}, o: opts, size: -1, slots: semaphore.NewWeighted(int64(opts.Parallel))}
 	for k, v := range opts.Header {
 		k = http.CanonicalHeaderKey(k) // checkRedirect looks headers up in this form
 		f.header[k] = append(f.header[k], v...)

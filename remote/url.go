@@ -7,13 +7,6 @@ import (
 	"strings"
 )
 
-// IsURL reports whether name begins like an http or https URL, whether it is
-// well-formed or not.
-func IsURL(name string) bool {
-	scheme, rest, ok := cutScheme(name)
-	return ok && strings.HasPrefix(rest, "//") && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https"))
-}
-
 // Redact returns a URL without user, password, query and fragment, for messages and
 // reports. Other names are returned unchanged. A name counts as a URL if it begins with
 // a scheme and a slash, or with http or https and a colon, whatever space and quotes

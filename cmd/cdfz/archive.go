@@ -14,6 +14,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/chains"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/objects"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/protect"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/receipts"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/unpack"
@@ -108,6 +109,9 @@ and the SHA-256 of the second reading is that of the source. A source is kept if
 changed, is a symbolic link, or is open for writing in another program (as far as the
 system tells). A stopped run can be repeated.
 
+With -o s3://BUCKET/KEY or -o s3://BUCKET/PREFIX/, archives become objects of a store. Each
+is made and compared in a temporary file, and then uploaded.
+
 --decompress also archives files named *.gz, *.bz2, *.xz and *.zst as the classic netCDF
 file in them: x.nc.gz becomes x.nc.cdfz, which restores x.nc.
 
@@ -116,6 +120,7 @@ file in them: x.nc.gz becomes x.nc.cdfz, which restores x.nc.
 			"cdfz archive tas.nc                        # makes tas.nc.cdfz",
 			"cdfz archive -o archives/ data/            # a tree of archives in another folder",
 			"cdfz archive --preset max --zarr always tas.nc",
+			"cdfz archive -o s3://bucket/tas.nc.cdfz tas.nc   # credentials as for Amazon's tools",
 			"cdfz archive --parity 5% tas.nc            # heals damage of 2 % of the archive",
 			"cdfz archive -F 'air,2|32015,19' tas.nc    # shuffle, then zstd at level 19, for air",
 			"cdfz archive -F 'u&v,307,9' -F '*,1,6' tas.nc",
@@ -127,6 +132,7 @@ file in them: x.nc.gz becomes x.nc.cdfz, which restores x.nc.
 			if err := v.specs.Parse(); err != nil {
 				return err
 			}
+			a.ToObjects = true
 			if err := a.CheckDest(args); err != nil {
 				return err
 			}
@@ -302,8 +308,10 @@ func (v *archiver) write(ctx context.Context, in *cli.Input, opts *archive.Write
 				rep.describe(f, opts.Filters)
 				return in.Changed()
 			}
-			res, err = archive.WriteFile(ctx, rep.Target, in.R, in.Size, opts, o)
-			return err
+			return objects.Write(ctx, rep.Target, v.Force, func(path string) error {
+				res, err = archive.WriteFile(ctx, path, in.R, in.Size, opts, o)
+				return err
+			})
 		})
 	}
 	if err != nil {

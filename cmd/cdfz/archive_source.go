@@ -16,6 +16,7 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/receipts"
 	"github.com/cdfz-format/cdfz/remote"
+	"github.com/cdfz-format/cdfz/remote/s3"
 )
 
 // existingMode is the way archive detects that a file is already archived.
@@ -32,12 +33,13 @@ const (
 func (v *archiver) isDone(ctx context.Context, in *cli.Input, rep *archiveReport) (bool, error) {
 	path := rep.Target
 	st, err := os.Stat(path)
-	if v.existing == existingNever || err != nil || !st.Mode().IsRegular() || in.Stat != nil && os.SameFile(st, in.Stat) {
+	object := s3.IsURL(path)
+	if v.existing == existingNever || !object && (err != nil || !st.Mode().IsRegular() || in.Stat != nil && os.SameFile(st, in.Stat)) {
 		return false, nil // making the target finds any other obstacle
 	}
 	f, err := archive.Open(ctx, path, nil)
 	switch {
-	case errors.Is(err, archive.ErrNotArchive), errors.Is(err, fs.ErrPermission):
+	case errors.Is(err, archive.ErrNotArchive), !object && errors.Is(err, fs.ErrPermission), object && errors.Is(err, fs.ErrNotExist):
 		return false, nil
 	case errors.Is(err, archive.ErrCorrupt):
 		return false, cli.Hinted(err, "-f makes the archive again")
@@ -50,7 +52,7 @@ func (v *archiver) isDone(ctx context.Context, in *cli.Input, rep *archiveReport
 		return false, nil
 	}
 	same := info.ImageSize == in.Size
-	sameTime := in.Stat != nil && st.ModTime().Equal(in.Stat.ModTime())
+	sameTime := !object && in.Stat != nil && st.ModTime().Equal(in.Stat.ModTime())
 	if loss := lossOf(f); loss != nil {
 		if len(v.specs.Lossy()) == 0 {
 			return false, cli.Hinted(fmt.Errorf("%s exists, and %s", path, loss), "-f makes the archive again")
@@ -67,7 +69,7 @@ func (v *archiver) isDone(ctx context.Context, in *cli.Input, rep *archiveReport
 	if !same {
 		return false, cli.Hinted(fmt.Errorf("%s exists and holds another version of the file", path), "-f makes the archive again")
 	}
-	rep.SHA256, rep.ArchiveSize, rep.Ratio = info.SHA256, st.Size(), cli.Ratio(in.Size, st.Size())
+	rep.SHA256, rep.ArchiveSize, rep.Ratio = info.SHA256, f.Size(), cli.Ratio(in.Size, f.Size())
 	if err = v.proof.settleDone(ctx, v, in, rep); err != nil && !errors.Is(err, receipts.ErrKept) {
 		return false, err
 	}
@@ -144,6 +146,8 @@ func (p *proof) check(v *archiver, args []string) error {
 		return nil
 	case v.Dest == cli.StdoutName:
 		return errors.New("--receipts: the archive goes to standard output")
+	case s3.IsURL(v.Dest):
+		return errors.New("--receipts: the archive goes to an object store")
 	case len(v.specs.Lossy()) > 0:
 		return errors.New("--receipts: contradicts --lossy, whose archives do not restore the source")
 	case v.noCheck && p.deletes:

@@ -23,6 +23,8 @@ type App struct {
 	Force   bool
 	JSON    bool
 	Dest    string // -o
+	// ToObjects is set by verbs that take the URL of an object as -o.
+	ToObjects bool
 	// PluginPath is --plugin-path: folders of HDF5 plugins.
 	PluginPath []string
 	Memory     int64 // --memory; 0 for no limit

@@ -99,7 +99,7 @@ func OpenFile(name string, flag int) (*Input, error) {
 	if err == nil {
 		err = checkRegular(st)
 	} else if otherScheme.MatchString(name) {
-		err = errors.New("unknown kind of URL, expected http or https")
+		err = errors.New("unknown kind of URL, expected http, https, s3 or gs")
 	}
 	if err != nil {
 		return nil, err

@@ -12,6 +12,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
 	"github.com/cdfz-format/cdfz/remote"
+	"github.com/cdfz-format/cdfz/remote/s3"
 )
 
 var errTwice = errors.New("another FILE of this command has the same target")
@@ -50,6 +51,9 @@ func (a *App) IsDirDest() bool {
 	if os.IsPathSeparator(a.Dest[len(a.Dest)-1]) {
 		return true
 	}
+	if s3.IsURL(a.Dest) {
+		return a.Dest[len(a.Dest)-1] == '/'
+	}
 	st, err := os.Stat(a.Dest)
 	return err == nil && st.IsDir()
 }
@@ -59,7 +63,7 @@ func (a *App) CheckDest(args []string) error {
 	switch {
 	case a.Dest == "" && len(args) == 1 && args[0] == StdinName:
 		a.Dest = StdoutName
-	case remote.IsURL(a.Dest):
+	case remote.IsURL(a.Dest) && !(a.ToObjects && s3.IsURL(a.Dest)):
 		return fmt.Errorf("-o %s: cannot write to a URL", ShowName(a.Dest))
 	case a.Dest == "" || a.IsDirDest():
 		return a.CheckDirDest(args)
@@ -97,6 +101,9 @@ func (a *App) CheckDirDest(args []string) error {
 	if a.Dest == "" {
 		return nil
 	}
+	if s3.IsURL(a.Dest) {
+		return nil // stores have no folders
+	}
 	st, err := os.Stat(a.Dest)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -117,6 +124,9 @@ func (a *App) TargetPath(j Job, rename func(string) (string, error)) (string, er
 		return rename(LocalName(j.Name))
 	case a.IsDirDest():
 		rel, err := rename(j.Rel)
+		if s3.IsURL(a.Dest) {
+			return a.Dest + filepath.ToSlash(rel), err
+		}
 		return filepath.Join(a.Dest, rel), err
 	}
 	return a.Dest, nil

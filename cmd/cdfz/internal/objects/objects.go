@@ -1,0 +1,45 @@
+// Package objects writes archives to object stores.
+package objects
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
+	"github.com/cdfz-format/cdfz/remote/s3"
+)
+
+// Write makes a target. For a path it calls write with it. For the URL of an object it
+// calls write with the path of a temporary file, which it uploads when it is complete and
+// compared with its source. force replaces an object.
+func Write(ctx context.Context, target string, force bool, write func(path string) error) error {
+	if !s3.IsURL(target) {
+		return write(target)
+	}
+	dir, err := os.MkdirTemp("", "cdfz-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "archive")
+	if err := write(path); err != nil {
+		return err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	err = s3.Upload(ctx, target, f, st.Size(), &s3.UploadOptions{Overwrite: force})
+	if errors.Is(err, fs.ErrExist) {
+		return cli.Hinted(err, "-f overwrites it")
+	}
+	return err
+}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"bytes"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+
+	"github.com/johannesboyne/gofakes3"
+	"github.com/johannesboyne/gofakes3/backend/s3mem"
+	"github.com/stretchr/testify/require"
+)
+
+// TestObjects archives to an object store and reads from it with every verb that reads.
+func TestObjects(t *testing.T) {
+	back := s3mem.New()
+	require.NoError(t, back.CreateBucket("bucket"))
+	store := gofakes3.New(back).Server()
+	var expired atomic.Bool
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if expired.Load() {
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = w.Write([]byte("<Error><Code>ExpiredToken</Code><Message>The provided token has expired.</Message></Error>"))
+			return
+		}
+		store.ServeHTTP(w, r)
+	}))
+	defer srv.Close()
+	dir := t.TempDir()
+	for k, v := range map[string]string{
+		"AWS_ENDPOINT_URL_S3": srv.URL, "AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_SESSION_TOKEN": "",
+		"AWS_CONFIG_FILE": filepath.Join(dir, "none"), "AWS_SHARED_CREDENTIALS_FILE": filepath.Join(dir, "none"), "TMPDIR": filepath.Join(dir, "tmp"),
+	} {
+		t.Setenv(k, v)
+	}
+	image, err := os.ReadFile("../../testdata/classic/cdf2_climate.nc")
+	require.NoError(t, err)
+	t.Chdir(dir)
+	require.NoError(t, os.MkdirAll("tree/sub", 0o755))
+	require.NoError(t, os.Mkdir("tmp", 0o755))
+	require.NoError(t, os.WriteFile("tree/sub/y.nc", image, 0o644))
+	require.NoError(t, os.WriteFile("x.nc", image, 0o644))
+	cdfz := func(args ...string) (int, string, string) {
+		var out, msg bytes.Buffer
+		code := run(t.Context(), args, new(bytes.Buffer), &out, &msg)
+		return code, out.String(), msg.String()
+	}
+	done := func(args ...string) string {
+		t.Helper()
+		code, out, msg := cdfz(args...)
+		require.Zero(t, code, "%v: %s%s", args, out, msg)
+		return out
+	}
+
+	done("archive", "-o", "s3://bucket/dir/x.nc.cdfz", "x.nc")
+	require.Contains(t, done("archive", "-o", "s3://bucket/dir/x.nc.cdfz", "x.nc"), "archived before in s3://bucket/dir/x.nc.cdfz")
+	done("archive", "-f", "-o", "s3://bucket/dir/x.nc.cdfz", "x.nc")
+	done("archive", "-o", "s3://bucket/all/", "tree")
+	left, err := fs.Glob(os.DirFS("tmp"), "*")
+	require.NoError(t, err)
+	require.Empty(t, left)
+	for _, url := range []string{"s3://bucket/dir/x.nc.cdfz", "s3://bucket/all/sub/y.nc.cdfz"} {
+		require.Equal(t, url+": ok\n", done("verify", url))
+		require.Contains(t, done("info", "--why", url), "preset default")
+		require.Equal(t, done("get", "x.nc", "tas[0]"), done("get", url, "tas[0]"))
+		require.Contains(t, done("dump", url), "float tas(time, lat, lon)")
+		done("restore", "-f", "-o", "back.nc", url)
+		back, err := os.ReadFile("back.nc")
+		require.NoError(t, err)
+		require.True(t, bytes.Equal(image, back))
+	}
+	require.Contains(t, done("get", "--explain", "s3://bucket/dir/x.nc.cdfz", "tas[0,0,0]"), "tas\n")
+
+	for _, c := range []struct {
+		args []string
+		code int
+		text string
+	}{
+		{[]string{"archive", "--skip-existing=never", "-o", "s3://bucket/dir/x.nc.cdfz", "x.nc"}, 1, "-f overwrites it"},
+		{[]string{"archive", "-o", "s3://bucket/dir/x.nc.cdfz", "../other.nc"}, 1, "no such file"},
+		{[]string{"archive", "-o", "s3://nobody/x", "x.nc"}, 1, "no such bucket"},
+		{[]string{"archive", "-o", "s3://bucket/z", "--receipts", "r", "x.nc"}, 2, "the archive goes to an object store"},
+		{[]string{"archive", "-o", "https://example.org/z", "x.nc"}, 2, "cannot write to a URL"},
+		{[]string{"restore", "-o", "s3://bucket/z", "s3://bucket/dir/x.nc.cdfz"}, 2, "cannot write to a URL"},
+		{[]string{"info", "s3://bucket/none"}, 1, "s3://bucket/none: "},
+		{[]string{"info", "az://bucket/none"}, 1, "unknown kind of URL, expected http, https, s3 or gs"},
+	} {
+		code, _, msg := cdfz(c.args...)
+		require.Equal(t, c.code, code, "%v: %s", c.args, msg)
+		require.Contains(t, msg, c.text, "%v", c.args)
+	}
+	expired.Store(true)
+	for _, args := range [][]string{{"restore", "-o", "z.nc", "s3://bucket/dir/x.nc.cdfz"}, {"archive", "-o", "s3://bucket/new", "x.nc"}} {
+		code, _, msg := cdfz(args...)
+		require.Equal(t, 1, code)
+		require.Contains(t, msg, "the credentials have expired, renew them (ExpiredToken)")
+	}
+}

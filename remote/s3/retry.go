@@ -1,0 +1,53 @@
+package s3
+
+import (
+	"context"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	"github.com/minio/minio-go/v7"
+)
+
+const (
+	attempts     = 7 // of a request
+	longestPause = 4 * time.Second
+)
+
+// firstPause doubles with each attempt. Tests change it.
+var firstPause = 200 * time.Millisecond
+
+// retry calls f until it succeeds or fails for good. minio-go would rewind the body of a
+// request for the next attempt while the previous one may still read from it, so f makes
+// a new body each time.
+func retry(ctx context.Context, f func() error) error {
+	for i := 0; ; i++ {
+		err := f()
+		if err == nil || ctx.Err() != nil || i == attempts-1 || !passing(err) {
+			return err
+		}
+		pause := min(longestPause, firstPause<<i)
+		t := time.NewTimer(pause/2 + rand.N(pause/2))
+		select {
+		case <-t.C:
+		case <-ctx.Done():
+			t.Stop()
+			return err
+		}
+	}
+}
+
+// passing reports whether another attempt may succeed: after errors of the connection, of
+// an overloaded store, and for bytes that were damaged on the way.
+func passing(err error) bool {
+	switch e := minio.ToErrorResponse(err); {
+	case e.StatusCode == 0:
+		return e.Code == "" || e.Code == "InternalError" // not an answer of the store
+	case e.StatusCode >= 500 && e.StatusCode != http.StatusNotImplemented:
+		return true
+	case e.StatusCode == http.StatusTooManyRequests, e.StatusCode == http.StatusRequestTimeout:
+		return true
+	default:
+		return e.Code == "RequestTimeout" || e.Code == "XAmzContentSHA256Mismatch" || e.Code == "IncompleteBody"
+	}
+}

@@ -1,0 +1,382 @@
+package s3
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/johannesboyne/gofakes3"
+	"github.com/johannesboyne/gofakes3/backend/s3mem"
+	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/remote"
+)
+
+// store is an S3 server in this process, with faults.
+type store struct {
+	*httptest.Server
+	mu       sync.Mutex
+	requests []string // method and path
+	fault    func(n int, w http.ResponseWriter, r *http.Request) bool
+	next     http.Handler
+	real     bool // it checks signatures
+}
+
+// newStore starts a store with a bucket and sets the environment for it. If CDFZ_S3 is the
+// URL of a real store with the key id, the secret "secret12" and an empty bucket "bucket",
+// that is behind the faults.
+func newStore(t *testing.T) *store {
+	t.Helper()
+	s := &store{}
+	if real := os.Getenv("CDFZ_S3"); real != "" {
+		u, err := url.Parse(real)
+		require.NoError(t, err)
+		s.real = true
+		s.next = &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+			r.Out.URL.Scheme, r.Out.URL.Host, r.Out.Host = u.Scheme, u.Host, r.In.Host // Host is signed
+		}}
+	} else {
+		back := s3mem.New()
+		require.NoError(t, back.CreateBucket("bucket"))
+		s.next = gofakes3.New(back).Server()
+	}
+	s.Server = httptest.NewServer(s)
+	t.Cleanup(s.Close)
+	for k, v := range map[string]string{
+		"AWS_ENDPOINT_URL_S3": s.URL, "AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "secret12", "AWS_SESSION_TOKEN": "", "AWS_REGION": "",
+		"AWS_CONFIG_FILE": filepath.Join(t.TempDir(), "none"), "AWS_SHARED_CREDENTIALS_FILE": filepath.Join(t.TempDir(), "none"), "AWS_PROFILE": "",
+	} {
+		t.Setenv(k, v)
+	}
+	forget()
+	t.Cleanup(forget)
+	Register()
+	return s
+}
+
+func init() { firstPause = time.Millisecond }
+
+// forget makes the next request look credentials up again.
+func forget() {
+	shared.Lock()
+	defer shared.Unlock()
+	shared.creds = nil
+}
+
+// ServeHTTP implements http.Handler.
+func (s *store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	n := len(s.requests)
+	s.requests = append(s.requests, r.Method+" "+r.URL.Path)
+	fault := s.fault
+	s.mu.Unlock()
+	if fault != nil && fault(n, w, r) {
+		return
+	}
+	if !s.real && r.Method == http.MethodPut && r.ContentLength > 0 {
+		b, err := io.ReadAll(r.Body)
+		if err != nil {
+			panic(http.ErrAbortHandler)
+		}
+		if sum := sha256.Sum256(b); r.Header.Get("X-Amz-Content-Sha256") != hex.EncodeToString(sum[:]) {
+			refuse(w, 400, "XAmzContentSHA256Mismatch")
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(b))
+	}
+	s.next.ServeHTTP(w, r)
+}
+
+func (s *store) set(fault func(n int, w http.ResponseWriter, r *http.Request) bool) (before int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fault = fault
+	return len(s.requests)
+}
+
+func (s *store) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.requests)
+}
+
+// refuse answers with an error of S3.
+func refuse(w http.ResponseWriter, status int, code string) {
+	w.Header().Set("Content-Type", "application/xml")
+	w.WriteHeader(status)
+	fmt.Fprintf(w, `<?xml version="1.0" encoding="UTF-8"?><Error><Code>%s</Code><Message>what the store says</Message></Error>`, code)
+}
+
+// random returns n random bytes.
+func random(n int) []byte {
+	b := make([]byte, n)
+	_, _ = rand.New(rand.NewSource(int64(n))).Read(b)
+	return b
+}
+
+// read reads an object by ranges.
+func read(t *testing.T, name string) []byte {
+	t.Helper()
+	f, err := remote.Open(t.Context(), name, quick())
+	require.NoError(t, err)
+	defer f.Close()
+	b, err := io.ReadAll(io.NewSectionReader(f, 0, f.Size()))
+	require.NoError(t, err)
+	return b
+}
+
+// quick are options without pauses.
+func quick() *remote.Options {
+	return &remote.Options{Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }, Timeout: 2 * time.Second}
+}
+
+func TestUpload(t *testing.T) {
+	s := newStore(t)
+	for _, n := range []int{1, minPart, minPart + 1, 3*minPart + 5} {
+		for _, key := range []string{"a.bin", "dir/b c+d%2F?#&é.bin"} {
+			name := "s3://bucket/" + key
+			want := random(n)
+			var done []int64
+			var mu sync.Mutex
+			o := &UploadOptions{Overwrite: true, Part: 1, Progress: func(k int64) { mu.Lock(); done = append(done, k); mu.Unlock() }}
+			require.NoError(t, Upload(t.Context(), name, bytes.NewReader(want), int64(n), o), "%s %d", key, n)
+			require.Contains(t, done, int64(n))
+			require.True(t, bytes.Equal(want, read(t, name)), "%s %d", key, n)
+			o.Overwrite = false
+			require.ErrorIs(t, Upload(t.Context(), name, bytes.NewReader(want), int64(n), o), fs.ErrExist)
+		}
+	}
+	err := Upload(t.Context(), "s3://nobody/x", bytes.NewReader(nil), 0, nil)
+	require.ErrorContains(t, err, "s3: s3://nobody/x: no such bucket (NoSuchBucket)")
+	require.ErrorIs(t, Upload(t.Context(), "s3://bucket", bytes.NewReader(nil), 0, nil), remote.ErrOptions)
+	broken := errors.New("broken")
+	require.ErrorIs(t, Upload(t.Context(), "s3://bucket/y", &failing{broken}, minPart*3, &UploadOptions{Part: 1}), broken)
+	require.NotZero(t, s.count())
+	_, err = remote.Open(t.Context(), "s3://bucket/y", quick())
+	require.ErrorIs(t, err, fs.ErrNotExist)
+}
+
+// failing is a source that fails.
+type failing struct{ err error }
+
+func (f *failing) ReadAt(p []byte, off int64) (int, error) {
+	if off > 0 {
+		return 0, f.err
+	}
+	return len(p), nil
+}
+
+// TestFaults uploads and reads with errors of the server, resets and slow answers at every
+// third request.
+func TestFaults(t *testing.T) {
+	s := newStore(t)
+	want := random(4*minPart + 77)
+	slow := 0
+	for name, fault := range map[string]func(w http.ResponseWriter, r *http.Request) bool{
+		"500":  func(w http.ResponseWriter, _ *http.Request) bool { refuse(w, 500, "InternalError"); return true },
+		"503":  func(w http.ResponseWriter, _ *http.Request) bool { refuse(w, 503, "SlowDown"); return true },
+		"drop": func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) },
+		"lost": func(_ http.ResponseWriter, r *http.Request) bool { // done, but the answer is lost
+			s.next.ServeHTTP(httptest.NewRecorder(), r)
+			panic(http.ErrAbortHandler)
+		},
+		"slow": func(http.ResponseWriter, *http.Request) bool { slow++; time.Sleep(50 * time.Millisecond); return false },
+	} {
+		s.set(func(n int, w http.ResponseWriter, r *http.Request) bool { return n%3 == 0 && fault(w, r) })
+		object := "s3://bucket/" + name
+		require.NoError(t, Upload(t.Context(), object, bytes.NewReader(want), int64(len(want)), &UploadOptions{Part: 1}), name)
+		require.True(t, bytes.Equal(want, read(t, object)), name)
+		// The upload is complete, or there is nothing of it.
+		small := want[:1000]
+		require.NoError(t, Upload(t.Context(), object+"-small", bytes.NewReader(small), int64(len(small)), nil), name)
+		require.True(t, bytes.Equal(small, read(t, object+"-small")), name)
+	}
+	require.Positive(t, slow)
+}
+
+// TestArchive counts the requests for an archive: as many as over HTTP.
+func TestArchive(t *testing.T) {
+	s := newStore(t)
+	image, err := os.ReadFile("../../testdata/classic/cdf2_climate.nc")
+	require.NoError(t, err)
+	var b bytes.Buffer
+	_, err = archive.Write(t.Context(), &b, bytes.NewReader(image), int64(len(image)), nil)
+	require.NoError(t, err)
+	require.NoError(t, Upload(t.Context(), "s3://bucket/x.nc.cdfz", bytes.NewReader(b.Bytes()), int64(b.Len()), nil))
+	plain := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.ServeContent(w, r, "", time.Unix(1e9, 0), bytes.NewReader(b.Bytes()))
+	}))
+	defer plain.Close()
+	cost := func(name string) (remote.Stats, string) {
+		f, err := remote.Open(t.Context(), name, quick())
+		require.NoError(t, err)
+		defer f.Close()
+		a, err := archive.New(f, f.Size(), &archive.OpenOptions{Workers: 1})
+		require.NoError(t, err)
+		var out bytes.Buffer
+		require.NoError(t, a.Image().Copy(t.Context(), &out, &archive.CopyOptions{Workers: 1}))
+		require.True(t, bytes.Equal(image, out.Bytes()))
+		return f.Stats(), f.Name()
+	}
+	before := s.count()
+	got, name := cost("s3://bucket/x.nc.cdfz")
+	require.Equal(t, "s3://bucket/x.nc.cdfz", name)
+	want, _ := cost(plain.URL + "/x.nc.cdfz")
+	require.Equal(t, want, got)
+	require.Equal(t, int(got.Requests), s.count()-before)
+	f, err := archive.Open(t.Context(), "s3://bucket/x.nc.cdfz", nil)
+	require.NoError(t, err)
+	require.NoError(t, f.Close())
+}
+
+// TestErrors checks that what a store refuses is told once and clearly.
+func TestErrors(t *testing.T) {
+	s := newStore(t)
+	require.NoError(t, Upload(t.Context(), "s3://bucket/x", bytes.NewReader(random(9)), 9, nil))
+	for code, want := range map[string]struct {
+		status, requests int
+		text             string
+		is               error
+	}{
+		"ExpiredToken":          {400, 2, "the credentials have expired, renew them (ExpiredToken)", fs.ErrPermission},
+		"InvalidAccessKeyId":    {403, 1, "the store does not know the access key", fs.ErrPermission},
+		"SignatureDoesNotMatch": {403, 1, "the secret key is wrong", fs.ErrPermission},
+		"RequestTimeTooSkewed":  {403, 1, "the clock of this computer is wrong", fs.ErrPermission},
+		"AccessDenied":          {403, 1, "access denied (AccessDenied)", fs.ErrPermission},
+		"NoSuchKey":             {404, 1, "no such object", fs.ErrNotExist},
+		"NoSuchBucket":          {404, 1, "no such bucket", fs.ErrNotExist},
+		"Unheard":               {403, 1, "the store answered: what the store says (Unheard)", fs.ErrPermission},
+	} {
+		before := s.set(func(_ int, w http.ResponseWriter, _ *http.Request) bool { refuse(w, want.status, code); return true })
+		_, err := remote.Open(t.Context(), "s3://bucket/x", quick())
+		require.ErrorContains(t, err, want.text, code)
+		require.ErrorContains(t, err, "remote: s3://bucket/x: ", code)
+		require.ErrorIs(t, err, want.is, code)
+		require.Equal(t, want.requests, s.count()-before, code)
+	}
+	s.set(func(_ int, w http.ResponseWriter, r *http.Request) bool {
+		if r.Method == http.MethodHead {
+			return false
+		}
+		refuse(w, 403, "InvalidAccessKeyId")
+		return true
+	})
+	err := Upload(t.Context(), "s3://bucket/z", bytes.NewReader(random(9)), 9, nil)
+	require.ErrorContains(t, err, "s3: s3://bucket/z: the store does not know the access key")
+	// A body that was damaged on the way is refused, and sent again.
+	damaged := false
+	s.set(func(_ int, _ http.ResponseWriter, r *http.Request) bool {
+		if r.Method == http.MethodPut && !damaged {
+			damaged = true
+			r.Body = io.NopCloser(bytes.NewReader(make([]byte, r.ContentLength)))
+		}
+		return false
+	})
+	require.NoError(t, Upload(t.Context(), "s3://bucket/z", bytes.NewReader(random(9)), 9, nil))
+	require.True(t, damaged)
+	require.Equal(t, random(9), read(t, "s3://bucket/z"))
+}
+
+// TestConfig checks where the address, the region and the credentials come from.
+func TestConfig(t *testing.T) {
+	newStore(t)
+	t.Setenv("AWS_ENDPOINT_URL_S3", "")
+	o, err := parse("s3://my-bucket/dir/a b")
+	require.NoError(t, err)
+	require.Equal(t, "https://my-bucket.s3.us-east-1.amazonaws.com/dir/a%20b", o.url().String())
+	o, err = parse("s3://my.bucket/k")
+	require.NoError(t, err)
+	require.Equal(t, "https://s3.us-east-1.amazonaws.com/my.bucket/k", o.url().String())
+	o, err = parse("gs://bucket/k")
+	require.NoError(t, err)
+	require.Equal(t, "https://storage.googleapis.com/bucket/k", o.url().String())
+	require.False(t, o.ours("example.org"))
+
+	dir := t.TempDir()
+	config, secrets := filepath.Join(dir, "config"), filepath.Join(dir, "credentials")
+	require.NoError(t, os.WriteFile(config, []byte("[default]\nregion = eu-west-1\n[profile work]\nregion = eu-north-1\nendpoint_url = http://127.0.0.1:9\n"), 0o600))
+	require.NoError(t, os.WriteFile(secrets, []byte("[work]\naws_access_key_id = of-work\naws_secret_access_key = s\n"), 0o600))
+	t.Setenv("AWS_CONFIG_FILE", config)
+	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", secrets)
+	o, err = parse("s3://bucket/k")
+	require.NoError(t, err)
+	require.Equal(t, "eu-west-1", o.region)
+	t.Setenv("AWS_PROFILE", "work")
+	t.Setenv("AWS_ACCESS_KEY_ID", "")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "")
+	forget()
+	o, err = parse("s3://bucket/k")
+	require.NoError(t, err)
+	require.Equal(t, "eu-north-1", o.region)
+	require.Equal(t, "http://127.0.0.1:9/bucket/k", o.url().String())
+	value, err := sharedCredentials().GetWithContext(nil)
+	require.NoError(t, err)
+	require.Equal(t, "of-work", value.AccessKeyID)
+	t.Setenv("AWS_REGION", "ap-south-1")
+	o, err = parse("s3://bucket/k")
+	require.NoError(t, err)
+	require.Equal(t, "ap-south-1", o.region)
+
+	for _, name := range []string{"s3://", "s3://bucket", "s3://bucket/", "s3:///key", "s3://a/k", "gs://BUCKET_/k"} {
+		_, err := remote.Open(t.Context(), name, quick())
+		require.ErrorIs(t, err, remote.ErrOptions, name)
+	}
+	t.Setenv("AWS_ENDPOINT_URL", "ftp://x")
+	_, err = parse("s3://bucket/k")
+	require.ErrorContains(t, err, `endpoint: expected http://HOST or https://HOST, found "ftp://x"`)
+}
+
+// answers is an http.RoundTripper.
+type answers func(*http.Request) *http.Response
+
+// RoundTrip implements http.RoundTripper.
+func (f answers) RoundTrip(r *http.Request) (*http.Response, error) { return f(r), nil }
+
+// TestRegion reads an object of Amazon's store in another region than the configured one.
+// The store answers as its documentation tells.
+func TestRegion(t *testing.T) {
+	newStore(t)
+	t.Setenv("AWS_ENDPOINT_URL_S3", "")
+	var hosts []string
+	client := &http.Client{Transport: answers(func(r *http.Request) *http.Response {
+		hosts = append(hosts, r.URL.Host)
+		w := httptest.NewRecorder()
+		if r.URL.Host != "bucket.s3.eu-north-1.amazonaws.com" {
+			w.Header().Set("X-Amz-Bucket-Region", "eu-north-1")
+			refuse(w, http.StatusMovedPermanently, "PermanentRedirect")
+		} else {
+			require.Contains(t, r.Header.Get("Authorization"), "/eu-north-1/s3/aws4_request")
+			require.Contains(t, r.Header.Get("Authorization"), "range;")
+			http.ServeContent(w, r, "", time.Unix(1e9, 0), bytes.NewReader(random(9000)))
+		}
+		res := w.Result()
+		res.Request = r
+		return res
+	})}
+	o := quick()
+	o.Client = client
+	f, err := remote.Open(t.Context(), "s3://bucket/dir/x", o)
+	require.NoError(t, err)
+	defer f.Close()
+	b := make([]byte, 9000)
+	_, err = f.ReadAt(b, 0)
+	require.NoError(t, err)
+	require.Equal(t, random(9000), b)
+	require.Equal(t, []string{"bucket.s3.us-east-1.amazonaws.com", "bucket.s3.eu-north-1.amazonaws.com", "bucket.s3.eu-north-1.amazonaws.com"}, hosts)
+}

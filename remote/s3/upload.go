@@ -1,0 +1,277 @@
+package s3
+
+import (
+	"bytes"
+	"context"
+	"crypto/md5" // ETags
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/minio/minio-go/v7"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/cdfz-format/cdfz/remote"
+)
+
+const (
+	// DefaultPart is the length of the parts of an upload, in bytes. A part that fails
+	// is sent again as a whole.
+	DefaultPart = 16 << 20
+	// DefaultParallel is the number of parts sent at the same time. They are in memory.
+	DefaultParallel = 4
+
+	minPart  = 5 << 20 // of the protocol
+	maxParts = 10000   // of the protocol
+
+	// answerTime is how long a store may take to answer after a request was sent.
+	answerTime = time.Minute
+	// abortTime is how long the removal of an incomplete upload may take.
+	abortTime = 10 * time.Second
+)
+
+// UploadOptions control Upload. Nil and the zero value mean the defaults.
+type UploadOptions struct {
+	Overwrite bool  // replace an existing object; without it the error is fs.ErrExist
+	Part      int64 // length of a part; 0: DefaultPart; longer for objects of more than 10000 parts
+	Parallel  int   // parts sent at the same time; 0: DefaultParallel
+	// Progress, if not nil, is called with the number of bytes sent so far. It must be
+	// safe for concurrent use.
+	Progress func(done int64)
+}
+
+// Upload writes an object, which appears complete or not at all. The SHA-256 of each part
+// is sent with it, so that the store refuses parts that were damaged on the way. Requests
+// that fail are repeated. If the upload fails in the end, its parts are removed.
+//
+// r must not change meanwhile, and be safe for concurrent use. Errors of r are wrapped.
+// Those of the store are *remote.RefusedError, or fs.ErrExist.
+func Upload(ctx context.Context, name string, r io.ReaderAt, size int64, opts *UploadOptions) error {
+	var o UploadOptions
+	if opts != nil {
+		o = *opts
+	}
+	u, err := newUploader(name, &o)
+	if err != nil {
+		return fmt.Errorf("s3: %s: %w", remote.Redact(name), err)
+	}
+	if !o.Overwrite {
+		err = u.missing(ctx)
+	}
+	if err == nil {
+		if size <= u.part {
+			err = u.whole(ctx, r, size)
+		} else {
+			err = u.parts(ctx, r, size)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("s3: %s: %w", remote.Redact(name), u.explain(err))
+	}
+	return nil
+}
+
+// uploader writes an object.
+type uploader struct {
+	*object
+	core     *minio.Core
+	part     int64
+	parallel int
+	progress func(int64)
+	put      minio.PutObjectOptions
+	signed   bool
+}
+
+func newUploader(name string, o *UploadOptions) (*uploader, error) {
+	place, err := parse(name)
+	if err != nil {
+		return nil, err
+	}
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.ResponseHeaderTimeout = answerTime
+	lookup := minio.BucketLookupPath
+	if place.virtual() {
+		lookup = minio.BucketLookupDNS
+	}
+	creds := sharedCredentials()
+	core, err := minio.NewCore(place.endpoint.Host, &minio.Options{
+		Creds: creds, Secure: place.endpoint.Scheme == "https", Transport: t, Region: place.region, BucketLookup: lookup, MaxRetries: 1,
+	})
+	if err != nil {
+		return nil, err
+	}
+	u := &uploader{object: place, core: core, part: o.Part, parallel: o.Parallel, progress: o.Progress}
+	if u.part <= 0 {
+		u.part = DefaultPart
+	}
+	u.part = max(u.part, minPart)
+	if u.parallel <= 0 {
+		u.parallel = DefaultParallel
+	}
+	if u.progress == nil {
+		u.progress = func(int64) {}
+	}
+	// Signatures have the SHA-256 of the whole body. Else they would be in frames within it.
+	u.put.DisableContentSha256 = true
+	u.put.ContentType = "application/octet-stream"
+	if !o.Overwrite {
+		u.put.SetMatchETagExcept("*")
+	}
+	value, err := creds.GetWithContext(nil)
+	u.signed = err == nil && value.AccessKeyID != ""
+	return u, nil
+}
+
+// missing fails with fs.ErrExist if there is an object. Answers to HEAD have no reason, so
+// whatever the store refuses is left to the upload, which is conditional too.
+func (u *uploader) missing(ctx context.Context) error {
+	_, err := u.stat(ctx)
+	switch {
+	case err == nil:
+		return fs.ErrExist
+	case minio.ToErrorResponse(err).StatusCode != 0:
+		return nil
+	}
+	return err
+}
+
+func (u *uploader) stat(ctx context.Context) (info minio.ObjectInfo, err error) {
+	err = retry(ctx, func() error {
+		info, err = u.core.StatObject(ctx, u.bucket, u.key, minio.StatObjectOptions{})
+		return err
+	})
+	return info, err
+}
+
+// whole writes a small object with one request.
+func (u *uploader) whole(ctx context.Context, r io.ReaderAt, size int64) error {
+	b, sum, err := piece(r, 0, size)
+	if err != nil {
+		return err
+	}
+	err = retry(ctx, func() error {
+		_, err := u.core.PutObject(ctx, u.bucket, u.key, bytes.NewReader(b), size, "", sum, u.put)
+		return err
+	})
+	if err != nil {
+		tag := md5.Sum(b)
+		err = u.unless(ctx, err, hex.EncodeToString(tag[:]), size)
+	}
+	if err == nil {
+		u.progress(size)
+	}
+	return err
+}
+
+// unless returns nil in place of an error if the object is there: the answer to an earlier
+// attempt may have been lost, and the next one then fails with fs.ErrExist.
+func (u *uploader) unless(ctx context.Context, err error, etag string, size int64) error {
+	if info, again := u.stat(ctx); again == nil && info.ETag == etag && info.Size == size {
+		return nil
+	}
+	return err
+}
+
+// piece reads n bytes and returns their SHA-256.
+func piece(r io.ReaderAt, off, n int64) ([]byte, string, error) {
+	b := make([]byte, n)
+	if k, err := r.ReadAt(b, off); int64(k) < n {
+		if err == nil || err == io.EOF {
+			err = io.ErrUnexpectedEOF
+		}
+		return nil, "", err
+	}
+	sum := sha256.Sum256(b)
+	return b, hex.EncodeToString(sum[:]), nil
+}
+
+// parts writes a large object in parts.
+func (u *uploader) parts(ctx context.Context, r io.ReaderAt, size int64) (err error) {
+	part := max(u.part, (size+maxParts-1)/maxParts)
+	var id string
+	err = retry(ctx, func() error {
+		id, err = u.core.NewMultipartUpload(ctx, u.bucket, u.key, u.put)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			rest, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortTime)
+			defer cancel()
+			_ = u.core.AbortMultipartUpload(rest, u.bucket, u.key, id)
+		}
+	}()
+	n := int((size + part - 1) / part)
+	done := make([]minio.CompletePart, n)
+	var sent atomic.Int64
+	g, within := errgroup.WithContext(ctx)
+	g.SetLimit(u.parallel)
+	for i := range n {
+		g.Go(func() error {
+			if err := within.Err(); err != nil {
+				return err
+			}
+			off := int64(i) * part
+			b, sum, err := piece(r, off, min(part, size-off))
+			if err != nil {
+				return err
+			}
+			var p minio.ObjectPart
+			err = retry(within, func() error {
+				o := minio.PutObjectPartOptions{Sha256Hex: sum, DisableContentSha256: true}
+				p, err = u.core.PutObjectPart(within, u.bucket, u.key, id, i+1, bytes.NewReader(b), int64(len(b)), o)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			done[i] = minio.CompletePart{PartNumber: i + 1, ETag: p.ETag}
+			u.progress(sent.Add(int64(len(b))))
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		return err
+	}
+	err = retry(ctx, func() error {
+		_, err := u.core.CompleteMultipartUpload(ctx, u.bucket, u.key, id, done, u.put)
+		return err
+	})
+	if err != nil {
+		err = u.unless(ctx, err, tagOf(done), size)
+	}
+	return err
+}
+
+// tagOf returns the ETag of an object in parts: the MD5 of theirs and their number.
+func tagOf(parts []minio.CompletePart) string {
+	h := md5.New()
+	for _, p := range parts {
+		b, err := hex.DecodeString(p.ETag)
+		if err != nil {
+			return "" // the store has ETags of another kind
+		}
+		h.Write(b)
+	}
+	return fmt.Sprintf("%x-%d", h.Sum(nil), len(parts))
+}
+
+// explain makes an error of the store readable.
+func (u *uploader) explain(err error) error {
+	var e minio.ErrorResponse
+	if !errors.As(err, &e) || e.Code == "" || e.StatusCode == 0 {
+		return err
+	}
+	if e.StatusCode == http.StatusPreconditionFailed {
+		return fs.ErrExist
+	}
+	return explain(e.StatusCode, e.Code, e.Message, u.signed)
+}
