@@ -89,3 +89,30 @@ func TestCorpusExportFerret(t *testing.T) {
 	corpus.Ferret(t, func(t *testing.T, f corpus.File) { c.file(t, f.Name, f.Bytes(t)) })
 	c.report(t)
 }
+
+// TestCorpusPrograms compares exports with their originals in CDO and NCO.
+func TestCorpusPrograms(t *testing.T) {
+	compared := 0
+	corpus.Ferret(t, func(t *testing.T, f corpus.File) {
+		image := f.Bytes(t)
+		if len(image) > 4<<20 {
+			return
+		}
+		out, _ := exported(t, archived(t, image, archive.WriteOptions{Preset: archive.PresetPortable}), nil)
+		in := filepath.Join(t.TempDir(), "x.nc")
+		require.NoError(t, os.WriteFile(in, image, 0o666))
+		want, err := exec.Command("ncks", "--trd", "-H", in).Output()
+		require.NoError(t, err)
+		got, err := exec.Command("ncks", "--trd", "-H", out).Output()
+		require.NoError(t, err)
+		require.True(t, bytes.Equal(want, got), f.Name)
+		if exec.Command("cdo", "-s", "sinfon", in).Run() != nil { // CDO does not know its grids
+			return
+		}
+		text, err := exec.Command("cdo", "-s", "diffn", in, out).CombinedOutput()
+		require.NoError(t, err, "%s", text)
+		require.NotContains(t, string(text), "differ")
+		compared++
+	})
+	require.NotZero(t, compared)
+}
