@@ -208,6 +208,13 @@ func TestJudgePage(t *testing.T) {
 		fmt.Sprintf("%v Deg C at 1°N, 179°W", float32(*series[6]))), eval[string](b, `document.getElementById("readout").textContent`))
 	require.Contains(t, eval[string](b, `document.getElementById("stats").textContent`), " missing")
 
+	// The keyboard does the same.
+	b.do(chromedp.Focus(chromedp.CSS("#map-cursor")), chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.Enter))
+	next, err := json.Marshal(pythonValues(t, file, fmt.Sprintf(`["SST"][:, %d, %d]`, row, column+1)))
+	require.NoError(t, err)
+	b.until(`document.getElementById("series").dataset.values === JSON.stringify(%s)`, next)
+	b.do(chromedp.KeyEvent(kb.ArrowLeft), chromedp.KeyEvent(kb.Enter))
+
 	// What compressed the variable, downloads and lines.
 	b.do(chromedp.Click(chromedp.CSS("#blocks summary")))
 	b.until(`document.getElementById("blocks-body").textContent.includes("lorenz")`)
