@@ -174,7 +174,8 @@ func (s *smallWriter) trials(o *format.PlanOptions) {
 	}
 	o.Quick = func(n int, g *format.Geometry) (int64, error) {
 		v := &s.h.Vars[n]
-		if named, _ := s.o.named(v.Name); named {
+		if named, _ := s.o.named(v.Name); named { // its filters are not known to cost more
+			return 0, nil
 		}
 		c, err := PresetFast.Chain(v.Type)
 		if err != nil {
