@@ -163,11 +163,12 @@ func (v *verifier) check() error {
 		return err
 	}
 	// Reading the image opens the archive again.
+	o := &blocks.ReadOptions{Cache: -1, Plan: v.l, Header: v.header}
 	v.l, v.header, v.front, v.buf, v.walker = nil, nil, nil, nil, walker{Walker: czip.Walker{Size: v.Size}}
 	if len(v.rep.Damage) > 0 {
 		return v.decodeBlocks()
 	}
-	return v.checkImage()
+	return v.checkImage(o)
 }
 
 // readTail finds the index, which helps where local headers are damaged. checkTail

@@ -272,9 +272,10 @@ func sameJSON(a, b []byte) bool {
 	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
 }
 
-// checkImage opens the archive like a reader and compares the image's SHA-256.
-func (v *verifier) checkImage() error {
-	a, err := blocks.NewReader(v.ctx, v.src, v.Size, &blocks.ReadOptions{Cache: -1})
+// checkImage opens the archive like a reader and compares the image's SHA-256. A reader would
+// find the plan and the header of the options, since the manifest has their checksums.
+func (v *verifier) checkImage(o *blocks.ReadOptions) error {
+	a, err := blocks.NewReader(v.ctx, v.src, v.Size, o)
 	if err == nil {
 		a.CheckPadding = true
 		progress := v.o.Progress

@@ -39,6 +39,9 @@ type ReadOptions struct {
 	Shared  *BlockCache // nil: a separate cache
 	Index   int64       // bytes of index pages kept; 0: 4 MiB
 	Workers int         // blocks decoded at the same time; 0: GOMAXPROCS
+	// Plan and Header, if not nil, are those of the archive, which are then not read.
+	Plan   *format.Resolved
+	Header *cdf3.Header
 }
 
 // Reader reads an archive. It is safe for concurrent use if its io.ReaderAt is. Its
@@ -154,6 +157,10 @@ func (a *Reader) openEnds(ctx context.Context, r io.ReaderAt, opts *ReadOptions)
 	data := ioat.NewSection(a.r, idx.End()-idx.Stored, idx.Stored)
 	if a.Index, err = blockidx.NewReader(data, idx.Stored, near[len(near)-blockidx.HeaderLen:], opts.Index); err != nil {
 		return Corrupt(err)
+	}
+	if opts.Plan != nil {
+		a.L, a.Header = opts.Plan, opts.Header
+		return nil
 	}
 	return a.openFront(ctx, r, end)
 }
