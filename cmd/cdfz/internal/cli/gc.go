@@ -2,7 +2,6 @@ package cli
 
 import (
 	"os"
-	"runtime"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
@@ -14,10 +13,11 @@ const gcPercent = 30
 
 // ballast makes the collector wait for garbage of a third of its size, however small the
 // live data are. Otherwise collections while small files are archived would empty the
-// pools of encoders again and again. It is never written to, so it takes no memory.
-var ballast []byte
+// pools of encoders again and again. It is never written to, so it takes no memory. It has many
+// parts, because the allocator clears those that begin in memory that was used before.
+var ballast [48][]byte
 
-const ballastSize = 192 << 20
+const ballastPart = 4 << 20
 
 // TuneGC sets the garbage collector unless the environment does.
 func TuneGC() {
@@ -33,8 +33,9 @@ const manyFiles = 16
 // environment override it.
 func (a *App) keepPools(files int) {
 	if files > manyFiles && a.Memory == 0 && os.Getenv("GOGC") == "" {
-		ballast = make([]byte, ballastSize)
-		runtime.KeepAlive(ballast)
+		for i := range ballast {
+			ballast[i] = make([]byte, ballastPart)
+		}
 	}
 }
 
