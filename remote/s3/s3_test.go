@@ -17,6 +17,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -183,11 +184,11 @@ func (f *failing) ReadAt(p []byte, off int64) (int, error) {
 }
 
 // TestFaults uploads and reads with errors of the server, resets and slow answers at every
-// third request.
+// third request. A request fails at most four times, which is fewer than it is sent.
 func TestFaults(t *testing.T) {
 	s := newStore(t)
 	want := random(4*minPart + 77)
-	slow := 0
+	var slow atomic.Int64
 	for name, fault := range map[string]func(w http.ResponseWriter, r *http.Request) bool{
 		"500":  func(w http.ResponseWriter, _ *http.Request) bool { refuse(w, 500, "InternalError"); return true },
 		"503":  func(w http.ResponseWriter, _ *http.Request) bool { refuse(w, 503, "SlowDown"); return true },
@@ -196,9 +197,24 @@ func TestFaults(t *testing.T) {
 			s.next.ServeHTTP(httptest.NewRecorder(), r)
 			panic(http.ErrAbortHandler)
 		},
-		"slow": func(http.ResponseWriter, *http.Request) bool { slow++; time.Sleep(50 * time.Millisecond); return false },
+		"slow": func(http.ResponseWriter, *http.Request) bool {
+			slow.Add(1)
+			time.Sleep(50 * time.Millisecond)
+			return false
+		},
 	} {
-		s.set(func(n int, w http.ResponseWriter, r *http.Request) bool { return n%3 == 0 && fault(w, r) })
+		var mu sync.Mutex
+		failed := map[string]int{}
+		s.set(func(n int, w http.ResponseWriter, r *http.Request) bool {
+			key := r.Method + r.URL.String() + r.Header.Get("Range")
+			mu.Lock()
+			if n%3 == 0 {
+				failed[key]++
+			}
+			fails := n%3 == 0 && failed[key] <= 4
+			mu.Unlock()
+			return fails && fault(w, r)
+		})
 		object := "s3://bucket/" + name
 		require.NoError(t, Upload(t.Context(), object, bytes.NewReader(want), int64(len(want)), &UploadOptions{Part: 1}), name)
 		require.True(t, bytes.Equal(want, read(t, object)), name)
@@ -207,7 +223,7 @@ func TestFaults(t *testing.T) {
 		require.NoError(t, Upload(t.Context(), object+"-small", bytes.NewReader(small), int64(len(small)), nil), name)
 		require.True(t, bytes.Equal(small, read(t, object+"-small")), name)
 	}
-	require.Positive(t, slow)
+	require.Positive(t, slow.Load())
 }
 
 // TestArchive counts the requests for an archive: as many as over HTTP.
