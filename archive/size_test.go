@@ -81,8 +81,8 @@ func (h *heap) Write(p []byte) (int, error) {
 	return h.Writer.Write(p)
 }
 
-// alone runs the test in a process of its own, and reports whether this is the one that
-// started it. So the memory of other tests does not count.
+// alone runs the test in a new process, so that the memory of other tests does not count. It
+// reports whether the calling process is the old one.
 func alone(t *testing.T) bool {
 	if os.Getenv("CDFZ_ALONE") != "" {
 		return false

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cdfz-format/cdfz/archive/parity"
+	"github.com/cdfz-format/cdfz/internal/faultio"
 )
 
 // cases returns the number of random cases: few, or many with CDFZ_SOAK=1.
@@ -158,7 +159,7 @@ func TestBeyond(t *testing.T) {
 		for i := range cases(20, 1000) {
 			shape := shapes[r.IntN(len(shapes))]
 			d := shape.apply(r, bytes.Clone(b), s.Bytes(), 1+r.IntN(len(b)/4))
-			f := &memFile{b: bytes.Clone(d)}
+			f := faultio.NewFile(d)
 			found, err := parity.Find(context.Background(), f, int64(len(d)), nil)
 			if errors.Is(err, parity.ErrLost) || err == nil && found == nil {
 				continue // not one record is left
@@ -167,10 +168,10 @@ func TestBeyond(t *testing.T) {
 			rep, err := found.Heal(context.Background(), f)
 			require.NoError(t, err)
 			where := fmt.Sprintf("%d bytes, case %d, %s", len(b), i, shape.name)
-			checkReport(t, where, b, d, f.b, rep)
+			checkReport(t, where, b, d, f.Bytes(), rep)
 			if rep.Healable() {
 				whole++
-				require.True(t, bytes.Equal(b, f.b), where)
+				require.True(t, bytes.Equal(b, f.Bytes()), where)
 			}
 		}
 	}

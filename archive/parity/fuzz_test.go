@@ -10,6 +10,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/archive/parity"
+	"github.com/cdfz-format/cdfz/internal/faultio"
 	"github.com/cdfz-format/cdfz/testdata/seeds"
 )
 
@@ -31,7 +32,7 @@ func FuzzHeal(f *testing.F) {
 		s.Add(name+"-cut", b[:len(b)-100])
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		m := &memFile{b: bytes.Clone(b)}
+		m := faultio.NewFile(b)
 		set, err := parity.Find(context.Background(), m, int64(len(b)), nil)
 		if err != nil {
 			require.True(t, errors.Is(err, archive.ErrCorrupt) || errors.Is(err, archive.ErrVersion), "%v", err)
@@ -42,11 +43,11 @@ func FuzzHeal(f *testing.F) {
 		}
 		rep, err := set.Heal(context.Background(), m)
 		require.NoError(t, err)
-		require.LessOrEqual(t, len(m.b), 4*len(b)+1<<20)
+		require.LessOrEqual(t, int(m.Size()), 4*len(b)+1<<20)
 		if !rep.Healable() {
 			return
 		}
-		set, err = parity.Find(context.Background(), m, int64(len(m.b)), nil)
+		set, err = parity.Find(context.Background(), m, m.Size(), nil)
 		require.NoError(t, err)
 		if set == nil {
 			return // the manifest names no parity

@@ -14,6 +14,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/archive/fsck"
 	"github.com/cdfz-format/cdfz/archive/parity"
+	"github.com/cdfz-format/cdfz/internal/faultio"
 )
 
 func find(t testing.TB, b []byte) *parity.Set {
@@ -28,19 +29,19 @@ var errStopped = errors.New("stopped")
 
 // stopper fails at its n-th write, after a part of it.
 type stopper struct {
-	*memFile
+	*faultio.File
 	n int
 }
 
 func (s *stopper) WriteAt(p []byte, off int64) (int, error) {
 	if s.n--; s.n == 0 {
-		n, _ := s.memFile.WriteAt(p[:len(p)/2], off)
+		n, _ := s.File.WriteAt(p[:len(p)/2], off)
 		return n, errStopped
 	}
 	if s.n < 0 {
 		return 0, errStopped
 	}
-	return s.memFile.WriteAt(p, off)
+	return s.File.WriteAt(p, off)
 }
 
 // TestInterruptedHeal stops healing at each write. A second run heals the rest.
@@ -51,11 +52,11 @@ func TestInterruptedHeal(t *testing.T) {
 	for _, shape := range shapes {
 		d := shape.apply(r, bytes.Clone(b), s.Bytes(), len(b)/50)
 		for n := 1; ; n++ {
-			f := &stopper{&memFile{b: bytes.Clone(d)}, n}
+			f := &stopper{faultio.NewFile(d), n}
 			found, err := parity.Find(context.Background(), f, int64(len(d)), &parity.Options{Workers: 1})
 			require.NoError(t, err)
 			_, err = found.Heal(context.Background(), f)
-			got, _ := heal(t, f.b)
+			got, _ := heal(t, f.Bytes())
 			require.True(t, bytes.Equal(b, got), "%s, write %d", shape.name, n)
 			if err == nil {
 				break
@@ -75,14 +76,14 @@ func TestInterruptedAdd(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, overlaps)
 	for n := 1; ; n++ {
-		f := &stopper{&memFile{b: bytes.Clone(b)}, n}
+		f := &stopper{faultio.NewFile(b), n}
 		_, err := parity.Add(context.Background(), f, int64(len(b)), 1000, &parity.Options{Workers: 1})
 		if err == nil {
 			require.Greater(t, n, 4)
 			break
 		}
 		require.ErrorIs(t, err, errStopped)
-		p, err := fsck.Repair(context.Background(), bytes.NewReader(f.b), int64(len(f.b)), nil)
+		p, err := fsck.Repair(context.Background(), bytes.NewReader(f.Bytes()), f.Size(), nil)
 		require.NoError(t, err, "write %d", n)
 		var out bytes.Buffer
 		_, err = p.WriteTo(context.Background(), &out)
@@ -103,12 +104,12 @@ func TestRebuild(t *testing.T) {
 	e := s.Bytes()
 	d := bytes.Clone(b)
 	clear(d[e.Off+42 : e.Off+e.Len*85/100])
-	f := &memFile{b: d}
+	f := faultio.NewFile(d)
 	s, err := parity.Find(context.Background(), f, int64(len(d)), nil)
 	require.NoError(t, err)
 	rep, err := s.Check(context.Background())
 	require.NoError(t, err)
 	require.False(t, rep.Healable())
 	require.NoError(t, s.Rebuild(context.Background(), f))
-	require.Equal(t, b, f.b)
+	require.Equal(t, b, f.Bytes())
 }

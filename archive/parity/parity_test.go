@@ -6,7 +6,6 @@ import (
 	"context"
 	"io"
 	"math/rand/v2"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -14,35 +13,8 @@ import (
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/archive/fsck"
 	"github.com/cdfz-format/cdfz/archive/parity"
+	"github.com/cdfz-format/cdfz/internal/faultio"
 )
-
-// memFile is a file in memory.
-type memFile struct {
-	b  []byte
-	mu sync.Mutex
-}
-
-func (f *memFile) ReadAt(p []byte, off int64) (int, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if off >= int64(len(f.b)) {
-		return 0, io.EOF
-	}
-	n := copy(p, f.b[off:])
-	if n < len(p) {
-		return n, io.EOF
-	}
-	return n, nil
-}
-
-func (f *memFile) WriteAt(p []byte, off int64) (int, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if end := off + int64(len(p)); end > int64(len(f.b)) {
-		f.b = append(f.b, make([]byte, end-int64(len(f.b)))...)
-	}
-	return copy(f.b[off:], p), nil
-}
 
 // image returns a classic file with a variable of n random bytes.
 func image(n int, seed uint64) []byte {
@@ -80,27 +52,22 @@ func plain(t testing.TB, img []byte) []byte {
 // archived returns the archive of an image, with parity.
 func archived(t testing.TB, img []byte, s parity.Share) []byte {
 	t.Helper()
-	f := &memFile{b: plain(t, img)}
-	l, err := parity.Add(context.Background(), f, int64(len(f.b)), s, nil)
+	f := faultio.NewFile(plain(t, img))
+	l, err := parity.Add(context.Background(), f, f.Size(), s, nil)
 	require.NoError(t, err)
-	require.EqualValues(t, len(f.b), l.Size)
-	return f.b
-}
-
-func (f *memFile) Truncate(size int64) error {
-	f.b = f.b[:size]
-	return nil
+	require.Equal(t, f.Size(), l.Size)
+	return f.Bytes()
 }
 
 func heal(t testing.TB, b []byte) ([]byte, *parity.Report) {
 	t.Helper()
-	f := &memFile{b: bytes.Clone(b)}
+	f := faultio.NewFile(b)
 	s, err := parity.Find(context.Background(), f, int64(len(b)), nil)
 	require.NoError(t, err)
 	require.NotNil(t, s)
 	rep, err := s.Heal(context.Background(), f)
 	require.NoError(t, err)
-	return f.b, rep
+	return f.Bytes(), rep
 }
 
 func TestAdd(t *testing.T) {
@@ -118,14 +85,14 @@ func TestAdd(t *testing.T) {
 			require.True(t, rep.Intact(), "%+v", rep)
 			require.Equal(t, b, got)
 			// Neither workers nor memory change a byte, and Remove undoes Add.
-			again := &memFile{b: bytes.Clone(b)}
+			again := faultio.NewFile(b)
 			size, err := parity.Remove(context.Background(), again, int64(len(b)))
 			require.NoError(t, err)
-			require.EqualValues(t, len(again.b), size)
-			require.Equal(t, plain(t, img), again.b)
+			require.Equal(t, again.Size(), size)
+			require.Equal(t, plain(t, img), again.Bytes())
 			_, err = parity.Add(context.Background(), again, size, s, &parity.Options{Workers: 3, Memory: 1})
 			require.NoError(t, err)
-			require.Equal(t, b, again.b)
+			require.Equal(t, b, again.Bytes())
 		}
 	}
 }

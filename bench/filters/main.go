@@ -35,7 +35,7 @@ func main() {
 	flag.IntVar(&o.block, "block", 256<<10, "bytes of a block")
 	flag.IntVar(&o.blocks, "blocks", 8, "most blocks of each type of elements")
 	flag.IntVar(&o.rounds, "n", 5, "rounds")
-	flag.IntVar(&o.times, "times", 3, "runs of a block in a round, of which the fastest counts")
+	flag.IntVar(&o.times, "times", 3, "run each block this often in a round; the fastest run counts")
 	flag.StringVar(&o.only, "only", "", "only filters whose name contains this")
 	flag.StringVar(&o.out, "out", "", "also write OUT.txt and OUT.tsv")
 	flag.Parse()

@@ -31,8 +31,8 @@ func newLimits(memory string) (*limits, error) {
 	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
 		return nil, err
 	}
-	// Go turns these signals into a report of its own state. The default action ends
-	// the process with the signal, which cdfz reports.
+	// Go would print its stacks after these signals. The default action ends the process
+	// instead, and cdfz reports the signal.
 	for _, s := range []unix.Signal{unix.SIGSEGV, unix.SIGBUS, unix.SIGFPE, unix.SIGILL, unix.SIGABRT} {
 		call(libc.signal, uintptr(s), 0)
 	}

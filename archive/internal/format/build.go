@@ -34,8 +34,8 @@ type PlanOptions struct {
 	// Trial returns the stored bytes of the blocks of variables, one after another, so that
 	// only pools that pay are made. Nil: all of them.
 	Trial func(vars []int, c filters.Chain, g *Geometry) (int64, error)
-	// Quick estimates Trial for variable n in blocks of its own, in far less time. Nil: Trial
-	// decides alone.
+	// Quick estimates the result of Trial for variable n without a pool, in far less time. It
+	// may be nil, and then only Trial decides.
 	Quick func(n int, g *Geometry) (int64, error)
 	// Pays, if not nil, reports whether a pool of these variables is made. It replaces Trial.
 	Pays func(vars []int) bool

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestFull adds a receipt of which only the first bytes fit, and then one with enough room.
-// If the second were written, it would end the line of the first, and be lost.
+// TestFull adds a receipt to a file that has room only for its first bytes, and then another with
+// enough room. If the second were written, it would end the line of the first and be lost.
 func TestFull(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "r.jsonl")
 	f, err := Open(name)
