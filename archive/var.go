@@ -93,12 +93,7 @@ func (v *Var) Dims() []string {
 
 // Attr returns the first attribute of that name, or nil. Callers must not change it.
 func (v *Var) Attr(name string) *cdf3.Attr {
-	for i := range v.v.Attrs {
-		if a := &v.v.Attrs[i]; a.Name == name {
-			return a
-		}
-	}
-	return nil
+	return v.v.Attr(name)
 }
 
 // Attrs walks the attributes in the order of the file.

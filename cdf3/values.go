@@ -11,28 +11,39 @@ type Number interface {
 	int8 | uint8 | int16 | uint16 | int32 | uint32 | int64 | uint64 | float32 | float64
 }
 
+// Attr returns the first attribute of that name, or nil. Text, Float64s and Int64s of
+// nil have no values. Callers must not change it.
+func (v *Var) Attr(name string) *Attr {
+	for i := range v.Attrs {
+		if a := &v.Attrs[i]; a.Name == name {
+			return a
+		}
+	}
+	return nil
+}
+
 // Text returns the value of a char attribute without trailing NULs, which C programs
-// often count into its length. It is "" for other types.
+// often count into its length. It is "" for other types and without an attribute.
 func (a *Attr) Text() string {
-	if a.Type != Char {
+	if a == nil || a.Type != Char {
 		return ""
 	}
 	return strings.TrimRight(string(a.Values), "\x00")
 }
 
 // Float64s returns the values of a numeric attribute, with 64-bit integers rounded. It
-// is nil for text.
+// is nil for text and without an attribute.
 func (a *Attr) Float64s() []float64 {
-	if a.Type == Char {
+	if a == nil || a.Type == Char {
 		return nil
 	}
 	return decode[float64](a)
 }
 
 // Int64s returns the values of a numeric attribute of any type if all of them are
-// integers in the range of int64, and nil otherwise.
+// integers in the range of int64, and nil otherwise or without an attribute.
 func (a *Attr) Int64s() []int64 {
-	if a.Type == Char {
+	if a == nil || a.Type == Char {
 		return nil
 	}
 	size := a.Type.Size()
@@ -58,7 +69,7 @@ func (a *Attr) Int64s() []int64 {
 // Values returns the values of an attribute in its own type: int8 for byte, uint8 for
 // ubyte and char, float64 for double. It is nil if T is another type.
 func Values[T Number](a *Attr) []T {
-	if !native[T](a.Type) {
+	if a == nil || !native[T](a.Type) {
 		return nil
 	}
 	return decode[T](a)

@@ -44,3 +44,14 @@ func TestAttrValues(t *testing.T) {
 	require.Nil(t, cdf3.Values[uint8](attr(cdf3.Byte, 'a')))
 	require.Nil(t, cdf3.Values[float64](attr(cdf3.Float, 0, 0, 0, 0)))
 }
+
+// TestMissingAttr reads values of an attribute that a variable does not have.
+func TestMissingAttr(t *testing.T) {
+	v := &cdf3.Var{Attrs: []cdf3.Attr{{Name: "units", Type: cdf3.Char, Len: 2, Values: []byte("K\x00")}}}
+	require.Equal(t, "K", v.Attr("units").Text())
+	a := v.Attr("unit")
+	require.Nil(t, a)
+	require.Empty(t, a.Text())
+	require.Nil(t, a.Float64s())
+	require.Nil(t, a.Int64s())
+}

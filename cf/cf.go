@@ -11,23 +11,3 @@
 //
 // https://cfconventions.org/cf-conventions/cf-conventions.html
 package cf
-
-import "github.com/cdfz-format/cdfz/cdf3"
-
-// attr returns the first attribute of that name, or nil.
-func attr(v *cdf3.Var, name string) *cdf3.Attr {
-	for i := range v.Attrs {
-		if v.Attrs[i].Name == name {
-			return &v.Attrs[i]
-		}
-	}
-	return nil
-}
-
-// text returns the value of a text attribute, or "" if v has none.
-func text(v *cdf3.Var, name string) string {
-	if a := attr(v, name); a != nil {
-		return a.Text()
-	}
-	return ""
-}

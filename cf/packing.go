@@ -51,10 +51,10 @@ func NewPacking(v *cdf3.Var) (*Packing, error) {
 	if v.Type == cdf3.Char {
 		return p, nil
 	}
-	p.Stored = resigned(v.Type, text(v, "_Unsigned"))
+	p.Stored = resigned(v.Type, v.Attr("_Unsigned").Text())
 	p.Type = p.Stored
 	for _, name := range []string{"_FillValue", "missing_value"} {
-		if a := attr(v, name); a != nil && someNumber(a) {
+		if a := v.Attr(name); a != nil && someNumber(a) {
 			p.missing = append(p.missing, a)
 		}
 	}
@@ -64,7 +64,7 @@ func NewPacking(v *cdf3.Var) (*Packing, error) {
 		name string
 		to   *float64
 	}{{"scale_factor", &p.Scale}, {"add_offset", &p.Offset}} {
-		a := attr(v, x.name)
+		a := v.Attr(x.name)
 		if a == nil {
 			continue
 		}

@@ -167,10 +167,10 @@ func (u *Units) Number(t Time) float64 { return float64(t-u.ref) / float64(u.ste
 // that wraps ErrNotTime. Bounds of times inherit the units of their variable.
 func UnitsOf(h *cdf3.Header, v int) (*Units, error) {
 	w := &h.Vars[v]
-	if attr(w, "units") == nil {
+	if w.Attr("units") == nil {
 		for i := range h.Vars {
 			p := &h.Vars[i]
-			if i != v && (text(p, "bounds") == w.Name || text(p, "climatology") == w.Name) {
+			if i != v && (p.Attr("bounds").Text() == w.Name || p.Attr("climatology").Text() == w.Name) {
 				w = p
 				break
 			}
@@ -179,5 +179,5 @@ func UnitsOf(h *cdf3.Header, v int) (*Units, error) {
 	if w.Type == cdf3.Char {
 		return nil, ErrNotTime
 	}
-	return ParseUnits(text(w, "units"), text(w, "calendar"))
+	return ParseUnits(w.Attr("units").Text(), w.Attr("calendar").Text())
 }

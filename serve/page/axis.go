@@ -73,14 +73,9 @@ const maxValue = 4 << 10
 
 // text returns an attribute of text, or "".
 func text(v *cdf3.Var, name string) string {
-	for i := range v.Attrs {
-		if v.Attrs[i].Name == name {
-			s := v.Attrs[i].Text()
-			if len(s) > maxValue {
-				return ""
-			}
-			return s
-		}
+	s := v.Attr(name).Text()
+	if len(s) > maxValue {
+		return ""
 	}
-	return ""
+	return s
 }
