@@ -44,7 +44,7 @@ const (
 	minMemory = 96 << 20
 	// programMemory is the part that the garbage collector does not know: the program's code
 	// and what the system keeps for it.
-	programMemory = 50 << 20
+	programMemory = 58 << 20
 	// workerMemory is the memory of one that encodes: blocks, tables and their garbage.
 	workerMemory = 32 << 20
 )
