@@ -51,6 +51,9 @@ type Options struct {
 	Replace bool
 	// MakeDirs makes missing folders. Close removes those that are still empty.
 	MakeDirs bool
+	// Size is the expected number of bytes, if known. Large files are written past the page
+	// cache where the system can.
+	Size int64
 }
 
 // File is a file being written. It is not safe for concurrent use.
@@ -64,6 +67,9 @@ type File struct {
 	left string
 
 	size, flushed int64 // bytes written, and bytes that the system was told to flush
+
+	direct  bool // writes go past the page cache
+	refused bool // such writes are not possible
 }
 
 var (
@@ -149,7 +155,7 @@ const flushChunk = 16 << 20
 
 // Write appends to the file.
 func (t *File) Write(p []byte) (int, error) {
-	n, err := t.f.Write(p)
+	n, err := t.write(p)
 	if err != nil {
 		err = fmt.Errorf("%s: %w", t.path, Cause(err))
 	}
@@ -161,10 +167,16 @@ func (t *File) Write(p []byte) (int, error) {
 }
 
 // ReadAt reads written bytes, before Commit.
-func (t *File) ReadAt(p []byte, off int64) (int, error) { return t.f.ReadAt(p, off) }
+func (t *File) ReadAt(p []byte, off int64) (int, error) {
+	t.setDirect(false)
+	return t.f.ReadAt(p, off)
+}
 
 // WriteAt overwrites written bytes, before Commit.
-func (t *File) WriteAt(p []byte, off int64) (int, error) { return t.f.WriteAt(p, off) }
+func (t *File) WriteAt(p []byte, off int64) (int, error) {
+	t.setDirect(false)
+	return t.f.WriteAt(p, off)
+}
 
 // Truncate sets the length of the file, before Commit.
 func (t *File) Truncate(size int64) error { return t.f.Truncate(size) }

@@ -23,10 +23,11 @@ type calls struct {
 	// renameFree renames to a name that must be free, in one step.
 	renameFree func(from, to string) error
 	remove     func(string) error
-	unnamed    bool // try O_TMPFILE
+	direct     func(f *os.File, on bool) error // past the page cache
+	unnamed    bool                            // try O_TMPFILE
 }
 
-var sys = calls{lock: tryLock, link: os.Link, rename: os.Rename, renameFree: renameFree, remove: os.Remove, unnamed: true}
+var sys = calls{lock: tryLock, link: os.Link, rename: os.Rename, renameFree: renameFree, remove: os.Remove, direct: setDirect, unnamed: true}
 
 // renameNew renames a temporary file to its target, which must not exist. left is the
 // temporary name if it could not be removed.

@@ -17,12 +17,12 @@ const tmpMark = ".cdfz-tmp"
 
 // tmpPath returns a new temporary name for a target.
 func tmpPath(dir, base string) string {
-	// Most file systems limit names to 255 bytes.
-	if len(base) > 220 {
-		base = base[:220]
-	}
-	return filepath.Join(dir, fmt.Sprintf(".%s%s%08x", base, tmpMark, rand.Uint32()))
+	return filepath.Join(dir, fmt.Sprintf(".%s%s%08x", shortBase(base), tmpMark, rand.Uint32()))
 }
+
+// shortBase returns a name without what would make a temporary name too long: most file
+// systems limit names to 255 bytes.
+func shortBase(base string) string { return base[:min(len(base), 220)] }
 
 var tmpPattern = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?s)^\..*` + regexp.QuoteMeta(tmpMark) + `[0-9a-f]{8}$`)

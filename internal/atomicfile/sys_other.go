@@ -4,7 +4,9 @@ package atomicfile
 
 import (
 	"errors"
+	"io/fs"
 	"os"
+	"path/filepath"
 )
 
 func openUnnamed(dir, path string) (*os.File, error) { return nil, errors.ErrUnsupported }
@@ -16,4 +18,24 @@ func procPath(*os.File) string { return "" }
 // startFlush does nothing, since other systems have no call for it.
 func startFlush(*os.File, int64, int64) {}
 
+func setDirect(*os.File, bool) error { return errors.ErrUnsupported }
+
 func renameFree(from, to string) error { return errors.ErrUnsupported }
+
+// syncTree writes the files in a folder to disk.
+func syncTree(dir string) error {
+	return filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			return SyncDir(name)
+		}
+		f, err := os.OpenFile(name, os.O_RDWR, 0)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		return f.Sync()
+	})
+}

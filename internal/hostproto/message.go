@@ -96,13 +96,13 @@ type Reply struct {
 
 // Library describes a library that was loaded.
 type Library struct {
-	// Ignored tells why the library is not a plugin. It is empty for a plugin.
+	// Ignored is the reason why the library is not a plugin. It is empty for a plugin.
 	Ignored string
 	Filter  *FilterClass // nil if there is none
 	Codecs  []CodecClass
 	// Defaults is set if the codecs are those of NCZ_codec_info_defaults.
 	Defaults bool
-	// Note tells which part of the library is unusable, and why.
+	// Note states which part of the library is unusable, and why.
 	Note string
 }
 

@@ -1,0 +1,41 @@
+package atomicfile
+
+// directFrom is the expected size from which a file is written past the page cache. On virtual
+// machines that have given free memory back, new pages for it can cost more processor time than
+// all else, and they displace those of other files.
+const directFrom = 256 << 20
+
+// directUnit is what direct writes must be multiples of, on common devices and file systems.
+// Others refuse such writes, and the file is written as usual. Large slices begin at a page.
+const directUnit = 4096
+
+// setDirect makes writes go past the page cache, or through it.
+func (t *File) setDirect(on bool) {
+	if t.direct == on || on && t.refused {
+		return
+	}
+	if sys.direct(t.f, on) != nil {
+		t.refused = true
+		return
+	}
+	t.direct = on
+}
+
+// write appends to the file, past the page cache where possible if it is to be large.
+func (t *File) write(p []byte) (n int, err error) {
+	whole := len(p) / directUnit * directUnit
+	t.setDirect(t.o.Size >= directFrom && t.size%directUnit == 0 && whole > 0)
+	if t.direct {
+		n, err = t.f.Write(p[:whole])
+		if err != nil && !unsupported(Cause(err)) {
+			return n, err
+		}
+		t.refused = err != nil
+		if n == len(p) {
+			return n, nil
+		}
+		t.setDirect(false)
+	}
+	k, err := t.f.Write(p[n:])
+	return n + k, err
+}

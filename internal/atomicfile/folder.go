@@ -1,0 +1,127 @@
+package atomicfile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Folder is a folder that appears complete or not at all. Until Commit it is inside a
+// hidden folder beside its place, which is locked. A later program for the same place
+// removes the hidden folders of those that were killed.
+type Folder struct {
+	path, hidden string
+	lock         *os.File
+	keep         bool // hidden holds the only copy of the folder to replace
+}
+
+// The names in a hidden folder.
+const (
+	folderNew  = "new"
+	folderOld  = "old" // the folder that is replaced
+	folderLock = "lock"
+)
+
+// CreateFolder begins a folder at path. The caller must call Close.
+func CreateFolder(path string) (*Folder, error) {
+	path = filepath.Clean(path)
+	dir, base := filepath.Split(path)
+	restoreFolders(filepath.Clean(dir), base)
+	for range 100 {
+		f := &Folder{path: path, hidden: tmpPath(dir, base)}
+		err := os.Mkdir(f.hidden, 0o777)
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		name := filepath.Join(f.hidden, folderLock)
+		if f.lock, err = os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666); err == nil {
+			// Between open and lock, another process may have removed it.
+			if err = sys.lock(f.lock); !errors.Is(err, ErrLocked) && isNamed(f.lock, name) {
+				if err = os.Mkdir(f.Dir(), 0o777); err == nil {
+					return f, nil
+				}
+			}
+			f.lock.Close()
+		}
+		os.RemoveAll(f.hidden)
+		if err != nil && !errors.Is(err, ErrLocked) && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	return nil, errors.New("no temporary name is free")
+}
+
+// Dir returns the folder as long as it is hidden.
+func (f *Folder) Dir() string { return filepath.Join(f.hidden, folderNew) }
+
+// Commit writes the files of the folder to disk and gives it its name. What is there is
+// replaced if replace is true.
+func (f *Folder) Commit(replace bool) error {
+	if err := syncTree(f.Dir()); err != nil {
+		return err
+	}
+	old := filepath.Join(f.hidden, folderOld)
+	if replace {
+		if err := sys.rename(f.path, old); err != nil {
+			return err
+		}
+	}
+	if err := sys.rename(f.Dir(), f.path); err != nil {
+		if replace {
+			if back := sys.rename(old, f.path); back != nil {
+				f.keep = true
+				err = errors.Join(err, fmt.Errorf("the folder to replace is now %s: %w", old, back))
+			}
+		}
+		return err
+	}
+	return SyncDir(filepath.Dir(f.path))
+}
+
+// Close removes what is hidden, unless a failed Commit left there what it was to replace. The
+// next program for the same place puts that back.
+func (f *Folder) Close() error {
+	f.lock.Close()
+	if f.keep {
+		return nil
+	}
+	return os.RemoveAll(f.hidden)
+}
+
+// restoreFolders removes the hidden folders of killed programs for a place. One that was
+// killed while it replaced the folder there has that folder: it is put back.
+func restoreFolders(dir, base string) {
+	list, _ := filepath.Glob(filepath.Join(globQuote(dir), globQuote("."+shortBase(base)+tmpMark)+"????????"))
+	for _, hidden := range list {
+		if !IsTemporary(hidden) {
+			continue
+		}
+		lock, err := os.OpenFile(filepath.Join(hidden, folderLock), os.O_RDWR, 0)
+		if err != nil {
+			continue
+		}
+		// Where there are no locks, it may be in use.
+		if sys.lock(lock) == nil {
+			path := filepath.Join(dir, base)
+			if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+				_ = os.Rename(filepath.Join(hidden, folderOld), path)
+			}
+			os.RemoveAll(hidden)
+		}
+		lock.Close()
+	}
+}
+
+// globQuote returns a pattern of filepath.Glob for a name.
+func globQuote(name string) string {
+	if filepath.Separator != '/' {
+		return name // Windows has no escapes, and no such names
+	}
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(name)
+}
