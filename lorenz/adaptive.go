@@ -60,6 +60,10 @@ func (s *shape) trial(buf []adaptive.Span, n, row int) trial {
 // Decoding it takes a millisecond at most.
 const smallBlock = 32 << 10
 
+// small reports whether a block is too short for parts that take time and rarely pay off in
+// few values.
+func (s *shape) small() bool { return s.level != Max && s.n*s.size <= smallBlock }
+
 // worth returns how many bytes of modeAdaptive are worth the time that it takes, given
 // the bytes in another mode.
 func (s *shape) worth(size int) int {

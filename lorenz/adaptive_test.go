@@ -10,7 +10,7 @@ import (
 // TestAdaptive checks which blocks take modeAdaptive, and how short they get.
 func TestAdaptive(t *testing.T) {
 	rng := rand.New(rand.NewPCG(21, 21))
-	for _, ty := range types {
+	for _, ty := range someTypes() {
 		// Nearly constant: one change in 500.
 		dims := []int{20, 40, 50}
 		var raw []byte

@@ -35,7 +35,8 @@ type block struct {
 	transposed int
 	lz         bool
 	tokens     repeats.Tokens
-	mask       masks.Reader
+	mask       *masks.Reader
+	masks      masks.Recent
 	patchAt    []uint64 // elements
 	patches    []byte
 	g          entropy.GroupReader
@@ -172,10 +173,18 @@ func (b *block) numbers(r *entropy.Reader, dst []uint64, count int) []uint64 {
 
 // specials reads the mask.
 func (b *block) specials(r *entropy.Reader, n int) {
-	b.mask.Reset(b.n)
 	if n == 0 {
+		b.mask = b.masks.None(b.n)
 		return
 	}
+	m, length := b.masks.Find(r.Buf, n, b.size, b.n)
+	if m != nil {
+		b.mask = m
+		r.Bytes(length)
+		return
+	}
+	b.mask = b.masks.Next(b.n)
+	stored := r.Buf
 	for i := range n {
 		b.mask.Patterns[i] = r.Bytes(b.size)
 	}
@@ -183,7 +192,9 @@ func (b *block) specials(r *entropy.Reader, n int) {
 	b.nums = b.numbers(r, b.nums, r.Int(b.n+1))
 	if r.Bad || !b.mask.Set(b.nums, n, dist, b.n) {
 		r.Bad = true
+		return
 	}
+	b.masks.Keep(b.mask, stored[:len(stored)-len(r.Buf)], b.size)
 }
 
 // repeats reads the repeats among m elements and returns how many are literals.

@@ -114,6 +114,7 @@ type term struct {
 	offset int
 	inCell int // the part of the offset within a cell
 	neg    bool
+	one    bool // with a stride of 1
 }
 
 // terms appends the terms of a chain to t, which is empty. The first term is the
@@ -126,7 +127,7 @@ func (l layout) terms(t []term, strides []int) []term {
 			if !l.crosses(s) {
 				in = s
 			}
-			t = append(t, term{x.offset + s, x.inCell + in, !x.neg})
+			t = append(t, term{x.offset + s, x.inCell + in, !x.neg, x.one || s == 1})
 		}
 	}
 	return t
@@ -140,6 +141,14 @@ func fill[T lane](y []T, l layout, strides []int, m *masks.Mask) {
 	}
 	var all [1 << maxChain]term
 	terms := l.terms(all[:0], strides)[1:]
+	ones, short := 0, false
+	for _, s := range strides {
+		if s == 1 {
+			ones++
+		} else {
+			short = short || s < kernels.LeastBack
+		}
+	}
 	var valid [1 << maxChain]term
 	for _, r := range m.Runs {
 		for i, end := int(r.Start), int(r.End); i < end; {
@@ -147,7 +156,7 @@ func fill[T lane](y []T, l layout, strides []int, m *masks.Mask) {
 			cell := min(i-at+l.cell, i-i%l.plane+l.plane, end)
 			for i < cell {
 				// In this piece all elements have the same neighbours.
-				n, k := min(cell-i, 32), 0
+				n, k := cell-i, 0
 				for _, t := range terms {
 					missing := max(t.inCell-at, t.offset-i)
 					if missing <= 0 {
@@ -157,10 +166,71 @@ func fill[T lane](y []T, l layout, strides []int, m *masks.Mask) {
 						n = min(n, missing)
 					}
 				}
-				sumTerms(y[:i+n], i, valid[:k])
+				if n < 4 || short || ones > 1 || !sumFar(y, i, n, valid[:k], ones == 1) {
+					n = min(n, 32)
+					sumTerms(y[:i+n], i, valid[:k])
+				}
 				i, at = i+n, at+n
 			}
 		}
+	}
+}
+
+// sumFar sets the n elements from i on to their predictions from existing neighbours. With
+// one, the chain has a stride of 1, so the residuals of the other strides are the same for all
+// elements from the one before. It returns false if these are not all defined.
+func sumFar[T lane](y []T, i, n int, terms []term, one bool) bool {
+	var far [1 << maxChain]int // distances of the other strides: those that are added first
+	plus, minus := 0, len(far)
+	ones := 0
+	for _, t := range terms {
+		switch {
+		case t.one:
+			ones++
+		case t.neg:
+			far[plus] = t.offset
+			plus++
+		default:
+			minus--
+			far[minus] = t.offset
+		}
+	}
+	var c T
+	if one && ones > 0 {
+		if 2*ones != len(terms)+1 {
+			return false
+		}
+		c = y[i-1]
+		for _, t := range terms {
+			switch {
+			case t.one:
+			case t.neg:
+				c -= y[i-1-t.offset]
+			default:
+				c += y[i-1-t.offset]
+			}
+		}
+	}
+	predict(y[:i+n], i, far[:plus], far[minus:], c)
+	return true
+}
+
+// predict sets the elements from i to the end of y, in ascending order, to c plus those
+// at some distances before, less those at others. All exist.
+func predict[T lane](y []T, i int, plus, minus []int, c T) {
+	if narrow, ok := any(y).([]uint32); ok {
+		kernels.Predict(narrow, i, plus, minus, uint32(c))
+		return
+	}
+	for ; i < len(y); i++ {
+		v := c
+		for _, d := range plus {
+			v += y[i-d]
+		}
+		for _, d := range minus {
+			v -= y[i-d]
+		}
+		y[i] = v
 	}
 }
 

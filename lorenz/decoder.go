@@ -206,7 +206,7 @@ func columns[T lane](b *block, y []T, tmp *[]T, w window, q0, q1 int) bool {
 	}
 	res := (*tmp)[lo-a*entropy.GroupLen:]
 	b.eachPiece(w, q0, q1, func(e, at, n int) {
-		masks.Expand(&b.mask, y[at:], n, res, e)
+		masks.Expand(b.mask, y[at:], n, res, e)
 		res = res[b.mask.Rank(e+n)-b.mask.Rank(e):]
 	})
 	return true
@@ -268,7 +268,7 @@ func reordered[T lane](b *block, y []T, tmp *[]T, n int) bool {
 		transposeBack(y[:n], vals, b.transposed)
 		return true
 	}
-	masks.Expand(&b.mask, y, n, vals, 0)
+	masks.Expand(b.mask, y, n, vals, 0)
 	return true
 }
 

@@ -96,7 +96,7 @@ func (c *coder[T]) emitRanged(s *shape, dst, raw []byte, x *candidate[T]) []byte
 	base := x.pred.layout(s.n)
 	l := base
 	c.probe.y, c.probe.bits = x.y, x.u
-	for parts := 32; parts >= 4 && !s.lacks(Cells); parts /= 2 {
+	for parts := 32; parts >= 4 && !s.lacks(Cells) && !s.small(); parts /= 2 {
 		// Cells must not cost more than 1 %.
 		if try := cellsFor(s, x, parts); try != base && c.probe.cellLoss(x.pred, try) < x.cost/100 {
 			l = try
@@ -233,14 +233,17 @@ func (c *coder[T]) emitReferences(s *shape, dst, raw []byte, x *candidate[T], si
 	if s.typ == Char || len(r) < entropy.GroupLen || s.lacks(ReferencesMode) {
 		return dst
 	}
-	most := 9.0
+	most, runs := 9.0, 4
+	if s.typ.float() && s.small() {
+		runs = 1
+	}
 	if s.typ == Float32 { // fields, for which it is slow and rarely pays off
 		most = 7
 		if s.level == Max {
 			most = 3.5
 		}
 	}
-	if c.refs.Estimate(r, x.signed(s), s.rows()) > most*float64(size)/float64(len(r)) {
+	if c.refs.Estimate(r, x.signed(s), s.rows(), runs) > most*float64(size)/float64(len(r)) {
 		return dst
 	}
 	other := *x

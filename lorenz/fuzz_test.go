@@ -40,6 +40,10 @@ func FuzzDecode(f *testing.F) {
 			part := make([]byte, (r[1]-r[0])*d.size)
 			require.NoError(t, d.DecodeRange(part, src, r[0], r[1]))
 			require.True(t, bytes.Equal(part, dst[r[0]*d.size:r[1]*d.size]), "elements %v", r)
+			first, err := NewDecoder(p) // d knows the block's mask
+			require.NoError(t, err)
+			require.NoError(t, first.DecodeRange(part, src, r[0], r[1]))
+			require.True(t, bytes.Equal(part, dst[r[0]*d.size:r[1]*d.size]), "elements %v", r)
 		}
 		for _, stride := range p.strides() {
 			length := stride/2 + 1

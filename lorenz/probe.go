@@ -27,7 +27,7 @@ type prober[T lane] struct {
 	known  []predictor // candidates
 }
 
-// sample chooses one group in step. masked tells which elements are masked.
+// sample chooses one group in step. masked marks the masked elements.
 func (p *prober[T]) sample(step int, m *masks.Mask) {
 	p.at, p.use = p.at[:0], p.use[:0]
 	n := len(p.y)

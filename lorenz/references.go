@@ -48,6 +48,6 @@ func referred[T lane](b *block, y []T, tmp *[]T, n int) bool {
 	if !entropy.DecodeGroups(&b.g, vals[1:], 0, g) || !references.Resolve(vals, b.refs, b.refSigns) {
 		return false
 	}
-	masks.Expand(&b.mask, y, n, vals[1:], 0)
+	masks.Expand(b.mask, y, n, vals[1:], 0)
 	return true
 }

@@ -92,8 +92,9 @@ func fillBefore[T any](y []T, m *masks.Mask) {
 			}
 		}
 		v := y[from]
-		for i := r.Start; i < r.End; i++ {
-			y[i] = v
+		run := y[r.Start:r.End]
+		for i := range run {
+			run[i] = v
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/cdfz-format/cdfz/lorenz/internal/divisors"
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
 	"github.com/cdfz-format/cdfz/lorenz/internal/kernels"
 )
@@ -29,7 +30,7 @@ func transforms[T lane](s *shape, c *coder[T]) []transformed[T] {
 		c.vals = asValues(s, c.vals, bitsOf(c.sample, s))
 		few := c.vals
 		low, span := spread(few)
-		d := divisor(s, few)
+		d := divisors.Find(few, s.typ == Float32)
 		// The transform to the smaller integers is enough, if it fits.
 		one := s.level != Max
 		isFixed := span <= s.widest()
@@ -136,7 +137,7 @@ func spread(v []float64) (low, span int) {
 func mostlySingle(v []float64) bool {
 	miss := 0
 	for _, x := range v {
-		if !same(float64(float32(x)), x) {
+		if !divisors.Same(float64(float32(x)), x) {
 			miss++
 		}
 	}
@@ -271,7 +272,7 @@ func ratio[T lane](s *shape, c *coder[T], d float64) (t transformed[T], ok bool)
 		const half = 3 << 51 // added and subtracted, it rounds to an integer
 		f := value(c.y[i])
 		k := float64(float64(f*d)+half) - half
-		if k < limit && k > -limit && same(s.round(k/d), f) {
+		if k < limit && k > -limit && divisors.Same(divisors.Round(k/d, s.typ == Float32), f) {
 			x.set(i, int64(k))
 		} else if !x.miss(s, i) {
 			return t, false
@@ -287,7 +288,7 @@ func single[T lane](s *shape, c *coder[T]) (t transformed[T], ok bool) {
 	prev := uint32(0)
 	for i, y := range c.y[:s.n] {
 		x := value(y)
-		if f := float32(x); same(float64(f), x) {
+		if f := float32(x); divisors.Same(float64(f), x) {
 			prev = kernels.Ordered(math.Float32bits(f))
 		} else if !t.patch(s, i) {
 			return t, false
@@ -304,16 +305,19 @@ func (t *transformed[T]) patch(s *shape, i int) bool {
 	return len(t.patches) <= 2+s.n/64
 }
 
+// recurs reports whether the values of a block recur so often that a dictionary may pay off.
+func (s *shape) recurs() bool {
+	most := 0.95
+	if s.level == Max {
+		most = 0.985
+	}
+	return s.mask.Rank(s.n) >= 64 && s.distinct <= most
+}
+
 // dictionary tries mapDict and mapMirror. It gives up if the entries alone take half of limit
 // bits.
 func dictionary[T lane](s *shape, c *coder[T], limit float64) (t transformed[T], ok bool) {
 	total := s.mask.Rank(s.n)
-	if total < 64 {
-		return t, false
-	}
-	if s.distinct > 0.95 && s.level != Max || s.distinct > 0.985 {
-		return t, false
-	}
 	low, high := c.y[0], c.y[0]
 	for i := 0; i < s.n; i += 16 {
 		low, high = min(low, c.y[i]), max(high, c.y[i])

@@ -19,6 +19,9 @@ const (
 	mapKinds = 6
 )
 
+// maxDivisor is the largest divisor of mapRatio. Part of the format.
+const maxDivisor = 1 << 53
+
 // inverse is a value transform in the decoder: from lanes to the big-endian bytes of
 // elements.
 type inverse struct {
@@ -146,18 +149,6 @@ func putBits64(dst []byte, y []uint64) {
 		binary.BigEndian.PutUint64(dst[8*i:], k)
 	}
 }
-
-// round rounds v to the type of the elements.
-func (s *shape) round(v float64) float64 {
-	if s.typ == Float32 {
-		return float64(float32(v))
-	}
-	return v
-}
-
-// same reports whether two values have the same bits and are not NaN, whose bits
-// a conversion may change.
-func same(a, b float64) bool { return a == a && math.Float64bits(a) == math.Float64bits(b) }
 
 // swap reverses the bytes of each element.
 func swap(b []byte, size int) {

@@ -62,7 +62,7 @@ func (w *bitWriter) align() {
 }
 
 // bitReader reads the output of bitWriter. Past the end it reads zeros, and the
-// position tells whether that happened.
+// position reports whether that happened.
 type bitReader struct {
 	buf []byte
 	pos int // in bits

@@ -212,6 +212,28 @@ func Deltas(r *[32]uint32, y []uint32, i int, back []int, plus int) {
 	}
 }
 
+// LeastBack is the least distance of Predict.
+const LeastBack = 8
+
+// Predict sets the numbers from place i to the end of y, in ascending order, to c plus those
+// at some distances before them, less those at others. At most 15 distances are from LeastBack
+// to i.
+func Predict(y []uint32, i int, plus, minus []int, c uint32) {
+	if i >= len(y) || predictFast(y, i, plus, minus, c) {
+		return
+	}
+	for ; i < len(y); i++ {
+		v := c
+		for _, d := range plus {
+			v += y[i-d]
+		}
+		for _, d := range minus {
+			v -= y[i-d]
+		}
+		y[i] = v
+	}
+}
+
 // Marks selects about one in 16 places by a hash of three numbers: a bit for each of 32
 // runs of three.
 func Marks(y *[34]uint32) (marks uint32) {

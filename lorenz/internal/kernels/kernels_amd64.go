@@ -139,6 +139,23 @@ func deltasFast(r *[32]uint32, y []uint32, back []int, plus int) {
 	deltasAVX2(r, &y[len(y)-32], &back[0], plus, len(back)-plus)
 }
 
+// predictFast reports false if a distance is shorter than a vector or leads out of y.
+func predictFast(y []uint32, i int, plus, minus []int, c uint32) bool {
+	var back [16]int
+	if !haveFast || len(plus)+len(minus) > len(back) {
+		return false
+	}
+	k := copy(back[:], plus)
+	k += copy(back[k:], minus)
+	for _, d := range back[:k] {
+		if d < 8 || d > i {
+			return false
+		}
+	}
+	predictAVX2(&y[i], len(y)-i, &back[0], len(plus), len(minus), c)
+	return true
+}
+
 func marksFast(y *[34]uint32, m uint32) uint32 { return marksAVX2(y, m) }
 
 // places has for each byte of a mask the places of the clear bits below each bit: where

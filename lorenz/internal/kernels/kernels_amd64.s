@@ -732,6 +732,82 @@ subtract:
 	VZEROUPPER
 	RET
 
+// func predictAVX2(y *uint32, n int, back *int, plus int, minus int, c uint32)
+// Requires: AVX, AVX2
+TEXT ·predictAVX2(SB), NOSPLIT, $0-44
+	MOVQ         y+0(FP), AX
+	MOVQ         n+8(FP), CX
+	MOVQ         back+16(FP), DX
+	MOVQ         plus+24(FP), BX
+	MOVQ         minus+32(FP), SI
+	MOVL         c+40(FP), DI
+	VMOVD        DI, X0
+	VPBROADCASTD X0, Y0
+
+vector:
+	VMOVDQA Y0, Y1
+	MOVQ    DX, R8
+	MOVQ    BX, R9
+	TESTQ   R9, R9
+	JZ      noplus
+
+plus:
+	MOVQ   (R8), DI
+	NEGQ   DI
+	VPADDD (AX)(DI*4), Y1, Y1
+	ADDQ   $0x08, R8
+	SUBQ   $0x01, R9
+	JNZ    plus
+
+noplus:
+	MOVQ  SI, R9
+	TESTQ R9, R9
+	JZ    nominus
+
+minus:
+	MOVQ   (R8), DI
+	NEGQ   DI
+	VPSUBD (AX)(DI*4), Y1, Y1
+	ADDQ   $0x08, R8
+	SUBQ   $0x01, R9
+	JNZ    minus
+
+nominus:
+	CMPQ    CX, $0x08
+	JL      rest
+	VMOVDQU Y1, (AX)
+	ADDQ    $0x20, AX
+	SUBQ    $0x08, CX
+	JNZ     vector
+	VZEROUPPER
+	RET
+
+rest:
+	LEAQ       tails<>+32(SB), DX
+	NEGQ       CX
+	VMOVDQU    (DX)(CX*4), Y0
+	VPMASKMOVD Y1, Y0, (AX)
+	VZEROUPPER
+	RET
+
+DATA tails<>+0(SB)/4, $0xffffffff
+DATA tails<>+4(SB)/4, $0xffffffff
+DATA tails<>+8(SB)/4, $0xffffffff
+DATA tails<>+12(SB)/4, $0xffffffff
+DATA tails<>+16(SB)/4, $0xffffffff
+DATA tails<>+20(SB)/4, $0xffffffff
+DATA tails<>+24(SB)/4, $0xffffffff
+DATA tails<>+28(SB)/4, $0xffffffff
+DATA tails<>+32(SB)/4, $0x00000000
+DATA tails<>+36(SB)/4, $0x00000000
+DATA tails<>+40(SB)/4, $0x00000000
+DATA tails<>+44(SB)/4, $0x00000000
+DATA tails<>+48(SB)/4, $0x00000000
+DATA tails<>+52(SB)/4, $0x00000000
+DATA tails<>+56(SB)/4, $0x00000000
+DATA tails<>+60(SB)/4, $0x00000000
+GLOBL tails<>(SB), RODATA|NOPTR, $64
+
 // func marksAVX2(y *[34]uint32, m uint32) (marks uint32)
 // Requires: AVX, AVX2
 TEXT ·marksAVX2(SB), NOSPLIT, $0-20

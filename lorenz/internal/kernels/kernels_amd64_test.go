@@ -116,6 +116,20 @@ func check(t *testing.T, y []uint32, stride int, d float64) {
 		for plus := range back {
 			both(t, func() any { var d [32]uint32; Deltas(&d, y, i, back, plus); return d })
 		}
+		if far := []int{LeastBack, max(i/2, LeastBack), max(i, LeastBack), max(i-1, LeastBack)}; i >= LeastBack {
+			for plus := range far {
+				both(t, func() any {
+					x := append([]uint32(nil), y...)
+					Predict(x[:n-plus], i, far[:plus], far[plus:], y[0])
+					return x
+				})
+				both(t, func() any {
+					x := append([]uint32(nil), y...)
+					Predict(x[:i+plus], i, far[:plus], far[plus:], y[0])
+					return x
+				})
+			}
+		}
 		if i+34 <= n {
 			both(t, func() any { return Marks((*[34]uint32)(y[i:])) })
 		}

@@ -51,10 +51,10 @@ func (f *Finder[T]) Find(y []T, signs bool, strides []int, depth int) {
 	}
 }
 
-// Estimate returns the bits for each number of some runs of y, if only the numbers of the
-// same run are referred to.
-func (f *Finder[T]) Estimate(y []T, signs bool, strides []int) float64 {
-	const runs, length = 4, 256
+// Estimate returns the bits for each number of a number of runs of y, if only the numbers of
+// the same run are referred to.
+func (f *Finder[T]) Estimate(y []T, signs bool, strides []int, runs int) float64 {
+	const length = 256
 	sum, n := float32(0), 0
 	for k := range runs {
 		part := y

@@ -60,7 +60,7 @@ type recents [recent]uint64
 
 func newRecents(row int) recents { return recents{1, uint64(row), 2 * uint64(row)} }
 
-// use moves a distance to the front. code tells whether it is a recent one.
+// use moves a distance to the front. code reports whether it is a recent one.
 func (r *recents) use(code, dist uint64) {
 	switch code {
 	case 0:

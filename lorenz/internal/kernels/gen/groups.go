@@ -225,6 +225,66 @@ func deltas() {
 	RET()
 }
 
+// tails has eight numbers of all ones, and then eight zeros: the first n elements of a vector
+// are those from 8 - n on.
+func tails() Mem {
+	m := GLOBL("tails", RODATA|NOPTR)
+	for i := range 16 {
+		v := uint32(0)
+		if i < 8 {
+			v = ^v
+		}
+		DATA(4*i, U32(v))
+	}
+	return m
+}
+
+func predict() {
+	TEXT("predictAVX2", NOSPLIT, "func(y *uint32, n int, back *int, plus, minus int, c uint32)")
+	Pragma("noescape")
+	Doc("predictAVX2 sets n numbers, at least 1, to c plus those plus distances back, less those at the minus distances that follow.",
+		"Distances are at least 8.")
+	y, n, back := Load(Param("y"), GP64()), Load(Param("n"), GP64()), Load(Param("back"), GP64())
+	plus, minus := Load(Param("plus"), GP64()), Load(Param("minus"), GP64())
+	c, v := YMM(), YMM()
+	VMOVD(Load(Param("c"), GP32()), c.AsX())
+	VPBROADCASTD(c.AsX(), c)
+	at, next, left := GP64(), GP64(), GP64()
+	Label("vector")
+	VMOVDQA(c, v)
+	MOVQ(back, next)
+	distances := func(name string, count reg.Register, op func(m, a, b Op)) {
+		MOVQ(count, left)
+		TESTQ(left, left)
+		JZ(LabelRef("no" + name))
+		each(name, left, 1, func() {
+			MOVQ(Mem{Base: next}, at)
+			NEGQ(at)
+			op(Mem{Base: y, Index: at, Scale: 4}, v, v)
+			ADDQ(Imm(8), next)
+		})
+		Label("no" + name)
+	}
+	distances("plus", plus, add)
+	distances("minus", minus, func(m, a, b Op) { VPSUBD(m, a, b) })
+	CMPQ(n, Imm(8))
+	JL(LabelRef("rest"))
+	VMOVDQU(v, Mem{Base: y})
+	ADDQ(Imm(32), y)
+	SUBQ(Imm(8), n)
+	JNZ(LabelRef("vector"))
+	VZEROUPPER()
+	RET()
+	Label("rest")
+	table, mask := GP64(), YMM()
+	LEAQ(tails().Offset(32), table)
+	NEGQ(n)
+	VMOVDQU(Mem{Base: table, Index: n, Scale: 4}, mask)
+	VPMASKMOVD(v, mask, Mem{Base: y})
+	VZEROUPPER()
+	RET()
+}
+
 func marks() {
 	TEXT("marksAVX2", NOSPLIT, "func(y *[34]uint32, m uint32) (marks uint32)")
 	Pragma("noescape")

@@ -22,6 +22,7 @@ func main() {
 	classify()
 	price()
 	deltas()
+	predict()
 	marks()
 	split()
 	expand()

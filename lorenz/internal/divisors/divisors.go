@@ -1,15 +1,15 @@
-package lorenz
+// Package divisors finds the common divisor of quotients: docs/LORENZ.md, section 4, ratio.
+package divisors
 
 import (
 	"math"
 	"slices"
 )
 
-// maxDivisor is the largest divisor of mapRatio. Part of the format.
-const maxDivisor = 1 << 53
-
-// divisor finds the divisor of a sample, 0 if there is none.
-func divisor(s *shape, v []float64) float64 {
+// Find returns a number d for which the values in a sample of v are integers divided by d. It
+// returns 0 if it finds no such number. The quotients were rounded to float32 if single is set,
+// and to float64 otherwise.
+func Find(v []float64, single bool) float64 {
 	var sample [64]float64
 	k := 0
 	for i := range sample {
@@ -22,16 +22,15 @@ func divisor(s *shape, v []float64) float64 {
 	if k < 8 {
 		return 0
 	}
-	limit := float64(1 << 22)
-	most := 7
-	if s.size == 8 {
-		limit, most = 1<<51, 15
+	limit, most := float64(1<<51), 15
+	if single {
+		limit, most = 1<<22, 7
 	}
 	fits := func(d float64) bool {
 		miss := 0
 		for _, x := range sample[:k] {
 			n := math.RoundToEven(x * d)
-			if !(math.Abs(n) <= limit) || !same(s.round(n/d), x) {
+			if !(math.Abs(n) <= limit) || !Same(Round(n/d, single), x) {
 				if miss++; miss > 1+k/32 {
 					return false
 				}
@@ -58,7 +57,7 @@ func divisor(s *shape, v []float64) float64 {
 	slices.Sort(small)
 	var q []uint64
 	for _, x := range slices.Compact(small) {
-		if d := denominator(s, x, largest); d > 1 {
+		if d := denominator(x, largest, single); d > 1 {
 			q = append(q, d)
 		}
 		if len(q) == 24 {
@@ -83,7 +82,7 @@ func divisor(s *shape, v []float64) float64 {
 
 // denominator returns the smallest denominator of a fraction that rounds to x,
 // found by its continued fraction, or 0.
-func denominator(s *shape, x float64, most uint64) uint64 {
+func denominator(x float64, most uint64, single bool) uint64 {
 	x = math.Abs(x)
 	p0, q0, p1, q1 := 0.0, 1.0, 1.0, 0.0
 	f := x
@@ -94,7 +93,7 @@ func denominator(s *shape, x float64, most uint64) uint64 {
 		if q1 > float64(most) {
 			return 0
 		}
-		if same(s.round(p1/q1), x) {
+		if Same(Round(p1/q1, single), x) {
 			return uint64(q1)
 		}
 		f -= a
@@ -112,3 +111,15 @@ func gcd(a, b uint64) uint64 {
 	}
 	return a
 }
+
+// Round rounds v to float32 if single.
+func Round(v float64, single bool) float64 {
+	if single {
+		return float64(float32(v))
+	}
+	return v
+}
+
+// Same reports whether two values have the same bits and are not NaN, whose bits
+// a conversion may change.
+func Same(a, b float64) bool { return a == a && math.Float64bits(a) == math.Float64bits(b) }
