@@ -46,7 +46,7 @@ func words(w ...uint32) []byte {
 func TestMemory(t *testing.T) {
 	n := uint32(24 << 20)
 	if testing.Short() {
-		n = 8 << 20
+		n = 1 << 20
 	}
 	size := int64(n)
 	dim := words(0, 1)[4:]

@@ -28,6 +28,9 @@ type parser struct {
 	// reserved is the least number of bytes that the remaining elements of lists need.
 	reserved int64
 
+	ids    []int   // memory for the next dimension numbers
+	shapes []int64 // and for the next shapes
+
 	kept    []byte // names and values
 	keptLen int    // capacity of the full buffers before kept
 
@@ -155,6 +158,19 @@ func (p *parser) keep(b []byte) []byte {
 	start := len(p.kept)
 	p.kept = append(p.kept, b...)
 	return p.kept[start:len(p.kept):len(p.kept)]
+}
+
+// claimed bounds the memory for dimension numbers of a variable before they are read.
+const claimed = 1024
+
+// next returns memory for n values from a piece for many variables.
+func next[T any](piece *[]T, n int) []T {
+	if n > len(*piece) {
+		*piece = make([]T, max(n, 256))
+	}
+	s := (*piece)[:n:n]
+	*piece = (*piece)[n:]
+	return s
 }
 
 // roomFor returns s with room for one more element; there are at most n. It allocates

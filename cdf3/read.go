@@ -180,7 +180,7 @@ func (p *parser) variable(v *Var, recs *recordSum, i int64) (err error) {
 	if v.Type, err = p.typ(); err != nil {
 		return err
 	}
-	if msg := p.h.setShape(v); msg != "" {
+	if msg := p.h.setShape(v, next(&p.shapes, len(v.DimIDs))); msg != "" {
 		return p.fail(at, "%s", msg)
 	}
 	if v.VSize, err = p.count(); err != nil {
@@ -208,7 +208,7 @@ func (p *parser) dimIDs(v *Var) error {
 	if n > uint64(p.rest()/p.h.Version.countLen()) {
 		return p.tooMany(at, n, "dimensions")
 	}
-	v.DimIDs = []int{}
+	v.DimIDs = next(&p.ids, int(min(n, claimed)))[:0]
 	for j := uint64(0); j < n; j++ {
 		at := p.off
 		id, err := p.count()

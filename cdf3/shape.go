@@ -8,10 +8,11 @@ import (
 // These functions return a message, or "" for success, because Read and Layout put it
 // in different errors.
 
-// setShape sets Record, Shape and RecLen of v from its dimensions and type.
-func (h *Header) setShape(v *Var) (msg string) {
+// setShape sets Record, Shape and RecLen of v from its dimensions and type. shape is memory for
+// the field Shape, as long as DimIDs.
+func (h *Header) setShape(v *Var, shape []int64) (msg string) {
 	v.Record = false
-	v.Shape = make([]int64, len(v.DimIDs))
+	v.Shape = shape
 	v.RecLen = v.Type.Size()
 	for i, id := range v.DimIDs {
 		n := h.Dims[id].Len

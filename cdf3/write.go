@@ -62,7 +62,7 @@ func (h *Header) Layout() error {
 		v.Begin, v.VSize = 0, 0
 		msg := h.checkVar(v)
 		if msg == "" {
-			msg = h.setShape(v)
+			msg = h.setShape(v, make([]int64, len(v.DimIDs)))
 		}
 		if msg == "" && !recs.add(v) {
 			msg = "the size of a record overflows"

@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 	"math/rand"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -147,7 +148,9 @@ func checkSelection[T Number](t *testing.T, a plain, s Sel) {
 	want := expected(a.shape, s)
 	require.Len(t, got, len(want))
 	for i := range want {
-		require.Equal(t, T(want[i]), got[i], "%v of %v: element %d", s, a.shape, i)
+		if T(want[i]) != got[i] { // require alone takes most of the time of these tests
+			require.Equal(t, T(want[i]), got[i], "%v of %v: element %d", s, a.shape, i)
+		}
 	}
 }
 
@@ -191,7 +194,11 @@ func TestRandom(t *testing.T) {
 
 // TestLong reads rows of all lengths near those of the unrolled loops.
 func TestLong(t *testing.T) {
-	for n := int64(0); n < 70; n++ {
+	step := int64(1)
+	if testing.Short() {
+		step = 11
+	}
+	for n := int64(0); n < 70; n += step {
 		s := Sel{[]int64{3}, []int64{n}, []int64{1}}
 		checkSelection[int8](t, ramp(cdf3.Byte, 80), s)
 		checkSelection[uint8](t, ramp(cdf3.UByte, 80), s)
@@ -320,10 +327,12 @@ func TestWalk(t *testing.T) {
 				for i := range one.Stride {
 					one.Stride[i] = 1
 				}
-				for i, want := range expected(shape, one) {
-					require.Equal(t, int32(want), values[i])
-					seen[values[i]] = true
+				var want []int32
+				for _, x := range expected(shape, one) {
+					want = append(want, int32(x))
+					seen[int32(x)] = true
 				}
+				require.True(t, slices.Equal(want, values))
 				return nil
 			})
 			require.NoError(t, err)

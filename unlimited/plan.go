@@ -8,7 +8,7 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
-// Reason tells why a variable is not blocked. "" means that it is blocked.
+// Reason is the reason why a variable is not blocked. "" means that it is blocked.
 type Reason string
 
 // The reasons of Plan; see docs/FORMAT.md, "Which variables can be blocked".
