@@ -47,7 +47,7 @@ func TestDamage(t *testing.T) {
 			step = 7
 		}
 		if testing.Short() {
-			step = 101
+			step = 401
 		}
 		for i := 0; i < len(stored); i += step {
 			for _, x := range []byte{0x01, 0x80, 0xff} {

@@ -295,7 +295,7 @@ func keptValues(params []uint32) (keep []uint64) {
 }
 
 // completeRounder inserts the type of the elements after the first parameter. Pairs that
-// follow are values that are not rounded. Their number tells whether the type is there.
+// follow are values that are not rounded. Their number reports whether the type is there.
 func completeRounder(params []uint32, b Block) ([]uint32, error) {
 	if len(params)%2 == 0 {
 		return params, nil

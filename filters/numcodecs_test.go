@@ -80,7 +80,11 @@ func TestGzipDecodes(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for i := range b.Len() {
+	step := 1
+	if testing.Short() {
+		step = 19
+	}
+	for i := 0; i < b.Len(); i += step {
 		p := change(b.Bytes(), i, 0x10)
 		if err := k.Decode(dst, p, 0); err != nil && !knownErr(err) || err == nil && !bytes.Equal(dst, src) {
 			t.Errorf("byte %d: %v", i, err)

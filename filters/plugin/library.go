@@ -10,7 +10,7 @@ import (
 // Library is a file that could be a plugin.
 type Library struct {
 	Path string
-	// Ignored tells why it is not a plugin. The other fields are empty then.
+	// Ignored is the reason why it is not a plugin. The other fields are empty then.
 	Ignored string
 	// Filter is HDF5's half, or nil.
 	Filter *Filter
@@ -18,11 +18,11 @@ type Library struct {
 	// default ones (NCZ_codec_info_defaults).
 	Codecs   []Codec
 	Defaults bool
-	// Note tells which half is there but unusable, and why.
+	// Note states which half is there but unusable, and why.
 	Note string
 }
 
-// Filter is what a library tells about its filter (H5Z_class2_t).
+// Filter is the description of a filter in its library (H5Z_class2_t).
 type Filter struct {
 	ID       uint32
 	Name     string
@@ -32,7 +32,7 @@ type Filter struct {
 	SetLocal bool
 }
 
-// Codec is what a library tells about a codec (NCZ_codec_t).
+// Codec is the description of a codec in its library (NCZ_codec_t).
 type Codec struct {
 	ID       string
 	Filter   uint32 // id of the filter that it is for

@@ -5,10 +5,9 @@
 // their filters available to all chains of the program, except those that are built in.
 //
 // Libraries are loaded by other processes, cdfz-plugin-host, and never by this one. Each
-// has limits for time and memory, so a library that crashes, hangs or takes all memory
-// costs an error. Those processes exist on Linux only, on amd64 and arm64. The package does
-// nothing that HDF5 does beyond filters: files, property lists and types are not its
-// business.
+// has limits for time and memory. If a library crashes, hangs or takes all memory, its
+// block fails. The processes exist only on Linux, on amd64 and arm64. The package covers
+// HDF5's filters, but not its files, property lists and types.
 package plugin
 
 import (

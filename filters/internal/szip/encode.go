@@ -79,7 +79,7 @@ func (e *encoder) differences(line []uint32) {
 	}
 }
 
-// flush writes a run of zero blocks. end tells whether it reaches the end of a segment.
+// flush writes a run of zero blocks. end reports whether it reaches the end of a segment.
 func (e *encoder) flush(end bool) {
 	if e.run == 0 {
 		return
