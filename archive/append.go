@@ -17,8 +17,9 @@ import (
 
 // Result describes a written archive.
 type Result struct {
-	Size   int64 // of the archive, in bytes
-	Layout Layout
+	Size   int64  // of the archive, in bytes
+	Layout string // as in [Info]
+	View   bool   // whether the archive is also a Zarr store
 	Blocks int64
 	Parity int64  // bytes of Size that parity takes
 	Copied int64  // blocks whose stored bytes [Rewrite] copied
@@ -119,7 +120,7 @@ func (d *draft) writeWith(dst io.Writer, blocks func(w *archiveWriter) (sum []by
 	if err != nil {
 		return nil, err
 	}
-	return &Result{Size: w.off + n, Layout: Layout(d.l.Layout), Blocks: d.l.Blocks, SHA256: w.man.SHA256, Loss: lossOf(w.man.Loss)}, nil
+	return &Result{Size: w.off + n, Layout: string(d.l.Layout), View: d.l.Layout.HasView(), Blocks: d.l.Blocks, SHA256: w.man.SHA256, Loss: lossOf(w.man.Loss)}, nil
 }
 
 // writeCopies writes the second copies of the plan and of block 0 of the rest, if they

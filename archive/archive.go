@@ -1,6 +1,6 @@
 // Package archive writes and reads cdfz archives: classic netCDF files (CDF-1, CDF-2,
-// CDF-5) in compressed blocks. Any part is read without the rest, and the original
-// file is restored bit for bit. docs/FORMAT.md specifies the bytes.
+// CDF-5) in compressed blocks. Any part can be read without the rest, and the original
+// file can be restored bit for bit. docs/FORMAT.md specifies the bytes.
 //
 // # Reading values
 //
@@ -25,10 +25,11 @@
 // each block along it. Nearby blocks are read together and decoded on all processors,
 // unless [OpenOptions] limits them.
 //
-// Decoded blocks are kept in a cache bounded in bytes ([DefaultCache]), which files may
+// Decoded blocks are kept in a cache bounded in bytes (32 MiB), which files may
 // share ([NewCache]). Reads larger than the cache bypass it, and so do, in local archives,
-// reads of more than 512 KiB that use most of what they decode. If several goroutines ask
-// for a block, one decodes it for all. [File.Stats] counts blocks, reads and cache hits, and
+// reads of more than 512 KiB that use most of what they decode. A block of a local archive
+// whose filters decode ranges is kept when it is needed for the second time. If several
+// goroutines ask for a block, one decodes it for all. [File.Stats] counts blocks, reads and cache hits, and
 // docs/cache.md describes when a cache helps.
 //
 // # The original file
@@ -46,11 +47,11 @@
 //
 // # Errors
 //
-// There are three classes. Not ours: [ErrNotArchive], cdf3.ErrNotCDF, and
-// [ErrVersion] for an archive that needs a newer reader. Damaged: [ErrCorrupt], with
-// a [BlockError] if a block is damaged. Anything else is an error of the source or
-// the sink, which is wrapped and otherwise untouched. A file that changes while it is
-// read belongs here too ([ErrChanged], remote.ErrChanged).
+// There are three classes. [ErrNotArchive], cdf3.ErrNotCDF and [ErrVersion] report another
+// kind of file, or an archive that needs a newer reader. [ErrCorrupt] reports damage, with
+// a [BlockError] if a block is damaged. All other errors come from the source or the sink.
+// They are wrapped and otherwise unchanged, and include a file that changes while it is
+// read ([ErrChanged], remote.ErrChanged).
 //
 // # Concurrency and memory
 //

@@ -42,7 +42,7 @@ func TestCancel(t *testing.T) {
 		n = 100_000
 	}
 	if testing.Short() {
-		n = 1_000
+		n = 400
 	}
 	image := manyVars(t, n)
 	write := func(ctx context.Context, dst io.Writer, mode archive.ZarrMode) error {

@@ -76,7 +76,7 @@ func (w *equalWriter) Write(p []byte) (int, error) {
 
 func TestCorpusRoundTrip(t *testing.T) {
 	var image, stored int64
-	count := map[Layout]int{}
+	count := map[string]int{}
 	corpus.Valid(t, func(t *testing.T, f corpus.File) {
 		res := roundTrip(t, f, WriteOptions{})
 		image, stored = image+f.Size, stored+res.Size

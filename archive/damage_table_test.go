@@ -111,22 +111,22 @@ const (
 	imageBack  = "image"
 	partBack   = "part"
 	nothing    = "nothing"
-	tableIntro = `# What comes back after damage
+	tableIntro = `# What can be restored after damage
 
-Each structure of an archive is overwritten, with zeros or with random bytes, alone and together with each other one.
-Then *repair* and *restore --salvage* run. The archive is an image of 1.1 MB in blocks of 4 KiB, with a Zarr view and second
-copies of plan and netCDF header, once without parity and once with parity of 5 %. The program that prints these tables is
-` + "`go test ./archive -run TestDamageTables -tables`" + `, and the same test compares them.
+A test overwrites each structure of an archive with zeros or random bytes, alone and together with each other structure.
+Then it runs *repair* and *restore --salvage*. The archive holds 1.1 MB in blocks of 4 KiB. It has a Zarr view and second
+copies of plan and netCDF header, once without parity and once with parity of 5 %. These tables are printed by
+` + "`go test ./archive -run TestDamageTables -tables`" + `, and the test compares them.
 
 | word | meaning |
 |---|---|
 | archive | the repaired archive equals the original byte for byte |
-| image | the netCDF file is restored bit for bit, but the archive has lost bytes that follow from no others |
-| part | all blocks but the overwritten one are restored |
+| image | the netCDF file is restored bit for bit, but some bytes of the archive cannot be rebuilt |
+| part | all blocks except the overwritten one are restored |
 | nothing | no value is restored |
 
-A file with neither README nor end line is recognized by *repair*, which finds the local header of its plan, but not by *verify*.
-With parity, the parity itself is lost only where its entry is overwritten as a whole, which is 6 % of the file.
+If both README and end line are lost, *repair* recognizes the archive by the local header of its plan, and *verify* does not
+recognize it. The row "parity" overwrites the whole parity, which is 6 % of the file.
 
 `
 )

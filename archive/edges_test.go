@@ -46,10 +46,11 @@ var edges = map[string][]string{
 	"filters/internal/transpose":   {"filters/internal/kernels"},
 	"filters/internal/zstd":        {"filters/internal/wire"},
 	"lorenz/internal/kernels/gen":  {}, // a nested module, which writes the assembly
-	"lorenz":                       {"lorenz/internal/adaptive", "lorenz/internal/bytecoder", "lorenz/internal/entropy", "lorenz/internal/kernels", "lorenz/internal/masks", "lorenz/internal/references", "lorenz/internal/repeats", "lorenz/internal/text"},
+	"lorenz":                       {"lorenz/internal/adaptive", "lorenz/internal/bytecoder", "lorenz/internal/divisors", "lorenz/internal/entropy", "lorenz/internal/kernels", "lorenz/internal/masks", "lorenz/internal/references", "lorenz/internal/repeats", "lorenz/internal/text"},
 	"lorenz/internal/adaptive":     {"lorenz/internal/arith", "lorenz/internal/entropy"},
 	"lorenz/internal/arith":        {},
 	"lorenz/internal/bytecoder":    {"lorenz/internal/arith", "lorenz/internal/entropy"},
+	"lorenz/internal/divisors":     {},
 	"lorenz/internal/entropy":      {"lorenz/internal/kernels"},
 	"lorenz/internal/kernels":      {},
 	"lorenz/internal/masks":        {"lorenz/internal/entropy", "lorenz/internal/kernels"},
@@ -59,8 +60,8 @@ var edges = map[string][]string{
 	"lorenz/internal/text":         {"lorenz/internal/entropy"},
 	"filters/spec":                 {"filters"},
 	"filters/plugin":               {"filters", "internal/hostproto"},
-	"internal/warnings":            {"archive"}, // knows errors of blocks
-	"internal/openfiles":           {"archive"}, // for mount and serve
+	"archive/warnings":             {"archive"}, // knows errors of blocks
+	"archive/openfiles":            {"archive"}, // for mount and serve
 	"internal/hostproto":           {},          // used by filters/plugin and by the command cdfz-plugin-host
 	"slab":                         {"cdf3", "internal/ioat"},
 	"unlimited":                    {"cdf3", "internal/ioat"},
@@ -77,15 +78,15 @@ var edges = map[string][]string{
 
 	"archive/parity": {"archive/internal/czip", "archive/internal/fault", "archive/internal/format", "internal/ioat"},
 	"archive/ncapi":  {"archive", "cdf3", "slab"}, // a nested module
-	"mount":          {"archive", "internal/openfiles", "internal/warnings"},
-	"serve":          {"archive", "internal/openfiles", "internal/warnings", "serve/dap", "serve/page"},
+	"mount":          {"archive", "archive/openfiles", "archive/warnings"},
+	"serve":          {"archive", "archive/openfiles", "archive/warnings", "serve/dap", "serve/page"},
 	"serve/page":     {"archive", "archive/choices", "cdf3", "cf", "export", "filters", "slab"},
 	"serve/dap":      {"cdf3", "slab"}, // the protocol, for any source
 	"cf":             {"cdf3", "slab"},
 	"export":         {"cdf3", "slab", "cf"},
 	"export/hdf5":    {}, // the format, for any data
 	"export/netcdf4": {"archive", "cdf3", "export/hdf5", "filters", "internal/ioat"},
-	"export/zarr":    {"archive", "cdf3", "filters"},
+	"export/zarr":    {"archive", "cdf3", "filters", "internal/atomicfile"},
 	"export/refs":    {"archive", "filters"},
 	"cdl":            {"cdf3", "cf", "slab"}, // text from headers and values, wherever they come from
 	"cdl/gen":        {"cdf3", "filters", "filters/spec", "internal/atomicfile"},

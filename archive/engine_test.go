@@ -112,11 +112,15 @@ func TestBlocksDecoded(t *testing.T) {
 			require.NoError(t, eachBlock(f.archive, func(b BlockInfo) error { stored = max(stored, b.Len); return nil }))
 			require.LessOrEqual(t, st.Bytes, want*stored+st.Reads*blocks.LocalGap+want*blocks.LocalGap)
 			require.LessOrEqual(t, st.Reads, want)
-			// Again, from the cache.
+			// The second time they are kept, the third time they come from the cache.
 			_, err = slab.Read[int32](context.Background(), a, s)
 			require.NoError(t, err)
-			require.Equal(t, want, f.Stats().Blocks)
-			require.Equal(t, want, f.Stats().Hits)
+			again := f.Stats()
+			require.LessOrEqual(t, again.Blocks, 2*want)
+			_, err = slab.Read[int32](context.Background(), a, s)
+			require.NoError(t, err)
+			require.Equal(t, again.Blocks, f.Stats().Blocks)
+			require.Equal(t, want, f.Stats().Hits-again.Hits)
 		})
 	}
 }
@@ -284,13 +288,13 @@ func TestSharedCache(t *testing.T) {
 			classic := openFile(t, image, nil)
 			want, err := slab.Read[int32](context.Background(), classic.Array(1), slab.Sel{})
 			require.NoError(t, err)
-			for range 2 {
+			for range 3 {
 				got, err := slab.Read[int32](context.Background(), f.Array(1), slab.Sel{})
 				require.NoError(t, err)
 				require.Equal(t, want, got)
 			}
 			st := f.Stats()
-			require.Equal(t, st.Blocks, st.Hits, "the second time from the cache")
+			require.Equal(t, st.Blocks, 2*st.Hits, "the third time from the cache")
 		}
 	}
 	_, err = NewCache(0)

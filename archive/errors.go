@@ -62,20 +62,6 @@ func init() {
 // Version of the program, named in the archives it writes.
 const Version = format.Version
 
-// Layout names which variables have entries in an archive.
-type Layout string
-
-// The layouts of docs/FORMAT.md, annex A.2.
-const (
-	Viewed       Layout = "viewed"       // every blocked variable, and Zarr metadata
-	Consolidated Layout = "consolidated" // the same, with consolidated Zarr metadata only
-	Pooled       Layout = "pooled"       // no Zarr metadata, small variables in pools
-	Single       Layout = "single"       // the image as one block
-)
-
-// HasView reports whether archives of the layout are Zarr stores as well.
-func (l Layout) HasView() bool { return format.Layout(l).HasView() }
-
 // Omitted is an attribute that the Zarr view leaves out.
 type Omitted struct {
 	Var  int    // number of its variable, or -1 for the file

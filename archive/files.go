@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -44,11 +45,11 @@ type FileOptions struct {
 //
 // The archive is read back and compared with the image, which is read again for this, and
 // rounded if the options ask for it.
-// If they differ, the error is a *DifferError, or ErrChanged if the image reads
+// If they differ, the error names the first byte that differs, or is ErrChanged if the image reads
 // differently each time. An image of 8 MiB or more at a URL is not downloaded twice:
 // instead, the SHA-256 of the bytes that Write read is compared.
 func WriteFile(ctx context.Context, name string, image io.ReaderAt, size int64, opts *WriteOptions, file *FileOptions) (*Result, error) {
-	t, o, err := create(name, file)
+	t, o, err := create(name, file, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +96,7 @@ func readBack(ctx context.Context, t *atomicfile.File, res *Result, opts *WriteO
 // RestoreFile writes the image of an archive, or of a classic file, into a file, which
 // appears complete and on disk or not at all. See Image.Copy for errors.
 func RestoreFile(ctx context.Context, name string, f *File, opts *CopyOptions, file *FileOptions) error {
-	t, o, err := create(name, file)
+	t, o, err := create(name, file, f.Image().Size())
 	if err != nil {
 		return err
 	}
@@ -106,13 +107,14 @@ func RestoreFile(ctx context.Context, name string, f *File, opts *CopyOptions, f
 	return commit(t, o)
 }
 
-// create starts a target.
-func create(name string, file *FileOptions) (*atomicfile.File, FileOptions, error) {
+// create starts a target. size is the expected number of bytes that nobody will read back, 0 if
+// unknown.
+func create(name string, file *FileOptions, size int64) (*atomicfile.File, FileOptions, error) {
 	var o FileOptions
 	if file != nil {
 		o = *file
 	}
-	t, err := atomicfile.Create(name, &atomicfile.Options{Overwrite: o.Overwrite, Source: o.Source, MakeDirs: o.MakeDirs})
+	t, err := atomicfile.Create(name, &atomicfile.Options{Overwrite: o.Overwrite, Source: o.Source, MakeDirs: o.MakeDirs, Size: size})
 	if err != nil {
 		return nil, o, fmt.Errorf("archive: %w", err)
 	}
@@ -133,16 +135,6 @@ func commit(t *atomicfile.File, o FileOptions) error {
 	return nil
 }
 
-// DifferError reports that an archive, read back, differs from its source.
-type DifferError struct {
-	Off   int64  // first differing byte of the image
-	Place string // description of the place, such as "variable tas"
-}
-
-func (e *DifferError) Error() string {
-	return fmt.Sprintf("archive: the archive differs from the source, first at byte %d (%s)", e.Off, e.Place)
-}
-
 // compareBelow is the size up to which images at a URL are read again and compared byte
 // for byte, which reveals a bad read.
 const compareBelow = 8 << 20
@@ -161,7 +153,7 @@ func (f *File) compare(ctx context.Context, source io.ReaderAt, size int64, o *C
 	}
 	switch {
 	case c.differs && ctx.Err() == nil:
-		return &DifferError{c.off, whereIs(f.Header(), c.off)}
+		return fmt.Errorf("archive: the archive differs from the source, first at byte %d (%s)", c.off, whereIs(f.Header(), c.off))
 	case errors.Is(err, ErrCorrupt) && c.off == size:
 		// The archive has the bytes of the source, but different bytes were hashed.
 		return fmt.Errorf("archive: %w, or it reads differently each time", ErrChanged)
@@ -197,15 +189,17 @@ func (c *imageComparer) Write(p []byte) (int, error) {
 	if n < len(p) && err != nil && err != io.EOF {
 		return 0, err
 	}
-	for i := range p {
-		if i >= n || p[i] != b[i] {
-			c.off += int64(i)
-			c.differs = true
-			return i, errDiffers
-		}
+	if n == len(p) && bytes.Equal(p, b) { // compares many bytes at once
+		c.off += int64(n)
+		return n, nil
 	}
-	c.off += int64(len(p))
-	return len(p), nil
+	i := 0
+	for i < n && p[i] == b[i] {
+		i++
+	}
+	c.off += int64(i)
+	c.differs = true
+	return i, errDiffers
 }
 
 // whereIs names the content at a byte of an image.

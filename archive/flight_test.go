@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
+	"github.com/cdfz-format/cdfz/slab"
 )
 
 // panicAt panics once in a read of stored bytes.
@@ -37,7 +38,8 @@ func TestFlightPanic(t *testing.T) {
 	defer cancel()
 	v := blocks.NewBlockedVar(r, 0)
 	src.armed = true
-	require.Panics(t, func() { v.View(ctx, 0, 4) })
-	_, err = v.View(ctx, 0, 4)
-	require.NoError(t, err)
+	point := slab.Sel{Start: []int64{0, 0, 0}, Count: []int64{1, 1, 1}}
+	none := func(slab.Block) error { return nil }
+	require.Panics(t, func() { v.EachBlock(ctx, point, none) })
+	require.NoError(t, v.EachBlock(ctx, point, none))
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
 	"github.com/cdfz-format/cdfz/internal/ioat"
-	"github.com/cdfz-format/cdfz/unlimited"
 )
 
 // Image is the original netCDF file: an io.ReaderAt with a size. It is safe for
@@ -16,7 +15,6 @@ import (
 type Image struct {
 	classic *sized // nil for an archive
 	a       *blocks.Reader
-	view    *unlimited.View
 }
 
 var (
@@ -25,7 +23,7 @@ var (
 )
 
 // newImage returns the image in an archive.
-func newImage(a *blocks.Reader) *Image { return &Image{a: a, view: a.Image(context.Background())} }
+func newImage(a *blocks.Reader) *Image { return &Image{a: a} }
 
 // Size returns the length of the image in bytes.
 func (im *Image) Size() int64 {
@@ -35,12 +33,10 @@ func (im *Image) Size() int64 {
 	return im.a.L.Image.Size
 }
 
-// ReadAt implements io.ReaderAt. For archives it uses the block cache.
+// ReadAt implements io.ReaderAt. For archives it uses the block cache. A read that begins far from
+// the end of the one before decodes only parts of blocks, where their filters can do that.
 func (im *Image) ReadAt(p []byte, off int64) (int, error) {
-	if im.classic != nil {
-		return im.classic.ReadAt(p, off)
-	}
-	return im.view.ReadAt(p, off)
+	return im.ReadAtContext(context.Background(), p, off)
 }
 
 // ReadAtContext is ReadAt that ends early when ctx is done.
@@ -48,7 +44,7 @@ func (im *Image) ReadAtContext(ctx context.Context, p []byte, off int64) (int, e
 	if im.classic != nil {
 		return im.classic.ReadAtContext(ctx, p, off)
 	}
-	return im.a.Image(ctx).ReadAt(p, off)
+	return im.a.ReadImage(ctx, p, off)
 }
 
 // gap returns the distance in bytes above which two reads of a classic file are faster

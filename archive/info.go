@@ -20,12 +20,13 @@ type Info struct {
 	SHA256    string // of the image, in hexadecimal digits
 	Loss      *Loss  // values that were rounded before they were archived; nil: none
 	Writer    string // program and version
-	Layout    Layout
-	Block     int64 // target size of a block
-	Blocks    int64 // blocks of the variables and of the rest
-	Entries   int64 // of the ZIP
-	Stored    int64 // stored bytes of all blocks
-	Parity    bool  // whether there is parity; see package parity
+	Layout    string // viewed, consolidated, pooled or single: docs/FORMAT.md, annex A.2
+	View      bool   // whether the archive is also a Zarr store
+	Block     int64  // target size of a block
+	Blocks    int64  // blocks of the variables and of the rest
+	Entries   int64  // of the ZIP
+	Stored    int64  // stored bytes of all blocks
+	Parity    bool   // whether there is parity; see package parity
 	Pools     []PoolInfo
 	Rest      RestInfo
 }
@@ -59,7 +60,7 @@ func (f *File) Info() (i Info, ok bool) {
 	}
 	return Info{
 		Pools:     poolInfos(a.L),
-		ImageName: a.Man.ImageName(), ImageSize: a.Man.Size, SHA256: a.Man.SHA256, Writer: a.L.Writer, Layout: Layout(a.L.Layout), Loss: lossOf(a.Man.Loss),
+		ImageName: a.Man.ImageName(), ImageSize: a.Man.Size, SHA256: a.Man.SHA256, Writer: a.L.Writer, Layout: string(a.L.Layout), View: a.L.Layout.HasView(), Loss: lossOf(a.Man.Loss),
 		Block: a.L.Block, Blocks: a.Man.Blocks, Entries: a.Man.Entries, Stored: a.Man.Stored, Parity: a.Man.Parity > 0,
 		Rest: RestInfo{Head: a.L.Filters[a.L.HeadChain()], Chain: a.L.Filters[a.L.Rest.Chain], Blocks: a.L.RestBlocks, Len: a.L.Rest.Len},
 	}, true

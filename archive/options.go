@@ -63,9 +63,6 @@ const (
 	// values to adapt.
 	maxPresetBlock = 1 << 20
 
-	// DefaultCache is the bound of the block cache, in bytes of decoded blocks.
-	DefaultCache = blocks.DefaultCache
-
 	// maxLossy is the most variables that may be rounded. The manifest, which lists
 	// them, is at most 64 KiB.
 	maxLossy = 256

@@ -86,7 +86,11 @@ func TestPools(t *testing.T) {
 		image := smallVars(t, c.n, c.records)
 		classic, err := New(bytes.NewReader(image), int64(len(image)), nil)
 		require.NoError(t, err)
-		for _, o := range []WriteOptions{{}, {Filters: lorenz}, {Block: MinBlock}, {Block: 16 << 10, Preset: PresetPortable, Memory: 1}} {
+		options := []WriteOptions{{}, {Filters: lorenz}, {Block: MinBlock}, {Block: 16 << 10, Preset: PresetPortable, Memory: 1}}
+		if testing.Short() {
+			options = options[2:]
+		}
+		for _, o := range options {
 			name := fmt.Sprintf("%+v %v %d", c, o.Filters, o.Block)
 			o.Zarr, o.Workers = ZarrNever, 1
 			ar := pack(t, image, &o)
@@ -255,6 +259,9 @@ func TestPoolsNamed(t *testing.T) {
 // TestPoolsLarge checks that images too large to be archived in memory have pools, too,
 // which are cut in the only pass over the image.
 func TestPoolsLarge(t *testing.T) {
+	if testing.Short() {
+		t.Skip("archives 16 MB")
+	}
 	image := smallVars(t, 100, 1600)
 	require.Greater(t, len(image), format.SmallImage)
 	c := &countingReaderAt{r: bytes.NewReader(image)}
@@ -288,7 +295,11 @@ func TestManyChains(t *testing.T) {
 // TestPoolsRemote checks that an image with pools is copied over HTTP without fetching a
 // block twice: a block of a pool has bytes in many places of the image.
 func TestPoolsRemote(t *testing.T) {
-	image := smallVars(t, 60, 400)
+	records := 400
+	if testing.Short() {
+		records = 100
+	}
+	image := smallVars(t, 60, records)
 	ar := pack(t, image, &WriteOptions{Zarr: ZarrNever, Filters: []VarFilter{{Vars: []string{"*"}}}})
 	require.NotEmpty(t, open(t, ar).L.Pools)
 	f, err := openURL(t, faultsrv.Serve(t, ar), remote.Options{})

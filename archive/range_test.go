@@ -139,10 +139,58 @@ func TestRangeAgain(t *testing.T) {
 			}
 			want := []int64{1, 1, 1, 1, 1}
 			if f != far && name != "shuffle+zstd" {
-				want = []int64{1, 1, 2, 2, 2}
+				want = []int64{1, 2, 2, 2, 2}
 			}
 			require.Equal(t, want, decoded, name)
 		}
+	}
+}
+
+// TestImageParts checks that reads of the image that are far apart decode parts of blocks first,
+// and whole ones when they come again. Reads that follow each other decode whole blocks at once.
+func TestImageParts(t *testing.T) {
+	image := noiseImage(t, 200)
+	far := int64(len(image)) - 5000
+	for name, ar := range rangedArchives(t, image, 50_000) {
+		f := openFile(t, ar, nil)
+		im := f.Image()
+		h := f.Header()
+		read := func(off, n int64) int64 {
+			before := f.Stats().Blocks
+			p := make([]byte, n)
+			_, err := im.ReadAt(p, off)
+			require.NoError(t, err)
+			require.Equal(t, image[off:off+n], p, "%s: %d bytes at %d", name, n, off)
+			return f.Stats().Blocks - before
+		}
+		point := h.Vars[0].Begin + 150*h.RecSize + 40
+		var decoded []int64
+		for range 3 {
+			decoded = append(decoded, read(point, 4))
+			read(0, 4)
+		}
+		if name == "shuffle+zstd" {
+			require.Equal(t, []int64{1, 0, 0}, decoded, name)
+		} else {
+			require.Equal(t, []int64{1, 1, 0}, decoded, name)
+		}
+		at := h.Vars[0].Begin + 2*h.RecSize
+		read(at, 40)
+		first := read(at+40, 40)
+		require.LessOrEqual(t, first, int64(1))
+		require.Zero(t, read(at+80, 40), name)
+		inGoroutines(t, 3, func(r *rand.Rand) error {
+			for range 100 {
+				p := make([]byte, 1+r.Int63n(20_000))
+				off := r.Int63n(far)
+				if n, err := im.ReadAt(p, off); err != nil && off+int64(n) < int64(len(image)) {
+					return err
+				} else if !bytes.Equal(p[:n], image[off:off+int64(n)]) {
+					return fmt.Errorf("%s: wrong bytes at %d", name, off)
+				}
+			}
+			return nil
+		})
 	}
 }
 

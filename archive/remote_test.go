@@ -192,7 +192,7 @@ func TestRemoteCost(t *testing.T) {
 	several := false
 	sizes := []int64{MinBlock, 4000, 16 << 10, 100_000, DefaultBlock, 1 << 20}
 	if testing.Short() {
-		sizes = []int64{MinBlock, DefaultBlock}
+		sizes = []int64{MinBlock}
 	}
 	for _, block := range sizes {
 		ar := noiseArchive(t, image, block)

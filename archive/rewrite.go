@@ -67,7 +67,7 @@ func RewriteFile(ctx context.Context, name string, src *File, opts *WriteOptions
 	if src.archive == nil {
 		return WriteFile(ctx, name, src.Image(), src.Image().Size(), opts, file)
 	}
-	t, o, err := create(name, file)
+	t, o, err := create(name, file, 0)
 	if err != nil {
 		return nil, err
 	}

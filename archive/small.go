@@ -20,7 +20,7 @@ import (
 // Archives of images below 8 MiB, which are made in memory.
 
 const (
-	tryAll        = 32 << 10 // bytes of an image that may get the layout Single for its size alone
+	tryAll        = 16 << 10 // bytes of an image that may get the layout Single for its size alone
 	singleLeast   = 1100     // bytes of such an archive besides the block
 	viewExtra     = 32       // the share of a smaller archive that a view may cost,
 	viewExtraBase = 512      // and these bytes

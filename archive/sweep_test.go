@@ -42,7 +42,6 @@ func sweptImages(t *testing.T) map[string][]byte {
 	}
 	if testing.Short() {
 		return map[string][]byte{
-			"fixed": build(0, []cdf3.Dim{{Name: "x", Len: 600_001}}, f("a", cdf3.Short, 0), f("b", cdf3.Double, 0), f("c", cdf3.Float, 0)),
 			"mixed": build(1000, []cdf3.Dim{{Name: "t"}, {Name: "x", Len: 999}}, f("a", cdf3.Short, 0, 1), f("x", cdf3.Double, 1), f("b", cdf3.Double, 0, 1)),
 		}
 	}

@@ -102,7 +102,7 @@ func TestRemoteClassic(t *testing.T) {
 	rng := rand.New(rand.NewSource(1))
 	files, selections, scale := someFiles(t), 20, int64(1)
 	if testing.Short() {
-		selections, scale = 3, 4
+		selections, scale = 1, 20
 	}
 	files["cube"] = cubeImage(t, 70/scale, 30, 50)
 	files["small records"] = cubeImage(t, 5000/scale, 1, 3)

@@ -4,7 +4,7 @@ import "strconv"
 
 // scalarIndex is the value that ncdump usually writes for the Fortran index of a
 // scalar. ncdump reads the word before an empty array. There the C library of Linux
-// keeps the size of the array, 32, and a bit that tells whether the memory before it is
+// keeps the size of the array, 32, and a bit that reports whether the memory before it is
 // in use.
 const scalarIndex = 34
 

@@ -210,11 +210,14 @@ func (f failing) Write([]byte) (int, error)         { return 0, f.err }
 // TestBounded dumps a large variable to a writer that checks that the text arrives in
 // pieces.
 func TestBounded(t *testing.T) {
-	const n = 30 << 20
+	n := int64(30 << 20)
+	if testing.Short() {
+		n = 3 << 20
+	}
 	m := oneVar(t, cdf3.Byte, zeroes{}, nil, n)
 	w := &pieces{}
 	require.NoError(t, Dump(context.Background(), w, m, nil))
-	require.Greater(t, w.n, int64(3*n))
+	require.Greater(t, w.n, 3*n)
 	require.Less(t, w.largest, 2*flushLen)
 }
 
@@ -239,8 +242,12 @@ func (w *pieces) Write(p []byte) (int, error) {
 // TestManyAttrs has so many attributes that comparing every pair would take minutes.
 func TestManyAttrs(t *testing.T) {
 	m := oneVar(t, cdf3.Int, zeroes{}, nil, 1)
-	for i := range 300_000 {
-		m.h.Attrs = append(m.h.Attrs, textAttr("a"+strconv.Itoa(i%200_000), strconv.Itoa(i)))
+	n := 200_000
+	if testing.Short() {
+		n = 20_000
+	}
+	for i := range n * 3 / 2 {
+		m.h.Attrs = append(m.h.Attrs, textAttr("a"+strconv.Itoa(i%n), strconv.Itoa(i)))
 	}
 	start := time.Now()
 	got := dump(t, m, nil)

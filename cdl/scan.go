@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // These functions parse text as C's sscanf does.
@@ -41,11 +42,13 @@ func scanInt(s string) (n int64, rest string, ok bool) {
 	return n, s[end:], true
 }
 
-var floatPattern = regexp.MustCompile(`^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?`)
+var floatPattern = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?`)
+})
 
 // scanFloat parses a decimal number (%lf).
 func scanFloat(s string) (float64, bool) {
-	text := floatPattern.FindString(skipSpace(s))
+	text := floatPattern().FindString(skipSpace(s))
 	x, err := strconv.ParseFloat(text, 64)
 	return x, text != "" && (err == nil || math.IsInf(x, 0))
 }

@@ -1,8 +1,8 @@
 // Package cf applies the CF conventions to the variables of netCDF files: packed
 // values and missing values, and times in the calendars of climate models.
 //
-//   - [NewPacking] takes the attributes of a variable, and [Read] returns the values
-//     that the stored ones stand for.
+//   - [NewPacking] takes the attributes of a variable, and [Read] returns the
+//     unpacked values.
 //   - [ParseUnits] takes units such as "days since 1850-01-01" and a calendar, and
 //     converts numbers to dates and back.
 //

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/cdfz-format/cdfz/cdf3"
 )
@@ -43,17 +44,21 @@ func init() {
 }
 
 var (
-	sincePattern = regexp.MustCompile(`(?i)^\s*(\w+)\s+since\s+(.*?)\s*$`)
+	sincePattern = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?i)^\s*(\w+)\s+since\s+(.*?)\s*$`)
+	})
 	// The parts of a reference time: year, month, day, hour, minute, second, time zone.
-	refPattern = regexp.MustCompile(`^([+-]?\d{1,6})(?:-(\d{1,2})(?:-(\d{1,2}))?)?` +
-		`(?:(?:\s+|\s*[Tt])(\d{1,2})(?::(\d{1,2})(?::(\d{1,2}(?:\.\d*)?))?)?)?\s*(Z|z|UTC|GMT|[+-]\d{1,2}(?::?\d{2})?)?$`)
+	refPattern = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^([+-]?\d{1,6})(?:-(\d{1,2})(?:-(\d{1,2}))?)?` +
+			`(?:(?:\s+|\s*[Tt])(\d{1,2})(?::(\d{1,2})(?::(\d{1,2}(?:\.\d*)?))?)?)?\s*(Z|z|UTC|GMT|[+-]\d{1,2}(?::?\d{2})?)?$`)
+	})
 )
 
 // ParseUnits parses units of time, such as "days since 1850-01-01 00:00:00", and the
 // name of their calendar. Months are units only in the calendar 360_day, common years
 // only in noleap. The reference time is UTC unless it ends with another offset.
 func ParseUnits(text, calendar string) (*Units, error) {
-	m := sincePattern.FindStringSubmatch(text)
+	m := sincePattern().FindStringSubmatch(text)
 	if m == nil {
 		return nil, fmt.Errorf("cf: units %q: %w", text, ErrNotTime)
 	}
@@ -93,7 +98,7 @@ func (c Calendar) longUnit(name string) int64 {
 
 // parseRef reads a reference time.
 func (c Calendar) parseRef(s string) (Time, error) {
-	m := refPattern.FindStringSubmatch(s)
+	m := refPattern().FindStringSubmatch(s)
 	if m == nil {
 		return 0, fmt.Errorf("expected a date and time, found %q", s)
 	}

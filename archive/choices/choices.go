@@ -1,5 +1,5 @@
-// Package choices tells which filters the blocks of an archive have, and where they come
-// from: the preset that has the same chain, and the mode that lorenz chose for each block.
+// Package choices describes how the blocks of an archive were encoded: the filters, the
+// preset that has the same chain, and the mode that lorenz chose for each block.
 package choices
 
 import (

@@ -45,6 +45,9 @@ func (x *repairer) findTail() error {
 		return err
 	}
 	t, err := czip.ParseTail(b, x.Size)
+	if errors.Is(err, fault.ErrVersion) {
+		return err
+	}
 	if err != nil {
 		return nil
 	}

@@ -88,7 +88,7 @@ func (x *repairer) walkFront(plan *format.MetaEntry) (*repairedFront, error) {
 		}
 		local, lerr := x.At(f.end)
 		if lerr == nil && !x.expected(local.Name, known, canon) {
-			lerr = fault.Corruptf("entry at byte %d: found %q", f.end, local.Name)
+			lerr = fault.Corruptf("entry at byte %d: unexpected name %q", f.end, local.Name)
 		}
 		if lerr != nil && !errors.Is(lerr, fault.ErrCorrupt) {
 			return nil, lerr

@@ -7,6 +7,7 @@ package fsck
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -40,7 +41,7 @@ type Report struct {
 	ImageSize int64
 	SHA256    string // of the image, from the manifest
 	Damage    []Damage
-	// Parity tells what could be healed. It is nil for an archive without parity.
+	// Parity describes what could be healed. It is nil for an archive without parity.
 	Parity *parity.Report
 	// Rounded has the numbers of the variables whose values were rounded before they were
 	// archived, and SourceSHA256 is that of the file before. They are nil and "" if the
@@ -136,7 +137,9 @@ func (v *verifier) run() error {
 
 // check checks everything but the parity.
 func (v *verifier) check() error {
-	v.readTail()
+	if err := v.readTail(); err != nil {
+		return err
+	}
 	if err := v.walkFront(); err != nil || v.l == nil {
 		return err
 	}
@@ -172,23 +175,26 @@ func (v *verifier) check() error {
 }
 
 // readTail finds the index, which helps where local headers are damaged. checkTail
-// reports damage of the tail itself.
-func (v *verifier) readTail() {
+// reports damage of the tail itself. The only error is that of a later format.
+func (v *verifier) readTail() error {
 	if v.Size < czip.EndLen {
-		return
+		return nil
 	}
 	b := make([]byte, czip.EndLen)
 	if ioat.ReadFull(v.src, b, v.Size-czip.EndLen) != nil {
-		return
+		return nil
 	}
 	t, err := czip.ParseTail(b, v.Size)
+	if errors.Is(err, fault.ErrVersion) {
+		return err
+	}
 	if err != nil {
-		return
+		return nil
 	}
 	v.tail = &t
 	idx := czip.ZipEntry{Name: czip.IndexName, Stored: t.IdxLen, Size: t.IdxLen, Off: t.IdxOff}
 	if t.IdxLen < blockidx.HeaderLen {
-		return
+		return nil
 	}
 	data := ioat.NewSection(v.src, idx.End()-idx.Stored, idx.Stored)
 	head := make([]byte, blockidx.HeaderLen)
@@ -198,4 +204,5 @@ func (v *verifier) readTail() {
 	if g := ioat.Gap(v.src); g > 0 && v.index != nil && blocks.LoadIndex(v.index, t.IdxLen, g) != nil {
 		v.index = nil
 	}
+	return nil
 }

@@ -96,7 +96,7 @@ func (v *verifier) checkManifest(e *czip.ZipEntry, payload []byte) error {
 		return fault.Corruptf("manifest: rounded variable %d of %d", v.rep.Rounded[n-1], len(v.header.Vars))
 	}
 	if *m != want {
-		return fault.Corruptf("manifest says %s, found %s", data, format.EncodeJSON(want))
+		return fault.Corruptf("manifest: expected %s, found %s", format.EncodeJSON(want), data)
 	}
 	return nil
 }
@@ -251,7 +251,7 @@ func (v *verifier) checkFront() error {
 				err = fault.Corruptf("%q does not follow from the netCDF header", e.Name)
 			}
 		case ours || seen[e.Name]:
-			err = fault.Corruptf("%q is there twice or out of order", e.Name)
+			err = fault.Corruptf("%q occurs twice or out of order", e.Name)
 		case !foreign(e.Name):
 			err = fault.Corruptf("%q is not an entry that the format allows here", e.Name)
 		}

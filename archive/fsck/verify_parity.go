@@ -24,7 +24,7 @@ func (v *verifier) parityAt(off int64) (e czip.ZipEntry, ok bool) {
 	return e, err == nil && e.End() <= v.Size
 }
 
-// checkParity checks the parity, and tells what can be healed.
+// checkParity checks the parity, and reports what can be healed.
 func (v *verifier) checkParity() error {
 	if v.parity == nil {
 		return nil

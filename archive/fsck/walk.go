@@ -49,7 +49,7 @@ func (w *walker) front(ctx context.Context) (*format.Resolved, []czip.ZipEntry, 
 		}
 		switch n := len(entries); {
 		case n == 0 && e.Name != czip.ReadmeName, n == 1 && e.Name != czip.PlanName:
-			return l, entries, fault.Corruptf("entry %d at byte %d: found %q", n, off, e.Name)
+			return l, entries, fault.Corruptf("entry %d at byte %d: unexpected name %q", n, off, e.Name)
 		case n == 1:
 			plan, err := w.content(ctx, &e)
 			if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
-// Report tells what is damaged in an archive with parity.
+// Report describes the damage of an archive with parity.
 type Report struct {
 	Layout
 	Pieces     int64 // that the parity protects

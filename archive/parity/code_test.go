@@ -66,7 +66,11 @@ func TestCode(t *testing.T) {
 		symbols[element(a)] = a
 	}
 	r := rand.NewChaCha8([32]byte{1})
-	for _, c := range [][2]int{{1, 2}, {3, 3}, {10, 2}, {54, 3}, {17, 5}, {5, 20}, {300, 33}} {
+	sizes := [][2]int{{1, 2}, {3, 3}, {10, 2}, {54, 3}, {17, 5}, {5, 20}, {300, 33}}
+	if testing.Short() {
+		sizes = sizes[:5]
+	}
+	for _, c := range sizes {
 		n, m := c[0], c[1]
 		data := make([][]byte, n)
 		for i := range data {

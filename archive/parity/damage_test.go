@@ -20,6 +20,9 @@ func cases(few, many int) int {
 	if os.Getenv("CDFZ_SOAK") != "" {
 		return many
 	}
+	if testing.Short() {
+		return few / 4
+	}
 	return few
 }
 

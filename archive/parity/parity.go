@@ -4,10 +4,11 @@
 // structure of archives and nothing about plans, blocks and filters.
 //
 // Add adds parity. Find looks for it, also in an archive whose other structures are
-// damaged. Set.Check tells what is damaged and what of that can be healed. Set.Heal heals.
+// damaged. Set.Check reports the damage, and how much of it can be healed. Set.Heal heals
+// it.
 //
-// Only checksums decide what is damaged. So healing is repeatable: it writes pieces whose
-// contents are confirmed, where the old ones are known to be wrong, and nothing else.
+// Only checksums decide what is damaged. Healing writes only pieces that are damaged, and
+// only contents that a checksum confirms, so it can be repeated.
 package parity
 
 import (

@@ -21,7 +21,7 @@ type numberError string
 
 func (e numberError) Error() string { return string(e) }
 
-// errValue tells which value a special attribute takes.
+// errValue is the error for a wrong value of a special attribute.
 type errValue string
 
 func (e errValue) Error() string { return "expected " + string(e) }

@@ -57,6 +57,7 @@ type archiveReport struct {
 	// Compressed describes a source that was decompressed.
 	Compressed *receipts.Compressed `json:"compressed,omitempty"`
 
+	view   bool // the archive is also a Zarr store
 	unused bool // filters of -F were not used
 }
 
@@ -95,25 +96,24 @@ Each archive is read back and compared with its source before it appears. Source
 are never changed, and only deleted on request. Archives keep the permissions and the
 modification time of their source, and its owner if root runs cdfz.
 
-A file is passed over if its archive already exists and holds the same file: size and
-modification time are the same, or else size and SHA-256. --skip-existing=hash always
-compares the SHA-256. --skip-existing=never makes an existing archive an error. -f
-overwrites it.
+A file is skipped if its archive already exists and records the same size and the same
+modification time or SHA-256. --skip-existing=hash always compares the SHA-256. With
+--skip-existing=never, an existing archive is an error. -f overwrites it.
 
---receipts FILE adds a line of JSON to FILE for each archive, once a second reading has
-restored the file from the local headers of the archive alone, without its index. The
-line has names, sizes, SHA-256 and time. cdfz receipts checks it later.
+--receipts FILE reads each archive a second time, by its local headers and without its
+index, and restores the file. Then it adds a line of JSON to FILE with names, sizes,
+SHA-256 and time. cdfz receipts checks these lines later.
 
---delete-source deletes each source after that: archive, names and receipt are on disk,
-and the SHA-256 of the second reading is that of the source. A source is kept if it has
-changed, is a symbolic link, or is open for writing in another program (as far as the
-system tells). A stopped run can be repeated.
+--delete-source then deletes the source, if the second reading had its SHA-256 and
+archive, names and receipt are on disk. A source is kept if it has changed, is a symbolic
+link, or is open for writing in another program (where the system can detect this). A
+stopped run can be repeated.
 
 With -o s3://BUCKET/KEY or -o s3://BUCKET/PREFIX/, archives become objects of a store. Each
 is made and compared in a temporary file, and then uploaded.
 
---decompress also archives files named *.gz, *.bz2, *.xz and *.zst as the classic netCDF
-file in them: x.nc.gz becomes x.nc.cdfz, which restores x.nc.
+--decompress also archives the classic netCDF files in *.gz, *.bz2, *.xz and *.zst:
+x.nc.gz becomes x.nc.cdfz, which restores x.nc.
 
 ` + chains.Help,
 		Example: cli.Examples(
@@ -279,7 +279,7 @@ func (v *archiver) oneOpen(ctx context.Context, j cli.Job, in *cli.Input) error 
 	for _, text := range rep.Warnings {
 		v.Message("warning: %s: %s", in.Name, text)
 	}
-	if rep.unused && !archive.Layout(rep.Layout).HasView() {
+	if rep.unused && !rep.view {
 		v.Message("hint: --zarr always makes blocks of more variables")
 	}
 	err = v.proof.settle(ctx, v, in, rep)
@@ -321,7 +321,7 @@ func (v *archiver) write(ctx context.Context, in *cli.Input, opts *archive.Write
 		rep.Warnings = append(rep.Warnings, fmt.Sprintf("values of %s were rounded: the archive does not restore the source", cli.Count(int64(n), "variable")))
 	}
 	rep.ArchiveSize, rep.ParitySize, rep.Ratio = res.Size, res.Parity, cli.Ratio(in.Size, res.Size)
-	rep.Layout, rep.Blocks, rep.SHA256 = string(res.Layout), res.Blocks, res.SHA256
+	rep.Layout, rep.view, rep.Blocks, rep.SHA256 = res.Layout, res.View, res.Blocks, res.SHA256
 	rep.Checked, rep.Seconds = passes == 2, cli.Round(time.Since(start).Seconds(), 6)
 	return nil
 }
@@ -378,7 +378,7 @@ func (v *archiver) done(rep *archiveReport) {
 
 // xarray describes whether xarray opens the archive and what it needs for that.
 func (r *archiveReport) xarray() string {
-	if !archive.Layout(r.Layout).HasView() {
+	if !r.view {
 		return "not for xarray"
 	}
 	text := "opens in xarray"

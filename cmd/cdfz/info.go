@@ -93,7 +93,7 @@ func (v *informer) run(ctx context.Context, args []string) {
 		info, _ := f.Info()
 		table = append(table, []string{
 			cli.Quoted(in.Name), strconv.FormatInt(info.ImageSize, 10), strconv.FormatInt(in.Size, 10),
-			fmt.Sprintf("%.2f", cli.Ratio(info.ImageSize, in.Size)), strconv.Itoa(len(f.Header().Vars)), string(info.Layout),
+			fmt.Sprintf("%.2f", cli.Ratio(info.ImageSize, in.Size)), strconv.Itoa(len(f.Header().Vars)), info.Layout,
 		})
 		count, sizes, stored = count+1, sizes+info.ImageSize, stored+in.Size
 		return nil
@@ -146,7 +146,7 @@ func (v *informer) printSum(j cli.Job, f *archive.File) error {
 	name, err := cli.StripSuffix(cli.LocalName(j.Name))
 	if err != nil {
 		if name = info.ImageName; name == "" {
-			return fmt.Errorf("no name for the netCDF file: the archive's does not end in %s", cli.Suffix)
+			return fmt.Errorf("no name for the netCDF file: the archive's name does not end in %s", cli.Suffix)
 		}
 	}
 	mark := ""

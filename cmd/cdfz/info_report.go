@@ -42,6 +42,7 @@ type infoReport struct {
 	// Parity is null without parity.
 	Parity *protect.Brief `json:"parity"`
 
+	view bool // whether the archive is also a Zarr store
 	each iter.Seq[*infoVar]
 }
 
@@ -118,7 +119,7 @@ func makeInfo(ctx context.Context, name string, size int64, r *archive.File) (*i
 	h := r.Header()
 	rep := &infoReport{
 		File: name, Image: i.ImageName, Size: i.ImageSize, Format: fmt.Sprintf("CDF-%d", h.Version), Records: h.NumRecs,
-		ArchiveSize: size, Ratio: cli.Ratio(i.ImageSize, size), Layout: string(i.Layout), Blocks: i.Blocks,
+		ArchiveSize: size, Ratio: cli.Ratio(i.ImageSize, size), Layout: i.Layout, view: i.View, Blocks: i.Blocks,
 		Structure: size - i.Stored, Writer: i.Writer, SHA256: i.SHA256, Loss: lossOf(r),
 		Pools: []infoPool{}, Omitted: []infoOmitted{},
 	}
@@ -285,7 +286,7 @@ func dimsOf(v *infoVar) string {
 	return "(" + strings.Join(words, ",") + ")"
 }
 
-// viewText tells whether a variable is in the Zarr view, and why not.
+// viewText reports whether a variable is in the Zarr view, and why not.
 func (v *infoVar) viewText(layout string) string {
 	switch {
 	case v.InView:

@@ -71,7 +71,7 @@ func (rep *infoReport) explain(ctx context.Context, name string, in *cli.Input, 
 // without blocks and the attributes that the Zarr view omits.
 func (v *informer) printWhy(rep *infoReport) {
 	v.Print("")
-	complete := archive.Layout(rep.Layout).HasView()
+	complete := rep.view
 	for w := range rep.each {
 		name := "variable " + cli.Quoted(w.Name)
 		switch {
@@ -91,7 +91,7 @@ func (v *informer) printWhy(rep *infoReport) {
 		p := &rep.Pools[i]
 		v.Print("%s", chosen(fmt.Sprintf("pool %d", i), p.Filters, p.Preset, p.Modes, p.Blocks, p.Raw, p.Stored))
 	}
-	if !archive.Layout(rep.Layout).HasView() {
+	if !rep.view {
 		v.Print("there is no Zarr view in a %s archive; cdfz archive --zarr always makes one", rep.Layout)
 	}
 	for _, o := range rep.Omitted {

@@ -311,9 +311,14 @@ func (a *Archive) index() []byte {
 	return b
 }
 
+// deflate compresses as the writer does, so that archives that are not changed stay the same.
 func deflate(b []byte) []byte {
 	var out bytes.Buffer
-	w, err := flate.NewWriter(&out, flate.BestCompression)
+	level := flate.BestCompression
+	if len(b) < 64<<10 {
+		level = 6
+	}
+	w, err := flate.NewWriter(&out, level)
 	if err != nil {
 		panic(err)
 	}

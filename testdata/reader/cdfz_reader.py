@@ -13,7 +13,7 @@ import numpy as np
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../python"))
 import cdfz
-from cdfz._archive import INDEX, MANIFEST, PLAN, README, ROW
+from cdfz._archive import INDEX, MANIFEST, PLAN, README, ROW, refuse_later
 from cdfz._checks import M16, M32, need
 from cdfz._errors import ArchiveDamaged as Damage, ArchiveUnsupported as Unsupported
 
@@ -54,6 +54,7 @@ class Archive(cdfz.Archive):
 
     def start(self):
         head = bytes(self.buf[:4]) == b"PK\3\4" and bytes(self.buf[30:42]) == README.encode()
+        refuse_later(bytes(self.buf[-109:]))
         if not head and bytes(self.buf[-109:][:7]) != b"cdfz 1 ":
             raise Unsupported("not a cdfz archive")
         if self.walking:

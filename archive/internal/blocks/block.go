@@ -36,6 +36,8 @@ type need struct {
 	format.Block
 	lo, hi int64
 	runs   runs
+	// once keeps the block out of the cache, unless it was needed before.
+	once bool
 }
 
 // runs are the same bytes of several planes of a block: count times len bytes, the starts
@@ -154,10 +156,13 @@ func whole(b format.Block) need { return need{Block: b, hi: b.Len} }
 func (a *Reader) partOf(v int, b, lo, hi int64) need {
 	block := a.L.BlockOf(v, b)
 	grain := a.grain(v)
-	if grain == 0 || a.far != nil || hi-lo > block.Len/2 {
+	switch {
+	case grain == 0 || a.far != nil:
 		return whole(block)
+	case hi-lo > block.Len/2:
+		return need{Block: block, hi: block.Len, once: true}
 	}
-	return need{Block: block, lo: lo / grain * grain, hi: min(format.CeilDiv(hi, grain)*grain, block.Len)}
+	return need{Block: block, lo: lo / grain * grain, hi: min(format.CeilDiv(hi, grain)*grain, block.Len), once: true}
 }
 
 // grain returns the granularity in bytes at which the filters of a variable decode ranges of

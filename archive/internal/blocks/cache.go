@@ -17,7 +17,11 @@ const DefaultCache = 32 << 20
 type BlockCache struct {
 	c     *otter.Cache[blockKey, blockData]
 	bytes int64
+	asked [askedBlocks]atomic.Uint32 // see again
 }
+
+// askedBlocks is the number of needed blocks outside the cache that are remembered.
+const askedBlocks = 1 << 11
 
 // blockKey identifies a block among the readers that share a cache.
 type blockKey struct{ reader, block int64 }
@@ -41,7 +45,15 @@ func NewCache(bytes int64) (*BlockCache, error) {
 	if err != nil {
 		return nil, fmt.Errorf("archive: internal error: %w", err)
 	}
-	return &BlockCache{c, bytes}, nil
+	return &BlockCache{c: c, bytes: bytes}, nil
+}
+
+// again remembers that a block outside the cache is needed. It reports whether it remembered the
+// block before. Blocks with close numbers have different places in the memory.
+func (c *BlockCache) again(key blockKey) bool {
+	place := uint64(key.block) + 769*uint64(key.reader)
+	mark := uint32((uint64(key.block)<<20^uint64(key.reader))*0x9E3779B97F4A7C15>>32) | 1
+	return c.asked[place%askedBlocks].Swap(mark) == mark
 }
 
 // put keeps the decoded bytes of a block, replacing earlier ones.

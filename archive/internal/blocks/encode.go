@@ -187,8 +187,12 @@ func isConst(b []byte) bool {
 	return len(b) >= 64 && bytes.Equal(b[8:64], b[:56]) && bytes.Equal(b[8:], b[:len(b)-8])
 }
 
-// pipeline encodes jobs on several goroutines and passes them on in order.
+// pipeline encodes jobs on several goroutines and passes them on in order. With alone it
+// does both in Submit.
 type pipeline struct {
+	alone  *Encoder
+	commit func(*BlockJob) error
+
 	caller  context.Context
 	ctx     context.Context // of the caller, cancelled on failure
 	cancel  context.CancelCauseFunc
@@ -199,9 +203,16 @@ type pipeline struct {
 }
 
 // StartPipeline starts workers. commit gets each encoded job in the order of Submit.
-// Memory is bounded: at most 4 blocks per worker are in the pipeline. known may be nil.
+// Memory is bounded: at most 4 blocks per worker are in the pipeline. known may be nil;
+// with it the image is in memory, so that one worker has no reads to wait for and needs no
+// goroutine.
 func StartPipeline(ctx context.Context, l *format.Resolved, workers int, known *Known, commit func(*BlockJob) error) *pipeline {
 	workers = int(min(int64(workers), l.Blocks))
+	if workers == 1 && known != nil {
+		p := &pipeline{caller: ctx, alone: NewEncoder(l), commit: commit}
+		p.alone.Known = known
+		return p
+	}
 	p := &pipeline{
 		work:    make(chan *BlockJob, workers),
 		ordered: make(chan *BlockJob, 2*workers),
@@ -246,6 +257,9 @@ func (p *pipeline) Buffer(n int64) []byte { return p.pool.Get(n) }
 
 // Submit queues a block.
 func (p *pipeline) Submit(j *BlockJob) error {
+	if p.alone != nil {
+		return p.submitAlone(j)
+	}
 	j.encoded = make(chan struct{})
 	j.Out = p.pool.Get(int64(headRoom + len(j.Raw)/2))
 	select {
@@ -257,8 +271,27 @@ func (p *pipeline) Submit(j *BlockJob) error {
 	return nil
 }
 
+// submitAlone encodes a block and passes it on.
+func (p *pipeline) submitAlone(j *BlockJob) error {
+	if err := p.caller.Err(); err != nil {
+		return err
+	}
+	j.Out = p.pool.Get(int64(headRoom + len(j.Raw)/2))
+	p.alone.Encode(j)
+	err := j.Err
+	if err == nil {
+		err = p.commit(j)
+	}
+	p.pool.Put(j.Raw)
+	p.pool.Put(j.Out)
+	return err
+}
+
 // Finish waits for all jobs. cutErr is the error that ended the cutter, or nil.
 func (p *pipeline) Finish(cutErr error) error {
+	if p.alone != nil {
+		return cutErr
+	}
 	close(p.work)
 	close(p.ordered)
 	err := p.group.Wait()

@@ -21,13 +21,13 @@ type flights = ioat.Flights[int64, decoded]
 type readFunc func(ctx context.Context, q need, room func(n int64) []byte) (blockData, error)
 
 // load calls use with the needed bytes of a block. read decodes them, unless another
-// goroutine is already decoding them. If keep is set, they go into the cache, and use
-// may keep them. read holds one of slots.
+// goroutine is already decoding them. If keep is set, they may go into the cache. use must not keep
+// them. read holds one of slots.
 func (a *Reader) load(ctx context.Context, q need, keep bool, slots *semaphore.Weighted, read readFunc, use func(blockData) error) error {
 	fetch := func() (decoded, error) { return a.decode(ctx, q, keep, slots, read) }
 	return a.flights.Do(ctx, q.N, fetch, func(d decoded, shared bool) error {
-		if shared && (!d.covers(q) || keep && d.lent != nil) {
-			return ioat.ErrUnfit // another part of the block, or memory that is not ours to keep
+		if shared && !d.covers(q) {
+			return ioat.ErrUnfit // another part of the block
 		}
 		return use(d.blockData)
 	})
@@ -36,13 +36,12 @@ func (a *Reader) load(ctx context.Context, q need, keep bool, slots *semaphore.W
 // decode decodes a block for all that wait for it.
 func (a *Reader) decode(ctx context.Context, q need, keep bool, slots *semaphore.Weighted, read readFunc) (d decoded, err error) {
 	if keep {
-		// The block may have arrived since the caller looked. A block that was decoded
-		// in part and is requested again is decoded whole, so that this happens only
-		// once.
+		// The block may have arrived since the caller looked.
 		if data, ok := a.stored(q.N); ok {
-			if data.covers(q) {
-				return decoded{blockData: data}, nil
-			}
+			return decoded{blockData: data}, nil
+		}
+		// A block that is needed again is decoded whole, so that this happens only once.
+		if keep = !q.once || a.cache.again(blockKey{a.id, q.N}); keep {
 			q = whole(q.Block)
 		}
 	}
@@ -66,18 +65,8 @@ func (a *Reader) decode(ctx context.Context, q need, keep bool, slots *semaphore
 		a.free(d)
 		return decoded{}, err
 	}
-	if keep && a.cache != nil {
+	if keep {
 		a.cache.put(blockKey{a.id, q.N}, d.blockData)
 	}
 	return d, nil
-}
-
-// view returns the n bytes of a block that start at byte in; q covers them. It is separate
-// from its caller so that cache hits avoid the closure's allocation.
-func (a *Reader) view(ctx context.Context, q need, in, n int64) (data []byte, err error) {
-	err = a.load(ctx, q, true, a.reading(), a.readNeed, func(d blockData) error {
-		data = d.b[in-d.off:][:n]
-		return nil
-	})
-	return data, err
 }

@@ -21,6 +21,7 @@ const denseRead = 512 << 10
 // eachNeed calls use with the needed parts of blocks: those in the cache first, then
 // the others, read in runs and decoded on several goroutines. asked is how many bytes the
 // caller wants of them. They bypass the cache if it cannot hold them all, and in dense reads.
+// A block that is needed for most of its bytes enters the cache the second time.
 // use must not keep or change them.
 func (a *Reader) eachNeed(ctx context.Context, needs iter.Seq[need], asked int64, use func(need, blockData) error) error {
 	var missing []need
@@ -36,6 +37,11 @@ func (a *Reader) eachNeed(ctx context.Context, needs iter.Seq[need], asked int64
 		bytes += q.bytes()
 	}
 	keep := a.cache != nil && bytes <= a.cache.bytes && (bytes <= denseRead || asked < bytes/2 || a.far != nil)
+	if asked < bytes/2 {
+		for i := range missing {
+			missing[i].once = missing[i].once && missing[i].bytes() < missing[i].Len
+		}
+	}
 	switch len(missing) {
 	case 0:
 		return nil

@@ -10,13 +10,29 @@ import (
 	"github.com/cdfz-format/cdfz/unlimited"
 )
 
-// Image returns the image in the archive, read through the cache until ctx is done.
+// Image returns the image in the archive, read through the cache until ctx is done. Its reads decode
+// whole blocks.
 func (a *Reader) Image(ctx context.Context) *unlimited.View {
-	return a.L.Perm.Image(ioat.Bind(ctx, rawReader{a}))
+	return a.L.Perm.Image(ioat.Bind(ctx, rawReader{a: a}))
+}
+
+// near is how far from the end of an earlier read of the image the next one may begin and be taken
+// for its continuation. Systems read ahead in pieces of this order, not always in turn.
+const near = 1 << 20
+
+// ReadImage reads the image at off, like the result of Image. A read that does not continue the one
+// before decodes only the parts of blocks that it needs.
+func (a *Reader) ReadImage(ctx context.Context, p []byte, off int64) (int, error) {
+	end := a.imageEnd.Swap(off + int64(len(p)))
+	apart := off < end-near || off > end+near
+	return a.L.Perm.Image(ioat.Bind(ctx, rawReader{a, apart})).ReadAt(p, off)
 }
 
 // rawReader reads raw: the blocks of an archive in the order of their numbers.
-type rawReader struct{ a *Reader }
+type rawReader struct {
+	a     *Reader
+	parts bool // parts of blocks are decoded where that is possible
+}
 
 // ReadAt implements io.ReaderAt.
 func (r rawReader) ReadAt(p []byte, off int64) (int, error) {
@@ -41,7 +57,7 @@ func (r rawReader) ReadAtContext(ctx context.Context, p []byte, off int64) (int,
 	if block, in, left := l.FindRaw(off); have <= left {
 		// Most reads of an image are short runs of a record.
 		if data, ok := r.a.peek(whole(block)); ok {
-			return copy(p, data.b[in-data.off:]), short
+			return copy(p, data.b[in:]), short
 		}
 	}
 	use := func(q need, data blockData) error {
@@ -51,20 +67,23 @@ func (r rawReader) ReadAtContext(ctx context.Context, p []byte, off int64) (int,
 		copy(p[lo-off:hi-off], data.b[lo-start-data.off:])
 		return nil
 	}
-	if err := r.a.eachNeed(ctx, r.a.rawNeeds(off, have), have, use); err != nil {
+	if err := r.a.eachNeed(ctx, r.needs(off, have), have, use); err != nil {
 		return 0, err
 	}
 	return int(have), short
 }
 
-// rawNeeds calls yield with the blocks of the raw bytes [off, off+n). The blocks are
-// whole, since most readers of the image go on to read their other bytes.
-func (a *Reader) rawNeeds(off, n int64) iter.Seq[need] {
+// needs calls yield with the blocks of the raw bytes [off, off+n), or the parts of them.
+func (r rawReader) needs(off, n int64) iter.Seq[need] {
 	return func(yield func(need) bool) {
 		for end := off + n; off < end; {
-			block, _, left := a.L.FindRaw(off)
+			block, in, left := r.a.L.FindRaw(off)
 			k := min(left, end-off)
-			if !yield(whole(block)) {
+			q := whole(block)
+			if r.parts && block.Var >= 0 && block.Var < len(r.a.L.Geoms) {
+				q = r.a.partOf(block.Var, block.B, in, in+k)
+			}
+			if !yield(q) {
 				return
 			}
 			off += k

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync/atomic"
 
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
@@ -57,6 +58,8 @@ type Reader struct {
 	Index  *blockidx.Reader
 	engine
 	name string // of the file in errors, or ""
+
+	imageEnd atomic.Int64 // where the last read of the image ended
 }
 
 // NewReader opens an archive of size bytes; see archive.New.
@@ -76,7 +79,8 @@ func NewReader(ctx context.Context, r io.ReaderAt, size int64, opts *ReadOptions
 	return a, a.openCache(opts)
 }
 
-// ProbeArchive reports whether a file has the head or the tail of an archive.
+// ProbeArchive reports whether a file has the head or the tail of an archive, of this
+// format or a later one.
 func ProbeArchive(r io.ReaderAt, size int64) (head, end bool, err error) {
 	if size >= int64(czip.HeadLen) {
 		b := make([]byte, czip.HeadLen)
@@ -86,11 +90,11 @@ func ProbeArchive(r io.ReaderAt, size int64) (head, end bool, err error) {
 		head = string(b[:4]) == czip.HeadMagic && string(b[czip.LocalFixed:]) == czip.ReadmeName
 	}
 	if size >= czip.EndLen {
-		b := make([]byte, len(czip.TailMagic))
+		b := make([]byte, czip.TailLen)
 		if err := ioat.ReadFull(r, b, size-czip.TailLen); err != nil {
 			return false, false, err
 		}
-		end = string(b) == czip.TailMagic
+		end = strings.HasPrefix(string(b), czip.TailMagic) || czip.LaterFormat(string(b)) != ""
 	}
 	return head, end, nil
 }

@@ -162,7 +162,7 @@ func (w *Rewriter) block(ctx context.Context, v int, b int64) error {
 
 // raw returns the new raw, read from the old archive.
 func (w *Rewriter) raw(ctx context.Context) io.ReaderAt {
-	return &movedRaw{w, ioat.Bind(ctx, rawReader{w.From}), w.L.Perm.Raw(w.From.Image(ctx))}
+	return &movedRaw{w, ioat.Bind(ctx, rawReader{a: w.From}), w.L.Perm.Raw(w.From.Image(ctx))}
 }
 
 // movedRaw reads the new raw.

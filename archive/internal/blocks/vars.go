@@ -25,24 +25,23 @@ var (
 // NewBlockedVar returns the values of variable pos of the plan.
 func NewBlockedVar(a *Reader, pos int) *blockedVar {
 	g := a.L.Geoms[pos]
-	return &blockedVar{io.NewSectionReader(rawReader{a}, g.RawOff, g.RawLen), a, g, pos}
+	return &blockedVar{io.NewSectionReader(rawReader{a: a}, g.RawOff, g.RawLen), a, g, pos}
 }
 
 // BlockShape implements slab.Shaped.
 func (v *blockedVar) BlockShape() []int64 { return v.g.Block }
 
-// View implements slab.Blocks. Without a cache it leaves all reads to EachBlock, which
-// reuses memory.
-func (v *blockedVar) View(ctx context.Context, off, n int64) (data []byte, err error) {
+// View implements slab.Blocks. It leaves blocks that are not in the cache to EachBlock, which reuses
+// memory.
+func (v *blockedVar) View(_ context.Context, off, n int64) (data []byte, err error) {
 	b, in := v.g.Find(off)
 	if _, have := v.g.At(b); v.a.cache == nil || in+n > have {
 		return nil, nil
 	}
-	q := v.a.partOf(v.pos, b, in, in+n)
-	if d, ok := v.a.peek(q); ok {
+	if d, ok := v.a.peek(need{Block: v.a.L.BlockOf(v.pos, b), lo: in, hi: in + n}); ok {
 		return d.b[in-d.off:][:n], nil
 	}
-	return v.a.view(ctx, q, in, n)
+	return nil, nil
 }
 
 // EachBlock implements slab.Blocks.
@@ -150,7 +149,7 @@ var (
 
 // NewPooledVar returns the values of a variable in a pool, whose elements have size bytes.
 func NewPooledVar(a *Reader, m format.Member, shape []int64, size int64) io.ReaderAt {
-	r := ioat.NewSection(rawReader{a}, m.Off, m.Len)
+	r := ioat.NewSection(rawReader{a: a}, m.Off, m.Len)
 	if m.Len > wholePooled {
 		return r
 	}

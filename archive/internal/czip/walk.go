@@ -54,7 +54,7 @@ func (w *Walker) At(off int64) (ZipEntry, error) {
 func (w *Walker) Expect(off int64, name string) (ZipEntry, error) {
 	e, err := w.At(off)
 	if err == nil && e.Name != name {
-		err = fault.Corruptf("entry at byte %d: Expected %q, found %q", off, name, e.Name)
+		err = fault.Corruptf("entry at byte %d: expected %q, found %q", off, name, e.Name)
 	}
 	return e, err
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -272,6 +273,18 @@ func (t Tail) String() string {
 	return s + fmt.Sprintf("%08x\n", CRC([]byte(s)))
 }
 
+var laterLine = regexp.MustCompile(`^cdfz ([1-9][0-9]{0,8}) `)
+
+// LaterFormat returns the number of the format if line, the last TailLen bytes of a file,
+// is an intact end line of another format than this one, else "".
+func LaterFormat(line string) string {
+	m := laterLine.FindStringSubmatch(line)
+	if m == nil || m[1] == "1" || len(line) != TailLen || line[TailLen-9:] != fmt.Sprintf("%08x\n", CRC([]byte(line[:TailLen-9]))) {
+		return ""
+	}
+	return m[1]
+}
+
 // ParseTail parses the last bytes of an archive of size bytes. b holds at least endLen
 // of them.
 func ParseTail(b []byte, size int64) (Tail, error) {
@@ -280,6 +293,9 @@ func ParseTail(b []byte, size int64) (Tail, error) {
 		return t, fault.Corruptf("%d bytes are too short for an end", len(b))
 	}
 	line := string(b[len(b)-TailLen:])
+	if format := LaterFormat(line); format != "" {
+		return t, fmt.Errorf("archive: format %s, expected 1: %w", format, fault.ErrVersion)
+	}
 	var f [9]int64 // fields after the magic; invalid numbers become 0 and fail the comparison with String
 	for i, s := range strings.Fields(strings.TrimPrefix(line, TailMagic)) {
 		if n, err := strconv.ParseUint(s, 16, 64); err == nil && i < len(f) {

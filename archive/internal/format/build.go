@@ -113,8 +113,9 @@ type planChain struct {
 func (b *planBuilder) chain(c filters.Chain, blockLen int64) (int, NotViewed) {
 	key := make([]byte, 0, 64)
 	for _, f := range c {
-		key = fmt.Appendf(key, "%d %t %q %d,", f.ID, f.Optional, f.Name, f.Params)
+		key = strconv.AppendQuote(append(append(key, f.String()...), ' '), f.Name)
 	}
+	key = append(key, ' ')
 	key = strconv.AppendInt(key, blockLen, 10)
 	if k, ok := b.known[string(key)]; ok {
 		return k.number, k.view

@@ -25,15 +25,24 @@ type Geometry struct {
 
 // NewGeometry checks shape and block shape, which are claims of a plan.
 func NewGeometry(shape, block []int64, size int64) (*Geometry, error) {
-	if len(shape) != len(block) {
-		return nil, fault.Corruptf("block shape %v of a variable of shape %v", block, shape)
+	g := &Geometry{}
+	if err := g.set(shape, block, make([]int64, len(shape)), size); err != nil {
+		return nil, err
 	}
-	g := &Geometry{Shape: shape, Block: block, Size: size, Grid: make([]int64, len(shape)), per: 1, Blocks: 1}
+	return g, nil
+}
+
+// set makes g the geometry that NewGeometry returns. grid is memory for its field Grid.
+func (g *Geometry) set(shape, block, grid []int64, size int64) error {
+	if len(shape) != len(block) {
+		return fault.Corruptf("block shape %v of a variable of shape %v", block, shape)
+	}
+	*g = Geometry{Shape: shape, Block: block, Size: size, Grid: grid, per: 1, Blocks: 1}
 	// The cut dimension is the first whose blocks hold more than one index.
 	j := len(shape) - 1
 	for i, b := range block {
 		if b < 1 || shape[i] < 0 || b > max(1, shape[i]) {
-			return nil, fault.Corruptf("block shape %v of a variable of shape %v", block, shape)
+			return fault.Corruptf("block shape %v of a variable of shape %v", block, shape)
 		}
 		if b > 1 && i < j {
 			j = i
@@ -41,17 +50,17 @@ func NewGeometry(shape, block []int64, size int64) (*Geometry, error) {
 		g.Grid[i] = CeilDiv(shape[i], b)
 		var ok bool
 		if g.Blocks, ok = mul(g.Blocks, g.Grid[i]); !ok {
-			return nil, fault.Corruptf("shape %v has too many blocks", shape)
+			return fault.Corruptf("shape %v has too many blocks", shape)
 		}
 	}
 	g.inner = size
 	for i := len(shape) - 1; i > j; i-- {
 		if block[i] != max(1, shape[i]) {
-			return nil, fault.Corruptf("block shape %v of a variable of shape %v is not a run", block, shape)
+			return fault.Corruptf("block shape %v of a variable of shape %v is not a run", block, shape)
 		}
 		var ok bool
 		if g.inner, ok = mul(g.inner, block[i]); !ok || g.inner > maxBlock {
-			return nil, fault.Corruptf("block shape %v holds more than %d bytes", block, maxBlock)
+			return fault.Corruptf("block shape %v holds more than %d bytes", block, maxBlock)
 		}
 	}
 	g.run, g.BlockLen = g.inner, g.inner
@@ -60,7 +69,7 @@ func NewGeometry(shape, block []int64, size int64) (*Geometry, error) {
 		g.run, ok1 = mul(g.inner, max(1, shape[j]))
 		g.BlockLen, ok2 = mul(g.inner, block[j])
 		if !ok1 || !ok2 || g.BlockLen > maxBlock {
-			return nil, fault.Corruptf("block shape %v holds more than %d bytes", block, maxBlock)
+			return fault.Corruptf("block shape %v holds more than %d bytes", block, maxBlock)
 		}
 		g.per = max(1, g.Grid[j])
 	}
@@ -68,10 +77,10 @@ func NewGeometry(shape, block []int64, size int64) (*Geometry, error) {
 	for _, n := range shape {
 		var ok bool
 		if g.RawLen, ok = mul(g.RawLen, n); !ok {
-			return nil, fault.Corruptf("shape %v is too large", shape)
+			return fault.Corruptf("shape %v is too large", shape)
 		}
 	}
-	return g, nil
+	return nil
 }
 
 // At returns the place of block b among the variable's raw bytes, and its length there,

@@ -110,9 +110,9 @@ func ParseManifest(b []byte, t czip.Tail) (*Manifest, error) {
 	}
 	plan := czip.ZipEntry{Name: czip.PlanName}
 	header := czip.ZipEntry{Name: czip.RestPrefix + "0", Mask: m.Header.Mask}
-	if m.Entries < 5 || m.Blocks < 1 ||
+	if m.Blocks < 1 ||
 		m.Front.Len < int64(czip.HeadLen) || m.Front.Len > t.ManOff ||
-		m.Plan.Mask != 0 || m.Plan.Off < int64(czip.HeadLen)+plan.LocalLen() || m.Plan.Off > m.Front.Len ||
+		m.Plan.Off < int64(czip.HeadLen)+plan.LocalLen() || m.Plan.Off > m.Front.Len ||
 		m.Plan.Len > m.Front.Len-m.Plan.Off || m.Plan.Len > MaxPlan ||
 		m.Header.Off != m.Front.Len+header.LocalLen() || m.Header.Off > t.ManOff ||
 		m.Header.Len > t.ManOff-m.Header.Off || m.Header.Len > maxHeader {
@@ -130,14 +130,26 @@ type MetaEntry struct {
 	Payload []byte
 }
 
-// deflaters keeps the tables of compressors, which take more than a megabyte each.
-var deflaters = sync.Pool{New: func() any {
-	w, err := flate.NewWriter(nil, flate.BestCompression)
+// deflaters and quickDeflaters keep the tables of compressors, which take more than a megabyte
+// each. Clearing those of the best level takes longer than compressing a short document, so
+// documents below quickDeflate bytes get a level without it, which takes 1 % more for them.
+var (
+	deflaters      = sync.Pool{New: func() any { return newDeflater(flate.BestCompression) }}
+	quickDeflaters = sync.Pool{New: func() any { return newDeflater(quickLevel) }}
+)
+
+const (
+	quickDeflate = 64 << 10
+	quickLevel   = 6
+)
+
+func newDeflater(level int) *flate.Writer {
+	w, err := flate.NewWriter(nil, level)
 	if err != nil {
 		panic("archive: internal error: " + err.Error())
 	}
 	return w
-}}
+}
 
 // NewMeta deflates metadata; see docs/FORMAT.md, "Order".
 func NewMeta(name string, data []byte) MetaEntry {
@@ -152,8 +164,12 @@ func NewMeta(name string, data []byte) MetaEntry {
 func NewLongMeta(ctx context.Context, name string, data []byte) (MetaEntry, error) {
 	e := MetaEntry{czip.ZipEntry{Name: name, Method: czip.MethodDeflated, Crc: czip.CRC(data), Size: int64(len(data))}, nil}
 	var b bytes.Buffer
-	w := deflaters.Get().(*flate.Writer)
-	defer deflaters.Put(w)
+	pool := &deflaters
+	if len(data) < quickDeflate {
+		pool = &quickDeflaters
+	}
+	w := pool.Get().(*flate.Writer)
+	defer pool.Put(w)
 	w.Reset(&b)
 	for part := range slices.Chunk(data, livePart) {
 		if err := ctx.Err(); err != nil {
@@ -193,13 +209,16 @@ func (e *MetaEntry) Cost() int64 {
 }
 
 // inflater keeps the window of a decompressor.
-type inflater struct{ io.Reader }
+type inflater struct {
+	io.Reader
+	src bytes.Reader // what the decompressor reads; as an io.ByteReader, not beyond the stream
+}
 
 // Inflaters are reused, since a Zarr view has two entries per variable. One is kept for
 // good, for programs that occasionally open an archive.
 var (
 	spareInflater atomic.Pointer[inflater]
-	inflaters     = sync.Pool{New: func() any { return &inflater{flate.NewReader(nil)} }}
+	inflaters     = sync.Pool{New: func() any { return &inflater{Reader: flate.NewReader(nil)} }}
 )
 
 // newInflater returns a reader of the inflated payload. The caller must close it.
@@ -213,9 +232,18 @@ func newInflater(payload []byte) *inflater {
 }
 
 func (r *inflater) reset(payload []byte) {
-	if err := r.Reader.(flate.Resetter).Reset(bytes.NewReader(payload), nil); err != nil {
+	r.src.Reset(payload)
+	if err := r.Reader.(flate.Resetter).Reset(&r.src, nil); err != nil {
 		panic("archive: internal error: " + err.Error())
 	}
+}
+
+// ended checks that nothing follows the stream, which was read to its end.
+func (r *inflater) ended(name string) error {
+	if n := r.src.Len(); n > 0 {
+		return fault.Corruptf("%s: %d bytes after the deflate stream", name, n)
+	}
+	return nil
 }
 
 func (r *inflater) close() {
@@ -253,6 +281,9 @@ func Inflate(ctx context.Context, e *czip.ZipEntry, payload []byte, limit int64)
 		}
 		if n, err := r.Read(make([]byte, 1)); n != 0 || err != io.EOF {
 			return nil, fault.Corruptf("%s has more than %d bytes", e.Name, e.Size)
+		}
+		if err := r.ended(e.Name); err != nil {
+			return nil, err
 		}
 	} else if e.Method != czip.MethodStored || int64(len(payload)) != e.Size {
 		return nil, fault.Corruptf("%s: method %d with %d bytes for %d", e.Name, e.Method, len(payload), e.Size)
@@ -299,7 +330,7 @@ func InflateTo(ctx context.Context, name string, payload []byte, limit int64) ([
 	if int64(len(data)) > limit {
 		return nil, fault.Corruptf("%s has more than %d bytes", name, limit)
 	}
-	return data, nil
+	return data, r.ended(name)
 }
 
 func Hex32(x uint32) string { return fmt.Sprintf("%08x", x) }

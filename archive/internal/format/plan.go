@@ -13,7 +13,7 @@ import (
 	"github.com/cdfz-format/cdfz/unlimited"
 )
 
-// Layout tells which parts of a file have separate entries in the archive.
+// Layout names the parts of a file that have separate entries in the archive.
 type Layout string
 
 // The layouts of docs/FORMAT.md, "layout".

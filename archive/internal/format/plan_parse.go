@@ -21,6 +21,7 @@ type planReader struct {
 	params  int
 	ranks   int
 	room    []int64 // empty, for the next shapes
+	ints    []int   // empty, for the next groups
 }
 
 // ReadPlan decodes a plan without checking its numbers.
@@ -259,7 +260,14 @@ func (r *planReader) groups() {
 	}
 	left := len(r.p.Vars)
 	r.p.Groups = list(r.jsonReader, "groups", left, func(*jsonReader) []int {
-		g := list(r.jsonReader, "variables in groups", left, (*jsonReader).int)
+		if cap(r.ints) == 0 {
+			r.ints = make([]int, 0, min(left, shapesRoom))
+		}
+		g := listInto(r.jsonReader, r.ints, "variables in groups", left, (*jsonReader).int)
+		if n := len(g); n <= cap(r.ints) {
+			r.ints = r.ints[n:n]
+		}
+		g = slices.Clip(g)
 		if left -= len(g); len(g) == 0 {
 			r.fail("empty group")
 		}
@@ -272,7 +280,8 @@ var manifestMembers = members{[]string{"size", "sha256", "entries", "blocks", "s
 var (
 	frontMembers  = members{[]string{"len", "crc32"}, 2}
 	copiesMembers = members{[]string{"plan", "header"}, 2}
-	placeMembers  = members{[]string{"off", "len", "crc32", "mask"}, 3}
+	headerPlace   = members{[]string{"off", "len", "crc32", "mask"}, 3}
+	planPlace     = members{headerPlace.names[:3], 3}
 	lossMembers   = members{[]string{"source_sha256", "vars"}, 2}
 	lossVar       = members{[]string{"var", "filter", "params"}, 2}
 )
@@ -303,9 +312,9 @@ func ReadManifest(b []byte) (*Manifest, error) {
 				}
 			})
 		case 6:
-			m.Plan = r.place()
+			m.Plan = r.place(planPlace)
 		case 7:
-			m.Header = r.place()
+			m.Header = r.place(headerPlace)
 		case 8:
 			m.Name = r.text()
 			names++
@@ -314,6 +323,9 @@ func ReadManifest(b []byte) (*Manifest, error) {
 			names++
 		case 10:
 			r.object(copiesMembers, func(i int) { *[...]*int64{&m.Copies.Plan, &m.Copies.Header}[i] = r.int64() })
+			if m.Copies == (Copies{}) {
+				r.fail("second copies at byte 0")
+			}
 		case 11:
 			m.Parity = r.int64()
 		case 12:
@@ -367,8 +379,8 @@ const (
 	maxLossParams = 256
 )
 
-func (r *jsonReader) place() (p Place) {
-	r.object(placeMembers, func(i int) {
+func (r *jsonReader) place(m members) (p Place) {
+	r.object(m, func(i int) {
 		switch i {
 		case 0:
 			p.Off = r.int64()

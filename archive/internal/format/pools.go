@@ -23,7 +23,7 @@ const (
 	poolCost   = 180  // bytes that another block and its place in the plan take
 	restFirst  = 4096 // bytes of a pool below which the rest is tried before the pool
 	restWorth  = 2048 // stored bytes of a pool below which the rest may take less
-	wellStored = 4    // the part of its bytes below which a pool is kept without looking further
+	wellStored = 2    // the part of its bytes below which a pool is kept without looking further
 	quickShare = 16   // the part by which an estimate may be too high
 )
 

@@ -26,6 +26,33 @@ type Resolved struct {
 	RestFirst  int64 // global number of the rest's block 0
 	RestBlocks int64
 	Blocks     int64 // number of all blocks
+	room       room
+}
+
+// room is memory for the geometries of a plan, allocated for many at once.
+type room struct {
+	geoms []Geometry
+	grids []int64
+}
+
+// geometry returns memory for the next geometry of a plan.
+func (r *room) geometry(p *Plan) *Geometry {
+	if len(r.geoms) == 0 {
+		r.geoms = make([]Geometry, len(p.Vars)+len(p.Pools))
+	}
+	g := &r.geoms[0]
+	r.geoms = r.geoms[1:]
+	return g
+}
+
+// dims returns memory for n dimensions.
+func (r *room) dims(n int) []int64 {
+	if n > len(r.grids) {
+		r.grids = make([]int64, max(n, shapesRoom))
+	}
+	d := r.grids[:n:n]
+	r.grids = r.grids[n:]
+	return d
 }
 
 // ParsePlan decodes and checks a plan. All of its numbers are claims.
@@ -117,8 +144,8 @@ func (l *Resolved) addArray(typ string, shape, block []int64, chain int) (*Geome
 	if chain < 0 || chain >= len(l.Filters) {
 		return nil, fault.Corruptf("plan: chain %d of %d", chain, len(l.Filters))
 	}
-	g, err := NewGeometry(shape, block, t.Size())
-	if err != nil {
+	g := l.room.geometry(l.Plan)
+	if err := g.set(shape, block, l.room.dims(len(shape)), t.Size()); err != nil {
 		return nil, err
 	}
 	g.First, g.RawOff = l.Blocks, l.restOff

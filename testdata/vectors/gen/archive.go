@@ -117,6 +117,7 @@ type archive struct {
 	copied    func([]entry)         // second copies
 	manifest  func(string) string
 	storedMan bool
+	afterMan  bool // a byte after the deflate stream of the manifest
 	rows      func([]row)
 	index     func([]byte) // after its checksums
 	line      func(string) string
@@ -198,6 +199,9 @@ func (a *archive) bytes() []byte {
 	e := deflated(".cdfz/manifest.json", man)
 	if a.storedMan {
 		e = stored(".cdfz/manifest.json", []byte(man))
+	}
+	if a.afterMan {
+		e.data = append(e.data, 0)
 	}
 	e = put(e)
 	if a.rows != nil {

@@ -30,7 +30,11 @@ func badEnd() []vector {
 		v("end_line_crc", "the end line's own checksum is wrong", damage, func(a *archive) {
 			a.file = func(b []byte) []byte { b[len(b)-2] ^= 1; return b }
 		}),
-		v("end_line_magic", "the end line begins with cdfz 2", damage, func(a *archive) { a.line = lineField(5, "2") }),
+		v("end_line_magic", "the end line begins with cdfx", damage, func(a *archive) { a.line = lineField(3, "x") }),
+		{"end_line_later", "an end line of format 2", refuse, refuse, "4", with(records(), func(a *archive) { a.line = lineField(5, "2") })},
+		v("end_line_later_crc", "the end line begins with cdfz 2, its own checksum is wrong", damage, func(a *archive) {
+			a.file = func(b []byte) []byte { b[len(b)-109+5] = '2'; return b }
+		}),
 		v("end_line_case", "the end line has upper-case digits", damage, func(a *archive) {
 			a.line = func(s string) string {
 				return s[:16] + strings.ToUpper(s[16:32]) + strings.ReplaceAll(s[32:], "a", "A")
@@ -82,10 +86,13 @@ func badManifest() []vector {
 		v("manifest_not_utf8", "text that is not UTF-8", damage, `"name":"x.nc"`, "\"name\":\"\xff\""),
 		v("manifest_surrogate", "an unpaired surrogate", damage, `"name":"x.nc"`, `"name":"\ud800"`),
 		v("manifest_case", "a member in upper case", damage, `"size":248`, `"Size":248`),
+		v("manifest_entries_few", "fewer entries than an archive can have", image, `"entries":10`, `"entries":4`),
+		v("manifest_copies_zero", "second copies at byte 0", damage, `"size":248`, `"copies":{"plan":0,"header":0},"size":248`),
 		v("manifest_loss_empty", "loss without variables", damage, `"size":248`, lossOf("")+`:248`),
 		v("manifest_loss_order", "rounded variables in another order", damage, `"size":248`, lossOf(`{"var":1,"filter":52727},{"var":0,"filter":52727}`)+`:248`),
 		v("manifest_loss_sha256", "loss without the SHA-256 of the source", damage, `"size":248`, `"loss":{"vars":[{"var":0,"filter":52727}]},"size":248`),
 		v("manifest_loss_var", "a rounded variable that the header does not have", image, `"size":248`, lossOf(`{"var":9,"filter":52727}`)+`:248`),
+		{"manifest_after", "a byte after the deflate stream of the manifest", damage, damage, "3.4", with(records(), func(a *archive) { a.afterMan = true })},
 		{"manifest_not_deflated", "the manifest is stored", damage, damage, "3.4", with(records(), func(a *archive) { a.storedMan = true })},
 	}
 }
@@ -167,6 +174,9 @@ func badPlan() []vector {
 		{"plan_codec", "the codec of another filter", image, damage, "7.2", planned(`"params":[6],`, `"params":[6],"codec":{"id":"bz2","level":6},`)},
 		{"plan_path_other", "a path made of the number, which the name does not need", image, damage, "3.3", with(planned(`"path":"a"`, `"path":".cdfz/v/0"`), func(a *archive) {
 			a.blocks[a0].name, a.blocks[a1].name = ".cdfz/v/0/0.0", ".cdfz/v/0/1.0"
+		})},
+		{"plan_after", "a byte after the deflate stream of the plan", damage, damage, "3.4", with(records(), func(a *archive) {
+			a.front = func(f []entry) []entry { f[1].data = append(f[1].data, 0); return f }
 		})},
 		{"plan_not_deflated", "the plan is stored", damage, damage, "3.4", with(records(), func(a *archive) {
 			a.front = func(f []entry) []entry { f[1] = stored(".cdfz/plan.json", []byte(a.plan)); return f }
@@ -301,6 +311,7 @@ func badEntries() []vector {
 		v("zarr_consolidated_array", "a .zarray in a consolidated archive", "B", front(consolidated(), func(f []entry) []entry { return slices.Insert(f, 4, viewed().meta[2]) })),
 		v("zarr_consolidated_missing", "no .zattrs in a consolidated archive", "B", front(consolidated(), func(f []entry) []entry { return slices.Delete(f, 3, 4) })),
 		v("zarr_stored", "Zarr metadata that are stored", "B", front(viewed(), func(f []entry) []entry { f[2] = stored(".zgroup", f[2].raw); return f })),
+		v("zarr_after", "a byte after the deflate stream of Zarr metadata", "B", front(viewed(), func(f []entry) []entry { f[2].data = append(f[2].data, 0); return f })),
 		v("zarr_other", "an attribute that the netCDF header does not have", "B", front(viewed(), func(f []entry) []entry { f[3] = deflated(".zattrs", `{"title":"abd"}`); return f })),
 	}
 }
