@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/cf"
@@ -26,18 +27,24 @@ type valueRange struct {
 const numberPattern = `[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?`
 
 var (
-	pointPattern = regexp.MustCompile(`^(?:` + cf.DatePattern + `|` + numberPattern + `)$`)
-	rangePattern = regexp.MustCompile(`^(` + cf.DatePattern + `|` + numberPattern + `)?\s*:\s*(` + cf.DatePattern + `|` + numberPattern + `)?(?:\s*:\s*(\d{1,18}))?$`)
-	yearPattern  = regexp.MustCompile(`^[+-]?\d{4}$`)
+	pointPattern = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?:` + cf.DatePattern + `|` + numberPattern + `)$`)
+	})
+	rangePattern = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(` + cf.DatePattern + `|` + numberPattern + `)?\s*:\s*(` + cf.DatePattern + `|` + numberPattern + `)?(?:\s*:\s*(\d{1,18}))?$`)
+	})
+	yearPattern = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^[+-]?\d{4}$`)
+	})
 )
 
 // parseValues parses the part of a selection after NAME=.
 func parseValues(s string) (valueRange, error) {
 	s = strings.TrimSpace(s)
-	if pointPattern.MatchString(s) {
+	if pointPattern().MatchString(s) {
 		return valueRange{lo: s, hi: s, step: 1}, nil
 	}
-	m := rangePattern.FindStringSubmatch(s)
+	m := rangePattern().FindStringSubmatch(s)
 	if m == nil {
 		return valueRange{}, fmt.Errorf("expected a number, a date such as 2001-05, or a range FROM:TO of them, found %q", s)
 	}
@@ -156,7 +163,7 @@ func (r valueRange) byTime(c *coordinate) (axis, error) {
 		if s == "" {
 			return cf.Period{Start: open, End: open, Instant: true}, nil
 		}
-		if x, err := strconv.ParseFloat(s, 64); err == nil && !yearPattern.MatchString(s) {
+		if x, err := strconv.ParseFloat(s, 64); err == nil && !yearPattern().MatchString(s) {
 			t, ok := c.units.Time(x)
 			if !ok {
 				return cf.Period{}, fmt.Errorf("%s: %s is too far away", c.name, s)

@@ -92,7 +92,7 @@ type Options struct {
 // of them fits into a separate file.
 var ErrCombine = errors.New("cannot be written to one file")
 
-// combineError tells why selections do not fit into one file.
+// combineError explains why selections do not fit into one file.
 type combineError string
 
 func (e combineError) Error() string        { return string(e) }

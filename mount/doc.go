@@ -42,5 +42,5 @@ var (
 	ErrSource = errors.New("expected a folder or an archive named *.cdfz")
 	ErrTarget = errors.New("expected a folder to mount on")
 	ErrInside = errors.New("the mount point lies inside the source")
-	ErrStale  = errors.New("an earlier mount has lost its server, umount ends it")
+	ErrStale  = errors.New("an earlier mount has lost its server: unmount it with umount")
 )

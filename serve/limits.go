@@ -47,7 +47,7 @@ func (s *Server) limit(next http.Handler) http.Handler {
 		if r.Method == http.MethodHead {
 			left = math.MaxInt64
 		}
-		next.ServeHTTP(&bounded{ResponseWriter: w, control: http.NewResponseController(w), ctx: ctx, left: left}, r.WithContext(ctx))
+		next.ServeHTTP(&bounded{ResponseWriter: w, control: http.NewResponseController(w), ctx: ctx, left: left, slow: s.slow}, r.WithContext(ctx))
 	})
 }
 
@@ -58,6 +58,7 @@ type bounded struct {
 	control *http.ResponseController
 	ctx     context.Context
 	left    int64
+	slow    time.Duration // slowWrite
 	refused bool
 	begun   bool
 }
@@ -93,7 +94,7 @@ func (b *bounded) Write(p []byte) (int, error) {
 	}
 	b.left -= int64(len(p))
 	// Tests have no connections, and no deadlines.
-	_ = b.control.SetWriteDeadline(time.Now().Add(slowWrite))
+	_ = b.control.SetWriteDeadline(time.Now().Add(b.slow))
 	return b.ResponseWriter.Write(p)
 }
 

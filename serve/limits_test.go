@@ -200,3 +200,28 @@ func TestSlow(t *testing.T) {
 	require.LessOrEqual(t, len(s.slots), 1)
 	require.NoError(t, c.Close())
 }
+
+// TestSlowReaders has clients that stop reading. They are cut off, and leave no goroutines.
+func TestSlowReaders(t *testing.T) {
+	dir := t.TempDir()
+	put(t, filepath.Join(dir, "large.bin"), make([]byte, 16<<20))
+	s, err := New(dir, nil)
+	require.NoError(t, err)
+	s.slow = 100 * time.Millisecond
+	at := run(t, s)
+	before := runtime.NumGoroutine()
+	const clients = 20
+	for range clients {
+		c, err := net.Dial("tcp", strings.TrimPrefix(at, "http://"))
+		require.NoError(t, err)
+		defer c.Close()
+		require.NoError(t, c.(*net.TCPConn).SetReadBuffer(4096))
+		_, err = io.WriteString(c, "GET /files/large.bin HTTP/1.1\r\nHost: x\r\n\r\n")
+		require.NoError(t, err)
+		_, err = io.ReadFull(c, make([]byte, 1000))
+		require.NoError(t, err)
+	}
+	require.Less(t, runtime.NumGoroutine(), before+4*clients)
+	require.Eventually(t, func() bool { return len(s.slots) == 0 && runtime.NumGoroutine() <= before+2 }, time.Minute, 10*time.Millisecond)
+	require.Equal(t, 200, get(t, at+"/files/").StatusCode)
+}

@@ -69,6 +69,12 @@ func start(t *testing.T, src string, o *Options) (*Server, string) {
 	t.Helper()
 	s, err := New(src, o)
 	require.NoError(t, err)
+	return s, run(t, s)
+}
+
+// run starts a server that was made, and returns its address.
+func run(t *testing.T, s *Server) string {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -79,7 +85,7 @@ func start(t *testing.T, src string, o *Options) (*Server, string) {
 		cancel()
 		require.NoError(t, <-ended)
 	})
-	return s, "http://" + l.Addr().String()
+	return "http://" + l.Addr().String()
 }
 
 // answer is a response with its body.

@@ -20,6 +20,7 @@ type Server struct {
 	metrics metrics
 	page    *page.Handler
 	slots   chan struct{} // of requests in flight
+	slow    time.Duration // slowWrite, less in a test
 	http    http.Server
 }
 
@@ -40,7 +41,7 @@ const (
 // New prepares to serve a folder or a single file. The error is a *fs.PathError, or
 // that of an option.
 func New(src string, opts *Options) (*Server, error) {
-	s := &Server{}
+	s := &Server{slow: slowWrite}
 	if opts != nil {
 		s.opts = *opts
 	}

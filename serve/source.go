@@ -13,7 +13,7 @@ import (
 	"github.com/maypok86/otter/v2"
 
 	"github.com/cdfz-format/cdfz/archive"
-	"github.com/cdfz-format/cdfz/internal/warnings"
+	"github.com/cdfz-format/cdfz/archive/warnings"
 )
 
 // source maps the names that the server shows to files of the source, never outside of
@@ -29,7 +29,7 @@ type source struct {
 // maxProbes bounds the files whose kind is remembered. Each takes about 300 bytes.
 const maxProbes = 1 << 16
 
-// probe tells what a file named *.cdfz is.
+// probe determines the kind of a file named *.cdfz.
 type probe struct {
 	archive bool
 	size    int64  // of the image
@@ -134,7 +134,7 @@ func (s *source) image(name string) (*found, error) {
 	return &found{name, name + archive.Suffix, st, true, p}, nil
 }
 
-// probe tells what a file is. An archive that cannot be opened is not an error.
+// probe determines the kind of a file. An archive that cannot be opened is not an error.
 func (s *source) probe(name string) (fs.FileInfo, probe, error) {
 	st, err := s.root.Stat(filepath.FromSlash(name))
 	if err != nil {

@@ -1,5 +1,5 @@
 // Package hdf5 writes HDF5 files: one group of datasets, with attributes and dimension
-// scales. Chunks are written as they come, filtered already, so that they are copied from
+// scales. Chunks are written as they are, already filtered, so they can be copied from
 // other formats without decoding.
 //
 //	w, err := hdf5.NewWriter(file, &hdf5.File{Attrs: attrs, Datasets: sets})

@@ -1,6 +1,5 @@
-// Package refs writes references to the chunks of an archive: the file format of kerchunk,
-// with which fsspec, and so zarr and xarray, read the archive at its place as a Zarr v2
-// store, by ranges of its bytes.
+// Package refs writes references to the chunks of an archive: kerchunk's format. With
+// them, fsspec, zarr and xarray read ranges of the archive itself as a Zarr v2 store.
 package refs
 
 import (

@@ -25,6 +25,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
+	"github.com/cdfz-format/cdfz/internal/atomicfile"
 )
 
 // Options control Write. Nil and the zero value mean the defaults.
@@ -73,9 +74,9 @@ func Known(version int, c filters.Chain) bool {
 }
 
 // Write writes the netCDF file in f, an archive or a classic file, as the folder dir, which
-// appears complete or not at all unless the system crashes. The error is fs.ErrExist if
-// something is in its way. Other errors are those of filters, of reading f and of the file
-// system.
+// appears complete or not at all. The next Write to the same place removes what is left of
+// one that was killed. The error is fs.ErrExist if something is in its way. Other errors are
+// those of filters, of reading f and of the file system.
 func Write(ctx context.Context, dir string, f *archive.File, o *Options) (*Result, error) {
 	if o == nil {
 		o = &Options{}
@@ -105,12 +106,20 @@ func Write(ctx context.Context, dir string, f *archive.File, o *Options) (*Resul
 	if err != nil {
 		return nil, err
 	}
-	place, err := newPlace(dir, o.Overwrite)
+	if _, err := checkFree(dir, o.Overwrite); err != nil {
+		return nil, err
+	}
+	folder, err := atomicfile.CreateFolder(dir)
 	if err != nil {
 		return nil, err
 	}
-	defer place.discard()
-	w := &writer{root: place.root, version: version, o: o, arrays: map[string]*archive.Chunks{}}
+	defer folder.Close()
+	root, err := os.OpenRoot(folder.Dir())
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	w := &writer{root: root, version: version, o: o, arrays: map[string]*archive.Chunks{}}
 	have := map[int]bool{}
 	for path, c := range z.Arrays() {
 		if version == 3 && path == newMetadata { // a file of the store has that name
@@ -127,7 +136,12 @@ func Write(ctx context.Context, dir string, f *archive.File, o *Options) (*Resul
 	if err := w.all(ctx, z); err != nil {
 		return nil, err
 	}
-	return &w.res, place.commit()
+	// A killed program's store may be back in its place since the first look.
+	replaces, err := checkFree(dir, o.Overwrite)
+	if err != nil {
+		return nil, err
+	}
+	return &w.res, folder.Commit(replaces)
 }
 
 // writer writes the files of a store.
@@ -223,38 +237,18 @@ func (w *writer) file(name string, b []byte) error {
 	return w.root.WriteFile(name, b, 0o666)
 }
 
-// place is a folder that is being written under another name.
-type place struct {
-	dir, temp string
-	root      *os.Root
-	replaces  bool
-}
-
-// newPlace makes the folder, beside the one that it will be.
-func newPlace(dir string, overwrite bool) (*place, error) {
-	dir = filepath.Clean(dir)
-	p := &place{dir: dir}
+// checkFree reports whether a store at dir would replace another one. The error is
+// fs.ErrExist if something else is there, or if nothing may be replaced.
+func checkFree(dir string, overwrite bool) (replaces bool, err error) {
 	switch _, err := os.Lstat(dir); {
 	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
 	case err != nil:
-		return nil, err
+		return false, err
 	case !overwrite || !isStore(dir):
-		return nil, &fs.PathError{Op: "create", Path: dir, Err: fs.ErrExist}
-	default:
-		p.replaces = true
+		return false, &fs.PathError{Op: "create", Path: dir, Err: fs.ErrExist}
 	}
-	var err error
-	if p.temp, err = os.MkdirTemp(filepath.Dir(dir), "."+filepath.Base(dir)+".*.tmp"); err != nil {
-		return nil, err
-	}
-	if err = os.Mkdir(filepath.Join(p.temp, "new"), 0o777); err == nil {
-		p.root, err = os.OpenRoot(filepath.Join(p.temp, "new"))
-	}
-	if err != nil {
-		os.RemoveAll(p.temp)
-		return nil, err
-	}
-	return p, nil
+	return true, nil
 }
 
 // isStore reports whether a folder is a Zarr store.
@@ -265,24 +259,4 @@ func isStore(dir string) bool {
 		}
 	}
 	return false
-}
-
-// commit gives the folder its name.
-func (p *place) commit() error {
-	if p.replaces {
-		if err := os.Rename(p.dir, filepath.Join(p.temp, "old")); err != nil {
-			return err
-		}
-	}
-	err := os.Rename(filepath.Join(p.temp, "new"), p.dir)
-	if err != nil && p.replaces {
-		err = errors.Join(err, os.Rename(filepath.Join(p.temp, "old"), p.dir))
-	}
-	return err
-}
-
-// discard removes what is not in its place.
-func (p *place) discard() {
-	p.root.Close()
-	os.RemoveAll(p.temp)
 }

@@ -18,7 +18,11 @@
 // more than 2^31-1 elements can be in no request, and a request for all variables of such
 // a file is an error. Attributes of these types, and those without values, become text.
 // Variables and attributes with the name of an earlier one, or a name that is empty or has
-// NUL in it, are left out.
+// NUL in it, are left out. So are attributes called DODS or DODS_EXTRA and a dot, which
+// clients take for those that this package adds: files copied over DAP2 have them.
+//
+// Variables without elements come after all others: libnetcdf hides them, and then does
+// not find the variable of number 0 if one of them is before it.
 //
 // Selections and functions are refused.
 //
@@ -28,9 +32,11 @@
 package dap
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/cdfz-format/cdfz/cdf3"
@@ -101,13 +107,20 @@ func New(src Source, name string) *Dataset {
 		if _, ok := d.byName[v.Name]; ok || !usable(v.Name) {
 			continue
 		}
-		d.byName[v.Name] = len(d.vars)
+		d.byName[v.Name] = 0
 		d.vars = append(d.vars, newVariable(h, i))
+	}
+	slices.SortStableFunc(d.vars, func(a, b variable) int { return cmp.Compare(a.empty(), b.empty()) })
+	for i := range d.vars {
+		d.byName[d.vars[i].v.Name] = i
 	}
 	for i := range d.vars {
 		v := &d.vars[i]
-		if _, ok := d.byName[v.name]; !ok {
-			d.byName[v.name] = i
+		// Clients send a name as it is in the DDS, or with its escapes undone.
+		for _, name := range []string{v.name, "_" + v.v.Name} {
+			if _, ok := d.byName[name]; !ok {
+				d.byName[name] = i
+			}
 		}
 	}
 	return d
@@ -136,13 +149,22 @@ func newVariable(h *cdf3.Header, num int) variable {
 	return out
 }
 
+// empty returns 1 for variables without elements and 0 for others.
+func (v *variable) empty() int {
+	if slices.Contains(v.v.Shape, 0) {
+		return 1
+	}
+	return 0
+}
+
 // usable reports whether clients can hold a name: libnetcdf crashes on NUL.
 func usable(name string) bool { return name != "" && !strings.Contains(name, "\x00") }
 
 const hexDigits = "0123456789ABCDEF"
 
 // escape returns a name as DAP2 writes it: all bytes but letters, digits and _-.+ become
-// %XX. libnetcdf, which does not undo most escapes, takes these as they are.
+// %XX. libnetcdf does not undo most escapes and takes these as they are. It opens no file
+// with a name that begins with one, so that _ comes before it.
 func escape(name string) string {
 	plain := func(c byte) bool {
 		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-' || c == '.' || c == '+'
@@ -153,6 +175,9 @@ func escape(name string) string {
 		if plain(c) {
 			b.WriteByte(c)
 		} else {
+			if i == 0 {
+				b.WriteByte('_')
+			}
 			b.WriteString(string([]byte{'%', hexDigits[c>>4], hexDigits[c&15]}))
 		}
 	}

@@ -402,3 +402,22 @@ func TestPieces(t *testing.T) {
 type failing struct{ err error }
 
 func (f failing) Write([]byte) (int, error) { return 0, f.err }
+
+// TestForClients has what libnetcdf would take for something else, or not open.
+func TestForClients(t *testing.T) {
+	m := header(t, []cdf3.Dim{{Name: "none"}, {Name: "ä", Len: 2}}, 0,
+		cdf3.Var{Name: "r", Type: cdf3.Int, DimIDs: []int{0}},
+		cdf3.Var{Name: "θ", Type: cdf3.Int, DimIDs: []int{1}, Attrs: []cdf3.Attr{{Name: "DODS.strlen", Type: cdf3.Int, Len: 1, Values: make([]byte, 4)}}})
+	m.h.Attrs = []cdf3.Attr{{Name: "DODS_EXTRA.Unlimited_Dimension", Type: cdf3.Char, Len: 1, Values: []byte("x")}}
+	d := New(m, "x")
+	r, err := d.Parse("")
+	require.NoError(t, err)
+	require.Equal(t, "Dataset {\n    Int32 _%CE%B8[_%C3%A4 = 2];\n    Int32 r[none = 0];\n} x;\n", text(t, r.DDS))
+	require.NotContains(t, text(t, d.DAS), "strlen")
+	require.NotContains(t, text(t, d.DAS), `"x"`)
+	for _, ce := range []string{"_%CE%B8[0]", "_%25CE%25B8[0]", "θ", "%CE%B8"} {
+		r, err := d.Parse(ce)
+		require.NoError(t, err, ce)
+		require.Contains(t, text(t, r.DDS), "_%CE%B8")
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/cdfz-format/cdfz/cdf3"
 )
@@ -44,7 +45,7 @@ func writeAttrs(b *bufio.Writer, list []cdf3.Attr) {
 	seen := make(map[string]bool, len(list))
 	for i := range list {
 		a := &list[i]
-		if seen[a.Name] || !usable(a.Name) {
+		if seen[a.Name] || !usable(a.Name) || strings.HasPrefix(a.Name, "DODS.") || strings.HasPrefix(a.Name, "DODS_EXTRA.") {
 			continue
 		}
 		seen[a.Name] = true

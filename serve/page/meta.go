@@ -68,7 +68,7 @@ func (h *Handler) meta(w http.ResponseWriter, _ *http.Request, f *File) error {
 		Dimensions: []dimension{}, Variables: []variable{},
 	}
 	if info, ok := f.Info(); ok {
-		d.Archive = &stored{f.Size(), info.SHA256, string(info.Layout), info.Writer, info.Blocks}
+		d.Archive = &stored{f.Size(), info.SHA256, info.Layout, info.Writer, info.Blocks}
 	}
 	left := maxText
 	d.Attributes = attributes(header.Attrs, &left)

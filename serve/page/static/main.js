@@ -126,6 +126,8 @@ async function load() {
   try {
     const s = await api.values(state.file, state.variable.num, state.words, state.words.includes("y") ? maxCells : maxSeries, signal);
     s.units = state.variable.units;
+    s.of = `${state.file}/${state.variable.num}/${state.words.map((w) => (typeof w === "number" ? "" : w))}`;
+    if (s.shape?.length === 2) s.places = await places(signal);
     for (const a of s.axes ?? []) a.down = state.meta.dimensions[a.dim].down;
     state.slice = s;
     showSlice(s);
@@ -134,6 +136,26 @@ async function load() {
   } catch (e) {
     fail(e);
   }
+}
+
+// places returns the coordinates of the cells in two dimensions that the attribute
+// coordinates names, by section 5.2 of the CF conventions: each has a text for a row and a
+// column. null means that there are none.
+async function places(signal) {
+  const words = state.variable.attributes.find((a) => a.name === "coordinates")?.value.split(/\s+/) ?? [];
+  const dims = state.variable.dims;
+  const wordOf = (d) => state.words[dims.indexOf(d)];
+  const flat = state.meta.variables.filter((v) => words.includes(v.name) && v.type !== "char" && v.dims.length === 2 &&
+    v.dims.map(wordOf).sort().join() === "x,y");
+  const out = await Promise.all(flat.map(async (v) => {
+    const s = await api.values(state.file, v.num, v.dims.map(wordOf), maxCells, signal);
+    const text = (row, column) => {
+      const at = s.data[row * s.shape[1] + column];
+      return at !== at ? `no ${v.name}` : coordinate({ units: v.units, values: [at] }, 0);
+    };
+    return { text };
+  }));
+  return out.length > 0 ? out : null;
 }
 
 function showSlice(s) {

@@ -2,11 +2,15 @@
 import { $ } from "./dom.js";
 import { css, number, round, tick, coordinate, exact, day } from "./format.js";
 import * as palette from "./palette.js";
+import * as view from "./view.js";
 
 let slice = null; // answer of api.values
 let options = {}; // palette, low, high
 let picked = null; // [row, column] of the slice
 let cursor = null;
+let shown = null; // the part of the slice that is shown, of view.js
+const fingers = new Map(); // pointers that are down, with their places
+let dragged = false; // the pointer moved since it is down
 let box = null; // place of the cells, in pixels of the canvas
 let onPick = () => {};
 let onPage = () => {};
@@ -17,15 +21,23 @@ export function start(pick, page) {
   onPick = pick;
   onPage = page;
   const c = $("map-cursor");
-  c.addEventListener("pointermove", (e) => move(cellAt(e)));
+  c.addEventListener("pointerdown", press);
+  c.addEventListener("pointermove", (e) => (fingers.has(e.pointerId) ? drag(e) : move(cellAt(e))));
+  for (const name of ["pointerup", "pointercancel", "lostpointercapture"]) c.addEventListener(name, (e) => fingers.delete(e.pointerId));
   c.addEventListener("pointerleave", () => move(null));
-  c.addEventListener("click", (e) => choose(cellAt(e)));
+  c.addEventListener("click", (e) => !dragged && choose(cellAt(e)));
+  c.addEventListener("wheel", wheel, { passive: false });
+  $("zoom-in").addEventListener("click", () => zoomBy(0.5));
+  $("zoom-out").addEventListener("click", () => zoomBy(2));
+  $("zoom-all").addEventListener("click", () => look(view.whole(slice.shape)));
   c.addEventListener("keydown", key);
   new ResizeObserver(() => slice && draw()).observe($("map"));
 }
 
-// show draws a slice. A row and a column may be marked.
+// show draws a slice. A row and a column may be marked. A slice of the same shape as the
+// one before is shown in the same part.
 export function show(s, o, mark) {
+  if (!shown || s.shape[0] !== slice.shape[0] || s.shape[1] !== slice.shape[1] || s.of !== slice.of) shown = view.whole(s.shape);
   slice = s;
   options = o;
   picked = mark;
@@ -68,6 +80,11 @@ function draw() {
   }
   box = { x: Math.round(left * scale), y: Math.round(top * scale), w: Math.round(w * scale), h: Math.round(h * scale), flip: flipped(), scale };
   canvas.dataset.box = JSON.stringify(box);
+  canvas.dataset.view = JSON.stringify(shown);
+  const all = isWhole();
+  $("zoom-out").disabled = $("zoom-all").disabled = all;
+  // One finger scrolls the page over a whole map, and moves a part.
+  $("map-cursor").style.touchAction = all ? "pan-x pan-y" : "none";
   const g = canvas.getContext("2d", { willReadFrequently: true });
   paint(g);
   axes(g);
@@ -78,18 +95,19 @@ function draw() {
 // paint fills the cells.
 function paint(g) {
   const { w, h, flip } = box;
-  const [rows, columns] = slice.shape;
+  const { row: first, column: start, rows, columns } = shown;
+  const all = slice.shape[1];
   const { low, high } = range();
   const colours = palette.table(options.palette);
   const pixels = Uint32Array.from({ length: 256 }, (_, i) => packed(colours, 3 * i));
   const image = g.createImageData(w, h);
   const view = new DataView(image.data.buffer);
-  const column = Int32Array.from({ length: w }, (_, px) => Math.floor(((px + 0.5) * columns) / w));
+  const column = Int32Array.from({ length: w }, (_, px) => start + Math.floor(((px + 0.5) * columns) / w));
   for (let py = 0; py < h; py++) {
     let row = Math.floor(((py + 0.5) * rows) / h);
-    if (flip) row = rows - 1 - row;
+    row = first + (flip ? rows - 1 - row : row);
     for (let px = 0; px < w; px++) {
-      const v = slice.data[row * columns + column[px]];
+      const v = slice.data[row * all + column[px]];
       const to = 4 * (py * w + px);
       view.setUint32(to, v !== v ? packed(palette.missing(px, py), 0) : pixels[palette.place(v, low, high)]);
     }
@@ -117,7 +135,7 @@ function axes(g) {
   g.textBaseline = "top";
   g.textAlign = "center";
   let end = -Infinity;
-  for (const [at, text] of ticks(slice.axes[1], slice.shape[1], w / scale / 75)) {
+  for (const [at, text] of ticks(part(slice.axes[1], shown.column, shown.columns), shown.columns, w / scale / 75)) {
     const px = x + at * w;
     const half = g.measureText(text).width / 2;
     const place = Math.min(Math.max(px, x), x + w - half + 10 * scale);
@@ -129,13 +147,18 @@ function axes(g) {
   g.textBaseline = "middle";
   g.textAlign = "right";
   let last = NaN;
-  for (const [at, text] of ticks(slice.axes[0], slice.shape[0], h / scale / 40)) {
+  for (const [at, text] of ticks(part(slice.axes[0], shown.row, shown.rows), shown.rows, h / scale / 40)) {
     const py = y + (box.flip ? 1 - at : at) * h;
     if (Math.abs(py - last) < 14 * scale) continue;
     last = py;
     g.fillRect(x - 4 * scale, py - scale / 2, 4 * scale, scale);
     g.fillText(text, x - 6 * scale, py, x - 8 * scale);
   }
+}
+
+// part returns an axis of n coordinates from the first on.
+function part(axis, first, n) {
+  return { ...axis, start: axis.start + first * axis.step, values: axis.values.slice(first, first + n), dates: axis.dates?.slice(first, first + n) };
 }
 
 // ticks returns places from 0 to 1 with their text: round values of the coordinates if
@@ -148,7 +171,7 @@ function ticks(axis, n, count) {
   if (axis.dates || !ordered) {
     const step = Math.max(1, Math.ceil(n / count));
     const out = [];
-    for (let i = 0; i < n; i += step) out.push([(i + 0.5) / n, axis.dates ? day(axis.dates[i]).slice(0, 10) : number(values[i])]);
+    for (let i = 0; i < n; i += step) out.push([(i + 0.5) / n, axis.dates ? day(axis.dates[i]).slice(0, 10) : values[i] === null ? String(axis.start + i * axis.step) : number(values[i])]);
     return out;
   }
   const [low, high] = sign > 0 ? [values[0], values.at(-1)] : [values.at(-1), values[0]];
@@ -173,9 +196,11 @@ function overlay() {
   g.clearRect(0, 0, c.width, c.height);
   for (const [cell, colour] of [[picked, "#d62a1e"], [cursor, "#000000"]]) {
     if (!cell) continue;
-    const [rows, columns] = slice.shape;
-    const row = box.flip ? rows - 1 - cell[0] : cell[0];
-    const px = box.x + ((cell[1] + 0.5) * box.w) / columns;
+    const { rows, columns } = shown;
+    const [down, right] = [cell[0] - shown.row, cell[1] - shown.column];
+    if (down < 0 || down >= rows || right < 0 || right >= columns) continue;
+    const row = box.flip ? rows - 1 - down : down;
+    const px = box.x + ((right + 0.5) * box.w) / columns;
     const py = box.y + ((row + 0.5) * box.h) / rows;
     const r = Math.max(5 * box.scale, box.w / columns / 2, box.h / rows / 2);
     for (const [width, style] of [[4, "#ffffff"], [2, colour]]) {
@@ -196,22 +221,87 @@ function overlay() {
   }
 }
 
-// cellAt returns the cell at a pointer, or null.
-function cellAt(e) {
+// placeAt returns the row and the column at a pointer, with fractions, or null.
+function placeAt(e) {
   if (!slice) return null;
   const r = $("map-cursor").getBoundingClientRect();
   const px = Math.floor((e.clientX - r.left) * box.scale) - box.x;
   const py = Math.floor((e.clientY - r.top) * box.scale) - box.y;
   if (px < 0 || py < 0 || px >= box.w || py >= box.h) return null;
-  const [rows, columns] = slice.shape;
-  const row = Math.floor(((py + 0.5) * rows) / box.h);
-  return [box.flip ? rows - 1 - row : row, Math.floor(((px + 0.5) * columns) / box.w)];
+  const down = ((py + 0.5) * shown.rows) / box.h;
+  return [shown.row + (box.flip ? shown.rows - down : down), shown.column + ((px + 0.5) * shown.columns) / box.w];
+}
+
+// cellAt returns the cell at a pointer, or null.
+function cellAt(e) {
+  const at = placeAt(e);
+  if (!at) return null;
+  const row = box.flip ? Math.ceil(at[0]) - 1 : Math.floor(at[0]);
+  return [Math.max(0, row), Math.floor(at[1])];
+}
+
+const isWhole = () => shown.rows === slice.shape[0] && shown.columns === slice.shape[1];
+
+// look shows a part of the slice.
+function look(part) {
+  shown = part;
+  draw();
+}
+
+// zoomBy changes the number of cells around a place, or else around the cursor, the chosen
+// cell or the middle.
+function zoomBy(factor, at) {
+  const cell = [cursor, picked].find((c) => c && JSON.stringify(view.containing(shown, slice.shape, c)) === JSON.stringify(shown));
+  at ??= cell ? [cell[0] + 0.5, cell[1] + 0.5] : [shown.row + shown.rows / 2, shown.column + shown.columns / 2];
+  look(view.zoom(shown, slice.shape, factor, at));
+}
+
+// wheel zooms. Zooming out of a whole map scrolls the page.
+function wheel(e) {
+  const at = placeAt(e);
+  if (!at || (e.deltaY >= 0 && isWhole())) return;
+  e.preventDefault();
+  zoomBy(1.25 ** Math.sign(e.deltaY), at);
+}
+
+function press(e) {
+  if (e.button !== 0 || !placeAt(e)) return;
+  if (fingers.size === 0) dragged = false;
+  fingers.set(e.pointerId, { x: e.clientX, y: e.clientY, rest: [0, 0] });
+  e.currentTarget.setPointerCapture(e.pointerId);
+}
+
+// drag moves the part that is shown, or with two fingers changes its size.
+function drag(e) {
+  const f = fingers.get(e.pointerId);
+  const [dx, dy] = [e.clientX - f.x, e.clientY - f.y];
+  if (!dragged && Math.hypot(dx, dy) < 5) return;
+  dragged = true;
+  const other = [...fingers].find(([id]) => id !== e.pointerId)?.[1];
+  if (other) {
+    const far = (x, y) => Math.hypot(x - other.x, y - other.y);
+    const factor = far(f.x, f.y) / Math.max(1, far(e.clientX, e.clientY));
+    if (Math.abs(Math.log(factor)) < 0.1) return;
+    Object.assign(f, { x: e.clientX, y: e.clientY });
+    zoomBy(factor, placeAt({ clientX: (f.x + other.x) / 2, clientY: (f.y + other.y) / 2 }));
+    return;
+  }
+  Object.assign(f, { x: e.clientX, y: e.clientY });
+  const cells = [((box.flip ? dy : -dy) * box.scale * shown.rows) / box.h + f.rest[0], (-dx * box.scale * shown.columns) / box.w + f.rest[1]];
+  f.rest = cells.map((c) => c - Math.round(c));
+  look(view.pan(shown, slice.shape, Math.round(cells[0]), Math.round(cells[1])));
 }
 
 function move(cell) {
   cursor = cell;
   overlay();
   if (cell) describe(cell);
+}
+
+// moveTo moves the cursor to a cell, which may be outside of the part that is shown.
+function moveTo(cell) {
+  look(view.containing(shown, slice.shape, cell));
+  move(cell);
 }
 
 function choose(cell) {
@@ -226,7 +316,8 @@ function choose(cell) {
 function describe([row, column]) {
   const v = slice.data[row * slice.shape[1] + column];
   const value = v !== v ? "missing" : `${exact(v, slice.type)}${slice.units ? " " + slice.units : ""}`;
-  $("readout").textContent = `${value} at ${coordinate(slice.axes[0], row)}, ${coordinate(slice.axes[1], column)} — ${place(row, 0)}, ${place(column, 1)}`;
+  const at = slice.places ?? slice.axes.map((a, k) => ({ text: (r, c) => coordinate(a, k === 0 ? r : c) }));
+  $("readout").textContent = `${value} at ${at.map((p) => p.text(row, column)).join(", ")} — ${place(row, 0)}, ${place(column, 1)}`;
 }
 
 function place(i, which) {
@@ -244,9 +335,13 @@ function key(e) {
   const from = cursor ?? picked ?? [Math.floor(rows / 2), Math.floor(columns / 2)];
   if (steps[e.key]) {
     const [dr, dc] = steps[e.key];
-    move([clamp(from[0] + dr, rows), clamp(from[1] + dc, columns)]);
+    moveTo([clamp(from[0] + dr, rows), clamp(from[1] + dc, columns)]);
   } else if (e.key === "Home" || e.key === "End") {
-    move([from[0], e.key === "Home" ? 0 : columns - 1]);
+    moveTo([from[0], e.key === "Home" ? 0 : columns - 1]);
+  } else if (e.key === "+" || e.key === "-") {
+    zoomBy(e.key === "+" ? 0.5 : 2);
+  } else if (e.key === "0") {
+    look(view.whole(slice.shape));
   } else if (e.key === "Enter" || e.key === " ") {
     choose(from);
   } else if (e.key === "PageUp" || e.key === "PageDown") {
