@@ -134,7 +134,7 @@ func (v *copier) run(ctx context.Context, name string) error {
 	o.Cache = max(v.opts.Memory, archive.DefaultMemory)
 	f, err := archive.New(in.R, in.Size, o)
 	if err != nil {
-		return cli.ExplainNotArchive(in, err)
+		return cli.ExplainNotNetCDF(in, err)
 	}
 	j := cli.Job{Name: name, Rel: filepath.Base(cli.LocalName(name)), Size: f.Image().Size()}
 	path, err := v.TargetPath(j, func(s string) (string, error) { return s, nil })

@@ -22,7 +22,8 @@ func TestMain(m *testing.M) {
 }
 
 // TestScripts runs testdata/*.txtar, whose names begin with the verb. $CLASSIC and
-// $MALFORMED are the folders testdata/classic and testdata/malformed.
+// $MALFORMED are the folders testdata/classic and testdata/malformed. With -short, a long
+// script ends at its line "[short] stop": the main uses of the verb stand before it.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata",

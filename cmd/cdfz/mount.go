@@ -24,13 +24,13 @@ func mountCmd(a *cli.App) *cobra.Command {
 		Use:   "mount [flags] SRC MNT",
 		Short: "Show the original files of archives in a folder",
 		Long: `Mounts SRC, a folder or an archive, on the folder MNT. Every archive x.nc.cdfz below SRC
-appears as x.nc, read-only, with the size and the time of the original, so that CDO,
-NCO, Ferret, ncdump and any other program reads it. All other files appear unchanged. New
-and replaced archives appear at once.
+appears as x.nc, read-only, with the size and the time of the original. CDO, NCO, Ferret,
+ncdump and every other program can read it. All other files appear unchanged. New and
+replaced archives appear at once.
 
 The command runs until it is interrupted or MNT is unmounted. MNT is ready when it prints
-"mounted". A damaged block is an input/output error for the reads that need it, and a
-message here.
+"mounted". Reads that need a damaged block fail with an input/output error, and a message
+appears here.
 
 Linux only. Users other than root need the program fusermount3 (Debian: fuse3).`,
 		Example: cli.Examples(
@@ -57,7 +57,7 @@ Linux only. Users other than root need the program fusermount3 (Debian: fuse3).`
 	f.Var(&cli.SizeFlag{N: &o.Cache, Min: 1 << 20, Max: 1 << 40}, "cache", "memory for decoded blocks of all files (default 256M)")
 	f.Var(&durationFlag{d: &o.Idle}, "idle", "unmount after this `DURATION` without open files and requests, such as 10m")
 	f.BoolVar(&o.WithArchives, "with-archives", false, "show the archives as well")
-	f.BoolVar(&o.AllowOther, "allow-other", false, "let other users in, as far as the permissions of the files do")
+	f.BoolVar(&o.AllowOther, "allow-other", false, "let other users read, within the permissions of the files")
 	return cmd
 }
 

@@ -23,6 +23,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
 )
 
 // mounted is a running cdfz mount.
@@ -329,7 +330,7 @@ func TestJudgeMountEnds(t *testing.T) {
 	require.ErrorIs(t, err, syscall.ENOTCONN)
 	out, err := self(t, "mount", archives, m.at).CombinedOutput()
 	require.Error(t, err)
-	require.Contains(t, string(out), "an earlier mount has lost its server, umount ends it")
+	require.Contains(t, string(out), "an earlier mount has lost its server: unmount it with umount")
 	require.NoError(t, exec.Command("umount", m.at).Run())
 	_, err = os.ReadDir(m.at)
 	require.NoError(t, err)
@@ -392,4 +393,22 @@ ls "$at"
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, string(out))
 	require.Equal(t, fmt.Sprintf("%x\nended 0\ncdfz: %s: programs still had files open\nended 0\n", sha256.Sum256(image), at), string(out))
+}
+
+// TestJudgeMountReadAhead asks the kernel how far it reads ahead in a folder that root has
+// mounted.
+func TestJudgeMountReadAhead(t *testing.T) {
+	m := mountOn(t, t.TempDir())
+	var st syscall.Stat_t
+	require.NoError(t, syscall.Stat(m.at, &st))
+	name := fmt.Sprintf("/sys/class/bdi/%d:%d/read_ahead_kb", unix.Major(st.Dev), unix.Minor(st.Dev))
+	f, err := os.OpenFile(name, os.O_WRONLY, 0)
+	if err != nil {
+		t.Logf("not allowed here, which mount accepts: %v", err)
+		return
+	}
+	f.Close()
+	b, err := os.ReadFile(name)
+	require.NoError(t, err)
+	require.Equal(t, "1024\n", string(b))
 }

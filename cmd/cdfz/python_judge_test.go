@@ -97,3 +97,24 @@ with xarray.open_dataset(sys.argv[1]) as want, xarray.open_dataset(sys.argv[1] +
 `
 	require.Equal(t, "identical\n", python(t, t.TempDir(), "", []string{"PYTHONPATH=" + to}, "-c", script, name))
 }
+
+// TestJudgeCondaRecipe runs the commands of the conda recipe in a virtual environment, and
+// compares its version with that of the package. conda itself is not in Debian.
+func TestJudgeCondaRecipe(t *testing.T) {
+	src, env := filepath.Join(t.TempDir(), "src"), filepath.Join(t.TempDir(), "env")
+	require.NoError(t, os.CopyFS(src, os.DirFS("../../python")))
+	require.NoError(t, os.RemoveAll(filepath.Join(src, "cdfz/bin")))
+	python(t, src, "", nil, "-m", "venv", "--system-site-packages", "--without-pip", env)
+	script := `import os, subprocess, sys, yaml
+r = yaml.safe_load(open("conda/recipe.yaml"))
+assert r["schema_version"] == 1 and r["build"]["noarch"] == "python" and r["source"]["path"] == "..", r
+os.environ["PATH"] = sys.argv[1] + "/bin:" + os.environ["PATH"]
+for command in r["build"]["script"]:
+    subprocess.run(command, shell=True, check=True, stdout=subprocess.DEVNULL)
+code = "".join(f"import {m}\n" for m in r["tests"][0]["python"]["imports"]) + "print(cdfz.__file__, cdfz.__version__)"
+out = subprocess.run(["python", "-I", "-c", code], check=True, cwd="/", capture_output=True, text=True).stdout.split()
+assert out[0].startswith(sys.argv[1]), out
+assert out[1] == r["context"]["version"], out
+`
+	python(t, src, "", []string{"PIP_ROOT_USER_ACTION=ignore", "PIP_DISABLE_PIP_VERSION_CHECK=1"}, "-c", script, env)
+}

@@ -44,15 +44,15 @@ func repairCmd(a *cli.App) *cobra.Command {
 		Use:   "repair [flags] FILE",
 		Short: "Repair the structures of an archive",
 		Long: `Rebuilds index, directory, local headers, README and Zarr metadata of an archive.
-Each block is described in several places; repair trusts the description that the bytes
-of the block confirm. All that was readable before stays readable. Damage that remains
-is listed, by variable and index range, and the exit code is 3.
+Each block is described in several places. repair trusts the description that the bytes
+of the block confirm. Everything that was readable before stays readable. Remaining damage
+is listed by variable and index range, and the exit code is 3.
 
 An archive with parity is healed first: see cdfz archive --parity.
 
 In place, repair rewrites damaged local headers and metadata where they are, and
 then everything after the last block. It can be interrupted and repeated. -o writes
-a new file instead. Bytes that follow the archive are only cut off with -f.`,
+a new file instead. Bytes after the archive are cut off only with -f.`,
 		Example: cli.Examples(
 			"cdfz repair tas.nc.cdfz                    # in place",
 			"cdfz repair -o repaired.nc.cdfz tas.nc.cdfz"),

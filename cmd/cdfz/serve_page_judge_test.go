@@ -274,3 +274,79 @@ func TestJudgePalette(t *testing.T) {
 	}
 	b.clean()
 }
+
+// TestJudgePageZoom zooms and moves the map, and points at cells of a curvilinear grid.
+func TestJudgePageZoom(t *testing.T) {
+	dir := t.TempDir()
+	var temp, lat, lon []string
+	for i := range 20 * 30 {
+		y, x := i/30, i%30
+		temp = append(temp, fmt.Sprint(1000+i))
+		lat = append(lat, fmt.Sprint(float64(40+y)+float64(x)/4))
+		lon = append(lon, fmt.Sprint(float64(5+x)-float64(y)/4))
+	}
+	cdl := "netcdf grid { dimensions: y = 20 ; x = 30 ; variables: float temp(y, x) ; temp:coordinates = \"lat lon\" ; " +
+		"float lat(y, x) ; lat:units = \"degrees_north\" ; float lon(y, x) ; lon:units = \"degrees_east\" ; data: temp = " +
+		strings.Join(temp, ", ") + " ; lat = " + strings.Join(lat, ", ") + " ; lon = " + strings.Join(lon, ", ") + " ; }"
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "grid.cdl"), []byte(cdl), 0o644))
+	out, err := self(t, "gen", "-o", filepath.Join(dir, "grid.nc"), filepath.Join(dir, "grid.cdl")).CombinedOutput()
+	require.NoError(t, err, string(out))
+	s := serveOn(t, dir)
+	b := openBrowser(t, 1000, 900)
+	b.do(chromedp.Navigate(s.at + "/page/?file=grid.nc&var=temp&at=y,x&point=3,4"))
+	b.until(`document.body.dataset.ready === "1"`)
+	readout := func() string { return eval[string](b, `document.getElementById("readout").textContent`) }
+	require.Equal(t, "1094 at 44°N, 8.25°E — y[3], x[4]", readout())
+	view := func() string { return eval[string](b, `document.getElementById("map-canvas").dataset.view`) }
+	require.JSONEq(t, `{"row":0,"column":0,"rows":20,"columns":30}`, view())
+	b.shot("curvilinear")
+
+	// Buttons zoom around the chosen cell, keys move the cursor and with it the part.
+	b.do(chromedp.Click(chromedp.CSS("#zoom-in")))
+	require.JSONEq(t, `{"row":2,"column":2,"rows":10,"columns":15}`, view())
+	pixel := func(row, column int) {
+		require.True(t, eval[bool](b, `(async () => {
+  const palette = await import("./palette.js");
+  const c = document.getElementById("map-canvas");
+  const { x, y, w, h, flip } = JSON.parse(c.dataset.box), v = JSON.parse(c.dataset.view);
+  const down = flip ? v.rows - 1 - (%[1]d - v.row) : %[1]d - v.row;
+  const p = c.getContext("2d").getImageData(x + Math.floor(((%[2]d - v.column + 0.5) * w) / v.columns), y + Math.floor(((down + 0.5) * h) / v.rows), 1, 1).data;
+  const from = 3 * palette.place(1000 + 30 * %[1]d + %[2]d, 1000, 1599), colours = palette.table("viridis");
+  return [0, 1, 2].every((k) => p[k] === colours[from + k]);
+})()`, row, column), "%d %d", row, column)
+	}
+	for row := 2; row < 12; row++ {
+		pixel(row, 2)
+		pixel(row, 16)
+	}
+	b.shot("zoomed")
+	b.do(chromedp.Focus(chromedp.CSS("#map-cursor")), chromedp.KeyEvent("0"))
+	require.JSONEq(t, `{"row":0,"column":0,"rows":20,"columns":30}`, view())
+	b.do(chromedp.KeyEvent("+"), chromedp.KeyEvent("+"))
+	require.JSONEq(t, `{"row":3,"column":3,"rows":5,"columns":8}`, view())
+	b.do(chromedp.KeyEvent(kb.End))
+	require.JSONEq(t, `{"row":3,"column":22,"rows":5,"columns":8}`, view())
+	require.Equal(t, "1119 at 50.25°N, 33.25°E — y[3], x[29]", readout())
+	pixel(3, 29)
+
+	// The wheel zooms at the pointer, dragging moves by whole cells, two fingers zoom.
+	b.do(chromedp.KeyEvent("0"))
+	pointer := func(script string) {
+		eval[bool](b, `(() => {
+  const c = document.getElementById("map-cursor"), r = c.getBoundingClientRect();
+  const { x, y, w, h, scale } = JSON.parse(document.getElementById("map-canvas").dataset.box);
+  const at = (fx, fy) => ({ clientX: r.left + (x + fx * w) / scale, clientY: r.top + (y + fy * h) / scale, bubbles: true, cancelable: true });
+  const send = (type, id, fx, fy) => c.dispatchEvent(new PointerEvent(type, { ...at(fx, fy), pointerId: id, button: 0 }));
+  c.setPointerCapture = () => {};
+  `+script+`
+  return true;
+})()`)
+	}
+	pointer(`for (let i = 0; i < 3; i++) c.dispatchEvent(new WheelEvent("wheel", { ...at(0, 1), deltaY: -100 }));`)
+	require.JSONEq(t, `{"row":0,"column":0,"rows":10,"columns":15}`, view())
+	pointer(`send("pointerdown", 1, 0.9, 0.1); send("pointermove", 1, 0.5, 0.5); send("pointerup", 1, 0.5, 0.5);`)
+	require.JSONEq(t, `{"row":4,"column":6,"rows":10,"columns":15}`, view())
+	pointer(`send("pointerdown", 1, 0.2, 0.5); send("pointerdown", 2, 0.8, 0.5); send("pointermove", 2, 0.5, 0.5); send("pointerup", 1, 0.2, 0.5); send("pointerup", 2, 0.5, 0.5);`)
+	require.JSONEq(t, `{"row":0,"column":0,"rows":20,"columns":30}`, view())
+	b.clean()
+}

@@ -65,12 +65,12 @@ func verifyCmd(a *cli.App) *cobra.Command {
 		Use:   "verify [flags] FILE…",
 		Short: "Check every byte of archives",
 		Long: `Checks every byte of each archive: all checksums, all structures against each other,
-and the SHA-256 of the netCDF file in it. All damage is listed, by variable and index
-range and by archive bytes. The last line of a file is "ok" or a count.
+and the SHA-256 of the netCDF file in it. All damage is listed by variable, index
+range and archive bytes. The last line of a file is "ok" or a count.
 
---against also reads the original files and compares their SHA-256: if it exits with
-0, every archive restores to exactly the bytes of its original. Give one --against for
-each FILE, in the same order, or one for a folder with the originals of a folder.
+--against also reads the original files and compares their SHA-256. Exit code 0 means
+that every archive restores exactly the bytes of its original. Use one --against for
+each FILE, in the same order, or a folder of originals for a folder of archives.
 
 FILE may be a folder: archives below it, named *.cdfz, are checked, and other files
 are skipped. It may also be an http or https URL, or - for standard input.`,

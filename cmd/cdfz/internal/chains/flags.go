@@ -13,7 +13,7 @@ const Help = `-F sets the filters of single variables, as nccopy does: VARS,FILT
 joined by &, or * for all others. FILTERS are ids with their parameters, joined by |, or
 none. A ? after a filter makes it optional: blocks that it cannot encode, or does not
 shorten, are stored without it. A backslash before "," or "&" makes it part of a name.
-Scalars have no filters. --codec sets them as VARS,JSON with the codecs of Zarr.`
+Scalars have no filters. --codec VARS,JSON sets filters as codecs of Zarr.`
 
 // Specs holds the options of a command line about filters.
 type Specs struct {
@@ -42,11 +42,11 @@ func WriteFlags(cmd *cobra.Command, o *archive.WriteOptions, preset, block, zarr
 // AddFlags adds the options to a verb.
 func (s *Specs) AddFlags(f *pflag.FlagSet) {
 	f.StringArrayVarP(&s.specs, "filter", "F", nil, "filters of single variables, as `VARS,FILTERS`; repeatable")
-	f.StringArrayVar(&s.codecs, "codec", nil, "the same, as `VARS,JSON`: a codec of Zarr, a list, or an object with filters and compressor; JSON may be the name of a file")
+	f.StringArrayVar(&s.codecs, "codec", nil, "filters of single variables as `VARS,JSON`, JSON being a codec of Zarr, a list, an object with filters and compressor, or the name of a file with one of these")
 	f.IntVarP(&s.deflate, "deflate", "d", -1, "compress all variables without -F with deflate at `LEVEL` 1 to 9; 0: without filters")
 	f.Lookup("deflate").DefValue = "0" // which help does not show
 	f.BoolVarP(&s.shuffle, "shuffle", "s", false, "shuffle before -d")
-	f.StringArrayVar(&s.lossy, "lossy", nil, "allow quantize or bitround, first in the -F of these variables, to round their values: `VARS`; the archive then restores the rounded values")
+	f.StringArrayVar(&s.lossy, "lossy", nil, "round the values of `VARS` with quantize or bitround, the first filter in their -F; the archive then restores the rounded values")
 	f.BoolVar(&s.ignoreMissing, "ignore-missing", false, "-F may name variables that a file does not have")
 	f.BoolVar(&s.noDefault, "no-default", false, "no filters for variables that no option names")
 	f.BoolVar(&s.nc4Order, "nc4-order", false, "the order of netCDF-4: fletcher32 first, then shuffle, then the others")

@@ -75,6 +75,8 @@ func (a *App) Parallel(ctx context.Context, files Files, w Work) {
 	}
 	r.slots, r.memory = semaphore.NewWeighted(r.jobs), semaphore.NewWeighted(r.budget)
 	r.all = semaphore.NewWeighted(r.jobs + flushing)
+	r.idle = make(chan func())
+	defer close(r.idle)
 	r.run(ctx)
 }
 
@@ -89,6 +91,22 @@ type parallel struct {
 	slots  *semaphore.Weighted // processors
 	memory *semaphore.Weighted // bytes
 	all    *semaphore.Weighted // files at work, with those that wait for the disk
+	idle   chan func()         // to goroutines that have nothing to do
+}
+
+// start runs f on a goroutine. Those that have finished are used again, since their stacks
+// have grown by then, which takes as long as a twentieth of the work for a small file.
+func (r *parallel) start(f func()) {
+	select {
+	case r.idle <- f:
+	default:
+		go func() {
+			f()
+			for f := range r.idle {
+				f()
+			}
+		}()
+	}
 }
 
 // fork copies the App for the work on file i.
@@ -184,7 +202,7 @@ func (r *parallel) begin(ctx context.Context, i int, j Job, before chan struct{}
 		k.app.written = free
 	}
 	k.app.Out, k.app.Err = &Output{w: logWriter{&k.log, false}}, logWriter{&k.log, true}
-	go func() {
+	r.start(func() {
 		defer close(k.done)
 		defer r.all.Release(1)
 		defer free()
@@ -192,7 +210,7 @@ func (r *parallel) begin(ctx context.Context, i int, j Job, before chan struct{}
 			<-before
 		}
 		k.end, k.err = r.w.One(&k.app, j)
-	}()
+	})
 	return k
 }
 

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"regexp"
+	"sync"
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
@@ -50,7 +51,9 @@ var (
 
 // otherScheme matches URLs. Those with schemes other than http and https are not opened
 // as files.
-var otherScheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]+://`)
+var otherScheme = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]+://`)
+})
 
 // Open opens a FILE argument: a file, a URL, or "-" for standard input. Standard input
 // is copied to an unnamed temporary file, unless it is redirected from a file. Reads
@@ -75,6 +78,7 @@ func (a *App) Open(ctx context.Context, name string) (*Input, error) {
 }
 
 func openRemote(ctx context.Context, name string) (*Input, error) {
+	CatchStop() // a request takes longer
 	r, err := remote.Open(ctx, name, nil)
 	if err != nil {
 		return nil, err
@@ -98,7 +102,7 @@ func OpenFile(name string, flag int) (*Input, error) {
 	st, err := os.Stat(name)
 	if err == nil {
 		err = checkRegular(st)
-	} else if otherScheme.MatchString(name) {
+	} else if otherScheme().MatchString(name) {
 		err = errors.New("unknown kind of URL, expected http, https, s3 or gs")
 	}
 	if err != nil {

@@ -78,7 +78,9 @@ func (a *App) hide(name string) {
 }
 
 // userInfo matches user and password in URLs.
-var userInfo = regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)[^\s/?#"']*@`)
+var userInfo = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)[^\s/?#"']*@`)
+})
 
 // redact removes the secrets of URLs from a text.
 func (a *App) redact(text string) string {
@@ -91,5 +93,5 @@ func (a *App) redact(text string) string {
 	if !strings.Contains(text, "://") {
 		return text
 	}
-	return userInfo.ReplaceAllString(text, "$1")
+	return userInfo().ReplaceAllString(text, "$1")
 }

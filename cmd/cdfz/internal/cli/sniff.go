@@ -89,6 +89,51 @@ func ExplainNotArchive(in *Input, err error) error {
 	return err
 }
 
+// ExplainNotNetCDF adds the kind of a file to the error that it is neither an archive nor a
+// classic netCDF file. Errors of damaged files stay as they are.
+func ExplainNotNetCDF(in *Input, err error) error {
+	if !errors.Is(err, archive.ErrNotArchive) {
+		if errors.Is(err, archive.ErrCorrupt) {
+			return ExplainNotArchive(in, err)
+		}
+		return err
+	}
+	k, readErr := sniff(in.R)
+	if readErr != nil {
+		return readErr
+	}
+	var found string
+	switch k {
+	case kindEmpty:
+		found = "an empty file"
+	case kindHDF5:
+		found = "a netCDF-4 (HDF5) file"
+	case kindClassic, kindArchive, kindOther:
+		var b [4]byte
+		n, readErr := in.R.ReadAt(b[:], 0)
+		if readErr != nil && !errors.Is(readErr, io.EOF) {
+			return readErr
+		}
+		found = fmt.Sprintf("a file that begins with % x", b[:n])
+	default:
+		found = "a file " + string(k)
+	}
+	err = &notNetCDF{"expected a cdfz archive or a classic netCDF file, found " + found, err}
+	if k == kindHDF5 {
+		return Hinted(err, "nccopy -k classic converts it")
+	}
+	return err
+}
+
+// notNetCDF is an error of the class of its cause, with another text.
+type notNetCDF struct {
+	text  string
+	cause error
+}
+
+func (e *notNetCDF) Error() string { return e.text }
+func (e *notNetCDF) Unwrap() error { return e.cause }
+
 // RefuseArchive returns an error if the input is already an archive.
 func RefuseArchive(in *Input) error {
 	ours, err := archive.IsArchive(in.R, in.Size)

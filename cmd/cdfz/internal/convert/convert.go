@@ -44,16 +44,16 @@ func Command(a *cli.App) *cobra.Command {
 netCDF-4 file (.nc4, .nc, .h5) or as a folder that is a Zarr store (.zarr). FILE may also
 be an http or https URL, or - for standard input. -o - writes to standard output.
 
-Chunks are the blocks of the archive. They are copied as they are stored where HDF5 or
-Zarr knows the filters: archives made with --preset portable or with -F. Others, among
-them those of lorenz, are encoded with the filters of --filters: shuffle and deflate by
-default. The dimensions, attributes, variables and values of a netCDF-4 file are those
-of the original, with the same types. Zarr stores are as the Zarr view of archives.
+Chunks are the blocks of the archive. Stored blocks are copied if HDF5 or Zarr knows
+their filters, as with --preset portable. Other blocks, such as those of lorenz, are
+encoded with the filters of --filters: shuffle and deflate by default. A netCDF-4 file has
+the dimensions, attributes, variables, values and types of the original. A Zarr store has
+the contents of the Zarr view of an archive.
 
 --refs json writes references instead, with which fsspec, xarray and zarr read the archive
-itself, at its path or at --url. Blocks of lorenz need the Python package cdfz there.
+itself, at its path or at --url. They need the Python package cdfz for blocks of lorenz.
 
-cdfz restore makes the original itself, which netCDF-4 programs read too.`,
+Programs that read netCDF-4 also read the original, which cdfz restore makes.`,
 		Example: cli.Examples(
 			"cdfz export tas.nc.cdfz -o tas.nc4",
 			"cdfz export --filters '2|32015,3' tas.nc.cdfz -o tas.nc4  # shuffle and zstd",
@@ -103,7 +103,7 @@ func (v *exporter) check(args []string) error {
 		v.to = toNetCDF4
 	default:
 		if v.to = endings[strings.ToLower(filepath.Ext(strings.TrimRight(v.Dest, "/")))]; v.to == "" {
-			return cli.Hinted(fmt.Errorf("-o %s: unknown ending", v.Dest), "--to %s or --to %s tells what to write", toNetCDF4, toZarr)
+			return cli.Hinted(fmt.Errorf("-o %s: unknown suffix", v.Dest), "--to %s or --to %s selects the format", toNetCDF4, toZarr)
 		}
 	}
 	return cmp.Or(v.checkFlags(args), v.checkDest(args))
@@ -192,7 +192,7 @@ func (v *exporter) run(ctx context.Context, name string) error {
 	defer in.Close()
 	f, err := archive.New(in.R, in.Size, v.OpenOptions())
 	if err != nil {
-		return cli.ExplainNotArchive(in, err)
+		return cli.ExplainNotNetCDF(in, err)
 	}
 	j := cli.Job{Name: name, Rel: filepath.Base(cli.LocalName(name)), Size: f.Image().Size()}
 	v.StartProgress("export", cli.Files{Jobs: []cli.Job{j}})

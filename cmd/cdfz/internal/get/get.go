@@ -7,9 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -180,9 +178,6 @@ func (v *getter) check(vars int) error {
 	return nil
 }
 
-// fewValues is a number of values that needs little memory.
-const fewValues = 1 << 16
-
 // getRun is a run of the verb on a file.
 type getRun struct {
 	*getter
@@ -200,7 +195,6 @@ type getRun struct {
 
 func (v *getter) run(ctx context.Context, name string, selections []*export.Selection) error {
 	start := time.Now()
-	defer v.lazyGC()()
 	r := &getRun{getter: v, name: name, start: start}
 	r.watched = v.explain || v.ShowsProgress()
 	if err := r.open(ctx); err != nil {
@@ -225,7 +219,6 @@ func (v *getter) run(ctx context.Context, name string, selections []*export.Sele
 	if !v.IsDirDest() {
 		return r.one(ctx, v.Dest, sel)
 	}
-	cli.TuneGC()
 	for i, path := range targetNames(selections, string(v.format)) {
 		if v.Stopped(ctx) {
 			break
@@ -273,16 +266,6 @@ func (e *shownError) Error() string {
 
 func (e *shownError) Unwrap() error { return e.error }
 
-// lazyGC delays the first garbage collection, which would take a third of the time for
-// a selection of few values. It overrides cli.TuneGC.
-func (v *getter) lazyGC() (undo func()) {
-	if os.Getenv("GOGC") != "" {
-		return func() {}
-	}
-	old := debug.SetGCPercent(100)
-	return func() { debug.SetGCPercent(old) }
-}
-
 // one writes selections to one target.
 func (r *getRun) one(ctx context.Context, path string, sel []*export.Values) error {
 	writer, err := export.NewWriter(r.format, sel)
@@ -297,12 +280,6 @@ func (r *getRun) one(ctx context.Context, path string, sel []*export.Values) err
 		return err
 	}
 	defer dst.Abort()
-	for _, s := range sel {
-		if s.Len() > fewValues {
-			cli.TuneGC()
-			break
-		}
-	}
 	blocks := int64(0)
 	stop := func() {}
 	if r.watched {

@@ -44,9 +44,9 @@ func CodecCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "codec",
 		Short: "Convert between Zarr's codecs and HDF5's filters",
-		Long: `Converts chains of filters between the two ways to write them: codecs of Zarr as JSON, and
-the ids and parameters of HDF5 in the syntax of -F. Codecs of HDF5 plugins are known too if
---plugin-path or HDF5_PLUGIN_PATH names folders.
+		Long: `Converts chains of filters between Zarr's codecs as JSON and HDF5's ids and parameters in
+the syntax of -F. Codecs of HDF5 plugins are included if --plugin-path or HDF5_PLUGIN_PATH
+names folders.
 
 Filters are in the order of encoding: the first one gets the values, and the last one makes
 the stored bytes. In Zarr, the last codec is the compressor.`,

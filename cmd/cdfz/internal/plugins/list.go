@@ -74,8 +74,8 @@ tried in the order of their names, and the first library with a filter id provid
 Filters that are built in are never taken from plugins.
 
 Libraries are loaded by another program, cdfz-plugin-host, which must be beside cdfz or on
-PATH. A plugin that crashes, hangs or takes all memory costs an error. A block that a plugin
-does not restore exactly is not written, so lossy filters only decode.`,
+PATH. If a plugin crashes, hangs or takes all memory, its block fails. Blocks that a plugin
+does not restore exactly are not written, so lossy filters can only decode.`,
 		Example: cli.Examples(
 			"cdfz plugins --plugin-path default",
 			"cdfz plugins path                                      # which folders?",

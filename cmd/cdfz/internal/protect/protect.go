@@ -66,8 +66,8 @@ func Command(a *cli.App) *cobra.Command {
 2 % of the file may be damaged, as one burst or in scattered sectors of 4 KiB. The
 result is the same as that of cdfz archive --parity.
 
-Each archive is verified first: parity would preserve damage. Parity is appended in
-place if the archive has none, and its tail is shorter than the parity. Otherwise a new
+Each archive is verified first, because parity would preserve damage. Parity is added in
+place if the archive has none and its tail is shorter than the parity. Otherwise a new
 file replaces the archive. -o writes a new archive and leaves FILE alone.
 
 If appending is interrupted, the archive is intact, but may have bytes after its end:

@@ -10,7 +10,7 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 )
 
-// Report tells about the parity of an archive.
+// Report describes the parity of an archive.
 type Report struct {
 	Percent float64 `json:"percent"`
 	Off     int64   `json:"off"`
@@ -85,7 +85,7 @@ func (p *Report) Text() string {
 // Changed reports whether healing has changed the archive.
 func (p *Report) Changed() bool { return p != nil && (p.Healed > 0 || p.Rebuilt) }
 
-// Hope tells what repair could heal.
+// Hope describes what repair could heal.
 func (p *Report) Hope() string {
 	text := fmt.Sprintf("parity of %s: %d of %d pieces are damaged", p.share, p.Damaged, p.Pieces+p.Records)
 	if len(p.Lost) == 0 && len(p.Unknown) == 0 {
@@ -100,7 +100,7 @@ func (p *Report) Hope() string {
 	return text
 }
 
-// Brief tells what parity an archive has, without checking it.
+// Brief describes the parity of an archive without checking it.
 type Brief struct {
 	Percent float64 `json:"percent"`
 	Off     int64   `json:"off"`

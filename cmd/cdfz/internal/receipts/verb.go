@@ -46,13 +46,12 @@ func Command(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "receipts [flags] FILE…",
 		Short: "Check receipts of archived files against the archives",
-		Long: `Checks each receipt that cdfz archive --receipts has written. The archive must be
-there and restore to a file of the size and the SHA-256 of the receipt. Nothing is
-written. --quick compares the archive's own record of size and SHA-256 and decodes
-nothing.
+		Long: `Checks the receipts that cdfz archive --receipts has written. The archive must exist
+and restore a file with the size and the SHA-256 of the receipt. Nothing is written.
+--quick decodes nothing: it compares the size and the SHA-256 that the archive records.
 
-If an archive has several receipts, the last one counts. A line that was cut off when
-a program was stopped is no error: its source was not deleted.
+If an archive has several receipts, the last one counts. A line that was cut off because
+the program was stopped is not an error: its source was not deleted.
 
 The exit code is 3 if an archive is damaged, and 1 if one is missing or holds another
 file.`,

@@ -42,8 +42,8 @@ replaced archives appear at once. Open the address in a browser for maps, series
 downloads of parts.
 
 The command runs until it is interrupted. It prints its address, and then a line for
-each request, unless there is -q. A damaged block cuts off the answers that need it, and
-is a message here.
+each request (-q: none). A damaged block cuts off the answers that need it, and a message
+appears here.
 
 By default, only programs on this computer reach the server. Before --listen :8080 opens
 it to others, consider --auth and --tls-cert, or a proxy in front of it.`,
