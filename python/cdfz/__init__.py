@@ -5,7 +5,7 @@
     cdfz.Archive("x.nc.cdfz")             # header and values without xarray
     cdfz.archive("x.nc")                  # runs the program cdfz
 
-Names may be http and https URLs. Open binary files and bytes do as well.
+Instead of a name, an http or https URL, an open binary file, or bytes will do.
 """
 from ._archive import Archive
 from ._errors import ArchiveDamaged, ArchiveError, ArchiveUnsupported

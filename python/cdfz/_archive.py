@@ -26,6 +26,13 @@ README, PLAN, MANIFEST, INDEX = (".cdfz/" + s for s in ("README", "plan.json", "
 PLAN_MEMBERS, PLAN_OPTIONAL = "format features writer layout image block chains rest vars groups", "pools"
 
 
+def refuse_later(line):
+    """Refuses an archive whose end line is intact and of another format ("The end")."""
+    m = re.match(rb"cdfz ([1-9][0-9]{0,8}) ", line)
+    if m and m[1] != b"1" and line[100:] == b"%08x\n" % zlib.crc32(line[:100]):
+        raise ArchiveUnsupported(f"format {m[1].decode()}")
+
+
 class Archive:
     """An archive open for reading. It is safe for concurrent use and can be pickled.
 
@@ -55,7 +62,9 @@ class Archive:
     def start(self):
         head = self.size >= 42 and self.source.read(0, 42)
         ours = head and head[:4] == b"PK\3\4" and head[30:42] == README.encode()
-        if not ours and (self.size < 109 or self.source.read(self.size - 109, 7) != b"cdfz 1 "):
+        line = bytes(self.source.read(self.size - 109, 109)) if self.size >= 109 else b""
+        refuse_later(line)
+        if not ours and line[:7] != b"cdfz 1 ":
             raise ArchiveUnsupported(f"{self.source.name}: not a cdfz archive")
         self.open()
 
@@ -124,11 +133,12 @@ class Archive:
 
     def set_manifest(self, content, end):
         """Reads the manifest, whose local header is at end."""
-        man = members(parse_json(content), "size sha256 entries blocks stored front plan header", "name name_hex copies loss")
+        man = members(parse_json(content), "size sha256 entries blocks stored front plan header", "name name_hex copies parity loss")
         need(not ("name" in man and "name_hex" in man), "name and name_hex")
         text(man.get("name", ""), 2**16), hexdigits(man.get("name_hex", ""), 0), hexdigits(man["sha256"], 64)
         for m in ("size", "entries", "blocks", "stored"):
             uint(man[m], m)
+        uint(man.get("parity", 0), "parity")
         front, plan, head = members(man["front"], "len crc32"), members(man["plan"], "off len crc32"), members(man["header"], "off len crc32", "mask")
         for place in (front, plan, head):
             hexdigits(place["crc32"], 8), uint(place.get("off", 0)), uint(place["len"]), uint(place.get("mask", 0), "mask", M32)

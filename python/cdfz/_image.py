@@ -3,7 +3,7 @@ import io
 
 
 class ImageFile(io.RawIOBase):
-    """The image as a binary file, read-only and seekable. read() returns what is asked for."""
+    """The image as a binary file, read-only and seekable. read() returns all requested bytes up to the end."""
 
     def __init__(self, archive, name=None):
         self._archive, self._at = archive, 0
