@@ -26,6 +26,7 @@ import (
 func main() {
 	var o options
 	flag.IntVar(&o.runs, "n", 3, "runs of each program")
+	flag.BoolVar(&o.warm, "warm", false, "run each program once before, and do not count that")
 	flag.StringVar(&o.cdfz, "cdfz", "", "the cdfz program (default: built from ./cmd/cdfz)")
 	flag.StringVar(&o.tools, "tools", "cdfz,cdfz-fast,nccopy,gzip,zstd,zstd-T2", "which to run: "+strings.Join(toolNames(), ", "))
 	flag.StringVar(&o.python, "python", "/usr/bin/python3", "a Python that has netCDF4 and zarr, for the tool zarr")
@@ -53,7 +54,7 @@ func main() {
 
 type options struct {
 	runs                                int
-	sync, touch                         bool
+	sync, touch, warm                   bool
 	file, cdfz, python, tools, dir, out string
 }
 
@@ -85,14 +86,24 @@ func run(ctx context.Context, o *options) error {
 	}
 	rep := &report{Machine: thisMachine(ctx, programs), File: in.name, Size: in.size, Runs: o.runs, Sync: o.sync, Touch: o.touch}
 	all := make([][]sample, len(programs))
-	for n := range o.runs {
-		for i, t := range programs {
+	first := 0
+	if o.warm {
+		first = -1
+	}
+	for n := first; n < o.runs; n++ {
+		for i := range programs {
+			if n&1 == 1 { // each second round in the opposite order
+				i = len(programs) - 1 - i
+			}
+			t := programs[i]
 			fmt.Fprintf(os.Stderr, "run %d of %d: %s\n", n+1, o.runs, t.name)
 			s, err := measure(ctx, t, in, dir, o)
 			if err != nil {
 				return err
 			}
-			all[i] = append(all[i], s)
+			if n >= 0 {
+				all[i] = append(all[i], s)
+			}
 		}
 	}
 	for i, t := range programs {

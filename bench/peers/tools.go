@@ -35,9 +35,11 @@ var programs = []tool{
 	{"gzip", "gzip -6", []string{"gzip", "-6", "-c", "IN"}, []string{"gzip", "-dc", "IN"}, []string{"gzip", "--version"}},
 	{"zstd", "zstd -3", zstd("-3", "-T1"), zstd("-d", "-T1"), []string{"zstd", "--version"}},
 	{"zstd-T2", "zstd -3 -T2", zstd("-3", "-T2"), zstd("-d", "-T2"), nil},
+	{"zstd-1-T2", "zstd -1 -T2", zstd("-1", "-T2"), zstd("-d", "-T2"), nil},
 	{"zstd-19", "zstd -19 -T2", zstd("-19", "-T2"), zstd("-d", "-T2"), nil},
 	{"zarr", "zarr Blosc zstd 5", []string{"PYTHON", "SCRIPT", "compress", "IN", "OUT"}, []string{"PYTHON", "SCRIPT", "restore", "IN", "OUT"},
 		[]string{"PYTHON", "-c", "import zarr, numcodecs; print('zarr', zarr.__version__, 'numcodecs', numcodecs.__version__)"}},
+	{"cp", "cp", []string{"cp", "IN", "OUT"}, []string{"cp", "IN", "OUT"}, nil},
 	{"xz", "xz -6 -T2", []string{"xz", "-6", "-T2", "-c", "IN"}, []string{"xz", "-d", "-T2", "-c", "IN"}, []string{"xz", "--version"}},
 }
 
