@@ -108,7 +108,7 @@ type Var struct {
 	Begin int64
 
 	Record bool    // the first dimension is unlimited
-	Shape  []int64 // in elements; the first is NumRecs if Record
+	Shape  []int64 // in elements; the first is NumRecs if Record; empty and not nil for a scalar
 	// RecLen is the length in bytes of the values in one record of a record variable,
 	// or of all values of another variable. Padding is not counted.
 	RecLen int64

@@ -163,9 +163,10 @@ func (p *parser) keep(b []byte) []byte {
 // claimed bounds the memory for dimension numbers of a variable before they are read.
 const claimed = 1024
 
-// next returns memory for n values from a piece for many variables.
+// next returns memory for n values from a piece for many variables. It is never nil: a
+// scalar has an empty shape, which JSON writes as [] and not as null.
 func next[T any](piece *[]T, n int) []T {
-	if n > len(*piece) {
+	if n > len(*piece) || *piece == nil {
 		*piece = make([]T, max(n, 256))
 	}
 	s := (*piece)[:n:n]

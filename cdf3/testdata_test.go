@@ -97,6 +97,7 @@ func checkHeader(t testing.TB, h *Header, b []byte) {
 	require.Equal(t, h, h2)
 	for i := range h.Vars {
 		v := &h.Vars[i]
+		require.NotNil(t, v.Shape, "JSON needs [] for scalars")
 		require.Len(t, v.Shape, len(v.DimIDs))
 		n := v.Type.Size()
 		for j, d := range v.Shape {

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -63,6 +64,30 @@ func TestWorkers(t *testing.T) {
 			}
 			require.Equal(t, want, got)
 		}
+	}
+}
+
+// TestScalars checks that the shape of a scalar is an empty list in all metadata, also
+// in that of an archive. The first variable of the file is a scalar.
+func TestScalars(t *testing.T) {
+	f := archived(t, "cdf5_scalars.nc", archive.WriteOptions{Zarr: archive.ZarrAlways})
+	z, err := f.Zarr(ctx, nil)
+	require.NoError(t, err)
+	for name, text := range z.Metadata() {
+		require.NotContains(t, string(text), `"shape":null`, name)
+	}
+	for _, version := range []int{2, 3} {
+		dir := filepath.Join(t.TempDir(), "x.zarr")
+		_, err := Write(ctx, dir, f, &Options{Format: version})
+		require.NoError(t, err)
+		found := 0
+		for name, text := range tree(t, dir) {
+			if strings.HasSuffix(name, "/.zarray") || strings.HasSuffix(name, "/zarr.json") {
+				require.NotContains(t, text, `"shape":null`, name)
+				found++
+			}
+		}
+		require.Positive(t, found)
 	}
 }
 
