@@ -19,6 +19,8 @@ type GroupWriter[T Lane] struct {
 	large        [nStreams][]extra // their extra bits
 	low          []byte
 	head         []byte
+	other        code          // of a packing that is tried
+	packs        [pack4][]byte // packed symbols
 }
 
 // Write appends the residuals to w.Dst.
@@ -223,72 +225,70 @@ func appendLow[T Lane](dst []byte, u *[GroupLen]T, k uint) []byte {
 // packed appends a stream with the shortest packing, which it returns.
 func (w *GroupWriter[T]) packed(s int) byte {
 	v, large := w.vals[s], w.large[s]
-	best := byte(pack1)
-	small := 0
-	for _, x := range v {
-		if x < 3 {
-			small++
+	best, syms := byte(pack1), v
+	w.code.set(v)
+	var above [pack4 + 1]int // values that need extra bits
+	for x, f := range w.code.freq {
+		if x >= 15 {
+			above[pack2] += int(f)
+		}
+		if x >= 3 {
+			above[pack4] += int(f)
 		}
 	}
-	if 2*small > len(v) {
-		least := w.cost(v, large)
+	if 2*above[pack4] < len(v) {
+		least := w.code.cost()
+		for _, e := range large {
+			least += int(e.n)
+		}
 		for p := byte(pack2); p <= pack4; p++ {
-			w.pack(v, large, p)
-			if c := w.cost(w.syms, w.extra); c < least {
-				best, least = p, c
+			if len(v)>>p+4*above[p] >= least { // at least a bit for each symbol, four more for each large value
+				continue
+			}
+			to := &w.packs[p-pack2]
+			*to = pack(*to, v, p)
+			w.other.set(*to)
+			if c := w.other.cost() + 4*above[p]; c < least {
+				best, least, syms = p, c, *to
+				w.code, w.other = w.other, w.code
 			}
 		}
 	}
 	if best != pack1 {
-		w.pack(v, large, best)
-		v, large = w.syms, w.extra
+		large = w.excess(v, large, best)
 	}
-	w.stream(v, large)
+	w.coded(syms, large, &w.code)
 	return best
 }
 
-// pack sets w.syms and w.extra to symbols of several values each.
-func (w *GroupWriter[T]) pack(v []byte, large []extra, p byte) {
-	w.syms, w.extra = w.syms[:0], w.extra[:0]
-	per, width, esc := 2, 4, uint64(15)
+// pack sets dst to symbols of 2 or 4 values each.
+func pack(dst, v []byte, p byte) []byte {
+	dst = Grow(dst, len(v)>>p)
 	if p == pack4 {
-		per, width, esc = 4, 2, 3
+		kernels.Pack4(dst, v)
+	} else {
+		kernels.Pack2(dst, v)
 	}
-	for i := 0; i < len(v); i += per {
-		var s uint64
-		for j, y := range v[i : i+per] {
-			x := uint64(y)
-			if x >= esc {
-				if len(large) > 0 && int(large[0].at) == i+j {
-					x = 1<<large[0].n | large[0].v
-					large = large[1:]
-				}
-				w.extra = append(w.extra, extra{x - esc, int32(len(w.syms)), 0})
-				x = esc
-			}
-			s |= x << (j * width)
-		}
-		w.syms = append(w.syms, byte(s))
-	}
+	return dst
 }
 
-// cost estimates how many bits a stream takes.
-func (w *GroupWriter[T]) cost(syms []byte, ext []extra) int {
-	var freq [256]uint32
-	histogram(&freq, syms)
-	bits := 0
-	for _, e := range ext {
-		bits += int(e.n)
-		if e.n == 0 {
-			bits += 4
+// excess returns the extra bits of packed values. large are those of the values alone.
+func (w *GroupWriter[T]) excess(v []byte, large []extra, p byte) []extra {
+	least := byte(15)
+	if p == pack4 {
+		least = 3
+	}
+	w.extra = w.extra[:0]
+	for i, y := range v {
+		if y < least {
+			continue
 		}
+		x := uint64(y)
+		if len(large) > 0 && int(large[0].at) == i {
+			x = 1<<large[0].n | large[0].v
+			large = large[1:]
+		}
+		w.extra = append(w.extra, extra{x - uint64(least), int32(i >> p), 0})
 	}
-	if int(freq[syms[0]]) == len(syms) {
-		return bits
-	}
-	var lens [256]uint8
-	bits += codeLengths(&lens, &freq)
-	var head bitWriter
-	writeLengths(&head, &lens)
-	return bits + 8*len(head.buf)
+	return w.extra
 }

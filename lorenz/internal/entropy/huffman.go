@@ -94,9 +94,15 @@ func limitLengths(count *[256]int) {
 	}
 }
 
+// codeWord is a code word and, from bit 16 on, its length.
+type codeWord uint32
+
+func (w codeWord) bits() uint64 { return uint64(w & (1<<16 - 1)) }
+func (w codeWord) len() uint    { return uint(w >> 16 & 63) }
+
 // canonical assigns the code words, reversed for a stream whose first bit is
 // the lowest one.
-func canonical(codes *[256]uint16, lens *[256]uint8) {
+func canonical(words *[256]codeWord, lens *[256]uint8) {
 	var next [maxCode + 2]uint16
 	for _, l := range lens {
 		if l > 0 {
@@ -109,7 +115,7 @@ func canonical(codes *[256]uint16, lens *[256]uint8) {
 	// next[l] is now twice the words before length l, and thus its first word.
 	for s, l := range lens {
 		if l > 0 {
-			codes[s] = bits.Reverse16(next[l]) >> (16 - l)
+			words[s] = codeWord(bits.Reverse16(next[l])>>(16-l)) | codeWord(l)<<16
 			next[l]++
 		}
 	}

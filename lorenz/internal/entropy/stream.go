@@ -1,7 +1,9 @@
 package entropy
 
 import (
+	"encoding/binary"
 	"math/bits"
+	"slices"
 )
 
 // A stream is a sequence of byte symbols, some of which are followed by extra
@@ -50,6 +52,7 @@ type StreamWriter struct {
 	body  []byte // of chunks
 	syms  []byte
 	extra []extra
+	code  code
 }
 
 // Numbers appends a stream of numbers.
@@ -68,25 +71,48 @@ func (w *StreamWriter) Numbers(v []uint64) {
 // Symbols appends a stream of symbols without extra bits.
 func (w *StreamWriter) Symbols(syms []byte) { w.stream(syms, nil) }
 
+// code is how the symbols of a stream are coded.
+type code struct {
+	freq  [256]uint32
+	lens  [256]uint8
+	bits  int  // of all symbols
+	one   bool // all symbols are the same
+	head  bitWriter
+	whole int // bytes of the code lengths that are full
+}
+
+// set chooses the code of symbols. There is at least one.
+func (c *code) set(syms []byte) {
+	histogram(&c.freq, syms)
+	c.one = int(c.freq[syms[0]]) == len(syms)
+	c.bits, c.whole, c.head.buf = 0, 0, c.head.buf[:0]
+	if !c.one {
+		c.bits = codeLengths(&c.lens, &c.freq)
+		writeLengths(&c.head, &c.lens)
+		c.whole = len(c.head.buf)
+		c.head.align()
+	}
+}
+
+// cost returns about how many bits the symbols and the code take.
+func (c *code) cost() int { return c.bits + 8*c.whole }
+
 // stream appends a stream of symbols. Without symbols it is empty.
 func (w *StreamWriter) stream(syms []byte, ext []extra) {
 	if len(syms) == 0 {
 		return
 	}
-	var freq [256]uint32
-	histogram(&freq, syms)
+	w.code.set(syms)
+	w.coded(syms, ext, &w.code)
+}
+
+// coded appends a stream of symbols with their code.
+func (w *StreamWriter) coded(syms []byte, ext []extra, c *code) {
 	method := byte(streamHuff)
-	var lens [256]uint8
-	var head bitWriter
-	if int(freq[syms[0]]) == len(syms) {
+	if c.one {
 		method = streamConst
-	} else {
-		n := codeLengths(&lens, &freq)
-		writeLengths(&head, &lens)
-		head.align()
-		if (n+7)/8+len(head.buf) >= len(syms) {
-			method = streamRaw
-		}
+	} else if (c.bits+7)/8+len(c.head.buf) >= len(syms) {
+		method = streamRaw
 	}
 	if len(ext) > 0 {
 		method |= streamExtra
@@ -102,15 +128,17 @@ func (w *StreamWriter) stream(syms []byte, ext []extra) {
 		w.Dst = append(w.Dst, syms...)
 		return
 	case streamHuff, streamHuff | streamExtra:
-		w.Dst = append(w.Dst, head.buf...)
+		w.Dst = append(w.Dst, c.head.buf...)
 	}
-	w.chunks(syms, ext, method, &lens)
+	w.chunks(syms, ext, method, &c.lens)
 }
 
 // chunks appends the table of chunk lengths and the chunks.
 func (w *StreamWriter) chunks(syms []byte, ext []extra, method byte, lens *[256]uint8) {
-	var codes [256]uint16
-	canonical(&codes, lens)
+	var words [256]codeWord
+	if method&^streamExtra == streamHuff {
+		canonical(&words, lens)
+	}
 	bw := bitWriter{buf: w.body[:0]}
 	w.lens = w.lens[:0]
 	for at := 0; at < len(syms); at += ChunkSyms {
@@ -120,7 +148,7 @@ func (w *StreamWriter) chunks(syms []byte, ext []extra, method byte, lens *[256]
 		case streamRaw:
 			bw.buf = append(bw.buf, syms[at:end]...)
 		case streamHuff:
-			bw.symbols(syms[at:end], &codes, lens)
+			bw.symbols(syms[at:end], &words)
 		}
 		for len(ext) > 0 && int(ext[0].at) < end {
 			if e := ext[0]; e.n > 0 {
@@ -139,27 +167,27 @@ func (w *StreamWriter) chunks(syms []byte, ext []extra, method byte, lens *[256]
 }
 
 // symbols appends code words.
-func (w *bitWriter) symbols(syms []byte, codes *[256]uint16, lens *[256]uint8) {
-	acc, n, buf := w.acc, w.n, w.buf
-	for len(syms) >= 4 {
-		acc |= uint64(codes[syms[0]]) << n
-		n += uint(lens[syms[0]])
-		acc |= uint64(codes[syms[1]]) << n
-		n += uint(lens[syms[1]])
-		acc |= uint64(codes[syms[2]]) << n
-		n += uint(lens[syms[2]])
-		acc |= uint64(codes[syms[3]]) << n
-		n += uint(lens[syms[3]])
-		syms = syms[4:]
-		k := n >> 3
-		buf = append(buf, byte(acc), byte(acc>>8), byte(acc>>16), byte(acc>>24), byte(acc>>32), byte(acc>>40), byte(acc>>48))
-		buf = buf[:len(buf)-7+int(k)]
-		acc >>= 8 * k
+func (w *bitWriter) symbols(syms []byte, words *[256]codeWord) {
+	const each = 4 // with the bits of w.acc these fit in 64 bits
+	buf := slices.Grow(w.buf, len(syms)*maxCode/8+8)
+	out, at := buf[:cap(buf)], len(buf)
+	acc, n := w.acc, w.n
+	for len(syms) >= each {
+		a, b, c, d := words[syms[0]], words[syms[1]], words[syms[2]], words[syms[3]]
+		ab := a.bits() | b.bits()<<a.len()
+		cd := c.bits() | d.bits()<<c.len()
+		k := a.len() + b.len()
+		acc |= (ab | cd<<(k&63)) << (n & 63)
+		n += k + c.len() + d.len()
+		binary.LittleEndian.PutUint64(out[at:], acc)
+		at += int(n >> 3)
+		acc >>= n &^ 7 & 63
 		n &= 7
+		syms = syms[each:]
 	}
-	w.acc, w.n, w.buf = acc, n, buf
+	w.acc, w.n, w.buf = acc, n, out[:at]
 	for _, s := range syms {
-		w.put(uint64(codes[s]), uint(lens[s]))
+		w.put(words[s].bits(), words[s].len())
 	}
 }
 
@@ -185,17 +213,25 @@ func appendLengths(dst []byte, lens []int) []byte {
 
 // histogram counts the symbols.
 func histogram(freq *[256]uint32, syms []byte) {
-	var odd [256]uint32
-	for len(syms) >= 2 {
-		freq[syms[0]]++
-		odd[syms[1]]++
-		syms = syms[2:]
+	var other [3][256]uint32 // equal symbols that follow each other do not wait for each other
+	clear(freq[:])
+	for len(syms) >= 8 {
+		v := binary.LittleEndian.Uint64(syms)
+		freq[byte(v)]++
+		other[0][byte(v>>8)]++
+		other[1][byte(v>>16)]++
+		other[2][byte(v>>24)]++
+		freq[byte(v>>32)]++
+		other[0][byte(v>>40)]++
+		other[1][byte(v>>48)]++
+		other[2][byte(v>>56)]++
+		syms = syms[8:]
 	}
 	for _, s := range syms {
 		freq[s]++
 	}
-	for i, f := range odd {
-		freq[i] += f
+	for i := range freq {
+		freq[i] += other[0][i] + other[1][i] + other[2][i]
 	}
 }
 

@@ -216,6 +216,24 @@ func splitFast(sym *[32]byte, low []byte, u *[32]uint32, k uint) uint32 {
 	return splitBMI2(sym, &low[0], u, uint64(k))
 }
 
+func pack2Fast(dst, v []byte) int {
+	k := whole(2*len(dst), 64)
+	if k > 0 {
+		_ = v[k-1]
+		pack2AVX2(&dst[0], &v[0], k)
+	}
+	return k / 2
+}
+
+func pack4Fast(dst, v []byte) int {
+	k := whole(4*len(dst), 64)
+	if k > 0 {
+		_ = v[k-1]
+		pack4AVX2(&dst[0], &v[0], k)
+	}
+	return k / 4
+}
+
 func decode4Fast(dst []byte, n int, src []byte, p *[4]uint64, tables *[4]*Table) bool {
 	last := slices.Max(p[:])>>3 + uint64(n*TableBits+7)>>3 + 8
 	if !haveFast || n == 0 || last > uint64(len(src)) {

@@ -1147,6 +1147,72 @@ DATA packed<>+24(SB)/4, $0x00000003
 DATA packed<>+28(SB)/4, $0x00000007
 GLOBL packed<>(SB), RODATA|NOPTR, $32
 
+// func pack2AVX2(dst *byte, v *byte, n int)
+// Requires: AVX, AVX2
+TEXT ·pack2AVX2(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         v+8(FP), CX
+	MOVQ         n+16(FP), DX
+	MOVL         $0x0f0f0f0f, BX
+	VMOVD        BX, X0
+	VPBROADCASTD X0, Y0
+	MOVL         $0x10011001, BX
+	VMOVD        BX, X1
+	VPBROADCASTD X1, Y1
+	MOVL         $0x00100001, BX
+	VMOVD        BX, X2
+	VPBROADCASTD X2, Y2
+
+loop:
+	VPMINUB    (CX), Y0, Y2
+	VPMADDUBSW Y1, Y2, Y2
+	VPMINUB    32(CX), Y0, Y3
+	VPMADDUBSW Y1, Y3, Y3
+	VPACKUSWB  Y3, Y2, Y2
+	VPERMQ     $0xd8, Y2, Y2
+	VMOVDQU    Y2, (AX)
+	ADDQ       $0x40, CX
+	ADDQ       $0x20, AX
+	SUBQ       $0x40, DX
+	JNZ        loop
+	VZEROUPPER
+	RET
+
+// func pack4AVX2(dst *byte, v *byte, n int)
+// Requires: AVX, AVX2
+TEXT ·pack4AVX2(SB), NOSPLIT, $0-24
+	MOVQ         dst+0(FP), AX
+	MOVQ         v+8(FP), CX
+	MOVQ         n+16(FP), DX
+	MOVL         $0x03030303, BX
+	VMOVD        BX, X0
+	VPBROADCASTD X0, Y0
+	MOVL         $0x04010401, BX
+	VMOVD        BX, X1
+	VPBROADCASTD X1, Y1
+	MOVL         $0x00100001, BX
+	VMOVD        BX, X2
+	VPBROADCASTD X2, Y2
+
+loop:
+	VPMINUB    (CX), Y0, Y3
+	VPMADDUBSW Y1, Y3, Y3
+	VPMINUB    32(CX), Y0, Y4
+	VPMADDUBSW Y1, Y4, Y4
+	VPMADDWD   Y2, Y3, Y3
+	VPMADDWD   Y2, Y4, Y4
+	VPACKUSDW  Y4, Y3, Y3
+	VPERMQ     $0xd8, Y3, Y3
+	VPACKUSWB  Y3, Y3, Y3
+	VPERMQ     $0xd8, Y3, Y3
+	VMOVDQU    X3, (AX)
+	ADDQ       $0x40, CX
+	ADDQ       $0x10, AX
+	SUBQ       $0x40, DX
+	JNZ        loop
+	VZEROUPPER
+	RET
+
 // func expandAVX2(y *uint32, src *uint32, masks *uint64, n int, places *[256][8]byte)
 // Requires: AVX, AVX2, POPCNT
 TEXT ·expandAVX2(SB), NOSPLIT, $0-40

@@ -68,6 +68,14 @@ func check(t *testing.T, y []uint32, stride int, d float64) {
 	both(t, func() any { x := make([]uint32, n); Subtract(x, y, other); return x })
 	both(t, func() any { x := append([]uint32(nil), y...); Subtract(x, x, other); return x })
 	both(t, func() any { x := make([]uint32, len(raw)/32); Tops(x, raw); return x })
+	both(t, func() any { b := make([]byte, len(raw)/2); Pack2(b, raw); return b })
+	both(t, func() any { b := make([]byte, len(raw)/4); Pack4(b, raw); return b })
+	small := make([]byte, len(raw))
+	for i, v := range raw {
+		small[i] = v >> (4 + i%3)
+	}
+	both(t, func() any { b := make([]byte, len(raw)/2); Pack2(b, small); return b })
+	both(t, func() any { b := make([]byte, len(raw)/4); Pack4(b, small); return b })
 	if n > 0 {
 		places := append([]uint32(nil), y...)
 		for i := range places {

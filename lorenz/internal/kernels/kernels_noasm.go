@@ -24,6 +24,9 @@ func stampFast([]byte, []uint64, uint32) bool { return false }
 
 func splitFast(*[32]byte, []byte, *[32]uint32, uint) uint32 { return 0 }
 
+func pack2Fast(_, _ []byte) int { return 0 }
+func pack4Fast(_, _ []byte) int { return 0 }
+
 func decode4Fast([]byte, int, []byte, *[4]uint64, *[4]*Table) bool { return false }
 
 // Join reports false: there is no assembly.

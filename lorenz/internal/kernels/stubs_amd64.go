@@ -103,6 +103,16 @@ func marksAVX2(y *[34]uint32, m uint32) (marks uint32)
 //go:noescape
 func splitBMI2(sym *[32]byte, low *byte, u *[32]uint32, k uint64) (or uint32)
 
+// pack2AVX2 is Pack2 for n bytes of v, a multiple of 64.
+//
+//go:noescape
+func pack2AVX2(dst *byte, v *byte, n int)
+
+// pack4AVX2 is Pack4 for n bytes of v, a multiple of 64.
+//
+//go:noescape
+func pack4AVX2(dst *byte, v *byte, n int)
+
 // expandAVX2 is Expand for n masks. It reads up to 8 elements after the last one it uses.
 //
 //go:noescape

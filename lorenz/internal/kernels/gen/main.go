@@ -25,6 +25,8 @@ func main() {
 	predict()
 	marks()
 	split()
+	pack("pack2AVX2", "Pack2", 2, 0x0F0F0F0F, 0x10011001)
+	pack("pack4AVX2", "Pack4", 4, 0x03030303, 0x04010401)
 	expand()
 	stamp()
 	decode4()
