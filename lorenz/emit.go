@@ -243,7 +243,8 @@ func (c *coder[T]) emitReferences(s *shape, dst, raw []byte, x *candidate[T], si
 			most = 3.5
 		}
 	}
-	if c.refs.Estimate(r, x.signed(s), s.rows(), runs) > most*float64(size)/float64(len(r)) {
+	limit := most * float64(size) / float64(len(r))
+	if c.refs.Estimate(r, x.signed(s), s.rows(), runs, limit) > limit {
 		return dst
 	}
 	other := *x

@@ -52,8 +52,9 @@ func (f *Finder[T]) Find(y []T, signs bool, strides []int, depth int) {
 }
 
 // Estimate returns the bits for each number of a number of runs of y, if only the numbers of
-// the same run are referred to.
-func (f *Finder[T]) Estimate(y []T, signs bool, strides []int, runs int) float64 {
+// the same run are referred to. It does not visit all runs if the first ones take far more than
+// limit.
+func (f *Finder[T]) Estimate(y []T, signs bool, strides []int, runs int, limit float64) float64 {
 	const length = 256
 	sum, n := float32(0), 0
 	for k := range runs {
@@ -66,7 +67,7 @@ func (f *Finder[T]) Estimate(y []T, signs bool, strides []int, runs int) float64
 			sum += f.best(i, 1).bits
 			f.enter(i)
 		}
-		if n += len(part); n == len(y) {
+		if n += len(part); n == len(y) || float64(sum) > 1.25*limit*float64(n) {
 			break
 		}
 	}

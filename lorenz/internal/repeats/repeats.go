@@ -90,13 +90,19 @@ func Recurring[T entropy.Lane](f *Finder, r []T, k int) float64 {
 		return 0
 	}
 	hits, seen := 0, 0
-	try := func(r []T, h uint64) {
-		zero := true // runs of zeros cost little anyway
+	try := func(r []T) {
+		var h, or uint64
+		for len(r) >= 2 {
+			a, b := uint64(r[0]), uint64(r[1])
+			or |= a | b
+			h = (h ^ h>>29 ^ a ^ bits.RotateLeft64(b, 32)) * m
+			r = r[2:]
+		}
 		for _, v := range r {
-			zero = zero && v == 0
+			or |= uint64(v)
 			h = (h ^ h>>29 ^ uint64(v)) * m
 		}
-		if zero {
+		if or == 0 { // runs of zeros cost little anyway
 			return
 		}
 		h = (h ^ h>>29) * m
@@ -108,7 +114,7 @@ func Recurring[T entropy.Lane](f *Finder, r []T, k int) float64 {
 	}
 	eachMarked(r[:len(r)-max(k, 3)+3], func(i int) {
 		seen++
-		try(r[i:i+k], 0)
+		try(r[i : i+k])
 	})
 	if seen < len(r)/(4*of) {
 		// Few different values: places at equal distances.
@@ -116,7 +122,7 @@ func Recurring[T entropy.Lane](f *Finder, r []T, k int) float64 {
 		clear(f.head)
 		for i := 0; i+k <= len(r); i += of {
 			seen++
-			try(r[i:i+k], 0)
+			try(r[i : i+k])
 		}
 	}
 	return float64(hits) / float64(seen)
