@@ -113,10 +113,11 @@ const (
 	nothing    = "nothing"
 	tableIntro = `# What can be restored after damage
 
-A test overwrites each structure of an archive with zeros or random bytes, alone and together with each other structure.
-Then it runs *repair* and *restore --salvage*. The archive holds 1.1 MB in blocks of 4 KiB. It has a Zarr view and second
-copies of plan and netCDF header, once without parity and once with parity of 5 %. These tables are printed by
-` + "`go test ./archive -run TestDamageTables -tables`" + `, and the test compares them.
+A test overwrites each structure of an archive, and each pair of structures, with zeros or random
+bytes. Then it runs *repair* and *restore --salvage*. The archive holds 1.1 MB in blocks of 4 KiB.
+It has a Zarr view and second copies of the plan and the netCDF header. The test runs once without
+parity and once with parity of 5 %. ` + "`go test ./archive -run TestDamageTables -tables`" + ` writes these
+tables, and the test compares them with its results.
 
 | word | meaning |
 |---|---|
@@ -125,8 +126,9 @@ copies of plan and netCDF header, once without parity and once with parity of 5 
 | part | all blocks except the overwritten one are restored |
 | nothing | no value is restored |
 
-If both README and end line are lost, *repair* recognizes the archive by the local header of its plan, and *verify* does not
-recognize it. The row "parity" overwrites the whole parity, which is 6 % of the file.
+If both README and end line are lost, *repair* recognizes the archive by the local header of its
+plan, but *verify* does not recognize it. The row "parity" overwrites the whole parity, which is 6 %
+of the file.
 
 `
 )
