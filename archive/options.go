@@ -118,7 +118,7 @@ func (o *WriteOptions) withDefaults() (WriteOptions, error) {
 		}
 	}
 	if c.Block < MinBlock || c.Block > MaxBlock {
-		return c, fault.Optionsf("block of %d bytes, expected %d to %d", c.Block, MinBlock, MaxBlock)
+		return c, fault.Optionsf("expected a block of %d to %d bytes, found %d", MinBlock, MaxBlock, c.Block)
 	}
 	if c.Memory == 0 {
 		c.Memory = DefaultMemory
@@ -130,17 +130,17 @@ func (o *WriteOptions) withDefaults() (WriteOptions, error) {
 		c.Workers = runtime.GOMAXPROCS(0)
 	}
 	if c.Workers < 1 || c.Workers > blocks.MaxWorkers {
-		return c, fault.Optionsf("%d workers, expected 1 to %d", c.Workers, blocks.MaxWorkers)
+		return c, fault.Optionsf("expected 1 to %d workers, found %d", blocks.MaxWorkers, c.Workers)
 	}
 	if len(c.Lossy) > maxLossy {
-		return c, fault.Optionsf("%d lossy variables, expected at most %d", len(c.Lossy), maxLossy)
+		return c, fault.Optionsf("expected at most %d lossy variables, found %d", maxLossy, len(c.Lossy))
 	}
 	switch c.Zarr {
 	case "":
 		c.Zarr = ZarrAuto
 	case ZarrAuto, ZarrAlways, ZarrConsolidated, ZarrNever:
 	default:
-		return c, fault.Optionsf("zarr mode %q, expected auto, always, consolidated or never", c.Zarr)
+		return c, fault.Optionsf("expected a Zarr mode of auto, always, consolidated or never, found %q", c.Zarr)
 	}
 	if c.Preset == "" {
 		c.Preset = PresetDefault
@@ -186,7 +186,7 @@ func (p Preset) Chain(t cdf3.Type) (filters.Chain, error) {
 		}
 		return filters.Chain{{ID: filters.Shuffle, Params: []uint32{uint32(t.Size())}}, deflate}, nil
 	}
-	return nil, fault.Optionsf("preset %q, expected one of %v", p, Presets)
+	return nil, fault.Optionsf("expected one of the presets %v, found %q", Presets, p)
 }
 
 // rest returns, for an image of size bytes, the chains for the block with the netCDF header, and for the other blocks

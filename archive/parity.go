@@ -48,7 +48,7 @@ func spooled(ctx context.Context, dst io.Writer, o *WriteOptions, write func(dst
 
 func checkShare(s parity.Share) error {
 	if s < 0 || s > parity.MaxShare {
-		return fault.Optionsf("parity of %s, expected at most %s", s, parity.MaxShare)
+		return fault.Optionsf("expected parity of at most %s, found %s", parity.MaxShare, s)
 	}
 	return nil
 }

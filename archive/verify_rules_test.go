@@ -161,7 +161,7 @@ func TestVerifyRules(t *testing.T) {
 		{"README of 1 MB", viewed, replace(czip.ReadmeName, func(format.MetaEntry) format.MetaEntry {
 			return format.NewStoredMeta(czip.ReadmeName, make([]byte, 1e6))
 		}), "more than the format allows"},
-		{"deflated README", viewed, replace(czip.ReadmeName, func(format.MetaEntry) format.MetaEntry { return format.NewMeta(czip.ReadmeName, []byte(format.Readme)) }), "method 8, expected 0"},
+		{"deflated README", viewed, replace(czip.ReadmeName, func(format.MetaEntry) format.MetaEntry { return format.NewMeta(czip.ReadmeName, []byte(format.Readme)) }), "expected method 0, found 8"},
 		{"later entry twice", viewed, insert(2, later, later), "twice or out of order"},
 		{"large later entry", viewed, insert(2, format.NewStoredMeta(".cdfz/large", make([]byte, 5<<20))), "more than the format allows"},
 		{"outside", viewed, insert(2, format.NewMeta("../../evil", nil)), "not an entry that the format allows"},
@@ -178,9 +178,9 @@ func TestVerifyRules(t *testing.T) {
 		}), "does not follow"},
 		{"consolidated, called viewed", consolidated, plan(`"layout":"consolidated"`, `"layout":"viewed"`), ".zarray\" is missing"},
 		{"viewed, called consolidated", viewed, plan(`"layout":"viewed"`, `"layout":"consolidated"`), "not an entry that the format allows"},
-		{"Zarr metadata stored", viewed, replace(".zmetadata", stored), "method 0, expected 8"},
+		{"Zarr metadata stored", viewed, replace(".zmetadata", stored), "expected method 8, found 0"},
 		{"other Zarr metadata", viewed, replace(".zattrs", func(format.MetaEntry) format.MetaEntry { return format.NewMeta(".zattrs", []byte(`{"a":1}`)) }), "does not follow"},
-		{"plan stored", viewed, replace(czip.PlanName, stored), "method 0, expected 8"},
+		{"plan stored", viewed, replace(czip.PlanName, stored), "expected method 8, found 0"},
 		{"codec of another filter", viewed, plan(`"codec":{"id":"zstd"`, `"codec":{"id":"zlib"`), "codec"},
 		{"unknown layout", pooled, plan(`"layout":"pooled"`, `"layout":"other"`), "layout"},
 		{"member twice", pooled, plan(`"layout":"pooled"`, `"layout":"pooled","layout":"pooled"`), "layout"},

@@ -66,7 +66,7 @@ func appendHeader(dst []byte, rows int64) []byte {
 // parseHeader returns the number of rows.
 func parseHeader(b []byte) (int64, error) {
 	if len(b) < HeaderLen {
-		return 0, fmt.Errorf("blockidx: header of %d bytes, expected %d: %w", len(b), HeaderLen, ErrCorrupt)
+		return 0, fmt.Errorf("blockidx: expected a header of %d bytes, found %d: %w", HeaderLen, len(b), ErrCorrupt)
 	}
 	rows := binary.LittleEndian.Uint64(b[8:])
 	if rows > math.MaxInt64 || string(appendHeader(nil, int64(rows))) != string(b[:HeaderLen]) {
@@ -104,7 +104,7 @@ func checkPage(page []byte, p int64) error {
 	}
 	want, got := binary.LittleEndian.Uint32(page), crc32.ChecksumIEEE(page[4:])
 	if want != got {
-		return fmt.Errorf("blockidx: page %d: checksum %08x, expected %08x: %w", p, got, want, ErrCorrupt)
+		return fmt.Errorf("blockidx: page %d: expected checksum %08x, found %08x: %w", p, want, got, ErrCorrupt)
 	}
 	return nil
 }

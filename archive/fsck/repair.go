@@ -284,7 +284,7 @@ func (x *repairer) findManifest(off int64) (same bool, err error) {
 		return false, lerr
 	}
 	if e.Stored > czip.MaxManifest {
-		return false, fault.Corruptf("manifest at byte %d has %d bytes", off, e.Stored)
+		return false, fault.Corruptf("manifest at byte %d: expected at most %d bytes, found %d", off, czip.MaxManifest, e.Stored)
 	}
 	payload, err := x.payload(&e)
 	if err != nil {
@@ -296,7 +296,7 @@ func (x *repairer) findManifest(off int64) (same bool, err error) {
 	}
 	if x.tail == nil {
 		if czip.CRC(data) != e.Crc || int64(len(data)) != e.Size {
-			return false, fault.Corruptf("manifest at byte %d: checksum %08x, expected %08x", off, czip.CRC(data), e.Crc)
+			return false, fault.Corruptf("manifest at byte %d: expected checksum %08x, found %08x", off, e.Crc, czip.CRC(data))
 		}
 		idxLen, err := blockidx.Size(x.l.Blocks)
 		if err != nil {
@@ -343,7 +343,7 @@ func (x *repairer) compareTail(same bool) error {
 		return err
 	}
 	if crc.Sum32() != x.tail.IdxCRC && !x.searched && len(p.Damage) == 0 {
-		x.damage(DamageIndex, x.tail.IdxOff, x.tail.IdxLen, fault.Corruptf("index: the rows found have checksum %08x, expected %08x", crc.Sum32(), x.tail.IdxCRC))
+		x.damage(DamageIndex, x.tail.IdxOff, x.tail.IdxLen, fault.Corruptf("index: expected rows with checksum %08x, found %08x", x.tail.IdxCRC, crc.Sum32()))
 	}
 	p.Identical = x.sound && len(p.Damage) == 0 && !x.o.Quick
 	return nil

@@ -124,7 +124,7 @@ func (x *repairer) healHeader(e *czip.ZipEntry, first int64) error {
 		// walkBlocks reported it.
 		x.p.Damage = slices.DeleteFunc(x.p.Damage, func(d Damage) bool { return d.Off == first && d.Kind == DamageBlock })
 	case a != e.Crc:
-		x.damage(DamageCopy, second, e.Stored, fault.Corruptf("%s at byte %d: checksum %08x, expected %08x", e.Name, second, b, e.Crc))
+		x.damage(DamageCopy, second, e.Stored, fault.Corruptf("%s at byte %d: expected checksum %08x, found %08x", e.Name, second, e.Crc, b))
 		return nil
 	}
 	bytes, err := blocks.Section{}.Get(x.R, from, e.Stored)

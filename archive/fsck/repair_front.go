@@ -236,7 +236,7 @@ func (x *repairer) proveFront(f *repairedFront, plan *format.MetaEntry) error {
 		return nil
 	}
 	x.p.t.Front = f.found
-	err := fault.Corruptf("README or metadata: damaged, and not what this program would write")
+	err := fault.Corruptf("README or metadata: damaged, and this program would write other bytes")
 	x.damage(DamageMetadata, 0, f.end, err)
 	return nil
 }

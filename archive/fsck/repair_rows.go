@@ -91,7 +91,7 @@ func (x *repairer) block(v int, b int64, name string, off int64) (czip.ZipEntry,
 		// The index has another place for the block, and nothing refutes it.
 		return fail(fault.Corruptf("index and local header have different places"))
 	case !ok:
-		err := format.NewBlockError(x.l, x.p.header, v, b, e.End()-e.Stored, fault.Corruptf("its %d stored bytes have another checksum than %08x", e.Stored, e.Crc))
+		err := format.NewBlockError(x.l, x.p.header, v, b, e.End()-e.Stored, fault.Corruptf("its %d stored bytes do not have checksum %08x", e.Stored, e.Crc))
 		x.damage(DamageBlock, e.End()-e.Stored, e.Stored, err)
 	}
 	if lerr != nil || e != local {

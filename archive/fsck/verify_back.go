@@ -60,7 +60,7 @@ func (v *verifier) checkCopy(e czip.ZipEntry, sum string) error {
 		return err
 	}
 	if got := format.Hex32(crc); got != sum {
-		err = fault.Corruptf("%s at byte %d: checksum %s, that of the original is %s", e.Name, at.Off, got, sum)
+		err = fault.Corruptf("%s at byte %d: expected checksum %s as in the original, found %s", e.Name, at.Off, sum, got)
 	}
 	v.back, v.off = append(v.back, e), e.End()
 	return v.damage(DamageCopy, at.Off, at.Len, err)
@@ -73,7 +73,7 @@ func (v *verifier) checkLater(e *czip.ZipEntry, twice bool) error {
 	}
 	var err error
 	if twice {
-		err = fault.Corruptf("%q is there twice", e.Name)
+		err = fault.Corruptf("%q occurs twice", e.Name)
 	}
 	if e.Method == czip.MethodStored {
 		crc, rerr := v.checksum(v.ctx, e.End()-e.Stored, e.Stored)
@@ -81,7 +81,7 @@ func (v *verifier) checkLater(e *czip.ZipEntry, twice bool) error {
 			return rerr
 		}
 		if crc != e.Crc {
-			err = fault.Corruptf("%s: checksum %08x, expected %08x", e.Name, crc, e.Crc)
+			err = fault.Corruptf("%s: expected checksum %08x, found %08x", e.Name, e.Crc, crc)
 		}
 	} else {
 		payload, rerr := v.payload(e)

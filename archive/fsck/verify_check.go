@@ -71,7 +71,7 @@ func (v *verifier) checkTail() error {
 // checkManifest compares the manifest with the results of the walk.
 func (v *verifier) checkManifest(e *czip.ZipEntry, payload []byte) error {
 	if v.tail != nil && czip.CRC(payload) != v.tail.ManCRC {
-		return fault.Corruptf("manifest at byte %d: checksum %08x, expected %08x", e.Off, czip.CRC(payload), v.tail.ManCRC)
+		return fault.Corruptf("manifest at byte %d: expected checksum %08x, found %08x", e.Off, v.tail.ManCRC, czip.CRC(payload))
 	}
 	data, err := format.Inflate(v.ctx, e, payload, czip.MaxManifest)
 	if err != nil {
@@ -93,7 +93,7 @@ func (v *verifier) checkManifest(e *czip.ZipEntry, payload []byte) error {
 	v.rep.Image, v.rep.SHA256, v.rep.Entries = m.ImageName(), m.SHA256, want.Entries
 	v.rep.Rounded, v.rep.SourceSHA256 = m.Loss.Rounded()
 	if n := len(v.rep.Rounded); n > 0 && v.header != nil && v.rep.Rounded[n-1] >= len(v.header.Vars) {
-		return fault.Corruptf("manifest: rounded variable %d of %d", v.rep.Rounded[n-1], len(v.header.Vars))
+		return fault.Corruptf("manifest: variable %d was rounded, but the netCDF header has %d variables", v.rep.Rounded[n-1], len(v.header.Vars))
 	}
 	if *m != want {
 		return fault.Corruptf("manifest: expected %s, found %s", format.EncodeJSON(want), data)
@@ -121,7 +121,7 @@ func (v *verifier) checkHeader() error {
 		case why[pv.Var] != unlimited.Blocked:
 			err = fault.Corruptf("plan: variable %q is blocked, but %s", name, why[pv.Var])
 		case !ok || path != pv.Path:
-			err = fault.Corruptf("plan: variable %q has path %q, expected %q", name, pv.Path, path)
+			err = fault.Corruptf("plan: variable %q: expected path %q, found %q", name, path, pv.Path)
 		}
 		if err := v.damage(DamagePlan, -1, -1, err); err != nil {
 			return err
@@ -169,7 +169,7 @@ func (v *verifier) checkCodecs() error {
 				continue
 			}
 			if len(f.Codec) > 0 && !sameJSON(f.Codec, want[j].Codec) {
-				err := fault.Corruptf("plan: codec %s of filter %d, expected %s", f.Codec, f.ID, want[j].Codec)
+				err := fault.Corruptf("plan: filter %d: expected codec %s, found %s", f.ID, want[j].Codec, f.Codec)
 				if err := v.damage(DamagePlan, -1, -1, err); err != nil {
 					return err
 				}
@@ -192,7 +192,7 @@ func (v *verifier) checkCodecs() error {
 			want = format.ViewAt(pv.Path, why)
 		}
 		if judged[pv.Chain] && pv.View != want {
-			err := fault.Corruptf("plan: variable %q has view %q, expected %q", pv.Path, string(pv.View), string(want))
+			err := fault.Corruptf("plan: variable %q: expected view %q, found %q", pv.Path, string(want), string(pv.View))
 			if err := v.damage(DamagePlan, -1, -1, err); err != nil {
 				return err
 			}

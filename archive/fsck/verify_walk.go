@@ -92,7 +92,7 @@ func (v *verifier) checkMeta(e *czip.ZipEntry) error {
 		fallthrough
 	case !foreign(e.Name):
 		if e.Method != want {
-			err = fault.Corruptf("%s has method %d, expected %d", e.Name, e.Method, want)
+			err = fault.Corruptf("%s: expected method %d, found %d", e.Name, want, e.Method)
 			break
 		}
 		_, err = format.Inflate(v.ctx, e, payload, limit)
@@ -120,7 +120,7 @@ func (v *verifier) walkBlind() error {
 				return err
 			}
 			if got := czip.CRC(payload); got != e.Crc {
-				err := fault.Corruptf("%q: checksum %08x, expected %08x", e.Name, got, e.Crc)
+				err := fault.Corruptf("%q: expected checksum %08x, found %08x", e.Name, e.Crc, got)
 				if err := v.damage(DamageBlock, e.Off, e.End()-e.Off, err); err != nil {
 					return err
 				}
@@ -196,7 +196,7 @@ func (v *verifier) walkBlock(i int, b int64, name string) (bool, error) {
 		}
 	}
 	if got := czip.CRC(stored); got != e.Crc {
-		err := format.NewBlockError(v.l, v.header, i, b, row.Off, fault.Corruptf("checksum %08x, expected %08x", got, e.Crc))
+		err := format.NewBlockError(v.l, v.header, i, b, row.Off, fault.Corruptf("expected checksum %08x, found %08x", e.Crc, got))
 		if err := v.damage(DamageBlock, row.Off, row.Len, err); err != nil {
 			return false, err
 		}

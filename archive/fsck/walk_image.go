@@ -49,7 +49,7 @@ func Walk(ctx context.Context, r io.ReaderAt, size int64, o *WalkOptions) (*Walk
 		return nil, err
 	}
 	if p, at := &front[1], a.Man.Plan; at.Off != p.End()-p.Stored || at.Len != p.Stored || a.L.Blocks != l.Blocks {
-		return nil, fault.Corruptf("manifest: another plan than that of the local headers")
+		return nil, fault.Corruptf("manifest: it belongs to another plan than the one found by the local headers")
 	}
 	index, done, err := w.index(ctx, l, front[len(front)-1].End())
 	if err != nil {

@@ -47,7 +47,7 @@ func findManifest(ctx context.Context, r io.ReaderAt, size int64) (line czip.Tai
 		return line, nil, nil, fmt.Errorf("archive: %w", err)
 	}
 	if got := czip.CRC(payload); got != line.ManCRC {
-		return line, nil, nil, fault.Corruptf("manifest at byte %d: checksum %08x, expected %08x", line.ManOff, got, line.ManCRC)
+		return line, nil, nil, fault.Corruptf("manifest at byte %d: expected checksum %08x, found %08x", line.ManOff, line.ManCRC, got)
 	}
 	if data, err = format.InflateTo(ctx, czip.ManifestName, payload, czip.MaxManifest); err != nil {
 		return line, nil, nil, err

@@ -104,8 +104,8 @@ modification time or SHA-256. --skip-existing=hash always compares the SHA-256. 
 index, and restores the file. Then it adds a line of JSON to FILE with names, sizes,
 SHA-256 and time. cdfz receipts checks these lines later.
 
---delete-source then deletes the source, if the second reading had its SHA-256 and
-archive, names and receipt are on disk. A source is kept if it has changed, is a symbolic
+--delete-source then deletes the source, if the second reading confirmed its SHA-256, and
+the archive, its name and its receipt are on disk. A source is kept if it has changed, is a symbolic
 link, or is open for writing in another program (where the system can detect this). A
 stopped run can be repeated.
 

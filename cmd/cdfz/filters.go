@@ -25,7 +25,7 @@ type filterReport struct {
 	Encodes  bool   `json:"encodes"`
 	Codec    string `json:"codec,omitempty"`
 	Package  string `json:"package,omitempty"` // of Python, for the codec; empty: numcodecs
-	Payload  string `json:"payload"`           // who else can decode the stored bytes
+	Payload  string `json:"payload"`           // which other programs can decode the stored bytes
 	Registry string `json:"registry,omitempty"`
 }
 
@@ -34,11 +34,13 @@ func filtersCmd(a *cli.App) *cobra.Command {
 		Use:   "filters [flags] [FILTER…]",
 		Short: "List filters and the Zarr codecs paired with them",
 		Long: `Lists the filters that -F takes: HDF5's id, the name, the Zarr codec that is paired with
-it, whether cdfz encodes or only decodes it, and who else can decode the stored bytes.
+it, whether cdfz encodes or only decodes it, and which other programs can decode the
+stored bytes.
 The ids of other registered filters are listed by name. Filters of HDF5 plugins are listed
 too if --plugin-path or HDF5_PLUGIN_PATH names folders.
 
-With FILTERs, ids or names, only these are described. Any id will do, built in or not.`,
+A FILTER is an id or a name. If FILTERs are given, only these are described. Their ids need
+not be built in.`,
 		Example: cli.Examples(
 			"cdfz filters",
 			"cdfz filters 300           # what kind of id is that?",

@@ -50,8 +50,8 @@ func genCmd(a *cli.App) *cobra.Command {
 		Long: `Makes a classic netCDF file from CDL, the text that dump and ncdump print: x.cdl
 becomes x.nc. The bytes are those that ncgen writes. FILE - is standard input.
 
-With --archive, or if OUT ends in .cdfz, the target is an archive. Then the special
-attributes that dump -s prints are obeyed: _Codecs, or else _Fletcher32, _Shuffle,
+With --archive, or if OUT ends in .cdfz, the target is an archive. Then gen follows
+the special attributes that dump -s prints: _Codecs, or else _Fletcher32, _Shuffle,
 _DeflateLevel and _Filter, set the filters of a variable, and _BlockSize the size of
 blocks. Variables without them get the filters of --preset. If a variable has filters or
 _ChunkSizes in the text, all variables get blocks, as with --zarr always. Blocks have the

@@ -129,7 +129,7 @@ func (a *Reader) decodeStored(q need, row blockidx.Row, stored []byte, room func
 		a.blocks.Add(1)
 	}()
 	if got := czip.CRC(stored); got != row.CRC {
-		return none, a.blockError(q.Block, row.Off, fault.Corruptf("checksum %08x, expected %08x", got, row.CRC))
+		return none, a.blockError(q.Block, row.Off, fault.Corruptf("expected checksum %08x, found %08x", row.CRC, got))
 	}
 	data, err := d.decode(a.L, q, stored, row.Mask, room)
 	if err != nil {

@@ -37,7 +37,7 @@ func (a *Reader) Copy(ctx context.Context, w io.Writer, o *CopyOptions) error {
 		return err
 	}
 	if got := hex.EncodeToString(sum.Sum(nil)); got != a.Man.SHA256 {
-		return fault.Corruptf("SHA-256 of the image: %s, expected %s", got, a.Man.SHA256)
+		return fault.Corruptf("expected an image with SHA-256 %s, found %s", a.Man.SHA256, got)
 	}
 	return nil
 }

@@ -68,7 +68,7 @@ func NewReader(ctx context.Context, r io.ReaderAt, size int64, opts *ReadOptions
 		opts = &ReadOptions{}
 	}
 	if opts.Workers < 0 || opts.Workers > MaxWorkers {
-		return nil, fault.Optionsf("%d workers, expected 1 to %d", opts.Workers, MaxWorkers)
+		return nil, fault.Optionsf("expected 1 to %d workers, found %d", MaxWorkers, opts.Workers)
 	}
 	a := &Reader{r: r, Size: size, name: opts.Name}
 	a.engine.init(r, opts.Workers)
@@ -149,7 +149,7 @@ func (a *Reader) openEnds(ctx context.Context, r io.ReaderAt, opts *ReadOptions)
 	}
 	idx := czip.ZipEntry{Name: czip.IndexName, Crc: a.Tail.IdxCRC, Stored: a.Tail.IdxLen, Size: a.Tail.IdxLen, Off: a.Tail.IdxOff}
 	if a.Tail.IdxLen < blockidx.HeaderLen {
-		return fault.Corruptf("index of %d bytes", a.Tail.IdxLen)
+		return fault.Corruptf("impossible length of the index: %d bytes", a.Tail.IdxLen)
 	}
 	near, err := end.Get(r, a.Tail.ManOff, idx.End()-a.Tail.IdxLen+blockidx.HeaderLen-a.Tail.ManOff)
 	if err != nil {
@@ -175,7 +175,7 @@ func (a *Reader) openManifest(ctx context.Context, b []byte) error {
 	e := czip.ZipEntry{Name: czip.ManifestName}
 	payload := b[e.LocalLen():][:a.Tail.ManLen]
 	if got := czip.CRC(payload); got != a.Tail.ManCRC {
-		return fault.Corruptf("manifest at byte %d: checksum %08x, expected %08x", a.Tail.ManOff, got, a.Tail.ManCRC)
+		return fault.Corruptf("manifest at byte %d: expected checksum %08x, found %08x", a.Tail.ManOff, a.Tail.ManCRC, got)
 	}
 	data, err := format.InflateTo(ctx, czip.ManifestName, payload, czip.MaxManifest)
 	if err != nil {
@@ -219,7 +219,7 @@ func (a *Reader) openFront(ctx context.Context, r io.ReaderAt, have Section) err
 	}
 	a.L, a.Header = h.L, h.Header
 	if a.L.Blocks != m.Blocks || a.Index.Rows() != m.Blocks || a.L.Image.Size != m.Size {
-		return fault.Corruptf("plan has %d blocks of %d bytes, manifest %d of %d, index %d",
+		return fault.Corruptf("the plan has %d blocks for an image of %d bytes, the manifest %d for %d, and the index %d",
 			a.L.Blocks, a.L.Image.Size, m.Blocks, m.Size, a.Index.Rows())
 	}
 	if copied {
@@ -306,7 +306,7 @@ func DecodeHeader(ctx context.Context, l *format.Resolved, at format.Place, stor
 		return fail(err)
 	}
 	if h.Len != l.Image.Header {
-		return fail(fmt.Errorf("netCDF header of %d bytes, expected %d", h.Len, l.Image.Header))
+		return fail(fmt.Errorf("expected a netCDF header of %d bytes, found %d", l.Image.Header, h.Len))
 	}
 	return h, nil
 }

@@ -222,7 +222,7 @@ func (a *Reader) AppendStored(ctx context.Context, b format.Block, dst []byte) (
 		return dst, 0, err
 	}
 	if got := czip.CRC(stored); got != row.CRC {
-		return dst, 0, a.blockError(b, row.Off, fault.Corruptf("checksum %08x, expected %08x", got, row.CRC))
+		return dst, 0, a.blockError(b, row.Off, fault.Corruptf("expected checksum %08x, found %08x", row.CRC, got))
 	}
 	return append(dst, stored...), row.Mask, nil
 }

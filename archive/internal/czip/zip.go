@@ -240,10 +240,10 @@ func ParseLocal(b []byte, off int64) (e ZipEntry, more int, err error) {
 		x = x[4+l:]
 	}
 	if e.Size < 0 || e.Stored < 0 || e.Stored > math.MaxInt64-off-int64(n) {
-		return e, 0, fault.Corruptf("local header at byte %d: lengths %d and %d", off, uint64(e.Stored), uint64(e.Size))
+		return e, 0, fault.Corruptf("local header at byte %d: impossible lengths %d and %d", off, uint64(e.Stored), uint64(e.Size))
 	}
 	if e.Method == MethodStored && e.Stored != e.Size {
-		return e, 0, fault.Corruptf("local header at byte %d: stored with lengths %d and %d", off, e.Stored, e.Size)
+		return e, 0, fault.Corruptf("local header at byte %d: a stored entry with different lengths %d and %d", off, e.Stored, e.Size)
 	}
 	if string(e.AppendLocal(nil)) != string(b[:n]) {
 		return e, 0, fault.Corruptf("local header at byte %d (%q) is not canonical", off, e.Name)
@@ -294,7 +294,7 @@ func ParseTail(b []byte, size int64) (Tail, error) {
 	}
 	line := string(b[len(b)-TailLen:])
 	if format := LaterFormat(line); format != "" {
-		return t, fmt.Errorf("archive: format %s, expected 1: %w", format, fault.ErrVersion)
+		return t, fmt.Errorf("archive: expected format 1, found %s: %w", format, fault.ErrVersion)
 	}
 	var f [9]int64 // fields after the magic; invalid numbers become 0 and fail the comparison with String
 	for i, s := range strings.Fields(strings.TrimPrefix(line, TailMagic)) {
@@ -309,7 +309,7 @@ func ParseTail(b []byte, size int64) (Tail, error) {
 	idxEntry := ZipEntry{Name: IndexName, Stored: t.IdxLen, Size: t.IdxLen, Off: t.IdxOff}
 	manEntry := ZipEntry{Name: ManifestName, Stored: t.ManLen, Off: t.ManOff}
 	if t.ManLen > MaxManifest {
-		return t, fault.Corruptf("end line at byte %d: manifest of %d bytes, expected at most %d", size-TailLen, t.ManLen, MaxManifest)
+		return t, fault.Corruptf("end line at byte %d: expected a manifest of at most %d bytes, found %d", size-TailLen, MaxManifest, t.ManLen)
 	}
 	if t.ManOff < 0 || t.IdxOff < 0 || t.IdxLen < 0 || t.ManOff > size || t.IdxOff > size || t.IdxLen > size ||
 		manEntry.End() != t.IdxOff || t.IdxLen > size-EndLen-t.IdxOff-idxEntry.LocalLen() {

@@ -35,14 +35,14 @@ func NewGeometry(shape, block []int64, size int64) (*Geometry, error) {
 // set makes g the geometry that NewGeometry returns. grid is memory for its field Grid.
 func (g *Geometry) set(shape, block, grid []int64, size int64) error {
 	if len(shape) != len(block) {
-		return fault.Corruptf("block shape %v of a variable of shape %v", block, shape)
+		return fault.Corruptf("block shape %v does not fit a variable of shape %v", block, shape)
 	}
 	*g = Geometry{Shape: shape, Block: block, Size: size, Grid: grid, per: 1, Blocks: 1}
 	// The cut dimension is the first whose blocks hold more than one index.
 	j := len(shape) - 1
 	for i, b := range block {
 		if b < 1 || shape[i] < 0 || b > max(1, shape[i]) {
-			return fault.Corruptf("block shape %v of a variable of shape %v", block, shape)
+			return fault.Corruptf("block shape %v does not fit a variable of shape %v", block, shape)
 		}
 		if b > 1 && i < j {
 			j = i

@@ -77,7 +77,7 @@ type Place struct {
 // Check compares stored bytes with their checksum.
 func (p Place) Check(name string, stored []byte) error {
 	if got := Hex32(czip.CRC(stored)); got != p.CRC32 {
-		return fault.Corruptf("%s at byte %d: checksum %s, expected %s", name, p.Off, got, p.CRC32)
+		return fault.Corruptf("%s at byte %d: expected checksum %s, found %s", name, p.Off, p.CRC32, got)
 	}
 	return nil
 }
@@ -116,10 +116,10 @@ func ParseManifest(b []byte, t czip.Tail) (*Manifest, error) {
 		m.Plan.Len > m.Front.Len-m.Plan.Off || m.Plan.Len > MaxPlan ||
 		m.Header.Off != m.Front.Len+header.LocalLen() || m.Header.Off > t.ManOff ||
 		m.Header.Len > t.ManOff-m.Header.Off || m.Header.Len > maxHeader {
-		return nil, fault.Corruptf("manifest: places or counts are impossible: %s", b)
+		return nil, fault.Corruptf("manifest: impossible places or counts: %s", b)
 	}
 	if c := m.Copies; c != (Copies{}) && (!m.Plan.copiedAt(c.Plan, m, t) || !m.Header.copiedAt(c.Header, m, t)) {
-		return nil, fault.Corruptf("manifest: places of second copies are impossible: %s", b)
+		return nil, fault.Corruptf("manifest: impossible places of second copies: %s", b)
 	}
 	return m, nil
 }
@@ -286,10 +286,10 @@ func Inflate(ctx context.Context, e *czip.ZipEntry, payload []byte, limit int64)
 			return nil, err
 		}
 	} else if e.Method != czip.MethodStored || int64(len(payload)) != e.Size {
-		return nil, fault.Corruptf("%s: method %d with %d bytes for %d", e.Name, e.Method, len(payload), e.Size)
+		return nil, fault.Corruptf("%s: expected a deflated or a stored entry of %d bytes, found method %d and %d bytes", e.Name, e.Size, e.Method, len(payload))
 	}
 	if got := czip.CRC(data); got != e.Crc {
-		return nil, fault.Corruptf("%s: checksum %08x, expected %08x", e.Name, got, e.Crc)
+		return nil, fault.Corruptf("%s: expected checksum %08x, found %08x", e.Name, e.Crc, got)
 	}
 	return data, nil
 }

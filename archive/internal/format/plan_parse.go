@@ -64,7 +64,7 @@ func (r *planReader) plan() {
 		switch i {
 		case 0:
 			if p.Format = r.int(); r.err == nil && p.Format != formatVersion {
-				r.needNewer("format %d, expected %d", p.Format, formatVersion)
+				r.needNewer("expected format %d, found %d", formatVersion, p.Format)
 			}
 		case 1:
 			p.Features = list(r.jsonReader, "features", maxFeatures, (*jsonReader).short)

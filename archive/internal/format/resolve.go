@@ -72,7 +72,7 @@ func newLayout(ctx context.Context, p *Plan) (*Resolved, error) {
 	}
 	for i, c := range p.Chains {
 		if len(c) > filters.MaxFilters {
-			return nil, fault.Corruptf("plan: chain %d has %d filters", i, len(c))
+			return nil, fault.Corruptf("plan: chain %d has too many filters: %d", i, len(c))
 		}
 		chain := make(filters.Chain, len(c))
 		for j, f := range c {
@@ -107,7 +107,7 @@ func (l *Resolved) checkVar(i int) error {
 		return fault.Corruptf("plan: variable %d out of order", v.Var)
 	}
 	if !validPath(v.Path) && v.Path != czip.VarPrefix+strconv.Itoa(v.Var) {
-		return fault.Corruptf("plan: variable %d has path %q", v.Var, v.Path)
+		return fault.Corruptf("plan: variable %d has the invalid path %q", v.Var, v.Path)
 	}
 	g, err := l.addArray(v.Type, v.Shape, v.Block, v.Chain)
 	if err != nil {
@@ -127,7 +127,7 @@ func (l *Resolved) checkPool(i int) error {
 	}
 	g, err := l.addArray(p.Type, p.Shape, p.Block, p.Chain)
 	if err == nil && g.RawLen == 0 {
-		err = fault.Corruptf("no bytes")
+		err = fault.Corruptf("plan: no bytes")
 	}
 	if err != nil {
 		return fmt.Errorf("pool %d: %w", i, err)
@@ -139,10 +139,10 @@ func (l *Resolved) checkPool(i int) error {
 func (l *Resolved) addArray(typ string, shape, block []int64, chain int) (*Geometry, error) {
 	t, ok := cdf3.TypeByName(typ)
 	if !ok {
-		return nil, fault.Corruptf("plan: type %q", typ)
+		return nil, fault.Corruptf("plan: unknown type %q", typ)
 	}
 	if chain < 0 || chain >= len(l.Filters) {
-		return nil, fault.Corruptf("plan: chain %d of %d", chain, len(l.Filters))
+		return nil, fault.Corruptf("plan: chain %d, but there are %d chains", chain, len(l.Filters))
 	}
 	g := l.room.geometry(l.Plan)
 	if err := g.set(shape, block, l.room.dims(len(shape)), t.Size()); err != nil {
@@ -152,7 +152,7 @@ func (l *Resolved) addArray(typ string, shape, block []int64, chain int) (*Geome
 	l.Blocks += g.Blocks
 	l.restOff += g.RawLen
 	if l.restOff < 0 || l.restOff > l.Image.Size || g.Blocks > l.Image.Size || l.Blocks < 0 {
-		return nil, fault.Corruptf("plan: array of %d bytes, the image has %d", g.RawLen, l.Image.Size)
+		return nil, fault.Corruptf("plan: an array of %d bytes does not fit the image of %d bytes", g.RawLen, l.Image.Size)
 	}
 	l.Geoms = append(l.Geoms, g)
 	return g, nil
@@ -170,7 +170,7 @@ func (l *Resolved) checkRest() error {
 	l.RestBlocks = 1 + CeilDiv(r.Len-r.First, r.Block)
 	l.Blocks += l.RestBlocks
 	if _, err := blockidx.Size(l.Blocks); err != nil {
-		return fault.Corruptf("plan: %d blocks", l.Blocks)
+		return fault.Corruptf("plan: too many blocks: %d", l.Blocks)
 	}
 	return nil
 }
@@ -201,13 +201,13 @@ func (l *Resolved) SetHeader(ctx context.Context, h *cdf3.Header) error {
 		n += len(l.Pools[i].Vars)
 	}
 	if n > len(h.Vars) {
-		return fault.Corruptf("plan: %d variables, the netCDF header has %d", n, len(h.Vars))
+		return fault.Corruptf("plan: %d variables, but the netCDF header has %d", n, len(h.Vars))
 	}
 	segs := make([]unlimited.Segment, 0, n)
 	blocked := make([]bool, len(h.Vars))
 	use := func(n int) (*cdf3.Var, error) {
 		if n < 0 || n >= len(h.Vars) {
-			return nil, fault.Corruptf("plan: variable %d, the netCDF header has %d", n, len(h.Vars))
+			return nil, fault.Corruptf("plan: variable %d, but the netCDF header has %d variables", n, len(h.Vars))
 		}
 		if blocked[n] {
 			return nil, fault.Corruptf("plan: variable %d is named twice", n)

@@ -90,7 +90,7 @@ blocks and filters that it is named after. With --zarr auto, cdfz archive stores
 variables together, which makes small files smaller than the table shows.
 
 Column "best" marks the rows that no other row beats in both ratio and speed: w of
-writing, r of reading, p of reading one value. --plot draws the same as a picture.
+writing, r of reading, p of reading one value. --plot draws the comparison.
 
 A chain is a preset (fast, default, portable, max), or none, or filters by name as in
 shuffle+zstd or shuffle+zstd:19, or filters as -F takes them: 2|32015,19.`,

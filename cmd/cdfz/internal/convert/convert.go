@@ -53,7 +53,7 @@ the contents of the Zarr view of an archive.
 --refs json writes references instead, with which fsspec, xarray and zarr read the archive
 itself, at its path or at --url. They need the Python package cdfz for blocks of lorenz.
 
-Programs that read netCDF-4 also read the original, which cdfz restore makes.`,
+Most programs that read netCDF-4 also read the original, which cdfz restore makes.`,
 		Example: cli.Examples(
 			"cdfz export tas.nc.cdfz -o tas.nc4",
 			"cdfz export --filters '2|32015,3' tas.nc.cdfz -o tas.nc4  # shuffle and zstd",

@@ -78,15 +78,15 @@ it to others, consider --auth and --tls-cert, or a proxy in front of it.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.listen, "listen", "127.0.0.1:8080", "`ADDRESS` and port to listen at; without an address, all of this computer")
-	f.StringVar(&o.auth, "auth", "", "`FILE` with lines NAME:HASH of those who may read, as htpasswd -B makes it")
+	f.StringVar(&o.listen, "listen", "127.0.0.1:8080", "`ADDRESS` and port to listen on; without an address, all addresses of this computer")
+	f.StringVar(&o.auth, "auth", "", "`FILE` of the users who may read, with lines NAME:HASH as htpasswd -B makes them")
 	f.StringVar(&o.cert, "tls-cert", "", "`FILE` with the certificates of HTTPS, as PEM")
 	f.StringVar(&o.key, "tls-key", "", "`FILE` with the key of HTTPS, as PEM")
 	f.Var(&cli.SizeFlag{N: &o.Cache, Min: 1 << 20, Max: 1 << 40}, "cache", "memory for decoded blocks of all files (default 256M)")
 	f.Var(&cli.SizeFlag{N: &o.Bytes, Min: 1, Max: 1 << 60}, "max-bytes", "longest answer (default 16G)")
 	f.DurationVar(&o.Time, "max-time", serve.DefaultTime, "`DURATION` after which a request is cut off")
-	f.IntVar(&o.Requests, "max-requests", serve.DefaultRequests, "`N` requests are answered at the same time, others get status 503")
-	f.IntVar(&o.Conns, "max-conns", serve.DefaultConns, "`N` connections are open at the same time, others wait")
+	f.IntVar(&o.Requests, "max-requests", serve.DefaultRequests, "at most `N` requests are answered at the same time; others get status 503")
+	f.IntVar(&o.Conns, "max-conns", serve.DefaultConns, "at most `N` connections are open at the same time; others wait")
 	return cmd
 }
 
