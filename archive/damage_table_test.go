@@ -133,7 +133,7 @@ of the file.
 `
 )
 
-// outcome damages structures of an archive and tells what comes back.
+// outcome damages structures of an archive and returns what can be restored.
 func outcome(t testing.TB, ar, image []byte, random bool, hit ...structure) string {
 	bad := bytes.Clone(ar)
 	r := rand.New(rand.NewPCG(3, 4))

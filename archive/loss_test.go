@@ -55,8 +55,8 @@ func lossyImage(t testing.TB, records int) []byte {
 	return image
 }
 
-// TestLoss checks that values are rounded for a variable that is named, and only then, and
-// that the archive tells it.
+// TestLoss checks that only the values of named variables are rounded, and that the archive
+// records this.
 func TestLoss(t *testing.T) {
 	ctx := context.Background()
 	image := lossyImage(t, 40)

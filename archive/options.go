@@ -84,11 +84,11 @@ type WriteOptions struct {
 	Shapes map[string][]int64
 	Zarr   ZarrMode // "": ZarrAuto
 	// Lossy names variables whose values are rounded before they are archived, by the
-	// first filter of their chain in Filters, which must be one that rounds, such as
-	// [filters.Quantize]. Values that mark missing ones are kept: _FillValue, or netCDF's
-	// default, and missing_value. The archive then restores the rounded image and not
-	// the source. Its manifest tells that, as [Info].Loss. Without Lossy, values that
-	// such a filter would change are an error.
+	// first filter of their chain in Filters. That filter must be one that rounds, such as
+	// [filters.Quantize]. Values that stand for missing ones are kept: _FillValue, or
+	// netCDF's default, and missing_value. The archive then restores the rounded image and
+	// not the source. Its manifest records the loss ([Info].Loss). Without Lossy, values
+	// that such a filter would change are an error.
 	Lossy []string
 	// Memory bounds the blocks of record variables that are collected at the same time,
 	// in bytes. 0 means DefaultMemory. It determines how many times the record section

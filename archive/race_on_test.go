@@ -2,6 +2,6 @@
 
 package archive
 
-// poolsDrop tells that a sync.Pool drops values at random, as under the race detector, so
-// that the bytes allocated mean nothing.
+// poolsDrop is set if a sync.Pool drops values at random, as under the race detector. Then
+// the bytes allocated mean nothing.
 const poolsDrop = true

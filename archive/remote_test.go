@@ -109,7 +109,7 @@ func noiseValues(t testing.TB, image []byte, s slab.Sel) []float32 {
 // extent is a range of bytes of an archive.
 type extent struct{ off, n int64 }
 
-// join merges extents that are less than 64 KiB apart and thus worth one request.
+// join merges extents that are less than 64 KiB apart, which one request should fetch.
 func join(e []extent) []extent {
 	slices.SortFunc(e, func(a, b extent) int { return cmp.Compare(a.off, b.off) })
 	var out []extent

@@ -267,7 +267,7 @@ func sameFilter(f, g filters.Filter) bool {
 }
 
 // keep returns the chain of array i for blocks of geometry g. Parameters that depend on
-// the blocks are computed anew for other blocks.
+// the blocks are computed again for other blocks.
 func keep(l *format.Resolved, i int, t cdf3.Type, g *format.Geometry) (filters.Chain, error) {
 	n, _ := l.BlockInfo(i, 0)
 	if old := l.Geoms[i]; slices.Equal(old.Block, g.Block) && slices.Equal(old.Shape, g.Shape) && old.Size == g.Size {

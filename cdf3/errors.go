@@ -9,7 +9,7 @@ import (
 )
 
 // ErrNotCDF means that a file is not a classic netCDF file: it has another magic number
-// or is too short to have one. Errors that wrap it tell what the file seems to be.
+// or is too short to have one. Errors that wrap it name what the file seems to be.
 var ErrNotCDF = errors.New("cdf3: not a classic netCDF file")
 
 // FormatError reports damage in the header of a classic netCDF file and its place.

@@ -98,7 +98,7 @@ func resize[T any](s []T, n int64) []T {
 // memory whole.
 const maxString = 64 << 20
 
-// layout tells how the values of a selection are arranged: one by one, or as strings
+// layout is the arrangement of the values of a selection: one by one, or as strings
 // along the last dimension.
 type layout struct {
 	axes []int // kept axes, without the one of strings

@@ -100,7 +100,7 @@ func writeJSONVar(ctx context.Context, w io.Writer, h *cdf3.Header, x *Values, o
 const maxEmpty = 1 << 16
 
 // appendEmpty appends the arrays of a shape without values. If there were too many, it
-// appends a single one, and the member shape tells the rest.
+// appends a single one, and the member shape describes the rest.
 func appendEmpty(dst []byte, shape []int64) []byte {
 	zero := slices.Index(shape, 0)
 	if zero < 0 {

@@ -29,8 +29,7 @@ var (
 	ErrDamaged = wire.ErrDamaged
 	// ErrWhole reports a range of a block that can only be decoded whole.
 	ErrWhole = errors.New("filters: block can only be decoded whole")
-	// ErrUnavailable reports a filter that could not do its work. It tells nothing about
-	// the block.
+	// ErrUnavailable reports a filter that could not do its work. The block may be intact.
 	ErrUnavailable = wire.ErrUnavailable
 	// ErrNoCodec reports a filter without a Zarr codec, or a codec without a filter.
 	ErrNoCodec = errors.New("filters: no codec")

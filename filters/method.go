@@ -156,7 +156,7 @@ type Block struct {
 	// Kind and Size describe the elements. Size is in bytes, 0 if unknown.
 	Kind Kind
 	Size int
-	// LittleEndian tells the byte order of the elements.
+	// LittleEndian is the byte order of the elements. False means big-endian.
 	LittleEndian bool
 	// Shape holds the number of elements along each dimension, slowest first, or nil if
 	// unknown. Their product times Size is Len. Shape must not be changed.

@@ -315,7 +315,7 @@ func givenRounder(params []uint32) []uint32 {
 // rounder is a session for filters that round when encoding and decode to what they have
 // stored. It refuses blocks that rounding would change, because archives restore every
 // bit, so values must be rounded before they are archived ([Method].Round). Its output is
-// its input, which tells Zarr's readers what precision the values have.
+// its input: the filter only records the precision of the values for Zarr's readers.
 func rounder(name string, round func(dst, src []byte, params []uint32) ([]byte, error)) Session {
 	return session{
 		encode: func(dst, src []byte, params []uint32) ([]byte, error) {

@@ -32,7 +32,7 @@ func (k *Coder) Labelled(label string) *Coder {
 	return &c
 }
 
-// begin tells the observer about a call of stage i. done is nil without an observer.
+// begin reports a call of stage i to the observer. done is nil without an observer.
 func (k *Coder) begin(i int, decode bool) (done func(in, out int, err error)) {
 	if o := observer.Load(); o != nil {
 		return (*o)(k.chain[i], k.label, decode)

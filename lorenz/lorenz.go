@@ -231,7 +231,7 @@ func (p Part) String() string {
 	return strings.Join(names, " or ")
 }
 
-// Disable makes the encoder do without parts, and with all others.
+// Disable sets the parts that the encoder does not use. It uses all others.
 func (e *Encoder) Disable(parts Part) { e.without = parts }
 
 // lacks reports whether a part is disabled.

@@ -46,7 +46,7 @@ type Options struct {
 	// Range, the conditions and Accept-Encoding.
 	Header http.Header
 	// Retries is the number of consecutive attempts that may fail after the first one.
-	// 0 means DefaultRetries, a negative number none. An attempt that brings 64 KiB
+	// 0 means DefaultRetries, a negative number none. An attempt that delivers 64 KiB
 	// restarts the count.
 	Retries int
 	// Timeout is the time limit of one attempt, including the response body. 0 means

@@ -9,7 +9,7 @@ import (
 )
 
 // directory reads the records of the central directory in order. It skips a damaged
-// record if the length of the name in it tells where the next one begins.
+// record if the length of its name leads to the next one.
 type directory struct {
 	r        io.ReaderAt
 	off, end int64

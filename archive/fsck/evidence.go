@@ -94,7 +94,7 @@ func (x *repairer) useTail(t czip.Tail, manifest []byte) error {
 
 // searchTail looks for the manifest from the end of the archive backwards, where neither
 // the end line nor the local headers lead to it. It returns false if it finds none.
-// It searches the last bytes of the archive, as many as parity.SearchLen tells.
+// It searches the last parity.SearchLen bytes of the archive.
 func (x *repairer) searchTail() (bool, error) {
 	sig := []byte(czip.ManifestName)
 	buf := make([]byte, searchWindow+len(sig))

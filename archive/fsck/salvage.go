@@ -46,8 +46,8 @@ type SalvageOptions struct {
 // is found if its stored bytes have their checksum. Bytes that cannot be read count as
 // damaged.
 //
-// The original or the second copy of the plan must be intact, and so for the netCDF
-// header. Otherwise the error is ErrCorrupt. ErrNotArchive means that nothing of an archive
+// The plan or its second copy must be intact, and so must the netCDF header or its second
+// copy. Otherwise the error is ErrCorrupt. ErrNotArchive means that nothing of an archive
 // was found.
 func Salvage(ctx context.Context, r io.ReaderAt, size int64, o *SalvageOptions) (*Salvaged, error) {
 	if o == nil {

@@ -106,11 +106,11 @@ var libraryErrors = []struct {
 		func(q *question) bool { return q.method == "GetSliceMD" && len(q.v.Shape) == 0 }, panics},
 	{"fill value type", "panics if _FillValue is text or of another type than the variable, or fails if it is not one value",
 		func(q *question) bool { return q.reads() && !q.byRecord() && !fillFits(q.v) }, anyOf(panics, fails(cdf.ErrFillValue))},
-	{"later records", "panics when a slice of a record variable begins behind the first record",
+	{"later records", "panics when a slice of a record variable begins after the first record",
 		func(q *question) bool { return q.reads() && q.byRecord() && q.box(0) && q.begin[0] > 0 }, panics},
 	{"vsize", "takes the size of a record from the vsize fields, which may hold anything",
 		func(q *question) bool { return q.reads() && q.byRecord() && q.h.RecSize != vsizes(q.h) }, anyOf(lies, fails(io.EOF), fails(io.ErrUnexpectedEOF), panics)},
-	{"end of file", "gives fill values for the missing end of variables, and fails or panics if it is of a record variable; netCDF-C reads zeros",
+	{"end of file", "returns fill values for the missing end of variables, and fails or panics if it is of a record variable; netCDF-C reads zeros",
 		func(q *question) bool { return q.reads() && q.beyond() }, anyOf(lies, fails(io.EOF), fails(io.ErrUnexpectedEOF), panics)},
 	{"text box", "ignores the range of the last dimension in GetSliceMD of strings",
 		func(q *question) bool {

@@ -160,7 +160,7 @@ func (s *Set) writeLocal(ctx context.Context, w io.WriterAt) error {
 	return write(w, e.AppendLocal(nil), e.Off)
 }
 
-// Rebuild writes all records anew. The bytes that they protect must be known to be intact.
+// Rebuild computes all records again and writes them. The bytes that they protect must be known to be intact.
 func (s *Set) Rebuild(ctx context.Context, w io.WriterAt) error {
 	if err := s.writeLocal(ctx, w); err != nil {
 		return err

@@ -21,9 +21,9 @@ type Report struct {
 	Header     bool  // the local header of the entry is wrong
 	Missing    int64 // bytes by which the file is too short
 	After      int64 // bytes after the archive
-	// Damaged are the bytes of damaged pieces and records, in order. Lost are those of them
-	// that cannot be healed, and Unknown those of pieces whose checksums are lost, so that
-	// nothing is known about them.
+	// Damaged are the bytes of damaged pieces and records, in order. Lost are those among
+	// them that cannot be healed. Unknown are the bytes of pieces whose checksums are lost,
+	// which may be damaged or not.
 	Damaged, Lost, Unknown []Range
 	Healed                 int64 // pieces and records that Heal wrote
 }

@@ -25,10 +25,10 @@ type Set struct {
 // ErrLost reports an archive whose manifest names parity, but no record of it is intact.
 var ErrLost = errors.New("no record of the parity is intact")
 
-// Find looks for the parity of a file of size bytes. It returns nil if the file has no parity. An
-// intact manifest tells, or the local headers if they lead to the manifest. Otherwise Find
-// searches the file for a record, backwards from its end to where the headers lead. Of a
-// file longer than twice SearchLen it searches the end and what follows the headers.
+// Find looks for the parity of a file of size bytes. It returns nil if the file has no parity. If
+// the end line or the local headers lead to an intact manifest, the manifest decides. Otherwise
+// Find searches the file for a record, backwards from its end to the place where the headers lead.
+// Of a file longer than twice SearchLen, it searches only the end and the bytes after that place.
 func Find(ctx context.Context, r io.ReaderAt, size int64, o *Options) (*Set, error) {
 	r = ioat.Bind(ctx, r)
 	line, man, _, err := findManifest(ctx, r, size)

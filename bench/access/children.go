@@ -16,7 +16,7 @@ import (
 //
 //	VAR RANK START… COUNT… BYTES
 //
-// The program opens the file anew, reads all selections and answers with a line:
+// The program opens the file again, reads all selections and answers with a line:
 //
 //	OPEN READ OPEN-CPU READ-CPU SUM
 //

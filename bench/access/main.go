@@ -4,7 +4,7 @@
 //
 //	go run ./bench/access [flags]
 //
-// Every measurement opens its file anew, so that no library has anything cached. The
+// Every measurement opens its file again, so that no library has anything cached. The
 // page cache is warm. All programs read the same random places in turns, on one thread,
 // and must read the same values. Results are medians.
 package main

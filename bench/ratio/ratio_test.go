@@ -79,9 +79,9 @@ func TestReport(t *testing.T) {
 	require.NoError(t, rep.writeText(&text))
 	require.NoError(t, rep.writeTSV(&tsv))
 	for _, want := range []string{
-		"cdfz default is behind the best of all peers by more than 1 % on 1 of 2 (50 %)",
+		"The best of all peers is better than cdfz default by more than 1 % on 1 of 2 (50 %)",
 		"  2.000  xz-6                    b.nc (text)",
-		"cdfz default is behind the best of all peers by more than 1 % on 1 of 1 (100 %)",
+		"The best of all peers is better than cdfz default by more than 1 % on 1 of 1 (100 %)",
 		"  1.010  fpzip                   b.nc v (float [4 25])",
 	} {
 		require.Contains(t, text.String(), want)

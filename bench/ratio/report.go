@@ -144,7 +144,7 @@ func (r *report) writeBehind(out io.Writer, units []*unit, name string) {
 		}
 	}
 	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(b.x, a.x) })
-	fmt.Fprintf(out, "\n%s is behind the best of all peers by more than 1 %% on %d of %d (%.0f %%)\n\n",
+	fmt.Fprintf(out, "\nThe best of all peers is better than %s by more than 1 %% on %d of %d (%.0f %%)\n\n",
 		name, len(rows), len(units), 100*float64(len(rows))/float64(len(units)))
 	for _, w := range rows {
 		fmt.Fprintf(out, "%7.3f  %-22s  %s\n", w.x, w.best, describe(w.u))

@@ -5,8 +5,8 @@
 //	defer f.Close()
 //	err = f.Write(ctx, w)
 //
-// [File.Header] has the dimensions, variables and attributes, and [File.Storage] what
-// the special attributes _Filter, _Codecs, _ChunkSizes and so on say about each variable.
+// [File.Header] has the dimensions, variables and attributes, and [File.Storage] the
+// special attributes of each variable: _Filter, _Codecs, _ChunkSizes and so on.
 //
 // # Differences from ncgen
 //
@@ -22,7 +22,7 @@
 //   - int64 is a type of CDF-5. ncgen writes an int.
 //   - The number of records follows from padded strings, so that char c(t, n) may hold
 //     strings shorter than n.
-//   - Text is padded with _FillValue also if that is written as a character: '#'.
+//   - Text is padded with _FillValue even if that is written as a character: '#'.
 //   - Without a kind, the file has the first of CDF-1, CDF-2 and CDF-5 that can hold it.
 //
 // Groups, user-defined types, strings of variable length and functions are errors.

@@ -5,7 +5,7 @@ import "strconv"
 // Kinds of tokens. Punctuation is its own character.
 const (
 	tokEnd     = -1
-	tokName    = 'a' // text is the name without escapes, and bare tells that it had none
+	tokName    = 'a' // text is the name without escapes, and bare is set if it had none
 	tokNumber  = '0' // text is set if it can also be a name, such as NaN
 	tokText    = '"' // the quote; readString reads the rest
 	tokLetter  = '\''

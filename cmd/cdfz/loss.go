@@ -69,7 +69,7 @@ func explainLoss(err error) error {
 	return err
 }
 
-// warn tells that a restored file is not the source. r may be nil.
+// warn reports that a restored file differs from the source. r may be nil.
 func (r *lossReport) warn(a *cli.App, name string) {
 	if r != nil {
 		a.Message("warning: %s: %s; this is not the source", name, r)

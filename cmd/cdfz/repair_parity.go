@@ -68,9 +68,8 @@ func (h *healing) copy(ctx context.Context, size int64) error {
 	return nil
 }
 
-// run heals what can be healed. If that is not all, structures that follow from others
-// are rebuilt, and it is tried again. If nothing but parity is damaged then, it is made
-// anew.
+// run heals as much as possible. If damage remains, it rebuilds the structures that follow
+// from others and tries again. If only the parity is damaged then, it makes new parity.
 func (h *healing) run(ctx context.Context) error {
 	whole, err := h.once(ctx)
 	if err != nil || whole {

@@ -6,7 +6,7 @@ import "bytes"
 
 const (
 	// treeFan is the number of children of a full node: twice the rank K of trees of
-	// chunks, which is 32 if the superblock tells no other.
+	// chunks, which is 32 unless the superblock has another one.
 	treeFan = 64
 	// nodeHeader is the length of a node's first fields, in bytes.
 	nodeHeader = 24

@@ -64,7 +64,7 @@ type Pair struct {
 	codecIndex uint32 // in its library
 }
 
-// Action tells how a pair can be used (netcdf-c's table).
+// Action is the way in which a pair can be used (netcdf-c's table).
 type Action string
 
 // The actions.

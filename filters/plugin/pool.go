@@ -103,7 +103,7 @@ func (p *pool) timeout(n int) time.Duration {
 }
 
 // examine loads a library to find out its kind. A process that has loaded others before
-// may fail because of them, so the library gets a second try in one of its own.
+// may fail because of them. The library is then tried again in a new process.
 func (p *pool) examine(path string) (Library, error) {
 	for {
 		h, err := p.take()

@@ -20,7 +20,7 @@ import (
 )
 
 // Row is the work of a filter in one direction. Times are zero where the system cannot
-// tell them.
+// measure them.
 type Row struct {
 	Method string `json:"method"`
 	ID     uint32 `json:"id"`

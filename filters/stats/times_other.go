@@ -7,5 +7,5 @@ import "time"
 func lockThread()   {}
 func unlockThread() {}
 
-// threadTimes returns nothing: only Linux tells the time of a thread.
+// threadTimes returns nothing: only Linux reports the time of a thread.
 func threadTimes() (user, system time.Duration) { return 0, 0 }

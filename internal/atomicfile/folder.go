@@ -60,8 +60,8 @@ func CreateFolder(path string) (*Folder, error) {
 // Dir returns the folder as long as it is hidden.
 func (f *Folder) Dir() string { return filepath.Join(f.hidden, folderNew) }
 
-// Commit writes the files of the folder to disk and gives it its name. What is there is
-// replaced if replace is true.
+// Commit flushes the files of the folder to disk and renames it to its final name. With
+// replace, it replaces an existing folder of that name.
 func (f *Folder) Commit(replace bool) error {
 	if err := syncTree(f.Dir()); err != nil {
 		return err

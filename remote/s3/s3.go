@@ -60,7 +60,7 @@ var shared = struct {
 	creds *credentials.Credentials
 }{}
 
-// sharedCredentials returns credentials. Those of the environment are looked up anew.
+// sharedCredentials returns credentials. Those of the environment are looked up each time.
 func sharedCredentials() *credentials.Credentials {
 	shared.Lock()
 	defer shared.Unlock()

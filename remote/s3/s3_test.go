@@ -41,7 +41,7 @@ type store struct {
 
 // newStore starts a store with a bucket and sets the environment for it. If CDFZ_S3 is the
 // URL of a real store with the key id, the secret "secret12" and an empty bucket "bucket",
-// that is behind the faults.
+// requests that get no fault go to that store.
 func newStore(t *testing.T) *store {
 	t.Helper()
 	s := &store{}
@@ -369,7 +369,7 @@ type answers func(*http.Request) *http.Response
 func (f answers) RoundTrip(r *http.Request) (*http.Response, error) { return f(r), nil }
 
 // TestRegion reads an object of Amazon's store in another region than the configured one.
-// The store answers as its documentation tells.
+// The store answers as documented.
 func TestRegion(t *testing.T) {
 	newStore(t)
 	t.Setenv("AWS_ENDPOINT_URL_S3", "")

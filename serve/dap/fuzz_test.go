@@ -10,8 +10,8 @@ import (
 	"github.com/cdfz-format/cdfz/testdata/seeds"
 )
 
-// FuzzParse parses constraint expressions. What is accepted writes as many bytes as Size
-// says.
+// FuzzParse parses constraint expressions. An accepted request writes as many bytes as
+// Size returns.
 func FuzzParse(f *testing.F) {
 	s := seeds.Of(f)
 	for name, ce := range map[string]string{"all": "", "one": "time", "slices": "t[0:1:2][1][0:4],s", "escaped": "time%5B0%3A1%5D", "twice": "u%2520b",

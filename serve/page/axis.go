@@ -9,7 +9,7 @@ import (
 )
 
 // coordinates returns the numbers of the coordinate variables, by dimension: the first
-// variable with the name of the dimension and no other dimension. Text is none.
+// variable with the name of the dimension and no other dimension. A variable of text does not count.
 func coordinates(h *cdf3.Header) map[int]int {
 	out := map[int]int{}
 	for i := range h.Vars {

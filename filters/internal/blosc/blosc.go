@@ -34,7 +34,7 @@ type Params struct {
 	Codec   Codec
 }
 
-// Header is the length of the header and thus what a block can get longer by.
+// Header is the length of the header, by which a stored block can exceed its input.
 const Header = 16
 
 // From blosc.h and blosc.c of c-blosc 1.21. All compressors have format version 1.

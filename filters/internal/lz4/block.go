@@ -19,8 +19,8 @@ const (
 	skipShift  = 6
 )
 
-// Table holds positions by hash. Short inputs use 16 bits per position and thus
-// twice as many positions.
+// Table holds positions by hash. Short inputs use 16 bits per position, so the
+// same memory holds twice as many positions.
 type Table struct {
 	short [1 << (hashBits + 1)]uint16
 	long  [1 << hashBits]uint32

@@ -24,9 +24,9 @@ func newCoding(bits int, p Params) coding {
 // top is the largest sample.
 func (c coding) top() uint32 { return 1<<c.bits - 1 }
 
-// Coding options start with an id. The one with all bits set stores the samples. The ones
-// between split samples after id-1 bits. After 0 a bit tells apart runs of blocks of
-// zeros and the second extension.
+// Coding options start with an id. The id with all bits set stores the samples. The ids
+// between 0 and that one split samples after id-1 bits. After id 0, a bit distinguishes runs
+// of blocks of zeros from the second extension.
 const (
 	lowEntropy = 0
 	// restOfSegment is the length of a run that reaches to the end of a segment of so

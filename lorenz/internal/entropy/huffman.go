@@ -112,7 +112,7 @@ func canonical(words *[256]codeWord, lens *[256]uint8) {
 	for l := 1; l <= maxCode; l++ {
 		next[l+1] = (next[l] + next[l+1]) << 1
 	}
-	// next[l] is now twice the words before length l, and thus its first word.
+	// next[l] is now twice the words before length l, which is its first word.
 	for s, l := range lens {
 		if l > 0 {
 			words[s] = codeWord(bits.Reverse16(next[l])>>(16-l)) | codeWord(l)<<16

@@ -150,7 +150,7 @@ func (s *Stream) whole(n, c0, c1 int) bool {
 	return true
 }
 
-// ended reports whether the symbols of chunk c end where its table tells.
+// ended reports whether the symbols of chunk c end where the table of lengths has their end.
 func (s *Stream) ended(c int) bool {
 	if s.method&streamExtra != 0 {
 		return s.end[c] <= 8*s.off[c+1]

@@ -47,7 +47,7 @@ export function show(s, o, mark) {
 }
 
 // flipped reports whether the first row is at the bottom: coordinates grow upwards, unless
-// the file tells that they grow downwards.
+// the file marks them as growing downwards.
 function flipped() {
   const y = slice.axes[0];
   const [a, b] = [y.values[0], y.values.at(-1)];

@@ -255,7 +255,7 @@ func badBlocks() []vector {
 			a.blocks[a1].raw, a.blocks[a1].data = b, b
 		})),
 		v("mask_beyond", "a mask with a bit beyond the chain", "9.1", damage, with(records(), func(a *archive) { a.blocks[a1].mask = 6 })),
-		v("header_magic", "the netCDF header is none", "7.1", damage, with(smallest(), func(a *archive) {
+		v("header_magic", "the first block is not a netCDF header", "7.1", damage, with(smallest(), func(a *archive) {
 			a.image[3] = 9
 			b := zstdFrame(a.image)
 			a.blocks[0].raw, a.blocks[0].data = b, b

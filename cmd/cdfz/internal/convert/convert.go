@@ -135,7 +135,7 @@ func (v *exporter) checkFlags(args []string) error {
 		return errors.New("--filters: references change no filters")
 	case v.url == "" && v.to == toRefs:
 		if args[0] == cli.StdinName {
-			return cli.Hinted(errors.New("standard input has no path to refer to"), "--url tells where FILE is")
+			return cli.Hinted(errors.New("standard input has no path to refer to"), "add --url with the place of FILE")
 		}
 		if v.url = cli.ReportName(args[0]); !remote.IsURL(v.url) {
 			var err error

@@ -50,7 +50,7 @@ func (v *exporter) references(ctx context.Context, in *cli.Input, f *archive.Fil
 	case errors.Is(err, refs.ErrClassic):
 		return cli.Hinted(err, "cdfz archive makes an archive")
 	case errors.Is(err, refs.ErrInline):
-		return cli.Hinted(err, "cdfz copy --zarr always gives small variables blocks")
+		return cli.Hinted(err, "make an archive with blocks for all variables by cdfz copy --zarr always")
 	case err != nil:
 		return err
 	}
