@@ -69,19 +69,26 @@ func (w *GroupWriter[T]) Write(r []T, unsigned bool) {
 // trailing finds the trailing zeros of each group and reports whether cutting them off
 // pays off.
 func (w *GroupWriter[T]) trailing(r []T) bool {
-	w.zeros = w.zeros[:0]
-	sum := 0
-	for i := 0; i < len(r); i += GroupLen {
+	w.zeros = Grow(w.zeros, (len(r)+GroupLen-1)/GroupLen)
+	done := 0
+	if narrow, ok := any(r).([]uint32); ok {
+		done = len(r) / GroupLen
+		kernels.Zeros(w.zeros[:done], narrow)
+	}
+	for i := range w.zeros[done:] {
 		var or T
-		for _, v := range r[i:min(i+GroupLen, len(r))] {
+		for _, v := range r[(done+i)*GroupLen : min((done+i+1)*GroupLen, len(r))] {
 			or |= v
 		}
 		t := 0
 		if or != 0 {
 			t = bits.TrailingZeros64(uint64(or))
 		}
-		w.zeros = append(w.zeros, byte(t))
-		sum += t
+		w.zeros[done+i] = byte(t)
+	}
+	sum := 0
+	for _, t := range w.zeros {
+		sum += int(t)
 	}
 	return 4*sum > len(w.zeros)
 }

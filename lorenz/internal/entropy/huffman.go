@@ -3,6 +3,8 @@ package entropy
 import (
 	"math/bits"
 	"slices"
+
+	"github.com/cdfz-format/cdfz/lorenz/internal/kernels"
 )
 
 // Huffman codes of byte symbols. Part of the format: a code word has at most
@@ -94,15 +96,9 @@ func limitLengths(count *[256]int) {
 	}
 }
 
-// codeWord is a code word and, from bit 16 on, its length.
-type codeWord uint32
-
-func (w codeWord) bits() uint64 { return uint64(w & (1<<16 - 1)) }
-func (w codeWord) len() uint    { return uint(w >> 16 & 63) }
-
 // canonical assigns the code words, reversed for a stream whose first bit is
 // the lowest one.
-func canonical(words *[256]codeWord, lens *[256]uint8) {
+func canonical(words *[256]kernels.Word, lens *[256]uint8) {
 	var next [maxCode + 2]uint16
 	for _, l := range lens {
 		if l > 0 {
@@ -115,7 +111,7 @@ func canonical(words *[256]codeWord, lens *[256]uint8) {
 	// next[l] is now twice the words before length l, which is its first word.
 	for s, l := range lens {
 		if l > 0 {
-			words[s] = codeWord(bits.Reverse16(next[l])>>(16-l)) | codeWord(l)<<16
+			words[s] = kernels.Word(bits.Reverse16(next[l])>>(16-l))<<8 | kernels.Word(l)
 			next[l]++
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"math/bits"
 	"slices"
+
+	"github.com/cdfz-format/cdfz/lorenz/internal/kernels"
 )
 
 // A stream is a sequence of byte symbols, some of which are followed by extra
@@ -135,7 +137,7 @@ func (w *StreamWriter) coded(syms []byte, ext []extra, c *code) {
 
 // chunks appends the table of chunk lengths and the chunks.
 func (w *StreamWriter) chunks(syms []byte, ext []extra, method byte, lens *[256]uint8) {
-	var words [256]codeWord
+	var words [256]kernels.Word
 	if method&^streamExtra == streamHuff {
 		canonical(&words, lens)
 	}
@@ -167,27 +169,13 @@ func (w *StreamWriter) chunks(syms []byte, ext []extra, method byte, lens *[256]
 }
 
 // symbols appends code words.
-func (w *bitWriter) symbols(syms []byte, words *[256]codeWord) {
-	const each = 4 // with the bits of w.acc these fit in 64 bits
-	buf := slices.Grow(w.buf, len(syms)*maxCode/8+8)
-	out, at := buf[:cap(buf)], len(buf)
-	acc, n := w.acc, w.n
-	for len(syms) >= each {
-		a, b, c, d := words[syms[0]], words[syms[1]], words[syms[2]], words[syms[3]]
-		ab := a.bits() | b.bits()<<a.len()
-		cd := c.bits() | d.bits()<<c.len()
-		k := a.len() + b.len()
-		acc |= (ab | cd<<(k&63)) << (n & 63)
-		n += k + c.len() + d.len()
-		binary.LittleEndian.PutUint64(out[at:], acc)
-		at += int(n >> 3)
-		acc >>= n &^ 7 & 63
-		n &= 7
-		syms = syms[each:]
-	}
-	w.acc, w.n, w.buf = acc, n, out[:at]
-	for _, s := range syms {
-		w.put(words[s].bits(), words[s].len())
+func (w *bitWriter) symbols(syms []byte, words *[256]kernels.Word) {
+	buf := slices.Grow(w.buf, (len(syms)*maxCode+7)/8+8)
+	n := len(syms) &^ 3
+	done, acc, left := kernels.Words(buf[len(buf):cap(buf)], syms[:n], words, w.acc, w.n)
+	w.buf, w.acc, w.n = buf[:len(buf)+done], acc, left
+	for _, s := range syms[n:] {
+		w.put(uint64(words[s]>>8), uint(words[s]&63))
 	}
 }
 

@@ -71,3 +71,30 @@ func one(d *byte, src []byte, p uint64, t *Table) uint64 {
 	*d = byte(e >> 8)
 	return uint64(byte(e))
 }
+
+// A Word is a code word and its length: the low byte is the length, at most 11, the upper bytes are
+// the bits.
+type Word = uint32
+
+// Words writes the words of symbols to dst after the n ≤ 7 bits of acc. The number of symbols is a
+// multiple of 4. It returns how many whole bytes are done and the bits after them, and overwrites up to
+// 8 bytes that follow.
+func Words(dst, syms []byte, words *[256]Word, acc uint64, n uint) (done int, rest uint64, left uint) {
+	if haveFast && len(syms) > 0 {
+		_ = dst[(len(syms)*11+7)/8+7]
+		done, rest, bits := wordsFast(&dst[0], syms, words, acc, uint64(n))
+		return done, rest, uint(bits)
+	}
+	for ; len(syms) >= 4; syms = syms[4:] {
+		a, b, c, d := words[syms[0]], words[syms[1]], words[syms[2]], words[syms[3]]
+		two, k := uint64(a>>8)|uint64(b>>8)<<(a&63), uint(a&63+b&63)
+		more := uint64(c>>8) | uint64(d>>8)<<(c&63)
+		acc |= (two | more<<(k&63)) << (n & 63)
+		n += k + uint(c&63+d&63)
+		binary.LittleEndian.PutUint64(dst[done:], acc)
+		done += int(n >> 3)
+		acc >>= n &^ 7 & 63
+		n &= 7
+	}
+	return done, acc, n
+}

@@ -326,6 +326,40 @@ func Tops(dst []uint32, src []byte) {
 	}
 }
 
+// Equal sets the bits of the numbers that are v, 64 in each word. It returns how many words it did.
+func Equal(dst []uint64, u []uint32, v uint32) int {
+	dst = dst[:min(len(dst), len(u)/64)]
+	if equalFast(dst, u, v) {
+		return len(dst)
+	}
+	for i := range dst {
+		var w uint64
+		for j, x := range u[64*i:][:64] {
+			if x == v {
+				w |= 1 << (j & 63)
+			}
+		}
+		dst[i] = w
+	}
+	return len(dst)
+}
+
+// Zeros sets each byte of dst to the trailing zeros that 32 numbers of r have in common, 0 if all
+// are 0.
+func Zeros(dst []byte, r []uint32) {
+	r = r[:32*len(dst)]
+	if zerosFast(dst, r) {
+		return
+	}
+	for i := range dst {
+		var or uint32
+		for _, v := range r[32*i:][:32] {
+			or |= v
+		}
+		dst[i] = byte(bits.TrailingZeros32(or) & 31)
+	}
+}
+
 // Lookup writes the elements of 4 bytes at places y of entries, the first one for a place that does
 // not exist. There is at least one.
 func Lookup(dst []byte, y []uint32, entries []byte) {

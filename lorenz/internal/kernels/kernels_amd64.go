@@ -216,6 +216,28 @@ func splitFast(sym *[32]byte, low []byte, u *[32]uint32, k uint) uint32 {
 	return splitBMI2(sym, &low[0], u, uint64(k))
 }
 
+func equalFast(dst []uint64, u []uint32, v uint32) bool {
+	if !haveFast || len(dst) == 0 {
+		return false
+	}
+	_ = u[64*len(dst)-1]
+	equalAVX2(&dst[0], &u[0], len(dst), v)
+	return true
+}
+
+func zerosFast(dst []byte, r []uint32) bool {
+	if !haveFast || len(dst) == 0 {
+		return false
+	}
+	zerosAVX2(&dst[0], &r[0], len(dst))
+	return true
+}
+
+// wordsFast needs at least four symbols.
+func wordsFast(dst *byte, syms []byte, words *[256]Word, acc, n uint64) (done int, rest, left uint64) {
+	return wordsBMI2(dst, &syms[0], len(syms), words, acc, n)
+}
+
 func pack2Fast(dst, v []byte) int {
 	k := whole(2*len(dst), 64)
 	if k > 0 {

@@ -1943,6 +1943,133 @@ loop:
 	MOVQ    R13, 56(AX)
 	RET
 
+// func wordsBMI2(dst *byte, syms *byte, n int, words *[256]uint32, acc uint64, bits uint64) (done int, rest uint64, left uint64)
+// Requires: BMI2
+TEXT ·wordsBMI2(SB), NOSPLIT, $0-72
+	MOVQ dst+0(FP), AX
+	MOVQ syms+8(FP), CX
+	MOVQ n+16(FP), DX
+	MOVQ words+24(FP), BX
+	MOVQ acc+32(FP), SI
+	MOVQ bits+40(FP), DI
+
+loop:
+	MOVBLZX (CX), R8
+	MOVL    (BX)(R8*4), R8
+	MOVL    R8, R9
+	SHRL    $0x08, R9
+	SHLXQ   DI, R9, R9
+	ORQ     R9, SI
+	ADDQ    R8, DI
+	MOVBLZX 1(CX), R8
+	MOVL    (BX)(R8*4), R8
+	MOVL    R8, R9
+	SHRL    $0x08, R9
+	SHLXQ   DI, R9, R9
+	ORQ     R9, SI
+	ADDQ    R8, DI
+	MOVBLZX 2(CX), R8
+	MOVL    (BX)(R8*4), R8
+	MOVL    R8, R9
+	SHRL    $0x08, R9
+	SHLXQ   DI, R9, R9
+	ORQ     R9, SI
+	ADDQ    R8, DI
+	MOVBLZX 3(CX), R8
+	MOVL    (BX)(R8*4), R8
+	MOVL    R8, R9
+	SHRL    $0x08, R9
+	SHLXQ   DI, R9, R9
+	ORQ     R9, SI
+	ADDQ    R8, DI
+	MOVQ    SI, (AX)
+	MOVBLZX DI, DI
+	MOVL    DI, R8
+	SHRL    $0x03, R8
+	ADDQ    R8, AX
+	MOVL    DI, R8
+	ANDL    $-8, R8
+	SHRXQ   R8, SI, SI
+	ANDL    $0x07, DI
+	ADDQ    $0x04, CX
+	SUBQ    $0x04, DX
+	JNZ     loop
+	MOVQ    dst+0(FP), CX
+	SUBQ    CX, AX
+	MOVQ    AX, done+48(FP)
+	MOVQ    SI, rest+56(FP)
+	MOVQ    DI, left+64(FP)
+	RET
+
+// func equalAVX2(dst *uint64, u *uint32, n int, v uint32)
+// Requires: AVX, AVX2
+TEXT ·equalAVX2(SB), NOSPLIT, $0-28
+	MOVQ         dst+0(FP), AX
+	MOVQ         u+8(FP), CX
+	MOVQ         n+16(FP), DX
+	MOVL         v+24(FP), BX
+	VMOVD        BX, X0
+	VPBROADCASTD X0, Y0
+	VMOVDQU      packed<>+0(SB), Y1
+
+loop:
+	VPCMPEQD  (CX), Y0, Y2
+	VPCMPEQD  32(CX), Y0, Y3
+	VPACKSSDW Y3, Y2, Y2
+	VPCMPEQD  64(CX), Y0, Y3
+	VPCMPEQD  96(CX), Y0, Y4
+	VPACKSSDW Y4, Y3, Y3
+	VPACKSSWB Y3, Y2, Y2
+	VPERMD    Y2, Y1, Y2
+	VPMOVMSKB Y2, BX
+	MOVL      BX, (AX)
+	VPCMPEQD  128(CX), Y0, Y2
+	VPCMPEQD  160(CX), Y0, Y3
+	VPACKSSDW Y3, Y2, Y2
+	VPCMPEQD  192(CX), Y0, Y3
+	VPCMPEQD  224(CX), Y0, Y4
+	VPACKSSDW Y4, Y3, Y3
+	VPACKSSWB Y3, Y2, Y2
+	VPERMD    Y2, Y1, Y2
+	VPMOVMSKB Y2, BX
+	MOVL      BX, 4(AX)
+	ADDQ      $0x00000100, CX
+	ADDQ      $0x08, AX
+	SUBQ      $0x01, DX
+	JNZ       loop
+	VZEROUPPER
+	RET
+
+// func zerosAVX2(dst *byte, r *uint32, n int)
+// Requires: AVX, AVX2, CMOV
+TEXT ·zerosAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ r+8(FP), CX
+	MOVQ n+16(FP), DX
+	XORL SI, SI
+
+loop:
+	VMOVDQU      (CX), Y0
+	VPOR         32(CX), Y0, Y0
+	VPOR         64(CX), Y0, Y0
+	VPOR         96(CX), Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VPOR         X1, X0, X1
+	VPSHUFD      $0x4e, X1, X0
+	VPOR         X0, X1, X1
+	VPSHUFD      $0xb1, X1, X0
+	VPOR         X0, X1, X1
+	VMOVD        X1, BX
+	BSFL         BX, BX
+	CMOVLEQ      SI, BX
+	MOVB         BL, (AX)
+	ADDQ         $0x00000080, CX
+	INCQ         AX
+	SUBQ         $0x01, DX
+	JNZ          loop
+	VZEROUPPER
+	RET
+
 // func topsAVX2(dst *uint32, src *byte, n int)
 // Requires: AVX, AVX2
 TEXT ·topsAVX2(SB), NOSPLIT, $0-24

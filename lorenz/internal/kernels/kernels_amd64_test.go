@@ -68,6 +68,10 @@ func check(t *testing.T, y []uint32, stride int, d float64) {
 	both(t, func() any { x := make([]uint32, n); Subtract(x, y, other); return x })
 	both(t, func() any { x := append([]uint32(nil), y...); Subtract(x, x, other); return x })
 	both(t, func() any { x := make([]uint32, len(raw)/32); Tops(x, raw); return x })
+	both(t, func() any { b := make([]byte, n/32); Zeros(b, y); return b })
+	for i := range min(n, 3) {
+		both(t, func() any { x := make([]uint64, n/64); return append(x, uint64(Equal(x, y, y[i]))) })
+	}
 	both(t, func() any { b := make([]byte, len(raw)/2); Pack2(b, raw); return b })
 	both(t, func() any { b := make([]byte, len(raw)/4); Pack4(b, raw); return b })
 	small := make([]byte, len(raw))
@@ -345,6 +349,40 @@ func TestDecode4(t *testing.T) {
 				require.Equal(t, Decode1(make([]byte, n), src, start[i], tables[i]), p[i])
 			}
 			return append(d[:], byte(p[0]), byte(p[1]), byte(p[2]), byte(p[3]))
+		})
+	}
+}
+
+// TestWords compares words written side by side and one by one.
+func TestWords(t *testing.T) {
+	rng := rand.New(rand.NewPCG(6, 6))
+	for n := range uint(200) {
+		var words [256]Word
+		for i := range words {
+			length := 1 + rng.UintN(TableBits)
+			words[i] = Word(rng.UintN(1<<length)<<8 | length)
+		}
+		syms := make([]byte, 4*(n/8))
+		for i := range syms {
+			syms[i] = byte(rng.Uint32())
+		}
+		left := n & 7
+		acc := uint64(rng.UintN(1 << left))
+		var want []byte
+		bits, have := acc, left
+		for _, s := range syms {
+			bits |= uint64(words[s]>>8) << have
+			for have += uint(words[s] & 63); have >= 8; have -= 8 {
+				want = append(want, byte(bits))
+				bits >>= 8
+			}
+		}
+		both(t, func() any {
+			dst := make([]byte, (len(syms)*TableBits+7)/8+8)
+			done, rest, left := Words(dst, syms, &words, acc, left)
+			require.Equal(t, want, append([]byte(nil), dst[:done]...))
+			require.Equal(t, [2]uint64{bits, uint64(have)}, [2]uint64{rest, uint64(left)})
+			return dst[:done]
 		})
 	}
 }

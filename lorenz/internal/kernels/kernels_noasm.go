@@ -24,6 +24,13 @@ func stampFast([]byte, []uint64, uint32) bool { return false }
 
 func splitFast(*[32]byte, []byte, *[32]uint32, uint) uint32 { return 0 }
 
+func equalFast([]uint64, []uint32, uint32) bool { return false }
+func zerosFast([]byte, []uint32) bool           { return false }
+
+func wordsFast(*byte, []byte, *[256]Word, uint64, uint64) (done int, rest, left uint64) {
+	return 0, 0, 0
+}
+
 func pack2Fast(_, _ []byte) int { return 0 }
 func pack4Fast(_, _ []byte) int { return 0 }
 

@@ -133,6 +133,21 @@ func decode4BMI2(d *byte, n int, src *byte, p *[4]uint64, tables *[4]*[2048]uint
 //go:noescape
 func decode8BMI2(d *byte, n int, src *byte, p *[8]uint64, table *[2048]uint16)
 
+// wordsBMI2 is Words for n symbols, a multiple of 4 and not 0.
+//
+//go:noescape
+func wordsBMI2(dst *byte, syms *byte, n int, words *[256]uint32, acc uint64, bits uint64) (done int, rest uint64, left uint64)
+
+// equalAVX2 is Equal for n words.
+//
+//go:noescape
+func equalAVX2(dst *uint64, u *uint32, n int, v uint32)
+
+// zerosAVX2 is Zeros for n bytes.
+//
+//go:noescape
+func zerosAVX2(dst *byte, r *uint32, n int)
+
 // topsAVX2 is Tops for n words.
 //
 //go:noescape

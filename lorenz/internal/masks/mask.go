@@ -4,9 +4,11 @@
 package masks
 
 import (
+	"math/bits"
 	"sort"
 
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
+	"github.com/cdfz-format/cdfz/lorenz/internal/kernels"
 )
 
 // MaxSpecials is the largest number of masked values.
@@ -127,26 +129,60 @@ func setRange(w []uint64, start, end int) {
 // Build sets the mask to the places of the values in keep and returns the number of
 // masked elements.
 func Build[T entropy.Lane](m *Mask, u []T, keep []T) int {
-	m.Runs = m.Runs[:0]
-	a, b := keep[0], keep[len(keep)-1]
-	masked := 0
-	for i := 0; i < len(u); {
-		v := u[i]
-		if v != a && v != b {
-			i++
-			continue
-		}
-		j := i + 1
-		for j < len(u) && u[j] == v {
-			j++
-		}
-		kind := uint8(0)
-		if v != a {
-			kind = 1
-		}
-		m.add(i, j, kind)
-		masked += j - i
-		i = j
+	m.clearBits(len(u))
+	for k, v := range keep {
+		equal(m.bits[k], u, v)
 	}
-	return masked
+	return m.findRuns(len(keep))
+}
+
+// equal sets the bits of the elements with a value. All bits are 0 before.
+func equal[T entropy.Lane](dst []uint64, u []T, v T) {
+	done := 0
+	if narrow, ok := any(u).([]uint32); ok {
+		done = 64 * kernels.Equal(dst, narrow, uint32(v))
+	}
+	for i, x := range u[done:] {
+		if x == v {
+			dst[(done+i)>>6] |= 1 << ((done + i) & 63)
+		}
+	}
+}
+
+// findRuns sets the runs from the bits of a number of kinds, and returns the number of masked
+// elements.
+func (m *Mask) findRuns(kinds int) int {
+	runs := m.Runs[:0]
+	last := Run{Start: -1, End: -1}
+	for i, a := range m.bits[0] {
+		b := uint64(0)
+		if kinds > 1 {
+			b = m.bits[1][i]
+		}
+		for at := int32(i * 64); a|b != 0; {
+			k := bits.TrailingZeros64(a | b)
+			at += int32(k)
+			a, b = a>>k, b>>k
+			kind := uint8(b & 1)
+			if kind == 0 {
+				k = bits.TrailingZeros64(^a)
+			} else {
+				k = bits.TrailingZeros64(^b)
+			}
+			if at != last.End || kind != last.kind {
+				if last.End >= 0 {
+					runs = append(runs, last)
+				}
+				last = Run{Start: at, before: last.before + last.End - last.Start, kind: kind}
+			}
+			at += int32(k)
+			last.End = at
+			a, b = a>>k, b>>k
+		}
+	}
+	if last.End >= 0 {
+		runs = append(runs, last)
+	}
+	m.Runs = runs
+	return int(last.before + last.End - last.Start)
 }

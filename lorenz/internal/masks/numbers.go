@@ -39,9 +39,8 @@ func (m *Mask) numbers(dst []uint64, specials, dist, n int) []uint64 {
 }
 
 // Shortest returns the one of some distances between neighbours at which the mask probably takes the
-// fewest bits, the numbers for it, and an estimate of their bits.
+// fewest bits, the numbers for it, and an estimate of their bits. The mask is from Build.
 func (m *Mask) Shortest(strides []int, specials, n int) (dist int, nums []uint64, cost int) {
-	m.setBits(n)
 	least := m.changes(0)
 	for _, d := range strides {
 		if d == 1 {

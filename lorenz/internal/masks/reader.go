@@ -151,40 +151,7 @@ func (m *Reader) sumBits(specials, dist, n int) {
 }
 
 // FindRuns sets the runs from the bits.
-func (m *Reader) FindRuns() {
-	runs := m.Runs[:0]
-	last := Run{Start: -1, End: -1}
-	for i, a := range m.bits[0] {
-		b := uint64(0)
-		if m.kinds > 1 {
-			b = m.bits[1][i]
-		}
-		for at := int32(i * 64); a|b != 0; {
-			k := bits.TrailingZeros64(a | b)
-			at += int32(k)
-			a, b = a>>k, b>>k
-			kind := uint8(b & 1)
-			if kind == 0 {
-				k = bits.TrailingZeros64(^a)
-			} else {
-				k = bits.TrailingZeros64(^b)
-			}
-			if at != last.End || kind != last.kind {
-				if last.End >= 0 {
-					runs = append(runs, last)
-				}
-				last = Run{Start: at, before: last.before + last.End - last.Start, kind: kind}
-			}
-			at += int32(k)
-			last.End = at
-			a, b = a>>k, b>>k
-		}
-	}
-	if last.End >= 0 {
-		runs = append(runs, last)
-	}
-	m.Runs = runs
-}
+func (m *Reader) FindRuns() { m.findRuns(m.kinds) }
 
 // Rank returns how many elements before e are not masked.
 func (m *Reader) Rank(e int) int {

@@ -80,3 +80,39 @@ func five(src, table reg.Register, p, width reg.GPVirtual, dst Mem) {
 	MOVBLZX(sum.As8L(), sum.As32())
 	ADDQ(sum, p)
 }
+
+func words() {
+	TEXT("wordsBMI2", NOSPLIT, "func(dst, syms *byte, n int, words *[256]uint32, acc, bits uint64) (done int, rest, left uint64)")
+	Pragma("noescape")
+	Doc("wordsBMI2 is Words for n symbols, a multiple of 4 and not 0.")
+	dst, syms, n := Load(Param("dst"), GP64()), Load(Param("syms"), GP64()), Load(Param("n"), GP64())
+	table, acc, bits := Load(Param("words"), GP64()), Load(Param("acc"), GP64()), Load(Param("bits"), GP64()).(reg.GPVirtual)
+	s, w := GP64(), GP64()
+	each("loop", n, 4, func() {
+		for i := range 4 {
+			MOVBLZX(Mem{Base: syms}.Offset(i), s.As32())
+			MOVL(Mem{Base: table, Index: s, Scale: 4}, s.As32())
+			MOVL(s.As32(), w.As32())
+			SHRL(Imm(8), w.As32())
+			SHLXQ(bits, w, w) // by the low six bits
+			ORQ(w, acc)
+			ADDQ(s, bits) // the low bytes, at most 51, do not overflow
+		}
+		MOVQ(acc, Mem{Base: dst})
+		MOVBLZX(bits.As8L(), bits.As32())
+		MOVL(bits.As32(), s.As32())
+		SHRL(Imm(3), s.As32())
+		ADDQ(s, dst)
+		MOVL(bits.As32(), s.As32())
+		ANDL(I8(-8), s.As32())
+		SHRXQ(s, acc, acc)
+		ANDL(Imm(7), bits.As32())
+		ADDQ(Imm(4), syms)
+	})
+	start := Load(Param("dst"), GP64())
+	SUBQ(start, dst)
+	Store(dst, Return("done"))
+	Store(acc, Return("rest"))
+	Store(bits, Return("left"))
+	RET()
+}

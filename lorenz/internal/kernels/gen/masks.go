@@ -165,3 +165,60 @@ func lookup() {
 	VZEROUPPER()
 	RET()
 }
+
+func equal() {
+	TEXT("equalAVX2", NOSPLIT, "func(dst *uint64, u *uint32, n int, v uint32)")
+	Pragma("noescape")
+	Doc("equalAVX2 is Equal for n words.")
+	dst, u, n := Load(Param("dst"), GP64()), Load(Param("u"), GP64()), Load(Param("n"), GP64())
+	v := YMM()
+	VMOVD(Load(Param("v"), GP32()), v.AsX())
+	VPBROADCASTD(v.AsX(), v)
+	// Vectors of eight are packed to bytes, apart in their halves.
+	at := YMM()
+	VMOVDQU(places(), at)
+	a, b, bits := YMM(), YMM(), GP32()
+	each("loop", n, 1, func() {
+		for i := range 2 {
+			pair := func(j int, y reg.VecVirtual) {
+				VPCMPEQD(Mem{Base: u}.Offset(32*j), v, y)
+				other := YMM()
+				VPCMPEQD(Mem{Base: u}.Offset(32*j+32), v, other)
+				VPACKSSDW(other, y, y)
+			}
+			pair(4*i, a)
+			pair(4*i+2, b)
+			VPACKSSWB(b, a, a)
+			VPERMD(a, at, a)
+			VPMOVMSKB(a, bits)
+			MOVL(bits, Mem{Base: dst}.Offset(4*i))
+		}
+		ADDQ(U32(256), u)
+		ADDQ(Imm(8), dst)
+	})
+	VZEROUPPER()
+	RET()
+}
+
+func zeros() {
+	TEXT("zerosAVX2", NOSPLIT, "func(dst *byte, r *uint32, n int)")
+	Pragma("noescape")
+	Doc("zerosAVX2 is Zeros for n bytes.")
+	dst, r, n := Load(Param("dst"), GP64()), Load(Param("r"), GP64()), Load(Param("n"), GP64())
+	y, bits, zero := YMM(), GP32(), GP32()
+	XORL(zero, zero)
+	each("loop", n, 1, func() {
+		VMOVDQU(Mem{Base: r}, y)
+		for i := 1; i < 4; i++ {
+			VPOR(Mem{Base: r}.Offset(32*i), y, y)
+		}
+		sumOf(y, or, bits)
+		BSFL(bits, bits)
+		CMOVLEQ(zero, bits)
+		MOVB(bits.As8(), Mem{Base: dst})
+		ADDQ(U32(128), r)
+		INCQ(dst)
+	})
+	VZEROUPPER()
+	RET()
+}

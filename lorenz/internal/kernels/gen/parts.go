@@ -45,3 +45,17 @@ func mustLoad(base reg.Register, offset int) reg.GPVirtual {
 	MOVQ(Mem{Base: base}.Offset(offset), r)
 	return r
 }
+
+var packed Mem
+
+// places is the order of the fours of bytes of 32 numbers that were packed twice in the halves of
+// vectors.
+func places() Mem {
+	if packed.Symbol.Name == "" {
+		packed = GLOBL("packed", RODATA|NOPTR)
+		for i, v := range []uint32{0, 4, 1, 5, 2, 6, 3, 7} {
+			DATA(4*i, U32(v))
+		}
+	}
+	return packed
+}

@@ -98,12 +98,8 @@ func split() {
 	VPACKUSDW(y[1], y[0], y[0])
 	VPACKUSDW(y[3], y[2], y[2])
 	VPACKUSWB(y[2], y[0], y[0])
-	places := GLOBL("packed", RODATA|NOPTR)
-	for i, v := range []uint32{0, 4, 1, 5, 2, 6, 3, 7} {
-		DATA(4*i, U32(v))
-	}
 	at := YMM()
-	VMOVDQU(places, at)
+	VMOVDQU(places(), at)
 	VPERMD(y[0], at, y[0])
 	VMOVDQU(y[0], Mem{Base: sym})
 	VZEROUPPER()
