@@ -162,10 +162,18 @@ func (w *GroupWriter[T]) merges() byte {
 
 // collect distributes the values to the streams.
 func (w *GroupWriter[T]) collect(streams *[nStreams + 1]uint8) {
-	for i := range w.vals {
-		w.vals[i], w.large[i] = w.vals[i][:0], w.large[i][:0]
+	var count, at [nStreams]int // values of each stream
+	low := 0
+	for _, c := range w.class {
+		if c > 0 {
+			count[streams[min(c, nStreams)]] += GroupLen
+			low += GroupLen / 8 * int(lowBits(c))
+		}
 	}
-	w.low = w.low[:0]
+	for i, n := range count {
+		w.vals[i], w.large[i] = Grow(w.vals[i], n), w.large[i][:0]
+	}
+	w.low = Grow(w.low, low+8)[:0] // kernels.Split writes up to 8 bytes more
 	narrow, _ := any(w.u).([]uint32)
 	for g, c := range w.class {
 		if c == 0 {
@@ -174,9 +182,9 @@ func (w *GroupWriter[T]) collect(streams *[nStreams + 1]uint8) {
 		s := streams[min(c, nStreams)]
 		k := lowBits(c)
 		u := (*[GroupLen]T)(w.u[g*GroupLen:])
-		at := len(w.vals[s])
-		w.vals[s] = append(w.vals[s], zeros[:]...)
-		sym := (*[GroupLen]byte)(w.vals[s][at:])
+		start := at[s]
+		at[s] += GroupLen
+		sym := (*[GroupLen]byte)(w.vals[s][start:])
 		var or T
 		if narrow != nil && k <= kernels.MaxSplit {
 			var all uint32
@@ -190,20 +198,18 @@ func (w *GroupWriter[T]) collect(streams *[nStreams + 1]uint8) {
 			}
 			w.low = appendLow(w.low, u, k)
 		}
-		if or >= 128 { // some may be large
-			for i, v := range u {
-				y, n := symbolOf(uint64(v >> k))
+		if or < maxSym {
+			continue
+		}
+		for i, v := range u {
+			if v >>= k; v >= maxSym {
+				y, n := symbolOf(uint64(v))
 				sym[i] = y
-				if n > 0 {
-					w.large[s] = append(w.large[s], extra{uint64(v>>k) &^ (1 << n), int32(at + i), n})
-				}
+				w.large[s] = append(w.large[s], extra{uint64(v) &^ (1 << n), int32(start + i), n})
 			}
 		}
 	}
 }
-
-// zeros makes room for the symbols of a group.
-var zeros [GroupLen]byte
 
 // appendLow appends the k low bits of each value.
 func appendLow[T Lane](dst []byte, u *[GroupLen]T, k uint) []byte {

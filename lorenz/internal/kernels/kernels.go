@@ -377,9 +377,9 @@ func Lookup(dst []byte, y []uint32, entries []byte) {
 // MaxSplit is the most low bits of Split.
 const MaxSplit = 28
 
-// Split sets sym to the lowest byte of each number shifted right by k, at most MaxSplit,
-// and appends the k low bits of each number to low. It returns the bits that are set
-// in any of the shifted numbers. If that is 128 or more, sym is undefined.
+// Split sets sym to the numbers shifted right by k, at most MaxSplit, and appends the k low bits
+// of each number to low. It returns the bits that are set in any of the shifted numbers. Bytes of
+// sym whose numbers are 256 or more are undefined.
 func Split(sym *[32]byte, low []byte, u *[32]uint32, k uint) (more []byte, or uint32) {
 	if haveFast {
 		low = slices.Grow(low, int(4*k)+8)

@@ -94,7 +94,7 @@ func split() {
 	bits := GP32()
 	sumOf(all, or, bits)
 	Store(bits, Return("or"))
-	// Numbers below 128 become bytes. Halves of vectors are packed apart.
+	// Numbers below 256 become bytes. Halves of vectors are packed apart.
 	VPACKUSDW(y[1], y[0], y[0])
 	VPACKUSDW(y[3], y[2], y[2])
 	VPACKUSWB(y[2], y[0], y[0])
