@@ -100,6 +100,32 @@ func TestVectors(t *testing.T) {
 	}
 }
 
+// TestVectorsLater checks that archives of a later format are neither repaired nor salvaged
+// by the rules of this one, even if they are damaged elsewhere.
+func TestVectorsLater(t *testing.T) {
+	ctx := context.Background()
+	damaged := map[string]string{"end_line_later": `"format":1`, "plan_format_later": "cdfz 1 manifest", "plan_feature": "cdfz 1 manifest"}
+	for _, v := range vectors(t, "bad") {
+		other, ok := damaged[v.name]
+		if !ok {
+			continue
+		}
+		delete(damaged, v.name)
+		_, err := archive.New(bytes.NewReader(v.archive), int64(len(v.archive)), nil)
+		require.ErrorIs(t, err, archive.ErrVersion, v.name)
+		want := err.Error()
+		for range 2 {
+			r, size := bytes.NewReader(v.archive), int64(len(v.archive))
+			_, err = fsck.Repair(ctx, r, size, nil)
+			require.EqualError(t, err, want, "%s: repair", v.name)
+			_, err = fsck.Salvage(ctx, r, size, nil)
+			require.EqualError(t, err, want, "%s: salvage", v.name)
+			v.archive = bytes.Replace(v.archive, []byte(other), []byte(strings.ToUpper(other)), 1)
+		}
+	}
+	require.Empty(t, damaged)
+}
+
 // sameValues compares the values of all variables with those of the image.
 func sameValues(t *testing.T, f *archive.File, image []byte) {
 	c, err := archive.New(bytes.NewReader(image), int64(len(image)), nil)

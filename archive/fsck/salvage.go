@@ -48,7 +48,8 @@ type SalvageOptions struct {
 //
 // The plan or its second copy must be intact, and so must the netCDF header or its second
 // copy. Otherwise the error is ErrCorrupt. ErrNotArchive means that nothing of an archive
-// was found.
+// was found. ErrVersion means that the end line or the plan is intact and needs a newer
+// reader.
 func Salvage(ctx context.Context, r io.ReaderAt, size int64, o *SalvageOptions) (*Salvaged, error) {
 	if o == nil {
 		o = &SalvageOptions{}
@@ -89,7 +90,9 @@ type salvager struct {
 }
 
 func (x *salvager) run() error {
-	if err := x.findTail(); err != nil {
+	if err := x.findTail(); errors.Is(err, fault.ErrVersion) {
+		return err
+	} else if err != nil {
 		x.tail, x.man, x.idx, x.dir = nil, nil, nil, nil
 	}
 	if err := x.findFront(); err != nil {
@@ -120,7 +123,9 @@ func (x *salvager) run() error {
 
 // findFront finds plan and netCDF header.
 func (x *salvager) findFront() error {
-	if _, err := x.findPlan(); err != nil {
+	if _, err := x.findPlan(); errors.Is(err, fault.ErrVersion) {
+		return err
+	} else if err != nil {
 		x.l = nil
 		if err := x.ctx.Err(); err != nil {
 			return err
@@ -132,7 +137,7 @@ func (x *salvager) findFront() error {
 	// The search finds the plan before the header, or its second copy before that of the
 	// header.
 	seen := false
-	var first error
+	var later error // of a plan that needs a later version
 	err := x.search(func(e *czip.ZipEntry) (bool, error) {
 		seen = seen || strings.HasPrefix(e.Name, ".cdfz/")
 		if x.l != nil && x.p.header != nil && x.man != nil || !x.spend(e) {
@@ -141,7 +146,10 @@ func (x *salvager) findFront() error {
 		switch {
 		case x.l == nil && (e.Name == czip.PlanName || e.Name == czip.CopyPlan):
 			if _, err := x.planIn(*e); err != nil {
-				x.l, first = nil, err
+				x.l = nil
+				if errors.Is(err, fault.ErrVersion) {
+					later = err
+				}
 				return false, nil
 			}
 			return true, nil
@@ -159,8 +167,8 @@ func (x *salvager) findFront() error {
 		return nil
 	case x.l != nil:
 		return fault.Corruptf("the netCDF header is lost")
-	case errors.Is(first, fault.ErrVersion):
-		return first
+	case later != nil:
+		return later
 	case !seen:
 		return fmt.Errorf("archive: %w", fault.ErrNotArchive)
 	}
