@@ -470,6 +470,41 @@ func TestGarbage(t *testing.T) {
 	}
 }
 
+// TestGarbageSmall decodes random bytes as the smallest blocks, in every mode. The encoder
+// does not use all modes for them.
+func TestGarbageSmall(t *testing.T) {
+	rng := rand.New(rand.NewPCG(14, 14))
+	for _, ty := range types {
+		for _, dims := range [][]int{nil, {0}, {1}, {2}, {1, 3}, {2, 2}, {5}, {3, 3, 2}} {
+			d, err := NewDecoder(Params{Type: ty, Dims: dims})
+			require.NoError(t, err)
+			got := make([]byte, d.n*d.size)
+			for i := range 700 {
+				bad := make([]byte, 1+rng.IntN(30))
+				for k := range bad {
+					bad[k] = byte(rng.Uint32()) >> rng.IntN(8)
+				}
+				bad[0] = byte(i % 7)
+				_ = d.Decode(got, bad) // neither panics nor hangs
+			}
+		}
+	}
+}
+
+// TestOneByte decodes blocks of one byte in mode 3, which the encoder does not make.
+func TestOneByte(t *testing.T) {
+	for _, c := range []struct {
+		p   Params
+		enc []byte
+		raw byte
+	}{
+		{Params{Type: Char, Dims: []int{1}}, []byte{modeBytes, 0xB0, 0x36}, 0xA5},
+		{Params{Type: Int8}, []byte{modeBytes, 0xD0, 0x54}, 0x5A},
+	} {
+		decodeAll(t, c.p, c.enc, []byte{c.raw})
+	}
+}
+
 func TestArguments(t *testing.T) {
 	d, err := NewDecoder(Params{Type: Int16, Dims: []int{10}})
 	require.NoError(t, err)

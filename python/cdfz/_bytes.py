@@ -11,7 +11,7 @@ class Literals:
 
     def __init__(self, n, size, row):
         self.size, self.row = size, row
-        bits = min(18, n.bit_length() + 2)
+        bits = min(18, max(4, n.bit_length() + 2))
         self.shift = 36 - bits
         self.prob = [[HALF] * (1 << bits) for _ in range(7)]
         self.count = [bytearray(1 << bits) for _ in range(7)]

@@ -32,6 +32,7 @@ const (
 	nRecent   = 4
 	nInputs   = 7
 	slotsMost = 18 // bits
+	lineBits  = 4  // of the 16 slots for the bits of a byte
 )
 
 // numberModel codes numbers by their bit length and the bits after the first.
@@ -48,7 +49,7 @@ func (m *numberModel) reset() {
 // reset prepares the model for a block of n bytes.
 func (m *Model) reset(n, size, row int) {
 	m.size, m.row, m.history = size, row, 0
-	m.slotBits = min(bits.Len(uint(n))+2, slotsMost)
+	m.slotBits = max(lineBits, min(bits.Len(uint(n))+2, slotsMost))
 	arith.Reset(m.isRepeat[:])
 	arith.Reset(m.isRecent[:])
 	arith.Reset(m.which[:])
