@@ -11,8 +11,7 @@ export CGO_ENABLED ?= 0
 build:
 	$(GO) build -trimpath -o $(BIN) ./cmd/cdfz
 
-# The program that loads HDF5 plugins. It exists for Linux on two machines, and elsewhere
-# there is nothing to build.
+# The program that loads HDF5 plugins. It exists only for Linux on amd64 and arm64.
 host:
 	@case "$$($(GO) env GOOS)/$$($(GO) env GOARCH)" in \
 	linux/amd64|linux/arm64) set -x; $(GO) build -trimpath -tags plugins -o $(HOST) ./cmd/cdfz-plugin-host ;; \
@@ -55,15 +54,15 @@ test-corpus:
 	.ci/deps corpus
 	CDFZ_CORPUS="$(abspath $(CDFZ_CORPUS))" $(GO) test -tags 'judge corpus' -run Corpus -timeout 30m ./...
 
-# archive/ncapi with a checkout of go-native-netcdf, which the Go proxy does not
-# serve. GO_THROWER names one of go-thrower, unless it is beside it.
+# archive/ncapi with a checkout of go-native-netcdf, which the Go proxy does not serve.
+# GO_THROWER names a checkout of go-thrower. The default is go-thrower beside the other one.
 test-ncapi:
 	NATIVE_NETCDF="$(NATIVE_NETCDF)" GO_THROWER="$(GO_THROWER)" .ci/ncapi
 
-# The packages that start goroutines or are used by several at a time, and of these the
-# tests that show it. Under the race detector others take minutes and show nothing more:
-# the scripts start the command hundreds of times, TestCancel compares times, and TestMemory
-# measures memory, of which the detector takes most.
+# The packages that start goroutines or are used by several at a time, without the tests that
+# add nothing under the race detector and take minutes there: the scripts start the command
+# hundreds of times, TestCancel compares times, and TestMemory measures memory, of which the
+# detector takes most.
 CONCURRENT := ./archive ./cmd/cdfz ./internal/ioat ./remote ./remote/s3 ./serve ./serve/dap
 SEQUENTIAL := TestScripts|Fuzz|TestHostileArchives|TestGiant|TestLargeHeaders|TestReadJSON|TestVectors|EveryByte|Cuts|Flips|TestRepair|TestPools|TestReadOnce|TestBombs|TestRemoteClassic|TestClaims|TestRandomClaims|TestHostileClaims|TestSparseFile|TestFolders|TestEdges|TestCancel|TestMemory|TestHeader|TestZip|TestStoredOrder|TestPasses|TestOpenReads|TestLayouts|Cost$$|TestRewriteShapes|TestRewriteSame|TestRewriteFilters|TestRewriteDamage|TestFilterRows|TestFilterOptions|TestSalvage|TestTorn|TestSourceChanges|TestMissingFilter|TestManyBlocks|TestManyVariables|TestSourceReads
 race:
@@ -100,8 +99,8 @@ bench-access: build
 	test -f $(BENCHDIR)/big.nc || $(GO) run ./bench/tile -o $(BENCHDIR)/big.nc
 	$(GO) run ./bench/access -file $(BENCHDIR)/big.nc
 
-# Speed and ratio of each filter beside numcodecs, HDF5's filters and C-Blosc, with and
-# without assembly.
+# Speed and ratio of each filter, compared with numcodecs, HDF5's filters and C-Blosc, with
+# and without assembly.
 bench-filters:
 	.ci/deps bench-filters
 	mkdir -p $(BENCHDIR)

@@ -177,7 +177,7 @@ func (r *roundedImage) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// Gap passes on that of the source.
+// Gap returns the gap of the source.
 func (r *roundedImage) Gap() int64 { return ioat.Gap(r.r) }
 
 // roundIn rounds the values in p, which holds the bytes [off, end) of the image.

@@ -161,8 +161,8 @@ const (
 	bestLevel     = 19
 
 	// tiny is the longest image whose header is compressed at the level tinyHead, in bytes.
-	// The tables of the best level do not fit into a processor's caches, which made a sixth
-	// of the work for such an image.
+	// The tables of the best level do not fit into a processor's caches, which took a sixth
+	// of the time for such an image.
 	tiny     = 64 << 10
 	tinyHead = 9
 

@@ -12,8 +12,8 @@ import (
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
 )
 
-// Archives with parity. It covers the whole archive, so that has to be complete first, in a
-// file.
+// Archives with parity. The parity covers the whole archive, which must therefore be complete
+// first, in a file.
 
 // share returns the parity that the options ask for.
 func (o *WriteOptions) share() parity.Share {

@@ -111,8 +111,8 @@ type keeper struct {
 	views map[viewKey]format.NotViewed
 }
 
-// viewKey is what the reason depends on why variables are not in the Zarr view of the
-// source.
+// viewKey has the properties of blocks that decide whether a variable is in the Zarr view of
+// the source.
 type viewKey struct {
 	chain int
 	block int64 // bytes

@@ -43,7 +43,7 @@ type smallWriter struct {
 
 	segments []unlimited.Segment
 	head     filters.Chain // of the header, nil for the usual one
-	whole    map[int]bool  // variables that were asked for: whether they have one block
+	whole    map[int]bool  // whether a variable has one block, for those examined so far
 }
 
 // writeSmall makes archives of several layouts in memory and writes the smallest.
@@ -82,7 +82,7 @@ func (s *smallWriter) write(d *draft) (*made, error) {
 	return &made{res, buf.Bytes()}, nil
 }
 
-// smallest makes the archive in the layouts that come into question.
+// smallest makes the archive in the layouts that may be the smallest.
 func (s *smallWriter) smallest(view *draft) (*made, error) {
 	size := int64(len(s.image))
 	best, err := s.pooled(size)

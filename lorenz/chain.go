@@ -176,9 +176,9 @@ func fill[T lane](y []T, l layout, strides []int, m *masks.Mask) {
 	}
 }
 
-// sumFar sets the n elements from i on to their predictions from existing neighbours. With
-// one, the chain has a stride of 1, so the residuals of the other strides are the same for all
-// elements from the one before. It returns false if these are not all defined.
+// sumFar sets the n elements from i on to their predictions from existing neighbours. If one is
+// set, the chain has a stride of 1. Then the residuals of the other strides are equal for these
+// elements and the one before them. It returns false if these are not all defined.
 func sumFar[T lane](y []T, i, n int, terms []term, one bool) bool {
 	var far [1 << maxChain]int // distances of the other strides: those that are added first
 	plus, minus := 0, len(far)

@@ -217,9 +217,9 @@ func encodeBlock[T lane](s *shape, dst []byte, raw []byte, c *coder[T], narrow *
 	return c.emit(s, dst, raw, &best)
 }
 
-// emitDictionary appends a block with a dictionary that takes most of its bits, or one with
-// repeats of the best other candidate, other or if not nil small: if most values recur in
-// long runs, the others may take less with a predictor than in a dictionary.
+// emitDictionary appends a block whose dictionary takes most of its bits. Instead it may append
+// the best other candidate (small, or other if small is nil) with repeats: if most values recur
+// in long runs, the remaining ones may take less with a predictor than in a dictionary.
 func (c *coder[T]) emitDictionary(s *shape, dst, raw []byte, narrow *coder[uint32], dict *candidate[uint32], other *candidate[T], small *candidate[uint32]) []byte {
 	start := len(dst)
 	dst = narrow.emit(s, dst, raw, dict)

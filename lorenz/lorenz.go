@@ -187,8 +187,8 @@ const (
 	Max           // every mode is tried, whatever the time
 )
 
-// Part is a set of parts of the codec. An encoder can do without them, which shows what
-// they are worth.
+// Part is a set of parts of the codec. An encoder can omit them, to measure how much each
+// saves.
 type Part uint16
 
 // The parts. Blocks without them can be decoded as always.

@@ -224,7 +224,7 @@ func (x *repairer) run() error {
 	if !errors.Is(err, fault.ErrCorrupt) || x.tail != nil {
 		return err
 	}
-	// The local headers lead nowhere. The manifest helps them on, if it can be found.
+	// The local headers lead nowhere. The walk goes on with the manifest, if it can be found.
 	if found, serr := x.searchTail(); serr != nil || !found {
 		return errors.Join(serr, err)
 	}

@@ -18,8 +18,8 @@ import (
 // parity, and returns the layout; its Size is the new length. The same archive and share give the same bytes
 // however Add is called.
 //
-// Nothing before the manifest changes. Add writes a new tail, from the manifest to the
-// end, where it will be, and then the parity. If the new tail does not overlap the old one
+// Nothing before the manifest changes. Add writes the new tail, from the manifest to the
+// end, at its final place, and then the parity. If the new tail does not overlap the old one
 // (see Plan), the archive can be repaired at any time: either tail is complete.
 func Add(ctx context.Context, f File, size int64, share Share, o *Options) (*Layout, error) {
 	t, l, m, err := plan(ctx, f, size, share)

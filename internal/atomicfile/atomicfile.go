@@ -51,8 +51,8 @@ type Options struct {
 	Replace bool
 	// MakeDirs makes missing folders. Close removes those that are still empty.
 	MakeDirs bool
-	// Size is the expected number of bytes, if known. Large files are written past the page
-	// cache where the system can.
+	// Size is the expected number of bytes, if known. Large files are written without the
+	// page cache where the system supports this.
 	Size int64
 }
 
@@ -68,7 +68,7 @@ type File struct {
 
 	size, flushed int64 // bytes written, and bytes that the system was told to flush
 
-	direct  bool // writes go past the page cache
+	direct  bool // writes bypass the page cache
 	refused bool // such writes are not possible
 }
 

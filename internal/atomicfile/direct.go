@@ -1,6 +1,6 @@
 package atomicfile
 
-// directFrom is the expected size from which a file is written past the page cache. On virtual
+// directFrom is the expected size from which a file is written without the page cache. On virtual
 // machines that have given free memory back, new pages for it can cost more processor time than
 // all else, and they displace those of other files.
 const directFrom = 256 << 20
@@ -9,7 +9,7 @@ const directFrom = 256 << 20
 // Others refuse such writes, and the file is written as usual. Large slices begin at a page.
 const directUnit = 4096
 
-// setDirect makes writes go past the page cache, or through it.
+// setDirect makes writes bypass the page cache, or use it again.
 func (t *File) setDirect(on bool) {
 	if t.direct == on || on && t.refused {
 		return
@@ -21,7 +21,7 @@ func (t *File) setDirect(on bool) {
 	t.direct = on
 }
 
-// write appends to the file, past the page cache where possible if it is to be large.
+// write appends to the file, bypassing the page cache if possible and if the file is to be large.
 func (t *File) write(p []byte) (n int, err error) {
 	whole := len(p) / directUnit * directUnit
 	t.setDirect(t.o.Size >= directFrom && t.size%directUnit == 0 && whole > 0)

@@ -23,7 +23,7 @@ type calls struct {
 	// renameFree renames to a name that must be free, in one step.
 	renameFree func(from, to string) error
 	remove     func(string) error
-	direct     func(f *os.File, on bool) error // past the page cache
+	direct     func(f *os.File, on bool) error // bypassing the page cache
 	unnamed    bool                            // try O_TMPFILE
 }
 

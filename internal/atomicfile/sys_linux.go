@@ -13,7 +13,7 @@ func startFlush(f *os.File, off, n int64) {
 	_ = unix.SyncFileRange(int(f.Fd()), off, n, unix.SYNC_FILE_RANGE_WRITE)
 }
 
-// setDirect makes the writes of a file go past the page cache, or through it.
+// setDirect makes the writes of a file bypass the page cache, or use it again.
 func setDirect(f *os.File, on bool) error {
 	flags, err := unix.FcntlInt(f.Fd(), unix.F_GETFL, 0)
 	if err != nil {

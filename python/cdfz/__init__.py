@@ -5,7 +5,7 @@
     cdfz.Archive("x.nc.cdfz")             # header and values without xarray
     cdfz.archive("x.nc")                  # runs the program cdfz
 
-Instead of a name, an http or https URL, an open binary file, or bytes will do.
+The first three also take an http or https URL, an open binary file, or bytes instead of a name.
 """
 from ._archive import Archive
 from ._errors import ArchiveDamaged, ArchiveError, ArchiveUnsupported

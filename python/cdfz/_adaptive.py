@@ -1,6 +1,7 @@
 """Mode 4 of lorenz blocks: residuals with adaptive probabilities (docs/LORENZ.md, section 10).
 
-Each residual depends on all before, so this is plain Python: some 25 µs for each, next to nothing for 32 zeros in a row.
+Each residual depends on all earlier ones, so this is plain Python. It takes about 25 µs per residual, and almost
+nothing for 32 zeros in a row.
 """
 import numpy as np
 
@@ -18,7 +19,7 @@ def clamp(v, lo, hi):
 
 
 class Model:
-    """What the decisions about a residual depend on."""
+    """The state on which the decisions about a residual depend."""
 
     def __init__(self, coder, low):
         self.coder, self.low, self.low_at = coder, low, 0
@@ -31,7 +32,7 @@ class Model:
         return int.from_bytes(self.low[at >> 3:(at + k + 7) >> 3], "little") >> (at & 7) & (1 << k) - 1
 
     def above(self, contexts, z, d):
-        """Whether a residual has more bits than d more than expected."""
+        """Decides whether a residual has more than d bits above the expected number."""
         node = clamp(d + 8, 0, 15)
         states = [self.inputs.setdefault((i, c, node), [HALF, 0]) for i, c in enumerate(contexts)]
         w = self.weights.setdefault((z, node), [78640 // len(contexts)] * len(contexts))

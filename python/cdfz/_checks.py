@@ -1,4 +1,4 @@
-"""Checks of what an archive claims. Comments and names quote headings of docs/FORMAT.md."""
+"""Checks of the claims of an archive. Comments and names quote headings of docs/FORMAT.md."""
 import json
 import re
 import unicodedata

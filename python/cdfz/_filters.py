@@ -29,7 +29,7 @@ def unfletcher(params, data, n, top):
     need(len(data) >= 4, "fletcher32: no checksum")
     out, want = data[:-4], struct.unpack("<I", data[-4:])[0]
     w = np.frombuffer(bytes(out) + b"\0" * (len(out) % 2), ">u2").astype(np.uint64)
-    # Ones'-complement folding keeps the residue modulo 65535; a nonzero sum never becomes 0. Sum2 counts
+    # Ones'-complement folding keeps the residue modulo 65535. A nonzero sum never becomes 0. Sum2 counts
     # word i (len − i) times; the weights are reduced so that 2^29 words fit 64 bits.
     s = [int(w.sum()), int((w * (np.arange(len(w), 0, -1, dtype=np.uint64) % np.uint64(65535))).sum())]
     lo, hi = ((x - 1) % 65535 + 1 if x else 0 for x in s)

@@ -16,8 +16,8 @@ def program():
 def archive(name, out=None, *options):
     """Archives a netCDF file, or all below a folder: x.nc becomes x.nc.cdfz, or out.
 
-    options: more arguments of `cdfz archive`, such as "--preset", "max". Returns what the program
-    reports. Raises RuntimeError with its message if it fails.
+    options: more arguments of `cdfz archive`, such as "--preset", "max". Returns the report of the
+    program. Raises RuntimeError with its message if it fails.
     """
     args = [program(), "archive", *options] + (["-o", os.fspath(out)] if out is not None else []) + ["--", os.fspath(name)]
     done = subprocess.run(args, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace")

@@ -1,4 +1,4 @@
-"""Where the bytes of archives come from: files, open files and URLs."""
+"""The sources of the bytes of archives: files, open files and URLs."""
 import os
 import threading
 import urllib.request

@@ -27,7 +27,7 @@ FLOAT, TRANSPOSED, REPEATS, CELLS, PATCHES, WIDE = (1 << i for i in range(2, 8))
 
 
 class Parameters:
-    """What a decoder must know about a block (section 1)."""
+    """The parameters of a block, which a decoder must know (section 1)."""
 
     def __init__(self, version=VERSION, type=FLOAT32, order=0, shape=()):
         number = lambda x: isinstance(x, (int, np.integer)) and not isinstance(x, bool)

@@ -61,7 +61,7 @@ const (
 	maxKept = 8 << 20
 )
 
-// storage holds memory of *[]byte for stored bytes, for all readers.
+// storage is a pool of *[]byte for stored bytes, shared by all readers.
 var storage sync.Pool
 
 // memory returns n bytes of any content for stored bytes. done takes them back.

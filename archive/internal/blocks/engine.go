@@ -100,7 +100,7 @@ func (e *engine) reading() *semaphore.Weighted {
 	return e.slots
 }
 
-// lent holds memory of *[]byte for blocks that bypass the cache, for all readers: fresh memory
+// lent is a pool of *[]byte for blocks that bypass the cache, shared by all readers: fresh memory
 // can cost as much as decoding.
 var lent sync.Pool
 

@@ -13,9 +13,9 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// denseRead is from how many bytes a read bypasses the cache if most of what it decodes is asked
-// for and it need not be requested from a server. Little would be left for later reads, and fresh
-// memory can cost as much as decoding.
+// denseRead is the number of bytes from which on a read of a local archive bypasses the cache, if
+// it uses most of the bytes that it decodes. Little would be left for later reads, and fresh memory
+// can cost as much as decoding.
 const denseRead = 512 << 10
 
 // eachNeed calls use with the needed parts of blocks: those in the cache first, then

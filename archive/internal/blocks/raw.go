@@ -16,8 +16,9 @@ func (a *Reader) Image(ctx context.Context) *unlimited.View {
 	return a.L.Perm.Image(ioat.Bind(ctx, rawReader{a: a}))
 }
 
-// near is how far from the end of an earlier read of the image the next one may begin and be taken
-// for its continuation. Systems read ahead in pieces of this order, not always in turn.
+// near is the largest distance in bytes between the end of a read of the image and the beginning of
+// the next one that still counts as its continuation. Systems read ahead in pieces of about this
+// size, not always in order.
 const near = 1 << 20
 
 // ReadImage reads the image at off, like the result of Image. A read that does not continue the one

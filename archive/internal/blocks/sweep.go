@@ -34,7 +34,7 @@ type Sweep struct {
 	l    *format.Resolved
 	next int64 // first byte not yet hashed
 
-	tail *unlimited.Tail // what has come by of pools and rest; nil: it is not kept
+	tail *unlimited.Tail // bytes of pools and rest so far; nil: they are not kept
 
 	buf  []byte        // to be filled
 	full chan []byte   // to be hashed
@@ -141,7 +141,7 @@ func (s *Sweep) hash() {
 	}
 }
 
-// pass is told the image bytes that come next. It keeps those of the tail.
+// pass takes the next bytes of the image and keeps those of the tail.
 func (s *Sweep) pass(p []byte) {
 	s.next += int64(len(p))
 	if s.tail != nil {

@@ -332,11 +332,11 @@ const (
 	PoolPrefix   = ".cdfz/pool/"
 
 	HeadMagic = "PK\x03\x04"
-	// headLen covers the first local header with its name.
+	// HeadLen covers the first local header with its name.
 	HeadLen = LocalFixed + len(ReadmeName)
 )
 
 func CRC(b []byte) uint32 { return crc32.ChecksumIEEE(b) }
 
-// maxManifest bounds the length of a manifest, stored and inflated.
+// MaxManifest bounds the length of a manifest, stored and inflated.
 const MaxManifest = 1 << 16

@@ -24,12 +24,12 @@ type PlanOptions struct {
 	Memory int64         // for the blocks of record variables that are collected together
 	Head   filters.Chain // of the block with the netCDF header
 	Rest   filters.Chain // of the further blocks of the rest
-	// Chain returns the chain of a variable. Pool returns that of a pool of type t, whose
-	// variables are those that are not Named: chains of these were chosen by name.
+	// Chain returns the chain of a variable, and Pool that of a pool of type t. Variables
+	// that are Named, because the user has chosen a chain for them, are in no pool.
 	Chain func(name string, t cdf3.Type, g *Geometry) (filters.Chain, error)
 	Pool  func(t cdf3.Type, g *Geometry) (filters.Chain, error)
-	// Filtered variables are those named with at least one filter: they have blocks however
-	// small they are.
+	// Filtered variables are those named with at least one filter or a block shape. They have
+	// blocks however small they are.
 	Named func(name string) (named, filtered bool)
 	// Trial returns the stored bytes of the blocks of variables, one after another, so that
 	// only pools that pay are made. Nil: all of them.

@@ -38,7 +38,7 @@ const (
 	maxAttrsJSON = 1 << 22 // all of them, with their names
 )
 
-// smallImage is the size below which an archive is made in memory, so that it
+// SmallImage is the size below which an archive is made in memory, so that it
 // can be made again in a smaller layout.
 const SmallImage = 8 << 20
 

@@ -286,7 +286,7 @@ var (
 	lossVar       = members{[]string{"var", "filter", "params"}, 2}
 )
 
-// readManifest decodes a manifest without checking its numbers.
+// ReadManifest decodes a manifest without checking its numbers.
 func ReadManifest(b []byte) (*Manifest, error) {
 	m := &Manifest{}
 	r := newJSONReader(string(b))

@@ -8,7 +8,7 @@ import (
 	"github.com/cdfz-format/cdfz/filters/internal/wire"
 )
 
-// Encode appends the encoded src to dst. What cannot be compressed is stored.
+// Encode appends the encoded src to dst. Incompressible data is stored.
 func (s *State) Encode(dst, src []byte, p Params) ([]byte, error) {
 	if len(src) > math.MaxInt32-Header {
 		return nil, wire.Errorf(wire.ErrParam, "blosc: expected blocks of at most %d bytes, found %d", math.MaxInt32-Header, len(src))

@@ -1,5 +1,5 @@
-// Colour maps whose lightness grows steadily, so that they are read without colour vision
-// too: viridis (CC0, S. van der Walt and N. Smith), cividis (J. Nuñez, C. Anderton and
+// Colour maps whose lightness grows steadily, so that they can be read without colour
+// vision: viridis (CC0, S. van der Walt and N. Smith), cividis (J. Nuñez, C. Anderton and
 // R. Renslow, 2018) and greys.
 
 const anchors = {

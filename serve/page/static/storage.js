@@ -1,4 +1,4 @@
-// The blocks of a variable and what compressed them.
+// The blocks of a variable and the filters that compressed them.
 import { blocks } from "./api.js";
 import { $, make, table } from "./dom.js";
 import { css, size } from "./format.js";
@@ -21,7 +21,7 @@ export async function show(file, variable, words) {
     return;
   }
   if (b.why) {
-    body.replaceChildren(make("p", {}, `The variable has no blocks of its own: ${b.why}.`));
+    body.replaceChildren(make("p", {}, `The variable does not have separate blocks: ${b.why}.`));
     return;
   }
   const own = b.pool.length === 0;
@@ -43,7 +43,7 @@ export async function show(file, variable, words) {
   const list = make("details", {}, make("summary", {}, "Blocks as a table"), make("div", { className: "scroll", tabIndex: 0 },
     table(["#block", "range", "#bytes", "#stored", "#ratio", "mode"], b.listed.slice(0, most).map((one, i) => [
       String(i), one.start.map((s, k) => `${s}:${s + one.count[k]}`).join(", "), String(one.raw), String(one.stored),
-      (one.raw / one.stored).toFixed(2), (one.mode || "") + (one.off ? " (a filter left out)" : "")]))));
+      (one.raw / one.stored).toFixed(2), (one.mode || "") + (one.off ? " (a filter skipped)" : "")]))));
   body.replaceChildren(table(["", ""], facts), make("p", { className: "hint" }, "Each box is a block, in the order of the variable; lighter boxes compress better. Outlined ones hold the slice above."), strip, list);
   draw(strip, b.listed, own ? new Set(needed) : new Set());
 }

@@ -103,7 +103,7 @@ func oneArg(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// toHDF5 prints the filters of codecs. What does not begin as JSON does is the name of a
+// toHDF5 prints the filters of codecs. Text that does not begin like JSON is the name of a
 // file.
 func (c *converter) toHDF5(arg string) error {
 	text := []byte(arg)
