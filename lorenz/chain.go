@@ -211,27 +211,8 @@ func sumFar[T lane](y []T, i, n int, terms []term, one bool) bool {
 			}
 		}
 	}
-	predict(y[:i+n], i, far[:plus], far[minus:], c)
+	kernels.Predict(y[:i+n], i, far[:plus], far[minus:], c)
 	return true
-}
-
-// predict sets the elements from i to the end of y, in ascending order, to c plus those
-// at some distances before, less those at others. All exist.
-func predict[T lane](y []T, i int, plus, minus []int, c T) {
-	if narrow, ok := any(y).([]uint32); ok {
-		kernels.Predict(narrow, i, plus, minus, uint32(c))
-		return
-	}
-	for ; i < len(y); i++ {
-		v := c
-		for _, d := range plus {
-			v += y[i-d]
-		}
-		for _, d := range minus {
-			v -= y[i-d]
-		}
-		y[i] = v
-	}
 }
 
 // sumTerms sets the elements from i to the end of y, at most 32, to their predictions

@@ -1,7 +1,6 @@
-// Package kernels has the inner loops of lorenz on lanes of 32 bits. Each is
-// written in Go; for amd64 there is assembly as well, which is used if the CPU has
-// AVX2 and BMI2. Both do exactly the same. The build tag purego leaves the
-// assembly out.
+// Package kernels has the inner loops of lorenz on lanes of 32 bits. Predict serves 64 bits
+// too. Each is written in Go; for amd64 there is assembly as well, which is used if the CPU
+// has AVX2 and BMI2. Both do exactly the same. The build tag purego leaves the assembly out.
 package kernels
 
 //go:generate sh -c "cd gen && go run . -out ../kernels_amd64.s -stubs ../stubs_amd64.go -pkg kernels"
@@ -218,8 +217,11 @@ const LeastBack = 8
 // Predict sets the numbers from place i to the end of y, in ascending order, to c plus those
 // at some distances before them, less those at others. At most 15 distances are from LeastBack
 // to i.
-func Predict(y []uint32, i int, plus, minus []int, c uint32) {
-	if i >= len(y) || predictFast(y, i, plus, minus, c) {
+func Predict[T uint32 | uint64](y []T, i int, plus, minus []int, c T) {
+	if i >= len(y) {
+		return
+	}
+	if narrow, ok := any(y).([]uint32); ok && predictFast(narrow, i, plus, minus, uint32(c)) {
 		return
 	}
 	for ; i < len(y); i++ {
