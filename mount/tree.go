@@ -17,11 +17,11 @@ import (
 
 // tree is the file system. Its nodes are folders, images and other files.
 type tree struct {
-	source *source
-	images *images
-	ahead  *ahead
-	active active
-	device uint64 // of the source's root
+	source  *source
+	images  *images
+	streams *streams
+	active  active
+	device  uint64 // of the source's root
 }
 
 // folder is a folder of the source.

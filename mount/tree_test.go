@@ -5,9 +5,9 @@ package mount
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"syscall"
 	"testing"
@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/cdf3"
 )
 
 // fixture is a file system without a kernel: tests send its requests themselves.
@@ -321,11 +322,25 @@ func TestUsers(t *testing.T) {
 	require.Positive(t, f.tree.active.idle())
 }
 
-// TestAhead checks that sequential reads, and no others, decode ahead.
-func TestAhead(t *testing.T) {
-	require.Zero(t, newAhead(nil, 1<<20).window)
+// counting returns a file of 40 MiB.
+func counting(t *testing.T) []byte {
+	h := &cdf3.Header{Version: cdf3.Offset64}
+	h.Dims = []cdf3.Dim{{Name: "x", Len: 10 << 20}}
+	h.Vars = []cdf3.Var{{Name: "v", DimIDs: []int{0}, Type: cdf3.Int}}
+	require.NoError(t, h.Layout())
+	image, err := h.Append(nil)
+	require.NoError(t, err)
+	for i := range uint32(10 << 20) {
+		image = binary.BigEndian.AppendUint32(image, i)
+	}
+	return image
+}
+
+// TestStreams checks that sequential reads, and no others, use a stream, and that streams
+// take their memory from the cache.
+func TestStreams(t *testing.T) {
 	f := newFixture(t, "", Options{Cache: 64 << 20})
-	f.pack("a.nc.cdfz", climate(t))
+	f.pack("a.nc.cdfz", counting(t))
 	in, _, status := f.open("a.nc")
 	require.Equal(t, fuse.OK, status)
 	defer f.close(in)
@@ -333,21 +348,66 @@ func TestAhead(t *testing.T) {
 	require.NoError(t, err)
 	im := f.tree.images.Use(identOf(st))
 	defer f.tree.images.Release(im)
+	const step = 1 << 20
+	all := f.tree.streams
+	open := func() *stream { return all.open(im.Value) }
+	need := im.Value.StreamMemory()
+
 	r := &reading{t: f.tree, im: im}
-	const step = 64 << 10
-	for _, off := range []int64{200_000, 0, 250_000, step, 0, 2 * step} { // out of order
-		r.advance(off, 1000)
-		require.Zero(t, r.done)
+	for i := range int64(30) { // apart, and back and forth
+		require.Nil(t, r.advance(i%2*20*step+i/2*step, step))
 	}
-	r.advance(8<<20, step) // elsewhere
-	require.Equal(t, int64(step), r.run)
-	for i := range int64(4) {
-		require.Zero(t, r.done)
-		r.advance(i*step, step)
+	for i := range int64(13) { // only a third of the bytes
+		require.Nil(t, r.advance(3*i*step, step))
 	}
-	require.Equal(t, int64(4*step+aheadChunk), r.done)
-	for range runtime.GOMAXPROCS(0) {
-		require.NoError(t, f.tree.ahead.slots.Acquire(t.Context(), 1)) // wait for the goroutine
+	require.Zero(t, all.used)
+
+	var held []*stream
+	for s := open(); s != nil; s = open() {
+		held = append(held, s)
+		require.LessOrEqual(t, all.used, int64(32<<20))
 	}
-	require.False(t, f.tree.ahead.start(im, 0))
+	require.Len(t, held, int(32<<20/need))
+	held[0].done()
+	require.Nil(t, open(), "a stream that was used just now was closed")
+	held[0].last = held[0].last.Add(-streamRest)
+	s := open()
+	require.NotNil(t, s)
+	require.False(t, held[0].use())
+	s.done()
+	all.close(s)
+	for _, s := range held[1:] {
+		all.close(s)
+		s.done()
+	}
+	require.Zero(t, all.used)
+	require.Empty(t, all.all)
+}
+
+// TestSequence reads a file in order, and elsewhere between.
+func TestSequence(t *testing.T) {
+	f := newFixture(t, "", Options{Cache: 64 << 20})
+	image := counting(t)
+	f.pack("a.nc.cdfz", image)
+	in, _, status := f.open("a.nc")
+	require.Equal(t, fuse.OK, status)
+	used := int64(0)
+	check := func(off int) {
+		b, status := f.read(in, int64(off), 1<<17)
+		require.Equal(t, fuse.OK, status)
+		require.True(t, bytes.Equal(image[off:min(off+1<<17, len(image))], b))
+		used = max(used, f.tree.streams.used)
+	}
+	for _, elsewhere := range []bool{false, true} {
+		for off := 0; off < len(image); off += 1 << 17 {
+			check(off)
+			if elsewhere && off%(10<<20) == 0 {
+				check((off + len(image)/2) % len(image))
+			}
+		}
+		require.Positive(t, used)
+		used = 0
+	}
+	f.close(in)
+	require.Zero(t, f.tree.streams.used)
 }

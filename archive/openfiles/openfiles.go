@@ -62,6 +62,9 @@ func New[K comparable, V any](blocks int64, workers int, value func(K, *archive.
 	return &Cache[K, V]{opts: o, value: value, open: map[K]*File[K, V]{}}, nil
 }
 
+// Resize changes the number of bytes that the blocks of all files may take.
+func (c *Cache[K, V]) Resize(blocks int64) { c.opts.Shared.Resize(blocks) }
+
 // Read reads the metadata of a file that is not kept. Its errors do not name the file.
 func (c *Cache[K, V]) Read(r io.ReaderAt, size int64) (*archive.File, error) {
 	return archive.New(r, size, &c.opts)

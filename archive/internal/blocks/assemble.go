@@ -23,7 +23,7 @@ var windows = sync.Pool{New: func() any { return new([]byte) }}
 func (a *Reader) assemble(ctx context.Context, pass []bool, workers int, sink func(off int64, p []byte) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	store := &blockStore{a: a, read: a.ReadBlock, blocks: map[int64][]byte{}, byWindow: map[int64][]int64{}}
+	store := &blockStore{a: a, read: a.ReadBlock, window: imageWindow, blocks: map[int64][]byte{}, byWindow: map[int64][]int64{}}
 	ahead := a.newImageAhead(ctx, pass)
 	if ahead != nil {
 		store.read = ahead.ReadBlock
@@ -112,6 +112,7 @@ func (a *Reader) fillWindow(ctx context.Context, store *blockStore, pass []bool,
 type blockStore struct {
 	a        *Reader
 	read     func(ctx context.Context, b format.Block, dst []byte) error // decodes a block
+	window   int64                                                       // length of the windows
 	decoding ioat.Flights[int64, []byte]
 	mu       sync.Mutex
 	blocks   map[int64][]byte  // decoded blocks by their number
@@ -152,7 +153,7 @@ func (s *blockStore) decode(ctx context.Context, block format.Block, lo, hi int6
 		s.pool.Put(buf)
 		return nil, err
 	}
-	w := s.a.L.Perm.LastByte(lo, hi) / imageWindow // the last window that needs the block
+	w := s.a.L.Perm.LastByte(lo, hi) / s.window // the last window that needs the block
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.blocks[block.N] = buf

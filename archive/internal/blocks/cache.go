@@ -16,7 +16,7 @@ const DefaultCache = 32 << 20
 // unless it gets a shared one. It is safe for concurrent use.
 type BlockCache struct {
 	c     *otter.Cache[blockKey, blockData]
-	bytes int64
+	bytes atomic.Int64
 	asked [askedBlocks]atomic.Uint32 // see again
 }
 
@@ -45,7 +45,15 @@ func NewCache(bytes int64) (*BlockCache, error) {
 	if err != nil {
 		return nil, fmt.Errorf("archive: internal error: %w", err)
 	}
-	return &BlockCache{c: c, bytes: bytes}, nil
+	b := &BlockCache{c: c}
+	b.bytes.Store(bytes)
+	return b, nil
+}
+
+// Resize changes the bound of the cache. Blocks that no longer fit are dropped.
+func (c *BlockCache) Resize(bytes int64) {
+	c.bytes.Store(bytes)
+	c.c.SetMaximum(uint64(max(bytes, 0)))
 }
 
 // again remembers that a block outside the cache is needed. It reports whether it remembered the

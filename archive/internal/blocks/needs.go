@@ -36,7 +36,7 @@ func (a *Reader) eachNeed(ctx context.Context, needs iter.Seq[need], asked int64
 		missing = append(missing, q)
 		bytes += q.bytes()
 	}
-	keep := a.cache != nil && bytes <= a.cache.bytes && (bytes <= denseRead || asked < bytes/2 || a.far != nil)
+	keep := a.cache != nil && bytes <= a.cache.bytes.Load() && (bytes <= denseRead || asked < bytes/2 || a.far != nil)
 	if asked < bytes/2 {
 		for i := range missing {
 			missing[i].once = missing[i].once && missing[i].bytes() < missing[i].Len

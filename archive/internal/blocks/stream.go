@@ -1,0 +1,170 @@
+package blocks
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"sync"
+
+	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/unlimited"
+)
+
+const (
+	// streamWindow is the number of image bytes whose blocks one goroutine decodes ahead.
+	streamWindow = 1 << 20
+	// streamAhead and streamBehind are the windows after and before a read whose blocks
+	// are decoded or kept. Requests of systems that read ahead overtake each other by up
+	// to four windows.
+	streamAhead  = 4
+	streamBehind = 4
+)
+
+// Stream reads an image in order; see archive.Stream.
+type Stream struct {
+	a      *Reader
+	store  *blockStore
+	all    []bool // every segment, for Scatter
+	ctx    context.Context
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+
+	mu      sync.Mutex
+	low     int64           // number of the first window; before the first read -1
+	first   int64           // the window in which the furthest read began
+	windows []*streamedPart // window low and those after it
+}
+
+// streamedPart is a window of a stream.
+type streamedPart struct{ users int } // goroutines that decode or read it
+
+// NewStream starts nothing before the first read. The caller must close the stream.
+func (a *Reader) NewStream() *Stream {
+	s := &Stream{a: a, low: -1, all: make([]bool, a.L.Perm.Segments()+1)}
+	for i := range s.all {
+		s.all[i] = true
+	}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.store = &blockStore{a: a, read: s.decode, window: streamWindow, blocks: map[int64][]byte{}, byWindow: map[int64][]int64{}}
+	return s
+}
+
+// decode is ReadBlock with no more goroutines at a time than the reader may have.
+func (s *Stream) decode(ctx context.Context, b format.Block, dst []byte) error {
+	if err := s.a.slots.Acquire(ctx, 1); err != nil {
+		return err
+	}
+	defer s.a.slots.Release(1)
+	return s.a.ReadBlock(ctx, b, dst)
+}
+
+// Close ends the goroutines. No read may be active.
+func (s *Stream) Close() {
+	s.cancel()
+	s.wg.Wait()
+}
+
+// StreamMemory implements Image.StreamMemory.
+func (a *Reader) StreamMemory() int64 {
+	n := (streamBehind+1+streamAhead+1)*int64(streamWindow) + 2*a.L.MaxBlockLen()
+	for v, g := range a.L.Geoms {
+		switch {
+		case v >= len(a.L.Vars):
+			n += g.RawLen // see Passes
+		case a.L.Vars[v].Segment.Count > 1:
+			n += 2 * g.BlockLen
+		}
+	}
+	return n
+}
+
+// ReadAt implements io.ReaderAt.
+func (s *Stream) ReadAt(p []byte, off int64) (int, error) {
+	size := s.a.L.Image.Size
+	switch {
+	case off < 0:
+		return 0, errors.New("archive: negative offset")
+	case s.a.far != nil:
+		return s.a.ReadImage(s.ctx, p, off)
+	case off >= size || len(p) == 0:
+		return s.a.ReadImage(s.ctx, p, off)
+	}
+	have := p[:min(int64(len(p)), size-off)]
+	from, to := off/streamWindow, (off+int64(len(have))-1)/streamWindow
+	if !s.begin(from, to) {
+		return s.a.ReadImage(s.ctx, p, off)
+	}
+	err := s.a.L.Perm.Scatter(have, off, s.all, func(raw int64) (int64, []byte, error) { return s.store.get(s.ctx, raw) })
+	s.end(from, to)
+	switch {
+	case err != nil:
+		return 0, err
+	case len(have) < len(p):
+		return len(have), io.EOF
+	}
+	return len(have), nil
+}
+
+// begin adds a user to the windows from to to, and starts decoding them and the windows
+// after them. It reports false if the stream has passed them, or is not near them yet.
+func (s *Stream) begin(from, to int64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	next := s.low + int64(len(s.windows))
+	switch {
+	case s.low < 0:
+		s.low, s.first, next = from, from, from
+	case from < s.low || to-from > streamAhead || from > next+streamAhead:
+		return false
+	}
+	s.first = max(s.first, from)
+	// At first, no more is decoded ahead than was read.
+	ahead := min(streamAhead, 1+to-s.low)
+	for ; next <= min(to+ahead, (s.a.L.Image.Size-1)/streamWindow); next++ {
+		n := next
+		s.windows = append(s.windows, &streamedPart{users: 1})
+		s.wg.Go(func() {
+			_ = s.fill(n) // errors are left to the reads that need the blocks
+			s.end(n, n)
+		})
+	}
+	for n := from; n <= to; n++ {
+		s.windows[n-s.low].users++
+	}
+	return true
+}
+
+// end removes a user of the windows from to to, and frees those that are no longer needed.
+func (s *Stream) end(from, to int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for n := from; n <= to; n++ {
+		s.windows[n-s.low].users--
+	}
+	for len(s.windows) > 0 && s.low < s.first-streamBehind && s.windows[0].users == 0 {
+		s.store.release(s.low)
+		s.windows = slices.Delete(s.windows, 0, 1)
+		s.low++
+	}
+}
+
+// fill decodes the blocks of a window.
+func (s *Stream) fill(n int64) (err error) {
+	l := s.a.L
+	off := n * streamWindow
+	upto := make([]int64, len(s.all)) // raw bytes of each segment whose blocks were decoded
+	l.Perm.ImageRuns(off, min(off+streamWindow, l.Image.Size), func(r unlimited.Run) bool {
+		for at := max(r.RawOff, upto[r.Seg]); at < r.RawOff+r.Len; {
+			var lo int64
+			var data []byte
+			if lo, data, err = s.store.get(s.ctx, at); err != nil {
+				return false
+			}
+			at = lo + int64(len(data))
+			upto[r.Seg] = at
+		}
+		return true
+	})
+	return err
+}

@@ -1,0 +1,130 @@
+package archive
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// readStream reads an image through a stream in pieces of n bytes.
+func readStream(s *Stream, size int64, n int) ([]byte, error) {
+	var out []byte
+	p := make([]byte, n)
+	for off := int64(0); ; off += int64(n) {
+		k, err := s.ReadAt(p, off)
+		out = append(out, p[:k]...)
+		if err == io.EOF {
+			return out, nil
+		}
+		if err != nil {
+			return out, err
+		}
+		if off > size {
+			return nil, errors.New("no end")
+		}
+	}
+}
+
+// TestStream reads every classic file in order.
+func TestStream(t *testing.T) {
+	names, err := filepath.Glob("../testdata/classic/*.nc")
+	require.NoError(t, err)
+	require.NotEmpty(t, names)
+	for _, name := range names {
+		image, err := os.ReadFile(name)
+		require.NoError(t, err)
+		for _, f := range []*File{openFile(t, image, nil), openFile(t, pack(t, image, &WriteOptions{Block: MinBlock}), nil)} {
+			for _, n := range []int{1000, 100_000, len(image) + 1} {
+				s := f.Image().Stream()
+				got, err := readStream(s, int64(len(image)), n)
+				require.NoError(t, err)
+				require.True(t, bytes.Equal(image, got), "%s in pieces of %d", name, n)
+				s.Close()
+			}
+		}
+	}
+}
+
+// TestStreamOnce checks that a reader in order has every block decoded once, even if its
+// requests overtake each other, and that other reads are right.
+func TestStreamOnce(t *testing.T) {
+	image := cubeImage(t, 100, 100, 300) // 24 MB
+	f := openFile(t, pack(t, image, nil), &OpenOptions{Cache: 1 << 20})
+	info, _ := f.Info()
+	s := f.Image().Stream()
+	defer s.Close()
+	read := func(off, n int) error {
+		p := make([]byte, n)
+		if k, err := s.ReadAt(p, int64(off)); err != nil && err != io.EOF {
+			return err
+		} else if !bytes.Equal(p[:k], image[off:min(off+n, len(image))]) {
+			return fmt.Errorf("wrong bytes at %d", off)
+		}
+		return nil
+	}
+	const step = 1 << 17
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	for off := 0; off < len(image); off += 16 * step {
+		for _, i := range rand.Perm(16) {
+			require.NoError(t, read(min(off+i*step, len(image)), step))
+		}
+	}
+	require.Equal(t, info.Blocks, f.Stats().Blocks)
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	require.Less(t, int64(after.HeapAlloc)-int64(before.HeapAlloc), f.Image().StreamMemory()+1<<20)
+	inGoroutines(t, 8, func(rng *rand.Rand) error {
+		for range 100 {
+			if err := read(rng.Intn(len(image)), 1+rng.Intn(1<<17)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	for _, off := range []int64{-1, int64(len(image)), int64(len(image)) + 5} {
+		_, err := s.ReadAt(make([]byte, 1), off)
+		require.Error(t, err)
+		require.Equal(t, off >= 0, err == io.EOF)
+	}
+	require.NoError(t, read(5, 0))
+}
+
+// TestStreamDamage checks that a damaged block fails the reads that need it and no others.
+func TestStreamDamage(t *testing.T) {
+	image := cubeImage(t, 100, 100, 300)
+	ar := pack(t, image, nil)
+	var bad BlockInfo
+	for b, err := range openFile(t, ar, nil).Blocks(t.Context()) {
+		require.NoError(t, err)
+		if b.Num == 20 {
+			bad = b
+		}
+	}
+	ar[bad.Off] ^= 1
+	f := openFile(t, ar, nil)
+	s := f.Image().Stream()
+	defer s.Close()
+	p, fails := make([]byte, 1<<16), 0
+	for off := 0; off < len(image); off += len(p) {
+		n, err := s.ReadAt(p, int64(off))
+		_, want := f.Image().ReadAt(make([]byte, len(p)), int64(off))
+		if want != nil && want != io.EOF {
+			fails++
+			require.EqualError(t, err, want.Error())
+			require.ErrorIs(t, err, ErrCorrupt)
+			continue
+		}
+		require.True(t, bytes.Equal(p[:n], image[off:off+n]))
+	}
+	require.Positive(t, fails)
+}
