@@ -124,7 +124,7 @@ func (o *WriteOptions) withDefaults() (WriteOptions, error) {
 		c.Memory = DefaultMemory
 	}
 	if c.Memory < 0 {
-		return c, fault.Optionsf("memory of %d bytes", c.Memory)
+		return c, fault.Optionsf("expected memory of at least 0 bytes, found %d", c.Memory)
 	}
 	if c.Workers == 0 {
 		c.Workers = runtime.GOMAXPROCS(0)
@@ -331,7 +331,7 @@ func (o *WriteOptions) checkShapes(h *cdf3.Header) error {
 		}
 		known[v.Name] = true
 		if _, err := format.NewGeometry(v.Shape, shape, v.Type.Size()); err != nil {
-			return fault.Optionsf("blocks of shape %v for variable %q, whose shape is %v", shape, v.Name, v.Shape)
+			return fault.Optionsf("block shape %v does not fit variable %q of shape %v", shape, v.Name, v.Shape)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.Shapes)) {

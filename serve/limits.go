@@ -19,14 +19,14 @@ func (s *Server) limit(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
 			w.Header().Set("Allow", "GET, HEAD")
-			refuse(w, http.StatusMethodNotAllowed, "only GET and HEAD are known")
+			refuse(w, http.StatusMethodNotAllowed, "only GET and HEAD are supported")
 			return
 		}
 		if r.ContentLength != 0 {
 			// net/http reads the body before the connection is used again.
 			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(time.Second))
 			w.Header().Set("Connection", "close")
-			refuse(w, http.StatusBadRequest, "requests have no bodies")
+			refuse(w, http.StatusBadRequest, "requests with a body are refused")
 			return
 		}
 		if r.URL.Path == healthPath {

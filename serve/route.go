@@ -28,6 +28,6 @@ func (s *Server) route(w http.ResponseWriter, r *http.Request) {
 	case strings.HasPrefix(p, catalogPath):
 		s.serveCatalog(w, r, p[len(catalogPath):])
 	default:
-		refuse(w, http.StatusNotFound, "nothing is here")
+		refuse(w, http.StatusNotFound, "there is nothing at this address")
 	}
 }

@@ -22,7 +22,7 @@ func (s *shared) first(n uint64) ([]byte, error) {
 		}
 	}
 	if n > uint64(len(s.mem)) {
-		return nil, fmt.Errorf("%d bytes of a shared memory of %d", n, len(s.mem))
+		return nil, fmt.Errorf("expected at most %d bytes of shared memory, found %d", len(s.mem), n)
 	}
 	return s.mem[:n], nil
 }

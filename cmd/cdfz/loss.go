@@ -72,6 +72,6 @@ func explainLoss(err error) error {
 // warn reports that a restored file differs from the source. r may be nil.
 func (r *lossReport) warn(a *cli.App, name string) {
 	if r != nil {
-		a.Message("warning: %s: %s; this is not the source", name, r)
+		a.Message("warning: %s: %s; the file differs from the source", name, r)
 	}
 }

@@ -63,7 +63,7 @@ func (v *restorer) salvage(ctx context.Context, j cli.Job) error {
 	v.sum.Size += rep.Size
 	v.sum.ArchiveSize += in.Size
 	if len(s.Rounded) > 0 {
-		v.Message("warning: %s: values of %s were rounded before they were archived; this is not the source", in.Name, cli.Count(int64(len(s.Rounded)), "variable"))
+		v.Message("warning: %s: values of %s were rounded before they were archived; the file differs from the source", in.Name, cli.Count(int64(len(s.Rounded)), "variable"))
 	}
 	v.reportSalvage(cli.ShowName(j.Name), &rep, s.SHA256 != "")
 	return nil

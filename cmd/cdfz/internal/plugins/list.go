@@ -171,7 +171,7 @@ func pairRows(pairs []plugin.Pair, builtIn []uint32) []pairReport {
 
 func printPath(a *cli.App, path []string) {
 	if len(path) == 0 {
-		a.Print("no search path: --plugin-path or HDF5_PLUGIN_PATH names folders, and the word default these:")
+		a.Print("no search path: name folders with --plugin-path or HDF5_PLUGIN_PATH. The word default stands for:")
 		for _, dir := range plugin.DefaultFolders() {
 			a.Print("  %s", dir)
 		}

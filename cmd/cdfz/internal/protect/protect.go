@@ -207,7 +207,7 @@ func (v *protector) done(rep *added, start time.Time) error {
 	case v.JSON:
 		v.Emit(rep)
 	case !rep.Changed && rep.Parity > 0:
-		v.Report("%s: has %s of parity already", cli.ShowName(rep.File), v.share)
+		v.Report("%s: already has %s of parity", cli.ShowName(rep.File), v.share)
 	case !rep.Changed:
 		v.Report("%s: has no parity", cli.ShowName(rep.File))
 	case v.share == 0:
