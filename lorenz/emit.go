@@ -234,7 +234,7 @@ func (c *coder[T]) emitReferences(s *shape, dst, raw []byte, x *candidate[T], si
 		return dst
 	}
 	most, runs := 9.0, 4
-	if s.typ.float() && s.small() {
+	if s.small() {
 		runs = 1
 	}
 	if s.typ == Float32 { // fields, for which it is slow and rarely pays off

@@ -136,6 +136,7 @@ type coder[T lane] struct {
 	lits   []T
 	adapt  adaptiveWriter[T]
 	counts [2 * sampleLen]uint16
+	seen   []frequent[T]      // the values of the sample
 	narrow [mapKinds][]uint32 // lanes of transforms
 }
 

@@ -15,7 +15,7 @@ func findSpecials[T lane](s *shape, c *coder[T]) {
 		return
 	}
 	c.sample = sampleOf(c.sample, c.u)
-	top, distinct := tally(c.sample, masks.MaxSpecials, &c.counts)
+	top, distinct := c.tally(masks.MaxSpecials)
 	other := len(c.sample)
 	for _, f := range top {
 		if f.n > other/50 {
@@ -123,12 +123,12 @@ type frequent[T lane] struct {
 	n int
 }
 
-// tally returns the most frequent values of a sample, at most max, and the number of
+// tally returns the most frequent values of the sample, at most max, and the number of
 // different values. Equally frequent values are in the order of the sample.
-func tally[T lane](s []T, max int, table *[2 * sampleLen]uint16) (top []frequent[T], distinct int) {
+func (c *coder[T]) tally(max int) (top []frequent[T], distinct int) {
+	table, all := &c.counts, c.seen[:0]
 	clear(table[:])
-	all := make([]frequent[T], 0, sampleLen)
-	for _, v := range s {
+	for _, v := range c.sample {
 		h := uint64(v) * 0x9E3779B97F4A7C15 >> (64 - 12)
 		for table[h] != 0 && all[table[h]-1].v != v {
 			h = (h + 1) % uint64(len(table))
@@ -139,6 +139,7 @@ func tally[T lane](s []T, max int, table *[2 * sampleLen]uint16) (top []frequent
 		}
 		all[table[h]-1].n++
 	}
+	c.seen = all
 	for _, f := range all {
 		at := len(top)
 		for at > 0 && top[at-1].n < f.n {

@@ -85,7 +85,7 @@ func sample(spans []Span, visit func(at int)) {
 // load sets the sizes and values that the model has when all is coded, without
 // weights.
 func (m *Model[T]) load(r []T, spans []Span, near Neighbours) {
-	m.reset(len(r), near)
+	m.begin(len(r), near)
 	m.vals = entropy.Grow(m.vals, len(r)+m.pad)
 	clear(m.vals[:m.pad])
 	copy(m.vals[m.pad:], r)

@@ -59,13 +59,20 @@ type weights struct {
 // weightBits is the precision of weights.
 const weightBits = 12
 
-func (m *Model[T]) reset(n int, near Neighbours) {
+// begin prepares the sizes of n residuals.
+func (m *Model[T]) begin(n int, near Neighbours) {
 	m.near = near
 	m.pad = near.North + near.Below + 4
 	m.mag = entropy.Grow(m.mag, n+m.pad)
 	m.small = entropy.Grow(m.small, n+m.pad)
 	clear(m.mag[:m.pad])
 	clear(m.small[:m.pad])
+}
+
+// reset also sets the probabilities to those at the start of a block. They take more memory
+// than a small block, so estimates do without them.
+func (m *Model[T]) reset(n int, near Neighbours) {
+	m.begin(n, near)
 	for i := range m.size {
 		for j := range m.size[i] {
 			arith.Reset(m.size[i][j][:])
