@@ -71,7 +71,7 @@ func WriteFile(ctx context.Context, name string, image io.ReaderAt, size int64, 
 // readBack opens the archive in a target, calls check unless the options have NoCheck, and
 // makes the target appear.
 func readBack(ctx context.Context, t *atomicfile.File, res *Result, opts *WriteOptions, o FileOptions, check func(f *File, c *CopyOptions) error) error {
-	f, err := New(t, res.Size, nil)
+	f, err := New(t, res.Size, &OpenOptions{Cache: -1}) // nothing is read twice
 	if err == nil && !o.NoCheck {
 		c := &CopyOptions{Progress: o.CheckProgress}
 		if opts != nil {

@@ -208,12 +208,12 @@ func (t *File) Leftover() string { return t.left }
 
 func (t *File) appear() error {
 	t.keepOwner()
+	timed := t.o.Source == nil || setTime(t.f, t.o.Source.ModTime()) == nil // to disk together with the bytes
 	if err := t.f.Sync(); err != nil && !unsupported(Cause(err)) {
 		return err
 	}
 	dir, base := filepath.Split(t.path)
 	if t.tmp == "" {
-		t.keepTime(procPath(t.f))
 		err := nameUnnamed(t.f, t.path)
 		if err == nil {
 			t.settle(dir)
@@ -233,7 +233,10 @@ func (t *File) appear() error {
 			return err
 		}
 	}
-	t.keepTime(t.tmp)
+	if !timed {
+		m := t.o.Source.ModTime()
+		_ = os.Chtimes(t.tmp, m, m)
+	}
 	if t.o.Overwrite {
 		if err := sys.rename(t.tmp, t.path); err != nil {
 			return err
@@ -284,15 +287,6 @@ func (t *File) keepOwner() {
 		_ = t.f.Chown(uid, gid)
 	}
 	_ = t.f.Chmod(t.o.Source.Mode().Perm())
-}
-
-// keepTime copies the modification time of the source.
-func (t *File) keepTime(name string) {
-	if t.o.Source == nil {
-		return
-	}
-	m := t.o.Source.ModTime()
-	_ = os.Chtimes(name, m, m)
 }
 
 // Close discards the file and the folders made for it. It does nothing after Commit.

@@ -3,6 +3,7 @@ package atomicfile
 import (
 	"fmt"
 	"os"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -23,6 +24,19 @@ func setDirect(f *os.File, on bool) error {
 		flags |= unix.O_DIRECT
 	}
 	_, err = unix.FcntlInt(f.Fd(), unix.F_SETFL, flags)
+	return err
+}
+
+// setTime sets the times of an open file.
+func setTime(f *os.File, m time.Time) error {
+	t, err := unix.TimeToTimespec(m)
+	if err != nil {
+		return err
+	}
+	err = unix.UtimesNanoAt(int(f.Fd()), "", []unix.Timespec{t, t}, unix.AT_EMPTY_PATH)
+	if err != nil { // Linux before 5.8
+		err = os.Chtimes(procPath(f), m, m)
+	}
 	return err
 }
 

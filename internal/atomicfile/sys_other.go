@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 func openUnnamed(dir, path string) (*os.File, error) { return nil, errors.ErrUnsupported }
@@ -19,6 +20,8 @@ func procPath(*os.File) string { return "" }
 func startFlush(*os.File, int64, int64) {}
 
 func setDirect(*os.File, bool) error { return errors.ErrUnsupported }
+
+func setTime(*os.File, time.Time) error { return errors.ErrUnsupported }
 
 func renameFree(from, to string) error { return errors.ErrUnsupported }
 

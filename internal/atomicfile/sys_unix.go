@@ -32,12 +32,29 @@ func owner(st fs.FileInfo) (uid, gid int, ok bool) {
 	return int(s.Uid), int(s.Gid), true
 }
 
-// syncDir writes the names in a folder to disk.
+// syncDir writes the names in a folder to disk. It does without os.File, which makes several
+// calls to find out whether one can wait for the folder.
 func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
+	fd := -1
+	err := uninterrupted(func() (err error) {
+		fd, err = unix.Open(dir, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 		return err
+	})
+	if err != nil {
+		return &os.PathError{Op: "open", Path: dir, Err: err}
 	}
-	defer d.Close()
-	return d.Sync()
+	defer unix.Close(fd)
+	if err := uninterrupted(func() error { return unix.Fsync(fd) }); err != nil {
+		return &os.PathError{Op: "sync", Path: dir, Err: err}
+	}
+	return nil
+}
+
+// uninterrupted repeats a call that a signal interrupted.
+func uninterrupted(call func() error) error {
+	for {
+		if err := call(); !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
 }

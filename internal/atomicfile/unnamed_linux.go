@@ -4,9 +4,13 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 )
+
+// proc reports that there is /proc.
+var proc atomic.Bool
 
 // openUnnamed makes a file without a name in a folder. Errors call it path. Not all
 // file systems support this.
@@ -20,9 +24,12 @@ func openUnnamed(dir, path string) (*os.File, error) {
 	}
 	f := os.NewFile(uintptr(fd), path)
 	// Without /proc it could never be linked to a name.
-	if _, err := os.Stat(procPath(f)); err != nil {
-		f.Close()
-		return nil, err
+	if !proc.Load() {
+		if _, err := os.Stat(procPath(f)); err != nil {
+			f.Close()
+			return nil, err
+		}
+		proc.Store(true)
 	}
 	return f, nil
 }
