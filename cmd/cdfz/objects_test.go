@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
@@ -73,6 +74,26 @@ func TestObjects(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, bytes.Equal(image, back))
 	}
+	done("restore", "-o", "s3://bucket/back.nc", "s3://bucket/dir/x.nc.cdfz")
+	done("restore", "-f", "-o", "s3://bucket/back/", "s3://bucket/dir/x.nc.cdfz")
+	require.NoError(t, os.Mkdir("archives", 0o755))
+	done("archive", "-o", "archives/", "tree")
+	done("restore", "-o", "s3://bucket/tree/", "archives")
+	for _, name := range []string{"back.nc", "back/x.nc", "tree/sub/y.nc"} {
+		o, err := back.GetObject("bucket", name, nil)
+		require.NoError(t, err, name)
+		b, err := io.ReadAll(o.Contents)
+		require.NoError(t, err)
+		require.True(t, bytes.Equal(image, b), name)
+	}
+	require.Contains(t, done("dump", "s3://bucket/back.nc"), "float tas(time, lat, lon)")
+	damaged, err := os.ReadFile("archives/sub/y.nc.cdfz")
+	require.NoError(t, err)
+	damaged[len(damaged)/2] ^= 1
+	require.NoError(t, os.WriteFile("damaged.nc.cdfz", damaged, 0o644))
+	left, err = fs.Glob(os.DirFS("tmp"), "*")
+	require.NoError(t, err)
+	require.Empty(t, left)
 	require.Contains(t, done("get", "--explain", "s3://bucket/dir/x.nc.cdfz", "tas[0,0,0]"), "tas\n")
 
 	for _, c := range []struct {
@@ -85,7 +106,13 @@ func TestObjects(t *testing.T) {
 		{[]string{"archive", "-o", "s3://nobody/x", "x.nc"}, 1, "no such bucket"},
 		{[]string{"archive", "-o", "s3://bucket/z", "--receipts", "r", "x.nc"}, 2, "the archive goes to an object store"},
 		{[]string{"archive", "-o", "https://example.org/z", "x.nc"}, 2, "cannot write to a URL"},
-		{[]string{"restore", "-o", "s3://bucket/z", "s3://bucket/dir/x.nc.cdfz"}, 2, "cannot write to a URL"},
+		{[]string{"restore", "-o", "s3://bucket/back.nc", "s3://bucket/dir/x.nc.cdfz"}, 1, "-f overwrites it"},
+		{[]string{"restore", "-o", "s3://nobody/x", "s3://bucket/dir/x.nc.cdfz"}, 1, "no such bucket"},
+		{[]string{"restore", "-o", "s3://bucket/z", "damaged.nc.cdfz"}, 3, "cdfz restore --salvage"},
+		{[]string{"restore", "-f", "-o", "s3://bucket/dir/x.nc.cdfz", "s3://bucket/dir/x.nc.cdfz"}, 1, "the target is the source"},
+		{[]string{"restore", "--salvage", "-o", "s3://bucket/z", "damaged.nc.cdfz"}, 2, "--salvage does not write to object stores"},
+		{[]string{"restore", "-o", "az://bucket/z", "s3://bucket/dir/x.nc.cdfz"}, 2, "cannot write to a URL of this kind, expected s3 or gs"},
+		{[]string{"info", "s3://bucket/z"}, 1, "no such object"},
 		{[]string{"info", "s3://bucket/none"}, 1, "s3://bucket/none: "},
 		{[]string{"info", "az://bucket/none"}, 1, "unknown kind of URL, expected http, https, s3 or gs"},
 	} {
@@ -94,7 +121,7 @@ func TestObjects(t *testing.T) {
 		require.Contains(t, msg, c.text, "%v", c.args)
 	}
 	expired.Store(true)
-	for _, args := range [][]string{{"restore", "-o", "z.nc", "s3://bucket/dir/x.nc.cdfz"}, {"archive", "-o", "s3://bucket/new", "x.nc"}} {
+	for _, args := range [][]string{{"restore", "-o", "z.nc", "s3://bucket/dir/x.nc.cdfz"}, {"archive", "-o", "s3://bucket/new", "x.nc"}, {"restore", "-o", "s3://bucket/new", "archives/sub/y.nc.cdfz"}} {
 		code, _, msg := cdfz(args...)
 		require.Equal(t, 1, code)
 		require.Contains(t, msg, "the credentials have expired, renew them (ExpiredToken)")

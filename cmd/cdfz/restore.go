@@ -9,6 +9,8 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/objects"
+	"github.com/cdfz-format/cdfz/remote/s3"
 )
 
 // restorer runs the verb restore.
@@ -62,15 +64,23 @@ the modification time of the archive, and its owner if root runs cdfz.
 and index range, and writes fill values in their place. The exit code is then 3.
 
 FILE may be a folder: archives below it, named *.cdfz, are restored, and other files
-are skipped. It may also be an http or https URL, or - for standard input.`,
+are skipped. It may also be an http, https, s3 or gs URL, or - for standard input.
+
+With -o s3://BUCKET/KEY or -o s3://BUCKET/PREFIX/, the files become objects of a store. Each
+is first restored and checked in a temporary file.`,
 		Example: cli.Examples(
 			"cdfz restore tas.nc.cdfz              # makes tas.nc",
 			"cdfz restore -o back/ archives/       # a whole tree",
 			"cdfz restore -o - tas.nc.cdfz | md5sum",
+			"cdfz restore -o s3://bucket/tas.nc tas.nc.cdfz   # credentials as for Amazon's tools",
 			"cdfz restore --salvage -o rescued.nc damaged.nc.cdfz"),
 		Args:              cli.MinFiles,
 		ValidArgsFunction: cli.CompleteArchives,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if v.salvages && s3.IsURL(a.Dest) {
+				return cli.Hinted(errors.New("-o: --salvage does not write to object stores"), "-o OUT writes to a file")
+			}
+			a.ToObjects = true
 			if err := a.CheckDest(args); err != nil {
 				return err
 			}
@@ -87,7 +97,7 @@ are skipped. It may also be an http or https URL, or - for standard input.`,
 	a.StatsFlag(cmd)
 	a.JSONFlag(cmd)
 	a.VerboseFlag(cmd)
-	a.DestFlag(cmd, "write to `OUT`: a name, a folder, or - for standard output")
+	a.DestFlag(cmd, "write to `OUT`: a name, a folder, the URL of an object, or - for standard output")
 	return cmd
 }
 
@@ -142,7 +152,9 @@ func (v *restorer) one(ctx context.Context, j cli.Job) error {
 	if v.Dest == cli.StdoutName {
 		err = f.Image().Copy(ctx, v.Out, o)
 	} else {
-		err = v.WriteTo(path, in, func(file *archive.FileOptions) error { return archive.RestoreFile(ctx, path, f, o, file) })
+		err = v.WriteTo(path, in, func(file *archive.FileOptions) error {
+			return objects.Write(ctx, path, v.Force, func(path string) error { return archive.RestoreFile(ctx, path, f, o, file) })
+		})
 	}
 	if errors.Is(err, archive.ErrCorrupt) {
 		return cli.Hinted(err, "cdfz verify lists all damage, cdfz restore --salvage restores the rest")

@@ -16,6 +16,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -228,6 +229,86 @@ func TestFaults(t *testing.T) {
 		require.True(t, bytes.Equal(small, read(t, object+"-small")), name)
 	}
 	require.Positive(t, slow.Load())
+}
+
+// forgetful is a store with one object. It drops the connection in place of the answer to
+// the first request that makes the object appear, and refuses the next ones. Its ETags have
+// the given texts, and if other is set, another writer's object is there.
+type forgetful struct {
+	tag, partTag string
+	other, data  []byte
+	parts        map[string][]byte
+	lost         bool
+	deleted      bool
+}
+
+// ServeHTTP implements http.Handler.
+func (s *forgetful) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	q := r.URL.Query()
+	appear := func(data []byte, status int, code string) {
+		if s.lost {
+			refuse(w, status, code)
+			return
+		}
+		s.data, s.lost = data, true
+		if s.other != nil {
+			s.data = s.other
+		}
+		panic(http.ErrAbortHandler)
+	}
+	switch {
+	case r.Method == http.MethodDelete && q.Get("uploadId") == "":
+		s.deleted = true
+	case r.Method == http.MethodDelete:
+		refuse(w, 404, "NoSuchUpload")
+	case r.Method == http.MethodPost && q.Has("uploads"):
+		fmt.Fprint(w, "<InitiateMultipartUploadResult><UploadId>1</UploadId></InitiateMultipartUploadResult>")
+	case r.Method == http.MethodPut && q.Has("partNumber"):
+		s.parts[q.Get("partNumber")] = body
+		w.Header().Set("ETag", s.partTag)
+	case r.Method == http.MethodPost:
+		appear(append(s.parts["1"], s.parts["2"]...), 404, "NoSuchUpload")
+	case r.Method == http.MethodPut:
+		appear(body, 412, "PreconditionFailed")
+	case s.data == nil:
+		refuse(w, 404, "NoSuchKey")
+	default:
+		if s.tag != "" {
+			w.Header().Set("ETag", s.tag)
+		}
+		http.ServeContent(w, r, "", time.Unix(1e9, 0), bytes.NewReader(s.data))
+	}
+}
+
+// TestLostAnswer uploads to stores with ETags of several kinds. The upload succeeds if the
+// object has the right bytes, and not if it has other ones of the same length.
+func TestLostAnswer(t *testing.T) {
+	s := newStore(t)
+	hex16 := `"` + strings.Repeat("ab", 16) + `"`
+	for _, tags := range [][2]string{{"", ""}, {"", hex16}, {hex16, hex16}, {`"version 7"`, `"opaque"`}, {`"7-1"`, `"abab"`}} {
+		for _, n := range []int{1000, minPart + 1000} {
+			for _, other := range [][]byte{nil, bytes.Repeat([]byte{1}, n), {1}} {
+				store := &forgetful{tag: tags[0], partTag: tags[1], other: other, parts: map[string][]byte{}}
+				var mu sync.Mutex
+				s.set(func(_ int, w http.ResponseWriter, r *http.Request) bool {
+					mu.Lock()
+					defer mu.Unlock()
+					store.ServeHTTP(w, r)
+					return true
+				})
+				err := Upload(t.Context(), "s3://bucket/x", bytes.NewReader(random(n)), int64(n), &UploadOptions{Part: 1})
+				if other == nil {
+					require.NoError(t, err, "%q %d", tags, n)
+					require.True(t, bytes.Equal(random(n), store.data))
+					continue
+				}
+				require.Error(t, err, "%q %d", tags, n)
+				require.False(t, store.deleted)
+				require.True(t, bytes.Equal(other, store.data))
+			}
+		}
+	}
 }
 
 // TestArchive counts the requests for an archive: as many as over HTTP.

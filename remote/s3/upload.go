@@ -155,27 +155,67 @@ func (u *uploader) whole(ctx context.Context, r io.ReaderAt, size int64) error {
 	if err != nil {
 		return err
 	}
-	err = retry(ctx, func() error {
+	tag := md5.Sum(b)
+	err = u.commit(ctx, r, size, hex.EncodeToString(tag[:]), func() error {
 		_, err := u.core.PutObject(ctx, u.bucket, u.key, bytes.NewReader(b), size, "", sum, u.put)
 		return err
 	})
-	if err != nil {
-		tag := md5.Sum(b)
-		err = u.unless(ctx, err, hex.EncodeToString(tag[:]), size)
-	}
 	if err == nil {
 		u.progress(size)
 	}
 	return err
 }
 
-// unless returns nil in place of an error if the object is there: the answer to an earlier
-// attempt may have been lost, and the next one then fails with fs.ErrExist.
-func (u *uploader) unless(ctx context.Context, err error, etag string, size int64) error {
-	if info, again := u.stat(ctx); again == nil && info.ETag == etag && info.Size == size {
+// commit sends the request that makes the object appear, until it succeeds or fails for
+// good. If the answer to one attempt is lost, the next one may fail because the object is
+// there. Then the object counts, not the error.
+func (u *uploader) commit(ctx context.Context, r io.ReaderAt, size int64, etag string, send func() error) error {
+	lost := false // an attempt failed without the final answer of the store
+	err := retry(ctx, func() error {
+		err := send()
+		lost = lost || err != nil && passing(err)
+		return err
+	})
+	if err == nil || !lost || ctx.Err() != nil {
+		return err
+	}
+	info, again := u.stat(ctx)
+	if again != nil || info.Size != size {
+		return err
+	}
+	// Many stores have ETags of another kind, or none. Then the bytes are compared.
+	if info.ETag == etag && etag != "" || u.same(ctx, r, size) {
 		return nil
 	}
 	return err
+}
+
+// same reads the object and reports whether it has the bytes of r.
+func (u *uploader) same(ctx context.Context, r io.ReaderAt, size int64) (same bool) {
+	const chunk = 1 << 20
+	have, want := make([]byte, chunk), make([]byte, chunk)
+	_ = retry(ctx, func() error {
+		body, info, _, err := u.core.GetObject(ctx, u.bucket, u.key, minio.GetObjectOptions{})
+		if err != nil {
+			return err
+		}
+		defer body.Close()
+		if info.Size != size {
+			return nil
+		}
+		for off := int64(0); off < size; off += chunk {
+			n := min(chunk, size-off)
+			if _, err := io.ReadFull(body, have[:n]); err != nil {
+				return err
+			}
+			if k, _ := r.ReadAt(want[:n], off); int64(k) < n || !bytes.Equal(have[:n], want[:n]) {
+				return nil
+			}
+		}
+		same = true
+		return nil
+	})
+	return same
 }
 
 // piece reads n bytes and returns their SHA-256.
@@ -241,23 +281,20 @@ func (u *uploader) parts(ctx context.Context, r io.ReaderAt, size int64) (err er
 	if err := g.Wait(); err != nil {
 		return err
 	}
-	err = retry(ctx, func() error {
+	return u.commit(ctx, r, size, tagOf(done), func() error {
 		_, err := u.core.CompleteMultipartUpload(ctx, u.bucket, u.key, id, done, u.put)
 		return err
 	})
-	if err != nil {
-		err = u.unless(ctx, err, tagOf(done), size)
-	}
-	return err
 }
 
-// tagOf returns the ETag of an object in parts: the MD5 of theirs and their number.
+// tagOf returns the ETag that Amazon's store gives an object in parts: the MD5 of theirs
+// and their number. It is empty if those of the parts are no MD5.
 func tagOf(parts []minio.CompletePart) string {
 	h := md5.New()
 	for _, p := range parts {
 		b, err := hex.DecodeString(p.ETag)
-		if err != nil {
-			return "" // the store has ETags of another kind
+		if err != nil || len(b) != md5.Size {
+			return ""
 		}
 		h.Write(b)
 	}

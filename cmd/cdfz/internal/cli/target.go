@@ -63,7 +63,9 @@ func (a *App) CheckDest(args []string) error {
 	switch {
 	case a.Dest == "" && len(args) == 1 && args[0] == StdinName:
 		a.Dest = StdoutName
-	case remote.IsURL(a.Dest) && !(a.ToObjects && s3.IsURL(a.Dest)):
+	case a.ToObjects && !s3.IsURL(a.Dest) && (remote.IsURL(a.Dest) || otherScheme().MatchString(a.Dest)):
+		return fmt.Errorf("-o %s: cannot write to a URL of this kind, expected s3 or gs", ShowName(a.Dest))
+	case remote.IsURL(a.Dest) && !a.ToObjects:
 		return fmt.Errorf("-o %s: cannot write to a URL", ShowName(a.Dest))
 	case a.Dest == "" || a.IsDirDest():
 		return a.CheckDirDest(args)
@@ -134,6 +136,9 @@ func (a *App) TargetPath(j Job, rename func(string) (string, error)) (string, er
 
 // WriteTo writes the target of a FILE with a function of package archive.
 func (a *App) WriteTo(path string, src *Input, write func(*archive.FileOptions) error) error {
+	if s3.IsURL(path) && path == src.Name {
+		return fmt.Errorf("%s: the target is the source", ShowName(path))
+	}
 	if err := a.prepare(path); err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-// Package objects writes archives to object stores.
+// Package objects writes files to object stores.
 package objects
 
 import (
@@ -24,7 +24,7 @@ func Write(ctx context.Context, target string, force bool, write func(path strin
 		return err
 	}
 	defer os.RemoveAll(dir)
-	path := filepath.Join(dir, "archive")
+	path := filepath.Join(dir, "file")
 	if err := write(path); err != nil {
 		return err
 	}
