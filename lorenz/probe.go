@@ -266,10 +266,15 @@ func (p *prober[T]) cellLoss(x predictor, l layout) float64 {
 	}
 	reach = min(reach, l.cell)
 	p.at, p.use = p.at[:0], p.use[:0]
-	affected := 0
+	const most = 64 // cells in the sample
+	starts := l.n / l.plane * ((l.plane - 1) / l.cell)
+	affected, every := starts*reach, (starts+most-1)/most
+	k := 0
 	for q := 0; q < l.n; q += l.plane {
 		for c := l.cell; c < l.plane; c += l.cell {
-			affected += reach
+			if k++; k%every != 0 {
+				continue
+			}
 			for i := 0; i < reach; i += max(entropy.GroupLen, reach/4) {
 				if at := q + c + i; at+entropy.GroupLen <= l.n {
 					p.at, p.use = append(p.at, int32(at)), append(p.use, ^uint32(0))

@@ -33,8 +33,7 @@ func codeLengths(lens *[256]uint8, freq *[256]uint32) int {
 			n++
 		}
 	}
-	slices.Sort(keys[:n])
-	for i, k := range keys[:n] {
+	for i, k := range sorted(keys[:n]) {
 		nodes[i] = node{k >> 8, -1, int16(k & 255)}
 	}
 	// Two queues: leaves in order, and inner nodes in order of creation.
@@ -74,6 +73,36 @@ func codeLengths(lens *[256]uint8, freq *[256]uint32) int {
 		}
 	}
 	return total
+}
+
+// sorted sorts symbols by their frequencies, which are above the lowest byte. They are in the order
+// of the symbols. The result may be in the same memory.
+func sorted(keys []uint64) []uint64 {
+	if len(keys) < 32 {
+		slices.Sort(keys)
+		return keys
+	}
+	var other [256]uint64
+	from, to := keys, other[:len(keys)]
+	top := slices.Max(keys)
+	for shift := 8; top>>shift > 0; shift += 8 {
+		var at [256]int
+		for _, k := range from {
+			at[byte(k>>shift)]++
+		}
+		sum := 0
+		for i, n := range at {
+			at[i] = sum
+			sum += n
+		}
+		for _, k := range from {
+			b := byte(k >> shift)
+			to[at[b]] = k
+			at[b]++
+		}
+		from, to = to, from
+	}
+	return from
 }
 
 // limitLengths completes a code again after its longest words were cut to maxCode bits.

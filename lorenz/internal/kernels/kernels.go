@@ -127,7 +127,7 @@ func PutProducts(dst []byte, y []uint32, c float64) {
 }
 
 // Multiples sets k to the integers k = y × c, for floats y that are given as integers of the
-// same order. It stops at an element for which it finds no such integer with |k| < 2^31, or which
+// same order, and a power of two c. It stops at an element for which it finds no such integer with |k| < 2^31, or which
 // is -0, at the latest, and returns how many it did, which may be 0.
 func Multiples(k, y []uint32, c float64) int { return multiplesFast(k, y, c) }
 

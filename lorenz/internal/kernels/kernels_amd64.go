@@ -106,12 +106,12 @@ func putProductsFast(dst []byte, y []uint32, c float64) int {
 }
 
 func multiplesFast(k, y []uint32, c float64) int {
-	n := whole(len(y), 4)
-	if n == 0 {
+	n := whole(len(y), 8)
+	if n == 0 || float64(float32(c)) != c {
 		return 0
 	}
 	_ = k[n-1]
-	return multiplesAVX2(&k[0], &y[0], n, c)
+	return multiplesAVX2(&k[0], &y[0], n, float32(c)) // exact, except where it is not an integer either
 }
 
 func numeratorsFast(k, y []uint32, d float64) int {

@@ -238,45 +238,42 @@ loop:
 	VZEROUPPER
 	RET
 
-// func multiplesAVX2(k *uint32, y *uint32, n int, c float64) (done int)
-// Requires: AVX, AVX2, SSE2
+// func multiplesAVX2(k *uint32, y *uint32, n int, c float32) (done int)
+// Requires: AVX, AVX2, SSE
 TEXT ·multiplesAVX2(SB), NOSPLIT, $0-40
 	MOVQ         k+0(FP), AX
 	MOVQ         y+8(FP), CX
 	MOVQ         n+16(FP), DX
-	MOVSD        c+24(FP), X0
-	VBROADCASTSD X0, Y0
+	MOVSS        c+24(FP), X0
+	VBROADCASTSS X0, Y0
+	MOVL         $0x80000000, BX
+	VMOVD        BX, X1
+	VPBROADCASTD X1, Y1
+	VPXOR        Y2, Y2, Y2
+	VPCMPEQD     Y3, Y3, Y3
 	XORQ         BX, BX
 
 loop:
-	VPCMPEQD     X3, X3, X3
-	VMOVDQU      (CX)(BX*4), X1
-	VPXOR        X3, X1, X2
-	VPSRAD       $0x1f, X2, X2
-	VPSLLD       $0x1f, X3, X3
-	VPOR         X3, X2, X2
-	VPXOR        X2, X1, X1
-	VCVTPS2PD    X1, Y2
-	VMULPD       Y0, Y2, Y2
-	VCVTTPD2DQY  Y2, X3
-	VCVTDQ2PD    X3, Y4
-	VCMPPD       $0x04, Y4, Y2, Y4
-	VEXTRACTF128 $0x01, Y4, X2
-	VPOR         X4, X2, X2
-	VPXOR        X4, X4, X4
-	VPCMPEQD     X4, X3, X4
-	VPAND        X1, X4, X4
-	VPOR         X4, X2, X2
-	VPCMPEQD     X4, X4, X4
-	VPSLLD       $0x1f, X4, X4
-	VPCMPEQD     X4, X3, X4
-	VPOR         X4, X2, X2
-	VMOVDQU      X3, (AX)(BX*4)
-	VPTEST       X2, X2
-	JNZ          done
-	ADDQ         $0x04, BX
-	CMPQ         BX, DX
-	JNE          loop
+	VMOVDQU    (CX)(BX*4), Y4
+	VPXOR      Y3, Y4, Y7
+	VPSRAD     $0x1f, Y7, Y7
+	VPOR       Y1, Y7, Y7
+	VPXOR      Y7, Y4, Y4
+	VMULPS     Y0, Y4, Y5
+	VCVTTPS2DQ Y5, Y6
+	VCVTDQ2PS  Y6, Y7
+	VCMPPS     $0x04, Y7, Y5, Y5
+	VPCMPEQD   Y2, Y6, Y7
+	VPAND      Y4, Y7, Y7
+	VPOR       Y7, Y5, Y5
+	VPCMPEQD   Y1, Y6, Y7
+	VPOR       Y7, Y5, Y5
+	VMOVDQU    Y6, (AX)(BX*4)
+	VPTEST     Y5, Y5
+	JNZ        done
+	ADDQ       $0x08, BX
+	CMPQ       BX, DX
+	JNE        loop
 
 done:
 	MOVQ BX, done+32(FP)

@@ -218,7 +218,7 @@ func checkIntegers(t *testing.T, y []uint32, d float64) {
 		}
 	}
 	value := func(y uint32) float64 { return float64(math.Float32frombits(Unordered(y))) }
-	run := func(y []uint32, f func(k, y []uint32) int, want func(x float64) (float64, bool)) {
+	run := func(y []uint32, step int, f func(k, y []uint32) int, want func(x float64) (float64, bool)) {
 		k := make([]uint32, len(y))
 		for at := 0; at+4 <= len(y); {
 			done := f(k[at:], y[at:])
@@ -226,23 +226,23 @@ func checkIntegers(t *testing.T, y []uint32, d float64) {
 				x, ok := want(value(v))
 				require.True(t, ok && x == float64(int32(k[at+i])), "%v", value(v))
 			}
-			if at += done; at+4 <= len(y) {
+			if at += done; at+step <= len(y) {
 				all := true
-				for _, v := range y[at : at+4] {
+				for _, v := range y[at : at+step] {
 					_, ok := want(value(v))
 					all = all && ok
 				}
-				require.False(t, all, "stops at four that fit")
-				at++
+				require.False(t, all, "stops where all fit")
 			}
+			at++
 		}
 	}
-	run(quotients, func(k, y []uint32) int { return Numerators(k, y, d) }, func(x float64) (float64, bool) {
+	run(quotients, 4, func(k, y []uint32) int { return Numerators(k, y, d) }, func(x float64) (float64, bool) {
 		k := math.RoundToEven(x*d) + 0 // -0 becomes +0
 		q := float64(float32(k / d))
 		return k, math.Abs(k) < 1<<24 && math.Float64bits(q) == math.Float64bits(x)
 	})
-	run(products, func(k, y []uint32) int { return Multiples(k, y, 4) }, func(x float64) (float64, bool) {
+	run(products, 8, func(k, y []uint32) int { return Multiples(k, y, 4) }, func(x float64) (float64, bool) {
 		k := x * 4
 		return k, k == math.Trunc(k) && math.Abs(k) < 1<<31 && (k != 0 || !math.Signbit(x))
 	})

@@ -50,10 +50,10 @@ func putQuotientsAVX2(dst *byte, y *uint32, n int, d float64, single float32)
 //go:noescape
 func putProductsAVX2(dst *byte, y *uint32, n int, d float64)
 
-// multiplesAVX2 is Multiples for n elements, a multiple of 4.
+// multiplesAVX2 is Multiples for n elements, a multiple of 8.
 //
 //go:noescape
-func multiplesAVX2(k *uint32, y *uint32, n int, c float64) (done int)
+func multiplesAVX2(k *uint32, y *uint32, n int, c float32) (done int)
 
 // numeratorsAVX2 is Numerators for n elements, a multiple of 4.
 //

@@ -136,12 +136,12 @@ func split() {
 	RET()
 }
 
-// stopAt writes the end of a loop over four elements: it leaves the loop if any lane of bad
+// stopAt writes the end of a loop over step elements: it leaves the loop if any lane of bad
 // is not 0, otherwise moves on, and stores how many elements were done.
-func stopAt(bad reg.VecVirtual, at, n reg.Register) {
+func stopAt(bad reg.VecVirtual, at, n reg.Register, step uint64) {
 	VPTEST(bad, bad)
 	JNZ(LabelRef("done"))
-	ADDQ(Imm(4), at)
+	ADDQ(Imm(step), at)
 	CMPQ(at, n)
 	JNE(LabelRef("loop"))
 	Label("done")
@@ -173,33 +173,37 @@ func double() reg.VecVirtual {
 }
 
 func multiples() {
-	TEXT("multiplesAVX2", NOSPLIT, "func(k, y *uint32, n int, c float64) (done int)")
+	TEXT("multiplesAVX2", NOSPLIT, "func(k, y *uint32, n int, c float32) (done int)")
 	Pragma("noescape")
-	Doc("multiplesAVX2 is Multiples for n elements, a multiple of 4.")
+	Doc("multiplesAVX2 is Multiples for n elements, a multiple of 8.")
 	k, y, n := Load(Param("k"), GP64()), Load(Param("y"), GP64()), Load(Param("n"), GP64())
-	c, at := double(), GP64()
-	XORQ(at, at)
-	Label("loop")
-	u, f := four(y, at)
-	VMULPD(c, f, f)
-	i, back, bad, t, none := XMM(), YMM(), XMM(), XMM(), XMM()
-	VCVTTPD2DQY(f, i)
-	VCVTDQ2PD(i, back)
-	const notEqual = 4 // true for NaN
-	VCMPPD(Imm(notEqual), back, f, back)
-	VEXTRACTF128(Imm(1), back, bad)
-	VPOR(back.AsX(), bad, bad)
-	// Only +0 is 0, and the smallest integer is out of range.
+	c, at := YMM(), GP64()
+	x := Load(Param("c"), XMM()).(reg.VecVirtual)
+	VBROADCASTSS(x.AsX(), c)
+	top, none, ones := broadcast(1<<31), YMM(), YMM()
 	VPXOR(none, none, none)
+	VPCMPEQD(ones, ones, ones)
+	XORQ(at, at)
+	u, f, i, bad, t := YMM(), YMM(), YMM(), YMM(), YMM()
+	Label("loop")
+	VMOVDQU(Mem{Base: y, Index: at, Scale: 4}, u)
+	VPXOR(ones, u, t)
+	VPSRAD(Imm(31), t, t)
+	VPOR(top, t, t)
+	VPXOR(t, u, u)
+	VMULPS(c, u, f)
+	VCVTTPS2DQ(f, i)
+	VCVTDQ2PS(i, t)
+	const notEqual = 4 // true for NaN
+	VCMPPS(Imm(notEqual), t, f, bad)
+	// Only +0 is 0, and the smallest integer is out of range.
 	VPCMPEQD(none, i, t)
 	VPAND(u, t, t)
 	VPOR(t, bad, bad)
-	VPCMPEQD(t, t, t)
-	VPSLLD(Imm(31), t, t)
-	VPCMPEQD(t, i, t)
+	VPCMPEQD(top, i, t)
 	VPOR(t, bad, bad)
 	VMOVDQU(i, Mem{Base: k, Index: at, Scale: 4})
-	stopAt(bad, at, n)
+	stopAt(bad, at, n, 8)
 }
 
 func numerators() {
@@ -239,5 +243,5 @@ func numerators() {
 	VPCMPEQD(ones, ones, ones)
 	VPXOR(ones, q, q)
 	VPOR(q, bad, bad)
-	stopAt(bad, at, n)
+	stopAt(bad, at, n, 4)
 }
