@@ -139,21 +139,34 @@ func fill[T lane](y []T, l layout, strides []int, m *masks.Mask) {
 	if len(m.Runs) == 0 {
 		return
 	}
-	var all [1 << maxChain]term
-	terms := l.terms(all[:0], strides)[1:]
-	ones, short := 0, false
+	var buf [1 << maxChain]term
+	terms := l.terms(buf[:0], strides)[1:]
+	ones := 0
 	for _, s := range strides {
 		if s == 1 {
 			ones++
-		} else {
-			short = short || s < kernels.LeastBack
 		}
 	}
+	back, inCell := 0, 0 // how far the terms lead
+	for _, t := range terms {
+		back, inCell = max(back, t.offset), max(inCell, t.inCell)
+	}
+	set := func(y []T, i int, from *neighbours) {
+		if len(y)-i < 4 || ones > 1 || !extrapolate(y, i, from, ones == 1) {
+			kernels.Predict(y, i, from.plus(), from.minus(), 0)
+		}
+	}
+	var all, some neighbours
+	all.set(terms)
 	var valid [1 << maxChain]term
 	for _, r := range m.Runs {
 		for i, end := int(r.Start), int(r.End); i < end; {
 			at := i % l.plane % l.cell
 			cell := min(i-at+l.cell, i-i%l.plane+l.plane, end)
+			if at >= inCell && i >= back {
+				set(y[:cell], i, &all)
+				i = cell
+			}
 			for i < cell {
 				// In this piece all elements have the same neighbours.
 				n, k := cell-i, 0
@@ -166,100 +179,66 @@ func fill[T lane](y []T, l layout, strides []int, m *masks.Mask) {
 						n = min(n, missing)
 					}
 				}
-				if n < 4 || short || ones > 1 || !sumFar(y, i, n, valid[:k], ones == 1) {
-					n = min(n, 32)
-					sumTerms(y[:i+n], i, valid[:k])
-				}
+				some.set(valid[:k])
+				set(y[:i+n], i, &some)
 				i, at = i+n, at+n
 			}
 		}
 	}
 }
 
-// sumFar sets the n elements from i on to their predictions from existing neighbours. If one is
-// set, the chain has a stride of 1. Then the residuals of the other strides are equal for these
-// elements and the one before them. It returns false if these are not all defined.
-func sumFar[T lane](y []T, i, n int, terms []term, one bool) bool {
-	var far [1 << maxChain]int // distances of the other strides: those that are added first
-	plus, minus := 0, len(far)
-	ones := 0
-	for _, t := range terms {
-		switch {
-		case t.one:
-			ones++
-		case t.neg:
-			far[plus] = t.offset
-			plus++
-		default:
-			minus--
-			far[minus] = t.offset
+// neighbours are the distances of the terms from which a value is predicted. Those that are added
+// come first, and in each part those without a stride of 1.
+type neighbours struct {
+	dist      [1 << maxChain]int
+	n, added  int
+	far, away int // without a stride of 1: added and subtracted
+}
+
+func (b *neighbours) set(terms []term) {
+	*b = neighbours{}
+	put := func(neg, one bool) {
+		for _, t := range terms {
+			if t.neg == neg && t.one == one {
+				b.dist[b.n] = t.offset
+				b.n++
+			}
 		}
 	}
+	put(true, false)
+	b.far = b.n
+	put(true, true)
+	b.added = b.n
+	put(false, false)
+	b.away = b.n - b.added
+	put(false, true)
+}
+
+func (b *neighbours) plus() []int     { return b.dist[:b.added] }
+func (b *neighbours) minus() []int    { return b.dist[b.added:b.n] }
+func (b *neighbours) farPlus() []int  { return b.dist[:b.far] }
+func (b *neighbours) farMinus() []int { return b.dist[b.added:][:b.away] }
+
+// extrapolate sets the elements from i to the end of y to their predictions. With one, the chain has
+// a stride of 1, so the residuals of the other strides are the same for all elements from the one
+// before. It returns false if these are not all defined.
+func extrapolate[T lane](y []T, i int, from *neighbours, one bool) bool {
+	plus, minus := from.farPlus(), from.farMinus()
 	var c T
-	if one && ones > 0 {
-		if 2*ones != len(terms)+1 {
+	if ones := from.n - len(plus) - len(minus); one && ones > 0 {
+		if 2*ones != from.n+1 {
 			return false
 		}
 		c = y[i-1]
-		for _, t := range terms {
-			switch {
-			case t.one:
-			case t.neg:
-				c -= y[i-1-t.offset]
-			default:
-				c += y[i-1-t.offset]
-			}
+		for _, d := range plus {
+			c -= y[i-1-d]
+		}
+		for _, d := range minus {
+			c += y[i-1-d]
 		}
 	}
-	kernels.Predict(y[:i+n], i, far[:plus], far[minus:], c)
+	kernels.Predict(y, i, plus, minus, c)
 	return true
-}
-
-// sumTerms sets the elements from i to the end of y, at most 32, to their predictions
-// from existing neighbours.
-func sumTerms[T lane](y []T, i int, terms []term) {
-	out := y[i:]
-	clear(out)
-	near := -1 // the first term that refers to elements of this piece
-	for k, t := range terms {
-		if t.offset < len(out) {
-			if near >= 0 {
-				near = len(terms)
-				break
-			}
-			near = k
-			continue
-		}
-		from := y[i-t.offset:][:len(out)]
-		if t.neg {
-			for j, v := range from {
-				out[j] += v
-			}
-		} else {
-			for j, v := range from {
-				out[j] -= v
-			}
-		}
-	}
-	switch {
-	case near == len(terms): // several: one element after the other
-		for j := range out {
-			var p T
-			for _, t := range terms {
-				if t.neg {
-					p += y[i+j-t.offset]
-				} else {
-					p -= y[i+j-t.offset]
-				}
-			}
-			out[j] = p
-		}
-	case near >= 0: // the smallest stride, whose term is subtracted
-		d := terms[near].offset
-		for j := range out {
-			out[j] += y[i+j-d]
-		}
-	}
 }
 
 // layout is how predictors see the elements of a block: planes of equal size,

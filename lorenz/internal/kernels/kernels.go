@@ -211,12 +211,8 @@ func Deltas(r *[32]uint32, y []uint32, i int, back []int, plus int) {
 	}
 }
 
-// LeastBack is the least distance of Predict.
-const LeastBack = 8
-
 // Predict sets the numbers from place i to the end of y, in ascending order, to c plus those
-// at some distances before them, less those at others. At most 15 distances are from LeastBack
-// to i.
+// at some distances before them, less those at others. There are at most 15 distances, up to i.
 func Predict[T uint32 | uint64](y []T, i int, plus, minus []int, c T) {
 	if i >= len(y) {
 		return

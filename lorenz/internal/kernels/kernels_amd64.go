@@ -139,6 +139,9 @@ func deltasFast(r *[32]uint32, y []uint32, back []int, plus int) {
 	deltasAVX2(r, &y[len(y)-32], &back[0], plus, len(back)-plus)
 }
 
+// leastBack is the least distance for which there is assembly.
+const leastBack = 8
+
 // predictFast reports false if a distance is shorter than a vector or leads out of y.
 func predictFast(y []uint32, i int, plus, minus []int, c uint32) bool {
 	var back [16]int
@@ -148,7 +151,7 @@ func predictFast(y []uint32, i int, plus, minus []int, c uint32) bool {
 	k := copy(back[:], plus)
 	k += copy(back[k:], minus)
 	for _, d := range back[:k] {
-		if d < 8 || d > i {
+		if d < leastBack || d > i {
 			return false
 		}
 	}

@@ -130,7 +130,7 @@ func check(t *testing.T, y []uint32, stride int, d float64) {
 		for plus := range back {
 			both(t, func() any { var d [32]uint32; Deltas(&d, y, i, back, plus); return d })
 		}
-		if far := []int{LeastBack, max(i/2, LeastBack), max(i, LeastBack), max(i-1, LeastBack)}; i >= LeastBack {
+		if far := []int{leastBack, max(i/2, leastBack), max(i, leastBack), max(i-1, leastBack)}; i >= leastBack {
 			for plus := range far {
 				both(t, func() any {
 					x := append([]uint32(nil), y...)
