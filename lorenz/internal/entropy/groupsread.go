@@ -2,6 +2,8 @@ package entropy
 
 import (
 	"encoding/binary"
+
+	"github.com/cdfz-format/cdfz/lorenz/internal/kernels"
 )
 
 // GroupReader decodes the output of GroupWriter.
@@ -33,17 +35,18 @@ type tally struct {
 
 // tally counts groups of these classes.
 func (g *GroupReader) tally(class []byte) (t tally) {
-	var of [2][256]uint32 // two, since equal classes follow each other
-	i := 0
-	for ; i+2 <= len(class); i += 2 {
-		of[0][class[i]]++
-		of[1][class[i+1]]++
+	var of [4][maxClass + 1]uint32 // four, since equal classes follow each other
+	for ; len(class) >= 4; class = class[4:] {
+		of[0][class[0]]++
+		of[1][class[1]]++
+		of[2][class[2]]++
+		of[3][class[3]]++
 	}
-	if i < len(class) {
-		of[0][class[i]]++
+	for _, c := range class {
+		of[0][c]++
 	}
 	for c := 1; c <= maxClass; c++ {
-		n := int(of[0][c] + of[1][c])
+		n := int(of[0][c] + of[1][c] + of[2][c] + of[3][c])
 		t.groups[g.streams[min(c, nStreams)]] += n
 		t.low += 4 * n * int(lowBits(uint8(c)))
 	}
@@ -82,17 +85,12 @@ func (g *GroupReader) Open(r *Reader, m, width int) {
 	if r.Bad {
 		return
 	}
-	var c, most, zmax byte
-	for i, d := range g.class {
-		c += d
-		g.class[i] = c
-		most = max(most, c)
-	}
-	if int(most) > width+2 {
+	if int(kernels.SumBytes(g.class)) > width+2 {
 		r.Bad = true
 		return
 	}
 	g.total = g.tally(g.class)
+	zmax := byte(0)
 	if g.flags&groupsTZ != 0 {
 		for _, z := range g.zeros {
 			zmax = max(zmax, z)

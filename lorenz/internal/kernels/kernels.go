@@ -71,6 +71,21 @@ func PrefixSum(y []uint32) {
 	}
 }
 
+// SumBytes replaces each byte by the sum up to it, modulo 256, and returns the largest sum.
+func SumBytes(b []byte) (most byte) {
+	k, most := sumBytesFast(b)
+	sum := byte(0)
+	if k > 0 {
+		sum = b[k-1]
+	}
+	for i, v := range b[k:] {
+		sum += v
+		b[k+i] = sum
+		most = max(most, sum)
+	}
+	return most
+}
+
 // AddStride adds to each element the one s before it, in ascending order.
 func AddStride(y []uint32, s int) {
 	if s >= len(y) {

@@ -65,6 +65,14 @@ func prefixSumFast(y []uint32) int {
 	return k
 }
 
+func sumBytesFast(b []byte) (done int, most byte) {
+	k := whole(len(b), 32)
+	if k > 0 {
+		most = sumBytesAVX2(&b[0], k)
+	}
+	return k, most
+}
+
 func addFast(to, from []uint32) int {
 	k := whole(len(from), 8)
 	if k > 0 {

@@ -135,6 +135,53 @@ loop:
 	VZEROUPPER
 	RET
 
+// func sumBytesAVX2(b *byte, n int) (most byte)
+// Requires: AVX, AVX2
+TEXT ·sumBytesAVX2(SB), NOSPLIT, $0-17
+	MOVQ         b+0(FP), AX
+	MOVQ         n+8(FP), CX
+	MOVL         $0x0f0f0f0f, DX
+	VMOVD        DX, X0
+	VPBROADCASTD X0, Y0
+	VPXOR        Y1, Y1, Y1
+	VPXOR        Y2, Y2, Y2
+
+loop:
+	VMOVDQU      (AX), Y3
+	VPSLLDQ      $0x01, Y3, Y4
+	VPADDB       Y4, Y3, Y3
+	VPSLLDQ      $0x02, Y3, Y4
+	VPADDB       Y4, Y3, Y3
+	VPSLLDQ      $0x04, Y3, Y4
+	VPADDB       Y4, Y3, Y3
+	VPSLLDQ      $0x08, Y3, Y4
+	VPADDB       Y4, Y3, Y3
+	VPSHUFB      Y0, Y3, Y4
+	VPERM2I128   $0x08, Y4, Y4, Y4
+	VPADDB       Y4, Y3, Y3
+	VPADDB       Y1, Y3, Y3
+	VPSHUFB      Y0, Y3, Y1
+	VPERM2I128   $0x11, Y1, Y1, Y1
+	VPMAXUB      Y3, Y2, Y2
+	VMOVDQU      Y3, (AX)
+	ADDQ         $0x20, AX
+	SUBQ         $0x20, CX
+	JNZ          loop
+	VEXTRACTI128 $0x01, Y2, X0
+	VPMAXUB      X2, X0, X0
+	VPSRLDQ      $0x08, X0, X1
+	VPMAXUB      X1, X0, X0
+	VPSRLDQ      $0x04, X0, X1
+	VPMAXUB      X1, X0, X0
+	VPSRLDQ      $0x02, X0, X1
+	VPMAXUB      X1, X0, X0
+	VPSRLDQ      $0x01, X0, X1
+	VPMAXUB      X1, X0, X0
+	VMOVD        X0, AX
+	MOVB         AL, most+16(FP)
+	VZEROUPPER
+	RET
+
 // func addAVX2(to *uint32, from *uint32, n int)
 // Requires: AVX, AVX2
 TEXT ·addAVX2(SB), NOSPLIT, $0-24

@@ -68,6 +68,7 @@ func check(t *testing.T, y []uint32, stride int, d float64) {
 	both(t, func() any { x := make([]uint32, n); Subtract(x, y, other); return x })
 	both(t, func() any { x := append([]uint32(nil), y...); Subtract(x, x, other); return x })
 	both(t, func() any { x := make([]uint32, len(raw)/32); Tops(x, raw); return x })
+	both(t, func() any { b := append([]byte(nil), raw...); return append(b, SumBytes(b)) })
 	both(t, func() any { b := make([]byte, n/32); Zeros(b, y); return b })
 	for i := range min(n, 3) {
 		both(t, func() any { x := make([]uint64, n/64); return append(x, uint64(Equal(x, y, y[i]))) })

@@ -29,6 +29,11 @@ func orderAVX2(dst *uint32, u *uint32, n int)
 //go:noescape
 func prefixSumAVX2(y *uint32, n int)
 
+// sumBytesAVX2 is SumBytes for n bytes, a multiple of 32 and not 0.
+//
+//go:noescape
+func sumBytesAVX2(b *byte, n int) (most byte)
+
 // addAVX2 adds n elements from from to those at to, in order. n is a multiple of 8, and to lies at least 8 elements after from.
 //
 //go:noescape

@@ -98,6 +98,46 @@ func prefixSum() {
 	RET()
 }
 
+func sumBytes() {
+	TEXT("sumBytesAVX2", NOSPLIT, "func(b *byte, n int) (most byte)")
+	Pragma("noescape")
+	Doc("sumBytesAVX2 is SumBytes for n bytes, a multiple of 32 and not 0.")
+	b, n := Load(Param("b"), GP64()), Load(Param("n"), GP64())
+	last, carry, most := broadcast(0x0F0F0F0F), YMM(), YMM()
+	VPXOR(carry, carry, carry)
+	VPXOR(most, most, most)
+	y, z := YMM(), YMM()
+	each("loop", n, 32, func() {
+		VMOVDQU(Mem{Base: b}, y)
+		for shift := uint64(1); shift < 16; shift *= 2 {
+			VPSLLDQ(Imm(shift), y, z)
+			VPADDB(z, y, y)
+		}
+		// The sum of the first half is added to the second one.
+		VPSHUFB(last, y, z)
+		VPERM2I128(Imm(0x08), z, z, z)
+		VPADDB(z, y, y)
+		VPADDB(carry, y, y)
+		VPSHUFB(last, y, carry)
+		VPERM2I128(Imm(0x11), carry, carry, carry)
+		VPMAXUB(y, most, most)
+		VMOVDQU(y, Mem{Base: b})
+		ADDQ(Imm(32), b)
+	})
+	x, t := XMM(), XMM()
+	VEXTRACTI128(Imm(1), most, x)
+	VPMAXUB(most.AsX(), x, x)
+	for shift := uint64(8); shift > 0; shift /= 2 {
+		VPSRLDQ(Imm(shift), x, t)
+		VPMAXUB(t, x, x)
+	}
+	out := GP32()
+	VMOVD(x, out)
+	Store(out.As8(), Return("most"))
+	VZEROUPPER()
+	RET()
+}
+
 func addStride() {
 	TEXT("addAVX2", NOSPLIT, "func(to, from *uint32, n int)")
 	Pragma("noescape")
