@@ -103,7 +103,7 @@ func newTree(src string, o *Options) (*tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &source{withArchives: o.WithArchives, warnings: &warnings.Once{Warn: o.Warn}}
+	s := &source{withArchives: o.WithArchives, warnings: &warnings.Once{}}
 	dir := src
 	if !st.IsDir() {
 		dir, s.only = filepath.Split(filepath.Clean(src))
@@ -140,6 +140,7 @@ func newTree(src string, o *Options) (*tree, error) {
 		return nil, pathError(src, err)
 	}
 	t.device = uint64(here.Dev)
+	s.warnings.Warn = o.Warn // from now on: an error so far is returned
 	return t, nil
 }
 

@@ -60,7 +60,7 @@ func openSource(src string, d *datasets, warn func(string, error)) (*source, err
 	if err != nil {
 		return nil, err
 	}
-	s := &source{datasets: d, warnings: warnings.Once{Warn: warn}}
+	s := &source{datasets: d}
 	dir := src
 	if !st.IsDir() {
 		if !st.Mode().IsRegular() {
@@ -87,6 +87,7 @@ func openSource(src string, d *datasets, warn func(string, error)) (*source, err
 			return nil, &fs.PathError{Op: "serve", Path: src, Err: err}
 		}
 	}
+	s.warnings.Warn = warn // from now on: an error so far is returned
 	return s, nil
 }
 

@@ -43,8 +43,9 @@ Linux only. Users other than root need the program fusermount3 (Debian: fuse3).`
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cli.AllowTime(mountGrace)
 			o.Workers = a.Workers
+			dir := cli.SourceDir(args[0])
 			o.Warn = func(name string, err error) {
-				name = filepath.Join(sourceDir(args[0]), name)
+				name = filepath.Join(dir, name)
 				a.Message("%s: %s", name, cli.PlainText(err, name))
 			}
 			if err := serveMount(cmd.Context(), a, args[0], args[1], &o); err != nil {
@@ -109,14 +110,6 @@ func completeMount(_ *cobra.Command, args []string, _ string) ([]string, cobra.S
 		return nil, cobra.ShellCompDirectiveDefault
 	}
 	return nil, cobra.ShellCompDirectiveFilterDirs
-}
-
-// sourceDir returns the folder that names in warnings are relative to.
-func sourceDir(src string) string {
-	if _, err := cli.StripSuffix(src); err == nil {
-		return filepath.Dir(src)
-	}
-	return src
 }
 
 // durationFlag is a flag with a positive duration.

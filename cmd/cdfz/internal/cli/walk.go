@@ -49,6 +49,14 @@ func StripSuffix(name string) (string, error) {
 	return "", Hinted(errors.New("the name does not end in "+Suffix), "-o OUT names the target")
 }
 
+// SourceDir returns the folder that names in warnings of mount and serve are relative to.
+func SourceDir(src string) string {
+	if st, err := os.Stat(src); err == nil && !st.IsDir() {
+		return filepath.Dir(src)
+	}
+	return src
+}
+
 // Archives selects files by the name of an archive, not by their bytes, which may be
 // damaged.
 func Archives(name string) (string, error) {

@@ -60,8 +60,9 @@ it to others, consider --auth and --tls-cert, or a proxy in front of it.`,
 			}
 			cli.AllowTime(grace)
 			o.Workers = a.Workers
+			dir := cli.SourceDir(args[0])
 			o.Warn = func(name string, err error) {
-				name = filepath.Join(args[0], name)
+				name = filepath.Join(dir, name)
 				a.Message("%s: %s", name, cli.PlainText(err, name))
 			}
 			if !a.Quiet {
