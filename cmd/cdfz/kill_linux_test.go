@@ -131,10 +131,9 @@ func noTemporaries(t *testing.T, dirs ...string) {
 // and the next run completes the work and leaves nothing. 3 kills of each on each file
 // system, one with -short, 105 in the soak. The seeds are fixed, but not what the machine does meanwhile.
 func TestKills(t *testing.T) {
-	const files = 12
-	kills := 3
+	files, kills := 12, 3
 	if testing.Short() {
-		kills = 1
+		files, kills = 6, 1
 	}
 	if os.Getenv("CDFZ_SOAK") != "" {
 		kills = 105

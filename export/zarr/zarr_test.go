@@ -46,7 +46,11 @@ func tree(t *testing.T, dir string) map[string]string {
 
 // TestWorkers checks that the number of workers does not change the store, and its size.
 func TestWorkers(t *testing.T) {
-	f := archived(t, "cdf2_climate.nc", archive.WriteOptions{Block: 4 << 10, Zarr: archive.ZarrAlways})
+	block := int64(4 << 10)
+	if testing.Short() {
+		block = 32 << 10
+	}
+	f := archived(t, "cdf2_climate.nc", archive.WriteOptions{Block: block, Zarr: archive.ZarrAlways})
 	for _, version := range []int{2, 3} {
 		var want map[string]string
 		for _, n := range []int{1, 2, 7} {
