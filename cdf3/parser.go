@@ -180,7 +180,11 @@ func roomFor[T any](s []T, n int64) []T {
 	if len(s) < cap(s) {
 		return s
 	}
-	t := make([]T, len(s), min(n, max(64, 4*int64(len(s)))))
+	room := max(64, 4*int64(len(s)))
+	if n <= 2*room {
+		room = n // instead of growing once more
+	}
+	t := make([]T, len(s), room)
 	copy(t, s)
 	return t
 }

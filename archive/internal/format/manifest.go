@@ -302,9 +302,12 @@ func notInflated(ctx context.Context, name string, err error) error {
 	return fault.Corruptf("%s: %v", name, err)
 }
 
-// countedPayload is the largest length of a deflated payload that is inflated into a
-// buffer of guessed size.
-const countedPayload = 16 << 10
+// Deflated payloads up to these lengths are inflated into a buffer of guessed size. Plans of
+// thousands of variables are deflated to less than a tenth.
+const (
+	shortPayload   = 16 << 10
+	guessedPayload = 256 << 10
+)
 
 // InflateTo inflates deflated bytes whose checksum was verified, to at most limit
 // bytes.
@@ -313,7 +316,8 @@ func InflateTo(ctx context.Context, name string, payload []byte, limit int64) ([
 	defer r.close()
 	live := liveReader{ctx, r}
 	room := int64(8*len(payload) + 512)
-	if len(payload) > countedPayload {
+	switch {
+	case len(payload) > guessedPayload:
 		// Inflating twice takes less memory than a buffer that grows.
 		n, err := io.Copy(io.Discard, io.LimitReader(live, limit+1))
 		if err != nil {
@@ -321,6 +325,8 @@ func InflateTo(ctx context.Context, name string, payload []byte, limit int64) ([
 		}
 		room = n + bytes.MinRead
 		r.reset(payload)
+	case len(payload) > shortPayload:
+		room = int64(16 * len(payload))
 	}
 	b := bytes.NewBuffer(make([]byte, 0, min(room, limit+bytes.MinRead+1)))
 	if _, err := b.ReadFrom(io.LimitReader(live, limit+1)); err != nil {

@@ -259,7 +259,8 @@ func (r *planReader) groups() {
 		r.fail(`"groups" before "vars"`)
 	}
 	left := len(r.p.Vars)
-	r.p.Groups = list(r.jsonReader, "groups", left, func(*jsonReader) []int {
+	// Most variables are a group of their own.
+	r.p.Groups = roomyList(r.jsonReader, "groups", left, left, func(*jsonReader) []int {
 		if cap(r.ints) == 0 {
 			r.ints = make([]int, 0, min(left, shapesRoom))
 		}
