@@ -118,7 +118,7 @@ func (x *checker) readPieces(in func(g int64) *group) error {
 	if ioat.Gap(x.r) > 0 {
 		read = remoteRun
 	}
-	buf := make([]byte, max(1, read/x.Piece)*x.Piece)
+	buf := make([]byte, max(1, min(read/x.Piece, x.pieces()))*x.Piece)
 	all := ceilDiv(x.pieces(), x.Stripe)
 	for stripe := int64(0); stripe < all; stripe++ {
 		if !wanted(stripe) {

@@ -121,7 +121,7 @@ func (f *finder) search(from, to int64) (*Layout, bool) {
 
 // last returns the layout in the last intact record between two offsets.
 func (f *finder) last(from, to int64) (*Layout, bool) {
-	buf := make([]byte, searchWindow+headLen)
+	buf := make([]byte, min(searchWindow+headLen, max(0, to-from)))
 	for end := to; end > from; {
 		off := max(from, end-searchWindow)
 		b := buf[:min(end+headLen, to)-off]
