@@ -13,7 +13,8 @@ import numpy as np
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../python"))
 import cdfz
-from cdfz._archive import INDEX, MANIFEST, PLAN, README, ROW, refuse_later
+from cdfz._archive import INDEX, MANIFEST, PLAN, README, refuse_later
+from cdfz._blocks import ROW
 from cdfz._checks import M16, M32, need
 from cdfz._errors import ArchiveDamaged as Damage, ArchiveUnsupported as Unsupported
 

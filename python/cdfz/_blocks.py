@@ -1,0 +1,111 @@
+"""Bytes of an archive, the index, and decoded blocks ("The index", "Blocks")."""
+import collections
+import struct
+import threading
+import zlib
+
+import numpy as np
+
+from ._checks import M32, need
+from ._errors import ArchiveDamaged
+from ._filters import decode
+from ._plan import Plan
+
+ROW = np.dtype([("off", "<u8"), ("len", "<u4"), ("mask", "<u4"), ("crc", "<u4")])
+
+
+class Blocks(Plan):
+    """Decodes blocks, through caches of blocks and of index pages."""
+
+    CACHE, PAGES = 64 << 20, 256
+
+    def __init__(self, source, cache):
+        self.source, self.size, self._cache_bytes = source, source.size, self.CACHE if cache is None else cache
+        self._lock, self._blocks, self._used, self._pages = threading.Lock(), collections.OrderedDict(), 0, collections.OrderedDict()
+
+    def get(self, off, n):
+        need(0 <= off and 0 <= n <= self.size - off, f"{n} bytes at {off} are beyond the end of the archive")
+        out = self.source.read(off, n)
+        if len(out) != n:
+            raise OSError(f"{self.source.name}: expected {n} bytes at {off}, found {len(out)}")
+        return out
+
+    # -- "The index"
+    def page(self, p):
+        """Returns a page of the index."""
+        with self._lock:
+            if p in self._pages:
+                self._pages.move_to_end(p)
+                return self._pages[p]
+        start, length = self.place
+        at = 32 + p * 5128
+        b = self.get(start + at, min(5128, length - at))
+        need(struct.unpack("<II", b[:8]) == (zlib.crc32(b[4:]), p & M32), f"index: page {p}")
+        rows = np.frombuffer(b[8:], ROW)
+        with self._lock:
+            self._pages[p] = rows
+            if len(self._pages) > self.PAGES:
+                self._pages.popitem(last=False)
+        return rows
+
+    def row(self, number):
+        if number == self.rest0:
+            return self.first
+        return self.page(number // 256)[number % 256].tolist()
+
+    # -- blocks
+    def block(self, number, chain, n, row=None):
+        off, size, mask, crc = row or self.row(number)
+        need(size <= 2 * n + 65536, f"block {number}: too many stored bytes")
+        stored = memoryview(self.get(off, size))
+        try:
+            need(zlib.crc32(stored) == crc, "wrong CRC")
+            need(number != self.rest0 or n <= 2**21 or mask == (1 << len(self.plan["chains"][chain])) - 1, "header with filters")
+            return np.frombuffer(decode(self.plan["chains"][chain], stored, n, mask), np.uint8)
+        except ArchiveDamaged as e:
+            raise ArchiveDamaged(f"block {number} at {off}: {e}")
+
+    def kept(self, number, chain, n):
+        """Returns a decoded block, which the caller must not change, through the cache."""
+        with self._lock:
+            if number in self._blocks:
+                self._blocks.move_to_end(number)
+                return self._blocks[number]
+        b = self.block(number, chain, n)
+        with self._lock:
+            if n <= self._cache_bytes and number not in self._blocks:
+                self._blocks[number] = b
+                self._used += n
+                while self._used > self._cache_bytes:
+                    self._used -= len(self._blocks.popitem(last=False)[1])
+        return b
+
+    def raw(self, v, at, n):
+        """Returns the row-major bytes [at, at+n) of a variable or a pool: "Blocks of variables and pools"."""
+        need(0 <= at and 0 <= n <= v["bytes"] - at, "bytes beyond a variable")
+        out, done, full = np.empty(n, np.uint8), 0, v["k"] * v["inner"]
+        run, per = v["cut"] * v["inner"], -(-v["cut"] // v["k"])
+        while done < n:
+            outer, rest = divmod(at + done, run)
+            c, start = divmod(rest, full)
+            part = min(n - done, min(full, run - c * full) - start)
+            out[done:done + part] = self.kept(v["first"] + outer * per + c, v["chain"], full)[start:start + part]
+            done += part
+        return out
+
+    def rest(self, at, n):
+        """Returns bytes [at, at+n) of the rest: "Blocks of the rest"."""
+        r, out, done = self.plan["rest"], np.empty(n, np.uint8), 0
+        need(0 <= at and 0 <= n <= r["len"] - at, "bytes beyond the rest")
+        while done < n:
+            pos = at + done
+            if pos < r["first"]:
+                number, chain, start, size = self.rest0, self.head, pos, r["first"]
+            else:
+                b, start = divmod(pos - r["first"], r["block"])
+                number, chain = self.rest0 + 1 + b, r["chain"]
+                size = min(r["block"], r["len"] - r["first"] - b * r["block"])
+            part = min(n - done, size - start)
+            out[done:done + part] = self.kept(number, chain, size)[start:start + part]
+            done += part
+        return out
