@@ -1,4 +1,5 @@
 """The sources of the bytes of archives: files, open files and URLs."""
+import errno
 import os
 import threading
 import urllib.request
@@ -9,8 +10,12 @@ from ._errors import ArchiveUnsupported
 class File:
     """A file by its name. It is safe for concurrent use."""
 
+    _fd = -1  # for __del__, if the file cannot be opened
+
     def __init__(self, name):
         self.name = os.path.abspath(os.fspath(name))
+        if os.path.isdir(self.name):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), self.name)
         self._fd = os.open(self.name, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
         self.size = os.fstat(self._fd).st_size
 

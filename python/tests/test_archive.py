@@ -146,6 +146,20 @@ class Reading(unittest.TestCase):
         for what in b"", b"CDF\1", whole[:50], pathlib.Path(self.original).read_bytes():
             self.assertRaises(cdfz.ArchiveError, cdfz.Archive, what)
 
+    def test_names(self):
+        # Exceptions in __del__ are not raised, but passed to this hook.
+        seen = []
+        before, sys.unraisablehook = sys.unraisablehook, seen.append
+        try:
+            with tempfile.TemporaryDirectory() as folder:
+                for name, kind in (folder, IsADirectoryError), (folder + "/none.nc.cdfz", FileNotFoundError):
+                    with self.assertRaises(kind) as caught:
+                        cdfz.open(name)
+                    self.assertEqual(caught.exception.filename, name)
+        finally:
+            sys.unraisablehook = before
+        self.assertEqual(seen, [])
+
     def test_lz4(self):
         from numcodecs import lz4
         rnd = random.Random(3)
