@@ -101,17 +101,6 @@ func (r *bitReader) get64(n uint) uint64 {
 	return lo | r.get(n-32)<<32
 }
 
-// gamma reads a number written by bitWriter.gamma, if it is below 2^32. Otherwise it
-// returns 0.
-func (r *bitReader) gamma() uint64 {
-	z := bits.TrailingZeros64(r.peek() | 1<<32)
-	if z == 32 {
-		return 0
-	}
-	r.pos += z + 1
-	return 1<<z | r.get(uint(z))
-}
-
 // nibbles reads a number written by bitWriter.nibbles.
 func (r *bitReader) nibbles() uint64 {
 	var v uint64

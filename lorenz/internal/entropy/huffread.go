@@ -15,16 +15,49 @@ type huffCode struct {
 // last returns the largest symbol.
 func (c *huffCode) last() int { return int(c.syms[c.n-1]) }
 
-// change is a stored change of code lengths from one symbol to the next, and its bits, 0 if there
-// is no such change.
-type change struct{ by, bits int8 }
+// steps are the changes of code lengths that some bits begin with, as the sums up to each one.
+type steps struct {
+	sum  [3]int8
+	n    uint8 // how many; 0 if there is no such change
+	bits uint8 // of all
+	one  uint8 // bits of the first
+}
 
-// changes has the change that the next bits begin with.
-var changes = func() (t [1 << 9]change) {
+const stepBits = 9
+
+// changes has the changes that the next bits begin with.
+var changes = func() (t [1 << stepBits]steps) {
 	for v := range t {
-		z := bits.TrailingZeros(uint(v) | 1<<5)
-		if g := v>>(z+1)&(1<<z-1) | 1<<z - 1; z < 5 && g < 2*maxCode {
-			t[v] = change{int8(g>>1 ^ -(g & 1)), int8(2*z + 1)}
+		d, sum := &t[v], 0
+		for int(d.n) < len(d.sum) {
+			rest := v >> d.bits
+			z := bits.TrailingZeros(uint(rest) | 1<<5)
+			g := rest>>(z+1)&(1<<z-1) | 1<<z - 1
+			if z >= 5 || g >= 2*maxCode || int(d.bits)+2*z+1 > stepBits {
+				break
+			}
+			sum += g>>1 ^ -(g & 1)
+			d.sum[d.n] = int8(sum)
+			d.n++
+			d.bits += uint8(2*z + 1)
+			if d.n == 1 {
+				d.one = d.bits
+			}
+		}
+		for i := max(int(d.n), 1); i < len(d.sum); i++ {
+			d.sum[i] = d.sum[i-1]
+		}
+	}
+	return t
+}()
+
+// share is the part of all words that begin with a word of a length, in units of the shortest
+// part. Lengths that do not exist have more than all.
+var share = func() (t [256]uint32) {
+	for l := range t {
+		t[l] = 1 << 20
+		if l >= 1 && l <= maxCode {
+			t[l] = tableSize >> l
 		}
 	}
 	return t
@@ -35,14 +68,24 @@ var changes = func() (t [1 << 9]change) {
 func (c *huffCode) read(r *bitReader) bool {
 	last := int(r.get(8))
 	n, on := 0, true
+	v, left := uint64(0), 0 // bits read ahead
 	for s := 0; s <= last; on = !on {
-		run := int(r.gamma())
-		if s == 0 && on {
-			run--
-		} else if run == 0 {
+		const most = 8 // zeros of the number of a run of all symbols
+		if left < 2*most+1 {
+			v, left = r.peek(), 56
+		}
+		z := bits.TrailingZeros64(v | 1<<(most+1))
+		if z > most {
 			return false
 		}
-		if run < 0 || run > last+1-s {
+		run := int(v>>(z+1)&(1<<z-1) | 1<<z)
+		v >>= 2*z + 1
+		left -= 2*z + 1
+		r.pos += 2*z + 1
+		if s == 0 && on {
+			run--
+		}
+		if run > last+1-s {
 			return false
 		}
 		if on {
@@ -57,22 +100,30 @@ func (c *huffCode) read(r *bitReader) bool {
 		return false
 	}
 	c.n = n
-	l, sum := 5, 0
-	v, left := uint64(0), 0 // bits read ahead
-	for i := range c.lens[:n] {
-		if left < 9 {
+	l, sum := 5, uint32(0)
+	for i := 0; i < n; {
+		if left < stepBits {
 			v, left = r.peek(), 56
 		}
-		d := changes[v&511]
-		l += int(d.by)
-		if d.bits == 0 || l < 1 || l > maxCode {
+		d := &changes[v&(1<<stepBits-1)]
+		k, used := int(d.n), int(d.bits)
+		if k == 0 {
 			return false
 		}
-		v >>= uint(d.bits) & 63
-		left -= int(d.bits)
-		r.pos += int(d.bits)
-		c.lens[i] = uint8(l)
-		sum += tableSize >> (uint(l) & 63)
+		if i+len(d.sum) > n {
+			k, used = 1, int(d.one)
+		} else {
+			c.lens[i+1], c.lens[i+2] = uint8(l+int(d.sum[1])), uint8(l+int(d.sum[2]))
+		}
+		c.lens[i] = uint8(l + int(d.sum[0]))
+		l += int(d.sum[k-1])
+		i += k
+		v >>= uint(used) & 63
+		left -= used
+		r.pos += used
+	}
+	for _, l := range c.lens[:n] {
+		sum += share[l]
 	}
 	return sum == tableSize
 }
