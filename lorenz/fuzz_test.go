@@ -3,6 +3,7 @@ package lorenz
 import (
 	"bytes"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -25,6 +26,14 @@ func FuzzDecode(f *testing.F) {
 			enc, err := e.Encode(nil, field(ty, dims, noise, rng))
 			require.NoError(f, err)
 			f.Add(byte(i), byte(0), uint16(8), uint16(9), uint16(29), enc)
+		}
+	}
+	for _, v := range storedVectors(f, "blocks") {
+		dims := append([]int{1, 1, 1}, v.p.Dims...)
+		dims = dims[len(dims)-3:]
+		if slices.Max(dims) <= 40 {
+			ty := byte(slices.Index(types, v.p.Type))
+			f.Add(ty, byte(v.p.Order), uint16(dims[0]-1), uint16(dims[1]-1), uint16(dims[2]-1), v.enc)
 		}
 	}
 	f.Add(byte(4), byte(1), uint16(0), uint16(0), uint16(0), []byte{modeGroups, 0, 0, 0})

@@ -12,6 +12,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -74,7 +75,31 @@ func TestJudgePythonVectors(t *testing.T) {
 	for name, v := range makeVectors(t) {
 		p.add(t, name, v.p, v.enc, v.raw, v.raw != nil || len(v.enc) == 1)
 	}
+	for _, v := range storedVectors(t, "blocks") {
+		raw := v.decode(t)
+		p.add(t, v.name, v.p, v.enc, raw, raw != nil)
+	}
 	p.run(t)
+}
+
+// TestJudgeBlockVectors checks that testdata/blocks holds exactly the files that its program
+// makes. The program needs python3-numpy of Debian.
+func TestJudgeBlockVectors(t *testing.T) {
+	dir := t.TempDir()
+	out, err := exec.Command("/usr/bin/python3", "-B", "../testdata/lorenz/blocks.py", "-d", dir).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	made, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	kept, err := os.ReadDir("testdata/blocks")
+	require.NoError(t, err)
+	require.Len(t, kept, len(made))
+	for _, e := range made {
+		want, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		require.NoError(t, err)
+		got, err := os.ReadFile(filepath.Join("testdata/blocks", e.Name()))
+		require.NoError(t, err)
+		require.True(t, bytes.Equal(want, got), "%s differs", e.Name())
+	}
 }
 
 // TestJudgePythonBlocks checks blocks of all types as encoded by the encoder.

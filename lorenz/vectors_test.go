@@ -3,13 +3,13 @@ package lorenz
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/hex"
 	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -197,47 +197,81 @@ func TestVectors(t *testing.T) {
 			require.NoError(t, os.WriteFile(filepath.Join("testdata/vectors", name), append([]byte(head), v.enc...), 0o644))
 		}
 	}
-	files, err := os.ReadDir("testdata/vectors")
-	require.NoError(t, err)
+	files := storedVectors(t, "vectors")
 	require.Len(t, files, len(made))
-	for _, f := range files {
-		t.Run(f.Name(), func(t *testing.T) {
-			b, err := os.ReadFile(filepath.Join("testdata/vectors", f.Name()))
-			require.NoError(t, err)
-			head, enc, ok := bytes.Cut(b, []byte("\n\n"))
-			require.True(t, ok)
-			var params []uint32
-			var want string
-			for line := range strings.Lines(string(head)) {
-				name, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
-				switch name {
-				case "parameters":
-					for _, x := range strings.Fields(value) {
-						var v uint32
-						_, err := fmt.Sscan(x, &v)
-						require.NoError(t, err)
-						params = append(params, v)
-					}
-				case "sha256":
-					want = value
-				}
+	for _, v := range files {
+		t.Run(v.name, func(t *testing.T) {
+			if raw := v.decode(t); raw != nil {
+				// The block on disk: sines may differ in the last bit on another CPU.
+				require.True(t, bytes.Equal(v.enc, made[v.name].encode(raw)), "the encoder makes other bytes now")
 			}
-			p, err := ParseParams(params)
-			require.NoError(t, err)
-			d, err := NewDecoder(p)
-			require.NoError(t, err)
-			dst := make([]byte, d.n*d.size)
-			err = d.Decode(dst, enc)
-			if want == "" {
-				require.ErrorIs(t, err, ErrCorrupt)
-				return
-			}
-			require.NoError(t, err)
-			sum := sha256.Sum256(dst)
-			require.Equal(t, want, hex.EncodeToString(sum[:]))
-			decodeAll(t, p, enc, dst)
-			// The block on disk: sines may differ in the last bit on another CPU.
-			require.True(t, bytes.Equal(enc, made[f.Name()].encode(dst)), "the encoder makes other bytes now")
 		})
 	}
+}
+
+// TestBlockVectors decodes the blocks that testdata/lorenz/blocks.py makes. The encoder does
+// not write such blocks.
+func TestBlockVectors(t *testing.T) {
+	for _, v := range storedVectors(t, "blocks") {
+		t.Run(v.name, func(t *testing.T) { v.decode(t) })
+	}
+}
+
+// storedVector is a file with an encoded block.
+type storedVector struct {
+	name string
+	p    Params
+	sum  string // SHA-256 of the decoded block, "" if it is corrupt
+	enc  []byte
+}
+
+// storedVectors returns the files of a folder of testdata.
+func storedVectors(t testing.TB, folder string) (list []storedVector) {
+	names, err := filepath.Glob(filepath.Join("testdata", folder, "*"))
+	require.NoError(t, err)
+	require.NotEmpty(t, names)
+	for _, name := range names {
+		b, err := os.ReadFile(name)
+		require.NoError(t, err)
+		head, enc, ok := bytes.Cut(b, []byte("\n\n"))
+		require.True(t, ok, name)
+		v := storedVector{name: filepath.Base(name), enc: enc}
+		var params []uint32
+		for line := range strings.Lines(string(head)) {
+			switch line = strings.TrimSpace(line); {
+			case strings.HasPrefix(line, "parameters: "):
+				for _, x := range strings.Fields(line)[1:] {
+					k, err := strconv.ParseUint(x, 10, 32)
+					require.NoError(t, err, name)
+					params = append(params, uint32(k))
+				}
+			case strings.HasPrefix(line, "sha256: "):
+				v.sum = strings.Fields(line)[1]
+			default:
+				require.Equal(t, "expect: corrupt", line, name)
+			}
+		}
+		v.p, err = ParseParams(params)
+		require.NoError(t, err, name)
+		list = append(list, v)
+	}
+	return list
+}
+
+// decode decodes a block as a whole and in ranges and checks the sum. It returns nil for a
+// corrupt block, which must be rejected.
+func (v *storedVector) decode(t *testing.T) []byte {
+	t.Helper()
+	d, err := NewDecoder(v.p)
+	require.NoError(t, err, v.name)
+	raw := make([]byte, d.n*d.size)
+	err = d.Decode(raw, v.enc)
+	if v.sum == "" {
+		require.ErrorIs(t, err, ErrCorrupt, v.name)
+		return nil
+	}
+	require.NoError(t, err, v.name)
+	require.Equal(t, v.sum, fmt.Sprintf("%x", sha256.Sum256(raw)), v.name)
+	decodeAll(t, v.p, v.enc, raw)
+	return raw
 }

@@ -12,11 +12,11 @@ import cdfz
 from cdfz import lorenz
 from cdfz.codec import Lorenz
 
-VECTORS = pathlib.Path(__file__).parents[2] / "lorenz/testdata/vectors"
+TESTDATA = pathlib.Path(__file__).parents[2] / "lorenz/testdata"
 
 
-def vectors():
-    for path in sorted(VECTORS.iterdir()):
+def vectors(folder="vectors"):
+    for path in sorted((TESTDATA / folder).iterdir()):
         head, _, block = path.read_bytes().partition(b"\n\n")
         fields = dict(line.split(": ") for line in head.decode().splitlines())
         yield path.name, lorenz.Parameters.from_vector([int(x) for x in fields["parameters"].split()]), block, fields.get("sha256")
@@ -25,7 +25,7 @@ def vectors():
 class Decoder(unittest.TestCase):
     def test_vectors(self):
         names = set()
-        for name, p, block, want in vectors():
+        for name, p, block, want in [*vectors(), *vectors("blocks")]:
             with self.subTest(name):
                 if want is None:
                     self.assertRaises(cdfz.DamagedBlock, lorenz.decode_block, block, p)

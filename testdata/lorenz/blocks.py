@@ -1,0 +1,496 @@
+#!/usr/bin/python3
+"""Writes lorenz/testdata/blocks: lorenz blocks that the encoder of package lorenz does not write, and damaged ones.
+
+    /usr/bin/python3 testdata/lorenz/blocks.py [-d DIR]
+
+An encoder makes few of the decisions that the format allows. Here they are drawn at random or chosen to reach the
+bounds of the format. For the modes 3 and 4, the decoder of python/ runs with a range coder that chooses each bit and
+writes the stream from which a decoder reads it. So any decisions make a valid block. The blocks of other modes are
+written from docs/LORENZ.md. The sums in the files are those of the blocks as decoded by python/.
+
+Needs Debian's python3-numpy. The output is the same on every machine.
+"""
+import argparse
+import contextlib
+import hashlib
+import os
+import struct
+import sys
+from unittest import mock
+
+import numpy as np
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
+sys.path.insert(0, os.path.join(ROOT, "python"))
+
+from cdfz import _adaptive, _arith, _bytes, lorenz
+from cdfz._streams import Reader
+
+CHAR, INT16, INT32, FLOAT32, FLOAT64, UINT8, INT64 = (lorenz.CHAR, lorenz.INT16, lorenz.INT32, lorenz.FLOAT32,
+                                                      lorenz.FLOAT64, lorenz.UINT8, lorenz.INT64)
+COLUMN = 3                       # kind of context of mode 6
+M64 = (1 << 64) - 1
+
+
+class Random:
+    """splitmix64, seeded by a name."""
+
+    def __init__(self, name):
+        self.state = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "little")
+
+    def below(self, n):
+        self.state = self.state + 0x9E3779B97F4A7C15 & M64
+        z = self.state
+        z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 & M64
+        z = (z ^ z >> 27) * 0x94D049BB133111EB & M64
+        return (z ^ z >> 31) * n >> 64
+
+    def between(self, a, b):
+        return a + self.below(b - a + 1)
+
+    def percent(self, p):
+        return self.below(100) < p
+
+    def pick(self, values):
+        return values[self.below(len(values))]
+
+    def wide(self, bits):
+        """Returns a number of few bits or of many."""
+        return self.below(1 << self.pick((2, 9, bits)))
+
+
+# ---- Streams (section 8), as simple as possible: raw, and all groups of class 1
+
+def uv(v):
+    out = bytearray()
+    while v > 127:
+        out.append(v & 127 | 128)
+        v >>= 7
+    return bytes(out) + bytes([v])
+
+
+class BitString:
+    """Collects numbers, lowest bit first."""
+
+    def __init__(self):
+        self.value, self.length = 0, 0
+
+    def add(self, v, bits):
+        self.value |= v << self.length
+        self.length += bits
+
+    def bytes(self):
+        return self.value.to_bytes((self.length + 7) // 8, "little")
+
+
+def symbols(values):
+    return b"\1" + bytes(values) if values else b""
+
+
+def numbers(values):
+    if not values:
+        return b""
+    chunks = []
+    for i in range(0, len(values), 1024):
+        chunk, extra = BitString(), BitString()
+        for v in values[i:i + 1024]:
+            chunk.add(v if v < 192 else 184 + v.bit_length(), 8)
+            if v >= 192:
+                extra.add(v - (1 << v.bit_length() - 1), v.bit_length() - 1)
+        chunk.add(extra.value, extra.length)
+        chunks.append(chunk.bytes())
+    least = min(map(len, chunks))
+    lengths = b"" if len(chunks) == 1 else b"\x10" + b"".join(struct.pack("<H", len(c) - least) for c in chunks)
+    return b"\5" + uv(least) + lengths + b"".join(chunks)
+
+
+def groups(values, unsigned=False):
+    """values: as stored, that is as zigzag numbers unless unsigned."""
+    if not values:
+        return b""
+    classes = [1] + [0] * ((len(values) - 1) // 32)      # as differences
+    return bytes([2 * unsigned, 0, 0]) + symbols(classes) + numbers(values + [0] * (-len(values) % 32))
+
+
+def choose_distance(rng, recent, codes, distance, most):
+    """Draws a code until its distance is allowed, and makes the distance the latest one."""
+    while True:
+        code = codes()
+        d = recent[code] if code < 3 else distance(code)
+        if 1 <= d <= most:
+            recent.pop(code if code < 3 else 2)
+            recent.insert(0, d)
+            return code, d
+
+
+# ---- The range coder (section 9)
+
+class Unknown:
+    """The number that a decoder compares with the middle of the range. Here each comparison is a decision."""
+
+    def __init__(self, decide):
+        self.decide = decide
+
+    def __le__(self, middle):
+        return self.decide(middle)
+
+
+class Writer(_arith.Coder):
+    """Stands in for the range coder of the decoder, but writes the stream. The bits are those of a script."""
+
+    def __init__(self, script=()):
+        super().__init__(b"\0")
+        self.script, self.out = list(script)[::-1], bytearray()
+        self.x = Unknown(self.decide)
+
+    def decide(self, middle):
+        return bool(self.script.pop())
+
+    def shift(self):
+        self.out.append(self.low >> 24)
+        self.low = self.low << 8 & _arith.M32
+        self.high = self.high << 8 & _arith.M32 | 255
+
+    def end(self):
+        assert not self.script
+
+    def stream(self):
+        """One byte is enough to end in the range, as three zeros follow."""
+        return bytes(self.out) + bytes([(self.low >> 24) + 1])
+
+
+def bits_of(v, count):
+    return [v >> i & 1 for i in reversed(range(count))]
+
+
+def number(v):
+    length = v.bit_length() - 1
+    return bits_of(length, 5) + bits_of(v, length)
+
+
+# ---- Mode 3 (section 9)
+
+class Bytes:
+    """A block of literals and repeats, as they are added."""
+
+    def __init__(self, p):
+        self.p, self.script, self.at = p, [], 0
+        self.recent = [p.size, p.row, 2 * p.row, 1]
+        self.left = p.n * p.size
+
+    def moved(self, count):
+        self.at += count
+        self.left -= count
+
+    def literals(self, values):
+        for b in values:
+            self.script += [0] + bits_of(b, 8)
+            self.moved(1)
+
+    def again(self, which, length):
+        """A repeat with a recent distance."""
+        self.script += [1, 1] + bits_of(which, 2) + number(length)
+        self.recent.insert(0, self.recent.pop(which))
+        self.moved(length)
+
+    def repeat(self, distance, length):
+        """A repeat with a new distance, of at least two bytes."""
+        self.script += [1, 0] + number(length - 1) + number(distance)
+        self.recent = [distance] + self.recent[:3]
+        self.moved(length)
+
+    def encoded(self):
+        coder = Writer(self.script)
+        none = np.empty(0, np.uint8)
+        with mock.patch.object(_bytes, "Coder", lambda data: coder), contextlib.suppress(lorenz.DamagedBlock):
+            _bytes.decode_bytes(none, self.p.n * self.p.size, self.p.size, self.p.row)
+        coder.end()
+        return bytes([lorenz.BYTES]) + coder.stream()
+
+
+def bytes_blocks():
+    def block(type, *shape, order=0):
+        return Bytes(lorenz.Parameters(type=type, shape=shape, order=order))
+
+    one = block(CHAR, 1)
+    one.literals([0xA5])
+    yield "bytesone", one
+
+    # The four distances at the start, one after the other, and then anything. The last dimension is 1.
+    rng, mixed = Random("bytesrepeats"), block(FLOAT32, 5, 100, 1, order=1)
+    mixed.literals([rng.below(3) for _ in range(810)])
+    for which, length in ((3, 2), (3, 1), (3, 70), (3, 5)):
+        mixed.again(which, length)
+    while mixed.left > 100:
+        kind = rng.below(10)
+        if kind < 5:
+            mixed.literals([rng.pick((1, 2, 9))])
+        elif kind < 7:
+            mixed.again(rng.below(4), rng.pick((1, 2, 3, rng.between(1, 90))))
+        else:
+            near = rng.between(1, rng.pick((1, 4, 15, 16, 31, 40, 64, 300, mixed.at)))
+            distance = rng.pick(mixed.recent) if kind == 7 else near
+            mixed.repeat(distance, rng.pick((2, 3, 4, 5, 6, rng.between(2, 90))))
+    mixed.literals([5] * mixed.left)
+    yield "bytesrepeats", mixed
+
+    # Repeats so often that their probability is at its bound, and long ones.
+    rows = block(CHAR, 6, 1000)
+    rows.literals(b"abc" * 400)
+    rows.again(1, 800)
+    for _ in range(1500):
+        rows.again(0, 1)
+    rows.literals(b"x")
+    for i in range(20):
+        rows.again(i % 4, 1)
+        rows.literals([i])
+    rows.repeat(3000, 1000)
+    rows.repeat(2048, 2)
+    rows.again(0, rows.left)
+    yield "bytesrows", rows
+
+    # Bits so certain that all parts of the model are at their bounds, with exceptions.
+    rng, certain = Random("bytescertain"), block(UINT8, 3, 2000)
+    certain.literals([0x0F if rng.percent(99) else rng.below(256) for _ in range(6000)])
+    yield "bytescertain", certain
+
+    # Tables of 2^18 probabilities, their most.
+    rng, long = Random("byteslong"), block(CHAR, 70000)
+    long.literals([rng.below(256) for _ in range(700)])
+    long.repeat(700, 68000)
+    long.literals([rng.below(256) for _ in range(1300)])
+    yield "byteslong", long
+
+
+def damaged_bytes():
+    def block(literals):
+        b = Bytes(lorenz.Parameters(type=CHAR, shape=(40,)))
+        b.literals([7] * literals)
+        return b
+
+    whole = block(40)
+    yield "bytesextra", whole.p, whole.encoded() + b"\0"
+    yield "bytescut", whole.p, whole.encoded()[:-1]
+    before, beyond = block(30), block(30)
+    before.repeat(31, 10)
+    yield "bytesbefore", before.p, before.encoded()
+    beyond.repeat(30, 11)
+    yield "bytesbeyond", beyond.p, beyond.encoded()
+
+
+# ---- Mode 4 (section 10)
+
+class Drawer(Writer):
+    """Draws bits. Each mood holds for some decisions: how many percent of the bits are drawn with the probability
+    of the model, and how many percent of the others are ones."""
+
+    EACH = 500
+
+    def __init__(self, rng, moods):
+        super().__init__()
+        self.rng, self.moods, self.count = rng, moods, 0
+
+    def decide(self, middle):
+        if self.script:
+            return super().decide(middle)
+        follow, ones = self.moods[self.count // self.EACH % len(self.moods)]
+        self.count += 1
+        if self.rng.percent(follow):
+            return self.rng.between(self.low, self.high) <= middle
+        return self.rng.percent(ones)
+
+    def adaptive(self, key):
+        if key[0] == "zero":
+            self.script = [self.rng.percent(20)]
+        return super().adaptive(key)
+
+    def tree(self, key, bits):
+        """The trailing zeros of a group, which must be fewer than a lane has bits."""
+        self.script = bits_of(self.rng.below(12), bits)[::-1]
+        return super().tree(key, bits)
+
+
+class Model(_adaptive.Model):
+    """Draws the low bits."""
+
+    def __init__(self, coder):
+        super().__init__(coder, b"")
+        self.bits = BitString()
+
+    def raw(self, k):
+        v = self.coder.rng.below(1 << k)
+        self.bits.add(v, k)
+        self.low, self.low_at = self.bits.bytes(), self.bits.length
+        return v
+
+
+# Moods with residuals about as large as expected, and with ever larger ones.
+NEAR = (95, 50), (90, 30), (100, 0), (0, 35), (90, 50), (0, 2), (80, 20), (0, 60)
+LARGE = (50, 97), (0, 90), (30, 60), (60, 10), (0, 97), (50, 50), (90, 50)
+WEIGHTS = 2000, -500, 100, 1500, 300, -700, 50, 1200, -300, 200, -100, 500, -400, 250
+
+
+def adaptive(name, type, shape, moods, zeros=False, limit=0, weights=()):
+    """Returns the block and the number of its low bits."""
+    p = lorenz.Parameters(type=type, shape=shape)
+    lane = 64 if p.size == 8 else 32
+    head = bytes([_adaptive.ZEROS * zeros | _adaptive.WEIGHTS * bool(weights)])
+    if weights:
+        head += uv(limit) + struct.pack("<14h", *weights)
+    coder = Drawer(Random(name), moods)
+    model = Model(coder)
+    r = Reader(np.frombuffer(head + uv(0), np.uint8))
+    with mock.patch.multiple(_adaptive, Coder=lambda data: coder, Model=lambda coder, low: model):
+        _adaptive.read_adaptive(r, p.n, None, lane, *p.neighbours)
+    stream = coder.stream()
+    flags = lorenz.WIDE if lane == 64 else 0
+    return p, bytes([lorenz.ADAPTIVE, flags, 0, 0]) + head + uv(len(stream)) + stream + model.low, model.low_at
+
+
+def adaptive_blocks():
+    for name, *args in (
+            ("adaptiveline", INT16, (700,), LARGE, True),
+            ("adaptiverows", INT32, (1, 30, 1, 25), NEAR),
+            ("adaptivenarrow", INT32, (40, 5, 2), NEAR),                      # rows of two elements
+            ("adaptiveweights", INT32, (30, 25), NEAR, True, 0, WEIGHTS),     # residuals limited to the expected size
+            ("adaptivesums", INT64, (20, 20), LARGE, False, 40, (4096,) + (0,) * 13)):
+        p, block, _ = adaptive(name, *args)
+        yield name, p, block
+
+
+def damaged_adaptive():
+    p, block, low = adaptive("adaptivefilling", INT32, (10, 10), LARGE)
+    assert low % 8
+    yield "adaptivefilling", p, block[:-1] + bytes([block[-1] | 128])
+    yield "adaptiveextra", p, block + b"\0"
+
+
+# ---- Mode 2 (sections 3, 6 and 7)
+
+def transposed():
+    rng = Random("transposed")
+    strides = b"\2\1\7"
+    return bytes([lorenz.GROUPS, lorenz.TRANSPOSED, 0]) + strides + uv(7) + groups([rng.wide(32) for _ in range(77)])
+
+
+def two_specials(p):
+    rng = Random("specials")
+    specials = b"ABCD" + uv(20) + uv(6) + numbers([0, 33, 60, 21, 80, 201])      # the first run is empty
+    kinds, _ = lorenz.read_specials(Reader(np.frombuffer(specials, np.uint8)), 2, p)
+    unmasked = int(np.count_nonzero(kinds == 0))
+    return bytes([lorenz.GROUPS, 2, 0]) + b"\1\2" + specials + groups([rng.wide(32) for _ in range(unmasked)])
+
+
+def repeated(count):
+    rng = Random("repeated")
+    recent, repeats, at, stored = [1, 1, 1], [], 0, 0
+    while at < count - 30:
+        literals, length = rng.between(at == 0, 9), rng.between(1, 20)
+        at += literals
+        stored += literals
+        codes = lambda: rng.pick((0, 1, 2, 4, 5, 3 + rng.between(1, at)))
+        code, _ = choose_distance(rng, recent, codes, lambda c: c - 3, at)
+        repeats.append((literals, length - 1, code))
+        at += length
+    stored += count - at
+    head = bytes([lorenz.GROUPS, lorenz.REPEATS, 0]) + b"\1\1" + uv(len(repeats))
+    return head + b"".join(map(numbers, zip(*repeats))) + groups([rng.wide(32) for _ in range(stored)])
+
+
+# ---- Mode 5 (section 11)
+
+def references(codes, differences, complements):
+    return bytes([lorenz.REFERENCES, 0, 0, 0, complements]) + groups(codes, True) + groups(differences)
+
+
+def complements(count):
+    rng = Random("complements")
+    recent, codes = [1, 1, 1], []
+    for i in range(count):
+        some = lambda: rng.pick((0, 1, 2, 1, 2, 4, 5, 6, rng.between(4, 4 + i)))
+        code, _ = choose_distance(rng, recent, some, lambda c: c - 3, i + 1)
+        codes.append(2 * code + rng.below(2))
+    return references(codes, [rng.wide(32) for _ in range(count)], True)
+
+
+# ---- Mode 6 (section 12)
+
+def text(name, p, kind, streams, row):
+    """The first three codes are 2, so that all three distances of the start are used."""
+    rng, size = Random(name), p.n * p.size
+    stream_of = [rng.below(streams) for _ in range(row if kind == COLUMN else 256)]
+    stored = [[] for _ in range(streams)]
+    out, recent, repeats = bytearray(), [1, row, 2 * row], []
+
+    def literals(count):
+        for _ in range(count):
+            context = len(out) % row if kind == COLUMN else out[-1] if out else 0
+            b = rng.pick(b"abcdefgh\0\1")
+            stored[stream_of[context]].append(b)
+            out.append(b)
+
+    def code():
+        if len(repeats) < 3:
+            return 2
+        return rng.pick((0, 1, 2, 3, 4, 5, 65, 66, 67, 68, 69, 100, 66 + rng.between(1, len(out))))
+
+    while len(out) < size - 300:
+        run, length = rng.pick((0, 0, 1, 2, 5, 30)) if out else 2 * row, rng.pick((2, 3, 5, 200))
+        literals(run)
+        c, d = choose_distance(rng, recent, code, lambda c: (c - 2) * row if c <= 66 else c - 66, len(out))
+        repeats.append((run, length - 2, c))
+        for _ in range(length):
+            out.append(out[-d])
+    literals(size - len(out))
+    return (bytes([lorenz.TEXT, kind | streams - 1 << 2]) + uv(row) + numbers(stream_of) + uv(len(repeats))
+            + b"".join(map(numbers, zip(*repeats))) + b"".join(uv(len(s)) + symbols(s) for s in stored))
+
+
+# ---- All blocks, with their parameters
+
+def good():
+    for name, b in bytes_blocks():
+        assert b.left == 0, name
+        yield name, b.p, b.encoded()
+    yield from adaptive_blocks()
+    yield "transposed", lorenz.Parameters(type=INT32, shape=(11, 7)), transposed()
+    p = lorenz.Parameters(type=INT16, shape=(14, 14))
+    yield "specials", p, two_specials(p)
+    yield "repeated", lorenz.Parameters(type=INT32, shape=(20, 30)), repeated(600)
+    yield "complements", lorenz.Parameters(type=INT32, shape=(20, 25)), complements(500)
+    p = lorenz.Parameters(type=FLOAT64, shape=(20, 25))
+    yield "textbefore", p, text("textbefore", p, 1, 3, 8)
+
+
+def bad():
+    yield from damaged_bytes()
+    yield from damaged_adaptive()
+    yield "referencesbefore", lorenz.Parameters(type=INT32, shape=(3,)), references([0, 6, 0], [1, 2, 3], False)
+    p = lorenz.Parameters(type=CHAR, shape=(25, 40))
+    yield "textrow", p, text("textrow", p, COLUMN, 3, 257)
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Writes lorenz blocks for tests.")
+    parser.add_argument("-d", default=os.path.join(ROOT, "lorenz/testdata/blocks"), help="folder to write to")
+    folder = parser.parse_args().d
+    os.makedirs(folder, exist_ok=True)
+
+    def write(name, p, line, block):
+        parameters = " ".join(map(str, (p.version, p.type, p.order, len(p.shape), *p.shape)))
+        with open(os.path.join(folder, name), "wb") as f:
+            f.write(f"parameters: {parameters}\n{line}\n\n".encode() + block)
+
+    for name, p, block in good():
+        write(name, p, f"sha256: {hashlib.sha256(lorenz.decode_block(block, p)).hexdigest()}", block)
+    for name, p, block in bad():
+        try:
+            lorenz.decode_block(block, p)
+        except lorenz.DamagedBlock:
+            write(name, p, "expect: corrupt", block)
+        else:
+            raise AssertionError(f"{name} can be decoded")
+
+
+if __name__ == "__main__":
+    main()
