@@ -127,7 +127,7 @@ func TestStored(t *testing.T) {
 	image, err := h.Append(nil)
 	require.NoError(t, err)
 	for i := range n / 4 {
-		image = binary.BigEndian.AppendUint32(image, uint32(max(0, i*i-1<<38)))
+		image = binary.BigEndian.AppendUint32(image, uint32(max(0, int64(i)*int64(i)-1<<38)))
 	}
 	write := func() []byte {
 		var b bytes.Buffer
