@@ -71,7 +71,7 @@ func (cur *cursor) numbers(s *Stream, syms []byte, large []uint32, base, pos, en
 	return pos, true
 }
 
-// nibbles is numbers for symbols of several values, of which those from least on are marked.
+// nibbles is numbers for symbols of several values. Values from least on are marked.
 func (cur *cursor) nibbles(s *Stream, large []uint32, base, pos, end int, least uint64) int {
 	for i, w := range large {
 		for ; w != 0; w &= w - 1 {

@@ -2,8 +2,8 @@ package kernels
 
 import "encoding/binary"
 
-// Pack2 sets each byte of dst to two bytes of v, the first one in the low bits, of which those
-// above 15 count as 15.
+// Pack2 packs two bytes of v into each byte of dst, the first one in the low bits. Bytes above 15
+// count as 15.
 func Pack2(dst, v []byte) {
 	k := pack2Fast(dst, v)
 	dst, v = dst[k:], v[2*k:2*len(dst)]
@@ -12,8 +12,8 @@ func Pack2(dst, v []byte) {
 	}
 }
 
-// Pack4 sets each byte of dst to four bytes of v, the first one in the low bits, of which those
-// above 3 count as 3.
+// Pack4 packs four bytes of v into each byte of dst, the first one in the low bits. Bytes above 3
+// count as 3.
 func Pack4(dst, v []byte) {
 	k := pack4Fast(dst, v)
 	dst, v = dst[k:], v[4*k:4*len(dst)]
