@@ -10,9 +10,7 @@ package zarr
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -106,7 +104,8 @@ func Write(ctx context.Context, dir string, f *archive.File, o *Options) (*Resul
 	if err != nil {
 		return nil, err
 	}
-	if _, err := checkFree(dir, o.Overwrite); err != nil {
+	may := func(dir string) bool { return o.Overwrite && isStore(dir) }
+	if _, err := atomicfile.CheckFolder(dir, may); err != nil {
 		return nil, err
 	}
 	folder, err := atomicfile.CreateFolder(dir)
@@ -137,7 +136,7 @@ func Write(ctx context.Context, dir string, f *archive.File, o *Options) (*Resul
 		return nil, err
 	}
 	// A killed program's store may be back in its place since the first look.
-	replaces, err := checkFree(dir, o.Overwrite)
+	replaces, err := atomicfile.CheckFolder(dir, may)
 	if err != nil {
 		return nil, err
 	}
@@ -235,20 +234,6 @@ func (w *writer) file(name string, b []byte) error {
 	}
 	w.size.Add(int64(len(b)))
 	return w.root.WriteFile(name, b, 0o666)
-}
-
-// checkFree reports whether a store at dir would replace another one. The error is
-// fs.ErrExist if something else is there, or if nothing may be replaced.
-func checkFree(dir string, overwrite bool) (replaces bool, err error) {
-	switch _, err := os.Lstat(dir); {
-	case errors.Is(err, fs.ErrNotExist):
-		return false, nil
-	case err != nil:
-		return false, err
-	case !overwrite || !isStore(dir):
-		return false, &fs.PathError{Op: "create", Path: dir, Err: fs.ErrExist}
-	}
-	return true, nil
 }
 
 // isStore reports whether a folder is a Zarr store.

@@ -25,6 +25,20 @@ const (
 	folderLock = "lock"
 )
 
+// CheckFolder reports whether a new folder at path would replace another one. The error is
+// fs.ErrExist if something is there that may does not allow to be replaced.
+func CheckFolder(path string, may func(path string) bool) (replaces bool, err error) {
+	switch _, err := os.Lstat(path); {
+	case errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case err != nil:
+		return false, err
+	case !may(path):
+		return false, &fs.PathError{Op: "create", Path: path, Err: fs.ErrExist}
+	}
+	return true, nil
+}
+
 // CreateFolder begins a folder at path. The caller must call Close.
 func CreateFolder(path string) (*Folder, error) {
 	path = filepath.Clean(path)

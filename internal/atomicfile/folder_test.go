@@ -1,6 +1,7 @@
 package atomicfile
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -97,4 +98,23 @@ func TestFolderStuck(t *testing.T) {
 	require.NoError(t, folder(t, path, "another").Close())
 	require.Equal(t, "old", read(t, filepath.Join(path, "a")))
 	require.Equal(t, []string{"x"}, names(t, dir))
+}
+
+// TestCheckFolder has nothing in the way, a file, and a folder that may be replaced.
+func TestCheckFolder(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "x")
+	yes := func(string) bool { return true }
+	no := func(string) bool { return false }
+	replaces, err := CheckFolder(name, yes)
+	require.NoError(t, err)
+	require.False(t, replaces)
+	require.NoError(t, os.Mkdir(name, 0o777))
+	replaces, err = CheckFolder(name, yes)
+	require.NoError(t, err)
+	require.True(t, replaces)
+	_, err = CheckFolder(name, no)
+	require.ErrorIs(t, err, fs.ErrExist)
+	_, err = CheckFolder(filepath.Join(name, "a\x00"), yes)
+	require.Error(t, err)
 }
