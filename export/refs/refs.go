@@ -1,16 +1,12 @@
-// Package refs writes references to the chunks of an archive: kerchunk's format. With
-// them, fsspec, zarr and xarray read ranges of the archive itself as a Zarr v2 store.
+// Package refs writes references to the chunks of an archive, in kerchunk's formats: JSON
+// and Parquet. With them, fsspec, zarr and xarray read ranges of the archive itself as a
+// Zarr v2 store.
 package refs
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/filters"
@@ -19,80 +15,58 @@ import (
 // MaxInline bounds the values in the references of one archive, in bytes.
 const MaxInline = 64 << 20
 
-// Errors of WriteJSON.
+// Errors of WriteJSON and WriteParquet.
 var (
 	// ErrClassic reports a file that is not an archive and so has no blocks.
 	ErrClassic = errors.New("refs: only archives have blocks to refer to")
 	// ErrInline reports an archive with more than MaxInline bytes of values without blocks.
 	ErrInline = errors.New("refs: too many values without blocks")
+	// ErrMask reports a block for which a filter was left out, which references cannot say.
+	ErrMask = errors.New("refs: a block without some of its filters")
 )
 
 // Result describes written references.
 type Result struct {
+	Size     int64 // of all files, in bytes
 	Chunks   int64
 	Referred int64    // chunks that are ranges of the archive. The values of others are in the references.
 	Packages []string // of Python, besides numcodecs, whose codecs readers need
 }
 
-// WriteJSON writes the references of an archive that readers find at url, a URL or a path,
-// as JSON, version 1. Chunks that are not blocks, those of small variables, are in the
-// references themselves. Variables are those of File.Zarr.
-func WriteJSON(ctx context.Context, w io.Writer, f *archive.File, url string) (*Result, error) {
+// store is the Zarr view of an archive.
+func store(ctx context.Context, f *archive.File) (*archive.Zarr, error) {
 	if _, ok := f.Info(); !ok {
 		return nil, ErrClassic
 	}
-	z, err := f.Zarr(ctx, nil)
-	if err != nil {
-		return nil, err
-	}
-	out := &members{w: bufio.NewWriterSize(w, 1<<16)}
-	out.w.WriteString(`{"version":1,"refs":{`)
-	for name, b := range z.Metadata() {
-		out.text(name, b)
-	}
+	return f.Zarr(ctx, nil)
+}
+
+// sink receives the chunks of a store: those of an array together, in order.
+type sink interface {
+	// value takes a chunk that is not a block. It may keep b.
+	value(a *array, b []byte) error
+	// place takes the range of a chunk in the archive.
+	place(a *array, off, n int64) error
+}
+
+// array is an array of the store.
+type array struct {
+	path string
+	c    *archive.Chunks
+	next int64 // chunk
+}
+
+// walk passes all chunks to a sink, with the next chunk in the array.
+func walk(ctx context.Context, f *archive.File, z *archive.Zarr, to sink) (*Result, error) {
 	res := &Result{}
-	if err := out.inline(ctx, z, res); err != nil {
+	if err := res.values(ctx, z, to); err != nil {
 		return nil, err
 	}
-	if err := out.blocks(ctx, f, z, url, res); err != nil {
-		return nil, err
-	}
-	out.w.WriteString("}}\n")
-	return res, out.w.Flush()
+	return res, res.places(ctx, f, z, to)
 }
 
-// members writes the members of a JSON object. Errors stay in the buffered writer.
-type members struct {
-	w     *bufio.Writer
-	begun bool
-}
-
-func (m *members) key(name string) {
-	if m.begun {
-		m.w.WriteByte(',')
-	}
-	m.begun = true
-	m.w.WriteByte('\n')
-	m.json(name)
-	m.w.WriteByte(':')
-}
-
-// json writes a string.
-func (m *members) json(s string) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // strings have no errors
-	m.w.Write(bytes.TrimRight(b.Bytes(), "\n"))
-}
-
-func (m *members) text(name string, b []byte) {
-	m.key(name)
-	m.json(string(b))
-}
-
-// inline writes the chunks that are not blocks.
-func (m *members) inline(ctx context.Context, z *archive.Zarr, res *Result) error {
+// values passes the chunks that are not blocks.
+func (r *Result) values(ctx context.Context, z *archive.Zarr, to sink) error {
 	left := int64(MaxInline)
 	for path, c := range z.Arrays() {
 		if c.Kept() {
@@ -106,30 +80,27 @@ func (m *members) inline(ctx context.Context, z *archive.Zarr, res *Result) erro
 			return fmt.Errorf("%w: expected at most %d bytes, found more in variable %q", ErrInline, int64(MaxInline), c.Var().Name())
 		}
 		left -= each * c.Len()
-		for n := range c.Len() {
-			b, err := c.Zarr(ctx, nil, n)
+		for a := (&array{path: path, c: c}); a.next < c.Len(); a.next++ {
+			b, err := c.Zarr(ctx, nil, a.next)
 			if err != nil {
 				return err
 			}
-			m.text(path+"/"+string(c.AppendKey(nil, n)), append([]byte("base64:"), base64.StdEncoding.EncodeToString(b)...))
-			res.Chunks++
+			if err := to.value(a, b); err != nil {
+				return err
+			}
+			r.Chunks++
 		}
 	}
 	return nil
 }
 
-// blocks writes the places of blocks.
-func (m *members) blocks(ctx context.Context, f *archive.File, z *archive.Zarr, url string, res *Result) error {
-	type array struct {
-		path string
-		c    *archive.Chunks
-		next int64 // chunk
-	}
+// places passes the places of blocks.
+func (r *Result) places(ctx context.Context, f *archive.File, z *archive.Zarr, to sink) error {
 	arrays := map[int]*array{} // by number of the variable
 	for path, c := range z.Arrays() {
 		if c.Kept() {
 			arrays[c.Var().Num()] = &array{path: path, c: c}
-			res.need(c.Chain())
+			r.need(c.Chain())
 		}
 	}
 	for b, err := range f.Blocks(ctx) {
@@ -140,13 +111,15 @@ func (m *members) blocks(ctx context.Context, f *archive.File, z *archive.Zarr, 
 		if a == nil {
 			continue
 		}
-		m.key(a.path + "/" + string(a.c.AppendKey(nil, a.next)))
-		m.w.WriteByte('[')
-		m.json(url)
-		fmt.Fprintf(m.w, ",%d,%d]", b.Off, b.Len)
+		if b.Mask != 0 {
+			return fmt.Errorf("%w: block %d of variable %q", ErrMask, a.next, a.c.Var().Name())
+		}
+		if err := to.place(a, b.Off, b.Len); err != nil {
+			return err
+		}
 		a.next++
-		res.Chunks++
-		res.Referred++
+		r.Chunks++
+		r.Referred++
 	}
 	return nil
 }

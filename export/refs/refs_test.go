@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -70,4 +71,18 @@ func TestRefused(t *testing.T) {
 	require.NoError(t, err)
 	_, err = WriteJSON(ctx, &bytes.Buffer{}, f, "x")
 	require.ErrorIs(t, err, ErrInline)
+}
+
+// TestMask has an archive of another writer, with a block for which a filter was left out
+// that every block should have.
+func TestMask(t *testing.T) {
+	b, err := os.ReadFile("../../testdata/vectors/good/mask_required")
+	require.NoError(t, err)
+	_, b, _ = bytes.Cut(b, []byte("\n\n"))
+	f, err := archive.New(bytes.NewReader(b), int64(len(b)), nil)
+	require.NoError(t, err)
+	_, err = WriteJSON(ctx, &bytes.Buffer{}, f, "x")
+	require.ErrorIs(t, err, ErrMask)
+	_, err = WriteParquet(ctx, filepath.Join(t.TempDir(), "x"), f, "x", false)
+	require.ErrorIs(t, err, ErrMask)
 }

@@ -50,8 +50,9 @@ encoded with the filters of --filters: shuffle and deflate by default. A netCDF-
 the dimensions, attributes, variables, values and types of the original. A Zarr store has
 the contents of the Zarr view of an archive.
 
---refs json writes references instead, with which fsspec, xarray and zarr read the archive
-itself, at its path or at --url. They need the Python package cdfz for blocks of lorenz.
+--refs json and --refs parquet write references instead, with which fsspec, xarray and zarr
+read the archive itself, at its path or at --url. They need the Python package cdfz for
+blocks of lorenz. With parquet, OUT is a folder of which readers load only what they need.
 
 Most programs that read netCDF-4 also read the original, which cdfz restore makes.`,
 		Example: cli.Examples(
@@ -59,7 +60,8 @@ Most programs that read netCDF-4 also read the original, which cdfz restore make
 			"cdfz export --filters '2|32015,3' tas.nc.cdfz -o tas.nc4  # shuffle and zstd",
 			"cdfz export --filters none tas.nc.cdfz -o tas.nc4         # lorenz becomes plain values",
 			"cdfz export tas.nc.cdfz -o tas.zarr                       # also with --zarr-format 3",
-			"cdfz export --refs json --url https://example.org/tas.nc.cdfz tas.nc.cdfz -o tas.json"),
+			"cdfz export --refs json --url https://example.org/tas.nc.cdfz tas.nc.cdfz -o tas.json",
+			"cdfz export --refs parquet tas.nc.cdfz -o tas.parq"),
 		Args:              cli.OneFile,
 		ValidArgsFunction: cli.CompleteFile,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -76,7 +78,7 @@ Most programs that read netCDF-4 also read the original, which cdfz restore make
 	f.StringVar(&v.spec, "filters", "", "`SPEC` of the filters of variables that are not copied, or none (default shuffle and deflate)")
 	cli.Choice(cmd, &v.to, "to", "what to write, whatever the name of OUT", toNetCDF4, toZarr)
 	f.IntVar(&v.format, "zarr-format", 2, "version `N` of Zarr, 2 or 3")
-	cli.Choice(cmd, &v.refs, "refs", "write references to FILE in this form, as kerchunk does", refsJSON)
+	cli.Choice(cmd, &v.refs, "refs", "write references to FILE in this form, as kerchunk does", refsJSON, refsParquet)
 	f.StringVar(&v.url, "url", "", "`URL` or path at which readers find FILE (default: FILE)")
 	a.DestFlag(cmd, "write to `OUT`, or - for standard output")
 	a.ForceFlag(cmd)
@@ -112,12 +114,16 @@ func (v *exporter) check(args []string) error {
 // checkDest checks OUT.
 func (v *exporter) checkDest(args []string) error {
 	switch {
-	case v.to != toZarr:
+	case v.to != toZarr && v.refs != refsParquet:
 		return v.CheckDest(args)
-	case v.Dest == cli.StdoutName:
+	case v.Dest == cli.StdoutName && v.to == toZarr:
 		return errors.New("-o -: a Zarr store is a folder")
+	case v.Dest == cli.StdoutName:
+		return errors.New("-o -: references in Parquet are a folder")
 	case remote.IsURL(v.Dest):
 		return fmt.Errorf("-o %s: cannot write to a URL", cli.ShowName(v.Dest))
+	case v.refs == refsParquet && strings.Contains(filepath.Base(v.Dest), ".json"):
+		return cli.Hinted(fmt.Errorf("-o %s: readers take a name with .json for references in JSON", v.Dest), "use a name that ends in .parq")
 	}
 	return nil
 }
@@ -166,11 +172,6 @@ func (v *exporter) checkFlags(args []string) error {
 	}
 	return nil
 }
-
-// refsKind is a value of --refs.
-type refsKind string
-
-const refsJSON refsKind = "json"
 
 // write writes OUT.
 func (v *exporter) write(ctx context.Context, in *cli.Input, f *archive.File, rep *report) error {

@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strings"
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
-	"github.com/cdfz-format/cdfz/export/refs"
 	"github.com/cdfz-format/cdfz/export/zarr"
 )
 
@@ -36,34 +34,4 @@ func omit(f *archive.File, rep *report) {
 	for _, o := range f.Omitted() {
 		rep.Omitted = append(rep.Omitted, omitted{varName(f, o.Var), o.Attr, o.Why})
 	}
-}
-
-// references writes references to FILE.
-func (v *exporter) references(ctx context.Context, in *cli.Input, f *archive.File, rep *report) error {
-	s, err := v.Sink(v.Dest, in)
-	if err != nil {
-		return err
-	}
-	defer s.Abort()
-	res, err := refs.WriteJSON(ctx, cli.CtxWriter{Ctx: ctx, W: s}, f, v.url)
-	switch {
-	case errors.Is(err, refs.ErrClassic):
-		return cli.Hinted(err, "cdfz archive makes an archive")
-	case errors.Is(err, refs.ErrInline):
-		return cli.Hinted(err, "make an archive with blocks for all variables by cdfz copy --zarr always")
-	case err != nil:
-		return err
-	}
-	rep.Chunks, rep.Copied = res.Chunks, res.Referred
-	if s.T != nil {
-		rep.Written = s.T.Size()
-	}
-	if len(res.Packages) > 0 {
-		rep.warnings = append(rep.warnings, "readers need the Python package "+strings.Join(res.Packages, " and ")+"; archives made with --preset portable do not")
-	}
-	omit(f, rep)
-	if err := in.Changed(); err != nil {
-		return err
-	}
-	return s.Commit()
 }

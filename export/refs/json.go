@@ -1,0 +1,96 @@
+package refs
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/cdfz-format/cdfz/archive"
+)
+
+// WriteJSON writes the references of an archive that readers find at url, a URL or a path,
+// as JSON, version 1. Chunks that are not blocks, those of small variables, are in the
+// references themselves. Variables are those of File.Zarr.
+func WriteJSON(ctx context.Context, w io.Writer, f *archive.File, url string) (*Result, error) {
+	z, err := store(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	count := &counter{w: w}
+	out := &members{w: bufio.NewWriterSize(count, 1<<16), url: url}
+	out.w.WriteString(`{"version":1,"refs":{`)
+	for name, b := range z.Metadata() {
+		out.text(name, b)
+	}
+	res, err := walk(ctx, f, z, out)
+	if err != nil {
+		return nil, err
+	}
+	out.w.WriteString("}}\n")
+	err = out.w.Flush()
+	res.Size = count.n
+	return res, err
+}
+
+// counter counts what it passes on.
+type counter struct {
+	w io.Writer
+	n int64
+}
+
+func (c *counter) Write(p []byte) (int, error) {
+	n, err := c.w.Write(p)
+	c.n += int64(n)
+	return n, err
+}
+
+// members writes the members of a JSON object. Errors stay in the buffered writer.
+type members struct {
+	w     *bufio.Writer
+	url   string
+	begun bool
+}
+
+func (m *members) value(a *array, b []byte) error {
+	m.text(chunkKey(a), append([]byte("base64:"), base64.StdEncoding.EncodeToString(b)...))
+	return nil
+}
+
+func (m *members) place(a *array, off, n int64) error {
+	m.key(chunkKey(a))
+	m.w.WriteByte('[')
+	m.json(m.url)
+	_, err := fmt.Fprintf(m.w, ",%d,%d]", off, n)
+	return err
+}
+
+// chunkKey returns the key of the next chunk.
+func chunkKey(a *array) string { return a.path + "/" + string(a.c.AppendKey(nil, a.next)) }
+
+func (m *members) text(name string, b []byte) {
+	m.key(name)
+	m.json(string(b))
+}
+
+func (m *members) key(name string) {
+	if m.begun {
+		m.w.WriteByte(',')
+	}
+	m.begun = true
+	m.w.WriteByte('\n')
+	m.json(name)
+	m.w.WriteByte(':')
+}
+
+// json writes a string.
+func (m *members) json(s string) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(s) // strings have no errors
+	m.w.Write(bytes.TrimRight(b.Bytes(), "\n"))
+}
