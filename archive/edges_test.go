@@ -87,7 +87,7 @@ var edges = map[string][]string{
 	"export/hdf5":    {}, // the format, for any data
 	"export/netcdf4": {"archive", "cdf3", "export/hdf5", "filters", "internal/ioat"},
 	"export/zarr":    {"archive", "cdf3", "filters", "internal/atomicfile"},
-	"export/refs":    {"archive", "filters"},
+	"export/refs":    {"archive", "filters", "internal/atomicfile"},
 	"cdl":            {"cdf3", "cf", "slab"}, // text from headers and values, wherever they come from
 	"cdl/gen":        {"cdf3", "filters", "filters/spec", "internal/atomicfile"},
 }
