@@ -205,7 +205,7 @@ func encodeBlock[T lane](s *shape, dst []byte, raw []byte, c *coder[T], narrow *
 	}
 	full := func() bool { return small != nil && small.kind != mapSingle && c.full(s, small.y, limit) }
 	if s.level != Fast && !s.lacks(Dictionaries) && s.recurs() && !full() {
-		if t, ok := dictionary(s, c, limit); ok {
+		if t, ok := withDictionary(s, c, limit); ok {
 			first, firstSmall := best, small
 			if try(t); limit < math.Inf(1) && small != firstSmall && 2*t.cost > limit {
 				return c.emitDictionary(s, dst, raw, narrow, small, &first, firstSmall)

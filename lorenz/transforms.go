@@ -1,12 +1,12 @@
 package lorenz
 
 import (
-	"cmp"
 	"encoding/binary"
 	"math"
 	"math/bits"
 	"slices"
 
+	"github.com/cdfz-format/cdfz/lorenz/internal/dictionary"
 	"github.com/cdfz-format/cdfz/lorenz/internal/divisors"
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
 	"github.com/cdfz-format/cdfz/lorenz/internal/kernels"
@@ -314,9 +314,9 @@ func (s *shape) recurs() bool {
 	return s.mask.Rank(s.n) >= 64 && s.distinct <= most
 }
 
-// dictionary tries mapDict and mapMirror. It gives up if the entries alone take half of limit
+// withDictionary tries mapDict and mapMirror. It gives up if the entries alone take half of limit
 // bits.
-func dictionary[T lane](s *shape, c *coder[T], limit float64) (t transformed[T], ok bool) {
+func withDictionary[T lane](s *shape, c *coder[T], limit float64) (t transformed[T], ok bool) {
 	total := s.mask.Rank(s.n)
 	low, high := c.y[0], c.y[0]
 	for i := 0; i < s.n; i += 16 {
@@ -333,14 +333,14 @@ func dictionary[T lane](s *shape, c *coder[T], limit float64) (t transformed[T],
 		most -= most / 64
 	}
 	t.y32 = c.lanes32(mapDict, s.n)
-	dict := number(t.y32, c.y, most, &c.table)
+	dict := dictionary.Number(t.y32, c.y, most, &c.table)
 	if dict == nil {
 		return t, false
 	}
 	var rank []uint32
 	t.kind = mapDict
 	if half == 2 {
-		if list, at := mirrored(dict); len(list) <= len(dict)*3/4 {
+		if list, at := dictionary.Mirrored(dict); len(list) <= len(dict)*3/4 {
 			t.kind, dict, rank = mapMirror, list, at
 		}
 	}
@@ -352,7 +352,7 @@ func dictionary[T lane](s *shape, c *coder[T], limit float64) (t transformed[T],
 	}
 	// From the order of first use to the sorted one.
 	if t.kind == mapDict {
-		dict, rank = sorted(dict, s.typ)
+		dict, rank = dictionary.Sorted(dict, s.typ.signed())
 	}
 	for i, k := range t.y32 {
 		t.y32[i] = rank[k]
@@ -369,26 +369,6 @@ func dictionary[T lane](s *shape, c *coder[T], limit float64) (t transformed[T],
 	t.params = w.Dst
 	t.cost = float64(8 * len(t.params))
 	return t, true
-}
-
-// mirrored returns the lanes of the absolute values of floats, sorted, and for each float
-// its index in mapMirror.
-func mirrored[T lane](v []T) ([]T, []uint32) {
-	list := make([]T, len(v))
-	for i, y := range v {
-		list[i] = max(y, ^y)
-	}
-	slices.Sort(list)
-	list = slices.Compact(list)
-	rank := make([]uint32, len(v))
-	for i, y := range v {
-		k, _ := slices.BinarySearch(list, max(y, ^y))
-		rank[i] = uint32(len(list) + k)
-		if y < ^y {
-			rank[i] = uint32(len(list) - 1 - k)
-		}
-	}
-	return list, rank
 }
 
 // full reports whether integers take so many of the values in their range that a dictionary
@@ -414,63 +394,4 @@ func (c *coder[T]) full(s *shape, y []uint32, limit float64) bool {
 	}
 	saved := float64(s.mask.Rank(s.n)) * float64(entropy.Log2(uint64(span))-entropy.Log2(uint64(distinct))) / (1 << entropy.LogFrac)
 	return saved < max(float64(distinct), limit/64)
-}
-
-// sorted sorts lanes as numbers of a type and returns the new place of each.
-func sorted[T lane](v []T, t Type) ([]T, []uint32) {
-	flip := T(0)
-	if t.signed() {
-		flip = 1 << (entropy.LaneBits[T]() - 1)
-	}
-	rank, out := make([]uint32, len(v)), make([]T, len(v))
-	if entropy.LaneBits[T]() == 32 {
-		keys := make([]uint64, len(v))
-		for i, x := range v {
-			keys[i] = uint64(x^flip)<<32 | uint64(i)
-		}
-		slices.Sort(keys)
-		for k, x := range keys {
-			rank[uint32(x)] = uint32(k)
-			out[k] = v[uint32(x)]
-		}
-		return out, rank
-	}
-	at := make([]uint32, len(v))
-	for i := range at {
-		at[i] = uint32(i)
-	}
-	slices.SortFunc(at, func(a, b uint32) int { return cmp.Compare(v[a]^flip, v[b]^flip) })
-	for k, i := range at {
-		rank[i] = uint32(k)
-		out[k] = v[i]
-	}
-	return out, rank
-}
-
-// number replaces values by their numbers in the order of first use, and returns the
-// different values, or nil if there are more than most.
-func number[T lane](dst []uint32, v []T, most int, table *[]uint32) []T {
-	size := 10
-	for 1<<size < 2*min(most, len(v)) {
-		size++
-	}
-	*table = entropy.Grow(*table, 1<<size)
-	t := *table
-	clear(t)
-	var all []T
-	for i, x := range v {
-		h := uint64(x) * 0x9E3779B97F4A7C15 >> (64 - size)
-		for t[h] != 0 && all[t[h]-1] != x {
-			h = (h + 1) & (1<<size - 1)
-		}
-		if t[h] == 0 {
-			if len(all) >= most {
-				return nil
-			}
-			all = append(all, x)
-			t[h] = uint32(len(all))
-		}
-		dst[i] = t[h] - 1
-	}
-	return all
 }
