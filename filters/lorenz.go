@@ -11,8 +11,8 @@ import (
 
 // lorenzMethod is the codec of package lorenz (docs/LORENZ.md). Users set at most one
 // parameter, the effort: 0 default, 1 fast, 2 max. Complete prepends the parameters of
-// the codec: version, element type, byte order, number of dimensions, dimensions.
-// Decoding ignores the effort, which may be missing.
+// the codec: version, element type, byte order, number of dimensions, dimensions. It adds
+// lorenzStack to the effort of stacks. Decoding ignores the effort, which may be missing.
 var lorenzMethod = Method{
 	ID:         Lorenz,
 	Name:       "lorenz",
@@ -34,14 +34,36 @@ var lorenzMethod = Method{
 		if err != nil {
 			return nil, causef(ErrParam, err, "lorenz")
 		}
+		if b.Stack {
+			effort := uint32(lorenzStack)
+			if len(params) > 0 {
+				effort |= params[0]
+			}
+			return append(v, effort), nil
+		}
 		return append(v, params...), nil
 	},
-	Given: func(params []uint32) []uint32 { return params[4+params[3]:] },
+	Given: func(params []uint32) []uint32 {
+		effort := params[4+params[3]:]
+		if len(effort) == 1 && effort[0] >= lorenzStack {
+			effort = []uint32{effort[0] - lorenzStack}
+			if effort[0] == 0 {
+				effort = nil
+			}
+		}
+		return effort
+	},
 	// A block that cannot be compressed is stored after one byte.
 	MaxEncodedLen: func(n int, _ []uint32) int { return wire.ClampLen(int64(n) + 1) },
 	// Residuals and values in lanes of 4 or 8 bytes, twice, and for elements of one
 	// byte four times as much.
-	Memory: func(n int, _ []uint32) int64 { return 8*int64(n) + 8<<20 },
+	Memory: func(n int, params []uint32) int64 {
+		m := 8*int64(n) + 8<<20
+		if p, _, err := lorenzParams(params); err == nil && p.Stack {
+			m *= 2 // of several rows, too
+		}
+		return m
+	},
 	Grain: func(_ int, params []uint32) int {
 		p, _, err := lorenzParams(params)
 		if err != nil {
@@ -52,18 +74,26 @@ var lorenzMethod = Method{
 	Codec: &Codec{ID: "lorenz", Package: "cdfz", Params: lorenzCodecParams, JSON: lorenzCodecJSON},
 }
 
+// lorenzStack is added to the effort for blocks whose rows along the first dimension are arrays of
+// their own.
+const lorenzStack = 4
+
 // lorenzParams splits the parameters into those of the codec and the effort.
 func lorenzParams(params []uint32) (lorenz.Params, lorenz.Level, error) {
-	level := lorenz.Default
+	level, stack := lorenz.Default, false
 	if len(params) >= 4 && uint64(len(params)) == 5+uint64(params[3]) {
-		switch last := params[len(params)-1]; last {
+		last := params[len(params)-1]
+		if stack = last&lorenzStack != 0; stack {
+			last -= lorenzStack
+		}
+		switch last {
 		case 0:
 		case 1:
 			level = lorenz.Fast
 		case 2:
 			level = lorenz.Max
 		default:
-			return lorenz.Params{}, 0, errorf(ErrParam, "lorenz: expected an effort from 0 to 2, found %d", last)
+			return lorenz.Params{}, 0, errorf(ErrParam, "lorenz: expected an effort from 0 to 2 or 4 to 6, found %d", params[len(params)-1])
 		}
 		params = params[:len(params)-1]
 	}
@@ -71,6 +101,7 @@ func lorenzParams(params []uint32) (lorenz.Params, lorenz.Level, error) {
 	if err != nil {
 		return lorenz.Params{}, 0, causef(ErrParam, err, "lorenz")
 	}
+	p.Stack = stack
 	return p, level, nil
 }
 

@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"encoding/binary"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/lorenz"
 )
 
 // smoothField returns a field of big-endian floats with a mask, as in climate data.
@@ -53,6 +56,26 @@ func TestLorenzFilter(t *testing.T) {
 	}
 }
 
+// TestLorenzStack encodes a stack of two equal arrays.
+func TestLorenzStack(t *testing.T) {
+	src := bytes.Repeat(smoothField(60, 90), 2)
+	for _, effort := range [][]uint32{nil, {1}, {2}} {
+		given := Chain{{ID: Lorenz, Params: effort}}
+		chain, err := given.Complete(Block{Len: len(src), Kind: Float, Size: 4, Shape: []int{2, 60, 90}, Stack: true})
+		require.NoError(t, err)
+		require.Equal(t, uint32(4), chain[0].Params[7]&4)
+		require.Equal(t, given.String(), chain.Given().String())
+		k, err := NewCoder(chain)
+		require.NoError(t, err)
+		out, _, err := k.Encode(nil, src)
+		require.NoError(t, err)
+		require.Equal(t, !slices.Equal(effort, []uint32{1}), lorenz.ModeName(out[0]) == "parts")
+		got := make([]byte, 400)
+		require.NoError(t, k.DecodeRange(got, out, 0, len(src), len(src)/2-200))
+		require.Equal(t, src[len(src)/2-200:len(src)/2+200], got)
+	}
+}
+
 // TestLorenzTypes codes every kind of elements, with one session for all of them.
 func TestLorenzTypes(t *testing.T) {
 	for _, b := range []Block{
@@ -84,7 +107,7 @@ func TestLorenzTypes(t *testing.T) {
 		_, err := Chain{{ID: Lorenz}}.Complete(b)
 		require.ErrorIs(t, err, ErrParam, "%+v", b)
 	}
-	for _, p := range [][]uint32{nil, {0}, {2, 5, 0, 0}, {1, 12, 0, 0}, {1, 5, 0, 0, 3}, {1, 5, 0, 9}, {1, 5, 0, 1, 1 << 30}} {
+	for _, p := range [][]uint32{nil, {0}, {2, 5, 0, 0}, {1, 12, 0, 0}, {1, 5, 0, 0, 3}, {1, 5, 0, 0, 7}, {1, 5, 0, 0, 8}, {1, 5, 0, 9}, {1, 5, 0, 1, 1 << 30}} {
 		_, err := NewCoder(Chain{{ID: Lorenz, Params: p}})
 		require.ErrorIs(t, err, ErrParam, "%v", p)
 	}

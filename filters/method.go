@@ -161,6 +161,8 @@ type Block struct {
 	// Shape holds the number of elements along each dimension, slowest first, or nil if
 	// unknown. Their product times Size is Len. Shape must not be changed.
 	Shape []int
+	// Stack tells that the rows along the first dimension are arrays of their own.
+	Stack bool
 }
 
 // maxEncodedLen and the methods below call the fields of the same name or return their

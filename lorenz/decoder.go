@@ -8,6 +8,7 @@ import (
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
 	"github.com/cdfz-format/cdfz/lorenz/internal/kernels"
 	"github.com/cdfz-format/cdfz/lorenz/internal/masks"
+	"github.com/cdfz-format/cdfz/lorenz/internal/parts"
 	"github.com/cdfz-format/cdfz/lorenz/internal/repeats"
 	"github.com/cdfz-format/cdfz/lorenz/internal/text"
 )
@@ -31,6 +32,8 @@ type Decoder struct {
 	model *bytecoder.Model // of modeBytes
 	whole []byte           // a block in modeBytes or modeText
 	span  []byte           // all elements from the first run to the last
+	sub   *Decoder         // of parts
+	list  []parts.Part
 }
 
 // NewDecoder returns a decoder of blocks with these parameters.
@@ -86,6 +89,8 @@ func (d *Decoder) DecodeRange(dst, src []byte, i, j int) error {
 			kernels.Fill(dst, body)
 		}
 		return check(ok)
+	case modeParts:
+		return check(d.parts(dst, body, i, j, d.part))
 	case modeGroups, modeAdaptive, modeReferences:
 		d.b.mode = src[0]
 		ok = d.n > 0 && d.b.parse(&d.p, d.n, body) && d.groups(dst, i, j)
@@ -96,6 +101,14 @@ func (d *Decoder) DecodeRange(dst, src []byte, i, j int) error {
 		swap(dst, d.size)
 	}
 	return check(ok)
+}
+
+// part decodes elements of a part of a block.
+func (d *Decoder) part(p Params, dst, src []byte, i, j int) bool {
+	if d.sub == nil {
+		d.sub = new(Decoder)
+	}
+	return d.sub.Reset(p) == nil && d.sub.DecodeRange(dst, src, i, j) == nil
 }
 
 func check(ok bool) error {

@@ -28,6 +28,7 @@ type Encoder struct {
 	c64     coder[uint64]
 	text    text.Encoder
 	model   *bytecoder.Model
+	sub     *Encoder // of parts
 }
 
 // NewEncoder returns an encoder of blocks with these parameters.
@@ -77,11 +78,23 @@ func (e *Encoder) Encode(dst, src []byte) ([]byte, error) {
 			dst = e.asText(dst, big, start)
 			dst = e.asBytes(dst, big, start)
 		}
+		dst = e.parts(dst, src, start, e.part)
 	}
 	if len(dst) == start || len(dst)-start > len(src) {
 		return append(append(dst[:start], modeRaw), src...), nil
 	}
 	return dst, nil
+}
+
+// part encodes a part of a block. Errors cannot occur: p describes src.
+func (e *Encoder) part(p Params, src []byte) []byte {
+	if e.sub == nil {
+		e.sub = new(Encoder)
+	}
+	e.sub.without = e.without
+	_ = e.sub.Reset(p, e.level)
+	b, _ := e.sub.Encode(nil, src)
+	return b
 }
 
 // isConst reports whether all elements are the same.

@@ -67,7 +67,9 @@ func FuzzDecode(f *testing.F) {
 func FuzzRoundTrip(f *testing.F) {
 	rng := rand.New(rand.NewPCG(12, 12))
 	for i, ty := range types {
-		f.Add(byte(i), byte(i), uint16(3), uint16(10), uint16(20), byte(i), field(ty, []int{8, 12}, 0.1, rng))
+		data := field(ty, []int{8, 12}, 0.1, rng)
+		f.Add(byte(i), byte(i), uint16(3), uint16(10), uint16(20), byte(i), data)
+		f.Add(byte(i), byte(i), uint16(3), uint16(10), uint16(20), byte(i)|64, data)
 	}
 	f.Fuzz(func(t *testing.T, ty, order byte, a, b, c uint16, level byte, data []byte) {
 		p := fuzzParams(ty, order, a, b, c)
@@ -77,6 +79,7 @@ func FuzzRoundTrip(f *testing.F) {
 		for k := 0; k < len(raw) && len(data) > 0; {
 			k += copy(raw[k:], data)
 		}
+		p.Stack = level&64 != 0
 		e, err := NewEncoder(p, Level(level%3))
 		require.NoError(t, err)
 		enc, err := e.Encode(nil, raw)

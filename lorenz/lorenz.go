@@ -72,10 +72,11 @@ const (
 
 	modeReferences = 5 // modeGroups with references from residuals to earlier ones
 	modeText       = 6 // repeats and Huffman codes of bytes
+	modeParts      = 7 // blocks of their own for the rows of the first dimension
 )
 
 // modeNames are the names of the modes by number (docs/LORENZ.md, section 2).
-var modeNames = [...]string{"raw", "constant", "groups", "bytes", "adaptive", "references", "text"}
+var modeNames = [...]string{"raw", "constant", "groups", "bytes", "adaptive", "references", "text", "parts"}
 
 // ModeName returns the name of the mode that an encoded block begins with, or "unknown".
 func ModeName(first byte) string {
@@ -109,6 +110,10 @@ type Params struct {
 	Type  Type
 	Order Order
 	Dims  []int // the shape of a block, slowest dimension first; empty for a scalar
+
+	// Stack is a hint for the encoder: the rows along the first dimension longer than 1 are
+	// arrays of their own, such as variables of one shape.
+	Stack bool
 }
 
 // check returns the number of elements of a block.
@@ -134,7 +139,7 @@ func (p Params) check() (int, error) {
 }
 
 // Uint32s returns the filter's parameter vector: version, element type, byte order,
-// number of dimensions, dimensions. Leading dimensions of 1 are left out.
+// number of dimensions, dimensions. Leading dimensions of 1 are left out. Stack is not in it.
 func (p Params) Uint32s() ([]uint32, error) {
 	if _, err := p.check(); err != nil {
 		return nil, err
@@ -206,11 +211,12 @@ const (
 	AdaptiveMode   // mode 4
 	ReferencesMode // mode 5
 	TextMode       // mode 6
+	PartsMode      // mode 7
 )
 
 var partNames = []string{"value transforms (fixed, ratio, single)", "dictionaries", "special values", "float predictors",
 	"cells", "trailing zeros in mode 2", "classes chosen by their bits", "repeats", "transposition", "mode 3, bytes",
-	"mode 4, adaptive", "mode 5, references", "mode 6, text"}
+	"mode 4, adaptive", "mode 5, references", "mode 6, text", "mode 7, parts"}
 
 // Parts returns the single parts.
 func Parts() (all []Part) {

@@ -537,7 +537,7 @@ func TestParams(t *testing.T) {
 	require.Equal(t, []uint32{1, 5, 1, 2, 30, 40}, v)
 	q, err := ParseParams(v)
 	require.NoError(t, err)
-	require.Equal(t, Params{Float32, LittleEndian, []int{30, 40}}, q)
+	require.Equal(t, Params{Type: Float32, Order: LittleEndian, Dims: []int{30, 40}}, q)
 	for _, bad := range [][]uint32{nil, {1, 5, 0}, {2, 5, 0, 0}, {1, 0, 0, 0}, {1, 12, 0, 0}, {1, 256 + 5, 0, 0}, {1, 5, 2, 0}, {1, 5, 0, 1}, {1, 5, 0, 1, 1 << 31}, {1, 5, 0, 2, 1 << 20, 1 << 20}} {
 		_, err := ParseParams(bad)
 		require.Error(t, err, fmt.Sprint(bad))

@@ -156,9 +156,34 @@ func makeVectors(t *testing.T) map[string]vector {
 		enc := add(fmt.Sprintf("mirrored%d", ty), Params{Type: ty, Dims: dims}, mirror, Default)
 		require.EqualValues(t, mapMirror, enc[2])
 	}
+	// Variables of a stack: some resemble the one before, one is a copy.
+	stack := []int{7, 11, 13}
+	var rows []byte
+	for _, ty := range []Type{Int32, Float32} {
+		rows = rows[:0]
+		for i := range stack[0] {
+			n := len(rows) / max(i, 1)
+			if i == 4 {
+				rows = append(rows, rows[n:2*n]...)
+				continue
+			}
+			for k := range 11 * 13 {
+				x := math.Round(40 * rng.NormFloat64())
+				switch i % 3 {
+				case 0:
+					x = 1e6 + 1e3*float64(k) + x
+				case 1:
+					x = math.Mod(x, 3) * 1e5
+				}
+				rows = appendValue(rows, ty, x)
+			}
+		}
+		enc := add(fmt.Sprintf("parts%d", ty), Params{Type: ty, Dims: stack, Stack: true}, bytes.Clone(rows), Default)
+		require.EqualValues(t, modeParts, enc[0])
+	}
 	enc := out["cells"].enc
 	for name, f := range map[string]func(b []byte) []byte{
-		"badmode":   func(b []byte) []byte { b[0] = 7; return b },
+		"badmode":   func(b []byte) []byte { b[0] = 8; return b },
 		"badkind":   func(b []byte) []byte { b[2] = 4; return b },
 		"badcells":  func(b []byte) []byte { b[0] = modeAdaptive; return b },
 		"badstride": func(b []byte) []byte { b[8] = 0; return b },

@@ -4,6 +4,7 @@
 
 Needs only numpy. Comments refer to sections of that page. There is no encoder.
 """
+import bisect
 import math
 
 import numpy as np
@@ -17,11 +18,11 @@ from ._text import decode_text
 
 __all__ = ["decode", "Parameters", "LorenzError", "ParameterError", "DamagedBlock"]
 
-VERSION, MAX_BYTES = 1, 1 << 30
+VERSION, MAX_BYTES, MAX_PARTS = 1, 1 << 30, 1 << 16
 INT8, CHAR, INT16, INT32, FLOAT32, FLOAT64, UINT8, UINT16, UINT32, INT64, UINT64 = range(1, 12)
 SIZES = {INT8: 1, CHAR: 1, INT16: 2, INT32: 4, FLOAT32: 4, FLOAT64: 8, UINT8: 1, UINT16: 2, UINT32: 4, INT64: 8,
          UINT64: 8}
-RAW, CONST, GROUPS, BYTES, ADAPTIVE, REFERENCES, TEXT = range(7)
+RAW, CONST, GROUPS, BYTES, ADAPTIVE, REFERENCES, TEXT, PARTS = range(8)
 ORDER, FIXED, RATIO, DICTIONARY, SINGLE, MIRRORED = range(6)
 FLOAT, TRANSPOSED, REPEATS, CELLS, PATCHES, WIDE = (1 << i for i in range(2, 8))
 
@@ -53,8 +54,8 @@ class Parameters:
         """Parses the parameters of a filter. An effort may follow the dimensions; decoding ignores it."""
         if len(v) < 4 or not 4 + v[3] <= len(v) <= 5 + v[3]:
             raise ParameterError(f"lorenz: expected 4 parameters and dimensions, found {len(v)}")
-        if len(v) == 5 + v[3] and v[-1] > 2:
-            raise ParameterError(f"lorenz: expected an effort of 0 to 2, found {v[-1]}")
+        if len(v) == 5 + v[3] and (v[-1] > 6 or v[-1] == 3):
+            raise ParameterError(f"lorenz: expected an effort of 0 to 2 or 4 to 6, found {v[-1]}")
         return cls(v[0], v[1], v[2], v[4:4 + v[3]])
 
     @property
@@ -86,6 +87,8 @@ def decode_block(data, p):
     mode = r.byte("mode")
     if mode == RAW:
         out = r.take(p.n * p.size, "elements").copy()
+    elif mode == PARTS:
+        out = decode_parts(r, p)
     else:
         need(CONST <= mode <= TEXT, f"unknown mode {mode}")
         need(p.n > 0, f"mode {mode} for a block without elements")
@@ -102,6 +105,38 @@ def decode_block(data, p):
             out = out.reshape(-1, p.size)[:, ::-1].ravel()
     need(r.at == len(r.data), f"{len(r.data) - r.at} bytes after the end")
     return out
+
+
+def decode_parts(r, p):
+    """Decodes mode 7 (section 13)."""
+    dims = p.shape
+    while dims and dims[0] == 1:
+        dims = dims[1:]
+    need(dims and p.n > 0, "parts of less than two rows")
+    rows, size = int(dims[0]), p.n // int(dims[0]) * p.size
+    parts, starts, row = [], [], 0
+    while row < rows:
+        need(len(parts) < MAX_PARTS, f"more than {MAX_PARTS} parts")
+        count = r.uv("rows of a part", min(rows - 1, rows - row), 1)
+        length = r.uv("length of a part", len(r.data) - r.at)
+        source = None
+        if length == 0:
+            source = r.uv("source of a copy", row)
+            first, many, stored, _ = parts[bisect.bisect(starts, source) - 1] if source < row else (0, 0, 0, None)
+            need(stored and source + count <= first + many, "a copy of rows that are not in one part")
+        starts.append(row)
+        parts.append((row, count, length, source))
+        row += count
+    out = np.empty((rows, size), np.uint8)
+    for row, count, length, source in parts:
+        if length == 0:
+            out[row:row + count] = out[source:source + count]
+            continue
+        block = r.take(length, "part")
+        need(block[0] != PARTS, "parts within a part")
+        part = Parameters(p.version, p.type, p.order, (count, *dims[1:]))
+        out[row:row + count] = decode_block(block.tobytes(), part).reshape(count, size)
+    return out.ravel()
 
 
 def decode_groups(r, p, mode):

@@ -446,6 +446,37 @@ def text(name, p, kind, streams, row):
             + b"".join(map(numbers, zip(*repeats))) + b"".join(uv(len(s)) + symbols(s) for s in stored))
 
 
+# ---- Mode 7 (section 13)
+
+STACK = lorenz.Parameters(type=INT16, shape=(1, 9, 4))
+ROW = bytes([lorenz.RAW]) + bytes(range(8))
+THREE = bytes([lorenz.RAW]) + bytes(range(100, 124))
+SAME = bytes([lorenz.CONST]) + b"\1\2"
+
+
+def parts(*given):
+    """Each part is a number of rows with its block, or with the first row of the source of a copy."""
+    heads = b"".join(uv(rows) + (uv(0) + uv(of) if isinstance(of, int) else uv(len(of))) for rows, of in given)
+    return bytes([lorenz.PARTS]) + heads + b"".join(of for _, of in given if not isinstance(of, int))
+
+
+def damaged_parts():
+    for name, block in {
+        "nested": parts((8, parts((1, ROW), (7, SAME))), (1, ROW)),
+        "whole": parts((9, SAME)),
+        "none": parts((3, THREE), (0, ROW), (6, SAME)),
+        "more": parts((3, THREE), (7, SAME)),
+        "ahead": parts((3, THREE), (1, 3), (5, SAME)),
+        "copied": parts((3, THREE), (1, 0), (1, 3), (4, SAME)),
+        "across": parts((3, THREE), (3, SAME), (3, 1)),
+        "long": parts((3, THREE), (6, SAME)) + b"\0",
+        "short": parts((3, THREE), (6, THREE + THREE))[:-1],
+        "row": parts((3, ROW), (6, SAME)),
+    }.items():
+        yield "parts" + name, STACK, block
+    yield "partsone", lorenz.Parameters(type=INT16, shape=(1, 1)), parts((1, SAME))
+
+
 # ---- All blocks, with their parameters
 
 def good():
@@ -460,11 +491,17 @@ def good():
     yield "complements", lorenz.Parameters(type=INT32, shape=(20, 25)), complements(500)
     p = lorenz.Parameters(type=FLOAT64, shape=(20, 25))
     yield "textbefore", p, text("textbefore", p, 1, 3, 8)
+    yield "partscopies", STACK, parts((3, THREE), (2, 1), (1, ROW), (1, 0), (1, 5), (1, SAME))
+    p = lorenz.Parameters(type=INT32, order=1, shape=(7, 30))
+    yield "partsmodes", p, parts((5, references([0] * 150, [3] * 150, False)), (1, bytes([lorenz.CONST]) + b"abcd"), (1, 4))
+    p = lorenz.Parameters(type=UINT8, shape=(300,))
+    yield "partselements", p, parts((24, THREE), (276, SAME[:2]))
 
 
 def bad():
     yield from damaged_bytes()
     yield from damaged_adaptive()
+    yield from damaged_parts()
     yield "referencesbefore", lorenz.Parameters(type=INT32, shape=(3,)), references([0, 6, 0], [1, 2, 3], False)
     p = lorenz.Parameters(type=CHAR, shape=(25, 40))
     yield "textrow", p, text("textrow", p, COLUMN, 3, 257)

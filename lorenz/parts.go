@@ -1,0 +1,125 @@
+package lorenz
+
+import "github.com/cdfz-format/cdfz/lorenz/internal/parts"
+
+const (
+	mostJoined = 4  // rows that the encoder puts into one part
+	worthJoin  = 16 // bytes of a part from which on it may be joined with another
+	partLeast  = 32 // bytes of a row from which on rows are tried apart
+	partHead   = 2  // least bytes of the head of a part
+)
+
+// stack returns the number of rows along the first dimension longer than 1, and the
+// dimensions of a row.
+func (p Params) stack() (rows int, inner []int) {
+	for i, d := range p.Dims {
+		if d != 1 {
+			return d, p.Dims[i+1:]
+		}
+	}
+	return 1, nil
+}
+
+// rows returns the parameters of a part.
+func (p Params) rows(n int, inner []int) Params {
+	return Params{Type: p.Type, Order: p.Order, Dims: append([]int{n}, inner...)}
+}
+
+// parts replaces the block after start by one in modeParts if that is shorter. Rows are
+// blocks of their own, joined with those before if that is shorter, or copies. encode encodes
+// a block with other parameters.
+func (e *Encoder) parts(dst, src []byte, start int, encode func(Params, []byte) []byte) []byte {
+	rows, inner := e.p.stack()
+	size, whole := len(src)/rows, len(dst)-start
+	if !e.p.Stack || e.without&PartsMode != 0 || e.level == Fast || rows < 2 || size < partLeast || whole <= rows*partHead {
+		return dst
+	}
+	rowsAs := func(from, to int) []byte { return encode(e.p.rows(to-from, inner), src[from*size:to*size]) }
+	var list []parts.Part
+	known := map[string]int{} // rows by their bytes
+	sum := 0
+	for r := range rows {
+		row := src[r*size : (r+1)*size]
+		if from, ok := known[string(row)]; ok {
+			list = append(list, parts.Part{Row: r, End: r + 1, Source: from})
+			continue
+		}
+		known[string(row)] = r
+		block := rowsAs(r, r+1)
+		sum += partHead + len(block)
+		if len(list) > 0 {
+			last := &list[len(list)-1]
+			if min(len(last.Block), len(block)) >= worthJoin && r-last.Row < mostJoined {
+				both := rowsAs(last.Row, r+1)
+				if apart := len(last.Block) + len(block) + partHead; len(both) < apart {
+					sum += len(both) - apart
+					last.Block, last.End = both, r+1
+					continue
+				}
+			}
+		}
+		if sum >= whole || len(list) == parts.Most {
+			return dst
+		}
+		list = append(list, parts.Part{Row: r, End: r + 1, Block: block})
+	}
+	if len(list) == 1 {
+		return dst
+	}
+	end := len(dst)
+	dst = parts.Append(append(dst, modeParts), list)
+	if len(dst)-end >= whole {
+		return dst[:end]
+	}
+	return append(dst[:start], dst[end:]...)
+}
+
+// parts decodes the elements [i, j) of a block in modeParts. decode decodes those of a block
+// with other parameters.
+func (d *Decoder) parts(dst, body []byte, i, j int, decode func(p Params, dst, src []byte, i, j int) bool) bool {
+	rows, inner := d.p.stack()
+	if rows < 2 || d.n == 0 {
+		return false
+	}
+	list, ok := parts.Read(d.list, body, rows)
+	d.list = list
+	if !ok {
+		return false
+	}
+	row := d.n / rows
+	// within decodes the elements [a, b) of the block, which are in one part.
+	within := func(dst []byte, p *parts.Part, a, b int) bool {
+		return p.Block[0] != modeParts && decode(d.p.rows(p.End-p.Row, inner), dst, p.Block, a-p.Row*row, b-p.Row*row)
+	}
+	first, last := parts.Of(list, i/row), parts.Of(list, (j-1)/row)
+	sources := map[int][]byte{} // of copies, by the part
+	for k := first; k <= last; k++ {
+		p := &list[k]
+		a, b := max(i, p.Row*row), min(j, p.End*row)
+		out := dst[(a-i)*d.size : (b-i)*d.size]
+		if p.Block != nil {
+			if !within(out, p, a, b) {
+				return false
+			}
+			continue
+		}
+		a, b = a-(p.Row-p.Source)*row, b-(p.Row-p.Source)*row
+		if a >= i {
+			copy(out, dst[(a-i)*d.size:])
+			continue
+		}
+		q := parts.Of(list, p.Source)
+		src := &list[q]
+		if first == last {
+			return within(out, src, a, b)
+		}
+		if sources[q] == nil { // it may have many copies
+			sources[q] = make([]byte, (src.End-src.Row)*row*d.size)
+			if !within(sources[q], src, src.Row*row, src.End*row) {
+				return false
+			}
+		}
+		copy(out, sources[q][(a-src.Row*row)*d.size:])
+	}
+	return true
+}
