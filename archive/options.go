@@ -292,7 +292,7 @@ func (o *WriteOptions) AddFilter(name string, f filters.Filter) error {
 
 // complete adds the parameters that depend on the blocks to a chain, and checks it.
 func complete(c filters.Chain, t cdf3.Type, g *format.Geometry) (filters.Chain, error) {
-	b := filters.Block{Len: int(g.BlockLen), Kind: blockKinds[t], Size: int(t.Size()), Shape: make([]int, len(g.Block))}
+	b := filters.Block{Len: int(g.BlockLen), Kind: blockKinds[t], Size: int(t.Size()), Shape: make([]int, len(g.Block)), Stack: g.Stack}
 	for i, n := range g.Block {
 		b.Shape[i] = int(n)
 	}

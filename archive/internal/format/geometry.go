@@ -21,6 +21,7 @@ type Geometry struct {
 	RawOff             int64 // of the variable
 	RawLen             int64
 	First              int64 // global number of block 0
+	Stack              bool  // whether the first indices of a block are arrays of their own
 }
 
 // NewGeometry checks shape and block shape, which are claims of a plan.

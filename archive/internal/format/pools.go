@@ -23,7 +23,8 @@ const (
 	poolCost   = 180  // bytes that another block and its place in the plan take
 	restFirst  = 4096 // bytes of a pool below which the rest is tried before the pool
 	restWorth  = 2048 // stored bytes of a pool below which the rest may take less
-	wellStored = 2    // the part of its bytes below which a pool is kept without looking further
+	wellStored = 2    // the part of its bytes below which a pool is kept without looking further,
+	wellText   = 32   // and that part for text
 	quickShare = 16   // the part by which an estimate may be too high
 )
 
@@ -33,7 +34,7 @@ type pool struct {
 	vars    []int
 	bytes   int64
 	longest int64   // bytes of the longest variable
-	shape   []int64 // of each variable of a stack; nil if shapes differ
+	shape   []int64 // of the first variable, and in a stack of each
 	stack   bool
 }
 
@@ -76,11 +77,17 @@ func choosePools(ctx context.Context, h *cdf3.Header, target int64, vars []int) 
 		if stacked[n] || v.Len >= limit {
 			continue
 		}
-		if byType[v.Type] == nil {
-			byType[v.Type] = &pool{t: v.Type}
-			mixed = append(mixed, byType[v.Type])
+		p := byType[v.Type]
+		if p == nil {
+			p = &pool{t: v.Type, shape: v.Shape, stack: v.Type != cdf3.Char && len(v.Shape) <= stackRank}
+			byType[v.Type] = p
+			mixed = append(mixed, p)
 		}
-		byType[v.Type].add(n, v)
+		p.stack = p.stack && slices.Equal(v.Shape, p.shape)
+		p.add(n, v)
+	}
+	for _, p := range mixed {
+		p.stack = p.stack && len(p.vars) > 1
 	}
 	// A variable alone is better off with blocks of its shape.
 	mixed = slices.DeleteFunc(mixed, func(p *pool) bool {
@@ -121,6 +128,7 @@ func (b *planBuilder) layPool(p *pool) (PlanPool, *Geometry, filters.Chain, erro
 	if err != nil {
 		return pp, nil, nil, fmt.Errorf("archive: internal error: pool: %w", err)
 	}
+	g.Stack = p.stack && pp.Block[0] > 1
 	chain, err := b.o.Pool(p.t, g)
 	return pp, g, chain, err
 }
@@ -178,7 +186,11 @@ func (b *planBuilder) pays(p *pool) (bool, error) {
 	if rest >= 0 && rest < stored+cost {
 		return false, nil
 	}
-	if len(p.vars) > 1 && stored < p.bytes/wellStored {
+	well := int64(wellStored)
+	if p.t == cdf3.Char {
+		well = wellText
+	}
+	if len(p.vars) > 1 && stored < p.bytes/well {
 		return true, nil
 	}
 	return b.paysInOne(p, stored+cost)
