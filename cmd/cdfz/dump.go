@@ -132,13 +132,13 @@ func (v *dumper) run(ctx context.Context, name string, named bool) error {
 	} else {
 		err = cdl.Dump(ctx, dst, f, &v.o)
 	}
-	if err == nil && dst.T != nil {
+	if err == nil && dst.Target() != nil {
 		err = in.Changed()
 	}
 	if err != nil {
 		return err
 	}
-	return longForce(dst.Commit())
+	return longForce(dst.Commit(ctx))
 }
 
 // suffix returns the suffix of files below -o DIR/.

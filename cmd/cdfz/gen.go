@@ -151,7 +151,7 @@ func (v *generator) classic(ctx context.Context, f *gen.File, path string) error
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	return dst.Commit()
+	return dst.Commit(ctx)
 }
 
 // archive makes an archive of the netCDF file, which is written to a temporary file.

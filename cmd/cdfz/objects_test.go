@@ -87,6 +87,34 @@ func TestObjects(t *testing.T) {
 		require.True(t, bytes.Equal(image, b), name)
 	}
 	require.Contains(t, done("dump", "s3://bucket/back.nc"), "float tas(time, lat, lon)")
+	// Exports and parts are the same in the store and in a file.
+	same := func(name string, args ...string) {
+		t.Helper()
+		done(append(args, "-o", filepath.Base(name))...)
+		done(append(args, "-o", "s3://bucket/"+name)...)
+		want, err := os.ReadFile(filepath.Base(name))
+		require.NoError(t, err)
+		o, err := back.GetObject("bucket", name, nil)
+		require.NoError(t, err, name)
+		b, err := io.ReadAll(o.Contents)
+		require.NoError(t, err)
+		require.True(t, bytes.Equal(want, b), name)
+	}
+	for _, url := range []string{"x.nc", "s3://bucket/dir/x.nc.cdfz"} {
+		for _, name := range []string{"part.csv", "part.json", "part.npy", "part.raw"} {
+			same("get/"+name, "get", "-f", url, "tas[0]")
+		}
+		same("export/x.nc4", "export", "-f", url)
+	}
+	same("export/refs.json", "export", "-f", "--refs", "json", "s3://bucket/dir/x.nc.cdfz")
+	same("export/plain.nc", "export", "-f", "--filters", "none", "archives/sub/y.nc.cdfz")
+	done("get", "-o", "s3://bucket/part.nc", "x.nc", "tas[0]")
+	require.Contains(t, done("dump", "-h", "s3://bucket/part.nc"), "float tas(lat, lon)")
+	done("get", "-o", "s3://bucket/parts/", "--format", "npy", "x.nc", "tas", "lat")
+	for _, name := range []string{"parts/tas.npy", "parts/lat.npy"} {
+		_, err := back.HeadObject("bucket", name)
+		require.NoError(t, err)
+	}
 	damaged, err := os.ReadFile("archives/sub/y.nc.cdfz")
 	require.NoError(t, err)
 	damaged[len(damaged)/2] ^= 1
@@ -111,6 +139,19 @@ func TestObjects(t *testing.T) {
 		{[]string{"restore", "-o", "s3://bucket/z", "damaged.nc.cdfz"}, 3, "cdfz restore --salvage"},
 		{[]string{"restore", "-f", "-o", "s3://bucket/dir/x.nc.cdfz", "s3://bucket/dir/x.nc.cdfz"}, 1, "the target is the source"},
 		{[]string{"restore", "--salvage", "-o", "s3://bucket/z", "damaged.nc.cdfz"}, 2, "--salvage does not write to object stores"},
+		{[]string{"get", "-o", "s3://bucket/part.nc", "x.nc", "tas[0]"}, 1, "-f overwrites it"},
+		{[]string{"get", "-o", "s3://nobody/part.nc", "x.nc", "tas[0]"}, 1, "no such bucket"},
+		{[]string{"get", "-f", "-o", "s3://bucket/back.nc", "s3://bucket/back.nc", "tas[0]"}, 1, "the target is the source"},
+		{[]string{"get", "-o", "https://example.org/z.csv", "x.nc", "tas[0]"}, 2, "cannot write to a URL of this kind, expected s3 or gs"},
+		{[]string{"get", "-o", "s3://bucket/z", "x.nc", "tas[0]"}, 2, "expected a name that ends in .csv"},
+		{[]string{"export", "-o", "s3://bucket/export/x.nc4", "x.nc"}, 1, "-f overwrites it"},
+		{[]string{"export", "-o", "s3://nobody/x.nc4", "x.nc"}, 1, "no such bucket"},
+		{[]string{"export", "-o", "s3://bucket/z.nc4", "damaged.nc.cdfz"}, 3, "cdfz verify lists all damage"},
+		{[]string{"export", "-o", "s3://bucket/z.nc4/", "x.nc"}, 1, "expected the name of an object, found a folder"},
+		{[]string{"export", "-o", "az://bucket/z.nc4", "x.nc"}, 2, "expected s3 or gs"},
+		{[]string{"export", "-o", "s3://bucket/z.zarr", "x.nc"}, 2, "cannot write a folder to a URL"},
+		{[]string{"export", "--refs", "parquet", "-o", "s3://bucket/z.parq", "archives/sub/y.nc.cdfz"}, 2, "cannot write a folder to a URL"},
+		{[]string{"info", "s3://bucket/z.nc4"}, 1, "no such object"},
 		{[]string{"restore", "-o", "az://bucket/z", "s3://bucket/dir/x.nc.cdfz"}, 2, "cannot write to a URL of this kind, expected s3 or gs"},
 		{[]string{"info", "s3://bucket/z"}, 1, "no such object"},
 		{[]string{"info", "s3://bucket/none"}, 1, "s3://bucket/none: "},
@@ -121,7 +162,8 @@ func TestObjects(t *testing.T) {
 		require.Contains(t, msg, c.text, "%v", c.args)
 	}
 	expired.Store(true)
-	for _, args := range [][]string{{"restore", "-o", "z.nc", "s3://bucket/dir/x.nc.cdfz"}, {"archive", "-o", "s3://bucket/new", "x.nc"}, {"restore", "-o", "s3://bucket/new", "archives/sub/y.nc.cdfz"}} {
+	for _, args := range [][]string{{"restore", "-o", "z.nc", "s3://bucket/dir/x.nc.cdfz"}, {"archive", "-o", "s3://bucket/new", "x.nc"}, {"restore", "-o", "s3://bucket/new", "archives/sub/y.nc.cdfz"},
+		{"get", "-o", "s3://bucket/new.csv", "x.nc", "tas[0]"}, {"export", "-o", "s3://bucket/new.nc4", "x.nc"}} {
 		code, _, msg := cdfz(args...)
 		require.Equal(t, 1, code)
 		require.Contains(t, msg, "the credentials have expired, renew them (ExpiredToken)")

@@ -204,5 +204,5 @@ func (v *repairer) repairTo(ctx context.Context, in *cli.Input, p *fsck.Repaired
 		return err
 	}
 	rep.Target, rep.Written, rep.Size = path, n-p.Keep, n
-	return dst.Commit()
+	return dst.Commit(ctx)
 }

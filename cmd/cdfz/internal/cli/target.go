@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -58,15 +59,25 @@ func (a *App) IsDirDest() bool {
 	return err == nil && st.IsDir()
 }
 
-// CheckDest checks -o before anything is done.
-func (a *App) CheckDest(args []string) error {
+// CheckURLDest refuses URLs that the verb cannot write.
+func (a *App) CheckURLDest() error {
 	switch {
-	case a.Dest == "" && len(args) == 1 && args[0] == StdinName:
-		a.Dest = StdoutName
 	case a.ToObjects && !s3.IsURL(a.Dest) && (remote.IsURL(a.Dest) || otherScheme().MatchString(a.Dest)):
 		return fmt.Errorf("-o %s: cannot write to a URL of this kind, expected s3 or gs", ShowName(a.Dest))
 	case remote.IsURL(a.Dest) && !a.ToObjects:
 		return fmt.Errorf("-o %s: cannot write to a URL", ShowName(a.Dest))
+	}
+	return nil
+}
+
+// CheckDest checks -o before anything is done.
+func (a *App) CheckDest(args []string) error {
+	if err := a.CheckURLDest(); err != nil {
+		return err
+	}
+	switch {
+	case a.Dest == "" && len(args) == 1 && args[0] == StdinName:
+		a.Dest = StdoutName
 	case a.Dest == "" || a.IsDirDest():
 		return a.CheckDirDest(args)
 	}
@@ -136,10 +147,7 @@ func (a *App) TargetPath(j Job, rename func(string) (string, error)) (string, er
 
 // WriteTo writes the target of a FILE with a function of package archive.
 func (a *App) WriteTo(path string, src *Input, write func(*archive.FileOptions) error) error {
-	if s3.IsURL(path) && path == src.Name {
-		return fmt.Errorf("%s: the target is the source", ShowName(path))
-	}
-	if err := a.prepare(path); err != nil {
+	if err := a.prepare(path, src); err != nil {
 		return err
 	}
 	o := &archive.FileOptions{Overwrite: a.Force, MakeDirs: a.IsDirDest(), Source: src.Stat}
@@ -152,9 +160,13 @@ func (a *App) WriteTo(path string, src *Input, write func(*archive.FileOptions) 
 	return nil
 }
 
-// prepare takes a target, unless this run has used it before or is writing it: two files
-// may have one target even if they are worked on at the same time.
-func (a *App) prepare(path string) error {
+// prepare takes a target, unless it is the source, or this run has used it before or is
+// writing it: two files may have one target even if they are worked on at the same time. src
+// may be nil. Sources that are files are compared when the target is made.
+func (a *App) prepare(path string, src *Input) error {
+	if s3.IsURL(path) && src != nil && path == src.Name {
+		return fmt.Errorf("%s: the target is the source", ShowName(path))
+	}
 	CatchStop()
 	if !a.targets.take(path) {
 		return fmt.Errorf("%s: %w", path, errTwice)
@@ -173,7 +185,7 @@ func (a *App) Create(path string, src *Input) (*atomicfile.File, error) {
 
 // CreateWith is Create with other options than those of the flags.
 func (a *App) CreateWith(path string, o *atomicfile.Options) (*atomicfile.File, error) {
-	if err := a.prepare(path); err != nil {
+	if err := a.prepare(path, nil); err != nil {
 		return nil, err
 	}
 	t, err := atomicfile.Create(path, o)
@@ -208,36 +220,88 @@ func targetHint(err error, path string) error {
 	return err
 }
 
-// Sink receives the result of a job: a target, or standard output.
+// Sink receives the result of a job: a file, an object of a store, or standard output.
 type Sink struct {
 	io.Writer
-	T *atomicfile.File // nil for standard output
-	a *App
+	a      *App
+	path   string
+	file   *atomicfile.File      // nil for others
+	object *atomicfile.Temporary // what is uploaded; nil for others
 }
 
 // Sink starts the result of a job. src may be nil.
 func (a *App) Sink(path string, src *Input) (*Sink, error) {
-	if path == StdoutName && a.Dest == StdoutName {
-		return &Sink{a.Out, nil, a}, nil
+	switch {
+	case path == StdoutName && a.Dest == StdoutName:
+		return &Sink{Writer: a.Out, a: a}, nil
+	case a.ToObjects && s3.IsURL(path):
+		if path[len(path)-1] == '/' {
+			return nil, fmt.Errorf("%s: expected the name of an object, found a folder", ShowName(path))
+		}
+		if err := a.prepare(path, src); err != nil {
+			return nil, err
+		}
+		t, err := atomicfile.Temp()
+		if err != nil {
+			a.targets.free(path)
+			return nil, err
+		}
+		return &Sink{Writer: t, a: a, path: path, object: t}, nil
 	}
 	t, err := a.Create(path, src)
 	if err != nil {
 		return nil, err
 	}
-	return &Sink{t, t, a}, nil
+	return &Sink{Writer: t, a: a, file: t}, nil
+}
+
+// Target is a file in which written bytes may be overwritten.
+type Target interface {
+	io.Writer
+	io.WriterAt
+}
+
+// Target returns the file behind the sink, nil for standard output.
+func (s *Sink) Target() Target {
+	switch {
+	case s.file != nil:
+		return s.file
+	case s.object != nil:
+		return s.object
+	}
+	return nil
 }
 
 // Commit makes the target appear.
-func (s *Sink) Commit() error {
-	if s.T == nil {
-		return nil
+func (s *Sink) Commit(ctx context.Context) error {
+	switch {
+	case s.file != nil:
+		return s.a.Commit(s.file)
+	case s.object != nil:
+		st, err := s.object.Stat()
+		if err != nil {
+			return err
+		}
+		return Upload(ctx, s.path, s.object, st.Size(), s.a.Force)
 	}
-	return s.a.Commit(s.T)
+	return nil
 }
 
 // Abort discards the target unless it was committed.
 func (s *Sink) Abort() {
-	if s.T != nil {
-		s.T.Close()
+	switch {
+	case s.file != nil:
+		s.file.Close()
+	case s.object != nil:
+		s.object.Close()
 	}
+}
+
+// Upload writes an object. force replaces one.
+func Upload(ctx context.Context, url string, r io.ReaderAt, size int64, force bool) error {
+	err := s3.Upload(ctx, url, r, size, &s3.UploadOptions{Overwrite: force})
+	if errors.Is(err, fs.ErrExist) {
+		return Hinted(err, "-f overwrites it")
+	}
+	return err
 }

@@ -42,7 +42,8 @@ func Command(a *cli.App) *cobra.Command {
 		Short: "Write an archive as netCDF-4 or Zarr",
 		Long: `Writes an archive or a classic netCDF file for programs that do not know cdfz: as a
 netCDF-4 file (.nc4, .nc, .h5) or as a folder that is a Zarr store (.zarr). FILE may also
-be an http or https URL, or - for standard input. -o - writes to standard output.
+be an http, https, s3 or gs URL, or - for standard input. -o - writes to standard output,
+and -o s3://BUCKET/KEY writes a file to an object store.
 
 Chunks are the blocks of the archive. Stored blocks are copied if HDF5 or Zarr knows
 their filters, as with --preset portable. Other blocks, such as those of lorenz, are
@@ -80,7 +81,7 @@ Most programs that read netCDF-4 also read the original, which cdfz restore make
 	f.IntVar(&v.format, "zarr-format", 2, "version `N` of Zarr, 2 or 3")
 	cli.Choice(cmd, &v.refs, "refs", "write references to FILE in this form, as kerchunk does", refsJSON, refsParquet)
 	f.StringVar(&v.url, "url", "", "`URL` or path at which readers find FILE (default: FILE)")
-	a.DestFlag(cmd, "write to `OUT`, or - for standard output")
+	a.DestFlag(cmd, "write to `OUT`: a name, the URL of an object, or - for standard output")
 	a.ForceFlag(cmd)
 	a.StatsFlag(cmd)
 	a.JSONFlag(cmd)
@@ -115,13 +116,14 @@ func (v *exporter) check(args []string) error {
 func (v *exporter) checkDest(args []string) error {
 	switch {
 	case v.to != toZarr && v.refs != refsParquet:
+		v.ToObjects = true
 		return v.CheckDest(args)
 	case v.Dest == cli.StdoutName && v.to == toZarr:
 		return errors.New("-o -: a Zarr store is a folder")
 	case v.Dest == cli.StdoutName:
 		return errors.New("-o -: references in Parquet are a folder")
 	case remote.IsURL(v.Dest):
-		return fmt.Errorf("-o %s: cannot write to a URL", cli.ShowName(v.Dest))
+		return fmt.Errorf("-o %s: cannot write a folder to a URL", cli.ShowName(v.Dest))
 	case v.refs == refsParquet && strings.Contains(filepath.Base(v.Dest), ".json"):
 		return cli.Hinted(fmt.Errorf("-o %s: readers take a name with .json for references in JSON", v.Dest), "use a name that ends in .parq")
 	}

@@ -27,15 +27,15 @@ func (v *exporter) netCDF4(ctx context.Context, in *cli.Input, f *archive.File, 
 		_, err = io.Copy(cli.CtxWriter{Ctx: ctx, W: v.Out}, io.NewSectionReader(t, 0, rep.Written))
 		return err
 	}
-	t, err := v.Create(v.Dest, in)
+	s, err := v.Sink(v.Dest, in)
 	if err != nil {
 		return err
 	}
-	defer t.Close()
-	if err := v.writeNetCDF4(ctx, t, in, f, rep); err != nil {
+	defer s.Abort()
+	if err := v.writeNetCDF4(ctx, s.Target(), in, f, rep); err != nil {
 		return err
 	}
-	return v.Commit(t)
+	return s.Commit(ctx)
 }
 
 func (v *exporter) writeNetCDF4(ctx context.Context, dst hdf5.Target, in *cli.Input, f *archive.File, rep *report) error {

@@ -57,7 +57,7 @@ func (v *exporter) referencesJSON(ctx context.Context, in *cli.Input, f *archive
 	if err != nil {
 		return nil, err
 	}
-	return res, s.Commit()
+	return res, s.Commit(ctx)
 }
 
 func (v *exporter) referencesParquet(ctx context.Context, in *cli.Input, f *archive.File) (*refs.Result, error) {

@@ -36,8 +36,8 @@ func Command(a *cli.App) *cobra.Command {
 		Use:   "get [flags] FILE VAR[SELECTION]…",
 		Short: "Write parts of variables as CSV, JSON, npy, raw values or netCDF",
 		Long: `Reads parts of variables from a classic netCDF file or an archive. From an archive,
-only the blocks that hold them are read. FILE may be an http or https URL, or - for
-standard input.
+only the blocks that hold them are read. FILE may be an http, https, s3 or gs URL, or -
+for standard input. OUT may be s3://BUCKET/KEY, which is written from a temporary file.
 
 Selections by index are those of Python and numpy:
   tas                    the whole variable
@@ -120,6 +120,7 @@ conventions. Other variables are written as numbers.`,
 			return nil
 		},
 	}
+	a.ToObjects = true
 	cmd.ValidArgsFunction = cli.CompleteVars
 	f := cmd.Flags()
 	cli.Choice(cmd, &v.format, "format", "what to write", export.Formats...)
@@ -131,7 +132,7 @@ conventions. Other variables are written as numbers.`,
 	a.ForceFlag(cmd)
 	a.StatsFlag(cmd)
 	f.BoolVar(&a.JSON, "json", false, "report as JSON, on standard error if the data is on standard output")
-	a.DestFlag(cmd, "`OUT`: a file, a folder for a file of each VAR, or - for standard output (default)")
+	a.DestFlag(cmd, "`OUT`: a file, a folder for a file of each VAR, the URL of an object, or - for standard output (default)")
 	return cmd
 }
 
@@ -149,6 +150,9 @@ func unquoted(err error, arg string, more bool) error {
 func (v *getter) check(vars int) error {
 	if v.Dest == "" {
 		v.Dest = cli.StdoutName
+	}
+	if err := v.CheckURLDest(); err != nil {
+		return err
 	}
 	toFile := v.Dest != cli.StdoutName && !v.IsDirDest()
 	if v.Dest != cli.StdoutName && v.IsDirDest() {
@@ -219,11 +223,15 @@ func (v *getter) run(ctx context.Context, name string, selections []*export.Sele
 	if !v.IsDirDest() {
 		return r.one(ctx, v.Dest, sel)
 	}
-	for i, path := range targetNames(selections, string(v.format)) {
+	for i, name := range targetNames(selections, string(v.format)) {
 		if v.Stopped(ctx) {
 			break
 		}
-		if err := r.one(ctx, filepath.Join(v.Dest, path), sel[i:i+1]); err != nil {
+		path, err := v.TargetPath(cli.Job{Rel: name}, func(name string) (string, error) { return name, nil })
+		if err != nil {
+			return err
+		}
+		if err := r.one(ctx, path, sel[i:i+1]); err != nil {
 			return err
 		}
 	}
@@ -295,7 +303,7 @@ func (r *getRun) one(ctx context.Context, path string, sel []*export.Values) err
 	if err = writer.Write(ctx, w); err == nil {
 		err = w.Flush()
 	}
-	if err == nil && dst.T != nil {
+	if err == nil && dst.Target() != nil {
 		err = r.in.Changed()
 	}
 	if err != nil {
@@ -304,7 +312,7 @@ func (r *getRun) one(ctx context.Context, path string, sel []*export.Values) err
 		}
 		return err
 	}
-	if err := dst.Commit(); err != nil {
+	if err := dst.Commit(ctx); err != nil {
 		return err
 	}
 	stop()

@@ -3,8 +3,6 @@ package objects
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -37,9 +35,5 @@ func Write(ctx context.Context, target string, force bool, write func(path strin
 	if err != nil {
 		return err
 	}
-	err = s3.Upload(ctx, target, f, st.Size(), &s3.UploadOptions{Overwrite: force})
-	if errors.Is(err, fs.ErrExist) {
-		return cli.Hinted(err, "-f overwrites it")
-	}
-	return err
+	return cli.Upload(ctx, target, f, st.Size(), force)
 }
