@@ -58,7 +58,9 @@ func (r *reading) Read(_ context.Context, dest []byte, off int64) (fuse.ReadResu
 		r.t.source.warnings.Add(r.name, err)
 		return nil, syscall.EIO
 	}
-	return fuse.ReadResultData(dest[:n]), 0
+	// A vector of one slice is written at once. For plain data, the library prepares a pipe
+	// that it does not use.
+	return fuse.ReadResultVector([][]byte{dest[:n]}), 0
 }
 
 // advance notes a read. It returns a stream if the read continues a sequence and there is
