@@ -34,7 +34,9 @@ func (im *Image) Size() int64 {
 }
 
 // ReadAt implements io.ReaderAt. For archives it uses the block cache. A read that begins far from
-// the end of the one before decodes only parts of blocks, where their filters can do that.
+// the end of the one before decodes only parts of blocks, where their filters can do that. A read
+// of 128 KiB or more decodes its blocks on several goroutines, in all reads of a File together at
+// most OpenOptions.Workers blocks at a time.
 func (im *Image) ReadAt(p []byte, off int64) (int, error) {
 	return im.ReadAtContext(context.Background(), p, off)
 }

@@ -36,8 +36,9 @@ type need struct {
 	format.Block
 	lo, hi int64
 	runs   runs
-	// once keeps the block out of the cache, unless it was needed before.
-	once bool
+	// once keeps the block out of the cache, unless it was needed before. again keeps it there
+	// in a dense read, too: the next read is likely to need the rest of it.
+	once, again bool
 }
 
 // runs are the same bytes of several planes of a block: count times len bytes, the starts

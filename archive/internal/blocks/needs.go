@@ -36,7 +36,9 @@ func (a *Reader) eachNeed(ctx context.Context, needs iter.Seq[need], asked int64
 		missing = append(missing, q)
 		bytes += q.bytes()
 	}
-	keep := a.cache != nil && bytes <= a.cache.bytes.Load() && (bytes <= denseRead || asked < bytes/2 || a.far != nil)
+	fits := a.cache != nil && bytes <= a.cache.bytes.Load()
+	dense := bytes > denseRead && asked >= bytes/2 && a.far == nil
+	keep := func(q need) bool { return fits && (!dense || q.again) }
 	if asked < bytes/2 {
 		for i := range missing {
 			missing[i].once = missing[i].once && missing[i].bytes() < missing[i].Len
@@ -46,7 +48,7 @@ func (a *Reader) eachNeed(ctx context.Context, needs iter.Seq[need], asked int64
 	case 0:
 		return nil
 	case 1:
-		return a.load(ctx, missing[0], keep, a.reading(), a.readNeed, func(data blockData) error { return use(missing[0], data) })
+		return a.load(ctx, missing[0], keep(missing[0]), a.reading(), a.readNeed, func(data blockData) error { return use(missing[0], data) })
 	}
 	return a.loadAll(ctx, missing, keep, use)
 }
@@ -83,18 +85,30 @@ func (a *Reader) inStoredOrder(ctx context.Context, needs []need) ([]storedNeed,
 	return out, nil
 }
 
+// A local archive is read in runs of minRun to enoughRun stored bytes. A shorter run is not
+// worth another goroutine.
+const (
+	minRun    = 64 << 10
+	enoughRun = 1 << 20
+)
+
 // joiner decides which blocks are read together. Without latency, several short runs
 // keep the decoders busy and memory small.
-func (a *Reader) joiner() ioat.Joiner {
+func (a *Reader) joiner(needs []storedNeed) ioat.Joiner {
 	if a.far != nil {
 		return ioat.Joiner{Gap: a.gap, Max: maxFarRun}
 	}
-	return ioat.Joiner{Gap: a.gap, Max: maxRun, Enough: 1 << 20}
+	bytes := int64(0)
+	for i := range needs {
+		bytes += needs[i].row.Len
+	}
+	share := bytes / int64(2*a.Workers)
+	return ioat.Joiner{Gap: a.gap, Max: maxRun, Enough: min(max(share, minRun), enoughRun)}
 }
 
 // loadAll reads and decodes blocks in any order and calls use with each, from several
-// goroutines. If keep is set, the blocks go into the cache.
-func (a *Reader) loadAll(ctx context.Context, needs []need, keep bool, use func(need, blockData) error) error {
+// goroutines. Those to keep go into the cache.
+func (a *Reader) loadAll(ctx context.Context, needs []need, keep func(need) bool, use func(need, blockData) error) error {
 	stored, err := a.inStoredOrder(ctx, needs)
 	if err != nil {
 		return err
@@ -104,7 +118,7 @@ func (a *Reader) loadAll(ctx context.Context, needs []need, keep bool, use func(
 		part []storedNeed
 	}
 	var pieces []piece
-	for run, part := range ioat.Runs(a.joiner(), stored, storedNeed.span) {
+	for run, part := range ioat.Runs(a.joiner(stored), stored, storedNeed.span) {
 		pieces = append(pieces, piece{run, part})
 	}
 	// Few goroutines for all pieces, since each must grow its stack.
@@ -131,7 +145,7 @@ func (a *Reader) loadAll(ctx context.Context, needs []need, keep bool, use func(
 }
 
 // loadRun reads a run and decodes its blocks.
-func (a *Reader) loadRun(ctx context.Context, run ioat.Span, part []storedNeed, keep bool, use func(need, blockData) error) error {
+func (a *Reader) loadRun(ctx context.Context, run ioat.Span, part []storedNeed, keep func(need) bool, use func(need, blockData) error) error {
 	if a.far != nil {
 		if err := a.far.runs.Acquire(ctx, 1); err != nil {
 			return err
@@ -154,7 +168,7 @@ func (a *Reader) loadRun(ctx context.Context, run ioat.Span, part []storedNeed, 
 			}
 			return a.decodeStored(n, q.row, block, room)
 		}
-		if err := a.load(ctx, q.need, keep, a.slots, decode, func(data blockData) error { return use(q.need, data) }); err != nil {
+		if err := a.load(ctx, q.need, keep(q.need), a.slots, decode, func(data blockData) error { return use(q.need, data) }); err != nil {
 			return err
 		}
 	}
