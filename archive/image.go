@@ -185,7 +185,18 @@ func (s *Stream) ReadAt(p []byte, off int64) (int, error) {
 	return s.s.ReadAt(p, off)
 }
 
-// Close ends decoding ahead. No read may be active.
+// Lend returns the image bytes [off, off+n) without a copy: as slices of decoded blocks, one
+// after the other, which the caller must not change. They are valid until free is called, once,
+// before Close. Lend returns nil for what only ReadAt can read: bytes beyond the end of the image,
+// damaged or short pieces, and whatever ReadAt does not take from the stream.
+func (s *Stream) Lend(off, n int64) (slices [][]byte, free func()) {
+	if s.s == nil {
+		return nil, nil
+	}
+	return s.s.Lend(off, n)
+}
+
+// Close ends decoding ahead. No read may be active, and nothing on loan.
 func (s *Stream) Close() {
 	if s.s != nil {
 		s.s.Close()

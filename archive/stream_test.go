@@ -130,3 +130,72 @@ func TestStreamDamage(t *testing.T) {
 	}
 	require.Positive(t, fails)
 }
+
+// TestStreamLend checks that loans have the right bytes until they are freed, whatever the stream
+// does meanwhile, and what is not lent.
+func TestStreamLend(t *testing.T) {
+	image := cubeImage(t, 100, 100, 300)
+	ar := pack(t, image, nil)
+	var bad BlockInfo
+	for b, err := range openFile(t, ar, nil).Blocks(t.Context()) {
+		require.NoError(t, err)
+		if b.Num == 40 {
+			bad = b
+		}
+	}
+	ar[bad.Off] ^= 1
+	f := openFile(t, ar, &OpenOptions{Cache: 1 << 20})
+	s := f.Image().Stream()
+	type loan struct {
+		off    int
+		slices [][]byte
+		free   func()
+	}
+	var held []loan
+	check := func(l loan) {
+		require.True(t, bytes.HasPrefix(image[l.off:], bytes.Join(l.slices, nil)), "at %d", l.off)
+		l.free()
+	}
+	const step = 300_000
+	lent, other := 0, 0
+	for off := 0; off < len(image); off += step {
+		n := min(step, len(image)-off)
+		slices, free := s.Lend(int64(off), int64(n))
+		if slices == nil {
+			_, want := f.Image().ReadAt(make([]byte, n), int64(off))
+			require.ErrorIs(t, want, ErrCorrupt)
+			other++
+			continue
+		}
+		require.Len(t, bytes.Join(slices, nil), n)
+		lent++
+		if held = append(held, loan{off, slices, free}); len(held) == 6 {
+			check(held[0])
+			held = held[1:]
+		}
+	}
+	for _, l := range held {
+		check(l)
+	}
+	require.Positive(t, other)
+	require.Greater(t, lent, other)
+	size := int64(len(image))
+	for _, r := range [][2]int64{{-1, 5}, {0, 100}, {size - 5, 6}, {size, 1}, {size - 5, 0}, {size - 5, -1}} {
+		slices, _ := s.Lend(r[0], r[1]) // the second one lies far behind the stream
+		require.Nil(t, slices, r)
+	}
+	s.Close()
+	// Short runs are not lent.
+	short := cubeImage(t, 3000, 5, 7)
+	s = openFile(t, pack(t, short, nil), nil).Image().Stream()
+	defer s.Close()
+	slices, _ := s.Lend(0, 200_000)
+	require.Nil(t, slices)
+	got, err := readStream(s, int64(len(short)), 200_000)
+	require.NoError(t, err)
+	require.True(t, bytes.Equal(short, got))
+	s = openFile(t, short, nil).Image().Stream()
+	defer s.Close()
+	slices, _ = s.Lend(0, 10)
+	require.Nil(t, slices)
+}

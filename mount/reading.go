@@ -50,6 +50,10 @@ func (r *reading) Read(_ context.Context, dest []byte, off int64) (fuse.ReadResu
 	var from io.ReaderAt = r.im.Value
 	s := r.advance(off, int64(len(dest)))
 	if s != nil {
+		n := min(int64(len(dest)), r.im.Value.Size()-off)
+		if slices, free := s.Lend(off, n); slices != nil {
+			return &loan{slices, int(n), func() { free(); s.done() }}, 0
+		}
 		defer s.done()
 		from = s.Stream
 	}
@@ -61,6 +65,31 @@ func (r *reading) Read(_ context.Context, dest []byte, off int64) (fuse.ReadResu
 	// A vector of one slice is written at once. For plain data, the library prepares a pipe
 	// that it does not use.
 	return fuse.ReadResultVector([][]byte{dest[:n]}), 0
+}
+
+// loan is an answer in the memory of a stream.
+type loan struct {
+	slices [][]byte
+	n      int // bytes
+	free   func()
+}
+
+// Size implements fuse.ReadResult.
+func (l *loan) Size() int { return l.n }
+
+// Done implements fuse.ReadResult.
+func (l *loan) Done() { l.free() }
+
+// Slices lets the library write without a copy.
+func (l *loan) Slices() ([][]byte, fuse.Status) { return l.slices, fuse.OK }
+
+// Bytes implements fuse.ReadResult.
+func (l *loan) Bytes(buf []byte) ([]byte, fuse.Status) {
+	buf = buf[:0]
+	for _, b := range l.slices {
+		buf = append(buf, b...)
+	}
+	return buf, fuse.OK
 }
 
 // advance notes a read. It returns a stream if the read continues a sequence and there is

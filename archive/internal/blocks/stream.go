@@ -106,6 +106,39 @@ func (s *Stream) ReadAt(p []byte, off int64) (int, error) {
 	return len(have), nil
 }
 
+// minSlice is the least average length of the slices of a loan. Copying shorter ones is as fast.
+const minSlice = 16 << 10
+
+// Lend returns the image bytes [off, off+n) as slices of decoded blocks, which stay as they are
+// until free is called. It returns nil if ReadAt must be used: if there are too many slices, or
+// the stream does not have the bytes, or a block is damaged.
+func (s *Stream) Lend(off, n int64) (slices [][]byte, free func()) {
+	if s.a.far != nil || off < 0 || n <= 0 || n > s.a.L.Image.Size-off {
+		return nil, nil
+	}
+	from, to := off/streamWindow, (off+n-1)/streamWindow
+	if !s.begin(from, to) {
+		return nil, nil
+	}
+	whole := true
+	s.a.L.Perm.ImageRuns(off, off+n, func(r unlimited.Run) bool {
+		for at := r.RawOff; at < r.RawOff+r.Len && whole; {
+			lo, data, err := s.store.get(s.ctx, at)
+			if whole = err == nil && int64(len(slices)) < n/minSlice; whole {
+				data = data[at-lo : min(int64(len(data)), r.RawOff+r.Len-lo)]
+				slices = append(slices, data)
+				at += int64(len(data))
+			}
+		}
+		return whole
+	})
+	if !whole {
+		s.end(from, to)
+		return nil, nil
+	}
+	return slices, func() { s.end(from, to) }
+}
+
 // begin adds a user to the windows from to to, and starts decoding them and the windows
 // after them. It reports false if the stream has passed them, or is not near them yet.
 func (s *Stream) begin(from, to int64) bool {
