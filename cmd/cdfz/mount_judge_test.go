@@ -7,9 +7,11 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"maps"
+	"math/rand"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,6 +26,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
+
+	"github.com/cdfz-format/cdfz/cdf3"
 )
 
 // mounted is a running cdfz mount.
@@ -260,6 +264,84 @@ func TestJudgeMountMany(t *testing.T) {
 		})
 	}
 	require.NoError(t, g.Wait())
+}
+
+// longImage makes a file of 20 MB with two record variables, long enough for decoding ahead. Short
+// records alternate so often that they are not sent without a copy.
+func longImage(t *testing.T, record int64) []byte {
+	t.Helper()
+	n := 20_000_000 / (8 * record)
+	h := &cdf3.Header{Version: cdf3.Offset64, NumRecsField: uint64(n), Dims: []cdf3.Dim{{Name: "t"}, {Name: "x", Len: record}}}
+	for _, name := range []string{"a", "b"} {
+		h.Vars = append(h.Vars, cdf3.Var{Name: name, Type: cdf3.Int, DimIDs: []int{0, 1}})
+	}
+	require.NoError(t, h.Layout())
+	image, err := h.Append(nil)
+	require.NoError(t, err)
+	x := uint32(1)
+	for range 2 * n * record {
+		x = x*1664525 + 1013904223
+		image = binary.BigEndian.AppendUint32(image, x>>20)
+	}
+	return image
+}
+
+// TestJudgeMountLong reads long files from 16 processes at once, in order and in long pieces at
+// random, through caches with and without room for decoding ahead. The kernel keeps nothing of
+// the files between two rounds.
+func TestJudgeMountLong(t *testing.T) {
+	files := map[string][]byte{"0.nc": longImage(t, 50_000), "1.nc": longImage(t, 300)}
+	_, archives := archived(t, files)
+	for _, cache := range []string{"1M", "256M"} {
+		m := mountOn(t, archives, "--cache", cache)
+		for round := range 2 {
+			var g errgroup.Group
+			for i := range 16 {
+				name := fmt.Sprintf("%d.nc", i%2)
+				want := files[name]
+				g.Go(func() error {
+					if i >= 4 {
+						return randomReads(filepath.Join(m.at, name), want, int64(100*round+i))
+					}
+					if got := output(m.at, "cat", name); strings.TrimSuffix(got, "<nil>") != string(want) {
+						return fmt.Errorf("cat %s with a cache of %s: wrong bytes", name, cache)
+					}
+					return nil
+				})
+			}
+			require.NoError(t, g.Wait())
+			for name := range files {
+				f, err := os.Open(filepath.Join(m.at, name))
+				require.NoError(t, err)
+				require.NoError(t, unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED))
+				f.Close()
+			}
+		}
+		m.cmd.Process.Signal(syscall.SIGINT)
+		m.ends("")
+	}
+}
+
+// randomReads compares pieces of a file.
+func randomReads(name string, want []byte, seed int64) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	rng := rand.New(rand.NewSource(seed))
+	p := make([]byte, 2<<20)
+	for range 10 {
+		off := rng.Intn(len(want))
+		n, err := f.ReadAt(p[:1+rng.Intn(len(p))], int64(off))
+		if err != nil && err != io.EOF {
+			return err
+		}
+		if !bytes.Equal(p[:n], want[off:off+n]) {
+			return fmt.Errorf("%s: wrong bytes at %d", name, off)
+		}
+	}
+	return nil
 }
 
 // TestJudgeMountDamage checks that a damaged block is an error for the reads that need
