@@ -39,6 +39,8 @@ type Options struct {
 
 // Errors of Mount. Others are those of the system and of archive.New.
 var (
+	// ErrNoFUSE reports a system or a container without FUSE.
+	ErrNoFUSE = errors.New("there is no /dev/fuse")
 	ErrSource = errors.New("expected a folder or an archive named *.cdfz")
 	ErrTarget = errors.New("expected a folder to mount on")
 	ErrInside = errors.New("the mount point lies inside the source")

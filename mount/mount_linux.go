@@ -66,7 +66,7 @@ func Mount(src, at string, opts *Options) (*Server, error) {
 	s := &Server{tree: t, root: os.Geteuid() == 0, done: make(chan struct{})}
 	if s.at, err = target(src, at); err == nil {
 		if s.fuse, err = fs.Mount(s.at, t.top(), t.options(src, &o, s.root)); err != nil {
-			err = pathError(at, err)
+			err = pathError(at, explain(err, "/dev/fuse"))
 		}
 	}
 	if err != nil {
@@ -84,6 +84,14 @@ func Mount(src, at string, opts *Options) (*Server, error) {
 		go s.watch(o.Idle)
 	}
 	return s, nil
+}
+
+// explain returns the reason of an error of mounting. The system's does not name the device.
+func explain(err error, device string) error {
+	if _, missing := os.Stat(device); errors.Is(missing, os.ErrNotExist) {
+		return ErrNoFUSE
+	}
+	return err
 }
 
 // setReadAhead lets the kernel read further ahead in a mounted folder. Only root may,

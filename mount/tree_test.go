@@ -411,3 +411,10 @@ func TestSequence(t *testing.T) {
 	f.close(in)
 	require.Zero(t, f.tree.streams.used)
 }
+
+// TestExplain checks the reason for a system without FUSE.
+func TestExplain(t *testing.T) {
+	there := t.TempDir()
+	require.Equal(t, syscall.ENOENT, explain(syscall.ENOENT, there))
+	require.Equal(t, ErrNoFUSE, explain(syscall.ENOENT, filepath.Join(there, "none")))
+}

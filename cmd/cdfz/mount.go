@@ -90,6 +90,8 @@ func failMount(a *cli.App, at string, err error) {
 	switch {
 	case errors.Is(err, mount.ErrInside):
 		err = cli.Hinted(err, "mount on a folder elsewhere, or on SRC")
+	case errors.Is(err, mount.ErrNoFUSE):
+		err = cli.Hinted(err, "load the kernel's module fuse, or give a container the device and the capability SYS_ADMIN")
 	case errors.Is(err, errors.ErrUnsupported):
 		err = errors.New("cdfz mount works on Linux only")
 	}
