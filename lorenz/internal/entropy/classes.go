@@ -12,14 +12,24 @@ type symbolCosts [256]uint32
 
 const costFrac = 4
 
-// costs returns the costs of symbols with these frequencies. A symbol that does not occur
-// counts as an eighth of one.
-func costs(freq *[256]uint32, total int) (c symbolCosts) {
+// set sets c to the costs of symbols with these frequencies. A symbol that does not occur counts
+// as an eighth of one.
+func (c *symbolCosts) set(freq *[256]uint32, total int) {
 	all := scaledLog(uint64(total)*8 + 256)
+	rare := min(uint32(all), maxCode<<costFrac)
 	for y, f := range freq {
-		c[y] = min(uint32(all-scaledLog(uint64(f)*8+1)), maxCode<<costFrac)
+		if c[y] = rare; f > 0 {
+			c[y] = min(uint32(all-scaledLog(uint64(f)*8+1)), maxCode<<costFrac)
+		}
 	}
-	return c
+}
+
+// setValues is set for the symbols of values, whose costs include their extra bits.
+func (c *symbolCosts) setValues(freq *[256]uint32, total int) {
+	c.set(freq, total)
+	for y := maxSym; y < 256; y++ {
+		c[y] += uint32(y-lenBase-1) << costFrac
+	}
 }
 
 // scaledLog approximates the logarithm of v ≥ 1 in units of 2^-costFrac.
@@ -31,9 +41,17 @@ func scaledLog(v uint64) int {
 // classCosts are the costs of values in each stream, and of steps from one class to the
 // next.
 type classCosts struct {
-	values [nStreams]symbolCosts
+	values [nStreams]*symbolCosts // in used, or unused
+	used   [nStreams]symbolCosts
 	steps  symbolCosts
 }
+
+// unused are the costs of values in a stream that has none yet.
+var unused = func() *symbolCosts {
+	c := new(symbolCosts)
+	c.setValues(new([256]uint32), 0)
+	return c
+}()
 
 // refine chooses classes by the bits that the values take with codes that fit these
 // classes. It fits the codes to a sample of the groups, which takes several rounds, and
@@ -51,7 +69,7 @@ func (w *GroupWriter[T]) refine() {
 		before, after := 0, 0
 		for g := 0; g < len(w.class); g += every {
 			if w.class[g] > 0 {
-				class, now, least := w.cheapest(g, &cost)
+				class, now, least := w.cheapest(g, cost)
 				w.class[g] = class
 				before, after = before+now, after+least
 			}
@@ -67,13 +85,13 @@ func (w *GroupWriter[T]) refine() {
 	cost := w.costs(every)
 	for g, c := range w.class {
 		if c > 0 {
-			w.class[g], _, _ = w.cheapest(g, &cost)
+			w.class[g], _, _ = w.cheapest(g, cost)
 		}
 	}
 }
 
-// costs returns the costs with codes that fit one group of every.
-func (w *GroupWriter[T]) costs(every int) (cost classCosts) {
+// costs returns the costs with codes that fit one group of every, until the next call.
+func (w *GroupWriter[T]) costs(every int) *classCosts {
 	var freq [nStreams][256]uint32
 	var total [nStreams]int
 	var steps [256]uint32
@@ -93,11 +111,13 @@ func (w *GroupWriter[T]) costs(every int) (cost classCosts) {
 			freq[s][y]++
 		}
 	}
-	cost.steps = costs(&steps, seen)
+	cost := &w.cost
+	cost.steps.set(&steps, seen)
 	for s := range freq {
-		cost.values[s] = costs(&freq[s], total[s])
-		for y := maxSym; y < 256; y++ {
-			cost.values[s][y] += uint32(y-lenBase-1) << costFrac
+		cost.values[s] = unused
+		if total[s] > 0 {
+			cost.values[s] = &cost.used[s]
+			cost.values[s].setValues(&freq[s], total[s])
 		}
 	}
 	return cost
@@ -119,7 +139,7 @@ func (w *GroupWriter[T]) cheapest(g int, cost *classCosts) (class byte, now, lea
 	narrow, _ := any(u).(*[GroupLen]uint32)
 	bitsOf := func(c byte) int {
 		k := lowBits(c)
-		table := &cost.values[min(c, nStreams)-1]
+		table := cost.values[min(c, nStreams)-1]
 		sum := uint32(k)*GroupLen<<costFrac + cost.steps[c-prev]
 		if narrow != nil && k < 32 {
 			return int(sum + kernels.Price(narrow, k, (*[256]uint32)(table)))

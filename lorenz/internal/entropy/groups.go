@@ -14,6 +14,7 @@ type GroupWriter[T Lane] struct {
 	Quick        bool // classes follow from magnitudes alone
 	class, zeros []byte
 	coarse       []byte // classes that follow from magnitudes
+	cost         classCosts
 	u            []T
 	vals         [nStreams][]byte  // the symbols of the streams, not packed
 	large        [nStreams][]extra // their extra bits
