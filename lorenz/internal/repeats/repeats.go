@@ -146,14 +146,18 @@ func eachMarked[T entropy.Lane](r []T, visit func(i int)) {
 	}
 }
 
-const repeatBits = 15
+// A table of repeats has about two places for each residual, but few enough for the cache.
+const (
+	leastBits  = 8
+	repeatBits = 15
+)
 
-func hashOf[T entropy.Lane](r []T, i, k int) uint32 {
+func hashOf[T entropy.Lane](r []T, i, k int) uint64 {
 	h := uint64(0)
 	for _, v := range r[i : i+k] {
 		h = (h ^ uint64(v)) * 0x9E3779B97F4A7C15
 	}
-	return uint32(h >> (64 - repeatBits))
+	return h
 }
 
 // Parse splits residuals into tokens, which are left in f, and literals. literal is the
@@ -164,10 +168,10 @@ func Parse[T entropy.Lane](f *Finder, r, lits []T, literal float64, depth int) [
 	if literal > 26 {
 		k = 1
 	}
-	f.head = entropy.Grow(f.head, 1<<repeatBits)
-	for i := range f.head {
-		f.head[i] = -1
-	}
+	tableBits := min(max(bits.Len(uint(len(r)))+1, leastBits), repeatBits)
+	shift := uint(64 - tableBits)
+	f.head = entropy.Grow(f.head, 1<<tableBits)
+	clear(f.head) // places count from 1
 	f.prev = entropy.Grow(f.prev, len(r))
 	last := [recent]int{1, 1, 1}
 	known, start := 0, 0
@@ -202,19 +206,19 @@ func Parse[T entropy.Lane](f *Finder, r, lits []T, literal float64, depth int) [
 		if at+k > len(r) {
 			return
 		}
-		p := f.head[hashOf(r, at, k)]
-		for i := 0; i < depth && p >= 0; i++ {
-			d := at - int(p)
+		p := f.head[hashOf(r, at, k)>>(shift&63)]
+		for i := 0; i < depth && p > 0; i++ {
+			d := at + 1 - int(p)
 			try(d, recent, 8+float64(bits.Len(uint(d))))
-			p = f.prev[p]
+			p = f.prev[p-1]
 		}
 		return
 	}
 	enter := func(at int) {
 		for ; known < at && known+k <= len(r); known++ {
-			h := hashOf(r, known, k)
-			f.prev[known] = f.head[h]
-			f.head[h] = int32(known)
+			slot := &f.head[hashOf(r, known, k)>>(shift&63)]
+			f.prev[known] = *slot
+			*slot = int32(known + 1)
 		}
 	}
 	for at := 0; at < len(r); {
