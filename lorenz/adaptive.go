@@ -18,10 +18,12 @@ type adaptiveWriter[T lane] struct {
 	near  masks.Mask // the masked elements around a trial
 }
 
-// Elements of trials: few to compare predictors, many to choose among the best.
+// Elements of trials: few to compare predictors, many to choose among the best, fewer in small
+// blocks.
 const (
-	fewTried  = 2048
-	manyTried = 4096
+	shortTried = 256
+	fewTried   = 2048
+	manyTried  = 4096
 )
 
 // trial is a part of a block that stands for all of it.
@@ -56,14 +58,6 @@ func (s *shape) trial(buf []adaptive.Span, n, row int) trial {
 	return t
 }
 
-// smallBlock is the largest block that may take modeAdaptive for a small gain, in bytes.
-// Decoding it takes a millisecond at most.
-const smallBlock = 32 << 10
-
-// small reports whether a block is too short for parts that take time and rarely pay off in
-// few values.
-func (s *shape) small() bool { return s.level != Max && s.n*s.size <= smallBlock }
-
 // worth returns how many bytes of modeAdaptive are worth the time that it takes, given
 // the bytes in another mode.
 func (s *shape) worth(size int) int {
@@ -93,10 +87,14 @@ func (c *coder[T]) emitAdaptive(s *shape, dst, raw []byte, x *candidate[T], size
 	}
 	other := *x
 	other.mode = modeAdaptive
-	few := s.trial(a.short, fewTried, at.North)
+	tried := fewTried
+	if s.small() {
+		tried = shortTried
+	}
+	few := s.trial(a.short, tried, at.North)
 	a.short = few.spans
 	if s.level != Max {
-		if !s.sparse(size) && cost(x.pred, &few, 0) > 8*float64(s.worth(size)) {
+		if (s.small() || !s.sparse(size)) && cost(x.pred, &few, 0) > 8*float64(s.worth(size)) {
 			return dst
 		}
 		return c.write(s, dst, raw, &other, other.pred.layout(s.n), false)

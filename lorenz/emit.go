@@ -229,14 +229,14 @@ func contains(s []int, v int) bool {
 // emitReferences appends the block in modeReferences, without a predictor, if an estimate
 // favors it. size is the number of bytes in the best other mode.
 func (c *coder[T]) emitReferences(s *shape, dst, raw []byte, x *candidate[T], size int) []byte {
+	if s.small() {
+		return dst
+	}
 	r := c.compact(&s.mask, x.y)
 	if s.typ == Char || len(r) < entropy.GroupLen || s.lacks(ReferencesMode) {
 		return dst
 	}
-	most, runs := 9.0, 4
-	if s.small() {
-		runs = 1
-	}
+	most := 9.0
 	if s.typ == Float32 { // fields, for which it is slow and rarely pays off
 		most = 7
 		if s.level == Max {
@@ -244,7 +244,7 @@ func (c *coder[T]) emitReferences(s *shape, dst, raw []byte, x *candidate[T], si
 		}
 	}
 	limit := most * float64(size) / float64(len(r))
-	if c.refs.Estimate(r, x.signed(s), s.rows(), runs, limit) > limit {
+	if c.refs.Estimate(r, x.signed(s), s.rows(), 4, limit) > limit {
 		return dst
 	}
 	other := *x

@@ -197,7 +197,7 @@ type guess struct {
 // sample, and of these the best on a larger one.
 func (p *prober[T]) best(s *shape) (predictor, float64) {
 	few, many, finalists := 48, 160, 4
-	if s.level == Fast {
+	if s.level == Fast || s.tiny() {
 		few, many, finalists = 24, 64, 2
 	}
 	all := p.all[:0]

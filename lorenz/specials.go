@@ -26,7 +26,11 @@ func findSpecials[T lane](s *shape, c *coder[T]) {
 	var keep []T
 	for _, f := range top {
 		share := float64(f.n) / float64(len(c.sample))
-		if share < 0.02 || distinct < 600 && share < 0.3 && !extreme(s.typ, uint64(f.v)) {
+		least := 0.3
+		if s.small() { // a mask of fewer values saves little more than it costs
+			least = 0.8
+		}
+		if share < 0.02 || (s.small() || distinct < 600) && share < least && !extreme(s.typ, uint64(f.v)) {
 			continue
 		}
 		keep = append(keep, f.v)

@@ -149,7 +149,8 @@ func makeVectors(t *testing.T) map[string]vector {
 			seen = append(seen, x)[max(0, len(seen)-40):]
 			near = appendValue(near, ty, x)
 		}
-		add(fmt.Sprintf("references%d", ty), Params{Type: ty, Dims: dims}, near, Default)
+		encode := func(raw []byte) []byte { return referring(raw, ty, dims) }
+		out[fmt.Sprintf("references%d", ty)] = vector{Params{Type: ty, Dims: dims}, near, encode(near), encode}
 	}
 	for _, ty := range []Type{Float32, Float64} {
 		mirror := from(ty, func(k float64) float64 { return math.Sqrt(math.Mod(k, 97)) * float64(1-2*(int(k/97)%2)) })
@@ -200,6 +201,24 @@ func forced(raw []byte, dims []int, pred predictor, l layout, repeats bool) []by
 	c.u = make([]uint32, l.n)
 	loadBits32(c.u, raw, Float32)
 	return force(&c, Float32, dims, raw, pred, l, repeats)
+}
+
+// referring encodes a block in modeReferences, which the encoder does not try in small blocks.
+func referring(raw []byte, ty Type, dims []int) []byte {
+	s := shape{typ: ty, size: ty.Size(), dims: dims, n: len(raw) / ty.Size()}
+	if s.size == 8 {
+		c := coder[uint64]{u: make([]uint64, s.n)}
+		loadBits64(c.u, raw)
+		return writeReferences(&s, &c, raw)
+	}
+	c := coder[uint32]{u: make([]uint32, s.n)}
+	loadBits32(c.u, raw, ty)
+	return writeReferences(&s, &c, raw)
+}
+
+func writeReferences[T lane](s *shape, c *coder[T], raw []byte) []byte {
+	x := candidate[T]{mode: modeReferences, kind: mapOrder, y: lanesOf(nil, c.u, s)}
+	return c.write(s, nil, raw, &x, whole(s.n), false)
 }
 
 // TestVectors checks that the vectors on disk decode as expected, and that the encoder
