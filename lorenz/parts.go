@@ -3,10 +3,11 @@ package lorenz
 import "github.com/cdfz-format/cdfz/lorenz/internal/parts"
 
 const (
-	mostJoined = 4  // rows that the encoder puts into one part
-	worthJoin  = 16 // bytes of a part from which on it may be joined with another
-	partLeast  = 32 // bytes of a row from which on rows are tried apart
-	partHead   = 2  // least bytes of the head of a part
+	mostJoined = 4        // rows that the encoder puts into one part
+	worthJoin  = 16       // bytes of a part from which on it may be joined with another
+	partLeast  = 32       // bytes of a row from which on rows are tried apart
+	partHead   = 2        // least bytes of the head of a part
+	smallStack = 16 << 10 // bytes of a stack that is not worth the time
 )
 
 // stack returns the number of rows along the first dimension longer than 1, and the
@@ -31,7 +32,8 @@ func (p Params) rows(n int, inner []int) Params {
 func (e *Encoder) parts(dst, src []byte, start int, encode func(Params, []byte) []byte) []byte {
 	rows, inner := e.p.stack()
 	size, whole := len(src)/rows, len(dst)-start
-	if !e.p.Stack || e.without&PartsMode != 0 || e.level == Fast || rows < 2 || size < partLeast || whole <= rows*partHead {
+	if !e.p.Stack || e.without&PartsMode != 0 || rows < 2 || size < partLeast || whole <= rows*partHead ||
+		e.level == Fast || e.level == Default && len(src) <= smallStack {
 		return dst
 	}
 	rowsAs := func(from, to int) []byte { return encode(e.p.rows(to-from, inner), src[from*size:to*size]) }
@@ -49,7 +51,7 @@ func (e *Encoder) parts(dst, src []byte, start int, encode func(Params, []byte) 
 		sum += partHead + len(block)
 		if len(list) > 0 {
 			last := &list[len(list)-1]
-			if min(len(last.Block), len(block)) >= worthJoin && r-last.Row < mostJoined {
+			if min(len(last.Block), len(block)) >= worthJoin && r-last.Row < mostJoined && parts.Resembles(row, src[(r-1)*size:r*size], e.size) {
 				both := rowsAs(last.Row, r+1)
 				if apart := len(last.Block) + len(block) + partHead; len(both) < apart {
 					sum += len(both) - apart

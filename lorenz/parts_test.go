@@ -30,7 +30,7 @@ func TestStacks(t *testing.T) {
 				raw = append(raw, row...)
 			}
 			roundTrip(t, p, raw)
-			e, err := NewEncoder(p, Default)
+			e, err := NewEncoder(p, Max)
 			require.NoError(t, err)
 			enc, err := e.Encode(nil, raw)
 			require.NoError(t, err)
@@ -45,14 +45,14 @@ func TestStacks(t *testing.T) {
 // TestPartsAreShorter compares the encodings of rows that need parameters of their own.
 func TestPartsAreShorter(t *testing.T) {
 	var raw []byte
-	for i := range 600 {
+	for i := range 1600 {
 		raw = appendValue(raw, Float32, float64(i*i)/8)
 	}
-	for i := range 600 {
+	for i := range 1600 {
 		raw = appendValue(raw, Float32, float64(i%7)/100)
 	}
-	raw = append(raw, raw[:2400]...)
-	p := Params{Type: Float32, Dims: []int{3, 600}}
+	raw = append(raw, raw[:6400]...)
+	p := Params{Type: Float32, Dims: []int{3, 1600}}
 	plain := roundTrip(t, p, raw)
 	p.Stack = true
 	stacked := roundTrip(t, p, raw)

@@ -179,7 +179,7 @@ func makeVectors(t *testing.T) map[string]vector {
 				rows = appendValue(rows, ty, x)
 			}
 		}
-		enc := add(fmt.Sprintf("parts%d", ty), Params{Type: ty, Dims: stack, Stack: true}, bytes.Clone(rows), Default)
+		enc := add(fmt.Sprintf("parts%d", ty), Params{Type: ty, Dims: stack, Stack: true}, bytes.Clone(rows), Max)
 		require.EqualValues(t, modeParts, enc[0])
 	}
 	enc := out["cells"].enc

@@ -11,6 +11,8 @@ import (
 // Most is the most parts of a block.
 const Most = 1 << 16
 
+const sampled = 128 // elements that Resembles looks at, about
+
 // Part is consecutive rows of a block, from Row to End: a block of their own, or a copy.
 type Part struct {
 	Row, End int
@@ -76,4 +78,23 @@ func Read(list []Part, src []byte, rows int) ([]Part, bool) {
 // Of returns the index of the part with a row, or len(list).
 func Of(list []Part, row int) int {
 	return sort.Search(len(list), func(i int) bool { return row < list[i].End })
+}
+
+// Resembles reports whether in a sample of a row more bytes equal those of another row than
+// those of the element before. size is the length of an element.
+func Resembles(row, other []byte, size int) bool {
+	step := max(1, len(row)/size/sampled) * size
+	across, along := 0, 0
+	for at := size; at < len(row); at += step {
+		for k := range size {
+			a, b, c := row[at+k], other[at+k], row[at-size+k]
+			if a != b {
+				across++
+			}
+			if a != c {
+				along++
+			}
+		}
+	}
+	return across < along
 }
