@@ -25,6 +25,8 @@ type Result struct {
 	Copied int64  // blocks whose stored bytes [Rewrite] copied
 	SHA256 string // of the image, in hexadecimal digits
 	Loss   *Loss  // values that were rounded; nil: none
+
+	again bool // parts of the image were read again after they had been hashed
 }
 
 // archiveWriter appends entries and collects the data for the tail.
@@ -39,6 +41,7 @@ type archiveWriter struct {
 	first czip.ZipEntry   // block 0 of the rest
 	head  []byte          // its stored bytes, nil if they are too long for a second copy
 	back  []czip.ZipEntry // between the last block and the manifest
+	again bool            // as in Result
 }
 
 func (w *archiveWriter) write(b []byte) error {
@@ -120,7 +123,7 @@ func (d *draft) writeWith(dst io.Writer, blocks func(w *archiveWriter) (sum []by
 	if err != nil {
 		return nil, err
 	}
-	return &Result{Size: w.off + n, Layout: string(d.l.Layout), View: d.l.Layout.HasView(), Blocks: d.l.Blocks, SHA256: w.man.SHA256, Loss: lossOf(w.man.Loss)}, nil
+	return &Result{Size: w.off + n, Layout: string(d.l.Layout), View: d.l.Layout.HasView(), Blocks: d.l.Blocks, SHA256: w.man.SHA256, Loss: lossOf(w.man.Loss), again: w.again}, nil
 }
 
 // writeCopies writes the second copies of the plan and of block 0 of the rest, if they
@@ -178,6 +181,7 @@ func (d *draft) writeBlocks(ctx context.Context, w *archiveWriter, image io.Read
 		if sum, err = sweep.Sum(); err != nil {
 			return nil, fmt.Errorf("archive: %w", err)
 		}
+		w.again = sweep.Again
 	}
 	return sum, nil
 }

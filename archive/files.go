@@ -1,13 +1,13 @@
 package archive
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 
+	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
 	"github.com/cdfz-format/cdfz/internal/ioat"
@@ -43,11 +43,12 @@ type FileOptions struct {
 // WriteFile archives an image of size bytes into a file, which appears complete and on
 // disk or not at all.
 //
-// The archive is read back and compared with the image, which is read again for this, and
-// rounded if the options ask for it.
-// If they differ, the error names the first byte that differs, or is ErrChanged if the image reads
-// differently each time. An image of 8 MiB or more at a URL is not downloaded twice:
-// instead, the SHA-256 of the bytes that Write read is compared.
+// The archive is read back and compared byte by byte with the image. For this, the image is
+// read again on several goroutines, once more for each further pass of CopyOptions.Memory, and
+// rounded if the options ask for it. If they differ, the error names the first byte that
+// differs, or is ErrChanged if the image reads differently each time. An image of 8 MiB or more
+// at a URL is not downloaded twice: instead, the SHA-256 of the bytes that Write read is
+// compared.
 func WriteFile(ctx context.Context, name string, image io.ReaderAt, size int64, opts *WriteOptions, file *FileOptions) (*Result, error) {
 	t, o, err := create(name, file, 0)
 	if err != nil {
@@ -62,7 +63,7 @@ func WriteFile(ctx context.Context, name string, image io.ReaderAt, size int64, 
 	if err != nil {
 		return nil, err
 	}
-	if err := readBack(ctx, t, res, opts, o, func(f *File, c *CopyOptions) error { return f.compare(ctx, image, size, c) }); err != nil {
+	if err := readBack(ctx, t, res, opts, o, func(f *File, c *CopyOptions) error { return f.compare(ctx, image, size, res.again, c) }); err != nil {
 		return nil, err
 	}
 	return res, nil
@@ -139,23 +140,25 @@ func commit(t *atomicfile.File, o FileOptions) error {
 // for byte, which reveals a bad read.
 const compareBelow = 8 << 20
 
-// compare compares the image with its source. If they differ, it finds the first
-// differing byte.
-func (f *File) compare(ctx context.Context, source io.ReaderAt, size int64, o *CopyOptions) error {
-	c := &imageComparer{r: ioat.Bind(ctx, source)}
+// compare compares the image with its source. If they differ, it finds the first differing
+// byte. The SHA-256 is that of the bytes in the blocks, and need not be computed again, unless
+// again is set: parts of the source were read for the blocks after they had been hashed.
+func (f *File) compare(ctx context.Context, source io.ReaderAt, size int64, again bool, o *CopyOptions) error {
+	c := (*blocks.CopyOptions)(o)
 	var err error
 	if ioat.Gap(source) == 0 || size < compareBelow {
-		err = f.Image().Copy(ctx, c, o)
+		err = f.archive.Compare(ctx, source, again, c)
 	} else if err = f.Image().Copy(ctx, nil, o); errors.Is(err, ErrCorrupt) {
-		if again := f.Image().Copy(ctx, c, o); ctx.Err() != nil {
-			err = again
+		// Damage is reported as such, unless comparing explains it.
+		if cause := f.archive.Compare(ctx, source, true, c); cause != nil && !errors.Is(cause, ErrCorrupt) {
+			err = cause
 		}
 	}
+	var d *blocks.Difference
 	switch {
-	case c.differs && ctx.Err() == nil:
-		return fmt.Errorf("archive: the archive differs from the source, first at byte %d (%s)", c.off, whereIs(f.Header(), c.off))
-	case errors.Is(err, ErrCorrupt) && c.off == size:
-		// The archive has the bytes of the source, but different bytes were hashed.
+	case errors.As(err, &d) && ctx.Err() == nil:
+		return fmt.Errorf("archive: the archive differs from the source, first at byte %d (%s)", d.Off, whereIs(f.Header(), d.Off))
+	case errors.Is(err, blocks.ErrOtherSum):
 		return fmt.Errorf("archive: %w, or it reads differently each time", ErrChanged)
 	}
 	return err
@@ -168,38 +171,6 @@ func notReadBack(ctx context.Context, err error) error {
 		return err
 	}
 	return fmt.Errorf("archive: the archive does not read back as it was written: %v", err)
-}
-
-var errDiffers = errors.New("differs")
-
-// imageComparer compares written bytes with a source.
-type imageComparer struct {
-	r       io.ReaderAt
-	off     int64 // offset of the next byte, or of the first difference
-	differs bool
-	buf     []byte
-}
-
-func (c *imageComparer) Write(p []byte) (int, error) {
-	if cap(c.buf) < len(p) {
-		c.buf = make([]byte, len(p))
-	}
-	b := c.buf[:len(p)]
-	n, err := c.r.ReadAt(b, c.off)
-	if n < len(p) && err != nil && err != io.EOF {
-		return 0, err
-	}
-	if n == len(p) && bytes.Equal(p, b) { // compares many bytes at once
-		c.off += int64(n)
-		return n, nil
-	}
-	i := 0
-	for i < n && p[i] == b[i] {
-		i++
-	}
-	c.off += int64(i)
-	c.differs = true
-	return i, errDiffers
 }
 
 // whereIs names the content at a byte of an image.

@@ -228,11 +228,37 @@ func TestPasses(t *testing.T) {
 			require.NoError(t, r.Copy(context.Background(), &b, &blocks.CopyOptions{Memory: memory, Workers: 3, Progress: func(n int64) { done = n }}))
 			require.True(t, bytes.Equal(image, b.Bytes()), name)
 			require.Equal(t, int64(len(image)), done)
+			checkCompare(t, r, image, &blocks.CopyOptions{Memory: memory, Workers: 3})
 		}
 	}
 	r := open(t, pack(t, classicFiles(t)["cdf2_climate.nc"], &WriteOptions{Zarr: ZarrAlways, Block: 4096}))
 	require.Greater(t, len(r.Passes(1)), 3)
 	require.Len(t, r.Passes(DefaultMemory), 1)
+}
+
+// checkCompare compares an archive with its image, with images that differ and with a
+// shorter one.
+func checkCompare(t *testing.T, r *blocks.Reader, image []byte, o *blocks.CopyOptions) {
+	done := int64(0)
+	o.Progress = func(n int64) { done = n }
+	for _, sum := range []bool{false, true} {
+		require.NoError(t, r.Compare(t.Context(), bytes.NewReader(image), sum, o))
+		require.Equal(t, int64(len(image)), done)
+	}
+	var d *blocks.Difference
+	bad := bytes.Clone(image)
+	for i := len(bad) - 1; i >= 0; i -= 1 + len(bad)/5 {
+		bad[i] ^= 4
+		require.ErrorAs(t, r.Compare(t.Context(), bytes.NewReader(bad), false, o), &d)
+		require.EqualValues(t, i, d.Off)
+	}
+	require.ErrorAs(t, r.Compare(t.Context(), bytes.NewReader(image[:len(image)-3]), true, o), &d)
+	require.EqualValues(t, len(image)-3, d.Off)
+	right := r.Man.SHA256
+	r.Man.SHA256 = "0"
+	require.ErrorIs(t, r.Compare(t.Context(), bytes.NewReader(image), true, o), blocks.ErrOtherSum)
+	require.NoError(t, r.Compare(t.Context(), bytes.NewReader(image), false, o))
+	r.Man.SHA256 = right
 }
 
 // encodePlan encodes a plan as JSON.

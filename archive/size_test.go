@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"runtime"
 	"strconv"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -33,7 +34,7 @@ func (z *zeros) ReadAt(p []byte, off int64) (int, error) {
 	if off < int64(len(z.head)) {
 		copy(p[:n], z.head[off:])
 	}
-	z.read += int64(n)
+	atomic.AddInt64(&z.read, int64(n)) // several goroutines compare
 	if n < len(p) {
 		return n, io.EOF
 	}

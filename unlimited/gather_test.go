@@ -116,7 +116,7 @@ func TestGatherErrors(t *testing.T) {
 	}
 }
 
-// TestScatter assembles windows of the image from pieces of raw.
+// TestScatter assembles windows of the image from pieces of raw, and compares them.
 func TestScatter(t *testing.T) {
 	image := noise(1000, 5)
 	for name, segs := range layouts {
@@ -138,6 +138,17 @@ func TestScatter(t *testing.T) {
 					got := make([]byte, len(want))
 					require.NoError(t, l.Scatter(got, off, all, at))
 					require.True(t, bytes.Equal(want, got), "%s: [%d, +%d)", name, off, window)
+					differs, err := l.Difference(got, off, all, at)
+					require.NoError(t, err)
+					require.EqualValues(t, -1, differs)
+					for i := 0; i < len(got); i += 11 {
+						got[i] ^= 1
+						got[len(got)-1] ^= 2 // a later one
+						differs, err = l.Difference(got, off, all, at)
+						require.NoError(t, err)
+						require.Equal(t, off+int64(i), differs)
+						copy(got, want)
+					}
 				}
 			}
 			// In two passes, one segment and all others.
@@ -154,7 +165,10 @@ func TestScatter(t *testing.T) {
 			}
 		}
 		boom := errors.New("failed on purpose")
-		require.ErrorIs(t, l.Scatter(make([]byte, 10), 0, all, func(int64) (int64, []byte, error) { return 0, nil, boom }), boom)
+		fail := func(int64) (int64, []byte, error) { return 0, nil, boom }
+		require.ErrorIs(t, l.Scatter(make([]byte, 10), 0, all, fail), boom)
+		_, err = l.Difference(make([]byte, 10), 0, all, fail)
+		require.ErrorIs(t, err, boom)
 	}
 }
 

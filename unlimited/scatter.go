@@ -1,33 +1,68 @@
 package unlimited
 
+import "bytes"
+
 // span is a piece of raw that begins at lo.
 type span struct {
 	lo   int64
 	data []byte
 }
 
-// Scatter fills dst with the image bytes from off on. at returns a piece of raw that has
-// the byte raw: data[0] is byte lo. Scatter asks for pieces in increasing order within
-// each segment, and keeps one for each. Bytes of segments without want stay as they are;
-// the last element of want is for the rest.
-func (l *Layout) Scatter(dst []byte, off int64, want []bool, at func(raw int64) (lo int64, data []byte, err error)) error {
+// Pieces returns a piece of raw that has the byte raw: data[0] is byte lo.
+type Pieces func(raw int64) (lo int64, data []byte, err error)
+
+// Scatter fills dst with the image bytes from off on. It asks for pieces in increasing order
+// within each segment, and keeps one for each. Bytes of segments without want stay as they
+// are; the last element of want is for the rest.
+func (l *Layout) Scatter(dst []byte, off int64, want []bool, at Pieces) error {
+	return l.eachPiece(off, int64(len(dst)), want, at, func(i int64, piece []byte) bool {
+		copy(dst[i:], piece)
+		return true
+	})
+}
+
+// Difference compares image, the bytes from off on, with the pieces that Scatter would copy.
+// It returns the image offset of the first byte that differs, or -1.
+func (l *Layout) Difference(image []byte, off int64, want []bool, at Pieces) (int64, error) {
+	first := int64(-1)
+	err := l.eachPiece(off, int64(len(image)), want, at, func(i int64, piece []byte) bool {
+		part := image[i:][:len(piece)]
+		if bytes.Equal(part, piece) {
+			return true
+		}
+		k := 0
+		for part[k] == piece[k] {
+			k++
+		}
+		first = off + i + int64(k)
+		return false
+	})
+	return first, err
+}
+
+// eachPiece calls visit with the pieces of the n image bytes from off on, in image order, and
+// with their places from off on, until it returns false.
+func (l *Layout) eachPiece(off, n int64, want []bool, at Pieces, visit func(i int64, piece []byte) bool) error {
 	last := make([]span, len(l.segs)+1)
 	var err error
-	l.ImageRuns(off, off+int64(len(dst)), func(r Run) bool {
+	l.ImageRuns(off, off+n, func(r Run) bool {
 		if !want[r.Seg] {
 			return true
 		}
-		out := dst[r.ImageOff-off:][:r.Len]
-		for raw := r.RawOff; len(out) > 0; {
+		for i, end := r.ImageOff-off, r.ImageOff-off+r.Len; i < end; {
+			raw := r.RawOff + i - (r.ImageOff - off)
 			s := &last[r.Seg]
 			if raw < s.lo || raw >= s.lo+int64(len(s.data)) {
 				if s.lo, s.data, err = at(raw); err != nil {
 					return false
 				}
 			}
-			n := copy(out, s.data[raw-s.lo:])
-			out = out[n:]
-			raw += int64(n)
+			piece := s.data[raw-s.lo:]
+			piece = piece[:min(end-i, int64(len(piece)))]
+			if !visit(i, piece) {
+				return false
+			}
+			i += int64(len(piece))
 		}
 		return true
 	})

@@ -17,10 +17,12 @@ const imageWindow = 4 << 20
 // windows recycles the windows of short images.
 var windows = sync.Pool{New: func() any { return new([]byte) }}
 
-// assemble assembles the image window by window on several goroutines, and passes the
-// windows to sink in order. Bytes of segments that are not in the pass are undefined.
-// sink must not keep the slice.
-func (a *Reader) assemble(ctx context.Context, pass []bool, workers int, sink func(off int64, p []byte) error) error {
+// fillFunc makes the window of the image from byte off on, from the pieces of a pass.
+type fillFunc func(ctx context.Context, off int64, buf []byte, pieces unlimited.Pieces) error
+
+// assemble makes the image window by window on several goroutines with fill, and passes the
+// windows to sink in order. sink must not keep the slice.
+func (a *Reader) assemble(ctx context.Context, pass []bool, workers int, fill fillFunc, sink func(off int64, p []byte) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	store := &blockStore{a: a, read: a.ReadBlock, window: imageWindow, blocks: map[int64][]byte{}, byWindow: map[int64][]int64{}}
@@ -34,7 +36,7 @@ func (a *Reader) assemble(ctx context.Context, pass []bool, workers int, sink fu
 		buf := windows.Get().(*[]byte)
 		defer windows.Put(buf)
 		*buf = slices.Grow((*buf)[:0], int(a.L.Image.Size))[:a.L.Image.Size]
-		err := a.fillWindow(ctx, store, pass, 0, *buf)
+		err := fill(ctx, 0, *buf, store.pieces(ctx))
 		if err == nil {
 			err = sink(0, *buf)
 		}
@@ -53,7 +55,7 @@ func (a *Reader) assemble(ctx context.Context, pass []bool, workers int, sink fu
 	for range workers {
 		wg.Go(func() {
 			for w := range work {
-				w.done <- a.fillWindow(ctx, store, pass, w.n*imageWindow, w.buf)
+				w.done <- fill(ctx, w.n*imageWindow, w.buf, store.pieces(ctx))
 			}
 		})
 	}
@@ -103,9 +105,12 @@ func (a *Reader) assemble(ctx context.Context, pass []bool, workers int, sink fu
 	return failed
 }
 
-// fillWindow copies the runs of the image bytes [off, off+len(buf)).
-func (a *Reader) fillWindow(ctx context.Context, store *blockStore, pass []bool, off int64, buf []byte) error {
-	return a.L.Perm.Scatter(buf, off, pass, func(raw int64) (int64, []byte, error) { return store.get(ctx, raw) })
+// scatter returns a fillFunc that copies the pieces. Bytes of segments that are not in the
+// pass are undefined.
+func (a *Reader) scatter(pass []bool) fillFunc {
+	return func(_ context.Context, off int64, buf []byte, pieces unlimited.Pieces) error {
+		return a.L.Perm.Scatter(buf, off, pass, pieces)
+	}
 }
 
 // blockStore holds the blocks that active windows need, each decoded once.
@@ -118,6 +123,11 @@ type blockStore struct {
 	blocks   map[int64][]byte  // decoded blocks by their number
 	byWindow map[int64][]int64 // blocks by the last window that needs them
 	pool     ioat.Buffers
+}
+
+// pieces returns the blocks as pieces of raw.
+func (s *blockStore) pieces(ctx context.Context) unlimited.Pieces {
+	return func(raw int64) (int64, []byte, error) { return s.get(ctx, raw) }
 }
 
 // get returns the block that holds raw byte off, and its raw offset. It decodes the

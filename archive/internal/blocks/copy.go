@@ -4,13 +4,16 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"os"
 	"runtime"
 
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
 	"github.com/cdfz-format/cdfz/internal/ioat"
+	"github.com/cdfz-format/cdfz/unlimited"
 )
 
 // CopyOptions control Reader.Copy. Nil and the zero value mean the defaults.
@@ -62,8 +65,8 @@ func (h *hashingWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (a *Reader) copyImage(ctx context.Context, w io.Writer, o *CopyOptions) error {
-	var c CopyOptions
+// complete sets defaults.
+func (a *Reader) complete(o *CopyOptions) (c CopyOptions) {
 	if o != nil {
 		c = *o
 	}
@@ -75,10 +78,15 @@ func (a *Reader) copyImage(ctx context.Context, w io.Writer, o *CopyOptions) err
 	}
 	// Blocks that are large for the memory are decoded by fewer goroutines.
 	c.Workers = int(min(int64(c.Workers), max(1, c.Memory/(decodeCost*a.L.MaxBlockLen()))))
+	return c
+}
+
+func (a *Reader) copyImage(ctx context.Context, w io.Writer, o *CopyOptions) error {
+	c := a.complete(o)
 	passes := a.Passes(c.Memory)
 	if len(passes) == 1 {
 		done := int64(0)
-		return a.assemble(ctx, passes[0], c.Workers, func(_ int64, p []byte) error {
+		return a.assemble(ctx, passes[0], c.Workers, a.scatter(passes[0]), func(_ int64, p []byte) error {
 			if _, err := w.Write(p); err != nil {
 				return err
 			}
@@ -98,7 +106,7 @@ func (a *Reader) copyImage(ctx context.Context, w io.Writer, o *CopyOptions) err
 	defer tmp.Close()
 	os.Remove(tmp.Name())
 	for i, pass := range passes {
-		err := a.assemble(ctx, pass, c.Workers, func(off int64, p []byte) error {
+		err := a.assemble(ctx, pass, c.Workers, a.scatter(pass), func(off int64, p []byte) error {
 			if i > 0 {
 				return a.overlay(tmp, pass, off, p)
 			}
@@ -126,6 +134,75 @@ func (a *Reader) copyImage(ctx context.Context, w io.Writer, o *CopyOptions) err
 		}
 	}
 	return nil
+}
+
+// Difference is the error of Compare for a source that differs, first at byte Off.
+type Difference struct{ Off int64 }
+
+func (e *Difference) Error() string { return fmt.Sprintf("the image differs at byte %d", e.Off) }
+
+// ErrOtherSum is the error of Compare for a source that is the same, but does not have the
+// SHA-256 in the archive.
+var ErrOtherSum = errors.New("the source has another SHA-256")
+
+// Compare compares the image with a source byte by byte. It reads the source on several
+// goroutines, where it decodes the blocks, once for each part of the segments that fits the
+// memory. If sum is set, it also checks the SHA-256 of the source.
+func (a *Reader) Compare(ctx context.Context, source io.ReaderAt, sum bool, o *CopyOptions) error {
+	c := a.complete(o)
+	source = ioat.Bind(ctx, source)
+	passes := a.Passes(c.Memory)
+	var first *Difference
+	var hash hash.Hash
+	if sum {
+		hash = sha256.New()
+	}
+	for i, pass := range passes {
+		done := int64(0)
+		err := a.assemble(ctx, pass, c.Workers, a.compared(pass, source), func(_ int64, p []byte) error {
+			if i == 0 && hash != nil {
+				hash.Write(p)
+			}
+			if done += int64(len(p)); c.Progress != nil && i == len(passes)-1 {
+				c.Progress(done)
+			}
+			return nil
+		})
+		var d *Difference
+		if err != nil && !errors.As(err, &d) {
+			return err
+		}
+		if d != nil && (first == nil || d.Off < first.Off) {
+			first = d
+		}
+	}
+	switch {
+	case first != nil:
+		return first
+	case hash != nil && hex.EncodeToString(hash.Sum(nil)) != a.Man.SHA256:
+		return ErrOtherSum
+	}
+	return nil
+}
+
+// compared returns a fillFunc that reads a source and compares it.
+func (a *Reader) compared(pass []bool, source io.ReaderAt) fillFunc {
+	return func(_ context.Context, off int64, buf []byte, pieces unlimited.Pieces) error {
+		n, err := source.ReadAt(buf, off)
+		if n < len(buf) && err != nil && err != io.EOF {
+			return err
+		}
+		at, err := a.L.Perm.Difference(buf[:n], off, pass, pieces)
+		switch {
+		case err != nil:
+			return err
+		case at >= 0:
+			return &Difference{at}
+		case n < len(buf):
+			return &Difference{off + int64(n)} // the source is shorter
+		}
+		return nil
+	}
 }
 
 // overlay writes the runs of a pass into the file.

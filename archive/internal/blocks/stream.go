@@ -95,7 +95,7 @@ func (s *Stream) ReadAt(p []byte, off int64) (int, error) {
 	if !s.begin(from, to) {
 		return s.a.ReadImage(s.ctx, p, off)
 	}
-	err := s.a.L.Perm.Scatter(have, off, s.all, func(raw int64) (int64, []byte, error) { return s.store.get(s.ctx, raw) })
+	err := s.a.L.Perm.Scatter(have, off, s.all, s.store.pieces(s.ctx))
 	s.end(from, to)
 	switch {
 	case err != nil:

@@ -34,6 +34,10 @@ type Sweep struct {
 	l    *format.Resolved
 	next int64 // first byte not yet hashed
 
+	// Again is set when bytes are read that were hashed before. The blocks may then have other
+	// bytes, if the image reads differently each time.
+	Again bool
+
 	tail *unlimited.Tail // bytes of pools and rest so far; nil: they are not kept
 
 	buf  []byte        // to be filled
@@ -89,6 +93,7 @@ func (s *Sweep) ReadAt(p []byte, off int64) (int, error) {
 	if err := s.to(off); err != nil {
 		return 0, err
 	}
+	s.Again = s.Again || off < s.next
 	n, err := s.r.ReadAt(p, off)
 	if end := off + int64(n); end > s.next {
 		at := s.next
