@@ -44,10 +44,10 @@ type FileOptions struct {
 // disk or not at all.
 //
 // The archive is read back and compared byte by byte with the image. For this, the image is
-// read again on several goroutines, once more for each further pass of CopyOptions.Memory, and
-// rounded if the options ask for it. If they differ, the error names the first byte that
-// differs, or is ErrChanged if the image reads differently each time. An image of 8 MiB or more
-// at a URL is not downloaded twice: instead, the SHA-256 of the bytes that Write read is
+// read again on several goroutines, more than once if WriteOptions.Memory is too small for one
+// pass, and rounded if the options ask for it. If they differ, the error names the first byte
+// that differs, or is ErrChanged if the image reads differently each time. An image of 8 MiB or
+// more at a URL is not downloaded twice: instead, the SHA-256 of the bytes that Write read is
 // compared.
 func WriteFile(ctx context.Context, name string, image io.ReaderAt, size int64, opts *WriteOptions, file *FileOptions) (*Result, error) {
 	t, o, err := create(name, file, 0)
