@@ -162,16 +162,19 @@ func (m *Model) token(c *arith.Coder, length, dist, recent int) (int, int, int) 
 	isRecent := c.Bit(&m.isRecent[m.history], min(recent, 1))
 	if isRecent != 0 {
 		recent = c.Tree(m.which[:], 2, recent-1) + 1
-		length = int(m.lens[1].code(c, uint32(length), nil))
+		length = number(m.lens[1].code(c, uint32(length), nil))
 		m.history = 2
 		return length, dist, recent
 	}
-	length = int(m.lens[0].code(c, uint32(length-minRepeat+1), nil)) + minRepeat - 1
+	length = number(m.lens[0].code(c, uint32(length-minRepeat+1), nil)) + minRepeat - 1
 	k := min(length-minRepeat, 3)
-	dist = int(m.dist[k].code(c, uint32(dist), m.aligned[:8]))
+	dist = number(m.dist[k].code(c, uint32(dist), m.aligned[:8]))
 	m.history = 1
 	return length, dist, 0
 }
+
+// number returns v, or if that is longer than any block, 2^30, which every int can hold.
+func number(v uint32) int { return int(min(v, 1<<30)) }
 
 // recents are the last distances, the latest first. They start with the distances of
 // the neighbours.
