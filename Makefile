@@ -6,7 +6,7 @@ BIN     := bin/cdfz
 HOST    := bin/cdfz-plugin-host
 export CGO_ENABLED ?= 0
 
-.PHONY: build host install wheel test test-corpus test-ncapi race fuzz seeds lint demo bench bench-access bench-filters bench-ratio soak man clean
+.PHONY: build host install wheel test test-corpus test-ncapi race arch fuzz seeds lint demo bench bench-access bench-filters bench-ratio soak man clean
 
 build:
 	$(GO) build -trimpath -o $(BIN) ./cmd/cdfz
@@ -78,6 +78,12 @@ fuzz:
 # Rewrites the seeds of the fuzz targets in testdata/fuzz of each package.
 seeds:
 	$(GO) test -run '^Fuzz' $$(grep -rl --include='*_test.go' cdfz/testdata/seeds . | xargs -n 1 dirname | sort -u) -seeds
+
+# The codec on other processors: with 32 bits, and on arm64, which can fuse floating-point operations.
+arch:
+	.ci/deps arch
+	GOARCH=386 $(GO) test -short ./lorenz/...
+	GOARCH=arm64 $(GO) test -exec qemu-aarch64-static ./lorenz -run 'Vectors|SpecialFloats|Transforms'
 
 lint:
 	.ci/lint
