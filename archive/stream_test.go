@@ -181,7 +181,7 @@ func TestStreamLend(t *testing.T) {
 	require.Greater(t, lent, other)
 	size := int64(len(image))
 	for _, r := range [][2]int64{{-1, 5}, {0, 100}, {size - 5, 6}, {size, 1}, {size - 5, 0}, {size - 5, -1}} {
-		slices, _ := s.Lend(r[0], r[1]) // the second one lies far behind the stream
+		slices, _ := s.Lend(r[0], r[1]) // the stream has passed the second one long ago
 		require.Nil(t, slices, r)
 	}
 	s.Close()

@@ -36,37 +36,25 @@ func WriteParquet(ctx context.Context, dir string, f *archive.File, url string, 
 		return nil, err
 	}
 	may := func(dir string) bool { return overwrite && isReferences(dir) }
-	if _, err := atomicfile.CheckFolder(dir, may); err != nil {
-		return nil, err
-	}
-	folder, err := atomicfile.CreateFolder(dir)
+	var res *Result
+	err = atomicfile.WriteFolder(dir, may, func(root *os.Root) error {
+		w := &records{root: root, url: url}
+		if err := w.metadata(z); err != nil {
+			return err
+		}
+		if res, err = walk(ctx, f, z, w); err != nil {
+			return err
+		}
+		if err := w.flush(); err != nil {
+			return err
+		}
+		res.Size = w.size
+		return nil
+	})
 	if err != nil {
 		return nil, err
 	}
-	defer folder.Close()
-	root, err := os.OpenRoot(folder.Dir())
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	w := &records{root: root, url: url}
-	if err := w.metadata(z); err != nil {
-		return nil, err
-	}
-	res, err := walk(ctx, f, z, w)
-	if err != nil {
-		return nil, err
-	}
-	if err := w.flush(); err != nil {
-		return nil, err
-	}
-	res.Size = w.size
-	// A killed program's folder may be back in its place since the first look.
-	replaces, err := atomicfile.CheckFolder(dir, may)
-	if err != nil {
-		return nil, err
-	}
-	return res, folder.Commit(replaces)
+	return res, nil
 }
 
 // records writes the files of references, one after the other.

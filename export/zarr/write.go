@@ -105,20 +105,7 @@ func Write(ctx context.Context, dir string, f *archive.File, o *Options) (*Resul
 		return nil, err
 	}
 	may := func(dir string) bool { return o.Overwrite && isStore(dir) }
-	if _, err := atomicfile.CheckFolder(dir, may); err != nil {
-		return nil, err
-	}
-	folder, err := atomicfile.CreateFolder(dir)
-	if err != nil {
-		return nil, err
-	}
-	defer folder.Close()
-	root, err := os.OpenRoot(folder.Dir())
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	w := &writer{root: root, version: version, o: o, arrays: map[string]*archive.Chunks{}}
+	w := &writer{version: version, o: o, arrays: map[string]*archive.Chunks{}}
 	have := map[int]bool{}
 	for path, c := range z.Arrays() {
 		if version == 3 && path == newMetadata { // a file of the store has that name
@@ -132,15 +119,14 @@ func Write(ctx context.Context, dir string, f *archive.File, o *Options) (*Resul
 			w.res.Missing = append(w.res.Missing, i)
 		}
 	}
-	if err := w.all(ctx, z); err != nil {
-		return nil, err
-	}
-	// A killed program's store may be back in its place since the first look.
-	replaces, err := atomicfile.CheckFolder(dir, may)
+	err = atomicfile.WriteFolder(dir, may, func(root *os.Root) error {
+		w.root = root
+		return w.all(ctx, z)
+	})
 	if err != nil {
 		return nil, err
 	}
-	return &w.res, folder.Commit(replaces)
+	return &w.res, nil
 }
 
 // writer writes the files of a store.

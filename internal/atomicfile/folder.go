@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// Folder is a folder that appears complete or not at all. Until Commit it is inside a
+// hiddenFolder is a folder that appears complete or not at all. Until Commit it is inside a
 // hidden folder beside its place, which is locked. A later program for the same place
 // removes the hidden folders of those that were killed.
-type Folder struct {
+type hiddenFolder struct {
 	path, hidden string
 	lock         *os.File
 	keep         bool // hidden holds the only copy of the folder to replace
@@ -25,9 +25,9 @@ const (
 	folderLock = "lock"
 )
 
-// CheckFolder reports whether a new folder at path would replace another one. The error is
+// checkFolder reports whether a new folder at path would replace another one. The error is
 // fs.ErrExist if something is there that may does not allow to be replaced.
-func CheckFolder(path string, may func(path string) bool) (replaces bool, err error) {
+func checkFolder(path string, may func(path string) bool) (replaces bool, err error) {
 	switch _, err := os.Lstat(path); {
 	case errors.Is(err, fs.ErrNotExist):
 		return false, nil
@@ -39,13 +39,41 @@ func CheckFolder(path string, may func(path string) bool) (replaces bool, err er
 	return true, nil
 }
 
-// CreateFolder begins a folder at path. The caller must call Close.
-func CreateFolder(path string) (*Folder, error) {
+// WriteFolder makes a folder at path, which appears complete and on disk or not at all. write
+// puts files into it; its error is returned. The error is fs.ErrExist if something is at path
+// that may does not allow to be replaced.
+func WriteFolder(path string, may func(path string) bool, write func(root *os.Root) error) error {
+	if _, err := checkFolder(path, may); err != nil {
+		return err
+	}
+	f, err := createFolder(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	root, err := os.OpenRoot(f.Dir())
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if err := write(root); err != nil {
+		return err
+	}
+	// A killed program's folder may be back in its place since the first look.
+	replaces, err := checkFolder(path, may)
+	if err != nil {
+		return err
+	}
+	return f.Commit(replaces)
+}
+
+// createFolder begins a folder at path. The caller must call Close.
+func createFolder(path string) (*hiddenFolder, error) {
 	path = filepath.Clean(path)
 	dir, base := filepath.Split(path)
 	restoreFolders(filepath.Clean(dir), base)
 	for range 100 {
-		f := &Folder{path: path, hidden: tmpPath(dir, base)}
+		f := &hiddenFolder{path: path, hidden: tmpPath(dir, base)}
 		err := os.Mkdir(f.hidden, 0o777)
 		if errors.Is(err, fs.ErrExist) {
 			continue
@@ -72,11 +100,11 @@ func CreateFolder(path string) (*Folder, error) {
 }
 
 // Dir returns the folder as long as it is hidden.
-func (f *Folder) Dir() string { return filepath.Join(f.hidden, folderNew) }
+func (f *hiddenFolder) Dir() string { return filepath.Join(f.hidden, folderNew) }
 
 // Commit flushes the files of the folder to disk and renames it to its final name. With
 // replace, it replaces an existing folder of that name.
-func (f *Folder) Commit(replace bool) error {
+func (f *hiddenFolder) Commit(replace bool) error {
 	if err := syncTree(f.Dir()); err != nil {
 		return err
 	}
@@ -100,7 +128,7 @@ func (f *Folder) Commit(replace bool) error {
 
 // Close removes what is hidden, unless a failed Commit left there what it was to replace. The
 // next program for the same place puts that back.
-func (f *Folder) Close() error {
+func (f *hiddenFolder) Close() error {
 	f.lock.Close()
 	if f.keep {
 		return nil

@@ -11,9 +11,9 @@ import (
 )
 
 // folder begins a folder with one file.
-func folder(t *testing.T, path, text string) *Folder {
+func folder(t *testing.T, path, text string) *hiddenFolder {
 	t.Helper()
-	f, err := CreateFolder(path)
+	f, err := createFolder(path)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(f.Dir(), "a"), []byte(text), 0o666))
 	return f
@@ -106,15 +106,15 @@ func TestCheckFolder(t *testing.T) {
 	name := filepath.Join(dir, "x")
 	yes := func(string) bool { return true }
 	no := func(string) bool { return false }
-	replaces, err := CheckFolder(name, yes)
+	replaces, err := checkFolder(name, yes)
 	require.NoError(t, err)
 	require.False(t, replaces)
 	require.NoError(t, os.Mkdir(name, 0o777))
-	replaces, err = CheckFolder(name, yes)
+	replaces, err = checkFolder(name, yes)
 	require.NoError(t, err)
 	require.True(t, replaces)
-	_, err = CheckFolder(name, no)
+	_, err = checkFolder(name, no)
 	require.ErrorIs(t, err, fs.ErrExist)
-	_, err = CheckFolder(filepath.Join(name, "a\x00"), yes)
+	_, err = checkFolder(filepath.Join(name, "a\x00"), yes)
 	require.Error(t, err)
 }

@@ -261,7 +261,7 @@ type Target interface {
 	io.WriterAt
 }
 
-// Target returns the file behind the sink, nil for standard output.
+// Target returns the file that the sink writes, nil for standard output.
 func (s *Sink) Target() Target {
 	switch {
 	case s.file != nil:

@@ -53,7 +53,7 @@ the contents of the Zarr view of an archive.
 
 --refs json and --refs parquet write references instead, with which fsspec, xarray and zarr
 read the archive itself, at its path or at --url. They need the Python package cdfz for
-blocks of lorenz. With parquet, OUT is a folder of which readers load only what they need.
+blocks of lorenz. With parquet, OUT is a folder, and readers load only some of its files.
 
 Most programs that read netCDF-4 also read the original, which cdfz restore makes.`,
 		Example: cli.Examples(
