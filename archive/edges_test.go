@@ -46,7 +46,7 @@ var edges = map[string][]string{
 	"filters/internal/transpose":   {"filters/internal/kernels"},
 	"filters/internal/zstd":        {"filters/internal/wire"},
 	"lorenz/internal/kernels/gen":  {}, // a nested module, which writes the assembly
-	"lorenz":                       {"lorenz/internal/adaptive", "lorenz/internal/bytecoder", "lorenz/internal/dictionary", "lorenz/internal/divisors", "lorenz/internal/entropy", "lorenz/internal/kernels", "lorenz/internal/masks", "lorenz/internal/parts", "lorenz/internal/references", "lorenz/internal/repeats", "lorenz/internal/text"},
+	"lorenz":                       {"lorenz/internal/adaptive", "lorenz/internal/bytecoder", "lorenz/internal/dictionary", "lorenz/internal/divisors", "lorenz/internal/entropy", "lorenz/internal/kernels", "lorenz/internal/masks", "lorenz/internal/parts", "lorenz/internal/predict", "lorenz/internal/references", "lorenz/internal/repeats", "lorenz/internal/text"},
 	"lorenz/internal/adaptive":     {"lorenz/internal/arith", "lorenz/internal/entropy"},
 	"lorenz/internal/arith":        {},
 	"lorenz/internal/bytecoder":    {"lorenz/internal/arith", "lorenz/internal/entropy"},
@@ -56,6 +56,7 @@ var edges = map[string][]string{
 	"lorenz/internal/kernels":      {},
 	"lorenz/internal/masks":        {"lorenz/internal/entropy", "lorenz/internal/kernels"},
 	"lorenz/internal/parts":        {"lorenz/internal/entropy"},
+	"lorenz/internal/predict":      {"lorenz/internal/entropy", "lorenz/internal/kernels", "lorenz/internal/masks"},
 	"lorenz/internal/references":   {"lorenz/internal/entropy"},
 	"filters/stats":                {"filters"},
 	"lorenz/internal/repeats":      {"lorenz/internal/entropy", "lorenz/internal/kernels"},

@@ -7,6 +7,7 @@ import (
 	"github.com/cdfz-format/cdfz/lorenz/internal/adaptive"
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
 	"github.com/cdfz-format/cdfz/lorenz/internal/masks"
+	"github.com/cdfz-format/cdfz/lorenz/internal/predict"
 )
 
 // adaptiveWriter has the buffers for modeAdaptive.
@@ -82,7 +83,7 @@ func (c *coder[T]) emitAdaptive(s *shape, dst, raw []byte, x *candidate[T], size
 		return dst
 	}
 	a, at := &c.adapt, near(s.dims)
-	cost := func(p predictor, t *trial, weighted int) float64 {
+	cost := func(p predict.Predictor, t *trial, weighted int) float64 {
 		return a.Cost(c.part(s, x, p, t.lo, t.hi), t.spans, at, weighted) * t.weight
 	}
 	other := *x
@@ -97,36 +98,36 @@ func (c *coder[T]) emitAdaptive(s *shape, dst, raw []byte, x *candidate[T], size
 		if (s.small() || !s.sparse(size)) && cost(x.pred, &few, 0) > 8*float64(s.worth(size)) {
 			return dst
 		}
-		return c.write(s, dst, raw, &other, other.pred.layout(s.n), false)
+		return c.write(s, dst, raw, &other, other.pred.Layout(s.n), false)
 	}
 	many := s.trial(a.spans, manyTried, at.North)
 	a.spans = many.spans
 	best := cost(x.pred, &many, 0)
-	try := func(p predictor, weighted int) {
+	try := func(p predict.Predictor, weighted int) {
 		if k := cost(p, &many, weighted); k < best*0.997 {
 			best, other.pred, other.weighted = k, p, weighted
 		}
 	}
 	a.all = a.all[:0]
 	for _, p := range c.probe.candidates(s) {
-		if x.u != nil || !p.isFloat() {
+		if x.u != nil || !p.IsFloat() {
 			a.all = append(a.all, guess{p, cost(p, &few, 0)})
 		}
 	}
 	slices.SortStableFunc(a.all, func(a, b guess) int { return cmp.Compare(a.cost, b.cost) })
 	for _, g := range a.all[:min(4, len(a.all))] {
-		try(g.predictor, 0)
+		try(g.Predictor, 0)
 	}
 	for w := 1; w <= 2; w++ {
 		try(other.pred, w)
-		try(predictor{chain: []int{1}}, w)
+		try(predict.Predictor{Chain: []int{1}}, w)
 	}
 	start := len(dst)
-	dst = c.write(s, dst, raw, &other, other.pred.layout(s.n), false)
+	dst = c.write(s, dst, raw, &other, other.pred.Layout(s.n), false)
 	if s.sparse(size) {
 		mid := len(dst)
 		other.pred, other.weighted = x.pred, 0
-		dst = c.write(s, dst, raw, &other, other.pred.layout(s.n), false)
+		dst = c.write(s, dst, raw, &other, other.pred.Layout(s.n), false)
 		if len(dst)-mid < mid-start {
 			return append(dst[:start], dst[mid:]...)
 		}
@@ -137,14 +138,14 @@ func (c *coder[T]) emitAdaptive(s *shape, dst, raw []byte, x *candidate[T], size
 
 // part returns the residuals of the elements from lo to hi. Those near masked elements
 // are approximate.
-func (c *coder[T]) part(s *shape, x *candidate[T], p predictor, lo, hi int) []T {
-	if p.isFloat() {
+func (c *coder[T]) part(s *shape, x *candidate[T], p predict.Predictor, lo, hi int) []T {
+	if p.IsFloat() {
 		c.diff[0] = entropy.Grow(c.diff[0], hi-lo)
-		floatResiduals(c.diff[0], x.u, p.layout(s.n), p.float, lo)
+		predict.FloatResiduals(c.diff[0], x.u, p.Layout(s.n), p.Float, lo)
 		return c.diff[0]
 	}
 	from := lo
-	for _, d := range p.chain {
+	for _, d := range p.Chain {
 		from -= d
 	}
 	from = max(from, 0)
@@ -156,8 +157,8 @@ func (c *coder[T]) part(s *shape, x *candidate[T], p predictor, lo, hi int) []T 
 		}
 		c.adapt.near.Runs = append(c.adapt.near.Runs, masks.Run{Start: max(r.Start, int32(from)), End: min(r.End, int32(hi))})
 	}
-	fill(x.y, whole(s.n), p.chain, &c.adapt.near)
-	return differentiate(x.y[from:hi], whole(hi-from), p.chain, &c.diff)[lo-from:]
+	predict.Fill(x.y, predict.Whole(s.n), p.Chain, &c.adapt.near)
+	return predict.Differentiate(x.y[from:hi], predict.Whole(hi-from), p.Chain, &c.diff)[lo-from:]
 }
 
 // adapted decodes the residuals of a block in modeAdaptive.
@@ -168,6 +169,6 @@ func adapted[T lane](b *block, m **adaptive.Model[T], y []T) bool {
 	if b.mask.Used {
 		b.mask.FindRuns()
 	}
-	b.spans = spans(b.spans, &b.mask.Mask, 0, b.n)
+	b.spans = spans(b.spans, &b.mask.Mask, 0, b.N)
 	return (*m).Decode(&b.rest, y, b.spans, b.near) && len(b.rest.Buf) == 0
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/cdfz-format/cdfz/lorenz/internal/adaptive"
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
 	"github.com/cdfz-format/cdfz/lorenz/internal/masks"
+	"github.com/cdfz-format/cdfz/lorenz/internal/predict"
 	"github.com/cdfz-format/cdfz/lorenz/internal/repeats"
 )
 
@@ -24,14 +25,12 @@ const (
 // block is a parsed block in modeGroups.
 type block struct {
 	inverse
-	layout
+	predict.Layout
 	size       int
 	wide       bool
 	ranged     bool // ranges can be decoded
 	deep       bool // planes depend on earlier ones
-	isFloat    bool
-	float      floatPredictor
-	chain      []int
+	pred       predict.Predictor
 	transposed int
 	lz         bool
 	tokens     repeats.Tokens
@@ -40,7 +39,7 @@ type block struct {
 	patchAt    []uint64 // elements
 	patches    []byte
 	g          entropy.GroupReader
-	floats     restorer
+	buf        predict.Buffers
 
 	side entropy.Stream
 	nums []uint64
@@ -59,7 +58,7 @@ func (b *block) parse(p *Params, n int, src []byte) bool {
 	t := p.Type
 	r := &entropy.Reader{Buf: src}
 	flags := r.Byte()
-	b.typ, b.size, b.layout = t, t.Size(), whole(n)
+	b.typ, b.size, b.Layout = t, t.Size(), predict.Whole(n)
 	b.kind = r.Byte()
 	b.wide = flags&flagWide != 0
 	specials := int(flags & 3)
@@ -67,8 +66,8 @@ func (b *block) parse(p *Params, n int, src []byte) bool {
 		return false
 	}
 	if flags&flagCells != 0 {
-		b.plane, b.cell = r.Int(n), r.Int(n)
-		if !b.valid() {
+		b.Plane, b.Cell = r.Int(n), r.Int(n)
+		if !b.Valid() {
 			return false
 		}
 	}
@@ -81,14 +80,14 @@ func (b *block) parse(p *Params, n int, src []byte) bool {
 		}
 	}
 	b.lz = flags&flagRepeats != 0
-	b.ranged = !b.lz && b.transposed == 0 && (flags&flagCells != 0 || !b.isFloat && len(b.chain) == 0)
+	b.ranged = !b.lz && b.transposed == 0 && (flags&flagCells != 0 || !b.pred.IsFloat() && len(b.pred.Chain) == 0)
 	if flags&flagCells != 0 && !b.ranged || r.Bad {
 		return false
 	}
 	b.near = near(p.Dims)
 	if b.mode != modeGroups {
 		b.ranged = false
-		if b.lz || b.transposed > 0 || flags&flagCells != 0 && (b.mode == modeReferences || b.cell != b.plane) {
+		if b.lz || b.transposed > 0 || flags&flagCells != 0 && (b.mode == modeReferences || b.Cell != b.Plane) {
 			return false
 		}
 	}
@@ -130,33 +129,12 @@ func (b *block) parse(p *Params, n int, src []byte) bool {
 
 // predictor reads the chain or the float predictor.
 func (b *block) predictor(r *entropy.Reader, flags byte) {
-	b.chain, b.deep = b.chain[:0], false
-	b.isFloat = flags&flagFloat != 0
-	if b.isFloat {
-		b.float = floatPredictor{kind: int(r.Byte()), row: r.Int(b.n)}
-		b.deep = b.float.deep()
-		if b.deep {
-			b.float.plane = r.Int(b.n)
-		}
-		if !b.typ.float() || b.kind != mapOrder || !b.float.valid(b.layout) {
-			r.Bad = true
-		}
-		return
-	}
-	n := int(r.Byte())
-	if n > maxChain {
+	b.pred.Read(r, flags&flagFloat != 0, b.Layout)
+	if r.Bad || b.pred.IsFloat() && (!b.typ.float() || b.kind != mapOrder) {
 		r.Bad = true
 		return
 	}
-	for range n {
-		s := r.Int(b.n)
-		if !b.allows(s) {
-			r.Bad = true
-			return
-		}
-		b.deep = b.deep || b.crosses(s)
-		b.chain = append(b.chain, s)
-	}
+	b.deep = b.pred.Deep(b.Layout)
 }
 
 // numbers reads a stream of count numbers.
@@ -174,23 +152,23 @@ func (b *block) numbers(r *entropy.Reader, dst []uint64, count int) []uint64 {
 // specials reads the mask.
 func (b *block) specials(r *entropy.Reader, n int) {
 	if n == 0 {
-		b.mask = b.masks.None(b.n)
+		b.mask = b.masks.None(b.N)
 		return
 	}
-	m, length := b.masks.Find(r.Buf, n, b.size, b.n)
+	m, length := b.masks.Find(r.Buf, n, b.size, b.N)
 	if m != nil {
 		b.mask = m
 		r.Bytes(length)
 		return
 	}
-	b.mask = b.masks.Next(b.n)
+	b.mask = b.masks.Next(b.N)
 	stored := r.Buf
 	for i := range n {
 		b.mask.Patterns[i] = r.Bytes(b.size)
 	}
-	dist := r.Int(b.n - 1)
-	b.nums = b.numbers(r, b.nums, r.Int(b.n+1))
-	if r.Bad || !b.mask.Set(b.nums, n, dist, b.n) {
+	dist := r.Int(b.N - 1)
+	b.nums = b.numbers(r, b.nums, r.Int(b.N+1))
+	if r.Bad || !b.mask.Set(b.nums, n, dist, b.N) {
 		r.Bad = true
 		return
 	}
@@ -239,12 +217,12 @@ func (b *block) params(r *entropy.Reader) {
 
 // readPatches reads the elements that are stored separately.
 func (b *block) readPatches(r *entropy.Reader) {
-	count := r.Int(b.n)
+	count := r.Int(b.N)
 	b.patchAt = b.numbers(r, b.patchAt, count)
 	at := uint64(0)
 	for i, gap := range b.patchAt {
 		at += gap
-		if gap >= uint64(b.n) || at >= uint64(b.n) || gap == 0 && i > 0 {
+		if gap >= uint64(b.N) || at >= uint64(b.N) || gap == 0 && i > 0 {
 			r.Bad = true
 			return
 		}
@@ -268,7 +246,7 @@ func maxDict(n int) int { return n }
 // readDict reads a dictionary: the number of entries, and the entries as a group
 // stream of differences.
 func (b *block) readDict(r *entropy.Reader) {
-	count := r.Int(maxDict(b.n))
+	count := r.Int(maxDict(b.N))
 	if count == 0 {
 		r.Bad = true
 		return
@@ -297,7 +275,7 @@ func readEntries[T lane](b *block, r *entropy.Reader, count int) {
 		r.Bad = true
 		return
 	}
-	prefixSum(y)
+	predict.PrefixSum(y)
 	y = y[:count]
 	if b.kind == mapMirror {
 		all := make([]T, 0, 2*count)

@@ -9,6 +9,7 @@ import (
 	"github.com/cdfz-format/cdfz/lorenz/internal/kernels"
 	"github.com/cdfz-format/cdfz/lorenz/internal/masks"
 	"github.com/cdfz-format/cdfz/lorenz/internal/parts"
+	"github.com/cdfz-format/cdfz/lorenz/internal/predict"
 	"github.com/cdfz-format/cdfz/lorenz/internal/repeats"
 	"github.com/cdfz-format/cdfz/lorenz/internal/text"
 )
@@ -121,9 +122,9 @@ func check(ok bool) error {
 // groups decodes elements of a block in modeGroups.
 func (d *Decoder) groups(dst []byte, i, j int) bool {
 	b := &d.b
-	w := b.layout.full()
+	w := b.Full()
 	if b.ranged {
-		w = b.window(i, j, b.deep)
+		w = b.Window(i, j, b.deep)
 	}
 	if !d.lanes(&w) {
 		return false
@@ -137,54 +138,45 @@ func (d *Decoder) groups(dst []byte, i, j int) bool {
 }
 
 // lanes decodes a window to y64 or y32. It may add planes to the window.
-func (d *Decoder) lanes(w *window) bool {
+func (d *Decoder) lanes(w *predict.Window) bool {
 	b := &d.b
 	// The planes that are not needed must outweigh the chunks that each column has apart.
-	if w.columns() > 1 && (b.n/b.plane-w.planes())*w.width < w.columns()*entropy.ChunkSyms {
-		w.p0, w.p1 = 0, b.n/b.plane
+	if w.Columns() > 1 && (b.N/b.Plane-w.Planes())*w.Width < w.Columns()*entropy.ChunkSyms {
+		w.P0, w.P1 = 0, b.N/b.Plane
 	}
 	if b.wide {
-		d.y64 = entropy.Grow(d.y64, w.len()+masks.Slack)
+		d.y64 = entropy.Grow(d.y64, w.Len()+masks.Slack)
 		if !residuals(b, d.y64, &d.r64, &d.a64, *w) {
 			return false
 		}
-		restore(b, d.y64[:w.len()], *w)
+		predict.Restore(&b.buf, b.pred, d.y64[:w.Len()], *w)
 		return true
 	}
-	d.y32 = entropy.Grow(d.y32, w.len()+masks.Slack)
+	d.y32 = entropy.Grow(d.y32, w.Len()+masks.Slack)
 	if !residuals(b, d.y32, &d.r32, &d.a32, *w) {
 		return false
 	}
-	restore(b, d.y32[:w.len()], *w)
+	predict.Restore(&b.buf, b.pred, d.y32[:w.Len()], *w)
 	return true
-}
-
-// restore turns residuals into lanes, or with a float predictor into bits.
-func restore[T lane](b *block, y []T, w window) {
-	if b.isFloat {
-		restoreFloats(&b.floats, b.float, y, w)
-		return
-	}
-	integrate(y, w, b.chain)
 }
 
 // residuals decodes the residuals of a window to y, which has room for masks.Slack more.
 // tmp and m are buffers.
-func residuals[T lane](b *block, y []T, tmp *[]T, m **adaptive.Model[T], w window) bool {
+func residuals[T lane](b *block, y []T, tmp *[]T, m **adaptive.Model[T], w predict.Window) bool {
 	switch b.mode {
 	case modeAdaptive:
-		return adapted(b, m, y[:w.len()])
+		return adapted(b, m, y[:w.Len()])
 	case modeReferences:
-		return referred(b, y, tmp, w.len())
+		return referred(b, y, tmp, w.Len())
 	}
 	if b.lz || b.transposed > 0 {
-		return reordered(b, y, tmp, w.len())
+		return reordered(b, y, tmp, w.Len())
 	}
 	step := 1
-	if w.allPlanes() {
-		step = w.columns()
+	if w.AllPlanes() {
+		step = w.Columns()
 	}
-	for q := 0; q < w.columns(); q += step {
+	for q := 0; q < w.Columns(); q += step {
 		if !columns(b, y, tmp, w, q, q+step) {
 			return false
 		}
@@ -193,12 +185,12 @@ func residuals[T lane](b *block, y []T, tmp *[]T, m **adaptive.Model[T], w windo
 }
 
 // columns decodes the residuals of columns that are adjacent in the block.
-func columns[T lane](b *block, y []T, tmp *[]T, w window, q0, q1 int) bool {
-	start, _ := w.column(q0)
-	last, width := w.column(q1 - 1)
-	lo := b.rank(w.start/w.cell+q0, w.p0)
+func columns[T lane](b *block, y []T, tmp *[]T, w predict.Window, q0, q1 int) bool {
+	start, _ := w.Column(q0)
+	last, width := w.Column(q1 - 1)
+	lo := b.rank(w.Start/w.Cell+q0, w.P0)
 	if !b.mask.Used {
-		hi := lo + last - start + w.planes()*width
+		hi := lo + last - start + w.Planes()*width
 		a, z := lo/entropy.GroupLen, (hi+entropy.GroupLen-1)/entropy.GroupLen
 		if lo%entropy.GroupLen == 0 && len(y)-start >= (z-a)*entropy.GroupLen {
 			return entropy.DecodeGroups(&b.g, y[start:], a, z)
@@ -211,53 +203,32 @@ func columns[T lane](b *block, y []T, tmp *[]T, w window, q0, q1 int) bool {
 		return true
 	}
 	hi := lo
-	b.eachPiece(w, q0, q1, func(e, _, n int) { hi += b.mask.Rank(e+n) - b.mask.Rank(e) })
+	w.EachPiece(q0, q1, func(e, _, n int) { hi += b.mask.Rank(e+n) - b.mask.Rank(e) })
 	a, z := lo/entropy.GroupLen, (hi+entropy.GroupLen-1)/entropy.GroupLen
 	*tmp = entropy.Grow(*tmp, (z-a)*entropy.GroupLen)
 	if !entropy.DecodeGroups(&b.g, *tmp, a, z) {
 		return false
 	}
 	res := (*tmp)[lo-a*entropy.GroupLen:]
-	b.eachPiece(w, q0, q1, func(e, at, n int) {
+	w.EachPiece(q0, q1, func(e, at, n int) {
 		masks.Expand(b.mask, y[at:], n, res, e)
 		res = res[b.mask.Rank(e+n)-b.mask.Rank(e):]
 	})
 	return true
 }
 
-// eachPiece visits runs of elements that are adjacent in the block and in the columns [q0, q1) of
-// a window: the first element, its place in the window, and how many.
-func (b *block) eachPiece(w window, q0, q1 int, visit func(e, at, n int)) {
-	if w.columns() == 1 && w.width == w.plane { // planes are adjacent
-		visit(w.p0*w.plane, 0, w.len())
-		return
-	}
-	if w.planes() == 1 {
-		start, _ := w.column(q0)
-		last, width := w.column(q1 - 1)
-		visit(w.p0*w.plane+w.start+start, start, last+width-start)
-		return
-	}
-	for q := q0; q < q1; q++ {
-		start, width := w.column(q)
-		for p := w.p0; p < w.p1; p++ {
-			visit(p*w.plane+w.start+q*w.cell, start+(p-w.p0)*width, width)
-		}
-	}
-}
-
 // rank returns how many unmasked elements are before cell q of plane p in the order of the
 // residuals: the cells before q of all planes, and cell q of the planes before p.
 func (b *block) rank(q, p int) int {
-	c := q * b.cell
-	width := min(b.cell, b.plane-c)
+	c := q * b.Cell
+	width := min(b.Cell, b.Plane-c)
 	if !b.mask.Used {
-		return c*(b.n/b.plane) + p*width
+		return c*(b.N/b.Plane) + p*width
 	}
 	sum := 0
-	for at := 0; at < b.n; at += b.plane {
+	for at := 0; at < b.N; at += b.Plane {
 		sum += b.mask.Rank(at+c) - b.mask.Rank(at)
-		if at < p*b.plane {
+		if at < p*b.Plane {
 			sum += b.mask.Rank(at+c+width) - b.mask.Rank(at+c)
 		}
 	}
@@ -296,8 +267,8 @@ func transposeBack[T lane](dst, src []T, s int) {
 }
 
 // place writes the elements [i, j) of a window.
-func place[T lane](b *block, dst []byte, y []T, w window, i, j int) {
-	b.eachPiece(w, 0, w.columns(), func(e, at, n int) {
+func place[T lane](b *block, dst []byte, y []T, w predict.Window, i, j int) {
+	w.EachPiece(0, w.Columns(), func(e, at, n int) {
 		from, to := max(e, i), min(e+n, j)
 		if from < to {
 			put(b, dst[(from-i)*b.size:(to-i)*b.size], y[at+from-e:at+to-e])
@@ -311,13 +282,13 @@ func place[T lane](b *block, dst []byte, y []T, w window, i, j int) {
 func put[T lane](b *block, dst []byte, y []T) {
 	switch y := any(y).(type) {
 	case []uint32:
-		if b.isFloat {
+		if b.pred.IsFloat() {
 			putBits32(dst, y)
 			return
 		}
 		b.put32(dst, y)
 	case []uint64:
-		if b.isFloat {
+		if b.pred.IsFloat() {
 			putBits64(dst, y)
 			return
 		}

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
+	"github.com/cdfz-format/cdfz/lorenz/internal/predict"
 	"github.com/cdfz-format/cdfz/lorenz/internal/repeats"
 )
 
@@ -55,17 +56,17 @@ func (c *coder[T]) emitTransposed(s *shape, dst, raw []byte, x *candidate[T]) []
 	if st := strides(s.dims); len(st) > 1 && st[1] <= 64 {
 		narrow = st[1]
 	}
-	if narrow == 0 || s.lacks(Transposition) || s.specials > 0 || s.n < 256 || x.pred.layout(s.n) != whole(s.n) {
+	if narrow == 0 || s.lacks(Transposition) || s.specials > 0 || s.n < 256 || x.pred.Layout(s.n) != predict.Whole(s.n) {
 		return dst
 	}
-	r := c.residuals(s, x, whole(s.n))
+	r := c.residuals(s, x, predict.Whole(s.n))
 	plain := costOf(r)
 	c.lits = transpose(entropy.Grow(c.lits, len(r)), r, narrow)
 	if costOf(c.lits) > plain-plain/16 {
 		return dst
 	}
 	x.transposed = narrow
-	dst = c.write(s, dst, raw, x, whole(s.n), false)
+	dst = c.write(s, dst, raw, x, predict.Whole(s.n), false)
 	x.transposed = 0
 	return dst
 }
@@ -93,7 +94,7 @@ func costOf[T lane](r []T) int {
 // emitRanged appends a block whose ranges can be decoded, unless that costs too
 // much.
 func (c *coder[T]) emitRanged(s *shape, dst, raw []byte, x *candidate[T]) []byte {
-	base := x.pred.layout(s.n)
+	base := x.pred.Layout(s.n)
 	l := base
 	c.probe.y, c.probe.bits = x.y, x.u
 	for parts := 32; parts >= 4 && !s.lacks(Cells) && !s.small(); parts /= 2 {
@@ -113,24 +114,24 @@ func (c *coder[T]) emitRepeats(s *shape, dst, raw []byte, x *candidate[T]) []byt
 	run := int(min(max(40/max(bits, 0.1), 1), 24))
 	r := c.compact(&s.mask, x.y)
 	type trial struct {
-		pred  predictor
+		pred  predict.Predictor
 		share float64
 		known bool // the cost, as that of x
 	}
 	var trials [3]trial
 	n, share := 0, 0.0
-	try := func(pred predictor, r []T, known bool) {
+	try := func(pred predict.Predictor, r []T, known bool) {
 		k := min(repeats.Recurring(&c.find, r, run), 1)
 		trials[n] = trial{pred, k, known}
 		n++
 		share = max(share, k)
 	}
-	try(predictor{}, r, false)
+	try(predict.Predictor{}, r, false)
 	c.diff[0] = entropy.Grow(c.diff[0], len(r))
-	subStride(c.diff[0], r, 1)
-	try(predictor{chain: []int{1}}, c.diff[0], false)
+	predict.Subtract(c.diff[0], r, 1)
+	try(predict.Predictor{Chain: []int{1}}, c.diff[0], false)
 	// The residuals of floats recur where the floats do.
-	if l := x.pred.layout(s.n); l == whole(s.n) && (len(x.pred.chain) > 0 || x.pred.isFloat()) &&
+	if l := x.pred.Layout(s.n); l == predict.Whole(s.n) && (len(x.pred.Chain) > 0 || x.pred.IsFloat()) &&
 		(!s.typ.float() || share >= 0.05 || s.level == Max) {
 		try(x.pred, c.residuals(s, x, l), true)
 	}
@@ -141,12 +142,12 @@ func (c *coder[T]) emitRepeats(s *shape, dst, raw []byte, x *candidate[T]) []byt
 	p.y, p.bits = x.y, nil
 	p.sample(p.step(72), &s.mask)
 	params := float64(8 * len(x.params))
-	var best predictor
+	var best predict.Predictor
 	top, rest := 0.0, math.Inf(1)
 	for _, t := range trials[:n] {
 		cost := x.cost - params
 		if !t.known {
-			cost = p.cost(t.pred, whole(s.n))
+			cost = p.cost(t.pred, predict.Whole(s.n))
 		}
 		// Residuals that do not recur cost as much as with this predictor alone.
 		left := (1 - t.share) * cost
@@ -158,16 +159,16 @@ func (c *coder[T]) emitRepeats(s *shape, dst, raw []byte, x *candidate[T]) []byt
 	if rest < x.cost-params {
 		other := *x
 		other.pred = best
-		dst = c.write(s, dst, raw, &other, whole(s.n), true)
+		dst = c.write(s, dst, raw, &other, predict.Whole(s.n), true)
 	}
 	return dst
 }
 
 // cellsFor returns a layout in which a range needs about one of parts parts of the
 // block.
-func cellsFor[T lane](s *shape, x *candidate[T], parts int) layout {
-	l := x.pred.layout(s.n)
-	if s.n < 8192 || !x.pred.isFloat() && len(x.pred.chain) == 0 {
+func cellsFor[T lane](s *shape, x *candidate[T], parts int) predict.Layout {
+	l := x.pred.Layout(s.n)
+	if s.n < 8192 || !x.pred.IsFloat() && len(x.pred.Chain) == 0 {
 		return l
 	}
 	st := strides(s.dims)
@@ -176,17 +177,17 @@ func cellsFor[T lane](s *shape, x *candidate[T], parts int) layout {
 		row = st[1]
 	}
 	deepest := 0 // the largest stride
-	for _, d := range x.pred.chain {
+	for _, d := range x.pred.Chain {
 		deepest = max(deepest, d)
 	}
-	if f := x.pred.float; f.kind != 0 {
-		row, deepest = f.row, f.row
-		if f.deep() {
-			deepest = f.plane
+	if f := x.pred.Float; f.Kind != 0 {
+		row, deepest = f.Row, f.Row
+		if f.Deep() {
+			deepest = f.Plane
 		}
 	}
 	part := (s.n + parts - 1) / parts
-	deep := x.pred.isFloat() && x.pred.float.deep()
+	deep := x.pred.IsFloat() && x.pred.Float.Deep()
 	if !deep && (deepest <= part/4 || !contains(st, deepest)) {
 		// Runs of whole rows, or of whole planes.
 		unit := row
@@ -195,10 +196,10 @@ func cellsFor[T lane](s *shape, x *candidate[T], parts int) layout {
 				unit = d
 			}
 		}
-		if x.pred.isFloat() && unit < row {
+		if x.pred.IsFloat() && unit < row {
 			unit = row
 		}
-		return layout{s.n, s.n, min((part+unit-1)/unit*unit, s.n)}
+		return predict.Layout{N: s.n, Plane: s.n, Cell: min((part+unit-1)/unit*unit, s.n)}
 	}
 	// The same rows of each plane, unless planes are so small that a range would need
 	// all of the streams anyway.
@@ -208,9 +209,9 @@ func cellsFor[T lane](s *shape, x *candidate[T], parts int) layout {
 	}
 	parts = min(parts, 16) // shorter cells make whole blocks slower
 	rows := (plane/row + parts - 1) / parts
-	cells := layout{s.n, plane, rows * row}
-	for _, d := range x.pred.chain {
-		if !cells.allows(d) {
+	cells := predict.Layout{N: s.n, Plane: plane, Cell: rows * row}
+	for _, d := range x.pred.Chain {
+		if !cells.Allows(d) {
 			return l // between rows and planes
 		}
 	}
@@ -248,6 +249,6 @@ func (c *coder[T]) emitReferences(s *shape, dst, raw []byte, x *candidate[T], si
 		return dst
 	}
 	other := *x
-	other.mode, other.pred = modeReferences, predictor{}
-	return c.write(s, dst, raw, &other, whole(s.n), false)
+	other.mode, other.pred = modeReferences, predict.Predictor{}
+	return c.write(s, dst, raw, &other, predict.Whole(s.n), false)
 }

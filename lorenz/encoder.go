@@ -8,6 +8,7 @@ import (
 	"github.com/cdfz-format/cdfz/lorenz/internal/bytecoder"
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
 	"github.com/cdfz-format/cdfz/lorenz/internal/masks"
+	"github.com/cdfz-format/cdfz/lorenz/internal/predict"
 	"github.com/cdfz-format/cdfz/lorenz/internal/references"
 	"github.com/cdfz-format/cdfz/lorenz/internal/repeats"
 	"github.com/cdfz-format/cdfz/lorenz/internal/text"
@@ -160,7 +161,7 @@ type candidate[T lane] struct {
 	patches []int32 // elements that the transform cannot represent
 	y       []T     // lanes, masked ones arbitrary
 	u       []T     // bits of floats for float predictors, or nil
-	pred    predictor
+	pred    predict.Predictor
 	cost    float64 // estimated bits
 
 	transposed int  // the columns of a transposed block
@@ -250,17 +251,17 @@ func (c *coder[T]) emitDictionary(s *shape, dst, raw []byte, narrow *coder[uint3
 }
 
 // costWith returns the estimated bits of a candidate with a predictor.
-func (c *coder[T]) costWith(s *shape, x *candidate[T], pred predictor) float64 {
+func (c *coder[T]) costWith(s *shape, x *candidate[T], pred predict.Predictor) float64 {
 	p := &c.probe
-	p.l, p.y, p.bits, p.typ = whole(s.n), x.y, x.u, s.typ
+	p.l, p.y, p.bits, p.typ = predict.Whole(s.n), x.y, x.u, s.typ
 	p.sample(p.step(160), &s.mask)
-	return p.cost(pred, pred.layout(s.n))
+	return p.cost(pred, pred.Layout(s.n))
 }
 
 // search chooses the predictor of a candidate.
 func (c *coder[T]) search(s *shape, x *candidate[T]) {
 	p := &c.probe
-	p.l, p.y, p.bits, p.typ = whole(s.n), x.y, x.u, s.typ
+	p.l, p.y, p.bits, p.typ = predict.Whole(s.n), x.y, x.u, s.typ
 	pred, cost := p.best(s)
 	x.pred = pred
 	x.cost += cost

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
+	"github.com/cdfz-format/cdfz/lorenz/internal/predict"
 	"github.com/stretchr/testify/require"
 )
 
@@ -345,13 +346,13 @@ func TestForced(t *testing.T) {
 	if testing.Short() {
 		step = 29
 	}
-	layouts := []layout{whole(n), {n, n, 480}, {n, n, 1000}, {n, 1920, 1920}, {n, 1920, 240}, {n, 1920, 500}, {n, 3840, 960}, {n, 1, 1}}
-	var preds []predictor
+	layouts := []predict.Layout{predict.Whole(n), cells(n, n, 480), cells(n, n, 1000), cells(n, 1920, 1920), cells(n, 1920, 240), cells(n, 1920, 500), cells(n, 3840, 960), cells(n, 1, 1)}
+	var preds []predict.Predictor
 	for _, c := range chains(dims, n) {
-		preds = append(preds, predictor{chain: c})
+		preds = append(preds, predict.Predictor{Chain: c})
 	}
-	for k := floatWN; k <= floatWW; k++ {
-		preds = append(preds, predictor{float: floatPredictor{k, 48, 1920}}, predictor{float: floatPredictor{k, 48, 3840}})
+	for k := predict.WN; k <= predict.WW; k++ {
+		preds = append(preds, predict.Predictor{Float: predict.Float{Kind: k, Row: 48, Plane: 1920}}, predict.Predictor{Float: predict.Float{Kind: k, Row: 48, Plane: 3840}})
 	}
 	for _, ty := range []Type{Float32, Float64} {
 		raw := field(ty, dims, 0.1, rng)
@@ -373,7 +374,7 @@ func TestForced(t *testing.T) {
 		for _, raw := range [][]byte{raw, masked} {
 			for _, pred := range preds {
 				for _, l := range layouts {
-					if !fits(pred, l) {
+					if !pred.Valid(l) {
 						continue
 					}
 					if next++; next%step != 0 {
@@ -381,7 +382,7 @@ func TestForced(t *testing.T) {
 					}
 					p := Params{Type: ty, Dims: dims}
 					for _, repeats := range []bool{false, true} {
-						if repeats && l.cell != n {
+						if repeats && l.Cell != n {
 							continue
 						}
 						if ty == Float32 {
@@ -424,23 +425,15 @@ func TestTransposed(t *testing.T) {
 	}
 }
 
-// fits reports whether a predictor is valid for a layout.
-func fits(p predictor, l layout) bool {
-	if p.isFloat() {
-		return p.float.valid(l)
-	}
-	for _, s := range p.chain {
-		if !l.allows(s) {
-			return false
-		}
-	}
-	return true
+// cells returns a layout of n elements.
+func cells(n, plane, cell int) predict.Layout {
+	return predict.Layout{N: n, Plane: plane, Cell: cell}
 }
 
-func force[T lane](c *coder[T], ty Type, dims []int, raw []byte, pred predictor, l layout, repeats bool) []byte {
-	s := shape{typ: ty, size: ty.Size(), dims: dims, n: l.n}
+func force[T lane](c *coder[T], ty Type, dims []int, raw []byte, pred predict.Predictor, l predict.Layout, repeats bool) []byte {
+	s := shape{typ: ty, size: ty.Size(), dims: dims, n: l.N}
 	findSpecials(&s, c)
-	x := candidate[T]{mode: modeGroups, kind: mapOrder, y: lanesOf(nil, c.u, &s), u: c.u, pred: pred, cost: float64(l.n) * 20}
+	x := candidate[T]{mode: modeGroups, kind: mapOrder, y: lanesOf(nil, c.u, &s), u: c.u, pred: pred, cost: float64(l.N) * 20}
 	return c.write(&s, nil, raw, &x, l, repeats)
 }
 

@@ -1,43 +1,11 @@
 package lorenz
 
-import "github.com/cdfz-format/cdfz/lorenz/internal/entropy"
-
-// predictor is a chain or a float predictor.
-type predictor struct {
-	chain []int
-	float floatPredictor // kind 0 for a chain
-}
-
-func (p predictor) isFloat() bool { return p.float.kind != 0 }
-
-// layout returns the layout without cells.
-func (p predictor) layout(n int) layout {
-	if p.isFloat() {
-		return p.float.layout(n)
-	}
-	return whole(n)
-}
-
-// append appends the predictor.
-func (p predictor) append(dst []byte) []byte {
-	if p.isFloat() {
-		dst = entropy.AppendUvarint(append(dst, byte(p.float.kind)), uint64(p.float.row))
-		if p.float.deep() {
-			dst = entropy.AppendUvarint(dst, uint64(p.float.plane))
-		}
-		return dst
-	}
-	dst = append(dst, byte(len(p.chain)))
-	for _, s := range p.chain {
-		dst = entropy.AppendUvarint(dst, uint64(s))
-	}
-	return dst
-}
+import "github.com/cdfz-format/cdfz/lorenz/internal/predict"
 
 // chains returns the chains to try for a shape.
 func chains(dims []int, n int) [][]int {
 	s := strides(dims)
-	s = s[:min(len(s), maxChain)]
+	s = s[:min(len(s), predict.MaxChain)]
 	c := [][]int{{}}
 	for _, x := range s {
 		for _, sub := range c[:len(c):len(c)] {
@@ -77,22 +45,20 @@ func chains(dims []int, n int) [][]int {
 }
 
 // floatPredictors returns the float predictors to try for a shape.
-func floatPredictors(dims []int) []floatPredictor {
+func floatPredictors(dims []int) []predict.Float {
 	s := strides(dims)
 	switch {
 	case len(s) == 0:
 		return nil
 	case len(s) == 1:
-		return []floatPredictor{{floatWW, dims[len(dims)-1], 0}}
+		return []predict.Float{{Kind: predict.WW, Row: dims[len(dims)-1]}}
 	}
-	f := []floatPredictor{{floatWN, s[1], 0}, {floatWW, s[1], 0}}
+	f := []predict.Float{{Kind: predict.WN, Row: s[1]}}
 	if len(s) > 2 {
-		for _, k := range []int{floatWP, floatNP, floatWNP} {
-			f = append(f, floatPredictor{k, s[1], s[2]})
+		f = append(f, predict.Float{Kind: predict.WW, Row: s[1]})
+		for _, k := range []int{predict.WP, predict.NP, predict.WNP} {
+			f = append(f, predict.Float{Kind: k, Row: s[1], Plane: s[2]})
 		}
-	} else {
-		f[1] = floatPredictor{floatWN, s[1], 0}
-		f = f[:1]
 	}
 	return f
 }

@@ -9,22 +9,22 @@ import (
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
 	"github.com/cdfz-format/cdfz/lorenz/internal/kernels"
 	"github.com/cdfz-format/cdfz/lorenz/internal/masks"
+	"github.com/cdfz-format/cdfz/lorenz/internal/predict"
 )
 
 // prober estimates the cost of residuals from a sample of groups.
 type prober[T lane] struct {
-	l      layout
+	l      predict.Layout
 	y      []T // lanes, masked ones filled
 	bits   []T // bits of floats, if float predictors are possible
 	at     []int32
 	use    []uint32 // unmasked elements of each group
 	weight float64  // elements for each sampled one
 	typ    Type
-	terms  []term
-	back   []int // offsets of terms
+	chain  predict.Expansion
 	all    []guess
-	dims   []int       // of known
-	known  []predictor // candidates
+	dims   []int               // of known
+	known  []predict.Predictor // candidates
 }
 
 // sample chooses one group in step. masked marks the masked elements.
@@ -66,81 +66,15 @@ func (p *prober[T]) sample(step int, m *masks.Mask) {
 }
 
 // chainCost returns the estimated bits of the residuals of a chain.
-func (p *prober[T]) chainCost(chain []int, l layout) float64 {
-	p.terms = l.terms(p.terms[:0], chain)
-	terms := p.terms[1:]
-	reach := 0
-	p.back = p.back[:0]
-	for _, t := range terms {
-		reach = max(reach, t.offset)
-		if !t.neg {
-			p.back = append(p.back, t.offset)
-		}
-	}
-	plus := len(p.back)
-	for _, t := range terms {
-		if t.neg {
-			p.back = append(p.back, t.offset)
-		}
-	}
+func (p *prober[T]) chainCost(chain []int, l predict.Layout) float64 {
+	p.chain.Set(chain, l)
 	var r [entropy.GroupLen]T
 	sum := 0
 	for g, at := range p.at {
-		i := int(at)
-		if i >= reach && i+entropy.GroupLen <= len(p.y) && l.cell == l.n {
-			difference(&r, p.y, i, p.back, plus)
-			sum += groupCost(&r, p.use[g])
-			continue
-		}
-		k := copy(r[:], p.y[i:])
-		in := i % l.plane % l.cell
-		for _, t := range terms {
-			j := max(0, t.offset-i, t.inCell-in)
-			if j >= k {
-				continue
-			}
-			from := p.y[i+j-t.offset : i+k-t.offset]
-			to := r[j:k]
-			to = to[:len(from)]
-			if t.neg {
-				for x, v := range from {
-					to[x] -= v
-				}
-			} else {
-				for x, v := range from {
-					to[x] += v
-				}
-			}
-		}
+		predict.GroupResiduals(&p.chain, &r, p.y, int(at))
 		sum += groupCost(&r, p.use[g])
 	}
 	return float64(sum) / (1 << entropy.LogFrac) * p.weight
-}
-
-// difference sets r to the residuals of the group at i. All neighbours exist. back are the
-// distances of the terms: first of those that are added, plus of them, then of the others.
-func difference[T lane](r *[entropy.GroupLen]T, y []T, i int, back []int, plus int) {
-	if len(back) == 0 {
-		*r = [entropy.GroupLen]T(y[i:])
-		return
-	}
-	if narrow, ok := any(r).(*[entropy.GroupLen]uint32); ok {
-		kernels.Deltas(narrow, any(y).([]uint32), i, back, plus)
-		return
-	}
-	*r = [entropy.GroupLen]T(y[i:])
-	for k, d := range back {
-		x := (*[entropy.GroupLen]T)(y[i-d:])
-		if k < plus {
-			for j := range r {
-				r[j] += x[j]
-			}
-		} else {
-			for j := range r {
-				r[j] -= x[j]
-			}
-		}
-	}
 }
 
 // groupCost estimates the bits of the elements of a group in use, in units of
@@ -176,12 +110,12 @@ func groupCost[T lane](r *[entropy.GroupLen]T, use uint32) int {
 }
 
 // floatCost returns the estimated bits of the residuals of a float predictor.
-func (p *prober[T]) floatCost(f floatPredictor, l layout) float64 {
+func (p *prober[T]) floatCost(f predict.Float, l predict.Layout) float64 {
 	var r [entropy.GroupLen]T
 	sum := 0
 	for g, at := range p.at {
 		k := min(entropy.GroupLen, len(p.y)-int(at))
-		floatResiduals(r[:k], p.bits, l, f, int(at))
+		predict.FloatResiduals(r[:k], p.bits, l, f, int(at))
 		sum += groupCost(&r, p.use[g])
 	}
 	return float64(sum) / (1 << entropy.LogFrac) * p.weight
@@ -189,94 +123,94 @@ func (p *prober[T]) floatCost(f floatPredictor, l layout) float64 {
 
 // guess is a predictor with its estimated bits.
 type guess struct {
-	predictor
+	predict.Predictor
 	cost float64
 }
 
 // best returns the predictor with the lowest estimate: the best on a small
 // sample, and of these the best on a larger one.
-func (p *prober[T]) best(s *shape) (predictor, float64) {
+func (p *prober[T]) best(s *shape) (predict.Predictor, float64) {
 	few, many, finalists := 48, 160, 4
 	if s.level == Fast || s.tiny() {
 		few, many, finalists = 24, 64, 2
 	}
 	all := p.all[:0]
 	for _, c := range p.candidates(s) {
-		all = append(all, guess{predictor: c})
+		all = append(all, guess{Predictor: c})
 	}
 	p.all = all
 	p.sample(p.step(few), &s.mask)
 	for i := range all {
-		if !all[i].isFloat() || p.bits != nil {
-			all[i].cost = p.cost(all[i].predictor, all[i].layout(p.l.n))
+		if !all[i].IsFloat() || p.bits != nil {
+			all[i].cost = p.cost(all[i].Predictor, all[i].Layout(p.l.N))
 		} else {
 			all[i].cost = math.Inf(1)
 		}
 	}
 	slices.SortStableFunc(all, func(a, b guess) int { return cmp.Compare(a.cost, b.cost) })
 	if p.step(few) == 1 {
-		return all[0].predictor, all[0].cost
+		return all[0].Predictor, all[0].cost
 	}
 	p.sample(p.step(many), &s.mask)
 	all = all[:min(finalists, len(all))]
 	b := 0
 	for i := range all {
-		all[i].cost = p.cost(all[i].predictor, all[i].layout(p.l.n))
+		all[i].cost = p.cost(all[i].Predictor, all[i].Layout(p.l.N))
 		if all[i].cost < all[b].cost {
 			b = i
 		}
 	}
-	return all[b].predictor, all[b].cost
+	return all[b].Predictor, all[b].cost
 }
 
 // candidates returns the predictors for a shape. They are kept for the next block.
-func (p *prober[T]) candidates(s *shape) []predictor {
+func (p *prober[T]) candidates(s *shape) []predict.Predictor {
 	if p.known != nil && slices.Equal(p.dims, s.dims) {
 		return p.known
 	}
 	p.dims, p.known = append(p.dims[:0], s.dims...), p.known[:0]
 	for _, c := range chains(s.dims, s.n) {
-		p.known = append(p.known, predictor{chain: c})
+		p.known = append(p.known, predict.Predictor{Chain: c})
 	}
 	for _, f := range floatPredictors(s.dims) {
-		p.known = append(p.known, predictor{float: f})
+		p.known = append(p.known, predict.Predictor{Float: f})
 	}
 	return p.known
 }
 
 // cost returns the estimated bits of the residuals of a predictor.
-func (p *prober[T]) cost(x predictor, l layout) float64 {
-	if x.isFloat() {
-		return p.floatCost(x.float, l)
+func (p *prober[T]) cost(x predict.Predictor, l predict.Layout) float64 {
+	if x.IsFloat() {
+		return p.floatCost(x.Float, l)
 	}
-	return p.chainCost(x.chain, l)
+	return p.chainCost(x.Chain, l)
 }
 
 // cellLoss estimates the additional bits of the cells of a layout, compared with the
 // layout without cells.
-func (p *prober[T]) cellLoss(x predictor, l layout) float64 {
+func (p *prober[T]) cellLoss(x predict.Predictor, l predict.Layout) float64 {
 	reach := 1 // reach of the effect of a cell's start
-	for _, s := range x.chain {
-		if !l.crosses(s) {
+	for _, s := range x.Chain {
+		if !l.Crosses(s) {
 			reach += s
 		}
 	}
-	if x.isFloat() {
-		reach = x.float.row
+	if x.IsFloat() {
+		reach = x.Float.Row
 	}
-	reach = min(reach, l.cell)
+	reach = min(reach, l.Cell)
 	p.at, p.use = p.at[:0], p.use[:0]
 	const most = 64 // cells in the sample
-	starts := l.n / l.plane * ((l.plane - 1) / l.cell)
+	starts := l.N / l.Plane * ((l.Plane - 1) / l.Cell)
 	affected, every := starts*reach, (starts+most-1)/most
 	k := 0
-	for q := 0; q < l.n; q += l.plane {
-		for c := l.cell; c < l.plane; c += l.cell {
+	for q := 0; q < l.N; q += l.Plane {
+		for c := l.Cell; c < l.Plane; c += l.Cell {
 			if k++; k%every != 0 {
 				continue
 			}
 			for i := 0; i < reach; i += max(entropy.GroupLen, reach/4) {
-				if at := q + c + i; at+entropy.GroupLen <= l.n {
+				if at := q + c + i; at+entropy.GroupLen <= l.N {
 					p.at, p.use = append(p.at, int32(at)), append(p.use, ^uint32(0))
 				}
 			}
@@ -286,7 +220,7 @@ func (p *prober[T]) cellLoss(x predictor, l layout) float64 {
 		return 0
 	}
 	p.weight = float64(affected) / float64(entropy.GroupLen*len(p.at))
-	return p.cost(x, l) - p.cost(x, x.layout(l.n))
+	return p.cost(x, l) - p.cost(x, x.Layout(l.N))
 }
 
 // step returns the step that samples about n groups.

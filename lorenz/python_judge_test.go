@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
+	"github.com/cdfz-format/cdfz/lorenz/internal/predict"
 )
 
 // pythonDecoder decodes blocks with the decoder of python/, which was written from
@@ -158,13 +159,13 @@ func TestJudgePythonForced(t *testing.T) {
 	rng := rand.New(rand.NewPCG(22, 22))
 	dims := []int{6, 10, 24}
 	n := 6 * 10 * 24
-	layouts := []layout{whole(n), {n, n, 120}, {n, n, 250}, {n, 240, 240}, {n, 240, 72}, {n, 240, 100}, {n, 480, 240}, {n, 1, 1}}
-	var preds []predictor
+	layouts := []predict.Layout{predict.Whole(n), cells(n, n, 120), cells(n, n, 250), cells(n, 240, 240), cells(n, 240, 72), cells(n, 240, 100), cells(n, 480, 240), cells(n, 1, 1)}
+	var preds []predict.Predictor
 	for _, c := range chains(dims, n) {
-		preds = append(preds, predictor{chain: c})
+		preds = append(preds, predict.Predictor{Chain: c})
 	}
-	for k := floatWN; k <= floatWW; k++ {
-		preds = append(preds, predictor{float: floatPredictor{k, 24, 240}}, predictor{float: floatPredictor{k, 24, 480}})
+	for k := predict.WN; k <= predict.WW; k++ {
+		preds = append(preds, predict.Predictor{Float: predict.Float{Kind: k, Row: 24, Plane: 240}}, predict.Predictor{Float: predict.Float{Kind: k, Row: 24, Plane: 480}})
 	}
 	for _, ty := range []Type{Float32, Float64} {
 		raw := field(ty, dims, 0.1, rng)
@@ -180,11 +181,11 @@ func TestJudgePythonForced(t *testing.T) {
 		params := Params{Type: ty, Dims: dims}
 		for _, pred := range preds {
 			for _, l := range layouts {
-				if !fits(pred, l) {
+				if !pred.Valid(l) {
 					continue
 				}
 				for _, repeats := range []bool{false, true} {
-					if repeats && l.cell != n {
+					if repeats && l.Cell != n {
 						continue
 					}
 					e, err := NewEncoder(params, Default)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
+	"github.com/cdfz-format/cdfz/lorenz/internal/predict"
 )
 
 // Runs are ranges of elements of one length, at even distances.
@@ -63,9 +64,9 @@ func (d *Decoder) runs(dst []byte, r Runs) (done, ok bool) {
 	switch {
 	case !b.ranged:
 		return false, true
-	case b.plane == r.Stride && r.Start%b.plane+r.Len <= b.plane:
-		w := b.window(r.Start, r.Start+r.Len, b.deep)
-		w.p1 = (r.end()-1)/b.plane + 1
+	case b.Plane == r.Stride && r.Start%b.Plane+r.Len <= b.Plane:
+		w := b.Window(r.Start, r.Start+r.Len, b.deep)
+		w.P1 = (r.end()-1)/b.Plane + 1
 		if !d.lanes(&w) {
 			return true, false
 		}
@@ -76,10 +77,10 @@ func (d *Decoder) runs(dst []byte, r Runs) (done, ok bool) {
 		sum := 0
 		for k := range r.Count {
 			at := r.Start + k*r.Stride
-			w := b.window(at, at+r.Len, b.deep)
-			sum += max(w.len(), entropy.ChunkSyms)
+			w := b.Window(at, at+r.Len, b.deep)
+			sum += max(w.Len(), entropy.ChunkSyms)
 		}
-		if all := b.window(r.Start, r.end(), b.deep); sum >= all.len() {
+		if all := b.Window(r.Start, r.end(), b.deep); sum >= all.Len() {
 			return false, true
 		}
 		for k := range r.Count {
@@ -96,14 +97,14 @@ func (d *Decoder) runs(dst []byte, r Runs) (done, ok bool) {
 }
 
 // placeRun writes the elements from element i on, which are in one plane of a window.
-func (d *Decoder) placeRun(dst []byte, w window, i int) {
+func (d *Decoder) placeRun(dst []byte, w predict.Window, i int) {
 	b := &d.b
-	p, from := i/w.plane, i%w.plane
+	p, from := i/w.Plane, i%w.Plane
 	to := from + len(dst)/b.size
-	for q := (from - w.start) / w.cell; w.start+q*w.cell < to; q++ {
-		start, width := w.column(q)
-		start += (p - w.p0) * width
-		e := w.start + q*w.cell
+	for q := (from - w.Start) / w.Cell; w.Start+q*w.Cell < to; q++ {
+		start, width := w.Column(q)
+		start += (p - w.P0) * width
+		e := w.Start + q*w.Cell
 		lo, hi := max(e, from), min(e+width, to)
 		out := dst[(lo-from)*b.size : (hi-from)*b.size]
 		if b.wide {

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/lorenz/internal/predict"
 )
 
 var update = flag.Bool("update", false, "write the test vectors")
@@ -42,7 +44,7 @@ func makeVectors(t *testing.T) map[string]vector {
 		out[name] = vector{p, raw, enc, encode}
 		return enc
 	}
-	force := func(name string, raw []byte, dims []int, pred predictor, l layout, repeats bool) {
+	force := func(name string, raw []byte, dims []int, pred predict.Predictor, l predict.Layout, repeats bool) {
 		encode := func(raw []byte) []byte { return forced(raw, dims, pred, l, repeats) }
 		out[name] = vector{Params{Type: Float32, Dims: dims}, raw, encode(raw), encode}
 	}
@@ -99,16 +101,16 @@ func makeVectors(t *testing.T) map[string]vector {
 	add("text", Params{Type: Char, Dims: []int{20, 24}}, bytes.Repeat([]byte("a station, a sensor a"), 23)[:480], Default)
 	add("doubles", Params{Type: Float64, Dims: []int{200}}, bytes.Repeat(from(Float64, math.Sqrt)[:100], 16), Max)
 	raw := field(Float32, dims, 0.05, rng)
-	for k := floatWN; k <= floatWW; k++ {
+	for k := predict.WN; k <= predict.WW; k++ {
 		for _, cell := range []int{192, 64} {
-			pred := predictor{float: floatPredictor{k, 16, 192}}
-			force(fmt.Sprintf("float%dcell%d", k, cell), raw, dims, pred, layout{768, 192, cell}, false)
+			pred := predict.Predictor{Float: predict.Float{Kind: k, Row: 16, Plane: 192}}
+			force(fmt.Sprintf("float%dcell%d", k, cell), raw, dims, pred, cells(768, 192, cell), false)
 		}
 	}
-	force("cells", raw, dims, predictor{chain: []int{1, 16, 192}}, layout{768, 192, 80}, false)
-	force("cellsmasked", masked, dims, predictor{chain: []int{1, 192}}, layout{768, 192, 80}, false)
+	force("cells", raw, dims, predict.Predictor{Chain: []int{1, 16, 192}}, cells(768, 192, 80), false)
+	force("cellsmasked", masked, dims, predict.Predictor{Chain: []int{1, 192}}, cells(768, 192, 80), false)
 	again := append(bytes.Clone(raw[:768]), raw[:2304]...)
-	force("repeats", again, dims, predictor{chain: []int{1}}, whole(768), true)
+	force("repeats", again, dims, predict.Predictor{Chain: []int{1}}, predict.Whole(768), true)
 	sparse := make([]byte, 2*4096)
 	for i := 0; i < len(sparse); i += 302 {
 		sparse[i] = byte(rng.IntN(30))
@@ -196,9 +198,9 @@ func makeVectors(t *testing.T) map[string]vector {
 	return out
 }
 
-func forced(raw []byte, dims []int, pred predictor, l layout, repeats bool) []byte {
+func forced(raw []byte, dims []int, pred predict.Predictor, l predict.Layout, repeats bool) []byte {
 	var c coder[uint32]
-	c.u = make([]uint32, l.n)
+	c.u = make([]uint32, l.N)
 	loadBits32(c.u, raw, Float32)
 	return force(&c, Float32, dims, raw, pred, l, repeats)
 }
@@ -218,7 +220,7 @@ func referring(raw []byte, ty Type, dims []int) []byte {
 
 func writeReferences[T lane](s *shape, c *coder[T], raw []byte) []byte {
 	x := candidate[T]{mode: modeReferences, kind: mapOrder, y: lanesOf(nil, c.u, s)}
-	return c.write(s, nil, raw, &x, whole(s.n), false)
+	return c.write(s, nil, raw, &x, predict.Whole(s.n), false)
 }
 
 // TestVectors checks that the vectors on disk decode as expected, and that the encoder

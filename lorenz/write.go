@@ -3,16 +3,17 @@ package lorenz
 import (
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
 	"github.com/cdfz-format/cdfz/lorenz/internal/masks"
+	"github.com/cdfz-format/cdfz/lorenz/internal/predict"
 	"github.com/cdfz-format/cdfz/lorenz/internal/repeats"
 )
 
 // write appends a block with a layout.
-func (c *coder[T]) write(s *shape, dst, raw []byte, x *candidate[T], l layout, again bool) []byte {
+func (c *coder[T]) write(s *shape, dst, raw []byte, x *candidate[T], l predict.Layout, again bool) []byte {
 	flags := byte(s.specials)
-	if x.pred.isFloat() {
+	if x.pred.IsFloat() {
 		flags |= flagFloat
 	}
-	if l != whole(s.n) {
+	if l != predict.Whole(s.n) {
 		flags |= flagCells
 	}
 	if len(x.patches) > 0 {
@@ -29,9 +30,9 @@ func (c *coder[T]) write(s *shape, dst, raw []byte, x *candidate[T], l layout, a
 	}
 	dst = append(dst, x.mode, flags, x.kind)
 	if flags&flagCells != 0 {
-		dst = entropy.AppendUvarint(entropy.AppendUvarint(dst, uint64(l.plane)), uint64(l.cell))
+		dst = entropy.AppendUvarint(entropy.AppendUvarint(dst, uint64(l.Plane)), uint64(l.Cell))
 	}
-	dst = x.pred.append(dst)
+	dst = x.pred.Append(dst)
 	if x.transposed > 0 {
 		dst = entropy.AppendUvarint(dst, uint64(x.transposed))
 	}
@@ -105,32 +106,32 @@ func appendPatches(w *entropy.StreamWriter, at []int32, raw []byte, size int) {
 
 // residuals returns the residuals of the elements that are not masked. They must
 // not be changed.
-func (c *coder[T]) residuals(s *shape, x *candidate[T], l layout) []T {
+func (c *coder[T]) residuals(s *shape, x *candidate[T], l predict.Layout) []T {
 	y := c.uncut(s, x, l)
-	if l.cell == l.plane || l.plane == l.n {
+	if l.Cell == l.Plane || l.Plane == l.N {
 		return c.compact(&s.mask, y)
 	}
 	// The same cell of all planes, and then the next cell.
 	c.r = entropy.Grow(c.r, len(y))
 	k := 0
-	for at := 0; at < l.plane; at += l.cell {
-		for p := 0; p < l.n; p += l.plane {
-			k += masks.Compact(&s.mask, c.r[k:], y[:p+min(at+l.cell, l.plane)], p+at)
+	for at := 0; at < l.Plane; at += l.Cell {
+		for p := 0; p < l.N; p += l.Plane {
+			k += masks.Compact(&s.mask, c.r[k:], y[:p+min(at+l.Cell, l.Plane)], p+at)
 		}
 	}
 	return c.r[:k]
 }
 
 // uncut returns the residuals of all elements. They must not be changed.
-func (c *coder[T]) uncut(s *shape, x *candidate[T], l layout) []T {
-	if f := x.pred.float; x.pred.isFloat() {
+func (c *coder[T]) uncut(s *shape, x *candidate[T], l predict.Layout) []T {
+	if f := x.pred.Float; x.pred.IsFloat() {
 		c.diff[0] = entropy.Grow(c.diff[0], s.n)
-		fillFloats(x.u, l, f, &s.mask)
-		floatResiduals(c.diff[0], x.u, l, f, 0)
+		predict.FillFloats(x.u, l, f, &s.mask)
+		predict.FloatResiduals(c.diff[0], x.u, l, f, 0)
 		return c.diff[0]
 	}
-	fill(x.y, l, x.pred.chain, &s.mask)
-	return differentiate(x.y, l, x.pred.chain, &c.diff)
+	predict.Fill(x.y, l, x.pred.Chain, &s.mask)
+	return predict.Differentiate(x.y, l, x.pred.Chain, &c.diff)
 }
 
 // compact returns the elements that are not masked.

@@ -1,4 +1,4 @@
-package lorenz
+package predict
 
 import (
 	"math"
@@ -7,21 +7,22 @@ import (
 	"github.com/cdfz-format/cdfz/lorenz/internal/kernels"
 )
 
-// restorer has the buffers for undoing a float predictor.
-type restorer struct {
+// Buffers are the buffers of Restore. The zero value is ready. They must not be used
+// concurrently.
+type Buffers struct {
 	sums32 []float32
 	sums64 []float64
 }
 
 // restoreFloats replaces residuals by the bits of the values. Rows at the same place of
 // several cells do not depend on each other, and are restored side by side.
-func restoreFloats[T lane](b *restorer, f floatPredictor, y []T, w window) {
+func restoreFloats[T entropy.Lane](b *Buffers, f Float, y []T, w Window) {
 	switch y := any(y).(type) {
 	case []uint32:
-		b.sums32 = entropy.Grow(b.sums32, kernels.Rows*f.row)
+		b.sums32 = entropy.Grow(b.sums32, kernels.Rows*f.Row)
 		f.eachRows(w, func(rows []row) { f.rows32(y, b.sums32, rows) })
 	case []uint64:
-		b.sums64 = entropy.Grow(b.sums64, f.row)
+		b.sums64 = entropy.Grow(b.sums64, f.Row)
 		f.eachRows(w, func(rows []row) { f.rows64(y, b.sums64, rows) })
 	}
 }
@@ -35,18 +36,18 @@ type row struct {
 
 // eachRows visits all rows of a window, up to kernels.Rows at once that do not depend on each
 // other. Only the last one may be shorter.
-func (f floatPredictor) eachRows(w window, visit func([]row)) {
+func (f Float) eachRows(w Window, visit func([]row)) {
 	var rows [kernels.Rows]row
-	planes := f.plane / w.plane // of the distance of P
-	for p := range w.planes() {
-		for r := 0; r < w.cell; r += f.row {
+	planes := f.Plane / w.Plane // of the distance of P
+	for p := range w.Planes() {
+		for r := 0; r < w.Cell; r += f.Row {
 			k := 0
-			for q := range w.columns() {
-				start, width := w.column(q)
+			for q := range w.Columns() {
+				start, width := w.Column(q)
 				if r >= width {
 					break
 				}
-				rows[k] = row{start + p*width + r, min(f.row, width-r), planes * width, r > 0, f.deep() && p >= planes}
+				rows[k] = row{start + p*width + r, min(f.Row, width-r), planes * width, r > 0, f.Deep() && p >= planes}
 				if k++; k == len(rows) {
 					visit(rows[:k])
 					k = 0
@@ -60,39 +61,39 @@ func (f floatPredictor) eachRows(w window, visit func([]row)) {
 }
 
 // rows32 restores rows of floats. buf has room for them.
-func (f floatPredictor) rows32(y []uint32, buf []float32, at []row) {
+func (f Float) rows32(y []uint32, buf []float32, at []row) {
 	v := floatsOf[float32](y)
 	var rows [kernels.Rows][]uint32
 	var sums [kernels.Rows][]float32
 	for i, a := range at {
-		rows[i], sums[i] = y[a.at:a.at+a.n], buf[i*f.row:i*f.row+a.n]
-		if f.kind == floatWW {
+		rows[i], sums[i] = y[a.at:a.at+a.n], buf[i*f.Row:i*f.Row+a.n]
+		if f.Kind == WW {
 			kernels.Extend(rows[i])
 			continue
 		}
-		f.plane = a.back
+		f.Plane = a.back
 		addends(f, sums[i], v, a.at, 0, a.north, a.plane)
-		if f.kind == floatNP {
+		if f.Kind == NP {
 			kernels.Deviate(rows[i], sums[i])
 		}
 	}
-	if f.kind != floatNP && f.kind != floatWW {
+	if f.Kind != NP && f.Kind != WW {
 		kernels.Follow(rows[:len(at)], sums[:len(at)])
 	}
 }
 
 // rows64 restores rows of doubles. buf has room for one.
-func (f floatPredictor) rows64(y []uint64, buf []float64, at []row) {
+func (f Float) rows64(y []uint64, buf []float64, at []row) {
 	for _, a := range at {
 		row := y[a.at : a.at+a.n]
 		sums := buf[:len(row)]
-		f.plane = a.back
+		f.Plane = a.back
 		addends(f, sums, floatsOf[float64](y), a.at, 0, a.north, a.plane)
 		var p, pp float64
 		for j, s := range sums {
-			switch f.kind {
-			case floatNP:
-			case floatWW:
+			switch f.Kind {
+			case NP:
+			case WW:
 				s = p + float64(p-pp)
 			default:
 				s = p + s
