@@ -10,7 +10,7 @@ import (
 
 // findParity finds the parity, if there is any.
 func (v *verifier) findParity() (err error) {
-	v.parity, err = parity.Find(v.ctx, v.src, v.Size, &parity.Options{Workers: v.o.Workers})
+	v.parity, err = parity.Find(v.ctx, v.src, v.Size, &parity.Options{Workers: v.o.Workers, Memory: v.o.Memory})
 	return v.damage(DamageParity, -1, -1, err)
 }
 

@@ -219,12 +219,12 @@ func (s *Set) eachGroup(ctx context.Context, work func(group int64, b []byte) er
 				return
 			}
 		}
-	}, work)
+	}, s.groupMemory(), work)
 }
 
-// groupsIn is eachGroup for some groups.
-func (s *Set) groupsIn(ctx context.Context, groups func(yield func(int64) bool), work func(group int64, b []byte) error) error {
-	workers := max(1, min(s.o.workers(), s.o.memory()/s.groupMemory()))
+// groupsIn is eachGroup for some groups, each of which takes the given memory.
+func (s *Set) groupsIn(ctx context.Context, groups func(yield func(int64) bool), memory int64, work func(group int64, b []byte) error) error {
+	workers := max(1, min(s.o.workers(), s.o.memory()/memory))
 	bufs := sync.Pool{New: func() any { b := make([]byte, s.Data*s.Piece); return &b }}
 	eg, live := errgroup.WithContext(ctx)
 	eg.SetLimit(int(workers))

@@ -141,7 +141,13 @@ func (c *codes) restore(group []byte, bad func(i int64) bool, parity [][]byte) e
 	return nil
 }
 
-// groupMemory is about the number of bytes that work on a group takes.
+// groupMemory is about the number of bytes that encoding a group takes.
 func (l *Layout) groupMemory() int64 {
 	return (l.Data+2*l.Parity+2*ceilPow2(l.Parity))*l.Piece + l.Parity*l.partLen()
+}
+
+// healMemory is about the number of bytes that healing a group takes. Decoding copies all
+// pieces.
+func (l *Layout) healMemory() int64 {
+	return l.groupMemory() + ceilPow2(l.Data+ceilPow2(l.Parity))*l.Piece
 }

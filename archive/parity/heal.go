@@ -84,7 +84,7 @@ func (x *checker) batch(from, to int64) error {
 	if x.w == nil || len(heal) == 0 {
 		return nil
 	}
-	return x.groupsIn(x.ctx, slices.Values(heal), func(n int64, b []byte) error { return x.heal(n, in(n), b) })
+	return x.groupsIn(x.ctx, slices.Values(heal), x.healMemory(), func(n int64, b []byte) error { return x.heal(n, in(n), b) })
 }
 
 // heal restores the bad pieces of a group, then its bad records, and writes them. b has

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/testdata/trees"
 )
@@ -80,4 +82,53 @@ func TestMemory(t *testing.T) {
 		t.Logf("%s: %d MiB", args[0], got>>20)
 		require.LessOrEqual(t, got, limit, "%v", args)
 	}
+}
+
+// TestMemoryParity checks that --memory is obeyed while parity of several groups is added,
+// checked and used. The tables of the Reed-Solomon code and one group take most of it.
+func TestMemoryParity(t *testing.T) {
+	if testing.Short() {
+		return // the archive is longer than three groups
+	}
+	const limit = 208 << 20
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	name := filepath.Join(dir, "a.nc")
+	noise(t, name, 100<<20)
+	ar := name + cli.Suffix
+	memory := fmt.Sprint("--memory=", limit)
+	within := func(args ...string) {
+		got := peak(t, args...)
+		t.Logf("%s: %d MiB", args[0], got>>20)
+		require.LessOrEqual(t, got, int64(limit), "%v", args)
+	}
+	within("archive", "-q", "-j", "8", memory, "--preset", "fast", "--parity", "1%", name)
+	within("parity", "-q", "-j", "8", memory, "-p", "0", ar)
+	within("parity", "-q", "-j", "8", memory, ar) // in place
+	within("parity", "-q", "-j", "8", memory, "-p", "6%", ar)
+	within("verify", "-q", "-j", "8", memory, ar)
+	intact, err := os.ReadFile(ar)
+	require.NoError(t, err)
+	bad := bytes.Clone(intact)
+	for off := 1 << 20; off < len(bad); off += 8 << 20 { // some in every group
+		clear(bad[off : off+4096])
+	}
+	require.NoError(t, os.WriteFile(ar, bad, 0o666))
+	within("repair", "-q", "-j", "8", memory, ar)
+	healed, err := os.ReadFile(ar)
+	require.NoError(t, err)
+	require.True(t, bytes.Equal(intact, healed))
+}
+
+// noise writes a netCDF file with n bytes that do not compress.
+func noise(t *testing.T, name string, n int) {
+	h := cdf3.Header{Version: cdf3.Version(2), Dims: []cdf3.Dim{{Name: "x", Len: int64(n)}}}
+	h.Vars = []cdf3.Var{{Name: "v", Type: cdf3.Byte, DimIDs: []int{0}}}
+	require.NoError(t, h.Layout())
+	b, err := h.Append(nil)
+	require.NoError(t, err)
+	b = append(b, make([]byte, n)...)
+	_, err = rand.NewChaCha8([32]byte{}).Read(b[len(b)-n:])
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(name, b, 0o666))
 }

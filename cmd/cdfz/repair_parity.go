@@ -50,7 +50,7 @@ func (v *repairer) heal(ctx context.Context, in *cli.Input) (*cli.Input, *protec
 }
 
 func (v *repairer) parityOf(ctx context.Context, in *cli.Input) (*parity.Set, error) {
-	return parity.Find(ctx, in.R, in.Size, &parity.Options{Workers: v.Workers})
+	return parity.Find(ctx, in.R, in.Size, &parity.Options{Workers: v.Workers, Memory: v.BlockMemory()})
 }
 
 // copy makes the input a temporary copy of the first bytes of the archive.
@@ -81,7 +81,7 @@ func (h *healing) run(ctx context.Context) error {
 	if whole, err = h.once(ctx); err != nil || whole {
 		return err
 	}
-	rep, err := fsck.Verify(ctx, h.in.R, h.in.Size, &fsck.VerifyOptions{Workers: h.v.Workers})
+	rep, err := fsck.Verify(ctx, h.in.R, h.in.Size, &fsck.VerifyOptions{Workers: h.v.Workers, Memory: h.v.BlockMemory()})
 	if err != nil {
 		return err
 	}

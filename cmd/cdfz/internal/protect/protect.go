@@ -90,6 +90,7 @@ cdfz repair -f cuts them off.`,
 	}
 	cmd.Flags().VarP(&ShareFlag{&v.share}, "percent", "p", "parity in percent of the archive; 0 removes it")
 	a.ForceFlag(cmd)
+	a.MemoryFlag(cmd)
 	a.JSONFlag(cmd)
 	a.VerboseFlag(cmd)
 	a.DestFlag(cmd, "write a new archive to `OUT`: a name, or a folder")
@@ -141,7 +142,7 @@ func (v *protector) one(ctx context.Context, j cli.Job) error {
 // check verifies an archive and returns its parity. Damage of the parity alone counts only
 // if the archive is to keep it.
 func (v *protector) check(ctx context.Context, in *cli.Input) (*parity.Report, error) {
-	rep, err := fsck.Verify(ctx, in.R, in.Size, &fsck.VerifyOptions{Workers: v.Workers, Progress: v.Step(in.Name, 2*in.Size, 0, 1)})
+	rep, err := fsck.Verify(ctx, in.R, in.Size, &fsck.VerifyOptions{Workers: v.Workers, Memory: v.BlockMemory(), Progress: v.Step(in.Name, 2*in.Size, 0, 1)})
 	if err != nil {
 		return nil, cli.ExplainNotArchive(in, err)
 	}
@@ -170,7 +171,9 @@ func (v *protector) append(ctx context.Context, in *cli.Input, rep *added) error
 	return nil
 }
 
-func (v *protector) options() *parity.Options { return &parity.Options{Workers: v.Workers} }
+func (v *protector) options() *parity.Options {
+	return &parity.Options{Workers: v.Workers, Memory: v.BlockMemory()}
+}
 
 // copy writes a new archive, which may replace the old one.
 func (v *protector) copy(ctx context.Context, in *cli.Input, has *parity.Report, rep *added) error {
