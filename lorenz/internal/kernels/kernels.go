@@ -71,6 +71,33 @@ func PrefixSum(y []uint32) {
 	}
 }
 
+// SumAdd replaces each element of to by sum, plus all elements up to it, plus the element of from
+// at the same place. from has at least as many elements. It may be the elements of the same slice that
+// begin at least 8 before to.
+func SumAdd(to, from []uint32, sum uint32) {
+	k := sumAddFast(to, from, sum)
+	from = from[:len(to)]
+	if k > 0 {
+		sum = to[k-1] - from[k-1]
+	}
+	to, from = to[k:], from[k:]
+	for len(to) >= 4 && len(from) >= 4 {
+		y, x := (*[4]uint32)(to), (*[4]uint32)(from)
+		a := sum + y[0]
+		b := y[1] + y[2]
+		c := a + y[1]
+		d := a + b
+		sum = d + y[3]
+		y[0], y[1], y[2], y[3] = a+x[0], c+x[1], d+x[2], sum+x[3]
+		to, from = to[4:], from[4:]
+	}
+	from = from[:len(to)]
+	for i, v := range to {
+		sum += v
+		to[i] = sum + from[i]
+	}
+}
+
 // SumBytes replaces each byte by the sum up to it, modulo 256, and returns the largest sum.
 func SumBytes(b []byte) (most byte) {
 	k, most := sumBytesFast(b)
@@ -88,25 +115,34 @@ func SumBytes(b []byte) (most byte) {
 
 // AddStride adds to each element the one s before it, in ascending order.
 func AddStride(y []uint32, s int) {
-	if s >= len(y) {
-		return
-	}
-	from, to := y[:len(y)-s], y[s:]
-	if s >= 8 {
-		k := addFast(to, from)
-		from, to = from[k:], to[k:]
-		for len(from) >= 8 && len(to) >= 8 {
-			a, b := (*[8]uint32)(from), (*[8]uint32)(to)
-			b[0] += a[0]
-			b[1] += a[1]
-			b[2] += a[2]
-			b[3] += a[3]
-			b[4] += a[4]
-			b[5] += a[5]
-			b[6] += a[6]
-			b[7] += a[7]
-			from, to = from[8:], to[8:]
+	switch {
+	case s >= len(y):
+	case s >= 8:
+		Add(y[s:], y)
+	default:
+		from, to := y[:len(y)-s], y[s:]
+		for i, v := range from {
+			to[i] += v
 		}
+	}
+}
+
+// Add adds to each element of to the one of from at the same place. from has at least as many elements. It
+// may be the elements of the same slice that begin at least 8 before to.
+func Add(to, from []uint32) {
+	k := addFast(to, from[:len(to)])
+	from, to = from[k:len(to)], to[k:]
+	for len(from) >= 8 && len(to) >= 8 {
+		a, b := (*[8]uint32)(from), (*[8]uint32)(to)
+		b[0] += a[0]
+		b[1] += a[1]
+		b[2] += a[2]
+		b[3] += a[3]
+		b[4] += a[4]
+		b[5] += a[5]
+		b[6] += a[6]
+		b[7] += a[7]
+		from, to = from[8:], to[8:]
 	}
 	to = to[:len(from)]
 	for i, v := range from {

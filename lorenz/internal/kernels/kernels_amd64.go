@@ -65,6 +65,15 @@ func prefixSumFast(y []uint32) int {
 	return k
 }
 
+func sumAddFast(to, from []uint32, sum uint32) int {
+	k := whole(len(to), 8)
+	if k > 0 {
+		_ = from[k-1]
+		sumAddAVX2(&to[0], &from[0], k, sum)
+	}
+	return k
+}
+
 func sumBytesFast(b []byte) (done int, most byte) {
 	k := whole(len(b), 32)
 	if k > 0 {

@@ -105,33 +105,59 @@ loop:
 // func prefixSumAVX2(y *uint32, n int)
 // Requires: AVX, AVX2
 TEXT ·prefixSumAVX2(SB), NOSPLIT, $0-16
-	MOVQ         y+0(FP), AX
-	MOVQ         n+8(FP), CX
-	MOVL         $0x00000007, DX
-	VMOVD        DX, X1
-	VPBROADCASTD X1, Y1
-	MOVL         $0x00000003, DX
-	VMOVD        DX, X3
-	VPBROADCASTD X3, Y3
-	VPXOR        Y0, Y0, Y0
-	VPXOR        Y4, Y4, Y4
+	MOVQ  y+0(FP), AX
+	MOVQ  n+8(FP), CX
+	VPXOR Y1, Y1, Y1
 
 loop:
-	VMOVDQU  (AX), Y5
-	VPSLLDQ  $0x04, Y5, Y2
-	VPADDD   Y2, Y5, Y5
-	VPSLLDQ  $0x08, Y5, Y2
-	VPADDD   Y2, Y5, Y5
-	VPERMD   Y5, Y3, Y2
-	VPBLENDD $0xf0, Y2, Y4, Y2
-	VPADDD   Y2, Y5, Y5
-	VPERMD   Y5, Y1, Y2
-	VPADDD   Y0, Y5, Y5
-	VPADDD   Y2, Y0, Y0
-	VMOVDQU  Y5, (AX)
-	ADDQ     $0x20, AX
-	SUBQ     $0x08, CX
-	JNZ      loop
+	VMOVDQU    (AX), Y0
+	VPSLLDQ    $0x04, Y0, Y2
+	VPADDD     Y2, Y0, Y0
+	VPSLLDQ    $0x08, Y0, Y2
+	VPADDD     Y2, Y0, Y0
+	VPSHUFD    $0xff, Y0, Y2
+	VPERM2I128 $0x08, Y2, Y2, Y2
+	VPADDD     Y2, Y0, Y0
+	VPSHUFD    $0xff, Y0, Y2
+	VPERM2I128 $0x11, Y2, Y2, Y2
+	VPADDD     Y1, Y0, Y0
+	VPADDD     Y2, Y1, Y1
+	VMOVDQU    Y0, (AX)
+	ADDQ       $0x20, AX
+	SUBQ       $0x08, CX
+	JNZ        loop
+	VZEROUPPER
+	RET
+
+// func sumAddAVX2(to *uint32, from *uint32, n int, sum uint32)
+// Requires: AVX, AVX2
+TEXT ·sumAddAVX2(SB), NOSPLIT, $0-28
+	MOVQ         to+0(FP), AX
+	MOVQ         from+8(FP), CX
+	MOVQ         n+16(FP), DX
+	MOVL         sum+24(FP), BX
+	VMOVD        BX, X1
+	VPBROADCASTD X1, Y1
+
+loop:
+	VMOVDQU    (AX), Y0
+	VPSLLDQ    $0x04, Y0, Y2
+	VPADDD     Y2, Y0, Y0
+	VPSLLDQ    $0x08, Y0, Y2
+	VPADDD     Y2, Y0, Y0
+	VPSHUFD    $0xff, Y0, Y2
+	VPERM2I128 $0x08, Y2, Y2, Y2
+	VPADDD     Y2, Y0, Y0
+	VPSHUFD    $0xff, Y0, Y2
+	VPERM2I128 $0x11, Y2, Y2, Y2
+	VPADDD     Y1, Y0, Y0
+	VPADDD     Y2, Y1, Y1
+	VPADDD     (CX), Y0, Y0
+	VMOVDQU    Y0, (AX)
+	ADDQ       $0x20, CX
+	ADDQ       $0x20, AX
+	SUBQ       $0x08, DX
+	JNZ        loop
 	VZEROUPPER
 	RET
 

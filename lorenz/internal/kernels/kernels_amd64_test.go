@@ -65,6 +65,19 @@ func check(t *testing.T, y []uint32, stride int, d float64) {
 	both(t, func() any { x := make([]uint32, n); Order(x, y); return x })
 	both(t, func() any { x := append([]uint32(nil), y...); PrefixSum(x); return x })
 	both(t, func() any { x := append([]uint32(nil), y...); AddStride(x, stride); return x })
+	both(t, func() any { x := append([]uint32(nil), y...); SumAdd(x, other, uint32(stride)); return x })
+	if s := 7 + stride; s < n {
+		want := append([]uint32(nil), y...)
+		PrefixSum(want)
+		AddStride(want, s)
+		both(t, func() any {
+			x := append([]uint32(nil), y...)
+			PrefixSum(x[:s])
+			SumAdd(x[s:], x[:n-s], x[s-1])
+			require.Equal(t, want, x)
+			return x
+		})
+	}
 	both(t, func() any { x := make([]uint32, n); Subtract(x, y, other); return x })
 	both(t, func() any { x := append([]uint32(nil), y...); Subtract(x, x, other); return x })
 	both(t, func() any { x := make([]uint32, len(raw)/32); Tops(x, raw); return x })

@@ -9,6 +9,7 @@ func loadFast([]uint32, []byte) int                  { return 0 }
 func putOrderedFast([]byte, []uint32) int            { return 0 }
 func orderFast(_, _ []uint32) int                    { return 0 }
 func prefixSumFast([]uint32) int                     { return 0 }
+func sumAddFast(_, _ []uint32, _ uint32) int         { return 0 }
 func addFast(_, _ []uint32) int                      { return 0 }
 func subtractFast(_, _, _ []uint32) int              { return 0 }
 func putQuotientsFast([]byte, []uint32, float64) int { return 0 }

@@ -29,6 +29,11 @@ func orderAVX2(dst *uint32, u *uint32, n int)
 //go:noescape
 func prefixSumAVX2(y *uint32, n int)
 
+// sumAddAVX2 is SumAdd for n elements, a multiple of 8. to lies at least 8 elements after from, or before it.
+//
+//go:noescape
+func sumAddAVX2(to *uint32, from *uint32, n int, sum uint32)
+
 // sumBytesAVX2 is SumBytes for n bytes, a multiple of 32 and not 0.
 //
 //go:noescape

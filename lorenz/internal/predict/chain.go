@@ -9,30 +9,67 @@ import (
 const MaxChain = 4
 
 // integrate undoes a chain of differences in a window: for each stride, every element becomes
-// the sum of itself and the element one stride before.
+// the sum of itself and the element one stride before. The order of the strides does not matter.
 func integrate[T entropy.Lane](y []T, w Window, strides []int) {
+	var in, across [MaxChain]int
+	inner, planes, ones := in[:0], across[:0], 0
+	for _, s := range strides {
+		switch {
+		case w.Crosses(s):
+			planes = append(planes, s/w.Plane)
+		case s == 1:
+			ones++
+		default:
+			inner = append(inner, s)
+		}
+	}
 	for q := range w.Columns() {
 		start, width := w.Column(q)
 		column := y[start : start+w.Planes()*width]
-		for p := 0; p < len(column); p += width {
-			cell := column[p : p+width]
-			for _, s := range strides {
-				switch {
-				case w.Crosses(s):
-				case s == 1:
-					PrefixSum(cell)
-				default:
-					addStride(cell, s)
-				}
+		for p := range w.Planes() {
+			var earlier []T
+			if len(planes) > 0 && p >= planes[0] {
+				earlier = column[(p-planes[0])*width:][:width]
 			}
+			sumCell(column[p*width:][:width], earlier, inner, ones)
 		}
-		for _, s := range strides {
-			if w.Crosses(s) {
-				addStride(column, s/w.Plane*width)
+		for i, p := range planes {
+			if i > 0 {
+				addStride(column, p*width)
 			}
 		}
 	}
 }
+
+// sumCell undoes strides within a cell, ones of which are 1, and adds another cell unless that
+// is nil. A stride of 1 is undone in the same pass as another one, or as the other cell is added.
+func sumCell[T entropy.Lane](cell, other []T, inner []int, ones int) {
+	last := 0 // the stride that is undone with one of 1
+	if ones > 0 && other == nil && len(inner) > 0 && inner[0] >= leastPair && inner[0] < len(cell) {
+		last, inner = inner[0], inner[1:]
+	}
+	for _, s := range inner {
+		addStride(cell, s)
+	}
+	for range ones - 1 {
+		PrefixSum(cell)
+	}
+	switch {
+	case ones == 0 && other != nil:
+		add(cell, other)
+	case ones == 0:
+	case other != nil:
+		sumAdd(cell, other, 0)
+	case last > 0:
+		PrefixSum(cell[:last])
+		sumAdd(cell[last:], cell, cell[last-1])
+	default:
+		PrefixSum(cell)
+	}
+}
+
+// leastPair is the least stride for sumAdd.
+const leastPair = 8
 
 // PrefixSum replaces each element by the sum up to it.
 func PrefixSum[T entropy.Lane](y []T) {
@@ -44,6 +81,32 @@ func PrefixSum[T entropy.Lane](y []T) {
 	for i, v := range y {
 		sum += v
 		y[i] = sum
+	}
+}
+
+// sumAdd replaces each element of y by sum, plus all up to it, plus the one of from at the same
+// place. from begins at least leastPair elements before y.
+func sumAdd[T entropy.Lane](y, from []T, sum T) {
+	if y, ok := any(y).([]uint32); ok {
+		kernels.SumAdd(y, any(from).([]uint32), uint32(sum))
+		return
+	}
+	from = from[:len(y)]
+	for i, v := range y {
+		sum += v
+		y[i] = sum + from[i]
+	}
+}
+
+// add adds to each element of y the one of from at the same place.
+func add[T entropy.Lane](y, from []T) {
+	if y, ok := any(y).([]uint32); ok {
+		kernels.Add(y, any(from).([]uint32))
+		return
+	}
+	from = from[:len(y)]
+	for i, v := range from {
+		y[i] += v
 	}
 }
 

@@ -11,6 +11,7 @@ func main() {
 	putOrdered()
 	order()
 	prefixSum()
+	sumAdd()
 	sumBytes()
 	addStride()
 	subtract()

@@ -3,6 +3,7 @@ package main
 import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
 )
 
 func swap(name, signature, doc string) {
@@ -72,27 +73,50 @@ func prefixSum() {
 	Pragma("noescape")
 	Doc("prefixSumAVX2 replaces n elements, a multiple of 8, by the sums up to them.")
 	at, n := Load(Param("y"), GP64()), Load(Param("n"), GP64())
-	carry, last, low := YMM(), broadcast(7), YMM()
-	third := broadcast(3)
+	y, carry := YMM(), YMM()
 	VPXOR(carry, carry, carry)
-	zero := YMM()
-	VPXOR(zero, zero, zero)
-	y, z := YMM(), YMM()
 	each("loop", n, 8, func() {
-		VMOVDQU(Mem{Base: at}, y)
-		VPSLLDQ(Imm(4), y, z)
-		VPADDD(z, y, y)
-		VPSLLDQ(Imm(8), y, z)
-		VPADDD(z, y, y)
-		// The sum of the first half is added to the second one.
-		VPERMD(y, third, low)
-		VPBLENDD(Imm(0xF0), low, zero, low)
-		VPADDD(low, y, y)
-		VPERMD(y, last, z)
-		VPADDD(carry, y, y)
-		VPADDD(z, carry, carry)
+		sums(at, y, carry)
 		VMOVDQU(y, Mem{Base: at})
 		ADDQ(Imm(32), at)
+	})
+	VZEROUPPER()
+	RET()
+}
+
+// sums sets y to the sums up to the elements at a place, plus carry, and carry to eight times the
+// last sum.
+func sums(at reg.Register, y, carry reg.VecVirtual) {
+	z := YMM()
+	VMOVDQU(Mem{Base: at}, y)
+	VPSLLDQ(Imm(4), y, z)
+	VPADDD(z, y, y)
+	VPSLLDQ(Imm(8), y, z)
+	VPADDD(z, y, y)
+	// The sum of the first half is added to the second one.
+	VPSHUFD(Imm(0xFF), y, z)
+	VPERM2I128(Imm(0x08), z, z, z)
+	VPADDD(z, y, y)
+	VPSHUFD(Imm(0xFF), y, z)
+	VPERM2I128(Imm(0x11), z, z, z)
+	VPADDD(carry, y, y)
+	VPADDD(z, carry, carry)
+}
+
+func sumAdd() {
+	TEXT("sumAddAVX2", NOSPLIT, "func(to, from *uint32, n int, sum uint32)")
+	Pragma("noescape")
+	Doc("sumAddAVX2 is SumAdd for n elements, a multiple of 8. to lies at least 8 elements after from, or before it.")
+	to, from, n := Load(Param("to"), GP64()), Load(Param("from"), GP64()), Load(Param("n"), GP64())
+	y, carry := YMM(), YMM()
+	VMOVD(Load(Param("sum"), GP32()), carry.AsX())
+	VPBROADCASTD(carry.AsX(), carry)
+	each("loop", n, 8, func() {
+		sums(to, y, carry)
+		VPADDD(Mem{Base: from}, y, y)
+		VMOVDQU(y, Mem{Base: to})
+		ADDQ(Imm(32), from)
+		ADDQ(Imm(32), to)
 	})
 	VZEROUPPER()
 	RET()
