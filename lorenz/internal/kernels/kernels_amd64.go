@@ -132,12 +132,12 @@ func multiplesFast(k, y []uint32, c float64) int {
 }
 
 func numeratorsFast(k, y []uint32, d float64) int {
-	n := whole(len(y), 4)
-	if n == 0 {
+	n, single := whole(len(y), 8), float32(d)
+	if n == 0 || float64(single) != d || d < 1 || d > 1<<64 { // quotients must not be subnormal
 		return 0
 	}
 	_ = k[n-1]
-	return numeratorsAVX2(&k[0], &y[0], n, d)
+	return numeratorsAVX2(&k[0], &y[0], n, d, single)
 }
 
 func logsFast(r *[32]uint32) (or, sum uint32) { return logsAVX2(r) }

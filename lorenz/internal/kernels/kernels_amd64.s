@@ -353,56 +353,58 @@ done:
 	VZEROUPPER
 	RET
 
-// func numeratorsAVX2(k *uint32, y *uint32, n int, c float64) (done int)
+// func numeratorsAVX2(k *uint32, y *uint32, n int, c float64, single float32) (done int)
 // Requires: AVX, AVX2, SSE2
-TEXT ·numeratorsAVX2(SB), NOSPLIT, $0-40
+TEXT ·numeratorsAVX2(SB), NOSPLIT, $0-48
 	MOVQ         k+0(FP), AX
 	MOVQ         y+8(FP), CX
 	MOVQ         n+16(FP), DX
 	MOVSD        c+24(FP), X0
 	VBROADCASTSD X0, Y0
+	VBROADCASTSS single+32(FP), Y1
 	MOVQ         $0x4338000000000000, BX
-	VMOVQ        BX, X1
-	VBROADCASTSD X1, Y1
-	MOVQ         $0x4170000000000000, BX
 	VMOVQ        BX, X2
 	VBROADCASTSD X2, Y2
+	MOVL         $0x80000000, BX
+	VMOVD        BX, X3
+	VPBROADCASTD X3, Y3
+	VPCMPEQD     Y4, Y4, Y4
 	XORQ         BX, BX
 
 loop:
-	VPCMPEQD     X5, X5, X5
-	VMOVDQU      (CX)(BX*4), X3
-	VPXOR        X5, X3, X4
-	VPSRAD       $0x1f, X4, X4
-	VPSLLD       $0x1f, X5, X5
-	VPOR         X5, X4, X4
-	VPXOR        X4, X3, X3
-	VCVTPS2PD    X3, Y4
-	VMULPD       Y0, Y4, Y4
-	VADDPD       Y1, Y4, Y4
-	VSUBPD       Y1, Y4, Y4
-	VCVTTPD2DQY  Y4, X5
-	VMOVDQU      X5, (AX)(BX*4)
-	VPCMPEQD     Y5, Y5, Y5
-	VPSRLQ       $0x01, Y5, Y5
-	VANDPD       Y4, Y5, Y5
-	VCMPPD       $0x05, Y2, Y5, Y5
+	VMOVDQU      (CX)(BX*4), Y5
+	VPXOR        Y4, Y5, Y6
+	VPSRAD       $0x1f, Y6, Y6
+	VPOR         Y3, Y6, Y6
+	VPXOR        Y6, Y5, Y5
 	VEXTRACTF128 $0x01, Y5, X6
-	VPOR         X5, X6, X6
-	VDIVPD       Y0, Y4, Y4
-	VCVTPD2PSY   Y4, X4
-	VPCMPEQD     X4, X3, X4
-	VPCMPEQD     X3, X3, X3
-	VPXOR        X3, X4, X4
-	VPOR         X4, X6, X6
-	VPTEST       X6, X6
+	VCVTPS2PD    X5, Y8
+	VCVTPS2PD    X6, Y6
+	VMULPD       Y0, Y8, Y8
+	VADDPD       Y2, Y8, Y8
+	VSUBPD       Y2, Y8, Y8
+	VCVTTPD2DQY  Y8, X8
+	VMULPD       Y0, Y6, Y6
+	VADDPD       Y2, Y6, Y6
+	VSUBPD       Y2, Y6, Y6
+	VCVTTPD2DQY  Y6, X6
+	VINSERTI128  $0x01, X6, Y8, Y8
+	VMOVDQU      Y8, (AX)(BX*4)
+	VPABSD       Y8, Y7
+	VPSRLD       $0x18, Y7, Y7
+	VCVTDQ2PS    Y8, Y6
+	VDIVPS       Y1, Y6, Y6
+	VPCMPEQD     Y5, Y6, Y6
+	VPXOR        Y4, Y6, Y6
+	VPOR         Y6, Y7, Y7
+	VPTEST       Y7, Y7
 	JNZ          done
-	ADDQ         $0x04, BX
+	ADDQ         $0x08, BX
 	CMPQ         BX, DX
 	JNE          loop
 
 done:
-	MOVQ BX, done+32(FP)
+	MOVQ BX, done+40(FP)
 	VZEROUPPER
 	RET
 

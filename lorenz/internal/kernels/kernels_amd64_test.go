@@ -220,7 +220,7 @@ func checkFloats(t *testing.T, a, b []uint32) {
 // checkIntegers compares Multiples and Numerators with their definitions, also for floats
 // that have such integers.
 func checkIntegers(t *testing.T, y []uint32, d float64) {
-	n := len(y) - len(y)%4
+	n := len(y) - len(y)%8
 	if !haveFast || n == 0 {
 		return
 	}
@@ -251,7 +251,11 @@ func checkIntegers(t *testing.T, y []uint32, d float64) {
 			at++
 		}
 	}
-	run(quotients, 4, func(k, y []uint32) int { return Numerators(k, y, d) }, func(x float64) (float64, bool) {
+	step := 8
+	if d < 1 || float64(float32(d)) != d {
+		step = len(y) + 1 // it may always stop
+	}
+	run(quotients, step, func(k, y []uint32) int { return Numerators(k, y, d) }, func(x float64) (float64, bool) {
 		k := math.RoundToEven(x*d) + 0 // -0 becomes +0
 		q := float64(float32(k / d))
 		return k, math.Abs(k) < 1<<24 && math.Float64bits(q) == math.Float64bits(x)

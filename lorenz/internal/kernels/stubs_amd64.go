@@ -65,10 +65,10 @@ func putProductsAVX2(dst *byte, y *uint32, n int, d float64)
 //go:noescape
 func multiplesAVX2(k *uint32, y *uint32, n int, c float32) (done int)
 
-// numeratorsAVX2 is Numerators for n elements, a multiple of 4.
+// numeratorsAVX2 is Numerators for n elements, a multiple of 8. single is c, which is a float.
 //
 //go:noescape
-func numeratorsAVX2(k *uint32, y *uint32, n int, c float64) (done int)
+func numeratorsAVX2(k *uint32, y *uint32, n int, c float64, single float32) (done int)
 
 // joinAVX2 joins 32 symbols with their k low bits, k up to 25, and shifts the signed numbers left by t.
 // It reads up to 16 bytes after the low bits.

@@ -150,21 +150,6 @@ func stopAt(bad reg.VecVirtual, at, n reg.Register, step uint64) {
 	RET()
 }
 
-// four loads four floats that are given as ordered integers. u are their bits.
-func four(y, at reg.Register) (u, f reg.VecVirtual) {
-	u, m, top := XMM(), XMM(), XMM()
-	VPCMPEQD(top, top, top)
-	VMOVDQU(Mem{Base: y, Index: at, Scale: 4}, u)
-	VPXOR(top, u, m)
-	VPSRAD(Imm(31), m, m)
-	VPSLLD(Imm(31), top, top)
-	VPOR(top, m, m)
-	VPXOR(m, u, u)
-	f = YMM()
-	VCVTPS2PD(u, f)
-	return u, f
-}
-
 // double loads the argument c, a double.
 func double() reg.VecVirtual {
 	x, y := Load(Param("c"), XMM()).(reg.VecVirtual), YMM()
@@ -207,41 +192,47 @@ func multiples() {
 }
 
 func numerators() {
-	TEXT("numeratorsAVX2", NOSPLIT, "func(k, y *uint32, n int, c float64) (done int)")
+	TEXT("numeratorsAVX2", NOSPLIT, "func(k, y *uint32, n int, c float64, single float32) (done int)")
 	Pragma("noescape")
-	Doc("numeratorsAVX2 is Numerators for n elements, a multiple of 4.")
+	Doc("numeratorsAVX2 is Numerators for n elements, a multiple of 8. single is c, which is a float.")
 	k, y, n := Load(Param("k"), GP64()), Load(Param("y"), GP64()), Load(Param("n"), GP64())
-	c, at := double(), GP64()
-	half, limit, r := YMM(), YMM(), GP64()
+	c, s, at := double(), YMM(), GP64()
+	VBROADCASTSS(NewParamAddr("single", 32), s)
+	half, r := YMM(), GP64()
 	MOVQ(U64(0x4338000000000000), r) // 3 << 51
 	VMOVQ(r, half.AsX())
 	VBROADCASTSD(half.AsX(), half)
-	MOVQ(U64(0x4170000000000000), r) // 1 << 24
-	VMOVQ(r, limit.AsX())
-	VBROADCASTSD(limit.AsX(), limit)
-	XORQ(at, at)
-	Label("loop")
-	u, f := four(y, at)
-	VMULPD(c, f, f)
-	VADDPD(half, f, f)
-	VSUBPD(half, f, f)
-	i, t, bad := XMM(), YMM(), XMM()
-	VCVTTPD2DQY(f, i)
-	VMOVDQU(i, Mem{Base: k, Index: at, Scale: 4})
-	// The absolute value must be below the limit.
-	VPCMPEQD(t, t, t)
-	VPSRLQ(Imm(1), t, t)
-	VANDPD(f, t, t)
-	const notLess = 5 // true for NaN
-	VCMPPD(Imm(notLess), limit, t, t)
-	VEXTRACTF128(Imm(1), t, bad)
-	VPOR(t.AsX(), bad, bad)
-	q, ones := XMM(), XMM()
-	VDIVPD(c, f, f)
-	VCVTPD2PSY(f, q)
-	VPCMPEQD(q, u, q)
+	top, ones := broadcast(1<<31), YMM()
 	VPCMPEQD(ones, ones, ones)
-	VPXOR(ones, q, q)
-	VPOR(q, bad, bad)
-	stopAt(bad, at, n, 4)
+	XORQ(at, at)
+	u, t, bad := YMM(), YMM(), YMM()
+	f := []reg.VecVirtual{YMM(), YMM()}
+	Label("loop")
+	VMOVDQU(Mem{Base: y, Index: at, Scale: 4}, u)
+	VPXOR(ones, u, t)
+	VPSRAD(Imm(31), t, t)
+	VPOR(top, t, t)
+	VPXOR(t, u, u)
+	VEXTRACTF128(Imm(1), u, t.AsX())
+	VCVTPS2PD(u.AsX(), f[0])
+	VCVTPS2PD(t.AsX(), f[1])
+	for _, f := range f {
+		VMULPD(c, f, f)
+		VADDPD(half, f, f)
+		VSUBPD(half, f, f)
+		VCVTTPD2DQY(f, f.AsX())
+	}
+	i := f[0]
+	VINSERTI128(Imm(1), f[1].AsX(), i, i)
+	VMOVDQU(i, Mem{Base: k, Index: at, Scale: 4})
+	// The absolute value must be below 1 << 24. Others are 1 << 31.
+	VPABSD(i, bad)
+	VPSRLD(Imm(24), bad, bad)
+	// A quotient of two floats is the same in single precision and, rounded, in double precision.
+	VCVTDQ2PS(i, t)
+	VDIVPS(s, t, t)
+	VPCMPEQD(u, t, t)
+	VPXOR(ones, t, t)
+	VPOR(t, bad, bad)
+	stopAt(bad, at, n, 8)
 }
