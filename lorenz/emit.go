@@ -99,7 +99,7 @@ func (c *coder[T]) emitRanged(s *shape, dst, raw []byte, x *candidate[T]) []byte
 	c.probe.y, c.probe.bits = x.y, x.u
 	for parts := 32; parts >= 4 && !s.lacks(Cells) && !s.small(); parts /= 2 {
 		// Cells must not cost more than 1 %.
-		if try := cellsFor(s, x, parts); try != base && c.probe.cellLoss(x.pred, try) < x.cost/100 {
+		if try := cellsFor(s, x, parts); try != base && c.probe.cellLoss(s, x.pred, try) < x.cost/100 {
 			l = try
 			break
 		}

@@ -149,7 +149,7 @@ type coder[T lane] struct {
 	refs   references.Finder[T]
 	lits   []T
 	adapt  adaptiveWriter[T]
-	counts [2 * sampleLen]uint16
+	counts [2 * maxSample]uint16
 	seen   []frequent[T]      // the values of the sample
 	narrow [mapKinds][]uint32 // lanes of transforms
 }
@@ -254,7 +254,8 @@ func (c *coder[T]) emitDictionary(s *shape, dst, raw []byte, narrow *coder[uint3
 func (c *coder[T]) costWith(s *shape, x *candidate[T], pred predict.Predictor) float64 {
 	p := &c.probe
 	p.l, p.y, p.bits, p.typ = predict.Whole(s.n), x.y, x.u, s.typ
-	p.sample(p.step(160), &s.mask)
+	_, many, _ := s.groups()
+	p.sample(p.step(many), &s.mask)
 	return p.cost(pred, pred.Layout(s.n))
 }
 

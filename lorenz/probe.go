@@ -27,11 +27,11 @@ type prober[T lane] struct {
 	known  []predict.Predictor // candidates
 }
 
-// sample chooses one group in step. masked marks the masked elements.
+// sample chooses one group in step. m marks the masked elements.
 func (p *prober[T]) sample(step int, m *masks.Mask) {
 	p.at, p.use = p.at[:0], p.use[:0]
 	n := len(p.y)
-	total, seen, first := m.Rank(n), 0, 0
+	total, seen := m.Rank(n), 0
 	for i, g := 0, 0; i < n; i, g = i+step*entropy.GroupLen, g+1 {
 		at := i
 		if step > 1 { // not in phase with rows
@@ -42,17 +42,7 @@ func (p *prober[T]) sample(step int, m *masks.Mask) {
 		if end-at == entropy.GroupLen {
 			use = ^uint32(0)
 		}
-		for first > 0 && int(m.Runs[first-1].End) > at {
-			first--
-		}
-		for first < len(m.Runs) && int(m.Runs[first].End) <= at {
-			first++
-		}
-		for r := first; r < len(m.Runs) && int(m.Runs[r].Start) < end; r++ {
-			for e := max(int(m.Runs[r].Start), at); e < min(int(m.Runs[r].End), end); e++ {
-				use &^= 1 << (e - at)
-			}
-		}
+		use &= m.Unmasked(at)
 		if use == 0 {
 			continue
 		}
@@ -130,10 +120,7 @@ type guess struct {
 // best returns the predictor with the lowest estimate: the best on a small
 // sample, and of these the best on a larger one.
 func (p *prober[T]) best(s *shape) (predict.Predictor, float64) {
-	few, many, finalists := 48, 160, 4
-	if s.level == Fast || s.tiny() {
-		few, many, finalists = 24, 64, 2
-	}
+	few, many, finalists := s.groups()
 	all := p.all[:0]
 	for _, c := range p.candidates(s) {
 		all = append(all, guess{Predictor: c})
@@ -163,6 +150,15 @@ func (p *prober[T]) best(s *shape) (predict.Predictor, float64) {
 	return all[b].Predictor, all[b].cost
 }
 
+// groups returns on how many groups predictors are costed at first, and again, and how many of
+// them again.
+func (s *shape) groups() (few, many, finalists int) {
+	if s.level == Fast || s.tiny() {
+		return 24, 64, 2
+	}
+	return 48, 160, 4
+}
+
 // candidates returns the predictors for a shape. They are kept for the next block.
 func (p *prober[T]) candidates(s *shape) []predict.Predictor {
 	if p.known != nil && slices.Equal(p.dims, s.dims) {
@@ -188,11 +184,11 @@ func (p *prober[T]) cost(x predict.Predictor, l predict.Layout) float64 {
 
 // cellLoss estimates the additional bits of the cells of a layout, compared with the
 // layout without cells.
-func (p *prober[T]) cellLoss(x predict.Predictor, l predict.Layout) float64 {
+func (p *prober[T]) cellLoss(s *shape, x predict.Predictor, l predict.Layout) float64 {
 	reach := 1 // reach of the effect of a cell's start
-	for _, s := range x.Chain {
-		if !l.Crosses(s) {
-			reach += s
+	for _, stride := range x.Chain {
+		if !l.Crosses(stride) {
+			reach += stride
 		}
 	}
 	if x.IsFloat() {
@@ -200,7 +196,10 @@ func (p *prober[T]) cellLoss(x predict.Predictor, l predict.Layout) float64 {
 	}
 	reach = min(reach, l.Cell)
 	p.at, p.use = p.at[:0], p.use[:0]
-	const most = 64 // cells in the sample
+	most := 64 // cells in the sample
+	if s.level == Fast {
+		most = 16
+	}
 	starts := l.N / l.Plane * ((l.Plane - 1) / l.Cell)
 	affected, every := starts*reach, (starts+most-1)/most
 	k := 0

@@ -14,7 +14,11 @@ func findSpecials[T lane](s *shape, c *coder[T]) {
 	if s.n < 16 || s.lacks(Specials) {
 		return
 	}
-	c.sample = sampleOf(c.sample, c.u)
+	most := maxSample
+	if s.level == Fast {
+		most /= 2
+	}
+	c.sample = sampleOf(c.sample, c.u, most)
 	top, distinct := c.tally(masks.MaxSpecials)
 	other := len(c.sample)
 	for _, f := range top {
@@ -30,7 +34,7 @@ func findSpecials[T lane](s *shape, c *coder[T]) {
 		if s.small() { // a mask of fewer values saves little more than it costs
 			least = 0.8
 		}
-		if share < 0.02 || (s.small() || distinct < 600) && share < least && !extreme(s.typ, uint64(f.v)) {
+		if share < 0.02 || (s.small() || distinct < most*75/256) && share < least && !extreme(s.typ, uint64(f.v)) {
 			continue
 		}
 		keep = append(keep, f.v)
@@ -103,18 +107,18 @@ func fillBefore[T any](y []T, m *masks.Mask) {
 	}
 }
 
-// sampleLen is the number of elements in a sample.
-const sampleLen = 2048
+// maxSample is the largest number of elements in a sample.
+const maxSample = 2048
 
-// sampleOf returns elements spread over v, all of them if there are few.
-func sampleOf[T lane](dst, v []T) []T {
+// sampleOf returns n elements spread over v, or all of them if there are no more.
+func sampleOf[T lane](dst, v []T, n int) []T {
 	dst = dst[:0]
-	if len(v) <= sampleLen {
+	if len(v) <= n {
 		return append(dst, v...)
 	}
 	// Steps of an odd fraction, so that the sample is not in phase with rows.
-	for i := range sampleLen {
-		at := (uint64(i)*2 + 1) * uint64(len(v)) / (2 * sampleLen)
+	for i := range n {
+		at := (uint64(i)*2 + 1) * uint64(len(v)) / (2 * uint64(n))
 		at ^= uint64(i) * 7 & 15
 		dst = append(dst, v[min(at, uint64(len(v)-1))])
 	}

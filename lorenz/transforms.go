@@ -26,7 +26,7 @@ type transformed[T lane] struct {
 func transforms[T lane](s *shape, c *coder[T]) []transformed[T] {
 	var out []transformed[T]
 	if s.typ.float() && s.n >= 8 && !s.lacks(Transforms) {
-		c.sample = sampleOf(c.sample, c.y)
+		c.sample = sampleOf(c.sample, c.y, maxSample)
 		c.vals = asValues(s, c.vals, bitsOf(c.sample, s))
 		few := c.vals
 		low, span := spread(few)

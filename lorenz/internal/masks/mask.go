@@ -61,6 +61,21 @@ func (m *Mask) Rank(e int) int {
 	return e - int(r.before+r.End-r.Start)
 }
 
+// Unmasked returns a bit for each of 32 elements from e on, set if it is not masked. e is one of
+// the elements of the block. Those after the block count as unmasked. The mask is from Build.
+func (m *Mask) Unmasked(e int) uint32 {
+	if len(m.Runs) == 0 {
+		return ^uint32(0)
+	}
+	i, shift := e>>6, uint(e&63)
+	word := m.bits[0][i] | m.bits[1][i]
+	masked := word >> shift
+	if i++; shift > 32 && i < len(m.bits[0]) {
+		masked |= (m.bits[0][i] | m.bits[1][i]) << (64 - shift)
+	}
+	return ^uint32(masked)
+}
+
 // Compact copies the unmasked ones of the elements from at on to dst. y are all elements up to the
 // last one. It returns how many it copied.
 func Compact[T entropy.Lane](m *Mask, dst, y []T, at int) int {
