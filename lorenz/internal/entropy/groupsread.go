@@ -35,26 +35,13 @@ type tally struct {
 
 // tally counts groups of these classes.
 func (g *GroupReader) tally(class []byte) (t tally) {
-	var of [4][maxClass + 1]uint32 // four, since equal classes follow each other
-	for ; len(class) >= 4; class = class[4:] {
-		of[0][class[0]]++
-		of[1][class[1]]++
-		of[2][class[2]]++
-		of[3][class[3]]++
+	count, over := kernels.Tally(class)
+	for c := 1; c <= nStreams; c++ {
+		t.groups[g.streams[c]] += count[c]
 	}
-	for _, c := range class {
-		of[0][c]++
-	}
-	for c := 1; c <= maxClass; c++ {
-		n := int(of[0][c] + of[1][c] + of[2][c] + of[3][c])
-		t.groups[g.streams[min(c, nStreams)]] += n
-		t.low += 4 * n * int(lowBits(uint8(c)))
-	}
+	t.low = 4 * over
 	return t
 }
-
-// maxClass is the largest class of lanes of 64 bits.
-const maxClass = 66
 
 // Open parses a group stream of m values.
 func (g *GroupReader) Open(r *Reader, m, width int) {

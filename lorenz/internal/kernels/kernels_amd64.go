@@ -82,6 +82,28 @@ func sumBytesFast(b []byte) (done int, most byte) {
 	return k, most
 }
 
+func tallyFast(b []byte) (count [7]int, over int) {
+	const most = 255 * 32 // bytes that the kernel counts at once
+	var above [7]uint64
+	zeros := len(b)
+	for len(b) >= 32 {
+		k := min(len(b)&^31, most)
+		tallyAVX2(&b[0], k, &above)
+		b = b[k:]
+	}
+	if len(b) > 0 {
+		var last [32]byte
+		copy(last[:], b)
+		tallyAVX2(&last[0], len(last), &above)
+	}
+	count[0] = zeros - int(above[0])
+	for i := 1; i < 6; i++ {
+		count[i] = int(above[i-1] - above[i])
+	}
+	count[6] = int(above[5])
+	return count, int(above[6])
+}
+
 func addFast(to, from []uint32) int {
 	k := whole(len(from), 8)
 	if k > 0 {

@@ -208,6 +208,116 @@ loop:
 	VZEROUPPER
 	RET
 
+// func tallyAVX2(b *byte, n int, above *[7]uint64)
+// Requires: AVX, AVX2
+TEXT ·tallyAVX2(SB), NOSPLIT, $0-24
+	MOVQ         b+0(FP), AX
+	MOVQ         n+8(FP), CX
+	MOVQ         above+16(FP), DX
+	MOVL         $0x01010101, BX
+	VMOVD        BX, X0
+	VPBROADCASTD X0, Y0
+	VPXOR        Y1, Y1, Y1
+	MOVL         $0x02020202, BX
+	VMOVD        BX, X2
+	VPBROADCASTD X2, Y2
+	VPXOR        Y3, Y3, Y3
+	MOVL         $0x03030303, BX
+	VMOVD        BX, X4
+	VPBROADCASTD X4, Y4
+	VPXOR        Y5, Y5, Y5
+	MOVL         $0x04040404, BX
+	VMOVD        BX, X6
+	VPBROADCASTD X6, Y6
+	VPXOR        Y7, Y7, Y7
+	MOVL         $0x05050505, BX
+	VMOVD        BX, X8
+	VPBROADCASTD X8, Y8
+	VPXOR        Y9, Y9, Y9
+	MOVL         $0x06060606, BX
+	VMOVD        BX, X10
+	VPBROADCASTD X10, Y10
+	VPXOR        Y11, Y11, Y11
+	VPXOR        Y12, Y12, Y12
+	VPXOR        Y13, Y13, Y13
+
+loop:
+	VMOVDQU      (AX), Y14
+	VPMAXUB      Y0, Y14, Y15
+	VPCMPEQB     Y15, Y14, Y15
+	VPSUBB       Y15, Y1, Y1
+	VPMAXUB      Y2, Y14, Y15
+	VPCMPEQB     Y15, Y14, Y15
+	VPSUBB       Y15, Y3, Y3
+	VPMAXUB      Y4, Y14, Y15
+	VPCMPEQB     Y15, Y14, Y15
+	VPSUBB       Y15, Y5, Y5
+	VPMAXUB      Y6, Y14, Y15
+	VPCMPEQB     Y15, Y14, Y15
+	VPSUBB       Y15, Y7, Y7
+	VPMAXUB      Y8, Y14, Y15
+	VPCMPEQB     Y15, Y14, Y15
+	VPSUBB       Y15, Y9, Y9
+	VPMAXUB      Y10, Y14, Y15
+	VPCMPEQB     Y15, Y14, Y15
+	VPSUBB       Y15, Y11, Y11
+	VPSUBUSB     Y8, Y14, Y14
+	VPSADBW      Y12, Y14, Y14
+	VPADDQ       Y14, Y13, Y13
+	ADDQ         $0x20, AX
+	SUBQ         $0x20, CX
+	JNZ          loop
+	VPSADBW      Y12, Y1, Y1
+	VEXTRACTI128 $0x01, Y1, X14
+	VPADDQ       X1, X14, X14
+	VPSHUFD      $0x4e, X14, X15
+	VPADDQ       X15, X14, X14
+	VMOVQ        X14, AX
+	ADDQ         AX, (DX)
+	VPSADBW      Y12, Y3, Y3
+	VEXTRACTI128 $0x01, Y3, X14
+	VPADDQ       X3, X14, X14
+	VPSHUFD      $0x4e, X14, X15
+	VPADDQ       X15, X14, X14
+	VMOVQ        X14, AX
+	ADDQ         AX, 8(DX)
+	VPSADBW      Y12, Y5, Y5
+	VEXTRACTI128 $0x01, Y5, X14
+	VPADDQ       X5, X14, X14
+	VPSHUFD      $0x4e, X14, X15
+	VPADDQ       X15, X14, X14
+	VMOVQ        X14, AX
+	ADDQ         AX, 16(DX)
+	VPSADBW      Y12, Y7, Y7
+	VEXTRACTI128 $0x01, Y7, X14
+	VPADDQ       X7, X14, X14
+	VPSHUFD      $0x4e, X14, X15
+	VPADDQ       X15, X14, X14
+	VMOVQ        X14, AX
+	ADDQ         AX, 24(DX)
+	VPSADBW      Y12, Y9, Y9
+	VEXTRACTI128 $0x01, Y9, X14
+	VPADDQ       X9, X14, X14
+	VPSHUFD      $0x4e, X14, X15
+	VPADDQ       X15, X14, X14
+	VMOVQ        X14, AX
+	ADDQ         AX, 32(DX)
+	VPSADBW      Y12, Y11, Y11
+	VEXTRACTI128 $0x01, Y11, X14
+	VPADDQ       X11, X14, X14
+	VPSHUFD      $0x4e, X14, X15
+	VPADDQ       X15, X14, X14
+	VMOVQ        X14, AX
+	ADDQ         AX, 40(DX)
+	VEXTRACTI128 $0x01, Y13, X14
+	VPADDQ       X13, X14, X14
+	VPSHUFD      $0x4e, X14, X15
+	VPADDQ       X15, X14, X14
+	VMOVQ        X14, AX
+	ADDQ         AX, 48(DX)
+	VZEROUPPER
+	RET
+
 // func addAVX2(to *uint32, from *uint32, n int)
 // Requires: AVX, AVX2
 TEXT ·addAVX2(SB), NOSPLIT, $0-24

@@ -82,6 +82,7 @@ func check(t *testing.T, y []uint32, stride int, d float64) {
 	both(t, func() any { x := append([]uint32(nil), y...); Subtract(x, x, other); return x })
 	both(t, func() any { x := make([]uint32, len(raw)/32); Tops(x, raw); return x })
 	both(t, func() any { b := append([]byte(nil), raw...); return append(b, SumBytes(b)) })
+	both(t, func() any { count, over := Tally(raw); return append(count[:], over) })
 	both(t, func() any { b := make([]byte, n/32); Zeros(b, y); return b })
 	for i := range min(n, 3) {
 		both(t, func() any { x := make([]uint64, n/64); return append(x, uint64(Equal(x, y, y[i]))) })
@@ -276,6 +277,32 @@ func TestDeviate(t *testing.T) {
 	Deviations(r, x, p)
 	Deviate(r, p)
 	require.Equal(t, x, r)
+}
+
+// TestTally compares Tally with its definition. Long runs of one byte fill the counters of the kernel.
+func TestTally(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 7))
+	for n := range 200 {
+		b := make([]byte, n)
+		if n > 150 {
+			b = make([]byte, 100*n+n)
+		}
+		for i := range b {
+			b[i] = [...]byte{byte(n), byte(rng.UintN(9)), byte(rng.Uint32())}[n%3]
+		}
+		var want [7]int
+		sum := 0
+		for _, c := range b {
+			want[min(c, 6)]++
+			sum += max(0, int(c)-5)
+		}
+		both(t, func() any {
+			count, over := Tally(b)
+			require.Equal(t, want, count)
+			require.Equal(t, sum, over)
+			return count
+		})
+	}
 }
 
 func TestKernels(t *testing.T) {

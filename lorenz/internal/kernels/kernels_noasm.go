@@ -34,6 +34,8 @@ func wordsFast(*byte, []byte, *[256]Word, uint64, uint64) (done int, rest, left 
 
 func sumBytesFast([]byte) (done int, most byte) { return 0, 0 }
 
+func tallyFast([]byte) (count [7]int, over int) { return count, 0 }
+
 func pack2Fast(_, _ []byte) int { return 0 }
 func pack4Fast(_, _ []byte) int { return 0 }
 

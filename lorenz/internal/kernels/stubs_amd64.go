@@ -39,6 +39,12 @@ func sumAddAVX2(to *uint32, from *uint32, n int, sum uint32)
 //go:noescape
 func sumBytesAVX2(b *byte, n int) (most byte)
 
+// tallyAVX2 adds to above how many of n bytes are at least 1 to 6, and the sum of what they exceed 5 by.
+// n is a multiple of 32, not 0 and at most 255 × 32.
+//
+//go:noescape
+func tallyAVX2(b *byte, n int, above *[7]uint64)
+
 // addAVX2 adds n elements from from to those at to, in order. n is a multiple of 8, and to lies at least 8 elements after from.
 //
 //go:noescape

@@ -13,6 +13,7 @@ func main() {
 	prefixSum()
 	sumAdd()
 	sumBytes()
+	tally()
 	addStride()
 	subtract()
 	quotients()

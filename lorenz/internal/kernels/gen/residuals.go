@@ -162,6 +162,50 @@ func sumBytes() {
 	RET()
 }
 
+func tally() {
+	TEXT("tallyAVX2", NOSPLIT, "func(b *byte, n int, above *[7]uint64)")
+	Pragma("noescape")
+	Doc("tallyAVX2 adds to above how many of n bytes are at least 1 to 6, and the sum of what they exceed 5 by.",
+		"n is a multiple of 32, not 0 and at most 255 × 32.")
+	b, n, above := Load(Param("b"), GP64()), Load(Param("n"), GP64()), Load(Param("above"), GP64())
+	var least, count [6]reg.VecVirtual
+	for i := range least {
+		least[i], count[i] = broadcast(uint32(i+1)*0x01010101), YMM()
+		VPXOR(count[i], count[i], count[i])
+	}
+	zero, over, y, z := YMM(), YMM(), YMM(), YMM()
+	VPXOR(zero, zero, zero)
+	VPXOR(over, over, over)
+	each("loop", n, 32, func() {
+		VMOVDQU(Mem{Base: b}, y)
+		for i := range least {
+			VPMAXUB(least[i], y, z)
+			VPCMPEQB(z, y, z)
+			VPSUBB(z, count[i], count[i])
+		}
+		VPSUBUSB(least[4], y, y)
+		VPSADBW(zero, y, y)
+		VPADDQ(y, over, over)
+		ADDQ(Imm(32), b)
+	})
+	sum := GP64()
+	for i := range 7 {
+		v := over
+		if i < len(count) {
+			v = count[i]
+			VPSADBW(zero, v, v)
+		}
+		VEXTRACTI128(Imm(1), v, y.AsX())
+		VPADDQ(v.AsX(), y.AsX(), y.AsX())
+		VPSHUFD(Imm(0x4E), y.AsX(), z.AsX())
+		VPADDQ(z.AsX(), y.AsX(), y.AsX())
+		VMOVQ(y.AsX(), sum)
+		ADDQ(sum, Mem{Base: above}.Offset(8*i))
+	}
+	VZEROUPPER()
+	RET()
+}
+
 func addStride() {
 	TEXT("addAVX2", NOSPLIT, "func(to, from *uint32, n int)")
 	Pragma("noescape")
