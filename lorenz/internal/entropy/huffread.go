@@ -1,6 +1,7 @@
 package entropy
 
 import (
+	"encoding/binary"
 	"math/bits"
 
 	"github.com/cdfz-format/cdfz/lorenz/internal/kernels"
@@ -8,28 +9,32 @@ import (
 
 // huffCode is a complete code: its symbols in ascending order, and the lengths of their words.
 type huffCode struct {
-	syms, lens [256]uint8
-	n          int
+	syms [256]uint8
+	lens [256 + 8]uint8
+	n    int
 }
 
 // last returns the largest symbol.
 func (c *huffCode) last() int { return int(c.syms[c.n-1]) }
 
-// steps are the changes of code lengths that some bits begin with, as the sums up to each one.
+// steps are the changes of code lengths that some bits begin with.
 type steps struct {
-	sum  [3]int8
-	n    uint8 // how many; 0 if there is no such change
-	bits uint8 // of all
-	one  uint8 // bits of the first
+	sums uint64 // up to each of them, a byte each, and up to the last one in the others
+	n    uint8  // how many; 0 if there is no such change
+	bits uint8  // of all
+	one  uint8  // bits of the first
 }
 
-const stepBits = 9
+const (
+	stepBits = 9
+	maxSteps = 5
+)
 
 // changes has the changes that the next bits begin with.
 var changes = func() (t [1 << stepBits]steps) {
 	for v := range t {
 		d, sum := &t[v], 0
-		for int(d.n) < len(d.sum) {
+		for d.n < maxSteps {
 			rest := v >> d.bits
 			z := bits.TrailingZeros(uint(rest) | 1<<5)
 			g := rest>>(z+1)&(1<<z-1) | 1<<z - 1
@@ -37,19 +42,26 @@ var changes = func() (t [1 << stepBits]steps) {
 				break
 			}
 			sum += g>>1 ^ -(g & 1)
-			d.sum[d.n] = int8(sum)
+			d.sums |= uint64(uint8(sum)) << (8 * d.n)
 			d.n++
 			d.bits += uint8(2*z + 1)
 			if d.n == 1 {
 				d.one = d.bits
 			}
 		}
-		for i := max(int(d.n), 1); i < len(d.sum); i++ {
-			d.sum[i] = d.sum[i-1]
+		for i := d.n; i < 8; i++ {
+			d.sums |= uint64(uint8(sum)) << (8 * i)
 		}
 	}
 	return t
 }()
+
+// addBytes adds a number to each byte, modulo 256.
+func addBytes(b uint64, n uint8) uint64 {
+	const top = 0x8080808080808080
+	m := uint64(n) * 0x0101010101010101
+	return (b&^top + m&^top) ^ (b^m)&top
+}
 
 // share is the part of all words that begin with a word of a length, in units of the shortest
 // part. Lengths that do not exist have more than all.
@@ -100,27 +112,27 @@ func (c *huffCode) read(r *bitReader) bool {
 		return false
 	}
 	c.n = n
-	l, sum := 5, uint32(0)
+	l, sum := uint8(5), uint32(0)
 	for i := 0; i < n; {
 		if left < stepBits {
 			v, left = r.peek(), 56
 		}
 		d := &changes[v&(1<<stepBits-1)]
-		k, used := int(d.n), int(d.bits)
+		k, used := int(d.n), uint(d.bits)
 		if k == 0 {
 			return false
 		}
-		if i+len(d.sum) > n {
-			k, used = 1, int(d.one)
-		} else {
-			c.lens[i+1], c.lens[i+2] = uint8(l+int(d.sum[1])), uint8(l+int(d.sum[2]))
+		lens := addBytes(d.sums, l)
+		binary.LittleEndian.PutUint64(c.lens[i:], lens)
+		l = uint8(lens >> 56)
+		if i+k > n {
+			k, used = 1, uint(d.one)
+			l = uint8(lens)
 		}
-		c.lens[i] = uint8(l + int(d.sum[0]))
-		l += int(d.sum[k-1])
 		i += k
-		v >>= uint(used) & 63
-		left -= used
-		r.pos += used
+		v >>= used & 63
+		left -= int(used)
+		r.pos += int(used)
 	}
 	for _, l := range c.lens[:n] {
 		sum += share[l]
