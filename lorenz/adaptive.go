@@ -65,8 +65,10 @@ func (s *shape) worth(size int) int {
 	switch {
 	case s.level == Max:
 		return size
-	case s.sparse(size) || s.n*s.size <= smallBlock:
+	case s.sparse(size):
 		return size - size/7
+	case s.small():
+		return size - size/5
 	}
 	return size - size*3/10
 }

@@ -2,6 +2,7 @@ package lorenz
 
 import (
 	"math"
+	"slices"
 
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
 	"github.com/cdfz-format/cdfz/lorenz/internal/predict"
@@ -188,7 +189,7 @@ func cellsFor[T lane](s *shape, x *candidate[T], parts int) predict.Layout {
 	}
 	part := (s.n + parts - 1) / parts
 	deep := x.pred.IsFloat() && x.pred.Float.Deep()
-	if !deep && (deepest <= part/4 || !contains(st, deepest)) {
+	if !deep && (deepest <= part/4 || !slices.Contains(st, deepest)) {
 		// Runs of whole rows, or of whole planes.
 		unit := row
 		for _, d := range st {
@@ -216,15 +217,6 @@ func cellsFor[T lane](s *shape, x *candidate[T], parts int) predict.Layout {
 		}
 	}
 	return cells
-}
-
-func contains(s []int, v int) bool {
-	for _, x := range s {
-		if x == v {
-			return true
-		}
-	}
-	return false
 }
 
 // emitReferences appends the block in modeReferences, without a predictor, if an estimate

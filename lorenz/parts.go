@@ -7,7 +7,7 @@ const (
 	worthJoin  = 16       // bytes of a part from which on it may be joined with another
 	partLeast  = 32       // bytes of a row from which on rows are tried apart
 	partHead   = 2        // least bytes of the head of a part
-	smallStack = 16 << 10 // bytes of a stack that is not worth the time
+	smallStack = 16 << 10 // bytes of a stack of floats that is not worth the time
 )
 
 // stack returns the number of rows along the first dimension longer than 1, and the
@@ -32,8 +32,12 @@ func (p Params) rows(n int, inner []int) Params {
 func (e *Encoder) parts(dst, src []byte, start int, encode func(Params, []byte) []byte) []byte {
 	rows, inner := e.p.stack()
 	size, whole := len(src)/rows, len(dst)-start
+	least := smallStack
+	if !e.p.Type.float() { // without transforms that differ, rows rarely gain
+		least = smallBlock
+	}
 	if !e.p.Stack || e.without&PartsMode != 0 || rows < 2 || size < partLeast || whole <= rows*partHead ||
-		e.level == Fast || e.level == Default && len(src) <= smallStack {
+		e.level == Fast || e.level == Default && len(src) <= least {
 		return dst
 	}
 	rowsAs := func(from, to int) []byte { return encode(e.p.rows(to-from, inner), src[from*size:to*size]) }

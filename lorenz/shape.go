@@ -65,8 +65,9 @@ func spans(dst []adaptive.Span, m *masks.Mask, a, b int) []adaptive.Span {
 	return dst
 }
 
-// smallBlock is the largest block that may take modeAdaptive for a small gain, in bytes.
-// Decoding it takes a millisecond at most.
+// smallBlock is the largest block without the trials that take time and rarely pay off in few
+// values, in bytes. It may take modeAdaptive for a smaller gain, since decoding it takes a
+// millisecond at most.
 const smallBlock = 32 << 10
 
 // tinyBlock is the largest block of so few groups that better classes, or predictors costed on
