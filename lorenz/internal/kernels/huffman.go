@@ -51,7 +51,8 @@ func Decode1(dst, src []byte, p uint64, table *Table) uint64 {
 // five decodes five symbols at bit p and returns their bits.
 func five(d *[5]byte, src []byte, p uint64, t *Table) uint64 {
 	const mask = 1<<TableBits - 1
-	v := binary.LittleEndian.Uint64(src[p>>3:]) >> (p & 7)
+	at := p >> 3
+	v := binary.LittleEndian.Uint64(src[at:at+8:at+8]) >> (p & 7) // one bounds check
 	a := t[v&mask]
 	v >>= a & 63
 	b := t[v&mask]

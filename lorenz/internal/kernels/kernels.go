@@ -16,15 +16,35 @@ import (
 func Put(dst []byte, y []uint32) {
 	k := putFast(dst, y)
 	dst, y = dst[4*k:4*len(y)], y[k:]
+	for len(y) >= 4 && len(dst) >= 16 {
+		put4((*[16]byte)(dst), y[0], y[1], y[2], y[3])
+		dst, y = dst[16:], y[4:]
+	}
 	for i, v := range y {
 		binary.BigEndian.PutUint32(dst[4*i:], v)
 	}
+}
+
+// put4 writes four integers as big-endian bytes.
+func put4(dst *[16]byte, a, b, c, d uint32) {
+	binary.BigEndian.PutUint32(dst[0:], a)
+	binary.BigEndian.PutUint32(dst[4:], b)
+	binary.BigEndian.PutUint32(dst[8:], c)
+	binary.BigEndian.PutUint32(dst[12:], d)
 }
 
 // Load reads big-endian integers.
 func Load(dst []uint32, src []byte) {
 	k := loadFast(dst, src)
 	dst, src = dst[k:], src[4*k:4*len(dst)]
+	for len(dst) >= 4 && len(src) >= 16 {
+		b := (*[16]byte)(src)
+		dst[0] = binary.BigEndian.Uint32(b[0:])
+		dst[1] = binary.BigEndian.Uint32(b[4:])
+		dst[2] = binary.BigEndian.Uint32(b[8:])
+		dst[3] = binary.BigEndian.Uint32(b[12:])
+		dst, src = dst[4:], src[16:]
+	}
 	for i := range dst {
 		dst[i] = binary.BigEndian.Uint32(src[4*i:])
 	}
@@ -34,8 +54,12 @@ func Load(dst []uint32, src []byte) {
 func PutOrdered(dst []byte, y []uint32) {
 	k := putOrderedFast(dst, y)
 	dst, y = dst[4*k:4*len(y)], y[k:]
+	for len(y) >= 4 && len(dst) >= 16 {
+		put4((*[16]byte)(dst), Unordered(y[0]), Unordered(y[1]), Unordered(y[2]), Unordered(y[3]))
+		dst, y = dst[16:], y[4:]
+	}
 	for i, v := range y {
-		binary.BigEndian.PutUint32(dst[4*i:], v^(uint32(^int32(v)>>31)|1<<31))
+		binary.BigEndian.PutUint32(dst[4*i:], Unordered(v))
 	}
 }
 
@@ -163,8 +187,13 @@ func Subtract(dst, a, b []uint32) {
 func PutQuotients(dst []byte, y []uint32, d float64) {
 	k := putQuotientsFast(dst, y, d)
 	dst, y = dst[4*k:4*len(y)], y[k:]
+	of := func(v uint32) uint32 { return math.Float32bits(float32(float64(int32(v)) / d)) }
+	for len(y) >= 4 && len(dst) >= 16 {
+		put4((*[16]byte)(dst), of(y[0]), of(y[1]), of(y[2]), of(y[3]))
+		dst, y = dst[16:], y[4:]
+	}
 	for i, v := range y {
-		binary.BigEndian.PutUint32(dst[4*i:], math.Float32bits(float32(float64(int32(v))/d)))
+		binary.BigEndian.PutUint32(dst[4*i:], of(v))
 	}
 }
 
@@ -172,8 +201,13 @@ func PutQuotients(dst []byte, y []uint32, d float64) {
 func PutProducts(dst []byte, y []uint32, c float64) {
 	k := putProductsFast(dst, y, c)
 	dst, y = dst[4*k:4*len(y)], y[k:]
+	of := func(v uint32) uint32 { return math.Float32bits(float32(float64(int32(v)) * c)) }
+	for len(y) >= 4 && len(dst) >= 16 {
+		put4((*[16]byte)(dst), of(y[0]), of(y[1]), of(y[2]), of(y[3]))
+		dst, y = dst[16:], y[4:]
+	}
 	for i, v := range y {
-		binary.BigEndian.PutUint32(dst[4*i:], math.Float32bits(float32(float64(int32(v))*c)))
+		binary.BigEndian.PutUint32(dst[4*i:], of(v))
 	}
 }
 
@@ -364,14 +398,17 @@ func Tops(dst []uint32, src []byte) {
 	if topsFast(dst, src) {
 		return
 	}
+	const tops = 0x8080808080808080
+	const gather = 0x0002040810204081 // a product with it has the tops in its highest byte
 	for i := range dst {
-		var word uint32
-		for j := 24; j >= 0; j -= 8 {
-			w := binary.LittleEndian.Uint64(src[32*i+j:])
-			w = w & (w << 1) >> 7 & 0x0101010101010101
-			word = word<<8 | uint32(w*0x0102040810204080>>56)
+		s := (*[32]byte)(src[32*i:])
+		a, b := binary.LittleEndian.Uint64(s[0:]), binary.LittleEndian.Uint64(s[8:])
+		c, d := binary.LittleEndian.Uint64(s[16:]), binary.LittleEndian.Uint64(s[24:])
+		a, b, c, d = a&(a<<1)&tops, b&(b<<1)&tops, c&(c<<1)&tops, d&(d<<1)&tops
+		dst[i] = 0
+		if a|b|c|d != 0 { // rare
+			dst[i] = uint32(a*gather>>56) | uint32(b*gather>>56)<<8 | uint32(c*gather>>56)<<16 | uint32(d*gather>>56)<<24
 		}
-		dst[i] = word
 	}
 }
 
