@@ -296,27 +296,6 @@ func Deltas(r *[32]uint32, y []uint32, i int, back []int, plus int) {
 	}
 }
 
-// Predict sets the numbers from place i to the end of y, in ascending order, to c plus those
-// at some distances before them, less those at others. There are at most 15 distances, up to i.
-func Predict[T uint32 | uint64](y []T, i int, plus, minus []int, c T) {
-	if i >= len(y) {
-		return
-	}
-	if narrow, ok := any(y).([]uint32); ok && predictFast(narrow, i, plus, minus, uint32(c)) {
-		return
-	}
-	for ; i < len(y); i++ {
-		v := c
-		for _, d := range plus {
-			v += y[i-d]
-		}
-		for _, d := range minus {
-			v -= y[i-d]
-		}
-		y[i] = v
-	}
-}
-
 // Marks selects about one in 16 places by a hash of three numbers: a bit for each of 32
 // runs of three.
 func Marks(y *[34]uint32) (marks uint32) {

@@ -178,24 +178,9 @@ func deltasFast(r *[32]uint32, y []uint32, back []int, plus int) {
 	deltasAVX2(r, &y[len(y)-32], &back[0], plus, len(back)-plus)
 }
 
-// leastBack is the least distance for which there is assembly.
-const leastBack = 8
-
-// predictFast reports false if a distance is shorter than a vector or leads out of y.
-func predictFast(y []uint32, i int, plus, minus []int, c uint32) bool {
-	var back [16]int
-	if !haveFast || len(plus)+len(minus) > len(back) {
-		return false
-	}
-	k := copy(back[:], plus)
-	k += copy(back[k:], minus)
-	for _, d := range back[:k] {
-		if d < leastBack || d > i {
-			return false
-		}
-	}
-	predictAVX2(&y[i], len(y)-i, &back[0], len(plus), len(minus), c)
-	return true
+// predictFast needs distances of at least leastBack that do not lead out of y.
+func predictFast(y []uint32, i int, b *Back, c, step uint32) {
+	predictAVX2(&y[i], len(y)-i, &b.dist[0], b.plus, b.minus, c, step)
 }
 
 func marksFast(y *[34]uint32, m uint32) uint32 { return marksAVX2(y, m) }

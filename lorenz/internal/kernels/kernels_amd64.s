@@ -914,9 +914,9 @@ subtract:
 	VZEROUPPER
 	RET
 
-// func predictAVX2(y *uint32, n int, back *int, plus int, minus int, c uint32)
+// func predictAVX2(y *uint32, n int, back *int, plus int, minus int, c uint32, step uint32)
 // Requires: AVX, AVX2
-TEXT ·predictAVX2(SB), NOSPLIT, $0-44
+TEXT ·predictAVX2(SB), NOSPLIT, $0-48
 	MOVQ         y+0(FP), AX
 	MOVQ         n+8(FP), CX
 	MOVQ         back+16(FP), DX
@@ -925,6 +925,13 @@ TEXT ·predictAVX2(SB), NOSPLIT, $0-44
 	MOVL         c+40(FP), DI
 	VMOVD        DI, X0
 	VPBROADCASTD X0, Y0
+	MOVL         step+44(FP), DI
+	VMOVD        DI, X2
+	VPBROADCASTD X2, Y2
+	VMOVDQU      counts<>+0(SB), Y1
+	VPMULLD      Y1, Y2, Y1
+	VPADDD       Y1, Y0, Y0
+	VPSLLD       $0x03, Y2, Y2
 
 vector:
 	VMOVDQA Y0, Y1
@@ -958,6 +965,7 @@ nominus:
 	CMPQ    CX, $0x08
 	JL      rest
 	VMOVDQU Y1, (AX)
+	VPADDD  Y2, Y0, Y0
 	ADDQ    $0x20, AX
 	SUBQ    $0x08, CX
 	JNZ     vector
@@ -971,6 +979,16 @@ rest:
 	VPMASKMOVD Y1, Y0, (AX)
 	VZEROUPPER
 	RET
+
+DATA counts<>+0(SB)/4, $0x00000000
+DATA counts<>+4(SB)/4, $0x00000001
+DATA counts<>+8(SB)/4, $0x00000002
+DATA counts<>+12(SB)/4, $0x00000003
+DATA counts<>+16(SB)/4, $0x00000004
+DATA counts<>+20(SB)/4, $0x00000005
+DATA counts<>+24(SB)/4, $0x00000006
+DATA counts<>+28(SB)/4, $0x00000007
+GLOBL counts<>(SB), RODATA|NOPTR, $32
 
 DATA tails<>+0(SB)/4, $0xffffffff
 DATA tails<>+4(SB)/4, $0xffffffff

@@ -147,14 +147,16 @@ func check(t *testing.T, y []uint32, stride int, d float64) {
 		}
 		if far := []int{leastBack, max(i/2, leastBack), max(i, leastBack), max(i-1, leastBack)}; i >= leastBack {
 			for plus := range far {
+				var b Back
+				b.Set(far[:plus], far[plus:])
 				both(t, func() any {
 					x := append([]uint32(nil), y...)
-					Predict(x[:n-plus], i, far[:plus], far[plus:], y[0])
+					Predict(x[:n-plus], i, &b, y[0], y[n-1])
 					return x
 				})
 				both(t, func() any {
 					x := append([]uint32(nil), y...)
-					Predict(x[:i+plus], i, far[:plus], far[plus:], y[0])
+					Predict(x[:i+plus], i, &b, y[0], 0)
 					return x
 				})
 			}

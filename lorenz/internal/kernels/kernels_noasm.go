@@ -60,7 +60,7 @@ func numeratorsFast(_, _ []uint32, _ float64) int { return 0 }
 
 func deltasFast(*[32]uint32, []uint32, []int, int) {}
 
-func predictFast([]uint32, int, []int, []int, uint32) bool { return false }
+func predictFast([]uint32, int, *Back, uint32, uint32) {}
 
 func marksFast(*[34]uint32, uint32) uint32 { return 0 }
 

@@ -103,11 +103,11 @@ func priceAVX2(u *[32]uint32, k uint64, prices *[256]uint32) (sum uint32, all ui
 //go:noescape
 func deltasAVX2(r *[32]uint32, y *uint32, back *int, plus int, minus int)
 
-// predictAVX2 sets n numbers, at least 1, to c plus those plus distances back, less those at the minus distances that follow.
-// Distances are at least 8.
+// predictAVX2 sets n numbers, at least 1, to c, c + step and so on, plus those plus distances back, less those at the minus
+// distances that follow. Distances are at least 8.
 //
 //go:noescape
-func predictAVX2(y *uint32, n int, back *int, plus int, minus int, c uint32)
+func predictAVX2(y *uint32, n int, back *int, plus int, minus int, c uint32, step uint32)
 
 // marksAVX2 is Marks.
 //

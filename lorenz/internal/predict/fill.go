@@ -12,104 +12,105 @@ func Fill[T entropy.Lane](y []T, l Layout, strides []int, m *masks.Mask) {
 	if len(m.Runs) == 0 {
 		return
 	}
-	var buf [1 << MaxChain]term
+	var buf, kept [1 << MaxChain]term
 	terms := l.terms(buf[:0], strides)[1:]
-	ones := 0
-	for _, s := range strides {
-		if s == 1 {
-			ones++
-		}
-	}
 	back, inCell := 0, 0 // how far the terms lead
 	for _, t := range terms {
 		back, inCell = max(back, t.offset), max(inCell, t.inCell)
 	}
-	set := func(y []T, i int, from *neighbours) {
-		if len(y)-i < 4 || ones > 1 || !extrapolate(y, i, from, ones == 1) {
-			kernels.Predict(y, i, from.plus(), from.minus(), 0)
-		}
-	}
 	var all, some neighbours
-	all.set(terms)
-	var valid [1 << MaxChain]term
+	all.set(terms, strides)
+	known := ^uint(0)   // the terms of some, a bit for each; at first unknown
+	start, stop := 0, 0 // of the cell
 	for _, r := range m.Runs {
 		for i, end := int(r.Start), int(r.End); i < end; {
-			at := i % l.Plane % l.Cell
-			cell := min(i-at+l.Cell, i-i%l.Plane+l.Plane, end)
-			if at >= inCell && i >= back {
-				set(y[:cell], i, &all)
-				i = cell
+			if i >= stop {
+				plane := i - i%l.Plane
+				start = i - (i-plane)%l.Cell
+				stop = min(start+l.Cell, plane+l.Plane)
 			}
-			for i < cell {
+			at, last := i-start, min(stop, end)
+			if at >= inCell && i >= back {
+				extrapolate(y[:last], i, &all)
+				i = last
+			}
+			for i < last {
 				// In this piece all elements have the same neighbours.
-				n, k := cell-i, 0
-				for _, t := range terms {
-					missing := max(t.inCell-at, t.offset-i)
-					if missing <= 0 {
-						valid[k] = t
-						k++
-					} else {
+				n, exist := last-i, uint(0)
+				for k, t := range terms {
+					if missing := max(t.inCell-at, t.offset-i); missing > 0 {
 						n = min(n, missing)
+					} else {
+						exist |= 1 << k
 					}
 				}
-				some.set(valid[:k])
-				set(y[:i+n], i, &some)
+				if exist != known {
+					valid := kept[:0]
+					for k, t := range terms {
+						if exist>>k&1 != 0 {
+							valid = append(valid, t)
+						}
+					}
+					some.set(valid, strides)
+					known = exist
+				}
+				extrapolate(y[:i+n], i, &some)
 				i, at = i+n, at+n
 			}
 		}
 	}
 }
 
-// neighbours are the distances of the terms from which a value is predicted. Those that are added
-// come first, and in each part those without a stride of 1.
+// neighbours are the terms from which a value is predicted.
 type neighbours struct {
-	dist      [1 << MaxChain]int
-	n, added  int
-	far, away int // without a stride of 1: added and subtracted
+	all, far kernels.Back // far are those without a stride of 1
+	ones     int          // the strides of 1, if they can be undone after the others
 }
 
-func (b *neighbours) set(terms []term) {
-	*b = neighbours{}
-	put := func(neg, one bool) {
-		for _, t := range terms {
-			if t.neg == neg && t.one == one {
-				b.dist[b.n] = t.offset
-				b.n++
+func (b *neighbours) set(terms []term, strides []int) {
+	var plus, minus, farPlus, farMinus [kernels.MaxBack]int
+	var p, m, fp, fm int
+	for _, t := range terms {
+		if t.neg {
+			plus[p] = t.offset
+			p++
+			if !t.one {
+				farPlus[fp] = t.offset
+				fp++
 			}
+			continue
+		}
+		minus[m] = t.offset
+		m++
+		if !t.one {
+			farMinus[fm] = t.offset
+			fm++
 		}
 	}
-	put(true, false)
-	b.far = b.n
-	put(true, true)
-	b.added = b.n
-	put(false, false)
-	b.away = b.n - b.added
-	put(false, true)
+	b.all.Set(plus[:p], minus[:m])
+	b.far.Set(farPlus[:fp], farMinus[:fm])
+	b.ones = 0
+	for _, s := range strides {
+		if s == 1 {
+			b.ones++
+		}
+	}
+	// They can be undone last if each of the other neighbours exists for the elements before, too.
+	if far := fp + fm; b.ones > 2 || len(terms)-far != (1<<b.ones-1)*(far+1) {
+		b.ones = 0
+	}
 }
 
-func (b *neighbours) plus() []int     { return b.dist[:b.added] }
-func (b *neighbours) minus() []int    { return b.dist[b.added:b.n] }
-func (b *neighbours) farPlus() []int  { return b.dist[:b.far] }
-func (b *neighbours) farMinus() []int { return b.dist[b.added:][:b.away] }
-
-// extrapolate sets the elements from i to the end of y to their predictions. With one, the chain has
-// a stride of 1, so the residuals of the other strides are the same for all elements from the one
-// before. It returns false if these are not all defined.
-func extrapolate[T entropy.Lane](y []T, i int, from *neighbours, one bool) bool {
-	plus, minus := from.farPlus(), from.farMinus()
-	var c T
-	if ones := from.n - len(plus) - len(minus); one && ones > 0 {
-		if 2*ones != from.n+1 {
-			return false
-		}
-		c = y[i-1]
-		for _, d := range plus {
-			c -= y[i-1-d]
-		}
-		for _, d := range minus {
-			c += y[i-1-d]
-		}
+// extrapolate sets the elements from i to the end of y to their predictions.
+func extrapolate[T entropy.Lane](y []T, i int, b *neighbours) {
+	switch few := len(y)-i < 3; {
+	case few || b.ones == 0:
+		kernels.Predict(y, i, &b.all, 0, 0)
+	case b.ones == 1: // the residuals of the other strides are the same for all elements
+		kernels.Predict(y, i, &b.far, kernels.Deviation(y, i-1, &b.far), 0)
+	default: // they grow evenly
+		c := kernels.Deviation(y, i-1, &b.far)
+		step := c - kernels.Deviation(y, i-2, &b.far)
+		kernels.Predict(y, i, &b.far, c+step, step)
 	}
-	kernels.Predict(y, i, plus, minus, c)
-	return true
 }

@@ -16,10 +16,44 @@ func FillFloats[T entropy.Lane](u []T, l Layout, f Float, m *masks.Mask) {
 }
 
 func fillPredicted[F kernels.Float](v []F, l Layout, f Float, m *masks.Mask) {
+	const few = 4 // elements that are faster one by one
 	for _, r := range m.Runs {
-		for i := int(r.Start); i < int(r.End); i++ {
-			v[i] = predictAt(v, l, f, i)
+		for i, end := int(r.Start), int(r.End); i < end; {
+			in := i % l.Plane
+			cell := in % l.Cell
+			col := cell % f.Row
+			n := min(end-i, f.Row-col, l.Cell-cell, l.Plane-in) // in one row
+			if n < few || f.Kind == WW {
+				for j := i; j < i+n; j++ {
+					v[j] = predictAt(v, l, f, j)
+				}
+			} else {
+				fillRow(v, f, i, n, col, cell >= f.Row, f.Deep() && i >= f.Plane)
+			}
+			i += n
 		}
+	}
+}
+
+// fillRow sets n elements from element i on, in column col, to their predictions, except for WW.
+func fillRow[F kernels.Float](v []F, f Float, i, n, col int, north, plane bool) {
+	var w F
+	if col > 0 {
+		w = v[i-1]
+	}
+	var buf [256]F
+	for n > 0 {
+		a := buf[:min(n, len(buf))]
+		addends(f, a, v, i, col, north, plane)
+		to := v[i:][:len(a)]
+		for j, x := range a {
+			if f.Kind != NP {
+				x += w
+			}
+			w = kernels.Clamp(x)
+			to[j] = w
+		}
+		n, i, col = n-len(a), i+len(a), col+len(a)
 	}
 }
 

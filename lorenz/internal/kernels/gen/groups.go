@@ -239,16 +239,32 @@ func tails() Mem {
 	return m
 }
 
+// counts has the numbers 0 to 7.
+func counts() Mem {
+	m := GLOBL("counts", RODATA|NOPTR)
+	for i := range 8 {
+		DATA(4*i, U32(i))
+	}
+	return m
+}
+
 func predict() {
-	TEXT("predictAVX2", NOSPLIT, "func(y *uint32, n int, back *int, plus, minus int, c uint32)")
+	TEXT("predictAVX2", NOSPLIT, "func(y *uint32, n int, back *int, plus, minus int, c, step uint32)")
 	Pragma("noescape")
-	Doc("predictAVX2 sets n numbers, at least 1, to c plus those plus distances back, less those at the minus distances that follow.",
-		"Distances are at least 8.")
+	Doc("predictAVX2 sets n numbers, at least 1, to c, c + step and so on, plus those plus distances back, less those at the minus",
+		"distances that follow. Distances are at least 8.")
 	y, n, back := Load(Param("y"), GP64()), Load(Param("n"), GP64()), Load(Param("back"), GP64())
 	plus, minus := Load(Param("plus"), GP64()), Load(Param("minus"), GP64())
 	c, v := YMM(), YMM()
 	VMOVD(Load(Param("c"), GP32()), c.AsX())
 	VPBROADCASTD(c.AsX(), c)
+	step, iota := YMM(), YMM()
+	VMOVD(Load(Param("step"), GP32()), step.AsX())
+	VPBROADCASTD(step.AsX(), step)
+	VMOVDQU(counts(), iota)
+	VPMULLD(iota, step, iota)
+	VPADDD(iota, c, c)
+	VPSLLD(Imm(3), step, step)
 	at, next, left := GP64(), GP64(), GP64()
 	Label("vector")
 	VMOVDQA(c, v)
@@ -270,6 +286,7 @@ func predict() {
 	CMPQ(n, Imm(8))
 	JL(LabelRef("rest"))
 	VMOVDQU(v, Mem{Base: y})
+	VPADDD(step, c, c)
 	ADDQ(Imm(32), y)
 	SUBQ(Imm(8), n)
 	JNZ(LabelRef("vector"))
