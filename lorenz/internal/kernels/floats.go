@@ -117,7 +117,7 @@ func Deviate(y []uint32, p []float32) {
 	}
 }
 
-// Rows is the most rows of Follow.
+// Rows is the most rows of Follow and Extend.
 const Rows = 8
 
 // Follow replaces the integers of rows by the bits of floats. Each prediction is the value
@@ -125,22 +125,47 @@ const Rows = 8
 // that are as long as the first one are faster.
 func Follow(rows [][]uint32, sums [][]float32) {
 	k := followFast(rows, sums)
-	for len(rows) >= 4 && k == 0 && len(rows[1]) == len(rows[0]) && len(rows[2]) == len(rows[0]) && len(rows[3]) == len(rows[0]) {
-		four(rows, sums)
+	for alike(rows) {
+		followFour((*[4][]uint32)(rows), (*[4][]float32)(sums), k)
 		rows, sums = rows[4:], sums[4:]
 	}
 	for i, y := range rows {
-		w := float32(0)
-		if k > 0 {
-			w = math.Float32frombits(y[k-1])
-		}
-		follow(y[k:], sums[i][k:], w)
+		follow(y, sums[i], k)
 	}
 }
 
-// follow follows a row, given the value before it. Each value waits for the one before, so
+// Extend replaces the integers of rows by the bits of floats. Each prediction is the value
+// before plus the step to it from the one before that. Values before the row are 0. Rows that
+// are as long as the first one are faster.
+func Extend(rows [][]uint32) {
+	k := extendFast(rows)
+	for alike(rows) {
+		extendFour((*[4][]uint32)(rows), k)
+		rows = rows[4:]
+	}
+	for _, y := range rows {
+		extend(y, k)
+	}
+}
+
+// alike reports whether the first four rows are equally long.
+func alike(rows [][]uint32) bool {
+	return len(rows) >= 4 && len(rows[1]) == len(rows[0]) && len(rows[2]) == len(rows[0]) && len(rows[3]) == len(rows[0])
+}
+
+// before returns the value before element k of a row, 0 at the start.
+func before(y []uint32, k int) float32 {
+	if k < 1 {
+		return 0
+	}
+	return math.Float32frombits(y[k-1])
+}
+
+// follow follows a row from element k on. Each value waits for the one before, so
 // the cases in which restore has more to do are left to branches, which the CPU predicts.
-func follow(y []uint32, sums []float32, w float32) {
+func follow(y []uint32, sums []float32, k int) {
+	w := before(y, k)
+	y, sums = y[k:], sums[k:]
 	for i, s := range sums[:len(y)] {
 		b := math.Float32bits(w + s)
 		v := plus(b, y[i])
@@ -152,34 +177,55 @@ func follow(y []uint32, sums []float32, w float32) {
 	}
 }
 
-// Extend replaces the integers of a row by the bits of floats. Each prediction is the value
-// before plus the step to it from the one before that. Values before the row are 0.
-func Extend(y []uint32) {
-	var w, ww float32
-	for i, r := range y {
+// extend extends a row from element k on, as follow does.
+func extend(y []uint32, k int) {
+	w, ww := before(y, k), before(y, k-1)
+	for i, r := range y[k:] {
 		p := w + float32(w-ww)
 		b := math.Float32bits(p)
 		v := plus(b, r)
 		if b<<1 > largestBits<<1 || int32(v^b) < 0 {
 			v = restore(r, p)
 		}
-		y[i] = v
+		y[k+i] = v
 		w, ww = math.Float32frombits(v), w
 	}
 }
 
-// four follows four rows of the same length.
-func four(rows [][]uint32, sums [][]float32) {
+// followFour follows four rows of the same length from element k on.
+func followFour(rows *[4][]uint32, sums *[4][]float32, k int) {
+	w0, w1, w2, w3 := before(rows[0], k), before(rows[1], k), before(rows[2], k), before(rows[3], k)
 	n := len(rows[0])
-	y0, y1, y2, y3 := rows[0][:n], rows[1][:n], rows[2][:n], rows[3][:n]
-	s0, s1, s2, s3 := sums[0][:n], sums[1][:n], sums[2][:n], sums[3][:n]
-	var w0, w1, w2, w3 float32
+	y0, y1, y2, y3 := rows[0][k:n], rows[1][k:n], rows[2][k:n], rows[3][k:n]
+	n -= k
+	s0, s1, s2, s3 := sums[0][k:][:n], sums[1][k:][:n], sums[2][k:][:n], sums[3][k:][:n]
 	for i := range n {
 		v0 := restore(y0[i], w0+s0[i])
 		v1 := restore(y1[i], w1+s1[i])
 		v2 := restore(y2[i], w2+s2[i])
 		v3 := restore(y3[i], w3+s3[i])
 		y0[i], y1[i], y2[i], y3[i] = v0, v1, v2, v3
+		w0, w1, w2, w3 = math.Float32frombits(v0), math.Float32frombits(v1), math.Float32frombits(v2), math.Float32frombits(v3)
+	}
+}
+
+// extendFour extends four rows of the same length from element k on.
+func extendFour(rows *[4][]uint32, k int) {
+	var w, ww [4]float32
+	for i, y := range rows {
+		w[i], ww[i] = before(y, k), before(y, k-1)
+	}
+	n := len(rows[0])
+	y0, y1, y2, y3 := rows[0][:n], rows[1][:n], rows[2][:n], rows[3][:n]
+	w0, w1, w2, w3 := w[0], w[1], w[2], w[3]
+	p0, p1, p2, p3 := ww[0], ww[1], ww[2], ww[3]
+	for i := k; i < n; i++ {
+		v0 := restore(y0[i], w0+float32(w0-p0))
+		v1 := restore(y1[i], w1+float32(w1-p1))
+		v2 := restore(y2[i], w2+float32(w2-p2))
+		v3 := restore(y3[i], w3+float32(w3-p3))
+		y0[i], y1[i], y2[i], y3[i] = v0, v1, v2, v3
+		p0, p1, p2, p3 = w0, w1, w2, w3
 		w0, w1, w2, w3 = math.Float32frombits(v0), math.Float32frombits(v1), math.Float32frombits(v2), math.Float32frombits(v3)
 	}
 }

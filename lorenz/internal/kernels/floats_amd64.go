@@ -49,24 +49,44 @@ func deviateFast(y []uint32, p []float32) int {
 
 // followFast follows the first elements of all rows, a multiple of 8, and returns how many.
 func followFast(rows [][]uint32, sums [][]float32) int {
-	var y [8]*uint32
-	var s [8]*float32
-	if !haveFast || len(rows) < 2 || len(rows) > len(y) {
+	y, k := eight(rows)
+	if k == 0 {
 		return 0
+	}
+	var s [8]*float32
+	for i := range s {
+		j := min(i, len(rows)-1)
+		_ = sums[j][k-1]
+		s[i] = &sums[j][0]
+	}
+	followAVX2(&y, &s, k)
+	return k
+}
+
+// extendFast is followFast for Extend.
+func extendFast(rows [][]uint32) int {
+	y, k := eight(rows)
+	if k > 0 {
+		extendAVX2(&y, k)
+	}
+	return k
+}
+
+// eight returns the starts of rows, the last one several times: its results are the same. k is
+// the largest multiple of 8 that no row is shorter than, 0 if there is no assembly for them.
+func eight(rows [][]uint32) (y [8]*uint32, k int) {
+	if !haveFast || len(rows) < 2 || len(rows) > len(y) {
+		return y, 0
 	}
 	n := len(rows[0])
 	for _, y := range rows[1:] {
 		n = min(n, len(y))
 	}
-	k := whole(n, 8)
-	if k == 0 {
-		return 0
+	if k = whole(n, 8); k == 0 {
+		return y, 0
 	}
 	for i := range y {
-		j := min(i, len(rows)-1) // the last row several times: its results are the same
-		_ = sums[j][k-1]
-		y[i], s[i] = &rows[j][0], &sums[j][0]
+		y[i] = &rows[min(i, len(rows)-1)][0]
 	}
-	followAVX2(&y, &s, k)
-	return k
+	return y, k
 }

@@ -34,24 +34,32 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// TestExtend compares Extend with its definition.
+// TestExtend compares Extend with its definition, for rows of all lengths.
 func TestExtend(t *testing.T) {
 	rng := rand.New(rand.NewSource(1))
-	y := make([]uint32, 4000)
-	for i := range y {
-		y[i] = rng.Uint32() >> rng.Intn(32)
-		if rng.Intn(2) == 0 {
-			y[i] = -y[i]
+	for n := range 400 {
+		rows, want := make([][]uint32, n%(Rows+1)), make([][]uint32, n%(Rows+1))
+		for k := range rows {
+			rows[k] = make([]uint32, n)
+			if k == len(rows)-1 || n%7 == 0 {
+				rows[k] = rows[k][:rng.Intn(n+1)]
+			}
+			for i := range rows[k] {
+				rows[k][i] = rng.Uint32() >> rng.Intn(32)
+				if rng.Intn(2) == 0 {
+					rows[k][i] = -rows[k][i]
+				}
+			}
+			want[k] = make([]uint32, len(rows[k]))
+			var w, ww float32
+			for i, r := range rows[k] {
+				want[k][i] = Unordered(r + Ordered(math.Float32bits(Clamp(w+float32(w-ww)))))
+				w, ww = math.Float32frombits(want[k][i]), w
+			}
 		}
+		Extend(rows)
+		require.Equal(t, want, rows)
 	}
-	want := make([]uint32, len(y))
-	var w, ww float32
-	for i, r := range y {
-		want[i] = Unordered(r + Ordered(math.Float32bits(Clamp(w+float32(w-ww)))))
-		w, ww = math.Float32frombits(want[i]), w
-	}
-	Extend(y)
-	require.Equal(t, want, y)
 }
 
 // TestStamp compares Stamp with its definition, for runs of all lengths.

@@ -2738,3 +2738,245 @@ loop:
 	JNZ          loop
 	VZEROUPPER
 	RET
+
+// func extendAVX2(y *[8]*uint32, n int)
+// Requires: AVX, AVX2
+TEXT ·extendAVX2(SB), NOSPLIT, $256-16
+	MOVQ   y+0(FP), AX
+	MOVQ   n+8(FP), CX
+	XORQ   DX, DX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+
+loop:
+	MOVQ         (AX), BX
+	VMOVUPS      (BX)(DX*4), Y2
+	MOVQ         8(AX), BX
+	VMOVUPS      (BX)(DX*4), Y3
+	MOVQ         16(AX), BX
+	VMOVUPS      (BX)(DX*4), Y4
+	MOVQ         24(AX), BX
+	VMOVUPS      (BX)(DX*4), Y5
+	MOVQ         32(AX), BX
+	VMOVUPS      (BX)(DX*4), Y6
+	MOVQ         40(AX), BX
+	VMOVUPS      (BX)(DX*4), Y7
+	MOVQ         48(AX), BX
+	VMOVUPS      (BX)(DX*4), Y8
+	MOVQ         56(AX), BX
+	VMOVUPS      (BX)(DX*4), Y9
+	VUNPCKLPS    Y3, Y2, Y10
+	VUNPCKHPS    Y3, Y2, Y2
+	VUNPCKLPS    Y5, Y4, Y3
+	VUNPCKHPS    Y5, Y4, Y4
+	VUNPCKLPS    Y7, Y6, Y5
+	VUNPCKHPS    Y7, Y6, Y6
+	VUNPCKLPS    Y9, Y8, Y7
+	VUNPCKHPS    Y9, Y8, Y8
+	VUNPCKLPD    Y3, Y10, Y9
+	VUNPCKHPD    Y3, Y10, Y3
+	VUNPCKLPD    Y4, Y2, Y10
+	VUNPCKHPD    Y4, Y2, Y2
+	VUNPCKLPD    Y7, Y5, Y4
+	VUNPCKHPD    Y7, Y5, Y5
+	VUNPCKLPD    Y8, Y6, Y7
+	VUNPCKHPD    Y8, Y6, Y6
+	VPERM2F128   $0x20, Y4, Y9, Y8
+	VPERM2F128   $0x31, Y4, Y9, Y4
+	VPERM2F128   $0x20, Y5, Y3, Y9
+	VPERM2F128   $0x31, Y5, Y3, Y3
+	VPERM2F128   $0x20, Y7, Y10, Y5
+	VPERM2F128   $0x31, Y7, Y10, Y7
+	VPERM2F128   $0x20, Y6, Y2, Y10
+	VPERM2F128   $0x31, Y6, Y2, Y2
+	VMOVUPS      Y8, (SP)
+	VMOVUPS      Y9, 32(SP)
+	VMOVUPS      Y5, 64(SP)
+	VMOVUPS      Y10, 96(SP)
+	VMOVUPS      Y4, 128(SP)
+	VMOVUPS      Y3, 160(SP)
+	VMOVUPS      Y7, 192(SP)
+	VMOVUPS      Y2, 224(SP)
+	MOVL         $0x7fffffff, BX
+	VMOVD        BX, X2
+	VPBROADCASTD X2, Y2
+	MOVL         $0x7cf0bdc2, BX
+	VMOVD        BX, X3
+	VPBROADCASTD X3, Y3
+	MOVL         $0x80000000, BX
+	VMOVD        BX, X4
+	VPBROADCASTD X4, Y4
+	VPCMPEQD     Y5, Y5, Y5
+	VSUBPS       Y1, Y0, Y6
+	VADDPS       Y6, Y0, Y6
+	VMOVAPS      Y0, Y1
+	VPAND        Y2, Y6, Y7
+	VCMPPS       $0x12, Y3, Y7, Y7
+	VPAND        Y7, Y6, Y6
+	VPSRAD       $0x1f, Y6, Y7
+	VPOR         Y4, Y7, Y7
+	VPXOR        Y7, Y6, Y6
+	VPADDD       (SP), Y6, Y0
+	VPSRAD       $0x1f, Y0, Y7
+	VPAND        Y2, Y7, Y7
+	VPXOR        Y5, Y0, Y0
+	VPXOR        Y7, Y0, Y0
+	VMOVUPS      Y0, (SP)
+	VSUBPS       Y1, Y0, Y6
+	VADDPS       Y6, Y0, Y6
+	VMOVAPS      Y0, Y1
+	VPAND        Y2, Y6, Y7
+	VCMPPS       $0x12, Y3, Y7, Y7
+	VPAND        Y7, Y6, Y6
+	VPSRAD       $0x1f, Y6, Y7
+	VPOR         Y4, Y7, Y7
+	VPXOR        Y7, Y6, Y6
+	VPADDD       32(SP), Y6, Y0
+	VPSRAD       $0x1f, Y0, Y7
+	VPAND        Y2, Y7, Y7
+	VPXOR        Y5, Y0, Y0
+	VPXOR        Y7, Y0, Y0
+	VMOVUPS      Y0, 32(SP)
+	VSUBPS       Y1, Y0, Y6
+	VADDPS       Y6, Y0, Y6
+	VMOVAPS      Y0, Y1
+	VPAND        Y2, Y6, Y7
+	VCMPPS       $0x12, Y3, Y7, Y7
+	VPAND        Y7, Y6, Y6
+	VPSRAD       $0x1f, Y6, Y7
+	VPOR         Y4, Y7, Y7
+	VPXOR        Y7, Y6, Y6
+	VPADDD       64(SP), Y6, Y0
+	VPSRAD       $0x1f, Y0, Y7
+	VPAND        Y2, Y7, Y7
+	VPXOR        Y5, Y0, Y0
+	VPXOR        Y7, Y0, Y0
+	VMOVUPS      Y0, 64(SP)
+	VSUBPS       Y1, Y0, Y6
+	VADDPS       Y6, Y0, Y6
+	VMOVAPS      Y0, Y1
+	VPAND        Y2, Y6, Y7
+	VCMPPS       $0x12, Y3, Y7, Y7
+	VPAND        Y7, Y6, Y6
+	VPSRAD       $0x1f, Y6, Y7
+	VPOR         Y4, Y7, Y7
+	VPXOR        Y7, Y6, Y6
+	VPADDD       96(SP), Y6, Y0
+	VPSRAD       $0x1f, Y0, Y7
+	VPAND        Y2, Y7, Y7
+	VPXOR        Y5, Y0, Y0
+	VPXOR        Y7, Y0, Y0
+	VMOVUPS      Y0, 96(SP)
+	VSUBPS       Y1, Y0, Y6
+	VADDPS       Y6, Y0, Y6
+	VMOVAPS      Y0, Y1
+	VPAND        Y2, Y6, Y7
+	VCMPPS       $0x12, Y3, Y7, Y7
+	VPAND        Y7, Y6, Y6
+	VPSRAD       $0x1f, Y6, Y7
+	VPOR         Y4, Y7, Y7
+	VPXOR        Y7, Y6, Y6
+	VPADDD       128(SP), Y6, Y0
+	VPSRAD       $0x1f, Y0, Y7
+	VPAND        Y2, Y7, Y7
+	VPXOR        Y5, Y0, Y0
+	VPXOR        Y7, Y0, Y0
+	VMOVUPS      Y0, 128(SP)
+	VSUBPS       Y1, Y0, Y6
+	VADDPS       Y6, Y0, Y6
+	VMOVAPS      Y0, Y1
+	VPAND        Y2, Y6, Y7
+	VCMPPS       $0x12, Y3, Y7, Y7
+	VPAND        Y7, Y6, Y6
+	VPSRAD       $0x1f, Y6, Y7
+	VPOR         Y4, Y7, Y7
+	VPXOR        Y7, Y6, Y6
+	VPADDD       160(SP), Y6, Y0
+	VPSRAD       $0x1f, Y0, Y7
+	VPAND        Y2, Y7, Y7
+	VPXOR        Y5, Y0, Y0
+	VPXOR        Y7, Y0, Y0
+	VMOVUPS      Y0, 160(SP)
+	VSUBPS       Y1, Y0, Y6
+	VADDPS       Y6, Y0, Y6
+	VMOVAPS      Y0, Y1
+	VPAND        Y2, Y6, Y7
+	VCMPPS       $0x12, Y3, Y7, Y7
+	VPAND        Y7, Y6, Y6
+	VPSRAD       $0x1f, Y6, Y7
+	VPOR         Y4, Y7, Y7
+	VPXOR        Y7, Y6, Y6
+	VPADDD       192(SP), Y6, Y0
+	VPSRAD       $0x1f, Y0, Y7
+	VPAND        Y2, Y7, Y7
+	VPXOR        Y5, Y0, Y0
+	VPXOR        Y7, Y0, Y0
+	VMOVUPS      Y0, 192(SP)
+	VSUBPS       Y1, Y0, Y6
+	VADDPS       Y6, Y0, Y6
+	VMOVAPS      Y0, Y1
+	VPAND        Y2, Y6, Y7
+	VCMPPS       $0x12, Y3, Y7, Y7
+	VPAND        Y7, Y6, Y6
+	VPSRAD       $0x1f, Y6, Y7
+	VPOR         Y4, Y7, Y7
+	VPXOR        Y7, Y6, Y6
+	VPADDD       224(SP), Y6, Y0
+	VPSRAD       $0x1f, Y0, Y7
+	VPAND        Y2, Y7, Y7
+	VPXOR        Y5, Y0, Y0
+	VPXOR        Y7, Y0, Y0
+	VMOVUPS      Y0, 224(SP)
+	VMOVUPS      (SP), Y2
+	VMOVUPS      32(SP), Y3
+	VMOVUPS      64(SP), Y4
+	VMOVUPS      96(SP), Y5
+	VMOVUPS      128(SP), Y6
+	VMOVUPS      160(SP), Y7
+	VMOVUPS      192(SP), Y8
+	VMOVUPS      224(SP), Y9
+	VUNPCKLPS    Y3, Y2, Y10
+	VUNPCKHPS    Y3, Y2, Y2
+	VUNPCKLPS    Y5, Y4, Y3
+	VUNPCKHPS    Y5, Y4, Y4
+	VUNPCKLPS    Y7, Y6, Y5
+	VUNPCKHPS    Y7, Y6, Y6
+	VUNPCKLPS    Y9, Y8, Y7
+	VUNPCKHPS    Y9, Y8, Y8
+	VUNPCKLPD    Y3, Y10, Y9
+	VUNPCKHPD    Y3, Y10, Y3
+	VUNPCKLPD    Y4, Y2, Y10
+	VUNPCKHPD    Y4, Y2, Y2
+	VUNPCKLPD    Y7, Y5, Y4
+	VUNPCKHPD    Y7, Y5, Y5
+	VUNPCKLPD    Y8, Y6, Y7
+	VUNPCKHPD    Y8, Y6, Y6
+	VPERM2F128   $0x20, Y4, Y9, Y8
+	VPERM2F128   $0x31, Y4, Y9, Y4
+	VPERM2F128   $0x20, Y5, Y3, Y9
+	VPERM2F128   $0x31, Y5, Y3, Y3
+	VPERM2F128   $0x20, Y7, Y10, Y5
+	VPERM2F128   $0x31, Y7, Y10, Y7
+	VPERM2F128   $0x20, Y6, Y2, Y10
+	VPERM2F128   $0x31, Y6, Y2, Y2
+	MOVQ         (AX), BX
+	VMOVUPS      Y8, (BX)(DX*4)
+	MOVQ         8(AX), BX
+	VMOVUPS      Y9, (BX)(DX*4)
+	MOVQ         16(AX), BX
+	VMOVUPS      Y5, (BX)(DX*4)
+	MOVQ         24(AX), BX
+	VMOVUPS      Y10, (BX)(DX*4)
+	MOVQ         32(AX), BX
+	VMOVUPS      Y4, (BX)(DX*4)
+	MOVQ         40(AX), BX
+	VMOVUPS      Y3, (BX)(DX*4)
+	MOVQ         48(AX), BX
+	VMOVUPS      Y7, (BX)(DX*4)
+	MOVQ         56(AX), BX
+	VMOVUPS      Y2, (BX)(DX*4)
+	ADDQ         $0x08, DX
+	SUBQ         $0x08, CX
+	JNZ          loop
+	VZEROUPPER
+	RET

@@ -203,20 +203,26 @@ func checkFloats(t *testing.T, a, b []uint32) {
 	both(t, func() any { r := append([]uint32(nil), b[:n]...); Deviate(r, v); return r })
 	for rows := 1; rows <= Rows && n > 0; rows++ {
 		m := n / rows
-		both(t, func() any {
-			r := append([]uint32(nil), b[:n]...)
-			var y [][]uint32
-			var s [][]float32
-			for i := range rows {
-				k := m
-				if i == rows-1 {
-					k = m - m/5
+		for _, follow := range []bool{true, false} {
+			both(t, func() any {
+				r := append([]uint32(nil), b[:n]...)
+				var y [][]uint32
+				var s [][]float32
+				for i := range rows {
+					k := m
+					if i == rows-1 {
+						k = m - m/5
+					}
+					y, s = append(y, r[i*m:i*m+k]), append(s, w[i*m:])
 				}
-				y, s = append(y, r[i*m:i*m+k]), append(s, w[i*m:])
-			}
-			Follow(y, s)
-			return r
-		})
+				if follow {
+					Follow(y, s)
+				} else {
+					Extend(y)
+				}
+				return r
+			})
+		}
 	}
 }
 

@@ -203,3 +203,8 @@ func deviateAVX2(y *uint32, p *float32, n int)
 //
 //go:noescape
 func followAVX2(y *[8]*uint32, s *[8]*float32, n int)
+
+// extendAVX2 is Extend for the first n elements, a multiple of 8, of eight rows.
+//
+//go:noescape
+func extendAVX2(y *[8]*uint32, n int)

@@ -35,13 +35,13 @@ type row struct {
 }
 
 // eachRows visits all rows of a window, up to kernels.Rows at once that do not depend on each
-// other. Only the last one may be shorter.
+// other. Few are shorter than others.
 func (f Float) eachRows(w Window, visit func([]row)) {
 	var rows [kernels.Rows]row
 	planes := f.Plane / w.Plane // of the distance of P
+	k := 0
 	for p := range w.Planes() {
 		for r := 0; r < w.Cell; r += f.Row {
-			k := 0
 			for q := range w.Columns() {
 				start, width := w.Column(q)
 				if r >= width {
@@ -53,10 +53,14 @@ func (f Float) eachRows(w Window, visit func([]row)) {
 					k = 0
 				}
 			}
-			if k > 0 {
+			if k > 0 && f.Kind != WW { // the rows that follow may depend on these
 				visit(rows[:k])
+				k = 0
 			}
 		}
+	}
+	if k > 0 {
+		visit(rows[:k])
 	}
 }
 
@@ -68,7 +72,6 @@ func (f Float) rows32(y []uint32, buf []float32, at []row) {
 	for i, a := range at {
 		rows[i], sums[i] = y[a.at:a.at+a.n], buf[i*f.Row:i*f.Row+a.n]
 		if f.Kind == WW {
-			kernels.Extend(rows[i])
 			continue
 		}
 		f.Plane = a.back
@@ -77,7 +80,11 @@ func (f Float) rows32(y []uint32, buf []float32, at []row) {
 			kernels.Deviate(rows[i], sums[i])
 		}
 	}
-	if f.Kind != NP && f.Kind != WW {
+	switch f.Kind {
+	case NP:
+	case WW:
+		kernels.Extend(rows[:len(at)])
+	default:
 		kernels.Follow(rows[:len(at)], sums[:len(at)])
 	}
 }

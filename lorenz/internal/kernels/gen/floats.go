@@ -184,18 +184,8 @@ func follow() {
 	XORQ(at, at)
 	VXORPS(w, w, w)
 	Label("loop")
-	for i, from := range []reg.Register{ys, ss} {
-		var r [8]reg.VecVirtual
-		for j := range r {
-			p := GP64()
-			MOVQ(Mem{Base: from}.Offset(8*j), p)
-			r[j] = YMM()
-			VMOVUPS(Mem{Base: p, Index: at, Scale: 4}, r[j])
-		}
-		for j, c := range transpose(r) {
-			VMOVUPS(c, columns.Offset(256*i+32*j))
-		}
-	}
+	loadColumns(columns, ys, at)
+	loadColumns(columns.Offset(256), ss, at)
 	f := newFloatBits()
 	p, t := YMM(), YMM()
 	for j := range 8 {
@@ -206,6 +196,30 @@ func follow() {
 		f.unorder(w, t)
 		VMOVUPS(w, columns.Offset(32*j))
 	}
+	storeColumns(columns, ys, at)
+	ADDQ(Imm(8), at)
+	SUBQ(Imm(8), n)
+	JNZ(LabelRef("loop"))
+	VZEROUPPER()
+	RET()
+}
+
+// loadColumns stores eight elements of each of eight rows as columns. rows are pointers to the rows.
+func loadColumns(columns Mem, rows, at reg.Register) {
+	var r [8]reg.VecVirtual
+	for j := range r {
+		p := GP64()
+		MOVQ(Mem{Base: rows}.Offset(8*j), p)
+		r[j] = YMM()
+		VMOVUPS(Mem{Base: p, Index: at, Scale: 4}, r[j])
+	}
+	for j, c := range transpose(r) {
+		VMOVUPS(c, columns.Offset(32*j))
+	}
+}
+
+// storeColumns is the inverse of loadColumns.
+func storeColumns(columns Mem, rows, at reg.Register) {
 	var r [8]reg.VecVirtual
 	for j := range r {
 		r[j] = YMM()
@@ -213,9 +227,36 @@ func follow() {
 	}
 	for j, c := range transpose(r) {
 		p := GP64()
-		MOVQ(Mem{Base: ys}.Offset(8*j), p)
+		MOVQ(Mem{Base: rows}.Offset(8*j), p)
 		VMOVUPS(c, Mem{Base: p, Index: at, Scale: 4})
 	}
+}
+
+func extend() {
+	TEXT("extendAVX2", NOSPLIT, "func(y *[8]*uint32, n int)")
+	Pragma("noescape")
+	Doc("extendAVX2 is Extend for the first n elements, a multiple of 8, of eight rows.")
+	ys, n := Load(Param("y"), GP64()), Load(Param("n"), GP64())
+	columns := AllocLocal(256)
+	at, w, ww := GP64(), YMM(), YMM()
+	XORQ(at, at)
+	VXORPS(w, w, w)
+	VXORPS(ww, ww, ww)
+	Label("loop")
+	loadColumns(columns, ys, at)
+	f := newFloatBits()
+	p, t := YMM(), YMM()
+	for j := range 8 {
+		VSUBPS(ww, w, p)
+		VADDPS(p, w, p)
+		VMOVAPS(w, ww)
+		f.clamp(p, t)
+		f.order(p, t)
+		VPADDD(columns.Offset(32*j), p, w)
+		f.unorder(w, t)
+		VMOVUPS(w, columns.Offset(32*j))
+	}
+	storeColumns(columns, ys, at)
 	ADDQ(Imm(8), at)
 	SUBQ(Imm(8), n)
 	JNZ(LabelRef("loop"))

@@ -45,5 +45,6 @@ func main() {
 	deviations()
 	deviate()
 	follow()
+	extend()
 	Generate()
 }
