@@ -5,13 +5,10 @@
 package fsck
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
-	"sync"
 
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
@@ -27,8 +24,9 @@ import (
 type VerifyOptions struct {
 	Workers int   // goroutines that decode; 0: GOMAXPROCS
 	Memory  int64 // see archive.CopyOptions
-	// Progress, if not nil, is called with the number of bytes done so far: those of
-	// the archive, then those of the image.
+	// Progress, if not nil, is called with the number of bytes done so far, those of the
+	// archive and those of the image together. It is not called by two goroutines at the
+	// same time.
 	Progress func(done int64)
 }
 
@@ -69,33 +67,11 @@ func Verify(ctx context.Context, r io.ReaderAt, size int64, o *VerifyOptions) (*
 	defer done()
 	from, end := blocks.Walked(ctx, r, size)
 	defer end()
-	v := &verifier{ctx: ctx, o: o, src: r, endWalk: end, walker: walker{Walker: czip.Walker{R: from, Size: size}}, rep: &Report{Size: size}}
+	v := &verifier{ctx: ctx, o: o, origin: r, src: r, done: doneBytes{call: o.Progress}, endWalk: end, walker: walker{Walker: czip.Walker{R: from, Size: size}}, rep: &Report{Size: size}}
 	if err := v.run(); err != nil {
 		return nil, err
 	}
 	return v.rep, nil
-}
-
-// memorySize is the longest archive that is read at once, in bytes.
-const memorySize = 1 << 20
-
-var memories = sync.Pool{New: func() any { return new([]byte) }}
-
-// inMemory returns a reader of a short local archive in memory, which takes one read instead
-// of dozens, or r. done ends its use.
-func inMemory(r io.ReaderAt, size int64) (in io.ReaderAt, done func()) {
-	done = func() {}
-	if size > memorySize || ioat.Gap(r) > 0 {
-		return r, done
-	}
-	b := memories.Get().(*[]byte)
-	*b = slices.Grow((*b)[:0], int(size))[:size]
-	if ioat.ReadFull(r, *b, 0) != nil {
-		// Its bytes are read one part after another, to name what cannot be read.
-		memories.Put(b)
-		return r, done
-	}
-	return bytes.NewReader(*b), func() { memories.Put(b) }
 }
 
 // verifier walks an archive from its first byte to its last, following the local
@@ -104,8 +80,12 @@ type verifier struct {
 	walker
 	ctx     context.Context
 	o       *VerifyOptions
-	src     io.ReaderAt // source of the walker, unbuffered
-	endWalk func()      // releases the walker
+	origin  io.ReaderAt // the archive
+	src     io.ReaderAt // the archive, or chunks of it
+	chunks  *ioat.Chunks
+	image   *besides // nil: the image is decoded after the walk
+	done    doneBytes
+	endWalk func() // releases the walker
 	rep     *Report
 	l       *format.Resolved
 	header  *cdf3.Header
@@ -113,6 +93,7 @@ type verifier struct {
 	tail    *czip.Tail       // nil if it cannot be used
 	table   *blockidx.Table
 	front   []czip.ZipEntry
+	kept    []byte          // the bytes of the front, or nil
 	back    []czip.ZipEntry // between the last block and the manifest
 	off     int64           // position of the walk
 	crc     uint32
@@ -129,6 +110,7 @@ func (v *verifier) run() error {
 	if err := v.findParity(); err != nil {
 		return err
 	}
+	defer v.share()()
 	if err := v.check(); err != nil {
 		return err
 	}
@@ -149,6 +131,7 @@ func (v *verifier) check() error {
 	}
 	defer table.Close()
 	v.table = table
+	defer v.stopImage()
 	whole, err := v.walkBlocks()
 	if err != nil {
 		return err
@@ -166,9 +149,10 @@ func (v *verifier) check() error {
 		return err
 	}
 	// Reading the image opens the archive again.
-	o := &blocks.ReadOptions{Cache: -1, Plan: v.l, Header: v.header}
-	v.l, v.header, v.front, v.buf, v.walker = nil, nil, nil, nil, walker{Walker: czip.Walker{Size: v.Size}}
+	o := v.imageOptions()
+	v.l, v.header, v.front, v.kept, v.buf, v.walker = nil, nil, nil, nil, nil, walker{Walker: czip.Walker{Size: v.Size}}
 	if len(v.rep.Damage) > 0 {
+		v.stopImage()
 		return v.decodeBlocks()
 	}
 	return v.checkImage(o)
@@ -196,7 +180,7 @@ func (v *verifier) readTail() error {
 	if t.IdxLen < blockidx.HeaderLen {
 		return nil
 	}
-	data := ioat.NewSection(v.src, idx.End()-idx.Stored, idx.Stored)
+	data := ioat.NewSection(v.indexed(), idx.End()-idx.Stored, idx.Stored)
 	head := make([]byte, blockidx.HeaderLen)
 	if ioat.ReadFull(data, head, 0) == nil {
 		v.index, _ = blockidx.NewReader(data, t.IdxLen, head, 0)

@@ -205,10 +205,13 @@ func (v *verifier) checkCodecs() error {
 // the netCDF header and the plan: Zarr metadata if the archive has a view. Entries of later
 // versions are allowed anywhere.
 func (v *verifier) checkFront() error {
-	// The walk and its read-ahead have ended, so the front is read separately.
-	front := make([]byte, v.front[len(v.front)-1].End())
-	if err := ioat.ReadFull(ioat.Bind(v.ctx, v.src), front, 0); err != nil {
-		return fmt.Errorf("archive: %w", err)
+	front := v.kept
+	if front == nil {
+		// The walk and its read-ahead have ended, so the front is read separately.
+		front = make([]byte, v.front[len(v.front)-1].End())
+		if err := ioat.ReadFull(ioat.Bind(v.ctx, v.src), front, 0); err != nil {
+			return fmt.Errorf("archive: %w", err)
+		}
 	}
 	v.walker.R = bytes.NewReader(front)
 	var want []format.MetaFile
@@ -275,14 +278,10 @@ func sameJSON(a, b []byte) bool {
 // checkImage opens the archive like a reader and compares the image's SHA-256. A reader would
 // find the plan and the header of the options, since the manifest has their checksums.
 func (v *verifier) checkImage(o *blocks.ReadOptions) error {
-	a, err := blocks.NewReader(v.ctx, v.src, v.Size, o)
-	if err == nil {
-		a.CheckPadding = true
-		progress := v.o.Progress
-		if progress != nil {
-			progress = func(done int64) { v.o.Progress(v.Size + done) }
-		}
-		err = a.Copy(v.ctx, nil, &blocks.CopyOptions{Workers: v.o.Workers, Memory: v.o.Memory, Progress: progress})
+	v.done.walk(v.Size)
+	err, begun := v.image.end()
+	if !begun {
+		err = v.decodeImage(v.ctx, v.src, o, nil)
 	}
 	if err == nil {
 		return nil
@@ -297,7 +296,7 @@ func (v *verifier) checkImage(o *blocks.ReadOptions) error {
 // decodeBlocks decodes each block separately to name all that fail. Blocks with a wrong
 // checksum were already reported.
 func (v *verifier) decodeBlocks() error {
-	a, err := blocks.NewReader(v.ctx, v.src, v.Size, &blocks.ReadOptions{Cache: -1})
+	a, err := blocks.NewReader(v.ctx, v.origin, v.Size, &blocks.ReadOptions{Cache: -1})
 	if err != nil {
 		return nil // already reported
 	}

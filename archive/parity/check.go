@@ -54,13 +54,15 @@ func (b bitset) has(i int64) bool { return b[i/64]>>(i%64)&1 != 0 }
 // checker checks and heals.
 type checker struct {
 	*Set
-	ctx  context.Context
-	c    *codes
-	w    io.WriterAt // nil: only check
-	src  *source
-	rep  *Report
-	done progress
-	mu   sync.Mutex // of rep while groups are healed
+	ctx   context.Context
+	c     *codes
+	w     io.WriterAt // nil: only check
+	known *Passed     // checksums of pieces that need not be read
+	sums  []uint32    // buffer
+	src   *source
+	rep   *Report
+	done  progress
+	mu    sync.Mutex // of rep while groups are healed
 }
 
 // readRecords reads the records of a batch of n groups and restores the checksums of their
@@ -145,30 +147,51 @@ func (x *checker) readPieces(in func(g int64) *group) error {
 // remoteRun is the length of a read of a remote file.
 const remoteRun = 8 << 20
 
-// checkPieces reads and checks pieces from number first on. b has room for them.
+// checkPieces checks pieces from number first on. b has room for them. It reads those whose
+// checksums are not known.
 func (x *checker) checkPieces(in func(g int64) *group, b []byte, first int64) error {
-	bad := func(piece int64) {
-		owner, row := x.owner(piece / x.Stripe)
-		g, i := in(owner), row*x.Stripe+piece%x.Stripe
-		if !g.bad.has(i) {
-			g.bad.set(i)
-			g.pieces++
+	n := int64(len(b)) / x.Piece
+	x.sums = slices.Grow(x.sums[:0], int(n))[:n]
+	for n > 0 {
+		k, known := x.known.get(x.sums, first, n)
+		if !known {
+			if err := x.readSums(in, b[:k*x.Piece], first); err != nil {
+				return err
+			}
 		}
+		for i, sum := range x.sums[:k] {
+			owner, row := x.owner((first + int64(i)) / x.Stripe)
+			if sum != sumIn(in(owner).table, row*x.Stripe+(first+int64(i))%x.Stripe) {
+				x.bad(in, first+int64(i))
+			}
+		}
+		first, n = first+k, n-k
 	}
+	return nil
+}
+
+// bad marks a damaged piece.
+func (x *checker) bad(in func(g int64) *group, piece int64) {
+	owner, row := x.owner(piece / x.Stripe)
+	g, i := in(owner), row*x.Stripe+piece%x.Stripe
+	if !g.bad.has(i) {
+		g.bad.set(i)
+		g.pieces++
+	}
+}
+
+// readSums reads pieces into b and computes their checksums.
+func (x *checker) readSums(in func(g int64) *group, b []byte, first int64) error {
 	err := x.src.read(b, first*x.Piece, func(off, k int64) {
 		for i := off / x.Piece; i*x.Piece < off+k; i++ {
-			bad(first + i)
+			x.bad(in, first+i)
 		}
 	})
 	if err != nil {
 		return err
 	}
 	for i := range int64(len(b)) / x.Piece {
-		owner, row := x.owner((first + i) / x.Stripe)
-		want := sumIn(in(owner).table, row*x.Stripe+(first+i)%x.Stripe)
-		if crc32.ChecksumIEEE(b[i*x.Piece:(i+1)*x.Piece]) != want {
-			bad(first + i)
-		}
+		x.sums[i] = crc32.ChecksumIEEE(b[i*x.Piece : (i+1)*x.Piece])
 	}
 	return nil
 }

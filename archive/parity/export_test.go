@@ -22,3 +22,10 @@ func Codes(data [][]byte, parity int) ([][]byte, error) {
 
 // ParseHead is parseHead.
 var ParseHead = parseHead
+
+// PassedInFile makes all checksums of passed pieces go to a file.
+func PassedInFile(t testing.TB) {
+	n := passedPieces
+	passedPieces = 0
+	t.Cleanup(func() { passedPieces = n })
+}

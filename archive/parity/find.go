@@ -20,6 +20,8 @@ type Set struct {
 
 	crc   uint32 // of the entry
 	known bool
+
+	passed *Passed // or nil
 }
 
 // ErrLost reports an archive whose manifest names parity, but no record of it is intact.

@@ -23,6 +23,9 @@ func (s *Set) run(ctx context.Context, w io.WriterAt) (*Report, error) {
 	x := &checker{Set: s, ctx: ctx, c: c, w: w, rep: &Report{Layout: s.Layout, Pieces: s.pieces(), Records: s.records()}}
 	x.src = &source{&s.Layout, ioat.Bind(ctx, s.r), s.size}
 	x.done.call = s.o.progress()
+	if w == nil {
+		x.known = s.passed
+	}
 	x.rep.Missing, x.rep.After = max(0, s.Size-s.size), max(0, s.size-s.Size)
 	_, intact, err := s.Entry(ctx)
 	if err != nil {

@@ -144,6 +144,9 @@ func (a *Reader) decodeStored(q need, row blockidx.Row, stored []byte, room func
 			return none, a.blockError(q.Block, row.Off, err)
 		}
 	}
+	if a.Decoded != nil {
+		a.Decoded(q.N)
+	}
 	return data, nil
 }
 

@@ -30,7 +30,8 @@ type engine struct {
 
 	grains []atomic.Int64 // of the variables in the plan: one more than grain returns, 0 if not known yet
 
-	CheckPadding bool // whether the padding of short blocks is checked
+	CheckPadding bool          // whether the padding of short blocks is checked
+	Decoded      func(n int64) // if not nil, called with the number of each block that was decoded
 
 	blocks, hits, reads, bytes, nanos atomic.Int64
 }

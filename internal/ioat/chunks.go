@@ -1,0 +1,170 @@
+package ioat
+
+import (
+	"container/list"
+	"io"
+	"slices"
+	"sync"
+)
+
+// ChunkOptions control NewChunks.
+type ChunkOptions struct {
+	Len     int64   // bytes of a chunk
+	Keep    int     // chunks kept
+	Borders []int64 // offsets, in order, at which a chunk begins in any case; the first chunk begins at 0
+	// Observe, if not nil, is called with the bytes of each chunk that was read, from several
+	// goroutines. It must not keep or change them. A chunk that was dropped and read again
+	// comes again.
+	Observe func(off int64, b []byte)
+}
+
+// Chunks is an io.ReaderAt that reads a file in chunks and keeps those used last. Users that
+// pass through the file at about the same time so read each byte once. Nobody waits for
+// anything but the read of a chunk that he needs: where users are far apart, chunks are read
+// again. It is safe for concurrent use.
+//
+// Where a chunk cannot be read, each read that needs it goes to the file itself.
+type Chunks struct {
+	r    io.ReaderAt
+	size int64
+	o    ChunkOptions
+
+	mu     sync.Mutex
+	chunks map[int64]*chunk // by offset
+	used   *list.List       // of *chunk, the one used last in front
+	free   [][]byte
+	done   int64 // all chunks before were dropped
+}
+
+// chunk is a part of the file.
+type chunk struct {
+	off   int64
+	buf   []byte
+	err   error
+	ready chan struct{} // closed when buf or err is set
+	users int           // guarded by the mutex of Chunks, as elem is
+	elem  *list.Element // nil: dropped
+}
+
+// NewChunks returns a reader of a file of size bytes.
+func NewChunks(r io.ReaderAt, size int64, o ChunkOptions) *Chunks {
+	o.Borders = slices.Compact(slices.Clone(o.Borders))
+	return &Chunks{r: r, size: size, o: o, chunks: map[int64]*chunk{}, used: list.New()}
+}
+
+// ReadAt implements io.ReaderAt.
+func (c *Chunks) ReadAt(p []byte, off int64) (int, error) {
+	if off < 0 || int64(len(p)) > c.size-off {
+		return c.r.ReadAt(p, off)
+	}
+	for n := 0; n < len(p); {
+		at := off + int64(n)
+		k := c.get(at)
+		if k.err == nil {
+			n += copy(p[n:], k.buf[at-k.off:])
+		}
+		c.put(k)
+		if k.err != nil {
+			return c.r.ReadAt(p, off)
+		}
+	}
+	return len(p), nil
+}
+
+// bounds returns the chunk that holds the byte at off.
+func (c *Chunks) bounds(off int64) (start, end int64) {
+	i, found := slices.BinarySearch(c.o.Borders, off)
+	if found {
+		i++
+	}
+	region, end := int64(0), c.size
+	if i > 0 {
+		region = c.o.Borders[i-1]
+	}
+	if i < len(c.o.Borders) {
+		end = min(end, c.o.Borders[i])
+	}
+	start = region + (off-region)/c.o.Len*c.o.Len
+	return start, min(end, start+c.o.Len)
+}
+
+// get returns the chunk with the byte at off, which put must take back.
+func (c *Chunks) get(off int64) *chunk {
+	start, end := c.bounds(off)
+	c.mu.Lock()
+	k, ok := c.chunks[start]
+	if ok {
+		c.used.MoveToFront(k.elem)
+	} else {
+		k = &chunk{off: start, ready: make(chan struct{})}
+		k.elem = c.used.PushFront(k)
+		c.chunks[start] = k
+		c.shrink()
+		if n := len(c.free); n > 0 {
+			k.buf, c.free = c.free[n-1][:end-start], c.free[:n-1]
+		}
+	}
+	k.users++
+	c.mu.Unlock()
+	if ok {
+		<-k.ready
+		return k
+	}
+	if k.buf == nil {
+		k.buf = make([]byte, end-start, c.o.Len)
+	}
+	k.read(c.r)
+	if k.err == nil && c.o.Observe != nil {
+		c.o.Observe(start, k.buf)
+	}
+	return k
+}
+
+// read fills the chunk. Those who wait for it go on even if r panics.
+func (k *chunk) read(r io.ReaderAt) {
+	defer close(k.ready)
+	k.err = errPanicked
+	k.err = ReadFull(r, k.buf, k.off)
+}
+
+// put takes back a chunk.
+func (c *Chunks) put(k *chunk) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if k.users--; k.users == 0 && k.elem == nil {
+		c.free = append(c.free, k.buf)
+	}
+}
+
+// shrink drops the chunks that were not used for the longest time.
+func (c *Chunks) shrink() {
+	for c.used.Len() > c.o.Keep {
+		c.drop(c.used.Back().Value.(*chunk))
+	}
+}
+
+// drop removes a chunk. Its users may go on using it.
+func (c *Chunks) drop(k *chunk) {
+	c.used.Remove(k.elem)
+	delete(c.chunks, k.off)
+	if k.elem = nil; k.users == 0 {
+		c.free = append(c.free, k.buf)
+	}
+}
+
+// Passed drops the chunks that end before off, because all users have passed them.
+func (c *Chunks) Passed(off int64) {
+	start, _ := c.bounds(off)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if start <= c.done {
+		return
+	}
+	c.done = start
+	for e := c.used.Front(); e != nil; {
+		k := e.Value.(*chunk)
+		if e = e.Next(); k.off < start {
+			c.drop(k)
+		}
+	}
+}
