@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"io"
 	"math"
+	"sync"
 	"unsafe"
 )
 
@@ -37,12 +38,21 @@ func ReadFront(r io.ReaderAt, have, size int64) (*Header, error) {
 		return nil, notCDF(r, have, b)
 	}
 	h := &Header{Version: Version(b[3])}
-	p := &parser{r: r, have: have, size: size, h: h, off: magicLen}
-	if err := p.header(); err != nil {
+	win := windows.Get().(*[]byte)
+	defer windows.Put(win)
+	p := &parser{r: r, have: have, size: size, h: h, off: magicLen, win: *win}
+	err := p.header()
+	if cap(p.win) <= minWindow {
+		*win = p.win
+	}
+	if err != nil {
 		return nil, err
 	}
 	return h, nil
 }
+
+// windows recycles first windows. Headers copy what they keep.
+var windows = sync.Pool{New: func() any { return new([]byte) }}
 
 func (p *parser) header() error {
 	h := p.h
