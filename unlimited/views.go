@@ -1,6 +1,7 @@
 package unlimited
 
 import (
+	"bytes"
 	"errors"
 	"io"
 
@@ -49,7 +50,8 @@ func (v *View) ReadAt(p []byte, off int64) (int, error) {
 	var n int
 	var err error
 	if v.raw {
-		g := gatherer{r: v.r, size: v.l.size}
+		_, inMemory := v.r.(*bytes.Reader)
+		g := gatherer{r: v.r, size: v.l.size, direct: inMemory}
 		v.l.RawRuns(off, off+int64(len(p)), func(run Run) bool {
 			err = g.read(p[run.RawOff-off:][:run.Len], run.ImageOff)
 			if err == nil {
@@ -74,11 +76,12 @@ func (v *View) ReadAt(p []byte, off int64) (int, error) {
 
 // gatherer reads nearby short pieces through one window.
 type gatherer struct {
-	r    io.ReaderAt
-	size int64
-	buf  []byte
-	off  int64 // image offset of buf
-	last int64 // where the previous piece ended
+	r      io.ReaderAt
+	size   int64
+	direct bool // r is in memory, so that a window would only copy bytes twice
+	buf    []byte
+	off    int64 // image offset of buf
+	last   int64 // where the previous piece ended
 }
 
 func (g *gatherer) read(p []byte, off int64) error {
@@ -91,7 +94,7 @@ func (g *gatherer) read(p []byte, off int64) error {
 	// the best guess of that.
 	near := g.last > 0 && off >= g.last && off-g.last < window/4
 	g.last = off + int64(len(p))
-	if len(p) >= window/4 || !near {
+	if len(p) >= window/4 || !near || g.direct {
 		return ioat.ReadFull(g.r, p, off)
 	}
 	n := min(window, g.size-off)
