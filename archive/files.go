@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -69,10 +70,22 @@ func WriteFile(ctx context.Context, name string, image io.ReaderAt, size int64, 
 	return res, nil
 }
 
+// readWhole is the length of an archive that is read back at once, in bytes. Shorter reads of
+// its parts would take longer.
+const readWhole = 64 << 10
+
 // readBack opens the archive in a target, calls check unless the options have NoCheck, and
 // makes the target appear.
 func readBack(ctx context.Context, t *atomicfile.File, res *Result, opts *WriteOptions, o FileOptions, check func(f *File, c *CopyOptions) error) error {
-	f, err := New(t, res.Size, &OpenOptions{Cache: -1}) // nothing is read twice
+	var r io.ReaderAt = t
+	if res.Size <= readWhole {
+		b := make([]byte, res.Size)
+		if err := ioat.ReadFull(t, b, 0); err != nil {
+			return fmt.Errorf("archive: %w", err)
+		}
+		r = bytes.NewReader(b)
+	}
+	f, err := New(r, res.Size, &OpenOptions{Cache: -1}) // nothing is read twice
 	if err == nil && !o.NoCheck {
 		c := &CopyOptions{Progress: o.CheckProgress}
 		if opts != nil {

@@ -2,6 +2,7 @@ package archive
 
 import (
 	"math"
+	"slices"
 
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/format"
@@ -51,24 +52,20 @@ func (s *smallWriter) fitted(o *format.PlanOptions) {
 	}
 }
 
-// raw returns the row-major bytes of variables that can be blocked.
+// raw returns the row-major bytes of variables that can be blocked, until it is called again.
 func (s *smallWriter) raw(vars ...int) []byte {
 	if s.segments == nil {
 		s.segments, _ = unlimited.Plan(s.h, int64(len(s.image)))
 	}
-	size := int64(0)
-	for _, n := range vars {
-		size += s.h.Vars[n].Len
-	}
-	raw := make([]byte, 0, size)
+	s.values = s.values[:0]
 	for _, n := range vars {
 		g := s.segments[n]
 		g.Runs(0, g.Size(), func(at, n int64) bool {
-			raw = append(raw, s.image[at:at+n]...)
+			s.values = append(s.values, s.image[at:at+n]...)
 			return true
 		})
 	}
-	return raw
+	return s.values
 }
 
 // headChain returns the chain of a long netCDF header as text or as numbers of 4 bytes,
@@ -78,7 +75,7 @@ func (s *smallWriter) headChain(plain filters.Chain) (filters.Chain, error) {
 		return s.head, nil
 	}
 	raw := s.image[:s.h.Len]
-	stored := func(c filters.Chain, g *format.Geometry) (int64, error) { return storedLen(s.known, raw, c, g) }
+	stored := func(c filters.Chain, g *format.Geometry) (int64, error) { return s.storedLen(s.known, raw, c, g) }
 	least, best := int64(math.MaxInt64), filters.Chain(nil)
 	for _, t := range []cdf3.Type{cdf3.Char, cdf3.Int} {
 		g, c, err := s.headAs(t)
@@ -148,7 +145,7 @@ func (s *smallWriter) paysWhole(n int) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if lens[i], err = storedLen(s.known, raw, c, g); err != nil {
+		if lens[i], err = s.storedLen(s.known, raw, c, g); err != nil {
 			return false, err
 		}
 	}
@@ -156,21 +153,25 @@ func (s *smallWriter) paysWhole(n int) (bool, error) {
 }
 
 // storedLen is the length of the stored bytes of all blocks of an array.
-func storedLen(known *blocks.Known, raw []byte, c filters.Chain, g *format.Geometry) (int64, error) {
+func (s *smallWriter) storedLen(known *blocks.Known, raw []byte, c filters.Chain, g *format.Geometry) (int64, error) {
 	coder, err := filters.NewCoder(c)
 	if err != nil {
 		return 0, err
 	}
-	block := make([]byte, g.BlockLen)
-	var out []byte
+	var padded []byte
 	sum := int64(0)
 	for b := range g.Blocks {
 		off, n := g.At(b)
-		g.Pad(block, int64(copy(block, raw[off:off+n])))
-		if out, _, err = known.Encode(coder, out[:0], block); err != nil {
+		block := raw[off : off+n]
+		if n < g.BlockLen {
+			padded = slices.Grow(padded[:0], int(g.BlockLen))[:g.BlockLen]
+			g.Pad(padded, int64(copy(padded, block)))
+			block = padded
+		}
+		if s.out, _, err = known.Encode(coder, s.out[:0], block); err != nil {
 			return 0, err
 		}
-		sum += int64(len(out))
+		sum += int64(len(s.out))
 	}
 	return sum, nil
 }

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"sync"
 
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
@@ -41,14 +43,33 @@ type smallWriter struct {
 	sum   [32]byte // SHA-256 of the image
 	known *blocks.Known
 
+	*smallBuffers
 	segments []unlimited.Segment
 	head     filters.Chain // of the header, nil for the usual one
 	whole    map[int]bool  // whether a variable has one block, for those examined so far
 }
 
+// smallBuffers is memory that the next image can use.
+type smallBuffers struct {
+	source      []byte // the image
+	values, out []byte // of trials
+	archive     bytes.Buffer
+}
+
+// smallBufferPool recycles the memory for images of up to recycledImage bytes.
+var smallBufferPool = sync.Pool{New: func() any { return new(smallBuffers) }}
+
+const recycledImage = 256 << 10
+
 // writeSmall makes archives of several layouts in memory and writes the smallest.
 func writeSmall(ctx context.Context, dst io.Writer, image io.ReaderAt, size int64, h *cdf3.Header, o *WriteOptions) (*Result, error) {
-	s := &smallWriter{ctx: ctx, o: o, h: h, image: make([]byte, size), known: blocks.NewKnown()}
+	s := &smallWriter{ctx: ctx, o: o, h: h, known: blocks.NewKnown(), smallBuffers: smallBufferPool.Get().(*smallBuffers)}
+	defer s.known.Release()
+	if size <= recycledImage {
+		defer smallBufferPool.Put(s.smallBuffers)
+	}
+	s.source = slices.Grow(s.source[:0], int(size))[:size]
+	s.image = s.source
 	if err := ioat.ReadFull(image, s.image, 0); err != nil {
 		return nil, fmt.Errorf("archive: reading the image: %w", err)
 	}
@@ -74,12 +95,12 @@ func writeSmall(ctx context.Context, dst io.Writer, image io.ReaderAt, size int6
 
 func (s *smallWriter) write(d *draft) (*made, error) {
 	d.known = s.known
-	var buf bytes.Buffer
-	res, err := d.write(s.ctx, &buf, bytes.NewReader(s.image), s.sum[:])
+	s.archive.Reset()
+	res, err := d.write(s.ctx, &s.archive, bytes.NewReader(s.image), s.sum[:])
 	if err != nil {
 		return nil, err
 	}
-	return &made{res, buf.Bytes()}, nil
+	return &made{res, bytes.Clone(s.archive.Bytes())}, nil
 }
 
 // smallest makes the archive in the layouts that may be the smallest.
@@ -157,7 +178,7 @@ func (s *smallWriter) promisesSingle(size int64) (bool, error) {
 	if head[0].ID == filters.Zstd {
 		head = filters.Chain{{ID: filters.Zstd, Params: []uint32{fastLevel}}}
 	}
-	least, err := storedLen(nil, s.image, head, g)
+	least, err := s.storedLen(nil, s.image, head, g)
 	return least+singleLeast < size, err
 }
 
@@ -167,7 +188,7 @@ func (s *smallWriter) trials(o *format.PlanOptions) {
 		if err := s.ctx.Err(); err != nil {
 			return 0, err
 		}
-		return storedLen(s.known, s.raw(vars...), c, g)
+		return s.storedLen(s.known, s.raw(vars...), c, g)
 	}
 	if s.o.Preset != PresetDefault && s.o.Preset != PresetMax {
 		return
@@ -184,6 +205,6 @@ func (s *smallWriter) trials(o *format.PlanOptions) {
 		if c, err = complete(c, v.Type, g); err != nil {
 			return 0, err
 		}
-		return storedLen(nil, s.raw(n), c, g)
+		return s.storedLen(nil, s.raw(n), c, g)
 	}
 }

@@ -14,8 +14,11 @@ import (
 // large enough that most blocks are needed by one or two windows.
 const imageWindow = 4 << 20
 
-// windows recycles the windows of short images.
-var windows = sync.Pool{New: func() any { return new([]byte) }}
+// windows and storePools recycle the windows and the decoded blocks of short images.
+var (
+	windows    = sync.Pool{New: func() any { return new([]byte) }}
+	storePools = sync.Pool{New: func() any { return new(ioat.Buffers) }}
+)
 
 // fillFunc makes the window of the image from byte off on, from the pieces of a pass.
 type fillFunc func(ctx context.Context, off int64, buf []byte, pieces unlimited.Pieces) error
@@ -25,7 +28,8 @@ type fillFunc func(ctx context.Context, off int64, buf []byte, pieces unlimited.
 func (a *Reader) assemble(ctx context.Context, pass []bool, workers int, fill fillFunc, sink func(off int64, p []byte) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	store := &blockStore{a: a, read: a.ReadBlock, window: imageWindow, blocks: map[int64][]byte{}, byWindow: map[int64][]int64{}}
+	pool := storePools.Get().(*ioat.Buffers)
+	store := &blockStore{a: a, read: a.ReadBlock, window: imageWindow, blocks: map[int64][]byte{}, byWindow: map[int64][]int64{}, pool: pool}
 	ahead := a.newImageAhead(ctx, pass)
 	if ahead != nil {
 		store.read = ahead.ReadBlock
@@ -41,6 +45,7 @@ func (a *Reader) assemble(ctx context.Context, pass []bool, workers int, fill fi
 			err = sink(0, *buf)
 		}
 		store.release(0)
+		storePools.Put(pool)
 		return err
 	}
 	type window struct {
@@ -51,7 +56,7 @@ func (a *Reader) assemble(ctx context.Context, pass []bool, workers int, fill fi
 	work := make(chan *window)
 	ordered := make(chan *window, workers+1)
 	var wg sync.WaitGroup
-	var pool ioat.Buffers
+	var images ioat.Buffers
 	for range workers {
 		wg.Go(func() {
 			for w := range work {
@@ -64,7 +69,7 @@ func (a *Reader) assemble(ctx context.Context, pass []bool, workers int, fill fi
 		defer close(work)
 		for n := int64(0); n*imageWindow < a.L.Image.Size; n++ {
 			w := &window{n: n, done: make(chan error, 1)}
-			w.buf = pool.Get(min(imageWindow, a.L.Image.Size-n*imageWindow))
+			w.buf = images.Get(min(imageWindow, a.L.Image.Size-n*imageWindow))
 			select {
 			case ordered <- w:
 			case <-ctx.Done():
@@ -96,7 +101,7 @@ func (a *Reader) assemble(ctx context.Context, pass []bool, workers int, fill fi
 			}
 		}
 		store.release(w.n)
-		pool.Put(w.buf)
+		images.Put(w.buf)
 	}
 	wg.Wait()
 	if failed == nil {
@@ -122,7 +127,7 @@ type blockStore struct {
 	mu       sync.Mutex
 	blocks   map[int64][]byte  // decoded blocks by their number
 	byWindow map[int64][]int64 // blocks by the last window that needs them
-	pool     ioat.Buffers
+	pool     *ioat.Buffers
 }
 
 // pieces returns the blocks as pieces of raw.

@@ -76,7 +76,12 @@ type Known struct {
 	mu     sync.Mutex
 	blocks map[knownKey]knownBlock
 	bytes  int
+	memory []byte       // of the blocks
+	pool   ioat.Buffers // of pipelines
 }
+
+// knowns recycles the memory of released ones.
+var knowns = sync.Pool{New: func() any { return &Known{seed: maphash.MakeSeed(), blocks: map[knownKey]knownBlock{}} }}
 
 type knownKey struct {
 	chain string
@@ -88,8 +93,30 @@ type knownBlock struct {
 	mask         uint32
 }
 
-func NewKnown() *Known {
-	return &Known{seed: maphash.MakeSeed(), blocks: map[knownKey]knownBlock{}}
+// NewKnown returns one without blocks. Release recycles its memory.
+func NewKnown() *Known { return knowns.Get().(*Known) }
+
+// recycled is the capacity up to which the memory of a Known is used again.
+const recycled = 1 << 20
+
+// Release ends the use of k.
+func (k *Known) Release() {
+	clear(k.blocks)
+	k.bytes = 0
+	if k.memory = k.memory[:0]; cap(k.memory) > recycled {
+		k.memory, k.pool = nil, ioat.Buffers{}
+	}
+	knowns.Put(k)
+}
+
+// keep copies b.
+func (k *Known) keep(b []byte) []byte {
+	if cap(k.memory)-len(k.memory) < len(b) { // earlier blocks keep the memory that they have
+		k.memory = make([]byte, 0, max(len(b), 2*cap(k.memory), 64<<10))
+	}
+	at := len(k.memory)
+	k.memory = append(k.memory, b...)
+	return k.memory[at:len(k.memory):len(k.memory)]
 }
 
 // Encode is Encode of a coder.
@@ -107,12 +134,12 @@ func (k *Known) Encode(c *filters.Coder, dst, raw []byte) (out []byte, mask uint
 	if out, mask, err = c.Encode(dst, raw); err != nil {
 		return out, mask, err
 	}
-	b = knownBlock{bytes.Clone(raw), bytes.Clone(out[len(dst):]), mask}
+	payload := out[len(dst):]
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if n := len(b.raw) + len(b.payload); k.bytes+n <= knownLimit {
+	if n := len(raw) + len(payload); k.bytes+n <= knownLimit {
 		k.bytes += n
-		k.blocks[key] = b
+		k.blocks[key] = knownBlock{k.keep(raw), k.keep(payload), mask}
 	}
 	return out, mask, nil
 }
@@ -199,7 +226,7 @@ type pipeline struct {
 	work    chan *BlockJob
 	ordered chan *BlockJob
 	group   errgroup.Group // the workers and the committer
-	pool    ioat.Buffers
+	pool    *ioat.Buffers
 }
 
 // StartPipeline starts workers. commit gets each encoded job in the order of Submit.
@@ -209,13 +236,14 @@ type pipeline struct {
 func StartPipeline(ctx context.Context, l *format.Resolved, workers int, known *Known, commit func(*BlockJob) error) *pipeline {
 	workers = int(min(int64(workers), l.Blocks))
 	if workers == 1 && known != nil {
-		p := &pipeline{caller: ctx, alone: NewEncoder(l), commit: commit}
+		p := &pipeline{caller: ctx, alone: NewEncoder(l), commit: commit, pool: &known.pool}
 		p.alone.Known = known
 		return p
 	}
 	p := &pipeline{
 		work:    make(chan *BlockJob, workers),
 		ordered: make(chan *BlockJob, 2*workers),
+		pool:    new(ioat.Buffers),
 	}
 	p.caller = ctx
 	p.ctx, p.cancel = context.WithCancelCause(ctx)

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/internal/ioat"
 	"github.com/cdfz-format/cdfz/unlimited"
 )
 
@@ -46,7 +47,7 @@ func (a *Reader) NewStream() *Stream {
 		s.all[i] = true
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
-	s.store = &blockStore{a: a, read: s.decode, window: streamWindow, blocks: map[int64][]byte{}, byWindow: map[int64][]int64{}}
+	s.store = &blockStore{a: a, read: s.decode, window: streamWindow, blocks: map[int64][]byte{}, byWindow: map[int64][]int64{}, pool: new(ioat.Buffers)}
 	return s
 }
 
