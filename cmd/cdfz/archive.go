@@ -340,8 +340,12 @@ func (v *archiver) writeStdout(ctx context.Context, in *cli.Input, opts *archive
 
 // describe adds the counts and warnings of variables.
 func (r *archiveReport) describe(f *archive.File, given []archive.VarFilter) {
+	r.Vars = len(f.Header().Vars)
+	whole, _ := f.Info()
 	for _, w := range f.Vars() {
-		r.Vars++
+		if !whole.View { // no variable is in a view
+			break
+		}
 		info := w.Info()
 		if !info.InView {
 			continue

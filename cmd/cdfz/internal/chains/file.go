@@ -47,6 +47,9 @@ func (s *Specs) ForFile(h *cdf3.Header, hasFilters bool) ([]archive.VarFilter, e
 // WithoutEffect explains which variables do not get their chain: those without blocks,
 // and scalars under "*".
 func WithoutEffect(f *archive.File, given []archive.VarFilter) []string {
+	if len(given) == 0 {
+		return nil
+	}
 	named, scalars := map[string]bool{}, 0
 	for _, f := range given {
 		for _, name := range f.Vars {
