@@ -3,7 +3,7 @@ import numpy as np
 
 from ._errors import need
 
-CHUNK = 1024                 # symbols of a chunk
+CHUNK = 512                  # symbols of a chunk
 BATCH = 1 << 16              # bytes of Huffman codes decoded at a time, at least one chunk
 CONSTANT, RAW, HUFFMAN = range(3)
 U64 = np.uint64

@@ -91,9 +91,9 @@ def numbers(values):
     if not values:
         return b""
     chunks = []
-    for i in range(0, len(values), 1024):
+    for i in range(0, len(values), 512):
         chunk, extra = BitString(), BitString()
-        for v in values[i:i + 1024]:
+        for v in values[i:i + 512]:
             chunk.add(v if v < 192 else 184 + v.bit_length(), 8)
             if v >= 192:
                 extra.add(v - (1 << v.bit_length() - 1), v.bit_length() - 1)

@@ -12,7 +12,7 @@ import (
 // bits. It is cut into chunks of ChunkSyms symbols. A chunk is a bit string of
 // whole bytes: the code words of its symbols, then their extra bits, so that
 // decoding can start at every chunk.
-const ChunkSyms = 1024
+const ChunkSyms = 512
 
 // How a stream codes its symbols: bits 0 and 1 of its first byte. Bit 2 is set
 // if some symbol has extra bits.

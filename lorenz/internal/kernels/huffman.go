@@ -2,11 +2,10 @@ package kernels
 
 import "encoding/binary"
 
-// Decode4 decodes four strings of n symbols, a multiple of 5, each with its table, to places 1024
+// Decode4 decodes four strings of n symbols, a multiple of 5, each with its table, to places Apart
 // bytes apart in dst. p has the bits at which they start, then those at which they end. It reads up
 // to 8 bytes after each string.
 func Decode4(dst []byte, n int, src []byte, p *[4]uint64, tables *[4]*Table) {
-	const apart = 1 << 10
 	if decode4Fast(dst, n, src, p, tables) {
 		return
 	}
@@ -14,18 +13,17 @@ func Decode4(dst []byte, n int, src []byte, p *[4]uint64, tables *[4]*Table) {
 	t0, t1, t2, t3 := tables[0], tables[1], tables[2], tables[3]
 	for i := 0; i < n; i += 5 {
 		p0 += five((*[5]byte)(dst[i:]), src, p0, t0)
-		p1 += five((*[5]byte)(dst[i+apart:]), src, p1, t1)
-		p2 += five((*[5]byte)(dst[i+2*apart:]), src, p2, t2)
-		p3 += five((*[5]byte)(dst[i+3*apart:]), src, p3, t3)
+		p1 += five((*[5]byte)(dst[i+Apart:]), src, p1, t1)
+		p2 += five((*[5]byte)(dst[i+2*Apart:]), src, p2, t2)
+		p3 += five((*[5]byte)(dst[i+3*Apart:]), src, p3, t3)
 	}
 	*p = [4]uint64{p0, p1, p2, p3}
 }
 
-// Decode8 decodes eight strings of 1024 symbols, one after the other in dst, with one table. p is
-// as for Decode4. It
-// reports false if it cannot do that.
-func Decode8(dst *[8 << 10]byte, src []byte, p *[8]uint64, table *Table) bool {
-	const n = 1 << 10
+// Decode8 decodes eight strings of Apart symbols, one after the other in dst, with one table. p is
+// as for Decode4. It reports false if it cannot do that.
+func Decode8(dst *[8 * Apart]byte, src []byte, p *[8]uint64, table *Table) bool {
+	const n = Apart
 	k := decode8Fast(dst, src, p, table)
 	if k == 0 {
 		return false

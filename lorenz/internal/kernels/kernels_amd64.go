@@ -288,15 +288,15 @@ func decode4Fast(dst []byte, n int, src []byte, p *[4]uint64, tables *[4]*Table)
 	if !haveFast || n == 0 || last > uint64(len(src)) {
 		return false
 	}
-	_ = dst[3<<10+n-1]
+	_ = dst[3*Apart+n-1]
 	decode4BMI2(&dst[0], n, &src[0], p, tables)
 	return true
 }
 
-// decode8Fast decodes the first 1020 symbols of each string and returns how many.
-func decode8Fast(dst *[8 << 10]byte, src []byte, p *[8]uint64, table *Table) int {
-	const k = 1020
-	last := slices.Max(p[:])>>3 + (1024*TableBits+7)>>3 + 8
+// decode8Fast decodes the first symbols of each string and returns how many.
+func decode8Fast(dst *[8 * Apart]byte, src []byte, p *[8]uint64, table *Table) int {
+	const k = Apart / 5 * 5
+	last := slices.Max(p[:])>>3 + (Apart*TableBits+7)>>3 + 8
 	if !haveFast || last > uint64(len(src)) {
 		return 0
 	}

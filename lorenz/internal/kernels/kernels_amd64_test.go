@@ -390,17 +390,17 @@ func TestDecode4(t *testing.T) {
 		for i := range src {
 			src[i] = byte(rng.Uint32())
 		}
-		n := 5 * rng.IntN(205)
+		n := 5 * rng.IntN(Apart/5+1)
 		var start [4]uint64
 		for i := range start {
 			start[i] = rng.Uint64N(8 * 580)
 		}
 		both(t, func() any {
-			var d [4 << 10]byte
+			var d [4 * Apart]byte
 			p := start
 			Decode4(d[:], n, src, &p, &tables)
 			for i := range p { // what follows in each row is free
-				clear(d[i<<10+n : (i+1)<<10])
+				clear(d[i*Apart+n : (i+1)*Apart])
 				require.Equal(t, Decode1(make([]byte, n), src, start[i], tables[i]), p[i])
 			}
 			return append(d[:], byte(p[0]), byte(p[1]), byte(p[2]), byte(p[3]))
@@ -456,19 +456,19 @@ func TestDecode8(t *testing.T) {
 		}
 		var p [8]uint64
 		for i := range p {
-			p[i] = rng.Uint64N(8 * (3000 - 1024*11/8 - 9))
+			p[i] = rng.Uint64N(8 * (3000 - Apart*11/8 - 9))
 		}
-		var got, want [8 << 10]byte
+		var got, want [8 * Apart]byte
 		after := p
 		if !Decode8(&got, src, &after, &table) {
 			require.False(t, haveFast)
 			continue
 		}
 		for i := range p {
-			require.Equal(t, Decode1(want[i<<10:(i+1)<<10], src, p[i], &table), after[i])
+			require.Equal(t, Decode1(want[i*Apart:(i+1)*Apart], src, p[i], &table), after[i])
 		}
 		require.Equal(t, want, got)
-		p[3] = 8 * (3000 - 1024*11/8)
+		p[3] = 8 * (3000 - Apart*11/8)
 		require.False(t, Decode8(&got, src, &p, &table), "reads after the end")
 	}
 }

@@ -44,7 +44,7 @@ func decode4Fast([]byte, int, []byte, *[4]uint64, *[4]*Table) bool { return fals
 // Join reports false: there is no assembly.
 func Join(*[32]uint32, *[32]byte, []byte, uint, uint) bool { return false }
 
-func decode8Fast(*[8 << 10]byte, []byte, *[8]uint64, *Table) int { return 0 }
+func decode8Fast(*[8 * Apart]byte, []byte, *[8]uint64, *Table) int { return 0 }
 
 func stepsFast(_, _ []float32) int                  { return 0 }
 func cornersFast(_, _, _, _ []float32) int          { return 0 }

@@ -139,12 +139,12 @@ func expandAVX2(y *uint32, src *uint32, masks *uint64, n int, places *[256][8]by
 //go:noescape
 func stampAVX2(dst *byte, masks *uint64, n int, v uint32)
 
-// decode4BMI2 decodes four strings of n symbols, a multiple of 5, to places 1024 bytes apart. Each has a table.
+// decode4BMI2 decodes four strings of n symbols, a multiple of 5, to places 512 bytes apart. Each has a table.
 //
 //go:noescape
 func decode4BMI2(d *byte, n int, src *byte, p *[4]uint64, tables *[4]*[2048]uint16)
 
-// decode8BMI2 decodes eight strings of n symbols, a multiple of 5, to places 1024 bytes apart.
+// decode8BMI2 decodes eight strings of n symbols, a multiple of 5, to places 512 bytes apart.
 //
 //go:noescape
 func decode8BMI2(d *byte, n int, src *byte, p *[8]uint64, table *[2048]uint16)

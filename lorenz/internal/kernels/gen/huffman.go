@@ -6,10 +6,13 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
+// apart is kernels.Apart.
+const apart = 512
+
 func decode8() {
 	TEXT("decode8BMI2", NOSPLIT, "func(d *byte, n int, src *byte, p *[8]uint64, table *[2048]uint16)")
 	Pragma("noescape")
-	Doc("decode8BMI2 decodes eight strings of n symbols, a multiple of 5, to places 1024 bytes apart.")
+	Doc("decode8BMI2 decodes eight strings of n symbols, a multiple of 5, to places 512 bytes apart.")
 	d, src, table := Load(Param("d"), reg.RDI), Load(Param("src"), GP64()), Load(Param("table"), GP64())
 	tables := make([]reg.Register, 8)
 	for i := range tables {
@@ -21,7 +24,7 @@ func decode8() {
 func decode4() {
 	TEXT("decode4BMI2", NOSPLIT, "func(d *byte, n int, src *byte, p *[4]uint64, tables *[4]*[2048]uint16)")
 	Pragma("noescape")
-	Doc("decode4BMI2 decodes four strings of n symbols, a multiple of 5, to places 1024 bytes apart. Each has a table.")
+	Doc("decode4BMI2 decodes four strings of n symbols, a multiple of 5, to places 512 bytes apart. Each has a table.")
 	d, src, from := Load(Param("d"), reg.RDI), Load(Param("src"), GP64()), Load(Param("tables"), GP64())
 	tables := make([]reg.Register, 4)
 	for i := range tables {
@@ -41,7 +44,7 @@ func strings(d, src reg.Register, tables []reg.Register) {
 	MOVL(U32(11), width.As32())
 	Label("loop")
 	for i, t := range tables {
-		five(src, t, p[i], width, Mem{Base: d}.Offset(1024*i))
+		five(src, t, p[i], width, Mem{Base: d}.Offset(apart*i))
 	}
 	ADDQ(Imm(5), d)
 	SUBQ(Imm(5), n)
