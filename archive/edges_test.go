@@ -25,12 +25,14 @@ var edges = map[string][]string{
 	"remote":              {"internal/ioat"},
 	"remote/s3":           {"remote"}, // signatures for URLs of object stores
 	"blockidx":            {"internal/ioat"},
-	"filters": {"filters/internal/bitshuffle", "filters/internal/blosc", "filters/internal/bzip2", "filters/internal/deflate", "filters/internal/fletcher", "filters/internal/lz4", "filters/internal/lzf", "filters/internal/lzma",
+	"filters": {"filters/internal/bitshuffle", "filters/internal/blosc", "filters/internal/bzip2", "filters/internal/deflate", "filters/internal/fletcher", "filters/internal/headers", "filters/internal/lz4", "filters/internal/lzf", "filters/internal/lzma",
 		"filters/internal/nbit", "filters/internal/numeric", "filters/internal/scaleoffset", "filters/internal/szip", "filters/internal/transpose", "filters/internal/wire", "filters/internal/zstd", "lorenz"},
 	"filters/internal/wire":        {}, // the errors of all filters
 	"filters/internal/bzip2":       {"filters/internal/wire"},
 	"filters/internal/deflate":     {"filters/internal/wire"},
 	"filters/internal/fletcher":    {"filters/internal/kernels"},
+	"filters/internal/headers":     {"filters/internal/wire"},
+	"filters/internal/headers/gen": {}, // writes the dictionary
 	"filters/internal/kernels":     {}, // assembly for amd64
 	"filters/internal/kernels/gen": {}, // a nested module, which writes it
 	"filters/internal/bitshuffle":  {"filters/internal/lz4", "filters/internal/transpose", "filters/internal/wire", "filters/internal/zstd"},

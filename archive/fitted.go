@@ -30,7 +30,7 @@ func (s *smallWriter) fitted(o *format.PlanOptions) {
 	}
 	// Errors occur again when the block is written.
 	if c, err := s.headChain(o.Head); err == nil && c != nil {
-		o.Head = c
+		o.Head, o.Joined = c, 0 // for blocks of the header's length
 	}
 	if s.whole == nil {
 		s.whole = map[int]bool{}

@@ -21,6 +21,10 @@ import (
 // slack is the number of bytes by which an archive may exceed its image.
 const slack = 4096
 
+// joinedRest is the most bytes that follow the header of a small image in its block. Another block would cost more than
+// decoding them with the header.
+const joinedRest = 8 << 10
+
 // draft is a planned archive that is not yet written.
 type draft struct {
 	o     *WriteOptions
@@ -32,19 +36,24 @@ type draft struct {
 // newDraft plans an archive and makes its metadata. ErrMetadata means that the layout
 // needs more metadata than the format allows, or far more than the view is worth.
 func newDraft(ctx context.Context, h *cdf3.Header, size int64, o *WriteOptions, lay format.Layout, more ...func(*format.PlanOptions)) (*draft, error) {
-	head, rest, err := o.Preset.rest(size)
+	joined := int64(0)
+	if size < format.SmallImage {
+		joined = joinedRest
+	}
+	first := h.Len + joined
+	if lay == format.Single {
+		first = size
+	}
+	head, rest, err := o.Preset.rest(size, first)
 	if err != nil {
 		return nil, err
-	}
-	if h.Len > bestHead {
-		head = rest
 	}
 	worth := int64(math.MaxInt64 - format.MetaBase)
 	if lay.HasView() && !o.Zarr.forced() {
 		worth = viewWorth(lay, size)
 	}
 	po := &format.PlanOptions{
-		Block: o.Block, Memory: o.Memory, Head: head, Rest: rest, Chain: o.chainFor, Pool: o.poolChain, Named: o.named, Headers: worth,
+		Block: o.Block, Memory: o.Memory, Head: head, Joined: joined, Rest: rest, Chain: o.chainFor, Pool: o.poolChain, Named: o.named, Headers: worth,
 		Shape: func(n int) ([]int64, error) { return o.Shapes[h.Vars[n].Name], nil },
 	}
 	for _, f := range more {

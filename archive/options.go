@@ -159,12 +159,15 @@ const (
 	defaultLevel  = 3
 	portableLevel = 6
 	bestLevel     = 19
+	vocabulary    = 1 // the dictionary of the filter for headers
+	bestEffort    = 1 // of that filter
 
-	// tiny is the longest image whose header is compressed at the level tinyHead, in bytes.
-	// The tables of the best level do not fit into a processor's caches, which took a sixth
-	// of the time for such an image.
-	tiny     = 64 << 10
-	tinyHead = 9
+	// tiny is the longest image whose header is encoded quickly, in bytes.
+	tiny = 64 << 10
+
+	// longestHead is the longest block with a header that is encoded by the filter for headers, in bytes. Its stored
+	// bytes then keep that filter's bound, whatever they hold.
+	longestHead = 56 << 10
 
 	// bestHead is the longest header that is compressed as well as possible, in bytes.
 	bestHead = 1 << 19
@@ -189,25 +192,36 @@ func (p Preset) Chain(t cdf3.Type) (filters.Chain, error) {
 	return nil, fault.Optionsf("expected one of the presets %v, found %q", Presets, p)
 }
 
-// rest returns, for an image of size bytes, the chains for the block with the netCDF header, and for the other blocks
-// of the rest, which have several lengths and any content.
-func (p Preset) rest(size int64) (head, rest filters.Chain, err error) {
+// rest returns, for an image of size bytes, the chains for the block with the netCDF header, which has first bytes, and
+// for the other blocks of the rest, which have several lengths and any content.
+func (p Preset) rest(size, first int64) (head, rest filters.Chain, err error) {
 	zstd := func(level uint32) filters.Chain {
 		return filters.Chain{{ID: filters.Zstd, Params: []uint32{level}}}
 	}
 	switch p {
 	case PresetFast:
 		return zstd(fastLevel), zstd(fastLevel), nil
-	case PresetDefault:
-		if size <= tiny {
-			return zstd(tinyHead), zstd(defaultLevel), nil
+	case PresetDefault, PresetMax:
+		rest = zstd(defaultLevel)
+		if p == PresetMax {
+			rest = zstd(bestLevel)
 		}
-		return zstd(bestLevel), zstd(defaultLevel), nil
-	case PresetMax:
-		return zstd(bestLevel), zstd(bestLevel), nil
+		switch {
+		case first > bestHead:
+			return rest, rest, nil
+		case first > longestHead:
+			return zstd(bestLevel), rest, nil
+		case p == PresetDefault && size <= tiny:
+			return filters.Chain{{ID: filters.Header, Params: []uint32{vocabulary}}}, rest, nil
+		}
+		return filters.Chain{{ID: filters.Header, Params: []uint32{vocabulary, bestEffort}}}, rest, nil
 	}
 	rest, err = p.Chain(cdf3.Byte)
-	return filters.Chain{{ID: filters.Deflate, Params: []uint32{9}}}, rest, err
+	head = filters.Chain{{ID: filters.Deflate, Params: []uint32{9}}}
+	if first > bestHead {
+		head = rest
+	}
+	return head, rest, err
 }
 
 // chainFor returns the chain of one variable under the options, complete for blocks of

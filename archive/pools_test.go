@@ -179,8 +179,9 @@ func TestPoolsPay(t *testing.T) {
 		var plain bytes.Buffer
 		_, err = d.write(context.Background(), &plain, bytes.NewReader(image), make([]byte, 32))
 		require.NoError(t, err)
-		// The hexadecimal digits of the SHA-256 deflate to another length.
-		require.LessOrEqual(t, len(pack(t, image, o)), plain.Len()+64, name)
+		// The hexadecimal digits of the SHA-256 deflate to another length, and the trial of a pool does not know
+		// how well its values compress after the header.
+		require.LessOrEqual(t, len(pack(t, image, o)), plain.Len()+96, name)
 	}
 }
 

@@ -24,6 +24,7 @@ import (
 const (
 	tryAll        = 16 << 10 // bytes of an image that may get the layout Single for its size alone
 	singleLeast   = 1100     // bytes of such an archive besides the block
+	singleSaves   = 4        // the part of the quick estimate that the chain of headers may save
 	viewExtra     = 32       // the share of a smaller archive that a view may cost,
 	viewExtraBase = 512      // and these bytes
 )
@@ -171,15 +172,8 @@ func (s *smallWriter) promisesSingle(size int64) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	head, _, err := s.o.Preset.rest(n)
-	if err != nil {
-		return false, err
-	}
-	if head[0].ID == filters.Zstd {
-		head = filters.Chain{{ID: filters.Zstd, Params: []uint32{fastLevel}}}
-	}
-	least, err := s.storedLen(nil, s.image, head, g)
-	return least+singleLeast < size, err
+	least, err := s.storedLen(nil, s.image, filters.Chain{{ID: filters.Zstd, Params: []uint32{fastLevel}}}, g)
+	return least-least/singleSaves+singleLeast < size, err
 }
 
 // trials lets a plan have the pools only that pay.

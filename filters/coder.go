@@ -1,6 +1,7 @@
 package filters
 
 import (
+	"errors"
 	"math"
 
 	"github.com/cdfz-format/cdfz/filters/internal/wire"
@@ -37,13 +38,17 @@ func NewCoder(c Chain) (*Coder, error) {
 			return nil, errorf(ErrFilterID, "filter id: expected at most %d, found %d", MaxID, f.ID)
 		}
 		m := need(f.ID)
-		if m == nil {
+		var err error
+		if m != nil {
+			err = m.check(f.Params)
+		}
+		if m == nil || errors.Is(err, ErrUnknownFilter) {
 			if f.Optional {
 				continue
 			}
 			return nil, unknown(f)
 		}
-		if err := m.check(f.Params); err != nil {
+		if err != nil {
 			return nil, err
 		}
 		k.stages[i] = m

@@ -37,6 +37,8 @@ const (
 	Adler32          uint32 = 52730
 	Gzip             uint32 = 52731
 	LZMA             uint32 = 52732
+
+	Header uint32 = 52733
 )
 
 // RegistryURL is The HDF Group's description of the registered filters.

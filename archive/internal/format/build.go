@@ -23,6 +23,7 @@ type PlanOptions struct {
 	Block  int64         // target size of a block
 	Memory int64         // for the blocks of record variables that are collected together
 	Head   filters.Chain // of the block with the netCDF header
+	Joined int64         // most bytes of the rest that follow the header in its block, if these are all
 	Rest   filters.Chain // of the further blocks of the rest
 	// Chain returns the chain of a variable, and Pool that of a pool of type t. Variables
 	// that are Named, because the user has chosen a chain for them, are in no pool.
@@ -74,6 +75,8 @@ func NewPlan(ctx context.Context, h *cdf3.Header, size int64, o *PlanOptions, la
 		}
 	} else if err := b.addVars(); err != nil {
 		return nil, err
+	} else if p.Rest.Len-h.Len <= o.Joined && p.Rest.Len <= MaxFirst {
+		p.Rest.First = p.Rest.Len
 	}
 	b.group(o.Memory)
 	if len(p.Chains) > MaxChains || b.filters > MaxFilters || b.params > MaxParams {
