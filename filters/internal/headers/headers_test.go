@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cdfz-format/cdfz/filters/internal/wire"
+	"github.com/cdfz-format/cdfz/testdata/seeds"
 )
 
 // TestDictionary pins the dictionary, which is part of the format, and its copy in the Python package.
@@ -134,10 +136,11 @@ func TestDamaged(t *testing.T) {
 
 func FuzzDecode(f *testing.F) {
 	var s State
-	for _, b := range samples(f)[:20] {
+	set := seeds.Of(f)
+	for i, b := range samples(f)[:8] {
 		stored, err := s.Encode(nil, b, Latest, 1)
 		require.NoError(f, err)
-		f.Add(stored, uint8(Latest))
+		set.AddDamaged(fmt.Sprintf("sample%d", i), stored, uint8(Latest))
 	}
 	f.Fuzz(func(t *testing.T, stored []byte, number uint8) {
 		var s State
@@ -158,8 +161,9 @@ func FuzzDecode(f *testing.F) {
 }
 
 func FuzzRoundTrip(f *testing.F) {
-	for _, b := range samples(f)[:20] {
-		f.Add(b, uint8(1))
+	set := seeds.Of(f)
+	for i, b := range samples(f)[:8] {
+		set.Add(fmt.Sprintf("sample%d", i), b, uint8(1))
 	}
 	f.Fuzz(func(t *testing.T, b []byte, how uint8) {
 		var s State
