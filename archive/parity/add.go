@@ -222,7 +222,8 @@ func (s *Set) eachGroup(ctx context.Context, work func(group int64, b []byte) er
 	}, s.groupMemory(), work)
 }
 
-// groupsIn is eachGroup for some groups, each of which takes the given memory.
+// groupsIn does the same as eachGroup, but only for the given groups. memory is the number of
+// bytes that work on one of them takes.
 func (s *Set) groupsIn(ctx context.Context, groups func(yield func(int64) bool), memory int64, work func(group int64, b []byte) error) error {
 	workers := max(1, min(s.o.workers(), s.o.memory()/memory))
 	bufs := sync.Pool{New: func() any { b := make([]byte, s.Data*s.Piece); return &b }}

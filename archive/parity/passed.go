@@ -60,7 +60,8 @@ func (p *Passed) Borders() (piece int64, at []int64) {
 	return piece, []int64{p.l.Off, p.l.end(), p.l.end() + across}
 }
 
-// Pass takes the archive bytes b at off. It ignores pieces of which b has only a part.
+// Pass computes the checksums of the pieces in b, the bytes of the archive from off on. It skips
+// pieces that b holds only in part.
 func (p *Passed) Pass(off int64, b []byte) {
 	cut := func(from, to int64) (int64, []byte) {
 		lo, hi := max(from, off), min(to, off+int64(len(b)))

@@ -91,7 +91,7 @@ type encoder struct {
 	align         [1 << alignBits]uint32
 	next          match // at nextAt
 	nextAt        int
-	used          int //  steps with a distance since the prices were made
+	used          int // steps with a distance since the prices were made
 }
 
 // primed is a finder that has read the dictionary.
