@@ -143,34 +143,38 @@ func (c *huffCode) read(r *bitReader) bool {
 // huffTable is the decoding table of a stream.
 type huffTable kernels.Table
 
+// reversed has the bits of its indices in reverse order.
+var reversed = func() (t [tableSize]uint16) {
+	for i := range t {
+		t[i] = bits.Reverse16(uint16(i)) >> (16 - maxCode)
+	}
+	return t
+}()
+
 // fill builds the decoding table of a complete code. The words of one length
 // fill the start of the table, which is doubled for each further bit.
 func (t *huffTable) fill(c *huffCode) {
-	var count [maxCode + 2]int
+	var count [16]int
 	lens := c.lens[:c.n]
 	for _, l := range lens {
-		count[l]++
+		count[l&15]++
 	}
-	var at [maxCode + 2]int
+	var at [16]int
 	for l := 1; l <= maxCode; l++ {
 		at[l+1] = at[l] + count[l]
 	}
 	var order [256]uint8 // by length and symbol
 	for i, l := range lens {
-		order[at[l]&255] = c.syms[i]
-		at[l]++
+		order[at[l&15]&255] = c.syms[i&255]
+		at[l&15]++
 	}
-	k, code, size := 0, 0, 1
+	k, code, size := 0, uint32(0), 1 // code is followed by zeros up to the longest word
 	for l := 1; l <= maxCode; l++ {
 		copy(t[size:2*size], t[:size])
 		size *= 2
 		for _, s := range order[k : k+count[l]] {
-			t[code] = uint16(s)<<8 | uint16(l)
-			// The next word: codes are stored from their highest bit on.
-			if rest := code ^ (size - 1); rest != 0 {
-				bit := 1 << (bits.Len(uint(rest)) - 1)
-				code = code&(bit-1) | bit
-			}
+			t[reversed[code%tableSize]] = uint16(s)<<8 | uint16(l)
+			code += share[l]
 		}
 		k += count[l]
 	}
