@@ -9,7 +9,8 @@ import (
 // Blocks for which modeText, whose encoder is slow, is not worth a trial.
 const (
 	// tinyText is the largest block of text that is coded in modeBytes without a comparison
-	// with modeText, in bytes. Most such blocks take less there.
+	// with modeText, in bytes. Most such blocks take less there. Up to this size, repeats are
+	// chosen with care at every level.
 	tinyText = 2 << 10
 	// tinyFlags is the largest block of other bytes that is not tried in modeText if it takes
 	// less than a sixteenth already.
@@ -28,7 +29,7 @@ func (e *Encoder) asText(dst, src []byte, start int) []byte {
 		}
 	}
 	end := len(dst)
-	dst = e.text.Encode(append(dst, modeText), src, rowBytes(e.p.Dims, 1))
+	dst = e.text.Encode(append(dst, modeText), src, rowBytes(e.p.Dims, 1), e.level == Fast && len(src) > tinyText)
 	limit := end - start
 	if e.p.Type != Char { // ranges can no longer be decoded
 		limit -= limit / 16

@@ -12,9 +12,17 @@ type Encoder struct {
 	lits             [maxClusters][]byte
 }
 
-// Encode appends the bytes of a block. row is its likely length of rows.
-func (e *Encoder) Encode(dst, src []byte, row int) []byte {
+// Encode appends the bytes of a block. row is its likely length of rows. With quick it takes the
+// first repeats that look good.
+func (e *Encoder) Encode(dst, src []byte, row int, quick bool) []byte {
 	p := &e.parser
+	if quick {
+		p.src, p.row = src, row
+		p.quick()
+		p.row = p.commonRow()
+		e.groups.choose(src, p.tokens, p.row)
+		return e.write(dst, src)
+	}
 	p.reset(src, row)
 	p.parse()
 	p.row = p.commonRow()

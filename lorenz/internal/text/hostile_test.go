@@ -18,7 +18,7 @@ func TestDamaged(t *testing.T) {
 	}
 	var e Encoder
 	var d Decoder
-	enc := e.Encode(nil, src, 13)
+	enc := e.Encode(nil, src, 13, false)
 	dst := make([]byte, len(src))
 	require.True(t, d.Decode(dst, enc))
 	require.Equal(t, src, dst)

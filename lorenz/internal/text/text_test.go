@@ -8,10 +8,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func roundTrip(t *testing.T, src []byte, row int) int {
+func roundTrip(t *testing.T, src []byte, row int, quick bool) int {
 	var e Encoder
 	var d Decoder
-	enc := e.Encode(nil, src, row)
+	enc := e.Encode(nil, src, row, quick)
 	dst := make([]byte, len(src))
 	require.True(t, d.Decode(dst, enc))
 	require.Equal(t, string(src), string(dst))
@@ -30,11 +30,13 @@ func TestRoundTrip(t *testing.T) {
 			words = fmt.Appendf(words, "station %04d  ", rng.IntN(50))
 		}
 		for _, row := range []int{1, 14, n} {
-			roundTrip(t, noise, min(row, n))
-			roundTrip(t, make([]byte, n), min(row, n))
-			size := roundTrip(t, words[:n], min(row, n))
-			if n >= 5000 {
-				require.Less(t, size, n/7)
+			for _, quick := range []bool{false, true} {
+				roundTrip(t, noise, min(row, n), quick)
+				roundTrip(t, make([]byte, n), min(row, n), quick)
+				size := roundTrip(t, words[:n], min(row, n), quick)
+				if n >= 5000 {
+					require.Less(t, size, n/6)
+				}
 			}
 		}
 	}
