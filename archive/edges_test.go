@@ -73,7 +73,8 @@ var edges = map[string][]string{
 	"archive": {"archive/parity", "cdf3", "blockidx", "cf", "filters", "internal/atomicfile", "internal/ioat", "remote", "slab", "unlimited",
 		"archive/internal/fault", "archive/internal/czip", "archive/internal/format", "archive/internal/blocks"},
 	"archive/internal/fault":  {},
-	"archive/internal/czip":   {"archive/internal/fault", "internal/ioat"},
+	"archive/internal/crc":    {}, // assembly for amd64
+	"archive/internal/czip":   {"archive/internal/crc", "archive/internal/fault", "internal/ioat"},
 	"archive/internal/format": {"archive/internal/czip", "archive/internal/fault", "blockidx", "cdf3", "filters", "unlimited"},
 	"archive/internal/blocks": {"archive/internal/czip", "archive/internal/fault", "archive/internal/format",
 		"blockidx", "cdf3", "filters", "internal/ioat", "slab", "unlimited"},

@@ -7,12 +7,12 @@ package czip
 import (
 	"encoding/binary"
 	"fmt"
-	"hash/crc32"
 	"math"
 	"regexp"
 	"strconv"
 	"strings"
 
+	"github.com/cdfz-format/cdfz/archive/internal/crc"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
 )
 
@@ -336,7 +336,8 @@ const (
 	HeadLen = LocalFixed + len(ReadmeName)
 )
 
-func CRC(b []byte) uint32 { return crc32.ChecksumIEEE(b) }
+// CRC returns the checksum of stored bytes.
+func CRC(b []byte) uint32 { return crc.Sum(b) }
 
 // MaxManifest bounds the length of a manifest, stored and inflated.
 const MaxManifest = 1 << 16
