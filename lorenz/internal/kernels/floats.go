@@ -34,9 +34,9 @@ func Unordered[T uint32 | uint64](y T) T {
 	return y ^ (-(^y >> top) | 1<<top)
 }
 
-// restore returns the bits of the float whose deviation from a prediction is r. The prediction
+// Restore returns the bits of the float whose deviation from a prediction is r. The prediction
 // is clamped.
-func restore(r uint32, p float32) uint32 {
+func Restore(r uint32, p float32) uint32 {
 	b := math.Float32bits(p)
 	if b<<1 > largestBits<<1 {
 		b = 0
@@ -113,7 +113,7 @@ func Deviate(y []uint32, p []float32) {
 	n := len(y)
 	p = p[:n]
 	for i := deviateFast(y, p); i < n; i++ {
-		y[i] = restore(y[i], p[i])
+		y[i] = Restore(y[i], p[i])
 	}
 }
 
@@ -162,7 +162,7 @@ func before(y []uint32, k int) float32 {
 }
 
 // follow follows a row from element k on. Each value waits for the one before, so
-// the cases in which restore has more to do are left to branches, which the CPU predicts.
+// the cases in which Restore has more to do are left to branches, which the CPU predicts.
 func follow(y []uint32, sums []float32, k int) {
 	w := before(y, k)
 	y, sums = y[k:], sums[k:]
@@ -170,7 +170,7 @@ func follow(y []uint32, sums []float32, k int) {
 		b := math.Float32bits(w + s)
 		v := plus(b, y[i])
 		if b<<1 > largestBits<<1 || int32(v^b) < 0 {
-			v = restore(y[i], w+s)
+			v = Restore(y[i], w+s)
 		}
 		y[i] = v
 		w = math.Float32frombits(v)
@@ -185,7 +185,7 @@ func extend(y []uint32, k int) {
 		b := math.Float32bits(p)
 		v := plus(b, r)
 		if b<<1 > largestBits<<1 || int32(v^b) < 0 {
-			v = restore(r, p)
+			v = Restore(r, p)
 		}
 		y[k+i] = v
 		w, ww = math.Float32frombits(v), w
@@ -200,10 +200,10 @@ func followFour(rows *[4][]uint32, sums *[4][]float32, k int) {
 	n -= k
 	s0, s1, s2, s3 := sums[0][k:][:n], sums[1][k:][:n], sums[2][k:][:n], sums[3][k:][:n]
 	for i := range n {
-		v0 := restore(y0[i], w0+s0[i])
-		v1 := restore(y1[i], w1+s1[i])
-		v2 := restore(y2[i], w2+s2[i])
-		v3 := restore(y3[i], w3+s3[i])
+		v0 := Restore(y0[i], w0+s0[i])
+		v1 := Restore(y1[i], w1+s1[i])
+		v2 := Restore(y2[i], w2+s2[i])
+		v3 := Restore(y3[i], w3+s3[i])
 		y0[i], y1[i], y2[i], y3[i] = v0, v1, v2, v3
 		w0, w1, w2, w3 = math.Float32frombits(v0), math.Float32frombits(v1), math.Float32frombits(v2), math.Float32frombits(v3)
 	}
@@ -220,10 +220,10 @@ func extendFour(rows *[4][]uint32, k int) {
 	w0, w1, w2, w3 := w[0], w[1], w[2], w[3]
 	p0, p1, p2, p3 := ww[0], ww[1], ww[2], ww[3]
 	for i := k; i < n; i++ {
-		v0 := restore(y0[i], w0+float32(w0-p0))
-		v1 := restore(y1[i], w1+float32(w1-p1))
-		v2 := restore(y2[i], w2+float32(w2-p2))
-		v3 := restore(y3[i], w3+float32(w3-p3))
+		v0 := Restore(y0[i], w0+float32(w0-p0))
+		v1 := Restore(y1[i], w1+float32(w1-p1))
+		v2 := Restore(y2[i], w2+float32(w2-p2))
+		v3 := Restore(y3[i], w3+float32(w3-p3))
 		y0[i], y1[i], y2[i], y3[i] = v0, v1, v2, v3
 		p0, p1, p2, p3 = w0, w1, w2, w3
 		w0, w1, w2, w3 = math.Float32frombits(v0), math.Float32frombits(v1), math.Float32frombits(v2), math.Float32frombits(v3)

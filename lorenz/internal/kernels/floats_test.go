@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestRestore compares restore with its definition, at the limits of predictions and signs.
+// TestRestore compares Restore with its definition, at the limits of predictions and signs.
 func TestRestore(t *testing.T) {
 	rng := rand.New(rand.NewSource(1))
 	bits := []uint32{0, 1, largestBits - 1, largestBits, largestBits + 1, 0x7F800000, 0x7FC00000, 1<<31 - 1}
@@ -20,7 +20,7 @@ func TestRestore(t *testing.T) {
 			p := math.Float32frombits(b)
 			for _, r := range []uint32{0, 1, 1<<32 - 1, b, -b, 2 * b, 1 << 31, 1<<31 - 1, rng.Uint32(), rng.Uint32()} {
 				want := Unordered(r + Ordered(math.Float32bits(Clamp(p))))
-				require.Equal(t, want, restore(r, p), "%#x, %#x", r, b)
+				require.Equal(t, want, Restore(r, p), "%#x, %#x", r, b)
 				y := []uint32{r}
 				Deviate(y, []float32{p})
 				require.Equal(t, want, y[0], "%#x, %#x", r, b)

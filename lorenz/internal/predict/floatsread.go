@@ -19,6 +19,10 @@ type Buffers struct {
 func restoreFloats[T entropy.Lane](b *Buffers, f Float, y []T, w Window) {
 	switch y := any(y).(type) {
 	case []uint32:
+		if f.Row < leastRow {
+			f.restoreShort(y, w)
+			return
+		}
 		b.sums32 = entropy.Grow(b.sums32, kernels.Rows*f.Row)
 		f.eachRows(w, func(rows []row) { f.rows32(y, b.sums32, rows) })
 	case []uint64:

@@ -25,6 +25,9 @@ func somePredictors() []Predictor {
 		{Chain: []int{plane}}, {Chain: []int{1, 2 * plane}}, {Chain: []int{1, rowLen, plane}}, {Chain: []int{plane, plane}}}
 	for kind := WN; kind <= WW; kind++ {
 		p = append(p, Predictor{Float: Float{kind, rowLen, plane}}, Predictor{Float: Float{kind, rowLen, 3 * plane}})
+		for _, row := range []int{1, 4, 7, leastRow - 1, leastRow} {
+			p = append(p, Predictor{Float: Float{kind, row, plane}}, Predictor{Float: Float{kind, row, 2 * plane}})
+		}
 	}
 	return p
 }
