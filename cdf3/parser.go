@@ -20,16 +20,18 @@ type parser struct {
 	have int64 // bytes that r has
 	size int64 // size of the file in bytes
 	h    *Header
-	off  int64 // of the next byte
-	win  []byte
+	off  int64  // of the next byte
+	win  []byte // a part of the file,
+	pos  int    // and the place of the next byte in it
 	next int    // size of the next window
-	buf  []byte // the unused end of win
 
 	// reserved is the least number of bytes that the remaining elements of lists need.
 	reserved int64
 
-	ids    []int   // memory for the next dimension numbers
-	shapes []int64 // and for the next shapes
+	ids      []int   // memory for the next dimension numbers,
+	shapes   []int64 // for the next shapes,
+	attrRoom []Attr  // and for the next short attribute lists
+	attrsLen int     // of all pieces of attrRoom
 
 	kept    []byte // names and values
 	keptLen int    // capacity of the full buffers before kept
@@ -128,14 +130,14 @@ func (p *parser) padded(n int64) ([]byte, error) {
 	// arrived.
 	var out []byte
 	for int64(len(out)) < n {
-		if len(p.buf) == 0 {
+		if p.pos == len(p.win) {
 			if err := p.fill(1); err != nil {
 				return nil, err
 			}
 		}
 		out = roomFor(out, n)
-		k := min(n-int64(len(out)), int64(len(p.buf)), int64(cap(out)-len(out)))
-		out = append(out, p.buf[:k]...)
+		k := min(n-int64(len(out)), int64(len(p.win)-p.pos), int64(cap(out)-len(out)))
+		out = append(out, p.win[p.pos:][:k]...)
 		p.skip(k)
 	}
 	_, err := p.fixed(int(pad))
@@ -174,6 +176,27 @@ func next[T any](piece *[]T, n int) []T {
 	return s
 }
 
+// Attribute lists of up to shortList elements share pieces of up to attrPiece elements: one for
+// each variable would take as many allocations.
+const (
+	shortList = 64
+	attrPiece = 1024
+)
+
+// attrList returns an empty attribute list with room for n elements, if that is few.
+func (p *parser) attrList(n int64) []Attr {
+	if n == 0 || n > shortList {
+		return nil
+	}
+	if int(n) > len(p.attrRoom) {
+		p.attrRoom = make([]Attr, max(int(n), min(p.attrsLen, attrPiece)))
+		p.attrsLen += len(p.attrRoom)
+	}
+	s := p.attrRoom[:0:n]
+	p.attrRoom = p.attrRoom[n:]
+	return s
+}
+
 // roomFor returns s with room for one more element; there are at most n. It allocates
 // in proportion to the elements read so far.
 func roomFor[T any](s []T, n int64) []T {
@@ -194,36 +217,33 @@ func (p *parser) fixed(n int) ([]byte, error) {
 	if int64(n) > p.rest() {
 		return nil, p.short(int64(n))
 	}
-	if len(p.buf) < n {
+	if len(p.win)-p.pos < n {
 		if err := p.fill(n); err != nil {
 			return nil, err
 		}
 	}
-	b := p.buf[:n]
+	b := p.win[p.pos:][:n]
 	p.skip(int64(n))
 	return b, nil
 }
 
 func (p *parser) skip(n int64) {
-	p.buf = p.buf[n:]
+	p.pos += int(n)
 	p.off += n
 }
 
-// fill reads the next window, so that buf holds at least n bytes. n must not exceed
+// fill reads the next window, so that win holds at least n bytes from pos on. n must not exceed
 // rest().
 func (p *parser) fill(n int) error {
 	p.next = min(max(2*p.next, minWindow), maxWindow)
 	want := int(min(int64(max(p.next, n)), p.rest()))
+	left := p.win[p.pos:]
 	if cap(p.win) < want {
 		p.win = make([]byte, want)
 	}
-	p.win = p.win[:want]
-	k := copy(p.win, p.buf)
-	if err := readFull(p.r, p.win[k:], p.off+int64(k)); err != nil {
-		return err
-	}
-	p.buf = p.win
-	return nil
+	p.win, p.pos = p.win[:want], 0
+	k := copy(p.win, left)
+	return readFull(p.r, p.win[k:], p.off+int64(k))
 }
 
 // rest returns how many more bytes the header may have.

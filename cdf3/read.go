@@ -40,7 +40,7 @@ func ReadFront(r io.ReaderAt, have, size int64) (*Header, error) {
 	h := &Header{Version: Version(b[3])}
 	win := windows.Get().(*[]byte)
 	defer windows.Put(win)
-	p := &parser{r: r, have: have, size: size, h: h, off: magicLen, win: *win}
+	p := &parser{r: r, have: have, size: size, h: h, off: magicLen, win: (*win)[:0]}
 	err := p.header()
 	if cap(p.win) <= minWindow {
 		*win = p.win
@@ -94,7 +94,8 @@ func (p *parser) dims() error {
 	n, err := p.list(tagDims, minLen)
 	for i := int64(0); err == nil && i < n; i++ {
 		p.reserved -= minLen
-		var d Dim
+		p.h.Dims = append(roomFor(p.h.Dims, n), Dim{})
+		d := &p.h.Dims[i]
 		p.in("dimension", i)
 		if d.Name, err = p.name(); err != nil {
 			return err
@@ -108,7 +109,6 @@ func (p *parser) dims() error {
 			return p.fail(at, "length %d, expected at most %d", u, most)
 		}
 		d.Len = int64(u)
-		p.h.Dims = append(roomFor(p.h.Dims, n), d)
 	}
 	return err
 }
@@ -122,10 +122,11 @@ func (p *parser) attrs(list, item string) ([]Attr, error) {
 	if err != nil {
 		return nil, err
 	}
-	var attrs []Attr
+	attrs := p.attrList(n)
 	for i := int64(0); i < n; i++ {
 		p.reserved -= minLen
-		var a Attr
+		attrs = append(roomFor(attrs, n), Attr{})
+		a := &attrs[i]
 		p.in(item, i)
 		if a.Name, err = p.name(); err != nil {
 			return nil, err
@@ -145,7 +146,6 @@ func (p *parser) attrs(list, item string) ([]Attr, error) {
 		if a.Values, err = p.padded(a.Len * a.Type.Size()); err != nil {
 			return nil, err
 		}
-		attrs = append(roomFor(attrs, n), a)
 	}
 	return attrs, nil
 }
@@ -159,10 +159,8 @@ func (p *parser) vars() error {
 	var recs recordSum
 	for i := int64(0); err == nil && i < n; i++ {
 		p.reserved -= minLen
-		var v Var
-		if err = p.variable(&v, &recs, i); err == nil {
-			p.h.Vars = append(roomFor(p.h.Vars, n), v)
-		}
+		p.h.Vars = append(roomFor(p.h.Vars, n), Var{})
+		err = p.variable(&p.h.Vars[i], &recs, i)
 	}
 	p.h.RecSize = recs.size()
 	return err
