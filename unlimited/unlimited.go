@@ -16,9 +16,10 @@
 package unlimited
 
 import (
+	"cmp"
 	"fmt"
 	"math"
-	"sort"
+	"slices"
 )
 
 // Layout is a checked set of segments over an image of known size.
@@ -99,7 +100,7 @@ func New(size, header int64, segs []Segment) (*Layout, error) {
 		}
 		l.items = append(l.items, rec)
 	}
-	sort.Slice(l.items, func(i, j int) bool { return l.items[i].start < l.items[j].start })
+	slices.SortFunc(l.items, func(a, b item) int { return cmp.Compare(a.start, b.start) })
 	at, rest := int64(0), int64(0)
 	for i := range l.items {
 		it := &l.items[i]
@@ -116,7 +117,7 @@ func New(size, header int64, segs []Segment) (*Layout, error) {
 
 // close turns collected members into an item of the record section.
 func (it *item) close() error {
-	sort.Slice(it.members, func(i, j int) bool { return it.members[i].off < it.members[j].off })
+	slices.SortFunc(it.members, func(a, b member) int { return cmp.Compare(a.off, b.off) })
 	it.start = it.members[0].off
 	at, gaps := int64(0), int64(0)
 	for i := range it.members {
