@@ -19,52 +19,52 @@ import (
 //
 // The first error is kept. After it, all functions return zero values.
 type jsonReader struct {
-	s   string // what remains
-	len int    // of the whole text
+	s   string
+	at  int // of the next byte; s itself stays, since storing a string for each token takes the collector's barriers
 	ctx context.Context
 	err error
 }
 
 func newJSONReader(text string) *jsonReader {
-	return &jsonReader{s: text, len: len(text), ctx: context.Background()}
+	return &jsonReader{s: text, ctx: context.Background()}
 }
 
 // fail keeps the first error.
 func (r *jsonReader) fail(format string, args ...any) {
 	if r.err == nil {
-		r.err = fmt.Errorf("at byte %d: "+format, append([]any{r.len - len(r.s)}, args...)...)
+		r.err = fmt.Errorf("at byte %d: "+format, append([]any{r.at}, args...)...)
 	}
 }
 
 // found describes the next token, for errors.
 func (r *jsonReader) found() string {
-	if r.s == "" {
+	if r.at == len(r.s) {
 		return "the end"
 	}
-	return strconv.QuoteToASCII(r.s[:min(len(r.s), 12)])
+	return strconv.QuoteToASCII(r.s[r.at:min(len(r.s), r.at+12)])
 }
 
 // end checks that only white space follows.
 func (r *jsonReader) end() error {
-	if r.space(); r.err == nil && r.s != "" {
+	if r.space(); r.err == nil && r.at < len(r.s) {
 		r.fail("expected the end, found %s", r.found())
 	}
 	return r.err
 }
 
 func (r *jsonReader) space() {
-	for r.s != "" && (r.s[0] == ' ' || r.s[0] == '\n' || r.s[0] == '\t' || r.s[0] == '\r') {
-		r.s = r.s[1:]
+	for r.at < len(r.s) && (r.s[r.at] == ' ' || r.s[r.at] == '\n' || r.s[r.at] == '\t' || r.s[r.at] == '\r') {
+		r.at++
 	}
 }
 
 // opt consumes a token of one byte if it comes next.
 func (r *jsonReader) opt(c byte) bool {
 	r.space()
-	if r.err != nil || r.s == "" || r.s[0] != c {
+	if r.err != nil || r.at == len(r.s) || r.s[r.at] != c {
 		return false
 	}
-	r.s = r.s[1:]
+	r.at++
 	return true
 }
 
@@ -125,11 +125,11 @@ func (r *jsonReader) object(m members, value func(i int)) {
 // named consumes a member's name as writers write it: in the order of the names and without
 // white space. Most of a plan is such names.
 func (r *jsonReader) named(name string) bool {
-	n := len(name)
-	if r.err != nil || len(r.s) < n+3 || r.s[0] != '"' || r.s[1:n+1] != name || r.s[n+1] != '"' || r.s[n+2] != ':' {
+	s, n := r.s[r.at:], len(name)
+	if r.err != nil || len(s) < n+3 || s[0] != '"' || s[n+1] != '"' || s[n+2] != ':' || s[1:n+1] != name {
 		return false
 	}
-	r.s = r.s[n+3:]
+	r.at += n + 3
 	return true
 }
 
@@ -172,7 +172,7 @@ func listInto[T any](r *jsonReader, out []T, what string, limit int, one func(*j
 // the result is a guess.
 func (r *jsonReader) elements() int {
 	n := 1
-	for i := 0; i < len(r.s) && r.s[i] != ']'; i++ {
+	for i := r.at; i < len(r.s) && r.s[i] != ']'; i++ {
 		if r.s[i] == ',' {
 			n++
 		}
@@ -190,30 +190,36 @@ func (r *jsonReader) int() int { return int(r.uint(math.MaxInt32)) }
 
 func (r *jsonReader) uint(most uint64) uint64 {
 	r.space()
-	x, n := uint64(0), 0
-	for ; n < len(r.s) && r.s[n]-'0' <= 9; n++ {
-		d := uint64(r.s[n] - '0')
-		if x > (most-d)/10 {
-			r.fail("expected an integer up to %d, found %s", most, r.found())
-			return 0
+	s, x, n := r.s[r.at:], uint64(0), 0
+	for ; n < len(s) && s[n]-'0' <= 9; n++ {
+		d := uint64(s[n] - '0')
+		if n >= safeDigits && x > (most-d)/10 {
+			break
 		}
 		x = 10*x + d
 	}
-	if r.err == nil && (n == 0 || n > 1 && r.s[0] == '0' || n < len(r.s) && strings.IndexByte(".eE", r.s[n]) >= 0) {
+	if x > most || n < len(s) && s[n]-'0' <= 9 {
+		r.fail("expected an integer up to %d, found %s", most, r.found())
+		return 0
+	}
+	if r.err == nil && (n == 0 || n > 1 && s[0] == '0' || n < len(s) && (s[n] == '.' || s[n] == 'e' || s[n] == 'E')) {
 		r.fail("expected an integer from 0 to %d, found %s", most, r.found())
 	}
 	if r.err != nil {
 		return 0
 	}
-	r.s = r.s[n:]
+	r.at += n
 	return x
 }
+
+// safeDigits is the number of decimal digits that always fit 64 bits.
+const safeDigits = 18
 
 func (r *jsonReader) bool() bool {
 	r.space()
 	for _, word := range [...]string{"true", "false"} {
-		if r.err == nil && strings.HasPrefix(r.s, word) {
-			r.s = r.s[len(word):]
+		if r.err == nil && strings.HasPrefix(r.s[r.at:], word) {
+			r.at += len(word)
 			return word == "true"
 		}
 	}
@@ -233,19 +239,22 @@ func (r *jsonReader) short() string {
 // text parses a string. Without escapes it shares the memory of the input.
 func (r *jsonReader) text() string {
 	r.want('"')
-	for i := 0; i < len(r.s) && r.err == nil; i++ {
+	seen := byte(0) // bits of any byte
+	for i := r.at; i < len(r.s) && r.err == nil; i++ {
 		switch c := r.s[i]; {
 		case c == '"':
-			t := r.s[:i]
-			if !utf8.ValidString(t) {
+			t := r.s[r.at:i]
+			if seen >= utf8.RuneSelf && !utf8.ValidString(t) {
 				r.fail("text is not UTF-8")
 			}
-			r.s = r.s[i+1:]
+			r.at = i + 1
 			return t
 		case c == '\\':
 			return r.escaped(i)
 		case c < ' ':
 			r.fail("control character in text")
+		default:
+			seen |= c
 		}
 	}
 	r.fail("unterminated text")
@@ -264,11 +273,11 @@ func (r *jsonReader) escaped(i int) string {
 		r.fail("unterminated text")
 		return ""
 	}
-	t, err := unescape(r.s[:end])
+	t, err := unescape(r.s[r.at:end])
 	if err != nil {
 		r.fail("%v", err)
 	}
-	r.s = r.s[end+1:]
+	r.at = end + 1
 	return t
 }
 
@@ -323,12 +332,12 @@ func hexRune(s string) (rune, bool) {
 // raw parses an object of any members and returns its text.
 func (r *jsonReader) raw() string {
 	r.space()
-	start := r.s
-	if r.s == "" || r.s[0] != '{' {
+	start := r.at
+	if r.at == len(r.s) || r.s[r.at] != '{' {
 		r.fail("expected an object, found %s", r.found())
 	}
 	r.skip(0)
-	return start[:len(start)-len(r.s)]
+	return r.s[start:r.at]
 }
 
 // skip skips a value of any type.
@@ -337,15 +346,15 @@ func (r *jsonReader) skip(depth int) {
 		r.fail("more than %d levels", maxDepth)
 	}
 	r.space()
-	if r.err != nil || r.s == "" {
+	if r.err != nil || r.at == len(r.s) {
 		r.fail("expected a value, found the end")
 		return
 	}
-	switch c := r.s[0]; c {
+	switch r.s[r.at] {
 	case '"':
 		r.text()
 	case '{':
-		r.s = r.s[1:]
+		r.at++
 		for n := 0; r.err == nil && !r.opt('}'); n++ {
 			if n > 0 {
 				r.want(',')
@@ -358,7 +367,7 @@ func (r *jsonReader) skip(depth int) {
 			r.skip(depth + 1)
 		}
 	case '[':
-		r.s = r.s[1:]
+		r.at++
 		for n := 0; r.err == nil && !r.opt(']'); n++ {
 			if n > 0 {
 				r.want(',')
@@ -375,13 +384,13 @@ func (r *jsonReader) skip(depth int) {
 
 // scalar reads a number, true, false or null.
 func (r *jsonReader) scalar() {
-	n := 0
-	for n < len(r.s) && strings.IndexByte(",]} \n\t\r", r.s[n]) < 0 {
-		n++
+	end := r.at
+	for end < len(r.s) && strings.IndexByte(",]} \n\t\r", r.s[end]) < 0 {
+		end++
 	}
-	switch w := r.s[:n]; {
+	switch w := r.s[r.at:end]; {
 	case w == "true", w == "false", w == "null", isNumber(w):
-		r.s = r.s[n:]
+		r.at = end
 	default:
 		r.fail("expected a value, found %s", r.found())
 	}

@@ -158,7 +158,9 @@ func (r *planReader) rest() (x PlanRest) {
 }
 
 // varsRoom estimates the number of variables. Each takes at least 100 bytes of text.
-func (r *planReader) varsRoom() int { return min(strings.Count(r.s, `{"var":`), len(r.s)/100) }
+func (r *planReader) varsRoom() int {
+	return min(strings.Count(r.s[r.at:], `{"var":`), (len(r.s)-r.at)/100)
+}
 
 var varMembers = members{[]string{"var", "path", "type", "shape", "block", "chain", "segment", "view"}, 7}
 

@@ -66,7 +66,7 @@ func ParsePlan(ctx context.Context, b []byte) (*Resolved, error) {
 
 // newLayout checks a plan and computes the derived data.
 func newLayout(ctx context.Context, p *Plan) (*Resolved, error) {
-	l := &Resolved{Plan: p}
+	l := &Resolved{Plan: p, Geoms: make([]*Geometry, 0, len(p.Vars)+len(p.Pools))}
 	if p.Image.Header < 0 || p.Image.Header > maxHeader || p.Image.Size < p.Image.Header {
 		return nil, fault.Corruptf("plan: header of %d bytes in an image of %d", p.Image.Header, p.Image.Size)
 	}
