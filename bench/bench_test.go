@@ -94,21 +94,6 @@ func BenchmarkRestore(b *testing.B) {
 	}
 }
 
-func BenchmarkOpen(b *testing.B) {
-	im := theImage(b)
-	ar := pack(b, im, archive.PresetDefault)
-	src := &countingReader{ReaderAt: bytes.NewReader(ar)}
-	n := 0
-	for b.Loop() {
-		if _, err := archive.New(src, int64(len(ar)), nil); err != nil {
-			b.Fatal(err)
-		}
-		n++
-	}
-	b.ReportMetric(float64(src.reads)/float64(n), "reads/op")
-	ratio(b, im, ar)
-}
-
 // BenchmarkReadAt reads 64 KiB at random places of the image, which span about three
 // variables. "cold" has no block cache.
 func BenchmarkReadAt(b *testing.B) {
