@@ -111,16 +111,16 @@ func (m *Mask) at(e, known int, i *int) (kind, end int) {
 	return int(r.kind) + 1, int(r.End)
 }
 
-// setBits sets m.bits to the masked elements, one bit each, with one set per kind.
-func (m *Mask) setBits(n int) {
-	m.clearBits(n)
+// setBits sets m.bits to the masked elements, one bit each, with one set for each of the kinds.
+func (m *Mask) setBits(n, kinds int) {
+	m.clearBits(n, kinds)
 	for _, r := range m.Runs {
 		setRange(m.bits[r.kind], int(r.Start), int(r.End))
 	}
 }
 
-func (m *Mask) clearBits(n int) {
-	for k := range m.bits {
+func (m *Mask) clearBits(n, kinds int) {
+	for k := range m.bits[:kinds] {
 		m.bits[k] = entropy.Grow(m.bits[k], (n+63)/64)
 		clear(m.bits[k])
 	}
@@ -144,7 +144,7 @@ func setRange(w []uint64, start, end int) {
 // Build sets the mask to the places of the values in keep and returns the number of
 // masked elements.
 func Build[T entropy.Lane](m *Mask, u []T, keep []T) int {
-	m.clearBits(len(u))
+	m.clearBits(len(u), MaxSpecials)
 	for k, v := range keep {
 		equal(m.bits[k], u, v)
 	}

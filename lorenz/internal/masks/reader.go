@@ -29,14 +29,21 @@ func (m *Reader) Set(nums []uint64, specials, dist, n int) bool {
 		if !m.setRuns(nums, specials, dist, n) {
 			return false
 		}
-		m.setBits(n)
+		m.setBits(n, specials)
 	} else {
-		m.clearBits(n)
-		if !m.setSteps(nums, specials, n) {
-			return false
-		}
-		if dist > 0 {
-			m.sumBits(specials, dist, n)
+		m.clearBits(n, specials)
+		if specials == 1 {
+			if !setChanges(m.bits[0], nums, n) {
+				return false
+			}
+			sumChanges(m.bits[0], dist, n)
+		} else {
+			if !m.setSteps(nums, specials, n) {
+				return false
+			}
+			if dist > 0 {
+				m.sumBits(dist, n)
+			}
 		}
 	}
 	m.Used, m.n, m.kinds = true, n, specials
@@ -66,6 +73,45 @@ func nextStep(num uint64, step, specials int) (int, uint64) {
 		return (step + 1 + int(num&1)) % 3, num >> 1
 	}
 	return step ^ 1, num
+}
+
+// setChanges sets the bits at which the step of a mask of one special changes: the first one of each
+// run but the first run.
+func setChanges(w, nums []uint64, n int) bool {
+	at := 0
+	for i, v := range nums {
+		if v > uint64(n-at) || v == 0 && i > 0 {
+			return false
+		}
+		if at += int(v); at == n {
+			return i == len(nums)-1
+		}
+		w[at>>6] ^= 1 << (at & 63)
+	}
+	return false
+}
+
+// sumChanges turns changes of steps into steps, and with a distance steps into kinds: it adds to each
+// element the kind of the one dist before it, modulo 2. dist is 0 or at least 64.
+func sumChanges(w []uint64, dist, n int) {
+	words, shift := dist>>6, uint(dist&63)
+	last, low := uint64(0), uint64(0) // the step before a word in all bits; what a shift moves to it
+	for i, x := range w {
+		x ^= x << 1
+		x ^= x << 2
+		x ^= x << 4
+		x ^= x << 8
+		x ^= x << 16
+		x ^= x<<32 ^ last
+		last = -(x >> 63)
+		if dist > 0 && i >= words {
+			before := w[i-words]
+			x ^= before<<shift | low
+			low = before >> (64 - shift)
+		}
+		w[i] = x
+	}
+	w[len(w)-1] &= ^uint64(0) >> (-n & 63)
 }
 
 // setSteps sets the bits to the steps of the stored runs.
@@ -121,21 +167,11 @@ func (m *Reader) extend(start, end int, kind uint8) {
 	m.add(start, end, kind)
 }
 
-// sumBits turns steps into kinds: it adds to each element the kind of the one
-// dist before it, modulo 2 or with two specials 3. dist is at least 64.
-func (m *Reader) sumBits(specials, dist, n int) {
+// sumBits is the second part of sumChanges for two specials, modulo 3. dist is at least 64.
+func (m *Reader) sumBits(dist, n int) {
 	a, b := m.bits[0], m.bits[1]
 	words, shift := dist>>6, uint(dist&63)
 	last := len(a) - 1
-	if specials == 1 {
-		carry := uint64(0) // the bits that a shift moves to the next word
-		for i, w := range a[:len(a)-words] {
-			a[i+words] ^= w<<shift | carry
-			carry = w >> (64 - shift)
-		}
-		a[last] &= ^uint64(0) >> (-n & 63)
-		return
-	}
 	for i := words; i < len(a); i++ {
 		p, q := a[i-words]<<shift, b[i-words]<<shift
 		if i > words {

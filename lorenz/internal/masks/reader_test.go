@@ -1,0 +1,65 @@
+package masks
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestReaderSet reads back masks of random runs, at lengths and distances near those of words.
+func TestReaderSet(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, n := range []int{1, 2, 63, 64, 65, 127, 128, 129, 1000, 4096} {
+		for _, dist := range []int{0, 1, 63, 64, 65, 127, 128, 129, 200, 960} {
+			for specials := 1; specials <= MaxSpecials; specials++ {
+				if dist >= n {
+					continue
+				}
+				u := make([]uint32, n)
+				for i := 0; i < n; {
+					kind := uint32(rng.IntN(specials + 1))
+					for end := i + 1 + rng.IntN(90); i < min(n, end); i++ {
+						u[i] = kind
+						if dist > 0 && i >= dist && rng.IntN(50) > 0 {
+							u[i] = u[i-dist]
+						}
+					}
+				}
+				name := fmt.Sprintf("%d elements, distance %d, %d specials", n, dist, specials)
+				var m Mask
+				masked := Build(&m, u, []uint32{1, 2}[:specials])
+				nums := m.numbers(nil, specials, dist, n)
+
+				r := new(Reader)
+				require.True(t, r.Set(nums, specials, dist, n), name)
+				require.Equal(t, n-masked, r.Rank(n), name)
+				for kind := range specials {
+					for i, w := range r.bits[kind] {
+						require.Equal(t, m.bits[kind][i], w, "%s: word %d of kind %d", name, i, kind)
+					}
+				}
+				for i, w := range r.masked {
+					require.Equal(t, m.bits[0][i]|m.bits[1][i], w, "%s: word %d", name, i)
+				}
+			}
+		}
+	}
+}
+
+// TestReaderSetDamaged has numbers that do not cover the elements.
+func TestReaderSetDamaged(t *testing.T) {
+	for _, nums := range [][]uint64{
+		nil, {0}, {63}, {65}, {1 << 63}, {0, 0, 64}, {1, 0, 63}, {64, 0}, {64, 1}, {1, 62}, {1, 64}, {1, 1 << 63}, {0, 63}, {1, 63, 1},
+	} {
+		for _, dist := range []int{0, 1, 64} {
+			require.False(t, new(Reader).Set(nums, 1, dist, 64), "%d, distance %d", nums, dist)
+		}
+	}
+	for _, nums := range [][]uint64{{64}, {0, 64}, {1, 63}, {63, 1}, {1, 1, 62}} {
+		for _, dist := range []int{0, 1} {
+			require.True(t, new(Reader).Set(nums, 1, dist, 64), "%d, distance %d", nums, dist)
+		}
+	}
+}
