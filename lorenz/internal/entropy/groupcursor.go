@@ -10,17 +10,18 @@ import (
 
 // cursor holds the remaining decoded symbols of a stream.
 type cursor struct {
-	syms  []byte   // one a value; at least maxSym if the value is in large
-	next  int      // values before the first of syms
+	at    int      // of its first symbol, one a value; at least maxSym if the value is in large
+	next  int      // values before the first symbol
+	place int      // where the places of its groups begin
 	large []uint64 // values too large for a symbol
 	where []int32  // their places
 	vals  []uint64 // buffers of large and where
 	spots []int32
 }
 
-// set prepares the reading of the chunks [c0, c1), whose symbols are syms.
-func (cur *cursor) set(s *Stream, pack uint16, syms []byte, c0, c1 int) bool {
-	cur.syms, cur.next, cur.large, cur.where, cur.vals, cur.spots = syms, 0, nil, nil, cur.vals[:0], cur.spots[:0]
+// set prepares the reading of the chunks [c0, c1), whose symbols are syms, from at on in a buffer.
+func (cur *cursor) set(s *Stream, pack uint16, syms []byte, at, c0, c1 int) bool {
+	cur.at, cur.next, cur.large, cur.where, cur.vals, cur.spots = at, 0, nil, nil, cur.vals[:0], cur.spots[:0]
 	if s.method&streamExtra == 0 {
 		return !s.hasLarge(pack) || !anyLarge(syms)
 	}
@@ -99,7 +100,7 @@ func (cur *cursor) nibbles(s *Stream, large []uint32, base, pos, end int, least 
 func (cur *cursor) skip(n int) {
 	k, _ := slices.BinarySearch(cur.where, int32(n))
 	cur.large, cur.where = cur.large[k:], cur.where[k:]
-	cur.syms, cur.next = cur.syms[n:], n
+	cur.at, cur.next = cur.at+n, n
 }
 
 // hasLarge reports whether symbols that need extra bits are possible.

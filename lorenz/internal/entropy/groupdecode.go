@@ -12,42 +12,52 @@ func DecodeGroups[T Lane](g *GroupReader, dst []T, a, b int) bool {
 	if !ok {
 		return false
 	}
-	lows := g.low[low:]
+	lows, class := g.low[low:], g.class[a:b]
 	unsigned := g.flags&groupsUnsigned != 0
-	var of [256]uint8 // for each class its cursor
-	for c := 1; c < len(of); c++ {
-		of[c] = 1 + g.streams[min(c, nStreams)]
+	var zeros []byte
+	if g.flags&groupsTZ != 0 {
+		zeros = g.zeros[a:b]
+	}
+	at := &g.at
+	at.Group, at.Low = 0, 0
+	for c := range 32 {
+		at.SetStream(c, 1+int(g.streams[min(c, nStreams)]))
+	}
+	for s := range g.cur {
+		at.Streams[s] = kernels.Joined{Sym: g.cur[s].at, Place: g.cur[s].place}
 	}
 	narrow, _ := any(dst).([]uint32)
-	for i := a; i < b; i++ {
-		d := (*[GroupLen]T)(dst)
-		dst = dst[GroupLen:]
-		c := g.class[i]
+	for at.Group < len(class) {
+		if narrow != nil && !unsigned {
+			if kernels.Join(narrow, class, zeros, lows, g.syms, g.places, at); at.Group == len(class) {
+				break
+			}
+		}
+		i := at.Group
+		at.Group++
+		d := (*[GroupLen]T)(dst[GroupLen*i:])
+		c := class[i]
 		if c == 0 {
 			*d = [GroupLen]T{}
 			continue
 		}
-		cur := &g.cur[of[c]]
-		sym := (*[GroupLen]byte)(cur.syms)
-		cur.syms = cur.syms[GroupLen:]
+		stream := &at.Streams[1+g.streams[min(c, nStreams)]]
 		k := lowBits(c)
-		shift := uint8(0)
-		if g.flags&groupsTZ != 0 {
-			shift = g.zeros[i] & 63
-		}
-		if narrow == nil || unsigned || !kernels.Join((*[GroupLen]uint32)(narrow[(i-a)*GroupLen:]), sym, lows, k, uint(shift)) {
-			join(d, sym, lows, k, unsigned)
-			if shift > 0 {
-				for j := range d {
-					d[j] <<= shift
-				}
+		join(d, (*[GroupLen]byte)(g.syms[stream.Sym:]), lows[at.Low:], k, unsigned)
+		if zeros != nil && zeros[i] > 0 {
+			for j := range d {
+				d[j] <<= zeros[i] & 63
 			}
 		}
-		if len(cur.where) > 0 && int(cur.where[0]) < cur.next+GroupLen {
-			patchLarge(cur, d, lows, k, unsigned, shift)
+		g.places[stream.Place] = uint64(at.Low)<<32 | uint64(i)
+		stream.Sym += GroupLen
+		stream.Place++
+		at.Low += int(4 * k)
+	}
+	for s := range g.cur {
+		if cur := &g.cur[s]; len(cur.large) > 0 {
+			patchLarge(cur, dst, class, zeros, lows, g.places[cur.place:at.Streams[s].Place], unsigned)
 		}
-		cur.next += GroupLen
-		lows = lows[4*k:]
 	}
 	return true
 }
@@ -70,13 +80,21 @@ func join[T Lane](d *[GroupLen]T, sym *[GroupLen]byte, lows []byte, k uint, unsi
 	}
 }
 
-// patchLarge sets the values of a group that are too large for a symbol.
-func patchLarge[T Lane](cur *cursor, d *[GroupLen]T, low []byte, k uint, unsigned bool, shift uint8) {
-	n := 0
-	for n < len(cur.where) && int(cur.where[n]) < cur.next+GroupLen {
-		j := uint(int(cur.where[n])-cur.next) % GroupLen
-		u := T(cur.large[n] << k)
-		if p := j * k; k > 0 && k <= 56 && p>>3+8 <= uint(len(low)) {
+// patchLarge sets the values of a stream that are too large for a symbol. places has the groups of the
+// stream, and in the upper halves where their low bits begin.
+func patchLarge[T Lane](cur *cursor, dst []T, class, zeros, lows []byte, places []uint64, unsigned bool) {
+	large := cur.large[:len(cur.where)]
+	for n, at := range cur.where {
+		v := int(at) - cur.next
+		if v >= GroupLen*len(places) {
+			break
+		}
+		place, j := places[v/GroupLen], uint(v)%GroupLen
+		i := int(uint32(place))
+		k := lowBits(class[i])
+		low := lows[place>>32:]
+		u := T(large[n] << k)
+		if p := j * k; k <= 56 && p>>3+8 <= uint(len(low)) {
 			u |= T(binary.LittleEndian.Uint64(low[p>>3:]) >> (p & 7) & (1<<k - 1))
 		} else {
 			u |= T(bitsAt(low[:4*k], int(p), k))
@@ -84,10 +102,11 @@ func patchLarge[T Lane](cur *cursor, d *[GroupLen]T, low []byte, k uint, unsigne
 		if !unsigned {
 			u = u>>1 ^ -(u & 1)
 		}
-		d[j] = u << (shift & 63)
-		n++
+		if zeros != nil {
+			u <<= zeros[i] & 63
+		}
+		dst[GroupLen*i+int(j)] = u
 	}
-	cur.large, cur.where = cur.large[n:], cur.where[n:]
 }
 
 // bitsAt returns n bits at bit p.

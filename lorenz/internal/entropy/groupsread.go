@@ -19,6 +19,8 @@ type GroupReader struct {
 	low     []byte
 	src     []byte // the block from the group stream on
 	syms    []byte
+	places  []uint64 // of groups, by stream
+	at      kernels.Groups
 	huff    huffReader
 	cur     [nStreams + 1]cursor
 
@@ -138,10 +140,11 @@ func (g *GroupReader) seek(a, b int) (int, bool) {
 		chunks[i] = (before[i]+n-1)/per + 1 - first[i]
 		need += min(chunks[i]*per, n+per) * GroupLen
 	}
-	g.syms = Grow(g.syms, 2*need)
+	g.syms, g.places = Grow(g.syms, 2*need), Grow(g.places, b-a)
 	at := 0
 	g.huff.jobs = g.huff.jobs[:0]
 	var bufs [nStreams][]byte
+	var starts [nStreams]int // in syms
 	for i, n := range count {
 		if n == 0 {
 			continue
@@ -152,7 +155,7 @@ func (g *GroupReader) seek(a, b int) (int, bool) {
 		if s.method&streamExtra == 0 {
 			k = (before[i]+n)*GroupLen>>pack - c0*ChunkSyms // the rest of the last chunk is not needed
 		}
-		bufs[i] = g.syms[at : at+k]
+		bufs[i], starts[i] = g.syms[at:at+k], at
 		at += k
 		if s.method&^streamExtra == streamHuff {
 			s.prepare(&g.huff, bufs[i], c0, c1, g.src)
@@ -161,8 +164,10 @@ func (g *GroupReader) seek(a, b int) (int, bool) {
 		}
 	}
 	g.huff.run(g.src)
+	place := 0
 	for i, n := range count {
 		if n == 0 {
+			g.cur[i+1].large = nil
 			continue
 		}
 		s, pack, buf := &g.s[i], g.packs>>(2*i)&3, bufs[i]
@@ -172,13 +177,16 @@ func (g *GroupReader) seek(a, b int) (int, bool) {
 		}
 		if pack != pack1 {
 			w := g.syms[at : at+len(buf)<<pack]
+			starts[i] = at
 			at += len(w)
 			unpack(w, buf, pack)
 			buf = w
 		}
-		if !g.cur[i+1].set(s, pack, buf, c0, c1) {
+		if !g.cur[i+1].set(s, pack, buf, starts[i], c0, c1) {
 			return 0, false
 		}
+		g.cur[i+1].place = place
+		place += n
 		g.cur[i+1].skip((before[i] - c0*(ChunkSyms<<pack/GroupLen)) * GroupLen)
 	}
 	return low, true

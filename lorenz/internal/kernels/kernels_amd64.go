@@ -5,6 +5,7 @@ package kernels
 import (
 	"encoding/binary"
 	"slices"
+	"unsafe"
 
 	"golang.org/x/sys/cpu"
 )
@@ -304,7 +305,7 @@ func decode8Fast(dst *[8 * Apart]byte, src []byte, p *[8]uint64, table *Table) i
 	return k
 }
 
-// maxJoin is the most low bits of Join.
+// maxJoin is the most low bits of joinAVX2.
 const maxJoin = 25
 
 // widths has for each number of low bits where a vector of eight finds them: the
@@ -326,12 +327,19 @@ var widths = func() (w [maxJoin + 1][68]byte) {
 	return w
 }()
 
-// Join sets d to the signed numbers whose upper bits are sym and whose k lower bits
-// are in low, shifted left by t. It reports false if it cannot do that.
-func Join(d *[32]uint32, sym *[32]byte, low []byte, k, t uint) bool {
-	if !haveFast || k > maxJoin || len(low) < int(4*k+16) {
-		return false
+func joinFast(d []uint32, class, zeros, low, syms []byte, places []uint64, at *Groups) {
+	if !haveFast || len(class) == 0 || len(syms) == 0 || len(places) == 0 {
+		return
 	}
-	joinAVX2(d, sym, &low[0], uint64(k), uint64(t), &widths[k][0])
-	return true
+	_ = d[32*len(class)-1]
+	var z *byte
+	if zeros != nil {
+		_ = zeros[len(class)-1]
+		z = &zeros[0]
+	}
+	first := &syms[0] // not read without low bits
+	if len(low) > 0 {
+		first = &low[0]
+	}
+	joinAVX2(&d[0], len(class), &class[0], z, first, len(low), &syms[0], &places[0], &widths[0][0], (*byte)(unsafe.Pointer(at)))
 }

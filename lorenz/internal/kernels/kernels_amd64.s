@@ -518,85 +518,202 @@ done:
 	VZEROUPPER
 	RET
 
-// func joinAVX2(d *[32]uint32, sym *[32]byte, low *byte, k uint64, t uint64, w *byte)
+// func joinAVX2(d *uint32, n int, class *byte, zeros *byte, low *byte, end int, syms *byte, places *uint64, w *byte, at *byte)
 // Requires: AVX, AVX2
-TEXT ·joinAVX2(SB), NOSPLIT, $0-48
+TEXT ·joinAVX2(SB), NOSPLIT, $0-80
 	MOVQ         d+0(FP), AX
-	MOVQ         sym+8(FP), CX
-	MOVQ         low+16(FP), DX
-	MOVQ         k+24(FP), BX
-	MOVQ         w+40(FP), SI
-	MOVL         $0x00000001, DI
-	VMOVD        DI, X3
-	VPBROADCASTD X3, Y3
-	VMOVDQU      (SI), Y0
-	VMOVDQU      32(SI), Y1
-	VPBROADCASTD 64(SI), Y2
-	VPXOR        Y4, Y4, Y4
-	VMOVQ        BX, X5
-	MOVQ         t+32(FP), SI
-	VMOVQ        SI, X6
-	MOVQ         BX, SI
-	SHRQ         $0x01, SI
-	VMOVDQU      (DX), X7
-	VINSERTI128  $0x01, (DX)(SI*1), Y7, Y7
-	VPSHUFB      Y0, Y7, Y7
-	VPSRLVD      Y1, Y7, Y7
-	VPAND        Y2, Y7, Y7
-	VPMOVZXBD    (CX), Y8
-	VPSLLD       X5, Y8, Y8
-	VPOR         Y7, Y8, Y8
-	VPAND        Y3, Y8, Y9
-	VPSUBD       Y9, Y4, Y9
-	VPSRLD       $0x01, Y8, Y8
-	VPXOR        Y9, Y8, Y8
-	VPSLLD       X6, Y8, Y8
-	VMOVDQU      Y8, (AX)
-	ADDQ         BX, DX
-	VMOVDQU      (DX), X7
-	VINSERTI128  $0x01, (DX)(SI*1), Y7, Y7
-	VPSHUFB      Y0, Y7, Y7
-	VPSRLVD      Y1, Y7, Y7
-	VPAND        Y2, Y7, Y7
-	VPMOVZXBD    8(CX), Y8
-	VPSLLD       X5, Y8, Y8
-	VPOR         Y7, Y8, Y8
-	VPAND        Y3, Y8, Y9
-	VPSUBD       Y9, Y4, Y9
-	VPSRLD       $0x01, Y8, Y8
-	VPXOR        Y9, Y8, Y8
-	VPSLLD       X6, Y8, Y8
-	VMOVDQU      Y8, 32(AX)
-	ADDQ         BX, DX
-	VMOVDQU      (DX), X7
-	VINSERTI128  $0x01, (DX)(SI*1), Y7, Y7
-	VPSHUFB      Y0, Y7, Y7
-	VPSRLVD      Y1, Y7, Y7
-	VPAND        Y2, Y7, Y7
-	VPMOVZXBD    16(CX), Y8
-	VPSLLD       X5, Y8, Y8
-	VPOR         Y7, Y8, Y8
-	VPAND        Y3, Y8, Y9
-	VPSUBD       Y9, Y4, Y9
-	VPSRLD       $0x01, Y8, Y8
-	VPXOR        Y9, Y8, Y8
-	VPSLLD       X6, Y8, Y8
-	VMOVDQU      Y8, 64(AX)
-	ADDQ         BX, DX
-	VMOVDQU      (DX), X7
-	VINSERTI128  $0x01, (DX)(SI*1), Y7, Y7
-	VPSHUFB      Y0, Y7, Y7
-	VPSRLVD      Y1, Y7, Y7
-	VPAND        Y2, Y7, Y7
-	VPMOVZXBD    24(CX), Y8
-	VPSLLD       X5, Y8, Y8
-	VPOR         Y7, Y8, Y8
-	VPAND        Y3, Y8, Y9
-	VPSUBD       Y9, Y4, Y9
-	VPSRLD       $0x01, Y8, Y8
-	VPXOR        Y9, Y8, Y8
-	VPSLLD       X6, Y8, Y8
-	VMOVDQU      Y8, 96(AX)
+	MOVQ         class+16(FP), CX
+	MOVQ         zeros+24(FP), DX
+	MOVQ         low+32(FP), BX
+	MOVQ         syms+48(FP), SI
+	MOVQ         places+56(FP), DI
+	MOVQ         w+64(FP), R8
+	MOVQ         at+72(FP), R9
+	MOVQ         128(R9), R10
+	MOVQ         136(R9), R11
+	MOVQ         R10, R12
+	SHLQ         $0x07, R12
+	ADDQ         R12, AX
+	MOVL         $0x00000001, R12
+	VMOVD        R12, X0
+	VPBROADCASTD X0, Y0
+	VPXOR        Y1, Y1, Y1
+	CMPQ         R10, n+8(FP)
+	JGE          done
+
+group:
+	MOVBQZX (CX)(R10*1), R12
+	TESTQ   R12, R12
+	JZ      zero
+	CMPQ    R12, $0x1e
+	JA      done
+	MOVLQZX (R9)(R12*4), R13
+	SUBQ    $0x05, R12
+	JBE     symbols
+	LEAQ    16(R11)(R12*4), R14
+	CMPQ    R14, end+40(FP)
+	JGT     done
+	VPXOR   X9, X9, X9
+	TESTQ   DX, DX
+	JZ      unshifted
+	MOVBQZX (DX)(R10*1), R14
+	VMOVQ   R14, X9
+
+unshifted:
+	ADDQ         R9, R13
+	MOVQ         8(R13), R14
+	MOVQ         R11, R15
+	SHLQ         $0x20, R15
+	ORQ          R10, R15
+	MOVQ         R15, (DI)(R14*8)
+	INCQ         R14
+	MOVQ         R14, 8(R13)
+	MOVQ         (R13), R15
+	LEAQ         32(R15), R14
+	MOVQ         R14, (R13)
+	ADDQ         SI, R15
+	IMUL3Q       $0x44, R12, R14
+	ADDQ         R8, R14
+	VMOVDQU      (R14), Y2
+	VMOVDQU      32(R14), Y3
+	VPBROADCASTD 64(R14), Y4
+	VMOVQ        R12, X8
+	LEAQ         (BX)(R11*1), R13
+	MOVQ         R12, R14
+	SHRQ         $0x01, R14
+	VMOVDQU      (R13), X5
+	VINSERTI128  $0x01, (R13)(R14*1), Y5, Y5
+	VPSHUFB      Y2, Y5, Y5
+	VPSRLVD      Y3, Y5, Y5
+	VPAND        Y4, Y5, Y5
+	VPMOVZXBD    (R15), Y6
+	VPSLLD       X8, Y6, Y6
+	VPOR         Y5, Y6, Y6
+	VPAND        Y0, Y6, Y7
+	VPSUBD       Y7, Y1, Y7
+	VPSRLD       $0x01, Y6, Y6
+	VPXOR        Y7, Y6, Y6
+	VPSLLD       X9, Y6, Y6
+	VMOVDQU      Y6, (AX)
+	ADDQ         R12, R13
+	VMOVDQU      (R13), X5
+	VINSERTI128  $0x01, (R13)(R14*1), Y5, Y5
+	VPSHUFB      Y2, Y5, Y5
+	VPSRLVD      Y3, Y5, Y5
+	VPAND        Y4, Y5, Y5
+	VPMOVZXBD    8(R15), Y6
+	VPSLLD       X8, Y6, Y6
+	VPOR         Y5, Y6, Y6
+	VPAND        Y0, Y6, Y7
+	VPSUBD       Y7, Y1, Y7
+	VPSRLD       $0x01, Y6, Y6
+	VPXOR        Y7, Y6, Y6
+	VPSLLD       X9, Y6, Y6
+	VMOVDQU      Y6, 32(AX)
+	ADDQ         R12, R13
+	VMOVDQU      (R13), X5
+	VINSERTI128  $0x01, (R13)(R14*1), Y5, Y5
+	VPSHUFB      Y2, Y5, Y5
+	VPSRLVD      Y3, Y5, Y5
+	VPAND        Y4, Y5, Y5
+	VPMOVZXBD    16(R15), Y6
+	VPSLLD       X8, Y6, Y6
+	VPOR         Y5, Y6, Y6
+	VPAND        Y0, Y6, Y7
+	VPSUBD       Y7, Y1, Y7
+	VPSRLD       $0x01, Y6, Y6
+	VPXOR        Y7, Y6, Y6
+	VPSLLD       X9, Y6, Y6
+	VMOVDQU      Y6, 64(AX)
+	ADDQ         R12, R13
+	VMOVDQU      (R13), X5
+	VINSERTI128  $0x01, (R13)(R14*1), Y5, Y5
+	VPSHUFB      Y2, Y5, Y5
+	VPSRLVD      Y3, Y5, Y5
+	VPAND        Y4, Y5, Y5
+	VPMOVZXBD    24(R15), Y6
+	VPSLLD       X8, Y6, Y6
+	VPOR         Y5, Y6, Y6
+	VPAND        Y0, Y6, Y7
+	VPSUBD       Y7, Y1, Y7
+	VPSRLD       $0x01, Y6, Y6
+	VPXOR        Y7, Y6, Y6
+	VPSLLD       X9, Y6, Y6
+	VMOVDQU      Y6, 96(AX)
+	LEAQ         (R11)(R12*4), R11
+	SUBQ         $-128, AX
+	INCQ         R10
+	CMPQ         R10, n+8(FP)
+	JL           group
+	JMP          done
+
+symbols:
+	VPXOR   X9, X9, X9
+	TESTQ   DX, DX
+	JZ      unshiftedSymbols
+	MOVBQZX (DX)(R10*1), R14
+	VMOVQ   R14, X9
+
+unshiftedSymbols:
+	ADDQ      R9, R13
+	MOVQ      8(R13), R14
+	MOVQ      R11, R15
+	SHLQ      $0x20, R15
+	ORQ       R10, R15
+	MOVQ      R15, (DI)(R14*8)
+	INCQ      R14
+	MOVQ      R14, 8(R13)
+	MOVQ      (R13), R15
+	LEAQ      32(R15), R14
+	MOVQ      R14, (R13)
+	ADDQ      SI, R15
+	VPMOVZXBD (R15), Y6
+	VPAND     Y0, Y6, Y7
+	VPSUBD    Y7, Y1, Y7
+	VPSRLD    $0x01, Y6, Y6
+	VPXOR     Y7, Y6, Y6
+	VPSLLD    X9, Y6, Y6
+	VMOVDQU   Y6, (AX)
+	VPMOVZXBD 8(R15), Y6
+	VPAND     Y0, Y6, Y7
+	VPSUBD    Y7, Y1, Y7
+	VPSRLD    $0x01, Y6, Y6
+	VPXOR     Y7, Y6, Y6
+	VPSLLD    X9, Y6, Y6
+	VMOVDQU   Y6, 32(AX)
+	VPMOVZXBD 16(R15), Y6
+	VPAND     Y0, Y6, Y7
+	VPSUBD    Y7, Y1, Y7
+	VPSRLD    $0x01, Y6, Y6
+	VPXOR     Y7, Y6, Y6
+	VPSLLD    X9, Y6, Y6
+	VMOVDQU   Y6, 64(AX)
+	VPMOVZXBD 24(R15), Y6
+	VPAND     Y0, Y6, Y7
+	VPSUBD    Y7, Y1, Y7
+	VPSRLD    $0x01, Y6, Y6
+	VPXOR     Y7, Y6, Y6
+	VPSLLD    X9, Y6, Y6
+	VMOVDQU   Y6, 96(AX)
+	SUBQ      $-128, AX
+	INCQ      R10
+	CMPQ      R10, n+8(FP)
+	JL        group
+	JMP       done
+
+zero:
+	VMOVDQU Y1, (AX)
+	VMOVDQU Y1, 32(AX)
+	VMOVDQU Y1, 64(AX)
+	VMOVDQU Y1, 96(AX)
+	SUBQ    $-128, AX
+	INCQ    R10
+	CMPQ    R10, n+8(FP)
+	JL      group
+
+done:
+	MOVQ R10, 128(R9)
+	MOVQ R11, 136(R9)
 	VZEROUPPER
 	RET
 

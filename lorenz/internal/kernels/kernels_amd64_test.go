@@ -342,35 +342,72 @@ func FuzzKernels(f *testing.F) {
 	})
 }
 
-// TestJoin compares Join with its definition for every width.
+// TestJoin compares Join with its definition, for groups of all classes in two streams.
 func TestJoin(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
-	for k := range uint(33) {
-		for range 20 {
-			var sym [32]byte
-			low := make([]byte, 4*k+16)
-			for i := range low {
-				low[i] = byte(rng.Uint32())
+	random := func(n int) []byte {
+		b := make([]byte, n)
+		for i := range b {
+			b[i] = byte(rng.Uint32())
+		}
+		return b
+	}
+	for most := range 35 {
+		const n = 20
+		class, zeros, starts := make([]byte, n), make([]byte, n), make([]int, n+1)
+		for i := range class {
+			class[i], zeros[i] = byte(rng.IntN(most+1)), byte(rng.IntN(32))
+			starts[i+1] = starts[i] + 4*max(0, int(class[i])-5)
+		}
+		if rng.IntN(2) == 0 {
+			zeros = nil
+		}
+		low, syms := random(starts[n]+rng.IntN(17)), random(2*32*n)
+		state := func() *Groups {
+			at := &Groups{Streams: [7]Joined{3: {0, n}, 6: {32 * n, 0}}}
+			for c := range 32 {
+				at.SetStream(c, 3+3*(c&1))
 			}
-			shift := rng.UintN(32)
-			var want, got [32]uint32
-			for j := range want {
-				sym[j] = byte(rng.Uint32())
-				var v uint64
-				for b := range k {
-					p := uint(j)*k + b
-					v |= uint64(low[p/8]>>(p%8)&1) << b
-				}
-				u := uint32(uint64(sym[j])<<k | v)
-				want[j] = (u>>1 ^ -(u & 1)) << shift
-			}
-			if !Join(&got, &sym, low, k, shift) {
-				require.True(t, !haveFast || k > maxJoin)
+			return at
+		}
+		at := state()
+		d, places := make([]uint32, 32*n), make([]uint64, 2*n)
+		Join(d, class, zeros, low, syms, places, at)
+		if at.Group < n {
+			c := class[at.Group]
+			require.True(t, !haveFast || c > maxJoin+5 || c > 5 && starts[at.Group+1]+16 > len(low), "class %d", c)
+		}
+		require.Equal(t, starts[at.Group], at.Low)
+		want, wantPlaces := state(), make([]uint64, 2*n)
+		wantD := make([]uint32, 32*n)
+		want.Group, want.Low = at.Group, at.Low
+		for i, c := range class[:at.Group] {
+			if c == 0 {
 				continue
 			}
-			require.Equal(t, want, got, "k %d", k)
-			require.False(t, Join(&got, &sym, low[:len(low)-1], k, shift), "reads after the end")
+			s := &want.Streams[3+3*(c&1)]
+			wantPlaces[s.Place] = uint64(starts[i])<<32 | uint64(i)
+			s.Place++
+			k := max(0, int(c)-5)
+			for j := range 32 {
+				var v uint32
+				for b := range k {
+					p := j*k + b
+					v |= uint32(low[starts[i]+p/8]>>(p%8)&1) << b
+				}
+				u := uint32(syms[s.Sym+j])<<k | v
+				v = u>>1 ^ -(u & 1)
+				if zeros != nil {
+					v <<= zeros[i]
+				}
+				wantD[32*i+j] = v
+			}
+			s.Sym += 32
 		}
+		require.Equal(t, wantD, d)
+		require.Equal(t, wantPlaces, places)
+		require.Equal(t, want, at)
+		require.True(t, at.Group == n || at.Group == 0 || d[32*at.Group] == 0, "wrote after the last group")
 	}
 }
 

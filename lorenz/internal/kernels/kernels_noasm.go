@@ -41,8 +41,7 @@ func pack4Fast(_, _ []byte) int { return 0 }
 
 func decode4Fast([]byte, int, []byte, *[4]uint64, *[4]*Table) bool { return false }
 
-// Join reports false: there is no assembly.
-func Join(*[32]uint32, *[32]byte, []byte, uint, uint) bool { return false }
+func joinFast(_ []uint32, _, _, _, _ []byte, _ []uint64, _ *Groups) {}
 
 func decode8Fast(*[8 * Apart]byte, []byte, *[8]uint64, *Table) int { return 0 }
 

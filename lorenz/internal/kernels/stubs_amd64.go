@@ -76,11 +76,10 @@ func multiplesAVX2(k *uint32, y *uint32, n int, c float32) (done int)
 //go:noescape
 func numeratorsAVX2(k *uint32, y *uint32, n int, c float64, single float32) (done int)
 
-// joinAVX2 joins 32 symbols with their k low bits, k up to 25, and shifts the signed numbers left by t.
-// It reads up to 16 bytes after the low bits.
+// joinAVX2 is Join for n groups. low has end bytes. zeros may be nil, and at points to a Groups.
 //
 //go:noescape
-func joinAVX2(d *[32]uint32, sym *[32]byte, low *byte, k uint64, t uint64, w *byte)
+func joinAVX2(d *uint32, n int, class *byte, zeros *byte, low *byte, end int, syms *byte, places *uint64, w *byte, at *byte)
 
 // logsAVX2 is Logs.
 //

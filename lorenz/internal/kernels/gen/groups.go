@@ -7,47 +7,131 @@ import (
 )
 
 func join() {
-	TEXT("joinAVX2", NOSPLIT, "func(d *[32]uint32, sym *[32]byte, low *byte, k, t uint64, w *byte)")
+	TEXT("joinAVX2", NOSPLIT, "func(d *uint32, n int, class, zeros, low *byte, end int, syms *byte, places *uint64, w, at *byte)")
 	Pragma("noescape")
-	Doc("joinAVX2 joins 32 symbols with their k low bits, k up to 25, and shifts the signed numbers left by t.",
-		"It reads up to 16 bytes after the low bits.")
-	d, sym, low := Load(Param("d"), GP64()), Load(Param("sym"), GP64()), Load(Param("low"), GP64())
-	k, w := Load(Param("k"), GP64()), Load(Param("w"), GP64())
-	shuffle, shifts, mask, one, zero := YMM(), YMM(), YMM(), broadcast(1), YMM()
-	VMOVDQU(Mem{Base: w}, shuffle)
-	VMOVDQU(Mem{Base: w}.Offset(32), shifts)
-	VPBROADCASTD(Mem{Base: w}.Offset(64), mask)
+	Doc("joinAVX2 is Join for n groups. low has end bytes. zeros may be nil, and at points to a Groups.")
+	d, class, zeros, low := Load(Param("d"), GP64()), Load(Param("class"), GP64()), Load(Param("zeros"), GP64()), Load(Param("low"), GP64())
+	syms, places := Load(Param("syms"), GP64()), Load(Param("places"), GP64())
+	widths, at := Load(Param("w"), GP64()), Load(Param("at"), GP64())
+	param := func(name string) Mem {
+		p, err := Param(name).Resolve()
+		if err != nil {
+			panic(err)
+		}
+		return p.Addr
+	}
+	n, end := param("n"), param("end")
+	const group, offset = 128, 136 // in Groups
+	i, off := mustLoad(at, group), mustLoad(at, offset)
+	{
+		skip := GP64()
+		MOVQ(i, skip)
+		SHLQ(Imm(7), skip)
+		ADDQ(skip, d)
+	}
+	one, zero := broadcast(1), YMM()
 	VPXOR(zero, zero, zero)
+	shuffle, shifts, mask, bits, s, neg := YMM(), YMM(), YMM(), YMM(), YMM(), YMM()
 	kx, tx := XMM(), XMM()
-	VMOVQ(k, kx)
-	t := Load(Param("t"), GP64())
-	VMOVQ(t, tx)
-	half := GP64()
-	MOVQ(k, half)
-	SHRQ(Imm(1), half)
-	bits, s, neg := YMM(), YMM(), YMM()
-	for i := range 4 {
-		VMOVDQU(Mem{Base: low}, bits.AsX())
-		VINSERTI128(Imm(1), Mem{Base: low, Index: half, Scale: 1}, bits, bits)
-		VPSHUFB(shuffle, bits, bits)
-		VPSRLVD(shifts, bits, bits)
-		VPAND(mask, bits, bits)
-		VPMOVZXBD(Mem{Base: sym}.Offset(8*i), s)
-		VPSLLD(kx, s, s)
-		VPOR(bits, s, s)
+	k, next, t, sym := GP64(), GP64(), GP64(), GP64()
+	sign := func() {
 		VPAND(one, s, neg)
 		VPSUBD(neg, zero, neg)
 		VPSRLD(Imm(1), s, s)
 		VPXOR(neg, s, s)
 		VPSLLD(tx, s, s)
-		VMOVDQU(s, Mem{Base: d}.Offset(32*i))
-		if i < 3 {
-			ADDQ(k, low)
+	}
+	// begin finds the stream, the symbols and the trailing zeros of a group, and keeps its place.
+	begin := func(name string) {
+		VPXOR(tx, tx, tx)
+		TESTQ(zeros, zeros)
+		JZ(LabelRef("unshifted" + name))
+		MOVBQZX(Mem{Base: zeros, Index: i, Scale: 1}, t)
+		VMOVQ(t, tx)
+		Label("unshifted" + name)
+		ADDQ(at, next)
+		MOVQ(Mem{Base: next}.Offset(8), t)
+		MOVQ(off, sym)
+		SHLQ(Imm(32), sym)
+		ORQ(i, sym)
+		MOVQ(sym, Mem{Base: places, Index: t, Scale: 8})
+		INCQ(t)
+		MOVQ(t, Mem{Base: next}.Offset(8))
+		MOVQ(Mem{Base: next}, sym)
+		LEAQ(Mem{Base: sym}.Offset(32), t)
+		MOVQ(t, Mem{Base: next})
+		ADDQ(syms, sym)
+	}
+	CMPQ(i, n)
+	JGE(LabelRef("done"))
+	Label("group")
+	MOVBQZX(Mem{Base: class, Index: i, Scale: 1}, k)
+	TESTQ(k, k)
+	JZ(LabelRef("zero"))
+	CMPQ(k, Imm(maxJoin+5))
+	JA(LabelRef("done"))
+	MOVLQZX(Mem{Base: at, Index: k, Scale: 4}, next)
+	SUBQ(Imm(5), k)
+	JBE(LabelRef("symbols"))
+	LEAQ(Mem{Base: off, Index: k, Scale: 4}.Offset(16), t)
+	CMPQ(t, end)
+	JGT(LabelRef("done"))
+	begin("")
+	IMUL3Q(Imm(68), k, t)
+	ADDQ(widths, t)
+	VMOVDQU(Mem{Base: t}, shuffle)
+	VMOVDQU(Mem{Base: t}.Offset(32), shifts)
+	VPBROADCASTD(Mem{Base: t}.Offset(64), mask)
+	VMOVQ(k, kx)
+	LEAQ(Mem{Base: low, Index: off, Scale: 1}, next)
+	MOVQ(k, t)
+	SHRQ(Imm(1), t)
+	for j := range 4 {
+		VMOVDQU(Mem{Base: next}, bits.AsX())
+		VINSERTI128(Imm(1), Mem{Base: next, Index: t, Scale: 1}, bits, bits)
+		VPSHUFB(shuffle, bits, bits)
+		VPSRLVD(shifts, bits, bits)
+		VPAND(mask, bits, bits)
+		VPMOVZXBD(Mem{Base: sym}.Offset(8*j), s)
+		VPSLLD(kx, s, s)
+		VPOR(bits, s, s)
+		sign()
+		VMOVDQU(s, Mem{Base: d}.Offset(32*j))
+		if j < 3 {
+			ADDQ(k, next)
 		}
 	}
+	LEAQ(Mem{Base: off, Index: k, Scale: 4}, off)
+	step := func(again string) {
+		SUBQ(I8(-128), d)
+		INCQ(i)
+		CMPQ(i, n)
+		JL(LabelRef(again))
+		JMP(LabelRef("done"))
+	}
+	step("group")
+	Label("symbols") // without low bits
+	begin("Symbols")
+	for j := range 4 {
+		VPMOVZXBD(Mem{Base: sym}.Offset(8*j), s)
+		sign()
+		VMOVDQU(s, Mem{Base: d}.Offset(32*j))
+	}
+	step("group")
+	Label("zero")
+	for j := range 4 {
+		VMOVDQU(zero, Mem{Base: d}.Offset(32*j))
+	}
+	step("group")
+	Label("done")
+	MOVQ(i, Mem{Base: at}.Offset(group))
+	MOVQ(off, Mem{Base: at}.Offset(offset))
 	VZEROUPPER()
 	RET()
 }
+
+// maxJoin is the most low bits of joinAVX2.
+const maxJoin = 25
 
 // sumOf adds up the eight elements of a vector.
 func sumOf(y reg.VecVirtual, op func(a, b, c Op), out reg.GPVirtual) {
