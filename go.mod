@@ -23,6 +23,7 @@ require (
 	github.com/spf13/pflag v1.0.10 // the errors of cobra's flags, for our messages
 	github.com/stretchr/testify v1.12.1
 	github.com/ulikunitz/xz v0.5.17 // LZMA, archive --decompress
+	github.com/zeebo/xxh3 v1.1.0 // sums of images that all cores compute
 	golang.org/x/crypto v0.58.0 // bcrypt: passwords of cdfz serve
 	golang.org/x/sync v0.24.0 // errgroup, semaphore
 	golang.org/x/sys v0.49.0 // unnamed files, locks, whether there is AVX2
@@ -58,7 +59,6 @@ require (
 	github.com/ryszard/goskiplist v0.0.0-20150312221310-2dfbae5fcf46 // indirect
 	github.com/tinylib/msgp v1.6.4 // indirect
 	github.com/twpayne/go-geom v1.6.1 // indirect
-	github.com/zeebo/xxh3 v1.1.0 // indirect
 	go.shabbyrobe.org/gocovmerge v0.0.0-20230507111327-fa4f82cfbf4d // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/image v0.30.0 // indirect

@@ -3,7 +3,6 @@ package archive
 import (
 	"bytes"
 	"context"
-	"encoding/hex"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -78,15 +77,14 @@ func (w *archiveWriter) block(j *blocks.BlockJob) error {
 	return w.write(j.Bytes())
 }
 
-// write writes the archive of an image. sum is the SHA-256 of the image, or nil to
-// compute it on the way.
-func (d *draft) write(ctx context.Context, dst io.Writer, image io.ReaderAt, sum []byte) (*Result, error) {
-	return d.writeWith(dst, func(w *archiveWriter) ([]byte, error) { return d.writeBlocks(ctx, w, image, sum) })
+// write writes the archive of an image. sums are those of the image, or nil to compute them
+// on the way.
+func (d *draft) write(ctx context.Context, dst io.Writer, image io.ReaderAt, sums *blocks.Sums) (*Result, error) {
+	return d.writeWith(dst, func(w *archiveWriter) (blocks.Sums, error) { return d.writeBlocks(ctx, w, image, sums) })
 }
 
-// writeWith writes the archive. blocks appends all blocks and returns the SHA-256 of the
-// image.
-func (d *draft) writeWith(dst io.Writer, blocks func(w *archiveWriter) (sum []byte, err error)) (*Result, error) {
+// writeWith writes the archive. append appends all blocks and returns the sums of the image.
+func (d *draft) writeWith(dst io.Writer, append func(w *archiveWriter) (blocks.Sums, error)) (*Result, error) {
 	table, err := blockidx.NewTable(d.l.Blocks)
 	if err != nil {
 		return nil, err
@@ -101,7 +99,7 @@ func (d *draft) writeWith(dst io.Writer, blocks func(w *archiveWriter) (sum []by
 	w.man.Front = format.Front{Len: w.off, CRC32: format.Hex32(w.crc)}
 	plan := &d.front[1]
 	w.man.Plan = format.Place{Off: plan.End() - plan.Stored, Len: plan.Stored, CRC32: format.Hex32(czip.CRC(plan.Payload))}
-	sum, err := blocks(w)
+	sums, err := append(w)
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +108,7 @@ func (d *draft) writeWith(dst io.Writer, blocks func(w *archiveWriter) (sum []by
 	}
 	w.man.SetName(d.o.Name)
 	w.man.Size = d.l.Image.Size
-	w.man.SHA256 = hex.EncodeToString(sum)
+	w.man.SHA256, w.man.Tree = sums.SHA256, sums.Tree
 	w.man.Loss = d.o.loss
 	w.man.Blocks = d.l.Blocks
 	w.man.Entries = int64(len(d.front)) + d.l.Blocks + int64(len(w.back)) + 2
@@ -150,10 +148,9 @@ func (d *draft) writeCopies(w *archiveWriter) error {
 	return nil
 }
 
-// writeBlocks cuts, encodes and appends all blocks. It returns the SHA-256 of the
-// image, computed on the way unless it is given. If it is given, the image is in
-// memory.
-func (d *draft) writeBlocks(ctx context.Context, w *archiveWriter, image io.ReaderAt, sum []byte) ([]byte, error) {
+// writeBlocks cuts, encodes and appends all blocks. It returns the sums of the image,
+// computed on the way unless they are given. If they are given, the image is in memory.
+func (d *draft) writeBlocks(ctx context.Context, w *archiveWriter, image io.ReaderAt, known *blocks.Sums) (sums blocks.Sums, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	done := int64(0)
@@ -163,27 +160,27 @@ func (d *draft) writeBlocks(ctx context.Context, w *archiveWriter, image io.Read
 		}
 	}}
 	var sweep *blocks.Sweep
-	if sum == nil {
+	if known == nil {
 		sweep = blocks.NewSweep(ctx, image, d.l)
 		defer sweep.Close()
 		c.R, c.Tail = sweep, sweep.Tail()
 	}
 	p := blocks.StartPipeline(ctx, d.l, d.o.Workers, d.known, w.block)
 	c.Sink = p
-	err := c.Header()
-	if err == nil {
+	if err = c.Header(); err == nil {
 		err = c.All()
 	}
 	if err := p.Finish(err); err != nil {
-		return nil, fmt.Errorf("archive: %w", err)
+		return sums, fmt.Errorf("archive: %w", err)
 	}
-	if sweep != nil {
-		if sum, err = sweep.Sum(); err != nil {
-			return nil, fmt.Errorf("archive: %w", err)
-		}
-		w.again = sweep.Again
+	if known != nil {
+		return *known, nil
 	}
-	return sum, nil
+	if sums, err = sweep.Sums(); err != nil {
+		return sums, fmt.Errorf("archive: %w", err)
+	}
+	w.again = sweep.Again
+	return sums, nil
 }
 
 func entriesOf(m []format.MetaEntry) []czip.ZipEntry {

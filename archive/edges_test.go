@@ -72,11 +72,12 @@ var edges = map[string][]string{
 	"unlimited":                    {"cdf3", "internal/ioat"},
 	"archive": {"archive/parity", "cdf3", "blockidx", "cf", "filters", "internal/atomicfile", "internal/ioat", "remote", "slab", "unlimited",
 		"archive/internal/fault", "archive/internal/czip", "archive/internal/format", "archive/internal/blocks"},
-	"archive/internal/fault":  {},
-	"archive/internal/crc":    {}, // assembly for amd64
-	"archive/internal/czip":   {"archive/internal/crc", "archive/internal/fault", "internal/ioat"},
-	"archive/internal/format": {"archive/internal/czip", "archive/internal/fault", "blockidx", "cdf3", "filters", "unlimited"},
-	"archive/internal/blocks": {"archive/internal/czip", "archive/internal/fault", "archive/internal/format",
+	"archive/internal/fault":   {},
+	"archive/internal/treesum": {},
+	"archive/internal/crc":     {}, // assembly for amd64
+	"archive/internal/czip":    {"archive/internal/crc", "archive/internal/fault", "internal/ioat"},
+	"archive/internal/format":  {"archive/internal/czip", "archive/internal/fault", "blockidx", "cdf3", "filters", "unlimited"},
+	"archive/internal/blocks": {"archive/internal/treesum", "archive/internal/czip", "archive/internal/fault", "archive/internal/format",
 		"blockidx", "cdf3", "filters", "internal/ioat", "slab", "unlimited"},
 	"archive/fsck": {"archive/parity", "archive/internal/czip", "archive/internal/fault", "archive/internal/format", "archive/internal/blocks",
 		"blockidx", "cdf3", "filters", "internal/ioat", "unlimited"},

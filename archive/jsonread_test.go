@@ -60,7 +60,7 @@ func fullPlan() string {
 
 func fullManifest() *format.Manifest {
 	return &format.Manifest{
-		Name: `ü"\`, SHA256: strings.Repeat("0", 64), Front: format.Front{CRC32: "00000000"},
+		Name: `ü"\`, SHA256: strings.Repeat("0", 64), Tree: strings.Repeat("0", 32), Front: format.Front{CRC32: "00000000"},
 		Plan: format.Place{CRC32: "00000000"}, Header: format.Place{Mask: 1, CRC32: "89abcdef"},
 	}
 }

@@ -177,7 +177,7 @@ func TestPoolsPay(t *testing.T) {
 		d, err := newDraft(context.Background(), h, int64(len(image)), o, format.Pooled, func(o *format.PlanOptions) { o.NoPools = true })
 		require.NoError(t, err)
 		var plain bytes.Buffer
-		_, err = d.write(context.Background(), &plain, bytes.NewReader(image), make([]byte, 32))
+		_, err = d.write(context.Background(), &plain, bytes.NewReader(image), &blocks.Sums{})
 		require.NoError(t, err)
 		// The hexadecimal digits of the SHA-256 deflate to another length, and the trial of a pool does not know
 		// how well its values compress after the header.

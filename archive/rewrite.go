@@ -2,7 +2,6 @@ package archive
 
 import (
 	"context"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -46,12 +45,9 @@ func rewriteArchive(ctx context.Context, dst io.Writer, src *File, opts *WriteOp
 		return nil, err
 	}
 	var copied int64
-	res, err := d.writeWith(dst, func(w *archiveWriter) (sum []byte, err error) {
-		if sum, err = hex.DecodeString(k.from.Man.SHA256); err != nil {
-			return nil, fmt.Errorf("archive: internal error: %w", err)
-		}
+	res, err := d.writeWith(dst, func(w *archiveWriter) (sums blocks.Sums, err error) {
 		copied, err = d.rewriteBlocks(ctx, w, k.from)
-		return sum, err
+		return blocks.Sums{SHA256: k.from.Man.SHA256, Tree: k.from.Man.Tree}, err
 	})
 	if err != nil {
 		return nil, err

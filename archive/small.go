@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -41,7 +42,7 @@ type smallWriter struct {
 	o     *WriteOptions
 	h     *cdf3.Header
 	image []byte
-	sum   [32]byte // SHA-256 of the image
+	sums  blocks.Sums // of the image, the SHA-256 alone
 	known *blocks.Known
 
 	*smallBuffers
@@ -74,7 +75,8 @@ func writeSmall(ctx context.Context, dst io.Writer, image io.ReaderAt, size int6
 	if err := ioat.ReadFull(image, s.image, 0); err != nil {
 		return nil, fmt.Errorf("archive: reading the image: %w", err)
 	}
-	s.sum = sha256.Sum256(s.image)
+	sum := sha256.Sum256(s.image)
+	s.sums.SHA256 = hex.EncodeToString(sum[:])
 	view, err := chooseView(ctx, bytes.NewReader(s.image), size, h, o, s.fitted)
 	if err != nil {
 		return nil, err
@@ -97,7 +99,7 @@ func writeSmall(ctx context.Context, dst io.Writer, image io.ReaderAt, size int6
 func (s *smallWriter) write(d *draft) (*made, error) {
 	d.known = s.known
 	s.archive.Reset()
-	res, err := d.write(s.ctx, &s.archive, bytes.NewReader(s.image), s.sum[:])
+	res, err := d.write(s.ctx, &s.archive, bytes.NewReader(s.image), &s.sums)
 	if err != nil {
 		return nil, err
 	}

@@ -24,6 +24,10 @@ import (
 type VerifyOptions struct {
 	Workers int   // goroutines that decode; 0: GOMAXPROCS
 	Memory  int64 // see archive.CopyOptions
+	// SHA256 makes Verify compute the SHA-256 of the image in any case. Otherwise the sum of the
+	// image's pieces suffices, if the archive has it. It has 128 bits and detects damage as
+	// surely, but not forgery. Only it can be computed on several goroutines.
+	SHA256 bool
 	// Progress, if not nil, is called with the number of bytes done so far, those of the
 	// archive and those of the image together. It is not called by two goroutines at the
 	// same time.
@@ -49,7 +53,7 @@ type Report struct {
 }
 
 // Verify checks every byte of an archive: each entry's checksum, each structure against
-// every other, and the SHA-256 of the image. Damage goes into the report. It returns an
+// every other, and the sum of the image. Damage goes into the report. It returns an
 // error if the archive cannot be judged (ErrNotArchive, ErrVersion) or reading fails.
 func Verify(ctx context.Context, r io.ReaderAt, size int64, o *VerifyOptions) (*Report, error) {
 	if o == nil {

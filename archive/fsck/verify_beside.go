@@ -138,15 +138,16 @@ func (v *verifier) startImage() {
 	b.wait(v.l.RestFirst)
 }
 
-// decodeImage decodes the image, and compares its SHA-256. decoded, if not nil, is called with
-// the number of each block.
+// decodeImage decodes the image and compares its sums. decoded, if not nil, is called with the
+// number of each block.
 func (v *verifier) decodeImage(ctx context.Context, src io.ReaderAt, o *blocks.ReadOptions, decoded func(n int64)) error {
 	a, err := blocks.NewReader(ctx, src, v.Size, o)
 	if err != nil {
 		return err
 	}
 	a.CheckPadding, a.Decoded = true, decoded
-	return a.Copy(ctx, nil, &blocks.CopyOptions{Workers: v.o.Workers, Memory: v.o.Memory, Progress: v.done.image})
+	c := &blocks.CopyOptions{Workers: v.o.Workers, Memory: v.o.Memory, Progress: v.done.image}
+	return a.Check(ctx, v.o.SHA256, c)
 }
 
 // add marks a block as decoded.

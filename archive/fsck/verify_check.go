@@ -18,7 +18,7 @@ import (
 )
 
 // Comparisons of a verifier: the tail with the entries, plan and metadata with the
-// netCDF header, the image with its SHA-256.
+// netCDF header, the image with its sums.
 
 // checkTail checks the manifest and everything after it.
 func (v *verifier) checkTail() error {
@@ -83,7 +83,7 @@ func (v *verifier) checkManifest(e *czip.ZipEntry, payload []byte) error {
 	}
 	frontEnd := v.front[len(v.front)-1].End()
 	want := format.Manifest{
-		Name: m.Name, NameHex: m.NameHex, SHA256: m.SHA256,
+		Name: m.Name, NameHex: m.NameHex, SHA256: m.SHA256, Tree: m.Tree,
 		Size: v.l.Image.Size, Entries: int64(len(v.front)) + v.l.Blocks + int64(len(v.back)) + 2, Blocks: v.l.Blocks, Stored: v.stored,
 		Front: format.Front{Len: frontEnd, CRC32: format.Hex32(v.crc)}, Plan: v.plan, Header: v.first, Copies: v.copies, Loss: m.Loss,
 	}
@@ -275,7 +275,7 @@ func sameJSON(a, b []byte) bool {
 	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
 }
 
-// checkImage opens the archive like a reader and compares the image's SHA-256. A reader would
+// checkImage opens the archive like a reader and compares the image's sums. A reader would
 // find the plan and the header of the options, since the manifest has their checksums.
 func (v *verifier) checkImage(o *blocks.ReadOptions) error {
 	v.done.walk(v.Size)

@@ -13,9 +13,10 @@ class Plan:
 
     def set_manifest(self, content, end):
         """Reads the manifest, whose local header is at end."""
-        man = members(parse_json(content), "size sha256 entries blocks stored front plan header", "name name_hex copies parity loss")
+        man = members(parse_json(content), "size sha256 entries blocks stored front plan header", "name name_hex copies parity loss tree")
         need(not ("name" in man and "name_hex" in man), "name and name_hex")
         text(man.get("name", ""), 2**16), hexdigits(man.get("name_hex", ""), 0), hexdigits(man["sha256"], 64)
+        hexdigits(man.get("tree", "0" * 32), 32)
         for m in ("size", "entries", "blocks", "stored"):
             uint(man[m], m)
         uint(man.get("parity", 0), "parity")

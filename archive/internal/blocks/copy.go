@@ -12,6 +12,7 @@ import (
 	"runtime"
 
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
+	"github.com/cdfz-format/cdfz/archive/internal/treesum"
 	"github.com/cdfz-format/cdfz/internal/ioat"
 	"github.com/cdfz-format/cdfz/unlimited"
 )
@@ -36,11 +37,40 @@ func (a *Reader) Copy(ctx context.Context, w io.Writer, o *CopyOptions) error {
 		w = io.Discard
 	}
 	sum := sha256.New()
-	if err := a.copyImage(ctx, &hashingWriter{w: w, sum: sum}, o); err != nil {
+	if err := a.copyImage(ctx, &hashingWriter{w: w, sum: sum}, nil, o); err != nil {
 		return err
 	}
+	return a.checkSHA256(sum)
+}
+
+func (a *Reader) checkSHA256(sum hash.Hash) error {
 	if got := hex.EncodeToString(sum.Sum(nil)); got != a.Man.SHA256 {
 		return fault.Corruptf("expected an image with SHA-256 %s, found %s", a.Man.SHA256, got)
+	}
+	return nil
+}
+
+// Check decodes the whole image and compares the sum of its pieces, which all goroutines
+// compute. If whole is set, or the archive has no such sum, it compares the SHA-256 as well.
+func (a *Reader) Check(ctx context.Context, whole bool, o *CopyOptions) error {
+	if a.Man.Tree == "" {
+		return a.Copy(ctx, nil, o)
+	}
+	var tree treesum.Tree
+	var sum hash.Hash
+	w := io.Discard
+	if whole {
+		sum = sha256.New()
+		w = sum
+	}
+	if err := a.copyImage(ctx, w, tree.Add, o); err != nil {
+		return err
+	}
+	if got := tree.Sum(); got != a.Man.Tree {
+		return fault.Corruptf("expected an image whose pieces have the sum %s, found %s", a.Man.Tree, got)
+	}
+	if whole {
+		return a.checkSHA256(sum)
 	}
 	return nil
 }
@@ -81,12 +111,25 @@ func (a *Reader) complete(o *CopyOptions) (c CopyOptions) {
 	return c
 }
 
-func (a *Reader) copyImage(ctx context.Context, w io.Writer, o *CopyOptions) error {
+// copyImage writes the image to w, in order. If seen is not nil, it is called with each window
+// of the image, in any order and on several goroutines.
+func (a *Reader) copyImage(ctx context.Context, w io.Writer, seen func(off int64, p []byte), o *CopyOptions) error {
 	c := a.complete(o)
 	passes := a.Passes(c.Memory)
 	if len(passes) == 1 {
 		done := int64(0)
-		return a.assemble(ctx, passes[0], c.Workers, a.scatter(passes[0]), func(_ int64, p []byte) error {
+		fill := a.scatter(passes[0])
+		if seen != nil {
+			scatter := fill
+			fill = func(ctx context.Context, off int64, buf []byte, pieces unlimited.Pieces) error {
+				err := scatter(ctx, off, buf, pieces)
+				if err == nil {
+					seen(off, buf)
+				}
+				return err
+			}
+		}
+		return a.assemble(ctx, passes[0], c.Workers, fill, func(_ int64, p []byte) error {
 			if _, err := w.Write(p); err != nil {
 				return err
 			}
@@ -125,6 +168,9 @@ func (a *Reader) copyImage(ctx context.Context, w io.Writer, o *CopyOptions) err
 		b := buf[:min(imageWindow, a.L.Image.Size-off)]
 		if err := ioat.ReadFull(tmp, b, off); err != nil {
 			return fmt.Errorf("archive: temporary file: %w", err)
+		}
+		if seen != nil {
+			seen(off, b)
 		}
 		if _, err := w.Write(b); err != nil {
 			return err

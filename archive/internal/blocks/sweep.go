@@ -4,18 +4,20 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 
 	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/internal/treesum"
 	"github.com/cdfz-format/cdfz/internal/ioat"
 	"github.com/cdfz-format/cdfz/unlimited"
 )
 
 const (
 	// sweepChunk is the number of bytes hashed, and read between blocks, at once.
-	sweepChunk = 1 << 20
+	sweepChunk = treesum.Piece
 	// keptTail is the longest tail of raw, pools and rest, that a Sweep keeps in memory.
 	keptTail = 32 << 20
 )
@@ -40,15 +42,21 @@ type Sweep struct {
 
 	tail *unlimited.Tail // bytes of pools and rest so far; nil: they are not kept
 
-	buf  []byte        // to be filled
-	full chan []byte   // to be hashed
-	free chan []byte   // hashed
-	sum  chan [32]byte // of the image
+	buf  []byte      // to be filled
+	full chan []byte // to be hashed
+	free chan []byte // hashed
+	sums chan Sums   // of the image
+}
+
+// Sums are the sums of an image, as hexadecimal digits.
+type Sums struct {
+	SHA256 string
+	Tree   string // docs/FORMAT.md, "The sum of pieces"; "": not known
 }
 
 // NewSweep starts a sweep of an image.
 func NewSweep(ctx context.Context, image io.ReaderAt, l *format.Resolved) *Sweep {
-	s := &Sweep{ctx: ctx, l: l, full: make(chan []byte, 4), free: make(chan []byte, 6), sum: make(chan [32]byte, 1)}
+	s := &Sweep{ctx: ctx, l: l, full: make(chan []byte, 4), free: make(chan []byte, 6), sums: make(chan Sums, 1)}
 	s.r, s.end = Walked(ctx, image, l.Image.Size)
 	if first := len(l.Vars); l.Perm.TailLen(first) <= keptTail {
 		s.tail = l.Perm.NewTail(first)
@@ -59,11 +67,15 @@ func NewSweep(ctx context.Context, image io.ReaderAt, l *format.Resolved) *Sweep
 
 func (s *Sweep) hashAll(full <-chan []byte) {
 	h := sha256.New()
+	var tree treesum.Tree
+	at := int64(0)
 	for b := range full {
 		h.Write(b)
+		tree.Add(at, b) // all but the last have the length of a piece
+		at += int64(len(b))
 		s.free <- b[:0] // never blocks: the channel has room for all buffers
 	}
-	s.sum <- [32]byte(h.Sum(nil))
+	s.sums <- Sums{SHA256: hex.EncodeToString(h.Sum(nil)), Tree: tree.Sum()}
 }
 
 // Close ends the sweep.
@@ -75,17 +87,15 @@ func (s *Sweep) Close() {
 	s.end()
 }
 
-// Sum reads the bytes that the cutter has not read and returns the SHA-256 of the
-// image.
-func (s *Sweep) Sum() ([]byte, error) {
+// Sums reads the bytes that the cutter has not read and returns the sums of the image.
+func (s *Sweep) Sums() (Sums, error) {
 	if err := s.to(s.l.Image.Size); err != nil {
-		return nil, err
+		return Sums{}, err
 	}
 	s.hash()
 	close(s.full)
 	s.full = nil
-	sum := <-s.sum
-	return sum[:], nil
+	return <-s.sums, nil
 }
 
 // ReadAt implements io.ReaderAt for the image.

@@ -24,6 +24,7 @@ type Manifest struct {
 	NameHex string `json:"name_hex,omitempty"` // instead of Name if that is not UTF-8
 	Size    int64  `json:"size"`
 	SHA256  string `json:"sha256"`
+	Tree    string `json:"tree,omitempty"` // sum of pieces of the image; "": not known
 	Entries int64  `json:"entries"`
 	Blocks  int64  `json:"blocks"`
 	Stored  int64  `json:"stored"`

@@ -278,7 +278,7 @@ func (r *planReader) groups() {
 	})
 }
 
-var manifestMembers = members{[]string{"size", "sha256", "entries", "blocks", "stored", "front", "plan", "header", "name", "name_hex", "copies", "parity", "loss"}, 8}
+var manifestMembers = members{[]string{"size", "sha256", "entries", "blocks", "stored", "front", "plan", "header", "name", "name_hex", "copies", "parity", "loss", "tree"}, 8}
 
 var (
 	frontMembers  = members{[]string{"len", "crc32"}, 2}
@@ -333,6 +333,8 @@ func ReadManifest(b []byte) (*Manifest, error) {
 			m.Parity = r.int64()
 		case 12:
 			m.Loss = r.loss()
+		case 13:
+			m.Tree = r.hex(32)
 		}
 	})
 	if names > 1 {

@@ -73,6 +73,7 @@ func badManifest() []vector {
 		v("manifest_stored", "another sum of stored lengths", image, `"stored":`, `"stored":1`),
 		v("manifest_sha256", "another SHA-256", damage, `"sha256":"`, `"sha256":"00000000`+strings.Repeat("0", 56)+`","x":"`),
 		v("manifest_sha256_short", "a SHA-256 of 2 digits", damage, `"sha256":"`, `"sha256":"00","x":"`),
+		v("manifest_tree_short", "a sum of pieces of 2 digits", damage, `"size":248`, `"tree":"00","size":248`),
 		v("manifest_front_crc", "another checksum of the front", image, `"crc32":"`, `"crc32":"00000000","x":"`),
 		v("manifest_plan_crc", "another checksum of the plan", damage, `"plan":{`, `"plan":{"crc32":"00000000","x":{},"y":{`),
 		v("manifest_header_place", "the header's place is not that of the first block", damage, `"header":{"off":`, `"header":{"off":1`),

@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"strings"
+
+	"github.com/zeebo/xxh3"
 )
 
 // planned returns the records archive with a change of its plan.
@@ -69,6 +71,11 @@ func good() []vector {
 		v("json_space", "5.1", "space and escapes in JSON", planned(`"path":"a"`, "\"p\\u0061th\" :\t\"\\u0061\"\r\n")),
 		v("no_name", "5.2", "the image has no name", with(records(), func(a *archive) { a.name = "" })),
 		v("name_hex", "5.2", "the name of the image is not UTF-8", with(records(), func(a *archive) { a.name = `"name_hex":"782eff",` })),
+		v("tree", "5.5", "the sum of pieces of an image with one piece", with(records(), func(a *archive) {
+			piece := xxh3.Hash128(a.image).Bytes()
+			sum := xxh3.Hash128(piece[:]).Bytes()
+			a.manifest = func(m string) string { return swap(m, `"size"`, fmt.Sprintf(`"tree":"%x","size"`, sum)) }
+		})),
 		v("loss", "5.4", "values of a variable were rounded", with(records(), func(a *archive) {
 			a.manifest = func(m string) string { return swap(m, `"size"`, lossOf(`{"var":0,"filter":52727,"params":[7,3,4,1]}`)) }
 		})),
