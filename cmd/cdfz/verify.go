@@ -19,6 +19,7 @@ import (
 type verifier struct {
 	*cli.App
 	against originals
+	sha256  bool
 }
 
 // verifyReport is the JSON of one verified file.
@@ -65,12 +66,14 @@ func verifyCmd(a *cli.App) *cobra.Command {
 		Use:   "verify [flags] FILE…",
 		Short: "Check every byte of archives",
 		Long: `Checks every byte of each archive: all checksums, all structures against each other,
-and the SHA-256 of the netCDF file in it. All damage is listed by variable, index
-range and archive bytes. The last line of a file is "ok" or a count.
+and the decoded netCDF file. For files of 8 MiB and more, that is compared with a sum
+of 128 bits that all cores compute. --sha256 computes the SHA-256 as well, on one core,
+as restore does. All damage is listed by variable, index range and archive bytes. The
+last line of a file is "ok" or a count.
 
---against also reads the original files and compares their SHA-256. Exit code 0 means
-that every archive restores exactly the bytes of its original. Use one --against for
-each FILE, in the same order, or a folder of originals for a folder of archives.
+--against also reads the original files, and compares the SHA-256 of both. Exit code 0
+means that every archive restores exactly the bytes of its original. Use one --against
+for each FILE, in the same order, or a folder of originals for a folder of archives.
 
 FILE may be a folder: archives below it, named *.cdfz, are checked, and other files
 are skipped. It may also be an http or https URL, or - for standard input.`,
@@ -89,6 +92,7 @@ are skipped. It may also be an http or https URL, or - for standard input.`,
 		},
 	}
 	cmd.Flags().StringArrayVar(&v.against.names, "against", nil, "compare with the `ORIGINAL` file or folder too; repeatable")
+	cmd.Flags().BoolVar(&v.sha256, "sha256", false, "compute the SHA-256 of each netCDF file, too")
 	a.JSONFlag(cmd)
 	a.StatsFlag(cmd)
 	a.MemoryFlag(cmd)
@@ -142,7 +146,9 @@ func (v *verifier) one(ctx context.Context, j cli.Job) (ok bool, err error) {
 	if v.against.given() {
 		passes = 2
 	}
-	rep, err := fsck.Verify(ctx, in.R, in.Size, &fsck.VerifyOptions{Workers: v.Workers, Memory: v.BlockMemory(), Progress: v.verifyStep(in, passes)})
+	rep, err := fsck.Verify(ctx, in.R, in.Size, &fsck.VerifyOptions{
+		Workers: v.Workers, Memory: v.BlockMemory(), Progress: v.verifyStep(in, passes), SHA256: v.sha256 || v.against.given(),
+	})
 	if err != nil {
 		return false, cli.ExplainNotArchive(in, err)
 	}
