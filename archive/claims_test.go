@@ -297,15 +297,18 @@ func TestHostileClaims(t *testing.T) {
 }
 
 // TestRandomClaims claims random offsets and counts, in memory, over a remote reader, and
-// over servers that misbehave, for example with a wrong size. CDFZ_SOAK=1 runs it for
-// an hour.
+// over servers that misbehave, for example with a wrong size. With CDFZ_SOAK=1 it runs for
+// an hour, with CDFZ_SOAK=10m for ten minutes.
 func TestRandomClaims(t *testing.T) {
 	length := 2 * time.Second
 	if testing.Short() {
 		length /= 100
 	}
-	if os.Getenv("CDFZ_SOAK") != "" {
-		length = time.Hour
+	if soak := os.Getenv("CDFZ_SOAK"); soak != "" {
+		var err error
+		if length, err = time.ParseDuration(soak); err != nil {
+			length = time.Hour
+		}
 	}
 	log.SetOutput(io.Discard) // package http logs answers that nobody asked for
 	defer log.SetOutput(os.Stderr)
