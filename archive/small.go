@@ -203,4 +203,13 @@ func (s *smallWriter) trials(o *format.PlanOptions) {
 		}
 		return s.storedLen(nil, s.raw(n), c, g)
 	}
+	o.QuickRest = func(vars []int) (int64, error) {
+		raw := s.raw(vars...)
+		n := int64(len(raw))
+		g, err := format.NewGeometry([]int64{n}, []int64{n}, 1)
+		if err != nil {
+			return 0, err
+		}
+		return s.storedLen(s.known, raw, filters.Chain{{ID: filters.Zstd, Params: []uint32{fastLevel}}}, g)
+	}
 }

@@ -26,6 +26,7 @@ const (
 	wellStored = 2    // the part of its bytes below which a pool is kept without looking further,
 	wellText   = 32   // and that part for text
 	quickShare = 16   // the part by which an estimate may be too high
+	restShare  = 4    // that part for the rest
 )
 
 // pool is variables that are to share blocks.
@@ -163,14 +164,10 @@ func (b *planBuilder) pays(p *pool) (bool, error) {
 		return false, err
 	}
 	cost := g.Blocks * poolCost
-	rest := int64(-1)
-	inRest := func() (err error) {
-		rest, err = b.o.Trial(p.vars, b.o.Rest, bytesGeometry(p.bytes))
-		return err
-	}
 	small := p.longest < pooledBelow
-	if small && (p.bytes < restFirst || p.t.Size() == 1) {
-		if err := inRest(); err != nil || rest < cost {
+	first := small && (p.bytes < restFirst || p.t.Size() == 1)
+	if first {
+		if less, err := b.lessInRest(p, cost); less || err != nil {
 			return false, err
 		}
 	}
@@ -178,13 +175,10 @@ func (b *planBuilder) pays(p *pool) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if small && rest < 0 && stored < restWorth {
-		if err := inRest(); err != nil {
+	if first || small && stored < restWorth {
+		if less, err := b.lessInRest(p, stored+cost); less || err != nil {
 			return false, err
 		}
-	}
-	if rest >= 0 && rest < stored+cost {
-		return false, nil
 	}
 	well := int64(wellStored)
 	if p.t == cdf3.Char {
@@ -194,6 +188,18 @@ func (b *planBuilder) pays(p *pool) (bool, error) {
 		return true, nil
 	}
 	return b.paysInOne(p, stored+cost)
+}
+
+// lessInRest reports whether the variables of a pool take less than cost bytes in the rest.
+func (b *planBuilder) lessInRest(p *pool, cost int64) (bool, error) {
+	if b.o.QuickRest != nil {
+		n, err := b.o.QuickRest(p.vars)
+		if err != nil || n < cost || n-n/restShare >= cost {
+			return n < cost, err
+		}
+	}
+	n, err := b.o.Trial(p.vars, b.o.Rest, bytesGeometry(p.bytes))
+	return n < cost, err
 }
 
 // paysInOne reports whether a pool that takes cost bytes takes no more than its variables in
