@@ -103,9 +103,12 @@ var primed = sync.OnceValue(func() *finder {
 	return f
 })
 
+// empty is a finder that has read nothing. It never changes.
+var empty finder
+
 // begin starts a block. The part of buf and prev that belongs to the dictionary stays as it is.
 func (e *encoder) begin(src []byte, number uint32) {
-	d := &finder{}
+	d := &empty
 	if number != None {
 		d = primed()
 	}
