@@ -18,6 +18,9 @@ const (
 	// flushing is the number of files that may wait for the disk at the same time. Many are
 	// flushed together in little more time than one.
 	flushing = 64
+	// opening is the number of small files that are at work besides those that keep the
+	// processors busy: opening, making and closing files waits for the disk, too.
+	opening = 2
 )
 
 // Work is what Parallel does for every file.
@@ -62,6 +65,10 @@ func (a *App) Parallel(ctx context.Context, files Files, w Work) {
 	if a.Memory > 0 {
 		r.budget = a.Memory
 	}
+	r.places = r.jobs
+	if a.Workers == 0 && a.Memory == 0 {
+		r.places += opening
+	}
 	if jobs == 1 || len(files.Jobs) == 1 {
 		for i, j := range files.Jobs {
 			if a.Stopped(ctx) {
@@ -73,8 +80,8 @@ func (a *App) Parallel(ctx context.Context, files Files, w Work) {
 		}
 		return
 	}
-	r.slots, r.memory = semaphore.NewWeighted(r.jobs), semaphore.NewWeighted(r.budget)
-	r.all = semaphore.NewWeighted(r.jobs + flushing)
+	r.slots, r.memory = semaphore.NewWeighted(r.places), semaphore.NewWeighted(r.budget)
+	r.all = semaphore.NewWeighted(r.places + flushing)
 	r.idle = make(chan func())
 	defer close(r.idle)
 	r.run(ctx)
@@ -86,9 +93,10 @@ type parallel struct {
 	base   App  // copied for each file
 	files  Files
 	w      Work
-	jobs   int64
+	jobs   int64 // processors
+	places int64 // small files at work; a large file takes all
 	budget int64
-	slots  *semaphore.Weighted // processors
+	slots  *semaphore.Weighted // places
 	memory *semaphore.Weighted // bytes
 	all    *semaphore.Weighted // files at work, with those that wait for the disk
 	idle   chan func()         // to goroutines that have nothing to do
@@ -177,12 +185,12 @@ func isClosed(c chan struct{}) bool {
 // one.
 const jobsAhead = 1 << 14
 
-// begin starts a job as soon as processor and memory are free. It returns nil if the run
+// begin starts a job as soon as a place and memory are free. It returns nil if the run
 // has been stopped. before is closed when the previous job with the same target is done.
 func (r *parallel) begin(ctx context.Context, i int, j Job, before chan struct{}) *sideJob {
-	slots := int64(1)
+	slots, workers := int64(1), int64(1)
 	if j.Size >= alone || j.Size == 0 { // or of unknown size
-		slots = r.jobs
+		slots, workers = r.places, r.jobs
 	}
 	memory := r.budget
 	if j.Size < alone {
@@ -197,7 +205,7 @@ func (r *parallel) begin(ctx context.Context, i int, j Job, before chan struct{}
 		r.memory.Release(memory)
 	})
 	k := &sideJob{app: r.fork(i), done: make(chan struct{})}
-	k.app.Workers = int(slots)
+	k.app.Workers = int(workers)
 	if j.Size < alone { // a second large file would take twice the memory
 		k.app.written = free
 	}
