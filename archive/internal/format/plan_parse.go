@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
+	"unicode/utf8"
 	"unsafe"
 
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
@@ -165,6 +167,10 @@ func (r *planReader) varsRoom() int {
 var varMembers = members{[]string{"var", "path", "type", "shape", "block", "chain", "segment", "view"}, 7}
 
 func (r *planReader) variable() (v PlanVar) {
+	if r.written(&v) {
+		return v
+	}
+	v = PlanVar{}
 	r.object(varMembers, func(i int) {
 		switch i {
 		case 0:
@@ -190,6 +196,113 @@ func (r *planReader) variable() (v PlanVar) {
 }
 
 var segmentMembers = members{[]string{"off", "len", "stride", "count"}, 4}
+
+// written reads a variable as writers write it: its members in order, without white space and
+// escapes. Plans of thousands of variables consist of little else. For all other text it
+// consumes nothing and returns false; the general reader accepts it or knows the error.
+func (r *planReader) written(v *PlanVar) bool {
+	c := writtenText{s: r.s, at: r.at, ok: r.err == nil}
+	v.Var = int(c.number(`{"var":`, math.MaxInt32))
+	v.Path = c.text(`,"path":"`)
+	t, known := cdf3.TypeByName(c.text(`,"type":"`))
+	if !known {
+		return false
+	}
+	v.Type = t.String()
+	if cap(r.room) < 2*writtenRank {
+		r.room = make([]int64, 0, shapesRoom)
+	}
+	room := r.room
+	v.Shape, room = c.dims(`,"shape":[`, room)
+	v.Block, room = c.dims(`,"block":[`, room)
+	v.Chain = int(c.number(`,"chain":`, math.MaxInt32))
+	v.Segment.Off = c.number(`,"segment":{"off":`, math.MaxInt64)
+	v.Segment.Len = c.number(`,"len":`, math.MaxInt64)
+	v.Segment.Stride = c.number(`,"stride":`, math.MaxInt64)
+	v.Segment.Count = c.number(`,"count":`, math.MaxInt64)
+	if c.ok && !c.skip(`}}`) {
+		v.View = NotViewed(c.text(`},"view":"`))
+		c.ok = c.skip(`}`) && v.View.known()
+	}
+	ranks := len(v.Shape) + len(v.Block)
+	if !c.ok || ranks > r.ranks {
+		return false
+	}
+	r.at, r.room, r.ranks = c.at, room, r.ranks-ranks
+	return true
+}
+
+// writtenRank is the most dimensions of a variable that written reads.
+const writtenRank = 16
+
+// writtenText reads text of one form. The first difference clears ok, and what is read then has no
+// meaning.
+type writtenText struct {
+	s  string
+	at int // of the next byte
+	ok bool
+}
+
+// skip consumes a text if it comes next.
+func (c *writtenText) skip(t string) bool {
+	if !strings.HasPrefix(c.s[c.at:], t) {
+		return false
+	}
+	c.at += len(t)
+	return true
+}
+
+// number reads an integer of at most safeDigits digits after the text before. Whatever comes
+// next must not continue a number, which callers find out.
+func (c *writtenText) number(before string, most int64) int64 {
+	if !c.ok || !c.skip(before) {
+		c.ok = false
+		return 0
+	}
+	s, x, n := c.s[c.at:], int64(0), 0
+	for ; n < len(s) && n < safeDigits && s[n]-'0' <= 9; n++ {
+		x = 10*x + int64(s[n]-'0')
+	}
+	c.at += n
+	c.ok = n > 0 && (n == 1 || s[0] != '0') && x <= most
+	return x
+}
+
+// text reads ASCII without escapes between the text before and a quotation mark.
+func (c *writtenText) text(before string) string {
+	if !c.ok || !c.skip(before) {
+		c.ok = false
+		return ""
+	}
+	s := c.s[c.at:]
+	for n := 0; n < len(s) && n <= maxText && s[n] >= ' ' && s[n] < utf8.RuneSelf && s[n] != '\\'; n++ {
+		if s[n] == '"' {
+			c.at += n + 1
+			return s[:n]
+		}
+	}
+	c.ok = false
+	return ""
+}
+
+// dims reads at most writtenRank numbers after the text before, into room. It returns what
+// remains of room.
+func (c *writtenText) dims(before string, room []int64) (d, left []int64) {
+	if !c.ok || !c.skip(before) {
+		c.ok = false
+		return nil, room
+	}
+	n := 0
+	for before = ""; c.ok && !c.skip("]"); before = "," {
+		if n == writtenRank {
+			c.ok = false
+			break
+		}
+		room = append(room, c.number(before, math.MaxInt64))
+		n++
+	}
+	return room[:n:n], room[n:n]
+}
 
 // pools parses the pools. They name no more variables than a netCDF header can have.
 func (r *planReader) pools() {
