@@ -121,9 +121,9 @@ bench-ratio:
 	mkdir -p $(BENCHDIR)
 	$(GO) run ./bench/ratio -cache $(BENCHDIR)/ratio-peers.tsv -out $(BENCHDIR)/ratio $(BENCHFLAGS)
 
-# The full counts: about two hours on two processors, by the times of its parts in docs/soak,
-# more for hyperslabs if CDFZ_CORPUS is set, plus half of SOAKFUZZ for every fuzz target.
-# CDFZ_SOAK=15m makes the two tests that attack archives shorter than an hour.
+# The full counts, for hours: the log has the seconds of each part. They take longer if
+# CDFZ_CORPUS is set. Every fuzz target takes half of SOAKFUZZ more. CDFZ_SOAK=15m makes the
+# two tests that attack archives shorter than an hour.
 SOAKFUZZ ?= 1m
 soak:
 	CDFZ_CORPUS="$(if $(CDFZ_CORPUS),$(abspath $(CDFZ_CORPUS)))" .ci/soak $(SOAKFUZZ)
