@@ -23,7 +23,7 @@ type adaptiveWriter[T lane] struct {
 // blocks.
 const (
 	shortTried = 256
-	fewTried   = 1024
+	fewTried   = 2048
 	manyTried  = 4096
 )
 

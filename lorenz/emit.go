@@ -122,7 +122,7 @@ func (c *coder[T]) emitRepeats(s *shape, dst, raw []byte, x *candidate[T]) []byt
 	var trials [3]trial
 	n, share := 0, 0.0
 	try := func(pred predict.Predictor, r []T, known bool) {
-		k := min(repeats.Recurring(&c.find, r, run, s.typ == Float32), 1)
+		k := min(repeats.Recurring(&c.find, r, run), 1)
 		trials[n] = trial{pred, k, known}
 		n++
 		share = max(share, k)
@@ -229,15 +229,15 @@ func (c *coder[T]) emitReferences(s *shape, dst, raw []byte, x *candidate[T], si
 	if s.typ == Char || len(r) < entropy.GroupLen || s.lacks(ReferencesMode) {
 		return dst
 	}
-	most, length := 9.0, 256
+	most := 9.0
 	if s.typ == Float32 { // fields, for which it is slow and rarely pays off
-		most, length = 7, 64
+		most = 7
 		if s.level == Max {
 			most = 3.5
 		}
 	}
 	limit := most * float64(size) / float64(len(r))
-	if c.refs.Estimate(r, x.signed(s), s.rows(), 4, length, limit) > limit {
+	if c.refs.Estimate(r, x.signed(s), s.rows(), 4, limit) > limit {
 		return dst
 	}
 	other := *x
