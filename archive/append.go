@@ -83,8 +83,8 @@ func (d *draft) write(ctx context.Context, dst io.Writer, image io.ReaderAt, sum
 	return d.writeWith(dst, func(w *archiveWriter) (blocks.Sums, error) { return d.writeBlocks(ctx, w, image, sums) })
 }
 
-// writeWith writes the archive. append appends all blocks and returns the sums of the image.
-func (d *draft) writeWith(dst io.Writer, append func(w *archiveWriter) (blocks.Sums, error)) (*Result, error) {
+// writeWith writes the archive. body appends all blocks and returns the sums of the image.
+func (d *draft) writeWith(dst io.Writer, body func(w *archiveWriter) (blocks.Sums, error)) (*Result, error) {
 	table, err := blockidx.NewTable(d.l.Blocks)
 	if err != nil {
 		return nil, err
@@ -99,7 +99,7 @@ func (d *draft) writeWith(dst io.Writer, append func(w *archiveWriter) (blocks.S
 	w.man.Front = format.Front{Len: w.off, CRC32: format.Hex32(w.crc)}
 	plan := &d.front[1]
 	w.man.Plan = format.Place{Off: plan.End() - plan.Stored, Len: plan.Stored, CRC32: format.Hex32(czip.CRC(plan.Payload))}
-	sums, err := append(w)
+	sums, err := body(w)
 	if err != nil {
 		return nil, err
 	}

@@ -30,8 +30,8 @@ func TestSum(t *testing.T) {
 	}
 }
 
-// TestSumPatterns has bytes of which a wrong factor or place of a bit shows: single bits, zeros
-// and ones.
+// TestSumPatterns sums single bits, zeros and ones, since these reveal a wrong factor and a bit in a
+// wrong place.
 func TestSumPatterns(t *testing.T) {
 	b := make([]byte, 5000)
 	require.Equal(t, crc32.ChecksumIEEE(b), Sum(b))

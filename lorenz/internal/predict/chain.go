@@ -42,8 +42,8 @@ func integrate[T entropy.Lane](y []T, w Window, strides []int) {
 }
 
 // sumCell undoes the strides within a cell: those in inner, and a stride of 1 as often as ones says.
-// If other is not nil, it also adds that cell. One stride of 1 takes no pass of its own: it is undone
-// together with another stride, or while the other cell is added.
+// If other is not nil, it also adds that cell. The first stride of 1 needs no separate pass, because
+// it is undone together with another stride or while the other cell is added.
 func sumCell[T entropy.Lane](cell, other []T, inner []int, ones int) {
 	last := 0 // the stride that is undone with one of 1
 	if ones > 0 && other == nil && len(inner) > 0 && inner[0] >= leastPair && inner[0] < len(cell) {
