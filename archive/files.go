@@ -158,6 +158,7 @@ const compareBelow = 8 << 20
 // again is set: parts of the source were read for the blocks after they had been hashed.
 func (f *File) compare(ctx context.Context, source io.ReaderAt, size int64, again bool, o *CopyOptions) error {
 	c := (*blocks.CopyOptions)(o)
+	c.SHA256 = true
 	var err error
 	if ioat.Gap(source) == 0 || size < compareBelow {
 		err = f.archive.Compare(ctx, source, again, c)

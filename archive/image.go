@@ -65,10 +65,14 @@ type CopyOptions struct {
 	// Progress, if not nil, is called with the number of image bytes done so far, from
 	// one goroutine at a time.
 	Progress func(done int64)
+	// SHA256 makes Copy compare the SHA-256 of the image in any case. Without it, the SHA-256 is
+	// compared only in archives without a sum of pieces: those of images shorter than 8 MiB.
+	SHA256 bool
 }
 
-// Copy writes the whole image to w, in order. The image of an archive is decoded on
-// several goroutines, and its SHA-256 is compared with the one in the archive; a
+// Copy writes the whole image to w, in order. The image of an archive is decoded on several
+// goroutines, and its sum is compared with the one in the archive: the sum of its pieces, which
+// the same goroutines compute (docs/FORMAT.md, "The sum of pieces"), or the SHA-256. A
 // difference is ErrCorrupt. With a nil w, Copy only checks.
 //
 // Remote archives are read ahead in requests of up to 4 MiB. Two batches of 16 MiB

@@ -72,7 +72,10 @@ func RewriteFile(ctx context.Context, name string, src *File, opts *WriteOptions
 	if err != nil {
 		return nil, err
 	}
-	if err := readBack(ctx, t, res, opts, o, func(f *File, c *CopyOptions) error { return f.Image().Copy(ctx, nil, c) }); err != nil {
+	if err := readBack(ctx, t, res, opts, o, func(f *File, c *CopyOptions) error {
+		c.SHA256 = true
+		return f.Image().Copy(ctx, nil, c)
+	}); err != nil {
 		return nil, err
 	}
 	return res, nil

@@ -146,8 +146,8 @@ func (v *verifier) decodeImage(ctx context.Context, src io.ReaderAt, o *blocks.R
 		return err
 	}
 	a.CheckPadding, a.Decoded = true, decoded
-	c := &blocks.CopyOptions{Workers: v.o.Workers, Memory: v.o.Memory, Progress: v.done.image}
-	return a.Check(ctx, v.o.SHA256, c)
+	c := &blocks.CopyOptions{Workers: v.o.Workers, Memory: v.o.Memory, Progress: v.done.image, SHA256: v.o.SHA256}
+	return a.Copy(ctx, nil, c)
 }
 
 // add marks a block as decoded.

@@ -60,7 +60,7 @@ func Walk(ctx context.Context, r io.ReaderAt, size int64, o *WalkOptions) (*Walk
 		return nil, blocks.Corrupt(err)
 	}
 	a.CheckPadding = true
-	if err := a.Copy(ctx, nil, &blocks.CopyOptions{Workers: o.Workers, Memory: o.Memory, Progress: o.Progress}); err != nil {
+	if err := a.Copy(ctx, nil, &blocks.CopyOptions{Workers: o.Workers, Memory: o.Memory, Progress: o.Progress, SHA256: true}); err != nil {
 		return nil, err
 	}
 	return &Walked{Image: a.Man.ImageName(), ImageSize: a.L.Image.Size, SHA256: a.Man.SHA256}, nil

@@ -131,7 +131,7 @@ func (v *repairer) checkRepaired(ctx context.Context, rep *repairReport) error {
 		return err
 	}
 	defer in.Close()
-	return r.Image().Copy(ctx, nil, &archive.CopyOptions{Workers: v.Workers, Memory: v.BlockMemory()})
+	return r.Image().Copy(ctx, nil, &archive.CopyOptions{Workers: v.Workers, Memory: v.BlockMemory(), SHA256: true})
 }
 
 func (v *repairer) reportRepair(rep *repairReport) {

@@ -17,6 +17,7 @@ import (
 type restorer struct {
 	*cli.App
 	salvages bool // damaged archives
+	sha256   bool // is always compared
 	sum      restoreSum
 }
 
@@ -54,9 +55,10 @@ func restoreCmd(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "restore [flags] FILE…",
 		Short: "Restore netCDF files: x.nc.cdfz becomes x.nc beside it",
-		Long: `Restores the netCDF file of each archive, bit for bit. Its SHA-256 is checked before
-the file appears. With -o - the data is written before the check: it is right only if
-the exit code is 0. If values were rounded before they were archived (--lossy), a
+		Long: `Restores the netCDF file of each archive, bit for bit, and checks it before
+it appears: files shorter than 8 MiB by their SHA-256, others by a sum of 128 bits that all
+cores compute. --sha256 checks the SHA-256 of all, on one core. With -o - the data is written
+before the check: it is right only if the exit code is 0. If values were rounded before they were archived (--lossy), a
 warning says that the file differs from the source. The file gets the permissions and
 the modification time of the archive, and its owner if root runs cdfz.
 
@@ -93,6 +95,7 @@ is first restored and checked in a temporary file.`,
 	}
 	a.MemoryFlag(cmd)
 	cmd.Flags().BoolVar(&v.salvages, "salvage", false, "restore the intact parts of a damaged archive")
+	cmd.Flags().BoolVar(&v.sha256, "sha256", false, "check the SHA-256 of each netCDF file, too")
 	a.ForceFlag(cmd)
 	a.StatsFlag(cmd)
 	a.JSONFlag(cmd)
@@ -148,7 +151,7 @@ func (v *restorer) one(ctx context.Context, j cli.Job) error {
 	}
 	info, _ := f.Info()
 	start := time.Now()
-	o := &archive.CopyOptions{Workers: v.Workers, Memory: v.BlockMemory(), Progress: v.Step(in.Name, info.ImageSize, 0, 1)}
+	o := &archive.CopyOptions{Workers: v.Workers, Memory: v.BlockMemory(), Progress: v.Step(in.Name, info.ImageSize, 0, 1), SHA256: v.sha256}
 	if v.Dest == cli.StdoutName {
 		err = f.Image().Copy(ctx, v.Out, o)
 	} else {

@@ -22,6 +22,7 @@ type CopyOptions struct {
 	Workers  int   // goroutines that decode; 0: GOMAXPROCS
 	Memory   int64 // bytes of blocks of record variables held at once, and of blocks being decoded; 0: DefaultMemory
 	Progress func(done int64)
+	SHA256   bool // compares the SHA-256 in any case
 }
 
 // DefaultMemory is enough for the blocks of 500 record variables at once.
@@ -31,46 +32,42 @@ const DefaultMemory = 128 << 20
 // bytes, and the data between filters.
 const decodeCost = 3
 
-// Copy implements Image.Copy.
+// Copy implements Image.Copy. All goroutines compute the sum of pieces, and one the SHA-256.
 func (a *Reader) Copy(ctx context.Context, w io.Writer, o *CopyOptions) error {
 	if w == nil {
 		w = io.Discard
 	}
-	sum := sha256.New()
-	if err := a.copyImage(ctx, &hashingWriter{w: w, sum: sum}, nil, o); err != nil {
+	var sum hash.Hash
+	if a.Man.Tree == "" || o != nil && o.SHA256 {
+		sum = sha256.New()
+		if w == io.Discard {
+			w = sum
+		} else {
+			w = &hashingWriter{w: w, sum: sum}
+		}
+	}
+	var tree treesum.Tree
+	var seen func(off int64, p []byte)
+	if a.Man.Tree != "" {
+		seen = tree.Add
+	}
+	if err := a.copyImage(ctx, w, seen, o); err != nil {
 		return err
 	}
-	return a.checkSHA256(sum)
+	if seen != nil {
+		if got := tree.Sum(); got != a.Man.Tree {
+			return fault.Corruptf("expected an image whose pieces have the sum %s, found %s", a.Man.Tree, got)
+		}
+	}
+	if sum != nil {
+		return a.checkSHA256(sum)
+	}
+	return nil
 }
 
 func (a *Reader) checkSHA256(sum hash.Hash) error {
 	if got := hex.EncodeToString(sum.Sum(nil)); got != a.Man.SHA256 {
 		return fault.Corruptf("expected an image with SHA-256 %s, found %s", a.Man.SHA256, got)
-	}
-	return nil
-}
-
-// Check decodes the whole image and compares the sum of its pieces, which all goroutines
-// compute. If whole is set, or the archive has no such sum, it compares the SHA-256 as well.
-func (a *Reader) Check(ctx context.Context, whole bool, o *CopyOptions) error {
-	if a.Man.Tree == "" {
-		return a.Copy(ctx, nil, o)
-	}
-	var tree treesum.Tree
-	var sum hash.Hash
-	w := io.Discard
-	if whole {
-		sum = sha256.New()
-		w = sum
-	}
-	if err := a.copyImage(ctx, w, tree.Add, o); err != nil {
-		return err
-	}
-	if got := tree.Sum(); got != a.Man.Tree {
-		return fault.Corruptf("expected an image whose pieces have the sum %s, found %s", a.Man.Tree, got)
-	}
-	if whole {
-		return a.checkSHA256(sum)
 	}
 	return nil
 }
@@ -87,12 +84,9 @@ func (h *hashingWriter) Write(p []byte) (int, error) {
 		h.sum.Write(p)
 		close(done)
 	}()
-	err := fault.WriteFull(h.w, p)
+	n, err := h.w.Write(p)
 	<-done
-	if err != nil {
-		return 0, err
-	}
-	return len(p), nil
+	return n, err
 }
 
 // complete sets defaults.
@@ -130,7 +124,7 @@ func (a *Reader) copyImage(ctx context.Context, w io.Writer, seen func(off int64
 			}
 		}
 		return a.assemble(ctx, passes[0], c.Workers, fill, func(_ int64, p []byte) error {
-			if _, err := w.Write(p); err != nil {
+			if err := fault.WriteFull(w, p); err != nil {
 				return err
 			}
 			if done += int64(len(p)); c.Progress != nil {
@@ -172,7 +166,7 @@ func (a *Reader) copyImage(ctx context.Context, w io.Writer, seen func(off int64
 		if seen != nil {
 			seen(off, b)
 		}
-		if _, err := w.Write(b); err != nil {
+		if err := fault.WriteFull(w, b); err != nil {
 			return err
 		}
 		if c.Progress != nil {
