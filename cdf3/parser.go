@@ -1,10 +1,12 @@
 package cdf3
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 	"io"
 	"strconv"
+	"unsafe"
 )
 
 const (
@@ -17,8 +19,10 @@ const (
 // parser reads a header from front to back.
 type parser struct {
 	r    io.ReaderAt
-	have int64 // bytes that r has
-	size int64 // size of the file in bytes
+	mem  []byte          // what r would read, if r is nil,
+	ctx  context.Context // until ctx is done
+	have int64           // bytes that r or mem has
+	size int64           // size of the file in bytes
 	h    *Header
 	off  int64  // of the next byte
 	win  []byte // a part of the file,
@@ -197,6 +201,10 @@ func (p *parser) attrList(n int64) []Attr {
 	return s
 }
 
+// roomy is a number of bytes that a list may take at once. No more than a few lists claim elements
+// that are missing, because the first ends reading.
+const roomy = 2 << 20
+
 // roomFor returns s with room for one more element; there are at most n. It allocates
 // in proportion to the elements read so far.
 func roomFor[T any](s []T, n int64) []T {
@@ -204,7 +212,7 @@ func roomFor[T any](s []T, n int64) []T {
 		return s
 	}
 	room := max(64, 4*int64(len(s)))
-	if n <= 2*room {
+	if n <= 2*room || n*int64(unsafe.Sizeof(*new(T))) <= roomy {
 		room = n // instead of growing once more
 	}
 	t := make([]T, len(s), room)
@@ -237,6 +245,10 @@ func (p *parser) skip(n int64) {
 func (p *parser) fill(n int) error {
 	p.next = min(max(2*p.next, minWindow), maxWindow)
 	want := int(min(int64(max(p.next, n)), p.rest()))
+	if p.mem != nil {
+		p.win, p.pos = p.mem[p.off:][:want], 0
+		return p.ctx.Err()
+	}
 	left := p.win[p.pos:]
 	if cap(p.win) < want {
 		p.win = make([]byte, want)

@@ -1,6 +1,8 @@
 package cdf3
 
 import (
+	"bytes"
+	"context"
 	"encoding/binary"
 	"io"
 	"math"
@@ -24,23 +26,18 @@ const (
 // Read reads little more than the header, in pieces of 64 KiB or more, and keeps no
 // reference to r. It allocates at most 64 MiB plus eight times the length of the
 // header, whatever the counts in it claim.
-func Read(r io.ReaderAt, size int64) (*Header, error) { return ReadFront(r, size, size) }
-
-// ReadFront is like Read, but r holds only the first have bytes of the file.
-func ReadFront(r io.ReaderAt, have, size int64) (*Header, error) {
-	have = min(have, size)
+func Read(r io.ReaderAt, size int64) (*Header, error) {
 	var start [8]byte
-	b := start[:max(0, min(have, int64(len(start))))]
+	b := start[:max(0, min(size, int64(len(start))))]
 	if err := readFull(r, b, 0); err != nil {
 		return nil, err
 	}
-	if len(b) < magicLen || string(b[:3]) != "CDF" || !Version(b[3]).Valid() {
-		return nil, notCDF(r, have, b)
+	if !isCDF(b) {
+		return nil, notCDF(r, size, b)
 	}
-	h := &Header{Version: Version(b[3])}
 	win := windows.Get().(*[]byte)
 	defer windows.Put(win)
-	p := &parser{r: r, have: have, size: size, h: h, off: magicLen, win: (*win)[:0]}
+	p := &parser{r: r, have: size, size: size, h: &Header{Version: Version(b[3])}, off: magicLen, win: (*win)[:0]}
 	err := p.header()
 	if cap(p.win) <= minWindow {
 		*win = p.win
@@ -48,11 +45,30 @@ func ReadFront(r io.ReaderAt, have, size int64) (*Header, error) {
 	if err != nil {
 		return nil, err
 	}
-	return h, nil
+	return p.h, nil
 }
 
 // windows recycles first windows. Headers copy what they keep.
 var windows = sync.Pool{New: func() any { return new([]byte) }}
+
+// ReadBytes is like Read for a file of size bytes that begins with b, in which the whole header
+// must lie. It fails once ctx is done. The header does not share the memory of b.
+func ReadBytes(ctx context.Context, b []byte, size int64) (*Header, error) {
+	b = b[:min(int64(len(b)), max(0, size))]
+	if !isCDF(b) {
+		return nil, notCDF(bytes.NewReader(b), int64(len(b)), b[:min(len(b), 8)])
+	}
+	p := &parser{ctx: ctx, mem: b, have: int64(len(b)), size: size, h: &Header{Version: Version(b[3])}, off: magicLen}
+	if err := p.header(); err != nil {
+		return nil, err
+	}
+	return p.h, nil
+}
+
+// isCDF reports whether a file that begins with b has the magic number of a version.
+func isCDF(b []byte) bool {
+	return len(b) >= magicLen && string(b[:3]) == "CDF" && Version(b[3]).Valid()
+}
 
 func (p *parser) header() error {
 	h := p.h

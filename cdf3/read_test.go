@@ -2,6 +2,7 @@ package cdf3
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"math"
@@ -110,6 +111,23 @@ func TestReadShortSource(t *testing.T) {
 		assert.ErrorIs(t, err, io.ErrUnexpectedEOF)
 		assert.False(t, errors.As(err, new(*FormatError)))
 	}
+}
+
+// TestReadBytes reads headers from the first bytes of a file, until a context is done.
+func TestReadBytes(t *testing.T) {
+	b := big(t, 2000)
+	ctx, cancel := context.WithCancel(context.Background())
+	for _, size := range []int64{0, 3, 100, int64(len(b)) - 1, int64(len(b)), int64(len(b)) + 1, 1 << 50} {
+		want, wantErr := parse(b[:min(size, int64(len(b)))])
+		h, err := ReadBytes(ctx, b, size)
+		assert.Equal(t, want, h, size)
+		assert.Equal(t, wantErr, err, size)
+	}
+	_, err := ReadBytes(ctx, b, -1)
+	assert.ErrorIs(t, err, ErrNotCDF)
+	cancel()
+	_, err = ReadBytes(ctx, b, int64(len(b)))
+	assert.ErrorIs(t, err, context.Canceled)
 }
 
 // TestReadCalls checks that a small header takes two reads and that little beyond the

@@ -3,6 +3,8 @@ package cdf3
 import (
 	"bufio"
 	"bytes"
+	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -42,7 +44,17 @@ func load(t testing.TB, folder, name string) []byte {
 	return b
 }
 
-func parse(b []byte) (*Header, error) { return Read(bytes.NewReader(b), int64(len(b))) }
+// parse reads a file in memory, with both functions.
+func parse(b []byte) (*Header, error) {
+	h, err := Read(bytes.NewReader(b), int64(len(b)))
+	own := bytes.Clone(b)
+	h2, err2 := ReadBytes(context.Background(), own, int64(len(b)))
+	clear(own) // the header has its own memory
+	if !assert.ObjectsAreEqual(h, h2) || !assert.ObjectsAreEqual(err, err2) {
+		panic(fmt.Sprintf("ReadBytes: %v and %v, Read: %v and %v", h2, err2, h, err))
+	}
+	return h, err
+}
 
 func TestClassicFiles(t *testing.T) {
 	for _, r := range table(t, "classic") {

@@ -5,7 +5,6 @@
 package blocks
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -298,7 +297,7 @@ func DecodeHeader(ctx context.Context, l *format.Resolved, at format.Place, stor
 	} else if int64(len(stored)) != l.Rest.First {
 		return fail(fmt.Errorf("expected %d bytes, found %d", l.Rest.First, len(stored)))
 	}
-	h, err := cdf3.ReadFront(ioat.Live(ctx, bytes.NewReader(raw)), int64(len(raw)), l.Image.Size)
+	h, err := cdf3.ReadBytes(ctx, raw, l.Image.Size)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
