@@ -129,6 +129,84 @@ func mutants(s string, step int) iter.Seq[string] {
 	}
 }
 
+// TestPlanWritten reads variables in the form in which writers write them and, with a space in
+// each, in another. Both have the same result: at the limits of what is read directly, and where
+// a variable resembles one before.
+func TestPlanWritten(t *testing.T) {
+	numbers := func(n int) string { return strings.TrimSuffix(strings.Repeat("1,", n), ",") }
+	variable := func(n, path, typ, shape, block, chain, segment, view string) string {
+		return `{"var":` + n + `,"path":"` + path + `","type":"` + typ + `","shape":[` + shape + `],"block":[` + block + `],"chain":` + chain +
+			`,"segment":{"off":` + segment + `,"len":2,"stride":3,"count":4}` + view + `}`
+	}
+	plain := variable("0", "v", "int", "32", "32", "1", "7", "")
+	for _, c := range []struct {
+		vars []string
+		ok   bool
+	}{
+		{[]string{plain}, true},
+		{[]string{plain, plain, plain}, true},
+		{[]string{plain, variable("1", "w", "int", "32,1", "32", "1", "7", ""), variable("2", "x", "int", "32", "32,1", "1", "7", "")}, true},
+		{[]string{plain, variable("1", "w", "int", "3", "32", "12", "7", ""), variable("2", "x", "uint", "32", "32", "1", "7", "")}, true},
+		{[]string{plain, variable("1", "w", "int", "32", "32", "01", "7", "")}, false},
+		{[]string{plain, strings.Replace(plain, `],"chain"`, `]"chain"`, 1)}, false},
+		{[]string{plain, strings.Replace(plain, `"chain":1`, `"chain":1 `, 1)}, true},
+		{[]string{variable("0", "v", "int", "", "", "1", "7", "")}, true},
+		{[]string{variable("0", "v", "int", numbers(16), numbers(16), "1", "7", "")}, true},
+		{[]string{variable("0", "v", "int", numbers(17), numbers(16), "1", "7", "")}, true},
+		{[]string{variable("0", "v", "int", numbers(16), numbers(17), "1", "7", "")}, true},
+		{[]string{variable("0", "v", "int", numbers(format.MaxRank), "1", "1", "7", "")}, true},
+		{[]string{variable("0", "v", "int", numbers(format.MaxRank+1), "1", "1", "7", "")}, false},
+		{[]string{variable("0", "v", "int", "1,", "1", "1", "7", "")}, false},
+		{[]string{variable("0", "v", "int", ",1", "1", "1", "7", "")}, false},
+		{[]string{variable("0", "v", "int", "999999999999999999", "1", "1", "7", "")}, true}, // 18 digits
+		{[]string{variable("0", "v", "int", "1", "1", "1", "999999999999999999", "")}, true},
+		{[]string{variable("0", "v", "int", "1000000000000000000", "1", "1", "7", "")}, true}, // 19
+		{[]string{variable("0", "v", "int", "1", "1", "1", "1000000000000000000", "")}, true},
+		{[]string{variable("0", "v", "int", "1", "1", "1", "9223372036854775807", "")}, true},
+		{[]string{variable("0", "v", "int", "1", "1", "1", "9223372036854775808", "")}, false},
+		{[]string{variable("0", "v", "int", "1", "1", "1", "00", "")}, false},
+		{[]string{variable("0", "v", "int", "1", "1", "1", "", "")}, false},
+		{[]string{variable("0", "v", "int", "1", "1", "1", "-1", "")}, false},
+		{[]string{variable("0", "v", "int", "1", "1", "1", "1e3", "")}, false},
+		{[]string{variable("2147483647", "v", "int", "1", "1", "1", "7", "")}, true},
+		{[]string{variable("2147483648", "v", "int", "1", "1", "1", "7", "")}, false},
+		{[]string{variable("0", "v", "int", "1", "1", "2147483647", "7", "")}, true},
+		{[]string{variable("0", "v", "int", "1", "1", "2147483648", "7", "")}, false},
+		{[]string{variable("0", "", "int", "1", "1", "1", "7", "")}, true},
+		{[]string{variable("0", "ä", "int", "1", "1", "1", "7", "")}, true},
+		{[]string{variable("0", "v\x7f", "int", "1", "1", "1", "7", "")}, true},
+		{[]string{variable("0", "v\x1f", "int", "1", "1", "1", "7", "")}, false},
+		{[]string{variable("0", "\xff", "int", "1", "1", "1", "7", "")}, false},
+		{[]string{variable("0", `\u0041`, "int", "1", "1", "1", "7", ""), plain}, true},
+		{[]string{variable("0", `\"`, "int", "1", "1", "1", "7", ""), plain}, true},
+		{[]string{variable("0", strings.Repeat("x", 255), "int", "1", "1", "1", "7", "")}, true},
+		{[]string{variable("0", strings.Repeat("x", 256), "int", "1", "1", "1", "7", "")}, false},
+		{[]string{variable("0", "v", "string", "1", "1", "1", "7", "")}, false},
+		{[]string{variable("0", "v", "int", "1", "1", "1", "7", `,"view":"no-codec"`), plain}, true},
+		{[]string{variable("0", "v", "int", "1", "1", "1", "7", `,"view":""`)}, false},
+		{[]string{variable("0", "v", "int", "1", "1", "1", "7", `,"view":"because"`)}, false},
+		{[]string{variable("0", "v", "int", "1", "1", "1", "7", `,"more":1`)}, true},
+	} {
+		text := func(space string) []byte {
+			vars := strings.ReplaceAll(strings.Join(c.vars, ","), `{"var"`, "{"+space+`"var"`)
+			return []byte(`{"format":1,"features":[],"writer":"x","layout":"viewed","image":{"size":9,"header":8},"block":7,"chains":[],` +
+				`"rest":{"len":1,"first":1,"block":1,"chain":0},"vars":[` + vars + `],"groups":[]}`)
+		}
+		want, wantErr := readPlan(text(" "))
+		b := text("")
+		got, err := readPlan(b)
+		clear(b) // the plan has its own memory
+		require.Equal(t, c.ok, err == nil, "%.300s: %v", c.vars, err)
+		require.Equal(t, want, got, "%.300s", c.vars)
+		if wantErr != nil {
+			require.ErrorIs(t, err, ErrCorrupt)
+			require.Equal(t, atByte.ReplaceAllString(wantErr.Error(), ""), atByte.ReplaceAllString(err.Error(), ""), "%.300s", c.vars)
+		}
+	}
+}
+
+var atByte = regexp.MustCompile(`at byte \d+: `)
+
 // TestPlanRefused has one fault in each plan.
 func TestPlanRefused(t *testing.T) {
 	good := fullPlan()

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
@@ -252,7 +253,9 @@ func ParseFront(ctx context.Context, plan, rest []byte, m *format.Manifest, size
 	if err := m.Plan.Check(czip.PlanName, plan); err != nil {
 		return nil, err
 	}
-	plan, err := format.InflateTo(ctx, czip.PlanName, plan, min(format.MetaSmall+format.MaxInflate*m.Plan.Len, format.MetaLimit(size, m.Header.Len)))
+	scratch := fronts.Get().(*[]byte)
+	defer fronts.Put(scratch)
+	plan, err := format.InflateInto(ctx, *scratch, czip.PlanName, plan, min(format.MetaSmall+format.MaxInflate*m.Plan.Len, format.MetaLimit(size, m.Header.Len)))
 	if err != nil {
 		return nil, err
 	}
@@ -260,15 +263,29 @@ func ParseFront(ctx context.Context, plan, rest []byte, m *format.Manifest, size
 	if err != nil {
 		return nil, err
 	}
-	header, err := DecodeHeader(ctx, l, m.Header, rest)
+	if cap(plan) <= maxFront {
+		*scratch = plan // which l does not share
+	}
+	header, err := decodeHeader(ctx, *scratch, l, m.Header, rest)
 	if err == nil {
 		err = l.SetHeader(ctx, header)
 	}
 	return &head{l, header}, err
 }
 
+// fronts recycles memory for the text of a plan and then for the header's block, of up to
+// maxFront bytes. Neither is kept.
+var fronts = sync.Pool{New: func() any { return new([]byte) }}
+
+const maxFront = 4 << 20
+
 // DecodeHeader decodes block 0 of the rest and parses the netCDF header in it.
 func DecodeHeader(ctx context.Context, l *format.Resolved, at format.Place, stored []byte) (*cdf3.Header, error) {
+	return decodeHeader(ctx, nil, l, at, stored)
+}
+
+// decodeHeader is DecodeHeader with the block in the memory of room, if it has enough.
+func decodeHeader(ctx context.Context, room []byte, l *format.Resolved, at format.Place, stored []byte) (*cdf3.Header, error) {
 	fail := func(err error) (*cdf3.Header, error) {
 		return nil, &fault.BlockError{Block: l.RestFirst, StoredOff: at.Off, Err: Corrupt(err)}
 	}
@@ -290,7 +307,10 @@ func DecodeHeader(ctx context.Context, l *format.Resolved, at format.Place, stor
 			}
 			return nil, err
 		}
-		raw = make([]byte, l.Rest.First)
+		if int64(cap(room)) < l.Rest.First {
+			room = make([]byte, l.Rest.First)
+		}
+		raw = room[:l.Rest.First]
 		if err := c.Labelled("(header)").Decode(raw, stored, at.Mask); err != nil {
 			return fail(err)
 		}

@@ -11,6 +11,14 @@ import (
 // Geometry is the arithmetic of one variable's blocks (docs/FORMAT.md, "Blocks"): which
 // raw bytes each of them holds. Lengths are in bytes.
 type Geometry struct {
+	*cut
+	RawOff int64 // of the variable
+	First  int64 // global number of block 0
+	Stack  bool  // whether the first indices of a block are arrays of their own
+}
+
+// cut is the part of a geometry that variables of the same shape share. It is immutable.
+type cut struct {
 	Shape, Block, Grid []int64
 	Size               int64 // of an element
 	inner              int64 // of one index of the cut dimension
@@ -18,27 +26,24 @@ type Geometry struct {
 	per                int64 // blocks in a run
 	BlockLen           int64 // decoded
 	Blocks             int64
-	RawOff             int64 // of the variable
 	RawLen             int64
-	First              int64 // global number of block 0
-	Stack              bool  // whether the first indices of a block are arrays of their own
 }
 
 // NewGeometry checks shape and block shape, which are claims of a plan.
 func NewGeometry(shape, block []int64, size int64) (*Geometry, error) {
-	g := &Geometry{}
-	if err := g.set(shape, block, make([]int64, len(shape)), size); err != nil {
+	c := &cut{}
+	if err := c.set(shape, block, make([]int64, len(shape)), size); err != nil {
 		return nil, err
 	}
-	return g, nil
+	return &Geometry{cut: c}, nil
 }
 
-// set makes g the geometry that NewGeometry returns. grid is memory for its field Grid.
-func (g *Geometry) set(shape, block, grid []int64, size int64) error {
+// set makes g that of a shape. grid is memory for its field Grid.
+func (g *cut) set(shape, block, grid []int64, size int64) error {
 	if len(shape) != len(block) {
 		return fault.Corruptf("block shape %v does not fit a variable of shape %v", block, shape)
 	}
-	*g = Geometry{Shape: shape, Block: block, Size: size, Grid: grid, per: 1, Blocks: 1}
+	*g = cut{Shape: shape, Block: block, Size: size, Grid: grid, per: 1, Blocks: 1}
 	// The cut dimension is the first whose blocks hold more than one index.
 	j := len(shape) - 1
 	for i, b := range block {

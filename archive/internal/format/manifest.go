@@ -314,10 +314,15 @@ const (
 // InflateTo inflates deflated bytes whose checksum was verified, to at most limit
 // bytes.
 func InflateTo(ctx context.Context, name string, payload []byte, limit int64) ([]byte, error) {
+	return InflateInto(ctx, nil, name, payload, limit)
+}
+
+// InflateInto is InflateTo with the result in the memory of room, if it has enough.
+func InflateInto(ctx context.Context, room []byte, name string, payload []byte, limit int64) ([]byte, error) {
 	r := newInflater(payload)
 	defer r.close()
 	live := liveReader{ctx, r}
-	room := int64(8*len(payload) + 512)
+	want := int64(8*len(payload) + 512)
 	switch {
 	case len(payload) > guessedPayload:
 		// Inflating twice takes less memory than a buffer that grows.
@@ -325,12 +330,15 @@ func InflateTo(ctx context.Context, name string, payload []byte, limit int64) ([
 		if err != nil {
 			return nil, notInflated(ctx, name, err)
 		}
-		room = n + bytes.MinRead
+		want = n + bytes.MinRead
 		r.reset(payload)
 	case len(payload) > shortPayload:
-		room = int64(16 * len(payload))
+		want = int64(16 * len(payload))
 	}
-	b := bytes.NewBuffer(make([]byte, 0, min(room, limit+bytes.MinRead+1)))
+	if want = min(want, limit+bytes.MinRead+1); int64(cap(room)) < want {
+		room = make([]byte, 0, want)
+	}
+	b := bytes.NewBuffer(room[:0])
 	if _, err := b.ReadFrom(io.LimitReader(live, limit+1)); err != nil {
 		return nil, notInflated(ctx, name, err)
 	}

@@ -52,7 +52,18 @@ func (p *PathNames) Of(name string, n int, key int64) (string, bool) {
 
 // validPath reports whether a variable's name may be its path.
 func validPath(name string) bool {
-	if len(name) < 1 || len(name) > 200 || name[0] == '.' || !utf8.ValidString(name) {
+	if len(name) < 1 || len(name) > 200 || name[0] == '.' {
+		return false
+	}
+	plain := true // most names are
+	for i := range len(name) {
+		c := name[i]
+		plain = plain && c >= ' ' && c < 0x7f && c != '/' && c != '\\'
+	}
+	if plain {
+		return true
+	}
+	if !utf8.ValidString(name) {
 		return false
 	}
 	return !strings.ContainsAny(name, `/\`) && strings.IndexFunc(name, unicode.IsControl) < 0

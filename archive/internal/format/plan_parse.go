@@ -24,12 +24,15 @@ type planReader struct {
 	ranks   int
 	room    []int64 // empty, for the next shapes
 	ints    []int   // empty, for the next groups
+	texts   []byte  // paths
+	arrays  [likeArrays]writtenArray
+	arrayAt int // the oldest of arrays
 }
 
-// ReadPlan decodes a plan without checking its numbers.
+// ReadPlan decodes a plan without checking its numbers. The plan does not share the memory of b.
 func ReadPlan(ctx context.Context, b []byte) (*Plan, error) {
 	r := &planReader{
-		// Strings of the plan share its memory, which nobody changes.
+		// Nothing keeps this text: strings are copied.
 		jsonReader: newJSONReader(unsafe.String(unsafe.SliceData(b), len(b))), filters: MaxFilters, params: MaxParams,
 		ranks: ranksBase + len(b)/ranksShare,
 	}
@@ -69,14 +72,14 @@ func (r *planReader) plan() {
 				r.needNewer("expected format %d, found %d", formatVersion, p.Format)
 			}
 		case 1:
-			p.Features = list(r.jsonReader, "features", maxFeatures, (*jsonReader).short)
+			p.Features = list(r.jsonReader, "features", maxFeatures, func(*jsonReader) string { return strings.Clone(r.short()) })
 			for _, f := range p.Features {
 				if r.err == nil && !slices.Contains(features, f) {
 					r.needNewer("feature %q is unknown here", f)
 				}
 			}
 		case 2:
-			p.Writer = r.short()
+			p.Writer = strings.Clone(r.short())
 		case 3:
 			p.Layout = r.layout()
 		case 4:
@@ -130,7 +133,7 @@ func (r *planReader) filter() (f PlanFilter) {
 		case 2:
 			f.Optional = r.bool()
 		case 3:
-			f.Name = r.short()
+			f.Name = strings.Clone(r.short())
 		case 4:
 			t := r.raw()
 			if len(t) > maxCodec {
@@ -176,7 +179,7 @@ func (r *planReader) variable() (v PlanVar) {
 		case 0:
 			v.Var = r.int()
 		case 1:
-			v.Path = r.short()
+			v.Path = r.keep(r.short())
 		case 2:
 			v.Type = r.typ()
 		case 3:
@@ -203,34 +206,76 @@ var segmentMembers = members{[]string{"off", "len", "stride", "count"}, 4}
 func (r *planReader) written(v *PlanVar) bool {
 	c := writtenText{s: r.s, at: r.at, ok: r.err == nil}
 	v.Var = int(c.number(`{"var":`, math.MaxInt32))
-	v.Path = c.text(`,"path":"`)
-	t, known := cdf3.TypeByName(c.text(`,"type":"`))
-	if !known {
-		return false
-	}
-	v.Type = t.String()
-	if cap(r.room) < 2*writtenRank {
-		r.room = make([]int64, 0, shapesRoom)
-	}
-	room := r.room
-	v.Shape, room = c.dims(`,"shape":[`, room)
-	v.Block, room = c.dims(`,"block":[`, room)
+	path := c.text(`,"path":"`)
+	r.array(&c, v)
 	v.Chain = int(c.number(`,"chain":`, math.MaxInt32))
 	v.Segment.Off = c.number(`,"segment":{"off":`, math.MaxInt64)
 	v.Segment.Len = c.number(`,"len":`, math.MaxInt64)
 	v.Segment.Stride = c.number(`,"stride":`, math.MaxInt64)
 	v.Segment.Count = c.number(`,"count":`, math.MaxInt64)
 	if c.ok && !c.skip(`}}`) {
-		v.View = NotViewed(c.text(`},"view":"`))
-		c.ok = c.skip(`}`) && v.View.known()
+		code, known := viewCodes[c.text(`},"view":"`)]
+		v.View = code
+		c.ok = c.skip(`}`) && known
 	}
 	ranks := len(v.Shape) + len(v.Block)
 	if !c.ok || ranks > r.ranks {
 		return false
 	}
-	r.at, r.room, r.ranks = c.at, room, r.ranks-ranks
+	v.Path = r.keep(path)
+	r.at, r.ranks = c.at, r.ranks-ranks
 	return true
 }
+
+// writtenArray is the text of type, shape and block of a variable, and what it says. The many
+// variables of a plan have few of these texts.
+type writtenArray struct {
+	text         string
+	typ          string
+	shape, block []int64
+}
+
+const likeArrays = 4
+
+// array reads type, shape and block. Variables with the same text share the memory.
+func (r *planReader) array(c *writtenText, v *PlanVar) {
+	for i := range r.arrays {
+		if a := &r.arrays[i]; a.text != "" && strings.HasPrefix(c.s[c.at:], a.text) {
+			v.Type, v.Shape, v.Block = a.typ, a.shape, a.block
+			c.at += len(a.text)
+			return
+		}
+	}
+	start := c.at
+	t, known := cdf3.TypeByName(c.text(`,"type":"`))
+	if !known {
+		c.ok = false
+		return
+	}
+	v.Type = t.String()
+	if cap(r.room) < 2*writtenRank {
+		r.room = make([]int64, 0, shapesRoom)
+	}
+	v.Shape, r.room = c.dims(`,"shape":[`, r.room)
+	v.Block, r.room = c.dims(`,"block":[`, r.room)
+	if c.ok {
+		r.arrays[r.arrayAt] = writtenArray{c.s[start:c.at], v.Type, v.Shape, v.Block}
+		r.arrayAt = (r.arrayAt + 1) % likeArrays
+	}
+}
+
+// keep copies a text. Paths share pieces of memory.
+func (r *planReader) keep(t string) string {
+	if len(t) > cap(r.texts)-len(r.texts) {
+		r.texts = make([]byte, 0, max(len(t), textsRoom))
+	}
+	n := len(r.texts)
+	r.texts = append(r.texts, t...)
+	return unsafe.String(unsafe.SliceData(r.texts[n:]), len(t))
+}
+
+// textsRoom is the room for paths that is allocated at once, in bytes.
+const textsRoom = 4 << 10
 
 // writtenRank is the most dimensions of a variable that written reads.
 const writtenRank = 16
@@ -361,9 +406,10 @@ func (r *planReader) dims() []int64 {
 
 // viewCode parses the reason why a variable is not in the Zarr view.
 func (r *planReader) viewCode() NotViewed {
-	code := NotViewed(r.short())
-	if !code.known() {
-		r.fail("unknown reason %q", string(code))
+	text := r.short()
+	code, known := viewCodes[text]
+	if !known {
+		r.fail("unknown reason %q", text)
 	}
 	return code
 }

@@ -32,27 +32,43 @@ type Resolved struct {
 // room is memory for the geometries of a plan, allocated for many at once.
 type room struct {
 	geoms []Geometry
+	cuts  []cut
 	grids []int64
+	like  [likeArrays]*cut // recent ones
+	next  int              // the oldest of like
 }
 
-// geometry returns memory for the next geometry of a plan.
-func (r *room) geometry(p *Plan) *Geometry {
+// cutsRoom is the number of cuts that are allocated at once.
+const cutsRoom = 16
+
+// geometry returns the geometry of the next array of a plan. Most have the shape of an array
+// before.
+func (r *room) geometry(p *Plan, shape, block []int64, size int64) (*Geometry, error) {
 	if len(r.geoms) == 0 {
 		r.geoms = make([]Geometry, len(p.Vars)+len(p.Pools))
 	}
 	g := &r.geoms[0]
 	r.geoms = r.geoms[1:]
-	return g
-}
-
-// dims returns memory for n dimensions.
-func (r *room) dims(n int) []int64 {
-	if n > len(r.grids) {
-		r.grids = make([]int64, max(n, shapesRoom))
+	for _, c := range r.like {
+		if c != nil && c.Size == size && slices.Equal(c.Shape, shape) && slices.Equal(c.Block, block) {
+			g.cut = c
+			return g, nil
+		}
 	}
-	d := r.grids[:n:n]
-	r.grids = r.grids[n:]
-	return d
+	if len(r.cuts) == 0 {
+		r.cuts = make([]cut, cutsRoom)
+	}
+	if n := len(shape); n > len(r.grids) {
+		r.grids = make([]int64, max(n, 4*cutsRoom))
+	}
+	c, grid := &r.cuts[0], r.grids[:len(shape):len(shape)]
+	r.cuts, r.grids = r.cuts[1:], r.grids[len(shape):]
+	if err := c.set(shape, block, grid, size); err != nil {
+		return nil, err
+	}
+	g.cut, r.like[r.next] = c, c
+	r.next = (r.next + 1) % likeArrays
+	return g, nil
 }
 
 // ParsePlan decodes and checks a plan. All of its numbers are claims.
@@ -144,8 +160,8 @@ func (l *Resolved) addArray(typ string, shape, block []int64, chain int) (*Geome
 	if chain < 0 || chain >= len(l.Filters) {
 		return nil, fault.Corruptf("plan: chain %d, but there are %d chains", chain, len(l.Filters))
 	}
-	g := l.room.geometry(l.Plan)
-	if err := g.set(shape, block, l.room.dims(len(shape)), t.Size()); err != nil {
+	g, err := l.room.geometry(l.Plan, shape, block, t.Size())
+	if err != nil {
 		return nil, err
 	}
 	g.First, g.RawOff = l.Blocks, l.restOff

@@ -27,7 +27,14 @@ var notViewedTexts = map[NotViewed]string{
 	viewUnaligned: "its chain shuffles incomplete elements",
 }
 
-func (c NotViewed) known() bool { return notViewedTexts[c] != "" }
+// viewCodes has the codes by their texts.
+var viewCodes = func() map[string]NotViewed {
+	m := map[string]NotViewed{}
+	for c := range notViewedTexts {
+		m[string(c)] = c
+	}
+	return m
+}()
 
 // String returns the reason in English.
 func (c NotViewed) String() string { return notViewedTexts[c] }
