@@ -157,14 +157,17 @@ const compareBelow = 8 << 20
 // byte. The SHA-256 is that of the bytes in the blocks, and need not be computed again, unless
 // again is set: parts of the source were read for the blocks after they had been hashed.
 func (f *File) compare(ctx context.Context, source io.ReaderAt, size int64, again bool, o *CopyOptions) error {
-	c := (*blocks.CopyOptions)(o)
-	c.SHA256 = true
+	c := blocks.CopyOptions{SHA256: true}
+	if o != nil {
+		c = blocks.CopyOptions(*o)
+		c.SHA256 = true
+	}
 	var err error
 	if ioat.Gap(source) == 0 || size < compareBelow {
-		err = f.archive.Compare(ctx, source, again, c)
-	} else if err = f.Image().Copy(ctx, nil, o); errors.Is(err, ErrCorrupt) {
+		err = f.archive.Compare(ctx, source, again, &c)
+	} else if err = f.archive.Copy(ctx, nil, &c); errors.Is(err, ErrCorrupt) {
 		// Damage is reported as such, unless comparing explains it.
-		if cause := f.archive.Compare(ctx, source, true, c); cause != nil && !errors.Is(cause, ErrCorrupt) {
+		if cause := f.archive.Compare(ctx, source, true, &c); cause != nil && !errors.Is(cause, ErrCorrupt) {
 			err = cause
 		}
 	}
