@@ -35,8 +35,10 @@ func Register(m Method) error {
 	case m.Codec != nil && (m.Codec.ID == "" || m.Codec.Params == nil || m.Codec.JSON == nil):
 		return errorf(ErrParam, "filter %d: incomplete codec", m.ID)
 	}
-	if _, ok := m.New().(RangeSession); m.Grain != nil && !ok {
-		return errorf(ErrParam, "filter %d: decodes ranges, but its sessions do not", m.ID)
+	if m.Grain != nil { // else no session is made, which may take much memory
+		if _, ok := m.New().(RangeSession); !ok {
+			return errorf(ErrParam, "filter %d: decodes ranges, but its sessions do not", m.ID)
+		}
 	}
 	registryMu.Lock()
 	defer registryMu.Unlock()

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/cdfz-format/cdfz/archive/internal/crc"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
@@ -273,12 +274,12 @@ func (t Tail) String() string {
 	return s + fmt.Sprintf("%08x\n", CRC([]byte(s)))
 }
 
-var laterLine = regexp.MustCompile(`^cdfz ([1-9][0-9]{0,8}) `)
+var laterLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^cdfz ([1-9][0-9]{0,8}) `) })
 
 // LaterFormat returns the number of the format if line, the last TailLen bytes of a file,
 // is an intact end line of another format than this one, else "".
 func LaterFormat(line string) string {
-	m := laterLine.FindStringSubmatch(line)
+	m := laterLine().FindStringSubmatch(line)
 	if m == nil || m[1] == "1" || len(line) != TailLen || line[TailLen-9:] != fmt.Sprintf("%08x\n", CRC([]byte(line[:TailLen-9]))) {
 		return ""
 	}

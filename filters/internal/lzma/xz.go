@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"hash/crc32"
 	"hash/crc64"
+	"sync"
 
 	lib "github.com/ulikunitz/xz/lzma"
 
@@ -22,7 +23,7 @@ const (
 	lzma2ID   = 0x21
 )
 
-var ecma = crc64.MakeTable(crc64.ECMA)
+var ecma = sync.OnceValue(func() *crc64.Table { return crc64.MakeTable(crc64.ECMA) })
 
 // sum returns a checksum. ok is false for an unknown one.
 func (c Check) sum(b []byte) (sum []byte, ok bool) {
@@ -32,7 +33,7 @@ func (c Check) sum(b []byte) (sum []byte, ok bool) {
 	case CRC32:
 		return binary.LittleEndian.AppendUint32(nil, crc32.ChecksumIEEE(b)), true
 	case CRC64:
-		return binary.LittleEndian.AppendUint64(nil, crc64.Checksum(b, ecma)), true
+		return binary.LittleEndian.AppendUint64(nil, crc64.Checksum(b, ecma())), true
 	case SHA256:
 		s := sha256.Sum256(b)
 		return s[:], true
