@@ -4,6 +4,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 
 	"github.com/spf13/cobra"
 )
@@ -11,6 +12,15 @@ import (
 // gcPercent keeps the heap close to the live data. Buffers of blocks are reused, so
 // frequent collections cost little. Measured on files of 100 MB.
 const gcPercent = 30
+
+const (
+	// firstPercent is before the first collection, which short commands never reach: it starts
+	// when the heap has 16 MiB instead of 4.
+	firstPercent = 400
+	// garbage is the least number of bytes that are allocated between two collections. A few
+	// live data would otherwise be searched again and again.
+	garbage = 12 << 20
+)
 
 // ballast makes the collector wait for garbage of a third of its size, however small the
 // live data are. Otherwise collections while small files are archived would empty the
@@ -20,12 +30,30 @@ var ballast [48][]byte
 
 const ballastPart = 4 << 20
 
-// TuneGC sets the garbage collector unless the environment does. It does so after the first
-// collection, which short commands never reach: it would take a tenth of their time.
+// TuneGC sets the garbage collector unless the environment does.
 func TuneGC() {
 	if os.Getenv("GOGC") == "" {
-		runtime.AddCleanup(new([64]byte), func(percent int) { debug.SetGCPercent(percent) }, gcPercent)
+		debug.SetGCPercent(firstPercent)
+		tuneAfter(firstPercent)
 	}
+}
+
+// tuneAfter sets the percentage for the live data after each collection. It is now percent.
+func tuneAfter(percent int) {
+	runtime.AddCleanup(new([64]byte), func(int) {
+		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+		metrics.Read(live)
+		next := percentFor(live[0].Value.Uint64())
+		if next != percent {
+			debug.SetGCPercent(next)
+		}
+		tuneAfter(next)
+	}, 0)
+}
+
+// percentFor returns the percentage for a number of bytes of live data.
+func percentFor(live uint64) int {
+	return max(gcPercent, min(firstPercent, int(100*garbage/max(live, 1))))
 }
 
 // manyFiles is the number of files from which on collections are made rarer.
