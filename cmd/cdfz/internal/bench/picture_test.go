@@ -68,7 +68,7 @@ func TestPicture(t *testing.T) {
 func TestTicks(t *testing.T) {
 	var labels []string
 	for _, k := range ticks(3, 30000) {
-		labels = append(labels, k.Label)
+		labels = append(labels, k.label)
 	}
 	require.Equal(t, []string{"", "10", "", "", "100", "", "", "1k", "", "", "10k", ""}, labels)
 	require.Equal(t, []string{"0.5", "2M", "20k"}, []string{short(.5), short(2e6), short(2e4)})
