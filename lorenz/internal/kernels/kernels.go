@@ -183,34 +183,6 @@ func Subtract(dst, a, b []uint32) {
 	}
 }
 
-// PutQuotients writes signed integers divided by d as floats.
-func PutQuotients(dst []byte, y []uint32, d float64) {
-	k := putQuotientsFast(dst, y, d)
-	dst, y = dst[4*k:4*len(y)], y[k:]
-	of := func(v uint32) uint32 { return math.Float32bits(float32(float64(int32(v)) / d)) }
-	for len(y) >= 4 && len(dst) >= 16 {
-		put4((*[16]byte)(dst), of(y[0]), of(y[1]), of(y[2]), of(y[3]))
-		dst, y = dst[16:], y[4:]
-	}
-	for i, v := range y {
-		binary.BigEndian.PutUint32(dst[4*i:], of(v))
-	}
-}
-
-// PutProducts writes signed integers multiplied by c as floats.
-func PutProducts(dst []byte, y []uint32, c float64) {
-	k := putProductsFast(dst, y, c)
-	dst, y = dst[4*k:4*len(y)], y[k:]
-	of := func(v uint32) uint32 { return math.Float32bits(float32(float64(int32(v)) * c)) }
-	for len(y) >= 4 && len(dst) >= 16 {
-		put4((*[16]byte)(dst), of(y[0]), of(y[1]), of(y[2]), of(y[3]))
-		dst, y = dst[16:], y[4:]
-	}
-	for i, v := range y {
-		binary.BigEndian.PutUint32(dst[4*i:], of(v))
-	}
-}
-
 // Multiples sets k to the integers k = y × c, for floats y that are given as integers of the
 // same order, and a power of two c. It stops at an element for which it finds no such integer with |k| < 2^31, or which
 // is -0, at the latest, and returns how many it did, which may be 0.
@@ -313,13 +285,12 @@ func Marks(y *[34]uint32) (marks uint32) {
 
 // Expand sets the elements of y whose bits in masks are 0 to those of src in turn, and the
 // others to 0. Each mask is for 64 elements. It does as many masks as it can, and returns how
-// many and how many elements of src these took.
+// many and how many elements of src these took. It may change up to eight elements after them.
 func Expand(y, src []uint32, masks []uint64) (done, used int) {
 	masks = masks[:min(len(masks), len(y)/64)]
-	const ahead = 8 // the assembly reads after the elements that it uses
 	for done < len(masks) {
 		n := bits.OnesCount64(^masks[done])
-		if used+n+ahead > len(src) {
+		if used+n+expandStep > len(src) {
 			break
 		}
 		used += n
@@ -329,20 +300,53 @@ func Expand(y, src []uint32, masks []uint64) (done, used int) {
 		return done, used
 	}
 	for i, mask := range masks[:done] {
-		to := y[64*i:][:64]
-		for len(to) > 0 {
-			k := len(to)
-			if mask != 0 {
-				k = min(k, bits.TrailingZeros64(mask))
-			}
-			src = src[copy(to[:k], src):]
-			to, mask = to[k:], mask>>k
-			k = min(len(to), bits.TrailingZeros64(^mask))
-			clear(to[:k])
-			to, mask = to[k:], mask>>k
+		to := y[64*i:]
+		switch {
+		case mask == 0:
+			src = src[copy(to[:64], src):]
+		case mask == ^uint64(0):
+			clear(to[:64])
+		case len(to) >= 64+expandStep:
+			src = src[expandAhead((*[64 + expandStep]uint32)(to), src, mask):]
+		default:
+			src = src[expandWord(to[:64], src, mask):]
 		}
 	}
 	return done, used
+}
+
+// expandWord is Expand for one mask that has both bits. It returns how many elements of src it took.
+func expandWord(to, src []uint32, mask uint64) (used int) {
+	for len(to) > 0 {
+		k := min(len(to), bits.TrailingZeros64(mask))
+		used += copy(to[:k], src[used:])
+		to, mask = to[k:], mask>>k
+		k = min(len(to), bits.TrailingZeros64(^mask))
+		clear(to[:k])
+		to, mask = to[k:], mask>>k
+	}
+	return used
+}
+
+// expandStep is how many elements Expand may take at once. It reads, but does not use, up to as many more.
+const expandStep = 8
+
+// expandAhead is expandWord in steps of eight elements. It writes up to eight more.
+func expandAhead(to *[64 + expandStep]uint32, src []uint32, mask uint64) (used int) {
+	for at := 0; at < 64; {
+		n := min(64-at, bits.TrailingZeros64(mask))
+		for i := 0; i < n; i += 8 {
+			a, b := (*[8]uint32)(src[used+i:used+i+8:used+i+8]), (*[8]uint32)(to[(at+i)&63:])
+			b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7] = a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7]
+		}
+		at, used, mask = at+n, used+n, mask>>(n&63)
+		n = min(64-at, bits.TrailingZeros64(^mask))
+		for i := 0; i < n; i += 8 {
+			*(*[8]uint32)(to[(at+i)&63:]) = [8]uint32{}
+		}
+		at, mask = at+n, mask>>(n&63)
+	}
+	return used
 }
 
 // Stamp sets the elements of 4 bytes whose bits in masks are 1 to a little-endian value.
@@ -353,8 +357,16 @@ func Stamp(dst []byte, masks []uint64, v uint32) int {
 		return len(masks)
 	}
 	two := uint64(v)<<32 | uint64(v)
+	var all [256]byte
+	for i := 0; i < len(all); i += 8 {
+		binary.LittleEndian.PutUint64(all[i:], two)
+	}
 	for i, mask := range masks {
 		to := dst[256*i:][:256]
+		if mask == ^uint64(0) {
+			copy(to, all[:])
+			continue
+		}
 		for mask != 0 { // run by run
 			at := bits.TrailingZeros64(mask)
 			n := bits.TrailingZeros64(^(mask >> at))

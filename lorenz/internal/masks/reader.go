@@ -222,7 +222,7 @@ func eachWord(w []uint64, at, n int, f func(word uint64, n int)) {
 }
 
 // Slack is how many elements after the last one Expand may write.
-const Slack = 64
+const Slack = 64 + 8
 
 // Expand writes the residuals of n elements from element at on to y, and 0 for masked ones. It may
 // change up to Slack elements after them.
