@@ -65,13 +65,24 @@ func DecodeGroups[T Lane](g *GroupReader, dst []T, a, b int) bool {
 // join sets d to the values of symbols and the low bits that follow.
 func join[T Lane](d *[GroupLen]T, sym *[GroupLen]byte, lows []byte, k uint, unsigned bool) {
 	switch {
-	case k == 0:
+	case k == 0 && unsigned:
 		for j, y := range sym {
 			d[j] = T(y)
 		}
-		unzigzag(d, unsigned)
+	case k == 0:
+		for j, y := range sym {
+			d[j] = T(signed[y])
+		}
 	case k <= 14 && len(lows) >= 4*14+8 && !unsigned:
-		joinFour(d, sym, (*[64]byte)(lows), k)
+		if d, ok := any(d).(*[GroupLen]uint32); ok {
+			joinFour(d, sym, (*[64]byte)(lows), k)
+			return
+		}
+		var narrow [GroupLen]uint32
+		joinFour(&narrow, sym, (*[64]byte)(lows), k)
+		for j, v := range narrow {
+			d[j] = T(int32(v))
+		}
 	case k <= 28 && len(lows) >= 4*28+8 && !unsigned:
 		joinTwo(d, sym, (*[120]byte)(lows), k)
 	default:
@@ -138,23 +149,23 @@ func joinLow[T Lane](d *[GroupLen]T, sym *[GroupLen]byte, low []byte, k uint) {
 	}
 }
 
-// joinFour is joinLow and unzigzag for k up to 14, four values a load.
-func joinFour[T Lane](d *[GroupLen]T, sym *[GroupLen]byte, low *[64]byte, k uint) {
+// joinFour sets d to the signed numbers of symbols with k low bits, 1 to 14: four a load, two a word.
+func joinFour(d *[GroupLen]uint32, sym *[GroupLen]byte, low *[64]byte, k uint) {
+	const both, lower = 1<<32 | 1, 1<<32 - 1
 	k &= 15
-	mask := T(1)<<k - 1
+	mask := (uint64(1)<<k - 1) * both
 	for j := 0; j < GroupLen; j += 4 {
 		p := uint(j) * k
 		v := binary.LittleEndian.Uint64(low[p>>3:]) >> (p & 7)
 		s := (*[4]byte)(sym[j:])
-		o := (*[4]T)(d[j:])
-		a := T(s[0])<<k | T(v)&mask
-		b := T(s[1])<<k | T(v>>k)&mask
-		c := T(s[2])<<k | T(v>>(2*k))&mask
-		e := T(s[3])<<k | T(v>>(3*k))&mask
-		o[0] = a>>1 ^ -(a & 1)
-		o[1] = b>>1 ^ -(b & 1)
-		o[2] = c>>1 ^ -(c & 1)
-		o[3] = e>>1 ^ -(e & 1)
+		o := (*[4]uint32)(d[j:])
+		a := (uint64(s[0])|uint64(s[1])<<32)<<k | (v&lower|v>>k<<32)&mask
+		v >>= 2 * k
+		b := (uint64(s[2])|uint64(s[3])<<32)<<k | (v&lower|v>>k<<32)&mask
+		a = a>>1&^(1<<31) ^ a&both*lower
+		b = b>>1&^(1<<31) ^ b&both*lower
+		o[0], o[1] = uint32(a), uint32(a>>32)
+		o[2], o[3] = uint32(b), uint32(b>>32)
 	}
 }
 
@@ -171,6 +182,14 @@ func joinTwo[T Lane](d *[GroupLen]T, sym *[GroupLen]byte, low *[120]byte, k uint
 		d[j+1] = b>>1 ^ -(b & 1)
 	}
 }
+
+// signed has the signed number of each byte.
+var signed = func() (t [256]int8) {
+	for i := range t {
+		t[i] = int8(i>>1 ^ -(i & 1))
+	}
+	return t
+}()
 
 // unzigzag restores the signs unless the values have none.
 func unzigzag[T Lane](d *[GroupLen]T, unsigned bool) {
