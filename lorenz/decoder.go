@@ -124,9 +124,9 @@ func (d *Decoder) groups(dst []byte, i, j int) bool {
 	b := &d.b
 	w := b.Full()
 	if b.ranged {
-		w = b.Window(i, j, b.deep)
+		w = widened(b.Window(i, j, b.deep)).Until(j)
 	}
-	if !d.lanes(&w) {
+	if !d.lanes(w) {
 		return false
 	}
 	if b.wide {
@@ -137,26 +137,32 @@ func (d *Decoder) groups(dst []byte, i, j int) bool {
 	return true
 }
 
-// lanes decodes a window to y64 or y32. It may add planes to the window.
-func (d *Decoder) lanes(w *predict.Window) bool {
-	b := &d.b
-	// The planes that are not needed must outweigh the chunks that each column has apart.
-	if w.Columns() > 1 && (b.N/b.Plane-w.Planes())*w.Width < w.Columns()*entropy.ChunkSyms {
-		w.P0, w.P1 = 0, b.N/b.Plane
+// widened returns the window with all planes if it saves nothing to leave some out. They must
+// outweigh the chunks that each column has apart.
+func widened(w predict.Window) predict.Window {
+	all := w.N / w.Plane
+	if w.Columns() > 1 && (all-w.Planes())*w.Width < w.Columns()*entropy.ChunkSyms {
+		w.P0, w.P1 = 0, all
 	}
+	return w
+}
+
+// lanes decodes a window to y64 or y32.
+func (d *Decoder) lanes(w predict.Window) bool {
+	b := &d.b
 	if b.wide {
 		d.y64 = entropy.Grow(d.y64, w.Len()+masks.Slack)
-		if !residuals(b, d.y64, &d.r64, &d.a64, *w) {
+		if !residuals(b, d.y64, &d.r64, &d.a64, w) {
 			return false
 		}
-		predict.Restore(&b.buf, b.pred, d.y64[:w.Len()], *w)
+		predict.Restore(&b.buf, b.pred, d.y64[:w.Len()], w)
 		return true
 	}
 	d.y32 = entropy.Grow(d.y32, w.Len()+masks.Slack)
-	if !residuals(b, d.y32, &d.r32, &d.a32, *w) {
+	if !residuals(b, d.y32, &d.r32, &d.a32, w) {
 		return false
 	}
-	predict.Restore(&b.buf, b.pred, d.y32[:w.Len()], *w)
+	predict.Restore(&b.buf, b.pred, d.y32[:w.Len()], w)
 	return true
 }
 

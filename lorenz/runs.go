@@ -67,7 +67,8 @@ func (d *Decoder) runs(dst []byte, r Runs) (done, ok bool) {
 	case b.Plane == r.Stride && r.Start%b.Plane+r.Len <= b.Plane:
 		w := b.Window(r.Start, r.Start+r.Len, b.deep)
 		w.P1 = (r.end()-1)/b.Plane + 1
-		if !d.lanes(&w) {
+		w = widened(w)
+		if !d.lanes(w) {
 			return true, false
 		}
 		for k := range r.Count {

@@ -54,6 +54,15 @@ func (l Layout) Window(i, j int, deep bool) Window {
 	return w
 }
 
+// Until returns the window without what follows the elements up to j in its last cell, if it has a
+// single plane. These elements do not depend on that.
+func (w Window) Until(j int) Window {
+	if w.Planes() == 1 {
+		w.Width = j - w.P0*w.Plane - w.Start
+	}
+	return w
+}
+
 // Planes returns the number of planes.
 func (w Window) Planes() int { return w.P1 - w.P0 }
 

@@ -83,7 +83,8 @@ func testRestore[T entropy.Lane](t *testing.T, rng *rand.Rand) {
 		r := residuals(p, l, u)
 		for k := range 20 {
 			i := rng.IntN(l.N)
-			w := l.Window(i, i+1+rng.IntN(l.N-i), p.Deep(l))
+			j := i + 1 + rng.IntN(l.N-i)
+			w := l.Window(i, j, p.Deep(l)).Until(j)
 			if k == 0 {
 				w = l.Full()
 			}
