@@ -84,6 +84,9 @@ func (c *coder[T]) emitAdaptive(s *shape, dst, raw []byte, x *candidate[T], size
 	if s.level == Fast || s.typ == Char || s.n < 32 || m == 0 || s.lacks(AdaptiveMode) {
 		return dst
 	}
+	if s.small() && s.typ == Float32 && !s.sparse(size) {
+		return dst // estimates promise more than it keeps: it is almost never taken
+	}
 	a, at := &c.adapt, near(s.dims)
 	cost := func(p predict.Predictor, t *trial, weighted int) float64 {
 		return a.Cost(c.part(s, x, p, t.lo, t.hi), t.spans, at, weighted) * t.weight
