@@ -3,11 +3,10 @@ package lorenz
 import "github.com/cdfz-format/cdfz/lorenz/internal/parts"
 
 const (
-	mostJoined = 4        // rows that the encoder puts into one part
-	worthJoin  = 16       // bytes of a part from which on it may be joined with another
-	partLeast  = 32       // bytes of a row from which on rows are tried apart
-	partHead   = 2        // least bytes of the head of a part
-	smallStack = 16 << 10 // bytes of a stack of floats that is not worth the time
+	mostJoined = 4  // rows that the encoder puts into one part
+	worthJoin  = 16 // bytes of a part from which on it may be joined with another
+	partLeast  = 32 // bytes of a row from which on rows are tried apart
+	partHead   = 2  // least bytes of the head of a part
 )
 
 // stack returns the number of rows along the first dimension longer than 1, and the
@@ -32,12 +31,8 @@ func (p Params) rows(n int, inner []int) Params {
 func (e *Encoder) parts(dst, src []byte, start int, encode func(Params, []byte) []byte) []byte {
 	rows, inner := e.p.stack()
 	size, whole := len(src)/rows, len(dst)-start
-	least := smallStack
-	if !e.p.Type.float() { // without transforms that differ, rows rarely gain
-		least = smallBlock
-	}
 	if !e.p.Stack || e.without&PartsMode != 0 || rows < 2 || size < partLeast || whole <= rows*partHead ||
-		e.level == Fast || e.level == Default && len(src) <= least {
+		e.level == Fast || e.level == Default && len(src) <= smallBlock { // where it takes more time than it is worth
 		return dst
 	}
 	rowsAs := func(from, to int) []byte { return encode(e.p.rows(to-from, inner), src[from*size:to*size]) }
