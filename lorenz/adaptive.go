@@ -100,7 +100,7 @@ func (c *coder[T]) emitAdaptive(s *shape, dst, raw []byte, x *candidate[T], size
 	few := s.trial(a.short, tried, at.North)
 	a.short = few.spans
 	if s.level != Max {
-		if (s.small() || !s.sparse(size)) && cost(x.pred, &few, 0) > 8*float64(s.worth(size)) {
+		if (s.small() || !s.sparse(size)) && cost(x.pred, &few, 0) > 8*float64(s.worth(size)-len(x.params)) {
 			return dst
 		}
 		return c.write(s, dst, raw, &other, other.pred.Layout(s.n), false)

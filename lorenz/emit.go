@@ -122,7 +122,7 @@ func (c *coder[T]) emitRepeats(s *shape, dst, raw []byte, x *candidate[T]) []byt
 	var trials [3]trial
 	n, share := 0, 0.0
 	try := func(pred predict.Predictor, r []T, known bool) {
-		k := min(repeats.Recurring(&c.find, r, run), 1)
+		k := min(repeats.Recurring(&c.find, r, run, s.typ == Float32), 1)
 		trials[n] = trial{pred, k, known}
 		n++
 		share = max(share, k)
@@ -157,7 +157,11 @@ func (c *coder[T]) emitRepeats(s *shape, dst, raw []byte, x *candidate[T]) []byt
 		}
 		top = max(top, t.share)
 	}
-	if rest < x.cost-params {
+	least := 0.0 // bits that it must save
+	if s.typ == Float32 && s.level != Max {
+		least = x.cost / 16
+	}
+	if rest < x.cost-params-least {
 		other := *x
 		other.pred = best
 		dst = c.write(s, dst, raw, &other, predict.Whole(s.n), true)
@@ -229,15 +233,15 @@ func (c *coder[T]) emitReferences(s *shape, dst, raw []byte, x *candidate[T], si
 	if s.typ == Char || len(r) < entropy.GroupLen || s.lacks(ReferencesMode) {
 		return dst
 	}
-	most := 9.0
+	most, length := 9.0, 256
 	if s.typ == Float32 { // fields, for which it is slow and rarely pays off
-		most = 7
+		most, length = 7, 64
 		if s.level == Max {
 			most = 3.5
 		}
 	}
 	limit := most * float64(size) / float64(len(r))
-	if c.refs.Estimate(r, x.signed(s), s.rows(), 4, limit) > limit {
+	if c.refs.Estimate(r, x.signed(s), s.rows(), 4, length, limit) > limit {
 		return dst
 	}
 	other := *x

@@ -218,7 +218,7 @@ func encodeBlock[T lane](s *shape, dst []byte, raw []byte, c *coder[T], narrow *
 		}
 	}
 	full := func() bool { return small != nil && small.kind != mapSingle && c.full(s, small.y, limit) }
-	if s.level != Fast && !s.lacks(Dictionaries) && s.recurs() && !full() {
+	if s.level != Fast && !s.lacks(Dictionaries) && s.recurs() && s.dear(limit) && !full() {
 		if t, ok := withDictionary(s, c, limit); ok {
 			first, firstSmall := best, small
 			if try(t); limit < math.Inf(1) && small != firstSmall && 2*t.cost > limit {

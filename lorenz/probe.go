@@ -156,6 +156,9 @@ func (s *shape) groups() (few, many, finalists int) {
 	if s.level == Fast || s.tiny() {
 		return 24, 64, 2
 	}
+	if s.typ == Float32 { // fields, whose residuals differ less from group to group than those of integers
+		return 24, 160, 4
+	}
 	return 48, 160, 4
 }
 
@@ -196,7 +199,7 @@ func (p *prober[T]) cellLoss(s *shape, x predict.Predictor, l predict.Layout) fl
 	}
 	reach = min(reach, l.Cell)
 	p.at, p.use = p.at[:0], p.use[:0]
-	most := 64 // cells in the sample
+	most := 32 // cells in the sample
 	if s.level == Fast {
 		most = 16
 	}

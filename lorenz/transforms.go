@@ -314,6 +314,13 @@ func (s *shape) recurs() bool {
 	return s.mask.Rank(s.n) >= 64 && s.distinct <= most
 }
 
+// dear reports whether limit bits are so many that a dictionary may take fewer. In fields of
+// floats that a predictor suits, their numbers in a dictionary take hardly fewer.
+func (s *shape) dear(limit float64) bool {
+	const most, few = 9, 0.02 // bits of an element; different values for each one
+	return s.typ != Float32 || s.level == Max || s.small() || s.distinct < few || limit > most*float64(s.mask.Rank(s.n))
+}
+
 // withDictionary tries mapDict and mapMirror. It gives up if the entries alone take half of limit
 // bits.
 func withDictionary[T lane](s *shape, c *coder[T], limit float64) (t transformed[T], ok bool) {

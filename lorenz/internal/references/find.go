@@ -51,11 +51,10 @@ func (f *Finder[T]) Find(y []T, signs bool, strides []int, depth int) {
 	}
 }
 
-// Estimate returns the bits for each number of a number of runs of y, if only the numbers of
-// the same run are referred to. It does not visit all runs if the first ones take far more than
-// limit.
-func (f *Finder[T]) Estimate(y []T, signs bool, strides []int, runs int, limit float64) float64 {
-	const length = 256
+// Estimate returns the bits for each number of a number of runs of y of a length, if only the
+// numbers of the same run are referred to. It does not visit all runs if the first ones take far
+// more than limit.
+func (f *Finder[T]) Estimate(y []T, signs bool, strides []int, runs, length int, limit float64) float64 {
 	sum, n := float32(0), 0
 	for k := range runs {
 		part := y

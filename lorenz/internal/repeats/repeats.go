@@ -80,9 +80,14 @@ type Finder struct {
 }
 
 // Recurring estimates the share of residuals that repeat earlier ones, from the repeats
-// of runs of k at places chosen by their values.
-func Recurring[T entropy.Lane](f *Finder, r []T, k int) float64 {
+// of runs of k at places chosen by their values. If sparse, long blocks are sampled at fewer of
+// these places.
+func Recurring[T entropy.Lane](f *Finder, r []T, k int, sparse bool) float64 {
 	const tableBits, of = 12, 16
+	thin := 0 // one place in 2^thin of these is visited
+	if sparse {
+		thin = min(max(bits.Len(uint(len(r)))-15, 0), 3)
+	}
 	const m = 0x9E3779B97F4A7C15
 	f.head = entropy.Grow(f.head, 1<<tableBits)
 	clear(f.head)
@@ -113,14 +118,17 @@ func Recurring[T entropy.Lane](f *Finder, r []T, k int) float64 {
 		*slot = int32(h | 1)
 	}
 	eachMarked(r[:len(r)-max(k, 3)+3], func(i int) {
+		if (uint64(r[i])+3*uint64(r[i+1]))*0xC2B2AE3D27D4EB4F>>(64-thin) != 0 {
+			return
+		}
 		seen++
 		try(r[i : i+k])
 	})
-	if seen < len(r)/(4*of) {
+	if seen < len(r)/(4*of)>>thin {
 		// Few different values: places at equal distances.
 		hits, seen = 0, 0
 		clear(f.head)
-		for i := 0; i+k <= len(r); i += of {
+		for i := 0; i+k <= len(r); i += of << thin {
 			seen++
 			try(r[i : i+k])
 		}
