@@ -4,13 +4,27 @@ import (
 	"image/color"
 	"math"
 	"strconv"
+	"sync"
 
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/font/liberation"
+	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
 
 // The axes of a panel are drawn here, on the canvases of gonum/plot. Its package plot could draw
 // them as well, but a program that imports it parses twelve fonts whenever it starts.
+
+// sans is the typeface of all text.
+var sans = font.Font{Typeface: "Liberation", Variant: "Sans"}
+
+var plain = sync.OnceValue(func() text.Handler { return text.Plain{Fonts: font.NewCache(liberation.Collection())} })
+
+// style returns the style of text that begins at a point, on the base line.
+func style(size vg.Length) draw.TextStyle {
+	return draw.TextStyle{Color: color.Black, Font: font.From(sans, size), XAlign: draw.XLeft, YAlign: draw.YBottom, Handler: plain()}
+}
 
 // axes are those of a panel: linear from left to right, logarithmic upwards.
 type axes struct {

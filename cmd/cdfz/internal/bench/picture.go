@@ -5,11 +5,7 @@ import (
 	"image/color"
 	"io"
 	"math"
-	"sync"
 
-	"gonum.org/v1/plot/font"
-	"gonum.org/v1/plot/font/liberation"
-	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
@@ -68,18 +64,8 @@ func chainsOf(rows []benchRow) (names []string) {
 	return names
 }
 
-// sans is the typeface of all text.
-var sans = font.Font{Typeface: "Liberation", Variant: "Sans"}
-
-var plain = sync.OnceValue(func() text.Handler { return text.Plain{Fonts: font.NewCache(liberation.Collection())} })
-
 // frontStyle is that of the front's line.
 var frontStyle = draw.LineStyle{Color: color.Gray{0xb8}, Width: vg.Points(5)}
-
-// style returns the style of text that begins at a point, on the base line.
-func style(size vg.Length) draw.TextStyle {
-	return draw.TextStyle{Color: color.Black, Font: font.From(sans, size), XAlign: draw.XLeft, YAlign: draw.YBottom, Handler: plain()}
-}
 
 func drawPicture(all draw.Canvas, rep *benchReport, chains []string) {
 	title := style(vg.Points(14))
