@@ -22,7 +22,6 @@ const (
 
 	poolCost   = 180  // bytes that another block and its place in the plan take
 	restFirst  = 4096 // bytes of a pool below which the rest is tried before the pool
-	restWorth  = 2048 // stored bytes of a pool below which the rest may take less
 	wellStored = 2    // the part of its bytes below which a pool is kept without looking further,
 	wellText   = 32   // and that part for text
 	quickShare = 16   // the part by which an estimate may be too high
@@ -164,8 +163,7 @@ func (b *planBuilder) pays(p *pool) (bool, error) {
 		return false, err
 	}
 	cost := g.Blocks * poolCost
-	small := p.longest < pooledBelow
-	first := small && (p.bytes < restFirst || p.t.Size() == 1)
+	first := p.longest < pooledBelow && (p.bytes < restFirst || p.t.Size() == 1)
 	if first {
 		if less, err := b.lessInRest(p, cost); less || err != nil {
 			return false, err
@@ -175,7 +173,7 @@ func (b *planBuilder) pays(p *pool) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if first || small && stored < restWorth {
+	if first {
 		if less, err := b.lessInRest(p, stored+cost); less || err != nil {
 			return false, err
 		}
