@@ -15,7 +15,7 @@ type Pieces func(raw int64) (lo int64, data []byte, err error)
 // within each segment, and keeps one for each. Bytes of segments without want stay as they
 // are; the last element of want is for the rest.
 func (l *Layout) Scatter(dst []byte, off int64, want []bool, at Pieces) error {
-	return l.eachPiece(off, int64(len(dst)), want, at, func(i int64, piece []byte) bool {
+	return l.EachPiece(off, int64(len(dst)), want, at, func(i int64, piece []byte) bool {
 		copy(dst[i:], piece)
 		return true
 	})
@@ -25,7 +25,7 @@ func (l *Layout) Scatter(dst []byte, off int64, want []bool, at Pieces) error {
 // It returns the image offset of the first byte that differs, or -1.
 func (l *Layout) Difference(image []byte, off int64, want []bool, at Pieces) (int64, error) {
 	first := int64(-1)
-	err := l.eachPiece(off, int64(len(image)), want, at, func(i int64, piece []byte) bool {
+	err := l.EachPiece(off, int64(len(image)), want, at, func(i int64, piece []byte) bool {
 		part := image[i:][:len(piece)]
 		if bytes.Equal(part, piece) {
 			return true
@@ -40,9 +40,9 @@ func (l *Layout) Difference(image []byte, off int64, want []bool, at Pieces) (in
 	return first, err
 }
 
-// eachPiece calls visit with the pieces of the n image bytes from off on, in image order, and
-// with their places from off on, until it returns false.
-func (l *Layout) eachPiece(off, n int64, want []bool, at Pieces, visit func(i int64, piece []byte) bool) error {
+// EachPiece calls visit with the pieces that Scatter would copy to the n image bytes from off on,
+// in image order, and with their places from off on, until it returns false.
+func (l *Layout) EachPiece(off, n int64, want []bool, at Pieces, visit func(i int64, piece []byte) bool) error {
 	last := make([]span, len(l.segs)+1)
 	var err error
 	l.ImageRuns(off, off+n, func(r Run) bool {

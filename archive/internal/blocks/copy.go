@@ -34,27 +34,23 @@ const decodeCost = 3
 
 // Copy implements Image.Copy. All goroutines compute the sum of pieces, and one the SHA-256.
 func (a *Reader) Copy(ctx context.Context, w io.Writer, o *CopyOptions) error {
-	if w == nil {
-		w = io.Discard
-	}
 	var sum hash.Hash
 	if a.Man.Tree == "" || o != nil && o.SHA256 {
 		sum = sha256.New()
-		if w == io.Discard {
+		if w == nil {
 			w = sum
 		} else {
 			w = &hashingWriter{w: w, sum: sum}
 		}
 	}
-	var tree treesum.Tree
-	var seen func(off int64, p []byte)
+	var tree *treesum.Tree
 	if a.Man.Tree != "" {
-		seen = tree.Add
+		tree = new(treesum.Tree)
 	}
-	if err := a.copyImage(ctx, w, seen, o); err != nil {
+	if err := a.copyImage(ctx, w, tree, o); err != nil {
 		return err
 	}
-	if seen != nil {
+	if tree != nil {
 		if got := tree.Sum(); got != a.Man.Tree {
 			return fault.Corruptf("expected an image whose pieces have the sum %s, found %s", a.Man.Tree, got)
 		}
@@ -100,38 +96,31 @@ func (a *Reader) complete(o *CopyOptions) (c CopyOptions) {
 	if c.Memory <= 0 {
 		c.Memory = DefaultMemory
 	}
+	if c.Workers > 1 {
+		c.Workers++ // some wait for a block that another one decodes
+	}
 	// Blocks that are large for the memory are decoded by fewer goroutines.
 	c.Workers = int(min(int64(c.Workers), max(1, c.Memory/(decodeCost*a.L.MaxBlockLen()))))
 	return c
 }
 
-// copyImage writes the image to w, in order. If seen is not nil, it is called with each window
-// of the image, in any order and on several goroutines.
-func (a *Reader) copyImage(ctx context.Context, w io.Writer, seen func(off int64, p []byte), o *CopyOptions) error {
+// copyImage writes the image to w, in order, and adds its pieces to tree. Either may be nil.
+func (a *Reader) copyImage(ctx context.Context, w io.Writer, tree *treesum.Tree, o *CopyOptions) error {
 	c := a.complete(o)
-	passes := a.Passes(c.Memory)
-	if len(passes) == 1 {
-		done := int64(0)
-		fill := a.scatter(passes[0])
-		if seen != nil {
-			scatter := fill
-			fill = func(ctx context.Context, off int64, buf []byte, pieces unlimited.Pieces) error {
-				err := scatter(ctx, off, buf, pieces)
-				if err == nil {
-					seen(off, buf)
-				}
-				return err
-			}
-		}
-		return a.assemble(ctx, passes[0], c.Workers, fill, func(_ int64, p []byte) error {
+	write := func(off int64, p []byte) error {
+		if w != nil {
 			if err := fault.WriteFull(w, p); err != nil {
 				return err
 			}
-			if done += int64(len(p)); c.Progress != nil {
-				c.Progress(done)
-			}
-			return nil
-		})
+		}
+		if c.Progress != nil {
+			c.Progress(off + int64(len(p)))
+		}
+		return nil
+	}
+	passes := a.Passes(c.Memory)
+	if len(passes) == 1 {
+		return a.assemble(ctx, passes[0], c.Workers, a.filled(passes[0], tree, w == nil), write)
 	}
 	tmp, err := os.CreateTemp("", "cdfz-image-*")
 	if err != nil {
@@ -163,17 +152,43 @@ func (a *Reader) copyImage(ctx context.Context, w io.Writer, seen func(off int64
 		if err := ioat.ReadFull(tmp, b, off); err != nil {
 			return fmt.Errorf("archive: temporary file: %w", err)
 		}
-		if seen != nil {
-			seen(off, b)
+		if tree != nil {
+			tree.Add(off, b)
 		}
-		if err := fault.WriteFull(w, b); err != nil {
+		if err := write(off, b); err != nil {
 			return err
-		}
-		if c.Progress != nil {
-			c.Progress(off + int64(len(b)))
 		}
 	}
 	return nil
+}
+
+// filled returns a fillFunc that copies the pieces of the only pass and adds them to tree, which
+// may be nil. If nobody needs the bytes, it only adds them.
+func (a *Reader) filled(pass []bool, tree *treesum.Tree, unneeded bool) fillFunc {
+	scatter := a.scatter(pass)
+	switch {
+	case tree == nil:
+		return scatter
+	case !unneeded:
+		return func(ctx context.Context, off int64, buf []byte, pieces unlimited.Pieces) error {
+			err := scatter(ctx, off, buf, pieces)
+			if err == nil {
+				tree.Add(off, buf)
+			}
+			return err
+		}
+	}
+	return func(_ context.Context, off int64, buf []byte, pieces unlimited.Pieces) error {
+		run := tree.Run(off)
+		err := a.L.Perm.EachPiece(off, int64(len(buf)), pass, pieces, func(_ int64, piece []byte) bool {
+			run.Add(piece)
+			return true
+		})
+		if err == nil {
+			run.Close()
+		}
+		return err
+	}
 }
 
 // Difference is the error of Compare for a source that differs, first at byte Off.

@@ -30,6 +30,11 @@ func (t *Tree) Add(off int64, b []byte) {
 		sum := xxh3.Hash128(b[at:min(at+Piece, len(b))]).Bytes()
 		sums = append(sums, sum[:]...)
 	}
+	t.add(off, sums)
+}
+
+// add adds the sums of the pieces from off on.
+func (t *Tree) add(off int64, sums []byte) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if off != t.next {
@@ -45,6 +50,48 @@ func (t *Tree) Add(off int64, b []byte) {
 		sums = t.early[t.next]
 		delete(t.early, t.next)
 	}
+}
+
+// A Run adds bytes of the image to a Tree part by part, in order. Tree.Run returns it. It is for
+// one goroutine.
+type Run struct {
+	tree  *Tree
+	off   int64
+	left  int // bytes that the piece lacks
+	piece xxh3.Hasher
+	sums  []byte
+}
+
+// Run returns a Run for the bytes from off on, a multiple of Piece.
+func (t *Tree) Run(off int64) *Run { return &Run{tree: t, off: off, left: Piece} }
+
+// Add adds the next bytes.
+func (r *Run) Add(b []byte) {
+	for len(b) > 0 {
+		n := min(len(b), r.left)
+		_, _ = r.piece.Write(b[:n]) // never fails
+		b = b[n:]
+		if r.left -= n; r.left == 0 {
+			r.end()
+		}
+	}
+}
+
+// end ends a piece.
+func (r *Run) end() {
+	sum := r.piece.Sum128().Bytes()
+	r.sums = append(r.sums, sum[:]...)
+	r.piece.Reset()
+	r.left = Piece
+}
+
+// Close adds the sums of all pieces to the tree. Their length is a multiple of Piece if they do
+// not end the image.
+func (r *Run) Close() {
+	if r.left < Piece {
+		r.end()
+	}
+	r.tree.add(r.off, r.sums)
 }
 
 // Sum returns the sum of the pieces added so far, as hexadecimal digits.

@@ -31,11 +31,23 @@ func image(n int) []byte {
 	return b
 }
 
+// addParts adds bytes of the image from off on in parts of many lengths.
+func addParts(x *Tree, b []byte, off int64) {
+	run := x.Run(off)
+	rng := rand.New(rand.NewPCG(2, uint64(off)))
+	for len(b) > 0 {
+		n := min(rng.IntN(1<<rng.IntN(22)), len(b))
+		run.Add(b[:n])
+		b = b[n:]
+	}
+	run.Close()
+}
+
 func TestTree(t *testing.T) {
 	for _, n := range []int{0, 1, Piece - 1, Piece, Piece + 1, 4*Piece - 1, 4 * Piece, 9*Piece + 5} {
 		b := image(n)
 		for _, step := range []int{Piece, 2 * Piece, 4 * Piece} {
-			var forwards, backwards, together Tree
+			var forwards, backwards, together, parts Tree
 			var wg sync.WaitGroup
 			last := (n - 1) / step * step
 			for at := 0; at < n; at += step {
@@ -43,12 +55,14 @@ func TestTree(t *testing.T) {
 				back := last - at
 				backwards.Add(int64(back), b[back:min(back+step, n)])
 				wg.Go(func() { together.Add(int64(at), b[at:min(at+step, n)]) })
+				wg.Go(func() { addParts(&parts, b[at:min(at+step, n)], int64(at)) })
 			}
 			wg.Wait()
 			want := expected(b)
 			require.Equal(t, want, forwards.Sum(), "%d bytes in steps of %d", n, step)
 			require.Equal(t, want, backwards.Sum(), "%d bytes in steps of %d, backwards", n, step)
 			require.Equal(t, want, together.Sum(), "%d bytes in steps of %d, together", n, step)
+			require.Equal(t, want, parts.Sum(), "%d bytes in steps of %d, in parts", n, step)
 			require.Empty(t, backwards.early)
 		}
 	}
