@@ -5,7 +5,11 @@ import (
 	"image/color"
 	"io"
 	"math"
+	"strconv"
 
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
@@ -64,8 +68,13 @@ func chainsOf(rows []benchRow) (names []string) {
 	return names
 }
 
-// frontStyle is that of the front's line.
-var frontStyle = draw.LineStyle{Color: color.Gray{0xb8}, Width: vg.Points(5)}
+// sans is the typeface of all text.
+var sans = font.Font{Typeface: "Liberation", Variant: "Sans"}
+
+// style returns the style of text that begins at a point, on the base line.
+func style(size vg.Length) draw.TextStyle {
+	return draw.TextStyle{Color: color.Black, Font: font.From(sans, size), XAlign: draw.XLeft, YAlign: draw.YBottom, Handler: plot.DefaultTextHandler}
+}
 
 func drawPicture(all draw.Canvas, rep *benchReport, chains []string) {
 	title := style(vg.Points(14))
@@ -108,37 +117,59 @@ func radius(block int64) vg.Length {
 
 // drawPanel draws the ratio and a goal of all rows: a line for each chain, and the front.
 func drawPanel(area draw.Canvas, rows []benchRow, chains []string, g *goal) {
-	minX, maxX, lo, hi := math.Inf(1), math.Inf(-1), math.Inf(1), 0.0
+	p := plot.New()
+	p.Title.Text, p.X.Label.Text, p.Y.Label.Text = g.title, "ratio", g.axis
+	p.Title.TextStyle.Font = font.From(sans, vg.Points(13))
+	p.Title.Padding = vg.Points(4)
+	for _, a := range []*plot.Axis{&p.X, &p.Y} {
+		a.Label.TextStyle.Font, a.Tick.Label.Font = font.From(sans, vg.Points(11)), font.From(sans, vg.Points(10))
+	}
+	grid := plotter.NewGrid()
+	grid.Vertical.Color, grid.Horizontal.Color = color.Gray{0xe4}, color.Gray{0xe4}
+	p.Add(grid)
+	lo, hi := math.Inf(1), 0.0
 	for i := range rows {
 		if y := g.value(&rows[i]); y > 0 {
-			minX, maxX = min(minX, rows[i].Ratio), max(maxX, rows[i].Ratio)
 			lo, hi = min(lo, y), max(hi, y)
 		}
 	}
 	if hi == 0 {
-		minX, maxX, lo, hi = 1, 1, 1, 10 // nothing was measured
+		lo, hi = 1, 10 // nothing was measured
 	}
-	// Room for labels at the edges.
-	span := max(maxX-minX, 0.1)
-	a := drawAxes(area, g.title, "ratio", g.axis, minX-0.06*span, maxX+0.12*span, lo/1.3, hi*1.5)
-	at := func(i int) vg.Point { return a.at(rows[i].Ratio, g.value(&rows[i])) }
-
 	front := g.front(rows)
-	drawFront(a, rows, front, g)
+	if len(front) > 0 {
+		p.Add(frontLine(rows, front, g))
+	}
 	for n, name := range chains {
-		c := colours[n%len(colours)]
-		var measured []int
-		var points []vg.Point
+		var xy plotter.XYs
+		var sizes []vg.Length
 		for i := range rows {
-			if rows[i].Chain == name && g.value(&rows[i]) > 0 {
-				measured, points = append(measured, i), append(points, at(i))
+			if y := g.value(&rows[i]); rows[i].Chain == name && y > 0 {
+				xy, sizes = append(xy, plotter.XY{X: rows[i].Ratio, Y: y}), append(sizes, radius(rows[i].Block))
 			}
 		}
-		a.line(draw.LineStyle{Color: c, Width: vg.Points(1)}, points)
-		for k, i := range measured {
-			a.data.DrawGlyph(draw.GlyphStyle{Color: c, Shape: shapes[n/len(colours)%len(shapes)], Radius: radius(rows[i].Block)}, points[k])
+		if len(xy) == 0 {
+			continue
 		}
+		l, s, err := plotter.NewLinePoints(xy)
+		if err != nil {
+			continue // NaN or infinite, which no row has
+		}
+		l.Color, l.Width = colours[n%len(colours)], vg.Points(1)
+		s.GlyphStyleFunc = func(i int) draw.GlyphStyle {
+			return draw.GlyphStyle{Color: l.Color, Shape: shapes[n/len(colours)%len(shapes)], Radius: sizes[i]}
+		}
+		p.Add(l, s)
 	}
+	// Room for labels at the edges.
+	p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, plot.TickerFunc(ticks)
+	p.Y.Min, p.Y.Max = lo/1.3, hi*1.5
+	span := max(p.X.Max-p.X.Min, 0.1)
+	p.X.Min, p.X.Max = p.X.Min-0.06*span, p.X.Max+0.12*span
+	p.Draw(area)
+	data := p.DataCanvas(area)
+	x, y := p.Transforms(&data)
+	at := func(i int) vg.Point { return vg.Point{X: x(rows[i].Ratio), Y: y(g.value(&rows[i]))} }
 	var taken []vg.Rectangle
 	for i := range rows {
 		if g.value(&rows[i]) > 0 {
@@ -146,21 +177,20 @@ func drawPanel(area draw.Canvas, rows []benchRow, chains []string, g *goal) {
 		}
 	}
 	for _, i := range front {
-		taken = placeLabel(a.data, at(i), fmt.Sprintf("%s %s", rows[i].Chain, cli.SizeName(rows[i].Block)), taken)
+		taken = placeLabel(data, at(i), fmt.Sprintf("%s %s", rows[i].Chain, cli.SizeName(rows[i].Block)), taken)
 	}
 }
 
-// drawFront draws the border of what is possible: steps through the points of the front.
-func drawFront(a *axes, rows []benchRow, front []int, g *goal) {
-	var points []vg.Point
+// frontLine is the border of what is possible: steps through the points of the front.
+func frontLine(rows []benchRow, front []int, g *goal) *plotter.Line {
+	var xy plotter.XYs
 	for k, i := range front {
-		p := a.at(rows[i].Ratio, g.value(&rows[i]))
 		if k > 0 {
-			points = append(points, vg.Point{X: p.X, Y: points[len(points)-1].Y})
+			xy = append(xy, plotter.XY{X: rows[i].Ratio, Y: xy[len(xy)-1].Y})
 		}
-		points = append(points, p)
+		xy = append(xy, plotter.XY{X: rows[i].Ratio, Y: g.value(&rows[i])})
 	}
-	a.line(frontStyle, points)
+	return &plotter.Line{XYs: xy, LineStyle: draw.LineStyle{Color: color.Gray{0xb8}, Width: vg.Points(5)}}
 }
 
 func around(p vg.Point, r vg.Length) vg.Rectangle {
@@ -169,9 +199,9 @@ func around(p vg.Point, r vg.Length) vg.Rectangle {
 
 // placeLabel writes a label beside a point where it covers no other label and no point.
 // It is left out if there is no room.
-func placeLabel(c draw.Canvas, at vg.Point, label string, taken []vg.Rectangle) []vg.Rectangle {
+func placeLabel(c draw.Canvas, at vg.Point, text string, taken []vg.Rectangle) []vg.Rectangle {
 	s := style(vg.Points(9))
-	w, h := s.Width(label), s.Height(label)
+	w, h := s.Width(text), s.Height(text)
 	const gap = 7
 	for _, d := range []struct{ x, y vg.Length }{
 		{gap, gap}, {gap, -gap - h}, {-gap - w, gap}, {-gap - w, -gap - h}, {-w / 2, gap + 3}, {-w / 2, -gap - 3 - h}, {gap + 3, -h / 2}, {-gap - 3 - w, -h / 2},
@@ -182,7 +212,7 @@ func placeLabel(c draw.Canvas, at vg.Point, label string, taken []vg.Rectangle) 
 		if box.Min.X < c.Min.X || box.Max.X > c.Max.X || box.Min.Y < c.Min.Y || box.Max.Y > c.Max.Y || covers(box, taken) {
 			continue
 		}
-		c.FillText(s, box.Min, label)
+		c.FillText(s, box.Min, text)
 		return append(taken, box)
 	}
 	return taken
@@ -197,6 +227,38 @@ func covers(box vg.Rectangle, taken []vg.Rectangle) bool {
 	return false
 }
 
+// ticks returns ticks at 1, 2 and 5 times powers of ten, or at powers of ten alone if
+// they are many.
+func ticks(lo, hi float64) (out []plot.Tick) {
+	for e := math.Floor(math.Log10(lo)); e <= math.Log10(hi); e++ {
+		for _, m := range []float64{1, 2, 5} {
+			v := m * math.Pow(10, e)
+			if v < lo || v > hi {
+				continue
+			}
+			label := ""
+			if m == 1 || hi/lo < 2000 {
+				label = short(v)
+			}
+			out = append(out, plot.Tick{Value: v, Label: label})
+		}
+	}
+	return out
+}
+
+// short formats a round number: 20k for 20000.
+func short(v float64) string {
+	for _, u := range []struct {
+		name string
+		size float64
+	}{{"M", 1e6}, {"k", 1e3}} {
+		if v >= u.size {
+			return strconv.FormatFloat(v/u.size, 'f', -1, 64) + u.name
+		}
+	}
+	return strconv.FormatFloat(v, 'g', 6, 64)
+}
+
 // drawLegend draws the names of the chains, and what the grey line is.
 func drawLegend(all draw.Canvas, chains []string) {
 	s := style(vg.Points(11))
@@ -208,15 +270,16 @@ func drawLegend(all draw.Canvas, chains []string) {
 	}
 	for n, name := range append(chains[:len(chains):len(chains)], "no other point is better in both") {
 		at := place(n)
-		beside := at
-		beside.X += vg.Points(16)
+		text := at
+		text.X += vg.Points(16)
 		if n == len(chains) {
-			all.StrokeLine2(frontStyle, at.X-vg.Points(10), at.Y, at.X+vg.Points(10), at.Y)
+			line := draw.LineStyle{Color: color.Gray{0xb8}, Width: vg.Points(5)}
+			all.StrokeLine2(line, at.X-vg.Points(10), at.Y, at.X+vg.Points(10), at.Y)
 		} else {
 			c := colours[n%len(colours)]
 			all.StrokeLine2(draw.LineStyle{Color: c, Width: vg.Points(1)}, at.X-vg.Points(10), at.Y, at.X+vg.Points(10), at.Y)
 			all.DrawGlyph(draw.GlyphStyle{Color: c, Shape: shapes[n/len(colours)%len(shapes)], Radius: vg.Points(4)}, at)
 		}
-		all.FillText(s, beside, name)
+		all.FillText(s, text, name)
 	}
 }
