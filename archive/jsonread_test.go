@@ -54,7 +54,7 @@ func fullPlan() string {
 	p := format.Plan{Format: 1, Features: []string{}, Writer: "ü", Layout: format.Viewed, Chains: [][]format.PlanFilter{{}, {
 		{ID: 1<<32 - 1, Params: []uint32{0, 1<<32 - 1}, Optional: true, Name: "x", Codec: json.RawMessage(`{"id":"a","b":{"c":[{}]}}`)},
 		{Codec: json.RawMessage(`{}`)},
-	}}, Vars: []format.PlanVar{{Path: "v", Type: "int", View: format.ViewNoCodec, Shape: []int64{}, Block: []int64{1e17}}}, Groups: [][]int{{0}}}
+	}}, Vars: []format.PlanVar{{Path: "v", View: format.ViewNoCodec, PlanArray: &format.PlanArray{Type: "int", Shape: []int64{}, Block: []int64{1e17}}}}, Groups: [][]int{{0}}}
 	return string(encodePlan(&p))
 }
 

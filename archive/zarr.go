@@ -71,7 +71,7 @@ func (f *File) Zarr(ctx context.Context, o *ChunkOptions) (*Zarr, error) {
 		}
 		z.arrays = append(z.arrays, zarrArray{path, c})
 		z.byPath[path] = c
-		p.Vars = append(p.Vars, format.PlanVar{Var: i, Path: path, Shape: v.v.Shape, Block: c.geom.Block, Chain: chains[key]})
+		p.Vars = append(p.Vars, format.PlanVar{Var: i, Path: path, PlanArray: &format.PlanArray{Shape: v.v.Shape, Block: c.geom.Block}, Chain: chains[key]})
 	}
 	var err error
 	if z.meta, err = format.ZarrMeta(ctx, f.header, p, format.MetaLimit(f.size, f.header.Len)); err != nil {

@@ -229,7 +229,8 @@ func (b *planBuilder) addVar(i int, seg unlimited.Segment, names *PathNames) err
 	}
 	b.p.Rest.Len -= v.Len
 	number, unviewed := b.chain(chain, g.BlockLen)
-	pv := PlanVar{Var: i, Path: path, Type: v.Type.String(), Shape: nonNil(g.Shape), Block: nonNil(g.Block), Chain: number, Segment: seg}
+	array := &PlanArray{v.Type.String(), nonNil(g.Shape), nonNil(g.Block)}
+	pv := PlanVar{Var: i, Path: path, PlanArray: array, Chain: number, Segment: seg}
 	if b.p.Layout.HasView() {
 		pv.View = ViewAt(path, unviewed)
 	}

@@ -75,14 +75,20 @@ type PlanRest struct {
 
 // PlanVar is a blocked variable.
 type PlanVar struct {
-	Var     int               `json:"var"`
-	Path    string            `json:"path"`
-	Type    string            `json:"type"`
-	Shape   []int64           `json:"shape"`
-	Block   []int64           `json:"block"`
+	Var  int    `json:"var"`
+	Path string `json:"path"`
+	*PlanArray
 	Chain   int               `json:"chain"`
 	Segment unlimited.Segment `json:"segment"`
 	View    NotViewed         `json:"view,omitempty"`
+}
+
+// PlanArray is what many variables of a plan have in common. They share the memory, so it must not
+// change.
+type PlanArray struct {
+	Type  string  `json:"type"`
+	Shape []int64 `json:"shape"`
+	Block []int64 `json:"block"`
 }
 
 // PlanPool is variables that share blocks: their bytes one after another, as an array of

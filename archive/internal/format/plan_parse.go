@@ -22,11 +22,12 @@ type planReader struct {
 	filters int   // number of filters that may follow
 	params  int
 	ranks   int
-	room    []int64 // empty, for the next shapes
-	ints    []int   // empty, for the next groups
-	texts   []byte  // paths
-	arrays  [likeArrays]writtenArray
-	arrayAt int // the oldest of arrays
+	room    []int64     // empty, for the next shapes
+	ints    []int       // empty, for the next groups
+	texts   []byte      // paths
+	arrays  []PlanArray // for the next variables
+	like    [likeArrays]writtenArray
+	oldest  int // of like
 }
 
 // ReadPlan decodes a plan without checking its numbers. The plan does not share the memory of b.
@@ -173,7 +174,7 @@ func (r *planReader) variable() (v PlanVar) {
 	if r.written(&v) {
 		return v
 	}
-	v = PlanVar{}
+	v = PlanVar{PlanArray: r.newArray()}
 	r.object(varMembers, func(i int) {
 		switch i {
 		case 0:
@@ -230,39 +231,52 @@ func (r *planReader) written(v *PlanVar) bool {
 // writtenArray is the text of type, shape and block of a variable, and what it says. The many
 // variables of a plan have few of these texts.
 type writtenArray struct {
-	text         string
-	typ          string
-	shape, block []int64
+	text  string
+	array *PlanArray
 }
 
 const likeArrays = 4
 
 // array reads type, shape and block. Variables with the same text share the memory.
 func (r *planReader) array(c *writtenText, v *PlanVar) {
-	for i := range r.arrays {
-		if a := &r.arrays[i]; a.text != "" && strings.HasPrefix(c.s[c.at:], a.text) {
-			v.Type, v.Shape, v.Block = a.typ, a.shape, a.block
-			c.at += len(a.text)
+	for i := range r.like {
+		if l := &r.like[i]; l.array != nil && strings.HasPrefix(c.s[c.at:], l.text) {
+			v.PlanArray = l.array
+			c.at += len(l.text)
 			return
 		}
 	}
-	start := c.at
+	start, a := c.at, r.newArray()
+	v.PlanArray = a
 	t, known := cdf3.TypeByName(c.text(`,"type":"`))
 	if !known {
 		c.ok = false
 		return
 	}
-	v.Type = t.String()
+	a.Type = t.String()
 	if cap(r.room) < 2*writtenRank {
 		r.room = make([]int64, 0, shapesRoom)
 	}
-	v.Shape, r.room = c.dims(`,"shape":[`, r.room)
-	v.Block, r.room = c.dims(`,"block":[`, r.room)
+	a.Shape, r.room = c.dims(`,"shape":[`, r.room)
+	a.Block, r.room = c.dims(`,"block":[`, r.room)
 	if c.ok {
-		r.arrays[r.arrayAt] = writtenArray{c.s[start:c.at], v.Type, v.Shape, v.Block}
-		r.arrayAt = (r.arrayAt + 1) % likeArrays
+		r.like[r.oldest] = writtenArray{c.s[start:c.at], a}
+		r.oldest = (r.oldest + 1) % likeArrays
 	}
 }
+
+// newArray returns memory for type, shape and block of a variable.
+func (r *planReader) newArray() *PlanArray {
+	if len(r.arrays) == 0 {
+		r.arrays = make([]PlanArray, arraysRoom)
+	}
+	a := &r.arrays[0]
+	r.arrays = r.arrays[1:]
+	return a
+}
+
+// arraysRoom is the number of arrays that are allocated at once.
+const arraysRoom = 16
 
 // keep copies a text. Paths share pieces of memory.
 func (r *planReader) keep(t string) string {
