@@ -29,7 +29,7 @@ func transforms[T lane](s *shape, c *coder[T]) []transformed[T] {
 		c.sample = sampleOf(c.sample, c.y, maxSample)
 		c.vals = asValues(s, c.vals, bitsOf(c.sample, s))
 		few := c.vals
-		low, span := spread(few)
+		low, span := spread(few, s.widest())
 		d := divisors.Find(few, s.typ == Float32)
 		// The transform to the smaller integers is enough, if it fits.
 		one := s.level != Max
@@ -105,9 +105,9 @@ func asValues[T lane](s *shape, v []float64, u []T) []float64 {
 }
 
 // spread returns the exponent of the lowest bit set in any value, and the distance to
-// the highest one. NaN and infinities are ignored. Without any other value the distance
-// is larger than any.
-func spread(v []float64) (low, span int) {
+// the highest one. NaN and infinities are ignored. Without any other value, or if the
+// distance is larger than most, it is larger than any.
+func spread(v []float64, most int) (low, span int) {
 	low, high := math.MaxInt, math.MinInt
 	for _, x := range v {
 		u := math.Float64bits(x)
@@ -123,7 +123,7 @@ func spread(v []float64) (low, span int) {
 		}
 		low = min(low, e+bits.TrailingZeros64(m))
 		high = max(high, e+bits.Len64(m))
-		if high-low > 52 {
+		if high-low > most {
 			return 0, 99
 		}
 	}
@@ -232,8 +232,8 @@ func (c *coder[T]) fixedAt(s *shape, low int) (t transformed[T], next int, ok bo
 			x.set(i, n)
 			continue
 		}
-		if l, span := spread([]float64{f}); span < 99 && l < low {
-			if all, span := spread(c.values(s)); span <= s.widest() {
+		if l, span := spread([]float64{f}, 52); span < 99 && l < low {
+			if all, span := spread(c.values(s), s.widest()); span <= s.widest() {
 				return t, all, false
 			}
 			return t, low, false
