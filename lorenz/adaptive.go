@@ -108,8 +108,8 @@ func (c *coder[T]) emitAdaptive(s *shape, dst, raw []byte, x *candidate[T], size
 	many := s.trial(a.spans, manyTried, at.North)
 	a.spans = many.spans
 	best := cost(x.pred, &many, 0)
-	try := func(p predict.Predictor, weighted int) {
-		if k := cost(p, &many, weighted); k < best*0.997 {
+	try := func(p predict.Predictor, weighted int, most float64) {
+		if k := cost(p, &many, weighted); k < best*0.997 && k < most {
 			best, other.pred, other.weighted = k, p, weighted
 		}
 	}
@@ -121,11 +121,12 @@ func (c *coder[T]) emitAdaptive(s *shape, dst, raw []byte, x *candidate[T], size
 	}
 	slices.SortStableFunc(a.all, func(a, b guess) int { return cmp.Compare(a.cost, b.cost) })
 	for _, g := range a.all[:min(4, len(a.all))] {
-		try(g.Predictor, 0)
+		try(g.Predictor, 0, best)
 	}
+	chosen, most := other.pred, 0.98*best // weights take time
 	for w := 1; w <= 2; w++ {
-		try(other.pred, w)
-		try(predict.Predictor{Chain: []int{1}}, w)
+		try(chosen, w, most)
+		try(predict.Predictor{Chain: []int{1}}, w, most)
 	}
 	start := len(dst)
 	dst = c.write(s, dst, raw, &other, other.pred.Layout(s.n), false)

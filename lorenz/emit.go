@@ -122,7 +122,7 @@ func (c *coder[T]) emitRepeats(s *shape, dst, raw []byte, x *candidate[T]) []byt
 	var trials [3]trial
 	n, share := 0, 0.0
 	try := func(pred predict.Predictor, r []T, known bool) {
-		k := min(repeats.Recurring(&c.find, r, run, s.typ == Float32), 1)
+		k := min(repeats.Recurring(&c.find, r, run, s.typ == Float32 && s.level != Max), 1)
 		trials[n] = trial{pred, k, known}
 		n++
 		share = max(share, k)
