@@ -12,6 +12,8 @@ type huffCode struct {
 	syms [256]uint8
 	lens [256 + 8]uint8
 	n    int
+
+	count [maxCode + 1]int // words of each length
 }
 
 // last returns the largest symbol.
@@ -63,18 +65,6 @@ func addBytes(b uint64, n uint8) uint64 {
 	return (b&^top + m&^top) ^ (b^m)&top
 }
 
-// share is the part of all words that begin with a word of a length, in units of the shortest
-// part. Lengths that do not exist have more than all.
-var share = func() (t [256]uint32) {
-	for l := range t {
-		t[l] = 1 << 20
-		if l >= 1 && l <= maxCode {
-			t[l] = tableSize >> l
-		}
-	}
-	return t
-}()
-
 // read is the inverse of writeLengths. It reports whether the lengths are those of a complete
 // code.
 func (c *huffCode) read(r *bitReader) bool {
@@ -112,7 +102,7 @@ func (c *huffCode) read(r *bitReader) bool {
 		return false
 	}
 	c.n = n
-	l, sum := uint8(5), uint32(0)
+	l := uint8(5)
 	for i := 0; i < n; {
 		if left < stepBits {
 			v, left = r.peek(), 56
@@ -134,10 +124,44 @@ func (c *huffCode) read(r *bitReader) bool {
 		left -= int(used)
 		r.pos += int(used)
 	}
-	for _, l := range c.lens[:n] {
-		sum += share[l]
+	return c.tally()
+}
+
+// tallies has for each length of a word what it adds to two numbers: 1 to the bits of that length, 9
+// for each from 1 to 7 in the first number, and from 8 to 11 in the second. Lengths that do not exist
+// add to the bits that follow.
+var tallies = func() (t [256][2]uint64) {
+	for l := range t {
+		switch {
+		case l >= 1 && l <= 7:
+			t[l][0] = 1 << (9 * (l - 1))
+		case l >= 8 && l <= maxCode:
+			t[l][1] = 1 << (9 * (l - 8))
+		default:
+			t[l][1] = 1 << 36
+		}
 	}
-	return sum == tableSize
+	return t
+}()
+
+// tally counts the words of each length. It reports whether the code is complete.
+func (c *huffCode) tally() bool {
+	var a, b uint64
+	for _, l := range c.lens[:c.n] {
+		t := &tallies[l]
+		a, b = a+t[0], b+t[1]
+	}
+	sum := 0
+	for l := 1; l <= maxCode; l++ {
+		if l == 8 {
+			a = b
+		}
+		k := int(a & (1<<9 - 1))
+		a >>= 9
+		c.count[l] = k
+		sum += k << (maxCode - l)
+	}
+	return a == 0 && sum == tableSize
 }
 
 // huffTable is the decoding table of a stream.
@@ -154,29 +178,29 @@ var reversed = func() (t [tableSize]uint16) {
 // fill builds the decoding table of a complete code. The words of one length
 // fill the start of the table, which is doubled for each further bit.
 func (t *huffTable) fill(c *huffCode) {
-	var count [16]int
-	lens := c.lens[:c.n]
-	for _, l := range lens {
-		count[l&15]++
-	}
-	var at [16]int
+	var first, last [16]int // places in order of the next words, from both ends
 	for l := 1; l <= maxCode; l++ {
-		at[l+1] = at[l] + count[l]
+		last[l] = first[l] + c.count[l]
+		first[l+1] = last[l]
 	}
+	// Places are taken from both ends by turns, since one must wait for the one before.
 	var order [256]uint8 // by length and symbol
-	for i, l := range lens {
-		order[at[l&15]&255] = c.syms[i&255]
-		at[l&15]++
+	for i, j := 0, c.n-1; i <= j; i, j = i+1, j-1 {
+		l, m := c.lens[i]&15, c.lens[j]&15
+		order[first[l]&255] = c.syms[i&255]
+		first[l]++
+		last[m]--
+		order[last[m]&255] = c.syms[j&255]
 	}
 	k, code, size := 0, uint32(0), 1 // code is followed by zeros up to the longest word
 	for l := 1; l <= maxCode; l++ {
 		copy(t[size:2*size], t[:size])
 		size *= 2
-		for _, s := range order[k : k+count[l]] {
+		for _, s := range order[k : k+c.count[l]] {
 			t[reversed[code%tableSize]] = uint16(s)<<8 | uint16(l)
-			code += share[l]
+			code += tableSize >> l
 		}
-		k += count[l]
+		k += c.count[l]
 	}
 }
 

@@ -51,23 +51,23 @@ func (s *Stream) chunks(r *Reader) {
 	n := (s.count + ChunkSyms - 1) / ChunkSyms
 	const most = 1<<16 - 1 // a chunk is never longer
 	lo := r.Int(most)
-	s.off = append(s.off, 0)
-	if n == 1 {
-		s.off = append(s.off, lo)
-	} else {
+	s.off = Grow(s.off, n+1)
+	s.off[0], s.off[1] = 0, lo
+	if n > 1 {
 		width := uint(r.Byte())
 		if width > 16 {
 			r.Bad = true
 			return
 		}
-		br := bitReader{buf: r.Bytes((n*int(width) + 7) / 8)}
+		table := r.Bytes((n*int(width) + 7) / 8)
 		if r.Bad {
 			return
 		}
-		at := 0
-		for range n {
-			at += lo + int(br.get(width))
-			s.off = append(s.off, at)
+		at, p, mask := 0, 0, uint64(1)<<width-1
+		for i := range s.off[1:] {
+			at += lo + int(load64(table, p>>3)>>(p&7)&mask)
+			s.off[1+i] = at
+			p += int(width)
 		}
 	}
 	if cap(s.end) < n {
