@@ -277,7 +277,9 @@ func place[T lane](b *block, dst []byte, y []T, w predict.Window, i, j int) {
 	w.EachPiece(0, w.Columns(), func(e, at, n int) {
 		from, to := max(e, i), min(e+n, j)
 		if from < to {
-			put(b, dst[(from-i)*b.size:(to-i)*b.size], y[at+from-e:at+to-e])
+			b.mask.EachUseful(from, to-from, func(from, n int) {
+				put(b, dst[(from-i)*b.size:(from+n-i)*b.size], y[at+from-e:at+from+n-e])
+			})
 		}
 	})
 	b.mask.Stamp(dst, b.size, i)

@@ -221,6 +221,31 @@ func eachWord(w []uint64, at, n int, f func(word uint64, n int)) {
 	}
 }
 
+// EachUseful visits the elements [at, at+n) in runs, but leaves out longer runs of masked elements.
+func (m *Reader) EachUseful(at, n int, visit func(at, n int)) {
+	if !m.Used {
+		visit(at, n)
+		return
+	}
+	const worth = 2 // words of masked elements to be left out
+	end, from := at+n, at
+	for i := (at + 63) >> 6; 64*(i+worth) <= end; i++ {
+		if m.masked[i] != ^uint64(0) || m.masked[i+1] != ^uint64(0) {
+			continue
+		}
+		if from < 64*i {
+			visit(from, 64*i-from)
+		}
+		for i += worth; 64*(i+1) <= end && m.masked[i] == ^uint64(0); {
+			i++
+		}
+		from = 64 * i
+	}
+	if from < end {
+		visit(from, end-from)
+	}
+}
+
 // Slack is how many elements after the last one Expand may write.
 const Slack = 64 + 8
 

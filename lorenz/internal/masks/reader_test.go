@@ -3,6 +3,7 @@ package masks
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -61,5 +62,48 @@ func TestReaderSetDamaged(t *testing.T) {
 		for _, dist := range []int{0, 1} {
 			require.True(t, new(Reader).Set(nums, 1, dist, 64), "%d, distance %d", nums, dist)
 		}
+	}
+}
+
+// TestEachUseful checks that the runs are in order, hold all unmasked elements, and leave out long
+// runs of masked ones.
+func TestEachUseful(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for range 300 {
+		n := 1 + rng.IntN(1200)
+		u := make([]uint32, n)
+		for i := 0; i < n; {
+			kind := uint32(rng.IntN(2))
+			for end := i + 1 + rng.IntN(400); i < min(n, end); i++ {
+				u[i] = kind
+			}
+		}
+		var m Mask
+		Build(&m, u, []uint32{1})
+		r := new(Reader)
+		require.True(t, r.Set(m.numbers(nil, 1, 0, n), 1, 0, n))
+		from := rng.IntN(n)
+		to := from + rng.IntN(n-from+1)
+		at, omitted := from, 0 // what follows the last run
+		skip := func(end int) {
+			for ; at < end; at++ {
+				require.EqualValues(t, 1, u[at])
+				omitted++
+			}
+		}
+		r.EachUseful(from, to-from, func(e, k int) {
+			require.GreaterOrEqual(t, e, at)
+			require.Positive(t, k)
+			skip(e)
+			at += k
+		})
+		skip(to)
+		require.Equal(t, to, at)
+		for i := (from + 63) / 64 * 64; i+128 <= to; i += 64 { // words that are masked, as is the next one
+			if !slices.Contains(u[i:i+128], 0) {
+				omitted -= 64
+			}
+		}
+		require.GreaterOrEqual(t, omitted, 0)
 	}
 }
