@@ -363,10 +363,14 @@ func (c *writtenText) dims(before string, room []int64) (d, left []int64) {
 	return room[:n:n], room[n:n]
 }
 
+// fewPools is the number of pools that most plans have at most.
+const fewPools = 16
+
 // pools parses the pools. They name no more variables than a netCDF header can have.
 func (r *planReader) pools() {
 	left := maxHeader
-	r.p.Pools = list(r.jsonReader, "pools", maxPools, func(*jsonReader) (p PlanPool) {
+	// Their room is not guessed: most commas are those between variables of a pool.
+	r.p.Pools = roomyList(r.jsonReader, "pools", maxPools, fewPools, func(*jsonReader) (p PlanPool) {
 		r.object(poolMembers, func(i int) {
 			switch i {
 			case 0:
