@@ -138,7 +138,11 @@ func (g *GroupReader) seek(a, b int) (int, bool) {
 		per := ChunkSyms << (g.packs >> (2 * i) & 3) / GroupLen // groups a chunk
 		first[i] = before[i] / per
 		chunks[i] = (before[i]+n-1)/per + 1 - first[i]
-		need += min(chunks[i]*per, n+per) * GroupLen
+		groups := chunks[i] * per
+		if g.s[i].method&streamExtra == 0 {
+			groups = min(groups, n+per) // the rest of the last chunk is not needed
+		}
+		need += groups * GroupLen
 	}
 	g.syms, g.places = Grow(g.syms, 2*need), Grow(g.places, b-a)
 	at := 0
@@ -153,7 +157,7 @@ func (g *GroupReader) seek(a, b int) (int, bool) {
 		c0, c1 := first[i], first[i]+chunks[i]
 		k := min(c1*ChunkSyms, s.count) - c0*ChunkSyms // symbols
 		if s.method&streamExtra == 0 {
-			k = (before[i]+n)*GroupLen>>pack - c0*ChunkSyms // the rest of the last chunk is not needed
+			k = (before[i]+n)*GroupLen>>pack - c0*ChunkSyms
 		}
 		bufs[i], starts[i] = g.syms[at:at+k], at
 		at += k
