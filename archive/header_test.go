@@ -3,12 +3,17 @@ package archive
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
+	"fmt"
+	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
+	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/format"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
@@ -50,4 +55,76 @@ func TestHeaderChain(t *testing.T) {
 		require.ErrorIs(t, err, c.want)
 		require.Equal(t, c.want == ErrCorrupt, errors.Is(err, ErrCorrupt))
 	}
+}
+
+// TestEarlyHeader opens fronts that are long enough for decoding plan and header beside each
+// other. Results and errors are those of one after the other.
+func TestEarlyHeader(t *testing.T) {
+	ctx := context.Background()
+	h := &cdf3.Header{Version: cdf3.Offset64, Dims: []cdf3.Dim{{Name: "x", Len: 32}}}
+	for i := range 1000 {
+		value := fmt.Sprintf("%x", sha256.Sum256([]byte{byte(i), byte(i >> 8)}))
+		h.Vars = append(h.Vars, cdf3.Var{Name: fmt.Sprintf("v%04d", i), Type: cdf3.Float, DimIDs: []int{0},
+			Attrs: []cdf3.Attr{{Name: "id", Type: cdf3.Char, Len: int64(len(value)), Values: []byte(value)}}})
+	}
+	image := zerosOf(t, h)
+	var b bytes.Buffer
+	_, err := Write(ctx, &b, image, image.size, &WriteOptions{Zarr: ZarrConsolidated, Preset: PresetFast})
+	require.NoError(t, err)
+	ar := b.Bytes()
+	r := open(t, ar)
+	plan, first := string(encodePlan(r.L)), ar[r.Man.Header.Off:][:r.Man.Header.Len]
+	flipped := bytes.Clone(first)
+	flipped[len(flipped)/2] ^= 1
+	for name, c := range map[string]struct {
+		old, new string // of the plan
+		first    []byte
+		unknown  bool // PeekHead does not find the head
+		invalid  bool // it finds it in an invalid plan
+	}{
+		"valid":               {first: first},
+		"header damaged":      {first: flipped},
+		"header cut":          {first: first[:len(first)-1]},
+		"header of zeros":     {first: make([]byte, len(first))},
+		"groups invalid":      {`"groups":[[0]`, `"groups":[[1]`, first, false, true},
+		"rest twice":          {`"vars":`, `"rest":0,"vars":`, first, true, true},
+		"rest again":          {`"groups":`, `"rest":0,"groups":`, first, false, true},
+		"variables elsewhere": {`"rest":`, `"x":{"a":0,"vars":[{}]},"rest":`, first, true, false},
+		"a long start":        {`"rest":`, `"x":"` + strings.Repeat("-", 8<<10) + `","rest":`, first, true, false},
+		"header too long":     {fmt.Sprintf(`"header":%d`, r.L.Image.Header), fmt.Sprintf(`"header":%d`, r.L.Rest.First+1), first, true, true},
+		"negative image":      {fmt.Sprintf(`{"size":%d`, r.L.Image.Size), `{"size":1`, first, true, true},
+		"chain unknown":       {`"chain":`, `"chain":99`, first, true, true},
+		"another image":       {fmt.Sprintf(`{"size":%d`, r.L.Image.Size), `{"size":9999999999`, first, false, true},
+		"shorter header":      {fmt.Sprintf(`"header":%d`, r.L.Image.Header), fmt.Sprintf(`"header":%d`, r.L.Image.Header-1), first, false, false},
+	} {
+		text := strings.Replace(plan, c.old, c.new, 1)
+		require.True(t, c.old == "" || text != plan, name)
+		stored := deflated(t, czip.PlanName, []byte(text)).Payload
+		require.Greater(t, min(len(stored), len(c.first)), 4<<10, name)
+		m := *r.Man
+		m.Plan = format.Place{Len: int64(len(stored)), CRC32: format.Hex32(czip.CRC(stored))}
+		m.Header.Len, m.Header.CRC32 = int64(len(c.first)), format.Hex32(czip.CRC(c.first))
+
+		head, ok := format.PeekHead(ctx, stored)
+		require.Equal(t, !c.unknown, ok, name)
+		l, want := format.ParsePlan(ctx, []byte(text))
+		require.Equal(t, c.invalid, want != nil, name)
+		var header *cdf3.Header
+		if want == nil {
+			require.True(t, !ok || reflect.DeepEqual(l.Head(), head), name)
+			if header, want = blocks.DecodeHeader(ctx, l, m.Header, c.first); want == nil {
+				want = l.SetHeader(ctx, header)
+			}
+		}
+		got, err := blocks.ParseFront(ctx, stored, c.first, &m, int64(len(ar)))
+		require.Equal(t, want, err, name)
+		if want == nil {
+			require.Equal(t, header, got.Header, name)
+			require.Equal(t, l, got.L, name)
+		}
+	}
+	dead, cancel := context.WithCancel(ctx)
+	cancel()
+	_, err = blocks.NewReader(dead, bytes.NewReader(ar), int64(len(ar)), nil)
+	require.ErrorIs(t, err, context.Canceled)
 }

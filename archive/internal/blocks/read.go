@@ -253,24 +253,92 @@ func ParseFront(ctx context.Context, plan, rest []byte, m *format.Manifest, size
 	if err := m.Plan.Check(czip.PlanName, plan); err != nil {
 		return nil, err
 	}
+	early := beginHeader(ctx, plan, rest, m)
 	scratch := fronts.Get().(*[]byte)
 	defer fronts.Put(scratch)
-	plan, err := format.InflateInto(ctx, *scratch, czip.PlanName, plan, min(format.MetaSmall+format.MaxInflate*m.Plan.Len, format.MetaLimit(size, m.Header.Len)))
+	l, err := parsePlan(ctx, scratch, plan, m, size)
 	if err != nil {
+		early.stop()
 		return nil, err
 	}
-	l, err := format.ParsePlan(ctx, plan)
-	if err != nil {
-		return nil, err
+	header, err := early.end(l)
+	if early == nil {
+		header, err = decodeHeader(ctx, scratch, l.Head(), l.RestFirst, m.Header, rest)
 	}
-	if cap(plan) <= maxFront {
-		*scratch = plan // which l does not share
-	}
-	header, err := decodeHeader(ctx, *scratch, l, m.Header, rest)
 	if err == nil {
 		err = l.SetHeader(ctx, header)
 	}
 	return &head{l, header}, err
+}
+
+// parsePlan parses the stored bytes of a plan. scratch is memory for its text, and then may be
+// that text, which the plan does not share.
+func parsePlan(ctx context.Context, scratch *[]byte, plan []byte, m *format.Manifest, size int64) (*format.Resolved, error) {
+	text, err := format.InflateInto(ctx, *scratch, czip.PlanName, plan, min(format.MetaSmall+format.MaxInflate*m.Plan.Len, format.MetaLimit(size, m.Header.Len)))
+	if err != nil {
+		return nil, err
+	}
+	l, err := format.ParsePlan(ctx, text)
+	if err == nil && cap(text) <= maxFront {
+		*scratch = text
+	}
+	return l, err
+}
+
+// earlyHeader is a netCDF header that another processor decodes while the plan is parsed. Nil is
+// one that was not begun.
+type earlyHeader struct {
+	cancel context.CancelFunc
+	done   chan struct{}
+	header *cdf3.Header
+	err    error
+}
+
+// earlyLen is the stored length from which plan and header are decoded beside each other: that of
+// hundreds of variables.
+const earlyLen = 4 << 10
+
+// beginHeader begins to decode the header, or returns nil if header or plan are short or the plan
+// does not start as expected.
+func beginHeader(ctx context.Context, plan, rest []byte, m *format.Manifest) *earlyHeader {
+	if len(plan) < earlyLen || len(rest) < earlyLen {
+		return nil
+	}
+	h, ok := format.PeekHead(ctx, plan)
+	if !ok {
+		return nil
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	e := &earlyHeader{cancel: cancel, done: make(chan struct{})}
+	go func() {
+		defer close(e.done)
+		scratch := fronts.Get().(*[]byte)
+		defer fronts.Put(scratch)
+		e.header, e.err = decodeHeader(ctx, scratch, h, 0, m.Header, rest)
+	}()
+	return e
+}
+
+// end waits for the header of a plan.
+func (e *earlyHeader) end(l *format.Resolved) (*cdf3.Header, error) {
+	if e == nil {
+		return nil, nil
+	}
+	defer e.cancel()
+	<-e.done
+	var b *fault.BlockError
+	if errors.As(e.err, &b) {
+		b.Block = l.RestFirst // unknown until now
+	}
+	return e.header, e.err
+}
+
+// stop ends the decoding of a header that is not needed.
+func (e *earlyHeader) stop() {
+	if e != nil {
+		e.cancel()
+		<-e.done
+	}
 }
 
 // fronts recycles memory for the text of a plan and then for the header's block, of up to
@@ -281,25 +349,24 @@ const maxFront = 4 << 20
 
 // DecodeHeader decodes block 0 of the rest and parses the netCDF header in it.
 func DecodeHeader(ctx context.Context, l *format.Resolved, at format.Place, stored []byte) (*cdf3.Header, error) {
-	return decodeHeader(ctx, nil, l, at, stored)
+	return decodeHeader(ctx, new([]byte), l.Head(), l.RestFirst, at, stored)
 }
 
-// decodeHeader is DecodeHeader with the block in the memory of room, if it has enough.
-func decodeHeader(ctx context.Context, room []byte, l *format.Resolved, at format.Place, stored []byte) (*cdf3.Header, error) {
+// decodeHeader is DecodeHeader with the head of the plan and the number of the block. The block
+// is decoded into the memory of scratch, which is replaced if it is too short.
+func decodeHeader(ctx context.Context, scratch *[]byte, f format.Head, block int64, at format.Place, stored []byte) (*cdf3.Header, error) {
 	fail := func(err error) (*cdf3.Header, error) {
-		return nil, &fault.BlockError{Block: l.RestFirst, StoredOff: at.Off, Err: Corrupt(err)}
+		return nil, &fault.BlockError{Block: block, StoredOff: at.Off, Err: Corrupt(err)}
 	}
 	if err := at.Check(czip.RestPrefix+"0", stored); err != nil {
 		return fail(err)
 	}
-	n, _ := l.BlockInfo(-1, 0)
-	chain := l.Filters[n]
 	raw := stored
-	if whole := uint32(1<<len(chain) - 1); at.Mask != whole {
-		if l.Rest.First > format.MaxFirst {
-			return fail(fmt.Errorf("%d bytes: expected exclusion mask %x, found %x", l.Rest.First, whole, at.Mask))
+	if whole := uint32(1<<len(f.Chain) - 1); at.Mask != whole {
+		if f.First > format.MaxFirst {
+			return fail(fmt.Errorf("%d bytes: expected exclusion mask %x, found %x", f.First, whole, at.Mask))
 		}
-		c, err := filters.NewCoder(chain)
+		c, err := filters.NewCoder(f.Chain)
 		if err != nil {
 			err = fmt.Errorf("archive: chain of the header: %w", err)
 			if !errors.Is(err, filters.ErrUnknownFilter) {
@@ -307,25 +374,25 @@ func decodeHeader(ctx context.Context, room []byte, l *format.Resolved, at forma
 			}
 			return nil, err
 		}
-		if int64(cap(room)) < l.Rest.First {
-			room = make([]byte, l.Rest.First)
+		if int64(cap(*scratch)) < f.First {
+			*scratch = make([]byte, f.First)
 		}
-		raw = room[:l.Rest.First]
+		raw = (*scratch)[:f.First]
 		if err := c.Labelled("(header)").Decode(raw, stored, at.Mask); err != nil {
 			return fail(err)
 		}
-	} else if int64(len(stored)) != l.Rest.First {
-		return fail(fmt.Errorf("expected %d bytes, found %d", l.Rest.First, len(stored)))
+	} else if int64(len(stored)) != f.First {
+		return fail(fmt.Errorf("expected %d bytes, found %d", f.First, len(stored)))
 	}
-	h, err := cdf3.ReadBytes(ctx, raw, l.Image.Size)
+	h, err := cdf3.ReadBytes(ctx, raw, f.Image.Size)
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	if err != nil {
 		return fail(err)
 	}
-	if h.Len != l.Image.Header {
-		return fail(fmt.Errorf("expected a netCDF header of %d bytes, found %d", l.Image.Header, h.Len))
+	if h.Len != f.Image.Header {
+		return fail(fmt.Errorf("expected a netCDF header of %d bytes, found %d", f.Image.Header, h.Len))
 	}
 	return h, nil
 }

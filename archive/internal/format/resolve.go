@@ -1,8 +1,10 @@
 package format
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 
@@ -83,18 +85,11 @@ func ParsePlan(ctx context.Context, b []byte) (*Resolved, error) {
 // newLayout checks a plan and computes the derived data.
 func newLayout(ctx context.Context, p *Plan) (*Resolved, error) {
 	l := &Resolved{Plan: p, Geoms: make([]*Geometry, 0, len(p.Vars)+len(p.Pools))}
-	if p.Image.Header < 0 || p.Image.Header > maxHeader || p.Image.Size < p.Image.Header {
+	if !p.Image.valid() {
 		return nil, fault.Corruptf("plan: header of %d bytes in an image of %d", p.Image.Header, p.Image.Size)
 	}
-	for i, c := range p.Chains {
-		if len(c) > filters.MaxFilters {
-			return nil, fault.Corruptf("plan: chain %d has too many filters: %d", i, len(c))
-		}
-		chain := make(filters.Chain, len(c))
-		for j, f := range c {
-			chain[j] = filters.Filter{ID: f.ID, Params: f.Params, Optional: f.Optional, Name: f.Name}
-		}
-		l.Filters = append(l.Filters, chain)
+	if err := l.setFilters(); err != nil {
+		return nil, err
 	}
 	for i := range p.Vars {
 		if i%liveEvery == 0 {
@@ -115,6 +110,68 @@ func newLayout(ctx context.Context, p *Plan) (*Resolved, error) {
 		return nil, err
 	}
 	return l, l.checkGroups()
+}
+
+// Head is what decoding block 0 of the rest needs of a plan: lengths in bytes, all checked.
+type Head struct {
+	Image PlanImage
+	First int64         // decoded block
+	Chain filters.Chain // of the block
+}
+
+// Head returns the head of a plan.
+func (l *Resolved) Head() Head {
+	return Head{l.Image, l.Rest.First, l.Filters[l.HeadChain()]}
+}
+
+// peeked is the length of the text in which PeekHead looks for the variables.
+const peeked = 8 << 10
+
+// PeekHead returns the head of a plan from the text before its variables, which is a small part
+// of a long plan. payload is the deflated plan. ok is false if the head is not found there. It is
+// that of the whole plan, if the whole plan is valid.
+func PeekHead(ctx context.Context, payload []byte) (h Head, ok bool) {
+	r := newInflater(payload)
+	defer r.close()
+	text := make([]byte, peeked)
+	n, _ := io.ReadFull(r, text)
+	const vars = `,"vars":[`
+	at := bytes.Index(text[:n], []byte(vars))
+	if at < 0 {
+		return Head{}, false
+	}
+	p, err := ReadPlan(ctx, append(text[:at:at], vars+`],"groups":[]}`...))
+	if err != nil {
+		return Head{}, false
+	}
+	l := &Resolved{Plan: p}
+	if !p.Image.valid() || l.setFilters() != nil || !l.firstValid() {
+		return Head{}, false
+	}
+	return l.Head(), true
+}
+
+func (i PlanImage) valid() bool { return i.Header >= 0 && i.Header <= maxHeader && i.Size >= i.Header }
+
+// setFilters derives the chains.
+func (l *Resolved) setFilters() error {
+	for i, c := range l.Chains {
+		if len(c) > filters.MaxFilters {
+			return fault.Corruptf("plan: chain %d has too many filters: %d", i, len(c))
+		}
+		chain := make(filters.Chain, len(c))
+		for j, f := range c {
+			chain[j] = filters.Filter{ID: f.ID, Params: f.Params, Optional: f.Optional, Name: f.Name}
+		}
+		l.Filters = append(l.Filters, chain)
+	}
+	return nil
+}
+
+// firstValid reports whether the length and the chain of the rest's block 0 are valid.
+func (l *Resolved) firstValid() bool {
+	first, chain := l.Rest.First, l.HeadChain()
+	return first >= l.Image.Header && first <= l.Rest.Len && first <= max(l.Image.Header, MaxFirst) && chain >= 0 && chain < len(l.Filters)
 }
 
 func (l *Resolved) checkVar(i int) error {
@@ -177,8 +234,7 @@ func (l *Resolved) addArray(typ string, shape, block []int64, chain int) (*Geome
 func (l *Resolved) checkRest() error {
 	r := &l.Rest
 	rest := l.Image.Size - l.restOff
-	if r.Len != rest || r.First < l.Image.Header || r.First > r.Len || r.First > max(l.Image.Header, MaxFirst) ||
-		r.Chain < 0 || r.Chain >= len(l.Filters) || l.HeadChain() < 0 || l.HeadChain() >= len(l.Filters) || r.Block < 1 || r.Block > maxBlock {
+	if r.Len != rest || !l.firstValid() || r.Chain < 0 || r.Chain >= len(l.Filters) || r.Block < 1 || r.Block > maxBlock {
 		return fault.Corruptf("plan: rest of %d bytes in blocks of %d and %d, chain %d; expected %d bytes",
 			r.Len, r.First, r.Block, r.Chain, rest)
 	}
