@@ -28,30 +28,39 @@ type Flusher struct {
 	mu   sync.Mutex // held while flushing
 	lock sync.Mutex // of next
 	next *flush     // of the callers that wait
+	// wait, if not nil, is called before a flush. Callers until its end share the flush.
+	wait func()
 }
 
 // flush is one flush, after which its callers return.
 type flush struct {
-	once sync.Once
+	done chan struct{}
 	err  error
 }
 
 // Do calls f, or waits for another caller's f that begins after this call.
 func (d *Flusher) Do(f func() error) error {
 	d.lock.Lock()
-	if d.next == nil {
-		d.next = new(flush)
+	n, first := d.next, d.next == nil
+	if first {
+		n = &flush{done: make(chan struct{})}
+		d.next = n
 	}
-	n := d.next
 	d.lock.Unlock()
+	if !first {
+		<-n.done
+		return n.err
+	}
+	defer close(n.done)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	n.once.Do(func() {
-		// Callers from now on wait for another flush: this one may be too early for them.
-		d.lock.Lock()
-		d.next = nil
-		d.lock.Unlock()
-		n.err = f()
-	})
+	if d.wait != nil {
+		d.wait()
+	}
+	// Callers from now on wait for another flush: this one may be too early for them.
+	d.lock.Lock()
+	d.next = nil
+	d.lock.Unlock()
+	n.err = f()
 	return n.err
 }
