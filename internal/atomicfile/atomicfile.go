@@ -54,6 +54,9 @@ type Options struct {
 	// Size is the expected number of bytes, if known. Large files are written without the
 	// page cache where the system supports this.
 	Size int64
+	// Together lets Commit of a small file wait for a flush of the whole file system that serves
+	// other files, too. Many files that are written at the same time take less time so.
+	Together bool
 }
 
 // File is a file being written. It is not safe for concurrent use.
@@ -63,6 +66,7 @@ type File struct {
 	tmp  string // name until Commit, or ""
 	o    Options
 	dirs []string // folders made by MakeDirs, outermost first
+	vol  *volume  // flushes the file with others, or nil
 	done bool
 	left string
 
@@ -100,6 +104,9 @@ func Create(path string, o *Options) (*File, error) {
 	if err != nil {
 		removeDirs(t.dirs)
 		return nil, cannotWrite(dir, err)
+	}
+	if t.o.Together {
+		t.vol = useVolume(t.f, dir)
 	}
 	return t, nil
 }
@@ -197,6 +204,7 @@ func (t *File) Commit() error {
 		}
 		return fmt.Errorf("%s: %w", t.path, Cause(err))
 	}
+	t.vol.release()
 	t.done = true
 	return nil
 }
@@ -209,7 +217,7 @@ func (t *File) Leftover() string { return t.left }
 func (t *File) appear() error {
 	t.keepOwner()
 	timed := t.o.Source == nil || setTime(t.f, t.o.Source.ModTime()) == nil // to disk together with the bytes
-	if err := t.f.Sync(); err != nil && !unsupported(Cause(err)) {
+	if err := t.flush(); err != nil {
 		return err
 	}
 	dir, base := filepath.Split(t.path)
@@ -253,6 +261,17 @@ func (t *File) appear() error {
 	return nil
 }
 
+// flush writes the file to disk.
+func (t *File) flush() error {
+	if t.size < togetherBelow && t.vol.flush() == nil {
+		return nil
+	}
+	if err := t.f.Sync(); !unsupported(Cause(err)) {
+		return err
+	}
+	return nil
+}
+
 // linkBeside links an unnamed file to a temporary name.
 func linkBeside(f *os.File, dir, base string) (string, error) {
 	for {
@@ -270,9 +289,11 @@ func linkBeside(f *os.File, dir, base string) (string, error) {
 // settle closes the file and writes its name, and those of new folders, to the disk.
 func (t *File) settle(dir string) {
 	t.f.Close() // already synced; some systems rename only closed files
-	_ = SyncDir(dir)
-	for _, d := range t.dirs {
-		_ = SyncDir(filepath.Dir(d))
+	if t.vol.flush() != nil {
+		_ = SyncDir(dir)
+		for _, d := range t.dirs {
+			_ = SyncDir(filepath.Dir(d))
+		}
 	}
 	keepDirs(t.dirs)
 }
@@ -295,6 +316,7 @@ func (t *File) Close() error {
 		return nil
 	}
 	t.done = true
+	t.vol.release()
 	if t.tmp != "" && removesOpen {
 		sys.remove(t.tmp)
 	}

@@ -25,9 +25,13 @@ type calls struct {
 	remove     func(string) error
 	direct     func(f *os.File, on bool) error // bypassing the page cache
 	unnamed    bool                            // try O_TMPFILE
+	// volumeOf returns a number of the file system of a file, if its files can be flushed together.
+	volumeOf    func(f *os.File) (id uint64, ok bool)
+	flushVolume func(folder *os.File) error
 }
 
-var sys = calls{lock: tryLock, link: os.Link, rename: os.Rename, renameFree: renameFree, remove: os.Remove, direct: setDirect, unnamed: true}
+var sys = calls{lock: tryLock, link: os.Link, rename: os.Rename, renameFree: renameFree, remove: os.Remove, direct: setDirect, unnamed: true,
+	volumeOf: volumeOf, flushVolume: flushVolume}
 
 // renameNew renames a temporary file to its target, which must not exist. left is the
 // temporary name if it could not be removed.

@@ -25,6 +25,12 @@ func setTime(*os.File, time.Time) error { return errors.ErrUnsupported }
 
 func renameFree(from, to string) error { return errors.ErrUnsupported }
 
+// volumeOf returns false: other systems have no flush for a file system that waits and reports
+// errors.
+func volumeOf(*os.File) (id uint64, ok bool) { return 0, false }
+
+func flushVolume(*os.File) error { return errors.ErrUnsupported }
+
 // syncTree writes the files in a folder to disk.
 func syncTree(dir string) error {
 	return filepath.WalkDir(dir, func(name string, d fs.DirEntry, err error) error {
