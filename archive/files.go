@@ -25,6 +25,9 @@ type FileOptions struct {
 	Source fs.FileInfo
 	// MakeDirs makes missing folders.
 	MakeDirs bool
+	// Together tells that other files are written at the same time. A small file may then wait
+	// for a flush of the whole file system that serves all of them.
+	Together bool
 	// NoCheck skips reading the archive back (WriteFile only).
 	NoCheck bool
 	// CheckProgress, if not nil, is called with the number of image bytes read back so
@@ -128,7 +131,7 @@ func create(name string, file *FileOptions, size int64) (*atomicfile.File, FileO
 	if file != nil {
 		o = *file
 	}
-	t, err := atomicfile.Create(name, &atomicfile.Options{Overwrite: o.Overwrite, Source: o.Source, MakeDirs: o.MakeDirs, Size: size})
+	t, err := atomicfile.Create(name, &atomicfile.Options{Overwrite: o.Overwrite, Source: o.Source, MakeDirs: o.MakeDirs, Size: size, Together: o.Together})
 	if err != nil {
 		return nil, o, fmt.Errorf("archive: %w", err)
 	}

@@ -17,7 +17,7 @@ const (
 	alone = 8 << 20
 	// flushing is the number of files that may wait for the disk at the same time. Many are
 	// flushed together in little more time than one.
-	flushing = 64
+	flushing = 128
 	// opening is the number of small files that are at work besides those that keep the
 	// processors busy: opening, making and closing files waits for the disk, too.
 	opening = 2

@@ -153,6 +153,7 @@ func (a *App) WriteTo(path string, src *Input, write func(*archive.FileOptions) 
 	o := &archive.FileOptions{Overwrite: a.Force, MakeDirs: a.IsDirDest(), Source: src.Stat}
 	o.Warn = func(text string) { a.Message("warning: %s", text) }
 	o.Written = a.written
+	o.Together = a.written != nil
 	if err := write(o); err != nil {
 		a.targets.free(path)
 		return targetHint(err, path)
