@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/cdfz-format/cdfz/archive/fsck"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
@@ -22,16 +23,22 @@ import (
 	"github.com/cdfz-format/cdfz/testdata/trees"
 )
 
+// killSystem is a file system on which runs are killed.
+type killSystem struct {
+	dir  string
+	disk string // file with the file system, "" if it is not in a loop file
+}
+
 // killSystems returns folders on several file systems. The soak makes some in loop files,
 // as far as the machine lets it.
-func killSystems(t *testing.T) map[string]string {
-	dirs := map[string]string{"tmp": t.TempDir()}
+func killSystems(t *testing.T) map[string]killSystem {
+	systems := map[string]killSystem{"tmp": {dir: t.TempDir()}}
 	if dir, err := os.MkdirTemp("/dev/shm", "cdfz-kill-*"); err == nil {
 		t.Cleanup(func() { os.RemoveAll(dir) })
-		dirs["tmpfs"] = dir
+		systems["tmpfs"] = killSystem{dir: dir}
 	}
 	if os.Getenv("CDFZ_SOAK") == "" || os.Getuid() != 0 {
-		return dirs
+		return systems
 	}
 	overlay := t.TempDir()
 	for _, dir := range []string{"lower", "upper", "work"} {
@@ -39,20 +46,48 @@ func killSystems(t *testing.T) map[string]string {
 	}
 	if dir := t.TempDir(); mountAt(t, "overlay", dir, "mount", "-t", "overlay", "overlay", "-o",
 		"lowerdir="+overlay+"/lower,upperdir="+overlay+"/upper,workdir="+overlay+"/work", dir) {
-		dirs["overlay"] = dir
+		systems["overlay"] = killSystem{dir: dir}
 	}
-	for _, kind := range []string{"ext4", "xfs", "vfat"} {
-		image, dir := filepath.Join(t.TempDir(), "disk"), t.TempDir()
-		require.NoError(t, os.WriteFile(image, nil, 0o600))
-		require.NoError(t, os.Truncate(image, 512<<20))
-		out, err := exec.Command("mkfs."+kind, image).CombinedOutput()
+	for kind, make := range map[string][]string{
+		"ext4": {"mkfs.ext4", "-q"}, noJournal: {"mkfs.ext4", "-q", "-O", "^has_journal"}, "xfs": {"mkfs.xfs", "-q"}, "vfat": {"mkfs.vfat"},
+	} {
+		disk, dir := filepath.Join(t.TempDir(), "disk"), t.TempDir()
+		require.NoError(t, os.WriteFile(disk, nil, 0o600))
+		require.NoError(t, os.Truncate(disk, 512<<20))
+		out, err := exec.Command(make[0], append(make[1:], disk)...).CombinedOutput()
 		if err != nil {
 			t.Logf("%s: not tested: %v: %s", kind, err, out)
-		} else if mountAt(t, kind, dir, "mount", "-o", "loop", image, dir) {
-			dirs[kind] = dir
+		} else if mountAt(t, kind, dir, "mount", "-o", "loop", disk, dir) {
+			systems[kind] = killSystem{dir: dir, disk: disk}
 		}
 	}
-	return dirs
+	return systems
+}
+
+// noJournal names ext4 without a journal, which needs e2fsck after a loss of power.
+const noJournal = "ext4 without journal"
+
+// powerLost calls check with a folder that has what a loss of power leaves now: the file system
+// as it is in its loop file, without what the system has not written to it.
+func powerLost(t *testing.T, kind string, s killSystem, check func(dir string)) {
+	options := map[string]string{"ext4": "loop", noJournal: "loop", "xfs": "loop,nouuid"}[kind]
+	if s.disk == "" || options == "" {
+		return
+	}
+	base, err := os.MkdirTemp("", "cdfz-power-*")
+	require.NoError(t, err)
+	defer os.RemoveAll(base)
+	disk, dir := filepath.Join(base, "disk"), filepath.Join(base, "dir")
+	require.NoError(t, os.Mkdir(dir, 0o755))
+	out, err := exec.Command("cp", "--sparse=always", s.disk, disk).CombinedOutput()
+	require.NoError(t, err, string(out))
+	if kind == noJournal {
+		_ = exec.Command("e2fsck", "-fy", disk).Run() // exits with 1 after repairs
+	}
+	out, err = exec.Command("mount", "-o", options, disk, dir).CombinedOutput()
+	require.NoError(t, err, string(out))
+	defer func() { _ = exec.Command("umount", dir).Run() }()
+	check(dir)
 }
 
 // mountAt runs a command that mounts a file system on dir until the test ends. It reports
@@ -128,7 +163,8 @@ func noTemporaries(t *testing.T, dirs ...string) {
 
 // TestKills kills archive --delete-source, restore and repair of trees at random points:
 // each name holds a whole file or none, no source is gone whose archive does not restore,
-// and the next run completes the work and leaves nothing. 3 kills of each on each file
+// and the next run completes the work and leaves nothing. The same holds if power is lost then,
+// and what a run that ended has restored is on disk. 3 kills of each on each file
 // system, one with -short, 105 in the soak. The seeds are fixed, but not what the machine does meanwhile.
 func TestKills(t *testing.T) {
 	files, kills := 12, 3
@@ -139,8 +175,9 @@ func TestKills(t *testing.T) {
 		kills = 105
 	}
 	total := 0
-	for name, base := range killSystems(t) {
+	for name, system := range killSystems(t) {
 		t.Run(name, func(t *testing.T) {
+			base := system.dir
 			data, tmp, receipts := filepath.Join(base, "data"), t.TempDir(), filepath.Join(base, "r.jsonl")
 			again := func(args ...string) {
 				var out bytes.Buffer
@@ -154,6 +191,7 @@ func TestKills(t *testing.T) {
 				_ = os.Remove(receipts)
 				_, err := trees.Write(data, files)
 				require.NoError(t, err)
+				unix.Sync() // sources are on disk
 				want := sums(t, data, ".nc")
 				require.Len(t, want, files)
 				args := []string{"archive", "-q", "--delete-source", "--receipts", receipts, data}
@@ -164,14 +202,18 @@ func TestKills(t *testing.T) {
 					limit = limit * 5 / 4
 					total++
 				}
-				left, archived := sums(t, data, ".nc"), walked(t, data)
-				for rel, sum := range want {
-					if got, ok := left[rel]; ok {
-						require.Equal(t, sum, got, rel)
-					} else {
-						require.Equal(t, sum, archived[rel], rel)
+				kept := func(data string) {
+					left, archived := sums(t, data, ".nc"), walked(t, data)
+					for rel, sum := range want {
+						if got, ok := left[rel]; ok {
+							require.Equal(t, sum, got, rel)
+						} else {
+							require.Equal(t, sum, archived[rel], rel)
+						}
 					}
 				}
+				powerLost(t, name, system, func(dir string) { kept(filepath.Join(dir, "data")) })
+				kept(data)
 				again(args...)
 				require.Empty(t, sums(t, data, ".nc"))
 				require.Equal(t, want, walked(t, data))
@@ -180,26 +222,31 @@ func TestKills(t *testing.T) {
 				if !killed(t, r, tmp, limit/4+1, "restore", "-q", data) {
 					total++
 				}
-				for rel, sum := range sums(t, data, ".nc") {
-					require.Equal(t, want[rel], sum)
+				whole := func(data string) {
+					for rel, sum := range sums(t, data, ".nc") {
+						require.Equal(t, want[rel], sum)
+					}
 				}
+				powerLost(t, name, system, func(dir string) { whole(filepath.Join(dir, "data")) })
+				whole(data)
 				again("restore", "-q", "-f", data)
+				powerLost(t, name, system, func(dir string) { require.Equal(t, want, sums(t, filepath.Join(dir, "data"), ".nc")) })
 				require.Equal(t, want, sums(t, data, ".nc"))
 
 				var ar string
 				for rel := range want {
 					ar = filepath.Join(data, rel) + cli.Suffix
 				}
-				whole, err := os.ReadFile(ar)
+				full, err := os.ReadFile(ar)
 				require.NoError(t, err)
-				require.NoError(t, os.Truncate(ar, int64(len(whole)-1-r.IntN(200))))
+				require.NoError(t, os.Truncate(ar, int64(len(full)-1-r.IntN(200))))
 				if !killed(t, r, tmp, limit/8+1, "repair", "-q", ar) {
 					total++
 				}
 				again("repair", "-q", ar)
 				got, err := os.ReadFile(ar)
 				require.NoError(t, err)
-				require.True(t, bytes.Equal(whole, got))
+				require.True(t, bytes.Equal(full, got))
 				noTemporaries(t, base, tmp)
 			}
 			t.Logf("%d kills", total-before)

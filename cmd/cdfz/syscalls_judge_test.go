@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/testdata/trees"
 )
 
 // calls are the system calls that are made to fail, with their errors. The runtime's own
@@ -122,4 +124,26 @@ func TestSyscalls(t *testing.T) {
 	}
 	t.Logf("%d runs", runs)
 	require.Positive(t, runs)
+}
+
+// TestFlushFails makes the flush of the file system for several files fail: each file then
+// flushes itself, and all archives are complete. File systems without such a flush do the
+// latter at once.
+func TestFlushFails(t *testing.T) {
+	base := t.TempDir()
+	_, err := trees.Write(filepath.Join(base, "data"), 40)
+	require.NoError(t, err)
+	for n := 1; n <= 3; n++ {
+		cmd := self(t, "archive")
+		link := filepath.Join(base, cmd.Args[0])
+		_ = os.Symlink(cmd.Path, link)
+		trace := exec.Command("strace", "-f", "-qq", "-o", filepath.Join(base, "log"), "-e", "trace=syncfs",
+			"-e", fmt.Sprintf("inject=syncfs:error=EIO:when=%d", n), link, "archive", "-q", "-f", "-o", "out/", "data")
+		trace.Dir = base
+		trace.Env = os.Environ()
+		out, err := trace.CombinedOutput()
+		require.NoError(t, err, string(out))
+		require.Len(t, walked(t, filepath.Join(base, "out")), 40)
+		noTemporaries(t, base)
+	}
 }
