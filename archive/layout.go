@@ -167,11 +167,12 @@ func (d *draft) structural() int64 {
 	return n + 2*(l.RestBlocks*int64(len(czip.RestPrefix))+format.DigitsBelow(l.RestBlocks))
 }
 
-// Least bytes in an archive with a view. No deflated document is shorter than that here.
+// Least bytes in an archive with a view. They are a little less than those of variables of one
+// shape that have short names and no attributes, whose documents deflate best.
 const (
-	leastFixed = 1200 // entries but those of blocks, without index, manifest and end
-	leastVar   = 88   // the headers of a block and the member of a variable in the plan
-	leastArray = 280  // the two entries of Zarr metadata of a variable
+	leastFixed = 1540 // entries but those of blocks, without index, manifest and end
+	leastVar   = 100  // the headers of a block and the member of a variable in the plan
+	leastArray = 345  // the two entries of Zarr metadata of a variable
 )
 
 // leastWithView returns a number of bytes that structural surely reaches in a layout with a
