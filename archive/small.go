@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"sync"
 
@@ -33,7 +34,8 @@ const (
 // made is an archive in memory.
 type made struct {
 	*Result
-	bytes []byte
+	bytes      []byte
+	structural int64 // bytes besides those of blocks
 }
 
 // smallWriter archives one image in memory, in several layouts, to find the smallest.
@@ -77,16 +79,7 @@ func writeSmall(ctx context.Context, dst io.Writer, image io.ReaderAt, size int6
 	}
 	sum := sha256.Sum256(s.image)
 	s.sums.SHA256 = hex.EncodeToString(sum[:])
-	view, err := chooseView(ctx, bytes.NewReader(s.image), size, h, o, s.fitted)
-	if err != nil {
-		return nil, err
-	}
-	var best *made
-	if view != nil && o.Zarr.forced() {
-		best, err = s.write(view)
-	} else {
-		best, err = s.smallest(view)
-	}
+	best, err := s.best()
 	if err != nil {
 		return nil, err
 	}
@@ -103,12 +96,42 @@ func (s *smallWriter) write(d *draft) (*made, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &made{res, bytes.Clone(s.archive.Bytes())}, nil
+	return &made{res, bytes.Clone(s.archive.Bytes()), d.structural()}, nil
 }
 
-// smallest makes the archive in the layouts that may be the smallest.
-func (s *smallWriter) smallest(view *draft) (*made, error) {
+// view plans an archive with a view of at most most structural bytes. It is nil if there is none.
+func (s *smallWriter) view(most int64) (*draft, error) {
+	return chooseView(s.ctx, bytes.NewReader(s.image), int64(len(s.image)), s.h, s.o, most, s.fitted)
+}
+
+// best makes the archive in the layout that the user has chosen, or that is the best.
+func (s *smallWriter) best() (*made, error) {
+	if s.o.Zarr.forced() {
+		view, err := s.view(math.MaxInt64)
+		if err != nil {
+			return nil, err
+		}
+		return s.write(view)
+	}
 	size := int64(len(s.image))
+	best, err := s.smallest(size)
+	if err != nil {
+		return nil, err
+	}
+	extra := best.Size/viewExtra + viewExtraBase
+	view, err := s.view(best.structural + extra)
+	if view == nil || err != nil {
+		return best, err
+	}
+	m, err := s.write(view)
+	if err != nil || m.Size <= min(size+slack, best.Size+extra) {
+		return m, err
+	}
+	return best, nil
+}
+
+// smallest makes the archive in the layouts without a view that may be the smallest.
+func (s *smallWriter) smallest(size int64) (*made, error) {
 	best, err := s.pooled(size)
 	if err != nil {
 		return nil, err
@@ -130,12 +153,6 @@ func (s *smallWriter) smallest(view *draft) (*made, error) {
 		}
 		if best == nil || m.Size < best.Size {
 			best = m
-		}
-	}
-	if view != nil {
-		m, err := s.write(view)
-		if err != nil || m.Size <= min(size+slack, best.Size+best.Size/viewExtra+viewExtraBase) {
-			return m, err
 		}
 	}
 	return best, nil
