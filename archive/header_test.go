@@ -112,7 +112,7 @@ func TestEarlyHeader(t *testing.T) {
 		var header *cdf3.Header
 		if want == nil {
 			require.True(t, !ok || reflect.DeepEqual(l.Head(), head), name)
-			if header, want = blocks.DecodeHeader(ctx, l, m.Header, c.first); want == nil {
+			if header, _, want = blocks.DecodeHeader(ctx, l, m.Header, c.first); want == nil {
 				want = l.SetHeader(ctx, header)
 			}
 		}

@@ -201,7 +201,7 @@ func (x *repairer) findHeader() error {
 	if stored, _, err = blocks.Sound(x.R, stored, x.man.Header, x.man.Copies.Header); err != nil {
 		return err
 	}
-	if h, err := blocks.DecodeHeader(x.ctx, x.l, x.man.Header, stored); err == nil && x.l.SetHeader(x.ctx, h) == nil {
+	if h, _, err := blocks.DecodeHeader(x.ctx, x.l, x.man.Header, stored); err == nil && x.l.SetHeader(x.ctx, h) == nil {
 		x.p.header = h
 	}
 	return nil

@@ -220,7 +220,7 @@ func (x *salvager) headerIn(e *czip.ZipEntry) bool {
 		return false
 	}
 	at := format.Place{Off: e.End() - e.Stored, Len: e.Stored, Mask: e.Mask, CRC32: format.Hex32(e.Crc)}
-	h, err := blocks.DecodeHeader(x.ctx, x.l, at, stored)
+	h, _, err := blocks.DecodeHeader(x.ctx, x.l, at, stored)
 	if err != nil || x.l.SetHeader(x.ctx, h) != nil {
 		return false
 	}

@@ -67,11 +67,11 @@ func Verify(ctx context.Context, r io.ReaderAt, size int64, o *VerifyOptions) (*
 	if !head && !tail {
 		return nil, fmt.Errorf("archive: %w", fault.ErrNotArchive)
 	}
-	r, done := inMemory(r, size)
+	r, memory, done := inMemory(r, size)
 	defer done()
 	from, end := blocks.Walked(ctx, r, size)
 	defer end()
-	v := &verifier{ctx: ctx, o: o, origin: r, src: r, done: doneBytes{call: o.Progress}, endWalk: end, walker: walker{Walker: czip.Walker{R: from, Size: size}}, rep: &Report{Size: size}}
+	v := &verifier{ctx: ctx, o: o, origin: r, src: r, memory: memory, done: doneBytes{call: o.Progress}, endWalk: end, walker: walker{Walker: czip.Walker{R: from, Size: size}}, rep: &Report{Size: size}}
 	if err := v.run(); err != nil {
 		return nil, err
 	}
@@ -86,6 +86,7 @@ type verifier struct {
 	o       *VerifyOptions
 	origin  io.ReaderAt // the archive
 	src     io.ReaderAt // the archive, or chunks of it
+	memory  bool        // src is memory
 	chunks  *ioat.Chunks
 	image   *besides // nil: the image is decoded after the walk
 	done    doneBytes
@@ -93,6 +94,8 @@ type verifier struct {
 	rep     *Report
 	l       *format.Resolved
 	header  *cdf3.Header
+	decoded []byte           // block with the header, or nil
+	man     *format.Manifest // nil unless it is whole
 	index   *blockidx.Reader // nil if it cannot be used
 	tail    *czip.Tail       // nil if it cannot be used
 	table   *blockidx.Table
@@ -154,7 +157,7 @@ func (v *verifier) check() error {
 	}
 	// Reading the image opens the archive again.
 	o := v.imageOptions()
-	v.l, v.header, v.front, v.kept, v.buf, v.walker = nil, nil, nil, nil, nil, walker{Walker: czip.Walker{Size: v.Size}}
+	v.l, v.header, v.decoded, v.man, v.front, v.kept, v.buf, v.walker = nil, nil, nil, nil, nil, nil, nil, walker{Walker: czip.Walker{Size: v.Size}}
 	if len(v.rep.Damage) > 0 {
 		v.stopImage()
 		return v.decodeBlocks()

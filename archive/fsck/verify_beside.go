@@ -38,19 +38,19 @@ var memories = sync.Pool{New: func() any { return new([]byte) }}
 
 // inMemory returns a reader of a short local archive in memory, which takes one read instead
 // of dozens, or r. done ends its use.
-func inMemory(r io.ReaderAt, size int64) (in io.ReaderAt, done func()) {
+func inMemory(r io.ReaderAt, size int64) (in io.ReaderAt, ok bool, done func()) {
 	done = func() {}
 	if size > memorySize || ioat.Gap(r) > 0 {
-		return r, done
+		return r, false, done
 	}
 	b := memories.Get().(*[]byte)
 	*b = slices.Grow((*b)[:0], int(size))[:size]
 	if ioat.ReadFull(r, *b, 0) != nil {
 		// Its bytes are read one part after another, to name what cannot be read.
 		memories.Put(b)
-		return r, done
+		return r, false, done
 	}
-	return bytes.NewReader(*b), func() { memories.Put(b) }
+	return bytes.NewReader(*b), true, func() { memories.Put(b) }
 }
 
 // share makes all steps read the same chunks of a long local archive. done ends that.
@@ -109,7 +109,12 @@ type besides struct {
 }
 
 func (v *verifier) imageOptions() *blocks.ReadOptions {
-	return &blocks.ReadOptions{Cache: -1, Plan: v.l, Header: v.header}
+	o := &blocks.ReadOptions{Cache: -1, Plan: v.l, Header: v.header}
+	if v.memory && v.man != nil && v.l != nil && v.header != nil {
+		// The walk read the same bytes.
+		o.Tail, o.Man, o.First = *v.tail, v.man, v.decoded
+	}
+	return o
 }
 
 // startImage begins to decode the image, if nothing is known to be damaged so far. Its first

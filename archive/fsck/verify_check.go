@@ -98,6 +98,9 @@ func (v *verifier) checkManifest(e *czip.ZipEntry, payload []byte) error {
 	if *m != want {
 		return fault.Corruptf("manifest: expected %s, found %s", format.EncodeJSON(want), data)
 	}
+	if v.tail != nil && e.Method == czip.MethodDeflated && m.CheckPlaces(data, *v.tail) == nil {
+		v.man = m
+	}
 	return nil
 }
 

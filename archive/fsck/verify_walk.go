@@ -23,7 +23,8 @@ func (v *verifier) walkFront() error {
 		return err
 	}
 	for i := range entries {
-		if err := v.checkMeta(&entries[i]); err != nil {
+		// With l, the plan was inflated.
+		if err := v.checkMeta(&entries[i], l != nil && i == 1); err != nil {
 			return err
 		}
 	}
@@ -73,8 +74,9 @@ func (v *verifier) planned() error {
 	return nil
 }
 
-// checkMeta checks an entry of the front and adds it to the front's checksum.
-func (v *verifier) checkMeta(e *czip.ZipEntry) error {
+// checkMeta checks an entry of the front and adds it to the front's checksum. inflated is true
+// if its content was already inflated without errors.
+func (v *verifier) checkMeta(e *czip.ZipEntry, inflated bool) error {
 	if err := v.ctx.Err(); err != nil {
 		return err
 	}
@@ -96,7 +98,9 @@ func (v *verifier) checkMeta(e *czip.ZipEntry) error {
 			err = fault.Corruptf("%s: expected method %d, found %d", e.Name, want, e.Method)
 			break
 		}
-		_, err = format.Inflate(v.ctx, e, payload, limit)
+		if !inflated {
+			_, err = format.Inflate(v.ctx, e, payload, limit)
+		}
 	default:
 		_, err = format.Inflate(v.ctx, e, payload, format.MaxLater)
 	}
@@ -212,14 +216,14 @@ func (v *verifier) walkBlock(i int, b int64, name string) (bool, error) {
 		}
 	} else if n == v.l.RestFirst {
 		// From here on, damage can be named by variable.
-		h, err := blocks.DecodeHeader(v.ctx, v.l, format.PlaceOf(row), stored)
+		h, first, err := blocks.DecodeHeader(v.ctx, v.l, format.PlaceOf(row), stored)
 		if err == nil {
 			err = v.l.SetHeader(v.ctx, h)
 		}
 		if err != nil {
 			return true, v.damage(DamageBlock, row.Off, row.Len, err)
 		}
-		v.header = h
+		v.header, v.decoded = h, first
 	}
 	v.off = e.End()
 	return true, nil

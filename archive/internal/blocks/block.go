@@ -63,6 +63,10 @@ const (
 // ReadBlock decodes a block into dst, whose length is the decoded length. Damage is a
 // *BlockError.
 func (a *Reader) ReadBlock(ctx context.Context, b format.Block, dst []byte) error {
+	if a.first != nil && b.N == a.L.RestFirst {
+		copy(dst, a.first)
+		return nil
+	}
 	_, err := a.readNeed(ctx, whole(b), func(int64) []byte { return dst })
 	return err
 }

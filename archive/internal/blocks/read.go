@@ -43,6 +43,11 @@ type ReadOptions struct {
 	// Plan and Header, if not nil, are those of the archive, which are then not read.
 	Plan   *format.Resolved
 	Header *cdf3.Header
+	// Tail and Man, if Man is not nil, are those of the archive as well.
+	Tail czip.Tail
+	Man  *format.Manifest
+	// First, if not nil, is block 0 of the rest, decoded.
+	First []byte
 }
 
 // Reader reads an archive. It is safe for concurrent use if its io.ReaderAt is. Its
@@ -57,7 +62,8 @@ type Reader struct {
 	Header *cdf3.Header
 	Index  *blockidx.Reader
 	engine
-	name string // of the file in errors, or ""
+	name  string // of the file in errors, or ""
+	first []byte // block 0 of the rest, or nil
 
 	imageEnd atomic.Int64 // where the last read of the image ended
 }
@@ -70,7 +76,7 @@ func NewReader(ctx context.Context, r io.ReaderAt, size int64, opts *ReadOptions
 	if opts.Workers < 0 || opts.Workers > MaxWorkers {
 		return nil, fault.Optionsf("expected 1 to %d workers, found %d", MaxWorkers, opts.Workers)
 	}
-	a := &Reader{r: r, Size: size, name: opts.Name}
+	a := &Reader{r: r, Size: size, name: opts.Name, first: opts.First}
 	a.engine.init(r, opts.Workers)
 	if err := a.open(ctx, opts); err != nil {
 		return nil, err
@@ -131,6 +137,15 @@ func (a *Reader) open(ctx context.Context, opts *ReadOptions) error {
 
 // openEnds reads the ends of the archive through r.
 func (a *Reader) openEnds(ctx context.Context, r io.ReaderAt, opts *ReadOptions) error {
+	if opts.Man != nil {
+		a.Tail, a.Man, a.L, a.Header = opts.Tail, opts.Man, opts.Plan, opts.Header
+		idx := a.Tail.Index()
+		head, err := (Section{}).Get(r, idx.End()-idx.Stored, blockidx.HeaderLen)
+		if err != nil {
+			return err
+		}
+		return a.openIndex(head, opts)
+	}
 	end := Section{off: max(0, a.Size-TailProbe)}
 	var err error
 	if end.b, err = (Section{}).Get(r, end.off, a.Size-end.off); err != nil {
@@ -147,7 +162,7 @@ func (a *Reader) openEnds(ctx context.Context, r io.ReaderAt, opts *ReadOptions)
 		}
 		return err
 	}
-	idx := czip.ZipEntry{Name: czip.IndexName, Crc: a.Tail.IdxCRC, Stored: a.Tail.IdxLen, Size: a.Tail.IdxLen, Off: a.Tail.IdxOff}
+	idx := a.Tail.Index()
 	if a.Tail.IdxLen < blockidx.HeaderLen {
 		return fault.Corruptf("impossible length of the index: %d bytes", a.Tail.IdxLen)
 	}
@@ -158,15 +173,24 @@ func (a *Reader) openEnds(ctx context.Context, r io.ReaderAt, opts *ReadOptions)
 	if err := a.openManifest(ctx, near); err != nil {
 		return err
 	}
-	data := ioat.NewSection(a.r, idx.End()-idx.Stored, idx.Stored)
-	if a.Index, err = blockidx.NewReader(data, idx.Stored, near[len(near)-blockidx.HeaderLen:], opts.Index); err != nil {
-		return Corrupt(err)
+	if err := a.openIndex(near[len(near)-blockidx.HeaderLen:], opts); err != nil {
+		return err
 	}
 	if opts.Plan != nil {
 		a.L, a.Header = opts.Plan, opts.Header
 		return nil
 	}
 	return a.openFront(ctx, r, end)
+}
+
+// openIndex opens the index, which begins with head.
+func (a *Reader) openIndex(head []byte, opts *ReadOptions) (err error) {
+	idx := a.Tail.Index()
+	data := ioat.NewSection(a.r, idx.End()-idx.Stored, idx.Stored)
+	if a.Index, err = blockidx.NewReader(data, idx.Stored, head, opts.Index); err != nil {
+		return Corrupt(err)
+	}
+	return nil
 }
 
 // openManifest parses the manifest whose entry is at the start of b. The end line has
@@ -347,9 +371,11 @@ var fronts = sync.Pool{New: func() any { return new([]byte) }}
 
 const maxFront = 4 << 20
 
-// DecodeHeader decodes block 0 of the rest and parses the netCDF header in it.
-func DecodeHeader(ctx context.Context, l *format.Resolved, at format.Place, stored []byte) (*cdf3.Header, error) {
-	return decodeHeader(ctx, new([]byte), l.Head(), l.RestFirst, at, stored)
+// DecodeHeader decodes block 0 of the rest and parses the netCDF header in it. It returns the
+// decoded block, too, or nil if that is the stored bytes.
+func DecodeHeader(ctx context.Context, l *format.Resolved, at format.Place, stored []byte) (h *cdf3.Header, first []byte, err error) {
+	h, err = decodeHeader(ctx, &first, l.Head(), l.RestFirst, at, stored)
+	return h, first, err
 }
 
 // decodeHeader is DecodeHeader with the head of the plan and the number of the block. The block

@@ -274,6 +274,11 @@ func (t Tail) String() string {
 	return s + fmt.Sprintf("%08x\n", CRC([]byte(s)))
 }
 
+// Index returns the entry of the index.
+func (t Tail) Index() ZipEntry {
+	return ZipEntry{Name: IndexName, Crc: t.IdxCRC, Stored: t.IdxLen, Size: t.IdxLen, Off: t.IdxOff}
+}
+
 var laterLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^cdfz ([1-9][0-9]{0,8}) `) })
 
 // LaterFormat returns the number of the format if line, the last TailLen bytes of a file,
