@@ -86,7 +86,8 @@ type verifier struct {
 	o       *VerifyOptions
 	origin  io.ReaderAt // the archive
 	src     io.ReaderAt // the archive, or chunks of it
-	memory  bool        // src is memory
+	memory  []byte      // the whole archive, or nil
+	end     *ending     // nil unless memory has an intact one
 	chunks  *ioat.Chunks
 	image   *besides // nil: the image is decoded after the walk
 	done    doneBytes
@@ -95,7 +96,7 @@ type verifier struct {
 	l       *format.Resolved
 	header  *cdf3.Header
 	decoded []byte           // block with the header, or nil
-	man     *format.Manifest // nil unless it is whole
+	man     *format.Manifest // of end, compared with the walk; or nil
 	index   *blockidx.Reader // nil if it cannot be used
 	tail    *czip.Tail       // nil if it cannot be used
 	table   *blockidx.Table
@@ -114,6 +115,9 @@ type verifier struct {
 
 // run returns an error only if the archive cannot be judged.
 func (v *verifier) run() error {
+	if v.memory != nil {
+		v.end = readEnding(v.ctx, v.memory)
+	}
 	if err := v.findParity(); err != nil {
 		return err
 	}
@@ -171,19 +175,24 @@ func (v *verifier) readTail() error {
 	if v.Size < czip.EndLen {
 		return nil
 	}
-	b := make([]byte, czip.EndLen)
-	if ioat.ReadFull(v.src, b, v.Size-czip.EndLen) != nil {
-		return nil
-	}
-	t, err := czip.ParseTail(b, v.Size)
-	if errors.Is(err, fault.ErrVersion) {
-		return err
-	}
-	if err != nil {
-		return nil
+	var t czip.Tail
+	if v.end != nil {
+		t = v.end.tail
+	} else {
+		b := make([]byte, czip.EndLen)
+		if ioat.ReadFull(v.src, b, v.Size-czip.EndLen) != nil {
+			return nil
+		}
+		var err error
+		if t, err = czip.ParseTail(b, v.Size); errors.Is(err, fault.ErrVersion) {
+			return err
+		}
+		if err != nil {
+			return nil
+		}
 	}
 	v.tail = &t
-	idx := czip.ZipEntry{Name: czip.IndexName, Stored: t.IdxLen, Size: t.IdxLen, Off: t.IdxOff}
+	idx := t.Index()
 	if t.IdxLen < blockidx.HeaderLen {
 		return nil
 	}

@@ -73,12 +73,15 @@ func (v *verifier) checkManifest(e *czip.ZipEntry, payload []byte) error {
 	if v.tail != nil && czip.CRC(payload) != v.tail.ManCRC {
 		return fault.Corruptf("manifest at byte %d: expected checksum %08x, found %08x", e.Off, v.tail.ManCRC, czip.CRC(payload))
 	}
-	data, err := format.Inflate(v.ctx, e, payload, czip.MaxManifest)
-	if err != nil {
+	known := v.end != nil && v.end.inflates(e, payload)
+	var data []byte
+	var m *format.Manifest
+	var err error
+	if known {
+		data, m = v.end.text, v.end.man
+	} else if data, err = format.Inflate(v.ctx, e, payload, czip.MaxManifest); err != nil {
 		return err
-	}
-	m, err := format.ReadManifest(data)
-	if err != nil {
+	} else if m, err = format.ReadManifest(data); err != nil {
 		return err
 	}
 	frontEnd := v.front[len(v.front)-1].End()
@@ -98,7 +101,7 @@ func (v *verifier) checkManifest(e *czip.ZipEntry, payload []byte) error {
 	if *m != want {
 		return fault.Corruptf("manifest: expected %s, found %s", format.EncodeJSON(want), data)
 	}
-	if v.tail != nil && e.Method == czip.MethodDeflated && m.CheckPlaces(data, *v.tail) == nil {
+	if known {
 		v.man = m
 	}
 	return nil

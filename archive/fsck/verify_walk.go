@@ -235,6 +235,9 @@ const ownBuffer = 8 << 20
 
 // storedBlock reads the stored bytes of a block, which are valid until the next call.
 func (v *verifier) storedBlock(row blockidx.Row) (b []byte, err error) {
+	if row.Off >= 0 && row.Len <= int64(len(v.memory))-row.Off {
+		return v.memory[row.Off:][:row.Len], nil
+	}
 	if row.Len > ownBuffer {
 		b, err = ioat.ReadBytes(v.R, row.Off, row.Len)
 	} else {

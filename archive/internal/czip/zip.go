@@ -269,9 +269,25 @@ type Tail struct {
 }
 
 func (t Tail) String() string {
-	s := fmt.Sprintf(TailMagic+"manifest %016x %08x %08x index %016x %016x %08x ",
-		t.ManOff, t.ManLen, t.ManCRC, t.IdxOff, t.IdxLen, t.IdxCRC)
-	return s + fmt.Sprintf("%08x\n", CRC([]byte(s)))
+	b := append(make([]byte, 0, TailLen+16), TailMagic+"manifest "...)
+	b = append(appendHex(b, uint64(t.ManOff), 16), ' ')
+	b = append(appendHex(b, uint64(t.ManLen), 8), ' ')
+	b = append(appendHex(b, uint64(t.ManCRC), 8), " index "...)
+	b = append(appendHex(b, uint64(t.IdxOff), 16), ' ')
+	b = append(appendHex(b, uint64(t.IdxLen), 16), ' ')
+	b = append(appendHex(b, uint64(t.IdxCRC), 8), ' ')
+	return string(append(appendHex(b, uint64(CRC(b)), 8), '\n'))
+}
+
+// appendHex appends x in hexadecimal with at least the given number of digits.
+func appendHex(b []byte, x uint64, digits int) []byte {
+	for n := digits; n < 16 && x>>(4*n) != 0; n++ {
+		digits++
+	}
+	for i := digits - 1; i >= 0; i-- {
+		b = append(b, "0123456789abcdef"[x>>(4*i)&15])
+	}
+	return b
 }
 
 // Index returns the entry of the index.

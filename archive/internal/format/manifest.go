@@ -107,17 +107,9 @@ func (m *Manifest) ImageName() string {
 // ParseManifest decodes a manifest and checks its places against the archive.
 func ParseManifest(b []byte, t czip.Tail) (*Manifest, error) {
 	m, err := ReadManifest(b)
-	if err == nil {
-		err = m.CheckPlaces(b, t)
-	}
 	if err != nil {
 		return nil, err
 	}
-	return m, nil
-}
-
-// CheckPlaces checks the places in a manifest against the archive. b is its text, for errors.
-func (m *Manifest) CheckPlaces(b []byte, t czip.Tail) error {
 	plan := czip.ZipEntry{Name: czip.PlanName}
 	header := czip.ZipEntry{Name: czip.RestPrefix + "0", Mask: m.Header.Mask}
 	if m.Blocks < 1 ||
@@ -126,12 +118,12 @@ func (m *Manifest) CheckPlaces(b []byte, t czip.Tail) error {
 		m.Plan.Len > m.Front.Len-m.Plan.Off || m.Plan.Len > MaxPlan ||
 		m.Header.Off != m.Front.Len+header.LocalLen() || m.Header.Off > t.ManOff ||
 		m.Header.Len > t.ManOff-m.Header.Off || m.Header.Len > maxHeader {
-		return fault.Corruptf("manifest: impossible places or counts: %s", b)
+		return nil, fault.Corruptf("manifest: impossible places or counts: %s", b)
 	}
 	if c := m.Copies; c != (Copies{}) && (!m.Plan.copiedAt(c.Plan, m, t) || !m.Header.copiedAt(c.Header, m, t)) {
-		return fault.Corruptf("manifest: impossible places of second copies: %s", b)
+		return nil, fault.Corruptf("manifest: impossible places of second copies: %s", b)
 	}
-	return nil
+	return m, nil
 }
 
 // MetaEntry is a metadata entry, ready to be written.
