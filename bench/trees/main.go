@@ -1,6 +1,10 @@
 // Trees measures cdfz on a folder of many small files beside gzip -r: files a second,
-// processor time and bytes. It makes the files, copies them for each round, since gzip -r
-// replaces them, and prints the median of the rounds.
+// processor time and bytes. It makes the files, copies them for each round, since gzip puts
+// its files beside them, and prints the median of the rounds.
+//
+// gzip keeps its sources (-k), as cdfz does, and nothing is deleted before the last round: for
+// minutes after a file is deleted, ext4 passes over its inode at each creation of a file, which
+// would slow down what is measured next.
 //
 //	go run ./bench/trees -n 10000 -rounds 5 [-dir DIR] bin/cdfz [FLAG…]
 package main
@@ -40,38 +44,46 @@ type result struct {
 	bytes     int64 // below the folder that it wrote
 }
 
+// task is a command that is measured.
+type task struct {
+	name, wrote string
+	beside      bool // it writes beside its sources
+	args        []string
+}
+
+// tasksOf returns the tasks of a round, which read data and its copy, and write to new folders.
+func tasksOf(cdfz []string, data, copied, archives, back string) []task {
+	archive := slices.Concat([]string{cdfz[0], "archive", "-q", "-o", archives + "/"}, cdfz[1:], []string{data})
+	return []task{
+		{"gzip -r -k", copied, true, []string{"gzip", "-r", "-k", copied}},
+		{"cdfz archive", archives, false, archive},
+		{"cdfz archive, again", archives, false, archive},
+		{"cdfz verify", archives, false, []string{cdfz[0], "verify", "-q", archives}},
+		{"cdfz restore", back, false, []string{cdfz[0], "restore", "-q", "-o", back + "/", archives}},
+	}
+}
+
 func run(base string, n, rounds int, cdfz []string) error {
 	dir, err := os.MkdirTemp(base, "cdfz-trees-*")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	data, copied, archives := filepath.Join(dir, "data"), filepath.Join(dir, "gzip"), filepath.Join(dir, "archives")
+	data := filepath.Join(dir, "data")
 	size, err := trees.Write(data, n)
 	if err != nil {
 		return err
 	}
-	tasks := []struct {
-		name, wrote string
-		args        []string
-	}{
-		{"gzip -r", copied, []string{"gzip", "-r", copied}},
-		{"cdfz archive", archives, slices.Concat([]string{cdfz[0], "archive", "-q", "-o", archives + "/"}, cdfz[1:], []string{data})},
-		{"cdfz archive, again", archives, slices.Concat([]string{cdfz[0], "archive", "-q", "-o", archives + "/"}, cdfz[1:], []string{data})},
-		{"cdfz verify", archives, []string{cdfz[0], "verify", "-q", archives}},
-		{"cdfz restore", filepath.Join(dir, "back"), []string{cdfz[0], "restore", "-q", "-o", filepath.Join(dir, "back") + "/", archives}},
-	}
-	results := make([][]result, len(tasks))
-	for range rounds {
-		for _, old := range []string{copied, archives, filepath.Join(dir, "back")} {
-			if err := os.RemoveAll(old); err != nil {
-				return err
-			}
-		}
+	var tasks []task
+	var results [][]result
+	for i := range rounds {
+		copied := filepath.Join(dir, fmt.Sprint("gzip", i))
 		if err := os.CopyFS(copied, os.DirFS(data)); err != nil {
 			return err
 		}
-		for i, t := range tasks {
+		tasks = tasksOf(cdfz, data, copied, filepath.Join(dir, fmt.Sprint("archives", i)), filepath.Join(dir, fmt.Sprint("back", i)))
+		results = slices.Grow(results, len(tasks))[:len(tasks)]
+		for k, t := range tasks {
 			r, err := measure(t.args)
 			if err != nil {
 				return fmt.Errorf("%s: %w", t.name, err)
@@ -79,7 +91,10 @@ func run(base string, n, rounds int, cdfz []string) error {
 			if r.bytes, err = bytesBelow(t.wrote); err != nil {
 				return err
 			}
-			results[i] = append(results[i], r)
+			if t.beside {
+				r.bytes -= size
+			}
+			results[k] = append(results[k], r)
 		}
 	}
 	fmt.Printf("%d files, %d bytes, median of %d rounds\n", n, size, rounds)
