@@ -121,23 +121,25 @@ func (b *planBuilder) chain(c filters.Chain, blockLen int64) (int, NotViewed) {
 	for _, f := range c {
 		key = strconv.AppendQuote(append(append(key, f.String()...), ' '), f.Name)
 	}
+	text := string(key)
 	key = append(key, ' ')
 	key = strconv.AppendInt(key, blockLen, 10)
 	if k, ok := b.known[string(key)]; ok {
 		return k.number, k.view
 	}
-	pf, why := PlanFilters(c, blockLen)
-	if b.o.Kept != nil {
-		if kept, w, ok := b.o.Kept(c, blockLen); ok {
-			pf, why = slices.Clone(kept), w
+	var pf []PlanFilter
+	var why NotViewed
+	if b.p.Layout.HasView() {
+		pf, why = PlanFilters(c, blockLen)
+		if b.o.Kept != nil {
+			if kept, w, ok := b.o.Kept(c, blockLen); ok {
+				pf, why = slices.Clone(kept), w
+			}
 		}
+		text = string(EncodeJSON(pf))
+	} else {
+		pf = withoutCodecs(c)
 	}
-	if !b.p.Layout.HasView() {
-		for i := range pf {
-			pf[i].Codec = nil
-		}
-	}
-	text := string(EncodeJSON(pf))
 	n, ok := b.chains[text]
 	if !ok {
 		n = len(b.p.Chains)

@@ -2,6 +2,7 @@ package format
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"slices"
 
@@ -45,6 +46,7 @@ func choosePools(ctx context.Context, h *cdf3.Header, target int64, vars []int) 
 	target = min(target, poolTarget)
 	byShape, byType := map[string]*pool{}, map[cdf3.Type]*pool{}
 	var stacks, mixed []*pool
+	var key []byte
 	for i, n := range vars {
 		if i%liveEvery == 0 && ctx.Err() != nil {
 			return nil // the caller looks at the context, too
@@ -53,12 +55,17 @@ func choosePools(ctx context.Context, h *cdf3.Header, target int64, vars []int) 
 		if v.Type == cdf3.Char || v.Len >= max(target/stackShare, pooledBelow) || len(v.Shape) > stackRank {
 			continue
 		}
-		key := fmt.Sprint(v.Type, v.Shape)
-		if byShape[key] == nil {
-			byShape[key] = &pool{t: v.Type, shape: v.Shape, stack: true}
-			stacks = append(stacks, byShape[key])
+		key = binary.AppendUvarint(key[:0], uint64(v.Type))
+		for _, d := range v.Shape {
+			key = binary.AppendUvarint(key, uint64(d))
 		}
-		byShape[key].add(n, v)
+		p := byShape[string(key)]
+		if p == nil {
+			p = &pool{t: v.Type, shape: v.Shape, stack: true}
+			byShape[string(key)] = p
+			stacks = append(stacks, p)
+		}
+		p.add(n, v)
 	}
 	stacks = slices.DeleteFunc(stacks, func(p *pool) bool { return len(p.vars) < 2 || p.bytes < target/mixedShare })
 	stacks = stacks[:min(len(stacks), maxStacks)]

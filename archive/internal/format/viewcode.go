@@ -52,10 +52,9 @@ func ViewAt(path string, chain NotViewed) NotViewed {
 // PlanFilters returns a chain of blocks of n bytes with its codecs, and the reason why
 // a Zarr reader cannot decode it.
 func PlanFilters(c filters.Chain, n int64) ([]PlanFilter, NotViewed) {
-	out := make([]PlanFilter, len(c))
+	out := withoutCodecs(c)
 	var why NotViewed
 	for i, f := range c {
-		out[i] = PlanFilter{ID: f.ID, Params: f.Params, Optional: f.Optional, Name: f.Name}
 		codec, err := filters.FromFilter(f)
 		switch {
 		case err == nil && len(codec) <= maxCodec:
@@ -71,4 +70,13 @@ func PlanFilters(c filters.Chain, n int64) ([]PlanFilter, NotViewed) {
 		why = viewUnaligned
 	}
 	return out, why
+}
+
+// withoutCodecs returns a chain as plans without a view have it.
+func withoutCodecs(c filters.Chain) []PlanFilter {
+	out := make([]PlanFilter, len(c))
+	for i, f := range c {
+		out[i] = PlanFilter{ID: f.ID, Params: f.Params, Optional: f.Optional, Name: f.Name}
+	}
+	return out
 }
