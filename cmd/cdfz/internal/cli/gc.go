@@ -63,9 +63,11 @@ const manyFiles = 16
 // environment override it.
 func (a *App) keepPools(files int) {
 	if files > manyFiles && a.Memory == 0 && os.Getenv("GOGC") == "" {
+		percent := debug.SetGCPercent(-1) // one collection after all parts instead of one for each few
 		for i := range ballast {
 			ballast[i] = make([]byte, ballastPart)
 		}
+		debug.SetGCPercent(percent)
 	}
 }
 
