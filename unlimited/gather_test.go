@@ -166,7 +166,9 @@ func TestScatter(t *testing.T) {
 		}
 		boom := errors.New("failed on purpose")
 		fail := func(int64) (int64, []byte, error) { return 0, nil, boom }
-		require.ErrorIs(t, l.Scatter(make([]byte, 10), 0, all, fail), boom)
+		for _, n := range []int64{10, 1000} {
+			require.ErrorIs(t, l.Scatter(make([]byte, n), 0, all, fail), boom)
+		}
 		_, err = l.Difference(make([]byte, 10), 0, all, fail)
 		require.ErrorIs(t, err, boom)
 	}

@@ -12,13 +12,111 @@ type span struct {
 type Pieces func(raw int64) (lo int64, data []byte, err error)
 
 // Scatter fills dst with the image bytes from off on. It asks for pieces in increasing order
-// within each segment, and keeps one for each. Bytes of segments without want stay as they
-// are; the last element of want is for the rest.
+// within each segment, and keeps one for each. In records of short runs, pieces of the rest are
+// asked for again for each gap. Bytes of segments without want stay as they are; the last element
+// of want is for the rest.
 func (l *Layout) Scatter(dst []byte, off int64, want []bool, at Pieces) error {
-	return l.EachPiece(off, int64(len(dst)), want, at, func(i int64, piece []byte) bool {
-		copy(dst[i:], piece)
-		return true
-	})
+	runs := func(from, to int64) error {
+		if from == to {
+			return nil
+		}
+		part := dst[from-off : to-off]
+		return l.EachPiece(from, to-from, want, at, func(i int64, piece []byte) bool {
+			copy(part[i:], piece)
+			return true
+		})
+	}
+	end, done := off+int64(len(dst)), off
+	for i := range l.items {
+		it := &l.items[i]
+		if it.seg >= 0 || it.stride > narrowRun*int64(len(it.members)) {
+			continue
+		}
+		// The whole records in dst.
+		first := max(0, off-it.start+it.stride-1) / it.stride
+		n := max(0, min(end, it.end)-it.start)/it.stride - first
+		if n < fewRecords {
+			continue
+		}
+		from, to := it.start+first*it.stride, it.start+(first+n)*it.stride
+		if err := runs(done, from); err != nil {
+			return err
+		}
+		if err := l.columns(dst[from-off:to-off], it, first, n, want, at); err != nil {
+			return err
+		}
+		done = to
+	}
+	return runs(done, end)
+}
+
+// Records of at most narrowRun bytes a run on average are copied column by column, if there are at
+// least fewRecords of them: a call for each run would take longer than copying it.
+const (
+	narrowRun  = 16
+	fewRecords = 8
+)
+
+// columns fills dst with n whole records of the record section from record first on.
+func (l *Layout) columns(dst []byte, it *item, first, n int64, want []bool, at Pieces) error {
+	rest := len(l.segs)
+	gapsPer, end, gaps := it.stride-it.valLen, int64(0), int64(0)
+	gap := func(to int64) error { // the gap from end on
+		if to == end || !want[rest] {
+			return nil
+		}
+		raw := l.rawOff[rest] + it.restBefore + first*gapsPer + gaps
+		return column{dst[end:], raw, to - end, it.stride, gapsPer, n}.fill(at)
+	}
+	for _, m := range it.members {
+		if err := gap(m.off); err != nil {
+			return err
+		}
+		if want[m.seg] {
+			if err := (column{dst[m.off:], l.rawOff[m.seg] + first*m.len, m.len, it.stride, m.len, n}).fill(at); err != nil {
+				return err
+			}
+		}
+		end, gaps = m.off+m.len, m.gapsTo
+	}
+	return gap(it.stride)
+}
+
+// column is n runs of len bytes: stride bytes apart in dst, and step bytes in raw.
+type column struct {
+	dst               []byte
+	raw               int64
+	len, stride, step int64
+	n                 int64
+}
+
+// fill copies the runs.
+func (c column) fill(at Pieces) error {
+	var s span
+	for k := int64(0); k < c.n; k++ {
+		to := c.dst[k*c.stride:][:c.len]
+		raw := c.raw + k*c.step
+		for len(to) > 0 {
+			if raw < s.lo || raw >= s.lo+int64(len(s.data)) {
+				var err error
+				if s.lo, s.data, err = at(raw); err != nil {
+					return err
+				}
+			}
+			piece := s.data[raw-s.lo:]
+			if len(piece) >= 4 && len(to) == 4 {
+				*(*[4]byte)(to) = [4]byte(piece)
+				break
+			}
+			if len(to) == 1 {
+				to[0] = piece[0]
+				break
+			}
+			j := copy(to, piece)
+			to, raw = to[j:], raw+int64(j)
+		}
+	}
+	return nil
 }
 
 // Difference compares image, the bytes from off on, with the pieces that Scatter would copy.
