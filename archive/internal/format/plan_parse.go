@@ -255,7 +255,7 @@ func (r *planReader) array(c *writtenText, v *PlanVar) {
 	}
 	a.Type = t.String()
 	if cap(r.room) < 2*writtenRank {
-		r.room = make([]int64, 0, shapesRoom)
+		r.room = make([]int64, 0, r.atMost(shapesRoom, 2*writtenRank))
 	}
 	a.Shape, r.room = c.dims(`,"shape":[`, r.room)
 	a.Block, r.room = c.dims(`,"block":[`, r.room)
@@ -281,12 +281,20 @@ const arraysRoom = 16
 // keep copies a text. Paths share pieces of memory.
 func (r *planReader) keep(t string) string {
 	if len(t) > cap(r.texts)-len(r.texts) {
-		r.texts = make([]byte, 0, max(len(t), textsRoom))
+		r.texts = make([]byte, 0, r.atMost(textsRoom, len(t)))
 	}
 	n := len(r.texts)
 	r.texts = append(r.texts, t...)
 	return unsafe.String(unsafe.SliceData(r.texts[n:]), len(t))
 }
+
+// atMost returns the given room, or less where little text follows, but at least need.
+func (r *planReader) atMost(room, need int) int {
+	return max(need, min(room, (len(r.s)-r.at)/textPerRoom))
+}
+
+// textPerRoom is the length of text from which a dimension or a byte of a path is expected.
+const textPerRoom = 8
 
 // textsRoom is the room for paths that is allocated at once, in bytes.
 const textsRoom = 4 << 10
@@ -370,7 +378,7 @@ const fewPools = 16
 func (r *planReader) pools() {
 	left := maxHeader
 	// Their room is not guessed: most commas are those between variables of a pool.
-	r.p.Pools = roomyList(r.jsonReader, "pools", maxPools, fewPools, func(*jsonReader) (p PlanPool) {
+	r.p.Pools = roomyList(r.jsonReader, "pools", maxPools, r.atMost(fewPools, 1), func(*jsonReader) (p PlanPool) {
 		r.object(poolMembers, func(i int) {
 			switch i {
 			case 0:
@@ -411,7 +419,7 @@ const shapesRoom = 512
 func (r *planReader) dims() []int64 {
 	limit := min(MaxRank, r.ranks)
 	if n := min(limit, r.elements()); n > cap(r.room) {
-		r.room = make([]int64, 0, max(n, shapesRoom))
+		r.room = make([]int64, 0, r.atMost(shapesRoom, n))
 	}
 	d := listInto(r.jsonReader, r.room, "dimensions", limit, (*jsonReader).int64)
 	n := len(d)

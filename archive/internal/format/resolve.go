@@ -58,10 +58,10 @@ func (r *room) geometry(p *Plan, shape, block []int64, size int64) (*Geometry, e
 		}
 	}
 	if len(r.cuts) == 0 {
-		r.cuts = make([]cut, cutsRoom)
+		r.cuts = make([]cut, min(cutsRoom, len(r.geoms)+1))
 	}
 	if n := len(shape); n > len(r.grids) {
-		r.grids = make([]int64, max(n, 4*cutsRoom))
+		r.grids = make([]int64, max(n, 4*len(r.cuts)))
 	}
 	c, grid := &r.cuts[0], r.grids[:len(shape):len(shape)]
 	r.cuts, r.grids = r.cuts[1:], r.grids[len(shape):]
