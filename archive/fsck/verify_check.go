@@ -166,13 +166,16 @@ func (v *verifier) checkCodecs() error {
 		if err := v.ctx.Err(); err != nil {
 			return err
 		}
-		want, _ := format.PlanFilters(c, 0)
+		var want []format.PlanFilter // for the first filter with a codec
 		judged[i] = true
 		for j, f := range v.l.Chains[i] {
 			// Plugins of other machines may have other codecs.
 			if m, known := filters.Lookup(f.ID); !known || m.Origin != "" {
 				judged[i] = false
 				continue
+			}
+			if len(f.Codec) > 0 && want == nil {
+				want, _ = format.PlanFilters(c, 0)
 			}
 			if len(f.Codec) > 0 && !sameJSON(f.Codec, want[j].Codec) {
 				err := fault.Corruptf("plan: filter %d: expected codec %s, found %s", f.ID, want[j].Codec, f.Codec)
