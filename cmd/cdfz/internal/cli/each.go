@@ -69,7 +69,8 @@ func (a *App) Parallel(ctx context.Context, files Files, w Work) {
 	if a.Workers == 0 && a.Memory == 0 {
 		r.places += opening
 	}
-	if jobs == 1 || len(files.Jobs) == 1 {
+	// Even one processor has work while files wait for the disk, unless the user wants less.
+	if jobs == 1 && (a.Workers > 0 || a.Memory > 0) || len(files.Jobs) == 1 {
 		for i, j := range files.Jobs {
 			if a.Stopped(ctx) {
 				return
