@@ -100,20 +100,19 @@ func newDraft(ctx context.Context, h *cdf3.Header, size int64, o *WriteOptions, 
 	return d, nil
 }
 
-// chooseView plans an archive with a Zarr view, if one is wanted and worth its cost, with at
-// most most structural bytes. It returns nil otherwise. See docs/FORMAT.md, "Thresholds of the
-// layouts".
-func chooseView(ctx context.Context, image io.ReaderAt, size int64, h *cdf3.Header, o *WriteOptions, most int64, more ...func(*format.PlanOptions)) (*draft, error) {
+// chooseView plans an archive with a Zarr view, if one is wanted and worth its cost. It
+// returns nil otherwise. See docs/FORMAT.md, "Thresholds of the layouts".
+func chooseView(ctx context.Context, image io.ReaderAt, size int64, h *cdf3.Header, o *WriteOptions, more ...func(*format.PlanOptions)) (*draft, error) {
 	for _, lay := range o.Zarr.layouts() {
 		// Planning reports unknown filters, even if no block gets them.
-		if !o.Zarr.forced() && len(o.Filters) == 0 && leastWithView(h, size, lay) > min(most, viewWorth(lay, size)) {
+		if !o.Zarr.forced() && len(o.Filters) == 0 && leastWithView(h, size, lay) > viewWorth(lay, size) {
 			continue
 		}
 		d, err := newDraft(ctx, h, size, o, lay, more...)
 		if err != nil && (o.Zarr.forced() || !errors.Is(err, format.ErrMetadata)) {
 			return nil, err
 		}
-		if err == nil && d.structural() <= most {
+		if err == nil {
 			ok, err := d.paysView(ctx, image)
 			if err != nil {
 				return nil, err
@@ -128,7 +127,7 @@ func chooseView(ctx context.Context, image io.ReaderAt, size int64, h *cdf3.Head
 
 // chooseDraft plans the archive of an image that is not in memory.
 func chooseDraft(ctx context.Context, image io.ReaderAt, size int64, h *cdf3.Header, o *WriteOptions) (*draft, error) {
-	d, err := chooseView(ctx, image, size, h, o, math.MaxInt64)
+	d, err := chooseView(ctx, image, size, h, o)
 	if d != nil || err != nil {
 		return d, err
 	}

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"sync"
 
@@ -34,8 +33,7 @@ const (
 // made is an archive in memory.
 type made struct {
 	*Result
-	bytes      []byte
-	structural int64 // bytes besides those of blocks
+	bytes []byte
 }
 
 // smallWriter archives one image in memory, in several layouts, to find the smallest.
@@ -96,18 +94,18 @@ func (s *smallWriter) write(d *draft) (*made, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &made{res, bytes.Clone(s.archive.Bytes()), d.structural()}, nil
+	return &made{res, bytes.Clone(s.archive.Bytes())}, nil
 }
 
-// view plans an archive with a view of at most most structural bytes. It is nil if there is none.
-func (s *smallWriter) view(most int64) (*draft, error) {
-	return chooseView(s.ctx, bytes.NewReader(s.image), int64(len(s.image)), s.h, s.o, most, s.fitted)
+// view plans an archive with a view. It is nil if there is none.
+func (s *smallWriter) view() (*draft, error) {
+	return chooseView(s.ctx, bytes.NewReader(s.image), int64(len(s.image)), s.h, s.o, s.fitted)
 }
 
 // best makes the archive in the layout that the user has chosen, or that is the best.
 func (s *smallWriter) best() (*made, error) {
 	if s.o.Zarr.forced() {
-		view, err := s.view(math.MaxInt64)
+		view, err := s.view()
 		if err != nil {
 			return nil, err
 		}
@@ -118,13 +116,12 @@ func (s *smallWriter) best() (*made, error) {
 	if err != nil {
 		return nil, err
 	}
-	extra := best.Size/viewExtra + viewExtraBase
-	view, err := s.view(best.structural + extra)
+	view, err := s.view()
 	if view == nil || err != nil {
 		return best, err
 	}
 	m, err := s.write(view)
-	if err != nil || m.Size <= min(size+slack, best.Size+extra) {
+	if err != nil || m.Size <= min(size+slack, best.Size+best.Size/viewExtra+viewExtraBase) {
 		return m, err
 	}
 	return best, nil
