@@ -13,7 +13,7 @@ import (
 const togetherBelow = 1 << 20
 
 // slowFlush is the time after which a flush of a file system is taken to wait for the data of
-// other programs. Files then flush themselves.
+// other programs. Files then flush themselves, for ten times as long as it took.
 const slowFlush = 2 * time.Second
 
 // flushEvery is the time between the flushes of a volume. Each of them costs more than its files.
@@ -32,9 +32,10 @@ type volume struct {
 	// folder is one of the file system. It was opened before the files were written, so that
 	// the system reports their errors on it.
 	folder *os.File
-	// alone is set when files must flush themselves. An error is reported once, but may
-	// concern a file that did not wait for that flush.
-	alone atomic.Bool
+	// failed is set after an error: files must flush themselves. The system reports an error
+	// once, but it may concern a file that did not wait for that flush.
+	failed atomic.Bool
+	slow   atomic.Int64 // files flush themselves until this time in nanoseconds
 }
 
 // volumes are the file systems with files that are being written.
@@ -119,26 +120,32 @@ func (v *volume) wait() {
 	v.waiting = 0
 }
 
+// alone reports whether files must flush themselves.
+func (v *volume) alone() bool { return v.failed.Load() || time.Now().UnixNano() < v.slow.Load() }
+
 // flush writes all that was written on the file system before the call to disk, unless it
 // returns an error. v may be nil.
 func (v *volume) flush() error {
-	if v == nil || v.alone.Load() {
+	if v == nil || v.alone() {
 		return errAlone
 	}
 	v.arrive()
 	err := v.flusher.Do(func() error {
-		if v.alone.Load() {
+		if v.alone() {
 			return errAlone
 		}
 		start := time.Now()
 		err := sys.flushVolume(v.folder)
 		v.last = time.Now()
-		if err != nil || v.last.Sub(start) > slowFlush {
-			v.alone.Store(true)
+		if err != nil {
+			v.failed.Store(true)
+		}
+		if took := v.last.Sub(start); took > slowFlush {
+			v.slow.Store(v.last.Add(10 * took).UnixNano())
 		}
 		return err
 	})
-	if err == nil && v.alone.Load() {
+	if err == nil && v.failed.Load() {
 		return errAlone
 	}
 	return err
