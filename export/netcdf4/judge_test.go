@@ -82,7 +82,10 @@ func TestJudgeRandom(t *testing.T) {
 	if os.Getenv("CDFZ_SOAK") != "" {
 		seeds = 1000
 	}
-	for seed := range seeds {
+	for seed := range seeds + 1 {
+		if seed == seeds {
+			seed = 95 // its header was once encoded without end, or wrong
+		}
 		r := rand.New(rand.NewPCG(uint64(seed), 7))
 		image := randomImage(t, r)
 		f := archived(t, image, archive.WriteOptions{

@@ -208,9 +208,13 @@ func (e *encoder) parse(m *model, at int, p position) {
 	for {
 		n := &e.nodes[i]
 		if i > 0 {
-			n.position = e.nodes[i-int(n.step.n)].after(n.step)
-			if i == reach || i >= end {
-				break
+			// A place inside a long repeat may have no way to it. Its step is that of an earlier
+			// window, and the window must not end there.
+			if n.price < never {
+				n.position = e.nodes[i-int(n.step.n)].after(n.step)
+				if i == reach || i >= end {
+					break
+				}
 			}
 			if n.price >= e.nodes[reach].price {
 				e.insert(at + i)
