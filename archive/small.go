@@ -97,7 +97,7 @@ func (s *smallWriter) write(d *draft) (*made, error) {
 	return &made{res, bytes.Clone(s.archive.Bytes())}, nil
 }
 
-// view plans an archive with a view. It is nil if there is none.
+// view plans an archive with a view, or returns nil if a view is not worth its bytes.
 func (s *smallWriter) view() (*draft, error) {
 	return chooseView(s.ctx, bytes.NewReader(s.image), int64(len(s.image)), s.h, s.o, s.fitted)
 }
