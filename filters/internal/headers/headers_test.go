@@ -71,6 +71,32 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
+// TestWindowEnds: blocks of few values with repeats of earlier bytes, for which all ways rarely meet before the end of a
+// window. Some windows end inside a repeat, at a byte to which no step leads.
+func TestWindowEnds(t *testing.T) {
+	var s State
+	for seed := range 300 {
+		r := rand.New(rand.NewPCG(uint64(seed), 1))
+		values := 2 + r.IntN(6)
+		var b []byte
+		for end := 1000 + r.IntN(7000); len(b) < end; {
+			if len(b) > 100 && r.IntN(3) == 0 {
+				n := 5 + r.IntN(enough-6)
+				from := r.IntN(len(b) - n)
+				b = append(b, b[from:from+n]...)
+			} else {
+				b = append(b, byte(r.IntN(values)))
+			}
+		}
+		number := uint32(seed & 1)
+		stored, err := s.Encode(nil, b, number, 1)
+		require.NoError(t, err)
+		got, err := s.Decode(nil, stored, number, len(b))
+		require.NoError(t, err, "seed %d", seed)
+		require.True(t, bytes.Equal(b, got), "seed %d", seed)
+	}
+}
+
 // TestBounds: what a stored block may not exceed.
 func TestBounds(t *testing.T) {
 	var s State
