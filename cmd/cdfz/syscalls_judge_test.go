@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/cdfz-format/cdfz/testdata/trees"
 )
@@ -133,6 +134,8 @@ func TestFlushFails(t *testing.T) {
 	base := t.TempDir()
 	_, err := trees.Write(filepath.Join(base, "data"), 40)
 	require.NoError(t, err)
+	var fs unix.Statfs_t
+	require.NoError(t, unix.Statfs(base, &fs))
 	for n := 1; n <= 3; n++ {
 		cmd := self(t, "archive")
 		link := filepath.Join(base, cmd.Args[0])
@@ -145,5 +148,9 @@ func TestFlushFails(t *testing.T) {
 		require.NoError(t, err, string(out))
 		require.Len(t, walked(t, filepath.Join(base, "out")), 40)
 		noTemporaries(t, base)
+		if logged, err := os.ReadFile(filepath.Join(base, "log")); n == 1 && fs.Type == unix.EXT4_SUPER_MAGIC {
+			require.NoError(t, err)
+			require.Contains(t, string(logged), "INJECTED", "files are not flushed together")
+		}
 	}
 }
