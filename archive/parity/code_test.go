@@ -105,6 +105,21 @@ func TestCode(t *testing.T) {
 	}
 }
 
+// TestCodeExample checks the example of the specification, with one symbol in each shard.
+func TestCodeExample(t *testing.T) {
+	var data [][]byte
+	for _, v := range []int{0x0001, 0x0203, 0xffff} {
+		shard := make([]byte, 64)
+		shard[0], shard[32] = byte(v), byte(v>>8)
+		data = append(data, shard)
+	}
+	parts, err := parity.Codes(data, 3)
+	require.NoError(t, err)
+	for i, want := range []int{0x93ed, 0xd73d, 0x30da} {
+		require.Equal(t, want, symbol(parts[i], 0), "parity shard %d", i)
+	}
+}
+
 // TestHead checks that numbers of a record are checked before they are used.
 func TestHead(t *testing.T) {
 	b := archived(t, image(3000, 1), 500)
