@@ -24,9 +24,6 @@ func (b *Back) Set(plus, minus []int) {
 	}
 }
 
-// Len returns the number of distances.
-func (b *Back) Len() int { return b.plus + b.minus }
-
 // Predict sets the numbers from place i to the end of y, in ascending order, to the predictions
 // from their neighbours, to which c, c + step, c + 2 × step and so on are added. All neighbours
 // exist.
