@@ -24,12 +24,12 @@ const (
 // Part is a variable and an index range of it.
 type Part = fault.BlockPart
 
-// Damage is one damaged place of an archive.
+// Damage is one damaged place of an archive. Text describes it, for people.
 type Damage struct {
 	Kind         string
-	Off, Len     int64 // archive bytes, -1 if unknown
-	Var          string
-	Start, Count []int64 // index range of the variable, for blocks
+	Off, Len     int64   // archive bytes, -1 if unknown
+	Var          string  // name, "" if the place belongs to no variable
+	Start, Count []int64 // index range of the variable, one number a dimension, for blocks
 	Parts        []Part  // the variables in a block of a pool, instead
 	Text         string
 }

@@ -27,10 +27,10 @@ type RepairOptions struct {
 }
 
 // Repaired is the result of Repair: an archive whose structures are derived from the
-// intact parts of the damaged one. The caller must close it.
+// intact parts of the damaged one, which it still reads. The caller must close it.
 type Repaired struct {
 	Blocks    int64    // of data
-	Size      int64    // of the repaired archive
+	Size      int64    // of the repaired archive, in bytes
 	Keep      int64    // bytes before the index; everything after them is the tail
 	Headers   int64    // local headers that are wrong
 	Front     bool     // plan, README or Zarr metadata are wrong
@@ -64,7 +64,9 @@ func (p *Repaired) Intact() bool {
 // It writes nothing: Patch and WriteTail change an archive in place, WriteTo makes a
 // new one. All that was readable before a repair is readable after it.
 //
-// A damaged plan or manifest is ErrCorrupt, and so is a block whose place is unknown.
+// ErrCorrupt means that the archive cannot be repaired: the manifest is damaged, or the plan
+// and its second copy, or the place of a block is unknown. Salvage may find values
+// nevertheless. Other errors are ErrNotArchive, ErrVersion and those of r.
 func Repair(ctx context.Context, r io.ReaderAt, size int64, o *RepairOptions) (*Repaired, error) {
 	if o == nil {
 		o = &RepairOptions{}

@@ -15,10 +15,11 @@ import (
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
-// Salvaged is what Salvage found in a damaged archive. The caller must close it.
+// Salvaged is what Salvage found in a damaged archive, which it still reads. The caller must
+// close it.
 type Salvaged struct {
 	Image  string // base name of the image, "" if the manifest is lost
-	Size   int64  // of the image
+	Size   int64  // of the image, in bytes
 	SHA256 string // of the image, "" if the manifest is lost
 	Blocks int64  // of data
 	// Rounded has the numbers of the variables whose values were rounded before they were

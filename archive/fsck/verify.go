@@ -1,7 +1,13 @@
 // Package fsck checks and repairs archives. [Verify] checks every byte of an archive
 // and names damage by variable and index range. [Repair] rebuilds structures from local
-// headers, plan and manifest. The package uses the internal packages of archive and not
-// archive itself.
+// headers, plan and manifest. [Salvage] finds the intact values of an archive that cannot be
+// repaired. [Walk] restores the image without the index. Parity is healed by package parity,
+// before Repair.
+//
+// The functions only read their io.ReaderAt, from several goroutines. It must have the given
+// size in bytes, and must not change until they return, or until their result is closed.
+// Results are not safe for concurrent use. The package uses the internal packages of archive
+// and not archive itself.
 package fsck
 
 import (
@@ -23,7 +29,7 @@ import (
 // VerifyOptions control Verify. Nil and the zero value mean the defaults.
 type VerifyOptions struct {
 	Workers int   // goroutines that decode; 0: GOMAXPROCS
-	Memory  int64 // see archive.CopyOptions
+	Memory  int64 // bytes, as in archive.CopyOptions; 0: archive.DefaultMemory
 	// SHA256 makes Verify compute the SHA-256 of the image in any case. Otherwise the sum of the
 	// image's pieces suffices, if the archive has it. It has 128 bits and detects damage as
 	// surely, but not forgery. Only it can be computed on several goroutines.
@@ -36,13 +42,13 @@ type VerifyOptions struct {
 
 // Report is the result of Verify.
 type Report struct {
-	Size      int64  // of the archive
-	Entries   int64  // of the ZIP
-	Blocks    int64  // of data
-	Image     string // base name of the image
-	ImageSize int64
-	SHA256    string // of the image, from the manifest
-	Damage    []Damage
+	Size      int64    // of the archive, in bytes
+	Entries   int64    // of the ZIP
+	Blocks    int64    // of data
+	Image     string   // base name of the image
+	ImageSize int64    // bytes
+	SHA256    string   // of the image, from the manifest
+	Damage    []Damage // empty for an intact archive
 	// Parity describes what could be healed. It is nil for an archive without parity.
 	Parity *parity.Report
 	// Rounded has the numbers of the variables whose values were rounded before they were

@@ -7,7 +7,7 @@ import (
 )
 
 // Checks of the entries between the last block and the manifest: second copies, then
-// entries of later versions.
+// entries of later versions, then the parity.
 
 // walkBack checks the entries between the last block and the manifest.
 func (v *verifier) walkBack() error {

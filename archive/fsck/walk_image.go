@@ -18,14 +18,14 @@ import (
 // Walked is the result of Walk.
 type Walked struct {
 	Image     string // base name of the image
-	ImageSize int64
+	ImageSize int64  // bytes
 	SHA256    string // of the image, from its bytes
 }
 
 // WalkOptions control Walk. Nil and the zero value mean the defaults.
 type WalkOptions struct {
 	Workers  int              // goroutines that decode; 0: GOMAXPROCS
-	Memory   int64            // see archive.CopyOptions
+	Memory   int64            // bytes, as in archive.CopyOptions; 0: archive.DefaultMemory
 	Progress func(done int64) // of the image bytes, or nil
 }
 

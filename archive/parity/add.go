@@ -15,8 +15,8 @@ import (
 )
 
 // Add inserts parity into an archive of size bytes, which must be intact and have no
-// parity, and returns the layout; its Size is the new length. The same archive and share give the same bytes
-// however Add is called.
+// parity, and returns the layout; its Size is the new length. A share of 0 or above MaxShare
+// is archive.ErrOptions. The bytes depend only on the archive and the share.
 //
 // Nothing before the manifest changes. Add writes the new tail, from the manifest to the
 // end, at its final place, and then the parity. If the new tail does not overlap the old one
@@ -43,7 +43,8 @@ func Add(ctx context.Context, f File, size int64, share Share, o *Options) (*Lay
 }
 
 // Plan returns the layout that Add would use, and whether the new tail overlaps the old
-// one. An interrupted Add then loses the manifest, so it needs a copy of the archive.
+// one. An interrupted Add then loses the manifest, so it needs a copy of the archive. Errors
+// are those of Add. Plan writes nothing.
 func Plan(ctx context.Context, r io.ReaderAt, size int64, share Share) (l *Layout, overlaps bool, err error) {
 	t, l, _, err := plan(ctx, r, size, share)
 	if err != nil {
@@ -160,7 +161,8 @@ func (s *Set) writeLocal(ctx context.Context, w io.WriterAt) error {
 	return write(w, e.AppendLocal(nil), e.Off)
 }
 
-// Rebuild computes all records again and writes them. The bytes that they protect must be known to be intact.
+// Rebuild computes all records again and writes them to w, which is the archive. The bytes that
+// they protect must be known to be intact.
 func (s *Set) Rebuild(ctx context.Context, w io.WriterAt) error {
 	if err := s.writeLocal(ctx, w); err != nil {
 		return err

@@ -9,7 +9,8 @@ import (
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
-// Check compares all pieces and records with their checksums.
+// Check compares all pieces and records with their checksums. Damage is in the report and no
+// error.
 func (s *Set) Check(ctx context.Context) (*Report, error) { return s.run(ctx, nil) }
 
 // Heal is Check that also writes the damaged pieces and records to w, as far as they can be

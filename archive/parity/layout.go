@@ -13,7 +13,7 @@ type Layout struct {
 	Off    int64 // archive offset of the entry's local header
 	Piece  int64 // bytes of a piece
 	Stripe int64 // successive pieces that belong to one group
-	Groups int64
+	Groups int64 // number of groups
 	Data   int64 // pieces of a group
 	Parity int64 // records of a group
 	Parts  int64 // records of a group that suffice to restore its checksums

@@ -5,10 +5,15 @@
 //
 // Add adds parity. Find looks for it, also in an archive whose other structures are
 // damaged. Set.Check reports the damage, and how much of it can be healed. Set.Heal heals
-// it.
+// it. Remove removes parity.
 //
 // Only checksums decide what is damaged. Healing writes only pieces that are damaged, and
 // only contents that a checksum confirms, so it can be repeated.
+//
+// Offsets and lengths are in bytes of the archive. Damage that prevents a function from doing
+// its work is archive.ErrCorrupt, and an archive of a later version archive.ErrVersion. Errors
+// of reads and writes are wrapped. No two functions may work on a file that one of them
+// changes.
 package parity
 
 import (
@@ -27,7 +32,8 @@ type Share int
 // MaxShare is as much parity as data.
 const MaxShare Share = 10000
 
-// ParseShare parses a percentage such as "5", "5%" or "0.25%".
+// ParseShare parses a percentage from 0 to 100 with at most two decimals, such as "5", "5%" or
+// "0.25%".
 func ParseShare(s string) (Share, error) {
 	f, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(s, "%")), 64)
 	if n := math.Round(f * 100); err == nil && n >= 0 && n <= float64(MaxShare) && math.Abs(n-f*100) < 1e-6 {
@@ -49,7 +55,7 @@ type File interface {
 	io.WriterAt
 }
 
-// Options control Add, Set.Check and Set.Heal. Nil and the zero value mean the defaults.
+// Options control Add and the methods of a Set. Nil and the zero value mean the defaults.
 type Options struct {
 	Workers int   // goroutines that encode or decode; 0: GOMAXPROCS
 	Memory  int64 // bytes for pieces and their checksums; 0: 128 MiB. One group is always loaded
