@@ -29,21 +29,21 @@
 // share ([NewCache]). Reads larger than the cache bypass it, and so do, in local archives,
 // reads of more than 512 KiB that use most of what they decode. A block of a local archive
 // whose filters decode ranges is kept when it is needed for the second time. If several
-// goroutines ask for a block, one decodes it for all. [File.Stats] counts blocks, reads and cache hits, and
-// docs/cache.md describes when a cache helps.
+// goroutines ask for a block, one decodes it for all. [File.Stats] counts blocks, reads and
+// cache hits, and docs/cache.md describes when a cache helps.
 //
 // # The original file
 //
 // [File.Image] is the netCDF file as an io.ReaderAt, through the cache.
-// [Image.Copy] writes all of it in order, in bounded memory, and checks its
-// SHA-256.
+// [Image.Copy] writes all of it in order, in bounded memory, and compares its sum with
+// that in the archive.
 //
 // # Writing and keeping
 //
 // [Write] makes an archive and only appends, so its target may be a pipe. The bytes
 // depend only on the file, its name and the options. Package fsck checks every byte of
 // an archive, names damage by variable and index range, and repairs structures that can
-// be rebuilt.
+// be rebuilt. Package parity adds Reed-Solomon parity, from which damaged bytes are healed.
 //
 // # Errors
 //
@@ -51,7 +51,7 @@
 // kind of file, or an archive that needs a newer reader. [ErrCorrupt] reports damage, with
 // a [BlockError] if a block is damaged. All other errors come from the source or the sink.
 // They are wrapped and otherwise unchanged, and include a file that changes while it is
-// read ([ErrChanged], remote.ErrChanged).
+// read ([ErrChanged], remote.ErrChanged). [ErrOptions] reports wrong options of a caller.
 //
 // # Concurrency and memory
 //
@@ -65,11 +65,14 @@
 //
 //	.cdfz/README          how to unpack the archive without this program
 //	.cdfz/plan.json       how the image is cut into blocks, and their filters
-//	.zgroup, v/.zarray …  metadata of the Zarr view, if there is one
+//	.zgroup, .zmetadata … metadata of the Zarr view, if there is one
 //	.cdfz/rest/0          block 0 of the rest, which begins with the netCDF header
 //	v/0.0.0, …            the blocks of the variables
 //	.cdfz/pool/0/0, …     the blocks that small variables share
 //	.cdfz/rest/1, …       the other blocks of the rest: what belongs to no variable
+//	.cdfz/copy/plan.json  second copies of the plan and of .cdfz/rest/0, unless the
+//	.cdfz/copy/header     archive is small
+//	.cdfz/parity          Reed-Solomon parity of all other bytes, on request
 //	.cdfz/manifest.json   size and SHA-256 of the image, places of plan and header
 //	.cdfz/index           place, length, mask and checksum of each block
 //	central directory     for ZIP readers
@@ -85,7 +88,8 @@
 //
 // # Its place among the packages
 //
-// Package archive may import all packages of the module except fsck, ncapi, cdl, export
-// and the commands, which build on it or do not know archives. The packages in its
-// folder internal form levels: fault, czip, format, blocks.
+// TestEdges lists the imports. Package parity is below archive, and fsck beside it: both use
+// its internal packages. The folders of export, mount, serve and the commands build on
+// archive. Packages cdl and export do not know archives. The packages in the folder internal
+// form levels: fault, crc and treesum; czip; format; blocks.
 package archive

@@ -20,10 +20,10 @@ type Info struct {
 	SHA256    string // of the image, in hexadecimal digits
 	Loss      *Loss  // values that were rounded before they were archived; nil: none
 	Writer    string // program and version
-	Layout    string // viewed, consolidated, pooled or single: docs/FORMAT.md, annex A.2
+	Layout    string // viewed, consolidated, pooled or single: docs/FORMAT.md, section 7.5
 	View      bool   // whether the archive is also a Zarr store
 	Block     int64  // target size of a block
-	Blocks    int64  // blocks of the variables and of the rest
+	Blocks    int64  // of the variables, the pools and the rest
 	Entries   int64  // of the ZIP
 	Stored    int64  // stored bytes of all blocks
 	Parity    bool   // whether there is parity; see package parity

@@ -40,8 +40,9 @@ func (o *OpenOptions) reader() *blocks.ReadOptions {
 	return r
 }
 
-// Open opens an archive or a classic netCDF file by its name or its http or https URL.
-// The caller must close it. ctx is only for opening.
+// Open opens an archive or a classic netCDF file by its name or its http or https URL, or by
+// an s3 URL after s3.Register. The caller must close it. ctx is only for opening. Errors are
+// those of [New].
 //
 // For URLs, only the needed ranges are fetched. Opening an archive takes up to three
 // requests: its end; manifest and index header; plan and netCDF header. A classic file
