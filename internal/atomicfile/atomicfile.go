@@ -12,8 +12,9 @@
 // locked. On file systems without locks, the temporary file of a killed program stays
 // until somebody removes it.
 //
-// The package also provides unlinked temporary files (Temp) and Lock. It imports
-// nothing of this module.
+// The package also provides folders that appear complete or not at all (WriteFolder),
+// unlinked temporary files (Temp), Lock, and flushes that several callers share (SyncDir,
+// Flusher). Its functions are safe for concurrent use. It imports nothing of this module.
 package atomicfile
 
 import (
@@ -173,7 +174,7 @@ func (t *File) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// ReadAt reads written bytes, before Commit.
+// ReadAt reads written bytes, before Commit. It does not move the end, where Write appends.
 func (t *File) ReadAt(p []byte, off int64) (int, error) {
 	t.setDirect(false)
 	return t.f.ReadAt(p, off)
@@ -194,8 +195,8 @@ func (t *File) Size() int64 { return t.size }
 // Path returns the target.
 func (t *File) Path() string { return t.path }
 
-// Commit makes the file appear, with all its bytes on disk. After an error nothing
-// remains.
+// Commit makes the file appear, with all its bytes on disk where the file system can flush
+// them. After an error nothing remains.
 func (t *File) Commit() error {
 	if err := t.appear(); err != nil {
 		t.Close()

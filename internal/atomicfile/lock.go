@@ -5,8 +5,8 @@ import (
 	"os"
 )
 
-// Lock locks an open file until it is closed. It does nothing if the system or the file
-// system has no locks.
+// Lock locks an open file until it is closed. The error is ErrLocked if another process has
+// locked it. Lock does nothing if the system or the file system has no locks.
 func Lock(f *os.File) error {
 	err := sys.lock(f)
 	if unsupported(err) {
