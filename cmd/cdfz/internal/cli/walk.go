@@ -116,6 +116,9 @@ func (a *App) walk(ctx context.Context, dir string, n int, pred Pred, failed fun
 		root += string(filepath.Separator)
 	}
 	_ = filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		if name == StdinName { // a file below "."
+			name = "." + string(filepath.Separator) + name
+		}
 		if ctx.Err() != nil {
 			return fs.SkipAll
 		}
