@@ -13,8 +13,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
 )
@@ -50,8 +52,40 @@ type File struct {
 	known map[string]string // SHA-256 by archive, of the receipts that were there
 }
 
-// Open opens a file of receipts, or makes it. Another program that adds receipts to it is an
-// error.
+// line is the JSON of a receipt. JSON is UTF-8, but names are any bytes on most systems: those of
+// a name that is not UTF-8 are kept beside it.
+type line struct {
+	*Receipt
+	SourceBytes  []byte `json:"source_bytes,omitempty"`
+	ArchiveBytes []byte `json:"archive_bytes,omitempty"`
+}
+
+func encode(rec *Receipt) ([]byte, error) {
+	l := line{Receipt: rec}
+	if !utf8.ValidString(rec.Source) {
+		l.SourceBytes = []byte(rec.Source)
+	}
+	if !utf8.ValidString(rec.Archive) {
+		l.ArchiveBytes = []byte(rec.Archive)
+	}
+	return json.Marshal(&l)
+}
+
+func (l *line) receipt() *Receipt {
+	if len(l.SourceBytes) > 0 {
+		l.Source = string(l.SourceBytes)
+	}
+	if len(l.ArchiveBytes) > 0 {
+		l.Archive = string(l.ArchiveBytes)
+	}
+	return l.Receipt
+}
+
+// start is the start of each line that Add writes.
+const start = `{"source":"`
+
+// Open opens a file of receipts, or makes it. It is an error if another program adds receipts to
+// it, or if it is a file of something else, which stays as it is.
 func Open(name string) (*File, error) {
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o666)
 	if err != nil {
@@ -69,7 +103,7 @@ func Open(name string) (*File, error) {
 	}
 	known := map[string]string{}
 	if err == nil {
-		err = Read(io.NewSectionReader(f, 0, st.Size()), func(_ int, rec *Receipt) { known[rec.Archive] = rec.SHA256 }, func(*LineError) {})
+		known, err = readKnown(f, st.Size())
 	}
 	if err == nil && last[0] != '\n' {
 		_, err = f.Write([]byte{'\n'})
@@ -87,6 +121,25 @@ func Open(name string) (*File, error) {
 	return &File{name: name, f: f, known: known}, nil
 }
 
+// readKnown returns the SHA-256 by archive of the receipts in a file.
+func readKnown(f *os.File, size int64) (map[string]string, error) {
+	known := map[string]string{}
+	others := false
+	err := Read(io.NewSectionReader(f, 0, size), func(_ int, rec *Receipt) { known[rec.Archive] = rec.SHA256 }, func(*LineError) { others = true })
+	if err != nil || !others || len(known) > 0 {
+		return known, err
+	}
+	// The first receipt may be cut off.
+	head := make([]byte, min(size, int64(len(start))))
+	if _, err := f.ReadAt(head, 0); err != nil {
+		return nil, err
+	}
+	if !strings.HasPrefix(start, string(head)) {
+		return nil, errors.New("expected receipts, found another file")
+	}
+	return known, nil
+}
+
 // Has reports whether there was a receipt of an archive with a SHA-256 when the file was
 // opened. The name is absolute.
 func (r *File) Has(archive, sha256 string) bool { return r.known[archive] == sha256 }
@@ -97,23 +150,40 @@ func (r *File) Close() error { return r.f.Close() }
 // Add adds a receipt and returns when it is on disk. Receipts that are added at the same
 // time are flushed together.
 //
-// After an error all further calls fail. The file may end within a line, which would swallow
-// the next one, and the system reports a failed flush only once.
+// It is an error if the name of the file no longer leads to it. After an error all further calls
+// fail: the file may end within a line, which would swallow the next one, and the system reports
+// a failed flush only once.
 func (r *File) Add(rec *Receipt) error {
-	line, err := json.Marshal(rec)
+	text, err := encode(rec)
 	if err != nil {
 		return err
 	}
 	if err = r.locked(func() error {
-		_, err := r.f.Write(append(line, '\n'))
+		_, err := r.f.Write(append(text, '\n'))
 		return err
 	}); err != nil {
 		return err
 	}
 	return r.flush.Do(func() error {
 		err := r.f.Sync()
+		if err == nil {
+			err = r.inPlace()
+		}
 		return r.locked(func() error { return err })
 	})
+}
+
+// inPlace returns an error if the file has lost its name, as when an editor has saved it: nobody
+// would find the receipts.
+func (r *File) inPlace() error {
+	st, err := r.f.Stat()
+	if err != nil {
+		return err
+	}
+	if now, err := os.Stat(r.name); err != nil || !os.SameFile(now, st) {
+		return errors.New("the file was removed or replaced meanwhile")
+	}
+	return nil
 }
 
 // locked calls f unless there was an error before, and keeps its error.
@@ -149,31 +219,32 @@ var ErrCut = errors.New("cut off: its source was not deleted")
 func Read(r io.Reader, use func(line int, rec *Receipt), bad func(*LineError)) error {
 	s := bufio.NewScanner(r)
 	s.Buffer(nil, maxLine)
-	line := 0
+	number := 0
 	for s.Scan() {
-		line++
+		number++
 		text := bytes.TrimSpace(s.Bytes())
 		if len(text) == 0 {
 			continue
 		}
-		rec := new(Receipt)
+		l := line{Receipt: new(Receipt)}
 		d := json.NewDecoder(bytes.NewReader(text))
-		err := d.Decode(rec)
+		err := d.Decode(&l)
+		rec := l.receipt()
 		switch {
 		case errors.Is(err, io.ErrUnexpectedEOF):
-			bad(&LineError{line, ErrCut})
+			bad(&LineError{number, ErrCut})
 		case err != nil:
-			bad(&LineError{line, fmt.Errorf("expected a receipt: %w", err)})
+			bad(&LineError{number, fmt.Errorf("expected a receipt: %w", err)})
 		case d.InputOffset() != int64(len(text)):
-			bad(&LineError{line, errors.New("expected one receipt, found more text")})
+			bad(&LineError{number, errors.New("expected one receipt, found more text")})
 		case rec.Archive == "" || len(rec.SHA256) != 64 || rec.Size < 0 || rec.ArchiveSize < 0:
-			bad(&LineError{line, errors.New("expected archive, size, archive_size and sha256")})
+			bad(&LineError{number, errors.New("expected archive, size, archive_size and sha256")})
 		default:
-			use(line, rec)
+			use(number, rec)
 		}
 	}
 	if errors.Is(s.Err(), bufio.ErrTooLong) {
-		bad(&LineError{line + 1, fmt.Errorf("expected at most %d bytes", maxLine)})
+		bad(&LineError{number + 1, fmt.Errorf("expected at most %d bytes", maxLine)})
 		return nil
 	}
 	return s.Err()

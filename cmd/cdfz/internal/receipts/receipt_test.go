@@ -52,6 +52,70 @@ func TestFile(t *testing.T) {
 	require.NoError(t, f.Close())
 }
 
+// TestNames adds and reads names that are not UTF-8.
+func TestNames(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "r.jsonl")
+	f, err := Open(name)
+	require.NoError(t, err)
+	want := []*Receipt{}
+	for _, s := range []string{"/a\xff", "/a\xfe", "/a\ufffd", "/\n"} {
+		rec := &Receipt{Source: s, Archive: s + ".cdfz", SHA256: strings.Repeat("0a", 32), Modified: time.Unix(1, 0).UTC()}
+		want = append(want, rec)
+		require.NoError(t, f.Add(rec))
+	}
+	require.NoError(t, f.Close())
+	b, err := os.ReadFile(name)
+	require.NoError(t, err)
+	got := []*Receipt{}
+	require.NoError(t, Read(bytes.NewReader(b), func(_ int, rec *Receipt) { got = append(got, rec) }, func(e *LineError) { t.Error(e) }))
+	require.Equal(t, want, got)
+	require.Equal(t, 2, bytes.Count(b, []byte(`"archive_bytes":`)))
+}
+
+// TestOtherFile opens files that may be receipts and files that are not, which must stay as they
+// are.
+func TestOtherFile(t *testing.T) {
+	for text, ok := range map[string]bool{
+		"": true, "\n": true, `{`: true, `{"source":"/x`: true, "{\"source\":\"/x\nnotes\n": true,
+		"CDF\x01\x00": false, "notes": false, "{\n \"name\": 1\n}": false, "{\"sources\":[": false, strings.Repeat("\x00", maxLine+1): false,
+	} {
+		name := filepath.Join(t.TempDir(), "r.jsonl")
+		require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
+		f, err := Open(name)
+		if ok {
+			require.NoError(t, err, text)
+			require.NoError(t, f.Close())
+			continue
+		}
+		require.ErrorContains(t, err, "expected receipts, found another file", text)
+		b, err := os.ReadFile(name)
+		require.NoError(t, err)
+		require.Equal(t, text, string(b))
+	}
+}
+
+// TestReplaced removes or replaces the file to which receipts are added: nobody would find them.
+func TestReplaced(t *testing.T) {
+	if runtime.GOOS == "windows" { // open files stay
+		t.Skip()
+	}
+	for _, replace := range []bool{false, true} {
+		name := filepath.Join(t.TempDir(), "r.jsonl")
+		f, err := Open(name)
+		require.NoError(t, err)
+		rec := &Receipt{Source: "/a", Archive: "/a.cdfz", SHA256: strings.Repeat("0a", 32)}
+		require.NoError(t, f.Add(rec))
+		require.NoError(t, os.Rename(name, name+"~"))
+		if replace {
+			require.NoError(t, os.WriteFile(name, nil, 0o600))
+		}
+		require.ErrorContains(t, f.Add(rec), "removed or replaced")
+		require.NoError(t, os.Rename(name+"~", name))
+		require.ErrorContains(t, f.Add(rec), "removed or replaced", "all further calls fail")
+		require.NoError(t, f.Close())
+	}
+}
+
 // TestDeletable lists the sources that are kept.
 func TestDeletable(t *testing.T) {
 	dir := t.TempDir()
