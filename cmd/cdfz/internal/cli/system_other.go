@@ -2,10 +2,15 @@
 
 package cli
 
-import "os"
+import (
+	"math"
+	"os"
+)
 
 var stopSignals = []os.Signal{os.Interrupt}
 
 func ignorePipe() {}
 
 func isBrokenPipe(error) bool { return false }
+
+func maxOpen() int64 { return math.MaxInt64 }
