@@ -1,6 +1,6 @@
 // Package cli has the parts that the verbs of cdfz share: flags, input and output
 // files, reports, messages, exit codes, and the progress bar. A verb is a function that
-// makes a cobra command around an App. The package knows archive and
+// makes a cobra command around an App. The package knows archive, remote and
 // internal/atomicfile, but no verb.
 package cli
 
