@@ -107,6 +107,9 @@ func (f *SizeFlag) Set(s string) error {
 	if err != nil {
 		return err
 	}
+	if n < f.Min && f.Max >= 1<<60 {
+		return fmt.Errorf("expected %s or more", SizeName(f.Min)) // nobody has the maximum
+	}
 	if n < f.Min || n > f.Max {
 		return fmt.Errorf("expected %s to %s", SizeName(f.Min), SizeName(f.Max))
 	}
