@@ -33,6 +33,8 @@ type repairer struct {
 	budget   int64 // bytes that searchTail may still read of manifests
 
 	sound bool // the front matches the manifest's checksum
+	// lost has the places of blocks whose bytes no copy of their row confirms, by number.
+	lost map[int64]int64
 }
 
 // findTail looks for the end line and for the manifest that it points to.

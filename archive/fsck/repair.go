@@ -65,8 +65,9 @@ func (p *Repaired) Intact() bool {
 // new one. All that was readable before a repair is readable after it.
 //
 // ErrCorrupt means that the archive cannot be repaired: the manifest is damaged, or the plan
-// and its second copy, or the place of a block is unknown. Salvage may find values
-// nevertheless. Other errors are ErrNotArchive, ErrVersion and those of r.
+// and its second copy, or the place of a block is unknown, or a block has moved because bytes
+// were inserted or removed before it. Salvage may find values nevertheless. Other errors are
+// ErrNotArchive, ErrVersion and those of r.
 func Repair(ctx context.Context, r io.ReaderAt, size int64, o *RepairOptions) (*Repaired, error) {
 	if o == nil {
 		o = &RepairOptions{}
@@ -251,6 +252,7 @@ func (x *repairer) collect() error {
 		return err
 	}
 	x.p.t.L = x.l
+	x.lost = map[int64]int64{}
 	off, err := x.walkBlocks(front.end)
 	if err != nil {
 		return err
@@ -266,7 +268,10 @@ func (x *repairer) collect() error {
 		return err
 	}
 	x.p.Keep = x.p.t.Man.End()
-	return x.compareTail(same)
+	if err := x.compareTail(same); err != nil {
+		return err
+	}
+	return x.findMoved()
 }
 
 // findManifest finds the manifest whose local header is expected at off. same reports

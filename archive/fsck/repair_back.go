@@ -8,6 +8,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
 	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/parity"
 )
 
 // Repair of the entries between the last block and the manifest.
@@ -48,6 +49,9 @@ func (x *repairer) walkBack(plan *format.MetaEntry, off int64) (int64, error) {
 	}
 	for len(x.p.t.Back) < maxForeign {
 		e, ok := x.later(off, x.tail)
+		if e.Name == czip.ParityName && x.tail != nil && e.End() != x.tail.ManOff {
+			ok = false
+		}
 		if !ok {
 			if e, ok, err = x.parity(off); err != nil {
 				return off, err
@@ -55,6 +59,9 @@ func (x *repairer) walkBack(plan *format.MetaEntry, off int64) (int64, error) {
 		}
 		if !ok {
 			break
+		}
+		if err := x.checkParity(&e); err != nil {
+			return off, err
 		}
 		x.p.t.Back = append(x.p.t.Back, e)
 		off = e.End()
@@ -68,22 +75,46 @@ func (x *repairer) parity(off int64) (e czip.ZipEntry, ok bool, err error) {
 	if x.tail == nil || x.man.Parity != off || off >= x.tail.ManOff {
 		return e, false, nil
 	}
-	e = czip.ZipEntry{Name: czip.ParityName, Off: off}
-	e.Stored = x.tail.ManOff - off - e.LocalLen()
-	if e.Size = e.Stored; e.End() != x.tail.ManOff { // a longer header
-		e.Stored -= e.End() - x.tail.ManOff
-		e.Size = e.Stored
-	}
-	if e.Stored < 0 || e.End() != x.tail.ManOff {
+	if e, ok = czip.EntryBetween(czip.ParityName, off, x.tail.ManOff); !ok {
 		return e, false, nil
 	}
 	if rec, recorded := x.dir.next(e.Name, off); recorded && rec.Name == e.Name {
 		e.Crc = rec.Crc
-	} else if e.Crc, err = x.checksum(x.ctx, e.End()-e.Stored, e.Stored); err != nil {
+	} else if e.Crc, err = x.paritySum(&e); err != nil {
 		return e, false, err
 	}
 	x.p.Headers++
 	return e, true, nil
+}
+
+// paritySum returns the checksum that follows from a record of the parity. Without one it
+// is that of the damaged bytes.
+func (x *repairer) paritySum(e *czip.ZipEntry) (uint32, error) {
+	set, err := parity.Find(x.ctx, x.src, x.Size, nil)
+	if err != nil && !errors.Is(err, fault.ErrCorrupt) {
+		return 0, err
+	}
+	if set != nil && err == nil {
+		if found, _, err := set.Entry(x.ctx); err != nil || found.Off == e.Off && found.Stored == e.Stored {
+			return found.Crc, err
+		}
+	}
+	at := e.End() - e.Stored
+	x.damage(DamageParity, at, e.Stored, fault.Corruptf("%s: no record is intact", e.Name))
+	return x.checksum(x.ctx, at, e.Stored)
+}
+
+// checkParity compares the parity with its checksum.
+func (x *repairer) checkParity(e *czip.ZipEntry) error {
+	if e.Name != czip.ParityName || x.o.Quick {
+		return nil
+	}
+	at := e.End() - e.Stored
+	crc, err := x.checksum(x.ctx, at, e.Stored)
+	if err == nil && crc != e.Crc {
+		x.damage(DamageParity, at, e.Stored, fault.Corruptf("%s: expected checksum %08x, found %08x", e.Name, e.Crc, crc))
+	}
+	return err
 }
 
 // healed is bytes that replace damaged ones at an archive offset.
@@ -122,6 +153,7 @@ func (x *repairer) healHeader(e *czip.ZipEntry, first int64) error {
 	case b == e.Crc:
 		from, to = second, first
 		// walkBlocks reported it.
+		delete(x.lost, x.l.RestFirst)
 		x.p.Damage = slices.DeleteFunc(x.p.Damage, func(d Damage) bool { return d.Off == first && d.Kind == DamageBlock })
 	case a != e.Crc:
 		x.damage(DamageCopy, second, e.Stored, fault.Corruptf("%s at byte %d: expected checksum %08x, found %08x", e.Name, second, e.Crc, b))

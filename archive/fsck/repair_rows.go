@@ -93,6 +93,7 @@ func (x *repairer) block(v int, b int64, name string, off int64) (czip.ZipEntry,
 	case !ok:
 		err := format.NewBlockError(x.l, x.p.header, v, b, e.End()-e.Stored, fault.Corruptf("its %d stored bytes do not have checksum %08x", e.Stored, e.Crc))
 		x.damage(DamageBlock, e.End()-e.Stored, e.Stored, err)
+		x.lost[x.l.Number(v, b)] = e.Off
 	}
 	if lerr != nil || e != local {
 		x.p.Headers++

@@ -93,5 +93,9 @@ func (v *verifier) checkLater(e *czip.ZipEntry, twice bool) error {
 		}
 	}
 	v.back, v.off = append(v.back, *e), e.End()
-	return v.damage(DamageMetadata, e.Off, e.End()-e.Off, err)
+	kind := DamageMetadata
+	if e.Name == czip.ParityName {
+		kind = DamageParity
+	}
+	return v.damage(kind, e.Off, e.End()-e.Off, err)
 }

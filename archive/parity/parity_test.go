@@ -97,6 +97,19 @@ func TestAdd(t *testing.T) {
 	}
 }
 
+// TestRemoveLost removes parity of which no byte is left.
+func TestRemoveLost(t *testing.T) {
+	img := image(20000, 1)
+	b := archived(t, img, 500)
+	s, err := parity.Find(context.Background(), bytes.NewReader(b), int64(len(b)), nil)
+	require.NoError(t, err)
+	clear(b[s.Off:][:s.Bytes().Len])
+	f := faultio.NewFile(b)
+	_, err = parity.Remove(context.Background(), f, int64(len(b)))
+	require.NoError(t, err)
+	require.Equal(t, plain(t, img), f.Bytes())
+}
+
 func TestVerify(t *testing.T) {
 	for _, n := range []int{100, 100000} {
 		b := archived(t, image(n, 1), 500)

@@ -4,11 +4,14 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/cdfz-format/cdfz/archive/internal/czip"
+	"github.com/cdfz-format/cdfz/archive/internal/fault"
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
-// Remove removes the parity of an archive of size bytes, which must be intact, and returns
-// the new length. The archive is then as before Add. It is damaged until Remove returns.
+// Remove removes the parity of an archive of size bytes and returns the new length. Everything
+// but the parity must be intact. The archive is then as before Add. It is damaged until Remove
+// returns.
 func Remove(ctx context.Context, f interface {
 	File
 	Truncate(size int64) error
@@ -17,13 +20,10 @@ func Remove(ctx context.Context, f interface {
 	if err != nil || t.man.Parity == 0 {
 		return size, err
 	}
-	s, err := Find(ctx, f, size, nil)
-	if err != nil {
-		return size, err
-	}
-	e, _, err := s.Entry(ctx)
-	if err != nil {
-		return size, err
+	// The length of its record in the directory follows from its place.
+	e, ok := czip.EntryBetween(czip.ParityName, t.man.Parity, t.manifest.Off)
+	if !ok || t.dirKeep < int64(len(e.AppendCentral(nil))) {
+		return size, fault.Corruptf("parity at byte %d: the manifest is at byte %d", t.man.Parity, t.manifest.Off)
 	}
 	t.dirKeep -= int64(len(e.AppendCentral(nil)))
 	m := t.moveFrom(e.Off)

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"archive/zip"
+	"bytes"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -45,7 +47,7 @@ func TestScripts(t *testing.T) {
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"fails": fails, "hex": writeHex, "poke": poke, "cut": cut, "ls": list, "mode": mode, "jsonl": jsonl, "grow": grow, "newer": newer,
+			"fails": fails, "hex": writeHex, "poke": poke, "clear": clearEntry, "cut": cut, "ls": list, "mode": mode, "jsonl": jsonl, "grow": grow, "newer": newer,
 			"touch": touch, "sametime": sameTime,
 		},
 	})
@@ -87,6 +89,25 @@ func poke(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	b[off] ^= 0xff
 	ts.Check(os.WriteFile(name, b, 0o666))
+}
+
+// clear FILE ENTRY: overwrites the stored bytes of an entry of an archive with zeros.
+func clearEntry(ts *testscript.TestScript, _ bool, args []string) {
+	name := ts.MkAbs(args[0])
+	b, err := os.ReadFile(name)
+	ts.Check(err)
+	z, err := zip.NewReader(bytes.NewReader(b), int64(len(b)))
+	ts.Check(err)
+	for _, f := range z.File {
+		if f.Name == args[1] {
+			off, err := f.DataOffset()
+			ts.Check(err)
+			clear(b[off:][:f.CompressedSize64])
+			ts.Check(os.WriteFile(name, b, 0o666))
+			return
+		}
+	}
+	ts.Fatalf("%s has no entry %s", args[0], args[1])
 }
 
 // cut FILE N: removes N bytes from the end.

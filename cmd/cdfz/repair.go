@@ -35,7 +35,8 @@ type repairReport struct {
 // repairer runs the verb repair.
 type repairer struct {
 	*cli.App
-	quick bool
+	quick   bool
+	changed bool // healing has written to the archive
 }
 
 func repairCmd(a *cli.App) *cobra.Command {
@@ -91,6 +92,9 @@ func (v *repairer) repair(ctx context.Context, name string) error {
 	v.StopProgress()
 	if err != nil {
 		if errors.Is(err, archive.ErrCorrupt) {
+			if v.changed {
+				return cli.Hinted(err, "cdfz restore --salvage restores the intact parts")
+			}
 			return cli.Hinted(err, "nothing was changed; cdfz restore --salvage restores the intact parts")
 		}
 		return cli.ExplainNotArchive(in, err)

@@ -82,6 +82,9 @@ func (h *healing) run(ctx context.Context) error {
 		return err
 	}
 	rep, err := fsck.Verify(ctx, h.in.R, h.in.Size, &fsck.VerifyOptions{Workers: h.v.Workers, Memory: h.v.BlockMemory()})
+	if errors.Is(err, archive.ErrNotArchive) {
+		return nil // the repair that follows reports it
+	}
 	if err != nil {
 		return err
 	}
@@ -94,6 +97,7 @@ func (h *healing) run(ctx context.Context) error {
 	if err != nil || set == nil || rep.Parity == nil {
 		return err
 	}
+	h.v.wrote(true)
 	if err := set.Rebuild(ctx, h.work); err != nil {
 		return err
 	}
@@ -114,12 +118,10 @@ func (h *healing) once(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, cli.Hinted(err, "repair can be run again: it changed nothing that it needs")
 	}
+	h.v.wrote(rep.Healed > 0 || rep.Header)
 	before := h.rep
 	h.rep = protect.NewReport(rep)
-	if before != nil {
-		h.rep.Healed += before.Healed
-		h.rep.Damaged = max(h.rep.Damaged, before.Damaged)
-	}
+	h.rep.Add(before)
 	st, err := h.work.Stat()
 	if err != nil {
 		return false, err
@@ -127,6 +129,9 @@ func (h *healing) once(ctx context.Context) (bool, error) {
 	h.in.Size = st.Size()
 	return rep.Healable(), nil
 }
+
+// wrote notes that healing changes the archive itself.
+func (v *repairer) wrote(some bool) { v.changed = v.changed || some && v.Dest == "" }
 
 // rebuildTail rebuilds what follows from the local headers.
 func (h *healing) rebuildTail(ctx context.Context) error {
@@ -141,6 +146,7 @@ func (h *healing) rebuildTail(ctx context.Context) error {
 	if p.Intact() || p.After > 0 && !h.v.Force {
 		return nil
 	}
+	h.v.wrote(true)
 	if err := repairInPlace(ctx, h.work, p, &repairReport{}); err != nil {
 		return err
 	}

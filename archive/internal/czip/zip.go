@@ -94,6 +94,18 @@ func (e *ZipEntry) LocalLen() int64 {
 	return n
 }
 
+// EntryBetween returns the stored entry with a name that has the bytes from one offset to
+// another, without its checksum. It returns false if none has.
+func EntryBetween(name string, off, end int64) (ZipEntry, bool) {
+	e := ZipEntry{Name: name, Off: off}
+	e.Stored = end - off - e.LocalLen()
+	if e.Size = e.Stored; e.End() != end { // a longer header
+		e.Stored -= e.End() - end
+		e.Size = e.Stored
+	}
+	return e, e.Stored >= 0 && e.End() == end
+}
+
 // End returns the offset after the entry's stored bytes.
 func (e *ZipEntry) End() int64 { return e.Off + e.LocalLen() + e.Stored }
 

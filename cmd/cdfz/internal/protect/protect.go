@@ -66,7 +66,8 @@ func Command(a *cli.App) *cobra.Command {
 2 % of the file may be damaged, as one burst or in scattered sectors of 4 KiB. The
 result is the same as that of cdfz archive --parity.
 
-Each archive is verified first, because parity would preserve damage. Parity is added in
+Each archive is verified first, because parity would preserve damage. Damaged parity can be
+replaced or removed if everything else is intact. Parity is added in
 place if the archive has none and its tail is shorter than the parity. Otherwise a new
 file replaces the archive. -o writes a new archive and leaves FILE alone.
 
@@ -109,20 +110,20 @@ func (v *protector) one(ctx context.Context, j cli.Job) error {
 	if rep.Target, err = v.TargetPath(j, func(s string) (string, error) { return s, nil }); err != nil {
 		return err
 	}
-	has, err := v.check(ctx, in)
+	has, same, err := v.check(ctx, in)
 	if err != nil {
 		return err
 	}
-	if has == nil && v.share == 0 || has != nil && has.Share == v.share {
-		if has != nil {
-			rep.Parity = has.Bytes().Len
+	if same != nil || !has && v.share == 0 {
+		if same != nil {
+			rep.Parity = same.Bytes().Len
 		}
 		if v.Dest == "" {
 			return v.done(rep, start)
 		}
 	}
 	overlaps := true
-	if has == nil && v.share > 0 {
+	if !has && v.share > 0 {
 		if _, overlaps, err = parity.Plan(ctx, in.R, in.Size, v.share); err != nil {
 			return err
 		}
@@ -139,21 +140,34 @@ func (v *protector) one(ctx context.Context, j cli.Job) error {
 	return v.done(rep, start)
 }
 
-// check verifies an archive and returns its parity. Damage of the parity alone counts only
-// if the archive is to keep it.
-func (v *protector) check(ctx context.Context, in *cli.Input) (*parity.Report, error) {
+// check verifies an archive. It returns whether it has parity, and that if it is as wanted. Damage
+// of the parity alone counts only if the archive is to keep it.
+func (v *protector) check(ctx context.Context, in *cli.Input) (has bool, same *parity.Report, err error) {
 	rep, err := fsck.Verify(ctx, in.R, in.Size, &fsck.VerifyOptions{Workers: v.Workers, Memory: v.BlockMemory(), Progress: v.Step(in.Name, 2*in.Size, 0, 1)})
 	if err != nil {
-		return nil, cli.ExplainNotArchive(in, err)
+		return false, nil, cli.ExplainNotArchive(in, err)
 	}
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return false, nil, err
 	}
-	if n := len(rep.Damage); n > 0 {
+	has = rep.Parity != nil
+	if has && rep.Parity.Share == v.share {
+		same = rep.Parity
+	}
+	n := 0
+	for _, d := range rep.Damage {
+		if d.Kind == fsck.DamageParity {
+			has = true
+		}
+		if d.Kind != fsck.DamageParity || same != nil {
+			n++
+		}
+	}
+	if n > 0 {
 		err := fmt.Errorf("%s found, parity would preserve it: %w", cli.Count(int64(n), "damage"), archive.ErrCorrupt)
-		return nil, cli.Hinted(err, "cdfz verify lists the damage, cdfz repair may repair it")
+		return has, same, cli.Hinted(err, "cdfz verify lists the damage, cdfz repair may repair it")
 	}
-	return rep.Parity, nil
+	return has, same, nil
 }
 
 // append adds parity in place. The modification time stays, because cdfz archive compares
@@ -176,7 +190,7 @@ func (v *protector) options() *parity.Options {
 }
 
 // copy writes a new archive, which may replace the old one.
-func (v *protector) copy(ctx context.Context, in *cli.Input, has *parity.Report, rep *added) error {
+func (v *protector) copy(ctx context.Context, in *cli.Input, has bool, rep *added) error {
 	o := &atomicfile.Options{Overwrite: v.Force || v.Dest == "", MakeDirs: v.IsDirDest(), Source: in.Stat, Replace: v.Dest == ""}
 	t, err := v.CreateWith(rep.Target, o)
 	if err != nil {
@@ -186,7 +200,7 @@ func (v *protector) copy(ctx context.Context, in *cli.Input, has *parity.Report,
 	if _, err := io.Copy(cli.CtxWriter{Ctx: ctx, W: t}, io.NewSectionReader(in.R, 0, in.Size)); err != nil {
 		return err
 	}
-	if has != nil {
+	if has {
 		if rep.Size, err = parity.Remove(ctx, t, rep.Size); err != nil {
 			return err
 		}

@@ -24,7 +24,8 @@ type Report struct {
 	// Unknown are bytes whose checksums are lost.
 	Unknown []Part `json:"unknown"`
 
-	share parity.Share
+	share  parity.Share
+	header bool // the local header of the parity was damaged
 }
 
 // Part is a range of archive bytes.
@@ -40,7 +41,7 @@ func NewReport(r *parity.Report) *Report {
 	}
 	e := r.Bytes()
 	p := &Report{share: r.Share, Percent: r.Share.Percent(), Off: e.Off, Len: e.Len, Pieces: r.Pieces, Records: r.Records,
-		Damaged: r.BadPieces + r.BadRecords, Healed: r.Healed, Lost: []Part{}, Unknown: []Part{}}
+		Damaged: r.BadPieces + r.BadRecords, Healed: r.Healed, header: r.Header, Lost: []Part{}, Unknown: []Part{}}
 	for _, l := range r.Lost {
 		p.Lost = append(p.Lost, Part(l))
 	}
@@ -76,14 +77,26 @@ func (p *Report) Text() string {
 	case p.Healed > 0:
 		text = fmt.Sprintf(", %s healed from parity", cli.Count(p.Healed, "piece"))
 	}
+	if p.header {
+		text += ", local header of the parity repaired"
+	}
 	if p.Rebuilt {
 		text += ", parity rebuilt"
 	}
 	return text
 }
 
+// Add adds what was healed before.
+func (p *Report) Add(before *Report) {
+	if before != nil {
+		p.Healed += before.Healed
+		p.Damaged = max(p.Damaged, before.Damaged)
+		p.header = p.header || before.header
+	}
+}
+
 // Changed reports whether healing has changed the archive.
-func (p *Report) Changed() bool { return p != nil && (p.Healed > 0 || p.Rebuilt) }
+func (p *Report) Changed() bool { return p != nil && (p.Healed > 0 || p.header || p.Rebuilt) }
 
 // Hope describes what repair could heal.
 func (p *Report) Hope() string {

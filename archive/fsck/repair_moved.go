@@ -1,0 +1,42 @@
+package fsck
+
+import (
+	"github.com/cdfz-format/cdfz/archive/internal/blocks"
+	"github.com/cdfz-format/cdfz/archive/internal/czip"
+	"github.com/cdfz-format/cdfz/archive/internal/fault"
+	"github.com/cdfz-format/cdfz/archive/internal/format"
+)
+
+// findMoved searches the archive for the blocks that are damaged where they should be. It
+// returns an error if one is elsewhere: the archive then has bytes that were inserted or
+// removed, and a repair would write headers into the middle of intact blocks.
+func (x *repairer) findMoved() error {
+	if len(x.lost) == 0 {
+		return nil
+	}
+	s := &salvager{repairer: *x}
+	s.Size = min(x.Size, x.p.Size) // what follows may be another archive
+	return s.search(func(e *czip.ZipEntry) (bool, error) {
+		n, ok := s.number(e.Name)
+		off, lost := x.lost[n]
+		switch {
+		case !ok || !lost || e.Name == czip.CopyHeader || e.Method != czip.MethodStored:
+			return true, nil
+		case e.Off == off:
+			return false, nil // its length may lead past others
+		}
+		b := x.l.BlockAt(n)
+		if e.Stored > blocks.MaxStored(b.Len) || !s.spend(e) {
+			return false, nil
+		}
+		crc, err := s.checksum(x.ctx, e.End()-e.Stored, e.Stored)
+		if x.ctx.Err() != nil {
+			return false, x.ctx.Err()
+		}
+		if err != nil || crc != e.Crc {
+			return false, nil
+		}
+		err = fault.Corruptf("expected at byte %d: bytes were inserted or removed before it", off)
+		return true, format.NewBlockError(x.l, x.p.header, b.Var, b.B, e.Off, err)
+	})
+}

@@ -1,0 +1,97 @@
+package archive
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/archive/fsck"
+	"github.com/cdfz-format/cdfz/archive/internal/czip"
+)
+
+// TestRepairMoved removes bytes from archives, inserts some, and moves some. What can be
+// salvaged before a repair can be salvaged after it.
+func TestRepairMoved(t *testing.T) {
+	image := cubeImage(t, 12, 30, 20)
+	archives := map[string][]byte{
+		"plain":  pack(t, image, &WriteOptions{Block: MinBlock, Zarr: ZarrAlways}),
+		"parity": pack(t, image, &WriteOptions{Block: MinBlock, Zarr: ZarrAlways, Parity: 500}),
+	}
+	_, archives["copied"] = copiedArchive(t, ZarrNever)
+	for name, ar := range archives {
+		n := len(ar)
+		for _, k := range []int{1, 7, 512} {
+			for at := n / 8; at < n-k-n/8; at += n / 8 {
+				cut := slices.Concat(ar[:at], ar[at+k:])
+				grown := slices.Concat(ar[:at], make([]byte, k), ar[at:])
+				requireKept(t, cut, fmt.Sprintf("%s: %d bytes removed at %d", name, k, at))
+				requireKept(t, grown, fmt.Sprintf("%s: %d bytes inserted at %d", name, k, at))
+				for to := at + n/8; to < n-k; to += n / 8 {
+					moved := slices.Concat(ar[:at], ar[at+k:to], make([]byte, k), ar[to:])
+					requireKept(t, moved, fmt.Sprintf("%s: %d bytes moved from %d to %d", name, k, at, to))
+				}
+			}
+		}
+	}
+}
+
+// requireKept repairs an archive in place, and requires that this loses nothing.
+func requireKept(t *testing.T, bad []byte, what string) {
+	_, before, err := salvage(t, bytes.NewReader(bad), int64(len(bad)))
+	if err != nil {
+		return
+	}
+	p, err := repairOf(t, bad)
+	if err != nil {
+		return
+	}
+	repaired := inPlace(t, bad, p)
+	_, after, err := salvage(t, bytes.NewReader(repaired), int64(len(repaired)))
+	require.NoError(t, err, "%s", what)
+	lost := func(s *fsck.Salvaged) (out []string) {
+		for _, d := range s.Lost {
+			out = append(out, fmt.Sprint(d.Var, d.Start, d.Count))
+		}
+		return out
+	}
+	require.Subset(t, lost(before), lost(after), "%s", what)
+}
+
+// TestRepairParityLost overwrites the parity. Repair does not say that the archive is the
+// original one.
+func TestRepairParityLost(t *testing.T) {
+	ar := pack(t, cubeImage(t, 12, 30, 20), &WriteOptions{Block: MinBlock, Zarr: ZarrAlways, Parity: 500})
+	at := entryNamed(t, ar, ".cdfz/parity")
+	for _, from := range []int64{at.Off, at.End() - at.Stored} {
+		bad := bytes.Clone(ar)
+		clear(bad[from:at.End()])
+		p, err := repairOf(t, bad)
+		require.NoError(t, err)
+		require.False(t, p.Identical)
+		require.Len(t, p.Damage, 1)
+		require.Equal(t, fsck.DamageParity, p.Damage[0].Kind)
+		require.Equal(t, at.End()-at.Stored, p.Damage[0].Off)
+		require.Equal(t, at.Stored, p.Damage[0].Len)
+		p, err = repairOf(t, inPlace(t, bad, p))
+		require.NoError(t, err)
+		require.True(t, p.Intact())
+		require.Len(t, p.Damage, 1)
+	}
+	// A shorter entry
+	bad := slices.Concat(ar[:at.End()-100], ar[at.End():])
+	p, err := repairOf(t, bad)
+	require.NoError(t, err)
+	require.False(t, p.Identical)
+	require.NotEmpty(t, p.Damage)
+}
+
+// entryNamed returns an entry of an archive.
+func entryNamed(t *testing.T, ar []byte, name string) czip.ZipEntry {
+	list := entries(ar)
+	i := slices.IndexFunc(list, func(e czip.ZipEntry) bool { return e.Name == name })
+	require.GreaterOrEqual(t, i, 0)
+	return list[i]
+}
