@@ -31,10 +31,10 @@ type FileOptions struct {
 	// NoCheck skips reading the archive back (WriteFile only).
 	NoCheck bool
 	// CheckProgress, if not nil, is called with the number of image bytes read back so
-	// far.
+	// far, from one goroutine at a time.
 	CheckProgress func(done int64)
-	// Accept, if not nil, is called with the archive before it appears. An error
-	// discards the archive.
+	// Accept, if not nil, is called with the archive before it appears (WriteFile and
+	// RewriteFile only). It must not keep f. An error discards the archive and is returned.
 	Accept func(f *File) error
 	// Written, if not nil, is called when the file is complete, before it is flushed to
 	// disk. What remains needs neither processor nor memory.
