@@ -57,7 +57,7 @@ func (a *App) Exit(ctx context.Context) int {
 		if a.code == ExitDone {
 			a.code = exitSignal + sigpipe
 		}
-	case a.code == ExitDone:
+	case !a.Out.reported:
 		a.Fail("standard output", err)
 	}
 	if ctx.Err() != nil && a.code != ExitDone {

@@ -94,6 +94,7 @@ func (a *App) Fail(file string, err error) (string, int) {
 	}
 	if a.Out.err == nil || !errors.Is(err, a.Out.err) || !isBrokenPipe(err) {
 		a.Message("%s: %s", file, text)
+		a.Out.reported = a.Out.reported || a.Out.err != nil && errors.Is(err, a.Out.err)
 		if text != "interrupted" {
 			a.hint(err)
 		}

@@ -9,8 +9,9 @@ import (
 
 // Output is standard output. It remembers the first error.
 type Output struct {
-	w   io.Writer
-	err error
+	w        io.Writer
+	err      error
+	reported bool // err is in a message
 }
 
 func (o *Output) Write(p []byte) (int, error) {
