@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -52,8 +54,8 @@ is listed by variable and index range, and the exit code is 3.
 An archive with parity is healed first: see cdfz archive --parity.
 
 In place, repair rewrites damaged local headers and metadata where they are, and
-then everything after the last block. It can be interrupted and repeated. -o writes
-a new file instead. Bytes after the archive are cut off only with -f.`,
+then everything after the last block. It can be interrupted and repeated. The archive
+keeps its modification time. -o writes a new file instead. Bytes after the archive are cut off only with -f.`,
 		Example: cli.Examples(
 			"cdfz repair tas.nc.cdfz                    # in place",
 			"cdfz repair -o repaired.nc.cdfz tas.nc.cdfz"),
@@ -116,6 +118,10 @@ func (v *repairer) repair(ctx context.Context, name string) error {
 		}
 	default:
 		rep.Size = p.Size
+	}
+	if v.Dest == "" && !rep.Intact {
+		// restore gives this time to the netCDF file, and archive compares it with that of the source.
+		_ = os.Chtimes(in.Name, time.Time{}, in.Stat.ModTime())
 	}
 	if err == nil && p.Unsure && !v.quick && v.Dest != cli.StdoutName {
 		err = v.checkRepaired(ctx, rep)
