@@ -145,6 +145,8 @@ func TestStale(t *testing.T) {
 	running := create(t, path, nil)
 	stale := filepath.Join(dir, ".x"+tmpMark+"00000001")
 	require.NoError(t, os.WriteFile(stale, nil, 0o600))
+	readOnly := filepath.Join(dir, ".x"+tmpMark+"00000002") // killed while it was flushed
+	require.NoError(t, os.WriteFile(readOnly, nil, 0o400))
 	other := filepath.Join(dir, ".x"+tmpMark)
 	require.NoError(t, os.WriteFile(other, nil, 0o600))
 

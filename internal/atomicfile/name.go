@@ -106,6 +106,9 @@ func removeUnlocked(name string) {
 		return
 	}
 	f, err := os.OpenFile(name, os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrPermission) { // it has the permissions of its source already
+		f, err = os.Open(name)
+	}
 	if err != nil {
 		return
 	}
