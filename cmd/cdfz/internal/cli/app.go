@@ -40,7 +40,7 @@ type App struct {
 
 // New makes a run with the streams of the program.
 func New(stdin io.Reader, stdout, stderr io.Writer) *App {
-	return &App{In: stdin, Out: &Output{w: stdout}, Err: stderr, targets: &targets{taken: map[string]bool{}}, secrets: new(secrets)}
+	return &App{In: stdin, Out: &Output{w: stdout}, Err: stderr, targets: newTargets(), secrets: new(secrets)}
 }
 
 // Exit makes the final reports and returns the exit code. ctx is the context of the

@@ -156,11 +156,12 @@ func (r *parallel) run(ctx context.Context) {
 		defer close(ordered)
 		last := map[string]chan struct{}{} // by target: closed when the last job with it is done
 		for i, j := range r.files.Jobs {
-			k := r.begin(ctx, i, j, last[j.Rel])
+			order := r.a.order(j)
+			k := r.begin(ctx, i, j, last[order])
 			if k == nil {
 				return
 			}
-			last[j.Rel] = k.done
+			last[order] = k.done
 			if len(last) > 2*jobsAhead {
 				maps.DeleteFunc(last, func(_ string, done chan struct{}) bool { return isClosed(done) })
 			}

@@ -119,6 +119,9 @@ func OpenFile(name string, flag int) (*Input, error) {
 		f.Close()
 		return nil, err
 	}
+	if atomicfile.IsTemporary(name) {
+		_ = atomicfile.Lock(f) // or it is removed before the next target is made in its folder
+	}
 	return &Input{Name: name, R: f, Size: st.Size(), File: f, Stat: st, close: f.Close}, nil
 }
 

@@ -21,15 +21,55 @@ var errTwice = errors.New("another FILE of this command has the same target")
 // targets are the targets that a run has written or is writing. It is safe for concurrent
 // use.
 type targets struct {
-	mu    sync.Mutex
-	taken map[string]bool
+	mu      sync.Mutex
+	taken   map[string]bool   // by place
+	folders map[string]string // see place
+}
+
+func newTargets() *targets {
+	return &targets{taken: map[string]bool{}, folders: map[string]string{}}
+}
+
+// place returns a path that is the same for all paths to a target: two FILE arguments may lead
+// to one folder. t.mu must be locked.
+func (t *targets) place(path string) string {
+	dir, base := filepath.Split(path)
+	real, ok := t.folders[dir]
+	if !ok {
+		real = realFolder(dir)
+		t.folders[dir] = real
+	}
+	return filepath.Join(real, base)
+}
+
+// realFolder returns the absolute path of a folder without symbolic links. Its last folders may be
+// missing.
+func realFolder(dir string) string {
+	if dir == "" {
+		dir = "."
+	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real // before Abs, which takes "link/.." for "."
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return dir
+	}
+	for d, rest := dir, ""; ; d, rest = filepath.Dir(d), filepath.Join(filepath.Base(d), rest) {
+		if real, err := filepath.EvalSymlinks(d); err == nil {
+			return filepath.Join(real, rest)
+		}
+		if d == filepath.Dir(d) {
+			return dir
+		}
+	}
 }
 
 // take reports whether a target is free, and takes it.
 func (t *targets) take(path string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	path = filepath.Clean(path)
+	path = t.place(path)
 	if t.taken[path] {
 		return false
 	}
@@ -37,11 +77,22 @@ func (t *targets) take(path string) bool {
 	return true
 }
 
+// order returns a text that is the same for jobs that have the same target, unless only the
+// ending of a compressed source differs.
+func (a *App) order(j Job) string {
+	if a.Dest != "" {
+		return j.Rel
+	}
+	a.targets.mu.Lock()
+	defer a.targets.mu.Unlock()
+	return a.targets.place(LocalName(j.Name))
+}
+
 // free makes a target free that could not be written.
 func (t *targets) free(path string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.taken, filepath.Clean(path))
+	delete(t.taken, t.place(path))
 }
 
 // IsDirDest reports whether -o names a folder.
