@@ -95,3 +95,23 @@ func entryNamed(t *testing.T, ar []byte, name string) czip.ZipEntry {
 	require.GreaterOrEqual(t, i, 0)
 	return list[i]
 }
+
+// TestSalvageOverwritten writes the middle of another archive with the same variables over an
+// archive. None of its values is taken for one of the original.
+func TestSalvageOverwritten(t *testing.T) {
+	image := cubeImage(t, 12, 30, 200)
+	other := bytes.Clone(image)
+	for i := len(other) / 8; i < len(other); i++ {
+		other[i] ^= 0x10
+	}
+	o := &WriteOptions{Block: MinBlock, Zarr: ZarrAlways}
+	a, b := pack(t, image, o), pack(t, other, o)
+	for _, from := range []int{len(a) / 8, len(a) / 6, len(a) / 4} {
+		bad := bytes.Clone(a)
+		copy(bad[from:len(a)/3], b[from:]) // before the index
+		got, s, err := salvage(t, bytes.NewReader(bad), int64(len(bad)))
+		require.NoError(t, err)
+		require.NotEmpty(t, s.Lost)
+		checkSalvaged(t, image, got, s, fmt.Sprintf("from byte %d", from))
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
 	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/blockidx"
 )
 
 // findMoved searches the archive for the blocks that are damaged where they should be. It
@@ -26,6 +27,9 @@ func (x *repairer) findMoved() error {
 			return false, nil // its length may lead past others
 		}
 		b := x.l.BlockAt(n)
+		if !x.known(n, &blockidx.Row{Len: e.Stored, CRC: e.Crc}) {
+			return true, nil
+		}
 		if e.Stored > blocks.MaxStored(b.Len) || !s.spend(e) {
 			return false, nil
 		}

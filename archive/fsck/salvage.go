@@ -44,8 +44,8 @@ type SalvageOptions struct {
 
 // Salvage searches a damaged archive for its blocks: first where the index puts them, then
 // in the whole file, by local headers, then where the central directory puts them. A block
-// is found if its stored bytes have their checksum. Bytes that cannot be read count as
-// damaged.
+// is found if its stored bytes have their checksum, which must be that of the index if it
+// has one. Bytes that cannot be read count as damaged.
 //
 // The plan or its second copy must be intact, and so must the netCDF header or its second
 // copy. Otherwise the error is ErrCorrupt. ErrNotArchive means that nothing of an archive

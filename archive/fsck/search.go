@@ -114,7 +114,11 @@ func (x *salvager) takeEntry(e *czip.ZipEntry, missing *int64) (bool, error) {
 	if !ok || e.Method != czip.MethodStored {
 		return false, nil
 	}
-	return x.takeRow(n, blockidx.Row{Off: e.End() - e.Stored, Len: e.Stored, Mask: e.Mask, CRC: e.Crc}, missing)
+	row := blockidx.Row{Off: e.End() - e.Stored, Len: e.Stored, Mask: e.Mask, CRC: e.Crc}
+	if !x.known(n, &row) {
+		return false, nil
+	}
+	return x.takeRow(n, row, missing)
 }
 
 // follows reports whether e is where the entry after another one is expected, and has the
@@ -176,6 +180,21 @@ func (x *salvager) takeRow(n int64, row blockidx.Row, missing *int64) (bool, err
 	}
 	*missing--
 	return true, x.out.table.Set(n, row)
+}
+
+// known reports whether the index confirms length and checksum of a block, or does not have
+// them, and sets the mask to that of the index. Another archive that was written over a part
+// of this one may have blocks of the same names.
+func (x *repairer) known(n int64, row *blockidx.Row) bool {
+	if x.idx == nil || n >= x.idx.Rows() {
+		return true
+	}
+	want, err := x.idx.Row(n)
+	if err != nil {
+		return true
+	}
+	row.Mask = want.Mask
+	return row.CRC == want.CRC && row.Len == want.Len
 }
 
 // fromDirectory takes the blocks that the central directory locates.
