@@ -15,6 +15,7 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/receipts"
+	"github.com/cdfz-format/cdfz/internal/atomicfile"
 	"github.com/cdfz-format/cdfz/remote"
 	"github.com/cdfz-format/cdfz/remote/s3"
 )
@@ -72,6 +73,9 @@ func (v *archiver) isDone(ctx context.Context, in *cli.Input, rep *archiveReport
 	rep.SHA256, rep.ArchiveSize, rep.Ratio = info.SHA256, f.Size(), cli.Ratio(in.Size, f.Size())
 	if err = v.proof.settleDone(ctx, v, in, rep); err != nil && !errors.Is(err, receipts.ErrKept) {
 		return false, err
+	}
+	if !object {
+		atomicfile.RemoveStale(filepath.Dir(path)) // of a run that was to overwrite it
 	}
 	v.sum.Unchanged++
 	v.countDeleted(rep)

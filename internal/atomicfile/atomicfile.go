@@ -100,7 +100,7 @@ func Create(path string, o *Options) (*File, error) {
 			return nil, cannotWrite(dir, err)
 		}
 	}
-	removeStaleOnce(dir)
+	RemoveStale(dir)
 	err := t.open(dir, base)
 	if err != nil {
 		removeDirs(t.dirs)

@@ -71,9 +71,10 @@ func isNamed(f *os.File, name string) bool {
 // cleaned holds the folders from which this process has removed stale files.
 var cleaned sync.Map
 
-// removeStaleOnce calls removeStale once per folder and process, so that writing many
-// files into a large folder takes linear time.
-func removeStaleOnce(dir string) {
+// RemoveStale removes the temporary files that killed programs have left in a folder, once
+// per folder and process, so that work on many files of a large folder takes linear time.
+// [Create] calls it. It may be called concurrently.
+func RemoveStale(dir string) {
 	if _, done := cleaned.LoadOrStore(dir, true); !done {
 		removeStale(dir)
 	}
