@@ -3,6 +3,9 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -10,6 +13,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/objects"
+	"github.com/cdfz-format/cdfz/internal/atomicfile"
 	"github.com/cdfz-format/cdfz/remote/s3"
 )
 
@@ -17,6 +21,7 @@ import (
 type restorer struct {
 	*cli.App
 	salvages bool // damaged archives
+	folders  bool // there was a folder, of which an earlier run may have restored a part
 	sha256   bool // is always compared
 	sum      restoreSum
 }
@@ -37,6 +42,7 @@ type restoreReport struct {
 type restoreSum struct {
 	Files       int64   `json:"files"`
 	Failed      int64   `json:"failed"`
+	Unchanged   int64   `json:"unchanged"` // already restored
 	Skipped     int64   `json:"skipped"`
 	Size        int64   `json:"size"`
 	ArchiveSize int64   `json:"archive_size"`
@@ -46,6 +52,7 @@ type restoreSum struct {
 // add adds the sums of a part of the files.
 func (s *restoreSum) add(t *restoreSum) {
 	s.Files += t.Files
+	s.Unchanged += t.Unchanged
 	s.Size += t.Size
 	s.ArchiveSize += t.ArchiveSize
 }
@@ -66,7 +73,8 @@ the modification time of the archive, and its owner if root runs cdfz.
 and index range, and writes fill values in their place. The exit code is then 3.
 
 FILE may be a folder: archives below it, named *.cdfz, are restored, and other files
-are skipped. It may also be an http, https, s3 or gs URL, or - for standard input.
+are skipped, as are targets that exist and have the SHA-256 of the archive's netCDF file,
+so that a run can be repeated. It may also be an http, https, s3 or gs URL, or - for standard input.
 
 With -o s3://BUCKET/KEY or -o s3://BUCKET/PREFIX/, the files become objects of a store. Each
 is first restored and checked in a temporary file.`,
@@ -111,6 +119,7 @@ func (v *restorer) run(ctx context.Context, args []string) {
 		v.FailFile(name, err)
 	}
 	files := v.Find(ctx, args, cli.Archives, failed)
+	v.folders = files.Folders
 	v.StartProgress("restore", files)
 	fresh := *v // sums in v change while files are at work
 	fresh.sum = restoreSum{}
@@ -134,7 +143,14 @@ func (v *restorer) run(ctx context.Context, args []string) {
 			Summary restoreSum `json:"summary"`
 		}{*s})
 	case len(args) > 1 || files.Folders:
-		v.Report("%s: %s -> %s, %s%s", cli.Count(s.Files, "file"), cli.Size(s.ArchiveSize), cli.Size(s.Size), cli.Speed(s.Size, s.Seconds), files.SummaryTail(s.Failed))
+		line := cli.Count(s.Files, "file")
+		if s.Files > 0 {
+			line += fmt.Sprintf(": %s -> %s, %s", cli.Size(s.ArchiveSize), cli.Size(s.Size), cli.Speed(s.Size, s.Seconds))
+		}
+		if s.Unchanged > 0 {
+			line += fmt.Sprintf("; %d restored before", s.Unchanged)
+		}
+		v.Report("%s%s", line, files.SummaryTail(s.Failed))
 	}
 }
 
@@ -150,6 +166,9 @@ func (v *restorer) one(ctx context.Context, j cli.Job) error {
 		return err
 	}
 	info, _ := f.Info()
+	if done, err := v.isDone(ctx, j, path, &info); done || err != nil {
+		return err
+	}
 	start := time.Now()
 	o := &archive.CopyOptions{Workers: v.Workers, Memory: v.BlockMemory(), Progress: v.Step(in.Name, info.ImageSize, 0, 1), SHA256: v.sha256}
 	if v.Dest == cli.StdoutName {
@@ -179,4 +198,35 @@ func (v *restorer) one(ctx context.Context, j cli.Job) error {
 		v.Report("%s: %s, %s", path, cli.Size(rep.Size), cli.Speed(rep.Size, rep.Seconds))
 	}
 	return nil
+}
+
+// isDone reports whether a target below a folder exists and has the content that would be
+// restored, and reports such a file. Making the target finds any other obstacle.
+func (v *restorer) isDone(ctx context.Context, j cli.Job, path string, info *archive.Info) (bool, error) {
+	if !v.folders || v.Force || v.Dest == cli.StdoutName || s3.IsURL(path) {
+		return false, nil
+	}
+	st, err := os.Stat(path)
+	if err != nil || !st.Mode().IsRegular() || st.Size() != info.ImageSize {
+		return false, nil
+	}
+	t, err := os.Open(path)
+	if err != nil {
+		return false, nil
+	}
+	defer t.Close()
+	sum, err := sumOf(ctx, t, info.ImageSize)
+	if err != nil || sum != info.SHA256 {
+		return false, ctx.Err()
+	}
+	atomicfile.RemoveStale(filepath.Dir(path))
+	v.sum.Unchanged++
+	v.PassOver()
+	switch reason := "restored before to " + path; {
+	case v.JSON:
+		v.Emit(cli.Skipped{File: cli.ReportName(j.Name), Reason: reason})
+	case v.Verbose:
+		v.Report("%s: %s", cli.ShowName(j.Name), reason)
+	}
+	return true, nil
 }
