@@ -27,7 +27,7 @@ func (x *repairer) findMoved() error {
 			return false, nil // its length may lead past others
 		}
 		b := x.l.BlockAt(n)
-		if !x.known(n, &blockidx.Row{Len: e.Stored, CRC: e.Crc}) {
+		if !x.confirm(n, &blockidx.Row{Len: e.Stored, CRC: e.Crc}) {
 			return true, nil
 		}
 		if e.Stored > blocks.MaxStored(b.Len) || !s.spend(e) {

@@ -115,7 +115,7 @@ func (x *salvager) takeEntry(e *czip.ZipEntry, missing *int64) (bool, error) {
 		return false, nil
 	}
 	row := blockidx.Row{Off: e.End() - e.Stored, Len: e.Stored, Mask: e.Mask, CRC: e.Crc}
-	if !x.known(n, &row) {
+	if !x.confirm(n, &row) {
 		return false, nil
 	}
 	return x.takeRow(n, row, missing)
@@ -182,10 +182,10 @@ func (x *salvager) takeRow(n int64, row blockidx.Row, missing *int64) (bool, err
 	return true, x.out.table.Set(n, row)
 }
 
-// known reports whether the index confirms length and checksum of a block, or does not have
-// them, and sets the mask to that of the index. Another archive that was written over a part
+// confirm reports whether the index has the same length and checksum of a block, or does not
+// have them, and sets the mask to that of the index. Another archive that was written over a part
 // of this one may have blocks of the same names.
-func (x *repairer) known(n int64, row *blockidx.Row) bool {
+func (x *repairer) confirm(n int64, row *blockidx.Row) bool {
 	if x.idx == nil || n >= x.idx.Rows() {
 		return true
 	}

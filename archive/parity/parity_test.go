@@ -97,7 +97,7 @@ func TestAdd(t *testing.T) {
 	}
 }
 
-// TestRemoveLost removes parity of which no byte is left.
+// TestRemoveLost removes parity whose bytes are all zero.
 func TestRemoveLost(t *testing.T) {
 	img := image(20000, 1)
 	b := archived(t, img, 500)

@@ -21,7 +21,7 @@ import (
 type restorer struct {
 	*cli.App
 	salvages bool // damaged archives
-	folders  bool // there was a folder, of which an earlier run may have restored a part
+	folders  bool // a FILE is a folder, and an earlier run may have restored some of its files
 	sha256   bool // is always compared
 	sum      restoreSum
 }
@@ -206,16 +206,15 @@ func (v *restorer) isDone(ctx context.Context, j cli.Job, path string, info *arc
 	if !v.folders || v.Force || v.Dest == cli.StdoutName || s3.IsURL(path) {
 		return false, nil
 	}
-	st, err := os.Stat(path)
-	if err != nil || !st.Mode().IsRegular() || st.Size() != info.ImageSize {
-		return false, nil
-	}
-	t, err := os.Open(path)
+	t, err := cli.OpenFile(path, os.O_RDONLY)
 	if err != nil {
 		return false, nil
 	}
 	defer t.Close()
-	sum, err := sumOf(ctx, t, info.ImageSize)
+	if t.Size != info.ImageSize {
+		return false, nil
+	}
+	sum, err := t.SHA256(ctx, nil)
 	if err != nil || sum != info.SHA256 {
 		return false, ctx.Err()
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive/fsck"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
+	"github.com/cdfz-format/cdfz/internal/atomicfile"
 )
 
 // salvageReport is the JSON of one salvaged file.
@@ -92,7 +93,7 @@ func (v *restorer) reportSalvage(name string, rep *salvageReport, known bool) {
 }
 
 // sumOf returns the SHA-256 of a target.
-func sumOf(ctx context.Context, t io.ReaderAt, size int64) (string, error) {
+func sumOf(ctx context.Context, t *atomicfile.File, size int64) (string, error) {
 	h := sha256.New()
 	buf := make([]byte, 1<<20)
 	for off := int64(0); off < size; off += int64(len(buf)) {

@@ -229,7 +229,7 @@ func (in *Input) Changed() error {
 // number of bytes done so far. A change of the file meanwhile is archive.ErrChanged.
 func (in *Input) SHA256(ctx context.Context, step func(int64)) (string, error) {
 	sum := sha256.New()
-	buf := make([]byte, 1<<20)
+	buf := make([]byte, min(in.Size, 1<<20))
 	for off := int64(0); off < in.Size; {
 		if err := ctx.Err(); err != nil {
 			return "", err
