@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/cdfz-format/cdfz/archive"
-	"github.com/cdfz-format/cdfz/filters/spec"
+	"github.com/cdfz-format/cdfz/internal/spec"
 )
 
 // preset is a way to archive: a preset of cdfz, or one chain for all variables.

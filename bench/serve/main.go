@@ -26,7 +26,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/cdfz-format/cdfz/archive"
-	"github.com/cdfz-format/cdfz/serve"
+	"github.com/cdfz-format/cdfz/internal/serve"
 )
 
 // length is the number of bytes of a request.

@@ -15,16 +15,16 @@ import (
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/cdl"
-	"github.com/cdfz-format/cdfz/cdl/gen"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/chains"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
+	"github.com/cdfz-format/cdfz/internal/cdlgen"
 )
 
 // generator runs the verb gen.
 type generator struct {
 	*cli.App
-	o         gen.Options
+	o         cdlgen.Options
 	opts      archive.WriteOptions // of an archive
 	toArchive bool
 }
@@ -107,7 +107,7 @@ func (v *generator) run(ctx context.Context, name string) error {
 		return err
 	}
 	defer in.Close()
-	f, err := gen.Parse(ctx, io.NewSectionReader(in.R, 0, in.Size), &v.o)
+	f, err := cdlgen.Parse(ctx, io.NewSectionReader(in.R, 0, in.Size), &v.o)
 	if err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func (v *generator) rename(name string) (string, error) {
 }
 
 // classic writes the netCDF file.
-func (v *generator) classic(ctx context.Context, f *gen.File, path string) error {
+func (v *generator) classic(ctx context.Context, f *cdlgen.File, path string) error {
 	dst, err := v.Sink(path, nil)
 	if err != nil {
 		return err
@@ -155,7 +155,7 @@ func (v *generator) classic(ctx context.Context, f *gen.File, path string) error
 }
 
 // archive makes an archive of the netCDF file, which is written to a temporary file.
-func (v *generator) archive(ctx context.Context, f *gen.File, rep *genReport) error {
+func (v *generator) archive(ctx context.Context, f *cdlgen.File, rep *genReport) error {
 	if err := v.storage(f); err != nil {
 		return err
 	}
@@ -201,7 +201,7 @@ func (v *generator) archive(ctx context.Context, f *gen.File, rep *genReport) er
 }
 
 // storage takes the options of the archive from the special attributes.
-func (v *generator) storage(f *gen.File) error {
+func (v *generator) storage(f *cdlgen.File) error {
 	if v.opts.Block == 0 {
 		v.opts.Block = f.BlockSize
 	}
@@ -227,7 +227,7 @@ func (v *generator) storage(f *gen.File) error {
 
 // shape asks for blocks of the shape in _ChunkSizes if blocks can have it. netCDF-4 allows
 // more than the length of an unlimited dimension.
-func (v *generator) shape(f *gen.File, i int) {
+func (v *generator) shape(f *cdlgen.File, i int) {
 	h := &f.Header.Vars[i]
 	want := slices.Clone(f.Storage[i].ChunkSizes)
 	if len(want) == 0 || len(want) != len(h.Shape) {
@@ -255,7 +255,7 @@ func (v *generator) shape(f *gen.File, i int) {
 
 // otherBlocks lists the variables whose blocks have another shape than the text asks
 // for. Blocks are runs of whole rows only.
-func (v *generator) otherBlocks(f *gen.File, a *archive.File) (out []string) {
+func (v *generator) otherBlocks(f *cdlgen.File, a *archive.File) (out []string) {
 	for i, r := range a.Vars() {
 		want, got := f.Storage[i].ChunkSizes, r.Info()
 		if len(want) > 0 && got.Blocked && v.opts.Shapes[r.Name()] == nil && !slices.Equal(want, got.Block) {
@@ -290,7 +290,7 @@ func (f *kindFlag) String() string { return f.text }
 func (f *kindFlag) Type() string   { return "KIND" }
 
 func (f *kindFlag) Set(s string) error {
-	version, classic, known := gen.Kind(s)
+	version, classic, known := cdlgen.Kind(s)
 	switch {
 	case known && !classic:
 		return errors.New("a kind of netCDF-4; expected classic, 64-bit-offset or cdf5")

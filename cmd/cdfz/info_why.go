@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/cdfz-format/cdfz/archive"
-	"github.com/cdfz-format/cdfz/archive/choices"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
+	"github.com/cdfz-format/cdfz/internal/choices"
 	"github.com/cdfz-format/cdfz/remote"
 )
 

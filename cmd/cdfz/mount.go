@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
-	"github.com/cdfz-format/cdfz/mount"
+	"github.com/cdfz-format/cdfz/internal/mount"
 )
 
 // mountGrace is the time that unmounting may take after a signal. It starts another

@@ -17,7 +17,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/filters"
-	"github.com/cdfz-format/cdfz/filters/spec"
+	"github.com/cdfz-format/cdfz/internal/spec"
 )
 
 // ncdump returns what ncdump prints for a file, or false if it fails. Names of files are

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cdfz-format/cdfz/archive"
-	"github.com/cdfz-format/cdfz/export/refs"
+	"github.com/cdfz-format/cdfz/internal/refs"
 )
 
 // sums prints the SHA-256 of the big-endian values of each array. Debian has no zarr that

@@ -12,7 +12,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/filters"
-	"github.com/cdfz-format/cdfz/filters/spec"
+	"github.com/cdfz-format/cdfz/internal/spec"
 )
 
 // all is the name that stands for all variables.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/cdfz-format/cdfz/filters/stats"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/stats"
 )
 
 // statsFlag is --filter-stats. It starts the collection.

@@ -18,7 +18,7 @@ import (
 	"github.com/cdfz-format/cdfz/export/netcdf4"
 	"github.com/cdfz-format/cdfz/export/zarr"
 	"github.com/cdfz-format/cdfz/filters"
-	"github.com/cdfz-format/cdfz/filters/spec"
+	"github.com/cdfz-format/cdfz/internal/spec"
 	"github.com/cdfz-format/cdfz/remote"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
-	"github.com/cdfz-format/cdfz/export/refs"
+	"github.com/cdfz-format/cdfz/internal/refs"
 )
 
 // refsKind is a value of --refs.

@@ -14,7 +14,7 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/filters"
-	"github.com/cdfz-format/cdfz/filters/spec"
+	"github.com/cdfz-format/cdfz/internal/spec"
 )
 
 // converter runs the verb codec.

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cdfz-format/cdfz/filters"
-	"github.com/cdfz-format/cdfz/filters/spec"
+	"github.com/cdfz-format/cdfz/internal/spec"
 )
 
 // TestCodecRows checks the rows L13, L17 and L20 of docs/filters.md that need no plugin.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/filters"
-	"github.com/cdfz-format/cdfz/filters/plugin"
+	"github.com/cdfz-format/cdfz/internal/plugin"
 )
 
 // report is the JSON of the verb plugins.

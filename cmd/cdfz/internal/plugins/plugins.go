@@ -6,7 +6,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/filters"
-	"github.com/cdfz-format/cdfz/filters/plugin"
+	"github.com/cdfz-format/cdfz/internal/plugin"
 )
 
 // Path returns the folders in which the user wants plugins to be searched.

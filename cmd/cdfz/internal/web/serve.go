@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
-	"github.com/cdfz-format/cdfz/serve"
+	"github.com/cdfz-format/cdfz/internal/serve"
 )
 
 // grace is the time that a stopped server has for the requests in flight. Package serve

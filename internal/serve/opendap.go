@@ -1,0 +1,107 @@
+package serve
+
+import (
+	"errors"
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/internal/serve/dap"
+)
+
+// serveDAP answers a request of DAP2 for a netCDF file. The suffix of the name is that of
+// the service.
+func (s *Server) serveDAP(w http.ResponseWriter, r *http.Request, name string) {
+	h := w.Header()
+	h.Set("XDODS-Server", "dods/2.0")
+	h.Set("X-Content-Type-Options", "nosniff")
+	suffix := path.Ext(name)
+	name = strings.TrimSuffix(name, suffix)
+	kind := map[string]string{".dds": "dods_dds", ".das": "dods_das", ".dods": "dods_data", ".ascii": "dods_ascii", ".asc": "dods_ascii"}[suffix]
+	if kind == "" {
+		failDAP(w, &dap.Error{Code: 404, Message: "expected a name that ends in .dds, .das, .dods or .ascii"})
+		return
+	}
+	f, err := s.source.find(name)
+	if err == nil && f.err != nil {
+		err = f.err
+	}
+	var d *openDataset
+	if err == nil {
+		d, err = s.source.acquire(f)
+	}
+	switch {
+	case errors.Is(err, archive.ErrCorrupt), errors.Is(err, archive.ErrVersion):
+		failDAP(w, &dap.Error{Code: 500, Message: "the archive cannot be read"})
+		return
+	case err != nil:
+		failDAP(w, &dap.Error{Code: 404, Message: "no such netCDF file"})
+		return
+	}
+	defer s.source.datasets.Release(d)
+	set := d.Value.dap()
+	h.Set("Last-Modified", f.info.ModTime().UTC().Format(http.TimeFormat))
+	h.Set("Content-Type", "text/plain; charset=utf-8")
+	h.Set("Content-Description", kind)
+	if kind == "dods_das" {
+		s.endDAP(w, f, set.DAS(w))
+		return
+	}
+	request, err := set.Parse(r.URL.RawQuery)
+	if err != nil {
+		s.endDAP(w, f, err)
+		return
+	}
+	switch kind {
+	case "dods_dds":
+		err = request.DDS(w)
+	case "dods_data":
+		err = s.sendData(w, r, request)
+	default:
+		err = request.ASCII(r.Context(), w)
+	}
+	s.endDAP(w, f, err)
+}
+
+// sendData answers with values. Their length is known before.
+func (s *Server) sendData(w http.ResponseWriter, r *http.Request, request *dap.Request) error {
+	n, err := request.Size()
+	if err != nil {
+		return err
+	}
+	if n > s.opts.Bytes {
+		return &dap.Error{Code: 403, Message: "the answer has " + strconv.FormatInt(n, 10) + " bytes, the limit is " +
+			strconv.FormatInt(s.opts.Bytes, 10) + ": ask for a part"}
+	}
+	w.Header().Set("Content-Type", "application/octet-stream")
+	w.Header().Set("Content-Length", strconv.FormatInt(n, 10))
+	if r.Method == http.MethodHead {
+		return nil
+	}
+	return request.Data(r.Context(), w)
+}
+
+// endDAP reports the error of an answer. One that has begun is cut off.
+func (s *Server) endDAP(w http.ResponseWriter, f *found, err error) {
+	var e *dap.Error
+	switch {
+	case err == nil:
+	case errors.As(err, &e):
+		failDAP(w, e)
+	default:
+		if errors.Is(err, archive.ErrCorrupt) {
+			s.source.warnings.Add(f.name, err)
+		}
+		panic(http.ErrAbortHandler)
+	}
+}
+
+func failDAP(w http.ResponseWriter, e *dap.Error) {
+	h := w.Header()
+	h.Set("Content-Type", "text/plain; charset=utf-8")
+	h.Set("Content-Description", "dods_error")
+	w.WriteHeader(e.Code)
+	_ = e.Encode(w)
+}
