@@ -81,7 +81,7 @@ func (s *shape) sparse(size int) bool { return 16*size < 3*s.mask.Rank(s.n) }
 // number of bytes in the best other mode.
 func (c *coder[T]) emitAdaptive(s *shape, dst, raw []byte, x *candidate[T], size int) []byte {
 	m := s.mask.Rank(s.n)
-	if s.level == Fast || s.typ == Char || s.n < 32 || m == 0 || s.lacks(AdaptiveMode) {
+	if s.level == Fast || s.typ == Char || s.n < 32 || m == 0 || s.lacks(AdaptiveMode) || !near(s.dims).Valid() {
 		return dst
 	}
 	if s.small() && s.typ == Float32 && !s.sparse(size) {
@@ -172,9 +172,5 @@ func adapted[T lane](b *block, m **adaptive.Model[T], y []T) bool {
 	if *m == nil {
 		*m = new(adaptive.Model[T])
 	}
-	if b.mask.Used {
-		b.mask.FindRuns()
-	}
-	b.spans = spans(b.spans, &b.mask.Mask, 0, b.N)
-	return (*m).Decode(&b.rest, y, b.spans, b.near) && len(b.rest.Buf) == 0
+	return (*m).Decode(&b.rest, y, b.mask.EachUnmasked, b.near, b.stop) && len(b.rest.Buf) == 0
 }

@@ -33,24 +33,30 @@ type block struct {
 	pred       predict.Predictor
 	transposed int
 	lz         bool
-	tokens     repeats.Tokens
+	tokens     *repeats.Reader // if lz
 	mask       *masks.Reader
 	masks      masks.Recent
-	patchAt    []uint64 // elements
+	runs       entropy.NumberReader // of masks
+	patchAt    entropy.NumberReader // distances of patches
 	patches    []byte
+	d32        []uint32 // of dictionaries
+	d64        []uint64
 	g          entropy.GroupReader
 	buf        predict.Buffers
 
-	side entropy.Stream
-	nums []uint64
-	syms []byte
-
-	mode     byte     // modeGroups, modeAdaptive or modeReferences
-	refs     []uint32 // codes of references
+	stop     *entropy.Stop
+	mode     byte                 // modeGroups, modeAdaptive or modeReferences
+	codes    *entropy.GroupReader // of modeReferences
+	refs     []uint32             // codes of references
 	refSigns bool
 	near     adaptive.Neighbours
 	rest     entropy.Reader // the residuals of modeAdaptive
-	spans    []adaptive.Span
+}
+
+// begin prepares the decoding of a block.
+func (b *block) begin(mode byte, stop *entropy.Stop) {
+	b.mode, b.stop = mode, stop
+	b.runs.Stop, b.patchAt.Stop, b.g.Stop, b.buf.Stop = stop, stop, stop, stop
 }
 
 // parse reads a block up to its residuals.
@@ -96,10 +102,7 @@ func (b *block) parse(p *Params, n int, src []byte) bool {
 		return false
 	}
 	b.params(r)
-	b.patchAt = b.patchAt[:0]
-	if flags&flagPatches != 0 && !r.Bad {
-		b.readPatches(r)
-	}
+	b.readPatches(r, flags&flagPatches != 0)
 	if r.Bad {
 		return false
 	}
@@ -115,7 +118,11 @@ func (b *block) parse(p *Params, n int, src []byte) bool {
 		}
 	}
 	if b.lz {
-		if m = b.repeats(r, m); r.Bad {
+		if b.tokens == nil {
+			b.tokens = new(repeats.Reader)
+		}
+		b.tokens.Stop = b.stop
+		if m = b.tokens.Open(r, m); r.Bad {
 			return false
 		}
 	}
@@ -137,18 +144,6 @@ func (b *block) predictor(r *entropy.Reader, flags byte) {
 	b.deep = b.pred.Deep(b.Layout)
 }
 
-// numbers reads a stream of count numbers.
-func (b *block) numbers(r *entropy.Reader, dst []uint64, count int) []uint64 {
-	b.side.Read(r, count)
-	if r.Bad {
-		return dst[:0]
-	}
-	dst, syms, ok := b.side.Numbers(dst, b.syms)
-	b.syms = syms
-	r.Bad = r.Bad || !ok
-	return dst
-}
-
 // specials reads the mask.
 func (b *block) specials(r *entropy.Reader, n int) {
 	if n == 0 {
@@ -167,27 +162,12 @@ func (b *block) specials(r *entropy.Reader, n int) {
 		b.mask.Patterns[i] = r.Bytes(b.size)
 	}
 	dist := r.Int(b.N - 1)
-	b.nums = b.numbers(r, b.nums, r.Int(b.N+1))
-	if r.Bad || !b.mask.Set(b.nums, n, dist, b.N) {
+	b.runs.Open(r, r.Int(b.N+1))
+	if r.Bad || !b.mask.Set(&b.runs, n, dist, b.N) {
 		r.Bad = true
 		return
 	}
 	b.masks.Keep(b.mask, stored[:len(stored)-len(r.Buf)], b.size)
-}
-
-// repeats reads the repeats among m elements and returns how many are literals.
-func (b *block) repeats(r *entropy.Reader, m int) int {
-	t := &b.tokens
-	count := r.Int(m)
-	t.Lits = b.numbers(r, t.Lits, count)
-	t.Lens = b.numbers(r, t.Lens, count)
-	t.Dist = b.numbers(r, t.Dist, count)
-	if r.Bad {
-		return 0
-	}
-	m, ok := t.Resolve(m)
-	r.Bad = !ok
-	return m
 }
 
 // params reads the parameters of the transform.
@@ -215,38 +195,48 @@ func (b *block) params(r *entropy.Reader) {
 	}
 }
 
-// readPatches reads the elements that are stored separately.
-func (b *block) readPatches(r *entropy.Reader) {
-	count := r.Int(b.N)
-	b.patchAt = b.numbers(r, b.patchAt, count)
-	at := uint64(0)
-	for i, gap := range b.patchAt {
-		at += gap
-		if gap >= uint64(b.N) || at >= uint64(b.N) || gap == 0 && i > 0 {
-			r.Bad = true
-			return
-		}
-		b.patchAt[i] = at
+// readPatches reads the elements that are stored separately, if there are any.
+func (b *block) readPatches(r *entropy.Reader, any bool) {
+	count := 0
+	if any && !r.Bad {
+		count = r.Int(b.N)
 	}
-	b.patches = r.Bytes(count * b.size)
-}
-
-// patch writes the elements that are stored separately. dst starts at element at.
-func (b *block) patch(dst []byte, at int) {
-	for i, e := range b.patchAt {
-		if p := (int(e) - at) * b.size; p >= 0 && p < len(dst) {
-			copy(dst[p:p+b.size], b.patches[i*b.size:])
-		}
+	b.patchAt.Open(r, count)
+	if b.patches = r.Bytes(count * b.size); !r.Bad && !b.patch(0, 0, nil) {
+		r.Bad = true
 	}
 }
 
-// maxDict returns the most entries of a dictionary for n elements.
-func maxDict(n int) int { return n }
+// patch calls put for the elements [from, from+n) that are stored separately. It reports false if there
+// are some outside of the block or twice, and after a stop.
+func (b *block) patch(from, n int, put func(e int, value []byte)) bool {
+	at, k := 0, 0
+	for i := range b.patchAt.Pieces() {
+		piece := b.patchAt.Piece(i)
+		if piece == nil {
+			return false
+		}
+		for _, gap := range piece {
+			if uint64(gap) >= uint64(b.N-at) || gap == 0 && k > 0 {
+				return false
+			}
+			at += int(gap)
+			if at >= from && at-from < n {
+				put(at, b.patches[k*b.size:(k+1)*b.size])
+			}
+			k++
+		}
+	}
+	return true
+}
+
+// maxDict bounds the entries of a dictionary, and so the memory for it. Part of the format.
+const maxDict = 1 << 20
 
 // readDict reads a dictionary: the number of entries, and the entries as a group
 // stream of differences.
 func (b *block) readDict(r *entropy.Reader) {
-	count := r.Int(maxDict(b.N))
+	count := r.Int(min(b.N, maxDict))
 	if count == 0 {
 		r.Bad = true
 		return
@@ -261,35 +251,52 @@ func (b *block) readDict(r *entropy.Reader) {
 		return
 	}
 	if width == 64 {
-		readEntries[uint64](b, r, count)
+		readEntries(b, r, count, &b.d64)
 	} else {
-		readEntries[uint32](b, r, count)
+		readEntries(b, r, count, &b.d32)
 	}
 }
 
-// readEntries sets the dictionary from an open group stream of count differences.
-func readEntries[T lane](b *block, r *entropy.Reader, count int) {
-	groups := b.g.Groups()
-	y := make([]T, groups*entropy.GroupLen)
-	if !entropy.DecodeGroups(&b.g, y, 0, groups) {
-		r.Bad = true
-		return
-	}
-	predict.PrefixSum(y)
-	y = y[:count]
+// readEntries sets the dictionary from an open group stream of count differences. It grows buf.
+func readEntries[T lane](b *block, r *entropy.Reader, count int, buf *[]T) {
+	all, first := count, 0
 	if b.kind == mapMirror {
-		all := make([]T, 0, 2*count)
-		for _, v := range slices.Backward(y) {
-			all = append(all, ^v)
-		}
-		y = append(all, y...)
+		all, first = 2*count, count
 	}
-	b.dict = entropy.Grow(b.dict, len(y)*b.size)
+	b.dict = entropy.Grow(b.dict, all*b.size)
 	entries := inverse{typ: b.typ, kind: mapOrder}
-	switch y := any(y).(type) {
-	case []uint32:
-		entries.put32(b.dict, y)
-	case []uint64:
-		entries.put64(b.dict, y)
+	write := func(at int, y []T) {
+		to := b.dict[at*b.size : (at+len(y))*b.size]
+		switch y := any(y).(type) {
+		case []uint32:
+			entries.put32(to, y)
+		case []uint64:
+			entries.put64(to, y)
+		}
+	}
+	const most = entropy.PieceGroups
+	groups := b.g.Groups()
+	y := entropy.Grow(*buf, min(groups, most)*entropy.GroupLen)
+	*buf = y
+	sum := T(0)
+	for g := 0; g < groups; g += most {
+		end := min(g+most, groups)
+		if !entropy.DecodeGroups(&b.g, y, g, end) {
+			r.Bad = true
+			return
+		}
+		at := g * entropy.GroupLen
+		y := y[:min(count, end*entropy.GroupLen)-at]
+		y[0] += sum
+		predict.PrefixSum(y)
+		sum = y[len(y)-1]
+		write(first+at, y)
+		if first > 0 {
+			for i := range y {
+				y[i] = ^y[i]
+			}
+			slices.Reverse(y)
+			write(count-at-len(y), y)
+		}
 	}
 }

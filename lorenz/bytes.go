@@ -83,14 +83,17 @@ func (d *Decoder) bytes(dst, src []byte, i, j int) bool {
 	}
 	switch src[0] {
 	case modeText:
-		if !d.text.Decode(out, src[1:]) {
+		if d.text == nil {
+			d.text = new(text.Decoder)
+		}
+		if !d.text.Decode(out, src[1:], &d.stop) {
 			return false
 		}
 	default:
 		if d.model == nil {
 			d.model = new(bytecoder.Model)
 		}
-		if !d.model.Decode(out, src[1:], d.size, rowBytes(d.p.Dims, d.size)) {
+		if !d.model.Decode(out, src[1:], d.size, rowBytes(d.p.Dims, d.size), &d.stop) {
 			return false
 		}
 	}

@@ -1,6 +1,7 @@
 package lorenz
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/cdfz-format/cdfz/lorenz/internal/adaptive"
@@ -21,15 +22,17 @@ type Decoder struct {
 	n    int // elements of a block
 	size int // bytes of an element
 
-	b   block
-	y32 []uint32
-	y64 []uint64
-	r32 []uint32
-	r64 []uint64
-	a32 *adaptive.Model[uint32] // of modeAdaptive
-	a64 *adaptive.Model[uint64]
+	ctx  context.Context // of the decoding; nil for none
+	stop entropy.Stop
+	b    block
+	y32  []uint32
+	y64  []uint64
+	f32  feed[uint32]
+	f64  feed[uint64]
+	a32  *adaptive.Model[uint32] // of modeAdaptive
+	a64  *adaptive.Model[uint64]
 
-	text  text.Decoder     // of modeText
+	text  *text.Decoder    // of modeText
 	model *bytecoder.Model // of modeBytes
 	whole []byte           // a block in modeBytes or modeText
 	span  []byte           // all elements from the first run to the last
@@ -76,6 +79,7 @@ func (d *Decoder) DecodeRange(dst, src []byte, i, j int) error {
 	if i == j && d.n > 0 {
 		return nil
 	}
+	d.begin(src[0])
 	ok := false
 	switch body := src[1:]; src[0] {
 	case modeRaw:
@@ -83,40 +87,66 @@ func (d *Decoder) DecodeRange(dst, src []byte, i, j int) error {
 		if ok {
 			copy(dst, body[i*d.size:])
 		}
-		return check(ok)
+		return d.check(ok)
 	case modeConst:
 		ok = len(body) == d.size && d.n > 0
 		if ok {
 			kernels.Fill(dst, body)
 		}
-		return check(ok)
+		return d.check(ok)
 	case modeParts:
-		return check(d.parts(dst, body, i, j, d.part))
+		return d.check(d.parts(dst, body, i, j, d.part))
 	case modeGroups, modeAdaptive, modeReferences:
-		d.b.mode = src[0]
 		ok = d.n > 0 && d.b.parse(&d.p, d.n, body) && d.groups(dst, i, j)
 	case modeBytes, modeText:
 		ok = d.n > 0 && d.bytes(dst, src, i, j)
 	}
 	if ok && d.p.Order == LittleEndian {
-		swap(dst, d.size)
+		d.swap(dst)
 	}
-	return check(ok)
+	return d.check(ok)
 }
+
+// begin prepares the decoding of a block in a mode.
+func (d *Decoder) begin(mode byte) {
+	d.stop.Reset(nil)
+	if d.ctx != nil {
+		d.stop.Reset(d.ctx.Done())
+	}
+	d.b.begin(mode, &d.stop)
+}
+
+// Until makes decoding end early, with the error of ctx, soon after ctx is done. That takes
+// milliseconds, however long the block is. Nil, the default, never ends.
+func (d *Decoder) Until(ctx context.Context) { d.ctx = ctx }
 
 // part decodes elements of a part of a block.
 func (d *Decoder) part(p Params, dst, src []byte, i, j int) bool {
 	if d.sub == nil {
 		d.sub = new(Decoder)
 	}
+	d.sub.ctx = d.ctx
 	return d.sub.Reset(p) == nil && d.sub.DecodeRange(dst, src, i, j) == nil
 }
 
-func check(ok bool) error {
+// check returns the error of decoding.
+func (d *Decoder) check(ok bool) error {
+	if d.ctx != nil && d.ctx.Err() != nil {
+		return d.ctx.Err() // whatever else is wrong
+	}
 	if !ok {
 		return ErrCorrupt
 	}
 	return nil
+}
+
+// swap reverses the bytes of each element. After a stop it may leave some.
+func (d *Decoder) swap(b []byte) {
+	for len(b) > 0 && !d.stop.After(placed) {
+		k := min(len(b), placed)
+		swap(b[:k], d.size)
+		b = b[k:]
+	}
 }
 
 // groups decodes elements of a block in modeGroups.
@@ -130,11 +160,9 @@ func (d *Decoder) groups(dst []byte, i, j int) bool {
 		return false
 	}
 	if b.wide {
-		place(b, dst, d.y64, w, i, j)
-	} else {
-		place(b, dst, d.y32, w, i, j)
+		return place(b, dst, d.y64, w, i, j)
 	}
-	return true
+	return place(b, dst, d.y32, w, i, j)
 }
 
 // widened returns the window with all planes if it saves nothing to leave some out. They must
@@ -149,90 +177,172 @@ func widened(w predict.Window) predict.Window {
 
 // lanes decodes a window to y64 or y32.
 func (d *Decoder) lanes(w predict.Window) bool {
-	b := &d.b
-	if b.wide {
-		d.y64 = entropy.Grow(d.y64, w.Len()+masks.Slack)
-		if !residuals(b, d.y64, &d.r64, &d.a64, w) {
-			return false
-		}
-		predict.Restore(&b.buf, b.pred, d.y64[:w.Len()], w)
-		return true
+	if d.b.wide {
+		return restored(&d.b, &d.y64, &d.f64, &d.a64, w)
 	}
-	d.y32 = entropy.Grow(d.y32, w.Len()+masks.Slack)
-	if !residuals(b, d.y32, &d.r32, &d.a32, w) {
-		return false
-	}
-	predict.Restore(&b.buf, b.pred, d.y32[:w.Len()], w)
-	return true
+	return restored(&d.b, &d.y32, &d.f32, &d.a32, w)
 }
 
-// residuals decodes the residuals of a window to y, which has room for masks.Slack more.
-// tmp and m are buffers.
-func residuals[T lane](b *block, y []T, tmp *[]T, m **adaptive.Model[T], w predict.Window) bool {
-	switch b.mode {
-	case modeAdaptive:
+// restored decodes a window to buf, which it grows. f and m have buffers.
+func restored[T lane](b *block, buf *[]T, f *feed[T], m **adaptive.Model[T], w predict.Window) bool {
+	*buf = entropy.Grow(*buf, w.Len()+2*masks.Slack)
+	y := *buf
+	return residuals(b, y, f, m, w) && predict.Restore(&b.buf, b.pred, y[:w.Len()], w)
+}
+
+// residuals decodes the residuals of a window to y, which has room for 2*masks.Slack more.
+func residuals[T lane](b *block, y []T, f *feed[T], m **adaptive.Model[T], w predict.Window) bool {
+	switch {
+	case b.mode == modeAdaptive:
 		return adapted(b, m, y[:w.Len()])
-	case modeReferences:
-		return referred(b, y, tmp, w.Len())
-	}
-	if b.lz || b.transposed > 0 {
-		return reordered(b, y, tmp, w.Len())
+	case b.mode == modeReferences:
+		return referred(b, y, w.Len()) && expand(b, y, f, w.Len())
+	case b.lz || b.transposed > 0:
+		f.open(&b.g, 0, b.g.Groups()*entropy.GroupLen)
+		return reordered(b, y, f, w.Len())
 	}
 	step := 1
 	if w.AllPlanes() {
 		step = w.Columns()
 	}
 	for q := 0; q < w.Columns(); q += step {
-		if !columns(b, y, tmp, w, q, q+step) {
+		if !columns(b, y, f, w, q, q+step) {
 			return false
 		}
 	}
 	return true
 }
 
+// feed passes on the values of a group stream, which it decodes in pieces: constant streams claim any
+// number of them.
+type feed[T lane] struct {
+	g    *entropy.GroupReader
+	at   int // the next group, and the last one
+	end  int
+	buf  []T
+	rest []T // decoded and not yet used
+}
+
+// mostNeeded bounds what need is asked for.
+const mostNeeded = 1 << 16
+
+// open begins to pass on the values [lo, hi).
+func (f *feed[T]) open(g *entropy.GroupReader, lo, hi int) {
+	f.g, f.at, f.end, f.rest = g, lo/entropy.GroupLen, (hi+entropy.GroupLen-1)/entropy.GroupLen, nil
+	if before := lo % entropy.GroupLen; before > 0 && f.more() {
+		f.rest = f.rest[before:]
+	}
+}
+
+// more decodes more values. It reports false if there are none, if the stream is damaged, and after a
+// stop.
+func (f *feed[T]) more() bool {
+	k := min(f.end-f.at, entropy.PieceGroups)
+	if k == 0 {
+		return false
+	}
+	kept, n := len(f.rest), k*entropy.GroupLen
+	if cap(f.buf) < kept+n {
+		room := n
+		if k < f.end-f.at { // values may be kept later
+			room += mostNeeded
+		}
+		f.buf = make([]T, max(room, kept+n))
+	}
+	f.buf = f.buf[:kept+n]
+	copy(f.buf, f.rest)
+	if !entropy.DecodeGroups(f.g, f.buf[kept:], f.at, f.at+k) {
+		return false
+	}
+	f.at += k
+	f.rest = f.buf
+	return true
+}
+
+// need returns at least n values, which are not used up, or nil.
+func (f *feed[T]) need(n int) []T {
+	for len(f.rest) < n {
+		if !f.more() {
+			return nil
+		}
+	}
+	return f.rest
+}
+
+// some uses up to n of the next values. It returns nil if there are none.
+func (f *feed[T]) some(n int) []T {
+	if len(f.rest) == 0 && !f.more() {
+		return nil
+	}
+	s := f.rest[:min(n, len(f.rest))]
+	f.rest = f.rest[len(s):]
+	return s
+}
+
 // columns decodes the residuals of columns that are adjacent in the block.
-func columns[T lane](b *block, y []T, tmp *[]T, w predict.Window, q0, q1 int) bool {
+func columns[T lane](b *block, y []T, f *feed[T], w predict.Window, q0, q1 int) bool {
 	start, _ := w.Column(q0)
 	last, width := w.Column(q1 - 1)
 	lo := b.rank(w.Start/w.Cell+q0, w.P0)
 	if !b.mask.Used {
-		hi := lo + last - start + w.Planes()*width
-		a, z := lo/entropy.GroupLen, (hi+entropy.GroupLen-1)/entropy.GroupLen
+		n := last - start + w.Planes()*width
+		a, z := lo/entropy.GroupLen, (lo+n+entropy.GroupLen-1)/entropy.GroupLen
 		if lo%entropy.GroupLen == 0 && len(y)-start >= (z-a)*entropy.GroupLen {
 			return entropy.DecodeGroups(&b.g, y[start:], a, z)
 		}
-		*tmp = entropy.Grow(*tmp, (z-a)*entropy.GroupLen)
-		if !entropy.DecodeGroups(&b.g, *tmp, a, z) {
-			return false
+		f.open(&b.g, lo, lo+n)
+		for to := y[start : start+n]; len(to) > 0; {
+			s := f.some(len(to))
+			if s == nil {
+				return false
+			}
+			to = to[copy(to, s):]
 		}
-		copy(y[start:start+hi-lo], (*tmp)[lo-a*entropy.GroupLen:])
 		return true
 	}
 	hi := lo
-	w.EachPiece(q0, q1, func(e, _, n int) { hi += b.mask.Rank(e+n) - b.mask.Rank(e) })
-	a, z := lo/entropy.GroupLen, (hi+entropy.GroupLen-1)/entropy.GroupLen
-	*tmp = entropy.Grow(*tmp, (z-a)*entropy.GroupLen)
-	if !entropy.DecodeGroups(&b.g, *tmp, a, z) {
-		return false
-	}
-	res := (*tmp)[lo-a*entropy.GroupLen:]
-	w.EachPiece(q0, q1, func(e, at, n int) {
-		masks.Expand(b.mask, y[at:], n, res, e)
-		res = res[b.mask.Rank(e+n)-b.mask.Rank(e):]
+	w.EachPiece(b.stop, q0, q1, func(e, _, n int) bool {
+		hi += b.mask.Rank(e+n) - b.mask.Rank(e)
+		return true
 	})
-	return true
+	f.open(&b.g, lo, hi)
+	return w.EachPiece(b.stop, q0, q1, func(e, at, n int) bool {
+		for n > 0 {
+			k := min(n, mostNeeded)
+			used := b.mask.Rank(e+k) - b.mask.Rank(e)
+			res := f.rest
+			if len(res) < used {
+				if res = f.need(used); res == nil {
+					return false
+				}
+			}
+			masks.Expand(b.mask, y[at:], k, res, e)
+			f.rest = res[used:]
+			e, at, n = e+k, at+k, n-k
+			if n > 0 && b.stop.After(k) {
+				return false
+			}
+		}
+		return true
+	})
 }
 
+// planeTime is about how many nanoseconds rank takes for a plane.
+const planeTime = 16
+
 // rank returns how many unmasked elements are before cell q of plane p in the order of the
-// residuals: the cells before q of all planes, and cell q of the planes before p.
+// residuals: the cells before q of all planes, and cell q of the planes before p. After a stop it returns less.
 func (b *block) rank(q, p int) int {
 	c := q * b.Cell
 	width := min(b.Cell, b.Plane-c)
 	if !b.mask.Used {
 		return c*(b.N/b.Plane) + p*width
 	}
+	if q == 0 && p == 0 {
+		return 0
+	}
 	sum := 0
-	for at := 0; at < b.N; at += b.Plane {
+	for at := 0; at < b.N && !b.stop.After(planeTime); at += b.Plane {
 		sum += b.mask.Rank(at+c) - b.mask.Rank(at)
 		if at < p*b.Plane {
 			sum += b.mask.Rank(at+c+width) - b.mask.Rank(at+c)
@@ -241,49 +351,72 @@ func (b *block) rank(q, p int) int {
 	return sum
 }
 
-// reordered decodes residuals that are stored in another order or with repeats.
-func reordered[T lane](b *block, y []T, tmp *[]T, n int) bool {
-	g := b.g.Groups()
-	m := b.mask.Rank(n)
-	*tmp = entropy.Grow(*tmp, g*entropy.GroupLen+m)
-	vals, out := (*tmp)[:g*entropy.GroupLen], (*tmp)[g*entropy.GroupLen:]
-	if !entropy.DecodeGroups(&b.g, vals, 0, g) {
-		return false
+// reordered decodes residuals that are stored in another order or with repeats to y, which has room for
+// 2*masks.Slack more than n.
+func reordered[T lane](b *block, y []T, f *feed[T], n int) bool {
+	switch {
+	case b.lz && b.transposed > 0:
+		return repeats.CopyTransposed(b.tokens, y[:n], b.transposed, f.some)
+	case b.transposed > 0:
+		return repeats.Transpose(y[:n], b.transposed, f.some)
 	}
-	if b.lz {
-		repeats.Copy(&b.tokens, out, vals)
-		vals = out
+	if !b.mask.Used {
+		return repeats.Copy(b.tokens, y[:n], f.some)
 	}
-	if b.transposed > 0 {
-		transposeBack(y[:n], vals, b.transposed)
-		return true
+	return repeats.Copy(b.tokens, unmasked(b, y, n), f.some) && expand(b, y, f, n)
+}
+
+// unmasked returns where in y the residuals of the unmasked ones of n elements are kept before expand:
+// at the end, and so far behind the elements that masks.Expand does not write over them.
+func unmasked[T lane](b *block, y []T, n int) []T {
+	return y[n-b.mask.Rank(n)+masks.Slack : n+masks.Slack]
+}
+
+// expand moves the residuals of unmasked to their elements. f has a buffer.
+func expand[T lane](b *block, y []T, f *feed[T], n int) bool {
+	res := unmasked(b, y, n)
+	f.buf = entropy.Grow(f.buf, min(len(res), mostNeeded))
+	for e := 0; e < n; {
+		k := min(n-e, mostNeeded)
+		used := k
+		if !b.mask.Used {
+			copy(y[e:e+k], res)
+		} else {
+			used = b.mask.Rank(e+k) - b.mask.Rank(e)
+			masks.Expand(b.mask, y[e:], k, f.buf[:copy(f.buf, res[:used])], e)
+		}
+		res = res[used:]
+		if e += k; b.stop.After(k) {
+			return false
+		}
 	}
-	masks.Expand(b.mask, y, n, vals, 0)
 	return true
 }
 
-// transposeBack undoes the order of every s-th element.
-func transposeBack[T lane](dst, src []T, s int) {
-	for j := range s {
-		for i := j; i < len(dst); i += s {
-			dst[i] = src[0]
-			src = src[1:]
-		}
-	}
-}
-
-// place writes the elements [i, j) of a window.
-func place[T lane](b *block, dst []byte, y []T, w predict.Window, i, j int) {
-	w.EachPiece(0, w.Columns(), func(e, at, n int) {
+// place writes the elements [i, j) of a window. It reports false after a stop.
+func place[T lane](b *block, dst []byte, y []T, w predict.Window, i, j int) bool {
+	return w.EachPiece(b.stop, 0, w.Columns(), func(e, at, n int) bool {
 		from, to := max(e, i), min(e+n, j)
-		if from < to {
-			b.mask.EachUseful(from, to-from, func(from, n int) {
+		for from < to {
+			k := min(to-from, placed)
+			b.mask.EachUseful(from, k, func(from, n int) {
 				put(b, dst[(from-i)*b.size:(from+n-i)*b.size], y[at+from-e:at+from+n-e])
 			})
+			if from += k; from < to && b.stop.After(k) {
+				return false
+			}
 		}
-	})
-	b.mask.Stamp(dst, b.size, i)
-	b.patch(dst, i)
+		return true
+	}) && b.finish(dst, i)
+}
+
+// placed is how many elements are written before a look whether to stop.
+const placed = 1 << 20
+
+// finish writes special values and patches. dst begins at element at.
+func (b *block) finish(dst []byte, at int) bool {
+	b.mask.Stamp(dst, b.size, at)
+	return b.patch(at, len(dst)/b.size, func(e int, value []byte) { copy(dst[(e-at)*b.size:], value) })
 }
 
 // put writes the elements whose lanes are y.

@@ -114,13 +114,16 @@ func (d *Decoder) parts(dst, body []byte, i, j int, decode func(p Params, dst, s
 		if first == last {
 			return within(out, src, a, b)
 		}
-		if sources[q] == nil { // it may have many copies
-			sources[q] = make([]byte, (src.End-src.Row)*row*d.size)
-			if !within(sources[q], src, src.Row*row, src.End*row) {
+		// It may have many copies. What follows element i is decoded already.
+		if sources[q] == nil {
+			end := min(src.End*row, i)
+			sources[q] = make([]byte, (end-src.Row*row)*d.size)
+			if !within(sources[q], src, src.Row*row, end) {
 				return false
 			}
 		}
-		copy(out, sources[q][(a-src.Row*row)*d.size:])
+		n := copy(out, sources[q][(a-src.Row*row)*d.size:])
+		copy(out[n:], dst)
 	}
 	return true
 }

@@ -27,27 +27,36 @@ func (c *coder[T]) references(s *shape, x *candidate[T], r []T) []T {
 // opposite signs.
 func (x *candidate[T]) signed(s *shape) bool { return x.kind == mapOrder && s.typ.float() }
 
-// refer reads the codes of references.
+// refer reads the codes of references up to their numbers.
 func (b *block) refer(r *entropy.Reader, m int) {
 	options := r.Byte()
 	b.refSigns = options&refSigns != 0
-	b.refs = entropy.Grow(b.refs, m+entropy.GroupLen)
-	b.g.Open(r, m, 32)
-	if r.Bad || options&^refSigns != 0 || m > 0 && !b.g.Unsigned() || !entropy.DecodeGroups(&b.g, b.refs, 0, b.g.Groups()) {
+	if b.codes == nil {
+		b.codes = new(entropy.GroupReader)
+	}
+	b.codes.Stop = b.stop
+	b.codes.Open(r, m, 32)
+	if options&^refSigns != 0 || m > 0 && !b.codes.Unsigned() {
 		r.Bad = true
 	}
-	b.refs = b.refs[:m]
 }
 
-// referred decodes residuals that have references. tmp is a buffer.
-func referred[T lane](b *block, y []T, tmp *[]T, n int) bool {
-	g := b.g.Groups()
-	*tmp = entropy.Grow(*tmp, 1+g*entropy.GroupLen)
-	vals := *tmp
-	vals[0] = 0
-	if !entropy.DecodeGroups(&b.g, vals[1:], 0, g) || !references.Resolve(vals, b.refs, b.refSigns) {
-		return false
+// referred decodes residuals that have references to where unmasked keeps them in y, which has room for
+// 2*masks.Slack more than n.
+func referred[T lane](b *block, y []T, n int) bool {
+	m := b.mask.Rank(n)
+	at := masks.Slack + n - m
+	copy(y[at-1:], make([]T, 1)) // before the first one
+	groups := b.g.Groups()
+	b.refs = entropy.Grow(b.refs, min(groups, entropy.PieceGroups)*entropy.GroupLen)
+	state := references.NewResolver()
+	for g := 0; g < groups; g += entropy.PieceGroups {
+		end := min(g+entropy.PieceGroups, groups)
+		refs := b.refs[:min(m, end*entropy.GroupLen)-g*entropy.GroupLen]
+		if !entropy.DecodeGroups(b.codes, b.refs, g, end) || !entropy.DecodeGroups(&b.g, y[at+g*entropy.GroupLen:], g, end) ||
+			!references.Resolve(&state, y[at-1:], refs, b.refSigns) {
+			return false
+		}
 	}
-	masks.Expand(b.mask, y, n, vals[1:], 0)
 	return true
 }

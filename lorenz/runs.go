@@ -34,12 +34,12 @@ func (d *Decoder) DecodeRuns(dst, src []byte, r Runs) error {
 		return d.DecodeRange(dst, src, r.Start, r.end())
 	}
 	if len(src) > 0 && src[0] == modeGroups {
-		d.b.mode = modeGroups
+		d.begin(modeGroups)
 		if !d.b.parse(&d.p, d.n, src[1:]) {
-			return ErrCorrupt
+			return d.check(false)
 		}
 		if done, ok := d.runs(dst, r); done || !ok {
-			return check(ok)
+			return d.check(ok)
 		}
 	}
 	need := (r.end() - r.Start) * d.size
@@ -74,6 +74,15 @@ func (d *Decoder) runs(dst []byte, r Runs) (done, ok bool) {
 		for k := range r.Count {
 			d.placeRun(dst[k*size:(k+1)*size], w, r.Start+k*r.Stride)
 		}
+		ok := b.patch(r.Start, r.end()-r.Start, func(e int, value []byte) {
+			e -= r.Start
+			if in := e % r.Stride; in < r.Len {
+				copy(dst[(e/r.Stride*r.Len+in)*d.size:], value)
+			}
+		})
+		if !ok {
+			return true, false
+		}
 	default:
 		sum := 0
 		for k := range r.Count {
@@ -92,12 +101,12 @@ func (d *Decoder) runs(dst []byte, r Runs) (done, ok bool) {
 		}
 	}
 	if d.p.Order == LittleEndian {
-		swap(dst, d.size)
+		d.swap(dst)
 	}
 	return true, true
 }
 
-// placeRun writes the elements from element i on, which are in one plane of a window.
+// placeRun writes the elements from element i on, which are in one plane of a window, but not patches.
 func (d *Decoder) placeRun(dst []byte, w predict.Window, i int) {
 	b := &d.b
 	p, from := i/w.Plane, i%w.Plane
@@ -115,5 +124,4 @@ func (d *Decoder) placeRun(dst []byte, w predict.Window, i int) {
 		}
 	}
 	b.mask.Stamp(dst, b.size, i)
-	b.patch(dst, i)
 }

@@ -335,7 +335,7 @@ func withDictionary[T lane](s *shape, c *coder[T], limit float64) (t transformed
 		half, low, high = 2, zero, max(high, ^low)
 	}
 	dear := func(n int) bool { return float64(n*bits.Len64(uint64(high-low)/uint64(n))) > limit/2 }
-	most := total * 3 / 4
+	most := min(total*3/4, maxDict)
 	for most > 64 && dear(most/half) { // more would be given up below
 		most -= most / 64
 	}

@@ -12,6 +12,7 @@ ZEROS, WEIGHTS = 1, 2
 GROUP = 32
 TAPS = 14
 MOST = 40
+FARTHEST = 1 << 20
 
 
 def clamp(v, lo, hi):
@@ -88,6 +89,7 @@ class Model:
 
 def read_adaptive(r, n, masked, lane, north, below):
     """The residuals of n elements, 0 for those that are masked. lane: bits of a lane."""
+    need(max(north, below) <= FARTHEST, f"mode 4: neighbours at a distance of more than {FARTHEST}")
     flags = r.byte("options")
     need(flags <= 3, f"unknown options {flags}")
     if flags & WEIGHTS:

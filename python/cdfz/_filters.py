@@ -86,7 +86,7 @@ def decode(chain, data, n, mask):
     need(mask >> len(chain) == 0, "mask beyond the chain")
     for f in chain:
         need(f["id"] < 65536 and PARAMS.get(f["id"], lambda p: True)(f["params"]), f"filter {f['id']}: id or parameters")
-    steps, length = [], n                      # length: that of each filter's input, as far as known
+    steps, length = [], n                      # length: of the input of each filter, if known
     for i, f in enumerate(chain):
         if not mask >> i & 1:
             steps.append((f, length))

@@ -183,14 +183,14 @@ def decode_huffman(data, starts, ends, count, table_len, table_sym):
         jumps = [jump]
         while lanes << len(jumps) < 256 and 1 << len(jumps) <= steps:
             jumps.append(jumps[-1].take(jumps[-1], mode="clip"))
-        far = 1 << len(jumps) - 1
-        places = np.empty((-(-steps // far) * far + 1, lanes), np.intp)
+        stride = 1 << len(jumps) - 1
+        places = np.empty((-(-steps // stride) * stride + 1, lanes), np.intp)
         places[0] = (starts[first:stop] - base) * 8
-        for i in range(0, len(places) - 1, far):
-            jumps[-1].take(places[i], out=places[i + far], mode="clip")
+        for i in range(0, len(places) - 1, stride):
+            jumps[-1].take(places[i], out=places[i + stride], mode="clip")
         for j in reversed(jumps[:-1]):
-            places[far // 2::far] = j.take(places[:-1:far], mode="clip")
-            far //= 2
+            places[stride // 2::stride] = j.take(places[:-1:stride], mode="clip")
+            stride //= 2
         if bits:
             v = table_sym.take(windows.take(places[:steps], mode="clip"), mode="clip").T.ravel()
         else:
@@ -246,19 +246,19 @@ def read_packed(r, values, packing, what):
         return v
     # The extra bits of a chunk are groups of 4 bits. A group without the highest bit ends a value.
     need((s.at <= s.end).all(), "chunk of a wrong length")
-    room = (s.end - s.at) // 4
-    first = np.cumsum(room) - room
-    at = np.repeat(s.at - 4 * first, room) + 4 * np.arange(room.sum())
+    groups = (s.end - s.at) // 4
+    first = np.cumsum(groups) - groups
+    at = np.repeat(s.at - 4 * first, groups) + 4 * np.arange(groups.sum())
     group = s.bits.get(at, 4).astype(np.uint8)
     last = np.flatnonzero(group < 8)
     chunk = large // (CHUNK * per)
-    wanted = np.bincount(chunk, minlength=len(room))
+    wanted = np.bincount(chunk, minlength=len(groups))
     have = np.searchsorted(last, first)                     # number of ends before each chunk
-    need((wanted <= np.searchsorted(last, first + room) - have).all(), f"{what}: chunk of a wrong length")
+    need((wanted <= np.searchsorted(last, first + groups) - have).all(), f"{what}: chunk of a wrong length")
     rank = np.arange(len(large)) - (np.cumsum(wanted) - wanted)[chunk]
     stop = last[have[chunk] + rank] + 1
     start = np.where(rank > 0, np.concatenate(([0], stop[:-1])), first[chunk])
-    used = np.zeros(len(room), np.int64)
+    used = np.zeros(len(groups), np.int64)
     used[chunk] = (stop - first[chunk]) * 4                 # the last one of a chunk stays
     s.finish(used)
     size = stop - start

@@ -18,7 +18,7 @@ from ._text import decode_text
 
 __all__ = ["decode", "Parameters", "LorenzError", "ParameterError", "DamagedBlock"]
 
-VERSION, MAX_BYTES, MAX_PARTS = 1, 1 << 30, 1 << 16
+VERSION, MAX_BYTES, MAX_PARTS, MAX_ENTRIES = 1, 1 << 30, 1 << 16, 1 << 20
 INT8, CHAR, INT16, INT32, FLOAT32, FLOAT64, UINT8, UINT16, UINT32, INT64, UINT64 = range(1, 12)
 SIZES = {INT8: 1, CHAR: 1, INT16: 2, INT32: 4, FLOAT32: 4, FLOAT64: 8, UINT8: 1, UINT16: 2, UINT32: 4, INT64: 8,
          UINT64: 8}
@@ -348,7 +348,7 @@ def read_transform(r, transform, p, lane):
         d = r.uv("divisor", 1 << 53, 1)
         return lambda y: rounded(signed(y).astype("f8") / d)
     if transform in (DICTIONARY, MIRRORED):
-        count = r.uv("dictionary", p.n, 1)
+        count = r.uv("dictionary", min(p.n, MAX_ENTRIES), 1)
         v = read_groups(r, count, np.dtype(np.uint64 if p.size == 8 else np.uint32), True)
         sums = np.add.accumulate(v, dtype=v.dtype)
         if transform == MIRRORED:

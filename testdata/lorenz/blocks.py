@@ -477,6 +477,51 @@ def damaged_parts():
     yield "partsone", lorenz.Parameters(type=INT16, shape=(1, 1)), parts((1, SAME))
 
 
+# ---- Streams of constant symbols, and the bounds of section 14
+
+def constant(symbol, extra=False):
+    """A stream of any number of equal symbols, in two bytes. With extra, symbols may have extra bits, but have none."""
+    return bytes([4, symbol, 0, 0]) if extra else bytes([0, symbol])
+
+
+ZERO_GROUPS = b"\0\0\0" + constant(0)                   # a group stream of zeros
+UNSIGNED_GROUPS = b"\2\0\0" + constant(0)
+
+
+def constant_blocks():
+    """Blocks of few bytes with the largest counts."""
+    n = 40000                                            # more numbers than decoders use at once
+    p = lorenz.Parameters(type=UINT8, shape=(n,))
+    head = bytes([lorenz.GROUPS])
+    for extra in False, True:
+        name = "constant" + "extra" * extra
+        ones, none = constant(1, extra), constant(0, extra)
+        # Runs of one element. The steps are 0, 1, 2, 0, … and the kinds the sums of these.
+        yield name + "runs", p, head + b"\2\0\0" + b"AB" + uv(3) + uv(n) + constant(2, extra) + ZERO_GROUPS
+        yield name + "run", p, head + b"\1\0\0" + b"A" + uv(100) + uv(n) + ones + ZERO_GROUPS
+        yield name + "repeats", p, head + b"\x10\0\0" + uv(n // 2) + ones + none + none + ZERO_GROUPS
+        yield name + "patches", p, head + b"\x40\0\0" + uv(n - 1) + ones + (bytes(range(250)) * 160)[1:] + ZERO_GROUPS
+        yield name + "text", p, (bytes([lorenz.TEXT, 0]) + uv(1) + uv(n // 2 - 1) + numbers([1] + [0] * (n // 2 - 2))
+                                 + none + none + uv(2) + symbols([7, 9]))
+    yield "constantreferences", p, bytes([lorenz.REFERENCES]) + b"\0\0\0\0" + UNSIGNED_GROUPS + ZERO_GROUPS
+
+
+def bounds():
+    """Blocks at the bounds, and blocks that exceed them. The latter have no sum."""
+    most = 1 << 20
+    for name, n, count in (("dictionarymost", most + 1, most), ("dictionarymore", most + 1, most + 1)):
+        p = lorenz.Parameters(type=CHAR, shape=(n,))
+        yield name, p, bytes([lorenz.GROUPS]) + b"\0\3\0" + uv(count) + UNSIGNED_GROUPS + ZERO_GROUPS
+    for name, row in (("adaptivefar", most // 2), ("adaptivefarther", most // 2 + 1)):
+        coder = Writer([1] * -(-2 * row // 32))         # all groups are zeros
+        r = Reader(np.frombuffer(b"\0" + uv(0), np.uint8))
+        with mock.patch.object(_adaptive, "Coder", lambda data: coder):
+            _adaptive.read_adaptive(r, 2 * row, None, 32, 4, 8)
+        stream = coder.stream()
+        p = lorenz.Parameters(type=INT16, shape=(2, row))
+        yield name, p, bytes([lorenz.ADAPTIVE]) + b"\0\0\0\0" + uv(len(stream)) + stream
+
+
 # ---- All blocks, with their parameters
 
 def good():
@@ -496,12 +541,15 @@ def good():
     yield "partsmodes", p, parts((5, references([0] * 150, [3] * 150, False)), (1, bytes([lorenz.CONST]) + b"abcd"), (1, 4))
     p = lorenz.Parameters(type=UINT8, shape=(300,))
     yield "partselements", p, parts((24, THREE), (276, SAME[:2]))
+    yield from constant_blocks()
+    yield from ((name, p, block) for name, p, block in bounds() if not name.endswith(("more", "farther")))
 
 
 def bad():
     yield from damaged_bytes()
     yield from damaged_adaptive()
     yield from damaged_parts()
+    yield from ((name, p, block) for name, p, block in bounds() if name.endswith(("more", "farther")))
     yield "referencesbefore", lorenz.Parameters(type=INT32, shape=(3,)), references([0, 6, 0], [1, 2, 3], False)
     p = lorenz.Parameters(type=CHAR, shape=(25, 40))
     yield "textrow", p, text("textrow", p, COLUMN, 3, 257)

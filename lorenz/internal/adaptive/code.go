@@ -14,8 +14,8 @@ const (
 	hasWeights = 1 << 1
 )
 
-// Decode sets r to the residuals, those outside of the spans to 0.
-func (m *Model[T]) Decode(in *entropy.Reader, r []T, spans []Span, near Neighbours) bool {
+// Decode sets r to the residuals, those outside of the spans to 0. It also reports false after a stop.
+func (m *Model[T]) Decode(in *entropy.Reader, r []T, spans func(visit func(start, end int) bool), near Neighbours, stop *entropy.Stop) bool {
 	flags := in.Byte()
 	m.sum = weights{used: flags&hasWeights != 0}
 	if m.sum.used {
@@ -27,14 +27,20 @@ func (m *Model[T]) Decode(in *entropy.Reader, r []T, spans []Span, near Neighbou
 		}
 	}
 	body := in.Bytes(in.Int(len(in.Buf)))
-	if in.Bad || flags > 3 {
+	if in.Bad || flags > 3 || !near.Valid() {
 		return false
 	}
 	m.reset(len(r), near)
 	m.low = lowBits{buf: in.Buf, decoding: true}
 	in.Buf = nil
 	c := arith.NewDecoder(body)
-	return m.code(&c, r, spans, flags&hasZeros != 0, true) && c.Ended() && m.low.ended()
+	s := state{zeros: flags&hasZeros != 0, decoding: true, stop: stop}
+	ok := true
+	spans(func(start, end int) bool {
+		ok = m.span(&c, &s, r, Span{start, end}, nil)
+		return ok
+	})
+	return ok && m.skip(&s, r, s.at, len(r)) && c.Ended() && m.low.ended()
 }
 
 // encode appends the residuals.
@@ -57,69 +63,84 @@ func (m *Model[T]) encode(dst []byte, r []T, spans []Span, near Neighbours) []by
 	m.reset(len(r), near)
 	m.low = lowBits{buf: m.low.buf[:0]}
 	c := arith.NewEncoder(nil)
-	m.code(&c, r, spans, zeros, false)
+	st := state{zeros: zeros}
+	for k, s := range spans {
+		m.span(&c, &st, r, s, spans[k+1:])
+	}
+	m.skip(&st, r, st.at, len(r))
 	body := c.Finish()
 	dst = append(entropy.AppendUvarint(dst, uint64(len(body))), body...)
 	return append(dst, m.low.finish()...)
 }
 
-// code codes the residuals, in groups.
-func (m *Model[T]) code(c *arith.Coder, r []T, spans []Span, zeros, decoding bool) bool {
-	if m.sum.used {
-		m.vals = entropy.Grow(m.vals, len(r)+m.pad)
-		clear(m.vals[:m.pad])
-	}
+// state is how far residuals were coded.
+type state struct {
+	zeros    bool // groups have trailing zeros
+	decoding bool
+	stop     *entropy.Stop
+
+	at      int // the next element
+	left    int // residuals of the group
+	t       int // its trailing zeros
+	flat    int // whether all are 0
+	history int
+}
+
+// span codes the residuals of the next span, in groups. An encoder looks ahead into the spans after it.
+func (m *Model[T]) span(c *arith.Coder, st *state, r []T, s Span, after []Span) bool {
 	width := entropy.LaneBits[T]()
-	left, t, flat, history := 0, 0, 0, 0
-	at := 0
-	for k, s := range spans {
-		m.skip(r, at, s.Start, decoding)
-		for at = s.Start; at < s.End; {
-			if left == 0 {
-				left = entropy.GroupLen
-				or, zero := T(0), 0
-				if !decoding {
-					or = m.ahead(r, spans[k:], at)
+	if !m.skip(st, r, st.at, s.Start) {
+		return false
+	}
+	at := s.Start
+	for at < s.End {
+		if st.left == 0 {
+			st.left = entropy.GroupLen
+			or, zero := T(0), 0
+			if !st.decoding {
+				or = ahead(r, Span{at, s.End}, after)
+			}
+			if !m.sum.used {
+				if or == 0 {
+					zero = 1
 				}
-				if !m.sum.used {
-					if or == 0 {
-						zero = 1
-					}
-					flat = c.Bit(&m.zero[history], zero)
-					history = history<<1&7 | flat
+				st.flat = c.Bit(&m.zero[st.history], zero)
+				st.history = st.history<<1&7 | st.flat
+			}
+			if st.zeros && st.flat == 0 {
+				z := st.t
+				if or != 0 {
+					z = bits.TrailingZeros64(uint64(or))
 				}
-				if zeros && flat == 0 {
-					z := t
-					if or != 0 {
-						z = bits.TrailingZeros64(uint64(or))
-					}
-					if t = c.Tree(m.tz[64*t:][:64], 6, z); t >= int(width) {
-						return false
-					}
-				}
-				if c.Exhausted() || m.low.pos > 8*len(m.low.buf) && decoding {
+				if st.t = c.Tree(m.tz[64*st.t:][:64], 6, z); st.t >= int(width) {
 					return false
 				}
 			}
-			n := min(left, s.End-at)
-			left -= n
-			if flat != 0 {
-				m.skipZeros(r, at, at+n, decoding)
-				at += n
-				continue
-			}
-			for end := at + n; at < end; at++ {
-				m.one(c, r, at, uint(t), width, decoding)
+			if c.Exhausted() || m.low.pos > 8*len(m.low.buf) && st.decoding || st.stop.After(groupTime) {
+				return false
 			}
 		}
+		n := min(st.left, s.End-at)
+		st.left -= n
+		i := m.place(at, n)
+		if st.flat != 0 {
+			m.skipZeros(st, r, at, i, n)
+			at += n
+			continue
+		}
+		for end := at + n; at < end; at, i = at+1, i+1 {
+			m.one(c, r, at, i, uint(st.t), width, st.decoding)
+		}
 	}
-	m.skip(r, at, len(r), decoding)
+	st.at = at
 	return true
 }
 
-// one codes a residual.
-func (m *Model[T]) one(c *arith.Coder, r []T, at int, t, width uint, decoding bool) {
-	i := at + m.pad
+// groupTime is about how many nanoseconds a group takes.
+const groupTime = 20 * entropy.GroupLen
+
+// one codes a residual, with its place in the window.
+func (m *Model[T]) one(c *arith.Coder, r []T, at, i int, t, width uint, decoding bool) {
 	var p T
 	if m.sum.used {
 		p = T(m.predict(i)) >> t << t
@@ -143,48 +164,49 @@ func (m *Model[T]) one(c *arith.Coder, r []T, at int, t, width uint, decoding bo
 
 // skip passes elements that have no residual. They look like the one before
 // them.
-func (m *Model[T]) skip(r []T, from, to int, decoding bool) {
-	if from >= to {
-		return
+func (m *Model[T]) skip(st *state, r []T, from, to int) bool {
+	for from < to {
+		n := min(to-from, leastRoom)
+		if st.decoding {
+			clear(r[from : from+n])
+		}
+		i := m.place(from, n)
+		before := m.mag[i-1]
+		mag := m.mag[i : i+n]
+		for j := range mag {
+			mag[j] = before
+		}
+		clear(m.small[i : i+n])
+		if m.sum.used {
+			clear(m.vals[i : i+n])
+		}
+		if from += n; st.stop.After(n) {
+			return false
+		}
 	}
-	if decoding {
-		clear(r[from:to])
-	}
-	before := m.mag[from+m.pad-1]
-	mag := m.mag[from+m.pad : to+m.pad]
-	for i := range mag {
-		mag[i] = before
-	}
-	clear(m.small[from+m.pad : to+m.pad])
-	if m.sum.used {
-		clear(m.vals[from+m.pad : to+m.pad])
-	}
+	return true
 }
 
-// skipZeros passes residuals that are 0.
-func (m *Model[T]) skipZeros(r []T, from, to int, decoding bool) {
-	if decoding {
-		clear(r[from:to])
+// skipZeros passes n residuals that are 0, from place i of the window on.
+func (m *Model[T]) skipZeros(st *state, r []T, at, i, n int) {
+	if st.decoding {
+		clear(r[at : at+n])
 	}
-	clear(m.mag[from+m.pad : to+m.pad])
-	clear(m.small[from+m.pad : to+m.pad])
+	clear(m.mag[i : i+n])
+	clear(m.small[i : i+n])
 }
 
-// ahead returns all bits of the residuals of the group that starts at an
-// element.
-func (m *Model[T]) ahead(r []T, spans []Span, at int) (or T) {
-	left := entropy.GroupLen
-	for _, s := range spans {
-		at = max(at, s.Start)
-		n := min(left, s.End-at)
-		for _, v := range r[at : at+n] {
+// ahead returns all bits of the residuals of the group that starts at a span.
+func ahead[T entropy.Lane](r []T, s Span, after []Span) (or T) {
+	for left := entropy.GroupLen; ; s, after = after[0], after[1:] {
+		n := min(left, s.End-s.Start)
+		for _, v := range r[s.Start : s.Start+n] {
 			or |= v
 		}
-		if left -= n; left == 0 {
-			break
+		if left -= n; left == 0 || len(after) == 0 {
+			return or
 		}
 	}
-	return or
 }
 
 // trailing reports whether groups have trailing zeros often enough.

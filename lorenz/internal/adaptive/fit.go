@@ -89,9 +89,10 @@ func (m *Model[T]) load(r []T, spans []Span, near Neighbours) {
 	m.vals = entropy.Grow(m.vals, len(r)+m.pad)
 	clear(m.vals[:m.pad])
 	copy(m.vals[m.pad:], r)
+	var st state
 	at := 0
 	for _, s := range spans {
-		m.skip(r, at, s.Start, false)
+		m.skip(&st, r, at, s.Start)
 		for at = s.Start; at < s.End; at++ {
 			x := signed(r[at])
 			v := uint64(max(x, -x))
@@ -101,7 +102,7 @@ func (m *Model[T]) load(r []T, spans []Span, near Neighbours) {
 			}
 		}
 	}
-	m.skip(r, at, len(r), false)
+	m.skip(&st, r, at, len(r))
 }
 
 // fit chooses weights by least squares, on residuals relative to their expected

@@ -17,6 +17,13 @@ type Span struct{ Start, End int }
 // the plane before (Below), both at least 3.
 type Neighbours struct{ North, Below int }
 
+// maxBelow is the greatest distance of a neighbour. It bounds what a decoder remembers. Part of the
+// format.
+const maxBelow = 1 << 20
+
+// Valid reports whether blocks may have these neighbours.
+func (n Neighbours) Valid() bool { return max(n.North, n.Below) <= maxBelow }
+
 const (
 	nInputs = 4  // contexts of a size
 	nNodes  = 16 // decisions about a size
@@ -42,8 +49,9 @@ type Model[T entropy.Lane] struct {
 	sign  [27 * 4]arith.Prob
 	lead  [8 * 8 * 8]arith.Prob // the bit after the first
 	low   lowBits
-	pad   int     // elements before the first one
-	mag   []uint8 // sizes in half octaves
+	pad   int     // elements before the first one of the window
+	base  int     // the first element of the window
+	mag   []uint8 // of the window and what is before it: sizes in half octaves
 	small []int8  // residuals, clamped to ±2
 	vals  []T     // residuals before the weighted sum is subtracted
 	sum   weights
@@ -59,9 +67,9 @@ type weights struct {
 // weightBits is the precision of weights.
 const weightBits = 12
 
-// begin prepares the sizes of n residuals.
+// begin prepares the sizes of a window of n residuals. Those before it are 0.
 func (m *Model[T]) begin(n int, near Neighbours) {
-	m.near = near
+	m.near, m.base = near, 0
 	m.pad = near.North + near.Below + 4
 	m.mag = entropy.Grow(m.mag, n+m.pad)
 	m.small = entropy.Grow(m.small, n+m.pad)
@@ -69,10 +77,43 @@ func (m *Model[T]) begin(n int, near Neighbours) {
 	clear(m.small[:m.pad])
 }
 
-// reset also sets the probabilities to those at the start of a block. They take more memory
-// than a small block, so estimates do without them.
+// Memory bounds the bytes that a new model allocates to decode n residuals in lanes of some bytes.
+func Memory(n int64, near Neighbours, lane int64) int64 {
+	// Blocks with greater distances have none of these residuals, but their parts may.
+	pad := int64(min(near.North, maxBelow) + min(near.Below, maxBelow) + 4)
+	return (min(n, max(pad, leastRoom))+pad)*(2+lane) + 512<<10
+}
+
+// leastRoom is the least length of the window of a longer block.
+const leastRoom = 1 << 16
+
+// place returns the place of element at in the window, in which it and the n-1 elements after it have
+// room. The window moves if necessary, but keeps the elements before that are neighbours. n is at most
+// leastRoom.
+func (m *Model[T]) place(at, n int) int {
+	i := at - m.base + m.pad
+	if i+n <= len(m.mag) {
+		return i
+	}
+	from := i - m.pad
+	copy(m.mag, m.mag[from:i])
+	copy(m.small, m.small[from:i])
+	if m.sum.used {
+		copy(m.vals, m.vals[from:i])
+	}
+	m.base = at
+	return m.pad
+}
+
+// reset also sets the probabilities to those at the start of a block of n residuals. They take more
+// memory than a small block, so estimates do without them.
 func (m *Model[T]) reset(n int, near Neighbours) {
-	m.begin(n, near)
+	// The window is as long as what it keeps when it moves.
+	m.begin(min(n, max(near.North+near.Below+4, leastRoom)), near)
+	if m.sum.used {
+		m.vals = entropy.Grow(m.vals, len(m.mag))
+		clear(m.vals[:m.pad])
+	}
 	for i := range m.size {
 		for j := range m.size[i] {
 			arith.Reset(m.size[i][j][:])

@@ -4,15 +4,19 @@ import (
 	"math/bits"
 
 	"github.com/cdfz-format/cdfz/lorenz/internal/arith"
+	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
 )
 
-// Decode fills dst.
-func (m *Model) Decode(dst, src []byte, size, row int) bool {
+// literalTime is about how many nanoseconds a literal takes.
+const literalTime = 150
+
+// Decode fills dst. It reports false if src is damaged, and after a stop.
+func (m *Model) Decode(dst, src []byte, size, row int, stop *entropy.Stop) bool {
 	m.reset(len(dst), size, row)
 	c := arith.NewDecoder(src)
 	last := m.recents()
 	for at := 0; at < len(dst); {
-		if c.Exhausted() {
+		if c.Exhausted() || stop.After(literalTime) {
 			return false
 		}
 		if m.repeat(&c, at, 0) == 0 {
@@ -32,13 +36,22 @@ func (m *Model) Decode(dst, src []byte, size, row int) bool {
 		if dist > at || n > len(dst)-at {
 			return false
 		}
-		for range n {
-			dst[at] = dst[at-dist]
-			at++
+		for end := at + n; at < end; {
+			k := min(end-at, copied)
+			for range k {
+				dst[at] = dst[at-dist]
+				at++
+			}
+			if stop.After(k) {
+				return false
+			}
 		}
 	}
 	return c.Ended()
 }
+
+// copied is how many bytes are copied before a look whether to stop.
+const copied = 1 << 20
 
 // Encode appends src in modeBytes without the mode. depth bounds the search for
 // repeats. It gives up when the result reaches limit bytes, or when more than one of

@@ -20,6 +20,6 @@ func TestSparse(t *testing.T) {
 	require.True(t, ok)
 	require.Less(t, len(enc), 64)
 	dst := make([]byte, len(src))
-	require.True(t, m.Decode(dst, enc, 1, len(src)))
+	require.True(t, m.Decode(dst, enc, 1, len(src), nil))
 	require.True(t, bytes.Equal(src, dst))
 }

@@ -46,10 +46,16 @@ func (m *numberModel) reset() {
 	arith.Reset(m.first[:])
 }
 
+// slotBitsOf returns the bits of the slots of an input in a block of n bytes.
+func slotBitsOf(n int) int { return max(lineBits, min(bits.Len(uint(n))+2, slotsMost)) }
+
+// Memory bounds the bytes that a new model allocates for a block of n bytes.
+func Memory(n int64) int64 { return 4*nInputs<<slotBitsOf(int(n)) + 128<<10 }
+
 // reset prepares the model for a block of n bytes.
 func (m *Model) reset(n, size, row int) {
 	m.size, m.row, m.history = size, row, 0
-	m.slotBits = max(lineBits, min(bits.Len(uint(n))+2, slotsMost))
+	m.slotBits = slotBitsOf(n)
 	arith.Reset(m.isRepeat[:])
 	arith.Reset(m.isRecent[:])
 	arith.Reset(m.which[:])

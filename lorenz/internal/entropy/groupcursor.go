@@ -15,17 +15,25 @@ type cursor struct {
 	place int      // where the places of its groups begin
 	large []uint64 // values too large for a symbol
 	where []int32  // their places
-	vals  []uint64 // buffers of large and where
-	spots []int32
 }
 
-// set prepares the reading of the chunks [c0, c1), whose symbols are syms, from at on in a buffer.
-func (cur *cursor) set(s *Stream, pack uint16, syms []byte, at, c0, c1 int) bool {
-	cur.at, cur.next, cur.large, cur.where, cur.vals, cur.spots = at, 0, nil, nil, cur.vals[:0], cur.spots[:0]
+// large prepares the reading of the chunks [c0, c1) of a stream, whose symbols are syms, from at on in
+// a buffer.
+func (g *GroupReader) large(cur *cursor, s *Stream, pack uint16, syms []byte, at, c0, c1 int) bool {
+	cur.at, cur.next, cur.large, cur.where = at, 0, nil, nil
 	if s.method&streamExtra == 0 {
 		return !s.hasLarge(pack) || !anyLarge(syms)
 	}
-	base := 0
+	// Their number is not known before, but it is at most that of all values.
+	if cap(g.vals) < g.need || cap(g.spots) < g.need {
+		room := g.need
+		if len(g.class) > PieceGroups {
+			room = pieceNeed
+		}
+		g.vals = append(make([]uint64, 0, room), g.vals...)
+		g.spots = append(make([]int32, 0, room), g.spots...)
+	}
+	from, base := len(g.vals), 0
 	var tops [4 * ChunkSyms / GroupLen]uint32
 	for c := c0; c < c1; c++ {
 		n := min(ChunkSyms<<pack, len(syms))
@@ -33,22 +41,23 @@ func (cur *cursor) set(s *Stream, pack uint16, syms []byte, at, c0, c1 int) bool
 		kernels.Tops(large, syms)
 		ok, end := true, s.end[c]
 		if pack == pack1 {
-			end, ok = cur.numbers(s, syms, large, base, end, s.off[c+1])
+			end, ok = g.numbers(s, syms, large, base, end, s.off[c+1])
 		} else {
-			end = cur.nibbles(s, large, base, end, s.off[c+1], [...]uint64{pack2: 15, pack4: 3}[pack])
+			end = g.nibbles(s, large, base, end, s.off[c+1], [...]uint64{pack2: 15, pack4: 3}[pack])
 		}
 		syms, base = syms[n:], base+n
 		if !ok || (end+7)>>3 != s.off[c+1] {
 			return false
 		}
 	}
-	cur.large, cur.where = cur.vals, cur.spots
+	cur.large, cur.where = g.vals[from:], g.spots[from:]
 	return true
 }
 
 // numbers reads the extra bits of the symbols that are marked in large, from bit pos of s on. Those of
 // the chunk end at byte end. It returns where they end, and whether the symbols are valid.
-func (cur *cursor) numbers(s *Stream, syms []byte, large []uint32, base, pos, end int) (int, bool) {
+func (g *GroupReader) numbers(s *Stream, syms []byte, large []uint32, base, pos, end int) (int, bool) {
+	vals, spots := g.vals, g.spots
 	for i, w := range large {
 		for ; w != 0; w &= w - 1 {
 			at := i*GroupLen + bits.TrailingZeros32(w)
@@ -66,14 +75,16 @@ func (cur *cursor) numbers(s *Stream, syms []byte, large []uint32, base, pos, en
 				v = r.get64(k)
 			}
 			pos += int(k)
-			cur.vals, cur.spots = append(cur.vals, 1<<k|v), append(cur.spots, int32(base+at))
+			vals, spots = append(vals, 1<<k|v), append(spots, int32(base+at))
 		}
 	}
+	g.vals, g.spots = vals, spots
 	return pos, true
 }
 
 // nibbles is numbers for symbols of several values. Values from least on are marked.
-func (cur *cursor) nibbles(s *Stream, large []uint32, base, pos, end int, least uint64) int {
+func (g *GroupReader) nibbles(s *Stream, large []uint32, base, pos, end int, least uint64) int {
+	vals, spots := g.vals, g.spots
 	for i, w := range large {
 		for ; w != 0; w &= w - 1 {
 			var v uint64
@@ -90,9 +101,10 @@ func (cur *cursor) nibbles(s *Stream, large []uint32, base, pos, end int, least 
 				v = r.nibbles()
 				pos = r.pos
 			}
-			cur.vals, cur.spots = append(cur.vals, least+v), append(cur.spots, int32(base+i*GroupLen+bits.TrailingZeros32(w)))
+			vals, spots = append(vals, least+v), append(spots, int32(base+i*GroupLen+bits.TrailingZeros32(w)))
 		}
 	}
+	g.vals, g.spots = vals, spots
 	return pos
 }
 

@@ -6,8 +6,34 @@ import (
 	"github.com/cdfz-format/cdfz/lorenz/internal/kernels"
 )
 
-// DecodeGroups decodes groups [a, b) to dst.
+// PieceGroups is how many groups are decoded at once. More would only take memory: the ends of a
+// piece are in chunks that are decoded twice, but these are few.
+const PieceGroups = 1 << 12
+
+// pieceNeed bounds the values of the chunks with a piece. A chunk has up to 2048 values.
+const pieceNeed = PieceGroups*GroupLen + moreNeed
+const moreNeed = nStreams * 2 * (ChunkSyms << pack4)
+
+// PieceMemory bounds the bytes that a GroupReader allocates to decode a piece of n values: symbols,
+// unpacked symbols, values too large for them with their places, and places of groups.
+func PieceMemory(n int64) int64 { return (n + moreNeed) * (1 + 1 + 8 + 4 + 1) }
+
+// DecodeGroups decodes groups [a, b) to dst. It also reports false after a stop.
 func DecodeGroups[T Lane](g *GroupReader, dst []T, a, b int) bool {
+	for ; b-a > PieceGroups; a += PieceGroups {
+		if !decodePiece(g, dst, a, a+PieceGroups) {
+			return false
+		}
+		dst = dst[PieceGroups*GroupLen:]
+	}
+	return decodePiece(g, dst, a, b)
+}
+
+// decodePiece decodes groups [a, b) to dst, at most PieceGroups.
+func decodePiece[T Lane](g *GroupReader, dst []T, a, b int) bool {
+	if g.Stop.After((b - a) * GroupLen) {
+		return false
+	}
 	low, ok := g.seek(a, b)
 	if !ok {
 		return false

@@ -8,6 +8,7 @@ import (
 
 // GroupReader decodes the output of GroupWriter.
 type GroupReader struct {
+	Stop    *Stop
 	m       int // values
 	flags   byte
 	packs   uint16
@@ -23,6 +24,9 @@ type GroupReader struct {
 	at      kernels.Groups
 	huff    huffReader
 	cur     [nStreams + 1]cursor
+	vals    []uint64 // values of all streams that are too large for a symbol
+	spots   []int32  // their places
+	need    int      // the most values of the piece
 
 	total   tally // of all groups
 	scanned int   // groups before which are counted
@@ -129,7 +133,7 @@ func (g *GroupReader) seek(a, b int) (int, bool) {
 	if b-a < len(g.class) {
 		count = g.tally(g.class[a:b]).groups
 	}
-	need := 0
+	g.need = 0
 	var first, chunks [nStreams]int
 	for i, n := range count {
 		if n == 0 {
@@ -142,9 +146,9 @@ func (g *GroupReader) seek(a, b int) (int, bool) {
 		if g.s[i].method&streamExtra == 0 {
 			groups = min(groups, n+per) // the rest of the last chunk is not needed
 		}
-		need += groups * GroupLen
+		g.need += groups * GroupLen
 	}
-	g.syms, g.places = Grow(g.syms, 2*need), Grow(g.places, b-a)
+	g.syms, g.places = Grow(g.syms, 2*g.need), Grow(g.places, b-a)
 	at := 0
 	g.huff.jobs = g.huff.jobs[:0]
 	var bufs [nStreams][]byte
@@ -168,6 +172,7 @@ func (g *GroupReader) seek(a, b int) (int, bool) {
 		}
 	}
 	g.huff.run(g.src)
+	g.vals, g.spots = g.vals[:0], g.spots[:0]
 	place := 0
 	for i, n := range count {
 		if n == 0 {
@@ -186,7 +191,7 @@ func (g *GroupReader) seek(a, b int) (int, bool) {
 			unpack(w, buf, pack)
 			buf = w
 		}
-		if !g.cur[i+1].set(s, pack, buf, starts[i], c0, c1) {
+		if !g.large(&g.cur[i+1], s, pack, buf, starts[i], c0, c1) {
 			return 0, false
 		}
 		g.cur[i+1].place = place

@@ -66,6 +66,10 @@ func (s *Stream) chunks(r *Reader) {
 		at, p, mask := 0, 0, uint64(1)<<width-1
 		for i := range s.off[1:] {
 			at += lo + int(load64(table, p>>3)>>(p&7)&mask)
+			if at > len(r.Buf) { // before the sum can overflow 32 bits
+				r.Bad = true
+				return
+			}
 			s.off[1+i] = at
 			p += int(width)
 		}
@@ -156,49 +160,6 @@ func (s *Stream) ended(c int) bool {
 		return s.end[c] <= 8*s.off[c+1]
 	}
 	return (s.end[c]+7)>>3 == s.off[c+1]
-}
-
-// Numbers decodes the numbers of a whole stream.
-func (s *Stream) Numbers(dst []uint64, syms []byte) ([]uint64, []byte, bool) {
-	dst, syms = Grow(dst, s.count), Grow(syms, s.count)
-	n := (s.count + ChunkSyms - 1) / ChunkSyms
-	if s.count == 0 || !s.decode(syms, 0, n) {
-		return dst, syms, s.count == 0
-	}
-	for c := range n {
-		lo, hi := c*ChunkSyms, min((c+1)*ChunkSyms, s.count)
-		if s.method&streamExtra == 0 {
-			for i, y := range syms[lo:hi] {
-				if y >= maxSym {
-					return dst, syms, false
-				}
-				dst[lo+i] = uint64(y)
-			}
-			continue
-		}
-		r := bitReader{buf: s.body[:s.off[c+1]], pos: s.end[c]}
-		for i, y := range syms[lo:hi] {
-			v := uint64(y)
-			if y >= maxSym {
-				if y > lenBase+64 {
-					return dst, syms, false
-				}
-				k := uint(y) - lenBase - 1
-				v = 1<<k | r.get64(k)
-			}
-			dst[lo+i] = v
-		}
-		if (r.pos+7)>>3 != s.off[c+1] {
-			return dst, syms, false
-		}
-	}
-	return dst, syms, true
-}
-
-// Symbols decodes a whole stream, whose symbols must not have extra bits. dst is as long
-// as the stream.
-func (s *Stream) Symbols(dst []byte) bool {
-	return s.method&streamExtra == 0 && (s.count == 0 || s.decode(dst, 0, (s.count+ChunkSyms-1)/ChunkSyms))
 }
 
 // fillBytes sets all of dst to v.

@@ -29,16 +29,6 @@ type Run struct {
 	kind       uint8
 }
 
-// add appends a run.
-func (m *Mask) add(start, end int, kind uint8) {
-	before := int32(0)
-	if n := len(m.Runs); n > 0 {
-		r := m.Runs[n-1]
-		before = r.before + r.End - r.Start
-	}
-	m.Runs = append(m.Runs, Run{int32(start), int32(end), before, kind})
-}
-
 // From returns the index of the first run that ends after element e.
 func (m *Mask) From(e int) int {
 	if len(m.Runs) == 0 || e < int(m.Runs[0].End) {
@@ -111,18 +101,11 @@ func (m *Mask) at(e, known int, i *int) (kind, end int) {
 	return int(r.kind) + 1, int(r.End)
 }
 
-// setBits sets m.bits to the masked elements, one bit each, with one set for each of the kinds.
-func (m *Mask) setBits(n, kinds int) {
-	m.clearBits(n, kinds)
-	for _, r := range m.Runs {
-		setRange(m.bits[r.kind], int(r.Start), int(r.End))
-	}
-}
-
-func (m *Mask) clearBits(n, kinds int) {
-	for k := range m.bits[:kinds] {
-		m.bits[k] = entropy.Grow(m.bits[k], (n+63)/64)
-		clear(m.bits[k])
+// clearBits makes n bits for each of the kinds, all 0.
+func clearBits(b *[MaxSpecials][]uint64, n, kinds int) {
+	for k := range b[:kinds] {
+		b[k] = entropy.Grow(b[k], (n+63)/64)
+		clear(b[k])
 	}
 }
 
@@ -144,7 +127,7 @@ func setRange(w []uint64, start, end int) {
 // Build sets the mask to the places of the values in keep and returns the number of
 // masked elements.
 func Build[T entropy.Lane](m *Mask, u []T, keep []T) int {
-	m.clearBits(len(u), MaxSpecials)
+	clearBits(&m.bits, len(u), MaxSpecials)
 	for k, v := range keep {
 		equal(m.bits[k], u, v)
 	}

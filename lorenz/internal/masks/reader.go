@@ -10,41 +10,30 @@ import (
 
 // Reader is the mask of a block in the decoder.
 type Reader struct {
-	Mask            // runs only if they were needed to read it
-	Used   bool     // whether any element is masked
-	n      int      // elements of the block
-	kinds  int      // of special values
-	masked []uint64 // one bit each
-	either []uint64 // buffer of masked
-	before []int32  // unmasked elements before each word of masked, and all of them
+	Patterns [MaxSpecials][]byte   // big-endian elements
+	bits     [MaxSpecials][]uint64 // of each kind, which elements have it
+	Used     bool                  // whether any element is masked
+	n        int                   // elements of the block
+	kinds    int                   // of special values
+	masked   []uint64              // one bit each
+	either   []uint64              // buffer of masked
+	before   []int32               // unmasked elements before each word of masked, and all of them
 }
 
 // Reset makes all of n elements unmasked.
-func (m *Reader) Reset(n int) { m.Used, m.n, m.Runs = false, n, m.Runs[:0] }
+func (m *Reader) Reset(n int) { m.Used, m.n = false, n }
 
 // Set builds the mask from the stored numbers. It reports whether they cover exactly
 // n elements.
-func (m *Reader) Set(nums []uint64, specials, dist, n int) bool {
-	if dist > 0 && dist < 64 {
-		if !m.setRuns(nums, specials, dist, n) {
-			return false
-		}
-		m.setBits(n, specials)
-	} else {
-		m.clearBits(n, specials)
-		if specials == 1 {
-			if !setChanges(m.bits[0], nums, n) {
-				return false
-			}
-			sumChanges(m.bits[0], dist, n)
-		} else {
-			if !m.setSteps(nums, specials, n) {
-				return false
-			}
-			if dist > 0 {
-				m.sumBits(dist, n)
-			}
-		}
+func (m *Reader) Set(nums *entropy.NumberReader, specials, dist, n int) bool {
+	clearBits(&m.bits, n, specials)
+	if !m.setSteps(nums, specials, n) {
+		return false
+	}
+	if specials == 1 {
+		sumChanges(m.bits[0], dist, n)
+	} else if dist > 0 {
+		m.sumSteps(dist, n)
 	}
 	m.Used, m.n, m.kinds = true, n, specials
 	m.masked = m.bits[0]
@@ -66,33 +55,69 @@ func (m *Reader) Set(nums []uint64, specials, dist, n int) bool {
 	return true
 }
 
-// nextStep decodes a stored number: the step of its run, given the one before, and the
-// length of the run.
-func nextStep(num uint64, step, specials int) (int, uint64) {
-	if specials == 2 {
-		return (step + 1 + int(num&1)) % 3, num >> 1
-	}
-	return step ^ 1, num
-}
-
-// setChanges sets the bits at which the step of a mask of one special changes: the first one of each
-// run but the first run.
-func setChanges(w, nums []uint64, n int) bool {
-	at := 0
-	for i, v := range nums {
-		if v > uint64(n-at) || v == 0 && i > 0 {
+// setSteps sets the bits from the stored numbers: with one special those at which the step changes, the
+// first one of each run but the first run, and with two the steps.
+func (m *Reader) setSteps(nums *entropy.NumberReader, specials, n int) bool {
+	at, step := 0, specials
+	for i := range nums.Pieces() {
+		piece := nums.Piece(i)
+		if piece == nil {
 			return false
 		}
+		if at == n {
+			return false // a run without elements
+		}
+		if specials == 1 {
+			at = setChanges(m.bits[0], piece, at, n)
+		} else {
+			at, step = m.setKinds(piece, at, step, n)
+		}
+		if at < 0 {
+			return false
+		}
+	}
+	return at == n
+}
+
+// setChanges sets the bits at the ends of runs from element at on, except at the end n of the block, and
+// returns where they end, or -1 if they cannot be there.
+func setChanges(w []uint64, nums []uint32, at, n int) int {
+	first := at == 0
+	for i, v := range nums {
+		if uint64(v) > uint64(n-at) || v == 0 && (i > 0 || !first) {
+			return -1
+		}
 		if at += int(v); at == n {
-			return i == len(nums)-1
+			if i < len(nums)-1 {
+				return -1
+			}
+			break
 		}
 		w[at>>6] ^= 1 << (at & 63)
 	}
-	return false
+	return at
+}
+
+// setKinds sets the bits to the steps of runs from element at on. It returns where they end, or -1 if
+// they cannot be there, and the last step.
+func (m *Reader) setKinds(nums []uint32, at, step, n int) (end, last int) {
+	first := at == 0
+	for i, num := range nums {
+		step = (step + 1 + int(num&1)) % 3
+		v := int(num >> 1)
+		if v > n-at || v == 0 && (i > 0 || !first) {
+			return -1, step
+		}
+		if step > 0 && v > 0 {
+			setRange(m.bits[step-1], at, at+v)
+		}
+		at += v
+	}
+	return at, step
 }
 
 // sumChanges turns changes of steps into steps, and with a distance steps into kinds: it adds to each
-// element the kind of the one dist before it, modulo 2. dist is 0 or at least 64.
+// element the kind of the one dist before it, modulo 2.
 func sumChanges(w []uint64, dist, n int) {
 	words, shift := dist>>6, uint(dist&63)
 	last, low := uint64(0), uint64(0) // the step before a word in all bits; what a shift moves to it
@@ -104,7 +129,15 @@ func sumChanges(w []uint64, dist, n int) {
 		x ^= x << 16
 		x ^= x<<32 ^ last
 		last = -(x >> 63)
-		if dist > 0 && i >= words {
+		switch {
+		case dist == 0:
+		case words == 0:
+			x ^= low
+			for s := shift; s < 64; s *= 2 {
+				x ^= x << s
+			}
+			low = x >> (64 - shift)
+		case i >= words:
 			before := w[i-words]
 			x ^= before<<shift | low
 			low = before >> (64 - shift)
@@ -114,80 +147,74 @@ func sumChanges(w []uint64, dist, n int) {
 	w[len(w)-1] &= ^uint64(0) >> (-n & 63)
 }
 
-// setSteps sets the bits to the steps of the stored runs.
-func (m *Reader) setSteps(nums []uint64, specials, n int) bool {
-	at, step := 0, specials
-	for i, num := range nums {
-		var v uint64
-		step, v = nextStep(num, step, specials)
-		if v > uint64(n-at) || v == 0 && i > 0 {
-			return false
-		}
-		if step > 0 && v > 0 {
-			setRange(m.bits[step-1], at, at+int(v))
-		}
-		at += int(v)
-	}
-	return at == n
-}
-
-// setRuns sets the runs from the stored numbers.
-func (m *Reader) setRuns(nums []uint64, specials, dist, n int) bool {
-	m.Runs = m.Runs[:0]
-	at, step, ref := 0, specials, 0
-	for i, num := range nums {
-		var v uint64
-		step, v = nextStep(num, step, specials)
-		if v > uint64(n-at) || v == 0 && i > 0 {
-			return false
-		}
-		for last := at + int(v); at < last; {
-			kind, end := 0, last
-			if dist > 0 && at < dist {
-				end = min(last, dist)
-			} else if dist > 0 {
-				kind, end = m.at(at-dist, at, &ref)
-				end = min(end+dist, last)
-			}
-			if kind = (kind + step) % (specials + 1); kind > 0 {
-				m.extend(at, end, uint8(kind-1))
-			}
-			at = end
-		}
-	}
-	return at == n
-}
-
-// extend appends a run, or lengthens the last one.
-func (m *Reader) extend(start, end int, kind uint8) {
-	if n := len(m.Runs); n > 0 && m.Runs[n-1].kind == kind && int(m.Runs[n-1].End) == start {
-		m.Runs[n-1].End = int32(end)
-		return
-	}
-	m.add(start, end, kind)
-}
-
-// sumBits is the second part of sumChanges for two specials, modulo 3. dist is at least 64.
-func (m *Reader) sumBits(dist, n int) {
+// sumSteps turns the steps of two specials into kinds: it adds to each element the kind of the one dist
+// before it, modulo 3.
+func (m *Reader) sumSteps(dist, n int) {
 	a, b := m.bits[0], m.bits[1]
 	words, shift := dist>>6, uint(dist&63)
 	last := len(a) - 1
-	for i := words; i < len(a); i++ {
+	if words == 0 {
+		var p, q uint64 // what a shift moves to a word
+		for i := range a {
+			s, t := add3(a[i], b[i], p, q)
+			for d := shift; d < 64; d *= 2 {
+				s, t = add3(s, t, s<<d, t<<d)
+			}
+			p, q = s>>(64-shift), t>>(64-shift)
+			a[i], b[i] = s, t
+		}
+	}
+	for i := words; i < len(a) && words > 0; i++ {
 		p, q := a[i-words]<<shift, b[i-words]<<shift
 		if i > words {
 			p |= a[i-words-1] >> (64 - shift)
 			q |= b[i-words-1] >> (64 - shift)
 		}
-		s, t := a[i], b[i]
-		a[i] = s&^(p|q) | p&^(s|t) | t&q
-		b[i] = t&^(p|q) | q&^(s|t) | s&p
+		a[i], b[i] = add3(a[i], b[i], p, q)
 	}
 	a[last] &= ^uint64(0) >> (-n & 63)
 	b[last] &= ^uint64(0) >> (-n & 63)
 }
 
-// FindRuns sets the runs from the bits.
-func (m *Reader) FindRuns() { m.findRuns(m.kinds) }
+// add3 adds 64 numbers modulo 3. Bits of the first word of a pair stand for 1, of the second for 2.
+func add3(s, t, p, q uint64) (a, b uint64) {
+	return s&^(p|q) | p&^(s|t) | t&q, t&^(p|q) | q&^(s|t) | s&p
+}
+
+// EachUnmasked visits the runs of unmasked elements.
+func (m *Reader) EachUnmasked(visit func(start, end int) bool) {
+	if !m.Used {
+		visit(0, m.n)
+		return
+	}
+	start := 0
+	for at := 0; at < m.n; {
+		w := m.masked[at>>6] >> (at & 63)
+		if w == 0 {
+			at = (at>>6 + 1) << 6
+			continue
+		}
+		if at = min(at+bits.TrailingZeros64(w), m.n); at == m.n {
+			break
+		}
+		if start < at && !visit(start, at) {
+			return
+		}
+		// The end of the masked run.
+		for at < m.n {
+			w := ^m.masked[at>>6] >> (at & 63)
+			if w != 0 {
+				at += bits.TrailingZeros64(w)
+				break
+			}
+			at = (at>>6 + 1) << 6
+		}
+		start = at
+	}
+	if start < m.n {
+		visit(start, m.n)
+	}
+}
 
 // Rank returns how many elements before e are not masked.
 func (m *Reader) Rank(e int) int {

@@ -7,13 +7,24 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
 )
+
+// stream returns numbers as a stream.
+func stream(nums []uint64) *entropy.NumberReader {
+	var w entropy.StreamWriter
+	w.Numbers(nums)
+	var r entropy.NumberReader
+	r.Open(&entropy.Reader{Buf: w.Dst}, len(nums))
+	return &r
+}
 
 // TestReaderSet reads back masks of random runs, at lengths and distances near those of words.
 func TestReaderSet(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	for _, n := range []int{1, 2, 63, 64, 65, 127, 128, 129, 1000, 4096} {
-		for _, dist := range []int{0, 1, 63, 64, 65, 127, 128, 129, 200, 960} {
+	for _, n := range []int{1, 2, 63, 64, 65, 127, 128, 129, 1000, 4096, 100000} {
+		for _, dist := range []int{0, 1, 2, 3, 7, 31, 32, 33, 63, 64, 65, 127, 128, 129, 200, 960} {
 			for specials := 1; specials <= MaxSpecials; specials++ {
 				if dist >= n {
 					continue
@@ -34,7 +45,7 @@ func TestReaderSet(t *testing.T) {
 				nums := m.numbers(nil, specials, dist, n)
 
 				r := new(Reader)
-				require.True(t, r.Set(nums, specials, dist, n), name)
+				require.True(t, r.Set(stream(nums), specials, dist, n), name)
 				require.Equal(t, n-masked, r.Rank(n), name)
 				for kind := range specials {
 					for i, w := range r.bits[kind] {
@@ -44,6 +55,17 @@ func TestReaderSet(t *testing.T) {
 				for i, w := range r.masked {
 					require.Equal(t, m.bits[0][i]|m.bits[1][i], w, "%s: word %d", name, i)
 				}
+				at := 0 // what follows the last run
+				r.EachUnmasked(func(start, end int) bool {
+					require.Less(t, start, end, name)
+					require.NotContains(t, u[at:start], uint32(0), name)
+					for _, kind := range u[start:end] {
+						require.Zero(t, kind, name)
+					}
+					at = end
+					return true
+				})
+				require.NotContains(t, u[at:], uint32(0), name)
 			}
 		}
 	}
@@ -55,12 +77,12 @@ func TestReaderSetDamaged(t *testing.T) {
 		nil, {0}, {63}, {65}, {1 << 63}, {0, 0, 64}, {1, 0, 63}, {64, 0}, {64, 1}, {1, 62}, {1, 64}, {1, 1 << 63}, {0, 63}, {1, 63, 1},
 	} {
 		for _, dist := range []int{0, 1, 64} {
-			require.False(t, new(Reader).Set(nums, 1, dist, 64), "%d, distance %d", nums, dist)
+			require.False(t, new(Reader).Set(stream(nums), 1, dist, 64), "%d, distance %d", nums, dist)
 		}
 	}
 	for _, nums := range [][]uint64{{64}, {0, 64}, {1, 63}, {63, 1}, {1, 1, 62}} {
 		for _, dist := range []int{0, 1} {
-			require.True(t, new(Reader).Set(nums, 1, dist, 64), "%d, distance %d", nums, dist)
+			require.True(t, new(Reader).Set(stream(nums), 1, dist, 64), "%d, distance %d", nums, dist)
 		}
 	}
 }
@@ -81,7 +103,7 @@ func TestEachUseful(t *testing.T) {
 		var m Mask
 		Build(&m, u, []uint32{1})
 		r := new(Reader)
-		require.True(t, r.Set(m.numbers(nil, 1, 0, n), 1, 0, n))
+		require.True(t, r.Set(stream(m.numbers(nil, 1, 0, n)), 1, 0, n))
 		from := rng.IntN(n)
 		to := from + rng.IntN(n-from+1)
 		at, omitted := from, 0 // what follows the last run

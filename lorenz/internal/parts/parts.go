@@ -4,6 +4,7 @@ package parts
 
 import (
 	"sort"
+	"unsafe"
 
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
 )
@@ -19,6 +20,9 @@ type Part struct {
 	Block    []byte // nil for a copy
 	Source   int    // of a copy: its first row
 }
+
+// Memory bounds the bytes that Read allocates for a block of some rows.
+func Memory(rows int) int64 { return 2 * min(int64(rows), Most) * int64(unsafe.Sizeof(Part{})) }
 
 // Append appends the heads and the blocks of parts.
 func Append(dst []byte, list []Part) []byte {
@@ -61,6 +65,9 @@ func Read(list []Part, src []byte, rows int) ([]Part, bool) {
 		}
 		sum += length
 		row = p.End
+		if len(list) == cap(list) {
+			list = append(make([]Part, 0, min(2*len(list)+16, rows)), list...)
+		}
 		list = append(list, p)
 	}
 	if sum != len(r.Buf) {

@@ -9,8 +9,9 @@ import (
 const MaxChain = 4
 
 // integrate undoes a chain of differences in a window: for each stride, every element becomes
-// the sum of itself and the element one stride before. The order of the strides does not matter.
-func integrate[T entropy.Lane](y []T, w Window, strides []int) {
+// the sum of itself and the element one stride before. The order of the strides does not matter. It
+// reports false after a stop.
+func integrate[T entropy.Lane](stop *entropy.Stop, y []T, w Window, strides []int) bool {
 	var in, across [MaxChain]int
 	inner, planes, ones := in[:0], across[:0], 0
 	for _, s := range strides {
@@ -31,26 +32,47 @@ func integrate[T entropy.Lane](y []T, w Window, strides []int) {
 			if len(planes) > 0 && p >= planes[0] {
 				earlier = column[(p-planes[0])*width:][:width]
 			}
-			sumCell(column[p*width:][:width], earlier, inner, ones)
+			if !sumCell(stop, column[p*width:][:width], earlier, inner, ones) {
+				return false
+			}
 		}
 		for i, p := range planes {
-			if i > 0 {
-				addStride(column, p*width)
+			if i > 0 && !addStride(stop, column, p*width) {
+				return false
 			}
 		}
 	}
+	return true
+}
+
+// cellPiece is how many elements are summed before a look whether to stop.
+const cellPiece = 1 << 20
+
+// pieces calls f for the pieces of n elements, and reports false after a stop.
+func pieces(stop *entropy.Stop, n int, f func(from, to int)) bool {
+	for from := 0; from < n; from += cellPiece {
+		to := min(from+cellPiece, n)
+		f(from, to)
+		if stop.After(to - from) {
+			return false
+		}
+	}
+	return true
 }
 
 // sumCell undoes the strides within a cell: those in inner, and a stride of 1 as often as ones says.
 // If other is not nil, it also adds that cell. The first stride of 1 needs no separate pass, because
 // it is undone together with another stride or while the other cell is added.
-func sumCell[T entropy.Lane](cell, other []T, inner []int, ones int) {
+func sumCell[T entropy.Lane](stop *entropy.Stop, cell, other []T, inner []int, ones int) bool {
+	if len(cell) > cellPiece {
+		return sumLong(stop, cell, other, inner, ones)
+	}
 	last := 0 // the stride that is undone with one of 1
 	if ones > 0 && other == nil && len(inner) > 0 && inner[0] >= leastPair && inner[0] < len(cell) {
 		last, inner = inner[0], inner[1:]
 	}
 	for _, s := range inner {
-		addStride(cell, s)
+		addStride(stop, cell, s)
 	}
 	for range ones - 1 {
 		PrefixSum(cell)
@@ -67,6 +89,28 @@ func sumCell[T entropy.Lane](cell, other []T, inner []int, ones int) {
 	default:
 		PrefixSum(cell)
 	}
+	return !stop.After(len(cell))
+}
+
+// sumLong is sumCell in pieces.
+func sumLong[T entropy.Lane](stop *entropy.Stop, cell, other []T, inner []int, ones int) bool {
+	for _, s := range inner {
+		if !addStride(stop, cell, s) {
+			return false
+		}
+	}
+	for range ones {
+		ok := pieces(stop, len(cell), func(from, to int) {
+			if from > 0 {
+				cell[from] += cell[from-1]
+			}
+			PrefixSum(cell[from:to])
+		})
+		if !ok {
+			return false
+		}
+	}
+	return other == nil || pieces(stop, len(cell), func(from, to int) { add(cell[from:to], other[from:]) })
 }
 
 // leastPair is the least stride for sumAdd.
@@ -111,11 +155,13 @@ func add[T entropy.Lane](y, from []T) {
 	}
 }
 
-// addStride adds to each element the one s before it.
-func addStride[T entropy.Lane](y []T, s int) {
-	if s >= len(y) {
-		return
-	}
+// addStride adds to each element the one s before it. It reports false after a stop.
+func addStride[T entropy.Lane](stop *entropy.Stop, y []T, s int) bool {
+	return s >= len(y) || pieces(stop, len(y)-s, func(from, to int) { addBefore(y[from:to+s], s) })
+}
+
+// addBefore adds to each element the one s before it, if any.
+func addBefore[T entropy.Lane](y []T, s int) {
 	if y, ok := any(y).([]uint32); ok {
 		kernels.AddStride(y, s)
 		return

@@ -11,8 +11,8 @@ import (
 const leastRow = 14
 
 // restoreShort is restoreFloats for short rows of 32 bits, one after the other. The CPU overlaps rows that
-// do not depend on each other.
-func (f Float) restoreShort(y []uint32, w Window) {
+// do not depend on each other. It reports false after a stop.
+func (f Float) restoreShort(b *Buffers, y []uint32, w Window) bool {
 	v := floatsOf[float32](y)
 	planes := f.Plane / w.Plane // of the distance of P
 	for p := range w.Planes() {
@@ -24,9 +24,13 @@ func (f Float) restoreShort(y []uint32, w Window) {
 				}
 				at := start + p*width + r
 				f.shortRow(y, v, row{at, min(f.Row, width-r), planes * width, r > 0, f.Deep() && p >= planes})
+				if b.Stop.After(f.Row) {
+					return false
+				}
 			}
 		}
 	}
+	return true
 }
 
 // shortRow restores a short row. v are the same elements as y, as floats.

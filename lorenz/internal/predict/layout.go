@@ -1,5 +1,7 @@
 package predict
 
+import "github.com/cdfz-format/cdfz/lorenz/internal/entropy"
+
 // Layout is how predictors see the elements of a block: planes of equal size,
 // each cut into cells. Only the last cell of a plane may be shorter. Strides
 // below the length of a cell stay within a cell, larger ones are multiples of
@@ -82,22 +84,37 @@ func (w Window) Column(q int) (start, width int) {
 }
 
 // EachPiece visits runs of elements that are adjacent in the block and in the columns [q0, q1):
-// the first element, its place in the window, and how many.
-func (w Window) EachPiece(q0, q1 int, visit func(e, at, n int)) {
+// the first element, its place in the window, and how many. It ends when visit reports false, and
+// reports false then and after a stop.
+func (w Window) EachPiece(stop *entropy.Stop, q0, q1 int, visit func(e, at, n int) bool) bool {
 	if w.Columns() == 1 && w.Width == w.Plane { // planes are adjacent
-		visit(w.P0*w.Plane, 0, w.Len())
-		return
+		return visit(w.P0*w.Plane, 0, w.Len())
 	}
 	if w.Planes() == 1 {
 		start, _ := w.Column(q0)
 		last, width := w.Column(q1 - 1)
-		visit(w.P0*w.Plane+w.Start+start, start, last+width-start)
-		return
+		return visit(w.P0*w.Plane+w.Start+start, start, last+width-start)
 	}
+	short := 0 // pieces since the last look whether to stop
 	for q := q0; q < q1; q++ {
 		start, width := w.Column(q)
 		for p := w.P0; p < w.P1; p++ {
-			visit(p*w.Plane+w.Start+q*w.Cell, start+(p-w.P0)*width, width)
+			if !visit(p*w.Plane+w.Start+q*w.Cell, start+(p-w.P0)*width, width) {
+				return false
+			}
+			if short++; short == piecesTried {
+				if stop.After(piecesTried * pieceTime) {
+					return false
+				}
+				short = 0
+			}
 		}
 	}
+	return true
 }
+
+// A piece takes about pieceTime nanoseconds, however short it is.
+const (
+	piecesTried = 1 << 10
+	pieceTime   = 64
+)

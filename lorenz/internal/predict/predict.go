@@ -91,11 +91,10 @@ func (p *Predictor) Read(r *entropy.Reader, float bool, l Layout) {
 }
 
 // Restore turns the residuals of a window into lanes, or with a float predictor into the bits of
-// the floats.
-func Restore[T entropy.Lane](b *Buffers, p Predictor, y []T, w Window) {
+// the floats. It reports false after a stop.
+func Restore[T entropy.Lane](b *Buffers, p Predictor, y []T, w Window) bool {
 	if p.IsFloat() {
-		restoreFloats(b, p.Float, y, w)
-		return
+		return restoreFloats(b, p.Float, y, w)
 	}
-	integrate(y, w, p.Chain)
+	return integrate(b.Stop, y, w, p.Chain)
 }

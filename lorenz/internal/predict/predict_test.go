@@ -89,11 +89,12 @@ func testRestore[T entropy.Lane](t *testing.T, rng *rand.Rand) {
 				w = l.Full()
 			}
 			y, want := make([]T, w.Len()), make([]T, w.Len())
-			w.EachPiece(0, w.Columns(), func(e, at, n int) {
+			w.EachPiece(nil, 0, w.Columns(), func(e, at, n int) bool {
 				copy(y[at:at+n], r[e:e+n])
 				copy(want[at:at+n], u[e:e+n])
+				return true
 			})
-			Restore(&buf, p, y, w)
+			require.True(t, Restore(&buf, p, y, w))
 			require.Equal(t, want, y, "%+v %+v", p, w)
 		}
 	})

@@ -27,11 +27,22 @@ func (r *recents) use(code uint32, dist int) {
 	}
 }
 
-// Resolve replaces differences by numbers. y has a zero before the differences, which
-// the first numbers may refer to. It reports whether all codes are valid.
-func Resolve[T entropy.Lane](y []T, codes []uint32, signs bool) bool {
-	last := newRecents()
+// Resolver is how far references were resolved.
+type Resolver struct {
+	last recents
+	done int
+}
+
+// NewResolver returns a Resolver at the first number.
+func NewResolver() Resolver { return Resolver{last: newRecents()} }
+
+// Resolve replaces differences by numbers, as many as there are codes. y has a zero before all
+// differences, which the first numbers may refer to. It reports whether the codes are valid.
+func Resolve[T entropy.Lane](s *Resolver, y []T, codes []uint32, signs bool) bool {
+	last, from := s.last, s.done
+	s.done += len(codes)
 	for i, c := range codes {
+		i += from
 		flip := T(0)
 		if signs {
 			flip = -T(c & 1)
@@ -45,5 +56,6 @@ func Resolve[T entropy.Lane](y []T, codes []uint32, signs bool) bool {
 		}
 		y[i+1] += y[i+1-last[0]] ^ flip
 	}
+	s.last = last
 	return true
 }

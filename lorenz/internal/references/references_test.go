@@ -15,7 +15,9 @@ func roundTrip[T entropy.Lane](t *testing.T, y []T, signs bool) (zeros int) {
 	var f Finder[T]
 	f.Find(y, signs, []int{7, len(y) + 5}, 4)
 	got := append(make([]T, 1), f.Diffs...)
-	require.True(t, Resolve(got, f.Codes, signs))
+	r, half := NewResolver(), len(f.Codes)/2
+	require.True(t, Resolve(&r, got, f.Codes[:half], signs))
+	require.True(t, Resolve(&r, got, f.Codes[half:], signs))
 	require.Equal(t, y, got[1:])
 	for _, d := range f.Diffs {
 		if d == 0 {
@@ -64,7 +66,8 @@ func TestResolve(t *testing.T) {
 		for range c.codes {
 			y = append(y, 1)
 		}
-		ok := Resolve(y, c.codes, c.signs)
+		r := NewResolver()
+		ok := Resolve(&r, y, c.codes, c.signs)
 		require.Equal(t, c.want != nil, ok, c.name)
 		if ok {
 			require.Equal(t, c.want, y[1:], c.name)

@@ -18,61 +18,6 @@ type Tokens struct {
 // Distances are stored as 0 to 2 for one of the last three, else increased by 3.
 const recent = 3
 
-// Resolve checks stored tokens of m elements, and replaces the codes of distances by the
-// distances and the lengths by the numbers of elements. It returns how many elements are
-// literals.
-func (t *Tokens) Resolve(m int) (literals int, ok bool) {
-	at, lits := uint64(0), uint64(0)
-	last := [recent]uint64{1, 1, 1}
-	for i := range t.Lits {
-		l, k := t.Lits[i], t.Lens[i]+1
-		if l > uint64(m)-at {
-			return 0, false
-		}
-		at += l
-		lits += l
-		d := t.Dist[i]
-		switch {
-		case d >= recent:
-			d -= recent
-			last = [recent]uint64{d, last[0], last[1]}
-		case d == 2:
-			last = [recent]uint64{last[2], last[0], last[1]}
-		case d == 1:
-			last = [recent]uint64{last[1], last[0], last[2]}
-		}
-		d = last[0]
-		if d == 0 || d > at || k == 0 || k > uint64(m)-at {
-			return 0, false
-		}
-		t.Dist[i], t.Lens[i] = d, k
-		at += k
-	}
-	return int(lits + uint64(m) - at), true
-}
-
-// Copy builds the elements from literals and checked tokens.
-func Copy[T entropy.Lane](t *Tokens, dst, lits []T) {
-	at := 0
-	for i, l := range t.Lits {
-		n := int(l)
-		copy(dst[at:at+n], lits)
-		lits = lits[n:]
-		at += n
-		d, k := int(t.Dist[i]), int(t.Lens[i])
-		if d >= k {
-			copy(dst[at:at+k], dst[at-d:])
-			at += k
-			continue
-		}
-		for range k {
-			dst[at] = dst[at-d]
-			at++
-		}
-	}
-	copy(dst[at:], lits)
-}
-
 // Finder finds repeats of residuals.
 type Finder struct {
 	head, prev []int32

@@ -20,16 +20,16 @@ func TestDamaged(t *testing.T) {
 	var d Decoder
 	enc := e.Encode(nil, src, 13, false)
 	dst := make([]byte, len(src))
-	require.True(t, d.Decode(dst, enc))
+	require.True(t, d.Decode(dst, enc, nil))
 	require.Equal(t, src, dst)
-	require.False(t, d.Decode(dst, append(bytes.Clone(enc), 0)))
-	require.False(t, d.Decode(dst[:len(dst)-1], enc))
+	require.False(t, d.Decode(dst, append(bytes.Clone(enc), 0), nil))
+	require.False(t, d.Decode(dst[:len(dst)-1], enc, nil))
 	for n := range enc {
-		require.False(t, d.Decode(dst, enc[:n]), "cut to %d bytes", n)
+		require.False(t, d.Decode(dst, enc[:n], nil), "cut to %d bytes", n)
 		for range 4 {
 			bad := bytes.Clone(enc)
 			bad[n] ^= byte(1 + rng.IntN(255))
-			d.Decode(dst, bad)
+			d.Decode(dst, bad, nil)
 		}
 	}
 }
@@ -49,7 +49,7 @@ func TestClaims(t *testing.T) {
 		"large row and distance":     {contextNone, 10, 1, 0, 0, 0, 6, 0, 66, 2, 0, 'a'},
 		"a repeat of too many bytes": {contextNone, 1, 1, 0, 1, 0, 8, 0, 0, 1, 0, 'a'},
 	} {
-		require.False(t, d.Decode(make([]byte, 10), b), name)
+		require.False(t, d.Decode(make([]byte, 10), b, nil), name)
 	}
-	require.True(t, d.Decode(make([]byte, 10), []byte{contextNone, 1, 1, 0, 1, 0, 7, 0, 0, 1, 0, 'a'}))
+	require.True(t, d.Decode(make([]byte, 10), []byte{contextNone, 1, 1, 0, 1, 0, 7, 0, 0, 1, 0, 'a'}, nil))
 }

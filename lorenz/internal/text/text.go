@@ -94,16 +94,17 @@ func distance(code uint64, row int) uint64 {
 
 // Decoder decodes blocks. It keeps buffers between calls.
 type Decoder struct {
-	side             entropy.Stream
-	syms             []byte
-	runs, lens, dist []uint64
-	nums             []uint64
+	stop             *entropy.Stop
+	runs, lens, dist entropy.NumberReader
+	nums             entropy.NumberReader
 	cluster          [256]uint8
-	lits             [maxClusters][]byte
+	lits             [maxClusters]entropy.SymbolReader
 }
 
-// Decode fills dst from the bytes of a block. It reports whether they are valid.
-func (d *Decoder) Decode(dst, src []byte) bool {
+// Decode fills dst from the bytes of a block. It reports whether they are valid. It also reports false
+// after a stop.
+func (d *Decoder) Decode(dst, src []byte, stop *entropy.Stop) bool {
+	d.stop = stop
 	r := &entropy.Reader{Buf: src}
 	options := r.Byte()
 	kind, clusters := int(options&3), int(options>>2)+1
@@ -113,114 +114,133 @@ func (d *Decoder) Decode(dst, src []byte) bool {
 		return false
 	}
 	if kind != contextNone {
-		d.nums = d.numbers(r, d.nums, n)
-		for i, c := range d.nums {
-			if c >= uint64(clusters) {
+		d.nums.Open(r, n)
+		if r.Bad {
+			return false
+		}
+		nums := d.nums.Piece(0) // at most 256
+		if nums == nil {
+			return false
+		}
+		for i, c := range nums {
+			if c >= uint32(clusters) {
 				return false
 			}
 			d.cluster[i] = uint8(c)
 		}
 	}
 	count := r.Int(len(dst) / minRepeat)
-	d.runs = d.numbers(r, d.runs, count)
-	d.lens = d.numbers(r, d.lens, count)
-	d.dist = d.numbers(r, d.dist, count)
+	for _, s := range []*entropy.NumberReader{&d.runs, &d.lens, &d.dist} {
+		s.Stop = stop
+		s.Open(r, count)
+	}
 	total := 0
 	for k := range clusters {
 		n := r.Int(len(dst) - total)
 		total += n
-		d.side.Read(r, n)
+		d.lits[k].Open(r, n)
 		if r.Bad {
 			return false
 		}
-		d.lits[k] = entropy.Grow(d.lits[k], n)
-		if !d.side.Symbols(d.lits[k]) {
-			return false
-		}
 	}
-	return !r.Bad && len(r.Buf) == 0 && d.build(dst, kind, row, clusters)
-}
-
-// numbers reads a stream of count numbers.
-func (d *Decoder) numbers(r *entropy.Reader, v []uint64, count int) []uint64 {
-	if r.Bad {
-		return v[:0]
-	}
-	d.side.Read(r, count)
-	if r.Bad {
-		return v[:0]
-	}
-	v, syms, ok := d.side.Numbers(v, d.syms)
-	d.syms = syms
-	r.Bad = r.Bad || !ok
-	return v
+	return len(r.Buf) == 0 && d.build(dst, kind, row, clusters)
 }
 
 // build joins literals and repeats.
 func (d *Decoder) build(dst []byte, kind, row, clusters int) bool {
-	lits := d.lits // what remains of each
+	var lits [maxClusters][]byte // decoded and not yet used
 	last := newRecents(row)
 	at := 0
-	for i, run := range d.runs {
-		if run > uint64(len(dst)-at) || !d.literals(&lits, dst, at, at+int(run), kind, row, last[0]) {
+	for i := range d.runs.Pieces() {
+		runs, lens, codes := d.runs.Piece(i), d.lens.Piece(i), d.dist.Piece(i)
+		if runs == nil || lens == nil || codes == nil {
 			return false
 		}
-		at += int(run)
-		n, code := d.lens[i]+minRepeat, d.dist[i]
-		if n < minRepeat || n > uint64(len(dst)-at) || code > uint64(len(dst)+recent+rows) {
-			return false
+		lens, codes = lens[:len(runs)], codes[:len(runs)]
+		for j, run := range runs {
+			if uint64(run) > uint64(len(dst)-at) || !d.literals(&lits, dst, at, at+int(run), kind, row, last[0]) {
+				return false
+			}
+			at += int(run)
+			n, code := uint64(lens[j])+minRepeat, uint64(codes[j])
+			if n > uint64(len(dst)-at) || code > uint64(len(dst)+recent+rows) {
+				return false
+			}
+			dist := uint64(0)
+			if code < recent {
+				dist = last[code]
+			} else {
+				dist = distance(code, row)
+			}
+			if dist > uint64(at) {
+				return false
+			}
+			last.use(code, dist)
+			if !d.repeat(dst, at, int(dist), int(n)) {
+				return false
+			}
+			at += int(n)
 		}
-		dist := uint64(0)
-		if code < recent {
-			dist = last[code]
-		} else {
-			dist = distance(code, row)
-		}
-		if dist > uint64(at) {
-			return false
-		}
-		last.use(code, dist)
-		repeat(dst, at, int(dist), int(n))
-		at += int(n)
 	}
 	if !d.literals(&lits, dst, at, len(dst), kind, row, last[0]) {
 		return false
 	}
 	for k := range clusters {
-		if len(lits[k]) > 0 {
+		if len(lits[k]) > 0 || !d.lits[k].Ended() {
 			return false
 		}
 	}
 	return true
 }
 
+// piece is how many bytes are copied before a look whether to stop.
+const piece = 1 << 20
+
 // repeat copies n bytes from dist before.
-func repeat(dst []byte, at, dist, n int) {
-	from, to := dst[at-dist:at], dst[at:at+n]
-	for k := copy(to, from); k < n; {
-		k += copy(to[k:], dst[at-dist:at+k])
+func (d *Decoder) repeat(dst []byte, at, dist, n int) bool {
+	to := dst[at : at+n]
+	for done, from := 0, at-dist; done < n; { // the bytes that can be copied double each time
+		k := copy(to[done:min(n, done+piece)], dst[from:at+done])
+		if done += k; k == piece {
+			from = at - dist + done%dist
+		}
+		if d.stop.After(k) {
+			return false
+		}
 	}
+	return true
 }
 
 // literals takes the literals from at to end. It reports false if there are too few.
 func (d *Decoder) literals(lits *[maxClusters][]byte, dst []byte, at, end, kind, row int, dist uint64) bool {
 	if kind == contextNone {
-		n := end - at
-		if n > len(lits[0]) {
-			return false
+		for at < end {
+			if len(lits[0]) == 0 && !d.more(&lits[0], 0) {
+				return false
+			}
+			n := copy(dst[at:end], lits[0])
+			lits[0] = lits[0][n:]
+			at += n
 		}
-		copy(dst[at:end], lits[0])
-		lits[0] = lits[0][n:]
 		return true
 	}
 	for ; at < end; at++ {
 		k := d.cluster[context(dst, at, kind, row, dist)] % maxClusters
 		l := lits[k]
 		if len(l) == 0 {
-			return false
+			if !d.more(&lits[k], k) {
+				return false
+			}
+			l = lits[k]
 		}
 		dst[at] = l[0]
 		lits[k] = l[1:]
 	}
 	return true
+}
+
+// more decodes more literals of a stream.
+func (d *Decoder) more(rest *[]byte, k uint8) bool {
+	*rest = d.lits[k].Piece()
+	return *rest != nil && !d.stop.After(len(*rest))
 }

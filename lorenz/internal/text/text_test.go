@@ -13,7 +13,7 @@ func roundTrip(t *testing.T, src []byte, row int, quick bool) int {
 	var d Decoder
 	enc := e.Encode(nil, src, row, quick)
 	dst := make([]byte, len(src))
-	require.True(t, d.Decode(dst, enc))
+	require.True(t, d.Decode(dst, enc, nil))
 	require.Equal(t, string(src), string(dst))
 	return len(enc)
 }

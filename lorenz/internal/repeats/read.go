@@ -1,0 +1,189 @@
+package repeats
+
+import "github.com/cdfz-format/cdfz/lorenz/internal/entropy"
+
+// Reader reads the repeats of a block. The zero value is ready for Open.
+type Reader struct {
+	Stop             *entropy.Stop
+	lits, lens, dist entropy.NumberReader
+	m                int // elements
+}
+
+// Open reads the repeats of m elements up to their numbers. It returns how many elements are literals.
+func (t *Reader) Open(r *entropy.Reader, m int) (literals int) {
+	t.m = m
+	count := r.Int(m)
+	for _, s := range []*entropy.NumberReader{&t.lits, &t.lens, &t.dist} {
+		s.Stop = t.Stop
+		s.Open(r, count)
+	}
+	if r.Bad {
+		return 0
+	}
+	for i := range t.lens.Pieces() {
+		piece := t.lens.Piece(i)
+		if piece == nil {
+			r.Bad = true
+			return 0
+		}
+		for _, n := range piece {
+			if uint64(n) >= uint64(m) {
+				r.Bad = true
+				return 0
+			}
+			m -= int(n) + 1
+		}
+	}
+	return m
+}
+
+// each visits the repeats in order: how many literals precede it, how many elements it has, and its
+// distance, all of them possible. It reports false if the repeats are damaged, and after a stop. at is
+// where the last one ends.
+func (t *Reader) each(visit func(lits, n, dist int) bool) (at int, ok bool) {
+	last := [recent]int{1, 1, 1}
+	for i := range t.lits.Pieces() {
+		lits, lens, dist := t.lits.Piece(i), t.lens.Piece(i), t.dist.Piece(i)
+		if lits == nil || lens == nil || dist == nil {
+			return at, false
+		}
+		lens, dist = lens[:len(lits)], dist[:len(lits)]
+		for j, l := range lits {
+			if uint64(l) > uint64(t.m-at) {
+				return at, false
+			}
+			at += int(l)
+			switch d := dist[j]; {
+			case d >= recent:
+				if uint64(d-recent) > uint64(at) {
+					return at, false
+				}
+				last = [recent]int{int(d - recent), last[0], last[1]}
+			case d == 2:
+				last = [recent]int{last[2], last[0], last[1]}
+			case d == 1:
+				last = [recent]int{last[1], last[0], last[2]}
+			}
+			if last[0] == 0 || last[0] > at || uint64(lens[j]) >= uint64(t.m-at) {
+				return at, false
+			}
+			n := int(lens[j]) + 1
+			if !visit(int(l), n, last[0]) {
+				return at, false
+			}
+			at += n
+		}
+	}
+	return at, true
+}
+
+// Copy builds the elements from the repeats and the literals. some returns the next literals, at least
+// one and at most n, or nil if there are none. Copy reports false if the repeats are damaged, and after
+// a stop.
+func Copy[T entropy.Lane](t *Reader, dst []T, some func(n int) []T) bool {
+	at := 0
+	literals := func(n int) bool {
+		for end := at + n; at < end; {
+			s := some(end - at)
+			if s == nil {
+				return false
+			}
+			at += copy(dst[at:end], s)
+		}
+		return true
+	}
+	end, ok := t.each(func(l, n, d int) bool {
+		if !literals(l) {
+			return false
+		}
+		to := dst[at : at+n]
+		if n > d && n < 32 { // shorter than the calls below
+			from := dst[at-d:]
+			for i := range to {
+				to[i] = from[i]
+			}
+			at += n
+			return true
+		}
+		for done, from := 0, at-d; done < n; { // the elements that can be copied double each time
+			k := copy(to[done:min(n, done+copied)], dst[from:at+done])
+			if done += k; k == copied {
+				from = at - d + done%d
+			}
+			if t.Stop.After(k) {
+				return false
+			}
+		}
+		at += n
+		return true
+	})
+	return ok && literals(t.m-end)
+}
+
+// copied is how many elements are copied before a look whether to stop.
+const copied = 1 << 20
+
+// CopyTransposed is Copy for elements that are stored in the order 0, s, 2s, …, 1, s+1, 2s+1, …
+func CopyTransposed[T entropy.Lane](t *Reader, dst []T, s int, some func(n int) []T) bool {
+	to := column{step: s, n: len(dst)}
+	literals := func(n int) bool {
+		for n > 0 {
+			vals := some(n)
+			if vals == nil {
+				return false
+			}
+			for _, v := range vals {
+				dst[to.at] = v
+				to.next()
+			}
+			n -= len(vals)
+		}
+		return true
+	}
+	done := 0
+	end, ok := t.each(func(l, n, d int) bool {
+		if !literals(l) {
+			return false
+		}
+		done += l
+		from := columnAt(done-d, s, len(dst))
+		done += n
+		for n > 0 {
+			k := min(n, copied)
+			for range k {
+				dst[to.at] = dst[from.at]
+				to.next()
+				from.next()
+			}
+			if n -= k; t.Stop.After(k) {
+				return false
+			}
+		}
+		return true
+	})
+	return ok && literals(t.m-end)
+}
+
+// Transpose sets the elements of dst from those in the order of CopyTransposed. It reports false if some
+// does.
+func Transpose[T entropy.Lane](dst []T, s int, some func(n int) []T) bool {
+	return CopyTransposed(&Reader{m: len(dst)}, dst, s, some)
+}
+
+// column is a place in the order of CopyTransposed.
+type column struct{ at, step, n int }
+
+// columnAt returns the place of element k in that order.
+func columnAt(k, s, n int) column {
+	rows, long := n/s, n%s // the first long columns have one more
+	if at := long * (rows + 1); k >= at {
+		return column{long + (k-at)/rows + (k-at)%rows*s, s, n}
+	}
+	return column{k/(rows+1) + k%(rows+1)*s, s, n}
+}
+
+func (c *column) next() {
+	if c.at += c.step; c.at >= c.n {
+		c.at = c.at%c.step + 1
+	}
+}

@@ -1,0 +1,35 @@
+package lorenz
+
+import (
+	"github.com/cdfz-format/cdfz/lorenz/internal/adaptive"
+	"github.com/cdfz-format/cdfz/lorenz/internal/bytecoder"
+	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
+	"github.com/cdfz-format/cdfz/lorenz/internal/parts"
+)
+
+// Memory bounds the bytes that a new [Decoder] allocates for a block, however it was made, in addition
+// to the bytes of the block (docs/LORENZ.md, section 14). It is at most 5 bytes for each element, or 9
+// for elements of 8 bytes, and 64 MiB.
+func (p Params) Memory() int64 {
+	count, err := p.check()
+	if err != nil {
+		return 0
+	}
+	n, size := int64(count), int64(p.Type.Size())
+	lane := max(size, 4)
+	memory := n*(lane+1) + leastMemory
+	// Buffers for pieces of streams: values, symbols, numbers that are too large for these. The codes of
+	// references need them again.
+	piece := min(n, entropy.PieceGroups*entropy.GroupLen)
+	memory += piece*(lane+4) + 2*entropy.PieceMemory(piece)
+	if n > piece {
+		memory += mostNeeded * lane
+	}
+	memory += min(n, maxDict)*2*size + piece*lane
+	memory += adaptive.Memory(n, near(p.Dims), lane)
+	rows, _ := p.stack()
+	return memory + bytecoder.Memory(n*size) + parts.Memory(rows)
+}
+
+// leastMemory is for what does not depend on the block, above all tables of Huffman codes.
+const leastMemory = 1 << 20
