@@ -17,6 +17,10 @@
 // file. The netCDF C library differs on both sides: it reads cut headers as
 // if zeros followed, and refuses variables out of order.
 //
+// Writing is strict: Layout refuses what the C library does not write, and WriteFile
+// refuses values that the header has no room for. [Header.LayoutRead] is for headers with the
+// contents of files.
+//
 // # What is not done
 //
 // It does not read values or any other bytes after the header. A [Header] does not

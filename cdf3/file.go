@@ -2,15 +2,15 @@ package cdf3
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
 )
 
 // Data are the values of a variable for [WriteFile]: Len bytes, big-endian, in row-major
-// order with the records one after the other. Values that follow, up to the length of
-// the variable, are fill values. The zero value stands for a variable without values.
+// order with the records one after the other. Len is a multiple of the size of the type, and at
+// most Var.Len. Values that follow, up to the length of the variable, are fill values. The
+// zero value stands for a variable without values.
 type Data struct {
 	Values io.ReaderAt
 	Len    int64
@@ -30,6 +30,9 @@ var (
 // types. Layout must have placed the variables. data returns the values of variable
 // number v; it may be called several times.
 //
+// WriteFile fails before it writes anything if the header was changed since Layout, or data has
+// more values than a variable, as for records that NumRecsField does not count.
+//
 // Memory is bounded by 16 MiB, whatever the size of the file. Errors of w, of reads and
 // of ctx are returned unchanged.
 func WriteFile(ctx context.Context, w io.Writer, h *Header, data func(v int) Data) error {
@@ -38,11 +41,13 @@ func WriteFile(ctx context.Context, w io.Writer, h *Header, data func(v int) Dat
 		return err
 	}
 	f := &fileWriter{ctx: ctx, w: w, h: h, data: data}
+	if err := f.checkAll(); err != nil {
+		return err
+	}
 	// Layout begins the first variable at a multiple of 4, as headers always end.
 	f.write(b)
 	for i := range h.Vars {
 		if v := &h.Vars[i]; !v.Record {
-			f.check(i)
 			f.run(i, 0, v.RecLen, -v.RecLen&3)
 		}
 	}
@@ -56,7 +61,6 @@ type fileWriter struct {
 	w    io.Writer
 	h    *Header
 	data func(int) Data
-	off  int64 // bytes written
 	buf  []byte
 	out  []byte // records
 	err  error
@@ -68,15 +72,39 @@ func (f *fileWriter) write(b []byte) {
 	}
 	if f.err == nil {
 		_, f.err = f.w.Write(b)
-		f.off += int64(len(b))
 	}
 }
 
-// check checks that the next byte is the first of variable i.
-func (f *fileWriter) check(i int) {
-	if v := &f.h.Vars[i]; f.err == nil && v.Begin != f.off {
-		f.err = fmt.Errorf("cdf3: cannot write variable %d %s: it begins at byte %d, expected %d as Layout sets it", i, quote(v.Name), v.Begin, f.off)
+// checkAll checks that the header is as Layout made it and that the values fit it.
+func (f *fileWriter) checkAll() error {
+	h := *f.h
+	h.Vars = slices.Clone(h.Vars)
+	if err := h.LayoutRead(); err != nil {
+		return err
 	}
+	if f.h.NumRecs != h.NumRecs || f.h.RecSize != h.RecSize {
+		return fmt.Errorf("cdf3: cannot write %d records of %d bytes: expected %d of %d as Layout sets them for NumRecsField %d", f.h.NumRecs, f.h.RecSize, h.NumRecs, h.RecSize, h.NumRecsField)
+	}
+	for i := range h.Vars {
+		v, want := &f.h.Vars[i], &h.Vars[i]
+		fail := func(format string, args ...any) error {
+			return fmt.Errorf("cdf3: cannot write variable %d %s: %s", i, quote(v.Name), fmt.Sprintf(format, args...))
+		}
+		if v.Begin != want.Begin || v.RecLen != want.RecLen || v.Len != want.Len || v.Record != want.Record {
+			return fail("%d bytes at byte %d, expected %d at %d as Layout sets them", v.Len, v.Begin, want.Len, want.Begin)
+		}
+		switch d := f.data(i); {
+		case d.Len < 0 || d.Len%v.Type.Size() != 0:
+			return fail("expected a multiple of %d bytes of values, found %d", v.Type.Size(), d.Len)
+		case d.Len > v.Len && v.Record:
+			return fail("expected at most %d bytes of values in %d records (NumRecsField), found %d", v.Len, h.NumRecs, d.Len)
+		case d.Len > v.Len:
+			return fail("expected at most %d bytes of values for shape %s, found %d", v.Len, shapeText(v.Shape), d.Len)
+		case d.Len > 0 && d.Values == nil:
+			return fail("expected a reader of %d bytes of values, found none", d.Len)
+		}
+	}
+	return nil
 }
 
 // run writes n bytes of the values of variable i, from byte at of them, and padding.
@@ -148,17 +176,6 @@ func (f *fileWriter) records() {
 	if h.RecSize == 0 || h.NumRecs == 0 {
 		return
 	}
-	start := f.off
-	for i := range h.Vars {
-		if v := &h.Vars[i]; v.Record {
-			f.check(i)
-			f.off += f.slot(v)
-		}
-	}
-	if f.err == nil && f.off != start+h.RecSize {
-		f.err = errors.New("cdf3: internal error: a record of another length than RecSize")
-	}
-	f.off = start
 	batch := recordLen / h.RecSize
 	for at := int64(0); at < h.NumRecs && f.err == nil; {
 		n := min(batch, h.NumRecs-at)

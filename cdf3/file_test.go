@@ -45,13 +45,13 @@ func TestWriteFile(t *testing.T) {
 	}
 	boom := errors.New("failed on purpose")
 	require.ErrorIs(t, WriteFile(context.Background(), failing{boom}, h, func(v int) Data { return data[v] }), boom)
-	require.ErrorIs(t, WriteFile(context.Background(), io.Discard, h, func(v int) Data { return Data{Values: failing{boom}, Len: 1} }), boom)
-	require.ErrorIs(t, WriteFile(context.Background(), io.Discard, h, func(v int) Data { return Data{Values: bytes.NewReader(nil), Len: 1} }), io.ErrUnexpectedEOF)
+	require.ErrorIs(t, WriteFile(context.Background(), io.Discard, h, func(v int) Data { return Data{Values: failing{boom}, Len: data[v].Len} }), boom)
+	require.ErrorIs(t, WriteFile(context.Background(), io.Discard, h, func(v int) Data { return Data{Values: bytes.NewReader(nil), Len: h.Vars[v].Len} }), io.ErrUnexpectedEOF)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	require.ErrorIs(t, WriteFile(ctx, io.Discard, h, func(v int) Data { return data[v] }), context.Canceled)
 	h.Vars[1].Begin += 4
-	require.ErrorContains(t, WriteFile(context.Background(), io.Discard, h, func(v int) Data { return data[v] }), "as Layout sets it")
+	require.ErrorContains(t, WriteFile(context.Background(), io.Discard, h, func(v int) Data { return data[v] }), "as Layout sets them")
 	h.Version = 7
 	require.ErrorContains(t, WriteFile(context.Background(), io.Discard, h, nil), "CDF-7")
 

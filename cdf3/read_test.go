@@ -59,7 +59,7 @@ func big(t testing.TB, vars int) []byte {
 			Attrs: []Attr{{"units", Char, 9, []byte("a unit of")}, {"one", Double, 2, make([]byte, 16)}}})
 	}
 	h.Attrs = []Attr{{"history", Char, 200_001, bytes.Repeat([]byte("h"), 200_001)}}
-	require.NoError(t, h.Layout())
+	require.NoError(t, h.LayoutRead())
 	b, err := h.Append(nil)
 	require.NoError(t, err)
 	require.Equal(t, int64(len(b)), h.Len)
@@ -266,7 +266,7 @@ func TestReadMemory(t *testing.T) {
 		scalars.Vars[i].Type = Byte
 	}
 	for i, h := range []*Header{&dims, &attrs, &vars, &scalars} {
-		require.NoError(t, h.Layout())
+		require.NoError(t, h.LayoutRead())
 		b, err := h.Append(nil)
 		require.NoError(t, err)
 		got := allocated(b, int64(len(b)))
@@ -326,7 +326,7 @@ func TestType(t *testing.T) {
 // CDF-2.
 func TestCDF2DimLen(t *testing.T) {
 	h := Header{Version: Offset64, Dims: []Dim{{"x", 1<<32 - 4}}, Vars: []Var{{Name: "v", Type: Byte, DimIDs: []int{0}}}}
-	require.NoError(t, h.Layout())
+	require.NoError(t, h.LayoutRead())
 	b, err := h.Append(nil)
 	require.NoError(t, err)
 	got, err := parse(b)

@@ -44,8 +44,8 @@ func (h *Header) Append(dst []byte) ([]byte, error) {
 	return e.b, nil
 }
 
-// Layout places the variables of a header built by a program. The fixed ones follow the
-// header in order, then comes the first record of the record variables in order. All
+// Layout checks a header built by a program and places the variables. The fixed ones follow
+// the header in order, then comes the first record of the record variables in order. All
 // begin at multiples of 4, as in the C library.
 //
 // It uses Version, NumRecsField, Dims and Attrs, and the Name, DimIDs, Attrs and Type
@@ -53,9 +53,35 @@ func (h *Header) Append(dst []byte) ([]byte, error) {
 // becomes Streaming without records, since the size of the file is not known.
 //
 // Layout fails if a field does not fit its width, a dimension number or the position of
-// an unlimited dimension is wrong, or a length overflows. The header may then be partly
-// changed.
+// an unlimited dimension is wrong, or a length overflows. It also fails for what the C
+// library does not write, with errors that name the dimension, variable or attribute:
+//
+//   - names that are empty, longer than [MaxName] bytes, not UTF-8, or contain a slash or a
+//     control character, begin with another ASCII character than a letter, a digit or an
+//     underscore, or end in a blank
+//   - names that occur twice among the dimensions, the variables, or the attributes of one
+//     of them
+//   - more than one unlimited dimension, and variables of more than [MaxRank] dimensions
+//   - types and lengths that the version does not have: unsigned and 64-bit integers are
+//     for CDF-5, and [Header.TooLarge] describes the largest variables
+//
+// The header may be partly changed after an error.
 func (h *Header) Layout() error {
+	if err := h.check(); err != nil {
+		return err
+	}
+	if err := h.LayoutRead(); err != nil {
+		return err
+	}
+	if i := h.TooLarge(); i >= 0 {
+		return fmt.Errorf("cdf3: cannot lay out variable %d %s: %d bytes are too large for %v, unless it is the last variable", i, quote(h.Vars[i].Name), h.Vars[i].RecLen, h.Version)
+	}
+	return nil
+}
+
+// LayoutRead is Layout for a header with the contents of a file that was read. Names and
+// types are not checked, so that the parts of odd files can be written again.
+func (h *Header) LayoutRead() error {
 	var recs recordSum
 	for i := range h.Vars {
 		v := &h.Vars[i]
@@ -127,8 +153,11 @@ func (h *Header) checkVar(v *Var) (msg string) {
 		if id < 0 || id >= len(h.Dims) {
 			return fmt.Sprintf("dimension number %d, expected less than %d", id, len(h.Dims))
 		}
-		if n := h.Dims[id].Len; n < 0 || j > 0 && n == 0 {
+		switch n := h.Dims[id].Len; {
+		case n < 0:
 			return fmt.Sprintf("dimension %d has length %d, expected more than 0", id, n)
+		case j > 0 && n == 0:
+			return fmt.Sprintf("dimension %d has length 0: expected the unlimited dimension %s as the first, found it as number %d", id, quote(h.Dims[id].Name), j+1)
 		}
 	}
 	return ""

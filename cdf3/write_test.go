@@ -56,15 +56,15 @@ func begins(h *Header) (b []int64) {
 }
 
 func TestLayoutVSizeMarker(t *testing.T) {
-	h := Header{Version: Offset64, Dims: []Dim{{"x", 1 << 30}}, Vars: []Var{{Type: Int, DimIDs: []int{0}}, {Type: Byte}}}
-	require.NoError(t, h.Layout())
+	h := Header{Version: Offset64, Dims: []Dim{{"x", 1 << 30}}, Vars: []Var{{Name: "a", Type: Int, DimIDs: []int{0}}, {Name: "b", Type: Byte}}}
+	require.NoError(t, h.LayoutRead())
 	assert.Equal(t, uint64(math.MaxUint32), h.Vars[0].VSize)
 	assert.Equal(t, h.Len+1<<32, h.Vars[1].Begin)
 	h.Version = Data64
-	require.NoError(t, h.Layout())
+	require.NoError(t, h.LayoutRead())
 	assert.Equal(t, uint64(1<<32), h.Vars[0].VSize)
 	h.Version = Classic
-	assert.ErrorContains(t, h.Layout(), "no room")
+	assert.ErrorContains(t, h.LayoutRead(), "no room")
 }
 
 func TestLayoutErrors(t *testing.T) {
@@ -88,7 +88,7 @@ func TestLayoutErrors(t *testing.T) {
 		"for 1 elements of type type(12)":       {Version: Classic, Attrs: []Attr{{Type: 12, Len: 1, Values: make([]byte, 3)}}},
 		"for -1 elements":                       {Version: Classic, Attrs: []Attr{{Type: Int, Len: -1}}},
 	} {
-		assert.ErrorContains(t, h.Layout(), want)
+		assert.ErrorContains(t, h.LayoutRead(), want)
 	}
 }
 
