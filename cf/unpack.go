@@ -28,18 +28,14 @@ func (a resignedArray) Type() cdf3.Type { return a.typ }
 // NaN returns the NaN for missing values. It has the bits that C and numpy use.
 func NaN() float64 { return math.Float64frombits(0x7ff8 << 48) }
 
-// maxRead bounds the slices that Read makes. More values cannot be addressed.
-const maxRead = min(math.MaxInt, 1<<47) / 8
-
 // Read reads a hyperslab of numbers and unpacks it into a new slice. Values are
-// computed in p.Type, whatever T is. Text is an error.
+// computed in p.Type, whatever T is. Text is an error. Like slab.Read, it refuses, with
+// slab.ErrLength, values that do not fit into memory or that the file cannot hold.
 func Read[T Float](ctx context.Context, a slab.Array, s slab.Sel, p *Packing) ([]T, error) {
-	n, err := s.Len(a.Shape())
+	const sizes = 8 + 8 // of a value in dst and in the slice of stored values, at most
+	n, err := slab.Confirm(ctx, a, s, sizes)
 	if err != nil {
 		return nil, err
-	}
-	if n > maxRead {
-		return nil, fmt.Errorf("cf: %d values do not fit into memory: %w", n, slab.ErrLength)
 	}
 	dst := make([]T, n)
 	if err := ReadInto(ctx, a, dst, s, p); err != nil {

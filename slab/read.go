@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 
 	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
 // Block is a box of an array whose values are contiguous, or the requested part of
@@ -60,8 +61,8 @@ func nativeOf[T Number](t cdf3.Type) bool {
 	return t.Size() == sizeOf[T]()
 }
 
-// Held may be implemented by the Values of an Array to tell how many bytes of them can
-// exist at most: no more than their file has. All others are zero.
+// Held is optionally implemented by the Values of an Array. It returns the number of bytes
+// that can exist at most, given the size of the file. All other bytes are zero.
 type Held interface {
 	Held() int64
 }
@@ -69,7 +70,7 @@ type Held interface {
 const (
 	// maxRead bounds the slices that Read makes, in bytes. More cannot be addressed.
 	maxRead = min(math.MaxInt, 1<<47)
-	// trusted is how many bytes Read allocates for any claimed shape.
+	// trusted is the number of bytes that Read allocates for any claimed shape.
 	trusted = 1 << 28
 )
 
@@ -80,20 +81,15 @@ const (
 // Read allocates all selected values at once. A small archive may hold a huge variable,
 // so for a file of unknown origin compare Sel.Len with what the program can afford, or
 // use Walk. Read refuses, with ErrLength, more bytes than the limit of the Go runtime
-// (GOMEMLIMIT) and, above 256 MiB, far more than the file can hold; and it reads the
-// last selected value before it allocates as much as that.
+// (GOMEMLIMIT) and, above 256 MiB, far more than the file can hold. Before it allocates
+// more than 256 MiB, it reads the last selected value.
 func Read[T Number](ctx context.Context, a Array, s Sel) ([]T, error) {
 	if err := checkType[T](a); err != nil {
 		return nil, err
 	}
-	n, err := s.Len(a.Shape())
+	n, err := Confirm(ctx, a, s, sizeOf[T]())
 	if err != nil {
 		return nil, err
-	}
-	if n > trusted/sizeOf[T]() {
-		if err := confirm[T](ctx, a, s, n); err != nil {
-			return nil, err
-		}
 	}
 	dst := make([]T, n)
 	if err := ReadInto(ctx, a, dst, s); err != nil {
@@ -102,22 +98,34 @@ func Read[T Number](ctx context.Context, a Array, s Sel) ([]T, error) {
 	return dst, nil
 }
 
-// confirm returns an error if n values of a selection cannot exist or do not fit into
-// memory.
-func confirm[T Number](ctx context.Context, a Array, s Sel, n int64) error {
-	most := min(maxRead, debug.SetMemoryLimit(-1)) / sizeOf[T]()
-	if n > most {
-		return fmt.Errorf("slab: %d values of type %s do not fit into memory: %w", n, a.Type(), ErrLength)
+// Confirm returns the number of selected values, and refuses to have a slice made for them as Read
+// does. size is the number of bytes that the caller allocates for each value. It is for functions
+// that read into types of their own.
+func Confirm(ctx context.Context, a Array, s Sel, size int64) (int64, error) {
+	if err := check(a); err != nil {
+		return 0, err
 	}
-	if h, ok := a.Values().(Held); ok && n > trusted && n/2 > h.Held()/sizeOf[T]() {
-		return fmt.Errorf("slab: expected at most %[3]d values of type %[2]s, all that the file has room for, found %[1]d: %[4]w", n, a.Type(), h.Held()/sizeOf[T](), ErrLength)
+	var buf [maxRank]dim
+	dims, n, err := s.resolve(a.Shape(), buf[:])
+	if err != nil || n <= trusted/size {
+		return n, err
 	}
-	last, err := s.last(a.Shape())
-	if err != nil {
-		return err
+	if n > min(maxRead, debug.SetMemoryLimit(-1))/size {
+		return 0, fmt.Errorf("slab: %d values of type %s do not fit into memory: %w", n, a.Type(), ErrLength)
 	}
-	var one [1]T
-	return ReadInto(ctx, a, one[:], last)
+	stored := a.Type().Size()
+	if h, ok := a.Values().(Held); ok && n > trusted && n/2 > h.Held()/stored {
+		return 0, fmt.Errorf("slab: expected at most %[3]d values of type %[2]s, as many as the file can hold, found %[1]d: %[4]w", n, a.Type(), h.Held()/stored, ErrLength)
+	}
+	last := int64(0)
+	for i := range dims {
+		d := &dims[i]
+		last = last*d.len + d.start + (d.count-1)*d.stride
+	}
+	if err := ioat.ReadFull(ioat.Bind(ctx, a.Values()), make([]byte, stored), last*stored); err != nil {
+		return 0, fmt.Errorf("slab: reading %d bytes at %d: %w", stored, last*stored, err)
+	}
+	return n, nil
 }
 
 // checkType reports whether the values of an array can be read as T.

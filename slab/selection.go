@@ -108,20 +108,6 @@ func (s Sel) Len(shape []int64) (int64, error) {
 	return n, err
 }
 
-// last selects the last element that s selects. There must be one.
-func (s Sel) last(shape []int64) (Sel, error) {
-	var buf [maxRank]dim
-	dims, _, err := s.resolve(shape, buf[:])
-	if err != nil {
-		return Sel{}, err
-	}
-	one := Sel{Start: make([]int64, len(dims)), Count: make([]int64, len(dims))}
-	for i, d := range dims {
-		one.Start[i], one.Count[i] = d.start+(d.count-1)*d.stride, 1
-	}
-	return one, nil
-}
-
 // Grid calls yield for each block that holds selected elements, in row-major order,
 // until it returns false. Blocks of the given shape tile the array and are cut off at
 // its ends. yield gets the index of the block in the grid, in a slice that is reused,

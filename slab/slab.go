@@ -33,6 +33,14 @@ type Array interface {
 	Values() io.ReaderAt
 }
 
+// Source is a netCDF file, for example a File of package archive: a header and the values of
+// its variables.
+type Source interface {
+	Header() *cdf3.Header
+	// Array returns the values of variable number v of the header.
+	Array(v int) Array
+}
+
 // New makes an array from the values in r. The type must be valid and no dimension
 // negative.
 func New(t cdf3.Type, shape []int64, r io.ReaderAt) (Array, error) {
