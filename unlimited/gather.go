@@ -23,15 +23,15 @@ type Sink interface {
 	// Filled reports that the first n bytes of the last Room of segment i are in place.
 	// The last of them belongs to record rec.
 	Filled(i int, n, rec int64)
-	// Flush is called from time to time, when everything that was filled precedes
-	// everything that will be: in an earlier record, or in the same record and a segment
-	// that is not later. An error ends Gather.
+	// Flush is called from time to time, when all bytes filled so far precede all bytes that
+	// will be filled: they are in an earlier record, or in the same record and not in a later
+	// segment. An error ends Gather.
 	Flush() error
 }
 
 // Gather reads segments that have the same stride and count from an image, in one pass
 // over the records, and hands their bytes to sink. Each segment is filled from its first
-// byte to its last. window is how many bytes of the image to read at once; 0 means 8 MiB.
+// byte to its last. window is the number of image bytes read at once; 0 means 8 MiB.
 func Gather(image io.ReaderAt, segs []Segment, window int64, sink Sink) error {
 	if len(segs) == 0 {
 		return nil
@@ -99,18 +99,18 @@ func gatherDirect(image io.ReaderAt, segs []Segment, sink Sink) error {
 // record rec.
 func (s Segment) deal(i int, win []byte, rec, m int64, sink Sink) {
 	for r, in := int64(0), int64(0); r < m; {
-		room := sink.Room(i, (m-r)*s.Len-in)
-		n := int64(len(room))
+		dst := sink.Room(i, (m-r)*s.Len-in)
+		n := int64(len(dst))
 		// Whole runs are copied in one tight loop, partial runs before and after it
 		// separately.
 		if in == 0 && n >= s.Len {
 			k := n / s.Len
-			gather(room[:k*s.Len], win[r*s.Stride:], s.Len, s.Stride)
+			gather(dst[:k*s.Len], win[r*s.Stride:], s.Len, s.Stride)
 			r += k
 			sink.Filled(i, k*s.Len, rec+r-1)
 			continue
 		}
-		n = int64(copy(room, win[r*s.Stride+in:][:s.Len-in]))
+		n = int64(copy(dst, win[r*s.Stride+in:][:s.Len-in]))
 		sink.Filled(i, n, rec+r)
 		if in += n; in == s.Len {
 			r, in = r+1, 0

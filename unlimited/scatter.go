@@ -8,13 +8,13 @@ type span struct {
 	data []byte
 }
 
-// Pieces returns a piece of raw that has the byte raw: data[0] is byte lo.
+// Pieces returns a piece of raw that contains byte raw. data[0] is byte lo.
 type Pieces func(raw int64) (lo int64, data []byte, err error)
 
-// Scatter fills dst with the image bytes from off on. It asks for pieces in increasing order
-// within each segment, and keeps one for each. In records of short runs, pieces of the rest are
-// asked for again for each gap. Bytes of segments without want stay as they are; the last element
-// of want is for the rest.
+// Scatter fills dst with the image bytes from off on. It requests pieces in increasing order
+// within each segment, and keeps the last one of each. If the runs in records are short, it
+// requests pieces of the rest again for each gap. Bytes of segments that want excludes stay
+// unchanged. The last element of want stands for the rest.
 func (l *Layout) Scatter(dst []byte, off int64, want []bool, at Pieces) error {
 	runs := func(from, to int64) error {
 		if from == to {
@@ -50,8 +50,8 @@ func (l *Layout) Scatter(dst []byte, off int64, want []bool, at Pieces) error {
 	return runs(done, end)
 }
 
-// Records of at most narrowRun bytes a run on average are copied column by column, if there are at
-// least fewRecords of them: a call for each run would take longer than copying it.
+// Records with at most narrowRun bytes per run on average are copied column by column, if there
+// are at least fewRecords of them. A call for each run would take longer than copying it.
 const (
 	narrowRun  = 16
 	fewRecords = 8
@@ -138,8 +138,8 @@ func (l *Layout) Difference(image []byte, off int64, want []bool, at Pieces) (in
 	return first, err
 }
 
-// EachPiece calls visit with the pieces that Scatter would copy to the n image bytes from off on,
-// in image order, and with their places from off on, until it returns false.
+// EachPiece calls visit, until it returns false, with the pieces that Scatter would copy to the n
+// image bytes from off on, in image order, and with the offset of each piece from off.
 func (l *Layout) EachPiece(off, n int64, want []bool, at Pieces, visit func(i int64, piece []byte) bool) error {
 	last := make([]span, len(l.segs)+1)
 	var err error
@@ -167,8 +167,8 @@ func (l *Layout) EachPiece(off, n int64, want []bool, at Pieces, visit func(i in
 	return err
 }
 
-// Overlay copies the bytes of segments with want from src to dst, which are both the
-// image bytes from off on and have the same length. The last element of want is for the
+// Overlay copies the bytes of the segments in want from src to dst. Both are the image
+// bytes from off on and have the same length. The last element of want stands for the
 // rest.
 func (l *Layout) Overlay(dst, src []byte, off int64, want []bool) {
 	l.ImageRuns(off, off+int64(len(dst)), func(r Run) bool {

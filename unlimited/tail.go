@@ -6,7 +6,7 @@ type Tail struct {
 	l     *Layout
 	first int    // segment
 	from  int64  // raw offset of the first byte
-	buf   []byte // all of it, as far as it has passed
+	buf   []byte // the tail, as far as it has passed
 	next  int64  // image offset of the next byte
 	rest  int64  // bytes of the rest that have passed
 }
