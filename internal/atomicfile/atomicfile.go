@@ -12,9 +12,12 @@
 // locked. On file systems without locks, the temporary file of a killed program stays
 // until somebody removes it.
 //
-// The package also provides folders that appear complete or not at all (WriteFolder),
-// unlinked temporary files (Temp), Lock, and flushes that several callers share (SyncDir,
-// Flusher). Its functions are safe for concurrent use. It imports nothing of this module.
+// The folder of a target is held open until the end. A folder that is renamed or replaced
+// meanwhile does not lead elsewhere.
+//
+// The package also provides folders that appear complete or not at all (WriteFolder), the
+// removal of a file that is open (Remove), unlinked temporary files (Temp), Lock, and flushes
+// that several callers share (SyncDir, Flusher). Its functions are safe for concurrent use.
 package atomicfile
 
 import (
@@ -35,6 +38,9 @@ var (
 	ErrNotRegular       = errors.New("target is not a regular file")
 )
 
+// errMoved is the error of a target that another program replaces again and again.
+var errMoved = errors.New("another program replaces the target again and again")
+
 type existsError struct{}
 
 func (existsError) Error() string        { return "target exists" }
@@ -50,8 +56,18 @@ type Options struct {
 	Source fs.FileInfo
 	// Replace allows Source to be the target, which Commit then replaces.
 	Replace bool
+	// MayReplace, if not nil, is called by Commit with the file that is about to be replaced and
+	// with the complete new file and its size in bytes. old describes what the target's name
+	// leads to. An error keeps the old file and is returned. If another program puts another file
+	// in its place meanwhile, MayReplace is called again with that one.
+	MayReplace func(old fs.FileInfo, new io.ReaderAt, size int64) error
 	// MakeDirs makes missing folders. Close removes those that are still empty.
 	MakeDirs bool
+	// Root, if not nil, is an open folder, and Rel the path of the target below it, without "..".
+	// Symbolic links to folders are not followed there. The path of Create is then only that of
+	// messages. Root must stay open until Commit or Close.
+	Root *os.Root
+	Rel  string
 	// Size is the expected number of bytes, if known. Large files are written without the
 	// page cache where the system supports this.
 	Size int64
@@ -63,10 +79,13 @@ type Options struct {
 // File is a file being written. It is not safe for concurrent use.
 type File struct {
 	f    *os.File
-	path string
-	tmp  string // name until Commit, or ""
+	path string // of the target, for messages
+	in   *place
+	base string // name in it
+	tmp  string // the same until Commit, or ""
 	o    Options
-	dirs []string // folders made by MakeDirs, outermost first
+	dirs []string // folders made by MakeDirs in o.Root, outermost first
+	own  *os.Root // o.Root, if Create opened it
 	vol  *volume  // flushes the file with others, or nil
 	done bool
 	left string
@@ -89,39 +108,77 @@ func Create(path string, o *Options) (*File, error) {
 	if o != nil {
 		t.o = *o
 	}
-	if err := t.checkFree(); err != nil {
-		return nil, err
+	if t.o.Root != nil {
+		path = t.o.Rel
 	}
 	dir, base := filepath.Split(path)
-	dir = filepath.Clean(dir) // "" becomes "."
-	if t.o.MakeDirs {
-		var err error
-		if t.dirs, err = makeDirs(dir); err != nil {
-			return nil, cannotWrite(dir, err)
+	if t.base = base; base == "" {
+		t.base = "." // is in the way
+	}
+	if err := t.openPlace(dir); err != nil {
+		t.closePlace()
+		return nil, cannotWrite(filepath.Dir(t.path), err)
+	}
+	err := t.checkFree()
+	if err == nil {
+		t.in.removeStale()
+		if err = t.open(); err != nil {
+			err = cannotWrite(t.in.path, err)
 		}
 	}
-	RemoveStale(dir)
-	err := t.open(dir, base)
 	if err != nil {
-		removeDirs(t.dirs)
-		return nil, cannotWrite(dir, err)
+		removeDirs(t.o.Root, t.dirs)
+		t.closePlace()
+		return nil, err
 	}
 	if t.o.Together {
-		t.vol = useVolume(t.f, dir)
+		t.vol = useVolume(t.f, t.in)
 	}
 	return t, nil
 }
 
+// openPlace opens the folder of the target.
+func (t *File) openPlace(dir string) (err error) {
+	if dir == "" {
+		dir = "."
+	}
+	if t.o.Root == nil && t.o.MakeDirs {
+		base, rest, err := OpenBase(dir)
+		switch {
+		case err == nil:
+			t.own, t.o.Root, dir = base, base, rest
+		case !errors.Is(err, fs.ErrPermission):
+			return err
+		}
+	}
+	if t.o.Root == nil {
+		t.in, err = openPlace(dir)
+		return err
+	}
+	t.in, t.dirs, err = below(t.o.Root, dir, t.o.MakeDirs)
+	return err
+}
+
+// closePlace closes the folders.
+func (t *File) closePlace() {
+	if t.in != nil {
+		t.in.Close()
+	}
+	if t.own != nil {
+		t.own.Close()
+	}
+}
+
 // open makes the file, without a name if possible.
-func (t *File) open(dir, base string) (err error) {
-	if t.f, err = openUnnamed(dir, t.path); err == nil {
+func (t *File) open() (err error) {
+	if t.f, err = openUnnamed(t.in, t.path); err == nil {
 		return nil
 	}
 	mode := fs.FileMode(0o666)
 	if t.o.Source != nil {
 		mode = 0o600 // stay private while writing
 	}
-	t.f, t.tmp, err = openNamed(dir, base, mode)
+	t.f, t.tmp, err = openNamed(t.in, t.base, mode)
 	return err
 }
 
@@ -131,30 +188,41 @@ func cannotWrite(dir string, err error) error {
 
 // checkFree checks that nothing is in the way of the target.
 func (t *File) checkFree() error {
-	lst, err := os.Lstat(t.path)
+	_, _, err := t.inTheWay()
+	if err != nil && Cause(err) == err {
+		return fmt.Errorf("%s: %w", t.path, err)
+	}
+	return err
+}
+
+// inTheWay describes the file that has the name of the target and, if that is a symbolic link,
+// the file that it leads to. Both are nil if the name is free. It fails if the file must not be
+// replaced.
+func (t *File) inTheWay() (named, led fs.FileInfo, err error) {
+	named, err = t.in.Lstat(t.base)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return nil, nil, nil
 	}
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	st, err := os.Stat(t.path)
-	if err != nil {
-		st = lst // a dangling link
+	led = named
+	if named.Mode()&fs.ModeSymlink != 0 {
+		if to, err := os.Stat(t.path); err == nil { // else a dangling link
+			led = to
+		}
 	}
 	switch {
-	case t.o.Source != nil && !t.o.Replace && os.SameFile(st, t.o.Source):
+	case t.o.Source != nil && !t.o.Replace && os.SameFile(led, t.o.Source):
 		err = ErrSame
-	case st.IsDir():
+	case led.IsDir():
 		err = ErrFolder
 	case !t.o.Overwrite:
 		err = ErrExists
-	case !st.Mode().IsRegular() && lst.Mode()&fs.ModeSymlink == 0:
-		err = ErrNotRegular
-	default:
-		return nil
+	case !led.Mode().IsRegular() && led.Mode()&fs.ModeSymlink == 0:
+		err = ErrNotRegular // also if a link leads to it, such as /dev/stdout
 	}
-	return fmt.Errorf("%s: %w", t.path, err)
+	return named, led, err
 }
 
 // flushChunk is the number of written bytes after which the system is told to flush
@@ -206,13 +274,14 @@ func (t *File) Commit() error {
 		return fmt.Errorf("%s: %w", t.path, Cause(err))
 	}
 	t.vol.release()
+	t.closePlace()
 	t.done = true
 	return nil
 }
 
 // Leftover returns the temporary name that Commit could not remove, or "". There is one
 // in folders where files can be added but not removed. The target is complete
-// nevertheless: both names belong to the same file.
+// nevertheless: the name belongs to the same file, or to the one that was replaced.
 func (t *File) Leftover() string { return t.left }
 
 func (t *File) appear() error {
@@ -221,45 +290,31 @@ func (t *File) appear() error {
 	if err := t.flush(); err != nil {
 		return err
 	}
-	dir, base := filepath.Split(t.path)
-	if t.tmp == "" {
-		err := nameUnnamed(t.f, t.path)
-		if err == nil {
-			t.settle(dir)
-			return nil
-		}
-		if !t.o.Overwrite || !errors.Is(err, fs.ErrExist) {
-			return err
-		}
-		// A file cannot be linked over an existing one, so link it beside and rename
-		// it.
-		if t.tmp, err = linkBeside(t.f, dir, base); err != nil {
-			return err
-		}
-	}
-	if !removesOpen {
+	if t.tmp != "" && !removesOpen {
 		if err := t.f.Close(); err != nil {
 			return err
 		}
 	}
-	if !timed {
+	if !timed && t.tmp != "" {
 		m := t.o.Source.ModTime()
-		_ = os.Chtimes(t.tmp, m, m)
+		_ = t.in.Chtimes(t.tmp, m, m)
 	}
-	if t.o.Overwrite {
-		if err := sys.rename(t.tmp, t.path); err != nil {
-			return err
+	for range 100 {
+		err := t.name()
+		done := err == nil
+		if err != nil && t.o.Overwrite && errors.Is(err, fs.ErrExist) {
+			done, err = t.replace()
 		}
-	} else {
-		left, err := renameNew(t.tmp, t.path)
 		if err != nil {
 			return err
 		}
-		t.left = left
+		if done {
+			t.tmp = ""
+			t.settle()
+			return nil
+		}
 	}
-	t.tmp = ""
-	t.settle(dir)
-	return nil
+	return errMoved
 }
 
 // flush writes the file to disk.
@@ -273,30 +328,14 @@ func (t *File) flush() error {
 	return nil
 }
 
-// linkBeside links an unnamed file to a temporary name.
-func linkBeside(f *os.File, dir, base string) (string, error) {
-	for {
-		tmp := tmpPath(dir, base)
-		err := nameUnnamed(f, tmp)
-		if err == nil {
-			return tmp, nil
-		}
-		if !errors.Is(err, fs.ErrExist) {
-			return "", err
-		}
-	}
-}
-
 // settle closes the file and writes its name, and those of new folders, to the disk.
-func (t *File) settle(dir string) {
+func (t *File) settle() {
 	t.f.Close() // already synced; some systems rename only closed files
 	if t.vol.flush() != nil {
-		_ = SyncDir(dir)
-		for _, d := range t.dirs {
-			_ = SyncDir(filepath.Dir(d))
-		}
+		_ = t.in.sync()
+		syncDirs(t.o.Root, t.dirs)
 	}
-	keepDirs(t.dirs)
+	keepDirs(t.o.Root, t.dirs)
 }
 
 // keepOwner copies permissions and, as root, the owner of the source. Some file systems
@@ -319,12 +358,13 @@ func (t *File) Close() error {
 	t.done = true
 	t.vol.release()
 	if t.tmp != "" && removesOpen {
-		sys.remove(t.tmp)
+		sys.remove(t.in, t.tmp)
 	}
 	t.f.Close()
 	if t.tmp != "" && !removesOpen {
-		sys.remove(t.tmp)
+		sys.remove(t.in, t.tmp)
 	}
-	removeDirs(t.dirs)
+	removeDirs(t.o.Root, t.dirs)
+	t.closePlace()
 	return nil
 }

@@ -49,8 +49,8 @@ func read(t *testing.T, path string) string {
 }
 
 // fails returns a call that always fails.
-func fails(err error) func(from, to string) error {
-	return func(from, to string) error { return &os.LinkError{Op: "test", Old: from, New: to, Err: err} }
+func fails(err error) func(in *place, from, to string) error {
+	return func(_ *place, from, to string) error { return &os.LinkError{Op: "test", Old: from, New: to, Err: err} }
 }
 
 // fileSystems are kinds of file systems, named by the calls they lack.
@@ -127,7 +127,7 @@ func TestCreate(t *testing.T) {
 func TestLeftover(t *testing.T) {
 	with(t, func(c *calls) {
 		c.unnamed, c.renameFree = false, fails(syscall.EPERM)
-		c.remove = func(string) error { return syscall.EPERM }
+		c.remove = func(*place, string) error { return syscall.EPERM }
 	})
 	dir := t.TempDir()
 	f := create(t, filepath.Join(dir, "x"), nil)
@@ -152,7 +152,7 @@ func TestStale(t *testing.T) {
 
 	cleaned.Delete(dir)
 	second := create(t, path, nil)
-	require.ElementsMatch(t, []string{filepath.Base(other), filepath.Base(running.tmp), filepath.Base(second.tmp)}, names(t, dir))
+	require.ElementsMatch(t, []string{filepath.Base(other), running.tmp, second.tmp}, names(t, dir))
 	require.NoError(t, running.Commit())
 	require.ErrorIs(t, second.Commit(), ErrExists)
 	require.ElementsMatch(t, []string{filepath.Base(other), "x"}, names(t, dir))

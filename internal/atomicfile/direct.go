@@ -1,12 +1,11 @@
 package atomicfile
 
 // directFrom is the expected size from which a file is written without the page cache. On virtual
-// machines that have given free memory back, new pages for it can cost more processor time than
-// all else, and they displace those of other files.
+// machines that have given free memory back, new pages of the cache can cost more processor time
+// than everything else, and they displace the pages of other files.
 const directFrom = 256 << 20
 
-// directUnit is what direct writes must be multiples of, on common devices and file systems.
-// Others refuse such writes, and the file is written as usual. Large slices begin at a page.
+// Direct writes must be multiples of directUnit on common devices and file systems. Others refuse such writes, and the file is written as usual. Large slices begin at a page.
 const directUnit = 4096
 
 // setDirect makes writes bypass the page cache, or use it again.

@@ -10,8 +10,8 @@ import (
 )
 
 // hiddenFolder is a folder that appears complete or not at all. Until Commit it is inside a
-// hidden folder beside its place, which is locked. A later program for the same place
-// removes the hidden folders of those that were killed.
+// locked, hidden folder next to its target. A later program with the same target removes
+// the hidden folders of programs that were killed.
 type hiddenFolder struct {
 	path, hidden string
 	lock         *os.File
@@ -25,8 +25,8 @@ const (
 	folderLock = "lock"
 )
 
-// checkFolder reports whether a new folder at path would replace another one. The error is
-// fs.ErrExist if something is there that may does not allow to be replaced.
+// checkFolder reports whether a new folder at path would replace an existing one. The error is
+// fs.ErrExist if may forbids that.
 func checkFolder(path string, may func(path string) bool) (replaces bool, err error) {
 	switch _, err := os.Lstat(path); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -40,8 +40,8 @@ func checkFolder(path string, may func(path string) bool) (replaces bool, err er
 }
 
 // WriteFolder makes a folder at path, which appears complete and on disk or not at all. write
-// puts files into it; its error is returned. The error is fs.ErrExist if something is at path
-// that may does not allow to be replaced.
+// puts files into it, and its error is returned. The error is fs.ErrExist if something exists at
+// path that may forbids to replace.
 func WriteFolder(path string, may func(path string) bool, write func(root *os.Root) error) error {
 	if _, err := checkFolder(path, may); err != nil {
 		return err
@@ -73,7 +73,7 @@ func createFolder(path string) (*hiddenFolder, error) {
 	dir, base := filepath.Split(path)
 	restoreFolders(filepath.Clean(dir), base)
 	for range 100 {
-		f := &hiddenFolder{path: path, hidden: tmpPath(dir, base)}
+		f := &hiddenFolder{path: path, hidden: filepath.Join(dir, tmpName(base))}
 		err := os.Mkdir(f.hidden, 0o777)
 		if errors.Is(err, fs.ErrExist) {
 			continue
@@ -84,7 +84,7 @@ func createFolder(path string) (*hiddenFolder, error) {
 		name := filepath.Join(f.hidden, folderLock)
 		if f.lock, err = os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666); err == nil {
 			// Between open and lock, another process may have removed it.
-			if err = sys.lock(f.lock); !errors.Is(err, ErrLocked) && isNamed(f.lock, name) {
+			if err = sys.lock(f.lock); !errors.Is(err, ErrLocked) && isNamed(f.lock, os.Stat, name) {
 				if err = os.Mkdir(f.Dir(), 0o777); err == nil {
 					return f, nil
 				}
@@ -110,13 +110,13 @@ func (f *hiddenFolder) Commit(replace bool) error {
 	}
 	old := filepath.Join(f.hidden, folderOld)
 	if replace {
-		if err := sys.rename(f.path, old); err != nil {
+		if err := sys.renameFolder(f.path, old); err != nil {
 			return err
 		}
 	}
-	if err := sys.rename(f.Dir(), f.path); err != nil {
+	if err := sys.renameFolder(f.Dir(), f.path); err != nil {
 		if replace {
-			if back := sys.rename(old, f.path); back != nil {
+			if back := sys.renameFolder(old, f.path); back != nil {
 				f.keep = true
 				err = errors.Join(err, fmt.Errorf("the folder to replace is now %s: %w", old, back))
 			}
@@ -126,8 +126,8 @@ func (f *hiddenFolder) Commit(replace bool) error {
 	return SyncDir(filepath.Dir(f.path))
 }
 
-// Close removes what is hidden, unless a failed Commit left there what it was to replace. The
-// next program for the same place puts that back.
+// Close removes the hidden folder, unless a failed Commit left the replaced folder in it. The
+// next program with the same target puts that one back.
 func (f *hiddenFolder) Close() error {
 	f.lock.Close()
 	if f.keep {
@@ -136,8 +136,9 @@ func (f *hiddenFolder) Close() error {
 	return os.RemoveAll(f.hidden)
 }
 
-// restoreFolders removes the hidden folders of killed programs for a place. One that was
-// killed while it replaced the folder there has that folder: it is put back.
+// restoreFolders removes the hidden folders of killed programs with this target. If a program
+// was killed while it replaced the target, its hidden folder has the replaced folder, which is
+// put back.
 func restoreFolders(dir, base string) {
 	list, _ := filepath.Glob(filepath.Join(globQuote(dir), globQuote("."+shortBase(base)+tmpMark)+"????????"))
 	for _, hidden := range list {

@@ -84,7 +84,7 @@ func TestFolderStuck(t *testing.T) {
 	renames := 0
 	t.Run("failing", func(t *testing.T) {
 		with(t, func(c *calls) {
-			c.rename = func(from, to string) error {
+			c.renameFolder = func(from, to string) error {
 				if renames++; renames > 1 {
 					return syscall.EIO
 				}

@@ -18,31 +18,33 @@ func Lock(f *os.File) error {
 // calls are system calls that some file systems do not support. Tests replace them.
 type calls struct {
 	lock   func(*os.File) error // ErrLocked if another process holds the lock
-	link   func(from, to string) error
-	rename func(from, to string) error
+	link   func(in *place, from, to string) error
+	rename func(in *place, from, to string) error
 	// renameFree renames to a name that must be free, in one step.
-	renameFree func(from, to string) error
-	remove     func(string) error
-	direct     func(f *os.File, on bool) error // bypassing the page cache
-	unnamed    bool                            // try O_TMPFILE
+	renameFree   func(in *place, from, to string) error
+	exchange     func(in *place, a, b string) error // of two names, in one step
+	remove       func(in *place, name string) error
+	renameFolder func(from, to string) error
+	direct       func(f *os.File, on bool) error // bypassing the page cache
+	unnamed      bool                            // try O_TMPFILE
 	// volumeOf returns a number of the file system of a file, if its files can be flushed together.
 	volumeOf    func(f *os.File) (id uint64, ok bool)
 	flushVolume func(folder *os.File) error
 }
 
-var sys = calls{lock: tryLock, link: os.Link, rename: os.Rename, renameFree: renameFree, remove: os.Remove, direct: setDirect, unnamed: true,
+var sys = calls{lock: tryLock, link: (*place).Link, rename: (*place).Rename, renameFree: renameFree, exchange: exchange, remove: (*place).Remove, renameFolder: os.Rename, direct: setDirect, unnamed: true,
 	volumeOf: volumeOf, flushVolume: flushVolume}
 
 // renameNew renames a temporary file to its target, which must not exist. left is the
 // temporary name if it could not be removed.
-func renameNew(tmp, path string) (left string, err error) {
-	err = sys.renameFree(tmp, path)
+func renameNew(in *place, tmp, base string) (left string, err error) {
+	err = sys.renameFree(in, tmp, base)
 	if err == nil || errors.Is(err, os.ErrExist) {
 		return "", err
 	}
-	switch err = sys.link(tmp, path); {
+	switch err = sys.link(in, tmp, base); {
 	case err == nil:
-		if sys.remove(tmp) != nil {
+		if sys.remove(in, tmp) != nil {
 			return tmp, nil
 		}
 		return "", nil
@@ -50,8 +52,8 @@ func renameNew(tmp, path string) (left string, err error) {
 		return "", err
 	}
 	// The file system has no hard links.
-	if _, err := os.Lstat(path); err == nil {
+	if _, err := in.Lstat(base); err == nil {
 		return "", os.ErrExist
 	}
-	return "", sys.rename(tmp, path)
+	return "", sys.rename(in, tmp, base)
 }

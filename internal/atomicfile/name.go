@@ -15,14 +15,17 @@ import (
 // tmpMark occurs in names of temporary files: .NAME.cdfz-tmp and eight hex digits.
 const tmpMark = ".cdfz-tmp"
 
-// tmpPath returns a new temporary name for a target.
-func tmpPath(dir, base string) string {
-	return filepath.Join(dir, fmt.Sprintf(".%s%s%08x", shortBase(base), tmpMark, rand.Uint32()))
+// tmpName returns a new temporary name for a target.
+func tmpName(base string) string {
+	return fmt.Sprintf(".%s%s%08x", shortBase(base), tmpMark, rand.Uint32())
 }
 
-// shortBase returns a name without what would make a temporary name too long: most file
-// systems limit names to 255 bytes.
-func shortBase(base string) string { return base[:min(len(base), 220)] }
+// maxBase is the number of bytes of a name that its temporary names keep. Most file systems
+// limit names to 255 bytes.
+const maxBase = 220
+
+// shortBase returns the part of a name that temporary names keep.
+func shortBase(base string) string { return base[:min(len(base), maxBase)] }
 
 var tmpPattern = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?s)^\..*` + regexp.QuoteMeta(tmpMark) + `[0-9a-f]{8}$`)
@@ -35,10 +38,10 @@ func IsTemporary(name string) bool {
 }
 
 // openNamed makes a file with a temporary name and locks it if possible.
-func openNamed(dir, base string, mode fs.FileMode) (*os.File, string, error) {
+func openNamed(in *place, base string, mode fs.FileMode) (*os.File, string, error) {
 	for range 100 {
-		name := tmpPath(dir, base)
-		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
+		name := tmpName(base)
+		f, err := in.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
 		if errors.Is(err, fs.ErrExist) {
 			continue
 		}
@@ -48,19 +51,19 @@ func openNamed(dir, base string, mode fs.FileMode) (*os.File, string, error) {
 		switch err := sys.lock(f); {
 		case unsupported(err):
 			return f, name, nil // no other process can lock it either
-		case err == nil && isNamed(f, name):
+		case err == nil && isNamed(f, in.Lstat, name):
 			return f, name, nil
 		}
 		// Between open and lock, another process took it for a stale file.
 		f.Close()
-		sys.remove(name)
+		sys.remove(in, name)
 	}
 	return nil, "", errors.New("no temporary name is free")
 }
 
 // isNamed reports whether an open file still has this name.
-func isNamed(f *os.File, name string) bool {
-	now, err := os.Stat(name)
+func isNamed(f *os.File, stat func(string) (fs.FileInfo, error), name string) bool {
+	now, err := stat(name)
 	if err != nil {
 		return false
 	}
@@ -73,26 +76,31 @@ var cleaned sync.Map
 
 // RemoveStale removes the temporary files that killed programs have left in a folder, once
 // per folder and process, so that work on many files of a large folder takes linear time.
-// [Create] calls it. It may be called concurrently.
+// [Create] does the same. It may be called concurrently.
 func RemoveStale(dir string) {
-	if _, done := cleaned.LoadOrStore(dir, true); !done {
-		removeStale(dir)
+	if _, done := cleaned.Load(filepath.Clean(dir)); done {
+		return
+	}
+	if in, err := openPlace(dir); err == nil {
+		in.removeStale()
+		in.Close()
 	}
 }
 
-// removeStale removes the temporary files of killed programs from a folder: those that
-// are not locked.
-func removeStale(dir string) {
-	d, err := os.Open(dir)
-	if err != nil {
+// removeStale removes the temporary files of killed programs from a folder, which are not
+// locked, and puts back the files that these programs were removing.
+func (p *place) removeStale() {
+	if _, done := cleaned.LoadOrStore(p.path, true); done || p.f == nil {
 		return
 	}
-	defer d.Close()
 	for {
-		names, err := d.Readdirnames(1000)
+		names, err := p.f.Readdirnames(1000)
 		for _, n := range names {
-			if IsTemporary(n) {
-				removeUnlocked(filepath.Join(dir, n))
+			switch {
+			case IsTemporary(n):
+				p.removeUnlocked(n)
+			case IsAside(n):
+				p.putBack(n)
 			}
 		}
 		if err != nil {
@@ -101,24 +109,24 @@ func removeStale(dir string) {
 	}
 }
 
-func removeUnlocked(name string) {
-	st, err := os.Lstat(name)
+func (p *place) removeUnlocked(name string) {
+	st, err := p.Lstat(name)
 	if err != nil || !st.Mode().IsRegular() {
 		return
 	}
-	f, err := os.OpenFile(name, os.O_RDWR, 0)
+	f, err := p.OpenFile(name, os.O_RDWR, 0)
 	if errors.Is(err, fs.ErrPermission) { // it has the permissions of its source already
-		f, err = os.Open(name)
+		f, err = p.OpenFile(name, os.O_RDONLY, 0)
 	}
 	if err != nil {
 		return
 	}
 	stale := sys.lock(f) == nil
 	if stale && removesOpen {
-		sys.remove(name)
+		sys.remove(p, name)
 	}
 	f.Close()
 	if stale && !removesOpen {
-		sys.remove(name)
+		sys.remove(p, name)
 	}
 }

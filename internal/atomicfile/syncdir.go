@@ -1,6 +1,7 @@
 package atomicfile
 
 import (
+	"os"
 	"path/filepath"
 	"sync"
 )
@@ -9,18 +10,53 @@ import (
 // the work: one call flushes for all that were waiting when it began. Systems and file
 // systems that cannot flush folders are no error.
 func SyncDir(dir string) error {
-	dir = filepath.Clean(dir)
-	v, _ := syncs.LoadOrStore(dir, new(Flusher))
-	return v.(*Flusher).Do(func() error {
-		err := syncDir(dir)
+	f, err := os.Open(filepath.Clean(dir))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return syncOpen(f)
+}
+
+// SyncRoot is SyncDir for an open folder.
+func SyncRoot(dir *os.Root) error {
+	f, err := dir.Open(".")
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return syncOpen(f)
+}
+
+// sync is SyncDir. It does nothing for a folder that cannot be read.
+func (p *place) sync() error {
+	if p.f == nil {
+		return nil
+	}
+	return syncOpen(p.f)
+}
+
+func syncOpen(dir *os.File) error {
+	flush := func() error {
+		err := syncFolder(dir)
 		if unsupported(Cause(err)) {
 			return nil
 		}
 		return err
-	})
+	}
+	id, ok := idOf(dir)
+	if !ok {
+		return flush()
+	}
+	// By number, since a path may lead to another folder meanwhile.
+	v, _ := syncs.LoadOrStore(id, new(Flusher))
+	return v.(*Flusher).Do(flush)
 }
 
-var syncs sync.Map // of *Flusher, by folder
+var syncs sync.Map // of *Flusher, by fileID
+
+// fileID are the numbers of a file: those of its file system and in it.
+type fileID struct{ dev, ino uint64 }
 
 // Flusher flushes something for several callers. The zero value is ready. It is safe for
 // concurrent use.

@@ -42,9 +42,18 @@ func setTime(f *os.File, m time.Time) error {
 
 func procPath(f *os.File) string { return fmt.Sprintf("/proc/self/fd/%d", f.Fd()) }
 
-func renameFree(from, to string) error {
-	if err := unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, unix.RENAME_NOREPLACE); err != nil {
+func renameFree(in *place, from, to string) error {
+	dir := in.at()
+	if err := unix.Renameat2(dir, in.name(from), dir, in.name(to), unix.RENAME_NOREPLACE); err != nil {
 		return &os.LinkError{Op: "rename", Old: from, New: to, Err: err}
+	}
+	return nil
+}
+
+func exchange(in *place, a, b string) error {
+	dir := in.at()
+	if err := unix.Renameat2(dir, in.name(a), dir, in.name(b), unix.RENAME_EXCHANGE); err != nil {
+		return &os.LinkError{Op: "exchange", Old: a, New: b, Err: err}
 	}
 	return nil
 }

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-func openUnnamed(dir, path string) (*os.File, error) { return nil, errors.ErrUnsupported }
+func openUnnamed(*place, string) (*os.File, error) { return nil, errors.ErrUnsupported }
 
-func nameUnnamed(*os.File, string) error { return errors.ErrUnsupported }
+func nameUnnamed(*os.File, *place, string) error { return errors.ErrUnsupported }
 
 func procPath(*os.File) string { return "" }
 
@@ -23,7 +23,7 @@ func setDirect(*os.File, bool) error { return errors.ErrUnsupported }
 
 func setTime(*os.File, time.Time) error { return errors.ErrUnsupported }
 
-func renameFree(from, to string) error { return errors.ErrUnsupported }
+func renameFree(*place, string, string) error { return errors.ErrUnsupported }
 
 // volumeOf returns false: other systems have no flush for a file system that waits and reports
 // errors.

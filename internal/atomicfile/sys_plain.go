@@ -15,4 +15,13 @@ func tryLock(*os.File) error { return nil }
 
 func owner(fs.FileInfo) (uid, gid int, ok bool) { return 0, 0, false }
 
-func syncDir(string) error { return nil }
+func idOf(*os.File) (id fileID, ok bool) { return fileID{}, false }
+
+func syncFolder(*os.File) error { return nil }
+
+// removeDir removes an empty folder.
+func removeDir(in *os.Root, name string) {
+	if st, err := in.Lstat(name); err == nil && st.IsDir() {
+		in.Remove(name)
+	}
+}

@@ -32,22 +32,45 @@ func owner(st fs.FileInfo) (uid, gid int, ok bool) {
 	return int(s.Uid), int(s.Gid), true
 }
 
-// syncDir writes the names in a folder to disk. It does without os.File, which makes several
-// calls to find out whether one can wait for the folder.
-func syncDir(dir string) error {
-	fd := -1
-	err := uninterrupted(func() (err error) {
-		fd, err = unix.Open(dir, unix.O_RDONLY|unix.O_CLOEXEC, 0)
-		return err
-	})
-	if err != nil {
-		return &os.PathError{Op: "open", Path: dir, Err: err}
+// at returns what names of the folder are looked up in by system calls.
+func (p *place) at() int {
+	if p.f == nil {
+		return unix.AT_FDCWD
 	}
-	defer unix.Close(fd)
-	if err := uninterrupted(func() error { return unix.Fsync(fd) }); err != nil {
-		return &os.PathError{Op: "sync", Path: dir, Err: err}
+	return int(p.f.Fd())
+}
+
+// name returns a name of the folder for system calls with at.
+func (p *place) name(name string) string {
+	if p.f == nil {
+		return p.join(name)
+	}
+	return name
+}
+
+// idOf returns the numbers of an open file.
+func idOf(f *os.File) (id fileID, ok bool) {
+	var st unix.Stat_t
+	if uninterrupted(func() error { return unix.Fstat(int(f.Fd()), &st) }) != nil {
+		return fileID{}, false
+	}
+	return fileID{uint64(st.Dev), uint64(st.Ino)}, true
+}
+
+// syncFolder writes the names in a folder to disk.
+func syncFolder(dir *os.File) error {
+	if err := uninterrupted(func() error { return unix.Fsync(int(dir.Fd())) }); err != nil {
+		return &os.PathError{Op: "sync", Path: dir.Name(), Err: err}
 	}
 	return nil
+}
+
+// removeDir removes an empty folder.
+func removeDir(in *os.Root, name string) {
+	if f, err := in.Open("."); err == nil {
+		_ = unix.Unlinkat(int(f.Fd()), name, unix.AT_REMOVEDIR)
+		f.Close()
+	}
 }
 
 // uninterrupted repeats a call that a signal interrupted.

@@ -16,7 +16,7 @@ type Temporary struct {
 // Temp makes a temporary file in os.TempDir.
 func Temp() (*Temporary, error) {
 	dir := os.TempDir()
-	if f, err := openUnnamed(dir, "temporary file"); err == nil {
+	if f, err := openUnnamed(&place{path: dir}, "temporary file"); err == nil {
 		return &Temporary{File: f}, nil
 	}
 	f, err := os.CreateTemp(dir, "cdfz-*")

@@ -8,29 +8,29 @@ import (
 	"time"
 )
 
-// togetherBelow is the size in bytes below which files are flushed together. A larger one takes
-// longer to write than its flush costs.
+// togetherBelow is the size in bytes below which files are flushed together. Writing a larger
+// file takes longer than flushing it.
 const togetherBelow = 1 << 20
 
-// slowFlush is the time after which a flush of a file system is taken to wait for the data of
-// other programs. Files then flush themselves, for ten times as long as it took.
+// slowFlush is the time after which a flush of a file system is assumed to wait for the data of
+// other programs. For ten times as long as it took, files then flush themselves.
 const slowFlush = 2 * time.Second
 
 // flushEvery is the time between the flushes of a volume. Each of them costs more than its files.
 const flushEvery = 25 * time.Millisecond
 
-// volume flushes the files that are being written on one file system: one flush for all that
-// wait, which takes little longer than that for one file.
+// volume flushes the files that are being written on one file system. One flush serves all
+// waiting files and takes little longer than a flush of one file.
 type volume struct {
 	flusher Flusher
 	id      uint64
-	files   int // being written; guarded by volumes, as the next
-	waiting int // of them, for the next flush
+	files   int // being written; guarded by volumes, like waiting
+	waiting int // files that wait for the next flush
 	// full receives a value when all files wait.
 	full chan struct{}
 	last time.Time // end of the last flush; used by flusher
-	// folder is one of the file system. It was opened before the files were written, so that
-	// the system reports their errors on it.
+	// folder is a folder on the file system. It was opened before the files were written, so
+	// that the system reports their errors on it.
 	folder *os.File
 	// failed is set after an error: files must flush themselves. The system reports an error
 	// once, but it may concern a file that did not wait for that flush.
@@ -48,7 +48,7 @@ var errAlone = errors.New("files must flush themselves")
 
 // useVolume returns the volume of a new file in a folder, or nil if it must flush itself. The
 // caller must call release.
-func useVolume(f *os.File, dir string) *volume {
+func useVolume(f *os.File, in *place) *volume {
 	id, ok := sys.volumeOf(f)
 	if !ok {
 		return nil
@@ -57,7 +57,7 @@ func useVolume(f *os.File, dir string) *volume {
 	defer volumes.Unlock()
 	v := volumes.of[id]
 	if v == nil {
-		folder, err := os.Open(dir)
+		folder, err := in.OpenFile(".", os.O_RDONLY, 0)
 		if err != nil {
 			return nil
 		}

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// flushedTogether are the file systems on which syncfs does for all files what fsync does for
-// one. Those of networks, of other programs (FUSE) and above others are not among them.
+// flushedTogether lists the file systems on which syncfs does for all files what fsync does for
+// one. Network file systems, FUSE and stacked file systems are not among them.
 var flushedTogether = []int64{unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC}
 
 // reportsErrors tells whether syncfs reports that data could not be written: since Linux 5.8
@@ -49,8 +49,8 @@ func flushVolume(folder *os.File) error {
 	if err := uninterrupted(func() error { return unix.Syncfs(fd) }); err != nil {
 		return os.NewSyscallError("syncfs", err)
 	}
-	// ext4 without a journal writes its inodes last, and then does not have the disk empty its
-	// own cache. The flush of any file does.
+	// ext4 without a journal writes its inodes last, and then does not tell the disk to empty
+	// its own cache. The flush of any file does.
 	if err := uninterrupted(func() error { return unix.Fsync(fd) }); err != nil {
 		return os.NewSyscallError("fsync", err)
 	}

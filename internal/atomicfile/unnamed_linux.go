@@ -3,7 +3,6 @@ package atomicfile
 import (
 	"errors"
 	"os"
-	"path/filepath"
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
@@ -14,11 +13,11 @@ var proc atomic.Bool
 
 // openUnnamed makes a file without a name in a folder. Errors call it path. Not all
 // file systems support this.
-func openUnnamed(dir, path string) (*os.File, error) {
+func openUnnamed(in *place, path string) (*os.File, error) {
 	if !sys.unnamed {
 		return nil, errors.ErrUnsupported
 	}
-	fd, err := unix.Open(filepath.Clean(dir), unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o666)
+	fd, err := unix.Openat(in.at(), in.name("."), unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o666)
 	if err != nil {
 		return nil, err
 	}
@@ -36,9 +35,9 @@ func openUnnamed(dir, path string) (*os.File, error) {
 
 // nameUnnamed links the file to a name that must be free. The file is locked first, in
 // case the name is temporary.
-func nameUnnamed(f *os.File, name string) error {
+func nameUnnamed(f *os.File, in *place, name string) error {
 	_ = sys.lock(f)
-	err := unix.Linkat(unix.AT_FDCWD, procPath(f), unix.AT_FDCWD, name, unix.AT_SYMLINK_FOLLOW)
+	err := unix.Linkat(unix.AT_FDCWD, procPath(f), in.at(), in.name(name), unix.AT_SYMLINK_FOLLOW)
 	if err != nil {
 		return &os.LinkError{Op: "link", Old: f.Name(), New: name, Err: err}
 	}

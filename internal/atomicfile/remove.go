@@ -1,0 +1,135 @@
+package atomicfile
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cdfz-format/cdfz/internal/nofollow"
+)
+
+// asideMark occurs in names of files that are being removed: .NAME.cdfz-del and eight hex digits.
+const asideMark = ".cdfz-del"
+
+// asideName returns a new name for a file that is being removed.
+func asideName(base string) string {
+	return fmt.Sprintf(".%s%s%08x", shortBase(base), asideMark, rand.Uint32())
+}
+
+var asidePattern = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?s)^\.(.+)` + regexp.QuoteMeta(asideMark) + `[0-9a-f]{8}$`)
+})
+
+// IsAside reports whether a file name has the form of those that Remove uses.
+func IsAside(name string) bool {
+	return strings.Contains(name, asideMark) && asidePattern().MatchString(filepath.Base(name))
+}
+
+// Remove removes the file f from a folder, if it has this name there and check returns nil. The
+// error is one of package nofollow if the name belongs to another file, which stays.
+//
+// Systems remove names, not files, and another program may give the name to another file at any
+// time. So the file is first renamed to a name that no other program knows, and put back if it
+// proves to be the wrong one. If the program is killed meanwhile, the next Create in the folder
+// or PutBack puts the file back.
+func Remove(dir *os.Root, name string, f *os.File, check func() error) error {
+	st, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if err := nofollow.Is(dir, name, st); err != nil {
+		return err
+	}
+	// PutBack leaves locked files alone. Another call that has the lock is soon done.
+	for n := 1; errors.Is(sys.lock(f), ErrLocked); n++ {
+		if n == 50 {
+			return ErrLocked
+		}
+		time.Sleep(2 * time.Millisecond)
+		if err := nofollow.Is(dir, name, st); err != nil {
+			return err
+		}
+	}
+	in := &place{lookup: dir, path: dir.Name()}
+	if in.f, err = dir.Open("."); err != nil {
+		return err
+	}
+	defer in.f.Close()
+	aside, err := moveAside(in, name)
+	if err != nil {
+		return err
+	}
+	err = nofollow.Is(dir, aside, st)
+	if err == nil {
+		err = check()
+	}
+	if err == nil {
+		if err = sys.remove(in, aside); err == nil {
+			return nil
+		}
+	}
+	if _, back := renameNew(in, aside, name); back != nil {
+		err = fmt.Errorf("%w; the file is now %s: %w", err, in.join(aside), Cause(back))
+	}
+	return err
+}
+
+// moveAside renames a file to a new name.
+func moveAside(in *place, name string) (aside string, err error) {
+	for range 100 {
+		aside = asideName(name)
+		err = sys.renameFree(in, name, aside)
+		// Not by link and remove, as in renameNew: the name may belong to another file meanwhile.
+		if unsupported(Cause(err)) {
+			if _, err = in.Lstat(aside); err == nil {
+				err = fs.ErrExist
+			} else if errors.Is(err, fs.ErrNotExist) {
+				err = sys.rename(in, name, aside)
+			}
+		}
+		if !errors.Is(err, fs.ErrExist) {
+			break
+		}
+	}
+	return aside, err
+}
+
+// PutBack restores the name of a file that a killed program was removing, and returns the name.
+func PutBack(dir *os.Root, aside string) (name string, ok bool) {
+	in := &place{lookup: dir, path: dir.Name()}
+	var err error
+	if in.f, err = dir.Open("."); err != nil {
+		return "", false
+	}
+	defer in.f.Close()
+	return in.putBack(aside)
+}
+
+func (p *place) putBack(aside string) (name string, ok bool) {
+	match := asidePattern().FindStringSubmatch(aside)
+	if match == nil || len(match[1]) >= maxBase { // or it may be cut off
+		return "", false
+	}
+	st, err := p.Lstat(aside)
+	if err != nil || !st.Mode().IsRegular() {
+		return "", false
+	}
+	f, err := p.OpenFile(aside, os.O_RDONLY, 0)
+	if err != nil {
+		return "", false
+	}
+	defer f.Close()
+	// Where there are no locks, it may be in use.
+	if sys.lock(f) != nil || !isNamed(f, p.Lstat, aside) {
+		return "", false
+	}
+	_, err = renameNew(p, aside, match[1])
+	return match[1], err == nil
+}
