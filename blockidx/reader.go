@@ -65,6 +65,12 @@ func (x *Reader) Replace(i int64, row Row) {
 // Rows returns the number of rows.
 func (x *Reader) Rows() int64 { return x.rows }
 
+// Page returns the place in the index of the page with row i, and the row after its last one.
+func (x *Reader) Page(i int64) (off, n, next int64) {
+	p := i / rowsPerPage
+	return HeaderLen + p*pageLen, pageHead + pageRows(x.rows, p)*rowLen, min(x.rows, (p+1)*rowsPerPage)
+}
+
 // Row returns row i. Errors of the underlying reader are wrapped. Damage is ErrCorrupt.
 func (x *Reader) Row(i int64) (Row, error) {
 	if i < 0 || i >= x.rows {

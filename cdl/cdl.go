@@ -2,7 +2,7 @@
 //
 // [Dump] takes a header and the values of its variables from any source. It also writes
 // NcML. [Name] and [Kind] derive the data set's name and kind from a file, as ncdump
-// does. Package cdl/gen reads CDL.
+// does. The command cdfz gen reads CDL.
 //
 // The reference is ncdump of netCDF-C 4.9.0 on Linux, including its oddities where they
 // are the same in every run. Files that ncdump refuses, or at which it stops halfway,
@@ -27,16 +27,8 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/slab"
 )
-
-// Source is a netCDF file.
-type Source interface {
-	Header() *cdf3.Header
-	// Array returns the values of variable number v of the header.
-	Array(v int) slab.Array
-}
 
 // Options control Dump. Nil and the zero value mean ncdump without flags.
 type Options struct {
@@ -113,7 +105,7 @@ const (
 // missing variable. Memory is bounded, whatever the size of the variables. Errors of w
 // are returned unchanged. Errors of reading values are wrapped with the variable's
 // name. Text written before an error stays written.
-func Dump(ctx context.Context, w io.Writer, src Source, o *Options) error {
+func Dump(ctx context.Context, w io.Writer, src slab.Source, o *Options) error {
 	if o == nil {
 		o = &Options{}
 	}
@@ -129,7 +121,7 @@ func Dump(ctx context.Context, w io.Writer, src Source, o *Options) error {
 	if o.LineLen != 0 {
 		d.maxLine = o.LineLen
 	}
-	d.maxLine -= 2 // ncdump leaves room for a blank and a newline
+	d.maxLine -= 2 // ncdump reserves a blank and a newline
 	if o.NcML {
 		d.ncml(chosen)
 		d.flush()

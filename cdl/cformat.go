@@ -22,7 +22,7 @@ type format struct {
 const (
 	// maxFormat is the length from which ncdump ignores a C_format attribute.
 	maxFormat = 100
-	// maxOutput is the length of the longest formatted value that ncdump has room for.
+	// maxOutput is the length of the longest formatted value that fits into ncdump's buffer.
 	maxOutput = 99
 )
 

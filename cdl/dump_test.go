@@ -19,7 +19,7 @@ import (
 	"github.com/cdfz-format/cdfz/testdata/seeds"
 )
 
-func dump(t testing.TB, src Source, o *Options) string {
+func dump(t testing.TB, src slab.Source, o *Options) string {
 	t.Helper()
 	var b strings.Builder
 	require.NoError(t, Dump(context.Background(), &b, src, o))

@@ -8,13 +8,14 @@ import (
 	"unicode/utf8"
 
 	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/slab"
 )
 
 // dumper is the state of one call of Dump. Text is collected in buf.
 type dumper struct {
 	ctx     context.Context
 	w       io.Writer
-	src     Source
+	src     slab.Source
 	h       *cdf3.Header
 	o       *Options
 	names   *names

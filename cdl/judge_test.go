@@ -21,6 +21,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/slab"
 )
 
 // These tests compare the text with that of ncdump (Debian: netcdf-bin). A missing
@@ -287,7 +288,7 @@ func (s *scale) file(t *testing.T, name string, image []byte) {
 }
 
 // compare compares the texts of the sources under some flags with that of ncdump.
-func (s *scale) compare(t *testing.T, v *verdict, c *comparison, h *cdf3.Header, path string, sources []Source) {
+func (s *scale) compare(t *testing.T, v *verdict, c *comparison, h *cdf3.Header, path string, sources []slab.Source) {
 	want, ok := ncdump(t, append(c.flags, path)...)
 	o := c.o
 	o.Location = path
@@ -336,7 +337,7 @@ func (s *scale) compare(t *testing.T, v *verdict, c *comparison, h *cdf3.Header,
 }
 
 // sources returns the file and an archive of it.
-func (s *scale) sources(t *testing.T, name string, image []byte) []Source {
+func (s *scale) sources(t *testing.T, name string, image []byte) []slab.Source {
 	classic, err := archive.New(bytes.NewReader(image), int64(len(image)), nil)
 	require.NoError(t, err)
 	var b bytes.Buffer
@@ -346,7 +347,7 @@ func (s *scale) sources(t *testing.T, name string, image []byte) []Source {
 	require.NoError(t, err)
 	_, ok := packed.Info()
 	require.True(t, ok)
-	return []Source{classic, packed}
+	return []slab.Source{classic, packed}
 }
 
 // difference shows where two texts diverge.

@@ -28,7 +28,7 @@ func (h *host) filter(l *library, r *hostproto.Request) *hostproto.Reply {
 	if l.class == nil {
 		return refuse("library %d has no filter", r.Lib)
 	}
-	mem, err := h.shared.first(max(r.Len, r.Room))
+	mem, err := h.shared.first(max(r.Len, r.MaxLen))
 	if err != nil {
 		return refuse("%v", err)
 	}
@@ -44,7 +44,7 @@ func (h *host) filter(l *library, r *hostproto.Request) *hostproto.Reply {
 		return reply
 	}
 	defer func() { call(l.memory.free, *at[uintptr](c.buf, 0)) }()
-	if uint64(len(out)) > r.Room {
+	if uint64(len(out)) > r.MaxLen {
 		return &hostproto.Reply{Status: hostproto.TooLong, Len: uint64(len(out))}
 	}
 	if r.Check {

@@ -90,7 +90,7 @@ func (h *host) serve(c *hostproto.Conn) error {
 }
 
 func (h *host) answer(r *hostproto.Request) *hostproto.Reply {
-	if err := h.limits.raise(r.Len, r.Room); err != nil {
+	if err := h.limits.raise(r.Len, r.MaxLen); err != nil {
 		return refuse("%v", err)
 	}
 	if r.Op == hostproto.Load {

@@ -23,7 +23,7 @@ var be = binary.BigEndian
 // type is uint64.
 type constant struct {
 	kind int
-	typ  cdf3.Type // of a suffix, or the one that the value has without
+	typ  cdf3.Type // of the suffix, or the default type
 	tag  bool      // there was a suffix
 	i    int64
 	f    float64 // also -0 for the integer "-0", which ncdump writes for floats

@@ -84,7 +84,7 @@ func (x *values) add(n int64, at place) error {
 		if x.v.Record {
 			return x.p.failAt(at, "more values than the largest file allowed holds, %d bytes", x.p.o.MaxSize)
 		}
-		return x.p.failAt(at, "too many values: variable %s has room for %d", quoted(x.v.Name), x.most/x.size)
+		return x.p.failAt(at, "too many values: variable %s holds at most %d", quoted(x.v.Name), x.most/x.size)
 	}
 	if len(x.p.buf) >= flushLen {
 		return x.flush()

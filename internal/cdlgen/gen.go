@@ -1,4 +1,4 @@
-// Package gen makes classic netCDF files from CDL, the text that ncdump and package cdl
+// Package cdlgen makes classic netCDF files from CDL, the text that ncdump and package cdl
 // write. It reads what ncgen of netCDF-C reads, as far as the classic model can hold it.
 //
 //	f, err := cdlgen.Parse(ctx, r, nil)
@@ -13,7 +13,7 @@
 // The reference is ncgen of netCDF-C 4.9.0. Where it makes a file, Write makes the same
 // bytes, with these exceptions:
 //
-//   - Values that a variable cannot hold, more values than it has room for, text for a
+//   - Values that a variable cannot hold, more values than it has elements, text for a
 //     number and numbers for text are errors. ncgen drops or truncates them, or crashes.
 //     As in ncgen, an integer may be written as its unsigned counterpart: 255 for -1b.
 //   - Braces may enclose the values of each index of each dimension, as in later versions.
@@ -89,7 +89,7 @@ type Storage struct {
 	Deflate    int     // _DeflateLevel; -1 if not given
 	Shuffle    bool
 	Fletcher32 bool
-	Filter     string // _Filter, as in package filters/spec
+	Filter     string // _Filter, as in package internal/spec
 	Codecs     string // _Codecs: a JSON array of codecs in the order of encoding
 	NoFill     bool
 }

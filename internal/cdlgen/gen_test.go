@@ -164,7 +164,7 @@ func TestErrors(t *testing.T) {
 		// values
 		{"netcdf x { variables: int v ; data: w = 1 ; }", `variable "w" is not declared`},
 		{"netcdf x { variables: int v ; data: v = 1 ; v = 2 ; }", `variable "v" has values already, in line 1`},
-		{"netcdf x { variables: int v ; data: v = 1, 2 ; }", `line 1, column 44: too many values: variable "v" has room for 1`},
+		{"netcdf x { variables: int v ; data: v = 1, 2 ; }", `line 1, column 44: too many values: variable "v" holds at most 1`},
 		{"netcdf x { dimensions: n = 2 ; variables: char v(n) ; data: v = \"abc\" ; }", "too many values"},
 		{"netcdf x { variables: int v ; data: v = {1} ; }", "more braces than dimensions"},
 		{"netcdf x { dimensions: n = 2 ; variables: int v(n) ; data: v = {1, 2 ; }", "expected , or }, found ';'"},

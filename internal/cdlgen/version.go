@@ -2,12 +2,11 @@ package cdlgen
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
-// versions are those that can be chosen, in order of preference.
+// versions lists the versions, in order of preference.
 var versions = []cdf3.Version{cdf3.Classic, cdf3.Offset64, cdf3.Data64}
 
 // choose sets the version of the file and lays out the declarations.
@@ -37,27 +36,16 @@ func (p *parser) try(v cdf3.Version) error {
 	if err := p.layout(); err != nil {
 		return err
 	}
-	if i := p.tooLarge(v); i >= 0 {
+	if i := p.h.TooLarge(); i >= 0 {
 		return p.failAt(p.list[i].pos, "a %v file cannot have variable %s: it is too large, unless it is the last one", v, quoted(p.h.Vars[i].Name))
 	}
 	return nil
 }
 
-// maxDim returns the largest length of a dimension (NC_def_dim in dim.c of netCDF-C).
-func maxDim(v cdf3.Version) int64 {
-	switch v {
-	case cdf3.Classic:
-		return math.MaxInt32 - 3
-	case cdf3.Offset64:
-		return math.MaxUint32 - 3
-	}
-	return math.MaxInt64
-}
-
-// misfit returns a declaration that a version cannot hold, whatever else there is.
+// misfit returns a declaration that a version cannot hold, whatever the other ones are.
 func (p *parser) misfit(v cdf3.Version) (what string, at place) {
 	for i := range p.h.Dims {
-		if d := &p.h.Dims[i]; d.Len > maxDim(v) {
+		if d := &p.h.Dims[i]; d.Len > v.MaxDim() {
 			return fmt.Sprintf("dimension %s of length %d", quoted(d.Name), d.Len), p.dimPos[i]
 		}
 	}
@@ -87,35 +75,9 @@ func (p *parser) misfit(v cdf3.Version) (what string, at place) {
 	return "", place{}
 }
 
-// tooLarge returns the number of a variable whose size a version does not allow, or -1.
-// In CDF-1 and CDF-2, one variable may be larger than its field for the size: the last
-// fixed one if there are no records, or the last in each record (NC_check_vlens in
-// nc3internal.c of netCDF-C).
-func (p *parser) tooLarge(v cdf3.Version) int {
-	most := int64(math.MaxUint32 - 3)
-	switch v {
-	case cdf3.Classic:
-		most = math.MaxInt32 - 3
-	case cdf3.Data64:
-		return -1
-	}
-	last := map[bool]int{}
-	for i := range p.h.Vars {
-		last[p.h.Vars[i].Record] = i
-	}
-	_, records := last[true]
-	for i := range p.h.Vars {
-		w := &p.h.Vars[i]
-		if w.RecLen > most && (i != last[w.Record] || !w.Record && records) {
-			return i
-		}
-	}
-	return -1
-}
-
 // layout lays out the header and checks that the file is not larger than allowed.
 func (p *parser) layout() error {
-	if err := p.h.Layout(); err != nil {
+	if err := p.h.LayoutRead(); err != nil {
 		return p.failAt(p.here(), "%s", trimPackage(err))
 	}
 	// Each step is in the range of int64 after Layout.

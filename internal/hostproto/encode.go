@@ -15,7 +15,7 @@ func (r *Request) Append(b []byte) []byte {
 	b = binary.LittleEndian.AppendUint32(b, r.Lib)
 	b = binary.LittleEndian.AppendUint32(b, r.Codec)
 	b = binary.LittleEndian.AppendUint64(b, r.Len)
-	b = binary.LittleEndian.AppendUint64(b, r.Room)
+	b = binary.LittleEndian.AppendUint64(b, r.MaxLen)
 	b = appendNumbers(b, r.Params)
 	b = appendText(b, r.Text)
 	b = append(b, byte(r.Block.Kind))
@@ -28,7 +28,7 @@ func (r *Request) Append(b []byte) []byte {
 func ParseRequest(b []byte) (*Request, error) {
 	p := parser{rest: b}
 	r := &Request{
-		Op: Op(p.byte(uint8(lastOp))), Decode: p.flag(), Check: p.flag(), Lib: p.uint32(), Codec: p.uint32(), Len: p.uint64(), Room: p.uint64(),
+		Op: Op(p.byte(uint8(lastOp))), Decode: p.flag(), Check: p.flag(), Lib: p.uint32(), Codec: p.uint32(), Len: p.uint64(), MaxLen: p.uint64(),
 		Params: p.numbers(), Text: p.text(), Block: Block{Kind: Kind(p.byte(uint8(lastKind))), Size: p.uint32(), LittleEndian: p.flag(), Shape: p.numbers()},
 	}
 	if r.Op == 0 {

@@ -1,4 +1,4 @@
-// Package hostproto is the language between cdfz and cdfz-plugin-host, the process that
+// Package hostproto is the protocol between cdfz and cdfz-plugin-host, the process that
 // loads HDF5 plugins. cdfz sends requests over a socket, and the host answers each with a
 // reply, one after the other. Blocks are not in messages: they are in a piece of memory
 // that both processes share.
@@ -24,7 +24,7 @@ const (
 	Load Op = 1 + iota
 	// Filter calls the filter of library Lib with Params on the first Len bytes of the
 	// shared memory, and Decode for the direction. The reply's Len bytes are in the same
-	// place, at most Room. If Check is set, the encoded bytes are decoded and compared.
+	// place, at most MaxLen. If Check is set, the encoded bytes are decoded and compared.
 	Filter
 	// SetLocal calls can_apply and set_local of library Lib with Params and the
 	// description of a block. The reply has Params.
@@ -38,14 +38,14 @@ const (
 
 // Request is a message to the host.
 type Request struct {
-	Op         Op
-	Decode     bool
-	Check      bool
-	Lib, Codec uint32
-	Len, Room  uint64
-	Params     []uint32
-	Text       string
-	Block      Block
+	Op          Op
+	Decode      bool
+	Check       bool
+	Lib, Codec  uint32
+	Len, MaxLen uint64
+	Params      []uint32
+	Text        string
+	Block       Block
 }
 
 // Block describes a block to set_local.
@@ -76,7 +76,7 @@ type Status uint8
 const (
 	OK         Status = iota
 	Failed            // the function of the library reported an error
-	TooLong           // the result has Len bytes, more than Room
+	TooLong           // the result has Len bytes, more than MaxLen
 	Differs           // the encoded block decodes to other bytes
 	NoMemory          // for a copy of the block
 	Invalid           // not a valid request

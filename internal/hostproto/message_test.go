@@ -13,7 +13,7 @@ import (
 
 var requests = map[string]*Request{
 	"load":   {Op: Load, Text: "/usr/lib/libx.so"},
-	"filter": {Op: Filter, Lib: 3, Decode: true, Check: true, Params: []uint32{1, 2, 1 << 31}, Len: 1 << 40, Room: 7},
+	"filter": {Op: Filter, Lib: 3, Decode: true, Check: true, Params: []uint32{1, 2, 1 << 31}, Len: 1 << 40, MaxLen: 7},
 	"local":  {Op: SetLocal, Params: []uint32{5}, Block: Block{Kind: 3, Size: 8, LittleEndian: true, Shape: []uint32{4, 4}}},
 	"codec":  {Op: ToHDF5, Codec: 2, Text: `{"id":"x"}`},
 }

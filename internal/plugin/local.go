@@ -8,13 +8,13 @@ import (
 	"github.com/cdfz-format/cdfz/filters"
 )
 
-// local is what set_local of a registered filter does, and the reverse. HDF5 calls
+// local does the work of set_local for a registered filter, and the reverse. HDF5 calls
 // set_local with a property list, a type and a dataspace, which only libhdf5 can make.
 type local struct {
 	complete func(params []uint32, b filters.Block) ([]uint32, error)
 	given    func(params []uint32) []uint32
-	// native returns the parameters for the library, and the size of the numbers that must
-	// be turned around for it, or 0. Nil means that both are as they are.
+	// native returns the parameters for the library, and the size of the numbers whose bytes
+	// must be reversed for it, or 0. Nil means that neither changes.
 	native func(params []uint32) (native []uint32, size int)
 }
 

@@ -75,9 +75,9 @@ func (f *libraryFilter) check(params []uint32) error {
 	return nil
 }
 
-// complete does the work of can_apply and set_local. For some ids this package knows it.
-// Others are called, if their library needs libhdf5: they get their property list from
-// there.
+// complete does the work of can_apply and set_local. For some ids this package has its own
+// implementation. Those of other libraries are called if the library needs libhdf5, from which
+// they get their property list.
 func (f *libraryFilter) complete(params []uint32, b filters.Block) ([]uint32, error) {
 	if known, ok := locals[f.ID]; ok {
 		return known.complete(params, b)
@@ -97,8 +97,8 @@ func (f *libraryFilter) complete(params []uint32, b filters.Block) ([]uint32, er
 	return out, err
 }
 
-// native returns the parameters for the library, and the size of the numbers that must be
-// turned around for it, or 0.
+// native returns the parameters for the library, and the size of the numbers whose bytes must be
+// reversed for it, or 0.
 func (f *libraryFilter) native(params []uint32) ([]uint32, int) {
 	if known := locals[f.ID]; known.native != nil {
 		return known.native(params)
@@ -132,7 +132,7 @@ func (s session) Encode(dst, src []byte, params []uint32, _ filters.Block) ([]by
 	if size > 0 {
 		src = turn(src, size)
 	}
-	r := hostproto.Request{Op: hostproto.Filter, Check: true, Params: params, Room: uint64(filters.MaxLen(int64(len(src))))}
+	r := hostproto.Request{Op: hostproto.Filter, Check: true, Params: params, MaxLen: uint64(filters.MaxLen(int64(len(src))))}
 	return s.do(dst, src, r, filters.ErrParam)
 }
 
@@ -141,7 +141,7 @@ func (s session) Decode(dst, src []byte, params []uint32, max int) ([]byte, erro
 		return nil, fmt.Errorf("plugin: %s: the library cannot decode: %w", s.f.path, filters.ErrUnavailable)
 	}
 	params, size := s.f.native(params)
-	r := hostproto.Request{Op: hostproto.Filter, Decode: true, Params: params, Room: uint64(max)}
+	r := hostproto.Request{Op: hostproto.Filter, Decode: true, Params: params, MaxLen: uint64(max)}
 	out, err := s.do(dst, src, r, filters.ErrDamaged)
 	if err == nil && size > 0 {
 		decoded := out[len(dst):]
@@ -161,7 +161,7 @@ func (s session) do(dst, src []byte, r hostproto.Request, kind error) ([]byte, e
 			if r.Decode {
 				kind = filters.ErrDecodedSize
 			}
-			return fmt.Errorf("plugin: %s: expected at most %d bytes, found %d: %w", s.f.path, r.Room, reply.Len, kind)
+			return fmt.Errorf("plugin: %s: expected at most %d bytes, found %d: %w", s.f.path, r.MaxLen, reply.Len, kind)
 		case hostproto.Differs:
 			return fmt.Errorf("plugin: %s: does not restore the block exactly: %w", s.f.path, filters.ErrParam)
 		case hostproto.NoMemory:

@@ -26,17 +26,17 @@ type Options struct {
 	// library with a filter id provides it. Folders that cannot be read are skipped and
 	// listed in [Set.Skipped], unless they are default folders that do not exist.
 	Folders []string
-	// Host is the path of cdfz-plugin-host. By default it is beside the program, or on
-	// PATH.
+	// Host is the path of cdfz-plugin-host. By default it is in the folder of the program, or
+	// on PATH.
 	Host string
-	// Processes is how many run at the same time, by default GOMAXPROCS. They are
+	// Processes is the number of processes at the same time, by default GOMAXPROCS. They are
 	// started when they are needed.
 	Processes int
-	// Timeout is the time for one call of a library, by default 1 minute. It gets a
-	// second more for each MiB of the block.
+	// Timeout is the time limit of a call of a library, by default 1 minute, plus a second
+	// for each MiB of the block.
 	Timeout time.Duration
-	// Memory is how many bytes a process may allocate in addition to a few copies of the
-	// block, by default 1 GiB.
+	// Memory is the number of bytes that a process may allocate in addition to a few copies of
+	// the block, by default 1 GiB.
 	Memory int64
 }
 
@@ -76,8 +76,8 @@ type Skipped struct {
 // starts no process. The error is [ErrHost] if no process can be started. Libraries that
 // are not plugins, crash or hang are no errors: [Set.Libraries] lists the reasons.
 //
-// The caller must close the set when no coder uses its filters any more, or leave that to
-// the end of the program, with which the processes end.
+// The caller may close the set when no coder uses its filters any more. Its processes end with
+// the program at the latest.
 func Open(o *Options) (*Set, error) {
 	opts := o.withDefaults()
 	s := &Set{}

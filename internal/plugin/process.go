@@ -55,7 +55,7 @@ func findHost(given string) (string, error) {
 	return path, nil
 }
 
-// helloTime is how long a process may take to start.
+// helloTime is the time limit for starting a process.
 const helloTime = 30 * time.Second
 
 // greet waits for the first message of the process.
@@ -82,7 +82,7 @@ func (h *process) do(r *request, limit time.Duration) (*hostproto.Reply, []byte,
 		return nil, nil, err
 	}
 	r.Lib, r.Len = h.loaded[r.path].number, uint64(len(r.in))
-	if n := max(r.Len, r.Room); n > 0 {
+	if n := max(r.Len, r.MaxLen); n > 0 {
 		if err := h.shared.grow(n); err != nil {
 			return nil, nil, err
 		}
@@ -95,8 +95,8 @@ func (h *process) do(r *request, limit time.Duration) (*hostproto.Reply, []byte,
 	if reply.Status != hostproto.OK || r.Op != hostproto.Filter {
 		return reply, nil, nil
 	}
-	if reply.Len > r.Room {
-		return nil, nil, fmt.Errorf("%w: expected at most %d bytes, found %d", hostproto.ErrMessage, r.Room, reply.Len)
+	if reply.Len > r.MaxLen {
+		return nil, nil, fmt.Errorf("%w: expected at most %d bytes, found %d", hostproto.ErrMessage, r.MaxLen, reply.Len)
 	}
 	return reply, h.shared.mem[:reply.Len], nil
 }
@@ -159,7 +159,7 @@ func (h *process) kill() {
 	h.reap()
 }
 
-// reap waits for the end of the process and frees what is kept for it.
+// reap waits for the end of the process and frees its resources.
 func (h *process) reap() {
 	h.reaping.Do(func() {
 		// A process whose connection broke may still run.
@@ -178,7 +178,7 @@ type tail struct {
 	buf []byte
 }
 
-// maxOutput is how much of the output is kept.
+// maxOutput is the number of bytes of the output that are kept.
 const maxOutput = 2 << 10
 
 func (t *tail) Write(p []byte) (int, error) {

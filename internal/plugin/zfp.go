@@ -121,8 +121,8 @@ func reverseWords(words []uint32) {
 	}
 }
 
-// nativeZFP returns parameters with a little-endian header, and the size of the numbers
-// that must be turned around before encoding and after decoding, or 0.
+// nativeZFP returns parameters with a little-endian header, and the size of the numbers whose
+// bytes must be reversed before encoding and after decoding, or 0.
 func nativeZFP(params []uint32) (native []uint32, size int) {
 	words, bigEndian, ok := zfpHeader(params)
 	if !ok || !bigEndian {
