@@ -65,7 +65,7 @@ test-ncapi:
 # hundreds of times, TestCancel compares times, and TestMemory measures memory, of which the
 # detector takes most.
 CONCURRENT := ./archive ./cmd/cdfz ./internal/ioat ./remote ./remote/s3 ./internal/serve ./internal/serve/dap
-SEQUENTIAL := TestScripts|Fuzz|TestHostileArchives|TestGiant|TestLargeHeaders|TestReadJSON|TestVectors|EveryByte|Cuts|Flips|TestRepair|TestPools|TestReadOnce|TestBombs|TestRemoteClassic|TestClaims|TestRandomClaims|TestHostileClaims|TestSparseFile|TestFolders|TestEdges|TestCancel|TestMemory|TestHeader|TestZip|TestStoredOrder|TestPasses|TestOpenReads|TestLayouts|Cost$$|TestRewriteShapes|TestRewriteSame|TestRewriteFilters|TestRewriteDamage|TestFilterRows|TestFilterOptions|TestSalvage|TestTorn|TestSourceChanges|TestMissingFilter|TestManyBlocks|TestManyVariables|TestSourceReads
+SEQUENTIAL := TestScripts|Fuzz|TestHostileArchives|TestGiant|TestLargeHeaders|TestReadJSON|TestVectors|EveryByte|Cuts|Flips|TestRepair|TestPools|TestReadOnce|TestBombs|TestRemoteClassic|TestClaims|TestRandomClaims|TestHostileClaims|TestSparseFile|TestEdges|TestCancel|TestMemory|TestHeader|TestZip|TestStoredOrder|TestPasses|TestOpenReads|TestLayouts|Cost$$|TestRewriteShapes|TestRewriteSame|TestRewriteFilters|TestRewriteDamage|TestFilterRows|TestFilterOptions|TestSalvage|TestTorn|TestSourceChanges|TestMissingFilter|TestManyBlocks|TestManyVariables|TestSourceReads|TestProofs
 race:
 	.ci/deps race
 	CGO_ENABLED=1 $(GO) test -race -short -skip '$(SEQUENTIAL)' -timeout 14m $(CONCURRENT)
@@ -104,7 +104,7 @@ bench-access: build
 	.ci/deps bench
 	mkdir -p $(BENCHDIR)
 	test -f $(BENCHDIR)/big.nc || $(GO) run ./bench/tile -o $(BENCHDIR)/big.nc
-	$(GO) run ./bench/access -file $(BENCHDIR)/big.nc
+	$(GO) run ./bench/access $(BENCHFLAGS) $(BENCHDIR)/big.nc
 
 # Speed and ratio of each filter, compared with numcodecs, HDF5's filters and C-Blosc, with
 # and without assembly.

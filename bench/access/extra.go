@@ -4,16 +4,14 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"os/exec"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/bench/internal/run"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/slab"
@@ -50,10 +48,9 @@ func (in *inputs) measureCached(ctx context.Context, v *cdf3.Var) (*cached, erro
 	// Take the best of several rounds, since other work on the machine must not count.
 	// The loops in C and numpy do the same.
 	best := func(s selection) (ns float64, allocs int64) {
-		sel := slab.Sel{Start: s.start, Count: s.count}
 		one := func() {
 			if err == nil {
-				err = readBytes(a, buf[:s.bytes], sel)
+				err = readBytes(a, buf[:s.bytes], s.Sel)
 			}
 		}
 		allocs = int64(testing.AllocsPerRun(100, one))
@@ -82,10 +79,11 @@ func (in *inputs) measureCached(ctx context.Context, v *cdf3.Var) (*cached, erro
 	return c, err
 }
 
+// number returns the number that a program prints.
 func number(ctx context.Context, args ...string) (float64, error) {
-	out, err := exec.CommandContext(ctx, args[0], args[1:]...).Output()
+	_, out, err := run.Output(ctx, args...)
 	if err != nil {
-		return 0, fmt.Errorf("%s: %w", args[0], err)
+		return 0, err
 	}
 	return strconv.ParseFloat(strings.TrimSpace(string(out)), 64)
 }
@@ -119,7 +117,7 @@ func (in *inputs) measureUncached(v *cdf3.Var, n int) (*uncached, error) {
 	u := &uncached{}
 	for i := range n + 3 {
 		s := selections(kindPoint, rng, v)[0]
-		raw, err := blockOf(a, s.start)
+		raw, err := blockOf(a, s.Start)
 		if err != nil {
 			return nil, err
 		}
@@ -129,7 +127,7 @@ func (in *inputs) measureUncached(v *cdf3.Var, n int) (*uncached, error) {
 			return nil, err
 		}
 		start := time.Now()
-		if err := readBytes(a, buf[:s.bytes], slab.Sel{Start: s.start, Count: s.count}); err != nil {
+		if err := readBytes(a, buf[:s.bytes], s.Sel); err != nil {
 			return nil, err
 		}
 		t := time.Since(start)
@@ -142,7 +140,7 @@ func (in *inputs) measureUncached(v *cdf3.Var, n int) (*uncached, error) {
 			point, block, over = append(point, t), append(block, b), append(over, t-b)
 		}
 	}
-	u.point, u.block, u.over = median(point), median(block), median(over)
+	u.point, u.block, u.over = run.Median(point, run.Itself), run.Median(block, run.Itself), run.Median(over, run.Itself)
 	return u, nil
 }
 
@@ -182,54 +180,26 @@ func coderOf(f *archive.File, v *cdf3.Var) (*filters.Coder, error) {
 	return filters.NewCoder(info.Chain)
 }
 
-// cold holds the median cost of whole processes, in wall and CPU time.
-type cold struct {
-	cdfz, netcdf       time.Duration
-	cdfzCPU, netcdfCPU time.Duration
-}
-
 // measureCold runs `cdfz get` on the archive and netCDF-C on the classic file
-// alternately, each for one value.
-func (in *inputs) measureCold(ctx context.Context, program string, v *cdf3.Var, n int) (*cold, error) {
+// in turns, each for one value.
+func (in *inputs) measureCold(ctx context.Context, program string, v *cdf3.Var) (cdfz, netcdf *run.Task, err error) {
 	rng := rand.New(rand.NewPCG(5, 6))
-	var cdfz, netcdf, cdfzCPU, netcdfCPU []time.Duration
-	for range n {
-		s := selections(kindPoint, rng, v)[0]
-		index := joined(s.start)
-		a, acpu, aout, err := timed(ctx, program, "get", "-q", "--format", "raw", in.archive, v.Name+"["+index+"]")
-		if err != nil {
-			return nil, err
-		}
-		b, bcpu, bout, err := timed(ctx, append([]string{in.netcdf, "point", in.file, v.Name}, strings.Split(index, ",")...)...)
-		if err != nil {
-			return nil, err
-		}
-		if len(aout) != int(v.Type.Size()) || len(bout) == 0 {
-			return nil, fmt.Errorf("cold processes: %q and %q", aout, bout)
-		}
-		cdfz, netcdf = append(cdfz, a), append(netcdf, b)
-		cdfzCPU, netcdfCPU = append(cdfzCPU, acpu), append(netcdfCPU, bcpu)
+	var s selection
+	task := func(name string, least int, args func() []string) *run.Task {
+		return &run.Task{Name: name, Run: func(int) (run.Cost, error) {
+			c, out, err := run.Output(ctx, args()...)
+			if err == nil && len(out) < least {
+				err = fmt.Errorf("expected %d bytes, found %q", least, out)
+			}
+			return c, err
+		}}
 	}
-	return &cold{median(cdfz), median(netcdf), median(cdfzCPU), median(netcdfCPU)}, nil
-}
-
-// timed runs a program. It returns wall time, CPU time and output.
-func timed(ctx context.Context, args ...string) (wall, cpu time.Duration, out []byte, err error) {
-	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-	cmd.Stderr = os.Stderr
-	start := time.Now()
-	out, err = cmd.Output()
-	wall = time.Since(start)
-	if err != nil {
-		return 0, 0, nil, fmt.Errorf("%s: %w", strings.Join(args, " "), err)
-	}
-	return wall, cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), out, nil
-}
-
-func median(d []time.Duration) time.Duration {
-	if len(d) == 0 {
-		return 0
-	}
-	d = slices.Sorted(slices.Values(d))
-	return d[len(d)/2]
+	cdfz = task("cdfz get", int(v.Type.Size()), func() []string {
+		s = selections(kindPoint, rng, v)[0]
+		return []string{program, "get", "-q", "--format", "raw", in.archive, v.Name + "[" + joined(s.Start) + "]"}
+	})
+	netcdf = task("netCDF-C", 1, func() []string {
+		return append([]string{in.netcdf, "point", in.file, v.Name}, strings.Split(joined(s.Start), ",")...)
+	})
+	return cdfz, netcdf, run.Turns(*cold, false, cdfz, netcdf)
 }

@@ -1,19 +1,15 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	_ "embed"
 	"fmt"
-	"math/rand/v2"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"strconv"
+	"slices"
 	"strings"
 
 	"github.com/cdfz-format/cdfz/archive"
-	"github.com/cdfz-format/cdfz/bench/internal/pack"
+	bench "github.com/cdfz-format/cdfz/bench/internal/inputs"
+	"github.com/cdfz-format/cdfz/bench/internal/run"
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
@@ -27,145 +23,192 @@ var zarrScript []byte
 
 // inputs are files with the same values, and the programs that read them.
 type inputs struct {
-	dir     string
-	file    string // the classic file
-	archive string
-	nc4     string // nccopy's default chunks
-	chunked string // nccopy with chunks of several records
-	seek    string // zstd seekable, "" for none
-	zarr    string // "" for none
-	netcdf  string // the C program
-	script  string // zarr_read.py
-	python  string
-	h       *cdf3.Header
-	vars    []*cdf3.Var
-	chunks  string // chunks of chunked, in nccopy's syntax
+	file, archive string // the classic file, and the archive of it
+	netcdf        string // the C program
+	script        string // zarr_read.py
+	python        string // "" without numpy
+	vars          []*cdf3.Var
+	tools         []tool
+	children      []*run.Child
 }
 
-// command runs a program.
-func command(ctx context.Context, args ...string) error {
-	var msg bytes.Buffer
-	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-	cmd.Stderr = &msg
-	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("%s: %w\n%s", strings.Join(args, " "), err, msg.Bytes())
-	}
-	return nil
+// tool reads a file.
+type tool struct {
+	name, what string // what the file is
+	path       string
+	measure    func(sel []selection) (sample, error)
 }
+
+// The programs, as the report names them.
+const (
+	toolCdfz    = "cdfz"
+	toolNC4     = "netCDF-4"
+	toolChunked = "netCDF-4, chunked"
+	toolRaw     = "classic, netCDF-C"
+	toolZarr    = "zarr"
+	toolSeek    = "zstd seekable"
+)
 
 // tileVars are the variables to read in the file of bench/tile: large, with a map of 180 x 360
-// a record, and with a map of 90 x 180 a record.
+// per record, and with a map of 90 x 180 per record.
 const tileVars = "atlas_TEMP,levitus_map,coads_SST"
 
-// newInputs makes all files from one.
-func newInputs(ctx context.Context, o *options, dir string) (*inputs, error) {
-	in := &inputs{dir: dir, file: o.file, python: o.python}
-	path := func(name string) string { return filepath.Join(dir, name) }
-	if in.file == "" {
-		in.file = path("big.nc")
-		say("making the large file")
-		if err := command(ctx, "go", "run", "github.com/cdfz-format/cdfz/bench/tile", "-maps", "-size", strconv.FormatInt(o.size, 10), "-o", in.file); err != nil {
-			return nil, err
-		}
-		if o.vars == "" {
-			o.vars = tileVars
-		}
+// newInputs makes all files from one, and starts the programs.
+func newInputs(ctx context.Context, file string) (in *inputs, err error) {
+	in = &inputs{python: *python}
+	if file == "" && *vars == "" {
+		*vars = tileVars
 	}
-	f, err := archive.Open(context.Background(), in.file, nil)
+	if in.file, err = bench.Large(file, *size, true); err != nil {
+		return nil, err
+	}
+	f, err := archive.Open(ctx, in.file, nil)
 	if err != nil {
 		return nil, err
 	}
-	in.h = f.Header()
+	h := f.Header()
 	f.Close()
-	if in.vars, err = chooseVars(in.h, o.vars); err != nil {
+	if in.vars, err = chooseVars(h, *vars); err != nil {
 		return nil, err
 	}
-	if err := os.WriteFile(path("netcdf.c"), netcdfSource, 0o666); err != nil {
+	if in.netcdf, err = compile(ctx); err != nil {
 		return nil, err
 	}
-	in.netcdf = path("netcdf")
-	if err := command(ctx, "gcc", "-O3", "-march=native", "-o", in.netcdf, path("netcdf.c"), "-lnetcdf"); err != nil {
+	if in.archive, err = bench.Archive(ctx, in.file, *block); err != nil {
 		return nil, err
 	}
-	if err := installed(in.netcdf); err != nil {
-		return nil, err
-	}
-	in.archive, in.nc4, in.chunked = path(fmt.Sprintf("block-%d.cdfz", o.block)), path("default.nc4"), path("chunked.nc4")
-	if err := in.once(in.archive, func() error { return pack.File(ctx, in.archive, in.file, o.block) }); err != nil {
-		return nil, err
-	}
-	if err := in.once(in.nc4, func() error { return command(ctx, "nccopy", "-d5", "-s", in.file, in.nc4) }); err != nil {
-		return nil, err
-	}
-	in.chunks = nccopyChunks(in.h, in.vars)
-	if err := in.once(in.chunked, func() error {
-		return command(ctx, "nccopy", "-d5", "-s", "-c", in.chunks, in.file, in.chunked)
-	}); err != nil {
-		return nil, err
-	}
-	in.seek = path("big.zst")
-	if err := in.once(in.seek, func() error { return writeSeekable(in.seek, in.file) }); err != nil {
-		return nil, err
-	}
-	return in, in.makeZarr(ctx, path)
-}
-
-// once makes a file, unless an earlier run over the same folder has made it.
-func (in *inputs) once(name string, write func() error) error {
-	if _, err := os.Stat(name); err == nil {
-		return nil
-	}
-	say("making %s", filepath.Base(name))
-	return write()
-}
-
-// makeZarr does nothing if Python lacks the modules.
-func (in *inputs) makeZarr(ctx context.Context, path func(string) string) error {
-	in.script = path("zarr_read.py")
-	if err := os.WriteFile(in.script, zarrScript, 0o666); err != nil {
-		return err
-	}
-	found := false
-	for _, p := range []string{in.python, "/usr/bin/python3"} { // Debian's, where another comes first
-		if err := exec.CommandContext(ctx, p, "-c", "import numpy").Run(); err == nil {
-			in.python, found = p, true
-			break
+	in.add(toolCdfz, in.archive, fmt.Sprintf("cdfz archive, blocks of %d KiB", *block>>10), func(sel []selection) (sample, error) {
+		return read(func() (*archive.File, error) { return archive.Open(ctx, in.archive, nil) }, sel)
+	})
+	for _, c := range []struct {
+		tool, file string
+		flags      []string
+	}{{toolNC4, "default.nc4", nil}, {toolChunked, "chunked.nc4", []string{"-c", nccopyChunks(h, in.vars)}}, {toolRaw, "", nil}} {
+		path, what := in.file, "as it is"
+		if c.file != "" {
+			args := append([]string{"nccopy", "-d5", "-s"}, c.flags...)
+			what = strings.Join(args, " ")
+			if path, err = run.Made(c.file, func(to string) error {
+				_, err := run.Command(ctx, append(args, in.file, to)...)
+				return err
+			}); err != nil {
+				return nil, err
+			}
+		}
+		if err := in.start(ctx, c.tool, path, what, in.netcdf); err != nil {
+			return nil, err
 		}
 	}
-	if !found {
+	if err := in.addZarr(ctx); err != nil {
+		return nil, err
+	}
+	seek, err := run.Made("big.zst", func(to string) error { return writeSeekable(to, in.file) })
+	if err != nil {
+		return nil, err
+	}
+	in.add(toolSeek, seek, "frames of 64 KiB, level 3, read by means of Go", func(sel []selection) (sample, error) {
+		return read(func() (*archive.File, error) { return openSeekable(seek) }, sel)
+	})
+	return in, nil
+}
+
+func (in *inputs) add(name, path, what string, measure func([]selection) (sample, error)) {
+	in.tools = append(in.tools, tool{name, what, path, measure})
+}
+
+// start starts a program that reads a file. A request is the number of selections, then a line
+// for each:
+//
+//	VAR RANK START… COUNT… BYTES
+//
+// The program opens the file again, reads all selections and answers with a line:
+//
+//	OPEN READ OPEN-CPU READ-CPU SUM
+//
+// Times are in ns.
+func (in *inputs) start(ctx context.Context, name, path, what string, program ...string) error {
+	c, err := run.Start(ctx, []string{"OMP_NUM_THREADS=1"}, append(program, "serve", path)...)
+	if err != nil {
+		return err
+	}
+	in.children = append(in.children, c)
+	in.add(name, path, what, func(sel []selection) (s sample, err error) {
+		b := fmt.Appendln(nil, len(sel))
+		for _, s := range sel {
+			b = fmt.Append(b, s.name, " ", len(s.Start))
+			for _, x := range slices.Concat(s.Start, s.Count) {
+				b = fmt.Append(b, " ", x)
+			}
+			b = fmt.Appendln(b, "", s.bytes)
+		}
+		line, err := c.Ask(b)
+		if err == nil {
+			_, err = fmt.Sscan(string(line), (*int64)(&s.open.Wall), (*int64)(&s.read.Wall), (*int64)(&s.open.CPU), (*int64)(&s.read.CPU), &s.sum)
+		}
+		return s, err
+	})
+	return nil
+}
+
+func (in *inputs) stop() {
+	for _, c := range in.children {
+		c.Stop()
+	}
+}
+
+// compile compiles the program that reads with netCDF-C.
+func compile(ctx context.Context) (string, error) {
+	source, err := run.Script("netcdf.c", netcdfSource)
+	if err != nil {
+		return "", err
+	}
+	program := run.Temp("netcdf")
+	if _, err := run.Command(ctx, "gcc", "-O3", "-march=native", "-o", program, source, "-lnetcdf"); err != nil {
+		return "", err
+	}
+	return program, run.Settle(program)
+}
+
+// addZarr does nothing if Python lacks the modules.
+func (in *inputs) addZarr(ctx context.Context) (err error) {
+	if in.script, err = run.Script("zarr_read.py", zarrScript); err != nil {
+		return err
+	}
+	if _, err := run.Command(ctx, in.python, "-c", "import numpy"); err != nil {
 		in.python = ""
-		say("without zarr and numpy: python3 has neither")
+		run.Say("without zarr and numpy, which python3 lacks")
 		return nil
 	}
-	if err := exec.CommandContext(ctx, in.python, "-c", "import zarr, numcodecs, netCDF4").Run(); err != nil {
-		say("without zarr: python3 lacks zarr, numcodecs or netCDF4")
+	if _, err := run.Command(ctx, in.python, "-c", "import zarr, numcodecs, netCDF4"); err != nil {
+		run.Say("without zarr: python3 lacks zarr, numcodecs or netCDF4")
 		return nil
 	}
-	in.zarr = path("zarr")
-	args := []string{in.python, in.script, "make", in.file, in.zarr}
-	for _, v := range in.vars {
-		args = append(args, v.Name+"="+joined(chunksOf(v)))
+	path, err := run.Made("zarr", func(to string) error {
+		args := []string{in.python, in.script, "make", in.file, to}
+		for _, v := range in.vars {
+			args = append(args, v.Name+"="+joined(chunksOf(v)))
+		}
+		_, err := run.Command(ctx, args...)
+		return err
+	})
+	if err != nil {
+		return err
 	}
-	return in.once(in.zarr, func() error { return command(ctx, args...) })
+	return in.start(ctx, toolZarr, path, "the variables below alone, chunks as in netCDF-4, chunked; Blosc zstd 5, shuffle", in.python, in.script)
 }
 
 // chooseVars finds the variables to read: the named ones, or the largest record
 // variables with four and with three dimensions.
-func chooseVars(h *cdf3.Header, names string) ([]*cdf3.Var, error) {
-	var out []*cdf3.Var
+func chooseVars(h *cdf3.Header, names string) (list []*cdf3.Var, err error) {
 	if names != "" {
-		for _, name := range strings.Split(names, ",") {
-			found := false
-			for i := range h.Vars {
-				if h.Vars[i].Name == name {
-					out, found = append(out, &h.Vars[i]), true
-				}
-			}
-			if !found {
+		for name := range strings.SplitSeq(names, ",") {
+			i := slices.IndexFunc(h.Vars, func(v cdf3.Var) bool { return v.Name == name })
+			if i < 0 {
 				return nil, fmt.Errorf("no variable %q", name)
 			}
+			list = append(list, &h.Vars[i])
 		}
-		return out, nil
+		return list, nil
 	}
 	for rank := 4; rank >= 3; rank-- {
 		var best *cdf3.Var
@@ -176,13 +219,13 @@ func chooseVars(h *cdf3.Header, names string) ([]*cdf3.Var, error) {
 			}
 		}
 		if best != nil {
-			out = append(out, best)
+			list = append(list, best)
 		}
 	}
-	if len(out) == 0 {
+	if len(list) == 0 {
 		return nil, fmt.Errorf("no record variable of three or four dimensions; -vars names others")
 	}
-	return out, nil
+	return list, nil
 }
 
 // chunksOf returns chunks such as 16 x 1 x 60 x 120: 16 records, one level, and the
@@ -223,101 +266,4 @@ func nccopyChunks(h *cdf3.Header, vars []*cdf3.Var) string {
 		}
 	}
 	return strings.Join(out, ",")
-}
-
-// part returns a selection of a variable: everything in the dimensions for which all is
-// true, one random index in the others.
-func part(rng *rand.Rand, v *cdf3.Var, all func(i int) bool) selection {
-	s := selection{name: v.Name, bytes: v.Type.Size()}
-	for i, n := range v.Shape {
-		start, count := rng.Int64N(n), int64(1)
-		if all(i) {
-			start, count = 0, n
-		}
-		s.start, s.count = append(s.start, start), append(s.count, count)
-		s.bytes *= count
-	}
-	return s
-}
-
-// selections returns the selections of one measurement.
-func selections(kind string, rng *rand.Rand, v *cdf3.Var) []selection {
-	none := func(int) bool { return false }
-	switch kind {
-	case kindPoint:
-		return []selection{part(rng, v, none)}
-	case kindMap:
-		return []selection{part(rng, v, func(i int) bool { return i >= len(v.Shape)-2 })}
-	case kindSeries:
-		return []selection{part(rng, v, func(i int) bool { return i == 0 })}
-	case kindPoints:
-		var out []selection
-		for range 1000 {
-			out = append(out, part(rng, v, none))
-		}
-		return out
-	}
-	var out []selection // 16 records at a time, which no layout splits
-	for at := int64(0); at < v.Shape[0]; at += 16 {
-		s := part(rng, v, func(int) bool { return true })
-		s.start[0], s.count[0] = at, min(16, v.Shape[0]-at)
-		s.bytes = s.bytes / v.Shape[0] * s.count[0]
-		out = append(out, s)
-	}
-	return out
-}
-
-// programs starts the programs that read the files.
-func (in *inputs) programs(ctx context.Context) ([]*child, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	one := []string{"GOMAXPROCS=1"}
-	list := []struct {
-		name string
-		env  []string
-		args []string
-	}{
-		{toolCdfz, one, []string{self, "-serve", "cdfz", in.archive}},
-		{toolNC4, nil, []string{in.netcdf, "serve", in.nc4}},
-		{toolChunked, nil, []string{in.netcdf, "serve", in.chunked}},
-		{toolRaw, nil, []string{in.netcdf, "serve", in.file}},
-		{toolZarr, []string{"OMP_NUM_THREADS=1"}, []string{in.python, in.script, "serve", in.zarr}},
-		{toolSeek, one, []string{self, "-serve", "seekable", in.seek}},
-	}
-	var out []*child
-	for _, p := range list {
-		if p.name == toolZarr && in.zarr == "" || p.name == toolSeek && in.seek == "" {
-			continue
-		}
-		c, err := startChild(ctx, p.name, p.env, p.args...)
-		if err != nil {
-			return out, err
-		}
-		out = append(out, c)
-	}
-	return out, nil
-}
-
-func stopAll(children []*child) {
-	for _, c := range children {
-		c.stop()
-	}
-}
-
-func say(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
-
-// installed rewrites a program in one go, as package managers and cp do. A file written
-// by a linker is scattered in the page cache, which makes starting a process up to a
-// fifth slower.
-func installed(name string) error {
-	b, err := os.ReadFile(name)
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(name+".new", b, 0o777); err != nil {
-		return err
-	}
-	return os.Rename(name+".new", name)
 }

@@ -3,8 +3,8 @@ package main
 import (
 	"fmt"
 	"image/color"
+	"io"
 	"math"
-	"os"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
@@ -12,6 +12,8 @@ import (
 	"gonum.org/v1/plot/vg"
 	vgdraw "gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
+
+	"github.com/cdfz-format/cdfz/bench/internal/run"
 )
 
 // colours are those of Okabe and Ito, which colour-blind people can distinguish.
@@ -59,15 +61,10 @@ func draw(name string, results []result) error {
 			}
 		}
 	}
-	f, err := os.Create(name)
-	if err != nil {
+	return run.WriteFile(name, func(w io.Writer) error {
+		_, err := vgimg.PngCanvas{Canvas: img}.WriteTo(w)
 		return err
-	}
-	_, err = vgimg.PngCanvas{Canvas: img}.WriteTo(f)
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	return err
+	})
 }
 
 // style sets the style of line i.
@@ -94,7 +91,7 @@ func panel(r result) (*plot.Plot, error) {
 	for i, b := range blockSizes {
 		var xy plotter.XYs
 		for k, c := range cacheSizes {
-			y := max(0.001, float64(r[[2]int64{b, c}].read)/1e3)
+			y := max(0.001, r[[2]int64{b, c}].read)
 			if lo == 0 || y < lo {
 				lo = y
 			}

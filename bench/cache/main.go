@@ -1,101 +1,81 @@
 // Cache shows whether a cache of decoded blocks helps and how large it should be, for
 // several access patterns, cache sizes and block sizes.
 //
-//	go run ./bench/cache [flags]
+//	go run ./bench/cache [flags] [FILE]      # by default a file of bench/tile
 //
-// It prints a table and, with -png, draws it. Every figure is the median of -n runs,
-// each over a newly opened archive and at different places.
+// Every figure is the median of the rounds, each over a newly opened archive and at different
+// places.
 package main
 
 import (
 	"context"
 	"flag"
 	"fmt"
-	"io"
 	"math/rand/v2"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"runtime"
-	"slices"
-	"strings"
-	"text/tabwriter"
-	"time"
 
 	"github.com/cdfz-format/cdfz/archive"
-	"github.com/cdfz-format/cdfz/bench/internal/pack"
+	"github.com/cdfz-format/cdfz/bench/internal/inputs"
+	"github.com/cdfz-format/cdfz/bench/internal/run"
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
-type options struct {
-	file, name, dir, png string
-	n                    int
+var (
+	rounds   = run.Rounds(3)
+	variable = flag.String("var", "", "a variable of type float to read (default: the largest that has records)")
+	png      = flag.String("png", "", "draw the figures into this file")
+)
+
+// The measured sizes, in bytes.
+var (
+	blockSizes = []int64{16 << 10, 64 << 10, 256 << 10, 1 << 20}
+	cacheSizes = []int64{-1, 1 << 20, 4 << 20, 16 << 20, 32 << 20, 64 << 20, 256 << 20}
+)
+
+func sizeName(n int64) string {
+	switch {
+	case n < 0:
+		return "none"
+	case n < 1<<20:
+		return fmt.Sprintf("%d KiB", n>>10)
+	}
+	return fmt.Sprintf("%d MiB", n>>20)
 }
 
 func main() {
-	var o options
-	flag.StringVar(&o.file, "file", "", "a classic netCDF file (default: made by bench/tile)")
-	flag.StringVar(&o.name, "var", "", "a variable of type float to read (default: the largest that has records)")
-	flag.StringVar(&o.dir, "dir", "", "folder that keeps archives for later runs (default: a temporary one)")
-	flag.StringVar(&o.png, "png", "", "draw the figures into this file")
-	flag.IntVar(&o.n, "n", 3, "runs")
-	flag.Parse()
-	if flag.NArg() > 0 || o.n < 1 {
-		flag.Usage()
-		os.Exit(2)
-	}
-	if err := run(context.Background(), &o); err != nil {
-		fmt.Fprintln(os.Stderr, "cache:", err)
-		os.Exit(1)
-	}
+	run.Keep()
+	run.Dir()
+	run.Out()
+	run.Main("[FILE]", 0, 1, func(ctx context.Context, args []string) error {
+		file, err := inputs.Large(flag.Arg(0), 1<<30, false)
+		if err != nil {
+			return err
+		}
+		v, err := chooseVar(ctx, file)
+		if err != nil {
+			return err
+		}
+		archives := map[int64]string{}
+		for _, b := range blockSizes {
+			if archives[b], err = inputs.Archive(ctx, file, int(b)); err != nil {
+				return err
+			}
+		}
+		results := make([]result, len(patterns))
+		for i, p := range patterns {
+			run.Say("%s", p.name)
+			if results[i], err = measurePattern(archives, p, v); err != nil {
+				return err
+			}
+		}
+		if err := report(v, results).Save(); err != nil || *png == "" {
+			return err
+		}
+		return draw(*png, results)
+	})
 }
 
-// result holds the figures of a pattern by block size and cache size.
-type result map[[2]int64]figure
-
-func run(ctx context.Context, o *options) error {
-	dir := o.dir
-	var err error
-	if dir == "" {
-		if dir, err = os.MkdirTemp("", "cache-*"); err != nil {
-			return err
-		}
-		defer os.RemoveAll(dir)
-	}
-	if o.file == "" {
-		o.file = filepath.Join(dir, "big.nc")
-		cmd := exec.CommandContext(ctx, "go", "run", "github.com/cdfz-format/cdfz/bench/tile", "-o", o.file)
-		cmd.Stderr = os.Stderr
-		if err := cmd.Run(); err != nil {
-			return fmt.Errorf("making the file: %w", err)
-		}
-	}
-	v, err := chooseVar(o)
-	if err != nil {
-		return err
-	}
-	names := map[int64]string{}
-	for _, b := range blockSizes {
-		names[b] = filepath.Join(dir, fmt.Sprintf("block-%d.cdfz", b))
-		if err := makeArchive(ctx, names[b], o.file, b); err != nil {
-			return err
-		}
-	}
-	results := make([]result, len(patterns))
-	for i, p := range patterns {
-		fmt.Fprintln(os.Stderr, p.name)
-		if results[i], err = measurePattern(names, p, v, o.n); err != nil {
-			return err
-		}
-	}
-	if err := write(os.Stdout, v, results); err != nil || o.png == "" {
-		return err
-	}
-	return draw(o.png, results)
-}
-
-func chooseVar(o *options) (*cdf3.Var, error) {
-	f, err := archive.Open(context.Background(), o.file, nil)
+func chooseVar(ctx context.Context, file string) (*cdf3.Var, error) {
+	f, err := archive.Open(ctx, file, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +86,7 @@ func chooseVar(o *options) (*cdf3.Var, error) {
 		v := &h.Vars[i]
 		switch {
 		case v.Type != cdf3.Float || len(v.Shape) < 3:
-		case o.name != "" && v.Name == o.name, o.name == "" && v.Record && (best == nil || v.Len > best.Len):
+		case *variable != "" && v.Name == *variable, *variable == "" && v.Record && (best == nil || v.Len > best.Len):
 			best = v
 		}
 	}
@@ -116,22 +96,17 @@ func chooseVar(o *options) (*cdf3.Var, error) {
 	return best, nil
 }
 
-func makeArchive(ctx context.Context, name, file string, block int64) error {
-	if _, err := os.Stat(name); err == nil {
-		return nil
-	}
-	fmt.Fprintln(os.Stderr, "making", filepath.Base(name))
-	return pack.File(ctx, name, file, block)
-}
+// result holds the figures of a pattern by block size and cache size.
+type result map[[2]int64]figure
 
 // measurePattern measures all sizes in turns.
-func measurePattern(names map[int64]string, p pattern, v *cdf3.Var, n int) (result, error) {
+func measurePattern(archives map[int64]string, p pattern, v *cdf3.Var) (result, error) {
 	all := map[[2]int64][]figure{}
-	for i := range n {
+	for i := range *rounds {
 		work := p.reads(rand.New(rand.NewPCG(uint64(i), 9)), v)
 		for _, b := range blockSizes {
 			for _, c := range cacheSizes {
-				f, err := measure(names[b], c, v, work)
+				f, err := measure(archives[b], c, v, work)
 				if err != nil {
 					return nil, err
 				}
@@ -139,38 +114,39 @@ func measurePattern(names map[int64]string, p pattern, v *cdf3.Var, n int) (resu
 			}
 		}
 	}
-	out := result{}
+	medians := result{}
 	for k, f := range all {
-		slices.SortFunc(f, func(a, b figure) int { return int(a.read - b.read) })
-		out[k] = f[len(f)/2]
-	}
-	return out, nil
-}
-
-func write(out io.Writer, v *cdf3.Var, results []result) error {
-	fmt.Fprintf(out, "%s; %s; %d processors; %s/%s; %s\n", time.Now().UTC().Format(time.DateOnly), cpuName(), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH, runtime.Version())
-	fmt.Fprintf(out, "variable %s%v\n\n", v.Name, v.Shape)
-	for _, p := range patterns {
-		fmt.Fprintf(out, "%s: %s\n", p.name, p.what)
-	}
-	fmt.Fprintf(out, "\nµs of CPU time of a read, and in parentheses the blocks decoded for it, by size of the cache\n\n")
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprint(w, "read\tblocks\t")
-	for _, c := range cacheSizes {
-		fmt.Fprintf(w, "%s\t", sizeName(c))
-	}
-	fmt.Fprintln(w)
-	for i, p := range patterns {
-		for _, b := range blockSizes {
-			fmt.Fprintf(w, "%s\t%s\t", p.name, sizeName(b))
-			for _, c := range cacheSizes {
-				f := results[i][[2]int64{b, c}]
-				fmt.Fprintf(w, "%s (%s)\t", digits(float64(f.read)/1e3), digits(f.blocks))
-			}
-			fmt.Fprintln(w)
+		medians[k] = figure{
+			read:   run.Median(f, func(f figure) float64 { return f.read }),
+			blocks: run.Median(f, func(f figure) float64 { return f.blocks }),
 		}
 	}
-	return w.Flush()
+	return medians, nil
+}
+
+func report(v *cdf3.Var, results []result) *run.Report {
+	r := run.NewReport()
+	r.Printf("variable %s%v\n\n", v.Name, v.Shape)
+	for _, p := range patterns {
+		r.Printf("%s: %s\n", p.name, p.what)
+	}
+	r.Printf("\nµs of CPU time per read, and in parentheses the blocks decoded for it, by size of the cache\n\n")
+	columns := []string{"read %s", "blocks %s"}
+	for _, c := range cacheSizes {
+		columns = append(columns, sizeName(c)+" %s")
+	}
+	t := r.Table(columns...)
+	for i, p := range patterns {
+		for _, b := range blockSizes {
+			row := []any{p.name, sizeName(b)}
+			for _, c := range cacheSizes {
+				f := results[i][[2]int64{b, c}]
+				row = append(row, digits(f.read)+" ("+digits(f.blocks)+")")
+			}
+			t.Row(row...)
+		}
+	}
+	return r
 }
 
 // digits formats a number with three digits, or with all digits before the point.
@@ -182,14 +158,4 @@ func digits(x float64) string {
 		return fmt.Sprintf("%.1f", x)
 	}
 	return fmt.Sprintf("%.2f", x)
-}
-
-func cpuName() string {
-	b, _ := os.ReadFile("/proc/cpuinfo")
-	for line := range strings.Lines(string(b)) {
-		if v, ok := strings.CutPrefix(line, "model name"); ok {
-			return strings.Trim(v, " \t\n:")
-		}
-	}
-	return "unknown processor"
 }

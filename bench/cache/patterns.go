@@ -4,11 +4,12 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"sync"
-	"time"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/cdfz-format/cdfz/archive"
-	"github.com/cdfz-format/cdfz/bench/internal/cpu"
+	"github.com/cdfz-format/cdfz/bench/internal/run"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/slab"
 )
@@ -70,7 +71,7 @@ func inOrder(v *cdf3.Var, a all, rec int64, n int) []slab.Sel {
 }
 
 var patterns = []pattern{
-	{"point", "1000 values along a track: a record further every 10 values, and one place to any side", func(rng *rand.Rand, v *cdf3.Var) [][]slab.Sel {
+	{"point", "1000 values along a track: the next record every 10 values, and at most one place to either side", func(rng *rand.Rand, v *cdf3.Var) [][]slab.Sel {
 		at := anywhere(rng, v)
 		at[0] = rng.Int64N(max(1, v.Shape[0]-100))
 		var out []slab.Sel
@@ -136,8 +137,8 @@ var patterns = []pattern{
 
 // figure is the cost of a pattern.
 type figure struct {
-	read   time.Duration // CPU time of a read, sum of all processors
-	blocks float64       // decoded per read
+	read   float64 // µs of CPU time per read, sum of all processors
+	blocks float64 // decoded per read
 }
 
 // measure runs a pattern over an archive that was just opened.
@@ -148,47 +149,34 @@ func measure(name string, cache int64, v *cdf3.Var, work [][]slab.Sel) (figure, 
 	}
 	defer f.Close()
 	a := f.Var(v.Name)
-	reads := 0
-	errs := make([]error, len(work))
-	bufs := make([][]float32, len(work))
+	reads, sizes, bufs := 0, make([][]int64, len(work)), make([][]float32, len(work))
 	for i, list := range work {
-		most := int64(0)
 		for _, s := range list {
 			n, err := s.Len(v.Shape)
 			if err != nil {
 				return figure{}, err
 			}
-			most = max(most, n)
+			sizes[i] = append(sizes[i], n)
 		}
 		reads += len(list)
-		bufs[i] = make([]float32, most)
-		for k := range bufs[i] {
-			bufs[i][k] = 1 // touch its pages
-		}
+		bufs[i] = slices.Repeat([]float32{1}, int(slices.Max(sizes[i]))) // touches its pages
 	}
-	var wg sync.WaitGroup
-	start, used := time.Now(), cpu.Time()
-	for i, list := range work {
-		wg.Go(func() {
-			for _, s := range list {
-				n, _ := s.Len(v.Shape)
-				if err := slab.ReadInto(context.Background(), a, bufs[i][:n], s); err != nil {
-					errs[i] = fmt.Errorf("%s: %w", v.Name, err)
-					return
+	cost, err := run.Func(func() error {
+		var g errgroup.Group
+		for i, list := range work {
+			g.Go(func() error {
+				for k, s := range list {
+					if err := slab.ReadInto(context.Background(), a, bufs[i][:sizes[i][k]], s); err != nil {
+						return fmt.Errorf("%s: %w", v.Name, err)
+					}
 				}
-			}
-		})
-	}
-	wg.Wait()
-	spent := cpu.Since(used, start)
-	for _, err := range errs {
-		if err != nil {
-			return figure{}, err
+				return nil
+			})
 		}
+		return g.Wait()
+	})
+	if err != nil {
+		return figure{}, err
 	}
-	st := f.Stats()
-	return figure{
-		read:   spent / time.Duration(reads),
-		blocks: float64(st.Blocks) / float64(reads),
-	}, nil
+	return figure{float64(cost.CPU) / 1e3 / float64(reads), float64(f.Stats().Blocks) / float64(reads)}, nil
 }

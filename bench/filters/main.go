@@ -1,94 +1,113 @@
-// Filters measures the speed and ratio of every filter on blocks of real files, beside the
-// implementations of others in the same run: numcodecs, HDF5's filters and plugins, and the
-// shuffles inside C-Blosc.
+// Filters measures the speed and ratio of every filter on blocks of real files, and compares
+// them with other implementations in the same run: numcodecs, HDF5's filters and plugins, and
+// the shuffles inside C-Blosc.
 //
 //	go run ./bench/filters [flags] [FILE | FOLDER]...
 //	go run -tags purego ./bench/filters -only shuffle     # without assembly
 //
 // It takes blocks from the variables of ferret-datasets, and of the corpus that CDFZ_CORPUS
 // names. Each round measures cdfz and its peers in turns. Speeds are in 10^6 bytes of
-// decoded blocks per second of processor time, medians over the rounds.
+// decoded blocks per second of processor time.
 package main
 
 import (
 	"context"
-	"flag"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
+	"math"
+	"runtime/debug"
+	"slices"
 	"strings"
+	"time"
 
-	"github.com/cdfz-format/cdfz/bench/internal/fields"
-	"github.com/cdfz-format/cdfz/bench/internal/inputs"
-	"github.com/cdfz-format/cdfz/bench/internal/tools"
+	"github.com/cdfz-format/cdfz/bench/internal/run"
 )
 
-type options struct {
-	block, blocks int
-	rounds, times int
-	only, out     string
-}
+var (
+	size   = run.Block(256 << 10)
+	blocks = run.Blocks("type of elements")
+	rounds = run.Rounds(5)
+	times  = run.Count("times", 3, "run each block this often in a round; the fastest run counts")
+	only   = run.Only("filters")
+)
 
 func main() {
-	var o options
-	flag.IntVar(&o.block, "block", 256<<10, "bytes of a block")
-	flag.IntVar(&o.blocks, "blocks", 8, "most blocks of each type of elements")
-	flag.IntVar(&o.rounds, "n", 5, "rounds")
-	flag.IntVar(&o.times, "times", 3, "run each block this often in a round; the fastest run counts")
-	flag.StringVar(&o.only, "only", "", "only filters whose name contains this")
-	flag.StringVar(&o.out, "out", "", "also write OUT.txt and OUT.tsv")
-	flag.Parse()
-	if err := run(context.Background(), &o, flag.Args()); err != nil {
-		fmt.Fprintln(os.Stderr, "filters:", err)
-		os.Exit(1)
-	}
+	run.Dir()
+	run.Out()
+	run.Main("[FILE | FOLDER]...", 0, math.MaxInt, func(ctx context.Context, args []string) error {
+		sample, err := takeSample(args)
+		if err != nil {
+			return err
+		}
+		p, err := startPeers(ctx)
+		if err != nil {
+			return err
+		}
+		defer p.close()
+		var results []*result
+		for _, c := range cases {
+			if !strings.Contains(c.name, *only) {
+				continue
+			}
+			r, err := c.measure(p, sample)
+			if err != nil {
+				return fmt.Errorf("%s: %w", c.name, err)
+			}
+			run.Say("%s", c.name)
+			results = append(results, r...)
+		}
+		return report(p.versions, sample, results).Save()
+	})
 }
 
-func run(ctx context.Context, o *options, names []string) error {
-	if len(names) == 0 {
-		names = []string{fields.FerretDir}
+func report(versions map[string]string, sample []*block, results []*result) *run.Report {
+	counts := map[string]int{}
+	for _, b := range sample {
+		counts[b.dtype()]++
 	}
-	files, err := inputs.Find(names, os.Getenv("CDFZ_CORPUS"))
-	if err != nil {
-		return err
+	assembly := "with"
+	if pureGo() {
+		assembly = "without"
 	}
-	dir, err := os.MkdirTemp("", "filters-*")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	sample, err := takeSample(files, filepath.Join(dir, "image.nc"), o)
-	if err != nil {
-		return err
-	}
-	p, err := startPeers(ctx, dir)
-	if err != nil {
-		return err
-	}
-	defer p.close()
-	var results []*result
-	for _, c := range cases {
-		if !strings.Contains(c.name, o.only) {
-			continue
+	r := run.NewReport()
+	r.AddVersion(versions["numcodecs"])
+	r.AddVersion(versions["hdf5"])
+	r.Printf("%s assembly; medians of %d rounds; blocks of %d bytes by type: %v\n", assembly, *rounds, *size, counts)
+	r.Printf("MB/s of processor time; cdfz/peer: how many times as fast cdfz is\n\n")
+	t := r.Table("filter %s", "by %s", "blocks %d", "ratio %.3f", "encode %.0f", "decode %.0f", "cdfz/peer encode %.2f", "cdfz/peer decode %.2f")
+	for _, x := range results {
+		row := []any{x.name, x.by, x.blocks, float64(x.raw) / float64(x.stored), x.speed(x.encode), x.speed(x.decode), nil, nil}
+		if x.ours != nil {
+			row[6], row[7] = faster(x.encode, x.ours.encode), faster(x.decode, x.ours.decode)
 		}
-		r, err := c.measure(p, sample, o)
-		if err != nil {
-			return fmt.Errorf("%s: %w", c.name, err)
-		}
-		fmt.Fprintln(os.Stderr, c.name)
-		results = append(results, r...)
+		t.Row(row...)
 	}
-	machine := tools.NewMachine()
-	for _, key := range []string{"numcodecs", "hdf5"} {
-		machine.Versions = append(machine.Versions, p.versions[key])
+	return r
+}
+
+// speed returns 10^6 bytes per second, or "-" if there is no time.
+func (r *result) speed(t []time.Duration) any {
+	if m := run.Median(t, time.Duration.Seconds); m > 0 {
+		return float64(r.raw) / 1e6 / m
 	}
-	report := func(w io.Writer) error { return writeText(w, &machine, sample, o, results) }
-	if err := report(os.Stdout); err != nil || o.out == "" {
-		return err
+	return "-"
+}
+
+// faster returns how many times as fast cdfz is: the median over the rounds.
+func faster(theirs, ours []time.Duration) any {
+	if len(ours) == 0 {
+		return "-"
 	}
-	if err := tools.WriteFile(o.out+".txt", report); err != nil {
-		return err
+	ratios := make([]float64, len(ours))
+	for i, t := range ours {
+		ratios[i] = float64(theirs[i]) / float64(max(t, 1))
 	}
-	return tools.WriteFile(o.out+".tsv", func(w io.Writer) error { return writeTable(w, results) })
+	return run.Median(ratios, run.Itself)
+}
+
+// pureGo reports whether this program was built with the tag purego.
+func pureGo() bool {
+	info, ok := debug.ReadBuildInfo()
+	return ok && slices.ContainsFunc(info.Settings, func(s debug.BuildSetting) bool {
+		return s.Key == "-tags" && slices.Contains(strings.Split(s.Value, ","), "purego")
+	})
 }

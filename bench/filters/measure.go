@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/cdfz-format/cdfz/bench/internal/cpu"
+	"github.com/cdfz-format/cdfz/bench/internal/run"
 	"github.com/cdfz-format/cdfz/filters"
 )
 
@@ -31,7 +31,7 @@ type coded struct {
 }
 
 // measure measures a filter here and by its peers, in turns.
-func (c *testCase) measure(p *peers, sample []*block, o *options) ([]*result, error) {
+func (c *testCase) measure(p *peers, sample []*block) ([]*result, error) {
 	all, err := c.prepare(sample)
 	if err != nil || len(all) == 0 {
 		return nil, err
@@ -59,18 +59,18 @@ func (c *testCase) measure(p *peers, sample []*block, o *options) ([]*result, er
 			all[i].enc = stored[i]
 		}
 	}
-	got := make([]byte, o.block)
-	for range o.rounds {
+	got := make([]byte, *size)
+	for range *rounds {
 		for _, op := range []string{"encode", "decode"} {
 			for _, r := range results {
 				var t timed
 				switch {
 				case r.ours != nil:
-					t, err = p.run(op, r.by, o.times, exact[r.by])
+					t, err = p.run(op, r.by, *times, exact[r.by])
 				case op == "decode":
-					t.NS, err = sum(all, o.times, func(b *coded) error { return b.coder.Decode(got[:len(b.raw)], b.enc, 0) })
+					t.NS, err = sum(all, func(b *coded) error { return b.coder.Decode(got[:len(b.raw)], b.enc, 0) })
 				case !m.DecodeOnly:
-					t.NS, err = sum(all, o.times, (*coded).encode)
+					t.NS, err = sum(all, (*coded).encode)
 					fallthrough
 				default:
 					t.Stored = storedLen(all)
@@ -180,18 +180,18 @@ func storedLen(all []*coded) (n int64) {
 }
 
 // sum returns the processor time of f for all blocks. The fastest of several runs counts.
-func sum(all []*coded, times int, f func(*coded) error) (ns int64, err error) {
+func sum(all []*coded, f func(*coded) error) (ns int64, err error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	var sum time.Duration
 	for _, b := range all {
 		var best time.Duration
-		for i := range times {
-			before := cpu.Thread()
+		for i := range *times {
+			before := run.Thread()
 			if err := f(b); err != nil {
 				return 0, err
 			}
-			if t := cpu.Thread() - before; i == 0 || t < best {
+			if t := run.Thread() - before; i == 0 || t < best {
 				best = t
 			}
 		}

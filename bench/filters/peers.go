@@ -1,16 +1,13 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	_ "embed"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
-	"os/exec"
-	"path/filepath"
+
+	"github.com/cdfz-format/cdfz/bench/internal/run"
 )
 
 //go:embed peers.py
@@ -21,67 +18,50 @@ var kernelsSource []byte
 
 // peers is the Python program that runs the other implementations.
 type peers struct {
-	cmd      *exec.Cmd
-	in       io.WriteCloser
-	out      *bufio.Reader
-	message  bytes.Buffer
+	*run.Child
 	blocks   *os.File
 	len      int64
 	versions map[string]string
 }
 
 // startPeers compiles the kernels of C-Blosc and starts the program.
-func startPeers(ctx context.Context, dir string) (*peers, error) {
-	script, source, library := filepath.Join(dir, "peers.py"), filepath.Join(dir, "kernels.c"), filepath.Join(dir, "kernels.so")
-	if err := os.WriteFile(script, peersScript, 0o600); err != nil {
-		return nil, err
-	}
-	if err := os.WriteFile(source, kernelsSource, 0o600); err != nil {
-		return nil, err
-	}
-	gcc := exec.CommandContext(ctx, "gcc", "-O2", "-shared", "-fPIC", "-o", library, source, "-l:libblosc.a", "-lpthread")
-	if out, err := gcc.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("gcc with libblosc-dev: %w: %s", err, out)
-	}
-	p := &peers{}
-	var err error
-	if p.blocks, err = os.Create(filepath.Join(dir, "blocks")); err != nil {
-		return nil, err
-	}
-	p.cmd = exec.CommandContext(ctx, "/usr/bin/python3", script, p.blocks.Name(), library)
-	p.cmd.Stderr = &p.message
-	if p.in, err = p.cmd.StdinPipe(); err != nil {
-		return nil, err
-	}
-	out, err := p.cmd.StdoutPipe()
+func startPeers(ctx context.Context) (*peers, error) {
+	script, err := run.Script("peers.py", peersScript)
 	if err != nil {
 		return nil, err
 	}
-	p.out = bufio.NewReader(out)
-	if err := p.cmd.Start(); err != nil {
+	source, err := run.Script("kernels.c", kernelsSource)
+	if err != nil {
+		return nil, err
+	}
+	library := run.Temp("kernels.so")
+	if _, err := run.Command(ctx, "gcc", "-O2", "-shared", "-fPIC", "-o", library, source, "-l:libblosc.a", "-lpthread"); err != nil {
+		return nil, fmt.Errorf("with libblosc-dev: %w", err)
+	}
+	p := &peers{}
+	if p.blocks, err = os.Create(run.Temp("blocks")); err != nil {
+		return nil, err
+	}
+	if p.Child, err = run.Start(ctx, nil, "/usr/bin/python3", script, p.blocks.Name(), library); err != nil {
 		return nil, err
 	}
 	return p, p.ask(map[string]any{"op": "versions"}, &p.versions)
 }
 
 func (p *peers) close() {
-	p.in.Close()
-	p.cmd.Wait()
+	p.Stop()
 	p.blocks.Close()
 }
 
 // ask sends a question and parses the answer.
 func (p *peers) ask(question map[string]any, answer any) error {
 	text, err := json.Marshal(question)
-	if err == nil {
-		_, err = p.in.Write(append(text, '\n'))
-	}
 	if err != nil {
 		return err
 	}
-	line, err := p.out.ReadBytes('\n')
+	line, err := p.Ask(append(text, '\n'))
 	if err != nil {
-		return fmt.Errorf("peers.py: %w: %s", err, p.message.Bytes())
+		return fmt.Errorf("peers.py: %w", err)
 	}
 	var failed struct{ Error string }
 	if json.Unmarshal(line, &failed) == nil && failed.Error != "" {

@@ -3,8 +3,8 @@ package main
 import (
 	"fmt"
 	"io"
-	"path/filepath"
 
+	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/bench/internal/inputs"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
@@ -33,44 +33,38 @@ var sampled = map[cdf3.Type]filters.Kind{
 }
 
 // takeSample takes one block from the middle of each large variable, and of these at most
-// o.blocks of each type, evenly spread.
-func takeSample(files []string, image string, o *options) ([]*block, error) {
+// -blocks of each type, evenly spread.
+func takeSample(names []string) ([]*block, error) {
 	found := map[cdf3.Type][]*block{}
-	for _, name := range files {
-		if err := takeBlocks(found, name, image, o.block); err != nil {
-			return nil, fmt.Errorf("%s: %w", filepath.Base(name), err)
-		}
+	err := inputs.Each(names, func(_ string, f *archive.File) error { return takeBlocks(found, f) })
+	if err != nil {
+		return nil, err
 	}
 	var out []*block
 	for _, t := range []cdf3.Type{cdf3.Byte, cdf3.Short, cdf3.Int, cdf3.Float, cdf3.Double} {
 		all := found[t]
-		n := min(len(all), o.blocks)
+		n := min(len(all), *blocks)
 		for i := range n {
 			out = append(out, all[i*len(all)/n])
 		}
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("no variable of %d bytes", o.block)
+		return nil, fmt.Errorf("no variable of %d bytes", *size)
 	}
 	return out, nil
 }
 
-func takeBlocks(found map[cdf3.Type][]*block, name, image string, size int) error {
-	f, err := inputs.Open(name, image)
-	if err != nil || f == nil {
-		return err
-	}
-	defer f.Close()
+func takeBlocks(found map[cdf3.Type][]*block, f *archive.File) error {
 	for i, v := range f.Vars() {
 		h := &f.Header().Vars[i]
 		kind, ok := sampled[h.Type]
-		if !ok || h.Len < int64(size) || h.Len > f.Size() {
+		if !ok || h.Len < int64(*size) || h.Len > f.Size() {
 			continue
 		}
-		b := &block{raw: make([]byte, size)}
-		b.Block = filters.Block{Len: size, Kind: kind, Size: int(h.Type.Size()), Shape: []int{size / int(h.Type.Size())}}
-		from := (h.Len - int64(size)) / 2 / 8 * 8
-		if _, err := io.ReadFull(io.NewSectionReader(v.Values(), from, int64(size)), b.raw); err != nil {
+		b := &block{raw: make([]byte, *size)}
+		b.Block = filters.Block{Len: *size, Kind: kind, Size: int(h.Type.Size()), Shape: []int{*size / int(h.Type.Size())}}
+		from := (h.Len - int64(*size)) / 2 / 8 * 8
+		if _, err := io.ReadFull(io.NewSectionReader(v.Values(), from, int64(*size)), b.raw); err != nil {
 			return err
 		}
 		found[h.Type] = append(found[h.Type], b)

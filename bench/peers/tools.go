@@ -2,18 +2,14 @@ package main
 
 import (
 	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/cdfz-format/cdfz/bench/internal/tools"
-	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/bench/internal/run"
 )
 
-// tool is a program that compresses and restores a file. In its arguments IN and OUT
-// stand for the files. Without OUT it writes to standard output.
+// tool is a program that compresses and restores a file, with arguments for run.Convert.
 type tool struct {
 	key, name string
 	compress  []string
@@ -77,9 +73,9 @@ func chooseTools(list string, names map[string]string) ([]tool, error) {
 			return nil, fmt.Errorf("tool %q, expected one of %v", key, toolNames())
 		}
 		t := programs[i]
-		t.compress, t.restore, t.version = tools.Fill(t.compress, names), tools.Fill(t.restore, names), tools.Fill(t.version, names)
+		t.compress, t.restore, t.version = run.Fill(t.compress, names), run.Fill(t.restore, names), run.Fill(t.version, names)
 		if _, err := exec.LookPath(t.compress[0]); err != nil {
-			fmt.Fprintf(os.Stderr, "peers: without %s: %v\n", t.name, err)
+			run.Say("without %s: %v", t.name, err)
 			continue
 		}
 		out = append(out, t)
@@ -88,29 +84,4 @@ func chooseTools(list string, names map[string]string) ([]tool, error) {
 		return nil, fmt.Errorf("no program to run")
 	}
 	return out, nil
-}
-
-// input is the file to compress.
-type input struct {
-	path, name string
-	size       int64
-	kind       string // nccopy's name
-}
-
-func newInput(path string) (*input, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	st, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	h, err := cdf3.Read(f, st.Size())
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	kinds := map[cdf3.Version]string{cdf3.Classic: "classic", cdf3.Offset64: "64-bit offset", cdf3.Data64: "cdf5"}
-	return &input{path, filepath.Base(path), st.Size(), kinds[h.Version]}, nil
 }

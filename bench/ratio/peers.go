@@ -1,7 +1,6 @@
 package main
 
-// peer is a program or a codec. IN and OUT stand for files in its arguments. Without
-// OUT it writes to standard output.
+// peer is a program, with arguments for run.Convert, or a codec.
 type peer struct {
 	name    string
 	args    []string // nil for a codec of codecs.py, for values only

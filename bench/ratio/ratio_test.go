@@ -13,8 +13,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/bench/internal/fields"
-	"github.com/cdfz-format/cdfz/bench/internal/inputs"
-	"github.com/cdfz-format/cdfz/bench/internal/tools"
+	"github.com/cdfz-format/cdfz/bench/internal/run"
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
@@ -23,7 +22,7 @@ func synthetic(t *testing.T) string {
 	f, err := fields.Synthetic(1 << 20)
 	require.NoError(t, err)
 	name := filepath.Join(t.TempDir(), "computed.nc")
-	require.NoError(t, tools.WriteFile(name, func(w io.Writer) error {
+	require.NoError(t, run.WriteFile(name, func(w io.Writer) error {
 		_, err := f.WriteTo(w)
 		return err
 	}))
@@ -33,7 +32,7 @@ func synthetic(t *testing.T) string {
 // TestPreset compares the sizes of files and the overhead of blocks with the archive.
 func TestPreset(t *testing.T) {
 	ctx := context.Background()
-	f, err := inputs.Open(synthetic(t), filepath.Join(t.TempDir(), "image.nc"))
+	f, err := archive.Open(ctx, synthetic(t), nil)
 	require.NoError(t, err)
 	defer f.Close()
 	units, err := newUnits(f, "computed.nc", f.Name())
@@ -69,15 +68,15 @@ func TestReport(t *testing.T) {
 	presets, err := parsePresets("default")
 	require.NoError(t, err)
 	own := presets[0].name
-	rep := &report{machine: tools.NewMachine(), presets: presets, peers: allPeers, units: []*unit{
+	rep := &report{Report: run.NewReport(), presets: presets, peers: allPeers, units: []*unit{
 		{file: "b.nc", num: 2, name: "v", typ: cdf3.Float, shape: []int64{4, 25}, size: 400, stored: map[string]int64{own: 100, "xz-6": 200, "fpzip": 99}},
 		{file: "b.nc", num: -1, size: 1000, classes: []string{classText}, stored: map[string]int64{own: 500, "xz-6": 250}},
 		{file: "a.nc", num: -1, size: 1000, classes: []string{classMesh}, stored: map[string]int64{own: 100, "xz-6": 200, "zstd-19": 400}},
 	}}
-	rep.sort()
+	rep.write()
 	var text, tsv bytes.Buffer
-	require.NoError(t, rep.writeText(&text))
-	require.NoError(t, rep.writeTSV(&tsv))
+	require.NoError(t, rep.Text(&text))
+	require.NoError(t, rep.Data.Write(&tsv))
 	for _, want := range []string{
 		"The best of all peers is better than cdfz default by more than 1 % on 1 of 2 (50 %)",
 		"  2.000  xz-6                    b.nc (text)",

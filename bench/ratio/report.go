@@ -3,20 +3,17 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
-	"text/tabwriter"
 
-	"github.com/cdfz-format/cdfz/bench/internal/tools"
+	"github.com/cdfz-format/cdfz/bench/internal/run"
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
 // report is the result of a run.
 type report struct {
-	machine tools.Machine
+	*run.Report
 	presets []preset
 	peers   []peer
 	units   []*unit
@@ -63,12 +60,14 @@ func (r *report) sort() {
 	})
 }
 
-func (r *report) writeText(out io.Writer) error {
+// write writes all tables. Data has the sizes of all units with all presets and peers.
+func (r *report) write() {
+	r.sort()
 	names := make([]string, len(r.presets))
 	for i, p := range r.presets {
 		names[i] = p.name
 	}
-	fmt.Fprintf(out, "Ratios of %s and its peers, %s\n%s\n%s\n", strings.Join(names, ", "), r.machine.Date, &r.machine, strings.Join(r.machine.Versions, "; "))
+	r.Printf("Ratios of %s and its peers\n", strings.Join(names, ", "))
 	for _, part := range []struct {
 		title  string
 		groups []group
@@ -78,58 +77,48 @@ func (r *report) writeText(out io.Writer) error {
 			continue
 		}
 		title := fmt.Sprintf("%s: %d, %d bytes", part.title, len(units), total(units))
-		fmt.Fprintf(out, "\n%s\n%s\n", title, strings.Repeat("=", len(title)))
-		fmt.Fprintf(out, "\nGeometric means of the ratio, and times by which %s is smaller\n\n", names[0])
-		if err := r.writeMeans(out, part.groups, names); err != nil {
-			return err
-		}
-		r.writeBehind(out, units, names[0])
-		fmt.Fprint(out, "\nRatio of each\n\n")
-		if err := r.writeUnits(out, units, names); err != nil {
-			return err
-		}
+		r.Printf("\n%s\n%s\n", title, strings.Repeat("=", len(title)))
+		r.Printf("\nGeometric means of the ratio, and times by which %s is smaller\n\n", names[0])
+		r.means(part.groups, names)
+		r.behind(units, names[0])
+		r.Printf("\nRatio of each\n\n")
+		r.each(units, names)
 	}
-	return nil
+	r.data(names)
 }
 
-// writeMeans writes a line for each preset and peer. By group, it lists the geometric
-// means of the ratio and of the first preset's advantage, over the units that the peer
-// accepts.
-func (r *report) writeMeans(out io.Writer, groups []group, names []string) error {
-	tw := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprint(tw, "\tunits\tratio\t")
+// means adds a line for each preset and peer. By group, it lists the geometric means of the ratio
+// and of the first preset's advantage, over the units that the peer accepts.
+func (r *report) means(groups []group, names []string) {
+	columns := []string{"%s", "units %d", "ratio %.3f"}
 	for _, g := range groups {
-		fmt.Fprintf(tw, "x %s (%d)\t", g.name, len(r.in(g)))
+		columns = append(columns, fmt.Sprintf("x %s (%d) %%.3f", g.name, len(r.in(g))))
 	}
-	fmt.Fprintln(tw)
+	t := r.Table(columns...)
 	first := func(u *unit) int64 { return u.stored[names[0]] }
 	line := func(name string, stored func(*unit) int64) {
 		n, ratio := mean(r.in(groups[0]), func(u *unit) int64 { return u.size }, stored)
 		if n == 0 {
 			return
 		}
-		fmt.Fprintf(tw, "%s\t%d\t%.3f\t", name, n, ratio)
+		row := []any{name, n, ratio}
 		for _, g := range groups {
 			if n, x := mean(r.in(g), stored, first); n > 0 {
-				fmt.Fprintf(tw, "%.3f\t", x)
+				row = append(row, x)
 			} else {
-				fmt.Fprint(tw, "-\t")
+				row = append(row, "-")
 			}
 		}
-		fmt.Fprintln(tw)
+		t.Row(row...)
 	}
-	for _, name := range names {
+	for _, name := range r.columns(r.units, names) {
 		line(name, func(u *unit) int64 { return u.stored[name] })
 	}
-	for _, p := range r.peers {
-		line(p.name, func(u *unit) int64 { return u.stored[p.name] })
-	}
 	line("best of peers", func(u *unit) int64 { _, best := r.best(u); return best })
-	return tw.Flush()
 }
 
-// writeBehind lists the units for which a peer is better by more than the margin.
-func (r *report) writeBehind(out io.Writer, units []*unit, name string) {
+// behind lists the units for which a peer is better by more than the margin.
+func (r *report) behind(units []*unit, name string) {
 	type row struct {
 		u    *unit
 		best string
@@ -144,10 +133,10 @@ func (r *report) writeBehind(out io.Writer, units []*unit, name string) {
 		}
 	}
 	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(b.x, a.x) })
-	fmt.Fprintf(out, "\nThe best of all peers is better than %s by more than 1 %% on %d of %d (%.0f %%)\n\n",
+	r.Printf("\nThe best of all peers is better than %s by more than 1 %% on %d of %d (%.0f %%)\n\n",
 		name, len(rows), len(units), 100*float64(len(rows))/float64(len(units)))
 	for _, w := range rows {
-		fmt.Fprintf(out, "%7.3f  %-22s  %s\n", w.x, w.best, describe(w.u))
+		r.Printf("%7.3f  %-22s  %s\n", w.x, w.best, describe(w.u))
 	}
 }
 
@@ -158,60 +147,63 @@ func describe(u *unit) string {
 	return fmt.Sprintf("%s (%s %v)", u, u.typ, u.shape)
 }
 
-// writeUnits writes the ratios of every unit.
-func (r *report) writeUnits(out io.Writer, units []*unit, names []string) error {
-	columns := slices.Clone(names)
+// columns returns the presets, and the peers that have figures for units.
+func (r *report) columns(units []*unit, names []string) []string {
+	names = slices.Clone(names)
 	for _, p := range r.peers {
 		if slices.ContainsFunc(units, func(u *unit) bool { return u.stored[p.name] > 0 }) {
-			columns = append(columns, p.name)
+			names = append(names, p.name)
 		}
 	}
-	tw := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(tw, "\tbytes\tbest\t%s\n", strings.Join(columns, "\t"))
-	for _, u := range units {
-		best, _ := r.best(u)
-		fmt.Fprintf(tw, "%s\t%d\t%s", u, u.size, best)
-		for _, c := range columns {
-			if n := u.stored[c]; n > 0 {
-				fmt.Fprintf(tw, "\t%.3f", float64(u.size)/float64(n))
-			} else {
-				fmt.Fprint(tw, "\t-")
-			}
-		}
-		fmt.Fprintln(tw)
-	}
-	return tw.Flush()
+	return names
 }
 
-// writeTSV writes the sizes of all units with all presets and peers.
-func (r *report) writeTSV(out io.Writer) error {
-	head := []string{"file", "variable", "type", "shape", "class", "sum", "bytes"}
-	for _, p := range r.presets {
-		head = append(head, p.name)
+// each adds the ratios of every unit.
+func (r *report) each(units []*unit, names []string) {
+	names = r.columns(units, names)
+	columns := []string{"%s", "bytes %d", "best %s"}
+	for _, name := range names {
+		columns = append(columns, name+" %.3f")
 	}
+	t := r.Table(columns...)
+	for _, u := range units {
+		best, _ := r.best(u)
+		row := []any{u.String(), u.size, best}
+		for _, name := range names {
+			if n := u.stored[name]; n > 0 {
+				row = append(row, float64(u.size)/float64(n))
+			} else {
+				row = append(row, "-")
+			}
+		}
+		t.Row(row...)
+	}
+}
+
+// data sets the table of sizes.
+func (r *report) data(names []string) {
+	columns := []string{"file %s", "variable %s", "type %s", "shape %s", "class %s", "sum %s", "bytes %d"}
 	for _, p := range r.peers {
-		head = append(head, p.name)
+		names = append(names, p.name)
 	}
-	if _, err := fmt.Fprintln(out, strings.Join(head, "\t")); err != nil {
-		return err
+	for _, name := range names {
+		columns = append(columns, name+" %d")
 	}
+	r.Data = run.NewTable(columns...)
 	for _, u := range r.units {
-		row := []string{u.file, u.name, "", shape(u.shape), strings.Join(u.classes, ","), u.sum, strconv.FormatInt(u.size, 10)}
+		row := []any{u.file, u.name, nil, shape(u.shape), strings.Join(u.classes, ","), u.sum, u.size}
 		if !u.whole() {
 			row[2] = u.typ.String()
 		}
-		for _, c := range head[len(row):] {
-			size := ""
-			if n := u.stored[c]; n > 0 {
-				size = strconv.FormatInt(n, 10)
+		for _, name := range names {
+			if n := u.stored[name]; n > 0 {
+				row = append(row, n)
+			} else {
+				row = append(row, nil)
 			}
-			row = append(row, size)
 		}
-		if _, err := fmt.Fprintln(out, strings.Join(row, "\t")); err != nil {
-			return err
-		}
+		r.Data.Row(row...)
 	}
-	return nil
 }
 
 func (r *report) in(g group) []*unit {

@@ -2,9 +2,9 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -15,7 +15,7 @@ import (
 	"strings"
 
 	"github.com/cdfz-format/cdfz/archive"
-	"github.com/cdfz-format/cdfz/bench/internal/tools"
+	"github.com/cdfz-format/cdfz/bench/internal/run"
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
@@ -24,52 +24,47 @@ var codecsScript []byte
 
 // runner runs peers over units, or takes their results from an earlier run.
 type runner struct {
-	dir, python, script string
-	peers               []peer
-	versions            map[string]string // by peer
-	known               map[string]int64  // by key; -1 if the peer failed or does not apply
-	cache               *os.File          // may be nil
+	dir, script string
+	peers       []peer
+	versions    map[string]string // by peer
+	known       map[string]int64  // by key; -1 if the peer failed or does not apply
+	cache       *os.File          // may be nil
 }
 
-func newRunner(ctx context.Context, o *options, dir string, m *tools.Machine) (*runner, error) {
-	r := &runner{dir: dir, python: o.python, script: filepath.Join(dir, "codecs.py"), versions: map[string]string{}, known: map[string]int64{}}
-	zarr := filepath.Join(dir, "zarr_blosc.py")
-	if err := os.WriteFile(zarr, tools.ZarrScript, 0o666); err != nil {
+func newRunner(ctx context.Context, rep *run.Report) (*runner, error) {
+	r := &runner{dir: run.Temp(""), versions: map[string]string{}, known: map[string]int64{}}
+	zarr, err := run.Script("zarr_blosc.py", run.ZarrScript)
+	if err != nil {
 		return nil, err
 	}
-	if err := os.WriteFile(r.script, codecsScript, 0o666); err != nil {
+	if r.script, err = run.Script("codecs.py", codecsScript); err != nil {
 		return nil, err
 	}
 	libraries, err := r.codecs(ctx, "versions")
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "ratio: without Python's codecs:", err)
+		run.Say("without Python's codecs: %v", err)
 	}
-	for name := range strings.SplitSeq(o.peers, ",") {
-		if name != "" && !slices.Contains(peerNames(), name) {
-			return nil, fmt.Errorf("peer %q, expected one of %v", name, peerNames())
+	names := map[string]string{"PYTHON": *python, "ZARR": zarr}
+	for key := range strings.SplitSeq(*toolList, ",") {
+		i := slices.IndexFunc(allPeers, func(p peer) bool { return p.name == key })
+		if i < 0 {
+			return nil, fmt.Errorf("tool %q, expected one of %v", key, peerNames())
 		}
-	}
-	for _, p := range allPeers {
-		if o.peers != "" && !slices.Contains(strings.Split(o.peers, ","), p.name) {
-			continue
-		}
-		names := map[string]string{"PYTHON": r.python, "ZARR": zarr}
-		p.args = tools.Fill(p.args, names)
+		p := allPeers[i]
+		p.args = run.Fill(p.args, names)
 		version := longestPrefix(libraries, p.name)
 		if len(p.args) > 0 {
-			version = tools.Version(ctx, tools.Fill(p.version, names)...)
+			version = run.Version(ctx, run.Fill(p.version, names)...)
 		}
 		if version == "" {
-			fmt.Fprintf(os.Stderr, "ratio: without %s, which is not installed\n", p.name)
+			run.Say("without %s, which is not installed", p.name)
 			continue
 		}
 		r.versions[p.name] = version
 		r.peers = append(r.peers, p)
-		if !slices.Contains(m.Versions, version) {
-			m.Versions = append(m.Versions, version)
-		}
+		rep.AddVersion(version)
 	}
-	return r, r.openCache(o.cache)
+	return r, r.openCache(*cache)
 }
 
 // longestPrefix returns the value of the longest key that is a prefix of name.
@@ -194,7 +189,7 @@ func (r *runner) values(ctx context.Context, f *archive.File, u *unit) error {
 			continue
 		}
 		if _, err := os.Stat(name); err != nil {
-			err := tools.WriteFile(name, func(w io.Writer) error {
+			err := run.WriteFile(name, func(w io.Writer) error {
 				_, err := io.Copy(w, u.bytes(f))
 				return err
 			})
@@ -236,35 +231,23 @@ func (r *runner) values(ctx context.Context, f *archive.File, u *unit) error {
 
 // run returns the size of a program's output for a file, or -1 if it fails.
 func (r *runner) run(ctx context.Context, p peer, in, out string) int64 {
-	defer func() {
-		if p.takes&hdf5 == 0 {
-			os.Remove(out)
-		}
-	}()
 	os.Remove(out)
-	cmd := exec.CommandContext(ctx, p.args[0], tools.Fill(p.args[1:], map[string]string{"IN": in, "OUT": out})...)
-	var messages bytes.Buffer
-	cmd.Stderr = &messages
-	if !slices.Contains(p.args, "OUT") {
-		f, err := os.Create(out)
-		if err != nil {
-			return -1
-		}
-		defer f.Close()
-		cmd.Stdout = f
+	_, err := run.Convert(ctx, p.args, in, out, nil)
+	size := int64(-1)
+	if st, serr := os.Stat(out); err == nil && serr == nil {
+		size = st.Size()
+	} else {
+		run.Say("%s: %v", p.name, errors.Join(err, serr))
 	}
-	err := cmd.Run()
-	st, serr := os.Stat(out)
-	if err != nil || serr != nil {
-		fmt.Fprintf(os.Stderr, "ratio: %s: %v: %s\n", p.name, err, strings.TrimSpace(messages.String()))
-		return -1
+	if p.takes&hdf5 == 0 {
+		os.Remove(out)
 	}
-	return st.Size()
+	return size
 }
 
 // codecs runs codecs.py and returns its answers by name.
 func (r *runner) codecs(ctx context.Context, args ...string) (map[string]string, error) {
-	cmd := exec.CommandContext(ctx, r.python, append([]string{r.script}, args...)...)
+	cmd := exec.CommandContext(ctx, *python, append([]string{r.script}, args...)...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	answers := map[string]string{}

@@ -1,24 +1,21 @@
-// Command serve measures how long cdfz serve takes to answer, with many requests in flight:
-// ranges of 64 KiB at random places of an original that is an archive.
+// Serve measures how long cdfz serve takes to answer, with many requests in flight: ranges of
+// 64 KiB at random places of an original that is an archive.
 //
-//	go run ./bench/serve -flight 200 -n 10000 x.nc.cdfz
+//	go run ./bench/serve -flight 200 -requests 10000 x.nc.cdfz
 //
-// Server and clients share the processors. Each answer is compared with the first byte and
-// the length that it must have.
+// Server and clients share the processors. The length and the first byte of each answer are
+// checked.
 package main
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -26,71 +23,64 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/bench/internal/run"
 	"github.com/cdfz-format/cdfz/internal/serve"
 )
 
 // length is the number of bytes of a request.
 const length = 64 << 10
 
-func main() {
-	flight := flag.Int("flight", 200, "requests in flight")
-	n := flag.Int("n", 10000, "requests")
-	flag.Parse()
-	if flag.NArg() != 1 || *flight < 1 || *n < 1 || !strings.HasSuffix(flag.Arg(0), archive.Suffix) {
-		flag.Usage()
-		os.Exit(2)
-	}
-	if err := run(flag.Arg(0), *flight, *n); err != nil {
-		fmt.Fprintln(os.Stderr, "serve:", err)
-		os.Exit(1)
-	}
-}
+var (
+	flight   = run.Count("flight", 200, "requests in flight")
+	requests = run.Count("requests", 10000, "requests")
+)
 
-func run(name string, flight, n int) error {
-	ctx, cancel := context.WithCancel(context.Background())
-	f, err := archive.Open(ctx, name, nil)
-	if err != nil {
-		cancel()
-		return err
-	}
-	defer f.Close()
-	s, err := serve.New(name, &serve.Options{Requests: flight + 1, Conns: flight + 1})
-	if err != nil {
-		cancel()
-		return err
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		cancel()
-		return err
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- s.Serve(ctx, l, nil) }()
-	url := "http://" + l.Addr().String() + "/files/" + strings.TrimSuffix(filepath.Base(name), archive.Suffix)
-	times, most, err := measure(url, f.Image(), flight, n)
-	cancel()
-	if e := <-ended; err == nil {
-		err = e
-	}
-	if err != nil {
-		return err
-	}
-	slices.Sort(times)
-	at := func(p int) time.Duration { return times[len(times)*p/100].Round(10 * time.Microsecond) }
-	fmt.Printf("%s: %d requests of %d KiB, %d in flight\nmedian %v, p90 %v, p99 %v, longest %v; at most %d goroutines of server and clients\n",
-		filepath.Base(name), n, length>>10, flight, at(50), at(90), at(99), times[len(times)-1].Round(10*time.Microsecond), most)
-	return nil
+func main() {
+	run.Out()
+	run.Main("x.nc.cdfz", 1, 1, func(ctx context.Context, args []string) error {
+		f, err := archive.Open(ctx, args[0], nil)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		s, err := serve.New(args[0], &serve.Options{Requests: *flight + 1, Conns: *flight + 1})
+		if err != nil {
+			return err
+		}
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return err
+		}
+		ctx, stop := context.WithCancel(ctx)
+		ended := make(chan error, 1)
+		go func() { ended <- s.Serve(ctx, l, nil) }()
+		name := filepath.Base(args[0])
+		times, most, err := measure("http://"+l.Addr().String()+"/files/"+strings.TrimSuffix(name, archive.Suffix), f.Image())
+		stop()
+		if e := <-ended; err == nil {
+			err = e
+		}
+		if err != nil {
+			return err
+		}
+		r := run.NewReport()
+		r.Printf("%s: %d requests of %d KiB, %d in flight; at most %d goroutines of server and clients\n\n", name, *requests, length>>10, *flight, most)
+		t := r.Table("median ms %.2f", "p90 %.2f", "p99 %.2f", "longest %.2f")
+		at := func(share float64) float64 { return run.Quantile(times, share, time.Duration.Seconds) * 1e3 }
+		t.Row(at(0.5), at(0.9), at(0.99), at(1))
+		return r.Save()
+	})
 }
 
 // measure sends the requests and returns their times, and the most goroutines meanwhile.
-func measure(url string, im *archive.Image, flight, n int) (times []time.Duration, most int, err error) {
-	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: flight}}
+func measure(url string, im *archive.Image) (times []time.Duration, most int, err error) {
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: *flight}}
 	defer client.CloseIdleConnections()
 	var mu sync.Mutex
 	var g errgroup.Group
-	g.SetLimit(flight)
+	g.SetLimit(*flight)
 	r := rand.New(rand.NewPCG(1, 1))
-	for range n {
+	for range *requests {
 		off := r.Int64N(max(1, im.Size()-length))
 		g.Go(func() error {
 			d, err := get(client, url, im, off)

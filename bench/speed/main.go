@@ -9,22 +9,19 @@
 package main
 
 import (
-	"cmp"
+	"context"
 	"flag"
 	"fmt"
 	"io"
 	"math"
-	"os"
-	"path/filepath"
 	"runtime/pprof"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
-	"github.com/cdfz-format/cdfz/bench/internal/fields"
+	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/bench/internal/inputs"
-	"github.com/cdfz-format/cdfz/bench/internal/tools"
+	"github.com/cdfz-format/cdfz/bench/internal/run"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/lorenz"
 )
@@ -32,93 +29,63 @@ import (
 // minVar is the size of the smallest measured variable, in bytes.
 const minVar = 64 << 10
 
-type options struct {
-	block, blocks int
-	level         lorenz.Level
-	only, typ     string
-	out           string
-	time          time.Duration // for each block
-	ablation      bool
-	encode        string // profiles
-	decode        string
-}
+var (
+	target        = run.Block(256 << 10)
+	blocks        = run.Blocks("variable, spread evenly")
+	only          = run.Only("variables (as \"file variable\")")
+	typ           = flag.String("type", "", "only variables of this type, such as float")
+	level         = lorenz.Default
+	duration      = flag.Duration("time", 5*time.Millisecond, "repeat each measurement for about this time; the fastest run counts")
+	ablation      = flag.Bool("ablation", false, "print the ratio without each part of the codec, and no speeds")
+	profileEncode = flag.String("profile-encode", "", "write a CPU profile of encoding to this file")
+	profileDecode = flag.String("profile-decode", "", "write a CPU profile of decoding to this file")
+)
 
 func main() {
-	var o options
-	flag.IntVar(&o.block, "block", 256<<10, "approximate bytes of a block")
-	flag.IntVar(&o.blocks, "blocks", 8, "most blocks of a variable, spread evenly")
-	level := flag.String("level", "default", "effort: fast, default or max")
-	flag.StringVar(&o.only, "only", "", "only variables whose \"file variable\" contains this")
-	flag.StringVar(&o.typ, "type", "", "only variables of this type, such as float")
-	flag.StringVar(&o.out, "out", "", "also write OUT.txt and OUT.tsv")
-	flag.DurationVar(&o.time, "time", 5*time.Millisecond, "repeat each measurement for about this time")
-	flag.BoolVar(&o.ablation, "ablation", false, "print the ratio without each part of the codec, and no speeds")
-	flag.StringVar(&o.encode, "profile-encode", "", "write a CPU profile of encoding to this file")
-	flag.StringVar(&o.decode, "profile-decode", "", "write a CPU profile of decoding to this file")
-	flag.Parse()
-	if err := run(&o, *level, flag.Args()); err != nil {
-		fmt.Fprintln(os.Stderr, "speed:", err)
-		os.Exit(1)
-	}
-}
-
-func run(o *options, level string, names []string) error {
 	levels := map[string]lorenz.Level{"fast": lorenz.Fast, "default": lorenz.Default, "max": lorenz.Max}
-	var ok bool
-	if o.level, ok = levels[level]; !ok {
-		return fmt.Errorf("expected a level of fast, default or max, found %q", level)
-	}
-	if len(names) == 0 {
-		names = []string{fields.FerretDir}
-	}
-	files, err := inputs.Find(names, os.Getenv("CDFZ_CORPUS"))
-	if err != nil {
-		return err
-	}
-	dir, err := os.MkdirTemp("", "speed-*")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	var results []*result
-	for _, name := range files {
-		r, err := readFile(name, filepath.Join(dir, "image.nc"), o)
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+	name := "default"
+	flag.Func("level", "effort: fast, default or max (default \"default\")", func(s string) error {
+		l, ok := levels[s]
+		if !ok {
+			return fmt.Errorf("expected a level of fast, default or max, found %q", s)
 		}
-		results = append(results, r...)
-	}
-	if len(results) == 0 {
-		return fmt.Errorf("no variable of %d bytes", minVar)
-	}
-	if o.ablation {
-		return writeAblation(os.Stdout, o, results)
-	}
-	for _, phase := range []struct {
-		profile string
-		measure func(*result, *options) error
-	}{{o.encode, (*result).measureEncode}, {o.decode, (*result).measureDecode}} {
-		err := profiled(phase.profile, func() error {
-			for _, r := range results {
-				if err := phase.measure(r, o); err != nil {
-					return fmt.Errorf("%s %s: %w", r.file, r.name, err)
-				}
-			}
-			return nil
-		})
-		if err != nil {
+		level, name = l, s
+		return nil
+	})
+	run.Dir()
+	run.Out()
+	run.Main("[FILE | FOLDER]...", 0, math.MaxInt, func(_ context.Context, args []string) error {
+		var results []*result
+		if err := inputs.Each(args, func(file string, f *archive.File) (err error) {
+			results, err = readFile(results, file, f)
+			return err
+		}); err != nil {
 			return err
 		}
-	}
-	machine := tools.NewMachine()
-	report := func(w io.Writer) error { return writeText(w, &machine, o, level, results) }
-	if err := report(os.Stdout); err != nil || o.out == "" {
-		return err
-	}
-	if err := tools.WriteFile(o.out+".txt", report); err != nil {
-		return err
-	}
-	return tools.WriteFile(o.out+".tsv", func(w io.Writer) error { return writeTable(w, results, "\t") })
+		if len(results) == 0 {
+			return fmt.Errorf("no variable of %d bytes", minVar)
+		}
+		if *ablation {
+			return printAblation(results)
+		}
+		for _, phase := range []struct {
+			profile string
+			measure func(*result) error
+		}{{*profileEncode, (*result).measureEncode}, {*profileDecode, (*result).measureDecode}} {
+			err := profiled(phase.profile, func() error {
+				for _, r := range results {
+					if err := phase.measure(r); err != nil {
+						return fmt.Errorf("%s: %w", r.name, err)
+					}
+				}
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return report(name, results).Save()
+	})
 }
 
 // profiled runs f and writes a CPU profile of it to the named file, if any.
@@ -126,7 +93,7 @@ func profiled(name string, f func() error) error {
 	if name == "" {
 		return f()
 	}
-	return tools.WriteFile(name, func(w io.Writer) error {
+	return run.WriteFile(name, func(w io.Writer) error {
 		if err := pprof.StartCPUProfile(w); err != nil {
 			return err
 		}
@@ -135,101 +102,58 @@ func profiled(name string, f func() error) error {
 	})
 }
 
-// wants reports whether a variable is to be measured.
-func (o *options) wants(r *result) bool {
-	return strings.Contains(r.file+" "+r.name, o.only) && (o.typ == "" || o.typ == r.typ.String())
-}
-
-// readFile returns the large variables of a file, cut into blocks.
-func readFile(name, image string, o *options) ([]*result, error) {
-	f, err := inputs.Open(name, image)
-	if err != nil || f == nil {
-		return nil, err
-	}
-	defer f.Close()
-	var out []*result
+// readFile adds the large variables of a file, cut into blocks.
+func readFile(results []*result, file string, f *archive.File) ([]*result, error) {
 	for i, v := range f.Vars() {
 		h := &f.Header().Vars[i]
-		r := &result{file: filepath.Base(strings.TrimSuffix(name, ".gz")), name: h.Name, typ: h.Type}
-		if h.Len < minVar || h.Len > f.Size() || !o.wants(r) {
+		r := &result{file: file, name: file + " " + h.Name, typ: h.Type}
+		if h.Len < minVar || h.Len > f.Size() || !strings.Contains(r.name, *only) || *typ != "" && *typ != r.typ.String() {
 			continue
 		}
 		raw := make([]byte, h.Len)
 		if _, err := io.ReadFull(io.NewSectionReader(v.Values(), 0, h.Len), raw); err != nil {
 			return nil, err
 		}
-		r.cut(raw, h.Shape, o)
-		out = append(out, r)
+		r.cut(raw, h.Shape)
+		results = append(results, r)
 	}
-	return out, nil
+	return results, nil
 }
 
-// writeText writes the table and its summary.
-func writeText(w io.Writer, m *tools.Machine, o *options, level string, results []*result) error {
-	fmt.Fprintf(w, "%s\nblocks of about %d bytes, level %s; MB/s of processor time\n\n", m, o.block, level)
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	if err := writeTable(tw, results, "\t"); err != nil {
-		return err
+func report(level string, results []*result) *run.Report {
+	r := run.NewReport()
+	r.Printf("blocks of about %d bytes, level %s; MB/s of processor time\n\n", *target, level)
+	r.Data = r.Table("file %s", "variable %s", "type %s", "blocks %d", "ratio %.4f", "encode %.0f", "decode %.0f", "point/block %.4f")
+	for _, v := range results {
+		r.Data.Row(v.file, strings.TrimPrefix(v.name, v.file+" "), v.typ.String(), len(v.blocks), v.ratio(), v.encodeSpeed(), v.decodeSpeed(), v.pointShare())
 	}
-	if err := tw.Flush(); err != nil {
-		return err
-	}
-	of := sorted(results, func(r *result) float64 { return r.sha256 })
-	fmt.Fprintf(w, "\nFor comparison, SHA-256 in the same run: median %.0f MB/s, 95 %% %.0f\n\n", of[len(of)/2], of[len(of)*19/20])
-	tw = tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "type\tvariables\tratio (geometric mean)\tencode: harmonic\tmedian\t5 %\tdecode: harmonic\tmedian\t5 %\tpoint/block: median\t95 %")
-	for _, t := range []cdf3.Type{0, cdf3.Float, cdf3.Double, cdf3.Short, cdf3.Int, cdf3.Byte, cdf3.Char} {
-		s := results
-		if t != 0 {
-			s = slices.DeleteFunc(slices.Clone(s), func(r *result) bool { return r.typ != t })
+	sha := func(v *result) float64 { return v.sha256 }
+	r.Printf("\nFor comparison, SHA-256 in the same run: median %.0f MB/s, 95 %% %.0f\n\n", run.Median(results, sha), run.Quantile(results, 0.95, sha))
+	t := r.Table("type %s", "variables %d", "ratio (geometric mean) %.4f", "encode: harmonic %.0f", "median %.0f", "5 % %.0f",
+		"decode: harmonic %.0f", "median %.0f", "5 % %.0f", "point/block: median %.3f", "95 % %.3f")
+	for _, typ := range []cdf3.Type{0, cdf3.Float, cdf3.Double, cdf3.Short, cdf3.Int, cdf3.Byte, cdf3.Char} {
+		list, name := results, "all"
+		if typ != 0 {
+			name = typ.String()
+			list = slices.DeleteFunc(slices.Clone(list), func(r *result) bool { return r.typ != typ })
 		}
-		if len(s) > 0 {
-			writeSummary(tw, t, s)
+		if len(list) == 0 {
+			continue
 		}
+		row := []any{name, len(list), math.Exp(mean(list, func(r *result) float64 { return math.Log(r.ratio()) }))}
+		for _, of := range []func(*result) float64{(*result).encodeSpeed, (*result).decodeSpeed} {
+			harmonic := 1 / mean(list, func(r *result) float64 { return 1 / of(r) })
+			row = append(row, harmonic, run.Median(list, of), run.Quantile(list, 0.05, of))
+		}
+		t.Row(append(row, run.Median(list, (*result).pointShare), run.Quantile(list, 0.95, (*result).pointShare))...)
 	}
-	return tw.Flush()
+	return r
 }
 
-func writeSummary(w io.Writer, t cdf3.Type, s []*result) {
-	name := "all"
-	if t != 0 {
-		name = t.String()
+func mean[T any](list []T, of func(T) float64) float64 {
+	sum := 0.0
+	for _, x := range list {
+		sum += of(x)
 	}
-	logs := 0.0
-	for _, r := range s {
-		logs += math.Log(r.ratio())
-	}
-	fmt.Fprintf(w, "%s\t%d\t%.4f", name, len(s), math.Exp(logs/float64(len(s))))
-	for _, of := range []func(*result) float64{(*result).encodeSpeed, (*result).decodeSpeed} {
-		v := sorted(s, of)
-		sum := 0.0
-		for _, x := range v {
-			sum += 1 / x
-		}
-		fmt.Fprintf(w, "\t%.0f\t%.0f\t%.0f", float64(len(v))/sum, v[len(v)/2], v[len(v)/20])
-	}
-	v := sorted(s, (*result).pointShare)
-	fmt.Fprintf(w, "\t%.3f\t%.3f\n", v[len(v)/2], v[len(v)*19/20])
-}
-
-func sorted(s []*result, of func(*result) float64) []float64 {
-	v := make([]float64, len(s))
-	for i, r := range s {
-		v[i] = of(r)
-	}
-	slices.SortFunc(v, cmp.Compare[float64])
-	return v
-}
-
-func writeTable(w io.Writer, results []*result, sep string) error {
-	fmt.Fprintln(w, strings.Join([]string{"file", "variable", "type", "blocks", "ratio", "encode", "decode", "point/block"}, sep))
-	for _, r := range results {
-		_, err := fmt.Fprintln(w, strings.Join([]string{r.file, r.name, r.typ.String(), fmt.Sprint(len(r.blocks)),
-			fmt.Sprintf("%.4f", r.ratio()), fmt.Sprintf("%.0f", r.encodeSpeed()), fmt.Sprintf("%.0f", r.decodeSpeed()),
-			fmt.Sprintf("%.4f", r.pointShare())}, sep))
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return sum / float64(len(list))
 }

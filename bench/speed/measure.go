@@ -8,19 +8,19 @@ import (
 	"runtime"
 	"time"
 
-	"github.com/cdfz-format/cdfz/bench/internal/cpu"
+	"github.com/cdfz-format/cdfz/bench/internal/run"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/lorenz"
 )
 
 // result holds the measurements of a variable: sums over its blocks.
 type result struct {
-	file, name             string
+	file, name             string // name has the file before the variable
 	typ                    cdf3.Type
 	blocks                 []block
 	raw, stored            int
 	encode, decode, points time.Duration // points: one per block
-	sha256                 float64       // 10^6 bytes a second, while decoding
+	sha256                 float64       // 10^6 bytes per second, while decoding
 }
 
 func (r *result) ratio() float64       { return float64(r.raw) / float64(r.stored) }
@@ -40,16 +40,16 @@ type block struct {
 }
 
 // cut sets the blocks.
-func (r *result) cut(raw []byte, shape []int64, o *options) {
+func (r *result) cut(raw []byte, shape []int64) {
 	size := int(r.typ.Size())
-	dims, last := blockShape(shape, size, o.block)
+	dims, last := blockShape(shape, size, *target)
 	n := size
 	for _, d := range dims {
 		n *= d
 	}
 	count := (len(raw) + n - 1) / n
-	for i := range min(count, o.blocks) {
-		k := i * count / min(count, o.blocks)
+	for i := range min(count, *blocks) {
+		k := i * count / min(count, *blocks)
 		b := block{lorenz.Params{Type: lorenz.Type(r.typ), Dims: dims}, raw[k*n : min((k+1)*n, len(raw))], nil}
 		if len(b.raw) < n {
 			b.p.Dims = last
@@ -88,14 +88,14 @@ func blockShape(shape []int64, size, target int) (dims, last []int) {
 }
 
 // measureEncode encodes the blocks.
-func (r *result) measureEncode(o *options) error {
+func (r *result) measureEncode() error {
 	for i := range r.blocks {
 		b := &r.blocks[i]
-		e, err := lorenz.NewEncoder(b.p, o.level)
+		e, err := lorenz.NewEncoder(b.p, level)
 		if err != nil {
 			return err
 		}
-		t, err := o.least(func() error {
+		t, err := least(func() error {
 			b.enc, err = e.Encode(b.enc[:0], b.raw)
 			return err
 		})
@@ -109,7 +109,7 @@ func (r *result) measureEncode(o *options) error {
 }
 
 // measureDecode decodes the blocks, and some elements of each.
-func (r *result) measureDecode(o *options) error {
+func (r *result) measureDecode() error {
 	for i := range r.blocks {
 		b := &r.blocks[i]
 		d, err := lorenz.NewDecoder(b.p)
@@ -117,7 +117,7 @@ func (r *result) measureDecode(o *options) error {
 			return err
 		}
 		got := make([]byte, len(b.raw))
-		t, err := o.least(func() error { return d.Decode(got, b.enc) })
+		t, err := least(func() error { return d.Decode(got, b.enc) })
 		if err != nil {
 			return err
 		}
@@ -128,7 +128,7 @@ func (r *result) measureDecode(o *options) error {
 		size := b.p.Type.Size()
 		n := len(b.raw) / size
 		const count = 16
-		t, err = o.least(func() error {
+		t, err = least(func() error {
 			for i := range count {
 				at := (2*i + 1) * n / (2 * count)
 				if err := d.DecodeRange(got[:size], b.enc, at, at+1); err != nil {
@@ -145,7 +145,7 @@ func (r *result) measureDecode(o *options) error {
 		}
 		r.points += t / count
 	}
-	t, err := o.least(func() error {
+	t, err := least(func() error {
 		sha256.Sum256(r.blocks[0].raw)
 		return nil
 	})
@@ -154,16 +154,16 @@ func (r *result) measureDecode(o *options) error {
 }
 
 // least returns the shortest of several times of f, which is repeated for about a time.
-func (o *options) least(f func() error) (time.Duration, error) {
+func least(f func() error) (time.Duration, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	best, sum := time.Duration(0), time.Duration(0)
-	for i := 0; i < 4 || sum < o.time; i++ {
-		start, before := time.Now(), cpu.Thread()
+	for i := 0; i < 4 || sum < *duration; i++ {
+		start, before := time.Now(), run.Thread()
 		if err := f(); err != nil {
 			return 0, err
 		}
-		t := cpu.Thread() - before
+		t := run.Thread() - before
 		if t <= 0 {
 			t = time.Since(start)
 		}

@@ -4,54 +4,41 @@
 package main
 
 import (
+	"context"
 	"flag"
-	"fmt"
-	"os"
+	"io"
 
 	"github.com/cdfz-format/cdfz/bench/internal/fields"
+	"github.com/cdfz-format/cdfz/bench/internal/run"
 )
 
-func main() {
-	out := flag.String("o", "", "the file to write (required)")
-	size := flag.Int64("size", 0, "least size of the file in bytes (default 1 GiB, with -synthetic 8 MiB)")
-	dir := flag.String("data", fields.FerretDir, "folder of ferret-datasets")
-	synthetic := flag.Bool("synthetic", false, "computed fields instead of ferret-datasets")
-	maps := flag.Bool("maps", false, "also a variable of a map of 180 x 360 a record")
-	flag.Parse()
-	if *out == "" || flag.NArg() > 0 || *size < 0 {
-		flag.Usage()
-		os.Exit(2)
-	}
-	if err := run(*out, *dir, *size, *synthetic, *maps); err != nil {
-		fmt.Fprintln(os.Stderr, "tile:", err)
-		os.Exit(1)
-	}
-}
+var (
+	out       = flag.String("o", "tile.nc", "the file to write")
+	size      = flag.Int64("size", 0, "least size of the file in bytes (default 1 GiB, with -synthetic 8 MiB)")
+	data      = flag.String("data", fields.FerretDir, "folder of ferret-datasets")
+	synthetic = flag.Bool("synthetic", false, "computed fields instead of ferret-datasets")
+	maps      = flag.Bool("maps", false, "also a variable with a map of 180 x 360 per record")
+)
 
-func run(out, dir string, size int64, synthetic, maps bool) error {
+func main() { run.Main("", 0, 0, tile) }
+
+func tile(context.Context, []string) (err error) {
 	var f *fields.File
-	var err error
-	if synthetic {
-		if size == 0 {
-			size = 8 << 20
-		}
-		f, err = fields.Synthetic(size)
-	} else {
-		if size == 0 {
-			size = 1 << 30
-		}
-		f, err = fields.Ferret(dir, size, maps)
+	switch {
+	case *synthetic && *size == 0:
+		f, err = fields.Synthetic(8 << 20)
+	case *synthetic:
+		f, err = fields.Synthetic(*size)
+	case *size == 0:
+		f, err = fields.Ferret(*data, 1<<30, *maps)
+	default:
+		f, err = fields.Ferret(*data, *size, *maps)
 	}
 	if err != nil {
 		return err
 	}
-	w, err := os.Create(out)
-	if err != nil {
+	return run.WriteFile(*out, func(w io.Writer) error {
+		_, err := f.WriteTo(w)
 		return err
-	}
-	_, err = f.WriteTo(w)
-	if cerr := w.Close(); err == nil {
-		err = cerr
-	}
-	return err
+	})
 }

@@ -1,132 +1,92 @@
-// Trees measures cdfz on a folder of many small files beside gzip -r: files a second,
-// processor time and bytes. It makes the files, copies them for each round, since gzip puts
-// its files beside them, and prints the median of the rounds.
+// Trees compares cdfz with gzip -r on a folder of many small files: files per second,
+// processor time and bytes. It makes the files, and copies them for each round, since gzip
+// writes next to its sources.
 //
 // gzip keeps its sources (-k), as cdfz does, and nothing is deleted before the last round: for
-// minutes after a file is deleted, ext4 passes over its inode at each creation of a file, which
+// minutes after a file is deleted, ext4 passes over its inode whenever a file is created, which
 // would slow down what is measured next.
 //
-//	go run ./bench/trees -n 10000 -rounds 5 [-dir DIR] bin/cdfz [FLAG…]
+//	go run ./bench/trees -files 10000 -n 5 [FLAG]...   # flags of cdfz archive
 package main
 
 import (
-	"cmp"
-	"flag"
+	"context"
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
-	"time"
 
+	"github.com/cdfz-format/cdfz/bench/internal/run"
 	"github.com/cdfz-format/cdfz/testdata/trees"
 )
 
+var (
+	rounds = run.Rounds(5)
+	files  = run.Count("files", 10000, "number of files")
+)
+
 func main() {
-	n := flag.Int("n", 10000, "number of files")
-	rounds := flag.Int("rounds", 5, "number of rounds")
-	dir := flag.String("dir", os.TempDir(), "folder to work in")
-	flag.Parse()
-	if flag.NArg() < 1 || *n < 1 || *rounds < 1 {
-		fmt.Fprintln(os.Stderr, "usage: trees [-n FILES] [-rounds N] [-dir DIR] CDFZ [FLAG…]")
-		os.Exit(2)
-	}
-	if err := run(*dir, *n, *rounds, flag.Args()); err != nil {
-		fmt.Fprintln(os.Stderr, "trees:", err)
-		os.Exit(1)
-	}
+	run.Cdfz()
+	run.Dir()
+	run.Out()
+	run.Main("[FLAG]...", 0, 100, compare)
 }
 
-// result is what one command took.
-type result struct {
-	wall, cpu time.Duration
-	bytes     int64 // below the folder that it wrote
-}
-
-// task is a command that is measured.
-type task struct {
-	name, wrote string
-	beside      bool // it writes beside its sources
-	args        []string
-}
-
-// tasksOf returns the tasks of a round, which read data and its copy, and write to new folders.
-func tasksOf(cdfz []string, data, copied, archives, back string) []task {
-	archive := slices.Concat([]string{cdfz[0], "archive", "-q", "-o", archives + "/"}, cdfz[1:], []string{data})
-	return []task{
-		{"gzip -r -k", copied, true, []string{"gzip", "-r", "-k", copied}},
-		{"cdfz archive", archives, false, archive},
-		{"cdfz archive, again", archives, false, archive},
-		{"cdfz verify", archives, false, []string{cdfz[0], "verify", "-q", archives}},
-		{"cdfz restore", back, false, []string{cdfz[0], "restore", "-q", "-o", back + "/", archives}},
-	}
-}
-
-func run(base string, n, rounds int, cdfz []string) error {
-	dir, err := os.MkdirTemp(base, "cdfz-trees-*")
+func compare(ctx context.Context, flags []string) error {
+	cdfz, err := run.Build(ctx)
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
-	data := filepath.Join(dir, "data")
-	size, err := trees.Write(data, n)
+	data := run.Temp("data")
+	size, err := trees.Write(data, *files)
 	if err != nil {
 		return err
 	}
-	var tasks []task
-	var results [][]result
-	for i := range rounds {
-		copied := filepath.Join(dir, fmt.Sprint("gzip", i))
-		if err := os.CopyFS(copied, os.DirFS(data)); err != nil {
-			return err
-		}
-		tasks = tasksOf(cdfz, data, copied, filepath.Join(dir, fmt.Sprint("archives", i)), filepath.Join(dir, fmt.Sprint("back", i)))
-		results = slices.Grow(results, len(tasks))[:len(tasks)]
-		for k, t := range tasks {
-			r, err := measure(t.args)
-			if err != nil {
-				return fmt.Errorf("%s: %w", t.name, err)
+	folder := func(name string, round int) string { return run.Temp(fmt.Sprint(name, round)) }
+	var written []int64
+	task := func(name, to string, args ...string) *run.Task {
+		k := len(written)
+		written = append(written, 0)
+		return &run.Task{Name: name, Run: func(round int) (run.Cost, error) {
+			if to == "gzip" {
+				if err := os.CopyFS(folder(to, round), os.DirFS(data)); err != nil {
+					return run.Cost{}, err
+				}
 			}
-			if r.bytes, err = bytesBelow(t.wrote); err != nil {
-				return err
+			// A command that is measured must not flush what others have written.
+			if _, err := run.Command(ctx, "sync"); err != nil {
+				return run.Cost{}, err
 			}
-			if t.beside {
-				r.bytes -= size
+			c, err := run.Command(ctx, run.Fill(args, map[string]string{
+				"GZIP": folder("gzip", round), "ARCHIVES": folder("archives", round), "ARCHIVES/": folder("archives", round) + "/", "BACK/": folder("back", round) + "/",
+			})...)
+			if err == nil {
+				written[k], err = bytesBelow(folder(to, round))
 			}
-			results[k] = append(results[k], r)
-		}
+			return c, err
+		}}
 	}
-	fmt.Printf("%d files, %d bytes, median of %d rounds\n", n, size, rounds)
-	fmt.Printf("%-20s %10s %10s %10s %12s %8s\n", "", "wall s", "cpu s", "files/s", "bytes", "x gzip")
-	base0 := median(results[0], func(r result) time.Duration { return r.wall })
-	for i, t := range tasks {
-		wall := median(results[i], func(r result) time.Duration { return r.wall })
-		cpu := median(results[i], func(r result) time.Duration { return r.cpu })
-		fmt.Printf("%-20s %10.2f %10.2f %10.0f %12d %8.2f\n", t.name, wall.Seconds(), cpu.Seconds(), float64(n)/wall.Seconds(), results[i][0].bytes, base0.Seconds()/wall.Seconds())
+	archive := slices.Concat([]string{cdfz, "archive", "-q", "-o", "ARCHIVES/"}, flags, []string{data})
+	tasks := []*run.Task{
+		task("gzip -r -k", "gzip", "gzip", "-r", "-k", "GZIP"),
+		task("cdfz archive", "archives", archive...),
+		task("cdfz archive, again", "archives", archive...),
+		task("cdfz verify", "archives", cdfz, "verify", "-q", "ARCHIVES"),
+		task("cdfz restore", "back", cdfz, "restore", "-q", "-o", "BACK/", "ARCHIVES"),
 	}
-	return nil
-}
-
-func measure(args []string) (result, error) {
-	// What others have written is not to be flushed by a command that is measured.
-	if err := exec.Command("sync").Run(); err != nil {
-		return result{}, err
+	if err := run.Turns(*rounds, false, tasks...); err != nil {
+		return err
 	}
-	cmd := exec.Command(args[0], args[1:]...)
-	cmd.Stderr = os.Stderr
-	start := time.Now()
-	err := cmd.Run()
-	if err != nil {
-		return result{}, err
+	written[0] -= size // the sources
+	r := run.NewReport()
+	r.Printf("%d files, %d bytes, medians of %d rounds\n\n", *files, size, *rounds)
+	t := r.Table("%s", "wall s %.2f", "CPU s %.2f", "files/s %.0f", "bytes %d", "x gzip %.2f")
+	for i, k := range tasks {
+		w := k.Wall()
+		t.Row(k.Name, w, k.CPU(), float64(*files)/w.Seconds(), written[i], tasks[0].Wall().Seconds()/w.Seconds())
 	}
-	return result{wall: time.Since(start), cpu: cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}, nil
-}
-
-func median(list []result, of func(result) time.Duration) time.Duration {
-	list = slices.Clone(list)
-	slices.SortFunc(list, func(a, b result) int { return cmp.Compare(of(a), of(b)) })
-	return of(list[len(list)/2])
+	return r.Save()
 }
 
 // bytesBelow returns the sum of the sizes of all files below a folder.

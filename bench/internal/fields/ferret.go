@@ -2,6 +2,7 @@ package fields
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -42,7 +43,7 @@ var ferretSources = []struct {
 // year with simulated weather, and some of their fixed fields. Masked values stay
 // exactly masked, and multiples of a decimal step stay such multiples.
 //
-// With maps it also has levitus_map, a map of 180 x 360 a record: the levels of an ocean
+// With maps it also has levitus_map, a map of 180 x 360 per record: the levels of an ocean
 // climatology, as if they were months.
 func Ferret(dir string, size int64, maps bool) (*File, error) {
 	b := newBuilder("climatologies of ferret-datasets, repeated with weather")
@@ -60,22 +61,31 @@ func Ferret(dir string, size int64, maps bool) (*File, error) {
 	return b.file(size)
 }
 
+// Open opens a classic file and reads its header.
+func Open(name string) (*os.File, *cdf3.Header, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	st, err := f.Stat()
+	if err != nil {
+		return nil, nil, errors.Join(err, f.Close())
+	}
+	h, err := cdf3.Read(f, st.Size())
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("%s: %w", name, err), f.Close())
+	}
+	return f, h, nil
+}
+
 // ferretMaps adds the variable levitus_map. Its dimensions are those of levitus_TEMP.
 func (b *builder) ferretMaps(dir string) error {
 	name := filepath.Join(dir, "levitus_climatology.cdf")
-	f, err := os.Open(name)
+	f, h, err := Open(name)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	st, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	h, err := cdf3.Read(f, st.Size())
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
 	v := varNamed(h, "TEMP")
 	like := varNamed(&b.h, "levitus_TEMP")
 	if v == nil || like == nil || v.Type != cdf3.Float || len(v.Shape) != 3 {
@@ -93,19 +103,11 @@ func (b *builder) ferretMaps(dir string) error {
 }
 
 func (b *builder) ferretFile(name, prefix string, vars []string, strength float64, seed uint64) error {
-	f, err := os.Open(name)
+	f, h, err := Open(name)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	st, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	h, err := cdf3.Read(f, st.Size())
-	if err != nil {
-		return fmt.Errorf("%s: %w", name, err)
-	}
 	dims := map[int]int{} // output dimension by input dimension
 	var sky *weather
 	for _, want := range vars {

@@ -7,23 +7,57 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/bench/internal/fields"
+	"github.com/cdfz-format/cdfz/bench/internal/run"
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
-// Find lists the named files and those of a corpus, if any. It skips files of the
-// corpus that were made for tests, since they are not real data.
-func Find(names []string, corpus string) ([]string, error) {
-	var inputs []string
+// Each calls do with each classic file in the named files and folders (default: Debian's
+// ferret-datasets), and with those of the corpus that CDFZ_CORPUS names. The file's own name is
+// that of a temporary copy, since gzipped files are decompressed. name is the original's, without
+// folder and .gz.
+func Each(names []string, do func(name string, f *archive.File) error) error {
+	if len(names) == 0 {
+		names = []string{fields.FerretDir}
+	}
+	files, err := find(names, os.Getenv("CDFZ_CORPUS"))
+	if err != nil {
+		return err
+	}
+	for _, path := range files {
+		if err := one(path, run.Temp("image.nc"), do); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	return nil
+}
+
+// one calls do with a file unless it is not a classic netCDF file.
+func one(path, image string, do func(name string, f *archive.File) error) error {
+	f, err := open(path, image)
+	if err != nil || f == nil {
+		return err
+	}
+	defer f.Close()
+	return do(filepath.Base(strings.TrimSuffix(path, ".gz")), f)
+}
+
+// find lists the named files and those of a corpus, if any. It skips files of the corpus that
+// were made for tests, since they are not real data.
+func find(names []string, corpus string) ([]string, error) {
+	var files []string
 	for _, name := range names {
 		err := filepath.WalkDir(name, func(path string, d fs.DirEntry, err error) error {
 			if err == nil && !d.IsDir() {
-				inputs = append(inputs, path)
+				files = append(files, path)
 			}
 			return err
 		})
@@ -32,7 +66,7 @@ func Find(names []string, corpus string) ([]string, error) {
 		}
 	}
 	if corpus == "" {
-		return inputs, nil
+		return files, nil
 	}
 	b, err := os.ReadFile(filepath.Join(corpus, "manifest.json"))
 	if err != nil {
@@ -49,15 +83,15 @@ func Find(names []string, corpus string) ([]string, error) {
 	}
 	for _, f := range manifest.Valid {
 		if f.Origin.Repo != "" {
-			inputs = append(inputs, filepath.Join(corpus, filepath.FromSlash(f.File)))
+			files = append(files, filepath.Join(corpus, filepath.FromSlash(f.File)))
 		}
 	}
-	return inputs, nil
+	return files, nil
 }
 
-// Open writes a file to image, decompressed if it is gzipped, and opens it. It returns
-// nil if the file is not a classic netCDF file.
-func Open(name, image string) (*archive.File, error) {
+// open writes a file to image, decompressed if it is gzipped, and opens it. It returns nil if the
+// file is not a classic netCDF file.
+func open(name, image string) (*archive.File, error) {
 	b, err := os.ReadFile(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		b, err = os.ReadFile(name + ".gz")
@@ -82,4 +116,35 @@ func Open(name, image string) (*archive.File, error) {
 		return nil, nil
 	}
 	return f, err
+}
+
+// Large returns the file with this name or, if it is empty, a file of at least size bytes as
+// bench/tile makes.
+func Large(name string, size int64, maps bool) (string, error) {
+	if name != "" {
+		return name, nil
+	}
+	return run.Made("big.nc", func(path string) error {
+		f, err := fields.Ferret(fields.FerretDir, size, maps)
+		if err != nil {
+			return err
+		}
+		return run.WriteFile(path, func(w io.Writer) error {
+			_, err := f.WriteTo(w)
+			return err
+		})
+	})
+}
+
+// Archive makes an archive of a classic file, with blocks of about a size.
+func Archive(ctx context.Context, classic string, block int) (string, error) {
+	return run.Made(fmt.Sprintf("block-%d.cdfz", block), func(path string) error {
+		f, err := archive.Open(ctx, classic, nil)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		_, err = archive.WriteFile(ctx, path, f.Image(), f.Size(), &archive.WriteOptions{Block: int64(block)}, nil)
+		return err
+	})
 }
