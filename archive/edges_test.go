@@ -17,7 +17,8 @@ import (
 // edges lists the packages of this module that each package may import. A new edge is a
 // design decision: add it here with a reason.
 var edges = map[string][]string{
-	"internal/atomicfile": {}, // used by the command and by archive.WriteFile
+	"internal/nofollow":   {},                    // for sources and targets
+	"internal/atomicfile": {"internal/nofollow"}, // used by the command and by archive.WriteFile
 	"cdf3":                {},
 	"internal/ioat":       {},
 	"internal/faultsrv":   {},
@@ -60,14 +61,13 @@ var edges = map[string][]string{
 	"lorenz/internal/parts":        {"lorenz/internal/entropy"},
 	"lorenz/internal/predict":      {"lorenz/internal/entropy", "lorenz/internal/kernels", "lorenz/internal/masks"},
 	"lorenz/internal/references":   {"lorenz/internal/entropy"},
-	"filters/stats":                {"filters"},
 	"lorenz/internal/repeats":      {"lorenz/internal/entropy", "lorenz/internal/kernels"},
 	"lorenz/internal/text":         {"lorenz/internal/entropy"},
-	"filters/spec":                 {"filters"},
-	"filters/plugin":               {"filters", "internal/hostproto"},
-	"archive/warnings":             {"archive"}, // knows errors of blocks
-	"archive/openfiles":            {"archive"}, // for mount and serve
-	"internal/hostproto":           {},          // used by filters/plugin and by the command cdfz-plugin-host
+	"internal/spec":                {"filters"}, // the text of chains
+	"internal/plugin":              {"filters", "internal/hostproto"},
+	"internal/warnings":            {"archive"}, // knows errors of blocks
+	"internal/openfiles":           {"archive"}, // for mount and serve
+	"internal/hostproto":           {},          // used by internal/plugin and by the command cdfz-plugin-host
 	"slab":                         {"cdf3", "internal/ioat"},
 	"unlimited":                    {"cdf3", "internal/ioat"},
 	"archive": {"archive/parity", "cdf3", "blockidx", "cf", "filters", "internal/atomicfile", "internal/ioat", "remote", "slab", "unlimited",
@@ -81,22 +81,22 @@ var edges = map[string][]string{
 		"blockidx", "cdf3", "filters", "internal/ioat", "slab", "unlimited"},
 	"archive/fsck": {"archive/parity", "archive/internal/czip", "archive/internal/fault", "archive/internal/format", "archive/internal/blocks",
 		"blockidx", "cdf3", "filters", "internal/ioat", "unlimited"},
-	"archive/choices": {"archive", "cdf3", "filters", "lorenz"}, // what info --why and the page show
+	"internal/choices": {"archive", "cdf3", "filters", "lorenz"}, // what info --why and the page show
 
-	"archive/parity": {"archive/internal/czip", "archive/internal/fault", "archive/internal/format", "internal/ioat"},
-	"archive/ncapi":  {"archive", "cdf3", "slab"}, // a nested module
-	"mount":          {"archive", "archive/openfiles", "archive/warnings"},
-	"serve":          {"archive", "archive/openfiles", "archive/warnings", "serve/dap", "serve/page"},
-	"serve/page":     {"archive", "archive/choices", "cdf3", "cf", "export", "filters", "slab"},
-	"serve/dap":      {"cdf3", "slab"}, // the protocol, for any source
-	"cf":             {"cdf3", "slab"},
-	"export":         {"cdf3", "slab", "cf"},
-	"export/hdf5":    {}, // the format, for any data
-	"export/netcdf4": {"archive", "cdf3", "export/hdf5", "filters", "internal/ioat"},
-	"export/zarr":    {"archive", "cdf3", "filters", "internal/atomicfile"},
-	"export/refs":    {"archive", "filters", "internal/atomicfile"},
-	"cdl":            {"cdf3", "cf", "slab"}, // text from headers and values, wherever they come from
-	"cdl/gen":        {"cdf3", "filters", "filters/spec", "internal/atomicfile"},
+	"archive/parity":       {"archive/internal/czip", "archive/internal/fault", "archive/internal/format", "internal/ioat"},
+	"archive/ncapi":        {"archive", "cdf3", "slab"}, // a nested module
+	"internal/mount":       {"archive", "internal/openfiles", "internal/warnings"},
+	"internal/serve":       {"archive", "internal/openfiles", "internal/warnings", "internal/serve/dap", "internal/serve/page"},
+	"internal/serve/page":  {"archive", "cdf3", "cf", "export", "filters", "internal/choices", "slab"},
+	"internal/serve/dap":   {"cdf3", "slab"}, // the protocol, for any source
+	"cf":                   {"cdf3", "slab"},
+	"export":               {"cdf3", "slab", "cf"},
+	"export/internal/hdf5": {}, // the format, for any data
+	"export/netcdf4":       {"archive", "cdf3", "export/internal/hdf5", "filters", "internal/ioat"},
+	"export/zarr":          {"archive", "cdf3", "filters", "internal/atomicfile"},
+	"internal/refs":        {"archive", "filters", "internal/atomicfile"},
+	"cdl":                  {"cdf3", "cf", "slab"}, // text from headers and values, wherever they come from
+	"internal/cdlgen":      {"cdf3", "filters", "internal/atomicfile", "internal/spec"},
 }
 
 // TestEdges checks the imports of all packages against edges. Commands and benchmarks

@@ -24,40 +24,20 @@ var (
 	ErrOptions = fault.ErrOptions
 )
 
-// BlockError reports a damaged block. Use errors.As to find it in an error. It unwraps
-// to the cause.
-type BlockError struct {
-	File      string      // name of the file, "" if unknown
-	Block     int64       // global block number
-	Var       string      // name of the variable, path of the pool, "" for the rest
-	Start     []int64     // first index of the block in each dimension; nil for a pool and for the rest
-	Count     []int64     // number of indices of the block in each dimension
-	Parts     []BlockPart // for a pool: the variables in the block, if the netCDF header is sound
-	RestOff   int64       // for the rest: offset of the block in it
-	StoredOff int64       // archive offset of the stored bytes, -1 if unknown
-	Err       error
-}
+// BlockError reports a damaged block. Use errors.As to find a *BlockError in an error. It
+// unwraps to the cause, Err. File is the name of the file, "" if unknown. Block is the
+// global number of the block, and StoredOff the archive offset of its stored bytes, -1 if
+// unknown.
+//
+// Var is the name of the variable, the path of the pool, or "" for the rest. For a variable,
+// Start is the first index of the block in each dimension, and Count the number of its
+// indices. For a pool, both are nil, and Parts lists the variables in the block if the netCDF
+// header is sound. For the rest, RestOff is the offset of the block in it.
+type BlockError = fault.BlockError
 
-// BlockPart is the part of a variable that lies in a block of a pool, as an index range.
+// BlockPart is the part of a variable that lies in a block of a pool: Var is its name, Start
+// and Count are the range of indices.
 type BlockPart = fault.BlockPart
-
-// Error names the block by its content and its place.
-func (e *BlockError) Error() string { return (*fault.BlockError)(e).Error() }
-
-// Unwrap returns the cause.
-func (e *BlockError) Unwrap() error { return e.Err }
-
-// Internal packages return an internal error type, which errors.As finds as a
-// BlockError.
-func init() {
-	fault.AsPublic = func(e *fault.BlockError, target any) bool {
-		p, ok := target.(**BlockError)
-		if ok {
-			*p = (*BlockError)(e)
-		}
-		return ok
-	}
-}
 
 // Version of the program, named in the archives it writes.
 const Version = format.Version

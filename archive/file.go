@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"context"
 	"io"
 	"iter"
 	"time"
@@ -111,6 +112,17 @@ func (f *File) Array(v int) slab.Array {
 		return (*Var)(nil)
 	}
 	return f.newVar(v)
+}
+
+// CheckStored compares the README, the plan, the Zarr metadata, the netCDF header, second copies
+// and the whole index of an archive with their checksums, and with blocks also the stored bytes of
+// every block. It decodes nothing: fsck.Verify checks everything. Errors are ErrCorrupt and those
+// of the source. For a classic file it does nothing.
+func (f *File) CheckStored(ctx context.Context, blocks bool) error {
+	if f.archive == nil {
+		return nil
+	}
+	return f.archive.CheckStored(ctx, blocks)
 }
 
 // IsArchive reports whether a file of size bytes has the head or the tail of a cdfz

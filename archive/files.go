@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/cdf3"
@@ -19,12 +20,21 @@ import (
 type FileOptions struct {
 	// Overwrite replaces an existing file. Without it the error is fs.ErrExist.
 	Overwrite bool
+	// MayReplace, if not nil, is called with the existing file that is about to be replaced, and
+	// with the complete new one and its size in bytes. An error keeps the existing file and is
+	// returned. It is called again if another program replaces the existing file meanwhile.
+	MayReplace func(old fs.FileInfo, new io.ReaderAt, size int64) error
 	// Source describes the file that the new one is made from. It must not be the
 	// target. Its permissions and modification time are copied, and if the program runs
 	// as root also its owner.
 	Source fs.FileInfo
 	// MakeDirs makes missing folders.
 	MakeDirs bool
+	// Root, if not nil, is an open folder, and Rel the path of the file below it, without "..".
+	// Symbolic links to folders are not followed there, so that no other program can lead the file
+	// elsewhere. The name is then only that of messages.
+	Root *os.Root
+	Rel  string
 	// Together tells that other files are written at the same time. A small file may then wait
 	// for a flush of the whole file system that serves all of them.
 	Together bool
@@ -131,7 +141,10 @@ func create(name string, file *FileOptions, size int64) (*atomicfile.File, FileO
 	if file != nil {
 		o = *file
 	}
-	t, err := atomicfile.Create(name, &atomicfile.Options{Overwrite: o.Overwrite, Source: o.Source, MakeDirs: o.MakeDirs, Size: size, Together: o.Together})
+	t, err := atomicfile.Create(name, &atomicfile.Options{
+		Overwrite: o.Overwrite, MayReplace: o.MayReplace, Source: o.Source, MakeDirs: o.MakeDirs, Root: o.Root, Rel: o.Rel,
+		Size: size, Together: o.Together,
+	})
 	if err != nil {
 		return nil, o, fmt.Errorf("archive: %w", err)
 	}

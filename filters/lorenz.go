@@ -55,14 +55,13 @@ var lorenzMethod = Method{
 	},
 	// A block that cannot be compressed is stored after one byte.
 	MaxEncodedLen: func(n int, _ []uint32) int { return wire.ClampLen(int64(n) + 1) },
-	// Residuals and values in lanes of 4 or 8 bytes, twice, and for elements of one
-	// byte four times as much.
+	// What the decoder states, and the block if only runs of it are wanted.
 	Memory: func(n int, params []uint32) int64 {
-		m := 8*int64(n) + 8<<20
-		if p, _, err := lorenzParams(params); err == nil && p.Stack {
-			m *= 2 // of several rows, too
+		p, _, err := lorenzParams(params)
+		if err != nil {
+			return 0
 		}
-		return m
+		return p.Memory() + int64(n)
 	},
 	Grain: func(_ int, params []uint32) int {
 		p, _, err := lorenzParams(params)

@@ -28,8 +28,8 @@ type File struct {
 // NewFile returns a file with a copy of b.
 func NewFile(b []byte) *File { return &File{b: append([]byte(nil), b...)} }
 
-// FailAt makes operation n fail, counted from 1 from now on; and all after it, unless once
-// is set. Operations are reads, writes, syncs and changes of the length. 0 ends that.
+// FailAt makes operation n fail, counted from 1 from now on, and all later ones unless once
+// is set. Operations are reads, writes, syncs and changes of the length. 0 ends the failures.
 func (f *File) FailAt(n int, once bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -140,7 +140,7 @@ func (f *File) Sync() error {
 	return nil
 }
 
-// Tear is what happened to the bytes from an offset on.
+// Tear is the damage to the bytes from an offset on.
 type Tear int
 
 // The kinds of torn tails.

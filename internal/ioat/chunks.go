@@ -13,17 +13,17 @@ type ChunkOptions struct {
 	Keep    int     // chunks kept
 	Borders []int64 // offsets, in order, at which a chunk begins in any case; the first chunk begins at 0
 	// Observe, if not nil, is called with the bytes of each chunk that was read, from several
-	// goroutines. It must not keep or change them. A chunk that was dropped and read again
-	// comes again.
+	// goroutines. It must not keep or change them. It is called again for a chunk that was
+	// dropped and read again.
 	Observe func(off int64, b []byte)
 }
 
-// Chunks is an io.ReaderAt that reads a file in chunks and keeps those used last. Users that
-// pass through the file at about the same time so read each byte once. Nobody waits for
-// anything but the read of a chunk that he needs: where users are far apart, chunks are read
-// again. It is safe for concurrent use.
+// Chunks is an io.ReaderAt that reads a file in chunks and keeps the most recently used ones.
+// Users that pass through the file at about the same time thus read each byte only once. A user
+// waits only for the chunk it needs. If users are at distant places, chunks are read again.
+// Chunks is safe for concurrent use.
 //
-// Where a chunk cannot be read, each read that needs it goes to the file itself.
+// If a chunk cannot be read, each read that needs it goes to the file itself.
 type Chunks struct {
 	r    io.ReaderAt
 	size int64
@@ -31,9 +31,9 @@ type Chunks struct {
 
 	mu     sync.Mutex
 	chunks map[int64]*chunk // by offset
-	used   *list.List       // of *chunk, the one used last in front
+	used   *list.List       // of *chunk, the most recently used first
 	free   [][]byte
-	done   int64 // all chunks before were dropped
+	done   int64 // all chunks before this offset were dropped
 }
 
 // chunk is a part of the file.
@@ -88,7 +88,7 @@ func (c *Chunks) bounds(off int64) (start, end int64) {
 	return start, min(end, start+c.o.Len)
 }
 
-// get returns the chunk with the byte at off, which put must take back.
+// get returns the chunk with the byte at off. The caller must return it to put.
 func (c *Chunks) get(off int64) *chunk {
 	start, end := c.bounds(off)
 	c.mu.Lock()
@@ -120,7 +120,7 @@ func (c *Chunks) get(off int64) *chunk {
 	return k
 }
 
-// read fills the chunk. Those who wait for it go on even if r panics.
+// read fills the chunk. Its waiters continue even if r panics.
 func (k *chunk) read(r io.ReaderAt) {
 	defer close(k.ready)
 	k.err = errPanicked
@@ -136,14 +136,14 @@ func (c *Chunks) put(k *chunk) {
 	}
 }
 
-// shrink drops the chunks that were not used for the longest time.
+// shrink drops the least recently used chunks.
 func (c *Chunks) shrink() {
 	for c.used.Len() > c.o.Keep {
 		c.drop(c.used.Back().Value.(*chunk))
 	}
 }
 
-// drop removes a chunk. Its users may go on using it.
+// drop removes a chunk. Its current users may continue to use it.
 func (c *Chunks) drop(k *chunk) {
 	c.used.Remove(k.elem)
 	delete(c.chunks, k.off)

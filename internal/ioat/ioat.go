@@ -7,8 +7,10 @@ package ioat
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"syscall"
 )
 
 // ReadFull reads len(p) bytes from offset off of r. As io.ReaderAt allows, it
@@ -26,6 +28,12 @@ func ReadFull(r io.ReaderAt, p []byte, off int64) error {
 		return fmt.Errorf("read %d of %d bytes at %d: %w", n, len(p), off, io.ErrUnexpectedEOF)
 	}
 	return err
+}
+
+// Unreadable reports whether err means that a disk refused to read, or that the file became
+// shorter meanwhile. Both count as damage.
+func Unreadable(err error) bool {
+	return errors.Is(err, syscall.EIO) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // firstPart is the number of bytes that ReadBytes allocates before it has read
@@ -55,7 +63,7 @@ type ContextReaderAt interface {
 	ReadAtContext(ctx context.Context, p []byte, off int64) (int, error)
 }
 
-// Bind returns r with all its reads under ctx. A reader without ReadAtContext is
+// Bind returns r with all its reads bound to ctx. A reader without ReadAtContext is
 // returned unchanged.
 func Bind(ctx context.Context, r io.ReaderAt) io.ReaderAt {
 	if c, ok := r.(ContextReaderAt); ok {
@@ -64,8 +72,7 @@ func Bind(ctx context.Context, r io.ReaderAt) io.ReaderAt {
 	return r
 }
 
-// Live returns r with each read refused once ctx is done, also if r has no
-// ReadAtContext.
+// Live returns r, whose reads fail once ctx is done, even if r lacks ReadAtContext.
 func Live(ctx context.Context, r io.ReaderAt) io.ReaderAt {
 	return live{ctx, Bind(ctx, r)}
 }

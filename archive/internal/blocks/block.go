@@ -67,40 +67,43 @@ func (a *Reader) ReadBlock(ctx context.Context, b format.Block, dst []byte) erro
 		copy(dst, a.first)
 		return nil
 	}
-	_, err := a.readNeed(ctx, whole(b), func(int64) []byte { return dst })
-	return err
-}
-
-// readNeed reads a block and decodes at least its needed bytes into memory from room.
-func (a *Reader) readNeed(ctx context.Context, q need, room func(n int64) []byte) (none blockData, err error) {
-	if err := ctx.Err(); err != nil {
-		return none, err
-	}
-	row, err := a.indexUntil(ctx).Row(q.N)
+	row, stored, free, err := a.readBlock(ctx, b)
 	if err != nil {
-		if errors.Is(err, blockidx.ErrCorrupt) {
-			err = a.blockError(q.Block, -1, Corrupt(err))
-		}
-		return none, err
-	}
-	if err := a.CheckRow(q.Block, row); err != nil {
-		return none, err
-	}
-	stored, free, err := a.readStored(ctx, row.Off, row.Len)
-	if err != nil {
-		return none, err
+		return err
 	}
 	defer free()
-	if err := a.fetchAgain(ctx, row, stored); err != nil {
-		return none, err
-	}
 	if a.far != nil {
 		if err := a.slots.Acquire(ctx, 1); err != nil {
-			return none, err
+			return err
 		}
 		defer a.slots.Release(1)
 	}
-	return a.decodeStored(q, row, stored, room)
+	_, err = a.decodeStored(whole(b), row, stored, func(int64) []byte { return dst })
+	return err
+}
+
+// readBlock reads the stored bytes of a block into memory that free returns.
+func (a *Reader) readBlock(ctx context.Context, b format.Block) (row blockidx.Row, stored []byte, free func(), err error) {
+	if err = ctx.Err(); err != nil {
+		return
+	}
+	row, err = a.indexUntil(ctx).Row(b.N)
+	if errors.Is(err, blockidx.ErrCorrupt) {
+		err = a.blockError(b, -1, Corrupt(err))
+	}
+	if err == nil {
+		err = a.CheckRow(b, row)
+	}
+	if err != nil {
+		return
+	}
+	if stored, free, err = a.readStored(ctx, row.Off, row.Len); err != nil {
+		return
+	}
+	if err = a.fetchAgain(ctx, row, stored); err != nil {
+		free()
+	}
+	return
 }
 
 // readStored reads stored bytes into recycled memory, which free returns, or where they are

@@ -2,6 +2,7 @@ package blocks
 
 import (
 	"fmt"
+	"runtime"
 	"sync/atomic"
 
 	"github.com/maypok86/otter/v2"
@@ -15,9 +16,10 @@ const DefaultCache = 32 << 20
 // BlockCache keeps decoded blocks, bounded in bytes. A reader makes its own cache
 // unless it gets a shared one. It is safe for concurrent use.
 type BlockCache struct {
-	c     *otter.Cache[blockKey, blockData]
-	bytes atomic.Int64
-	asked [askedBlocks]atomic.Uint32 // see again
+	limits *limits // of the readers that share the cache
+	c      *otter.Cache[blockKey, blockData]
+	bytes  atomic.Int64
+	asked  [askedBlocks]atomic.Uint32 // see again
 }
 
 // askedBlocks is the number of needed blocks outside the cache that are remembered.
@@ -45,7 +47,7 @@ func NewCache(bytes int64) (*BlockCache, error) {
 	if err != nil {
 		return nil, fmt.Errorf("archive: internal error: %w", err)
 	}
-	b := &BlockCache{c: c}
+	b := &BlockCache{limits: newLimits(runtime.GOMAXPROCS(0)), c: c}
 	b.bytes.Store(bytes)
 	return b, nil
 }

@@ -22,6 +22,8 @@ type engine struct {
 	id      int64       // of this reader's blocks in the cache
 	states  sync.Pool   // of *decoder
 	flights flights
+	wanted  wanted
+	limits  *limits
 	Workers int // blocks that may be decoded at the same time
 	slots   *semaphore.Weighted
 	far     *far  // of a remote archive, else nil
@@ -29,6 +31,7 @@ type engine struct {
 	remote  int   // useful number of simultaneous reads
 
 	grains []atomic.Int64 // of the variables in the plan: one more than grain returns, 0 if not known yet
+	costs  []atomic.Int64 // of their blocks, 0 if not known yet
 
 	CheckPadding bool          // whether the padding of short blocks is checked
 	Decoded      func(n int64) // if not nil, called with the number of each block that was decoded
@@ -52,7 +55,6 @@ func (a *Reader) Stats() stats {
 
 func (e *engine) init(r io.ReaderAt, workers int) {
 	e.states.New = func() any { return &decoder{} }
-	e.flights.Free = e.free
 	if e.Workers = workers; workers == 0 {
 		e.Workers = runtime.GOMAXPROCS(0)
 	}
@@ -68,11 +70,14 @@ func (e *engine) init(r io.ReaderAt, workers int) {
 func (e *engine) openCache(o *ReadOptions) (err error) {
 	switch {
 	case o.Shared != nil:
-		e.cache = o.Shared
+		e.cache, e.limits = o.Shared, o.Shared.limits
 	case o.Cache == 0:
 		e.cache, err = NewCache(DefaultCache)
 	case o.Cache > 0:
 		e.cache, err = NewCache(o.Cache)
+	}
+	if e.limits == nil {
+		e.limits = newLimits(e.Workers)
 	}
 	e.id = readers.Add(1)
 	return err
@@ -81,8 +86,7 @@ func (e *engine) openCache(o *ReadOptions) (err error) {
 // far bounds the memory of a remote archive's reader outside its cache. Its reads wait
 // for a server, so they must not hold a decoding slot meanwhile. Instead, a single
 // block holds a place in blocks and a run holds a place in runs until its blocks are
-// decoded. A run has at most maxFarRun bytes or is one longer block. A holder of such a
-// place may wait for a decoding slot, never the reverse.
+// decoded. A run has at most maxFarRun bytes or is one longer block.
 type far struct {
 	blocks, runs *semaphore.Weighted
 }
@@ -92,22 +96,6 @@ func newFar(reads int) *far {
 	return &far{semaphore.NewWeighted(int64(blocks)), semaphore.NewWeighted(int64(reads))}
 }
 
-// reading returns the permit that readNeed holds: a decoding slot, or a place in far if
-// reads have a latency.
-func (e *engine) reading() *semaphore.Weighted {
-	if e.far != nil {
-		return e.far.blocks
-	}
-	return e.slots
-}
-
 // lent is a pool of *[]byte for blocks that bypass the cache, shared by all readers: fresh memory
 // can cost as much as decoding.
 var lent sync.Pool
-
-// free recycles the memory of a block that nobody uses any more.
-func (e *engine) free(d decoded) {
-	if d.lent != nil {
-		lent.Put(d.lent)
-	}
-}

@@ -48,7 +48,7 @@ func (a *Reader) eachNeed(ctx context.Context, needs iter.Seq[need], asked int64
 	case 0:
 		return nil
 	case 1:
-		return a.load(ctx, missing[0], keep(missing[0]), a.reading(), a.readNeed, func(data blockData) error { return use(missing[0], data) })
+		return a.load(ctx, missing[0], ioat.Span{}, keep(missing[0]), func(data blockData) error { return use(missing[0], data) })
 	}
 	return a.loadAll(ctx, missing, keep, use)
 }
@@ -113,13 +113,10 @@ func (a *Reader) loadAll(ctx context.Context, needs []need, keep func(need) bool
 	if err != nil {
 		return err
 	}
-	type piece struct {
-		run  ioat.Span
-		part []storedNeed
-	}
-	var pieces []piece
-	for run, part := range ioat.Runs(a.joiner(stored), stored, storedNeed.span) {
-		pieces = append(pieces, piece{run, part})
+	a.wanted.add(stored)
+	var pieces [][]storedNeed
+	for _, part := range ioat.Runs(a.joiner(stored), stored, storedNeed.span) {
+		pieces = append(pieces, part)
 	}
 	// Few goroutines for all pieces, since each must grow its stack.
 	var next atomic.Int64
@@ -127,10 +124,12 @@ func (a *Reader) loadAll(ctx context.Context, needs []need, keep func(need) bool
 	for range min(max(a.remote, a.Workers), len(pieces)) {
 		g.Go(func() error {
 			for i := int(next.Add(1)) - 1; i < len(pieces); i = int(next.Add(1)) - 1 {
-				if err := a.loadRun(work, pieces[i].run, pieces[i].part, keep, use); err != nil {
-					return err
+				err := work.Err()
+				if err == nil {
+					err = a.loadRun(work, pieces[i], keep, use)
 				}
-				if err := work.Err(); err != nil {
+				a.wanted.remove(pieces[i])
+				if err != nil {
 					return err
 				}
 			}
@@ -138,39 +137,107 @@ func (a *Reader) loadAll(ctx context.Context, needs []need, keep func(need) bool
 		})
 	}
 	err = g.Wait()
+	for i := int(next.Load()); i < len(pieces); i++ {
+		a.wanted.remove(pieces[i]) // nobody began it
+	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	return err
 }
 
-// loadRun reads a run and decodes its blocks.
-func (a *Reader) loadRun(ctx context.Context, run ioat.Span, part []storedNeed, keep func(need) bool, use func(need, blockData) error) error {
+// loadRun reads a run and decodes its blocks, except those that another goroutine is reading.
+func (a *Reader) loadRun(ctx context.Context, part []storedNeed, keep func(need) bool, use func(need, blockData) error) error {
+	for len(part) > 0 {
+		var claims []*claim
+		for n := range part {
+			c := a.flights.Claim(part[n].N)
+			if c == nil {
+				break // another goroutine reads it
+			}
+			if data, ok := a.stored(part[n].N); ok { // another goroutine was faster
+				c.Publish(decoded{blockData: data}, nil)
+				c.Leave()
+				break
+			}
+			claims = append(claims, c)
+		}
+		if len(claims) > 0 {
+			if err := a.loadClaimed(ctx, part[:len(claims)], claims, keep, use); err != nil {
+				return err
+			}
+			part = part[len(claims):]
+			continue
+		}
+		q := part[0].need
+		if err := a.load(ctx, q, runOf(part), keep(q), func(data blockData) error { return use(q, data) }); err != nil {
+			return err
+		}
+		part = part[1:]
+	}
+	return nil
+}
+
+// runOf returns the place of blocks in the order of their stored bytes.
+func runOf(part []storedNeed) ioat.Span {
+	run := part[0].span()
+	for i := range part {
+		run.Len = max(run.Len, part[i].span().End()-run.Off)
+	}
+	return run
+}
+
+// loadClaimed reads blocks together and decodes them for all that wait for them.
+func (a *Reader) loadClaimed(ctx context.Context, part []storedNeed, claims []*claim, keep func(need) bool, use func(need, blockData) error) error {
+	defer func() {
+		for _, c := range claims {
+			c.Leave()
+		}
+	}()
+	run := runOf(part)
 	if a.far != nil {
 		if err := a.far.runs.Acquire(ctx, 1); err != nil {
 			return err
 		}
 		defer a.far.runs.Release(1)
+	} else {
+		taken, err := a.limits.runs.take(ctx, run.Len)
+		if err != nil {
+			return err
+		}
+		defer a.limits.runs.give(taken)
 	}
 	stored, free, err := a.readStored(ctx, run.Off, run.Len)
 	if err != nil {
+		for _, c := range claims {
+			c.Publish(decoded{}, &runError{run, err})
+		}
 		return err
 	}
 	defer free()
 	for _, q := range part {
 		block := stored[q.row.Off-run.Off:][:q.row.Len]
-		if err := a.fetchAgain(ctx, q.row, block); err != nil {
-			return err
+		d, err := a.decodeClaimed(ctx, q, block, keep(q.need), claims[0])
+		claims[0].Publish(d, err)
+		if err == nil {
+			err = use(q.need, d.blockData)
 		}
-		decode := func(ctx context.Context, n need, room func(n int64) []byte) (blockData, error) {
-			if err := ctx.Err(); err != nil {
-				return blockData{}, err
-			}
-			return a.decodeStored(n, q.row, block, room)
-		}
-		if err := a.load(ctx, q.need, keep(q.need), a.slots, decode, func(data blockData) error { return use(q.need, data) }); err != nil {
+		claims[0].Leave()
+		claims = claims[1:]
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// decodeClaimed decodes a block of a run.
+func (a *Reader) decodeClaimed(ctx context.Context, q storedNeed, stored []byte, keep bool, c *claim) (d decoded, err error) {
+	if err := a.fetchAgain(ctx, q.row, stored); err != nil {
+		return d, err
+	}
+	n, keep := a.chosen(q.need, keep, c.Shared() || a.wanted.of(q.N) > 1)
+	return a.decode(ctx, n, keep, func(n need, room func(int64) []byte) (blockData, error) {
+		return a.decodeStored(n, q.row, stored, room)
+	})
 }

@@ -78,10 +78,11 @@ func NewReader(ctx context.Context, r io.ReaderAt, size int64, opts *ReadOptions
 	}
 	a := &Reader{r: r, Size: size, name: opts.Name, first: opts.First}
 	a.engine.init(r, opts.Workers)
+	a.flights.Free = a.free
 	if err := a.open(ctx, opts); err != nil {
 		return nil, err
 	}
-	a.grains = make([]atomic.Int64, len(a.L.Geoms))
+	a.grains, a.costs = make([]atomic.Int64, len(a.L.Geoms)), make([]atomic.Int64, len(a.L.Geoms))
 	return a, a.openCache(opts)
 }
 

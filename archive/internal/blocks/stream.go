@@ -51,8 +51,13 @@ func (a *Reader) NewStream() *Stream {
 	return s
 }
 
-// decode is ReadBlock with no more goroutines at a time than the reader may have.
+// decode is ReadBlock within the limits of the reader.
 func (s *Stream) decode(ctx context.Context, b format.Block, dst []byte) error {
+	taken, err := s.a.limits.blocks.take(ctx, s.a.cost(b))
+	if err != nil {
+		return err
+	}
+	defer s.a.limits.blocks.give(taken)
 	if err := s.a.slots.Acquire(ctx, 1); err != nil {
 		return err
 	}

@@ -365,7 +365,8 @@ const (
 	VarPrefix    = ".cdfz/v/"
 	PoolPrefix   = ".cdfz/pool/"
 
-	HeadMagic = "PK\x03\x04"
+	HeadMagic    = "PK\x03\x04"
+	CentralMagic = "PK\x01\x02"
 	// HeadLen covers the first local header with its name.
 	HeadLen = LocalFixed + len(ReadmeName)
 )

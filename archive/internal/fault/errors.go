@@ -29,20 +29,21 @@ var (
 	ErrOptions = errors.New("invalid options")
 )
 
-// BlockError is archive.BlockError below package archive.
+// BlockError reports a damaged block. It is archive.BlockError.
 type BlockError struct {
-	File      string  // name of the file, "" if unknown
-	Block     int64   // global block number
-	Var       string  // name of the variable, path of the pool, "" for the rest
-	Start     []int64 // first index of the block in each dimension; nil for a pool and for the rest
-	Count     []int64 // how many indices it holds in each dimension
-	Parts     []BlockPart
-	RestOff   int64 // for the rest: its first byte there
-	StoredOff int64 // archive offset of the stored bytes, -1 if unknown
+	File      string      // name of the file, "" if unknown
+	Block     int64       // global block number
+	Var       string      // name of the variable, path of the pool, "" for the rest
+	Start     []int64     // first index of the block in each dimension; nil for a pool and for the rest
+	Count     []int64     // number of indices of the block in each dimension
+	Parts     []BlockPart // for a pool: the variables in the block, if the netCDF header is sound
+	RestOff   int64       // for the rest: offset of the block in it
+	StoredOff int64       // archive offset of the stored bytes, -1 if unknown
 	Err       error
 }
 
-// BlockPart is archive.BlockPart.
+// BlockPart is the part of a variable that lies in a block of a pool, as an index range. It is
+// archive.BlockPart.
 type BlockPart struct {
 	Var          string
 	Start, Count []int64
@@ -94,12 +95,6 @@ func (e *BlockError) pooled() string {
 
 // Unwrap returns the cause.
 func (e *BlockError) Unwrap() error { return e.Err }
-
-// AsPublic stores the error in a **archive.BlockError. Package archive sets it.
-var AsPublic func(e *BlockError, target any) bool
-
-// As lets errors.As find an archive.BlockError.
-func (e *BlockError) As(target any) bool { return AsPublic != nil && AsPublic(e, target) }
 
 // indexRange prints [0:10, 5:6] for the half-open ranges of a block.
 func indexRange(start, count []int64) string {
