@@ -11,6 +11,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/cf"
+	"github.com/cdfz-format/cdfz/slab"
 )
 
 // batchLen is the number of bytes of records held in memory. Tests change it.
@@ -25,7 +26,7 @@ type subset struct {
 }
 
 // newSubset makes the header. All selections must cut a dimension in the same way.
-func newSubset(src Source, values []*Values, o *Options) (*subset, error) {
+func newSubset(src slab.Source, values []*Values, o *Options) (*subset, error) {
 	h := src.Header()
 	s := &subset{h: &cdf3.Header{Version: h.Version, Attrs: withHistory(h.Attrs, o.History)}}
 	cuts := map[int]*Values{} // one selection for each dimension in use
@@ -75,7 +76,7 @@ func newSubset(src Source, values []*Values, o *Options) (*subset, error) {
 		s.h.Vars = append(s.h.Vars, v)
 		s.columns = append(s.columns, x.column(nil, 1))
 	}
-	return s, s.h.Layout()
+	return s, s.h.LayoutRead()
 }
 
 // withHistory appends a line to the history attribute, or adds the attribute. A history

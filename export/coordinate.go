@@ -1,8 +1,8 @@
 package export
 
 import (
-	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -59,26 +59,54 @@ func parseValues(s string) (valueRange, error) {
 	return v, nil
 }
 
-// resolve looks the values up in the coordinate variable of a dimension.
-func (r valueRange) resolve(ctx context.Context, src Source, dim int) (axis, error) {
+// Cell is the coordinate value that a selection of a single value has taken.
+type Cell struct {
+	Dim   string      // name of the dimension
+	Asked string      // the value as the user wrote it
+	Index int64       // in the dimension
+	Value json.Number // of the coordinate
+	Time  string      // the same in ISO 8601, "" if the coordinate is not a time
+	Same  bool        // the value equals the requested one
+}
+
+// String names the value and the index.
+func (c *Cell) String() string {
+	value := c.Time
+	if value == "" {
+		value = c.Value.String()
+	}
+	return fmt.Sprintf("%s=%s (index %d)", quoted(c.Dim), value, c.Index)
+}
+
+// taken is the part of a dimension that a selection by value takes.
+type taken struct {
+	axis
+	cell *Cell  // of a single value
+	cut  string // how a range differs from the requested one
+}
+
+// resolve looks the values up in the coordinate variable of a dimension. If nearest is not
+// set, values outside of the axis are an error.
+func (r valueRange) resolve(ctx context.Context, src slab.Source, dim int, nearest bool) (taken, error) {
 	h := src.Header()
 	name := quoted(h.Dims[dim].Name)
 	num, ok := coordVar(h, dim)
 	if !ok {
-		return axis{}, fmt.Errorf("dimension %s has no coordinate variable; select it by index", name)
+		return taken{}, fmt.Errorf("dimension %s has no coordinate variable; select it by index", name)
 	}
 	v := &h.Vars[num]
 	if v.Type == cdf3.Char {
-		return axis{}, fmt.Errorf("coordinate variable %s holds text; select dimension %s by index", name, name)
+		return taken{}, fmt.Errorf("coordinate variable %s holds text; select dimension %s by index", name, name)
 	}
 	p, err := cf.NewPacking(v)
 	if err != nil {
-		return axis{}, err
+		return taken{}, err
 	}
-	c := &coordinate{ctx: ctx, array: src.Array(num), packing: p, n: v.Shape[0], name: name}
+	c := &coordinate{ctx: ctx, array: src.Array(num), packing: p, n: v.Shape[0], name: name, dim: h.Dims[dim].Name, nearest: nearest}
 	if c.units, err = cf.UnitsOf(h, num); err == nil {
 		return r.byTime(c)
 	}
+	c.circle = cf.IsLongitude(v)
 	return r.byNumber(c)
 }
 
@@ -89,7 +117,10 @@ type coordinate struct {
 	packing *cf.Packing
 	units   *cf.Units // of times
 	n       int64     // values
-	name    string
+	name    string    // for messages
+	dim     string    // the same as it is
+	circle  bool      // values that are 360 apart are the same
+	nearest bool      // of the options
 }
 
 // coordLen is the number of coordinate values held in memory.
@@ -112,8 +143,20 @@ func (c *coordinate) each(f func(i int64, x float64) error) error {
 	return nil
 }
 
+// number formats a value of the coordinate.
+func (c *coordinate) number(x float64) string {
+	bits := 64
+	if c.packing.Type == cdf3.Float {
+		bits = 32
+	}
+	return string(appendFloat(nil, x, bits, csvStyle(&Options{})))
+}
+
+// time formats a time of the coordinate.
+func (c *coordinate) time(t cf.Time) string { return c.units.Calendar.Date(t).String() }
+
 // byNumber resolves numbers.
-func (r valueRange) byNumber(c *coordinate) (axis, error) {
+func (r valueRange) byNumber(c *coordinate) (taken, error) {
 	number := func(s string, open float64) (float64, error) {
 		if s == "" {
 			return open, nil
@@ -129,28 +172,32 @@ func (r valueRange) byNumber(c *coordinate) (axis, error) {
 	}
 	lo, err := number(r.lo, math.Inf(-1))
 	if err != nil {
-		return axis{}, err
+		return taken{}, err
 	}
 	hi, err := number(r.hi, math.Inf(1))
 	if err != nil {
-		return axis{}, err
+		return taken{}, err
 	}
 	values := func(f func(int64, float64) error) error {
 		return c.each(func(i int64, x float64) error {
-			if math.IsNaN(x) {
+			if math.IsNaN(x) || math.IsInf(x, 0) {
 				return nil
 			}
 			return f(i, x)
 		})
 	}
-	if !r.isRange {
-		return nearest(values, lo, c.name, r.lo)
+	a := &search[float64]{coordinate: c, each: values, text: c.number}
+	if c.circle {
+		a.turn = 360
 	}
-	return between(values, min(lo, hi), max(lo, hi), r.step, c.name)
+	if !r.isRange {
+		return a.point(lo, r.lo)
+	}
+	return a.span(lo, hi, r)
 }
 
 // byTime resolves dates, and numbers in the units of the coordinate.
-func (r valueRange) byTime(c *coordinate) (axis, error) {
+func (r valueRange) byTime(c *coordinate) (taken, error) {
 	values := func(f func(int64, cf.Time) error) error {
 		return c.each(func(i int64, x float64) error {
 			if t, ok := c.units.Time(x); ok {
@@ -174,23 +221,24 @@ func (r valueRange) byTime(c *coordinate) (axis, error) {
 	}
 	lo, err := period(r.lo, math.MinInt64/2)
 	if err != nil {
-		return axis{}, err
+		return taken{}, err
 	}
 	hi, err := period(r.hi, math.MaxInt64/2)
 	if err != nil {
-		return axis{}, err
+		return taken{}, err
 	}
+	a := &search[cf.Time]{coordinate: c, each: values, text: c.time}
 	if !r.isRange && lo.Instant {
-		return nearest(values, lo.Start, c.name, r.lo)
+		return a.point(lo.Start, r.lo)
 	}
 	if lo.Start > hi.Start {
 		lo, hi = hi, lo
 	}
-	a, err := between(values, lo.Start, hi.End-1, r.step, c.name)
-	if err == nil && !r.isRange && a.count == 0 {
+	t, err := a.span(lo.Start, hi.End-1, r)
+	if err == nil && !r.isRange && t.count == 0 {
 		err = fmt.Errorf("%s has no time in %s; add a time of day for the nearest one, as in %sT00", c.name, r.lo, dayOf(r.lo))
 	}
-	return a, err
+	return t, err
 }
 
 // dayOf extends a year or a month to its first day.
@@ -199,50 +247,4 @@ func dayOf(s string) string {
 		s += "-01"
 	}
 	return s
-}
-
-// nearest finds the value nearest to x. Of two equally near values it picks the larger,
-// and of equal values the first.
-func nearest[T cf.Time | float64](each func(func(int64, T) error) error, x T, name, text string) (axis, error) {
-	best, at := T(0), int64(-1)
-	var far T
-	err := each(func(i int64, y T) error {
-		d := y - x
-		if y < x {
-			d = x - y
-		}
-		if at < 0 || d < far || d == far && y > best {
-			best, at, far = y, i, d
-		}
-		return nil
-	})
-	if err == nil && at < 0 {
-		err = fmt.Errorf("coordinate variable %s has no value near %s", name, text)
-	}
-	return axis{start: at, count: 1, delta: 1}, err
-}
-
-// between finds the values from lo to hi, which must be consecutive.
-func between[T cmp.Ordered](each func(func(int64, T) error) error, lo, hi T, step int64, name string) (axis, error) {
-	first, last := int64(-1), int64(-1)
-	err := each(func(i int64, y T) error {
-		switch {
-		case y < lo || y > hi:
-			return nil
-		case first < 0:
-			first = i
-		case last != i-1:
-			return fmt.Errorf("the values of %s in this range are not consecutive: indices %d and %d; select it by index", name, last, i)
-		}
-		last = i
-		return nil
-	})
-	a := axis{delta: step, keep: true}
-	if first >= 0 {
-		a.start, a.count = first, (last-first)/step+1
-	}
-	if a.count <= 1 {
-		a.delta = 1
-	}
-	return a, err
 }

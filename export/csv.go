@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/cdfz-format/cdfz/slab"
 )
 
 // rowsAtOnce bounds the table rows held in memory. Tests change it.
@@ -40,7 +42,7 @@ func csvStyle(o *Options) *style {
 }
 
 // newTable makes a table. Its errors name the selections that do not fit together.
-func newTable(src Source, values []*Values, o *Options) (*table, error) {
+func newTable(src slab.Source, values []*Values, o *Options) (*table, error) {
 	t := &table{}
 	st := csvStyle(o)
 	for _, x := range values {
@@ -59,9 +61,12 @@ func newTable(src Source, values []*Values, o *Options) (*table, error) {
 	}
 	h := src.Header()
 	first := t.vars[0]
-	for _, i := range first.layout.axes {
-		a := first.Values.axes[i]
-		c := &coord{name: h.Dims[a.dim].Name, axis: a, have: -1}
+	for i, a := range first.Values.axes {
+		at := slices.Index(first.layout.axes, i)
+		if at < 0 && !t.sameCell(h.Dims[a.dim].Name) {
+			continue
+		}
+		c := &coord{name: h.Dims[a.dim].Name, axis: a, at: at, have: -1}
 		t.coords = append(t.coords, c)
 		num, ok := coordVar(h, a.dim)
 		if !ok {
@@ -75,6 +80,25 @@ func newTable(src Source, values []*Values, o *Options) (*table, error) {
 		c.skip = slices.ContainsFunc(values, func(x *Values) bool { return x.num == num })
 	}
 	return t, nil
+}
+
+// sameCell reports whether all selections have taken the same single value of a dimension.
+// Then it is a column.
+func (t *table) sameCell(dim string) bool {
+	index := int64(-1)
+	for _, v := range t.vars {
+		i := slices.IndexFunc(v.cells, func(c Cell) bool { return c.Dim == dim })
+		if i < 0 || index >= 0 && v.cells[i].Index != index {
+			return false
+		}
+		index = v.cells[i].Index
+	}
+	return true
+}
+
+// sameCells reports whether two selections have taken the same single values.
+func sameCells(a, b *Values) bool {
+	return slices.EqualFunc(a.cells, b.cells, func(c, d Cell) bool { return c.Dim == d.Dim && c.Index == d.Index })
 }
 
 func sameAxes(a, b *tableVar) bool {
@@ -123,9 +147,9 @@ func (t *table) header() []string {
 	}
 	for i, v := range t.vars {
 		name := v.v.Name
-		// Columns of the same variable are named after their selections.
+		// Columns of the same variable, or of different cells, are named after their selections.
 		for j, o := range t.vars {
-			if i != j && o.v.Name == name {
+			if i != j && (o.v.Name == name || !sameCells(v.Values, o.Values)) {
 				name = v.text
 				break
 			}
@@ -153,11 +177,15 @@ type rows struct {
 // write writes a box of the table.
 func (r *rows) write(ctx context.Context, b *box) error {
 	t := r.t
-	for k, c := range t.coords {
+	for _, c := range t.coords {
+		start, n := int64(0), int64(1)
+		if c.at >= 0 {
+			start, n = b.start[c.at], b.count[c.at]
+		}
 		if c.skip {
 			continue
 		}
-		if err := c.load(ctx, b.start[k], b.count[k]); err != nil {
+		if err := c.load(ctx, start, n); err != nil {
 			return err
 		}
 	}
@@ -169,9 +197,13 @@ func (r *rows) write(ctx context.Context, b *box) error {
 	at := make([]int64, len(b.count))
 	for i := range b.n {
 		r.line, r.ends = r.line[:0], r.ends[:0]
-		for k, c := range t.coords {
+		for _, c := range t.coords {
 			if !c.skip {
-				r.line = append(r.line, c.at(at[k])...)
+				i := int64(0)
+				if c.at >= 0 {
+					i = at[c.at]
+				}
+				r.line = append(r.line, c.text(i)...)
 				r.ends = append(r.ends, len(r.line))
 			}
 		}
@@ -217,6 +249,7 @@ func (r *rows) flush() error {
 type coord struct {
 	name   string
 	axis   axis
+	at     int     // dimension of the table, or -1: the column has one value
 	of     *Values // nil for the index
 	column column
 	skip   bool // already a column of values
@@ -244,8 +277,8 @@ func (c *coord) load(ctx context.Context, start, n int64) error {
 	return nil
 }
 
-// at returns the text of a position of the box.
-func (c *coord) at(i int64) []byte {
+// text returns the text of a position of the box.
+func (c *coord) text(i int64) []byte {
 	if c.of == nil {
 		c.buf = strconv.AppendInt(c.buf[:0], c.axis.start+(c.start+i)*c.axis.delta, 10)
 		return c.buf

@@ -22,9 +22,9 @@ func Example() {
 	check(err)
 	check(w.Write(ctx, os.Stdout))
 	// Output:
-	// time,lon,tas
-	// 2001-05-16T00:00:00,12,305.42188
-	// 2001-06-16T00:00:00,12,303.625
+	// time,lat,lon,tas
+	// 2001-05-16T00:00:00,56.25,12,305.42188
+	// 2001-06-16T00:00:00,56.25,12,303.625
 }
 
 func check(err error) {

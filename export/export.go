@@ -25,17 +25,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/cdfz-format/cdfz/cdf3"
-	"github.com/cdfz-format/cdfz/slab"
 )
-
-// Source is a netCDF file, for example a File of package archive.
-type Source interface {
-	Header() *cdf3.Header
-	// Array returns the values of variable number v of the header.
-	Array(v int) slab.Array
-}
 
 // Format is an output format.
 type Format string
@@ -77,6 +67,9 @@ type Options struct {
 	Time bool
 	// KeepFill writes fill values as numbers in CSV and JSON.
 	KeepFill bool
+	// Nearest takes the nearest value for values that lie outside of an axis: beyond half a
+	// cell from its ends. Otherwise they are an error.
+	Nearest bool
 	// Native writes npy in the byte order of this machine. The default is big-endian,
 	// as in the file.
 	Native bool

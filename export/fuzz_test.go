@@ -41,16 +41,19 @@ func FuzzSelect(f *testing.F) {
 		n0, n1 = min(max(n0, 0), 1<<62), min(max(n1, 0), 1<<12)
 		h := &cdf3.Header{Dims: []cdf3.Dim{{Name: "x", Len: n0}, {Name: "y", Len: n1}}}
 		h.Vars = []cdf3.Var{{Name: p.Var, Type: cdf3.Int, DimIDs: []int{0, 1}, Shape: []int64{n0, n1}}, {Name: "y", Type: cdf3.Int, DimIDs: []int{1}, Shape: []int64{n1}}}
+		if n1%2 == 1 {
+			h.Vars[1].Attrs = []cdf3.Attr{textAttr("units", "degrees_east")}
+		}
 		num, err := findVar(h, p.Var)
 		require.NoError(t, err)
 		v := &h.Vars[num]
-		axes, err := p.resolve(t.Context(), rampSource{h}, v)
+		r, err := p.resolve(t.Context(), rampSource{h}, v, n0%2 == 1)
 		if err != nil {
 			require.NotEmpty(t, err.Error())
 			return
 		}
-		require.Len(t, axes, len(v.Shape))
-		for i, a := range axes {
+		require.Len(t, r.axes, len(v.Shape))
+		for i, a := range r.axes {
 			n := v.Shape[i]
 			require.Equal(t, v.DimIDs[i], a.dim)
 			require.NotZero(t, a.delta)

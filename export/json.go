@@ -43,6 +43,16 @@ type jsonVar struct {
 	Type      string       `json:"type"` // as stored
 	Dims      []jsonString `json:"dims"`
 	Shape     []int64      `json:"shape"`
+	Cells     []jsonCell   `json:"cells,omitempty"`
+}
+
+// jsonCell is a Cell.
+type jsonCell struct {
+	Dim   jsonString  `json:"dim"`
+	Asked string      `json:"asked"`
+	Index int64       `json:"index"`
+	Value json.Number `json:"value"`
+	Time  string      `json:"time,omitempty"`
 }
 
 // jsonString is text that may hold any bytes.
@@ -60,6 +70,9 @@ func writeJSONVar(ctx context.Context, w io.Writer, h *cdf3.Header, x *Values, o
 	head := jsonVar{Name: jsonString(x.v.Name), Selection: jsonString(x.text), Type: x.v.Type.String(), Dims: []jsonString{}, Shape: x.Shape()}
 	for _, i := range x.kept() {
 		head.Dims = append(head.Dims, jsonString(h.Dims[x.axes[i].dim].Name))
+	}
+	for _, c := range x.cells {
+		head.Cells = append(head.Cells, jsonCell{jsonString(c.Dim), c.Asked, c.Index, c.Value, c.Time})
 	}
 	b, err := json.Marshal(head)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/slab"
 )
 
 // axis is the part of a selection in one dimension.
@@ -15,13 +16,21 @@ type axis struct {
 	keep                bool // a dimension of the result
 }
 
+// resolved is a selection that was applied to a variable.
+type resolved struct {
+	axes  []axis
+	cells []Cell   // of single values, in the order of dimensions
+	cuts  []string // how ranges differ from the requested ones
+}
+
 // resolve applies a selection to a variable as Python does: ranges are cut to the
 // dimension, indices must lie in it, and dimensions without a subscript are selected
-// whole.
-func (s *Selection) resolve(ctx context.Context, src Source, v *cdf3.Var) ([]axis, error) {
+// whole. Unless nearest is set, values must lie on the axis.
+func (s *Selection) resolve(ctx context.Context, src slab.Source, v *cdf3.Var, nearest bool) (r resolved, err error) {
 	h := src.Header()
 	rank := len(v.Shape)
 	out := make([]axis, rank)
+	cells := make([]*Cell, rank)
 	named := make([]bool, rank)
 	var subs []subscript
 	for i := range s.subs {
@@ -33,14 +42,18 @@ func (s *Selection) resolve(ctx context.Context, src Source, v *cdf3.Var) ([]axi
 		k := slices.IndexFunc(v.DimIDs, func(d int) bool { return h.Dims[d].Name == sub.dim })
 		switch {
 		case k < 0:
-			return nil, fmt.Errorf("%s: expected a dimension of %s before =, found %s; it has %s", s.Text, quoted(v.Name), quoted(sub.dim), dimsText(h, v))
+			return r, fmt.Errorf("%s: expected a dimension of %s before =, found %s; it has %s", s.Text, quoted(v.Name), quoted(sub.dim), dimsText(h, v))
 		case named[k]:
-			return nil, fmt.Errorf("%s: expected dimension %s once, found it twice", s.Text, quoted(sub.dim))
+			return r, fmt.Errorf("%s: expected dimension %s once, found it twice", s.Text, quoted(sub.dim))
 		}
 		named[k] = true
-		var err error
-		if out[k], err = sub.values.resolve(ctx, src, v.DimIDs[k]); err != nil {
-			return nil, fmt.Errorf("%s: %w", s.Text, err)
+		t, err := sub.values.resolve(ctx, src, v.DimIDs[k], nearest)
+		if err != nil {
+			return r, fmt.Errorf("%s: %w", s.Text, err)
+		}
+		out[k], cells[k] = t.axis, t.cell
+		if t.cut != "" {
+			r.cuts = append(r.cuts, t.cut)
 		}
 	}
 	given := len(subs)
@@ -53,7 +66,7 @@ func (s *Selection) resolve(ctx context.Context, src Source, v *cdf3.Var) ([]axi
 		if given == 1 {
 			things = "index"
 		}
-		return nil, fmt.Errorf("%s: found %d %s, and %s has %s", s.Text, given, things, quoted(v.Name), dimsText(h, v))
+		return r, fmt.Errorf("%s: found %d %s, and %s has %s", s.Text, given, things, quoted(v.Name), dimsText(h, v))
 	}
 	for i := range out {
 		sub, ok := subscript{}, false
@@ -67,17 +80,22 @@ func (s *Selection) resolve(ctx context.Context, src Source, v *cdf3.Var) ([]axi
 		}
 		switch {
 		case named[i] && ok:
-			return nil, fmt.Errorf("%s: dimension %s has an index and a value", s.Text, dimName(h, v, i))
+			return r, fmt.Errorf("%s: dimension %s has an index and a value", s.Text, dimName(h, v, i))
 		case named[i]:
 		default:
-			var err error
 			if out[i], err = sub.resolve(v.Shape[i]); err != nil {
-				return nil, fmt.Errorf("%s: dimension %s of %s has length %d: %w", s.Text, dimName(h, v, i), quoted(v.Name), v.Shape[i], err)
+				return r, fmt.Errorf("%s: dimension %s of %s has length %d: %w", s.Text, dimName(h, v, i), quoted(v.Name), v.Shape[i], err)
 			}
 		}
 		out[i].dim = v.DimIDs[i]
 	}
-	return out, nil
+	for _, c := range cells {
+		if c != nil {
+			r.cells = append(r.cells, *c)
+		}
+	}
+	r.axes = out
+	return r, nil
 }
 
 // resolve applies an index or a range of indices to a dimension of length n.

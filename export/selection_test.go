@@ -98,9 +98,9 @@ func TestSelectRanges(t *testing.T) {
 		p, err := ParseSelection("v[" + c.text + "]")
 		require.NoError(t, err, c.text)
 		h := vector(10)
-		a, err := p.resolve(t.Context(), fakeSource{h}, &h.Vars[0])
+		a, err := p.resolve(t.Context(), fakeSource{h}, &h.Vars[0], false)
 		require.NoError(t, err, c.text)
-		require.Equal(t, axis{dim: 0, start: c.want[0], count: c.want[1], delta: c.want[2], keep: c.keep}, a[0], c.text)
+		require.Equal(t, axis{dim: 0, start: c.want[0], count: c.want[1], delta: c.want[2], keep: c.keep}, a.axes[0], c.text)
 	}
 }
 
@@ -115,13 +115,13 @@ func TestSelectDims(t *testing.T) {
 	} {
 		p, err := ParseSelection("m" + text)
 		require.NoError(t, err, text)
-		a, err := p.resolve(t.Context(), fakeSource{h}, &h.Vars[1])
+		a, err := p.resolve(t.Context(), fakeSource{h}, &h.Vars[1], false)
 		require.NoError(t, err, text)
 		for i, w := range want {
 			if w == ":" {
-				require.Equal(t, axis{dim: h.Vars[1].DimIDs[i], count: h.Vars[1].Shape[i], delta: 1, keep: true}, a[i], text)
+				require.Equal(t, axis{dim: h.Vars[1].DimIDs[i], count: h.Vars[1].Shape[i], delta: 1, keep: true}, a.axes[i], text)
 			} else {
-				require.Equal(t, axis{dim: h.Vars[1].DimIDs[i], start: int64(w[0] - '0'), count: 1, delta: 1}, a[i], text)
+				require.Equal(t, axis{dim: h.Vars[1].DimIDs[i], start: int64(w[0] - '0'), count: 1, delta: 1}, a.axes[i], text)
 			}
 		}
 	}
@@ -147,7 +147,7 @@ func TestSelectErrors(t *testing.T) {
 		h := vector(c.n)
 		num, err := findVar(h, p.Var)
 		require.NoError(t, err)
-		_, err = p.resolve(t.Context(), fakeSource{h}, &h.Vars[num])
+		_, err = p.resolve(t.Context(), fakeSource{h}, &h.Vars[num], false)
 		require.EqualError(t, err, c.want)
 	}
 }

@@ -2,6 +2,7 @@ package export
 
 import (
 	"context"
+	"strings"
 
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/cf"
@@ -14,7 +15,7 @@ var pieceLen int64 = 8 << 20
 
 // Values are the selected values of a variable.
 type Values struct {
-	src     Source
+	src     slab.Source
 	text    string
 	v       *cdf3.Var
 	num     int // of the variable
@@ -23,27 +24,34 @@ type Values struct {
 	packing *cf.Packing
 	units   *cf.Units // set if times are written as text
 	o       *Options
+	cells   []Cell
+	cuts    []string
 }
 
 // Apply resolves a selection in a file. For selections by value it reads the coordinate
 // variables. If the file lacks the variable, the error is a *NameError.
-func (s *Selection) Apply(ctx context.Context, src Source, o *Options) (*Values, error) {
+func (s *Selection) Apply(ctx context.Context, src slab.Source, o *Options) (*Values, error) {
 	h := src.Header()
 	num, err := findVar(h, s.Var)
-	if err != nil {
-		return nil, err
-	}
-	axes, err := s.resolve(ctx, src, &h.Vars[num])
 	if err != nil {
 		return nil, err
 	}
 	if o == nil {
 		o = &Options{}
 	}
-	return newValues(src, s.Text, num, axes, o)
+	r, err := s.resolve(ctx, src, &h.Vars[num], o.Nearest)
+	if err != nil {
+		return nil, err
+	}
+	x, err := newValues(src, s.Text, num, r.axes, o)
+	if err != nil {
+		return nil, err
+	}
+	x.cells, x.cuts = r.cells, r.cuts
+	return x, nil
 }
 
-func newValues(src Source, text string, num int, axes []axis, o *Options) (*Values, error) {
+func newValues(src slab.Source, text string, num int, axes []axis, o *Options) (*Values, error) {
 	h := src.Header()
 	x := &Values{src: src, text: text, v: &h.Vars[num], num: num, axes: axes, array: src.Array(num), o: o}
 	var err error
@@ -59,6 +67,25 @@ func newValues(src Source, text string, num int, axes []axis, o *Options) (*Valu
 
 // Text returns the selection as it was written.
 func (x *Values) Text() string { return x.text }
+
+// Cells returns the coordinates of single values that were selected, in the order of
+// dimensions.
+func (x *Values) Cells() []Cell { return x.cells }
+
+// Notes describes where the selection differs from the requested one: values that are those of
+// the nearest cell, and ranges that are longer than the axis.
+func (x *Values) Notes() (notes []string) {
+	var near []string
+	for i := range x.cells {
+		if c := &x.cells[i]; !c.Same {
+			near = append(near, c.String())
+		}
+	}
+	if near != nil {
+		notes = append(notes, "takes the nearest cell, "+strings.Join(near, ", "))
+	}
+	return append(notes, x.cuts...)
+}
 
 // Name returns the name of the variable.
 func (x *Values) Name() string { return x.v.Name }

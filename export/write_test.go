@@ -9,10 +9,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/slab"
 )
 
 // write writes selections of a file.
-func write(t *testing.T, src Source, f Format, o *Options, texts ...string) (string, error) {
+func write(t *testing.T, src slab.Source, f Format, o *Options, texts ...string) (string, error) {
 	var values []*Values
 	for _, text := range texts {
 		s, err := ParseSelection(text)

@@ -15,7 +15,6 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cdf3"
-	"github.com/cdfz-format/cdfz/export/hdf5"
 	"github.com/cdfz-format/cdfz/filters"
 )
 
@@ -137,7 +136,7 @@ func TestRefused(t *testing.T) {
 		f, err := archive.Open(ctx, filepath.Join("../../testdata/classic", name), nil)
 		require.NoError(t, err)
 		_, err = Write(ctx, nil, f, nil)
-		require.ErrorIs(t, err, hdf5.ErrLimit)
+		require.ErrorIs(t, err, ErrLimit)
 		require.NoError(t, f.Close())
 	}
 	_, err := Write(ctx, nil, nil, &Options{Filters: filters.Chain{{ID: filters.Lorenz}}})
@@ -150,7 +149,7 @@ func TestOmitted(t *testing.T) {
 	for _, n := range []string{"NAME", "same", "same", "", "a/b"} {
 		h.Attrs = append(h.Attrs, cdf3.Attr{Name: n, Type: cdf3.Byte, Len: 1, Values: []byte{1}})
 	}
-	require.NoError(t, h.Layout())
+	require.NoError(t, h.LayoutRead())
 	image, err := h.Append(nil)
 	require.NoError(t, err)
 	f, err := archive.New(bytes.NewReader(image), int64(len(image)), nil)

@@ -14,16 +14,17 @@ package netcdf4
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cdf3"
-	"github.com/cdfz-format/cdfz/export/hdf5"
+	"github.com/cdfz-format/cdfz/export/internal/hdf5"
 	"github.com/cdfz-format/cdfz/filters"
 )
 
-// mostBeyond bounds the zeros that a variable may consist of where it reaches beyond the
-// end of the original, in bytes.
+// mostBeyond bounds the part of a variable beyond the end of the original, which is written as
+// zeros, in bytes.
 const mostBeyond = 256 << 20
 
 // Options control Write. Nil and the zero value mean the defaults.
@@ -55,9 +56,9 @@ type Omitted struct {
 	Why  string
 }
 
-// Known reports whether HDF5 can decode blocks with this chain, as far as it has the
-// plugins: all filters except cdfz's private ones, among them lorenz, and zfp, whose plugin
-// does not decode big-endian values.
+// Known reports whether HDF5 can decode blocks with this chain if it has the plugins. It cannot
+// decode cdfz's private filters, such as lorenz, and zfp, whose plugin does not decode big-endian
+// values.
 func Known(c filters.Chain) bool {
 	const zfp = 32013
 	return !slices.ContainsFunc(c, func(f filters.Filter) bool {
@@ -65,10 +66,19 @@ func Known(c filters.Chain) bool {
 	})
 }
 
+// ErrLimit reports a file that a netCDF-4 file cannot hold: beyond the limits of HDF5.
+var ErrLimit = hdf5.ErrLimit
+
+// Target is a new, empty file.
+type Target interface {
+	io.Writer   // appends
+	io.WriterAt // overwrites bytes that were written
+}
+
 // Write writes the netCDF file in f, an archive or a classic file, to dst, a new file. The
-// error wraps hdf5.ErrLimit if a netCDF-4 file cannot hold f. Other errors are those of
-// filters, of reading f and of dst. After an error dst holds a useless part of a file.
-func Write(ctx context.Context, dst hdf5.Target, f *archive.File, o *Options) (*Result, error) {
+// error wraps ErrLimit if a netCDF-4 file cannot hold f. Other errors are those of
+// filters, of reading f and of dst. After an error the content of dst is useless.
+func Write(ctx context.Context, dst Target, f *archive.File, o *Options) (*Result, error) {
 	if o == nil {
 		o = &Options{}
 	}

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/cdfz-format/cdfz/archive"
@@ -43,6 +44,7 @@ type oldArray struct {
 	Chunks     []int64           `json:"chunks"`
 	Compressor json.RawMessage   `json:"compressor"`
 	Dtype      string            `json:"dtype"`
+	Fill       json.RawMessage   `json:"fill_value"`
 	Filters    []json.RawMessage `json:"filters"`
 	Shape      []int64           `json:"shape"`
 }
@@ -117,9 +119,10 @@ func array(zarray, zattrs []byte) (*node, error) {
 	if err := json.Unmarshal(zarray, &old); err != nil {
 		return nil, err
 	}
-	n := &node{NodeType: "array", Format: 3, Shape: &old.Shape, Type: newTypes[old.Dtype], Fill: 0}
-	if old.Dtype == "|S1" {
-		n.Fill = ""
+	n := &node{NodeType: "array", Format: 3, Shape: &old.Shape, Type: newTypes[old.Dtype], Fill: old.Fill}
+	none := string(old.Fill) == "null"
+	if none {
+		n.Fill = noFill[old.Dtype]
 	}
 	n.Grid = &extension{"regular", map[string]any{"chunk_shape": old.Chunks}}
 	n.Keys = &extension{"default", map[string]any{"separator": "/"}}
@@ -148,25 +151,31 @@ func array(zarray, zattrs []byte) (*node, error) {
 		dims = append(dims, fmt.Sprint(d))
 	}
 	delete(n.Attributes, "_ARRAY_DIMENSIONS")
-	if n.Dims = &dims; n.Attributes["_FillValue"] != nil {
-		n.Attributes["_FillValue"] = fillValue(n.Attributes["_FillValue"], old.Dtype)
+	if n.Dims = &dims; !none {
+		n.Attributes["_FillValue"] = fillValue(old.Fill, old.Dtype)
 	}
 	return n, nil
 }
 
+// noFill are the fill values of arrays of variables that have none, since Zarr v3 requires
+// one: those of netCDF, which are rarely values, or else programs that leave out fill values
+// would leave out zeros.
+var noFill = map[string]any{
+	"|i1": -127, "|u1": 255, ">i2": -32767, ">u2": 65535, ">i4": -2147483647, ">u4": 4294967295, ">i8": -9223372036854775806, ">u8": uint64(18446744073709551614),
+	">f4": "NaN", ">f8": "NaN", "|S1": "",
+}
+
 // fillValue returns the form of the attribute _FillValue that xarray expects in Zarr v3:
-// base64 of a little-endian double for floats, of the bytes for characters.
-func fillValue(v any, dtype string) any {
-	switch {
-	case dtype == "|S1":
-		return base64.StdEncoding.EncodeToString([]byte(fmt.Sprint(v)))
-	case strings.HasPrefix(dtype, ">f"):
-		if n, ok := v.(json.Number); ok {
-			x, _ := n.Float64()
-			return base64.StdEncoding.EncodeToString(binary.LittleEndian.AppendUint64(nil, math.Float64bits(x)))
-		}
+// base64 of a little-endian double for floats, of the byte for characters.
+func fillValue(v json.RawMessage, dtype string) any {
+	if !strings.HasPrefix(dtype, ">f") {
+		return v
 	}
-	return v
+	x, err := strconv.ParseFloat(strings.Trim(string(v), `"`), 64) // NaN and Infinity, too
+	if err != nil {
+		return v
+	}
+	return base64.StdEncoding.EncodeToString(binary.LittleEndian.AppendUint64(nil, math.Float64bits(x)))
 }
 
 // codec converts a codec for elements of size bytes.

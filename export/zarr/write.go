@@ -35,7 +35,7 @@ type Options struct {
 	// for v2, and blosc for v3, whose core has no codec for shuffle. An empty chain means
 	// none.
 	Filters filters.Chain
-	// Workers is the number of chunks at work at the same time. 0 means GOMAXPROCS. Each
+	// Workers is the number of chunks encoded at the same time. 0 means GOMAXPROCS. Each
 	// takes memory for three of the largest chunks.
 	Workers int
 	// Overwrite replaces an existing Zarr store. Other folders and files are never replaced.
@@ -55,8 +55,8 @@ type Result struct {
 	Missing []int
 }
 
-// mostBeyond bounds the zeros that a variable may consist of where it reaches beyond the
-// end of the original, in bytes.
+// mostBeyond bounds the part of a variable beyond the end of the original, which is written as
+// zeros, in bytes.
 const mostBeyond = 256 << 20
 
 // Known reports whether stock readers of a version of Zarr, 2 or 3, can decode blocks with
@@ -72,9 +72,9 @@ func Known(version int, c filters.Chain) bool {
 }
 
 // Write writes the netCDF file in f, an archive or a classic file, as the folder dir, which
-// appears complete or not at all. The next Write to the same place removes what is left of
-// one that was killed. The error is fs.ErrExist if something is in its way. Other errors are
-// those of filters, of reading f and of the file system.
+// appears complete or not at all. If a Write is killed, the next one to the same folder removes
+// its remains. The error is fs.ErrExist if something is in the way. Other errors are those of
+// filters, of reading f and of the file system.
 func Write(ctx context.Context, dir string, f *archive.File, o *Options) (*Result, error) {
 	if o == nil {
 		o = &Options{}

@@ -13,8 +13,8 @@ import (
 )
 
 // WriteJSON writes the references of an archive that readers find at url, a URL or a path,
-// as JSON, version 1. Chunks that are not blocks, those of small variables, are in the
-// references themselves. Variables are those of File.Zarr.
+// as JSON, version 1. The references themselves contain the chunks that are not blocks, which
+// are those of small variables. The variables are those of File.Zarr.
 func WriteJSON(ctx context.Context, w io.Writer, f *archive.File, url string) (*Result, error) {
 	z, err := store(ctx, f)
 	if err != nil {
@@ -36,7 +36,7 @@ func WriteJSON(ctx context.Context, w io.Writer, f *archive.File, url string) (*
 	return res, err
 }
 
-// counter counts what it passes on.
+// counter counts the bytes that it passes on.
 type counter struct {
 	w io.Writer
 	n int64

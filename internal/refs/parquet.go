@@ -13,20 +13,21 @@ import (
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
 )
 
-// recordSize is the number of references in a file, that of fsspec's LazyReferenceMapper
-// unless it is told another. Readers load a file for a chunk.
+// recordSize is the number of references in a file, the default of fsspec's
+// LazyReferenceMapper. Readers load a whole file for one chunk.
 const recordSize = 10_000
 
-// metadataName is the file of metadata. Its first member tells that it is one of references.
+// metadataName is the file of metadata. Its first member identifies it as one of references.
 const (
 	metadataName = ".zmetadata"
 	firstMember  = `{"record_size":`
 )
 
 // WriteParquet writes the references of an archive that readers find at url, a URL or a
-// path, as the folder dir, which appears complete or not at all. It has the metadata, and a
-// file VAR/refs.N.parq for each 10,000 chunks of an array: fsspec's LazyReferenceMapper
-// reads only the files that it needs. Otherwise it is WriteJSON.
+// path, as the folder dir, which appears complete or not at all. The folder contains the
+// metadata, and a file VAR/refs.N.parq for each 10,000 chunks of an array. fsspec's
+// LazyReferenceMapper reads only the files that it needs. In all else it does what WriteJSON
+// does.
 //
 // overwrite replaces a folder that WriteParquet wrote. The error is fs.ErrExist if something
 // else is in the way.
@@ -93,7 +94,7 @@ func (w *records) place(a *array, off, n int64) error {
 	return nil
 }
 
-// begin makes room for the next chunk of an array.
+// begin prepares the table for the next chunk of an array.
 func (w *records) begin(a *array) error {
 	if a.next%recordSize != 0 {
 		return nil

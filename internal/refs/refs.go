@@ -21,7 +21,8 @@ var (
 	ErrClassic = errors.New("refs: only archives have blocks to refer to")
 	// ErrInline reports an archive with more than MaxInline bytes of values without blocks.
 	ErrInline = errors.New("refs: too many values without blocks")
-	// ErrMask reports a block for which a filter was left out, which references cannot say.
+	// ErrMask reports a block that was stored without one of its filters. References cannot
+	// express that.
 	ErrMask = errors.New("refs: a block without some of its filters")
 )
 
@@ -30,7 +31,7 @@ type Result struct {
 	Size     int64 // of all files, in bytes
 	Chunks   int64
 	Referred int64    // chunks that are ranges of the archive. The values of others are in the references.
-	Packages []string // of Python, besides numcodecs, whose codecs readers need
+	Packages []string // Python packages, in addition to numcodecs, whose codecs readers need
 }
 
 // store is the Zarr view of an archive.

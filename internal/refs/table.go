@@ -11,9 +11,10 @@ import (
 // chunks that are values, and never both, since an array has one kind.
 //
 // The file is Parquet with the columns that kerchunk writes, in one row group: path, offset,
-// size and raw. A chunk that is a range has no raw, a chunk that is values no path. A
-// library for Parquet would be a quarter of the program. This is the little that four columns
-// need: https://parquet.apache.org/docs/file-format/ and parquet.thrift in apache/parquet-format.
+// size and raw. A chunk that is a range has no raw, and a chunk that is values has no path. A
+// library for Parquet would make up a quarter of the program, and four columns need only a small
+// part of the format: https://parquet.apache.org/docs/file-format/ and parquet.thrift in
+// apache/parquet-format.
 type table struct {
 	offset, size []int64
 	raw          [][]byte
@@ -117,7 +118,8 @@ func (w *tableWriter) run(bit byte) []byte {
 	return append(binary.AppendUvarint(nil, uint64(w.rows)<<1), bit)
 }
 
-// levels returns the definition levels of an optional column: all rows have a value, or none.
+// levels returns the definition levels of an optional column, in which all rows have a value or
+// no row has one.
 func (w *tableWriter) levels(have bool) []byte {
 	bit := byte(0)
 	if have {
@@ -146,7 +148,7 @@ func (w *tableWriter) column(name string, typ, nulls int, dictionary, data []byt
 		t.i32(1, int64(w.rows))
 		t.i32(2, encoding)
 		t.i32(3, encodingRLE) // definition levels
-		t.i32(4, encodingRLE) // repetition levels, of which there are none
+		t.i32(4, encodingRLE) // repetition levels, which the file does not have
 		t.end()
 	})
 	w.columns = append(w.columns, c)

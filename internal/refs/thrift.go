@@ -39,7 +39,8 @@ func (t *thrift) end() {
 	t.outer = t.outer[:len(t.outer)-1]
 }
 
-// field writes the head of a field. No struct of ours skips 15 ids, which has a longer form.
+// field writes the head of a field. Skipping 15 ids has a longer form, which no struct here
+// needs.
 func (t *thrift) field(id int, typ byte) {
 	t.b = append(t.b, byte(id-t.last)<<4|typ)
 	t.last = id
