@@ -30,7 +30,7 @@ type Options struct {
 	Workers      int           // blocks of one file decoded at the same time; 0: GOMAXPROCS
 	Idle         time.Duration // unmount after this time without open files and requests; 0: never
 	WithArchives bool          // show the archives as well
-	AllowOther   bool          // let other users in; permissions are checked
+	AllowOther   bool          // let other users in; permissions and lists below the source are checked
 	// Warn, if not nil, is called once for each damaged block that a read needs, and for
 	// each archive that cannot be opened, with the name of the archive. It must be safe
 	// for concurrent use.

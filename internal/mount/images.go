@@ -22,7 +22,7 @@ func newImages(cache int64, workers int) (*images, error) {
 // acquire returns an archive of the source if its contents are still those of id, else
 // ESTALE. The caller must release it.
 func (s *source) acquire(name string, id ident) (*image, error) {
-	if st, err := s.stat(name); err != nil || identOf(st) != id {
+	if st, err := sys(s.root.Stat(name)); err != nil || identOf(st) != id {
 		return nil, syscall.ESTALE
 	}
 	if im := s.images.Use(id); im != nil {

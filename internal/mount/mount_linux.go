@@ -111,7 +111,7 @@ func newTree(src string, o *Options) (*tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &source{withArchives: o.WithArchives, warnings: &warnings.Once{}}
+	s := &source{withArchives: o.WithArchives, others: o.AllowOther, warnings: &warnings.Once{}}
 	dir := src
 	if !st.IsDir() {
 		dir, s.only = filepath.Split(filepath.Clean(src))
@@ -133,10 +133,10 @@ func newTree(src string, o *Options) (*tree, error) {
 	}
 	t := &tree{source: s, images: s.images, streams: &streams{images: s.images, cache: o.Cache}}
 	t.active.touch()
-	here, err := s.lstat(".")
+	here, err := s.top().lstat(".")
 	if err == nil && s.only != "" {
 		var p probe
-		if _, p, err = s.probe(s.only); err == nil && !p.archive {
+		if _, _, p, err = s.probe(s.top(), s.only); err == nil && !p.archive {
 			err = archive.ErrNotArchive
 		}
 		if err == nil {
@@ -164,7 +164,8 @@ func (t *tree) options(src string, o *Options, root bool) *fs.Options {
 	}
 	out := &fs.Options{EntryTimeout: &timeout, AttrTimeout: &timeout, NullPermissions: true}
 	out.MountOptions = fuse.MountOptions{
-		AllowOther: o.AllowOther, FsName: name, Name: "cdfz", MaxBackground: background, DisableXAttrs: true, MaxWrite: maxRequest,
+		AllowOther: o.AllowOther, FsName: name, Name: "cdfz", MaxBackground: background, MaxWrite: maxRequest,
+		EnableAcl: o.AllowOther, DisableXAttrs: !o.AllowOther, // nobody else needs the lists
 		DirectMountStrict: root, DirectMountFlags: syscall.MS_RDONLY | syscall.MS_NOSUID | syscall.MS_NODEV,
 		Options: []string{"default_permissions"},
 		Logger:  log.New(io.Discard, "", 0), // it only has news about requests that were given up

@@ -5,7 +5,6 @@ package mount
 import (
 	"errors"
 	"io/fs"
-	"path"
 	"strings"
 	"syscall"
 
@@ -21,6 +20,7 @@ type source struct {
 	files
 	only         string // the only archive that is shown; "" for a whole folder
 	withArchives bool
+	others       bool // users other than the server's read, too
 	images       *images
 	probes       *otter.Cache[ident, probe]
 	warnings     *warnings.Once
@@ -40,83 +40,102 @@ type probe struct {
 type found struct {
 	name  string // in the source
 	st    *syscall.Stat_t
-	image bool  // it is an archive that appears as its image
-	size  int64 // of the image
+	image bool   // it is an archive that appears as its image
+	size  int64  // of the image
+	who   uint32 // who may read it, at most
 }
 
-// find returns what a name of the mount stands for. The error is fs.ErrNotExist, one of
+// find returns what a name of a folder of the mount stands for. The error is fs.ErrNotExist, one of
 // the source, or the reason why an archive cannot be opened.
-func (s *source) find(name string) (found, error) {
+func (s *source) find(p place, base string) (found, error) {
 	if s.only != "" {
 		switch {
-		case name+archive.Suffix == s.only:
-			return s.image(s.only)
-		case name != s.only || !s.withArchives:
+		case base+archive.Suffix == s.only:
+			return s.image(p, s.only)
+		case base != s.only || !s.withArchives:
 			return found{}, fs.ErrNotExist
 		}
 	}
-	st, err := s.lstat(name)
+	st, err := p.lstat(base)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return s.image(name + archive.Suffix)
+		return s.image(p, base+archive.Suffix)
 	case err != nil:
 		return found{}, err
 	}
-	if image, ok := imageName(name); ok && !s.withArchives && !s.exists(image) && s.isArchive(name) {
+	if image, ok := imageName(base); ok && !s.withArchives && !exists(p, image) && s.isArchive(p, base) {
 		return found{}, fs.ErrNotExist
 	}
-	return found{name: name, st: st}, nil
+	return found{name: p.path(base), st: st, who: everybody}, nil
 }
 
 // imageName returns the name under which a file appears if it is an archive.
-func imageName(name string) (string, bool) {
-	image, ok := strings.CutSuffix(name, archive.Suffix)
-	base := path.Base(image)
-	return image, ok && image != "" && !strings.HasSuffix(image, "/") && base != "." && base != ".."
+func imageName(base string) (string, bool) {
+	image, ok := strings.CutSuffix(base, archive.Suffix)
+	return image, ok && image != "" && image != "." && image != ".."
 }
 
 // image returns an archive as its image. Files that cannot be read do not exist.
-func (s *source) image(name string) (found, error) {
-	st, p, err := s.probe(name)
-	if err != nil || !p.archive {
+func (s *source) image(p place, base string) (found, error) {
+	st, link, kind, err := s.probe(p, base)
+	if err == syscall.ESTALE {
+		return found{}, err
+	}
+	if err != nil || !kind.archive {
 		return found{}, fs.ErrNotExist
 	}
-	return found{name, st, true, p.size}, p.err
+	f := found{name: p.path(base), st: st, image: true, size: kind.size, who: everybody}
+	if link && s.others && kind.err == nil {
+		file, now, err := s.open(f.name)
+		if err != nil {
+			return found{}, err
+		}
+		defer file.Close()
+		if !sameFile(now, st) {
+			return found{}, syscall.ESTALE
+		}
+		f.who = s.reach(file, st)
+	}
+	return f, kind.err
 }
 
 // isArchive reports whether a file of the source is an archive that appears as its
 // image. Files that cannot be read appear unchanged.
-func (s *source) isArchive(name string) bool {
-	_, p, err := s.probe(name)
-	return err == nil && p.archive
+func (s *source) isArchive(p place, base string) bool {
+	_, _, kind, err := s.probe(p, base)
+	return err == nil && kind.archive
 }
 
-func (s *source) exists(name string) bool {
-	_, err := s.lstat(name)
+func exists(p place, base string) bool {
+	_, err := p.lstat(base)
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
 // probe determines the kind of a file, after following links. An archive that cannot be opened is
 // not an error.
-func (s *source) probe(name string) (*syscall.Stat_t, probe, error) {
-	st, err := s.stat(name)
+func (s *source) probe(at place, base string) (st *syscall.Stat_t, link bool, p probe, err error) {
+	st, link, err = s.stat(at, base)
 	if err != nil {
-		return nil, probe{}, err
+		return nil, link, p, err
 	}
 	if st.Mode&syscall.S_IFMT != syscall.S_IFREG {
-		return st, probe{}, nil
+		return st, link, p, nil
 	}
 	if p, ok := s.probes.GetIfPresent(identOf(st)); ok {
-		return st, p, nil
+		return st, link, p, nil
 	}
-	f, st, err := s.open(name)
+	name := at.path(base)
+	f, now, err := s.open(name)
 	if err != nil {
-		return nil, probe{}, err
+		return nil, link, p, err
 	}
 	defer f.Close()
-	var p probe
+	if !sameFile(st, now) {
+		return nil, link, p, syscall.ESTALE
+	}
+	st = now
 	if p.archive, err = archive.IsArchive(f, st.Size); err != nil {
-		return nil, p, err
+		return nil, link, p, err
 	}
 	if p.archive {
 		var a *archive.File
@@ -129,7 +148,7 @@ func (s *source) probe(name string) (*syscall.Stat_t, probe, error) {
 	if p.err == nil || lasting(p.err) {
 		s.probes.Set(identOf(st), p)
 	}
-	return st, p, nil
+	return st, link, p, nil
 }
 
 // lasting reports whether opening a file again would fail with the same error.
@@ -144,7 +163,7 @@ type entry struct {
 }
 
 // list returns the entries of a folder.
-func (s *source) list(dir string) ([]entry, error) {
+func (s *source) list(p place) ([]entry, error) {
 	if s.only != "" {
 		image, _ := imageName(s.only)
 		out := []entry{{image, syscall.S_IFREG}}
@@ -153,7 +172,7 @@ func (s *source) list(dir string) ([]entry, error) {
 		}
 		return out, nil
 	}
-	f, err := s.root.Open(dir)
+	f, err := p.dir.Open(".")
 	if err != nil {
 		return nil, err
 	}
@@ -169,7 +188,7 @@ func (s *source) list(dir string) ([]entry, error) {
 	out := make([]entry, 0, len(list))
 	for _, e := range list {
 		image, ok := imageName(e.Name())
-		if ok && !e.IsDir() && !names[image] && s.isArchive(path.Join(dir, e.Name())) {
+		if ok && !e.IsDir() && !names[image] && s.isArchive(p, e.Name()) {
 			out = append(out, entry{image, syscall.S_IFREG})
 			if !s.withArchives {
 				continue

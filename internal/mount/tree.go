@@ -8,11 +8,11 @@ import (
 	iofs "io/fs"
 	"math/bits"
 	"os"
-	"path"
 	"syscall"
 
 	"github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
+	"golang.org/x/sys/unix"
 )
 
 // tree is the file system. Its nodes are folders, images and other files.
@@ -45,6 +45,8 @@ type imageNode struct {
 	name string // of the archive when it was found
 	id   ident
 	attr fuse.Attr
+
+	who uint32 // may read it, at most
 }
 
 var (
@@ -57,6 +59,10 @@ var (
 	_ fs.NodeReadlinker = (*other)(nil)
 	_ fs.NodeGetattrer  = (*imageNode)(nil)
 	_ fs.NodeOpener     = (*imageNode)(nil)
+
+	_ fs.NodeGetxattrer = (*folder)(nil)
+	_ fs.NodeGetxattrer = (*other)(nil)
+	_ fs.NodeGetxattrer = (*imageNode)(nil)
 )
 
 // nameOf returns the name of a node in the mount, as last found.
@@ -87,15 +93,41 @@ func (t *tree) inode(st *syscall.Stat_t) uint64 {
 }
 
 // imageBit distinguishes the inode numbers of images from those of their archives, which
-// may appear as well. Programs take files with one number for hard links.
-const imageBit = 1 << 62
+// may appear as well. Programs take files with one number for hard links. ownerBit and
+// nobodyBit distinguish images that fewer users may read under one of their names.
+const (
+	imageBit  = 1 << 62
+	ownerBit  = 1 << 61
+	nobodyBit = 1 << 60
+)
+
+// enter opens the folder of a node. ESTALE makes the kernel look the name up again. The
+// caller must call leave.
+func (t *tree) enter(n *fs.Inode) (p place, leave func(), no syscall.Errno) {
+	if n.IsRoot() {
+		return t.source.top(), func() {}, 0
+	}
+	p, st, err := t.source.enter(nameOf(n))
+	if err != nil {
+		return p, nil, errno(err)
+	}
+	if t.inode(st) != n.StableAttr().Ino {
+		p.dir.Close()
+		return p, nil, syscall.ESTALE
+	}
+	return p, func() { p.dir.Close() }, 0
+}
 
 // Lookup implements fs.NodeLookuper.
 func (d *folder) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fs.Inode, syscall.Errno) {
 	t := d.t
 	t.active.touch()
-	name = path.Join(nameOf(&d.Inode), name)
-	f, err := t.source.find(name)
+	p, leave, no := t.enter(&d.Inode)
+	if no != 0 {
+		return nil, no
+	}
+	defer leave()
+	f, err := t.source.find(p, name)
 	if err != nil {
 		return nil, errno(err)
 	}
@@ -107,8 +139,15 @@ func (d *folder) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*
 		i := identOf(f.st)
 		id.Ino ^= imageBit
 		id.Gen = uint64(i.ctime) ^ bits.RotateLeft64(uint64(i.mtime), 32) ^ bits.RotateLeft64(uint64(i.size), 16)
+		switch f.who {
+		case owner:
+			id.Ino ^= ownerBit
+		case nobody:
+			id.Ino ^= nobodyBit
+		}
+		out.Mode &= f.who | syscall.S_IFMT
 		setImage(&out.Attr, id.Ino, f.size)
-		node = &imageNode{t: t, name: f.name, id: i, attr: out.Attr}
+		node = &imageNode{t: t, name: f.name, id: i, attr: out.Attr, who: f.who}
 	case id.Mode == syscall.S_IFDIR:
 		node = &folder{t: t}
 	default:
@@ -126,7 +165,12 @@ func setImage(a *fuse.Attr, ino uint64, size int64) {
 // Readdir implements fs.NodeReaddirer.
 func (d *folder) Readdir(context.Context) (fs.DirStream, syscall.Errno) {
 	d.t.active.touch()
-	list, err := d.t.source.list(nameOf(&d.Inode))
+	p, leave, no := d.t.enter(&d.Inode)
+	if no != 0 {
+		return nil, no
+	}
+	defer leave()
+	list, err := d.t.source.list(p)
 	if err != nil {
 		return nil, errno(err)
 	}
@@ -140,14 +184,17 @@ func (d *folder) Readdir(context.Context) (fs.DirStream, syscall.Errno) {
 // Getattr implements fs.NodeGetattrer.
 func (d *folder) Getattr(_ context.Context, _ fs.FileHandle, out *fuse.AttrOut) syscall.Errno {
 	d.t.active.touch()
-	return d.t.attr(nameOf(&d.Inode), out)
+	return d.t.attr(&d.Inode, out)
 }
 
-// attr describes a file of the source.
-func (t *tree) attr(name string, out *fuse.AttrOut) syscall.Errno {
-	st, err := t.source.lstat(name)
+// attr describes the file of a node.
+func (t *tree) attr(n *fs.Inode, out *fuse.AttrOut) syscall.Errno {
+	st, err := sys(t.source.root.Lstat(nameOf(n)))
 	if err != nil {
 		return errno(err)
+	}
+	if !n.IsRoot() && t.inode(st) != n.StableAttr().Ino {
+		return syscall.ESTALE
 	}
 	out.FromStat(st)
 	out.Ino = t.inode(st)
@@ -174,7 +221,7 @@ func (o *other) Getattr(_ context.Context, h fs.FileHandle, out *fuse.AttrOut) s
 	o.t.active.touch()
 	f, ok := h.(*copied)
 	if !ok {
-		return o.t.attr(nameOf(&o.Inode), out)
+		return o.t.attr(&o.Inode, out)
 	}
 	st, err := sys(f.file.Stat())
 	if err != nil {
@@ -241,7 +288,7 @@ func (n *imageNode) Open(context.Context, uint32) (fs.FileHandle, uint32, syscal
 	im, err := t.source.acquire(n.name, n.id)
 	if err == syscall.ESTALE {
 		// The archive may have moved.
-		if f, again := t.source.find(nameOf(&n.Inode)); again == nil && f.image && f.name != n.name {
+		if f, again := t.moved(n); again == nil && f.image && f.name != n.name && f.who == n.who {
 			name = f.name
 			im, err = t.source.acquire(name, n.id)
 		}
@@ -255,4 +302,78 @@ func (n *imageNode) Open(context.Context, uint32) (fs.FileHandle, uint32, syscal
 	}
 	t.active.opened()
 	return &reading{t: t, name: name, im: im}, fuse.FOPEN_KEEP_CACHE, 0
+}
+
+// moved finds an image under its present name.
+func (t *tree) moved(n *imageNode) (found, error) {
+	base, dir := n.Inode.Parent()
+	if dir == nil {
+		return found{}, syscall.ESTALE
+	}
+	p, leave, no := t.enter(dir)
+	if no != 0 {
+		return found{}, no
+	}
+	defer leave()
+	return t.source.find(p, base)
+}
+
+// Getxattr implements fs.NodeGetxattrer. The kernel asks for access control lists, which it
+// obeys.
+func (d *folder) Getxattr(_ context.Context, attr string, dest []byte) (uint32, syscall.Errno) {
+	if attr != accessACL {
+		return 0, syscall.ENODATA
+	}
+	p, leave, no := d.t.enter(&d.Inode)
+	if no != 0 {
+		return 0, no
+	}
+	defer leave()
+	f, err := p.dir.Open(".")
+	if err != nil {
+		return 0, errno(err)
+	}
+	defer f.Close()
+	return acl(f, dest)
+}
+
+// Getxattr implements fs.NodeGetxattrer.
+func (o *other) Getxattr(_ context.Context, attr string, dest []byte) (uint32, syscall.Errno) {
+	if attr != accessACL || o.Mode() != syscall.S_IFREG {
+		return 0, syscall.ENODATA // nothing else can be opened
+	}
+	f, st, err := o.t.source.open(nameOf(&o.Inode))
+	if err != nil {
+		return 0, errno(err)
+	}
+	defer f.Close()
+	if o.t.inode(st) != o.StableAttr().Ino {
+		return 0, syscall.ESTALE
+	}
+	return acl(f, dest)
+}
+
+// Getxattr implements fs.NodeGetxattrer.
+func (n *imageNode) Getxattr(_ context.Context, attr string, dest []byte) (uint32, syscall.Errno) {
+	if attr != accessACL || n.who != everybody {
+		return 0, syscall.ENODATA
+	}
+	f, st, err := n.t.source.open(n.name)
+	if err != nil {
+		return 0, errno(err)
+	}
+	defer f.Close()
+	if identOf(st) != n.id {
+		return 0, syscall.ESTALE
+	}
+	return acl(f, dest)
+}
+
+// acl reads the access control list of a file.
+func acl(f *os.File, dest []byte) (uint32, syscall.Errno) {
+	n, err := unix.Fgetxattr(int(f.Fd()), accessACL, dest)
+	if err != nil {
+		return 0, errno(err)
+	}
+	return uint32(n), 0
 }

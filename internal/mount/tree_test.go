@@ -48,7 +48,7 @@ func newFixture(t *testing.T, only string, o Options) *fixture {
 }
 
 func climate(t *testing.T) []byte {
-	b, err := os.ReadFile("../testdata/classic/cdf2_climate.nc")
+	b, err := os.ReadFile("../../testdata/classic/cdf2_climate.nc")
 	require.NoError(t, err)
 	return b
 }
@@ -76,7 +76,7 @@ func (f *fixture) list(dir uint64) []string {
 	f.t.Helper()
 	var opened fuse.OpenOut
 	require.Equal(f.t, fuse.OK, f.OpenDir(nil, &fuse.OpenIn{InHeader: fuse.InHeader{NodeId: dir}}, &opened))
-	list, err := f.tree.source.list(".")
+	list, err := f.tree.source.list(f.tree.source.top())
 	require.NoError(f.t, err)
 	var names []string
 	for _, e := range list {
@@ -245,7 +245,7 @@ func TestTreeReplaced(t *testing.T) {
 	again, _ := f.lookup(1, "a.nc")
 	require.Equal(t, node.NodeId, again.NodeId)
 
-	other, err := os.ReadFile("../testdata/classic/cdf1_attrs.nc")
+	other, err := os.ReadFile("../../testdata/classic/cdf1_attrs.nc")
 	require.NoError(t, err)
 	f.pack("a.nc.cdfz", other)
 	_, _, status = f.openNode(node.NodeId)
@@ -344,7 +344,7 @@ func TestStreams(t *testing.T) {
 	in, _, status := f.open("a.nc")
 	require.Equal(t, fuse.OK, status)
 	defer f.close(in)
-	st, err := f.tree.source.stat("a.nc.cdfz")
+	st, err := f.tree.source.top().lstat("a.nc.cdfz")
 	require.NoError(t, err)
 	im := f.tree.images.Use(identOf(st))
 	defer f.tree.images.Release(im)

@@ -5,6 +5,7 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -20,8 +21,9 @@ import (
 // concurrent use.
 type Users struct {
 	hashes map[string][]byte
-	none   []byte        // a hash for unknown names, so that they take as long
-	slots  chan struct{} // bcrypt takes a processor for tenths of a second
+	names  []string      // of all users
+	checks chan struct{} // comparisons with bcrypt, waiting ones included
+	slots  chan struct{} // comparisons with bcrypt, which takes a processor for tenths of a second
 
 	mu    sync.Mutex
 	key   []byte
@@ -32,19 +34,21 @@ const (
 	maxUsers    = 1 << 16
 	maxCost     = 16 // of bcrypt: 4 s
 	maxUserLine = 1024
+	maxChecks   = 64 // passwords that are compared or wait for that
 )
 
 // ReadUsers reads a file as htpasswd -B writes it: a line NAME:HASH for each user, with
 // hashes of bcrypt. Empty lines and those that begin with # are ignored. Errors name the
 // line.
 func ReadUsers(r io.Reader) (*Users, error) {
-	u := &Users{hashes: map[string][]byte{}, slots: make(chan struct{}, runtime.GOMAXPROCS(0)), key: make([]byte, 32), known: map[string][]byte{}}
+	u := &Users{hashes: map[string][]byte{}, key: make([]byte, 32), known: map[string][]byte{},
+		// Guesses leave processors to those who know their password.
+		checks: make(chan struct{}, maxChecks), slots: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))}
 	if _, err := rand.Read(u.key); err != nil {
 		return nil, err
 	}
 	in := bufio.NewScanner(r)
 	in.Buffer(nil, maxUserLine)
-	cost := bcrypt.MinCost
 	for n := 1; in.Scan(); n++ {
 		line := strings.TrimSpace(in.Text())
 		if line == "" || line[0] == '#' {
@@ -68,7 +72,7 @@ func ReadUsers(r io.Reader) (*Users, error) {
 			return nil, fmt.Errorf("line %d: expected at most %d users", n, maxUsers)
 		}
 		u.hashes[name] = []byte(hash)
-		cost = max(cost, c)
+		u.names = append(u.names, name)
 	}
 	if err := in.Err(); err != nil {
 		return nil, err
@@ -76,42 +80,68 @@ func ReadUsers(r io.Reader) (*Users, error) {
 	if len(u.hashes) == 0 {
 		return nil, errors.New("expected at least one user")
 	}
-	none, err := bcrypt.GenerateFromPassword(u.key, cost)
-	u.none = none
-	return u, err
+	return u, nil
 }
 
-// check reports whether a password is right. It gives up when done is closed.
-func (u *Users) check(name, password string, done <-chan struct{}) bool {
+// keyed returns a hash that nobody without the key can compute.
+func (u *Users) keyed(text string) []byte {
 	m := hmac.New(sha256.New, u.key)
-	io.WriteString(m, password)
-	sum := m.Sum(nil)
+	io.WriteString(m, text)
+	return m.Sum(nil)
+}
+
+// hash returns the hash of a user's password. For a name that is no user's it returns that
+// of a user, always the same, and false: comparing with it takes as long as for some user.
+func (u *Users) hash(name string) ([]byte, bool) {
+	if hash, ok := u.hashes[name]; ok {
+		return hash, true
+	}
+	n := binary.LittleEndian.Uint64(u.keyed(name)) % uint64(len(u.names))
+	return u.hashes[u.names[n]], false
+}
+
+// verdict is the result of a check.
+type verdict int
+
+const (
+	wrong verdict = iota
+	right
+	busy // not checked
+)
+
+// check compares a password. It gives up when done is closed.
+func (u *Users) check(name, password string, done <-chan struct{}) verdict {
+	sum := u.keyed(password)
 	u.mu.Lock()
 	known := u.known[name]
 	u.mu.Unlock()
 	if known != nil && hmac.Equal(known, sum) {
-		return true
+		return right
 	}
+	select {
+	case u.checks <- struct{}{}:
+	default:
+		return busy
+	}
+	defer func() { <-u.checks }()
 	select {
 	case u.slots <- struct{}{}:
 	case <-done:
-		return false
+		return wrong
 	}
 	defer func() { <-u.slots }()
-	hash, ok := u.hashes[name]
-	if !ok {
-		hash = u.none
-	}
+	hash, ok := u.hash(name)
 	if bcrypt.CompareHashAndPassword(hash, []byte(password)) != nil || !ok {
-		return false
+		return wrong
 	}
 	u.mu.Lock()
 	u.known[name] = sum
 	u.mu.Unlock()
-	return true
+	return right
 }
 
-// authorize lets the users of the options in.
+// authorize lets the users of the options in. Nobody else occupies one of the places of
+// requests in flight.
 func (s *Server) authorize(next http.Handler) http.Handler {
 	u := s.opts.Users
 	if u == nil {
@@ -119,16 +149,22 @@ func (s *Server) authorize(next http.Handler) http.Handler {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name, password, ok := r.BasicAuth()
-		if !ok || !u.check(name, password, r.Context().Done()) {
+		v := wrong
+		if ok {
+			v = u.check(name, password, r.Context().Done())
+		}
+		switch v {
+		case busy:
+			w.Header().Set("Retry-After", "1")
+			refuse(w, http.StatusServiceUnavailable, "too many passwords to check")
+		case wrong:
 			w.Header().Set("WWW-Authenticate", `Basic realm="cdfz", charset="UTF-8"`)
 			refuse(w, http.StatusUnauthorized, "name and password needed")
-			return
-		}
-		if b, ok := w.(*bounded); ok {
-			if o, ok := b.ResponseWriter.(*observed); ok {
+		case right:
+			if o, ok := w.(*observed); ok {
 				o.user = name
 			}
+			next.ServeHTTP(w, r)
 		}
-		next.ServeHTTP(w, r)
 	})
 }

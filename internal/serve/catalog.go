@@ -101,7 +101,6 @@ func (s *Server) serveCatalog(w http.ResponseWriter, r *http.Request, name strin
 		return
 	}
 	h := w.Header()
-	h.Set("X-Content-Type-Options", "nosniff")
 	if file == "catalog.json" {
 		h.Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(catalogJSON(dir, list))

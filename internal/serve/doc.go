@@ -1,7 +1,7 @@
 // Package serve shows a folder of archives over HTTP: the original netCDF files with
 // ranges. The archive x.nc.cdfz appears as x.nc, with the size, the time and the checksum
 // of the image. Everything else in the folder appears unchanged. netCDF files are data sets
-// of OPeNDAP as well, by package serve/dap.
+// of OPeNDAP as well, by package dap.
 //
 // [New] reads the source, and [Server.Serve] answers requests until its context ends.
 //
@@ -40,6 +40,9 @@ type Options struct {
 	Time     time.Duration // of a request; 0: DefaultTime
 	Bytes    int64         // of an answer; 0: DefaultBytes
 	Users    *Users        // who may read; nil: everybody
+	// Hosts are names of the server. Requests for others, other than localhost and IP
+	// addresses, get status 421: pages of other sites cannot read what is served here.
+	Hosts []string
 	// Log, if not nil, gets a line in the Combined Log Format for each request, with the
 	// seconds that it took at the end. Each line is one call of Write.
 	Log io.Writer

@@ -18,7 +18,7 @@ func Example() {
 			log.Fatal(err)
 		}
 	}
-	s, err := serve.New("../testdata/classic", nil)
+	s, err := serve.New("../../testdata/classic", nil)
 	check(err)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	check(err)

@@ -85,7 +85,6 @@ func (s *Server) serveOther(w http.ResponseWriter, r *http.Request, f *found) {
 // net/http.
 func serveContent(w http.ResponseWriter, r *http.Request, f *found, content io.ReadSeeker) {
 	h := w.Header()
-	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Content-Security-Policy", "sandbox") // files are not part of this site
 	switch path.Ext(f.shown) {
 	case ".nc", ".cdf":

@@ -34,7 +34,7 @@ func FuzzRequest(f *testing.F) {
 	top := f.TempDir()
 	dir := filepath.Join(top, "src")
 	require.NoError(f, os.Mkdir(dir, 0o755))
-	image, err := os.ReadFile("../testdata/classic/cdf1_climate_small.nc")
+	image, err := os.ReadFile("../../testdata/classic/cdf1_climate_small.nc")
 	require.NoError(f, err)
 	for name, b := range map[string][]byte{"secret.txt": []byte(secret), "src/.secret.txt": []byte(secret), "src/a.nc": image} {
 		require.NoError(f, os.WriteFile(filepath.Join(top, name), b, 0o644))
@@ -47,6 +47,7 @@ func FuzzRequest(f *testing.F) {
 	f.Cleanup(server.close)
 	f.Fuzz(func(t *testing.T, path, query, ranges string) {
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.Host = "localhost"
 		r.URL = &url.URL{Path: path, RawQuery: query}
 		r.Header.Set("Range", ranges)
 		w := httptest.NewRecorder()

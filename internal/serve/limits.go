@@ -14,8 +14,8 @@ import (
 // copyPiece bytes and the buffers of the system.
 const slowWrite = 30 * time.Second
 
-// limit bounds the number of requests in flight, and the time and the bytes of each.
-func (s *Server) limit(next http.Handler) http.Handler {
+// accept refuses what no service answers, and answers whether the server lives.
+func (s *Server) accept(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
 			w.Header().Set("Allow", "GET, HEAD")
@@ -33,6 +33,13 @@ func (s *Server) limit(next http.Handler) http.Handler {
 			fmt.Fprintln(w, "ok")
 			return
 		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// limit bounds the number of requests in flight, and the time and the bytes of each.
+func (s *Server) limit(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		select {
 		case s.slots <- struct{}{}:
 		default:

@@ -27,7 +27,7 @@ func TestLimits(t *testing.T) {
 	require.NoError(t, err)
 	defer s.close()
 	do := func(method, header string) *httptest.ResponseRecorder {
-		r := httptest.NewRequest(method, "/files/cdf2_climate.nc", nil)
+		r := httptest.NewRequest(method, "http://localhost/files/cdf2_climate.nc", nil)
 		r.Header.Set("Range", header)
 		w := httptest.NewRecorder()
 		s.http.Handler.ServeHTTP(w, r)
@@ -104,7 +104,7 @@ func TestOutside(t *testing.T) {
 		host := strings.TrimPrefix(at, "http://")
 		c, err := net.Dial("tcp", host)
 		require.NoError(t, err)
-		fmt.Fprintf(c, "GET /files/%s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", p)
+		fmt.Fprintf(c, "GET /files/%s HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", p)
 		b, err := io.ReadAll(c)
 		require.NoError(t, err)
 		c.Close()
@@ -122,21 +122,21 @@ func TestHostile(t *testing.T) {
 	host := strings.TrimPrefix(at, "http://")
 	const path = "/files/cdf2_climate.nc"
 	lines := []string{
-		"GET " + path + " HTTP/1.1\r\nHost: x\r\nRange: bytes=" + strings.Repeat("0-0,", 5000) + "0-0\r\n",
-		"GET " + path + " HTTP/1.1\r\nHost: x\r\nRange: bytes=0-18446744073709551616\r\n",
-		"GET " + path + " HTTP/1.1\r\nHost: x\r\nRange: bytes=-99999999999999999999\r\n",
-		"GET " + path + " HTTP/1.1\r\nHost: x\r\nRange: bytes=9-1,x,-,,\r\n",
-		"GET " + path + " HTTP/1.1\r\nHost: x\r\nX: " + strings.Repeat("x", 1<<20) + "\r\n",
-		"GET /" + strings.Repeat("x", 1<<20) + " HTTP/1.1\r\nHost: x\r\n",
+		"GET " + path + " HTTP/1.1\r\nHost: localhost\r\nRange: bytes=" + strings.Repeat("0-0,", 5000) + "0-0\r\n",
+		"GET " + path + " HTTP/1.1\r\nHost: localhost\r\nRange: bytes=0-18446744073709551616\r\n",
+		"GET " + path + " HTTP/1.1\r\nHost: localhost\r\nRange: bytes=-99999999999999999999\r\n",
+		"GET " + path + " HTTP/1.1\r\nHost: localhost\r\nRange: bytes=9-1,x,-,,\r\n",
+		"GET " + path + " HTTP/1.1\r\nHost: localhost\r\nX: " + strings.Repeat("x", 1<<20) + "\r\n",
+		"GET /" + strings.Repeat("x", 1<<20) + " HTTP/1.1\r\nHost: localhost\r\n",
 		"GET " + path + " HTTP/1.1\r\n",
 		"GET " + path + "\r\n",
-		"POST " + path + " HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000000000\r\n",
-		"GET " + path + " HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n",
-		"GET " + path + " HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n",
-		"GET " + path + " HTTP/9.9\r\nHost: x\r\n",
-		"GET %zz HTTP/1.1\r\nHost: x\r\n",
-		"OPTIONS * HTTP/1.1\r\nHost: x\r\n",
-		"CONNECT example.org:80 HTTP/1.1\r\nHost: x\r\n",
+		"POST " + path + " HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000000000\r\n",
+		"GET " + path + " HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n",
+		"GET " + path + " HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n",
+		"GET " + path + " HTTP/9.9\r\nHost: localhost\r\n",
+		"GET %zz HTTP/1.1\r\nHost: localhost\r\n",
+		"OPTIONS * HTTP/1.1\r\nHost: localhost\r\n",
+		"CONNECT example.org:80 HTTP/1.1\r\nHost: localhost\r\n",
 		"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n",
 		strings.Repeat("A", 1000),
 	}
@@ -193,7 +193,7 @@ func TestSlow(t *testing.T) {
 	c, err := net.Dial("tcp", strings.TrimPrefix(at, "http://"))
 	require.NoError(t, err)
 	for range 100 { // pipelined
-		_, err = io.WriteString(c, "GET /files/cdf2_climate.nc HTTP/1.1\r\nHost: x\r\n\r\n")
+		_, err = io.WriteString(c, "GET /files/cdf2_climate.nc HTTP/1.1\r\nHost: localhost\r\n\r\n")
 		require.NoError(t, err)
 	}
 	require.Equal(t, 200, get(t, at+"/files/").StatusCode)
@@ -216,7 +216,7 @@ func TestSlowReaders(t *testing.T) {
 		require.NoError(t, err)
 		defer c.Close()
 		require.NoError(t, c.(*net.TCPConn).SetReadBuffer(4096))
-		_, err = io.WriteString(c, "GET /files/large.bin HTTP/1.1\r\nHost: x\r\n\r\n")
+		_, err = io.WriteString(c, "GET /files/large.bin HTTP/1.1\r\nHost: localhost\r\n\r\n")
 		require.NoError(t, err)
 		_, err = io.ReadFull(c, make([]byte, 1000))
 		require.NoError(t, err)

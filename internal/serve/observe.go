@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"regexp"
 	"runtime/debug"
 	"strconv"
 	"time"
@@ -72,6 +73,9 @@ func (s *Server) observe(next http.Handler) http.Handler {
 // statusAborted stands for an answer that was cut off, as in nginx.
 const statusAborted = 499
 
+// userinfo finds the name and password of a URL, which the log leaves out.
+var userinfo = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*://)[^/?#]*@`)
+
 // log writes a line in the Combined Log Format, with the seconds that the request took.
 func (s *Server) log(r *http.Request, o *observed, status int, start time.Time, took time.Duration) {
 	if s.opts.Log == nil {
@@ -96,6 +100,6 @@ func (s *Server) log(r *http.Request, o *observed, status int, start time.Time, 
 		return strconv.QuoteToASCII(s)
 	}
 	line := fmt.Sprintf("%s - %s [%s] %s %d %s %s %s %.6f\n", host, user, start.Format("02/Jan/2006:15:04:05 -0700"),
-		text(r.Method+" "+r.RequestURI+" "+r.Proto), status, bytes, text(r.Referer()), text(r.UserAgent()), took.Seconds())
+		text(r.Method+" "+userinfo.ReplaceAllString(r.RequestURI, "$1")+" "+r.Proto), status, bytes, text(userinfo.ReplaceAllString(r.Referer(), "$1")), text(r.UserAgent()), took.Seconds())
 	_, _ = s.opts.Log.Write([]byte(line)) // a full disk stops no request
 }

@@ -16,7 +16,6 @@ import (
 func (s *Server) serveDAP(w http.ResponseWriter, r *http.Request, name string) {
 	h := w.Header()
 	h.Set("XDODS-Server", "dods/2.0")
-	h.Set("X-Content-Type-Options", "nosniff")
 	suffix := path.Ext(name)
 	name = strings.TrimSuffix(name, suffix)
 	kind := map[string]string{".dds": "dods_dds", ".das": "dods_das", ".dods": "dods_data", ".ascii": "dods_ascii", ".asc": "dods_ascii"}[suffix]

@@ -56,7 +56,7 @@ func parseSlice(t *testing.T, body string) *slice {
 const climateTas = 9
 
 func TestPageData(t *testing.T) {
-	image, err := os.ReadFile("../testdata/classic/cdf2_climate.nc")
+	image, err := os.ReadFile("../../testdata/classic/cdf2_climate.nc")
 	require.NoError(t, err)
 	dir := folder(t, map[string][]byte{"a b/x.nc": image})
 	put(t, dir+"/plain.nc", image)
@@ -158,7 +158,7 @@ func TestPageData(t *testing.T) {
 }
 
 func TestPageRefuses(t *testing.T) {
-	image, err := os.ReadFile("../testdata/classic/cdf2_climate.nc")
+	image, err := os.ReadFile("../../testdata/classic/cdf2_climate.nc")
 	require.NoError(t, err)
 	_, at := start(t, folder(t, map[string][]byte{"x.nc": image}), &Options{Bytes: 4000})
 	for _, c := range []struct {
@@ -222,7 +222,7 @@ func TestPageStatic(t *testing.T) {
 
 // TestPageDamage checks that a damaged block is an error of the requests that need it.
 func TestPageDamage(t *testing.T) {
-	image, err := os.ReadFile("../testdata/classic/cdf2_climate.nc")
+	image, err := os.ReadFile("../../testdata/classic/cdf2_climate.nc")
 	require.NoError(t, err)
 	dir := folder(t, map[string][]byte{"x.nc": image})
 	b, err := os.ReadFile(dir + "/x.nc.cdfz")

@@ -14,7 +14,6 @@ func refuse(w http.ResponseWriter, status int, text string) {
 	h := w.Header()
 	h.Del("Content-Length")
 	h.Set("Content-Type", "text/plain; charset=utf-8")
-	h.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
 	fmt.Fprintln(w, text)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"crypto/tls"
 	"encoding/hex"
 	"fmt"
 	"io"
@@ -52,7 +53,7 @@ func put(t *testing.T, name string, data []byte) {
 // classic returns files of testdata/classic whose names contain a text.
 func classic(t *testing.T, text string) map[string][]byte {
 	t.Helper()
-	names, err := filepath.Glob("../testdata/classic/*" + text + "*.nc")
+	names, err := filepath.Glob("../../testdata/classic/*" + text + "*.nc")
 	require.NoError(t, err)
 	require.NotEmpty(t, names)
 	files := map[string][]byte{}
@@ -75,17 +76,30 @@ func start(t *testing.T, src string, o *Options) (*Server, string) {
 // run starts a server that was made, and returns its address.
 func run(t *testing.T, s *Server) string {
 	t.Helper()
+	return "http://" + listen(t, s, nil)
+}
+
+// runTLS serves a folder over HTTPS, and returns its address.
+func runTLS(t *testing.T, src string, o *Options, config *tls.Config) string {
+	t.Helper()
+	s, err := New(src, o)
+	require.NoError(t, err)
+	return "https://" + listen(t, s, config)
+}
+
+func listen(t *testing.T, s *Server, config *tls.Config) string {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error)
-	go func() { ended <- s.Serve(ctx, l, nil) }()
+	go func() { ended <- s.Serve(ctx, l, config) }()
 	t.Cleanup(func() {
 		http.DefaultClient.CloseIdleConnections()
 		cancel()
 		require.NoError(t, <-ended)
 	})
-	return "http://" + l.Addr().String()
+	return l.Addr().String()
 }
 
 // answer is a response with its body.
@@ -298,17 +312,23 @@ func TestConcurrent(t *testing.T) {
 	require.Contains(t, a.body, `cdfz_request_seconds_count{service="files"} 600`)
 }
 
-func TestAuth(t *testing.T) {
+// users has alice, whose password is right.
+func users(t *testing.T) *Users {
+	t.Helper()
 	hash, err := bcrypt.GenerateFromPassword([]byte("right"), bcrypt.MinCost)
 	require.NoError(t, err)
-	users, err := ReadUsers(strings.NewReader("# who\n\nalice:" + string(hash) + "\n"))
+	u, err := ReadUsers(strings.NewReader("# who\n\nalice:" + string(hash) + "\n"))
 	require.NoError(t, err)
+	return u
+}
+
+func TestAuth(t *testing.T) {
 	var log bytes.Buffer
-	s, err := New(folder(t, classic(t, "cdf2_climate")), &Options{Users: users, Log: &log})
+	s, err := New(folder(t, classic(t, "cdf2_climate")), &Options{Users: users(t), Log: &log})
 	require.NoError(t, err)
 	defer s.close()
 	status := func(path, name, password string) int {
-		r := httptest.NewRequest(http.MethodGet, path, nil)
+		r := httptest.NewRequest(http.MethodGet, "http://localhost"+path, nil)
 		if name != "" {
 			r.SetBasicAuth(name, password)
 		}
@@ -325,6 +345,8 @@ func TestAuth(t *testing.T) {
 	require.Equal(t, 200, status("/healthz", "", ""))
 	require.Contains(t, log.String(), " - alice [")
 
+	hash, err := bcrypt.GenerateFromPassword([]byte("right"), bcrypt.MinCost)
+	require.NoError(t, err)
 	for text, want := range map[string]string{
 		"":          "expected at least one user",
 		"x":         "line 1: expected NAME:HASH",
@@ -342,7 +364,7 @@ func TestLog(t *testing.T) {
 	s, err := New(t.TempDir(), &Options{Log: &log})
 	require.NoError(t, err)
 	defer s.close()
-	r := httptest.NewRequest(http.MethodGet, "/files/", nil)
+	r := httptest.NewRequest(http.MethodGet, "http://localhost/files/", nil)
 	r.RequestURI = "/files/\"\n\x1b"
 	r.Header.Set("User-Agent", "\u009b\"x\n")
 	s.http.Handler.ServeHTTP(httptest.NewRecorder(), r)

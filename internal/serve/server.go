@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"io"
 	"log"
@@ -17,6 +18,7 @@ import (
 type Server struct {
 	opts    Options
 	source  *source
+	hosts   hosts
 	metrics metrics
 	page    *page.Handler
 	slots   chan struct{} // of requests in flight
@@ -51,6 +53,10 @@ func New(src string, opts *Options) (*Server, error) {
 	setDefault(&o.Conns, DefaultConns)
 	setDefault(&o.Time, DefaultTime)
 	setDefault(&o.Bytes, DefaultBytes)
+	var err error
+	if s.hosts, err = newHosts(o.Hosts); err != nil {
+		return nil, err
+	}
 	d, err := newDatasets(o.Cache, o.Workers)
 	if err != nil {
 		return nil, err
@@ -80,15 +86,23 @@ func setDefault[T int | int64 | time.Duration](v *T, to T) {
 
 // handler returns the handler of all requests.
 func (s *Server) handler() http.Handler {
-	return s.observe(s.limit(s.authorize(http.HandlerFunc(s.route))))
+	return s.observe(s.address(s.accept(s.authorize(s.limit(http.HandlerFunc(s.route))))))
 }
 
-// Serve answers requests on a listener, with TLS if config is not nil, until ctx ends.
-// Then it waits some seconds for the requests in flight and returns nil. It closes the
-// listener and the server, which cannot be used again.
+// Serve answers requests on a listener, with TLS if config is not nil, until ctx ends. The
+// server answers to the names of the config's certificates, too. When ctx has ended, Serve
+// waits some seconds for the requests in flight and returns nil. It closes the listener and
+// the server, which cannot be used again.
 func (s *Server) Serve(ctx context.Context, l net.Listener, config *tls.Config) error {
 	defer s.close()
 	l = newConns(l, s.opts.Conns)
+	if config != nil {
+		for _, pair := range config.Certificates {
+			if c, err := x509.ParseCertificate(pair.Certificate[0]); err == nil { // else no client gets that far
+				s.hosts.certs = append(s.hosts.certs, c)
+			}
+		}
+	}
 	ended := make(chan error, 1)
 	go func() {
 		if config == nil {

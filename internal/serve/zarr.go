@@ -40,7 +40,6 @@ func (s *Server) serveZarr(w http.ResponseWriter, r *http.Request, name string) 
 		return
 	}
 	h := w.Header()
-	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Content-Type", "application/octet-stream")
 	if strings.HasPrefix(path.Base(key), ".z") {
 		h.Set("Content-Type", "application/json")

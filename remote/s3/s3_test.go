@@ -481,3 +481,36 @@ func TestRegion(t *testing.T) {
 	require.Equal(t, random(9000), b)
 	require.Equal(t, []string{"bucket.s3.us-east-1.amazonaws.com", "bucket.s3.eu-north-1.amazonaws.com", "bucket.s3.eu-north-1.amazonaws.com"}, hosts)
 }
+
+// TestReplace replaces one version of an object, and no other, also in a store that ignores
+// conditions.
+func TestReplace(t *testing.T) {
+	s := newStore(t)
+	const name = "s3://bucket/x"
+	_, err := Stat(t.Context(), name)
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	put := func(text string, o *UploadOptions) error {
+		return Upload(t.Context(), name, strings.NewReader(text), int64(len(text)), o)
+	}
+	for _, obeys := range []bool{true, false} {
+		s.set(func(_ int, _ http.ResponseWriter, r *http.Request) bool {
+			if !obeys {
+				r.Header.Del("If-Match")
+			}
+			return false
+		})
+		require.NoError(t, put("old", &UploadOptions{Overwrite: true}))
+		old, err := Stat(t.Context(), name)
+		require.NoError(t, err)
+		require.EqualValues(t, 3, old.Size)
+		require.NoError(t, put("other", &UploadOptions{Overwrite: true}))
+		require.ErrorIs(t, put("new", &UploadOptions{Replace: old}), fs.ErrExist)
+		require.Equal(t, "other", string(read(t, name)))
+		now, err := Stat(t.Context(), name)
+		require.NoError(t, err)
+		require.NoError(t, put("new", &UploadOptions{Replace: now}))
+		require.Equal(t, "new", string(read(t, name)))
+	}
+	none := &Version{ETag: "none", Size: 3}
+	require.ErrorIs(t, Upload(t.Context(), "s3://bucket/none", strings.NewReader("new"), 3, &UploadOptions{Replace: none}), fs.ErrNotExist)
+}

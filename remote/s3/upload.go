@@ -38,9 +38,12 @@ const (
 
 // UploadOptions control Upload. Nil and the zero value mean the defaults.
 type UploadOptions struct {
-	Overwrite bool  // replace an existing object; without it the error is fs.ErrExist
-	Part      int64 // length of a part; 0: DefaultPart; longer for objects of more than 10000 parts
-	Parallel  int   // parts sent at the same time; 0: DefaultParallel
+	Overwrite bool // replace an existing object; without it the error is fs.ErrExist
+	// Replace, if not nil, is the version of an existing object that Upload replaces. If the store
+	// has another one by then, the error is fs.ErrExist, and if it has none fs.ErrNotExist.
+	Replace  *Version
+	Part     int64 // length of a part; 0: DefaultPart; longer for objects of more than 10000 parts
+	Parallel int   // parts sent at the same time; 0: DefaultParallel
 	// Progress, if not nil, is called with the number of bytes sent so far. It must be
 	// safe for concurrent use.
 	Progress func(done int64)
@@ -61,7 +64,7 @@ func Upload(ctx context.Context, name string, r io.ReaderAt, size int64, opts *U
 	if err != nil {
 		return fmt.Errorf("s3: %s: %w", remote.Redact(name), err)
 	}
-	if !o.Overwrite {
+	if !o.Overwrite && o.Replace == nil {
 		err = u.missing(ctx)
 	}
 	if err == nil {
@@ -80,6 +83,7 @@ func Upload(ctx context.Context, name string, r io.ReaderAt, size int64, opts *U
 // uploader writes an object.
 type uploader struct {
 	*object
+	replaces *Version
 	core     *minio.Core
 	part     int64
 	parallel int
@@ -106,7 +110,7 @@ func newUploader(name string, o *UploadOptions) (*uploader, error) {
 	if err != nil {
 		return nil, err
 	}
-	u := &uploader{object: place, core: core, part: o.Part, parallel: o.Parallel, progress: o.Progress}
+	u := &uploader{replaces: o.Replace, object: place, core: core, part: o.Part, parallel: o.Parallel, progress: o.Progress}
 	if u.part <= 0 {
 		u.part = DefaultPart
 	}
@@ -120,7 +124,10 @@ func newUploader(name string, o *UploadOptions) (*uploader, error) {
 	// Signatures have the SHA-256 of the whole body. Else they would be in frames within it.
 	u.put.DisableContentSha256 = true
 	u.put.ContentType = "application/octet-stream"
-	if !o.Overwrite {
+	switch {
+	case o.Replace != nil && o.Replace.ETag != "":
+		u.put.SetMatchETag(o.Replace.ETag)
+	case o.Replace == nil && !o.Overwrite:
 		u.put.SetMatchETagExcept("*")
 	}
 	value, err := creds.GetWithContext(nil)
@@ -149,6 +156,41 @@ func (u *uploader) stat(ctx context.Context) (info minio.ObjectInfo, err error) 
 	return info, err
 }
 
+// Version is one version of an object.
+type Version struct {
+	ETag     string // "" if the store has none
+	Size     int64  // bytes
+	Modified time.Time
+}
+
+func (v *Version) same(o *Version) bool {
+	return v.ETag == o.ETag && v.Size == o.Size && v.Modified.Equal(o.Modified)
+}
+
+// Stat describes the present version of an object. The error is fs.ErrNotExist if there is none.
+func Stat(ctx context.Context, name string) (*Version, error) {
+	u, err := newUploader(name, &UploadOptions{})
+	var v *Version
+	if err == nil {
+		v, err = u.version(ctx)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("s3: %s: %w", remote.Redact(name), u.explain(err))
+	}
+	return v, nil
+}
+
+func (u *uploader) version(ctx context.Context) (*Version, error) {
+	info, err := u.stat(ctx)
+	if minio.ToErrorResponse(err).StatusCode == http.StatusNotFound {
+		return nil, fs.ErrNotExist
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Version{ETag: info.ETag, Size: info.Size, Modified: info.LastModified}, nil
+}
+
 // whole writes a small object with one request.
 func (u *uploader) whole(ctx context.Context, r io.ReaderAt, size int64) error {
 	b, sum, err := piece(r, 0, size)
@@ -170,6 +212,14 @@ func (u *uploader) whole(ctx context.Context, r io.ReaderAt, size int64) error {
 // good. If the answer to one attempt is lost, the next one may fail because the object is
 // there. Then the object counts, not the error.
 func (u *uploader) commit(ctx context.Context, r io.ReaderAt, size int64, etag string, send func() error) error {
+	// Not all stores obey the condition of the request.
+	if u.replaces != nil {
+		if now, err := u.version(ctx); err != nil {
+			return err
+		} else if !now.same(u.replaces) {
+			return fs.ErrExist
+		}
+	}
 	lost := false // an attempt failed without the final answer of the store
 	err := retry(ctx, func() error {
 		err := send()

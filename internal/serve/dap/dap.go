@@ -43,13 +43,6 @@ import (
 	"github.com/cdfz-format/cdfz/slab"
 )
 
-// Source is a netCDF file.
-type Source interface {
-	Header() *cdf3.Header
-	// Array returns the values of variable number v of the header.
-	Array(v int) slab.Array
-}
-
 // Error is an error that clients get as such. Other errors are those of the source and
 // of writing.
 type Error struct {
@@ -72,7 +65,7 @@ func errorf(format string, args ...any) *Error {
 // Dataset is a netCDF file as DAP2 shows it. It is safe for concurrent use.
 type Dataset struct {
 	name   string // escaped
-	src    Source
+	src    slab.Source
 	vars   []variable
 	byName map[string]int // positions in vars, by escaped and other names
 }
@@ -99,7 +92,7 @@ var typeNames = map[cdf3.Type]string{
 }
 
 // New describes a file. The name is that of the data set.
-func New(src Source, name string) *Dataset {
+func New(src slab.Source, name string) *Dataset {
 	h := src.Header()
 	d := &Dataset{name: escape(name), src: src, byName: make(map[string]int, len(h.Vars))}
 	for i := range h.Vars {

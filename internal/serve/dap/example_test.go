@@ -12,7 +12,7 @@ import (
 // Answer a request for the first values of a variable.
 func ExampleDataset_Parse() {
 	ctx := context.Background()
-	f, err := archive.Open(ctx, "../../testdata/classic/cdf1_unlimited_last.nc", nil)
+	f, err := archive.Open(ctx, "../../../testdata/classic/cdf1_unlimited_last.nc", nil)
 	if err != nil {
 		log.Fatal(err)
 	}

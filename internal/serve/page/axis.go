@@ -1,7 +1,6 @@
 package page
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/cdfz-format/cdfz/cdf3"
@@ -24,12 +23,6 @@ func coordinates(h *cdf3.Header) map[int]int {
 	return out
 }
 
-// The spellings of CF's units of latitude and longitude.
-var (
-	north = []string{"degrees_north", "degree_north", "degree_N", "degrees_N", "degreeN", "degreesN"}
-	east  = []string{"degrees_east", "degree_east", "degree_E", "degrees_E", "degreeE", "degreesE"}
-)
-
 // axisOf returns the axis of a coordinate variable, X, Y, Z, T or "", by section 4 of the
 // CF conventions or else by its name. Down is set if its values grow downwards.
 func axisOf(h *cdf3.Header, num int) (axis string, down bool) {
@@ -41,9 +34,9 @@ func axisOf(h *cdf3.Header, num int) (axis string, down bool) {
 		return a, down
 	}
 	switch {
-	case slices.Contains(north, units):
+	case cf.IsLatitude(v):
 		return "Y", down
-	case slices.Contains(east, units):
+	case cf.IsLongitude(v):
 		return "X", down
 	case positive != "":
 		return "Z", down

@@ -41,7 +41,7 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, f *File) error {
 	if len(selections) == 0 || len(selections) > maxSelections {
 		return badf("select: expected 1 to %d selections, found %d", maxSelections, len(selections))
 	}
-	o := &export.Options{Unpack: r.FormValue("unpack") == "1", Time: r.FormValue("time") == "1"}
+	o := &export.Options{Unpack: r.FormValue("unpack") == "1", Time: r.FormValue("time") == "1", Nearest: r.FormValue("nearest") == "1"}
 	if format == export.NC {
 		o.History = history(f.Path, selections)
 	}
