@@ -258,10 +258,10 @@ func TestJudgeView(t *testing.T) {
 	}, 41)
 }
 
-// imageOf makes a file of fixed-size variables, with values from fill.
+// imageOf makes a file of fixed-size variables, with values from fill and any names.
 func imageOf(t testing.TB, h *cdf3.Header, fill func(p []byte)) []byte {
 	t.Helper()
-	require.NoError(t, h.Layout())
+	require.NoError(t, h.LayoutRead())
 	image, err := h.Append(nil)
 	require.NoError(t, err)
 	for i := range h.Vars {

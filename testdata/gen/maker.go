@@ -53,10 +53,11 @@ func number(name string, t cdf3.Type, values any) cdf3.Attr {
 	return cdf3.Attr{Name: name, Type: t, Len: int64(len(b)) / t.Size(), Values: b}
 }
 
-// layout lays out the header for a number of records.
+// layout lays out the header for a number of records. The files have what real ones have, so
+// there are no rules for names.
 func (m *maker) layout(records uint64) {
 	m.NumRecsField = records
-	if err := m.Layout(); err != nil {
+	if err := m.LayoutRead(); err != nil {
 		panic(err)
 	}
 }

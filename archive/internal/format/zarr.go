@@ -28,7 +28,7 @@ type zarray struct {
 	Chunks     []int64           `json:"chunks"`
 	Compressor json.RawMessage   `json:"compressor"`
 	Dtype      string            `json:"dtype"`
-	FillValue  any               `json:"fill_value"`
+	FillValue  json.RawMessage   `json:"fill_value"`
 	Filters    []json.RawMessage `json:"filters"`
 	Order      string            `json:"order"`
 	Shape      []int64           `json:"shape"`
@@ -70,7 +70,7 @@ func ZarrMeta(ctx context.Context, h *cdf3.Header, p *Plan, limit int64) ([]Meta
 			return cmp.Or(err, add(zattrsName, data, true))
 		}
 		v := &h.Vars[pv.Var]
-		if err := add(pv.Path+"/"+zarrayName, encodeASCII(newZarray(pv, v.Type, p.Chains[pv.Chain])), p.Layout == Viewed); err != nil {
+		if err := add(pv.Path+"/"+zarrayName, encodeASCII(newZarray(pv, v, p.Chains[pv.Chain])), p.Layout == Viewed); err != nil {
 			return err
 		}
 		attrs = append(attrs, viewAttr{dimsAttr, encodeASCII(varDims(v, names))})
@@ -119,8 +119,9 @@ func encodeObject[T any](ctx context.Context, dst []byte, list []T, member func(
 // filter must make the same metadata.
 var neverCompressor = []uint32{filters.Shuffle, filters.Fletcher32, filters.Delta, filters.Quantize, filters.BitRound, filters.CRC32, filters.Adler32}
 
-func newZarray(pv *PlanVar, t cdf3.Type, chain []PlanFilter) zarray {
-	z := zarray{Chunks: pv.Block, Dtype: t.DType(), Order: "C", Shape: pv.Shape, ZarrFormat: 2, Compressor: json.RawMessage("null")}
+func newZarray(pv *PlanVar, v *cdf3.Var, chain []PlanFilter) zarray {
+	z := zarray{Chunks: pv.Block, Dtype: v.Type.DType(), Order: "C", Shape: pv.Shape, ZarrFormat: 2, Compressor: json.RawMessage("null"),
+		FillValue: fillValue(v)}
 	for _, f := range chain {
 		z.Filters = append(z.Filters, f.Codec)
 	}

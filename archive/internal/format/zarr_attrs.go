@@ -3,6 +3,8 @@ package format
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
+	"encoding/binary"
 	"encoding/json"
 	"hash/maphash"
 	"math"
@@ -86,7 +88,7 @@ func zarrAttrs(ctx context.Context, n int, list []cdf3.Attr, t cdf3.Type, room *
 			why = "an earlier attribute has the same name"
 		case a.Name == dimsAttr:
 			why = "the name is taken by the view"
-		case n >= 0 && a.Name == fillAttr && (a.Type != t || a.Len != 1):
+		case n >= 0 && a.Name == fillAttr && !isFill(a, t):
 			why = "it is not one value of the variable's type"
 		default:
 			if value, why = attrValue(a); why == "" && len(a.Name)+len(value) > *room {
@@ -96,7 +98,7 @@ func zarrAttrs(ctx context.Context, n int, list []cdf3.Attr, t cdf3.Type, room *
 		if why == "" {
 			*room -= len(a.Name) + len(value)
 			kept = append(kept, viewAttr{a.Name, value})
-		} else if omit != nil {
+		} else if omit != nil && (n < 0 || again || a.Name != fillAttr || !isFill(a, t)) { // else fill_value has it
 			omit(Omitted{n, a.Name, why})
 		}
 	}
@@ -127,6 +129,36 @@ func (s *nameSet) add(i int) bool {
 			return true
 		}
 	}
+}
+
+// isFill reports whether the attribute _FillValue of a variable of type t is one of its values.
+func isFill(a *cdf3.Attr, t cdf3.Type) bool { return a.Type == t && a.Len == 1 }
+
+// fillValue returns the fill value of a variable as .zarray has it.
+func fillValue(v *cdf3.Var) json.RawMessage {
+	a := v.Attr(fillAttr)
+	if a == nil || !isFill(a, v.Type) {
+		return json.RawMessage("null")
+	}
+	switch v.Type {
+	case cdf3.Char:
+		return encodeASCII(base64.StdEncoding.EncodeToString(a.Values[:1]))
+	case cdf3.UInt64:
+		return strconv.AppendUint(nil, binary.BigEndian.Uint64(a.Values), 10)
+	case cdf3.Float, cdf3.Double:
+		x := a.Float64s()[0]
+		if s, ok := jsonFloat(x); ok {
+			return json.RawMessage(s)
+		}
+		switch {
+		case x > 0:
+			return json.RawMessage(`"Infinity"`)
+		case x < 0:
+			return json.RawMessage(`"-Infinity"`)
+		}
+		return json.RawMessage(`"NaN"`)
+	}
+	return strconv.AppendInt(nil, a.Int64s()[0], 10)
 }
 
 const tooLong = "its value is too long"

@@ -313,6 +313,9 @@ func badEntries() []vector {
 		v("zarr_consolidated_missing", "no .zattrs in a consolidated archive", "B", front(consolidated(), func(f []entry) []entry { return slices.Delete(f, 3, 4) })),
 		v("zarr_stored", "Zarr metadata that are stored", "B", front(viewed(), func(f []entry) []entry { f[2] = stored(".zgroup", f[2].raw); return f })),
 		v("zarr_after", "a byte after the deflate stream of Zarr metadata", "B", front(viewed(), func(f []entry) []entry { f[2].data = append(f[2].data, 0); return f })),
+		v("zarr_fill_null", "a Zarr store without the fill value of its variable", "B", store("_FillValue", ncShort, -2<<16, "null", `"_FillValue":-2`)),
+		v("zarr_fill_other", "a Zarr store with another fill value than its variable", "B", store("_FillValue", ncShort, -2<<16, "-1", `"_FillValue":-2`)),
+		v("zarr_fill_invented", "a Zarr store with a fill value that its variable does not have", "B", store("valid_min", ncInt, -5, "0", `"valid_min":-5`)),
 		v("zarr_other", "an attribute that the netCDF header does not have", "B", front(viewed(), func(f []entry) []entry { f[3] = deflated(".zattrs", `{"title":"abd"}`); return f })),
 	}
 }

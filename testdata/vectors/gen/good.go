@@ -33,6 +33,7 @@ func good() []vector {
 		v("smallest", "1", "a file with nothing in it", smallest()),
 		v("records", "16", "the example with records, padding and a mask", records()),
 		v("viewed", "B", "a Zarr store", viewed()),
+		v("zarr_fill", "B", "a Zarr store with a fill value", filled()),
 		v("consolidated", "B", "a Zarr store with consolidated metadata alone", consolidated()),
 		v("pools", "7.6", "pools of fixed and record variables, and a chain of the header", pooled()),
 		v("pools_single", "7.6", "a pool of one variable, of another shape", with(pooled(), func(a *archive) {

@@ -127,10 +127,17 @@ func records() *archive {
 }
 
 // viewed returns a Zarr store: v(x), two shorts with an attribute.
-func viewed() *archive {
+func viewed() *archive { return store("valid_min", ncInt, -5, "null", `"valid_min":-5`) }
+
+// filled returns a Zarr store whose variable has the fill value -2.
+func filled() *archive { return store("_FillValue", ncShort, -2<<16, "-2", `"_FillValue":-2`) }
+
+// store returns a Zarr store of v(x), two shorts with an attribute of one value, which is
+// given as the word of the header and as JSON.
+func store(attr string, typ, word int, fill, value string) *archive {
 	a := base()
 	b := append([]byte("CDF\x01"), words(0, 0x0a, 1, "x", 2, 0x0c, 1, "title", 2, "abc", 0x0b, 1,
-		"v", 1, 0, 0x0c, 1, "valid_min", ncInt, 1, -5, ncShort, 4, 132)...)
+		"v", 1, 0, 0x0c, 1, attr, typ, 1, word, ncShort, 4, 132)...)
 	// The value of title is char, its length 3 and padded, like a name written by
 	// words.
 	if len(b) != 132 {
@@ -142,11 +149,11 @@ func viewed() *archive {
 		`[{"id":2,"params":[2],"codec":{"id":"shuffle","elementsize":2}},{"id":1,"params":[6],"codec":{"id":"zlib","level":6}}]],` +
 		`"rest":{"len":132,"first":132,"block":1024,"chain":0},"vars":[` +
 		`{"var":0,"path":"v","type":"short","shape":[2],"block":[2],"chain":1,"segment":{"off":132,"len":4,"stride":0,"count":1}}],"groups":[[0]]}`
-	zarray := `{"zarr_format":2,"shape":[2],"chunks":[2],"dtype":">i2","order":"C","fill_value":null,` +
+	zarray := `{"zarr_format":2,"shape":[2],"chunks":[2],"dtype":">i2","order":"C","fill_value":` + fill + `,` +
 		`"filters":[{"id":"shuffle","elementsize":2}],"compressor":{"id":"zlib","level":6}}`
 	list := [][2]string{
 		{".zgroup", `{"zarr_format":2}`}, {".zattrs", `{"title":"abc"}`},
-		{"v/.zarray", zarray}, {"v/.zattrs", `{"_ARRAY_DIMENSIONS":["x"],"valid_min":-5}`},
+		{"v/.zarray", zarray}, {"v/.zattrs", `{"_ARRAY_DIMENSIONS":["x"],` + value + `}`},
 	}
 	var all []string
 	for _, f := range list {
