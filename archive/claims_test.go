@@ -24,6 +24,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive/internal/format"
 	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/cf"
 	"github.com/cdfz-format/cdfz/internal/faultsrv"
 	"github.com/cdfz-format/cdfz/remote"
 	"github.com/cdfz-format/cdfz/slab"
@@ -175,6 +176,10 @@ func TestGiantRead(t *testing.T) {
 			f, err := New(r, r.Size(), nil)
 			require.NoError(t, err)
 			_, err = slab.Read[int8](ctx, f.Array(0), slab.Sel{})
+			require.ErrorIs(t, err, slab.ErrLength)
+			packing, err := cf.NewPacking(&f.Header().Vars[0])
+			require.NoError(t, err)
+			_, err = cf.Read[float32](ctx, f.Array(0), slab.Sel{}, packing)
 			require.ErrorIs(t, err, slab.ErrLength)
 		}
 	})

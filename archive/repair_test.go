@@ -17,6 +17,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/format"
 	"github.com/cdfz-format/cdfz/filters"
+	"github.com/cdfz-format/cdfz/internal/faultio"
 )
 
 // maskedArchive has blocks with exclusion masks.
@@ -44,12 +45,10 @@ func (f *bufferAt) WriteAt(p []byte, off int64) (int, error) { return copy(f.b[o
 
 // inPlace applies a repair as cdfz repair -f does.
 func inPlace(t testing.TB, b []byte, p *fsck.Repaired) []byte {
-	f := &bufferAt{bytes.Clone(b)}
-	require.NoError(t, p.Patch(context.Background(), f))
-	var tail bytes.Buffer
-	_, err := p.WriteTail(&tail)
+	f := faultio.NewFile(b)
+	_, err := p.Commit(context.Background(), f)
 	require.NoError(t, err)
-	return append(f.b[:p.Keep:p.Keep], tail.Bytes()...)
+	return f.Bytes()
 }
 
 func repairOf(t testing.TB, b []byte) (*fsck.Repaired, error) {
@@ -187,10 +186,8 @@ func TestRepairRule(t *testing.T) {
 		if !p.Tail {
 			continue
 		}
-		f := &bufferAt{bytes.Clone(b)}
-		require.NoError(t, p.Patch(context.Background(), f))
 		k := p.Keep + rand.New(rand.NewSource(int64(i))).Int63n(int64(len(got))-p.Keep)
-		torn := append(bytes.Clone(got[:k]), f.b[min(k, int64(len(f.b))):]...)
+		torn := append(bytes.Clone(got[:k]), b[min(k, int64(len(b))):]...)
 		if again, err = repairOf(t, torn); err == nil {
 			requireReadable(t, before, readableBlocks(inPlace(t, torn, again)), what)
 		} else if len(before) > 0 {

@@ -1,6 +1,7 @@
 package fsck
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -61,8 +62,7 @@ func (p *Repaired) Intact() bool {
 // Repair compares the three descriptions of each block (index, directory, local header)
 // with the block's stored bytes, and keeps the one that the bytes confirm. It
 // regenerates README and Zarr metadata if the manifest's checksum confirms the result.
-// It writes nothing: Patch and WriteTail change an archive in place, WriteTo makes a
-// new one. All that was readable before a repair is readable after it.
+// It writes nothing: Commit changes the archive in place, WriteTo makes a new one. All that was readable before a repair is readable after it.
 //
 // ErrCorrupt means that the archive cannot be repaired: the manifest is damaged, or the plan
 // and its second copy, or the place of a block is unknown, or a block has moved because bytes
@@ -126,10 +126,66 @@ func (p *Repaired) Close() error {
 // WriteTail writes the bytes after the first Keep bytes of the archive.
 func (p *Repaired) WriteTail(w io.Writer) (int64, error) { return p.t.WriteTo(w) }
 
-// Patch rewrites wrong local headers and metadata in w, the archive that was read. It
-// can be interrupted and repeated, because its output does not depend on the bytes it
-// replaces. Sync w before the tail is written.
-func (p *Repaired) Patch(ctx context.Context, w io.WriterAt) error {
+// File is an archive that is changed in place. If it has the method Sync, that is called between
+// changes whose order matters.
+type File interface {
+	io.WriterAt
+	Truncate(size int64) error
+}
+
+// Commit changes w, the archive that was read, in place, and returns the number of bytes that it
+// wrote after the first Keep ones. It can be interrupted and repeated: all data that the new tail
+// depends on is on the disk before the old tail is touched.
+func (p *Repaired) Commit(ctx context.Context, w File) (tail int64, err error) {
+	if p.Front || len(p.healed) > 0 || p.Headers > 0 {
+		if err := p.patch(ctx, w); err != nil {
+			return 0, err
+		}
+		if err := syncFile(w); err != nil {
+			return 0, err
+		}
+	}
+	if p.Tail {
+		tail = p.Size - p.Keep
+	}
+	if err := p.writeEnd(ctx, w); err != nil {
+		return 0, err
+	}
+	return tail, syncFile(w)
+}
+
+func syncFile(w File) error {
+	if s, ok := w.(interface{ Sync() error }); ok {
+		if err := s.Sync(); err != nil {
+			return fmt.Errorf("archive: writing: %w", err)
+		}
+	}
+	return nil
+}
+
+// writeEnd writes a wrong tail, and cuts off what follows it.
+func (p *Repaired) writeEnd(ctx context.Context, w File) error {
+	if p.Tail {
+		b := bufio.NewWriterSize(ctxWriter{ctx, io.NewOffsetWriter(w, p.Keep)}, 1<<18)
+		_, err := p.WriteTail(b)
+		if err == nil {
+			err = b.Flush()
+		}
+		if err != nil {
+			return fmt.Errorf("archive: writing: %w", err)
+		}
+	}
+	if p.Tail || p.After > 0 {
+		if err := w.Truncate(p.Size); err != nil {
+			return fmt.Errorf("archive: writing: %w", err)
+		}
+	}
+	return nil
+}
+
+// patch rewrites wrong local headers and metadata. Its output does not depend on the bytes that it
+// replaces.
+func (p *Repaired) patch(ctx context.Context, w File) error {
 	if p.Front {
 		if _, err := w.WriteAt(p.front, 0); err != nil {
 			return fmt.Errorf("archive: writing: %w", err)

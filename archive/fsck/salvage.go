@@ -55,20 +55,45 @@ func Salvage(ctx context.Context, r io.ReaderAt, size int64, o *SalvageOptions) 
 	if o == nil {
 		o = &SalvageOptions{}
 	}
-	src := ioat.Bind(ctx, r)
-	x := &salvager{
-		repairer: repairer{walker: walker{Walker: czip.Walker{R: src, Size: size}}, src: src, ctx: ctx, o: &RepairOptions{Progress: o.Progress}, p: &Repaired{r: r}},
-		out:      &Salvaged{r: r},
-	}
-	err := x.run()
-	if ctx.Err() != nil {
-		err = ctx.Err()
-	}
-	if err != nil {
+	x := newSalvager(ctx, r, size, o.Progress)
+	if err := x.run(); err != nil {
 		x.out.Close()
 		return nil, err
 	}
 	return x.out, nil
+}
+
+func newSalvager(ctx context.Context, r io.ReaderAt, size int64, progress func(done int64)) *salvager {
+	src := ioat.Bind(ctx, r)
+	return &salvager{
+		repairer: repairer{walker: walker{Walker: czip.Walker{R: src, Size: size}}, src: src, ctx: ctx, o: &RepairOptions{Progress: progress}, p: &Repaired{r: r}},
+		out:      &Salvaged{r: r},
+	}
+}
+
+// Identity is what the manifest of an archive states about the image.
+type Identity struct {
+	Name   string // base name
+	Size   int64  // bytes
+	SHA256 string
+	Source string // SHA-256 of the file that was rounded to the image, or ""
+}
+
+// Identify searches an archive that may be damaged for its manifest, as Salvage does. The result is
+// nil if the manifest is lost. ErrNotArchive means that nothing of an archive was found.
+func Identify(ctx context.Context, r io.ReaderAt, size int64) (*Identity, error) {
+	x := newSalvager(ctx, r, size, nil)
+	err := x.run()
+	x.out.Close()
+	switch {
+	case x.man != nil && ctx.Err() == nil:
+		id := &Identity{Name: x.man.ImageName(), Size: x.man.Size, SHA256: x.man.SHA256}
+		_, id.Source = x.man.Loss.Rounded()
+		return id, nil
+	case errors.Is(err, fault.ErrCorrupt), errors.Is(err, fault.ErrVersion):
+		return nil, nil
+	}
+	return nil, err
 }
 
 // Close removes the temporary file, if there is one.
@@ -91,6 +116,15 @@ type salvager struct {
 }
 
 func (x *salvager) run() error {
+	err := x.all()
+	if x.ctx.Err() != nil {
+		return x.ctx.Err()
+	}
+	return err
+}
+
+// all is run without the error of the context.
+func (x *salvager) all() error {
 	if err := x.findTail(); errors.Is(err, fault.ErrVersion) {
 		return err
 	} else if err != nil {

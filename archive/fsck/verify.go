@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
@@ -49,8 +50,12 @@ type Report struct {
 	ImageSize int64    // bytes
 	SHA256    string   // of the image, from the manifest
 	Damage    []Damage // empty for an intact archive
-	// Parity describes what could be healed. It is nil for an archive without parity.
+	// Parity describes the parity and the damage by its checksums. It is nil for an archive without
+	// parity.
 	Parity *parity.Report
+	// Outlook is what a repair would achieve. It is nil for an intact archive, and for one without
+	// parity.
+	Outlook *Outlook
 	// Rounded has the numbers of the variables whose values were rounded before they were
 	// archived, and SourceSHA256 is that of the file before. They are nil and "" if the
 	// image is the source.
@@ -65,6 +70,24 @@ func Verify(ctx context.Context, r io.ReaderAt, size int64, o *VerifyOptions) (*
 	if o == nil {
 		o = &VerifyOptions{}
 	}
+	rep, err := verify(ctx, r, size, o)
+	if err == nil && rep.mayHeal() {
+		err = rep.look(ctx, r, size, o)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return rep, nil
+}
+
+// mayHeal reports whether the archive is damaged and has parity, which may be found only after
+// other structures are repaired.
+func (r *Report) mayHeal() bool {
+	return len(r.Damage) > 0 && (r.Parity != nil || slices.ContainsFunc(r.Damage, func(d Damage) bool { return d.Kind == DamageParity }))
+}
+
+// verify is Verify without the outlook.
+func verify(ctx context.Context, r io.ReaderAt, size int64, o *VerifyOptions) (*Report, error) {
 	r = ioat.Bind(ctx, r)
 	head, tail, err := blocks.ProbeArchive(r, size)
 	if err != nil {

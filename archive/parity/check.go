@@ -36,6 +36,33 @@ func (r *Report) Intact() bool {
 // Healable reports whether all damage can be healed.
 func (r *Report) Healable() bool { return len(r.Lost) == 0 && len(r.Unknown) == 0 }
 
+// Hit returns the number of pieces and records that have bytes in the given ranges.
+func (r *Report) Hit(ranges []Range) int64 {
+	e := r.entry()
+	first, end := r.recordOff(0), e.End()
+	hit := map[int64]bool{} // records are negative
+	for _, x := range ranges {
+		for off := x.Off; off < x.Off+x.Len; {
+			switch {
+			case off < r.Off:
+				hit[off/r.Piece] = true
+				off = min(r.Off, (off/r.Piece+1)*r.Piece)
+			case off < first:
+				off = first // the local header
+			case off < end:
+				n := (off - first) / r.recordLen()
+				hit[-1-n] = true
+				off = first + (n+1)*r.recordLen()
+			default:
+				n := (off - (end - r.Off)) / r.Piece
+				hit[n] = true
+				off = (n+1)*r.Piece + end - r.Off
+			}
+		}
+	}
+	return int64(len(hit))
+}
+
 // group is what is known about a group.
 type group struct {
 	table  []byte // checksums of the pieces, nil if they are lost

@@ -1,10 +1,8 @@
 package parity
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"syscall"
 
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
@@ -57,12 +55,12 @@ func readHard(r io.ReaderAt, b []byte, off int64, bad func(at, n int64)) error {
 	if err == nil {
 		return nil
 	}
-	if !unreadable(err) {
+	if !ioat.Unreadable(err) {
 		return fmt.Errorf("archive: %w", err)
 	}
 	for at := int64(0); at < int64(len(b)); {
 		n := min(int64(len(b))-at, sector-(off+at)%sector)
-		if err := ioat.ReadFull(r, b[at:at+n], off+at); unreadable(err) {
+		if err := ioat.ReadFull(r, b[at:at+n], off+at); ioat.Unreadable(err) {
 			clear(b[at : at+n])
 			bad(at, n)
 		} else if err != nil {
@@ -71,12 +69,6 @@ func readHard(r io.ReaderAt, b []byte, off int64, bad func(at, n int64)) error {
 		at += n
 	}
 	return nil
-}
-
-// unreadable reports whether a disk refused to read: that is damage. A file that became
-// shorter meanwhile counts too.
-func unreadable(err error) bool {
-	return errors.Is(err, syscall.EIO) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // stripeBytes is the length of a stripe.

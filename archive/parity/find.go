@@ -24,12 +24,14 @@ type Set struct {
 	passed *Passed // or nil
 }
 
-// ErrLost reports an archive whose manifest names parity, but no record of it is intact.
-var ErrLost = errors.New("no record of the parity is intact")
+// ErrLost reports an archive whose manifest names parity, but no record of it is intact and has
+// the length of the archive and the place of the manifest.
+var ErrLost = errors.New("no record of the parity is intact and fits the archive")
 
 // Find looks for the parity of a file of size bytes. It returns nil if the file has no parity. If
 // the end line or the local headers lead to an intact manifest, the manifest decides. Otherwise
 // Find searches the file for a record, backwards from its end to the place where the headers lead.
+// If the manifest decides, a record must have the length of the file and end where the manifest is.
 // Of a file longer than twice SearchLen, it searches only the end and the bytes after that place.
 func Find(ctx context.Context, r io.ReaderAt, size int64, o *Options) (*Set, error) {
 	r = ioat.Bind(ctx, r)
@@ -43,10 +45,11 @@ func Find(ctx context.Context, r io.ReaderAt, size int64, o *Options) (*Set, err
 			return nil, nil
 		}
 		named = true
+		f.fits = func(l *Layout) bool { return l.Size == size && l.end() == line.ManOff }
 		if l, ok := f.search(man.Parity, min(line.ManOff+headLen, size)); ok {
 			return &Set{Layout: *l, r: r, size: size, o: o}, nil
 		}
-	case !errors.Is(err, fault.ErrCorrupt) && !unreadable(err):
+	case !errors.Is(err, fault.ErrCorrupt) && !ioat.Unreadable(err):
 		return nil, err
 	case ioat.Gap(r) == 0:
 		var none bool
@@ -73,7 +76,7 @@ func (f *finder) walk() (off int64, none bool, err error) {
 		}
 		e, err := w.At(off)
 		switch {
-		case err != nil && !errors.Is(err, fault.ErrCorrupt) && !unreadable(err):
+		case err != nil && !errors.Is(err, fault.ErrCorrupt) && !ioat.Unreadable(err):
 			return 0, false, err
 		case err != nil || e.Name == czip.ParityName:
 			return off, false, nil
@@ -106,6 +109,7 @@ type finder struct {
 	size   int64
 	reach  int64 // SearchLen
 	budget int64
+	fits   func(l *Layout) bool // nil: every layout may be that of the archive
 	err    error
 }
 
@@ -149,7 +153,7 @@ func (f *finder) last(from, to int64) (*Layout, bool) {
 // confirm reports whether there is an intact record at off, which starts with b.
 func (f *finder) confirm(b []byte, off int64) (*Layout, bool) {
 	l, n, err := parseHead(b)
-	if err != nil || l.recordOff(n) != off || off > f.size-l.recordLen() || !f.spend(l.recordLen()) {
+	if err != nil || l.recordOff(n) != off || off > f.size-l.recordLen() || f.fits != nil && !f.fits(&l) || !f.spend(l.recordLen()) {
 		return nil, false
 	}
 	rec := make([]byte, l.recordLen())

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 	"time"
@@ -30,6 +31,7 @@ type archiver struct {
 	noCheck  bool
 	unpacks  bool // compressed files
 	proof    proof
+	others   others
 	files    cli.Files
 	sum      archiveSum
 }
@@ -59,6 +61,7 @@ type archiveReport struct {
 
 	view   bool // the archive is also a Zarr store
 	unused bool // filters of -F were not used
+	gone   bool // another run has deleted the source meanwhile
 }
 
 // archiveSum is the JSON of the last line.
@@ -72,12 +75,15 @@ type archiveSum struct {
 	ArchiveSize int64   `json:"archive_size"`
 	Ratio       float64 `json:"ratio"`
 	Seconds     float64 `json:"seconds"`
+
+	met int64 // archived by another run at the same time
 }
 
 // add adds the sums of a part of the files.
 func (s *archiveSum) add(t *archiveSum) {
 	s.Files += t.Files
 	s.Unchanged += t.Unchanged
+	s.met += t.met
 	s.Deleted += t.Deleted
 	s.Size += t.Size
 	s.ArchiveSize += t.ArchiveSize
@@ -94,15 +100,29 @@ may also be an http or https URL, or - for standard input.
 
 Each archive is read back and compared with its source before it appears. Sources
 are never changed, and only deleted on request. Archives keep the permissions and the
-modification time of their source, and its owner if root runs cdfz.
+modification time of their source, and its owner if root runs cdfz. Symbolic links are
+not followed below a FILE that is a folder and below -o DIR/.
 
 A file is skipped if its archive already exists and records the same size and the same
-modification time or SHA-256. --skip-existing=hash always compares the SHA-256. With
---skip-existing=never, an existing archive is an error. -f overwrites it.
+modification time or SHA-256. The checksums of the archive's structures, and of an archive
+of up to 1 MiB all checksums, are compared, but nothing is decoded. --skip-existing=hash
+always compares the SHA-256, and decodes the archive to verify it. With
+--skip-existing=never, an existing archive is an error, and so is a damaged one in any case.
+
+Nothing is archived if two files have the same target, unless they hold the same netCDF
+file. Several runs may work on the same files at the same time: each passes over what
+another one archives.
+
+-f makes an existing archive of the same file again, for example with other options. An
+archive of another file may be its only copy: -f replaces it only with --replace-other. Even
+then it is kept if a receipt of --receipts FILE vouches for it, and its source is gone or
+has changed.
 
 --receipts FILE reads each archive a second time, by its local headers and without its
 index, and restores the file. Then it adds a line of JSON to FILE with names, sizes,
-SHA-256 and time. cdfz receipts checks these lines later.
+SHA-256 and time. The lines are a chain: each has the SHA-256 of the line before. Nothing
+is added to a FILE that is empty, cut off or changed. cdfz receipts checks FILE and the
+archives later.
 
 --delete-source then deletes the source, if the second reading confirmed its SHA-256, and
 the archive, its name and its receipt are on disk. A source is kept if it has changed, is a symbolic
@@ -139,8 +159,7 @@ x.nc.gz becomes x.nc.cdfz, which restores x.nc.
 			if err := v.proof.check(v, args); err != nil {
 				return err
 			}
-			v.run(cmd.Context(), args)
-			return nil
+			return v.run(cmd.Context(), args)
 		},
 	}
 	f := cmd.Flags()
@@ -162,29 +181,40 @@ x.nc.gz becomes x.nc.cdfz, which restores x.nc.
 	return cmd
 }
 
-func (v *archiver) run(ctx context.Context, args []string) {
+func (v *archiver) run(ctx context.Context, args []string) error {
 	start := time.Now()
-	done, err := v.proof.open()
-	if err != nil {
-		v.FailFile(v.proof.name, err)
-		return
-	}
-	defer done()
 	v.opts.Memory = v.BlockMemory()
 	selects := cli.Classic
 	if v.unpacks {
 		selects = unpack.Select
 	}
+	v.TakesBack = v.proof.deletes
 	v.files = v.Find(ctx, args, selects, v.failed)
+	defer v.files.Close()
+	if err := v.checkTargets(ctx); err != nil {
+		return err
+	}
+	if err := v.proof.open(ctx, v); err != nil {
+		v.FailFile(v.proof.name, err)
+		return nil
+	}
+	defer func() {
+		if err := v.proof.close(); err != nil {
+			v.FailFile(v.proof.name, err)
+		}
+	}()
+	v.Vouched = v.proof.vouched(ctx, v)
+	if err := v.checkEarlier(ctx); err != nil {
+		return err
+	}
 	v.StartProgress("archive", v.files)
-	fresh := *v // sums in v change while files are at work
-	fresh.sum = archiveSum{}
-	v.Parallel(ctx, v.files, cli.Work{Failed: v.failed, Fixed: 48 << 20, PerByte: 6, One: func(a *cli.App, j cli.Job) (func(), error) {
-		w := fresh
-		w.App, w.opts.Workers = a, a.Workers
-		err := w.one(ctx, j)
-		return func() { v.sum.add(&w.sum) }, err
-	}})
+	if left := v.all(ctx, v.files, false); len(left.Jobs) > 0 {
+		v.StartProgress("archive", left)
+		v.all(ctx, left, true)
+	}
+	if n := v.sum.met; n > 0 {
+		v.Message("%s archived by another program at the same time", cli.Count(n, "file"))
+	}
 	s := &v.sum
 	s.Skipped = v.files.Skipped
 	s.Ratio = cli.Ratio(s.Size, s.ArchiveSize)
@@ -208,6 +238,7 @@ func (v *archiver) run(ctx context.Context, args []string) {
 		}
 		v.Report("%s%s", line, v.files.SummaryTail(s.Failed))
 	}
+	return nil
 }
 
 func (v *archiver) failed(name string, err error) {
@@ -217,11 +248,18 @@ func (v *archiver) failed(name string, err error) {
 
 // one archives one file.
 func (v *archiver) one(ctx context.Context, j cli.Job) error {
-	in, err := v.Open(ctx, j.Name)
+	in, err := v.OpenJob(ctx, j)
+	if errors.Is(err, fs.ErrNotExist) && v.gone(ctx, j) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
 	defer in.Close()
+	if !v.lock(ctx, in) {
+		v.others.busy = true
+		return nil
+	}
 	err = v.oneOpen(ctx, j, in)
 	if err != nil && ctx.Err() == nil {
 		// The change is the cause, whatever the error.
@@ -252,7 +290,13 @@ func (v *archiver) oneOpen(ctx context.Context, j cli.Job, in *cli.Input) error 
 	if err := cli.RefuseArchive(in); err != nil {
 		return err
 	}
-	if v.Dest != cli.StdoutName && !v.Force {
+	switch {
+	case v.Dest == cli.StdoutName:
+	case v.Force && !v.Taken(path):
+		if err := v.mayMake(ctx, in, path); err != nil {
+			return err
+		}
+	default:
 		if done, err := v.isDone(ctx, in, rep); done || err != nil {
 			return err
 		}
@@ -274,6 +318,10 @@ func (v *archiver) oneOpen(ctx context.Context, j cli.Job, in *cli.Input) error 
 	}
 	rep.Warnings = append(rep.Warnings, v.specs.Warnings()...)
 	if err := v.write(ctx, in, &opts, rep); err != nil {
+		done, err := v.met(ctx, in, rep, err)
+		if done {
+			return nil
+		}
 		return explainLoss(err)
 	}
 	for _, text := range rep.Warnings {
@@ -302,13 +350,13 @@ func (v *archiver) write(ctx context.Context, in *cli.Input, opts *archive.Write
 	if v.Dest == cli.StdoutName {
 		res, err = v.writeStdout(ctx, in, opts)
 	} else {
-		err = v.WriteTo(rep.Target, in, func(o *archive.FileOptions) error {
+		err = v.WriteTo(ctx, rep.Target, in, func(o *archive.FileOptions) error {
 			o.NoCheck, o.CheckProgress = v.noCheck, v.Step(in.Name, in.Size, 1, passes)
 			o.Accept = func(f *archive.File) error {
 				rep.describe(f, opts.Filters)
 				return in.Changed()
 			}
-			return objects.Write(ctx, rep.Target, v.Force, func(path string) error {
+			return objects.Write(ctx, v.App, rep.Target, in, o, func(path string) error {
 				res, err = archive.WriteFile(ctx, path, in.R, in.Size, opts, o)
 				return err
 			})

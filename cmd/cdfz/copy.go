@@ -185,7 +185,7 @@ func (v *copier) restore(ctx context.Context, in *cli.Input, f *archive.File, re
 	if v.Dest == cli.StdoutName {
 		return f.Image().Copy(ctx, v.Out, o)
 	}
-	return v.WriteTo(rep.Target, in, func(file *archive.FileOptions) error { return archive.RestoreFile(ctx, rep.Target, f, o, file) })
+	return v.WriteTo(ctx, rep.Target, in, func(file *archive.FileOptions) error { return archive.RestoreFile(ctx, rep.Target, f, o, file) })
 }
 
 // rewrite writes an archive.
@@ -215,7 +215,7 @@ func (v *copier) rewrite(ctx context.Context, in *cli.Input, f *archive.File, re
 			err = w.Flush()
 		}
 	} else {
-		err = v.WriteTo(rep.Target, in, func(o *archive.FileOptions) error {
+		err = v.WriteTo(ctx, rep.Target, in, func(o *archive.FileOptions) error {
 			o.NoCheck, o.CheckProgress = v.noCheck, v.Step(in.Name, size, 1, passes)
 			o.Accept = func(f *archive.File) error {
 				rep.Warnings = append(rep.Warnings, chains.WithoutEffect(f, opts.Filters)...)

@@ -88,7 +88,7 @@ dimensions, attributes and variables as NcML.`,
 	f.BoolVarP(&v.o.NcML, "xml", "x", false, "print NcML, not CDL")
 	f.BoolP("cache", "w", false, "ignored; ncdump has it for DAP URLs")
 	f.BoolVarP(&v.kind, "kind", "k", false, "print the kind of file only")
-	f.BoolVar(&v.Force, "force", false, "overwrite OUT")
+	f.BoolVar(&v.Force, "force", false, "overwrite OUT, but not an archive")
 	a.DestFlag(cmd, "`OUT`: a file, a folder for FILE.cdl, or - for standard output (default)")
 	cli.CompleteVarList(cmd, "vars")
 	cli.CompleteWords(cmd, "full", "c", "fortran")
@@ -122,7 +122,7 @@ func (v *dumper) run(ctx context.Context, name string, named bool) error {
 	if v.IsDirDest() {
 		path = filepath.Join(v.Dest, cdl.Name(file)+v.suffix())
 	}
-	dst, err := v.Sink(path, in)
+	dst, err := v.Sink(ctx, path, in)
 	if err != nil {
 		return longForce(err)
 	}

@@ -139,7 +139,7 @@ func (v *generator) rename(name string) (string, error) {
 
 // classic writes the netCDF file.
 func (v *generator) classic(ctx context.Context, f *cdlgen.File, path string) error {
-	dst, err := v.Sink(path, nil)
+	dst, err := v.Sink(ctx, path, nil)
 	if err != nil {
 		return err
 	}
@@ -186,7 +186,7 @@ func (v *generator) archive(ctx context.Context, f *cdlgen.File, rep *genReport)
 	v.StartProgress("gen", cli.Files{Jobs: []cli.Job{{Name: rep.File, Size: rep.Size}}})
 	defer v.StopProgress()
 	v.opts.Progress = v.Step(rep.File, rep.Size, 0, 2)
-	return v.WriteTo(rep.Target, &cli.Input{}, func(o *archive.FileOptions) error {
+	return v.WriteTo(ctx, rep.Target, &cli.Input{}, func(o *archive.FileOptions) error {
 		o.CheckProgress = v.Step(rep.File, rep.Size, 1, 2)
 		o.Accept = func(a *archive.File) error {
 			rep.Warnings = v.otherBlocks(f, a)

@@ -66,6 +66,7 @@ func (v *informer) run(ctx context.Context, args []string) {
 		v.FailFile(name, err)
 	}
 	files := v.Find(ctx, args, cli.Archives, failed)
+	defer files.Close()
 	if len(files.Jobs) == 0 && failedFiles == 0 && !v.Stopped(ctx) {
 		v.FailFile(strings.Join(args, ", "), errors.New("no archives below this folder"))
 		return
@@ -75,7 +76,7 @@ func (v *informer) run(ctx context.Context, args []string) {
 	var count, sizes, stored int64
 	first := true
 	v.Each(ctx, files, func(j cli.Job) error {
-		in, f, err := v.OpenArchive(ctx, j.Name)
+		in, f, err := v.OpenArchive(ctx, j)
 		if err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"archive/zip"
 	"bytes"
+	"context"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -17,6 +18,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/cdfz-format/cdfz/archive/parity"
 )
 
 func TestMain(m *testing.M) {
@@ -47,7 +50,7 @@ func TestScripts(t *testing.T) {
 			return false, fmt.Errorf("unknown condition %q", cond)
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"fails": fails, "hex": writeHex, "poke": poke, "clear": clearEntry, "cut": cut, "ls": list, "mode": mode, "jsonl": jsonl, "grow": grow, "newer": newer,
+			"fails": fails, "hex": writeHex, "poke": poke, "clear": clearEntry, "forge": forge, "cut": cut, "ls": list, "mode": mode, "jsonl": jsonl, "grow": grow, "newer": newer,
 			"touch": touch, "sametime": sameTime,
 		},
 	})
@@ -108,6 +111,24 @@ func clearEntry(ts *testscript.TestScript, _ bool, args []string) {
 		}
 	}
 	ts.Fatalf("%s has no entry %s", args[0], args[1])
+}
+
+// forge FILE OFF: makes the parity of an archive as if the byte at an offset were another one.
+func forge(ts *testscript.TestScript, _ bool, args []string) {
+	name, ctx := ts.MkAbs(args[0]), context.Background()
+	poke(ts, false, args)
+	f, err := os.OpenFile(name, os.O_RDWR, 0)
+	ts.Check(err)
+	defer f.Close()
+	st, err := f.Stat()
+	ts.Check(err)
+	s, err := parity.Find(ctx, f, st.Size(), nil)
+	ts.Check(err)
+	size, err := parity.Remove(ctx, f, st.Size())
+	ts.Check(err)
+	_, err = parity.Add(ctx, f, size, s.Share, nil)
+	ts.Check(err)
+	poke(ts, false, args)
 }
 
 // cut FILE N: removes N bytes from the end.

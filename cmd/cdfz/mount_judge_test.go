@@ -477,6 +477,95 @@ ls "$at"
 	require.Equal(t, fmt.Sprintf("%x\nended 0\ncdfz: %s: programs still had files open\nended 0\n", sha256.Sum256(image), at), string(out))
 }
 
+// TestJudgeMountOthers lets other users read an archive and its image. Nobody can read an
+// image whose archive he cannot read, and the reverse.
+func TestJudgeMountOthers(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root can act for other users")
+	}
+	_, archives := archived(t, map[string][]byte{"a.nc": climateImage(t)})
+	b, err := os.ReadFile(filepath.Join(archives, "a.nc.cdfz"))
+	require.NoError(t, err)
+	top, err := os.MkdirTemp("/tmp", "cdfz-others-")
+	require.NoError(t, err)
+	require.NoError(t, os.Chmod(top, 0o755))
+	t.Cleanup(func() { os.RemoveAll(top) })
+	src, at := filepath.Join(top, "src"), filepath.Join(top, "mnt")
+	require.NoError(t, os.Mkdir(at, 0o755))
+	const alice, bob, group = 54321, 54322, 54323
+	for name, f := range map[string]struct {
+		mode     os.FileMode
+		uid, gid int
+		list     []uint16
+	}{
+		"all":        {0o644, 0, 0, nil},
+		"alice":      {0o600, alice, 0, nil},
+		"group":      {0o640, 0, group, nil},
+		"none":       {0o000, alice, group, nil},
+		"shut/a":     {0o644, 0, 0, nil},
+		"granted":    {0o640, 0, 0, []uint16{6, 4, 4, 4, 0}},
+		"denied":     {0o644, 0, 0, []uint16{6, 0, 4, 4, 4}},
+		"masked":     {0o640, 0, group, []uint16{6, 4, 0, 4, 0}},
+		"listed/a":   {0o644, 0, 0, nil},
+		"owned/a":    {0o644, 0, 0, nil},
+		"owned/mine": {0o600, alice, 0, nil},
+	} {
+		name = filepath.Join(src, name+".nc.cdfz")
+		require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o755))
+		require.NoError(t, os.WriteFile(name, b, 0o600))
+		require.NoError(t, os.Chown(name, f.uid, f.gid))
+		require.NoError(t, os.Chmod(name, f.mode))
+		if f.list != nil {
+			setList(t, name, bob, f.list)
+		}
+	}
+	require.NoError(t, os.Chmod(filepath.Join(src, "shut"), 0o700))
+	require.NoError(t, os.Chown(filepath.Join(src, "owned"), alice, 0))
+	require.NoError(t, os.Chmod(filepath.Join(src, "owned"), 0o700))
+	setList(t, filepath.Join(src, "listed"), bob, []uint16{7, 0, 5, 5, 5})
+	for name, to := range map[string]string{"l1": "all", "l2": "shut/a", "l3": "group", "l4": "denied", "l5": "listed/a", "l6": "owned/mine", "l7": "l2", "l8": "owned/a"} {
+		require.NoError(t, os.Symlink(to+".nc.cdfz", filepath.Join(src, name+".nc.cdfz")))
+	}
+	startMount(t, at, self(t, "mount", "--allow-other", src, at))
+	reads := func(uid, gid uint32, name string) bool {
+		cmd := exec.Command("head", "-c", "3", name)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: gid}}
+		out, err := cmd.Output()
+		return err == nil && len(out) == 3
+	}
+	seen := map[bool]int{}
+	for _, user := range [][2]uint32{{alice, alice}, {bob, bob}, {alice, group}, {bob, group}, {54324, 54324}, {0, 0}} {
+		for _, name := range []string{"all", "alice", "group", "none", "shut/a", "granted", "denied", "masked", "listed/a", "owned/a", "owned/mine", "l1", "l2", "l3", "l4", "l5", "l6", "l7", "l8"} {
+			want := reads(user[0], user[1], filepath.Join(src, name+".nc.cdfz"))
+			got := reads(user[0], user[1], filepath.Join(at, name+".nc"))
+			if want && (name == "l5" || name == "l8") {
+				continue // a list of a folder, or its owner, lets in more than the bits of a file can say
+			}
+			require.Equal(t, want, got, "%s for %v", name, user)
+			seen[want]++
+		}
+	}
+	require.Greater(t, seen[false], 30)
+	require.Greater(t, seen[true], 30)
+}
+
+// setList gives a file an access control list with the permissions of the owner, a user, the
+// group, the mask and others.
+func setList(t *testing.T, name string, user uint32, perms []uint16) {
+	t.Helper()
+	b := binary.LittleEndian.AppendUint32(nil, 2)
+	for i, tag := range []uint16{1, 2, 4, 0x10, 0x20} {
+		id := uint32(1<<32 - 1)
+		if tag == 2 {
+			id = user
+		}
+		b = binary.LittleEndian.AppendUint16(b, tag)
+		b = binary.LittleEndian.AppendUint16(b, perms[i])
+		b = binary.LittleEndian.AppendUint32(b, id)
+	}
+	require.NoError(t, unix.Setxattr(name, "system.posix_acl_access", b, 0))
+}
+
 // TestJudgeMountReadAhead asks the kernel how far it reads ahead in a folder that root has
 // mounted.
 func TestJudgeMountReadAhead(t *testing.T) {

@@ -40,6 +40,8 @@ func TestObjects(t *testing.T) {
 	}
 	image, err := os.ReadFile("../../testdata/classic/cdf2_climate.nc")
 	require.NoError(t, err)
+	other, err := os.ReadFile("../../testdata/classic/cdf1_bits.nc")
+	require.NoError(t, err)
 	t.Chdir(dir)
 	require.NoError(t, os.MkdirAll("tree/sub", 0o755))
 	require.NoError(t, os.Mkdir("tmp", 0o755))
@@ -161,6 +163,16 @@ func TestObjects(t *testing.T) {
 		require.Equal(t, c.code, code, "%v: %s", c.args, msg)
 		require.Contains(t, msg, c.text, "%v", c.args)
 	}
+	require.NoError(t, os.WriteFile("other.nc", other, 0o644))
+	for _, verb := range [][]string{{"archive", "-f", "-o", "s3://bucket/dir/x.nc.cdfz", "other.nc"}, {"get", "-f", "--format", "csv", "-o", "s3://bucket/dir/x.nc.cdfz", "x.nc", "tas[0]"},
+		{"restore", "-f", "-o", "s3://bucket/dir/x.nc.cdfz", "archives/sub/y.nc.cdfz"}} {
+		code, _, msg := cdfz(verb...)
+		require.Equal(t, 1, code, msg)
+		require.Contains(t, msg, "the existing archive may be the only copy of another file and is kept: it holds x.nc, 305104 bytes")
+		require.Equal(t, "s3://bucket/dir/x.nc.cdfz: ok\n", done("verify", "s3://bucket/dir/x.nc.cdfz"))
+	}
+	done("archive", "-f", "--replace-other", "-o", "s3://bucket/dir/x.nc.cdfz", "other.nc")
+	done("verify", "--against", "other.nc", "s3://bucket/dir/x.nc.cdfz")
 	expired.Store(true)
 	for _, args := range [][]string{{"restore", "-o", "z.nc", "s3://bucket/dir/x.nc.cdfz"}, {"archive", "-o", "s3://bucket/new", "x.nc"}, {"restore", "-o", "s3://bucket/new", "archives/sub/y.nc.cdfz"},
 		{"get", "-o", "s3://bucket/new.csv", "x.nc", "tas[0]"}, {"export", "-o", "s3://bucket/new.nc4", "x.nc"}} {

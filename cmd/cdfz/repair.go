@@ -5,13 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"time"
+	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/archive/fsck"
+	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/protect"
 )
@@ -37,8 +38,7 @@ type repairReport struct {
 // repairer runs the verb repair.
 type repairer struct {
 	*cli.App
-	quick   bool
-	changed bool // healing has written to the archive
+	quick bool
 }
 
 func repairCmd(a *cli.App) *cobra.Command {
@@ -55,7 +55,8 @@ An archive with parity is healed first: see cdfz archive --parity.
 
 In place, repair rewrites damaged local headers and metadata where they are, and
 then everything after the last block. It can be interrupted and repeated. The archive
-keeps its modification time. -o writes a new file instead. Bytes after the archive are cut off only with -f.`,
+keeps its modification time. -o writes a new file instead. Bytes after the archive are cut off only with -f,
+and another file after it only with --replace-other.`,
 		Example: cli.Examples(
 			"cdfz repair tas.nc.cdfz                    # in place",
 			"cdfz repair -o repaired.nc.cdfz tas.nc.cdfz"),
@@ -71,7 +72,7 @@ keeps its modification time. -o writes a new file instead. Bytes after the archi
 			return nil
 		},
 	}
-	cmd.Flags().BoolVarP(&a.Force, "force", "f", false, "overwrite a target that exists; cut off bytes after the archive")
+	a.ForceFlagFor(cmd, "overwrite a target that exists, but not an archive of another file; cut off bytes after the archive")
 	cmd.Flags().BoolVar(&v.quick, "quick", false, "do not read blocks whose headers are consistent")
 	a.MemoryFlag(cmd)
 	a.JSONFlag(cmd)
@@ -80,48 +81,54 @@ keeps its modification time. -o writes a new file instead. Bytes after the archi
 }
 
 func (v *repairer) repair(ctx context.Context, name string) error {
-	in, err := v.OpenToChange(ctx, name)
+	in, err := v.OpenToChange(ctx, cli.Job{Name: name})
 	if err != nil {
 		return err
 	}
 	defer func() { in.Close() }()
-	in, healed, err := v.heal(ctx, in)
+	h, err := fsck.Heal(ctx, in.R, in.Size, &fsck.HealOptions{Workers: v.Workers, Memory: v.BlockMemory(), Quick: v.quick, CutAfter: v.Force})
 	if err != nil {
 		return cli.ExplainNotArchive(in, err)
 	}
+	defer h.Close()
+	if h.Lost != nil {
+		v.Message("warning: %s: %s", in.Name, cli.WithoutPackages(h.Lost.Error()))
+	}
 	v.StartProgress("repair", cli.Files{Jobs: []cli.Job{{Name: name, Size: in.Size}}})
-	p, err := fsck.Repair(ctx, in.R, in.Size, &fsck.RepairOptions{Quick: v.quick, Progress: v.Step(in.Name, in.Size, 0, 1)})
+	p, err := fsck.Repair(ctx, h, h.Size(), &fsck.RepairOptions{Quick: v.quick, Progress: v.Step(in.Name, in.Size, 0, 1)})
 	v.StopProgress()
+	if errors.Is(err, archive.ErrCorrupt) {
+		return v.healOnly(ctx, in, h, err)
+	}
 	if err != nil {
-		if errors.Is(err, archive.ErrCorrupt) {
-			if v.changed {
-				return cli.Hinted(err, "cdfz restore --salvage restores the intact parts")
-			}
-			return cli.Hinted(err, "nothing was changed; cdfz restore --salvage restores the intact parts")
-		}
 		return cli.ExplainNotArchive(in, err)
 	}
 	defer p.Close()
+	healed := protect.NewHealed(h)
 	rep := &repairReport{
-		File: cli.ReportName(name), Target: cli.ReportName(name), Parity: healed, Intact: p.Intact() && !healed.Changed(), Identical: p.Identical, Blocks: p.Blocks, Kept: p.Keep, Headers: p.Headers,
-		Front: p.Front, Healed: p.Healed(), After: p.After, Size: in.Size, Damage: damageList(p.Damage),
+		File: cli.ReportName(name), Target: cli.ReportName(name), Parity: healed, Intact: p.Intact() && !h.Changed(), Identical: p.Identical, Blocks: p.Blocks, Kept: p.Keep, Headers: p.Headers,
+		Front: p.Front, Healed: p.Healed(), After: h.After + p.After, Size: p.Size, Damage: damageList(p.Damage),
 	}
 	switch {
 	case v.Dest != "":
 		err = v.repairTo(ctx, in, p, rep)
+	case rep.After > 0 && !v.ReplaceOther && v.holdsFile(ctx, in, in.Size-rep.After):
+		err = fmt.Errorf("the archive ends at byte %d, and the %d bytes after it are another file, which is kept: %w", in.Size-rep.After, rep.After, archive.ErrCorrupt)
+		return cli.Hinted(err, "-o OUT writes the archive alone, tail -c %d FILE >OTHER the bytes after it; nothing was changed", rep.After)
 	case p.After > 0 && !v.Force:
 		err = fmt.Errorf("%d bytes follow the archive, which ends at byte %d: %w", p.After, p.Size, archive.ErrCorrupt)
 		return cli.Hinted(err, "-f cuts them off, -o OUT leaves them out; nothing was changed")
-	case !p.Intact():
-		if err = repairInPlace(ctx, in.File, p, rep); err != nil {
+	default:
+		if err = h.Commit(ctx, in.File); err == nil && !p.Intact() {
+			rep.Written, err = p.Commit(ctx, in.File)
+		}
+		if err != nil {
 			err = cli.Hinted(err, "repair can be run again: it changed nothing that it needs")
 		}
-	default:
-		rep.Size = p.Size
 	}
 	if v.Dest == "" && !rep.Intact {
 		// restore gives this time to the netCDF file, and archive compares it with that of the source.
-		_ = os.Chtimes(in.Name, time.Time{}, in.Stat.ModTime())
+		in.KeepTime()
 	}
 	if err == nil && p.Unsure && !v.quick && v.Dest != cli.StdoutName {
 		err = v.checkRepaired(ctx, rep)
@@ -133,10 +140,40 @@ func (v *repairer) repair(ctx context.Context, name string) error {
 	return nil
 }
 
+// holdsFile reports whether the bytes after an archive are another archive or a classic file.
+// Bytes of a run of parity that was stopped are not.
+func (v *repairer) holdsFile(ctx context.Context, in *cli.Input, from int64) bool {
+	r, size := io.NewSectionReader(in.R, from, in.Size-from), in.Size-from
+	if _, err := cdf3.Read(r, size); err == nil {
+		return true
+	}
+	s, err := fsck.Salvage(ctx, r, size, nil)
+	if err != nil {
+		return false
+	}
+	s.Close()
+	return true
+}
+
+// healOnly writes what was healed of an archive whose structures cannot be repaired.
+func (v *repairer) healOnly(ctx context.Context, in *cli.Input, h *fsck.Healed, err error) error {
+	if v.Dest != "" || !h.Changed() {
+		return cli.Hinted(err, "nothing was changed; cdfz restore --salvage restores the intact parts")
+	}
+	if h.After > 0 && !v.ReplaceOther && v.holdsFile(ctx, in, in.Size-h.After) {
+		return cli.Hinted(err, "nothing was changed, since the last %d bytes are another file; cdfz restore --salvage restores the intact parts", h.After)
+	}
+	if err := h.Commit(ctx, in.File); err != nil {
+		return cli.Hinted(err, "repair can be run again: it changed nothing that it needs")
+	}
+	in.KeepTime()
+	return cli.Hinted(err, "%s; cdfz restore --salvage restores the intact parts", strings.TrimPrefix(protect.NewHealed(h).Text(), ", "))
+}
+
 // checkRepaired compares the SHA-256 of the image if nothing else shows whether the
 // repair was right.
 func (v *repairer) checkRepaired(ctx context.Context, rep *repairReport) error {
-	in, r, err := v.OpenArchive(ctx, rep.Target)
+	in, r, err := v.OpenArchive(ctx, cli.Job{Name: rep.Target})
 	if err != nil {
 		return err
 	}
@@ -197,7 +234,7 @@ func (v *repairer) repairTo(ctx context.Context, in *cli.Input, p *fsck.Repaired
 	if err != nil {
 		return err
 	}
-	dst, err := v.Sink(path, in)
+	dst, err := v.Sink(ctx, path, in)
 	if err != nil {
 		return err
 	}

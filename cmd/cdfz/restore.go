@@ -119,6 +119,7 @@ func (v *restorer) run(ctx context.Context, args []string) {
 		v.FailFile(name, err)
 	}
 	files := v.Find(ctx, args, cli.Archives, failed)
+	defer files.Close()
 	v.folders = files.Folders
 	v.StartProgress("restore", files)
 	fresh := *v // sums in v change while files are at work
@@ -156,7 +157,7 @@ func (v *restorer) run(ctx context.Context, args []string) {
 
 // one restores one file.
 func (v *restorer) one(ctx context.Context, j cli.Job) error {
-	in, f, err := v.OpenArchive(ctx, j.Name)
+	in, f, err := v.OpenArchive(ctx, j)
 	if err != nil {
 		return err
 	}
@@ -174,8 +175,8 @@ func (v *restorer) one(ctx context.Context, j cli.Job) error {
 	if v.Dest == cli.StdoutName {
 		err = f.Image().Copy(ctx, v.Out, o)
 	} else {
-		err = v.WriteTo(path, in, func(file *archive.FileOptions) error {
-			return objects.Write(ctx, path, v.Force, func(path string) error { return archive.RestoreFile(ctx, path, f, o, file) })
+		err = v.WriteTo(ctx, path, in, func(file *archive.FileOptions) error {
+			return objects.Write(ctx, v.App, path, in, file, func(path string) error { return archive.RestoreFile(ctx, path, f, o, file) })
 		})
 	}
 	if errors.Is(err, archive.ErrCorrupt) {

@@ -27,7 +27,7 @@ type salvageReport struct {
 
 // salvage restores the intact parts of one file.
 func (v *restorer) salvage(ctx context.Context, j cli.Job) error {
-	in, err := v.Open(ctx, j.Name)
+	in, err := v.OpenJob(ctx, j)
 	if err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func (v *restorer) salvage(ctx context.Context, j cli.Job) error {
 	if err != nil {
 		return err
 	}
-	t, err := v.Create(path, in)
+	t, err := v.Create(ctx, path, in)
 	if err != nil {
 		return err
 	}

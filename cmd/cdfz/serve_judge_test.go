@@ -105,6 +105,25 @@ func TestJudgeServe(t *testing.T) {
 	require.Contains(t, log, `"GET /files/`+path+` HTTP/1.1" 304 - "-" "curl/`)
 }
 
+// TestJudgeServeHost has names of other sites that resolve to this computer.
+func TestJudgeServeHost(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "a.txt"), []byte("text\n"), 0o600))
+	s := serveOn(t, dir, "--host", "data.example.org", "--host", "box")
+	port := s.at[strings.LastIndex(s.at, ":")+1:]
+	status := func(host string, flags ...string) string {
+		return output(dir, append([]string{"curl", "-sS", "-o", "none", "-w", "%{http_code}", "--resolve", host + ":" + port + ":127.0.0.1",
+			"http://" + host + ":" + port + "/files/a.txt"}, flags...)...)
+	}
+	for _, host := range []string{"localhost", "x.localhost", "data.example.org", "DATA.example.org", "box"} {
+		require.Equal(t, "200<nil>", status(host), host)
+	}
+	require.Equal(t, "421<nil>", status("evil.example"))
+	require.Equal(t, "421<nil>", status("evil.example", "-H", "X-Forwarded-Host: localhost"))
+	require.Equal(t, "421<nil>", status("localhost", "-H", "Host: evil.example"))
+	require.Equal(t, "200<nil>", status("evil.example", "-H", "Host: 192.0.2.1"))
+}
+
 // TestJudgeServeSecure uses TLS and passwords.
 func TestJudgeServeSecure(t *testing.T) {
 	dir := t.TempDir()

@@ -109,6 +109,7 @@ func (v *verifier) run(ctx context.Context, args []string) {
 		v.FailFile(name, err)
 	}
 	files := v.Find(ctx, args, cli.Archives, failed)
+	defer files.Close()
 	if len(files.Jobs) == 0 && failedFiles == 0 && !v.Stopped(ctx) {
 		v.FailFile(strings.Join(args, ", "), errors.New("no archives below this folder"))
 		return
@@ -136,7 +137,7 @@ func (v *verifier) run(ctx context.Context, args []string) {
 // one checks a file and prints its damage. The error is for files that could not be
 // checked or differ from the original.
 func (v *verifier) one(ctx context.Context, j cli.Job) (ok bool, err error) {
-	in, err := v.Open(ctx, j.Name)
+	in, err := v.OpenJob(ctx, j)
 	if err != nil {
 		return false, err
 	}
@@ -158,7 +159,7 @@ func (v *verifier) one(ctx context.Context, j cli.Job) (ok bool, err error) {
 	out := verifyReport{
 		File: cli.ReportName(j.Name), OK: len(rep.Damage) == 0, Damaged: len(rep.Damage), Size: rep.Size, Entries: rep.Entries, Blocks: rep.Blocks,
 		Image: rep.Image, ImageSize: rep.ImageSize, SHA256: rep.SHA256, Damage: damageList(rep.Damage),
-		Parity: protect.NewReport(rep.Parity),
+		Parity: protect.NewVerified(rep),
 	}
 	if out.OK && len(rep.Rounded) > 0 {
 		f, err := archive.New(in.R, in.Size, nil)

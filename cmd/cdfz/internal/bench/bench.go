@@ -214,7 +214,7 @@ func (v *bencher) run(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	outputs, err := v.outputs()
+	outputs, err := v.outputs(ctx)
 	for _, o := range outputs {
 		defer o.file.Close()
 	}
@@ -269,11 +269,11 @@ type output struct {
 }
 
 // outputs starts the files for CSV and pictures, before anything is measured.
-func (v *bencher) outputs() (list []output, err error) {
+func (v *bencher) outputs(ctx context.Context) (list []output, err error) {
 	add := func(name string, write func(io.Writer, *benchReport) error) {
 		var f *atomicfile.File
 		if err == nil {
-			if f, err = v.Create(name, nil); err == nil {
+			if f, err = v.Create(ctx, name, nil); err == nil {
 				list = append(list, output{f, write})
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 )
 
 // App is one run of the program: its streams, the flags shared by several verbs, and
@@ -21,16 +22,25 @@ type App struct {
 	Quiet   bool
 	Verbose bool
 	Force   bool
+	// ReplaceOther is --replace-other: -f also replaces an archive of another file.
+	ReplaceOther bool
+	// Vouched, if not nil, returns an error if an archive must not be replaced by one of another
+	// file, even with --replace-other.
+	Vouched func(path string, old *Held) error
 	JSON    bool
 	Dest    string // -o
 	// ToObjects is set by verbs that take the URL of an object as -o.
 	ToObjects bool
+	// TakesBack is set by verbs that delete files: what a killed run was deleting gets its name
+	// again in the folders that are walked.
+	TakesBack bool
 	// PluginPath is --plugin-path: folders of HDF5 plugins.
 	PluginPath []string
 	Memory     int64 // --memory; 0 for no limit
 
 	code    int       // highest so far
 	targets *targets  // of this run
+	inputs  *inputs   // that the run is reading
 	job     int       // number of the file that this copy of the App works on; see Each
 	written func()    // of that file: it needs no more processor; nil: the App is no copy
 	secrets *secrets  // of this run
@@ -40,7 +50,7 @@ type App struct {
 
 // New makes a run with the streams of the program.
 func New(stdin io.Reader, stdout, stderr io.Writer) *App {
-	return &App{In: stdin, Out: &Output{w: stdout}, Err: stderr, targets: newTargets(), secrets: new(secrets)}
+	return &App{In: stdin, Out: &Output{w: stdout}, Err: stderr, targets: newTargets(), inputs: &inputs{open: map[*Input]fs.FileInfo{}}, secrets: new(secrets)}
 }
 
 // Exit makes the final reports and returns the exit code. ctx is the context of the

@@ -21,9 +21,10 @@ const (
 	// opening is the number of small files that are at work besides those that keep the
 	// processors busy: opening, making and closing files waits for the disk, too.
 	opening = 2
-	// openEach is the number of files that may be open for one at work: the source, what was
-	// decompressed, the target, and its folder. openOther is that of all others.
-	openEach, openOther = 4, 16
+	// openEach is the number of files that may be open for one at work: the source and its
+	// folder, what was decompressed, the target and, twice, its folder. openOther is that of all
+	// others.
+	openEach, openOther = 6, 16
 )
 
 // Work is what Parallel does for every file.
@@ -85,7 +86,7 @@ func (a *App) Parallel(ctx context.Context, files Files, w Work) {
 		return
 	}
 	r.slots, r.memory = semaphore.NewWeighted(r.places), semaphore.NewWeighted(r.budget)
-	r.all = semaphore.NewWeighted(min(r.places+flushing, max(1, (maxOpen()-openOther)/openEach)))
+	r.all = semaphore.NewWeighted(min(r.places+flushing, max(1, (maxOpen()-openOther-int64(len(files.trees)))/openEach)))
 	r.idle = make(chan func())
 	defer close(r.idle)
 	r.run(ctx)

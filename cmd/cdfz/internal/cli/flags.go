@@ -26,9 +26,15 @@ func (a *App) CommonFlags(root *cobra.Command) {
 // Examples formats the examples of a help page.
 func Examples(lines ...string) string { return "  " + strings.Join(lines, "\n  ") }
 
-// ForceFlag adds -f.
+// ForceFlag adds -f and --replace-other.
 func (a *App) ForceFlag(cmd *cobra.Command) {
-	cmd.Flags().BoolVarP(&a.Force, "force", "f", false, "overwrite targets that exist")
+	a.ForceFlagFor(cmd, "overwrite targets that exist, but not archives of other files")
+}
+
+// ForceFlagFor is ForceFlag with another description of -f.
+func (a *App) ForceFlagFor(cmd *cobra.Command, usage string) {
+	cmd.Flags().BoolVarP(&a.Force, "force", "f", false, usage)
+	cmd.Flags().BoolVar(&a.ReplaceOther, "replace-other", false, "let -f overwrite archives of other files, too: each may be the only copy of its file")
 }
 
 // DestFlag adds -o.

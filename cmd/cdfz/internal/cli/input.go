@@ -8,11 +8,14 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"regexp"
 	"sync"
+	"time"
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
+	"github.com/cdfz-format/cdfz/internal/nofollow"
 	"github.com/cdfz-format/cdfz/remote"
 )
 
@@ -23,6 +26,7 @@ type Input struct {
 	Size  int64
 	File  *os.File    // nil if not a local file
 	Stat  fs.FileInfo // of the file when it was opened
+	in    *os.Root    // the folder of a file below a tree; else nil
 	close func() error
 }
 
@@ -31,7 +35,7 @@ func (in *Input) Close() error { return in.close() }
 
 // Replaced returns an input that reads from r in place of the file, which it closes too.
 func (in *Input) Replaced(r io.ReaderAt, size int64, done func() error) *Input {
-	out := &Input{Name: in.Name, Stat: in.Stat, close: in.close}
+	out := &Input{Name: in.Name, Stat: in.Stat, in: in.in, close: in.close}
 	out.Replace(r, size, done)
 	return out
 }
@@ -46,7 +50,7 @@ func (in *Input) Replace(r io.ReaderAt, size int64, close func() error) {
 
 var (
 	errFolder     = errors.New("is a folder, not a file")
-	errNotRegular = errors.New("not a regular file")
+	errNotRegular = nofollow.ErrNotRegular
 )
 
 // otherScheme matches URLs. Those with schemes other than http and https are not opened
@@ -74,7 +78,92 @@ func (a *App) Open(ctx context.Context, name string) (*Input, error) {
 		return nil, err
 	}
 	in.R = ctxReaderAt{ctx, in.R}
-	return in, nil
+	if err := a.notOutput(in); err != nil {
+		in.Close()
+		return nil, err
+	}
+	return a.reads(in), nil
+}
+
+// inputs are the local files that a run is reading. It is safe for concurrent use.
+type inputs struct {
+	mu   sync.Mutex
+	open map[*Input]fs.FileInfo
+}
+
+// reads notes that the run reads a file, until that is closed.
+func (a *App) reads(in *Input) *Input {
+	if in.Stat == nil {
+		return in
+	}
+	a.inputs.mu.Lock()
+	defer a.inputs.mu.Unlock()
+	a.inputs.open[in] = in.Stat
+	closes := in.close
+	in.close = func() error {
+		a.inputs.mu.Lock()
+		delete(a.inputs.open, in)
+		a.inputs.mu.Unlock()
+		return closes()
+	}
+	return in
+}
+
+// isInput reports whether the run is reading a file.
+func (a *App) isInput(st fs.FileInfo) bool {
+	a.inputs.mu.Lock()
+	defer a.inputs.mu.Unlock()
+	for _, in := range a.inputs.open {
+		if os.SameFile(in, st) {
+			return true
+		}
+	}
+	return false
+}
+
+// OpenJob is Open for a file of the command line.
+func (a *App) OpenJob(ctx context.Context, j Job) (*Input, error) {
+	if j.tree == nil {
+		return a.Open(ctx, j.Name)
+	}
+	in, err := openBelow(j, os.O_RDONLY)
+	if err != nil {
+		return nil, err
+	}
+	in.R = ctxReaderAt{ctx, in.R}
+	return a.reads(in), nil
+}
+
+// openBelow opens a file below a tree.
+func openBelow(j Job, flag int) (*Input, error) {
+	dir, err := j.tree.folder(filepath.Dir(j.Rel))
+	if err != nil {
+		return nil, err
+	}
+	f, st, err := nofollow.File(dir.Root, filepath.Base(j.Rel), flag)
+	if err != nil {
+		dir.Close()
+		return nil, err
+	}
+	return &Input{Name: j.Name, R: f, Size: st.Size(), File: f, Stat: st, in: dir.Root, close: func() error { return errors.Join(f.Close(), dir.Close()) }}, nil
+}
+
+// Folder opens the folder of a local file. The caller must call done if there is no error.
+func (in *Input) Folder() (dir *os.Root, base string, done func(), err error) {
+	if in.in != nil {
+		return in.in, filepath.Base(in.Name), func() {}, nil
+	}
+	dir, err = openFolder(in.Name)
+	return dir, filepath.Base(in.Name), func() { dir.Close() }, err
+}
+
+// KeepTime gives a file that was changed the modification time that it had when it was opened.
+func (in *Input) KeepTime() {
+	if in.in != nil {
+		_ = in.in.Chtimes(filepath.Base(in.Name), time.Time{}, in.Stat.ModTime())
+		return
+	}
+	_ = os.Chtimes(in.Name, time.Time{}, in.Stat.ModTime())
 }
 
 func openRemote(ctx context.Context, name string) (*Input, error) {
@@ -127,14 +216,17 @@ func OpenFile(name string, flag int) (*Input, error) {
 
 // OpenToChange opens an archive that is changed in place, or without that if there is -o.
 // It locks the file, so that only one cdfz changes it at a time.
-func (a *App) OpenToChange(ctx context.Context, name string) (*Input, error) {
-	if a.Dest != "" {
-		return a.Open(ctx, name)
-	}
-	if remote.IsURL(name) {
+func (a *App) OpenToChange(ctx context.Context, j Job) (in *Input, err error) {
+	switch {
+	case a.Dest != "":
+		return a.OpenJob(ctx, j)
+	case remote.IsURL(j.Name):
 		return nil, Hinted(errors.New("a URL cannot be changed in place"), "-o OUT writes a new archive")
+	case j.tree != nil:
+		in, err = openBelow(j, os.O_RDWR)
+	default:
+		in, err = OpenFile(j.Name, os.O_RDWR)
 	}
-	in, err := OpenFile(name, os.O_RDWR)
 	if err != nil {
 		return nil, err
 	}
@@ -256,8 +348,8 @@ func (a *App) OpenOptions() *archive.OpenOptions {
 
 // OpenArchive opens a FILE argument that must be an archive. The caller must close the
 // input.
-func (a *App) OpenArchive(ctx context.Context, name string) (*Input, *archive.File, error) {
-	in, err := a.Open(ctx, name)
+func (a *App) OpenArchive(ctx context.Context, j Job) (*Input, *archive.File, error) {
+	in, err := a.OpenJob(ctx, j)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
+	"github.com/cdfz-format/cdfz/internal/nofollow"
 	"github.com/cdfz-format/cdfz/remote"
 	"github.com/cdfz-format/cdfz/remote/s3"
 )
@@ -24,6 +25,10 @@ type targets struct {
 	mu      sync.Mutex
 	taken   map[string]bool   // by place
 	folders map[string]string // see place
+	// The folder of -o DIR/ as it was at the first target: its last part that existed, and the
+	// rest of its path.
+	base *os.Root
+	rest string
 }
 
 func newTargets() *targets {
@@ -77,9 +82,26 @@ func (t *targets) take(path string) bool {
 	return true
 }
 
-// order returns a text that is the same for jobs that have the same target, unless only the
-// ending of a compressed source differs.
+// Place returns a path that is the same for all paths to a target: it has no symbolic links to
+// folders. The target may be missing.
+func (a *App) Place(path string) string {
+	a.targets.mu.Lock()
+	defer a.targets.mu.Unlock()
+	return a.targets.place(path)
+}
+
+// Taken reports whether this run has written a target, or is writing it.
+func (a *App) Taken(path string) bool {
+	a.targets.mu.Lock()
+	defer a.targets.mu.Unlock()
+	return a.targets.taken[a.targets.place(path)]
+}
+
+// order returns a text that is the same for jobs that have the same target.
 func (a *App) order(j Job) string {
+	if j.Place != "" {
+		return j.Place
+	}
 	if a.Dest != "" {
 		return j.Rel
 	}
@@ -123,6 +145,9 @@ func (a *App) CheckURLDest() error {
 
 // CheckDest checks -o before anything is done.
 func (a *App) CheckDest(args []string) error {
+	if err := a.stdNames(args); err != nil {
+		return err
+	}
 	if err := a.CheckURLDest(); err != nil {
 		return err
 	}
@@ -157,10 +182,8 @@ func (a *App) checkBinary() error {
 
 // CheckDirDest checks -o if it is a folder or missing.
 func (a *App) CheckDirDest(args []string) error {
-	for _, name := range args {
-		if name == StdinName {
-			return Hinted(errors.New("standard input has no name for a target"), "-o FILE names it, -o - writes to standard output")
-		}
+	if err := named(args); err != nil {
+		return err
 	}
 	if a.Dest == "" {
 		return nil
@@ -196,20 +219,86 @@ func (a *App) TargetPath(j Job, rename func(string) (string, error)) (string, er
 	return a.Dest, nil
 }
 
-// WriteTo writes the target of a FILE with a function of package archive.
-func (a *App) WriteTo(path string, src *Input, write func(*archive.FileOptions) error) error {
-	if err := a.prepare(path, src); err != nil {
+// WriteTo writes the target of a FILE with a function of package archive, which compares it with
+// the source unless it sets NoCheck.
+func (a *App) WriteTo(ctx context.Context, path string, src *Input, write func(*archive.FileOptions) error) error {
+	err := a.prepare(path, src)
+	if err != nil {
 		return err
 	}
 	o := &archive.FileOptions{Overwrite: a.Force, MakeDirs: a.IsDirDest(), Source: src.Stat}
 	o.Warn = func(text string) { a.Message("warning: %s", text) }
 	o.Written = a.written
 	o.Together = a.written != nil
-	if err := write(o); err != nil {
+	g := a.guard(path, src)
+	g.unproved = func() bool { return o.NoCheck }
+	o.MayReplace = g.file(ctx)
+	if o.Root, o.Rel, err = a.root(path, src); err != nil {
+		a.targets.free(path)
+		return err
+	}
+	if err = write(o); err != nil {
 		a.targets.free(path)
 		return targetHint(err, path)
 	}
 	return nil
+}
+
+// root returns the open folder that a target is below, and its path there: the folder of -o
+// DIR/, or that of a source below a folder. It returns nil for others, whose folder the user
+// named. src may be nil.
+func (a *App) root(path string, src *Input) (root *os.Root, rel string, err error) {
+	switch {
+	case s3.IsURL(path):
+		return nil, "", nil
+	case a.IsDirDest():
+		return a.targets.below(filepath.Clean(a.Dest), path)
+	case a.Dest == "" && src != nil && src.in != nil && filepath.Dir(path) == filepath.Dir(src.Name):
+		return src.in, filepath.Base(path), nil
+	}
+	return nil, "", nil
+}
+
+// TargetFolder opens the folder of the target of a FILE. The caller must close it.
+func (a *App) TargetFolder(path string, src *Input) (*os.Root, error) {
+	root, rel, err := a.root(path, src)
+	switch {
+	case err != nil:
+		return nil, err
+	case root != nil:
+		return nofollow.Folder(root, filepath.Dir(rel))
+	}
+	return openFolder(path)
+}
+
+// openFolder opens the folder of a path.
+func openFolder(path string) (*os.Root, error) {
+	dir, _ := filepath.Split(path) // not Dir, which takes "link/../x" for "x"
+	if dir == "" {
+		dir = "."
+	}
+	return os.OpenRoot(dir)
+}
+
+// below is root for a folder of targets.
+func (t *targets) below(dest, path string) (*os.Root, string, error) {
+	rel, err := filepath.Rel(dest, path)
+	if err != nil || !filepath.IsLocal(rel) {
+		return nil, "", nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.base == nil {
+		base, rest, err := atomicfile.OpenBase(dest)
+		if errors.Is(err, fs.ErrPermission) {
+			return nil, "", nil // it cannot be read, but perhaps written
+		}
+		if err != nil {
+			return nil, "", fmt.Errorf("cannot write in folder %s: %w", dest, atomicfile.Cause(err))
+		}
+		t.base, t.rest = base, rest
+	}
+	return t.base, filepath.Join(t.rest, rel), nil
 }
 
 // prepare takes a target, unless it is the source, or this run has used it before or is
@@ -227,20 +316,34 @@ func (a *App) prepare(path string, src *Input) error {
 }
 
 // Create starts the target of a FILE. src may be nil.
-func (a *App) Create(path string, src *Input) (*atomicfile.File, error) {
+func (a *App) Create(ctx context.Context, path string, src *Input) (*atomicfile.File, error) {
 	o := &atomicfile.Options{Overwrite: a.Force, MakeDirs: a.IsDirDest()}
 	if src != nil {
 		o.Source = src.Stat
 	}
-	return a.CreateWith(path, o)
+	o.MayReplace = a.guard(path, src).file(ctx)
+	return a.create(path, src, o)
 }
 
-// CreateWith is Create with other options than those of the flags.
-func (a *App) CreateWith(path string, o *atomicfile.Options) (*atomicfile.File, error) {
-	if err := a.prepare(path, nil); err != nil {
+// CreateCopy starts a file that will hold the image of an intact archive. Without -o it replaces
+// the archive.
+func (a *App) CreateCopy(ctx context.Context, path string, src *Input) (*atomicfile.File, error) {
+	o := &atomicfile.Options{Overwrite: a.Force || a.Dest == "", MakeDirs: a.IsDirDest(), Source: src.Stat, Replace: a.Dest == ""}
+	g := a.guard(path, src)
+	g.unproved, g.own = func() bool { return false }, a.Dest == ""
+	o.MayReplace = g.file(ctx)
+	return a.create(path, src, o)
+}
+
+func (a *App) create(path string, src *Input, o *atomicfile.Options) (*atomicfile.File, error) {
+	err := a.prepare(path, nil)
+	if err != nil {
 		return nil, err
 	}
-	t, err := atomicfile.Create(path, o)
+	var t *atomicfile.File
+	if o.Root, o.Rel, err = a.root(path, src); err == nil {
+		t, err = atomicfile.Create(path, o)
+	}
 	if err != nil {
 		a.targets.free(path)
 		return nil, targetHint(err, path)
@@ -259,11 +362,14 @@ func (a *App) Commit(t *atomicfile.File) error {
 	return nil
 }
 
+// overwriteHint is the advice for a target that exists.
+const overwriteHint = "-f overwrites it, unless it is an archive of another file"
+
 // targetHint adds advice to an error of a target.
 func targetHint(err error, path string) error {
 	switch {
 	case errors.Is(err, atomicfile.ErrExists):
-		return Hinted(err, "-f overwrites it")
+		return Hinted(err, overwriteHint)
 	case errors.Is(err, atomicfile.ErrFolder):
 		return Hinted(err, "-o %s%c puts the target in it", path, filepath.Separator)
 	case errors.Is(err, atomicfile.ErrNotRegular):
@@ -276,13 +382,13 @@ func targetHint(err error, path string) error {
 type Sink struct {
 	io.Writer
 	a      *App
-	path   string
+	guard  *guard                // of an object
 	file   *atomicfile.File      // nil for others
 	object *atomicfile.Temporary // what is uploaded; nil for others
 }
 
 // Sink starts the result of a job. src may be nil.
-func (a *App) Sink(path string, src *Input) (*Sink, error) {
+func (a *App) Sink(ctx context.Context, path string, src *Input) (*Sink, error) {
 	switch {
 	case path == StdoutName && a.Dest == StdoutName:
 		return &Sink{Writer: a.Out, a: a}, nil
@@ -298,9 +404,9 @@ func (a *App) Sink(path string, src *Input) (*Sink, error) {
 			a.targets.free(path)
 			return nil, err
 		}
-		return &Sink{Writer: t, a: a, path: path, object: t}, nil
+		return &Sink{Writer: t, a: a, guard: a.guard(path, src), object: t}, nil
 	}
-	t, err := a.Create(path, src)
+	t, err := a.Create(ctx, path, src)
 	if err != nil {
 		return nil, err
 	}
@@ -334,7 +440,7 @@ func (s *Sink) Commit(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return Upload(ctx, s.path, s.object, st.Size(), s.a.Force)
+		return s.guard.upload(ctx, s.object, st.Size())
 	}
 	return nil
 }
@@ -347,13 +453,4 @@ func (s *Sink) Abort() {
 	case s.object != nil:
 		s.object.Close()
 	}
-}
-
-// Upload writes an object. force replaces one.
-func Upload(ctx context.Context, url string, r io.ReaderAt, size int64, force bool) error {
-	err := s3.Upload(ctx, url, r, size, &s3.UploadOptions{Overwrite: force})
-	if errors.Is(err, fs.ErrExist) {
-		return Hinted(err, "-f overwrites it")
-	}
-	return err
 }

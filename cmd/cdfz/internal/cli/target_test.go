@@ -21,12 +21,12 @@ func TestOneTarget(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "x.nc.cdfz")
 	none := func(*archive.FileOptions) error { return nil }
 	broken := errors.New("broken")
-	require.ErrorIs(t, a.WriteTo(name, &Input{}, func(*archive.FileOptions) error { return broken }), broken)
-	require.NoError(t, a.WriteTo(name, &Input{}, func(*archive.FileOptions) error {
-		require.ErrorIs(t, a.WriteTo(name, &Input{}, none), errTwice)
+	require.ErrorIs(t, a.WriteTo(t.Context(), name, &Input{}, func(*archive.FileOptions) error { return broken }), broken)
+	require.NoError(t, a.WriteTo(t.Context(), name, &Input{}, func(*archive.FileOptions) error {
+		require.ErrorIs(t, a.WriteTo(t.Context(), name, &Input{}, none), errTwice)
 		return nil
 	}))
-	require.ErrorIs(t, a.WriteTo(name, &Input{}, none), errTwice)
+	require.ErrorIs(t, a.WriteTo(t.Context(), name, &Input{}, none), errTwice)
 }
 
 // TestOnePlace takes a target by several paths to its folder, which may be missing.

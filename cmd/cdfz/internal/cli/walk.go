@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
 )
@@ -21,6 +22,10 @@ type Job struct {
 	Rel  string // path of the target below -o DIR/, before its ending changes
 	Size int64  // bytes, 0 if unknown
 	N    int    // number of the FILE argument that it is or is below
+	tree *tree  // that it is below, nil for none
+
+	Modified time.Time // when it was found, zero if unknown
+	Place    string    // of the target, if known: see App.Place
 }
 
 // Files lists the files of a command line.
@@ -28,6 +33,14 @@ type Files struct {
 	Jobs    []Job
 	Folders bool  // there was a folder
 	Skipped int64 // number of skipped files below folders
+	trees   []*tree
+}
+
+// Close closes the folders.
+func (f *Files) Close() {
+	for _, t := range f.trees {
+		t.close()
+	}
 }
 
 // Skipped is the JSON of a skipped file below a folder.
@@ -38,7 +51,7 @@ type Skipped struct {
 
 // Pred decides about a file below a folder. It returns "" to process it, or the reason
 // to skip it.
-type Pred func(name string) (reason string, err error)
+type Pred func(e Entry) (reason string, err error)
 
 // StripSuffix returns the name of the image that an archive is named after.
 func StripSuffix(name string) (string, error) {
@@ -59,16 +72,16 @@ func SourceDir(src string) string {
 
 // Archives selects files by the name of an archive, not by their bytes, which may be
 // damaged.
-func Archives(name string) (string, error) {
-	if _, err := StripSuffix(name); err != nil {
+func Archives(e Entry) (string, error) {
+	if _, err := StripSuffix(e.Name); err != nil {
 		return "not named *" + Suffix, nil
 	}
 	return "", nil
 }
 
 // Classic selects files that begin like a classic netCDF file.
-func Classic(name string) (string, error) {
-	f, err := os.Open(name)
+func Classic(e Entry) (string, error) {
+	f, err := e.Open()
 	if err != nil {
 		return "", err
 	}
@@ -85,9 +98,20 @@ func Classic(name string) (string, error) {
 	return string(k), nil
 }
 
+// IsClassic reports whether a file begins like a classic netCDF file.
+func (a *App) IsClassic(ctx context.Context, j Job) bool {
+	in, err := a.OpenJob(ctx, j)
+	if err != nil {
+		return false
+	}
+	defer in.Close()
+	k, err := sniff(in.R)
+	return err == nil && k == kindClassic
+}
+
 // Find lists the files of a command line: FILE arguments and, for folders, the files
 // below them that pred selects. Symbolic links below folders are not followed. Skipped
-// files are reported with -v and --json.
+// files are reported with -v and --json. The caller must close the result.
 func (a *App) Find(ctx context.Context, args []string, pred Pred, failed func(name string, err error)) Files {
 	var out Files
 	for n, arg := range args {
@@ -98,68 +122,55 @@ func (a *App) Find(ctx context.Context, args []string, pred Pred, failed func(na
 		if err != nil || !st.IsDir() || arg == StdinName {
 			j := Job{Name: arg, Rel: BaseName(arg), N: n}
 			if err == nil {
-				j.Size = st.Size()
+				j.Size, j.Modified = st.Size(), st.ModTime()
 			}
 			out.Jobs = append(out.Jobs, j)
 			continue
 		}
 		out.Folders = true
-		a.walk(ctx, arg, n, pred, failed, &out)
+		t, err := openTree(arg)
+		if err != nil {
+			failed(t.path, err)
+			continue
+		}
+		a.walk(ctx, t, ".", n, pred, failed, &out)
+		if len(out.trees) < keptOpen {
+			out.trees = append(out.trees, t)
+		} else {
+			t.close()
+		}
 	}
 	return out
 }
 
-func (a *App) walk(ctx context.Context, dir string, n int, pred Pred, failed func(name string, err error), out *Files) {
-	// A trailing separator makes WalkDir follow a link to a folder.
-	root := dir
-	if !os.IsPathSeparator(root[len(root)-1]) {
-		root += string(filepath.Separator)
+// walk lists the files below a folder of a tree.
+func (a *App) walk(ctx context.Context, t *tree, rel string, n int, pred Pred, failed func(name string, err error), out *Files) {
+	list, err := t.list(rel, pred, a.TakesBack, func() bool { return ctx.Err() != nil })
+	if err != nil {
+		failed(t.name(rel), err)
+		return
 	}
-	_ = filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
-		if name == StdinName { // a file below "."
-			name = "." + string(filepath.Separator) + name
-		}
-		if ctx.Err() != nil {
-			return fs.SkipAll
-		}
-		if err != nil {
-			failed(name, err)
-			if d != nil && d.IsDir() {
-				return fs.SkipDir
-			}
-			return nil
-		}
-		if d.IsDir() {
-			return nil
-		}
-		reason := notAFile(d)
-		if reason == "" {
-			reason, err = pred(name)
-		}
-		if err != nil {
-			failed(name, err)
-			return nil
-		}
-		if reason != "" {
+	for _, f := range list {
+		name := t.name(f.rel)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case f.folder:
+			a.walk(ctx, t, f.rel, n, pred, failed, out)
+		case errors.Is(f.err, fs.ErrNotExist): // another program has removed it since
+		case f.err != nil:
+			failed(name, f.err)
+		case f.reason != "":
 			out.Skipped++
-			a.skip(name, reason)
-			return nil
+			a.skip(name, f.reason)
+		default:
+			out.Jobs = append(out.Jobs, Job{Name: name, Rel: f.rel, Size: f.size, Modified: f.modified, N: n, tree: t})
 		}
-		j := Job{Name: name, N: n}
-		if j.Rel, err = filepath.Rel(root, name); err != nil {
-			failed(name, err)
-			return nil
-		}
-		if st, err := d.Info(); err == nil {
-			j.Size = st.Size()
-		}
-		out.Jobs = append(out.Jobs, j)
-		return nil
-	})
+	}
 }
 
-// notAFile returns the reason to skip anything but a file with data.
-func notAFile(d fs.DirEntry) string {
+// notAFile returns the reason to skip anything but a file with data. It has the given name now.
+func notAFile(d fs.DirEntry, name string) string {
 	switch t := d.Type(); {
 	case t&fs.ModeSymlink != 0:
 		return "symbolic link"
@@ -169,8 +180,10 @@ func notAFile(d fs.DirEntry) string {
 		return "socket"
 	case !t.IsRegular():
 		return "device"
-	case atomicfile.IsTemporary(d.Name()):
+	case atomicfile.IsTemporary(name):
 		return "temporary file of cdfz"
+	case atomicfile.IsAside(name):
+		return "source that cdfz archive --delete-source was deleting"
 	}
 	return ""
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
-	"github.com/cdfz-format/cdfz/export/hdf5"
 	"github.com/cdfz-format/cdfz/export/netcdf4"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
 )
@@ -27,7 +26,7 @@ func (v *exporter) netCDF4(ctx context.Context, in *cli.Input, f *archive.File, 
 		_, err = io.Copy(cli.CtxWriter{Ctx: ctx, W: v.Out}, io.NewSectionReader(t, 0, rep.Written))
 		return err
 	}
-	s, err := v.Sink(v.Dest, in)
+	s, err := v.Sink(ctx, v.Dest, in)
 	if err != nil {
 		return err
 	}
@@ -38,10 +37,10 @@ func (v *exporter) netCDF4(ctx context.Context, in *cli.Input, f *archive.File, 
 	return s.Commit(ctx)
 }
 
-func (v *exporter) writeNetCDF4(ctx context.Context, dst hdf5.Target, in *cli.Input, f *archive.File, rep *report) error {
+func (v *exporter) writeNetCDF4(ctx context.Context, dst netcdf4.Target, in *cli.Input, f *archive.File, rep *report) error {
 	res, err := netcdf4.Write(ctx, dst, f, &netcdf4.Options{Filters: v.chain, Workers: v.Workers, Progress: v.Step(in.Name, f.Image().Size(), 0, 1)})
 	switch {
-	case errors.Is(err, hdf5.ErrLimit):
+	case errors.Is(err, netcdf4.ErrLimit):
 		return cli.Hinted(err, "a netCDF-4 file cannot hold this file")
 	case err != nil:
 		return err

@@ -45,7 +45,7 @@ func (v *exporter) references(ctx context.Context, in *cli.Input, f *archive.Fil
 }
 
 func (v *exporter) referencesJSON(ctx context.Context, in *cli.Input, f *archive.File) (*refs.Result, error) {
-	s, err := v.Sink(v.Dest, in)
+	s, err := v.Sink(ctx, v.Dest, in)
 	if err != nil {
 		return nil, err
 	}

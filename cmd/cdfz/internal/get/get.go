@@ -48,12 +48,18 @@ Ranges are cut to the dimension. An index outside of it is an error.
 
 Selections by value use the coordinate variable of a dimension, in any order:
   tas[lat=40.5]          the nearest latitude, in a result without that dimension
+  tas[lon=-5]            longitudes are the same 360 degrees apart: 355, if the file has that
   tas[lat=30:50]         latitudes from 30 to 50, both included, in the file's order
   tas[lon=0:90:2]        every second one of these
   tas[time=2001-05]      all times in May 2001; also 2001 and 2001-05-16
   tas[time=2001-05-16T12:00]   the nearest time
   tas[time=1990:1999]    from the beginning of 1990 to the end of 1999
 Numbers on a time axis are in its own units. Quote selections for the shell.
+
+Values that lie outside of an axis, beyond half a cell from its ends, are an error, unless
+--nearest is given. Ranges are cut to the axis. A message names the cell that was taken and
+the axis, if they are not what was asked for. CSV has a column with the value of the cell,
+and JSON a member "cells". A range of longitudes must not cross the end of the axis.
 
 In names, \ makes the next character part of the name: 'a\[1\]' is variable a[1]. A
 letter or digit after \ forms an escape as messages print it: \n, \x00, \u00e9. A name
@@ -126,6 +132,7 @@ conventions. Other variables are written as numbers.`,
 	cli.Choice(cmd, &v.format, "format", "what to write", export.Formats...)
 	f.BoolVar(&v.o.Unpack, "unpack", false, "write unpacked values")
 	f.BoolVar(&v.o.Time, "time", false, "write times as ISO 8601")
+	f.BoolVar(&v.o.Nearest, "nearest", false, "take the nearest value for values outside of an axis")
 	f.BoolVar(&v.o.KeepFill, "keep-fill", false, "write fill values as numbers in CSV and JSON")
 	f.BoolVar(&v.o.Native, "native", false, "write npy in the byte order of this machine")
 	f.BoolVar(&v.explain, "explain", false, "report which blocks were needed and read (with --json as an object)")
@@ -218,6 +225,9 @@ func (v *getter) run(ctx context.Context, name string, selections []*export.Sele
 		if x.Len() == 0 && strings.Contains(s.Text, "=") {
 			v.Message("warning: %s: %s selects no values", r.name, cli.Quoted(s.Text))
 		}
+		for _, note := range x.Notes() {
+			v.Message("%s: %s %s", r.name, cli.Quoted(s.Text), note)
+		}
 		sel = append(sel, x)
 	}
 	if !v.IsDirDest() {
@@ -283,7 +293,7 @@ func (r *getRun) one(ctx context.Context, path string, sel []*export.Values) err
 	if err != nil {
 		return err
 	}
-	dst, err := r.Sink(path, r.in)
+	dst, err := r.Sink(ctx, path, r.in)
 	if err != nil {
 		return err
 	}

@@ -29,6 +29,16 @@ type reportVar struct {
 	Type      string  `json:"type"` // of the values as stored
 	Shape     []int64 `json:"shape"`
 	Values    int64   `json:"values"`
+	Cells     []cell  `json:"cells,omitempty"`
+}
+
+// cell is the coordinate of a single value that was selected.
+type cell struct {
+	Dim   string      `json:"dim"`
+	Asked string      `json:"asked"`
+	Index int64       `json:"index"`
+	Value json.Number `json:"value"`
+	Time  string      `json:"time,omitempty"`
 }
 
 // cost is the cost of a selection.
@@ -54,6 +64,9 @@ func (r *getRun) tell(path string, sel []*export.Values, written, blocks int64) 
 		g.Shape, g.Values = s.Shape(), s.Len()
 		if !utf8.ValidString(g.Name) {
 			g.NameHex = fmt.Sprintf("%x", g.Name)
+		}
+		for _, c := range s.Cells() {
+			g.Cells = append(g.Cells, cell{c.Dim, c.Asked, c.Index, c.Value, c.Time})
 		}
 		values += g.Values
 		rep.Vars = append(rep.Vars, g)

@@ -6,14 +6,15 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/remote/s3"
 )
 
 // Write makes a target. For a path it calls write with it. For the URL of an object it
 // calls write with the path of a temporary file, which it uploads when it is complete and
-// compared with its source. force replaces an object.
-func Write(ctx context.Context, target string, force bool, write func(path string) error) error {
+// compared with its source, unless the options have NoCheck.
+func Write(ctx context.Context, a *cli.App, target string, src *cli.Input, o *archive.FileOptions, write func(path string) error) error {
 	if !s3.IsURL(target) {
 		return write(target)
 	}
@@ -35,5 +36,5 @@ func Write(ctx context.Context, target string, force bool, write func(path strin
 	if err != nil {
 		return err
 	}
-	return cli.Upload(ctx, target, f, st.Size(), force)
+	return a.Upload(ctx, target, src, !o.NoCheck, f, st.Size())
 }

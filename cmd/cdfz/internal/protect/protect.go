@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,7 +13,6 @@ import (
 	"github.com/cdfz-format/cdfz/archive/fsck"
 	"github.com/cdfz-format/cdfz/archive/parity"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
-	"github.com/cdfz-format/cdfz/internal/atomicfile"
 )
 
 // ShareFlag is a flag with an amount of parity.
@@ -84,6 +82,7 @@ cdfz repair -f cuts them off.`,
 				return err
 			}
 			files := v.Find(cmd.Context(), args, cli.Archives, v.FailFile)
+			defer files.Close()
 			v.StartProgress("parity", files)
 			v.Each(cmd.Context(), files, func(j cli.Job) error { return v.one(cmd.Context(), j) }, v.FailFile)
 			return nil
@@ -100,7 +99,7 @@ cdfz repair -f cuts them off.`,
 
 // one changes the parity of one archive.
 func (v *protector) one(ctx context.Context, j cli.Job) error {
-	in, err := v.OpenToChange(ctx, j.Name)
+	in, err := v.OpenToChange(ctx, j)
 	if err != nil {
 		return err
 	}
@@ -180,7 +179,7 @@ func (v *protector) append(ctx context.Context, in *cli.Input, rep *added) error
 	if err != nil {
 		return cli.Hinted(err, "the archive is intact; if bytes follow it, cdfz repair -f cuts them off")
 	}
-	_ = os.Chtimes(in.Name, time.Time{}, in.Stat.ModTime())
+	in.KeepTime()
 	rep.Parity, rep.Size = l.Bytes().Len, l.Size
 	return nil
 }
@@ -191,8 +190,7 @@ func (v *protector) options() *parity.Options {
 
 // copy writes a new archive, which may replace the old one.
 func (v *protector) copy(ctx context.Context, in *cli.Input, has bool, rep *added) error {
-	o := &atomicfile.Options{Overwrite: v.Force || v.Dest == "", MakeDirs: v.IsDirDest(), Source: in.Stat, Replace: v.Dest == ""}
-	t, err := v.CreateWith(rep.Target, o)
+	t, err := v.CreateCopy(ctx, rep.Target, in)
 	if err != nil {
 		return err
 	}

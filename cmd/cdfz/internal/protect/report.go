@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/archive/fsck"
 	"github.com/cdfz-format/cdfz/archive/parity"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 )
@@ -23,9 +25,15 @@ type Report struct {
 	Lost    []Part  `json:"lost"`    // bytes that cannot be healed
 	// Unknown are bytes whose checksums are lost.
 	Unknown []Part `json:"unknown"`
+	// Kept are bytes that the parity contradicts, but that other checksums confirm.
+	Kept []Part `json:"kept"`
+	// Heals is whether repair would make the archive whole. Only verify sets it, for damaged archives.
+	Heals *bool `json:"heals,omitempty"`
 
 	share  parity.Share
 	header bool // the local header of the parity was damaged
+	after  bool // repair has to cut off bytes after the archive
+	again  bool // repair would make the parity again
 }
 
 // Part is a range of archive bytes.
@@ -41,12 +49,32 @@ func NewReport(r *parity.Report) *Report {
 	}
 	e := r.Bytes()
 	p := &Report{share: r.Share, Percent: r.Share.Percent(), Off: e.Off, Len: e.Len, Pieces: r.Pieces, Records: r.Records,
-		Damaged: r.BadPieces + r.BadRecords, Healed: r.Healed, header: r.Header, Lost: []Part{}, Unknown: []Part{}}
-	for _, l := range r.Lost {
-		p.Lost = append(p.Lost, Part(l))
+		Damaged: r.BadPieces + r.BadRecords, Healed: r.Healed, header: r.Header, Lost: parts(r.Lost), Unknown: parts(r.Unknown), Kept: []Part{}}
+	return p
+}
+
+func parts(list []parity.Range) []Part {
+	out := make([]Part, len(list))
+	for i, r := range list {
+		out[i] = Part(r)
 	}
-	for _, l := range r.Unknown {
-		p.Unknown = append(p.Unknown, Part(l))
+	return out
+}
+
+// NewHealed returns the report of what repair did, or nil without parity.
+func NewHealed(h *fsck.Healed) *Report {
+	p := NewReport(h.Parity)
+	if p != nil {
+		p.Rebuilt, p.Kept = h.Rebuilt, parts(h.Kept)
+	}
+	return p
+}
+
+// NewVerified returns the report of the parity of a file that was verified, or nil.
+func NewVerified(r *fsck.Report) *Report {
+	p := NewReport(r.Parity)
+	if o := r.Outlook; p != nil && o != nil {
+		p.Heals, p.after, p.again, p.Kept = &o.Whole, o.After > 0, o.Rebuilt, parts(o.Kept)
 	}
 	return p
 }
@@ -65,7 +93,20 @@ func Ranges(list []Part) string {
 	if more := len(list) - listedParts; more > 0 {
 		text += fmt.Sprintf(" and %d more ranges", more)
 	}
-	return fmt.Sprintf("%d bytes: %s", n, text[min(2, len(text)):])
+	return fmt.Sprintf("%s: %s", cli.Count(n, "byte"), text[min(2, len(text)):])
+}
+
+// contradicted describes intact bytes that parity contradicts.
+func contradicted(list []Part) (text, them string) {
+	n := int64(0)
+	for _, r := range list {
+		n += r.Len
+	}
+	if them = "them"; n == 1 {
+		them = "it"
+	}
+	count := cli.Count(n, "byte")
+	return strings.Replace(Ranges(list), count, strings.Replace(count, " ", " intact ", 1), 1), them
 }
 
 // Text describes what was healed, for the report of a repair.
@@ -80,35 +121,50 @@ func (p *Report) Text() string {
 	if p.header {
 		text += ", local header of the parity repaired"
 	}
-	if p.Rebuilt {
+	kept, _ := contradicted(p.Kept)
+	switch {
+	case p.Rebuilt && len(p.Kept) > 0:
+		text += ", parity rebuilt, which contradicted " + kept
+	case p.Rebuilt:
 		text += ", parity rebuilt"
+	case len(p.Kept) > 0:
+		text += ", the parity contradicts " + kept
 	}
 	return text
 }
 
-// Add adds what was healed before.
-func (p *Report) Add(before *Report) {
-	if before != nil {
-		p.Healed += before.Healed
-		p.Damaged = max(p.Damaged, before.Damaged)
-		p.header = p.header || before.header
-	}
-}
-
-// Changed reports whether healing has changed the archive.
-func (p *Report) Changed() bool { return p != nil && (p.Healed > 0 || p.header || p.Rebuilt) }
-
-// Hope describes what repair could heal.
+// Hope describes what repair would do for a damaged archive.
 func (p *Report) Hope() string {
+	heals := p.Heals != nil && *p.Heals
+	repair := "repair"
+	if p.after {
+		repair = "repair -f"
+	}
 	text := fmt.Sprintf("parity of %s: %d of %d pieces are damaged", p.share, p.Damaged, p.Pieces+p.Records)
-	if len(p.Lost) == 0 && len(p.Unknown) == 0 {
-		return text + "; repair heals all"
+	if len(p.Kept) > 0 {
+		kept, them := contradicted(p.Kept)
+		text = fmt.Sprintf("parity of %s: it contradicts %s; %s keeps %s", p.share, kept, repair, them)
+		switch {
+		case heals && p.again:
+			return text + " and makes the parity again"
+		case heals:
+			return text + " and heals all else"
+		}
+	}
+	switch {
+	case heals && p.again:
+		return text + "; " + repair + " heals all and makes the parity again"
+	case heals:
+		return text + "; " + repair + " heals all"
 	}
 	if len(p.Lost) > 0 {
 		text += "; it cannot heal " + Ranges(p.Lost)
 	}
 	if len(p.Unknown) > 0 {
 		text += "; the checksums are lost of " + Ranges(p.Unknown)
+	}
+	if len(p.Lost) == 0 && len(p.Unknown) == 0 {
+		text += "; it cannot heal the archive"
 	}
 	return text
 }

@@ -2,7 +2,7 @@ package receipts
 
 import (
 	"bytes"
-	"strings"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -10,24 +10,47 @@ import (
 	"github.com/cdfz-format/cdfz/testdata/seeds"
 )
 
-// FuzzRead checks that each line is one receipt, one error, or empty.
+// FuzzRead reads files of receipts. One without damage can be continued where its last whole line
+// ends.
 func FuzzRead(f *testing.F) {
 	s := seeds.Of(f)
-	line := `{"source":"/a","archive":"/a.cdfz","size":3,"archive_size":2,"sha256":"` + strings.Repeat("0a", 32) + `","modified":"2020-01-01T00:00:00Z"}`
-	for name, text := range map[string]string{"two": line + "\n\n" + line + "\n", "cut": line + "\n" + line[:40], "joined": line + line, "other": "[1]\n7", "negative": strings.Replace(line, "3", "-3", 1)} {
-		s.Add(name, []byte(text))
+	text := sample("0a", 2, 1)
+	lines := bytes.SplitAfter(text, []byte{'\n'})
+	for name, b := range map[string][]byte{
+		"whole": text, "two": append(bytes.Clone(text), sample("0b", 1)...), "cut": text[:len(text)-60], "begun": append(bytes.Clone(text), lines[2][:50]...),
+		"headless": bytes.Join(lines[1:], nil), "head": lines[0], "lost": append(bytes.Clone(text), make([]byte, 100)...),
+		"swapped": bytes.Join([][]byte{lines[0], lines[1], lines[3], lines[2], lines[4]}, nil), "uncounted": uncounted(text, 3),
+		"other": []byte("[1]\n7"), "unchained": []byte(`{"source":"/a","archive":"/a.cdfz","sha256":"` + fmt.Sprintf("%064x", 1) + "\"}\n"),
+	} {
+		s.Add(name, b)
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		n := 0
-		err := Read(bytes.NewReader(text), func(line int, rec *Receipt) {
-			n++
-			require.NotEmpty(t, rec.Archive)
-			require.Len(t, rec.SHA256, 64)
-		}, func(e *LineError) {
-			n++
-			require.Positive(t, e.Line)
-		})
-		require.NoError(t, err)
-		require.LessOrEqual(t, n, bytes.Count(text, []byte{'\n'})+1)
+		receipts, damage := 0, 0
+		count := &scan{
+			use: func(line int, rec *Receipt) {
+				receipts++
+				require.Positive(t, line)
+				require.NotEmpty(t, rec.Archive)
+				require.Len(t, rec.SHA256, 64)
+			},
+			bad: func(e *LineError) {
+				damage++
+				require.Positive(t, e.Line)
+			},
+		}
+		err := count.all(bytes.NewReader(text))
+		most := bytes.Count(text, []byte{'\n'}) + 1
+		require.LessOrEqual(t, receipts, most)
+		require.LessOrEqual(t, damage, 4*most)
+		if err != nil || damage > 0 || count.chains > 1 {
+			return
+		}
+		c := count.c
+		next := head{ID: c.head.ID, Lines: c.lines, Last: c.next}
+		text = append([]byte(next.text()), text[len(next.text()):count.off]...)
+		got := read(t, text)
+		require.Empty(t, got.damage)
+		require.Len(t, got.receipts, receipts)
+		require.Zero(t, got.Cut)
 	})
 }

@@ -2,6 +2,7 @@ package receipts
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -11,86 +12,145 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/internal/atomicfile"
 )
 
-// TestFile adds receipts at the same time, to a file that ends within a line.
-func TestFile(t *testing.T) {
-	name := filepath.Join(t.TempDir(), "r.jsonl")
-	require.NoError(t, os.WriteFile(name, []byte(`{"source":"/x`), 0o600))
+// testReceipt returns the i-th receipt of a test.
+func testReceipt(i int) *Receipt {
+	return &Receipt{
+		Source: fmt.Sprintf("/data/%d.nc", i), Archive: fmt.Sprintf("/data/%d.nc.cdfz", i), Size: 3, ArchiveSize: 2, SHA256: fmt.Sprintf("%064x", i),
+		Ratio: 1.5, Modified: time.Unix(1, 5).UTC(), Version: "v",
+	}
+}
+
+// found is what Read finds.
+type found struct {
+	receipts []*Receipt
+	damage   []*LineError
+	Unended
+}
+
+func read(t *testing.T, text []byte) found {
+	t.Helper()
+	var f found
+	u, err := Read(bytes.NewReader(text), func(_ int, rec *Receipt) { f.receipts = append(f.receipts, rec) }, func(e *LineError) { f.damage = append(f.damage, e) })
+	require.NoError(t, err)
+	f.Unended = *u
+	return f
+}
+
+func readFile(t *testing.T, name string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(name)
+	require.NoError(t, err)
+	return b
+}
+
+// addTo adds receipts in a run of their own.
+func addTo(t *testing.T, name string, receipts ...*Receipt) {
+	t.Helper()
 	f, err := Open(name)
 	require.NoError(t, err)
-	_, err = Open(name)
-	require.Error(t, err, "locked")
-	rec := &Receipt{Source: "/a", Archive: "/a.cdfz", Size: 3, ArchiveSize: 2, SHA256: strings.Repeat("0a", 32), Ratio: 1.5, Modified: time.Unix(1, 5).UTC(), Version: "v"}
+	for _, rec := range receipts {
+		require.NoError(t, f.Add(rec))
+	}
+	require.NoError(t, f.Close())
+}
+
+// TestFile adds receipts at the same time.
+func TestFile(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "r.jsonl")
+	f, err := Open(name)
+	require.NoError(t, err)
+	if runtime.GOOS != "windows" { // it has no locks
+		_, err = Open(name)
+		require.ErrorIs(t, err, atomicfile.ErrLocked)
+	}
+	rec := testReceipt(1)
 	var wg sync.WaitGroup
 	for range 20 {
 		wg.Go(func() {
 			if err := f.Add(rec); err != nil {
 				panic(err)
 			}
+			// What is on disk counts the receipt.
+			b, err := os.ReadFile(name)
+			if err != nil {
+				panic(err)
+			}
+			if h, err := parseHead(bytes.SplitN(b, []byte{'\n'}, 2)[0]); err != nil || h.Lines < 2 {
+				panic(fmt.Sprint(h, err))
+			}
 		})
 	}
 	wg.Wait()
-	require.False(t, f.Has("/a.cdfz", rec.SHA256))
+	require.Len(t, f.Of(rec.Archive), 20)
 	require.NoError(t, f.Close())
-	b, err := os.ReadFile(name)
-	require.NoError(t, err)
-	n, cut := 0, 0
-	require.NoError(t, Read(bytes.NewReader(b), func(_ int, got *Receipt) {
-		n++
-		require.Equal(t, rec, got)
-	}, func(e *LineError) {
-		cut++
-		require.ErrorIs(t, e, ErrCut)
-		require.Equal(t, 1, e.Line)
-	}))
-	require.Equal(t, 20, n)
-	require.Equal(t, 1, cut)
+	got := read(t, readFile(t, name))
+	require.Len(t, got.receipts, 20)
+	require.Equal(t, rec, got.receipts[19])
+	require.Empty(t, got.damage)
+	require.Empty(t, got.Runs)
+
+	addTo(t, name) // adds nothing
+	require.Equal(t, 23, bytes.Count(readFile(t, name), []byte{'\n'}))
+	other := testReceipt(1)
+	other.SHA256 = testReceipt(2).SHA256
+	addTo(t, name, other)
 	f, err = Open(name)
 	require.NoError(t, err)
-	require.True(t, f.Has("/a.cdfz", rec.SHA256))
+	require.Len(t, f.Of(rec.Archive), 21)
+	require.Equal(t, other, f.Of(rec.Archive)[20])
+	require.True(t, f.Has(rec.Archive, other.SHA256))
+	require.False(t, f.Has(rec.Archive, rec.SHA256))
+	require.Empty(t, f.Of("/other"))
 	require.NoError(t, f.Close())
 }
 
 // TestNames adds and reads names that are not UTF-8.
 func TestNames(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "r.jsonl")
-	f, err := Open(name)
-	require.NoError(t, err)
 	want := []*Receipt{}
 	for _, s := range []string{"/a\xff", "/a\xfe", "/a\ufffd", "/\n"} {
-		rec := &Receipt{Source: s, Archive: s + ".cdfz", SHA256: strings.Repeat("0a", 32), Modified: time.Unix(1, 0).UTC()}
+		rec := testReceipt(1)
+		rec.Source, rec.Archive = s, s+".cdfz"
 		want = append(want, rec)
-		require.NoError(t, f.Add(rec))
 	}
-	require.NoError(t, f.Close())
-	b, err := os.ReadFile(name)
-	require.NoError(t, err)
-	got := []*Receipt{}
-	require.NoError(t, Read(bytes.NewReader(b), func(_ int, rec *Receipt) { got = append(got, rec) }, func(e *LineError) { t.Error(e) }))
-	require.Equal(t, want, got)
-	require.Equal(t, 2, bytes.Count(b, []byte(`"archive_bytes":`)))
+	addTo(t, name, want...)
+	got := read(t, readFile(t, name))
+	require.Equal(t, want, got.receipts)
+	require.Empty(t, got.damage)
+	require.Equal(t, 2, bytes.Count(readFile(t, name), []byte(`"archive_bytes":`)))
 }
 
-// TestOtherFile opens files that may be receipts and files that are not, which must stay as they
-// are.
+// TestOtherFile opens files of something else, which must stay as they are.
 func TestOtherFile(t *testing.T) {
-	for text, ok := range map[string]bool{
-		"": true, "\n": true, `{`: true, `{"source":"/x`: true, "{\"source\":\"/x\nnotes\n": true,
-		"CDF\x01\x00": false, "notes": false, "{\n \"name\": 1\n}": false, "{\"sources\":[": false, strings.Repeat("\x00", maxLine+1): false,
+	for _, text := range []string{
+		"\n", "[", "CDF\x01\x00", "notes", "notes\nand\nmore", "{\n \"name\": 1\n}", "{\"sources\":[", "null\n", strings.Repeat("\x00", maxLine+1), strings.Repeat("\n", 9),
 	} {
 		name := filepath.Join(t.TempDir(), "r.jsonl")
 		require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
-		f, err := Open(name)
-		if ok {
-			require.NoError(t, err, text)
-			require.NoError(t, f.Close())
-			continue
-		}
-		require.ErrorContains(t, err, "expected receipts, found another file", text)
-		b, err := os.ReadFile(name)
-		require.NoError(t, err)
-		require.Equal(t, text, string(b))
+		_, err := Open(name)
+		require.ErrorIs(t, err, errNotReceipts, "%.40q", text)
+		require.NotErrorIs(t, err, archive.ErrCorrupt)
+		require.Equal(t, text, string(readFile(t, name)))
+	}
+	_, err := Open(t.TempDir())
+	require.Error(t, err)
+}
+
+// TestVersions opens receipts of other versions.
+func TestVersions(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "r.jsonl")
+	for text, want := range map[string]error{
+		`{"source":"/a","archive":"/a.cdfz","size":3,"archive_size":2,"sha256":"` + strings.Repeat("0a", 32) + "\"}\n": errUnchained,
+		`{"cdfz_receipts":2,"new":true}` + "\n": errNewer,
+	} {
+		require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
+		_, err := Open(name)
+		require.ErrorIs(t, err, want)
 	}
 }
 
@@ -116,15 +176,17 @@ func TestReplaced(t *testing.T) {
 	}
 }
 
-// TestDeletable lists the sources that are kept.
-func TestDeletable(t *testing.T) {
+// TestDelete lists the sources that are kept.
+func TestDelete(t *testing.T) {
 	dir := t.TempDir()
+	root, err := os.OpenRoot(dir)
+	require.NoError(t, err)
+	defer root.Close()
 	name := filepath.Join(dir, "a")
 	write := func(name, text string) {
 		require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
 	}
-	write(name, "abc")
-	open := func(name string) (*os.File, os.FileInfo) {
+	open := func() (*os.File, os.FileInfo) {
 		f, err := os.Open(name)
 		require.NoError(t, err)
 		t.Cleanup(func() { f.Close() })
@@ -132,32 +194,46 @@ func TestDeletable(t *testing.T) {
 		require.NoError(t, err)
 		return f, st
 	}
-	f, st := open(name)
-	require.NoError(t, Deletable(name, f, st))
-	link := filepath.Join(dir, "link")
-	require.NoError(t, os.Symlink(name, link))
-	require.ErrorContains(t, Deletable(link, f, st), "symbolic link")
+	write(name, "abc")
+	f, st := open()
+	require.NoError(t, Delete(root, "a", f, st))
+	require.NoFileExists(t, name)
+	write(name, "abc")
+	require.NoError(t, os.Symlink(name, filepath.Join(dir, "link")))
+	f, st = open()
+	require.ErrorContains(t, Delete(root, "link", f, st), "symbolic link")
+	require.FileExists(t, name)
 
 	// Another name of the file is removed meanwhile.
 	hard := filepath.Join(dir, "hard")
 	require.NoError(t, os.Link(name, hard))
-	f, st = open(name)
+	f, st = open()
 	require.NoError(t, os.Remove(hard))
-	require.NoError(t, Deletable(name, f, st))
+	require.NoError(t, Delete(root, "a", f, st))
 
 	// The same size and time, but other bytes.
-	f, st = open(name)
+	write(name, "abc")
+	f, st = open()
 	time.Sleep(20 * time.Millisecond) // longer than the clock of the file system ticks
 	write(name, "xyz")
 	require.NoError(t, os.Chtimes(name, st.ModTime(), st.ModTime()))
 	if runtime.GOOS == "linux" { // others do not tell
-		require.ErrorContains(t, Deletable(name, f, st), "changed")
+		require.ErrorContains(t, Delete(root, "a", f, st), "changed")
 	}
 	write(name, "more")
-	require.ErrorContains(t, Deletable(name, f, st), "changed")
-	f, st = open(name)
+	require.ErrorContains(t, Delete(root, "a", f, st), "changed")
+	f, st = open()
 	require.NoError(t, os.Rename(name, hard))
-	require.ErrorIs(t, Deletable(name, f, st), ErrKept)
+	require.ErrorIs(t, Delete(root, "a", f, st), ErrKept)
 	write(name, "more")
-	require.ErrorContains(t, Deletable(name, f, st), "another file has its name")
+	require.ErrorContains(t, Delete(root, "a", f, st), "another file has its name")
+	require.FileExists(t, name)
+	require.FileExists(t, hard)
+	if runtime.GOOS == "linux" {
+		f, st = open()
+		other, _ := open()
+		require.NoError(t, atomicfile.Lock(other))
+		require.ErrorContains(t, Delete(root, "a", f, st), "locked")
+		require.FileExists(t, name)
+	}
 }

@@ -29,7 +29,9 @@ type checkReport struct {
 	Source   string `json:"source,omitempty"`
 	OK       bool   `json:"ok"`
 	Exists   bool   `json:"source_exists"`
-	Error    string `json:"error,omitempty"`
+	// Changed reports that the source has another size or time than in the receipt.
+	Changed bool   `json:"source_changed,omitempty"`
+	Error   string `json:"error,omitempty"`
 }
 
 // checkSum is the JSON of the last line.
@@ -37,7 +39,9 @@ type checkSum struct {
 	Receipts int64 `json:"receipts"`
 	OK       int64 `json:"ok"`
 	Failed   int64 `json:"failed"`
-	Cut      int64 `json:"cut_off"` // lines that a stopped program began
+	Damaged  int64 `json:"damaged"` // places in files of receipts
+	Unended  int64 `json:"unended"` // last runs that did not end
+	Cut      int64 `json:"cut_off"` // lines that such runs began
 }
 
 // Command makes the verb receipts.
@@ -46,15 +50,24 @@ func Command(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "receipts [flags] FILE…",
 		Short: "Check receipts of archived files against the archives",
-		Long: `Checks the receipts that cdfz archive --receipts has written. The archive must exist
-and restore a file with the size and the SHA-256 of the receipt. Nothing is written.
---quick decodes nothing: it compares the size and the SHA-256 that the archive records.
+		Long: `Checks the receipts that cdfz archive --receipts has written. For each receipt, the
+archive must exist and restore a file with the size and the SHA-256 of the receipt, also
+if a later receipt names the same archive. Nothing is written. --quick decodes nothing:
+it compares the size and the SHA-256 that the archive records. The report says whether
+the source exists.
 
-If an archive has several receipts, the last one counts. A line that was cut off because
-the program was stopped is not an error: its source was not deleted.
+The lines of FILE are a chain: each has the SHA-256 of the line before. The first line
+counts the lines that are on disk. A file is damaged if it is empty or cut off, or if a
+line was changed, added, removed or moved. Each damaged line is named, and the receipts
+in all other lines are checked.
 
-The exit code is 3 if an archive is damaged, and 1 if one is missing or holds another
-file.`,
+A run of archive that was killed leaves receipts that the first line does not count yet,
+and perhaps a line without an end. This is reported, but is no damage: no source was
+deleted for them. The next run continues after the last whole line. Files of receipts can
+be joined: cat a.jsonl b.jsonl >both.jsonl.
+
+The exit code is 3 if FILE or an archive is damaged, and 1 if an archive is missing or
+holds another file, or if FILE has no receipts.`,
 		Example: cli.Examples(
 			"cdfz archive --receipts proof.jsonl --delete-source data/",
 			"cdfz receipts proof.jsonl",
@@ -84,8 +97,8 @@ func (v *checker) run(ctx context.Context, args []string) {
 		return
 	}
 	line := fmt.Sprintf("%s: %d ok, %d failed", cli.Count(v.sum.Receipts, "receipt"), v.sum.OK, v.sum.Failed)
-	if v.sum.Cut > 0 {
-		line += fmt.Sprintf("; %d cut off", v.sum.Cut)
+	if v.sum.Damaged > 0 {
+		line += fmt.Sprintf("; the receipts are damaged in %s", cli.Count(v.sum.Damaged, "place"))
 	}
 	v.Report("%s", line)
 }
@@ -103,96 +116,120 @@ func (v *checker) file(ctx context.Context, name string) error {
 		return err
 	}
 	defer f.Close()
-	var list []numbered
-	last := map[string]int{} // by archive
-	err = Read(f, func(line int, rec *Receipt) {
-		if i, ok := last[rec.Archive]; ok {
-			list[i] = numbered{rec, line}
-			return
+	var archives [][]numbered // receipts by archive, in the order of the first ones
+	index := map[string]int{}
+	unended, err := Read(f, func(line int, rec *Receipt) {
+		i, ok := index[rec.Archive]
+		if !ok {
+			i = len(archives)
+			index[rec.Archive] = i
+			archives = append(archives, nil)
 		}
-		last[rec.Archive] = len(list)
-		list = append(list, numbered{rec, line})
+		archives[i] = append(archives[i], numbered{rec, line})
 	}, func(e *LineError) {
-		if errors.Is(e, ErrCut) {
-			v.sum.Cut++
-			v.Message("%s: %v", name, e)
-			return
-		}
-		v.sum.Failed++
+		v.sum.Damaged++
 		v.FailFile(name, e)
 	})
 	if err != nil {
 		return err
 	}
+	for _, line := range unended.Runs {
+		v.sum.Unended++
+		v.Message("%s: the run that began in line %d has not ended: it was stopped or is still at work", name, line)
+	}
+	if unended.Cut > 0 {
+		v.sum.Cut++
+		v.Message("%s: line %d was not completed and proves nothing", name, unended.Cut)
+	}
 	var files cli.Files
-	for i, n := range list {
+	for i, list := range archives {
+		n := list[0]
 		files.Jobs = append(files.Jobs, cli.Job{Name: n.Archive, Rel: n.Archive, Size: n.ArchiveSize, N: i})
 	}
 	v.StartProgress("receipts", files)
-	failed := func(archive string, err error) {
-		v.sum.Failed++
-		v.Fail(archive, err)
-	}
 	fresh := *v // sums in v change while files are at work
-	v.Parallel(ctx, files, cli.Work{Fixed: 24 << 20, PerByte: 8, Failed: failed, One: func(a *cli.App, j cli.Job) (func(), error) {
+	v.Parallel(ctx, files, cli.Work{Fixed: 24 << 20, PerByte: 8, Failed: v.FailFile, One: func(a *cli.App, j cli.Job) (func(), error) {
 		w := fresh
 		w.App = a
-		n := list[j.N]
-		err := w.one(ctx, n.Receipt)
-		return func() { v.report(name, n, err) }, err
+		list := archives[j.N]
+		got, err := w.image(ctx, list[0].Receipt)
+		if ctx.Err() != nil {
+			return nil, err
+		}
+		sources := make([]source, len(list))
+		for i, n := range list {
+			sources[i] = lookFor(n.Receipt)
+		}
+		return func() {
+			for i, n := range list {
+				v.report(name, n, sources[i], n.compare(got, err))
+			}
+		}, nil
 	}})
 	return nil
 }
 
 // report counts and prints a receipt.
-func (v *checker) report(file string, n numbered, err error) {
+func (v *checker) report(file string, n numbered, src source, err error) {
 	v.sum.Receipts++
-	_, stErr := os.Lstat(n.Source)
-	rep := checkReport{Receipts: file, Line: n.line, Archive: n.Archive, Source: n.Source, OK: err == nil, Exists: stErr == nil}
+	rep := checkReport{
+		Receipts: file, Line: n.line, Archive: n.Archive, Source: n.Source, OK: err == nil,
+		Exists: src == sourceExists || src == sourceChanged, Changed: src == sourceChanged,
+	}
 	if err == nil {
 		v.sum.OK++
 	} else {
+		v.sum.Failed++
 		rep.Error = cli.PlainText(err, n.Archive)
+		v.Fail(n.Archive, fmt.Errorf("line %d of %s: %w; %s", n.line, file, err, src))
 	}
 	switch {
 	case v.JSON:
 		v.Emit(rep)
 	case err == nil:
-		v.Report("%s: ok", n.Archive)
+		v.Report("%s: ok, %s", n.Archive, src)
 	}
 }
 
-// one checks a receipt.
-func (v *checker) one(ctx context.Context, rec *Receipt) error {
+// image is the netCDF file that an archive restores.
+type image struct {
+	size   int64
+	sha256 string
+}
+
+// compare returns an error unless the archive of the receipt holds its image. err is the error of
+// reading it.
+func (r *Receipt) compare(got image, err error) error {
+	if err == nil && got != (image{r.Size, r.SHA256}) {
+		err = fmt.Errorf("the archive holds another file: expected %d bytes with SHA-256 %s, found %d with %s", r.Size, r.SHA256, got.size, got.sha256)
+	}
+	return err
+}
+
+// image reads the archive of a receipt.
+func (v *checker) image(ctx context.Context, rec *Receipt) (image, error) {
 	in, err := v.Open(ctx, rec.Archive)
 	if errors.Is(err, fs.ErrNotExist) {
-		return errors.New("the archive is missing")
+		return image{}, errors.New("the archive is missing")
 	}
 	if err != nil {
-		return err
+		return image{}, err
 	}
 	defer in.Close()
-	var size int64
-	var sum string
 	if v.quick {
 		f, err := archive.New(in.R, in.Size, v.OpenOptions())
 		if err != nil {
-			return cli.ExplainNotArchive(in, err)
+			return image{}, cli.ExplainNotArchive(in, err)
 		}
 		info, ok := f.Info()
 		if !ok {
-			return archive.ErrNotArchive
+			return image{}, archive.ErrNotArchive
 		}
-		size, sum = info.ImageSize, info.SHA256
-	} else {
-		w, err := fsck.Walk(ctx, in.R, in.Size, &fsck.WalkOptions{Workers: v.Workers, Memory: v.BlockMemory(), Progress: v.Step(in.Name, rec.Size, 0, 1)})
-		if err != nil {
-			return cli.ExplainNotArchive(in, err)
-		}
-		size, sum = w.ImageSize, w.SHA256
+		return image{info.ImageSize, info.SHA256}, nil
 	}
-	if size != rec.Size || sum != rec.SHA256 {
-		return fmt.Errorf("the archive holds another file: expected %d bytes with SHA-256 %s, found %d with %s", rec.Size, rec.SHA256, size, sum)
+	w, err := fsck.Walk(ctx, in.R, in.Size, &fsck.WalkOptions{Workers: v.Workers, Memory: v.BlockMemory(), Progress: v.Step(in.Name, rec.Size, 0, 1)})
+	if err != nil {
+		return image{}, cli.ExplainNotArchive(in, err)
 	}
-	return nil
+	return image{w.ImageSize, w.SHA256}, nil
 }

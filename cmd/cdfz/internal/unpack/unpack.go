@@ -12,8 +12,8 @@ import (
 	"fmt"
 	"hash"
 	"io"
-	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/klauspost/compress/gzip"
@@ -22,6 +22,7 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/receipts"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
+	"github.com/cdfz-format/cdfz/remote"
 )
 
 // format is a format of compressed files.
@@ -58,20 +59,36 @@ func find(name string, head []byte) *format {
 // Name returns the name of the file in a compressed file: the name without the suffix.
 func Name(name string) string { return strings.TrimSuffix(name, filepath.Ext(name)) }
 
+// Is reports whether a local file is compressed and named so.
+func Is(ctx context.Context, a *cli.App, j cli.Job) bool {
+	name := j.Name
+	if remote.IsURL(name) || !slices.ContainsFunc(formats, func(f format) bool { return strings.HasSuffix(strings.ToLower(name), f.suffix) }) {
+		return false
+	}
+	in, err := a.OpenJob(ctx, j)
+	if err != nil {
+		return false
+	}
+	defer in.Close()
+	head := make([]byte, 6)
+	n, _ := in.R.ReadAt(head, 0)
+	return find(name, head[:n]) != nil
+}
+
 // Select is cli.Classic that also selects compressed files which begin like a classic file.
-func Select(name string) (reason string, err error) {
-	reason, err = cli.Classic(name)
+func Select(e cli.Entry) (reason string, err error) {
+	reason, err = cli.Classic(e)
 	if reason == "" || err != nil {
 		return reason, err
 	}
-	file, err := os.Open(name)
+	file, err := e.Open()
 	if err != nil {
 		return "", err
 	}
 	defer file.Close()
 	b := bufio.NewReader(file)
 	head, _ := b.Peek(6)
-	f := find(name, head)
+	f := find(e.Name, head)
 	if f == nil {
 		return reason, nil
 	}

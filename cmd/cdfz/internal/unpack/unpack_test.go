@@ -30,6 +30,9 @@ var writers = map[string]func(io.Writer) (io.WriteCloser, error){
 // two parts, whole and cut off.
 func TestFormats(t *testing.T) {
 	dir := t.TempDir()
+	root, err := os.OpenRoot(dir)
+	require.NoError(t, err)
+	defer root.Close()
 	t.Setenv("TMPDIR", t.TempDir())
 	for suffix, writer := range writers {
 		for _, size := range []int{1 << 12, inMemory + 1} {
@@ -47,7 +50,7 @@ func TestFormats(t *testing.T) {
 			}
 			name := filepath.Join(dir, "x.nc."+suffix)
 			require.NoError(t, os.WriteFile(name, b.Bytes(), 0o600))
-			reason, err := Select(name)
+			reason, err := Select(cli.Entry{Name: name, In: root})
 			require.NoError(t, err)
 			require.Empty(t, reason)
 			require.Equal(t, filepath.Join(dir, "x.nc"), Name(name))
@@ -75,7 +78,7 @@ func TestFormats(t *testing.T) {
 	}
 	name := filepath.Join(dir, "y.gz")
 	require.NoError(t, os.WriteFile(name, []byte("\x1f\x8bnot"), 0o600))
-	reason, err := Select(name)
+	reason, err := Select(cli.Entry{Name: name, In: root})
 	require.NoError(t, err)
 	require.Equal(t, "compressed with gzip, not a classic netCDF file inside", reason)
 }

@@ -46,17 +46,27 @@ each request (-q: none). A damaged block cuts off the answers that need it, and 
 appears here.
 
 By default, only programs on this computer reach the server. Before --listen :8080 opens
-it to others, consider --auth and --tls-cert, or a proxy in front of it.`,
+it to others, consider --auth and --tls-cert, or a proxy in front of it. The server answers
+to localhost, IP addresses, the host of --listen, the names in the certificate and those of
+--host, and to no other name, so that pages of other sites cannot read it.`,
 		Example: cli.Examples(
 			"cdfz serve archives/ &                     # then: curl -O http://127.0.0.1:8080/files/tas.nc",
 			"ncdump -h http://127.0.0.1:8080/dap/tas.nc # or CDO, NCO, Ferret, xarray",
-			"cdfz serve --listen :8080 archives/        # for other computers",
+			"cdfz serve --listen :8080 --host data.example.org archives/ # for other computers",
 			"htpasswd -B -c users alice                 # a file for --auth",
 			"cdfz serve --auth users --tls-cert c.pem --tls-key k.pem --listen :443 archives/"),
 		Args: oneSource,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if (o.cert == "") != (o.key == "") {
 				return errors.New("expected --tls-cert and --tls-key together")
+			}
+			for _, name := range o.Hosts {
+				if !serve.IsHost(name) {
+					return fmt.Errorf("--host %s: expected a name without scheme, port and path", name)
+				}
+			}
+			if host, _, err := net.SplitHostPort(o.listen); err == nil && serve.IsHost(host) {
+				o.Hosts = append(o.Hosts, host)
 			}
 			cli.AllowTime(grace)
 			o.Workers = a.Workers
@@ -80,6 +90,7 @@ it to others, consider --auth and --tls-cert, or a proxy in front of it.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.listen, "listen", "127.0.0.1:8080", "`ADDRESS` and port to listen on; without an address, all addresses of this computer")
+	f.StringArrayVar(&o.Hosts, "host", nil, "`NAME` in URLs that the server answers to, besides localhost, IP addresses, and those of --listen and --tls-cert; may be repeated")
 	f.StringVar(&o.auth, "auth", "", "`FILE` of the users who may read, with lines NAME:HASH as htpasswd -B makes them")
 	f.StringVar(&o.cert, "tls-cert", "", "`FILE` with the certificates of HTTPS, as PEM")
 	f.StringVar(&o.key, "tls-key", "", "`FILE` with the key of HTTPS, as PEM")
