@@ -167,18 +167,20 @@ func (s *scan) all(r io.Reader) error {
 			return err
 		}
 		s.line++
-		if s.c == nil {
+		switch {
+		case s.c == nil:
 			err = s.first(w)
-		} else {
+		case s.unended.Cut > 0:
+			s.after(w)
+		default:
 			s.one(w)
 		}
 		if err != nil {
 			return err
 		}
-		if s.unended.Cut > 0 {
-			break
+		if s.unended.Cut == 0 {
+			s.off += w.size
 		}
-		s.off += w.size
 	}
 	switch {
 	case s.c != nil:
@@ -247,6 +249,7 @@ func (s *scan) one(w row) {
 	if beyond := c.head != nil && c.lines >= c.head.Lines; beyond && (!w.ended || w.zero) {
 		// A killed run began the line, or the system lost it in a loss of power.
 		s.unended.Cut = s.line
+		s.after(w)
 		return
 	}
 	c.lines++
@@ -269,6 +272,22 @@ func (s *scan) one(w row) {
 	c.next = next
 	if c.head != nil && c.lines == c.head.Lines && next != "" && next != c.head.Last {
 		s.fail(s.line, "expected the line with SHA-256 %s, the last that the head in line %d counts, found %s", c.head.Last, c.headLine, next)
+	}
+}
+
+// after reads a line that proves nothing, since it or one before it was not completed. No run writes
+// after such a line, but files may have been joined there.
+func (s *scan) after(w row) {
+	i := bytes.Index(w.text, []byte(headStart))
+	if i < 0 && (w.size <= maxLine || !w.ended) {
+		return
+	}
+	s.fail(s.unended.Cut, "not completed, but text follows that may be receipts of another file")
+	s.unended.Cut = 0
+	if i >= 0 {
+		w.text = w.text[i:]
+		s.finish()
+		s.begin(w)
 	}
 }
 

@@ -214,6 +214,31 @@ func TestJoined(t *testing.T) {
 	require.NotEmpty(t, read(t, cut).damage)
 }
 
+// TestJoinedAfterCut joins files of which the first ends with what a killed run or a loss of power
+// leaves. The receipts of the second are read, and are not removed by the next run.
+func TestJoinedAfterCut(t *testing.T) {
+	a, b := sample("0a", 2), sample("0b", 1)
+	for _, left := range []string{"\x00", "\x00\n", "x\x00y\n\x00\n{}\n", strings.Repeat("\x00", 3*maxLine), strings.Repeat("\x00", 3*maxLine) + "\n"} {
+		both := slices.Concat(a, []byte(left), b)
+		got := read(t, both)
+		require.NotEmpty(t, got.damage)
+		require.Equal(t, 6, got.damage[0].Line)
+		require.Zero(t, got.Cut)
+		if len(left) < maxLine { // the head of the second file is not in the line that is too long
+			require.Len(t, got.damage, 1)
+			require.Len(t, got.receipts, 3)
+		}
+		name := filepath.Join(t.TempDir(), "r.jsonl")
+		require.NoError(t, os.WriteFile(name, both, 0o600))
+		_, err := Open(name)
+		require.ErrorIs(t, err, archive.ErrCorrupt)
+		require.Equal(t, both, readFile(t, name))
+	}
+	// The second file is cut off within its head.
+	got := read(t, slices.Concat(a, []byte{0}, b[:80]))
+	require.NotEmpty(t, got.damage)
+}
+
 // TestLong has lines that are too long, within the lines that the head counts and after them.
 func TestLong(t *testing.T) {
 	text := sample("0a", 1)
