@@ -17,7 +17,8 @@ import (
 
 // Rewrite writes an archive of the netCDF file in src, usually with other filters. Zero
 // fields of the options mean: as in src. So without options every block keeps its
-// filters. A Preset replaces the chains of all variables that Filters does not name.
+// filters. A Preset replaces the chains of all variables that Filters does not name. The
+// archive has parity only if the options ask for it.
 //
 // Blocks with the same elements and the same chain as in src are copied without being
 // decoded, so src may have filters that this program lacks. Their codecs are copied too,

@@ -15,6 +15,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/chains"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/protect"
 )
 
 // copier runs the verb copy.
@@ -24,6 +25,7 @@ type copier struct {
 	specs   chains.Specs
 	to      copyKind
 	noCheck bool
+	parity  bool // opts.Parity is given
 }
 
 // copyKind is a value of --to.
@@ -43,6 +45,7 @@ type copyReport struct {
 	Written  int64    `json:"target_size"` // bytes
 	Blocks   int64    `json:"blocks"`      // of an archive
 	Copied   int64    `json:"blocks_copied"`
+	Parity   int64    `json:"parity_size"` // bytes of it that parity takes
 	Seconds  float64  `json:"seconds"`
 	Warnings []string `json:"warnings,omitempty"`
 	// Loss lists values that were rounded, now or before.
@@ -58,8 +61,8 @@ func copyCmd(a *cli.App) *cobra.Command {
 to a classic file. IN may be an http or https URL, or - for standard input. OUT may be a
 folder, or - for standard output.
 
-An archive keeps the filters, the size of blocks and the layout of IN where no option
-changes them. Blocks that stay the same are copied as they are stored, without
+An archive keeps the filters, the size of blocks, the layout and the amount of parity of IN
+where no option changes them. Blocks that stay the same are copied as they are stored, without
 decompressing and compressing them. --preset replaces the filters of all variables
 without -F.
 
@@ -82,6 +85,7 @@ without -F.
 				return err
 			}
 			v.opts.Workers = a.Workers
+			v.parity = cmd.Flags().Changed("parity")
 			if err := v.run(cmd.Context(), args[0]); err != nil {
 				a.FailFile(cli.ShowName(args[0]), err)
 			}
@@ -92,6 +96,7 @@ without -F.
 	v.specs.AddFlags(f)
 	chains.WriteFlags(cmd, &v.opts, "filters of all variables without -F (default: those of IN)",
 		"target size of a block, as in 64K or 1M (default: that of IN)", "whether Zarr tools can open the archive; see cdfz archive (default: as IN)")
+	f.Var(&protect.ShareFlag{S: &v.opts.Parity}, "parity", "add parity of `P%` of the archive; 0: none (default: as IN)")
 	f.Var(&cli.SizeFlag{N: &v.opts.Memory, Min: 1, Max: math.MaxInt64}, "memory", "memory for blocks of record variables (default 128M)")
 	cli.Choice(cmd, &v.to, "to", "what to write, whatever the name of OUT", toArchive, toClassic)
 	f.BoolVar(&v.noCheck, "no-check", false, "do not read the archive back")
@@ -116,8 +121,8 @@ func (v *copier) check(args []string) error {
 			v.to = toArchive
 		}
 	}
-	if v.to == toClassic && (v.specs.Given() || v.opts.Block != 0 || v.opts.Preset != "" || v.opts.Zarr != "") {
-		return cli.Hinted(errors.New("a classic file has no filters and no blocks"), "--to archive, or an OUT that ends in %s, makes an archive", cli.Suffix)
+	if v.to == toClassic && (v.specs.Given() || v.opts.Block != 0 || v.opts.Preset != "" || v.opts.Zarr != "" || v.opts.Parity != 0) {
+		return cli.Hinted(errors.New("a classic file has no filters, no blocks and no parity"), "--to archive, or an OUT that ends in %s, makes an archive", cli.Suffix)
 	}
 	return nil
 }
@@ -174,7 +179,11 @@ func (v *copier) report(in *cli.Input, rep *copyReport) {
 	case v.to == toClassic:
 		v.Report("%s: %s", rep.Target, cli.Size(rep.Written))
 	default:
-		v.Report("%s: %s -> %s, %d of %s copied as stored", rep.Target, cli.Size(rep.Size), cli.Size(rep.Written), rep.Copied, cli.Count(rep.Blocks, "block"))
+		text := ""
+		if rep.Parity > 0 {
+			text = ", " + cli.Size(rep.Parity) + " of parity"
+		}
+		v.Report("%s: %s -> %s, %d of %s copied as stored%s", rep.Target, cli.Size(rep.Size), cli.Size(rep.Written), rep.Copied, cli.Count(rep.Blocks, "block"), text)
 	}
 }
 
@@ -202,6 +211,18 @@ func (v *copier) rewrite(ctx context.Context, in *cli.Input, f *archive.File, re
 	}
 	opts.Lossy = v.specs.Lossy()
 	rep.Warnings = v.specs.Warnings()
+	if !v.parity {
+		p, err := protect.Describe(ctx, in, f)
+		if err != nil {
+			return err
+		}
+		if p != nil {
+			opts.Parity = p.Share()
+		}
+		if p != nil && opts.Parity == 0 {
+			rep.Warnings = append(rep.Warnings, "its parity is lost, and the copy has none: --parity adds it")
+		}
+	}
 	passes := 2
 	if v.noCheck || v.Dest == cli.StdoutName {
 		passes = 1
@@ -230,5 +251,6 @@ func (v *copier) rewrite(ctx context.Context, in *cli.Input, f *archive.File, re
 		return explainLoss(err)
 	}
 	rep.Written, rep.Blocks, rep.Copied = res.Size, res.Blocks, res.Copied
+	rep.Parity = res.Parity
 	return nil
 }

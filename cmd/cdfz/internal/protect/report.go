@@ -194,6 +194,14 @@ func Describe(ctx context.Context, in *cli.Input, f *archive.File) (*Brief, erro
 	return &Brief{s.Share.Percent(), b.Off, b.Len, s.Share}, nil
 }
 
+// Share is the amount of parity that was asked for. It is 0 if the parity is lost.
+func (b *Brief) Share() parity.Share {
+	if b.Len == 0 {
+		return 0
+	}
+	return min(max(b.share, 1), parity.MaxShare) // a claim
+}
+
 // Text describes the parity in a table.
 func (b *Brief) Text() string {
 	if b.Len == 0 {
