@@ -96,6 +96,68 @@ func entryNamed(t *testing.T, ar []byte, name string) czip.ZipEntry {
 	return list[i]
 }
 
+// TestSalvageContradiction puts a block of another archive beside that of the same name. Without an
+// index, nothing tells which is right.
+func TestSalvageContradiction(t *testing.T) {
+	image := cubeImage(t, 12, 30, 200)
+	other := bytes.Clone(image)
+	for i := len(other) / 8; i < len(other); i++ {
+		other[i] ^= 0x10
+	}
+	o := &WriteOptions{Block: MinBlock, Zarr: ZarrAlways}
+	a, b := pack(t, image, o), pack(t, other, o)
+	cut := a[:entryNamed(t, a, czip.ManifestName).Off]
+	list := entries(a)
+	i := len(list) / 2
+	mine, theirs := list[i], entryNamed(t, b, list[i].Name)
+	foreign := b[theirs.Off:theirs.End()]
+	for at, first := range map[int64]bool{mine.Off: false, mine.End(): true} {
+		bad := slices.Concat(cut[:at], foreign, cut[at:])
+		got, s, err := salvage(t, bytes.NewReader(bad), int64(len(bad)))
+		require.NoError(t, err)
+		require.Empty(t, s.Lost)
+		require.Len(t, s.Contradicted, 1)
+		require.Equal(t, first, bytes.Equal(image, got))
+		require.Contains(t, s.Contradicted[0].Text, "contradict")
+		require.NotEmpty(t, s.Contradicted[0].Var)
+	}
+	twice := slices.Concat(cut[:mine.End()], cut[mine.Off:mine.End()], cut[mine.End():])
+	got, s, err := salvage(t, bytes.NewReader(twice), int64(len(twice)))
+	require.NoError(t, err)
+	require.Empty(t, s.Contradicted)
+	require.True(t, bytes.Equal(image, got))
+}
+
+// TestSalvageTwo salvages an archive that another one with the same variables follows. Nothing of
+// the second is taken for the first, wherever that is cut off.
+func TestSalvageTwo(t *testing.T) {
+	image := cubeImage(t, 12, 30, 200)
+	other := bytes.Clone(image)
+	for i := len(other) / 8; i < len(other); i++ {
+		other[i] ^= 0x10
+	}
+	o := &WriteOptions{Block: MinBlock, Zarr: ZarrAlways}
+	a, b := pack(t, image, o), pack(t, other, o)
+	man := int(entryNamed(t, a, czip.ManifestName).Off)
+	for _, n := range []int{len(a), len(a) - 1, man, man - 9, man / 2, man/2 + 1, man/2 + 20, man / 3} {
+		both := append(bytes.Clone(a[:n]), b...)
+		got, s, err := salvage(t, bytes.NewReader(both), int64(len(both)))
+		require.NoError(t, err)
+		checkSalvaged(t, image, got, s, fmt.Sprintf("%d of %d bytes", n, len(a)))
+		require.Empty(t, s.Contradicted)
+		require.Equal(t, n < man, len(s.Lost) > 0, "%d of %d bytes", n, man)
+		if n == len(a) {
+			bad := bytes.Clone(both)
+			bad[man/2] ^= 1
+			got, s, err := salvage(t, bytes.NewReader(bad), int64(len(bad)))
+			require.NoError(t, err)
+			require.Len(t, s.Lost, 1)
+			checkSalvaged(t, image, got, s, "a damaged block")
+		}
+		require.Equal(t, n > man, s.SHA256 != "")
+	}
+}
+
 // TestSalvageOverwritten writes the middle of another archive with the same variables over an
 // archive. None of its values is taken for one of the original.
 func TestSalvageOverwritten(t *testing.T) {

@@ -27,6 +27,9 @@ type Salvaged struct {
 	Rounded []int
 	// Lost has the blocks without intact bytes. WriteImage adds those that do not decode.
 	Lost []Damage
+	// Contradicted has the blocks of which two places have different bytes with the right checksum,
+	// while no index is left that decides. The first of them are restored.
+	Contradicted []Damage
 
 	r      io.ReaderAt
 	l      *format.Resolved
@@ -45,7 +48,8 @@ type SalvageOptions struct {
 // Salvage searches a damaged archive for its blocks: first where the index puts them, then
 // in the whole file, by local headers, then where the central directory puts them. A block
 // is found if its stored bytes have their checksum, which must be that of the index if it
-// has one. Bytes that cannot be read count as damaged.
+// has one. Bytes that cannot be read count as damaged. Another archive that begins after this
+// one is not searched.
 //
 // The plan or its second copy must be intact, and so must the netCDF header or its second
 // copy. Otherwise the error is ErrCorrupt. ErrNotArchive means that nothing of an archive
@@ -129,6 +133,16 @@ func (x *salvager) all() error {
 		return err
 	} else if err != nil {
 		x.tail, x.man, x.idx, x.dir = nil, nil, nil, nil
+	}
+	if x.man == nil {
+		end, err := x.end()
+		if err != nil {
+			return err
+		}
+		if end < x.Size {
+			x.Size = end
+			return x.all()
+		}
 	}
 	if err := x.findFront(); err != nil {
 		return err
@@ -267,7 +281,10 @@ func (x *salvager) listLost(missing int64) error {
 
 // lose records a lost block.
 func (s *Salvaged) lose(b format.Block, off int64, err error) {
-	v := verifier{rep: &Report{}}
-	_ = v.damage(DamageBlock, off, -1, format.NewBlockError(s.l, s.header, b.Var, b.B, off, err))
-	s.Lost = append(s.Lost, v.rep.Damage...)
+	s.Lost = append(s.Lost, s.damage(b, off, err))
+}
+
+// damage describes damage of a block.
+func (s *Salvaged) damage(b format.Block, off int64, err error) Damage {
+	return newDamage(DamageBlock, off, -1, format.NewBlockError(s.l, s.header, b.Var, b.B, off, err))
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
+	"github.com/cdfz-format/cdfz/archive/internal/fault"
 	"github.com/cdfz-format/cdfz/archive/internal/format"
 	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/internal/ioat"
@@ -168,7 +169,7 @@ func (x *salvager) takeRow(n int64, row blockidx.Row, missing *int64) (bool, err
 		return false, nil
 	}
 	old, err := x.out.table.Row(n)
-	if err != nil || old.Off > 0 {
+	if err != nil || old.Off == row.Off || old.Off > 0 && old.Len == row.Len && old.CRC == row.CRC && old.Mask == row.Mask {
 		return err == nil, err
 	}
 	crc, err := x.checksum(x.ctx, row.Off, row.Len)
@@ -178,8 +179,56 @@ func (x *salvager) takeRow(n int64, row blockidx.Row, missing *int64) (bool, err
 	if err != nil || crc != row.CRC {
 		return false, nil
 	}
+	if old.Off > 0 {
+		x.contradict(b, old.Off, row.Off)
+		return true, nil
+	}
 	*missing--
 	return true, x.out.table.Set(n, row)
+}
+
+// contradict lists a block of which two places have different intact bytes. The first counts.
+func (x *salvager) contradict(b format.Block, first, second int64) {
+	if len(x.out.Contradicted) < maxLost {
+		err := fault.Corruptf("other bytes with the right checksum at byte %d contradict those at byte %d, which are restored", second, first)
+		x.out.Contradicted = append(x.out.Contradicted, x.out.damage(b, first, err))
+	}
+}
+
+// end returns where another archive begins after this one, or the length of the file. Local headers
+// are followed as in a search. Where they lead nowhere, the bytes of an entry are searched, too,
+// unless they have their checksum: the archive may have been cut off there.
+func (x *salvager) end() (int64, error) {
+	begun := false
+	for off := int64(0); off < x.Size; {
+		if err := x.ctx.Err(); err != nil {
+			return 0, err
+		}
+		e, err := x.At(off)
+		if err != nil {
+			off = x.nextSignature(off + 1)
+			continue
+		}
+		next, err := x.At(e.End())
+		switch {
+		case err == nil && begun && e.Name == czip.ReadmeName && next.Name == czip.PlanName:
+			return off, nil
+		case err == nil:
+			off = e.End()
+		default:
+			ok, err := x.sound(&e)
+			if err != nil {
+				return 0, err
+			}
+			if ok {
+				off = e.End()
+			} else {
+				off = x.nextSignature(off + 1)
+			}
+		}
+		begun = true
+	}
+	return x.Size, nil
 }
 
 // confirm reports whether the index has the same length and checksum of a block, or does not

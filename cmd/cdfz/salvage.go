@@ -22,7 +22,9 @@ type salvageReport struct {
 	Identical bool         `json:"identical"` // the target has the SHA-256 of the original
 	Blocks    int64        `json:"blocks"`
 	Lost      []damageJSON `json:"lost"`
-	Seconds   float64      `json:"seconds"`
+	// Contradicted has blocks with two intact versions. The first was restored.
+	Contradicted []damageJSON `json:"contradicted"`
+	Seconds      float64      `json:"seconds"`
 }
 
 // salvage restores the intact parts of one file.
@@ -50,7 +52,7 @@ func (v *restorer) salvage(ctx context.Context, j cli.Job) error {
 	if err := s.WriteImage(ctx, t, v.Workers, v.Step(in.Name, s.Size, 1, 2)); err != nil {
 		return err
 	}
-	rep := salvageReport{File: cli.ReportName(j.Name), Target: path, Size: s.Size, Blocks: s.Blocks, Lost: damageList(s.Lost)}
+	rep := salvageReport{File: cli.ReportName(j.Name), Target: path, Size: s.Size, Blocks: s.Blocks, Lost: damageList(s.Lost), Contradicted: damageList(s.Contradicted)}
 	if rep.SHA256, err = sumOf(ctx, t, s.Size); err != nil {
 		return err
 	}
@@ -70,7 +72,10 @@ func (v *restorer) salvage(ctx context.Context, j cli.Job) error {
 }
 
 func (v *restorer) reportSalvage(name string, rep *salvageReport, known bool) {
-	if len(rep.Lost) > 0 || known && !rep.Identical {
+	if rep.Identical {
+		rep.Contradicted = damageList(nil) // the first version was the right one
+	}
+	if len(rep.Lost) > 0 || len(rep.Contradicted) > 0 || known && !rep.Identical {
 		v.SetCode(cli.ExitDamaged)
 	}
 	if v.JSON {
@@ -78,12 +83,15 @@ func (v *restorer) reportSalvage(name string, rep *salvageReport, known bool) {
 		return
 	}
 	printDamage(v.App, name, rep.Lost)
+	printDamage(v.App, name, rep.Contradicted)
 	line := fmt.Sprintf("%s: %s, ", rep.Target, cli.Size(rep.Size))
 	switch {
 	case rep.Identical:
 		line += "identical to the original"
 	case len(rep.Lost) > 0:
 		line += fmt.Sprintf("%d of %s lost and filled with fill values", len(rep.Lost), cli.Count(rep.Blocks, "block"))
+	case len(rep.Contradicted) > 0:
+		line += fmt.Sprintf("%d of %s contradicted by other intact bytes", len(rep.Contradicted), cli.Count(rep.Blocks, "block"))
 	case known:
 		line += "all blocks are intact, but the SHA-256 is not that of the original"
 	default:
