@@ -278,6 +278,8 @@ func (p *proof) check(v *archiver, args []string) error {
 		return cli.Hinted(errors.New("--delete-source: expected --receipts FILE too"), "the receipts prove later what was deleted")
 	case p.name == "":
 		return nil
+	case p.name == cli.StdoutName:
+		return errors.New("--receipts: expected the name of a file, found -")
 	case v.Dest == cli.StdoutName:
 		return errors.New("--receipts: the archive goes to standard output")
 	case s3.IsURL(v.Dest):

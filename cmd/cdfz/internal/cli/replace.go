@@ -82,7 +82,11 @@ func (h *Held) String() string {
 	if h.SHA256 == "" {
 		return fmt.Sprintf("is damaged, so that nobody can tell what it holds (%s)", WithoutPackages(h.Damage.Error()))
 	}
-	s := fmt.Sprintf("holds %s, %d bytes", Quoted(h.Name), h.Size)
+	s := "holds "
+	if h.Name != "" { // standard input has none
+		s += Quoted(h.Name) + ", "
+	}
+	s += fmt.Sprintf("%d bytes", h.Size)
 	if !h.Time.IsZero() {
 		s += ", " + h.Time.UTC().Format(time.RFC3339)
 	}
