@@ -2,7 +2,7 @@
 
 // Command cdfz-plugin-host loads HDF5 plugins for cdfz, which starts it and talks to it
 // (package hostproto). A plugin that crashes, hangs or takes all memory ends this process
-// and nothing else. It ends with cdfz.
+// and nothing else. It ends with cdfz, and starts no processes.
 //
 // HDF5's plugins are shared libraries of C. This program calls them without cgo.
 package main
@@ -55,6 +55,9 @@ func newHost(memory string) (*host, error) {
 	}
 	l, err := newLimits(memory)
 	if err != nil {
+		return nil, err
+	}
+	if err := refuseChildren(); err != nil {
 		return nil, err
 	}
 	return &host{limits: l, shared: shared{fd: memoryFD}}, nil

@@ -40,7 +40,7 @@ func newPluginRun(t *testing.T) (p *pluginRun, plugins, log string) {
 	self, err := os.Executable()
 	require.NoError(t, err)
 	log = filepath.Join(dir, "log")
-	return &pluginRun{t, self, append(os.Environ(), "PATH="+filepath.Join(dir, "bin")+":"+os.Getenv("PATH"), "CDFZ_FAKE_LOG="+log)}, plugins, log
+	return &pluginRun{t, self, append(os.Environ(), "PATH="+filepath.Join(dir, "bin")+":"+os.Getenv("PATH"), "HDF5_FAKE_LOG="+log)}, plugins, log
 }
 
 func (p *pluginRun) command(args ...string) *exec.Cmd {

@@ -76,6 +76,9 @@ const (
 	doPrint
 	doAbort
 	doNoBuffer
+	doSecret
+	doChild
+	doDaemon
 )
 
 // TestPluginRows checks the libraries of fake.c: the rows L and P of docs/filters.md.
@@ -87,6 +90,7 @@ func TestPluginRows(t *testing.T) {
 	fake(t, in("libcrash.so"), "FILTER=40003", "ABORT")
 	fake(t, in("libdefaults.so"), "DEFAULTS=40004")
 	fake(t, in("libfilter.so.2"), "FILTER=40002")
+	fake(t, in("libhang.so"), "FILTER=40014", "HANG")
 	fake(t, in("libinfo.so"), "FILTER=40006", "NOINFO")
 	fake(t, in("liblocal.so"), "FILTER=40007", "LOCAL")
 	fake(t, in("libneither.so"))
@@ -101,7 +105,8 @@ func TestPluginRows(t *testing.T) {
 	require.NoError(t, os.WriteFile(in("libtext.so"), []byte("no library"), 0o644))
 	require.NoError(t, os.Mkdir(in("libfolder.so"), 0o755))
 	log := in("log")
-	t.Setenv("CDFZ_FAKE_LOG", log)
+	t.Setenv("HDF5_FAKE_LOG", log)
+	t.Setenv("CDFZ_FAKE_SECRET", "a key")
 
 	s, err := Open(&Options{
 		Folders: []string{filepath.Join(dir, "missing"), dir}, Host: hostPath(t), Processes: 1, Memory: 64 << 20,
@@ -142,6 +147,7 @@ func TestPluginRows(t *testing.T) {
 			"libreserved.so": "filter id: expected 256 to 65535, found 200",
 			"libnocode.so":   "H5Z_class2_t has no filter function",
 			"libcrash.so":    "crashed: signal: aborted",
+			"libhang.so":     "took more than 5s",
 			"libtext.so":     "file too short",
 		} {
 			require.Contains(t, libraries[name].Ignored, why)
@@ -215,6 +221,20 @@ func TestPluginRows(t *testing.T) {
 		}
 		require.Greater(t, len(pids), 1, "worn processes are replaced")
 		require.Less(t, len(pids), 10, "but not for each few calls")
+	})
+	t.Run("L10 secret", func(t *testing.T) {
+		_, err := both.Decode(nil, block, []uint32{doSecret}, len(block))
+		require.NoError(t, err)
+	})
+	t.Run("L10 child", func(t *testing.T) {
+		require.NoError(t, os.RemoveAll(log))
+		for _, what := range []uint32{doChild, doDaemon} {
+			_, err := both.Decode(nil, block, []uint32{what}, len(block))
+			require.NoError(t, err, "fork fails in the plugin")
+		}
+		lines, err := os.ReadFile(log)
+		require.NoError(t, err)
+		require.NotContains(t, string(lines), "child")
 	})
 	t.Run("L10 print", func(t *testing.T) {
 		out, err := both.Decode(nil, block, []uint32{doPrint}, len(block))

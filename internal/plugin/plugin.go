@@ -33,7 +33,7 @@ type Options struct {
 	// started when they are needed.
 	Processes int
 	// Timeout is the time limit of a call of a library, by default 1 minute, plus a second
-	// for each MiB of the block.
+	// for each MiB of the block. [Open] waits for no library longer than 5 seconds.
 	Timeout time.Duration
 	// Memory is the number of bytes that a process may allocate in addition to a few copies of
 	// the block, by default 1 GiB.

@@ -102,8 +102,11 @@ func (p *pool) timeout(n int) time.Duration {
 	return p.opts.Timeout + time.Duration(n>>20)*time.Second
 }
 
+// loadTime is the time limit for examining a library.
+const loadTime = 5 * time.Second
+
 // examine loads a library to find out its kind. A process that has loaded others before
-// may fail because of them. The library is then tried again in a new process.
+// may crash because of them. The library is then tried again in a new process.
 func (p *pool) examine(path string) (Library, error) {
 	for {
 		h, err := p.take()
@@ -111,11 +114,13 @@ func (p *pool) examine(path string) (Library, error) {
 			return Library{}, err
 		}
 		alone := len(h.loaded) == 0
-		found, err := h.load(path, p.timeout(0))
+		found, err := h.load(path, min(p.opts.Timeout, loadTime))
 		if err == nil {
 			p.put(h, false)
 			return newLibrary(path, found), nil
 		}
+		var late *timeoutError
+		alone = alone || errors.As(err, &late) // trying again would take as long
 		err = h.explain("", err)
 		p.put(h, true)
 		var failed *unavailableError

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -45,7 +46,7 @@ func start(o Options) (*process, error) {
 	h.cmd.ExtraFiles = []*os.File{theirs, h.shared.file} // 3 and 4
 	h.cmd.Stdout, h.cmd.Stderr = &h.output, &h.output
 	h.cmd.WaitDelay = time.Second // if a plugin has started a process that holds the output
-	h.cmd.Env = append(os.Environ(), "GOTRACEBACK=none", "GOMAXPROCS=2")
+	h.cmd.Env = append(environment(os.Environ()), "GOTRACEBACK=none", "GOMAXPROCS=2")
 	err = h.cmd.Start()
 	theirs.Close() // so that the end of the process closes the connection
 	if err != nil {
@@ -57,4 +58,25 @@ func start(o Options) (*process, error) {
 		return nil, err
 	}
 	return h, nil
+}
+
+// environment returns the variables that libraries may need. The others may hold secrets,
+// such as keys of object stores.
+func environment(all []string) []string {
+	var out []string
+	for _, v := range all {
+		name, _, _ := strings.Cut(v, "=")
+		switch name {
+		case "PATH", "LD_LIBRARY_PATH", "TMPDIR", "LANG", "TZ":
+			out = append(out, v)
+			continue
+		}
+		for _, prefix := range []string{"LC_", "HDF5_", "BLOSC_", "OMP_"} {
+			if strings.HasPrefix(name, prefix) {
+				out = append(out, v)
+				break
+			}
+		}
+	}
+	return out
 }

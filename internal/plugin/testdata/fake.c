@@ -3,7 +3,7 @@
  *   CODEC=ID         netcdf-c's codec "fake" for that filter
  *   DEFAULTS=ID      netcdf-c's default codecs, with one for that filter
  *   FORCE=N          what the filter does, instead of its first parameter
- *   TYPE, VERSION, ENCODER, NOINFO, NOFILTER, LOCAL, ABORT   variants
+ *   TYPE, VERSION, ENCODER, NOINFO, NOFILTER, LOCAL, ABORT, HANG   variants
  * The first parameter of the filter chooses what it does.
  */
 #include <stdio.h>
@@ -21,11 +21,11 @@
 #define ENCODER 1
 #endif
 
-enum { XOR, REPLACE, GROW, ZERO, CRASH, LOOP, MEMORY, LARGE, LOSSY, EXIT, LEAK, PRINT, ABORTS, NOBUFFER };
+enum { XOR, REPLACE, GROW, ZERO, CRASH, LOOP, MEMORY, LARGE, LOSSY, EXIT, LEAK, PRINT, ABORTS, NOBUFFER, SECRET, CHILD, DAEMON };
 
 /* Every call leaves a line in the file that this variable names. */
 static void note(const char *what) {
-	const char *name = getenv("CDFZ_FAKE_LOG");
+	const char *name = getenv("HDF5_FAKE_LOG");
 	FILE *f = name ? fopen(name, "a") : NULL;
 	if (f) {
 		fprintf(f, "%s %d\n", what, (int)getpid());
@@ -111,6 +111,25 @@ static size_t filter(unsigned flags, size_t nparams, const unsigned params[], si
 			return n;
 		}
 		break;
+	case SECRET: /* fails where a secret of the environment can be read */
+		if (getenv("CDFZ_FAKE_SECRET"))
+			return 0;
+		break;
+	case CHILD:
+	case DAEMON:
+		switch (fork()) {
+		case -1:
+			break;
+		case 0:
+			if (what == DAEMON && (setsid() < 0 || fork() > 0))
+				_exit(0);
+			note("child");
+			for (;;)
+				pause();
+		default:
+			return 0;
+		}
+		break;
 	}
 	flip(*buf, n);
 	return n;
@@ -193,4 +212,8 @@ const void *NCZ_codec_info_defaults(void) { return all; }
 
 #ifdef ABORT
 __attribute__((constructor)) static void aborts(void) { abort(); }
+#endif
+
+#ifdef HANG
+__attribute__((constructor)) static void hangs(void) { for (;;) pause(); }
 #endif
