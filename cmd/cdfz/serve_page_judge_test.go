@@ -350,3 +350,45 @@ func TestJudgePageZoom(t *testing.T) {
 	require.JSONEq(t, `{"row":0,"column":0,"rows":20,"columns":30}`, view())
 	b.clean()
 }
+
+// TestJudgePageNumbers checks that labels of axes differ where their values do, and that a
+// series that is too long for the page shows its peaks.
+func TestJudgePageNumbers(t *testing.T) {
+	dir := t.TempDir()
+	out := output(dir, "/usr/bin/python3", "-c", `import netCDF4, numpy
+d = netCDF4.Dataset("flow.nc", "w", format="NETCDF3_64BIT_OFFSET")
+d.createDimension("time", 100000)
+t = d.createVariable("time", "f8", ("time",))
+t.units = "Julian days"
+t[:] = 2450000 + numpy.arange(100000) / 24
+v = d.createVariable("flow", "f8", ("time",))
+a = numpy.full(100000, 4000000.0)
+a[12345], a[54321] = 5207687, 17
+v[:] = a
+d.close()`)
+	require.Equal(t, "<nil>", out)
+	image, err := os.ReadFile(filepath.Join(dir, "flow.nc"))
+	require.NoError(t, err)
+	_, archives := archived(t, map[string][]byte{"flow.nc": image})
+	s := serveOn(t, archives)
+	b := openBrowser(t, 1280, 900)
+	b.do(chromedp.Navigate(s.at + "/page/?file=flow.nc&var=flow"))
+	b.until(`document.body.dataset.ready === "1"`)
+	require.Equal(t, "the smallest and the largest of every 50 values", eval[string](b, `document.getElementById("series-where").textContent`))
+	b.do(chromedp.Click(chromedp.CSS("#series-table summary")))
+	b.until(`document.querySelector("#series-table td") !== null`)
+	require.True(t, eval[bool](b, `document.getElementById("series-table").textContent.includes("123452450514.375 Julian days5207687")`), "index, day and peak")
+	for script, want := range map[string][]string{
+		`f.ticks([2450000, 2450025, 2450050])`:                                                          {"2450000", "2450025", "2450050"},
+		`f.ticks([2450000.5, 2450000.75])`:                                                              {"2450000.5", "2450000.75"},
+		`f.ticks([0, 1e-7, 2e-7])`:                                                                      {"0", "1e-7", "2e-7"},
+		`f.ticks([0.30000000000000004, 0.4])`:                                                           {"0.3", "0.4"},
+		`f.ticks([359.99975, 359.9998], "degrees_east")`:                                                {"0.00025°W", "0.0002°W"},
+		`[0, 1].map((i) => f.coordinate({ values: [2450000.5, 2450001.5], units: "d" }, i))`:            {"2450000.5 d", "2450001.5 d"},
+		`[f.coordinate({ values: [2450000.125] }, 0), f.coordinate({ values: [Math.fround(0.1)] }, 0)]`: {"2450000.125", "0.1"},
+	} {
+		require.Equal(t, want, eval[[]string](b, `(async () => { const f = await import("./format.js"); return %s; })()`, script), script)
+	}
+	b.shot("flow")
+	b.clean()
+}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -24,6 +25,7 @@ type slice struct {
 	Axes  []struct {
 		Name        string
 		Start, Step int64
+		At          []int64
 		Values      []*float64
 		Dates       []string
 	}
@@ -117,6 +119,20 @@ func TestPageData(t *testing.T) {
 		require.Equal(t, want.data[2*30+3], coarse.data[1*10+1])
 		require.Len(t, coarse.Axes[1].Values, 10)
 		require.Equal(t, "float64", values("var=0&at=x").Type)
+		thin := values("var=9&at=x,5,7&max=8&extremes=1")
+		require.Equal(t, int64(6), thin.Axes[0].Step, "runs have the length of two steps")
+		require.Len(t, thin.Axes[0].At, 8)
+		times := values("var=9&at=x,5,7").Axes[0]
+		for k, i := range thin.Axes[0].At {
+			require.Equal(t, series.data[i], thin.data[k])
+			require.Equal(t, times.Values[i], thin.Axes[0].Values[k])
+			require.Equal(t, times.Dates[i], thin.Axes[0].Dates[k])
+		}
+		for from := 0; from < 24; from += 6 {
+			require.Contains(t, thin.data, slices.Max(series.data[from:from+6]))
+			require.Contains(t, thin.data, slices.Min(series.data[from:from+6]))
+		}
+		require.Empty(t, values("var=9&at=x,5,7&extremes=1").Axes[0].At, "all values fit")
 		require.Len(t, values("var=5").data, 1)
 
 		var text struct {

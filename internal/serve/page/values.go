@@ -33,6 +33,10 @@ const (
 //
 // The parameter at has a word for each dimension of the variable: an index, or x or y for
 // one that the answer spans. Words are separated by commas.
+//
+// A series that is longer than the limit is read in steps. With extremes=1, it is read
+// completely, if the limits of the server allow that, and the answer has the smallest and
+// the largest value of each run of Step values, in their order. At has their indices.
 type (
 	slice struct {
 		Type  string `json:"type"` // float32 or float64
@@ -48,10 +52,11 @@ type (
 		Dim    int      `json:"dim"` // number of the dimension in the file
 		Name   string   `json:"name"`
 		Units  string   `json:"units,omitempty"`
-		Word   string   `json:"word"`   // x, y or the index
-		Start  int64    `json:"start"`  // first index
-		Step   int64    `json:"step"`   // between indices
-		Values []number `json:"values"` // of the coordinate variable, or indices
+		Word   string   `json:"word"`         // x, y or the index
+		Start  int64    `json:"start"`        // first index
+		Step   int64    `json:"step"`         // between indices
+		At     []int64  `json:"at,omitempty"` // indices, if they have no constant step
+		Values []number `json:"values"`       // of the coordinate variable, or indices
 		Dates  []string `json:"dates,omitempty"`
 	}
 )
@@ -92,20 +97,13 @@ func (h *Handler) values(w http.ResponseWriter, r *http.Request, f *File) error 
 	p.coarsen(array)
 	packing, _ := cf.NewPacking(v) // one that is wrong has no effect
 	out := &slice{Type: "float64", Shape: []int{}, Axes: []axis{}, Fixed: []axis{}}
-	n := int64(1)
-	for _, i := range p.order {
-		out.Shape = append(out.Shape, int(p.sel.Count[i]))
-		n *= p.sel.Count[i]
-	}
-	if err := p.addAxes(r.Context(), f, v, out); err != nil {
-		return err
-	}
+	extremes := r.FormValue("extremes") == "1" && p.whole(array)
 	var b bytes.Buffer
 	if t := packing.Type; t == cdf3.Float || t.Size() <= 2 {
 		out.Type = "float32"
-		err = encode[float32](r.Context(), &b, array, p, n, packing, out)
+		err = answer[float32](r.Context(), &b, f, v, array, p, packing, extremes, out)
 	} else {
-		err = encode[float64](r.Context(), &b, array, p, n, packing, out)
+		err = answer[float64](r.Context(), &b, f, v, array, p, packing, extremes, out)
 	}
 	if err != nil {
 		return err
@@ -132,6 +130,7 @@ type place struct {
 	sel   slab.Sel
 	order []int // the dimensions that it spans: y and x, or only one
 	words []string
+	at    []int64 // indices of the only dimension, if they have no constant step
 }
 
 // parsePlace parses the parameter at. Its ranges have at most limit indices.
@@ -199,6 +198,11 @@ func (p *place) small(a slab.Array) bool {
 	if err != nil || n > maxValues {
 		return err != nil
 	}
+	return cheap(a, p.sel)
+}
+
+// cheap reports whether the blocks of a selection are within maxWork.
+func cheap(a slab.Array, sel slab.Sel) bool {
 	shaped, ok := a.Values().(slab.Shaped)
 	if !ok || shaped.BlockShape() == nil {
 		return true
@@ -208,7 +212,7 @@ func (p *place) small(a slab.Array) bool {
 		bytes *= k
 	}
 	left := maxWork / max(1, bytes)
-	err = p.sel.Grid(a.Shape(), shaped.BlockShape(), func([]int64, int64, int64) bool {
+	err := sel.Grid(a.Shape(), shaped.BlockShape(), func([]int64, int64, int64) bool {
 		left--
 		return left >= 0
 	})
@@ -221,9 +225,16 @@ func (p *place) addAxes(ctx context.Context, f *File, v *cdf3.Var, out *slice) e
 	coords := coordinates(header)
 	for i, dim := range v.DimIDs {
 		a := axis{Dim: dim, Name: header.Dims[dim].Name, Word: p.words[i], Start: p.sel.Start[i], Step: p.sel.Stride[i]}
+		if word := p.words[i]; p.at != nil && (word == "x" || word == "y") {
+			a.At = p.at
+		}
 		if num, ok := coords[dim]; ok {
 			if err := a.read(ctx, f, num, p.sel.Count[i]); err != nil {
 				return err
+			}
+		} else if a.At != nil {
+			for _, k := range a.At {
+				a.Values = append(a.Values, number(k))
 			}
 		} else {
 			for k := range p.sel.Count[i] {
@@ -250,9 +261,20 @@ func (a *axis) read(ctx context.Context, f *File, num int, count int64) error {
 	header := f.Header()
 	v := &header.Vars[num]
 	packing, _ := cf.NewPacking(v)
-	x, err := cf.Read[float64](ctx, f.Array(num), slab.Sel{Start: []int64{a.Start}, Count: []int64{count}, Stride: []int64{a.Step}}, packing)
-	if err != nil {
-		return err
+	var x []float64
+	if a.At == nil {
+		var err error
+		x, err = cf.Read[float64](ctx, f.Array(num), slab.Sel{Start: []int64{a.Start}, Count: []int64{count}, Stride: []int64{a.Step}}, packing)
+		if err != nil {
+			return err
+		}
+	}
+	for _, k := range a.At {
+		y, err := cf.Read[float64](ctx, f.Array(num), slab.Sel{Start: []int64{k}, Count: []int64{1}}, packing)
+		if err != nil {
+			return err
+		}
+		x = append(x, y...)
 	}
 	for _, y := range x {
 		a.Values = append(a.Values, number(y))
@@ -272,22 +294,50 @@ func (a *axis) read(ctx context.Context, f *File, num int, count int64) error {
 	return nil
 }
 
-// encode reads the values and appends the answer to b.
-func encode[T cf.Float](ctx context.Context, b *bytes.Buffer, a slab.Array, p *place, n int64, packing *cf.Packing, out *slice) error {
-	x := make([]T, n)
-	if err := cf.ReadInto(ctx, a, x, p.sel, packing); err != nil {
+// answer reads the values and appends the answer to b.
+func answer[T cf.Float](ctx context.Context, b *bytes.Buffer, f *File, v *cdf3.Var, a slab.Array, p *place, packing *cf.Packing, extremes bool, out *slice) error {
+	var x []T
+	var err error
+	if extremes {
+		x, err = thinned[T](ctx, a, p, packing)
+	} else {
+		x, err = read[T](ctx, a, p.sel, packing)
+	}
+	if err != nil {
+		return err
+	}
+	for _, i := range p.order {
+		out.Shape = append(out.Shape, int(p.sel.Count[i]))
+	}
+	if err := p.addAxes(ctx, f, v, out); err != nil {
 		return err
 	}
 	if len(p.order) == 2 && p.order[0] > p.order[1] {
 		x = transposed(x, out.Shape)
 	}
-	fill, filled := defaultFill(packing)
-	low, high := math.Inf(1), math.Inf(-1)
-	for i, y := range x {
-		if filled && y == T(fill) {
-			y = T(cf.NaN())
-			x[i] = y
+	return encode(b, x, out)
+}
+
+// read reads values. Those that are missing are NaN.
+func read[T cf.Float](ctx context.Context, a slab.Array, sel slab.Sel, packing *cf.Packing) ([]T, error) {
+	x, err := cf.Read[T](ctx, a, sel, packing)
+	if err != nil {
+		return nil, err
+	}
+	if fill, filled := defaultFill(packing); filled {
+		for i, y := range x {
+			if y == T(fill) {
+				x[i] = T(cf.NaN())
+			}
 		}
+	}
+	return x, nil
+}
+
+// encode appends the answer to b.
+func encode[T cf.Float](b *bytes.Buffer, x []T, out *slice) error {
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, y := range x {
 		z := float64(y)
 		switch {
 		case y != y:

@@ -18,6 +18,30 @@ export function exact(x, type) {
   return String(Number(x.toPrecision(9)));
 }
 
+// fine writes a value with the digits that tell it from one at a distance.
+function fine(x, distance) {
+  if (x === null || !Number.isFinite(x) || !(distance > 0)) return number(x);
+  for (let digits = 1; digits <= 17; digits++) {
+    const near = Number(x.toPrecision(digits));
+    if (Math.abs(near - x) <= distance / 1000) return String(near);
+  }
+  return String(x);
+}
+
+// ticks writes values at ticks, with the digits that their distance needs.
+export function ticks(values, units) {
+  const step = Math.min(...values.slice(1).map((v, i) => Math.abs(v - values[i])).filter((s) => s > 0));
+  const text = (v) => (Number.isFinite(step) ? fine(v, step) : plain(v));
+  return values.map((v) => degrees(v, units, text) ?? text(v));
+}
+
+// plain writes a value of a coordinate that has no other next to it.
+function plain(x) {
+  if (x === null || !Number.isFinite(x)) return number(x);
+  if (Number.isInteger(x)) return String(x);
+  return Math.fround(x) === x ? exact(x, "float32") : String(Number(x.toPrecision(12)));
+}
+
 // size writes a number of bytes.
 export function size(n) {
   const units = ["B", "kB", "MB", "GB", "TB"];
@@ -30,13 +54,13 @@ export function size(n) {
 }
 
 // degrees writes a longitude or a latitude, and null for other units.
-function degrees(value, units) {
+function degrees(value, units, text) {
   const kind = /^degrees?_?(n|e)(orth|ast)?$/i.exec(units ?? "");
   if (!kind) return null;
-  if (kind[1].toLowerCase() === "n") return `${number(Math.abs(value))}°${value < 0 ? "S" : value > 0 ? "N" : ""}`;
+  if (kind[1].toLowerCase() === "n") return `${text(Math.abs(value))}°${value < 0 ? "S" : value > 0 ? "N" : ""}`;
   const turned = ((((value + 180) % 360) + 360) % 360) - 180;
   if (Math.abs(turned) === 180 || turned === 0) return `${Math.abs(turned)}°`;
-  return `${number(Math.abs(turned))}°${turned < 0 ? "W" : "E"}`;
+  return `${text(Math.abs(turned))}°${turned < 0 ? "W" : "E"}`;
 }
 
 // day shortens a date: midnight is left out.
@@ -44,19 +68,17 @@ export function day(date) {
   return date.replace(/T00:00:00$/, "").replace(/(T\d\d:\d\d):00$/, "$1").replace("T", " ");
 }
 
+// indexOf returns the index of value number i of an axis.
+export const indexOf = (axis, i) => axis.at?.[i] ?? axis.start + i * axis.step;
+
 // coordinate writes the coordinate number i of an axis.
 export function coordinate(axis, i) {
   if (axis.dates?.[i]) return day(axis.dates[i]);
   const v = axis.values[i];
-  if (v === null || v === undefined) return `index ${axis.start + i * axis.step}`;
-  const deg = degrees(v, axis.units);
-  if (deg !== null) return deg;
-  return axis.units ? `${number(v)} ${axis.units}` : number(v);
-}
-
-// tick writes a value of an axis at a tick.
-export function tick(axis, value) {
-  return degrees(value, axis.units) ?? number(value);
+  if (v === null || v === undefined) return `index ${indexOf(axis, i)}`;
+  const gaps = [axis.values[i - 1], axis.values[i + 1]].filter((w) => w !== null && w !== undefined && w !== v).map((w) => Math.abs(w - v));
+  const text = (x) => (gaps.length > 0 ? fine(x, Math.min(...gaps)) : plain(x));
+  return degrees(v, axis.units, text) ?? (axis.units ? `${text(v)} ${axis.units}` : text(v));
 }
 
 // round returns about count round numbers between two values.

@@ -130,7 +130,7 @@ async function load() {
     if (s.shape?.length === 2) s.places = await places(signal);
     for (const a of s.axes ?? []) a.down = state.meta.dimensions[a.dim].down;
     state.slice = s;
-    showSlice(s);
+    await showSlice(s, signal);
     if (s.shape?.length === 2) await loadSeries(signal);
     document.body.dataset.ready = String(Number(document.body.dataset.ready ?? 0) + 1);
   } catch (e) {
@@ -158,7 +158,7 @@ async function places(signal) {
   return out.length > 0 ? out : null;
 }
 
-function showSlice(s) {
+async function showSlice(s, signal) {
   const isText = s.type === "text";
   const flat = s.shape?.length === 2;
   $("map-section").hidden = !flat;
@@ -175,9 +175,9 @@ function showSlice(s) {
     plots.histogram(s, s.units);
     $("hist-what").textContent = `of ${flat ? "the map" : "the series"}${s.axes.some((a) => a.step > 1) ? ", a sample" : ""}`;
     if (!flat) {
-      $("series-where").textContent = where(s.fixed);
       $("series-table").hidden = false;
-      plots.line(s, s.units);
+      const long = s.axes[0].step > 1; // the histogram needs a sample without preference, the line needs peaks
+      drawSeries(long ? await api.values(state.file, state.variable.num, state.words, maxSeries, signal, true) : s, s.units);
     }
   }
   for (const a of s.fixed ?? []) {
@@ -231,10 +231,17 @@ async function loadSeries(signal) {
     return;
   }
   state.seriesWords = state.words.map((w, i) => (i === along ? "x" : typeof w === "number" ? w : state.point[i]));
-  const s = await api.values(state.file, state.variable.num, state.seriesWords, maxSeries, signal);
-  $("series-where").textContent = where(s.fixed);
-  plots.line(s, state.variable.units);
+  const s = await api.values(state.file, state.variable.num, state.seriesWords, maxSeries, signal, true);
+  drawSeries(s, state.variable.units);
   $("series").dataset.values = s.shape[0] <= maxSeries ? JSON.stringify(Array.from(s.data)) : "";
+}
+
+// drawSeries shows a series, and which of its values.
+function drawSeries(s, units) {
+  const { at, step, name } = s.axes[0];
+  const part = at ? `the smallest and the largest of every ${step} values` : step > 1 ? `every ${step}th ${name}, peaks between them are not shown` : "";
+  $("series-where").textContent = [where(s.fixed), part].filter(Boolean).join("; ");
+  plots.line(s, units);
 }
 
 const where = (fixed) => (fixed.length > 0 ? `at ${fixed.map((a) => `${a.name} ${coordinate(a, 0)}`).join(", ")}` : "");

@@ -1,6 +1,6 @@
 // The map: a slice as cells of equal size, in the order of its coordinates.
 import { $ } from "./dom.js";
-import { css, number, round, tick, coordinate, exact, day } from "./format.js";
+import { css, number, round, ticks as labels, coordinate, exact, day } from "./format.js";
 import * as palette from "./palette.js";
 import * as view from "./view.js";
 
@@ -171,7 +171,8 @@ function ticks(axis, n, count) {
   if (axis.dates || !ordered) {
     const step = Math.max(1, Math.ceil(n / count));
     const out = [];
-    for (let i = 0; i < n; i += step) out.push([(i + 0.5) / n, axis.dates ? day(axis.dates[i]).slice(0, 10) : values[i] === null ? String(axis.start + i * axis.step) : number(values[i])]);
+    const texts = axis.dates ? axis.dates.map((d) => day(d).slice(0, 10)) : labels(values);
+    for (let i = 0; i < n; i += step) out.push([(i + 0.5) / n, !axis.dates && values[i] === null ? String(axis.start + i * axis.step) : texts[i]]);
     return out;
   }
   const [low, high] = sign > 0 ? [values[0], values.at(-1)] : [values.at(-1), values[0]];
@@ -181,11 +182,12 @@ function ticks(axis, n, count) {
     marks = [];
     for (let v = Math.ceil(low / step) * step; v <= high; v += step) marks.push(v);
   }
-  return marks.map((v) => {
+  const texts = labels(marks, axis.units);
+  return marks.map((v, k) => {
     let i = 0;
     while (i < n - 2 && (values[i + 1] - v) * sign < 0) i++;
     const at = i + (v - values[i]) / (values[i + 1] - values[i]);
-    return [(at + 0.5) / n, tick(axis, v)];
+    return [(at + 0.5) / n, texts[k]];
   });
 }
 
@@ -373,11 +375,13 @@ function bar() {
   g.font = "12px system-ui, sans-serif";
   g.textAlign = "center";
   g.textBaseline = "top";
-  for (const v of high > low ? round(low, high, Math.max(2, Math.floor(width / 70))) : [low]) {
+  const marks = high > low ? round(low, high, Math.max(2, Math.floor(width / 70))) : [low];
+  const texts = labels(marks);
+  marks.forEach((v, k) => {
     const px = pad + (high > low ? ((v - low) / (high - low)) * w : w / 2);
     g.fillRect(px - 0.5, 14, 1, 4);
-    g.fillText(number(v), px, 20);
-  }
+    g.fillText(texts[k], px, 20);
+  });
   c.setAttribute("role", "img");
   c.setAttribute("aria-label", `Colours from ${number(low)} to ${number(high)}`);
   const m = $("bar-missing").getContext("2d");

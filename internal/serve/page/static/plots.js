@@ -1,6 +1,6 @@
 // Series and histograms, drawn by uPlot.
 import { $, table } from "./dom.js";
-import { coordinate, css, day, exact, number, tick } from "./format.js";
+import { coordinate, css, day, exact, indexOf, number, ticks } from "./format.js";
 
 let series = null;
 let hist = null;
@@ -11,13 +11,16 @@ function axisStyle(more) {
   return { stroke: css("--ink"), grid: { stroke: css("--line"), width: 1 }, ticks: { stroke: css("--line") }, font: "12px system-ui, sans-serif", ...more };
 }
 
+// column is how wide the labels of a vertical axis are.
+const column = (_, values) => Math.max(60, 20 + 7 * Math.max(0, ...(values ?? []).map((v) => v.length)));
+
 // line draws a series: an answer of api.values with one axis.
 export function line(s, units) {
   const axis = s.axes[0];
   const n = s.shape[0];
   const order = Array.from({ length: n }, (_, i) => i);
   const ordered = axis.values.every((v) => v !== null);
-  const xs = ordered ? axis.values : order.map((i) => axis.start + i * axis.step);
+  const xs = ordered ? axis.values : order.map((i) => indexOf(axis, i));
   order.sort((a, b) => xs[a] - xs[b]);
   const data = [order.map((i) => xs[i]), order.map((i) => (Number.isFinite(s.data[i]) ? s.data[i] : null))];
   const text = (k) => `${exact(s.data[order[k]], s.type)}${units ? " " + units : ""} at ${coordinate(axis, order[k])}`;
@@ -31,7 +34,7 @@ export function line(s, units) {
   series = new uPlot({
     width: width("series"), height: 220,
     scales: { x: { time: false } },
-    axes: [axisStyle(dated || { ...whole, values: (_, splits) => splits.map((x) => tick(axis, x)) }), axisStyle({ size: 60, values: (_, splits) => splits.map(number) })],
+    axes: [axisStyle(dated || { ...whole, values: (_, splits) => ticks(splits, axis.units) }), axisStyle({ size: column, values: (_, splits) => ticks(splits) })],
     series: [{}, { stroke: css("--mark"), width: 2, points: { show: n < 100 } }],
     cursor: { drag: { x: false, y: false } },
     legend: { show: false },
@@ -46,7 +49,7 @@ function rows(s, axis) {
   const most = 1000;
   const fill = () => {
     if (!details.open) return;
-    const all = Array.from(s.data.subarray(0, most), (v, i) => [String(axis.start + i * axis.step), coordinate(axis, i), exact(v, s.type)]);
+    const all = Array.from(s.data.subarray(0, most), (v, i) => [String(indexOf(axis, i)), coordinate(axis, i), exact(v, s.type)]);
     details.querySelector("div").replaceChildren(table(["#index", axis.name, "#value"], all));
   };
   details.ontoggle = fill;
@@ -92,7 +95,7 @@ export function histogram(s, units) {
   hist = new uPlot({
     width: width("hist"), height: 220,
     scales: { x: { time: false, range: () => [from, from + bins * step] }, y: { range: (_, low, high) => [0, high * 1.05] } },
-    axes: [axisStyle({ values: (_, splits) => splits.map(number) }), axisStyle({ size: 60 })],
+    axes: [axisStyle({ values: (_, splits) => ticks(splits) }), axisStyle({ size: column, values: (_, splits) => ticks(splits) })],
     series: [{}, { fill: css("--bar"), stroke: css("--bar"), width: 0, paths: uPlot.paths.bars({ size: [0.9, Infinity], align: 0 }), points: { show: false } }],
     cursor: { show: false }, legend: { show: false },
   }, [heights.map((_, i) => from + (i + 0.5) * step), heights], $("hist"));
