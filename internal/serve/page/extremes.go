@@ -26,8 +26,8 @@ func (p *place) run(from, n int64) slab.Sel {
 }
 
 // thinned reads a series completely and returns the smallest and the largest value of each
-// run, so that no peak is lost. Two runs have as many values as two steps would have.
-// It sets the indices of the place, its count and its step, which is the length of a run.
+// run, so that no peak is lost. A run is as long as two steps, so there are no more values
+// than with steps. It sets the indices of the place, its count and its step, the length of a run.
 func thinned[T cf.Float](ctx context.Context, a slab.Array, p *place, packing *cf.Packing) ([]T, error) {
 	i := p.order[0]
 	n := a.Shape()[i]

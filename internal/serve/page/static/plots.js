@@ -34,7 +34,7 @@ export function line(s, units) {
   series = new uPlot({
     width: width("series"), height: 220,
     scales: { x: { time: false } },
-    axes: [axisStyle(dated || { ...whole, values: (_, splits) => ticks(splits, axis.units) }), axisStyle({ size: column, values: (_, splits) => ticks(splits) })],
+    axes: [axisStyle(dated || { ...whole, space: 80, values: (_, splits) => ticks(splits, axis.units) }), axisStyle({ size: column, values: (_, splits) => ticks(splits) })],
     series: [{}, { stroke: css("--mark"), width: 2, points: { show: n < 100 } }],
     cursor: { drag: { x: false, y: false } },
     legend: { show: false },
@@ -95,7 +95,7 @@ export function histogram(s, units) {
   hist = new uPlot({
     width: width("hist"), height: 220,
     scales: { x: { time: false, range: () => [from, from + bins * step] }, y: { range: (_, low, high) => [0, high * 1.05] } },
-    axes: [axisStyle({ values: (_, splits) => ticks(splits) }), axisStyle({ size: column, values: (_, splits) => ticks(splits) })],
+    axes: [axisStyle({ space: 80, values: (_, splits) => ticks(splits) }), axisStyle({ size: column, values: (_, splits) => ticks(splits) })],
     series: [{}, { fill: css("--bar"), stroke: css("--bar"), width: 0, paths: uPlot.paths.bars({ size: [0.9, Infinity], align: 0 }), points: { show: false } }],
     cursor: { show: false }, legend: { show: false },
   }, [heights.map((_, i) => from + (i + 0.5) * step), heights], $("hist"));
