@@ -10,7 +10,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
-	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/blockidx"
 )
 
@@ -34,8 +34,8 @@ type archiveWriter struct {
 	off   int64
 	crc   uint32 // of everything so far
 	table *blockidx.Table
-	l     *format.Resolved
-	man   format.Manifest
+	l     *plan.Resolved
+	man   plan.Manifest
 
 	first czip.ZipEntry   // block 0 of the rest
 	head  []byte          // its stored bytes, nil if they are too long for a second copy
@@ -51,7 +51,7 @@ func (w *archiveWriter) write(b []byte) error {
 	return nil
 }
 
-func (w *archiveWriter) meta(e *format.MetaEntry) error {
+func (w *archiveWriter) meta(e *czip.MetaEntry) error {
 	e.Off = w.off
 	b := append(e.AppendLocal(nil), e.Payload...)
 	w.crc = crc32.Update(w.crc, crc32.IEEETable, b)
@@ -67,10 +67,10 @@ func (w *archiveWriter) block(j *blocks.BlockJob) error {
 	}
 	w.man.Stored += row.Len
 	if n == w.l.RestFirst {
-		w.man.Header = format.PlaceOf(row)
+		w.man.Header = plan.PlaceOf(row)
 		w.first = j.Entry
 		// The archive with the copy is not longer than the image, so its blocks are not.
-		if row.Len <= w.l.Image.Size/format.CopiesShare {
+		if row.Len <= w.l.Image.Size/plan.CopiesShare {
 			w.head = bytes.Clone(j.Bytes()[j.Entry.LocalLen():])
 		}
 	}
@@ -96,9 +96,9 @@ func (d *draft) writeWith(dst io.Writer, body func(w *archiveWriter) (blocks.Sum
 			return nil, err
 		}
 	}
-	w.man.Front = format.Front{Len: w.off, CRC32: format.Hex32(w.crc)}
-	plan := &d.front[1]
-	w.man.Plan = format.Place{Off: plan.End() - plan.Stored, Len: plan.Stored, CRC32: format.Hex32(czip.CRC(plan.Payload))}
+	w.man.Front = plan.Front{Len: w.off, CRC32: plan.Hex32(w.crc)}
+	entry := &d.front[1]
+	w.man.Plan = plan.Place{Off: entry.End() - entry.Stored, Len: entry.Stored, CRC32: plan.Hex32(czip.CRC(entry.Payload))}
 	sums, err := body(w)
 	if err != nil {
 		return nil, err
@@ -112,11 +112,11 @@ func (d *draft) writeWith(dst io.Writer, body func(w *archiveWriter) (blocks.Sum
 	w.man.Loss = d.o.loss
 	w.man.Blocks = d.l.Blocks
 	w.man.Entries = int64(len(d.front)) + d.l.Blocks + int64(len(w.back)) + 2
-	man := format.NewMeta(czip.ManifestName, format.EncodeJSON(w.man))
+	man := czip.NewMeta(czip.ManifestName, plan.EncodeJSON(w.man))
 	if err := w.meta(&man); err != nil {
 		return nil, err
 	}
-	t := format.TailWriter{L: d.l, Front: entriesOf(d.front), Table: table, Back: w.back, Man: man.ZipEntry, ManCRC: czip.CRC(man.Payload)}
+	t := plan.TailWriter{L: d.l, Front: entriesOf(d.front), Table: table, Back: w.back, Man: man.ZipEntry, ManCRC: czip.CRC(man.Payload)}
 	n, err := t.WriteTo(dst)
 	if err != nil {
 		return nil, err
@@ -130,21 +130,21 @@ func (d *draft) writeCopies(w *archiveWriter) error {
 	if w.head == nil {
 		return nil
 	}
-	plan := &d.front[1]
-	both := format.CopyEntries(plan.ZipEntry, w.first, w.off)
+	entry := &d.front[1]
+	both := plan.CopyEntries(entry.ZipEntry, w.first, w.off)
 	cost := both[1].End() - w.off
 	for i := range both {
 		cost += int64(len(both[i].AppendCentral(nil)))
 	}
-	if cost > w.man.Stored/format.CopiesShare || d.structural()+w.man.Stored+cost > d.l.Image.Size {
+	if cost > w.man.Stored/plan.CopiesShare || d.structural()+w.man.Stored+cost > d.l.Image.Size {
 		return nil
 	}
-	for i, payload := range [][]byte{plan.Payload, w.head} {
+	for i, payload := range [][]byte{entry.Payload, w.head} {
 		if err := w.write(append(both[i].AppendLocal(nil), payload...)); err != nil {
 			return err
 		}
 	}
-	w.back, w.man.Copies = both, format.CopiesOf(both)
+	w.back, w.man.Copies = both, plan.CopiesOf(both)
 	return nil
 }
 
@@ -183,7 +183,7 @@ func (d *draft) writeBlocks(ctx context.Context, w *archiveWriter, image io.Read
 	return sums, nil
 }
 
-func entriesOf(m []format.MetaEntry) []czip.ZipEntry {
+func entriesOf(m []czip.MetaEntry) []czip.ZipEntry {
 	out := make([]czip.ZipEntry, len(m))
 	for i := range m {
 		out[i] = m[i].ZipEntry

@@ -16,32 +16,32 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive/fsck"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
-	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/filters"
 )
 
 // bomb returns an archive of one block with the given plan and stored header, and with
 // valid checksums.
-func bomb(t testing.TB, plan, first []byte, size int64) []byte {
+func bomb(t testing.TB, text, first []byte, size int64) []byte {
 	var ar []byte
-	put := func(e format.MetaEntry) (format.Place, czip.ZipEntry) {
+	put := func(e czip.MetaEntry) (plan.Place, czip.ZipEntry) {
 		e.Off = int64(len(ar))
 		ar = append(e.AppendLocal(ar), e.Payload...)
-		return format.Place{Off: e.End() - e.Stored, Len: e.Stored, CRC32: format.Hex32(czip.CRC(e.Payload))}, e.ZipEntry
+		return plan.Place{Off: e.End() - e.Stored, Len: e.Stored, CRC32: plan.Hex32(czip.CRC(e.Payload))}, e.ZipEntry
 	}
 	var entries []czip.ZipEntry
-	add := func(e format.MetaEntry) format.Place {
+	add := func(e czip.MetaEntry) plan.Place {
 		p, z := put(e)
 		entries = append(entries, z)
 		return p
 	}
-	add(format.NewStoredMeta(czip.ReadmeName, []byte(format.Readme)))
-	m := format.Manifest{Plan: add(deflated(t, czip.PlanName, plan)), Size: size, SHA256: strings.Repeat("0", 64), Blocks: 1, Entries: 5}
-	m.Front = format.Front{Len: int64(len(ar)), CRC32: format.Hex32(czip.CRC(ar))}
-	m.Header = add(format.NewStoredMeta(czip.RestPrefix+"0", first))
+	add(czip.NewStoredMeta(czip.ReadmeName, []byte(plan.Readme)))
+	m := plan.Manifest{Plan: add(deflated(t, czip.PlanName, text)), Size: size, SHA256: strings.Repeat("0", 64), Blocks: 1, Entries: 5}
+	m.Front = plan.Front{Len: int64(len(ar)), CRC32: plan.Hex32(czip.CRC(ar))}
+	m.Header = add(czip.NewStoredMeta(czip.RestPrefix+"0", first))
 	m.Stored = int64(len(first))
-	man := format.NewMeta(czip.ManifestName, format.EncodeJSON(m))
+	man := czip.NewMeta(czip.ManifestName, plan.EncodeJSON(m))
 	place := add(man)
 
 	table, err := blockidx.NewTable(1)
@@ -51,7 +51,7 @@ func bomb(t testing.TB, plan, first []byte, size int64) []byte {
 	var rows bytes.Buffer
 	_, err = table.WriteTo(&rows)
 	require.NoError(t, err)
-	idx := format.NewStoredMeta(czip.IndexName, rows.Bytes())
+	idx := czip.NewStoredMeta(czip.IndexName, rows.Bytes())
 	at := add(idx)
 	dir := len(ar)
 	for i := range entries {
@@ -62,14 +62,14 @@ func bomb(t testing.TB, plan, first []byte, size int64) []byte {
 }
 
 // deflated returns an entry of metadata with any compression ratio.
-func deflated(t testing.TB, name string, data []byte) format.MetaEntry {
+func deflated(t testing.TB, name string, data []byte) czip.MetaEntry {
 	var b bytes.Buffer
 	w, err := flate.NewWriter(&b, flate.BestCompression)
 	require.NoError(t, err)
 	_, err = w.Write(data)
 	require.NoError(t, err)
 	require.NoError(t, w.Close())
-	e := format.NewStoredMeta(name, b.Bytes())
+	e := czip.NewStoredMeta(name, b.Bytes())
 	e.Method, e.Crc, e.Size = czip.MethodDeflated, czip.CRC(data), int64(len(data))
 	return e
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/internal/faultsrv"
 	"github.com/cdfz-format/cdfz/remote"
 	"github.com/cdfz-format/cdfz/slab"
@@ -40,6 +40,6 @@ func TestCause(t *testing.T) {
 	check(near.Image().Copy(ctx, &bytes.Buffer{}, nil))
 	_, err = Write(ctx, &bytes.Buffer{}, bytes.NewReader(image), int64(len(image)), nil)
 	check(err)
-	_, err = Write(ctx, &bytes.Buffer{}, bytes.NewReader(append(image, make([]byte, format.SmallImage)...)), int64(len(image)+format.SmallImage), nil)
+	_, err = Write(ctx, &bytes.Buffer{}, bytes.NewReader(append(image, make([]byte, plan.SmallImage)...)), int64(len(image)+plan.SmallImage), nil)
 	check(err)
 }

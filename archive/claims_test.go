@@ -21,7 +21,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
-	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/cf"
@@ -41,7 +41,7 @@ func (remoteSparse) Gap() int64 { return 64 << 10 }
 // claims is an archive with arbitrary places and counts, and valid checksums.
 type claims struct {
 	front []byte // up to the manifest
-	man   format.Manifest
+	man   plan.Manifest
 	rows  int64 // of the index
 }
 
@@ -61,7 +61,7 @@ func (c *claims) file(t testing.TB, size int64) *faultsrv.Sparse {
 	index = binary.LittleEndian.AppendUint32(index, 0)
 	index = binary.LittleEndian.AppendUint32(index, crc32.ChecksumIEEE(index))
 
-	man := format.NewMeta(czip.ManifestName, format.EncodeJSON(&c.man))
+	man := czip.NewMeta(czip.ManifestName, plan.EncodeJSON(&c.man))
 	idx := czip.ZipEntry{Name: czip.IndexName, Stored: indexLen, Size: indexLen}
 	end := czip.AppendEnd(nil, c.man.Entries, size-1000, 500, string(make([]byte, czip.TailLen)))
 	idx.Off = size - int64(len(end)) - indexLen - idx.LocalLen()
@@ -208,7 +208,7 @@ func TestGiantArchive(t *testing.T) {
 				h, image := giant(t, size, record)
 				o, err := (&WriteOptions{Name: "x.nc", Zarr: ZarrNever}).withDefaults()
 				require.NoError(t, err)
-				d, err := newDraft(context.Background(), h, size, &o, format.Pooled)
+				d, err := newDraft(context.Background(), h, size, &o, plan.Pooled)
 				require.NoError(t, err)
 				var out bytes.Buffer
 				w := &archiveWriter{w: &out, l: d.l}
@@ -223,11 +223,11 @@ func TestGiantArchive(t *testing.T) {
 				e.Encode(j)
 				require.NoError(t, j.Err)
 				out.Write(j.Bytes())
-				c := claims{front: out.Bytes(), rows: d.l.Blocks, man: format.Manifest{Size: size, SHA256: fmt.Sprintf("%064x", 0), Blocks: d.l.Blocks, Entries: d.l.Blocks + 5}}
-				plan := &d.front[1]
-				c.man.Front = format.Front{Len: int64(front), CRC32: format.Hex32(w.crc)}
-				c.man.Plan = format.Place{Off: plan.End() - plan.Stored, Len: plan.Stored, CRC32: format.Hex32(czip.CRC(plan.Payload))}
-				c.man.Header = format.Place{Off: int64(front) + j.Entry.LocalLen(), Len: j.Entry.Stored, CRC32: format.Hex32(j.Entry.Crc)}
+				c := claims{front: out.Bytes(), rows: d.l.Blocks, man: plan.Manifest{Size: size, SHA256: fmt.Sprintf("%064x", 0), Blocks: d.l.Blocks, Entries: d.l.Blocks + 5}}
+				entry := &d.front[1]
+				c.man.Front = plan.Front{Len: int64(front), CRC32: plan.Hex32(w.crc)}
+				c.man.Plan = plan.Place{Off: entry.End() - entry.Stored, Len: entry.Stored, CRC32: plan.Hex32(czip.CRC(entry.Payload))}
+				c.man.Header = plan.Place{Off: int64(front) + j.Entry.LocalLen(), Len: j.Entry.Stored, CRC32: plan.Hex32(j.Entry.Crc)}
 				f := c.file(t, size)
 				ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 				defer cancel()

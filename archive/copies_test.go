@@ -11,7 +11,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive/fsck"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
-	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
 )
 
 // copiedArchive returns an image and an archive of it that is just large enough for second
@@ -33,23 +33,23 @@ func TestCopies(t *testing.T) {
 	for _, zarr := range []ZarrMode{ZarrAlways, ZarrNever} {
 		image, ar := copiedArchive(t, zarr)
 		m := open(t, ar).Man
-		plan, header := format.Place{Off: m.Copies.Plan, Len: m.Plan.Len}, format.Place{Off: m.Copies.Header, Len: m.Header.Len}
+		copied, header := plan.Place{Off: m.Copies.Plan, Len: m.Plan.Len}, plan.Place{Off: m.Copies.Header, Len: m.Header.Len}
 		for _, c := range []struct {
 			name   string
-			hit    []format.Place
+			hit    []plan.Place
 			reads  bool
 			repair bool
 		}{
-			{"plan", []format.Place{m.Plan}, true, true},
-			{"header", []format.Place{m.Header}, true, true},
-			{"plan and header", []format.Place{m.Plan, m.Header}, true, true},
-			{"copy of the plan", []format.Place{plan}, true, true},
-			{"copy of the header", []format.Place{header}, true, true},
-			{"both copies", []format.Place{plan, header}, true, true},
-			{"plan and copy of the header", []format.Place{m.Plan, header}, true, true},
-			{"header and copy of the plan", []format.Place{m.Header, plan}, true, true},
-			{"both plans", []format.Place{m.Plan, plan}, false, false},
-			{"both headers", []format.Place{m.Header, header}, false, false},
+			{"plan", []plan.Place{m.Plan}, true, true},
+			{"header", []plan.Place{m.Header}, true, true},
+			{"plan and header", []plan.Place{m.Plan, m.Header}, true, true},
+			{"copy of the plan", []plan.Place{copied}, true, true},
+			{"copy of the header", []plan.Place{header}, true, true},
+			{"both copies", []plan.Place{copied, header}, true, true},
+			{"plan and copy of the header", []plan.Place{m.Plan, header}, true, true},
+			{"header and copy of the plan", []plan.Place{m.Header, copied}, true, true},
+			{"both plans", []plan.Place{m.Plan, copied}, false, false},
+			{"both headers", []plan.Place{m.Header, header}, false, false},
 		} {
 			for _, how := range []string{"byte", "zeros"} {
 				t.Run(fmt.Sprintf("%v/%s/%s", zarr, c.name, how), func(t *testing.T) {
@@ -102,7 +102,7 @@ func TestCopies(t *testing.T) {
 func TestCopiesWithoutTail(t *testing.T) {
 	_, ar := copiedArchive(t, ZarrNever)
 	r := open(t, ar)
-	for _, p := range []format.Place{r.Man.Plan, r.Man.Header} {
+	for _, p := range []plan.Place{r.Man.Plan, r.Man.Header} {
 		bad := bytes.Clone(ar[:len(ar)-czip.EndLen])
 		bad[p.Off+1] ^= 1
 		fixed, err := repairOf(t, bad)
@@ -117,7 +117,7 @@ func TestCopiesCost(t *testing.T) {
 	image, ar := copiedArchive(t, ZarrNever)
 	r := open(t, ar)
 	require.Less(t, len(ar), len(image))
-	require.Less(t, r.Tail.ManOff-r.Man.Copies.Plan, r.Man.Stored/format.CopiesShare)
+	require.Less(t, r.Tail.ManOff-r.Man.Copies.Plan, r.Man.Stored/plan.CopiesShare)
 	require.Zero(t, open(t, pack(t, smallestImage, nil)).Man.Copies)
 
 	rng := rand.New(rand.NewSource(1))

@@ -15,7 +15,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive/fsck"
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
-	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/testdata/corpus"
 )
@@ -53,7 +53,7 @@ func roundTrip(t *testing.T, f corpus.File, o WriteOptions) *Result {
 	require.NoError(t, p.Close())
 
 	bound := f.Size + slack
-	if f.Size >= format.SmallImage {
+	if f.Size >= plan.SmallImage {
 		bound += 192 * res.Blocks
 	}
 	if o.Zarr != ZarrAlways {
@@ -132,7 +132,7 @@ func TestCorpusMalformed(t *testing.T) {
 		_, err := Write(context.Background(), &b, f, f.Size, &WriteOptions{Name: filepath.Base(f.Name), Zarr: ZarrAlways})
 		if err != nil {
 			var fe *cdf3.FormatError
-			require.True(t, errors.Is(err, cdf3.ErrNotCDF) || errors.As(err, &fe) || errors.Is(err, format.ErrMetadata), "%s: %v", f.Name, err)
+			require.True(t, errors.Is(err, cdf3.ErrNotCDF) || errors.As(err, &fe) || errors.Is(err, plan.ErrMetadata), "%s: %v", f.Name, err)
 			require.Zero(t, b.Len(), f.Name)
 			count["refused"]++
 			return

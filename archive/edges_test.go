@@ -71,19 +71,20 @@ var edges = map[string][]string{
 	"slab":                         {"cdf3", "internal/ioat"},
 	"unlimited":                    {"cdf3", "internal/ioat"},
 	"archive": {"archive/parity", "cdf3", "blockidx", "cf", "filters", "internal/atomicfile", "internal/ioat", "remote", "slab", "unlimited",
-		"archive/internal/fault", "archive/internal/czip", "archive/internal/format", "archive/internal/blocks"},
-	"archive/internal/fault":   {},
-	"archive/internal/treesum": {},
-	"archive/internal/crc":     {}, // assembly for amd64
-	"archive/internal/czip":    {"archive/internal/crc", "archive/internal/fault", "internal/ioat"},
-	"archive/internal/format":  {"archive/internal/czip", "archive/internal/fault", "blockidx", "cdf3", "filters", "unlimited"},
-	"archive/internal/blocks": {"archive/internal/treesum", "archive/internal/czip", "archive/internal/fault", "archive/internal/format",
+		"archive/internal/fault", "archive/internal/czip", "archive/internal/plan", "archive/internal/zarrview", "archive/internal/blocks"},
+	"archive/internal/fault":    {},
+	"archive/internal/treesum":  {},
+	"archive/internal/crc":      {}, // assembly for amd64
+	"archive/internal/czip":     {"archive/internal/crc", "archive/internal/fault", "internal/ioat"},
+	"archive/internal/plan":     {"archive/internal/czip", "archive/internal/fault", "blockidx", "cdf3", "filters", "unlimited"},
+	"archive/internal/zarrview": {"archive/internal/plan", "cdf3", "filters"},
+	"archive/internal/blocks": {"archive/internal/treesum", "archive/internal/czip", "archive/internal/fault", "archive/internal/plan",
 		"blockidx", "cdf3", "filters", "internal/ioat", "slab", "unlimited"},
-	"archive/fsck": {"archive/parity", "archive/internal/czip", "archive/internal/fault", "archive/internal/format", "archive/internal/blocks",
+	"archive/fsck": {"archive/parity", "archive/internal/czip", "archive/internal/fault", "archive/internal/plan", "archive/internal/zarrview", "archive/internal/blocks",
 		"blockidx", "cdf3", "filters", "internal/ioat", "unlimited"},
 	"internal/choices": {"archive", "cdf3", "filters", "lorenz"}, // what info --why and the page show
 
-	"archive/parity":       {"archive/internal/czip", "archive/internal/fault", "archive/internal/format", "internal/ioat"},
+	"archive/parity":       {"archive/internal/czip", "archive/internal/fault", "archive/internal/plan", "internal/ioat"},
 	"archive/ncapi":        {"archive", "cdf3", "slab"}, // a nested module
 	"internal/mount":       {"archive", "internal/openfiles", "internal/warnings"},
 	"internal/serve":       {"archive", "internal/openfiles", "internal/warnings", "internal/serve/dap", "internal/serve/page"},

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
-	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/slab"
@@ -57,7 +57,7 @@ func openFile(t testing.TB, ar []byte, o *OpenOptions) *File {
 
 // needed counts the blocks of a variable that hold selected elements, one element at a
 // time.
-func needed(g *format.Geometry, s slab.Sel) int64 {
+func needed(g *plan.Geometry, s slab.Sel) int64 {
 	seen := map[int64]bool{}
 	var walk func(i int, off int64)
 	walk = func(i int, off int64) {

@@ -2,7 +2,7 @@ package archive
 
 import (
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
-	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
 )
 
 // The classes of errors. Errors of the source or the sink are wrapped and belong to no
@@ -40,7 +40,7 @@ type BlockError = fault.BlockError
 type BlockPart = fault.BlockPart
 
 // Version of the program, named in the archives it writes.
-const Version = format.Version
+const Version = plan.Version
 
 // Omitted is an attribute that the Zarr view leaves out.
 type Omitted struct {

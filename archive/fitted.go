@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
-	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/unlimited"
@@ -24,7 +24,7 @@ const (
 
 // fitted sets what the bytes of the image decide: the chain of the header and the
 // variables that have one block.
-func (s *smallWriter) fitted(o *format.PlanOptions) {
+func (s *smallWriter) fitted(o *plan.PlanOptions) {
 	if s.o.Preset == PresetFast || s.o.Preset == PresetPortable {
 		return
 	}
@@ -75,7 +75,7 @@ func (s *smallWriter) headChain(plain filters.Chain) (filters.Chain, error) {
 		return s.head, nil
 	}
 	raw := s.image[:s.h.Len]
-	stored := func(c filters.Chain, g *format.Geometry) (int64, error) { return s.storedLen(s.known, raw, c, g) }
+	stored := func(c filters.Chain, g *plan.Geometry) (int64, error) { return s.storedLen(s.known, raw, c, g) }
 	least, best := int64(math.MaxInt64), filters.Chain(nil)
 	for _, t := range []cdf3.Type{cdf3.Char, cdf3.Int} {
 		g, c, err := s.headAs(t)
@@ -106,9 +106,9 @@ func (s *smallWriter) headChain(plain filters.Chain) (filters.Chain, error) {
 }
 
 // headAs returns the geometry of the header as values of a type, and the chain of the preset.
-func (s *smallWriter) headAs(t cdf3.Type) (*format.Geometry, filters.Chain, error) {
+func (s *smallWriter) headAs(t cdf3.Type) (*plan.Geometry, filters.Chain, error) {
 	n := []int64{s.h.Len / t.Size()}
-	g, err := format.NewGeometry(n, n, t.Size())
+	g, err := plan.NewGeometry(n, n, t.Size())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -130,8 +130,8 @@ func (s *smallWriter) paysWhole(n int) (bool, error) {
 	size := v.Type.Size()
 	var lens [2]int64
 	var raw []byte
-	for i, block := range [][]int64{format.BlockShape(v.Shape, size, s.o.Block), v.Shape} {
-		g, err := format.NewGeometry(v.Shape, block, size)
+	for i, block := range [][]int64{plan.BlockShape(v.Shape, size, s.o.Block), v.Shape} {
+		g, err := plan.NewGeometry(v.Shape, block, size)
 		if err != nil {
 			return false, err
 		}
@@ -153,7 +153,7 @@ func (s *smallWriter) paysWhole(n int) (bool, error) {
 }
 
 // storedLen is the length of the stored bytes of all blocks of an array.
-func (s *smallWriter) storedLen(known *blocks.Known, raw []byte, c filters.Chain, g *format.Geometry) (int64, error) {
+func (s *smallWriter) storedLen(known *blocks.Known, raw []byte, c filters.Chain, g *plan.Geometry) (int64, error) {
 	coder, err := filters.NewCoder(c)
 	if err != nil {
 		return 0, err

@@ -18,7 +18,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive/fsck"
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
-	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/filters"
 )
 
@@ -46,7 +46,7 @@ func TestZip(t *testing.T) {
 				}
 				if i == 0 {
 					require.Equal(t, czip.ReadmeName, f.Name)
-					require.Equal(t, format.Readme, string(b))
+					require.Equal(t, plan.Readme, string(b))
 				}
 			}
 			n := len(z.File)

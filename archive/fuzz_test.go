@@ -13,7 +13,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive/fsck"
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
-	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/testdata/seeds"
 )
@@ -36,16 +36,16 @@ func eachSeed(f *testing.F, add func(name string, keep bool, ar []byte)) {
 func FuzzPlan(f *testing.F) {
 	s := seeds.Of(f)
 	eachSeed(f, func(name string, keep bool, ar []byte) {
-		plan := encodePlan(open(f, ar).L)
-		f.Add(plan)
+		text := encodePlan(open(f, ar).L)
+		f.Add(text)
 		if keep {
-			s.AddDamaged(name, plan)
+			s.AddDamaged(name, text)
 		}
 	})
 	s.Add("newer-format", []byte(`{"format":2}`))
 	s.Add("unknown-feature", []byte(`{"format":1,"features":["x"]}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		l, err := format.ParsePlan(context.Background(), b)
+		l, err := plan.ParsePlan(context.Background(), b)
 		if err != nil {
 			require.True(t, ours(err), "%v", err)
 			return
@@ -74,13 +74,13 @@ func FuzzManifest(f *testing.F) {
 	s := seeds.Of(f)
 	eachSeed(f, func(name string, keep bool, ar []byte) {
 		r := open(f, ar)
-		f.Add(format.EncodeJSON(r.Man), r.Tail.ManOff)
+		f.Add(plan.EncodeJSON(r.Man), r.Tail.ManOff)
 		if keep {
-			s.AddDamaged(name, format.EncodeJSON(r.Man), r.Tail.ManOff)
+			s.AddDamaged(name, plan.EncodeJSON(r.Man), r.Tail.ManOff)
 		}
 	})
 	f.Fuzz(func(t *testing.T, b []byte, manOff int64) {
-		m, err := format.ParseManifest(b, czip.Tail{ManOff: manOff})
+		m, err := plan.ParseManifest(b, czip.Tail{ManOff: manOff})
 		if err != nil {
 			require.True(t, ours(err), "%v", err)
 			return
@@ -179,7 +179,7 @@ func FuzzWrite(f *testing.F) {
 		_, err := Write(context.Background(), &b, bytes.NewReader(image), int64(len(image)), o)
 		if err != nil {
 			var fe *cdf3.FormatError
-			require.True(t, errors.Is(err, cdf3.ErrNotCDF) || errors.As(err, &fe) || errors.Is(err, format.ErrMetadata), "%v", err)
+			require.True(t, errors.Is(err, cdf3.ErrNotCDF) || errors.As(err, &fe) || errors.Is(err, plan.ErrMetadata), "%v", err)
 			return
 		}
 		require.True(t, bytes.Equal(image, unpack(t, b.Bytes())))

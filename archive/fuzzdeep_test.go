@@ -14,7 +14,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
-	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/testdata/seeds"
 )
@@ -32,7 +32,7 @@ func FuzzTail(f *testing.F) {
 			s.AddDamaged(name, ar[len(ar)-czip.EndLen:], int64(len(ar)))
 		}
 	})
-	huge := czip.Tail{ManOff: 1<<63 - 1, ManLen: 2 * format.MetaBase, IdxOff: 1<<63 - 1, IdxLen: 1<<63 - 1}
+	huge := czip.Tail{ManOff: 1<<63 - 1, ManLen: 2 * czip.MetaBase, IdxOff: 1<<63 - 1, IdxLen: 1<<63 - 1}
 	s.Add("huge", append(make([]byte, czip.EndFixed), huge.String()...), int64(1<<63-1))
 	f.Fuzz(func(t *testing.T, b []byte, size int64) {
 		got, err := czip.ParseTail(b, size)
@@ -52,15 +52,15 @@ func FuzzFront(f *testing.F) {
 	s := seeds.Of(f)
 	eachSeed(f, func(name string, keep bool, ar []byte) {
 		m := open(f, ar).Man
-		plan, rest := ar[m.Plan.Off:][:m.Plan.Len], ar[m.Header.Off:][:m.Header.Len]
-		f.Add(plan, rest)
+		stored, rest := ar[m.Plan.Off:][:m.Plan.Len], ar[m.Header.Off:][:m.Header.Len]
+		f.Add(stored, rest)
 		if keep {
-			s.AddDamaged(name, plan, rest)
+			s.AddDamaged(name, stored, rest)
 		}
 	})
-	f.Fuzz(func(t *testing.T, plan, rest []byte) {
-		m := &format.Manifest{Plan: format.Place{Len: int64(len(plan)), CRC32: format.Hex32(czip.CRC(plan))}, Header: format.Place{Len: int64(len(rest)), CRC32: format.Hex32(czip.CRC(rest))}}
-		h, err := blocks.ParseFront(context.Background(), plan, rest, m, int64(len(plan)+len(rest)))
+	f.Fuzz(func(t *testing.T, stored, rest []byte) {
+		m := &plan.Manifest{Plan: plan.Place{Len: int64(len(stored)), CRC32: plan.Hex32(czip.CRC(stored))}, Header: plan.Place{Len: int64(len(rest)), CRC32: plan.Hex32(czip.CRC(rest))}}
+		h, err := blocks.ParseFront(context.Background(), stored, rest, m, int64(len(stored)+len(rest)))
 		if err != nil {
 			require.True(t, ours(err) || errors.Is(err, filters.ErrUnknownFilter), "%v", err)
 			return
@@ -71,8 +71,8 @@ func FuzzFront(f *testing.F) {
 
 // seal makes an archive from a plan, the first block of the rest and stored bytes for
 // all other blocks, with valid checksums.
-func seal(plan, first, block []byte) ([]byte, error) {
-	l, err := format.ParsePlan(context.Background(), plan)
+func seal(text, first, block []byte) ([]byte, error) {
+	l, err := plan.ParsePlan(context.Background(), text)
 	if err != nil {
 		return nil, err
 	}
@@ -81,23 +81,23 @@ func seal(plan, first, block []byte) ([]byte, error) {
 	}
 	var ar []byte
 	n := int64(0)
-	put := func(e format.MetaEntry) format.Place {
+	put := func(e czip.MetaEntry) plan.Place {
 		e.Off = int64(len(ar))
 		ar = append(e.AppendLocal(ar), e.Payload...)
 		n++
-		return format.Place{Off: e.End() - e.Stored, Len: e.Stored, CRC32: format.Hex32(czip.CRC(e.Payload))}
+		return plan.Place{Off: e.End() - e.Stored, Len: e.Stored, CRC32: plan.Hex32(czip.CRC(e.Payload))}
 	}
-	put(format.NewStoredMeta(czip.ReadmeName, []byte(format.Readme)))
-	m := format.Manifest{Plan: put(format.NewMeta(czip.PlanName, plan)), Size: l.Image.Size, SHA256: string(bytes.Repeat([]byte("0"), 64)), Blocks: l.Blocks}
-	m.Front = format.Front{Len: int64(len(ar)), CRC32: format.Hex32(czip.CRC(ar))}
+	put(czip.NewStoredMeta(czip.ReadmeName, []byte(plan.Readme)))
+	m := plan.Manifest{Plan: put(czip.NewMeta(czip.PlanName, text)), Size: l.Image.Size, SHA256: string(bytes.Repeat([]byte("0"), 64)), Blocks: l.Blocks}
+	m.Front = plan.Front{Len: int64(len(ar)), CRC32: plan.Hex32(czip.CRC(ar))}
 	name := func(v int, b int64) string { return string(l.AppendName(nil, v, b)) }
-	m.Header = put(format.NewStoredMeta(name(-1, 0), first))
-	l.StoredOrder(func(v int, b int64) bool { put(format.NewStoredMeta(name(v, b), block)); return true })
+	m.Header = put(czip.NewStoredMeta(name(-1, 0), first))
+	l.StoredOrder(func(v int, b int64) bool { put(czip.NewStoredMeta(name(v, b), block)); return true })
 	for b := int64(1); b < l.RestBlocks; b++ {
-		put(format.NewStoredMeta(name(-1, b), block))
+		put(czip.NewStoredMeta(name(-1, b), block))
 	}
 	m.Stored, m.Entries = int64(len(first))+(l.Blocks-1)*int64(len(block)), n+2
-	put(format.NewMeta(czip.ManifestName, format.EncodeJSON(m)))
+	put(czip.NewMeta(czip.ManifestName, plan.EncodeJSON(m)))
 	p, err := fsck.Repair(context.Background(), bytes.NewReader(ar), int64(len(ar)), nil)
 	if err != nil {
 		return nil, err
@@ -119,16 +119,16 @@ func FuzzSealed(f *testing.F) {
 			require.NoError(f, err)
 			return ar[row.Off : row.Off+row.Len]
 		}
-		plan, first, block := encodePlan(r.L), stored(r.L.RestFirst), stored(0)
-		f.Add(plan, first, block)
+		text, first, block := encodePlan(r.L), stored(r.L.RestFirst), stored(0)
+		f.Add(text, first, block)
 		if keep {
-			s.AddDamaged(name, plan, first, block)
-			s.Add(name+"-header", plan, first[:len(first)/2], block)
-			s.Add(name+"-block", plan, first, block[:len(block)/2])
+			s.AddDamaged(name, text, first, block)
+			s.Add(name+"-header", text, first[:len(first)/2], block)
+			s.Add(name+"-block", text, first, block[:len(block)/2])
 		}
 	})
-	f.Fuzz(func(t *testing.T, plan, first, block []byte) {
-		ar, err := seal(plan, first, block)
+	f.Fuzz(func(t *testing.T, text, first, block []byte) {
+		ar, err := seal(text, first, block)
 		if err != nil {
 			require.True(t, ours(err), "%v", err)
 			return

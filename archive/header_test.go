@@ -14,7 +14,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
-	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
 )
@@ -44,11 +44,11 @@ func TestHeaderChain(t *testing.T) {
 	r := open(t, ar)
 	first := ar[r.Man.Header.Off:][:r.Man.Header.Len]
 	for _, c := range []struct {
-		filter format.PlanFilter
+		filter plan.PlanFilter
 		want   error
-	}{{format.PlanFilter{ID: filters.Deflate, Params: []uint32{99}}, ErrCorrupt}, {format.PlanFilter{ID: 35}, filters.ErrUnknownFilter}} {
+	}{{plan.PlanFilter{ID: filters.Deflate, Params: []uint32{99}}, ErrCorrupt}, {plan.PlanFilter{ID: 35}, filters.ErrUnknownFilter}} {
 		p := *r.L.Plan
-		p.Chains, p.Rest.Chain, p.Rest.Head = [][]format.PlanFilter{{c.filter}}, 0, nil
+		p.Chains, p.Rest.Chain, p.Rest.Head = [][]plan.PlanFilter{{c.filter}}, 0, nil
 		bad, err := seal(encodePlan(&p), first, nil)
 		require.NoError(t, err)
 		_, err = blocks.NewReader(context.Background(), bytes.NewReader(bad), int64(len(bad)), nil)
@@ -73,7 +73,7 @@ func TestEarlyHeader(t *testing.T) {
 	require.NoError(t, err)
 	ar := b.Bytes()
 	r := open(t, ar)
-	plan, first := string(encodePlan(r.L)), ar[r.Man.Header.Off:][:r.Man.Header.Len]
+	whole, first := string(encodePlan(r.L)), ar[r.Man.Header.Off:][:r.Man.Header.Len]
 	flipped := bytes.Clone(first)
 	flipped[len(flipped)/2] ^= 1
 	for name, c := range map[string]struct {
@@ -97,18 +97,18 @@ func TestEarlyHeader(t *testing.T) {
 		"another image":       {fmt.Sprintf(`{"size":%d`, r.L.Image.Size), `{"size":9999999999`, first, false, true},
 		"shorter header":      {fmt.Sprintf(`"header":%d`, r.L.Image.Header), fmt.Sprintf(`"header":%d`, r.L.Image.Header-1), first, false, false},
 	} {
-		text := strings.Replace(plan, c.old, c.new, 1)
-		require.True(t, c.old == "" || text != plan, name)
+		text := strings.Replace(whole, c.old, c.new, 1)
+		require.True(t, c.old == "" || text != whole, name)
 		stored := deflated(t, czip.PlanName, []byte(text)).Payload
 		require.Greater(t, len(stored), 16<<10, name)
 		require.Greater(t, len(c.first), 4<<10, name)
 		m := *r.Man
-		m.Plan = format.Place{Len: int64(len(stored)), CRC32: format.Hex32(czip.CRC(stored))}
-		m.Header.Len, m.Header.CRC32 = int64(len(c.first)), format.Hex32(czip.CRC(c.first))
+		m.Plan = plan.Place{Len: int64(len(stored)), CRC32: plan.Hex32(czip.CRC(stored))}
+		m.Header.Len, m.Header.CRC32 = int64(len(c.first)), plan.Hex32(czip.CRC(c.first))
 
-		head, ok := format.PeekHead(ctx, stored)
+		head, ok := plan.PeekHead(ctx, stored)
 		require.Equal(t, !c.unknown, ok, name)
-		l, want := format.ParsePlan(ctx, []byte(text))
+		l, want := plan.ParsePlan(ctx, []byte(text))
 		require.Equal(t, c.invalid, want != nil, name)
 		var header *cdf3.Header
 		if want == nil {

@@ -7,7 +7,8 @@ import (
 	"slices"
 
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
-	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
+	"github.com/cdfz-format/cdfz/archive/internal/zarrview"
 	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
@@ -66,7 +67,7 @@ func (f *File) Info() (i Info, ok bool) {
 	}, true
 }
 
-func poolInfos(l *format.Resolved) []PoolInfo {
+func poolInfos(l *plan.Resolved) []PoolInfo {
 	out := make([]PoolInfo, len(l.Pools))
 	for i, p := range l.Pools {
 		g := l.Geoms[len(l.Vars)+i]
@@ -120,7 +121,7 @@ func (f *File) Omitted() []Omitted {
 	if a == nil || !a.L.Layout.HasView() {
 		return nil
 	}
-	omitted, err := format.OmittedAttrs(context.Background(), a.Header, a.L.Plan)
+	omitted, err := zarrview.OmittedAttrs(context.Background(), a.Header, a.L.Plan)
 	if err != nil {
 		panic("archive: internal error: " + err.Error())
 	}

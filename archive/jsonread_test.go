@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/testdata/seeds"
 )
 
@@ -41,27 +41,27 @@ func jsonSeeds(t testing.TB) (plans, manifests []string) {
 		for _, zarr := range []ZarrMode{ZarrAlways, ZarrNever} {
 			r := open(t, pack(t, image, &WriteOptions{Name: name, Zarr: zarr, Block: MinBlock}))
 			plans = append(plans, string(encodePlan(r.L)))
-			manifests = append(manifests, string(format.EncodeJSON(r.Man)))
+			manifests = append(manifests, string(plan.EncodeJSON(r.Man)))
 		}
 	}
 	slices.Sort(plans)
 	slices.Sort(manifests)
-	return append(plans, fullPlan()), append(manifests, string(format.EncodeJSON(fullManifest())))
+	return append(plans, fullPlan()), append(manifests, string(plan.EncodeJSON(fullManifest())))
 }
 
 // fullPlan has all members.
 func fullPlan() string {
-	p := format.Plan{Format: 1, Features: []string{}, Writer: "ü", Layout: format.Viewed, Chains: [][]format.PlanFilter{{}, {
+	p := plan.Plan{Format: 1, Features: []string{}, Writer: "ü", Layout: plan.Viewed, Chains: [][]plan.PlanFilter{{}, {
 		{ID: 1<<32 - 1, Params: []uint32{0, 1<<32 - 1}, Optional: true, Name: "x", Codec: json.RawMessage(`{"id":"a","b":{"c":[{}]}}`)},
 		{Codec: json.RawMessage(`{}`)},
-	}}, Vars: []format.PlanVar{{Path: "v", View: format.ViewNoCodec, PlanArray: &format.PlanArray{Type: "int", Shape: []int64{}, Block: []int64{1e17}}}}, Groups: [][]int{{0}}}
+	}}, Vars: []plan.PlanVar{{Path: "v", View: plan.ViewNoCodec, PlanArray: &plan.PlanArray{Type: "int", Shape: []int64{}, Block: []int64{1e17}}}}, Groups: [][]int{{0}}}
 	return string(encodePlan(&p))
 }
 
-func fullManifest() *format.Manifest {
-	return &format.Manifest{
-		Name: `ü"\`, SHA256: strings.Repeat("0", 64), Tree: strings.Repeat("0", 32), Front: format.Front{CRC32: "00000000"},
-		Plan: format.Place{CRC32: "00000000"}, Header: format.Place{Mask: 1, CRC32: "89abcdef"},
+func fullManifest() *plan.Manifest {
+	return &plan.Manifest{
+		Name: `ü"\`, SHA256: strings.Repeat("0", 64), Tree: strings.Repeat("0", 32), Front: plan.Front{CRC32: "00000000"},
+		Plan: plan.Place{CRC32: "00000000"}, Header: plan.Place{Mask: 1, CRC32: "89abcdef"},
 	}
 }
 
@@ -73,7 +73,7 @@ func TestReadJSON(t *testing.T) {
 		require.True(t, sameAsJSON(t, b, readPlan), "%s", b)
 	}
 	for _, b := range manifests {
-		require.True(t, sameAsJSON(t, b, format.ReadManifest), "%s", b)
+		require.True(t, sameAsJSON(t, b, plan.ReadManifest), "%s", b)
 	}
 	read, step := 0, 1
 	if testing.Short() {
@@ -85,7 +85,7 @@ func TestReadJSON(t *testing.T) {
 		}
 	}
 	for b := range mutants(manifests[len(manifests)-1], step) {
-		if sameAsJSON(t, b, format.ReadManifest) {
+		if sameAsJSON(t, b, plan.ReadManifest) {
 			read++
 		}
 	}
@@ -154,8 +154,8 @@ func TestPlanWritten(t *testing.T) {
 		{[]string{variable("0", "v", "int", numbers(16), numbers(16), "1", "7", "")}, true},
 		{[]string{variable("0", "v", "int", numbers(17), numbers(16), "1", "7", "")}, true},
 		{[]string{variable("0", "v", "int", numbers(16), numbers(17), "1", "7", "")}, true},
-		{[]string{variable("0", "v", "int", numbers(format.MaxRank), "1", "1", "7", "")}, true},
-		{[]string{variable("0", "v", "int", numbers(format.MaxRank+1), "1", "1", "7", "")}, false},
+		{[]string{variable("0", "v", "int", numbers(plan.MaxRank), "1", "1", "7", "")}, true},
+		{[]string{variable("0", "v", "int", numbers(plan.MaxRank+1), "1", "1", "7", "")}, false},
 		{[]string{variable("0", "v", "int", "1,", "1", "1", "7", "")}, false},
 		{[]string{variable("0", "v", "int", ",1", "1", "1", "7", "")}, false},
 		{[]string{variable("0", "v", "int", "999999999999999999", "1", "1", "7", "")}, true}, // 18 digits
@@ -235,14 +235,14 @@ func TestPlanRefused(t *testing.T) {
 		{`"codec":{}`, `"codec":[]`, `expected an object`},
 		{`"codec":{}`, `"codec":{"a":` + strings.Repeat("[", 40) + strings.Repeat("]", 40) + `}`, `more than 32 levels`},
 		{`"codec":{}`, `"codec":{"a":"` + strings.Repeat("x", 4096) + `"}`, `expected a codec of at most 4096 bytes, found 4104`},
-		{`"params":[0,4294967295]`, `"params":[` + many(format.MaxParams+1, "0") + `]`, `more than 65536 parameters`},
-		{`"chains":[[]`, `"chains":[` + many(format.MaxChains, "[]"), `more than 4096 chains`},
-		{`"chains":[[]`, `"chains":[[` + many(format.MaxFilters+1, `{"id":1}`) + `]`, `more than 4096 filters`},
-		{`"shape":[]`, `"shape":[` + many(format.MaxRank+1, "1") + `]`, `more than 1024 dimensions`},
+		{`"params":[0,4294967295]`, `"params":[` + many(plan.MaxParams+1, "0") + `]`, `more than 65536 parameters`},
+		{`"chains":[[]`, `"chains":[` + many(plan.MaxChains, "[]"), `more than 4096 chains`},
+		{`"chains":[[]`, `"chains":[[` + many(plan.MaxFilters+1, `{"id":1}`) + `]`, `more than 4096 filters`},
+		{`"shape":[]`, `"shape":[` + many(plan.MaxRank+1, "1") + `]`, `more than 1024 dimensions`},
 		{`"groups":[[0]]`, `"groups":[[0],[]]`, `more than 1 groups`},
 		{`"groups":[[0]]`, `"groups":[[]]`, `empty group`},
 		{`"groups":[[0]]`, `"groups":[[0,0]]`, `more than 1 variables in groups`},
-		{`"groups":[[0]]`, `"groups":[[0]],` + many(format.MaxUnknown+1, `"x":1`), `occurs twice`},
+		{`"groups":[[0]]`, `"groups":[[0]],` + many(plan.MaxUnknown+1, `"x":1`), `occurs twice`},
 	} {
 		require.Contains(t, good, c.old)
 		_, err := readPlan([]byte(strings.Replace(good, c.old, c.new, 1)))
@@ -272,8 +272,8 @@ func FuzzReadJSON(f *testing.F) {
 	s.Add("cut", plans[0][:len(plans[0])/2])
 	f.Fuzz(func(t *testing.T, b string) {
 		sameAsJSON(t, b, readPlan)
-		sameAsJSON(t, b, format.ReadManifest)
+		sameAsJSON(t, b, plan.ReadManifest)
 	})
 }
 
-func readPlan(b []byte) (*format.Plan, error) { return format.ReadPlan(context.Background(), b) }
+func readPlan(b []byte) (*plan.Plan, error) { return plan.ReadPlan(context.Background(), b) }

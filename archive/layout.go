@@ -9,7 +9,8 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
-	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
+	"github.com/cdfz-format/cdfz/archive/internal/zarrview"
 	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/unlimited"
@@ -28,73 +29,73 @@ const joinedRest = 8 << 10
 // draft is a planned archive that is not yet written.
 type draft struct {
 	o     *WriteOptions
-	l     *format.Resolved
-	front []format.MetaEntry // README, plan, Zarr metadata
-	known *blocks.Known      // encoded blocks of other drafts, or nil
+	l     *plan.Resolved
+	front []czip.MetaEntry // README, plan, Zarr metadata
+	known *blocks.Known    // encoded blocks of other drafts, or nil
 }
 
 // newDraft plans an archive and makes its metadata. ErrMetadata means that the layout
 // needs more metadata than the format allows, or far more than the view is worth.
-func newDraft(ctx context.Context, h *cdf3.Header, size int64, o *WriteOptions, lay format.Layout, more ...func(*format.PlanOptions)) (*draft, error) {
+func newDraft(ctx context.Context, h *cdf3.Header, size int64, o *WriteOptions, lay plan.Layout, more ...func(*plan.PlanOptions)) (*draft, error) {
 	joined := int64(0)
-	if size < format.SmallImage {
+	if size < plan.SmallImage {
 		joined = joinedRest
 	}
 	first := h.Len + joined
-	if lay == format.Single {
+	if lay == plan.Single {
 		first = size
 	}
 	head, rest, err := o.Preset.rest(size, first)
 	if err != nil {
 		return nil, err
 	}
-	worth := int64(math.MaxInt64 - format.MetaBase)
+	worth := int64(math.MaxInt64 - czip.MetaBase)
 	if lay.HasView() && !o.Zarr.forced() {
 		worth = viewWorth(lay, size)
 	}
-	po := &format.PlanOptions{
+	po := &plan.PlanOptions{
 		Block: o.Block, Memory: o.Memory, Head: head, Joined: joined, Rest: rest, Chain: o.chainFor, Pool: o.poolChain, Named: o.named, Headers: worth,
 		Shape: func(n int) ([]int64, error) { return o.Shapes[h.Vars[n].Name], nil },
 	}
 	for _, f := range more {
 		f(po)
 	}
-	l, err := format.NewPlan(ctx, h, size, po, lay)
+	l, err := plan.NewPlan(ctx, h, size, po, lay)
 	if err != nil {
 		return nil, err
 	}
-	plan, err := l.Encode(ctx)
+	text, err := l.Encode(ctx)
 	if err != nil {
 		return nil, err
 	}
-	files := []format.MetaFile{{Name: czip.PlanName, Data: plan}}
-	d := &draft{o: o, l: l, front: []format.MetaEntry{format.NewStoredMeta(czip.ReadmeName, []byte(format.Readme))}}
+	files := []zarrview.MetaFile{{Name: czip.PlanName, Data: text}}
+	d := &draft{o: o, l: l, front: []czip.MetaEntry{czip.NewStoredMeta(czip.ReadmeName, []byte(plan.Readme))}}
 	if lay.HasView() {
 		// Most small images fail here, which saves making the metadata.
 		if d.structural() > po.Headers {
-			return nil, fmt.Errorf("archive: %w", format.ErrMetadata)
+			return nil, fmt.Errorf("archive: %w", plan.ErrMetadata)
 		}
-		zarr, err := format.ZarrMeta(ctx, h, l.Plan, format.MetaBase+worth)
+		zarr, err := zarrview.ZarrMeta(ctx, h, l.Plan, czip.MetaBase+worth)
 		if err != nil {
 			return nil, err
 		}
 		files = append(files, zarr...)
 	}
 	for _, f := range files {
-		e, err := format.NewLongMeta(ctx, f.Name, f.Data)
+		e, err := czip.NewLongMeta(ctx, f.Name, f.Data)
 		if err != nil {
 			return nil, err
 		}
 		d.front = append(d.front, e)
 	}
-	if plan := &d.front[1]; plan.Stored > format.MaxPlan {
-		return nil, fmt.Errorf("archive: %s: expected at most %d bytes, found %d: %w", czip.PlanName, format.MaxPlan, plan.Stored, format.ErrMetadata)
+	if entry := &d.front[1]; entry.Stored > plan.MaxPlan {
+		return nil, fmt.Errorf("archive: %s: expected at most %d bytes, found %d: %w", czip.PlanName, plan.MaxPlan, entry.Stored, plan.ErrMetadata)
 	}
 	// The archive has at least the structural bytes. They do not include the header.
-	limit := format.MetaLimit(d.structural(), 0)
+	limit := czip.MetaLimit(d.structural(), 0)
 	for _, f := range files {
 		if int64(len(f.Data)) > limit {
-			return nil, fmt.Errorf("archive: %s: expected at most %d bytes, found %d: %w", f.Name, limit, len(f.Data), format.ErrMetadata)
+			return nil, fmt.Errorf("archive: %s: expected at most %d bytes, found %d: %w", f.Name, limit, len(f.Data), plan.ErrMetadata)
 		}
 	}
 	return d, nil
@@ -102,14 +103,14 @@ func newDraft(ctx context.Context, h *cdf3.Header, size int64, o *WriteOptions, 
 
 // chooseView plans an archive with a Zarr view, if one is wanted and worth its cost. It
 // returns nil otherwise. See docs/FORMAT.md, "Thresholds of the layouts".
-func chooseView(ctx context.Context, image io.ReaderAt, size int64, h *cdf3.Header, o *WriteOptions, more ...func(*format.PlanOptions)) (*draft, error) {
+func chooseView(ctx context.Context, image io.ReaderAt, size int64, h *cdf3.Header, o *WriteOptions, more ...func(*plan.PlanOptions)) (*draft, error) {
 	for _, lay := range o.Zarr.layouts() {
 		// Planning reports unknown filters, even if no block gets them.
 		if !o.Zarr.forced() && len(o.Filters) == 0 && leastWithView(h, size, lay) > viewWorth(lay, size) {
 			continue
 		}
 		d, err := newDraft(ctx, h, size, o, lay, more...)
-		if err != nil && (o.Zarr.forced() || !errors.Is(err, format.ErrMetadata)) {
+		if err != nil && (o.Zarr.forced() || !errors.Is(err, plan.ErrMetadata)) {
 			return nil, err
 		}
 		if err == nil {
@@ -131,9 +132,9 @@ func chooseDraft(ctx context.Context, image io.ReaderAt, size int64, h *cdf3.Hea
 	if d != nil || err != nil {
 		return d, err
 	}
-	d, err = newDraft(ctx, h, size, o, format.Pooled)
-	if errors.Is(err, format.ErrMetadata) {
-		return newDraft(ctx, h, size, o, format.Single)
+	d, err = newDraft(ctx, h, size, o, plan.Pooled)
+	if errors.Is(err, plan.ErrMetadata) {
+		return newDraft(ctx, h, size, o, plan.Single)
 	}
 	return d, err
 }
@@ -164,7 +165,7 @@ func (d *draft) structural() int64 {
 		keys, _ := g.KeysLen()
 		n += 2 * (keys + g.Blocks*int64(len(l.Path(i))+1))
 	}
-	return n + 2*(l.RestBlocks*int64(len(czip.RestPrefix))+format.DigitsBelow(l.RestBlocks))
+	return n + 2*(l.RestBlocks*int64(len(czip.RestPrefix))+plan.DigitsBelow(l.RestBlocks))
 }
 
 // Least bytes in an archive with a view. They are a little less than those of variables of one
@@ -177,7 +178,7 @@ const (
 
 // leastWithView returns a number of bytes that structural surely reaches in a layout with a
 // view. Most small images have no view, and this spares the planning of one.
-func leastWithView(h *cdf3.Header, size int64, lay format.Layout) int64 {
+func leastWithView(h *cdf3.Header, size int64, lay plan.Layout) int64 {
 	n := int64(0)
 	_, why := unlimited.Plan(h, size)
 	for i := range h.Vars {
@@ -190,7 +191,7 @@ func leastWithView(h *cdf3.Header, size int64, lay format.Layout) int64 {
 		return 0
 	}
 	sum := leastFixed + czip.EndLen + manifestGuess + index + n*leastVar
-	if lay == format.Viewed {
+	if lay == plan.Viewed {
 		sum += n * leastArray
 	}
 	return sum
@@ -198,14 +199,14 @@ func leastWithView(h *cdf3.Header, size int64, lay format.Layout) int64 {
 
 // layouts lists the layouts with a Zarr view that a mode allows, in order of
 // preference.
-func (m ZarrMode) layouts() []format.Layout {
+func (m ZarrMode) layouts() []plan.Layout {
 	switch m {
 	case ZarrAuto:
-		return []format.Layout{format.Viewed, format.Consolidated}
+		return []plan.Layout{plan.Viewed, plan.Consolidated}
 	case ZarrAlways:
-		return []format.Layout{format.Viewed}
+		return []plan.Layout{plan.Viewed}
 	case ZarrConsolidated:
-		return []format.Layout{format.Consolidated}
+		return []plan.Layout{plan.Consolidated}
 	}
 	return nil
 }
@@ -215,8 +216,8 @@ func (m ZarrMode) forced() bool { return m == ZarrAlways || m == ZarrConsolidate
 
 // viewWorth returns the number of structural bytes that an archive with a view may
 // have.
-func viewWorth(lay format.Layout, size int64) int64 {
-	if lay == format.Consolidated {
+func viewWorth(lay plan.Layout, size int64) int64 {
+	if lay == plan.Consolidated {
 		return viewBase + size/consolidatedShare
 	}
 	return viewBase + size/viewShare
@@ -232,7 +233,7 @@ func (d *draft) paysView(ctx context.Context, image io.ReaderAt) (bool, error) {
 	if n > viewWorth(d.l.Layout, size) {
 		return false, nil
 	}
-	if size < format.SmallImage {
+	if size < plan.SmallImage {
 		return true, nil
 	}
 	missing := n - slack - boundPerBlock*d.l.Blocks

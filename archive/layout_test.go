@@ -4,14 +4,14 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
 // TestLeastWithView: no layout with a view has fewer structural bytes than the bound, however
 // well its documents deflate.
 func TestLeastWithView(t *testing.T) {
-	for mode, lay := range map[ZarrMode]format.Layout{ZarrAlways: format.Viewed, ZarrConsolidated: format.Consolidated} {
+	for mode, lay := range map[ZarrMode]plan.Layout{ZarrAlways: plan.Viewed, ZarrConsolidated: plan.Consolidated} {
 		for _, typ := range []cdf3.Type{cdf3.Byte, cdf3.Char, cdf3.Short, cdf3.Double} {
 			for _, dims := range [][]cdf3.Dim{nil, {{Name: "x", Len: 1}}, {{Name: "x", Len: 4096}}, {{Name: "x", Len: 1}, {Name: "y", Len: 1}}} {
 				for _, n := range []int{0, 1, 2, 3, 5, 9, 36, 200} {

@@ -11,7 +11,7 @@ import (
 	"slices"
 
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
-	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/internal/ioat"
@@ -33,7 +33,7 @@ type RoundedVar struct {
 }
 
 // lossOf returns the public form of a manifest's loss.
-func lossOf(l *format.Loss) *Loss {
+func lossOf(l *plan.Loss) *Loss {
 	if l == nil {
 		return nil
 	}
@@ -87,12 +87,12 @@ func newRounded(ctx context.Context, image io.ReaderAt, size int64, h *cdf3.Head
 	if _, err := io.CopyBuffer(sum, io.NewSectionReader(ioat.Bind(ctx, image), 0, size), make([]byte, 1<<20)); err != nil {
 		return nil, fmt.Errorf("archive: reading the image: %w", err)
 	}
-	loss := &format.Loss{SourceSHA256: hex.EncodeToString(sum.Sum(nil))}
+	loss := &plan.Loss{SourceSHA256: hex.EncodeToString(sum.Sum(nil))}
 	for i, v := range r.vars {
 		if i > 0 && v.num == r.vars[i-1].num {
 			return nil, fault.Optionsf("lossy variable %q is named twice", h.Vars[v.num].Name)
 		}
-		loss.Vars = append(loss.Vars, format.LossVar{Var: v.num, Filter: v.filter.ID, Params: v.filter.Params})
+		loss.Vars = append(loss.Vars, plan.LossVar{Var: v.num, Filter: v.filter.ID, Params: v.filter.Params})
 	}
 	o.loss = loss
 	return r, nil

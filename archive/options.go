@@ -8,7 +8,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
-	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/archive/parity"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
@@ -102,7 +102,7 @@ type WriteOptions struct {
 	// one goroutine at a time.
 	Progress func(done int64)
 
-	loss *format.Loss // what rounding lost
+	loss *plan.Loss // what rounding lost
 }
 
 // withDefaults checks the options and fills in the defaults.
@@ -226,7 +226,7 @@ func (p Preset) rest(size, first int64) (head, rest filters.Chain, err error) {
 
 // chainFor returns the chain of one variable under the options, complete for blocks of
 // type t and geometry g.
-func (o *WriteOptions) chainFor(name string, t cdf3.Type, g *format.Geometry) (filters.Chain, error) {
+func (o *WriteOptions) chainFor(name string, t cdf3.Type, g *plan.Geometry) (filters.Chain, error) {
 	c, ok := o.given(name, g)
 	if !ok {
 		var err error
@@ -239,7 +239,7 @@ func (o *WriteOptions) chainFor(name string, t cdf3.Type, g *format.Geometry) (f
 
 // given returns the chain that the options name for a variable, if any. Scalars have no
 // chain under "*": netCDF-4 stores them without filters.
-func (o *WriteOptions) given(name string, g *format.Geometry) (c filters.Chain, ok bool) {
+func (o *WriteOptions) given(name string, g *plan.Geometry) (c filters.Chain, ok bool) {
 	var all *VarFilter
 	for i := range o.Filters {
 		f := &o.Filters[i]
@@ -262,7 +262,7 @@ func (o *WriteOptions) given(name string, g *format.Geometry) (c filters.Chain, 
 }
 
 // poolChain returns the chain of a pool. No filter option names its variables.
-func (o *WriteOptions) poolChain(t cdf3.Type, g *format.Geometry) (filters.Chain, error) {
+func (o *WriteOptions) poolChain(t cdf3.Type, g *plan.Geometry) (filters.Chain, error) {
 	return o.chainFor("*", t, g)
 }
 
@@ -305,7 +305,7 @@ func (o *WriteOptions) AddFilter(name string, f filters.Filter) error {
 }
 
 // complete adds the parameters that depend on the blocks to a chain, and checks it.
-func complete(c filters.Chain, t cdf3.Type, g *format.Geometry) (filters.Chain, error) {
+func complete(c filters.Chain, t cdf3.Type, g *plan.Geometry) (filters.Chain, error) {
 	b := filters.Block{Len: int(g.BlockLen), Kind: blockKinds[t], Size: int(t.Size()), Shape: make([]int, len(g.Block)), Stack: g.Stack}
 	for i, n := range g.Block {
 		b.Shape[i] = int(n)
@@ -344,7 +344,7 @@ func (o *WriteOptions) checkShapes(h *cdf3.Header) error {
 			continue
 		}
 		known[v.Name] = true
-		if _, err := format.NewGeometry(v.Shape, shape, v.Type.Size()); err != nil {
+		if _, err := plan.NewGeometry(v.Shape, shape, v.Type.Size()); err != nil {
 			return fault.Optionsf("block shape %v does not fit variable %q of shape %v", shape, v.Name, v.Shape)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
@@ -42,9 +42,9 @@ func TestPlannerVectors(t *testing.T) {
 		target, err := strconv.ParseInt(r[3], 10, 64)
 		require.NoError(t, err)
 		shape := shapeOf(t, r[1])
-		got := format.BlockShape(shape, typ.Size(), target)
+		got := plan.BlockShape(shape, typ.Size(), target)
 		require.Equal(t, shapeOf(t, r[4]), got, r[0])
-		g, err := format.NewGeometry(shape, got, typ.Size())
+		g, err := plan.NewGeometry(shape, got, typ.Size())
 		require.NoError(t, err)
 		require.Equal(t, r[5], strconv.FormatInt(g.Blocks, 10), r[0])
 	}
@@ -65,9 +65,9 @@ func plainPlanner(n []int64, size, target int64) []int64 {
 		}
 		for _, k0 := range []int64{target / inner, (target + inner - 1) / inner} {
 			k0 = min(max(1, k0), n[j])
-			k := format.CeilDiv(n[j], format.CeilDiv(n[j], k0))
+			k := plan.CeilDiv(n[j], plan.CeilDiv(n[j], k0))
 			b := float64(k * inner)
-			all = append(all, cand{j, k, float64(format.CeilDiv(n[j], k)*k) / float64(n[j]), math.Abs(math.Log(b / float64(target))), b})
+			all = append(all, cand{j, k, float64(plan.CeilDiv(n[j], k)*k) / float64(n[j]), math.Abs(math.Log(b / float64(target))), b})
 		}
 	}
 	var in []cand
@@ -105,7 +105,7 @@ func TestPlannerPlain(t *testing.T) {
 			for _, c := range dims {
 				for _, target := range []int64{1 << 10, 16 << 10, 256 << 10} {
 					n := []int64{a, b, c}
-					require.Equal(t, plainPlanner(n, 4, target), format.BlockShape(n, 4, target), "%v %d", n, target)
+					require.Equal(t, plainPlanner(n, 4, target), plan.BlockShape(n, 4, target), "%v %d", n, target)
 				}
 			}
 		}
@@ -117,7 +117,7 @@ func TestPlannerPlain(t *testing.T) {
 func TestPlannerBounds(t *testing.T) {
 	for _, n := range [][]int64{{1 << 40}, {1 << 31, 2}, {3, 1 << 33}, {1, 1, 100_000_007}, {46341, 46341}, {1 << 20, 1 << 20, 1 << 20}, {5, 300_000_000, 1}} {
 		for _, target := range []int64{MinBlock, DefaultBlock, MaxBlock} {
-			b := format.BlockShape(n, 8, target)
+			b := plan.BlockShape(n, 8, target)
 			size := int64(8)
 			for _, k := range b {
 				size *= k
@@ -136,7 +136,7 @@ func TestGeometry(t *testing.T) {
 		{[]int64{5, 7}, []int64{2, 7}}, {[]int64{2, 3, 4}, []int64{1, 1, 1}}, {[]int64{1, 1, 9}, []int64{1, 1, 9}},
 		{[]int64{3, 1, 1}, []int64{2, 1, 1}}, {[]int64{3, 1, 1}, []int64{1, 1, 1}}, {[]int64{12, 11, 2}, []int64{1, 4, 2}},
 	} {
-		g, err := format.NewGeometry(c.shape, c.block, 2)
+		g, err := plan.NewGeometry(c.shape, c.block, 2)
 		require.NoError(t, err)
 		end := int64(0)
 		keys, longest := int64(0), int64(0)
@@ -171,7 +171,7 @@ func TestGeometry(t *testing.T) {
 		{[]int64{4}, nil}, {[]int64{4}, []int64{0}}, {[]int64{4}, []int64{5}}, {[]int64{-1}, []int64{1}},
 		{[]int64{4, 4}, []int64{2, 2}}, {[]int64{1 << 32, 1 << 32}, []int64{1, 1}}, {[]int64{1 << 31}, []int64{1 << 31}},
 	} {
-		_, err := format.NewGeometry(c.shape, c.block, 2)
+		_, err := plan.NewGeometry(c.shape, c.block, 2)
 		require.ErrorIs(t, err, ErrCorrupt, "%v", c)
 	}
 }
@@ -179,7 +179,7 @@ func TestGeometry(t *testing.T) {
 func TestDigitsBelow(t *testing.T) {
 	sum := int64(0)
 	for n := int64(0); n < 12000; n++ {
-		require.Equal(t, sum, format.DigitsBelow(n), "%d", n)
-		sum += format.Digits(n)
+		require.Equal(t, sum, plan.DigitsBelow(n), "%d", n)
+		sum += plan.Digits(n)
 	}
 }

@@ -14,7 +14,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive/fsck"
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
-	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/internal/faultsrv"
@@ -174,7 +174,7 @@ func TestPoolsPay(t *testing.T) {
 		require.NoError(t, func() error { var err error; *o, err = o.withDefaults(); return err }())
 		h, err := cdf3.Read(bytes.NewReader(image), int64(len(image)))
 		require.NoError(t, err)
-		d, err := newDraft(context.Background(), h, int64(len(image)), o, format.Pooled, func(o *format.PlanOptions) { o.NoPools = true })
+		d, err := newDraft(context.Background(), h, int64(len(image)), o, plan.Pooled, func(o *plan.PlanOptions) { o.NoPools = true })
 		require.NoError(t, err)
 		var plain bytes.Buffer
 		_, err = d.write(context.Background(), &plain, bytes.NewReader(image), &blocks.Sums{})
@@ -211,9 +211,9 @@ func TestPoolQuickRest(t *testing.T) {
 		{906, 0, 0, true},
 	} {
 		tried := 0
-		d, err := newDraft(t.Context(), h, size, &o, format.Pooled, func(o *format.PlanOptions) {
+		d, err := newDraft(t.Context(), h, size, &o, plan.Pooled, func(o *plan.PlanOptions) {
 			o.QuickRest = func([]int) (int64, error) { return c.quick, nil }
-			o.Trial = func(_ []int, chain filters.Chain, _ *format.Geometry) (int64, error) {
+			o.Trial = func(_ []int, chain filters.Chain, _ *plan.Geometry) (int64, error) {
 				if chain.String() != o.Rest.String() {
 					return 500, nil
 				}
@@ -306,7 +306,7 @@ func TestPoolsLarge(t *testing.T) {
 		t.Skip("archives 16 MB")
 	}
 	image := smallVars(t, 100, 1600)
-	require.Greater(t, len(image), format.SmallImage)
+	require.Greater(t, len(image), plan.SmallImage)
 	c := &countingReaderAt{r: bytes.NewReader(image)}
 	var b bytes.Buffer
 	_, err := Write(context.Background(), &b, c, int64(len(image)), &WriteOptions{Zarr: ZarrNever, Preset: PresetFast})
@@ -320,18 +320,18 @@ func TestPoolsLarge(t *testing.T) {
 // archived without blocks of its variables.
 func TestManyChains(t *testing.T) {
 	h := &cdf3.Header{Version: cdf3.Offset64}
-	for i := range format.MaxChains + 1 {
+	for i := range plan.MaxChains + 1 {
 		h.Dims = append(h.Dims, cdf3.Dim{Name: fmt.Sprint("d", i), Len: int64(10_000 + i)})
 		h.Vars = append(h.Vars, cdf3.Var{Name: fmt.Sprint("v", i), Type: cdf3.Double, DimIDs: []int{i}})
 	}
 	require.NoError(t, h.Layout())
 	last := &h.Vars[len(h.Vars)-1]
 	o := &WriteOptions{Filters: []VarFilter{{Vars: []string{"*"}, Chain: filters.Chain{{ID: filters.Lorenz}}}}}
-	for _, lay := range []format.Layout{format.Viewed, format.Pooled} {
+	for _, lay := range []plan.Layout{plan.Viewed, plan.Pooled} {
 		full, err := o.withDefaults()
 		require.NoError(t, err)
 		_, err = newDraft(context.Background(), h, last.Begin+last.Len, &full, lay)
-		require.ErrorIs(t, err, format.ErrMetadata)
+		require.ErrorIs(t, err, plan.ErrMetadata)
 	}
 }
 

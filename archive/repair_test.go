@@ -15,7 +15,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive/fsck"
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
-	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/internal/faultio"
 )
@@ -266,8 +266,8 @@ func TestRepairForeignREADME(t *testing.T) {
 	e.Crc = czip.CRC(ar[e.End()-e.Stored : e.End()])
 	e.AppendLocal(ar[:0])
 	man := *r.Man
-	man.Front.CRC32 = format.Hex32(czip.CRC(ar[:man.Front.Len]))
-	m := format.NewMeta(czip.ManifestName, format.EncodeJSON(man))
+	man.Front.CRC32 = plan.Hex32(czip.CRC(ar[:man.Front.Len]))
+	m := czip.NewMeta(czip.ManifestName, plan.EncodeJSON(man))
 	m.Off = r.Tail.ManOff
 	b := append(m.AppendLocal(ar[:r.Tail.ManOff:r.Tail.ManOff]), m.Payload...)
 	p, err := repairOf(t, b)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
-	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
 )
@@ -108,7 +108,7 @@ type keeper struct {
 	chain bool             // keep chains that Filters does not name
 	shape bool             // keep block shapes that Shapes does not name
 	vars  map[string][]int // numbers of variables by name, which need not be unique
-	views map[viewKey]format.NotViewed
+	views map[viewKey]plan.NotViewed
 }
 
 // viewKey has the properties of blocks that decide whether a variable is in the Zarr view of
@@ -155,21 +155,21 @@ func (k *keeper) draft(ctx context.Context) (*draft, error) {
 			switch {
 			case err == nil && (k.o.Zarr.forced() || d.structural() <= viewWorth(lay, size)):
 				return d, nil
-			case err != nil && (k.o.Zarr.forced() || !errors.Is(err, format.ErrMetadata)):
+			case err != nil && (k.o.Zarr.forced() || !errors.Is(err, plan.ErrMetadata)):
 				return nil, err
 			}
 		}
-		return newDraft(ctx, h, size, &k.o, format.Pooled, k.options)
+		return newDraft(ctx, h, size, &k.o, plan.Pooled, k.options)
 	}
 	lay := k.from.L.Layout
-	if lay == format.Single && len(k.o.Filters)+len(k.o.Shapes) > 0 {
-		lay = format.Pooled // variables get blocks that filters apply to
+	if lay == plan.Single && len(k.o.Filters)+len(k.o.Shapes) > 0 {
+		lay = plan.Pooled // variables get blocks that filters apply to
 	}
-	return newDraft(ctx, h, size, &k.o, lay, k.options, func(o *format.PlanOptions) { o.Headers = math.MaxInt64 })
+	return newDraft(ctx, h, size, &k.o, lay, k.options, func(o *plan.PlanOptions) { o.Headers = math.MaxInt64 })
 }
 
 // options lets a plan keep the chains and pools of the source.
-func (k *keeper) options(o *format.PlanOptions) {
+func (k *keeper) options(o *plan.PlanOptions) {
 	l := k.from.L
 	o.Kept = k.codecs
 	if k.chain {
@@ -186,7 +186,7 @@ func (k *keeper) options(o *format.PlanOptions) {
 			return block, err
 		}
 	}
-	if l.Layout != format.Pooled {
+	if l.Layout != plan.Pooled {
 		return
 	}
 	o.NoPools = len(l.Pools) == 0
@@ -197,12 +197,12 @@ func (k *keeper) options(o *format.PlanOptions) {
 		return k.o.named(name)
 	}
 	o.Pays = func(vars []int) bool {
-		return slices.ContainsFunc(l.Pools, func(p format.PlanPool) bool { return slices.Equal(p.Vars, vars) })
+		return slices.ContainsFunc(l.Pools, func(p plan.PlanPool) bool { return slices.Equal(p.Vars, vars) })
 	}
 }
 
 // chainFor returns the chain that the options name, else the one in the source.
-func (k *keeper) chainFor(name string, t cdf3.Type, g *format.Geometry) (filters.Chain, error) {
+func (k *keeper) chainFor(name string, t cdf3.Type, g *plan.Geometry) (filters.Chain, error) {
 	if c, ok := k.o.given(name, g); ok {
 		return complete(c, t, g)
 	}
@@ -221,7 +221,7 @@ func (k *keeper) chainFor(name string, t cdf3.Type, g *format.Geometry) (filters
 	return k.o.chainFor(name, t, g) // it had no blocks
 }
 
-func (k *keeper) poolChain(t cdf3.Type, g *format.Geometry) (filters.Chain, error) {
+func (k *keeper) poolChain(t cdf3.Type, g *plan.Geometry) (filters.Chain, error) {
 	if c, ok := k.o.given("*", g); ok {
 		return complete(c, t, g)
 	}
@@ -236,7 +236,7 @@ func (k *keeper) poolChain(t cdf3.Type, g *format.Geometry) (filters.Chain, erro
 
 // codecs returns the codecs of a chain as the source has them, if this program lacks one
 // of its filters and so cannot make the codecs.
-func (k *keeper) codecs(c filters.Chain, n int64) ([]format.PlanFilter, format.NotViewed, bool) {
+func (k *keeper) codecs(c filters.Chain, n int64) ([]plan.PlanFilter, plan.NotViewed, bool) {
 	l := k.from.L
 	known := !slices.ContainsFunc(c, func(f filters.Filter) bool { _, ok := filters.Lookup(f.ID); return !ok })
 	if known || !l.Layout.HasView() {
@@ -247,7 +247,7 @@ func (k *keeper) codecs(c filters.Chain, n int64) ([]format.PlanFilter, format.N
 		return nil, "", false
 	}
 	if k.views == nil {
-		k.views = map[viewKey]format.NotViewed{}
+		k.views = map[viewKey]plan.NotViewed{}
 		for i := range l.Vars {
 			key := viewKey{l.Vars[i].Chain, l.Geoms[i].BlockLen}
 			if old, ok := k.views[key]; !ok || old != "" {
@@ -257,7 +257,7 @@ func (k *keeper) codecs(c filters.Chain, n int64) ([]format.PlanFilter, format.N
 	}
 	why, ok := k.views[viewKey{number, n}]
 	if !ok {
-		why = format.ViewNoCodec
+		why = plan.ViewNoCodec
 	}
 	return l.Chains[number], why, true
 }
@@ -268,7 +268,7 @@ func sameFilter(f, g filters.Filter) bool {
 
 // keep returns the chain of array i for blocks of geometry g. Parameters that depend on
 // the blocks are computed again for other blocks.
-func keep(l *format.Resolved, i int, t cdf3.Type, g *format.Geometry) (filters.Chain, error) {
+func keep(l *plan.Resolved, i int, t cdf3.Type, g *plan.Geometry) (filters.Chain, error) {
 	n, _ := l.BlockInfo(i, 0)
 	if old := l.Geoms[i]; slices.Equal(old.Block, g.Block) && slices.Equal(old.Shape, g.Shape) && old.Size == g.Size {
 		return l.Filters[n], nil

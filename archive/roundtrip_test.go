@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
-	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/filters"
 )
 
@@ -163,11 +163,11 @@ func TestLayouts(t *testing.T) {
 		rows  int64
 		mode  ZarrMode
 		small bool // compressed well
-		want  format.Layout
+		want  plan.Layout
 	}{
-		{0, ZarrAuto, true, format.Single}, {12, ZarrAuto, true, format.Pooled}, {12, ZarrAuto, false, format.Consolidated}, {600, ZarrAuto, false, format.Viewed},
-		{2, ZarrConsolidated, true, format.Consolidated}, {600, ZarrConsolidated, true, format.Consolidated},
-		{2, ZarrAlways, true, format.Viewed}, {600, ZarrNever, true, format.Pooled},
+		{0, ZarrAuto, true, plan.Single}, {12, ZarrAuto, true, plan.Pooled}, {12, ZarrAuto, false, plan.Consolidated}, {600, ZarrAuto, false, plan.Viewed},
+		{2, ZarrConsolidated, true, plan.Consolidated}, {600, ZarrConsolidated, true, plan.Consolidated},
+		{2, ZarrAlways, true, plan.Viewed}, {600, ZarrNever, true, plan.Pooled},
 	} {
 		if testing.Short() && c.rows > 100 {
 			continue

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cdfz-format/cdfz/archive/fsck"
-	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
@@ -182,7 +182,7 @@ func TestSalvageCut(t *testing.T) {
 // badSectors fails to read some ranges, as a disk does.
 type badSectors struct {
 	io.ReaderAt
-	bad []format.Place
+	bad []plan.Place
 }
 
 func (b badSectors) ReadAt(p []byte, off int64) (int, error) {
@@ -201,17 +201,17 @@ func TestSalvageBadSectors(t *testing.T) {
 	row, err := r.Index.Row(3)
 	require.NoError(t, err)
 	for what, c := range map[string]struct {
-		bad  []format.Place
+		bad  []plan.Place
 		lost int
 	}{
-		"block":           {[]format.Place{{Off: row.Off, Len: 512}}, 1},
-		"plan":            {[]format.Place{{Off: r.Man.Plan.Off, Len: 1}}, 0},
-		"header":          {[]format.Place{{Off: r.Man.Header.Off, Len: 1}}, 0},
-		"index":           {[]format.Place{{Off: r.Tail.IdxOff, Len: 512}}, 0},
-		"manifest":        {[]format.Place{{Off: r.Tail.ManOff, Len: 100}}, 0},
-		"end":             {[]format.Place{{Off: int64(len(ar)) - 50, Len: 50}}, 0},
-		"start":           {[]format.Place{{Off: 0, Len: 2048}}, 0},
-		"block and index": {[]format.Place{{Off: row.Off, Len: 512}, {Off: r.Tail.IdxOff, Len: 512}}, 1},
+		"block":           {[]plan.Place{{Off: row.Off, Len: 512}}, 1},
+		"plan":            {[]plan.Place{{Off: r.Man.Plan.Off, Len: 1}}, 0},
+		"header":          {[]plan.Place{{Off: r.Man.Header.Off, Len: 1}}, 0},
+		"index":           {[]plan.Place{{Off: r.Tail.IdxOff, Len: 512}}, 0},
+		"manifest":        {[]plan.Place{{Off: r.Tail.ManOff, Len: 100}}, 0},
+		"end":             {[]plan.Place{{Off: int64(len(ar)) - 50, Len: 50}}, 0},
+		"start":           {[]plan.Place{{Off: 0, Len: 2048}}, 0},
+		"block and index": {[]plan.Place{{Off: row.Off, Len: 512}, {Off: r.Tail.IdxOff, Len: 512}}, 1},
 	} {
 		t.Run(what, func(t *testing.T) {
 			got, s, err := salvage(t, badSectors{bytes.NewReader(ar), c.bad}, int64(len(ar)))

@@ -13,7 +13,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
-	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/internal/ioat"
@@ -140,7 +140,7 @@ func (s *smallWriter) smallest(size int64) (*made, error) {
 		}
 	}
 	if single {
-		d, err := newDraft(s.ctx, s.h, size, s.o, format.Single)
+		d, err := newDraft(s.ctx, s.h, size, s.o, plan.Single)
 		if err != nil {
 			return nil, err
 		}
@@ -158,8 +158,8 @@ func (s *smallWriter) smallest(size int64) (*made, error) {
 // pooled makes the archive in the layout Pooled. It is nil if that is impossible, or if no
 // variable has blocks and Single is allowed, which then puts values and header into one block.
 func (s *smallWriter) pooled(size int64) (*made, error) {
-	d, err := newDraft(s.ctx, s.h, size, s.o, format.Pooled, s.fitted, s.trials)
-	if errors.Is(err, format.ErrMetadata) {
+	d, err := newDraft(s.ctx, s.h, size, s.o, plan.Pooled, s.fitted, s.trials)
+	if errors.Is(err, plan.ErrMetadata) {
 		return nil, nil
 	}
 	if err != nil {
@@ -184,7 +184,7 @@ func (s *smallWriter) promisesSingle(size int64) (bool, error) {
 		return false, nil
 	}
 	n := int64(len(s.image))
-	g, err := format.NewGeometry([]int64{n}, []int64{n}, 1)
+	g, err := plan.NewGeometry([]int64{n}, []int64{n}, 1)
 	if err != nil {
 		return false, err
 	}
@@ -193,8 +193,8 @@ func (s *smallWriter) promisesSingle(size int64) (bool, error) {
 }
 
 // trials lets a plan have the pools only that pay.
-func (s *smallWriter) trials(o *format.PlanOptions) {
-	o.Trial = func(vars []int, c filters.Chain, g *format.Geometry) (int64, error) {
+func (s *smallWriter) trials(o *plan.PlanOptions) {
+	o.Trial = func(vars []int, c filters.Chain, g *plan.Geometry) (int64, error) {
 		if err := s.ctx.Err(); err != nil {
 			return 0, err
 		}
@@ -203,7 +203,7 @@ func (s *smallWriter) trials(o *format.PlanOptions) {
 	if s.o.Preset != PresetDefault && s.o.Preset != PresetMax {
 		return
 	}
-	o.Quick = func(n int, g *format.Geometry) (int64, error) {
+	o.Quick = func(n int, g *plan.Geometry) (int64, error) {
 		v := &s.h.Vars[n]
 		if named, _ := s.o.named(v.Name); named { // its filters are not known to cost more
 			return 0, nil
@@ -220,7 +220,7 @@ func (s *smallWriter) trials(o *format.PlanOptions) {
 	o.QuickRest = func(vars []int) (int64, error) {
 		raw := s.raw(vars...)
 		n := int64(len(raw))
-		g, err := format.NewGeometry([]int64{n}, []int64{n}, 1)
+		g, err := plan.NewGeometry([]int64{n}, []int64{n}, 1)
 		if err != nil {
 			return 0, err
 		}

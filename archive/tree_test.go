@@ -12,7 +12,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive/fsck"
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
-	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
@@ -33,7 +33,7 @@ func withSums(t *testing.T, image []byte, sums blocks.Sums) []byte {
 	require.NoError(t, err)
 	h, err := cdf3.Read(bytes.NewReader(image), int64(len(image)))
 	require.NoError(t, err)
-	d, err := newDraft(t.Context(), h, int64(len(image)), &o, format.Pooled)
+	d, err := newDraft(t.Context(), h, int64(len(image)), &o, plan.Pooled)
 	require.NoError(t, err)
 	var ar bytes.Buffer
 	_, err = d.write(t.Context(), &ar, bytes.NewReader(image), &sums)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive/fsck"
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
-	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/internal/faultsrv"
 	"github.com/cdfz-format/cdfz/remote"
 )
@@ -27,7 +27,7 @@ func TestURLCopyCost(t *testing.T) {
 		ar := noiseArchive(t, image, block)
 		size := int64(len(ar))
 		// Runs of 4 MiB, or shorter where a part of the read-ahead ends, and the index.
-		limit := 2*format.CeilDiv(size, 4<<20) + 3
+		limit := 2*plan.CeilDiv(size, 4<<20) + 3
 		for name, do := range map[string]func(*blocks.Reader, *remote.File) error{
 			"Copy": func(a *blocks.Reader, _ *remote.File) error { return a.Copy(context.Background(), nil, nil) },
 			"Copy in passes": func(a *blocks.Reader, _ *remote.File) error {
@@ -93,7 +93,7 @@ func TestURLWriteCost(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, bytes.Equal(want.Bytes(), got.Bytes()))
 	// The header and the choice of the layout need a few more reads.
-	require.LessOrEqual(t, s.Requests.Load()-opened, format.CeilDiv(r.Size(), blocks.AheadRun)+8)
+	require.LessOrEqual(t, s.Requests.Load()-opened, plan.CeilDiv(r.Size(), blocks.AheadRun)+8)
 	require.LessOrEqual(t, r.Stats().Bytes-before, r.Size()+r.Size()/20)
 	t.Logf("%d requests for %d bytes: %d bytes", s.Requests.Load()-opened, r.Size(), r.Stats().Bytes-before)
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
-	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/cf"
 	"github.com/cdfz-format/cdfz/filters"
@@ -52,7 +52,7 @@ func (f *File) newVar(num int) *Var {
 }
 
 // member returns the place of the variable in a pool. ok is false if it is in none.
-func (v *Var) member() (m format.Member, ok bool) {
+func (v *Var) member() (m plan.Member, ok bool) {
 	if v.f.pooled == nil || v.f.pooled[v.num] < 0 {
 		return m, false
 	}
@@ -186,7 +186,7 @@ type Chunks struct {
 	v     *Var
 	pos   int // in the plan, or -1 if there are no blocks
 	kept  bool
-	geom  *format.Geometry
+	geom  *plan.Geometry
 	chain filters.Chain
 	coder *filters.Coder // nil if chunks are kept or have no filters
 	raw   ioat.Buffers   // decoded chunks
@@ -212,7 +212,7 @@ func (v *Var) Chunks(o *ChunkOptions) (*Chunks, error) {
 			return nil, fmt.Errorf("archive: expected all values of variable %q in the file, found %d bytes of them beyond its end", v.v.Name, n)
 		}
 		var err error
-		if c.geom, err = format.NewGeometry(shape, format.BlockShape(shape, size, DefaultBlock), size); err != nil {
+		if c.geom, err = plan.NewGeometry(shape, plan.BlockShape(shape, size, DefaultBlock), size); err != nil {
 			return nil, fault.Optionsf("variable %q of shape %v cannot be cut into chunks", v.v.Name, shape)
 		}
 	}

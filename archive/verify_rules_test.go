@@ -10,27 +10,27 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
-	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/blockidx"
 )
 
 // parts returns the entries of an archive with their stored bytes, up to the manifest.
-func parts(ar []byte) (out []format.MetaEntry) {
+func parts(ar []byte) (out []czip.MetaEntry) {
 	for _, e := range entries(ar) {
 		if e.Name != czip.IndexName {
-			out = append(out, format.MetaEntry{ZipEntry: e, Payload: bytes.Clone(ar[e.End()-e.Stored : e.End()])})
+			out = append(out, czip.MetaEntry{ZipEntry: e, Payload: bytes.Clone(ar[e.End()-e.Stored : e.End()])})
 		}
 	}
 	return out
 }
 
 // joined makes an archive of entries, with a matching manifest, index and directory.
-func joined(t *testing.T, l *format.Resolved, list []format.MetaEntry, storedManifest bool) []byte {
+func joined(t *testing.T, l *plan.Resolved, list []czip.MetaEntry, storedManifest bool) []byte {
 	var ar []byte
-	var man format.Manifest
+	var man plan.Manifest
 	table, err := blockidx.NewTable(l.Blocks)
 	require.NoError(t, err)
-	tw := format.TailWriter{L: l, Table: table}
+	tw := plan.TailWriter{L: l, Table: table}
 	numbers := map[string]int64{}
 	for n := range l.Blocks {
 		v, b := l.Locate(n)
@@ -42,16 +42,16 @@ func joined(t *testing.T, l *format.Resolved, list []format.MetaEntry, storedMan
 		n, isBlock := numbers[e.Name]
 		switch {
 		case e.Name == czip.RestPrefix+"0":
-			man.Front = format.Front{Len: e.Off, CRC32: format.Hex32(czip.CRC(ar))}
+			man.Front = plan.Front{Len: e.Off, CRC32: plan.Hex32(czip.CRC(ar))}
 		case e.Name == czip.ManifestName:
-			data, err := format.InflateTo(context.Background(), czip.ManifestName, e.Payload, 1<<16)
+			data, err := czip.InflateTo(context.Background(), czip.ManifestName, e.Payload, 1<<16)
 			require.NoError(t, err)
-			var old format.Manifest
+			var old plan.Manifest
 			require.NoError(t, json.Unmarshal(data, &old))
 			man.Name, man.SHA256 = old.Name, old.SHA256
-			m := format.NewMeta(czip.ManifestName, format.EncodeJSON(man))
+			m := czip.NewMeta(czip.ManifestName, plan.EncodeJSON(man))
 			if storedManifest {
-				m = format.NewStoredMeta(czip.ManifestName, format.EncodeJSON(man))
+				m = czip.NewStoredMeta(czip.ManifestName, plan.EncodeJSON(man))
 			}
 			m.Off = e.Off
 			e = m
@@ -61,11 +61,11 @@ func joined(t *testing.T, l *format.Resolved, list []format.MetaEntry, storedMan
 		row := blockidx.Row{Off: e.End() - e.Stored, Len: e.Stored, Mask: e.Mask, CRC: czip.CRC(e.Payload)}
 		switch {
 		case e.Name == czip.PlanName:
-			man.Plan = format.PlaceOf(row)
+			man.Plan = plan.PlaceOf(row)
 		case isBlock && man.Front.Len > 0:
 			require.NoError(t, table.Set(n, row))
 			if man.Stored += row.Len; e.Name == czip.RestPrefix+"0" {
-				man.Header = format.PlaceOf(row)
+				man.Header = plan.PlaceOf(row)
 			}
 		case man.Front.Len == 0:
 		}
@@ -87,13 +87,13 @@ func TestVerifyRules(t *testing.T) {
 	consolidated := pack(t, image, &WriteOptions{Name: "a.nc", Block: 4096, Zarr: ZarrConsolidated})
 	pooled := pack(t, image, &WriteOptions{Name: "a.nc", Block: 4096, Zarr: ZarrNever})
 	plain := pack(t, image, &WriteOptions{Name: "a.nc", Block: 10_000, Zarr: ZarrAlways, Preset: PresetFast, Filters: []VarFilter{{Vars: []string{"*"}}}})
-	insert := func(at int, e ...format.MetaEntry) func([]format.MetaEntry) []format.MetaEntry {
-		return func(list []format.MetaEntry) []format.MetaEntry {
-			return append(append(append([]format.MetaEntry{}, list[:at]...), e...), list[at:]...)
+	insert := func(at int, e ...czip.MetaEntry) func([]czip.MetaEntry) []czip.MetaEntry {
+		return func(list []czip.MetaEntry) []czip.MetaEntry {
+			return append(append(append([]czip.MetaEntry{}, list[:at]...), e...), list[at:]...)
 		}
 	}
-	replace := func(name string, f func(format.MetaEntry) format.MetaEntry) func([]format.MetaEntry) []format.MetaEntry {
-		return func(list []format.MetaEntry) []format.MetaEntry {
+	replace := func(name string, f func(czip.MetaEntry) czip.MetaEntry) func([]czip.MetaEntry) []czip.MetaEntry {
+		return func(list []czip.MetaEntry) []czip.MetaEntry {
 			for i := range list {
 				if list[i].Name == name {
 					list[i] = f(list[i])
@@ -102,41 +102,41 @@ func TestVerifyRules(t *testing.T) {
 			return list
 		}
 	}
-	plan := func(old, new string) func([]format.MetaEntry) []format.MetaEntry {
-		return replace(czip.PlanName, func(e format.MetaEntry) format.MetaEntry {
-			data, err := format.InflateTo(context.Background(), czip.PlanName, e.Payload, 1<<20)
+	inPlan := func(old, new string) func([]czip.MetaEntry) []czip.MetaEntry {
+		return replace(czip.PlanName, func(e czip.MetaEntry) czip.MetaEntry {
+			data, err := czip.InflateTo(context.Background(), czip.PlanName, e.Payload, 1<<20)
 			require.NoError(t, err)
 			require.Contains(t, string(data), old)
-			return format.NewMeta(czip.PlanName, []byte(strings.Replace(string(data), old, new, 1)))
+			return czip.NewMeta(czip.PlanName, []byte(strings.Replace(string(data), old, new, 1)))
 		})
 	}
-	remove := func(name string) func([]format.MetaEntry) []format.MetaEntry {
-		return func(list []format.MetaEntry) []format.MetaEntry {
+	remove := func(name string) func([]czip.MetaEntry) []czip.MetaEntry {
+		return func(list []czip.MetaEntry) []czip.MetaEntry {
 			for i := range list {
 				if list[i].Name == name {
-					return append(append([]format.MetaEntry{}, list[:i]...), list[i+1:]...)
+					return append(append([]czip.MetaEntry{}, list[:i]...), list[i+1:]...)
 				}
 			}
 			return list
 		}
 	}
-	stored := func(e format.MetaEntry) format.MetaEntry {
-		data, err := format.InflateTo(context.Background(), e.Name, e.Payload, 1<<20)
+	stored := func(e czip.MetaEntry) czip.MetaEntry {
+		data, err := czip.InflateTo(context.Background(), e.Name, e.Payload, 1<<20)
 		require.NoError(t, err)
-		return format.NewStoredMeta(e.Name, data)
+		return czip.NewStoredMeta(e.Name, data)
 	}
-	swap := func(list []format.MetaEntry) []format.MetaEntry {
+	swap := func(list []czip.MetaEntry) []czip.MetaEntry {
 		list[3], list[4] = list[4], list[3]
 		return list
 	}
-	pad := func(list []format.MetaEntry) []format.MetaEntry {
+	pad := func(list []czip.MetaEntry) []czip.MetaEntry {
 		l := open(t, plain).L
 		for v, g := range l.Geoms {
 			for b := range g.Blocks {
 				if _, n := g.At(b); n == g.BlockLen {
 					continue
 				}
-				return replace(string(l.AppendName(nil, v, b)), func(e format.MetaEntry) format.MetaEntry {
+				return replace(string(l.AppendName(nil, v, b)), func(e czip.MetaEntry) czip.MetaEntry {
 					e.Payload[len(e.Payload)-1] ^= 1
 					e.Crc = czip.CRC(e.Payload)
 					return e
@@ -146,47 +146,47 @@ func TestVerifyRules(t *testing.T) {
 		t.Fatal("no short block")
 		return nil
 	}
-	later := format.NewMeta(".cdfz/later", []byte("x"))
-	group := format.NewMeta(".zgroup", []byte(`{"zarr_format":2}`))
+	later := czip.NewMeta(".cdfz/later", []byte("x"))
+	group := czip.NewMeta(".zgroup", []byte(`{"zarr_format":2}`))
 	for _, c := range []struct {
 		name string
 		ar   []byte
-		edit func([]format.MetaEntry) []format.MetaEntry
+		edit func([]czip.MetaEntry) []czip.MetaEntry
 		want string // in the text of the damage; "" for no damage
 	}{
 		{"nothing", viewed, insert(0), ""},
 		{"later entry", viewed, insert(2, later), ""},
 		{"later entry at the end", pooled, insert(2, later), ""},
-		{"another README", viewed, replace(czip.ReadmeName, func(format.MetaEntry) format.MetaEntry { return format.NewStoredMeta(czip.ReadmeName, []byte("Hello")) }), ""},
-		{"README of 1 MB", viewed, replace(czip.ReadmeName, func(format.MetaEntry) format.MetaEntry {
-			return format.NewStoredMeta(czip.ReadmeName, make([]byte, 1e6))
+		{"another README", viewed, replace(czip.ReadmeName, func(czip.MetaEntry) czip.MetaEntry { return czip.NewStoredMeta(czip.ReadmeName, []byte("Hello")) }), ""},
+		{"README of 1 MB", viewed, replace(czip.ReadmeName, func(czip.MetaEntry) czip.MetaEntry {
+			return czip.NewStoredMeta(czip.ReadmeName, make([]byte, 1e6))
 		}), "more than the format allows"},
-		{"deflated README", viewed, replace(czip.ReadmeName, func(format.MetaEntry) format.MetaEntry { return format.NewMeta(czip.ReadmeName, []byte(format.Readme)) }), "expected method 0, found 8"},
+		{"deflated README", viewed, replace(czip.ReadmeName, func(czip.MetaEntry) czip.MetaEntry { return czip.NewMeta(czip.ReadmeName, []byte(plan.Readme)) }), "expected method 0, found 8"},
 		{"later entry twice", viewed, insert(2, later, later), "twice or out of order"},
-		{"large later entry", viewed, insert(2, format.NewStoredMeta(".cdfz/large", make([]byte, 5<<20))), "more than the format allows"},
-		{"outside", viewed, insert(2, format.NewMeta("../../evil", nil)), "not an entry that the format allows"},
-		{"outside of .cdfz", viewed, insert(2, format.NewMeta(".cdfz/../../evil", nil)), "not an entry that the format allows"},
-		{"no variable's", viewed, insert(2, format.NewMeta("other/.zarray", nil)), "not an entry that the format allows"},
-		{"name of a block", viewed, insert(2, format.NewMeta(".cdfz/v/1/0", nil)), "not an entry that the format allows"},
+		{"large later entry", viewed, insert(2, czip.NewStoredMeta(".cdfz/large", make([]byte, 5<<20))), "more than the format allows"},
+		{"outside", viewed, insert(2, czip.NewMeta("../../evil", nil)), "not an entry that the format allows"},
+		{"outside of .cdfz", viewed, insert(2, czip.NewMeta(".cdfz/../../evil", nil)), "not an entry that the format allows"},
+		{"no variable's", viewed, insert(2, czip.NewMeta("other/.zarray", nil)), "not an entry that the format allows"},
+		{"name of a block", viewed, insert(2, czip.NewMeta(".cdfz/v/1/0", nil)), "not an entry that the format allows"},
 		{"Zarr metadata in a pooled archive", pooled, insert(2, group), "not an entry that the format allows"},
 		{"Zarr metadata twice", viewed, insert(3, group), "twice or out of order"},
 		{"Zarr metadata out of order", viewed, swap, "out of order"},
 		{"Zarr metadata missing", viewed, remove(".zmetadata"), `".zmetadata" is missing`},
 		{"consolidated metadata missing", consolidated, remove(".zmetadata"), `".zmetadata" is missing`},
-		{"other consolidated metadata", consolidated, replace(".zmetadata", func(format.MetaEntry) format.MetaEntry {
-			return format.NewMeta(".zmetadata", []byte(`{"metadata":{},"zarr_consolidated_format":1}`))
+		{"other consolidated metadata", consolidated, replace(".zmetadata", func(czip.MetaEntry) czip.MetaEntry {
+			return czip.NewMeta(".zmetadata", []byte(`{"metadata":{},"zarr_consolidated_format":1}`))
 		}), "does not follow"},
-		{"consolidated, called viewed", consolidated, plan(`"layout":"consolidated"`, `"layout":"viewed"`), ".zarray\" is missing"},
-		{"viewed, called consolidated", viewed, plan(`"layout":"viewed"`, `"layout":"consolidated"`), "not an entry that the format allows"},
+		{"consolidated, called viewed", consolidated, inPlan(`"layout":"consolidated"`, `"layout":"viewed"`), ".zarray\" is missing"},
+		{"viewed, called consolidated", viewed, inPlan(`"layout":"viewed"`, `"layout":"consolidated"`), "not an entry that the format allows"},
 		{"Zarr metadata stored", viewed, replace(".zmetadata", stored), "expected method 8, found 0"},
-		{"other Zarr metadata", viewed, replace(".zattrs", func(format.MetaEntry) format.MetaEntry { return format.NewMeta(".zattrs", []byte(`{"a":1}`)) }), "does not follow"},
+		{"other Zarr metadata", viewed, replace(".zattrs", func(czip.MetaEntry) czip.MetaEntry { return czip.NewMeta(".zattrs", []byte(`{"a":1}`)) }), "does not follow"},
 		{"plan stored", viewed, replace(czip.PlanName, stored), "expected method 8, found 0"},
-		{"codec of another filter", viewed, plan(`"codec":{"id":"zstd"`, `"codec":{"id":"zlib"`), "codec"},
-		{"unknown layout", pooled, plan(`"layout":"pooled"`, `"layout":"other"`), "layout"},
-		{"member twice", pooled, plan(`"layout":"pooled"`, `"layout":"pooled","layout":"pooled"`), "layout"},
-		{"null member", pooled, plan(`"groups":`, `"groups":null,"g":`), "plan"},
-		{"member missing", pooled, plan(`"groups":`, `"g":`), "groups"},
-		{"view of a pooled archive", pooled, plan(`,"segment":`, `,"view":"no-codec","segment":`), "view"},
+		{"codec of another filter", viewed, inPlan(`"codec":{"id":"zstd"`, `"codec":{"id":"zlib"`), "codec"},
+		{"unknown layout", pooled, inPlan(`"layout":"pooled"`, `"layout":"other"`), "layout"},
+		{"member twice", pooled, inPlan(`"layout":"pooled"`, `"layout":"pooled","layout":"pooled"`), "layout"},
+		{"null member", pooled, inPlan(`"groups":`, `"groups":null,"g":`), "plan"},
+		{"member missing", pooled, inPlan(`"groups":`, `"g":`), "groups"},
+		{"view of a pooled archive", pooled, inPlan(`,"segment":`, `,"view":"no-codec","segment":`), "view"},
 		{"padding", plain, pad, "padding does not repeat"},
 	} {
 		l := open(t, c.ar).L

@@ -4,7 +4,7 @@ import (
 	"context"
 	"io"
 
-	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
@@ -53,7 +53,7 @@ func prepare(ctx context.Context, image io.ReaderAt, size int64, opts *WriteOpti
 
 // write archives an image under complete options.
 func write(ctx context.Context, dst io.Writer, image io.ReaderAt, size int64, h *cdf3.Header, o *WriteOptions) (*Result, error) {
-	if size < format.SmallImage {
+	if size < plan.SmallImage {
 		return writeSmall(ctx, dst, image, size, h, o)
 	}
 	d, err := chooseDraft(ctx, image, size, h, o)

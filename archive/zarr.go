@@ -8,14 +8,16 @@ import (
 	"iter"
 	"strings"
 
-	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/internal/czip"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
+	"github.com/cdfz-format/cdfz/archive/internal/zarrview"
 	"github.com/cdfz-format/cdfz/filters"
 )
 
 // Zarr is a netCDF file as a Zarr v2 store with consolidated metadata, whether it is an
 // archive with a view or not. It is safe for concurrent use.
 type Zarr struct {
-	meta   []format.MetaFile
+	meta   []zarrview.MetaFile
 	byName map[string][]byte // of meta
 	arrays []zarrArray       // in the order of the variables
 	byPath map[string]*Chunks
@@ -38,14 +40,14 @@ func (f *File) Zarr(ctx context.Context, o *ChunkOptions) (*Zarr, error) {
 		o = &ChunkOptions{}
 	}
 	z := &Zarr{byName: map[string][]byte{}, byPath: map[string]*Chunks{}}
-	p := &format.Plan{Layout: format.Viewed}
-	names := format.PathNames{Taken: map[string]bool{}}
+	p := &plan.Plan{Layout: plan.Viewed}
+	names := plan.PathNames{Taken: map[string]bool{}}
 	chains := map[string]int{} // of p, by their text and the length of blocks
 	for i := range f.header.Vars {
 		v := f.newVar(i)
 		own := *o
 		own.Keep = func(c filters.Chain) bool {
-			_, why := format.PlanFilters(c, f.archive.L.Geoms[f.vars[i]].BlockLen)
+			_, why := plan.PlanFilters(c, f.archive.L.Geoms[f.vars[i]].BlockLen)
 			return why == "" && (o.Keep == nil || o.Keep(c))
 		}
 		c, err := v.Chunks(&own)
@@ -62,7 +64,7 @@ func (f *File) Zarr(ctx context.Context, o *ChunkOptions) (*Zarr, error) {
 		}
 		key := fmt.Sprint(c.geom.BlockLen, c.chain)
 		if _, ok := chains[key]; !ok {
-			list, why := format.PlanFilters(c.chain, c.geom.BlockLen)
+			list, why := plan.PlanFilters(c.chain, c.geom.BlockLen)
 			if why != "" {
 				return nil, fmt.Errorf("archive: variable %q with filters %s: %s", v.v.Name, c.chain, why)
 			}
@@ -71,10 +73,10 @@ func (f *File) Zarr(ctx context.Context, o *ChunkOptions) (*Zarr, error) {
 		}
 		z.arrays = append(z.arrays, zarrArray{path, c})
 		z.byPath[path] = c
-		p.Vars = append(p.Vars, format.PlanVar{Var: i, Path: path, PlanArray: &format.PlanArray{Shape: v.v.Shape, Block: c.geom.Block}, Chain: chains[key]})
+		p.Vars = append(p.Vars, plan.PlanVar{Var: i, Path: path, PlanArray: &plan.PlanArray{Shape: v.v.Shape, Block: c.geom.Block}, Chain: chains[key]})
 	}
 	var err error
-	if z.meta, err = format.ZarrMeta(ctx, f.header, p, format.MetaLimit(f.size, f.header.Len)); err != nil {
+	if z.meta, err = zarrview.ZarrMeta(ctx, f.header, p, czip.MetaLimit(f.size, f.header.Len)); err != nil {
 		return nil, err
 	}
 	for _, m := range z.meta {

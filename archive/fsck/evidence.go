@@ -10,7 +10,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
-	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/archive/parity"
 	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/internal/ioat"
@@ -23,9 +23,9 @@ type repairer struct {
 	ctx  context.Context
 	o    *RepairOptions
 	p    *Repaired
-	l    *format.Resolved
+	l    *plan.Resolved
 	tail *czip.Tail       // nil if the end line or the manifest it locates is damaged
-	man  *format.Manifest // nil until it is found
+	man  *plan.Manifest   // nil until it is found
 	idx  *blockidx.Reader // nil without tail
 	dir  *directory       // nil without tail
 
@@ -61,7 +61,7 @@ func (x *repairer) findTail() error {
 	if czip.CRC(payload) != t.ManCRC {
 		return nil
 	}
-	data, err := format.InflateTo(x.ctx, czip.ManifestName, payload, czip.MaxManifest)
+	data, err := czip.InflateTo(x.ctx, czip.ManifestName, payload, czip.MaxManifest)
 	if err != nil {
 		return nil
 	}
@@ -70,7 +70,7 @@ func (x *repairer) findTail() error {
 
 // useTail takes a manifest and the places of an end line as evidence.
 func (x *repairer) useTail(t czip.Tail, manifest []byte) error {
-	m, err := format.ParseManifest(manifest, t)
+	m, err := plan.ParseManifest(manifest, t)
 	if err != nil {
 		return err
 	}
@@ -141,11 +141,11 @@ func (x *repairer) manifestAt(off int64) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	data, err := format.Inflate(x.ctx, &e, payload, czip.MaxManifest)
+	data, err := czip.Inflate(x.ctx, &e, payload, czip.MaxManifest)
 	if err != nil {
 		return false, nil
 	}
-	m, err := format.ReadManifest(data)
+	m, err := plan.ReadManifest(data)
 	if err != nil {
 		return false, nil
 	}
@@ -164,7 +164,7 @@ func (x *repairer) manifestAt(off int64) (bool, error) {
 
 // findPlan finds and parses the plan, through the manifest or else the local headers,
 // and returns its entry.
-func (x *repairer) findPlan() (*format.MetaEntry, error) {
+func (x *repairer) findPlan() (*czip.MetaEntry, error) {
 	if x.man != nil {
 		m := x.man.Plan
 		payload, err := blocks.Section{}.Get(x.R, m.Off, m.Len)
@@ -177,16 +177,16 @@ func (x *repairer) findPlan() (*format.MetaEntry, error) {
 		if err := m.Check(czip.PlanName, payload); err != nil {
 			return nil, err
 		}
-		data, err := format.InflateTo(x.ctx, czip.PlanName, payload, min(format.MetaSmall+format.MaxInflate*m.Len, format.MetaLimit(x.Size, x.man.Header.Len)))
+		data, err := czip.InflateTo(x.ctx, czip.PlanName, payload, min(czip.MetaSmall+czip.MaxInflate*m.Len, czip.MetaLimit(x.Size, x.man.Header.Len)))
 		if err != nil {
 			return nil, err
 		}
-		x.l, err = format.ParsePlan(x.ctx, data)
+		x.l, err = plan.ParsePlan(x.ctx, data)
 		e := czip.ZipEntry{Name: czip.PlanName, Method: czip.MethodDeflated, Crc: czip.CRC(data), Stored: m.Len, Size: int64(len(data))}
 		e.Off = m.Off - e.LocalLen()
-		return &format.MetaEntry{ZipEntry: e, Payload: payload}, err
+		return &czip.MetaEntry{ZipEntry: e, Payload: payload}, err
 	}
-	off := (&czip.ZipEntry{Name: czip.ReadmeName, Stored: int64(len(format.Readme))}).End()
+	off := (&czip.ZipEntry{Name: czip.ReadmeName, Stored: int64(len(plan.Readme))}).End()
 	if e, err := x.At(0); err == nil && e.Name == czip.ReadmeName {
 		off = e.End()
 	}
@@ -194,30 +194,30 @@ func (x *repairer) findPlan() (*format.MetaEntry, error) {
 	if err != nil {
 		return nil, err
 	}
-	plan, err := x.planIn(e)
+	entry, err := x.planIn(e)
 	if errors.Is(err, fault.ErrCorrupt) {
 		if second, ok := x.hopToPlan(e.End()); ok {
-			if plan, err := x.planIn(second); err == nil {
-				plan.Name, plan.Off = czip.PlanName, off
-				return plan, nil
+			if entry, err := x.planIn(second); err == nil {
+				entry.Name, entry.Off = czip.PlanName, off
+				return entry, nil
 			}
 		}
 	}
-	return plan, err
+	return entry, err
 }
 
 // planIn parses the plan in an entry.
-func (x *repairer) planIn(e czip.ZipEntry) (*format.MetaEntry, error) {
+func (x *repairer) planIn(e czip.ZipEntry) (*czip.MetaEntry, error) {
 	payload, err := x.payload(&e)
 	if err != nil {
 		return nil, err
 	}
-	data, err := format.Inflate(x.ctx, &e, payload, format.MetaLimit(x.Size, 0))
+	data, err := czip.Inflate(x.ctx, &e, payload, czip.MetaLimit(x.Size, 0))
 	if err != nil {
 		return nil, err
 	}
-	x.l, err = format.ParsePlan(x.ctx, data)
-	return &format.MetaEntry{ZipEntry: e, Payload: payload}, err
+	x.l, err = plan.ParsePlan(x.ctx, data)
+	return &czip.MetaEntry{ZipEntry: e, Payload: payload}, err
 }
 
 // hopToPlan follows the local headers from off to the second copy of the plan.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
-	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
@@ -148,9 +148,9 @@ func (g *guard) inPlace() error {
 	if err := g.confirm(t.ManOff+man.LocalLen(), t.ManLen, always); err != nil {
 		return err
 	}
-	places := []format.Place{m.Plan, m.Header, {Len: m.Front.Len, CRC32: m.Front.CRC32}}
-	if m.Copies != (format.Copies{}) {
-		second := []format.Place{m.Plan, m.Header}
+	places := []plan.Place{m.Plan, m.Header, {Len: m.Front.Len, CRC32: m.Front.CRC32}}
+	if m.Copies != (plan.Copies{}) {
+		second := []plan.Place{m.Plan, m.Header}
 		second[0].Off, second[1].Off = m.Copies.Plan, m.Copies.Header
 		places = append(places, second...)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
-	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/internal/ioat"
@@ -42,7 +42,7 @@ type Repaired struct {
 	Damage    []Damage // that cannot be repaired
 
 	r      io.ReaderAt
-	t      format.TailWriter
+	t      plan.TailWriter
 	header *cdf3.Header
 
 	front    []byte // all bytes before the first block, if they must be written
@@ -90,7 +90,7 @@ func Repair(ctx context.Context, r io.ReaderAt, size int64, o *RepairOptions) (*
 func probe(r io.ReaderAt, size int64) error {
 	head, tail, err := blocks.ProbeArchive(r, size)
 	if err == nil && !head && !tail {
-		most := 2*czip.LocalFixed + int64(len(czip.ReadmeName)+len(czip.PlanName)) + format.MaxREADME
+		most := 2*czip.LocalFixed + int64(len(czip.ReadmeName)+len(czip.PlanName)) + plan.MaxREADME
 		front := make([]byte, min(size, most))
 		if err = ioat.ReadFull(r, front, 0); err == nil && !hasPlan(front) {
 			err = fault.ErrNotArchive
@@ -295,11 +295,11 @@ func (x *repairer) run() error {
 
 // collect decides about every entry.
 func (x *repairer) collect() error {
-	plan, err := x.findPlan()
+	entry, err := x.findPlan()
 	if err != nil {
 		return err
 	}
-	front, err := x.walkFront(plan)
+	front, err := x.walkFront(entry)
 	if err != nil {
 		return err
 	}
@@ -313,14 +313,14 @@ func (x *repairer) collect() error {
 	if err != nil {
 		return err
 	}
-	if off, err = x.walkBack(plan, off); err != nil {
+	if off, err = x.walkBack(entry, off); err != nil {
 		return err
 	}
 	same, err := x.findManifest(off)
 	if err != nil {
 		return err
 	}
-	if err := x.proveFront(front, plan); err != nil {
+	if err := x.proveFront(front, entry); err != nil {
 		return err
 	}
 	x.p.Keep = x.p.t.Man.End()
@@ -353,7 +353,7 @@ func (x *repairer) findManifest(off int64) (same bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	data, err := format.InflateTo(x.ctx, czip.ManifestName, payload, czip.MaxManifest)
+	data, err := czip.InflateTo(x.ctx, czip.ManifestName, payload, czip.MaxManifest)
 	if err != nil {
 		return false, err
 	}
@@ -366,10 +366,10 @@ func (x *repairer) findManifest(off int64) (same bool, err error) {
 			return false, err
 		}
 		// The places of the manifest are checked against those of the new tail.
-		if x.man, err = format.ParseManifest(data, czip.Tail{ManOff: off, ManLen: e.Stored, IdxOff: e.End(), IdxLen: idxLen}); err != nil {
+		if x.man, err = plan.ParseManifest(data, czip.Tail{ManOff: off, ManLen: e.Stored, IdxOff: e.End(), IdxLen: idxLen}); err != nil {
 			return false, err
 		}
-		same = bytes.Equal(format.NewMeta(czip.ManifestName, data).Payload, payload)
+		same = bytes.Equal(czip.NewMeta(czip.ManifestName, data).Payload, payload)
 	}
 	e.Crc, e.Size, same = czip.CRC(data), int64(len(data)), same || x.tail != nil
 	row, err := x.p.t.Table.Row(x.l.RestFirst)

@@ -7,7 +7,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
-	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/archive/parity"
 )
 
@@ -16,16 +16,16 @@ import (
 // walkBack finds the entries between the last block and the manifest, from off on, and
 // restores damaged bytes of the plan, of block 0 of the rest and of their second copies
 // from each other.
-func (x *repairer) walkBack(plan *format.MetaEntry, off int64) (int64, error) {
+func (x *repairer) walkBack(entry *czip.MetaEntry, off int64) (int64, error) {
 	row, err := x.p.t.Table.Row(x.l.RestFirst)
 	if err != nil {
 		return off, err
 	}
-	both, ok := x.walker.copies(plan.ZipEntry, row, off)
-	if !ok && x.man != nil && x.man.Copies != (format.Copies{}) {
+	both, ok := x.walker.copies(entry.ZipEntry, row, off)
+	if !ok && x.man != nil && x.man.Copies != (plan.Copies{}) {
 		header := czip.ZipEntry{Crc: row.CRC, Stored: row.Len, Size: row.Len, Mask: row.Mask}
-		both = format.CopyEntries(plan.ZipEntry, header, off)
-		ok = format.CopiesOf(both) == x.man.Copies
+		both = plan.CopyEntries(entry.ZipEntry, header, off)
+		ok = plan.CopiesOf(both) == x.man.Copies
 	}
 	if ok {
 		for i := range both {
@@ -40,7 +40,7 @@ func (x *repairer) walkBack(plan *format.MetaEntry, off int64) (int64, error) {
 		}
 		off = both[1].End()
 		x.p.t.Back = append(x.p.t.Back, both...)
-		if err := x.healPlan(&both[0], plan.Payload); err != nil {
+		if err := x.healPlan(&both[0], entry.Payload); err != nil {
 			return off, err
 		}
 		if err := x.healHeader(&both[1], row.Off); err != nil {
@@ -125,11 +125,11 @@ type healed struct {
 
 // healPlan restores the second copy of the plan. The plan itself is restored with the
 // front.
-func (x *repairer) healPlan(e *czip.ZipEntry, plan []byte) error {
+func (x *repairer) healPlan(e *czip.ZipEntry, text []byte) error {
 	at := e.End() - e.Stored
 	crc, err := x.checksum(x.ctx, at, e.Stored)
-	if err == nil && crc != czip.CRC(plan) {
-		x.p.healed = append(x.p.healed, healed{at, plan})
+	if err == nil && crc != czip.CRC(text) {
+		x.p.healed = append(x.p.healed, healed{at, text})
 	}
 	return err
 }

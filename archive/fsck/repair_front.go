@@ -6,7 +6,8 @@ import (
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
-	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
+	"github.com/cdfz-format/cdfz/archive/internal/zarrview"
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
@@ -27,20 +28,20 @@ func (f *repairedFront) take(e, found czip.ZipEntry, payload []byte) {
 }
 
 // canonicalFront returns the metadata that this program would write for the given plan.
-func (x *repairer) canonicalFront(plan *format.MetaEntry) ([]format.MetaEntry, error) {
-	out := []format.MetaEntry{format.NewStoredMeta(czip.ReadmeName, []byte(format.Readme)), *plan}
+func (x *repairer) canonicalFront(entry *czip.MetaEntry) ([]czip.MetaEntry, error) {
+	out := []czip.MetaEntry{czip.NewStoredMeta(czip.ReadmeName, []byte(plan.Readme)), *entry}
 	if !x.l.Layout.HasView() || x.p.header == nil {
 		return out, nil
 	}
-	files, err := format.ZarrMeta(x.ctx, x.p.header, x.l.Plan, format.MetaLimit(x.Size, 0))
-	if errors.Is(err, format.ErrMetadata) {
+	files, err := zarrview.ZarrMeta(x.ctx, x.p.header, x.l.Plan, czip.MetaLimit(x.Size, 0))
+	if errors.Is(err, plan.ErrMetadata) {
 		return out, nil // no archive has them
 	}
 	if err != nil {
 		return nil, err
 	}
 	for _, f := range files {
-		e, err := format.NewLongMeta(x.ctx, f.Name, f.Data)
+		e, err := czip.NewLongMeta(x.ctx, f.Name, f.Data)
 		if err != nil {
 			return nil, err
 		}
@@ -52,7 +53,7 @@ func (x *repairer) canonicalFront(plan *format.MetaEntry) ([]format.MetaEntry, e
 // walkFront finds the entries before the first block by their local headers, or by
 // the directory where headers are damaged. It regenerates entries whose content is
 // damaged.
-func (x *repairer) walkFront(plan *format.MetaEntry) (*repairedFront, error) {
+func (x *repairer) walkFront(entry *czip.MetaEntry) (*repairedFront, error) {
 	if err := x.findHeader(); err != nil {
 		return nil, err
 	}
@@ -64,11 +65,11 @@ func (x *repairer) walkFront(plan *format.MetaEntry) (*repairedFront, error) {
 		if err != nil {
 			return nil, err
 		}
-		if format.Hex32(crc) == x.man.Front.CRC32 {
+		if plan.Hex32(crc) == x.man.Front.CRC32 {
 			return x.soundFront(limit)
 		}
 	}
-	canon, err := x.canonicalFront(plan)
+	canon, err := x.canonicalFront(entry)
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +148,7 @@ func (x *repairer) walkFront(plan *format.MetaEntry) (*repairedFront, error) {
 
 // expected reports whether an entry of the front may have this name. Without a netCDF
 // header the names of Zarr metadata are unknown.
-func (x *repairer) expected(name string, known int, canon []format.MetaEntry) bool {
+func (x *repairer) expected(name string, known int, canon []czip.MetaEntry) bool {
 	if known < len(canon) && name == canon[known].Name {
 		return true
 	}
@@ -184,7 +185,7 @@ func (x *repairer) verified(e *czip.ZipEntry) ([]byte, bool) {
 	if err != nil {
 		return nil, false
 	}
-	_, err = format.Inflate(x.ctx, e, b, format.MetaLimit(x.Size, 0))
+	_, err = czip.Inflate(x.ctx, e, b, czip.MetaLimit(x.Size, 0))
 	return b, err == nil
 }
 
@@ -209,15 +210,15 @@ func (x *repairer) findHeader() error {
 
 // proves reports whether a front is the original one.
 func (x *repairer) proves(f *repairedFront) bool {
-	return int64(len(f.bytes)) == x.man.Front.Len && format.Hex32(czip.CRC(f.bytes)) == x.man.Front.CRC32
+	return int64(len(f.bytes)) == x.man.Front.Len && plan.Hex32(czip.CRC(f.bytes)) == x.man.Front.CRC32
 }
 
 // proveFront compares the front with the manifest's checksum of it. Without an end
 // line, the manifest is found last. The front is then walked once more, because the
 // manifest locates the netCDF header.
-func (x *repairer) proveFront(f *repairedFront, plan *format.MetaEntry) error {
+func (x *repairer) proveFront(f *repairedFront, entry *czip.MetaEntry) error {
 	if x.tail == nil && !x.proves(f) {
-		if again, err := x.walkFront(plan); err == nil {
+		if again, err := x.walkFront(entry); err == nil {
 			f = again
 		} else if !errors.Is(err, fault.ErrCorrupt) {
 			return err

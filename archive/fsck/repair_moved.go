@@ -4,7 +4,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
-	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/blockidx"
 )
 
@@ -41,6 +41,6 @@ func (x *repairer) findMoved() error {
 			return false, nil
 		}
 		err = fault.Corruptf("expected at byte %d: bytes were inserted or removed before it", off)
-		return true, format.NewBlockError(x.l, x.p.header, b.Var, b.B, e.Off, err)
+		return true, plan.NewBlockError(x.l, x.p.header, b.Var, b.B, e.Off, err)
 	})
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
-	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/filters"
 )
@@ -50,7 +50,7 @@ func (x *repairer) walkBlocks(off int64) (int64, error) {
 // off.
 func (x *repairer) block(v int, b int64, name string, off int64) (czip.ZipEntry, error) {
 	fail := func(err error) (czip.ZipEntry, error) {
-		return czip.ZipEntry{}, format.NewBlockError(x.l, x.p.header, v, b, off, err)
+		return czip.ZipEntry{}, plan.NewBlockError(x.l, x.p.header, v, b, off, err)
 	}
 	var copies []czip.ZipEntry
 	byIndex, indexed, err := x.fromIndex(x.l.Number(v, b), name)
@@ -91,7 +91,7 @@ func (x *repairer) block(v int, b int64, name string, off int64) (czip.ZipEntry,
 		// The index has another place for the block, and nothing refutes it.
 		return fail(fault.Corruptf("index and local header have different places"))
 	case !ok:
-		err := format.NewBlockError(x.l, x.p.header, v, b, e.End()-e.Stored, fault.Corruptf("its %d stored bytes do not have checksum %08x", e.Stored, e.Crc))
+		err := plan.NewBlockError(x.l, x.p.header, v, b, e.End()-e.Stored, fault.Corruptf("its %d stored bytes do not have checksum %08x", e.Stored, e.Crc))
 		x.damage(DamageBlock, e.End()-e.Stored, e.Stored, err)
 		x.lost[x.l.Number(v, b)] = e.Off
 	}

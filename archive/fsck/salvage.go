@@ -9,7 +9,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
-	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/internal/ioat"
@@ -32,7 +32,7 @@ type Salvaged struct {
 	Contradicted []Damage
 
 	r      io.ReaderAt
-	l      *format.Resolved
+	l      *plan.Resolved
 	header *cdf3.Header
 	table  *blockidx.Table // rows of the blocks found; others are zero
 	vars   []int           // number of the variable with each segment
@@ -233,7 +233,7 @@ func (x *salvager) manifestIn(e *czip.ZipEntry) {
 	if err != nil {
 		return
 	}
-	if m, err := format.ReadManifest(data); err == nil {
+	if m, err := plan.ReadManifest(data); err == nil {
 		x.man = m
 	}
 }
@@ -280,11 +280,11 @@ func (x *salvager) listLost(missing int64) error {
 }
 
 // lose records a lost block.
-func (s *Salvaged) lose(b format.Block, off int64, err error) {
+func (s *Salvaged) lose(b plan.Block, off int64, err error) {
 	s.Lost = append(s.Lost, s.damage(b, off, err))
 }
 
 // damage describes damage of a block.
-func (s *Salvaged) damage(b format.Block, off int64, err error) Damage {
-	return newDamage(DamageBlock, off, -1, format.NewBlockError(s.l, s.header, b.Var, b.B, off, err))
+func (s *Salvaged) damage(b plan.Block, off int64, err error) Damage {
+	return newDamage(DamageBlock, off, -1, plan.NewBlockError(s.l, s.header, b.Var, b.B, off, err))
 }

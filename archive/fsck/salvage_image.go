@@ -12,7 +12,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
-	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
@@ -109,7 +109,7 @@ type salvageDecoder struct {
 }
 
 // block decodes a block. An error means that it is lost.
-func (d *salvageDecoder) block(b format.Block, row blockidx.Row) ([]byte, error) {
+func (d *salvageDecoder) block(b plan.Block, row blockidx.Row) ([]byte, error) {
 	if row.Off == 0 {
 		return nil, fault.Corruptf("not found")
 	}
@@ -139,7 +139,7 @@ func (d *salvageDecoder) block(b format.Block, row blockidx.Row) ([]byte, error)
 
 // place writes a decoded block to its runs in the image, or fill values if raw is nil. It
 // returns the runs of lost bytes of the rest.
-func (s *Salvaged) place(w io.WriterAt, b format.Block, raw []byte) (rest []unlimited.Run, err error) {
+func (s *Salvaged) place(w io.WriterAt, b plan.Block, raw []byte) (rest []unlimited.Run, err error) {
 	off, n := s.l.RawAt(b)
 	s.l.Perm.RawRuns(off, off+n, func(r unlimited.Run) bool {
 		var p []byte

@@ -9,7 +9,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
-	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
@@ -188,7 +188,7 @@ func (x *salvager) takeRow(n int64, row blockidx.Row, missing *int64) (bool, err
 }
 
 // contradict lists a block of which two places have different intact bytes. The first counts.
-func (x *salvager) contradict(b format.Block, first, second int64) {
+func (x *salvager) contradict(b plan.Block, first, second int64) {
 	if len(x.out.Contradicted) < maxLost {
 		err := fault.Corruptf("other bytes with the right checksum at byte %d contradict those at byte %d, which are restored", second, first)
 		x.out.Contradicted = append(x.out.Contradicted, x.out.damage(b, first, err))
@@ -287,7 +287,7 @@ func (x *salvager) headerIn(e *czip.ZipEntry) bool {
 	if err != nil {
 		return false
 	}
-	at := format.Place{Off: e.End() - e.Stored, Len: e.Stored, Mask: e.Mask, CRC32: format.Hex32(e.Crc)}
+	at := plan.Place{Off: e.End() - e.Stored, Len: e.Stored, Mask: e.Mask, CRC32: plan.Hex32(e.Crc)}
 	h, _, err := blocks.DecodeHeader(x.ctx, x.l, at, stored)
 	if err != nil || x.l.SetHeader(x.ctx, h) != nil {
 		return false

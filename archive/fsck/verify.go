@@ -20,7 +20,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
-	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/archive/parity"
 	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/cdf3"
@@ -122,10 +122,10 @@ type verifier struct {
 	done    doneBytes
 	endWalk func() // releases the walker
 	rep     *Report
-	l       *format.Resolved
+	l       *plan.Resolved
 	header  *cdf3.Header
 	decoded []byte           // block with the header, or nil
-	man     *format.Manifest // of end, compared with the walk; or nil
+	man     *plan.Manifest   // of end, compared with the walk; or nil
 	index   *blockidx.Reader // nil if it cannot be used
 	tail    *czip.Tail       // nil if it cannot be used
 	table   *blockidx.Table
@@ -134,10 +134,10 @@ type verifier struct {
 	back    []czip.ZipEntry // between the last block and the manifest
 	off     int64           // position of the walk
 	crc     uint32
-	stored  int64        // stored bytes of blocks
-	plan    format.Place // of the plan, as found
-	first   format.Place // of the netCDF header, as found
-	copies  format.Copies
+	stored  int64      // stored bytes of blocks
+	plan    plan.Place // of the plan, as found
+	first   plan.Place // of the netCDF header, as found
+	copies  plan.Copies
 	parity  *parity.Set // nil without parity
 	buf     []byte
 }

@@ -3,7 +3,7 @@ package fsck
 import (
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
-	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
 )
 
 // Checks of the entries between the last block and the manifest: second copies, then
@@ -16,7 +16,7 @@ func (v *verifier) walkBack() error {
 		return err
 	}
 	if both, ok := v.walker.copies(v.front[1], row, v.off); ok {
-		v.copies = format.CopiesOf(both)
+		v.copies = plan.CopiesOf(both)
 		sums := []string{v.plan.CRC32, v.first.CRC32}
 		for i, e := range both {
 			if err := v.checkCopy(e, sums[i]); err != nil {
@@ -54,12 +54,12 @@ func (v *verifier) checkCopy(e czip.ZipEntry, sum string) error {
 	if err := v.damage(DamageCopy, v.off, e.LocalLen(), err); err != nil {
 		return err
 	}
-	at := format.Place{Off: e.End() - e.Stored, Len: e.Stored}
+	at := plan.Place{Off: e.End() - e.Stored, Len: e.Stored}
 	crc, err := v.checksum(v.ctx, at.Off, at.Len)
 	if err != nil {
 		return err
 	}
-	if got := format.Hex32(crc); got != sum {
+	if got := plan.Hex32(crc); got != sum {
 		err = fault.Corruptf("%s at byte %d: expected checksum %s as in the original, found %s", e.Name, at.Off, sum, got)
 	}
 	v.back, v.off = append(v.back, e), e.End()
@@ -88,7 +88,7 @@ func (v *verifier) checkLater(e *czip.ZipEntry, twice bool) error {
 		if rerr != nil {
 			return rerr
 		}
-		if _, ierr := format.Inflate(v.ctx, e, payload, format.MaxLater); ierr != nil {
+		if _, ierr := czip.Inflate(v.ctx, e, payload, plan.MaxLater); ierr != nil {
 			err = ierr
 		}
 	}

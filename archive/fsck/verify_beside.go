@@ -9,7 +9,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
-	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
@@ -58,7 +58,7 @@ func inMemory(r io.ReaderAt, size int64) (in io.ReaderAt, memory []byte, done fu
 // ending is the end of an archive as a reader opens it. It is parsed once.
 type ending struct {
 	tail czip.Tail
-	man  *format.Manifest
+	man  *plan.Manifest
 	text []byte // of the manifest
 }
 
@@ -74,11 +74,11 @@ func readEnding(ctx context.Context, archive []byte) *ending {
 	if czip.CRC(payload) != t.ManCRC {
 		return nil
 	}
-	text, err := format.InflateTo(ctx, czip.ManifestName, payload, czip.MaxManifest)
+	text, err := czip.InflateTo(ctx, czip.ManifestName, payload, czip.MaxManifest)
 	if err != nil {
 		return nil
 	}
-	man, err := format.ParseManifest(text, t)
+	man, err := plan.ParseManifest(text, t)
 	if err != nil {
 		return nil
 	}

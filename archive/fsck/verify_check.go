@@ -13,7 +13,8 @@ import (
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
-	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
+	"github.com/cdfz-format/cdfz/archive/internal/zarrview"
 	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/internal/ioat"
@@ -38,7 +39,7 @@ func (v *verifier) checkTail() error {
 			return err
 		}
 	}
-	t := format.TailWriter{L: v.l, Front: v.front, Table: v.table, Back: v.back, Man: man, ManCRC: czip.CRC(payload)}
+	t := plan.TailWriter{L: v.l, Front: v.front, Table: v.table, Back: v.back, Man: man, ManCRC: czip.CRC(payload)}
 	if v.tail != nil && err != nil {
 		// The end line has the manifest's original checksum.
 		t.ManCRC = v.tail.ManCRC
@@ -78,20 +79,20 @@ func (v *verifier) checkManifest(e *czip.ZipEntry, payload []byte) error {
 	}
 	known := v.end != nil && v.end.inflates(e, payload)
 	var data []byte
-	var m *format.Manifest
+	var m *plan.Manifest
 	var err error
 	if known {
 		data, m = v.end.text, v.end.man
-	} else if data, err = format.Inflate(v.ctx, e, payload, czip.MaxManifest); err != nil {
+	} else if data, err = czip.Inflate(v.ctx, e, payload, czip.MaxManifest); err != nil {
 		return err
-	} else if m, err = format.ReadManifest(data); err != nil {
+	} else if m, err = plan.ReadManifest(data); err != nil {
 		return err
 	}
 	frontEnd := v.front[len(v.front)-1].End()
-	want := format.Manifest{
+	want := plan.Manifest{
 		Name: m.Name, NameHex: m.NameHex, SHA256: m.SHA256, Tree: m.Tree,
 		Size: v.l.Image.Size, Entries: int64(len(v.front)) + v.l.Blocks + int64(len(v.back)) + 2, Blocks: v.l.Blocks, Stored: v.stored,
-		Front: format.Front{Len: frontEnd, CRC32: format.Hex32(v.crc)}, Plan: v.plan, Header: v.first, Copies: v.copies, Loss: m.Loss,
+		Front: plan.Front{Len: frontEnd, CRC32: plan.Hex32(v.crc)}, Plan: v.plan, Header: v.first, Copies: v.copies, Loss: m.Loss,
 	}
 	if n := len(v.back); n > 0 && v.back[n-1].Name == czip.ParityName {
 		want.Parity = v.back[n-1].Off
@@ -102,7 +103,7 @@ func (v *verifier) checkManifest(e *czip.ZipEntry, payload []byte) error {
 		return fault.Corruptf("manifest: variable %d was rounded, but the netCDF header has %d variables", v.rep.Rounded[n-1], len(v.header.Vars))
 	}
 	if *m != want {
-		return fault.Corruptf("manifest: expected %s, found %s", format.EncodeJSON(want), data)
+		return fault.Corruptf("manifest: expected %s, found %s", plan.EncodeJSON(want), data)
 	}
 	if known {
 		v.man = m
@@ -116,7 +117,7 @@ func (v *verifier) checkHeader() error {
 		return nil
 	}
 	_, why := unlimited.Plan(v.header, v.l.Image.Size)
-	names := format.PathNames{Pooled: v.l.Layout == format.Pooled, Taken: map[string]bool{}}
+	names := plan.PathNames{Pooled: v.l.Layout == plan.Pooled, Taken: map[string]bool{}}
 	for i := range v.l.Vars {
 		if err := v.ctx.Err(); err != nil {
 			return err
@@ -163,13 +164,13 @@ func (v *verifier) checkCodecs() error {
 		chain int
 		len   int64
 	}
-	views := map[cut]format.NotViewed{}
+	views := map[cut]plan.NotViewed{}
 	judged := make([]bool, len(v.l.Filters))
 	for i, c := range v.l.Filters {
 		if err := v.ctx.Err(); err != nil {
 			return err
 		}
-		var want []format.PlanFilter // for the first filter with a codec
+		var want []plan.PlanFilter // for the first filter with a codec
 		judged[i] = true
 		for j, f := range v.l.Chains[i] {
 			// Plugins of other machines may have other codecs.
@@ -178,7 +179,7 @@ func (v *verifier) checkCodecs() error {
 				continue
 			}
 			if len(f.Codec) > 0 && want == nil {
-				want, _ = format.PlanFilters(c, 0)
+				want, _ = plan.PlanFilters(c, 0)
 			}
 			if len(f.Codec) > 0 && !sameJSON(f.Codec, want[j].Codec) {
 				err := fault.Corruptf("plan: filter %d: expected codec %s, found %s", f.ID, want[j].Codec, f.Codec)
@@ -196,12 +197,12 @@ func (v *verifier) checkCodecs() error {
 		c := cut{pv.Chain, v.l.Geoms[i].BlockLen}
 		why, known := views[c]
 		if !known && v.l.Layout.HasView() {
-			_, why = format.PlanFilters(v.l.Filters[c.chain], c.len)
+			_, why = plan.PlanFilters(v.l.Filters[c.chain], c.len)
 			views[c] = why
 		}
 		want := why
 		if v.l.Layout.HasView() {
-			want = format.ViewAt(pv.Path, why)
+			want = plan.ViewAt(pv.Path, why)
 		}
 		if judged[pv.Chain] && pv.View != want {
 			err := fault.Corruptf("plan: variable %q: expected view %q, found %q", pv.Path, string(want), string(pv.View))
@@ -226,10 +227,10 @@ func (v *verifier) checkFront() error {
 		}
 	}
 	v.walker.R = bytes.NewReader(front)
-	var want []format.MetaFile
+	var want []zarrview.MetaFile
 	if v.l.Layout.HasView() {
 		var err error
-		if want, err = format.ZarrMeta(v.ctx, v.header, v.l.Plan, format.MetaLimit(v.Size, 0)); errors.Is(err, format.ErrMetadata) {
+		if want, err = zarrview.ZarrMeta(v.ctx, v.header, v.l.Plan, czip.MetaLimit(v.Size, 0)); errors.Is(err, plan.ErrMetadata) {
 			return v.damage(DamageMetadata, -1, -1, blocks.Corrupt(err))
 		} else if err != nil {
 			return err

@@ -8,7 +8,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
-	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
@@ -52,7 +52,7 @@ func (v *verifier) walkFront() error {
 }
 
 // byManifest finds plan and blocks of an archive whose first local headers are damaged.
-func (v *verifier) byManifest() (*format.Resolved, bool) {
+func (v *verifier) byManifest() (*plan.Resolved, bool) {
 	x := &repairer{walker: v.walker, src: v.src, ctx: v.ctx, p: &Repaired{}}
 	if x.findTail() != nil || x.man == nil {
 		return nil, false
@@ -87,11 +87,11 @@ func (v *verifier) checkMeta(e *czip.ZipEntry, inflated bool) error {
 	v.crc = crc32.Update(v.crc, crc32.IEEETable, e.AppendLocal(nil))
 	v.crc = crc32.Update(v.crc, crc32.IEEETable, payload)
 	if e.Name == czip.PlanName {
-		v.plan = format.Place{Off: e.End() - e.Stored, Len: e.Stored, CRC32: format.Hex32(czip.CRC(payload))}
+		v.plan = plan.Place{Off: e.End() - e.Stored, Len: e.Stored, CRC32: plan.Hex32(czip.CRC(payload))}
 	}
-	switch want, limit := uint16(czip.MethodDeflated), format.MetaLimit(v.Size, 0); {
+	switch want, limit := uint16(czip.MethodDeflated), czip.MetaLimit(v.Size, 0); {
 	case e.Name == czip.ReadmeName:
-		want, limit = czip.MethodStored, format.MaxREADME
+		want, limit = czip.MethodStored, plan.MaxREADME
 		fallthrough
 	case !foreign(e.Name):
 		if e.Method != want {
@@ -99,10 +99,10 @@ func (v *verifier) checkMeta(e *czip.ZipEntry, inflated bool) error {
 			break
 		}
 		if !inflated {
-			_, err = format.Inflate(v.ctx, e, payload, limit)
+			_, err = czip.Inflate(v.ctx, e, payload, limit)
 		}
 	default:
-		_, err = format.Inflate(v.ctx, e, payload, format.MaxLater)
+		_, err = czip.Inflate(v.ctx, e, payload, plan.MaxLater)
 	}
 	return v.damage(DamageMetadata, e.Off, e.End()-e.Off, err)
 }
@@ -168,13 +168,13 @@ func (v *verifier) walkBlock(i int, b int64, name string) (bool, error) {
 	e, err := v.Expect(v.off, name)
 	n, decoded := v.l.Number(i, b), false
 	if err != nil {
-		if err := v.damage(DamageHeader, v.off, -1, format.NewBlockError(v.l, v.header, i, b, v.off, err)); err != nil {
+		if err := v.damage(DamageHeader, v.off, -1, plan.NewBlockError(v.l, v.header, i, b, v.off, err)); err != nil {
 			return false, err
 		}
 	}
 	if byIndex, ok := v.fromIndex(n, name); ok {
 		if err == nil && byIndex != e {
-			err := format.NewBlockError(v.l, v.header, i, b, v.off, fault.Corruptf("local header and index disagree"))
+			err := plan.NewBlockError(v.l, v.header, i, b, v.off, fault.Corruptf("local header and index disagree"))
 			if err := v.damage(DamageHeader, v.off, e.LocalLen(), err); err != nil {
 				return false, err
 			}
@@ -191,7 +191,7 @@ func (v *verifier) walkBlock(i int, b int64, name string) (bool, error) {
 		return false, err
 	}
 	if n == v.l.RestFirst {
-		v.first = format.PlaceOf(row)
+		v.first = plan.PlaceOf(row)
 	}
 	v.stored += e.Stored
 	if decoded && len(v.rep.Damage) == 0 {
@@ -210,13 +210,13 @@ func (v *verifier) walkBlock(i int, b int64, name string) (bool, error) {
 		}
 	}
 	if got := czip.CRC(stored); got != e.Crc {
-		err := format.NewBlockError(v.l, v.header, i, b, row.Off, fault.Corruptf("expected checksum %08x, found %08x", e.Crc, got))
+		err := plan.NewBlockError(v.l, v.header, i, b, row.Off, fault.Corruptf("expected checksum %08x, found %08x", e.Crc, got))
 		if err := v.damage(DamageBlock, row.Off, row.Len, err); err != nil {
 			return false, err
 		}
 	} else if n == v.l.RestFirst {
 		// From here on, damage can be named by variable.
-		h, first, err := blocks.DecodeHeader(v.ctx, v.l, format.PlaceOf(row), stored)
+		h, first, err := blocks.DecodeHeader(v.ctx, v.l, plan.PlaceOf(row), stored)
 		if err == nil {
 			err = v.l.SetHeader(v.ctx, h)
 		}

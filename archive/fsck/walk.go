@@ -10,7 +10,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
-	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
@@ -32,13 +32,13 @@ func (w *walker) content(ctx context.Context, e *czip.ZipEntry) ([]byte, error) 
 	if err != nil {
 		return nil, err
 	}
-	return format.Inflate(ctx, e, p, format.MetaLimit(w.Size, 0))
+	return czip.Inflate(ctx, e, p, czip.MetaLimit(w.Size, 0))
 }
 
 // front walks the entries before the first block and parses the plan.
-func (w *walker) front(ctx context.Context) (*format.Resolved, []czip.ZipEntry, error) {
+func (w *walker) front(ctx context.Context) (*plan.Resolved, []czip.ZipEntry, error) {
 	var entries []czip.ZipEntry
-	var l *format.Resolved
+	var l *plan.Resolved
 	for off := int64(0); ; {
 		if err := ctx.Err(); err != nil {
 			return l, entries, err
@@ -51,11 +51,11 @@ func (w *walker) front(ctx context.Context) (*format.Resolved, []czip.ZipEntry, 
 		case n == 0 && e.Name != czip.ReadmeName, n == 1 && e.Name != czip.PlanName:
 			return l, entries, fault.Corruptf("entry %d at byte %d: unexpected name %q", n, off, e.Name)
 		case n == 1:
-			plan, err := w.content(ctx, &e)
+			text, err := w.content(ctx, &e)
 			if err != nil {
 				return l, entries, err
 			}
-			if l, err = format.ParsePlan(ctx, plan); err != nil {
+			if l, err = plan.ParsePlan(ctx, text); err != nil {
 				return nil, entries, err
 			}
 		case n > 1 && e.Name == czip.RestPrefix+"0":
@@ -87,9 +87,9 @@ func (w *walker) checksum(ctx context.Context, off, n int64) (uint32, error) {
 
 // copies returns the entries that second copies have at off, and whether they are there.
 // It suffices that one of their local headers is intact.
-func (w *walker) copies(plan czip.ZipEntry, row blockidx.Row, off int64) ([]czip.ZipEntry, bool) {
+func (w *walker) copies(entry czip.ZipEntry, row blockidx.Row, off int64) ([]czip.ZipEntry, bool) {
 	header := czip.ZipEntry{Crc: row.CRC, Stored: row.Len, Size: row.Len, Mask: row.Mask}
-	both := format.CopyEntries(plan, header, off)
+	both := plan.CopyEntries(entry, header, off)
 	for _, e := range both {
 		if _, err := w.Expect(e.Off, e.Name); err == nil {
 			return both, both[1].End() <= w.Size

@@ -10,7 +10,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
-	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
@@ -71,7 +71,7 @@ const walkedMemory = 1 << 20
 
 // index makes the index of all blocks from their local headers. The first is at
 // archive offset off. The caller must call done.
-func (w *walker) index(ctx context.Context, l *format.Resolved, off int64) (index ioat.Section, done func(), err error) {
+func (w *walker) index(ctx context.Context, l *plan.Resolved, off int64) (index ioat.Section, done func(), err error) {
 	table, err := blockidx.NewTable(l.Blocks)
 	if err != nil {
 		return index, nil, err
@@ -85,7 +85,7 @@ func (w *walker) index(ctx context.Context, l *format.Resolved, off int64) (inde
 		name = l.AppendName(name[:0], i, b)
 		var e czip.ZipEntry
 		if e, err = w.Expect(off, string(name)); err != nil {
-			err = format.NewBlockError(l, nil, i, b, off, err)
+			err = plan.NewBlockError(l, nil, i, b, off, err)
 			return false
 		}
 		off = e.End()

@@ -22,7 +22,7 @@ import (
 // end, at its final place, and then the parity. If the new tail does not overlap the old one
 // (see Plan), the archive can be repaired at any time: either tail is complete.
 func Add(ctx context.Context, f File, size int64, share Share, o *Options) (*Layout, error) {
-	t, l, m, err := plan(ctx, f, size, share)
+	t, l, m, err := layOut(ctx, f, size, share)
 	if err != nil {
 		return nil, err
 	}
@@ -46,14 +46,14 @@ func Add(ctx context.Context, f File, size int64, share Share, o *Options) (*Lay
 // one. An interrupted Add then loses the manifest, so it needs a copy of the archive. Errors
 // are those of Add. Plan writes nothing.
 func Plan(ctx context.Context, r io.ReaderAt, size int64, share Share) (l *Layout, overlaps bool, err error) {
-	t, l, _, err := plan(ctx, r, size, share)
+	t, l, _, err := layOut(ctx, r, size, share)
 	if err != nil {
 		return nil, false, err
 	}
 	return l, l.end() < t.size, nil
 }
 
-func plan(ctx context.Context, r io.ReaderAt, size int64, share Share) (*tail, *Layout, *moved, error) {
+func layOut(ctx context.Context, r io.ReaderAt, size int64, share Share) (*tail, *Layout, *moved, error) {
 	if share < 1 || share > MaxShare {
 		return nil, nil, nil, fault.Optionsf("parity of %s: expected more than 0%% and at most 100%%", share)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
-	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
@@ -17,7 +17,7 @@ import (
 type tail struct {
 	size int64 // of the archive
 	line czip.Tail
-	man  *format.Manifest
+	man  *plan.Manifest
 	manifest,
 	index czip.ZipEntry
 	dirOff, dirLen int64
@@ -30,7 +30,7 @@ func (t *tail) end(entries int64) []byte {
 }
 
 // findManifest reads the manifest that an intact end line locates.
-func findManifest(ctx context.Context, r io.ReaderAt, size int64) (line czip.Tail, man *format.Manifest, data []byte, err error) {
+func findManifest(ctx context.Context, r io.ReaderAt, size int64) (line czip.Tail, man *plan.Manifest, data []byte, err error) {
 	if size < czip.EndLen {
 		return line, nil, nil, fault.Corruptf("%d bytes are too short for an end", size)
 	}
@@ -49,10 +49,10 @@ func findManifest(ctx context.Context, r io.ReaderAt, size int64) (line czip.Tai
 	if got := czip.CRC(payload); got != line.ManCRC {
 		return line, nil, nil, fault.Corruptf("manifest at byte %d: expected checksum %08x, found %08x", line.ManOff, line.ManCRC, got)
 	}
-	if data, err = format.InflateTo(ctx, czip.ManifestName, payload, czip.MaxManifest); err != nil {
+	if data, err = czip.InflateTo(ctx, czip.ManifestName, payload, czip.MaxManifest); err != nil {
 		return line, nil, nil, err
 	}
-	man, err = format.ParseManifest(data, line)
+	man, err = plan.ParseManifest(data, line)
 	return line, man, data, err
 }
 
@@ -62,7 +62,7 @@ func readTail(ctx context.Context, r io.ReaderAt, size int64) (*tail, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !bytes.Equal(format.EncodeJSON(man), data) {
+	if !bytes.Equal(plan.EncodeJSON(man), data) {
 		return nil, fmt.Errorf("archive: parity: the manifest has members of a later version: %w", fault.ErrVersion)
 	}
 	t := &tail{size: size, line: line, man: man}
@@ -125,9 +125,9 @@ func (t *tail) moveFrom(off int64) *moved {
 	return t.moved(&man, off, nil)
 }
 
-func (t *tail) moved(man *format.Manifest, off int64, last []byte) *moved {
+func (t *tail) moved(man *plan.Manifest, off int64, last []byte) *moved {
 	m := &moved{tail: *t}
-	entry := format.NewMeta(czip.ManifestName, format.EncodeJSON(*man))
+	entry := czip.NewMeta(czip.ManifestName, plan.EncodeJSON(*man))
 	m.payload, m.manifest = entry.Payload, entry.ZipEntry
 	m.manifest.Off = off
 	m.index.Off = m.manifest.End()

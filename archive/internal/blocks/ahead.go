@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
@@ -53,7 +53,7 @@ type fetchedBlock struct {
 
 // numbered is a block and its row in the index.
 type numbered struct {
-	format.Block
+	plan.Block
 	row blockidx.Row
 }
 
@@ -146,7 +146,7 @@ func (h *ahead) fetch(run *fetchedRun) error {
 }
 
 // ReadBlock is Reader.ReadBlock for a block that may have been requested.
-func (h *ahead) ReadBlock(ctx context.Context, block format.Block, dst []byte) error {
+func (h *ahead) ReadBlock(ctx context.Context, block plan.Block, dst []byte) error {
 	h.mu.Lock()
 	b, ok := h.blocks[block.N]
 	delete(h.blocks, block.N)

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/internal/ioat"
 	"github.com/cdfz-format/cdfz/unlimited"
 )
@@ -121,8 +121,8 @@ func (a *Reader) scatter(pass []bool) fillFunc {
 // blockStore holds the blocks that active windows need, each decoded once.
 type blockStore struct {
 	a        *Reader
-	read     func(ctx context.Context, b format.Block, dst []byte) error // decodes a block
-	window   int64                                                       // length of the windows
+	read     func(ctx context.Context, b plan.Block, dst []byte) error // decodes a block
+	window   int64                                                     // length of the windows
 	decoding ioat.Flights[int64, []byte]
 	mu       sync.Mutex
 	blocks   map[int64][]byte  // decoded blocks by their number
@@ -159,7 +159,7 @@ func (s *blockStore) held(n int64) []byte {
 }
 
 // decode decodes the block of the raw bytes [lo, hi) and keeps it.
-func (s *blockStore) decode(ctx context.Context, block format.Block, lo, hi int64) ([]byte, error) {
+func (s *blockStore) decode(ctx context.Context, block plan.Block, lo, hi int64) ([]byte, error) {
 	if buf := s.held(block.N); buf != nil {
 		return buf, nil // another goroutine was faster
 	}
@@ -216,5 +216,5 @@ func (a *Reader) newImageAhead(ctx context.Context, pass []bool) *aheadOrder {
 		})
 		return out
 	}
-	return &aheadOrder{ahead: a.newAhead(ctx), items: format.CeilDiv(a.L.Image.Size, imageWindow), group: 16, list: list}
+	return &aheadOrder{ahead: a.newAhead(ctx), items: plan.CeilDiv(a.L.Image.Size, imageWindow), group: 16, list: list}
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
-	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/internal/ioat"
@@ -33,7 +33,7 @@ func (d blockData) covers(q need) bool {
 // need stands for the bytes [lo, hi) of a block, or for runs of them. Runs begin at lo and end
 // at hi.
 type need struct {
-	format.Block
+	plan.Block
 	lo, hi int64
 	runs   runs
 	// once keeps the block out of the cache, unless it was needed before. again keeps it there
@@ -62,7 +62,7 @@ const (
 
 // ReadBlock decodes a block into dst, whose length is the decoded length. Damage is a
 // *BlockError.
-func (a *Reader) ReadBlock(ctx context.Context, b format.Block, dst []byte) error {
+func (a *Reader) ReadBlock(ctx context.Context, b plan.Block, dst []byte) error {
 	if a.first != nil && b.N == a.L.RestFirst {
 		copy(dst, a.first)
 		return nil
@@ -83,7 +83,7 @@ func (a *Reader) ReadBlock(ctx context.Context, b format.Block, dst []byte) erro
 }
 
 // readBlock reads the stored bytes of a block into memory that free returns.
-func (a *Reader) readBlock(ctx context.Context, b format.Block) (row blockidx.Row, stored []byte, free func(), err error) {
+func (a *Reader) readBlock(ctx context.Context, b plan.Block) (row blockidx.Row, stored []byte, free func(), err error) {
 	if err = ctx.Err(); err != nil {
 		return
 	}
@@ -158,7 +158,7 @@ func (a *Reader) decodeStored(q need, row blockidx.Row, stored []byte, room func
 }
 
 // whole returns a whole block as a need.
-func whole(b format.Block) need { return need{Block: b, hi: b.Len} }
+func whole(b plan.Block) need { return need{Block: b, hi: b.Len} }
 
 // partOf returns the part of block b of a variable that must be decoded for its bytes
 // [lo, hi). It is the whole block if the filters cannot decode ranges, if the range is
@@ -173,7 +173,7 @@ func (a *Reader) partOf(v int, b, lo, hi int64) need {
 	case hi-lo > block.Len/2:
 		return need{Block: block, hi: block.Len, once: true}
 	}
-	return need{Block: block, lo: lo / grain * grain, hi: min(format.CeilDiv(hi, grain)*grain, block.Len), once: true}
+	return need{Block: block, lo: lo / grain * grain, hi: min(plan.CeilDiv(hi, grain)*grain, block.Len), once: true}
 }
 
 // grain returns the granularity in bytes at which the filters of a variable decode ranges of

@@ -5,7 +5,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
-	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
 )
 
 const (
@@ -51,7 +51,7 @@ func newLimits(workers int) *limits {
 
 // cost bounds the bytes of memory for decoding a block: its stored and decoded bytes and what
 // its filters need. Unknown filters count nothing, since decoding refuses them.
-func (a *Reader) cost(b format.Block) int64 {
+func (a *Reader) cost(b plan.Block) int64 {
 	v := b.Var
 	known := v >= 0 && v < len(a.costs)
 	if known {

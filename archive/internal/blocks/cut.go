@@ -5,7 +5,7 @@ import (
 	"io"
 	"slices"
 
-	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/internal/ioat"
 	"github.com/cdfz-format/cdfz/unlimited"
 )
@@ -18,7 +18,7 @@ type blockSink interface {
 
 // Cutter reads an image and cuts it into blocks in stored order.
 type Cutter struct {
-	L    *format.Resolved
+	L    *plan.Resolved
 	R    io.ReaderAt // the image
 	Tail io.ReaderAt // raw from the first pool on, or nil to read it from the image
 	Sink blockSink
@@ -120,7 +120,7 @@ func (c *Cutter) fixed(group []int) error {
 // recordVar collects the blocks of one record variable.
 type recordVar struct {
 	v, pos int
-	g      *format.Geometry
+	g      *plan.Geometry
 	b      int64  // the block being filled
 	want   int64  // its bytes without padding
 	have   int64  // of these

@@ -6,7 +6,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/filters"
 
-	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
 )
 
 // decoder holds the state that one goroutine needs to decode blocks.
@@ -15,7 +15,7 @@ type decoder struct {
 }
 
 // coder returns the coder of a chain.
-func (d *decoder) coder(l *format.Resolved, chain int) (*filters.Coder, error) {
+func (d *decoder) coder(l *plan.Resolved, chain int) (*filters.Coder, error) {
 	if d.coders == nil {
 		d.coders = make([]*filters.Coder, len(l.Filters))
 	}
@@ -30,7 +30,7 @@ func (d *decoder) coder(l *format.Resolved, chain int) (*filters.Coder, error) {
 }
 
 // decode decodes at least the needed bytes of a block into memory from room.
-func (d *decoder) decode(l *format.Resolved, q need, stored []byte, mask uint32, room func(n int64) []byte) (blockData, error) {
+func (d *decoder) decode(l *plan.Resolved, q need, stored []byte, mask uint32, room func(n int64) []byte) (blockData, error) {
 	c, err := d.coder(l, q.Chain)
 	if err != nil {
 		return blockData{}, err

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
-	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
@@ -34,7 +34,7 @@ type BlockJob struct {
 
 // Encoder turns blocks into entries. Each goroutine has one.
 type Encoder struct {
-	L      *format.Resolved
+	L      *plan.Resolved
 	Known  *Known           // encoded blocks of other layouts, or nil
 	coders []*filters.Coder // by chain, made when first needed
 	name   []byte
@@ -50,7 +50,7 @@ type constBlock struct {
 	mask    uint32
 }
 
-func NewEncoder(l *format.Resolved) *Encoder {
+func NewEncoder(l *plan.Resolved) *Encoder {
 	return &Encoder{L: l, coders: make([]*filters.Coder, len(l.Filters)), memo: make([]constBlock, len(l.Filters))}
 }
 
@@ -146,7 +146,7 @@ func (k *Known) Encode(c *filters.Coder, dst, raw []byte) (out []byte, mask uint
 
 // headRoom is reserved before the stored bytes for the local header, whose length
 // depends on the mask: a fixed part, a name, and 8 bytes of extra field.
-const headRoom = czip.LocalFixed + format.MaxEntryName + 8
+const headRoom = czip.LocalFixed + plan.MaxEntryName + 8
 
 // Encode fills in Out and Entry. Out is reused from an earlier job if possible.
 func (e *Encoder) Encode(j *BlockJob) {
@@ -167,7 +167,7 @@ func (e *Encoder) Encode(j *BlockJob) {
 		}
 	} else if m := &e.memo[chain]; !filters.Observed() && m.n == len(j.Raw) && isConst(j.Raw) && bytes.Equal(m.raw8[:], j.Raw[:8]) {
 		out, mask = append(out, m.payload...), m.mask
-	} else if j.V < 0 && j.B == 0 && len(j.Raw) > format.MaxFirst {
+	} else if j.V < 0 && j.B == 0 && len(j.Raw) > plan.MaxFirst {
 		// The format stores such long headers without filters.
 		mask = 1<<len(e.L.Filters[chain]) - 1
 		out = append(out, j.Raw...)
@@ -186,7 +186,7 @@ func (e *Encoder) Encode(j *BlockJob) {
 		}
 	}
 	if j.Err != nil {
-		j.Err = format.NewBlockError(e.L, nil, j.V, j.B, -1, j.Err)
+		j.Err = plan.NewBlockError(e.L, nil, j.V, j.B, -1, j.Err)
 		return
 	}
 	e.name = e.L.AppendName(e.name[:0], j.V, j.B)
@@ -199,7 +199,7 @@ func (e *Encoder) Encode(j *BlockJob) {
 }
 
 // label names the variable or pool of blocks for statistics.
-func label(l *format.Resolved, v int) string {
+func label(l *plan.Resolved, v int) string {
 	if v < 0 {
 		return "(rest)"
 	}
@@ -233,7 +233,7 @@ type pipeline struct {
 // Memory is bounded: at most 4 blocks per worker are in the pipeline. known may be nil;
 // with it the image is in memory, so that one worker has no reads to wait for and needs no
 // goroutine.
-func StartPipeline(ctx context.Context, l *format.Resolved, workers int, known *Known, commit func(*BlockJob) error) *pipeline {
+func StartPipeline(ctx context.Context, l *plan.Resolved, workers int, known *Known, commit func(*BlockJob) error) *pipeline {
 	workers = int(min(int64(workers), l.Blocks))
 	if workers == 1 && known != nil {
 		p := &pipeline{caller: ctx, alone: NewEncoder(l), commit: commit, pool: &known.pool}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
-	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
 )
 
 // Corrupt adds ErrCorrupt to an error of a lower layer that means damage.
@@ -18,8 +18,8 @@ func Corrupt(err error) error {
 }
 
 // blockError names a block by variable and index range.
-func (a *Reader) blockError(b format.Block, storedOff int64, err error) error {
-	e := format.NewBlockError(a.L, a.Header, b.Var, b.B, storedOff, err)
+func (a *Reader) blockError(b plan.Block, storedOff int64, err error) error {
+	e := plan.NewBlockError(a.L, a.Header, b.Var, b.B, storedOff, err)
 	e.File = a.name
 	return e
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
-	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/internal/ioat"
@@ -23,7 +23,7 @@ func (a *Reader) indexUntil(ctx context.Context) *blockidx.Reader {
 
 // CheckRow checks the place of a block, which is a claim of the index, against the
 // stored length that the format allows for its decoded length.
-func (a *Reader) CheckRow(b format.Block, row blockidx.Row) error {
+func (a *Reader) CheckRow(b plan.Block, row blockidx.Row) error {
 	switch {
 	case row.Off < 0 || row.Len > a.Size || row.Off > a.Size-row.Len:
 		return a.blockError(b, row.Off, fault.Corruptf("%d bytes beyond the end of the archive", row.Len))

@@ -15,7 +15,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
-	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
@@ -41,11 +41,11 @@ type ReadOptions struct {
 	Index   int64       // bytes of index pages kept; 0: 4 MiB
 	Workers int         // blocks decoded at the same time; 0: GOMAXPROCS
 	// Plan and Header, if not nil, are those of the archive, which are then not read.
-	Plan   *format.Resolved
+	Plan   *plan.Resolved
 	Header *cdf3.Header
 	// Tail and Man, if Man is not nil, are those of the archive as well.
 	Tail czip.Tail
-	Man  *format.Manifest
+	Man  *plan.Manifest
 	// First, if not nil, is block 0 of the rest, decoded.
 	First []byte
 }
@@ -57,8 +57,8 @@ type Reader struct {
 	r      io.ReaderAt
 	Size   int64
 	Tail   czip.Tail
-	Man    *format.Manifest
-	L      *format.Resolved
+	Man    *plan.Manifest
+	L      *plan.Resolved
 	Header *cdf3.Header
 	Index  *blockidx.Reader
 	engine
@@ -202,11 +202,11 @@ func (a *Reader) openManifest(ctx context.Context, b []byte) error {
 	if got := czip.CRC(payload); got != a.Tail.ManCRC {
 		return fault.Corruptf("manifest at byte %d: expected checksum %08x, found %08x", a.Tail.ManOff, a.Tail.ManCRC, got)
 	}
-	data, err := format.InflateTo(ctx, czip.ManifestName, payload, czip.MaxManifest)
+	data, err := czip.InflateTo(ctx, czip.ManifestName, payload, czip.MaxManifest)
 	if err != nil {
 		return err
 	}
-	a.Man, err = format.ParseManifest(data, a.Tail)
+	a.Man, err = plan.ParseManifest(data, a.Tail)
 	return err
 }
 
@@ -223,7 +223,7 @@ func (a *Reader) openFront(ctx context.Context, r io.ReaderAt, have Section) err
 		}
 		between = from
 	}
-	plan, err := between.Get(r, m.Plan.Off, m.Plan.Len)
+	stored, err := between.Get(r, m.Plan.Off, m.Plan.Len)
 	if err != nil {
 		return err
 	}
@@ -231,14 +231,14 @@ func (a *Reader) openFront(ctx context.Context, r io.ReaderAt, have Section) err
 	if err != nil {
 		return err
 	}
-	if plan, _, err = Sound(r, plan, m.Plan, m.Copies.Plan); err != nil {
+	if stored, _, err = Sound(r, stored, m.Plan, m.Copies.Plan); err != nil {
 		return err
 	}
 	rest, copied, err := Sound(r, rest, m.Header, m.Copies.Header)
 	if err != nil {
 		return err
 	}
-	h, err := ParseFront(ctx, plan, rest, m, a.Size)
+	h, err := ParseFront(ctx, stored, rest, m, a.Size)
 	if err != nil {
 		return err
 	}
@@ -255,7 +255,7 @@ func (a *Reader) openFront(ctx context.Context, r io.ReaderAt, have Section) err
 
 // Sound returns the stored bytes of a place, which were read, or those of its second copy
 // at byte off if only these have the checksum. Off is 0 if there is no copy.
-func Sound(r io.ReaderAt, have []byte, at format.Place, off int64) (b []byte, copied bool, err error) {
+func Sound(r io.ReaderAt, have []byte, at plan.Place, off int64) (b []byte, copied bool, err error) {
 	if off == 0 || at.Check("", have) == nil {
 		return have, false, nil
 	}
@@ -268,20 +268,20 @@ func Sound(r io.ReaderAt, have []byte, at format.Place, off int64) (b []byte, co
 
 // head holds the content of the front of an archive.
 type head struct {
-	L      *format.Resolved
+	L      *plan.Resolved
 	Header *cdf3.Header
 }
 
 // ParseFront parses the stored bytes of the plan and of block 0 of the rest, in an
 // archive of size bytes.
-func ParseFront(ctx context.Context, plan, rest []byte, m *format.Manifest, size int64) (*head, error) {
-	if err := m.Plan.Check(czip.PlanName, plan); err != nil {
+func ParseFront(ctx context.Context, stored, rest []byte, m *plan.Manifest, size int64) (*head, error) {
+	if err := m.Plan.Check(czip.PlanName, stored); err != nil {
 		return nil, err
 	}
-	early := beginHeader(ctx, plan, rest, m)
+	early := beginHeader(ctx, stored, rest, m)
 	scratch := fronts.Get().(*[]byte)
 	defer fronts.Put(scratch)
-	l, err := parsePlan(ctx, scratch, plan, m, size)
+	l, err := parsePlan(ctx, scratch, stored, m, size)
 	if err != nil {
 		early.stop()
 		return nil, err
@@ -298,12 +298,12 @@ func ParseFront(ctx context.Context, plan, rest []byte, m *format.Manifest, size
 
 // parsePlan parses the stored bytes of a plan. scratch is memory for its text, and then may be
 // that text, which the plan does not share.
-func parsePlan(ctx context.Context, scratch *[]byte, plan []byte, m *format.Manifest, size int64) (*format.Resolved, error) {
-	text, err := format.InflateInto(ctx, *scratch, czip.PlanName, plan, min(format.MetaSmall+format.MaxInflate*m.Plan.Len, format.MetaLimit(size, m.Header.Len)))
+func parsePlan(ctx context.Context, scratch *[]byte, stored []byte, m *plan.Manifest, size int64) (*plan.Resolved, error) {
+	text, err := czip.InflateInto(ctx, *scratch, czip.PlanName, stored, min(czip.MetaSmall+czip.MaxInflate*m.Plan.Len, czip.MetaLimit(size, m.Header.Len)))
 	if err != nil {
 		return nil, err
 	}
-	l, err := format.ParsePlan(ctx, text)
+	l, err := plan.ParsePlan(ctx, text)
 	if err == nil && cap(text) <= maxFront {
 		*scratch = text
 	}
@@ -328,11 +328,11 @@ const (
 
 // beginHeader begins to decode the header, or returns nil if header or plan are short or the plan
 // does not start as expected.
-func beginHeader(ctx context.Context, plan, rest []byte, m *format.Manifest) *earlyHeader {
-	if len(plan) < besidePlan || len(rest) < besideHeader {
+func beginHeader(ctx context.Context, stored, rest []byte, m *plan.Manifest) *earlyHeader {
+	if len(stored) < besidePlan || len(rest) < besideHeader {
 		return nil
 	}
-	h, ok := format.PeekHead(ctx, plan)
+	h, ok := plan.PeekHead(ctx, stored)
 	if !ok {
 		return nil
 	}
@@ -348,7 +348,7 @@ func beginHeader(ctx context.Context, plan, rest []byte, m *format.Manifest) *ea
 }
 
 // end waits for the header of a plan.
-func (e *earlyHeader) end(l *format.Resolved) (*cdf3.Header, error) {
+func (e *earlyHeader) end(l *plan.Resolved) (*cdf3.Header, error) {
 	if e == nil {
 		return nil, nil
 	}
@@ -377,14 +377,14 @@ const maxFront = 4 << 20
 
 // DecodeHeader decodes block 0 of the rest and parses the netCDF header in it. It returns the
 // decoded block, too, or nil if that is the stored bytes.
-func DecodeHeader(ctx context.Context, l *format.Resolved, at format.Place, stored []byte) (h *cdf3.Header, first []byte, err error) {
+func DecodeHeader(ctx context.Context, l *plan.Resolved, at plan.Place, stored []byte) (h *cdf3.Header, first []byte, err error) {
 	h, err = decodeHeader(ctx, &first, l.Head(), l.RestFirst, at, stored)
 	return h, first, err
 }
 
 // decodeHeader is DecodeHeader with the head of the plan and the number of the block. The block
 // is decoded into the memory of scratch, which is replaced if it is too short.
-func decodeHeader(ctx context.Context, scratch *[]byte, f format.Head, block int64, at format.Place, stored []byte) (*cdf3.Header, error) {
+func decodeHeader(ctx context.Context, scratch *[]byte, f plan.Head, block int64, at plan.Place, stored []byte) (*cdf3.Header, error) {
 	fail := func(err error) (*cdf3.Header, error) {
 		return nil, &fault.BlockError{Block: block, StoredOff: at.Off, Err: Corrupt(err)}
 	}
@@ -393,7 +393,7 @@ func decodeHeader(ctx context.Context, scratch *[]byte, f format.Head, block int
 	}
 	raw := stored
 	if whole := uint32(1<<len(f.Chain) - 1); at.Mask != whole {
-		if f.First > format.MaxFirst {
+		if f.First > plan.MaxFirst {
 			return fail(fmt.Errorf("%d bytes: expected exclusion mask %x, found %x", f.First, whole, at.Mask))
 		}
 		c, err := filters.NewCoder(f.Chain)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
-	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/internal/ioat"
@@ -19,7 +19,7 @@ import (
 // image, in stored order. Blocks of arrays that have the same elements, block shape and
 // chain in both are copied as they are stored. The others are decoded and encoded.
 type Rewriter struct {
-	L    *format.Resolved // the new archive
+	L    *plan.Resolved // the new archive
 	From *Reader
 	Sink blockSink
 	Read func(n int64) // called with the bytes of blocks submitted
@@ -99,7 +99,7 @@ func (w *Rewriter) compare() {
 }
 
 // segments lists the variables of the segments of raw.
-func segments(l *format.Resolved) []int {
+func segments(l *plan.Resolved) []int {
 	var vars []int
 	for i := range l.Vars {
 		vars = append(vars, l.Vars[i].Var)
@@ -126,14 +126,14 @@ func (w *Rewriter) sameChain(v int, b int64, i int) bool {
 }
 
 // source returns the block of From with the same stored bytes.
-func (w *Rewriter) source(v int, b int64) (format.Block, bool) {
+func (w *Rewriter) source(v int, b int64) (plan.Block, bool) {
 	switch {
 	case v >= 0 && w.arrays[v] >= 0:
 		return w.From.L.BlockOf(w.arrays[v], b), true
 	case v < 0 && (w.rest || w.head && b == 0):
 		return w.From.L.BlockOf(-1, b), true
 	}
-	return format.Block{}, false
+	return plan.Block{}, false
 }
 
 // block submits a block. Reading it is left to the goroutine that encodes it.
@@ -199,7 +199,7 @@ func (r *movedRaw) ReadAt(p []byte, off int64) (n int, err error) {
 // AppendStored appends the stored bytes of a block to dst, without decoding them, and
 // returns the block's exclusion mask. Their checksum is verified. Damage is a
 // *BlockError.
-func (a *Reader) AppendStored(ctx context.Context, b format.Block, dst []byte) (out []byte, mask uint32, err error) {
+func (a *Reader) AppendStored(ctx context.Context, b plan.Block, dst []byte) (out []byte, mask uint32, err error) {
 	if err := ctx.Err(); err != nil {
 		return dst, 0, err
 	}

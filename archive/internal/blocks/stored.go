@@ -6,7 +6,7 @@ import (
 	"io"
 
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
-	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
@@ -17,12 +17,12 @@ func (a *Reader) CheckStored(ctx context.Context, blocks bool) error {
 	r, m := ioat.Bind(ctx, a.r), a.Man
 	places := []struct {
 		what string
-		format.Place
+		plan.Place
 	}{
-		{"README, plan and Zarr metadata", format.Place{Len: m.Front.Len, CRC32: m.Front.CRC32}},
+		{"README, plan and Zarr metadata", plan.Place{Len: m.Front.Len, CRC32: m.Front.CRC32}},
 		{"netCDF header", m.Header},
-		{"second copy of the plan", format.Place{Off: m.Copies.Plan, Len: m.Plan.Len, CRC32: m.Plan.CRC32}},
-		{"second copy of the netCDF header", format.Place{Off: m.Copies.Header, Len: m.Header.Len, CRC32: m.Header.CRC32}},
+		{"second copy of the plan", plan.Place{Off: m.Copies.Plan, Len: m.Plan.Len, CRC32: m.Plan.CRC32}},
+		{"second copy of the netCDF header", plan.Place{Off: m.Copies.Header, Len: m.Header.Len, CRC32: m.Header.CRC32}},
 	}
 	for i, p := range places {
 		if i > 1 && p.Off == 0 {
@@ -32,7 +32,7 @@ func (a *Reader) CheckStored(ctx context.Context, blocks bool) error {
 		if err != nil {
 			return err
 		}
-		if got := format.Hex32(crc); got != p.CRC32 {
+		if got := plan.Hex32(crc); got != p.CRC32 {
 			return fault.WithName(a.name, fault.Corruptf("%s at byte %d: expected checksum %s, found %s", p.what, p.Off, p.CRC32, got))
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/internal/ioat"
 	"github.com/cdfz-format/cdfz/unlimited"
 )
@@ -52,7 +52,7 @@ func (a *Reader) NewStream() *Stream {
 }
 
 // decode is ReadBlock within the limits of the reader.
-func (s *Stream) decode(ctx context.Context, b format.Block, dst []byte) error {
+func (s *Stream) decode(ctx context.Context, b plan.Block, dst []byte) error {
 	taken, err := s.a.limits.blocks.take(ctx, s.a.cost(b))
 	if err != nil {
 		return err

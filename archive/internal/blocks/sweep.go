@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/archive/internal/treesum"
 	"github.com/cdfz-format/cdfz/internal/ioat"
 	"github.com/cdfz-format/cdfz/unlimited"
@@ -33,7 +33,7 @@ type Sweep struct {
 	ctx  context.Context
 	r    io.ReaderAt
 	end  func() // of r
-	l    *format.Resolved
+	l    *plan.Resolved
 	next int64 // first byte not yet hashed
 
 	// Again is set when bytes are read that were hashed before. The blocks may then have other
@@ -55,7 +55,7 @@ type Sums struct {
 }
 
 // NewSweep starts a sweep of an image.
-func NewSweep(ctx context.Context, image io.ReaderAt, l *format.Resolved) *Sweep {
+func NewSweep(ctx context.Context, image io.ReaderAt, l *plan.Resolved) *Sweep {
 	s := &Sweep{ctx: ctx, l: l, full: make(chan []byte, 4), free: make(chan []byte, 6), sums: make(chan Sums, 1)}
 	s.r, s.end = Walked(ctx, image, l.Image.Size)
 	if first := len(l.Vars); l.Perm.TailLen(first) <= keptTail {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"io"
 
-	"github.com/cdfz-format/cdfz/archive/internal/format"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/internal/ioat"
 	"github.com/cdfz-format/cdfz/slab"
 )
@@ -13,7 +13,7 @@ import (
 type blockedVar struct {
 	io.ReaderAt // their bytes
 	a           *Reader
-	g           *format.Geometry
+	g           *plan.Geometry
 	pos         int // position in the plan
 }
 
@@ -84,7 +84,7 @@ func (v *blockedVar) partOf(b, lo, hi int64) need {
 	// Selections are boxes, so these are the corners of this one.
 	from, to := lo%plane, (hi-1)%plane+1
 	if from/row != (to-1)/row {
-		from, to = from/row*row, format.CeilDiv(to, row)*row
+		from, to = from/row*row, plan.CeilDiv(to, row)*row
 	}
 	if first == last || to-from > plane/2 {
 		return q
@@ -137,7 +137,7 @@ const wholePooled = 4 << 20
 type pooledVar struct {
 	io.ReaderAt // the values
 	a           *Reader
-	m           format.Member
+	m           plan.Member
 	shape       []int64
 	size        int64 // of an element
 }
@@ -148,7 +148,7 @@ var (
 )
 
 // NewPooledVar returns the values of a variable in a pool, whose elements have size bytes.
-func NewPooledVar(a *Reader, m format.Member, shape []int64, size int64) io.ReaderAt {
+func NewPooledVar(a *Reader, m plan.Member, shape []int64, size int64) io.ReaderAt {
 	r := ioat.NewSection(rawReader{a: a}, m.Off, m.Len)
 	if m.Len > wholePooled {
 		return r

@@ -1,7 +1,7 @@
-// Package czip is the canonical ZIP of archives: local headers, directory records and
-// the end, and walking from one local header to the next. Every byte follows from name, method, CRC, lengths and mask (docs/FORMAT.md,
-// "The container"). The package knows nothing about netCDF and imports only fault and
-// ioat.
+// Package czip is the canonical ZIP of archives (docs/FORMAT.md, "The container"): local headers,
+// directory records and the end, walking from one local header to the next, and entries of
+// metadata, which are deflated. Every byte of a header follows from name, method, CRC, lengths
+// and mask. The package knows nothing about netCDF and imports only crc, fault and ioat.
 package czip
 
 import (

@@ -1,10 +1,9 @@
-package format
+package plan
 
 import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 
@@ -131,12 +130,9 @@ const peeked = 8 << 10
 // of a long plan. payload is the deflated plan. ok is false if the head is not found there. It is
 // that of the whole plan, if the whole plan is valid.
 func PeekHead(ctx context.Context, payload []byte) (h Head, ok bool) {
-	r := newInflater(payload)
-	defer r.close()
-	text := make([]byte, peeked)
-	n, _ := io.ReadFull(r, text)
+	text := czip.InflateStart(payload, peeked)
 	const vars = `,"vars":[`
-	at := bytes.Index(text[:n], []byte(vars))
+	at := bytes.Index(text, []byte(vars))
 	if at < 0 {
 		return Head{}, false
 	}

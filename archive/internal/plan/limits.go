@@ -1,8 +1,6 @@
-package format
+package plan
 
 import (
-	"math"
-
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
@@ -10,12 +8,9 @@ import (
 // archive of n bytes with at most 64 MiB + 8·n of memory. Part of the format,
 // never to change.
 const (
-	maxHeader  = cdf3.MaxHeaderLen
-	MaxFirst   = 1 << 21 // block 0 of the rest, unless it is a larger header stored without filters
-	MaxPlan    = 1 << 28 // stored
-	MetaBase   = 1 << 22 // an entry of metadata, plus the size of the archive
-	MaxInflate = 256     // an entry of metadata, plus metaSmall, for each stored byte
-	MetaSmall  = 1 << 16
+	maxHeader = cdf3.MaxHeaderLen
+	MaxFirst  = 1 << 21 // block 0 of the rest, unless it is a larger header stored without filters
+	MaxPlan   = 1 << 28 // stored
 
 	maxFeatures = 64
 	maxPools    = 4096
@@ -34,22 +29,11 @@ const (
 	MaxREADME = 1 << 16
 	MaxLater  = 1 << 22 // an entry of a later version
 
-	maxAttrJSON  = 1 << 16 // an attribute's value in the Zarr view, in bytes of JSON
-	maxAttrsJSON = 1 << 22 // all of them, with their names
 )
 
 // SmallImage is the size below which an archive is made in memory, so that it
 // can be made again in a smaller layout.
 const SmallImage = 8 << 20
 
-// MetaLimit returns the largest size of an inflated metadata entry. size is that of the
-// archive, and header that of the netCDF header's block in it.
-func MetaLimit(size, header int64) int64 {
-	return MetaBase + min(max(0, size-header), math.MaxInt64-MetaBase)
-}
-
 // liveEvery is the number of small steps after which a loop checks its context.
 const liveEvery = 1024
-
-// livePart is the number of bytes of metadata after which a loop checks its context.
-const livePart = 1 << 20

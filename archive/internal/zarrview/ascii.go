@@ -1,15 +1,17 @@
-package format
+package zarrview
 
 import (
 	"fmt"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
 )
 
 // encodeASCII encodes JSON with all characters beyond ASCII escaped. zarr-python up to
 // 2.13 refuses others (zarr-developers/zarr-python#1308).
 func encodeASCII(v any) []byte {
-	data := EncodeJSON(v)
+	data := plan.EncodeJSON(v)
 	if isASCII(data) {
 		return data
 	}

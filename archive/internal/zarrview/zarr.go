@@ -1,4 +1,6 @@
-package format
+// Package zarrview makes the Zarr v2 metadata of archives (docs/FORMAT.md, "The Zarr view") from
+// the netCDF header and the plan.
+package zarrview
 
 import (
 	"cmp"
@@ -10,6 +12,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
 )
@@ -44,7 +47,7 @@ type MetaFile struct {
 // ZarrMeta makes the entries of the Zarr metadata of an archive with a view, in order.
 // In a consolidated archive the metadata of variables have no entries and are only in
 // .zmetadata. The error wraps ErrMetadata if an entry would exceed limit bytes.
-func ZarrMeta(ctx context.Context, h *cdf3.Header, p *Plan, limit int64) ([]MetaFile, error) {
+func ZarrMeta(ctx context.Context, h *cdf3.Header, p *plan.Plan, limit int64) ([]MetaFile, error) {
 	var files, all []MetaFile
 	left := limit
 	add := func(name string, data []byte, own bool) error {
@@ -55,7 +58,7 @@ func ZarrMeta(ctx context.Context, h *cdf3.Header, p *Plan, limit int64) ([]Meta
 		}
 		// .zmetadata holds all the others.
 		if left -= int64(len(name) + len(data)); left < 0 {
-			return fmt.Errorf("archive: expected at most %d bytes of Zarr metadata, found more: %w", limit, ErrMetadata)
+			return fmt.Errorf("archive: expected at most %d bytes of Zarr metadata, found more: %w", limit, plan.ErrMetadata)
 		}
 		return nil
 	}
@@ -64,18 +67,18 @@ func ZarrMeta(ctx context.Context, h *cdf3.Header, p *Plan, limit int64) ([]Meta
 		return nil, err
 	}
 	names := dimNames(h, p)
-	err = eachAttrs(ctx, h, p, func(pv *PlanVar, attrs []viewAttr) error {
+	err = eachAttrs(ctx, h, p, func(pv *plan.PlanVar, attrs []viewAttr) error {
 		if pv == nil {
 			data, err := encodeAttrs(ctx, attrs)
 			return cmp.Or(err, add(zattrsName, data, true))
 		}
 		v := &h.Vars[pv.Var]
-		if err := add(pv.Path+"/"+zarrayName, encodeASCII(newZarray(pv, v, p.Chains[pv.Chain])), p.Layout == Viewed); err != nil {
+		if err := add(pv.Path+"/"+zarrayName, encodeASCII(newZarray(pv, v, p.Chains[pv.Chain])), p.Layout == plan.Viewed); err != nil {
 			return err
 		}
 		attrs = append(attrs, viewAttr{dimsAttr, encodeASCII(varDims(v, names))})
 		data, err := encodeAttrs(ctx, attrs)
-		return cmp.Or(err, add(pv.Path+"/"+zattrsName, data, p.Layout == Viewed))
+		return cmp.Or(err, add(pv.Path+"/"+zattrsName, data, p.Layout == plan.Viewed))
 	}, nil)
 	if err != nil {
 		return nil, err
@@ -119,7 +122,7 @@ func encodeObject[T any](ctx context.Context, dst []byte, list []T, member func(
 // filter must make the same metadata.
 var neverCompressor = []uint32{filters.Shuffle, filters.Fletcher32, filters.Delta, filters.Quantize, filters.BitRound, filters.CRC32, filters.Adler32}
 
-func newZarray(pv *PlanVar, v *cdf3.Var, chain []PlanFilter) zarray {
+func newZarray(pv *plan.PlanVar, v *cdf3.Var, chain []plan.PlanFilter) zarray {
 	z := zarray{Chunks: pv.Block, Dtype: v.Type.DType(), Order: "C", Shape: pv.Shape, ZarrFormat: 2, Compressor: json.RawMessage("null"),
 		FillValue: fillValue(v)}
 	for _, f := range chain {
@@ -137,7 +140,7 @@ func newZarray(pv *PlanVar, v *cdf3.Var, chain []PlanFilter) zarray {
 
 // dimNames returns the names in the view of the dimensions that it uses: their own
 // names, unless an earlier dimension has the same name or the name is not valid text.
-func dimNames(h *cdf3.Header, p *Plan) map[int]string {
+func dimNames(h *cdf3.Header, p *plan.Plan) map[int]string {
 	names := map[int]string{}   // of the dimensions used
 	first := map[string]int{}   // the first dimension of each name
 	fresh := map[string]bool{}  // generated names

@@ -1,4 +1,4 @@
-package format
+package plan
 
 import "github.com/cdfz-format/cdfz/archive/internal/czip"
 

@@ -1,9 +1,8 @@
-// Package format defines the metadata of archives: the plan and everything derived from
-// it (the place of each block in the image and in the archive, its name, the order of
-// blocks), the manifest, the Zarr view, and the limits of all of these. It does not
-// read or write blocks. It imports its neighbours czip and fault, and cdf3, unlimited,
-// filters and blockidx.
-package format
+// Package plan holds what is decided about an archive and stored in it: the plan, the manifest, and
+// everything that follows from them, such as the place of each block in the image and in the
+// archive, its name and the order of blocks. It knows the limits of all of these. It does not
+// read or write blocks.
+package plan
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package format
+package zarrview
 
 import (
 	"bytes"
@@ -12,8 +12,18 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/cdf3"
 )
+
+// The limits of docs/FORMAT.md, "Limits". Part of the format, never to change.
+const (
+	maxAttrJSON  = 1 << 16 // an attribute's value, in bytes of JSON
+	maxAttrsJSON = 1 << 22 // all of them, with their names
+)
+
+// liveEvery is the number of small steps after which a loop checks its context.
+const liveEvery = 1024
 
 const (
 	dimsAttr = "_ARRAY_DIMENSIONS"
@@ -34,15 +44,15 @@ type Omitted struct {
 }
 
 // OmittedAttrs lists the attributes that the Zarr view of an archive leaves out.
-func OmittedAttrs(ctx context.Context, h *cdf3.Header, p *Plan) ([]Omitted, error) {
+func OmittedAttrs(ctx context.Context, h *cdf3.Header, p *plan.Plan) ([]Omitted, error) {
 	var out []Omitted
-	err := eachAttrs(ctx, h, p, func(*PlanVar, []viewAttr) error { return nil }, func(o Omitted) { out = append(out, o) })
+	err := eachAttrs(ctx, h, p, func(*plan.PlanVar, []viewAttr) error { return nil }, func(o Omitted) { out = append(out, o) })
 	return out, err
 }
 
 // eachAttrs calls use with the attributes in the view, for the file (pv is nil) and for
 // each variable. It calls omit, if not nil, with all other attributes.
-func eachAttrs(ctx context.Context, h *cdf3.Header, p *Plan, use func(pv *PlanVar, attrs []viewAttr) error, omit func(Omitted)) error {
+func eachAttrs(ctx context.Context, h *cdf3.Header, p *plan.Plan, use func(pv *plan.PlanVar, attrs []viewAttr) error, omit func(Omitted)) error {
 	room := maxAttrsJSON
 	attrs, err := zarrAttrs(ctx, -1, h.Attrs, 0, &room, omit)
 	if err == nil {
