@@ -84,20 +84,20 @@ var edges = map[string][]string{
 		"blockidx", "cdf3", "filters", "internal/ioat", "unlimited"},
 	"internal/choices": {"archive", "cdf3", "filters", "lorenz"}, // what info --why and the page show
 
-	"archive/parity":       {"archive/internal/czip", "archive/internal/fault", "archive/internal/plan", "internal/ioat"},
-	"archive/ncapi":        {"archive", "cdf3", "slab"}, // a nested module
-	"internal/mount":       {"archive", "internal/openfiles", "internal/warnings"},
-	"internal/serve":       {"archive", "internal/openfiles", "internal/warnings", "internal/serve/dap", "internal/serve/page"},
-	"internal/serve/page":  {"archive", "cdf3", "cf", "export", "filters", "internal/choices", "slab"},
-	"internal/serve/dap":   {"cdf3", "slab"}, // the protocol, for any source
-	"cf":                   {"cdf3", "slab"},
-	"export":               {"cdf3", "slab", "cf"},
-	"export/internal/hdf5": {}, // the format, for any data
-	"export/netcdf4":       {"archive", "cdf3", "export/internal/hdf5", "filters", "internal/ioat"},
-	"export/zarr":          {"archive", "cdf3", "filters", "internal/atomicfile"},
-	"internal/refs":        {"archive", "filters", "internal/atomicfile"},
-	"cdl":                  {"cdf3", "cf", "slab"}, // text from headers and values, wherever they come from
-	"internal/cdlgen":      {"cdf3", "filters", "internal/atomicfile", "internal/spec"},
+	"archive/parity":          {"archive/internal/czip", "archive/internal/fault", "archive/internal/plan", "internal/ioat"},
+	"archive/ncapi":           {"archive", "cdf3", "slab"}, // a nested module
+	"internal/mount":          {"archive", "internal/openfiles", "internal/warnings"},
+	"internal/serve":          {"archive", "internal/openfiles", "internal/warnings", "internal/serve/dap", "internal/serve/page"},
+	"internal/serve/page":     {"archive", "cdf3", "cf", "export", "filters", "internal/choices", "slab"},
+	"internal/serve/dap":      {"cdf3", "slab"}, // the protocol, for any source
+	"cf":                      {"cdf3", "slab"},
+	"export":                  {"cdf3", "slab", "cf"},
+	"internal/export/hdf5":    {}, // the format, for any data
+	"internal/export/netcdf4": {"archive", "cdf3", "internal/export/hdf5", "filters", "internal/ioat"},
+	"internal/export/zarr":    {"archive", "cdf3", "filters", "internal/atomicfile"},
+	"internal/refs":           {"archive", "filters", "internal/atomicfile"},
+	"cdl":                     {"cdf3", "cf", "slab"}, // text from headers and values, wherever they come from
+	"internal/cdlgen":         {"cdf3", "filters", "internal/atomicfile", "internal/spec"},
 }
 
 // TestEdges checks the imports of all packages against edges. Commands and benchmarks

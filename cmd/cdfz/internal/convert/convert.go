@@ -15,9 +15,9 @@ import (
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/chains"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
-	"github.com/cdfz-format/cdfz/export/netcdf4"
-	"github.com/cdfz-format/cdfz/export/zarr"
 	"github.com/cdfz-format/cdfz/filters"
+	"github.com/cdfz-format/cdfz/internal/export/netcdf4"
+	"github.com/cdfz-format/cdfz/internal/export/zarr"
 	"github.com/cdfz-format/cdfz/internal/spec"
 	"github.com/cdfz-format/cdfz/remote"
 )

@@ -8,7 +8,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
-	"github.com/cdfz-format/cdfz/export/zarr"
+	"github.com/cdfz-format/cdfz/internal/export/zarr"
 )
 
 // zarrStore writes a folder that is a Zarr store.

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/cdfz-format/cdfz/export/internal/hdf5"
+	"github.com/cdfz-format/cdfz/internal/export/hdf5"
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
