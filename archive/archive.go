@@ -41,9 +41,9 @@
 // # Writing and keeping
 //
 // [Write] makes an archive and only appends, so its target may be a pipe. The bytes
-// depend only on the file, its name and the options. Package fsck checks every byte of
-// an archive, names damage by variable and index range, and repairs structures that can
-// be rebuilt. Package parity adds Reed-Solomon parity, from which damaged bytes are healed.
+// depend only on the file, its name and the options. Package verify checks every byte of
+// an archive and names damage by variable and index range. Package parity adds Reed-Solomon
+// parity. Package repair heals damaged bytes from it, rebuilds structures and salvages values.
 //
 // # Errors
 //
@@ -88,8 +88,8 @@
 //
 // # Its place among the packages
 //
-// TestEdges lists the imports. Package parity is below archive, and fsck beside it: both use
-// its internal packages. The folders of export, mount, serve and the commands build on
+// TestEdges lists the imports. Packages parity, verify and repair use the internal packages of
+// archive, not archive itself: parity is the lowest, verify uses it, and repair uses both. The folders of export, mount, serve and the commands build on
 // archive. Packages cdl and export do not know archives. The packages in the folder internal
 // form levels: fault, crc and treesum; czip; format; blocks.
 package archive

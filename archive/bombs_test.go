@@ -14,9 +14,10 @@ import (
 	"github.com/klauspost/compress/flate"
 	"github.com/stretchr/testify/require"
 
-	"github.com/cdfz-format/cdfz/archive/fsck"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
+	"github.com/cdfz-format/cdfz/archive/repair"
+	"github.com/cdfz-format/cdfz/archive/verify"
 	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/filters"
 )
@@ -133,12 +134,12 @@ func TestBombs(t *testing.T) {
 					require.ErrorIs(t, err, ErrCorrupt)
 				})
 				bounded(t, size, func() {
-					rep, err := fsck.Verify(ctx, r, size, nil)
+					rep, err := verify.Verify(ctx, r, size, nil)
 					require.NoError(t, err)
 					require.NotEmpty(t, rep.Damage) // the SHA-256 at least
 				})
 				bounded(t, size, func() {
-					p, err := fsck.Repair(ctx, r, size, nil)
+					p, err := repair.Repair(ctx, r, size, nil)
 					if err == nil {
 						p.Close()
 					}

@@ -14,7 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cdfz-format/cdfz/archive"
-	"github.com/cdfz-format/cdfz/archive/fsck"
+	"github.com/cdfz-format/cdfz/archive/repair"
+	"github.com/cdfz-format/cdfz/archive/verify"
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
@@ -60,7 +61,7 @@ func TestCancel(t *testing.T) {
 	require.NoError(t, os.WriteFile(name, ar.Bytes(), 0o666))
 	repair := func(b []byte) func(ctx context.Context) error {
 		return func(ctx context.Context) error {
-			p, err := fsck.Repair(ctx, bytes.NewReader(b), length, nil)
+			p, err := repair.Repair(ctx, bytes.NewReader(b), length, nil)
 			if err == nil {
 				err = p.Close()
 			}
@@ -85,7 +86,7 @@ func TestCancel(t *testing.T) {
 			return err
 		},
 		"verify": func(ctx context.Context) error {
-			_, err := fsck.Verify(ctx, r, length, nil)
+			_, err := verify.Verify(ctx, r, length, nil)
 			return err
 		},
 		"repair":       repair(ar.Bytes()),

@@ -9,9 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cdfz-format/cdfz/archive/fsck"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
+	"github.com/cdfz-format/cdfz/archive/verify"
 )
 
 // copiedArchive returns an image and an archive of it that is just large enough for second
@@ -61,7 +61,7 @@ func TestCopies(t *testing.T) {
 							clear(bad[p.Off : p.Off+p.Len])
 						}
 					}
-					rep, err := fsck.Verify(context.Background(), bytes.NewReader(bad), int64(len(bad)), nil)
+					rep, err := verify.Verify(context.Background(), bytes.NewReader(bad), int64(len(bad)), nil)
 					require.NoError(t, err)
 					require.NotEmpty(t, rep.Damage)
 					f, err := New(bytes.NewReader(bad), int64(len(bad)), nil)

@@ -13,9 +13,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cdfz-format/cdfz/archive/fsck"
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
+	"github.com/cdfz-format/cdfz/archive/repair"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/testdata/corpus"
 )
@@ -44,7 +44,7 @@ func roundTrip(t *testing.T, f corpus.File, o WriteOptions) *Result {
 
 	// The tail can be rebuilt from the preceding part.
 	cut := one.Bytes()[:r.Tail.IdxOff+int64(one.Len())/7%(int64(one.Len())-r.Tail.IdxOff)]
-	p, err := fsck.Repair(context.Background(), bytes.NewReader(cut), int64(len(cut)), nil)
+	p, err := repair.Repair(context.Background(), bytes.NewReader(cut), int64(len(cut)), nil)
 	require.NoError(t, err)
 	again := &equalWriter{want: one.Bytes()[p.Keep:]}
 	_, err = p.WriteTail(again)
@@ -138,7 +138,7 @@ func TestCorpusMalformed(t *testing.T) {
 			return
 		}
 		require.True(t, bytes.Equal(image, unpack(t, b.Bytes())), f.Name)
-		require.Empty(t, verify(t, b.Bytes()).Damage, f.Name)
+		require.Empty(t, verified(t, b.Bytes()).Damage, f.Name)
 		count["archived"]++
 	})
 	t.Logf("%v", count)

@@ -14,9 +14,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cdfz-format/cdfz/archive/fsck"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/parity"
+	"github.com/cdfz-format/cdfz/archive/repair"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/internal/faultio"
 )
@@ -80,10 +80,10 @@ func structures(t testing.TB, ar []byte) []structure {
 // healed heals and repairs an archive as cdfz repair does.
 func healed(t testing.TB, ar []byte) []byte {
 	f := faultio.NewFile(ar)
-	h, err := fsck.Heal(context.Background(), f, f.Size(), &fsck.HealOptions{Workers: 1})
+	h, err := repair.Heal(context.Background(), f, f.Size(), &repair.HealOptions{Workers: 1})
 	require.NoError(t, err)
 	defer h.Close()
-	p, err := fsck.Repair(context.Background(), h, h.Size(), nil)
+	p, err := repair.Repair(context.Background(), h, h.Size(), nil)
 	require.NoError(t, h.Commit(context.Background(), f))
 	if err == nil {
 		_, err = p.Commit(context.Background(), f)
@@ -141,7 +141,7 @@ func outcome(t testing.TB, ar, image []byte, random bool, hit ...structure) stri
 	// A repair makes nothing worse.
 	best := nothing
 	for _, b := range [][]byte{bad, got} {
-		s, err := fsck.Salvage(context.Background(), bytes.NewReader(b), int64(len(b)), nil)
+		s, err := repair.Salvage(context.Background(), bytes.NewReader(b), int64(len(b)), nil)
 		if err != nil {
 			require.True(t, ours(err), "%v", err)
 			continue
@@ -275,7 +275,7 @@ func TestTailReads(t *testing.T) {
 		c := &countingReaderAt{r: bytes.NewReader(ar[:cut])}
 		_, err = parity.Find(context.Background(), c, cut, nil)
 		require.NoError(t, err)
-		p, err := fsck.Repair(context.Background(), c, cut, &fsck.RepairOptions{Quick: true})
+		p, err := repair.Repair(context.Background(), c, cut, &repair.Options{Quick: true})
 		require.NoError(t, err)
 		defer p.Close()
 		var out bytes.Buffer

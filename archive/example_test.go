@@ -15,7 +15,7 @@ import (
 	"slices"
 
 	"github.com/cdfz-format/cdfz/archive"
-	"github.com/cdfz-format/cdfz/archive/fsck"
+	"github.com/cdfz-format/cdfz/archive/verify"
 	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/slab"
 )
@@ -201,12 +201,12 @@ func ExampleVerify() {
 	b, err := os.ReadFile(name)
 	check(err)
 
-	report, err := fsck.Verify(context.Background(), bytes.NewReader(b), int64(len(b)), nil)
+	report, err := verify.Verify(context.Background(), bytes.NewReader(b), int64(len(b)), nil)
 	check(err)
 	fmt.Println("damaged places:", len(report.Damage))
 
 	b[len(b)/2] ^= 1
-	report, err = fsck.Verify(context.Background(), bytes.NewReader(b), int64(len(b)), nil)
+	report, err = verify.Verify(context.Background(), bytes.NewReader(b), int64(len(b)), nil)
 	check(err)
 	fmt.Println("found:", len(report.Damage) > 0)
 	// Output:

@@ -10,8 +10,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cdfz-format/cdfz/archive/fsck"
 	"github.com/cdfz-format/cdfz/archive/parity"
+	"github.com/cdfz-format/cdfz/archive/repair"
+	"github.com/cdfz-format/cdfz/archive/verify"
 	"github.com/cdfz-format/cdfz/internal/faultio"
 )
 
@@ -79,7 +80,7 @@ func TestFaults(t *testing.T) {
 	everyFault(t, "reads of verify", func(n int) error {
 		f := faultio.NewFile(protected)
 		f.FailAt(n, false)
-		rep, err := fsck.Verify(ctx, f, int64(len(protected)), &fsck.VerifyOptions{Workers: 1})
+		rep, err := verify.Verify(ctx, f, int64(len(protected)), &verify.Options{Workers: 1})
 		if err == nil {
 			require.Empty(t, rep.Damage)
 		}
@@ -90,7 +91,7 @@ func TestFaults(t *testing.T) {
 	everyFault(t, "reads of repair", func(n int) error {
 		f := faultio.NewFile(bad)
 		f.FailAt(n, false)
-		p, err := fsck.Repair(ctx, f, int64(len(bad)), nil)
+		p, err := repair.Repair(ctx, f, int64(len(bad)), nil)
 		if err == nil {
 			p.Close()
 		}

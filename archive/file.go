@@ -116,7 +116,7 @@ func (f *File) Array(v int) slab.Array {
 
 // CheckStored compares the README, the plan, the Zarr metadata, the netCDF header, second copies
 // and the whole index of an archive with their checksums, and with blocks also the stored bytes of
-// every block. It decodes nothing: fsck.Verify checks everything. Errors are ErrCorrupt and those
+// every block. It decodes nothing: verify.Verify checks everything. Errors are ErrCorrupt and those
 // of the source. For a classic file it does nothing.
 func (f *File) CheckStored(ctx context.Context, blocks bool) error {
 	if f.archive == nil {

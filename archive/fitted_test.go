@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cdfz-format/cdfz/archive/fsck"
+	"github.com/cdfz-format/cdfz/archive/verify"
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
@@ -66,7 +66,7 @@ func TestFitted(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, bytes.Equal(image, got))
 		require.NoError(t, f.Close())
-		rep, err := fsck.Verify(ctx, bytes.NewReader(buf.Bytes()), int64(buf.Len()), nil)
+		rep, err := verify.Verify(ctx, bytes.NewReader(buf.Bytes()), int64(buf.Len()), nil)
 		require.NoError(t, err)
 		require.Empty(t, rep.Damage)
 	}

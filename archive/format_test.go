@@ -15,10 +15,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cdfz-format/cdfz/archive/fsck"
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
+	"github.com/cdfz-format/cdfz/archive/repair"
+	"github.com/cdfz-format/cdfz/archive/verify"
 	"github.com/cdfz-format/cdfz/filters"
 )
 
@@ -167,7 +168,7 @@ func TestRepair(t *testing.T) {
 				"no last byte": ar[:len(ar)-1], "longer": longer, "intact": ar,
 			} {
 				c := &countingReaderAt{r: bytes.NewReader(bad)}
-				p, err := fsck.Repair(context.Background(), c, int64(len(bad)), &fsck.RepairOptions{Quick: true})
+				p, err := repair.Repair(context.Background(), c, int64(len(bad)), &repair.Options{Quick: true})
 				require.NoError(t, err, "%s: %s", name, what)
 				require.Equal(t, what == "intact", p.Intact(), "%s: %s", name, what)
 				var tail bytes.Buffer
@@ -181,7 +182,7 @@ func TestRepair(t *testing.T) {
 			}
 			for n := range cut {
 				if n%(97*thin()) == 0 && n > czip.HeadLen {
-					_, err := fsck.Repair(context.Background(), bytes.NewReader(ar[:n]), int64(n), nil)
+					_, err := repair.Repair(context.Background(), bytes.NewReader(ar[:n]), int64(n), nil)
 					require.ErrorIs(t, err, ErrCorrupt)
 				}
 			}
@@ -209,10 +210,10 @@ func TestVerifySwap(t *testing.T) {
 	bad := bytes.Clone(ar)
 	copy(bad[a.Off:], ar[b.Off:b.Off+b.Len])
 	copy(bad[b.Off:], ar[a.Off:a.Off+a.Len])
-	rep := verify(t, bad)
+	rep := verified(t, bad)
 	require.Len(t, rep.Damage, 2)
 	for i, want := range []BlockInfo{a, b} {
-		require.Equal(t, fsck.DamageBlock, rep.Damage[i].Kind)
+		require.Equal(t, verify.DamageBlock, rep.Damage[i].Kind)
 		require.Equal(t, want.Start, rep.Damage[i].Start)
 		require.NotEmpty(t, rep.Damage[i].Var)
 	}
@@ -222,7 +223,7 @@ func TestVerifySwap(t *testing.T) {
 func TestVerifyEntryCuts(t *testing.T) {
 	ar := pack(t, classicFiles(t)["cdf2_climate.nc"], &WriteOptions{Name: "c.nc", Block: 16 << 10})
 	for _, e := range entries(ar) {
-		rep := verify(t, ar[:e.End()])
+		rep := verified(t, ar[:e.End()])
 		require.NotEmpty(t, rep.Damage, "cut at %d", e.End())
 	}
 }
@@ -251,7 +252,7 @@ func TestMasks(t *testing.T) {
 		{ID: filters.Shuffle, Params: []uint32{1}}, {ID: filters.Deflate, Params: []uint32{6}, Optional: true}}}}}
 	ar := pack(t, noisy, o)
 	require.True(t, bytes.Equal(noisy, unpack(t, ar)))
-	require.Empty(t, verify(t, ar).Damage)
+	require.Empty(t, verified(t, ar).Damage)
 	r := open(t, ar)
 	masks := map[uint32]int{}
 	require.NoError(t, eachBlock(r, func(i BlockInfo) error {
@@ -282,9 +283,9 @@ func TestErrorClasses(t *testing.T) {
 	_, err = blocks.NewReader(context.Background(), failingReaderAt{boom}, int64(len(ar)), nil)
 	require.ErrorIs(t, err, boom)
 	require.NotErrorIs(t, err, ErrCorrupt)
-	_, err = fsck.Verify(ctx, failingReaderAt{boom}, int64(len(ar)), nil)
+	_, err = verify.Verify(ctx, failingReaderAt{boom}, int64(len(ar)), nil)
 	require.ErrorIs(t, err, boom)
-	_, err = fsck.Repair(ctx, failingReaderAt{boom}, int64(len(ar)), nil)
+	_, err = repair.Repair(ctx, failingReaderAt{boom}, int64(len(ar)), nil)
 	require.ErrorIs(t, err, boom)
 	require.ErrorIs(t, open(t, ar).Copy(ctx, &failingWriter{10, boom}, nil), boom)
 

@@ -10,10 +10,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cdfz-format/cdfz/archive/fsck"
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
+	"github.com/cdfz-format/cdfz/archive/repair"
+	"github.com/cdfz-format/cdfz/archive/verify"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/testdata/seeds"
 )
@@ -126,11 +127,11 @@ func FuzzArchive(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		ctx := context.Background()
 		size := int64(len(b))
-		rep, verr := fsck.Verify(ctx, bytes.NewReader(b), size, nil)
+		rep, verr := verify.Verify(ctx, bytes.NewReader(b), size, nil)
 		if verr != nil {
 			require.True(t, ours(verr), "%v", verr)
 		}
-		if p, err := fsck.Repair(ctx, bytes.NewReader(b), size, nil); err != nil {
+		if p, err := repair.Repair(ctx, bytes.NewReader(b), size, nil); err != nil {
 			require.True(t, ours(err), "%v", err)
 		} else {
 			require.NoError(t, p.Close())
@@ -151,7 +152,7 @@ func FuzzArchive(f *testing.F) {
 	})
 }
 
-func damaged(rep *fsck.Report) error {
+func damaged(rep *verify.Report) error {
 	if rep != nil && len(rep.Damage) > 0 {
 		return ErrCorrupt
 	}
@@ -183,6 +184,6 @@ func FuzzWrite(f *testing.F) {
 			return
 		}
 		require.True(t, bytes.Equal(image, unpack(t, b.Bytes())))
-		require.Empty(t, verify(t, b.Bytes()).Damage)
+		require.Empty(t, verified(t, b.Bytes()).Damage)
 	})
 }

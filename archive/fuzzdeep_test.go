@@ -10,11 +10,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cdfz-format/cdfz/archive/fsck"
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
+	"github.com/cdfz-format/cdfz/archive/repair"
+	"github.com/cdfz-format/cdfz/archive/verify"
 	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/testdata/seeds"
 )
@@ -98,7 +99,7 @@ func seal(text, first, block []byte) ([]byte, error) {
 	}
 	m.Stored, m.Entries = int64(len(first))+(l.Blocks-1)*int64(len(block)), n+2
 	put(czip.NewMeta(czip.ManifestName, plan.EncodeJSON(m)))
-	p, err := fsck.Repair(context.Background(), bytes.NewReader(ar), int64(len(ar)), nil)
+	p, err := repair.Repair(context.Background(), bytes.NewReader(ar), int64(len(ar)), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -134,11 +135,11 @@ func FuzzSealed(f *testing.F) {
 			return
 		}
 		ctx, size := context.Background(), int64(len(ar))
-		p, err := fsck.Repair(ctx, bytes.NewReader(ar), size, nil)
+		p, err := repair.Repair(ctx, bytes.NewReader(ar), size, nil)
 		require.NoError(t, err)
 		require.True(t, p.Intact(), "%+v", p)
 		require.NoError(t, p.Close())
-		_, err = fsck.Verify(ctx, bytes.NewReader(ar), size, nil)
+		_, err = verify.Verify(ctx, bytes.NewReader(ar), size, nil)
 		require.True(t, err == nil || ours(err) || errors.Is(err, filters.ErrUnknownFilter), "%v", err)
 		a, err := New(bytes.NewReader(ar), size, nil)
 		if err != nil {
@@ -179,7 +180,7 @@ func FuzzRepair(f *testing.F) {
 	})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		ctx := context.Background()
-		p, err := fsck.Repair(ctx, bytes.NewReader(b), int64(len(b)), nil)
+		p, err := repair.Repair(ctx, bytes.NewReader(b), int64(len(b)), nil)
 		if err != nil {
 			require.True(t, ours(err), "%v", err)
 			return
@@ -188,7 +189,7 @@ func FuzzRepair(f *testing.F) {
 		fixed := &bytes.Buffer{}
 		_, err = p.WriteTo(ctx, fixed)
 		require.NoError(t, err)
-		again, err := fsck.Repair(ctx, bytes.NewReader(fixed.Bytes()), int64(fixed.Len()), nil)
+		again, err := repair.Repair(ctx, bytes.NewReader(fixed.Bytes()), int64(fixed.Len()), nil)
 		require.NoError(t, err)
 		require.True(t, again.Intact())
 		require.NoError(t, again.Close())

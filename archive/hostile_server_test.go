@@ -12,7 +12,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cdfz-format/cdfz/archive/fsck"
+	"github.com/cdfz-format/cdfz/archive/repair"
+	"github.com/cdfz-format/cdfz/archive/verify"
 	"github.com/cdfz-format/cdfz/internal/faultsrv"
 	"github.com/cdfz-format/cdfz/remote"
 )
@@ -81,9 +82,9 @@ func useHostile(t testing.TB, url string) {
 	}
 	if r, err := remote.Open(ctx, url, o); err == nil {
 		defer r.Close()
-		_, err := fsck.Verify(ctx, r, r.Size(), nil)
+		_, err := verify.Verify(ctx, r, r.Size(), nil)
 		t.Logf("verify: %v", err)
-		p, err := fsck.Repair(ctx, r, r.Size(), nil)
+		p, err := repair.Repair(ctx, r, r.Size(), nil)
 		t.Logf("repair: %v", err)
 		if err == nil {
 			p.Close()

@@ -21,7 +21,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cdfz-format/cdfz/archive"
-	"github.com/cdfz-format/cdfz/archive/fsck"
+	"github.com/cdfz-format/cdfz/archive/repair"
+	"github.com/cdfz-format/cdfz/archive/verify"
 	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/testdata/hostile"
 )
@@ -134,13 +135,13 @@ func attack(t testing.TB, ar []byte) {
 		}
 	})
 	limited("repair", func() {
-		p, err := fsck.Repair(ctx, bytes.NewReader(ar), size, nil)
+		p, err := repair.Repair(ctx, bytes.NewReader(ar), size, nil)
 		if expected("repair", err); err == nil {
 			p.Close()
 		}
 	})
 	limited("salvage", func() {
-		s, err := fsck.Salvage(ctx, bytes.NewReader(ar), size, nil)
+		s, err := repair.Salvage(ctx, bytes.NewReader(ar), size, nil)
 		if expected("salvage", err); err == nil {
 			s.Close()
 		}
@@ -157,8 +158,11 @@ func attack(t testing.TB, ar []byte) {
 		}
 	})
 	limited("verify", func() {
-		_, err := fsck.Verify(ctx, bytes.NewReader(ar), size, nil)
-		expected("verify", err)
+		rep, err := verify.Verify(ctx, bytes.NewReader(ar), size, nil)
+		if expected("verify", err); err == nil {
+			_, err = repair.Preview(ctx, bytes.NewReader(ar), size, rep, nil)
+			expected("preview", err)
+		}
 	})
 }
 

@@ -8,8 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cdfz-format/cdfz/archive/fsck"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
+	"github.com/cdfz-format/cdfz/archive/repair"
+	"github.com/cdfz-format/cdfz/archive/verify"
 )
 
 // TestRepairMoved removes bytes from archives, inserts some, and moves some. What can be
@@ -51,7 +52,7 @@ func requireKept(t *testing.T, bad []byte, what string) {
 	repaired := inPlace(t, bad, p)
 	_, after, err := salvage(t, bytes.NewReader(repaired), int64(len(repaired)))
 	require.NoError(t, err, "%s", what)
-	lost := func(s *fsck.Salvaged) (out []string) {
+	lost := func(s *repair.Salvaged) (out []string) {
 		for _, d := range s.Lost {
 			out = append(out, fmt.Sprint(d.Var, d.Start, d.Count))
 		}
@@ -72,7 +73,7 @@ func TestRepairParityLost(t *testing.T) {
 		require.NoError(t, err)
 		require.False(t, p.Identical)
 		require.Len(t, p.Damage, 1)
-		require.Equal(t, fsck.DamageParity, p.Damage[0].Kind)
+		require.Equal(t, verify.DamageParity, p.Damage[0].Kind)
 		require.Equal(t, at.End()-at.Stored, p.Damage[0].Off)
 		require.Equal(t, at.Stored, p.Damage[0].Len)
 		p, err = repairOf(t, inPlace(t, bad, p))

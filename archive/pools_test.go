@@ -12,9 +12,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cdfz-format/cdfz/archive/fsck"
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
+	"github.com/cdfz-format/cdfz/archive/repair"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/internal/faultsrv"
@@ -97,7 +97,7 @@ func TestPools(t *testing.T) {
 			require.True(t, bytes.Equal(image, unpack(t, ar)), name)
 			o.Workers = 8
 			require.True(t, bytes.Equal(ar, pack(t, image, &o)), "%s: 8 workers make another archive", name)
-			require.Empty(t, verify(t, ar).Damage, name)
+			require.Empty(t, verified(t, ar).Damage, name)
 			r := open(t, ar)
 			var b bytes.Buffer
 			require.NoError(t, r.Copy(ctx, &b, &blocks.CopyOptions{Memory: 1, Workers: 3}))
@@ -262,13 +262,13 @@ func TestPoolDamage(t *testing.T) {
 		}
 	}
 	require.Positive(t, failed)
-	damage := verify(t, bad).Damage
+	damage := verified(t, bad).Damage
 	require.Len(t, damage, 1)
 	require.Greater(t, len(damage[0].Parts), 1)
 	require.Contains(t, damage[0].Text, `variables "v`)
 	// The tail follows from the entries: without it, the archive is rebuilt.
 	cut := ar[:r.Tail.IdxOff+5]
-	p, err := fsck.Repair(context.Background(), bytes.NewReader(cut), int64(len(cut)), nil)
+	p, err := repair.Repair(context.Background(), bytes.NewReader(cut), int64(len(cut)), nil)
 	require.NoError(t, err)
 	defer p.Close()
 	back := bytes.NewBuffer(bytes.Clone(cut[:r.Tail.IdxOff]))

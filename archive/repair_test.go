@@ -12,10 +12,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cdfz-format/cdfz/archive/fsck"
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
+	"github.com/cdfz-format/cdfz/archive/repair"
 	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/internal/faultio"
 )
@@ -44,15 +44,15 @@ type bufferAt struct{ b []byte }
 func (f *bufferAt) WriteAt(p []byte, off int64) (int, error) { return copy(f.b[off:], p), nil }
 
 // inPlace applies a repair as cdfz repair -f does.
-func inPlace(t testing.TB, b []byte, p *fsck.Repaired) []byte {
+func inPlace(t testing.TB, b []byte, p *repair.Repaired) []byte {
 	f := faultio.NewFile(b)
 	_, err := p.Commit(context.Background(), f)
 	require.NoError(t, err)
 	return f.Bytes()
 }
 
-func repairOf(t testing.TB, b []byte) (*fsck.Repaired, error) {
-	p, err := fsck.Repair(context.Background(), bytes.NewReader(b), int64(len(b)), nil)
+func repairOf(t testing.TB, b []byte) (*repair.Repaired, error) {
+	p, err := repair.Repair(context.Background(), bytes.NewReader(b), int64(len(b)), nil)
 	if err == nil {
 		t.Cleanup(func() { p.Close() })
 	} else {
@@ -176,7 +176,7 @@ func TestRepairRule(t *testing.T) {
 			unsure++
 		} else if len(p.Damage) == 0 {
 			clean++
-			require.Empty(t, verify(t, got).Damage, what)
+			require.Empty(t, verified(t, got).Damage, what)
 		}
 		again, err := repairOf(t, got)
 		require.NoError(t, err, what)
@@ -247,7 +247,7 @@ func TestRepairFront(t *testing.T) {
 			a, err := blocks.NewReader(context.Background(), bytes.NewReader(b), int64(len(b)), nil)
 			require.NoError(t, err, "%s: byte %d", name, at)
 			require.NoError(t, a.Copy(context.Background(), nil, nil))
-			require.NotEmpty(t, verify(t, b).Damage)
+			require.NotEmpty(t, verified(t, b).Damage)
 			p, err := repairOf(t, b)
 			require.NoError(t, err, "%s: byte %d", name, at)
 			require.True(t, p.Identical, "%s: byte %d", name, at)
@@ -273,7 +273,7 @@ func TestRepairForeignREADME(t *testing.T) {
 	p, err := repairOf(t, b)
 	require.NoError(t, err)
 	whole := inPlace(t, b, p)
-	require.Empty(t, verify(t, whole).Damage)
+	require.Empty(t, verified(t, whole).Damage)
 
 	b = bytes.Clone(whole)
 	b[czip.HeadLen+3] ^= 1

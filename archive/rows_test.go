@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cdfz-format/cdfz/archive/fsck"
+	"github.com/cdfz-format/cdfz/archive/verify"
 	"github.com/cdfz-format/cdfz/slab"
 )
 
@@ -43,7 +43,7 @@ func TestIndexDamage(t *testing.T) {
 	} {
 		require.ErrorIs(t, read(), ErrCorrupt, name)
 	}
-	rep := verify(t, bad)
+	rep := verified(t, bad)
 	require.NotEmpty(t, rep.Damage)
-	require.Equal(t, fsck.DamageIndex, rep.Damage[0].Kind)
+	require.Equal(t, verify.DamageIndex, rep.Damage[0].Kind)
 }

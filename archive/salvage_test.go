@@ -13,14 +13,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cdfz-format/cdfz/archive/fsck"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
+	"github.com/cdfz-format/cdfz/archive/repair"
+	"github.com/cdfz-format/cdfz/archive/verify"
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
 // salvage returns what can be restored of an archive, and what cannot.
-func salvage(t testing.TB, r io.ReaderAt, size int64) ([]byte, *fsck.Salvaged, error) {
-	s, err := fsck.Salvage(context.Background(), r, size, nil)
+func salvage(t testing.TB, r io.ReaderAt, size int64) ([]byte, *repair.Salvaged, error) {
+	s, err := repair.Salvage(context.Background(), r, size, nil)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -32,7 +33,7 @@ func salvage(t testing.TB, r io.ReaderAt, size int64) ([]byte, *fsck.Salvaged, e
 
 // checkSalvaged compares a salvaged image with the original. Bytes may differ only where
 // blocks are lost, and there they must be fill values.
-func checkSalvaged(t testing.TB, image, got []byte, s *fsck.Salvaged, what string) {
+func checkSalvaged(t testing.TB, image, got []byte, s *repair.Salvaged, what string) {
 	require.Len(t, got, len(image), what)
 	if len(s.Lost) == 0 {
 		require.True(t, bytes.Equal(image, got), what)
@@ -43,7 +44,7 @@ func checkSalvaged(t testing.TB, image, got []byte, s *fsck.Salvaged, what strin
 	is, err := New(bytes.NewReader(got), int64(len(got)), nil)
 	if err != nil { // the netCDF header is lost, and its copy
 		require.ErrorIs(t, err, cdf3.ErrNotCDF, what)
-		require.True(t, slices.ContainsFunc(s.Lost, func(d fsck.Damage) bool { return d.Var == "" && len(d.Parts) == 0 }), what)
+		require.True(t, slices.ContainsFunc(s.Lost, func(d verify.Damage) bool { return d.Var == "" && len(d.Parts) == 0 }), what)
 		return
 	}
 	for i, v := range was.Vars() {
@@ -77,7 +78,7 @@ func allValues(t testing.TB, v *Var) []byte {
 
 // isLost reports whether an element of a variable is listed as lost. A lost block of the
 // rest may have elements of any variable.
-func isLost(lost []fsck.Damage, v *Var, element int64) bool {
+func isLost(lost []verify.Damage, v *Var, element int64) bool {
 	index := make([]int64, len(v.Shape()))
 	for i := len(index) - 1; i >= 0; i-- {
 		index[i] = element % v.Shape()[i]

@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/zeebo/xxh3"
 
-	"github.com/cdfz-format/cdfz/archive/fsck"
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
+	"github.com/cdfz-format/cdfz/archive/verify"
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
@@ -81,7 +81,7 @@ func TestSums(t *testing.T) {
 	} {
 		ar := withSums(t, image, c.sums)
 		for _, whole := range []bool{false, true} {
-			rep, err := fsck.Verify(t.Context(), bytes.NewReader(ar), int64(len(ar)), &fsck.VerifyOptions{SHA256: whole})
+			rep, err := verify.Verify(t.Context(), bytes.NewReader(ar), int64(len(ar)), &verify.Options{SHA256: whole})
 			require.NoError(t, err)
 			intact := c.quick
 			if whole {
@@ -97,7 +97,7 @@ func TestSums(t *testing.T) {
 			}
 			require.ErrorIs(t, err, ErrCorrupt, c.name)
 			require.Len(t, rep.Damage, 1, c.name)
-			require.Equal(t, fsck.DamageImage, rep.Damage[0].Kind, c.name)
+			require.Equal(t, verify.DamageImage, rep.Damage[0].Kind, c.name)
 			require.Contains(t, rep.Damage[0].Text, "00000", c.name)
 		}
 	}

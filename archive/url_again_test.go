@@ -8,9 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cdfz-format/cdfz/archive/fsck"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
+	"github.com/cdfz-format/cdfz/archive/verify"
 	"github.com/cdfz-format/cdfz/internal/faultsrv"
 	"github.com/cdfz-format/cdfz/remote"
 )
@@ -50,10 +50,10 @@ func TestURLGarbled(t *testing.T) {
 			return err
 		},
 		"Verify": func(f *File) error {
-			rep, err := fsck.Verify(context.Background(), httpOf(f), httpOf(f).Size(), nil)
+			rep, err := verify.Verify(context.Background(), httpOf(f), httpOf(f).Size(), nil)
 			if err == nil && len(rep.Damage) > 0 {
 				require.Len(t, rep.Damage, 1)
-				require.Equal(t, fsck.DamageBlock, rep.Damage[0].Kind)
+				require.Equal(t, verify.DamageBlock, rep.Damage[0].Kind)
 				return fault.Corruptf("%s", rep.Damage[0].Text)
 			}
 			return err

@@ -15,8 +15,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cdfz-format/cdfz/archive/fsck"
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
+	"github.com/cdfz-format/cdfz/archive/repair"
+	"github.com/cdfz-format/cdfz/archive/verify"
 	"github.com/cdfz-format/cdfz/internal/faultsrv"
 	"github.com/cdfz-format/cdfz/remote"
 )
@@ -28,11 +29,11 @@ func TestURLCopyCancel(t *testing.T) {
 	for name, do := range map[string]func(context.Context, *File) error{
 		"Copy": func(ctx context.Context, f *File) error { return f.Image().Copy(ctx, nil, nil) },
 		"Verify": func(ctx context.Context, f *File) error {
-			_, err := fsck.Verify(ctx, httpOf(f), httpOf(f).Size(), nil)
+			_, err := verify.Verify(ctx, httpOf(f), httpOf(f).Size(), nil)
 			return err
 		},
 		"Repair": func(ctx context.Context, f *File) error {
-			_, err := fsck.Repair(ctx, httpOf(f), httpOf(f).Size(), nil)
+			_, err := repair.Repair(ctx, httpOf(f), httpOf(f).Size(), nil)
 			return err
 		},
 	} {
@@ -146,10 +147,10 @@ func TestRemoteDamage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bad := bytes.Clone(ar)
 			damage(bad)
-			want, err := fsck.Verify(context.Background(), bytes.NewReader(bad), int64(len(bad)), nil)
+			want, err := verify.Verify(context.Background(), bytes.NewReader(bad), int64(len(bad)), nil)
 			require.NoError(t, err)
 			require.NotEmpty(t, want.Damage)
-			got, err := fsck.Verify(context.Background(), remoteBytes{bytes.NewReader(bad)}, int64(len(bad)), nil)
+			got, err := verify.Verify(context.Background(), remoteBytes{bytes.NewReader(bad)}, int64(len(bad)), nil)
 			require.NoError(t, err)
 			require.Equal(t, want, got)
 

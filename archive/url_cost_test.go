@@ -8,9 +8,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cdfz-format/cdfz/archive/fsck"
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
+	"github.com/cdfz-format/cdfz/archive/repair"
+	"github.com/cdfz-format/cdfz/archive/verify"
 	"github.com/cdfz-format/cdfz/internal/faultsrv"
 	"github.com/cdfz-format/cdfz/remote"
 )
@@ -42,7 +43,7 @@ func TestURLCopyCost(t *testing.T) {
 				return err
 			},
 			"Repair": func(_ *blocks.Reader, h *remote.File) error {
-				p, err := fsck.Repair(context.Background(), h, h.Size(), nil)
+				p, err := repair.Repair(context.Background(), h, h.Size(), nil)
 				if err == nil {
 					require.True(t, p.Intact())
 					err = p.Close()
@@ -50,7 +51,7 @@ func TestURLCopyCost(t *testing.T) {
 				return err
 			},
 			"Verify": func(a *blocks.Reader, h *remote.File) error {
-				rep, err := fsck.Verify(context.Background(), h, h.Size(), nil)
+				rep, err := verify.Verify(context.Background(), h, h.Size(), nil)
 				if err == nil {
 					require.Empty(t, rep.Damage)
 				}

@@ -16,7 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cdfz-format/cdfz/archive"
-	"github.com/cdfz-format/cdfz/archive/fsck"
+	"github.com/cdfz-format/cdfz/archive/repair"
+	"github.com/cdfz-format/cdfz/archive/verify"
 	"github.com/cdfz-format/cdfz/filters"
 )
 
@@ -89,7 +90,7 @@ func TestVectors(t *testing.T) {
 					require.Equal(t, v.sha256, fmt.Sprintf("%x", sha256.Sum256(image.Bytes())))
 					sameValues(t, f, image.Bytes())
 				}
-				rep, err := fsck.Verify(ctx, r, size, nil)
+				rep, err := verify.Verify(ctx, r, size, nil)
 				got := outcome(err, "ok")
 				if err == nil && len(rep.Damage) > 0 {
 					got = "damage"
@@ -116,9 +117,9 @@ func TestVectorsLater(t *testing.T) {
 		want := err.Error()
 		for range 2 {
 			r, size := bytes.NewReader(v.archive), int64(len(v.archive))
-			_, err = fsck.Repair(ctx, r, size, nil)
+			_, err = repair.Repair(ctx, r, size, nil)
 			require.EqualError(t, err, want, "%s: repair", v.name)
-			_, err = fsck.Salvage(ctx, r, size, nil)
+			_, err = repair.Salvage(ctx, r, size, nil)
 			require.EqualError(t, err, want, "%s: salvage", v.name)
 			v.archive = bytes.Replace(v.archive, []byte(other), []byte(strings.ToUpper(other)), 1)
 		}

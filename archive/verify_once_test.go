@@ -15,7 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cdfz-format/cdfz/archive/fsck"
+	"github.com/cdfz-format/cdfz/archive/verify"
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
@@ -77,7 +77,7 @@ func TestVerifyOnce(t *testing.T) {
 		tail := open(t, ar).Tail.ManOff
 		for _, workers := range []int{1, 2, 8} {
 			c := &readCounts{b: ar, n: make([]uint8, len(ar))}
-			rep, err := fsck.Verify(context.Background(), c, int64(len(ar)), &fsck.VerifyOptions{Workers: workers})
+			rep, err := verify.Verify(context.Background(), c, int64(len(ar)), &verify.Options{Workers: workers})
 			require.NoError(t, err)
 			require.Empty(t, rep.Damage, name)
 			from, again := tail, 0
@@ -152,12 +152,12 @@ func TestVerifyShared(t *testing.T) {
 			}
 			src.ReaderAt = bytes.NewReader(bad)
 			workers := []int{1, 8}[i/5%2]
-			o := &fsck.VerifyOptions{Workers: workers}
+			o := &verify.Options{Workers: workers}
 			if i%7 == 0 {
 				o.Memory = 1 << 20 // several passes, and few chunks
 			}
-			want, wantErr := fsck.Verify(context.Background(), away{src}, int64(len(bad)), o)
-			got, err := fsck.Verify(context.Background(), src, int64(len(bad)), o)
+			want, wantErr := verify.Verify(context.Background(), away{src}, int64(len(bad)), o)
+			got, err := verify.Verify(context.Background(), src, int64(len(bad)), o)
 			require.Equal(t, wantErr == nil, err == nil, "%s: case %d at %d: %v, %v", name, i, at, wantErr, err)
 			require.Equal(t, errors.Is(wantErr, syscall.EIO), errors.Is(err, syscall.EIO))
 			require.Equal(t, want, got, "%s: case %d at %d of %d", name, i, at, len(ar))

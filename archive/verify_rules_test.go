@@ -190,7 +190,7 @@ func TestVerifyRules(t *testing.T) {
 		{"padding", plain, pad, "padding does not repeat"},
 	} {
 		l := open(t, c.ar).L
-		damage := verify(t, joined(t, l, c.edit(parts(c.ar)), false)).Damage
+		damage := verified(t, joined(t, l, c.edit(parts(c.ar)), false)).Damage
 		if c.want == "" {
 			require.Empty(t, damage, c.name)
 			continue
@@ -201,7 +201,7 @@ func TestVerifyRules(t *testing.T) {
 		}
 		require.Contains(t, strings.Join(all, "\n"), c.want, c.name)
 	}
-	rep := verify(t, joined(t, open(t, viewed).L, parts(viewed), true))
+	rep := verified(t, joined(t, open(t, viewed).L, parts(viewed), true))
 	require.NotEmpty(t, rep.Damage, "manifest stored")
 	require.True(t, bytes.Equal(viewed, joined(t, open(t, viewed).L, parts(viewed), false)))
 }

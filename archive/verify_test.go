@@ -10,13 +10,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cdfz-format/cdfz/archive/fsck"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
+	"github.com/cdfz-format/cdfz/archive/verify"
 )
 
-func verify(t testing.TB, ar []byte) *fsck.Report {
+func verified(t testing.TB, ar []byte) *verify.Report {
 	t.Helper()
-	rep, err := fsck.Verify(context.Background(), bytes.NewReader(ar), int64(len(ar)), nil)
+	rep, err := verify.Verify(context.Background(), bytes.NewReader(ar), int64(len(ar)), nil)
 	require.NoError(t, err)
 	return rep
 }
@@ -24,7 +24,7 @@ func verify(t testing.TB, ar []byte) *fsck.Report {
 func TestVerifyIntact(t *testing.T) {
 	for name, image := range someFiles(t) {
 		for _, zarr := range []ZarrMode{ZarrAlways, ZarrConsolidated, ZarrAuto} {
-			rep := verify(t, pack(t, image, &WriteOptions{Name: name, Zarr: zarr, Block: 4096}))
+			rep := verified(t, pack(t, image, &WriteOptions{Name: name, Zarr: zarr, Block: 4096}))
 			require.Empty(t, rep.Damage, name)
 			require.Equal(t, name, rep.Image)
 			require.Equal(t, int64(len(image)), rep.ImageSize)
@@ -57,7 +57,7 @@ func TestVerifyEveryByte(t *testing.T) {
 			for i := 0; i < len(ar); i += thin() {
 				bad := bytes.Clone(ar)
 				bad[i] ^= byte(1 << (i % 8))
-				rep, err := fsck.Verify(context.Background(), bytes.NewReader(bad), int64(len(bad)), nil)
+				rep, err := verify.Verify(context.Background(), bytes.NewReader(bad), int64(len(bad)), nil)
 				require.NoError(t, err, "byte %d", i)
 				require.NotEmpty(t, rep.Damage, "byte %d of %d", i, len(ar))
 			}
@@ -70,11 +70,11 @@ func TestVerifyCuts(t *testing.T) {
 	for name, ar := range smallArchives(t) {
 		t.Run(name, func(t *testing.T) {
 			for n := czip.HeadLen; n < len(ar); n += thin() {
-				rep, err := fsck.Verify(context.Background(), bytes.NewReader(ar[:n]), int64(n), nil)
+				rep, err := verify.Verify(context.Background(), bytes.NewReader(ar[:n]), int64(n), nil)
 				require.NoError(t, err, "cut at %d", n)
 				require.NotEmpty(t, rep.Damage, "cut at %d", n)
 			}
-			rep := verify(t, append(bytes.Clone(ar), 0))
+			rep := verified(t, append(bytes.Clone(ar), 0))
 			require.NotEmpty(t, rep.Damage)
 		})
 	}
@@ -95,7 +95,7 @@ func TestVerifyRandomFlips(t *testing.T) {
 			bad := bytes.Clone(ar)
 			i := rng.Intn(len(bad))
 			bad[i] ^= byte(1 + rng.Intn(255))
-			rep, err := fsck.Verify(context.Background(), bytes.NewReader(bad), int64(len(bad)), nil)
+			rep, err := verify.Verify(context.Background(), bytes.NewReader(bad), int64(len(bad)), nil)
 			require.NoError(t, err, "byte %d", i)
 			require.NotEmpty(t, rep.Damage, fmt.Sprintf("byte %d of %d", i, len(ar)))
 		}

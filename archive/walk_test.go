@@ -9,20 +9,20 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cdfz-format/cdfz/archive/fsck"
+	"github.com/cdfz-format/cdfz/archive/verify"
 )
 
 // TestWalk checks that an archive is restored from its local headers: damage of the index
 // does not matter, damage elsewhere is found or does not matter either.
 func TestWalk(t *testing.T) {
-	walk := func(ar []byte) (*fsck.Walked, error) {
-		return fsck.Walk(context.Background(), bytes.NewReader(ar), int64(len(ar)), nil)
+	walk := func(ar []byte) (*verify.Walked, error) {
+		return verify.Walk(context.Background(), bytes.NewReader(ar), int64(len(ar)), nil)
 	}
 	for name, image := range someFiles(t) {
 		sum := sha256.Sum256(image)
 		got, err := walk(pack(t, image, &WriteOptions{Name: name, Block: 4096}))
 		require.NoError(t, err, name)
-		require.Equal(t, &fsck.Walked{Image: name, ImageSize: int64(len(image)), SHA256: hex.EncodeToString(sum[:])}, got)
+		require.Equal(t, &verify.Walked{Image: name, ImageSize: int64(len(image)), SHA256: hex.EncodeToString(sum[:])}, got)
 	}
 	files := classicFiles(t)
 	image := files["cdf2_two_rec_small.nc"]

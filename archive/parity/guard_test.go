@@ -10,9 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cdfz-format/cdfz/archive"
-	"github.com/cdfz-format/cdfz/archive/fsck"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/parity"
+	"github.com/cdfz-format/cdfz/archive/repair"
+	"github.com/cdfz-format/cdfz/archive/verify"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/internal/faultio"
 )
@@ -68,13 +69,13 @@ func forged(t testing.TB, b []byte, s parity.Share, change func(b []byte)) []byt
 }
 
 // repaired repairs an archive as cdfz repair does, and returns it with what was done.
-func repaired(t testing.TB, b []byte) ([]byte, *fsck.Healed, *fsck.Repaired, error) {
+func repaired(t testing.TB, b []byte) ([]byte, *repair.Healed, *repair.Repaired, error) {
 	t.Helper()
 	f := faultio.NewFile(b)
-	h, err := fsck.Heal(context.Background(), f, f.Size(), &fsck.HealOptions{CutAfter: true})
+	h, err := repair.Heal(context.Background(), f, f.Size(), &repair.HealOptions{CutAfter: true})
 	require.NoError(t, err)
 	defer h.Close()
-	p, rerr := fsck.Repair(context.Background(), h, h.Size(), nil)
+	p, rerr := repair.Repair(context.Background(), h, h.Size(), nil)
 	require.NoError(t, h.Commit(context.Background(), f))
 	if rerr == nil {
 		defer p.Close()
@@ -127,11 +128,13 @@ func TestForged(t *testing.T) {
 				t.Run(name, func(t *testing.T) {
 					bad := forged(t, b, 500, func(b []byte) { b[at] ^= 1 })
 					require.NotEqual(t, b, bad)
-					rep, err := fsck.Verify(context.Background(), bytes.NewReader(bad), int64(len(bad)), nil)
+					rep, err := verify.Verify(context.Background(), bytes.NewReader(bad), int64(len(bad)), nil)
 					require.NoError(t, err)
 					require.NotEmpty(t, rep.Damage)
-					require.True(t, rep.Outlook.Whole)
-					require.NotEmpty(t, rep.Outlook.Kept)
+					outlook, err := repair.Preview(context.Background(), bytes.NewReader(bad), int64(len(bad)), rep, nil)
+					require.NoError(t, err)
+					require.True(t, outlook.Whole)
+					require.NotEmpty(t, outlook.Kept)
 					got, h, p, err := repaired(t, bad)
 					require.NoError(t, err)
 					require.True(t, h.Rebuilt)

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cdfz-format/cdfz/archive"
-	"github.com/cdfz-format/cdfz/archive/fsck"
 	"github.com/cdfz-format/cdfz/archive/parity"
+	"github.com/cdfz-format/cdfz/archive/repair"
 	"github.com/cdfz-format/cdfz/internal/faultio"
 )
 
@@ -83,7 +83,7 @@ func TestInterruptedAdd(t *testing.T) {
 			break
 		}
 		require.ErrorIs(t, err, errStopped)
-		p, err := fsck.Repair(context.Background(), bytes.NewReader(f.Bytes()), f.Size(), nil)
+		p, err := repair.Repair(context.Background(), bytes.NewReader(f.Bytes()), f.Size(), nil)
 		require.NoError(t, err, "write %d", n)
 		var out bytes.Buffer
 		_, err = p.WriteTo(context.Background(), &out)

@@ -11,8 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cdfz-format/cdfz/archive"
-	"github.com/cdfz-format/cdfz/archive/fsck"
 	"github.com/cdfz-format/cdfz/archive/parity"
+	"github.com/cdfz-format/cdfz/archive/repair"
+	"github.com/cdfz-format/cdfz/archive/verify"
 	"github.com/cdfz-format/cdfz/internal/faultio"
 )
 
@@ -113,11 +114,11 @@ func TestRemoveLost(t *testing.T) {
 func TestVerify(t *testing.T) {
 	for _, n := range []int{100, 100000} {
 		b := archived(t, image(n, 1), 500)
-		rep, err := fsck.Verify(context.Background(), bytes.NewReader(b), int64(len(b)), nil)
+		rep, err := verify.Verify(context.Background(), bytes.NewReader(b), int64(len(b)), nil)
 		require.NoError(t, err)
 		require.Empty(t, rep.Damage)
 		require.True(t, rep.Parity.Intact())
-		p, err := fsck.Repair(context.Background(), bytes.NewReader(b), int64(len(b)), nil)
+		p, err := repair.Repair(context.Background(), bytes.NewReader(b), int64(len(b)), nil)
 		require.NoError(t, err)
 		require.True(t, p.Intact())
 		p.Close()

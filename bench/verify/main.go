@@ -14,8 +14,8 @@ import (
 	"os"
 
 	"github.com/cdfz-format/cdfz/archive"
-	"github.com/cdfz-format/cdfz/archive/fsck"
 	"github.com/cdfz-format/cdfz/archive/parity"
+	"github.com/cdfz-format/cdfz/archive/verify"
 	"github.com/cdfz-format/cdfz/bench/internal/run"
 )
 
@@ -56,9 +56,9 @@ func compare(ctx context.Context, args []string) error {
 	task := func(name string, do func() error) *run.Task {
 		return &run.Task{Name: name, Run: func(int) (run.Cost, error) { return run.Func(do) }}
 	}
-	verify := func(f *os.File, size int64) func() error {
+	check := func(f *os.File, size int64) func() error {
 		return func() error {
-			rep, err := fsck.Verify(ctx, f, size, nil)
+			rep, err := verify.Verify(ctx, f, size, nil)
 			if err == nil && len(rep.Damage) > 0 {
 				err = fmt.Errorf("%d damaged", len(rep.Damage))
 			}
@@ -72,8 +72,8 @@ func compare(ctx context.Context, args []string) error {
 			defer s.Close()
 			return read(s, image.Size())
 		}),
-		task("verify", verify(plain, size)),
-		task(fmt.Sprintf("verify, %d%% of parity", *share), verify(protected, l.Size)),
+		task("verify", check(plain, size)),
+		task(fmt.Sprintf("verify, %d%% of parity", *share), check(protected, l.Size)),
 	}
 	if err := run.Turns(*rounds, true, tasks...); err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/cdfz-format/cdfz/archive"
-	"github.com/cdfz-format/cdfz/archive/fsck"
+	"github.com/cdfz-format/cdfz/archive/verify"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/receipts"
@@ -117,8 +117,8 @@ const smallArchive = 1 << 20
 func (v *archiver) intact(ctx context.Context, old *cli.Input, f *archive.File, small bool) error {
 	var err error
 	if v.existing == existingHash {
-		var rep *fsck.Report
-		rep, err = fsck.Verify(ctx, old.R, old.Size, &fsck.VerifyOptions{Workers: v.Workers, Memory: v.BlockMemory(), SHA256: true})
+		var rep *verify.Report
+		rep, err = verify.Verify(ctx, old.R, old.Size, &verify.Options{Workers: v.Workers, Memory: v.BlockMemory(), SHA256: true})
 		if err == nil && len(rep.Damage) > 0 {
 			err = fmt.Errorf("%s: %w", strings.TrimSuffix(rep.Damage[0].Text, ": "+archive.ErrCorrupt.Error()), archive.ErrCorrupt)
 		}
@@ -318,7 +318,7 @@ func (p *proof) settle(ctx context.Context, v *archiver, in *cli.Input, rep *arc
 		return err
 	}
 	defer f.Close()
-	w, err := fsck.Walk(ctx, f, st.Size(), &fsck.WalkOptions{Workers: v.Workers, Memory: v.BlockMemory()})
+	w, err := verify.Walk(ctx, f, st.Size(), &verify.WalkOptions{Workers: v.Workers, Memory: v.BlockMemory()})
 	if errors.Is(err, archive.ErrCorrupt) {
 		return fmt.Errorf("%s does not restore from its local headers: %w", rep.Target, err)
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
-	"github.com/cdfz-format/cdfz/archive/fsck"
+	"github.com/cdfz-format/cdfz/archive/verify"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
 	"github.com/cdfz-format/cdfz/testdata/trees"
@@ -143,7 +143,7 @@ func walked(t *testing.T, dir string) map[string]string {
 	for rel := range sums(t, dir, cli.Suffix) {
 		b, err := os.ReadFile(filepath.Join(dir, rel))
 		require.NoError(t, err)
-		w, err := fsck.Walk(context.Background(), bytes.NewReader(b), int64(len(b)), nil)
+		w, err := verify.Walk(context.Background(), bytes.NewReader(b), int64(len(b)), nil)
 		require.NoError(t, err, rel)
 		out[strings.TrimSuffix(rel, cli.Suffix)] = w.SHA256
 	}

@@ -23,7 +23,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cdfz-format/cdfz/archive"
-	"github.com/cdfz-format/cdfz/archive/fsck"
+	"github.com/cdfz-format/cdfz/archive/verify"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 )
 
@@ -204,7 +204,7 @@ func restored(b []byte) image {
 			}
 		}
 	}
-	w, err := fsck.Walk(context.Background(), bytes.NewReader(b), size, nil)
+	w, err := verify.Walk(context.Background(), bytes.NewReader(b), size, nil)
 	if err != nil {
 		return ""
 	}

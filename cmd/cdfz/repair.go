@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cdfz-format/cdfz/archive"
-	"github.com/cdfz-format/cdfz/archive/fsck"
+	"github.com/cdfz-format/cdfz/archive/repair"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/protect"
@@ -86,7 +86,7 @@ func (v *repairer) repair(ctx context.Context, name string) error {
 		return err
 	}
 	defer func() { in.Close() }()
-	h, err := fsck.Heal(ctx, in.R, in.Size, &fsck.HealOptions{Workers: v.Workers, Memory: v.BlockMemory(), Quick: v.quick, CutAfter: v.Force})
+	h, err := repair.Heal(ctx, in.R, in.Size, &repair.HealOptions{Workers: v.Workers, Memory: v.BlockMemory(), Quick: v.quick, CutAfter: v.Force})
 	if err != nil {
 		return cli.ExplainNotArchive(in, err)
 	}
@@ -95,7 +95,7 @@ func (v *repairer) repair(ctx context.Context, name string) error {
 		v.Message("warning: %s: %s", in.Name, cli.WithoutPackages(h.Lost.Error()))
 	}
 	v.StartProgress("repair", cli.Files{Jobs: []cli.Job{{Name: name, Size: in.Size}}})
-	p, err := fsck.Repair(ctx, h, h.Size(), &fsck.RepairOptions{Quick: v.quick, Progress: v.Step(in.Name, in.Size, 0, 1)})
+	p, err := repair.Repair(ctx, h, h.Size(), &repair.Options{Quick: v.quick, Progress: v.Step(in.Name, in.Size, 0, 1)})
 	v.StopProgress()
 	if errors.Is(err, archive.ErrCorrupt) {
 		return v.healOnly(ctx, in, h, err)
@@ -147,7 +147,7 @@ func (v *repairer) holdsFile(ctx context.Context, in *cli.Input, from int64) boo
 	if _, err := cdf3.Read(r, size); err == nil {
 		return true
 	}
-	s, err := fsck.Salvage(ctx, r, size, nil)
+	s, err := repair.Salvage(ctx, r, size, nil)
 	if err != nil {
 		return false
 	}
@@ -156,7 +156,7 @@ func (v *repairer) holdsFile(ctx context.Context, in *cli.Input, from int64) boo
 }
 
 // healOnly writes what was healed of an archive whose structures cannot be repaired.
-func (v *repairer) healOnly(ctx context.Context, in *cli.Input, h *fsck.Healed, err error) error {
+func (v *repairer) healOnly(ctx context.Context, in *cli.Input, h *repair.Healed, err error) error {
 	if v.Dest != "" || !h.Changed() {
 		return cli.Hinted(err, "nothing was changed; cdfz restore --salvage restores the intact parts")
 	}
@@ -229,7 +229,7 @@ func (v *repairer) reportRepair(rep *repairReport) {
 }
 
 // repairTo writes a new archive.
-func (v *repairer) repairTo(ctx context.Context, in *cli.Input, p *fsck.Repaired, rep *repairReport) error {
+func (v *repairer) repairTo(ctx context.Context, in *cli.Input, p *repair.Repaired, rep *repairReport) error {
 	path, err := v.TargetPath(cli.Job{Name: in.Name, Rel: cli.BaseName(in.Name)}, func(s string) (string, error) { return s, nil })
 	if err != nil {
 		return err

@@ -8,7 +8,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/cdfz-format/cdfz/archive/fsck"
+	"github.com/cdfz-format/cdfz/archive/repair"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
 )
@@ -44,7 +44,7 @@ func (v *restorer) salvage(ctx context.Context, j cli.Job) error {
 	}
 	defer t.Close()
 	start := time.Now()
-	s, err := fsck.Salvage(ctx, in.R, in.Size, &fsck.SalvageOptions{Progress: v.Step(in.Name, in.Size, 0, 2)})
+	s, err := repair.Salvage(ctx, in.R, in.Size, &repair.SalvageOptions{Progress: v.Step(in.Name, in.Size, 0, 2)})
 	if err != nil {
 		return cli.ExplainNotArchive(in, err)
 	}

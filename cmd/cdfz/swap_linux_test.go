@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
-	"github.com/cdfz-format/cdfz/archive/fsck"
+	"github.com/cdfz-format/cdfz/archive/verify"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/receipts"
 )
@@ -144,7 +144,7 @@ func (s *swapper) check(log string) (deleted int) {
 			outside[sumOfBytes(b)] = true
 			require.True(t, strings.HasSuffix(name, ".nc"), "%s was made\n%s", name, log)
 		case strings.HasSuffix(name, cli.Suffix):
-			w, err := fsck.Walk(t.Context(), bytes.NewReader(b), int64(len(b)), nil)
+			w, err := verify.Walk(t.Context(), bytes.NewReader(b), int64(len(b)), nil)
 			require.NoError(t, err, name)
 			archived[w.SHA256] = true
 		case bytes.HasPrefix(b, []byte("CDF")):

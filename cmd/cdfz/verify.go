@@ -10,7 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cdfz-format/cdfz/archive"
-	"github.com/cdfz-format/cdfz/archive/fsck"
+	"github.com/cdfz-format/cdfz/archive/repair"
+	"github.com/cdfz-format/cdfz/archive/verify"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/protect"
 )
@@ -147,9 +148,14 @@ func (v *verifier) one(ctx context.Context, j cli.Job) (ok bool, err error) {
 	if v.against.given() {
 		passes = 2
 	}
-	rep, err := fsck.Verify(ctx, in.R, in.Size, &fsck.VerifyOptions{
+	o := &verify.Options{
 		Workers: v.Workers, Memory: v.BlockMemory(), Progress: v.verifyStep(in, passes), SHA256: v.sha256 || v.against.given(),
-	})
+	}
+	rep, err := verify.Verify(ctx, in.R, in.Size, o)
+	var outlook *repair.Outlook
+	if err == nil {
+		outlook, err = repair.Preview(ctx, in.R, in.Size, rep, o)
+	}
 	if err != nil {
 		return false, cli.ExplainNotArchive(in, err)
 	}
@@ -159,7 +165,7 @@ func (v *verifier) one(ctx context.Context, j cli.Job) (ok bool, err error) {
 	out := verifyReport{
 		File: cli.ReportName(j.Name), OK: len(rep.Damage) == 0, Damaged: len(rep.Damage), Size: rep.Size, Entries: rep.Entries, Blocks: rep.Blocks,
 		Image: rep.Image, ImageSize: rep.ImageSize, SHA256: rep.SHA256, Damage: damageList(rep.Damage),
-		Parity: protect.NewVerified(rep),
+		Parity: protect.NewVerified(rep, outlook),
 	}
 	if out.OK && len(rep.Rounded) > 0 {
 		f, err := archive.New(in.R, in.Size, nil)
@@ -181,7 +187,7 @@ func (v *verifier) one(ctx context.Context, j cli.Job) (ok bool, err error) {
 	return out.OK, nil
 }
 
-// verifyStep returns the progress callback for fsck.Verify, which counts the bytes of
+// verifyStep returns the progress callback for verify.Verify, which counts the bytes of
 // the archive and of the image.
 func (v *verifier) verifyStep(in *cli.Input, passes int) func(int64) {
 	if !v.ShowsProgress() {
@@ -235,7 +241,7 @@ func printDamage(a *cli.App, name string, list []damageJSON) {
 }
 
 // damageList converts damage for reports.
-func damageList(list []fsck.Damage) []damageJSON {
+func damageList(list []verify.Damage) []damageJSON {
 	out := make([]damageJSON, len(list))
 	for i := range list {
 		d := &list[i]
@@ -249,6 +255,6 @@ func damageList(list []fsck.Damage) []damageJSON {
 }
 
 // damageText returns the text of a damage without the common ending.
-func damageText(d *fsck.Damage) string {
+func damageText(d *verify.Damage) string {
 	return strings.TrimSuffix(cli.WithoutPackages(d.Text), ": "+archive.ErrCorrupt.Error())
 }

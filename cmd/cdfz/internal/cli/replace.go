@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/cdfz-format/cdfz/archive"
-	"github.com/cdfz-format/cdfz/archive/fsck"
+	"github.com/cdfz-format/cdfz/archive/repair"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
 	"github.com/cdfz-format/cdfz/remote"
 	"github.com/cdfz-format/cdfz/remote/s3"
@@ -48,7 +48,7 @@ func Look(ctx context.Context, name string, r io.ReaderAt, size int64) (*Held, e
 			return &Held{}, nil
 		}
 	}
-	id, err := fsck.Identify(ctx, r, size)
+	id, err := repair.Identify(ctx, r, size)
 	switch {
 	case errors.Is(err, archive.ErrNotArchive):
 		return &Held{}, nil

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cdfz-format/cdfz/archive"
-	"github.com/cdfz-format/cdfz/archive/fsck"
 	"github.com/cdfz-format/cdfz/archive/parity"
+	"github.com/cdfz-format/cdfz/archive/verify"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 )
 
@@ -142,7 +142,7 @@ func (v *protector) one(ctx context.Context, j cli.Job) error {
 // check verifies an archive. It returns whether it has parity, and that if it is as wanted. Damage
 // of the parity alone counts only if the archive is to keep it.
 func (v *protector) check(ctx context.Context, in *cli.Input) (has bool, same *parity.Report, err error) {
-	rep, err := fsck.Verify(ctx, in.R, in.Size, &fsck.VerifyOptions{Workers: v.Workers, Memory: v.BlockMemory(), Progress: v.Step(in.Name, 2*in.Size, 0, 1)})
+	rep, err := verify.Verify(ctx, in.R, in.Size, &verify.Options{Workers: v.Workers, Memory: v.BlockMemory(), Progress: v.Step(in.Name, 2*in.Size, 0, 1)})
 	if err != nil {
 		return false, nil, cli.ExplainNotArchive(in, err)
 	}
@@ -155,10 +155,10 @@ func (v *protector) check(ctx context.Context, in *cli.Input) (has bool, same *p
 	}
 	n := 0
 	for _, d := range rep.Damage {
-		if d.Kind == fsck.DamageParity {
+		if d.Kind == verify.DamageParity {
 			has = true
 		}
-		if d.Kind != fsck.DamageParity || same != nil {
+		if d.Kind != verify.DamageParity || same != nil {
 			n++
 		}
 	}

@@ -7,8 +7,9 @@ import (
 	"strings"
 
 	"github.com/cdfz-format/cdfz/archive"
-	"github.com/cdfz-format/cdfz/archive/fsck"
 	"github.com/cdfz-format/cdfz/archive/parity"
+	"github.com/cdfz-format/cdfz/archive/repair"
+	"github.com/cdfz-format/cdfz/archive/verify"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 )
 
@@ -62,7 +63,7 @@ func parts(list []parity.Range) []Part {
 }
 
 // NewHealed returns the report of what repair did, or nil without parity.
-func NewHealed(h *fsck.Healed) *Report {
+func NewHealed(h *repair.Healed) *Report {
 	p := NewReport(h.Parity)
 	if p != nil {
 		p.Rebuilt, p.Kept = h.Rebuilt, parts(h.Kept)
@@ -71,9 +72,14 @@ func NewHealed(h *fsck.Healed) *Report {
 }
 
 // NewVerified returns the report of the parity of a file that was verified, or nil.
-func NewVerified(r *fsck.Report) *Report {
-	p := NewReport(r.Parity)
-	if o := r.Outlook; p != nil && o != nil {
+// o is nil if the archive is intact.
+func NewVerified(r *verify.Report, o *repair.Outlook) *Report {
+	found := r.Parity
+	if found == nil && o != nil {
+		found = o.Parity
+	}
+	p := NewReport(found)
+	if o != nil {
 		p.Heals, p.after, p.again, p.Kept = &o.Whole, o.After > 0, o.Rebuilt, parts(o.Kept)
 	}
 	return p

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cdfz-format/cdfz/archive"
-	"github.com/cdfz-format/cdfz/archive/fsck"
+	"github.com/cdfz-format/cdfz/archive/verify"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 )
 
@@ -227,7 +227,7 @@ func (v *checker) image(ctx context.Context, rec *Receipt) (image, error) {
 		}
 		return image{info.ImageSize, info.SHA256}, nil
 	}
-	w, err := fsck.Walk(ctx, in.R, in.Size, &fsck.WalkOptions{Workers: v.Workers, Memory: v.BlockMemory(), Progress: v.Step(in.Name, rec.Size, 0, 1)})
+	w, err := verify.Walk(ctx, in.R, in.Size, &verify.WalkOptions{Workers: v.Workers, Memory: v.BlockMemory(), Progress: v.Step(in.Name, rec.Size, 0, 1)})
 	if err != nil {
 		return image{}, cli.ExplainNotArchive(in, err)
 	}

@@ -1,4 +1,4 @@
-package fsck
+package repair
 
 import (
 	"errors"
@@ -6,9 +6,11 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
+	"github.com/cdfz-format/cdfz/archive/internal/evidence"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/archive/parity"
+	"github.com/cdfz-format/cdfz/archive/verify"
 )
 
 // Repair of the entries between the last block and the manifest.
@@ -17,15 +19,15 @@ import (
 // restores damaged bytes of the plan, of block 0 of the rest and of their second copies
 // from each other.
 func (x *repairer) walkBack(entry *czip.MetaEntry, off int64) (int64, error) {
-	row, err := x.p.t.Table.Row(x.l.RestFirst)
+	row, err := x.p.t.Table.Row(x.L.RestFirst)
 	if err != nil {
 		return off, err
 	}
-	both, ok := x.walker.copies(entry.ZipEntry, row, off)
-	if !ok && x.man != nil && x.man.Copies != (plan.Copies{}) {
+	both, ok := x.Copies(entry.ZipEntry, row, off)
+	if !ok && x.Man != nil && x.Man.Copies != (plan.Copies{}) {
 		header := czip.ZipEntry{Crc: row.CRC, Stored: row.Len, Size: row.Len, Mask: row.Mask}
 		both = plan.CopyEntries(entry.ZipEntry, header, off)
-		ok = plan.CopiesOf(both) == x.man.Copies
+		ok = plan.CopiesOf(both) == x.Man.Copies
 	}
 	if ok {
 		for i := range both {
@@ -47,9 +49,9 @@ func (x *repairer) walkBack(entry *czip.MetaEntry, off int64) (int64, error) {
 			return off, err
 		}
 	}
-	for len(x.p.t.Back) < maxForeign {
-		e, ok := x.later(off, x.tail)
-		if e.Name == czip.ParityName && x.tail != nil && e.End() != x.tail.ManOff {
+	for len(x.p.t.Back) < evidence.MaxForeign {
+		e, ok := x.Later(off, x.Tail)
+		if e.Name == czip.ParityName && x.Tail != nil && e.End() != x.Tail.ManOff {
 			ok = false
 		}
 		if !ok {
@@ -72,13 +74,13 @@ func (x *repairer) walkBack(entry *czip.MetaEntry, off int64) (int64, error) {
 // parity returns the entry of the parity, whose local header is damaged, if the manifest has
 // it at off.
 func (x *repairer) parity(off int64) (e czip.ZipEntry, ok bool, err error) {
-	if x.tail == nil || x.man.Parity != off || off >= x.tail.ManOff {
+	if x.Tail == nil || x.Man.Parity != off || off >= x.Tail.ManOff {
 		return e, false, nil
 	}
-	if e, ok = czip.EntryBetween(czip.ParityName, off, x.tail.ManOff); !ok {
+	if e, ok = czip.EntryBetween(czip.ParityName, off, x.Tail.ManOff); !ok {
 		return e, false, nil
 	}
-	if rec, recorded := x.dir.next(e.Name, off); recorded && rec.Name == e.Name {
+	if rec, recorded := x.Dir.Next(e.Name, off); recorded && rec.Name == e.Name {
 		e.Crc = rec.Crc
 	} else if e.Crc, err = x.paritySum(&e); err != nil {
 		return e, false, err
@@ -90,18 +92,18 @@ func (x *repairer) parity(off int64) (e czip.ZipEntry, ok bool, err error) {
 // paritySum returns the checksum that follows from a record of the parity. Without one it
 // is that of the damaged bytes.
 func (x *repairer) paritySum(e *czip.ZipEntry) (uint32, error) {
-	set, err := parity.Find(x.ctx, x.src, x.Size, nil)
+	set, err := parity.Find(x.Ctx, x.Src, x.Size, nil)
 	if err != nil && !errors.Is(err, fault.ErrCorrupt) {
 		return 0, err
 	}
 	if set != nil && err == nil {
-		if found, _, err := set.Entry(x.ctx); err != nil || found.Off == e.Off && found.Stored == e.Stored {
+		if found, _, err := set.Entry(x.Ctx); err != nil || found.Off == e.Off && found.Stored == e.Stored {
 			return found.Crc, err
 		}
 	}
 	at := e.End() - e.Stored
-	x.damage(DamageParity, at, e.Stored, fault.Corruptf("%s: no record is intact", e.Name))
-	return x.checksum(x.ctx, at, e.Stored)
+	x.damage(verify.DamageParity, at, e.Stored, fault.Corruptf("%s: no record is intact", e.Name))
+	return x.Checksum(x.Ctx, at, e.Stored)
 }
 
 // checkParity compares the parity with its checksum.
@@ -110,9 +112,9 @@ func (x *repairer) checkParity(e *czip.ZipEntry) error {
 		return nil
 	}
 	at := e.End() - e.Stored
-	crc, err := x.checksum(x.ctx, at, e.Stored)
+	crc, err := x.Checksum(x.Ctx, at, e.Stored)
 	if err == nil && crc != e.Crc {
-		x.damage(DamageParity, at, e.Stored, fault.Corruptf("%s: expected checksum %08x, found %08x", e.Name, e.Crc, crc))
+		x.damage(verify.DamageParity, at, e.Stored, fault.Corruptf("%s: expected checksum %08x, found %08x", e.Name, e.Crc, crc))
 	}
 	return err
 }
@@ -127,7 +129,7 @@ type healed struct {
 // front.
 func (x *repairer) healPlan(e *czip.ZipEntry, text []byte) error {
 	at := e.End() - e.Stored
-	crc, err := x.checksum(x.ctx, at, e.Stored)
+	crc, err := x.Checksum(x.Ctx, at, e.Stored)
 	if err == nil && crc != czip.CRC(text) {
 		x.p.healed = append(x.p.healed, healed{at, text})
 	}
@@ -138,11 +140,11 @@ func (x *repairer) healPlan(e *czip.ZipEntry, text []byte) error {
 // copy, if only one of them is damaged.
 func (x *repairer) healHeader(e *czip.ZipEntry, first int64) error {
 	second := e.End() - e.Stored
-	a, err := x.checksum(x.ctx, first, e.Stored)
+	a, err := x.Checksum(x.Ctx, first, e.Stored)
 	if err != nil {
 		return err
 	}
-	b, err := x.checksum(x.ctx, second, e.Stored)
+	b, err := x.Checksum(x.Ctx, second, e.Stored)
 	if err != nil {
 		return err
 	}
@@ -153,10 +155,10 @@ func (x *repairer) healHeader(e *czip.ZipEntry, first int64) error {
 	case b == e.Crc:
 		from, to = second, first
 		// walkBlocks reported it.
-		delete(x.lost, x.l.RestFirst)
-		x.p.Damage = slices.DeleteFunc(x.p.Damage, func(d Damage) bool { return d.Off == first && d.Kind == DamageBlock })
+		delete(x.lost, x.L.RestFirst)
+		x.p.Damage = slices.DeleteFunc(x.p.Damage, func(d verify.Damage) bool { return d.Off == first && d.Kind == verify.DamageBlock })
 	case a != e.Crc:
-		x.damage(DamageCopy, second, e.Stored, fault.Corruptf("%s at byte %d: expected checksum %08x, found %08x", e.Name, second, e.Crc, b))
+		x.damage(verify.DamageCopy, second, e.Stored, fault.Corruptf("%s at byte %d: expected checksum %08x, found %08x", e.Name, second, e.Crc, b))
 		return nil
 	}
 	bytes, err := blocks.Section{}.Get(x.R, from, e.Stored)

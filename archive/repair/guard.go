@@ -1,4 +1,4 @@
-package fsck
+package repair
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
+	"github.com/cdfz-format/cdfz/archive/internal/evidence"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/blockidx"
@@ -24,7 +25,7 @@ type guard struct {
 	o      *overlay
 	r      io.ReaderAt // the archive without the changes
 	budget int64
-	kept   []span64 // whose changes were undone
+	kept   []span // whose changes were undone
 }
 
 // maxRounds bounds the comparisons of entries that moved. One that is kept in place may be in the
@@ -34,12 +35,12 @@ const maxRounds = 6
 // keepSound undoes the changes of an overlay to all bytes that checksums other than those of the
 // parity confirm, unless the bytes have moved and the changes restore them elsewhere. It returns
 // the bytes whose changes it undid.
-func keepSound(ctx context.Context, o *overlay) (kept []span64, err error) {
+func keepSound(ctx context.Context, o *overlay) (kept []span, err error) {
 	g := &guard{ctx: ctx, o: o, r: ioat.Live(ctx, o.r), budget: searchBudget * o.was}
 	if err := g.inPlace(); err != nil {
 		return nil, err
 	}
-	found, err := g.entries(g.r, o.was, func(e *czip.ZipEntry) (bool, error) { return o.differs(ctx, span64{e.Off, e.End()}) })
+	found, err := g.entries(g.r, o.was, func(e *czip.ZipEntry) (bool, error) { return o.differs(ctx, span{e.Off, e.End()}) })
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +48,7 @@ func keepSound(ctx context.Context, o *overlay) (kept []span64, err error) {
 		wanted := map[czip.ZipEntry]bool{}
 		var harmed []czip.ZipEntry
 		for _, e := range found {
-			if d, err := o.differs(ctx, span64{e.Off, e.End()}); err != nil {
+			if d, err := o.differs(ctx, span{e.Off, e.End()}); err != nil {
 				return nil, err
 			} else if d {
 				harmed = append(harmed, e)
@@ -70,7 +71,7 @@ func keepSound(ctx context.Context, o *overlay) (kept []span64, err error) {
 		for _, e := range harmed {
 			if wanted[placeless(e)] {
 				again = true
-				if err := g.keep(span64{e.Off, e.End()}); err != nil {
+				if err := g.keep(span{e.Off, e.End()}); err != nil {
 					return nil, err
 				}
 			}
@@ -89,10 +90,10 @@ func placeless(e czip.ZipEntry) czip.ZipEntry {
 }
 
 // keep undoes the changes of a range.
-func (g *guard) keep(s span64) error {
-	var changed []span64
+func (g *guard) keep(s span) error {
+	var changed []span
 	err := g.o.changes(g.ctx, s, func(off int64, b []byte) error {
-		changed = append(changed, span64{off, off + int64(len(b))})
+		changed = append(changed, span{off, off + int64(len(b))})
 		return nil
 	})
 	if err == nil && len(changed) > 0 {
@@ -104,7 +105,7 @@ func (g *guard) keep(s span64) error {
 
 // confirm keeps a range if it changes and check confirms its bytes.
 func (g *guard) confirm(off, n int64, check func(b []byte) bool) error {
-	s := span64{off, off + n}
+	s := span{off, off + n}
 	if off < 0 || n < 0 || n > g.o.was-off {
 		return nil
 	}
@@ -132,15 +133,15 @@ func unlessUnreadable(err error) error {
 // inPlace keeps what an intact end line and manifest lead to: both of them, the front, plan, netCDF
 // header, their copies, pages of the index, blocks, and records of the directory.
 func (g *guard) inPlace() error {
-	x := &repairer{walker: walker{Walker: czip.Walker{R: g.r, Size: g.o.was}}, src: g.r, ctx: g.ctx, p: &Repaired{}}
-	if err := x.findTail(); err != nil && !errors.Is(err, fault.ErrCorrupt) && !errors.Is(err, fault.ErrVersion) && !ioat.Unreadable(err) {
+	x := evidence.NewFinder(g.ctx, evidence.NewWalker(g.r, g.o.was), g.r)
+	if err := x.FindTail(); err != nil && !errors.Is(err, fault.ErrCorrupt) && !errors.Is(err, fault.ErrVersion) && !ioat.Unreadable(err) {
 		return err
 	}
-	if x.man == nil {
+	if x.Man == nil {
 		return nil
 	}
 	always := func([]byte) bool { return true }
-	m, t := x.man, x.tail
+	m, t := x.Man, x.Tail
 	if err := g.confirm(g.o.was-czip.TailLen, czip.TailLen, always); err != nil {
 		return err
 	}
@@ -159,30 +160,30 @@ func (g *guard) inPlace() error {
 			return err
 		}
 	}
-	if x.idx == nil {
+	if x.Index == nil {
 		return nil
 	}
-	if err := g.index(x); err != nil {
+	if err := g.index(&x); err != nil {
 		return err
 	}
-	return g.directory(x)
+	return g.directory(&x)
 }
 
 // index keeps the intact pages of the index, and the blocks that their rows confirm.
-func (g *guard) index(x *repairer) error {
-	idx := x.tail.Index()
+func (g *guard) index(x *evidence.Finder) error {
+	idx := x.Tail.Index()
 	at := idx.End() - idx.Stored
-	head := blockidx.Header(x.man.Blocks)
+	head := blockidx.Header(x.Man.Blocks)
 	if err := g.confirm(at, blockidx.HeaderLen, func(b []byte) bool { return bytes.Equal(b, head) }); err != nil {
 		return err
 	}
-	for n := int64(0); n < x.idx.Rows(); {
-		off, length, next := x.idx.Page(n)
+	for n := int64(0); n < x.Index.Rows(); {
+		off, length, next := x.Index.Page(n)
 		for first := true; n < next; n++ {
 			if err := g.ctx.Err(); err != nil {
 				return err
 			}
-			row, err := x.idx.Row(n)
+			row, err := x.Index.Row(n)
 			switch {
 			case err != nil && !errors.Is(err, blockidx.ErrCorrupt) && !ioat.Unreadable(err):
 				return fmt.Errorf("archive: %w", err)
@@ -207,8 +208,8 @@ func (g *guard) index(x *repairer) error {
 }
 
 // block keeps the stored bytes of a block if they have the checksum in its row.
-func (g *guard) block(x *repairer, row blockidx.Row) error {
-	s := span64{row.Off, row.Off + row.Len}
+func (g *guard) block(x *evidence.Finder, row blockidx.Row) error {
+	s := span{row.Off, row.Off + row.Len}
 	if row.Len > g.o.was || row.Off > g.o.was-row.Len {
 		return nil
 	}
@@ -218,7 +219,7 @@ func (g *guard) block(x *repairer, row blockidx.Row) error {
 	if g.budget -= row.Len; g.budget < 0 {
 		return nil // rows overlap
 	}
-	crc, err := x.checksum(g.ctx, row.Off, row.Len)
+	crc, err := x.Checksum(g.ctx, row.Off, row.Len)
 	switch {
 	case err != nil && !ioat.Unreadable(err):
 		return err
@@ -230,14 +231,14 @@ func (g *guard) block(x *repairer, row blockidx.Row) error {
 
 // directory keeps the records of the directory that have the same fields as the local headers, and
 // the end record if it follows from manifest and index.
-func (g *guard) directory(x *repairer) error {
-	d := x.dir
-	from, end := d.off, g.o.was-czip.EndLen
+func (g *guard) directory(x *evidence.Finder) error {
+	d := x.Dir
+	from, end := d.Off, g.o.was-czip.EndLen
 	for off := from; off < end; {
 		if err := g.ctx.Err(); err != nil {
 			return err
 		}
-		b := d.from(off)
+		b := d.From(off)
 		e, n, ok := czip.ParseCentral(b)
 		if !ok {
 			i := bytes.Index(b[min(1, len(b)):], []byte(czip.CentralMagic))
@@ -258,19 +259,19 @@ func (g *guard) directory(x *repairer) error {
 		}
 		off += int64(n)
 	}
-	want := czip.AppendEnd(nil, x.man.Entries, from, 0, x.tail.String())
+	want := czip.AppendEnd(nil, x.Man.Entries, from, 0, x.Tail.String())
 	dirLen := g.o.was - int64(len(want)) - from
 	if dirLen < 0 {
 		return nil
 	}
-	want = czip.AppendEnd(nil, x.man.Entries, from, dirLen, x.tail.String())
+	want = czip.AppendEnd(nil, x.Man.Entries, from, dirLen, x.Tail.String())
 	return g.confirm(from+dirLen, int64(len(want)), func(b []byte) bool { return bytes.Equal(b, want) })
 }
 
 // entries searches an archive for the local headers of entries that are wanted, and returns those
 // whose stored bytes have their checksum.
 func (g *guard) entries(r io.ReaderAt, size int64, wanted func(e *czip.ZipEntry) (bool, error)) (found []czip.ZipEntry, err error) {
-	x := &salvager{repairer: repairer{walker: walker{Walker: czip.Walker{R: r, Size: size}}, ctx: g.ctx, o: &RepairOptions{}}}
+	x := newSalvager(g.ctx, r, size, nil)
 	err = x.search(func(e *czip.ZipEntry) (bool, error) {
 		if ok, err := wanted(e); err != nil || !ok || !x.spend(e) {
 			return false, err
@@ -287,13 +288,13 @@ func (g *guard) entries(r io.ReaderAt, size int64, wanted func(e *czip.ZipEntry)
 // sound reports whether the stored bytes of an entry have its checksum.
 func (x *salvager) sound(e *czip.ZipEntry) (bool, error) {
 	if e.Method == czip.MethodStored {
-		crc, err := x.checksum(x.ctx, e.End()-e.Stored, e.Stored)
+		crc, err := x.Checksum(x.Ctx, e.End()-e.Stored, e.Stored)
 		if err != nil && !ioat.Unreadable(err) {
 			return false, err
 		}
 		return err == nil && crc == e.Crc, nil
 	}
-	_, err := x.content(x.ctx, e)
+	_, err := x.Content(x.Ctx, e)
 	if err != nil && !errors.Is(err, fault.ErrCorrupt) && !ioat.Unreadable(err) {
 		return false, err
 	}

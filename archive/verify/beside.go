@@ -1,4 +1,4 @@
-package fsck
+package verify
 
 import (
 	"bytes"
@@ -110,7 +110,7 @@ func (v *verifier) share() (done func()) {
 		done = passed.Close
 	}
 	v.chunks = ioat.NewChunks(v.origin, v.Size, o)
-	v.src, v.walker.R = v.chunks, v.chunks
+	v.src, v.R = v.chunks, v.chunks
 	return done
 }
 

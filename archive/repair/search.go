@@ -1,4 +1,4 @@
-package fsck
+package repair
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
+	"github.com/cdfz-format/cdfz/archive/internal/evidence"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/blockidx"
@@ -30,7 +31,7 @@ const (
 func (x *salvager) search(use func(e *czip.ZipEntry) (bool, error)) error {
 	x.budget = searchBudget * x.Size
 	for off := int64(0); off < x.Size; {
-		if err := x.ctx.Err(); err != nil {
+		if err := x.Ctx.Err(); err != nil {
 			return err
 		}
 		if x.o.Progress != nil {
@@ -62,7 +63,7 @@ func (x *salvager) nextSignature(off int64) int64 {
 	if x.window == nil {
 		x.window = make([]byte, searchWindow)
 	}
-	for off < x.Size && x.ctx.Err() == nil {
+	for off < x.Size && x.Ctx.Err() == nil {
 		b := x.window[:min(searchWindow, x.Size-off)]
 		if ioat.ReadFull(x.R, b, off) != nil {
 			b = b[:min(sector, int64(len(b)))]
@@ -97,7 +98,7 @@ func (x *salvager) take(e *czip.ZipEntry, missing *int64) (bool, error) {
 	if e.Name != czip.CopyHeader {
 		x.before = *e
 	}
-	if n == x.l.RestFirst && x.spend(e) && x.headerIn(e) {
+	if n == x.L.RestFirst && x.spend(e) && x.headerIn(e) {
 		return x.takeEntry(e, missing) // its content confirms it
 	}
 	if next, err := x.At(e.End()); !x.follows(e, &before) && (err != nil || !x.follows(&next, e)) {
@@ -131,7 +132,7 @@ func (x *salvager) follows(e, other *czip.ZipEntry) bool {
 	if e.Name == czip.CopyPlan || e.Name == czip.ManifestName {
 		n, ok := x.number(other.Name)
 		pos, known := x.positions()[n]
-		return ok && known && pos == x.l.Blocks-1
+		return ok && known && pos == x.L.Blocks-1
 	}
 	n, ok := x.number(e.Name)
 	pos := x.positions()[n]
@@ -149,22 +150,22 @@ func (x *salvager) positions() map[int64]int64 {
 		return x.order
 	}
 	room := x.Size / czip.LocalFixed
-	x.order = make(map[int64]int64, min(room, x.l.Blocks))
+	x.order = make(map[int64]int64, min(room, x.L.Blocks))
 	one := func(v int, b int64) bool {
-		x.order[x.l.Number(v, b)] = int64(len(x.order))
-		return int64(len(x.order)) <= room && x.ctx.Err() == nil
+		x.order[x.L.Number(v, b)] = int64(len(x.order))
+		return int64(len(x.order)) <= room && x.Ctx.Err() == nil
 	}
 	if one(-1, 0) {
-		x.l.StoredOrder(one)
+		x.L.StoredOrder(one)
 	}
-	for b := int64(1); b < x.l.RestBlocks && one(-1, b); b++ {
+	for b := int64(1); b < x.L.RestBlocks && one(-1, b); b++ {
 	}
 	return x.order
 }
 
 // takeRow sets the row of a block if its stored bytes have the checksum.
 func (x *salvager) takeRow(n int64, row blockidx.Row, missing *int64) (bool, error) {
-	b := x.l.BlockAt(n)
+	b := x.L.BlockAt(n)
 	if row.Off <= 0 || row.Len > x.Size || row.Off > x.Size-row.Len || row.Len > blocks.MaxStored(b.Len) {
 		return false, nil
 	}
@@ -172,9 +173,9 @@ func (x *salvager) takeRow(n int64, row blockidx.Row, missing *int64) (bool, err
 	if err != nil || old.Off == row.Off || old.Off > 0 && old.Len == row.Len && old.CRC == row.CRC && old.Mask == row.Mask {
 		return err == nil, err
 	}
-	crc, err := x.checksum(x.ctx, row.Off, row.Len)
-	if x.ctx.Err() != nil {
-		return false, x.ctx.Err()
+	crc, err := x.Checksum(x.Ctx, row.Off, row.Len)
+	if x.Ctx.Err() != nil {
+		return false, x.Ctx.Err()
 	}
 	if err != nil || crc != row.CRC {
 		return false, nil
@@ -201,7 +202,7 @@ func (x *salvager) contradict(b plan.Block, first, second int64) {
 func (x *salvager) end() (int64, error) {
 	begun := false
 	for off := int64(0); off < x.Size; {
-		if err := x.ctx.Err(); err != nil {
+		if err := x.Ctx.Err(); err != nil {
 			return 0, err
 		}
 		e, err := x.At(off)
@@ -235,10 +236,10 @@ func (x *salvager) end() (int64, error) {
 // have them, and sets the mask to that of the index. Another archive that was written over a part
 // of this one may have blocks of the same names.
 func (x *repairer) confirm(n int64, row *blockidx.Row) bool {
-	if x.idx == nil || n >= x.idx.Rows() {
+	if x.Index == nil || n >= x.Index.Rows() {
 		return true
 	}
-	want, err := x.idx.Row(n)
+	want, err := x.Index.Row(n)
 	if err != nil {
 		return true
 	}
@@ -258,19 +259,19 @@ func (x *salvager) fromDirectory(missing *int64) error {
 	}
 	// Larger directories have their place in ZIP64 records, and the index locates all.
 	start := int64(binary.LittleEndian.Uint32(tail[16:]))
-	if x.tail != nil {
-		idx := czip.ZipEntry{Name: czip.IndexName, Stored: x.tail.IdxLen, Size: x.tail.IdxLen, Off: x.tail.IdxOff}
+	if x.Tail != nil {
+		idx := czip.ZipEntry{Name: czip.IndexName, Stored: x.Tail.IdxLen, Size: x.Tail.IdxLen, Off: x.Tail.IdxOff}
 		start = idx.End()
 	}
 	var last czip.ZipEntry
-	d := &directory{r: x.R, off: start, end: end, window: directoryWindow}
-	for start >= 0 && start < end && x.ctx.Err() == nil {
-		e, n, ok := czip.ParseCentral(d.from(d.off))
+	d := evidence.NewDirectory(x.R, start, end)
+	for start >= 0 && start < end && x.Ctx.Err() == nil {
+		e, n, ok := czip.ParseCentral(d.From(d.Off))
 		if !ok {
 			break
 		}
-		d.off += int64(n)
-		next, _, _ := czip.ParseCentral(d.from(d.off))
+		d.Off += int64(n)
+		next, _, _ := czip.ParseCentral(d.From(d.Off))
 		if _, ok := x.number(e.Name); ok && (x.follows(&e, &last) || x.follows(&next, &e)) && x.spend(&e) {
 			if _, err := x.takeEntry(&e, missing); err != nil {
 				return err
@@ -278,18 +279,18 @@ func (x *salvager) fromDirectory(missing *int64) error {
 		}
 		last = e
 	}
-	return x.ctx.Err()
+	return x.Ctx.Err()
 }
 
 // headerIn parses the netCDF header in an entry, if that is possible.
 func (x *salvager) headerIn(e *czip.ZipEntry) bool {
-	stored, err := x.payload(e)
+	stored, err := x.Payload(e)
 	if err != nil {
 		return false
 	}
 	at := plan.Place{Off: e.End() - e.Stored, Len: e.Stored, Mask: e.Mask, CRC32: plan.Hex32(e.Crc)}
-	h, _, err := blocks.DecodeHeader(x.ctx, x.l, at, stored)
-	if err != nil || x.l.SetHeader(x.ctx, h) != nil {
+	h, _, err := blocks.DecodeHeader(x.Ctx, x.L, at, stored)
+	if err != nil || x.L.SetHeader(x.Ctx, h) != nil {
 		return false
 	}
 	x.p.header = h
@@ -299,19 +300,19 @@ func (x *salvager) headerIn(e *czip.ZipEntry) bool {
 // number returns the global number of the block with an entry name.
 func (x *salvager) number(name string) (int64, bool) {
 	if name == czip.CopyHeader {
-		return x.l.RestFirst, true
+		return x.L.RestFirst, true
 	}
 	if s, ok := strings.CutPrefix(name, czip.RestPrefix); ok {
 		b, err := strconv.ParseInt(s, 10, 64)
-		if err != nil || b < 0 || b >= x.l.RestBlocks || strconv.FormatInt(b, 10) != s {
+		if err != nil || b < 0 || b >= x.L.RestBlocks || strconv.FormatInt(b, 10) != s {
 			return 0, false
 		}
-		return x.l.RestFirst + b, true
+		return x.L.RestFirst + b, true
 	}
 	if x.paths == nil {
-		x.paths = make(map[string]int, len(x.l.Geoms))
-		for v := range x.l.Geoms {
-			x.paths[x.l.Path(v)] = v
+		x.paths = make(map[string]int, len(x.L.Geoms))
+		for v := range x.L.Geoms {
+			x.paths[x.L.Path(v)] = v
 		}
 	}
 	i := strings.LastIndexByte(name, '/')
@@ -322,6 +323,6 @@ func (x *salvager) number(name string) (int64, bool) {
 	if !ok {
 		return 0, false
 	}
-	b, ok := x.l.Geoms[v].ParseKey(name[i+1:])
-	return x.l.Number(v, b), ok
+	b, ok := x.L.Geoms[v].ParseKey(name[i+1:])
+	return x.L.Number(v, b), ok
 }

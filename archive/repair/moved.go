@@ -1,4 +1,4 @@
-package fsck
+package repair
 
 import (
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
@@ -26,21 +26,21 @@ func (x *repairer) findMoved() error {
 		case e.Off == off:
 			return false, nil // its length may lead past others
 		}
-		b := x.l.BlockAt(n)
+		b := x.L.BlockAt(n)
 		if !x.confirm(n, &blockidx.Row{Len: e.Stored, CRC: e.Crc}) {
 			return true, nil
 		}
 		if e.Stored > blocks.MaxStored(b.Len) || !s.spend(e) {
 			return false, nil
 		}
-		crc, err := s.checksum(x.ctx, e.End()-e.Stored, e.Stored)
-		if x.ctx.Err() != nil {
-			return false, x.ctx.Err()
+		crc, err := s.Checksum(x.Ctx, e.End()-e.Stored, e.Stored)
+		if x.Ctx.Err() != nil {
+			return false, x.Ctx.Err()
 		}
 		if err != nil || crc != e.Crc {
 			return false, nil
 		}
 		err = fault.Corruptf("expected at byte %d: bytes were inserted or removed before it", off)
-		return true, plan.NewBlockError(x.l, x.p.header, b.Var, b.B, e.Off, err)
+		return true, plan.NewBlockError(x.L, x.p.header, b.Var, b.B, e.Off, err)
 	})
 }

@@ -1,4 +1,12 @@
-package fsck
+// Package repair repairs damaged archives. [Heal] restores bytes from the parity of an archive that
+// has one. [Repair] then rebuilds structures from local headers, plan and manifest. [Salvage] finds
+// the intact values of an archive that cannot be repaired. [Preview] tells what a repair would
+// achieve.
+//
+// The functions only read their io.ReaderAt, from several goroutines. It must have the given
+// size in bytes, and must not change until they return, or until their result is closed.
+// Results are not safe for concurrent use.
+package repair
 
 import (
 	"bufio"
@@ -11,15 +19,17 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
+	"github.com/cdfz-format/cdfz/archive/internal/evidence"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
+	"github.com/cdfz-format/cdfz/archive/verify"
 	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
-// RepairOptions control Repair. Nil and the zero value mean the defaults.
-type RepairOptions struct {
+// Options control Repair. Nil and the zero value mean the defaults.
+type Options struct {
 	// Quick reads the stored bytes of a block only if the copies of its row contradict
 	// each other. Other damaged blocks then remain undetected.
 	Quick bool
@@ -30,16 +40,16 @@ type RepairOptions struct {
 // Repaired is the result of Repair: an archive whose structures are derived from the
 // intact parts of the damaged one, which it still reads. The caller must close it.
 type Repaired struct {
-	Blocks    int64    // of data
-	Size      int64    // of the repaired archive, in bytes
-	Keep      int64    // bytes before the index; everything after them is the tail
-	Headers   int64    // local headers that are wrong
-	Front     bool     // plan, README or Zarr metadata are wrong
-	Tail      bool     // index, directory or end are wrong
-	After     int64    // bytes that follow the archive
-	Identical bool     // the repaired archive is known to be the one that was written
-	Unsure    bool     // a mask is known from only one copy; the image's SHA-256 can confirm it
-	Damage    []Damage // that cannot be repaired
+	Blocks    int64           // of data
+	Size      int64           // of the repaired archive, in bytes
+	Keep      int64           // bytes before the index; everything after them is the tail
+	Headers   int64           // local headers that are wrong
+	Front     bool            // plan, README or Zarr metadata are wrong
+	Tail      bool            // index, directory or end are wrong
+	After     int64           // bytes that follow the archive
+	Identical bool            // the repaired archive is known to be the one that was written
+	Unsure    bool            // a mask is known from only one copy; the image's SHA-256 can confirm it
+	Damage    []verify.Damage // that cannot be repaired
 
 	r      io.ReaderAt
 	t      plan.TailWriter
@@ -68,16 +78,16 @@ func (p *Repaired) Intact() bool {
 // and its second copy, or the place of a block is unknown, or a block has moved because bytes
 // were inserted or removed before it. Salvage may find values nevertheless. Other errors are
 // ErrNotArchive, ErrVersion and those of r.
-func Repair(ctx context.Context, r io.ReaderAt, size int64, o *RepairOptions) (*Repaired, error) {
+func Repair(ctx context.Context, r io.ReaderAt, size int64, o *Options) (*Repaired, error) {
 	if o == nil {
-		o = &RepairOptions{}
+		o = &Options{}
 	}
 	if err := probe(ioat.Bind(ctx, r), size); err != nil {
 		return nil, err
 	}
 	from, stop := blocks.Walked(ctx, r, size)
 	defer stop()
-	x := &repairer{walker: walker{Walker: czip.Walker{R: from, Size: size}}, src: ioat.Bind(ctx, r), ctx: ctx, o: o, p: &Repaired{r: r}}
+	x := &repairer{Finder: evidence.NewFinder(ctx, evidence.NewWalker(from, size), ioat.Bind(ctx, r)), o: o, p: &Repaired{r: r}}
 	if err := x.run(); err != nil {
 		x.p.Close()
 		return nil, err
@@ -275,27 +285,43 @@ func (p *Repaired) WriteTo(ctx context.Context, w io.Writer) (int64, error) {
 	return n + k, err
 }
 
+// repairer derives the structures of an archive from the evidence.
+type repairer struct {
+	evidence.Finder
+	o *Options
+	p *Repaired
+
+	sound bool // the front matches the manifest's checksum
+	// lost has the places of blocks whose bytes no copy of their row confirms, by number.
+	lost map[int64]int64
+}
+
+// damage records damage that cannot be repaired.
+func (x *repairer) damage(kind string, off, n int64, err error) {
+	x.p.Damage = append(x.p.Damage, verify.NewDamage(kind, off, n, err))
+}
+
 func (x *repairer) run() error {
-	if err := x.findTail(); err != nil {
+	if err := x.FindTail(); err != nil {
 		return err
 	}
 	err := x.collect()
-	if !errors.Is(err, fault.ErrCorrupt) || x.tail != nil {
+	if !errors.Is(err, fault.ErrCorrupt) || x.Tail != nil {
 		return err
 	}
 	// The local headers lead nowhere. The walk goes on with the manifest, if it can be found.
-	if found, serr := x.searchTail(); serr != nil || !found {
+	if found, serr := x.SearchTail(); serr != nil || !found {
 		return errors.Join(serr, err)
 	}
 	x.p.Close()
 	*x.p = Repaired{r: x.p.r}
-	x.l, x.sound = nil, false
+	x.L, x.sound = nil, false
 	return x.collect()
 }
 
 // collect decides about every entry.
 func (x *repairer) collect() error {
-	entry, err := x.findPlan()
+	entry, err := x.FindPlan()
 	if err != nil {
 		return err
 	}
@@ -303,11 +329,11 @@ func (x *repairer) collect() error {
 	if err != nil {
 		return err
 	}
-	x.p.Blocks = x.l.Blocks
-	if x.p.t.Table, err = blockidx.NewTable(x.l.Blocks); err != nil {
+	x.p.Blocks = x.L.Blocks
+	if x.p.t.Table, err = blockidx.NewTable(x.L.Blocks); err != nil {
 		return err
 	}
-	x.p.t.L = x.l
+	x.p.t.L = x.L
 	x.lost = map[int64]int64{}
 	off, err := x.walkBlocks(front.end)
 	if err != nil {
@@ -339,44 +365,44 @@ func (x *repairer) findManifest(off int64) (same bool, err error) {
 	}
 	e := local
 	switch {
-	case x.tail != nil && x.tail.ManOff != off:
-		return false, fault.Corruptf("blocks end at byte %d, the manifest is at byte %d", off, x.tail.ManOff)
-	case x.tail != nil:
-		e = czip.ZipEntry{Name: czip.ManifestName, Off: off, Method: czip.MethodDeflated, Stored: x.tail.ManLen}
+	case x.Tail != nil && x.Tail.ManOff != off:
+		return false, fault.Corruptf("blocks end at byte %d, the manifest is at byte %d", off, x.Tail.ManOff)
+	case x.Tail != nil:
+		e = czip.ZipEntry{Name: czip.ManifestName, Off: off, Method: czip.MethodDeflated, Stored: x.Tail.ManLen}
 	case lerr != nil:
 		return false, lerr
 	}
 	if e.Stored > czip.MaxManifest {
 		return false, fault.Corruptf("manifest at byte %d: expected at most %d bytes, found %d", off, czip.MaxManifest, e.Stored)
 	}
-	payload, err := x.payload(&e)
+	payload, err := x.Payload(&e)
 	if err != nil {
 		return false, err
 	}
-	data, err := czip.InflateTo(x.ctx, czip.ManifestName, payload, czip.MaxManifest)
+	data, err := czip.InflateTo(x.Ctx, czip.ManifestName, payload, czip.MaxManifest)
 	if err != nil {
 		return false, err
 	}
-	if x.tail == nil {
+	if x.Tail == nil {
 		if czip.CRC(data) != e.Crc || int64(len(data)) != e.Size {
 			return false, fault.Corruptf("manifest at byte %d: expected checksum %08x, found %08x", off, e.Crc, czip.CRC(data))
 		}
-		idxLen, err := blockidx.Size(x.l.Blocks)
+		idxLen, err := blockidx.Size(x.L.Blocks)
 		if err != nil {
 			return false, err
 		}
 		// The places of the manifest are checked against those of the new tail.
-		if x.man, err = plan.ParseManifest(data, czip.Tail{ManOff: off, ManLen: e.Stored, IdxOff: e.End(), IdxLen: idxLen}); err != nil {
+		if x.Man, err = plan.ParseManifest(data, czip.Tail{ManOff: off, ManLen: e.Stored, IdxOff: e.End(), IdxLen: idxLen}); err != nil {
 			return false, err
 		}
 		same = bytes.Equal(czip.NewMeta(czip.ManifestName, data).Payload, payload)
 	}
-	e.Crc, e.Size, same = czip.CRC(data), int64(len(data)), same || x.tail != nil
-	row, err := x.p.t.Table.Row(x.l.RestFirst)
+	e.Crc, e.Size, same = czip.CRC(data), int64(len(data)), same || x.Tail != nil
+	row, err := x.p.t.Table.Row(x.L.RestFirst)
 	if err != nil {
 		return false, err
 	}
-	if m := x.man; m.Size != x.l.Image.Size || m.Blocks != x.l.Blocks || m.Header.Off != row.Off || m.Header.Len != row.Len {
+	if m := x.Man; m.Size != x.L.Image.Size || m.Blocks != x.L.Blocks || m.Header.Off != row.Off || m.Header.Len != row.Len {
 		return false, fault.Corruptf("manifest at byte %d belongs to another plan", off)
 	}
 	if lerr != nil || e != local {
@@ -389,15 +415,15 @@ func (x *repairer) findManifest(off int64) (same bool, err error) {
 // compareTail regenerates the tail and compares it with the existing one.
 func (x *repairer) compareTail(same bool) error {
 	p := x.p
-	c := &comparer{r: x.R, off: p.Keep, size: x.Size}
-	n, err := p.WriteTail(ctxWriter{x.ctx, c})
+	c := &evidence.Comparer{R: x.R, Off: p.Keep, Size: x.Size}
+	n, err := p.WriteTail(ctxWriter{x.Ctx, c})
 	if err != nil {
 		return err
 	}
 	p.Size = p.Keep + n
-	p.Tail = len(c.differ) > 0
+	p.Tail = len(c.Differ) > 0
 	p.After = max(0, x.Size-p.Size)
-	if x.tail == nil {
+	if x.Tail == nil {
 		p.Identical = same && x.sound && !x.p.Unsure && len(p.Damage) == 0
 		return nil
 	}
@@ -405,8 +431,8 @@ func (x *repairer) compareTail(same bool) error {
 	if _, err := p.t.Table.WriteTo(crc); err != nil {
 		return err
 	}
-	if crc.Sum32() != x.tail.IdxCRC && !x.searched && len(p.Damage) == 0 {
-		x.damage(DamageIndex, x.tail.IdxOff, x.tail.IdxLen, fault.Corruptf("index: expected rows with checksum %08x, found %08x", x.tail.IdxCRC, crc.Sum32()))
+	if crc.Sum32() != x.Tail.IdxCRC && !x.Searched && len(p.Damage) == 0 {
+		x.damage(verify.DamageIndex, x.Tail.IdxOff, x.Tail.IdxLen, fault.Corruptf("index: expected rows with checksum %08x, found %08x", x.Tail.IdxCRC, crc.Sum32()))
 	}
 	p.Identical = x.sound && len(p.Damage) == 0 && !x.o.Quick
 	return nil

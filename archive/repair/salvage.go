@@ -1,4 +1,4 @@
-package fsck
+package repair
 
 import (
 	"context"
@@ -8,8 +8,10 @@ import (
 	"strings"
 
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
+	"github.com/cdfz-format/cdfz/archive/internal/evidence"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
+	"github.com/cdfz-format/cdfz/archive/verify"
 	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/internal/ioat"
@@ -26,10 +28,10 @@ type Salvaged struct {
 	// archived.
 	Rounded []int
 	// Lost has the blocks without intact bytes. WriteImage adds those that do not decode.
-	Lost []Damage
+	Lost []verify.Damage
 	// Contradicted has the blocks of which two places have different bytes with the right checksum,
 	// while no index is left that decides. The first of them are restored.
-	Contradicted []Damage
+	Contradicted []verify.Damage
 
 	r      io.ReaderAt
 	l      *plan.Resolved
@@ -70,7 +72,7 @@ func Salvage(ctx context.Context, r io.ReaderAt, size int64, o *SalvageOptions) 
 func newSalvager(ctx context.Context, r io.ReaderAt, size int64, progress func(done int64)) *salvager {
 	src := ioat.Bind(ctx, r)
 	return &salvager{
-		repairer: repairer{walker: walker{Walker: czip.Walker{R: src, Size: size}}, src: src, ctx: ctx, o: &RepairOptions{Progress: progress}, p: &Repaired{r: r}},
+		repairer: repairer{Finder: evidence.NewFinder(ctx, evidence.NewWalker(src, size), src), o: &Options{Progress: progress}, p: &Repaired{r: r}},
 		out:      &Salvaged{r: r},
 	}
 }
@@ -90,9 +92,9 @@ func Identify(ctx context.Context, r io.ReaderAt, size int64) (*Identity, error)
 	err := x.run()
 	x.out.Close()
 	switch {
-	case x.man != nil && ctx.Err() == nil:
-		id := &Identity{Name: x.man.ImageName(), Size: x.man.Size, SHA256: x.man.SHA256}
-		_, id.Source = x.man.Loss.Rounded()
+	case x.Man != nil && ctx.Err() == nil:
+		id := &Identity{Name: x.Man.ImageName(), Size: x.Man.Size, SHA256: x.Man.SHA256}
+		_, id.Source = x.Man.Loss.Rounded()
 		return id, nil
 	case errors.Is(err, fault.ErrCorrupt), errors.Is(err, fault.ErrVersion):
 		return nil, nil
@@ -121,20 +123,20 @@ type salvager struct {
 
 func (x *salvager) run() error {
 	err := x.all()
-	if x.ctx.Err() != nil {
-		return x.ctx.Err()
+	if x.Ctx.Err() != nil {
+		return x.Ctx.Err()
 	}
 	return err
 }
 
 // all is run without the error of the context.
 func (x *salvager) all() error {
-	if err := x.findTail(); errors.Is(err, fault.ErrVersion) {
+	if err := x.FindTail(); errors.Is(err, fault.ErrVersion) {
 		return err
 	} else if err != nil {
-		x.tail, x.man, x.idx, x.dir = nil, nil, nil, nil
+		x.ForgetTail()
 	}
-	if x.man == nil {
+	if x.Man == nil {
 		end, err := x.end()
 		if err != nil {
 			return err
@@ -148,9 +150,9 @@ func (x *salvager) all() error {
 		return err
 	}
 	out := x.out
-	out.l, out.header, out.Size, out.Blocks = x.l, x.p.header, x.l.Image.Size, x.l.Blocks
+	out.l, out.header, out.Size, out.Blocks = x.L, x.p.header, x.L.Image.Size, x.L.Blocks
 	var err error
-	if out.table, err = blockidx.NewTable(x.l.Blocks); err != nil {
+	if out.table, err = blockidx.NewTable(x.L.Blocks); err != nil {
 		return err
 	}
 	missing, err := x.fromRows()
@@ -163,24 +165,24 @@ func (x *salvager) all() error {
 	if err != nil {
 		return err
 	}
-	if x.man != nil {
-		out.Image, out.SHA256 = x.man.ImageName(), x.man.SHA256
-		out.Rounded, _ = x.man.Loss.Rounded()
+	if x.Man != nil {
+		out.Image, out.SHA256 = x.Man.ImageName(), x.Man.SHA256
+		out.Rounded, _ = x.Man.Loss.Rounded()
 	}
 	return x.listLost(missing)
 }
 
 // findFront finds plan and netCDF header.
 func (x *salvager) findFront() error {
-	if _, err := x.findPlan(); errors.Is(err, fault.ErrVersion) {
+	if _, err := x.FindPlan(); errors.Is(err, fault.ErrVersion) {
 		return err
 	} else if err != nil {
-		x.l = nil
-		if err := x.ctx.Err(); err != nil {
+		x.L = nil
+		if err := x.Ctx.Err(); err != nil {
 			return err
 		}
 	}
-	if x.l != nil && x.man != nil && x.findHeader() == nil && x.p.header != nil {
+	if x.L != nil && x.Man != nil && x.findHeader() == nil && x.p.header != nil {
 		return nil
 	}
 	// The search finds the plan before the header, or its second copy before that of the
@@ -189,22 +191,22 @@ func (x *salvager) findFront() error {
 	var later error // of a plan that needs a later version
 	err := x.search(func(e *czip.ZipEntry) (bool, error) {
 		seen = seen || strings.HasPrefix(e.Name, ".cdfz/")
-		if x.l != nil && x.p.header != nil && x.man != nil || !x.spend(e) {
+		if x.L != nil && x.p.header != nil && x.Man != nil || !x.spend(e) {
 			return true, nil
 		}
 		switch {
-		case x.l == nil && (e.Name == czip.PlanName || e.Name == czip.CopyPlan):
-			if _, err := x.planIn(*e); err != nil {
-				x.l = nil
+		case x.L == nil && (e.Name == czip.PlanName || e.Name == czip.CopyPlan):
+			if _, err := x.PlanIn(*e); err != nil {
+				x.L = nil
 				if errors.Is(err, fault.ErrVersion) {
 					later = err
 				}
 				return false, nil
 			}
 			return true, nil
-		case x.l != nil && x.p.header == nil && (e.Name == czip.RestPrefix+"0" || e.Name == czip.CopyHeader):
+		case x.L != nil && x.p.header == nil && (e.Name == czip.RestPrefix+"0" || e.Name == czip.CopyHeader):
 			return x.headerIn(e), nil
-		case e.Name == czip.ManifestName && x.man == nil:
+		case e.Name == czip.ManifestName && x.Man == nil:
 			x.manifestIn(e)
 		}
 		return true, nil
@@ -214,7 +216,7 @@ func (x *salvager) findFront() error {
 		return err
 	case x.p.header != nil:
 		return nil
-	case x.l != nil:
+	case x.L != nil:
 		return fault.Corruptf("the netCDF header is lost")
 	case later != nil:
 		return later
@@ -229,26 +231,26 @@ func (x *salvager) manifestIn(e *czip.ZipEntry) {
 	if e.Stored > czip.MaxManifest {
 		return
 	}
-	data, err := x.content(x.ctx, e)
+	data, err := x.Content(x.Ctx, e)
 	if err != nil {
 		return
 	}
 	if m, err := plan.ReadManifest(data); err == nil {
-		x.man = m
+		x.Man = m
 	}
 }
 
 // fromRows takes the blocks that the index locates, and returns the number of the others.
 func (x *salvager) fromRows() (missing int64, err error) {
-	missing = x.l.Blocks
-	if x.idx == nil || x.idx.Rows() != x.l.Blocks {
+	missing = x.L.Blocks
+	if x.Index == nil || x.Index.Rows() != x.L.Blocks {
 		return missing, nil // the number of blocks is only a claim
 	}
-	for n := range x.l.Blocks {
-		if err := x.ctx.Err(); err != nil {
+	for n := range x.L.Blocks {
+		if err := x.Ctx.Err(); err != nil {
 			return 0, err
 		}
-		if row, err := x.idx.Row(n); err == nil {
+		if row, err := x.Index.Row(n); err == nil {
 			if _, err := x.takeRow(n, row, &missing); err != nil {
 				return 0, err
 			}
@@ -262,9 +264,9 @@ const maxLost = 100_000
 
 // listLost lists the blocks without a row.
 func (x *salvager) listLost(missing int64) error {
-	for n := int64(0); n < x.l.Blocks && missing > 0; n++ {
+	for n := int64(0); n < x.L.Blocks && missing > 0; n++ {
 		if len(x.out.Lost) == maxLost {
-			x.out.Lost = append(x.out.Lost, Damage{Kind: DamageBlock, Off: -1, Len: -1, Text: fmt.Sprintf("%d more blocks are lost", missing)})
+			x.out.Lost = append(x.out.Lost, verify.Damage{Kind: verify.DamageBlock, Off: -1, Len: -1, Text: fmt.Sprintf("%d more blocks are lost", missing)})
 			return nil
 		}
 		row, err := x.out.table.Row(n)
@@ -273,7 +275,7 @@ func (x *salvager) listLost(missing int64) error {
 		}
 		if row.Off == 0 {
 			missing--
-			x.out.lose(x.l.BlockAt(n), -1, fault.Corruptf("no intact bytes were found"))
+			x.out.lose(x.L.BlockAt(n), -1, fault.Corruptf("no intact bytes were found"))
 		}
 	}
 	return nil
@@ -285,6 +287,6 @@ func (s *Salvaged) lose(b plan.Block, off int64, err error) {
 }
 
 // damage describes damage of a block.
-func (s *Salvaged) damage(b plan.Block, off int64, err error) Damage {
-	return newDamage(DamageBlock, off, -1, plan.NewBlockError(s.l, s.header, b.Var, b.B, off, err))
+func (s *Salvaged) damage(b plan.Block, off int64, err error) verify.Damage {
+	return verify.NewDamage(verify.DamageBlock, off, -1, plan.NewBlockError(s.l, s.header, b.Var, b.B, off, err))
 }

@@ -1,4 +1,4 @@
-package fsck
+package verify
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
+	"github.com/cdfz-format/cdfz/archive/internal/evidence"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/blockidx"
@@ -39,8 +40,8 @@ func Walk(ctx context.Context, r io.ReaderAt, size int64, o *WalkOptions) (*Walk
 		o = &WalkOptions{}
 	}
 	r = ioat.Bind(ctx, r)
-	w := &walker{Walker: czip.Walker{R: r, Size: size}}
-	l, front, err := w.front(ctx)
+	w := evidence.NewWalker(r, size)
+	l, front, err := w.Front(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +52,7 @@ func Walk(ctx context.Context, r io.ReaderAt, size int64, o *WalkOptions) (*Walk
 	if p, at := &front[1], a.Man.Plan; at.Off != p.End()-p.Stored || at.Len != p.Stored || a.L.Blocks != l.Blocks {
 		return nil, fault.Corruptf("manifest: it belongs to another plan than the one found by the local headers")
 	}
-	index, done, err := w.index(ctx, l, front[len(front)-1].End())
+	index, done, err := indexByHeaders(ctx, &w, l, front[len(front)-1].End())
 	if err != nil {
 		return nil, err
 	}
@@ -69,9 +70,9 @@ func Walk(ctx context.Context, r io.ReaderAt, size int64, o *WalkOptions) (*Walk
 // walkedMemory is the longest index that is made in memory.
 const walkedMemory = 1 << 20
 
-// index makes the index of all blocks from their local headers. The first is at
+// indexByHeaders makes the index of all blocks from their local headers. The first is at
 // archive offset off. The caller must call done.
-func (w *walker) index(ctx context.Context, l *plan.Resolved, off int64) (index ioat.Section, done func(), err error) {
+func indexByHeaders(ctx context.Context, w *evidence.Walker, l *plan.Resolved, off int64) (index ioat.Section, done func(), err error) {
 	table, err := blockidx.NewTable(l.Blocks)
 	if err != nil {
 		return index, nil, err

@@ -1,4 +1,4 @@
-package fsck_test
+package repair_test
 
 import (
 	"bytes"
@@ -8,7 +8,7 @@ import (
 	"os"
 
 	"github.com/cdfz-format/cdfz/archive"
-	"github.com/cdfz-format/cdfz/archive/fsck"
+	"github.com/cdfz-format/cdfz/archive/repair"
 )
 
 func check(err error) {
@@ -28,32 +28,12 @@ func archived() []byte {
 	return b.Bytes()
 }
 
-// Check an archive with a damaged block.
-func ExampleVerify() {
-	ctx := context.Background()
-	b := archived()
-	f, err := archive.New(bytes.NewReader(b), int64(len(b)), nil)
-	check(err)
-	for block, err := range f.Blocks(ctx) {
-		check(err)
-		if block.Name == "tas/1.0.0" {
-			b[block.Off] ^= 0xff
-		}
-	}
-	rep, err := fsck.Verify(ctx, bytes.NewReader(b), int64(len(b)), nil)
-	check(err)
-	for _, d := range rep.Damage {
-		fmt.Println(d.Kind, d.Var, d.Start, d.Count)
-	}
-	// Output: block tas [8 0 0] [8 16 30]
-}
-
 // Restore the end of an archive that was cut off.
 func ExampleRepair() {
 	ctx := context.Background()
 	whole := archived()
 	b := whole[:len(whole)-1000]
-	p, err := fsck.Repair(ctx, bytes.NewReader(b), int64(len(b)), nil)
+	p, err := repair.Repair(ctx, bytes.NewReader(b), int64(len(b)), nil)
 	check(err)
 	defer p.Close()
 	var out bytes.Buffer

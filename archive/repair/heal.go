@@ -1,4 +1,4 @@
-package fsck
+package repair
 
 import (
 	"context"
@@ -8,13 +8,14 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
 	"github.com/cdfz-format/cdfz/archive/parity"
+	"github.com/cdfz-format/cdfz/archive/verify"
 )
 
 // HealOptions control Heal. Nil and the zero value mean the defaults.
 type HealOptions struct {
 	Workers int   // goroutines that decode; 0: GOMAXPROCS
 	Memory  int64 // bytes, as in parity.Options
-	Quick   bool  // as in RepairOptions, where structures are repaired to find the parity
+	Quick   bool  // as in Options, where structures are repaired to find the parity
 	// CutAfter allows to cut off bytes after the archive.
 	CutAfter bool
 }
@@ -178,7 +179,7 @@ func (h *Healed) guarded(l *overlay, rep *parity.Report) ([]parity.Range, error)
 
 // rebuildTail rebuilds what follows from the local headers.
 func (h *Healed) rebuildTail() error {
-	p, err := Repair(h.ctx, h.view(), h.size, &RepairOptions{Quick: h.o.Quick})
+	p, err := Repair(h.ctx, h.view(), h.size, &Options{Quick: h.o.Quick})
 	if errors.Is(err, fault.ErrCorrupt) || errors.Is(err, fault.ErrNotArchive) || errors.Is(err, fault.ErrVersion) {
 		return nil // the repair that follows reports it
 	}
@@ -206,14 +207,14 @@ func (h *Healed) rebuildTail() error {
 
 // rebuild makes the parity again if all else is intact.
 func (h *Healed) rebuild() error {
-	rep, err := verify(h.ctx, h.view(), h.size, &VerifyOptions{Workers: h.o.Workers, Memory: h.o.Memory})
+	rep, err := verify.Verify(h.ctx, h.view(), h.size, &verify.Options{Workers: h.o.Workers, Memory: h.o.Memory})
 	if errors.Is(err, fault.ErrNotArchive) {
 		return nil // the repair that follows reports it
 	}
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(rep.Damage, func(d Damage) bool { return d.Kind != DamageParity }) {
+	if slices.ContainsFunc(rep.Damage, func(d verify.Damage) bool { return d.Kind != verify.DamageParity }) {
 		return nil
 	}
 	set, err := h.find()
@@ -227,45 +228,4 @@ func (h *Healed) rebuild() error {
 	}
 	h.Rebuilt, h.Parity.Lost, h.Parity.Unknown = true, nil, nil
 	return h.push(l)
-}
-
-// Outlook is what Heal and then Repair would make of a damaged archive.
-type Outlook struct {
-	Whole   bool           // no damage would remain
-	After   int64          // bytes after the archive, to be cut off
-	Kept    []parity.Range // see Healed
-	Rebuilt bool           // see Healed
-}
-
-// look sets the outlook of a damaged archive: it repairs the archive without writing anything.
-func (r *Report) look(ctx context.Context, from io.ReaderAt, size int64, o *VerifyOptions) error {
-	h, err := Heal(ctx, from, size, &HealOptions{Workers: o.Workers, Memory: o.Memory, CutAfter: true})
-	if err != nil {
-		return err
-	}
-	defer h.Close()
-	if h.Parity == nil {
-		return nil
-	}
-	if r.Parity == nil {
-		r.Parity = h.Parity
-	}
-	r.Outlook = &Outlook{Kept: h.Kept, Rebuilt: h.Rebuilt, After: h.After}
-	p, err := Repair(ctx, h, h.Size(), nil)
-	if errors.Is(err, fault.ErrCorrupt) || errors.Is(err, fault.ErrNotArchive) || errors.Is(err, fault.ErrVersion) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer p.Close()
-	r.Outlook.After += p.After
-	l := newOverlay(h, h.Size())
-	defer l.Close()
-	if _, err := p.Commit(ctx, l); err != nil {
-		return err
-	}
-	after, err := verify(ctx, l, l.Size(), &VerifyOptions{Workers: o.Workers, Memory: o.Memory})
-	r.Outlook.Whole = err == nil && len(after.Damage) == 0
-	return err
 }

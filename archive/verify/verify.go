@@ -1,24 +1,20 @@
-// Package fsck checks and repairs archives. [Verify] checks every byte of an archive
-// and names damage by variable and index range. [Repair] rebuilds structures from local
-// headers, plan and manifest. [Salvage] finds the intact values of an archive that cannot be
-// repaired. [Walk] restores the image without the index. Parity is healed by package parity,
-// before Repair.
+// Package verify checks archives. [Verify] checks every byte of an archive and names damage by
+// variable and index range. [Walk] decodes the image without the index, as an independent proof
+// that the archive holds it.
 //
 // The functions only read their io.ReaderAt, from several goroutines. It must have the given
-// size in bytes, and must not change until they return, or until their result is closed.
-// Results are not safe for concurrent use. The package uses the internal packages of archive
-// and not archive itself.
-package fsck
+// size in bytes and must not change until they return. Package repair repairs what is damaged.
+package verify
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
+	"github.com/cdfz-format/cdfz/archive/internal/evidence"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/archive/parity"
@@ -27,8 +23,8 @@ import (
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
-// VerifyOptions control Verify. Nil and the zero value mean the defaults.
-type VerifyOptions struct {
+// Options control Verify. Nil and the zero value mean the defaults.
+type Options struct {
 	Workers int   // goroutines that decode; 0: GOMAXPROCS
 	Memory  int64 // bytes, as in archive.CopyOptions; 0: archive.DefaultMemory
 	// SHA256 makes Verify compute the SHA-256 of the image in any case. Otherwise the sum of the
@@ -53,9 +49,6 @@ type Report struct {
 	// Parity describes the parity and the damage by its checksums. It is nil for an archive without
 	// parity.
 	Parity *parity.Report
-	// Outlook is what a repair would achieve. It is nil for an intact archive, and for one without
-	// parity.
-	Outlook *Outlook
 	// Rounded has the numbers of the variables whose values were rounded before they were
 	// archived, and SourceSHA256 is that of the file before. They are nil and "" if the
 	// image is the source.
@@ -66,28 +59,10 @@ type Report struct {
 // Verify checks every byte of an archive: each entry's checksum, each structure against
 // every other, and the sum of the image. Damage goes into the report. It returns an
 // error if the archive cannot be judged (ErrNotArchive, ErrVersion) or reading fails.
-func Verify(ctx context.Context, r io.ReaderAt, size int64, o *VerifyOptions) (*Report, error) {
+func Verify(ctx context.Context, r io.ReaderAt, size int64, o *Options) (*Report, error) {
 	if o == nil {
-		o = &VerifyOptions{}
+		o = &Options{}
 	}
-	rep, err := verify(ctx, r, size, o)
-	if err == nil && rep.mayHeal() {
-		err = rep.look(ctx, r, size, o)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return rep, nil
-}
-
-// mayHeal reports whether the archive is damaged and has parity, which may be found only after
-// other structures are repaired.
-func (r *Report) mayHeal() bool {
-	return len(r.Damage) > 0 && (r.Parity != nil || slices.ContainsFunc(r.Damage, func(d Damage) bool { return d.Kind == DamageParity }))
-}
-
-// verify is Verify without the outlook.
-func verify(ctx context.Context, r io.ReaderAt, size int64, o *VerifyOptions) (*Report, error) {
 	r = ioat.Bind(ctx, r)
 	head, tail, err := blocks.ProbeArchive(r, size)
 	if err != nil {
@@ -100,7 +75,7 @@ func verify(ctx context.Context, r io.ReaderAt, size int64, o *VerifyOptions) (*
 	defer done()
 	from, end := blocks.Walked(ctx, r, size)
 	defer end()
-	v := &verifier{ctx: ctx, o: o, origin: r, src: r, memory: memory, done: doneBytes{call: o.Progress}, endWalk: end, walker: walker{Walker: czip.Walker{R: from, Size: size}}, rep: &Report{Size: size}}
+	v := &verifier{ctx: ctx, o: o, origin: r, src: r, memory: memory, done: doneBytes{call: o.Progress}, endWalk: end, Walker: evidence.NewWalker(from, size), rep: &Report{Size: size}}
 	if err := v.run(); err != nil {
 		return nil, err
 	}
@@ -110,9 +85,9 @@ func verify(ctx context.Context, r io.ReaderAt, size int64, o *VerifyOptions) (*
 // verifier walks an archive from its first byte to its last, following the local
 // headers and, where one is damaged, the index.
 type verifier struct {
-	walker
+	evidence.Walker
 	ctx     context.Context
-	o       *VerifyOptions
+	o       *Options
 	origin  io.ReaderAt // the archive
 	src     io.ReaderAt // the archive, or chunks of it
 	memory  []byte      // the whole archive, or nil
@@ -190,7 +165,7 @@ func (v *verifier) check() error {
 	}
 	// Reading the image opens the archive again.
 	o := v.imageOptions()
-	v.l, v.header, v.decoded, v.man, v.front, v.kept, v.buf, v.walker = nil, nil, nil, nil, nil, nil, nil, walker{Walker: czip.Walker{Size: v.Size}}
+	v.l, v.header, v.decoded, v.man, v.front, v.kept, v.buf, v.Walker = nil, nil, nil, nil, nil, nil, nil, evidence.NewWalker(nil, v.Size)
 	if len(v.rep.Damage) > 0 {
 		v.stopImage()
 		return v.decodeBlocks()

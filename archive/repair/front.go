@@ -1,13 +1,15 @@
-package fsck
+package repair
 
 import (
 	"errors"
+	"github.com/cdfz-format/cdfz/archive/internal/zarrview"
 
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
+	"github.com/cdfz-format/cdfz/archive/internal/evidence"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
-	"github.com/cdfz-format/cdfz/archive/internal/zarrview"
+	"github.com/cdfz-format/cdfz/archive/verify"
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
@@ -30,10 +32,10 @@ func (f *repairedFront) take(e, found czip.ZipEntry, payload []byte) {
 // canonicalFront returns the metadata that this program would write for the given plan.
 func (x *repairer) canonicalFront(entry *czip.MetaEntry) ([]czip.MetaEntry, error) {
 	out := []czip.MetaEntry{czip.NewStoredMeta(czip.ReadmeName, []byte(plan.Readme)), *entry}
-	if !x.l.Layout.HasView() || x.p.header == nil {
+	if !x.L.Layout.HasView() || x.p.header == nil {
 		return out, nil
 	}
-	files, err := zarrview.ZarrMeta(x.ctx, x.p.header, x.l.Plan, czip.MetaLimit(x.Size, 0))
+	files, err := zarrview.ZarrMeta(x.Ctx, x.p.header, x.L.Plan, czip.MetaLimit(x.Size, 0))
 	if errors.Is(err, plan.ErrMetadata) {
 		return out, nil // no archive has them
 	}
@@ -41,7 +43,7 @@ func (x *repairer) canonicalFront(entry *czip.MetaEntry) ([]czip.MetaEntry, erro
 		return nil, err
 	}
 	for _, f := range files {
-		e, err := czip.NewLongMeta(x.ctx, f.Name, f.Data)
+		e, err := czip.NewLongMeta(x.Ctx, f.Name, f.Data)
 		if err != nil {
 			return nil, err
 		}
@@ -59,13 +61,13 @@ func (x *repairer) walkFront(entry *czip.MetaEntry) (*repairedFront, error) {
 	}
 	f := &repairedFront{}
 	limit := int64(-1)
-	if x.man != nil {
-		limit = x.man.Front.Len
-		crc, err := x.checksum(x.ctx, 0, limit)
+	if x.Man != nil {
+		limit = x.Man.Front.Len
+		crc, err := x.Checksum(x.Ctx, 0, limit)
 		if err != nil {
 			return nil, err
 		}
-		if plan.Hex32(crc) == x.man.Front.CRC32 {
+		if plan.Hex32(crc) == x.Man.Front.CRC32 {
 			return x.soundFront(limit)
 		}
 	}
@@ -73,7 +75,7 @@ func (x *repairer) walkFront(entry *czip.MetaEntry) (*repairedFront, error) {
 	if err != nil {
 		return nil, err
 	}
-	if x.man != nil {
+	if x.Man != nil {
 		for i := range canon {
 			f.take(canon[i].ZipEntry, canon[i].ZipEntry, canon[i].Payload)
 		}
@@ -84,7 +86,7 @@ func (x *repairer) walkFront(entry *czip.MetaEntry) (*repairedFront, error) {
 	}
 	known := 0 // entries found, without those of later versions
 	for f.end != limit {
-		if err := x.ctx.Err(); err != nil {
+		if err := x.Ctx.Err(); err != nil {
 			return nil, err
 		}
 		local, lerr := x.At(f.end)
@@ -101,7 +103,7 @@ func (x *repairer) walkFront(entry *czip.MetaEntry) (*repairedFront, error) {
 		if lerr != nil && known < len(canon) {
 			name = canon[known].Name
 		}
-		rec, recorded := x.dir.next(name, f.end)
+		rec, recorded := x.Dir.Next(name, f.end)
 		e, payload, ok := local, []byte(nil), false
 		if lerr == nil {
 			payload, ok = x.verified(&local)
@@ -124,7 +126,7 @@ func (x *repairer) walkFront(entry *czip.MetaEntry) (*repairedFront, error) {
 			if fits := c.Name == e.Name && c.LocalLen() == e.LocalLen() && c.Stored == e.Stored; whole && !fits {
 				// Damaged, and not written by this program: keep it.
 				var err error
-				if payload, err = x.payload(&e); err != nil {
+				if payload, err = x.Payload(&e); err != nil {
 					return nil, err
 				}
 				found = e
@@ -135,10 +137,10 @@ func (x *repairer) walkFront(entry *czip.MetaEntry) (*repairedFront, error) {
 				}
 			}
 		}
-		if e.Name == czip.RestPrefix+"0" || limit >= 0 && f.end+e.LocalLen()+e.Stored > limit || len(f.entries) > known+maxForeign {
+		if e.Name == czip.RestPrefix+"0" || limit >= 0 && f.end+e.LocalLen()+e.Stored > limit || len(f.entries) > known+evidence.MaxForeign {
 			return nil, fault.Corruptf("entry at byte %d: expected metadata, found %q", f.end, e.Name)
 		}
-		if !foreign(e.Name) {
+		if !evidence.Foreign(e.Name) {
 			known++
 		}
 		f.take(e, found, payload)
@@ -152,21 +154,21 @@ func (x *repairer) expected(name string, known int, canon []czip.MetaEntry) bool
 	if known < len(canon) && name == canon[known].Name {
 		return true
 	}
-	return known >= 2 && (foreign(name) || x.p.header == nil)
+	return known >= 2 && (evidence.Foreign(name) || x.p.header == nil)
 }
 
 // soundFront lists the entries of an undamaged front.
 func (x *repairer) soundFront(end int64) (*repairedFront, error) {
 	f := &repairedFront{}
 	for f.end < end {
-		if err := x.ctx.Err(); err != nil {
+		if err := x.Ctx.Err(); err != nil {
 			return nil, err
 		}
 		e, err := x.At(f.end)
 		if err != nil {
 			return nil, err
 		}
-		payload, err := x.payload(&e)
+		payload, err := x.Payload(&e)
 		if err != nil {
 			return nil, err
 		}
@@ -181,28 +183,28 @@ func (x *repairer) verified(e *czip.ZipEntry) ([]byte, bool) {
 	if e.Name == czip.RestPrefix+"0" || e.Stored > x.Size || e.End() > x.Size {
 		return nil, false
 	}
-	b, err := x.payload(e)
+	b, err := x.Payload(e)
 	if err != nil {
 		return nil, false
 	}
-	_, err = czip.Inflate(x.ctx, e, b, czip.MetaLimit(x.Size, 0))
+	_, err = czip.Inflate(x.Ctx, e, b, czip.MetaLimit(x.Size, 0))
 	return b, err == nil
 }
 
 // findHeader decodes the netCDF header at the place in the manifest. Without the
 // header, Zarr metadata cannot be regenerated.
 func (x *repairer) findHeader() error {
-	if x.man == nil {
+	if x.Man == nil {
 		return nil
 	}
-	stored, err := blocks.Section{}.Get(x.R, x.man.Header.Off, x.man.Header.Len)
+	stored, err := blocks.Section{}.Get(x.R, x.Man.Header.Off, x.Man.Header.Len)
 	if err != nil {
 		return err
 	}
-	if stored, _, err = blocks.Sound(x.R, stored, x.man.Header, x.man.Copies.Header); err != nil {
+	if stored, _, err = blocks.Sound(x.R, stored, x.Man.Header, x.Man.Copies.Header); err != nil {
 		return err
 	}
-	if h, _, err := blocks.DecodeHeader(x.ctx, x.l, x.man.Header, stored); err == nil && x.l.SetHeader(x.ctx, h) == nil {
+	if h, _, err := blocks.DecodeHeader(x.Ctx, x.L, x.Man.Header, stored); err == nil && x.L.SetHeader(x.Ctx, h) == nil {
 		x.p.header = h
 	}
 	return nil
@@ -210,15 +212,15 @@ func (x *repairer) findHeader() error {
 
 // proves reports whether a front is the original one.
 func (x *repairer) proves(f *repairedFront) bool {
-	return int64(len(f.bytes)) == x.man.Front.Len && plan.Hex32(czip.CRC(f.bytes)) == x.man.Front.CRC32
+	return int64(len(f.bytes)) == x.Man.Front.Len && plan.Hex32(czip.CRC(f.bytes)) == x.Man.Front.CRC32
 }
 
 // proveFront compares the front with the manifest's checksum of it. Without an end
 // line, the manifest is found last. The front is then walked once more, because the
 // manifest locates the netCDF header.
-func (x *repairer) proveFront(f *repairedFront, entry *czip.MetaEntry) error {
-	if x.tail == nil && !x.proves(f) {
-		if again, err := x.walkFront(entry); err == nil {
+func (x *repairer) proveFront(f *repairedFront, plan *czip.MetaEntry) error {
+	if x.Tail == nil && !x.proves(f) {
+		if again, err := x.walkFront(plan); err == nil {
 			f = again
 		} else if !errors.Is(err, fault.ErrCorrupt) {
 			return err
@@ -228,7 +230,7 @@ func (x *repairer) proveFront(f *repairedFront, entry *czip.MetaEntry) error {
 	if x.proves(f) {
 		x.sound = true
 		have := make([]byte, len(f.bytes))
-		if err := ioat.ReadFull(ioat.Bind(x.ctx, x.src), have, 0); err != nil {
+		if err := ioat.ReadFull(ioat.Bind(x.Ctx, x.Src), have, 0); err != nil {
 			return err
 		}
 		if x.p.Front = string(have) != string(f.bytes); x.p.Front {
@@ -238,6 +240,6 @@ func (x *repairer) proveFront(f *repairedFront, entry *czip.MetaEntry) error {
 	}
 	x.p.t.Front = f.found
 	err := fault.Corruptf("README or metadata: damaged, and this program would write other bytes")
-	x.damage(DamageMetadata, 0, f.end, err)
+	x.damage(verify.DamageMetadata, 0, f.end, err)
 	return nil
 }

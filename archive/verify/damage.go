@@ -1,4 +1,4 @@
-package fsck
+package verify
 
 import (
 	"errors"
@@ -34,8 +34,8 @@ type Damage struct {
 	Text         string
 }
 
-// newDamage describes damage by its error.
-func newDamage(kind string, off, n int64, err error) Damage {
+// NewDamage describes damage by its error.
+func NewDamage(kind string, off, n int64, err error) Damage {
 	d := Damage{Kind: kind, Off: off, Len: n, Text: err.Error()}
 	var b *fault.BlockError
 	if errors.As(err, &b) {
@@ -49,11 +49,6 @@ func (v *verifier) damage(kind string, off, n int64, err error) error {
 	if err == nil || !errors.Is(err, fault.ErrCorrupt) {
 		return err
 	}
-	v.rep.Damage = append(v.rep.Damage, newDamage(kind, off, n, err))
+	v.rep.Damage = append(v.rep.Damage, NewDamage(kind, off, n, err))
 	return nil
-}
-
-// damage records damage that cannot be repaired.
-func (x *repairer) damage(kind string, off, n int64, err error) {
-	x.p.Damage = append(x.p.Damage, newDamage(kind, off, n, err))
 }

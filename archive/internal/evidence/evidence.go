@@ -1,4 +1,6 @@
-package fsck
+// Package evidence finds the structures of an archive that may be damaged: its local headers, end
+// line, manifest, plan and directory. Packages verify and repair build on it.
+package evidence
 
 import (
 	"bytes"
@@ -16,33 +18,33 @@ import (
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
-// repairer collects the evidence.
-type repairer struct {
-	walker
-	src  io.ReaderAt // source of the walker, unbuffered
-	ctx  context.Context
-	o    *RepairOptions
-	p    *Repaired
-	l    *plan.Resolved
-	tail *czip.Tail       // nil if the end line or the manifest it locates is damaged
-	man  *plan.Manifest   // nil until it is found
-	idx  *blockidx.Reader // nil without tail
-	dir  *directory       // nil without tail
+// Finder finds the structures of an archive that may be damaged. It is not safe for concurrent
+// use.
+type Finder struct {
+	Walker
+	Src   io.ReaderAt // the archive of the walker, unbuffered
+	Ctx   context.Context
+	L     *plan.Resolved   // set by FindPlan
+	Tail  *czip.Tail       // nil if the end line or the manifest it locates is damaged
+	Man   *plan.Manifest   // nil until it is found
+	Index *blockidx.Reader // nil without Tail
+	Dir   *Directory       // nil without Tail
 
-	searched bool  // tail is from searchTail: the checksum of the index is unknown
-	budget   int64 // bytes that searchTail may still read of manifests
-
-	sound bool // the front matches the manifest's checksum
-	// lost has the places of blocks whose bytes no copy of their row confirms, by number.
-	lost map[int64]int64
+	Searched bool  // Tail is from SearchTail: the checksum of the index is unknown
+	budget   int64 // bytes that SearchTail may still read of manifests
 }
 
-// findTail looks for the end line and for the manifest that it points to.
-func (x *repairer) findTail() error {
+// NewFinder returns a finder in the archive that a walker reads.
+func NewFinder(ctx context.Context, w Walker, src io.ReaderAt) Finder {
+	return Finder{Walker: w, Src: src, Ctx: ctx}
+}
+
+// FindTail looks for the end line and for the manifest that it points to.
+func (x *Finder) FindTail() error {
 	if x.Size < czip.EndLen {
 		return nil
 	}
-	b, err := blocks.Section{}.Get(x.src, x.Size-czip.EndLen, czip.EndLen)
+	b, err := blocks.Section{}.Get(x.Src, x.Size-czip.EndLen, czip.EndLen)
 	if err != nil {
 		return err
 	}
@@ -54,14 +56,14 @@ func (x *repairer) findTail() error {
 		return nil
 	}
 	man := czip.ZipEntry{Name: czip.ManifestName}
-	payload, err := blocks.Section{}.Get(x.src, t.ManOff+man.LocalLen(), t.ManLen)
+	payload, err := blocks.Section{}.Get(x.Src, t.ManOff+man.LocalLen(), t.ManLen)
 	if err != nil {
 		return err
 	}
 	if czip.CRC(payload) != t.ManCRC {
 		return nil
 	}
-	data, err := czip.InflateTo(x.ctx, czip.ManifestName, payload, czip.MaxManifest)
+	data, err := czip.InflateTo(x.Ctx, czip.ManifestName, payload, czip.MaxManifest)
 	if err != nil {
 		return nil
 	}
@@ -69,7 +71,7 @@ func (x *repairer) findTail() error {
 }
 
 // useTail takes a manifest and the places of an end line as evidence.
-func (x *repairer) useTail(t czip.Tail, manifest []byte) error {
+func (x *Finder) useTail(t czip.Tail, manifest []byte) error {
 	m, err := plan.ParseManifest(manifest, t)
 	if err != nil {
 		return err
@@ -77,37 +79,40 @@ func (x *repairer) useTail(t czip.Tail, manifest []byte) error {
 	if n, err := blockidx.Size(m.Blocks); err != nil || n != t.IdxLen {
 		return fault.Corruptf("index of %d bytes for %d blocks", t.IdxLen, m.Blocks)
 	}
-	x.tail, x.man = &t, m
+	x.Tail, x.Man = &t, m
 	idx := czip.ZipEntry{Name: czip.IndexName, Stored: t.IdxLen, Size: t.IdxLen, Off: t.IdxOff}
 	if idx.End() > x.Size {
-		return nil // cut off; only searchTail finds such a tail
+		return nil // cut off; only SearchTail finds such a tail
 	}
-	rows := ioat.NewSection(x.src, idx.End()-idx.Stored, idx.Stored)
-	if x.idx, err = blockidx.NewReader(rows, t.IdxLen, blockidx.Header(m.Blocks), 0); err != nil {
+	rows := ioat.NewSection(x.Src, idx.End()-idx.Stored, idx.Stored)
+	if x.Index, err = blockidx.NewReader(rows, t.IdxLen, blockidx.Header(m.Blocks), 0); err != nil {
 		return blocks.Corrupt(err)
 	}
-	x.dir = &directory{r: x.src, off: idx.End(), end: max(idx.End(), x.Size-czip.EndLen), window: directoryWindow}
-	if g := ioat.Gap(x.src); g > 0 {
-		x.dir.window = blocks.AheadRun
-		return blocks.LoadIndex(x.idx, t.IdxLen, g)
+	x.Dir = NewDirectory(x.Src, idx.End(), max(idx.End(), x.Size-czip.EndLen))
+	if g := ioat.Gap(x.Src); g > 0 {
+		x.Dir.window = blocks.AheadRun
+		return blocks.LoadIndex(x.Index, t.IdxLen, g)
 	}
 	return nil
 }
 
-// searchTail looks for the manifest from the end of the archive backwards, where neither
+// searchWindow is the length of the parts that SearchTail reads.
+const searchWindow = 1 << 20
+
+// SearchTail looks for the manifest from the end of the archive backwards, where neither
 // the end line nor the local headers lead to it. It returns false if it finds none.
 // It searches the last parity.SearchLen bytes of the archive.
-func (x *repairer) searchTail() (bool, error) {
+func (x *Finder) SearchTail() (bool, error) {
 	sig := []byte(czip.ManifestName)
 	buf := make([]byte, searchWindow+len(sig))
-	x.budget = min(x.Size, parity.SearchLen(x.src))
+	x.budget = min(x.Size, parity.SearchLen(x.Src))
 	for end, least := x.Size, x.Size-x.budget; end > least; end -= searchWindow {
-		if err := x.ctx.Err(); err != nil {
+		if err := x.Ctx.Err(); err != nil {
 			return false, err
 		}
 		off := max(0, end-searchWindow)
 		b := buf[:min(x.Size, end+int64(len(sig))-1)-off]
-		if err := ioat.ReadFull(x.src, b, off); err != nil {
+		if err := ioat.ReadFull(x.Src, b, off); err != nil {
 			return false, fmt.Errorf("archive: %w", err)
 		}
 		for i := len(b); ; {
@@ -122,8 +127,11 @@ func (x *repairer) searchTail() (bool, error) {
 	return false, nil
 }
 
+// ForgetTail forgets what the tail led to.
+func (x *Finder) ForgetTail() { x.Tail, x.Man, x.Index, x.Dir = nil, nil, nil, nil }
+
 // manifestAt takes the manifest whose local header is at off, if there is one.
-func (x *repairer) manifestAt(off int64) (bool, error) {
+func (x *Finder) manifestAt(off int64) (bool, error) {
 	if off < 0 {
 		return false, nil
 	}
@@ -137,11 +145,11 @@ func (x *repairer) manifestAt(off int64) (bool, error) {
 	if x.budget -= e.Stored; x.budget < 0 {
 		return false, nil // damage or malice made many headers of one
 	}
-	payload, err := x.payload(&e)
+	payload, err := x.Payload(&e)
 	if err != nil {
 		return false, err
 	}
-	data, err := czip.Inflate(x.ctx, &e, payload, czip.MaxManifest)
+	data, err := czip.Inflate(x.Ctx, &e, payload, czip.MaxManifest)
 	if err != nil {
 		return false, nil
 	}
@@ -155,33 +163,33 @@ func (x *repairer) manifestAt(off int64) (bool, error) {
 	}
 	t := czip.Tail{ManOff: off, ManLen: e.Stored, ManCRC: czip.CRC(payload), IdxOff: e.End(), IdxLen: idxLen}
 	if err := x.useTail(t, data); err != nil {
-		x.tail, x.man, x.idx, x.dir = nil, nil, nil, nil
+		x.ForgetTail()
 		return false, nil
 	}
-	x.searched = true
+	x.Searched = true
 	return true, nil
 }
 
-// findPlan finds and parses the plan, through the manifest or else the local headers,
+// FindPlan finds and parses the plan, through the manifest or else the local headers,
 // and returns its entry.
-func (x *repairer) findPlan() (*czip.MetaEntry, error) {
-	if x.man != nil {
-		m := x.man.Plan
+func (x *Finder) FindPlan() (*czip.MetaEntry, error) {
+	if x.Man != nil {
+		m := x.Man.Plan
 		payload, err := blocks.Section{}.Get(x.R, m.Off, m.Len)
 		if err != nil {
 			return nil, err
 		}
-		if payload, _, err = blocks.Sound(x.R, payload, m, x.man.Copies.Plan); err != nil {
+		if payload, _, err = blocks.Sound(x.R, payload, m, x.Man.Copies.Plan); err != nil {
 			return nil, err
 		}
 		if err := m.Check(czip.PlanName, payload); err != nil {
 			return nil, err
 		}
-		data, err := czip.InflateTo(x.ctx, czip.PlanName, payload, min(czip.MetaSmall+czip.MaxInflate*m.Len, czip.MetaLimit(x.Size, x.man.Header.Len)))
+		data, err := czip.InflateTo(x.Ctx, czip.PlanName, payload, min(czip.MetaSmall+czip.MaxInflate*m.Len, czip.MetaLimit(x.Size, x.Man.Header.Len)))
 		if err != nil {
 			return nil, err
 		}
-		x.l, err = plan.ParsePlan(x.ctx, data)
+		x.L, err = plan.ParsePlan(x.Ctx, data)
 		e := czip.ZipEntry{Name: czip.PlanName, Method: czip.MethodDeflated, Crc: czip.CRC(data), Stored: m.Len, Size: int64(len(data))}
 		e.Off = m.Off - e.LocalLen()
 		return &czip.MetaEntry{ZipEntry: e, Payload: payload}, err
@@ -194,10 +202,10 @@ func (x *repairer) findPlan() (*czip.MetaEntry, error) {
 	if err != nil {
 		return nil, err
 	}
-	entry, err := x.planIn(e)
+	entry, err := x.PlanIn(e)
 	if errors.Is(err, fault.ErrCorrupt) {
 		if second, ok := x.hopToPlan(e.End()); ok {
-			if entry, err := x.planIn(second); err == nil {
+			if entry, err := x.PlanIn(second); err == nil {
 				entry.Name, entry.Off = czip.PlanName, off
 				return entry, nil
 			}
@@ -206,23 +214,23 @@ func (x *repairer) findPlan() (*czip.MetaEntry, error) {
 	return entry, err
 }
 
-// planIn parses the plan in an entry.
-func (x *repairer) planIn(e czip.ZipEntry) (*czip.MetaEntry, error) {
-	payload, err := x.payload(&e)
+// PlanIn parses the plan in an entry.
+func (x *Finder) PlanIn(e czip.ZipEntry) (*czip.MetaEntry, error) {
+	payload, err := x.Payload(&e)
 	if err != nil {
 		return nil, err
 	}
-	data, err := czip.Inflate(x.ctx, &e, payload, czip.MetaLimit(x.Size, 0))
+	data, err := czip.Inflate(x.Ctx, &e, payload, czip.MetaLimit(x.Size, 0))
 	if err != nil {
 		return nil, err
 	}
-	x.l, err = plan.ParsePlan(x.ctx, data)
+	x.L, err = plan.ParsePlan(x.Ctx, data)
 	return &czip.MetaEntry{ZipEntry: e, Payload: payload}, err
 }
 
 // hopToPlan follows the local headers from off to the second copy of the plan.
-func (x *repairer) hopToPlan(off int64) (czip.ZipEntry, bool) {
-	for x.ctx.Err() == nil {
+func (x *Finder) hopToPlan(off int64) (czip.ZipEntry, bool) {
+	for x.Ctx.Err() == nil {
 		e, err := x.At(off)
 		if err != nil || e.Name == czip.CopyPlan {
 			return e, err == nil

@@ -1,4 +1,4 @@
-package fsck
+package repair
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
+	"github.com/cdfz-format/cdfz/archive/verify"
 	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/filters"
 )
@@ -16,11 +17,11 @@ import (
 // walkBlocks decides about every block from archive offset off on. It returns the end
 // of the last one.
 func (x *repairer) walkBlocks(off int64) (int64, error) {
-	l := x.l
+	l := x.L
 	var name []byte
 	var err error
 	one := func(v int, b int64) bool {
-		if err = x.ctx.Err(); err != nil {
+		if err = x.Ctx.Err(); err != nil {
 			return false
 		}
 		name = l.AppendName(name[:0], v, b)
@@ -50,10 +51,10 @@ func (x *repairer) walkBlocks(off int64) (int64, error) {
 // off.
 func (x *repairer) block(v int, b int64, name string, off int64) (czip.ZipEntry, error) {
 	fail := func(err error) (czip.ZipEntry, error) {
-		return czip.ZipEntry{}, plan.NewBlockError(x.l, x.p.header, v, b, off, err)
+		return czip.ZipEntry{}, plan.NewBlockError(x.L, x.p.header, v, b, off, err)
 	}
 	var copies []czip.ZipEntry
-	byIndex, indexed, err := x.fromIndex(x.l.Number(v, b), name)
+	byIndex, indexed, err := x.fromIndex(x.L.Number(v, b), name)
 	if err != nil {
 		return czip.ZipEntry{}, err
 	}
@@ -66,10 +67,10 @@ func (x *repairer) block(v int, b int64, name string, off int64) (czip.ZipEntry,
 	} else if !errors.Is(lerr, fault.ErrCorrupt) {
 		return czip.ZipEntry{}, lerr
 	}
-	if e, ok := x.dir.next(name, off); ok && e.Name == name {
+	if e, ok := x.Dir.Next(name, off); ok && e.Name == name {
 		copies = append(copies, e)
 	}
-	_, decoded := x.l.BlockInfo(v, b)
+	_, decoded := x.L.BlockInfo(v, b)
 	inPlace := copies[:0:0]
 	for _, e := range copies {
 		if e.Off == off && e.Method == czip.MethodStored && e.Stored == e.Size && e.End() <= x.Size && e.Stored <= blocks.MaxStored(decoded) {
@@ -91,9 +92,9 @@ func (x *repairer) block(v int, b int64, name string, off int64) (czip.ZipEntry,
 		// The index has another place for the block, and nothing refutes it.
 		return fail(fault.Corruptf("index and local header have different places"))
 	case !ok:
-		err := plan.NewBlockError(x.l, x.p.header, v, b, e.End()-e.Stored, fault.Corruptf("its %d stored bytes do not have checksum %08x", e.Stored, e.Crc))
-		x.damage(DamageBlock, e.End()-e.Stored, e.Stored, err)
-		x.lost[x.l.Number(v, b)] = e.Off
+		err := plan.NewBlockError(x.L, x.p.header, v, b, e.End()-e.Stored, fault.Corruptf("its %d stored bytes do not have checksum %08x", e.Stored, e.Crc))
+		x.damage(verify.DamageBlock, e.End()-e.Stored, e.Stored, err)
+		x.lost[x.L.Number(v, b)] = e.Off
 	}
 	if lerr != nil || e != local {
 		x.p.Headers++
@@ -114,7 +115,7 @@ func (x *repairer) choose(v int, b int64, copies []czip.ZipEntry, decoded int64,
 	}
 	var fit []czip.ZipEntry
 	for i, c := range copies {
-		crc, err := x.checksum(x.ctx, c.End()-c.Stored, c.Stored)
+		crc, err := x.Checksum(x.Ctx, c.End()-c.Stored, c.Stored)
 		if err != nil {
 			return c, false, err
 		}
@@ -159,8 +160,8 @@ func (x *repairer) choose(v int, b int64, copies []czip.ZipEntry, decoded int64,
 
 // decodes reports whether a block decodes to its length with the mask of a row.
 func (x *repairer) decodes(v int, b int64, e *czip.ZipEntry, decoded int64) (bool, error) {
-	chain, _ := x.l.BlockInfo(v, b)
-	c := x.l.Filters[chain]
+	chain, _ := x.L.BlockInfo(v, b)
+	c := x.L.Filters[chain]
 	if len(c) < 32 && e.Mask>>len(c) != 0 || decoded > blocks.DefaultMemory || e.Stored > blocks.DefaultMemory {
 		return false, nil
 	}
@@ -168,7 +169,7 @@ func (x *repairer) decodes(v int, b int64, e *czip.ZipEntry, decoded int64) (boo
 	if err != nil {
 		return false, nil
 	}
-	stored, err := x.payload(e)
+	stored, err := x.Payload(e)
 	if err != nil {
 		return false, err
 	}
@@ -178,10 +179,10 @@ func (x *repairer) decodes(v int, b int64, e *czip.ZipEntry, decoded int64) (boo
 // fromIndex returns the entry of a block according to the index, unless its page is
 // damaged.
 func (x *repairer) fromIndex(n int64, name string) (czip.ZipEntry, bool, error) {
-	if x.idx == nil || n >= x.idx.Rows() {
+	if x.Index == nil || n >= x.Index.Rows() {
 		return czip.ZipEntry{}, false, nil
 	}
-	row, err := x.idx.Row(n)
+	row, err := x.Index.Row(n)
 	if errors.Is(err, blockidx.ErrCorrupt) {
 		return czip.ZipEntry{}, false, nil
 	}

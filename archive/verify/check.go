@@ -1,4 +1,4 @@
-package fsck
+package verify
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
+	"github.com/cdfz-format/cdfz/archive/internal/evidence"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/archive/internal/zarrview"
@@ -29,7 +30,7 @@ func (v *verifier) checkTail() error {
 	man, err := v.Expect(v.off, czip.ManifestName)
 	var payload []byte
 	if err == nil {
-		payload, err = v.payload(&man)
+		payload, err = v.Payload(&man)
 	}
 	if err == nil {
 		err = v.checkManifest(&man, payload)
@@ -44,7 +45,7 @@ func (v *verifier) checkTail() error {
 		// The end line has the manifest's original checksum.
 		t.ManCRC = v.tail.ManCRC
 	}
-	same := &comparer{r: v.R, off: man.End(), size: v.Size}
+	same := &evidence.Comparer{R: v.R, Off: man.End(), Size: v.Size}
 	if _, err := t.WriteTo(same); err != nil {
 		return err
 	}
@@ -53,21 +54,21 @@ func (v *verifier) checkTail() error {
 		return err
 	}
 	idx := czip.ZipEntry{Name: czip.IndexName, Stored: idxLen, Size: idxLen, Off: man.End()}
-	for _, d := range same.differ {
+	for _, d := range same.Differ {
 		kind := DamageDirectory
 		switch {
-		case d.off < idx.End():
+		case d.Off < idx.End():
 			kind = DamageIndex
-		case d.off >= same.off-czip.EndLen:
+		case d.Off >= same.Off-czip.EndLen:
 			kind = DamageEnd
 		}
-		err := fault.Corruptf("%s: bytes %d to %d do not follow from the entries", kind, d.off, d.end)
-		if err := v.damage(kind, d.off, d.end-d.off, err); err != nil {
+		err := fault.Corruptf("%s: bytes %d to %d do not follow from the entries", kind, d.Off, d.End())
+		if err := v.damage(kind, d.Off, d.Len, err); err != nil {
 			return err
 		}
 	}
-	if v.Size > same.off {
-		return v.damage(DamageEnd, same.off, v.Size-same.off, fault.Corruptf("%d bytes after the end at byte %d", v.Size-same.off, same.off))
+	if v.Size > same.Off {
+		return v.damage(DamageEnd, same.Off, v.Size-same.Off, fault.Corruptf("%d bytes after the end at byte %d", v.Size-same.Off, same.Off))
 	}
 	return nil
 }
@@ -226,7 +227,7 @@ func (v *verifier) checkFront() error {
 			return fmt.Errorf("archive: %w", err)
 		}
 	}
-	v.walker.R = bytes.NewReader(front)
+	v.R = bytes.NewReader(front)
 	var want []zarrview.MetaFile
 	if v.l.Layout.HasView() {
 		var err error
@@ -263,12 +264,12 @@ func (v *verifier) checkFront() error {
 			}
 			next++
 			var got []byte
-			if got, err = v.content(v.ctx, e); err == nil && !sameJSON(got, want[n].Data) {
+			if got, err = v.Content(v.ctx, e); err == nil && !sameJSON(got, want[n].Data) {
 				err = fault.Corruptf("%q does not follow from the netCDF header", e.Name)
 			}
 		case ours || seen[e.Name]:
 			err = fault.Corruptf("%q occurs twice or out of order", e.Name)
-		case !foreign(e.Name):
+		case !evidence.Foreign(e.Name):
 			err = fault.Corruptf("%q is not an entry that the format allows here", e.Name)
 		}
 		seen[e.Name] = true

@@ -1,4 +1,4 @@
-package fsck
+package repair
 
 import (
 	"context"
@@ -32,8 +32,11 @@ type overlayPage struct {
 	slot int64
 	// parts are the bytes that were written to a page that cannot be read. nil means that the
 	// page is complete.
-	parts []span64
+	parts []span
 }
+
+// span is a range of archive bytes.
+type span struct{ off, end int64 }
 
 const (
 	pageLen  = sector
@@ -195,12 +198,12 @@ func (o *overlay) WriteAt(p []byte, off int64) (int, error) {
 				return int(at), err
 			}
 			if !whole {
-				page.parts = []span64{}
+				page.parts = []span{}
 			}
 		}
 		copy(buf[in:], p[at:at+n])
 		if page.parts != nil {
-			page.parts = append(page.parts, span64{in, in + n})
+			page.parts = append(page.parts, span{in, in + n})
 		}
 		if err := o.keep(page.slot, buf); err != nil {
 			return int(at), err
@@ -233,7 +236,7 @@ func (o *overlay) Truncate(size int64) error {
 }
 
 // numbers returns the numbers of the pages in a range that have changes, in order.
-func (o *overlay) numbers(s span64) []int64 {
+func (o *overlay) numbers(s span) []int64 {
 	var out []int64
 	first, end := s.off/pageLen, (s.end+pageLen-1)/pageLen
 	if end-first <= int64(len(o.pages)) {
@@ -254,14 +257,14 @@ func (o *overlay) numbers(s span64) []int64 {
 }
 
 // all is the range of all bytes.
-func (o *overlay) all() span64 { return span64{0, o.Size()} }
+func (o *overlay) all() span { return span{0, o.Size()} }
 
 // errStop ends a search for changes.
 var errStop = errors.New("stop")
 
 // changes calls use for the changed bytes of a range, in order, at most once a page: from the
 // first that differs from the archive to the last.
-func (o *overlay) changes(ctx context.Context, s span64, use func(off int64, b []byte) error) error {
+func (o *overlay) changes(ctx context.Context, s span, use func(off int64, b []byte) error) error {
 	o.mu.RLock()
 	defer o.mu.RUnlock()
 	below := make([]byte, pageLen)
@@ -290,7 +293,7 @@ func (o *overlay) changes(ctx context.Context, s span64, use func(off int64, b [
 					end--
 				}
 			}
-			parts = []span64{{from, end}}
+			parts = []span{{from, end}}
 		}
 		for _, p := range parts {
 			if from, end := max(from, p.off), min(end, p.end); from < end {
@@ -304,7 +307,7 @@ func (o *overlay) changes(ctx context.Context, s span64, use func(off int64, b [
 }
 
 // differs reports whether a range has changes.
-func (o *overlay) differs(ctx context.Context, s span64) (bool, error) {
+func (o *overlay) differs(ctx context.Context, s span) (bool, error) {
 	err := o.changes(ctx, s, func(int64, []byte) error { return errStop })
 	if err == errStop {
 		return true, nil
@@ -313,7 +316,7 @@ func (o *overlay) differs(ctx context.Context, s span64) (bool, error) {
 }
 
 // revert undoes the changes of a range.
-func (o *overlay) revert(s span64) error {
+func (o *overlay) revert(s span) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	buf, below := make([]byte, pageLen), make([]byte, pageLen)

@@ -1,4 +1,4 @@
-package fsck
+package evidence
 
 import (
 	"context"
@@ -15,28 +15,34 @@ import (
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
-// walker walks through an archive and reads single entries of metadata.
-type walker struct {
+// Walker walks through an archive and reads single entries of metadata. It is not safe for
+// concurrent use.
+type Walker struct {
 	czip.Walker
-	sum []byte // buffer of checksum
+	sum []byte // buffer of Checksum
 }
 
-// payload reads the stored bytes of an entry.
-func (w *walker) payload(e *czip.ZipEntry) ([]byte, error) {
+// NewWalker returns a walker of an archive of size bytes.
+func NewWalker(r io.ReaderAt, size int64) Walker {
+	return Walker{Walker: czip.Walker{R: r, Size: size}}
+}
+
+// Payload reads the stored bytes of an entry.
+func (w *Walker) Payload(e *czip.ZipEntry) ([]byte, error) {
 	return blocks.Section{}.Get(w.R, e.End()-e.Stored, e.Stored)
 }
 
-// content reads and inflates a metadata entry.
-func (w *walker) content(ctx context.Context, e *czip.ZipEntry) ([]byte, error) {
-	p, err := w.payload(e)
+// Content reads and inflates a metadata entry.
+func (w *Walker) Content(ctx context.Context, e *czip.ZipEntry) ([]byte, error) {
+	p, err := w.Payload(e)
 	if err != nil {
 		return nil, err
 	}
 	return czip.Inflate(ctx, e, p, czip.MetaLimit(w.Size, 0))
 }
 
-// front walks the entries before the first block and parses the plan.
-func (w *walker) front(ctx context.Context) (*plan.Resolved, []czip.ZipEntry, error) {
+// Front walks the entries before the first block and parses the plan.
+func (w *Walker) Front(ctx context.Context) (*plan.Resolved, []czip.ZipEntry, error) {
 	var entries []czip.ZipEntry
 	var l *plan.Resolved
 	for off := int64(0); ; {
@@ -51,7 +57,7 @@ func (w *walker) front(ctx context.Context) (*plan.Resolved, []czip.ZipEntry, er
 		case n == 0 && e.Name != czip.ReadmeName, n == 1 && e.Name != czip.PlanName:
 			return l, entries, fault.Corruptf("entry %d at byte %d: unexpected name %q", n, off, e.Name)
 		case n == 1:
-			text, err := w.content(ctx, &e)
+			text, err := w.Content(ctx, &e)
 			if err != nil {
 				return l, entries, err
 			}
@@ -66,8 +72,8 @@ func (w *walker) front(ctx context.Context) (*plan.Resolved, []czip.ZipEntry, er
 	}
 }
 
-// checksum returns the CRC-32 of archive bytes.
-func (w *walker) checksum(ctx context.Context, off, n int64) (uint32, error) {
+// Checksum returns the CRC-32 of archive bytes.
+func (w *Walker) Checksum(ctx context.Context, off, n int64) (uint32, error) {
 	if w.sum == nil {
 		w.sum = make([]byte, 1<<20)
 	}
@@ -85,9 +91,9 @@ func (w *walker) checksum(ctx context.Context, off, n int64) (uint32, error) {
 	return crc, nil
 }
 
-// copies returns the entries that second copies have at off, and whether they are there.
+// Copies returns the entries that second copies have at off, and whether they are there.
 // It suffices that one of their local headers is intact.
-func (w *walker) copies(entry czip.ZipEntry, row blockidx.Row, off int64) ([]czip.ZipEntry, bool) {
+func (w *Walker) Copies(entry czip.ZipEntry, row blockidx.Row, off int64) ([]czip.ZipEntry, bool) {
 	header := czip.ZipEntry{Crc: row.CRC, Stored: row.Len, Size: row.Len, Mask: row.Mask}
 	both := plan.CopyEntries(entry, header, off)
 	for _, e := range both {
@@ -98,67 +104,66 @@ func (w *walker) copies(entry czip.ZipEntry, row blockidx.Row, off int64) ([]czi
 	return nil, false
 }
 
-// later returns the parity or the entry of a later version at off, if there is one. tail is nil if it is
+// Later returns the parity or the entry of a later version at off, if there is one. tail is nil if it is
 // unknown where the manifest is.
-func (w *walker) later(off int64, tail *czip.Tail) (czip.ZipEntry, bool) {
+func (w *Walker) Later(off int64, tail *czip.Tail) (czip.ZipEntry, bool) {
 	if tail != nil && off >= tail.ManOff {
 		return czip.ZipEntry{}, false // a damaged manifest may have the name of such an entry
 	}
 	e, err := w.At(off)
-	return e, err == nil && (foreign(e.Name) || e.Name == czip.ParityName)
+	return e, err == nil && (Foreign(e.Name) || e.Name == czip.ParityName)
 }
 
-// comparer is a writer that compares its input with part of a file.
-type comparer struct {
-	r         io.ReaderAt
-	off, size int64
-	buf       []byte
-	differ    []span64 // where, merged
+// Comparer is a writer that compares its input with the bytes of a file.
+type Comparer struct {
+	R      io.ReaderAt
+	Off    int64       // of the next byte
+	Size   int64       // of the file
+	Differ []ioat.Span // bytes that differ, merged
+
+	buf []byte
 }
 
-// span64 is a range of archive bytes.
-type span64 struct{ off, end int64 }
-
-func (c *comparer) Write(p []byte) (int, error) {
-	n := max(0, min(int64(len(p)), c.size-c.off))
+func (c *Comparer) Write(p []byte) (int, error) {
+	n := max(0, min(int64(len(p)), c.Size-c.Off))
 	if int64(cap(c.buf)) < n {
 		c.buf = make([]byte, n)
 	}
 	b := c.buf[:n]
-	if err := ioat.ReadFull(c.r, b, c.off); err != nil {
+	if err := ioat.ReadFull(c.R, b, c.Off); err != nil {
 		return 0, fmt.Errorf("archive: %w", err)
 	}
 	for i := range b {
 		if b[i] != p[i] {
-			c.mark(c.off+int64(i), c.off+int64(i)+1)
+			c.mark(c.Off+int64(i), c.Off+int64(i)+1)
 		}
 	}
 	if n < int64(len(p)) {
-		c.mark(c.off+n, c.off+int64(len(p)))
+		c.mark(c.Off+n, c.Off+int64(len(p)))
 	}
-	c.off += int64(len(p))
+	c.Off += int64(len(p))
 	return len(p), nil
 }
 
 // maxDiffer bounds the list. Further differences extend its last range.
 const maxDiffer = 1000
 
-func (c *comparer) mark(off, end int64) {
-	if k := len(c.differ); k > 0 && (off-c.differ[k-1].end < 16 || k >= maxDiffer) {
-		c.differ[k-1].end = end
+func (c *Comparer) mark(off, end int64) {
+	if k := len(c.Differ); k > 0 && (off-c.Differ[k-1].End() < 16 || k >= maxDiffer) {
+		c.Differ[k-1].Len = end - c.Differ[k-1].Off
 		return
 	}
-	c.differ = append(c.differ, span64{off, end})
+	c.Differ = append(c.Differ, ioat.Span{Off: off, Len: end - off})
 }
 
-// maxForeign bounds the entries of later versions before the first block, and after the
+// MaxForeign bounds the entries of later versions before the first block, and after the
 // last one.
-const maxForeign = 1 << 16
+const MaxForeign = 1 << 16
 
-// foreign reports whether a name is reserved for later versions: `.cdfz/`, then a letter,
+// Foreign reports whether a name is reserved for later versions: `.cdfz/`, then a letter,
 // then up to 63 letters, digits, dots, hyphens and underscores. Names of this version are
 // not reserved.
-func foreign(name string) bool {
+func Foreign(name string) bool {
 	s, ok := strings.CutPrefix(name, ".cdfz/")
 	if !ok || s == "" || len(s) > 64 || name == czip.ReadmeName || name == czip.PlanName || name == czip.ParityName || name == czip.ManifestName || name == czip.IndexName {
 		return false

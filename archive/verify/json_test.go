@@ -1,4 +1,4 @@
-package fsck
+package verify
 
 import (
 	"testing"

@@ -1,7 +1,8 @@
-package fsck
+package verify
 
 import (
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
+	"github.com/cdfz-format/cdfz/archive/internal/evidence"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
 )
@@ -15,7 +16,7 @@ func (v *verifier) walkBack() error {
 	if err != nil {
 		return err
 	}
-	if both, ok := v.walker.copies(v.front[1], row, v.off); ok {
+	if both, ok := v.Copies(v.front[1], row, v.off); ok {
 		v.copies = plan.CopiesOf(both)
 		sums := []string{v.plan.CRC32, v.first.CRC32}
 		for i, e := range both {
@@ -28,12 +29,12 @@ func (v *verifier) walkBack() error {
 	for _, e := range v.front {
 		names[e.Name] = true
 	}
-	for len(v.back) < maxForeign {
+	for len(v.back) < evidence.MaxForeign {
 		if e, ok := v.parityAt(v.off); ok {
 			v.back, v.off = append(v.back, e), e.End()
 			return nil
 		}
-		e, ok := v.later(v.off, v.tail)
+		e, ok := v.Later(v.off, v.tail)
 		if !ok {
 			return nil
 		}
@@ -55,7 +56,7 @@ func (v *verifier) checkCopy(e czip.ZipEntry, sum string) error {
 		return err
 	}
 	at := plan.Place{Off: e.End() - e.Stored, Len: e.Stored}
-	crc, err := v.checksum(v.ctx, at.Off, at.Len)
+	crc, err := v.Checksum(v.ctx, at.Off, at.Len)
 	if err != nil {
 		return err
 	}
@@ -76,7 +77,7 @@ func (v *verifier) checkLater(e *czip.ZipEntry, twice bool) error {
 		err = fault.Corruptf("%q occurs twice", e.Name)
 	}
 	if e.Method == czip.MethodStored {
-		crc, rerr := v.checksum(v.ctx, e.End()-e.Stored, e.Stored)
+		crc, rerr := v.Checksum(v.ctx, e.End()-e.Stored, e.Stored)
 		if rerr != nil {
 			return rerr
 		}
@@ -84,7 +85,7 @@ func (v *verifier) checkLater(e *czip.ZipEntry, twice bool) error {
 			err = fault.Corruptf("%s: expected checksum %08x, found %08x", e.Name, e.Crc, crc)
 		}
 	} else {
-		payload, rerr := v.payload(e)
+		payload, rerr := v.Payload(e)
 		if rerr != nil {
 			return rerr
 		}

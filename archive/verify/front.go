@@ -1,4 +1,4 @@
-package fsck
+package verify
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
+	"github.com/cdfz-format/cdfz/archive/internal/evidence"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/blockidx"
@@ -18,7 +19,7 @@ import (
 // walkFront checks the entries before the blocks. Without a plan, the later entries
 // cannot be identified, and only their checksums are checked.
 func (v *verifier) walkFront() error {
-	l, entries, err := v.walker.front(v.ctx)
+	l, entries, err := v.Front(v.ctx)
 	if errors.Is(err, fault.ErrVersion) {
 		return err
 	}
@@ -53,15 +54,15 @@ func (v *verifier) walkFront() error {
 
 // byManifest finds plan and blocks of an archive whose first local headers are damaged.
 func (v *verifier) byManifest() (*plan.Resolved, bool) {
-	x := &repairer{walker: v.walker, src: v.src, ctx: v.ctx, p: &Repaired{}}
-	if x.findTail() != nil || x.man == nil {
+	x := evidence.NewFinder(v.ctx, v.Walker, v.src)
+	if x.FindTail() != nil || x.Man == nil {
 		return nil, false
 	}
-	if _, err := x.findPlan(); err != nil {
+	if _, err := x.FindPlan(); err != nil {
 		return nil, false
 	}
-	v.off = x.man.Front.Len
-	return x.l, true
+	v.off = x.Man.Front.Len
+	return x.L, true
 }
 
 // planned is called when the plan is known.
@@ -80,7 +81,7 @@ func (v *verifier) checkMeta(e *czip.ZipEntry, inflated bool) error {
 	if err := v.ctx.Err(); err != nil {
 		return err
 	}
-	payload, err := v.payload(e)
+	payload, err := v.Payload(e)
 	if err != nil {
 		return err
 	}
@@ -93,7 +94,7 @@ func (v *verifier) checkMeta(e *czip.ZipEntry, inflated bool) error {
 	case e.Name == czip.ReadmeName:
 		want, limit = czip.MethodStored, plan.MaxREADME
 		fallthrough
-	case !foreign(e.Name):
+	case !evidence.Foreign(e.Name):
 		if e.Method != want {
 			err = fault.Corruptf("%s: expected method %d, found %d", e.Name, want, e.Method)
 			break
@@ -120,7 +121,7 @@ func (v *verifier) walkBlind() error {
 			return nil
 		}
 		if e.Method == czip.MethodStored {
-			payload, err := v.payload(&e)
+			payload, err := v.Payload(&e)
 			if err != nil {
 				return err
 			}
