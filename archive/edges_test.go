@@ -82,10 +82,10 @@ var edges = map[string][]string{
 		"blockidx", "cdf3", "filters", "internal/ioat", "slab", "unlimited"},
 	"archive/internal/evidence": {"archive/internal/czip", "archive/internal/fault", "archive/internal/plan", "archive/internal/blocks",
 		"archive/parity", "blockidx", "internal/ioat"}, // what verify and repair know of a damaged archive
-	"archive/verify": {"archive/parity", "archive/internal/czip", "archive/internal/evidence", "archive/internal/fault", "archive/internal/plan",
+	"archive/verify": {"archive/parity", "archive/internal/czip", "archive/internal/evidence", "archive/internal/fault", "archive/internal/plan", "archive/internal/zarrview",
 		"archive/internal/blocks", "blockidx", "cdf3", "filters", "internal/ioat", "unlimited"},
 	"archive/repair": {"archive/parity", "archive/verify", "archive/internal/czip", "archive/internal/evidence", "archive/internal/fault",
-		"archive/internal/plan", "archive/internal/blocks", "blockidx", "cdf3", "filters", "internal/ioat", "unlimited"},
+		"archive/internal/plan", "archive/internal/zarrview", "archive/internal/blocks", "blockidx", "cdf3", "filters", "internal/ioat", "unlimited"},
 	"internal/choices": {"archive", "cdf3", "filters", "lorenz"}, // what info --why and the page show
 
 	"archive/parity":          {"archive/internal/czip", "archive/internal/fault", "archive/internal/plan", "internal/ioat"},
