@@ -80,6 +80,8 @@ var edges = map[string][]string{
 	"archive/internal/zarrview": {"archive/internal/plan", "cdf3", "filters"},
 	"archive/internal/blocks": {"archive/internal/treesum", "archive/internal/czip", "archive/internal/fault", "archive/internal/plan",
 		"blockidx", "cdf3", "filters", "internal/ioat", "slab", "unlimited"},
+	"archive/internal/archivetest": {"archive/internal/czip", "archive/internal/fault", "cdf3"},            // for tests
+	"archive/internal/packtest":    {"archive", "archive/internal/archivetest", "archive/internal/blocks"}, // for tests
 	"archive/internal/evidence": {"archive/internal/czip", "archive/internal/fault", "archive/internal/plan", "archive/internal/blocks",
 		"archive/parity", "blockidx", "internal/ioat"}, // what verify and repair know of a damaged archive
 	"archive/verify": {"archive/parity", "archive/internal/czip", "archive/internal/evidence", "archive/internal/fault", "archive/internal/plan", "archive/internal/zarrview",

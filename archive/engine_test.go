@@ -3,7 +3,6 @@ package archive
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand"
@@ -16,38 +15,9 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
-	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/slab"
 )
-
-// cubeImage makes a classic file with two float record variables (t, y, x) whose
-// elements count up, and one short variable of fixed size.
-func cubeImage(t testing.TB, nt, ny, nx int64) []byte {
-	h := &cdf3.Header{Version: cdf3.Offset64, NumRecsField: uint64(nt)}
-	h.Dims = []cdf3.Dim{{Name: "t"}, {Name: "y", Len: ny}, {Name: "x", Len: nx}}
-	h.Vars = []cdf3.Var{
-		{Name: "a", DimIDs: []int{0, 1, 2}, Type: cdf3.Float},
-		{Name: "b", DimIDs: []int{0, 1, 2}, Type: cdf3.Int},
-		{Name: "mask", DimIDs: []int{1, 2}, Type: cdf3.Short},
-	}
-	require.NoError(t, h.Layout())
-	image, err := h.Append(nil)
-	require.NoError(t, err)
-	image = append(image, make([]byte, (h.Vars[2].RecLen+3)&^3)...)
-	for r := range nt {
-		for v := range int64(2) {
-			for i := range ny * nx {
-				x := uint32(r*ny*nx + i)
-				if v == 0 {
-					x = uint32(0x40000000) + x
-				}
-				image = binary.BigEndian.AppendUint32(image, x)
-			}
-		}
-	}
-	return image
-}
 
 func openFile(t testing.TB, ar []byte, o *OpenOptions) *File {
 	f, err := New(bytes.NewReader(ar), int64(len(ar)), o)

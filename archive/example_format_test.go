@@ -17,9 +17,6 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the dumps in docs/FORMAT.md")
 
-// smallestImage is a CDF-1 file without dimensions, attributes and variables.
-var smallestImage = append([]byte("CDF\x01"), make([]byte, 28)...)
-
 // TestFormatExample checks the dumps in the specification: of the archive that Write
 // makes of the smallest netCDF file, and of the test vector with records, padding and a
 // mask.

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"math/rand/v2"
-	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -126,37 +124,4 @@ func TestFaults(t *testing.T) {
 		require.True(t, bytes.Equal(protected, f.Bytes()), "operation %d", n)
 		return err
 	})
-}
-
-// TestTorn tears the tail of archives from many offsets on. All blocks before are
-// restored, and with parity everything if at most 2 % are torn.
-func TestTorn(t *testing.T) {
-	image := cubeImage(t, 12, 30, 20)
-	ar := pack(t, image, &WriteOptions{Block: MinBlock, Zarr: ZarrAlways})
-	protected := pack(t, image, &WriteOptions{Block: MinBlock, Zarr: ZarrAlways, Parity: 500})
-	r := rand.New(rand.NewPCG(1, 1))
-	step := 997
-	if os.Getenv("CDFZ_SOAK") != "" {
-		step = 1
-	}
-	for off := 0; off < len(ar); off += 1 + r.IntN(2*step-1) {
-		for how := range faultio.Tears {
-			bad := faultio.Torn(r, ar, off, faultio.Tear(how))
-			got, s, err := salvage(t, bytes.NewReader(bad), int64(len(bad)))
-			if err != nil {
-				require.True(t, ours(err), "%v", err)
-				continue
-			}
-			checkSalvaged(t, image, got, s, "torn")
-			for _, d := range s.Lost {
-				require.True(t, d.Off < 0 || d.Off+d.Len > int64(off), "torn at %d: lost %+v", off, d)
-			}
-		}
-	}
-	for off := len(protected) - len(protected)/50; off < len(protected); off += 1 + r.IntN(step/4+1) {
-		for how := range faultio.Tears {
-			bad := faultio.Torn(r, protected, off, faultio.Tear(how))
-			require.True(t, bytes.Equal(protected, healed(t, bad)), "torn at %d, %d", off, how)
-		}
-	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cdfz-format/cdfz/archive/internal/archivetest"
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
@@ -126,118 +127,16 @@ func TestStoredOrder(t *testing.T) {
 	}
 }
 
-// countingReaderAt counts calls and bytes.
-type countingReaderAt struct {
-	r     io.ReaderAt
-	calls int
-	bytes int64
-}
-
-func (c *countingReaderAt) ReadAt(p []byte, off int64) (int, error) {
-	c.calls++
-	c.bytes += int64(len(p))
-	return c.r.ReadAt(p, off)
-}
-
 // TestOpenReads checks that opening takes at most three reads for any archive.
 func TestOpenReads(t *testing.T) {
 	for name, image := range someFiles(t) {
 		for _, block := range []int64{MinBlock, DefaultBlock} {
 			ar := pack(t, image, &WriteOptions{Name: name, Zarr: ZarrAlways, Block: block})
-			c := &countingReaderAt{r: bytes.NewReader(ar)}
+			c := &archivetest.CountingReaderAt{R: bytes.NewReader(ar)}
 			_, err := blocks.NewReader(context.Background(), c, int64(len(ar)), nil)
 			require.NoError(t, err)
-			require.LessOrEqual(t, c.calls, 3, name)
+			require.LessOrEqual(t, c.Calls, 3, name)
 		}
-	}
-}
-
-// TestRepair checks that without a directory, or with index, directory and end zeroed,
-// the archive is rebuilt byte for byte, with few bytes read.
-func TestRepair(t *testing.T) {
-	for name, image := range someFiles(t) {
-		for _, mode := range []ZarrMode{ZarrAlways, ZarrNever} {
-			ar := pack(t, image, &WriteOptions{Name: name, Zarr: mode, Block: MinBlock})
-			r := open(t, ar)
-			cut := int(r.Tail.IdxOff)
-			idxEnd := int((&czip.ZipEntry{Name: czip.IndexName, Stored: r.Tail.IdxLen, Size: r.Tail.IdxLen, Off: r.Tail.IdxOff}).End())
-			zeroed := append(bytes.Clone(ar[:cut]), make([]byte, len(ar)-cut)...)
-			longer := append(bytes.Clone(ar), "more"...)
-			for what, bad := range map[string][]byte{
-				"no directory": ar[:idxEnd], "no index": ar[:cut], "half an index": ar[:cut+40], "zeroed": zeroed,
-				"no last byte": ar[:len(ar)-1], "longer": longer, "intact": ar,
-			} {
-				c := &countingReaderAt{r: bytes.NewReader(bad)}
-				p, err := repair.Repair(context.Background(), c, int64(len(bad)), &repair.Options{Quick: true})
-				require.NoError(t, err, "%s: %s", name, what)
-				require.Equal(t, what == "intact", p.Intact(), "%s: %s", name, what)
-				var tail bytes.Buffer
-				_, err = p.WriteTail(&tail)
-				require.NoError(t, err)
-				require.True(t, bytes.Equal(ar, append(bytes.Clone(bad[:p.Keep]), tail.Bytes()...)), "%s: %s", name, what)
-				m := r.Man
-				limit := 512*m.Entries + 1<<20 + m.Front.Len + r.Tail.ManLen
-				require.LessOrEqual(t, c.bytes, limit, "%s: %s", name, what)
-				require.NoError(t, p.Close())
-			}
-			for n := range cut {
-				if n%(97*thin()) == 0 && n > czip.HeadLen {
-					_, err := repair.Repair(context.Background(), bytes.NewReader(ar[:n]), int64(n), nil)
-					require.ErrorIs(t, err, ErrCorrupt)
-				}
-			}
-		}
-	}
-}
-
-// TestVerifySwap swaps two blocks of the same length.
-func TestVerifySwap(t *testing.T) {
-	image := classicFiles(t)["cdf2_climate.nc"]
-	ar := pack(t, image, &WriteOptions{Name: "c.nc", Zarr: ZarrAlways, Block: 4096, Filters: []VarFilter{{Vars: []string{"*"}}}})
-	r := open(t, ar)
-	var a, b BlockInfo
-	byLen := map[int64]BlockInfo{}
-	require.NoError(t, eachBlock(r, func(i BlockInfo) error {
-		if other, ok := byLen[i.Len]; ok && i.Var >= 0 && i.CRC != other.CRC && b.Len == 0 {
-			a, b = other, i
-		}
-		if i.Var >= 0 {
-			byLen[i.Len] = i
-		}
-		return nil
-	}))
-	require.NotZero(t, b.Len)
-	bad := bytes.Clone(ar)
-	copy(bad[a.Off:], ar[b.Off:b.Off+b.Len])
-	copy(bad[b.Off:], ar[a.Off:a.Off+a.Len])
-	rep := verified(t, bad)
-	require.Len(t, rep.Damage, 2)
-	for i, want := range []BlockInfo{a, b} {
-		require.Equal(t, verify.DamageBlock, rep.Damage[i].Kind)
-		require.Equal(t, want.Start, rep.Damage[i].Start)
-		require.NotEmpty(t, rep.Damage[i].Var)
-	}
-}
-
-// TestVerifyEntryCuts cuts a larger archive at every boundary of an entry.
-func TestVerifyEntryCuts(t *testing.T) {
-	ar := pack(t, classicFiles(t)["cdf2_climate.nc"], &WriteOptions{Name: "c.nc", Block: 16 << 10})
-	for _, e := range entries(ar) {
-		rep := verified(t, ar[:e.End()])
-		require.NotEmpty(t, rep.Damage, "cut at %d", e.End())
-	}
-}
-
-// entries returns the entries of an archive according to the local headers.
-func entries(ar []byte) (out []czip.ZipEntry) {
-	w := &czip.Walker{R: bytes.NewReader(ar), Size: int64(len(ar))}
-	for off := int64(0); ; {
-		e, err := w.At(off)
-		if err != nil {
-			return out
-		}
-		out = append(out, e)
-		off = e.End()
 	}
 }
 

@@ -19,11 +19,6 @@ import (
 	"github.com/cdfz-format/cdfz/testdata/seeds"
 )
 
-// ours reports whether hostile input may cause this error.
-func ours(err error) bool {
-	return errors.Is(err, ErrCorrupt) || errors.Is(err, ErrNotArchive) || errors.Is(err, ErrVersion)
-}
-
 // eachSeed calls add with small archives of each layout. Three of them are marked to be
 // kept.
 func eachSeed(f *testing.F, add func(name string, keep bool, ar []byte)) {

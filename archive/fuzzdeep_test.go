@@ -167,31 +167,3 @@ func readSome(r io.ReaderAt, size int64) {
 	_, _ = r.ReadAt(b, 0)
 	_, _ = r.ReadAt(b, size-int64(len(b)))
 }
-
-// FuzzRepair checks that a repaired archive needs no further repair of its tail.
-func FuzzRepair(f *testing.F) {
-	s := seeds.Of(f)
-	eachSeed(f, func(name string, keep bool, ar []byte) {
-		cut := ar[:open(f, ar).Tail.IdxOff]
-		f.Add(cut)
-		if keep {
-			s.AddDamaged(name, cut)
-		}
-	})
-	f.Fuzz(func(t *testing.T, b []byte) {
-		ctx := context.Background()
-		p, err := repair.Repair(ctx, bytes.NewReader(b), int64(len(b)), nil)
-		if err != nil {
-			require.True(t, ours(err), "%v", err)
-			return
-		}
-		defer p.Close()
-		fixed := &bytes.Buffer{}
-		_, err = p.WriteTo(ctx, fixed)
-		require.NoError(t, err)
-		again, err := repair.Repair(ctx, bytes.NewReader(fixed.Bytes()), int64(fixed.Len()), nil)
-		require.NoError(t, err)
-		require.True(t, again.Intact())
-		require.NoError(t, again.Close())
-	})
-}

@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/archive/internal/archivetest"
 	"github.com/cdfz-format/cdfz/archive/repair"
 	"github.com/cdfz-format/cdfz/archive/verify"
 	"github.com/cdfz-format/cdfz/filters"
@@ -56,10 +57,10 @@ func hostileSeeds(t testing.TB) []*hostile.Archive {
 			out = append(out, a)
 		}
 	}
-	for _, v := range vectors(t, "good") {
-		if strings.Contains(v.name, "copies") || v.name == "later_entry_back" {
-			a, err := hostile.Parse(v.archive)
-			require.NoError(t, err, v.name)
+	for _, v := range archivetest.Vectors(t, "good") {
+		if strings.Contains(v.Name, "copies") || v.Name == "later_entry_back" {
+			a, err := hostile.Parse(v.Archive)
+			require.NoError(t, err, v.Name)
 			out = append(out, a)
 		}
 	}

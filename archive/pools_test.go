@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cdfz-format/cdfz/archive/internal/archivetest"
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/archive/repair"
@@ -307,11 +308,11 @@ func TestPoolsLarge(t *testing.T) {
 	}
 	image := smallVars(t, 100, 1600)
 	require.Greater(t, len(image), plan.SmallImage)
-	c := &countingReaderAt{r: bytes.NewReader(image)}
+	c := &archivetest.CountingReaderAt{R: bytes.NewReader(image)}
 	var b bytes.Buffer
 	_, err := Write(context.Background(), &b, c, int64(len(image)), &WriteOptions{Zarr: ZarrNever, Preset: PresetFast})
 	require.NoError(t, err)
-	require.Less(t, c.bytes, int64(len(image)+len(image)/8))
+	require.Less(t, c.Bytes, int64(len(image)+len(image)/8))
 	require.NotEmpty(t, open(t, b.Bytes()).L.Pools)
 	require.True(t, bytes.Equal(image, unpack(t, b.Bytes())))
 }

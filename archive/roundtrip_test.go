@@ -7,10 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 
@@ -20,84 +17,6 @@ import (
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/filters"
 )
-
-// classicFiles returns the small files of testdata, by name.
-func classicFiles(t testing.TB) map[string][]byte {
-	t.Helper()
-	names, err := filepath.Glob("../testdata/classic/*.nc")
-	require.NoError(t, err)
-	require.NotEmpty(t, names)
-	files := map[string][]byte{}
-	for _, n := range names {
-		b, err := os.ReadFile(n)
-		require.NoError(t, err)
-		files[filepath.Base(n)] = b
-	}
-	return files
-}
-
-// someFiles returns classicFiles, or with -short one of every fourth group that differs
-// only in the format version.
-func someFiles(t testing.TB) map[string][]byte {
-	t.Helper()
-	files := classicFiles(t)
-	if !testing.Short() {
-		return files
-	}
-	for i, names := range kinds(files) {
-		for j, name := range names {
-			if i%4 != 1 || j != i%len(names) {
-				delete(files, name)
-			}
-		}
-	}
-	return files
-}
-
-// thin returns the step of tests that try bytes or lengths one after another: 1 in the
-// soak, more with -short, as in runs with the race detector.
-func thin() int {
-	switch {
-	case os.Getenv("CDFZ_SOAK") != "":
-		return 1
-	case testing.Short():
-		return 211
-	}
-	return 3
-}
-
-// oneVersion returns the files of testdata in only one of the format's versions each, a
-// different one for each kind of file, or all of them in the soak. It is for judges to
-// whom the version makes no difference.
-func oneVersion(t testing.TB) map[string][]byte {
-	t.Helper()
-	files := classicFiles(t)
-	if os.Getenv("CDFZ_SOAK") != "" {
-		return files
-	}
-	for i, names := range kinds(files) {
-		for j, name := range names {
-			if j != i%len(names) {
-				delete(files, name)
-			}
-		}
-	}
-	return files
-}
-
-// kinds groups names of files that differ only in the format's version.
-func kinds(files map[string][]byte) [][]string {
-	groups := map[string][]string{}
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		_, kind, _ := strings.Cut(name, "_")
-		groups[kind] = append(groups[kind], name)
-	}
-	var out [][]string
-	for _, kind := range slices.Sorted(maps.Keys(groups)) {
-		out = append(out, groups[kind])
-	}
-	return out
-}
 
 // packed has the archives that pack made, with -short.
 var packed sync.Map

@@ -18,6 +18,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cdfz-format/cdfz/archive/internal/archivetest"
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
@@ -142,7 +143,7 @@ func TestManyBlocks(t *testing.T) {
 	}
 	require.LessOrEqual(t, image.read, image.size*12/10, "bytes of the image")
 
-	r := &countingReaderAt{r: f}
+	r := &archivetest.CountingReaderAt{R: f}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	start = time.Now()
@@ -150,15 +151,15 @@ func TestManyBlocks(t *testing.T) {
 	took := time.Since(start)
 	require.NoError(t, err)
 	runtime.ReadMemStats(&after)
-	t.Logf("opened in %v, %d reads, %d KiB allocated", took, r.calls, (after.TotalAlloc-before.TotalAlloc)>>10)
-	require.LessOrEqual(t, r.calls, 3)
+	t.Logf("opened in %v, %d reads, %d KiB allocated", took, r.Calls, (after.TotalAlloc-before.TotalAlloc)>>10)
+	require.LessOrEqual(t, r.Calls, 3)
 	require.LessOrEqual(t, after.TotalAlloc-before.TotalAlloc, uint64(16<<20))
 	v, b := a.Var("v").Values(), make([]byte, 1)
 	for range 100 {
-		r.calls = 0
+		r.Calls = 0
 		_, err := v.ReadAt(b, rand.Int64N(blocks)*block)
 		require.NoError(t, err)
-		require.LessOrEqual(t, r.calls, 2, "reads of a block")
+		require.LessOrEqual(t, r.Calls, 2, "reads of a block")
 	}
 }
 
@@ -173,15 +174,15 @@ func TestManyVariables(t *testing.T) {
 		var b bytes.Buffer
 		res, err := Write(context.Background(), &b, image, image.size, &WriteOptions{Zarr: zarr, Preset: PresetFast})
 		require.NoError(t, err)
-		r := &countingReaderAt{r: bytes.NewReader(b.Bytes())}
+		r := &archivetest.CountingReaderAt{R: bytes.NewReader(b.Bytes())}
 		least := time.Hour
 		for range 5 {
-			r.calls = 0
+			r.Calls = 0
 			start := time.Now()
 			_, err := New(r, res.Size, nil)
 			least = min(least, time.Since(start))
 			require.NoError(t, err)
-			require.LessOrEqual(t, r.calls, 3)
+			require.LessOrEqual(t, r.Calls, 3)
 		}
 		t.Logf("%s: %d blocks, %d bytes, opened in %v", zarr, res.Blocks, res.Size, least)
 	}

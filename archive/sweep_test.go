@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cdfz-format/cdfz/archive/internal/archivetest"
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
@@ -66,14 +67,14 @@ func TestReadOnce(t *testing.T) {
 		}
 		for _, o := range options {
 			o.Preset, o.Name = PresetFast, name
-			c := &countingReaderAt{r: bytes.NewReader(image)}
+			c := &archivetest.CountingReaderAt{R: bytes.NewReader(image)}
 			var b bytes.Buffer
 			res, err := Write(context.Background(), &b, c, size, &o)
 			require.NoError(t, err)
 			require.Equal(t, fmt.Sprintf("%x", sha256.Sum256(image)), res.SHA256, name)
 			require.True(t, bytes.Equal(image, unpack(t, b.Bytes())), name)
-			times := float64(c.bytes) / float64(size)
-			t.Logf("%s, zarr %q, memory %d: read %.3f times in %d reads", name, o.Zarr, o.Memory, times, c.calls)
+			times := float64(c.Bytes) / float64(size)
+			t.Logf("%s, zarr %q, memory %d: read %.3f times in %d reads", name, o.Zarr, o.Memory, times, c.Calls)
 			if o.Memory == 0 { // with so little memory, each record variable is cut in a separate pass
 				require.LessOrEqual(t, times, 1.05, name)
 			}

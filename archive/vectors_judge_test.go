@@ -11,18 +11,20 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/archive/internal/archivetest"
 )
 
 // TestJudgePythonVectors runs the published vectors, good and bad, through the reader
 // that was written from docs/FORMAT.md alone.
 func TestJudgePythonVectors(t *testing.T) {
 	dir := t.TempDir()
-	all := map[string]vector{}
+	all := map[string]archivetest.Vector{}
 	args := []string{"../testdata/reader/cdfz_reader.py", "--sha256"}
 	for _, folder := range []string{"good", "bad"} {
-		for _, v := range vectors(t, folder) {
-			name := filepath.Join(dir, v.name)
-			require.NoError(t, os.WriteFile(name, v.archive, 0o644))
+		for _, v := range archivetest.Vectors(t, folder) {
+			name := filepath.Join(dir, v.Name)
+			require.NoError(t, os.WriteFile(name, v.Archive, 0o644))
 			all[name] = v
 			args = append(args, name)
 		}
@@ -34,7 +36,7 @@ func TestJudgePythonVectors(t *testing.T) {
 	found := map[string]string{}
 	for line := range strings.Lines(stdout.String()) {
 		sum, name, _ := strings.Cut(strings.TrimSpace(line), "  ")
-		require.Equal(t, all[name].sha256, sum, name)
+		require.Equal(t, all[name].SHA256, sum, name)
 		found[name] = "image"
 	}
 	for line := range strings.Lines(stderr.String()) {
@@ -45,6 +47,6 @@ func TestJudgePythonVectors(t *testing.T) {
 		}
 	}
 	for name, v := range all {
-		require.Equal(t, v.reader, found[name], "%s (%s)\n%s", v.name, v.comment, stderr.String())
+		require.Equal(t, v.Reader, found[name], "%s (%s)\n%s", v.Name, v.Comment, stderr.String())
 	}
 }

@@ -1,4 +1,4 @@
-package archive
+package repair_test
 
 import (
 	"bytes"
@@ -8,33 +8,46 @@ import (
 	"math/rand"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/archive/internal/archivetest"
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
+	"github.com/cdfz-format/cdfz/archive/internal/packtest"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/archive/repair"
+	"github.com/cdfz-format/cdfz/archive/verify"
 	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/internal/faultio"
+	"github.com/cdfz-format/cdfz/testdata/seeds"
 )
+
+func verified(t testing.TB, ar []byte) *verify.Report {
+	t.Helper()
+	rep, err := verify.Verify(context.Background(), bytes.NewReader(ar), int64(len(ar)), nil)
+	require.NoError(t, err)
+	return rep
+}
 
 // maskedArchive has blocks with exclusion masks.
 func maskedArchive(t testing.TB) []byte {
-	image := bytes.Clone(cubeImage(t, 6, 20, 10))
+	image := bytes.Clone(archivetest.Cube(t, 6, 20, 10))
 	rand.New(rand.NewSource(5)).Read(image[len(image)/2:])
-	return pack(t, image, &WriteOptions{Name: "m.nc", Zarr: ZarrAlways, Block: MinBlock, Filters: []VarFilter{{Vars: []string{"*"}, Chain: filters.Chain{
+	return packtest.Pack(t, image, &archive.WriteOptions{Name: "m.nc", Zarr: archive.ZarrAlways, Block: archive.MinBlock, Filters: []archive.VarFilter{{Vars: []string{"*"}, Chain: filters.Chain{
 		{ID: filters.Shuffle, Params: []uint32{2}}, {ID: filters.Deflate, Params: []uint32{6}, Optional: true}}}}})
 }
 
 // repairable returns archives of each layout, one with masks and one of many blocks.
 func repairable(t testing.TB) map[string][]byte {
-	out := smallArchives(t)
+	out := packtest.Small(t)
 	out["masked"] = maskedArchive(t)
-	out["empty"] = pack(t, smallestImage, nil)
-	_, out["copied"] = copiedArchive(t, ZarrNever)
-	out["cube"] = pack(t, cubeImage(t, 12, 30, 20), &WriteOptions{Block: MinBlock, Zarr: ZarrAlways})
+	out["empty"] = packtest.Pack(t, archivetest.Smallest, nil)
+	_, out["copied"] = packtest.Copied(t, archive.ZarrNever)
+	out["cube"] = packtest.Pack(t, archivetest.Cube(t, 12, 30, 20), &archive.WriteOptions{Block: archive.MinBlock, Zarr: archive.ZarrAlways})
 	return out
 }
 
@@ -56,7 +69,7 @@ func repairOf(t testing.TB, b []byte) (*repair.Repaired, error) {
 	if err == nil {
 		t.Cleanup(func() { p.Close() })
 	} else {
-		require.True(t, ours(err), "%v", err)
+		require.True(t, archivetest.Ours(err), "%v", err)
 	}
 	return p, err
 }
@@ -143,7 +156,7 @@ func ruin(ar []byte, seed int64) ([]byte, string) {
 func TestRepairRule(t *testing.T) {
 	archives := repairable(t)
 	names := slices.Sorted(maps.Keys(archives))
-	count := 400 / thin()
+	count := 400 / archivetest.Thin()
 	if os.Getenv("CDFZ_SOAK") != "" {
 		count = 10_000
 	}
@@ -202,14 +215,14 @@ func TestRepairRule(t *testing.T) {
 // from the index, or without its index page from the directory.
 func TestRepairHeaders(t *testing.T) {
 	for name, ar := range repairable(t) {
-		tailOff := open(t, ar).Tail
+		tailOff := packtest.Open(t, ar).Tail
 		step := int64(0)
-		for _, e := range entries(ar) {
+		for _, e := range archivetest.Entries(ar) {
 			if e.Name == czip.IndexName {
 				continue
 			}
 			step++
-			for at := e.Off + step%7; at < e.Off+e.LocalLen(); at += int64(7 * thin() * max(1, len(ar)/4000)) {
+			for at := e.Off + step%7; at < e.Off+e.LocalLen(); at += int64(7 * archivetest.Thin() * max(1, len(ar)/4000)) {
 				for _, page := range []bool{true, step%3 == 0} {
 					b := bytes.Clone(ar)
 					b[at] ^= 1 << (at % 8)
@@ -232,8 +245,8 @@ func TestRepairHeaders(t *testing.T) {
 // and can be repaired.
 func TestRepairFront(t *testing.T) {
 	for name, ar := range repairable(t) {
-		r := open(t, ar)
-		for at := int64(0); at < r.Man.Front.Len; at += int64(7 * thin() * max(1, len(ar)/4000)) {
+		r := packtest.Open(t, ar)
+		for at := int64(0); at < r.Man.Front.Len; at += int64(7 * archivetest.Thin() * max(1, len(ar)/4000)) {
 			if at >= r.Man.Plan.Off && at < r.Man.Plan.Off+r.Man.Plan.Len {
 				continue
 			}
@@ -259,10 +272,10 @@ func TestRepairFront(t *testing.T) {
 // TestRepairForeignREADME checks that a README with another text, which is not part of
 // the format, is kept, and damage of it stays.
 func TestRepairForeignREADME(t *testing.T) {
-	ar := pack(t, cubeImage(t, 12, 30, 20), &WriteOptions{Block: MinBlock, Zarr: ZarrAlways})
-	r := open(t, ar)
+	ar := packtest.Pack(t, archivetest.Cube(t, 12, 30, 20), &archive.WriteOptions{Block: archive.MinBlock, Zarr: archive.ZarrAlways})
+	r := packtest.Open(t, ar)
 	copy(ar[czip.HeadLen:], "Another text")
-	e := entries(ar)[0]
+	e := archivetest.Entries(ar)[0]
 	e.Crc = czip.CRC(ar[e.End()-e.Stored : e.End()])
 	e.AppendLocal(ar[:0])
 	man := *r.Man
@@ -289,7 +302,7 @@ func TestRepairForeignREADME(t *testing.T) {
 
 // TestRepairAfter checks that bytes after an archive are distinguished from it.
 func TestRepairAfter(t *testing.T) {
-	ar := pack(t, cubeImage(t, 12, 30, 20), &WriteOptions{Block: MinBlock, Zarr: ZarrAlways})
+	ar := packtest.Pack(t, archivetest.Cube(t, 12, 30, 20), &archive.WriteOptions{Block: archive.MinBlock, Zarr: archive.ZarrAlways})
 	for _, more := range [][]byte{{0}, ar, make([]byte, 100_000)} {
 		b := append(bytes.Clone(ar), more...)
 		p, err := repairOf(t, b)
@@ -299,4 +312,72 @@ func TestRepairAfter(t *testing.T) {
 		require.False(t, p.Tail)
 		require.True(t, bytes.Equal(ar, inPlace(t, b, p)))
 	}
+}
+
+// TestRepair checks that without a directory, or with index, directory and end zeroed,
+// the archive is rebuilt byte for byte, with few bytes read.
+func TestRepair(t *testing.T) {
+	for name, image := range archivetest.Some(t) {
+		for _, mode := range []archive.ZarrMode{archive.ZarrAlways, archive.ZarrNever} {
+			ar := packtest.Pack(t, image, &archive.WriteOptions{Name: name, Zarr: mode, Block: archive.MinBlock})
+			r := packtest.Open(t, ar)
+			cut := int(r.Tail.IdxOff)
+			idxEnd := int((&czip.ZipEntry{Name: czip.IndexName, Stored: r.Tail.IdxLen, Size: r.Tail.IdxLen, Off: r.Tail.IdxOff}).End())
+			zeroed := append(bytes.Clone(ar[:cut]), make([]byte, len(ar)-cut)...)
+			longer := append(bytes.Clone(ar), "more"...)
+			for what, bad := range map[string][]byte{
+				"no directory": ar[:idxEnd], "no index": ar[:cut], "half an index": ar[:cut+40], "zeroed": zeroed,
+				"no last byte": ar[:len(ar)-1], "longer": longer, "intact": ar,
+			} {
+				c := &archivetest.CountingReaderAt{R: bytes.NewReader(bad)}
+				p, err := repair.Repair(context.Background(), c, int64(len(bad)), &repair.Options{Quick: true})
+				require.NoError(t, err, "%s: %s", name, what)
+				require.Equal(t, what == "intact", p.Intact(), "%s: %s", name, what)
+				var tail bytes.Buffer
+				_, err = p.WriteTail(&tail)
+				require.NoError(t, err)
+				require.True(t, bytes.Equal(ar, append(bytes.Clone(bad[:p.Keep]), tail.Bytes()...)), "%s: %s", name, what)
+				m := r.Man
+				limit := 512*m.Entries + 1<<20 + m.Front.Len + r.Tail.ManLen
+				require.LessOrEqual(t, c.Bytes, limit, "%s: %s", name, what)
+				require.NoError(t, p.Close())
+			}
+			for n := range cut {
+				if n%(97*archivetest.Thin()) == 0 && n > czip.HeadLen {
+					_, err := repair.Repair(context.Background(), bytes.NewReader(ar[:n]), int64(n), nil)
+					require.ErrorIs(t, err, archive.ErrCorrupt)
+				}
+			}
+		}
+	}
+}
+
+// FuzzRepair checks that a repaired archive needs no further repair of its tail.
+func FuzzRepair(f *testing.F) {
+	s := seeds.Of(f)
+	archives := packtest.Small(f)
+	archives["empty"] = packtest.Pack(f, archivetest.Smallest, &archive.WriteOptions{Name: "empty.nc"})
+	for name, ar := range archives {
+		cut := ar[:packtest.Open(f, ar).Tail.IdxOff]
+		f.Add(cut)
+		if name == "pools" || name == "empty" || name == "cdf1_single_rec_short.nc/"+string(archive.ZarrAlways) {
+			s.AddDamaged(strings.ReplaceAll(name, "/", "-"), cut)
+		}
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		ctx := context.Background()
+		p, err := repair.Repair(ctx, bytes.NewReader(b), int64(len(b)), nil)
+		if err != nil {
+			require.True(t, archivetest.Ours(err), "%v", err)
+			return
+		}
+		defer p.Close()
+		fixed := &bytes.Buffer{}
+		_, err = p.WriteTo(ctx, fixed)
+		require.NoError(t, err)
+		again, err := repair.Repair(ctx, bytes.NewReader(fixed.Bytes()), int64(fixed.Len()), nil)
+		require.NoError(t, err)
+		require.True(t, again.Intact())
+		require.NoError(t, again.Close())
+	})
 }

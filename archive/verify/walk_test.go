@@ -1,4 +1,4 @@
-package archive
+package verify_test
 
 import (
 	"bytes"
@@ -9,6 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/archive/internal/archivetest"
+	"github.com/cdfz-format/cdfz/archive/internal/packtest"
 	"github.com/cdfz-format/cdfz/archive/verify"
 )
 
@@ -18,20 +21,20 @@ func TestWalk(t *testing.T) {
 	walk := func(ar []byte) (*verify.Walked, error) {
 		return verify.Walk(context.Background(), bytes.NewReader(ar), int64(len(ar)), nil)
 	}
-	for name, image := range someFiles(t) {
+	for name, image := range archivetest.Some(t) {
 		sum := sha256.Sum256(image)
-		got, err := walk(pack(t, image, &WriteOptions{Name: name, Block: 4096}))
+		got, err := walk(packtest.Pack(t, image, &archive.WriteOptions{Name: name, Block: 4096}))
 		require.NoError(t, err, name)
 		require.Equal(t, &verify.Walked{Image: name, ImageSize: int64(len(image)), SHA256: hex.EncodeToString(sum[:])}, got)
 	}
-	files := classicFiles(t)
+	files := archivetest.Classic(t)
 	image := files["cdf2_two_rec_small.nc"]
-	ar := pack(t, image, &WriteOptions{Zarr: ZarrAlways, Block: MinBlock})
+	ar := packtest.Pack(t, image, &archive.WriteOptions{Zarr: archive.ZarrAlways, Block: archive.MinBlock})
 	want, err := walk(ar)
 	require.NoError(t, err)
-	a := open(t, ar)
+	a := packtest.Open(t, ar)
 	found := 0
-	for i := 0; i < len(ar); i += 1 + thin()/2 {
+	for i := 0; i < len(ar); i += 1 + archivetest.Thin()/2 {
 		bad := bytes.Clone(ar)
 		bad[i] ^= 1
 		got, err := walk(bad)
@@ -41,7 +44,7 @@ func TestWalk(t *testing.T) {
 		}
 		require.Equal(t, want, got)
 	}
-	require.Greater(t, found, len(ar)/8/(1+thin()/2)) // local headers and blocks
+	require.Greater(t, found, len(ar)/8/(1+archivetest.Thin()/2)) // local headers and blocks
 	bad := bytes.Clone(ar)
 	rows := bad[a.Tail.IdxOff+a.Tail.IdxLen-8:]
 	for i := range rows[:16] {

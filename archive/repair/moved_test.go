@@ -1,4 +1,4 @@
-package archive
+package repair_test
 
 import (
 	"bytes"
@@ -8,7 +8,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/archive/internal/archivetest"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
+	"github.com/cdfz-format/cdfz/archive/internal/packtest"
 	"github.com/cdfz-format/cdfz/archive/repair"
 	"github.com/cdfz-format/cdfz/archive/verify"
 )
@@ -16,12 +19,12 @@ import (
 // TestRepairMoved removes bytes from archives, inserts some, and moves some. What can be
 // salvaged before a repair can be salvaged after it.
 func TestRepairMoved(t *testing.T) {
-	image := cubeImage(t, 12, 30, 20)
+	image := archivetest.Cube(t, 12, 30, 20)
 	archives := map[string][]byte{
-		"plain":  pack(t, image, &WriteOptions{Block: MinBlock, Zarr: ZarrAlways}),
-		"parity": pack(t, image, &WriteOptions{Block: MinBlock, Zarr: ZarrAlways, Parity: 500}),
+		"plain":  packtest.Pack(t, image, &archive.WriteOptions{Block: archive.MinBlock, Zarr: archive.ZarrAlways}),
+		"parity": packtest.Pack(t, image, &archive.WriteOptions{Block: archive.MinBlock, Zarr: archive.ZarrAlways, Parity: 500}),
 	}
-	_, archives["copied"] = copiedArchive(t, ZarrNever)
+	_, archives["copied"] = packtest.Copied(t, archive.ZarrNever)
 	for name, ar := range archives {
 		n := len(ar)
 		for _, k := range []int{1, 7, 512} {
@@ -64,7 +67,7 @@ func requireKept(t *testing.T, bad []byte, what string) {
 // TestRepairParityLost overwrites the parity. Repair does not say that the archive is the
 // original one.
 func TestRepairParityLost(t *testing.T) {
-	ar := pack(t, cubeImage(t, 12, 30, 20), &WriteOptions{Block: MinBlock, Zarr: ZarrAlways, Parity: 500})
+	ar := packtest.Pack(t, archivetest.Cube(t, 12, 30, 20), &archive.WriteOptions{Block: archive.MinBlock, Zarr: archive.ZarrAlways, Parity: 500})
 	at := entryNamed(t, ar, ".cdfz/parity")
 	for _, from := range []int64{at.Off, at.End() - at.Stored} {
 		bad := bytes.Clone(ar)
@@ -91,7 +94,7 @@ func TestRepairParityLost(t *testing.T) {
 
 // entryNamed returns an entry of an archive.
 func entryNamed(t *testing.T, ar []byte, name string) czip.ZipEntry {
-	list := entries(ar)
+	list := archivetest.Entries(ar)
 	i := slices.IndexFunc(list, func(e czip.ZipEntry) bool { return e.Name == name })
 	require.GreaterOrEqual(t, i, 0)
 	return list[i]
@@ -100,15 +103,15 @@ func entryNamed(t *testing.T, ar []byte, name string) czip.ZipEntry {
 // TestSalvageContradiction puts a block of another archive beside that of the same name. Without an
 // index, nothing tells which is right.
 func TestSalvageContradiction(t *testing.T) {
-	image := cubeImage(t, 12, 30, 200)
+	image := archivetest.Cube(t, 12, 30, 200)
 	other := bytes.Clone(image)
 	for i := len(other) / 8; i < len(other); i++ {
 		other[i] ^= 0x10
 	}
-	o := &WriteOptions{Block: MinBlock, Zarr: ZarrAlways}
-	a, b := pack(t, image, o), pack(t, other, o)
+	o := &archive.WriteOptions{Block: archive.MinBlock, Zarr: archive.ZarrAlways}
+	a, b := packtest.Pack(t, image, o), packtest.Pack(t, other, o)
 	cut := a[:entryNamed(t, a, czip.ManifestName).Off]
-	list := entries(a)
+	list := archivetest.Entries(a)
 	i := len(list) / 2
 	mine, theirs := list[i], entryNamed(t, b, list[i].Name)
 	foreign := b[theirs.Off:theirs.End()]
@@ -132,13 +135,13 @@ func TestSalvageContradiction(t *testing.T) {
 // TestSalvageTwo salvages an archive that another one with the same variables follows. Nothing of
 // the second is taken for the first, wherever that is cut off.
 func TestSalvageTwo(t *testing.T) {
-	image := cubeImage(t, 12, 30, 200)
+	image := archivetest.Cube(t, 12, 30, 200)
 	other := bytes.Clone(image)
 	for i := len(other) / 8; i < len(other); i++ {
 		other[i] ^= 0x10
 	}
-	o := &WriteOptions{Block: MinBlock, Zarr: ZarrAlways}
-	a, b := pack(t, image, o), pack(t, other, o)
+	o := &archive.WriteOptions{Block: archive.MinBlock, Zarr: archive.ZarrAlways}
+	a, b := packtest.Pack(t, image, o), packtest.Pack(t, other, o)
 	man := int(entryNamed(t, a, czip.ManifestName).Off)
 	for _, n := range []int{len(a), len(a) - 1, man, man - 9, man / 2, man/2 + 1, man/2 + 20, man / 3} {
 		both := append(bytes.Clone(a[:n]), b...)
@@ -162,13 +165,13 @@ func TestSalvageTwo(t *testing.T) {
 // TestSalvageOverwritten writes the middle of another archive with the same variables over an
 // archive. None of its values is taken for one of the original.
 func TestSalvageOverwritten(t *testing.T) {
-	image := cubeImage(t, 12, 30, 200)
+	image := archivetest.Cube(t, 12, 30, 200)
 	other := bytes.Clone(image)
 	for i := len(other) / 8; i < len(other); i++ {
 		other[i] ^= 0x10
 	}
-	o := &WriteOptions{Block: MinBlock, Zarr: ZarrAlways}
-	a, b := pack(t, image, o), pack(t, other, o)
+	o := &archive.WriteOptions{Block: archive.MinBlock, Zarr: archive.ZarrAlways}
+	a, b := packtest.Pack(t, image, o), packtest.Pack(t, other, o)
 	for _, from := range []int{len(a) / 8, len(a) / 6, len(a) / 4} {
 		bad := bytes.Clone(a)
 		copy(bad[from:len(a)/3], b[from:]) // before the index

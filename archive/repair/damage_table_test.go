@@ -1,4 +1,4 @@
-package archive
+package repair_test
 
 import (
 	"archive/zip"
@@ -14,7 +14,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/archive/internal/archivetest"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
+	"github.com/cdfz-format/cdfz/archive/internal/packtest"
 	"github.com/cdfz-format/cdfz/archive/parity"
 	"github.com/cdfz-format/cdfz/archive/repair"
 	"github.com/cdfz-format/cdfz/cdf3"
@@ -23,7 +26,7 @@ import (
 
 var writeTables = flag.Bool("tables", false, "write docs/damage.md")
 
-const tablesFile = "../docs/damage.md"
+const tablesFile = "../../docs/damage.md"
 
 // afterTables is the heading of the part of the file that follows the tables.
 const afterTables = "\n## What cdfz deletes and overwrites\n"
@@ -90,7 +93,7 @@ func healed(t testing.TB, ar []byte) []byte {
 		require.NoError(t, err)
 		p.Close()
 	} else {
-		require.True(t, ours(err), "%v", err)
+		require.True(t, archivetest.Ours(err), "%v", err)
 	}
 	return f.Bytes()
 }
@@ -106,7 +109,7 @@ const (
 A test overwrites each structure of an archive, and each pair of structures, with zeros or random
 bytes. Then it runs *repair* and *restore --salvage*. The archive holds 1.1 MB in blocks of 4 KiB.
 It has a Zarr view and second copies of the plan and the netCDF header. The test runs once without
-parity and once with parity of 5 %. ` + "`go test ./archive -run TestDamageTables -tables`" + ` writes these
+parity and once with parity of 5 %. ` + "`go test ./archive/repair -run TestDamageTables -tables`" + ` writes these
 tables, and the test compares them with its results.
 
 | word | meaning |
@@ -143,7 +146,7 @@ func outcome(t testing.TB, ar, image []byte, random bool, hit ...structure) stri
 	for _, b := range [][]byte{bad, got} {
 		s, err := repair.Salvage(context.Background(), bytes.NewReader(b), int64(len(b)), nil)
 		if err != nil {
-			require.True(t, ours(err), "%v", err)
+			require.True(t, archivetest.Ours(err), "%v", err)
 			continue
 		}
 		out := &bufferAt{make([]byte, s.Size)}
@@ -197,19 +200,19 @@ func TestDamageTables(t *testing.T) {
 		require.LessOrEqual(t, cell, len(have))
 		return have[cell-1]
 	}
-	image := cubeImage(t, 12, 80, 140)
+	image := archivetest.Cube(t, 12, 80, 140)
 	h, err := cdf3.Read(bytes.NewReader(image), int64(len(image)))
 	require.NoError(t, err)
 	r := rand.New(rand.NewPCG(1, 1))
 	for i := h.Len; i < int64(len(image)); i += 2 {
 		image[i] = byte(r.Uint32())
 	}
-	o := &WriteOptions{Block: 4096, Zarr: ZarrConsolidated, Preset: PresetFast, Name: "cube.nc"}
+	o := &archive.WriteOptions{Block: 4096, Zarr: archive.ZarrConsolidated, Preset: archive.PresetFast, Name: "cube.nc"}
 	var text strings.Builder
 	text.WriteString(tableIntro)
 	for _, share := range []parity.Share{0, 500} {
 		o.Parity = share
-		ar := pack(t, image, o)
+		ar := packtest.Pack(t, image, o)
 		list := structures(t, ar)
 		if share == 0 {
 			text.WriteString("## Without parity\n")
@@ -254,10 +257,10 @@ func TestDamageTables(t *testing.T) {
 // an entry, 1 MiB, plan and manifest.
 func TestTailReads(t *testing.T) {
 	for name, ar := range map[string][]byte{
-		"cube":   pack(t, cubeImage(t, 12, 30, 200), &WriteOptions{Block: MinBlock, Zarr: ZarrAlways}),
-		"parity": pack(t, cubeImage(t, 12, 30, 200), &WriteOptions{Block: MinBlock, Zarr: ZarrAlways, Parity: 500}),
+		"cube":   packtest.Pack(t, archivetest.Cube(t, 12, 30, 200), &archive.WriteOptions{Block: archive.MinBlock, Zarr: archive.ZarrAlways}),
+		"parity": packtest.Pack(t, archivetest.Cube(t, 12, 30, 200), &archive.WriteOptions{Block: archive.MinBlock, Zarr: archive.ZarrAlways, Parity: 500}),
 	} {
-		f := openFile(t, ar, nil)
+		f := packtest.File(t, ar)
 		info, _ := f.Info()
 		z, err := zip.NewReader(bytes.NewReader(ar), int64(len(ar)))
 		require.NoError(t, err)
@@ -272,7 +275,7 @@ func TestTailReads(t *testing.T) {
 				require.NoError(t, err)
 			}
 		}
-		c := &countingReaderAt{r: bytes.NewReader(ar[:cut])}
+		c := &archivetest.CountingReaderAt{R: bytes.NewReader(ar[:cut])}
 		_, err = parity.Find(context.Background(), c, cut, nil)
 		require.NoError(t, err)
 		p, err := repair.Repair(context.Background(), c, cut, &repair.Options{Quick: true})
@@ -282,7 +285,7 @@ func TestTailReads(t *testing.T) {
 		_, err = p.WriteTail(&out)
 		require.NoError(t, err)
 		require.Equal(t, ar[p.Keep:], out.Bytes())
-		t.Logf("%s: %d bytes of %d read, %d entries, at most %d", name, c.bytes, len(ar), info.Entries, limit)
-		require.LessOrEqual(t, c.bytes, limit)
+		t.Logf("%s: %d bytes of %d read, %d entries, at most %d", name, c.Bytes, len(ar), info.Entries, limit)
+		require.LessOrEqual(t, c.Bytes, limit)
 	}
 }

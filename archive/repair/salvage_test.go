@@ -1,4 +1,4 @@
-package archive
+package repair_test
 
 import (
 	"bytes"
@@ -7,16 +7,21 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math/rand/v2"
 	"os"
 	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/archive/internal/archivetest"
+	"github.com/cdfz-format/cdfz/archive/internal/packtest"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/archive/repair"
 	"github.com/cdfz-format/cdfz/archive/verify"
 	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/internal/faultio"
 )
 
 // salvage returns what can be restored of an archive, and what cannot.
@@ -39,9 +44,9 @@ func checkSalvaged(t testing.TB, image, got []byte, s *repair.Salvaged, what str
 		require.True(t, bytes.Equal(image, got), what)
 		return
 	}
-	was, err := New(bytes.NewReader(image), int64(len(image)), nil)
+	was, err := archive.New(bytes.NewReader(image), int64(len(image)), nil)
 	require.NoError(t, err)
-	is, err := New(bytes.NewReader(got), int64(len(got)), nil)
+	is, err := archive.New(bytes.NewReader(got), int64(len(got)), nil)
 	if err != nil { // the netCDF header is lost, and its copy
 		require.ErrorIs(t, err, cdf3.ErrNotCDF, what)
 		require.True(t, slices.ContainsFunc(s.Lost, func(d verify.Damage) bool { return d.Var == "" && len(d.Parts) == 0 }), what)
@@ -49,7 +54,7 @@ func checkSalvaged(t testing.TB, image, got []byte, s *repair.Salvaged, what str
 	}
 	for i, v := range was.Vars() {
 		size := v.Type().Size()
-		a, b := allValues(t, v), allValues(t, is.Array(i).(*Var))
+		a, b := allValues(t, v), allValues(t, is.Array(i).(*archive.Var))
 		for j := int64(0); j < int64(len(a)); j += size {
 			if x, y := a[j:j+size], b[j:j+size]; !bytes.Equal(x, y) {
 				fill := v.Type().Fill()
@@ -63,7 +68,7 @@ func checkSalvaged(t testing.TB, image, got []byte, s *repair.Salvaged, what str
 	}
 }
 
-func allValues(t testing.TB, v *Var) []byte {
+func allValues(t testing.TB, v *archive.Var) []byte {
 	n := v.Type().Size()
 	for _, d := range v.Shape() {
 		n *= d
@@ -78,7 +83,7 @@ func allValues(t testing.TB, v *Var) []byte {
 
 // isLost reports whether an element of a variable is listed as lost. A lost block of the
 // rest may have elements of any variable.
-func isLost(lost []verify.Damage, v *Var, element int64) bool {
+func isLost(lost []verify.Damage, v *archive.Var, element int64) bool {
 	index := make([]int64, len(v.Shape()))
 	for i := len(index) - 1; i >= 0; i-- {
 		index[i] = element % v.Shape()[i]
@@ -113,7 +118,7 @@ func TestSalvage(t *testing.T) {
 	archives := repairable(t)
 	delete(archives, "masked")
 	names := slices.Sorted(maps.Keys(archives))
-	count := 200 / thin()
+	count := 200 / archivetest.Thin()
 	if os.Getenv("CDFZ_SOAK") != "" {
 		count = 20_000
 	}
@@ -121,7 +126,7 @@ func TestSalvage(t *testing.T) {
 	for i := range count {
 		name := names[i%len(names)]
 		ar := archives[name]
-		f := openFile(t, ar, nil)
+		f := packtest.File(t, ar)
 		image := make([]byte, f.Image().Size())
 		_, err := f.Image().ReadAt(image, 0)
 		require.NoError(t, err)
@@ -130,7 +135,7 @@ func TestSalvage(t *testing.T) {
 		got, s, err := salvage(t, bytes.NewReader(bad), int64(len(bad)))
 		switch {
 		case err != nil:
-			require.True(t, ours(err), "%s: %v", what, err)
+			require.True(t, archivetest.Ours(err), "%s: %v", what, err)
 			none++
 			continue
 		case len(s.Lost) > 0:
@@ -150,9 +155,9 @@ func TestSalvage(t *testing.T) {
 // TestSalvageCut cuts an archive off at the end of each entry and in it. All blocks before
 // the cut are salvaged.
 func TestSalvageCut(t *testing.T) {
-	image := cubeImage(t, 12, 30, 20)
-	ar := pack(t, image, &WriteOptions{Block: MinBlock, Zarr: ZarrAlways})
-	r := open(t, ar)
+	image := archivetest.Cube(t, 12, 30, 20)
+	ar := packtest.Pack(t, image, &archive.WriteOptions{Block: archive.MinBlock, Zarr: archive.ZarrAlways})
+	r := packtest.Open(t, ar)
 	for n := range r.L.Blocks {
 		if testing.Short() && n%31 != 0 && n != r.L.RestFirst {
 			continue
@@ -197,8 +202,8 @@ func (b badSectors) ReadAt(p []byte, off int64) (int, error) {
 
 // TestSalvageBadSectors reads an archive from a disk with bad sectors.
 func TestSalvageBadSectors(t *testing.T) {
-	image, ar := copiedArchive(t, ZarrAlways)
-	r := open(t, ar)
+	image, ar := packtest.Copied(t, archive.ZarrAlways)
+	r := packtest.Open(t, ar)
 	row, err := r.Index.Row(3)
 	require.NoError(t, err)
 	for what, c := range map[string]struct {
@@ -220,5 +225,38 @@ func TestSalvageBadSectors(t *testing.T) {
 			require.Len(t, s.Lost, c.lost)
 			checkSalvaged(t, image, got, s, what)
 		})
+	}
+}
+
+// TestTorn tears the tail of archives from many offsets on. All blocks before are
+// restored, and with parity everything if at most 2 % are torn.
+func TestTorn(t *testing.T) {
+	image := archivetest.Cube(t, 12, 30, 20)
+	ar := packtest.Pack(t, image, &archive.WriteOptions{Block: archive.MinBlock, Zarr: archive.ZarrAlways})
+	protected := packtest.Pack(t, image, &archive.WriteOptions{Block: archive.MinBlock, Zarr: archive.ZarrAlways, Parity: 500})
+	r := rand.New(rand.NewPCG(1, 1))
+	step := 997
+	if os.Getenv("CDFZ_SOAK") != "" {
+		step = 1
+	}
+	for off := 0; off < len(ar); off += 1 + r.IntN(2*step-1) {
+		for how := range faultio.Tears {
+			bad := faultio.Torn(r, ar, off, faultio.Tear(how))
+			got, s, err := salvage(t, bytes.NewReader(bad), int64(len(bad)))
+			if err != nil {
+				require.True(t, archivetest.Ours(err), "%v", err)
+				continue
+			}
+			checkSalvaged(t, image, got, s, "torn")
+			for _, d := range s.Lost {
+				require.True(t, d.Off < 0 || d.Off+d.Len > int64(off), "torn at %d: lost %+v", off, d)
+			}
+		}
+	}
+	for off := len(protected) - len(protected)/50; off < len(protected); off += 1 + r.IntN(step/4+1) {
+		for how := range faultio.Tears {
+			bad := faultio.Torn(r, protected, off, faultio.Tear(how))
+			require.True(t, bytes.Equal(protected, healed(t, bad)), "torn at %d, %d", off, how)
+		}
 	}
 }

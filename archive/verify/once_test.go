@@ -1,13 +1,10 @@
-package archive
+package verify_test
 
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
-	"math"
 	"math/rand/v2"
 	"sync"
 	"syscall"
@@ -15,37 +12,18 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/archive/internal/archivetest"
+	"github.com/cdfz-format/cdfz/archive/internal/packtest"
 	"github.com/cdfz-format/cdfz/archive/verify"
-	"github.com/cdfz-format/cdfz/cdf3"
 )
-
-// longImage returns a netCDF file whose archive is too long to be verified in memory: record
-// variables of several sizes, whose blocks are stored in another order than that in which
-// the image needs them, fixed variables, and small ones.
-func longImage(t testing.TB) []byte {
-	h := cdf3.Header{Version: cdf3.Version(2), Dims: []cdf3.Dim{{Name: "t"}, {Name: "z", Len: 5}, {Name: "y", Len: 20}, {Name: "x", Len: 30}, {Name: "n", Len: 200_000}}}
-	for i, dims := range [][]int{{4}, {0}, {0, 1, 2, 3}, {0, 2, 3}, {0, 3}, {0, 1, 2, 3}, {3}} {
-		h.Vars = append(h.Vars, cdf3.Var{Name: fmt.Sprint("v", i), Type: cdf3.Float, DimIDs: dims})
-	}
-	const records = 300
-	h.NumRecsField = records
-	require.NoError(t, h.Layout())
-	b, err := h.Append(nil)
-	require.NoError(t, err)
-	end := h.Vars[1].Begin + records*h.RecSize
-	r := rand.New(rand.NewPCG(1, 2))
-	for int64(len(b)) < end {
-		b = binary.BigEndian.AppendUint32(b, math.Float32bits(float32(280+r.NormFloat64())))
-	}
-	return b
-}
 
 // longArchives returns archives of longImage.
 func longArchives(t testing.TB) map[string][]byte {
-	image := longImage(t)
+	image := archivetest.Long(t)
 	return map[string][]byte{
-		"viewed":        pack(t, image, &WriteOptions{Name: "a.nc", Zarr: ZarrAlways, Block: 64 << 10}),
-		"pooled parity": pack(t, image, &WriteOptions{Name: "a.nc", Zarr: ZarrNever, Block: 64 << 10, Parity: 500}),
+		"viewed":        packtest.Pack(t, image, &archive.WriteOptions{Name: "a.nc", Zarr: archive.ZarrAlways, Block: 64 << 10}),
+		"pooled parity": packtest.Pack(t, image, &archive.WriteOptions{Name: "a.nc", Zarr: archive.ZarrNever, Block: 64 << 10, Parity: 500}),
 	}
 }
 
@@ -71,10 +49,10 @@ func (c *readCounts) ReadAt(p []byte, off int64) (int, error) {
 // and the parity takes more reads.
 func TestVerifyOnce(t *testing.T) {
 	for name, ar := range longArchives(t) {
-		f, err := New(bytes.NewReader(ar), int64(len(ar)), nil)
+		f, err := archive.New(bytes.NewReader(ar), int64(len(ar)), nil)
 		require.NoError(t, err)
 		info, _ := f.Info()
-		tail := open(t, ar).Tail.ManOff
+		tail := packtest.Open(t, ar).Tail.ManOff
 		for _, workers := range []int{1, 2, 8} {
 			c := &readCounts{b: ar, n: make([]uint8, len(ar))}
 			rep, err := verify.Verify(context.Background(), c, int64(len(ar)), &verify.Options{Workers: workers})
@@ -133,7 +111,7 @@ func (e *readError) Unwrap() error { return e.err }
 func TestVerifyShared(t *testing.T) {
 	for name, ar := range longArchives(t) {
 		r := rand.New(rand.NewPCG(3, 4))
-		for i := range max(10, 180/thin()) {
+		for i := range max(10, 180/archivetest.Thin()) {
 			bad, src := bytes.Clone(ar), sectors{bad: map[int64]bool{}}
 			at := r.IntN(len(ar))
 			switch i % 5 {

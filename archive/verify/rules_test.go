@@ -1,4 +1,4 @@
-package archive
+package verify_test
 
 import (
 	"bytes"
@@ -9,14 +9,17 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/archive/internal/archivetest"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
+	"github.com/cdfz-format/cdfz/archive/internal/packtest"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/blockidx"
 )
 
 // parts returns the entries of an archive with their stored bytes, up to the manifest.
 func parts(ar []byte) (out []czip.MetaEntry) {
-	for _, e := range entries(ar) {
+	for _, e := range archivetest.Entries(ar) {
 		if e.Name != czip.IndexName {
 			out = append(out, czip.MetaEntry{ZipEntry: e, Payload: bytes.Clone(ar[e.End()-e.Stored : e.End()])})
 		}
@@ -82,11 +85,11 @@ func joined(t *testing.T, l *plan.Resolved, list []czip.MetaEntry, storedManifes
 // TestVerifyRules checks that a verifier finds violations with valid checksums, and
 // accepts all that docs/FORMAT.md allows.
 func TestVerifyRules(t *testing.T) {
-	image := cubeImage(t, 13, 30, 20)
-	viewed := pack(t, image, &WriteOptions{Name: "a.nc", Block: 4096, Zarr: ZarrAlways})
-	consolidated := pack(t, image, &WriteOptions{Name: "a.nc", Block: 4096, Zarr: ZarrConsolidated})
-	pooled := pack(t, image, &WriteOptions{Name: "a.nc", Block: 4096, Zarr: ZarrNever})
-	plain := pack(t, image, &WriteOptions{Name: "a.nc", Block: 10_000, Zarr: ZarrAlways, Preset: PresetFast, Filters: []VarFilter{{Vars: []string{"*"}}}})
+	image := archivetest.Cube(t, 13, 30, 20)
+	viewed := packtest.Pack(t, image, &archive.WriteOptions{Name: "a.nc", Block: 4096, Zarr: archive.ZarrAlways})
+	consolidated := packtest.Pack(t, image, &archive.WriteOptions{Name: "a.nc", Block: 4096, Zarr: archive.ZarrConsolidated})
+	pooled := packtest.Pack(t, image, &archive.WriteOptions{Name: "a.nc", Block: 4096, Zarr: archive.ZarrNever})
+	plain := packtest.Pack(t, image, &archive.WriteOptions{Name: "a.nc", Block: 10_000, Zarr: archive.ZarrAlways, Preset: archive.PresetFast, Filters: []archive.VarFilter{{Vars: []string{"*"}}}})
 	insert := func(at int, e ...czip.MetaEntry) func([]czip.MetaEntry) []czip.MetaEntry {
 		return func(list []czip.MetaEntry) []czip.MetaEntry {
 			return append(append(append([]czip.MetaEntry{}, list[:at]...), e...), list[at:]...)
@@ -130,7 +133,7 @@ func TestVerifyRules(t *testing.T) {
 		return list
 	}
 	pad := func(list []czip.MetaEntry) []czip.MetaEntry {
-		l := open(t, plain).L
+		l := packtest.Open(t, plain).L
 		for v, g := range l.Geoms {
 			for b := range g.Blocks {
 				if _, n := g.At(b); n == g.BlockLen {
@@ -189,7 +192,7 @@ func TestVerifyRules(t *testing.T) {
 		{"view of a pooled archive", pooled, inPlan(`,"segment":`, `,"view":"no-codec","segment":`), "view"},
 		{"padding", plain, pad, "padding does not repeat"},
 	} {
-		l := open(t, c.ar).L
+		l := packtest.Open(t, c.ar).L
 		damage := verified(t, joined(t, l, c.edit(parts(c.ar)), false)).Damage
 		if c.want == "" {
 			require.Empty(t, damage, c.name)
@@ -201,7 +204,7 @@ func TestVerifyRules(t *testing.T) {
 		}
 		require.Contains(t, strings.Join(all, "\n"), c.want, c.name)
 	}
-	rep := verified(t, joined(t, open(t, viewed).L, parts(viewed), true))
+	rep := verified(t, joined(t, packtest.Open(t, viewed).L, parts(viewed), true))
 	require.NotEmpty(t, rep.Damage, "manifest stored")
-	require.True(t, bytes.Equal(viewed, joined(t, open(t, viewed).L, parts(viewed), false)))
+	require.True(t, bytes.Equal(viewed, joined(t, packtest.Open(t, viewed).L, parts(viewed), false)))
 }
