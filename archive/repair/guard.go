@@ -15,8 +15,8 @@ import (
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
-// Parity may have been made of other bytes than those of the archive, and after bytes were inserted
-// or removed it puts bytes where intact ones have moved to. Therefore nothing that parity restores
+// Parity may have been computed from bytes other than those of the archive, and after bytes were
+// inserted or removed it puts bytes where intact ones have moved to. Therefore nothing that parity restores
 // is written before a guard has compared it with what the other checksums of the archive confirm.
 
 // guard decides which changes of an overlay must be undone. It judges only bytes that change.

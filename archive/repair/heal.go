@@ -29,7 +29,7 @@ type Healed struct {
 	// Kept are archive bytes that the parity contradicts. Other checksums confirm them, so they
 	// were not changed.
 	Kept    []parity.Range
-	Rebuilt bool  // the parity was made again from intact data
+	Rebuilt bool  // the parity was computed again from intact data
 	After   int64 // bytes after the archive, cut off to find the parity
 	// Lost is the error of parity.Find if the manifest names parity that is lost.
 	Lost error
@@ -38,7 +38,7 @@ type Healed struct {
 	o      *HealOptions
 	r      io.ReaderAt
 	size   int64
-	layers []*overlay // each reads the one before
+	layers []*overlay // each reads its predecessor
 }
 
 // Heal heals an archive of size bytes that has parity. It writes nothing: Commit changes the

@@ -100,7 +100,7 @@ func entryNamed(t *testing.T, ar []byte, name string) czip.ZipEntry {
 	return list[i]
 }
 
-// TestSalvageContradiction puts a block of another archive beside that of the same name. Without an
+// TestSalvageContradiction puts a block of another archive next to that of the same name. Without an
 // index, nothing tells which is right.
 func TestSalvageContradiction(t *testing.T) {
 	image := archivetest.Cube(t, 12, 30, 200)

@@ -309,7 +309,7 @@ func (x *repairer) run() error {
 	if !errors.Is(err, fault.ErrCorrupt) || x.Tail != nil {
 		return err
 	}
-	// The local headers lead nowhere. The walk goes on with the manifest, if it can be found.
+	// The local headers lead nowhere. Try again with the manifest, if it can be found.
 	if found, serr := x.SearchTail(); serr != nil || !found {
 		return errors.Join(serr, err)
 	}

@@ -29,8 +29,8 @@ type Salvaged struct {
 	Rounded []int
 	// Lost has the blocks without intact bytes. WriteImage adds those that do not decode.
 	Lost []verify.Damage
-	// Contradicted has the blocks of which two places have different bytes with the right checksum,
-	// while no index is left that decides. The first of them are restored.
+	// Contradicted has the blocks that were found in two places with different bytes, each with the
+	// right checksum, if no index is left to decide. The first of the two is restored.
 	Contradicted []verify.Damage
 
 	r      io.ReaderAt
@@ -110,7 +110,7 @@ func (s *Salvaged) Close() error {
 	return s.table.Close()
 }
 
-// salvager is a repairer that goes on where a repairer fails.
+// salvager finds the blocks of an archive wherever they are. It also works where a repair fails.
 type salvager struct {
 	repairer
 	out    *Salvaged

@@ -15,7 +15,7 @@ import (
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
-// A search of the whole archive for local headers, which goes on after damage.
+// A search of the whole archive for local headers. It continues after damage.
 
 const (
 	searchWindow = 1 << 20
@@ -144,16 +144,17 @@ func (x *salvager) follows(e, other *czip.ZipEntry) bool {
 	return ok && known && there && pos == before+1
 }
 
-// positions returns the place in stored order of each block that the archive has room for.
+// positions returns the place in stored order of each block, as far as the archive is long
+// enough for them.
 func (x *salvager) positions() map[int64]int64 {
 	if x.order != nil {
 		return x.order
 	}
-	room := x.Size / czip.LocalFixed
-	x.order = make(map[int64]int64, min(room, x.L.Blocks))
+	most := x.Size / czip.LocalFixed
+	x.order = make(map[int64]int64, min(most, x.L.Blocks))
 	one := func(v int, b int64) bool {
 		x.order[x.L.Number(v, b)] = int64(len(x.order))
-		return int64(len(x.order)) <= room && x.Ctx.Err() == nil
+		return int64(len(x.order)) <= most && x.Ctx.Err() == nil
 	}
 	if one(-1, 0) {
 		x.L.StoredOrder(one)
@@ -188,7 +189,8 @@ func (x *salvager) takeRow(n int64, row blockidx.Row, missing *int64) (bool, err
 	return true, x.out.table.Set(n, row)
 }
 
-// contradict lists a block of which two places have different intact bytes. The first counts.
+// contradict lists a block that was found in two places with different intact bytes. The first one
+// is used.
 func (x *salvager) contradict(b plan.Block, first, second int64) {
 	if len(x.out.Contradicted) < maxLost {
 		err := fault.Corruptf("other bytes with the right checksum at byte %d contradict those at byte %d, which are restored", second, first)

@@ -107,7 +107,7 @@ func (e *readError) Error() string { return "read: " + e.err.Error() }
 func (e *readError) Unwrap() error { return e.err }
 
 // TestVerifyShared checks that verify reports the same of damaged, short and unreadable
-// archives, whether the image is decoded beside the walk or after it.
+// archives, whether the image is decoded during the walk or after it.
 func TestVerifyShared(t *testing.T) {
 	for name, ar := range longArchives(t) {
 		r := rand.New(rand.NewPCG(3, 4))

@@ -8,9 +8,9 @@ package verify
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
@@ -93,7 +93,7 @@ type verifier struct {
 	memory  []byte      // the whole archive, or nil
 	end     *ending     // nil unless memory has an intact one
 	chunks  *ioat.Chunks
-	image   *besides // nil: the image is decoded after the walk
+	image   *decoding // nil: the image is decoded after the walk
 	done    doneBytes
 	endWalk func() // releases the walker
 	rep     *Report
@@ -173,40 +173,23 @@ func (v *verifier) check() error {
 	return v.checkImage(o)
 }
 
-// readTail finds the index, which helps where local headers are damaged. checkTail
-// reports damage of the tail itself. The only error is that of a later format.
-func (v *verifier) readTail() error {
-	if v.Size < czip.EndLen {
-		return nil
+// doneBytes adds up what the walk and the decoding have done.
+type doneBytes struct {
+	call func(done int64) // may be nil
+
+	mu             sync.Mutex
+	walked, copied int64
+}
+
+func (d *doneBytes) walk(n int64)  { d.report(&d.walked, n) }
+func (d *doneBytes) image(n int64) { d.report(&d.copied, n) }
+
+func (d *doneBytes) report(which *int64, n int64) {
+	if d.call == nil {
+		return
 	}
-	var t czip.Tail
-	if v.end != nil {
-		t = v.end.tail
-	} else {
-		b := make([]byte, czip.EndLen)
-		if ioat.ReadFull(v.src, b, v.Size-czip.EndLen) != nil {
-			return nil
-		}
-		var err error
-		if t, err = czip.ParseTail(b, v.Size); errors.Is(err, fault.ErrVersion) {
-			return err
-		}
-		if err != nil {
-			return nil
-		}
-	}
-	v.tail = &t
-	idx := t.Index()
-	if t.IdxLen < blockidx.HeaderLen {
-		return nil
-	}
-	data := ioat.NewSection(v.indexed(), idx.End()-idx.Stored, idx.Stored)
-	head := make([]byte, blockidx.HeaderLen)
-	if ioat.ReadFull(data, head, 0) == nil {
-		v.index, _ = blockidx.NewReader(data, t.IdxLen, head, 0)
-	}
-	if g := ioat.Gap(v.src); g > 0 && v.index != nil && blocks.LoadIndex(v.index, t.IdxLen, g) != nil {
-		v.index = nil
-	}
-	return nil
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	*which = n
+	d.call(d.walked + d.copied)
 }

@@ -67,7 +67,7 @@ func Walk(ctx context.Context, r io.ReaderAt, size int64, o *WalkOptions) (*Walk
 	return &Walked{Image: a.Man.ImageName(), ImageSize: a.L.Image.Size, SHA256: a.Man.SHA256}, nil
 }
 
-// walkedMemory is the longest index that is made in memory.
+// walkedMemory is the longest index that is kept in memory, in bytes.
 const walkedMemory = 1 << 20
 
 // indexByHeaders makes the index of all blocks from their local headers. The first is at

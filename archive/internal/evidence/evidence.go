@@ -143,7 +143,7 @@ func (x *Finder) manifestAt(off int64) (bool, error) {
 		return false, err
 	}
 	if x.budget -= e.Stored; x.budget < 0 {
-		return false, nil // damage or malice made many headers of one
+		return false, nil // damage or malice may turn one header into many
 	}
 	payload, err := x.Payload(&e)
 	if err != nil {

@@ -22,7 +22,7 @@ type Report struct {
 	Records int64   `json:"records"`
 	Damaged int64   `json:"damaged"` // pieces and records that were damaged
 	Healed  int64   `json:"healed"`  // those that repair has written
-	Rebuilt bool    `json:"rebuilt"` // repair has made the parity again from intact data
+	Rebuilt bool    `json:"rebuilt"` // repair has computed the parity again from intact data
 	Lost    []Part  `json:"lost"`    // bytes that cannot be healed
 	// Unknown are bytes whose checksums are lost.
 	Unknown []Part `json:"unknown"`
@@ -34,7 +34,7 @@ type Report struct {
 	share  parity.Share
 	header bool // the local header of the parity was damaged
 	after  bool // repair has to cut off bytes after the archive
-	again  bool // repair would make the parity again
+	again  bool // repair would compute the parity again
 }
 
 // Part is a range of archive bytes.
