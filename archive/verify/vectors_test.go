@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -107,6 +108,22 @@ func TestVectorsMade(t *testing.T) {
 			got, err := os.ReadFile(filepath.Join(vectorsDir, folder, e.Name()))
 			require.NoError(t, err)
 			require.True(t, bytes.Equal(want, got), e.Name())
+		}
+	}
+}
+
+// TestVectorsJSON checks that manifest and plan of the vectors are JSON, except for the one whose
+// fault this is: others would not be refused for their fault.
+func TestVectorsJSON(t *testing.T) {
+	for _, v := range append(archivetest.Vectors(t, "good"), archivetest.Vectors(t, "bad")...) {
+		for _, name := range []string{"plan", "manifest"} {
+			_, rest, found := bytes.Cut(v.Archive, []byte(".cdfz/"+name+".json"))
+			if !found || !strings.HasPrefix(v.Name, name) {
+				continue
+			}
+			var text json.RawMessage
+			err := json.NewDecoder(bytes.NewReader(rest[bytes.IndexByte(rest, '{'):])).Decode(&text)
+			require.Equal(t, v.Name == "manifest_zero", err != nil, "%s: %v", v.Name, err)
 		}
 	}
 }

@@ -75,7 +75,12 @@ func badManifest() []vector {
 		v("manifest_sha256_short", "a SHA-256 of 2 digits", damage, `"sha256":"`, `"sha256":"00","x":"`),
 		v("manifest_tree_short", "a sum of pieces of 2 digits", damage, `"size":248`, `"tree":"00","size":248`),
 		v("manifest_front_crc", "another checksum of the front", image, `"crc32":"`, `"crc32":"00000000","x":"`),
-		v("manifest_plan_crc", "another checksum of the plan", damage, `"plan":{`, `"plan":{"crc32":"00000000","x":{},"y":{`),
+		{"manifest_plan_crc", "another checksum of the plan", damage, damage, "5", with(records(), func(a *archive) {
+			a.manifest = func(m string) string {
+				before, plan, _ := strings.Cut(m, `"plan":`)
+				return before + `"plan":` + swap(plan, `"crc32":"`, `"crc32":"00000000","x":"`)
+			}
+		})},
 		v("manifest_header_place", "the header's place is not that of the first block", damage, `"header":{"off":`, `"header":{"off":1`),
 		v("manifest_member_twice", "a member twice", damage, `"size":248`, `"size":248,"size":248`),
 		v("manifest_unknown_twice", "an unknown member twice", damage, `"size":248`, `"x":1,"x":1,"size":248`),
