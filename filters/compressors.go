@@ -77,8 +77,9 @@ var bzip2Method = Method{
 	// encoder. The first run-length coding of any encoder may add a quarter, and its
 	// six tables of 258 code lengths of up to 41 bits take 8 KB.
 	MaxEncodedLen: func(n int, _ []uint32) int { return wire.ClampLen(int64(n) + int64(n)>>2 + 8<<10) },
-	Memory:        func(int, []uint32) int64 { return 4 << 20 },
-	Codec:         levelCodec("bz2", 1, bzip2.Default),
+	// The decoder's block of 900 000 words, twice (see Decode).
+	Memory: func(int, []uint32) int64 { return 8 << 20 },
+	Codec:  levelCodec("bz2", 1, bzip2.Default),
 }
 
 func newBzip2() Session {
@@ -117,6 +118,7 @@ var lzfMethod = Method{
 	},
 	Given:         func([]uint32) []uint32 { return nil },
 	MaxEncodedLen: func(n int, _ []uint32) int { return lzf.MaxLen(n) },
+	Memory:        func(int, []uint32) int64 { return 128 << 10 }, // the encoder's table
 }
 
 // From lzf_filter.h and lzf.h.

@@ -42,8 +42,8 @@ type Method struct {
 	// MaxEncodedLen bounds the length to which any encoder, ours or not, encodes n
 	// bytes. Nil means n.
 	MaxEncodedLen func(n int, params []uint32) int
-	// Memory bounds the bytes that decoding to n bytes allocates in addition to the
-	// result. Nil means few.
+	// Memory bounds the bytes that decoding to n bytes needs in addition to the result,
+	// whatever the encoded bytes are. Nil means few, at most 64 KiB.
 	Memory func(n int, params []uint32) int64
 	// Compresses is set for a filter whose purpose is to make blocks shorter. If such a
 	// filter is optional, it is skipped for blocks that it does not shorten.

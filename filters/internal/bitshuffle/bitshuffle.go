@@ -69,7 +69,7 @@ type State struct {
 // buffers returns two buffers for a block of n bytes.
 func (s *State) buffers(n int) (tmp, planes []byte) {
 	if cap(s.tmp) < n || cap(s.tmp) > 2*maxKept && n <= maxKept {
-		s.tmp, s.planes = make([]byte, n), make([]byte, n)
+		s.tmp, s.planes = make([]byte, n), make([]byte, n+zstd.Slack)
 	}
 	return s.tmp[:n], s.planes[:n]
 }
@@ -183,7 +183,8 @@ func (s *State) expand(in []byte, n int, c Compression) ([]byte, error) {
 		}
 		return planes, nil
 	}
-	out, err := s.zstd.Decode(s.planes[:0], in, n)
+	_, planes := s.buffers(n)
+	out, err := s.zstd.Decode(planes[:0], in, n)
 	if err != nil {
 		return nil, err
 	}

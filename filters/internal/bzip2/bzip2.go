@@ -51,7 +51,8 @@ func (*State) Decode(dst, src []byte, max int) ([]byte, error) {
 	at := len(dst)
 	for from, tries := 4, 0; ; tries++ {
 		// A second stream can only start at its signature. Those bytes may also occur
-		// by chance, so read up to there and check whether the stream is complete.
+		// by chance, though hardly twice, so read up to there and check whether the
+		// stream is complete. Each try takes 4 MB.
 		end := nextStream(src, from)
 		out, err := wire.ReadLimited(dst[:at], stdbzip2.NewReader(bytes.NewReader(src[:end])), make([]byte, 1), max, len(src))
 		switch {
@@ -59,7 +60,7 @@ func (*State) Decode(dst, src []byte, max int) ([]byte, error) {
 			return nil, wire.Damaged("bzip2: expected the end, found %d more bytes", len(src)-end)
 		case err == nil:
 			return out, nil
-		case errors.Is(err, io.ErrUnexpectedEOF) && end < len(src) && tries < 8:
+		case errors.Is(err, io.ErrUnexpectedEOF) && end < len(src) && tries < 1:
 			dst, from = out, end+1
 		default:
 			return nil, wire.Stream("bzip2", max, err)

@@ -86,7 +86,7 @@ func decodeAlone(dst, src []byte, max int) ([]byte, error) {
 		return nil, wire.Causef(wire.ErrDamaged, err, "lzma")
 	}
 	start := len(dst)
-	if dst, err = readAll(dst, r, max); err != nil {
+	if dst, err = readAll(dst, r, max, len(src)); err != nil {
 		return nil, err
 	}
 	if in.ended && len(dst) > start || in.rest.Len() > 0 || len(dst) == start && len(src) > aloneEmpty {

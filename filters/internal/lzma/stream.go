@@ -102,7 +102,7 @@ func decode2(dst, src []byte, max int) (out, rest []byte, err error) {
 	if err != nil {
 		return nil, nil, wire.Causef(wire.ErrDamaged, err, "lzma")
 	}
-	if dst, err = readAll(dst, r, max); err != nil {
+	if dst, err = readAll(dst, r, max, len(src)); err != nil {
 		return nil, nil, err
 	}
 	if in.ended {
@@ -167,25 +167,12 @@ func (s *source) ReadByte() (byte, error) {
 // clampDict returns a dictionary that suffices for max decoded bytes.
 func clampDict(most int) int { return max(lib.MinDictCap, min(most, 1<<31-1)) }
 
-// readAll appends what r has, at most max bytes.
-func readAll(dst []byte, r io.Reader, max int) ([]byte, error) {
-	start := len(dst)
-	const step = 64 << 10
-	for {
-		n := min(step, max-(len(dst)-start)+1)
-		var room []byte
-		dst, room = wire.Extend(dst, n)
-		got, err := io.ReadFull(r, room)
-		dst = dst[:len(dst)-n+got]
-		if len(dst)-start > max {
-			return nil, wire.TooLong("lzma", max, len(dst)-start)
-		}
-		switch err {
-		case nil:
-		case io.EOF, io.ErrUnexpectedEOF:
-			return dst, nil
-		default:
-			return nil, wire.Causef(wire.ErrDamaged, err, "lzma")
-		}
+// readAll appends what r has, at most max bytes. encoded is the length of the source. Callers
+// check whether it has ended early.
+func readAll(dst []byte, r io.Reader, max, encoded int) ([]byte, error) {
+	dst, err := wire.ReadLimited(dst, r, make([]byte, 1), max, encoded)
+	if err != nil && err != io.ErrUnexpectedEOF {
+		return nil, wire.Stream("lzma", max, err)
 	}
+	return dst, nil
 }

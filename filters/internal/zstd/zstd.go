@@ -16,11 +16,14 @@ const (
 	MinLevel  = -(1 << 17) // ZSTD_minCLevel of zstd.h
 	minPlane  = 1 << 10    // for less, the tables of a block cost more than they save
 	maxWindow = 8 << 20    // longest distance of a match
-	slack     = 64         // more than the library may write beyond a block
 	// anyWindow is the longest possible window (RFC 8878 3.1.1.1.2). The decoded
 	// bytes serve as the window, so it costs no memory.
 	anyWindow = 1<<41 + 7<<38
 )
+
+// Slack is more than the library may write beyond a block. Decode is faster with this room
+// after the result.
+const Slack = 64
 
 // State encodes and decodes blocks, for one goroutine at a time. The zero value is ready.
 type State struct {
@@ -116,11 +119,11 @@ func (s *State) Decode(dst, src []byte, max int) ([]byte, error) {
 	}
 	at, n := len(dst), int(size)
 	if cap(dst)-at < n {
-		dst = wire.Grow(dst, n+slack)
+		dst = wire.Grow(dst, n+Slack)
 	}
 	// The library copies faster if it may write beyond the end. The caller's memory for
 	// a block has no room there, but scratch memory has.
-	room := dst[at:at:min(cap(dst), at+n+slack)]
+	room := dst[at:at:min(cap(dst), at+n+Slack)]
 	out, err := s.dec.DecodeAll(src, room)
 	if err == zstd.ErrDecoderSizeExceeded || err == nil && len(out) > n {
 		return nil, wire.Errorf(wire.ErrDecodedSize, "zstd: expected at most %d bytes, found more", n)
