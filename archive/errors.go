@@ -17,6 +17,9 @@ var (
 	ErrVersion = fault.ErrVersion
 	// ErrCorrupt reports an archive with damaged bytes.
 	ErrCorrupt = fault.ErrCorrupt
+	// ErrMemory reports a block that is not decoded, because that needs more than
+	// OpenOptions.BlockMemory. It may be intact.
+	ErrMemory = fault.ErrMemory
 	// ErrChanged reports a source that changed while being archived, or reads
 	// differently each time.
 	ErrChanged = fault.ErrChanged

@@ -28,12 +28,16 @@ type OpenOptions struct {
 	// Workers is the number of blocks decoded at the same time, however many goroutines
 	// read. 0 means GOMAXPROCS. Image.Copy has a separate number.
 	Workers int
+	// BlockMemory is the number of bytes that decoding a block may need, with its stored and
+	// decoded bytes. Reads that need a block beyond it fail with ErrMemory. 0 means any
+	// number: few stored bytes can need several GB.
+	BlockMemory int64
 	// Remote is for URLs.
 	Remote *remote.Options
 }
 
 func (o *OpenOptions) reader() *blocks.ReadOptions {
-	r := &blocks.ReadOptions{Name: o.Name, Cache: o.Cache, Index: o.Index, Workers: o.Workers}
+	r := &blocks.ReadOptions{Name: o.Name, Cache: o.Cache, Index: o.Index, Workers: o.Workers, Most: o.BlockMemory}
 	if o.Shared != nil {
 		r.Shared = o.Shared.c
 	}

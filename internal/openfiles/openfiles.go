@@ -23,6 +23,10 @@ const (
 	// indexPages bounds the pages of the index kept by each open archive, in bytes. The
 	// default of package archive is for a program with one file.
 	indexPages = 1 << 20
+	// blockMemory bounds what decoding a block may need, with its stored and decoded bytes. It
+	// suffices for blocks of 100 MiB with any filter. Blocks of an archive from elsewhere can
+	// need ten times their length of 1 GiB.
+	blockMemory = 1 << 30
 )
 
 // Cache holds open files by their keys. A key must change whenever the contents of a
@@ -58,7 +62,7 @@ func New[K comparable, V any](blocks int64, workers int, value func(K, *archive.
 	if err != nil {
 		return nil, err
 	}
-	o := archive.OpenOptions{Shared: shared, Workers: workers, Index: indexPages}
+	o := archive.OpenOptions{Shared: shared, Workers: workers, Index: indexPages, BlockMemory: blockMemory}
 	return &Cache[K, V]{opts: o, value: value, open: map[K]*File[K, V]{}}, nil
 }
 

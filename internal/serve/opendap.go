@@ -90,7 +90,7 @@ func (s *Server) endDAP(w http.ResponseWriter, f *found, err error) {
 	case errors.As(err, &e):
 		failDAP(w, e)
 	default:
-		if errors.Is(err, archive.ErrCorrupt) {
+		if errors.Is(err, archive.ErrCorrupt) || errors.Is(err, archive.ErrMemory) {
 			s.source.warnings.Add(f.name, err)
 		}
 		panic(http.ErrAbortHandler)

@@ -30,7 +30,7 @@ func (s *Server) servePage(w http.ResponseWriter, r *http.Request, name string) 
 	if err == nil {
 		return
 	}
-	if errors.Is(err, archive.ErrCorrupt) {
+	if errors.Is(err, archive.ErrCorrupt) || errors.Is(err, archive.ErrMemory) {
 		s.source.warnings.Add(f.name, err)
 	}
 	switch {
@@ -38,6 +38,8 @@ func (s *Server) servePage(w http.ResponseWriter, r *http.Request, name string) 
 		panic(http.ErrAbortHandler)
 	case errors.Is(err, archive.ErrCorrupt):
 		refuse(w, http.StatusInternalServerError, "a block of the archive is damaged")
+	case errors.Is(err, archive.ErrMemory):
+		refuse(w, http.StatusInternalServerError, "a block of the archive needs too much memory")
 	default:
 		refuse(w, http.StatusInternalServerError, "the file cannot be read")
 	}

@@ -24,7 +24,7 @@ func (s *Server) fail(w http.ResponseWriter, err error) {
 	switch {
 	case errors.Is(err, fs.ErrPermission):
 		refuse(w, http.StatusForbidden, "not permitted")
-	case errors.Is(err, archive.ErrCorrupt), errors.Is(err, archive.ErrVersion):
+	case errors.Is(err, archive.ErrCorrupt), errors.Is(err, archive.ErrVersion), errors.Is(err, archive.ErrMemory):
 		refuse(w, http.StatusInternalServerError, "the archive cannot be read")
 	default:
 		refuse(w, http.StatusNotFound, "no such file")

@@ -33,7 +33,7 @@ func (s *Server) serveZarr(w http.ResponseWriter, r *http.Request, name string) 
 		b, err = z.Get(r.Context(), key)
 	}
 	if err != nil {
-		if errors.Is(err, archive.ErrCorrupt) {
+		if errors.Is(err, archive.ErrCorrupt) || errors.Is(err, archive.ErrMemory) {
 			s.source.warnings.Add(f.name, err)
 		}
 		s.fail(w, err)

@@ -3,6 +3,7 @@ package blocks
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"time"
 
@@ -138,6 +139,9 @@ func (a *Reader) decodeStored(q need, row blockidx.Row, stored []byte, room func
 	}()
 	if got := czip.CRC(stored); got != row.CRC {
 		return none, a.blockError(q.Block, row.Off, fault.Corruptf("expected checksum %08x, found %08x", row.CRC, got))
+	}
+	if cost := a.cost(q.Block); a.most > 0 && cost > a.most {
+		return none, a.blockError(q.Block, row.Off, fmt.Errorf("%w: expected at most %d bytes, found %d", fault.ErrMemory, a.most, cost))
 	}
 	data, err := d.decode(a.L, q, stored, row.Mask, room)
 	if err != nil {

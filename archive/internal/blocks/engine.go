@@ -24,7 +24,8 @@ type engine struct {
 	flights flights
 	wanted  wanted
 	limits  *limits
-	Workers int // blocks that may be decoded at the same time
+	most    int64 // bytes that decoding a block may need, 0: any number
+	Workers int   // blocks that may be decoded at the same time
 	slots   *semaphore.Weighted
 	far     *far  // of a remote archive, else nil
 	gap     int64 // of runs
@@ -79,7 +80,7 @@ func (e *engine) openCache(o *ReadOptions) (err error) {
 	if e.limits == nil {
 		e.limits = newLimits(e.Workers)
 	}
-	e.id = readers.Add(1)
+	e.id, e.most = readers.Add(1), o.Most
 	return err
 }
 

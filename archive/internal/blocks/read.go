@@ -40,6 +40,7 @@ type ReadOptions struct {
 	Shared  *BlockCache // nil: a separate cache
 	Index   int64       // bytes of index pages kept; 0: 4 MiB
 	Workers int         // blocks decoded at the same time; 0: GOMAXPROCS
+	Most    int64       // bytes that decoding a block may need; 0: any number
 	// Plan and Header, if not nil, are those of the archive, which are then not read.
 	Plan   *plan.Resolved
 	Header *cdf3.Header

@@ -22,6 +22,8 @@ var (
 	ErrVersion = errors.New("archive needs a newer reader")
 	// ErrCorrupt reports an archive with damaged bytes.
 	ErrCorrupt = errors.New("damaged archive")
+	// ErrMemory reports a block that is not decoded, because that needs too much memory.
+	ErrMemory = errors.New("block needs too much memory")
 	// ErrChanged reports a source that changed while being archived, or reads
 	// differently each time.
 	ErrChanged = errors.New("source changed while being archived")
