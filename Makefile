@@ -45,7 +45,7 @@ wheel:
 test:
 	.ci/deps test
 	$(GO) test -tags 'judge man' -timeout 14m ./... ./testdata/gen ./testdata/corpus ./testdata/seeds
-	$(GO) test -tags purego -run 'Shuffle|Vectors|Load|Random|Floats|Sum' ./filters ./filters/internal/transpose ./slab ./lorenz ./archive/internal/crc
+	$(GO) test -tags purego -run 'Shuffle|Vectors|Load|Random|Floats|Sum|FilterOutcomes' ./filters ./filters/internal/transpose ./slab ./lorenz ./archive/internal/crc
 
 # The same over the corpus that CDFZ_CORPUS names: a folder with manifest.json.
 test-corpus:
@@ -80,10 +80,11 @@ fuzz:
 seeds:
 	$(GO) test -run '^Fuzz' $$(grep -rl --include='*_test.go' cdfz/testdata/seeds . | xargs -n 1 dirname | sort -u) -seeds
 
-# The codec on other processors: with 32 bits, and on arm64, which can fuse floating-point operations.
+# The filters with 32 bits, and the codec on arm64, which can fuse floating-point operations.
 arch:
 	.ci/deps arch
 	GOARCH=386 $(GO) test -short ./lorenz/...
+	GOARCH=386 $(GO) test -run FilterOutcomes ./filters
 	GOARCH=arm64 $(GO) test -exec qemu-aarch64-static ./lorenz -run 'Vectors|SpecialFloats|Transforms'
 
 lint:
