@@ -16,7 +16,6 @@ var (
 	classicFiles  = archivetest.Classic
 	someFiles     = archivetest.Some
 	oneVersion    = archivetest.OneVersion
-	thin          = archivetest.Thin
 	cubeImage     = archivetest.Cube
 	longImage     = archivetest.Long
 	smallestImage = archivetest.Smallest
