@@ -259,13 +259,10 @@ func (x *salvager) fromRows() (missing int64, err error) {
 	return missing, nil
 }
 
-// maxLost bounds the list of lost blocks. An archive that was cut off may lack any number.
-const maxLost = 100_000
-
 // listLost lists the blocks without a row.
 func (x *salvager) listLost(missing int64) error {
 	for n := int64(0); n < x.L.Blocks && missing > 0; n++ {
-		if len(x.out.Lost) == maxLost {
+		if len(x.out.Lost) == verify.MaxLost {
 			x.out.Lost = append(x.out.Lost, verify.Damage{Kind: verify.DamageBlock, Off: -1, Len: -1, Text: fmt.Sprintf("%d more blocks are lost", missing)})
 			return nil
 		}

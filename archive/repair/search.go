@@ -11,6 +11,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive/internal/evidence"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
+	"github.com/cdfz-format/cdfz/archive/verify"
 	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
@@ -192,7 +193,7 @@ func (x *salvager) takeRow(n int64, row blockidx.Row, missing *int64) (bool, err
 // contradict lists a block that was found in two places with different intact bytes. The first one
 // is used.
 func (x *salvager) contradict(b plan.Block, first, second int64) {
-	if len(x.out.Contradicted) < maxLost {
+	if len(x.out.Contradicted) < verify.MaxLost {
 		err := fault.Corruptf("other bytes with the right checksum at byte %d contradict those at byte %d, which are restored", second, first)
 		x.out.Contradicted = append(x.out.Contradicted, x.out.damage(b, first, err))
 	}

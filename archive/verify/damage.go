@@ -34,6 +34,9 @@ type Damage struct {
 	Text         string
 }
 
+// MaxLost bounds lists of lost blocks. An archive that was cut off may lack any number.
+const MaxLost = 100_000
+
 // NewDamage describes damage by its error.
 func NewDamage(kind string, off, n int64, err error) Damage {
 	d := Damage{Kind: kind, Off: off, Len: n, Text: err.Error()}

@@ -142,26 +142,46 @@ func (v *verifier) walkBlind() error {
 func (v *verifier) walkBlocks() (whole bool, err error) {
 	var name []byte
 	whole = true
+	passed, lost := int64(0), int64(0)
 	one := func(i int, b int64) bool {
 		if err = v.ctx.Err(); err != nil {
 			return false
 		}
+		if !whole {
+			lost++
+			err = v.loseBlock(i, b)
+			return err == nil && lost < MaxLost
+		}
 		name = v.l.AppendName(name[:0], i, b)
 		whole, err = v.walkBlock(i, b, string(name))
+		passed++
 		v.done.walk(v.off)
 		if len(v.rep.Damage) > 0 {
 			v.stopImage() // decodeBlocks comes instead
 		}
-		return whole && err == nil
+		// With an index, decodeBlocks judges the others.
+		return err == nil && (whole || v.index == nil)
 	}
-	if one(-1, 0) {
+	goOn := one(-1, 0)
+	if goOn {
 		v.startImage()
-		v.l.StoredOrder(one)
+		v.l.StoredOrder(func(i int, b int64) bool {
+			goOn = one(i, b)
+			return goOn
+		})
 	}
-	for b := int64(1); whole && err == nil && b < v.l.RestBlocks; b++ {
-		one(-1, b)
+	for b := int64(1); goOn && b < v.l.RestBlocks; b++ {
+		goOn = one(-1, b)
+	}
+	if more := v.l.Blocks - passed - lost; err == nil && lost == MaxLost && more > 0 {
+		err = v.damage(DamageBlock, -1, -1, fault.Corruptf("%d more blocks are lost", more))
 	}
 	return whole, err
+}
+
+// loseBlock records a block that neither a local header nor the index locates.
+func (v *verifier) loseBlock(i int, b int64) error {
+	return v.damage(DamageBlock, -1, -1, plan.NewBlockError(v.l, v.header, i, b, -1, fault.Corruptf("neither a local header nor the index locates it")))
 }
 
 // walkBlock checks the block entry at the position of the walk and moves on.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -63,6 +64,41 @@ func TestVerifyCuts(t *testing.T) {
 			rep := verified(t, append(bytes.Clone(ar), 0))
 			require.NotEmpty(t, rep.Damage)
 		})
+	}
+}
+
+// TestVerifyCutListsAll cuts archives between and within blocks. Every block that is lost is listed.
+func TestVerifyCutListsAll(t *testing.T) {
+	ar := packtest.Pack(t, archivetest.Cube(t, 12, 30, 20), &archive.WriteOptions{Block: archive.MinBlock, Zarr: archive.ZarrAlways})
+	list := archivetest.Entries(ar)
+	blocks := map[string]int64{} // ends of the blocks of data
+	for i, e := range list {
+		if strings.HasPrefix(e.Name, ".cdfz/rest/") || e.Method == czip.MethodStored && !strings.HasPrefix(e.Name, ".") {
+			blocks[e.Name] = list[i].End()
+		}
+	}
+	require.Greater(t, len(blocks), 4)
+	for _, n := range blocks {
+		for _, n := range []int64{n - 1, n} {
+			lost := 0
+			for _, end := range blocks {
+				if end > n {
+					lost++
+				}
+			}
+			rep, err := verify.Verify(context.Background(), bytes.NewReader(ar[:n]), n, nil)
+			require.NoError(t, err)
+			if n < blocks[".cdfz/rest/0"] {
+				continue // the netCDF header is lost
+			}
+			found := 0
+			for _, d := range rep.Damage {
+				if d.Kind == verify.DamageBlock || d.Kind == verify.DamageHeader && strings.Contains(d.Text, "(block ") {
+					found++
+				}
+			}
+			require.Equal(t, lost, found, "cut at %d: %+v", n, rep.Damage)
+		}
 	}
 }
 
