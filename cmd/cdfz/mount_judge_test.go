@@ -437,13 +437,15 @@ func TestJudgeMountUser(t *testing.T) {
 	script := `
 set -e
 trap 'kill $!' ERR
-"$@" >out &
+: >out # the job may begin after the first grep
+"$@" >>out &
 for i in $(seq 100); do ! grep -q mounted out || break; sleep 0.1; done
 sha256sum "$at/a.nc" | cut -c 1-64
 fusermount3 -u "$at"
 wait $!
 echo ended $?
-"$@" >out &
+: >out # the job may begin after the first grep
+"$@" >>out &
 for i in $(seq 100); do ! grep -q mounted out || break; sleep 0.1; done
 exec 3<"$at/a.nc"
 kill $!
