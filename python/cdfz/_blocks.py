@@ -18,6 +18,7 @@ class Blocks(Plan):
     """Decodes blocks, through caches of blocks and of index pages."""
 
     CACHE, PAGES = 64 << 20, 256
+    MEMORY = 4 << 30                           # for decoding a block: a few bytes can be 1 GiB of elements
 
     def __init__(self, source, cache):
         self.source, self.size, self._cache_bytes = source, source.size, self.CACHE if cache is None else cache
@@ -61,7 +62,7 @@ class Blocks(Plan):
         try:
             need(zlib.crc32(stored) == crc, "wrong CRC")
             need(number != self.rest0 or n <= 2**21 or mask == (1 << len(self.plan["chains"][chain])) - 1, "header with filters")
-            return np.frombuffer(decode(self.plan["chains"][chain], stored, n, mask), np.uint8)
+            return np.frombuffer(decode(self.plan["chains"][chain], stored, n, mask, self.MEMORY), np.uint8)
         except ArchiveDamaged as e:
             raise ArchiveDamaged(f"block {number} at {off}: {e}")
 

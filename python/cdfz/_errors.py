@@ -27,4 +27,4 @@ class ArchiveDamaged(ArchiveError):
 
 
 class ArchiveUnsupported(ArchiveError):
-    """Not a cdfz archive, or one that needs a newer reader, or a library that is missing."""
+    """Not a cdfz archive, or one that needs a newer reader, or a library or memory that is missing."""

@@ -74,15 +74,18 @@ def level(lo, hi, required=False):
 PARAMS = {1: level(0, 9, True), 2: level(1, M32, True), 3: lambda p: not p, 307: level(1, 9), 32004: level(0, 2113929216),
           32015: lambda p: not p or len(p) == 1 and -131072 <= (p[0] ^ 2**31) - 2**31 <= 22,
           52733: lambda p: 1 <= len(p) <= 2 and max(p[1:], default=0) <= 1}
-def unlorenz(params, data, n, top):
+def unlorenz(params, data, n, top, memory):
     p = lorenz.Parameters.from_vector(params)
     need(p.n * p.size <= top if n is None else p.n * p.size == n, "lorenz: wrong length")
+    needs = lorenz.memory(data, p)
+    if needs > memory:
+        raise ArchiveUnsupported(f"lorenz: expected a block that needs at most {memory} bytes of memory, found {needs}")
     return lorenz.decode_block(data, p).data
 
 FILTERS = {1: lambda p, *a: inflate(zlib.decompressobj(), *a), 2: unshuffle, 3: unfletcher,
            307: lambda p, *a: inflate(bz2.BZ2Decompressor(), *a), 32004: unlz4, 32015: unzstd, 52723: unlorenz, 52733: unheader}
 
-def decode(chain, data, n, mask):
+def decode(chain, data, n, mask, memory):
     need(mask >> len(chain) == 0, "mask beyond the chain")
     for f in chain:
         need(f["id"] < 65536 and PARAMS.get(f["id"], lambda p: True)(f["params"]), f"filter {f['id']}: id or parameters")
@@ -96,7 +99,10 @@ def decode(chain, data, n, mask):
         if f["id"] not in FILTERS:
             raise ArchiveUnsupported(f"unknown filter {f['id']} ({f.get('name', 'no name')})")
         try:
-            data = FILTERS[f["id"]](f["params"], memoryview(data), length, 2 * n + 65536)
+            more = (memory,) if f["id"] == 52723 else ()
+            data = FILTERS[f["id"]](f["params"], memoryview(data), length, 2 * n + 65536, *more)
+        except ArchiveUnsupported:
+            raise
         except (ValueError, RuntimeError, OSError, EOFError, IndexError, struct.error, zlib.error) as e:
             raise ArchiveDamaged(f"filter {f['id']}: {e}")
         need(length is None or len(data) == length, "wrong decoded length")

@@ -82,6 +82,13 @@ def decode(data, version=VERSION, type=FLOAT32, order=0, shape=()):
     return decode_block(data, Parameters(version, type, order, shape))
 
 
+def memory(data, p):
+    """Bounds the bytes of memory for decoding a block, beside the block: eight arrays of 8 bytes for each element, or
+    for each byte in the modes that code bytes."""
+    mode = data[0] if len(data) else RAW
+    return 0 if mode in (RAW, CONST) else 64 * p.n * (p.size if mode in (BYTES, TEXT, PARTS) else 1)
+
+
 def decode_block(data, p):
     r = Reader(np.frombuffer(data, np.uint8))
     mode = r.byte("mode")

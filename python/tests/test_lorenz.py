@@ -3,6 +3,7 @@ import hashlib
 import pathlib
 import pickle
 import random
+import tracemalloc
 import unittest
 
 import numpy as np
@@ -10,6 +11,7 @@ import numcodecs
 
 import cdfz
 from cdfz import lorenz
+from cdfz._filters import decode
 from cdfz.codec import Lorenz
 
 TESTDATA = pathlib.Path(__file__).parents[2] / "lorenz/testdata"
@@ -35,6 +37,29 @@ class Decoder(unittest.TestCase):
                     self.assertTrue(out.flags.writeable)
             names.add(name)
         self.assertIn("float4cell64", names)
+
+    def test_memory(self):
+        """Blocks of a few bytes take what `lorenz.memory` states, and are refused where that is too much."""
+        def uv(v):
+            return bytes([v & 127 | 128, *uv(v >> 7)]) if v > 127 else bytes([v])
+
+        n, groups = 1 << 18, bytes(5)
+        for kind, size in (1, 1), (4, 4), (5, 4), (6, 8), (11, 8):
+            wide = 128 if size == 8 else 0
+            p = lorenz.Parameters.from_vector([1, kind, 0, 1, n])
+            for block in (bytes([2, 16 | wide, 0, 0]) + uv(n // 2) + bytes([0, 1, 0, 0, 0, 0]) + groups,    # repeats
+                          bytes([2, 24 | wide, 0, 0, 3]) + uv(n // 2) + bytes([0, 1, 0, 0, 0, 0]) + groups,  # transposed
+                          bytes([2, 2 | wide, 0, 0]) + bytes(2 * size) + uv(1) + uv(n) + bytes([0, 2]) + groups,  # masks
+                          bytes([2, 64 | wide, 0, 0]) + uv(n - 1) + bytes([0, 1]) + bytes((n - 1) * size) + groups,  # patches
+                          bytes([5, wide, 0, 0, 0, 2, 0, 0, 0, 0]) + groups):  # references
+                with self.subTest(kind=kind, block=block[:20].hex()):
+                    chain, most = [{"id": 52723, "params": [1, kind, 0, 1, n]}], lorenz.memory(block, p)
+                    with self.assertRaises(cdfz.ArchiveUnsupported):
+                        decode(chain, block, n * size, 0, most - 1)
+                    tracemalloc.start()
+                    self.assertEqual(n * size, len(decode(chain, block, n * size, 0, most)))
+                    self.assertLessEqual(tracemalloc.get_traced_memory()[1], most + n * size)
+                    tracemalloc.stop()
 
     def test_damage(self):
         """Damage is detected or decodes to data of the right length. No other exception is raised."""
