@@ -100,16 +100,21 @@ func entryNamed(t *testing.T, ar []byte, name string) czip.ZipEntry {
 	return list[i]
 }
 
-// TestSalvageContradiction puts a block of another archive next to that of the same name. Without an
-// index, nothing tells which is right.
-func TestSalvageContradiction(t *testing.T) {
-	image := archivetest.Cube(t, 12, 30, 200)
+// twoAlike returns an image, its archive, and the archive of another image with the same header.
+func twoAlike(t *testing.T) (image, a, b []byte) {
+	image = archivetest.Cube(t, 12, 30, 200)
 	other := bytes.Clone(image)
 	for i := len(other) / 8; i < len(other); i++ {
 		other[i] ^= 0x10
 	}
 	o := &archive.WriteOptions{Block: archive.MinBlock, Zarr: archive.ZarrAlways}
-	a, b := packtest.Pack(t, image, o), packtest.Pack(t, other, o)
+	return image, packtest.Pack(t, image, o), packtest.Pack(t, other, o)
+}
+
+// TestSalvageContradiction puts a block of another archive next to that of the same name. Without an
+// index, nothing tells which is right.
+func TestSalvageContradiction(t *testing.T) {
+	image, a, b := twoAlike(t)
 	cut := a[:entryNamed(t, a, czip.ManifestName).Off]
 	list := archivetest.Entries(a)
 	i := len(list) / 2
@@ -135,13 +140,7 @@ func TestSalvageContradiction(t *testing.T) {
 // TestSalvageTwo salvages an archive that another one with the same variables follows. Nothing of
 // the second is taken for the first, wherever that is cut off.
 func TestSalvageTwo(t *testing.T) {
-	image := archivetest.Cube(t, 12, 30, 200)
-	other := bytes.Clone(image)
-	for i := len(other) / 8; i < len(other); i++ {
-		other[i] ^= 0x10
-	}
-	o := &archive.WriteOptions{Block: archive.MinBlock, Zarr: archive.ZarrAlways}
-	a, b := packtest.Pack(t, image, o), packtest.Pack(t, other, o)
+	image, a, b := twoAlike(t)
 	man := int(entryNamed(t, a, czip.ManifestName).Off)
 	for _, n := range []int{len(a), len(a) - 1, man, man - 9, man / 2, man/2 + 1, man/2 + 20, man / 3} {
 		both := append(bytes.Clone(a[:n]), b...)
@@ -165,13 +164,7 @@ func TestSalvageTwo(t *testing.T) {
 // TestSalvageOverwritten writes the middle of another archive with the same variables over an
 // archive. None of its values is taken for one of the original.
 func TestSalvageOverwritten(t *testing.T) {
-	image := archivetest.Cube(t, 12, 30, 200)
-	other := bytes.Clone(image)
-	for i := len(other) / 8; i < len(other); i++ {
-		other[i] ^= 0x10
-	}
-	o := &archive.WriteOptions{Block: archive.MinBlock, Zarr: archive.ZarrAlways}
-	a, b := packtest.Pack(t, image, o), packtest.Pack(t, other, o)
+	image, a, b := twoAlike(t)
 	for _, from := range []int{len(a) / 8, len(a) / 6, len(a) / 4} {
 		bad := bytes.Clone(a)
 		copy(bad[from:len(a)/3], b[from:]) // before the index

@@ -70,8 +70,9 @@ warning says that the file differs from the source. The file gets the permission
 the modification time of the archive, and its owner if root runs cdfz.
 
 --salvage restores the intact parts of a damaged archive, lists lost values by variable
-and index range, and writes fill values in their place. The exit code is then 3. So it is if the index is lost and
-a block has two intact versions that differ: the first is restored, and both are listed.
+and index range, and writes fill values in their place. The exit code is then 3. If the
+index is lost and a block has two intact versions that differ, the first is restored,
+the block is listed, and the exit code is 3, too.
 
 FILE may be a folder: archives below it, named *.cdfz, are restored, and other files
 are skipped, as are targets that exist and have the SHA-256 of the archive's netCDF file,

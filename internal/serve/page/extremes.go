@@ -53,8 +53,8 @@ func thinned[T cf.Float](ctx context.Context, a slab.Array, p *place, packing *c
 	return out, nil
 }
 
-// extremes returns the places of the smallest and the largest finite value, in their order, or
-// zeros if there is none.
+// extremes returns the places of the smallest and the largest finite value, the lower place first.
+// Both are 0 if no value is finite.
 func extremes[T cf.Float](x []T) (first, last int64) {
 	low, high := -1, -1
 	for i, y := range x {

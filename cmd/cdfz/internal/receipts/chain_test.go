@@ -214,8 +214,8 @@ func TestJoined(t *testing.T) {
 	require.NotEmpty(t, read(t, cut).damage)
 }
 
-// TestJoinedAfterCut joins files of which the first ends with what a killed run or a loss of power
-// leaves. The receipts of the second are read, and are not removed by the next run.
+// TestJoinedAfterCut joins two files. The first ends as a killed run or a loss of power leaves it. The
+// receipts of the second are read, and the next run does not remove them.
 func TestJoinedAfterCut(t *testing.T) {
 	a, b := sample("0a", 2), sample("0b", 1)
 	for _, left := range []string{"\x00", "\x00\n", "x\x00y\n\x00\n{}\n", strings.Repeat("\x00", 3*maxLine), strings.Repeat("\x00", 3*maxLine) + "\n"} {
