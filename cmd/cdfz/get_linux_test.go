@@ -14,8 +14,8 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 )
 
-// terminal opens a terminal and its other end, from which a test reads the output.
-func terminal(t *testing.T) (tty, other *os.File) {
+// openTerminal opens a terminal and its other end, from which a test reads the output.
+func openTerminal(t *testing.T) (tty, other *os.File) {
 	other, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
 	require.NoError(t, err)
 	t.Cleanup(func() { other.Close() })
@@ -37,7 +37,7 @@ func TestGetTerminal(t *testing.T) {
 	require.NoError(t, err)
 	name := filepath.Join(t.TempDir(), "a.nc")
 	require.NoError(t, os.WriteFile(name, append(image, "\x1b[2J\a\xc2\x9b\x00"...), 0o600))
-	tty, other := terminal(t)
+	tty, other := openTerminal(t)
 	for _, format := range []string{"csv", "json"} {
 		var stderr bytes.Buffer
 		require.Zero(t, run(t.Context(), []string{"get", "--format", format, name, "v"}, nil, tty, &stderr), "%s", &stderr)

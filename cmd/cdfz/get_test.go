@@ -14,7 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cdfz-format/cdfz/archive"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/export"
 )
 
@@ -35,7 +36,7 @@ func TestGetNames(t *testing.T) {
 			for _, c := range []byte(name) {
 				escaped += fmt.Sprintf(`\x%02x`, c)
 			}
-			for _, arg := range []string{cli.Quoted(name), strconv.Quote(name), strconv.QuoteToASCII(name), escaped} {
+			for _, arg := range []string{display.Quoted(name), strconv.Quote(name), strconv.QuoteToASCII(name), escaped} {
 				p, err := export.ParseSelection(arg + "[0]")
 				require.NoError(t, err, arg)
 				require.Equal(t, name, p.Var)
@@ -72,10 +73,10 @@ func TestGetURL(t *testing.T) {
 		require.Equal(t, want, stdout.String())
 		require.Contains(t, stderr.String(), `{"file":"`+server.URL+name+`","target":"-"`)
 		require.NotContains(t, stderr.String(), "secret")
-		require.Equal(t, cli.ExitFailed, get("get", secret+name+"?sig=secret", "tsa"))
+		require.Equal(t, terminal.ExitFailed, get("get", secret+name+"?sig=secret", "tsa"))
 		require.Equal(t, "cdfz: "+server.URL+name+": there is no variable tsa\ncdfz: hint: did you mean ta, tas?\n", stderr.String())
 	}
-	require.Equal(t, cli.ExitFailed, get("get", secret+"/none?sig=secret", "v"))
+	require.Equal(t, terminal.ExitFailed, get("get", secret+"/none?sig=secret", "v"))
 	require.Equal(t, 1, strings.Count(stderr.String(), server.URL), "%s", &stderr)
 	require.NotContains(t, stderr.String(), "secret")
 }

@@ -18,7 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/cdfz-format/cdfz/archive/verify"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
 	"github.com/cdfz-format/cdfz/testdata/trees"
 )
@@ -140,12 +140,12 @@ func sums(t *testing.T, dir, suffix string) map[string]string {
 // their sources. All of them must restore.
 func walked(t *testing.T, dir string) map[string]string {
 	out := map[string]string{}
-	for rel := range sums(t, dir, cli.Suffix) {
+	for rel := range sums(t, dir, fileio.Suffix) {
 		b, err := os.ReadFile(filepath.Join(dir, rel))
 		require.NoError(t, err)
 		w, err := verify.Walk(context.Background(), bytes.NewReader(b), int64(len(b)), nil)
 		require.NoError(t, err, rel)
-		out[strings.TrimSuffix(rel, cli.Suffix)] = w.SHA256
+		out[strings.TrimSuffix(rel, fileio.Suffix)] = w.SHA256
 	}
 	return out
 }
@@ -238,7 +238,7 @@ func TestKills(t *testing.T) {
 
 				var ar string
 				for rel := range want {
-					ar = filepath.Join(data, rel) + cli.Suffix
+					ar = filepath.Join(data, rel) + fileio.Suffix
 				}
 				full, err := os.ReadFile(ar)
 				require.NoError(t, err)

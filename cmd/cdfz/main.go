@@ -1,6 +1,8 @@
 // Command cdfz turns classic netCDF files into compressed archives and back, bit for
-// bit. `cdfz --help` lists its verbs. Each verb has a file here or,
-// if it needs several, a package below internal. All use package internal/cli.
+// bit. `cdfz --help` lists its verbs.
+//
+// Each verb is a package of its name: the code of `cdfz VERB` begins in Command of internal/VERB,
+// except version and man, which are files here. What verbs share is below internal/cli.
 package main
 
 import (
@@ -10,12 +12,13 @@ import (
 	"os"
 
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/stop"
 	"github.com/cdfz-format/cdfz/remote/s3"
 )
 
 func main() {
 	log.SetOutput(io.Discard) // net/http logs answers that it cannot use
-	ctx := cli.Context()
+	ctx := stop.Context()
 	cli.TuneGC()
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

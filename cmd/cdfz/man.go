@@ -14,6 +14,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 )
 
 // The pages are made once, on installation. The program starts faster without this
@@ -62,7 +63,7 @@ func manTree(cmd *cobra.Command, dir string) error {
 func withExitStatus(page string) string {
 	page = strings.Replace(page, ".SH EXAMPLE\n", ".SH EXAMPLES\n", 1)
 	const next = ".SH SEE ALSO"
-	section := ".SH EXIT STATUS\n" + cli.ExitText + "\n\n"
+	section := ".SH EXIT STATUS\n" + terminal.ExitText + "\n\n"
 	if i := strings.LastIndex(page, next); i >= 0 {
 		return page[:i] + section + page[i:]
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cdfz-format/cdfz/cdf3"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/testdata/trees"
 )
 
@@ -73,10 +73,10 @@ func TestMemory(t *testing.T) {
 	memory := fmt.Sprint("--memory=", limit)
 	for _, args := range [][]string{
 		{"archive", "-q", memory, name},
-		{"verify", "-q", memory, name + cli.Suffix},
-		{"restore", "-q", memory, "-f", name + cli.Suffix},
-		{"restore", "-q", memory, "-f", "--salvage", name + cli.Suffix},
-		{"repair", "-q", memory, "-o", filepath.Join(dir, "b.cdfz"), name + cli.Suffix},
+		{"verify", "-q", memory, name + fileio.Suffix},
+		{"restore", "-q", memory, "-f", name + fileio.Suffix},
+		{"restore", "-q", memory, "-f", "--salvage", name + fileio.Suffix},
+		{"repair", "-q", memory, "-o", filepath.Join(dir, "b.cdfz"), name + fileio.Suffix},
 	} {
 		got := peak(t, args...)
 		t.Logf("%s: %d MiB", args[0], got>>20)
@@ -95,7 +95,7 @@ func TestMemoryParity(t *testing.T) {
 	t.Setenv("TMPDIR", dir)
 	name := filepath.Join(dir, "a.nc")
 	noise(t, name, 100<<20)
-	ar := name + cli.Suffix
+	ar := name + fileio.Suffix
 	memory := fmt.Sprint("--memory=", limit)
 	within := func(args ...string) {
 		got := peak(t, args...)

@@ -24,7 +24,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/archive/verify"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 )
 
 // TestProofs runs random sequences of what archivists do over trees whose targets collide:
@@ -176,11 +176,11 @@ func (s *sequence) files(suffix string) []string {
 // held returns the images that exist, with the files that hold them.
 func (s *sequence) held() map[image][]string {
 	out := map[image][]string{}
-	for _, name := range append(s.files(".nc"), s.files(cli.Suffix)...) {
+	for _, name := range append(s.files(".nc"), s.files(fileio.Suffix)...) {
 		b, err := os.ReadFile(name)
 		require.NoError(s.t, err)
 		sum := imageOf(b)
-		if strings.HasSuffix(name, cli.Suffix) {
+		if strings.HasSuffix(name, fileio.Suffix) {
 			sum = restored(b)
 		}
 		if sum != "" {
@@ -263,7 +263,7 @@ func (s *sequence) flip(name string, from int) {
 }
 
 func (s *sequence) remove() string {
-	name := s.one(s.pick([]string{".nc", cli.Suffix}))
+	name := s.one(s.pick([]string{".nc", fileio.Suffix}))
 	if name == "" {
 		return ""
 	}
@@ -273,7 +273,7 @@ func (s *sequence) remove() string {
 
 // move renames a source, an archive, or a tree.
 func (s *sequence) move() string {
-	from := s.one(s.pick([]string{".nc", cli.Suffix}))
+	from := s.one(s.pick([]string{".nc", fileio.Suffix}))
 	to := filepath.Join(s.dir, s.pick(proofTrees), s.pick(proofFiles))
 	if s.r.IntN(2) == 0 {
 		from, to = filepath.Join(s.dir, s.pick(proofTrees)), filepath.Join(s.dir, s.pick(proofTrees))
@@ -285,8 +285,8 @@ func (s *sequence) move() string {
 		}
 	} else if from == "" || from == to {
 		return ""
-	} else if strings.HasSuffix(from, cli.Suffix) {
-		to += cli.Suffix
+	} else if strings.HasSuffix(from, fileio.Suffix) {
+		to += fileio.Suffix
 	}
 	require.NoError(s.t, os.MkdirAll(filepath.Dir(to), 0o755))
 	if err := os.Rename(from, to); err != nil {
@@ -296,7 +296,7 @@ func (s *sequence) move() string {
 }
 
 func (s *sequence) damage() string {
-	name := s.one(cli.Suffix)
+	name := s.one(fileio.Suffix)
 	if name == "" {
 		return ""
 	}
@@ -311,7 +311,7 @@ func (s *sequence) damage() string {
 }
 
 func (s *sequence) touch() string {
-	name := s.one(s.pick([]string{".nc", cli.Suffix}))
+	name := s.one(s.pick([]string{".nc", fileio.Suffix}))
 	if name == "" {
 		return ""
 	}
@@ -407,7 +407,7 @@ func (s *sequence) restore() {
 }
 
 func (s *sequence) repair() {
-	if name := s.one(cli.Suffix); name != "" {
+	if name := s.one(fileio.Suffix); name != "" {
 		s.command([]string{"repair", name})
 	}
 }
@@ -513,7 +513,7 @@ func (s *sequence) around(commands [][]string, do func() []int) {
 func (s *sequence) allowed(sum image, where []string, commands [][]string) bool {
 	deletes := slices.ContainsFunc(commands, func(args []string) bool { return slices.Contains(args, "--delete-source") })
 	for _, name := range where {
-		if !strings.HasSuffix(name, cli.Suffix) && (len(commands) < 2 || !deletes) {
+		if !strings.HasSuffix(name, fileio.Suffix) && (len(commands) < 2 || !deletes) {
 			return false
 		}
 		if !slices.ContainsFunc(commands, func(args []string) bool {

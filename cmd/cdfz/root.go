@@ -3,20 +3,32 @@ package main
 import (
 	"errors"
 	"fmt"
-	"runtime"
 	"slices"
 
 	"github.com/spf13/cobra"
 
-	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/archive"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/bench"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/convert"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/stop"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/codec"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/copy"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/dump"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/export"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/filters"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/gen"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/get"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/info"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/mount"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/parity"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/plugins"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/protect"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/receipts"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/web"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/repair"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/restore"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/serve"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/verify"
 )
 
 // verb makes a command.
@@ -27,11 +39,11 @@ type verb struct {
 
 // verbs are the commands in the order of the help.
 var verbs = []verb{
-	{"archive", archiveCmd}, {"restore", restoreCmd}, {"copy", copyCmd}, {"verify", verifyCmd}, {"receipts", receipts.Command},
-	{"repair", repairCmd}, {"parity", protect.Command},
-	{"info", infoCmd}, {"get", get.Command}, {"dump", dumpCmd}, {"mount", mountCmd}, {"serve", web.Command},
-	{"export", convert.Command}, {"gen", genCmd}, {"bench", bench.Command},
-	{"filters", filtersCmd}, {"plugins", plugins.Command}, {"codec", plugins.CodecCommand}, {"version", versionCmd},
+	{"archive", archive.Command}, {"restore", restore.Command}, {"copy", copy.Command}, {"verify", verify.Command}, {"receipts", receipts.Command},
+	{"repair", repair.Command}, {"parity", parity.Command},
+	{"info", info.Command}, {"get", get.Command}, {"dump", dump.Command}, {"mount", mount.Command}, {"serve", serve.Command},
+	{"export", export.Command}, {"gen", gen.Command}, {"bench", bench.Command},
+	{"filters", filters.Command}, {"plugins", plugins.Command}, {"codec", codec.Command}, {"version", versionCmd},
 }
 
 // root builds the command line with the verb that args begin with, or with all verbs.
@@ -43,8 +55,8 @@ func root(a *cli.App, args []string) *cobra.Command {
 restores them bit for bit. An archive x.nc.cdfz is a ZIP file, and in most cases a
 Zarr store that xarray and other tools open directly.
 
-Exit codes: ` + cli.ExitText,
-		Version:           archive.Version,
+Exit codes: ` + terminal.ExitText,
+		Version:           version,
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		Args:              unknownVerb,
@@ -60,9 +72,9 @@ Exit codes: ` + cli.ExitText,
 	root.SetFlagErrorFunc(cli.FlagError)
 	a.CommonFlags(root)
 	root.PersistentPreRun = func(cmd *cobra.Command, _ []string) {
-		plugins.OnDemand(a)
+		a.PluginsOnDemand()
 		if cmd.Name() != "get" {
-			cli.CatchStop()
+			stop.Catch()
 		}
 	}
 	cobra.EnableCommandSorting = false
@@ -80,7 +92,7 @@ Exit codes: ` + cli.ExitText,
 }
 
 func noVerb(*cobra.Command, []string) error {
-	return cli.Hinted(errors.New("no command given"), "cdfz --help lists the commands")
+	return terminal.Hinted(errors.New("no command given"), "cdfz --help lists the commands")
 }
 
 func unknownVerb(cmd *cobra.Command, args []string) error {
@@ -92,19 +104,8 @@ func unknownVerb(cmd *cobra.Command, args []string) error {
 		names = append(names, v.name)
 	}
 	err := fmt.Errorf("unknown command %q", args[0])
-	if near := cli.Nearest(args[0], names); near != "" {
-		return cli.Hinted(err, "did you mean cdfz %s?", near)
+	if near := display.Nearest(args[0], names); near != "" {
+		return terminal.Hinted(err, "did you mean cdfz %s?", near)
 	}
-	return cli.Hinted(err, "cdfz --help lists the commands")
-}
-
-func versionCmd(a *cli.App) *cobra.Command {
-	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Args:  cobra.NoArgs,
-		Run: func(*cobra.Command, []string) {
-			a.Print("cdfz %s %s/%s %s", archive.Version, runtime.GOOS, runtime.GOARCH, runtime.Version())
-		},
-	}
+	return terminal.Hinted(err, "cdfz --help lists the commands")
 }

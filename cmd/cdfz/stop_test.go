@@ -16,7 +16,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 )
 
 // stepContext is a context whose Err is called before every read of a source. It acts
@@ -95,7 +96,7 @@ func TestInterrupted(t *testing.T) {
 	src := largeInto(t, dir, "a.nc")
 	var stdout, stderr bytes.Buffer
 	archived := filepath.Join(dir, "ref.cdfz")
-	require.Equal(t, cli.ExitDone, run(t.Context(), []string{"archive", "--preset", "fast", "-o", archived, src}, nil, &stdout, &stderr), stderr.String())
+	require.Equal(t, terminal.ExitDone, run(t.Context(), []string{"archive", "--preset", "fast", "-o", archived, src}, nil, &stdout, &stderr), stderr.String())
 	for _, args := range [][]string{
 		{"archive", "--preset", "fast", "--block", "1M", src},
 		{"restore", "-o", filepath.Join(dir, "b.nc"), archived},
@@ -115,7 +116,7 @@ func TestInterrupted(t *testing.T) {
 			stderr.Reset()
 			code := run(cancelAt(n), args, nil, &stdout, &stderr)
 			require.Empty(t, names(t, tmp))
-			if code == cli.ExitDone {
+			if code == terminal.ExitDone {
 				require.Len(t, names(t, dir), len(before)+1)
 				break
 			}
@@ -140,8 +141,8 @@ func TestInterruptedRepair(t *testing.T) {
 	dir := t.TempDir()
 	src := classicInto(t, dir, "a.nc")
 	var out bytes.Buffer
-	require.Equal(t, cli.ExitDone, run(t.Context(), []string{"archive", "--zarr", "always", "--block", "2K", src}, nil, &out, &out), out.String())
-	name := src + cli.Suffix
+	require.Equal(t, terminal.ExitDone, run(t.Context(), []string{"archive", "--zarr", "always", "--block", "2K", src}, nil, &out, &out), out.String())
+	name := src + fileio.Suffix
 	want, err := os.ReadFile(name)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(name, want[:len(want)-8000], 0o644))
@@ -151,7 +152,7 @@ func TestInterruptedRepair(t *testing.T) {
 	}
 	for n := int64(1); ; n += step {
 		code := run(cancelAt(n), []string{"repair", name}, nil, &out, &out)
-		if code == cli.ExitDone {
+		if code == terminal.ExitDone {
 			break
 		}
 		require.Equal(t, interrupted, code)
@@ -232,7 +233,7 @@ func TestSourceChanges(t *testing.T) {
 					continue
 				}
 				require.NoError(t, os.WriteFile(src, whole, 0o644))
-				_ = os.Remove(src + cli.Suffix) // from a run that was faster
+				_ = os.Remove(src + fileio.Suffix) // from a run that was faster
 				ctx := &stepContext{Context: t.Context()}
 				changed := false
 				ctx.do = func() { change(); changed = true }
@@ -242,7 +243,7 @@ func TestSourceChanges(t *testing.T) {
 				if !changed {
 					break
 				}
-				if code == cli.ExitFailed {
+				if code == terminal.ExitFailed {
 					found++
 					require.Contains(t, stderr.String(), "a.nc: source changed while being archived", "%s at %d", name, n)
 					require.Equal(t, []string{"a.nc"}, names(t, dir))

@@ -18,7 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cdfz-format/cdfz/cdf3"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 )
 
 // stopSoon is the time that a command may take to end after a signal: half a second,
@@ -62,7 +63,7 @@ func TestStopVerbs(t *testing.T) {
 	dir := t.TempDir()
 	src := largeInto(t, dir, "a.nc")
 	var out bytes.Buffer
-	require.Equal(t, cli.ExitDone, run(t.Context(), []string{"archive", "--preset", "fast", src}, nil, &out, &out), out.String())
+	require.Equal(t, terminal.ExitDone, run(t.Context(), []string{"archive", "--preset", "fast", src}, nil, &out, &out), out.String())
 	for i, verb := range [][]string{
 		{"archive", "a.nc", "--preset", "fast"},
 		{"restore", "a.nc.cdfz"},
@@ -135,15 +136,15 @@ func TestStopWork(t *testing.T) {
 	src := filepath.Join(dir, "a.nc")
 	require.NoError(t, os.WriteFile(src, append(b, make([]byte, 4*n)...), 0o666))
 	var out bytes.Buffer
-	require.Equal(t, cli.ExitDone, run(t.Context(), []string{"archive", "--preset", "fast", src}, nil, &out, &out), out.String())
+	require.Equal(t, terminal.ExitDone, run(t.Context(), []string{"archive", "--preset", "fast", src}, nil, &out, &out), out.String())
 	for _, args := range [][]string{
 		{"archive", "--zarr", "always", "-o", "x.cdfz", src},
 		{"archive", "-o", "x.cdfz", src},
-		{"verify", src + cli.Suffix},
-		{"repair", "-o", "x.cdfz", src + cli.Suffix},
-		{"restore", "-o", "x.nc", src + cli.Suffix},
-		{"info", src + cli.Suffix},
-		{"dump", src + cli.Suffix},
+		{"verify", src + fileio.Suffix},
+		{"repair", "-o", "x.cdfz", src + fileio.Suffix},
+		{"restore", "-o", "x.nc", src + fileio.Suffix},
+		{"info", src + fileio.Suffix},
+		{"dump", src + fileio.Suffix},
 		{"get", src, "v1"},
 		{"bench", src},
 	} {
@@ -162,10 +163,10 @@ func TestStopWork(t *testing.T) {
 				<-ended
 				require.Less(t, time.Since(start), stopSoon, "%v", args)
 				// -1: the signal came before the command caught signals, and ended it.
-				require.Contains(t, []int{cli.ExitDone, interrupted, -1}, cmd.ProcessState.ExitCode(), "%v: %s", args, stderr)
+				require.Contains(t, []int{terminal.ExitDone, interrupted, -1}, cmd.ProcessState.ExitCode(), "%v: %s", args, stderr)
 			case <-ended:
 			}
-			if <-ended; cmd.ProcessState.ExitCode() != cli.ExitDone { // the target may have been complete already
+			if <-ended; cmd.ProcessState.ExitCode() != terminal.ExitDone { // the target may have been complete already
 				require.Subset(t, []string{"x.cdfz", "x.nc"}, names(t, made), "%v after %d ms", args, after)
 			}
 		}

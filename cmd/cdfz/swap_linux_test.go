@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"io"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -20,7 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/cdfz-format/cdfz/archive/verify"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/receipts"
 )
 
@@ -143,7 +142,7 @@ func (s *swapper) check(log string) (deleted int) {
 		case in:
 			outside[sumOfBytes(b)] = true
 			require.True(t, strings.HasSuffix(name, ".nc"), "%s was made\n%s", name, log)
-		case strings.HasSuffix(name, cli.Suffix):
+		case strings.HasSuffix(name, fileio.Suffix):
 			w, err := verify.Walk(t.Context(), bytes.NewReader(b), int64(len(b)), nil)
 			require.NoError(t, err, name)
 			archived[w.SHA256] = true
@@ -216,48 +215,4 @@ func TestSwaps(t *testing.T) {
 	}
 	t.Logf("%d rounds, %d changes, %d files deleted", rounds, steps, deleted)
 	require.Positive(t, deleted)
-}
-
-// TestSwapBeforeProof swaps the folder of a source and its archive when the archive is complete: the
-// source is kept, since the path in the receipt would not lead to the archive.
-func TestSwapBeforeProof(t *testing.T) {
-	base := t.TempDir()
-	tree, moved, outside := filepath.Join(base, "tree"), filepath.Join(base, "moved"), filepath.Join(base, "outside")
-	for _, dir := range []string{filepath.Join(tree, "a"), outside} {
-		require.NoError(t, os.MkdirAll(dir, 0o777))
-		src := classicInto(t, dir, "x.nc")
-		var out bytes.Buffer
-		require.Zero(t, run(t.Context(), []string{"archive", src}, nil, &out, &out), out.String())
-	}
-	image, err := os.ReadFile(filepath.Join(outside, "x.nc"))
-	require.NoError(t, err)
-	for _, to := range []string{outside, base, ""} {
-		v := &archiver{App: cli.New(nil, io.Discard, io.Discard), proof: proof{name: filepath.Join(base, "r.jsonl"), deletes: true}}
-		require.NoError(t, v.proof.open(t.Context(), v))
-		files := v.Find(t.Context(), []string{tree}, cli.Classic, func(string, error) {})
-		require.Len(t, files.Jobs, 1)
-		in, err := v.OpenJob(t.Context(), files.Jobs[0])
-		require.NoError(t, err)
-		if to != "" {
-			require.NoError(t, os.Rename(filepath.Join(tree, "a"), moved))
-			require.NoError(t, os.Symlink(to, filepath.Join(tree, "a")))
-		}
-		name := files.Jobs[0].Name
-		rep := &archiveReport{File: name, Target: name + cli.Suffix, SHA256: sumOfBytes(image)}
-		err = v.proof.settle(t.Context(), v, in, rep)
-		if to != "" {
-			require.ErrorIs(t, err, receipts.ErrKept)
-			require.ErrorContains(t, err, "is no longer "+rep.Target)
-			require.FileExists(t, filepath.Join(moved, "x.nc"))
-			require.NoError(t, os.Remove(filepath.Join(tree, "a")))
-			require.NoError(t, os.Rename(moved, filepath.Join(tree, "a")))
-		} else {
-			require.NoError(t, err)
-			require.NoFileExists(t, name)
-		}
-		require.NoError(t, in.Close())
-		files.Close()
-		require.NoError(t, v.proof.close())
-		require.FileExists(t, filepath.Join(outside, "x.nc"))
-	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 )
 
 // asNobody runs f with the rights of a user who owns nothing, if the test runs as root.
@@ -44,7 +44,7 @@ func TestUnreadable(t *testing.T) {
 		var stdout, stderr bytes.Buffer
 		code := -1
 		asNobody(t, func() { code = run(t.Context(), args, nil, &stdout, &stderr) })
-		require.Equal(t, cli.ExitFailed, code)
+		require.Equal(t, terminal.ExitFailed, code)
 		require.Equal(t, want+"\n", stderr.String())
 	}
 	require.NoError(t, os.Chmod(dir, 0o555))

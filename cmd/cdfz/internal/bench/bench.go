@@ -1,4 +1,4 @@
-// Package bench has the verb bench, which measures block sizes and chains of filters on
+// Package bench is the verb bench, which measures block sizes and chains of filters on
 // a file.
 package bench
 
@@ -16,8 +16,11 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cdf3"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/chains"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/chains"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
 	"github.com/cdfz-format/cdfz/internal/spec"
@@ -105,7 +108,7 @@ shuffle+zstd or shuffle+zstd:19, or filters as -F takes them: 2|32015,19.`,
 				return err
 			}
 			if err := v.run(cmd.Context(), args[0]); err != nil {
-				a.FailFile(cli.ShowName(args[0]), err)
+				a.FailFile(terminal.ShowName(args[0]), err)
 			}
 			return nil
 		},
@@ -123,9 +126,9 @@ shuffle+zstd or shuffle+zstd:19, or filters as -F takes them: 2|32015,19.`,
 
 func (v *bencher) parse(blocks, chains []string) error {
 	for _, s := range blocks {
-		n, err := cli.ParseSize(s)
+		n, err := display.ParseSize(s)
 		if err == nil && (n < archive.MinBlock || n > archive.MaxBlock) {
-			err = fmt.Errorf("expected %s to %s", cli.SizeName(archive.MinBlock), cli.SizeName(archive.MaxBlock))
+			err = fmt.Errorf("expected %s to %s", display.SizeName(archive.MinBlock), display.SizeName(archive.MaxBlock))
 		}
 		if err != nil {
 			return fmt.Errorf("--blocks %s: %w", s, err)
@@ -184,8 +187,8 @@ func parseBenchChain(s string) (benchChain, error) {
 		f, ok := filters.ByName(name)
 		if !ok {
 			err := fmt.Errorf("%q is neither a preset nor a filter", name)
-			if near := cli.Nearest(name, chainWords()); near != "" {
-				return b, cli.Hinted(err, "did you mean %s?", near)
+			if near := display.Nearest(name, chainWords()); near != "" {
+				return b, terminal.Hinted(err, "did you mean %s?", near)
 			}
 			return b, err
 		}
@@ -207,7 +210,7 @@ func (v *bencher) run(ctx context.Context, name string) error {
 		return err
 	}
 	defer in.Close()
-	if err := cli.RefuseArchive(in); err != nil {
+	if err := fileio.RefuseArchive(in); err != nil {
 		return err
 	}
 	h, err := cdf3.Read(in.R, in.Size)
@@ -221,7 +224,7 @@ func (v *bencher) run(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	rep := &benchReport{File: cli.ReportName(name), Size: in.Size, Count: v.repeat, Workers: v.Workers}
+	rep := &benchReport{File: terminal.ReportName(name), Size: in.Size, Count: v.repeat, Workers: v.Workers}
 	if rep.Count == 0 {
 		rep.Count = 3
 		if in.Size > benchLarge {
@@ -229,7 +232,7 @@ func (v *bencher) run(ctx context.Context, name string) error {
 		}
 	}
 	passes := 2 * rep.Count * len(v.blocks) * len(v.chains)
-	v.StartProgress("bench", cli.Files{Jobs: []cli.Job{{Name: name, Size: in.Size * int64(passes)}}})
+	v.StartProgress("bench", in.Size*int64(passes))
 	defer v.StopProgress()
 	pass := 0
 	for _, c := range v.chains {
@@ -297,16 +300,16 @@ func pictureFormat(name string) string {
 }
 
 func (v *bencher) printBench(rep *benchReport) {
-	fmt.Fprintf(v.Out, "%s: %s, median of %d\n\n", cli.Printable(cli.ShowName(rep.File)), cli.Size(rep.Size), rep.Count)
+	fmt.Fprintf(v.Out, "%s: %s, median of %d\n\n", display.Printable(terminal.ShowName(rep.File)), display.Size(rep.Size), rep.Count)
 	rows := [][]string{{"filters", "block", "archive", "ratio", "write MB/s", "read MB/s", "point ms", "best"}}
 	for _, r := range rep.Results {
 		rows = append(rows, []string{
-			r.Chain, cli.SizeName(r.Block), strconv.FormatInt(r.ArchiveSize, 10), fmt.Sprintf("%.3f", r.Ratio),
+			r.Chain, display.SizeName(r.Block), strconv.FormatInt(r.ArchiveSize, 10), fmt.Sprintf("%.3f", r.Ratio),
 			fmt.Sprintf("%.1f", r.Write), fmt.Sprintf("%.1f", r.Read), fmt.Sprintf("%.3f", r.Point),
 			initials(r.Front),
 		})
 	}
-	cli.WriteTable(v.Out, rows, false, true, true, true, true, true, true)
+	display.WriteTable(v.Out, rows, false, true, true, true, true, true, true)
 }
 
 // initials joins the first letters of words.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/chains"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/chains"
 	"github.com/cdfz-format/cdfz/testdata/seeds"
 )
 

@@ -11,7 +11,9 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cdf3"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/stop"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
 )
 
@@ -19,7 +21,7 @@ import (
 const benchPoints = 50
 
 // cell measures one chain with one block size.
-func (v *bencher) cell(ctx context.Context, in *cli.Input, h *cdf3.Header, c benchChain, block int64, repeat int, step func() func(int64)) (benchRow, error) {
+func (v *bencher) cell(ctx context.Context, in *fileio.Input, h *cdf3.Header, c benchChain, block int64, repeat int, step func() func(int64)) (benchRow, error) {
 	row := benchRow{Chain: c.name, Block: block}
 	opts := archive.WriteOptions{Name: "bench.nc", Block: block, Workers: v.Workers, Preset: c.preset, Zarr: archive.ZarrAlways}
 	if c.preset == "" {
@@ -35,14 +37,14 @@ func (v *bencher) cell(ctx context.Context, in *cli.Input, h *cdf3.Header, c ben
 			return row, err
 		}
 	}
-	row.Ratio = cli.Ratio(in.Size, row.ArchiveSize)
-	row.Write, row.Read, row.Point = cli.Round(median(write), 2), cli.Round(median(read), 2), cli.Round(median(point), 4)
+	row.Ratio = display.Ratio(in.Size, row.ArchiveSize)
+	row.Write, row.Read, row.Point = display.Round(median(write), 2), display.Round(median(read), 2), display.Round(median(point), 4)
 	return row, nil
 }
 
 // once writes and reads one archive and adds its speeds and the time of a point.
-func (v *bencher) once(ctx context.Context, in *cli.Input, h *cdf3.Header, opts *archive.WriteOptions, row *benchRow, add func(w, r, p float64), step func(int64)) error {
-	cli.CatchStop()
+func (v *bencher) once(ctx context.Context, in *fileio.Input, h *cdf3.Header, opts *archive.WriteOptions, row *benchRow, add func(w, r, p float64), step func(int64)) error {
+	stop.Catch()
 	f, err := atomicfile.Temp()
 	if err != nil {
 		return err

@@ -15,7 +15,9 @@ import (
 	"gonum.org/v1/plot/vg/vgimg"
 	"gonum.org/v1/plot/vg/vgsvg"
 
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 )
 
 // Size of the picture. A panel for each goal stands above the legend.
@@ -81,8 +83,8 @@ func drawPicture(all draw.Canvas, rep *benchReport, chains []string) {
 	title.XAlign, title.YAlign = draw.XCenter, draw.YTop
 	top := all.Max.Y - 0.1*vg.Inch
 	all.FillText(title, vg.Point{X: all.Center().X, Y: top},
-		fmt.Sprintf("%s, %s: filters and block sizes, from %s to %s (small to large points)", cli.Printable(cli.BaseName(cli.ShowName(rep.File))), cli.Size(rep.Size),
-			cli.SizeName(smallest(rep.Results)), cli.SizeName(largest(rep.Results))))
+		fmt.Sprintf("%s, %s: filters and block sizes, from %s to %s (small to large points)", display.Printable(fileio.BaseName(terminal.ShowName(rep.File))), display.Size(rep.Size),
+			display.SizeName(smallest(rep.Results)), display.SizeName(largest(rep.Results))))
 	width := (all.Max.X - all.Min.X) / vg.Length(len(goals))
 	for k := range goals {
 		area := all
@@ -177,7 +179,7 @@ func drawPanel(area draw.Canvas, rows []benchRow, chains []string, g *goal) {
 		}
 	}
 	for _, i := range front {
-		taken = placeLabel(data, at(i), fmt.Sprintf("%s %s", rows[i].Chain, cli.SizeName(rows[i].Block)), taken)
+		taken = placeLabel(data, at(i), fmt.Sprintf("%s %s", rows[i].Chain, display.SizeName(rows[i].Block)), taken)
 	}
 }
 
@@ -197,8 +199,8 @@ func around(p vg.Point, r vg.Length) vg.Rectangle {
 	return vg.Rectangle{Min: vg.Point{X: p.X - r, Y: p.Y - r}, Max: vg.Point{X: p.X + r, Y: p.Y + r}}
 }
 
-// placeLabel writes a label beside a point where it covers no other label and no point.
-// It is left out if there is no room.
+// placeLabel writes a label next to a point where it covers no other label and no point.
+// It is left out if it does not fit.
 func placeLabel(c draw.Canvas, at vg.Point, text string, taken []vg.Rectangle) []vg.Rectangle {
 	s := style(vg.Points(9))
 	w, h := s.Width(text), s.Height(text)

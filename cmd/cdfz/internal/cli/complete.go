@@ -6,12 +6,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/remote"
 )
 
 // CompleteArchives completes arguments with the names of archives.
 func CompleteArchives(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	return []string{Suffix[1:]}, cobra.ShellCompDirectiveFilterFileExt
+	return []string{fileio.Suffix[1:]}, cobra.ShellCompDirectiveFilterFileExt
 }
 
 // CompleteFile completes the first argument with names of files.
@@ -47,7 +50,7 @@ func CompleteVarList(cmd *cobra.Command, flag string) {
 // varNames returns the variables of the file that is the first argument, unless it must
 // be downloaded.
 func varNames(cmd *cobra.Command, args []string) []string {
-	if len(args) == 0 || remote.IsURL(args[0]) || args[0] == StdinName {
+	if len(args) == 0 || remote.IsURL(args[0]) || args[0] == terminal.StdinName {
 		return nil
 	}
 	f, err := archive.Open(cmd.Context(), args[0], nil)
@@ -57,7 +60,7 @@ func varNames(cmd *cobra.Command, args []string) []string {
 	defer f.Close()
 	var names []string
 	for _, v := range f.Vars() {
-		if Printable(v.Name()) == v.Name() {
+		if display.Printable(v.Name()) == v.Name() {
 			names = append(names, v.Name())
 		}
 	}

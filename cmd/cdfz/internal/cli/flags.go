@@ -7,6 +7,11 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/cdfz-format/cdfz/archive/parity"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 )
 
 // maxJobs is the largest -j.
@@ -55,7 +60,7 @@ func (a *App) VerboseFlag(cmd *cobra.Command) {
 // MinFiles is cobra.MinimumNArgs(1) with a message of cdfz.
 func MinFiles(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
-		return Hinted(errors.New("no FILE given"), "%s --help has examples", cmd.CommandPath())
+		return terminal.Hinted(errors.New("no FILE given"), "%s --help has examples", cmd.CommandPath())
 	}
 	return nil
 }
@@ -63,7 +68,7 @@ func MinFiles(cmd *cobra.Command, args []string) error {
 // OneFile is cobra.ExactArgs(1) with a message of cdfz.
 func OneFile(cmd *cobra.Command, args []string) error {
 	if len(args) != 1 {
-		return Hinted(fmt.Errorf("expected one FILE, found %d arguments", len(args)), "%s --help has examples", cmd.CommandPath())
+		return terminal.Hinted(fmt.Errorf("expected one FILE, found %d arguments", len(args)), "%s --help has examples", cmd.CommandPath())
 	}
 	return nil
 }
@@ -109,18 +114,37 @@ func (f *SizeFlag) Type() string { return "SIZE" }
 
 // Set parses a value.
 func (f *SizeFlag) Set(s string) error {
-	n, err := ParseSize(s)
+	n, err := display.ParseSize(s)
 	if err != nil {
 		return err
 	}
 	if n < f.Min && f.Max >= 1<<60 {
-		return fmt.Errorf("expected %s or more", SizeName(f.Min)) // nobody has the maximum
+		return fmt.Errorf("expected %s or more", display.SizeName(f.Min)) // nobody has the maximum
 	}
 	if n < f.Min || n > f.Max {
-		return fmt.Errorf("expected %s to %s", SizeName(f.Min), SizeName(f.Max))
+		return fmt.Errorf("expected %s to %s", display.SizeName(f.Min), display.SizeName(f.Max))
 	}
 	*f.N, f.given = n, s
 	return nil
+}
+
+// ShareFlag is a flag with an amount of parity.
+type ShareFlag struct{ S *parity.Share }
+
+// Type returns the name of the value in help.
+func (f *ShareFlag) Type() string { return "P%" }
+
+func (f *ShareFlag) String() string {
+	if f.S == nil || *f.S == 0 {
+		return ""
+	}
+	return f.S.String()
+}
+
+// Set parses a value.
+func (f *ShareFlag) Set(s string) (err error) {
+	*f.S, err = parity.ParseShare(s)
+	return err
 }
 
 // Choice adds a flag with one of several words, which shells complete.
@@ -165,4 +189,56 @@ func orList(words []string) string {
 		return strings.Join(words, "")
 	}
 	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
+}
+
+// FlagError rephrases an error of the flag library.
+func FlagError(cmd *cobra.Command, err error) error {
+	var value *pflag.InvalidValueError
+	var unknown *pflag.NotExistError
+	var missing *pflag.ValueRequiredError
+	switch {
+	case errors.As(err, &value):
+		f := value.GetFlag()
+		name := "--" + f.Name
+		if f.Shorthand != "" {
+			name = "-" + f.Shorthand
+		}
+		return fmt.Errorf("%s %s: %w", name, value.GetValue(), plainNumber(value.Unwrap()))
+	case errors.As(err, &unknown):
+		return unknownFlag(cmd, unknown)
+	case errors.As(err, &missing):
+		name := "--" + missing.GetSpecifiedName()
+		if missing.GetSpecifiedShortnames() != "" {
+			name = "-" + missing.GetSpecifiedName()
+		}
+		return fmt.Errorf("%s needs a value", name)
+	}
+	return err
+}
+
+// plainNumber replaces the texts of package strconv.
+func plainNumber(err error) error {
+	if s := err.Error(); strings.HasPrefix(s, "strconv.ParseInt: ") {
+		return errors.New("expected an integer")
+	} else if strings.HasPrefix(s, "strconv.ParseBool: ") {
+		return errors.New("expected true or false")
+	}
+	return err
+}
+
+func unknownFlag(cmd *cobra.Command, e *pflag.NotExistError) error {
+	if e.GetSpecifiedShortnames() != "" {
+		return terminal.Hinted(fmt.Errorf("unknown flag -%s", e.GetSpecifiedName()), "%s --help lists the flags", cmd.CommandPath())
+	}
+	err := fmt.Errorf("unknown flag --%s", e.GetSpecifiedName())
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, f.Name)
+		}
+	})
+	if near := display.Nearest(e.GetSpecifiedName(), names); near != "" {
+		return terminal.Hinted(err, "did you mean --%s?", near)
+	}
+	return terminal.Hinted(err, "%s --help lists the flags", cmd.CommandPath())
 }

@@ -1,5 +1,5 @@
-// Package get has the verb get: parts of variables as CSV, JSON, npy, raw values or
-// netCDF. Package export does the work.
+// Package get is the verb get: parts of variables as CSV, JSON, npy, raw values or netCDF. The
+// module's package export does the work.
 package get
 
 import (
@@ -18,6 +18,9 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/export"
 )
 
@@ -120,7 +123,7 @@ conventions. Other variables are written as numbers.`,
 				return err
 			}
 			if err := v.run(cmd.Context(), args[0], selections); err != nil {
-				name := cli.ShowName(args[0])
+				name := terminal.ShowName(args[0])
 				v.failed(name, &shownError{err, name})
 			}
 			return nil
@@ -148,7 +151,7 @@ conventions. Other variables are written as numbers.`,
 func unquoted(err error, arg string, more bool) error {
 	open := strings.LastIndexByte(arg, '[')
 	if open >= 0 && !strings.Contains(arg[open:], "]") && more || open < 0 && strings.HasSuffix(arg, "]") {
-		return cli.Hinted(err, "quote selections for the shell, as in 'tas[0, :]'")
+		return terminal.Hinted(err, "quote selections for the shell, as in 'tas[0, :]'")
 	}
 	return err
 }
@@ -156,13 +159,13 @@ func unquoted(err error, arg string, more bool) error {
 // check checks the flags.
 func (v *getter) check(vars int) error {
 	if v.Dest == "" {
-		v.Dest = cli.StdoutName
+		v.Dest = terminal.StdoutName
 	}
 	if err := v.CheckURLDest(); err != nil {
 		return err
 	}
-	toFile := v.Dest != cli.StdoutName && !v.IsDirDest()
-	if v.Dest != cli.StdoutName && v.IsDirDest() {
+	toFile := v.Dest != terminal.StdoutName && !v.IsDirDest()
+	if v.Dest != terminal.StdoutName && v.IsDirDest() {
 		if err := v.CheckDirDest(nil); err != nil {
 			return err
 		}
@@ -171,7 +174,7 @@ func (v *getter) check(vars int) error {
 		v.format = export.CSV
 		if toFile {
 			if v.format = export.FormatOf(v.Dest); v.format == "" {
-				return cli.Hinted(fmt.Errorf("-o %s: expected a name that ends in .csv, .json, .npy, .raw or .nc", v.Dest), "--format sets the format for any suffix")
+				return terminal.Hinted(fmt.Errorf("-o %s: expected a name that ends in .csv, .json, .npy, .raw or .nc", v.Dest), "--format sets the format for any suffix")
 			}
 		}
 	}
@@ -181,11 +184,11 @@ func (v *getter) check(vars int) error {
 	case v.o.Time && v.format.Binary():
 		return fmt.Errorf("--time: expected --format csv or json, found %s", v.format)
 	case vars > 1 && !v.IsDirDest() && v.format.Single():
-		return cli.Hinted(fmt.Errorf("--format %s: expected one variable for a file, found %d", v.format, vars), "-o DIR%c writes a file of each", filepath.Separator)
-	case v.Dest == cli.StdoutName && v.format.Binary() && cli.IsTerminal(v.Out):
-		return cli.Hinted(errors.New("will not write binary data to a terminal"), "-o FILE writes to a file")
+		return terminal.Hinted(fmt.Errorf("--format %s: expected one variable for a file, found %d", v.format, vars), "-o DIR%c writes a file of each", filepath.Separator)
+	case v.Dest == terminal.StdoutName && v.format.Binary() && terminal.IsTerminal(v.Out):
+		return terminal.Hinted(errors.New("will not write binary data to a terminal"), "-o FILE writes to a file")
 	}
-	v.o.Escape = v.Dest == cli.StdoutName && cli.IsTerminal(v.Out)
+	v.o.Escape = v.Dest == terminal.StdoutName && terminal.IsTerminal(v.Out)
 	return nil
 }
 
@@ -193,7 +196,7 @@ func (v *getter) check(vars int) error {
 type getRun struct {
 	*getter
 	name    string
-	in      *cli.Input
+	in      *fileio.Input
 	f       *archive.File
 	watched bool         // count reads for --explain or the progress bar
 	count   *countReader // nil if not watched
@@ -223,10 +226,10 @@ func (v *getter) run(ctx context.Context, name string, selections []*export.Sele
 		}
 		// The range of values may have been meant as one of indices.
 		if x.Len() == 0 && strings.Contains(s.Text, "=") {
-			v.Message("warning: %s: %s selects no values", r.name, cli.Quoted(s.Text))
+			v.Message("warning: %s: %s selects no values", r.name, display.Quoted(s.Text))
 		}
 		for _, note := range x.Notes() {
-			v.Message("%s: %s %s", r.name, cli.Quoted(s.Text), note)
+			v.Message("%s: %s %s", r.name, display.Quoted(s.Text), note)
 		}
 		sel = append(sel, x)
 	}
@@ -237,7 +240,7 @@ func (v *getter) run(ctx context.Context, name string, selections []*export.Sele
 		if v.Stopped(ctx) {
 			break
 		}
-		path, err := v.TargetPath(cli.Job{Rel: name}, func(name string) (string, error) { return name, nil })
+		path, err := v.TargetPath(fileio.Job{Rel: name}, func(name string) (string, error) { return name, nil })
 		if err != nil {
 			return err
 		}
@@ -260,13 +263,13 @@ func (r *getRun) open(ctx context.Context) error {
 	}
 	if r.f, err = archive.New(in.R, in.Size, r.OpenOptions()); err != nil {
 		if errors.Is(err, archive.ErrCorrupt) {
-			err = cli.ExplainNotArchive(in, err)
+			err = fileio.ExplainNotArchive(in, err)
 		}
 		in.Close()
 		return err
 	}
-	if r.in = in; r.name != cli.StdinName {
-		r.name = cli.ShowName(r.name)
+	if r.in = in; r.name != terminal.StdinName {
+		r.name = terminal.ShowName(r.name)
 	}
 	return nil
 }
@@ -279,7 +282,7 @@ type shownError struct {
 }
 
 func (e *shownError) Error() string {
-	return strings.TrimPrefix(cli.WithoutPackages(e.error.Error()), e.shown+": ")
+	return strings.TrimPrefix(terminal.WithoutPackages(e.error.Error()), e.shown+": ")
 }
 
 func (e *shownError) Unwrap() error { return e.error }
@@ -288,7 +291,7 @@ func (e *shownError) Unwrap() error { return e.error }
 func (r *getRun) one(ctx context.Context, path string, sel []*export.Values) error {
 	writer, err := export.NewWriter(r.format, sel)
 	if errors.Is(err, export.ErrCombine) {
-		return cli.Hinted(err, "-o DIR%c writes a file of each", filepath.Separator)
+		return terminal.Hinted(err, "-o DIR%c writes a file of each", filepath.Separator)
 	}
 	if err != nil {
 		return err
@@ -308,7 +311,7 @@ func (r *getRun) one(ctx context.Context, path string, sel []*export.Values) err
 		stop = r.show(blocks, bytes)
 	}
 	defer func() { stop() }()
-	out := &countWriter{w: cli.CtxWriter{Ctx: ctx, W: dst}}
+	out := &countWriter{w: fileio.CtxWriter{Ctx: ctx, W: dst}}
 	w := bufio.NewWriterSize(out, 1<<16)
 	if err = writer.Write(ctx, w); err == nil {
 		err = w.Flush()
@@ -318,7 +321,7 @@ func (r *getRun) one(ctx context.Context, path string, sel []*export.Values) err
 	}
 	if err != nil {
 		if errors.Is(err, archive.ErrCorrupt) {
-			err = cli.Hinted(err, "cdfz verify lists all damage")
+			err = terminal.Hinted(err, "cdfz verify lists all damage")
 		}
 		return err
 	}
@@ -377,7 +380,7 @@ func (r *getRun) blocksOf(sel []*export.Values) (blocks, bytes int64, err error)
 
 // show updates the progress bar while a selection is written. stop removes the bar.
 func (r *getRun) show(blocks, total int64) (stop func()) {
-	r.StartProgress("get", cli.Files{Jobs: []cli.Job{{Name: r.in.Name, Size: total}}})
+	r.StartProgress("get", total)
 	report := r.Step(r.in.Name, total, 0, 1)
 	if report == nil {
 		return func() {}
@@ -416,7 +419,7 @@ func historyLine(file string, selections []*export.Selection) string {
 	for _, s := range selections {
 		line += " '" + s.Text + "'"
 	}
-	return cli.Printable(line)
+	return display.Printable(line)
 }
 
 // targetNames returns the names of files below -o DIR/. They are unique, derived from
@@ -445,7 +448,7 @@ func fileName(name string) string {
 	var b strings.Builder
 	for i := 0; i < len(name); {
 		r, n := utf8.DecodeRuneInString(name[i:])
-		plain := r != utf8.RuneError && cli.Printable(name[i:i+n]) == name[i:i+n] && !strings.ContainsRune(`/\:*?"<>|% `, r)
+		plain := r != utf8.RuneError && display.Printable(name[i:i+n]) == name[i:i+n] && !strings.ContainsRune(`/\:*?"<>|% `, r)
 		if plain && (i > 0 || r != '.' && r != '-') {
 			b.WriteString(name[i : i+n])
 		} else {
@@ -455,7 +458,7 @@ func fileName(name string) string {
 		}
 		i += n
 	}
-	const most = 200 // out of 255, to leave room for suffixes
+	const most = 200 // of the 255 bytes that file systems allow: suffixes follow
 	s := b.String()
 	if len(s) > most {
 		s = strings.ToValidUTF8(s[:most], "")

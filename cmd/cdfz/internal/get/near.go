@@ -9,7 +9,8 @@ import (
 
 	"github.com/agnivade/levenshtein"
 
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/export"
 )
 
@@ -20,23 +21,23 @@ func nearName(err error) error {
 		return err
 	}
 	if _, no := os.Lstat(e.Name); no == nil {
-		return cli.Hinted(err, "there is a file of this name; quote selections, or the shell takes them for patterns of file names")
+		return terminal.Hinted(err, "there is a file of this name; quote selections, or the shell takes them for patterns of file names")
 	}
 	if strings.Trim(e.Name, "0123456789:-.,[] ") == "" && e.Name != "" {
-		return cli.Hinted(err, "a selection follows its variable in brackets, quoted for the shell, as in 'tas[0:10]'")
+		return terminal.Hinted(err, "a selection follows its variable in brackets, quoted for the shell, as in 'tas[0:10]'")
 	}
 	names := nearNames(e.Names, e.Name)
 	if len(names) > 0 {
-		return cli.Hinted(err, "did you mean %s?", strings.Join(names, ", "))
+		return terminal.Hinted(err, "did you mean %s?", strings.Join(names, ", "))
 	}
 	for i, name := range e.Names {
 		if i == maxNames {
 			names = append(names, fmt.Sprintf("and %d more", len(e.Names)-i))
 			break
 		}
-		names = append(names, cli.Quoted(name))
+		names = append(names, display.Quoted(name))
 	}
-	return cli.Hinted(err, "there are %s", strings.Join(names, ", "))
+	return terminal.Hinted(err, "there are %s", strings.Join(names, ", "))
 }
 
 // maxNames is the number of names that an error lists.
@@ -57,7 +58,7 @@ func nearNames(all []string, name string) []string {
 			far = min(far, 2)
 		}
 		if far == 0 || far <= max(2, len(low)/3) && far < len(other) {
-			found = append(found, near{cli.Quoted(n), far})
+			found = append(found, near{display.Quoted(n), far})
 		}
 	}
 	// Equally near ones stay in the order of the file.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/export"
 )
 
@@ -18,13 +18,13 @@ func TestNearName(t *testing.T) {
 		"near.go": "there is a file of this name; quote selections, or the shell takes them for patterns of file names",
 	} {
 		err := nearName(&export.NameError{Name: name, Names: names})
-		require.Equal(t, want, cli.Hint(err), name)
+		require.Equal(t, want, terminal.Hint(err), name)
 	}
 	for range 20 {
 		names = append(names, "other")
 	}
 	err := nearName(&export.NameError{Name: "qqqqqq", Names: names})
-	require.Contains(t, cli.Hint(err), "other, and 13 more")
+	require.Contains(t, terminal.Hint(err), "other, and 13 more")
 	err = nearName(&export.NameError{Name: "x"})
 	require.EqualError(t, err, "there is no variable x: the file has none")
 }

@@ -8,7 +8,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/cdfz-format/cdfz/archive"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/export"
 )
 
@@ -78,19 +79,19 @@ func (r *getRun) tell(path string, sel []*export.Values, written, blocks int64) 
 	case r.JSON:
 		r.tellJSON(rep)
 		return
-	case r.Dest != cli.StdoutName:
-		r.Report("%s: %s, %s", path, cli.Count(values, "value"), cli.Size(written))
+	case r.Dest != terminal.StdoutName:
+		r.Report("%s: %s, %s", path, display.Count(values, "value"), display.Size(written))
 	}
 	if e := rep.Explain; e != nil {
-		fmt.Fprintf(r.Err, "blocks: %d needed, %d read and decoded in %s, %d found in the cache\n", e.Blocks, e.Decoded, cli.Count(e.Reads, "read"), e.Cached)
-		fmt.Fprintf(r.Err, "bytes: %d of blocks; %d in %s of the file's %d; %d written\n", e.Bytes, e.FileBytes, cli.Count(e.FileReads, "read"), e.FileSize, written)
+		fmt.Fprintf(r.Err, "blocks: %d needed, %d read and decoded in %s, %d found in the cache\n", e.Blocks, e.Decoded, display.Count(e.Reads, "read"), e.Cached)
+		fmt.Fprintf(r.Err, "bytes: %d of blocks; %d in %s of the file's %d; %d written\n", e.Bytes, e.FileBytes, display.Count(e.FileReads, "read"), e.FileSize, written)
 		fmt.Fprintf(r.Err, "time: %.6f s, decoding %.6f s\n", e.Seconds, e.Decode)
 	}
 }
 
 // tellJSON prints an object, on standard error if the data is on standard output.
 func (v *getter) tellJSON(rep any) {
-	if v.Dest != cli.StdoutName {
+	if v.Dest != terminal.StdoutName {
 		v.Emit(rep)
 		return
 	}
@@ -107,7 +108,7 @@ func (v *getter) failed(file string, err error) {
 	}
 	text, code := v.Fail(file, err)
 	if v.JSON {
-		v.tellJSON(cli.Failure{File: file, Error: text, Exit: code})
+		v.tellJSON(terminal.Failure{File: file, Error: text, Exit: code})
 	}
 }
 
@@ -119,7 +120,7 @@ func (r *getRun) explained(blocks int64) *cost {
 		Blocks: blocks, Decoded: now.Blocks - r.was.Blocks, Cached: now.Hits - r.was.Hits,
 		Reads: now.Reads - r.was.Reads, Bytes: now.Bytes - r.was.Bytes,
 		FileReads: reads - r.wasReads, FileBytes: bytes - r.wasBytes, FileSize: r.in.Size,
-		Decode: cli.Round((now.Decode - r.was.Decode).Seconds(), 6), Seconds: cli.Round(time.Since(r.start).Seconds(), 6),
+		Decode: display.Round((now.Decode - r.was.Decode).Seconds(), 6), Seconds: display.Round(time.Since(r.start).Seconds(), 6),
 	}
 	r.was, r.wasReads, r.wasBytes, r.start = now, reads, bytes, time.Now()
 	return e

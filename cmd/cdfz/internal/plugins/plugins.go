@@ -1,45 +1,247 @@
-// Package plugins loads HDF5 plugins for the verbs, and has the verbs about them.
+// Package plugins is the verb plugins, which lists HDF5 plugins. The module's package internal/plugin finds and loads
+// them.
 package plugins
 
 import (
-	"os"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
 
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/internal/plugin"
 )
 
-// Path returns the folders in which the user wants plugins to be searched.
-func Path(a *cli.App) []string { return plugin.SearchPath(a.PluginPath, os.Getenv) }
+// report is the JSON of the verb plugins.
+type report struct {
+	Path      []string        `json:"path"`
+	Libraries []libraryReport `json:"libraries,omitempty"`
+	Pairs     []pairReport    `json:"pairs,omitempty"`
+}
 
-// OnDemand loads plugins when an unknown filter is needed, if the user has named folders.
-func OnDemand(a *cli.App) {
-	if len(Path(a)) == 0 {
-		filters.Discover(nil)
+// libraryReport is a library in the search path.
+type libraryReport struct {
+	Path     string        `json:"path"`
+	Ignored  string        `json:"ignored,omitempty"` // the reason
+	Filter   *filterOf     `json:"filter,omitempty"`
+	Codecs   []codecReport `json:"codecs,omitempty"`
+	Defaults bool          `json:"default_codecs,omitempty"`
+	Note     string        `json:"note,omitempty"`
+}
+
+type filterOf struct {
+	ID       uint32 `json:"id"`
+	Name     string `json:"name"`
+	Encodes  bool   `json:"encodes"`
+	Decodes  bool   `json:"decodes"`
+	CanApply bool   `json:"can_apply"`
+	SetLocal bool   `json:"set_local"`
+}
+
+type codecReport struct {
+	ID     string `json:"id"`
+	Filter uint32 `json:"filter"`
+}
+
+// pairReport is a filter with its codec.
+type pairReport struct {
+	ID        uint32 `json:"id"`
+	Name      string `json:"name"`
+	Filter    string `json:"filter_library,omitempty"`
+	Codec     string `json:"codec,omitempty"`
+	CodecPath string `json:"codec_library,omitempty"`
+	Use       string `json:"use"`
+}
+
+// The parts of the report, which are also arguments.
+var parts = []string{"path", "list", "pairs"}
+
+// Command is the verb plugins.
+func Command(a *cli.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "plugins [flags] [path|list|pairs]…",
+		Short: "List HDF5 plugins, and the codecs paired with them",
+		Long: `Searches for HDF5's filter plugins and netcdf-c's codecs, and lists the search path, the
+libraries in it, and which filters and codecs they add. All verbs use these filters.
+
+Plugins are used only on request: cdfz searches the folders in --plugin-path and in the
+variable HDF5_PLUGIN_PATH, in this order. Folders are separated by ":". The word default
+stands for the folders that HDF5 searches without that variable. Files named lib*.so* are
+tried in the order of their names, and the first library with a filter id provides it.
+Filters that are built in are never taken from plugins.
+
+Libraries are loaded by another program, cdfz-plugin-host, which must be in the folder of cdfz or on
+PATH. If a plugin crashes, hangs or takes all memory, its block fails. Blocks that a plugin
+does not restore exactly are not written, so lossy filters can only decode.`,
+		Example: cli.Examples(
+			"cdfz plugins --plugin-path default",
+			"cdfz plugins path                                      # which folders?",
+			"cdfz plugins pairs --json --plugin-path ~/plugins",
+			"cdfz get --plugin-path ~/plugins a.nc.cdfz 'tas[0]'    # read what a plugin wrote",
+			"HDF5_PLUGIN_PATH=~/plugins cdfz verify data/"),
+		Args: func(_ *cobra.Command, args []string) error {
+			for _, arg := range args {
+				if !slices.Contains(parts, arg) {
+					return fmt.Errorf("expected path, list or pairs, found %q", arg)
+				}
+			}
+			return nil
+		},
+		ValidArgs: parts,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				args = parts
+			}
+			list(a, args)
+			return nil
+		},
+	}
+	a.JSONFlag(cmd)
+	return cmd
+}
+
+func list(a *cli.App, parts []string) {
+	r := report{Path: a.PluginFolders()}
+	if slices.Contains(parts, "list") || slices.Contains(parts, "pairs") {
+		builtIn := filters.Registered()
+		set, err := a.LoadPlugins()
+		if err != nil {
+			a.Fail("plugins", err)
+			return
+		}
+		if slices.Contains(parts, "list") {
+			r.Libraries = libraryRows(set.Libraries())
+		}
+		if slices.Contains(parts, "pairs") {
+			r.Pairs = pairRows(set.Pairs(), builtIn)
+		}
+	}
+	if a.JSON {
+		a.Emit(r)
 		return
 	}
-	filters.Discover(func() {
-		if _, err := open(a); err != nil {
-			a.Message("warning: %s", cli.PlainText(err, ""))
+	if slices.Contains(parts, "path") {
+		printPath(a, r.Path)
+	}
+	if len(r.Libraries) > 0 {
+		printLibraries(a, r.Libraries)
+	}
+	if len(r.Pairs) > 0 {
+		printPairs(a, r.Pairs)
+	}
+}
+
+func libraryRows(libraries []plugin.Library) []libraryReport {
+	var out []libraryReport
+	for _, l := range libraries {
+		r := libraryReport{Path: l.Path, Ignored: l.Ignored, Defaults: l.Defaults, Note: l.Note}
+		if f := l.Filter; f != nil {
+			r.Filter = &filterOf{f.ID, f.Name, f.Encodes, f.Decodes, f.CanApply, f.SetLocal}
 		}
-	})
+		for _, c := range l.Codecs {
+			r.Codecs = append(r.Codecs, codecReport{c.ID, c.Filter})
+		}
+		out = append(out, r)
+	}
+	return out
 }
 
-// Load loads plugins at once.
-func Load(a *cli.App) (*plugin.Set, error) {
-	filters.Discover(nil)
-	return open(a)
+func pairRows(pairs []plugin.Pair, builtIn []uint32) []pairReport {
+	var out []pairReport
+	for _, p := range pairs {
+		r := pairReport{ID: p.ID, Name: filters.Name(p.ID), Filter: p.Path, CodecPath: p.CodecPath, Use: string(p.Action())}
+		if r.Name == "" && p.Filter != nil {
+			r.Name = p.Filter.Name
+		}
+		if p.Codec != nil {
+			r.Codec = p.Codec.ID
+		}
+		if slices.Contains(builtIn, p.ID) {
+			r.Use = "built in"
+		} else if p.Filter != nil && !p.Filter.Encodes {
+			r.Use += ", decodes only"
+		}
+		out = append(out, r)
+	}
+	return out
 }
 
-// open registers the filters of the plugins. Folders that cannot be read cause warnings.
-// The end of the program closes the set.
-func open(a *cli.App) (*plugin.Set, error) {
-	set, err := plugin.Open(&plugin.Options{Folders: Path(a), Processes: a.Workers})
-	if err != nil {
-		return nil, err
+func printPath(a *cli.App, path []string) {
+	if len(path) == 0 {
+		a.Print("no search path: name folders with --plugin-path or HDF5_PLUGIN_PATH. The word default stands for:")
+		for _, dir := range plugin.DefaultFolders() {
+			a.Print("  %s", dir)
+		}
+		return
 	}
-	for _, s := range set.Skipped() {
-		a.Message("warning: plugins: %s: %s", s.Folder, cli.PlainText(s.Err, s.Folder))
+	a.Print("search path:")
+	for _, dir := range path {
+		a.Print("  %s", dir)
 	}
-	return set, set.Register()
+}
+
+func printLibraries(a *cli.App, libraries []libraryReport) {
+	a.Print("")
+	a.Print("libraries:")
+	for _, l := range libraries {
+		text := ""
+		switch f := l.Filter; {
+		case l.Ignored != "":
+			text = "ignored: " + strings.TrimPrefix(l.Ignored, l.Path+": ") // of dlerror
+		case f != nil:
+			text = fmt.Sprintf("filter %d (%s)", f.ID, f.Name)
+			for _, has := range []struct {
+				what string
+				yes  bool
+			}{{"no encoder", !f.Encodes}, {"no decoder", !f.Decodes}, {"can_apply", f.CanApply}, {"set_local", f.SetLocal}} {
+				if has.yes {
+					text += ", " + has.what
+				}
+			}
+		}
+		for _, c := range l.Codecs {
+			if text != "" {
+				text += "; "
+			}
+			text += fmt.Sprintf("codec %s for filter %d", c.ID, c.Filter)
+			if l.Defaults {
+				text += " by default"
+			}
+		}
+		if l.Note != "" {
+			text += "; " + l.Note
+		}
+		a.Print("  %s", l.Path)
+		a.Print("    %s", text)
+	}
+}
+
+func printPairs(a *cli.App, pairs []pairReport) {
+	a.Print("")
+	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "id\tname\tcodec\tuse\tlibrary")
+	for _, p := range pairs {
+		library := filepath.Base(p.Filter)
+		switch {
+		case p.Filter == "":
+			library = filepath.Base(p.CodecPath)
+		case p.CodecPath != "" && p.CodecPath != p.Filter:
+			library += " and " + filepath.Base(p.CodecPath)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", strconv.FormatUint(uint64(p.ID), 10), display.Printable(orDash(p.Name)), display.Printable(orDash(p.Codec)), p.Use, display.Printable(library))
+	}
+	w.Flush()
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
 }

@@ -291,7 +291,7 @@ func (s *scan) after(w row) {
 	}
 }
 
-// content reads what a line says.
+// content reads the content of a line.
 func (s *scan) content(l *line) {
 	c := s.c
 	switch {

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/cdfz-format/cdfz/archive"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
 )
 
@@ -107,7 +107,7 @@ func (r *File) load() error {
 		use: func(_ int, rec *Receipt) { r.known[rec.Archive] = append(r.known[rec.Archive], rec) },
 		bad: func(e *LineError) {
 			if damage == nil {
-				damage = cli.Hinted(e, "keep the file, check it with cdfz receipts, and name a new file for further receipts")
+				damage = terminal.Hinted(e, "keep the file, check it with cdfz receipts, and name a new file for further receipts")
 			}
 		},
 	}
@@ -118,7 +118,7 @@ func (r *File) load() error {
 	case damage != nil:
 		return damage
 	case s.chains > 1:
-		return cli.Hinted(errors.New("the file consists of several files of receipts"), "name a new file for further receipts")
+		return terminal.Hinted(errors.New("the file consists of several files of receipts"), "name a new file for further receipts")
 	}
 	r.onDisk = *s.c.head
 	r.head = head{ID: s.c.head.ID, Lines: s.c.lines, Last: s.c.next}
@@ -141,7 +141,7 @@ func (r *File) load() error {
 	if s.c.run == 0 {
 		return nil
 	}
-	// The last run was killed. The end of this one says that nothing is missing.
+	// The last run was killed. The end of this one confirms that nothing is missing.
 	if err := r.locked(r.begin); err != nil {
 		return r.err
 	}

@@ -1,6 +1,6 @@
 // Package receipts has the receipts of archived files, a line of JSON for each: what was
 // archived, where the archive is, and the SHA-256 of the file that it restores. A file is
-// only deleted after its receipt is on disk. The package also has the verb receipts, which
+// only deleted after its receipt is on disk. The package is also the verb receipts, which
 // checks receipts against the archives.
 //
 // The lines of a file are a chain. Each holds the SHA-256 of the line before it in prev. The
@@ -47,8 +47,8 @@ type Compressed struct {
 }
 
 // line is the JSON of a line after the head: a receipt, or the start or the end of a run. JSON is
-// UTF-8, but names are any bytes on most systems: those of a name that is not UTF-8 are kept
-// beside it.
+// UTF-8, but names are any bytes on most systems: the bytes of a name that is not UTF-8 are kept in
+// another field.
 type line struct {
 	Prev string   `json:"prev"` // SHA-256 of the line before
 	Run  *runJSON `json:"run,omitempty"`

@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
 	"github.com/cdfz-format/cdfz/internal/nofollow"
 )
@@ -66,7 +66,7 @@ func (r *Receipt) SourceExists(ctx context.Context) (bool, error) {
 	if !filepath.IsAbs(r.Source) {
 		return false, nil // a URL, or standard input
 	}
-	in, err := cli.OpenFile(r.Source, os.O_RDONLY)
+	in, err := fileio.OpenFile(r.Source, os.O_RDONLY)
 	if err != nil {
 		return false, nil
 	}

@@ -12,6 +12,9 @@ import (
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/archive/verify"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 )
 
 // checker runs the verb receipts.
@@ -96,9 +99,9 @@ func (v *checker) run(ctx context.Context, args []string) {
 		}{v.sum})
 		return
 	}
-	line := fmt.Sprintf("%s: %d ok, %d failed", cli.Count(v.sum.Receipts, "receipt"), v.sum.OK, v.sum.Failed)
+	line := fmt.Sprintf("%s: %d ok, %d failed", display.Count(v.sum.Receipts, "receipt"), v.sum.OK, v.sum.Failed)
 	if v.sum.Damaged > 0 {
-		line += fmt.Sprintf("; the receipts are damaged in %s", cli.Count(v.sum.Damaged, "place"))
+		line += fmt.Sprintf("; the receipts are damaged in %s", display.Count(v.sum.Damaged, "place"))
 	}
 	v.Report("%s", line)
 }
@@ -141,14 +144,14 @@ func (v *checker) file(ctx context.Context, name string) error {
 		v.sum.Cut++
 		v.Message("%s: line %d was not completed and proves nothing", name, unended.Cut)
 	}
-	var files cli.Files
+	var files fileio.List
 	for i, list := range archives {
 		n := list[0]
-		files.Jobs = append(files.Jobs, cli.Job{Name: n.Archive, Rel: n.Archive, Size: n.ArchiveSize, N: i})
+		files.Jobs = append(files.Jobs, fileio.Job{Name: n.Archive, Rel: n.Archive, Size: n.ArchiveSize, N: i})
 	}
-	v.StartProgress("receipts", files)
+	v.StartProgress("receipts", files.Sizes()...)
 	fresh := *v // sums in v change while files are at work
-	v.Parallel(ctx, files, cli.Work{Fixed: 24 << 20, PerByte: 8, Failed: v.FailFile, One: func(a *cli.App, j cli.Job) (func(), error) {
+	v.Parallel(ctx, files, cli.Work{Fixed: 24 << 20, PerByte: 8, Failed: v.FailFile, One: func(a *cli.App, j fileio.Job) (func(), error) {
 		w := fresh
 		w.App = a
 		list := archives[j.N]
@@ -180,7 +183,7 @@ func (v *checker) report(file string, n numbered, src source, err error) {
 		v.sum.OK++
 	} else {
 		v.sum.Failed++
-		rep.Error = cli.PlainText(err, n.Archive)
+		rep.Error = terminal.PlainText(err, n.Archive)
 		v.Fail(n.Archive, fmt.Errorf("line %d of %s: %w; %s", n.line, file, err, src))
 	}
 	switch {
@@ -219,7 +222,7 @@ func (v *checker) image(ctx context.Context, rec *Receipt) (image, error) {
 	if v.quick {
 		f, err := archive.New(in.R, in.Size, v.OpenOptions())
 		if err != nil {
-			return image{}, cli.ExplainNotArchive(in, err)
+			return image{}, fileio.ExplainNotArchive(in, err)
 		}
 		info, ok := f.Info()
 		if !ok {
@@ -229,7 +232,7 @@ func (v *checker) image(ctx context.Context, rec *Receipt) (image, error) {
 	}
 	w, err := verify.Walk(ctx, in.R, in.Size, &verify.WalkOptions{Workers: v.Workers, Memory: v.BlockMemory(), Progress: v.Step(in.Name, rec.Size, 0, 1)})
 	if err != nil {
-		return image{}, cli.ExplainNotArchive(in, err)
+		return image{}, fileio.ExplainNotArchive(in, err)
 	}
 	return image{w.ImageSize, w.SHA256}, nil
 }

@@ -1,0 +1,472 @@
+// Package archive is the verb archive: archives of classic netCDF files.
+//
+//	archive.go   options, reports, and the work on one file
+//	targets.go   checks before anything is written
+//	existing.go  archives that exist
+//	others.go    other runs over the same files
+//	proof.go     --receipts and --delete-source
+//	unpack       --decompress
+package archive
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/archive/unpack"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/chains"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/report"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/receipts"
+	"github.com/cdfz-format/cdfz/filters"
+)
+
+// archiver runs the verb archive.
+type archiver struct {
+	*cli.App
+	opts     archive.WriteOptions
+	specs    chains.Specs
+	existing existingMode
+	noCheck  bool
+	unpacks  bool // compressed files
+	proof    proof
+	others   others
+	files    fileio.List
+	sum      archiveSum
+}
+
+// archiveReport is the JSON of one archived file.
+type archiveReport struct {
+	File        string   `json:"file"`
+	Target      string   `json:"target"`
+	Size        int64    `json:"size"`
+	ArchiveSize int64    `json:"archive_size"`
+	ParitySize  int64    `json:"parity_size"` // bytes of it that parity takes
+	Ratio       float64  `json:"ratio"`
+	Layout      string   `json:"layout"`
+	Blocks      int64    `json:"blocks"`
+	Vars        int      `json:"variables"`
+	InView      int      `json:"variables_in_zarr"`         // variables that xarray opens
+	Packages    []string `json:"python_packages,omitempty"` // needed by xarray
+	SHA256      string   `json:"sha256"`
+	Checked     bool     `json:"checked"`
+	Deleted     bool     `json:"source_deleted,omitempty"`
+	Seconds     float64  `json:"seconds"`
+	Warnings    []string `json:"warnings,omitempty"`
+	// Loss lists what --lossy rounded.
+	Loss *report.Loss `json:"loss,omitempty"`
+	// Compressed describes a source that was decompressed.
+	Compressed *receipts.Compressed `json:"compressed,omitempty"`
+
+	view   bool // the archive is also a Zarr store
+	unused bool // filters of -F were not used
+	gone   bool // another run has deleted the source meanwhile
+}
+
+// archiveSum is the JSON of the last line.
+type archiveSum struct {
+	Files       int64   `json:"files"`
+	Unchanged   int64   `json:"unchanged"` // already archived
+	Deleted     int64   `json:"sources_deleted,omitempty"`
+	Failed      int64   `json:"failed"`
+	Skipped     int64   `json:"skipped"`
+	Size        int64   `json:"size"`
+	ArchiveSize int64   `json:"archive_size"`
+	Ratio       float64 `json:"ratio"`
+	Seconds     float64 `json:"seconds"`
+
+	met int64 // archived by another run at the same time
+}
+
+// add adds the sums of a part of the files.
+func (s *archiveSum) add(t *archiveSum) {
+	s.Files += t.Files
+	s.Unchanged += t.Unchanged
+	s.met += t.met
+	s.Deleted += t.Deleted
+	s.Size += t.Size
+	s.ArchiveSize += t.ArchiveSize
+}
+
+func Command(a *cli.App) *cobra.Command {
+	v := &archiver{App: a, opts: archive.WriteOptions{Preset: archive.PresetDefault, Zarr: archive.ZarrAuto}, existing: existingMtime}
+	cmd := &cobra.Command{
+		Use:   "archive [flags] FILE…",
+		Short: "Make archives: x.nc becomes x.nc.cdfz next to it",
+		Long: `Makes an archive of each classic netCDF file. FILE may be a folder: every classic
+file below it is archived, and files of other kinds are skipped (-v lists them). It
+may also be an http or https URL, or - for standard input.
+
+Each archive is read back and compared with its source before it appears. Sources
+are never changed, and only deleted on request. Archives keep the permissions and the
+modification time of their source, and its owner if root runs cdfz. Symbolic links are
+not followed below a FILE that is a folder and below -o DIR/.
+
+A file is skipped if its archive already exists and records the same size and the same
+modification time or SHA-256. The checksums of the archive's structures, and of an archive
+of up to 1 MiB all checksums, are compared, but nothing is decoded. --skip-existing=hash
+always compares the SHA-256, and decodes the archive to verify it. With
+--skip-existing=never, an existing archive is an error, and so is a damaged one in any case.
+
+Nothing is archived if two files have the same target, unless they hold the same netCDF
+file. Several runs may work on the same files at the same time: each passes over what
+another one archives.
+
+-f makes an existing archive of the same file again, for example with other options. An
+archive of another file may be its only copy: -f replaces it only with --replace-other. Even
+then it is kept if a receipt of --receipts FILE vouches for it, and its source is gone or
+has changed.
+
+--receipts FILE reads each archive a second time, by its local headers and without its
+index, and restores the file. Then it adds a line of JSON to FILE with names, sizes,
+SHA-256 and time. The lines are a chain: each has the SHA-256 of the line before. Nothing
+is added to a FILE that is empty, cut off or changed. cdfz receipts checks FILE and the
+archives later.
+
+--delete-source then deletes the source, if the second reading confirmed its SHA-256, and
+the archive, its name and its receipt are on disk. A source is kept if it has changed, is a symbolic
+link, or is open for writing in another program (where the system can detect this). A
+stopped run can be repeated.
+
+With -o s3://BUCKET/KEY or -o s3://BUCKET/PREFIX/, archives become objects of a store. Each
+is made and compared in a temporary file, and then uploaded.
+
+--decompress also archives the classic netCDF files in *.gz, *.bz2, *.xz and *.zst:
+x.nc.gz becomes x.nc.cdfz, which restores x.nc.
+
+` + chains.Help,
+		Example: cli.Examples(
+			"cdfz archive tas.nc                        # makes tas.nc.cdfz",
+			"cdfz archive -o archives/ data/            # a tree of archives in another folder",
+			"cdfz archive --preset max --zarr always tas.nc",
+			"cdfz archive -o s3://bucket/tas.nc.cdfz tas.nc   # credentials as for Amazon's tools",
+			"cdfz archive --parity 5% tas.nc            # heals damage of 2 % of the archive",
+			"cdfz archive -F 'air,2|32015,19' tas.nc    # shuffle, then zstd at level 19, for air",
+			"cdfz archive -F 'u&v,307,9' -F '*,1,6' tas.nc",
+			"cdfz archive --receipts proof.jsonl --delete-source data/",
+			"cdfz archive --decompress -o archives/ data/   # x.nc.gz too",
+			"cdfz archive - <tas.nc >tas.nc.cdfz"),
+		Args: cli.MinFiles,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := v.specs.Parse(); err != nil {
+				return err
+			}
+			a.ToObjects = true
+			if err := a.CheckDest(args); err != nil {
+				return err
+			}
+			if err := v.proof.check(v, args); err != nil {
+				return err
+			}
+			return v.run(cmd.Context(), args)
+		},
+	}
+	f := cmd.Flags()
+	v.specs.AddFlags(f)
+	chains.WriteFlags(cmd, &v.opts, "filters of all variables without -F", "target size of a block, as in 64K or 1M (default 256K, with --preset max 1M)",
+		"whether xarray and other Zarr tools can open the archive; auto: if that costs little; consolidated: at less cost, for readers of consolidated metadata")
+	f.Var(&cli.ShareFlag{S: &v.opts.Parity}, "parity", "add parity of `P%` of the archive, from which cdfz repair heals damage (default none)")
+	a.MemoryFlag(cmd)
+	cli.Choice(cmd, &v.existing, "skip-existing", "how to detect that a file is already archived", existingMtime, existingHash, existingNever)
+	f.BoolVar(&v.noCheck, "no-check", false, "do not read the archive back")
+	f.BoolVar(&v.unpacks, "decompress", false, "archive files compressed with gzip, bzip2, xz or zstd as the file in them")
+	f.StringVar(&v.proof.name, "receipts", "", "add a receipt for each archive to `FILE`")
+	f.BoolVar(&v.proof.deletes, "delete-source", false, "delete each source after its receipt is on disk (needs --receipts)")
+	a.ForceFlag(cmd)
+	a.StatsFlag(cmd)
+	a.JSONFlag(cmd)
+	a.VerboseFlag(cmd)
+	a.DestFlag(cmd, "write to `OUT`: a name, a folder, or - for standard output (not read back)")
+	return cmd
+}
+
+func (v *archiver) run(ctx context.Context, args []string) error {
+	start := time.Now()
+	v.opts.Memory = v.BlockMemory()
+	selects := fileio.Classic
+	if v.unpacks {
+		selects = unpack.Select
+	}
+	v.TakesBack = v.proof.deletes
+	v.files = v.Find(ctx, args, selects, v.failed)
+	defer v.files.Close()
+	if err := v.checkTargets(ctx); err != nil {
+		return err
+	}
+	if err := v.proof.open(ctx, v); err != nil {
+		v.FailFile(v.proof.name, err)
+		return nil
+	}
+	defer func() {
+		if err := v.proof.close(); err != nil {
+			v.FailFile(v.proof.name, err)
+		}
+	}()
+	v.Vouched = v.proof.vouched(ctx, v)
+	if err := v.checkEarlier(ctx); err != nil {
+		return err
+	}
+	v.StartProgress("archive", v.files.Sizes()...)
+	if left := v.all(ctx, v.files, false); len(left.Jobs) > 0 {
+		v.StartProgress("archive", left.Sizes()...)
+		v.all(ctx, left, true)
+	}
+	if n := v.sum.met; n > 0 {
+		v.Message("%s archived by another program at the same time", display.Count(n, "file"))
+	}
+	s := &v.sum
+	s.Skipped = v.files.Skipped
+	s.Ratio = display.Ratio(s.Size, s.ArchiveSize)
+	s.Seconds = display.Round(time.Since(start).Seconds(), 3)
+	switch {
+	case v.Dest == terminal.StdoutName:
+	case v.JSON:
+		v.Emit(struct {
+			Summary archiveSum `json:"summary"`
+		}{*s})
+	case s.Files+s.Failed+s.Unchanged > 1 || v.files.Folders:
+		line := display.Count(s.Files, "file")
+		if s.Files > 0 {
+			line += fmt.Sprintf(": %s -> %s, ratio %.2f, %s", display.Size(s.Size), display.Size(s.ArchiveSize), s.Ratio, display.Speed(s.Size, s.Seconds))
+		}
+		if s.Unchanged > 0 {
+			line += fmt.Sprintf("; %d archived before", s.Unchanged)
+		}
+		if s.Deleted > 0 {
+			line += fmt.Sprintf("; %s deleted", display.Count(s.Deleted, "source"))
+		}
+		v.Report("%s%s", line, v.files.SummaryTail(s.Failed))
+	}
+	return nil
+}
+
+func (v *archiver) failed(name string, err error) {
+	v.sum.Failed++
+	v.FailFile(name, err)
+}
+
+// one archives one file.
+func (v *archiver) one(ctx context.Context, j fileio.Job) error {
+	in, err := v.OpenJob(ctx, j)
+	if errors.Is(err, fs.ErrNotExist) && v.gone(ctx, j) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	if !v.lock(ctx, in) {
+		v.others.busy = true
+		return nil
+	}
+	err = v.oneOpen(ctx, j, in)
+	if err != nil && ctx.Err() == nil {
+		// The change is the cause, whatever the error.
+		if changed := in.Changed(); changed != nil {
+			return changed
+		}
+	}
+	return err
+}
+
+func (v *archiver) oneOpen(ctx context.Context, j fileio.Job, in *fileio.Input) error {
+	rep := &archiveReport{File: terminal.ReportName(j.Name)}
+	inner := func(name string) string { return name }
+	if v.unpacks {
+		var err error
+		if rep.Compressed, err = unpack.Open(ctx, in); err != nil {
+			return err
+		}
+		if rep.Compressed != nil {
+			inner = unpack.Name
+		}
+	}
+	path, err := v.TargetPath(j, func(s string) (string, error) { return inner(s) + fileio.Suffix, nil })
+	if err != nil {
+		return err
+	}
+	rep.Target, rep.Size = path, in.Size
+	if err := fileio.RefuseArchive(in); err != nil {
+		return err
+	}
+	switch {
+	case v.Dest == terminal.StdoutName:
+	case v.Force && !v.Taken(path):
+		if err := v.mayMake(ctx, in, path); err != nil {
+			return err
+		}
+	default:
+		if done, err := v.isDone(ctx, in, rep); done || err != nil {
+			return err
+		}
+	}
+	opts := v.opts
+	if j.Name != terminal.StdinName {
+		opts.Name = inner(fileio.BaseName(j.Name))
+	}
+	h, err := cdf3.Read(in.R, in.Size)
+	if err != nil {
+		return err
+	}
+	if opts.Filters, err = v.specs.ForFile(h, false); err != nil {
+		return err
+	}
+	opts.Lossy = v.specs.Lossy()
+	if text := truncated(h, in.Size); text != "" {
+		rep.Warnings = append(rep.Warnings, text)
+	}
+	rep.Warnings = append(rep.Warnings, v.specs.Warnings()...)
+	if err := v.write(ctx, in, &opts, rep); err != nil {
+		done, err := v.met(ctx, in, rep, err)
+		if done {
+			return nil
+		}
+		return report.ExplainLoss(err)
+	}
+	for _, text := range rep.Warnings {
+		v.Message("warning: %s: %s", in.Name, text)
+	}
+	if rep.unused && !rep.view {
+		v.Message("hint: --zarr always makes blocks of more variables")
+	}
+	err = v.proof.settle(ctx, v, in, rep)
+	if err == nil || errors.Is(err, receipts.ErrKept) {
+		v.done(rep)
+	}
+	return err
+}
+
+// write archives an input to the target in the report and completes the report.
+func (v *archiver) write(ctx context.Context, in *fileio.Input, opts *archive.WriteOptions, rep *archiveReport) error {
+	passes := 2
+	if v.noCheck || v.Dest == terminal.StdoutName {
+		passes = 1
+	}
+	opts.Progress = v.Step(in.Name, in.Size, 0, passes)
+	start := time.Now()
+	var res *archive.Result
+	var err error
+	if v.Dest == terminal.StdoutName {
+		res, err = v.writeStdout(ctx, in, opts)
+	} else {
+		err = v.WriteTo(ctx, rep.Target, in, func(o *archive.FileOptions) error {
+			o.NoCheck, o.CheckProgress = v.noCheck, v.Step(in.Name, in.Size, 1, passes)
+			o.Accept = func(f *archive.File) error {
+				rep.describe(f, opts.Filters)
+				return in.Changed()
+			}
+			return v.WriteObject(ctx, rep.Target, in, o, func(path string) error {
+				res, err = archive.WriteFile(ctx, path, in.R, in.Size, opts, o)
+				return err
+			})
+		})
+	}
+	if err != nil {
+		return err
+	}
+	if n := report.Rounded(res); n > 0 && rep.Loss == nil {
+		rep.Warnings = append(rep.Warnings, fmt.Sprintf("values of %s were rounded: the archive does not restore the source", display.Count(int64(n), "variable")))
+	}
+	rep.ArchiveSize, rep.ParitySize, rep.Ratio = res.Size, res.Parity, display.Ratio(in.Size, res.Size)
+	rep.Layout, rep.view, rep.Blocks, rep.SHA256 = res.Layout, res.View, res.Blocks, res.SHA256
+	rep.Checked, rep.Seconds = passes == 2, display.Round(time.Since(start).Seconds(), 6)
+	return nil
+}
+
+func (v *archiver) writeStdout(ctx context.Context, in *fileio.Input, opts *archive.WriteOptions) (*archive.Result, error) {
+	w := bufio.NewWriterSize(v.Out, 1<<18)
+	res, err := archive.Write(ctx, w, in.R, in.Size, opts)
+	if err == nil {
+		err = w.Flush()
+	}
+	if err == nil {
+		err = in.Changed()
+	}
+	return res, err
+}
+
+// describe adds the counts and warnings of variables.
+func (r *archiveReport) describe(f *archive.File, given []archive.VarFilter) {
+	r.Vars = len(f.Header().Vars)
+	whole, _ := f.Info()
+	for _, w := range f.Vars() {
+		if !whole.View { // no variable is in a view
+			break
+		}
+		info := w.Info()
+		if !info.InView {
+			continue
+		}
+		r.InView++
+		for _, g := range info.Chain {
+			if p := filters.CodecPackage(g.ID); p != "" && !slices.Contains(r.Packages, p) {
+				r.Packages = append(r.Packages, p)
+			}
+		}
+	}
+	unused := chains.WithoutEffect(f, given)
+	r.unused = len(unused) > 0
+	if r.Loss = report.LossOf(f); r.Loss != nil {
+		r.Warnings = append(r.Warnings, r.Loss.String()+": the archive does not restore the source")
+	}
+	r.Warnings = append(r.Warnings, unused...)
+}
+
+func (v *archiver) done(rep *archiveReport) {
+	v.sum.Files++
+	v.countDeleted(rep)
+	v.sum.Size += rep.Size
+	v.sum.ArchiveSize += rep.ArchiveSize
+	switch {
+	case v.Dest == terminal.StdoutName:
+	case v.JSON:
+		v.Emit(rep)
+	default:
+		v.Report("%s: %s -> %s, ratio %.2f, %s, %s%s", rep.File, display.Size(rep.Size), display.Size(rep.ArchiveSize), rep.Ratio,
+			display.Speed(rep.Size, rep.Seconds), rep.xarray(), rep.deletion())
+	}
+}
+
+// xarray describes whether xarray opens the archive and what it needs for that.
+func (r *archiveReport) xarray() string {
+	if !r.view {
+		return "not for xarray"
+	}
+	text := "opens in xarray"
+	if missing := r.Vars - r.InView; missing > 0 {
+		text += " without " + display.Count(int64(missing), "variable")
+	}
+	if len(r.Packages) > 0 {
+		text += " with Python package " + strings.Join(r.Packages, ", ")
+	}
+	return text
+}
+
+// deletion is the end of a report.
+func (r *archiveReport) deletion() string {
+	switch {
+	case r.Deleted:
+		return "; source deleted"
+	case r.gone:
+		return "; its source is gone"
+	}
+	return ""
+}
+
+func (v *archiver) countDeleted(rep *archiveReport) {
+	if rep.Deleted {
+		v.sum.Deleted++
+	}
+}

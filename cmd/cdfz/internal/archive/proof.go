@@ -1,0 +1,252 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/archive/verify"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/receipts"
+	"github.com/cdfz-format/cdfz/internal/atomicfile"
+	"github.com/cdfz-format/cdfz/internal/nofollow"
+	"github.com/cdfz-format/cdfz/remote"
+	"github.com/cdfz-format/cdfz/remote/s3"
+)
+
+// proof writes receipts and deletes sources.
+type proof struct {
+	name    string // of the receipts, "" for none
+	deletes bool
+	file    *receipts.File
+}
+
+// check checks the flags.
+func (p *proof) check(v *archiver, args []string) error {
+	switch {
+	case p.deletes && p.name == "":
+		return terminal.Hinted(errors.New("--delete-source: expected --receipts FILE too"), "the receipts prove later what was deleted")
+	case p.name == "":
+		return nil
+	case p.name == terminal.StdoutName:
+		return errors.New("--receipts: expected the name of a file, found -")
+	case v.Dest == terminal.StdoutName:
+		return errors.New("--receipts: the archive goes to standard output")
+	case s3.IsURL(v.Dest):
+		return errors.New("--receipts: the archive goes to an object store")
+	case len(v.specs.Lossy()) > 0:
+		return errors.New("--receipts: contradicts --lossy, whose archives do not restore the source")
+	case v.noCheck && p.deletes:
+		return errors.New("--delete-source: contradicts --no-check")
+	}
+	for _, name := range args {
+		if p.deletes && (name == terminal.StdinName || remote.IsURL(name)) {
+			return fmt.Errorf("--delete-source: %s is not a local file", terminal.ShowName(name))
+		}
+	}
+	return nil
+}
+
+// close ends the run in the receipts.
+func (p *proof) close() error {
+	if p.file == nil {
+		return nil
+	}
+	return p.file.Close()
+}
+
+// settle writes the receipt of a new archive, and deletes the source.
+func (p *proof) settle(ctx context.Context, v *archiver, in *fileio.Input, rep *archiveReport) error {
+	if p.file == nil {
+		return nil
+	}
+	if rep.Loss != nil {
+		return fmt.Errorf("%w: the archive does not restore its bytes", receipts.ErrKept)
+	}
+	f, st, err := p.openTarget(v, in, rep.Target)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	w, err := verify.Walk(ctx, f, st.Size(), &verify.WalkOptions{Workers: v.Workers, Memory: v.BlockMemory()})
+	if errors.Is(err, archive.ErrCorrupt) {
+		return fmt.Errorf("%s does not restore from its local headers: %w", rep.Target, err)
+	}
+	if err != nil {
+		return err
+	}
+	if w.SHA256 != rep.SHA256 || w.ImageSize != in.Size {
+		return fmt.Errorf("%s restores %d bytes with SHA-256 %s, expected %d with %s", rep.Target, w.ImageSize, w.SHA256, in.Size, rep.SHA256)
+	}
+	rec := &receipts.Receipt{
+		Size: in.Size, ArchiveSize: st.Size(), SHA256: w.SHA256, Ratio: rep.Ratio, Version: archive.Version, Compressed: rep.Compressed,
+	}
+	if rec.Source, err = absolute(rep.File); err != nil {
+		return err
+	}
+	if rec.Archive, err = filepath.Abs(rep.Target); err != nil {
+		return err
+	}
+	if in.Stat != nil {
+		rec.Modified = in.Stat.ModTime().UTC()
+	}
+	if err := p.inPlace(rec.Archive, st); err != nil {
+		return err
+	}
+	if err := p.file.Add(rec); err != nil {
+		return err
+	}
+	if !p.deletes {
+		return nil
+	}
+	if err := p.inPlace(rec.Archive, st); err != nil {
+		return err
+	}
+	dir, base, done, err := in.Folder()
+	if err != nil {
+		return fmt.Errorf("%w: %w", receipts.ErrKept, err)
+	}
+	defer done()
+	err = receipts.Delete(dir, base, in.File, in.Stat)
+	rep.Deleted = err == nil
+	if errors.Is(err, fs.ErrNotExist) {
+		rep.gone = true // another run has archived and deleted it
+		return nil
+	}
+	return err
+}
+
+// openTarget opens an archive. If the source is to be deleted, the archive is flushed, and it must
+// be a file in the folder where archives of this run are made.
+func (p *proof) openTarget(v *archiver, in *fileio.Input, path string) (*os.File, fs.FileInfo, error) {
+	if !p.deletes {
+		t, err := fileio.OpenFile(path, os.O_RDONLY)
+		if err != nil {
+			return nil, nil, err
+		}
+		return t.File, t.Stat, nil
+	}
+	dir, err := v.TargetFolder(path, in)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", receipts.ErrKept, err)
+	}
+	defer dir.Close()
+	f, st, err := nofollow.File(dir, filepath.Base(path), os.O_RDONLY)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: %w", receipts.ErrKept, err)
+	}
+	if err := receipts.Settled(f, dir); err != nil {
+		f.Close()
+		return nil, nil, err
+	}
+	return f, st, nil
+}
+
+// inPlace returns an error if the path of an archive does not lead to the file that was proved.
+func (p *proof) inPlace(path string, st fs.FileInfo) error {
+	now, err := os.Stat(path)
+	if err == nil && os.SameFile(now, st) {
+		return nil
+	}
+	err = fmt.Errorf("the archive is no longer %s", path)
+	if p.deletes {
+		err = fmt.Errorf("%w: %w", receipts.ErrKept, err)
+	}
+	return err
+}
+
+// settleDone does the same for an archive of an earlier run, which may have been stopped.
+// The source is read for its SHA-256 before it is deleted: until now, its time may be all
+// that was compared. Without --delete-source, archives with a receipt need no other.
+func (p *proof) settleDone(ctx context.Context, v *archiver, in *fileio.Input, e *found, rep *archiveReport) error {
+	if p.file == nil {
+		return nil
+	}
+	if !p.deletes {
+		path, err := filepath.Abs(rep.Target)
+		if err != nil || p.file.Has(path, rep.SHA256) {
+			return err
+		}
+	}
+	sum, err := v.sumOf(ctx, in)
+	if err != nil {
+		return err
+	}
+	if sum != rep.SHA256 {
+		return v.differs(ctx, in, e)
+	}
+	return p.settle(ctx, v, in, rep)
+}
+
+// vouched returns an error if a receipt vouches for an archive whose source is gone: the archive is
+// all that is left of it.
+func (p *proof) vouched(ctx context.Context, v *archiver) func(path string, old *fileio.Held) error {
+	return func(path string, old *fileio.Held) error {
+		if p.file == nil {
+			return nil
+		}
+		list, err := p.of(v.App, path)
+		if err != nil {
+			return err
+		}
+		for _, rec := range list {
+			if old.SHA256 != "" && old.SHA256 != rec.SHA256 {
+				continue
+			}
+			there, err := rec.SourceExists(ctx)
+			if err != nil {
+				return err
+			}
+			if !there {
+				err := fmt.Errorf("the existing archive is kept: it %s, as a receipt of %s states, and its source %s is gone or has changed", old, p.name, terminal.ShowName(rec.Source))
+				return terminal.Hinted(err, "another name keeps both")
+			}
+		}
+		return nil
+	}
+}
+
+// absolute returns a FILE argument as it is in receipts.
+func absolute(name string) (string, error) {
+	if name == terminal.StdinName || remote.IsURL(name) {
+		return name, nil
+	}
+	return filepath.Abs(name)
+}
+
+// open opens the receipts, after another run that adds to them has ended. The caller must call
+// close.
+func (p *proof) open(ctx context.Context, v *archiver) (err error) {
+	if p.name == "" {
+		return nil
+	}
+	for said := false; ; said = true {
+		if p.file, err = receipts.Open(p.name); !errors.Is(err, atomicfile.ErrLocked) || ctx.Err() != nil {
+			return err
+		}
+		if !said {
+			v.Message("%s: another program is adding receipts; waiting for it", p.name)
+		}
+		pause(ctx)
+	}
+}
+
+// of returns the receipts of an archive, the oldest first, by its path and by that without
+// symbolic links.
+func (p *proof) of(a *cli.App, path string) ([]*receipts.Receipt, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	list := p.file.Of(abs)
+	if place := a.Place(path); place != abs {
+		list = append(list, p.file.Of(place)...)
+	}
+	return list, nil
+}

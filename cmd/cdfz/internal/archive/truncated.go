@@ -1,0 +1,52 @@
+package archive
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
+)
+
+// truncated describes the values that lie beyond the end of a file. It returns "" if
+// there are none.
+func truncated(h *cdf3.Header, size int64) string {
+	missing := int64(0)
+	var names []string
+	for i := range h.Vars {
+		end, ok := endOf(h, &h.Vars[i])
+		if ok && end <= size {
+			continue
+		}
+		missing = max(missing, end-size)
+		names = append(names, display.Quoted(h.Vars[i].Name))
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	const most = 5
+	if n := len(names) - most; n > 0 {
+		names = append(names[:most:most], fmt.Sprintf("and %d more", n))
+	}
+	return fmt.Sprintf("the file is truncated: its last %s are missing, with values of %s", display.Size(missing), strings.Join(names, ", "))
+}
+
+// endOf returns the end of a variable's values. ok is false if they end beyond any
+// file.
+func endOf(h *cdf3.Header, v *cdf3.Var) (end int64, ok bool) {
+	if v.Len == 0 {
+		return 0, true
+	}
+	end = v.Begin
+	if v.Record && h.NumRecs > 1 {
+		if h.RecSize > 0 && h.NumRecs-1 > (math.MaxInt64-end)/h.RecSize {
+			return math.MaxInt64, false
+		}
+		end += (h.NumRecs - 1) * h.RecSize
+	}
+	if v.RecLen > math.MaxInt64-end {
+		return math.MaxInt64, false
+	}
+	return end + v.RecLen, true
+}

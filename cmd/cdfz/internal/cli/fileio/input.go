@@ -1,0 +1,396 @@
+package fileio
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"sync"
+	"time"
+
+	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/stop"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/internal/atomicfile"
+	"github.com/cdfz-format/cdfz/internal/nofollow"
+	"github.com/cdfz-format/cdfz/remote"
+)
+
+// Input is a FILE argument open for reading.
+type Input struct {
+	Name  string // as messages show it
+	R     io.ReaderAt
+	Size  int64
+	File  *os.File    // nil if not a local file
+	Stat  fs.FileInfo // of the file when it was opened
+	in    *os.Root    // the folder of a file below a tree; else nil
+	close func() error
+}
+
+// Close closes the input.
+func (in *Input) Close() error { return in.close() }
+
+// Replaced returns an input that reads from r in place of the file, which it closes too.
+func (in *Input) Replaced(r io.ReaderAt, size int64, done func() error) *Input {
+	out := &Input{Name: in.Name, Stat: in.Stat, in: in.in, close: in.close}
+	out.Replace(r, size, done)
+	return out
+}
+
+// Replace replaces what the input reads. close, if not nil, is called by Close.
+func (in *Input) Replace(r io.ReaderAt, size int64, close func() error) {
+	in.R, in.Size = r, size
+	if before := in.close; close != nil {
+		in.close = func() error { return errors.Join(close(), before()) }
+	}
+}
+
+var (
+	errFolder     = errors.New("is a folder, not a file")
+	errNotRegular = nofollow.ErrNotRegular
+)
+
+// otherScheme matches URLs. Those with schemes other than http and https are not opened
+// as files.
+var otherScheme = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]+://`)
+})
+
+// Open opens a FILE argument: a file, a URL, or "-" for standard input. Standard input
+// is copied to an unnamed temporary file, unless it is redirected from a file. Reads
+// fail once the context is cancelled.
+func (a *IO) Open(ctx context.Context, name string) (*Input, error) {
+	a.Hide(name)
+	if remote.IsURL(name) {
+		return openRemote(ctx, name)
+	}
+	var in *Input
+	var err error
+	if name == terminal.StdinName {
+		in, err = a.openStdin(ctx)
+	} else {
+		in, err = OpenFile(name, os.O_RDONLY)
+	}
+	if err != nil {
+		return nil, err
+	}
+	in.R = ctxReaderAt{ctx, in.R}
+	if err := a.notOutput(in); err != nil {
+		in.Close()
+		return nil, err
+	}
+	return a.reads(in), nil
+}
+
+// inputs are the local files that a run is reading. It is safe for concurrent use.
+type inputs struct {
+	mu   sync.Mutex
+	open map[*Input]fs.FileInfo
+}
+
+// reads notes that the run reads a file, until that is closed.
+func (a *IO) reads(in *Input) *Input {
+	if in.Stat == nil {
+		return in
+	}
+	a.inputs.mu.Lock()
+	defer a.inputs.mu.Unlock()
+	a.inputs.open[in] = in.Stat
+	closes := in.close
+	in.close = func() error {
+		a.inputs.mu.Lock()
+		delete(a.inputs.open, in)
+		a.inputs.mu.Unlock()
+		return closes()
+	}
+	return in
+}
+
+// isInput reports whether the run is reading a file.
+func (a *IO) isInput(st fs.FileInfo) bool {
+	a.inputs.mu.Lock()
+	defer a.inputs.mu.Unlock()
+	for _, in := range a.inputs.open {
+		if os.SameFile(in, st) {
+			return true
+		}
+	}
+	return false
+}
+
+// OpenJob is Open for a file of the command line.
+func (a *IO) OpenJob(ctx context.Context, j Job) (*Input, error) {
+	if j.tree == nil {
+		return a.Open(ctx, j.Name)
+	}
+	in, err := openBelow(j, os.O_RDONLY)
+	if err != nil {
+		return nil, err
+	}
+	in.R = ctxReaderAt{ctx, in.R}
+	return a.reads(in), nil
+}
+
+// openBelow opens a file below a tree.
+func openBelow(j Job, flag int) (*Input, error) {
+	dir, err := j.tree.folder(filepath.Dir(j.Rel))
+	if err != nil {
+		return nil, err
+	}
+	f, st, err := nofollow.File(dir.Root, filepath.Base(j.Rel), flag)
+	if err != nil {
+		dir.Close()
+		return nil, err
+	}
+	return &Input{Name: j.Name, R: f, Size: st.Size(), File: f, Stat: st, in: dir.Root, close: func() error { return errors.Join(f.Close(), dir.Close()) }}, nil
+}
+
+// Folder opens the folder of a local file. The caller must call done if there is no error.
+func (in *Input) Folder() (dir *os.Root, base string, done func(), err error) {
+	if in.in != nil {
+		return in.in, filepath.Base(in.Name), func() {}, nil
+	}
+	dir, err = openFolder(in.Name)
+	return dir, filepath.Base(in.Name), func() { dir.Close() }, err
+}
+
+// KeepTime gives a file that was changed the modification time that it had when it was opened.
+func (in *Input) KeepTime() {
+	if in.in != nil {
+		_ = in.in.Chtimes(filepath.Base(in.Name), time.Time{}, in.Stat.ModTime())
+		return
+	}
+	_ = os.Chtimes(in.Name, time.Time{}, in.Stat.ModTime())
+}
+
+func openRemote(ctx context.Context, name string) (*Input, error) {
+	stop.Catch() // a request takes longer
+	r, err := remote.Open(ctx, name, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &Input{Name: terminal.ShowName(name), R: remoteReaderAt{ctx, r}, Size: r.Size(), close: r.Close}, nil
+}
+
+// remoteReaderAt reads a URL until the context is cancelled.
+type remoteReaderAt struct {
+	ctx context.Context
+	*remote.File
+}
+
+func (r remoteReaderAt) ReadAt(p []byte, off int64) (int, error) {
+	return r.File.ReadAtContext(r.ctx, p, off)
+}
+
+// OpenFile opens a regular file. It does not open pipes, since that could block
+// forever.
+func OpenFile(name string, flag int) (*Input, error) {
+	st, err := os.Stat(name)
+	if err == nil {
+		err = checkRegular(st)
+	} else if otherScheme().MatchString(name) {
+		err = errors.New("unknown kind of URL, expected http, https, s3 or gs")
+	}
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(name, flag, 0)
+	if err != nil {
+		return nil, err
+	}
+	if st, err = f.Stat(); err == nil {
+		err = checkRegular(st)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	if atomicfile.IsTemporary(name) {
+		_ = atomicfile.Lock(f) // or it is removed before the next target is made in its folder
+	}
+	return &Input{Name: name, R: f, Size: st.Size(), File: f, Stat: st, close: f.Close}, nil
+}
+
+// OpenToChange opens an archive that is changed in place, or without that if there is -o.
+// It locks the file, so that only one cdfz changes it at a time.
+func (a *IO) OpenToChange(ctx context.Context, j Job) (in *Input, err error) {
+	switch {
+	case a.Dest != "":
+		return a.OpenJob(ctx, j)
+	case remote.IsURL(j.Name):
+		return nil, terminal.Hinted(errors.New("a URL cannot be changed in place"), "-o OUT writes a new archive")
+	case j.tree != nil:
+		in, err = openBelow(j, os.O_RDWR)
+	default:
+		in, err = OpenFile(j.Name, os.O_RDWR)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := atomicfile.Lock(in.File); err != nil {
+		in.Close()
+		return nil, err
+	}
+	return in, nil
+}
+
+func checkRegular(st fs.FileInfo) error {
+	switch {
+	case st.IsDir():
+		return errFolder
+	case !st.Mode().IsRegular():
+		return terminal.Hinted(errNotRegular, "to read a pipe, use - as FILE")
+	}
+	return nil
+}
+
+func (a *IO) openStdin(ctx context.Context) (*Input, error) {
+	name := terminal.ShowName(terminal.StdinName)
+	if f, ok := a.In.(*os.File); ok {
+		if st, err := f.Stat(); err == nil && st.Mode().IsRegular() {
+			return openRedirected(name, f, st)
+		}
+		if terminal.IsTerminal(f) {
+			return nil, errors.New("is a terminal, expected a file or a pipe")
+		}
+	}
+	stop.Catch()
+	tmp, err := atomicfile.Temp()
+	if err != nil {
+		return nil, err
+	}
+	// A blocked read of a pipe cannot be stopped, but need not be waited for.
+	type copied struct {
+		n   int64
+		err error
+	}
+	done := make(chan copied, 1)
+	go func() {
+		n, err := io.Copy(tmp, a.In)
+		done <- copied{n, err}
+	}()
+	select {
+	case c := <-done:
+		if c.err != nil {
+			tmp.Close()
+			return nil, c.err
+		}
+		return &Input{Name: name, R: tmp, Size: c.n, close: tmp.Close}, nil
+	case <-ctx.Done():
+		tmp.Close()
+		return nil, ctx.Err()
+	}
+}
+
+// openRedirected opens standard input that is redirected from a file. It begins at the
+// file's current offset, since another program may have read from it: ( read line; cdfz
+// archive - ) <x.nc
+func openRedirected(name string, f *os.File, st fs.FileInfo) (*Input, error) {
+	off, err := f.Seek(0, io.SeekCurrent)
+	if err != nil {
+		return nil, err
+	}
+	in := &Input{Name: name, R: f, Size: st.Size(), File: f, Stat: st, close: func() error { return nil }}
+	if off > 0 {
+		in.Size = max(st.Size()-off, 0)
+		in.R = io.NewSectionReader(f, off, in.Size)
+	}
+	return in, nil
+}
+
+// Changed returns archive.ErrChanged if size or time of the file have changed since it
+// was opened.
+func (in *Input) Changed() error {
+	if in.File == nil {
+		return nil
+	}
+	st, err := in.File.Stat()
+	if err != nil {
+		return err
+	}
+	if st.Size() != in.Stat.Size() || !st.ModTime().Equal(in.Stat.ModTime()) {
+		return archive.ErrChanged
+	}
+	return nil
+}
+
+// SHA256 returns the SHA-256 of an input in hexadecimal. step, if not nil, is called with the
+// number of bytes done so far. A change of the file meanwhile is archive.ErrChanged.
+func (in *Input) SHA256(ctx context.Context, step func(int64)) (string, error) {
+	sum := sha256.New()
+	buf := make([]byte, min(in.Size, 1<<20))
+	for off := int64(0); off < in.Size; {
+		if err := ctx.Err(); err != nil {
+			return "", err
+		}
+		n, err := in.R.ReadAt(buf[:min(int64(len(buf)), in.Size-off)], off)
+		if n == 0 {
+			if err == nil || errors.Is(err, io.EOF) {
+				err = archive.ErrChanged
+			}
+			return "", err
+		}
+		sum.Write(buf[:n])
+		if off += int64(n); step != nil {
+			step(off)
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil)), in.Changed()
+}
+
+// OpenOptions returns the options that the flags request.
+func (a *IO) OpenOptions() *archive.OpenOptions {
+	return &archive.OpenOptions{Workers: a.Workers}
+}
+
+// OpenArchive opens a FILE argument that must be an archive. The caller must close the
+// input.
+func (a *IO) OpenArchive(ctx context.Context, j Job) (*Input, *archive.File, error) {
+	in, err := a.OpenJob(ctx, j)
+	if err != nil {
+		return nil, nil, err
+	}
+	f, err := archive.New(in.R, in.Size, a.OpenOptions())
+	if err == nil {
+		if _, ok := f.Info(); !ok {
+			err = archive.ErrNotArchive
+		}
+	}
+	if err != nil {
+		err = ExplainNotArchive(in, err)
+		in.Close()
+		return nil, nil, err
+	}
+	return in, f, nil
+}
+
+// ctxReaderAt fails once the context is cancelled.
+type ctxReaderAt struct {
+	ctx context.Context
+	r   io.ReaderAt
+}
+
+func (r ctxReaderAt) ReadAt(p []byte, off int64) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.r.ReadAt(p, off)
+}
+
+// CtxWriter is a writer that fails once the context is cancelled.
+type CtxWriter struct {
+	Ctx context.Context
+	W   io.Writer
+}
+
+func (w CtxWriter) Write(p []byte) (int, error) {
+	if err := w.Ctx.Err(); err != nil {
+		return 0, err
+	}
+	return w.W.Write(p)
+}

@@ -1,0 +1,45 @@
+// Package fileio opens the files that a command line names, walks its folders, and makes the targets.
+//
+//	names.go, std.go      what a FILE argument and -o may be
+//	walk.go, tree.go      FILE arguments to files
+//	input.go, sniff.go    a file to bytes
+//	target.go, object.go  bytes to a file, an object of a store or standard output
+//	replace.go            whether a target may replace what is there
+package fileio
+
+import (
+	"io"
+	"io/fs"
+
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+)
+
+// IO is the files of a run: those that it reads and those that it writes, with the flags for them.
+type IO struct {
+	terminal.Terminal
+
+	Workers int // -j; 0 for all processors
+	Force   bool
+	// ReplaceOther is --replace-other: -f also replaces an archive of another file.
+	ReplaceOther bool
+	// Vouched, if not nil, returns an error if an archive must not be replaced by one of another
+	// file, even with --replace-other.
+	Vouched func(path string, old *Held) error
+	Dest    string // -o
+	// ToObjects is set by verbs that take the URL of an object as -o.
+	ToObjects bool
+	// TakesBack is set by verbs that delete files: what a killed run was deleting gets its name
+	// again in the folders that are walked.
+	TakesBack bool
+	// Written, if not nil, is called when a target is complete but not yet on disk: it needs no
+	// processor from then on.
+	Written func()
+
+	targets *targets // of this run
+	inputs  *inputs  // that the run is reading
+}
+
+// New makes the files of a run with the streams of the program.
+func New(stdin io.Reader, stdout, stderr io.Writer) *IO {
+	return &IO{Terminal: *terminal.New(stdin, stdout, stderr), targets: newTargets(), inputs: &inputs{open: map[*Input]fs.FileInfo{}}}
+}

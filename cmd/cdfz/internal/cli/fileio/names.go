@@ -1,0 +1,28 @@
+package fileio
+
+import (
+	"net/url"
+	"path"
+	"path/filepath"
+
+	"github.com/cdfz-format/cdfz/remote"
+)
+
+// LocalName returns the path that a target is named after: a FILE argument, or the last
+// element or else the host of a URL.
+func LocalName(name string) string {
+	if !remote.IsURL(name) {
+		return name
+	}
+	u, err := url.Parse(remote.Redact(name))
+	if err != nil {
+		return "url"
+	}
+	if base := path.Base("/" + u.Path); base != "/" {
+		return base
+	}
+	return u.Hostname()
+}
+
+// BaseName returns the name of a FILE argument without folders.
+func BaseName(name string) string { return filepath.Base(LocalName(name)) }

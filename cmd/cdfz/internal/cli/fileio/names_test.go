@@ -1,0 +1,35 @@
+package fileio
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/remote"
+)
+
+// TestSecrets checks that messages hide the secrets of URLs, well-formed or not.
+func TestSecrets(t *testing.T) {
+	for _, name := range []string{
+		"https://me:secret@example.org/x.nc", "https://me:secret@exa mple.org:port/x.nc", "http://me:sec/secret@host/x", "https://example.org/x?key=secret",
+		"HTTPS://me:secret@example.org:bad/x", "https://me:secret@[::1/x.nc", "https://%zz:secret@h/x", "https://me:%secret@h/x?key=secret",
+		"http:/me:secret@h/x",
+	} {
+		var out, msg bytes.Buffer
+		a := New(nil, &out, &msg)
+		a.JSON = true
+		in, err := a.Open(t.Context(), name)
+		if err == nil {
+			in.Close()
+		} else {
+			a.FailFile(terminal.ShowName(name), err)
+		}
+		a.Message("could not parse %q, or %s", name, name)
+		require.NotContains(t, out.String()+msg.String(), "secret", name)
+		if remote.IsURL(name) {
+			require.NotContains(t, LocalName(name), "secret", name)
+		}
+	}
+}

@@ -1,0 +1,458 @@
+package fileio
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/stop"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/internal/atomicfile"
+	"github.com/cdfz-format/cdfz/internal/nofollow"
+	"github.com/cdfz-format/cdfz/remote"
+	"github.com/cdfz-format/cdfz/remote/s3"
+)
+
+var errTwice = errors.New("another FILE of this command has the same target")
+
+// targets are the targets that a run has written or is writing. It is safe for concurrent
+// use.
+type targets struct {
+	mu      sync.Mutex
+	taken   map[string]bool   // by place
+	folders map[string]string // see place
+	// The folder of -o DIR/ as it was at the first target: its last part that existed, and the
+	// rest of its path.
+	base *os.Root
+	rest string
+}
+
+func newTargets() *targets {
+	return &targets{taken: map[string]bool{}, folders: map[string]string{}}
+}
+
+// place returns a path that is the same for all paths to a target: two FILE arguments may lead
+// to one folder. t.mu must be locked.
+func (t *targets) place(path string) string {
+	dir, base := filepath.Split(path)
+	real, ok := t.folders[dir]
+	if !ok {
+		real = realFolder(dir)
+		t.folders[dir] = real
+	}
+	return filepath.Join(real, base)
+}
+
+// realFolder returns the absolute path of a folder without symbolic links. Its last folders may be
+// missing.
+func realFolder(dir string) string {
+	if dir == "" {
+		dir = "."
+	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real // before Abs, which takes "link/.." for "."
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return dir
+	}
+	for d, rest := dir, ""; ; d, rest = filepath.Dir(d), filepath.Join(filepath.Base(d), rest) {
+		if real, err := filepath.EvalSymlinks(d); err == nil {
+			return filepath.Join(real, rest)
+		}
+		if d == filepath.Dir(d) {
+			return dir
+		}
+	}
+}
+
+// take reports whether a target is free, and takes it.
+func (t *targets) take(path string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	path = t.place(path)
+	if t.taken[path] {
+		return false
+	}
+	t.taken[path] = true
+	return true
+}
+
+// Place returns a path that is the same for all paths to a target: it has no symbolic links to
+// folders. The target may be missing.
+func (a *IO) Place(path string) string {
+	a.targets.mu.Lock()
+	defer a.targets.mu.Unlock()
+	return a.targets.place(path)
+}
+
+// Taken reports whether this run has written a target, or is writing it.
+func (a *IO) Taken(path string) bool {
+	a.targets.mu.Lock()
+	defer a.targets.mu.Unlock()
+	return a.targets.taken[a.targets.place(path)]
+}
+
+// Order returns a text that is the same for jobs that have the same target.
+func (a *IO) Order(j Job) string {
+	if j.Place != "" {
+		return j.Place
+	}
+	if a.Dest != "" {
+		return j.Rel
+	}
+	a.targets.mu.Lock()
+	defer a.targets.mu.Unlock()
+	return a.targets.place(LocalName(j.Name))
+}
+
+// free makes a target free that could not be written.
+func (t *targets) free(path string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.taken, t.place(path))
+}
+
+// IsDirDest reports whether -o names a folder.
+func (a *IO) IsDirDest() bool {
+	if a.Dest == "" || a.Dest == terminal.StdoutName {
+		return false
+	}
+	if os.IsPathSeparator(a.Dest[len(a.Dest)-1]) {
+		return true
+	}
+	if s3.IsURL(a.Dest) {
+		return a.Dest[len(a.Dest)-1] == '/'
+	}
+	st, err := os.Stat(a.Dest)
+	return err == nil && st.IsDir()
+}
+
+// CheckURLDest refuses URLs that the verb cannot write.
+func (a *IO) CheckURLDest() error {
+	switch {
+	case a.ToObjects && !s3.IsURL(a.Dest) && (remote.IsURL(a.Dest) || otherScheme().MatchString(a.Dest)):
+		return fmt.Errorf("-o %s: cannot write to a URL of this kind, expected s3 or gs", terminal.ShowName(a.Dest))
+	case remote.IsURL(a.Dest) && !a.ToObjects:
+		return fmt.Errorf("-o %s: cannot write to a URL", terminal.ShowName(a.Dest))
+	}
+	return nil
+}
+
+// CheckDest checks -o before anything is done.
+func (a *IO) CheckDest(args []string) error {
+	if err := a.stdNames(args); err != nil {
+		return err
+	}
+	if err := a.CheckURLDest(); err != nil {
+		return err
+	}
+	switch {
+	case a.Dest == "" && len(args) == 1 && args[0] == terminal.StdinName:
+		a.Dest = terminal.StdoutName
+	case a.Dest == "" || a.IsDirDest():
+		return a.CheckDirDest(args)
+	}
+	if len(args) > 1 {
+		return terminal.Hinted(fmt.Errorf("-o %s: one target for %d files", a.Dest, len(args)), "-o DIR%c puts the targets into a folder", filepath.Separator)
+	}
+	if st, err := os.Stat(args[0]); err == nil && st.IsDir() && args[0] != terminal.StdinName {
+		return terminal.Hinted(fmt.Errorf("-o %s: one target for the folder %s", a.Dest, args[0]), "-o DIR%c puts the targets into a folder", filepath.Separator)
+	}
+	if a.Dest != terminal.StdoutName {
+		return nil
+	}
+	if a.JSON {
+		return errors.New("--json: the report cannot go to standard output together with the data")
+	}
+	return a.checkBinary()
+}
+
+// checkBinary refuses to write binary data to a terminal.
+func (a *IO) checkBinary() error {
+	if a.Dest == terminal.StdoutName && terminal.IsTerminal(a.Out) {
+		return terminal.Hinted(errors.New("will not write binary data to a terminal"), "use -o FILE or a pipe")
+	}
+	return nil
+}
+
+// CheckDirDest checks -o if it is a folder or missing.
+func (a *IO) CheckDirDest(args []string) error {
+	if err := named(args); err != nil {
+		return err
+	}
+	if a.Dest == "" {
+		return nil
+	}
+	if s3.IsURL(a.Dest) {
+		return nil // stores have no folders
+	}
+	st, err := os.Stat(a.Dest)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil // the first target makes it
+	case err != nil:
+		return fmt.Errorf("-o %s: %w", a.Dest, atomicfile.Cause(err))
+	case !st.IsDir():
+		return fmt.Errorf("-o %s: not a folder", a.Dest)
+	}
+	return nil
+}
+
+// TargetPath returns the path for the result of a job. rename changes the ending of a
+// path.
+func (a *IO) TargetPath(j Job, rename func(string) (string, error)) (string, error) {
+	switch {
+	case a.Dest == "":
+		return rename(LocalName(j.Name))
+	case a.IsDirDest():
+		rel, err := rename(j.Rel)
+		if s3.IsURL(a.Dest) {
+			return a.Dest + filepath.ToSlash(rel), err
+		}
+		return filepath.Join(a.Dest, rel), err
+	}
+	return a.Dest, nil
+}
+
+// WriteTo writes the target of a FILE with a function of package archive, which compares it with
+// the source unless it sets NoCheck.
+func (a *IO) WriteTo(ctx context.Context, path string, src *Input, write func(*archive.FileOptions) error) error {
+	err := a.prepare(path, src)
+	if err != nil {
+		return err
+	}
+	o := &archive.FileOptions{Overwrite: a.Force, MakeDirs: a.IsDirDest(), Source: src.Stat}
+	o.Warn = func(text string) { a.Message("warning: %s", text) }
+	o.Written = a.Written
+	o.Together = a.Written != nil
+	g := a.guard(path, src)
+	g.unproved = func() bool { return o.NoCheck }
+	o.MayReplace = g.file(ctx)
+	if o.Root, o.Rel, err = a.root(path, src); err != nil {
+		a.targets.free(path)
+		return err
+	}
+	if err = write(o); err != nil {
+		a.targets.free(path)
+		return targetHint(err, path)
+	}
+	return nil
+}
+
+// root returns the open folder that a target is below, and its path there: the folder of -o
+// DIR/, or that of a source below a folder. It returns nil for others, whose folder the user
+// named. src may be nil.
+func (a *IO) root(path string, src *Input) (root *os.Root, rel string, err error) {
+	switch {
+	case s3.IsURL(path):
+		return nil, "", nil
+	case a.IsDirDest():
+		return a.targets.below(filepath.Clean(a.Dest), path)
+	case a.Dest == "" && src != nil && src.in != nil && filepath.Dir(path) == filepath.Dir(src.Name):
+		return src.in, filepath.Base(path), nil
+	}
+	return nil, "", nil
+}
+
+// TargetFolder opens the folder of the target of a FILE. The caller must close it.
+func (a *IO) TargetFolder(path string, src *Input) (*os.Root, error) {
+	root, rel, err := a.root(path, src)
+	switch {
+	case err != nil:
+		return nil, err
+	case root != nil:
+		return nofollow.Folder(root, filepath.Dir(rel))
+	}
+	return openFolder(path)
+}
+
+// openFolder opens the folder of a path.
+func openFolder(path string) (*os.Root, error) {
+	dir, _ := filepath.Split(path) // not Dir, which takes "link/../x" for "x"
+	if dir == "" {
+		dir = "."
+	}
+	return os.OpenRoot(dir)
+}
+
+// below is root for a folder of targets.
+func (t *targets) below(dest, path string) (*os.Root, string, error) {
+	rel, err := filepath.Rel(dest, path)
+	if err != nil || !filepath.IsLocal(rel) {
+		return nil, "", nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.base == nil {
+		base, rest, err := atomicfile.OpenBase(dest)
+		if errors.Is(err, fs.ErrPermission) {
+			return nil, "", nil // it cannot be read, but perhaps written
+		}
+		if err != nil {
+			return nil, "", fmt.Errorf("cannot write in folder %s: %w", dest, atomicfile.Cause(err))
+		}
+		t.base, t.rest = base, rest
+	}
+	return t.base, filepath.Join(t.rest, rel), nil
+}
+
+// prepare takes a target, unless it is the source, or this run has used it before or is
+// writing it: two files may have one target even if they are worked on at the same time. src
+// may be nil. Sources that are files are compared when the target is made.
+func (a *IO) prepare(path string, src *Input) error {
+	if s3.IsURL(path) && src != nil && path == src.Name {
+		return fmt.Errorf("%s: the target is the source", terminal.ShowName(path))
+	}
+	stop.Catch()
+	if !a.targets.take(path) {
+		return fmt.Errorf("%s: %w", path, errTwice)
+	}
+	return nil
+}
+
+// Create starts the target of a FILE. src may be nil.
+func (a *IO) Create(ctx context.Context, path string, src *Input) (*atomicfile.File, error) {
+	o := &atomicfile.Options{Overwrite: a.Force, MakeDirs: a.IsDirDest()}
+	if src != nil {
+		o.Source = src.Stat
+	}
+	o.MayReplace = a.guard(path, src).file(ctx)
+	return a.create(path, src, o)
+}
+
+// CreateCopy starts a file that will hold the image of an intact archive. Without -o it replaces
+// the archive.
+func (a *IO) CreateCopy(ctx context.Context, path string, src *Input) (*atomicfile.File, error) {
+	o := &atomicfile.Options{Overwrite: a.Force || a.Dest == "", MakeDirs: a.IsDirDest(), Source: src.Stat, Replace: a.Dest == ""}
+	g := a.guard(path, src)
+	g.unproved, g.own = func() bool { return false }, a.Dest == ""
+	o.MayReplace = g.file(ctx)
+	return a.create(path, src, o)
+}
+
+func (a *IO) create(path string, src *Input, o *atomicfile.Options) (*atomicfile.File, error) {
+	err := a.prepare(path, nil)
+	if err != nil {
+		return nil, err
+	}
+	var t *atomicfile.File
+	if o.Root, o.Rel, err = a.root(path, src); err == nil {
+		t, err = atomicfile.Create(path, o)
+	}
+	if err != nil {
+		a.targets.free(path)
+		return nil, targetHint(err, path)
+	}
+	return t, nil
+}
+
+// Commit makes a target appear.
+func (a *IO) Commit(t *atomicfile.File) error {
+	if err := t.Commit(); err != nil {
+		return targetHint(err, t.Path())
+	}
+	if left := t.Leftover(); left != "" {
+		a.Message("warning: %s: the temporary name %s cannot be removed", t.Path(), left)
+	}
+	return nil
+}
+
+// overwriteHint is the advice for a target that exists.
+const overwriteHint = "-f overwrites it, unless it is an archive of another file"
+
+// targetHint adds advice to an error of a target.
+func targetHint(err error, path string) error {
+	switch {
+	case errors.Is(err, atomicfile.ErrExists):
+		return terminal.Hinted(err, overwriteHint)
+	case errors.Is(err, atomicfile.ErrFolder):
+		return terminal.Hinted(err, "-o %s%c puts the target in it", path, filepath.Separator)
+	case errors.Is(err, atomicfile.ErrNotRegular):
+		return terminal.Hinted(err, "-o - writes to standard output")
+	}
+	return err
+}
+
+// Sink receives the result of a job: a file, an object of a store, or standard output.
+type Sink struct {
+	io.Writer
+	a      *IO
+	guard  *guard                // of an object
+	file   *atomicfile.File      // nil for others
+	object *atomicfile.Temporary // what is uploaded; nil for others
+}
+
+// Sink starts the result of a job. src may be nil.
+func (a *IO) Sink(ctx context.Context, path string, src *Input) (*Sink, error) {
+	switch {
+	case path == terminal.StdoutName && a.Dest == terminal.StdoutName:
+		return &Sink{Writer: a.Out, a: a}, nil
+	case a.ToObjects && s3.IsURL(path):
+		if path[len(path)-1] == '/' {
+			return nil, fmt.Errorf("%s: expected the name of an object, found a folder", terminal.ShowName(path))
+		}
+		if err := a.prepare(path, src); err != nil {
+			return nil, err
+		}
+		t, err := atomicfile.Temp()
+		if err != nil {
+			a.targets.free(path)
+			return nil, err
+		}
+		return &Sink{Writer: t, a: a, guard: a.guard(path, src), object: t}, nil
+	}
+	t, err := a.Create(ctx, path, src)
+	if err != nil {
+		return nil, err
+	}
+	return &Sink{Writer: t, a: a, file: t}, nil
+}
+
+// Target is a file in which written bytes may be overwritten.
+type Target interface {
+	io.Writer
+	io.WriterAt
+}
+
+// Target returns the file that the sink writes, nil for standard output.
+func (s *Sink) Target() Target {
+	switch {
+	case s.file != nil:
+		return s.file
+	case s.object != nil:
+		return s.object
+	}
+	return nil
+}
+
+// Commit makes the target appear.
+func (s *Sink) Commit(ctx context.Context) error {
+	switch {
+	case s.file != nil:
+		return s.a.Commit(s.file)
+	case s.object != nil:
+		st, err := s.object.Stat()
+		if err != nil {
+			return err
+		}
+		return s.guard.upload(ctx, s.object, st.Size())
+	}
+	return nil
+}
+
+// Abort discards the target unless it was committed.
+func (s *Sink) Abort() {
+	switch {
+	case s.file != nil:
+		s.file.Close()
+	case s.object != nil:
+		s.object.Close()
+	}
+}

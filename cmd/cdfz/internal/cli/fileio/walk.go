@@ -1,0 +1,224 @@
+package fileio
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/internal/atomicfile"
+)
+
+// Suffix is the ending of archive names, after the name of the image.
+const Suffix = ".cdfz"
+
+// Job is one file of a command line.
+type Job struct {
+	Name string // name to open
+	Rel  string // path of the target below -o DIR/, before its ending changes
+	Size int64  // bytes, 0 if unknown
+	N    int    // number of the FILE argument that it is or is below
+	tree *tree  // that it is below, nil for none
+
+	Modified time.Time // when it was found, zero if unknown
+	Place    string    // of the target, if known: see IO.Place
+}
+
+// List lists the files of a command line.
+type List struct {
+	Jobs    []Job
+	Folders bool  // there was a folder
+	Skipped int64 // number of skipped files below folders
+	trees   []*tree
+}
+
+// Close closes the folders.
+func (f *List) Close() {
+	for _, t := range f.trees {
+		t.close()
+	}
+}
+
+// Sizes returns the sizes of the files.
+func (f *List) Sizes() []int64 {
+	sizes := make([]int64, len(f.Jobs))
+	for i := range f.Jobs {
+		sizes[i] = f.Jobs[i].Size
+	}
+	return sizes
+}
+
+// OpenFolders returns the number of folders that stay open.
+func (f *List) OpenFolders() int { return len(f.trees) }
+
+// Skipped is the JSON of a skipped file below a folder.
+type Skipped struct {
+	File   string `json:"file"`
+	Reason string `json:"skipped"`
+}
+
+// Pred decides about a file below a folder. It returns "" to process it, or the reason
+// to skip it.
+type Pred func(e Entry) (reason string, err error)
+
+// StripSuffix returns the name of the image that an archive is named after.
+func StripSuffix(name string) (string, error) {
+	base := filepath.Base(name)
+	if s := strings.TrimSuffix(base, Suffix); s != base && s != "" {
+		return strings.TrimSuffix(name, Suffix), nil
+	}
+	return "", terminal.Hinted(errors.New("the name does not end in "+Suffix), "-o OUT names the target")
+}
+
+// SourceDir returns the folder that names in warnings of mount and serve are relative to.
+func SourceDir(src string) string {
+	if st, err := os.Stat(src); err == nil && !st.IsDir() {
+		return filepath.Dir(src)
+	}
+	return src
+}
+
+// Archives selects files by the name of an archive, not by their bytes, which may be
+// damaged.
+func Archives(e Entry) (string, error) {
+	if _, err := StripSuffix(e.Name); err != nil {
+		return "not named *" + Suffix, nil
+	}
+	return "", nil
+}
+
+// Classic selects files that begin like a classic netCDF file.
+func Classic(e Entry) (string, error) {
+	f, err := e.Open()
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	k, err := sniff(f)
+	switch {
+	case err != nil:
+		return "", err
+	case k == kindClassic:
+		return "", nil
+	case k == kindArchive:
+		return "already an archive", nil
+	}
+	return string(k), nil
+}
+
+// IsClassic reports whether a file begins like a classic netCDF file.
+func (a *IO) IsClassic(ctx context.Context, j Job) bool {
+	in, err := a.OpenJob(ctx, j)
+	if err != nil {
+		return false
+	}
+	defer in.Close()
+	k, err := sniff(in.R)
+	return err == nil && k == kindClassic
+}
+
+// Find lists the files of a command line: FILE arguments and, for folders, the files
+// below them that pred selects. Symbolic links below folders are not followed. Skipped
+// files are reported with -v and --json. The caller must close the result.
+func (a *IO) Find(ctx context.Context, args []string, pred Pred, failed func(name string, err error)) List {
+	var out List
+	for n, arg := range args {
+		if a.Stopped(ctx) {
+			break
+		}
+		st, err := os.Stat(arg)
+		if err != nil || !st.IsDir() || arg == terminal.StdinName {
+			j := Job{Name: arg, Rel: BaseName(arg), N: n}
+			if err == nil {
+				j.Size, j.Modified = st.Size(), st.ModTime()
+			}
+			out.Jobs = append(out.Jobs, j)
+			continue
+		}
+		out.Folders = true
+		t, err := openTree(arg)
+		if err != nil {
+			failed(t.path, err)
+			continue
+		}
+		a.walk(ctx, t, ".", n, pred, failed, &out)
+		if len(out.trees) < keptOpen {
+			out.trees = append(out.trees, t)
+		} else {
+			t.close()
+		}
+	}
+	return out
+}
+
+// walk lists the files below a folder of a tree.
+func (a *IO) walk(ctx context.Context, t *tree, rel string, n int, pred Pred, failed func(name string, err error), out *List) {
+	list, err := t.list(rel, pred, a.TakesBack, func() bool { return ctx.Err() != nil })
+	if err != nil {
+		failed(t.name(rel), err)
+		return
+	}
+	for _, f := range list {
+		name := t.name(f.rel)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case f.folder:
+			a.walk(ctx, t, f.rel, n, pred, failed, out)
+		case errors.Is(f.err, fs.ErrNotExist): // another program has removed it since
+		case f.err != nil:
+			failed(name, f.err)
+		case f.reason != "":
+			out.Skipped++
+			a.skip(name, f.reason)
+		default:
+			out.Jobs = append(out.Jobs, Job{Name: name, Rel: f.rel, Size: f.size, Modified: f.modified, N: n, tree: t})
+		}
+	}
+}
+
+// notAFile returns the reason to skip anything but a file with data. It has the given name now.
+func notAFile(d fs.DirEntry, name string) string {
+	switch t := d.Type(); {
+	case t&fs.ModeSymlink != 0:
+		return "symbolic link"
+	case t&fs.ModeNamedPipe != 0:
+		return "FIFO"
+	case t&fs.ModeSocket != 0:
+		return "socket"
+	case !t.IsRegular():
+		return "device"
+	case atomicfile.IsTemporary(name):
+		return "temporary file of cdfz"
+	case atomicfile.IsAside(name):
+		return "source that cdfz archive --delete-source was deleting"
+	}
+	return ""
+}
+
+// skip reports a skipped file.
+func (a *IO) skip(name, reason string) {
+	switch {
+	case a.JSON:
+		a.Emit(Skipped{name, reason})
+	case a.Verbose:
+		a.Report("%s: skipped: %s", name, reason)
+	}
+}
+
+// SummaryTail returns the end of a summary: failed and skipped files.
+func (f *List) SummaryTail(failed int64) string {
+	s := ""
+	if failed > 0 {
+		s += fmt.Sprintf("; %d failed", failed)
+	}
+	if f.Skipped > 0 {
+		s += fmt.Sprintf("; %d skipped", f.Skipped)
+	}
+	return s
+}

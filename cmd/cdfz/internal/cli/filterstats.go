@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/stats"
+)
+
+// statsFlag is --filter-stats. It starts the collection.
+type statsFlag struct {
+	a          *App
+	c          *stats.Collector
+	json, vars bool
+	text       string
+}
+
+// StatsFlag adds --filter-stats.
+func (a *App) StatsFlag(cmd *cobra.Command) {
+	f := &statsFlag{a: a}
+	cmd.Flags().Var(f, "filter-stats", "print on standard error what each filter did, as HDF5 does; json: for programs; vars: for each variable")
+	cmd.Flags().Lookup("filter-stats").NoOptDefVal = "table"
+	CompleteWords(cmd, "filter-stats", "table", "json", "vars", "json,vars")
+}
+
+func (f *statsFlag) String() string { return f.text }
+
+// Type returns the name of the value in help.
+func (f *statsFlag) Type() string { return "table|json|vars" }
+
+// Set parses words separated by commas.
+func (f *statsFlag) Set(s string) error {
+	f.json, f.vars = false, false
+	for word := range strings.SplitSeq(s, ",") {
+		switch word {
+		case "table":
+		case "json":
+			f.json = true
+		case "vars":
+			f.vars = true
+		default:
+			return fmt.Errorf("expected table, json or vars, found %q", word)
+		}
+	}
+	f.text = s
+	if f.c == nil {
+		f.c = stats.Start()
+		f.a.AtExit(f.print)
+	}
+	return nil
+}
+
+// print prints the statistics on standard error.
+func (f *statsFlag) print() {
+	f.c.Stop()
+	if !f.json {
+		var b strings.Builder
+		_ = f.c.WriteTable(&b, f.vars) // cannot fail
+		for line := range strings.Lines(b.String()) {
+			f.a.Log([]byte(display.Printable(strings.TrimSuffix(line, "\n")) + "\n"))
+		}
+		return
+	}
+	f.a.Log(display.JSON(struct {
+		Rows []stats.Row `json:"filter_stats"`
+	}{f.c.Rows(f.vars)}))
+}

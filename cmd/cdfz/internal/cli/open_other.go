@@ -1,0 +1,9 @@
+//go:build !unix
+
+package cli
+
+import (
+	"math"
+)
+
+func maxOpen() int64 { return math.MaxInt64 }

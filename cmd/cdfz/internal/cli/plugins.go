@@ -1,0 +1,44 @@
+package cli
+
+import (
+	"os"
+
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/filters"
+	"github.com/cdfz-format/cdfz/internal/plugin"
+)
+
+// PluginFolders returns the folders in which the user wants plugins to be searched.
+func (a *App) PluginFolders() []string { return plugin.SearchPath(a.PluginPath, os.Getenv) }
+
+// PluginsOnDemand loads plugins when an unknown filter is needed, if the user has named folders.
+func (a *App) PluginsOnDemand() {
+	if len(a.PluginFolders()) == 0 {
+		filters.Discover(nil)
+		return
+	}
+	filters.Discover(func() {
+		if _, err := a.openPlugins(); err != nil {
+			a.Message("warning: %s", terminal.PlainText(err, ""))
+		}
+	})
+}
+
+// LoadPlugins loads plugins at once.
+func (a *App) LoadPlugins() (*plugin.Set, error) {
+	filters.Discover(nil)
+	return a.openPlugins()
+}
+
+// openPlugins registers the filters of the plugins. Folders that cannot be read cause warnings.
+// The end of the program closes the set.
+func (a *App) openPlugins() (*plugin.Set, error) {
+	set, err := plugin.Open(&plugin.Options{Folders: a.PluginFolders(), Processes: a.Workers})
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range set.Skipped() {
+		a.Message("warning: plugins: %s: %s", s.Folder, terminal.PlainText(s.Err, s.Folder))
+	}
+	return set, set.Register()
+}

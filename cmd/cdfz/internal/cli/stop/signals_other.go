@@ -1,0 +1,11 @@
+//go:build !unix
+
+package stop
+
+import (
+	"os"
+)
+
+var signals = []os.Signal{os.Interrupt}
+
+func ignorePipe() {}

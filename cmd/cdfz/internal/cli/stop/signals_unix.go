@@ -1,0 +1,15 @@
+//go:build unix
+
+package stop
+
+import (
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+var signals = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
+
+// ignorePipe turns a closed output pipe into a write error, so that temporary files are
+// removed.
+func ignorePipe() { signal.Ignore(syscall.SIGPIPE) }

@@ -1,0 +1,89 @@
+// Package stop ends the program when a signal asks for it: it cancels the context of the program and
+// gives it some time to clean up.
+package stop
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/signal"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// ExitSignal plus the number of a signal is the exit code of a program that the signal ended.
+const ExitSignal = 128
+
+// Numbers of signals, the same in all shells.
+const (
+	Interrupt = 2
+	Pipe      = 13
+)
+
+// Catch makes signals cancel the context of the program. Before that, they end the
+// program in the system's default way. Catching signals takes a tenth of the time of
+// reading a value, so Catch is only called before something needs cleaning up, or
+// after a delay.
+var Catch = func() {}
+
+const catchDelay = 10 * time.Millisecond
+
+// grace is the time in nanoseconds that a cancelled run has to clean up before the
+// program ends. In any case, targets appear complete or not at all.
+var grace atomic.Int64
+
+func init() { AllowTime(300 * time.Millisecond) }
+
+// AllowTime sets the time that a cancelled run has to clean up.
+func AllowTime(d time.Duration) { grace.Store(int64(d)) }
+
+// signalError is the cause of a context cancelled by a signal.
+type signalError struct {
+	number int
+	name   string
+}
+
+func (e *signalError) Error() string { return e.name }
+
+// ExitCode returns the exit code of a program whose context was cancelled.
+func ExitCode(ctx context.Context) int {
+	var s *signalError
+	if errors.As(context.Cause(ctx), &s) {
+		return ExitSignal + s.number
+	}
+	return ExitSignal + Interrupt
+}
+
+// Context returns the context of the program. After Catch, signals cancel it.
+func Context() context.Context {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	Catch = sync.OnceFunc(func() { catch(cancel) })
+	time.AfterFunc(catchDelay, Catch)
+	ignorePipe()
+	return ctx
+}
+
+func catch(cancel context.CancelCauseFunc) {
+	// Signals that were ignored at the start, as under nohup, stay ignored.
+	caught := slices.DeleteFunc(slices.Clone(signals), signal.Ignored)
+	if len(caught) == 0 { // no signals would mean all
+		return
+	}
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, caught...)
+	go func() {
+		s := <-c
+		e := &signalError{Interrupt, s.String()}
+		if n, ok := s.(syscall.Signal); ok {
+			e.number = int(n)
+		}
+		cancel(e)
+		signal.Stop(c) // a second signal ends the program in the default way
+		time.Sleep(time.Duration(grace.Load()))
+		os.Stderr.WriteString("cdfz: interrupted\n")
+		os.Exit(ExitSignal + e.number)
+	}()
+}

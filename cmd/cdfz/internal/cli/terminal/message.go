@@ -1,0 +1,140 @@
+package terminal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
+)
+
+// Exit codes. They are part of the program's interface and never change.
+const (
+	ExitDone    = 0
+	ExitFailed  = 1
+	ExitUsage   = 2
+	ExitDamaged = 3
+)
+
+// ExitText describes the exit codes in help and manual pages.
+const ExitText = `0 success, 1 failure, 2 wrong usage, 3 damaged archive or receipts, 130 interrupted
+(or 128 + the number of another signal).
+With several files the highest code wins.`
+
+// SetCode raises the exit code.
+func (a *Terminal) SetCode(code int) { a.code = max(a.code, code) }
+
+// hintError adds advice to an error.
+type hintError struct {
+	error
+	hint string
+}
+
+func (e *hintError) Unwrap() error { return e.error }
+
+// Hinted adds advice to an error. It is printed on a separate line.
+func Hinted(err error, format string, args ...any) error {
+	return &hintError{err, fmt.Sprintf(format, args...)}
+}
+
+// Hint returns the advice attached to an error, or "".
+func Hint(err error) string {
+	var h *hintError
+	if errors.As(err, &h) {
+		return h.hint
+	}
+	return ""
+}
+
+// Message prints one line on standard error.
+func (a *Terminal) Message(format string, args ...any) {
+	text := display.Printable(a.redact(fmt.Sprintf(format, args...)))
+	a.status.clear()
+	fmt.Fprintln(a.Err, "cdfz: "+text)
+}
+
+// Log writes a line on standard error as it is.
+func (a *Terminal) Log(line []byte) {
+	a.status.clear()
+	_, _ = a.Err.Write(line)
+}
+
+// hint prints the advice attached to an error.
+func (a *Terminal) hint(err error) {
+	if h := Hint(err); h != "" {
+		a.Message("hint: %s", h)
+	}
+}
+
+// Usage reports a wrong command line.
+func (a *Terminal) Usage(err error) {
+	a.code = ExitUsage
+	a.Message("%s", PlainText(err, ""))
+	a.hint(err)
+}
+
+// Fail reports an error of a file and raises the exit code. It returns the text and the
+// code.
+func (a *Terminal) Fail(file string, err error) (string, int) {
+	code := ExitFailed
+	if errors.Is(err, archive.ErrCorrupt) {
+		code = ExitDamaged
+	}
+	a.SetCode(code)
+	text := a.redact(PlainText(err, file))
+	if errors.Is(err, context.Canceled) {
+		text = "interrupted"
+	}
+	if a.Out.err == nil || !errors.Is(err, a.Out.err) || !errors.Is(err, syscall.EPIPE) {
+		a.Message("%s: %s", file, text)
+		a.Out.reported = a.Out.reported || a.Out.err != nil && errors.Is(err, a.Out.err)
+		if text != "interrupted" {
+			a.hint(err)
+		}
+	}
+	return text, code
+}
+
+// Failure is the JSON of a file that failed.
+type Failure struct {
+	File  string `json:"file"`
+	Error string `json:"error"`
+	Exit  int    `json:"exit"`
+}
+
+// FailFile is Fail, plus a line of JSON if requested.
+func (a *Terminal) FailFile(file string, err error) {
+	text, code := a.Fail(file, err)
+	if a.JSON {
+		a.Emit(Failure{file, text, code})
+	}
+}
+
+// packagePrefix matches the package names at the start of error messages.
+var packagePrefix = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(^|: )(?:(?:archive|remote|s3|cdf3|cdl|cf|export|filters|fsck|plugin|slab|unlimited|blockidx): )+`)
+})
+
+// WithoutPackages removes the names of this module's packages from a message.
+func WithoutPackages(text string) string { return packagePrefix().ReplaceAllString(text, "$1") }
+
+// PlainText returns the text of an error for users, without package names and without
+// the file name, since messages begin with it.
+func PlainText(err error, file string) string {
+	s := err.Error()
+	var p *fs.PathError
+	if errors.As(err, &p) && ShowName(p.Path) == file {
+		s = strings.Replace(s, p.Error(), p.Err.Error(), 1)
+	}
+	s = WithoutPackages(s)
+	if file != "" {
+		s = strings.TrimPrefix(s, file+": ")
+	}
+	return s
+}

@@ -1,0 +1,75 @@
+package terminal
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/cdfz-format/cdfz/remote"
+)
+
+// StdinName stands for standard input on the command line, StdoutName for standard
+// output after -o.
+const (
+	StdinName  = "-"
+	StdoutName = "-"
+)
+
+// ShowName returns a FILE argument for messages: a URL without its secrets.
+func ShowName(name string) string {
+	if name == StdinName {
+		return "standard input"
+	}
+	return remote.Redact(name)
+}
+
+// ReportName returns a FILE argument for reports: unchanged, except that URLs lose
+// their secrets.
+func ReportName(name string) string {
+	if name == StdinName {
+		return name
+	}
+	return ShowName(name)
+}
+
+// secrets are the secrets of URLs and their replacements, in pairs for
+// strings.NewReplacer. It is safe for concurrent use.
+type secrets struct {
+	mu    sync.Mutex
+	pairs []string
+}
+
+// Hide makes messages show a URL without its secrets wherever it is quoted.
+func (a *Terminal) Hide(name string) {
+	shown := remote.Redact(name)
+	if shown == name {
+		return
+	}
+	a.secrets.mu.Lock()
+	defer a.secrets.mu.Unlock()
+	a.secrets.pairs = append(a.secrets.pairs, name, shown)
+	if q := strconv.Quote(name); q[1:len(q)-1] != name {
+		a.secrets.pairs = append(a.secrets.pairs, q[1:len(q)-1], shown)
+	}
+}
+
+// userInfo matches user and password in URLs.
+var userInfo = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)[^\s/?#"']*@`)
+})
+
+// redact removes the secrets of URLs from a text.
+func (a *Terminal) redact(text string) string {
+	a.secrets.mu.Lock()
+	pairs := slices.Clip(a.secrets.pairs)
+	a.secrets.mu.Unlock()
+	if len(pairs) > 0 {
+		text = strings.NewReplacer(pairs...).Replace(text)
+	}
+	if !strings.Contains(text, "://") {
+		return text
+	}
+	return userInfo().ReplaceAllString(text, "$1")
+}

@@ -1,0 +1,35 @@
+package terminal
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestProgressText checks file, bytes, speed and time left. There is no speed at first,
+// and files with nothing to do do not count.
+func TestProgressText(t *testing.T) {
+	p := &Progress{verb: "archive", sizes: []int64{100e6, 50e6, 50e6}, total: 200e6, columns: 100, done: map[int]int64{}, start: time.Now()}
+	a := &Terminal{status: p}
+	a.Step("x/a.nc", 100e6, 0, 2)(50e6)
+	require.Equal(t, "archive  1 of 3  25.0 MB of 200 MB  x/a.nc", p.text(barDelay))
+	require.Equal(t, "archive  1 of 3  25.0 MB of 200 MB  12 MB/s  0:14 left  x/a.nc", p.text(2*time.Second))
+	a.PassOver()
+	p.end(0)
+	p.name = "b.nc"
+	require.Equal(t, "archive  2 of 3  0 B of 100 MB  b.nc", p.text(2*time.Second))
+	p.done[1], p.done[2] = 20e6, 5e6 // at the same time
+	require.Equal(t, "archive  2 of 3  25.0 MB of 100 MB  12 MB/s  0:06 left  b.nc", p.text(2*time.Second))
+	require.Equal(t, "1:01:05", timeText(3665*time.Second))
+	p.name, p.columns = "a/long/name/1234567890.nc", 80
+	require.Equal(t, "archive  2 of 3  25.0 MB of 100 MB  12 MB/s  0:06 left  …34567890.nc", p.text(2*time.Second))
+	p.columns = 60 // no room for the name
+	require.Equal(t, "archive  2 of 3  25.0 MB of 100 MB  12 MB/s  0:06 left", p.text(2*time.Second))
+	// A nil Progress shows nothing.
+	p = nil
+	p.end(1)
+	p.clear()
+	p.stop()
+	require.Nil(t, (&Terminal{}).Step("x", 1, 0, 1))
+}

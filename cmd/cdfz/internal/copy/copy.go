@@ -1,0 +1,260 @@
+// Package copy is the verb copy: archives and classic files with other filters.
+package copy
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/chains"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/report"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+)
+
+// copier runs the verb copy.
+type copier struct {
+	*cli.App
+	opts    archive.WriteOptions
+	specs   chains.Specs
+	to      copyKind
+	noCheck bool
+	parity  bool // opts.Parity is given
+}
+
+// copyKind is a value of --to.
+type copyKind string
+
+const (
+	toArchive copyKind = "archive"
+	toClassic copyKind = "classic"
+)
+
+// copyReport is the JSON of a copy.
+type copyReport struct {
+	File     string   `json:"file"`
+	Target   string   `json:"target"`
+	To       copyKind `json:"to"`
+	Size     int64    `json:"size"`        // of FILE
+	Written  int64    `json:"target_size"` // bytes
+	Blocks   int64    `json:"blocks"`      // of an archive
+	Copied   int64    `json:"blocks_copied"`
+	Parity   int64    `json:"parity_size"` // bytes of it that parity takes
+	Seconds  float64  `json:"seconds"`
+	Warnings []string `json:"warnings,omitempty"`
+	// Loss lists values that were rounded, now or before.
+	Loss *report.Loss `json:"loss,omitempty"`
+}
+
+func Command(a *cli.App) *cobra.Command {
+	v := &copier{App: a}
+	cmd := &cobra.Command{
+		Use:   "copy [flags] IN OUT",
+		Short: "Copy an archive or a classic file, with other filters",
+		Long: `Copies an archive or a classic netCDF file to an archive, if OUT ends in .cdfz, or else
+to a classic file. IN may be an http or https URL, or - for standard input. OUT may be a
+folder, or - for standard output.
+
+An archive keeps the filters, the size of blocks, the layout and the amount of parity of IN
+where no option changes them. Blocks that stay the same are copied as they are stored, without
+decompressing and compressing them. --preset replaces the filters of all variables
+without -F.
+
+` + chains.Help,
+		Example: cli.Examples(
+			"cdfz copy -F 'air,2|32015,19' tas.nc.cdfz better.nc.cdfz   # other filters for air",
+			"cdfz copy -F none tas.nc.cdfz plain.nc.cdfz                # no filters at all",
+			"cdfz copy --zarr always --preset portable tas.nc.cdfz public.nc.cdfz",
+			"cdfz copy -d 6 -s tas.nc tas.nc.cdfz",
+			"cdfz copy tas.nc.cdfz tas.nc                               # as cdfz restore"),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return terminal.Hinted(fmt.Errorf("expected IN and OUT, found %s", display.Count(int64(len(args)), "argument")), "cdfz copy --help has examples")
+			}
+			return nil
+		},
+		ValidArgsFunction: cli.CompleteFile,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := v.check(args); err != nil {
+				return err
+			}
+			v.opts.Workers = a.Workers
+			v.parity = cmd.Flags().Changed("parity")
+			if err := v.run(cmd.Context(), args[0]); err != nil {
+				a.FailFile(terminal.ShowName(args[0]), err)
+			}
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	v.specs.AddFlags(f)
+	chains.WriteFlags(cmd, &v.opts, "filters of all variables without -F (default: those of IN)",
+		"target size of a block, as in 64K or 1M (default: that of IN)", "whether Zarr tools can open the archive; see cdfz archive (default: as IN)")
+	f.Var(&cli.ShareFlag{S: &v.opts.Parity}, "parity", "add parity of `P%` of the archive; 0: none (default: as IN)")
+	f.Var(&cli.SizeFlag{N: &v.opts.Memory, Min: 1, Max: math.MaxInt64}, "memory", "memory for blocks of record variables (default 128M)")
+	cli.Choice(cmd, &v.to, "to", "what to write, whatever the name of OUT", toArchive, toClassic)
+	f.BoolVar(&v.noCheck, "no-check", false, "do not read the archive back")
+	a.ForceFlag(cmd)
+	a.StatsFlag(cmd)
+	a.JSONFlag(cmd)
+	return cmd
+}
+
+// check checks the command line.
+func (v *copier) check(args []string) error {
+	if err := v.specs.Parse(); err != nil {
+		return err
+	}
+	v.Dest = args[1]
+	if err := v.CheckDest(args[:1]); err != nil {
+		return err
+	}
+	if v.to == "" {
+		v.to = toClassic
+		if strings.HasSuffix(v.Dest, fileio.Suffix) || v.Dest == terminal.StdoutName || v.IsDirDest() && strings.HasSuffix(args[0], fileio.Suffix) {
+			v.to = toArchive
+		}
+	}
+	if v.to == toClassic && (v.specs.Given() || v.opts.Block != 0 || v.opts.Preset != "" || v.opts.Zarr != "" || v.opts.Parity != 0) {
+		return terminal.Hinted(errors.New("a classic file has no filters, no blocks and no parity"), "--to archive, or an OUT that ends in %s, makes an archive", fileio.Suffix)
+	}
+	return nil
+}
+
+// run copies a file.
+func (v *copier) run(ctx context.Context, name string) error {
+	in, err := v.Open(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	o := v.OpenOptions()
+	// Blocks that change shape need several blocks of the input, for each record variable.
+	o.Cache = max(v.opts.Memory, archive.DefaultMemory)
+	f, err := archive.New(in.R, in.Size, o)
+	if err != nil {
+		return fileio.ExplainNotNetCDF(in, err)
+	}
+	j := fileio.Job{Name: name, Rel: filepath.Base(fileio.LocalName(name)), Size: f.Image().Size()}
+	path, err := v.TargetPath(j, func(s string) (string, error) { return s, nil })
+	if err != nil {
+		return err
+	}
+	v.StartProgress("copy", j.Size)
+	defer v.StopProgress()
+	rep := &copyReport{File: terminal.ReportName(name), Target: path, To: v.to, Size: in.Size}
+	start := time.Now()
+	if v.to == toClassic {
+		err = v.restore(ctx, in, f, rep)
+	} else {
+		err = v.rewrite(ctx, in, f, rep)
+	}
+	if errors.Is(err, archive.ErrCorrupt) {
+		err = terminal.Hinted(err, "cdfz verify lists all damage")
+	}
+	if err != nil {
+		return err
+	}
+	rep.Seconds = display.Round(time.Since(start).Seconds(), 6)
+	v.StopProgress()
+	v.report(in, rep)
+	return nil
+}
+
+func (v *copier) report(in *fileio.Input, rep *copyReport) {
+	for _, text := range rep.Warnings {
+		v.Message("warning: %s: %s", in.Name, text)
+	}
+	rep.Loss.Warn(&v.Terminal, rep.Target)
+	switch {
+	case v.Dest == terminal.StdoutName:
+	case v.JSON:
+		v.Emit(rep)
+	case v.to == toClassic:
+		v.Report("%s: %s", rep.Target, display.Size(rep.Written))
+	default:
+		text := ""
+		if rep.Parity > 0 {
+			text = ", " + display.Size(rep.Parity) + " of parity"
+		}
+		v.Report("%s: %s -> %s, %d of %s copied as stored%s", rep.Target, display.Size(rep.Size), display.Size(rep.Written), rep.Copied, display.Count(rep.Blocks, "block"), text)
+	}
+}
+
+// restore writes the classic file.
+func (v *copier) restore(ctx context.Context, in *fileio.Input, f *archive.File, rep *copyReport) error {
+	rep.Written, rep.Loss = f.Image().Size(), report.LossOf(f)
+	o := &archive.CopyOptions{Workers: v.Workers, Memory: v.opts.Memory, Progress: v.Step(in.Name, rep.Written, 0, 1)}
+	if v.Dest == terminal.StdoutName {
+		return f.Image().Copy(ctx, v.Out, o)
+	}
+	return v.WriteTo(ctx, rep.Target, in, func(file *archive.FileOptions) error { return archive.RestoreFile(ctx, rep.Target, f, o, file) })
+}
+
+// rewrite writes an archive.
+func (v *copier) rewrite(ctx context.Context, in *fileio.Input, f *archive.File, rep *copyReport) error {
+	opts := v.opts
+	info, isArchive := f.Info()
+	opts.Name = info.ImageName
+	if !isArchive && rep.File != terminal.StdinName {
+		opts.Name = fileio.BaseName(rep.File)
+	}
+	var err error
+	if opts.Filters, err = v.specs.ForFile(f.Header(), isArchive); err != nil {
+		return err
+	}
+	opts.Lossy = v.specs.Lossy()
+	rep.Warnings = v.specs.Warnings()
+	if !v.parity {
+		p, err := report.DescribeParity(ctx, in, f)
+		if err != nil {
+			return err
+		}
+		if p != nil {
+			opts.Parity = p.Share()
+		}
+		if p != nil && opts.Parity == 0 {
+			rep.Warnings = append(rep.Warnings, "its parity is lost, and the copy has none: --parity adds it")
+		}
+	}
+	passes := 2
+	if v.noCheck || v.Dest == terminal.StdoutName {
+		passes = 1
+	}
+	size := f.Image().Size()
+	opts.Progress = v.Step(in.Name, size, 0, passes)
+	var res *archive.Result
+	if v.Dest == terminal.StdoutName {
+		w := bufio.NewWriterSize(v.Out, 1<<18)
+		if res, err = archive.Rewrite(ctx, w, f, &opts); err == nil {
+			err = w.Flush()
+		}
+	} else {
+		err = v.WriteTo(ctx, rep.Target, in, func(o *archive.FileOptions) error {
+			o.NoCheck, o.CheckProgress = v.noCheck, v.Step(in.Name, size, 1, passes)
+			o.Accept = func(f *archive.File) error {
+				rep.Warnings = append(rep.Warnings, chains.WithoutEffect(f, opts.Filters)...)
+				rep.Loss = report.LossOf(f)
+				return in.Changed()
+			}
+			res, err = archive.RewriteFile(ctx, rep.Target, f, &opts, o)
+			return err
+		})
+	}
+	if err != nil {
+		return report.ExplainLoss(err)
+	}
+	rep.Written, rep.Blocks, rep.Copied = res.Size, res.Blocks, res.Copied
+	rep.Parity = res.Parity
+	return nil
+}

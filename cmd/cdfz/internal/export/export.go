@@ -1,0 +1,218 @@
+// Package export is the verb export: netCDF-4 files, Zarr stores and references from archives. The
+// packages below the module's internal/export and internal/refs do the work.
+package export
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/chains"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/filters"
+	"github.com/cdfz-format/cdfz/internal/export/netcdf4"
+	"github.com/cdfz-format/cdfz/internal/export/zarr"
+	"github.com/cdfz-format/cdfz/internal/spec"
+	"github.com/cdfz-format/cdfz/remote"
+)
+
+// exporter runs the verb export.
+type exporter struct {
+	*cli.App
+	to    kind
+	spec  string        // --filters
+	chain filters.Chain // nil: the default
+	// of --refs, --url and --zarr-format
+	refs   refsKind
+	url    string
+	format int
+}
+
+// Command makes cdfz export.
+func Command(a *cli.App) *cobra.Command {
+	v := &exporter{App: a}
+	cmd := &cobra.Command{
+		Use:   "export [flags] FILE -o OUT",
+		Short: "Write an archive as netCDF-4 or Zarr",
+		Long: `Writes an archive or a classic netCDF file for programs that do not know cdfz: as a
+netCDF-4 file (.nc4, .nc, .h5) or as a folder that is a Zarr store (.zarr). FILE may also
+be an http, https, s3 or gs URL, or - for standard input. -o - writes to standard output,
+and -o s3://BUCKET/KEY writes a file to an object store.
+
+Chunks are the blocks of the archive. Stored blocks are copied if HDF5 or Zarr knows
+their filters, as with --preset portable. Other blocks, such as those of lorenz, are
+encoded with the filters of --filters: shuffle and deflate by default. A netCDF-4 file has
+the dimensions, attributes, variables, values and types of the original. A Zarr store has
+the contents of the Zarr view of an archive.
+
+--refs json and --refs parquet write references instead, with which fsspec, xarray and zarr
+read the archive itself, at its path or at --url. They need the Python package cdfz for
+blocks of lorenz. With parquet, OUT is a folder, and readers load only some of its files.
+
+Most programs that read netCDF-4 also read the original, which cdfz restore makes.`,
+		Example: cli.Examples(
+			"cdfz export tas.nc.cdfz -o tas.nc4",
+			"cdfz export --filters '2|32015,3' tas.nc.cdfz -o tas.nc4  # shuffle and zstd",
+			"cdfz export --filters none tas.nc.cdfz -o tas.nc4         # lorenz becomes plain values",
+			"cdfz export tas.nc.cdfz -o tas.zarr                       # also with --zarr-format 3",
+			"cdfz export --refs json --url https://example.org/tas.nc.cdfz tas.nc.cdfz -o tas.json",
+			"cdfz export --refs parquet tas.nc.cdfz -o tas.parq"),
+		Args:              cli.OneFile,
+		ValidArgsFunction: cli.CompleteFile,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := v.check(args); err != nil {
+				return err
+			}
+			if err := v.run(cmd.Context(), args[0]); err != nil {
+				a.FailFile(terminal.ShowName(args[0]), err)
+			}
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&v.spec, "filters", "", "`SPEC` of the filters of variables that are not copied, or none (default shuffle and deflate)")
+	cli.Choice(cmd, &v.to, "to", "what to write, whatever the name of OUT", toNetCDF4, toZarr)
+	f.IntVar(&v.format, "zarr-format", 2, "version `N` of Zarr, 2 or 3")
+	cli.Choice(cmd, &v.refs, "refs", "write references to FILE in this form, as kerchunk does", refsJSON, refsParquet)
+	f.StringVar(&v.url, "url", "", "`URL` or path at which readers find FILE (default: FILE)")
+	a.DestFlag(cmd, "write to `OUT`: a name, the URL of an object, or - for standard output")
+	a.ForceFlag(cmd)
+	a.StatsFlag(cmd)
+	a.JSONFlag(cmd)
+	return cmd
+}
+
+// endings are the endings of OUT that tell what to write.
+var endings = map[string]kind{".nc4": toNetCDF4, ".nc": toNetCDF4, ".h5": toNetCDF4, ".hdf5": toNetCDF4, ".zarr": toZarr}
+
+// check checks the command line.
+func (v *exporter) check(args []string) error {
+	if v.Dest == "" {
+		return terminal.Hinted(errors.New("no OUT given"), "-o OUT names it")
+	}
+	switch {
+	case v.refs != "" && v.to != "":
+		return errors.New("expected --to or --refs, found both")
+	case v.refs != "":
+		v.to = toRefs
+	case v.to != "":
+	case v.Dest == terminal.StdoutName:
+		v.to = toNetCDF4
+	default:
+		if v.to = endings[strings.ToLower(filepath.Ext(strings.TrimRight(v.Dest, "/")))]; v.to == "" {
+			return terminal.Hinted(fmt.Errorf("-o %s: unknown suffix", v.Dest), "--to %s or --to %s selects the format", toNetCDF4, toZarr)
+		}
+	}
+	return cmp.Or(v.checkFlags(args), v.checkDest(args))
+}
+
+// checkDest checks OUT.
+func (v *exporter) checkDest(args []string) error {
+	switch {
+	case v.to != toZarr && v.refs != refsParquet:
+		v.ToObjects = true
+		return v.CheckDest(args)
+	case v.Dest == terminal.StdoutName && v.to == toZarr:
+		return errors.New("-o -: a Zarr store is a folder")
+	case v.Dest == terminal.StdoutName:
+		return errors.New("-o -: references in Parquet are a folder")
+	case remote.IsURL(v.Dest):
+		return fmt.Errorf("-o %s: cannot write a folder to a URL", terminal.ShowName(v.Dest))
+	case v.refs == refsParquet && strings.Contains(filepath.Base(v.Dest), ".json"):
+		return terminal.Hinted(fmt.Errorf("-o %s: readers take a name with .json for references in JSON", v.Dest), "use a name that ends in .parq")
+	}
+	return nil
+}
+
+// checkFlags checks the other flags.
+func (v *exporter) checkFlags(args []string) error {
+	switch {
+	case v.format != 2 && v.format != 3:
+		return fmt.Errorf("--zarr-format: expected 2 or 3, found %d", v.format)
+	case v.format == 3 && v.to != toZarr:
+		return errors.New("--zarr-format is for Zarr stores")
+	case v.url != "" && v.to != toRefs:
+		return errors.New("--url is for --refs")
+	case v.spec != "" && v.to == toRefs:
+		return errors.New("--filters: references change no filters")
+	case v.url == "" && v.to == toRefs:
+		if args[0] == terminal.StdinName {
+			return terminal.Hinted(errors.New("standard input has no path to refer to"), "add --url with the place of FILE")
+		}
+		if v.url = terminal.ReportName(args[0]); !remote.IsURL(v.url) {
+			var err error
+			if v.url, err = filepath.Abs(v.url); err != nil {
+				return err
+			}
+		}
+	}
+	switch v.spec {
+	case "":
+	case "none":
+		v.chain = filters.Chain{}
+	default:
+		c, err := spec.ParseChain(v.spec, nil)
+		if err == nil {
+			err = chains.Check(c)
+		}
+		if err == nil && v.to == toNetCDF4 && !netcdf4.Known(c) {
+			err = terminal.Hinted(errors.New("HDF5 does not know all of these filters"), "cdfz filters lists their numbers")
+		}
+		if err == nil && v.to == toZarr && !zarr.Known(v.format, c) {
+			err = terminal.Hinted(fmt.Errorf("readers of Zarr v%d do not know all of these filters", v.format), "cdfz filters lists their codecs")
+		}
+		if err != nil {
+			return fmt.Errorf("--filters %s: %w", v.spec, err)
+		}
+		v.chain = c
+	}
+	return nil
+}
+
+// write writes OUT.
+func (v *exporter) write(ctx context.Context, in *fileio.Input, f *archive.File, rep *report) error {
+	switch v.to {
+	case toZarr:
+		return v.zarrStore(ctx, in, f, rep)
+	case toRefs:
+		return v.references(ctx, in, f, rep)
+	}
+	return v.netCDF4(ctx, in, f, rep)
+}
+
+// run exports a file.
+func (v *exporter) run(ctx context.Context, name string) error {
+	in, err := v.Open(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	f, err := archive.New(in.R, in.Size, v.OpenOptions())
+	if err != nil {
+		return fileio.ExplainNotNetCDF(in, err)
+	}
+	v.StartProgress("export", f.Image().Size())
+	defer v.StopProgress()
+	rep := &report{File: terminal.ReportName(name), Target: v.Dest, To: v.to, Size: in.Size}
+	start := time.Now()
+	if err = v.write(ctx, in, f, rep); errors.Is(err, archive.ErrCorrupt) {
+		err = terminal.Hinted(err, "cdfz verify lists all damage")
+	}
+	if err != nil {
+		return err
+	}
+	rep.Seconds = display.Round(time.Since(start).Seconds(), 6)
+	v.StopProgress()
+	rep.print(v.App, in)
+	return nil
+}

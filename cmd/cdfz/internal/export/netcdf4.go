@@ -1,0 +1,54 @@
+package export
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/internal/atomicfile"
+	"github.com/cdfz-format/cdfz/internal/export/netcdf4"
+)
+
+// netCDF4 writes a netCDF-4 file. Its metadata are written last but come first, so
+// standard output gets it from a temporary file.
+func (v *exporter) netCDF4(ctx context.Context, in *fileio.Input, f *archive.File, rep *report) error {
+	if v.Dest == terminal.StdoutName {
+		t, err := atomicfile.Temp()
+		if err != nil {
+			return err
+		}
+		defer t.Close()
+		if err := v.writeNetCDF4(ctx, t, in, f, rep); err != nil {
+			return err
+		}
+		_, err = io.Copy(fileio.CtxWriter{Ctx: ctx, W: v.Out}, io.NewSectionReader(t, 0, rep.Written))
+		return err
+	}
+	s, err := v.Sink(ctx, v.Dest, in)
+	if err != nil {
+		return err
+	}
+	defer s.Abort()
+	if err := v.writeNetCDF4(ctx, s.Target(), in, f, rep); err != nil {
+		return err
+	}
+	return s.Commit(ctx)
+}
+
+func (v *exporter) writeNetCDF4(ctx context.Context, dst netcdf4.Target, in *fileio.Input, f *archive.File, rep *report) error {
+	res, err := netcdf4.Write(ctx, dst, f, &netcdf4.Options{Filters: v.chain, Workers: v.Workers, Progress: v.Step(in.Name, f.Image().Size(), 0, 1)})
+	switch {
+	case errors.Is(err, netcdf4.ErrLimit):
+		return terminal.Hinted(err, "a netCDF-4 file cannot hold this file")
+	case err != nil:
+		return err
+	}
+	rep.Written, rep.Chunks, rep.Copied = res.Size, res.Chunks, res.Copied
+	for _, o := range res.Omitted {
+		rep.Omitted = append(rep.Omitted, omitted{varName(f, o.Var), o.Attr, o.Why})
+	}
+	return in.Changed()
+}

@@ -1,0 +1,70 @@
+package export
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"strings"
+
+	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/internal/refs"
+)
+
+// refsKind is a value of --refs.
+type refsKind string
+
+const (
+	refsJSON    refsKind = "json"
+	refsParquet refsKind = "parquet"
+)
+
+// references writes references to FILE.
+func (v *exporter) references(ctx context.Context, in *fileio.Input, f *archive.File, rep *report) error {
+	write := v.referencesJSON
+	if v.refs == refsParquet {
+		write = v.referencesParquet
+	}
+	res, err := write(ctx, in, f)
+	switch {
+	case errors.Is(err, refs.ErrClassic):
+		return terminal.Hinted(err, "cdfz archive makes an archive")
+	case errors.Is(err, refs.ErrInline):
+		return terminal.Hinted(err, "make an archive with blocks for all variables by cdfz copy --zarr always")
+	case errors.Is(err, fs.ErrExist) && v.refs == refsParquet:
+		return terminal.Hinted(err, "-f replaces references in Parquet, and nothing else")
+	case err != nil:
+		return err
+	}
+	rep.Written, rep.Chunks, rep.Copied = res.Size, res.Chunks, res.Referred
+	if len(res.Packages) > 0 {
+		rep.warnings = append(rep.warnings, "readers need the Python package "+strings.Join(res.Packages, " and ")+"; archives made with --preset portable do not")
+	}
+	omit(f, rep)
+	return nil
+}
+
+func (v *exporter) referencesJSON(ctx context.Context, in *fileio.Input, f *archive.File) (*refs.Result, error) {
+	s, err := v.Sink(ctx, v.Dest, in)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Abort()
+	res, err := refs.WriteJSON(ctx, fileio.CtxWriter{Ctx: ctx, W: s}, f, v.url)
+	if err == nil {
+		err = in.Changed()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return res, s.Commit(ctx)
+}
+
+func (v *exporter) referencesParquet(ctx context.Context, in *fileio.Input, f *archive.File) (*refs.Result, error) {
+	res, err := refs.WriteParquet(ctx, v.Dest, f, v.url, v.Force)
+	if err != nil {
+		return nil, err
+	}
+	return res, in.Changed()
+}

@@ -1,0 +1,70 @@
+package export
+
+import (
+	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+)
+
+// kind is a value of --to.
+type kind string
+
+const (
+	toNetCDF4 kind = "nc4"
+	toZarr    kind = "zarr"
+	toRefs    kind = "refs"
+)
+
+// report is the JSON of an export.
+type report struct {
+	File     string    `json:"file"`
+	Target   string    `json:"target"`
+	To       kind      `json:"to"`
+	Size     int64     `json:"size"`        // of FILE
+	Written  int64     `json:"target_size"` // bytes
+	Chunks   int64     `json:"chunks"`
+	Copied   int64     `json:"chunks_copied"`
+	Seconds  float64   `json:"seconds"`
+	Omitted  []omitted `json:"omitted,omitempty"`
+	warnings []string
+}
+
+// omitted is an attribute that the target cannot hold.
+type omitted struct {
+	Var  string `json:"variable,omitempty"`
+	Attr string `json:"attribute"`
+	Why  string `json:"why"`
+}
+
+// print reports an export.
+func (rep *report) print(v *cli.App, in *fileio.Input) {
+	for _, text := range rep.warnings {
+		v.Message("warning: %s: %s", in.Name, text)
+	}
+	for _, o := range rep.Omitted {
+		of := ""
+		if o.Var != "" {
+			of = " of " + display.Quoted(o.Var)
+		}
+		v.Message("warning: %s: attribute %s%s is left out: %s", in.Name, display.Quoted(o.Attr), of, o.Why)
+	}
+	switch {
+	case v.Dest == terminal.StdoutName:
+	case v.JSON:
+		v.Emit(rep)
+	case rep.To == toRefs:
+		v.Report("%s: %s, references to %d of %s", rep.Target, display.Size(rep.Written), rep.Copied, display.Count(rep.Chunks, "chunk"))
+	default:
+		v.Report("%s: %s -> %s, %d of %s copied as stored", rep.Target, display.Size(rep.Size), display.Size(rep.Written), rep.Copied, display.Count(rep.Chunks, "chunk"))
+	}
+}
+
+// varName returns the name of a variable in a report, and "" for -1, the file.
+func varName(f *archive.File, v int) string {
+	if v < 0 {
+		return ""
+	}
+	return f.Header().Vars[v].Name
+}

@@ -1,0 +1,39 @@
+package export
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/internal/export/zarr"
+)
+
+// zarrStore writes a folder that is a Zarr store.
+func (v *exporter) zarrStore(ctx context.Context, in *fileio.Input, f *archive.File, rep *report) error {
+	res, err := zarr.Write(ctx, v.Dest, f, &zarr.Options{
+		Format: v.format, Filters: v.chain, Workers: v.Workers, Overwrite: v.Force, Progress: v.Step(in.Name, f.Image().Size(), 0, 1)})
+	if errors.Is(err, fs.ErrExist) {
+		return terminal.Hinted(err, "-f replaces Zarr stores, and nothing else")
+	}
+	if err != nil {
+		return err
+	}
+	rep.Written, rep.Chunks, rep.Copied = res.Size, res.Chunks, res.Copied
+	for _, n := range res.Missing {
+		rep.warnings = append(rep.warnings, fmt.Sprintf("variable %s cannot be an array of Zarr and is left out", display.Quoted(varName(f, n))))
+	}
+	omit(f, rep)
+	return in.Changed()
+}
+
+// omit reports the attributes that the Zarr view leaves out.
+func omit(f *archive.File, rep *report) {
+	for _, o := range f.Omitted() {
+		rep.Omitted = append(rep.Omitted, omitted{varName(f, o.Var), o.Attr, o.Why})
+	}
+}

@@ -1,0 +1,167 @@
+// Package info is the verb info: the contents of archives.
+package info
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/report"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+)
+
+// informer runs the verb info.
+type informer struct {
+	*cli.App
+	blocks, why, sha256 bool
+}
+
+func Command(a *cli.App) *cobra.Command {
+	v := &informer{App: a}
+	cmd := &cobra.Command{
+		Use:   "info [flags] FILE…",
+		Short: "Show the contents of archives",
+		Long: `Shows the netCDF file that an archive holds, and its variables: type, dimensions,
+block shape, filters as -F takes them, bytes, and whether xarray and other Zarr tools
+see them.
+
+FILE may be a folder: archives below it, named *.cdfz, are shown in one line each, with
+a total, and other files are skipped. It may also be an http or https URL, or - for
+standard input.
+
+--sha256 prints the SHA-256 of each netCDF file in the format of sha256sum, so that
+sha256sum -c checks restored files or the originals.`,
+		Example: cli.Examples(
+			"cdfz info tas.nc.cdfz",
+			"cdfz info archives/                        # a line for each archive",
+			"cdfz info --why tas.nc.cdfz                # what was chosen for each variable, and why",
+			"cdfz info --sha256 data/ | sha256sum -c    # check originals next to their archives"),
+		Args:              cli.MinFiles,
+		ValidArgsFunction: cli.CompleteArchives,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if v.sha256 && (v.blocks || v.why || a.JSON) {
+				return errors.New("--sha256: not with --blocks, --why or --json")
+			}
+			v.run(cmd.Context(), args)
+			return nil
+		},
+	}
+	a.JSONFlag(cmd)
+	a.VerboseFlag(cmd)
+	f := cmd.Flags()
+	f.BoolVar(&v.blocks, "blocks", false, "list every block")
+	f.BoolVar(&v.why, "why", false, "explain the filters of each variable and their savings, why variables have no blocks, and which attributes the Zarr view omits")
+	f.BoolVar(&v.sha256, "sha256", false, "print the SHA-256 of the netCDF files as sha256sum does")
+	return cmd
+}
+
+func (v *informer) run(ctx context.Context, args []string) {
+	failedFiles := int64(0)
+	failed := func(name string, err error) {
+		failedFiles++
+		v.FailFile(name, err)
+	}
+	files := v.Find(ctx, args, fileio.Archives, failed)
+	defer files.Close()
+	if len(files.Jobs) == 0 && failedFiles == 0 && !v.Stopped(ctx) {
+		v.FailFile(strings.Join(args, ", "), errors.New("no archives below this folder"))
+		return
+	}
+	list := files.Folders && !v.blocks && !v.why && !v.JSON
+	table := [][]string{{"archive", "image size", "archive size", "ratio", "variables", "layout"}}
+	var count, sizes, stored int64
+	first := true
+	v.Each(ctx, files, func(j fileio.Job) error {
+		in, f, err := v.OpenArchive(ctx, j)
+		if err != nil {
+			return err
+		}
+		defer in.Close()
+		switch {
+		case v.sha256:
+			return v.printSum(j, f)
+		case !list:
+			if !first && !v.JSON {
+				v.Print("")
+			}
+			first = false
+			return v.show(ctx, j, in, f)
+		}
+		info, _ := f.Info()
+		table = append(table, []string{
+			display.Quoted(in.Name), strconv.FormatInt(info.ImageSize, 10), strconv.FormatInt(in.Size, 10),
+			fmt.Sprintf("%.2f", display.Ratio(info.ImageSize, in.Size)), strconv.Itoa(len(f.Header().Vars)), info.Layout,
+		})
+		count, sizes, stored = count+1, sizes+info.ImageSize, stored+in.Size
+		return nil
+	}, failed)
+	if list && !v.sha256 {
+		display.WriteTable(v.Out, table, false, true, true, true, true)
+		v.Print("%s: %s -> %s, ratio %.2f%s", display.Count(count, "archive"), display.Size(sizes), display.Size(stored), display.Ratio(sizes, stored), files.SummaryTail(failedFiles))
+	}
+}
+
+// show reports one archive in full.
+func (v *informer) show(ctx context.Context, j fileio.Job, in *fileio.Input, f *archive.File) error {
+	rep, err := makeInfo(ctx, terminal.ReportName(j.Name), in.Size, f)
+	if err != nil {
+		return err
+	}
+	if rep.Parity, err = report.DescribeParity(ctx, in, f); err != nil {
+		return err
+	}
+	if v.why {
+		if err := rep.explain(ctx, j.Name, in, f); err != nil {
+			return err
+		}
+	}
+	if v.JSON {
+		rep.Vars = []infoVar{}
+		for w := range rep.each {
+			rep.Vars = append(rep.Vars, *w)
+		}
+		v.Emit(rep)
+	} else {
+		v.printInfo(rep)
+		if v.why {
+			v.printWhy(rep)
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if v.blocks {
+		return v.printBlocks(ctx, rep.File, f)
+	}
+	return nil
+}
+
+// printSum prints the SHA-256 of the netCDF file as sha256sum does, with the file name
+// that restore would use.
+func (v *informer) printSum(j fileio.Job, f *archive.File) error {
+	info, _ := f.Info()
+	name, err := fileio.StripSuffix(fileio.LocalName(j.Name))
+	if err != nil {
+		if name = info.ImageName; name == "" {
+			return fmt.Errorf("no name for the netCDF file: the archive's name does not end in %s", fileio.Suffix)
+		}
+	}
+	mark := ""
+	if strings.ContainsAny(name, "\\\n\r") {
+		mark = `\`
+		name = strings.NewReplacer(`\`, `\\`, "\n", `\n`, "\r", `\r`).Replace(name)
+	}
+	if terminal.IsTerminal(v.Out) {
+		name = display.Printable(name)
+	}
+	fmt.Fprintf(v.Out, "%s%s  %s\n", mark, info.SHA256, name)
+	return nil
+}

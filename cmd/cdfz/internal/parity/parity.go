@@ -1,0 +1,219 @@
+// Package parity is the verb parity, which adds parity to archives, or changes or removes it. The
+// module's package archive/parity does the work.
+package parity
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/archive/parity"
+	"github.com/cdfz-format/cdfz/archive/verify"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+)
+
+// protector runs the verb parity.
+type protector struct {
+	*cli.App
+	share parity.Share
+}
+
+// added is the JSON of one file.
+type added struct {
+	File    string  `json:"file"`
+	Target  string  `json:"target"`
+	Percent float64 `json:"percent"`
+	Changed bool    `json:"changed"`
+	Parity  int64   `json:"parity_size"`
+	Size    int64   `json:"size"`
+	Seconds float64 `json:"seconds"`
+}
+
+// DefaultShare is the parity that heals damage of 2 % of an archive.
+const DefaultShare parity.Share = 500
+
+// Command returns the verb parity.
+func Command(a *cli.App) *cobra.Command {
+	v := &protector{App: a, share: DefaultShare}
+	cmd := &cobra.Command{
+		Use:   "parity [flags] FILE…",
+		Short: "Add parity to archives, or change or remove it",
+		Long: `Adds parity to archives, from which cdfz repair heals damage. With 5% of parity, up to
+2 % of the file may be damaged, as one burst or in scattered sectors of 4 KiB. The
+result is the same as that of cdfz archive --parity.
+
+Each archive is verified first, because parity would preserve damage. Damaged parity can be
+replaced or removed if everything else is intact. Parity is added in
+place if the archive has none and its tail is shorter than the parity. Otherwise a new
+file replaces the archive. -o writes a new archive and leaves FILE alone.
+
+If appending is interrupted, the archive is intact, but may have bytes after its end:
+cdfz repair -f cuts them off.`,
+		Example: cli.Examples(
+			"cdfz parity tas.nc.cdfz                    # 5%",
+			"cdfz parity -p 10% archives/*.cdfz",
+			"cdfz parity -p 0 tas.nc.cdfz               # removes the parity"),
+		Args:              cli.MinFiles,
+		ValidArgsFunction: cli.CompleteArchives,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.CheckDest(args); err != nil {
+				return err
+			}
+			files := v.Find(cmd.Context(), args, fileio.Archives, v.FailFile)
+			defer files.Close()
+			v.StartProgress("parity", files.Sizes()...)
+			v.Each(cmd.Context(), files, func(j fileio.Job) error { return v.one(cmd.Context(), j) }, v.FailFile)
+			return nil
+		},
+	}
+	cmd.Flags().VarP(&cli.ShareFlag{S: &v.share}, "percent", "p", "parity in percent of the archive; 0 removes it")
+	a.ForceFlag(cmd)
+	a.MemoryFlag(cmd)
+	a.JSONFlag(cmd)
+	a.VerboseFlag(cmd)
+	a.DestFlag(cmd, "write a new archive to `OUT`: a name, or a folder")
+	return cmd
+}
+
+// one changes the parity of one archive.
+func (v *protector) one(ctx context.Context, j fileio.Job) error {
+	in, err := v.OpenToChange(ctx, j)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	start := time.Now()
+	rep := &added{File: terminal.ReportName(j.Name), Target: j.Name, Percent: v.share.Percent(), Size: in.Size}
+	if rep.Target, err = v.TargetPath(j, func(s string) (string, error) { return s, nil }); err != nil {
+		return err
+	}
+	has, same, err := v.check(ctx, in)
+	if err != nil {
+		return err
+	}
+	if same != nil || !has && v.share == 0 {
+		if same != nil {
+			rep.Parity = same.Bytes().Len
+		}
+		if v.Dest == "" {
+			return v.done(rep, start)
+		}
+	}
+	overlaps := true
+	if !has && v.share > 0 {
+		if _, overlaps, err = parity.Plan(ctx, in.R, in.Size, v.share); err != nil {
+			return err
+		}
+	}
+	rep.Changed = true
+	if v.Dest == "" && !overlaps {
+		err = v.append(ctx, in, rep)
+	} else {
+		err = v.copy(ctx, in, has, rep)
+	}
+	if err != nil {
+		return err
+	}
+	return v.done(rep, start)
+}
+
+// check verifies an archive. It returns whether it has parity, and that if it is as wanted. Damage
+// of the parity alone counts only if the archive is to keep it.
+func (v *protector) check(ctx context.Context, in *fileio.Input) (has bool, same *parity.Report, err error) {
+	rep, err := verify.Verify(ctx, in.R, in.Size, &verify.Options{Workers: v.Workers, Memory: v.BlockMemory(), Progress: v.Step(in.Name, 2*in.Size, 0, 1)})
+	if err != nil {
+		return false, nil, fileio.ExplainNotArchive(in, err)
+	}
+	if err := ctx.Err(); err != nil {
+		return false, nil, err
+	}
+	has = rep.Parity != nil
+	if has && rep.Parity.Share == v.share {
+		same = rep.Parity
+	}
+	n := 0
+	for _, d := range rep.Damage {
+		if d.Kind == verify.DamageParity {
+			has = true
+		}
+		if d.Kind != verify.DamageParity || same != nil {
+			n++
+		}
+	}
+	if n > 0 {
+		err := fmt.Errorf("%s found, parity would preserve it: %w", display.Count(int64(n), "damage"), archive.ErrCorrupt)
+		return has, same, terminal.Hinted(err, "cdfz verify lists the damage, cdfz repair may repair it")
+	}
+	return has, same, nil
+}
+
+// append adds parity in place. The modification time stays, because cdfz archive compares
+// it with that of the source.
+func (v *protector) append(ctx context.Context, in *fileio.Input, rep *added) error {
+	l, err := parity.Add(ctx, in.File, in.Size, v.share, v.options())
+	if err == nil {
+		err = in.File.Sync()
+	}
+	if err != nil {
+		return terminal.Hinted(err, "the archive is intact; if bytes follow it, cdfz repair -f cuts them off")
+	}
+	in.KeepTime()
+	rep.Parity, rep.Size = l.Bytes().Len, l.Size
+	return nil
+}
+
+func (v *protector) options() *parity.Options {
+	return &parity.Options{Workers: v.Workers, Memory: v.BlockMemory()}
+}
+
+// copy writes a new archive, which may replace the old one.
+func (v *protector) copy(ctx context.Context, in *fileio.Input, has bool, rep *added) error {
+	t, err := v.CreateCopy(ctx, rep.Target, in)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	if _, err := io.Copy(fileio.CtxWriter{Ctx: ctx, W: t}, io.NewSectionReader(in.R, 0, in.Size)); err != nil {
+		return err
+	}
+	if has {
+		if rep.Size, err = parity.Remove(ctx, t, rep.Size); err != nil {
+			return err
+		}
+	}
+	if v.share > 0 {
+		l, err := parity.Add(ctx, t, rep.Size, v.share, v.options())
+		if err != nil {
+			return err
+		}
+		rep.Parity, rep.Size = l.Bytes().Len, l.Size
+	}
+	if err := in.Changed(); err != nil {
+		return err
+	}
+	return v.Commit(t)
+}
+
+func (v *protector) done(rep *added, start time.Time) error {
+	rep.Seconds = display.Round(time.Since(start).Seconds(), 6)
+	switch {
+	case v.JSON:
+		v.Emit(rep)
+	case !rep.Changed && rep.Parity > 0:
+		v.Report("%s: already has %s of parity", terminal.ShowName(rep.File), v.share)
+	case !rep.Changed:
+		v.Report("%s: has no parity", terminal.ShowName(rep.File))
+	case v.share == 0:
+		v.Report("%s: parity removed, %s", rep.Target, display.Size(rep.Size))
+	default:
+		v.Report("%s: %s of parity, %s of %s", rep.Target, v.share, display.Size(rep.Parity), display.Size(rep.Size))
+	}
+	return nil
+}

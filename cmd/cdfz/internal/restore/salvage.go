@@ -1,0 +1,121 @@
+package restore
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/cdfz-format/cdfz/archive/repair"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/report"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/internal/atomicfile"
+)
+
+// salvageReport is the JSON of one salvaged file.
+type salvageReport struct {
+	File      string          `json:"file"`
+	Target    string          `json:"target"`
+	Size      int64           `json:"size"`
+	SHA256    string          `json:"sha256"`    // of the target
+	Identical bool            `json:"identical"` // the target has the SHA-256 of the original
+	Blocks    int64           `json:"blocks"`
+	Lost      []report.Damage `json:"lost"`
+	// Contradicted has blocks with two intact versions. The first was restored.
+	Contradicted []report.Damage `json:"contradicted"`
+	Seconds      float64         `json:"seconds"`
+}
+
+// salvage restores the intact parts of one file.
+func (v *restorer) salvage(ctx context.Context, j fileio.Job) error {
+	in, err := v.OpenJob(ctx, j)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	path, err := v.TargetPath(j, fileio.StripSuffix)
+	if err != nil {
+		return err
+	}
+	t, err := v.Create(ctx, path, in)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	start := time.Now()
+	s, err := repair.Salvage(ctx, in.R, in.Size, &repair.SalvageOptions{Progress: v.Step(in.Name, in.Size, 0, 2)})
+	if err != nil {
+		return fileio.ExplainNotArchive(in, err)
+	}
+	defer s.Close()
+	if err := s.WriteImage(ctx, t, v.Workers, v.Step(in.Name, s.Size, 1, 2)); err != nil {
+		return err
+	}
+	rep := salvageReport{File: terminal.ReportName(j.Name), Target: path, Size: s.Size, Blocks: s.Blocks, Lost: report.DamageList(s.Lost), Contradicted: report.DamageList(s.Contradicted)}
+	if rep.SHA256, err = sumOf(ctx, t, s.Size); err != nil {
+		return err
+	}
+	rep.Identical = rep.SHA256 == s.SHA256
+	if err := v.Commit(t); err != nil {
+		return err
+	}
+	rep.Seconds = display.Round(time.Since(start).Seconds(), 6)
+	v.sum.Files++
+	v.sum.Size += rep.Size
+	v.sum.ArchiveSize += in.Size
+	if len(s.Rounded) > 0 {
+		v.Message("warning: %s: values of %s were rounded before they were archived; the file differs from the source", in.Name, display.Count(int64(len(s.Rounded)), "variable"))
+	}
+	v.reportSalvage(terminal.ShowName(j.Name), &rep, s.SHA256 != "")
+	return nil
+}
+
+func (v *restorer) reportSalvage(name string, rep *salvageReport, known bool) {
+	if rep.Identical {
+		rep.Contradicted = report.DamageList(nil) // the first version was the right one
+	}
+	if len(rep.Lost) > 0 || len(rep.Contradicted) > 0 || known && !rep.Identical {
+		v.SetCode(terminal.ExitDamaged)
+	}
+	if v.JSON {
+		v.Emit(rep)
+		return
+	}
+	report.PrintDamage(&v.Terminal, name, rep.Lost)
+	report.PrintDamage(&v.Terminal, name, rep.Contradicted)
+	line := fmt.Sprintf("%s: %s, ", rep.Target, display.Size(rep.Size))
+	switch {
+	case rep.Identical:
+		line += "identical to the original"
+	case len(rep.Lost) > 0:
+		line += fmt.Sprintf("%d of %s lost and filled with fill values", len(rep.Lost), display.Count(rep.Blocks, "block"))
+	case len(rep.Contradicted) > 0:
+		line += fmt.Sprintf("%d of %s contradicted by other intact bytes", len(rep.Contradicted), display.Count(rep.Blocks, "block"))
+	case known:
+		line += "all blocks are intact, but the SHA-256 is not that of the original"
+	default:
+		line += "all blocks are intact; the SHA-256 of the original is lost"
+	}
+	v.Report("%s", line)
+}
+
+// sumOf returns the SHA-256 of a target.
+func sumOf(ctx context.Context, t *atomicfile.File, size int64) (string, error) {
+	h := sha256.New()
+	buf := make([]byte, 1<<20)
+	for off := int64(0); off < size; off += int64(len(buf)) {
+		if err := ctx.Err(); err != nil {
+			return "", err
+		}
+		n, err := t.ReadAt(buf[:min(int64(len(buf)), size-off)], off)
+		h.Write(buf[:n])
+		if err != nil && err != io.EOF {
+			return "", fmt.Errorf("%w", err)
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}

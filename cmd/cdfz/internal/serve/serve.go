@@ -1,0 +1,167 @@
+// Package serve is the verb serve: the original files of archives over HTTP. The module's package
+// internal/serve does the work.
+package serve
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/stop"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/internal/serve"
+)
+
+// grace is the time that a stopped server has for the requests in flight. Package serve
+// waits ten seconds for them.
+const grace = 12 * time.Second
+
+// flags are those of cdfz serve.
+type flags struct {
+	serve.Options
+	listen, auth, cert, key string
+}
+
+// Command makes cdfz serve.
+func Command(a *cli.App) *cobra.Command {
+	var o flags
+	cmd := &cobra.Command{
+		Use:   "serve [flags] SRC",
+		Short: "Show the original files of archives over HTTP",
+		Long: `Serves SRC, a folder, an archive or another file, over HTTP. Every archive x.nc.cdfz
+below SRC appears as /files/x.nc, with ranges, and as the OPeNDAP data set /dap/x.nc (DAP2).
+All other files appear unchanged, except those whose names begin with a dot. New and
+replaced archives appear at once. Open the address in a browser for maps, series and
+downloads of parts.
+
+The command runs until it is interrupted. It prints its address, and then a line for
+each request (-q: none). A damaged block cuts off the answers that need it, and a message
+appears here.
+
+By default, only programs on this computer reach the server. Before --listen :8080 opens
+it to others, consider --auth and --tls-cert, or a proxy in front of it. The server answers
+to localhost, IP addresses, the host of --listen, the names in the certificate and those of
+--host, and to no other name, so that pages of other sites cannot read it.`,
+		Example: cli.Examples(
+			"cdfz serve archives/ &                     # then: curl -O http://127.0.0.1:8080/files/tas.nc",
+			"ncdump -h http://127.0.0.1:8080/dap/tas.nc # or CDO, NCO, Ferret, xarray",
+			"cdfz serve --listen :8080 --host data.example.org archives/ # for other computers",
+			"htpasswd -B -c users alice                 # a file for --auth",
+			"cdfz serve --auth users --tls-cert c.pem --tls-key k.pem --listen :443 archives/"),
+		Args: oneSource,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if (o.cert == "") != (o.key == "") {
+				return errors.New("expected --tls-cert and --tls-key together")
+			}
+			for _, name := range o.Hosts {
+				if !serve.IsHost(name) {
+					return fmt.Errorf("--host %s: expected a name without scheme, port and path", name)
+				}
+			}
+			if host, _, err := net.SplitHostPort(o.listen); err == nil && serve.IsHost(host) {
+				o.Hosts = append(o.Hosts, host)
+			}
+			stop.AllowTime(grace)
+			o.Workers = a.Workers
+			dir := fileio.SourceDir(args[0])
+			o.Warn = func(name string, err error) {
+				name = filepath.Join(dir, name)
+				a.Message("%s: %s", name, terminal.PlainText(err, name))
+			}
+			if !a.Quiet {
+				o.Log = &lines{a: a}
+			}
+			if name, err := run(cmd.Context(), a, args[0], &o); err != nil {
+				var p *fs.PathError
+				if errors.As(err, &p) {
+					name, err = p.Path, p.Err
+				}
+				a.Fail(name, err)
+			}
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.listen, "listen", "127.0.0.1:8080", "`ADDRESS` and port to listen on; without an address, all addresses of this computer")
+	f.StringArrayVar(&o.Hosts, "host", nil, "`NAME` in URLs that the server answers to, in addition to localhost, IP addresses, and those of --listen and --tls-cert; may be repeated")
+	f.StringVar(&o.auth, "auth", "", "`FILE` of the users who may read, with lines NAME:HASH as htpasswd -B makes them")
+	f.StringVar(&o.cert, "tls-cert", "", "`FILE` with the certificates of HTTPS, as PEM")
+	f.StringVar(&o.key, "tls-key", "", "`FILE` with the key of HTTPS, as PEM")
+	f.Var(&cli.SizeFlag{N: &o.Cache, Min: 1 << 20, Max: 1 << 40}, "cache", "memory for decoded blocks of all files (default 256M)")
+	f.Var(&cli.SizeFlag{N: &o.Bytes, Min: 1, Max: 1 << 60}, "max-bytes", "longest answer (default 16G)")
+	f.DurationVar(&o.Time, "max-time", serve.DefaultTime, "`DURATION` after which a request is cut off")
+	f.IntVar(&o.Requests, "max-requests", serve.DefaultRequests, "at most `N` requests are answered at the same time; others get status 503")
+	f.IntVar(&o.Conns, "max-conns", serve.DefaultConns, "at most `N` connections are open at the same time; others wait")
+	return cmd
+}
+
+func oneSource(cmd *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return terminal.Hinted(fmt.Errorf("expected SRC, found %d arguments", len(args)), "%s --help has examples", cmd.CommandPath())
+	}
+	return nil
+}
+
+// run serves until ctx ends. The name is that of what an error is about.
+func run(ctx context.Context, a *cli.App, src string, o *flags) (name string, err error) {
+	if o.auth != "" {
+		if o.Users, err = readUsers(o.auth); err != nil {
+			return o.auth, err
+		}
+	}
+	var config *tls.Config
+	scheme := "http"
+	if o.cert != "" {
+		pair, err := tls.LoadX509KeyPair(o.cert, o.key)
+		if err != nil {
+			return o.cert, err
+		}
+		config, scheme = &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, "https"
+	}
+	s, err := serve.New(src, &o.Options)
+	if err != nil {
+		return src, err
+	}
+	l, err := net.Listen("tcp", o.listen)
+	if err != nil {
+		return o.listen, err
+	}
+	if o.auth != "" && config == nil && !l.Addr().(*net.TCPAddr).IP.IsLoopback() {
+		a.Message("passwords travel unencrypted: use --tls-cert, or a proxy with TLS")
+	}
+	a.Report("serving %s://%s/", scheme, l.Addr())
+	return o.listen, s.Serve(ctx, l, config)
+}
+
+func readUsers(name string) (*serve.Users, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return serve.ReadUsers(f)
+}
+
+// lines prints the access log. It is safe for concurrent use.
+type lines struct {
+	a  *cli.App
+	mu sync.Mutex
+}
+
+// Write implements io.Writer.
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.a.Out.Write(p)
+}

@@ -1,0 +1,89 @@
+package verify
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/report"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+)
+
+// originals are the files that verify --against compares archives with.
+type originals struct {
+	names  []string
+	folder bool // names is one folder of originals
+}
+
+func (o *originals) given() bool { return len(o.names) > 0 }
+
+// check checks --against for the FILE arguments.
+func (o *originals) check(args []string) error {
+	if !o.given() {
+		return nil
+	}
+	isDir := func(name string) bool {
+		st, err := os.Stat(name)
+		return err == nil && st.IsDir()
+	}
+	if len(o.names) == 1 && isDir(o.names[0]) {
+		o.folder = true
+		return nil
+	}
+	if len(o.names) != len(args) {
+		return fmt.Errorf("--against: expected %s, one for each FILE, found %d", display.Count(int64(len(args)), "original"), len(o.names))
+	}
+	for _, arg := range args {
+		if isDir(arg) {
+			return fmt.Errorf("--against: expected a folder for the folder %s", arg)
+		}
+	}
+	return nil
+}
+
+// of returns the original of an archive.
+func (o *originals) of(j fileio.Job) (string, error) {
+	if !o.folder {
+		return o.names[j.N], nil
+	}
+	image, err := fileio.StripSuffix(j.Rel)
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(o.names[0], image), nil
+}
+
+// compare compares the original of an archive with the size and the SHA-256 of its
+// image. It returns the name of the original. loss may be nil.
+func (v *verifier) compare(ctx context.Context, j fileio.Job, size int64, sha256 string, loss *report.Loss) (string, error) {
+	name, err := v.against.of(j)
+	if err != nil {
+		return "", err
+	}
+	in, err := v.Open(ctx, name)
+	if ctx.Err() != nil {
+		return "", ctx.Err()
+	}
+	if err != nil {
+		return "", fmt.Errorf("original %s: %s", terminal.ShowName(name), terminal.PlainText(err, name))
+	}
+	defer in.Close()
+	shown := terminal.ReportName(name)
+	if in.Size != size {
+		return "", fmt.Errorf("differs from %s, which has %d bytes instead of %d", shown, in.Size, size)
+	}
+	got, err := in.SHA256(ctx, v.Step(j.Name, size, 1, 2))
+	if err != nil {
+		return "", err
+	}
+	if got != sha256 && loss != nil && got == loss.SourceSHA256 {
+		return "", fmt.Errorf("differs from its source %s: %s", shown, loss)
+	}
+	if got != sha256 {
+		return "", fmt.Errorf("differs from %s, which has SHA-256 %s instead of %s", shown, got, sha256)
+	}
+	return shown, nil
+}

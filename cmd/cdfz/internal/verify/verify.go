@@ -1,0 +1,210 @@
+// Package verify is the verb verify, also with --against. The module's package archive/verify does the work.
+package verify
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/archive/repair"
+	"github.com/cdfz-format/cdfz/archive/verify"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/report"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+)
+
+// verifier runs the verb verify.
+type verifier struct {
+	*cli.App
+	against originals
+	sha256  bool
+}
+
+// verifyReport is the JSON of one verified file.
+type verifyReport struct {
+	File      string          `json:"file"`
+	OK        bool            `json:"ok"`
+	Damaged   int             `json:"damaged"`
+	Size      int64           `json:"size"`
+	Entries   int64           `json:"entries"`
+	Blocks    int64           `json:"blocks"`
+	Image     string          `json:"image"`
+	ImageSize int64           `json:"image_size"`
+	SHA256    string          `json:"sha256"`
+	Original  string          `json:"original,omitempty"` // file with the same bytes, from --against
+	Seconds   float64         `json:"seconds"`
+	Damage    []report.Damage `json:"damage"`
+	Parity    *report.Parity  `json:"parity,omitempty"`
+	// Loss lists values that were rounded before they were archived.
+	Loss *report.Loss `json:"loss,omitempty"`
+}
+
+func Command(a *cli.App) *cobra.Command {
+	v := &verifier{App: a}
+	cmd := &cobra.Command{
+		Use:   "verify [flags] FILE…",
+		Short: "Check every byte of archives",
+		Long: `Checks every byte of each archive: all checksums, all structures against each other,
+and the decoded netCDF file. For files of 8 MiB and more, that is compared with a sum
+of 128 bits that all cores compute. --sha256 computes the SHA-256 as well, on one core,
+as restore does. All damage is listed by variable, index range and archive bytes. The
+last line of a file is "ok" or a count.
+
+--against also reads the original files, and compares the SHA-256 of both. Exit code 0
+means that every archive restores exactly the bytes of its original. Use one --against
+for each FILE, in the same order, or a folder of originals for a folder of archives.
+
+FILE may be a folder: archives below it, named *.cdfz, are checked, and other files
+are skipped. It may also be an http or https URL, or - for standard input.`,
+		Example: cli.Examples(
+			"cdfz verify tas.nc.cdfz",
+			"cdfz verify --against tas.nc tas.nc.cdfz",
+			"cdfz verify --against data/ archives/      # originals in data/, archives in archives/"),
+		Args:              cli.MinFiles,
+		ValidArgsFunction: cli.CompleteArchives,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := v.against.check(args); err != nil {
+				return err
+			}
+			v.run(cmd.Context(), args)
+			return nil
+		},
+	}
+	cmd.Flags().StringArrayVar(&v.against.names, "against", nil, "compare with the `ORIGINAL` file or folder too; repeatable")
+	cmd.Flags().BoolVar(&v.sha256, "sha256", false, "compute the SHA-256 of each netCDF file, too")
+	a.JSONFlag(cmd)
+	a.StatsFlag(cmd)
+	a.MemoryFlag(cmd)
+	a.VerboseFlag(cmd)
+	return cmd
+}
+
+// run checks files and those in folders. For folders it reports the numbers of intact
+// and damaged files.
+func (v *verifier) run(ctx context.Context, args []string) {
+	var ok, damaged, failedFiles int64
+	failed := func(name string, err error) {
+		failedFiles++
+		v.FailFile(name, err)
+	}
+	files := v.Find(ctx, args, fileio.Archives, failed)
+	defer files.Close()
+	if len(files.Jobs) == 0 && failedFiles == 0 && !v.Stopped(ctx) {
+		v.FailFile(strings.Join(args, ", "), errors.New("no archives below this folder"))
+		return
+	}
+	v.StartProgress("verify", files.Sizes()...)
+	v.Parallel(ctx, files, cli.Work{Failed: failed, Fixed: 24 << 20, PerByte: 8, One: func(a *cli.App, j fileio.Job) (func(), error) {
+		w := *v
+		w.App = a
+		whole, err := w.one(ctx, j)
+		return func() {
+			switch {
+			case err != nil:
+			case whole:
+				ok++
+			default:
+				damaged++
+			}
+		}, err
+	}})
+	if files.Folders {
+		v.Report("%s: %d ok, %d damaged%s", display.Count(ok+damaged, "file"), ok, damaged, files.SummaryTail(failedFiles))
+	}
+}
+
+// one checks a file and prints its damage. The error is for files that could not be
+// checked or differ from the original.
+func (v *verifier) one(ctx context.Context, j fileio.Job) (ok bool, err error) {
+	in, err := v.OpenJob(ctx, j)
+	if err != nil {
+		return false, err
+	}
+	defer in.Close()
+	start := time.Now()
+	passes := 1
+	if v.against.given() {
+		passes = 2
+	}
+	o := &verify.Options{
+		Workers: v.Workers, Memory: v.BlockMemory(), Progress: v.verifyStep(in, passes), SHA256: v.sha256 || v.against.given(),
+	}
+	rep, err := verify.Verify(ctx, in.R, in.Size, o)
+	var outlook *repair.Outlook
+	if err == nil {
+		outlook, err = repair.Preview(ctx, in.R, in.Size, rep, o)
+	}
+	if err != nil {
+		return false, fileio.ExplainNotArchive(in, err)
+	}
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	out := verifyReport{
+		File: terminal.ReportName(j.Name), OK: len(rep.Damage) == 0, Damaged: len(rep.Damage), Size: rep.Size, Entries: rep.Entries, Blocks: rep.Blocks,
+		Image: rep.Image, ImageSize: rep.ImageSize, SHA256: rep.SHA256, Damage: report.DamageList(rep.Damage),
+		Parity: report.Verified(rep, outlook),
+	}
+	if out.OK && len(rep.Rounded) > 0 {
+		f, err := archive.New(in.R, in.Size, nil)
+		if err != nil {
+			return false, err
+		}
+		out.Loss = report.LossOf(f)
+	}
+	if out.OK && v.against.given() {
+		if out.Original, err = v.compare(ctx, j, rep.ImageSize, rep.SHA256, out.Loss); err != nil {
+			return false, err
+		}
+	}
+	if !out.OK {
+		v.SetCode(terminal.ExitDamaged)
+	}
+	out.Seconds = display.Round(time.Since(start).Seconds(), 6)
+	v.print(&out)
+	return out.OK, nil
+}
+
+// verifyStep returns the progress callback for verify.Verify, which counts the bytes of
+// the archive and of the image.
+func (v *verifier) verifyStep(in *fileio.Input, passes int) func(int64) {
+	if !v.ShowsProgress() {
+		return nil
+	}
+	total := in.Size
+	// The amount of work is known if the archive opens.
+	if f, err := archive.New(in.R, in.Size, nil); err == nil {
+		if info, ok := f.Info(); ok {
+			total += info.ImageSize
+		}
+	}
+	return v.Step(in.Name, total, 0, passes)
+}
+
+func (v *verifier) print(rep *verifyReport) {
+	if v.JSON {
+		v.Emit(rep)
+		return
+	}
+	name := terminal.ShowName(rep.File)
+	report.PrintDamage(&v.Terminal, name, rep.Damage)
+	switch {
+	case !rep.OK:
+		if p := rep.Parity; p != nil {
+			v.Print("%s: %s", name, p.Hope())
+		}
+		v.Print("%s: %d damaged", name, rep.Damaged)
+	case rep.Original != "":
+		v.Report("%s: ok, same as %s", name, rep.Original)
+	case rep.Loss != nil:
+		v.Report("%s: ok; %s", name, rep.Loss)
+	default:
+		v.Report("%s: ok", name)
+	}
+}
