@@ -22,14 +22,6 @@ const (
 	garbage = 12 << 20
 )
 
-// ballast makes the collector wait for garbage of a third of its size, however small the
-// live data are. Otherwise collections while small files are archived would empty the
-// pools of encoders again and again. It is never written to, so it takes no memory. It has many
-// parts, because the allocator clears those that begin in memory that was used before.
-var ballast [48][]byte
-
-const ballastPart = 4 << 20
-
 // TuneGC sets the garbage collector unless the environment does.
 func TuneGC() {
 	if os.Getenv("GOGC") == "" {
@@ -54,21 +46,6 @@ func tuneAfter(percent int) {
 // percentFor returns the percentage for a number of bytes of live data.
 func percentFor(live uint64) int {
 	return max(gcPercent, min(firstPercent, int(100*garbage/max(live, 1))))
-}
-
-// manyFiles is the number of files from which on collections are made rarer.
-const manyFiles = 16
-
-// keepPools makes collections rarer for the work on many files. --memory and the
-// environment override it.
-func (a *App) keepPools(files int) {
-	if files > manyFiles && a.Memory == 0 && os.Getenv("GOGC") == "" {
-		percent := debug.SetGCPercent(-1) // one collection after all parts instead of one for each few
-		for i := range ballast {
-			ballast[i] = make([]byte, ballastPart)
-		}
-		debug.SetGCPercent(percent)
-	}
 }
 
 const (

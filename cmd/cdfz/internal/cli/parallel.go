@@ -61,7 +61,6 @@ func (a *App) Each(ctx context.Context, files fileio.List, one func(fileio.Job) 
 // run has been stopped.
 func (a *App) Parallel(ctx context.Context, files fileio.List, w Work) {
 	defer a.StopProgress()
-	a.keepPools(len(files.Jobs))
 	jobs := a.Workers
 	if jobs == 0 {
 		jobs = runtime.GOMAXPROCS(0)
