@@ -65,12 +65,17 @@ func MinFiles(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// OneFile is cobra.ExactArgs(1) with a message of cdfz.
-func OneFile(cmd *cobra.Command, args []string) error {
-	if len(args) != 1 {
-		return terminal.Hinted(fmt.Errorf("expected one FILE, found %d arguments", len(args)), "%s --help has examples", cmd.CommandPath())
+// OneFile is ExactArgs for a verb with one FILE.
+var OneFile = ExactArgs(1, "one FILE")
+
+// ExactArgs is cobra.ExactArgs with a message that names the arguments.
+func ExactArgs(n int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != n {
+			return terminal.Hinted(fmt.Errorf("expected %s, found %s", what, display.Count(int64(len(args)), "argument")), "%s --help has examples", cmd.CommandPath())
+		}
+		return nil
 	}
-	return nil
 }
 
 // countFlag is a flag with a number from 1 to max.

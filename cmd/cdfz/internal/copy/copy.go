@@ -5,7 +5,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"path/filepath"
 	"strings"
@@ -77,12 +76,7 @@ without -F.
 			"cdfz copy --zarr always --preset portable tas.nc.cdfz public.nc.cdfz",
 			"cdfz copy -d 6 -s tas.nc tas.nc.cdfz",
 			"cdfz copy tas.nc.cdfz tas.nc                               # as cdfz restore"),
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 2 {
-				return terminal.Hinted(fmt.Errorf("expected IN and OUT, found %s", display.Count(int64(len(args)), "argument")), "cdfz copy --help has examples")
-			}
-			return nil
-		},
+		Args:              cli.ExactArgs(2, "IN and OUT"),
 		ValidArgsFunction: cli.CompleteFile,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := v.check(args); err != nil {

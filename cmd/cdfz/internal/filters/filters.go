@@ -2,12 +2,12 @@
 package filters
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -119,18 +119,17 @@ func listFilters(a *cli.App) {
 		a.Emit(rows)
 		return
 	}
-	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "id\tname\tcodec\tencodes\tstored bytes are read by")
+	table := [][]string{{"id", "name", "codec", "encodes", "stored bytes are read by"}}
 	for _, r := range rows {
 		payload := r.Payload
 		if r.Plugin != "" {
-			payload += ", from the plugin " + display.Printable(filepath.Base(r.Plugin))
+			payload += ", from the plugin " + filepath.Base(r.Plugin)
 		}
 		if r.BuiltIn || r.Plugin != "" {
-			fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\n", r.ID, display.Printable(r.Name), orDash(display.Printable(r.codec())), yesNo(r.Encodes), payload)
+			table = append(table, []string{strconv.FormatUint(uint64(r.ID), 10), r.Name, cmp.Or(r.codec(), "-"), yesNo(r.Encodes), payload})
 		}
 	}
-	w.Flush()
+	display.WriteTable(a.Out, table)
 	fmt.Fprintf(a.Out, "\nnot built in: %s\n%s\n", strings.Join(others, ", "), filters.RegistryURL)
 }
 
@@ -208,13 +207,6 @@ func (r filterReport) codec() string {
 		return r.Codec
 	}
 	return fmt.Sprintf("%s (%s)", r.Codec, r.Package)
-}
-
-func orDash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
 }
 
 func yesNo(b bool) string {

@@ -5,7 +5,6 @@ package mount
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"path/filepath"
 	"time"
@@ -43,7 +42,7 @@ Linux only. Users other than root need the program fusermount3 (Debian: fuse3).`
 			"umount mnt/                           # or fusermount3 -u mnt/, or kill %1",
 			"cdfz mount data/ data/                # the originals in place of the archives",
 			"cdfz mount --idle 10m tas.nc.cdfz mnt/  # one archive, until nobody uses it"),
-		Args:              mountArgs,
+		Args:              cli.ExactArgs(2, "SRC and MNT"),
 		ValidArgsFunction: completeMount,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			stop.AllowTime(mountGrace)
@@ -101,13 +100,6 @@ func failMount(a *cli.App, at string, err error) {
 		err = errors.New("cdfz mount works on Linux only")
 	}
 	a.Fail(at, err)
-}
-
-func mountArgs(cmd *cobra.Command, args []string) error {
-	if len(args) != 2 {
-		return terminal.Hinted(fmt.Errorf("expected SRC and MNT, found %d arguments", len(args)), "%s --help has examples", cmd.CommandPath())
-	}
-	return nil
 }
 
 // completeMount completes both arguments with names of files, the second only with

@@ -3,12 +3,12 @@
 package plugins
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -224,8 +224,7 @@ func printLibraries(a *cli.App, libraries []libraryReport) {
 
 func printPairs(a *cli.App, pairs []pairReport) {
 	a.Print("")
-	w := tabwriter.NewWriter(a.Out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "id\tname\tcodec\tuse\tlibrary")
+	rows := [][]string{{"id", "name", "codec", "use", "library"}}
 	for _, p := range pairs {
 		library := filepath.Base(p.Filter)
 		switch {
@@ -234,14 +233,7 @@ func printPairs(a *cli.App, pairs []pairReport) {
 		case p.CodecPath != "" && p.CodecPath != p.Filter:
 			library += " and " + filepath.Base(p.CodecPath)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", strconv.FormatUint(uint64(p.ID), 10), display.Printable(orDash(p.Name)), display.Printable(orDash(p.Codec)), p.Use, display.Printable(library))
+		rows = append(rows, []string{strconv.FormatUint(uint64(p.ID), 10), cmp.Or(p.Name, "-"), cmp.Or(p.Codec, "-"), p.Use, library})
 	}
-	w.Flush()
-}
-
-func orDash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
+	display.WriteTable(a.Out, rows)
 }

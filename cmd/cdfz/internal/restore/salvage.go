@@ -2,10 +2,7 @@ package restore
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/cdfz-format/cdfz/archive/repair"
@@ -13,7 +10,6 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/report"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
-	"github.com/cdfz-format/cdfz/internal/atomicfile"
 )
 
 // salvageReport is the JSON of one salvaged file.
@@ -56,7 +52,7 @@ func (v *restorer) salvage(ctx context.Context, j fileio.Job) error {
 		return err
 	}
 	rep := salvageReport{File: terminal.ReportName(j.Name), Target: path, Size: s.Size, Blocks: s.Blocks, Lost: report.DamageList(s.Lost), Contradicted: report.DamageList(s.Contradicted)}
-	if rep.SHA256, err = sumOf(ctx, t, s.Size); err != nil {
+	if rep.SHA256, err = (&fileio.Input{R: t, Size: s.Size}).SHA256(ctx, nil); err != nil {
 		return err
 	}
 	rep.Identical = rep.SHA256 == s.SHA256
@@ -101,21 +97,4 @@ func (v *restorer) reportSalvage(name string, rep *salvageReport, known bool) {
 		line += "all blocks are intact; the SHA-256 of the original is lost"
 	}
 	v.Report("%s", line)
-}
-
-// sumOf returns the SHA-256 of a target.
-func sumOf(ctx context.Context, t *atomicfile.File, size int64) (string, error) {
-	h := sha256.New()
-	buf := make([]byte, 1<<20)
-	for off := int64(0); off < size; off += int64(len(buf)) {
-		if err := ctx.Err(); err != nil {
-			return "", err
-		}
-		n, err := t.ReadAt(buf[:min(int64(len(buf)), size-off)], off)
-		h.Write(buf[:n])
-		if err != nil && err != io.EOF {
-			return "", fmt.Errorf("%w", err)
-		}
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
 }

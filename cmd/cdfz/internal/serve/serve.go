@@ -59,7 +59,7 @@ to localhost, IP addresses, the host of --listen, the names in the certificate a
 			"cdfz serve --listen :8080 --host data.example.org archives/ # for other computers",
 			"htpasswd -B -c users alice                 # a file for --auth",
 			"cdfz serve --auth users --tls-cert c.pem --tls-key k.pem --listen :443 archives/"),
-		Args: oneSource,
+		Args: cli.ExactArgs(1, "SRC"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if (o.cert == "") != (o.key == "") {
 				return errors.New("expected --tls-cert and --tls-key together")
@@ -104,13 +104,6 @@ to localhost, IP addresses, the host of --listen, the names in the certificate a
 	f.IntVar(&o.Requests, "max-requests", serve.DefaultRequests, "at most `N` requests are answered at the same time; others get status 503")
 	f.IntVar(&o.Conns, "max-conns", serve.DefaultConns, "at most `N` connections are open at the same time; others wait")
 	return cmd
-}
-
-func oneSource(cmd *cobra.Command, args []string) error {
-	if len(args) != 1 {
-		return terminal.Hinted(fmt.Errorf("expected SRC, found %d arguments", len(args)), "%s --help has examples", cmd.CommandPath())
-	}
-	return nil
 }
 
 // run serves until ctx ends. The name is that of what an error is about.

@@ -17,6 +17,7 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/stop"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
+	"github.com/cdfz-format/cdfz/internal/ioat"
 	"github.com/cdfz-format/cdfz/internal/nofollow"
 	"github.com/cdfz-format/cdfz/remote"
 )
@@ -79,7 +80,7 @@ func (a *IO) Open(ctx context.Context, name string) (*Input, error) {
 	if err != nil {
 		return nil, err
 	}
-	in.R = ctxReaderAt{ctx, in.R}
+	in.R = ioat.Live(ctx, in.R)
 	if err := a.notOutput(in); err != nil {
 		in.Close()
 		return nil, err
@@ -132,7 +133,7 @@ func (a *IO) OpenJob(ctx context.Context, j Job) (*Input, error) {
 	if err != nil {
 		return nil, err
 	}
-	in.R = ctxReaderAt{ctx, in.R}
+	in.R = ioat.Live(ctx, in.R)
 	return a.reads(in), nil
 }
 
@@ -174,17 +175,7 @@ func openRemote(ctx context.Context, name string) (*Input, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Input{Name: terminal.ShowName(name), R: remoteReaderAt{ctx, r}, Size: r.Size(), close: r.Close}, nil
-}
-
-// remoteReaderAt reads a URL until the context is cancelled.
-type remoteReaderAt struct {
-	ctx context.Context
-	*remote.File
-}
-
-func (r remoteReaderAt) ReadAt(p []byte, off int64) (int, error) {
-	return r.File.ReadAtContext(r.ctx, p, off)
+	return &Input{Name: terminal.ShowName(name), R: ioat.Bind(ctx, r), Size: r.Size(), close: r.Close}, nil
 }
 
 // OpenFile opens a regular file. It does not open pipes, since that could block
@@ -367,19 +358,6 @@ func (a *IO) OpenArchive(ctx context.Context, j Job) (*Input, *archive.File, err
 		return nil, nil, err
 	}
 	return in, f, nil
-}
-
-// ctxReaderAt fails once the context is cancelled.
-type ctxReaderAt struct {
-	ctx context.Context
-	r   io.ReaderAt
-}
-
-func (r ctxReaderAt) ReadAt(p []byte, off int64) (int, error) {
-	if err := r.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return r.r.ReadAt(p, off)
 }
 
 // CtxWriter is a writer that fails once the context is cancelled.

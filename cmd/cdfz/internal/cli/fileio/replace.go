@@ -15,6 +15,7 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
+	"github.com/cdfz-format/cdfz/internal/ioat"
 	"github.com/cdfz-format/cdfz/remote"
 	"github.com/cdfz-format/cdfz/remote/s3"
 )
@@ -36,7 +37,7 @@ type Held struct {
 // file that has neither the head nor the tail of one is searched only if it is named like an
 // archive.
 func Look(ctx context.Context, name string, r io.ReaderAt, size int64) (*Held, error) {
-	f, err := archive.New(ctxReaderAt{ctx, r}, size, &archive.OpenOptions{Cache: -1})
+	f, err := archive.New(ioat.Live(ctx, r), size, &archive.OpenOptions{Cache: -1})
 	if err == nil {
 		return HeldBy(f), nil
 	}
@@ -196,7 +197,7 @@ func (g *guard) may(ctx context.Context, e *existing, fresh io.ReaderAt, size in
 		return nil
 	}
 	old.Time = e.time
-	f, err := archive.New(ctxReaderAt{ctx, fresh}, size, &archive.OpenOptions{Cache: -1})
+	f, err := archive.New(ioat.Live(ctx, fresh), size, &archive.OpenOptions{Cache: -1})
 	made := new(Held)
 	if err == nil {
 		made = HeldBy(f)
@@ -254,7 +255,7 @@ func (g *guard) object(ctx context.Context, fresh io.ReaderAt, size int64) (*s3.
 		return nil, err
 	}
 	defer old.Close()
-	return v, g.may(ctx, &existing{remoteReaderAt{ctx, old}, old.Size(), v.Modified}, fresh, size)
+	return v, g.may(ctx, &existing{ioat.Bind(ctx, old), old.Size(), v.Modified}, fresh, size)
 }
 
 // Upload writes an object from r. checked reports that r was compared with what it was made from.
