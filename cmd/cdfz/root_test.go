@@ -1,6 +1,7 @@
 package main
 
 import (
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -8,8 +9,8 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 )
 
-// TestVerbs checks that a verb is found by its name, alone or among all, and that its
-// help has examples.
+// TestVerbs checks that a verb is found by its name, alone or among all, and so is its code, and
+// that its help has examples.
 func TestVerbs(t *testing.T) {
 	all := root(&cli.App{}, nil).Commands()
 	require.Len(t, all, len(verbs))
@@ -21,6 +22,7 @@ func TestVerbs(t *testing.T) {
 		require.Equal(t, all[i].UsageString(), one[0].UsageString())
 		if v.name != "version" && v.name != "man" {
 			require.NotEmpty(t, all[i].Example, v.name)
+			require.DirExists(t, filepath.Join("internal", v.name))
 		}
 	}
 }

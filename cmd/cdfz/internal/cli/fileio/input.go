@@ -36,13 +36,6 @@ type Input struct {
 // Close closes the input.
 func (in *Input) Close() error { return in.close() }
 
-// Replaced returns an input that reads from r in place of the file, which it closes too.
-func (in *Input) Replaced(r io.ReaderAt, size int64, done func() error) *Input {
-	out := &Input{Name: in.Name, Stat: in.Stat, in: in.in, close: in.close}
-	out.Replace(r, size, done)
-	return out
-}
-
 // Replace replaces what the input reads. close, if not nil, is called by Close.
 func (in *Input) Replace(r io.ReaderAt, size int64, close func() error) {
 	in.R, in.Size = r, size

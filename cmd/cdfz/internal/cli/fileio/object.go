@@ -2,10 +2,16 @@ package fileio
 
 import (
 	"context"
+	"errors"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/internal/ioat"
+	"github.com/cdfz-format/cdfz/remote"
 	"github.com/cdfz-format/cdfz/remote/s3"
 )
 
@@ -34,5 +40,49 @@ func (a *IO) WriteObject(ctx context.Context, target string, src *Input, o *arch
 	if err != nil {
 		return err
 	}
-	return a.Upload(ctx, target, src, !o.NoCheck, f, st.Size())
+	g := a.guard(target, src)
+	g.unproved = func() bool { return o.NoCheck }
+	return g.upload(ctx, f, st.Size())
+}
+
+// upload writes an object. An existing one is replaced only with -f, if the guard allows it, and
+// if it is still the one that the guard has judged.
+func (g *guard) upload(ctx context.Context, r io.ReaderAt, size int64) error {
+	const tries = 3
+	var err error
+	for range tries {
+		o := &s3.UploadOptions{}
+		if g.a.Force {
+			if o.Replace, err = g.object(ctx, r, size); err != nil {
+				return err
+			}
+		}
+		if err = s3.Upload(ctx, g.path, r, size, o); !g.a.Force || !errors.Is(err, fs.ErrExist) {
+			break
+		}
+	}
+	if errors.Is(err, fs.ErrExist) && !g.a.Force {
+		return terminal.Hinted(err, overwriteHint)
+	}
+	return err
+}
+
+// object judges an existing object. It returns nil if there is none.
+func (g *guard) object(ctx context.Context, fresh io.ReaderAt, size int64) (*s3.Version, error) {
+	v, err := s3.Stat(ctx, g.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	old, err := remote.Open(ctx, g.path, nil)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer old.Close()
+	return v, g.may(ctx, &existing{ioat.Bind(ctx, old), old.Size(), v.Modified}, fresh, size)
 }

@@ -16,8 +16,6 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
 	"github.com/cdfz-format/cdfz/internal/ioat"
-	"github.com/cdfz-format/cdfz/remote"
-	"github.com/cdfz-format/cdfz/remote/s3"
 )
 
 // Held is what a file holds that may be replaced.
@@ -214,53 +212,4 @@ func (g *guard) may(ctx context.Context, e *existing, fresh io.ReaderAt, size in
 	}
 	made.Time = g.time
 	return g.a.MayReplace(g.path, old, made)
-}
-
-// upload writes an object. An existing one is replaced only with -f, if the guard allows it, and
-// if it is still the one that the guard has judged.
-func (g *guard) upload(ctx context.Context, r io.ReaderAt, size int64) error {
-	const tries = 3
-	var err error
-	for range tries {
-		o := &s3.UploadOptions{}
-		if g.a.Force {
-			if o.Replace, err = g.object(ctx, r, size); err != nil {
-				return err
-			}
-		}
-		if err = s3.Upload(ctx, g.path, r, size, o); !g.a.Force || !errors.Is(err, fs.ErrExist) {
-			break
-		}
-	}
-	if errors.Is(err, fs.ErrExist) && !g.a.Force {
-		return terminal.Hinted(err, overwriteHint)
-	}
-	return err
-}
-
-// object judges an existing object. It returns nil if there is none.
-func (g *guard) object(ctx context.Context, fresh io.ReaderAt, size int64) (*s3.Version, error) {
-	v, err := s3.Stat(ctx, g.path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	old, err := remote.Open(ctx, g.path, nil)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer old.Close()
-	return v, g.may(ctx, &existing{ioat.Bind(ctx, old), old.Size(), v.Modified}, fresh, size)
-}
-
-// Upload writes an object from r. checked reports that r was compared with what it was made from.
-func (a *IO) Upload(ctx context.Context, url string, src *Input, checked bool, r io.ReaderAt, size int64) error {
-	g := a.guard(url, src)
-	g.unproved = func() bool { return !checked }
-	return g.upload(ctx, r, size)
 }
