@@ -1,14 +1,13 @@
 package nofollow
 
 import (
-	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
 )
 
-// Folders opens folders below another one. It keeps the last one open, since files of a folder
-// are usually opened one after the other. It is safe for concurrent use.
+// Folders opens folders below another one. It keeps the last one open, with those above it, since
+// files of a folder are usually opened one after the other. It is safe for concurrent use.
 type Folders struct {
 	Root   *os.Root
 	mu     sync.Mutex // of the next, and of refs and dir of the folders
@@ -22,7 +21,7 @@ type Shared struct {
 	dir  *os.File // see Dir
 	of   *Folders
 	rel  string
-	st   fs.FileInfo
+	way  way
 	refs int
 }
 
@@ -38,20 +37,16 @@ func (f *Folders) Open(rel string) (*Shared, error) {
 	}
 	f.mu.Unlock()
 	if s != nil {
-		if now, err := f.Root.Lstat(rel); err == nil && os.SameFile(now, s.st) {
+		if s.way.unchanged() {
 			return s, nil
 		}
 		s.Close()
 	}
-	root, err := Folder(f.Root, rel)
+	w, err := walk(f.Root, rel)
 	if err != nil {
 		return nil, err
 	}
-	s = &Shared{Root: root, of: f, rel: rel, refs: 1}
-	if s.st, err = root.Stat("."); err != nil {
-		root.Close()
-		return nil, err
-	}
+	s = &Shared{Root: w.last(), of: f, rel: rel, way: w, refs: 1}
 	f.mu.Lock()
 	old := f.last
 	if f.last = nil; !f.closed {
@@ -88,7 +83,7 @@ func (s *Shared) Close() error {
 	if s.dir != nil {
 		s.dir.Close()
 	}
-	return s.Root.Close()
+	return s.way.close()
 }
 
 // Dir returns the folder as a file, which Close closes.

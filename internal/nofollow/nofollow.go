@@ -23,25 +23,63 @@ var (
 // Folder opens a folder below another one. name is a relative path in the form of the system,
 // without "..". The caller must close the result.
 func Folder(root *os.Root, name string) (*os.Root, error) {
+	w, err := walk(root, name)
+	if err != nil {
+		return nil, err
+	}
+	w[:len(w)-1].close()
+	return w.last(), nil
+}
+
+// way has the folders on the way to a folder, the folder last. All are open.
+type way []step
+
+// step is a folder that was opened by its name in another one.
+type step struct {
+	*os.Root
+	in   *os.Root
+	name string
+	st   fs.FileInfo
+}
+
+// walk opens all folders on the way to a folder.
+func walk(root *os.Root, name string) (way, error) {
+	var w way
 	at := root
 	for part := range strings.SplitSeq(filepath.Clean(name), string(filepath.Separator)) {
 		next, err := one(at, part)
-		if at != root {
-			at.Close()
-		}
 		if err != nil {
+			w.close()
 			return nil, err
 		}
-		at = next
+		w = append(w, next)
+		at = next.Root
 	}
-	return at, nil
+	return w, nil
+}
+
+func (w way) last() *os.Root { return w[len(w)-1].Root }
+
+// unchanged reports whether all names still belong to the open folders.
+func (w way) unchanged() bool {
+	for _, s := range w {
+		if now, err := s.in.Lstat(s.name); err != nil || !os.SameFile(now, s.st) {
+			return false
+		}
+	}
+	return true
+}
+
+// close closes all folders.
+func (w way) close() (err error) {
+	for _, s := range w {
+		err = errors.Join(err, s.Root.Close())
+	}
+	return err
 }
 
 // one opens a folder in another one.
-func one(in *os.Root, name string) (*os.Root, error) {
-	if name == "." {
-		return in.OpenRoot(name)
-	}
+func one(in *os.Root, name string) (step, error) {
 	before, err := in.Lstat(name)
 	switch {
 	case err != nil:
@@ -56,7 +94,7 @@ func one(in *os.Root, name string) (*os.Root, error) {
 		out, err = in.OpenRoot(name + string(filepath.Separator) + ".")
 	}
 	if err != nil {
-		return nil, failed(in, name, err)
+		return step{}, failed(in, name, err)
 	}
 	now, err := out.Stat(".")
 	if err == nil && !os.SameFile(before, now) {
@@ -64,9 +102,9 @@ func one(in *os.Root, name string) (*os.Root, error) {
 	}
 	if err != nil {
 		out.Close()
-		return nil, failed(in, name, err)
+		return step{}, failed(in, name, err)
 	}
-	return out, nil
+	return step{out, in, name, now}, nil
 }
 
 // File opens a regular file in a folder. name has no separators. The result describes the open

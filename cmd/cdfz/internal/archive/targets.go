@@ -47,8 +47,8 @@ func (v *archiver) checkTargets(ctx context.Context) error {
 			continue
 		}
 		sources[v.Place(j.Name)] = i
-		if real, err := filepath.EvalSymlinks(j.Name); err == nil && real != j.Name {
-			sources[v.Place(real)] = i
+		if to := linked(j.Name); to != j.Name {
+			sources[v.Place(to)] = i
 		}
 	}
 	if err := v.checkReceipts(targets, sources); err != nil {
