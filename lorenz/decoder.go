@@ -301,10 +301,14 @@ func columns[T lane](b *block, y []T, f *feed[T], w predict.Window, q0, q1 int) 
 		return true
 	}
 	hi := lo
-	w.EachPiece(b.stop, q0, q1, func(e, _, n int) bool {
-		hi += b.mask.Rank(e+n) - b.mask.Rank(e)
-		return true
-	})
+	if w.Len() == b.N {
+		hi = b.mask.Rank(b.N)
+	} else {
+		w.EachPiece(b.stop, q0, q1, func(e, _, n int) bool {
+			hi += b.mask.Rank(e+n) - b.mask.Rank(e)
+			return true
+		})
+	}
 	f.open(&b.g, lo, hi)
 	return w.EachPiece(b.stop, q0, q1, func(e, at, n int) bool {
 		for n > 0 {

@@ -57,7 +57,8 @@ func (g *GroupReader) large(cur *cursor, s *Stream, pack uint16, syms []byte, at
 // numbers reads the extra bits of the symbols that are marked in large, from bit pos of s on. Those of
 // the chunk end at byte end. It returns where they end, and whether the symbols are valid.
 func (g *GroupReader) numbers(s *Stream, syms []byte, large []uint32, base, pos, end int) (int, bool) {
-	vals, spots := g.vals, g.spots
+	n := len(g.vals)
+	vals, spots := g.vals[:cap(g.vals)], g.spots[:cap(g.spots)] // which have room for all
 	for i, w := range large {
 		for ; w != 0; w &= w - 1 {
 			at := i*GroupLen + bits.TrailingZeros32(w)
@@ -75,16 +76,16 @@ func (g *GroupReader) numbers(s *Stream, syms []byte, large []uint32, base, pos,
 				v = r.get64(k)
 			}
 			pos += int(k)
-			vals, spots = append(vals, 1<<k|v), append(spots, int32(base+at))
+			vals[n], spots[n] = 1<<k|v, int32(base+at)
+			n++
 		}
 	}
-	g.vals, g.spots = vals, spots
+	g.vals, g.spots = vals[:n], spots[:n]
 	return pos, true
 }
 
 // nibbles is numbers for symbols of several values. Values from least on are marked.
 func (g *GroupReader) nibbles(s *Stream, large []uint32, base, pos, end int, least uint64) int {
-	vals, spots := g.vals, g.spots
 	for i, w := range large {
 		for ; w != 0; w &= w - 1 {
 			var v uint64
@@ -101,10 +102,9 @@ func (g *GroupReader) nibbles(s *Stream, large []uint32, base, pos, end int, lea
 				v = r.nibbles()
 				pos = r.pos
 			}
-			vals, spots = append(vals, least+v), append(spots, int32(base+i*GroupLen+bits.TrailingZeros32(w)))
+			g.vals, g.spots = append(g.vals, least+v), append(g.spots, int32(base+i*GroupLen+bits.TrailingZeros32(w)))
 		}
 	}
-	g.vals, g.spots = vals, spots
 	return pos
 }
 
