@@ -8,6 +8,7 @@ require (
 	github.com/chromedp/chromedp v0.23.0 // Chromium as a judge of the page of cdfz serve
 	github.com/dsnet/compress v0.0.2-0.20230904184137-39efe44ab707
 	github.com/ebitengine/purego v0.11.3 // libnetcdf as a judge, without cgo
+	github.com/golang/snappy v1.0.0 // encodes to the same bytes on every CPU
 	github.com/hanwen/go-fuse/v2 v2.12.1 // cdfz mount
 	github.com/johannesboyne/gofakes3 v1.2.0 // an S3 server for tests
 	github.com/klauspost/compress v1.20.3

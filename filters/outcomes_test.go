@@ -20,9 +20,6 @@ func TestFilterOutcomes(t *testing.T) {
 	sums := map[uint32][]byte{}
 	counts := map[uint32]int{}
 	for w := range worstBlocks(t, worstSources(4096), 2) {
-		if w.filter.ID == 32001 && w.filter.Params[6] == 3 {
-			continue // the library encodes Snappy to other bytes on amd64 than elsewhere
-		}
 		m, _ := Lookup(w.filter.ID)
 		got, err := m.New().Decode(make([]byte, 0, w.n), w.stored, w.filter.Params, w.n)
 		h := sha256.New()

@@ -1,7 +1,7 @@
 package blosc
 
 import (
-	"github.com/klauspost/compress/snappy"
+	"github.com/golang/snappy"
 	lz4lib "github.com/pierrec/lz4/v4"
 
 	"github.com/cdfz-format/cdfz/filters/internal/deflate"
