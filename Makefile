@@ -45,7 +45,7 @@ wheel:
 test:
 	.ci/deps test
 	$(GO) test -tags 'judge man' -timeout 14m ./... ./testdata/gen ./testdata/corpus ./testdata/seeds
-	$(GO) test -tags purego -run 'Shuffle|Vectors|Load|Random|Floats|Sum|FilterOutcomes' ./filters ./filters/internal/transpose ./slab ./lorenz ./archive/internal/crc
+	$(GO) test -tags purego -run 'Shuffle|Vectors|Load|Random|Floats|Sum|FilterOutcomes' ./filters/all ./filters/internal/transpose ./filters/all/internal/fletcher ./slab ./lorenz ./archive/internal/crc
 
 # The same over the corpus that CDFZ_CORPUS names: a folder with manifest.json.
 test-corpus:
@@ -69,7 +69,7 @@ SEQUENTIAL := TestScripts|Fuzz|TestHostileArchives|TestGiant|TestLargeHeaders|Te
 race:
 	.ci/deps race
 	CGO_ENABLED=1 $(GO) test -race -short -skip '$(SEQUENTIAL)' -timeout 14m $(CONCURRENT)
-	CGO_ENABLED=1 $(GO) test -race -run Concurrent ./filters
+	CGO_ENABLED=1 $(GO) test -race -run Concurrent ./filters/all
 
 # A short fuzz of every target; FUZZTIME=10m for a long one.
 FUZZTIME ?= 5s
@@ -84,7 +84,7 @@ seeds:
 arch:
 	.ci/deps arch
 	GOARCH=386 $(GO) test -short ./lorenz/...
-	GOARCH=386 $(GO) test -run FilterOutcomes ./filters
+	GOARCH=386 $(GO) test -run FilterOutcomes ./filters/all
 	GOARCH=arm64 $(GO) test -exec qemu-aarch64-static ./lorenz -run 'Vectors|SpecialFloats|Transforms'
 
 lint:

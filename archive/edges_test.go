@@ -26,50 +26,56 @@ var edges = map[string][]string{
 	"remote":              {"internal/ioat"},
 	"remote/s3":           {"remote"}, // signatures for URLs of object stores
 	"blockidx":            {"internal/ioat"},
-	"filters": {"filters/internal/bitshuffle", "filters/internal/blosc", "filters/internal/bzip2", "filters/internal/deflate", "filters/internal/fletcher", "filters/internal/headers", "filters/internal/lz4", "filters/internal/lzf", "filters/internal/lzma",
-		"filters/internal/nbit", "filters/internal/numeric", "filters/internal/scaleoffset", "filters/internal/szip", "filters/internal/transpose", "filters/internal/wire", "filters/internal/zstd", "lorenz"},
+	"filters": {"filters/internal/codecjson", "filters/internal/deflate", "filters/internal/headers", "filters/internal/transpose", "filters/internal/wire",
+		"filters/internal/zstd", "lorenz"},
 	"filters/internal/wire":        {}, // the errors of all filters
-	"filters/internal/bzip2":       {"filters/internal/wire"},
+	"filters/internal/codecjson":   {"filters/internal/wire"},
 	"filters/internal/deflate":     {"filters/internal/wire"},
-	"filters/internal/fletcher":    {"filters/internal/kernels"},
+	"filters/internal/filtertest":  {"filters"}, // for tests
 	"filters/internal/headers":     {"filters/internal/wire"},
 	"filters/internal/headers/gen": {}, // writes the dictionary
 	"filters/internal/kernels":     {}, // assembly for amd64
 	"filters/internal/kernels/gen": {}, // a nested module, which writes it
-	"filters/internal/bitshuffle":  {"filters/internal/lz4", "filters/internal/transpose", "filters/internal/wire", "filters/internal/zstd"},
-	"filters/internal/blosc": {"filters/internal/deflate", "filters/internal/lz4", "filters/internal/transpose",
-		"filters/internal/wire", "filters/internal/zstd"},
-	"filters/internal/lz4":         {"filters/internal/wire"},
-	"filters/internal/lzf":         {"filters/internal/wire"},
-	"filters/internal/lzma":        {"filters/internal/wire"},
-	"filters/internal/nbit":        {"filters/internal/wire"},
-	"filters/internal/szip":        {"filters/internal/transpose", "filters/internal/wire"},
-	"filters/internal/numeric":     {"filters/internal/wire"},
-	"filters/internal/scaleoffset": {"filters/internal/wire"},
 	"filters/internal/transpose":   {"filters/internal/kernels"},
 	"filters/internal/zstd":        {"filters/internal/wire"},
-	"lorenz/internal/kernels/gen":  {}, // a nested module, which writes the assembly
-	"lorenz":                       {"lorenz/internal/adaptive", "lorenz/internal/bytecoder", "lorenz/internal/dictionary", "lorenz/internal/divisors", "lorenz/internal/entropy", "lorenz/internal/kernels", "lorenz/internal/masks", "lorenz/internal/parts", "lorenz/internal/predict", "lorenz/internal/references", "lorenz/internal/repeats", "lorenz/internal/text"},
-	"lorenz/internal/adaptive":     {"lorenz/internal/arith", "lorenz/internal/entropy"},
-	"lorenz/internal/arith":        {},
-	"lorenz/internal/bytecoder":    {"lorenz/internal/arith", "lorenz/internal/entropy"},
-	"lorenz/internal/dictionary":   {"lorenz/internal/entropy"},
-	"lorenz/internal/divisors":     {},
-	"lorenz/internal/entropy":      {"lorenz/internal/kernels"},
-	"lorenz/internal/kernels":      {},
-	"lorenz/internal/masks":        {"lorenz/internal/entropy", "lorenz/internal/kernels"},
-	"lorenz/internal/parts":        {"lorenz/internal/entropy"},
-	"lorenz/internal/predict":      {"lorenz/internal/entropy", "lorenz/internal/kernels", "lorenz/internal/masks"},
-	"lorenz/internal/references":   {"lorenz/internal/entropy"},
-	"lorenz/internal/repeats":      {"lorenz/internal/entropy", "lorenz/internal/kernels"},
-	"lorenz/internal/text":         {"lorenz/internal/entropy"},
-	"internal/spec":                {"filters"}, // the text of chains
-	"internal/plugin":              {"filters", "internal/hostproto"},
-	"internal/warnings":            {"archive"}, // knows errors of blocks
-	"internal/openfiles":           {"archive"}, // for mount and serve
-	"internal/hostproto":           {},          // used by internal/plugin and by the command cdfz-plugin-host
-	"slab":                         {"cdf3", "internal/ioat"},
-	"unlimited":                    {"cdf3", "internal/ioat"},
+	"filters/all": {"filters", "filters/all/internal/bitshuffle", "filters/all/internal/blosc", "filters/all/internal/bzip2", "filters/all/internal/fletcher",
+		"filters/all/internal/gzip", "filters/all/internal/lz4", "filters/all/internal/lzf", "filters/all/internal/lzma", "filters/all/internal/nbit",
+		"filters/all/internal/numeric", "filters/all/internal/scaleoffset", "filters/all/internal/szip", "filters/internal/codecjson", "filters/internal/wire", "filters/internal/zstd"},
+	"filters/all/internal/bitshuffle": {"filters/all/internal/lz4", "filters/internal/transpose", "filters/internal/wire", "filters/internal/zstd"},
+	"filters/all/internal/blosc": {"filters/all/internal/lz4", "filters/internal/deflate", "filters/internal/transpose", "filters/internal/wire",
+		"filters/internal/zstd"},
+	"filters/all/internal/bzip2":       {"filters/internal/wire"},
+	"filters/all/internal/fletcher":    {"filters/internal/kernels"},
+	"filters/all/internal/gzip":        {"filters/internal/wire"},
+	"filters/all/internal/lz4":         {"filters/internal/wire"},
+	"filters/all/internal/lzf":         {"filters/internal/wire"},
+	"filters/all/internal/lzma":        {"filters/internal/wire"},
+	"filters/all/internal/nbit":        {"filters/internal/wire"},
+	"filters/all/internal/numeric":     {"filters/internal/wire"},
+	"filters/all/internal/scaleoffset": {"filters/internal/wire"},
+	"filters/all/internal/szip":        {"filters/internal/transpose", "filters/internal/wire"},
+	"lorenz/internal/kernels/gen":      {}, // a nested module, which writes the assembly
+	"lorenz":                           {"lorenz/internal/adaptive", "lorenz/internal/bytecoder", "lorenz/internal/dictionary", "lorenz/internal/divisors", "lorenz/internal/entropy", "lorenz/internal/kernels", "lorenz/internal/masks", "lorenz/internal/parts", "lorenz/internal/predict", "lorenz/internal/references", "lorenz/internal/repeats", "lorenz/internal/text"},
+	"lorenz/internal/adaptive":         {"lorenz/internal/arith", "lorenz/internal/entropy"},
+	"lorenz/internal/arith":            {},
+	"lorenz/internal/bytecoder":        {"lorenz/internal/arith", "lorenz/internal/entropy"},
+	"lorenz/internal/dictionary":       {"lorenz/internal/entropy"},
+	"lorenz/internal/divisors":         {},
+	"lorenz/internal/entropy":          {"lorenz/internal/kernels"},
+	"lorenz/internal/kernels":          {},
+	"lorenz/internal/masks":            {"lorenz/internal/entropy", "lorenz/internal/kernels"},
+	"lorenz/internal/parts":            {"lorenz/internal/entropy"},
+	"lorenz/internal/predict":          {"lorenz/internal/entropy", "lorenz/internal/kernels", "lorenz/internal/masks"},
+	"lorenz/internal/references":       {"lorenz/internal/entropy"},
+	"lorenz/internal/repeats":          {"lorenz/internal/entropy", "lorenz/internal/kernels"},
+	"lorenz/internal/text":             {"lorenz/internal/entropy"},
+	"internal/spec":                    {"filters"}, // the text of chains
+	"internal/plugin":                  {"filters", "filters/all", "internal/hostproto"},
+	"internal/warnings":                {"archive"}, // knows errors of blocks
+	"internal/openfiles":               {"archive"}, // for mount and serve
+	"internal/hostproto":               {},          // used by internal/plugin and by the command cdfz-plugin-host
+	"slab":                             {"cdf3", "internal/ioat"},
+	"unlimited":                        {"cdf3", "internal/ioat"},
 	"archive": {"archive/parity", "cdf3", "blockidx", "cf", "filters", "internal/atomicfile", "internal/ioat", "remote", "slab", "unlimited",
 		"archive/internal/fault", "archive/internal/czip", "archive/internal/plan", "archive/internal/zarrview", "archive/internal/blocks"},
 	"archive/internal/fault":    {},
@@ -100,7 +106,7 @@ var edges = map[string][]string{
 	"export":                  {"cdf3", "slab", "cf"},
 	"internal/export/hdf5":    {}, // the format, for any data
 	"internal/export/netcdf4": {"archive", "cdf3", "internal/export/hdf5", "filters", "internal/ioat"},
-	"internal/export/zarr":    {"archive", "cdf3", "filters", "internal/atomicfile"},
+	"internal/export/zarr":    {"archive", "cdf3", "filters", "filters/all", "internal/atomicfile"}, // writes blosc
 	"internal/refs":           {"archive", "filters", "internal/atomicfile"},
 	"cdl":                     {"cdf3", "cf", "slab"}, // text from headers and values, wherever they come from
 	"internal/cdlgen":         {"cdf3", "filters", "internal/atomicfile", "internal/spec"},

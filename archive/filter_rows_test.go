@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cdfz-format/cdfz/filters"
+	_ "github.com/cdfz-format/cdfz/filters/all"
 )
 
 // TestFilterRows has rows of docs/filters.md about setting filters and about blocks.

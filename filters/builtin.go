@@ -1,15 +1,8 @@
 package filters
 
-import "slices"
-
-// builtin returns the filters of the program.
-func builtin() []Method {
-	return slices.Concat(bytewise, compressors, shufflers, packers, ofNumcodecs, []Method{lorenzMethod})
-}
-
-// The built-in filters are registered in the same way as those of other packages.
+// The filters that archive chooses are registered in the same way as all others.
 func init() {
-	for _, m := range builtin() {
+	for _, m := range []Method{shuffleMethod, deflateMethod, zstdMethod, headerMethod, lorenzMethod} {
 		if err := Register(m); err != nil {
 			panic("internal error: " + err.Error())
 		}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/cdfz-format/cdfz/filters/internal/codecjson"
 )
 
 // Codec is Zarr's form of a filter: JSON with an "id" and further keys. The codec
@@ -23,6 +25,10 @@ type Codec struct {
 	// filter. An error that wraps [ErrNoCodec] means that the codec has no equivalent.
 	JSON func(params []uint32, in Block) (json.RawMessage, error)
 }
+
+// DecodeCodec parses a codec's JSON into the struct that v points to, which has a field
+// for each key. Unknown keys and wrong types are errors that wrap [ErrCodec].
+func DecodeCodec(text json.RawMessage, v any) error { return codecjson.Decode(text, v) }
 
 // CodecID returns the id of the codec that is paired with a filter id, or "".
 func CodecID(filter uint32) string {
@@ -78,7 +84,11 @@ func ToFilter(text json.RawMessage) (Filter, error) {
 		r = withCodec(id)
 	}
 	if r == nil {
-		return Filter{}, errorf(ErrNoCodec, "codec %q: no filter is paired with it", id)
+		hint := ""
+		if find(Bzip2) == nil {
+			hint = "; the program does not import " + allPath
+		}
+		return Filter{}, errorf(ErrNoCodec, "codec %q: no filter is paired with it%s", id, hint)
 	}
 	params, err := r.Codec.Params(text)
 	if err != nil {

@@ -3,19 +3,17 @@
 //
 // A [Chain] names filters by HDF5's ids. [Chain.Complete] adapts it to the blocks of a
 // variable, [NewCoder] makes a coder from it, and [Chain.Codecs] converts it to Zarr
-// codecs. Package spec parses chains from text. [Register] adds a filter with the same
-// capabilities as the built-in ones: see [Method] and its example.
+// codecs. [Register] adds a filter: see [Method] and its example.
 //
-// The built-in filters are compatible with HDF5's, byte for byte: shuffle (2), deflate
-// (1), fletcher32 (3), szip (4), nbit (5), scaleoffset (6), bzip2 (307), lzf (32000),
-// blosc (32001), lz4 (32004), bitshuffle (32008) and zstd (32015). H5Dwrite_chunk takes
-// their blocks unchanged. Codecs of numcodecs without an id in HDF5 have private ids.
-// docs/filters.md describes all of them.
+// The package has the filters that archive chooses itself: lorenz (52723), shuffle (2),
+// zstd (32015), deflate (1) and header (52733). Import package all for the others. Filters of
+// HDF5 are compatible byte for byte: H5Dwrite_chunk takes their blocks unchanged.
+// docs/filters.md describes all filters.
 //
 // Every length in an encoded block is a claim. Decoders stop at the expected length,
 // and the data between filters is bounded by [MaxLen].
 //
-// The package knows nothing about netCDF or archives. Each built-in filter is a [Method]
-// in the file of its family. Nothing else knows its id. The stored bytes are made by
-// packages under internal, which know neither chains nor methods.
+// The package knows nothing about netCDF or archives. Each filter is a [Method] in the file
+// of its name. Nothing else knows its id. Package lorenz and the packages under internal make
+// and read the stored bytes, and know neither chains nor methods.
 package filters

@@ -13,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	_ "github.com/cdfz-format/cdfz/filters/all" // the tests of this package use its filters
 )
 
 var (

@@ -3,6 +3,7 @@ package filters
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/cdfz-format/cdfz/filters/internal/wire"
 )
@@ -36,7 +37,7 @@ var (
 	// ErrNoCodecID reports codec JSON without an "id".
 	ErrNoCodecID = errors.New("filters: codec without id")
 	// ErrCodec reports codec JSON with wrong keys or values.
-	ErrCodec = errors.New("filters: bad codec")
+	ErrCodec = wire.ErrCodec
 )
 
 // UnknownFilterError reports a filter that is not registered.
@@ -51,7 +52,11 @@ func (e *UnknownFilterError) Error() string {
 	if name == "" {
 		name = "no registered name"
 	}
-	return fmt.Sprintf("filters: unknown filter %s (%s)", Filter{ID: e.ID, Params: e.Params}, name)
+	text := fmt.Sprintf("filters: unknown filter %s (%s)", Filter{ID: e.ID, Params: e.Params}, name)
+	if slices.Contains(inAll, e.ID) {
+		text += ": the program does not import " + allPath
+	}
+	return text
 }
 
 // Is reports whether target is [ErrUnknownFilter].

@@ -9,7 +9,7 @@ const (
 	MaxFilters = 32
 )
 
-// Ids of the built-in filters. They are part of the format and never change. 1 to 6 are
+// Ids of the filters of this module. They are part of the format and never change. 1 to 6 are
 // H5Z_FILTER_* of HDF5's H5Zpublic.h. The others are in The HDF Group's registry
 // (hdf5_plugins, docs/RegisteredFilterPlugins.md). Those from 52723 on, which is 0xCDF3,
 // are in the range for private use.
@@ -41,6 +41,15 @@ const (
 	Header uint32 = 52733
 )
 
+// inAll lists the filters of package all.
+var inAll = []uint32{
+	Fletcher32, Szip, NBit, ScaleOffset, Bzip2, LZF, Blosc, LZ4, Bitshuffle,
+	Delta, FixedScaleOffset, Quantize, BitRound, PackBits, CRC32, Adler32, Gzip, LZMA,
+}
+
+// allPath is the path of package all.
+const allPath = "github.com/cdfz-format/cdfz/filters/all"
+
 // RegistryURL is The HDF Group's description of the registered filters.
 const RegistryURL = "https://github.com/HDFGroup/hdf5_plugins/blob/master/docs/RegisteredFilterPlugins.md"
 
@@ -62,7 +71,8 @@ func Class(id uint32) string {
 }
 
 // names lists the filters of HDF5's H5Zpublic.h, then those of the registry
-// (hdf5_plugins, docs/RegisteredFilterPlugins.md, July 2026).
+// (hdf5_plugins, docs/RegisteredFilterPlugins.md, July 2026), then those of package all with
+// private ids.
 var names = map[uint32]string{
 	1: "deflate",
 	2: "shuffle",
@@ -106,4 +116,14 @@ var names = map[uint32]string{
 	32028: "H5Z-SPERR",
 	32029: "TERSE/PROLIX",
 	32030: "FFMPEG",
+
+	Delta:            "delta",
+	FixedScaleOffset: "fixedscaleoffset",
+	Quantize:         "quantize",
+	BitRound:         "bitround",
+	PackBits:         "packbits",
+	CRC32:            "crc32",
+	Adler32:          "adler32",
+	Gzip:             "gzip",
+	LZMA:             "lzma",
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/cdfz-format/cdfz/filters/internal/codecjson"
 	"github.com/cdfz-format/cdfz/filters/internal/wire"
 	"github.com/cdfz-format/cdfz/lorenz"
 )
@@ -145,15 +146,15 @@ type lorenzCodec struct {
 func lorenzCodecParams(text json.RawMessage) ([]uint32, error) {
 	var v struct {
 		ID      string
-		Version integer
-		Type    integer
-		Order   integer
+		Version codecjson.Integer
+		Type    codecjson.Integer
+		Order   codecjson.Integer
 		Shape   []uint32
 	}
-	if err := DecodeCodec(text, &v); err != nil {
+	if err := codecjson.Decode(text, &v); err != nil {
 		return nil, err
 	}
-	params := []uint32{v.Version.or(lorenz.Version), v.Type.or(0), v.Order.or(0), uint32(len(v.Shape))}
+	params := []uint32{v.Version.Or(lorenz.Version), v.Type.Or(0), v.Order.Or(0), uint32(len(v.Shape))}
 	return append(params, v.Shape...), nil
 }
 

@@ -1,4 +1,4 @@
-package filters
+package filters_test
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/lorenz"
 )
 
@@ -32,11 +33,11 @@ func smoothField(rows, cols int) []byte {
 func TestLorenzFilter(t *testing.T) {
 	src := smoothField(60, 90)
 	for _, effort := range [][]uint32{nil, {0}, {1}, {2}} {
-		chain, err := Chain{{ID: Lorenz, Params: effort}}.Complete(Block{Len: len(src), Kind: Float, Size: 4, Shape: []int{1, 60, 90}})
+		chain, err := filters.Chain{{ID: filters.Lorenz, Params: effort}}.Complete(filters.Block{Len: len(src), Kind: filters.Float, Size: 4, Shape: []int{1, 60, 90}})
 		require.NoError(t, err)
 		require.Equal(t, append([]uint32{1, 5, 0, 2, 60, 90}, effort...), chain[0].Params)
-		require.Equal(t, Chain{{ID: Lorenz, Params: effort}}.String(), chain.Given().String())
-		k, err := NewCoder(chain)
+		require.Equal(t, filters.Chain{{ID: filters.Lorenz, Params: effort}}.String(), chain.Given().String())
+		k, err := filters.NewCoder(chain)
 		require.NoError(t, err)
 		out, mask, err := k.Encode(nil, src)
 		require.NoError(t, err)
@@ -51,8 +52,8 @@ func TestLorenzFilter(t *testing.T) {
 			require.NoError(t, k.DecodeRange(part, out, 0, len(src), r[0]))
 			require.Equal(t, src[r[0]:r[1]], part)
 		}
-		require.ErrorIs(t, k.Decode(got[:len(got)-4], out, 0), ErrDecodedSize)
-		require.ErrorIs(t, k.Decode(got, out[:len(out)/2], 0), ErrDamaged)
+		require.ErrorIs(t, k.Decode(got[:len(got)-4], out, 0), filters.ErrDecodedSize)
+		require.ErrorIs(t, k.Decode(got, out[:len(out)/2], 0), filters.ErrDamaged)
 	}
 }
 
@@ -60,12 +61,12 @@ func TestLorenzFilter(t *testing.T) {
 func TestLorenzStack(t *testing.T) {
 	src := bytes.Repeat(smoothField(60, 90), 2)
 	for _, effort := range [][]uint32{nil, {1}, {2}} {
-		given := Chain{{ID: Lorenz, Params: effort}}
-		chain, err := given.Complete(Block{Len: len(src), Kind: Float, Size: 4, Shape: []int{2, 60, 90}, Stack: true})
+		given := filters.Chain{{ID: filters.Lorenz, Params: effort}}
+		chain, err := given.Complete(filters.Block{Len: len(src), Kind: filters.Float, Size: 4, Shape: []int{2, 60, 90}, Stack: true})
 		require.NoError(t, err)
 		require.Equal(t, uint32(4), chain[0].Params[7]&4)
 		require.Equal(t, given.String(), chain.Given().String())
-		k, err := NewCoder(chain)
+		k, err := filters.NewCoder(chain)
 		require.NoError(t, err)
 		out, _, err := k.Encode(nil, src)
 		require.NoError(t, err)
@@ -78,18 +79,18 @@ func TestLorenzStack(t *testing.T) {
 
 // TestLorenzTypes codes every kind of elements, with one session for all of them.
 func TestLorenzTypes(t *testing.T) {
-	for _, b := range []Block{
-		{Len: 4000, Kind: Int, Size: 1, Shape: []int{4000}},
-		{Len: 4000, Kind: Text, Size: 1, Shape: []int{40, 100}},
-		{Len: 4000, Kind: Int, Size: 2, Shape: []int{2000}},
-		{Len: 4000, Kind: Uint, Size: 8, Shape: []int{5, 100}},
-		{Len: 4000, Kind: Float, Size: 8, Shape: []int{500}, LittleEndian: true},
-		{Len: 8, Kind: Float, Size: 8, Shape: []int{}},
+	for _, b := range []filters.Block{
+		{Len: 4000, Kind: filters.Int, Size: 1, Shape: []int{4000}},
+		{Len: 4000, Kind: filters.Text, Size: 1, Shape: []int{40, 100}},
+		{Len: 4000, Kind: filters.Int, Size: 2, Shape: []int{2000}},
+		{Len: 4000, Kind: filters.Uint, Size: 8, Shape: []int{5, 100}},
+		{Len: 4000, Kind: filters.Float, Size: 8, Shape: []int{500}, LittleEndian: true},
+		{Len: 8, Kind: filters.Float, Size: 8, Shape: []int{}},
 		{Len: 4001},
 	} {
-		chain, err := Chain{{ID: Lorenz}}.Complete(b)
+		chain, err := filters.Chain{{ID: filters.Lorenz}}.Complete(b)
 		require.NoError(t, err, "%+v", b)
-		k, err := NewCoder(chain)
+		k, err := filters.NewCoder(chain)
 		require.NoError(t, err)
 		src := bytes.Repeat([]byte{0, 1, 2, 3, 5, 8}, b.Len)[:b.Len]
 		out, _, err := k.Encode(nil, src)
@@ -99,16 +100,16 @@ func TestLorenzTypes(t *testing.T) {
 		require.Equal(t, src, got)
 		codecs, err := chain.Codecs(b)
 		require.NoError(t, err)
-		back, err := ToFilter(codecs[0])
+		back, err := filters.ToFilter(codecs[0])
 		require.NoError(t, err)
 		require.Equal(t, chain[0].Params, back.Params)
 	}
-	for _, b := range []Block{{}, {Len: 12, Kind: Float, Size: 3, Shape: []int{4}}, {Len: 2, Kind: Float, Size: 1, Shape: []int{2}}} {
-		_, err := Chain{{ID: Lorenz}}.Complete(b)
-		require.ErrorIs(t, err, ErrParam, "%+v", b)
+	for _, b := range []filters.Block{{}, {Len: 12, Kind: filters.Float, Size: 3, Shape: []int{4}}, {Len: 2, Kind: filters.Float, Size: 1, Shape: []int{2}}} {
+		_, err := filters.Chain{{ID: filters.Lorenz}}.Complete(b)
+		require.ErrorIs(t, err, filters.ErrParam, "%+v", b)
 	}
 	for _, p := range [][]uint32{nil, {0}, {2, 5, 0, 0}, {1, 12, 0, 0}, {1, 5, 0, 0, 3}, {1, 5, 0, 0, 7}, {1, 5, 0, 0, 8}, {1, 5, 0, 9}, {1, 5, 0, 1, 1 << 30}} {
-		_, err := NewCoder(Chain{{ID: Lorenz, Params: p}})
-		require.ErrorIs(t, err, ErrParam, "%v", p)
+		_, err := filters.NewCoder(filters.Chain{{ID: filters.Lorenz, Params: p}})
+		require.ErrorIs(t, err, filters.ErrParam, "%v", p)
 	}
 }

@@ -1,4 +1,4 @@
-package filters
+package filters_test
 
 import (
 	"bytes"
@@ -6,6 +6,9 @@ import (
 	"errors"
 	"slices"
 	"testing"
+
+	"github.com/cdfz-format/cdfz/filters"
+	"github.com/cdfz-format/cdfz/filters/internal/filtertest"
 )
 
 // TestPipelineRows has rows of docs/filters.md about pipelines.
@@ -21,30 +24,30 @@ func TestPipelineRows(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := make([]byte, len(raw))
-		if err := mustCoder(t, mustChain(t, "2,4|1,6|3")).Decode(got, stored, 0); err != nil || !bytes.Equal(got, raw) {
+		if err := filtertest.Coder(t, filtertest.Chain(t, "2,4|1,6|3")).Decode(got, stored, 0); err != nil || !bytes.Equal(got, raw) {
 			t.Errorf("%x, %v", got, err)
 		}
-		one, _, _ := mustCoder(t, mustChain(t, "2,4")).Encode(nil, raw)
-		want, _, _ := mustCoder(t, mustChain(t, "3")).Encode(nil, one)
-		if both, _, _ := mustCoder(t, mustChain(t, "2,4|3")).Encode(nil, raw); !bytes.Equal(both, want) {
+		one, _, _ := filtertest.Coder(t, filtertest.Chain(t, "2,4")).Encode(nil, raw)
+		want, _, _ := filtertest.Coder(t, filtertest.Chain(t, "3")).Encode(nil, one)
+		if both, _, _ := filtertest.Coder(t, filtertest.Chain(t, "2,4|3")).Encode(nil, raw); !bytes.Equal(both, want) {
 			t.Errorf("2,4|3: %x, expected %x", both, want)
 		}
 	})
 	t.Run("P2", func(t *testing.T) {
-		k := mustCoder(t, mustChain(t, "2,4|1,6"))
+		k := filtertest.Coder(t, filtertest.Chain(t, "2,4|1,6"))
 		stored, _, _ := k.Encode(nil, raw)
 		for _, n := range []int{0, len(raw) - 1, len(raw) + 1} {
-			if err := k.Decode(make([]byte, n), stored, 0); !errors.Is(err, ErrDecodedSize) {
+			if err := k.Decode(make([]byte, n), stored, 0); !errors.Is(err, filters.ErrDecodedSize) {
 				t.Errorf("%d bytes: %v", n, err)
 			}
 		}
 	})
 	t.Run("P3", func(t *testing.T) {
-		k := mustCoder(t, optional(mustChain(t, "2,4|1,6"), 1))
+		k := filtertest.Coder(t, filtertest.Optional(filtertest.Chain(t, "2,4|1,6"), 1))
 		for _, c := range []struct {
 			block []byte
 			mask  uint32
-		}{{make([]byte, 1000), 0}, {noise(1000), 2}} {
+		}{{make([]byte, 1000), 0}, {filtertest.Noise(1000), 2}} {
 			stored, mask, err := k.Encode(nil, c.block)
 			if err != nil || mask != c.mask {
 				t.Fatalf("mask %b, expected %b, %v", mask, c.mask, err)
@@ -57,33 +60,33 @@ func TestPipelineRows(t *testing.T) {
 	})
 	t.Run("P4", func(t *testing.T) {
 		// LZ4's framing of 13 zeros has 32 bytes, of 1000 fewer.
-		k := mustCoder(t, optional(mustChain(t, "32004,0"), 0))
+		k := filtertest.Coder(t, filtertest.Optional(filtertest.Chain(t, "32004,0"), 0))
 		for n, want := range map[int]uint32{13: 1, 1000: 0} {
 			if _, mask, err := k.Encode(nil, make([]byte, n)); err != nil || mask != want {
 				t.Errorf("%d bytes: mask %b, %v", n, mask, err)
 			}
 		}
 		// As long as the input is not shorter either: failing,0 is a compressor.
-		if _, mask, _ := mustCoder(t, Chain{{ID: 300, Params: []uint32{0}, Optional: true}}).Encode(nil, raw); mask != 1 {
+		if _, mask, _ := filtertest.Coder(t, filters.Chain{{ID: 300, Params: []uint32{0}, Optional: true}}).Encode(nil, raw); mask != 1 {
 			t.Errorf("mask %b of a result that is as long", mask)
 		}
 	})
 	t.Run("P5", func(t *testing.T) {
-		if out, _, err := mustCoder(t, mustChain(t, "2,4|300,0")).Encode([]byte("x"), raw); err == nil || string(out) != "x" {
+		if out, _, err := filtertest.Coder(t, filtertest.Chain(t, "2,4|300,0")).Encode([]byte("x"), raw); err == nil || string(out) != "x" {
 			t.Errorf("a required filter that fails: %q, %v", out, err)
 		}
-		if _, err := NewCoder(mustChain(t, "32013,1")); !errors.Is(err, ErrUnknownFilter) {
+		if _, err := filters.NewCoder(filtertest.Chain(t, "32013,1")); !errors.Is(err, filters.ErrUnknownFilter) {
 			t.Errorf("a required filter that is unknown: %v", err)
 		}
 	})
 	t.Run("P6", func(t *testing.T) {
-		if out, mask, err := mustCoder(t, optional(mustChain(t, "32013,1|2,4"), 0)).Encode(nil, raw); err != nil || mask != 1 || len(out) != len(raw) {
+		if out, mask, err := filtertest.Coder(t, filtertest.Optional(filtertest.Chain(t, "32013,1|2,4"), 0)).Encode(nil, raw); err != nil || mask != 1 || len(out) != len(raw) {
 			t.Errorf("an optional filter that is unknown: mask %b, %v", mask, err)
 		}
 	})
 	t.Run("P7", func(t *testing.T) {
-		k := mustCoder(t, optional(mustChain(t, "32013,1|2,4"), 0))
-		var unknown *UnknownFilterError
+		k := filtertest.Coder(t, filtertest.Optional(filtertest.Chain(t, "32013,1|2,4"), 0))
+		var unknown *filters.UnknownFilterError
 		if err := k.Decode(make([]byte, len(raw)), raw, 0); !errors.As(err, &unknown) || unknown.ID != 32013 || !slices.Equal(unknown.Params, []uint32{1}) || unknown.Name != "zfp" {
 			t.Errorf("applied: %v", err)
 		}
@@ -92,35 +95,35 @@ func TestPipelineRows(t *testing.T) {
 		}
 	})
 	t.Run("P12", func(t *testing.T) {
-		c, err := Chain(nil).Add(Filter{ID: 296})
+		c, err := filters.Chain(nil).Add(filters.Filter{ID: 296})
 		if err != nil {
 			t.Fatalf("before the filter is registered: %v", err)
 		}
-		if _, err := NewCoder(c); !errors.Is(err, ErrUnknownFilter) {
+		if _, err := filters.NewCoder(c); !errors.Is(err, filters.ErrUnknownFilter) {
 			t.Errorf("used before it is registered: %v", err)
 		}
-		mustRegister(Method{ID: 296, Name: "late", New: func() Session { return failing{} }})
-		if _, err := NewCoder(c); err != nil {
+		mustRegister(filters.Method{ID: 296, Name: "late", New: func() filters.Session { return failing{} }})
+		if _, err := filters.NewCoder(c); err != nil {
 			t.Errorf("registered: %v", err)
 		}
-		if err := Register(Method{ID: 296, Name: "again", New: func() Session { return failing{} }}); !errors.Is(err, ErrFilterID) {
+		if err := filters.Register(filters.Method{ID: 296, Name: "again", New: func() filters.Session { return failing{} }}); !errors.Is(err, filters.ErrFilterID) {
 			t.Errorf("registered twice: %v", err)
 		}
 	})
 	t.Run("P13", func(t *testing.T) {
 		for _, level := range []int{0, 6, 9} {
-			c, err := Chain{{ID: Shuffle}}.AddDeflate(level)
+			c, err := filters.Chain{{ID: filters.Shuffle}}.AddDeflate(level)
 			if err != nil || len(c) != 2 || !c[1].Optional || c[1].Params[0] != uint32(level) {
 				t.Errorf("level %d: %v, %v", level, c, err)
 			}
 		}
 		for _, level := range []int{-1, 10} {
-			if _, err := (Chain)(nil).AddDeflate(level); !errors.Is(err, ErrParam) {
+			if _, err := (filters.Chain)(nil).AddDeflate(level); !errors.Is(err, filters.ErrParam) {
 				t.Errorf("level %d: %v", level, err)
 			}
 		}
 		for _, text := range []string{"1", "1,6,6", "1,10"} {
-			if _, err := NewCoder(mustChain(t, text)); !errors.Is(err, ErrParam) {
+			if _, err := filters.NewCoder(filtertest.Chain(t, text)); !errors.Is(err, filters.ErrParam) {
 				t.Errorf("%s: %v", text, err)
 			}
 		}
@@ -129,12 +132,12 @@ func TestPipelineRows(t *testing.T) {
 
 // TestQueryRows has the rows of docs/filters.md about queries of chains.
 func TestQueryRows(t *testing.T) {
-	c := Chain{{ID: Shuffle, Params: []uint32{4}}, {ID: 32013, Params: []uint32{1, 2}, Optional: true}, {ID: 400}, {ID: Deflate, Params: []uint32{6}, Name: "gzip"}}
+	c := filters.Chain{{ID: filters.Shuffle, Params: []uint32{4}}, {ID: 32013, Params: []uint32{1, 2}, Optional: true}, {ID: 400}, {ID: filters.Deflate, Params: []uint32{6}, Name: "gzip"}}
 	t.Run("Q6", func(t *testing.T) {
-		if ids := Chain(nil).IDs(); len(ids) != 0 {
+		if ids := filters.Chain(nil).IDs(); len(ids) != 0 {
 			t.Errorf("no filters: %v", ids)
 		}
-		if _, err := Chain(nil).At(0); !errors.Is(err, ErrNoFilter) {
+		if _, err := filters.Chain(nil).At(0); !errors.Is(err, filters.ErrNoFilter) {
 			t.Errorf("the first of no filters: %v", err)
 		}
 	})
@@ -145,28 +148,28 @@ func TestQueryRows(t *testing.T) {
 		if f, err := c.Find(32013); err != nil || !slices.Equal(f.Params, []uint32{1, 2}) || !f.Optional {
 			t.Errorf("32013: %v, %v", f, err)
 		}
-		if _, err := c.Find(307); !errors.Is(err, ErrNoFilter) {
+		if _, err := c.Find(307); !errors.Is(err, filters.ErrNoFilter) {
 			t.Errorf("307: %v", err)
 		}
 	})
 	t.Run("Q9", func(t *testing.T) {
 		params := []uint32{9}
-		d, err := c.Add(Filter{ID: Bzip2, Params: params, Optional: true, Name: "mine"})
+		d, err := c.Add(filters.Filter{ID: filters.Bzip2, Params: params, Optional: true, Name: "mine"})
 		params[0] = 1
 		if err != nil || len(d) != len(c)+1 || d[4].String() != "307,9?" || d[4].Name != "mine" {
 			t.Errorf("added: %v, %v", d, err)
 		}
-		if e, _ := c.Add(Filter{ID: 3}); d[4].ID != Bzip2 || e[4].ID != 3 {
+		if e, _ := c.Add(filters.Filter{ID: 3}); d[4].ID != filters.Bzip2 || e[4].ID != 3 {
 			t.Error("two chains share memory")
 		}
-		long := make(Chain, MaxFilters)
-		if _, err := long.Add(Filter{}); !errors.Is(err, ErrParam) {
+		long := make(filters.Chain, filters.MaxFilters)
+		if _, err := long.Add(filters.Filter{}); !errors.Is(err, filters.ErrParam) {
 			t.Errorf("one filter too many: %v", err)
 		}
 	})
 	t.Run("Q10", func(t *testing.T) {
 		for _, n := range []int{-1, len(c)} {
-			if _, err := c.At(n); !errors.Is(err, ErrNoFilter) {
+			if _, err := c.At(n); !errors.Is(err, filters.ErrNoFilter) {
 				t.Errorf("filter %d: %v", n, err)
 			}
 		}
@@ -186,11 +189,11 @@ func TestQueryRows(t *testing.T) {
 		}
 	})
 	t.Run("Q12", func(t *testing.T) {
-		if _, err := c.Add(Filter{ID: MaxID}); err != nil {
+		if _, err := c.Add(filters.Filter{ID: filters.MaxID}); err != nil {
 			t.Error(err)
 		}
-		if _, err := c.Add(Filter{ID: MaxID + 1}); !errors.Is(err, ErrFilterID) {
-			t.Errorf("%d: %v", MaxID+1, err)
+		if _, err := c.Add(filters.Filter{ID: filters.MaxID + 1}); !errors.Is(err, filters.ErrFilterID) {
+			t.Errorf("%d: %v", filters.MaxID+1, err)
 		}
 	})
 }

@@ -133,8 +133,8 @@ func find(id uint32) *registered {
 	return registry[id]
 }
 
-// Name returns the name of a filter id: that of its method, else the one in HDF5 or The
-// HDF Group's registry, else "".
+// Name returns the name of a filter id: that of its method, else the one in HDF5, The HDF
+// Group's registry or package all, else "".
 func Name(id uint32) string {
 	registryMu.RLock()
 	defer registryMu.RUnlock()

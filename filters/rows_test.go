@@ -1,4 +1,4 @@
-package filters
+package filters_test
 
 import (
 	"bytes"
@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/cdfz-format/cdfz/filters"
+	"github.com/cdfz-format/cdfz/filters/internal/filtertest"
 )
 
 // The tests below are named after rows of the table in docs/filters.md.
@@ -13,27 +16,19 @@ import (
 // TestP14_NoDeflate checks a program without deflate: an optional one is skipped when
 // writing, blocks that skipped it can be read, others not.
 func TestP14_NoDeflate(t *testing.T) {
-	src := field(4000)
-	required := mustChain(t, "2,4|1,6")
-	withDeflate, _, err := mustCoder(t, required).Encode(nil, src)
+	src := filtertest.Field(4000)
+	required := filtertest.Chain(t, "2,4|1,6")
+	withDeflate, _, err := filtertest.Coder(t, required).Encode(nil, src)
 	if err != nil {
 		t.Fatal(err)
 	}
-	registryMu.Lock()
-	deflate := registry[Deflate]
-	delete(registry, Deflate)
-	registryMu.Unlock()
-	defer func() {
-		registryMu.Lock()
-		registry[Deflate] = deflate
-		registryMu.Unlock()
-	}()
-	if _, err := NewCoder(required); !errors.Is(err, ErrUnknownFilter) || !strings.Contains(err.Error(), "deflate") {
+	defer filters.Unregister(filters.Deflate)()
+	if _, err := filters.NewCoder(required); !errors.Is(err, filters.ErrUnknownFilter) || !strings.Contains(err.Error(), "deflate") {
 		t.Errorf("required: %v", err)
 	}
 	optional := required.Clone()
 	optional[1].Optional = true
-	k := mustCoder(t, optional)
+	k := filtertest.Coder(t, optional)
 	stored, mask, err := k.Encode(nil, src)
 	if err != nil || mask != 2 {
 		t.Fatalf("optional: mask %d, %v", mask, err)
@@ -42,7 +37,7 @@ func TestP14_NoDeflate(t *testing.T) {
 	if err := k.Decode(dst, stored, mask); err != nil || !bytes.Equal(dst, src) {
 		t.Errorf("skipped: %v", err)
 	}
-	if err := k.Decode(dst, withDeflate, 0); !errors.Is(err, ErrUnknownFilter) {
+	if err := k.Decode(dst, withDeflate, 0); !errors.Is(err, filters.ErrUnknownFilter) {
 		t.Errorf("not skipped: %v", err)
 	}
 }
@@ -50,9 +45,9 @@ func TestP14_NoDeflate(t *testing.T) {
 func TestQ13_Classes(t *testing.T) {
 	for id, want := range map[uint32]string{
 		0: "predefined", 1: "predefined", 255: "predefined", 256: "testing", 305: "testing", 511: "testing", 512: "registered",
-		32000: "registered", 32767: "registered", 32768: "private", Lorenz: "private", 65535: "private", 65536: "invalid",
+		32000: "registered", 32767: "registered", 32768: "private", filters.Lorenz: "private", 65535: "private", 65536: "invalid",
 	} {
-		if got := Class(id); got != want {
+		if got := filters.Class(id); got != want {
 			t.Errorf("%d: expected %s, found %s", id, want, got)
 		}
 	}
@@ -64,9 +59,9 @@ func TestQ14_Names(t *testing.T) {
 	for id := uint32(32000); id <= 32030; id++ {
 		want = append(want, id)
 	}
-	known := Known()
+	known := filters.Known()
 	for _, id := range want {
-		if Name(id) == "" || !slices.Contains(known, id) {
+		if filters.Name(id) == "" || !slices.Contains(known, id) {
 			t.Errorf("%d has no name", id)
 		}
 	}
@@ -77,17 +72,21 @@ func TestQ14_Names(t *testing.T) {
 
 // TestL16_Pairs checks which filters and codecs overlap: neither set holds the other.
 func TestL16_Pairs(t *testing.T) {
-	both := map[uint32]string{Deflate: "zlib", Shuffle: "shuffle", Fletcher32: "fletcher32", Bzip2: "bz2", Blosc: "blosc", Zstd: "zstd"}
-	for _, id := range Registered() {
-		m, _ := Lookup(id)
+	both := map[uint32]string{filters.Deflate: "zlib", filters.Shuffle: "shuffle", filters.Fletcher32: "fletcher32", filters.Bzip2: "bz2", filters.Blosc: "blosc", filters.Zstd: "zstd"}
+	for _, id := range filters.Registered() {
+		m, _ := filters.Lookup(id)
 		switch {
-		case Class(id) == "private" || id == 300: // of cdfz, and of tests
-		case both[id] != CodecID(id):
-			t.Errorf("%s: codec %q, expected %q", m.Name, CodecID(id), both[id])
+		case filters.Class(id) == "private" || id == 300: // of cdfz, and of tests
+		case both[id] != filters.CodecID(id):
+			t.Errorf("%s: codec %q, expected %q", m.Name, filters.CodecID(id), both[id])
 		}
 	}
+	private := map[string]bool{}
+	for _, id := range filters.Registered() {
+		private[filters.CodecID(id)] = filters.Class(id) == "private"
+	}
 	for _, id := range []string{"delta", "fixedscaleoffset", "quantize", "bitround", "packbits", "crc32", "adler32", "gzip"} {
-		if r := withCodec(id); r == nil || Class(r.ID) != "private" {
+		if !private[id] {
 			t.Errorf("codec %s: expected a filter with a private id", id)
 		}
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive/internal/archivetest"
 	"github.com/cdfz-format/cdfz/archive/verify"
 	"github.com/cdfz-format/cdfz/filters"
+	_ "github.com/cdfz-format/cdfz/filters/all" // vectors have filters that only users choose
 )
 
 const vectorsDir = "../../testdata/vectors"

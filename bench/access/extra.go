@@ -14,6 +14,7 @@ import (
 	"github.com/cdfz-format/cdfz/bench/internal/run"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
+	_ "github.com/cdfz-format/cdfz/filters/all"
 	"github.com/cdfz-format/cdfz/slab"
 )
 

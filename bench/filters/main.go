@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/cdfz-format/cdfz/bench/internal/run"
+	_ "github.com/cdfz-format/cdfz/filters/all"
 )
 
 var (

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/cdfz-format/cdfz/archive"
+	_ "github.com/cdfz-format/cdfz/filters/all"
 	"github.com/cdfz-format/cdfz/internal/spec"
 )
 

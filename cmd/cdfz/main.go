@@ -13,6 +13,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/stop"
+	_ "github.com/cdfz-format/cdfz/filters/all"
 	"github.com/cdfz-format/cdfz/remote/s3"
 )
 

@@ -19,7 +19,7 @@ import (
 	"github.com/cdfz-format/cdfz/filters"
 )
 
-// h5py asks HDF5, with the same plugins (filters/testdata/judge_hdf5.py).
+// h5py asks HDF5, with the same plugins (filters/all/testdata/judge_hdf5.py).
 type h5py struct {
 	t   *testing.T
 	in  *json.Encoder
@@ -27,7 +27,7 @@ type h5py struct {
 }
 
 func startH5py(t *testing.T, plugins string) *h5py {
-	cmd := exec.Command("/usr/bin/python3", "../../filters/testdata/judge_hdf5.py")
+	cmd := exec.Command("/usr/bin/python3", "../../filters/all/testdata/judge_hdf5.py")
 	cmd.Env = append(os.Environ(), "HDF5_PLUGIN_PATH="+plugins)
 	cmd.Stderr = os.Stderr
 	in, err := cmd.StdinPipe()

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/cdfz-format/cdfz/filters"
+	_ "github.com/cdfz-format/cdfz/filters/all" // lzf, blosc, bitshuffle
 )
 
 // local does the work of set_local for a registered filter, and the reverse. HDF5 calls

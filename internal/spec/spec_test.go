@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/cdfz-format/cdfz/filters"
+	_ "github.com/cdfz-format/cdfz/filters/all"
 	"github.com/cdfz-format/cdfz/testdata/seeds"
 )
 

@@ -15,6 +15,7 @@ var (
 	ErrChecksum    = errors.New("filters: checksum mismatch")
 	ErrDamaged     = errors.New("filters: damaged block")
 	ErrUnavailable = errors.New("filters: filter unavailable")
+	ErrCodec       = errors.New("filters: bad codec")
 )
 
 // kindError is an error with a text that matches one of the errors above.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/filters"
+	_ "github.com/cdfz-format/cdfz/filters/all" // fletcher32
 	"github.com/cdfz-format/cdfz/internal/spec"
 )
 

@@ -23,6 +23,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
+	_ "github.com/cdfz-format/cdfz/filters/all" // blosc
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
 )
 
