@@ -291,7 +291,7 @@ func TestHostileClaims(t *testing.T) {
 		for _, f := range []*faultsrv.Sparse{c.file(t, size), classic} {
 			s := httptest.NewServer(faultsrv.Ranges(f, size))
 			bounded(t, 0, func() {
-				f, err := Open(context.Background(), s.URL+faultsrv.Path, &OpenOptions{Remote: &remote.Options{Timeout: 10 * time.Second}})
+				f, err := openWith(t, s.URL+faultsrv.Path, &remote.Options{Timeout: 10 * time.Second}, nil)
 				if err == nil {
 					f.Close()
 				}
@@ -372,7 +372,7 @@ func TestRandomClaims(t *testing.T) {
 			}
 			s := httptest.NewServer(faultsrv.Ranges(f, lie))
 			bounded(t, there, func() {
-				f, err := Open(context.Background(), s.URL+faultsrv.Path, &OpenOptions{Remote: &remote.Options{Timeout: 10 * time.Second, Retries: -1}})
+				f, err := openWith(t, s.URL+faultsrv.Path, &remote.Options{Timeout: 10 * time.Second, Retries: -1}, nil)
 				if err == nil {
 					defer f.Close()
 					f.Image().Copy(context.Background(), nil, nil)

@@ -4,6 +4,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
@@ -23,7 +24,8 @@ var edges = map[string][]string{
 	"internal/ioat":       {},
 	"internal/faultsrv":   {},
 	"internal/faultio":    {},
-	"remote":              {"internal/ioat"},
+	"internal/urls":       {"internal/ioat"},
+	"remote":              {"internal/ioat", "internal/urls"},
 	"remote/s3":           {"remote"}, // signatures for URLs of object stores
 	"blockidx":            {"internal/ioat"},
 	"filters": {"filters/internal/codecjson", "filters/internal/deflate", "filters/internal/headers", "filters/internal/transpose", "filters/internal/wire",
@@ -76,7 +78,7 @@ var edges = map[string][]string{
 	"internal/hostproto":               {},          // used by internal/plugin and by the command cdfz-plugin-host
 	"slab":                             {"cdf3", "internal/ioat"},
 	"unlimited":                        {"cdf3", "internal/ioat"},
-	"archive": {"archive/parity", "cdf3", "blockidx", "cf", "filters", "internal/atomicfile", "internal/ioat", "remote", "slab", "unlimited",
+	"archive": {"archive/parity", "cdf3", "blockidx", "cf", "filters", "internal/atomicfile", "internal/ioat", "internal/urls", "slab", "unlimited",
 		"archive/internal/fault", "archive/internal/czip", "archive/internal/plan", "archive/internal/zarrview", "archive/internal/blocks"},
 	"archive/internal/fault":    {},
 	"archive/internal/treesum":  {},
@@ -145,4 +147,22 @@ func TestEdges(t *testing.T) {
 		return nil
 	})
 	require.NoError(t, err)
+}
+
+// TestLinked checks that a program that reads archives links neither an HTTP client nor the
+// filters that only users choose.
+func TestLinked(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", ".").Output()
+	require.NoError(t, err)
+	deps := strings.Fields(string(out))
+	require.Contains(t, deps, "github.com/cdfz-format/cdfz/filters")
+	for _, d := range deps {
+		switch d {
+		case "net", "net/http", "crypto/tls", "text/template":
+			t.Errorf("archive depends on %s", d)
+		}
+		for _, path := range []string{"github.com/cdfz-format/cdfz/filters/all", "github.com/cdfz-format/cdfz/remote", "github.com/ulikunitz/", "github.com/pierrec/", "github.com/dsnet/", "github.com/minio/"} {
+			require.False(t, strings.HasPrefix(d, path), "archive depends on %s", d)
+		}
+	}
 }

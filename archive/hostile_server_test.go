@@ -68,7 +68,7 @@ func useHostile(t testing.TB, url string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	o := &remote.Options{Timeout: 100 * time.Millisecond, Retries: 1, Sleep: (&faultsrv.Pauses{}).Sleep}
-	if f, err := Open(ctx, url, &OpenOptions{Remote: o}); err == nil {
+	if f, err := openWith(t, url, o, nil); err == nil {
 		defer f.Close()
 		for v := range f.Header().Vars {
 			if n := f.Header().Vars[v].Len; n < 1<<20 {

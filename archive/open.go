@@ -14,12 +14,12 @@ import (
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/internal/ioat"
-	"github.com/cdfz-format/cdfz/remote"
+	"github.com/cdfz-format/cdfz/internal/urls"
 	"github.com/cdfz-format/cdfz/unlimited"
 )
 
 // OpenOptions control Open and New. Nil and the zero value mean the defaults. All
-// fields except Name and Remote are for archives.
+// fields except Name are for archives.
 type OpenOptions struct {
 	Name   string // name of the file in errors; empty: the name passed to Open
 	Cache  int64  // bytes of decoded blocks kept; 0: 32 MiB, negative: none
@@ -32,8 +32,6 @@ type OpenOptions struct {
 	// decoded bytes. Reads that need a block beyond it fail with ErrMemory. 0 means any
 	// number: few stored bytes can need several GB.
 	BlockMemory int64
-	// Remote is for URLs.
-	Remote *remote.Options
 }
 
 func (o *OpenOptions) reader() *blocks.ReadOptions {
@@ -44,16 +42,17 @@ func (o *OpenOptions) reader() *blocks.ReadOptions {
 	return r
 }
 
-// Open opens an archive or a classic netCDF file by its name or its http or https URL, or by
-// an s3 URL after s3.Register. The caller must close it. ctx is only for opening. Errors are
-// those of [New].
+// Open opens an archive or a classic netCDF file by its name or its URL. The caller must close
+// it. ctx is only for opening. Errors are those of [New].
 //
-// For URLs, only the needed ranges are fetched. Opening an archive takes up to three
-// requests: its end; manifest and index header; plan and netCDF header. A classic file
-// takes two if its header is at most 64 KiB long. See remote.Open for the requests and
-// for errors of the source.
+// A program that opens http and https URLs imports package remote, one that opens s3 URLs
+// imports package remote/s3. For headers, timeouts and other options, call remote.Open, and
+// [New] with the result. Only the needed ranges are fetched. Opening an archive takes up to
+// three requests: its end; manifest and index header; plan and netCDF header. A classic file
+// takes two if its header is at most 64 KiB long. See remote.Open for the requests and for
+// errors of the source.
 func Open(ctx context.Context, name string, opts *OpenOptions) (*File, error) {
-	if remote.IsURL(name) {
+	if urls.Is(name) {
 		return openRemote(ctx, name, opts)
 	}
 	if err := ctx.Err(); err != nil {
@@ -85,7 +84,7 @@ func openNamed(name string) (*os.File, int64, error) {
 	if err != nil {
 		var p *fs.PathError
 		if errors.As(err, &p) {
-			p.Path = remote.Redact(p.Path) // it may be a URL of another scheme
+			p.Path = urls.Redact(p.Path) // it may be a URL of another scheme
 		}
 		return nil, 0, err
 	}
@@ -110,6 +109,9 @@ func openNamed(name string) (*os.File, int64, error) {
 func New(r io.ReaderAt, size int64, opts *OpenOptions) (*File, error) {
 	if opts == nil {
 		opts = &OpenOptions{}
+	}
+	if f, ok := r.(urls.File); ok && f.Size() == size {
+		return newRemote(context.Background(), f, opts)
 	}
 	return newNamed(context.Background(), r, size, opts)
 }
@@ -192,26 +194,17 @@ const frontProbe = 68 << 10
 
 // openRemote opens the file at a URL.
 func openRemote(ctx context.Context, url string, o *OpenOptions) (*File, error) {
-	if o == nil {
-		o = &OpenOptions{}
-	}
-	var ro remote.Options
-	if o.Remote != nil {
-		ro = *o.Remote
-	}
-	ro.Tail = blocks.TailProbe
-	r, err := remote.Open(ctx, url, &ro)
+	r, err := urls.Open(ctx, url)
 	if err != nil {
-		if errors.Is(err, remote.ErrOptions) {
+		if errors.Is(err, urls.ErrOptions) {
 			err = fmt.Errorf("%w: %w", err, ErrOptions)
 		}
 		return nil, err
 	}
-	c := *o
-	if c.Name == "" {
-		c.Name = r.Name()
+	if o == nil {
+		o = &OpenOptions{}
 	}
-	f, err := newRemoteFile(ctx, r, &c)
+	f, err := newRemote(ctx, r, o)
 	if err != nil {
 		r.Close()
 		return nil, err
@@ -220,30 +213,37 @@ func openRemote(ctx context.Context, url string, o *OpenOptions) (*File, error) 
 	return f, nil
 }
 
-func newRemoteFile(ctx context.Context, r *remote.File, o *OpenOptions) (*File, error) {
-	f, err := openEnds(ctx, r, o)
+// newRemote opens an archive, or a classic file with its header read ahead.
+func newRemote(ctx context.Context, r urls.File, o *OpenOptions) (*File, error) {
+	c := *o
+	if c.Name == "" {
+		c.Name = r.Name()
+	}
+	err := readAhead(ctx, r)
+	var f *File
+	if err == nil {
+		f, err = newNamed(ctx, r, r.Size(), &c)
+	}
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("archive: %s: %w", r.Name(), ctx.Err())
 	}
 	if errors.Is(err, ErrCorrupt) {
 		// A mixture of two versions of a file looks like damage.
-		if again := r.CheckTail(ctx); errors.Is(again, remote.ErrChanged) {
+		if again := r.CheckTail(ctx); errors.Is(again, urls.ErrChanged) {
 			err = again
 		}
 	}
 	return f, err
 }
 
-// openEnds opens an archive, or a classic file with its header read ahead.
-func openEnds(ctx context.Context, r *remote.File, o *OpenOptions) (*File, error) {
+// readAhead reads the start of a file that is not an archive.
+func readAhead(ctx context.Context, r urls.File) error {
 	end := make([]byte, min(czip.TailLen, r.Size()))
 	if err := ioat.ReadFull(ioat.Bind(ctx, r), end, r.Size()-int64(len(end))); err != nil {
-		return nil, err
+		return err
 	}
-	if len(end) < czip.TailLen || string(end[:len(czip.TailMagic)]) != czip.TailMagic {
-		if err := r.Preload(ctx, frontProbe); err != nil {
-			return nil, err
-		}
+	if len(end) == czip.TailLen && string(end[:len(czip.TailMagic)]) == czip.TailMagic {
+		return nil
 	}
-	return newNamed(ctx, r, r.Size(), o)
+	return r.Preload(ctx, frontProbe)
 }

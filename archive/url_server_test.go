@@ -23,10 +23,19 @@ func openURL(t testing.TB, s *faultsrv.Server, o remote.Options, r ...*OpenOptio
 	if len(r) > 0 && r[0] != nil {
 		u = *r[0]
 	}
-	u.Remote = &o
-	f, err := Open(context.Background(), s.Address(), &u)
+	return openWith(t, s.Address(), &o, &u)
+}
+
+// openWith opens a URL with options of package remote.
+func openWith(t testing.TB, url string, o *remote.Options, u *OpenOptions) (*File, error) {
+	r, err := remote.Open(context.Background(), url, o)
+	if err != nil {
+		return nil, err
+	}
+	t.Cleanup(func() { r.Close() })
+	f, err := New(r, r.Size(), u)
 	if err == nil {
-		t.Cleanup(func() { f.Close() })
+		f.closer = r
 	}
 	return f, err
 }

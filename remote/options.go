@@ -7,16 +7,18 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/cdfz-format/cdfz/internal/urls"
 )
 
 var (
 	// ErrChanged means that the file at the URL is no longer the one that was
 	// opened. It does not mean that anything is damaged.
-	ErrChanged = errors.New("remote file changed while being read")
+	ErrChanged = urls.ErrChanged
 	// ErrNoRanges means that the server only sends whole files.
 	ErrNoRanges = errors.New("server does not support range requests")
 	// ErrOptions means a malformed URL or invalid options.
-	ErrOptions = errors.New("invalid URL or options")
+	ErrOptions = urls.ErrOptions
 )
 
 const (

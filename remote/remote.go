@@ -5,8 +5,8 @@
 // [ErrChanged]. Dropped connections, timeouts and overloaded servers are retried,
 // requesting only the missing bytes.
 //
-// The package knows nothing about the content of files. It imports internal/ioat and
-// nothing else of this module.
+// Importing the package makes archive.Open open such URLs. For other options, call Open here,
+// and archive.New with the result. The package knows nothing about the content of files.
 package remote
 
 import (
@@ -21,6 +21,7 @@ import (
 	"sync/atomic"
 
 	"github.com/cdfz-format/cdfz/internal/ioat"
+	"github.com/cdfz-format/cdfz/internal/urls"
 	"golang.org/x/sync/semaphore"
 )
 
@@ -110,7 +111,7 @@ func newFile(ctx context.Context, rawURL string, o *Options) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	shown := display(u)
+	shown := urls.Display(u)
 	if name != rawURL {
 		shown = Redact(name)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/stop"
 	_ "github.com/cdfz-format/cdfz/filters/all"
-	"github.com/cdfz-format/cdfz/remote/s3"
+	_ "github.com/cdfz-format/cdfz/remote/s3"
 )
 
 func main() {
@@ -27,7 +27,6 @@ func main() {
 // run is the whole program: it executes args and returns the exit code. Cancelling
 // the context stops it without leaving partial files.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	s3.Register()
 	a := cli.New(stdin, stdout, stderr)
 	cmd := root(a, args)
 	cmd.SetArgs(args)

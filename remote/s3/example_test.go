@@ -26,7 +26,6 @@ func ExampleUpload() {
 		log.Fatal(err)
 	}
 
-	s3.Register()
 	a, err := archive.Open(ctx, "s3://bucket/tas.nc.cdfz", nil)
 	if err != nil {
 		log.Fatal(err)

@@ -1,8 +1,8 @@
 // Package s3 reads and writes objects of stores that speak the S3 protocol, at URLs such
 // as s3://bucket/key. Google's store is gs://bucket/key, with HMAC keys.
 //
-// [Register] lets package remote read such URLs: by ranges, with its retries and its
-// checks that the object stays the same. [Upload] writes an object.
+// Importing the package makes archive.Open and package remote read such URLs: by ranges, with
+// retries and checks that the object stays the same. [Upload] writes an object.
 //
 // Credentials, region and endpoint are found as Amazon's tools find them: AWS_PROFILE,
 // AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION,
@@ -27,8 +27,7 @@ import (
 	"github.com/cdfz-format/cdfz/remote"
 )
 
-// Register makes package remote open URLs with the schemes s3 and gs.
-func Register() {
+func init() {
 	remote.Register("s3", resolve)
 	remote.Register("gs", resolve)
 }

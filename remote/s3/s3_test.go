@@ -68,7 +68,6 @@ func newStore(t *testing.T) *store {
 	}
 	forget()
 	t.Cleanup(forget)
-	Register()
 	return s
 }
 
