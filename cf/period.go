@@ -2,10 +2,8 @@ package cf
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 )
 
 // Period is the time that a full or partial date covers, from Start to just before End.
@@ -19,14 +17,12 @@ type Period struct {
 // inside larger ones.
 const DatePattern = `[+-]?\d{4,6}(?:-\d{1,2}(?:-\d{1,2}(?:[Tt ]\d{1,2}(?::\d{2}(?::\d{2}(?:\.\d{1,6})?)?)?[Zz]?)?)?)?`
 
-var periodPattern = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^([+-]?\d{4,6})(?:-(\d{1,2})(?:-(\d{1,2})(?:[Tt ](\d{1,2})(?::(\d{2})(?::(\d{2})(?:\.(\d{1,6}))?)?)?[Zz]?)?)?)?$`)
-})
+var periodPattern = pattern{text: `^([+-]?\d{4,6})(?:-(\d{1,2})(?:-(\d{1,2})(?:[Tt ](\d{1,2})(?::(\d{2})(?::(\d{2})(?:\.(\d{1,6}))?)?)?[Zz]?)?)?)?$`}
 
 // ParsePeriod reads an ISO 8601 date, which may end after the year, month, day, hour,
 // minute or second: 2001, 2001-05, 2001-05-16, 2001-05-16T12:00.
 func (c Calendar) ParsePeriod(s string) (Period, error) {
-	m := periodPattern().FindStringSubmatch(s)
+	m := periodPattern.find(s)
 	if m == nil {
 		return Period{}, fmt.Errorf("cf: expected a date such as 2001, 2001-05, 2001-05-16 or 2001-05-16T12:00, found %q", s)
 	}

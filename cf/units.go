@@ -43,22 +43,32 @@ func init() {
 	}
 }
 
+// pattern is a regular expression, compiled when it is first used. Thus a program that uses none
+// does not link package regexp.
+type pattern struct {
+	text string
+	once sync.Once
+	re   *regexp.Regexp
+}
+
+// find returns the match of s and its groups, or nil.
+func (p *pattern) find(s string) []string {
+	p.once.Do(func() { p.re = regexp.MustCompile(p.text) })
+	return p.re.FindStringSubmatch(s)
+}
+
 var (
-	sincePattern = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`(?i)^\s*(\w+)\s+since\s+(.*?)\s*$`)
-	})
+	sincePattern = pattern{text: `(?i)^\s*(\w+)\s+since\s+(.*?)\s*$`}
 	// The parts of a reference time: year, month, day, hour, minute, second, time zone.
-	refPattern = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^([+-]?\d{1,6})(?:-(\d{1,2})(?:-(\d{1,2}))?)?` +
-			`(?:(?:\s+|\s*[Tt])(\d{1,2})(?::(\d{1,2})(?::(\d{1,2}(?:\.\d*)?))?)?)?\s*(Z|z|UTC|GMT|[+-]\d{1,2}(?::?\d{2})?)?$`)
-	})
+	refPattern = pattern{text: `^([+-]?\d{1,6})(?:-(\d{1,2})(?:-(\d{1,2}))?)?` +
+		`(?:(?:\s+|\s*[Tt])(\d{1,2})(?::(\d{1,2})(?::(\d{1,2}(?:\.\d*)?))?)?)?\s*(Z|z|UTC|GMT|[+-]\d{1,2}(?::?\d{2})?)?$`}
 )
 
 // ParseUnits parses units of time, such as "days since 1850-01-01 00:00:00", and the
 // name of their calendar. Months are units only in the calendar 360_day, common years
 // only in noleap. The reference time is UTC unless it ends with another offset.
 func ParseUnits(text, calendar string) (*Units, error) {
-	m := sincePattern().FindStringSubmatch(text)
+	m := sincePattern.find(text)
 	if m == nil {
 		return nil, fmt.Errorf("cf: units %q: %w", text, ErrNotTime)
 	}
@@ -98,7 +108,7 @@ func (c Calendar) longUnit(name string) int64 {
 
 // parseRef reads a reference time.
 func (c Calendar) parseRef(s string) (Time, error) {
-	m := refPattern().FindStringSubmatch(s)
+	m := refPattern.find(s)
 	if m == nil {
 		return 0, fmt.Errorf("expected a date and time, found %q", s)
 	}

@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 )
@@ -27,14 +26,20 @@ const maxBase = 220
 // shortBase returns the part of a name that temporary names keep.
 func shortBase(base string) string { return base[:min(len(base), maxBase)] }
 
-var tmpPattern = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?s)^\..*` + regexp.QuoteMeta(tmpMark) + `[0-9a-f]{8}$`)
-})
+// baseOf returns the NAME of a name such as .NAME.MARK01234567, with eight hex digits.
+func baseOf(name, mark string) (base string, ok bool) {
+	at := len(name) - len(mark) - 8
+	if at < 1 || name[0] != '.' || name[at:len(name)-8] != mark || strings.Trim(name[len(name)-8:], "0123456789abcdef") != "" {
+		return "", false
+	}
+	return name[1:at], true
+}
 
 // IsTemporary reports whether a file name has the form that Create uses for files being
 // written.
 func IsTemporary(name string) bool {
-	return strings.Contains(name, tmpMark) && tmpPattern().MatchString(filepath.Base(name))
+	_, ok := baseOf(filepath.Base(name), tmpMark)
+	return ok
 }
 
 // openNamed makes a file with a temporary name and locks it if possible.

@@ -7,9 +7,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"regexp"
-	"strings"
-	"sync"
 	"time"
 
 	"github.com/cdfz-format/cdfz/internal/nofollow"
@@ -23,13 +20,10 @@ func asideName(base string) string {
 	return fmt.Sprintf(".%s%s%08x", shortBase(base), asideMark, rand.Uint32())
 }
 
-var asidePattern = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?s)^\.(.+)` + regexp.QuoteMeta(asideMark) + `[0-9a-f]{8}$`)
-})
-
 // IsAside reports whether a file name has the form of those that Remove uses.
 func IsAside(name string) bool {
-	return strings.Contains(name, asideMark) && asidePattern().MatchString(filepath.Base(name))
+	base, ok := baseOf(filepath.Base(name), asideMark)
+	return ok && base != ""
 }
 
 // Remove removes the file f from a folder, if it has this name there and check returns nil. The
@@ -113,8 +107,8 @@ func PutBack(dir *os.Root, aside string) (name string, ok bool) {
 }
 
 func (p *place) putBack(aside string) (name string, ok bool) {
-	match := asidePattern().FindStringSubmatch(aside)
-	if match == nil || len(match[1]) >= maxBase { // or it may be cut off
+	base, ok := baseOf(aside, asideMark)
+	if !ok || base == "" || len(base) >= maxBase { // or it may be cut off
 		return "", false
 	}
 	st, err := p.Lstat(aside)
@@ -130,6 +124,6 @@ func (p *place) putBack(aside string) (name string, ok bool) {
 	if sys.lock(f) != nil || !isNamed(f, p.Lstat, aside) {
 		return "", false
 	}
-	_, err = renameNew(p, aside, match[1])
-	return match[1], err == nil
+	_, err = renameNew(p, aside, base)
+	return base, err == nil
 }

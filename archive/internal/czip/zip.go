@@ -8,10 +8,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/cdfz-format/cdfz/archive/internal/crc"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
@@ -307,16 +305,19 @@ func (t Tail) Index() ZipEntry {
 	return ZipEntry{Name: IndexName, Crc: t.IdxCRC, Stored: t.IdxLen, Size: t.IdxLen, Off: t.IdxOff}
 }
 
-var laterLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^cdfz ([1-9][0-9]{0,8}) `) })
-
 // LaterFormat returns the number of the format if line, the last TailLen bytes of a file,
 // is an intact end line of another format than this one, else "".
 func LaterFormat(line string) string {
-	m := laterLine().FindStringSubmatch(line)
-	if m == nil || m[1] == "1" || len(line) != TailLen || line[TailLen-9:] != fmt.Sprintf("%08x\n", CRC([]byte(line[:TailLen-9]))) {
+	rest, ok := strings.CutPrefix(line, "cdfz ")
+	if !ok || len(line) != TailLen || line[TailLen-9:] != fmt.Sprintf("%08x\n", CRC([]byte(line[:TailLen-9]))) {
 		return ""
 	}
-	return m[1]
+	format, _, _ := strings.Cut(rest, " ")
+	n, err := strconv.ParseUint(format, 10, 32)
+	if err != nil || n < 2 || len(format) > 9 || format[0] == '0' {
+		return ""
+	}
+	return format
 }
 
 // ParseTail parses the last bytes of an archive of size bytes. b holds at least endLen
