@@ -99,7 +99,8 @@ func openNamed(name string) (*os.File, int64, error) {
 	return f, st.Size(), nil
 }
 
-// New opens an archive or a classic netCDF file of size bytes.
+// New opens an archive or a classic netCDF file of size bytes. It does not close r, which may be
+// the result of remote.Open.
 //
 // Opening an archive takes three reads: the end; manifest and index header, unless the
 // end contains them; plan and netCDF header. The ZIP directory is never read.

@@ -99,13 +99,13 @@ func (k *Coder) Memory(n int) int64 {
 // is not changed and must not overlap dst.
 func (k *Coder) Encode(dst, src []byte) (out []byte, mask uint32, err error) {
 	cur, in := src, Block{Len: len(src)}
-	var room wire.Scratch
-	defer room.Free()
+	var scratch wire.Scratch
+	defer scratch.Free()
 	for i, f := range k.chain {
 		last := i == len(k.chain)-1
 		to := dst
 		if !last {
-			to = room.Next()
+			to = scratch.Next()
 		}
 		enc, err := k.encodeStage(i, to, cur, in)
 		if n, most := int64(len(enc)-len(to)), MaxLen(int64(len(src))); err == nil && n > most {
@@ -128,7 +128,7 @@ func (k *Coder) Encode(dst, src []byte) (out []byte, mask uint32, err error) {
 		}
 		cur, in = enc, k.stages[i].output(f.Params, in)
 		in.Len = len(cur)
-		room.Keep(enc)
+		scratch.Keep(enc)
 	}
 	return append(dst, src...), mask, nil
 }
@@ -183,9 +183,9 @@ func (k *Coder) Decode(dst, stored []byte, mask uint32) error {
 		copy(dst, stored)
 		return nil
 	}
-	var room wire.Scratch
-	defer room.Free()
-	cur, err := k.decodeDown(&room, stored, len(dst), first, mask)
+	var scratch wire.Scratch
+	defer scratch.Free()
+	cur, err := k.decodeDown(&scratch, stored, len(dst), first, mask)
 	if err != nil {
 		return err
 	}
@@ -214,17 +214,17 @@ func (k *Coder) applied(mask uint32) (first int, err error) {
 }
 
 // decodeDown undoes the filters after stage first for a block of n bytes.
-func (k *Coder) decodeDown(room *wire.Scratch, stored []byte, n, first int, mask uint32) ([]byte, error) {
+func (k *Coder) decodeDown(scratch *wire.Scratch, stored []byte, n, first int, mask uint32) ([]byte, error) {
 	cur := stored
 	for i := len(k.chain) - 1; i > first; i-- {
 		if mask>>i&1 != 0 {
 			continue
 		}
-		buf, err := k.decodeStage(i, room.Next(), cur, k.maxLen(n, i, mask))
+		buf, err := k.decodeStage(i, scratch.Next(), cur, k.maxLen(n, i, mask))
 		if err != nil {
 			return nil, err
 		}
-		room.Keep(buf)
+		scratch.Keep(buf)
 		cur = buf
 	}
 	return cur, nil

@@ -78,8 +78,8 @@ func (k *Coder) DecodeRange(dst, stored []byte, mask uint32, n, from int) error 
 	if from%grain != 0 || to%grain != 0 && to != n {
 		return ErrWhole
 	}
-	var room wire.Scratch
-	defer room.Free()
+	var scratch wire.Scratch
+	defer scratch.Free()
 	before := k.stages[:max(at, 0)] // undone in place, once the range is decoded
 	cur := stored
 	if at < 0 {
@@ -89,31 +89,31 @@ func (k *Coder) DecodeRange(dst, stored []byte, mask uint32, n, from int) error 
 		before, cur = k.stages, stored[from:to]
 	} else {
 		var err error
-		if cur, err = k.decodeDown(&room, stored, n, at, mask); err != nil {
+		if cur, err = k.decodeDown(&scratch, stored, n, at, mask); err != nil {
 			return err
 		}
 		if mask|^uint32(0)<<at == ^uint32(0) {
 			return k.decodeRange(at, dst, cur, n, from)
 		}
-		_, part := wire.Extend(room.Next(), len(dst))
+		_, part := wire.Extend(scratch.Next(), len(dst))
 		if err := k.decodeRange(at, part, cur, n, from); err != nil {
 			return err
 		}
-		room.Keep(part)
+		scratch.Keep(part)
 		cur = part
 	}
 	for i := len(before) - 1; i >= 0; i-- {
 		if mask>>i&1 != 0 {
 			continue
 		}
-		buf, err := k.decodeStage(i, room.Next(), cur, len(dst))
+		buf, err := k.decodeStage(i, scratch.Next(), cur, len(dst))
 		if err != nil {
 			return err
 		}
 		if len(buf) != len(dst) {
 			return errorf(ErrDecodedSize, "range: expected %d bytes, found %d", len(dst), len(buf))
 		}
-		room.Keep(buf)
+		scratch.Keep(buf)
 		cur = buf
 	}
 	copy(dst, cur)
@@ -155,9 +155,9 @@ func (k *Coder) DecodeRuns(dst, stored []byte, mask uint32, n int, r Runs) error
 	if !ok {
 		return ErrWhole
 	}
-	var room wire.Scratch
-	defer room.Free()
-	cur, err := k.decodeDown(&room, stored, n, at, mask)
+	var scratch wire.Scratch
+	defer scratch.Free()
+	cur, err := k.decodeDown(&scratch, stored, n, at, mask)
 	if err != nil {
 		return err
 	}
