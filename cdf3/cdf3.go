@@ -4,7 +4,7 @@
 // [Read] returns everything but the values: dimensions, attributes, variables, the
 // place, shape and length of every variable, the size and number of records.
 // [Header.Append] writes a header, [Header.Layout] places the variables of a header built
-// by a program, and [WriteFile] writes a whole file.
+// by a program, and [WriteFile] writes a whole file. [Builder] makes a file from scratch.
 //
 // # Strictness
 //

@@ -12,21 +12,21 @@ import (
 // with flags, adjusted values and their errors, and many short texts.
 func profile(m *maker) {
 	levels := 70 + m.r.IntN(430)
-	m.global("title", "Argo float vertical profile")
-	m.global("institution", "FR GDAC")
-	m.global("source", "Argo float")
-	m.global("history", "2020-01-01T00:00:00Z creation")
-	m.global("references", "http://www.argodatamgt.org/Documentation")
-	m.global("Conventions", "Argo-3.1 CF-1.6")
-	m.global("featureType", "trajectoryProfile")
-	one := m.dim("N_PROF", 1)
-	level := m.dim("N_LEVELS", levels)
-	params := m.dim("N_PARAM", 3)
-	s8, s16, s64 := m.dim("STRING8", 8), m.dim("STRING16", 16), m.dim("STRING64", 64)
-	date := m.dim("DATE_TIME", 14)
+	m.Attr("title", "Argo float vertical profile")
+	m.Attr("institution", "FR GDAC")
+	m.Attr("source", "Argo float")
+	m.Attr("history", "2020-01-01T00:00:00Z creation")
+	m.Attr("references", "http://www.argodatamgt.org/Documentation")
+	m.Attr("Conventions", "Argo-3.1 CF-1.6")
+	m.Attr("featureType", "trajectoryProfile")
+	one := m.Dim("N_PROF", 1)
+	level := m.Dim("N_LEVELS", int64(levels))
+	params := m.Dim("N_PARAM", 3)
+	s8, s16, s64 := m.Dim("STRING8", 8), m.Dim("STRING16", 16), m.Dim("STRING64", 64)
+	date := m.Dim("DATE_TIME", 14)
 	pad := func(s string, n int) []byte { return append([]byte(s), bytes.Repeat([]byte{' '}, n-len(s))...) }
 	chars := func(name, long string, dims []int, values []byte) {
-		m.add(name, cdf3.Char, dims, values, uint8(' '), "long_name", long, "conventions", "Argo reference table")
+		m.add(name, cdf3.Char, dims, values, " ", "long_name", long, "conventions", "Argo reference table")
 	}
 	chars("DATA_TYPE", "Data type", []int{s16}, pad("Argo profile", 16))
 	chars("FORMAT_VERSION", "File format version", []int{s8}, pad("3.1", 8))
@@ -36,10 +36,10 @@ func profile(m *maker) {
 	chars("PI_NAME", "Name of the principal investigator", []int{one, s64}, pad("Jane DOE", 64))
 	chars("STATION_PARAMETERS", "List of available parameters for the station", []int{one, params, s16},
 		append(append(pad("PRES", 16), pad("TEMP", 16)...), pad("PSAL", 16)...))
-	m.add("JULD", cdf3.Double, []int{one}, encode([]float64{25567 + float64(m.n%50)*10 + m.r.Float64()}), 999999.0,
+	m.add("JULD", cdf3.Double, []int{one}, []float64{25567 + float64(m.n%50)*10 + m.r.Float64()}, 999999.0,
 		"long_name", "Julian day (UTC) of the station", "units", "days since 1950-01-01 00:00:00 UTC", "axis", "T")
-	m.add("LATITUDE", cdf3.Double, []int{one}, encode([]float64{round(m.r.Float64()*120-60, 1000)}), 99999.0, "units", "degree_north", "axis", "Y")
-	m.add("LONGITUDE", cdf3.Double, []int{one}, encode([]float64{round(m.r.Float64()*360-180, 1000)}), 99999.0, "units", "degree_east", "axis", "X")
+	m.add("LATITUDE", cdf3.Double, []int{one}, []float64{round(m.r.Float64()*120-60, 1000)}, 99999.0, "units", "degree_north", "axis", "Y")
+	m.add("LONGITUDE", cdf3.Double, []int{one}, []float64{round(m.r.Float64()*360-180, 1000)}, 99999.0, "units", "degree_east", "axis", "X")
 
 	pres, temp, psal := make([]float32, levels), make([]float32, levels), make([]float32, levels)
 	surface, mixed := 5+m.r.Float64()*22, 20+m.r.Float64()*80
@@ -68,8 +68,8 @@ func profile(m *maker) {
 		dims := []int{one, level}
 		attrs := []string{"long_name", q.long, "units", q.units, "C_format", "%9.3f", "FORTRAN_format", "F9.3"}
 		flag := []string{"long_name", "quality flag", "conventions", "Argo reference table 2"}
-		m.add(q.name, cdf3.Float, dims, encode(q.values), float32(99999), attrs...)
-		m.add(q.name+"_QC", cdf3.Char, dims, good, uint8(' '), flag...)
+		m.add(q.name, cdf3.Float, dims, q.values, float32(99999), attrs...)
+		m.add(q.name+"_QC", cdf3.Char, dims, good, " ", flag...)
 		adjusted, errs := make([]float32, levels), make([]float32, levels)
 		for i, x := range q.values {
 			adjusted[i], errs[i] = x, q.err
@@ -77,29 +77,28 @@ func profile(m *maker) {
 				adjusted[i], errs[i] = 99999, 99999
 			}
 		}
-		m.add(q.name+"_ADJUSTED", cdf3.Float, dims, encode(adjusted), float32(99999), attrs...)
-		m.add(q.name+"_ADJUSTED_QC", cdf3.Char, dims, good, uint8(' '), flag...)
-		m.add(q.name+"_ADJUSTED_ERROR", cdf3.Float, dims, encode(errs), float32(99999), attrs...)
+		m.add(q.name+"_ADJUSTED", cdf3.Float, dims, adjusted, float32(99999), attrs...)
+		m.add(q.name+"_ADJUSTED_QC", cdf3.Char, dims, good, " ", flag...)
+		m.add(q.name+"_ADJUSTED_ERROR", cdf3.Float, dims, errs, float32(99999), attrs...)
 	}
 }
 
 // station is a weather station with hourly values along the unlimited dimension.
 func station(m *maker) {
 	hours := 24 * (7 + m.r.IntN(25))
-	m.global("Conventions", "CF-1.8")
-	m.global("featureType", "timeSeries")
-	m.global("title", fmt.Sprintf("hourly observations of station %05d", m.n))
-	m.h.NumRecsField = uint64(hours)
-	t := m.dim("time", 0)
-	length := m.dim("name_strlen", 20)
+	m.Attr("Conventions", "CF-1.8")
+	m.Attr("featureType", "timeSeries")
+	m.Attr("title", fmt.Sprintf("hourly observations of station %05d", m.n))
+	t := m.Dim("time", cdf3.Unlimited)
+	length := m.Dim("name_strlen", 20)
 	m.add("station_name", cdf3.Char, []int{length}, []byte(fmt.Sprintf("STATION %05d       ", m.n)), nil, "cf_role", "timeseries_id")
-	m.add("lat", cdf3.Float, nil, encode([]float32{float32(round(m.r.Float64()*140-70, 100))}), nil, "units", "degrees_north")
-	m.add("lon", cdf3.Float, nil, encode([]float32{float32(round(m.r.Float64()*360-180, 100))}), nil, "units", "degrees_east")
+	m.add("lat", cdf3.Float, nil, []float32{float32(round(m.r.Float64()*140-70, 100))}, nil, "units", "degrees_north")
+	m.add("lon", cdf3.Float, nil, []float32{float32(round(m.r.Float64()*360-180, 100))}, nil, "units", "degrees_east")
 	times := make([]int32, hours)
 	for i := range times {
 		times[i] = int32(1577836800 + 3600*i)
 	}
-	m.add("time", cdf3.Int, []int{t}, encode(times), nil, "units", "seconds since 1970-01-01", "standard_name", "time")
+	m.add("time", cdf3.Int, []int{t}, times, nil, "units", "seconds since 1970-01-01", "standard_name", "time")
 	for _, q := range []struct {
 		name, standard, units  string
 		mean, swing, step, per float64
@@ -124,18 +123,18 @@ func station(m *maker) {
 				values[i], flags[i] = -9999, 9
 			}
 		}
-		m.add(q.name, cdf3.Float, []int{t}, encode(values), float32(-9999), "standard_name", q.standard, "units", q.units, "coordinates", "lat lon")
-		m.add(q.name+"_qc", cdf3.Byte, []int{t}, encode(flags), nil, "long_name", "quality flag of "+q.name)
+		m.add(q.name, cdf3.Float, []int{t}, values, float32(-9999), "standard_name", q.standard, "units", q.units, "coordinates", "lat lon")
+		m.add(q.name+"_qc", cdf3.Byte, []int{t}, flags, nil, "long_name", "quality flag of "+q.name)
 	}
 }
 
 // sounding is the ascent of a balloon with a value each second, packed into integers.
 func sounding(m *maker) {
 	seconds := 1000 + m.r.IntN(2500)
-	m.global("Conventions", "CF-1.8")
-	m.global("title", fmt.Sprintf("radiosonde ascent %d", m.n))
-	m.global("comment", "one level each second")
-	obs := m.dim("obs", seconds)
+	m.Attr("Conventions", "CF-1.8")
+	m.Attr("title", fmt.Sprintf("radiosonde ascent %d", m.n))
+	m.Attr("comment", "one level each second")
+	obs := m.Dim("obs", int64(seconds))
 	height, u, v := make([]int32, seconds), make([]int16, seconds), make([]int16, seconds)
 	ta, hu, pa := make([]int16, seconds), make([]int16, seconds), make([]float32, seconds)
 	wu, wv := m.walk(seconds, 0.2, 0.002), m.walk(seconds, 0.2, 0.002)
@@ -149,12 +148,12 @@ func sounding(m *maker) {
 		hu[i] = int16(math.Min(1000, math.Max(10, 600+10*wh[i])))
 		pa[i] = float32(round(1013.25*math.Pow(1-math.Min(z, 40000)*2.2e-5, 5.26), 100))
 	}
-	m.add("altitude", cdf3.Int, []int{obs}, encode(height), nil, "units", "dm", "positive", "up")
-	m.add("pa", cdf3.Float, []int{obs}, encode(pa), float32(-9999), "units", "hPa", "standard_name", "air_pressure")
+	m.add("altitude", cdf3.Int, []int{obs}, height, nil, "units", "dm", "positive", "up")
+	m.add("pa", cdf3.Float, []int{obs}, pa, float32(-9999), "units", "hPa", "standard_name", "air_pressure")
 	for _, q := range []struct {
 		name, units string
 		values      []int16
 	}{{"ta", "0.01 degC", ta}, {"hur", "0.1 %", hu}, {"ua", "0.01 m s-1", u}, {"va", "0.01 m s-1", v}} {
-		m.add(q.name, cdf3.Short, []int{obs}, encode(q.values), int16(-32768), "units", q.units)
+		m.add(q.name, cdf3.Short, []int{obs}, q.values, int16(-32768), "units", q.units)
 	}
 }

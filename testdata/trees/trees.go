@@ -52,15 +52,9 @@ var kinds = []struct {
 
 // image makes file number i.
 func image(i int) ([]byte, error) {
-	m := &maker{r: rand.New(rand.NewPCG(uint64(i), 20)), n: i}
-	m.h.Version = cdf3.Version(1 + i%2)
+	m := &maker{cdf3.NewBuilder(cdf3.Version(1 + i%2)), rand.New(rand.NewPCG(uint64(i), 20)), i}
 	kinds[i%len(kinds)].make(m)
-	if err := m.h.Layout(); err != nil {
-		return nil, err
-	}
 	var buf bytes.Buffer
-	err := cdf3.WriteFile(context.Background(), &buf, &m.h, func(v int) cdf3.Data {
-		return cdf3.Data{Values: bytes.NewReader(m.values[v]), Len: int64(len(m.values[v]))}
-	})
+	err := m.WriteFile(context.Background(), &buf)
 	return buf.Bytes(), err
 }
