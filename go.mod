@@ -8,6 +8,7 @@ require (
 	github.com/chromedp/chromedp v0.23.0 // Chromium as a judge of the page of cdfz serve
 	github.com/dsnet/compress v0.0.2-0.20230904184137-39efe44ab707
 	github.com/ebitengine/purego v0.11.3 // libnetcdf as a judge, without cgo
+	github.com/go-json-experiment/json v0.0.0-20260214004413-d219187c3433 // jsontext: plan and manifest
 	github.com/golang/snappy v1.0.0 // encodes to the same bytes on every CPU
 	github.com/hanwen/go-fuse/v2 v2.12.1 // cdfz mount
 	github.com/johannesboyne/gofakes3 v1.2.0 // an S3 server for tests
@@ -43,7 +44,6 @@ require (
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/cpuguy83/go-md2man/v2 v2.0.6 // indirect
 	github.com/dustin/go-humanize v1.0.1 // indirect
-	github.com/go-json-experiment/json v0.0.0-20260214004413-d219187c3433 // indirect
 	github.com/golang/freetype v0.0.0-20170609003504-e2365dfdc4a0 // indirect
 	github.com/google/uuid v1.6.0 // indirect
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect

@@ -1,9 +1,9 @@
 package plan
 
 import (
+	"context"
 	"encoding/hex"
 	"fmt"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
@@ -125,64 +125,36 @@ func PlaceOf(row blockidx.Row) Place {
 	return Place{Off: row.Off, Len: row.Len, Mask: row.Mask, CRC32: Hex32(row.CRC)}
 }
 
-var manifestMembers = members{[]string{"size", "sha256", "entries", "blocks", "stored", "front", "plan", "header", "name", "name_hex", "copies", "parity", "loss", "tree"}, 8}
-
-var (
-	frontMembers  = members{[]string{"len", "crc32"}, 2}
-	copiesMembers = members{[]string{"plan", "header"}, 2}
-	headerPlace   = members{[]string{"off", "len", "crc32", "mask"}, 3}
-	planPlace     = members{headerPlace.names[:3], 3}
-	lossMembers   = members{[]string{"source_sha256", "vars"}, 2}
-	lossVar       = members{[]string{"var", "filter", "params"}, 2}
-)
-
 // ReadManifest decodes a manifest without checking its numbers.
 func ReadManifest(b []byte) (*Manifest, error) {
 	m := &Manifest{}
-	r := newJSONReader(string(b))
+	r := newJSONReader(context.Background(), b)
 	names := 0
-	r.object(manifestMembers, func(i int) {
-		switch i {
-		case 0:
-			m.Size = r.int64()
-		case 1:
-			m.SHA256 = r.hex(64)
-		case 2:
-			m.Entries = r.int64()
-		case 3:
-			m.Blocks = r.int64()
-		case 4:
-			m.Stored = r.int64()
-		case 5:
-			r.object(frontMembers, func(i int) {
-				if i == 0 {
-					m.Front.Len = r.int64()
-				} else {
-					m.Front.CRC32 = r.hex(8)
-				}
-			})
-		case 6:
-			m.Plan = r.place(planPlace)
-		case 7:
-			m.Header = r.place(headerPlace)
-		case 8:
-			m.Name = r.text()
-			names++
-		case 9:
-			m.NameHex = r.hex(0)
-			names++
-		case 10:
-			r.object(copiesMembers, func(i int) { *[...]*int64{&m.Copies.Plan, &m.Copies.Header}[i] = r.int64() })
-			if m.Copies == (Copies{}) {
+	text := func(to *string, n int) func() { return func() { *to = r.hex(n) } }
+	place := func(p *Place, more ...member) func() {
+		return func() {
+			r.object(3, append([]member{{"off", &p.Off}, {"len", &p.Len}, {"crc32", text(&p.CRC32, 8)}}, more...))
+		}
+	}
+	r.object(8, []member{
+		{"size", &m.Size},
+		{"sha256", text(&m.SHA256, 64)},
+		{"entries", &m.Entries},
+		{"blocks", &m.Blocks},
+		{"stored", &m.Stored},
+		{"front", func() { r.object(2, []member{{"len", &m.Front.Len}, {"crc32", text(&m.Front.CRC32, 8)}}) }},
+		{"plan", place(&m.Plan)},
+		{"header", place(&m.Header, member{"mask", &m.Header.Mask})},
+		{"name", func() { m.Name, names = string(r.string()), names+1 }},
+		{"name_hex", func() { m.NameHex, names = r.hex(0), names+1 }},
+		{"copies", func() {
+			if r.object(2, []member{{"plan", &m.Copies.Plan}, {"header", &m.Copies.Header}}); m.Copies == (Copies{}) {
 				r.fail("second copies at byte 0")
 			}
-		case 11:
-			m.Parity = r.int64()
-		case 12:
-			m.Loss = r.loss()
-		case 13:
-			m.Tree = r.hex(32)
-		}
+		}},
+		{"parity", &m.Parity},
+		{"loss", func() { m.Loss = r.loss() }},
+		{"tree", text(&m.Tree, 32)},
 	})
 	if names > 1 {
 		r.fail(`both "name" and "name_hex"`)
@@ -193,25 +165,14 @@ func ReadManifest(b []byte) (*Manifest, error) {
 	return m, nil
 }
 
-// loss parses what rounding lost. Variables are in the order of their numbers.
+// loss reads what rounding lost. Variables are in the order of their numbers.
 func (r *jsonReader) loss() *Loss {
 	l, last := &Loss{}, -1
-	r.object(lossMembers, func(i int) {
-		if i == 0 {
-			l.SourceSHA256 = r.hex(64)
-			return
-		}
-		l.Vars = list(r, "rounded variables", maxLossVars, func(r *jsonReader) (v LossVar) {
-			r.object(lossVar, func(i int) {
-				switch i {
-				case 0:
-					v.Var = r.int()
-				case 1:
-					v.Filter = r.uint32()
-				case 2:
-					v.Params = list(r, "parameters", maxLossParams, (*jsonReader).uint32)
-				}
-			})
+	r.object(2, []member{{"source_sha256", func() { l.SourceSHA256 = r.hex(64) }}, {"vars", func() {
+		l.Vars = list(r, "rounded variables", maxLossVars, nil, func() (v LossVar) {
+			r.object(2, []member{{"var", &v.Var}, {"filter", &v.Filter}, {"params", func() {
+				v.Params = list(r, "parameters", maxLossParams, nil, r.uint32)
+			}}})
 			if v.Var <= last {
 				r.fail("rounded variable %d after %d", v.Var, last)
 			}
@@ -221,7 +182,7 @@ func (r *jsonReader) loss() *Loss {
 		if len(l.Vars) == 0 {
 			r.fail("loss without variables")
 		}
-	})
+	}}})
 	return l
 }
 
@@ -230,32 +191,3 @@ const (
 	maxLossVars   = 4096
 	maxLossParams = 256
 )
-
-func (r *jsonReader) place(m members) (p Place) {
-	r.object(m, func(i int) {
-		switch i {
-		case 0:
-			p.Off = r.int64()
-		case 1:
-			p.Len = r.int64()
-		case 2:
-			p.CRC32 = r.hex(8)
-		case 3:
-			p.Mask = r.uint32()
-		}
-	})
-	return p
-}
-
-// hex reads n lower-case hexadecimal digits; if n is 0, any even number of them.
-func (r *jsonReader) hex(n int) string {
-	t := r.text()
-	bad := n > 0 && len(t) != n || len(t)%2 != 0
-	for i := 0; i < len(t) && !bad; i++ {
-		bad = strings.IndexByte("0123456789abcdef", t[i]) < 0
-	}
-	if bad {
-		r.fail("expected lower-case hexadecimal digits (%d, or any even number if 0), found %.80q", n, t)
-	}
-	return t
-}

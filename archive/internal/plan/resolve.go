@@ -35,8 +35,8 @@ type room struct {
 	geoms []Geometry
 	cuts  []cut
 	grids []int64
-	like  [likeArrays]*cut // recent ones
-	next  int              // the oldest of like
+	like  [recentArrays]*cut // recent ones
+	next  int                // the oldest of like
 }
 
 // cutsRoom is the number of cuts that are allocated at once.
@@ -68,7 +68,7 @@ func (r *room) geometry(p *Plan, shape, block []int64, size int64) (*Geometry, e
 		return nil, err
 	}
 	g.cut, r.like[r.next] = c, c
-	r.next = (r.next + 1) % likeArrays
+	r.next = (r.next + 1) % recentArrays
 	return g, nil
 }
 

@@ -27,15 +27,6 @@ var notViewedTexts = map[NotViewed]string{
 	viewUnaligned: "its chain shuffles incomplete elements",
 }
 
-// viewCodes has the codes by their texts.
-var viewCodes = func() map[string]NotViewed {
-	m := map[string]NotViewed{}
-	for c := range notViewedTexts {
-		m[string(c)] = c
-	}
-	return m
-}()
-
 // String returns the reason in English.
 func (c NotViewed) String() string { return notViewedTexts[c] }
 
