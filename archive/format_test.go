@@ -61,43 +61,6 @@ func TestZip(t *testing.T) {
 	}
 }
 
-// TestZipWide checks the headers of archives of more than 4 GiB: parsing must return
-// the written fields.
-func TestZipWide(t *testing.T) {
-	for _, e := range []czip.ZipEntry{
-		{Name: "a/0", Crc: 1, Stored: 5, Size: 5},
-		{Name: "ä/0.0", Crc: 1, Stored: 5, Size: 5, Mask: 3},
-		{Name: "m", Method: czip.MethodDeflated, Crc: 9, Stored: 5, Size: 70},
-		{Name: czip.IndexName, Crc: 7, Stored: czip.Max32, Size: czip.Max32},
-		{Name: czip.IndexName, Crc: 7, Stored: 1 << 40, Size: 1 << 40, Mask: 1},
-	} {
-		b := e.AppendLocal(nil)
-		require.Equal(t, e.LocalLen(), int64(len(b)))
-		got, more, err := czip.ParseLocal(append(b, "next"...), 0)
-		require.NoError(t, err)
-		require.Zero(t, more)
-		require.Equal(t, e, got)
-		for n := range b {
-			_, more, err := czip.ParseLocal(b[:n], 0)
-			require.NoError(t, err)
-			require.Greater(t, more, n)
-		}
-		for i := range b {
-			bad := bytes.Clone(b)
-			bad[i] ^= 0x40
-			if got, more, err := czip.ParseLocal(bad, 0); err == nil && more == 0 {
-				require.NotEqual(t, e, got, "byte %d", i)
-			}
-		}
-	}
-	e := czip.ZipEntry{Name: "x", Stored: 1 << 33, Size: 1 << 33, Off: 1 << 34}
-	require.Len(t, e.AppendCentral(nil), czip.CentralFixed+1+4+24)
-	e = czip.ZipEntry{Name: "x", Stored: 1, Size: 1, Off: czip.Max32}
-	require.Len(t, e.AppendCentral(nil), czip.CentralFixed+1+4+8)
-	require.Len(t, czip.AppendEnd(nil, czip.Max16, 0, 0, ""), czip.End64Len+czip.Locator64Len+czip.EndFixed)
-	require.Len(t, czip.AppendEnd(nil, czip.Max16-1, 0, 0, ""), czip.EndFixed)
-}
-
 // TestStoredOrder checks that blocks are stored in order of completion, each once, as
 // the cutter makes them.
 func TestStoredOrder(t *testing.T) {

@@ -28,43 +28,6 @@ func eachSeed(f *testing.F, add func(name string, keep bool, ar []byte)) {
 	add("empty", true, pack(f, smallestImage, &WriteOptions{Name: "empty.nc"}))
 }
 
-// FuzzPlan checks that an accepted plan has places within raw for all blocks.
-func FuzzPlan(f *testing.F) {
-	s := seeds.Of(f)
-	eachSeed(f, func(name string, keep bool, ar []byte) {
-		text := encodePlan(open(f, ar).L)
-		f.Add(text)
-		if keep {
-			s.AddDamaged(name, text)
-		}
-	})
-	s.Add("newer-format", []byte(`{"format":2}`))
-	s.Add("unknown-feature", []byte(`{"format":1,"features":["x"]}`))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		l, err := plan.ParsePlan(context.Background(), b)
-		if err != nil {
-			require.True(t, ours(err), "%v", err)
-			return
-		}
-		for _, n := range []int64{0, l.Blocks / 2, l.Blocks - 1} {
-			v, k := l.Locate(n)
-			require.Equal(t, n, l.Number(v, k))
-			l.AppendName(nil, v, k)
-			l.BlockInfo(v, k)
-		}
-		for _, off := range []int64{0, l.Image.Size / 2, l.Image.Size - 1} {
-			if off < 0 || off >= l.Image.Size {
-				continue
-			}
-			block, in, left := l.FindRaw(off)
-			n := block.Len
-			require.True(t, in >= 0 && left > 0 && in+left <= n)
-		}
-		count := 0
-		l.StoredOrder(func(int, int64) bool { count++; return count < 1000 })
-	})
-}
-
 // FuzzManifest checks that an accepted manifest has places within the archive.
 func FuzzManifest(f *testing.F) {
 	s := seeds.Of(f)

@@ -1,7 +1,6 @@
-package archive
+package zarrview
 
 import (
-	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"math"
@@ -9,7 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/filters"
 )
 
 // TestZarrFill checks the fill values of the view: those of _FillValue, if it is one value of
@@ -51,25 +52,25 @@ func TestZarrFill(t *testing.T) {
 	} {
 		h := &cdf3.Header{Version: cdf3.Data64, Dims: []cdf3.Dim{{Name: "x", Len: 3}}, Vars: []cdf3.Var{{Name: "v", Type: c.typ, DimIDs: []int{0}, Attrs: c.attrs}}}
 		require.NoError(t, h.Layout())
-		image, err := h.Append(nil)
+		l, err := plan.NewPlan(t.Context(), h, h.Vars[0].Begin+h.Vars[0].Len, &plan.PlanOptions{
+			Block: 1 << 10, Headers: 1 << 20,
+			Chain: func(string, cdf3.Type, *plan.Geometry) (filters.Chain, error) { return nil, nil },
+			Named: func(string) (named, filtered bool) { return false, false },
+		}, plan.Viewed)
 		require.NoError(t, err)
-		image = append(image, make([]byte, 24)...)
-		var b bytes.Buffer
-		_, err = Write(t.Context(), &b, bytes.NewReader(image), int64(len(image)), &WriteOptions{Zarr: ZarrAlways})
+		files, err := ZarrMeta(t.Context(), h, l.Plan, 1<<20)
 		require.NoError(t, err)
-		f, err := New(bytes.NewReader(b.Bytes()), int64(b.Len()), nil)
-		require.NoError(t, err)
-		z, err := f.Zarr(t.Context(), nil)
+		text := map[string][]byte{}
+		for _, f := range files {
+			text[f.Name] = f.Data
+		}
+		omitted, err := OmittedAttrs(t.Context(), h, l.Plan)
 		require.NoError(t, err)
 		var array, attrs map[string]json.RawMessage
-		text, err := z.Get(t.Context(), "v/.zarray")
-		require.NoError(t, err)
-		require.NoError(t, json.Unmarshal(text, &array))
+		require.NoError(t, json.Unmarshal(text["v/.zarray"], &array))
 		require.Equal(t, c.fill, string(array["fill_value"]), "%v %+v", c.typ, c.attrs)
-		text, err = z.Get(t.Context(), "v/.zattrs")
-		require.NoError(t, err)
-		require.NoError(t, json.Unmarshal(text, &attrs))
+		require.NoError(t, json.Unmarshal(text["v/.zattrs"], &attrs))
 		require.Equal(t, c.attr, string(attrs["_FillValue"]), "%v %+v", c.typ, c.attrs)
-		require.Equal(t, c.listed, len(f.Omitted()) > 0, "%+v", f.Omitted())
+		require.Equal(t, c.listed, len(omitted) > 0, "%+v", omitted)
 	}
 }

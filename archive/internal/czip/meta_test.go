@@ -1,4 +1,4 @@
-package archive
+package czip
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cdfz-format/cdfz/archive/internal/czip"
+	"github.com/cdfz-format/cdfz/archive/internal/fault"
 )
 
 // TestInflateAfter: bytes after a deflate stream are damage, however few.
@@ -18,12 +18,12 @@ func TestInflateAfter(t *testing.T) {
 			text.WriteString(strings.Repeat("x", i%7))
 			text.WriteByte(byte(i * i >> 3))
 		}
-		payload := czip.NewMeta("m", []byte(text.String())).Payload
+		payload := NewMeta("m", []byte(text.String())).Payload
 		for after := range 5 {
 			b := append(payload[:len(payload):len(payload)], make([]byte, after)...)
-			got, err := czip.InflateTo(context.Background(), "m", b, 1<<20)
+			got, err := InflateTo(context.Background(), "m", b, 1<<20)
 			if after > 0 {
-				require.ErrorIs(t, err, ErrCorrupt, "%d bytes, %d after", n, after)
+				require.ErrorIs(t, err, fault.ErrCorrupt, "%d bytes, %d after", n, after)
 				continue
 			}
 			require.NoError(t, err)

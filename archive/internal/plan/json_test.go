@@ -1,6 +1,7 @@
-package archive
+package plan
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"iter"
@@ -11,7 +12,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cdfz-format/cdfz/archive/internal/plan"
+	"github.com/cdfz-format/cdfz/archive/internal/archivetest"
+	"github.com/cdfz-format/cdfz/archive/internal/fault"
+	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/testdata/seeds"
 )
 
@@ -20,7 +24,7 @@ import (
 func sameAsJSON[T any](t testing.TB, b string, read func([]byte) (*T, error)) bool {
 	got, err := read([]byte(b))
 	if err != nil {
-		require.True(t, ours(err), "%v", err)
+		require.True(t, archivetest.Ours(err), "%v", err)
 		return false
 	}
 	var want T
@@ -35,33 +39,68 @@ func sameAsJSON[T any](t testing.TB, b string, read func([]byte) (*T, error)) bo
 // otherCase matches names of members with upper-case letters or escapes.
 var otherCase = regexp.MustCompile(`"[^"]*([A-Z]|[^\x00-\x7f]|\\u)[^"]*" *:`)
 
-// jsonSeeds are plans and manifests of archives, and ones with all members.
+// jsonSeeds are plans and manifests of several images, and ones with all members.
 func jsonSeeds(t testing.TB) (plans, manifests []string) {
-	for name, image := range someFiles(t) {
-		for _, zarr := range []ZarrMode{ZarrAlways, ZarrNever} {
-			r := open(t, pack(t, image, &WriteOptions{Name: name, Zarr: zarr, Block: MinBlock}))
-			plans = append(plans, string(encodePlan(r.L)))
-			manifests = append(manifests, string(plan.EncodeJSON(r.Man)))
-		}
+	for name, l := range testPlans(t, archivetest.Some(t)) {
+		plans = append(plans, encoded(t, l.Plan))
+		m := fullManifest()
+		m.SetName(name)
+		m.Size, m.Blocks = l.Image.Size, l.Blocks
+		manifests = append(manifests, string(EncodeJSON(m)))
 	}
 	slices.Sort(plans)
 	slices.Sort(manifests)
-	return append(plans, fullPlan()), append(manifests, string(plan.EncodeJSON(fullManifest())))
+	return append(plans, fullPlan(t)), append(manifests, string(EncodeJSON(fullManifest())))
+}
+
+// testPlans makes plans of images, with and without a view, by the name of the image and the
+// layout.
+func testPlans(t testing.TB, files map[string][]byte) map[string]*Resolved {
+	t.Helper()
+	plans := map[string]*Resolved{}
+	for name, image := range files {
+		h, err := cdf3.Read(bytes.NewReader(image), int64(len(image)))
+		require.NoError(t, err)
+		for _, lay := range []Layout{Viewed, Pooled} {
+			l, err := NewPlan(t.Context(), h, int64(len(image)), testOptions(), lay)
+			require.NoError(t, err)
+			plans[name+"/"+string(lay)] = l
+		}
+	}
+	return plans
+}
+
+// testOptions returns options with small blocks of two filters.
+func testOptions() *PlanOptions {
+	chain := filters.Chain{{ID: filters.Shuffle, Params: []uint32{4}}, {ID: filters.Deflate, Params: []uint32{6}}}
+	return &PlanOptions{
+		Block: 1 << 10, Memory: 8 << 10, Headers: 1 << 20,
+		Chain: func(string, cdf3.Type, *Geometry) (filters.Chain, error) { return chain, nil },
+		Pool:  func(cdf3.Type, *Geometry) (filters.Chain, error) { return chain[1:], nil },
+		Named: func(string) (named, filtered bool) { return false, false },
+	}
+}
+
+// encoded returns the JSON of a plan.
+func encoded(t testing.TB, p *Plan) string {
+	b, err := p.Encode(t.Context())
+	require.NoError(t, err)
+	return string(b)
 }
 
 // fullPlan has all members.
-func fullPlan() string {
-	p := plan.Plan{Format: 1, Features: []string{}, Writer: "ü", Layout: plan.Viewed, Chains: [][]plan.PlanFilter{{}, {
+func fullPlan(t testing.TB) string {
+	p := Plan{Format: 1, Features: []string{}, Writer: "ü", Layout: Viewed, Chains: [][]PlanFilter{{}, {
 		{ID: 1<<32 - 1, Params: []uint32{0, 1<<32 - 1}, Optional: true, Name: "x", Codec: json.RawMessage(`{"id":"a","b":{"c":[{}]}}`)},
 		{Codec: json.RawMessage(`{}`)},
-	}}, Vars: []plan.PlanVar{{Path: "v", View: plan.ViewNoCodec, PlanArray: &plan.PlanArray{Type: "int", Shape: []int64{}, Block: []int64{1e17}}}}, Groups: [][]int{{0}}}
-	return string(encodePlan(&p))
+	}}, Vars: []PlanVar{{Path: "v", View: ViewNoCodec, PlanArray: &PlanArray{Type: "int", Shape: []int64{}, Block: []int64{1e17}}}}, Groups: [][]int{{0}}}
+	return encoded(t, &p)
 }
 
-func fullManifest() *plan.Manifest {
-	return &plan.Manifest{
-		Name: `ü"\`, SHA256: strings.Repeat("0", 64), Tree: strings.Repeat("0", 32), Front: plan.Front{CRC32: "00000000"},
-		Plan: plan.Place{CRC32: "00000000"}, Header: plan.Place{Mask: 1, CRC32: "89abcdef"},
+func fullManifest() *Manifest {
+	return &Manifest{
+		Name: `ü"\`, SHA256: strings.Repeat("0", 64), Tree: strings.Repeat("0", 32), Front: Front{CRC32: "00000000"},
+		Plan: Place{CRC32: "00000000"}, Header: Place{Mask: 1, CRC32: "89abcdef"},
 	}
 }
 
@@ -73,7 +112,7 @@ func TestReadJSON(t *testing.T) {
 		require.True(t, sameAsJSON(t, b, readPlan), "%s", b)
 	}
 	for _, b := range manifests {
-		require.True(t, sameAsJSON(t, b, plan.ReadManifest), "%s", b)
+		require.True(t, sameAsJSON(t, b, ReadManifest), "%s", b)
 	}
 	read, step := 0, 1
 	if testing.Short() {
@@ -85,7 +124,7 @@ func TestReadJSON(t *testing.T) {
 		}
 	}
 	for b := range mutants(manifests[len(manifests)-1], step) {
-		if sameAsJSON(t, b, plan.ReadManifest) {
+		if sameAsJSON(t, b, ReadManifest) {
 			read++
 		}
 	}
@@ -154,8 +193,8 @@ func TestPlanWritten(t *testing.T) {
 		{[]string{variable("0", "v", "int", numbers(16), numbers(16), "1", "7", "")}, true},
 		{[]string{variable("0", "v", "int", numbers(17), numbers(16), "1", "7", "")}, true},
 		{[]string{variable("0", "v", "int", numbers(16), numbers(17), "1", "7", "")}, true},
-		{[]string{variable("0", "v", "int", numbers(plan.MaxRank), "1", "1", "7", "")}, true},
-		{[]string{variable("0", "v", "int", numbers(plan.MaxRank+1), "1", "1", "7", "")}, false},
+		{[]string{variable("0", "v", "int", numbers(MaxRank), "1", "1", "7", "")}, true},
+		{[]string{variable("0", "v", "int", numbers(MaxRank+1), "1", "1", "7", "")}, false},
 		{[]string{variable("0", "v", "int", "1,", "1", "1", "7", "")}, false},
 		{[]string{variable("0", "v", "int", ",1", "1", "1", "7", "")}, false},
 		{[]string{variable("0", "v", "int", "999999999999999999", "1", "1", "7", "")}, true}, // 18 digits
@@ -199,7 +238,7 @@ func TestPlanWritten(t *testing.T) {
 		require.Equal(t, c.ok, err == nil, "%.300s: %v", c.vars, err)
 		require.Equal(t, want, got, "%.300s", c.vars)
 		if wantErr != nil {
-			require.ErrorIs(t, err, ErrCorrupt)
+			require.ErrorIs(t, err, fault.ErrCorrupt)
 			require.Equal(t, atByte.ReplaceAllString(wantErr.Error(), ""), atByte.ReplaceAllString(err.Error(), ""), "%.300s", c.vars)
 		}
 	}
@@ -207,9 +246,9 @@ func TestPlanWritten(t *testing.T) {
 
 var atByte = regexp.MustCompile(`at byte \d+: `)
 
-// TestPlanRefused has one fault in each plan.
+// TestPlanRefused has one fault in each
 func TestPlanRefused(t *testing.T) {
-	good := fullPlan()
+	good := fullPlan(t)
 	many := func(n int, s string) string { return strings.TrimSuffix(strings.Repeat(s+",", n), ",") }
 	for _, c := range []struct{ old, new, want string }{
 		{`"format"`, `"Format"`, `expected member "format" first`},
@@ -235,23 +274,23 @@ func TestPlanRefused(t *testing.T) {
 		{`"codec":{}`, `"codec":[]`, `expected an object`},
 		{`"codec":{}`, `"codec":{"a":` + strings.Repeat("[", 40) + strings.Repeat("]", 40) + `}`, `more than 32 levels`},
 		{`"codec":{}`, `"codec":{"a":"` + strings.Repeat("x", 4096) + `"}`, `expected a codec of at most 4096 bytes, found 4104`},
-		{`"params":[0,4294967295]`, `"params":[` + many(plan.MaxParams+1, "0") + `]`, `more than 65536 parameters`},
-		{`"chains":[[]`, `"chains":[` + many(plan.MaxChains, "[]"), `more than 4096 chains`},
-		{`"chains":[[]`, `"chains":[[` + many(plan.MaxFilters+1, `{"id":1}`) + `]`, `more than 4096 filters`},
-		{`"shape":[]`, `"shape":[` + many(plan.MaxRank+1, "1") + `]`, `more than 1024 dimensions`},
+		{`"params":[0,4294967295]`, `"params":[` + many(MaxParams+1, "0") + `]`, `more than 65536 parameters`},
+		{`"chains":[[]`, `"chains":[` + many(MaxChains, "[]"), `more than 4096 chains`},
+		{`"chains":[[]`, `"chains":[[` + many(MaxFilters+1, `{"id":1}`) + `]`, `more than 4096 filters`},
+		{`"shape":[]`, `"shape":[` + many(MaxRank+1, "1") + `]`, `more than 1024 dimensions`},
 		{`"groups":[[0]]`, `"groups":[[0],[]]`, `more than 1 groups`},
 		{`"groups":[[0]]`, `"groups":[[]]`, `empty group`},
 		{`"groups":[[0]]`, `"groups":[[0,0]]`, `more than 1 variables in groups`},
-		{`"groups":[[0]]`, `"groups":[[0]],` + many(plan.MaxUnknown+1, `"x":1`), `occurs twice`},
+		{`"groups":[[0]]`, `"groups":[[0]],` + many(MaxUnknown+1, `"x":1`), `occurs twice`},
 	} {
 		require.Contains(t, good, c.old)
 		_, err := readPlan([]byte(strings.Replace(good, c.old, c.new, 1)))
-		require.ErrorIs(t, err, ErrCorrupt, "%.200s", c.new)
+		require.ErrorIs(t, err, fault.ErrCorrupt, "%.200s", c.new)
 		require.ErrorContains(t, err, c.want, "%.200s", c.new)
 	}
 	for _, s := range []string{`{"format":2}`, `{"format":2,"format":null}`, `{"format":1,"features":["x"]}`} {
 		_, err := readPlan([]byte(s))
-		require.ErrorIs(t, err, ErrVersion, s)
+		require.ErrorIs(t, err, fault.ErrVersion, s)
 	}
 }
 
@@ -272,8 +311,8 @@ func FuzzReadJSON(f *testing.F) {
 	s.Add("cut", plans[0][:len(plans[0])/2])
 	f.Fuzz(func(t *testing.T, b string) {
 		sameAsJSON(t, b, readPlan)
-		sameAsJSON(t, b, plan.ReadManifest)
+		sameAsJSON(t, b, ReadManifest)
 	})
 }
 
-func readPlan(b []byte) (*plan.Plan, error) { return plan.ReadPlan(context.Background(), b) }
+func readPlan(b []byte) (*Plan, error) { return ReadPlan(context.Background(), b) }

@@ -1,4 +1,4 @@
-package archive
+package plan
 
 import (
 	"fmt"
@@ -11,16 +11,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cdfz-format/cdfz/archive/internal/plan"
+	"github.com/cdfz-format/cdfz/archive/internal/archivetest"
+	"github.com/cdfz-format/cdfz/archive/internal/fault"
 	"github.com/cdfz-format/cdfz/cdf3"
 )
-
-// formatText returns docs/FORMAT.md.
-func formatText(t *testing.T) string {
-	b, err := os.ReadFile("../docs/FORMAT.md")
-	require.NoError(t, err)
-	return string(b)
-}
 
 func shapeOf(t *testing.T, s string) []int64 {
 	out := []int64{}
@@ -34,7 +28,9 @@ func shapeOf(t *testing.T, s string) []int64 {
 
 // TestPlannerVectors checks the vectors of the specification.
 func TestPlannerVectors(t *testing.T) {
-	rows := regexp.MustCompile(`(?m)^\| \(([\d, ]*)\) \| (\w+) \| (\d+) \| \(([\d, ]*)\) \| (\d+) \|$`).FindAllStringSubmatch(formatText(t), -1)
+	text, err := os.ReadFile(archivetest.Root(t, "docs/FORMAT.md"))
+	require.NoError(t, err)
+	rows := regexp.MustCompile(`(?m)^\| \(([\d, ]*)\) \| (\w+) \| (\d+) \| \(([\d, ]*)\) \| (\d+) \|$`).FindAllStringSubmatch(string(text), -1)
 	require.GreaterOrEqual(t, len(rows), 6)
 	for _, r := range rows {
 		typ, ok := cdf3.TypeByName(r[2])
@@ -42,9 +38,9 @@ func TestPlannerVectors(t *testing.T) {
 		target, err := strconv.ParseInt(r[3], 10, 64)
 		require.NoError(t, err)
 		shape := shapeOf(t, r[1])
-		got := plan.BlockShape(shape, typ.Size(), target)
+		got := BlockShape(shape, typ.Size(), target)
 		require.Equal(t, shapeOf(t, r[4]), got, r[0])
-		g, err := plan.NewGeometry(shape, got, typ.Size())
+		g, err := NewGeometry(shape, got, typ.Size())
 		require.NoError(t, err)
 		require.Equal(t, r[5], strconv.FormatInt(g.Blocks, 10), r[0])
 	}
@@ -65,9 +61,9 @@ func plainPlanner(n []int64, size, target int64) []int64 {
 		}
 		for _, k0 := range []int64{target / inner, (target + inner - 1) / inner} {
 			k0 = min(max(1, k0), n[j])
-			k := plan.CeilDiv(n[j], plan.CeilDiv(n[j], k0))
+			k := CeilDiv(n[j], CeilDiv(n[j], k0))
 			b := float64(k * inner)
-			all = append(all, cand{j, k, float64(plan.CeilDiv(n[j], k)*k) / float64(n[j]), math.Abs(math.Log(b / float64(target))), b})
+			all = append(all, cand{j, k, float64(CeilDiv(n[j], k)*k) / float64(n[j]), math.Abs(math.Log(b / float64(target))), b})
 		}
 	}
 	var in []cand
@@ -105,7 +101,7 @@ func TestPlannerPlain(t *testing.T) {
 			for _, c := range dims {
 				for _, target := range []int64{1 << 10, 16 << 10, 256 << 10} {
 					n := []int64{a, b, c}
-					require.Equal(t, plainPlanner(n, 4, target), plan.BlockShape(n, 4, target), "%v %d", n, target)
+					require.Equal(t, plainPlanner(n, 4, target), BlockShape(n, 4, target), "%v %d", n, target)
 				}
 			}
 		}
@@ -116,8 +112,8 @@ func TestPlannerPlain(t *testing.T) {
 // twice the target, and never above the largest block.
 func TestPlannerBounds(t *testing.T) {
 	for _, n := range [][]int64{{1 << 40}, {1 << 31, 2}, {3, 1 << 33}, {1, 1, 100_000_007}, {46341, 46341}, {1 << 20, 1 << 20, 1 << 20}, {5, 300_000_000, 1}} {
-		for _, target := range []int64{MinBlock, DefaultBlock, MaxBlock} {
-			b := plan.BlockShape(n, 8, target)
+		for _, target := range []int64{1 << 10, 256 << 10, 256 << 20} {
+			b := BlockShape(n, 8, target)
 			size := int64(8)
 			for _, k := range b {
 				size *= k
@@ -136,7 +132,7 @@ func TestGeometry(t *testing.T) {
 		{[]int64{5, 7}, []int64{2, 7}}, {[]int64{2, 3, 4}, []int64{1, 1, 1}}, {[]int64{1, 1, 9}, []int64{1, 1, 9}},
 		{[]int64{3, 1, 1}, []int64{2, 1, 1}}, {[]int64{3, 1, 1}, []int64{1, 1, 1}}, {[]int64{12, 11, 2}, []int64{1, 4, 2}},
 	} {
-		g, err := plan.NewGeometry(c.shape, c.block, 2)
+		g, err := NewGeometry(c.shape, c.block, 2)
 		require.NoError(t, err)
 		end := int64(0)
 		keys, longest := int64(0), int64(0)
@@ -171,15 +167,15 @@ func TestGeometry(t *testing.T) {
 		{[]int64{4}, nil}, {[]int64{4}, []int64{0}}, {[]int64{4}, []int64{5}}, {[]int64{-1}, []int64{1}},
 		{[]int64{4, 4}, []int64{2, 2}}, {[]int64{1 << 32, 1 << 32}, []int64{1, 1}}, {[]int64{1 << 31}, []int64{1 << 31}},
 	} {
-		_, err := plan.NewGeometry(c.shape, c.block, 2)
-		require.ErrorIs(t, err, ErrCorrupt, "%v", c)
+		_, err := NewGeometry(c.shape, c.block, 2)
+		require.ErrorIs(t, err, fault.ErrCorrupt, "%v", c)
 	}
 }
 
 func TestDigitsBelow(t *testing.T) {
 	sum := int64(0)
 	for n := int64(0); n < 12000; n++ {
-		require.Equal(t, sum, plan.DigitsBelow(n), "%d", n)
-		sum += plan.Digits(n)
+		require.Equal(t, sum, DigitsBelow(n), "%d", n)
+		sum += Digits(n)
 	}
 }
