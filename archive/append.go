@@ -7,9 +7,10 @@ import (
 	"hash/crc32"
 	"io"
 
-	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
+	"github.com/cdfz-format/cdfz/archive/internal/encode"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
+	"github.com/cdfz-format/cdfz/archive/internal/image"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/blockidx"
 )
@@ -59,7 +60,7 @@ func (w *archiveWriter) meta(e *czip.MetaEntry) error {
 }
 
 // block appends an encoded block and sets its index row.
-func (w *archiveWriter) block(j *blocks.BlockJob) error {
+func (w *archiveWriter) block(j *encode.BlockJob) error {
 	row := blockidx.Row{Off: w.off + j.Entry.LocalLen(), Len: j.Entry.Stored, Mask: j.Entry.Mask, CRC: j.Entry.Crc}
 	n := w.l.Number(j.V, j.B)
 	if err := w.table.Set(n, row); err != nil {
@@ -79,12 +80,12 @@ func (w *archiveWriter) block(j *blocks.BlockJob) error {
 
 // write writes the archive of an image. sums are those of the image, or nil to compute them
 // on the way.
-func (d *draft) write(ctx context.Context, dst io.Writer, image io.ReaderAt, sums *blocks.Sums) (*Result, error) {
-	return d.writeWith(dst, func(w *archiveWriter) (blocks.Sums, error) { return d.writeBlocks(ctx, w, image, sums) })
+func (d *draft) write(ctx context.Context, dst io.Writer, src io.ReaderAt, sums *image.Sums) (*Result, error) {
+	return d.writeWith(dst, func(w *archiveWriter) (image.Sums, error) { return d.writeBlocks(ctx, w, src, sums) })
 }
 
 // writeWith writes the archive. body appends all blocks and returns the sums of the image.
-func (d *draft) writeWith(dst io.Writer, body func(w *archiveWriter) (blocks.Sums, error)) (*Result, error) {
+func (d *draft) writeWith(dst io.Writer, body func(w *archiveWriter) (image.Sums, error)) (*Result, error) {
 	table, err := blockidx.NewTable(d.l.Blocks)
 	if err != nil {
 		return nil, err
@@ -150,22 +151,22 @@ func (d *draft) writeCopies(w *archiveWriter) error {
 
 // writeBlocks cuts, encodes and appends all blocks. It returns the sums of the image,
 // computed on the way unless they are given. If they are given, the image is in memory.
-func (d *draft) writeBlocks(ctx context.Context, w *archiveWriter, image io.ReaderAt, known *blocks.Sums) (sums blocks.Sums, err error) {
+func (d *draft) writeBlocks(ctx context.Context, w *archiveWriter, src io.ReaderAt, known *image.Sums) (sums image.Sums, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	done := int64(0)
-	c := &blocks.Cutter{L: d.l, R: image, Read: func(n int64) {
+	c := &encode.Cutter{L: d.l, R: src, Read: func(n int64) {
 		if done += n; d.o.Progress != nil {
 			d.o.Progress(done)
 		}
 	}}
-	var sweep *blocks.Sweep
+	var sweep *image.Sweep
 	if known == nil {
-		sweep = blocks.NewSweep(ctx, image, d.l)
+		sweep = image.NewSweep(ctx, src, d.l)
 		defer sweep.Close()
 		c.R, c.Tail = sweep, sweep.Tail()
 	}
-	p := blocks.StartPipeline(ctx, d.l, d.o.Workers, d.known, w.block)
+	p := encode.StartPipeline(ctx, d.l, d.o.Workers, d.known, w.block)
 	c.Sink = p
 	if err = c.Header(); err == nil {
 		err = c.All()

@@ -19,9 +19,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
+	"github.com/cdfz-format/cdfz/archive/internal/encode"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
+	"github.com/cdfz-format/cdfz/archive/internal/read"
 	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/cf"
@@ -111,9 +112,9 @@ func TestClaims(t *testing.T) {
 				f := c.file(t, size)
 				for _, r := range []io.ReaderAt{f, remoteSparse{f}} {
 					bounded(t, int64(len(ar)), func() {
-						a, err := blocks.NewReader(context.Background(), r, size, nil)
+						a, err := read.NewReader(context.Background(), r, size, nil)
 						if err == nil {
-							err = a.Copy(context.Background(), nil, nil)
+							err = copyImage(context.Background(), a, nil, nil)
 						}
 						require.ErrorIs(t, err, ErrCorrupt)
 					})
@@ -216,8 +217,8 @@ func TestGiantArchive(t *testing.T) {
 					require.NoError(t, w.meta(&d.front[i]))
 				}
 				front := out.Len()
-				e := blocks.NewEncoder(d.l)
-				j := &blocks.BlockJob{V: -1, Raw: make([]byte, d.l.Rest.First)}
+				e := encode.NewEncoder(d.l)
+				j := &encode.BlockJob{V: -1, Raw: make([]byte, d.l.Rest.First)}
 				_, err = image.ReadAt(j.Raw, 0)
 				require.NoError(t, err)
 				e.Encode(j)

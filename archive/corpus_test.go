@@ -13,8 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
+	"github.com/cdfz-format/cdfz/archive/internal/read"
 	"github.com/cdfz-format/cdfz/archive/repair"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/testdata/corpus"
@@ -36,10 +36,10 @@ func roundTrip(t *testing.T, f corpus.File, o WriteOptions) *Result {
 	require.NoError(t, err)
 	require.Empty(t, eight.want, "8 workers give a shorter archive")
 
-	r, err := blocks.NewReader(context.Background(), bytes.NewReader(one.Bytes()), int64(one.Len()), nil)
+	r, err := read.NewReader(context.Background(), bytes.NewReader(one.Bytes()), int64(one.Len()), nil)
 	require.NoError(t, err)
 	sum := sha256.New()
-	require.NoError(t, r.Copy(context.Background(), sum, nil))
+	require.NoError(t, copyImage(context.Background(), r, sum, nil))
 	require.Equal(t, res.SHA256, hex.EncodeToString(sum.Sum(nil)))
 
 	// The tail can be rebuilt from the preceding part.
@@ -117,7 +117,7 @@ func sparseArchive(t *testing.T, f corpus.File) []byte {
 func TestCorpusSparse(t *testing.T) {
 	corpus.Sparse(t, func(t *testing.T, f corpus.File) {
 		ar := sparseArchive(t, f)
-		require.NoError(t, open(t, ar).Copy(context.Background(), nil, nil))
+		require.NoError(t, copyImage(context.Background(), open(t, ar), nil, nil))
 		t.Logf("%d bytes archived in %d", f.Size, len(ar))
 	})
 }

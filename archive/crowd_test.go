@@ -73,7 +73,7 @@ func (c *counted) reads() (spans []ioat.Span, bytes int64) {
 // begun matches the stack of a goroutine whose read of several blocks has begun, waits that of a
 // goroutine that wants a block, and joined that of one that waits because another one reads it.
 var (
-	begun = regexp.MustCompile(`(?s)errgroup\.\(\*Group\)\.Wait.*blocks\.\(\*Reader\)\.loadAll\(`)
+	begun = regexp.MustCompile(`(?s)errgroup\.\(\*Group\)\.Wait.*read\.\(\*Reader\)\.loadAll\(`)
 	waits = regexp.MustCompile(`ioat\.\(\*Flights\[\.\.\.\]\)\.do\(`)
 	// Goroutines that read, or have not yet joined, are not in the select.
 	joined = regexp.MustCompile(`\[select[^\]]*\]:\n\S*ioat\.\(\*Flights\[\.\.\.\]\)\.do\(`)

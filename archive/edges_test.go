@@ -79,23 +79,28 @@ var edges = map[string][]string{
 	"slab":                             {"cdf3", "internal/ioat"},
 	"unlimited":                        {"cdf3", "internal/ioat"},
 	"archive": {"archive/parity", "cdf3", "blockidx", "cf", "filters", "internal/atomicfile", "internal/ioat", "internal/urls", "slab", "unlimited",
-		"archive/internal/fault", "archive/internal/czip", "archive/internal/plan", "archive/internal/zarrview", "archive/internal/blocks"},
+		"archive/internal/fault", "archive/internal/czip", "archive/internal/plan", "archive/internal/zarrview",
+		"archive/internal/opening", "archive/internal/read", "archive/internal/image", "archive/internal/encode"},
 	"archive/internal/fault":    {},
 	"archive/internal/treesum":  {},
 	"archive/internal/crc":      {}, // assembly for amd64
 	"archive/internal/czip":     {"archive/internal/crc", "archive/internal/fault", "internal/ioat"},
 	"archive/internal/plan":     {"archive/internal/czip", "archive/internal/fault", "blockidx", "cdf3", "filters", "unlimited"},
 	"archive/internal/zarrview": {"archive/internal/plan", "cdf3", "filters"},
-	"archive/internal/blocks": {"archive/internal/treesum", "archive/internal/czip", "archive/internal/fault", "archive/internal/plan",
-		"blockidx", "cdf3", "filters", "internal/ioat", "slab", "unlimited"},
-	"archive/internal/archivetest": {"archive/internal/czip", "archive/internal/fault", "cdf3"},            // for tests
-	"archive/internal/packtest":    {"archive", "archive/internal/archivetest", "archive/internal/blocks"}, // for tests
-	"archive/internal/evidence": {"archive/internal/czip", "archive/internal/fault", "archive/internal/plan", "archive/internal/blocks",
+	"archive/internal/opening":  {"archive/internal/czip", "archive/internal/fault", "archive/internal/plan", "blockidx", "cdf3", "filters", "internal/ioat"},
+	"archive/internal/read": {"archive/internal/czip", "archive/internal/fault", "archive/internal/opening", "archive/internal/plan",
+		"blockidx", "filters", "internal/ioat", "slab", "unlimited"},
+	"archive/internal/image": {"archive/internal/fault", "archive/internal/plan", "archive/internal/read", "archive/internal/treesum",
+		"blockidx", "internal/ioat", "unlimited"},
+	"archive/internal/encode":      {"archive/internal/czip", "archive/internal/plan", "archive/internal/read", "filters", "internal/ioat", "unlimited"}, // rewriting reads blocks
+	"archive/internal/archivetest": {"archive/internal/czip", "archive/internal/fault", "cdf3"},                                                          // for tests
+	"archive/internal/packtest":    {"archive", "archive/internal/archivetest", "archive/internal/read"},                                                 // for tests
+	"archive/internal/evidence": {"archive/internal/czip", "archive/internal/fault", "archive/internal/plan", "archive/internal/opening", "archive/internal/image",
 		"archive/parity", "blockidx", "internal/ioat"}, // what verify and repair know of a damaged archive
 	"archive/verify": {"archive/parity", "archive/internal/czip", "archive/internal/evidence", "archive/internal/fault", "archive/internal/plan", "archive/internal/zarrview",
-		"archive/internal/blocks", "blockidx", "cdf3", "filters", "internal/ioat", "unlimited"},
+		"archive/internal/opening", "archive/internal/read", "archive/internal/image", "blockidx", "cdf3", "filters", "internal/ioat", "unlimited"},
 	"archive/repair": {"archive/parity", "archive/verify", "archive/internal/czip", "archive/internal/evidence", "archive/internal/fault",
-		"archive/internal/plan", "archive/internal/zarrview", "archive/internal/blocks", "blockidx", "cdf3", "filters", "internal/ioat", "unlimited"},
+		"archive/internal/plan", "archive/internal/zarrview", "archive/internal/opening", "archive/internal/image", "blockidx", "cdf3", "filters", "internal/ioat", "unlimited"},
 	"internal/choices": {"archive", "cdf3", "filters", "lorenz"}, // what info --why and the page show
 
 	"archive/parity":          {"archive/internal/czip", "archive/internal/fault", "archive/internal/plan", "internal/ioat"},

@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cdfz-format/cdfz/archive/internal/blocks"
+	"github.com/cdfz-format/cdfz/archive/internal/opening"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/slab"
@@ -80,7 +80,7 @@ func TestBlocksDecoded(t *testing.T) {
 			require.Equal(t, want, st.Blocks, "blocks decoded")
 			var stored int64
 			require.NoError(t, eachBlock(f.archive, func(b BlockInfo) error { stored = max(stored, b.Len); return nil }))
-			require.LessOrEqual(t, st.Bytes, want*stored+st.Reads*blocks.LocalGap+want*blocks.LocalGap)
+			require.LessOrEqual(t, st.Bytes, want*stored+st.Reads*opening.LocalGap+want*opening.LocalGap)
 			require.LessOrEqual(t, st.Reads, want)
 			// The second time they are kept, the third time they come from the cache.
 			_, err = slab.Read[int32](context.Background(), a, s)

@@ -6,7 +6,8 @@ import (
 	"iter"
 	"time"
 
-	"github.com/cdfz-format/cdfz/archive/internal/blocks"
+	"github.com/cdfz-format/cdfz/archive/internal/opening"
+	"github.com/cdfz-format/cdfz/archive/internal/read"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/slab"
 	"github.com/cdfz-format/cdfz/unlimited"
@@ -19,9 +20,9 @@ type File struct {
 	size    int64
 	header  *cdf3.Header
 	image   *Image
-	archive *blocks.Reader // nil for a classic file
-	vars    []int          // position of each variable in the plan, or -1 if not blocked
-	pooled  []int32        // segment of each pooled variable, else -1; nil without pools
+	archive *read.Reader // nil for a classic file
+	vars    []int        // position of each variable in the plan, or -1 if not blocked
+	pooled  []int32      // segment of each pooled variable, else -1; nil without pools
 	closer  io.Closer
 
 	byName  func() map[string]int     // numbers of variables
@@ -30,12 +31,12 @@ type File struct {
 
 // Cache keeps decoded blocks, bounded in bytes. A File makes its own unless
 // OpenOptions.Shared is set. Safe for concurrent use.
-type Cache struct{ c *blocks.BlockCache }
+type Cache struct{ c *read.BlockCache }
 
 // NewCache makes a cache for the given number of bytes of decoded blocks. It may
 // briefly exceed that by one block.
 func NewCache(bytes int64) (*Cache, error) {
-	c, err := blocks.NewCache(bytes)
+	c, err := read.NewCache(bytes)
 	if err != nil {
 		return nil, err
 	}
@@ -128,6 +129,6 @@ func (f *File) CheckStored(ctx context.Context, blocks bool) error {
 // IsArchive reports whether a file of size bytes has the head or the tail of a cdfz
 // archive, intact or damaged.
 func IsArchive(r io.ReaderAt, size int64) (bool, error) {
-	head, end, err := blocks.ProbeArchive(r, size)
+	head, end, err := opening.ProbeArchive(r, size)
 	return head || end, err
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cdfz-format/cdfz/archive/internal/blocks"
+	"github.com/cdfz-format/cdfz/archive/internal/read"
 	"github.com/cdfz-format/cdfz/slab"
 )
 
@@ -39,10 +39,10 @@ func arrayLen(a slab.Array) int64 {
 }
 
 // fileOf returns a File for a reader.
-func fileOf(a *blocks.Reader) *File { return wrap(a.Header, newImage(a), a) }
+func fileOf(a *read.Reader) *File { return wrap(a.Header, newImage(a), a) }
 
 // eachBlock calls f for every block of an archive until it returns an error.
-func eachBlock(a *blocks.Reader, f func(BlockInfo) error) error {
+func eachBlock(a *read.Reader, f func(BlockInfo) error) error {
 	for b, err := range fileOf(a).Blocks(context.Background()) {
 		if err != nil {
 			return err

@@ -9,7 +9,7 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/cdfz-format/cdfz/archive/internal/blocks"
+	"github.com/cdfz-format/cdfz/archive/internal/image"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
 	"github.com/cdfz-format/cdfz/internal/ioat"
@@ -173,25 +173,25 @@ const compareBelow = 8 << 20
 // byte. The SHA-256 is that of the bytes in the blocks, and need not be computed again, unless
 // again is set: parts of the source were read for the blocks after they had been hashed.
 func (f *File) compare(ctx context.Context, source io.ReaderAt, size int64, again bool, o *CopyOptions) error {
-	c := blocks.CopyOptions{SHA256: true}
+	c := image.CopyOptions{SHA256: true}
 	if o != nil {
-		c = blocks.CopyOptions(*o)
+		c = image.CopyOptions(*o)
 		c.SHA256 = true
 	}
 	var err error
 	if ioat.Gap(source) == 0 || size < compareBelow {
-		err = f.archive.Compare(ctx, source, again, &c)
-	} else if err = f.archive.Copy(ctx, nil, &c); errors.Is(err, ErrCorrupt) {
+		err = image.Compare(ctx, f.archive, source, again, &c)
+	} else if err = image.Copy(ctx, f.archive, nil, &c); errors.Is(err, ErrCorrupt) {
 		// Damage is reported as such, unless comparing explains it.
-		if cause := f.archive.Compare(ctx, source, true, &c); cause != nil && !errors.Is(cause, ErrCorrupt) {
+		if cause := image.Compare(ctx, f.archive, source, true, &c); cause != nil && !errors.Is(cause, ErrCorrupt) {
 			err = cause
 		}
 	}
-	var d *blocks.Difference
+	var d *image.Difference
 	switch {
 	case errors.As(err, &d) && ctx.Err() == nil:
 		return fmt.Errorf("archive: the archive differs from the source, first at byte %d (%s)", d.Off, whereIs(f.Header(), d.Off))
-	case errors.Is(err, blocks.ErrOtherSum):
+	case errors.Is(err, image.ErrOtherSum):
 		return fmt.Errorf("archive: %w, or it reads differently each time", ErrChanged)
 	}
 	return err

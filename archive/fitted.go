@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/cdfz-format/cdfz/archive/internal/blocks"
+	"github.com/cdfz-format/cdfz/archive/internal/encode"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
@@ -153,7 +153,7 @@ func (s *smallWriter) paysWhole(n int) (bool, error) {
 }
 
 // storedLen is the length of the stored bytes of all blocks of an array.
-func (s *smallWriter) storedLen(known *blocks.Known, raw []byte, c filters.Chain, g *plan.Geometry) (int64, error) {
+func (s *smallWriter) storedLen(known *encode.Known, raw []byte, c filters.Chain, g *plan.Geometry) (int64, error) {
 	coder, err := filters.NewCoder(c)
 	if err != nil {
 		return 0, err

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cdfz-format/cdfz/archive/internal/blocks"
+	"github.com/cdfz-format/cdfz/archive/internal/read"
 	"github.com/cdfz-format/cdfz/slab"
 )
 
@@ -32,11 +32,11 @@ func (r *panicAt) ReadAt(p []byte, off int64) (int, error) {
 func TestFlightPanic(t *testing.T) {
 	ar := pack(t, cubeImage(t, 2, 30, 50), &WriteOptions{Zarr: ZarrAlways})
 	src := &panicAt{ReaderAt: bytes.NewReader(ar)}
-	r, err := blocks.NewReader(context.Background(), src, int64(len(ar)), nil)
+	r, err := read.NewReader(context.Background(), src, int64(len(ar)), nil)
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	v := blocks.NewBlockedVar(r, 0)
+	v := read.NewBlockedVar(r, 0)
 	src.armed = true
 	point := slab.Sel{Start: []int64{0, 0, 0}, Count: []int64{1, 1, 1}}
 	none := func(slab.Block) error { return nil }

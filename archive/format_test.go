@@ -16,9 +16,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cdfz-format/cdfz/archive/internal/archivetest"
-	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
+	"github.com/cdfz-format/cdfz/archive/internal/read"
 	"github.com/cdfz-format/cdfz/archive/repair"
 	"github.com/cdfz-format/cdfz/archive/verify"
 	"github.com/cdfz-format/cdfz/filters"
@@ -96,7 +96,7 @@ func TestOpenReads(t *testing.T) {
 		for _, block := range []int64{MinBlock, DefaultBlock} {
 			ar := pack(t, image, &WriteOptions{Name: name, Zarr: ZarrAlways, Block: block})
 			c := &archivetest.CountingReaderAt{R: bytes.NewReader(ar)}
-			_, err := blocks.NewReader(context.Background(), c, int64(len(ar)), nil)
+			_, err := read.NewReader(context.Background(), c, int64(len(ar)), nil)
 			require.NoError(t, err)
 			require.LessOrEqual(t, c.Calls, 3, name)
 		}
@@ -142,23 +142,23 @@ func TestErrorClasses(t *testing.T) {
 	// So does a source.
 	_, err := Write(ctx, io.Discard, failingReaderAt{boom}, int64(len(image)), nil)
 	require.ErrorIs(t, err, boom)
-	_, err = blocks.NewReader(context.Background(), failingReaderAt{boom}, int64(len(ar)), nil)
+	_, err = read.NewReader(context.Background(), failingReaderAt{boom}, int64(len(ar)), nil)
 	require.ErrorIs(t, err, boom)
 	require.NotErrorIs(t, err, ErrCorrupt)
 	_, err = verify.Verify(ctx, failingReaderAt{boom}, int64(len(ar)), nil)
 	require.ErrorIs(t, err, boom)
 	_, err = repair.Repair(ctx, failingReaderAt{boom}, int64(len(ar)), nil)
 	require.ErrorIs(t, err, boom)
-	require.ErrorIs(t, open(t, ar).Copy(ctx, &failingWriter{10, boom}, nil), boom)
+	require.ErrorIs(t, copyImage(ctx, open(t, ar), &failingWriter{10, boom}, nil), boom)
 
-	_, err = blocks.NewReader(context.Background(), bytes.NewReader(image), int64(len(image)), nil)
+	_, err = read.NewReader(context.Background(), bytes.NewReader(image), int64(len(image)), nil)
 	require.ErrorIs(t, err, ErrNotArchive)
-	_, err = blocks.NewReader(context.Background(), bytes.NewReader(ar), int64(len(ar)-1), nil)
+	_, err = read.NewReader(context.Background(), bytes.NewReader(ar), int64(len(ar)-1), nil)
 	require.ErrorIs(t, err, ErrCorrupt)
 
 	cancelled, cancel := context.WithCancel(ctx)
 	cancel()
-	require.ErrorIs(t, open(t, ar).Copy(cancelled, nil, nil), context.Canceled)
+	require.ErrorIs(t, copyImage(cancelled, open(t, ar), nil, nil), context.Canceled)
 
 	for _, o := range []WriteOptions{{Block: 3}, {Block: 1 << 40}, {Workers: -1}, {Zarr: "x"}, {Preset: "x"}, {Memory: -1},
 		{Filters: []VarFilter{{Vars: []string{"nosuch"}}}}, {Filters: []VarFilter{{Vars: []string{"*"}}, {Vars: []string{"*"}}}}} {

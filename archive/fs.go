@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/cdfz-format/cdfz/archive/internal/blocks"
+	"github.com/cdfz-format/cdfz/archive/internal/read"
 )
 
 // Suffix is the ending of archive names, after the name of the image.
@@ -35,7 +35,7 @@ func FS(fsys fs.FS, opts *OpenOptions) fs.FS {
 	if v.opts.Shared == nil && v.opts.Cache >= 0 {
 		bytes := v.opts.Cache
 		if bytes == 0 {
-			bytes = blocks.DefaultCache
+			bytes = read.DefaultCache
 		}
 		v.opts.Shared, _ = NewCache(bytes) // fails only for sizes that are not positive
 	}

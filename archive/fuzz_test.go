@@ -10,9 +10,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
+	"github.com/cdfz-format/cdfz/archive/internal/read"
 	"github.com/cdfz-format/cdfz/archive/repair"
 	"github.com/cdfz-format/cdfz/archive/verify"
 	"github.com/cdfz-format/cdfz/cdf3"
@@ -94,7 +94,7 @@ func FuzzArchive(f *testing.F) {
 		} else {
 			require.NoError(t, p.Close())
 		}
-		r, err := blocks.NewReader(context.Background(), bytes.NewReader(b), size, nil)
+		r, err := read.NewReader(context.Background(), bytes.NewReader(b), size, nil)
 		if err != nil {
 			require.Error(t, errors.Join(verr, damaged(rep)))
 			return
@@ -105,7 +105,7 @@ func FuzzArchive(f *testing.F) {
 		// The image may claim any length.
 		io.ReadAll(io.NewSectionReader(newImage(r), 0, min(newImage(r).Size(), 1<<20)))
 		if newImage(r).Size() <= 64<<20 && verr == nil && len(rep.Damage) == 0 {
-			require.NoError(t, r.Copy(ctx, nil, nil))
+			require.NoError(t, copyImage(ctx, r, nil, nil))
 		}
 	})
 }

@@ -10,9 +10,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
+	"github.com/cdfz-format/cdfz/archive/internal/opening"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/archive/repair"
 	"github.com/cdfz-format/cdfz/archive/verify"
@@ -61,7 +61,7 @@ func FuzzFront(f *testing.F) {
 	})
 	f.Fuzz(func(t *testing.T, stored, rest []byte) {
 		m := &plan.Manifest{Plan: plan.Place{Len: int64(len(stored)), CRC32: plan.Hex32(czip.CRC(stored))}, Header: plan.Place{Len: int64(len(rest)), CRC32: plan.Hex32(czip.CRC(rest))}}
-		h, err := blocks.ParseFront(context.Background(), stored, rest, m, int64(len(stored)+len(rest)))
+		h, err := opening.ParseFront(context.Background(), stored, rest, m, int64(len(stored)+len(rest)))
 		if err != nil {
 			require.True(t, ours(err) || errors.Is(err, filters.ErrUnknownFilter), "%v", err)
 			return
@@ -156,7 +156,7 @@ func FuzzSealed(f *testing.F) {
 		}
 		readSome(a.Image(), a.Image().Size())
 		if a.Image().Size() <= 1<<20 {
-			_ = a.archive.Copy(ctx, io.Discard, nil)
+			_ = copyImage(ctx, a.archive, io.Discard, nil)
 		}
 	})
 }

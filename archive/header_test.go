@@ -12,9 +12,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
+	"github.com/cdfz-format/cdfz/archive/internal/opening"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
+	"github.com/cdfz-format/cdfz/archive/internal/read"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
 )
@@ -51,7 +52,7 @@ func TestHeaderChain(t *testing.T) {
 		p.Chains, p.Rest.Chain, p.Rest.Head = [][]plan.PlanFilter{{c.filter}}, 0, nil
 		bad, err := seal(encodePlan(&p), first, nil)
 		require.NoError(t, err)
-		_, err = blocks.NewReader(context.Background(), bytes.NewReader(bad), int64(len(bad)), nil)
+		_, err = read.NewReader(context.Background(), bytes.NewReader(bad), int64(len(bad)), nil)
 		require.ErrorIs(t, err, c.want)
 		require.Equal(t, c.want == ErrCorrupt, errors.Is(err, ErrCorrupt))
 	}
@@ -113,11 +114,11 @@ func TestEarlyHeader(t *testing.T) {
 		var header *cdf3.Header
 		if want == nil {
 			require.True(t, !ok || reflect.DeepEqual(l.Head(), head), name)
-			if header, _, want = blocks.DecodeHeader(ctx, l, m.Header, c.first); want == nil {
+			if header, _, want = opening.DecodeHeader(ctx, l, m.Header, c.first); want == nil {
 				want = l.SetHeader(ctx, header)
 			}
 		}
-		got, err := blocks.ParseFront(ctx, stored, c.first, &m, int64(len(ar)))
+		got, err := opening.ParseFront(ctx, stored, c.first, &m, int64(len(ar)))
 		require.Equal(t, want, err, name)
 		if want == nil {
 			require.Equal(t, header, got.Header, name)
@@ -126,6 +127,6 @@ func TestEarlyHeader(t *testing.T) {
 	}
 	dead, cancel := context.WithCancel(ctx)
 	cancel()
-	_, err = blocks.NewReader(dead, bytes.NewReader(ar), int64(len(ar)), nil)
+	_, err = read.NewReader(dead, bytes.NewReader(ar), int64(len(ar)), nil)
 	require.ErrorIs(t, err, context.Canceled)
 }

@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
+	"github.com/cdfz-format/cdfz/archive/internal/image"
+	"github.com/cdfz-format/cdfz/archive/internal/read"
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
@@ -14,7 +15,7 @@ import (
 // concurrent use. Copy and WriteTo are the fast ways to read all of it.
 type Image struct {
 	classic *sized // nil for an archive
-	a       *blocks.Reader
+	a       *read.Reader
 }
 
 var (
@@ -23,7 +24,7 @@ var (
 )
 
 // newImage returns the image in an archive.
-func newImage(a *blocks.Reader) *Image { return &Image{a: a} }
+func newImage(a *read.Reader) *Image { return &Image{a: a} }
 
 // Size returns the length of the image in bytes.
 func (im *Image) Size() int64 {
@@ -82,13 +83,13 @@ type CopyOptions struct {
 // memory, the image is assembled in several passes over a temporary file.
 func (im *Image) Copy(ctx context.Context, w io.Writer, o *CopyOptions) error {
 	if im.classic == nil {
-		return im.a.Copy(ctx, w, (*blocks.CopyOptions)(o))
+		return image.Copy(ctx, im.a, w, (*image.CopyOptions)(o))
 	}
 	if w == nil {
 		w = io.Discard
 	}
 	size := im.Size()
-	from, end := blocks.Walked(ctx, im.classic.r, size)
+	from, end := image.Sequential(ctx, im.classic.r, size)
 	defer end()
 	buf := make([]byte, min(copyChunk, size))
 	for off := int64(0); off < size; off += int64(len(buf)) {
@@ -158,7 +159,7 @@ func (s sized) ReadAtContext(ctx context.Context, p []byte, off int64) (int, err
 // A Stream is safe for concurrent use if the io.ReaderAt of its File is.
 type Stream struct {
 	im *Image
-	s  *blocks.Stream // nil for a classic file
+	s  *image.Stream // nil for a classic file
 }
 
 var _ io.ReaderAt = (*Stream)(nil)
@@ -167,7 +168,7 @@ var _ io.ReaderAt = (*Stream)(nil)
 func (im *Image) Stream() *Stream {
 	s := &Stream{im: im}
 	if im.classic == nil {
-		s.s = im.a.NewStream()
+		s.s = image.NewStream(im.a)
 	}
 	return s
 }
@@ -178,7 +179,7 @@ func (im *Image) StreamMemory() int64 {
 	if im.classic != nil {
 		return 0
 	}
-	return im.a.StreamMemory()
+	return image.StreamMemory(im.a)
 }
 
 // ReadAt implements io.ReaderAt. Errors are those of Image.ReadAt.

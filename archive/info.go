@@ -6,8 +6,8 @@ import (
 	"iter"
 	"slices"
 
-	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
+	"github.com/cdfz-format/cdfz/archive/internal/read"
 	"github.com/cdfz-format/cdfz/archive/internal/zarrview"
 	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/cdf3"
@@ -168,7 +168,7 @@ func (f *File) Blocks(ctx context.Context) iter.Seq2[BlockInfo, error] {
 }
 
 // blockInfo describes the block of an index row.
-func blockInfo(a *blocks.Reader, n int64, row blockidx.Row) BlockInfo {
+func blockInfo(a *read.Reader, n int64, row blockidx.Row) BlockInfo {
 	v, b := a.L.Locate(n)
 	i := BlockInfo{Num: n, Var: -1, Pool: -1, Name: string(a.L.AppendName(nil, v, b)), Off: row.Off, Len: row.Len, Mask: row.Mask, CRC: row.CRC}
 	if v >= 0 {

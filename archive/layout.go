@@ -7,8 +7,8 @@ import (
 	"io"
 	"math"
 
-	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
+	"github.com/cdfz-format/cdfz/archive/internal/encode"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/archive/internal/zarrview"
 	"github.com/cdfz-format/cdfz/blockidx"
@@ -31,7 +31,7 @@ type draft struct {
 	o     *WriteOptions
 	l     *plan.Resolved
 	front []czip.MetaEntry // README, plan, Zarr metadata
-	known *blocks.Known    // encoded blocks of other drafts, or nil
+	known *encode.Known    // encoded blocks of other drafts, or nil
 }
 
 // newDraft plans an archive and makes its metadata. ErrMetadata means that the layout
@@ -253,8 +253,8 @@ const probeWindow = 256 << 10
 // saves reports whether encoding saves at least missing bytes. It stops as soon as the
 // answer is known.
 func (d *draft) saves(ctx context.Context, image io.ReaderAt, missing int64) (bool, error) {
-	probe := &probe{ctx: ctx, e: blocks.NewEncoder(d.l), missing: missing}
-	c := &blocks.Cutter{L: d.l, R: image, Sink: probe, Window: probeWindow, Read: func(int64) {}}
+	probe := &probe{ctx: ctx, e: encode.NewEncoder(d.l), missing: missing}
+	c := &encode.Cutter{L: d.l, R: image, Sink: probe, Window: probeWindow, Read: func(int64) {}}
 	err := c.All()
 	if errors.Is(err, errEnough) {
 		return true, nil
@@ -265,14 +265,14 @@ func (d *draft) saves(ctx context.Context, image io.ReaderAt, missing int64) (bo
 // probe is a sink that encodes blocks to measure the savings.
 type probe struct {
 	ctx     context.Context
-	e       *blocks.Encoder
+	e       *encode.Encoder
 	missing int64
 	out     []byte
 }
 
 func (p *probe) Buffer(n int64) []byte { return make([]byte, n) }
 
-func (p *probe) Submit(j *blocks.BlockJob) error {
+func (p *probe) Submit(j *encode.BlockJob) error {
 	if err := p.ctx.Err(); err != nil {
 		return err
 	}

@@ -9,9 +9,9 @@ import (
 	"os"
 	"sync"
 
-	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
+	"github.com/cdfz-format/cdfz/archive/internal/read"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/internal/ioat"
 	"github.com/cdfz-format/cdfz/internal/urls"
@@ -34,8 +34,9 @@ type OpenOptions struct {
 	BlockMemory int64
 }
 
-func (o *OpenOptions) reader() *blocks.ReadOptions {
-	r := &blocks.ReadOptions{Name: o.Name, Cache: o.Cache, Index: o.Index, Workers: o.Workers, Most: o.BlockMemory}
+func (o *OpenOptions) reader() *read.Options {
+	r := &read.Options{Cache: o.Cache, Workers: o.Workers, Most: o.BlockMemory}
+	r.Name, r.Index = o.Name, o.Index
 	if o.Shared != nil {
 		r.Shared = o.Shared.c
 	}
@@ -131,7 +132,7 @@ func newFile(ctx context.Context, r io.ReaderAt, size int64, opts *OpenOptions) 
 		return nil, fault.Optionsf("a file of %d bytes", size)
 	}
 	var f *File
-	a, err := blocks.NewReader(ctx, r, size, opts.reader())
+	a, err := read.NewReader(ctx, r, size, opts.reader())
 	switch {
 	case errors.Is(err, ErrNotArchive):
 		h, err := readHeader(ctx, r, size)
@@ -157,7 +158,7 @@ func readHeader(ctx context.Context, r io.ReaderAt, size int64) (*cdf3.Header, e
 }
 
 // wrap makes a File without a name. a is nil for a classic file.
-func wrap(h *cdf3.Header, im *Image, a *blocks.Reader) *File {
+func wrap(h *cdf3.Header, im *Image, a *read.Reader) *File {
 	f := &File{header: h, image: im, archive: a, vars: make([]int, len(h.Vars))}
 	for i := range f.vars {
 		f.vars[i] = -1

@@ -6,9 +6,10 @@ import (
 	"runtime"
 	"slices"
 
-	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
+	"github.com/cdfz-format/cdfz/archive/internal/image"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
+	"github.com/cdfz-format/cdfz/archive/internal/read"
 	"github.com/cdfz-format/cdfz/archive/parity"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
@@ -69,7 +70,7 @@ const (
 
 	// DefaultMemory is the default memory for blocks of record variables. It suffices
 	// for the blocks of 500 record variables at once.
-	DefaultMemory = blocks.DefaultMemory
+	DefaultMemory = image.DefaultMemory
 )
 
 // WriteOptions control Write. Nil and the zero value mean the defaults.
@@ -129,8 +130,8 @@ func (o *WriteOptions) withDefaults() (WriteOptions, error) {
 	if c.Workers == 0 {
 		c.Workers = runtime.GOMAXPROCS(0)
 	}
-	if c.Workers < 1 || c.Workers > blocks.MaxWorkers {
-		return c, fault.Optionsf("expected 1 to %d workers, found %d", blocks.MaxWorkers, c.Workers)
+	if c.Workers < 1 || c.Workers > read.MaxWorkers {
+		return c, fault.Optionsf("expected 1 to %d workers, found %d", read.MaxWorkers, c.Workers)
 	}
 	if len(c.Lossy) > maxLossy {
 		return c, fault.Optionsf("expected at most %d lossy variables, found %d", maxLossy, len(c.Lossy))

@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cdfz-format/cdfz/archive/internal/archivetest"
-	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/archive/repair"
 	"github.com/cdfz-format/cdfz/cdf3"
@@ -101,7 +100,7 @@ func TestPools(t *testing.T) {
 			require.Empty(t, verified(t, ar).Damage, name)
 			r := open(t, ar)
 			var b bytes.Buffer
-			require.NoError(t, r.Copy(ctx, &b, &blocks.CopyOptions{Memory: 1, Workers: 3}))
+			require.NoError(t, copyImage(ctx, r, &b, &imageOptions{Memory: 1, Workers: 3}))
 			require.True(t, bytes.Equal(image, b.Bytes()), "%s: in passes", name)
 			if len(image) > tryAll {
 				require.NotEmpty(t, r.L.Pools, name)
@@ -178,7 +177,7 @@ func TestPoolsPay(t *testing.T) {
 		d, err := newDraft(context.Background(), h, int64(len(image)), o, plan.Pooled, func(o *plan.PlanOptions) { o.NoPools = true })
 		require.NoError(t, err)
 		var plain bytes.Buffer
-		_, err = d.write(context.Background(), &plain, bytes.NewReader(image), &blocks.Sums{})
+		_, err = d.write(context.Background(), &plain, bytes.NewReader(image), &imageSums{})
 		require.NoError(t, err)
 		// The hexadecimal digits of the SHA-256 deflate to another length, and the trial of a pool does not know
 		// how well its values compress after the header.

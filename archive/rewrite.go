@@ -8,9 +8,11 @@ import (
 	"math"
 	"slices"
 
-	"github.com/cdfz-format/cdfz/archive/internal/blocks"
+	"github.com/cdfz-format/cdfz/archive/internal/encode"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
+	"github.com/cdfz-format/cdfz/archive/internal/image"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
+	"github.com/cdfz-format/cdfz/archive/internal/read"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
 )
@@ -46,9 +48,9 @@ func rewriteArchive(ctx context.Context, dst io.Writer, src *File, opts *WriteOp
 		return nil, err
 	}
 	var copied int64
-	res, err := d.writeWith(dst, func(w *archiveWriter) (sums blocks.Sums, err error) {
+	res, err := d.writeWith(dst, func(w *archiveWriter) (sums image.Sums, err error) {
 		copied, err = d.rewriteBlocks(ctx, w, k.from)
-		return blocks.Sums{SHA256: k.from.Man.SHA256, Tree: k.from.Man.Tree}, err
+		return image.Sums{SHA256: k.from.Man.SHA256, Tree: k.from.Man.Tree}, err
 	})
 	if err != nil {
 		return nil, err
@@ -83,12 +85,12 @@ func RewriteFile(ctx context.Context, name string, src *File, opts *WriteOptions
 }
 
 // rewriteBlocks appends all blocks, copied or encoded, and returns how many are copied.
-func (d *draft) rewriteBlocks(ctx context.Context, w *archiveWriter, from *blocks.Reader) (copied int64, err error) {
+func (d *draft) rewriteBlocks(ctx context.Context, w *archiveWriter, from *read.Reader) (copied int64, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	p := blocks.StartPipeline(ctx, d.l, d.o.Workers, nil, w.block)
+	p := encode.StartPipeline(ctx, d.l, d.o.Workers, nil, w.block)
 	done := int64(0)
-	r := &blocks.Rewriter{L: d.l, From: from, Sink: p, Read: func(n int64) {
+	r := &encode.Rewriter{L: d.l, From: from, Sink: p, Read: func(n int64) {
 		if done += n; d.o.Progress != nil {
 			d.o.Progress(done)
 		}
@@ -103,7 +105,7 @@ func (d *draft) rewriteBlocks(ctx context.Context, w *archiveWriter, from *block
 type keeper struct {
 	o     WriteOptions
 	src   *File
-	from  *blocks.Reader
+	from  *read.Reader
 	zarr  bool             // the options choose the layout
 	chain bool             // keep chains that Filters does not name
 	shape bool             // keep block shapes that Shapes does not name

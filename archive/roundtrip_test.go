@@ -13,8 +13,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cdfz-format/cdfz/archive/internal/blocks"
+	"github.com/cdfz-format/cdfz/archive/internal/image"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
+	"github.com/cdfz-format/cdfz/archive/internal/read"
 	"github.com/cdfz-format/cdfz/filters"
 )
 
@@ -41,9 +42,25 @@ func pack(t testing.TB, image []byte, o *WriteOptions) []byte {
 	return b.Bytes()
 }
 
-func open(t testing.TB, ar []byte) *blocks.Reader {
+// Package image by other names, since image is a netCDF file in tests.
+type (
+	imageSums       = image.Sums
+	imageOptions    = image.CopyOptions
+	imageDifference = image.Difference
+)
+
+var (
+	copyImage    = image.Copy
+	compareImage = image.Compare
+	passes       = image.Passes
+	errOtherSum  = image.ErrOtherSum
+)
+
+const aheadRun = image.AheadRun
+
+func open(t testing.TB, ar []byte) *read.Reader {
 	t.Helper()
-	r, err := blocks.NewReader(context.Background(), bytes.NewReader(ar), int64(len(ar)), nil)
+	r, err := read.NewReader(context.Background(), bytes.NewReader(ar), int64(len(ar)), nil)
 	require.NoError(t, err)
 	return r
 }
@@ -53,7 +70,7 @@ func unpack(t testing.TB, ar []byte) []byte {
 	t.Helper()
 	r := open(t, ar)
 	var b bytes.Buffer
-	require.NoError(t, r.Copy(context.Background(), &b, nil))
+	require.NoError(t, copyImage(context.Background(), r, &b, nil))
 	im := newImage(r)
 	got, err := io.ReadAll(io.NewSectionReader(im, 0, im.Size()))
 	require.NoError(t, err)
@@ -144,39 +161,39 @@ func TestPasses(t *testing.T) {
 			r := open(t, pack(t, image, &WriteOptions{Zarr: ZarrAlways, Block: 4096, Memory: memory}))
 			var b bytes.Buffer
 			done := int64(0)
-			require.NoError(t, r.Copy(context.Background(), &b, &blocks.CopyOptions{Memory: memory, Workers: 3, Progress: func(n int64) { done = n }}))
+			require.NoError(t, copyImage(context.Background(), r, &b, &imageOptions{Memory: memory, Workers: 3, Progress: func(n int64) { done = n }}))
 			require.True(t, bytes.Equal(image, b.Bytes()), name)
 			require.Equal(t, int64(len(image)), done)
-			checkCompare(t, r, image, &blocks.CopyOptions{Memory: memory, Workers: 3})
+			checkCompare(t, r, image, &imageOptions{Memory: memory, Workers: 3})
 		}
 	}
 	r := open(t, pack(t, classicFiles(t)["cdf2_climate.nc"], &WriteOptions{Zarr: ZarrAlways, Block: 4096}))
-	require.Greater(t, len(r.Passes(1)), 3)
-	require.Len(t, r.Passes(DefaultMemory), 1)
+	require.Greater(t, len(passes(r.L, 1)), 3)
+	require.Len(t, passes(r.L, DefaultMemory), 1)
 }
 
 // checkCompare compares an archive with its image, with images that differ and with a
 // shorter one.
-func checkCompare(t *testing.T, r *blocks.Reader, image []byte, o *blocks.CopyOptions) {
+func checkCompare(t *testing.T, r *read.Reader, image []byte, o *imageOptions) {
 	done := int64(0)
 	o.Progress = func(n int64) { done = n }
 	for _, sum := range []bool{false, true} {
-		require.NoError(t, r.Compare(t.Context(), bytes.NewReader(image), sum, o))
+		require.NoError(t, compareImage(t.Context(), r, bytes.NewReader(image), sum, o))
 		require.Equal(t, int64(len(image)), done)
 	}
-	var d *blocks.Difference
+	var d *imageDifference
 	bad := bytes.Clone(image)
 	for i := len(bad) - 1; i >= 0; i -= 1 + len(bad)/5 {
 		bad[i] ^= 4
-		require.ErrorAs(t, r.Compare(t.Context(), bytes.NewReader(bad), false, o), &d)
+		require.ErrorAs(t, compareImage(t.Context(), r, bytes.NewReader(bad), false, o), &d)
 		require.EqualValues(t, i, d.Off)
 	}
-	require.ErrorAs(t, r.Compare(t.Context(), bytes.NewReader(image[:len(image)-3]), true, o), &d)
+	require.ErrorAs(t, compareImage(t.Context(), r, bytes.NewReader(image[:len(image)-3]), true, o), &d)
 	require.EqualValues(t, len(image)-3, d.Off)
 	right := r.Man.SHA256
 	r.Man.SHA256 = "0"
-	require.ErrorIs(t, r.Compare(t.Context(), bytes.NewReader(image), true, o), blocks.ErrOtherSum)
-	require.NoError(t, r.Compare(t.Context(), bytes.NewReader(image), false, o))
+	require.ErrorIs(t, compareImage(t.Context(), r, bytes.NewReader(image), true, o), errOtherSum)
+	require.NoError(t, compareImage(t.Context(), r, bytes.NewReader(image), false, o))
 	r.Man.SHA256 = right
 }
 

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cdfz-format/cdfz/archive/internal/blocks"
+	"github.com/cdfz-format/cdfz/archive/internal/opening"
 	"github.com/cdfz-format/cdfz/blockidx"
 )
 
@@ -14,7 +14,7 @@ import (
 func TestCheckRow(t *testing.T) {
 	a := open(t, pack(t, cubeImage(t, 5, 300, 500), &WriteOptions{Zarr: ZarrAlways}))
 	a.Size = 1 << 40
-	most := blocks.MaxStored(a.L.Geoms[0].BlockLen)
+	most := opening.MaxStored(a.L.Geoms[0].BlockLen)
 	require.NoError(t, a.CheckRow(a.L.BlockAt(0), blockidx.Row{Len: most}))
 	require.NoError(t, a.CheckRow(a.L.BlockAt(0), blockidx.Row{Off: a.Size - most, Len: most}))
 	for _, r := range []blockidx.Row{{Len: most + 1}, {Off: -1}, {Off: a.Size, Len: 1}, {Off: a.Size - most + 1, Len: most}, {Len: 1 << 41}} {

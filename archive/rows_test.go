@@ -35,7 +35,7 @@ func TestIndexDamage(t *testing.T) {
 			}
 			return err
 		},
-		"Copy":      func() error { return f.archive.Copy(ctx, io.Discard, nil) },
+		"Copy":      func() error { return copyImage(ctx, f.archive, io.Discard, nil) },
 		"Image":     func() error { _, err := f.Image().ReadAt(make([]byte, f.Image().Size()), 0); return err },
 		"one block": func() error { return read(slab.Sel{Start: []int64{5, 5, 5}, Count: []int64{1, 1, 1}}) },
 		"blocks":    func() error { return read(slab.Sel{}) },

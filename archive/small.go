@@ -11,8 +11,9 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/cdfz-format/cdfz/archive/internal/blocks"
+	"github.com/cdfz-format/cdfz/archive/internal/encode"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
+	"github.com/cdfz-format/cdfz/archive/internal/image"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
@@ -42,8 +43,8 @@ type smallWriter struct {
 	o     *WriteOptions
 	h     *cdf3.Header
 	image []byte
-	sums  blocks.Sums // of the image, the SHA-256 alone
-	known *blocks.Known
+	sums  image.Sums // of the image, the SHA-256 alone
+	known *encode.Known
 
 	*smallBuffers
 	segments []unlimited.Segment
@@ -65,7 +66,7 @@ const recycledImage = 256 << 10
 
 // writeSmall makes archives of several layouts in memory and writes the smallest.
 func writeSmall(ctx context.Context, dst io.Writer, image io.ReaderAt, size int64, h *cdf3.Header, o *WriteOptions) (*Result, error) {
-	s := &smallWriter{ctx: ctx, o: o, h: h, known: blocks.NewKnown(), smallBuffers: smallBufferPool.Get().(*smallBuffers)}
+	s := &smallWriter{ctx: ctx, o: o, h: h, known: encode.NewKnown(), smallBuffers: smallBufferPool.Get().(*smallBuffers)}
 	defer s.known.Release()
 	if size <= recycledImage {
 		defer smallBufferPool.Put(s.smallBuffers)

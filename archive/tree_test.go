@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/zeebo/xxh3"
 
-	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/archive/verify"
 	"github.com/cdfz-format/cdfz/cdf3"
@@ -28,7 +27,7 @@ func treeOf(image []byte) string {
 }
 
 // withSums makes an archive with any sums.
-func withSums(t *testing.T, image []byte, sums blocks.Sums) []byte {
+func withSums(t *testing.T, image []byte, sums imageSums) []byte {
 	o, err := (&WriteOptions{Zarr: ZarrNever}).withDefaults()
 	require.NoError(t, err)
 	h, err := cdf3.Read(bytes.NewReader(image), int64(len(image)))
@@ -56,7 +55,7 @@ func TestTree(t *testing.T) {
 		require.Equal(t, want, open(t, again.Bytes()).Man.Tree, "a copy with other filters")
 		// With little memory, the image is assembled in a temporary file.
 		for _, memory := range []int64{0, 1} {
-			require.NoError(t, open(t, ar).Copy(t.Context(), nil, &blocks.CopyOptions{Workers: workers, Memory: memory, SHA256: true}))
+			require.NoError(t, copyImage(t.Context(), open(t, ar), nil, &imageOptions{Workers: workers, Memory: memory, SHA256: true}))
 		}
 	}
 	require.Empty(t, open(t, pack(t, cubeImage(t, 13, 30, 20), nil)).Man.Tree)
@@ -70,14 +69,14 @@ func TestSums(t *testing.T) {
 	bad, badTree := strings.Repeat("0", 64), strings.Repeat("0", 32)
 	for _, c := range []struct {
 		name        string
-		sums        blocks.Sums
+		sums        imageSums
 		quick, full bool // whether Verify and Copy find no damage, without and with their option SHA256
 	}{
-		{"both", blocks.Sums{SHA256: sha, Tree: tree}, true, true},
-		{"no tree", blocks.Sums{SHA256: sha}, true, true},
-		{"wrong tree", blocks.Sums{SHA256: sha, Tree: badTree}, false, false},
-		{"no tree, wrong SHA-256", blocks.Sums{SHA256: bad}, false, false},
-		{"wrong SHA-256", blocks.Sums{SHA256: bad, Tree: tree}, true, false},
+		{"both", imageSums{SHA256: sha, Tree: tree}, true, true},
+		{"no tree", imageSums{SHA256: sha}, true, true},
+		{"wrong tree", imageSums{SHA256: sha, Tree: badTree}, false, false},
+		{"no tree, wrong SHA-256", imageSums{SHA256: bad}, false, false},
+		{"wrong SHA-256", imageSums{SHA256: bad, Tree: tree}, true, false},
 	} {
 		ar := withSums(t, image, c.sums)
 		for _, whole := range []bool{false, true} {
@@ -88,7 +87,7 @@ func TestSums(t *testing.T) {
 				intact = c.full
 			}
 			var copied bytes.Buffer
-			err = open(t, ar).Copy(t.Context(), &copied, &blocks.CopyOptions{SHA256: whole})
+			err = copyImage(t.Context(), open(t, ar), &copied, &imageOptions{SHA256: whole})
 			require.Equal(t, image, copied.Bytes(), c.name)
 			if intact {
 				require.Empty(t, rep.Damage, c.name)

@@ -15,7 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cdfz-format/cdfz/archive/internal/blocks"
+	"github.com/cdfz-format/cdfz/archive/internal/read"
 	"github.com/cdfz-format/cdfz/archive/repair"
 	"github.com/cdfz-format/cdfz/archive/verify"
 	"github.com/cdfz-format/cdfz/internal/faultsrv"
@@ -154,15 +154,15 @@ func TestRemoteDamage(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, want, got)
 
-			local, lerr := blocks.NewReader(context.Background(), bytes.NewReader(bad), int64(len(bad)), nil)
-			far, ferr := blocks.NewReader(context.Background(), remoteBytes{bytes.NewReader(bad)}, int64(len(bad)), nil)
+			local, lerr := read.NewReader(context.Background(), bytes.NewReader(bad), int64(len(bad)), nil)
+			far, ferr := read.NewReader(context.Background(), remoteBytes{bytes.NewReader(bad)}, int64(len(bad)), nil)
 			if lerr != nil {
 				require.EqualError(t, ferr, lerr.Error())
 				return
 			}
 			require.NoError(t, ferr)
-			lerr = local.Copy(context.Background(), io.Discard, &blocks.CopyOptions{Workers: 1})
-			ferr = far.Copy(context.Background(), io.Discard, &blocks.CopyOptions{Workers: 1})
+			lerr = copyImage(context.Background(), local, io.Discard, &imageOptions{Workers: 1})
+			ferr = copyImage(context.Background(), far, io.Discard, &imageOptions{Workers: 1})
 			if lerr == nil {
 				require.NoError(t, ferr)
 				return

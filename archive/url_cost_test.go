@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
+	"github.com/cdfz-format/cdfz/archive/internal/read"
 	"github.com/cdfz-format/cdfz/archive/repair"
 	"github.com/cdfz-format/cdfz/archive/verify"
 	"github.com/cdfz-format/cdfz/internal/faultsrv"
@@ -29,12 +29,12 @@ func TestURLCopyCost(t *testing.T) {
 		size := int64(len(ar))
 		// Runs of 4 MiB, or shorter where a part of the read-ahead ends, and the index.
 		limit := 2*plan.CeilDiv(size, 4<<20) + 3
-		for name, do := range map[string]func(*blocks.Reader, *remote.File) error{
-			"Copy": func(a *blocks.Reader, _ *remote.File) error { return a.Copy(context.Background(), nil, nil) },
-			"Copy in passes": func(a *blocks.Reader, _ *remote.File) error {
-				return a.Copy(context.Background(), nil, &blocks.CopyOptions{Memory: 1, Workers: 3})
+		for name, do := range map[string]func(*read.Reader, *remote.File) error{
+			"Copy": func(a *read.Reader, _ *remote.File) error { return copyImage(context.Background(), a, nil, nil) },
+			"Copy in passes": func(a *read.Reader, _ *remote.File) error {
+				return copyImage(context.Background(), a, nil, &imageOptions{Memory: 1, Workers: 3})
 			},
-			"WriteTo": func(a *blocks.Reader, _ *remote.File) error {
+			"WriteTo": func(a *read.Reader, _ *remote.File) error {
 				var b bytes.Buffer
 				_, err := newImage(a).WriteTo(&b)
 				if err == nil && !bytes.Equal(image, b.Bytes()) {
@@ -42,7 +42,7 @@ func TestURLCopyCost(t *testing.T) {
 				}
 				return err
 			},
-			"Repair": func(_ *blocks.Reader, h *remote.File) error {
+			"Repair": func(_ *read.Reader, h *remote.File) error {
 				p, err := repair.Repair(context.Background(), h, h.Size(), nil)
 				if err == nil {
 					require.True(t, p.Intact())
@@ -50,7 +50,7 @@ func TestURLCopyCost(t *testing.T) {
 				}
 				return err
 			},
-			"Verify": func(a *blocks.Reader, h *remote.File) error {
+			"Verify": func(a *read.Reader, h *remote.File) error {
 				rep, err := verify.Verify(context.Background(), h, h.Size(), nil)
 				if err == nil {
 					require.Empty(t, rep.Damage)
@@ -94,7 +94,7 @@ func TestURLWriteCost(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, bytes.Equal(want.Bytes(), got.Bytes()))
 	// The header and the choice of the layout need a few more reads.
-	require.LessOrEqual(t, s.Requests.Load()-opened, plan.CeilDiv(r.Size(), blocks.AheadRun)+8)
+	require.LessOrEqual(t, s.Requests.Load()-opened, plan.CeilDiv(r.Size(), aheadRun)+8)
 	require.LessOrEqual(t, r.Stats().Bytes-before, r.Size()+r.Size()/20)
 	t.Logf("%d requests for %d bytes: %d bytes", s.Requests.Load()-opened, r.Size(), r.Stats().Bytes-before)
 }

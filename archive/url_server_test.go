@@ -54,7 +54,7 @@ func largeArchive(t testing.TB) (image, ar []byte) {
 func readAll(f *File) ([]byte, error) {
 	if a := f.archive; a != nil {
 		var b bytes.Buffer
-		if err := a.Copy(context.Background(), &b, nil); err != nil {
+		if err := copyImage(context.Background(), a, &b, nil); err != nil {
 			return nil, err
 		}
 		return b.Bytes(), nil

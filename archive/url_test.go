@@ -14,7 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cdfz-format/cdfz/archive/internal/blocks"
+	"github.com/cdfz-format/cdfz/archive/internal/opening"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/internal/faultsrv"
 	"github.com/cdfz-format/cdfz/remote"
@@ -40,7 +40,7 @@ func TestURLFiles(t *testing.T) {
 				if kind == "classic" {
 					limit = 2
 				}
-				if len(data) <= blocks.TailProbe {
+				if len(data) <= opening.TailProbe {
 					limit = 1
 				}
 				require.LessOrEqual(t, s.Requests.Load(), limit, "requests to open %d bytes", len(data))
@@ -88,11 +88,11 @@ func TestURLOpenRequests(t *testing.T) {
 	require.Equal(t, ar[len(ar)-700:], p[:700])
 	require.Equal(t, before, s.Requests.Load())
 	// Only the part before them is requested.
-	_, err = h.ReadAt(p, int64(len(ar))-blocks.TailProbe-10)
+	_, err = h.ReadAt(p, int64(len(ar))-opening.TailProbe-10)
 	require.NoError(t, err)
-	require.Equal(t, ar[len(ar)-blocks.TailProbe-10:][:1000], p)
+	require.Equal(t, ar[len(ar)-opening.TailProbe-10:][:1000], p)
 	require.Equal(t, before+1, s.Requests.Load())
-	require.Equal(t, fmt.Sprintf("bytes=%d-%d", len(ar)-blocks.TailProbe-10, len(ar)-blocks.TailProbe-1), s.Seen[before].Get("Range"))
+	require.Equal(t, fmt.Sprintf("bytes=%d-%d", len(ar)-opening.TailProbe-10, len(ar)-opening.TailProbe-1), s.Seen[before].Get("Range"))
 }
 
 // TestURLParallel checks that concurrent reads are right and that no more requests run
@@ -139,7 +139,7 @@ func TestURLChanged(t *testing.T) {
 	image, ar := largeArchive(t)
 	other := pack(t, image, &WriteOptions{Block: MinBlock, Zarr: ZarrAlways, Name: "CDF2_CLIMATE.nc", Preset: "fast"})
 	same := bytes.Clone(ar) // same length; a mixture of both looks damaged
-	for i := range same[:len(same)-blocks.TailProbe] {
+	for i := range same[:len(same)-opening.TailProbe] {
 		same[i] ^= 0xff
 	}
 	ignore := func(_ int, w http.ResponseWriter, r *http.Request, ok *httptest.ResponseRecorder) {
@@ -232,7 +232,7 @@ func TestURLChanged(t *testing.T) {
 func TestURLDamaged(t *testing.T) {
 	_, ar := largeArchive(t)
 	bad := bytes.Clone(ar)
-	for i := range bad[:len(bad)-blocks.TailProbe] {
+	for i := range bad[:len(bad)-opening.TailProbe] {
 		bad[i] ^= 0xff
 	}
 	for _, etag := range []string{faultsrv.Tag, ""} {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cdfz-format/cdfz/archive/internal/blocks"
+	"github.com/cdfz-format/cdfz/archive/internal/read"
 	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/slab"
 )
@@ -32,7 +32,7 @@ func TestWorkers(t *testing.T) {
 		require.LessOrEqual(t, k.most, workers)
 	}
 	for _, workers := range []int{-1, 1025} {
-		_, err := blocks.NewReader(context.Background(), bytes.NewReader(ar), int64(len(ar)), &blocks.ReadOptions{Workers: workers})
+		_, err := read.NewReader(context.Background(), bytes.NewReader(ar), int64(len(ar)), &read.Options{Workers: workers})
 		require.ErrorIs(t, err, ErrOptions)
 	}
 }

@@ -4,10 +4,10 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/evidence"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
+	"github.com/cdfz-format/cdfz/archive/internal/opening"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/archive/parity"
 	"github.com/cdfz-format/cdfz/archive/verify"
@@ -161,7 +161,7 @@ func (x *repairer) healHeader(e *czip.ZipEntry, first int64) error {
 		x.damage(verify.DamageCopy, second, e.Stored, fault.Corruptf("%s at byte %d: expected checksum %08x, found %08x", e.Name, second, e.Crc, b))
 		return nil
 	}
-	bytes, err := blocks.Section{}.Get(x.R, from, e.Stored)
+	bytes, err := opening.Section{}.Get(x.R, from, e.Stored)
 	if err == nil {
 		x.p.healed = append(x.p.healed, healed{to, bytes})
 	}

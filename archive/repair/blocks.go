@@ -3,9 +3,10 @@ package repair
 import (
 	"errors"
 
-	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
+	"github.com/cdfz-format/cdfz/archive/internal/image"
+	"github.com/cdfz-format/cdfz/archive/internal/opening"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/archive/verify"
 	"github.com/cdfz-format/cdfz/blockidx"
@@ -73,7 +74,7 @@ func (x *repairer) block(v int, b int64, name string, off int64) (czip.ZipEntry,
 	_, decoded := x.L.BlockInfo(v, b)
 	inPlace := copies[:0:0]
 	for _, e := range copies {
-		if e.Off == off && e.Method == czip.MethodStored && e.Stored == e.Size && e.End() <= x.Size && e.Stored <= blocks.MaxStored(decoded) {
+		if e.Off == off && e.Method == czip.MethodStored && e.Stored == e.Size && e.End() <= x.Size && e.Stored <= opening.MaxStored(decoded) {
 			inPlace = append(inPlace, e)
 		}
 	}
@@ -162,7 +163,7 @@ func (x *repairer) choose(v int, b int64, copies []czip.ZipEntry, decoded int64,
 func (x *repairer) decodes(v int, b int64, e *czip.ZipEntry, decoded int64) (bool, error) {
 	chain, _ := x.L.BlockInfo(v, b)
 	c := x.L.Filters[chain]
-	if len(c) < 32 && e.Mask>>len(c) != 0 || decoded > blocks.DefaultMemory || e.Stored > blocks.DefaultMemory {
+	if len(c) < 32 && e.Mask>>len(c) != 0 || decoded > image.DefaultMemory || e.Stored > image.DefaultMemory {
 		return false, nil
 	}
 	coder, err := filters.NewCoder(c)

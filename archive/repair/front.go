@@ -2,9 +2,9 @@ package repair
 
 import (
 	"errors"
+	"github.com/cdfz-format/cdfz/archive/internal/opening"
 	"github.com/cdfz-format/cdfz/archive/internal/zarrview"
 
-	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/evidence"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
@@ -197,14 +197,14 @@ func (x *repairer) findHeader() error {
 	if x.Man == nil {
 		return nil
 	}
-	stored, err := blocks.Section{}.Get(x.R, x.Man.Header.Off, x.Man.Header.Len)
+	stored, err := opening.Section{}.Get(x.R, x.Man.Header.Off, x.Man.Header.Len)
 	if err != nil {
 		return err
 	}
-	if stored, _, err = blocks.Sound(x.R, stored, x.Man.Header, x.Man.Copies.Header); err != nil {
+	if stored, _, err = opening.Sound(x.R, stored, x.Man.Header, x.Man.Copies.Header); err != nil {
 		return err
 	}
-	if h, _, err := blocks.DecodeHeader(x.Ctx, x.L, x.Man.Header, stored); err == nil && x.L.SetHeader(x.Ctx, h) == nil {
+	if h, _, err := opening.DecodeHeader(x.Ctx, x.L, x.Man.Header, stored); err == nil && x.L.SetHeader(x.Ctx, h) == nil {
 		x.p.header = h
 	}
 	return nil

@@ -1,9 +1,9 @@
 package repair
 
 import (
-	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
+	"github.com/cdfz-format/cdfz/archive/internal/opening"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/blockidx"
 )
@@ -30,7 +30,7 @@ func (x *repairer) findMoved() error {
 		if !x.confirm(n, &blockidx.Row{Len: e.Stored, CRC: e.Crc}) {
 			return true, nil
 		}
-		if e.Stored > blocks.MaxStored(b.Len) || !s.spend(e) {
+		if e.Stored > opening.MaxStored(b.Len) || !s.spend(e) {
 			return false, nil
 		}
 		crc, err := s.Checksum(x.Ctx, e.End()-e.Stored, e.Stored)

@@ -17,10 +17,11 @@ import (
 	"hash/crc32"
 	"io"
 
-	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/evidence"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
+	"github.com/cdfz-format/cdfz/archive/internal/image"
+	"github.com/cdfz-format/cdfz/archive/internal/opening"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/archive/verify"
 	"github.com/cdfz-format/cdfz/blockidx"
@@ -85,7 +86,7 @@ func Repair(ctx context.Context, r io.ReaderAt, size int64, o *Options) (*Repair
 	if err := probe(ioat.Bind(ctx, r), size); err != nil {
 		return nil, err
 	}
-	from, stop := blocks.Walked(ctx, r, size)
+	from, stop := image.Sequential(ctx, r, size)
 	defer stop()
 	x := &repairer{Finder: evidence.NewFinder(ctx, evidence.NewWalker(from, size), ioat.Bind(ctx, r)), o: o, p: &Repaired{r: r}}
 	if err := x.run(); err != nil {
@@ -98,7 +99,7 @@ func Repair(ctx context.Context, r io.ReaderAt, size int64, o *Options) (*Repair
 // probe returns ErrNotArchive for a file that has neither head nor tail of an archive, nor a
 // plan after its first entry.
 func probe(r io.ReaderAt, size int64) error {
-	head, tail, err := blocks.ProbeArchive(r, size)
+	head, tail, err := opening.ProbeArchive(r, size)
 	if err == nil && !head && !tail {
 		most := 2*czip.LocalFixed + int64(len(czip.ReadmeName)+len(czip.PlanName)) + plan.MaxREADME
 		front := make([]byte, min(size, most))

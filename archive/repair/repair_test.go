@@ -15,10 +15,11 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/archive/internal/archivetest"
-	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
+	"github.com/cdfz-format/cdfz/archive/internal/image"
 	"github.com/cdfz-format/cdfz/archive/internal/packtest"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
+	"github.com/cdfz-format/cdfz/archive/internal/read"
 	"github.com/cdfz-format/cdfz/archive/repair"
 	"github.com/cdfz-format/cdfz/archive/verify"
 	"github.com/cdfz-format/cdfz/filters"
@@ -76,7 +77,7 @@ func repairOf(t testing.TB, b []byte) (*repair.Repaired, error) {
 
 // readableBlocks returns the blocks of an archive that a reader can decode, by number.
 func readableBlocks(b []byte) map[int64]string {
-	a, err := blocks.NewReader(context.Background(), bytes.NewReader(b), int64(len(b)), &blocks.ReadOptions{Cache: -1})
+	a, err := read.NewReader(context.Background(), bytes.NewReader(b), int64(len(b)), &read.Options{Cache: -1})
 	if err != nil {
 		return nil
 	}
@@ -257,9 +258,9 @@ func TestRepairFront(t *testing.T) {
 			}
 			clear(b[at:min(at+20, end)])
 			b[at] ^= 1 << (at % 8)
-			a, err := blocks.NewReader(context.Background(), bytes.NewReader(b), int64(len(b)), nil)
+			a, err := read.NewReader(context.Background(), bytes.NewReader(b), int64(len(b)), nil)
 			require.NoError(t, err, "%s: byte %d", name, at)
-			require.NoError(t, a.Copy(context.Background(), nil, nil))
+			require.NoError(t, image.Copy(context.Background(), a, nil, nil))
 			require.NotEmpty(t, verified(t, b).Damage)
 			p, err := repairOf(t, b)
 			require.NoError(t, err, "%s: byte %d", name, at)

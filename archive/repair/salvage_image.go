@@ -10,8 +10,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
+	"github.com/cdfz-format/cdfz/archive/internal/image"
+	"github.com/cdfz-format/cdfz/archive/internal/opening"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/cdf3"
@@ -31,7 +32,7 @@ func (s *Salvaged) WriteImage(ctx context.Context, w io.WriterAt, workers int, p
 		workers = runtime.GOMAXPROCS(0)
 	}
 	const copies = 3 // of a block in memory: stored, decoded, between filters
-	workers = int(min(int64(workers), max(1, blocks.DefaultMemory/(copies*s.l.MaxBlockLen()))))
+	workers = int(min(int64(workers), max(1, image.DefaultMemory/(copies*s.l.MaxBlockLen()))))
 	s.vars = s.variables()
 	var mu sync.Mutex
 	var gaps []unlimited.Run // lost bytes of the rest
@@ -115,7 +116,7 @@ func (d *salvageDecoder) block(b plan.Block, row blockidx.Row) ([]byte, error) {
 	}
 	stored, err := ioat.ReadBytes(d.r, row.Off, row.Len)
 	if err != nil {
-		return nil, blocks.Corrupt(err)
+		return nil, opening.Corrupt(err)
 	}
 	chain := d.s.l.Filters[b.Chain]
 	if len(chain) < 32 && row.Mask>>len(chain) != 0 {
@@ -124,7 +125,7 @@ func (d *salvageDecoder) block(b plan.Block, row blockidx.Row) ([]byte, error) {
 	c := d.coders[b.Chain]
 	if c == nil {
 		if c, err = filters.NewCoder(chain); err != nil {
-			return nil, blocks.Corrupt(err)
+			return nil, opening.Corrupt(err)
 		}
 		d.coders[b.Chain] = c
 	}
@@ -132,7 +133,7 @@ func (d *salvageDecoder) block(b plan.Block, row blockidx.Row) ([]byte, error) {
 		d.raw = make([]byte, b.Len)
 	}
 	if err := c.Decode(d.raw[:b.Len], stored, row.Mask); err != nil {
-		return nil, blocks.Corrupt(err)
+		return nil, opening.Corrupt(err)
 	}
 	return d.raw[:b.Len], nil
 }

@@ -6,10 +6,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/evidence"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
+	"github.com/cdfz-format/cdfz/archive/internal/opening"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/archive/verify"
 	"github.com/cdfz-format/cdfz/blockidx"
@@ -168,7 +168,7 @@ func (x *salvager) positions() map[int64]int64 {
 // takeRow sets the row of a block if its stored bytes have the checksum.
 func (x *salvager) takeRow(n int64, row blockidx.Row, missing *int64) (bool, error) {
 	b := x.L.BlockAt(n)
-	if row.Off <= 0 || row.Len > x.Size || row.Off > x.Size-row.Len || row.Len > blocks.MaxStored(b.Len) {
+	if row.Off <= 0 || row.Len > x.Size || row.Off > x.Size-row.Len || row.Len > opening.MaxStored(b.Len) {
 		return false, nil
 	}
 	old, err := x.out.table.Row(n)
@@ -292,7 +292,7 @@ func (x *salvager) headerIn(e *czip.ZipEntry) bool {
 		return false
 	}
 	at := plan.Place{Off: e.End() - e.Stored, Len: e.Stored, Mask: e.Mask, CRC32: plan.Hex32(e.Crc)}
-	h, _, err := blocks.DecodeHeader(x.Ctx, x.L, at, stored)
+	h, _, err := opening.DecodeHeader(x.Ctx, x.L, at, stored)
 	if err != nil || x.L.SetHeader(x.Ctx, h) != nil {
 		return false
 	}

@@ -3,7 +3,7 @@ package verify
 import (
 	"io"
 
-	"github.com/cdfz-format/cdfz/archive/internal/blocks"
+	"github.com/cdfz-format/cdfz/archive/internal/image"
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
@@ -37,7 +37,7 @@ func (v *verifier) share() (done func()) {
 	}
 	memory := v.o.Memory
 	if memory <= 0 {
-		memory = blocks.DefaultMemory
+		memory = image.DefaultMemory
 	}
 	o := ioat.ChunkOptions{Len: chunkLen, Keep: int(max(leastChunks, min(mostChunks, memory/chunkShare/chunkLen)))}
 	done = func() {}

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"hash/crc32"
 
-	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/evidence"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
+	"github.com/cdfz-format/cdfz/archive/internal/opening"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/internal/ioat"
@@ -226,7 +226,7 @@ func (v *verifier) walkBlock(i int, b int64, name string) (bool, error) {
 		return false, err
 	}
 	if ioat.Gap(v.src) > 0 && czip.CRC(stored) != e.Crc {
-		if err := blocks.ReadAgain(v.ctx, v.R, stored, row.Off); err != nil {
+		if err := opening.ReadAgain(v.ctx, v.R, stored, row.Off); err != nil {
 			return false, fmt.Errorf("archive: %w", err)
 		}
 	}
@@ -237,7 +237,7 @@ func (v *verifier) walkBlock(i int, b int64, name string) (bool, error) {
 		}
 	} else if n == v.l.RestFirst {
 		// From here on, damage can be named by variable.
-		h, first, err := blocks.DecodeHeader(v.ctx, v.l, plan.PlaceOf(row), stored)
+		h, first, err := opening.DecodeHeader(v.ctx, v.l, plan.PlaceOf(row), stored)
 		if err == nil {
 			err = v.l.SetHeader(v.ctx, h)
 		}

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/evidence"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
+	"github.com/cdfz-format/cdfz/archive/internal/opening"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/archive/internal/zarrview"
 	"github.com/cdfz-format/cdfz/filters"
@@ -138,7 +138,7 @@ func (v *verifier) checkFront() error {
 	if v.l.Layout.HasView() {
 		var err error
 		if want, err = zarrview.ZarrMeta(v.ctx, v.header, v.l.Plan, czip.MetaLimit(v.Size, 0)); errors.Is(err, plan.ErrMetadata) {
-			return v.damage(DamageMetadata, -1, -1, blocks.Corrupt(err))
+			return v.damage(DamageMetadata, -1, -1, opening.Corrupt(err))
 		} else if err != nil {
 			return err
 		}

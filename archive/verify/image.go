@@ -6,8 +6,9 @@ import (
 	"io"
 	"sync"
 
-	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
+	"github.com/cdfz-format/cdfz/archive/internal/image"
+	"github.com/cdfz-format/cdfz/archive/internal/read"
 )
 
 // Decoding of the image, and its comparison with its sums.
@@ -24,8 +25,9 @@ type decoding struct {
 	err     error // of the image, if ended
 }
 
-func (v *verifier) imageOptions() *blocks.ReadOptions {
-	o := &blocks.ReadOptions{Cache: -1, Plan: v.l, Header: v.header}
+func (v *verifier) imageOptions() *read.Options {
+	o := &read.Options{Cache: -1}
+	o.Plan, o.Header = v.l, v.header
 	if v.man != nil && v.l != nil && v.header != nil {
 		// The walk read the same bytes.
 		o.Tail, o.Man, o.First = *v.tail, v.man, v.decoded
@@ -61,14 +63,14 @@ func (v *verifier) startImage() {
 
 // decodeImage decodes the image and compares its sums. decoded, if not nil, is called with the
 // number of each block.
-func (v *verifier) decodeImage(ctx context.Context, src io.ReaderAt, o *blocks.ReadOptions, decoded func(n int64)) error {
-	a, err := blocks.NewReader(ctx, src, v.Size, o)
+func (v *verifier) decodeImage(ctx context.Context, src io.ReaderAt, o *read.Options, decoded func(n int64)) error {
+	a, err := read.NewReader(ctx, src, v.Size, o)
 	if err != nil {
 		return err
 	}
 	a.CheckPadding, a.Decoded = true, decoded
-	c := &blocks.CopyOptions{Workers: v.o.Workers, Memory: v.o.Memory, Progress: v.done.image, SHA256: v.o.SHA256}
-	return a.Copy(ctx, nil, c)
+	c := &image.CopyOptions{Workers: v.o.Workers, Memory: v.o.Memory, Progress: v.done.image, SHA256: v.o.SHA256}
+	return image.Copy(ctx, a, nil, c)
 }
 
 // add marks a block as decoded.
@@ -120,7 +122,7 @@ func (v *verifier) stopImage() {
 
 // checkImage opens the archive like a reader and compares the image's sums. A reader would
 // find the plan and the header of the options, since the manifest has their checksums.
-func (v *verifier) checkImage(o *blocks.ReadOptions) error {
+func (v *verifier) checkImage(o *read.Options) error {
 	v.done.walk(v.Size)
 	err, begun := v.image.end()
 	if !begun {
@@ -139,7 +141,7 @@ func (v *verifier) checkImage(o *blocks.ReadOptions) error {
 // decodeBlocks decodes each block separately to name all that fail. Blocks with a wrong
 // checksum were already reported.
 func (v *verifier) decodeBlocks() error {
-	a, err := blocks.NewReader(v.ctx, v.origin, v.Size, &blocks.ReadOptions{Cache: -1})
+	a, err := read.NewReader(v.ctx, v.origin, v.Size, &read.Options{Cache: -1})
 	if err != nil {
 		return nil // already reported
 	}
@@ -149,7 +151,7 @@ func (v *verifier) decodeBlocks() error {
 		known[d.Off] = true
 	}
 	read := a.ReadBlock
-	ahead := a.NewBlocksAhead(v.ctx)
+	ahead := image.NewBlocksAhead(v.ctx, a)
 	if ahead != nil {
 		read = ahead.ReadBlock
 		defer ahead.Close()

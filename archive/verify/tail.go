@@ -3,10 +3,10 @@ package verify
 import (
 	"errors"
 
-	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/evidence"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
+	"github.com/cdfz-format/cdfz/archive/internal/opening"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/internal/ioat"
@@ -46,7 +46,7 @@ func (v *verifier) readTail() error {
 	if ioat.ReadFull(data, head, 0) == nil {
 		v.index, _ = blockidx.NewReader(data, t.IdxLen, head, 0)
 	}
-	if g := ioat.Gap(v.src); g > 0 && v.index != nil && blocks.LoadIndex(v.index, t.IdxLen, g) != nil {
+	if g := ioat.Gap(v.src); g > 0 && v.index != nil && opening.LoadIndex(v.index, t.IdxLen, g) != nil {
 		v.index = nil
 	}
 	return nil

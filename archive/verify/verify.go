@@ -12,10 +12,11 @@ import (
 	"io"
 	"sync"
 
-	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/evidence"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
+	"github.com/cdfz-format/cdfz/archive/internal/image"
+	"github.com/cdfz-format/cdfz/archive/internal/opening"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/archive/parity"
 	"github.com/cdfz-format/cdfz/blockidx"
@@ -64,7 +65,7 @@ func Verify(ctx context.Context, r io.ReaderAt, size int64, o *Options) (*Report
 		o = &Options{}
 	}
 	r = ioat.Bind(ctx, r)
-	head, tail, err := blocks.ProbeArchive(r, size)
+	head, tail, err := opening.ProbeArchive(r, size)
 	if err != nil {
 		return nil, fmt.Errorf("archive: %w", err)
 	}
@@ -73,7 +74,7 @@ func Verify(ctx context.Context, r io.ReaderAt, size int64, o *Options) (*Report
 	}
 	r, memory, done := inMemory(r, size)
 	defer done()
-	from, end := blocks.Walked(ctx, r, size)
+	from, end := image.Sequential(ctx, r, size)
 	defer end()
 	v := &verifier{ctx: ctx, o: o, origin: r, src: r, memory: memory, done: doneBytes{call: o.Progress}, endWalk: end, Walker: evidence.NewWalker(from, size), rep: &Report{Size: size}}
 	if err := v.run(); err != nil {

@@ -7,11 +7,13 @@ import (
 	"io"
 	"os"
 
-	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/evidence"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
+	"github.com/cdfz-format/cdfz/archive/internal/image"
+	"github.com/cdfz-format/cdfz/archive/internal/opening"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
+	"github.com/cdfz-format/cdfz/archive/internal/read"
 	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
@@ -45,7 +47,7 @@ func Walk(ctx context.Context, r io.ReaderAt, size int64, o *WalkOptions) (*Walk
 	if err != nil {
 		return nil, err
 	}
-	a, err := blocks.NewReader(ctx, r, size, &blocks.ReadOptions{Cache: -1, Workers: o.Workers})
+	a, err := read.NewReader(ctx, r, size, &read.Options{Cache: -1, Workers: o.Workers})
 	if err != nil {
 		return nil, err
 	}
@@ -58,10 +60,10 @@ func Walk(ctx context.Context, r io.ReaderAt, size int64, o *WalkOptions) (*Walk
 	}
 	defer done()
 	if a.Index, err = blockidx.NewReader(index, index.Size(), blockidx.Header(l.Blocks), 0); err != nil {
-		return nil, blocks.Corrupt(err)
+		return nil, opening.Corrupt(err)
 	}
 	a.CheckPadding = true
-	if err := a.Copy(ctx, nil, &blocks.CopyOptions{Workers: o.Workers, Memory: o.Memory, Progress: o.Progress, SHA256: true}); err != nil {
+	if err := image.Copy(ctx, a, nil, &image.CopyOptions{Workers: o.Workers, Memory: o.Memory, Progress: o.Progress, SHA256: true}); err != nil {
 		return nil, err
 	}
 	return &Walked{Image: a.Man.ImageName(), ImageSize: a.L.Image.Size, SHA256: a.Man.SHA256}, nil

@@ -9,9 +9,10 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
+	"github.com/cdfz-format/cdfz/archive/internal/image"
+	"github.com/cdfz-format/cdfz/archive/internal/opening"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/archive/parity"
 	"github.com/cdfz-format/cdfz/blockidx"
@@ -44,7 +45,7 @@ func (x *Finder) FindTail() error {
 	if x.Size < czip.EndLen {
 		return nil
 	}
-	b, err := blocks.Section{}.Get(x.Src, x.Size-czip.EndLen, czip.EndLen)
+	b, err := opening.Section{}.Get(x.Src, x.Size-czip.EndLen, czip.EndLen)
 	if err != nil {
 		return err
 	}
@@ -56,7 +57,7 @@ func (x *Finder) FindTail() error {
 		return nil
 	}
 	man := czip.ZipEntry{Name: czip.ManifestName}
-	payload, err := blocks.Section{}.Get(x.Src, t.ManOff+man.LocalLen(), t.ManLen)
+	payload, err := opening.Section{}.Get(x.Src, t.ManOff+man.LocalLen(), t.ManLen)
 	if err != nil {
 		return err
 	}
@@ -86,12 +87,12 @@ func (x *Finder) useTail(t czip.Tail, manifest []byte) error {
 	}
 	rows := ioat.NewSection(x.Src, idx.End()-idx.Stored, idx.Stored)
 	if x.Index, err = blockidx.NewReader(rows, t.IdxLen, blockidx.Header(m.Blocks), 0); err != nil {
-		return blocks.Corrupt(err)
+		return opening.Corrupt(err)
 	}
 	x.Dir = NewDirectory(x.Src, idx.End(), max(idx.End(), x.Size-czip.EndLen))
 	if g := ioat.Gap(x.Src); g > 0 {
-		x.Dir.window = blocks.AheadRun
-		return blocks.LoadIndex(x.Index, t.IdxLen, g)
+		x.Dir.window = image.AheadRun
+		return opening.LoadIndex(x.Index, t.IdxLen, g)
 	}
 	return nil
 }
@@ -175,11 +176,11 @@ func (x *Finder) manifestAt(off int64) (bool, error) {
 func (x *Finder) FindPlan() (*czip.MetaEntry, error) {
 	if x.Man != nil {
 		m := x.Man.Plan
-		payload, err := blocks.Section{}.Get(x.R, m.Off, m.Len)
+		payload, err := opening.Section{}.Get(x.R, m.Off, m.Len)
 		if err != nil {
 			return nil, err
 		}
-		if payload, _, err = blocks.Sound(x.R, payload, m, x.Man.Copies.Plan); err != nil {
+		if payload, _, err = opening.Sound(x.R, payload, m, x.Man.Copies.Plan); err != nil {
 			return nil, err
 		}
 		if err := m.Check(czip.PlanName, payload); err != nil {

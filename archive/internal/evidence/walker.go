@@ -7,9 +7,9 @@ import (
 	"io"
 	"strings"
 
-	"github.com/cdfz-format/cdfz/archive/internal/blocks"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
+	"github.com/cdfz-format/cdfz/archive/internal/opening"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/internal/ioat"
@@ -29,7 +29,7 @@ func NewWalker(r io.ReaderAt, size int64) Walker {
 
 // Payload reads the stored bytes of an entry.
 func (w *Walker) Payload(e *czip.ZipEntry) ([]byte, error) {
-	return blocks.Section{}.Get(w.R, e.End()-e.Stored, e.Stored)
+	return opening.Section{}.Get(w.R, e.End()-e.Stored, e.Stored)
 }
 
 // Content reads and inflates a metadata entry.

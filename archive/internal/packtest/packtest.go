@@ -14,7 +14,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/archive/internal/archivetest"
-	"github.com/cdfz-format/cdfz/archive/internal/blocks"
+	"github.com/cdfz-format/cdfz/archive/internal/read"
 )
 
 // packed has the archives that Pack made, with -short.
@@ -41,9 +41,9 @@ func Pack(t testing.TB, image []byte, o *archive.WriteOptions) []byte {
 }
 
 // Open opens an archive for its internals.
-func Open(t testing.TB, ar []byte) *blocks.Reader {
+func Open(t testing.TB, ar []byte) *read.Reader {
 	t.Helper()
-	r, err := blocks.NewReader(context.Background(), bytes.NewReader(ar), int64(len(ar)), nil)
+	r, err := read.NewReader(context.Background(), bytes.NewReader(ar), int64(len(ar)), nil)
 	require.NoError(t, err)
 	return r
 }

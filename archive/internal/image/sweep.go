@@ -1,4 +1,4 @@
-package blocks
+package image
 
 import (
 	"bytes"
@@ -57,7 +57,7 @@ type Sums struct {
 // NewSweep starts a sweep of an image.
 func NewSweep(ctx context.Context, image io.ReaderAt, l *plan.Resolved) *Sweep {
 	s := &Sweep{ctx: ctx, l: l, full: make(chan []byte, 4), free: make(chan []byte, 6), sums: make(chan Sums, 1)}
-	s.r, s.end = Walked(ctx, image, l.Image.Size)
+	s.r, s.end = Sequential(ctx, image, l.Image.Size)
 	if first := len(l.Vars); l.Perm.TailLen(first) <= keptTail {
 		s.tail = l.Perm.NewTail(first)
 	}

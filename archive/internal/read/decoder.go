@@ -1,4 +1,4 @@
-package blocks
+package read
 
 import (
 	"errors"
@@ -36,7 +36,7 @@ func (d *decoder) decode(l *plan.Resolved, q need, stored []byte, mask uint32, r
 		return blockData{}, err
 	}
 	if filters.Observed() {
-		c = c.Labelled(label(l, q.Var))
+		c = c.Labelled(Label(l, q.Var))
 	}
 	if r := q.runs; r.count > 0 {
 		part := room(r.len * r.count)
@@ -77,4 +77,12 @@ func memory(n int64) (b []byte, done func()) {
 		*p = make([]byte, max(n, minKept))
 	}
 	return (*p)[:n], func() { storage.Put(p) }
+}
+
+// Label names the variable or pool of blocks for statistics.
+func Label(l *plan.Resolved, v int) string {
+	if v < 0 {
+		return "(rest)"
+	}
+	return l.Path(v)
 }

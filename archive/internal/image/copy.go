@@ -1,4 +1,4 @@
-package blocks
+package image
 
 import (
 	"context"
@@ -12,12 +12,14 @@ import (
 	"runtime"
 
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
+	"github.com/cdfz-format/cdfz/archive/internal/read"
 	"github.com/cdfz-format/cdfz/archive/internal/treesum"
 	"github.com/cdfz-format/cdfz/internal/ioat"
 	"github.com/cdfz-format/cdfz/unlimited"
 )
 
-// CopyOptions control Reader.Copy. Nil and the zero value mean the defaults.
+// CopyOptions control Copy. Nil and the zero value mean the defaults.
 type CopyOptions struct {
 	Workers  int   // goroutines that decode; 0: GOMAXPROCS
 	Memory   int64 // bytes of blocks of record variables held at once, and of blocks being decoded; 0: DefaultMemory
@@ -32,8 +34,8 @@ const DefaultMemory = 128 << 20
 // bytes, and the data between filters.
 const decodeCost = 3
 
-// Copy implements Image.Copy. All goroutines compute the sum of pieces, and one the SHA-256.
-func (a *Reader) Copy(ctx context.Context, w io.Writer, o *CopyOptions) error {
+// Copy implements archive.Image.Copy. All goroutines compute the sum of pieces, and one the SHA-256.
+func Copy(ctx context.Context, a *read.Reader, w io.Writer, o *CopyOptions) error {
 	var sum hash.Hash
 	if a.Man.Tree == "" || o != nil && o.SHA256 {
 		sum = sha256.New()
@@ -47,7 +49,7 @@ func (a *Reader) Copy(ctx context.Context, w io.Writer, o *CopyOptions) error {
 	if a.Man.Tree != "" {
 		tree = new(treesum.Tree)
 	}
-	if err := a.copyImage(ctx, w, tree, o); err != nil {
+	if err := copyImage(ctx, a, w, tree, o); err != nil {
 		return err
 	}
 	if tree != nil {
@@ -56,12 +58,12 @@ func (a *Reader) Copy(ctx context.Context, w io.Writer, o *CopyOptions) error {
 		}
 	}
 	if sum != nil {
-		return a.checkSHA256(sum)
+		return checkSHA256(a, sum)
 	}
 	return nil
 }
 
-func (a *Reader) checkSHA256(sum hash.Hash) error {
+func checkSHA256(a *read.Reader, sum hash.Hash) error {
 	if got := hex.EncodeToString(sum.Sum(nil)); got != a.Man.SHA256 {
 		return fault.Corruptf("expected an image with SHA-256 %s, found %s", a.Man.SHA256, got)
 	}
@@ -86,7 +88,7 @@ func (h *hashingWriter) Write(p []byte) (int, error) {
 }
 
 // complete sets defaults.
-func (a *Reader) complete(o *CopyOptions) (c CopyOptions) {
+func complete(a *read.Reader, o *CopyOptions) (c CopyOptions) {
 	if o != nil {
 		c = *o
 	}
@@ -105,8 +107,8 @@ func (a *Reader) complete(o *CopyOptions) (c CopyOptions) {
 }
 
 // copyImage writes the image to w, in order, and adds its pieces to tree. Either may be nil.
-func (a *Reader) copyImage(ctx context.Context, w io.Writer, tree *treesum.Tree, o *CopyOptions) error {
-	c := a.complete(o)
+func copyImage(ctx context.Context, a *read.Reader, w io.Writer, tree *treesum.Tree, o *CopyOptions) error {
+	c := complete(a, o)
 	write := func(off int64, p []byte) error {
 		if w != nil {
 			if err := fault.WriteFull(w, p); err != nil {
@@ -118,9 +120,9 @@ func (a *Reader) copyImage(ctx context.Context, w io.Writer, tree *treesum.Tree,
 		}
 		return nil
 	}
-	passes := a.Passes(c.Memory)
-	if len(passes) == 1 {
-		return a.assemble(ctx, passes[0], c.Workers, a.filled(passes[0], tree, w == nil), write)
+	all := Passes(a.L, c.Memory)
+	if len(all) == 1 {
+		return assemble(ctx, a, all[0], c.Workers, filled(a, all[0], tree, w == nil), write)
 	}
 	tmp, err := os.CreateTemp("", "cdfz-image-*")
 	if err != nil {
@@ -131,10 +133,10 @@ func (a *Reader) copyImage(ctx context.Context, w io.Writer, tree *treesum.Tree,
 	defer os.Remove(tmp.Name())
 	defer tmp.Close()
 	os.Remove(tmp.Name())
-	for i, pass := range passes {
-		err := a.assemble(ctx, pass, c.Workers, a.scatter(pass), func(off int64, p []byte) error {
+	for i, pass := range all {
+		err := assemble(ctx, a, pass, c.Workers, scatter(a.L, pass), func(off int64, p []byte) error {
 			if i > 0 {
-				return a.overlay(tmp, pass, off, p)
+				return overlay(a.L, tmp, pass, off, p)
 			}
 			_, err := tmp.WriteAt(p, off)
 			return err
@@ -164,8 +166,8 @@ func (a *Reader) copyImage(ctx context.Context, w io.Writer, tree *treesum.Tree,
 
 // filled returns a fillFunc that copies the pieces of the only pass and adds them to tree, which
 // may be nil. If nobody needs the bytes, it only adds them.
-func (a *Reader) filled(pass []bool, tree *treesum.Tree, unneeded bool) fillFunc {
-	scatter := a.scatter(pass)
+func filled(a *read.Reader, pass []bool, tree *treesum.Tree, unneeded bool) fillFunc {
+	scatter := scatter(a.L, pass)
 	switch {
 	case tree == nil:
 		return scatter
@@ -203,22 +205,22 @@ var ErrOtherSum = errors.New("the source has another SHA-256")
 // Compare compares the image with a source byte by byte. It reads the source on several
 // goroutines, where it decodes the blocks, once for each part of the segments that fits the
 // memory. If sum is set, it also checks the SHA-256 of the source.
-func (a *Reader) Compare(ctx context.Context, source io.ReaderAt, sum bool, o *CopyOptions) error {
-	c := a.complete(o)
+func Compare(ctx context.Context, a *read.Reader, source io.ReaderAt, sum bool, o *CopyOptions) error {
+	c := complete(a, o)
 	source = ioat.Bind(ctx, source)
-	passes := a.Passes(c.Memory)
+	all := Passes(a.L, c.Memory)
 	var first *Difference
 	var hash hash.Hash
 	if sum {
 		hash = sha256.New()
 	}
-	for i, pass := range passes {
+	for i, pass := range all {
 		done := int64(0)
-		err := a.assemble(ctx, pass, c.Workers, a.compared(pass, source), func(_ int64, p []byte) error {
+		err := assemble(ctx, a, pass, c.Workers, compared(a.L, pass, source), func(_ int64, p []byte) error {
 			if i == 0 && hash != nil {
 				hash.Write(p)
 			}
-			if done += int64(len(p)); c.Progress != nil && i == len(passes)-1 {
+			if done += int64(len(p)); c.Progress != nil && i == len(all)-1 {
 				c.Progress(done)
 			}
 			return nil
@@ -241,13 +243,13 @@ func (a *Reader) Compare(ctx context.Context, source io.ReaderAt, sum bool, o *C
 }
 
 // compared returns a fillFunc that reads a source and compares it.
-func (a *Reader) compared(pass []bool, source io.ReaderAt) fillFunc {
+func compared(l *plan.Resolved, pass []bool, source io.ReaderAt) fillFunc {
 	return func(_ context.Context, off int64, buf []byte, pieces unlimited.Pieces) error {
 		n, err := source.ReadAt(buf, off)
 		if n < len(buf) && err != nil && err != io.EOF {
 			return err
 		}
-		at, err := a.L.Perm.Difference(buf[:n], off, pass, pieces)
+		at, err := l.Perm.Difference(buf[:n], off, pass, pieces)
 		switch {
 		case err != nil:
 			return err
@@ -261,12 +263,12 @@ func (a *Reader) compared(pass []bool, source io.ReaderAt) fillFunc {
 }
 
 // overlay writes the runs of a pass into the file.
-func (a *Reader) overlay(f *os.File, pass []bool, off int64, p []byte) error {
+func overlay(l *plan.Resolved, f *os.File, pass []bool, off int64, p []byte) error {
 	old := make([]byte, len(p))
 	if err := ioat.ReadFull(f, old, off); err != nil {
 		return fmt.Errorf("archive: temporary file: %w", err)
 	}
-	a.L.Perm.Overlay(old, p, off, pass)
+	l.Perm.Overlay(old, p, off, pass)
 	_, err := f.WriteAt(old, off)
 	return err
 }
@@ -274,30 +276,30 @@ func (a *Reader) overlay(f *os.File, pass []bool, off int64, p []byte) error {
 // Passes divides the segments into parts such that the blocks of the record variables
 // and pools in each part fit the memory. The first part also has all other segments. The
 // last element of each part stands for the rest.
-func (a *Reader) Passes(memory int64) [][]bool {
-	n := a.L.Perm.Segments()
+func Passes(l *plan.Resolved, memory int64) [][]bool {
+	n := l.Perm.Segments()
 	first := make([]bool, n+1)
 	first[n] = true
-	passes := [][]bool{first}
+	all := [][]bool{first}
 	used := int64(0)
 	take := func(from, to int, bytes int64) {
 		if used > 0 && used+bytes > memory {
-			passes = append(passes, make([]bool, n+1))
+			all = append(all, make([]bool, n+1))
 			used = 0
 		}
 		for seg := from; seg < to; seg++ {
-			passes[len(passes)-1][seg] = true
+			all[len(all)-1][seg] = true
 		}
 		used += bytes
 	}
 	seg := 0
-	for v, g := range a.L.Geoms {
-		switch members := a.L.Segments(v); {
-		case v >= len(a.L.Vars):
+	for v, g := range l.Geoms {
+		switch members := l.Segments(v); {
+		case v >= len(l.Vars):
 			// The variables of a pool may lie anywhere, so all of its blocks stay.
 			take(seg, seg+members, g.RawLen)
 			seg += members
-		case a.L.Vars[v].Segment.Count <= 1:
+		case l.Vars[v].Segment.Count <= 1:
 			first[seg] = true
 			seg++
 		default:
@@ -305,5 +307,5 @@ func (a *Reader) Passes(memory int64) [][]bool {
 			seg++
 		}
 	}
-	return passes
+	return all
 }

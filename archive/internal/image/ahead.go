@@ -1,4 +1,4 @@
-package blocks
+package image
 
 import (
 	"cmp"
@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
+	"github.com/cdfz-format/cdfz/archive/internal/read"
 	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
@@ -25,12 +26,11 @@ const (
 // ahead fetches the stored bytes of blocks of a remote archive in runs before they are
 // needed. It keeps a run until all of its blocks were taken.
 type ahead struct {
-	a      *Reader
+	a      *read.Reader
 	ctx    context.Context
 	cancel context.CancelFunc
 	runs   chan []*fetchedRun
 	wg     sync.WaitGroup
-	pool   ioat.Buffers // of aheadRun bytes each
 
 	mu     sync.Mutex
 	blocks map[int64]fetchedBlock // requested and not yet taken
@@ -40,6 +40,7 @@ type ahead struct {
 type fetchedRun struct {
 	ioat.Span
 	buf  []byte
+	free func() // recycles buf
 	err  error
 	done chan struct{} // closed when buf or err is set
 	left atomic.Int32  // blocks that use buf
@@ -60,7 +61,7 @@ type numbered struct {
 func (b numbered) span() ioat.Span { return ioat.Span{Off: b.row.Off, Len: b.row.Len} }
 
 // newAhead starts reading ahead. The result must be closed.
-func (a *Reader) newAhead(ctx context.Context) *ahead {
+func newAhead(ctx context.Context, a *read.Reader) *ahead {
 	h := &ahead{a: a, runs: make(chan []*fetchedRun, 1), blocks: map[int64]fetchedBlock{}}
 	h.ctx, h.cancel = context.WithCancel(ctx)
 	h.wg.Add(1)
@@ -82,7 +83,7 @@ func (h *ahead) ask(blocks []numbered) {
 	slices.SortFunc(blocks, func(x, y numbered) int { return cmp.Compare(x.row.Off, y.row.Off) })
 	var runs []*fetchedRun
 	h.mu.Lock()
-	for span, part := range ioat.Runs(ioat.Joiner{Gap: h.a.gap, Max: AheadRun}, blocks, numbered.span) {
+	for span, part := range ioat.Runs(ioat.Joiner{Gap: h.a.Gap, Max: AheadRun}, blocks, numbered.span) {
 		run := &fetchedRun{Span: span, done: make(chan struct{})}
 		run.left.Store(int32(len(part)))
 		for _, b := range part {
@@ -109,7 +110,7 @@ func (r *fetchedRun) end(err error) {
 func (h *ahead) fetchAll() {
 	defer h.wg.Done()
 	var g errgroup.Group // for its limit: runs keep their errors
-	g.SetLimit(h.a.remote)
+	g.SetLimit(h.a.Parallel)
 	defer g.Wait()
 	for runs := range h.runs {
 		for _, run := range runs {
@@ -121,28 +122,12 @@ func (h *ahead) fetchAll() {
 	}
 }
 
-func (h *ahead) fetch(run *fetchedRun) error {
+func (h *ahead) fetch(run *fetchedRun) (err error) {
 	if err := h.ctx.Err(); err != nil {
 		return err
 	}
-	h.a.reads.Add(1)
-	h.a.bytes.Add(run.Len)
-	r := ioat.Bind(h.ctx, h.a.r)
-	var err error
-	switch {
-	case run.Len > maxRun: // a claim that nothing confirms
-		run.buf, err = ioat.ReadBytes(r, run.Off, run.Len)
-	case run.Len > AheadRun/2 && run.Len <= AheadRun:
-		run.buf = h.pool.Get(AheadRun)[:run.Len]
-		err = ioat.ReadFull(r, run.buf, run.Off)
-	default:
-		run.buf = make([]byte, run.Len)
-		err = ioat.ReadFull(r, run.buf, run.Off)
-	}
-	if err != nil {
-		return h.a.readError(err)
-	}
-	return nil
+	run.buf, run.free, err = h.a.ReadStored(h.ctx, run.Off, run.Len)
+	return err
 }
 
 // ReadBlock is Reader.ReadBlock for a block that may have been requested.
@@ -162,19 +147,15 @@ func (h *ahead) ReadBlock(ctx context.Context, block plan.Block, dst []byte) err
 	if b.run.err != nil {
 		return b.run.err
 	}
-	defer h.drop(b.run)
+	defer b.run.drop()
 	stored := b.run.buf[b.row.Off-b.run.Off:][:b.row.Len]
-	if err := h.a.fetchAgain(ctx, b.row, stored); err != nil {
-		return err
-	}
-	_, err := h.a.decodeStored(whole(block), b.row, stored, func(int64) []byte { return dst })
-	return err
+	return h.a.DecodeWhole(ctx, block, b.row, stored, dst)
 }
 
 // drop is called when a block of a run has been decoded.
-func (h *ahead) drop(r *fetchedRun) {
-	if r.left.Add(-1) == 0 && cap(r.buf) == AheadRun {
-		h.pool.Put(r.buf)
+func (r *fetchedRun) drop() {
+	if r.left.Add(-1) == 0 {
+		r.free()
 	}
 }
 
@@ -245,7 +226,7 @@ func (w *aheadOrder) look() error {
 	for i, b := range all {
 		numbers[i] = b.N
 	}
-	rows, err := w.a.indexUntil(w.ctx).Lookup(numbers, w.a.gap)
+	rows, err := w.a.IndexIn(w.ctx).Lookup(numbers, w.a.Gap)
 	if errors.Is(err, blockidx.ErrCorrupt) {
 		clear(w.looked)
 		return nil
@@ -258,10 +239,10 @@ func (w *aheadOrder) look() error {
 
 // NewBlocksAhead reads ahead all blocks in the order of their numbers. Each block is an
 // item.
-func (a *Reader) NewBlocksAhead(ctx context.Context) *aheadOrder {
-	if a.far == nil {
+func NewBlocksAhead(ctx context.Context, a *read.Reader) *aheadOrder {
+	if !a.Remote {
 		return nil
 	}
 	list := func(i int64) []numbered { return []numbered{{Block: a.L.BlockAt(i)}} }
-	return &aheadOrder{ahead: a.newAhead(ctx), items: a.L.Blocks, group: 4096, list: list}
+	return &aheadOrder{ahead: newAhead(ctx, a), items: a.L.Blocks, group: 4096, list: list}
 }

@@ -1,4 +1,4 @@
-package blocks
+package image
 
 import (
 	"context"
@@ -41,9 +41,9 @@ func newSequential(ctx context.Context, r io.ReaderAt, size int64) *sequential {
 	return s
 }
 
-// Walked returns the reader for a walk through an archive: r, or a sequential reader of
-// r if its reads have a latency. The caller must call end after the walk.
-func Walked(ctx context.Context, r io.ReaderAt, size int64) (from io.ReaderAt, end func()) {
+// Sequential returns a reader for reading a file from its first byte to its last: r, or one that
+// reads ahead if the reads of r have a latency. The caller must call end after the last read.
+func Sequential(ctx context.Context, r io.ReaderAt, size int64) (from io.ReaderAt, end func()) {
 	if ioat.Gap(r) == 0 {
 		return r, func() {}
 	}

@@ -1,4 +1,4 @@
-package blocks
+package opening
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 
 // CheckStored compares stored bytes with their checksums and decodes nothing; see
 // archive.File.CheckStored.
-func (a *Reader) CheckStored(ctx context.Context, blocks bool) error {
-	r, m := ioat.Bind(ctx, a.r), a.Man
+func (a *Archive) CheckStored(ctx context.Context, blocks bool) error {
+	r, m := ioat.Bind(ctx, a.R), a.Man
 	places := []struct {
 		what string
 		plan.Place
@@ -33,7 +33,7 @@ func (a *Reader) CheckStored(ctx context.Context, blocks bool) error {
 			return err
 		}
 		if got := plan.Hex32(crc); got != p.CRC32 {
-			return fault.WithName(a.name, fault.Corruptf("%s at byte %d: expected checksum %s, found %s", p.what, p.Off, p.CRC32, got))
+			return fault.WithName(a.Name, fault.Corruptf("%s at byte %d: expected checksum %s, found %s", p.what, p.Off, p.CRC32, got))
 		}
 	}
 	return a.EachRow(ctx, 0, a.L.Blocks, func(n int64, row blockidx.Row) error {
@@ -42,16 +42,16 @@ func (a *Reader) CheckStored(ctx context.Context, blocks bool) error {
 		}
 		crc, err := a.crcOf(r, row.Off, row.Len)
 		if err == nil && crc != row.CRC {
-			err = fault.WithName(a.name, fault.Corruptf("block %d at byte %d: expected checksum %08x, found %08x", n, row.Off, row.CRC, crc))
+			err = fault.WithName(a.Name, fault.Corruptf("block %d at byte %d: expected checksum %08x, found %08x", n, row.Off, row.CRC, crc))
 		}
 		return err
 	})
 }
 
 // crcOf returns the checksum of n bytes of the archive.
-func (a *Reader) crcOf(r io.ReaderAt, off, n int64) (crc uint32, err error) {
+func (a *Archive) crcOf(r io.ReaderAt, off, n int64) (crc uint32, err error) {
 	if off < 0 || n < 0 || off > a.Size || n > a.Size-off {
-		return 0, fault.WithName(a.name, fault.Corruptf("bytes %d to %d: the archive ends at byte %d", off, off+n, a.Size))
+		return 0, fault.WithName(a.Name, fault.Corruptf("bytes %d to %d: the archive ends at byte %d", off, off+n, a.Size))
 	}
 	const piece = 1 << 20
 	b := make([]byte, min(n, piece))

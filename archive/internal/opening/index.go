@@ -1,8 +1,9 @@
-package blocks
+package opening
 
 import (
 	"context"
 	"errors"
+	"io"
 
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
@@ -12,23 +13,23 @@ import (
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
-// indexUntil returns the index with its pages read under ctx.
-func (a *Reader) indexUntil(ctx context.Context) *blockidx.Reader {
-	if _, ok := a.r.(ioat.ContextReaderAt); !ok {
+// IndexIn returns the index with its pages read under ctx.
+func (a *Archive) IndexIn(ctx context.Context) *blockidx.Reader {
+	if _, ok := a.R.(ioat.ContextReaderAt); !ok {
 		return a.Index
 	}
 	idx := czip.ZipEntry{Name: czip.IndexName, Stored: a.Tail.IdxLen, Off: a.Tail.IdxOff}
-	return a.Index.Using(ioat.NewSection(ioat.Bind(ctx, a.r), idx.End()-idx.Stored, idx.Stored))
+	return a.Index.Using(ioat.NewSection(ioat.Bind(ctx, a.R), idx.End()-idx.Stored, idx.Stored))
 }
 
 // CheckRow checks the place of a block, which is a claim of the index, against the
 // stored length that the format allows for its decoded length.
-func (a *Reader) CheckRow(b plan.Block, row blockidx.Row) error {
+func (a *Archive) CheckRow(b plan.Block, row blockidx.Row) error {
 	switch {
 	case row.Off < 0 || row.Len > a.Size || row.Off > a.Size-row.Len:
-		return a.blockError(b, row.Off, fault.Corruptf("%d bytes beyond the end of the archive", row.Len))
+		return a.BlockError(b, row.Off, fault.Corruptf("%d bytes beyond the end of the archive", row.Len))
 	case row.Len > MaxStored(b.Len):
-		return a.blockError(b, row.Off, fault.Corruptf("%d bytes stored for a block of %d, more than the format allows", row.Len, b.Len))
+		return a.BlockError(b, row.Off, fault.Corruptf("%d bytes stored for a block of %d, more than the format allows", row.Len, b.Len))
 	}
 	return nil
 }
@@ -39,7 +40,7 @@ const rowsRead = 64 << 10
 
 // EachRow calls f with the rows [from, to) of the index, read together, until it
 // returns an error.
-func (a *Reader) EachRow(ctx context.Context, from, to int64, f func(n int64, row blockidx.Row) error) error {
+func (a *Archive) EachRow(ctx context.Context, from, to int64, f func(n int64, row blockidx.Row) error) error {
 	numbers := make([]int64, min(rowsRead, to-from))
 	for ; from < to; from += int64(len(numbers)) {
 		numbers = numbers[:min(int64(len(numbers)), to-from)]
@@ -49,9 +50,9 @@ func (a *Reader) EachRow(ctx context.Context, from, to int64, f func(n int64, ro
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		rows, err := a.indexUntil(ctx).Lookup(numbers, a.gap)
+		rows, err := a.IndexIn(ctx).Lookup(numbers, a.Gap)
 		if errors.Is(err, blockidx.ErrCorrupt) {
-			err = fault.WithName(a.name, Corrupt(err))
+			err = fault.WithName(a.Name, Corrupt(err))
 		}
 		if err != nil {
 			return err
@@ -82,10 +83,15 @@ func LoadIndex(x *blockidx.Reader, size int64, gap int64) error {
 }
 
 // PrepareIndex is LoadIndex for callers that read most blocks of a remote archive.
-func (a *Reader) PrepareIndex(ctx context.Context) error {
-	return LoadIndex(a.indexUntil(ctx), a.Tail.IdxLen, a.gap)
+func (a *Archive) PrepareIndex(ctx context.Context) error {
+	return LoadIndex(a.IndexIn(ctx), a.Tail.IdxLen, a.Gap)
 }
 
 // MaxStored returns the largest stored length of a block with the given decoded length
 // (docs/FORMAT.md, "Limits").
 func MaxStored(decoded int64) int64 { return filters.MaxLen(decoded) }
+
+// ReadAgain reads bytes that were wrong the first time.
+func ReadAgain(ctx context.Context, r io.ReaderAt, p []byte, off int64) error {
+	return ioat.ReadFull(ioat.Bind(ioat.Reread(ctx), r), p, off)
+}

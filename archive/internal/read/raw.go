@@ -1,4 +1,4 @@
-package blocks
+package read
 
 import (
 	"context"
@@ -17,6 +17,9 @@ import (
 func (a *Reader) Image(ctx context.Context) *unlimited.View {
 	return a.L.Perm.Image(ioat.Bind(ctx, rawReader{a: a}))
 }
+
+// Raw returns raw, read through the cache until ctx is done. Its reads decode whole blocks.
+func (a *Reader) Raw(ctx context.Context) io.ReaderAt { return ioat.Bind(ctx, rawReader{a: a}) }
 
 // near is the largest distance in bytes between the end of a read of the image and the beginning of
 // the next one that still counts as its continuation. Systems read ahead in pieces of about this

@@ -1,4 +1,6 @@
-package blocks
+// Package image makes whole images from archives, in order: it decodes blocks and reads ahead on
+// several goroutines. It also reads an image once for cutting and hashing.
+package image
 
 import (
 	"context"
@@ -6,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
+	"github.com/cdfz-format/cdfz/archive/internal/read"
 	"github.com/cdfz-format/cdfz/internal/ioat"
 	"github.com/cdfz-format/cdfz/unlimited"
 )
@@ -25,12 +28,12 @@ type fillFunc func(ctx context.Context, off int64, buf []byte, pieces unlimited.
 
 // assemble makes the image window by window on several goroutines with fill, and passes the
 // windows to sink in order. sink must not keep the slice.
-func (a *Reader) assemble(ctx context.Context, pass []bool, workers int, fill fillFunc, sink func(off int64, p []byte) error) error {
+func assemble(ctx context.Context, a *read.Reader, pass []bool, workers int, fill fillFunc, sink func(off int64, p []byte) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	pool := storePools.Get().(*ioat.Buffers)
 	store := &blockStore{a: a, read: a.ReadBlock, window: imageWindow, blocks: map[int64][]byte{}, byWindow: map[int64][]int64{}, pool: pool}
-	ahead := a.newImageAhead(ctx, pass)
+	ahead := newImageAhead(ctx, a, pass)
 	if ahead != nil {
 		store.read = ahead.ReadBlock
 		defer ahead.Close()
@@ -112,15 +115,15 @@ func (a *Reader) assemble(ctx context.Context, pass []bool, workers int, fill fi
 
 // scatter returns a fillFunc that copies the pieces. Bytes of segments that are not in the
 // pass are undefined.
-func (a *Reader) scatter(pass []bool) fillFunc {
+func scatter(l *plan.Resolved, pass []bool) fillFunc {
 	return func(_ context.Context, off int64, buf []byte, pieces unlimited.Pieces) error {
-		return a.L.Perm.Scatter(buf, off, pass, pieces)
+		return l.Perm.Scatter(buf, off, pass, pieces)
 	}
 }
 
 // blockStore holds the blocks that active windows need, each decoded once.
 type blockStore struct {
-	a        *Reader
+	a        *read.Reader
 	read     func(ctx context.Context, b plan.Block, dst []byte) error // decodes a block
 	window   int64                                                     // length of the windows
 	decoding ioat.Flights[int64, []byte]
@@ -189,8 +192,8 @@ func (s *blockStore) release(n int64) {
 
 // newImageAhead reads ahead for assembling the image. Its items are the windows of the
 // image. It is nil for an archive whose reads have no latency.
-func (a *Reader) newImageAhead(ctx context.Context, pass []bool) *aheadOrder {
-	if a.far == nil {
+func newImageAhead(ctx context.Context, a *read.Reader, pass []bool) *aheadOrder {
+	if !a.Remote {
 		return nil
 	}
 	upto := make([]int64, a.L.Perm.Segments()+1) // raw bytes of each segment whose blocks were listed
@@ -216,5 +219,5 @@ func (a *Reader) newImageAhead(ctx context.Context, pass []bool) *aheadOrder {
 		})
 		return out
 	}
-	return &aheadOrder{ahead: a.newAhead(ctx), items: plan.CeilDiv(a.L.Image.Size, imageWindow), group: 16, list: list}
+	return &aheadOrder{ahead: newAhead(ctx, a), items: plan.CeilDiv(a.L.Image.Size, imageWindow), group: 16, list: list}
 }

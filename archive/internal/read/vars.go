@@ -1,4 +1,4 @@
-package blocks
+package read
 
 import (
 	"context"
@@ -75,7 +75,7 @@ func (v *blockedVar) EachBlock(ctx context.Context, s slab.Sel, f func(slab.Bloc
 func (v *blockedVar) partOf(b, lo, hi int64) need {
 	q := v.a.partOf(v.pos, b, lo*v.g.Size, hi*v.g.Size)
 	n := len(v.g.Block)
-	if n < 3 || v.a.far != nil || v.a.grain(v.pos) != v.g.Size {
+	if n < 3 || v.a.Remote || v.a.grain(v.pos) != v.g.Size {
 		return q
 	}
 	row := v.g.Block[n-1]

@@ -1,4 +1,6 @@
-package blocks
+// Package encode makes the blocks of archives: it cuts an image into blocks, or takes them from
+// another archive, and encodes them on several goroutines, in order.
+package encode
 
 import (
 	"bytes"
@@ -10,6 +12,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
+	"github.com/cdfz-format/cdfz/archive/internal/read"
 	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
@@ -175,7 +178,7 @@ func (e *Encoder) Encode(j *BlockJob) {
 		var c *filters.Coder
 		if c, j.Err = e.coder(chain); j.Err == nil {
 			if filters.Observed() {
-				c = c.Labelled(label(e.L, j.V))
+				c = c.Labelled(read.Label(e.L, j.V))
 			}
 			out, mask, j.Err = e.Known.Encode(c, out, j.Raw)
 		}
@@ -196,14 +199,6 @@ func (e *Encoder) Encode(j *BlockJob) {
 	at := headRoom - j.Entry.LocalLen()
 	j.Entry.AppendLocal(out[at:at])
 	j.Out = out
-}
-
-// label names the variable or pool of blocks for statistics.
-func label(l *plan.Resolved, v int) string {
-	if v < 0 {
-		return "(rest)"
-	}
-	return l.Path(v)
 }
 
 // Bytes returns the local header and stored bytes of an encoded job.
@@ -293,7 +288,7 @@ func (p *pipeline) Submit(j *BlockJob) error {
 	select {
 	case p.ordered <- j:
 	case <-p.ctx.Done():
-		return WhyDone(p.caller, p.ctx)
+		return whyDone(p.caller, p.ctx)
 	}
 	p.work <- j // never blocks for long: workers drain it to the end
 	return nil
@@ -328,4 +323,13 @@ func (p *pipeline) Finish(cutErr error) error {
 		return err
 	}
 	return cutErr
+}
+
+// whyDone returns the error of the caller's context if it has ended, else the cause of
+// work, a derived context that has ended.
+func whyDone(caller, work context.Context) error {
+	if err := caller.Err(); err != nil {
+		return err
+	}
+	return context.Cause(work)
 }

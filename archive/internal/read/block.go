@@ -1,14 +1,14 @@
-package blocks
+package read
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
+	"github.com/cdfz-format/cdfz/archive/internal/opening"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/filters"
@@ -64,8 +64,8 @@ const (
 // ReadBlock decodes a block into dst, whose length is the decoded length. Damage is a
 // *BlockError.
 func (a *Reader) ReadBlock(ctx context.Context, b plan.Block, dst []byte) error {
-	if a.first != nil && b.N == a.L.RestFirst {
-		copy(dst, a.first)
+	if a.First != nil && b.N == a.L.RestFirst {
+		copy(dst, a.First)
 		return nil
 	}
 	row, stored, free, err := a.readBlock(ctx, b)
@@ -73,7 +73,7 @@ func (a *Reader) ReadBlock(ctx context.Context, b plan.Block, dst []byte) error 
 		return err
 	}
 	defer free()
-	if a.far != nil {
+	if a.Remote {
 		if err := a.slots.Acquire(ctx, 1); err != nil {
 			return err
 		}
@@ -83,14 +83,38 @@ func (a *Reader) ReadBlock(ctx context.Context, b plan.Block, dst []byte) error 
 	return err
 }
 
+// ReadBlockInTurn is ReadBlock within the limits that reads of values share.
+func (a *Reader) ReadBlockInTurn(ctx context.Context, b plan.Block, dst []byte) error {
+	taken, err := a.limits.blocks.take(ctx, a.cost(b))
+	if err != nil {
+		return err
+	}
+	defer a.limits.blocks.give(taken)
+	if err := a.slots.Acquire(ctx, 1); err != nil {
+		return err
+	}
+	defer a.slots.Release(1)
+	return a.ReadBlock(ctx, b, dst)
+}
+
+// DecodeWhole decodes a block whose stored bytes were read into dst, whose length is the decoded
+// length.
+func (a *Reader) DecodeWhole(ctx context.Context, b plan.Block, row blockidx.Row, stored, dst []byte) error {
+	if err := a.FetchAgain(ctx, row, stored); err != nil {
+		return err
+	}
+	_, err := a.decodeStored(whole(b), row, stored, func(int64) []byte { return dst })
+	return err
+}
+
 // readBlock reads the stored bytes of a block into memory that free returns.
 func (a *Reader) readBlock(ctx context.Context, b plan.Block) (row blockidx.Row, stored []byte, free func(), err error) {
 	if err = ctx.Err(); err != nil {
 		return
 	}
-	row, err = a.indexUntil(ctx).Row(b.N)
+	row, err = a.IndexIn(ctx).Row(b.N)
 	if errors.Is(err, blockidx.ErrCorrupt) {
-		err = a.blockError(b, -1, Corrupt(err))
+		err = a.BlockError(b, -1, opening.Corrupt(err))
 	}
 	if err == nil {
 		err = a.CheckRow(b, row)
@@ -98,22 +122,22 @@ func (a *Reader) readBlock(ctx context.Context, b plan.Block) (row blockidx.Row,
 	if err != nil {
 		return
 	}
-	if stored, free, err = a.readStored(ctx, row.Off, row.Len); err != nil {
+	if stored, free, err = a.ReadStored(ctx, row.Off, row.Len); err != nil {
 		return
 	}
-	if err = a.fetchAgain(ctx, row, stored); err != nil {
+	if err = a.FetchAgain(ctx, row, stored); err != nil {
 		free()
 	}
 	return
 }
 
-// readStored reads stored bytes into recycled memory, which free returns, or where they are
+// ReadStored reads stored bytes into recycled memory, which free returns, or where they are
 // many into memory that grows as they arrive: their number is a claim.
-func (a *Reader) readStored(ctx context.Context, off, n int64) (stored []byte, free func(), err error) {
+func (a *Reader) ReadStored(ctx context.Context, off, n int64) (stored []byte, free func(), err error) {
 	a.reads.Add(1)
 	a.bytes.Add(n)
-	r := ioat.Bind(ctx, a.r)
-	if n > maxRun || n > maxKept && a.far == nil { // reads in parts cost more requests
+	r := ioat.Bind(ctx, a.R)
+	if n > maxRun || n > maxKept && !a.Remote { // reads in parts cost more requests
 		stored, err = ioat.ReadBytes(r, off, n)
 		free = func() {}
 	} else {
@@ -122,7 +146,7 @@ func (a *Reader) readStored(ctx context.Context, off, n int64) (stored []byte, f
 	}
 	if err != nil {
 		free()
-		return nil, nil, a.readError(err)
+		return nil, nil, a.ReadError(err)
 	}
 	return stored, free, nil
 }
@@ -138,21 +162,21 @@ func (a *Reader) decodeStored(q need, row blockidx.Row, stored []byte, room func
 		a.blocks.Add(1)
 	}()
 	if got := czip.CRC(stored); got != row.CRC {
-		return none, a.blockError(q.Block, row.Off, fault.Corruptf("expected checksum %08x, found %08x", row.CRC, got))
+		return none, a.BlockError(q.Block, row.Off, fault.Corruptf("expected checksum %08x, found %08x", row.CRC, got))
 	}
 	if cost := a.cost(q.Block); a.most > 0 && cost > a.most {
-		return none, a.blockError(q.Block, row.Off, fmt.Errorf("%w: expected at most %d bytes, found %d", fault.ErrMemory, a.most, cost))
+		return none, a.BlockError(q.Block, row.Off, fmt.Errorf("%w: expected at most %d bytes, found %d", fault.ErrMemory, a.most, cost))
 	}
 	data, err := d.decode(a.L, q, stored, row.Mask, room)
 	if err != nil {
 		if !errors.Is(err, filters.ErrUnknownFilter) && !errors.Is(err, filters.ErrUnavailable) {
-			err = Corrupt(err)
+			err = opening.Corrupt(err)
 		}
-		return none, a.blockError(q.Block, row.Off, err)
+		return none, a.BlockError(q.Block, row.Off, err)
 	}
 	if a.CheckPadding && q.Var >= 0 && data.off == 0 && data.runs.count == 0 { // CheckPad ignores parts of blocks
 		if err := a.L.Geoms[q.Var].CheckPad(q.B, data.b); err != nil {
-			return none, a.blockError(q.Block, row.Off, err)
+			return none, a.BlockError(q.Block, row.Off, err)
 		}
 	}
 	if a.Decoded != nil {
@@ -172,7 +196,7 @@ func (a *Reader) partOf(v int, b, lo, hi int64) need {
 	block := a.L.BlockOf(v, b)
 	grain := a.grain(v)
 	switch {
-	case grain == 0 || a.far != nil:
+	case grain == 0 || a.Remote:
 		return whole(block)
 	case hi-lo > block.Len/2:
 		return need{Block: block, hi: block.Len, once: true}
@@ -197,22 +221,48 @@ func (a *Reader) grain(v int) int64 {
 	return grain
 }
 
-// fetchAgain reads the stored bytes of a block of a remote archive again if their
+// FetchAgain reads the stored bytes of a block of a remote archive again if their
 // checksum is wrong, since they may have been garbled in transit. decodeStored checks
 // the second copy.
-func (a *Reader) fetchAgain(ctx context.Context, row blockidx.Row, stored []byte) error {
-	if a.far == nil || czip.CRC(stored) == row.CRC {
+func (a *Reader) FetchAgain(ctx context.Context, row blockidx.Row, stored []byte) error {
+	if !a.Remote || czip.CRC(stored) == row.CRC {
 		return nil
 	}
 	a.reads.Add(1)
 	a.bytes.Add(row.Len)
-	if err := ReadAgain(ctx, a.r, stored, row.Off); err != nil {
-		return a.readError(err)
+	if err := opening.ReadAgain(ctx, a.R, stored, row.Off); err != nil {
+		return a.ReadError(err)
 	}
 	return nil
 }
 
-// ReadAgain reads bytes that were wrong the first time.
-func ReadAgain(ctx context.Context, r io.ReaderAt, p []byte, off int64) error {
-	return ioat.ReadFull(ioat.Bind(ioat.Reread(ctx), r), p, off)
+// AppendStored appends the stored bytes of a block to dst, without decoding them, and
+// returns the block's exclusion mask. Their checksum is verified. Damage is a
+// *BlockError.
+func (a *Reader) AppendStored(ctx context.Context, b plan.Block, dst []byte) (out []byte, mask uint32, err error) {
+	if err := ctx.Err(); err != nil {
+		return dst, 0, err
+	}
+	row, err := a.IndexIn(ctx).Row(b.N)
+	if err != nil {
+		if errors.Is(err, blockidx.ErrCorrupt) {
+			err = a.BlockError(b, -1, opening.Corrupt(err))
+		}
+		return dst, 0, err
+	}
+	if err := a.CheckRow(b, row); err != nil {
+		return dst, 0, err
+	}
+	stored, free, err := a.ReadStored(ctx, row.Off, row.Len)
+	if err != nil {
+		return dst, 0, err
+	}
+	defer free()
+	if err := a.FetchAgain(ctx, row, stored); err != nil {
+		return dst, 0, err
+	}
+	if got := czip.CRC(stored); got != row.CRC {
+		return dst, 0, a.BlockError(b, row.Off, fault.Corruptf("expected checksum %08x, found %08x", row.CRC, got))
+	}
+	return append(dst, stored...), row.Mask, nil
 }

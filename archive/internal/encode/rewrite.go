@@ -1,16 +1,13 @@
-package blocks
+package encode
 
 import (
 	"context"
-	"errors"
 	"io"
 	"slices"
 	"sort"
 
-	"github.com/cdfz-format/cdfz/archive/internal/czip"
-	"github.com/cdfz-format/cdfz/archive/internal/fault"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
-	"github.com/cdfz-format/cdfz/blockidx"
+	"github.com/cdfz-format/cdfz/archive/internal/read"
 	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
@@ -20,7 +17,7 @@ import (
 // chain in both are copied as they are stored. The others are decoded and encoded.
 type Rewriter struct {
 	L    *plan.Resolved // the new archive
-	From *Reader
+	From *read.Reader
 	Sink blockSink
 	Read func(n int64) // called with the bytes of blocks submitted
 
@@ -162,7 +159,7 @@ func (w *Rewriter) block(ctx context.Context, v int, b int64) error {
 
 // raw returns the new raw, read from the old archive.
 func (w *Rewriter) raw(ctx context.Context) io.ReaderAt {
-	return &movedRaw{w, ioat.Bind(ctx, rawReader{a: w.From}), w.L.Perm.Raw(w.From.Image(ctx))}
+	return &movedRaw{w, w.From.Raw(ctx), w.L.Perm.Raw(w.From.Image(ctx))}
 }
 
 // movedRaw reads the new raw.
@@ -194,35 +191,4 @@ func (r *movedRaw) ReadAt(p []byte, off int64) (n int, err error) {
 		}
 	}
 	return n, err
-}
-
-// AppendStored appends the stored bytes of a block to dst, without decoding them, and
-// returns the block's exclusion mask. Their checksum is verified. Damage is a
-// *BlockError.
-func (a *Reader) AppendStored(ctx context.Context, b plan.Block, dst []byte) (out []byte, mask uint32, err error) {
-	if err := ctx.Err(); err != nil {
-		return dst, 0, err
-	}
-	row, err := a.indexUntil(ctx).Row(b.N)
-	if err != nil {
-		if errors.Is(err, blockidx.ErrCorrupt) {
-			err = a.blockError(b, -1, Corrupt(err))
-		}
-		return dst, 0, err
-	}
-	if err := a.CheckRow(b, row); err != nil {
-		return dst, 0, err
-	}
-	stored, free, err := a.readStored(ctx, row.Off, row.Len)
-	if err != nil {
-		return dst, 0, err
-	}
-	defer free()
-	if err := a.fetchAgain(ctx, row, stored); err != nil {
-		return dst, 0, err
-	}
-	if got := czip.CRC(stored); got != row.CRC {
-		return dst, 0, a.blockError(b, row.Off, fault.Corruptf("expected checksum %08x, found %08x", row.CRC, got))
-	}
-	return append(dst, stored...), row.Mask, nil
 }

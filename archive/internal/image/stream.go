@@ -1,4 +1,4 @@
-package blocks
+package image
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/cdfz-format/cdfz/archive/internal/plan"
+	"github.com/cdfz-format/cdfz/archive/internal/read"
 	"github.com/cdfz-format/cdfz/internal/ioat"
 	"github.com/cdfz-format/cdfz/unlimited"
 )
@@ -24,7 +24,7 @@ const (
 
 // Stream reads an image in order; see archive.Stream.
 type Stream struct {
-	a      *Reader
+	a      *read.Reader
 	store  *blockStore
 	all    []bool // every segment, for Scatter
 	ctx    context.Context
@@ -41,28 +41,14 @@ type Stream struct {
 type streamedPart struct{ users int } // goroutines that decode or read it
 
 // NewStream starts nothing before the first read. The caller must close the stream.
-func (a *Reader) NewStream() *Stream {
+func NewStream(a *read.Reader) *Stream {
 	s := &Stream{a: a, low: -1, all: make([]bool, a.L.Perm.Segments()+1)}
 	for i := range s.all {
 		s.all[i] = true
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
-	s.store = &blockStore{a: a, read: s.decode, window: streamWindow, blocks: map[int64][]byte{}, byWindow: map[int64][]int64{}, pool: new(ioat.Buffers)}
+	s.store = &blockStore{a: a, read: a.ReadBlockInTurn, window: streamWindow, blocks: map[int64][]byte{}, byWindow: map[int64][]int64{}, pool: new(ioat.Buffers)}
 	return s
-}
-
-// decode is ReadBlock within the limits of the reader.
-func (s *Stream) decode(ctx context.Context, b plan.Block, dst []byte) error {
-	taken, err := s.a.limits.blocks.take(ctx, s.a.cost(b))
-	if err != nil {
-		return err
-	}
-	defer s.a.limits.blocks.give(taken)
-	if err := s.a.slots.Acquire(ctx, 1); err != nil {
-		return err
-	}
-	defer s.a.slots.Release(1)
-	return s.a.ReadBlock(ctx, b, dst)
 }
 
 // Close ends the goroutines. No read may be active.
@@ -71,8 +57,8 @@ func (s *Stream) Close() {
 	s.wg.Wait()
 }
 
-// StreamMemory implements Image.StreamMemory.
-func (a *Reader) StreamMemory() int64 {
+// StreamMemory implements archive.Image.StreamMemory.
+func StreamMemory(a *read.Reader) int64 {
 	n := (streamBehind+1+streamAhead+1)*int64(streamWindow) + 2*a.L.MaxBlockLen()
 	for v, g := range a.L.Geoms {
 		switch {
@@ -91,7 +77,7 @@ func (s *Stream) ReadAt(p []byte, off int64) (int, error) {
 	switch {
 	case off < 0:
 		return 0, errors.New("archive: negative offset")
-	case s.a.far != nil:
+	case s.a.Remote:
 		return s.a.ReadImage(s.ctx, p, off)
 	case off >= size || len(p) == 0:
 		return s.a.ReadImage(s.ctx, p, off)
@@ -119,7 +105,7 @@ const minSlice = 16 << 10
 // until free is called. It returns nil if ReadAt must be used: if there are too many slices, or
 // the stream does not have the bytes, or a block is damaged.
 func (s *Stream) Lend(off, n int64) (slices [][]byte, free func()) {
-	if s.a.far != nil || off < 0 || n <= 0 || n > s.a.L.Image.Size-off {
+	if s.a.Remote || off < 0 || n <= 0 || n > s.a.L.Image.Size-off {
 		return nil, nil
 	}
 	from, to := off/streamWindow, (off+n-1)/streamWindow

@@ -1,4 +1,4 @@
-package blocks
+package read
 
 import (
 	"context"
@@ -112,7 +112,7 @@ func (a *Reader) fetch(ctx context.Context, q need, keep bool) (d decoded, err e
 		return decoded{blockData: data}, nil
 	}
 	q, keep = a.chosen(q, keep, a.wanted.of(q.N) > 0)
-	if a.far != nil {
+	if a.Remote {
 		if err := a.far.blocks.Acquire(ctx, 1); err != nil {
 			return d, err
 		}

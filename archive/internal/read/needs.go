@@ -1,4 +1,4 @@
-package blocks
+package read
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/cdfz-format/cdfz/archive/internal/opening"
 	"github.com/cdfz-format/cdfz/blockidx"
 	"github.com/cdfz-format/cdfz/internal/ioat"
 	"golang.org/x/sync/errgroup"
@@ -37,7 +38,7 @@ func (a *Reader) eachNeed(ctx context.Context, needs iter.Seq[need], asked int64
 		bytes += q.bytes()
 	}
 	fits := a.cache != nil && bytes <= a.cache.bytes.Load()
-	dense := bytes > denseRead && asked >= bytes/2 && a.far == nil
+	dense := bytes > denseRead && asked >= bytes/2 && !a.Remote
 	keep := func(q need) bool { return fits && (!dense || q.again) }
 	if asked < bytes/2 {
 		for i := range missing {
@@ -67,9 +68,9 @@ func (a *Reader) inStoredOrder(ctx context.Context, needs []need) ([]storedNeed,
 	for i := range needs {
 		numbers[i] = needs[i].N
 	}
-	rows, err := a.indexUntil(ctx).Lookup(numbers, a.gap)
+	rows, err := a.IndexIn(ctx).Lookup(numbers, a.Gap)
 	if errors.Is(err, blockidx.ErrCorrupt) {
-		err = Corrupt(err)
+		err = opening.Corrupt(err)
 	}
 	if err != nil {
 		return nil, err
@@ -95,15 +96,15 @@ const (
 // joiner decides which blocks are read together. Without latency, several short runs
 // keep the decoders busy and memory small.
 func (a *Reader) joiner(needs []storedNeed) ioat.Joiner {
-	if a.far != nil {
-		return ioat.Joiner{Gap: a.gap, Max: maxFarRun}
+	if a.Remote {
+		return ioat.Joiner{Gap: a.Gap, Max: maxFarRun}
 	}
 	bytes := int64(0)
 	for i := range needs {
 		bytes += needs[i].row.Len
 	}
 	share := bytes / int64(2*a.Workers)
-	return ioat.Joiner{Gap: a.gap, Max: maxRun, Enough: min(max(share, minRun), enoughRun)}
+	return ioat.Joiner{Gap: a.Gap, Max: maxRun, Enough: min(max(share, minRun), enoughRun)}
 }
 
 // loadAll reads and decodes blocks in any order and calls use with each, from several
@@ -121,7 +122,7 @@ func (a *Reader) loadAll(ctx context.Context, needs []need, keep func(need) bool
 	// Few goroutines for all pieces, since each must grow its stack.
 	var next atomic.Int64
 	g, work := errgroup.WithContext(ctx)
-	for range min(max(a.remote, a.Workers), len(pieces)) {
+	for range min(max(a.Parallel, a.Workers), len(pieces)) {
 		g.Go(func() error {
 			for i := int(next.Add(1)) - 1; i < len(pieces); i = int(next.Add(1)) - 1 {
 				err := work.Err()
@@ -195,7 +196,7 @@ func (a *Reader) loadClaimed(ctx context.Context, part []storedNeed, claims []*c
 		}
 	}()
 	run := runOf(part)
-	if a.far != nil {
+	if a.Remote {
 		if err := a.far.runs.Acquire(ctx, 1); err != nil {
 			return err
 		}
@@ -207,7 +208,7 @@ func (a *Reader) loadClaimed(ctx context.Context, part []storedNeed, claims []*c
 		}
 		defer a.limits.runs.give(taken)
 	}
-	stored, free, err := a.readStored(ctx, run.Off, run.Len)
+	stored, free, err := a.ReadStored(ctx, run.Off, run.Len)
 	if err != nil {
 		for _, c := range claims {
 			c.Publish(decoded{}, &runError{run, err})
@@ -233,7 +234,7 @@ func (a *Reader) loadClaimed(ctx context.Context, part []storedNeed, claims []*c
 
 // decodeClaimed decodes a block of a run.
 func (a *Reader) decodeClaimed(ctx context.Context, q storedNeed, stored []byte, keep bool, c *claim) (d decoded, err error) {
-	if err := a.fetchAgain(ctx, q.row, stored); err != nil {
+	if err := a.FetchAgain(ctx, q.row, stored); err != nil {
 		return d, err
 	}
 	n, keep := a.chosen(q.need, keep, c.Shared() || a.wanted.of(q.N) > 1)

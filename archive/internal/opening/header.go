@@ -1,0 +1,131 @@
+package opening
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/cdfz-format/cdfz/archive/internal/czip"
+	"github.com/cdfz-format/cdfz/archive/internal/fault"
+	"github.com/cdfz-format/cdfz/archive/internal/plan"
+	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/filters"
+)
+
+// earlyHeader is a netCDF header that another processor decodes while the plan is parsed. Nil is
+// one that was not begun.
+type earlyHeader struct {
+	cancel context.CancelFunc
+	done   chan struct{}
+	header *cdf3.Header
+	err    error
+}
+
+// The stored lengths from which plan and header are decoded beside each other: those of a thousand
+// variables in a view. Shorter ones take less time than to begin a goroutine on another processor.
+const (
+	besidePlan   = 16 << 10
+	besideHeader = 4 << 10
+)
+
+// beginHeader begins to decode the header, or returns nil if header or plan are short or the plan
+// does not start as expected.
+func beginHeader(ctx context.Context, stored, rest []byte, m *plan.Manifest) *earlyHeader {
+	if len(stored) < besidePlan || len(rest) < besideHeader {
+		return nil
+	}
+	h, ok := plan.PeekHead(ctx, stored)
+	if !ok {
+		return nil
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	e := &earlyHeader{cancel: cancel, done: make(chan struct{})}
+	go func() {
+		defer close(e.done)
+		scratch := fronts.Get().(*[]byte)
+		defer fronts.Put(scratch)
+		e.header, e.err = decodeHeader(ctx, scratch, h, 0, m.Header, rest)
+	}()
+	return e
+}
+
+// end waits for the header of a plan.
+func (e *earlyHeader) end(l *plan.Resolved) (*cdf3.Header, error) {
+	if e == nil {
+		return nil, nil
+	}
+	defer e.cancel()
+	<-e.done
+	var b *fault.BlockError
+	if errors.As(e.err, &b) {
+		b.Block = l.RestFirst // unknown until now
+	}
+	return e.header, e.err
+}
+
+// stop ends the decoding of a header that is not needed.
+func (e *earlyHeader) stop() {
+	if e != nil {
+		e.cancel()
+		<-e.done
+	}
+}
+
+// fronts recycles memory for the text of a plan and then for the header's block, of up to
+// maxFront bytes. Neither is kept.
+var fronts = sync.Pool{New: func() any { return new([]byte) }}
+
+const maxFront = 4 << 20
+
+// DecodeHeader decodes block 0 of the rest and parses the netCDF header in it. It returns the
+// decoded block, too, or nil if that is the stored bytes.
+func DecodeHeader(ctx context.Context, l *plan.Resolved, at plan.Place, stored []byte) (h *cdf3.Header, first []byte, err error) {
+	h, err = decodeHeader(ctx, &first, l.Head(), l.RestFirst, at, stored)
+	return h, first, err
+}
+
+// decodeHeader is DecodeHeader with the head of the plan and the number of the block. The block
+// is decoded into the memory of scratch, which is replaced if it is too short.
+func decodeHeader(ctx context.Context, scratch *[]byte, f plan.Head, block int64, at plan.Place, stored []byte) (*cdf3.Header, error) {
+	fail := func(err error) (*cdf3.Header, error) {
+		return nil, &fault.BlockError{Block: block, StoredOff: at.Off, Err: Corrupt(err)}
+	}
+	if err := at.Check(czip.RestPrefix+"0", stored); err != nil {
+		return fail(err)
+	}
+	raw := stored
+	if whole := uint32(1<<len(f.Chain) - 1); at.Mask != whole {
+		if f.First > plan.MaxFirst {
+			return fail(fmt.Errorf("%d bytes: expected exclusion mask %x, found %x", f.First, whole, at.Mask))
+		}
+		c, err := filters.NewCoder(f.Chain)
+		if err != nil {
+			err = fmt.Errorf("archive: chain of the header: %w", err)
+			if !errors.Is(err, filters.ErrUnknownFilter) {
+				err = Corrupt(err)
+			}
+			return nil, err
+		}
+		if int64(cap(*scratch)) < f.First {
+			*scratch = make([]byte, f.First)
+		}
+		raw = (*scratch)[:f.First]
+		if err := c.Labelled("(header)").Decode(raw, stored, at.Mask); err != nil {
+			return fail(err)
+		}
+	} else if int64(len(stored)) != f.First {
+		return fail(fmt.Errorf("expected %d bytes, found %d", f.First, len(stored)))
+	}
+	h, err := cdf3.ReadBytes(ctx, raw, f.Image.Size)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		return fail(err)
+	}
+	if h.Len != f.Image.Header {
+		return fail(fmt.Errorf("expected a netCDF header of %d bytes, found %d", f.Image.Header, h.Len))
+	}
+	return h, nil
+}
