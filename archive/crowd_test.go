@@ -70,13 +70,11 @@ func (c *counted) reads() (spans []ioat.Span, bytes int64) {
 	return spans, bytes
 }
 
-// begun matches the stack of a goroutine whose read of several blocks has begun, waits that of a
-// goroutine that wants a block, and joined that of one that waits because another one reads it.
+// begun matches the stack of a goroutine whose read of several blocks has begun, and waits that of
+// a goroutine that waits for a block that another one reads.
 var (
 	begun = regexp.MustCompile(`(?s)errgroup\.\(\*Group\)\.Wait.*read\.\(\*Reader\)\.loadAll\(`)
-	waits = regexp.MustCompile(`ioat\.\(\*Flights\[\.\.\.\]\)\.do\(`)
-	// Goroutines that read, or have not yet joined, are not in the select.
-	joined = regexp.MustCompile(`\[select[^\]]*\]:\n\S*ioat\.\(\*Flights\[\.\.\.\]\)\.do\(`)
+	waits = regexp.MustCompile(`read\.\(\*Reader\)\.await\(`)
 )
 
 // goroutines returns how many goroutines have a matching stack.
@@ -219,7 +217,7 @@ func TestCrowdErrors(t *testing.T) {
 	for _, gap := range []int64{0, 64 << 10} {
 		f, src := ar.open(t, gap, &OpenOptions{Workers: 1})
 		src.reads()
-		src.gated(crowd-1, joined, func() {})
+		src.gated(crowd-1, waits, func() {})
 		src.fail = func(int64) error { return failed }
 		errs := make([]error, crowd)
 		var wg sync.WaitGroup

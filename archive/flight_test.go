@@ -36,7 +36,7 @@ func TestFlightPanic(t *testing.T) {
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	v := read.NewBlockedVar(r, 0)
+	v := r.Var(0)
 	src.armed = true
 	point := slab.Sel{Start: []int64{0, 0, 0}, Count: []int64{1, 1, 1}}
 	none := func(slab.Block) error { return nil }

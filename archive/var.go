@@ -8,7 +8,6 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
-	"github.com/cdfz-format/cdfz/archive/internal/read"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/cf"
 	"github.com/cdfz-format/cdfz/filters"
@@ -36,11 +35,11 @@ func (f *File) newVar(num int) *Var {
 	w := &f.header.Vars[num]
 	v := &Var{f: f, num: num, v: w}
 	if pos := f.vars[num]; pos >= 0 {
-		v.values = read.NewBlockedVar(f.archive, pos)
+		v.values = f.archive.Var(pos)
 		return v
 	}
 	if m, ok := v.member(); ok {
-		v.values = read.NewPooledVar(f.archive, m, w.Shape, w.Type.Size())
+		v.values = f.archive.PooledVar(m, w.Shape, w.Type.Size())
 		return v
 	}
 	r := unlimited.NewValues(unlimited.SegmentOf(f.header, w), f.image, f.image.Size())

@@ -2,6 +2,7 @@ package ioat
 
 import (
 	"container/list"
+	"errors"
 	"io"
 	"slices"
 	"sync"
@@ -119,6 +120,8 @@ func (c *Chunks) get(off int64) *chunk {
 	}
 	return k
 }
+
+var errPanicked = errors.New("ioat: the read of another caller panicked")
 
 // read fills the chunk. Its waiters continue even if r panics.
 func (k *chunk) read(r io.ReaderAt) {

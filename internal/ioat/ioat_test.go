@@ -172,16 +172,16 @@ func TestBuffers(t *testing.T) {
 	require.Len(t, b.free, maxFree)
 }
 
-// TestFlights checks that many callers share one fetch at a time per key, and that each
+// TestSingleflight checks that many callers share one fetch at a time per key, and that each
 // value is freed once, after its last use.
-func TestFlights(t *testing.T) {
+func TestSingleflight(t *testing.T) {
 	type value struct {
 		key   int
 		freed atomic.Bool
 	}
 	var freed, fetched atomic.Int64
-	var under [4]atomic.Int64
-	g := Flights[int, *value]{Free: func(v *value) {
+	var active [4]atomic.Int64
+	g := Singleflight[int, *value]{Free: func(v *value) {
 		freed.Add(1)
 		if v.freed.Swap(true) {
 			t.Error("freed twice")
@@ -190,108 +190,81 @@ func TestFlights(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 400 {
 		wg.Go(func() {
-			key := i % len(under)
-			err := g.Do(context.Background(), key, func() (*value, error) {
-				if under[key].Add(1) > 1 {
+			key := i % len(active)
+			c, leads := g.Join(key)
+			defer c.Leave()
+			if leads {
+				if active[key].Add(1) > 1 {
 					t.Error("two fetches at a time")
 				}
-				defer under[key].Add(-1)
 				fetched.Add(1)
 				time.Sleep(time.Microsecond)
-				return &value{key: key}, nil
-			}, func(v *value, _ bool) error {
-				if v.key != key || v.freed.Load() {
-					t.Error("wrong value")
-				}
-				return nil
-			})
-			if err != nil {
-				t.Error(err)
+				active[key].Add(-1)
+				c.Publish(&value{key: key}, nil)
+			}
+			if v, err := c.Wait(context.Background()); err != nil || v.key != key || v.freed.Load() {
+				t.Errorf("wrong value, %v", err)
 			}
 		})
 	}
 	wg.Wait()
 	require.Equal(t, fetched.Load(), freed.Load())
-	require.Empty(t, g.open)
+	require.Empty(t, g.active)
 }
 
-// pair starts a fetch and a second caller that waits for it. finish ends the fetch.
-func pair(t *testing.T, g *Flights[int, int], first, second context.Context, use func(v int, shared bool) error) (finish func(error), one, two chan error, fetches *atomic.Int64) {
-	one, two, fetches = make(chan error, 1), make(chan error, 1), new(atomic.Int64)
-	end, begun := make(chan error), make(chan struct{})
-	go func() {
-		one <- g.Do(first, 1, func() (int, error) {
-			fetches.Add(1)
-			close(begun)
-			return 10, <-end
-		}, func(int, bool) error { return nil })
-	}()
-	<-begun
-	go func() {
-		two <- g.Do(second, 1, func() (int, error) { fetches.Add(1); return 20, nil }, use)
-	}()
-	for users := 0; users < 2; {
-		g.mu.Lock()
-		users = g.open[1].users
-		g.mu.Unlock()
-	}
-	return func(err error) { end <- err }, one, two, fetches
-}
-
-func TestFlightsContexts(t *testing.T) {
-	bg := context.Background()
-	var g Flights[int, int]
-	accept := func(want int) func(int, bool) error {
-		return func(v int, shared bool) error {
-			require.Equal(t, want, v)
-			require.Equal(t, v == 10, shared)
-			return nil
-		}
-	}
-	// The waiter gives up.
-	ctx, cancel := context.WithCancel(bg)
-	finish, one, two, _ := pair(t, &g, bg, ctx, accept(10))
-	cancel()
-	require.ErrorIs(t, <-two, context.Canceled)
-	finish(nil)
-	require.NoError(t, <-one)
-
-	// The fetching caller's context ends, so the waiter fetches.
-	finish, one, two, n := pair(t, &g, bg, bg, accept(20))
-	finish(context.DeadlineExceeded)
-	require.ErrorIs(t, <-one, context.DeadlineExceeded)
-	require.NoError(t, <-two)
-	require.EqualValues(t, 2, n.Load())
-
-	// Any other error affects both.
+// TestSingleflightErrors checks which errors of a leader are errors of those that wait.
+func TestSingleflightErrors(t *testing.T) {
+	var g Singleflight[int, int]
 	failed := errors.New("failed")
-	finish, one, two, n = pair(t, &g, bg, bg, accept(20))
-	finish(failed)
-	require.ErrorIs(t, <-one, failed)
-	require.ErrorIs(t, <-two, failed)
-	require.EqualValues(t, 1, n.Load())
-
-	// The value does not fit the waiter.
-	finish, one, two, n = pair(t, &g, bg, bg, func(v int, shared bool) error {
-		if shared {
-			return ErrUnfit
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	for _, c := range []struct {
+		name   string
+		ctx    context.Context
+		result error // of the leader
+		want   error // of the other caller
+	}{
+		{"value", context.Background(), nil, nil},
+		{"another error", context.Background(), failed, failed},
+		{"the leader's context ends", context.Background(), context.DeadlineExceeded, ErrRetry},
+		{"both contexts end", ended, context.Canceled, context.Canceled},
+	} {
+		lead, leads := g.Join(1)
+		require.True(t, leads, c.name)
+		require.Nil(t, g.Lead(1), c.name)
+		require.False(t, lead.Shared(), c.name)
+		wait, leads := g.Join(1)
+		require.False(t, leads, c.name)
+		require.True(t, lead.Shared(), c.name)
+		lead.Publish(10, c.result)
+		lead.Leave()
+		v, err := wait.Wait(c.ctx)
+		require.Equal(t, c.want, err, c.name)
+		if err == nil {
+			require.Equal(t, 10, v, c.name)
 		}
-		return accept(20)(v, shared)
-	})
-	finish(nil)
-	require.NoError(t, <-one)
-	require.NoError(t, <-two)
-	require.EqualValues(t, 2, n.Load())
-	require.Empty(t, g.open)
+		wait.Leave()
+		require.Empty(t, g.active, c.name)
+	}
 }
 
-func TestFlightsPanic(t *testing.T) {
-	g := Flights[int, int]{Free: func(int) { t.Error("freed a value that was not fetched") }}
+// TestSingleflightLeave checks callers that end early: one that waits, and a leader that panics.
+func TestSingleflightLeave(t *testing.T) {
+	g := Singleflight[int, int]{Free: func(int) { t.Error("freed a value that was not fetched") }}
+	var wait *Call[int, int]
 	func() {
 		defer func() { require.Equal(t, "mine", recover()) }()
-		g.Do(context.Background(), 1, func() (int, error) { panic("mine") }, nil)
+		lead := g.Lead(1)
+		defer lead.Leave()
+		wait, _ = g.Join(1)
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		_, err := wait.Wait(ctx)
+		require.Equal(t, context.Canceled, err)
+		panic("mine")
 	}()
-	require.Empty(t, g.open)
-	g.Free = nil
-	require.NoError(t, g.Do(context.Background(), 1, func() (int, error) { return 5, nil }, func(int, bool) error { return nil }))
+	_, err := wait.Wait(context.Background())
+	require.Equal(t, ErrRetry, err)
+	wait.Leave()
+	require.Empty(t, g.active)
 }

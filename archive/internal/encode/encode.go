@@ -38,8 +38,8 @@ type BlockJob struct {
 // Encoder turns blocks into entries. Each goroutine has one.
 type Encoder struct {
 	L      *plan.Resolved
-	Known  *Known           // encoded blocks of other layouts, or nil
-	coders []*filters.Coder // by chain, made when first needed
+	Known  *Known // encoded blocks of other layouts, or nil
+	chains *read.Chains
 	name   []byte
 	memo   []constBlock // by chain
 }
@@ -54,19 +54,7 @@ type constBlock struct {
 }
 
 func NewEncoder(l *plan.Resolved) *Encoder {
-	return &Encoder{L: l, coders: make([]*filters.Coder, len(l.Filters)), memo: make([]constBlock, len(l.Filters))}
-}
-
-// coder returns the coder of a chain.
-func (e *Encoder) coder(chain int) (*filters.Coder, error) {
-	if e.coders[chain] == nil {
-		c, err := filters.NewCoder(e.L.Filters[chain])
-		if err != nil {
-			return nil, err
-		}
-		e.coders[chain] = c
-	}
-	return e.coders[chain], nil
+	return &Encoder{L: l, chains: read.NewChains(l), memo: make([]constBlock, len(l.Filters))}
 }
 
 // knownLimit bounds the bytes that Known keeps.
@@ -176,10 +164,7 @@ func (e *Encoder) Encode(j *BlockJob) {
 		out = append(out, j.Raw...)
 	} else {
 		var c *filters.Coder
-		if c, j.Err = e.coder(chain); j.Err == nil {
-			if filters.Observed() {
-				c = c.Labelled(read.Label(e.L, j.V))
-			}
+		if c, j.Err = e.chains.Coder(chain, j.V); j.Err == nil {
 			out, mask, j.Err = e.Known.Encode(c, out, j.Raw)
 		}
 		if j.Err == nil && isConst(j.Raw) {

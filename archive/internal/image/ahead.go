@@ -149,7 +149,7 @@ func (h *ahead) ReadBlock(ctx context.Context, block plan.Block, dst []byte) err
 	}
 	defer b.run.drop()
 	stored := b.run.buf[b.row.Off-b.run.Off:][:b.row.Len]
-	return h.a.DecodeWhole(ctx, block, b.row, stored, dst)
+	return h.a.DecodeStored(ctx, block, b.row, stored, dst)
 }
 
 // drop is called when a block of a run has been decoded.

@@ -126,7 +126,7 @@ type blockStore struct {
 	a        *read.Reader
 	read     func(ctx context.Context, b plan.Block, dst []byte) error // decodes a block
 	window   int64                                                     // length of the windows
-	decoding ioat.Flights[int64, []byte]
+	decoding ioat.Singleflight[int64, []byte]
 	mu       sync.Mutex
 	blocks   map[int64][]byte  // decoded blocks by their number
 	byWindow map[int64][]int64 // blocks by the last window that needs them
@@ -144,11 +144,10 @@ func (s *blockStore) get(ctx context.Context, off int64) (lo int64, data []byte,
 	block, in, left := s.a.L.FindRaw(off)
 	lo, hi := off-in, off+left
 	buf := s.held(block.N)
-	if buf == nil {
-		err = s.decoding.Do(ctx, block.N, func() ([]byte, error) { return s.decode(ctx, block, lo, hi) },
-			func(p []byte, _ bool) error { buf = p; return nil })
+	for err = ioat.ErrRetry; buf == nil && err == ioat.ErrRetry; {
+		buf, err = s.decodeOnce(ctx, block, lo, hi)
 	}
-	if err != nil {
+	if buf == nil {
 		return 0, nil, err
 	}
 	return lo, buf[:hi-lo], nil
@@ -161,22 +160,33 @@ func (s *blockStore) held(n int64) []byte {
 	return s.blocks[n]
 }
 
-// decode decodes the block of the raw bytes [lo, hi) and keeps it.
-func (s *blockStore) decode(ctx context.Context, block plan.Block, lo, hi int64) ([]byte, error) {
-	if buf := s.held(block.N); buf != nil {
-		return buf, nil // another goroutine was faster
+// decodeOnce decodes the block of the raw bytes [lo, hi) and keeps it, or waits for another
+// goroutine that does.
+func (s *blockStore) decodeOnce(ctx context.Context, block plan.Block, lo, hi int64) (buf []byte, err error) {
+	c, leads := s.decoding.Join(block.N)
+	defer c.Leave()
+	if !leads {
+		return c.Wait(ctx)
 	}
-	buf := s.pool.Get(block.Len)
-	if err := s.read(ctx, block, buf); err != nil {
-		s.pool.Put(buf)
-		return nil, err
+	if buf = s.held(block.N); buf == nil { // else another goroutine was faster
+		buf = s.pool.Get(block.Len)
+		if err = s.read(ctx, block, buf); err != nil {
+			s.pool.Put(buf)
+			buf = nil
+		} else {
+			s.hold(block.N, buf, s.a.L.Perm.LastByte(lo, hi)/s.window)
+		}
 	}
-	w := s.a.L.Perm.LastByte(lo, hi) / s.window // the last window that needs the block
+	c.Publish(buf, err)
+	return buf, err
+}
+
+// hold keeps a block until window is done, the last one that needs it.
+func (s *blockStore) hold(n int64, buf []byte, window int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.blocks[block.N] = buf
-	s.byWindow[w] = append(s.byWindow[w], block.N)
-	return buf, nil
+	s.blocks[n] = buf
+	s.byWindow[window] = append(s.byWindow[window], n)
 }
 
 // release frees the blocks that no window after n needs. All windows up to n are done.

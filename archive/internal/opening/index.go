@@ -13,13 +13,28 @@ import (
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
-// IndexIn returns the index with its pages read under ctx.
+// IndexIn returns the index, whose pages are then read under ctx.
 func (a *Archive) IndexIn(ctx context.Context) *blockidx.Reader {
 	if _, ok := a.R.(ioat.ContextReaderAt); !ok {
 		return a.Index
 	}
 	idx := czip.ZipEntry{Name: czip.IndexName, Stored: a.Tail.IdxLen, Off: a.Tail.IdxOff}
 	return a.Index.Using(ioat.NewSection(ioat.Bind(ctx, a.R), idx.End()-idx.Stored, idx.Stored))
+}
+
+// Row returns the row of a block. Damage is a *BlockError.
+func (a *Archive) Row(ctx context.Context, b plan.Block) (row blockidx.Row, err error) {
+	if err = ctx.Err(); err != nil {
+		return
+	}
+	row, err = a.IndexIn(ctx).Row(b.N)
+	if errors.Is(err, blockidx.ErrCorrupt) {
+		err = a.BlockError(b, -1, Corrupt(err))
+	}
+	if err == nil {
+		err = a.CheckRow(b, row)
+	}
+	return
 }
 
 // CheckRow checks the place of a block, which is a claim of the index, against the

@@ -17,13 +17,13 @@ const DefaultCache = 32 << 20
 // unless it gets a shared one. It is safe for concurrent use.
 type BlockCache struct {
 	limits *limits // of the readers that share the cache
-	c      *otter.Cache[blockKey, blockData]
+	c      *otter.Cache[blockKey, data]
 	bytes  atomic.Int64
-	asked  [askedBlocks]atomic.Uint32 // see again
+	recent [recentBlocks]atomic.Uint32 // see view.repeated
 }
 
-// askedBlocks is the number of needed blocks outside the cache that are remembered.
-const askedBlocks = 1 << 11
+// recentBlocks is the number of requested blocks outside the cache that are remembered.
+const recentBlocks = 1 << 11
 
 // blockKey identifies a block among the readers that share a cache.
 type blockKey struct{ reader, block int64 }
@@ -40,9 +40,9 @@ func NewCache(bytes int64) (*BlockCache, error) {
 	if bytes <= 0 {
 		return nil, fault.Optionsf("cache of %d bytes", bytes)
 	}
-	c, err := otter.New(&otter.Options[blockKey, blockData]{
+	c, err := otter.New(&otter.Options[blockKey, data]{
 		MaximumWeight: uint64(bytes),
-		Weigher:       func(_ blockKey, d blockData) uint32 { return uint32(len(d.b)) + blockOverhead },
+		Weigher:       func(_ blockKey, d data) uint32 { return uint32(len(d.b)) + blockOverhead },
 	})
 	if err != nil {
 		return nil, fmt.Errorf("archive: internal error: %w", err)
@@ -58,31 +58,51 @@ func (c *BlockCache) Resize(bytes int64) {
 	c.c.SetMaximum(uint64(max(bytes, 0)))
 }
 
-// again remembers that a block outside the cache is needed. It reports whether it remembered the
-// block before. Blocks with close numbers have different places in the memory.
-func (c *BlockCache) again(key blockKey) bool {
-	place := uint64(key.block) + 769*uint64(key.reader)
-	mark := uint32((uint64(key.block)<<20^uint64(key.reader))*0x9E3779B97F4A7C15>>32) | 1
-	return c.asked[place%askedBlocks].Swap(mark) == mark
+// view is a cache as one reader sees it.
+type view struct {
+	*BlockCache // nil: nothing is cached
+	reader      int64
+	hits        *atomic.Int64
 }
 
-// put keeps the decoded bytes of a block, replacing earlier ones.
-func (c *BlockCache) put(key blockKey, data blockData) { c.c.Set(key, data) }
-
-// stored returns the cached bytes of a block.
-func (a *Reader) stored(n int64) (blockData, bool) {
-	if a.cache == nil {
-		return blockData{}, false
+// newView returns the shared cache or a new one.
+func newView(o *Options) (v view, err error) {
+	v = view{o.Shared, readers.Add(1), new(atomic.Int64)}
+	if o.Shared == nil && o.Cache >= 0 {
+		bytes := o.Cache
+		if bytes == 0 {
+			bytes = DefaultCache
+		}
+		v.BlockCache, err = NewCache(bytes)
 	}
-	return a.cache.c.GetIfPresent(blockKey{a.id, n})
+	return v, err
 }
 
-// peek returns the needed bytes of a block if they are in the cache.
-func (a *Reader) peek(q need) (blockData, bool) {
-	data, ok := a.stored(q.N)
-	if !ok || !data.covers(q) {
-		return blockData{}, false
+// get returns a block.
+func (v view) get(block int64) (data, bool) {
+	if v.BlockCache == nil {
+		return data{}, false
 	}
-	a.hits.Add(1)
-	return data, true
+	return v.c.GetIfPresent(blockKey{v.reader, block})
+}
+
+// hit returns the requested bytes of a block and counts them.
+func (v view) hit(q request) (data, bool) {
+	d, ok := v.get(q.N)
+	if !ok || !d.covers(q) {
+		return data{}, false
+	}
+	v.hits.Add(1)
+	return d, true
+}
+
+// put keeps a block.
+func (v view) put(block int64, d data) { v.c.Set(blockKey{v.reader, block}, d) }
+
+// repeated remembers that a block outside the cache is requested. It reports whether it
+// remembered the block already. Blocks with close numbers have different places in the memory.
+func (v view) repeated(block int64) bool {
+	place := uint64(block) + 769*uint64(v.reader)
+	mark := uint32((uint64(block)<<20^uint64(v.reader))*0x9E3779B97F4A7C15>>32) | 1
+	return v.recent[place%recentBlocks].Swap(mark) == mark
 }

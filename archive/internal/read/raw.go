@@ -64,13 +64,13 @@ func (r rawReader) readWide(ctx context.Context, p []byte, off int64) error {
 		return true
 	})
 	ranges = slices.DeleteFunc(ranges, func(s rawRange) bool { return s.hi == 0 })
-	return r.a.eachNeed(ctx, r.needsOf(ranges), int64(len(p)), func(q need, data blockData) error {
+	return r.a.each(ctx, r.requestsOf(ranges), int64(len(p)), func(q request, d data) error {
 		start, n := l.RawAt(q.Block)
-		from, to := start+data.off, start+min(n, data.off+int64(len(data.b)))
+		from, to := start+d.off, start+min(n, d.off+int64(len(d.b)))
 		i := sort.Search(len(ranges), func(i int) bool { return ranges[i].hi > from })
 		for ; i < len(ranges) && ranges[i].lo < to; i++ {
 			l.Perm.RawRuns(max(from, ranges[i].lo), min(to, ranges[i].hi), func(run unlimited.Run) bool {
-				copy(p[run.ImageOff-off:][:run.Len], data.b[run.RawOff-from:])
+				copy(p[run.ImageOff-off:][:run.Len], d.b[run.RawOff-from:])
 				return true
 			})
 		}
@@ -81,14 +81,14 @@ func (r rawReader) readWide(ctx context.Context, p []byte, off int64) error {
 // rawRange holds the raw bytes [lo, hi).
 type rawRange struct{ lo, hi int64 }
 
-// needsOf calls yield with the blocks of ranges in increasing order, or the parts of them. Each
+// requestsOf calls yield with the blocks of ranges in increasing order, or the parts of them. Each
 // block comes once, also one with bytes of several variables.
-func (r rawReader) needsOf(ranges []rawRange) iter.Seq[need] {
-	return func(yield func(need) bool) {
-		var last need
+func (r rawReader) requestsOf(ranges []rawRange) iter.Seq[request] {
+	return func(yield func(request) bool) {
+		var last request
 		any := false
 		for _, s := range ranges {
-			for q := range r.needs(s.lo, s.hi-s.lo) {
+			for q := range r.requests(s.lo, s.hi-s.lo) {
 				if any && q.N == last.N {
 					last.lo, last.hi = min(last.lo, q.lo), max(last.hi, q.hi)
 					continue
@@ -97,7 +97,7 @@ func (r rawReader) needsOf(ranges []rawRange) iter.Seq[need] {
 					return
 				}
 				start, n := r.a.L.RawAt(q.Block)
-				q.again = !r.parts && (start < s.lo || start+n > s.hi)
+				q.dense = !r.parts && (start < s.lo || start+n > s.hi)
 				last, any = q, true
 			}
 		}
@@ -135,26 +135,26 @@ func (r rawReader) ReadAtContext(ctx context.Context, p []byte, off int64) (int,
 	p = p[:have]
 	if block, in, left := l.FindRaw(off); have <= left {
 		// Most reads of an image are short runs of a record.
-		if data, ok := r.a.peek(whole(block)); ok {
-			return copy(p, data.b[in:]), short
+		if d, ok := r.a.cache.hit(whole(block)); ok {
+			return copy(p, d.b[in:]), short
 		}
 	}
-	use := func(q need, data blockData) error {
+	use := func(q request, d data) error {
 		start, n := l.RawAt(q.Block)
-		lo := max(start+data.off, off)
-		hi := min(start+min(n, data.off+int64(len(data.b))), off+have)
-		copy(p[lo-off:hi-off], data.b[lo-start-data.off:])
+		lo := max(start+d.off, off)
+		hi := min(start+min(n, d.off+int64(len(d.b))), off+have)
+		copy(p[lo-off:hi-off], d.b[lo-start-d.off:])
 		return nil
 	}
-	if err := r.a.eachNeed(ctx, r.needs(off, have), have, use); err != nil {
+	if err := r.a.each(ctx, r.requests(off, have), have, use); err != nil {
 		return 0, err
 	}
 	return int(have), short
 }
 
-// needs calls yield with the blocks of the raw bytes [off, off+n), or the parts of them.
-func (r rawReader) needs(off, n int64) iter.Seq[need] {
-	return func(yield func(need) bool) {
+// requests calls yield with the blocks of the raw bytes [off, off+n), or the parts of them.
+func (r rawReader) requests(off, n int64) iter.Seq[request] {
+	return func(yield func(request) bool) {
 		for end := off + n; off < end; {
 			block, in, left := r.a.L.FindRaw(off)
 			k := min(left, end-off)

@@ -1,20 +1,23 @@
-// Package read reads the values of archives: it decodes the blocks that a read needs, on
-// several goroutines and through a cache, each block once for all who ask for it at the same
-// time.
+// Package read reads the values of archives. It decodes the blocks that a read needs, on
+// several goroutines and through a cache, and each block once for all who request it at the
+// same time.
+//
+// A value that is not cached takes this way: [Var.EachBlock] finds the blocks of a selection
+// and the part that is needed of each; each takes those that are cached and sorts the others
+// into runs; loadRun reads the stored bytes of a run with one read; decodeBlock decides how
+// much of a block to decode and waits for memory; decodeChain undoes the filters.
 package read
 
 import (
 	"context"
 	"io"
 	"runtime"
-	"sync"
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sync/semaphore"
-
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
 	"github.com/cdfz-format/cdfz/archive/internal/opening"
+	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
 // MaxWorkers is more than any machine needs.
@@ -34,44 +37,14 @@ type Options struct {
 // size of the archive.
 type Reader struct {
 	*opening.Archive
-
-	cache   *BlockCache // nil for none
-	id      int64       // of this reader's blocks in the cache
-	states  sync.Pool   // of *decoder
-	flights flights
-	wanted  wanted
-	limits  *limits
-	most    int64 // bytes that decoding a block may need, 0: any number
-	Workers int   // blocks that may be decoded at the same time
-	slots   *semaphore.Weighted
-	far     *far // of a remote archive, else nil
-
-	// Parallel is the useful number of simultaneous reads of stored bytes.
-	Parallel int
-
-	grains []atomic.Int64 // of the variables in the plan: one more than grain returns, 0 if not known yet
-	costs  []atomic.Int64 // of their blocks, 0 if not known yet
-
-	CheckPadding bool          // whether the padding of short blocks is checked
-	Decoded      func(n int64) // if not nil, called with the number of each block that was decoded
-
-	blocks, hits, reads, bytes, nanos atomic.Int64
+	fetcher
+	decoder
+	cache   view
+	active  ioat.Singleflight[int64, decoded] // by number of the block
+	pending pending
+	Workers int // blocks that may be decoded at the same time
 
 	imageEnd atomic.Int64 // where the last read of the image ended
-}
-
-// stats counts the work of a reader since it was opened.
-type stats struct {
-	Blocks int64         // decoded
-	Hits   int64         // blocks that were in the cache
-	Reads  int64         // reads of stored blocks
-	Bytes  int64         // bytes of these reads
-	Decode time.Duration // time for decoding, sum of all goroutines
-}
-
-// Stats returns the counters.
-func (a *Reader) Stats() stats {
-	return stats{a.blocks.Load(), a.hits.Load(), a.reads.Load(), a.bytes.Load(), time.Duration(a.nanos.Load())}
 }
 
 // NewReader opens an archive of size bytes; see archive.New.
@@ -82,55 +55,39 @@ func NewReader(ctx context.Context, r io.ReaderAt, size int64, opts *Options) (*
 	if opts.Workers < 0 || opts.Workers > MaxWorkers {
 		return nil, fault.Optionsf("expected 1 to %d workers, found %d", MaxWorkers, opts.Workers)
 	}
-	ends, err := opening.Open(ctx, r, size, &opts.Options)
+	workers := opts.Workers
+	if workers == 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	archive, err := opening.Open(ctx, r, size, &opts.Options)
 	if err != nil {
 		return nil, err
 	}
-	a := &Reader{Archive: ends, Workers: opts.Workers, Parallel: 1}
-	a.flights.Free = a.free
-	a.states.New = func() any { return &decoder{} }
-	if a.Workers == 0 {
-		a.Workers = runtime.GOMAXPROCS(0)
+	cache, err := newView(opts)
+	if err != nil {
+		return nil, err
 	}
-	a.slots = semaphore.NewWeighted(int64(a.Workers))
-	if a.Remote {
-		a.Parallel = 8
-		a.far = newFar(a.Parallel)
+	limits := newLimits(workers)
+	if opts.Shared != nil {
+		limits = opts.Shared.limits
 	}
-	a.grains, a.costs = make([]atomic.Int64, len(a.L.Geoms)), make([]atomic.Int64, len(a.L.Geoms))
-	return a, a.openCache(opts)
+	a := &Reader{Archive: archive, cache: cache, Workers: workers}
+	a.fetcher = newFetcher(archive, limits)
+	a.decoder = newDecoder(archive, limits, workers, opts.Most)
+	a.active.Free = a.free
+	return a, nil
 }
 
-// openCache makes the cache or takes the shared one.
-func (a *Reader) openCache(o *Options) (err error) {
-	switch {
-	case o.Shared != nil:
-		a.cache, a.limits = o.Shared, o.Shared.limits
-	case o.Cache == 0:
-		a.cache, err = NewCache(DefaultCache)
-	case o.Cache > 0:
-		a.cache, err = NewCache(o.Cache)
-	}
-	if a.limits == nil {
-		a.limits = newLimits(a.Workers)
-	}
-	a.id, a.most = readers.Add(1), o.Most
-	return err
+// Stats counts the work of a reader since it was opened.
+type Stats struct {
+	Blocks int64         // decoded
+	Hits   int64         // blocks that were in the cache
+	Reads  int64         // reads of stored blocks
+	Bytes  int64         // bytes of these reads
+	Decode time.Duration // time for decoding, sum of all goroutines
 }
 
-// far bounds the memory of a remote archive's reader outside its cache. Its reads wait
-// for a server, so they must not hold a decoding slot meanwhile. Instead, a single
-// block holds a place in blocks and a run holds a place in runs until its blocks are
-// decoded. A run has at most maxFarRun bytes or is one longer block.
-type far struct {
-	blocks, runs *semaphore.Weighted
+// Stats returns the counters.
+func (a *Reader) Stats() Stats {
+	return Stats{a.blocks.Load(), a.cache.hits.Load(), a.reads.Load(), a.bytes.Load(), time.Duration(a.nanos.Load())}
 }
-
-func newFar(reads int) *far {
-	blocks := max(reads, runtime.GOMAXPROCS(0))
-	return &far{semaphore.NewWeighted(int64(blocks)), semaphore.NewWeighted(int64(reads))}
-}
-
-// lent is a pool of *[]byte for blocks that bypass the cache, shared by all readers: fresh memory
-// can cost as much as decoding.
-var lent sync.Pool
