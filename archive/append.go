@@ -166,7 +166,7 @@ func (d *draft) writeBlocks(ctx context.Context, w *archiveWriter, src io.Reader
 		defer sweep.Close()
 		c.R, c.Tail = sweep, sweep.Tail()
 	}
-	p := encode.StartPipeline(ctx, d.l, d.o.Workers, d.known, w.block)
+	p := encode.StartPipeline(ctx, d.l, d.o.Workers, d.memo, w.block)
 	c.Sink = p
 	if err = c.Header(); err == nil {
 		err = c.All()

@@ -75,7 +75,7 @@ func (s *smallWriter) headChain(plain filters.Chain) (filters.Chain, error) {
 		return s.head, nil
 	}
 	raw := s.image[:s.h.Len]
-	stored := func(c filters.Chain, g *plan.Geometry) (int64, error) { return s.storedLen(s.known, raw, c, g) }
+	stored := func(c filters.Chain, g *plan.Geometry) (int64, error) { return s.storedLen(s.memo, raw, c, g) }
 	least, best := int64(math.MaxInt64), filters.Chain(nil)
 	for _, t := range []cdf3.Type{cdf3.Char, cdf3.Int} {
 		g, c, err := s.headAs(t)
@@ -145,7 +145,7 @@ func (s *smallWriter) paysWhole(n int) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if lens[i], err = s.storedLen(s.known, raw, c, g); err != nil {
+		if lens[i], err = s.storedLen(s.memo, raw, c, g); err != nil {
 			return false, err
 		}
 	}
@@ -153,7 +153,7 @@ func (s *smallWriter) paysWhole(n int) (bool, error) {
 }
 
 // storedLen is the length of the stored bytes of all blocks of an array.
-func (s *smallWriter) storedLen(known *encode.Known, raw []byte, c filters.Chain, g *plan.Geometry) (int64, error) {
+func (s *smallWriter) storedLen(memo *encode.Memo, raw []byte, c filters.Chain, g *plan.Geometry) (int64, error) {
 	coder, err := filters.NewCoder(c)
 	if err != nil {
 		return 0, err
@@ -168,7 +168,7 @@ func (s *smallWriter) storedLen(known *encode.Known, raw []byte, c filters.Chain
 			g.Pad(padded, int64(copy(padded, block)))
 			block = padded
 		}
-		if s.out, _, err = known.Encode(coder, s.out[:0], block); err != nil {
+		if s.out, _, err = memo.Encode(coder, s.out[:0], block); err != nil {
 			return 0, err
 		}
 		sum += int64(len(s.out))

@@ -31,7 +31,7 @@ type draft struct {
 	o     *WriteOptions
 	l     *plan.Resolved
 	front []czip.MetaEntry // README, plan, Zarr metadata
-	known *encode.Known    // encoded blocks of other drafts, or nil
+	memo  *encode.Memo     // encoded blocks of other drafts, or nil
 }
 
 // newDraft plans an archive and makes its metadata. ErrMetadata means that the layout

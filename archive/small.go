@@ -44,7 +44,7 @@ type smallWriter struct {
 	h     *cdf3.Header
 	image []byte
 	sums  image.Sums // of the image, the SHA-256 alone
-	known *encode.Known
+	memo  *encode.Memo
 
 	*smallBuffers
 	segments []unlimited.Segment
@@ -66,8 +66,7 @@ const recycledImage = 256 << 10
 
 // writeSmall makes archives of several layouts in memory and writes the smallest.
 func writeSmall(ctx context.Context, dst io.Writer, image io.ReaderAt, size int64, h *cdf3.Header, o *WriteOptions) (*Result, error) {
-	s := &smallWriter{ctx: ctx, o: o, h: h, known: encode.NewKnown(), smallBuffers: smallBufferPool.Get().(*smallBuffers)}
-	defer s.known.Release()
+	s := &smallWriter{ctx: ctx, o: o, h: h, memo: encode.NewMemo(), smallBuffers: smallBufferPool.Get().(*smallBuffers)}
 	if size <= recycledImage {
 		defer smallBufferPool.Put(s.smallBuffers)
 	}
@@ -89,7 +88,7 @@ func writeSmall(ctx context.Context, dst io.Writer, image io.ReaderAt, size int6
 }
 
 func (s *smallWriter) write(d *draft) (*made, error) {
-	d.known = s.known
+	d.memo = s.memo
 	s.archive.Reset()
 	res, err := d.write(s.ctx, &s.archive, bytes.NewReader(s.image), &s.sums)
 	if err != nil {
@@ -199,7 +198,7 @@ func (s *smallWriter) trials(o *plan.PlanOptions) {
 		if err := s.ctx.Err(); err != nil {
 			return 0, err
 		}
-		return s.storedLen(s.known, s.raw(vars...), c, g)
+		return s.storedLen(s.memo, s.raw(vars...), c, g)
 	}
 	if s.o.Preset != PresetDefault && s.o.Preset != PresetMax {
 		return
@@ -225,6 +224,6 @@ func (s *smallWriter) trials(o *plan.PlanOptions) {
 		if err != nil {
 			return 0, err
 		}
-		return s.storedLen(s.known, raw, filters.Chain{{ID: filters.Zstd, Params: []uint32{fastLevel}}}, g)
+		return s.storedLen(s.memo, raw, filters.Chain{{ID: filters.Zstd, Params: []uint32{fastLevel}}}, g)
 	}
 }
