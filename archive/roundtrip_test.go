@@ -44,17 +44,11 @@ func pack(t testing.TB, image []byte, o *WriteOptions) []byte {
 
 // Package image by other names, since image is a netCDF file in tests.
 type (
-	imageSums       = image.Sums
-	imageOptions    = image.CopyOptions
-	imageDifference = image.Difference
+	imageSums    = image.Sums
+	imageOptions = image.CopyOptions
 )
 
-var (
-	copyImage    = image.Copy
-	compareImage = image.Compare
-	passes       = image.Passes
-	errOtherSum  = image.ErrOtherSum
-)
+var copyImage = image.Copy
 
 const aheadRun = image.AheadRun
 
@@ -151,50 +145,6 @@ func TestRoundTrip(t *testing.T) {
 		}
 		next++
 	}
-}
-
-// TestPasses checks that an image whose record variables exceed the memory is restored
-// in several passes.
-func TestPasses(t *testing.T) {
-	for name, image := range someFiles(t) {
-		for _, memory := range []int64{1, 10 << 10} {
-			r := open(t, pack(t, image, &WriteOptions{Zarr: ZarrAlways, Block: 4096, Memory: memory}))
-			var b bytes.Buffer
-			done := int64(0)
-			require.NoError(t, copyImage(context.Background(), r, &b, &imageOptions{Memory: memory, Workers: 3, Progress: func(n int64) { done = n }}))
-			require.True(t, bytes.Equal(image, b.Bytes()), name)
-			require.Equal(t, int64(len(image)), done)
-			checkCompare(t, r, image, &imageOptions{Memory: memory, Workers: 3})
-		}
-	}
-	r := open(t, pack(t, classicFiles(t)["cdf2_climate.nc"], &WriteOptions{Zarr: ZarrAlways, Block: 4096}))
-	require.Greater(t, len(passes(r.L, 1)), 3)
-	require.Len(t, passes(r.L, DefaultMemory), 1)
-}
-
-// checkCompare compares an archive with its image, with images that differ and with a
-// shorter one.
-func checkCompare(t *testing.T, r *read.Reader, image []byte, o *imageOptions) {
-	done := int64(0)
-	o.Progress = func(n int64) { done = n }
-	for _, sum := range []bool{false, true} {
-		require.NoError(t, compareImage(t.Context(), r, bytes.NewReader(image), sum, o))
-		require.Equal(t, int64(len(image)), done)
-	}
-	var d *imageDifference
-	bad := bytes.Clone(image)
-	for i := len(bad) - 1; i >= 0; i -= 1 + len(bad)/5 {
-		bad[i] ^= 4
-		require.ErrorAs(t, compareImage(t.Context(), r, bytes.NewReader(bad), false, o), &d)
-		require.EqualValues(t, i, d.Off)
-	}
-	require.ErrorAs(t, compareImage(t.Context(), r, bytes.NewReader(image[:len(image)-3]), true, o), &d)
-	require.EqualValues(t, len(image)-3, d.Off)
-	right := r.Man.SHA256
-	r.Man.SHA256 = "0"
-	require.ErrorIs(t, compareImage(t.Context(), r, bytes.NewReader(image), true, o), errOtherSum)
-	require.NoError(t, compareImage(t.Context(), r, bytes.NewReader(image), false, o))
-	r.Man.SHA256 = right
 }
 
 // encodePlan encodes a plan as JSON.

@@ -120,7 +120,7 @@ func copyImage(ctx context.Context, a *read.Reader, w io.Writer, tree *treesum.T
 		}
 		return nil
 	}
-	all := Passes(a.L, c.Memory)
+	all := passes(a.L, c.Memory)
 	if len(all) == 1 {
 		return assemble(ctx, a, all[0], c.Workers, filled(a, all[0], tree, w == nil), write)
 	}
@@ -208,7 +208,7 @@ var ErrOtherSum = errors.New("the source has another SHA-256")
 func Compare(ctx context.Context, a *read.Reader, source io.ReaderAt, sum bool, o *CopyOptions) error {
 	c := complete(a, o)
 	source = ioat.Bind(ctx, source)
-	all := Passes(a.L, c.Memory)
+	all := passes(a.L, c.Memory)
 	var first *Difference
 	var hash hash.Hash
 	if sum {
@@ -273,10 +273,10 @@ func overlay(l *plan.Resolved, f *os.File, pass []bool, off int64, p []byte) err
 	return err
 }
 
-// Passes divides the segments into parts such that the blocks of the record variables
+// passes divides the segments into parts such that the blocks of the record variables
 // and pools in each part fit the memory. The first part also has all other segments. The
 // last element of each part stands for the rest.
-func Passes(l *plan.Resolved, memory int64) [][]bool {
+func passes(l *plan.Resolved, memory int64) [][]bool {
 	n := l.Perm.Segments()
 	first := make([]bool, n+1)
 	first[n] = true

@@ -63,7 +63,7 @@ func StreamMemory(a *read.Reader) int64 {
 	for v, g := range a.L.Geoms {
 		switch {
 		case v >= len(a.L.Vars):
-			n += g.RawLen // see Passes
+			n += g.RawLen // see passes
 		case a.L.Vars[v].Segment.Count > 1:
 			n += 2 * g.BlockLen
 		}

@@ -1,4 +1,4 @@
-package archive
+package read_test
 
 import (
 	"bytes"
@@ -9,6 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/archive/internal/archivetest"
+	"github.com/cdfz-format/cdfz/archive/internal/packtest"
 	"github.com/cdfz-format/cdfz/archive/internal/read"
 	"github.com/cdfz-format/cdfz/slab"
 )
@@ -27,10 +30,10 @@ func (r *panicAt) ReadAt(p []byte, off int64) (int, error) {
 	return r.ReaderAt.ReadAt(p, off)
 }
 
-// TestFlightPanic checks that a panic in the archive's reader or in a filter, which a
+// TestSingleflightPanic checks that a panic in the archive's reader or in a filter, which a
 // server recovers from, does not block other readers of the block.
-func TestFlightPanic(t *testing.T) {
-	ar := pack(t, cubeImage(t, 2, 30, 50), &WriteOptions{Zarr: ZarrAlways})
+func TestSingleflightPanic(t *testing.T) {
+	ar := packtest.Pack(t, archivetest.Cube(t, 2, 30, 50), &archive.WriteOptions{Zarr: archive.ZarrAlways})
 	src := &panicAt{ReaderAt: bytes.NewReader(ar)}
 	r, err := read.NewReader(context.Background(), src, int64(len(ar)), nil)
 	require.NoError(t, err)
