@@ -51,18 +51,18 @@ func NewEncoder(l *plan.Resolved) *Encoder {
 	return &Encoder{L: l, chains: read.NewChains(l), memo: make([]constBlock, len(l.Filters))}
 }
 
-// headRoom is reserved before the stored bytes for the local header, whose length
+// headerSpace is reserved before the stored bytes for the local header, whose length
 // depends on the mask: a fixed part, a name, and 8 bytes of extra field.
-const headRoom = czip.LocalFixed + plan.MaxEntryName + 8
+const headerSpace = czip.LocalFixed + plan.MaxEntryName + 8
 
 // Encode fills in Out and Entry. Out is reused from an earlier job if possible.
 func (e *Encoder) Encode(j *BlockJob) {
 	chain, _ := e.L.BlockInfo(j.V, j.B)
-	if cap(j.Out) < headRoom {
-		j.Out = make([]byte, headRoom, headRoom+len(j.Raw)+len(j.Raw)/8+64)
+	if cap(j.Out) < headerSpace {
+		j.Out = make([]byte, headerSpace, headerSpace+len(j.Raw)+len(j.Raw)/8+64)
 	}
 	var mask uint32
-	out := j.Out[:headRoom]
+	out := j.Out[:headerSpace]
 	if j.Load != nil {
 		if j.Err = j.Load(); j.Err != nil {
 			return
@@ -86,7 +86,7 @@ func (e *Encoder) Encode(j *BlockJob) {
 		if j.Err == nil && isConst(j.Raw) {
 			copy(m.raw8[:], j.Raw)
 			m.n, m.mask = len(j.Raw), mask
-			m.payload = append(m.payload[:0], out[headRoom:]...)
+			m.payload = append(m.payload[:0], out[headerSpace:]...)
 		}
 	}
 	if j.Err != nil {
@@ -94,16 +94,16 @@ func (e *Encoder) Encode(j *BlockJob) {
 		return
 	}
 	e.name = e.L.AppendName(e.name[:0], j.V, j.B)
-	payload := out[headRoom:]
+	payload := out[headerSpace:]
 	n := int64(len(payload))
 	j.Entry = czip.ZipEntry{Name: string(e.name), Crc: czip.CRC(payload), Stored: n, Size: n, Mask: mask}
-	at := headRoom - j.Entry.LocalLen()
+	at := headerSpace - j.Entry.LocalLen()
 	j.Entry.AppendLocal(out[at:at])
 	j.Out = out
 }
 
 // Bytes returns the local header and stored bytes of an encoded job.
-func (j *BlockJob) Bytes() []byte { return j.Out[headRoom-j.Entry.LocalLen():] }
+func (j *BlockJob) Bytes() []byte { return j.Out[headerSpace-j.Entry.LocalLen():] }
 
 // isConst reports whether a block repeats its first 8 bytes.
 func isConst(b []byte) bool {

@@ -9,10 +9,10 @@ import (
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
-// pipeline encodes jobs on several goroutines and passes them on in order. With alone it
+// pipeline encodes jobs on several goroutines and passes them on in order. With inline it
 // does both in Submit.
 type pipeline struct {
-	alone  *Encoder
+	inline *Encoder
 	commit func(*BlockJob) error
 
 	caller  context.Context
@@ -31,8 +31,8 @@ type pipeline struct {
 func StartPipeline(ctx context.Context, l *plan.Resolved, workers int, memo *Memo, commit func(*BlockJob) error) *pipeline {
 	workers = int(min(int64(workers), l.Blocks))
 	if workers == 1 && memo != nil {
-		p := &pipeline{caller: ctx, alone: NewEncoder(l), commit: commit, pool: new(ioat.Buffers)}
-		p.alone.Memo = memo
+		p := &pipeline{caller: ctx, inline: NewEncoder(l), commit: commit, pool: new(ioat.Buffers)}
+		p.inline.Memo = memo
 		return p
 	}
 	p := &pipeline{
@@ -80,11 +80,11 @@ func (p *pipeline) Buffer(n int64) []byte { return p.pool.Get(n) }
 
 // Submit queues a block.
 func (p *pipeline) Submit(j *BlockJob) error {
-	if p.alone != nil {
-		return p.submitAlone(j)
+	if p.inline != nil {
+		return p.submitInline(j)
 	}
 	j.encoded = make(chan struct{})
-	j.Out = p.pool.Get(int64(headRoom + len(j.Raw)/2))
+	j.Out = p.pool.Get(int64(headerSpace + len(j.Raw)/2))
 	select {
 	case p.ordered <- j:
 	case <-p.ctx.Done():
@@ -94,13 +94,13 @@ func (p *pipeline) Submit(j *BlockJob) error {
 	return nil
 }
 
-// submitAlone encodes a block and passes it on.
-func (p *pipeline) submitAlone(j *BlockJob) error {
+// submitInline encodes a block and passes it on.
+func (p *pipeline) submitInline(j *BlockJob) error {
 	if err := p.caller.Err(); err != nil {
 		return err
 	}
-	j.Out = p.pool.Get(int64(headRoom + len(j.Raw)/2))
-	p.alone.Encode(j)
+	j.Out = p.pool.Get(int64(headerSpace + len(j.Raw)/2))
+	p.inline.Encode(j)
 	err := j.Err
 	if err == nil {
 		err = p.commit(j)
@@ -112,7 +112,7 @@ func (p *pipeline) submitAlone(j *BlockJob) error {
 
 // Finish waits for all jobs. cutErr is the error that ended the cutter, or nil.
 func (p *pipeline) Finish(cutErr error) error {
-	if p.alone != nil {
+	if p.inline != nil {
 		return cutErr
 	}
 	close(p.work)

@@ -23,9 +23,9 @@ const (
 	aheadBatch = 4 * AheadRun
 )
 
-// ahead fetches the stored bytes of blocks of a remote archive in runs before they are
-// needed. It keeps a run until all of its blocks were taken.
-type ahead struct {
+// readAhead fetches the stored bytes of blocks of a remote archive in runs before they are
+// needed. It keeps a run until all of its blocks are decoded.
+type readAhead struct {
 	a      *read.Reader
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -61,8 +61,8 @@ type numbered struct {
 func (b numbered) span() ioat.Span { return ioat.Span{Off: b.row.Off, Len: b.row.Len} }
 
 // newAhead starts reading ahead. The result must be closed.
-func newAhead(ctx context.Context, a *read.Reader) *ahead {
-	h := &ahead{a: a, runs: make(chan []*fetchedRun, 1), blocks: map[int64]fetchedBlock{}}
+func newAhead(ctx context.Context, a *read.Reader) *readAhead {
+	h := &readAhead{a: a, runs: make(chan []*fetchedRun, 1), blocks: map[int64]fetchedBlock{}}
 	h.ctx, h.cancel = context.WithCancel(ctx)
 	h.wg.Add(1)
 	go h.fetchAll()
@@ -70,15 +70,15 @@ func newAhead(ctx context.Context, a *read.Reader) *ahead {
 }
 
 // Close ends active requests.
-func (h *ahead) Close() {
+func (h *readAhead) Close() {
 	h.cancel()
 	close(h.runs)
 	h.wg.Wait()
 }
 
-// ask requests blocks in the order of their places, after those requested before.
+// request fetches blocks in the order of their places, after those requested before.
 // Blocks with impossible rows are left to ReadBlock, which reports them.
-func (h *ahead) ask(blocks []numbered) {
+func (h *readAhead) request(blocks []numbered) {
 	blocks = slices.DeleteFunc(blocks, func(b numbered) bool { return h.a.CheckRow(b.Block, b.row) != nil })
 	slices.SortFunc(blocks, func(x, y numbered) int { return cmp.Compare(x.row.Off, y.row.Off) })
 	var runs []*fetchedRun
@@ -107,7 +107,7 @@ func (r *fetchedRun) end(err error) {
 }
 
 // fetchAll fetches runs in the order of the requests, several at a time.
-func (h *ahead) fetchAll() {
+func (h *readAhead) fetchAll() {
 	defer h.wg.Done()
 	var g errgroup.Group // for its limit: runs keep their errors
 	g.SetLimit(h.a.Parallel)
@@ -122,7 +122,7 @@ func (h *ahead) fetchAll() {
 	}
 }
 
-func (h *ahead) fetch(run *fetchedRun) (err error) {
+func (h *readAhead) fetch(run *fetchedRun) (err error) {
 	if err := h.ctx.Err(); err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func (h *ahead) fetch(run *fetchedRun) (err error) {
 }
 
 // ReadBlock is Reader.ReadBlock for a block that may have been requested.
-func (h *ahead) ReadBlock(ctx context.Context, block plan.Block, dst []byte) error {
+func (h *readAhead) ReadBlock(ctx context.Context, block plan.Block, dst []byte) error {
 	h.mu.Lock()
 	b, ok := h.blocks[block.N]
 	delete(h.blocks, block.N)
@@ -163,13 +163,13 @@ func (r *fetchedRun) drop() {
 // tiny blocks would make a batch endless.
 const aheadLooks = 4
 
-// aheadOrder reads ahead in a known order of blocks, item by item. An item is the set
+// orderedReadAhead reads ahead in a known order of blocks, item by item. An item is the set
 // of blocks first needed by one step of its user. The next batch of items is requested
 // when the user begins the first item of the last batch. Therefore the stored bytes in
 // memory are at most those of two batches, of aheadBatch and one item each, and those
 // of active items.
-type aheadOrder struct {
-	*ahead
+type orderedReadAhead struct {
+	*readAhead
 	items int64
 	group int64                    // items that are looked up together
 	list  func(i int64) []numbered // called for each item once, in order
@@ -180,7 +180,7 @@ type aheadOrder struct {
 }
 
 // Begun is called in order before the user begins an item.
-func (w *aheadOrder) Begun(i int64) error {
+func (w *orderedReadAhead) Begun(i int64) error {
 	for i >= w.begin && w.end < w.items {
 		w.begin = w.end
 		var batch []numbered
@@ -196,14 +196,14 @@ func (w *aheadOrder) Begun(i int64) error {
 			batch = append(batch, w.looked[0]...)
 			w.looked = w.looked[1:]
 		}
-		w.ask(batch)
+		w.request(batch)
 	}
 	return nil
 }
 
 // look finds the blocks of the next items. If the index is damaged there, it skips
 // them, and readBlock reports the lost ones.
-func (w *aheadOrder) look() error {
+func (w *orderedReadAhead) look() error {
 	if w.listed == 0 {
 		if err := w.a.PrepareIndex(w.ctx); err != nil {
 			return err
@@ -239,10 +239,10 @@ func (w *aheadOrder) look() error {
 
 // NewBlocksAhead reads ahead all blocks in the order of their numbers. Each block is an
 // item.
-func NewBlocksAhead(ctx context.Context, a *read.Reader) *aheadOrder {
+func NewBlocksAhead(ctx context.Context, a *read.Reader) *orderedReadAhead {
 	if !a.Remote {
 		return nil
 	}
 	list := func(i int64) []numbered { return []numbered{{Block: a.L.BlockAt(i)}} }
-	return &aheadOrder{ahead: newAhead(ctx, a), items: a.L.Blocks, group: 4096, list: list}
+	return &orderedReadAhead{readAhead: newAhead(ctx, a), items: a.L.Blocks, group: 4096, list: list}
 }

@@ -202,7 +202,7 @@ func (s *blockStore) release(n int64) {
 
 // newImageAhead reads ahead for assembling the image. Its items are the windows of the
 // image. It is nil for an archive whose reads have no latency.
-func newImageAhead(ctx context.Context, a *read.Reader, pass []bool) *aheadOrder {
+func newImageAhead(ctx context.Context, a *read.Reader, pass []bool) *orderedReadAhead {
 	if !a.Remote {
 		return nil
 	}
@@ -229,5 +229,5 @@ func newImageAhead(ctx context.Context, a *read.Reader, pass []bool) *aheadOrder
 		})
 		return out
 	}
-	return &aheadOrder{ahead: newAhead(ctx, a), items: plan.CeilDiv(a.L.Image.Size, imageWindow), group: 16, list: list}
+	return &orderedReadAhead{readAhead: newAhead(ctx, a), items: plan.CeilDiv(a.L.Image.Size, imageWindow), group: 16, list: list}
 }

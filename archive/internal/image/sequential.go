@@ -10,11 +10,11 @@ import (
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
-// aheadChunks is the number of chunks that a sequential reader fetches or holds, in
-// addition to the one before.
+// aheadChunks is the number of chunks that a sequential reader fetches ahead or holds. The
+// previous chunk comes on top.
 const aheadChunks = 4
 
-// sequential reads a remote file from its first byte to its last in chunks of aheadRun
+// sequential reads a remote file from its first byte to its last in chunks of AheadRun
 // bytes, and fetches the next chunks ahead. At most aheadChunks+1 of them are in
 // memory. It is for one goroutine and must be closed.
 type sequential struct {

@@ -73,7 +73,7 @@ func (s *Sweep) hashAll(full <-chan []byte) {
 		h.Write(b)
 		tree.Add(at, b) // all but the last have the length of a piece
 		at += int64(len(b))
-		s.free <- b[:0] // never blocks: the channel has room for all buffers
+		s.free <- b[:0] // never blocks: the channel has space for all buffers
 	}
 	s.sums <- Sums{SHA256: hex.EncodeToString(h.Sum(nil)), Tree: tree.Sum()}
 }
@@ -110,7 +110,7 @@ func (s *Sweep) ReadAt(p []byte, off int64) (int, error) {
 		p = p[at-off : n]
 		s.pass(p)
 		for len(p) > 0 {
-			b := s.room()
+			b := s.buffer()
 			k := min(len(p), cap(b)-len(b))
 			s.buf = append(b, p[:k]...)
 			p = p[k:]
@@ -125,7 +125,7 @@ func (s *Sweep) to(off int64) error {
 		if err := s.ctx.Err(); err != nil {
 			return err
 		}
-		b := s.room()
+		b := s.buffer()
 		p := b[len(b):min(int64(cap(b)), int64(len(b))+off-s.next)]
 		if err := ioat.ReadFull(s.r, p, s.next); err != nil {
 			return fmt.Errorf("reading the image: %w", err)
@@ -136,8 +136,8 @@ func (s *Sweep) to(off int64) error {
 	return nil
 }
 
-// room returns a buffer with room for more bytes after those to be hashed.
-func (s *Sweep) room() []byte {
+// buffer returns a buffer that is not full. Its bytes are still to be hashed.
+func (s *Sweep) buffer() []byte {
 	if len(s.buf) == cap(s.buf) {
 		s.hash()
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/cdfz-format/cdfz/filters"
 )
 
-// earlyHeader is a netCDF header that another processor decodes while the plan is parsed. Nil is
-// one that was not begun.
+// earlyHeader is a netCDF header that another goroutine decodes while the plan is parsed. Nil means
+// that none does.
 type earlyHeader struct {
 	cancel context.CancelFunc
 	done   chan struct{}
@@ -22,17 +22,18 @@ type earlyHeader struct {
 	err    error
 }
 
-// The stored lengths from which plan and header are decoded beside each other: those of a thousand
-// variables in a view. Shorter ones take less time than to begin a goroutine on another processor.
+// Plan and header are decoded at the same time if their stored lengths are at least these, which
+// are those of a thousand variables in a view. Shorter ones are decoded before another goroutine
+// has started.
 const (
-	besidePlan   = 16 << 10
-	besideHeader = 4 << 10
+	parallelPlan   = 16 << 10
+	parallelHeader = 4 << 10
 )
 
-// beginHeader begins to decode the header, or returns nil if header or plan are short or the plan
+// beginHeader starts to decode the header. It returns nil if header or plan are short or the plan
 // does not start as expected.
 func beginHeader(ctx context.Context, stored, rest []byte, m *plan.Manifest) *earlyHeader {
-	if len(stored) < besidePlan || len(rest) < besideHeader {
+	if len(stored) < parallelPlan || len(rest) < parallelHeader {
 		return nil
 	}
 	h, ok := plan.PeekHead(ctx, stored)

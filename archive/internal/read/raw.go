@@ -30,8 +30,8 @@ const near = 1 << 20
 // together, whichever variables they belong to. Shorter reads need one or two blocks each.
 const wideRead = 128 << 10
 
-// ReadImage reads the image at off, like the result of Image. A read that does not continue the one
-// before decodes only the parts of blocks that it needs. Long reads decode on several goroutines.
+// ReadImage reads the image at off, like the result of Image. A read that does not continue the
+// previous one decodes only the parts of blocks that it needs. Long reads decode on several goroutines.
 func (a *Reader) ReadImage(ctx context.Context, p []byte, off int64) (int, error) {
 	end := a.imageEnd.Swap(off + int64(len(p)))
 	r := rawReader{a, off < end-near || off > end+near}
