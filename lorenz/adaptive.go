@@ -81,7 +81,7 @@ func (s *shape) sparse(size int) bool { return 16*size < 3*s.mask.Rank(s.n) }
 // number of bytes in the best other mode.
 func (c *coder[T]) emitAdaptive(s *shape, dst, raw []byte, x *candidate[T], size int) []byte {
 	m := s.mask.Rank(s.n)
-	if s.level == Fast || s.typ == Char || s.n < 32 || m == 0 || s.lacks(AdaptiveMode) || !near(s.dims).Valid() {
+	if s.level == Fast || s.typ == Char || s.n < 32 || m == 0 || !near(s.dims).Valid() {
 		return dst
 	}
 	if s.small() && s.typ == Float32 && !s.sparse(size) {

@@ -19,7 +19,7 @@ const (
 
 // asText replaces the block after start by one in modeText if that is shorter.
 func (e *Encoder) asText(dst, src []byte, start int) []byte {
-	if e.without&TextMode != 0 || e.p.Type != Char && (e.size > 1 || e.level == Fast || !text.Promising(src)) {
+	if e.p.Type != Char && (e.size > 1 || e.level == Fast || !text.Promising(src)) {
 		return dst
 	}
 	if n := len(dst) - start; e.level == Default && n > 0 {
@@ -47,7 +47,7 @@ func (e *Encoder) asBytes(dst, src []byte, start int) []byte {
 	}
 	limit, share := len(dst)-start, 0
 	switch {
-	case e.level == Fast || e.without&BytesMode != 0:
+	case e.level == Fast:
 		return dst
 	case e.level == Default && e.p.Type == Char && len(src) <= smallBlock:
 		limit -= limit / 32

@@ -57,7 +57,7 @@ func (c *coder[T]) emitTransposed(s *shape, dst, raw []byte, x *candidate[T]) []
 	if st := strides(s.dims); len(st) > 1 && st[1] <= 64 {
 		narrow = st[1]
 	}
-	if narrow == 0 || s.lacks(Transposition) || s.specials > 0 || s.n < 256 || x.pred.Layout(s.n) != predict.Whole(s.n) {
+	if narrow == 0 || s.specials > 0 || s.n < 256 || x.pred.Layout(s.n) != predict.Whole(s.n) {
 		return dst
 	}
 	r := c.residuals(s, x, predict.Whole(s.n))
@@ -98,7 +98,7 @@ func (c *coder[T]) emitRanged(s *shape, dst, raw []byte, x *candidate[T]) []byte
 	base := x.pred.Layout(s.n)
 	l := base
 	c.probe.y, c.probe.bits = x.y, x.u
-	for parts := 32; parts >= 4 && !s.lacks(Cells) && !s.small(); parts /= 2 {
+	for parts := 32; parts >= 4 && !s.small(); parts /= 2 {
 		// Cells must not cost more than 1 %.
 		if try := cellsFor(s, x, parts); try != base && c.probe.cellLoss(s, x.pred, try) < x.cost/100 {
 			l = try
@@ -136,7 +136,7 @@ func (c *coder[T]) emitRepeats(s *shape, dst, raw []byte, x *candidate[T]) []byt
 		(!s.typ.float() || share >= 0.05 || s.level == Max) {
 		try(x.pred, c.residuals(s, x, l), true)
 	}
-	if share < 0.12 || s.lacks(Repeats) {
+	if share < 0.12 {
 		return dst
 	}
 	p := &c.probe
@@ -230,7 +230,7 @@ func (c *coder[T]) emitReferences(s *shape, dst, raw []byte, x *candidate[T], si
 		return dst
 	}
 	r := c.compact(&s.mask, x.y)
-	if s.typ == Char || len(r) < entropy.GroupLen || s.lacks(ReferencesMode) {
+	if s.typ == Char || len(r) < entropy.GroupLen {
 		return dst
 	}
 	most, length := 9.0, 256

@@ -18,18 +18,17 @@ import (
 // used concurrently. The same block is encoded to the same bytes on every machine,
 // whatever was encoded before.
 type Encoder struct {
-	p       Params
-	n       int
-	size    int
-	level   Level
-	without Part
-	raw     []byte
-	shape   shape
-	c32     coder[uint32]
-	c64     coder[uint64]
-	text    text.Encoder
-	model   *bytecoder.Model
-	sub     *Encoder // of parts
+	p     Params
+	n     int
+	size  int
+	level Level
+	raw   []byte
+	shape shape
+	c32   coder[uint32]
+	c64   coder[uint64]
+	text  text.Encoder
+	model *bytecoder.Model
+	sub   *Encoder // of parts
 }
 
 // NewEncoder returns an encoder of blocks with these parameters.
@@ -92,7 +91,6 @@ func (e *Encoder) part(p Params, src []byte) []byte {
 	if e.sub == nil {
 		e.sub = new(Encoder)
 	}
-	e.sub.without = e.without
 	_ = e.sub.Reset(p, e.level)
 	b, _ := e.sub.Encode(nil, src)
 	return b
@@ -106,7 +104,7 @@ func isConst(b []byte, size int) bool {
 // groups appends the block in modeGroups.
 func (e *Encoder) groups(dst, src []byte) []byte {
 	s := &e.shape
-	*s = shape{typ: e.p.Type, size: e.size, dims: e.p.Dims, n: e.n, level: e.level, without: e.without, mask: s.mask} // keeps buffers
+	*s = shape{typ: e.p.Type, size: e.size, dims: e.p.Dims, n: e.n, level: e.level, mask: s.mask} // keeps buffers
 	if e.size == 8 {
 		e.c64.u = entropy.Grow(e.c64.u, e.n)
 		loadBits64(e.c64.u, src)
@@ -124,7 +122,6 @@ type shape struct {
 	dims     []int
 	n        int
 	level    Level
-	without  Part
 	specials int
 	mask     masks.Mask
 	dist     int      // of the mask
@@ -176,7 +173,7 @@ func encodeBlock[T lane](s *shape, dst []byte, raw []byte, c *coder[T], narrow *
 	findSpecials(s, c)
 	best := candidate[T]{mode: modeGroups, kind: mapOrder, y: lanesOf(c.y, c.u, s)}
 	c.y = best.y
-	if s.typ.float() && !s.lacks(FloatPredictors) {
+	if s.typ.float() {
 		best.u = c.u
 	}
 	var small *candidate[uint32]
@@ -218,7 +215,7 @@ func encodeBlock[T lane](s *shape, dst []byte, raw []byte, c *coder[T], narrow *
 		}
 	}
 	full := func() bool { return small != nil && small.kind != mapSingle && c.full(s, small.y, limit) }
-	if s.level != Fast && !s.lacks(Dictionaries) && s.recurs() && s.dear(limit) && !full() {
+	if s.level != Fast && s.recurs() && s.dear(limit) && !full() {
 		if t, ok := withDictionary(s, c, limit); ok {
 			first, firstSmall := best, small
 			if try(t); limit < math.Inf(1) && small != firstSmall && 2*t.cost > limit {

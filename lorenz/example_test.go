@@ -78,20 +78,3 @@ func ExampleParseParams() {
 	// [1 5 0 2 16 30]
 	// [16 30]
 }
-
-// See what a part of the codec is worth for a block.
-func ExampleEncoder_Disable() {
-	block := make([]byte, 0, 8*1000)
-	for i := range 1000 {
-		block = binary.BigEndian.AppendUint64(block, math.Float64bits(float64(i*i%997)))
-	}
-	e, err := lorenz.NewEncoder(lorenz.Params{Type: lorenz.Float64, Dims: []int{1000}}, lorenz.Default)
-	check(err)
-	with, err := e.Encode(nil, block)
-	check(err)
-	e.Disable(lorenz.Transforms)
-	without, err := e.Encode(nil, block)
-	check(err)
-	fmt.Println(len(with) < len(without))
-	// Output: true
-}

@@ -15,7 +15,6 @@ package lorenz
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
 )
@@ -191,54 +190,3 @@ const (
 	Fast          // a short search among transforms and predictors alone
 	Max           // every mode is tried, whatever the time
 )
-
-// Part is a set of parts of the codec. An encoder can omit them, to measure how much each
-// saves.
-type Part uint16
-
-// The parts. Blocks without them can be decoded as always.
-const (
-	Transforms      Part = 1 << iota // of values to integers, and of doubles to floats
-	Dictionaries                     // of values
-	Specials                         // values that are masked
-	FloatPredictors                  // in the precision of the values
-	Cells                            // ranges that are decoded alone
-	TrailingZeros                    // cut off in mode 2
-	Classes                          // chosen by their bits instead of magnitudes
-	Repeats                          // of residuals
-	Transposition
-	BytesMode      // mode 3
-	AdaptiveMode   // mode 4
-	ReferencesMode // mode 5
-	TextMode       // mode 6
-	PartsMode      // mode 7
-)
-
-var partNames = []string{"value transforms (fixed, ratio, single)", "dictionaries", "special values", "float predictors",
-	"cells", "trailing zeros in mode 2", "classes chosen by their bits", "repeats", "transposition", "mode 3, bytes",
-	"mode 4, adaptive", "mode 5, references", "mode 6, text", "mode 7, parts"}
-
-// Parts returns the single parts.
-func Parts() (all []Part) {
-	for i := range partNames {
-		all = append(all, 1<<i)
-	}
-	return all
-}
-
-// String returns the names of the parts.
-func (p Part) String() string {
-	var names []string
-	for i, name := range partNames {
-		if p>>i&1 != 0 {
-			names = append(names, name)
-		}
-	}
-	return strings.Join(names, " or ")
-}
-
-// Disable sets the parts that the encoder does not use. It uses all others.
-func (e *Encoder) Disable(parts Part) { e.without = parts }
-
-// lacks reports whether a part is disabled.
-func (s *shape) lacks(p Part) bool { return s.without&p != 0 }

@@ -558,28 +558,6 @@ func TestFixedAfterRatio(t *testing.T) {
 	decodeAll(t, p, enc, raw)
 }
 
-// TestDisable checks that blocks without a part decode, and that Disable replaces
-// what was disabled before.
-func TestDisable(t *testing.T) {
-	p := Params{Type: Float32, Dims: []int{6, 20, 30}}
-	raw := field(Float32, p.Dims, 0.05, rand.New(rand.NewPCG(5, 5)))
-	e, err := NewEncoder(p, Default)
-	require.NoError(t, err)
-	all, err := e.Encode(nil, raw)
-	require.NoError(t, err)
-	for _, part := range Parts() {
-		require.NotEmpty(t, part.String())
-		e.Disable(part)
-		enc, err := e.Encode(nil, raw)
-		require.NoError(t, err)
-		decodeAll(t, p, enc, raw)
-	}
-	e.Disable(0)
-	again, err := e.Encode(nil, raw)
-	require.NoError(t, err)
-	require.True(t, bytes.Equal(all, again))
-}
-
 // TestDecoderAgain decodes blocks of all kinds with one decoder, in turn: nothing may
 // remain of the one before, also where a block has no values to decode.
 func TestDecoderAgain(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 // findSpecials decides which values are masked.
 func findSpecials[T lane](s *shape, c *coder[T]) {
 	s.specials, s.mask.Runs = 0, s.mask.Runs[:0]
-	if s.n < 16 || s.lacks(Specials) {
+	if s.n < 16 {
 		return
 	}
 	most := maxSample

@@ -25,7 +25,7 @@ type transformed[T lane] struct {
 // transforms returns the results of transforms other than mapOrder on a block.
 func transforms[T lane](s *shape, c *coder[T]) []transformed[T] {
 	var out []transformed[T]
-	if s.typ.float() && s.n >= 8 && !s.lacks(Transforms) {
+	if s.typ.float() && s.n >= 8 {
 		c.sample = sampleOf(c.sample, c.y, maxSample)
 		c.vals = asValues(s, c.vals, bitsOf(c.sample, s))
 		few := c.vals

@@ -37,7 +37,7 @@ func (c *coder[T]) write(s *shape, dst, raw []byte, x *candidate[T], l predict.L
 		dst = entropy.AppendUvarint(dst, uint64(x.transposed))
 	}
 	w := &c.w
-	w.Dst, w.Quick, w.Whole = dst, s.level == Fast || s.tiny() || s.lacks(Classes), s.lacks(TrailingZeros)
+	w.Dst, w.Quick = dst, s.level == Fast || s.tiny()
 	if s.specials > 0 {
 		for _, p := range s.mask.Patterns[:s.specials] {
 			w.Dst = append(w.Dst, p...)

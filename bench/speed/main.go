@@ -36,7 +36,6 @@ var (
 	typ           = flag.String("type", "", "only variables of this type, such as float")
 	level         = lorenz.Default
 	duration      = flag.Duration("time", 5*time.Millisecond, "repeat each measurement for about this time; the fastest run counts")
-	ablation      = flag.Bool("ablation", false, "print the ratio without each part of the codec, and no speeds")
 	profileEncode = flag.String("profile-encode", "", "write a CPU profile of encoding to this file")
 	profileDecode = flag.String("profile-decode", "", "write a CPU profile of decoding to this file")
 )
@@ -64,9 +63,6 @@ func main() {
 		}
 		if len(results) == 0 {
 			return fmt.Errorf("no variable of %d bytes", minVar)
-		}
-		if *ablation {
-			return printAblation(results)
 		}
 		for _, phase := range []struct {
 			profile string

@@ -10,7 +10,6 @@ import (
 // GroupWriter encodes residuals.
 type GroupWriter[T Lane] struct {
 	StreamWriter
-	Whole        bool // trailing zeros are not cut off
 	Quick        bool // classes follow from magnitudes alone
 	class, zeros []byte
 	coarse       []byte // classes that follow from magnitudes
@@ -33,7 +32,7 @@ func (w *GroupWriter[T]) Write(r []T, unsigned bool) {
 	if unsigned {
 		flags |= groupsUnsigned
 	}
-	if w.trailing(r) && !w.Whole {
+	if w.trailing(r) {
 		flags |= groupsTZ
 	}
 	w.classify(r, flags)
