@@ -30,7 +30,6 @@ func (c *coder[T]) emit(s *shape, dst, raw []byte, x *candidate[T]) []byte {
 		worth func(size int) int // the most bytes that are taken, given those of the best other
 	}{
 		{func(int) []byte { return c.emitRepeats(s, dst, raw, x) }, less(16)},
-		{func(int) []byte { return c.emitTransposed(s, dst, raw, x) }, less(16)},
 		{func(size int) []byte { return c.emitReferences(s, dst, raw, x, size) }, less(32)},
 		{func(size int) []byte { return c.emitAdaptive(s, dst, raw, x, size) }, s.worth},
 	}
@@ -48,48 +47,6 @@ func (c *coder[T]) emit(s *shape, dst, raw []byte, x *candidate[T]) []byte {
 		dst = dst[:mid]
 	}
 	return dst
-}
-
-// emitTransposed appends the block with the residuals of each column of a narrow array
-// together, if that is likely to pay off.
-func (c *coder[T]) emitTransposed(s *shape, dst, raw []byte, x *candidate[T]) []byte {
-	narrow := 0
-	if st := strides(s.dims); len(st) > 1 && st[1] <= 64 {
-		narrow = st[1]
-	}
-	if narrow == 0 || s.specials > 0 || s.n < 256 || x.pred.Layout(s.n) != predict.Whole(s.n) {
-		return dst
-	}
-	r := c.residuals(s, x, predict.Whole(s.n))
-	plain := costOf(r)
-	c.lits = transpose(entropy.Grow(c.lits, len(r)), r, narrow)
-	if costOf(c.lits) > plain-plain/16 {
-		return dst
-	}
-	x.transposed = narrow
-	dst = c.write(s, dst, raw, x, predict.Whole(s.n), false)
-	x.transposed = 0
-	return dst
-}
-
-// costOf estimates the bits of residuals in units of 2^-entropy.LogFrac, taking into
-// account how similar the values of a group are.
-func costOf[T lane](r []T) int {
-	sum := 0
-	for ; len(r) >= entropy.GroupLen; r = r[entropy.GroupLen:] {
-		var l [entropy.GroupLen]int
-		mean := 0
-		for i, v := range r[:entropy.GroupLen] {
-			neg := -(v >> (entropy.LaneBits[T]() - 1))
-			l[i] = int(entropy.Log2(v<<1 ^ neg))
-			mean += l[i]
-		}
-		mean /= entropy.GroupLen
-		for _, x := range l {
-			sum += max(x, mean)
-		}
-	}
-	return sum
 }
 
 // emitRanged appends a block whose ranges can be decoded, unless that costs too

@@ -161,9 +161,8 @@ type candidate[T lane] struct {
 	pred    predict.Predictor
 	cost    float64 // estimated bits
 
-	transposed int  // the columns of a transposed block
-	mode       byte // modeGroups, modeAdaptive or modeReferences
-	weighted   int  // of adaptive.Encoder
+	mode     byte // modeGroups, modeAdaptive or modeReferences
+	weighted int  // of adaptive.Encoder
 }
 
 // encodeBlock chooses transform and predictor and appends the block. c has
@@ -217,34 +216,13 @@ func encodeBlock[T lane](s *shape, dst []byte, raw []byte, c *coder[T], narrow *
 	full := func() bool { return small != nil && small.kind != mapSingle && c.full(s, small.y, limit) }
 	if s.level != Fast && s.recurs() && s.dear(limit) && !full() {
 		if t, ok := withDictionary(s, c, limit); ok {
-			first, firstSmall := best, small
-			if try(t); limit < math.Inf(1) && small != firstSmall && 2*t.cost > limit {
-				return c.emitDictionary(s, dst, raw, narrow, small, &first, firstSmall)
-			}
+			try(t)
 		}
 	}
 	if small != nil {
 		return narrow.emit(s, dst, raw, small)
 	}
 	return c.emit(s, dst, raw, &best)
-}
-
-// emitDictionary appends a block whose dictionary takes most of its bits. Instead it may append
-// the best other candidate (small, or other if small is nil) with repeats: if most values recur
-// in long runs, the remaining ones may take less with a predictor than in a dictionary.
-func (c *coder[T]) emitDictionary(s *shape, dst, raw []byte, narrow *coder[uint32], dict *candidate[uint32], other *candidate[T], small *candidate[uint32]) []byte {
-	start := len(dst)
-	dst = narrow.emit(s, dst, raw, dict)
-	mid := len(dst)
-	if small != nil {
-		dst = narrow.emitRepeats(s, dst, raw, small)
-	} else {
-		dst = c.emitRepeats(s, dst, raw, other)
-	}
-	if n := len(dst) - mid; n > 0 && n < mid-start {
-		return append(dst[:start], dst[mid:]...)
-	}
-	return dst[:mid]
 }
 
 // costWith returns the estimated bits of a candidate with a predictor.

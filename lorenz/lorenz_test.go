@@ -404,27 +404,6 @@ func TestForced(t *testing.T) {
 	}
 }
 
-// TestTransposed checks narrow arrays whose columns differ in magnitude.
-func TestTransposed(t *testing.T) {
-	rng := rand.New(rand.NewPCG(14, 14))
-	for _, ty := range []Type{Int32, Int64, Float32, Float64} {
-		var raw []byte
-		var x [5]float64
-		for range 2000 {
-			for j := range x {
-				x[j] += math.Round(rng.NormFloat64() * math.Pow(12, float64(j)))
-				raw = appendValue(raw, ty, x[j])
-			}
-		}
-		p := Params{Type: ty, Dims: []int{2000, 5}}
-		roundTrip(t, p, raw)
-		e, _ := NewEncoder(p, Default)
-		enc, err := e.Encode(nil, raw)
-		require.NoError(t, err)
-		require.NotZero(t, enc[1]&flagTransposed, "%v", ty)
-	}
-}
-
 // cells returns a layout of n elements.
 func cells(n, plane, cell int) predict.Layout {
 	return predict.Layout{N: n, Plane: plane, Cell: cell}

@@ -25,17 +25,11 @@ func (c *coder[T]) write(s *shape, dst, raw []byte, x *candidate[T], l predict.L
 	if again {
 		flags |= flagRepeats
 	}
-	if x.transposed > 0 {
-		flags |= flagTransposed
-	}
 	dst = append(dst, x.mode, flags, x.kind)
 	if flags&flagCells != 0 {
 		dst = entropy.AppendUvarint(entropy.AppendUvarint(dst, uint64(l.Plane)), uint64(l.Cell))
 	}
 	dst = x.pred.Append(dst)
-	if x.transposed > 0 {
-		dst = entropy.AppendUvarint(dst, uint64(x.transposed))
-	}
 	w := &c.w
 	w.Dst, w.Quick = dst, s.level == Fast || s.tiny()
 	if s.specials > 0 {
@@ -57,9 +51,6 @@ func (c *coder[T]) write(s *shape, dst, raw []byte, x *candidate[T], l predict.L
 		return dst
 	}
 	r := c.residuals(s, x, l)
-	if x.transposed > 0 {
-		r = transpose(entropy.Grow(c.lits, len(r)), r, x.transposed)
-	}
 	if again {
 		f := &c.find
 		c.lits = repeats.Parse(f, r, c.lits, x.cost/float64(len(r)), 16)
@@ -74,18 +65,6 @@ func (c *coder[T]) write(s *shape, dst, raw []byte, x *candidate[T], l predict.L
 	}
 	w.Write(r, false)
 	dst, w.Dst = w.Dst, nil
-	return dst
-}
-
-// transpose takes every s-th element, from the first s ones on.
-func transpose[T lane](dst, src []T, s int) []T {
-	k := 0
-	for j := range s {
-		for i := j; i < len(src); i += s {
-			dst[k] = src[i]
-			k++
-		}
-	}
 	return dst
 }
 
