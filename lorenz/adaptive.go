@@ -88,8 +88,8 @@ func (c *coder[T]) emitAdaptive(s *shape, dst, raw []byte, x *candidate[T], size
 		return dst // estimates promise more than it keeps: it is almost never taken
 	}
 	a, at := &c.adapt, near(s.dims)
-	cost := func(p predict.Predictor, t *trial, weighted int) float64 {
-		return a.Cost(c.part(s, x, p, t.lo, t.hi), t.spans, at, weighted) * t.weight
+	cost := func(p predict.Predictor, t *trial) float64 {
+		return a.Cost(c.part(s, x, p, t.lo, t.hi), t.spans, at) * t.weight
 	}
 	other := *x
 	other.mode = modeAdaptive
@@ -100,39 +100,31 @@ func (c *coder[T]) emitAdaptive(s *shape, dst, raw []byte, x *candidate[T], size
 	few := s.trial(a.short, tried, at.North)
 	a.short = few.spans
 	if s.level != Max {
-		if (s.small() || !s.sparse(size)) && cost(x.pred, &few, 0) > 8*float64(s.worth(size)-len(x.params)) {
+		if (s.small() || !s.sparse(size)) && cost(x.pred, &few) > 8*float64(s.worth(size)-len(x.params)) {
 			return dst
 		}
 		return c.write(s, dst, raw, &other, other.pred.Layout(s.n), false)
 	}
 	many := s.trial(a.spans, manyTried, at.North)
 	a.spans = many.spans
-	best := cost(x.pred, &many, 0)
-	try := func(p predict.Predictor, weighted int, most float64) {
-		if k := cost(p, &many, weighted); k < best*0.997 && k < most {
-			best, other.pred, other.weighted = k, p, weighted
-		}
-	}
+	best := cost(x.pred, &many)
 	a.all = a.all[:0]
 	for _, p := range c.probe.candidates(s) {
 		if x.u != nil || !p.IsFloat() {
-			a.all = append(a.all, guess{p, cost(p, &few, 0)})
+			a.all = append(a.all, guess{p, cost(p, &few)})
 		}
 	}
 	slices.SortStableFunc(a.all, func(a, b guess) int { return cmp.Compare(a.cost, b.cost) })
 	for _, g := range a.all[:min(4, len(a.all))] {
-		try(g.Predictor, 0, best)
-	}
-	chosen, most := other.pred, 0.98*best // weights take time
-	for w := 1; w <= 2; w++ {
-		try(chosen, w, most)
-		try(predict.Predictor{Chain: []int{1}}, w, most)
+		if k := cost(g.Predictor, &many); k < best*0.997 {
+			best, other.pred = k, g.Predictor
+		}
 	}
 	start := len(dst)
 	dst = c.write(s, dst, raw, &other, other.pred.Layout(s.n), false)
 	if s.sparse(size) {
 		mid := len(dst)
-		other.pred, other.weighted = x.pred, 0
+		other.pred = x.pred
 		dst = c.write(s, dst, raw, &other, other.pred.Layout(s.n), false)
 		if len(dst)-mid < mid-start {
 			return append(dst[:start], dst[mid:]...)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/cdfz-format/cdfz/lorenz/internal/bytecoder"
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
 	"github.com/cdfz-format/cdfz/lorenz/internal/masks"
 	"github.com/cdfz-format/cdfz/lorenz/internal/predict"
@@ -27,7 +26,6 @@ type Encoder struct {
 	c32   coder[uint32]
 	c64   coder[uint64]
 	text  text.Encoder
-	model *bytecoder.Model
 	sub   *Encoder // of parts
 }
 
@@ -71,13 +69,7 @@ func (e *Encoder) Encode(dst, src []byte) ([]byte, error) {
 			big = e.raw
 		}
 		dst = e.groups(dst, big)
-		if len(src) <= tinyText {
-			dst = e.asBytes(dst, big, start)
-			dst = e.asText(dst, big, start)
-		} else {
-			dst = e.asText(dst, big, start)
-			dst = e.asBytes(dst, big, start)
-		}
+		dst = e.asText(dst, big, start)
 		dst = e.parts(dst, src, start, e.part)
 	}
 	if len(dst) == start || len(dst)-start > len(src) {
@@ -161,8 +153,7 @@ type candidate[T lane] struct {
 	pred    predict.Predictor
 	cost    float64 // estimated bits
 
-	mode     byte // modeGroups, modeAdaptive or modeReferences
-	weighted int  // of adaptive.Encoder
+	mode byte // modeGroups, modeAdaptive or modeReferences
 }
 
 // encodeBlock chooses transform and predictor and appends the block. c has

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"math/bits"
 	"math/rand/v2"
 	"os"
 	"runtime"
@@ -12,8 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/cdfz-format/cdfz/lorenz/internal/adaptive"
-	"github.com/cdfz-format/cdfz/lorenz/internal/bytecoder"
+	"github.com/cdfz-format/cdfz/lorenz/internal/arith"
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
 	"github.com/cdfz-format/cdfz/lorenz/internal/predict"
 )
@@ -117,17 +117,9 @@ func hostileBlocks(ty Type, n int) (list []hostile) {
 	for _, dims := range [][]int{{n}, {2, min(n/2, 1<<19)}, {2, 2, min(n/4, 1<<19)}} {
 		p := Params{Type: ty, Dims: dims}
 		m, _ := p.check()
-		var coded []byte
-		if wide != 0 {
-			coded = zeros[uint64](m, near(dims))
-		} else {
-			coded = zeros[uint32](m, near(dims))
-		}
-		add(fmt.Sprintf("adaptive, %d dimensions", len(dims)), p, byte(modeAdaptive), wide, zero, none, coded)
+		add(fmt.Sprintf("adaptive, %d dimensions", len(dims)), p, byte(modeAdaptive), wide, zero, none, zeros(m))
 	}
-	var model bytecoder.Model
-	coded, _ := model.Encode(nil, make([]byte, n*size), size, rowBytes(p.Dims, size), 1, n*size, 0)
-	add("bytes", p, byte(modeBytes), coded)
+	add("bytes", p, byte(modeBytes), zeroBytes(n*size, size))
 	// Parts of different lengths, and copies of the first one.
 	first := list[0]
 	rows := 8
@@ -156,10 +148,52 @@ func entropyFirst(first uint64, count int) []byte {
 	return entropyNumbers(v...)
 }
 
-// zeros codes residuals that are 0, with weights.
-func zeros[T lane](n int, near adaptive.Neighbours) []byte {
-	var e adaptive.Encoder[T]
-	return e.Encode(nil, make([]T, n), []adaptive.Span{{End: n}}, near, 1)
+// zeros codes n residuals in modeAdaptive that are 0, with weights. All have the same contexts.
+func zeros(n int) []byte {
+	c := arith.NewEncoder(nil)
+	var p [4]arith.Prob
+	arith.Reset(p[:])
+	const third = 19660
+	w := [4]int32{third, third, third, third}
+	for range n {
+		c.Mix4(&w, &p[0], &p[1], &p[2], &p[3], 0, 6)
+	}
+	body := c.Finish()
+	return bytesOf(byte(2), 1, make([]byte, 2*14), len(body), body)
+}
+
+// zeroBytes codes n zeros in modeBytes: one, and a repeat. size is the length of an element.
+func zeroBytes(n, size int) []byte {
+	c := arith.NewEncoder(nil)
+	fresh := func() *arith.Prob {
+		p := make([]arith.Prob, 1)
+		arith.Reset(p)
+		return &p[0]
+	}
+	repeat := fresh()
+	c.Bit(repeat, 0)
+	for range 8 {
+		p := arith.Squash(7 * 26214 * int64(fresh().Stretch()) >> 16)
+		c.Code(0, p<<4)
+	}
+	if size > 1 { // a byte at another place of the element has another probability
+		repeat = fresh()
+	}
+	for _, p := range []*arith.Prob{repeat, fresh(), fresh(), fresh()} { // with the last of the recent distances, 1
+		c.Bit(p, 1)
+	}
+	length := bits.Len(uint(n-1)) - 1
+	for i := 4; i >= 0; i-- {
+		c.Bit(fresh(), length>>i&1)
+	}
+	for i := length - 1; i >= 0; i-- {
+		if bit := (n - 1) >> i & 1; i >= length-3 {
+			c.Bit(fresh(), bit)
+		} else {
+			c.Code(bit, 1<<15)
+		}
+	}
+	return c.Finish()
 }
 
 // allocated returns the bytes that f allocates.

@@ -119,14 +119,14 @@ func makeVectors(t *testing.T) map[string]vector {
 	add("adaptive", Params{Type: Float32, Dims: dims}, field(Float32, dims, 0.05, rng), Max)
 	add("adaptivemasked", Params{Type: Float32, Dims: []int{24, 32}}, masked, Max)
 	add("adaptivewide", Params{Type: Float64, Dims: []int{500}}, field(Float64, []int{500}, 0.3, rng), Max)
-	// A chain that differs from the values by weights, in lanes of both widths.
+	// Waves in three dimensions, in lanes of both widths.
 	for _, ty := range []Type{Int32, Int64} {
 		var waves []byte
 		for i := range 4 * 40 * 48 {
 			x, y, z := float64(i%48), float64(i/48%40), float64(i/1920)
 			waves = appendValue(waves, ty, 8*math.Round(4000*math.Sin(x/9)*math.Cos(y/9+z)+9*rng.NormFloat64()))
 		}
-		add(fmt.Sprintf("weights%d", ty), Params{Type: ty, Dims: []int{4, 40, 48}}, waves, Max)
+		add(fmt.Sprintf("waves%d", ty), Params{Type: ty, Dims: []int{4, 40, 48}}, waves, Max)
 	}
 	// Text in which some bits are so certain that squash is at its limit.
 	var numbers []byte
@@ -255,11 +255,13 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// TestBlockVectors decodes the blocks that testdata/lorenz/blocks.py makes. The encoder does
-// not write such blocks.
+// TestBlockVectors decodes blocks that the encoder does not write: those that
+// testdata/lorenz/blocks.py makes, and those of earlier encoders.
 func TestBlockVectors(t *testing.T) {
-	for _, v := range storedVectors(t, "blocks") {
-		t.Run(v.name, func(t *testing.T) { v.decode(t) })
+	for _, folder := range []string{"blocks", "earlier"} {
+		for _, v := range storedVectors(t, folder) {
+			t.Run(v.name, func(t *testing.T) { v.decode(t) })
+		}
 	}
 }
 

@@ -47,7 +47,7 @@ func (c *coder[T]) write(s *shape, dst, raw []byte, x *candidate[T], l predict.L
 	if x.mode == modeAdaptive {
 		a := &c.adapt
 		a.spans = spans(a.spans, &s.mask, 0, s.n)
-		dst, w.Dst = a.Encode(w.Dst, c.uncut(s, x, l), a.spans, near(s.dims), x.weighted), nil
+		dst, w.Dst = a.Encode(w.Dst, c.uncut(s, x, l), a.spans, near(s.dims)), nil
 		return dst
 	}
 	r := c.residuals(s, x, l)

@@ -43,23 +43,14 @@ func (m *Model[T]) Decode(in *entropy.Reader, r []T, spans func(visit func(start
 	return ok && m.skip(&s, r, s.at, len(r)) && c.Ended() && m.low.ended()
 }
 
-// encode appends the residuals.
-func (m *Model[T]) encode(dst []byte, r []T, spans []Span, near Neighbours) []byte {
+// Encode appends the residuals.
+func (m *Encoder[T]) Encode(dst []byte, r []T, spans []Span, near Neighbours) []byte {
 	zeros := trailing(r, spans)
 	flags := byte(0)
 	if zeros {
 		flags |= hasZeros
 	}
-	if m.sum.used {
-		flags |= hasWeights
-	}
 	dst = append(dst, flags)
-	if m.sum.used {
-		dst = append(dst, byte(m.sum.limit))
-		for _, w := range m.sum.w {
-			dst = binary.LittleEndian.AppendUint16(dst, uint16(w))
-		}
-	}
 	m.reset(len(r), near)
 	m.low = lowBits{buf: m.low.buf[:0]}
 	c := arith.NewEncoder(nil)
@@ -141,25 +132,23 @@ const groupTime = 20 * entropy.GroupLen
 
 // one codes a residual, with its place in the window.
 func (m *Model[T]) one(c *arith.Coder, r []T, at, i int, t, width uint, decoding bool) {
-	var p T
-	if m.sum.used {
-		p = T(m.predict(i)) >> t << t
-	}
 	v, neg := T(0), 0
 	if !decoding {
-		v = r[at] - p
+		v = r[at]
 		if v>>(width-1) != 0 {
 			v, neg = -v, 1
 		}
 	}
 	x, neg := m.residual(c, i, uint64(v), neg, t, width)
-	v = negate(T(x), neg) + p
-	if decoding {
-		r[at] = v
+	if !decoding {
+		return
 	}
+	v = negate(T(x), neg)
 	if m.sum.used {
+		v += T(m.predict(i)) >> t << t
 		m.vals[i] = v
 	}
+	r[at] = v
 }
 
 // skip passes elements that have no residual. They look like the one before

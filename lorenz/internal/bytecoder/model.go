@@ -1,5 +1,5 @@
-// Package bytecoder codes bytes by repeats and adaptive probabilities, mode 3 of
-// docs/LORENZ.md.
+// Package bytecoder decodes bytes that are coded by repeats and adaptive probabilities: mode 3 of
+// docs/LORENZ.md. The encoder does not use this mode, because others take hardly more bytes.
 package bytecoder
 
 import (
@@ -35,7 +35,7 @@ const (
 	lineBits  = 4  // of the 16 slots for the bits of a byte
 )
 
-// numberModel codes numbers by their bit length and the bits after the first.
+// numberModel decodes numbers by their bit length and the bits after the first.
 type numberModel struct {
 	length [32]arith.Prob
 	first  [32 * 8]arith.Prob
@@ -73,30 +73,30 @@ func (m *Model) reset(n, size, row int) {
 	arith.Reset(m.slots)
 }
 
-// code codes a number v ≥ 1 of at most 32 bits: its length, the next three bits
-// in the context of the length, and the rest unmodeled. If low is not nil, the
-// last three bits are coded in the context low.
-func (m *numberModel) code(c *arith.Coder, v uint32, low []arith.Prob) uint32 {
-	n := uint(c.Tree(m.length[:], 5, bits.Len32(v)-1))
+// read decodes a number v ≥ 1 of at most 32 bits: its length, the next three bits in the context
+// of the length, and the rest without a model. If low is not nil, the last three bits are in the
+// context low.
+func (m *numberModel) read(c *arith.Coder, low []arith.Prob) uint32 {
+	n := uint(c.Tree(m.length[:], 5, 0))
 	x, node, tail := uint32(1), uint32(1), uint32(1)
 	for i := int(n) - 1; i >= 0; i-- {
-		bit := int(v >> i & 1)
+		bit := 0
 		switch k := int(n) - 1 - i; {
 		case k < 3:
-			bit = c.Bit(&m.first[uint32(n)*8+node], bit)
+			bit = c.Bit(&m.first[uint32(n)*8+node], 0)
 			node = node<<1 | uint32(bit)
 		case low != nil && i < 3:
-			bit = c.Bit(&low[tail], bit)
+			bit = c.Bit(&low[tail], 0)
 			tail = tail<<1 | uint32(bit)
 		default:
-			bit = c.Code(bit, 1<<15)
+			bit = c.Code(0, 1<<15)
 		}
 		x = x<<1 | uint32(bit)
 	}
 	return x
 }
 
-// contexts prepares the coding of the literal at position at.
+// contexts prepares the decoding of the literal at position at.
 func (m *Model) contexts(b []byte, at, dist int) {
 	back := func(d int) uint32 {
 		if d > at {
@@ -125,19 +125,19 @@ func (m *Model) contexts(b []byte, at, dist int) {
 	}
 }
 
-// literal codes a byte, in two halves of four bits. The probabilities that an
+// literal decodes a byte, in two halves of four bits. The probabilities that an
 // input has for a half lie in a row of 16. contexts must have been called.
-func (m *Model) literal(c *arith.Coder, at int, v byte) byte {
+func (m *Model) literal(c *arith.Coder, at int) byte {
 	weights := m.mix[at%m.size*256*nInputs:][:256*nInputs]
 	node := 1
-	for half := range 2 {
+	for range 2 {
 		var row [nInputs]*[16]arith.Prob
 		for j, x := range m.ctx {
 			h := (x + uint32(node)*0x2F0B4C47) * 0x85EBCA6B >> (32 + 4 - m.slotBits)
 			row[j] = (*[16]arith.Prob)(m.slots[uint32(j)<<m.slotBits+h<<4:])
 		}
 		k := 1
-		for i := 7 - 4*half; i >= 4-4*half; i-- {
+		for range 4 {
 			w := (*[nInputs]int32)(weights[node*nInputs:])
 			dot := int64(0)
 			for j, r := range row {
@@ -145,7 +145,7 @@ func (m *Model) literal(c *arith.Coder, at int, v byte) byte {
 				dot += int64(w[j]) * int64(m.inputs[j])
 			}
 			p := arith.Squash(dot >> 16)
-			bit := c.Code(int(v>>i&1), min(max(p<<4, 32), 1<<16-32))
+			bit := c.Code(0, min(max(p<<4, 32), 1<<16-32))
 			err := (int64(bit)<<12 - int64(p)) * 10
 			for j, r := range row {
 				w[j] += int32((int64(m.inputs[j])*err + 1<<15) >> 16)
@@ -157,24 +157,23 @@ func (m *Model) literal(c *arith.Coder, at int, v byte) byte {
 	return byte(node)
 }
 
-// repeat codes whether a repeat follows.
-func (m *Model) repeat(c *arith.Coder, at, bit int) int {
-	return c.Bit(&m.isRepeat[m.history*8+at%m.size], bit)
+// repeat decodes whether a repeat follows.
+func (m *Model) repeat(c *arith.Coder, at int) int {
+	return c.Bit(&m.isRepeat[m.history*8+at%m.size], 0)
 }
 
-// token codes a repeat: its length, and its distance or which of the recent
-// ones it is (0 for none).
-func (m *Model) token(c *arith.Coder, length, dist, recent int) (int, int, int) {
-	isRecent := c.Bit(&m.isRecent[m.history], min(recent, 1))
-	if isRecent != 0 {
-		recent = c.Tree(m.which[:], 2, recent-1) + 1
-		length = number(m.lens[1].code(c, uint32(length), nil))
+// token decodes a repeat: its length, and its distance or which of the recent ones it is (0 for
+// none).
+func (m *Model) token(c *arith.Coder) (length, dist, recent int) {
+	if c.Bit(&m.isRecent[m.history], 0) != 0 {
+		recent = c.Tree(m.which[:], 2, 0) + 1
+		length = number(m.lens[1].read(c, nil))
 		m.history = 2
-		return length, dist, recent
+		return length, 0, recent
 	}
-	length = number(m.lens[0].code(c, uint32(length-minRepeat+1), nil)) + minRepeat - 1
+	length = number(m.lens[0].read(c, nil)) + minRepeat - 1
 	k := min(length-minRepeat, 3)
-	dist = number(m.dist[k].code(c, uint32(dist), m.aligned[:8]))
+	dist = number(m.dist[k].read(c, m.aligned[:8]))
 	m.history = 1
 	return length, dist, 0
 }
