@@ -19,14 +19,6 @@ type adaptiveWriter[T lane] struct {
 	near  masks.Mask // the masked elements around a trial
 }
 
-// Elements of trials: few to compare predictors, many to choose among the best, fewer in small
-// blocks.
-const (
-	shortTried = 256
-	fewTried   = 2048
-	manyTried  = 4096
-)
-
 // trial is a part of a block that stands for all of it.
 type trial struct {
 	lo, hi int
@@ -59,33 +51,15 @@ func (s *shape) trial(buf []adaptive.Span, n, row int) trial {
 	return t
 }
 
-// worth returns how many bytes of modeAdaptive are worth the time that it takes, given
-// the bytes in another mode.
-func (s *shape) worth(size int) int {
-	switch {
-	case s.level == Max:
-		return size
-	case s.sparse(size):
-		return size - size/7
-	case s.small():
-		return size - size/5
-	}
-	return size - size*3/10
-}
-
-// sparse reports whether most residuals of a block that takes size bytes in another mode
-// are zeros. Zeros are coded fast in modeAdaptive, but estimates for them are poor.
-func (s *shape) sparse(size int) bool { return 16*size < 3*s.mask.Rank(s.n) }
-
-// emitAdaptive appends the block in modeAdaptive if an estimate favors it. size is the
+// tryAdaptive appends the block in modeAdaptive if an estimate favors it. size is the
 // number of bytes in the best other mode.
-func (c *coder[T]) emitAdaptive(s *shape, dst, raw []byte, x *candidate[T], size int) []byte {
+func (c *coder[T]) tryAdaptive(s *shape, dst, raw []byte, x *candidate[T], size int) []byte {
 	m := s.mask.Rank(s.n)
-	if s.level == Fast || s.typ == Char || s.n < 32 || m == 0 || !near(s.dims).Valid() {
+	if s.typ == Char || s.n < 32 || m == 0 || !near(s.dims).Valid() {
 		return dst
 	}
-	if s.small() && s.typ == Float32 && !s.sparse(size) {
-		return dst // estimates promise more than it keeps: it is almost never taken
+	if !s.adaptive && !s.sparse(size) {
+		return dst
 	}
 	a, at := &c.adapt, near(s.dims)
 	cost := func(p predict.Predictor, t *trial) float64 {
@@ -93,19 +67,15 @@ func (c *coder[T]) emitAdaptive(s *shape, dst, raw []byte, x *candidate[T], size
 	}
 	other := *x
 	other.mode = modeAdaptive
-	tried := fewTried
-	if s.small() {
-		tried = shortTried
-	}
-	few := s.trial(a.short, tried, at.North)
+	few := s.trial(a.short, s.adaptiveTried, at.North)
 	a.short = few.spans
-	if s.level != Max {
-		if (s.small() || !s.sparse(size)) && cost(x.pred, &few) > 8*float64(s.worth(size)-len(x.params)) {
+	if !s.adaptiveFirst {
+		if (s.adaptiveSparse || !s.sparse(size)) && cost(x.pred, &few) > 8*float64(s.mostAdaptive(size)-len(x.params)) {
 			return dst
 		}
 		return c.write(s, dst, raw, &other, other.pred.Layout(s.n), false)
 	}
-	many := s.trial(a.spans, manyTried, at.North)
+	many := s.trial(a.spans, 2*s.adaptiveTried, at.North)
 	a.spans = many.spans
 	best := cost(x.pred, &many)
 	a.all = a.all[:0]

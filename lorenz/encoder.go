@@ -3,7 +3,6 @@ package lorenz
 import (
 	"bytes"
 	"fmt"
-	"math"
 
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
 	"github.com/cdfz-format/cdfz/lorenz/internal/masks"
@@ -17,16 +16,17 @@ import (
 // used concurrently. The same block is encoded to the same bytes on every machine,
 // whatever was encoded before.
 type Encoder struct {
-	p     Params
-	n     int
-	size  int
-	level Level
-	raw   []byte
-	shape shape
-	c32   coder[uint32]
-	c64   coder[uint64]
-	text  text.Encoder
-	sub   *Encoder // of parts
+	p       Params
+	n       int
+	size    int
+	level   Level
+	choices choices
+	raw     []byte
+	shape   shape
+	c32     coder[uint32]
+	c64     coder[uint64]
+	text    text.Encoder
+	sub     *Encoder // of parts
 }
 
 // NewEncoder returns an encoder of blocks with these parameters.
@@ -48,6 +48,7 @@ func (e *Encoder) Reset(p Params, level Level) error {
 		return fmt.Errorf("lorenz: expected a level of %d to %d, found %d", Default, Max, level)
 	}
 	e.p, e.n, e.size, e.level = p, n, p.Type.Size(), level
+	e.choices = choicesFor(level, p.Type, n*e.size)
 	return nil
 }
 
@@ -68,7 +69,7 @@ func (e *Encoder) Encode(dst, src []byte) ([]byte, error) {
 			swap(e.raw, e.size)
 			big = e.raw
 		}
-		dst = e.groups(dst, big)
+		dst = e.numbers(dst, big)
 		dst = e.asText(dst, big, start)
 		dst = e.parts(dst, src, start, e.part)
 	}
@@ -93,27 +94,27 @@ func isConst(b []byte, size int) bool {
 	return bytes.Equal(b[size:], b[:len(b)-size])
 }
 
-// groups appends the block in modeGroups.
-func (e *Encoder) groups(dst, src []byte) []byte {
+// numbers appends the block in modeGroups, modeAdaptive or modeReferences.
+func (e *Encoder) numbers(dst, src []byte) []byte {
 	s := &e.shape
-	*s = shape{typ: e.p.Type, size: e.size, dims: e.p.Dims, n: e.n, level: e.level, mask: s.mask} // keeps buffers
+	*s = shape{typ: e.p.Type, size: e.size, dims: e.p.Dims, n: e.n, choices: e.choices, mask: s.mask} // keeps buffers
 	if e.size == 8 {
 		e.c64.u = entropy.Grow(e.c64.u, e.n)
 		loadBits64(e.c64.u, src)
-		return encodeBlock(s, dst, src, &e.c64, &e.c32)
+		return encodeNumbers(s, dst, src, &e.c64, &e.c32)
 	}
 	e.c32.u = entropy.Grow(e.c32.u, e.n)
 	loadBits32(e.c32.u, src, e.p.Type)
-	return encodeBlock(s, dst, src, &e.c32, &e.c32)
+	return encodeNumbers(s, dst, src, &e.c32, &e.c32)
 }
 
 // shape is what the parts of the encoder know about a block.
 type shape struct {
-	typ      Type
-	size     int
-	dims     []int
-	n        int
-	level    Level
+	typ  Type
+	size int
+	dims []int
+	n    int
+	choices
 	specials int
 	mask     masks.Mask
 	dist     int      // of the mask
@@ -156,72 +157,11 @@ type candidate[T lane] struct {
 	mode byte // modeGroups, modeAdaptive or modeReferences
 }
 
-// encodeBlock chooses transform and predictor and appends the block. c has
-// lanes of the elements' width, narrow those of 32 bits.
-func encodeBlock[T lane](s *shape, dst []byte, raw []byte, c *coder[T], narrow *coder[uint32]) []byte {
-	s.mask.Runs = s.mask.Runs[:0]
-	findSpecials(s, c)
-	best := candidate[T]{mode: modeGroups, kind: mapOrder, y: lanesOf(c.y, c.u, s)}
-	c.y = best.y
-	if s.typ.float() {
-		best.u = c.u
-	}
-	var small *candidate[uint32]
-	limit := math.Inf(1)
-	try := func(t transformed[T]) {
-		if t.y32 != nil {
-			x := candidate[uint32]{mode: modeGroups, kind: t.kind, params: t.params, patches: t.patches, y: t.y32, cost: t.cost}
-			narrow.search(s, &x)
-			if x.kind == mapSingle {
-				x.cost *= 0.99 // half as much to decode
-			}
-			if x.cost < limit {
-				limit, small = x.cost, &x
-			}
-			return
-		}
-		x := candidate[T]{mode: modeGroups, kind: t.kind, params: t.params, patches: t.patches, y: t.y, cost: t.cost}
-		c.search(s, &x)
-		if x.cost < limit {
-			limit, best, small = x.cost, x, nil
-		}
-	}
-	plain := best
-	for _, t := range transforms(s, c) {
-		try(t)
-	}
-	if pred := best.pred; limit < math.Inf(1) {
-		if small != nil {
-			pred = small.pred
-		}
-		plain.cost = c.costWith(s, &plain, pred)
-	}
-	// The predictor of a transform is about the best without it, too.
-	if 0.9*plain.cost < limit || s.level == Max {
-		plain.cost = 0
-		c.search(s, &plain)
-		if plain.cost < limit {
-			limit, best, small = plain.cost, plain, nil
-		}
-	}
-	full := func() bool { return small != nil && small.kind != mapSingle && c.full(s, small.y, limit) }
-	if s.level != Fast && s.recurs() && s.dear(limit) && !full() {
-		if t, ok := withDictionary(s, c, limit); ok {
-			try(t)
-		}
-	}
-	if small != nil {
-		return narrow.emit(s, dst, raw, small)
-	}
-	return c.emit(s, dst, raw, &best)
-}
-
 // costWith returns the estimated bits of a candidate with a predictor.
 func (c *coder[T]) costWith(s *shape, x *candidate[T], pred predict.Predictor) float64 {
 	p := &c.probe
 	p.l, p.y, p.bits, p.typ = predict.Whole(s.n), x.y, x.u, s.typ
-	_, many, _ := s.groups()
-	p.sample(p.step(many), &s.mask)
+	p.sample(p.step(s.lastGroups), &s.mask)
 	return p.cost(pred, pred.Layout(s.n))
 }
 

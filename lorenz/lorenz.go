@@ -19,6 +19,25 @@ import (
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
 )
 
+// How a block passes through the package:
+//
+//	Encoder.Encode    encoder.go     checks the block, and turns it into big-endian elements
+//	encodeNumbers     choose.go      chooses special values, transform, predictor, mode and coder
+//	                  specials.go, transforms.go, predictors.go, cells.go, repeats.go,
+//	                  references.go, adaptive.go, text.go, parts.go: what it chooses from
+//	coder.write       write.go       predicts, and writes the block
+//
+//	Decoder.Decode    decoder.go     the same back; runs.go decodes only parts of a block
+//	block.parse       parse.go       all of a block but its residuals
+//	residuals         residuals.go   residuals, in the order of the elements
+//	predict.Restore                  from residuals to lanes
+//	inverse.put32     inverse.go     the transform undone
+//
+// The folders in internal are the tools: masks (special values), divisors and dictionary
+// (transforms), predict (predictors), entropy (Huffman codes and groups), arith (the range coder),
+// repeats, and a folder for each of the modes bytes (bytecoder), adaptive, references, text and
+// parts. kernels has the loops with assembly.
+
 // ErrCorrupt reports bytes that no encoder writes for these parameters.
 var ErrCorrupt = errors.New("lorenz: corrupt block")
 

@@ -410,7 +410,7 @@ func cells(n, plane, cell int) predict.Layout {
 }
 
 func force[T lane](c *coder[T], ty Type, dims []int, raw []byte, pred predict.Predictor, l predict.Layout, repeats bool) []byte {
-	s := shape{typ: ty, size: ty.Size(), dims: dims, n: l.N}
+	s := shape{typ: ty, size: ty.Size(), dims: dims, n: l.N, choices: choicesFor(Default, ty, len(raw))}
 	findSpecials(&s, c)
 	x := candidate[T]{mode: modeGroups, kind: mapOrder, y: lanesOf(nil, c.u, &s), u: c.u, pred: pred, cost: float64(l.N) * 20}
 	return c.write(&s, nil, raw, &x, l, repeats)

@@ -31,8 +31,7 @@ func (p Params) rows(n int, inner []int) Params {
 func (e *Encoder) parts(dst, src []byte, start int, encode func(Params, []byte) []byte) []byte {
 	rows, inner := e.p.stack()
 	size, whole := len(src)/rows, len(dst)-start
-	if !e.p.Stack || rows < 2 || size < partLeast || whole <= rows*partHead ||
-		e.level == Fast || e.level == Default && len(src) <= smallBlock { // where it takes more time than it is worth
+	if !e.p.Stack || !e.choices.parts || rows < 2 || size < partLeast || whole <= rows*partHead {
 		return dst
 	}
 	rowsAs := func(from, to int) []byte { return encode(e.p.rows(to-from, inner), src[from*size:to*size]) }

@@ -3,11 +3,31 @@ package lorenz
 import (
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
 	"github.com/cdfz-format/cdfz/lorenz/internal/masks"
+	"github.com/cdfz-format/cdfz/lorenz/internal/predict"
 	"github.com/cdfz-format/cdfz/lorenz/internal/references"
 )
 
 // refSigns is the option of modeReferences that codes have a sign.
 const refSigns = 1
+
+// tryReferences appends the block in modeReferences, without a predictor, if an estimate
+// favors it. size is the number of bytes in the best other mode.
+func (c *coder[T]) tryReferences(s *shape, dst, raw []byte, x *candidate[T], size int) []byte {
+	if !s.references {
+		return dst
+	}
+	r := c.compact(&s.mask, x.y)
+	if len(r) < entropy.GroupLen {
+		return dst
+	}
+	limit := s.refBits * float64(size) / float64(len(r))
+	if c.refs.Estimate(r, x.signed(s), s.rows(), 4, s.refRun, limit) > limit {
+		return dst
+	}
+	other := *x
+	other.mode, other.pred = modeReferences, predict.Predictor{}
+	return c.write(s, dst, raw, &other, predict.Whole(s.n), false)
+}
 
 // references appends the codes of references, and returns the differences from them.
 func (c *coder[T]) references(s *shape, x *candidate[T], r []T) []T {

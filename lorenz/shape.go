@@ -64,19 +64,3 @@ func spans(dst []adaptive.Span, m *masks.Mask, a, b int) []adaptive.Span {
 	}
 	return dst
 }
-
-// smallBlock is the largest block without the trials that take time and rarely pay off in few
-// values, in bytes. It may take modeAdaptive for a smaller gain, since decoding it takes a
-// millisecond at most.
-const smallBlock = 32 << 10
-
-// tinyBlock is the largest block of so few groups that better classes, or predictors costed on
-// more of them, do not pay for their trials, in bytes.
-const tinyBlock = 8 << 10
-
-// small reports whether a block is too short for parts that take time and rarely pay off in
-// few values.
-func (s *shape) small() bool { return s.level != Max && s.n*s.size <= smallBlock }
-
-// tiny reports whether a block has few groups.
-func (s *shape) tiny() bool { return s.level != Max && s.n*s.size <= tinyBlock }

@@ -14,11 +14,7 @@ func findSpecials[T lane](s *shape, c *coder[T]) {
 	if s.n < 16 {
 		return
 	}
-	most := maxSample
-	if s.level == Fast {
-		most /= 2
-	}
-	c.sample = sampleOf(c.sample, c.u, most)
+	c.sample = sampleOf(c.sample, c.u, s.specialSample)
 	top, distinct := c.tally(masks.MaxSpecials)
 	other := len(c.sample)
 	for _, f := range top {
@@ -30,11 +26,7 @@ func findSpecials[T lane](s *shape, c *coder[T]) {
 	var keep []T
 	for _, f := range top {
 		share := float64(f.n) / float64(len(c.sample))
-		least := 0.3
-		if s.small() { // a mask of fewer values saves little more than it costs
-			least = 0.8
-		}
-		if share < 0.02 || (s.small() || distinct < most*75/256) && share < least && !extreme(s.typ, uint64(f.v)) {
+		if share < 0.02 || distinct < s.manyValues && share < s.specialShare && !extreme(s.typ, uint64(f.v)) {
 			continue
 		}
 		keep = append(keep, f.v)

@@ -32,7 +32,7 @@ func transforms[T lane](s *shape, c *coder[T]) []transformed[T] {
 		low, span := spread(few, s.widest())
 		d := divisors.Find(few, s.typ == Float32)
 		// The transform to the smaller integers is enough, if it fits.
-		one := s.level != Max
+		one := !s.allTransforms
 		isFixed := span <= s.widest()
 		if one && isFixed && math.Ldexp(d, low) >= 1 {
 			d = 0
@@ -307,18 +307,14 @@ func (t *transformed[T]) patch(s *shape, i int) bool {
 
 // recurs reports whether the values of a block recur so often that a dictionary may pay off.
 func (s *shape) recurs() bool {
-	most := 0.95
-	if s.level == Max {
-		most = 0.985
-	}
-	return s.mask.Rank(s.n) >= 64 && s.distinct <= most
+	return s.mask.Rank(s.n) >= 64 && s.distinct <= s.mostDistinct
 }
 
 // dear reports whether limit bits are so many that a dictionary may take fewer. In fields of
 // floats that a predictor suits, their numbers in a dictionary take hardly fewer.
 func (s *shape) dear(limit float64) bool {
-	const most, few = 9, 0.02 // bits of an element; different values for each one
-	return s.typ != Float32 || s.level == Max || s.small() || s.distinct < few || limit > most*float64(s.mask.Rank(s.n))
+	const few = 0.02 // share of different values
+	return s.dictionaryFrom == 0 || s.distinct < few || limit > s.dictionaryFrom*float64(s.mask.Rank(s.n))
 }
 
 // withDictionary tries mapDict and mapMirror. It gives up if the entries alone take half of limit

@@ -207,7 +207,7 @@ func forced(raw []byte, dims []int, pred predict.Predictor, l predict.Layout, re
 
 // referring encodes a block in modeReferences, which the encoder does not try in small blocks.
 func referring(raw []byte, ty Type, dims []int) []byte {
-	s := shape{typ: ty, size: ty.Size(), dims: dims, n: len(raw) / ty.Size()}
+	s := shape{typ: ty, size: ty.Size(), dims: dims, n: len(raw) / ty.Size(), choices: choicesFor(Default, ty, len(raw))}
 	if s.size == 8 {
 		c := coder[uint64]{u: make([]uint64, s.n)}
 		loadBits64(c.u, raw)

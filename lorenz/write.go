@@ -31,7 +31,7 @@ func (c *coder[T]) write(s *shape, dst, raw []byte, x *candidate[T], l predict.L
 	}
 	dst = x.pred.Append(dst)
 	w := &c.w
-	w.Dst, w.Quick = dst, s.level == Fast || s.tiny()
+	w.Dst, w.Quick = dst, s.quickGroups
 	if s.specials > 0 {
 		for _, p := range s.mask.Patterns[:s.specials] {
 			w.Dst = append(w.Dst, p...)

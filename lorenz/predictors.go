@@ -120,13 +120,12 @@ type guess struct {
 // best returns the predictor with the lowest estimate: the best on a small
 // sample, and of these the best on a larger one.
 func (p *prober[T]) best(s *shape) (predict.Predictor, float64) {
-	few, many, finalists := s.groups()
 	all := p.all[:0]
 	for _, c := range p.candidates(s) {
 		all = append(all, guess{Predictor: c})
 	}
 	p.all = all
-	p.sample(p.step(few), &s.mask)
+	p.sample(p.step(s.firstGroups), &s.mask)
 	for i := range all {
 		if !all[i].IsFloat() || p.bits != nil {
 			all[i].cost = p.cost(all[i].Predictor, all[i].Layout(p.l.N))
@@ -135,11 +134,11 @@ func (p *prober[T]) best(s *shape) (predict.Predictor, float64) {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b guess) int { return cmp.Compare(a.cost, b.cost) })
-	if p.step(few) == 1 {
+	if p.step(s.firstGroups) == 1 {
 		return all[0].Predictor, all[0].cost
 	}
-	p.sample(p.step(many), &s.mask)
-	all = all[:min(finalists, len(all))]
+	p.sample(p.step(s.lastGroups), &s.mask)
+	all = all[:min(s.finalists, len(all))]
 	b := 0
 	for i := range all {
 		all[i].cost = p.cost(all[i].Predictor, all[i].Layout(p.l.N))
@@ -148,18 +147,6 @@ func (p *prober[T]) best(s *shape) (predict.Predictor, float64) {
 		}
 	}
 	return all[b].Predictor, all[b].cost
-}
-
-// groups returns on how many groups predictors are costed at first, and again, and how many of
-// them again.
-func (s *shape) groups() (few, many, finalists int) {
-	if s.level == Fast || s.tiny() {
-		return 24, 64, 2
-	}
-	if s.typ == Float32 { // fields, whose residuals differ less from group to group than those of integers
-		return 24, 160, 4
-	}
-	return 48, 160, 4
 }
 
 // candidates returns the predictors for a shape. They are kept for the next block.
@@ -185,47 +172,68 @@ func (p *prober[T]) cost(x predict.Predictor, l predict.Layout) float64 {
 	return p.chainCost(x.Chain, l)
 }
 
-// cellLoss estimates the additional bits of the cells of a layout, compared with the
-// layout without cells.
-func (p *prober[T]) cellLoss(s *shape, x predict.Predictor, l predict.Layout) float64 {
-	reach := 1 // reach of the effect of a cell's start
-	for _, stride := range x.Chain {
-		if !l.Crosses(stride) {
-			reach += stride
-		}
-	}
-	if x.IsFloat() {
-		reach = x.Float.Row
-	}
-	reach = min(reach, l.Cell)
-	p.at, p.use = p.at[:0], p.use[:0]
-	most := 32 // cells in the sample
-	if s.level == Fast {
-		most = 16
-	}
-	starts := l.N / l.Plane * ((l.Plane - 1) / l.Cell)
-	affected, every := starts*reach, (starts+most-1)/most
-	k := 0
-	for q := 0; q < l.N; q += l.Plane {
-		for c := l.Cell; c < l.Plane; c += l.Cell {
-			if k++; k%every != 0 {
-				continue
-			}
-			for i := 0; i < reach; i += max(entropy.GroupLen, reach/4) {
-				if at := q + c + i; at+entropy.GroupLen <= l.N {
-					p.at, p.use = append(p.at, int32(at)), append(p.use, ^uint32(0))
-				}
-			}
-		}
-	}
-	if len(p.at) == 0 {
-		return 0
-	}
-	p.weight = float64(affected) / float64(entropy.GroupLen*len(p.at))
-	return p.cost(x, l) - p.cost(x, x.Layout(l.N))
-}
-
 // step returns the step that samples about n groups.
 func (p *prober[T]) step(n int) int {
 	return max(1, (len(p.y)+entropy.GroupLen-1)/entropy.GroupLen/n)
+}
+
+// chains returns the chains to try for a shape.
+func chains(dims []int, n int) [][]int {
+	s := strides(dims)
+	s = s[:min(len(s), predict.MaxChain)]
+	c := [][]int{{}}
+	for _, x := range s {
+		for _, sub := range c[:len(c):len(c)] {
+			c = append(c, append(sub[:len(sub):len(sub)], x))
+		}
+	}
+	if n > 2 {
+		c = append(c, []int{1, 1})
+	}
+	switch {
+	case len(s) > 1:
+		r := s[1]
+		c = append(c, []int{1, 1, r}, []int{r, r}, []int{1, 1, r, r}, []int{1, r, r})
+		if len(s) > 2 {
+			c = append(c, []int{s[2], s[2]})
+		}
+	default:
+		c = append(c, []int{1, 1, 1})
+		for _, x := range []int{2, 3, 4, 6, 8, 12, 24} {
+			c = append(c, []int{x}, []int{x, 1})
+		}
+	}
+	k := 0
+	for _, x := range c {
+		ok := true
+		sum := 0
+		for _, y := range x {
+			ok = ok && y < n
+			sum += y
+		}
+		if ok && sum < n {
+			c[k] = x
+			k++
+		}
+	}
+	return c[:k]
+}
+
+// floatPredictors returns the float predictors to try for a shape.
+func floatPredictors(dims []int) []predict.Float {
+	s := strides(dims)
+	switch {
+	case len(s) == 0:
+		return nil
+	case len(s) == 1:
+		return []predict.Float{{Kind: predict.WW, Row: dims[len(dims)-1]}}
+	}
+	f := []predict.Float{{Kind: predict.WN, Row: s[1]}}
+	if len(s) > 2 {
+		f = append(f, predict.Float{Kind: predict.WW, Row: s[1]})
+		for _, k := range []int{predict.WP, predict.NP, predict.WNP} {
+			f = append(f, predict.Float{Kind: k, Row: s[1], Plane: s[2]})
+		}
+	}
+	return f
 }

@@ -6,24 +6,16 @@ import (
 	"github.com/cdfz-format/cdfz/lorenz/internal/text"
 )
 
-const (
-	// tinyText is the largest block whose repeats are chosen with care at every level, in bytes.
-	tinyText = 2 << 10
-	// tinyFlags is the largest block of bytes other than text that is not tried in modeText if it
-	// takes less than a sixteenth already. The encoder of modeText is slow.
-	tinyFlags = 8 << 10
-)
-
 // asText replaces the block after start by one in modeText if that is shorter.
 func (e *Encoder) asText(dst, src []byte, start int) []byte {
-	if e.p.Type != Char && (e.size > 1 || e.level == Fast || !text.Promising(src)) {
+	if e.p.Type != Char && (e.size > 1 || !e.choices.flags || !text.Promising(src)) {
 		return dst
 	}
-	if n := len(dst) - start; e.level == Default && n > 0 && e.p.Type != Char && len(src) <= tinyFlags && n < len(src)/16 {
+	if n := len(dst) - start; n > 0 && e.p.Type != Char && len(src) <= e.choices.shortText && n < len(src)/16 {
 		return dst
 	}
 	end := len(dst)
-	dst = e.text.Encode(append(dst, modeText), src, rowBytes(e.p.Dims, 1), e.level == Fast && len(src) > tinyText)
+	dst = e.text.Encode(append(dst, modeText), src, rowBytes(e.p.Dims, 1), len(src) > e.choices.quickText)
 	limit := end - start
 	if e.p.Type != Char { // ranges can no longer be decoded
 		limit -= limit / 16

@@ -1,0 +1,270 @@
+package lorenz
+
+import "math"
+
+// This file is the place where the encoder chooses what a block becomes. Encode tries, in this
+// order:
+//
+//  1. a constant block;
+//  2. numbers, encodeNumbers: which values are special, which transform (each with the predictor
+//     that suits it best), and then, in encodeCandidate, which of the modes groups, adaptive and
+//     references;
+//  3. text, for elements of one byte;
+//  4. parts, for stacks;
+//  5. the raw block, if nothing else is shorter.
+//
+// The files named after these steps hold the trials. How thorough they are, and how much a slow
+// mode must save, depends on the level, the type and the length of the block: see choices.
+
+// choices are the thresholds of the encoder for a block. docs/LORENZ.md, section 16, describes
+// their effects.
+type choices struct {
+	// Special values.
+	specialSample int     // elements in which values are counted
+	specialShare  float64 // share of the sample that a value must have, unless files use it for missing data
+	manyValues    int     // different values in the sample from which on specialShare does not matter
+
+	// Transforms.
+	allTransforms  bool    // all that fit are tried, not only the one to the smallest integers
+	dictionaries   bool    // dictionaries are tried
+	mostDistinct   float64 // share of different values in the sample up to which they are
+	dictionaryFrom float64 // bits of an element without a dictionary from which on they are
+
+	// Predictors. Residuals are estimated in groups that are spread over the block.
+	firstGroups int  // groups in which all predictors are compared
+	lastGroups  int  // groups in which the best are compared
+	finalists   int  // how many these are
+	plainAlways bool // transform 0 is tried even if another one seems better
+
+	// Cells, so that ranges can be decoded.
+	cells       bool // blocks are cut into cells
+	cellsTried  int  // places at which the cost of cells is estimated
+	quickGroups bool // classes of groups follow from magnitudes alone
+
+	// Coders of residuals. Groups can be decoded in ranges, the others cannot.
+	groupsOnly                   bool    // only groups are tried
+	repeatSaving                 saving  // what repeats must save
+	repeatSparse                 bool    // repeats are sampled at fewer places
+	repeatCost                   float64 // share of the estimated bits that they must save to be tried
+	repeatAlways                 bool    // residuals are sampled for repeats, even if values do not recur
+	references                   bool    // references are tried
+	refSaving                    saving
+	refBits                      float64 // bits of a reference, relative to bytes of a value, from which on they are not tried
+	refRun                       int     // values in each of the runs on which they are estimated
+	adaptive                     bool    // the adaptive mode is tried even if residuals are not sparse
+	adaptiveFirst                bool    // the adaptive mode is tried before the others, with all predictors
+	adaptiveTried                int     // residuals on which its length is estimated
+	adaptiveSparse               bool    // it is estimated for sparse residuals, too
+	adaptiveSaving, sparseSaving saving  // what it must save, as it is slow
+
+	// Modes of whole blocks.
+	flags     bool // text is tried for other bytes
+	shortText int  // length of blocks of these for which a good result is enough
+	quickText int  // length of blocks up to which repeats of text are chosen with care
+	parts     bool // stacks are tried in parts
+}
+
+// Lengths of blocks in bytes.
+const (
+	// smallBlock is the longest block without the trials that take time and rarely pay off in few
+	// values. The adaptive mode may save less there, since decoding takes a millisecond at most.
+	smallBlock = 32 << 10
+	// tinyBlock is the longest block of so few groups that better classes, or predictors compared
+	// in more of them, do not pay off.
+	tinyBlock = 8 << 10
+	// tinyText is the longest block of text whose repeats are chosen with care at every level.
+	tinyText = 2 << 10
+)
+
+// choicesFor returns the thresholds for blocks of n bytes.
+func choicesFor(level Level, typ Type, n int) choices {
+	c := choices{
+		specialSample:  maxSample,
+		specialShare:   0.3,
+		mostDistinct:   0.95,
+		dictionaries:   true,
+		firstGroups:    48,
+		lastGroups:     160,
+		finalists:      4,
+		cells:          true,
+		cellsTried:     32,
+		repeatSaving:   saving{1, 16},
+		references:     typ != Char,
+		refSaving:      saving{1, 32},
+		refBits:        9,
+		refRun:         256,
+		adaptive:       true,
+		adaptiveTried:  2048,
+		adaptiveSaving: saving{3, 10},
+		sparseSaving:   saving{1, 7},
+		flags:          true,
+		shortText:      tinyBlock,
+		quickText:      math.MaxInt,
+		parts:          true,
+	}
+	if typ == Float32 { // fields: their residuals differ less from group to group, and slow trials rarely pay off
+		c.firstGroups = 24
+		c.dictionaryFrom = 9
+		c.repeatSparse, c.repeatCost = true, 1./16
+		c.refBits, c.refRun = 7, 64
+	}
+	c.repeatAlways = !typ.float() // the residuals of floats recur where the floats do
+	if level != Max && n <= smallBlock {
+		c.specialShare = 0.8 // a mask of fewer values saves little more than it costs
+		c.dictionaryFrom = 0
+		c.cells = false
+		c.references = false
+		c.adaptive = typ != Float32 // estimates promise more than it keeps
+		c.adaptiveTried, c.adaptiveSparse = 256, true
+		c.adaptiveSaving = saving{1, 5}
+		c.parts = false
+	}
+	if level != Max && n <= tinyBlock {
+		c.firstGroups, c.lastGroups, c.finalists = 24, 64, 2
+		c.quickGroups = true
+	}
+	switch level {
+	case Fast:
+		c.specialSample /= 2
+		c.dictionaries = false
+		c.firstGroups, c.lastGroups, c.finalists = 24, 64, 2
+		c.cellsTried = 16
+		c.quickGroups = true
+		c.groupsOnly = true
+		c.flags = false
+		c.quickText = tinyText
+		c.parts = false
+	case Max:
+		c.allTransforms, c.plainAlways = true, true
+		c.mostDistinct, c.dictionaryFrom = 0.985, 0
+		c.repeatSparse, c.repeatCost, c.repeatAlways = false, 0, true
+		c.repeatSaving, c.refSaving, c.adaptiveSaving, c.sparseSaving = saving{}, saving{}, saving{}, saving{}
+		if typ == Float32 {
+			c.refBits = 3.5
+		}
+		c.adaptiveFirst = true
+		c.shortText = 0
+	}
+	c.manyValues = c.specialSample * 75 / 256
+	if level != Max && n <= smallBlock {
+		c.manyValues = math.MaxInt
+	}
+	return c
+}
+
+// saving is the share of its bytes that a mode must save.
+type saving struct{ part, of int }
+
+// most returns the bytes that are too many, given those in another mode.
+func (s saving) most(size int) int {
+	if s.of == 0 {
+		return size
+	}
+	return size - size*s.part/s.of
+}
+
+// encodeNumbers chooses the special values, the transform and the predictor, and appends the block in
+// the shortest of the modes groups, adaptive and references. c has lanes of the elements' width,
+// narrow those of 32 bits.
+func encodeNumbers[T lane](s *shape, dst []byte, raw []byte, c *coder[T], narrow *coder[uint32]) []byte {
+	s.mask.Runs = s.mask.Runs[:0]
+	findSpecials(s, c)
+	best := candidate[T]{mode: modeGroups, kind: mapOrder, y: lanesOf(c.y, c.u, s)}
+	c.y = best.y
+	if s.typ.float() {
+		best.u = c.u
+	}
+	var small *candidate[uint32]
+	limit := math.Inf(1)
+	try := func(t transformed[T]) {
+		if t.y32 != nil {
+			x := candidate[uint32]{mode: modeGroups, kind: t.kind, params: t.params, patches: t.patches, y: t.y32, cost: t.cost}
+			narrow.search(s, &x)
+			if x.kind == mapSingle {
+				x.cost *= 0.99 // half as much to decode
+			}
+			if x.cost < limit {
+				limit, small = x.cost, &x
+			}
+			return
+		}
+		x := candidate[T]{mode: modeGroups, kind: t.kind, params: t.params, patches: t.patches, y: t.y, cost: t.cost}
+		c.search(s, &x)
+		if x.cost < limit {
+			limit, best, small = x.cost, x, nil
+		}
+	}
+	plain := best
+	for _, t := range transforms(s, c) {
+		try(t)
+	}
+	if pred := best.pred; limit < math.Inf(1) {
+		if small != nil {
+			pred = small.pred
+		}
+		plain.cost = c.costWith(s, &plain, pred)
+	}
+	// The predictor of a transform is about the best without it, too.
+	if 0.9*plain.cost < limit || s.plainAlways {
+		plain.cost = 0
+		c.search(s, &plain)
+		if plain.cost < limit {
+			limit, best, small = plain.cost, plain, nil
+		}
+	}
+	full := func() bool { return small != nil && small.kind != mapSingle && c.full(s, small.y, limit) }
+	if s.dictionaries && s.recurs() && s.dear(limit) && !full() {
+		if t, ok := withDictionary(s, c, limit); ok {
+			try(t)
+		}
+	}
+	if small != nil {
+		return narrow.encodeCandidate(s, dst, raw, small)
+	}
+	return c.encodeCandidate(s, dst, raw, &best)
+}
+
+// encodeCandidate appends a block in the shortest mode for its transform. raw are the big-endian
+// elements.
+func (c *coder[T]) encodeCandidate(s *shape, dst, raw []byte, x *candidate[T]) []byte {
+	start := len(dst)
+	dst = c.encodeGroups(s, dst, raw, x)
+	if s.groupsOnly {
+		return dst
+	}
+	others := []struct {
+		try  func(size int) []byte // appends nothing if the mode is not likely to be worth it
+		most func(size int) int    // the bytes that are too many, given those of the best before
+	}{
+		{func(int) []byte { return c.tryRepeats(s, dst, raw, x) }, s.repeatSaving.most},
+		{func(size int) []byte { return c.tryReferences(s, dst, raw, x, size) }, s.refSaving.most},
+		{func(size int) []byte { return c.tryAdaptive(s, dst, raw, x, size) }, s.mostAdaptive},
+	}
+	if s.adaptiveFirst { // it is mostly best, and the others are not tried if they are likely to be worse
+		last := len(others) - 1
+		others[0], others[last] = others[last], others[0]
+	}
+	for _, other := range others {
+		mid := len(dst)
+		dst = other.try(mid - start)
+		if n := len(dst) - mid; n > 0 && n < other.most(mid-start) {
+			dst = append(dst[:start], dst[mid:]...)
+			continue
+		}
+		dst = dst[:mid]
+	}
+	return dst
+}
+
+// mostAdaptive returns the bytes of the adaptive mode that are too many, given those in another
+// mode.
+func (s *shape) mostAdaptive(size int) int {
+	if s.sparse(size) {
+		return s.sparseSaving.most(size)
+	}
+	return s.adaptiveSaving.most(size)
+}
+
+// sparse reports whether most residuals of a block that takes size bytes in another mode
+// are zeros. Zeros are coded fast in modeAdaptive, but estimates for them are poor.
+func (s *shape) sparse(size int) bool { return 16*size < 3*s.mask.Rank(s.n) }

@@ -1,0 +1,66 @@
+package lorenz
+
+import (
+	"math"
+
+	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
+	"github.com/cdfz-format/cdfz/lorenz/internal/predict"
+	"github.com/cdfz-format/cdfz/lorenz/internal/repeats"
+)
+
+// tryRepeats appends the block with repeats if many residuals recur, without a
+// predictor, with differences, or for integers with the chosen chain.
+func (c *coder[T]) tryRepeats(s *shape, dst, raw []byte, x *candidate[T]) []byte {
+	bits := x.cost / float64(s.mask.Rank(s.n)+1) // per value
+	run := int(min(max(40/max(bits, 0.1), 1), 24))
+	r := c.compact(&s.mask, x.y)
+	type trial struct {
+		pred  predict.Predictor
+		share float64
+		known bool // the cost, as that of x
+	}
+	var trials [3]trial
+	n, share := 0, 0.0
+	try := func(pred predict.Predictor, r []T, known bool) {
+		k := min(repeats.Recurring(&c.find, r, run, s.repeatSparse), 1)
+		trials[n] = trial{pred, k, known}
+		n++
+		share = max(share, k)
+	}
+	try(predict.Predictor{}, r, false)
+	c.diff[0] = entropy.Grow(c.diff[0], len(r))
+	predict.Subtract(c.diff[0], r, 1)
+	try(predict.Predictor{Chain: []int{1}}, c.diff[0], false)
+	// The residuals of floats recur where the floats do.
+	if l := x.pred.Layout(s.n); l == predict.Whole(s.n) && (len(x.pred.Chain) > 0 || x.pred.IsFloat()) &&
+		(s.repeatAlways || share >= 0.05) {
+		try(x.pred, c.residuals(s, x, l), true)
+	}
+	if share < 0.12 {
+		return dst
+	}
+	p := &c.probe
+	p.y, p.bits = x.y, nil
+	p.sample(p.step(72), &s.mask)
+	params := float64(8 * len(x.params))
+	var best predict.Predictor
+	top, rest := 0.0, math.Inf(1)
+	for _, t := range trials[:n] {
+		cost := x.cost - params
+		if !t.known {
+			cost = p.cost(t.pred, predict.Whole(s.n))
+		}
+		// Residuals that do not recur cost as much as with this predictor alone.
+		left := (1 - t.share) * cost
+		if s.typ.float() && left < rest || !s.typ.float() && t.share > top+0.02 {
+			best, rest = t.pred, left
+		}
+		top = max(top, t.share)
+	}
+	if rest < x.cost-params-s.repeatCost*x.cost {
+		other := *x
+		other.pred = best
+		dst = c.write(s, dst, raw, &other, predict.Whole(s.n), true)
+	}
+	return dst
+}

@@ -1,0 +1,223 @@
+package lorenz
+
+import (
+	"github.com/cdfz-format/cdfz/lorenz/internal/adaptive"
+	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
+	"github.com/cdfz-format/cdfz/lorenz/internal/masks"
+	"github.com/cdfz-format/cdfz/lorenz/internal/predict"
+	"github.com/cdfz-format/cdfz/lorenz/internal/repeats"
+)
+
+// restored decodes a window to buf, which it grows. f and m have buffers.
+func restored[T lane](b *block, buf *[]T, f *feed[T], m **adaptive.Model[T], w predict.Window) bool {
+	*buf = entropy.Grow(*buf, w.Len()+2*masks.Slack)
+	y := *buf
+	return residuals(b, y, f, m, w) && predict.Restore(&b.buf, b.pred, y[:w.Len()], w)
+}
+
+// residuals decodes the residuals of a window to y, which has room for 2*masks.Slack more.
+func residuals[T lane](b *block, y []T, f *feed[T], m **adaptive.Model[T], w predict.Window) bool {
+	switch {
+	case b.mode == modeAdaptive:
+		return adapted(b, m, y[:w.Len()])
+	case b.mode == modeReferences:
+		return referred(b, y, w.Len()) && expand(b, y, f, w.Len())
+	case b.lz || b.transposed > 0:
+		f.open(&b.g, 0, b.g.Groups()*entropy.GroupLen)
+		return reordered(b, y, f, w.Len())
+	}
+	step := 1
+	if w.AllPlanes() {
+		step = w.Columns()
+	}
+	for q := 0; q < w.Columns(); q += step {
+		if !columns(b, y, f, w, q, q+step) {
+			return false
+		}
+	}
+	return true
+}
+
+// feed passes on the values of a group stream, which it decodes in pieces: constant streams claim any
+// number of them.
+type feed[T lane] struct {
+	g    *entropy.GroupReader
+	at   int // the next group, and the last one
+	end  int
+	buf  []T
+	rest []T // decoded and not yet used
+}
+
+// mostNeeded bounds what need is asked for.
+const mostNeeded = 1 << 16
+
+// open begins to pass on the values [lo, hi).
+func (f *feed[T]) open(g *entropy.GroupReader, lo, hi int) {
+	f.g, f.at, f.end, f.rest = g, lo/entropy.GroupLen, (hi+entropy.GroupLen-1)/entropy.GroupLen, nil
+	if before := lo % entropy.GroupLen; before > 0 && f.more() {
+		f.rest = f.rest[before:]
+	}
+}
+
+// more decodes more values. It reports false if there are none, if the stream is damaged, and after a
+// stop.
+func (f *feed[T]) more() bool {
+	k := min(f.end-f.at, entropy.PieceGroups)
+	if k == 0 {
+		return false
+	}
+	kept, n := len(f.rest), k*entropy.GroupLen
+	if cap(f.buf) < kept+n {
+		room := n
+		if k < f.end-f.at { // values may be kept later
+			room += mostNeeded
+		}
+		f.buf = make([]T, max(room, kept+n))
+	}
+	f.buf = f.buf[:kept+n]
+	copy(f.buf, f.rest)
+	if !entropy.DecodeGroups(f.g, f.buf[kept:], f.at, f.at+k) {
+		return false
+	}
+	f.at += k
+	f.rest = f.buf
+	return true
+}
+
+// need returns at least n values, which are not used up, or nil.
+func (f *feed[T]) need(n int) []T {
+	for len(f.rest) < n {
+		if !f.more() {
+			return nil
+		}
+	}
+	return f.rest
+}
+
+// some uses up to n of the next values. It returns nil if there are none.
+func (f *feed[T]) some(n int) []T {
+	if len(f.rest) == 0 && !f.more() {
+		return nil
+	}
+	s := f.rest[:min(n, len(f.rest))]
+	f.rest = f.rest[len(s):]
+	return s
+}
+
+// columns decodes the residuals of columns that are adjacent in the block.
+func columns[T lane](b *block, y []T, f *feed[T], w predict.Window, q0, q1 int) bool {
+	start, _ := w.Column(q0)
+	last, width := w.Column(q1 - 1)
+	lo := b.rank(w.Start/w.Cell+q0, w.P0)
+	if !b.mask.Used {
+		n := last - start + w.Planes()*width
+		a, z := lo/entropy.GroupLen, (lo+n+entropy.GroupLen-1)/entropy.GroupLen
+		if lo%entropy.GroupLen == 0 && len(y)-start >= (z-a)*entropy.GroupLen {
+			return entropy.DecodeGroups(&b.g, y[start:], a, z)
+		}
+		f.open(&b.g, lo, lo+n)
+		for to := y[start : start+n]; len(to) > 0; {
+			s := f.some(len(to))
+			if s == nil {
+				return false
+			}
+			to = to[copy(to, s):]
+		}
+		return true
+	}
+	hi := lo
+	if w.Len() == b.N {
+		hi = b.mask.Rank(b.N)
+	} else {
+		w.EachPiece(b.stop, q0, q1, func(e, _, n int) bool {
+			hi += b.mask.Rank(e+n) - b.mask.Rank(e)
+			return true
+		})
+	}
+	f.open(&b.g, lo, hi)
+	return w.EachPiece(b.stop, q0, q1, func(e, at, n int) bool {
+		for n > 0 {
+			k := min(n, mostNeeded)
+			used := b.mask.Rank(e+k) - b.mask.Rank(e)
+			res := f.rest
+			if len(res) < used {
+				if res = f.need(used); res == nil {
+					return false
+				}
+			}
+			masks.Expand(b.mask, y[at:], k, res, e)
+			f.rest = res[used:]
+			e, at, n = e+k, at+k, n-k
+			if n > 0 && b.stop.After(k) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// planeTime is about how many nanoseconds rank takes for a plane.
+const planeTime = 16
+
+// rank returns how many unmasked elements are before cell q of plane p in the order of the
+// residuals: the cells before q of all planes, and cell q of the planes before p. After a stop it returns less.
+func (b *block) rank(q, p int) int {
+	c := q * b.Cell
+	width := min(b.Cell, b.Plane-c)
+	if !b.mask.Used {
+		return c*(b.N/b.Plane) + p*width
+	}
+	if q == 0 && p == 0 {
+		return 0
+	}
+	sum := 0
+	for at := 0; at < b.N && !b.stop.After(planeTime); at += b.Plane {
+		sum += b.mask.Rank(at+c) - b.mask.Rank(at)
+		if at < p*b.Plane {
+			sum += b.mask.Rank(at+c+width) - b.mask.Rank(at+c)
+		}
+	}
+	return sum
+}
+
+// reordered decodes residuals that are stored in another order or with repeats to y, which has room for
+// 2*masks.Slack more than n.
+func reordered[T lane](b *block, y []T, f *feed[T], n int) bool {
+	switch {
+	case b.lz && b.transposed > 0:
+		return repeats.CopyTransposed(b.tokens, y[:n], b.transposed, f.some)
+	case b.transposed > 0:
+		return repeats.Transpose(y[:n], b.transposed, f.some)
+	}
+	if !b.mask.Used {
+		return repeats.Copy(b.tokens, y[:n], f.some)
+	}
+	return repeats.Copy(b.tokens, unmasked(b, y, n), f.some) && expand(b, y, f, n)
+}
+
+// unmasked returns where in y the residuals of the unmasked ones of n elements are kept before expand:
+// at the end, and so far behind the elements that masks.Expand does not write over them.
+func unmasked[T lane](b *block, y []T, n int) []T {
+	return y[n-b.mask.Rank(n)+masks.Slack : n+masks.Slack]
+}
+
+// expand moves the residuals of unmasked to their elements. f has a buffer.
+func expand[T lane](b *block, y []T, f *feed[T], n int) bool {
+	res := unmasked(b, y, n)
+	f.buf = entropy.Grow(f.buf, min(len(res), mostNeeded))
+	for e := 0; e < n; {
+		k := min(n-e, mostNeeded)
+		used := k
+		if !b.mask.Used {
+			copy(y[e:e+k], res)
+		} else {
+			used = b.mask.Rank(e+k) - b.mask.Rank(e)
+			masks.Expand(b.mask, y[e:], k, f.buf[:copy(f.buf, res[:used])], e)
+		}
+		res = res[used:]
+		if e += k; b.stop.After(k) {
+			return false
+		}
+	}
+	return true
+}
