@@ -16,7 +16,7 @@ type adaptiveWriter[T lane] struct {
 	spans []adaptive.Span
 	short []adaptive.Span
 	all   []guess
-	near  masks.Mask // the masked elements around a trial
+	near  masks.Mask // the masked elements in a sample and before it
 }
 
 // trial is a part of a block that stands for all of it.
@@ -104,8 +104,8 @@ func (c *coder[T]) tryAdaptive(s *shape, dst, raw []byte, x *candidate[T], size 
 	return dst
 }
 
-// part returns the residuals of the elements from lo to hi. Those near masked elements
-// are approximate.
+// part returns the residuals of the elements from lo to hi. Residuals near masked elements are
+// approximate.
 func (c *coder[T]) part(s *shape, x *candidate[T], p predict.Predictor, lo, hi int) []T {
 	if p.IsFloat() {
 		c.diff[0] = entropy.Grow(c.diff[0], hi-lo)

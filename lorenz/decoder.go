@@ -32,9 +32,9 @@ type Decoder struct {
 
 	text  *text.Decoder    // of modeText
 	model *bytecoder.Model // of modeBytes
-	whole []byte           // a block in modeBytes or modeText
-	span  []byte           // all elements from the first run to the last
-	sub   *Decoder         // of parts
+	whole []byte           // scratch: a block in modeBytes or modeText
+	span  []byte           // scratch: all elements from the first run to the last
+	sub   *Decoder         // decodes parts
 	list  []parts.Part
 }
 
@@ -114,8 +114,8 @@ func (d *Decoder) begin(mode byte) {
 	d.b.begin(mode, &d.stop)
 }
 
-// Until makes decoding end early, with the error of ctx, soon after ctx is done. That takes
-// milliseconds, however long the block is. Nil, the default, never ends.
+// Until makes decoding stop with the error of ctx within milliseconds after ctx is done. With nil,
+// the default, decoding is not stopped.
 func (d *Decoder) Until(ctx context.Context) { d.ctx = ctx }
 
 // part decodes elements of a part of a block.
@@ -130,7 +130,7 @@ func (d *Decoder) part(p Params, dst, src []byte, i, j int) bool {
 // check returns the error of decoding.
 func (d *Decoder) check(ok bool) error {
 	if d.ctx != nil && d.ctx.Err() != nil {
-		return d.ctx.Err() // whatever else is wrong
+		return d.ctx.Err() // even if the block is corrupt, too
 	}
 	if !ok {
 		return ErrCorrupt
@@ -163,8 +163,8 @@ func (d *Decoder) groups(dst []byte, i, j int) bool {
 	return place(b, dst, d.y32, w, i, j)
 }
 
-// widened returns the window with all planes if it saves nothing to leave some out. They must
-// outweigh the chunks that each column has apart.
+// widened returns the window with all planes if decoding fewer planes saves no time: the columns are
+// then not adjacent in the streams, and each of them is decoded with chunks of its own.
 func widened(w predict.Window) predict.Window {
 	all := w.N / w.Plane
 	if w.Columns() > 1 && (all-w.Planes())*w.Width < w.Columns()*entropy.ChunkSyms {
@@ -198,7 +198,7 @@ func place[T lane](b *block, dst []byte, y []T, w predict.Window, i, j int) bool
 	}) && b.finish(dst, i)
 }
 
-// placed is how many elements are written before a look whether to stop.
+// placed is how many elements are written between two checks of stop.
 const placed = 1 << 20
 
 // finish writes special values and patches. dst begins at element at.

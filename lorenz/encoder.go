@@ -14,7 +14,7 @@ import (
 
 // Encoder encodes blocks of one kind. It keeps buffers between calls and must not be
 // used concurrently. The same block is encoded to the same bytes on every machine,
-// whatever was encoded before.
+// regardless of the blocks encoded before.
 type Encoder struct {
 	p       Params
 	n       int
@@ -108,7 +108,7 @@ func (e *Encoder) numbers(dst, src []byte) []byte {
 	return encodeNumbers(s, dst, src, &e.c32, &e.c32)
 }
 
-// shape is what the parts of the encoder know about a block.
+// shape describes a block to the encoder.
 type shape struct {
 	typ  Type
 	size int
@@ -117,8 +117,8 @@ type shape struct {
 	choices
 	specials int
 	mask     masks.Mask
-	dist     int      // of the mask
-	nums     []uint64 // of the mask
+	dist     int      // the distance of the mask (section 6)
+	nums     []uint64 // the run lengths of the mask
 	distinct float64  // share of different values in a sample
 }
 

@@ -206,6 +206,6 @@ type Level int
 // Levels of effort.
 const (
 	Default Level = iota
-	Fast          // a short search among transforms and predictors alone
-	Max           // every mode is tried, whatever the time
+	Fast          // a short search among transforms and predictors only
+	Max           // all trials, and slow modes for any saving
 )

@@ -7,8 +7,8 @@ import (
 	"github.com/cdfz-format/cdfz/lorenz/internal/parts"
 )
 
-// Memory bounds the bytes that a new [Decoder] allocates for a block, however it was made, in addition
-// to the bytes of the block (docs/LORENZ.md, section 14). It is at most 5 bytes for each element, or 9
+// Memory returns an upper bound on the bytes that a new [Decoder] allocates for any block with these
+// parameters, valid or not, in addition to the bytes of the block (docs/LORENZ.md, section 14). It is at most 5 bytes for each element, or 9
 // for elements of 8 bytes, and 64 MiB.
 func (p Params) Memory() int64 {
 	count, err := p.check()
@@ -18,12 +18,12 @@ func (p Params) Memory() int64 {
 	n, size := int64(count), int64(p.Type.Size())
 	lane := max(size, 4)
 	memory := n*(lane+1) + leastMemory
-	// Buffers for pieces of streams: values, symbols, numbers that are too large for these. The codes of
-	// references need them again.
+	// Buffers for pieces of streams: values, symbols, and numbers too large for a symbol. Streams of
+	// references have buffers of the same size.
 	piece := min(n, entropy.PieceGroups*entropy.GroupLen)
 	memory += piece*(lane+4) + 2*entropy.PieceMemory(piece)
 	if n > piece {
-		memory += mostNeeded * lane
+		memory += mostPeeked * lane
 	}
 	memory += min(n, maxDict)*2*size + piece*lane
 	memory += adaptive.Memory(n, near(p.Dims), lane)
@@ -31,5 +31,5 @@ func (p Params) Memory() int64 {
 	return memory + bytecoder.Memory(n*size) + parts.Memory(rows)
 }
 
-// leastMemory is for what does not depend on the block, above all tables of Huffman codes.
+// leastMemory is for buffers of fixed size, mainly tables of Huffman codes.
 const leastMemory = 1 << 20

@@ -207,8 +207,8 @@ func (b *block) readPatches(r *entropy.Reader, any bool) {
 	}
 }
 
-// patch calls put for the elements [from, from+n) that are stored separately. It reports false if there
-// are some outside of the block or twice, and after a stop.
+// patch calls put for the patched elements in [from, from+n). It reports false if an element is patched
+// twice or is outside of the block, and after a stop.
 func (b *block) patch(from, n int, put func(e int, value []byte)) bool {
 	at, k := 0, 0
 	for i := range b.patchAt.Pieces() {

@@ -5,7 +5,7 @@ import "github.com/cdfz-format/cdfz/lorenz/internal/parts"
 const (
 	mostJoined = 4  // rows that the encoder puts into one part
 	worthJoin  = 16 // bytes of a part from which on it may be joined with another
-	partLeast  = 32 // bytes of a row from which on rows are tried apart
+	partLeast  = 32 // bytes of a row from which on each row is tried as a part
 	partHead   = 2  // least bytes of the head of a part
 )
 
@@ -36,23 +36,23 @@ func (e *Encoder) parts(dst, src []byte, start int, encode func(Params, []byte) 
 	}
 	rowsAs := func(from, to int) []byte { return encode(e.p.rows(to-from, inner), src[from*size:to*size]) }
 	var list []parts.Part
-	known := map[string]int{} // rows by their bytes
+	seen := map[string]int{} // row numbers by the bytes of the row
 	sum := 0
 	for r := range rows {
 		row := src[r*size : (r+1)*size]
-		if from, ok := known[string(row)]; ok {
+		if from, ok := seen[string(row)]; ok {
 			list = append(list, parts.Part{Row: r, End: r + 1, Source: from})
 			continue
 		}
-		known[string(row)] = r
+		seen[string(row)] = r
 		block := rowsAs(r, r+1)
 		sum += partHead + len(block)
 		if len(list) > 0 {
 			last := &list[len(list)-1]
 			if min(len(last.Block), len(block)) >= worthJoin && r-last.Row < mostJoined && parts.Resembles(row, src[(r-1)*size:r*size], e.size) {
 				both := rowsAs(last.Row, r+1)
-				if apart := len(last.Block) + len(block) + partHead; len(both) < apart {
-					sum += len(both) - apart
+				if separate := len(last.Block) + len(block) + partHead; len(both) < separate {
+					sum += len(both) - separate
 					last.Block, last.End = both, r+1
 					continue
 				}
@@ -113,7 +113,7 @@ func (d *Decoder) parts(dst, body []byte, i, j int, decode func(p Params, dst, s
 		if first == last {
 			return within(out, src, a, b)
 		}
-		// It may have many copies. What follows element i is decoded already.
+		// The source may have many copies, so it is decoded once. From element i on it is in dst.
 		if sources[q] == nil {
 			end := min(src.End*row, i)
 			sources[q] = make([]byte, (end-src.Row*row)*d.size)

@@ -23,8 +23,8 @@ type prober[T lane] struct {
 	typ    Type
 	chain  predict.Expansion
 	all    []guess
-	dims   []int               // of known
-	known  []predict.Predictor // candidates
+	dims   []int               // the shape that candidates are for
+	cached []predict.Predictor // candidates for dims
 }
 
 // sample chooses one group in step. m marks the masked elements.
@@ -149,19 +149,19 @@ func (p *prober[T]) best(s *shape) (predict.Predictor, float64) {
 	return all[b].Predictor, all[b].cost
 }
 
-// candidates returns the predictors for a shape. They are kept for the next block.
+// candidates returns the predictors for a shape. They are cached for blocks of the same shape.
 func (p *prober[T]) candidates(s *shape) []predict.Predictor {
-	if p.known != nil && slices.Equal(p.dims, s.dims) {
-		return p.known
+	if p.cached != nil && slices.Equal(p.dims, s.dims) {
+		return p.cached
 	}
-	p.dims, p.known = append(p.dims[:0], s.dims...), p.known[:0]
+	p.dims, p.cached = append(p.dims[:0], s.dims...), p.cached[:0]
 	for _, c := range chains(s.dims, s.n) {
-		p.known = append(p.known, predict.Predictor{Chain: c})
+		p.cached = append(p.cached, predict.Predictor{Chain: c})
 	}
 	for _, f := range floatPredictors(s.dims) {
-		p.known = append(p.known, predict.Predictor{Float: f})
+		p.cached = append(p.cached, predict.Predictor{Float: f})
 	}
-	return p.known
+	return p.cached
 }
 
 // cost returns the estimated bits of the residuals of a predictor.

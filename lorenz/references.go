@@ -61,8 +61,8 @@ func (b *block) refer(r *entropy.Reader, m int) {
 	}
 }
 
-// referred decodes residuals that have references to where unmasked keeps them in y, which has room for
-// 2*masks.Slack more than n.
+// referred decodes residuals that have references to unmasked(b, y, n). The
+// capacity of y is at least n + 2*masks.Slack.
 func referred[T lane](b *block, y []T, n int) bool {
 	m := b.mask.Rank(n)
 	at := masks.Slack + n - m

@@ -15,15 +15,15 @@ func (c *coder[T]) tryRepeats(s *shape, dst, raw []byte, x *candidate[T]) []byte
 	run := int(min(max(40/max(bits, 0.1), 1), 24))
 	r := c.compact(&s.mask, x.y)
 	type trial struct {
-		pred  predict.Predictor
-		share float64
-		known bool // the cost, as that of x
+		pred   predict.Predictor
+		share  float64
+		chosen bool // it is the predictor of x, whose cost is known
 	}
 	var trials [3]trial
 	n, share := 0, 0.0
-	try := func(pred predict.Predictor, r []T, known bool) {
+	try := func(pred predict.Predictor, r []T, chosen bool) {
 		k := min(repeats.Recurring(&c.find, r, run, s.repeatSparse), 1)
-		trials[n] = trial{pred, k, known}
+		trials[n] = trial{pred, k, chosen}
 		n++
 		share = max(share, k)
 	}
@@ -47,7 +47,7 @@ func (c *coder[T]) tryRepeats(s *shape, dst, raw []byte, x *candidate[T]) []byte
 	top, rest := 0.0, math.Inf(1)
 	for _, t := range trials[:n] {
 		cost := x.cost - params
-		if !t.known {
+		if !t.chosen {
 			cost = p.cost(t.pred, predict.Whole(s.n))
 		}
 		// Residuals that do not recur cost as much as with this predictor alone.

@@ -8,14 +8,14 @@ import (
 	"github.com/cdfz-format/cdfz/lorenz/internal/repeats"
 )
 
-// restored decodes a window to buf, which it grows. f and m have buffers.
+// restored decodes the lanes of a window to buf, which it grows. f and m are scratch.
 func restored[T lane](b *block, buf *[]T, f *feed[T], m **adaptive.Model[T], w predict.Window) bool {
 	*buf = entropy.Grow(*buf, w.Len()+2*masks.Slack)
 	y := *buf
 	return residuals(b, y, f, m, w) && predict.Restore(&b.buf, b.pred, y[:w.Len()], w)
 }
 
-// residuals decodes the residuals of a window to y, which has room for 2*masks.Slack more.
+// residuals decodes the residuals of a window to y, whose capacity is at least 2*masks.Slack elements more.
 func residuals[T lane](b *block, y []T, f *feed[T], m **adaptive.Model[T], w predict.Window) bool {
 	switch {
 	case b.mode == modeAdaptive:
@@ -38,20 +38,20 @@ func residuals[T lane](b *block, y []T, f *feed[T], m **adaptive.Model[T], w pre
 	return true
 }
 
-// feed passes on the values of a group stream, which it decodes in pieces: constant streams claim any
-// number of them.
+// feed reads the values of a group stream in order. It decodes them in pieces, since a constant stream
+// can claim any number of values.
 type feed[T lane] struct {
 	g    *entropy.GroupReader
-	at   int // the next group, and the last one
-	end  int
+	at   int // the next group
+	end  int // the group after the last one
 	buf  []T
 	rest []T // decoded and not yet used
 }
 
-// mostNeeded bounds what need is asked for.
-const mostNeeded = 1 << 16
+// mostPeeked is the most values for which peek is called.
+const mostPeeked = 1 << 16
 
-// open begins to pass on the values [lo, hi).
+// open starts reading the values [lo, hi).
 func (f *feed[T]) open(g *entropy.GroupReader, lo, hi int) {
 	f.g, f.at, f.end, f.rest = g, lo/entropy.GroupLen, (hi+entropy.GroupLen-1)/entropy.GroupLen, nil
 	if before := lo % entropy.GroupLen; before > 0 && f.more() {
@@ -68,11 +68,11 @@ func (f *feed[T]) more() bool {
 	}
 	kept, n := len(f.rest), k*entropy.GroupLen
 	if cap(f.buf) < kept+n {
-		room := n
+		size := n
 		if k < f.end-f.at { // values may be kept later
-			room += mostNeeded
+			size += mostPeeked
 		}
-		f.buf = make([]T, max(room, kept+n))
+		f.buf = make([]T, max(size, kept+n))
 	}
 	f.buf = f.buf[:kept+n]
 	copy(f.buf, f.rest)
@@ -84,8 +84,8 @@ func (f *feed[T]) more() bool {
 	return true
 }
 
-// need returns at least n values, which are not used up, or nil.
-func (f *feed[T]) need(n int) []T {
+// peek returns at least the next n values without consuming them, or nil.
+func (f *feed[T]) peek(n int) []T {
 	for len(f.rest) < n {
 		if !f.more() {
 			return nil
@@ -94,8 +94,8 @@ func (f *feed[T]) need(n int) []T {
 	return f.rest
 }
 
-// some uses up to n of the next values. It returns nil if there are none.
-func (f *feed[T]) some(n int) []T {
+// next consumes and returns at least one of the next n values. It returns nil if there are none.
+func (f *feed[T]) next(n int) []T {
 	if len(f.rest) == 0 && !f.more() {
 		return nil
 	}
@@ -117,7 +117,7 @@ func columns[T lane](b *block, y []T, f *feed[T], w predict.Window, q0, q1 int) 
 		}
 		f.open(&b.g, lo, lo+n)
 		for to := y[start : start+n]; len(to) > 0; {
-			s := f.some(len(to))
+			s := f.next(len(to))
 			if s == nil {
 				return false
 			}
@@ -137,11 +137,11 @@ func columns[T lane](b *block, y []T, f *feed[T], w predict.Window, q0, q1 int) 
 	f.open(&b.g, lo, hi)
 	return w.EachPiece(b.stop, q0, q1, func(e, at, n int) bool {
 		for n > 0 {
-			k := min(n, mostNeeded)
+			k := min(n, mostPeeked)
 			used := b.mask.Rank(e+k) - b.mask.Rank(e)
 			res := f.rest
 			if len(res) < used {
-				if res = f.need(used); res == nil {
+				if res = f.peek(used); res == nil {
 					return false
 				}
 			}
@@ -180,33 +180,34 @@ func (b *block) rank(q, p int) int {
 	return sum
 }
 
-// reordered decodes residuals that are stored in another order or with repeats to y, which has room for
-// 2*masks.Slack more than n.
+// reordered decodes residuals that are stored in another order or with repeats to y, whose
+// capacity is at least n + 2*masks.Slack.
 func reordered[T lane](b *block, y []T, f *feed[T], n int) bool {
 	switch {
 	case b.lz && b.transposed > 0:
-		return repeats.CopyTransposed(b.tokens, y[:n], b.transposed, f.some)
+		return repeats.CopyTransposed(b.tokens, y[:n], b.transposed, f.next)
 	case b.transposed > 0:
-		return repeats.Transpose(y[:n], b.transposed, f.some)
+		return repeats.Transpose(y[:n], b.transposed, f.next)
 	}
 	if !b.mask.Used {
-		return repeats.Copy(b.tokens, y[:n], f.some)
+		return repeats.Copy(b.tokens, y[:n], f.next)
 	}
-	return repeats.Copy(b.tokens, unmasked(b, y, n), f.some) && expand(b, y, f, n)
+	return repeats.Copy(b.tokens, unmasked(b, y, n), f.next) && expand(b, y, f, n)
 }
 
-// unmasked returns where in y the residuals of the unmasked ones of n elements are kept before expand:
-// at the end, and so far behind the elements that masks.Expand does not write over them.
+// unmasked returns the part of y that holds the residuals of the unmasked elements before expand. It is
+// at the end of y, with a distance of masks.Slack, so that masks.Expand does not overwrite residuals
+// that it has not read.
 func unmasked[T lane](b *block, y []T, n int) []T {
 	return y[n-b.mask.Rank(n)+masks.Slack : n+masks.Slack]
 }
 
-// expand moves the residuals of unmasked to their elements. f has a buffer.
+// expand moves the residuals from unmasked to the places of their elements. f has a scratch buffer.
 func expand[T lane](b *block, y []T, f *feed[T], n int) bool {
 	res := unmasked(b, y, n)
-	f.buf = entropy.Grow(f.buf, min(len(res), mostNeeded))
+	f.buf = entropy.Grow(f.buf, min(len(res), mostPeeked))
 	for e := 0; e < n; {
-		k := min(n-e, mostNeeded)
+		k := min(n-e, mostPeeked)
 		used := k
 		if !b.mask.Used {
 			copy(y[e:e+k], res)

@@ -64,7 +64,7 @@ func (m *Encoder[T]) Encode(dst []byte, r []T, spans []Span, near Neighbours) []
 	return append(dst, m.low.finish()...)
 }
 
-// state is how far residuals were coded.
+// state is the progress of coding.
 type state struct {
 	zeros    bool // groups have trailing zeros
 	decoding bool
@@ -151,11 +151,11 @@ func (m *Model[T]) one(c *arith.Coder, r []T, at, i int, t, width uint, decoding
 	r[at] = v
 }
 
-// skip passes elements that have no residual. They look like the one before
-// them.
+// skip advances over elements without a residual. As neighbours they have the size of the element
+// before them.
 func (m *Model[T]) skip(st *state, r []T, from, to int) bool {
 	for from < to {
-		n := min(to-from, leastRoom)
+		n := min(to-from, leastWindow)
 		if st.decoding {
 			clear(r[from : from+n])
 		}
@@ -176,7 +176,7 @@ func (m *Model[T]) skip(st *state, r []T, from, to int) bool {
 	return true
 }
 
-// skipZeros passes n residuals that are 0, from place i of the window on.
+// skipZeros advances over n residuals that are 0, from place i of the window on.
 func (m *Model[T]) skipZeros(st *state, r []T, at, i, n int) {
 	if st.decoding {
 		clear(r[at : at+n])

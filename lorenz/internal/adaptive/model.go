@@ -81,15 +81,15 @@ func (m *Model[T]) begin(n int, near Neighbours) {
 func Memory(n int64, near Neighbours, lane int64) int64 {
 	// Blocks with greater distances have none of these residuals, but their parts may.
 	pad := int64(min(near.North, maxBelow) + min(near.Below, maxBelow) + 4)
-	return (min(n, max(pad, leastRoom))+pad)*(2+lane) + 512<<10
+	return (min(n, max(pad, leastWindow))+pad)*(2+lane) + 512<<10
 }
 
-// leastRoom is the least length of the window of a longer block.
-const leastRoom = 1 << 16
+// leastWindow is the least length of the window of a longer block.
+const leastWindow = 1 << 16
 
-// place returns the place of element at in the window, in which it and the n-1 elements after it have
-// room. The window moves if necessary, but keeps the elements before that are neighbours. n is at most
-// leastRoom.
+// place returns the index of element at in the window, which then also holds the n-1 elements after
+// it. If necessary, the window moves forward and keeps the neighbours before the element. n is at most
+// leastWindow.
 func (m *Model[T]) place(at, n int) int {
 	i := at - m.base + m.pad
 	if i+n <= len(m.mag) {
@@ -109,7 +109,7 @@ func (m *Model[T]) place(at, n int) int {
 // memory than a small block, so estimates do without them.
 func (m *Model[T]) reset(n int, near Neighbours) {
 	// The window is as long as what it keeps when it moves.
-	m.begin(min(n, max(near.North+near.Below+4, leastRoom)), near)
+	m.begin(min(n, max(near.North+near.Below+4, leastWindow)), near)
 	if m.sum.used {
 		m.vals = entropy.Grow(m.vals, len(m.mag))
 		clear(m.vals[:m.pad])

@@ -48,5 +48,5 @@ func (m *Model) Decode(dst, src []byte, size, row int, stop *entropy.Stop) bool 
 	return c.Ended()
 }
 
-// copied is how many bytes are copied before a look whether to stop.
+// copied is how many bytes are copied between two checks of stop.
 const copied = 1 << 20

@@ -24,14 +24,14 @@ func (g *GroupReader) large(cur *cursor, s *Stream, pack uint16, syms []byte, at
 	if s.method&streamExtra == 0 {
 		return !s.hasLarge(pack) || !anyLarge(syms)
 	}
-	// Their number is not known before, but it is at most that of all values.
+	// Their number is not stored, but it is at most that of all values.
 	if cap(g.vals) < g.need || cap(g.spots) < g.need {
-		room := g.need
+		size := g.need
 		if len(g.class) > PieceGroups {
-			room = pieceNeed
+			size = pieceNeed
 		}
-		g.vals = append(make([]uint64, 0, room), g.vals...)
-		g.spots = append(make([]int32, 0, room), g.spots...)
+		g.vals = append(make([]uint64, 0, size), g.vals...)
+		g.spots = append(make([]int32, 0, size), g.spots...)
 	}
 	from, base := len(g.vals), 0
 	var tops [4 * ChunkSyms / GroupLen]uint32

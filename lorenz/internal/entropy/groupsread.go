@@ -29,8 +29,8 @@ type GroupReader struct {
 	need    int      // the most values of the piece
 
 	total   tally // of all groups
-	scanned int   // groups before which are counted
-	before  tally // of these
+	scanned int   // groups that before counts
+	before  tally // counts of the first groups
 }
 
 // tally counts groups.

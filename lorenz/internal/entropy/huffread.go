@@ -19,12 +19,12 @@ type huffCode struct {
 // last returns the largest symbol.
 func (c *huffCode) last() int { return int(c.syms[c.n-1]) }
 
-// steps are the changes of code lengths that some bits begin with.
+// steps are the changes of code lengths at the start of a bit string.
 type steps struct {
-	sums uint64 // up to each of them, a byte each, and up to the last one in the others
-	n    uint8  // how many; 0 if there is no such change
-	bits uint8  // of all
-	one  uint8  // bits of the first
+	sums uint64 // the prefix sums of the changes, a byte each; the last one fills the other bytes
+	n    uint8  // how many changes; 0 if the bits begin with no valid one
+	bits uint8  // length of all in bits
+	one  uint8  // length of the first in bits
 }
 
 const (
@@ -32,7 +32,7 @@ const (
 	maxSteps = 5
 )
 
-// changes has the changes that the next bits begin with.
+// changes has the steps for each value of the next stepBits bits.
 var changes = func() (t [1 << stepBits]steps) {
 	for v := range t {
 		d, sum := &t[v], 0
@@ -124,13 +124,13 @@ func (c *huffCode) read(r *bitReader) bool {
 		left -= int(used)
 		r.pos += int(used)
 	}
-	return c.tally()
+	return c.histogram()
 }
 
-// tallies has for each length of a word what it adds to two numbers: 1 to the bits of that length, 9
-// for each from 1 to 7 in the first number, and from 8 to 11 in the second. Lengths that do not exist
-// add to the bits that follow.
-var tallies = func() (t [256][2]uint64) {
+// lengthCounts has the summands of a packed histogram of code lengths. The histogram has a field of 9
+// bits for each length: 1 to 7 in the first number, 8 to 11 in the second. A length outside of 1 to 11
+// adds to the bits above all fields.
+var lengthCounts = func() (t [256][2]uint64) {
 	for l := range t {
 		switch {
 		case l >= 1 && l <= 7:
@@ -144,11 +144,11 @@ var tallies = func() (t [256][2]uint64) {
 	return t
 }()
 
-// tally counts the words of each length. It reports whether the code is complete.
-func (c *huffCode) tally() bool {
+// histogram counts the words of each length. It reports whether the code is complete.
+func (c *huffCode) histogram() bool {
 	var a, b uint64
 	for _, l := range c.lens[:c.n] {
-		t := &tallies[l]
+		t := &lengthCounts[l]
 		a, b = a+t[0], b+t[1]
 	}
 	sum := 0
@@ -183,7 +183,8 @@ func (t *huffTable) fill(c *huffCode) {
 		last[l] = first[l] + c.count[l]
 		first[l+1] = last[l]
 	}
-	// Places are taken from both ends by turns, since one must wait for the one before.
+	// Symbols are placed alternately from both ends, so that the CPU can overlap two chains of
+	// dependent updates.
 	var order [256]uint8 // by length and symbol
 	for i, j := 0, c.n-1; i <= j; i, j = i+1, j-1 {
 		l, m := c.lens[i]&15, c.lens[j]&15
@@ -280,7 +281,7 @@ func (h *huffReader) four(src []byte, jobs []job) {
 		body = h.padded[:]
 	}
 	for at, left := 0, len(jobs); left > 0; {
-		// Up to the next end of a job. Those that are done go on with bits that nobody needs.
+		// Up to the end of the next job. Finished jobs continue, and their output is discarded.
 		next := ChunkSyms
 		for i, j := range jobs {
 			if !finished[i] {

@@ -1,17 +1,17 @@
 package entropy
 
-// Stop tells a long piece of work that nobody waits for it any more. Nil, and the zero value, never
-// do. It must not be used concurrently.
+// Stop lets long work check cheaply whether it has been cancelled. Nil and the zero value are never
+// cancelled. It must not be used concurrently.
 type Stop struct {
 	Done <-chan struct{}
 	left int
 	done bool
 }
 
-// stopEvery is the work between two looks at Done, in units of about a nanosecond.
+// stopEvery is the work between two checks of Done, in units of about a nanosecond.
 const stopEvery = 1 << 20
 
-// After reports whether to stop after some more units of work, each of about a nanosecond.
+// After counts more units of work, each of about a nanosecond, and reports whether to stop.
 func (s *Stop) After(work int) bool {
 	if s == nil || s.Done == nil {
 		return false

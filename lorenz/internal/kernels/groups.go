@@ -10,7 +10,7 @@ type Groups struct {
 	Streams [7]Joined
 }
 
-// Joined is how far a stream of symbols is used.
+// Joined is the position in a stream of symbols.
 type Joined struct {
 	Sym   int // the next symbol
 	Place int // where to keep the place of the next group
@@ -25,7 +25,7 @@ func (g *Groups) SetStream(class, stream int) {
 // at. It sets d to the numbers of all groups, whose upper bits are symbols and whose lower bits are in low:
 // as many as the class is larger than 5. They are shifted left by zeros, unless that is nil. The groups of
 // class 0 have neither. For each of the others it sets the next one of places to its number, and to
-// the offset of its low bits in the upper half. syms and places must have room for all groups.
+// the offset of its low bits in the upper half. syms and places must be long enough for all groups.
 func Join(d []uint32, class, zeros, low, syms []byte, places []uint64, at *Groups) {
 	joinFast(d, class, zeros, low, syms, places, at)
 }

@@ -3,29 +3,28 @@ package masks
 import "bytes"
 
 const (
-	// recentMasks is how many masks are kept: enough for a variable whose levels are in several
+	// recentMasks is how many masks are cached: enough for a variable whose levels are in several
 	// blocks, few enough for the second cache of a core.
 	recentMasks = 8
-	// recentElems and recentBytes bound the blocks, and the stored bytes, of masks that are kept.
+	// recentElems and recentBytes bound the blocks, and the stored bytes, of masks that are cached.
 	recentElems = 1 << 18
 	recentBytes = 16 << 10
 )
 
-// Recent keeps the masks that were read last, with the stored bytes they came from. The blocks of a
-// variable often have the same mask, and reading it takes up to a fifth of the time for one
-// element. The zero value is ready to use.
+// Recent caches the masks that were read last by their stored bytes. The blocks of a variable often
+// have the same mask, and decoding it takes up to a fifth of the time for one element. The zero value is ready to use.
 type Recent struct {
-	known [recentMasks]known
-	uses  uint64
-	other Reader // masks that are not kept
+	cached [recentMasks]cachedMask
+	uses   uint64
+	other  Reader // the mask of a block that is not cached
 }
 
-// known is a mask and what it was read from.
-type known struct {
+// cachedMask is a decoded mask with its stored bytes.
+type cachedMask struct {
 	Reader
 	stored []byte // special values, distance and run lengths; empty if the mask is not complete
 	size   int    // of an element
-	used   uint64 // when, counted in uses
+	used   uint64 // the value of uses when it was last used
 }
 
 // None returns the mask of n elements that are not masked.
@@ -35,10 +34,10 @@ func (c *Recent) None(n int) *Reader {
 }
 
 // Find returns the mask of n elements of size bytes that is stored at the start of src, and its
-// stored length, or nil if it is not known.
+// stored length, or nil if it is not cached.
 func (c *Recent) Find(src []byte, specials, size, n int) (*Reader, int) {
-	for i := range c.known {
-		k := &c.known[i]
+	for i := range c.cached {
+		k := &c.cached[i]
 		if k.n == n && k.kinds == specials && k.size == size && len(k.stored) > 0 && bytes.HasPrefix(src, k.stored) {
 			c.uses++
 			k.used = c.uses
@@ -48,14 +47,14 @@ func (c *Recent) Find(src []byte, specials, size, n int) (*Reader, int) {
 	return nil, 0
 }
 
-// Next returns a mask to be set for n elements: the one that was not used for the longest time.
+// Next returns a mask to be set for n elements. It replaces the least recently used one.
 func (c *Recent) Next(n int) *Reader {
 	m := &c.other
 	if n <= recentElems {
-		oldest := &c.known[0]
-		for i := range c.known {
-			if c.known[i].used < oldest.used {
-				oldest = &c.known[i]
+		oldest := &c.cached[0]
+		for i := range c.cached {
+			if c.cached[i].used < oldest.used {
+				oldest = &c.cached[i]
 			}
 		}
 		oldest.stored = oldest.stored[:0]
@@ -65,11 +64,11 @@ func (c *Recent) Next(n int) *Reader {
 	return m
 }
 
-// Keep makes the mask that Next returned last, and that was set, known by its stored bytes. They
-// begin with the special values of size bytes.
+// Keep caches the mask that Next returned last, after Set, by its stored bytes. They begin with the
+// special values, of size bytes each.
 func (c *Recent) Keep(m *Reader, stored []byte, size int) {
-	for i := range c.known {
-		k := &c.known[i]
+	for i := range c.cached {
+		k := &c.cached[i]
 		if &k.Reader != m || len(stored) > recentBytes {
 			continue
 		}

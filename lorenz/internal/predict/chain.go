@@ -45,7 +45,7 @@ func integrate[T entropy.Lane](stop *entropy.Stop, y []T, w Window, strides []in
 	return true
 }
 
-// cellPiece is how many elements are summed before a look whether to stop.
+// cellPiece is how many elements are summed between two checks of stop.
 const cellPiece = 1 << 20
 
 // pieces calls f for the pieces of n elements, and reports false after a stop.

@@ -63,19 +63,19 @@ func Fill[T entropy.Lane](y []T, l Layout, strides []int, m *masks.Mask) {
 
 // neighbours are the terms from which a value is predicted.
 type neighbours struct {
-	all, far kernels.Back // far are those without a stride of 1
-	ones     int          // the strides of 1, if they can be undone after the others
+	all, other kernels.Back // other are those without a stride of 1
+	ones       int          // the strides of 1, if they can be undone after the others
 }
 
 func (b *neighbours) set(terms []term, strides []int) {
-	var plus, minus, farPlus, farMinus [kernels.MaxBack]int
+	var plus, minus, otherPlus, otherMinus [kernels.MaxBack]int
 	var p, m, fp, fm int
 	for _, t := range terms {
 		if t.neg {
 			plus[p] = t.offset
 			p++
 			if !t.one {
-				farPlus[fp] = t.offset
+				otherPlus[fp] = t.offset
 				fp++
 			}
 			continue
@@ -83,12 +83,12 @@ func (b *neighbours) set(terms []term, strides []int) {
 		minus[m] = t.offset
 		m++
 		if !t.one {
-			farMinus[fm] = t.offset
+			otherMinus[fm] = t.offset
 			fm++
 		}
 	}
 	b.all.Set(plus[:p], minus[:m])
-	b.far.Set(farPlus[:fp], farMinus[:fm])
+	b.other.Set(otherPlus[:fp], otherMinus[:fm])
 	b.ones = 0
 	for _, s := range strides {
 		if s == 1 {
@@ -96,7 +96,7 @@ func (b *neighbours) set(terms []term, strides []int) {
 		}
 	}
 	// They can be undone last if each of the other neighbours exists for the elements before, too.
-	if far := fp + fm; b.ones > 2 || len(terms)-far != (1<<b.ones-1)*(far+1) {
+	if other := fp + fm; b.ones > 2 || len(terms)-other != (1<<b.ones-1)*(other+1) {
 		b.ones = 0
 	}
 }
@@ -107,10 +107,10 @@ func extrapolate[T entropy.Lane](y []T, i int, b *neighbours) {
 	case few || b.ones == 0:
 		kernels.Predict(y, i, &b.all, 0, 0)
 	case b.ones == 1: // the residuals of the other strides are the same for all elements
-		kernels.Predict(y, i, &b.far, kernels.Deviation(y, i-1, &b.far), 0)
+		kernels.Predict(y, i, &b.other, kernels.Deviation(y, i-1, &b.other), 0)
 	default: // they grow evenly
-		c := kernels.Deviation(y, i-1, &b.far)
-		step := c - kernels.Deviation(y, i-2, &b.far)
-		kernels.Predict(y, i, &b.far, c+step, step)
+		c := kernels.Deviation(y, i-1, &b.other)
+		step := c - kernels.Deviation(y, i-2, &b.other)
+		kernels.Predict(y, i, &b.other, c+step, step)
 	}
 }

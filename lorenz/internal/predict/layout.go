@@ -95,7 +95,7 @@ func (w Window) EachPiece(stop *entropy.Stop, q0, q1 int, visit func(e, at, n in
 		last, width := w.Column(q1 - 1)
 		return visit(w.P0*w.Plane+w.Start+start, start, last+width-start)
 	}
-	short := 0 // pieces since the last look whether to stop
+	short := 0 // pieces since the last check of stop
 	for q := q0; q < q1; q++ {
 		start, width := w.Column(q)
 		for p := w.P0; p < w.P1; p++ {

@@ -103,7 +103,7 @@ func (f *Finder[T]) slot(v T, key int) uint64 {
 	return uint64(v>>f.shift[key]) * 0x9E3779B97F4A7C15 >> (64 - f.hash)
 }
 
-// enter makes a number known.
+// enter adds a number to the tables.
 func (f *Finder[T]) enter(i int) {
 	for k := range f.head {
 		h := f.slot(f.y[i], k)

@@ -1,7 +1,8 @@
 // Package references predicts each number by an earlier one, or by the complement of that
 // one. Each number has its distance. For floats in their order, the complement is the
-// number of opposite sign. The package suits meshes and other arrays in which a value resembles some earlier one, but
-// not always a neighbour. docs/LORENZ.md, "Mode 5", specifies the codes.
+// number of opposite sign. The package suits meshes and
+// other arrays in which a value resembles some earlier one, but not always a neighbour. docs/LORENZ.md,
+// section 11, specifies the codes.
 package references
 
 import "github.com/cdfz-format/cdfz/lorenz/internal/entropy"
@@ -27,7 +28,7 @@ func (r *recents) use(code uint32, dist int) {
 	}
 }
 
-// Resolver is how far references were resolved.
+// Resolver is the progress of resolving references.
 type Resolver struct {
 	last recents
 	done int

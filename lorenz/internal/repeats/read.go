@@ -77,14 +77,14 @@ func (t *Reader) each(visit func(lits, n, dist int) bool) (at int, ok bool) {
 	return at, true
 }
 
-// Copy builds the elements from the repeats and the literals. some returns the next literals, at least
+// Copy builds the elements from the repeats and the literals. next returns the next literals, at least
 // one and at most n, or nil if there are none. Copy reports false if the repeats are damaged, and after
 // a stop.
-func Copy[T entropy.Lane](t *Reader, dst []T, some func(n int) []T) bool {
+func Copy[T entropy.Lane](t *Reader, dst []T, next func(n int) []T) bool {
 	at := 0
 	literals := func(n int) bool {
 		for end := at + n; at < end; {
-			s := some(end - at)
+			s := next(end - at)
 			if s == nil {
 				return false
 			}
@@ -120,15 +120,15 @@ func Copy[T entropy.Lane](t *Reader, dst []T, some func(n int) []T) bool {
 	return ok && literals(t.m-end)
 }
 
-// copied is how many elements are copied before a look whether to stop.
+// copied is how many elements are copied between two checks of Stop.
 const copied = 1 << 20
 
 // CopyTransposed is Copy for elements that are stored in the order 0, s, 2s, …, 1, s+1, 2s+1, …
-func CopyTransposed[T entropy.Lane](t *Reader, dst []T, s int, some func(n int) []T) bool {
+func CopyTransposed[T entropy.Lane](t *Reader, dst []T, s int, next func(n int) []T) bool {
 	to := column{step: s, n: len(dst)}
 	literals := func(n int) bool {
 		for n > 0 {
-			vals := some(n)
+			vals := next(n)
 			if vals == nil {
 				return false
 			}
@@ -164,10 +164,10 @@ func CopyTransposed[T entropy.Lane](t *Reader, dst []T, s int, some func(n int) 
 	return ok && literals(t.m-end)
 }
 
-// Transpose sets the elements of dst from those in the order of CopyTransposed. It reports false if some
-// does.
-func Transpose[T entropy.Lane](dst []T, s int, some func(n int) []T) bool {
-	return CopyTransposed(&Reader{m: len(dst)}, dst, s, some)
+// Transpose sets the elements of dst from those in the order of CopyTransposed. It reports false if next
+// returns nil too early.
+func Transpose[T entropy.Lane](dst []T, s int, next func(n int) []T) bool {
+	return CopyTransposed(&Reader{m: len(dst)}, dst, s, next)
 }
 
 // column is a place in the order of CopyTransposed.
