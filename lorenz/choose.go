@@ -41,21 +41,22 @@ type choices struct {
 	cellsTried  int  // places at which the cost of cells is estimated
 	quickGroups bool // classes of groups follow from magnitudes alone
 
-	// Coders of residuals. Groups can be decoded in ranges, the others cannot.
-	groupsOnly                   bool    // only groups are tried
-	repeatSaving                 saving  // what repeats must save
-	repeatSparse                 bool    // repeats are sampled at fewer places
-	repeatCost                   float64 // share of the estimated bits that they must save to be tried
-	repeatAlways                 bool    // residuals are sampled for repeats, even if values do not recur
-	references                   bool    // references are tried
-	refSaving                    saving
-	refBits                      float64 // bits of a reference, relative to bytes of a value, from which on they are not tried
-	refRun                       int     // values in each of the runs on which they are estimated
-	adaptive                     bool    // the adaptive mode is tried even if residuals are not sparse
-	adaptiveFirst                bool    // the adaptive mode is tried before the others, with all predictors
-	adaptiveTried                int     // residuals on which its length is estimated
-	adaptiveSparse               bool    // it is estimated for sparse residuals, too
-	adaptiveSaving, sparseSaving saving  // what it must save, as it is slow
+	// Coders of residuals. Only groups can be decoded in ranges, so the others must save some bytes.
+	groupsOnly     bool    // only groups are tried
+	repeatSaving   saving  // of repeats
+	repeatSparse   bool    // repeats are sampled at fewer places
+	repeatCost     float64 // share of the estimated bits that they must save to be tried
+	repeatAlways   bool    // residuals are sampled for repeats, even if values do not recur
+	references     bool    // references are tried
+	refSaving      saving  // of references
+	refBits        float64 // estimated bits of a value, for each byte in the best other mode, up to which they are tried
+	refRun         int     // values in each of the runs on which they are estimated
+	adaptive       bool    // the adaptive mode is tried even if residuals are not sparse
+	adaptiveFirst  bool    // the adaptive mode is tried before the others, with all predictors
+	adaptiveTried  int     // residuals on which its length is estimated
+	adaptiveSparse bool    // it is estimated for sparse residuals, too
+	adaptiveSaving saving  // of the adaptive mode, which is slow
+	sparseSaving   saving  // of the adaptive mode for sparse residuals
 
 	// Modes of whole blocks.
 	flags     bool // text is tried for other bytes
@@ -155,7 +156,7 @@ func choicesFor(level Level, typ Type, n int) choices {
 // saving is the share of its bytes that a mode must save.
 type saving struct{ part, of int }
 
-// most returns the bytes that are too many, given those in another mode.
+// most returns from how many bytes on a mode is not taken, if another one takes size.
 func (s saving) most(size int) int {
 	if s.of == 0 {
 		return size
@@ -234,7 +235,7 @@ func (c *coder[T]) encodeCandidate(s *shape, dst, raw []byte, x *candidate[T]) [
 	}
 	others := []struct {
 		try  func(size int) []byte // appends nothing if the mode is not likely to be worth it
-		most func(size int) int    // the bytes that are too many, given those of the best before
+		most func(size int) int    // from how many bytes on it is not taken, if the best so far has size
 	}{
 		{func(int) []byte { return c.tryRepeats(s, dst, raw, x) }, s.repeatSaving.most},
 		{func(size int) []byte { return c.tryReferences(s, dst, raw, x, size) }, s.refSaving.most},
@@ -256,8 +257,8 @@ func (c *coder[T]) encodeCandidate(s *shape, dst, raw []byte, x *candidate[T]) [
 	return dst
 }
 
-// mostAdaptive returns the bytes of the adaptive mode that are too many, given those in another
-// mode.
+// mostAdaptive returns from how many bytes on the adaptive mode is not taken, if another one takes
+// size.
 func (s *shape) mostAdaptive(size int) int {
 	if s.sparse(size) {
 		return s.sparseSaving.most(size)

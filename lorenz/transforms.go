@@ -317,8 +317,8 @@ func (s *shape) dear(limit float64) bool {
 	return s.dictionaryFrom == 0 || s.distinct < few || limit > s.dictionaryFrom*float64(s.mask.Rank(s.n))
 }
 
-// withDictionary tries mapDict and mapMirror. It gives up if the entries alone take half of limit
-// bits.
+// withDictionary tries mapDict and mapMirror. It gives up if the entries alone take half of limit,
+// the bits of the best other transform.
 func withDictionary[T lane](s *shape, c *coder[T], limit float64) (t transformed[T], ok bool) {
 	total := s.mask.Rank(s.n)
 	low, high := c.y[0], c.y[0]

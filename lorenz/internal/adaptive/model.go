@@ -51,7 +51,7 @@ type Model[T entropy.Lane] struct {
 	low   lowBits
 	pad   int     // elements before the first one of the window
 	base  int     // the first element of the window
-	mag   []uint8 // of the window and what is before it: sizes in half octaves
+	mag   []uint8 // sizes in half octaves, of the window and of pad elements before it
 	small []int8  // residuals, clamped to ±2
 	vals  []T     // residuals before the weighted sum is subtracted
 	sum   weights
@@ -108,7 +108,7 @@ func (m *Model[T]) place(at, n int) int {
 // reset also sets the probabilities to those at the start of a block of n residuals. They take more
 // memory than a small block, so estimates do without them.
 func (m *Model[T]) reset(n int, near Neighbours) {
-	// The window is as long as what it keeps when it moves.
+	// The new part of the window is at least as long as the part that it keeps when it moves.
 	m.begin(min(n, max(near.North+near.Below+4, leastWindow)), near)
 	if m.sum.used {
 		m.vals = entropy.Grow(m.vals, len(m.mag))

@@ -177,7 +177,7 @@ func (p *Prob) Update(bit int) { *p = p.next(-int64(bit) & top) }
 // top is the highest probability.
 const top = 1<<22 - 1
 
-// next returns the probability after a bit: top is the target of a 1, 0 that of a 0.
+// next returns the probability after a bit. The target is top after a 1, and 0 after a 0.
 func (p Prob) next(target int64) Prob {
 	n := uint32(p) & probLimit
 	d := (target - int64(p>>10)) * int64(rates[n])

@@ -123,7 +123,7 @@ func (w *GroupWriter[T]) costs(every int) *classCosts {
 	return cost
 }
 
-// before returns the class before that of a group.
+// before returns the class of the previous group.
 func (w *GroupWriter[T]) before(g int) byte {
 	if g == 0 {
 		return 0

@@ -235,7 +235,7 @@ func appendLow[T Lane](dst []byte, u *[GroupLen]T, k uint) []byte {
 	return dst
 }
 
-// packed appends a stream with the shortest packing, which it returns.
+// packed appends a stream with the shortest packing, and returns the packing.
 func (w *GroupWriter[T]) packed(s int) byte {
 	v, large := w.vals[s], w.large[s]
 	best, syms := byte(pack1), v

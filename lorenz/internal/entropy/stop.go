@@ -28,5 +28,5 @@ func (s *Stop) After(work int) bool {
 	return s.done
 }
 
-// Reset sets what ends the work that follows.
+// Reset prepares s for new work, which is cancelled when done is closed.
 func (s *Stop) Reset(done <-chan struct{}) { *s = Stop{Done: done} }

@@ -183,9 +183,9 @@ func Subtract(dst, a, b []uint32) {
 	}
 }
 
-// Multiples sets k to the integers k = y × c, for floats y that are given as integers of the
-// same order, and a power of two c. It stops at an element for which it finds no such integer with |k| < 2^31, or which
-// is -0, at the latest, and returns how many it did, which may be 0.
+// Multiples sets k to the integers y × c, where c is a power of two, and y are floats, given as
+// integers of the same order. It returns how many elements it set, which may be 0. It stops before an
+// element that is -0 or has no such integer with |k| < 2^31.
 func Multiples(k, y []uint32, c float64) int { return multiplesFast(k, y, c) }
 
 // Numerators sets k to the integers with y = k / d, rounded to a float, for floats y that are
@@ -246,8 +246,8 @@ func Price(u *[32]uint32, k uint, prices *[256]uint32) (sum uint32) {
 	return sum
 }
 
-// Deltas sets r to the 32 numbers at y[i], plus those at the first distances before them, less
-// those at the others, of which there is at least one.
+// Deltas sets r to the 32 numbers from y[i] on, plus the numbers at the first plus distances before
+// them, minus the numbers at the other distances. There is at least one other distance.
 func Deltas(r *[32]uint32, y []uint32, i int, back []int, plus int) {
 	if haveFast && i >= slices.Max(back) {
 		deltasFast(r, y[:i+32], back, plus)
@@ -283,9 +283,9 @@ func Marks(y *[34]uint32) (marks uint32) {
 	return marks
 }
 
-// Expand sets the elements of y whose bits in masks are 0 to those of src in turn, and the
-// others to 0. Each mask is for 64 elements. It does as many masks as it can, and returns how
-// many and how many elements of src these took. It may change up to eight elements after them.
+// Expand copies consecutive elements of src to the elements of y whose bits in masks are 0, and
+// clears the others. A mask has 64 elements. Expand returns how many masks it could process, and how
+// many elements of src they used. It may overwrite up to eight elements of y after them.
 func Expand(y, src []uint32, masks []uint64) (done, used int) {
 	masks = masks[:min(len(masks), len(y)/64)]
 	for done < len(masks) {

@@ -39,7 +39,7 @@ func sumAddAVX2(to *uint32, from *uint32, n int, sum uint32)
 //go:noescape
 func sumBytesAVX2(b *byte, n int) (most byte)
 
-// tallyAVX2 adds to above how many of n bytes are at least 1 to 6, and the sum of what they exceed 5 by.
+// tallyAVX2 adds to above[i] how many of n bytes are above i, for i below 6, and to above[6] the sum of b - 5 over the bytes b above 5.
 // n is a multiple of 32, not 0 and at most 255 × 32.
 //
 //go:noescape

@@ -60,7 +60,7 @@ func pieces(stop *entropy.Stop, n int, f func(from, to int)) bool {
 	return true
 }
 
-// sumCell undoes the strides within a cell: those in inner, and a stride of 1 as often as ones says.
+// sumCell undoes the strides within a cell: those in inner, and ones strides of 1.
 // If other is not nil, it also adds that cell. The first stride of 1 needs no separate pass, because
 // it is undone together with another stride or while the other cell is added.
 func sumCell[T entropy.Lane](stop *entropy.Stop, cell, other []T, inner []int, ones int) bool {

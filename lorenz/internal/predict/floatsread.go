@@ -132,7 +132,7 @@ func (f Float) piece32(b *Buffers, y []uint32, at []row, col int) {
 	}
 }
 
-// residual returns what restores the float with the bits u from a prediction.
+// residual returns the residual of the float with the bits u, given its prediction.
 func residual(u uint32, p float32) uint32 {
 	return kernels.Ordered(u) - kernels.Ordered(math.Float32bits(kernels.Clamp(p)))
 }

@@ -56,8 +56,8 @@ func (l Layout) Window(i, j int, deep bool) Window {
 	return w
 }
 
-// Until returns the window without what follows the elements up to j in its last cell, if it has a
-// single plane. These elements do not depend on that.
+// Until shortens a window of a single plane to end at element j of the block: the elements before j do
+// not depend on later ones.
 func (w Window) Until(j int) Window {
 	if w.Planes() == 1 {
 		w.Width = j - w.P0*w.Plane - w.Start

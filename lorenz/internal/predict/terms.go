@@ -34,7 +34,7 @@ func (l Layout) terms(t []term, strides []int) []term {
 const Group = entropy.GroupLen
 
 // Expansion is a chain multiplied out in a layout, for the residuals of single groups. The
-// zero value is that of nothing: Set comes first. It must not be used concurrently.
+// zero value is not usable before Set. It must not be used concurrently.
 type Expansion struct {
 	l     Layout
 	terms []term

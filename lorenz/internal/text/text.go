@@ -1,7 +1,6 @@
 // Package text codes bytes as literals and repeats of earlier bytes. Literals are divided
 // by their context, such as the byte before, into streams with Huffman codes. It decodes
-// much faster than package bytecoder, to which it is the alternative. docs/LORENZ.md, "Mode 6",
-// specifies the bytes.
+// much faster than package bytecoder. docs/LORENZ.md, section 12, specifies the bytes.
 package text
 
 import "github.com/cdfz-format/cdfz/lorenz/internal/entropy"
@@ -193,7 +192,7 @@ func (d *Decoder) build(dst []byte, kind, row, clusters int) bool {
 	return true
 }
 
-// piece is how many bytes are copied before a look whether to stop.
+// piece is how many bytes are copied between two checks of stop.
 const piece = 1 << 20
 
 // repeat copies n bytes from dist before.

@@ -165,7 +165,7 @@ func sumBytes() {
 func tally() {
 	TEXT("tallyAVX2", NOSPLIT, "func(b *byte, n int, above *[7]uint64)")
 	Pragma("noescape")
-	Doc("tallyAVX2 adds to above how many of n bytes are at least 1 to 6, and the sum of what they exceed 5 by.",
+	Doc("tallyAVX2 adds to above[i] how many of n bytes are above i, for i below 6, and to above[6] the sum of b - 5 over the bytes b above 5.",
 		"n is a multiple of 32, not 0 and at most 255 × 32.")
 	b, n, above := Load(Param("b"), GP64()), Load(Param("n"), GP64()), Load(Param("above"), GP64())
 	var least, count [6]reg.VecVirtual
