@@ -27,6 +27,7 @@ require (
 	github.com/ulikunitz/xz v0.5.17 // LZMA, archive --decompress
 	github.com/zeebo/xxh3 v1.1.0 // sums of images that all cores compute
 	golang.org/x/crypto v0.58.0 // bcrypt: passwords of cdfz serve
+	golang.org/x/net v0.60.0 // bounds the connections of cdfz serve
 	golang.org/x/sync v0.24.0 // errgroup, semaphore
 	golang.org/x/sys v0.49.0 // unnamed files, locks, whether there is AVX2
 	golang.org/x/term v0.47.0 // whether a stream is a terminal
@@ -63,7 +64,6 @@ require (
 	go.shabbyrobe.org/gocovmerge v0.0.0-20230507111327-fa4f82cfbf4d // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/image v0.30.0 // indirect
-	golang.org/x/net v0.60.0 // indirect
 	golang.org/x/text v0.43.0 // indirect
 	golang.org/x/tools v0.51.0 // indirect
 	google.golang.org/protobuf v1.36.12 // indirect

@@ -73,12 +73,11 @@ var edges = map[string][]string{
 	"lorenz/internal/text":             {"lorenz/internal/entropy"},
 	"internal/spec":                    {"filters"}, // the text of chains
 	"internal/plugin":                  {"filters", "filters/all", "internal/hostproto"},
-	"internal/warnings":                {"archive"}, // knows errors of blocks
-	"internal/openfiles":               {"archive"}, // for mount and serve
-	"internal/hostproto":               {},          // used by internal/plugin and by the command cdfz-plugin-host
+	"internal/folderview":              {}, // the rules of archive.FS, internal/mount and internal/serve
+	"internal/hostproto":               {}, // used by internal/plugin and by the command cdfz-plugin-host
 	"slab":                             {"cdf3", "internal/ioat"},
 	"unlimited":                        {"cdf3", "internal/ioat"},
-	"archive": {"archive/parity", "cdf3", "blockidx", "cf", "filters", "internal/atomicfile", "internal/ioat", "internal/urls", "slab", "unlimited",
+	"archive": {"archive/parity", "cdf3", "blockidx", "cf", "filters", "internal/atomicfile", "internal/folderview", "internal/ioat", "internal/urls", "slab", "unlimited",
 		"archive/internal/fault", "archive/internal/czip", "archive/internal/plan", "archive/internal/zarrview",
 		"archive/internal/opening", "archive/internal/read", "archive/internal/image", "archive/internal/encode"},
 	"archive/internal/fault":    {},
@@ -105,8 +104,8 @@ var edges = map[string][]string{
 
 	"archive/parity":          {"archive/internal/czip", "archive/internal/fault", "archive/internal/plan", "internal/ioat"},
 	"archive/ncapi":           {"archive", "cdf3", "slab"}, // a nested module
-	"internal/mount":          {"archive", "internal/openfiles", "internal/warnings"},
-	"internal/serve":          {"archive", "internal/openfiles", "internal/warnings", "internal/serve/dap", "internal/serve/page"},
+	"internal/mount":          {"archive", "internal/folderview"},
+	"internal/serve":          {"archive", "internal/folderview", "internal/serve/dap", "internal/serve/page"},
 	"internal/serve/page":     {"archive", "cdf3", "cf", "export", "filters", "internal/choices", "slab"},
 	"internal/serve/dap":      {"cdf3", "slab"}, // the protocol, for any source
 	"cf":                      {"cdf3", "slab"},

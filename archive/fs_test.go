@@ -110,3 +110,32 @@ func TestFSDamaged(t *testing.T) {
 	_, err = fsys.Open("x.nc.cdfz")
 	require.ErrorIs(t, err, fs.ErrNotExist)
 }
+
+// TestFSLinks checks that a name belongs to a link even if the link leads nowhere, and that a
+// link to an archive appears as the image.
+func TestFSLinks(t *testing.T) {
+	dir := t.TempDir()
+	image := cubeImage(t, 3, 4, 5)
+	for _, name := range []string{"a.nc", "lost.nc"} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name+Suffix), pack(t, image, nil), 0o666))
+	}
+	if err := os.Symlink("none", filepath.Join(dir, "lost.nc")); err != nil {
+		t.Skip(err)
+	}
+	require.NoError(t, os.Symlink("a.nc.cdfz", filepath.Join(dir, "latest.nc.cdfz")))
+	fsys := FS(os.DirFS(dir), nil)
+	list, err := fs.ReadDir(fsys, ".")
+	require.NoError(t, err)
+	var names []string
+	for _, e := range list {
+		names = append(names, e.Name())
+	}
+	require.Equal(t, []string{"a.nc", "latest.nc", "lost.nc", "lost.nc.cdfz"}, names)
+	got, err := fs.ReadFile(fsys, "latest.nc")
+	require.NoError(t, err)
+	require.True(t, bytes.Equal(image, got))
+	_, err = fs.Stat(fsys, "lost.nc")
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	_, err = fs.Stat(fsys, "lost.nc.cdfz")
+	require.NoError(t, err)
+}

@@ -12,6 +12,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/cdfz-format/cdfz/internal/folderview"
 )
 
 // files opens the files of the source, never outside of it.
@@ -21,50 +23,66 @@ type files struct{ root *os.Root }
 // this folder. So names are looked up in it, wherever it is now, and never along its path
 // again, which may lead through links to a folder that the caller may not search.
 type place struct {
+	files
 	dir  *os.Root
 	name string // of the folder when it was opened
 }
 
+var _ fs.ReadLinkFS = place{}
+
 // top is the root of the source.
-func (f files) top() place { return place{f.root, "."} }
+func (f files) top() place { return place{f, f.root, "."} }
 
 // enter opens a folder. The caller must close dir.
-func (f files) enter(name string) (place, *syscall.Stat_t, error) {
+func (f files) enter(name string) (place, fs.FileInfo, error) {
 	dir, err := f.root.OpenRoot(name)
 	if err != nil {
 		return place{}, nil, err
 	}
-	st, err := sys(dir.Stat("."))
+	st, err := dir.Stat(".")
 	if err != nil {
 		dir.Close()
 	}
-	return place{dir, name}, st, err
+	return place{f, dir, name}, st, err
 }
 
 // path returns the name of a file of the folder in the source.
 func (p place) path(base string) string { return path.Join(p.name, base) }
 
-// lstat describes a file of the folder.
-func (p place) lstat(base string) (*syscall.Stat_t, error) { return sys(p.dir.Lstat(base)) }
+// Lstat implements fs.ReadLinkFS.
+func (p place) Lstat(base string) (fs.FileInfo, error) { return p.dir.Lstat(base) }
 
-// stat describes a file of a folder, or what a link leads to.
-func (f files) stat(p place, base string) (st *syscall.Stat_t, link bool, err error) {
-	if st, err = p.lstat(base); err != nil || st.Mode&syscall.S_IFMT != syscall.S_IFLNK {
-		return st, false, err
+// ReadLink implements fs.ReadLinkFS.
+func (p place) ReadLink(base string) (string, error) { return p.dir.Readlink(base) }
+
+// Stat implements fs.StatFS. Links may lead to other folders of the source.
+func (p place) Stat(base string) (fs.FileInfo, error) {
+	st, err := p.dir.Lstat(base)
+	if err == nil && st.Mode()&fs.ModeSymlink != 0 {
+		st, err = p.root.Stat(p.path(base))
 	}
-	st, err = sys(f.root.Stat(p.path(base)))
-	return st, true, err
+	return st, err
 }
 
-// ident identifies the contents of a file: any change of them changes it.
-type ident struct {
-	dev, ino     uint64
-	size         int64
-	mtime, ctime int64 // ns
-}
-
-func identOf(st *syscall.Stat_t) ident {
-	return ident{uint64(st.Dev), st.Ino, st.Size, st.Mtim.Nano(), st.Ctim.Nano()}
+// Open implements fs.FS, for regular files and the folder itself. The file is the one that Stat
+// describes: ErrReplaced reports that the path leads elsewhere.
+func (p place) Open(base string) (fs.File, error) {
+	if base == "." {
+		return p.dir.Open(".")
+	}
+	want, err := p.Stat(base)
+	if err != nil {
+		return nil, err
+	}
+	f, now, err := p.open(p.path(base))
+	if err != nil {
+		return nil, err
+	}
+	if !os.SameFile(want, now) {
+		f.Close()
+		return nil, folderview.ErrReplaced
+	}
+	return f, nil
 }
 
 // sys returns the system's description of a file.
@@ -78,14 +96,14 @@ func sys(st fs.FileInfo, err error) (*syscall.Stat_t, error) {
 // open opens a regular file of the source, after following links. It does not wait for a
 // writer if the file has become a pipe. Callers compare what they get with the file that
 // they expect.
-func (f files) open(name string) (*os.File, *syscall.Stat_t, error) {
+func (f files) open(name string) (*os.File, fs.FileInfo, error) {
 	file, err := f.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, nil, err
 	}
-	st, err := sys(file.Stat())
-	if err == nil && st.Mode&syscall.S_IFMT != syscall.S_IFREG {
-		err = syscall.ESTALE
+	st, err := file.Stat()
+	if err == nil && !st.Mode().IsRegular() {
+		err = folderview.ErrReplaced
 	}
 	if err != nil {
 		file.Close()
@@ -93,9 +111,6 @@ func (f files) open(name string) (*os.File, *syscall.Stat_t, error) {
 	}
 	return file, st, nil
 }
-
-// sameFile reports whether two descriptions are of one file.
-func sameFile(a, b *syscall.Stat_t) bool { return a.Dev == b.Dev && a.Ino == b.Ino }
 
 // accessACL is the extended attribute with the access control list of a file.
 const accessACL = "system.posix_acl_access"
@@ -109,7 +124,7 @@ const (
 
 // reach returns who may search all folders from the root to an open file, or fewer users. It
 // is for files that links lead to: the kernel checks the folders of the link.
-func (f files) reach(file *os.File, st *syscall.Stat_t) uint32 {
+func (f files) reach(file *os.File, st fs.FileInfo) uint32 {
 	top, err := f.root.Open(".")
 	if err != nil {
 		return nobody
@@ -133,7 +148,7 @@ func (f files) reach(file *os.File, st *syscall.Stat_t) uint32 {
 	dir := f.root
 	names := strings.Split(name, "/")
 	for _, base := range names[:len(names)-1] {
-		want, err := place{dir, "."}.lstat(base)
+		want, err := dir.Lstat(base)
 		if err != nil {
 			return nobody
 		}
@@ -142,18 +157,19 @@ func (f files) reach(file *os.File, st *syscall.Stat_t) uint32 {
 			return nobody
 		}
 		defer next.dir.Close()
+		search := here.Mode().Perm() & 0o111
 		switch {
-		case !sameFile(want, here):
+		case !os.SameFile(want, here):
 			return nobody
-		case here.Mode&0o111 == 0o111 && !hasACL(next.dir):
-		case here.Uid == st.Uid && here.Mode&0o100 != 0:
+		case search == 0o111 && !hasACL(next.dir):
+		case here.Sys().(*syscall.Stat_t).Uid == st.Sys().(*syscall.Stat_t).Uid && search&0o100 != 0:
 			who &= owner
 		default:
 			return nobody
 		}
 		dir = next.dir
 	}
-	if last, err := (place{dir, "."}).lstat(names[len(names)-1]); err != nil || !sameFile(last, st) {
+	if last, err := dir.Lstat(names[len(names)-1]); err != nil || !os.SameFile(last, st) {
 		return nobody
 	}
 	return who

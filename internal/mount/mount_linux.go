@@ -16,11 +16,9 @@ import (
 
 	"github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
-	"github.com/maypok86/otter/v2"
 	"golang.org/x/sys/unix"
 
 	"github.com/cdfz-format/cdfz/archive"
-	"github.com/cdfz-format/cdfz/internal/warnings"
 )
 
 const (
@@ -107,48 +105,22 @@ func setReadAhead(at string) {
 
 // newTree opens the source.
 func newTree(src string, o *Options) (*tree, error) {
-	st, err := os.Stat(src)
+	blocks, err := archive.NewCache(o.Cache)
 	if err != nil {
 		return nil, err
 	}
-	s := &source{withArchives: o.WithArchives, others: o.AllowOther, warnings: &warnings.Once{}}
-	dir := src
-	if !st.IsDir() {
-		dir, s.only = filepath.Split(filepath.Clean(src))
-		if _, ok := imageName(s.only); !ok || !st.Mode().IsRegular() {
-			return nil, pathError(src, ErrSource)
-		}
-		if dir == "" {
-			dir = "."
-		}
-	}
-	if s.images, err = newImages(o.Cache, o.Workers); err != nil {
+	s, err := openSource(src, blocks, o)
+	if err != nil {
 		return nil, err
 	}
-	if s.probes, err = otter.New(&otter.Options[ident, probe]{MaximumSize: maxProbes}); err != nil {
-		return nil, fmt.Errorf("internal error: %w", err)
-	}
-	if s.root, err = os.OpenRoot(dir); err != nil {
-		return nil, err
-	}
-	t := &tree{source: s, images: s.images, streams: &streams{images: s.images, cache: o.Cache}}
+	t := &tree{source: s, streams: &streams{blocks: blocks, cache: o.Cache}}
 	t.active.touch()
-	here, err := s.top().lstat(".")
-	if err == nil && s.only != "" {
-		var p probe
-		if _, _, p, err = s.probe(s.top(), s.only); err == nil && !p.archive {
-			err = archive.ErrNotArchive
-		}
-		if err == nil {
-			err = p.err
-		}
-	}
+	here, err := sys(s.root.Lstat("."))
 	if err != nil {
 		s.root.Close()
 		return nil, pathError(src, err)
 	}
 	t.device = uint64(here.Dev)
-	s.warnings.Warn = o.Warn // from now on: an error so far is returned
 	return t, nil
 }
 
@@ -170,7 +142,7 @@ func (t *tree) options(src string, o *Options, root bool) *fs.Options {
 		Options: []string{"default_permissions"},
 		Logger:  log.New(io.Discard, "", 0), // it only has news about requests that were given up
 		PanicHandler: func(reason any) fuse.Status {
-			t.source.warnings.Add(".", fmt.Errorf("internal error: %v\n%s", reason, debug.Stack()))
+			t.source.Report(".", fmt.Errorf("internal error: %v\n%s", reason, debug.Stack()))
 			return fuse.EIO
 		},
 	}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
+
+	"github.com/cdfz-format/cdfz/archive"
 )
 
 const (
@@ -29,7 +31,8 @@ const (
 type reading struct {
 	t    *tree
 	name string // of the archive, in the source
-	im   *image
+	from *image
+	im   *archive.Image
 
 	mu    sync.Mutex
 	begin int64   // of the sequence
@@ -47,10 +50,10 @@ var _ interface {
 // that of a file.
 func (r *reading) Read(_ context.Context, dest []byte, off int64) (fuse.ReadResult, syscall.Errno) {
 	r.t.active.touch()
-	var from io.ReaderAt = r.im.Value
+	var from io.ReaderAt = r.im
 	s := r.advance(off, int64(len(dest)))
 	if s != nil {
-		n := min(int64(len(dest)), r.im.Value.Size()-off)
+		n := min(int64(len(dest)), r.im.Size()-off)
 		if slices, free := s.Lend(off, n); slices != nil {
 			return &loan{slices, int(n), func() { free(); s.done() }}, 0
 		}
@@ -59,7 +62,7 @@ func (r *reading) Read(_ context.Context, dest []byte, off int64) (fuse.ReadResu
 	}
 	n, err := from.ReadAt(dest, off)
 	if err != nil && err != io.EOF {
-		r.t.source.warnings.Add(r.name, err)
+		r.t.source.Report(r.name, err)
 		return nil, syscall.EIO
 	}
 	// A vector of one slice is written at once. For plain data, the library prepares a pipe
@@ -110,10 +113,10 @@ func (r *reading) advance(off, n int64) *stream {
 		return r.s
 	}
 	// A program that skips half of the bytes is better off without.
-	if r.run < streamAfter || r.run < (r.next-r.begin)/2 || r.next >= r.im.Value.Size() {
+	if r.run < streamAfter || r.run < (r.next-r.begin)/2 || r.next >= r.im.Size() {
 		return nil
 	}
-	r.s = r.t.streams.open(r.im.Value)
+	r.s = r.t.streams.open(r.im)
 	return r.s
 }
 
@@ -130,7 +133,7 @@ func (r *reading) Release(context.Context) syscall.Errno {
 	r.mu.Lock()
 	r.drop()
 	r.mu.Unlock()
-	r.t.images.Release(r.im)
+	r.t.source.Release(r.from)
 	r.t.active.closed()
 	return 0
 }

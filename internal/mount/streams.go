@@ -19,7 +19,7 @@ const streamRest = time.Second
 
 // streams bounds the memory of all streams. The cache of blocks is smaller by as much.
 type streams struct {
-	images *images
+	blocks *archive.Cache
 	cache  int64 // bytes of blocks without streams
 
 	mu   sync.Mutex
@@ -107,5 +107,5 @@ func (t *streams) remove(s *stream) bool {
 // take moves bytes from the cache to the streams.
 func (t *streams) take(n int64) {
 	t.used += n
-	t.images.Resize(t.cache - t.used)
+	t.blocks.Resize(t.cache - t.used)
 }

@@ -13,12 +13,13 @@ import (
 	"github.com/hanwen/go-fuse/v2/fs"
 	"github.com/hanwen/go-fuse/v2/fuse"
 	"golang.org/x/sys/unix"
+
+	"github.com/cdfz-format/cdfz/internal/folderview"
 )
 
 // tree is the file system. Its nodes are folders, images and other files.
 type tree struct {
 	source  *source
-	images  *images
 	streams *streams
 	active  active
 	device  uint64 // of the source's root
@@ -43,7 +44,7 @@ type imageNode struct {
 	fs.Inode
 	t    *tree
 	name string // of the archive when it was found
-	id   ident
+	id   folderview.Ident
 	attr fuse.Attr
 
 	who uint32 // may read it, at most
@@ -81,6 +82,8 @@ func errno(err error) syscall.Errno {
 		return 0
 	case errors.As(err, &no):
 		return no
+	case errors.Is(err, folderview.ErrReplaced):
+		return syscall.ESTALE // the kernel looks the name up again
 	case errors.Is(err, iofs.ErrNotExist):
 		return syscall.ENOENT
 	}
@@ -111,7 +114,7 @@ func (t *tree) enter(n *fs.Inode) (p place, leave func(), no syscall.Errno) {
 	if err != nil {
 		return p, nil, errno(err)
 	}
-	if t.inode(st) != n.StableAttr().Ino {
+	if t.inode(st.Sys().(*syscall.Stat_t)) != n.StableAttr().Ino {
 		p.dir.Close()
 		return p, nil, syscall.ESTALE
 	}
@@ -135,10 +138,10 @@ func (d *folder) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*
 	id := fs.StableAttr{Mode: f.st.Mode & syscall.S_IFMT, Ino: t.inode(f.st)}
 	var node fs.InodeEmbedder
 	switch {
-	case f.image:
-		i := identOf(f.st)
+	case f.Image:
+		i := f.ID
 		id.Ino ^= imageBit
-		id.Gen = uint64(i.ctime) ^ bits.RotateLeft64(uint64(i.mtime), 32) ^ bits.RotateLeft64(uint64(i.size), 16)
+		id.Gen = uint64(i.Ctime) ^ bits.RotateLeft64(uint64(i.Mtime), 32) ^ bits.RotateLeft64(uint64(i.Size), 16)
 		switch f.who {
 		case owner:
 			id.Ino ^= ownerBit
@@ -146,8 +149,8 @@ func (d *folder) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*
 			id.Ino ^= nobodyBit
 		}
 		out.Mode &= f.who | syscall.S_IFMT
-		setImage(&out.Attr, id.Ino, f.size)
-		node = &imageNode{t: t, name: f.name, id: i, attr: out.Attr, who: f.who}
+		setImage(&out.Attr, id.Ino, f.Size)
+		node = &imageNode{t: t, name: f.Name, id: i, attr: out.Attr, who: f.who}
 	case id.Mode == syscall.S_IFDIR:
 		node = &folder{t: t}
 	default:
@@ -176,7 +179,7 @@ func (d *folder) Readdir(context.Context) (fs.DirStream, syscall.Errno) {
 	}
 	out := make([]fuse.DirEntry, len(list))
 	for i, e := range list {
-		out[i] = fuse.DirEntry{Name: e.name, Mode: e.mode}
+		out[i] = fuse.DirEntry{Name: e.Name(), Mode: typeBits(e.Type())}
 	}
 	return fs.NewListDirStream(out), 0
 }
@@ -246,7 +249,7 @@ func (o *other) Open(context.Context, uint32) (fs.FileHandle, uint32, syscall.Er
 	if err != nil {
 		return nil, 0, errno(err)
 	}
-	if o.t.inode(st) != o.StableAttr().Ino {
+	if o.t.inode(st.Sys().(*syscall.Stat_t)) != o.StableAttr().Ino {
 		f.Close()
 		return nil, 0, syscall.ESTALE
 	}
@@ -286,29 +289,29 @@ func (n *imageNode) Open(context.Context, uint32) (fs.FileHandle, uint32, syscal
 	t.active.touch()
 	name := n.name
 	im, err := t.source.acquire(n.name, n.id)
-	if err == syscall.ESTALE {
+	if errors.Is(err, folderview.ErrReplaced) {
 		// The archive may have moved.
-		if f, again := t.moved(n); again == nil && f.image && f.name != n.name && f.who == n.who {
-			name = f.name
+		if f, again := t.moved(n); again == nil && f.Image && f.Name != n.name && f.who == n.who {
+			name = f.Name
 			im, err = t.source.acquire(name, n.id)
 		}
 	}
-	if err == syscall.ESTALE {
+	if errors.Is(err, folderview.ErrReplaced) {
 		return nil, 0, syscall.ESTALE
 	}
 	if err != nil {
-		t.source.warnings.Add(n.name, err)
+		t.source.Report(n.name, err)
 		return nil, 0, errno(err)
 	}
 	t.active.opened()
-	return &reading{t: t, name: name, im: im}, fuse.FOPEN_KEEP_CACHE, 0
+	return &reading{t: t, name: name, from: im, im: im.NetCDF.Image()}, fuse.FOPEN_KEEP_CACHE, 0
 }
 
 // moved finds an image under its present name.
 func (t *tree) moved(n *imageNode) (found, error) {
 	base, dir := n.Inode.Parent()
 	if dir == nil {
-		return found{}, syscall.ESTALE
+		return found{}, folderview.ErrReplaced
 	}
 	p, leave, no := t.enter(dir)
 	if no != 0 {
@@ -347,7 +350,7 @@ func (o *other) Getxattr(_ context.Context, attr string, dest []byte) (uint32, s
 		return 0, errno(err)
 	}
 	defer f.Close()
-	if o.t.inode(st) != o.StableAttr().Ino {
+	if o.t.inode(st.Sys().(*syscall.Stat_t)) != o.StableAttr().Ino {
 		return 0, syscall.ESTALE
 	}
 	return acl(f, dest)
@@ -363,7 +366,7 @@ func (n *imageNode) Getxattr(_ context.Context, attr string, dest []byte) (uint3
 		return 0, errno(err)
 	}
 	defer f.Close()
-	if identOf(st) != n.id {
+	if folderview.IdentOf(n.name, st) != n.id {
 		return 0, syscall.ESTALE
 	}
 	return acl(f, dest)

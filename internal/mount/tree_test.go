@@ -80,7 +80,7 @@ func (f *fixture) list(dir uint64) []string {
 	require.NoError(f.t, err)
 	var names []string
 	for _, e := range list {
-		names = append(names, e.name)
+		names = append(names, e.Name())
 	}
 	slices.Sort(names)
 	return names
@@ -125,7 +125,7 @@ func (f *fixture) close(in fuse.ReadIn) {
 
 // users returns the number of archives in use.
 func (f *fixture) users() int {
-	_, used := f.tree.images.Len()
+	_, used := f.tree.source.Len()
 	return used
 }
 
@@ -344,14 +344,14 @@ func TestStreams(t *testing.T) {
 	in, _, status := f.open("a.nc")
 	require.Equal(t, fuse.OK, status)
 	defer f.close(in)
-	st, err := f.tree.source.top().lstat("a.nc.cdfz")
+	from, err := f.tree.source.Acquire("a.nc.cdfz")
 	require.NoError(t, err)
-	im := f.tree.images.Use(identOf(st))
-	defer f.tree.images.Release(im)
+	defer f.tree.source.Release(from)
+	im := from.NetCDF.Image()
 	const step = 1 << 20
 	all := f.tree.streams
-	open := func() *stream { return all.open(im.Value) }
-	need := im.Value.StreamMemory()
+	open := func() *stream { return all.open(im) }
+	need := im.StreamMemory()
 
 	r := &reading{t: f.tree, im: im}
 	for i := range int64(30) { // apart, and back and forth

@@ -79,7 +79,7 @@ type (
 // and files by their names.
 func isNetCDF(f *found) bool {
 	ext := path.Ext(f.shown)
-	return f.image || ext == ".nc" || ext == ".cdf"
+	return f.Image || ext == ".nc" || ext == ".cdf"
 }
 
 // serveCatalog answers with the catalogue of a folder, as XML or JSON. Damaged archives are
@@ -91,7 +91,7 @@ func (s *Server) serveCatalog(w http.ResponseWriter, r *http.Request, name strin
 		dir = "."
 	}
 	f, err := s.source.find(dir)
-	if err != nil || !f.info.IsDir() || file != "catalog.xml" && file != "catalog.json" {
+	if err != nil || !f.Info.IsDir() || file != "catalog.xml" && file != "catalog.json" {
 		refuse(w, http.StatusNotFound, "no such catalogue")
 		return
 	}
@@ -133,11 +133,11 @@ func catalogXML(dir, at string, list []*found) *xmlCatalog {
 	for _, f := range list {
 		base := path.Base(f.shown)
 		switch {
-		case f.info.IsDir():
+		case f.Info.IsDir():
 			c.Datasets.Refs = append(c.Datasets.Refs, xmlRef{Href: prefix + escaped(base) + "/catalog.xml", Title: base})
-		case f.err == nil:
-			d := xmlDataset{Name: base, ID: f.shown, URLPath: escaped(f.shown), Service: "http", Size: &xmlSize{"bytes", f.size()},
-				Date: &xmlDate{"modified", f.info.ModTime().UTC().Format(time.RFC3339)}}
+		case f.Err == nil:
+			d := xmlDataset{Name: base, ID: f.shown, URLPath: escaped(f.shown), Service: "http", Size: &xmlSize{"bytes", f.Size},
+				Date: &xmlDate{"modified", f.Info.ModTime().UTC().Format(time.RFC3339)}}
 			if isNetCDF(f) {
 				d.Service = "all"
 			}
@@ -152,10 +152,10 @@ func catalogJSON(dir string, list []*found) *jsonCatalog {
 	for _, f := range list {
 		base := path.Base(f.shown)
 		switch {
-		case f.info.IsDir():
+		case f.Info.IsDir():
 			c.Folders = append(c.Folders, jsonFolder{base, catalogPath + escaped(f.shown) + "/catalog.json"})
-		case f.err == nil:
-			d := jsonDataset{Name: base, Size: f.size(), Modified: f.info.ModTime().UTC().Format(time.RFC3339), SHA256: f.sum, Files: filesPath + escaped(f.shown)}
+		case f.Err == nil:
+			d := jsonDataset{Name: base, Size: f.Size, Modified: f.Info.ModTime().UTC().Format(time.RFC3339), SHA256: f.SHA256, Files: filesPath + escaped(f.shown)}
 			if isNetCDF(f) {
 				d.DAP = dapPath + escaped(f.shown)
 			}

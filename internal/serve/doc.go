@@ -11,9 +11,10 @@
 package serve
 
 import (
-	"errors"
 	"io"
 	"time"
+
+	"github.com/cdfz-format/cdfz/internal/folderview"
 )
 
 // Defaults of Options.
@@ -53,4 +54,4 @@ type Options struct {
 }
 
 // ErrSource is the error for a source that is neither a folder nor a regular file.
-var ErrSource = errors.New("expected a folder or a file")
+var ErrSource = folderview.ErrSource

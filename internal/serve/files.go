@@ -25,14 +25,14 @@ func (s *Server) serveFile(w http.ResponseWriter, r *http.Request, name string) 
 	switch {
 	case err != nil:
 		s.fail(w, err)
-	case f.info.IsDir() && !dir:
+	case f.Info.IsDir() && !dir:
 		// The links of a list are relative.
 		http.Redirect(w, r, "./"+url.PathEscape(path.Base(name))+"/", http.StatusMovedPermanently)
-	case f.info.IsDir():
+	case f.Info.IsDir():
 		s.serveList(w, name)
 	case dir:
 		refuse(w, http.StatusNotFound, "no such folder")
-	case f.image:
+	case f.Image:
 		s.serveImage(w, r, f)
 	default:
 		s.serveOther(w, r, f)
@@ -41,28 +41,24 @@ func (s *Server) serveFile(w http.ResponseWriter, r *http.Request, name string) 
 
 // serveImage answers with an image or ranges of it.
 func (s *Server) serveImage(w http.ResponseWriter, r *http.Request, f *found) {
-	if f.err != nil {
-		s.fail(w, f.err)
-		return
-	}
 	d, err := s.source.acquire(f)
 	if err != nil {
 		s.fail(w, err)
 		return
 	}
-	defer s.source.datasets.Release(d)
-	info, ok := d.Value.Info()
+	defer s.source.Release(d)
+	info, ok := d.NetCDF.Info()
 	if !ok { // replaced by a classic file meanwhile
 		s.fail(w, archive.ErrCorrupt)
 		return
 	}
 	h := w.Header()
 	h.Set("ETag", `"`+info.SHA256+`"`)
-	in := &imageReader{ctx: r.Context(), im: d.Value.Image()}
+	in := &imageReader{ctx: r.Context(), im: d.NetCDF.Image()}
 	serveContent(w, r, f, in)
 	if err := in.err.Load(); err != nil {
 		if r.Context().Err() == nil {
-			s.source.warnings.Add(f.name, *err)
+			s.source.Report(f.Name, *err)
 		}
 		panic(http.ErrAbortHandler) // the client must not take the answer for complete
 	}
@@ -70,13 +66,13 @@ func (s *Server) serveImage(w http.ResponseWriter, r *http.Request, f *found) {
 
 // serveOther answers with a file that appears unchanged.
 func (s *Server) serveOther(w http.ResponseWriter, r *http.Request, f *found) {
-	file, st, err := s.source.open(f.name)
+	file, st, err := s.source.open(f.Name)
 	if err != nil {
 		s.fail(w, err)
 		return
 	}
 	defer file.Close()
-	f.info = st
+	f.Info = st
 	w.Header().Set("ETag", fmt.Sprintf(`"%x-%x"`, st.Size(), st.ModTime().UnixNano()))
 	serveContent(w, r, f, file)
 }
@@ -94,7 +90,7 @@ func serveContent(w http.ResponseWriter, r *http.Request, f *found, content io.R
 	default:
 		h.Set("Content-Type", "application/octet-stream")
 	}
-	http.ServeContent(w, r, "", f.info.ModTime(), content)
+	http.ServeContent(w, r, "", f.Info.ModTime(), content)
 }
 
 const (
@@ -191,17 +187,17 @@ func (s *Server) serveList(w http.ResponseWriter, name string) {
 	for _, f := range list {
 		base, size := path.Base(f.shown), ""
 		switch {
-		case f.info.IsDir():
+		case f.Info.IsDir():
 			base += "/"
-		case f.err != nil:
+		case f.Err != nil:
 			size = "damaged"
 		default:
-			size = fmt.Sprint(f.size())
+			size = fmt.Sprint(f.Size)
 		}
 		// A name with a colon is not a scheme.
 		link := "./" + (&url.URL{Path: base}).EscapedPath()
 		fmt.Fprintf(w, "<tr><td><a href=\"%s\">%s</a></td><td>%s</td><td align=\"right\">%s</td></tr>\n",
-			html.EscapeString(link), html.EscapeString(base), f.info.ModTime().UTC().Format("2006-01-02 15:04"), size)
+			html.EscapeString(link), html.EscapeString(base), f.Info.ModTime().UTC().Format("2006-01-02 15:04"), size)
 	}
 	fmt.Fprint(w, "</table></body></html>\n")
 }

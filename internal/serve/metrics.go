@@ -72,7 +72,7 @@ func (s *Server) serveMetrics(w http.ResponseWriter) {
 	s.metrics.write(w)
 	var mem runtime.MemStats
 	runtime.ReadMemStats(&mem)
-	open, _ := s.source.datasets.Len()
+	open, _ := s.source.Len()
 	for _, g := range []struct {
 		name, help string
 		value      int64

@@ -49,7 +49,7 @@ func (s *Server) observe(next http.Handler) http.Handler {
 		defer func() {
 			reason := recover()
 			if reason != nil && reason != http.ErrAbortHandler {
-				s.source.warnings.Add(".", fmt.Errorf("internal error: %v\n%s", reason, debug.Stack()))
+				s.source.Report(".", fmt.Errorf("internal error: %v\n%s", reason, debug.Stack()))
 				reason = http.ErrAbortHandler
 			}
 			status := o.status

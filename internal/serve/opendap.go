@@ -24,9 +24,6 @@ func (s *Server) serveDAP(w http.ResponseWriter, r *http.Request, name string) {
 		return
 	}
 	f, err := s.source.find(name)
-	if err == nil && f.err != nil {
-		err = f.err
-	}
 	var d *openDataset
 	if err == nil {
 		d, err = s.source.acquire(f)
@@ -39,9 +36,9 @@ func (s *Server) serveDAP(w http.ResponseWriter, r *http.Request, name string) {
 		failDAP(w, &dap.Error{Code: 404, Message: "no such netCDF file"})
 		return
 	}
-	defer s.source.datasets.Release(d)
-	set := d.Value.dap()
-	h.Set("Last-Modified", f.info.ModTime().UTC().Format(http.TimeFormat))
+	defer s.source.Release(d)
+	set := formsOf(d).dap().Named(strings.TrimSuffix(path.Base(f.Name), archive.Suffix))
+	h.Set("Last-Modified", f.Info.ModTime().UTC().Format(http.TimeFormat))
 	h.Set("Content-Type", "text/plain; charset=utf-8")
 	h.Set("Content-Description", kind)
 	if kind == "dods_das" {
@@ -91,7 +88,7 @@ func (s *Server) endDAP(w http.ResponseWriter, f *found, err error) {
 		failDAP(w, e)
 	default:
 		if errors.Is(err, archive.ErrCorrupt) || errors.Is(err, archive.ErrMemory) {
-			s.source.warnings.Add(f.name, err)
+			s.source.Report(f.Name, err)
 		}
 		panic(http.ErrAbortHandler)
 	}

@@ -14,9 +14,6 @@ import (
 func (s *Server) servePage(w http.ResponseWriter, r *http.Request, name string) {
 	service, name, _ := strings.Cut(name, "/")
 	f, err := s.source.find(name)
-	if err == nil && f.err != nil {
-		err = f.err
-	}
 	var d *openDataset
 	if err == nil {
 		d, err = s.source.acquire(f)
@@ -25,13 +22,13 @@ func (s *Server) servePage(w http.ResponseWriter, r *http.Request, name string) 
 		s.fail(w, err)
 		return
 	}
-	defer s.source.datasets.Release(d)
-	err = s.page.Data(w, r, service, &page.File{File: d.Value.File, Stored: d.Stored(), Path: name})
+	defer s.source.Release(d)
+	err = s.page.Data(w, r, service, &page.File{File: d.NetCDF, Stored: d.Stored, Path: name})
 	if err == nil {
 		return
 	}
 	if errors.Is(err, archive.ErrCorrupt) || errors.Is(err, archive.ErrMemory) {
-		s.source.warnings.Add(f.name, err)
+		s.source.Report(f.Name, err)
 	}
 	switch {
 	case errors.Is(err, page.ErrCut), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):

@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"time"
 
+	"golang.org/x/net/netutil"
+
 	"github.com/cdfz-format/cdfz/internal/serve/page"
 )
 
@@ -57,11 +59,7 @@ func New(src string, opts *Options) (*Server, error) {
 	if s.hosts, err = newHosts(o.Hosts); err != nil {
 		return nil, err
 	}
-	d, err := newDatasets(o.Cache, o.Workers)
-	if err != nil {
-		return nil, err
-	}
-	if s.source, err = openSource(src, d, o.Warn); err != nil {
+	if s.source, err = openSource(src, o.Cache, o.Workers, o.Warn); err != nil {
 		return nil, err
 	}
 	s.page = page.New(o.Bytes)
@@ -95,7 +93,7 @@ func (s *Server) handler() http.Handler {
 // the server, which cannot be used again.
 func (s *Server) Serve(ctx context.Context, l net.Listener, config *tls.Config) error {
 	defer s.close()
-	l = newConns(l, s.opts.Conns)
+	l = netutil.LimitListener(l, s.opts.Conns)
 	if config != nil {
 		for _, pair := range config.Certificates {
 			if c, err := x509.ParseCertificate(pair.Certificate[0]); err == nil { // else no client gets that far
@@ -131,6 +129,6 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, config *tls.Config) 
 // close closes the files of the source. Requests that were given up may still read, and
 // fail.
 func (s *Server) close() {
-	s.source.datasets.Close()
+	s.source.Close()
 	s.source.root.Close()
 }

@@ -14,9 +14,6 @@ import (
 // serveZarr answers with a key of a netCDF file as a Zarr store.
 func (s *Server) serveZarr(w http.ResponseWriter, r *http.Request, name string) {
 	f, key, err := s.splitKey(name)
-	if err == nil && f.err != nil {
-		err = f.err
-	}
 	if err != nil {
 		s.fail(w, err)
 		return
@@ -26,15 +23,15 @@ func (s *Server) serveZarr(w http.ResponseWriter, r *http.Request, name string) 
 		s.fail(w, err)
 		return
 	}
-	defer s.source.datasets.Release(d)
+	defer s.source.Release(d)
 	var b []byte
-	z, err := d.Value.zarr()
+	z, err := formsOf(d).zarr()
 	if err == nil {
 		b, err = z.Get(r.Context(), key)
 	}
 	if err != nil {
 		if errors.Is(err, archive.ErrCorrupt) || errors.Is(err, archive.ErrMemory) {
-			s.source.warnings.Add(f.name, err)
+			s.source.Report(f.Name, err)
 		}
 		s.fail(w, err)
 		return
@@ -44,7 +41,7 @@ func (s *Server) serveZarr(w http.ResponseWriter, r *http.Request, name string) 
 	if strings.HasPrefix(path.Base(key), ".z") {
 		h.Set("Content-Type", "application/json")
 	}
-	http.ServeContent(w, r, "", f.info.ModTime(), bytes.NewReader(b))
+	http.ServeContent(w, r, "", f.Info.ModTime(), bytes.NewReader(b))
 }
 
 // splitKey finds the file that a path begins with. The rest is a key of its store.
@@ -54,7 +51,7 @@ func (s *Server) splitKey(name string) (*found, string, error) {
 			continue
 		}
 		f, err := s.source.find(name[:i])
-		if err != nil || !f.info.IsDir() {
+		if err != nil || !f.Info.IsDir() {
 			return f, name[i+1:], err
 		}
 	}

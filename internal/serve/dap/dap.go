@@ -119,6 +119,13 @@ func New(src slab.Source, name string) *Dataset {
 	return d
 }
 
+// Named returns the same data set under another name.
+func (d *Dataset) Named(name string) *Dataset {
+	named := *d
+	named.name = escape(name)
+	return &named
+}
+
 func newVariable(h *cdf3.Header, num int) variable {
 	v := &h.Vars[num]
 	out := variable{num: num, v: v, name: escape(v.Name), shape: v.Shape}

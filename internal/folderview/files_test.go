@@ -1,0 +1,119 @@
+package folderview
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// netCDF stands for an open netCDF file.
+type netCDF struct{ io.ReaderAt }
+
+// view returns a view of a folder with files named 0, 1, and so on. Empty ones cannot be opened.
+func view(t *testing.T, files int) *View[*netCDF] {
+	dir := t.TempDir()
+	for i := range files {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, strconv.Itoa(i)), []byte("x"), 0o666))
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "empty"), nil, 0o666))
+	root, _, err := OpenRoot(dir)
+	require.NoError(t, err)
+	v := New(root, Format[*netCDF]{Open: func(_ string, r io.ReaderAt, size int64) (*netCDF, error) {
+		if size == 0 {
+			return nil, io.ErrUnexpectedEOF
+		}
+		return &netCDF{r}, nil
+	}})
+	t.Cleanup(func() {
+		v.Close()
+		root.Close()
+	})
+	return v
+}
+
+func lens(v *View[*netCDF]) [2]int {
+	open, used := v.Len()
+	return [2]int{open, used}
+}
+
+// TestKept checks which files stay open, and for how long.
+func TestKept(t *testing.T) {
+	v := view(t, maxIdle+3)
+	for i := range maxIdle + 3 {
+		f, err := v.Acquire(strconv.Itoa(i))
+		require.NoError(t, err)
+		require.Equal(t, 1, lens(v)[1])
+		v.Release(f)
+	}
+	require.Equal(t, [2]int{maxIdle, 0}, lens(v))
+	first := v.idle[0]
+	for range 2 {
+		f, err := v.Acquire("3")
+		require.NoError(t, err)
+		require.Same(t, first, f)
+	}
+	require.Equal(t, [2]int{maxIdle, 1}, lens(v))
+	for _, f := range v.idle {
+		f.last = time.Now().Add(-idleTime)
+	}
+	v.sweep()
+	require.Equal(t, [2]int{1, 1}, lens(v))
+	v.Release(first)
+	require.Equal(t, [2]int{1, 1}, lens(v))
+	v.Release(first)
+	require.Equal(t, []*File[*netCDF]{first}, v.idle)
+	v.sweep() // not idle for long
+	require.Equal(t, [2]int{1, 0}, lens(v))
+	v.Close()
+	require.Zero(t, lens(v))
+	require.ErrorIs(t, first.file.Close(), os.ErrClosed)
+}
+
+// TestAcquireTwice checks that of several goroutines that open one file, one file remains.
+func TestAcquireTwice(t *testing.T) {
+	v := view(t, 1)
+	var got [8]*File[*netCDF]
+	var wg sync.WaitGroup
+	for i := range got {
+		wg.Go(func() { got[i], _ = v.Acquire("0") })
+	}
+	wg.Wait()
+	for _, f := range got {
+		require.Same(t, got[0], f)
+		v.Release(f)
+	}
+	require.Equal(t, [2]int{1, 0}, lens(v))
+	opened := &fakeFile{}
+	require.Same(t, got[0], v.use(got[0].ID, &File[*netCDF]{file: opened}))
+	require.True(t, opened.closed)
+	require.Equal(t, 1, got[0].Value(func(*netCDF) any { return 1 }))
+	require.Equal(t, 1, got[0].Value(func(*netCDF) any { return 2 }))
+}
+
+type fakeFile struct {
+	os.File
+	closed bool
+}
+
+func (f *fakeFile) Close() error {
+	f.closed = true
+	return nil
+}
+
+// TestAcquireFails checks that files that cannot be opened are not kept.
+func TestAcquireFails(t *testing.T) {
+	v := view(t, 0)
+	_, err := v.Acquire("empty")
+	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
+	_, err = v.Acquire("none")
+	require.ErrorIs(t, err, os.ErrNotExist)
+	_, err = v.Acquire(".")
+	require.ErrorContains(t, err, "expected a regular file")
+	require.Zero(t, lens(v))
+}

@@ -1,0 +1,142 @@
+package folderview
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"path"
+)
+
+var (
+	_ fs.ReadDirFS = (*View[any])(nil)
+	_ fs.StatFS    = (*View[any])(nil)
+)
+
+// Stat implements fs.StatFS.
+func (v *View[A]) Stat(name string) (fs.FileInfo, error) {
+	info, err := v.stat(name)
+	return info, named("stat", name, err)
+}
+
+func (v *View[A]) stat(name string) (fs.FileInfo, error) {
+	if !fs.ValidPath(name) {
+		return nil, fs.ErrInvalid
+	}
+	f, err := v.Find(name)
+	switch {
+	case err != nil:
+		return nil, err
+	case f.Image:
+		return imageInfo{f.Info, path.Base(name), f.Size}, f.Err
+	}
+	return f.Info, nil
+}
+
+// Open implements fs.FS. Originals implement io.ReaderAt and io.Seeker.
+func (v *View[A]) Open(name string) (fs.File, error) {
+	f, err := v.openShown(name)
+	return f, named("open", name, err)
+}
+
+func (v *View[A]) openShown(name string) (fs.File, error) {
+	info, err := v.stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if info.IsDir() {
+		f, err := v.fsys.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		return &dir{File: f, name: name, read: v.ReadDir}, nil
+	}
+	if _, ok := info.(imageInfo); !ok {
+		return v.fsys.Open(name)
+	}
+	stored := name + v.format.Suffix
+	file, r, err := v.open(stored, &info)
+	if err != nil {
+		return nil, err
+	}
+	a, err := v.format.Open(stored, r, info.Size())
+	if err != nil {
+		file.Close()
+		return nil, err
+	}
+	original, size, _ := v.format.Original(a)
+	return &image{io.NewSectionReader(original, 0, size), file, imageInfo{info, path.Base(name), size}}, nil
+}
+
+// named adds the name of a file to an error. err may be nil.
+func named(op, name string, err error) error {
+	var p *fs.PathError
+	if err == nil || errors.As(err, &p) && p.Path == name {
+		return err
+	}
+	return &fs.PathError{Op: op, Path: name, Err: err}
+}
+
+// image is an open original.
+type image struct {
+	*io.SectionReader
+	archive fs.File
+	info    imageInfo
+}
+
+func (f *image) Stat() (fs.FileInfo, error) { return f.info, nil }
+func (f *image) Close() error               { return f.archive.Close() }
+
+// imageInfo describes an archive with the name and size of the original.
+type imageInfo struct {
+	fs.FileInfo
+	name string
+	size int64
+}
+
+func (i imageInfo) Name() string { return i.name }
+func (i imageInfo) Size() int64  { return i.size }
+
+// imageEntry is an original in a folder.
+type imageEntry struct {
+	info imageInfo
+	err  error // why the archive cannot be opened
+}
+
+func (e imageEntry) Name() string               { return e.info.name }
+func (e imageEntry) IsDir() bool                { return false }
+func (e imageEntry) Type() fs.FileMode          { return 0 }
+func (e imageEntry) Info() (fs.FileInfo, error) { return e.info, named("stat", e.info.name, e.err) }
+func (e imageEntry) String() string             { return fs.FormatDirEntry(e) }
+
+// dir is an open folder.
+type dir struct {
+	fs.File
+	name string
+	read func(string) ([]fs.DirEntry, error)
+	list []fs.DirEntry // not yet returned
+	done bool          // list was read
+}
+
+func (d *dir) Read([]byte) (int, error) {
+	return 0, &fs.PathError{Op: "read", Path: d.name, Err: errors.New("is a folder")}
+}
+
+// ReadDir implements fs.ReadDirFile.
+func (d *dir) ReadDir(n int) ([]fs.DirEntry, error) {
+	if !d.done {
+		var err error
+		if d.list, err = d.read(d.name); err != nil {
+			return nil, err
+		}
+		d.done = true
+	}
+	out := d.list
+	if n > 0 {
+		if len(out) == 0 {
+			return nil, io.EOF
+		}
+		out = out[:min(n, len(out))]
+	}
+	d.list = d.list[len(out):]
+	return out, nil
+}

@@ -1,0 +1,13 @@
+package folderview
+
+import (
+	"io/fs"
+	"syscall"
+)
+
+// number adds what the system knows of a file.
+func (id *Ident) number(info fs.FileInfo) {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		id.Dev, id.Ino, id.Ctime = uint64(st.Dev), st.Ino, st.Ctim.Nano()
+	}
+}

@@ -1,0 +1,15 @@
+//go:build unix && !linux
+
+package folderview
+
+import (
+	"io/fs"
+	"syscall"
+)
+
+// number adds what the system knows of a file.
+func (id *Ident) number(info fs.FileInfo) {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		id.Dev, id.Ino = uint64(st.Dev), uint64(st.Ino)
+	}
+}

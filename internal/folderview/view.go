@@ -1,0 +1,241 @@
+// Package folderview shows a folder of archives as a folder of the original files. It owns the
+// rules that archive.FS, internal/mount and internal/serve have in common:
+//
+//   - The archive x.nc.cdfz appears as x.nc.
+//   - A file that exists under the name x.nc comes first. Then the archive appears as
+//     x.nc.cdfz.
+//   - A file x.nc.cdfz that is not an archive, or cannot be read, appears unchanged.
+//   - A damaged archive appears as x.nc, which cannot be opened.
+//
+// [View] applies them to any fs.FS. [Archives] is what views share: which files are archives,
+// the open files, and the problems that were reported.
+//
+// The package does not know the format. archive.FS passes the functions in a [Format], and
+// the file system it returns is a *View[*archive.File].
+package folderview
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Format is what a view knows about archives. A is an open netCDF file.
+type Format[A any] struct {
+	Suffix string // of the names of archives, after the name of the original
+	// Is reports whether a file of size bytes is an archive, intact or damaged.
+	Is func(r io.ReaderAt, size int64) (bool, error)
+	// Open reads the metadata of an archive or another netCDF file. Its errors, and those of
+	// the result, contain the name unless that is "".
+	Open func(name string, r io.ReaderAt, size int64) (A, error)
+	// Original returns the original file of an archive, its size and its SHA-256.
+	Original func(A) (r io.ReaderAt, size int64, sha256 string)
+	// Lasting reports whether opening the same bytes again would fail with the same error.
+	Lasting func(error) bool
+	// Cause returns a text that all errors with the same cause have in common.
+	Cause func(error) string
+}
+
+// View is a file system in which archives appear as the original files. It is safe for
+// concurrent use if its file system is.
+type View[A any] struct {
+	*Archives[A]
+	WithArchives bool   // archives appear under their own names, too
+	Links        bool   // Find describes links, not their targets
+	Only         string // the only file of the file system that is used; "": all
+	fsys         fs.FS
+	dir          string // name of the file system's root in reports
+}
+
+// New returns a view of a file system. Files must implement io.ReaderAt to be archives.
+func New[A any](fsys fs.FS, f Format[A]) *View[A] {
+	return &View[A]{Archives: newArchives(f), fsys: fsys, dir: "."}
+}
+
+// At returns the same view of another file system, which is the folder dir of the first.
+func (v *View[A]) At(fsys fs.FS, dir string) *View[A] {
+	at := *v
+	at.fsys, at.dir = fsys, dir
+	return &at
+}
+
+// ErrReplaced is the error of a file system whose file was replaced between two steps.
+var ErrReplaced = errors.New("was replaced by another file meanwhile")
+
+// Found is a file under the name that a view shows.
+type Found struct {
+	Name   string      // of the file, from the first view's root
+	Info   fs.FileInfo // of the file
+	ID     Ident       // of an archive
+	Image  bool        // an archive that appears as the original
+	Link   bool        // a link leads to the archive
+	Size   int64       // number of bytes that appear
+	SHA256 string      // of the original in hexadecimal digits; "" for other files
+	Err    error       // why the archive cannot be opened
+}
+
+// Find returns the file that appears under a name. An archive that cannot be opened is
+// found, with its error. The error of Find is fs.ErrNotExist, ErrReplaced, or one of the
+// file system.
+func (v *View[A]) Find(name string) (*Found, error) {
+	info, err := v.lstat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return v.findImage(name)
+	case err != nil:
+		return nil, err
+	}
+	if image, ok := v.imageName(name); ok && !v.WithArchives {
+		if _, err := v.lstat(image); errors.Is(err, fs.ErrNotExist) {
+			if f, err := v.Probe(name); err == nil && f.Image {
+				return nil, fs.ErrNotExist
+			}
+		}
+	}
+	if info.Mode()&fs.ModeSymlink != 0 && !v.Links {
+		if info, err = fs.Stat(v.fsys, name); err != nil {
+			return nil, err
+		}
+	}
+	return &Found{Name: path.Join(v.dir, name), Info: info, Size: info.Size()}, nil
+}
+
+// findImage finds the archive of an original. Archives that cannot be read do not appear.
+func (v *View[A]) findImage(image string) (*Found, error) {
+	name := image + v.format.Suffix
+	if _, ok := v.imageName(name); !ok {
+		return nil, fs.ErrNotExist
+	}
+	f, err := v.Probe(name)
+	if errors.Is(err, ErrReplaced) {
+		return nil, err
+	}
+	if err != nil || !f.Image {
+		return nil, fs.ErrNotExist
+	}
+	return f, nil
+}
+
+// imageName returns the name under which a file appears if it is an archive.
+func (v *View[A]) imageName(name string) (string, bool) {
+	image, ok := strings.CutSuffix(name, v.format.Suffix)
+	base := image[strings.LastIndexByte(image, '/')+1:]
+	return image, ok && base != "" && base != "." && base != ".."
+}
+
+// lstat describes a file. It does not follow links if the file system has any.
+func (v *View[A]) lstat(name string) (fs.FileInfo, error) {
+	if v.Only != "" && name != v.Only && name != "." {
+		return nil, fs.ErrNotExist
+	}
+	return fs.Lstat(v.fsys, name)
+}
+
+// Probe determines whether a file of the file system is an archive, after following links.
+// An archive that cannot be opened is reported and is not an error.
+func (v *View[A]) Probe(name string) (*Found, error) {
+	f := &Found{Name: path.Join(v.dir, name)}
+	var err error
+	if f.Info, err = v.lstat(name); err == nil && f.Info.Mode()&fs.ModeSymlink != 0 {
+		f.Link = true
+		f.Info, err = fs.Stat(v.fsys, name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var k kind
+	if f.Info.Mode().IsRegular() {
+		var ok bool
+		f.ID = IdentOf(f.Name, f.Info)
+		if k, ok = v.known(f.ID); !ok {
+			if k, err = v.read(name, f); err != nil {
+				return nil, err
+			}
+		}
+	}
+	f.Image, f.SHA256, f.Err = k.archive, k.sha256, k.err
+	if f.Size = f.Info.Size(); f.Image {
+		f.Size = k.size
+	}
+	return f, nil
+}
+
+// read reads the kind of a file. It sets Info and ID to those of the file that it opened.
+func (v *View[A]) read(name string, f *Found) (k kind, err error) {
+	file, r, err := v.open(name, &f.Info)
+	if err != nil {
+		return k, err
+	}
+	defer file.Close()
+	f.ID = IdentOf(f.Name, f.Info)
+	if k.archive, err = v.format.Is(r, f.Info.Size()); err != nil {
+		return k, err
+	}
+	if k.archive {
+		a, err := v.format.Open("", r, f.Info.Size())
+		if err == nil {
+			_, k.size, k.sha256 = v.format.Original(a)
+		} else {
+			k.err = err
+			v.Report(f.Name, err)
+		}
+	}
+	if k.err == nil || v.format.Lasting(k.err) {
+		v.learn(f.ID, k)
+	}
+	return k, nil
+}
+
+// open opens a regular file, which the caller must close, and describes it.
+func (v *View[A]) open(name string, info *fs.FileInfo) (fs.File, io.ReaderAt, error) {
+	file, err := v.fsys.Open(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	st, err := file.Stat()
+	r, ok := file.(io.ReaderAt)
+	if err == nil && (!ok || !st.Mode().IsRegular()) {
+		err = &fs.PathError{Op: "open", Path: name, Err: errors.New("expected a regular file with random access")}
+	}
+	if err != nil {
+		file.Close()
+		return nil, nil, err
+	}
+	*info = st
+	return file, r, nil
+}
+
+// ReadDir implements fs.ReadDirFS. The entries of originals are regular files.
+func (v *View[A]) ReadDir(dir string) ([]fs.DirEntry, error) {
+	var list []fs.DirEntry
+	var err error
+	if v.Only == "" {
+		list, err = fs.ReadDir(v.fsys, dir)
+	} else if info, e := v.lstat(v.Only); e == nil {
+		list = []fs.DirEntry{fs.FileInfoToDirEntry(info)}
+	}
+	if err != nil {
+		return nil, err
+	}
+	names := make(map[string]bool, len(list))
+	for _, e := range list {
+		names[e.Name()] = true
+	}
+	out := make([]fs.DirEntry, 0, len(list))
+	for _, e := range list {
+		if image, ok := v.imageName(e.Name()); ok && !e.IsDir() && !names[image] {
+			if f, err := v.Probe(path.Join(dir, e.Name())); err == nil && f.Image {
+				out = append(out, imageEntry{imageInfo{f.Info, image, f.Size}, f.Err})
+				if !v.WithArchives {
+					continue
+				}
+			}
+		}
+		out = append(out, e)
+	}
+	slices.SortFunc(out, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return out, nil
+}
