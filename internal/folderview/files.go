@@ -1,11 +1,11 @@
 package folderview
 
 import (
-	"io"
 	"io/fs"
-	"slices"
 	"sync"
 	"time"
+
+	"github.com/maypok86/otter/v2"
 )
 
 const (
@@ -29,12 +29,11 @@ const (
 type Archives[A any] struct {
 	Problems
 	format Format[A]
+	kinds  *otter.Cache[Ident, kind]
 
 	mu    sync.Mutex
-	kinds map[Ident]kind
 	files map[Ident]*File[A]
-	idle  []*File[A] // in the order of their last use
-	tick  *time.Timer
+	used  int // files with users
 }
 
 // kind tells whether a file is an archive, and of what.
@@ -46,40 +45,19 @@ type kind struct {
 }
 
 func newArchives[A any](f Format[A]) *Archives[A] {
-	return &Archives[A]{Problems: Problems{cause: f.Cause}, format: f, kinds: map[Ident]kind{}, files: map[Ident]*File[A]{}}
-}
-
-// known returns the kind of a file that was read before.
-func (s *Archives[A]) known(id Ident) (kind, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	k, ok := s.kinds[id]
-	return k, ok
-}
-
-// learn remembers the kind of a file.
-func (s *Archives[A]) learn(id Ident, k kind) {
-	if id == (Ident{}) {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.kinds) >= maxKinds {
-		clear(s.kinds)
-	}
-	s.kinds[id] = k
+	kinds := otter.Must(&otter.Options[Ident, kind]{MaximumSize: maxKinds})
+	return &Archives[A]{Problems: Problems{cause: f.Cause}, format: f, kinds: kinds, files: map[Ident]*File[A]{}}
 }
 
 // File is an open netCDF file, which several may use.
 type File[A any] struct {
 	NetCDF A
 	// Stored is the file as it is stored. It must not be used after the File is released.
-	Stored io.ReaderAt
+	Stored Stored
 	ID     Ident
 
-	file  fs.File
-	users int       // guarded by the Archives
-	last  time.Time // when users became 0
+	users int         // guarded by the Archives
+	timer *time.Timer // closes the file if it has no users
 	once  sync.Once
 	value any
 }
@@ -101,17 +79,17 @@ func (v *View[A]) Acquire(name string) (*File[A], error) {
 	if f := v.use(id, nil); f != nil {
 		return f, nil
 	}
-	file, r, err := v.open(name, &info)
+	file, info, err := v.OpenStored(name)
 	if err != nil {
 		return nil, err
 	}
-	a, err := v.format.Open("", r, info.Size())
+	a, err := v.format.Open("", file, info.Size())
 	if err != nil {
 		file.Close()
 		return nil, err
 	}
 	id = IdentOf(name, info)
-	return v.use(id, &File[A]{NetCDF: a, Stored: r, ID: id, file: file}), nil
+	return v.use(id, &File[A]{NetCDF: a, Stored: file, ID: id}), nil
 }
 
 // use adds a user to the open file with the identity. If there is none, it adds opened, which
@@ -125,16 +103,17 @@ func (s *Archives[A]) use(id Ident, opened *File[A]) *File[A] {
 		return nil
 	case f == nil:
 		f = opened
-		if id != (Ident{}) {
-			s.files[id] = f
-		}
+		s.files[id] = f
 	case opened != nil:
-		opened.file.Close()
+		opened.Stored.Close()
 	}
-	if i := slices.Index(s.idle, f); i >= 0 {
-		s.idle = slices.Delete(s.idle, i, i+1)
+	if f.users++; f.users == 1 {
+		s.used++
+		if f.timer != nil {
+			f.timer.Stop()
+			f.timer = nil
+		}
 	}
-	f.users++
 	return f
 }
 
@@ -145,38 +124,30 @@ func (s *Archives[A]) Release(f *File[A]) {
 	if f.users--; f.users > 0 {
 		return
 	}
-	f.last = time.Now()
-	s.idle = append(s.idle, f)
-	if len(s.idle) > maxIdle {
-		s.drop(1)
+	s.used--
+	if len(s.files)-s.used > maxIdle {
+		for _, other := range s.files { // any one
+			if s.closeIdle(other) {
+				break
+			}
+		}
 	}
-	if s.tick == nil {
-		s.tick = time.AfterFunc(idleTime, s.sweep)
-	}
+	f.timer = time.AfterFunc(idleTime, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.closeIdle(f)
+	})
 }
 
-// drop closes the first n idle files. The caller holds the lock.
-func (s *Archives[A]) drop(n int) {
-	for _, f := range s.idle[:n] {
-		delete(s.files, f.ID)
-		f.file.Close()
+// closeIdle closes a file if it has no users and reports whether it did. The caller holds the
+// lock.
+func (s *Archives[A]) closeIdle(f *File[A]) bool {
+	if f.users > 0 || s.files[f.ID] != f {
+		return false
 	}
-	s.idle = slices.Delete(s.idle, 0, n)
-}
-
-// sweep closes files that were idle for idleTime.
-func (s *Archives[A]) sweep() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n := 0
-	for n < len(s.idle) && time.Since(s.idle[n].last) >= idleTime {
-		n++
-	}
-	s.drop(n)
-	s.tick = nil
-	if len(s.idle) > 0 {
-		s.tick = time.AfterFunc(idleTime-time.Since(s.idle[0].last), s.sweep)
-	}
+	delete(s.files, f.ID)
+	f.Stored.Close()
+	return true
 }
 
 // Close closes the files without users. Files in use are closed some time after their last
@@ -184,16 +155,14 @@ func (s *Archives[A]) sweep() {
 func (s *Archives[A]) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.tick != nil {
-		s.tick.Stop()
-		s.tick = nil
+	for _, f := range s.files {
+		s.closeIdle(f)
 	}
-	s.drop(len(s.idle))
 }
 
 // Len returns the number of open files and of those in use.
 func (s *Archives[A]) Len() (open, used int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.files), len(s.files) - len(s.idle)
+	return len(s.files), s.used
 }

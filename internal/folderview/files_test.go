@@ -52,27 +52,21 @@ func TestKept(t *testing.T) {
 		v.Release(f)
 	}
 	require.Equal(t, [2]int{maxIdle, 0}, lens(v))
-	first := v.idle[0]
-	for range 2 {
-		f, err := v.Acquire("3")
-		require.NoError(t, err)
-		require.Same(t, first, f)
-	}
-	require.Equal(t, [2]int{maxIdle, 1}, lens(v))
-	for _, f := range v.idle {
-		f.last = time.Now().Add(-idleTime)
-	}
-	v.sweep()
-	require.Equal(t, [2]int{1, 1}, lens(v))
-	v.Release(first)
-	require.Equal(t, [2]int{1, 1}, lens(v))
-	v.Release(first)
-	require.Equal(t, []*File[*netCDF]{first}, v.idle)
-	v.sweep() // not idle for long
-	require.Equal(t, [2]int{1, 0}, lens(v))
+	first, err := v.Acquire("0")
+	require.NoError(t, err)
+	again, err := v.Acquire("0")
+	require.NoError(t, err)
+	require.Same(t, first, again)
+	require.Equal(t, 1, lens(v)[1])
 	v.Close()
-	require.Zero(t, lens(v))
-	require.ErrorIs(t, first.file.Close(), os.ErrClosed)
+	require.Equal(t, [2]int{1, 1}, lens(v))
+	v.Release(first)
+	require.Equal(t, [2]int{1, 1}, lens(v))
+	v.Release(first)
+	require.Equal(t, [2]int{1, 0}, lens(v))
+	require.True(t, first.timer.Reset(0))
+	require.Eventually(t, func() bool { return lens(v) == [2]int{} }, time.Minute, time.Millisecond)
+	require.ErrorIs(t, first.Stored.Close(), os.ErrClosed)
 }
 
 // TestAcquireTwice checks that of several goroutines that open one file, one file remains.
@@ -90,7 +84,7 @@ func TestAcquireTwice(t *testing.T) {
 	}
 	require.Equal(t, [2]int{1, 0}, lens(v))
 	opened := &fakeFile{}
-	require.Same(t, got[0], v.use(got[0].ID, &File[*netCDF]{file: opened}))
+	require.Same(t, got[0], v.use(got[0].ID, &File[*netCDF]{Stored: opened}))
 	require.True(t, opened.closed)
 	require.Equal(t, 1, got[0].Value(func(*netCDF) any { return 1 }))
 	require.Equal(t, 1, got[0].Value(func(*netCDF) any { return 2 }))

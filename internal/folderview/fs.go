@@ -54,11 +54,11 @@ func (v *View[A]) openShown(name string) (fs.File, error) {
 		return v.fsys.Open(name)
 	}
 	stored := name + v.format.Suffix
-	file, r, err := v.open(stored, &info)
+	file, info, err := v.OpenStored(stored)
 	if err != nil {
 		return nil, err
 	}
-	a, err := v.format.Open(stored, r, info.Size())
+	a, err := v.format.Open(stored, file, info.Size())
 	if err != nil {
 		file.Close()
 		return nil, err

@@ -1,24 +1,30 @@
 package folderview
 
-import "io/fs"
+import (
+	"io/fs"
+	"sync/atomic"
+)
 
-// Ident identifies the contents of a file: other contents have another Ident. The zero Ident
-// stands for files of unknown identity, which are never taken for each other.
+// Ident identifies the contents of a file: other contents have another Ident.
 type Ident struct {
 	Dev, Ino     uint64 // 0 if the file system has no such numbers
 	Size         int64
 	Mtime, Ctime int64  // ns; Ctime is 0 except on Linux
 	name         string // instead of Ino
+	unique       uint64 // not 0 if nothing tells whether the contents are the same
 }
 
-// IdentOf returns the identity of a file.
+var unique atomic.Uint64
+
+// IdentOf returns the identity of a file. A file with neither a number nor a time has another
+// one each time.
 func IdentOf(name string, info fs.FileInfo) Ident {
 	id := Ident{Size: info.Size(), Mtime: info.ModTime().UnixNano()}
 	if id.number(info); id.Ino == 0 {
-		if info.ModTime().IsZero() {
-			return Ident{}
-		}
 		id.name = name
+		if info.ModTime().IsZero() {
+			id.unique = unique.Add(1)
+		}
 	}
 	return id
 }

@@ -150,7 +150,7 @@ func (v *View[A]) Probe(name string) (*Found, error) {
 	if f.Info.Mode().IsRegular() {
 		var ok bool
 		f.ID = IdentOf(f.Name, f.Info)
-		if k, ok = v.known(f.ID); !ok {
+		if k, ok = v.kinds.GetIfPresent(f.ID); !ok {
 			if k, err = v.read(name, f); err != nil {
 				return nil, err
 			}
@@ -165,17 +165,18 @@ func (v *View[A]) Probe(name string) (*Found, error) {
 
 // read reads the kind of a file. It sets Info and ID to those of the file that it opened.
 func (v *View[A]) read(name string, f *Found) (k kind, err error) {
-	file, r, err := v.open(name, &f.Info)
+	file, info, err := v.OpenStored(name)
 	if err != nil {
 		return k, err
 	}
 	defer file.Close()
-	f.ID = IdentOf(f.Name, f.Info)
-	if k.archive, err = v.format.Is(r, f.Info.Size()); err != nil {
+	f.Info = info
+	f.ID = IdentOf(f.Name, info)
+	if k.archive, err = v.format.Is(file, info.Size()); err != nil {
 		return k, err
 	}
 	if k.archive {
-		a, err := v.format.Open("", r, f.Info.Size())
+		a, err := v.format.Open("", file, info.Size())
 		if err == nil {
 			_, k.size, k.sha256 = v.format.Original(a)
 		} else {
@@ -184,28 +185,34 @@ func (v *View[A]) read(name string, f *Found) (k kind, err error) {
 		}
 	}
 	if k.err == nil || v.format.Lasting(k.err) {
-		v.learn(f.ID, k)
+		v.kinds.Set(f.ID, k)
 	}
 	return k, nil
 }
 
-// open opens a regular file, which the caller must close, and describes it.
-func (v *View[A]) open(name string, info *fs.FileInfo) (fs.File, io.ReaderAt, error) {
+// Stored is an open file as it is stored.
+type Stored interface {
+	fs.File
+	io.ReaderAt
+}
+
+// OpenStored opens a regular file of the file system, which the caller must close, and
+// describes it.
+func (v *View[A]) OpenStored(name string) (Stored, fs.FileInfo, error) {
 	file, err := v.fsys.Open(name)
 	if err != nil {
 		return nil, nil, err
 	}
-	st, err := file.Stat()
-	r, ok := file.(io.ReaderAt)
-	if err == nil && (!ok || !st.Mode().IsRegular()) {
+	info, err := file.Stat()
+	stored, ok := file.(Stored)
+	if err == nil && (!ok || !info.Mode().IsRegular()) {
 		err = &fs.PathError{Op: "open", Path: name, Err: errors.New("expected a regular file with random access")}
 	}
 	if err != nil {
 		file.Close()
 		return nil, nil, err
 	}
-	*info = st
-	return file, r, nil
+	return stored, info, nil
 }
 
 // ReadDir implements fs.ReadDirFS. The entries of originals are regular files.

@@ -109,21 +109,16 @@ func (s *source) acquire(name string, id folderview.Ident) (*image, error) {
 	return im, err
 }
 
-// typeBits returns the type of a file as in st_mode.
+// typeBits returns the type of a file as in st_mode, or 0 for one that readers of a folder must
+// look at.
 func typeBits(m fs.FileMode) uint32 {
-	switch m & (fs.ModeType &^ fs.ModeIrregular) {
+	switch m.Type() {
+	case 0:
+		return syscall.S_IFREG
 	case fs.ModeDir:
 		return syscall.S_IFDIR
 	case fs.ModeSymlink:
 		return syscall.S_IFLNK
-	case fs.ModeNamedPipe:
-		return syscall.S_IFIFO
-	case fs.ModeSocket:
-		return syscall.S_IFSOCK
-	case fs.ModeDevice | fs.ModeCharDevice:
-		return syscall.S_IFCHR
-	case fs.ModeDevice:
-		return syscall.S_IFBLK
 	}
-	return syscall.S_IFREG
+	return 0
 }

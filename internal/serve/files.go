@@ -66,15 +66,15 @@ func (s *Server) serveImage(w http.ResponseWriter, r *http.Request, f *found) {
 
 // serveOther answers with a file that appears unchanged.
 func (s *Server) serveOther(w http.ResponseWriter, r *http.Request, f *found) {
-	file, st, err := s.source.open(f.Name)
+	file, info, err := s.source.OpenStored(f.Name)
 	if err != nil {
 		s.fail(w, err)
 		return
 	}
 	defer file.Close()
-	f.Info = st
-	w.Header().Set("ETag", fmt.Sprintf(`"%x-%x"`, st.Size(), st.ModTime().UnixNano()))
-	serveContent(w, r, f, file)
+	f.Info = info
+	w.Header().Set("ETag", fmt.Sprintf(`"%x-%x"`, info.Size(), info.ModTime().UnixNano()))
+	serveContent(w, r, f, file.(io.ReadSeeker))
 }
 
 // serveContent sets the headers of all files. Ranges and conditions are the work of

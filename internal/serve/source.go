@@ -3,7 +3,6 @@ package serve
 import (
 	"context"
 	"io/fs"
-	"os"
 	"path"
 	"path/filepath"
 	"strings"
@@ -99,23 +98,6 @@ func (s *source) list(dir string) ([]*found, error) {
 		}
 	}
 	return out, err
-}
-
-// open opens a regular file of the source.
-func (s *source) open(name string) (*os.File, fs.FileInfo, error) {
-	f, err := s.root.Open(name)
-	if err != nil {
-		return nil, nil, err
-	}
-	st, err := f.Stat()
-	if err == nil && !st.Mode().IsRegular() {
-		err = fs.ErrNotExist
-	}
-	if err != nil {
-		f.Close()
-		return nil, nil, err
-	}
-	return f.(*os.File), st, nil
 }
 
 // acquire opens a found file as netCDF, with its present contents. The caller must
