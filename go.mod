@@ -3,6 +3,7 @@ module github.com/cdfz-format/cdfz
 go 1.26.0
 
 require (
+	github.com/VictoriaMetrics/metrics v1.45.0 // metrics of cdfz serve
 	github.com/agnivade/levenshtein v1.2.2 // "did you mean"
 	github.com/chromedp/cdproto v0.159.0
 	github.com/chromedp/chromedp v0.23.0 // Chromium as a judge of the page of cdfz serve
@@ -61,6 +62,8 @@ require (
 	github.com/ryszard/goskiplist v0.0.0-20150312221310-2dfbae5fcf46 // indirect
 	github.com/tinylib/msgp v1.6.4 // indirect
 	github.com/twpayne/go-geom v1.6.1 // indirect
+	github.com/valyala/fastrand v1.1.0 // indirect
+	github.com/valyala/histogram v1.2.0 // indirect
 	go.shabbyrobe.org/gocovmerge v0.0.0-20230507111327-fa4f82cfbf4d // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/image v0.30.0 // indirect

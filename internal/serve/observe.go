@@ -45,7 +45,7 @@ func (s *Server) observe(next http.Handler) http.Handler {
 		start := time.Now()
 		o := &observed{ResponseWriter: w}
 		service := serviceOf(r.URL.Path)
-		s.metrics.begin()
+		s.metrics.inFlight.Inc()
 		defer func() {
 			reason := recover()
 			if reason != nil && reason != http.ErrAbortHandler {

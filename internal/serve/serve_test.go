@@ -310,6 +310,13 @@ func TestConcurrent(t *testing.T) {
 	a := get(t, at+"/metrics")
 	require.Contains(t, a.body, `cdfz_requests_total{service="files",status="206"} 600`)
 	require.Contains(t, a.body, `cdfz_request_seconds_count{service="files"} 600`)
+	require.Contains(t, a.body, `cdfz_request_seconds_bucket{service="files",le="+Inf"} 600`)
+	for _, line := range []string{"# TYPE cdfz_requests_total counter", "# TYPE cdfz_request_seconds histogram", "cdfz_requests_in_flight 1", "cdfz_open_files "} {
+		require.Contains(t, a.body, line)
+	}
+	for _, name := range []string{`cdfz_response_bytes_total{service="files"}`, "go_goroutines", "go_memstats_heap_inuse_bytes"} {
+		require.Contains(t, a.body, "\n"+name+" ")
+	}
 }
 
 // users has alice, whose password is right.

@@ -62,6 +62,10 @@ func New(src string, opts *Options) (*Server, error) {
 	if s.source, err = openSource(src, o.Cache, o.Workers, o.Warn); err != nil {
 		return nil, err
 	}
+	s.metrics = newMetrics(func() float64 {
+		open, _ := s.source.Len()
+		return float64(open)
+	})
 	s.page = page.New(o.Bytes)
 	s.slots = make(chan struct{}, o.Requests)
 	s.http = http.Server{
@@ -70,7 +74,7 @@ func New(src string, opts *Options) (*Server, error) {
 		IdleTimeout:       idleConn,
 		MaxHeaderBytes:    maxHeader,
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
-		ErrorLog:          log.New(io.Discard, "", 0), // it has news about clients that misbehave
+		ErrorLog:          log.New(io.Discard, "", 0), // it only reports clients that misbehave
 	}
 	return s, nil
 }
@@ -96,7 +100,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, config *tls.Config) 
 	l = netutil.LimitListener(l, s.opts.Conns)
 	if config != nil {
 		for _, pair := range config.Certificates {
-			if c, err := x509.ParseCertificate(pair.Certificate[0]); err == nil { // else no client gets that far
+			if c, err := x509.ParseCertificate(pair.Certificate[0]); err == nil { // else the handshake fails
 				s.hosts.certs = append(s.hosts.certs, c)
 			}
 		}
