@@ -140,7 +140,7 @@ func (t *tree) options(src string, o *Options, root bool) *fs.Options {
 		EnableAcl: o.AllowOther, DisableXAttrs: !o.AllowOther, // nobody else needs the lists
 		DirectMountStrict: root, DirectMountFlags: syscall.MS_RDONLY | syscall.MS_NOSUID | syscall.MS_NODEV,
 		Options: []string{"default_permissions"},
-		Logger:  log.New(io.Discard, "", 0), // it only has news about requests that were given up
+		Logger:  log.New(io.Discard, "", 0), // it only reports requests that were given up
 		PanicHandler: func(reason any) fuse.Status {
 			t.source.Report(".", fmt.Errorf("internal error: %v\n%s", reason, debug.Stack()))
 			return fuse.EIO

@@ -19,7 +19,7 @@ const (
 	// KiB. The default of 128 KiB would bound the length of requests, too.
 	readAhead = 1024
 	// streamAfter is the number of bytes read in sequence before a stream is used. A stream
-	// decodes the blocks around its start again, which single long reads are spared.
+	// decodes the blocks around its start again, which does not pay for a single long read.
 	streamAfter = 8 << 20
 	// slack is how far requests of a sequential reader may be out of order. The kernel reads
 	// twice as far ahead if a program announces a sequence, as cat does, and requests the next
@@ -55,7 +55,7 @@ func (r *reading) Read(_ context.Context, dest []byte, off int64) (fuse.ReadResu
 	if s != nil {
 		n := min(int64(len(dest)), r.im.Size()-off)
 		if slices, free := s.Lend(off, n); slices != nil {
-			return &loan{slices, int(n), func() { free(); s.done() }}, 0
+			return &streamed{slices, int(n), func() { free(); s.done() }}, 0
 		}
 		defer s.done()
 		from = s.Stream
@@ -70,24 +70,24 @@ func (r *reading) Read(_ context.Context, dest []byte, off int64) (fuse.ReadResu
 	return fuse.ReadResultVector([][]byte{dest[:n]}), 0
 }
 
-// loan is an answer in the memory of a stream.
-type loan struct {
+// streamed is an answer in the memory of a stream, which must not be reused until Done.
+type streamed struct {
 	slices [][]byte
 	n      int // bytes
 	free   func()
 }
 
 // Size implements fuse.ReadResult.
-func (l *loan) Size() int { return l.n }
+func (l *streamed) Size() int { return l.n }
 
 // Done implements fuse.ReadResult.
-func (l *loan) Done() { l.free() }
+func (l *streamed) Done() { l.free() }
 
 // Slices lets the library write without a copy.
-func (l *loan) Slices() ([][]byte, fuse.Status) { return l.slices, fuse.OK }
+func (l *streamed) Slices() ([][]byte, fuse.Status) { return l.slices, fuse.OK }
 
 // Bytes implements fuse.ReadResult.
-func (l *loan) Bytes(buf []byte) ([]byte, fuse.Status) {
+func (l *streamed) Bytes(buf []byte) ([]byte, fuse.Status) {
 	buf = buf[:0]
 	for _, b := range l.slices {
 		buf = append(buf, b...)
@@ -95,8 +95,8 @@ func (l *loan) Bytes(buf []byte) ([]byte, fuse.Status) {
 	return buf, fuse.OK
 }
 
-// advance notes a read. It returns a stream if the read continues a sequence and there is
-// room for one. The caller must call its done.
+// advance records a read. It returns a stream if the read continues a sequence and there is
+// memory for one. The caller must call the stream's done.
 func (r *reading) advance(off, n int64) *stream {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -112,7 +112,7 @@ func (r *reading) advance(off, n int64) *stream {
 	case r.s != nil:
 		return r.s
 	}
-	// A program that skips half of the bytes is better off without.
+	// Programs that skip half of the bytes read faster without a stream.
 	if r.run < streamAfter || r.run < (r.next-r.begin)/2 || r.next >= r.im.Size() {
 		return nil
 	}

@@ -38,7 +38,7 @@ type other struct {
 }
 
 // imageNode is the image of an archive. It never changes: an archive with other contents
-// has another node, since the generation is made of its times. So the kernel may keep
+// has another node, since the generation depends on its times and size. So the kernel may keep
 // pages between opens.
 type imageNode struct {
 	fs.Inode

@@ -11,8 +11,8 @@ import (
 
 // hosts are the names that a server answers to. A page of another site can make its own
 // name resolve to this computer and then read every answer, as those of its own site. Its
-// requests have that name in Host, which browsers let nobody change. IP addresses are
-// safe: no page can make a browser take one for another.
+// requests have that name in Host, which scripts cannot change. IP addresses are safe: no
+// page can make them lead elsewhere.
 type hosts struct {
 	names map[string]bool     // in lower case
 	certs []*x509.Certificate // of TLS
@@ -72,9 +72,9 @@ func (h *hosts) has(authority string) bool {
 	return false
 }
 
-// address refuses requests for other servers. Proxies that change Host need no trust:
-// what they add to tell of it is not read. A browser that shares a connection of HTTP/2
-// between names tries 421 again on one of its own.
+// address refuses requests for other servers. Headers such as X-Forwarded-Host, with which
+// proxies report the original Host, are ignored. A browser that shares a connection of HTTP/2
+// between names repeats a request with status 421 on a separate connection.
 func (s *Server) address(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
