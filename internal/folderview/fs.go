@@ -98,15 +98,26 @@ func (i imageInfo) Size() int64  { return i.size }
 
 // imageEntry is an original in a folder.
 type imageEntry struct {
-	info imageInfo
-	err  error // why the archive cannot be opened
+	found *Found
+	name  string
 }
 
-func (e imageEntry) Name() string               { return e.info.name }
-func (e imageEntry) IsDir() bool                { return false }
-func (e imageEntry) Type() fs.FileMode          { return 0 }
-func (e imageEntry) Info() (fs.FileInfo, error) { return e.info, named("stat", e.info.name, e.err) }
-func (e imageEntry) String() string             { return fs.FormatDirEntry(e) }
+func (e imageEntry) Name() string      { return e.name }
+func (e imageEntry) IsDir() bool       { return false }
+func (e imageEntry) Type() fs.FileMode { return 0 }
+func (e imageEntry) String() string    { return fs.FormatDirEntry(e) }
+
+func (e imageEntry) Info() (fs.FileInfo, error) {
+	return imageInfo{e.found.Info, e.name, e.found.Size}, named("stat", e.name, e.found.Err)
+}
+
+// FoundOf returns what Find returns for an original that ReadDir listed, or nil for other files.
+func FoundOf(e fs.DirEntry) *Found {
+	if e, ok := e.(imageEntry); ok {
+		return e.found
+	}
+	return nil
+}
 
 // dir is an open folder.
 type dir struct {

@@ -235,7 +235,7 @@ func (v *View[A]) ReadDir(dir string) ([]fs.DirEntry, error) {
 	for _, e := range list {
 		if image, ok := v.imageName(e.Name()); ok && !e.IsDir() && !names[image] {
 			if f, err := v.Probe(path.Join(dir, e.Name())); err == nil && f.Image {
-				out = append(out, imageEntry{imageInfo{f.Info, image, f.Size}, f.Err})
+				out = append(out, imageEntry{f, image})
 				if !v.WithArchives {
 					continue
 				}

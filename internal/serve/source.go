@@ -93,7 +93,10 @@ func (s *source) list(dir string) ([]*found, error) {
 	entries, err := s.ReadDir(dir)
 	out := make([]*found, 0, len(entries))
 	for _, e := range entries {
-		if f, err := s.find(path.Join(dir, e.Name())); err == nil {
+		shown := path.Join(dir, e.Name())
+		if f := folderview.FoundOf(e); f != nil && valid(shown) {
+			out = append(out, &found{shown, f})
+		} else if f, err := s.find(shown); err == nil {
 			out = append(out, f)
 		}
 	}
