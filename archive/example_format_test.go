@@ -29,7 +29,7 @@ func TestFormatExample(t *testing.T) {
 	for _, e := range []struct {
 		heading string
 		archive []byte
-	}{{"### 16.1 ", smallest}, {"### 16.2 ", records}} {
+	}{{"### D.1 ", smallest}, {"### D.2 ", records}} {
 		want := "```\n" + dump(e.archive) + "```"
 		b, err := os.ReadFile("../docs/FORMAT.md")
 		require.NoError(t, err)

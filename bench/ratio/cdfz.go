@@ -107,7 +107,7 @@ func (p *preset) archive(ctx context.Context, f *archive.File, file *unit, temp 
 }
 
 // entryLen returns the container's overhead for a block; see docs/FORMAT.md, "The
-// container" and "The index".
+// canonical ZIP" and "The index".
 func entryLen(b archive.BlockInfo) int64 {
 	const local, record, mask, row = 30, 46, 8, 20
 	n := int64(local + record + row + 2*len(b.Name))

@@ -21,7 +21,7 @@ from cdfz._errors import ArchiveDamaged as Damage, ArchiveUnsupported as Unsuppo
 REST0 = ".cdfz/rest/0"
 
 
-# ---- "The container"
+# ---- "The canonical ZIP"
 Entry = collections.namedtuple("Entry", "name method crc csize usize mask pos data end")
 
 def zip_header(e, offset=None):

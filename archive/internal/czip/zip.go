@@ -1,4 +1,4 @@
-// Package czip is the canonical ZIP of archives (docs/FORMAT.md, "The container"): local headers,
+// Package czip is the canonical ZIP of archives (docs/FORMAT.md, "The canonical ZIP"): local headers,
 // directory records and the end, walking from one local header to the next, and entries of
 // metadata, which are deflated. Every byte of a header follows from name, method, CRC, lengths
 // and mask. The package knows nothing about netCDF and imports only crc, fault and ioat.
@@ -15,7 +15,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
 )
 
-// The canonical ZIP of docs/FORMAT.md, "The container". Every function here is pure:
+// The ZIP of docs/FORMAT.md, "The canonical ZIP". Every function here is pure:
 // bytes from fields, or fields from bytes. A header is canonical iff its parsed fields
 // encode to the same bytes, so parsing is strict by construction.
 

@@ -8,7 +8,7 @@ import (
 )
 
 // NotViewed is the code of the reason why a blocked variable is not in the Zarr view of
-// its archive; see docs/FORMAT.md, "Variables". "" means that it is, or that the
+// its archive; see docs/FORMAT.md, "The Zarr view". "" means that it is, or that the
 // archive has no view.
 type NotViewed string
 

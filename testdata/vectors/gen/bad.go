@@ -98,8 +98,8 @@ func badManifest() []vector {
 		v("manifest_loss_order", "rounded variables in another order", damage, `"size":248`, lossOf(`{"var":1,"filter":52727},{"var":0,"filter":52727}`)+`:248`),
 		v("manifest_loss_sha256", "loss without the SHA-256 of the source", damage, `"size":248`, `"loss":{"vars":[{"var":0,"filter":52727}]},"size":248`),
 		v("manifest_loss_var", "a rounded variable that the header does not have", image, `"size":248`, lossOf(`{"var":9,"filter":52727}`)+`:248`),
-		{"manifest_after", "a byte after the deflate stream of the manifest", damage, damage, "3.4", with(records(), func(a *archive) { a.afterMan = true })},
-		{"manifest_not_deflated", "the manifest is stored", damage, damage, "3.4", with(records(), func(a *archive) { a.storedMan = true })},
+		{"manifest_after", "a byte after the deflate stream of the manifest", damage, damage, "3.1", with(records(), func(a *archive) { a.afterMan = true })},
+		{"manifest_not_deflated", "the manifest is stored", damage, damage, "3.1", with(records(), func(a *archive) { a.storedMan = true })},
 	}
 }
 
@@ -134,9 +134,9 @@ func badPlan() []vector {
 		return v(name, what, section, damage, damage, old, new)
 	}
 	return []vector{
-		v("plan_format", "format 2", "15", refuse, refuse, `"format":1`, `"format":2`),
-		v("plan_format_later", "format 2, whose other members are unknown", "15", refuse, refuse, `"format":1,"features":[],"writer":"vectors"`, `"format":2,"writer":3,"features":null`),
-		v("plan_feature", "an unknown feature", "15", refuse, refuse, `"features":[]`, `"features":["x"]`),
+		v("plan_format", "format 2", "7.1", refuse, refuse, `"format":1`, `"format":2`),
+		v("plan_format_later", "format 2, whose other members are unknown", "7.1", refuse, refuse, `"format":1,"features":[],"writer":"vectors"`, `"format":2,"writer":3,"features":null`),
+		v("plan_feature", "an unknown feature", "7.1", refuse, refuse, `"features":[]`, `"features":["x"]`),
 		d("plan_format_second", "format is not the first member", "7", `"format":1,"features":[]`, `"features":[],"format":1`),
 		d("plan_member_twice", "a member twice", "5.1", `"layout":"pooled"`, `"layout":"pooled","layout":"pooled"`),
 		d("plan_member_missing", "a member is missing", "5.1", `"groups"`, `"x"`),
@@ -165,9 +165,9 @@ func badPlan() []vector {
 		d("plan_block_zero", "a block shape with 0", "8.1", `"block":[2,3]`, `"block":[0,3]`),
 		d("plan_block_long", "a block shape that exceeds the shape", "8.1", `"block":[2,3]`, `"block":[4,3]`),
 		d("plan_block_box", "a block shape whose bytes are no run", "8.1", `"block":[2,3]`, `"block":[2,2]`),
-		d("plan_path_parent", "a path that leads out of the archive", "3.3", `"path":"a"`, `"path":"../a"`),
-		d("plan_path_absolute", "an absolute path", "3.3", `"path":"a"`, `"path":"/a"`),
-		d("plan_path_number", "the path of another number", "3.3", `"path":"a"`, `"path":".cdfz/v/1"`),
+		d("plan_path_parent", "a path that leads out of the archive", "3.2", `"path":"a"`, `"path":"../a"`),
+		d("plan_path_absolute", "an absolute path", "3.2", `"path":"a"`, `"path":"/a"`),
+		d("plan_path_number", "the path of another number", "3.2", `"path":"a"`, `"path":".cdfz/v/1"`),
 		d("plan_segment_header", "a segment within the header", "10.2", `"off":200,"len":3`, `"off":190,"len":3`),
 		d("plan_segment_beyond", "a segment that ends beyond the image", "10.2", `"off":200,"len":3`, `"off":246,"len":3`),
 		d("plan_segment_overlap", "segments that overlap", "10.2", `"off":220,"len":4`, `"off":216,"len":4`),
@@ -178,13 +178,13 @@ func badPlan() []vector {
 		{"plan_view_pooled", "a reason not to be in a view that the archive does not have", image, damage, "7.4",
 			planned(`"stride":12,"count":3}}`, `"stride":12,"count":3},"view":"no-codec"}`)},
 		{"plan_codec", "the codec of another filter", image, damage, "7.2", planned(`"params":[6],`, `"params":[6],"codec":{"id":"bz2","level":6},`)},
-		{"plan_path_other", "a path made of the number, which the name does not need", image, damage, "3.3", with(planned(`"path":"a"`, `"path":".cdfz/v/0"`), func(a *archive) {
+		{"plan_path_other", "a path made of the number, which the name does not need", image, damage, "14.3", with(planned(`"path":"a"`, `"path":".cdfz/v/0"`), func(a *archive) {
 			a.blocks[a0].name, a.blocks[a1].name = ".cdfz/v/0/0.0", ".cdfz/v/0/1.0"
 		})},
-		{"plan_after", "a byte after the deflate stream of the plan", damage, damage, "3.4", with(records(), func(a *archive) {
+		{"plan_after", "a byte after the deflate stream of the plan", damage, damage, "3.1", with(records(), func(a *archive) {
 			a.front = func(f []entry) []entry { f[1].data = append(f[1].data, 0); return f }
 		})},
-		{"plan_not_deflated", "the plan is stored", damage, damage, "3.4", with(records(), func(a *archive) {
+		{"plan_not_deflated", "the plan is stored", damage, damage, "3.1", with(records(), func(a *archive) {
 			a.front = func(f []entry) []entry { f[1] = stored(".cdfz/plan.json", []byte(a.plan)); return f }
 		})},
 	}
@@ -255,7 +255,7 @@ func badBlocks() []vector {
 			crc := crcOf(a.blocks[t0].raw)
 			a.rows = func(r []row) { r[3].crc = crc }
 		})),
-		v("block_padding", "the padding of a block is zero", "8.1", image, with(records(), func(a *archive) {
+		v("block_padding", "the padding of a block is zero", "15.2", image, with(records(), func(a *archive) {
 			b := append([]byte{}, records().image[212+24:][:6]...)
 			b = shuffle(append(b, 0, 0, 0, 0, 0, 0), 2)
 			a.blocks[a1].raw, a.blocks[a1].data = b, b
@@ -285,31 +285,31 @@ func badEntries() []vector {
 		return front(a, func(f []entry) []entry { return slices.Insert(f, at, e...) })
 	}
 	return []vector{
-		v("local_date", "a local header with another date", "3.2", with(records(), func(a *archive) { a.blocks[t0].local = put(12, "\x22") })),
-		v("local_version", "a local header with another version needed", "3.2", with(records(), func(a *archive) { a.blocks[t0].local = put(4, "\x14") })),
-		v("local_crc", "a local header with another checksum", "3.2", with(records(), func(a *archive) { a.blocks[t0].local = put(14, "\x00\x00\x00\x00") })),
-		v("local_name", "a local header with another name", "3.3", with(records(), func(a *archive) { a.blocks[t0].local = put(30, "u") })),
-		v("local_mask", "a local header with another mask", "3.2", with(records(), func(a *archive) { a.blocks[a1].local = put(39, "\x01") })),
-		v("local_flags", "a local header with the flag of a data descriptor", "3.2", with(records(), func(a *archive) { a.blocks[t0].local = put(6, "\x08") })),
-		v("gap", "a byte between two entries", "3.1", with(records(), func(a *archive) { a.blocks[t0].before = []byte{0} })),
-		v("directory_date", "a directory record with another date", "3.2", with(records(), func(a *archive) { a.blocks[t0].record = put(14, "\x22") })),
-		v("directory_order", "the directory in another order", "3.1", with(records(), func(a *archive) {
+		v("local_date", "a local header with another date", "14.2", with(records(), func(a *archive) { a.blocks[t0].local = put(12, "\x22") })),
+		v("local_version", "a local header with another version needed", "14.2", with(records(), func(a *archive) { a.blocks[t0].local = put(4, "\x14") })),
+		v("local_crc", "a local header with another checksum", "14.2", with(records(), func(a *archive) { a.blocks[t0].local = put(14, "\x00\x00\x00\x00") })),
+		v("local_name", "a local header with another name", "14.3", with(records(), func(a *archive) { a.blocks[t0].local = put(30, "u") })),
+		v("local_mask", "a local header with another mask", "14.2", with(records(), func(a *archive) { a.blocks[a1].local = put(39, "\x01") })),
+		v("local_flags", "a local header with the flag of a data descriptor", "14.2", with(records(), func(a *archive) { a.blocks[t0].local = put(6, "\x08") })),
+		v("gap", "a byte between two entries", "14.1", with(records(), func(a *archive) { a.blocks[t0].before = []byte{0} })),
+		v("directory_date", "a directory record with another date", "14.2", with(records(), func(a *archive) { a.blocks[t0].record = put(14, "\x22") })),
+		v("directory_order", "the directory in another order", "14.1", with(records(), func(a *archive) {
 			a.directory = func(e []entry) []entry { e[2], e[3] = e[3], e[2]; return e }
 		})),
-		v("directory_missing", "an entry that the directory does not have", "3.1", with(records(), func(a *archive) {
+		v("directory_missing", "an entry that the directory does not have", "14.1", with(records(), func(a *archive) {
 			a.directory = func(e []entry) []entry { return slices.Delete(e, 3, 4) }
 		})),
-		v("blocks_order", "blocks in another order", "3.4", with(records(), func(a *archive) {
+		v("blocks_order", "blocks in another order", "14.4", with(records(), func(a *archive) {
 			a.blocks[n0], a.blocks[a0] = a.blocks[a0], a.blocks[n0]
 			a.number[n0], a.number[a0] = a.number[a0], a.number[n0]
 		})),
-		v("readme_deflated", "the README is deflated", "3.4", with(records(), func(a *archive) { a.readme = deflated(".cdfz/README", readmeText) })),
-		v("readme_long", "a README of 65537 bytes", "3.4", with(records(), func(a *archive) { a.readme = stored(".cdfz/README", make([]byte, 1<<16+1)) })),
-		v("entry_outside", "an entry that no variable explains", "3.4", insert(records(), 2, stored("other", nil))),
-		v("entry_parent", "an entry whose name leads out of a folder", "3.4", insert(records(), 2, stored("../x", nil))),
-		v("entry_block_name", "an entry that looks like a block", "15", insert(records(), 2, stored(".cdfz/v/1/0", nil))),
-		v("later_twice", "an entry of a later version twice", "15", insert(records(), 2, stored(".cdfz/x", nil), stored(".cdfz/x", nil))),
-		v("later_crc", "an entry of a later version with another checksum", "15", insert(records(), 2, entry{name: ".cdfz/x", raw: []byte("x"), data: []byte("y")})),
+		v("readme_deflated", "the README is deflated", "14.4", with(records(), func(a *archive) { a.readme = deflated(".cdfz/README", readmeText) })),
+		v("readme_long", "a README of 65537 bytes", "14.4", with(records(), func(a *archive) { a.readme = stored(".cdfz/README", make([]byte, 1<<16+1)) })),
+		v("entry_outside", "an entry that no variable explains", "14.4", insert(records(), 2, stored("other", nil))),
+		v("entry_parent", "an entry whose name leads out of a folder", "14.4", insert(records(), 2, stored("../x", nil))),
+		v("entry_block_name", "an entry that looks like a block", "17", insert(records(), 2, stored(".cdfz/v/1/0", nil))),
+		v("later_twice", "an entry of a later version twice", "17", insert(records(), 2, stored(".cdfz/x", nil), stored(".cdfz/x", nil))),
+		v("later_crc", "an entry of a later version with another checksum", "17", insert(records(), 2, entry{name: ".cdfz/x", raw: []byte("x"), data: []byte("y")})),
 		v("zarr_pooled", "Zarr metadata in a pooled archive", "B", insert(records(), 2, deflated(".zgroup", `{"zarr_format":2}`))),
 		v("zarr_missing", "no .zmetadata", "B", front(viewed(), func(f []entry) []entry { return f[:len(f)-1] })),
 		v("zarr_twice", ".zgroup twice", "B", insert(viewed(), 3, deflated(".zgroup", `{"zarr_format":2}`))),

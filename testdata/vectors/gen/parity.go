@@ -6,7 +6,7 @@ import (
 	"hash/crc32"
 )
 
-// Parity, written from section 17 of docs/FORMAT.md.
+// Parity, written from section 19 of docs/FORMAT.md.
 
 // layout has the numbers of a record.
 type layout struct {

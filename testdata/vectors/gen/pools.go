@@ -98,7 +98,7 @@ func badPools() []vector {
 		{"pool_block_crc", "a block of a pool has another checksum", damage, damage, "9.1", with(pooled(), func(a *archive) {
 			a.rows = func(r []row) { r[3].crc ^= 1 }
 		})},
-		{"pool_padding", "the padding of a pool does not repeat its last element", image, damage, "8.1", with(pooled(), func(a *archive) {
+		{"pool_padding", "the padding of a pool does not repeat its last element", image, damage, "15.2", with(pooled(), func(a *archive) {
 			b := append([]byte{}, a.blocks[pool11].data...)
 			b[len(b)-1] ^= 1
 			a.blocks[pool11] = stored(a.blocks[pool11].name, b)
