@@ -23,13 +23,13 @@ const (
 	maxParams    = 65535 // HDF5 stores their number in two bytes
 )
 
-// loadCodecs finds the codecs of netcdf-c. It returns the reason if there are some, but
-// not one of them is usable.
+// loadCodecs finds the codecs of netcdf-c: the library's own one, and those that it has for
+// filters without a codec. It returns the reason if one of them is not usable.
 func (l *library) loadCodecs(found *hostproto.Library) (whyNot string) {
 	if get := symbol(l.handle, "NCZ_get_codec_info"); get != 0 {
-		whyNot = l.addCodec(call(get), found)
-	} else if all := symbol(l.handle, "NCZ_codec_info_defaults"); all != 0 {
-		found.Defaults = true
+		whyNot = l.addCodec(call(get), false, found)
+	}
+	if all := symbol(l.handle, "NCZ_codec_info_defaults"); all != 0 {
 		list := call(all)
 		if list == 0 {
 			return "NCZ_codec_info_defaults returned NULL"
@@ -39,7 +39,7 @@ func (l *library) loadCodecs(found *hostproto.Library) (whyNot string) {
 			if p == 0 {
 				break
 			}
-			if why := l.addCodec(p, found); why != "" {
+			if why := l.addCodec(p, true, found); why != "" {
 				whyNot = why
 			}
 		}
@@ -47,7 +47,7 @@ func (l *library) loadCodecs(found *hostproto.Library) (whyNot string) {
 	return whyNot
 }
 
-func (l *library) addCodec(p uintptr, found *hostproto.Library) (whyNot string) {
+func (l *library) addCodec(p uintptr, byDefault bool, found *hostproto.Library) (whyNot string) {
 	if p == 0 {
 		return "NCZ_get_codec_info returned NULL"
 	}
@@ -65,6 +65,7 @@ func (l *library) addCodec(p uintptr, found *hostproto.Library) (whyNot string) 
 	l.codecs = append(l.codecs, c)
 	found.Codecs = append(found.Codecs, hostproto.CodecClass{
 		ID: id, Filter: *at[uint32](p, 16), ToHDF5: c.toHDF5 != 0, FromHDF5: c.fromHDF5 != 0, Modify: *at[uintptr](p, 56) != 0,
+		Default: byDefault,
 	})
 	return ""
 }

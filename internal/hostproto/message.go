@@ -9,7 +9,7 @@
 package hostproto
 
 // Version is the version of the messages.
-const Version = 1
+const Version = 2
 
 // MaxMessage is the length of the longest message in bytes.
 const MaxMessage = 1 << 20
@@ -100,8 +100,6 @@ type Library struct {
 	Ignored string
 	Filter  *FilterClass // nil if there is none
 	Codecs  []CodecClass
-	// Defaults is set if the codecs are those of NCZ_codec_info_defaults.
-	Defaults bool
 	// Note states which part of the library is unusable, and why.
 	Note string
 }
@@ -120,4 +118,5 @@ type CodecClass struct {
 	Filter           uint32 // hdf5id
 	ToHDF5, FromHDF5 bool   // are there
 	Modify           bool   // NCZ_modify_parameters is there
+	Default          bool   // from NCZ_codec_info_defaults
 }

@@ -100,6 +100,7 @@ func TestPluginRows(t *testing.T) {
 	fake(t, in("libstray.so"), "CODEC=40009")
 	fake(t, in("libtwin.so"), "FILTER=40001")
 	fake(t, in("libtype.so"), "FILTER=40010", "TYPE=1")
+	fake(t, in("libtwo.so"), "CODEC=40015", "DEFAULTS=40016")
 	fake(t, in("libversion.so"), "FILTER=40011", "VERSION=2", "CODEC=40011")
 	fake(t, in("plugin.so"), "FILTER=40012")
 	require.NoError(t, os.WriteFile(in("libtext.so"), []byte("no library"), 0o644))
@@ -248,8 +249,9 @@ func TestPluginRows(t *testing.T) {
 		require.Equal(t, []Codec{{ID: "fake", Filter: 40002, ToHDF5: true, FromHDF5: true}}, libraries["libcodec.so"].Codecs)
 		require.NotNil(t, libraries["libboth.so"].Filter)
 		require.Len(t, libraries["libboth.so"].Codecs, 1)
-		require.Len(t, libraries["libdefaults.so"].Codecs, 1)
-		require.True(t, libraries["libdefaults.so"].Defaults)
+		require.Equal(t, []Codec{{ID: "default", Filter: 40004, ToHDF5: true, FromHDF5: true, Default: true}}, libraries["libdefaults.so"].Codecs)
+		require.Equal(t, []Codec{{ID: "fake", Filter: 40015, ToHDF5: true, FromHDF5: true}, {ID: "default", Filter: 40016, ToHDF5: true, FromHDF5: true, Default: true}},
+			libraries["libtwo.so"].Codecs, "both functions of netcdf-c")
 		require.Contains(t, libraries["libdefaults.so"].Note, "found 2 and 1")
 	})
 	t.Run("L12", func(t *testing.T) {
@@ -257,7 +259,7 @@ func TestPluginRows(t *testing.T) {
 			p := pairs[id]
 			require.Equal(t, action, p.Action(), id)
 		}
-		require.Len(t, pairs, 6)
+		require.Len(t, pairs, 8)
 		p := pairs[40002]
 		require.Equal(t, []string{in("libfilter.so.2"), in("libcodec.so")}, []string{p.Path, p.CodecPath})
 	})
@@ -360,7 +362,7 @@ func TestJudgeBrokenHost(t *testing.T) {
 		"length":  {`printf '\377\377\377\377' >&3`, "malformed message"},
 		"content": {`printf '\3\0\0\0abc' >&3`, "malformed message"},
 		"silent":  {`echo no plugins here`, "EOF (no plugins here)"},
-		"version": {greeting(7), "expected version 1, found 7"},
+		"version": {greeting(7), "expected version 2, found 7"},
 		"library": {hello + `printf '\3\0\0\0abc' >&3; sleep 1`, ""},
 		"crash":   {hello + `kill -SEGV $$`, ""},
 	} {

@@ -14,10 +14,9 @@ type Library struct {
 	Ignored string
 	// Filter is HDF5's half, or nil.
 	Filter *Filter
-	// Codecs are netcdf-c's half: one codec (NCZ_get_codec_info), or any number of
-	// default ones (NCZ_codec_info_defaults).
-	Codecs   []Codec
-	Defaults bool
+	// Codecs are netcdf-c's half: the library's own codec (NCZ_get_codec_info), and any
+	// number of default ones (NCZ_codec_info_defaults).
+	Codecs []Codec
 	// Note states which half is there but unusable, and why.
 	Note string
 }
@@ -39,15 +38,16 @@ type Codec struct {
 	ToHDF5   bool   // whether there is NCZ_codec_to_hdf5
 	FromHDF5 bool   // whether there is NCZ_hdf5_to_codec
 	Modify   bool   // whether there is NCZ_modify_parameters, which is never called
+	Default  bool   // only for a filter that has no codec
 }
 
 func newLibrary(path string, l hostproto.Library) Library {
-	out := Library{Path: path, Ignored: l.Ignored, Defaults: l.Defaults, Note: l.Note}
+	out := Library{Path: path, Ignored: l.Ignored, Note: l.Note}
 	if f := l.Filter; f != nil {
 		out.Filter = &Filter{f.ID, f.Name, f.Encodes, f.Decodes, f.CanApply, f.SetLocal}
 	}
 	for _, c := range l.Codecs {
-		out.Codecs = append(out.Codecs, Codec{c.ID, c.Filter, c.ToHDF5, c.FromHDF5, c.Modify})
+		out.Codecs = append(out.Codecs, Codec{c.ID, c.Filter, c.ToHDF5, c.FromHDF5, c.Modify, c.Default})
 	}
 	return out
 }
@@ -105,12 +105,13 @@ func pair(libraries []Library) []Pair {
 	for _, defaults := range []bool{false, true} {
 		for i := range libraries {
 			l := &libraries[i]
-			if l.Defaults != defaults {
-				continue
-			}
 			for j := range l.Codecs {
-				if p := of(l.Codecs[j].Filter); p.Codec == nil {
-					p.Codec, p.CodecPath, p.codecIndex = &l.Codecs[j], l.Path, uint32(j)
+				c := &l.Codecs[j]
+				if c.Default != defaults {
+					continue
+				}
+				if p := of(c.Filter); p.Codec == nil {
+					p.Codec, p.CodecPath, p.codecIndex = c, l.Path, uint32(j)
 				}
 			}
 		}

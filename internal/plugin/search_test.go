@@ -86,7 +86,7 @@ func TestSearchRows(t *testing.T) {
 	t.Run("L12", func(t *testing.T) {
 		own := Library{Path: "own", Filter: &Filter{ID: 400}, Codecs: []Codec{{ID: "own", Filter: 400}}}
 		got := pair([]Library{
-			{Path: "defaults", Codecs: []Codec{{ID: "d400", Filter: 400}, {ID: "d401", Filter: 401}, {ID: "d402", Filter: 402}}, Defaults: true},
+			{Path: "defaults", Codecs: []Codec{{ID: "d400", Filter: 400, Default: true}, {ID: "d401", Filter: 401, Default: true}, {ID: "d402", Filter: 402, Default: true}}},
 			{Path: "neither", Ignored: "nothing"}, own, {Path: "filter", Filter: &Filter{ID: 401}}, {Path: "codec", Codecs: []Codec{{ID: "c403", Filter: 403}}},
 			{Path: "alone", Filter: &Filter{ID: 404}}, {Path: "second", Filter: &Filter{ID: 404, Name: "second"}}, {Path: "late", Filter: &Filter{ID: 403}},
 		})

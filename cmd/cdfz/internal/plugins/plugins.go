@@ -27,12 +27,11 @@ type report struct {
 
 // libraryReport is a library in the search path.
 type libraryReport struct {
-	Path     string        `json:"path"`
-	Ignored  string        `json:"ignored,omitempty"` // the reason
-	Filter   *filterOf     `json:"filter,omitempty"`
-	Codecs   []codecReport `json:"codecs,omitempty"`
-	Defaults bool          `json:"default_codecs,omitempty"`
-	Note     string        `json:"note,omitempty"`
+	Path    string        `json:"path"`
+	Ignored string        `json:"ignored,omitempty"` // the reason
+	Filter  *filterOf     `json:"filter,omitempty"`
+	Codecs  []codecReport `json:"codecs,omitempty"`
+	Note    string        `json:"note,omitempty"`
 }
 
 type filterOf struct {
@@ -45,8 +44,9 @@ type filterOf struct {
 }
 
 type codecReport struct {
-	ID     string `json:"id"`
-	Filter uint32 `json:"filter"`
+	ID      string `json:"id"`
+	Filter  uint32 `json:"filter"`
+	Default bool   `json:"default,omitempty"` // only for a filter without a codec
 }
 
 // pairReport is a filter with its codec.
@@ -140,12 +140,12 @@ func list(a *cli.App, parts []string) {
 func libraryRows(libraries []plugin.Library) []libraryReport {
 	var out []libraryReport
 	for _, l := range libraries {
-		r := libraryReport{Path: l.Path, Ignored: l.Ignored, Defaults: l.Defaults, Note: l.Note}
+		r := libraryReport{Path: l.Path, Ignored: l.Ignored, Note: l.Note}
 		if f := l.Filter; f != nil {
 			r.Filter = &filterOf{f.ID, f.Name, f.Encodes, f.Decodes, f.CanApply, f.SetLocal}
 		}
 		for _, c := range l.Codecs {
-			r.Codecs = append(r.Codecs, codecReport{c.ID, c.Filter})
+			r.Codecs = append(r.Codecs, codecReport{c.ID, c.Filter, c.Default})
 		}
 		out = append(out, r)
 	}
@@ -210,7 +210,7 @@ func printLibraries(a *cli.App, libraries []libraryReport) {
 				text += "; "
 			}
 			text += fmt.Sprintf("codec %s for filter %d", c.ID, c.Filter)
-			if l.Defaults {
+			if c.Default {
 				text += " by default"
 			}
 		}
