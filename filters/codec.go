@@ -17,6 +17,13 @@ type Codec struct {
 	// Package names the Python package that provides the codec. Empty means numcodecs,
 	// which comes with every Zarr.
 	Package string
+	// Origin is the file of a codec that was found at run time. Another machine may have
+	// another one or none, and a stock Zarr may not know it. Empty for codecs that are part
+	// of the program.
+	Origin string
+	// Given means that Params and JSON work on the parameters that a user sets
+	// (Method.Given), and not on complete ones.
+	Given bool
 	// Params parses the JSON of a codec with the id ID. Missing keys have the defaults
 	// of numcodecs. Unknown keys are errors that wrap [ErrCodec], because their meaning
 	// would be lost. [DecodeCodec] detects them.
@@ -47,16 +54,18 @@ func CodecPackage(filter uint32) string {
 	return ""
 }
 
-// withCodec returns the filter that is paired with a codec id, or nil.
+// withCodec returns the filter that is paired with a codec id, or nil. If several are, it is
+// the one with the lowest id, as in netcdf-c.
 func withCodec(id string) *registered {
 	registryMu.RLock()
 	defer registryMu.RUnlock()
+	var found *registered
 	for _, r := range registry {
-		if r.Codec != nil && r.Codec.ID == id {
-			return r
+		if r.Codec != nil && r.Codec.ID == id && (found == nil || r.ID < found.ID) {
+			found = r
 		}
 	}
-	return nil
+	return found
 }
 
 // ToFilter returns the filter described by a codec's JSON. Missing keys have the
@@ -79,10 +88,8 @@ func ToFilter(text json.RawMessage) (Filter, error) {
 			return Filter{}, errorf(ErrCodec, "codec %q: unknown key %q", id, key)
 		}
 	}
+	Discovered()
 	r := withCodec(id)
-	if r == nil && discover() {
-		r = withCodec(id)
-	}
 	if r == nil {
 		hint := ""
 		if find(Bzip2) == nil {
@@ -94,8 +101,10 @@ func ToFilter(text json.RawMessage) (Filter, error) {
 	if err != nil {
 		return Filter{}, err
 	}
-	if err := r.check(params); err != nil {
-		return Filter{}, err
+	if !r.Codec.Given {
+		if err := r.check(params); err != nil {
+			return Filter{}, err
+		}
 	}
 	return Filter{ID: r.ID, Params: params}, nil
 }
@@ -112,10 +121,14 @@ func fromFilter(f Filter, in Block) (json.RawMessage, error) {
 	if f.Optional {
 		return nil, errorf(ErrNoCodec, "filter %s: codecs cannot be optional", describe(f))
 	}
-	if err := r.check(f.Params); err != nil {
+	params, err := f.Params, r.check(f.Params)
+	switch {
+	case r.Codec.Given && err == nil && r.Given != nil:
+		params = r.Given(params)
+	case err != nil && !r.Codec.Given:
 		return nil, err
 	}
-	return r.Codec.JSON(f.Params, in)
+	return r.Codec.JSON(params, in)
 }
 
 // Codecs returns the chain as codecs for blocks that b describes, in the same order.

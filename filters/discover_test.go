@@ -10,8 +10,8 @@ import (
 	"github.com/cdfz-format/cdfz/filters"
 )
 
-// TestDiscover checks that further filters are looked for once, and only if a filter or a
-// codec is needed that is not registered.
+// TestDiscover checks that further filters are looked for once, and only if a filter is needed
+// that is not registered, or the filter of a codec.
 func TestDiscover(t *testing.T) {
 	const id = 299
 	var calls atomic.Int32

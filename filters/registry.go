@@ -24,8 +24,8 @@ var (
 )
 
 // Register adds a filter for all coders and chains made afterwards. An id above
-// [MaxID], or an id or codec id that is already in use, is [ErrFilterID]. A method
-// without a required field is [ErrParam].
+// [MaxID], or an id or codec id that is already in use, is [ErrFilterID]. Only codecs with an
+// Origin may share an id. A method without a required field is [ErrParam].
 func Register(m Method) error {
 	switch {
 	case m.ID > MaxID:
@@ -46,11 +46,29 @@ func Register(m Method) error {
 		return errorf(ErrFilterID, "filter id %d: already registered as %q", m.ID, r.Name)
 	}
 	for _, r := range registry {
-		if m.Codec != nil && r.Codec != nil && r.Codec.ID == m.Codec.ID {
+		if m.Codec != nil && m.Codec.Origin == "" && r.Codec != nil && r.Codec.ID == m.Codec.ID {
 			return errorf(ErrFilterID, "codec %q: already paired with filter %d", m.Codec.ID, r.ID)
 		}
 	}
 	registry[m.ID] = newRegistered(m)
+	return nil
+}
+
+// Pair pairs a registered filter with another codec, for all conversions made afterwards. An
+// id that is not registered is [ErrFilterID], an incomplete codec [ErrParam].
+func Pair(id uint32, c *Codec) error {
+	if c.ID == "" || c.Params == nil || c.JSON == nil {
+		return errorf(ErrParam, "filter %d: incomplete codec", id)
+	}
+	registryMu.Lock()
+	defer registryMu.Unlock()
+	r, ok := registry[id]
+	if !ok {
+		return errorf(ErrFilterID, "filter id %d: not registered", id)
+	}
+	m := r.Method
+	m.Codec = c
+	registry[id] = newRegistered(m)
 	return nil
 }
 
@@ -60,18 +78,20 @@ var discovery struct {
 	find func()
 }
 
-// Discover sets a function that registers further filters. It is called once: when
-// [NewCoder], [Chain.Complete], [Lookup] or [ToFilter] first meets a filter or codec that
-// is not registered. Others wait for it. Of this package, it may call [Register] and
-// [Name].
+// Discover sets a function that registers further filters and codecs. It is called once: when
+// [NewCoder], [Chain.Complete] or [Lookup] first meets a filter that is not registered, or by
+// [ToFilter] or [Discovered]. Others wait for it. Of this package, it may call [Register],
+// [Registered], [Pair], [CodecID] and [Name].
 func Discover(find func()) {
 	discovery.Lock()
 	defer discovery.Unlock()
 	discovery.find = find
 }
 
-// discover calls the function, and reports whether there was one.
-func discover() bool {
+// Discovered calls the function of [Discover] unless it has been called. Codecs that it finds
+// may replace those of registered filters, so a program calls it before it converts filters
+// that a user has named.
+func Discovered() {
 	discovery.Lock()
 	defer discovery.Unlock()
 	find := discovery.find
@@ -79,7 +99,6 @@ func discover() bool {
 	if find != nil {
 		find()
 	}
-	return find != nil
 }
 
 // need returns the filter registered for id. If there is none, it looks for further
@@ -87,7 +106,7 @@ func discover() bool {
 func need(id uint32) *registered {
 	r := find(id)
 	if r == nil && id <= MaxID {
-		discover()
+		Discovered()
 		r = find(id)
 	}
 	return r

@@ -2,8 +2,10 @@ package verify
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/evidence"
@@ -64,6 +66,29 @@ func (v *verifier) checkHeader() error {
 	return v.checkFront()
 }
 
+// fromPlugin reports whether the codec of a built-in filter may come from a plugin. ours is the
+// registered one, or nil. A stored one that ours cannot read does, unless it has the name of
+// another codec.
+func fromPlugin(ours *filters.Codec, text json.RawMessage) bool {
+	switch {
+	case ours != nil && ours.Origin != "":
+		return true
+	case len(text) == 0:
+		return false
+	case ours == nil:
+		return true
+	}
+	var head struct{ ID string }
+	if json.Unmarshal(text, &head) != nil {
+		return false
+	}
+	if head.ID == ours.ID {
+		_, err := ours.Params(text)
+		return err != nil
+	}
+	return !slices.ContainsFunc(filters.Registered(), func(id uint32) bool { return filters.CodecID(id) == head.ID })
+}
+
 // checkCodecs compares the codecs of chains with their filters, and the plan's codes
 // for the Zarr view with the codecs.
 func (v *verifier) checkCodecs() error {
@@ -80,8 +105,8 @@ func (v *verifier) checkCodecs() error {
 		var want []plan.PlanFilter // for the first filter with a codec
 		judged[i] = true
 		for j, f := range v.l.Chains[i] {
-			// Plugins of other machines may have other codecs.
-			if m, known := filters.Lookup(f.ID); !known || m.Origin != "" {
+			// Plugins of other machines may have other filters and codecs.
+			if m, known := filters.Lookup(f.ID); !known || m.Origin != "" || fromPlugin(m.Codec, f.Codec) {
 				judged[i] = false
 				continue
 			}

@@ -111,6 +111,51 @@ func TestJudgePlugins(t *testing.T) {
 		require.Equal(t, "filter ", use[32013])
 		require.Equal(t, "built in ", use[307])
 	})
+	t.Run("L12 built in", func(t *testing.T) {
+		// Libraries with nothing but codecs, for filters that are built in.
+		dir := t.TempDir()
+		for name, macros := range map[string][]string{
+			"libdeflate.so": {"CODEC=1", `CODECID="zlib"`}, "liblz4.so": {"CODEC=32004", `CODECID="lz4"`}, "libszip.so": {"CODEC=4", `CODECID="szip"`},
+			"libboth.so": {"CODEC=307", `CODECID="bz2"`, "DEFAULTS=32008"}, "libshuffle.so": {"DEFAULTS=2"},
+		} {
+			args := []string{"-shared", "-fPIC", "-w", "-o", filepath.Join(dir, name), fakeSource}
+			for _, m := range macros {
+				args = append(args, "-D"+m)
+			}
+			out, err := exec.Command("gcc", args...).CombinedOutput()
+			require.NoError(t, err, "%s", out)
+		}
+		for _, path := range []string{dir, dir + ":default"} { // without and with HDF5's library
+			with := []string{"--plugin-path", path}
+			out := p.run(0, append(with, "plugins", "pairs")...)
+			for _, line := range []string{
+				`(?m)^1 +deflate +zlib +built in, with this codec +libdeflate.so$`, `(?m)^4 +szip +szip +built in, with this codec +libszip.so$`,
+				`(?m)^307 +bzip2 +bz2 +built in, with this codec +(libh5bz2.so and )?libboth.so$`,
+				`(?m)^32004 +lz4 +lz4 +built in, with this codec +(libh5lz4.so and )?liblz4.so$`,
+				`(?m)^32008 +bitshuffle +default +built in, with this codec +(libh5bshuf.so and )?libboth.so$`, // a default, and we have none
+				`(?m)^2 +shuffle +default +built in +libshuffle.so$`,                                           // a default, and we have one
+			} {
+				require.Regexp(t, line, out)
+			}
+			for id, codec := range map[string]string{"1": "zlib", "4": "szip", "307": "bz2", "32004": "lz4"} {
+				text := `{"id":"` + codec + `","key":8}`
+				require.Equal(t, id+",8\n", p.run(0, append(with, "codec", "to-hdf5", text)...))
+				require.Equal(t, text+"\n", p.run(0, append(with, "codec", "from-hdf5", id+",8")...))
+			}
+			require.Equal(t, `{"id":"shuffle","elementsize":4}`+"\n", p.run(0, append(with, "codec", "from-hdf5", "2,4")...))
+		}
+		require.Equal(t, `{"id":"zlib","level":8}`+"\n", p.run(0, "codec", "from-hdf5", "1,8"))
+
+		// Archives have the codec of the library, and need the library only to be written.
+		p.run(0, "--plugin-path", dir, "archive", "-q", "--zarr", "always", "--preset", "portable", "-F", "tas,32004,0", "-F", "pr,1,6", "-o", "z.cdfz", "a.nc")
+		out, err := exec.Command("unzip", "-p", "z.cdfz", "tas/.zarray").Output()
+		require.NoError(t, err)
+		require.Contains(t, string(out), `"compressor":{"id":"lz4","key":0}`)
+		p.run(0, "verify", "--against", "a.nc", "z.cdfz")
+		p.run(0, "--plugin-path", dir, "verify", "--against", "a.nc", "z.cdfz")
+		p.run(0, "archive", "-q", "--zarr", "always", "--preset", "portable", "-F", "tas,32004,0", "-F", "pr,1,6", "-o", "y.cdfz", "a.nc")
+		p.run(0, "--plugin-path", dir, "verify", "y.cdfz")
+	})
 	t.Run("filters", func(t *testing.T) {
 		require.Contains(t, p.run(0, "filters", "--plugin-path", plugins), "from the plugin libfake.so")
 		require.NotContains(t, p.run(0, "filters"), "libfake.so")

@@ -35,11 +35,18 @@ func (s *Set) Method(p Pair) filters.Method {
 	if known, ok := locals[f.ID]; ok {
 		m.Given = known.given
 	}
-	if p.Codec != nil && p.Codec.ToHDF5 && p.Codec.FromHDF5 {
-		c := libraryCodec{pool: s.pool, path: p.CodecPath, id: p.Codec.ID, index: p.codecIndex}
-		m.Codec = &filters.Codec{ID: p.Codec.ID, Params: c.params, JSON: c.json}
-	}
+	m.Codec = s.codec(p)
 	return m
+}
+
+// codec returns the codec of a pair, or nil if it does not convert in both directions. As in
+// netcdf-c, it converts the parameters that users set.
+func (s *Set) codec(p Pair) *filters.Codec {
+	if p.Codec == nil || !p.Codec.ToHDF5 || !p.Codec.FromHDF5 {
+		return nil
+	}
+	c := libraryCodec{pool: s.pool, path: p.CodecPath, id: p.Codec.ID, index: p.codecIndex}
+	return &filters.Codec{ID: p.Codec.ID, Origin: p.CodecPath, Given: true, Params: c.params, JSON: c.json}
 }
 
 const maxInt = 1<<31 - 1

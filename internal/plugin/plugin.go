@@ -117,19 +117,19 @@ func (s *Set) Libraries() []Library { return s.libraries }
 // Pairs lists the filters and codecs that were found, in increasing order of their ids.
 func (s *Set) Pairs() []Pair { return s.pairs }
 
-// Register registers the filters whose ids are not registered yet. A codec whose id is
-// already paired with another filter is left out.
+// Register registers the filters whose ids are not registered yet. Registered filters are
+// paired with a library's own codec for them, or with a default one if they have none.
 func (s *Set) Register() error {
 	known := filters.Registered()
 	for _, p := range s.pairs {
-		if p.Filter == nil || slices.Contains(known, p.ID) {
-			continue
-		}
-		m := s.Method(p)
-		err := filters.Register(m)
-		if errors.Is(err, filters.ErrFilterID) && m.Codec != nil {
-			m.Codec = nil
-			err = filters.Register(m)
+		var err error
+		switch c := s.codec(p); {
+		case !slices.Contains(known, p.ID):
+			if p.Filter != nil {
+				err = filters.Register(s.Method(p))
+			}
+		case c != nil && (!p.Codec.Default || filters.CodecID(p.ID) == ""):
+			err = filters.Pair(p.ID, c)
 		}
 		if err != nil {
 			return err

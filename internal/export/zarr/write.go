@@ -65,7 +65,7 @@ const mostBeyond = 256 << 20
 func Known(version int, c filters.Chain) bool {
 	return !slices.ContainsFunc(c, func(f filters.Filter) bool {
 		m, ok := filters.Lookup(f.ID)
-		if !ok || m.Codec == nil || m.Codec.Package != "" {
+		if !ok || m.Codec == nil || m.Codec.Package != "" || m.Codec.Origin != "" {
 			return true
 		}
 		return version == 3 && newNames[m.Codec.ID] == ""

@@ -1,6 +1,6 @@
 /* Plugins for tests. Macros choose what a library has:
  *   FILTER=ID        HDF5's functions
- *   CODEC=ID         netcdf-c's codec "fake" for that filter
+ *   CODEC=ID         netcdf-c's codec "fake", or CODECID, for that filter
  *   DEFAULTS=ID      netcdf-c's default codecs, with one for that filter
  *   FORCE=N          what the filter does, instead of its first parameter
  *   TYPE, VERSION, ENCODER, NOINFO, NOFILTER, LOCAL, ABORT, HANG   variants
@@ -16,6 +16,9 @@
 #endif
 #ifndef VERSION
 #define VERSION 1
+#endif
+#ifndef CODECID
+#define CODECID "fake"
 #endif
 #ifndef ENCODER
 #define ENCODER 1
@@ -183,7 +186,7 @@ static int to_codec(size_t n, const unsigned *params, char **json) {
 	if (!ready || n != 1)
 		return -36;
 	*json = malloc(64);
-	sprintf(*json, "{\"id\":\"%s\",\"key\":%u}", params[0] == 99 ? "other" : "fake", params[0]);
+	sprintf(*json, "{\"id\":\"%s\",\"key\":%u}", params[0] == 99 ? "other" : CODECID, params[0]);
 	return 0;
 }
 
@@ -199,7 +202,7 @@ typedef struct {
 #endif
 
 #ifdef CODEC
-static codec_class codec = {1, 1, "fake", CODEC, initialize, NULL, to_hdf5, to_codec, NULL};
+static codec_class codec = {1, 1, CODECID, CODEC, initialize, NULL, to_hdf5, to_codec, NULL};
 const void *NCZ_get_codec_info(void) { return &codec; }
 #endif
 

@@ -154,11 +154,18 @@ func (c *converter) fromHDF5(text string) error {
 	if err != nil {
 		return err
 	}
+	filters.Discovered() // plugins may have codecs for built-in filters
 	full, err := chain.Complete(b)
-	if err != nil {
+	if err != nil && b.Size == 0 && b.Len == 0 {
+		full, err = chain, nil // not all codecs need what the blocks would add
+	}
+	var codecs []json.RawMessage
+	if err == nil {
+		codecs, err = full.Codecs(b)
+	}
+	if errors.Is(err, filters.ErrParam) {
 		return terminal.Hinted(err, "--type and --shape describe the blocks")
 	}
-	codecs, err := full.Codecs(b)
 	if err != nil {
 		c.Fail(text, err)
 		return nil

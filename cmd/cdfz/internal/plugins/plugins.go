@@ -74,7 +74,8 @@ Plugins are used only on request: cdfz searches the folders in --plugin-path and
 variable HDF5_PLUGIN_PATH, in this order. Folders are separated by ":". The word default
 stands for the folders that HDF5 searches without that variable. Files named lib*.so* are
 tried in the order of their names, and the first library with a filter id provides it.
-Filters that are built in are never taken from plugins.
+Filters that are built in are never taken from plugins. A library's own codec for them
+replaces that of cdfz. A default codec of a library is only for filters without one.
 
 Libraries are loaded by another program, cdfz-plugin-host, which must be in the folder of cdfz or on
 PATH. If a plugin crashes, hangs or takes all memory, its block fails. Blocks that a plugin
@@ -162,8 +163,11 @@ func pairRows(pairs []plugin.Pair, builtIn []uint32) []pairReport {
 		if p.Codec != nil {
 			r.Codec = p.Codec.ID
 		}
+		m, _ := filters.Lookup(p.ID)
 		if slices.Contains(builtIn, p.ID) {
-			r.Use = "built in"
+			if r.Use = "built in"; p.Codec != nil && m.Codec != nil && m.Codec.Origin == p.CodecPath {
+				r.Use = "built in, with this codec"
+			}
 		} else if p.Filter != nil && !p.Filter.Encodes {
 			r.Use += ", decodes only"
 		}

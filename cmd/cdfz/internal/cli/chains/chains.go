@@ -166,6 +166,9 @@ func (s *Specs) parseDeflate() error {
 // Parameters that depend on a variable are checked for 4-byte integers, and for floats if
 // the chain is not for integers.
 func Check(c filters.Chain) error {
+	if len(c) > 0 {
+		filters.Discovered() // plugins may have codecs for built-in filters
+	}
 	var ours filters.Chain // plugins may need the types of the variables
 	for _, f := range c {
 		m, ok := filters.Lookup(f.ID)
