@@ -15,7 +15,7 @@ type Codec struct {
 	// ID is the value of the key "id".
 	ID string
 	// Package names the Python package that provides the codec. Empty means numcodecs,
-	// which comes with every Zarr.
+	// which comes with every Zarr. [NCZarr] means netCDF-C and no Python package.
 	Package string
 	// Origin is the file of a codec that was found at run time. Another machine may have
 	// another one or none, and a stock Zarr may not know it. Empty for codecs that are part
@@ -32,6 +32,10 @@ type Codec struct {
 	// filter. An error that wraps [ErrNoCodec] means that the codec has no equivalent.
 	JSON func(params []uint32, in Block) (json.RawMessage, error)
 }
+
+// NCZarr is the package of codecs that only netCDF-C has, for its Zarr stores. Variables with
+// such codecs are not in the Zarr views of archives.
+const NCZarr = "NCZarr"
 
 // DecodeCodec parses a codec's JSON into the struct that v points to, which has a field
 // for each key. Unknown keys and wrong types are errors that wrap [ErrCodec].

@@ -39,12 +39,14 @@ const (
 	LZMA             uint32 = 52732
 
 	Header uint32 = 52733
+
+	NumcodecsLZ4 uint32 = 52734
 )
 
 // inAll lists the filters of package all.
 var inAll = []uint32{
 	Fletcher32, Szip, NBit, ScaleOffset, Bzip2, LZF, Blosc, LZ4, Bitshuffle,
-	Delta, FixedScaleOffset, Quantize, BitRound, PackBits, CRC32, Adler32, Gzip, LZMA,
+	Delta, FixedScaleOffset, Quantize, BitRound, PackBits, CRC32, Adler32, Gzip, LZMA, NumcodecsLZ4,
 }
 
 // allPath is the path of package all.
@@ -126,4 +128,5 @@ var names = map[uint32]string{
 	Adler32:          "adler32",
 	Gzip:             "gzip",
 	LZMA:             "lzma",
+	NumcodecsLZ4:     "numcodecs-lz4",
 }

@@ -72,7 +72,7 @@ func TestQ14_Names(t *testing.T) {
 
 // TestL16_Pairs checks which filters and codecs overlap: neither set holds the other.
 func TestL16_Pairs(t *testing.T) {
-	both := map[uint32]string{filters.Deflate: "zlib", filters.Shuffle: "shuffle", filters.Fletcher32: "fletcher32", filters.Bzip2: "bz2", filters.Blosc: "blosc", filters.Zstd: "zstd"}
+	both := map[uint32]string{filters.Deflate: "zlib", filters.Shuffle: "shuffle", filters.Fletcher32: "fletcher32", filters.Bzip2: "bz2", filters.Blosc: "blosc", filters.Zstd: "zstd", filters.Szip: "szip"}
 	for _, id := range filters.Registered() {
 		m, _ := filters.Lookup(id)
 		switch {
@@ -85,7 +85,7 @@ func TestL16_Pairs(t *testing.T) {
 	for _, id := range filters.Registered() {
 		private[filters.CodecID(id)] = filters.Class(id) == "private"
 	}
-	for _, id := range []string{"delta", "fixedscaleoffset", "quantize", "bitround", "packbits", "crc32", "adler32", "gzip"} {
+	for _, id := range []string{"delta", "fixedscaleoffset", "quantize", "bitround", "packbits", "crc32", "adler32", "gzip", "lz4"} {
 		if !private[id] {
 			t.Errorf("codec %s: expected a filter with a private id", id)
 		}

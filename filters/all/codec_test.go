@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/filters/internal/filtertest"
 	"github.com/cdfz-format/cdfz/testdata/seeds"
@@ -17,6 +19,7 @@ func TestCodecs(t *testing.T) {
 		spec, want string // empty: no codec
 	}{
 		{"1,5", `[{"id":"zlib","level":5}]`},
+		{"4,4,8", `[{"id":"szip","mask":4,"pixels-per-block":8}]`},
 		{"2,4|32015,3", `[{"id":"shuffle","elementsize":4},{"id":"zstd","level":3}]`},
 		{"32015,-5", `[{"id":"zstd","level":-5}]`},
 		{"307,9", `[{"id":"bz2","level":9}]`},
@@ -27,7 +30,7 @@ func TestCodecs(t *testing.T) {
 		{"3|3|2,8", `[{"id":"fletcher32"},{"id":"fletcher32"},{"id":"shuffle","elementsize":8}]`},
 		{"3|2,8", ""},   // incomplete elements of four bytes
 		{"1,1|2,2", ""}, // possibly incomplete elements
-		{"32004,0", ""}, {"2,4|32004", ""}, {"4,1,2", ""}, {"300,1", ""},
+		{"32004,0", ""}, {"2,4|32004", ""}, {"300,1", ""},
 	} {
 		chain := filtertest.Chain(t, c.spec)
 		got, err := chain.Codecs(filters.Block{Len: 4096})
@@ -94,7 +97,8 @@ func TestToFilter(t *testing.T) {
 		``:                                   filters.ErrCodec,
 		`[]`:                                 filters.ErrCodec,
 		`{"id":5}`:                           filters.ErrCodec,
-		`{"id":"lz4","acceleration":1}`:      filters.ErrNoCodec,
+		`{"id":"lz4","block":1}`:             filters.ErrCodec,
+		`{"id":"szip","mask":4}`:             filters.ErrCodec,
 		`{"id":"pcodec"}`:                    filters.ErrNoCodec,
 		`{"id":"zlib","level":"5"}`:          filters.ErrCodec,
 		`{"id":"zlib","level":5.5}`:          filters.ErrCodec,
@@ -122,6 +126,49 @@ func TestToFilter(t *testing.T) {
 	if filters.CodecID(filters.Zstd) != "zstd" || filters.CodecID(filters.LZ4) != "" {
 		t.Errorf("codec ids: %q, %q", filters.CodecID(filters.Zstd), filters.CodecID(filters.LZ4))
 	}
+}
+
+// TestCodecsKept checks that codecs do not change on their way through parameters, before and
+// after these are completed.
+func TestCodecsKept(t *testing.T) {
+	block := filters.Block{Len: 32000, Kind: filters.Int, Size: 4, Shape: []int{80, 100}}
+	for text, want := range map[string]string{
+		`{"id":"blosc","cname":"lz4","clevel":5,"shuffle":1,"blocksize":0}`:                                             "32001,0,0,0,0,5,1,1",
+		`{"id":"blosc","cname":"zstd","clevel":3,"shuffle":2,"blocksize":1024}`:                                         "32001,0,0,0,1024,3,2,5",
+		`{"id":"szip","mask":4,"pixels-per-block":8}`:                                                                   "4,4,8",
+		`{"id":"lz4","acceleration":1}`:                                                                                 "52734,1",
+		`{"id":"lz4","acceleration":-7}`:                                                                                "52734,4294967289",
+		`{"id":"lzma","format":1,"check":-1,"preset":null,"filters":null}`:                                              "52732,1,4294967295,0",
+		`{"id":"lzma","format":1,"check":10,"preset":0,"filters":null}`:                                                 "52732,1,10,1",
+		`{"id":"lzma","format":1,"check":4,"preset":6,"filters":null}`:                                                  "52732,1,4,7",
+		`{"id":"lzma","format":2,"check":-1,"preset":2147483657,"filters":null}`:                                        "52732,2,4294967295,2147483658",
+		`{"id":"lzma","format":2,"check":0,"preset":null,"filters":null}`:                                               "52732,2,0,0",
+		`{"id":"lzma","format":3,"check":-1,"preset":null,"filters":[{"id":33}]}`:                                       "52732,3,4294967295,0",
+		`{"id":"lzma","format":3,"check":-1,"preset":null,"filters":[{"id":3,"dist":4},{"id":33,"preset":9}]}`:          "52732,3,4294967295,10,4",
+		`{"id":"lzma","format":3,"check":-1,"preset":null,"filters":[{"id":3,"dist":4},{"id":33,"dict_size":8388608}]}`: "52732,3,4294967295,8388608,4",
+	} {
+		f, err := filters.ToFilter(json.RawMessage(text))
+		require.NoError(t, err, text)
+		require.Equal(t, want, f.String())
+		back, err := filters.FromFilter(f)
+		require.NoError(t, err, text)
+		require.JSONEq(t, text, string(back))
+		full, err := filters.Chain{f}.Complete(block)
+		require.NoError(t, err, text)
+		codecs, err := full.Codecs(block)
+		require.NoError(t, err, text)
+		require.JSONEq(t, text, string(codecs[0]))
+		again, err := full.Complete(block)
+		require.NoError(t, err)
+		require.Equal(t, full, again, text)
+		if f.ID != filters.LZMA {
+			require.Equal(t, want, full.Given().String())
+		}
+	}
+	// netCDF-4 files have the completed parameters of HDF5. The fourth is the length of a block.
+	text, err := filters.FromFilter(filters.Filter{ID: filters.Blosc, Params: []uint32{2, 2, 4, 32000, 5, 1, 1}})
+	require.NoError(t, err)
+	require.Contains(t, string(text), `"blocksize":0`)
 }
 
 // FuzzToFilter checks that a codec is refused, or converts to a valid filter and back

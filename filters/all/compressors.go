@@ -1,6 +1,8 @@
 package all
 
 import (
+	"encoding/json"
+	"fmt"
 	"math"
 
 	"github.com/cdfz-format/cdfz/filters"
@@ -8,11 +10,12 @@ import (
 	"github.com/cdfz-format/cdfz/filters/all/internal/gzip"
 	"github.com/cdfz-format/cdfz/filters/all/internal/lz4"
 	"github.com/cdfz-format/cdfz/filters/all/internal/lzf"
+	"github.com/cdfz-format/cdfz/filters/internal/codecjson"
 	"github.com/cdfz-format/cdfz/filters/internal/wire"
 )
 
 // compressors are the general compressors of bytes.
-var compressors = []filters.Method{gzipMethod, bzip2Method, lzmaMethod, lzfMethod, lz4Method}
+var compressors = []filters.Method{gzipMethod, bzip2Method, lzmaMethod, lzfMethod, lz4Method, numcodecsLZ4Method}
 
 // gzipMethod is numcodecs.GZip: one gzip member. It only decodes, because deflate and its
 // codec zlib store the same in fewer bytes. The level is not needed.
@@ -135,6 +138,47 @@ func newLZ4() filters.Session {
 			return s.Encode(dst, src, lz4BlockSize(params)), nil
 		},
 		decode: func(dst, src []byte, _ []uint32, max int) ([]byte, error) { return lz4.Decode(dst, src, max) },
+	}
+}
+
+// numcodecsLZ4Method is numcodecs.LZ4, which has another header than HDF5's filter. Its only
+// parameter is the acceleration, as an int32. 1 or less, or no parameter, compress best.
+var numcodecsLZ4Method = filters.Method{
+	ID:         filters.NumcodecsLZ4,
+	Name:       "numcodecs-lz4",
+	New:        newNumcodecsLZ4,
+	Defaults:   []uint32{1},
+	Compresses: true,
+	Check: func(params []uint32) error {
+		if len(params) > 1 {
+			return wire.Errorf(filters.ErrParam, "numcodecs-lz4: expected at most 1 parameter, found %d", len(params))
+		}
+		return nil
+	},
+	MaxEncodedLen: func(n int, _ []uint32) int { return lz4.MaxSizedLen(n) },
+	Codec: &filters.Codec{
+		ID: "lz4",
+		Params: func(text json.RawMessage) ([]uint32, error) {
+			var v struct {
+				ID           string
+				Acceleration codecjson.Integer
+			}
+			err := codecjson.Decode(text, &v)
+			return []uint32{v.Acceleration.Or(1)}, err
+		},
+		JSON: func(params []uint32, _ filters.Block) (json.RawMessage, error) {
+			return fmt.Appendf(nil, `{"id":"lz4","acceleration":%d}`, wire.LevelOr(params, 1)), nil
+		},
+	},
+}
+
+func newNumcodecsLZ4() filters.Session {
+	s := new(lz4.State)
+	return session{
+		encode: func(dst, src []byte, params []uint32) ([]byte, error) {
+			return s.EncodeSized(dst, src, wire.LevelOr(params, 1))
+		},
+		decode: func(dst, src []byte, _ []uint32, max int) ([]byte, error) { return lz4.DecodeSized(dst, src, max) },
 	}
 }
 

@@ -49,6 +49,9 @@ var fuzzFilters = []struct {
 	{"lzma-sha256", "52732,1,10,65536,4", filtertest.Field(500)},
 	{"lzma-alone", "52732,2,0,0", filtertest.Field(500)},
 	{"lzma-raw", "52732,3,0,0,2", filtertest.Field(500)},
+	{"lzma-preset", "52732,1,4294967295,7", filtertest.Field(500)},
+	{"numcodecs-lz4", "52734,3", filtertest.Field(500)},
+	{"blosc-parts", "32001,2,2,4,0,5,1,1,256", filtertest.Field(1100)},
 }
 
 // FuzzFilters passes hostile blocks to the decoder of a filter. Memory must stay bounded.

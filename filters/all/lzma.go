@@ -14,12 +14,13 @@ import (
 
 // lzmaMethod is numcodecs.LZMA, which is Python's module lzma. Its parameters are the
 // format (1 .xz, 2 .lzma, 3 a bare LZMA2 stream), the checksum of .xz files (0 none, 1
-// CRC-32, 4 CRC-64, 10 SHA-256), the size of the dictionary or 0 for 8 MiB, and up to three
-// distances of delta filters. Users may leave all of them out: then they are 1, 4, 0.
+// CRC-32, 4 CRC-64, 10 SHA-256, -1 Python's default, CRC-64), the size of the dictionary, and
+// up to three distances of delta filters. Users may leave all of them out: then they are 1, 4,
+// 0. The size may be 0 for 8 MiB, or 1 plus a preset ([lzmaPreset]) for its size.
 var lzmaMethod = filters.Method{
 	ID:         filters.LZMA,
 	Name:       "lzma",
-	Defaults:   []uint32{uint32(lzma.XZ), uint32(lzma.CRC64), 0},
+	Defaults:   lzmaDefaults,
 	Compresses: true,
 	New: stateless(session{
 		encode: func(dst, src []byte, params []uint32) ([]byte, error) {
@@ -38,11 +39,19 @@ var lzmaMethod = filters.Method{
 	Codec:  &filters.Codec{ID: "lzma", Params: lzmaCodecParams, JSON: lzmaCodecJSON},
 }
 
+var lzmaDefaults = []uint32{uint32(lzma.XZ), uint32(lzma.CRC64), 0}
+
 func lzmaParams(params []uint32) lzma.Params {
 	if len(params) == 0 {
-		params = []uint32{uint32(lzma.XZ), uint32(lzma.CRC64), 0}
+		params = lzmaDefaults
 	}
 	p := lzma.Params{Format: lzma.Format(params[0]), Check: lzma.Check(params[1]), Dict: int(min(params[2], math.MaxInt32))}
+	if params[1] == lzmaAnyCheck {
+		p.Check = lzma.CRC64
+	}
+	if preset := lzmaPreset(params); preset != nil {
+		p.Dict = int(lzmaPresets[*preset&^lzmaExtreme])
+	}
 	for _, d := range params[3:] {
 		p.Deltas = append(p.Deltas, int(d))
 	}
@@ -79,13 +88,24 @@ func checkLZMA(params []uint32) error {
 	return nil
 }
 
-// Ids of filters and numbers of presets in Python's module lzma.
+// Ids of filters and other numbers in Python's module lzma.
 const (
-	lzmaDelta   = 3
-	lzma2       = 33
-	lzma1       = 1<<62 + 1
-	lzmaExtreme = 1 << 31
+	lzmaDelta    = 3
+	lzma2        = 33
+	lzma1        = 1<<62 + 1
+	lzmaExtreme  = 1 << 31
+	lzmaAnyCheck = 1<<32 - 1 // -1
 )
+
+// lzmaPreset returns the preset that the third parameter stands for, or nil.
+func lzmaPreset(params []uint32) *uint32 {
+	n := params[2] &^ lzmaExtreme
+	if n < 1 || n > uint32(len(lzmaPresets)) {
+		return nil
+	}
+	preset := params[2] - 1
+	return &preset
+}
 
 // lzmaPresets are the dictionaries of the presets 0 to 9 (lzma_encoder_presets.c).
 var lzmaPresets = [10]uint32{1 << 18, 1 << 20, 1 << 21, 1 << 22, 1 << 22, 1 << 23, 1 << 23, 1 << 24, 1 << 25, 1 << 26}
@@ -98,7 +118,7 @@ type lzmaFilter struct {
 	Dict   *uint32 `json:"dict_size,omitempty"`
 }
 
-// lzmaCodecParams parses a codec. Only the size of the dictionary is taken from presets.
+// lzmaCodecParams parses a codec.
 func lzmaCodecParams(text json.RawMessage) ([]uint32, error) {
 	var v struct {
 		ID      string
@@ -110,20 +130,15 @@ func lzmaCodecParams(text json.RawMessage) ([]uint32, error) {
 	if err := codecjson.Decode(text, &v); err != nil {
 		return nil, err
 	}
-	check := v.Check.Or(-1)
-	if int32(check) == -1 {
-		check = uint32(lzma.CRC64)
-	}
-	params := []uint32{v.Format.Or(int32(lzma.XZ)), check, 0}
+	params := []uint32{v.Format.Or(int32(lzma.XZ)), v.Check.Or(-1), 0}
 	preset := func(p *uint32) error {
 		if p == nil {
 			return nil
 		}
-		n := *p &^ lzmaExtreme
-		if n > 9 {
+		if n := *p &^ lzmaExtreme; n > 9 {
 			return wire.Errorf(filters.ErrCodec, `codec lzma: key "preset": expected 0 to 9, found %d`, n)
 		}
-		params[2] = lzmaPresets[n]
+		params[2] = *p + 1
 		return nil
 	}
 	if err := preset(v.Preset); err != nil {
@@ -146,7 +161,9 @@ func lzmaCodecParams(text json.RawMessage) ([]uint32, error) {
 				return nil, err
 			}
 			if f.Dict != nil {
-				params[2] = *f.Dict
+				if params[2] = *f.Dict; params[2] < lzma.MinDict {
+					return nil, wire.Errorf(filters.ErrCodec, `codec lzma: key "dict_size": expected at least %d, found %d`, lzma.MinDict, params[2])
+				}
 			}
 		case f.ID == lzma1:
 			return nil, wire.Errorf(filters.ErrNoCodec, `codec lzma: key "filters": raw LZMA1 is not supported`)
@@ -162,20 +179,24 @@ func lzmaCodecParams(text json.RawMessage) ([]uint32, error) {
 // lzmaCodecJSON writes a codec. .xz files tell their filters, and numcodecs refuses to decode
 // them with the key "filters".
 func lzmaCodecJSON(params []uint32, _ filters.Block) (json.RawMessage, error) {
+	if len(params) == 0 {
+		params = lzmaDefaults
+	}
 	p := lzmaParams(params)
 	v := struct {
 		ID      string       `json:"id"`
 		Format  lzma.Format  `json:"format"`
-		Check   int          `json:"check"`
+		Check   int32        `json:"check"`
 		Preset  *uint32      `json:"preset"`
 		Filters []lzmaFilter `json:"filters"`
-	}{ID: "lzma", Format: p.Format, Check: int(p.Check)}
-	if p.Format != lzma.XZ {
+	}{ID: "lzma", Format: p.Format, Check: int32(params[1])}
+	if p.Format != lzma.XZ && p.Check != lzma.None {
 		v.Check = -1 // which the others refuse
 	}
-	if i := slices.Index(lzmaPresets[:], uint32(p.Dict)); i >= 0 && p.Format != lzma.Raw {
+	preset := lzmaPreset(params)
+	if i := slices.Index(lzmaPresets[:], uint32(p.Dict)); preset == nil && i >= 0 && p.Format != lzma.Raw {
 		n := uint32(i)
-		v.Preset = &n
+		preset = &n
 	}
 	for _, d := range p.Deltas {
 		if p.Format != lzma.Raw {
@@ -184,12 +205,13 @@ func lzmaCodecJSON(params []uint32, _ filters.Block) (json.RawMessage, error) {
 		dist := uint32(d)
 		v.Filters = append(v.Filters, lzmaFilter{ID: lzmaDelta, Dist: &dist})
 	}
-	if p.Format == lzma.Raw {
-		dict := uint32(p.Dict)
-		if dict == 0 {
-			dict = lzma.DefaultDict
-		}
-		v.Filters = append(v.Filters, lzmaFilter{ID: lzma2, Dict: &dict})
+	switch {
+	case p.Format != lzma.Raw:
+		v.Preset = preset
+	case preset != nil || params[2] == 0:
+		v.Filters = append(v.Filters, lzmaFilter{ID: lzma2, Preset: preset})
+	default:
+		v.Filters = append(v.Filters, lzmaFilter{ID: lzma2, Dict: &params[2]})
 	}
 	text, err := json.Marshal(v)
 	if err != nil {

@@ -1,10 +1,14 @@
 package all
 
 import (
+	"encoding/json"
+	"fmt"
+
 	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/filters/all/internal/nbit"
 	"github.com/cdfz-format/cdfz/filters/all/internal/scaleoffset"
 	"github.com/cdfz-format/cdfz/filters/all/internal/szip"
+	"github.com/cdfz-format/cdfz/filters/internal/codecjson"
 	"github.com/cdfz-format/cdfz/filters/internal/wire"
 )
 
@@ -37,6 +41,35 @@ var szipMethod = filters.Method{
 	MaxEncodedLen: func(n int, params []uint32) int { return szipParams(params).MaxLen(n) },
 	// The shuffled bytes, a line.
 	Memory: func(n int, _ []uint32) int64 { return int64(n) + 64<<10 },
+	Codec:  &filters.Codec{ID: "szip", Package: filters.NCZarr, Given: true, Params: szipCodecParams, JSON: szipCodecJSON},
+}
+
+// szipCodec is the codec of netcdf-c (NCZhdf5filters.c). Its mask has the options.
+type szipCodec struct {
+	ID    string            `json:"id"`
+	Mask  codecjson.Integer `json:"mask"`
+	Block codecjson.Integer `json:"pixels-per-block"`
+}
+
+func szipCodecParams(text json.RawMessage) ([]uint32, error) {
+	var v szipCodec
+	if err := codecjson.Decode(text, &v); err != nil {
+		return nil, err
+	}
+	for key, n := range map[string]codecjson.Integer{"mask": v.Mask, "pixels-per-block": v.Block} {
+		if !n.Set {
+			return nil, wire.Errorf(filters.ErrCodec, "codec szip: missing key %q", key)
+		}
+	}
+	params := []uint32{v.Mask.Or(0), v.Block.Or(0)}
+	return params, checkSzipBlock(params)
+}
+
+func szipCodecJSON(params []uint32, _ filters.Block) (json.RawMessage, error) {
+	if len(params) != 2 {
+		return nil, wire.Errorf(filters.ErrParam, "szip: expected 2 or 4 parameters, found %d", len(params))
+	}
+	return fmt.Appendf(nil, `{"id":"szip","mask":%d,"pixels-per-block":%d}`, params[0], params[1]), checkSzipBlock(params)
 }
 
 // Options of szip (hdf5.h and szlib.h).
@@ -86,13 +119,21 @@ func checkSzip(params []uint32) error {
 	if err := wire.WantParams("szip", params, 4); err != nil {
 		return err
 	}
-	switch block, bits, line := params[1], params[2], params[3]; {
-	case block < 2 || block > szipMaxBlock || block%2 != 0:
-		return wire.Errorf(filters.ErrParam, "szip: expected an even number of pixels from 2 to %d, found %d", szipMaxBlock, block)
+	if err := checkSzipBlock(params); err != nil {
+		return err
+	}
+	switch bits, line := params[2], params[3]; {
 	case bits == 0 || bits > 24 && bits != 32 && bits != 64:
 		return wire.Errorf(filters.ErrParam, "szip: expected pixels of 1 to 24, 32 or 64 bits, found %d", bits)
 	case line == 0 || line > szip.MaxLine:
 		return wire.Errorf(filters.ErrParam, "szip: expected lines of 1 to %d pixels, found %d", szip.MaxLine, line)
+	}
+	return nil
+}
+
+func checkSzipBlock(params []uint32) error {
+	if block := params[1]; block < 2 || block > szipMaxBlock || block%2 != 0 {
+		return wire.Errorf(filters.ErrParam, "szip: expected an even number of pixels from 2 to %d, found %d", szipMaxBlock, block)
 	}
 	return nil
 }

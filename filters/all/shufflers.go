@@ -99,10 +99,11 @@ func newBitshuffle() filters.Session {
 }
 
 // bloscMethod is the filter of c-blosc 1 (blosc_filter.c of hdf5-blosc). Users set seven
-// parameters: four that Complete replaces, the level 0 to 9, shuffle (0 none, 1 bytes, 2
-// bits), compressor (0 blosclz, 1 lz4, 2 lz4hc, 3 snappy, 4 zlib, 5 zstd). Those that are
-// missing are 5, 1 and 0. The first four become the version of the filter, that of
-// the format, the element size and the length of a block. The stored bytes hold all that
+// parameters: three that Complete replaces, the length of a part, the level 0 to 9, shuffle (0
+// none, 1 bytes, 2 bits), compressor (0 blosclz, 1 lz4, 2 lz4hc, 3 snappy, 4 zlib, 5 zstd).
+// Those that are missing are 0, 5, 1 and 0. The first four become the version of the filter,
+// that of the format, the element size and the length of a block. The length of a part, if it
+// is not 0 and the three before it are, moves to the end. The stored bytes hold all that
 // decoding needs.
 var bloscMethod = filters.Method{
 	ID:         filters.Blosc,
@@ -112,9 +113,10 @@ var bloscMethod = filters.Method{
 	Compresses: true,
 	Check:      checkBlosc,
 	Complete: func(params []uint32, b filters.Block) ([]uint32, error) {
-		if len(params) > 7 {
+		if len(params) > 8 {
 			return params, nil // Check refuses them
 		}
+		part := bloscPart(params)
 		full := []uint32{2, 2, uint32(max(b.Size, 1)), 0, bloscLevel, uint32(blosc.ByteShuffle), uint32(blosc.BloscLZ)}
 		if b.Size > math.MaxUint8 {
 			full[2] = 1
@@ -125,10 +127,13 @@ var bloscMethod = filters.Method{
 		if len(params) > 4 {
 			copy(full[4:], params[4:])
 		}
+		if part > 0 {
+			full = append(full, part)
+		}
 		return full, nil
 	},
 	Given: func(params []uint32) []uint32 {
-		return append([]uint32{0, 0, 0, 0}, params[4:]...)
+		return append([]uint32{0, 0, 0, bloscPart(params)}, params[4:min(len(params), 7)]...)
 	},
 	MaxEncodedLen: func(n int, _ []uint32) int {
 		// c-blosc reserves BLOSC_MAX_OVERHEAD.
@@ -141,9 +146,21 @@ var bloscMethod = filters.Method{
 
 const bloscLevel = 5 // of blosc_filter.c and of numcodecs
 
+// bloscPart returns the length of parts that the user has set, or 0. In parameters that HDF5 has
+// completed, the fourth one is the length of a block.
+func bloscPart(params []uint32) uint32 {
+	switch {
+	case len(params) == 8:
+		return params[7]
+	case len(params) > 3 && params[0] == 0 && params[1] == 0 && params[2] == 0:
+		return params[3]
+	}
+	return 0
+}
+
 func checkBlosc(params []uint32) error {
-	if len(params) < 4 || len(params) > 7 {
-		return wire.Errorf(filters.ErrParam, "blosc: expected 4 to 7 parameters, found %d", len(params))
+	if len(params) < 4 || len(params) > 8 {
+		return wire.Errorf(filters.ErrParam, "blosc: expected 4 to 8 parameters, found %d", len(params))
 	}
 	p := bloscParams(params)
 	switch {
@@ -153,12 +170,17 @@ func checkBlosc(params []uint32) error {
 		return wire.Errorf(filters.ErrParam, "blosc: expected shuffle 0, 1 or 2, found %d", p.Shuffle)
 	case p.Codec < 0 || p.Codec > blosc.Zstd:
 		return wire.Errorf(filters.ErrParam, "blosc: expected a compressor from 0 to 5, found %d", p.Codec)
+	case bloscPart(params) > math.MaxInt32:
+		return wire.Errorf(filters.ErrParam, "blosc: expected parts of at most %d bytes, found %d", math.MaxInt32, bloscPart(params))
 	}
 	return nil
 }
 
 func bloscParams(params []uint32) blosc.Params {
-	p := blosc.Params{Size: int(max(1, min(params[2], math.MaxUint16))), Level: bloscLevel, Shuffle: blosc.ByteShuffle}
+	p := blosc.Params{
+		Size: int(max(1, min(params[2], math.MaxUint16))), Level: bloscLevel, Shuffle: blosc.ByteShuffle,
+		Part: int(min(bloscPart(params), math.MaxInt32)),
+	}
 	if len(params) > 4 {
 		p.Level = int(int32(params[4]))
 	}
@@ -182,8 +204,8 @@ func newBlosc() filters.Session {
 // bloscNames are the compressors in the codec's JSON.
 var bloscNames = []string{"blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd"}
 
-// bloscCodecParams parses a codec. Its block size only matters to the encoder of
-// numcodecs. The shuffle -1 depends on the data, which a filter cannot express.
+// bloscCodecParams parses a codec. Its block size is the length of a part, as in netcdf-c. The
+// shuffle -1 depends on the data, which a filter cannot express.
 func bloscCodecParams(text json.RawMessage) ([]uint32, error) {
 	v := struct {
 		ID        string
@@ -202,10 +224,10 @@ func bloscCodecParams(text json.RawMessage) ([]uint32, error) {
 	if int32(v.Shuffle.Or(1)) == -1 {
 		return nil, wire.Errorf(filters.ErrNoCodec, `codec blosc: key "shuffle": no filter chooses it automatically`)
 	}
-	return []uint32{0, 0, 0, 0, v.Clevel.Or(bloscLevel), v.Shuffle.Or(1), uint32(c)}, nil
+	return []uint32{0, 0, 0, v.Blocksize.Or(0), v.Clevel.Or(bloscLevel), v.Shuffle.Or(1), uint32(c)}, nil
 }
 
 func bloscCodecJSON(params []uint32, _ filters.Block) (json.RawMessage, error) {
 	p := bloscParams(params)
-	return fmt.Appendf(nil, `{"id":"blosc","cname":"%s","clevel":%d,"shuffle":%d,"blocksize":0}`, bloscNames[p.Codec], p.Level, p.Shuffle), nil
+	return fmt.Appendf(nil, `{"id":"blosc","cname":"%s","clevel":%d,"shuffle":%d,"blocksize":%d}`, bloscNames[p.Codec], p.Level, p.Shuffle, p.Part), nil
 }

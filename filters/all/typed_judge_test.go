@@ -233,8 +233,10 @@ func TestJudgeNumcodecsBlosc(t *testing.T) {
 	j := startJudge(t, "judge_numcodecs.py")
 	for codec := range uint32(6) {
 		for _, more := range [][2]uint32{{0, 1}, {1, 2}, {5, 1}, {9, 0}} {
-			chain := filters.Chain{{ID: filters.Blosc, Params: u(2, 2, 1, 0, more[0], more[1], codec)}}
-			checkCodecs(t, j, chain, pluginBlocks()[:7], codec == 1 || more[0] == 0)
+			for _, part := range []uint32{0, 1, 1000, 1 << 16, 1 << 30} { // the codec's blocksize
+				chain := filters.Chain{{ID: filters.Blosc, Params: u(2, 2, 1, 0, more[0], more[1], codec, part)}}
+				checkCodecs(t, j, chain, pluginBlocks()[:7], codec == 1 || more[0] == 0)
+			}
 		}
 	}
 }
@@ -292,9 +294,13 @@ func TestJudgeNumcodecsNumbers(t *testing.T) {
 			}
 		}
 	}
+	for _, acceleration := range []uint32{1, 0, 1<<32 - 5, 9, 100000} {
+		checkCodecs(t, j, filters.Chain{{ID: filters.NumcodecsLZ4, Params: u(acceleration)}}, pluginBlocks(), true)
+	}
 	checkCodecs(t, j, filters.Chain{{ID: filters.CRC32}}, pluginBlocks()[:4], true)
 	checkCodecs(t, j, filters.Chain{{ID: filters.Adler32}}, pluginBlocks()[:4], true)
-	for _, params := range [][]uint32{nil, u(1, 0, 0), u(1, 10, 1<<16, 4), u(1, 1, 0, 1, 8), u(2, 0, 0), u(3, 0, 0), u(3, 0, 1<<20, 2)} {
+	for _, params := range [][]uint32{nil, u(1, 0, 0), u(1, 10, 1<<16, 4), u(1, 1, 0, 1, 8), u(2, 0, 0), u(3, 0, 0), u(3, 0, 1<<20, 2),
+		u(1, 1<<32-1, 7), u(2, 1<<32-1, 1<<31|1), u(3, 1<<32-1, 10, 4)} {
 		checkCodecs(t, j, filters.Chain{{ID: filters.LZMA, Params: params}}, pluginBlocks(), false)
 	}
 	// These need arrays of a type to encode.

@@ -48,7 +48,7 @@ func PlanFilters(c filters.Chain, n int64) ([]PlanFilter, NotViewed) {
 	for i, f := range c {
 		codec, err := filters.FromFilter(f)
 		switch {
-		case err == nil && len(codec) <= maxCodec:
+		case err == nil && len(codec) <= maxCodec && filters.CodecPackage(f.ID) != filters.NCZarr:
 			out[i].Codec = codec
 		case why != "":
 		case f.Optional:

@@ -76,6 +76,7 @@ not be built in.`,
 // not show it (docs/filters.md).
 var payloads = map[uint32]string{
 	filters.Shuffle:     "HDF5 and Zarr, if blocks have whole elements",
+	filters.Szip:        "HDF5 and NCZarr",
 	filters.LZ4:         "HDF5: the codec lz4 has another header",
 	filters.ScaleOffset: "HDF5: the codec fixedscaleoffset is another format",
 	32013:               "HDF5: the codec zfpy has another header",

@@ -32,6 +32,7 @@ type Params struct {
 	Level   int // 0 to 9, 0 stores
 	Shuffle Shuffle
 	Codec   Codec
+	Part    int // bytes of a part, 0 for the choice of c-blosc, which also changes unsuitable lengths
 }
 
 // Header is the length of the header, by which a stored block can exceed its input.
@@ -85,7 +86,9 @@ func (p Params) partLen(n int) int {
 		return 1
 	}
 	part := n
-	if n >= cache {
+	if p.Part > 0 {
+		part = max(p.Part, minLen)
+	} else if n >= cache {
 		part = cache
 		high := p.Codec == LZ4HC || p.Codec == Zlib || p.Codec == Zstd
 		if high {

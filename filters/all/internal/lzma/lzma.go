@@ -15,8 +15,8 @@ import (
 
 // Encode appends the encoded src to dst.
 func Encode(dst, src []byte, p Params) ([]byte, error) {
-	if p.Dict > 0 && p.Dict < minDict {
-		return nil, wire.Errorf(wire.ErrParam, "lzma: expected a dictionary of at least %d bytes, found %d", minDict, p.Dict)
+	if p.Dict > 0 && p.Dict < MinDict {
+		return nil, wire.Errorf(wire.ErrParam, "lzma: expected a dictionary of at least %d bytes, found %d", MinDict, p.Dict)
 	}
 	out := bytes.NewBuffer(dst)
 	switch p.Format {

@@ -55,12 +55,12 @@ func (p Params) dict(n int) int {
 	if most <= 0 {
 		most = DefaultDict
 	}
-	return max(minDict, min(most, n))
+	return max(MinDict, min(most, n))
 }
 
-// minDict is the smallest dictionary of the encoder: the library needs a whole chunk of
+// MinDict is the smallest dictionary of the encoder: the library needs a whole chunk of
 // LZMA2 in it.
-const minDict = 64 << 10
+const MinDict = 64 << 10
 
 // lzma2 writes an LZMA2 stream, after the delta filters.
 func (p Params) lzma2(out *bytes.Buffer, src []byte) error {
