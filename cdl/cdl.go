@@ -64,6 +64,9 @@ type Options struct {
 	// FloatDigits and DoubleDigits are significant digits (-p), 1 to 20. Zero means 7
 	// and 15, or those of a C_format attribute.
 	FloatDigits, DoubleDigits int
+	// Format is the value of _Format, by default the kind of the file. If it is set, variables
+	// without blocks have no special attributes, since not all kinds can have them contiguous.
+	Format string
 	// LineLen is the length of lines of data (-l), at least 10. Zero means 80.
 	LineLen int
 }
@@ -79,8 +82,9 @@ type Storage struct {
 
 // Filter is a filter by its number in HDF5's registry.
 type Filter struct {
-	ID     uint32
-	Params []uint32
+	ID       uint32
+	Params   []uint32
+	Optional bool // HDF5's H5Z_FLAG_OPTIONAL, a ? in the text
 }
 
 func (o *Options) check() error {

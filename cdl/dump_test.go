@@ -140,7 +140,7 @@ func TestSpecials(t *testing.T) {
 		{Name: "_IsNetcdf4", Type: cdf3.Short, Len: 1, Values: []byte{0, 9}},
 	}
 	o := &Options{Header: true, Special: true, Storage: func(v int) *Storage {
-		return &Storage{Block: []int64{1, 3}, Filters: []Filter{{2, []uint32{4}}, {32015, []uint32{3, 9}}, {307, nil}, {1, []uint32{6}}, {3, nil}}}
+		return &Storage{Block: []int64{1, 3}, Filters: []Filter{{ID: 3}, {ID: 2, Params: []uint32{4}}, {ID: 1, Params: []uint32{6}}, {ID: 32015, Params: []uint32{3, 9}}, {ID: 307}}}
 	}}
 	require.Equal(t, `netcdf  {
 dimensions:
@@ -171,8 +171,29 @@ variables:
 	require.Contains(t, dump(t, m, o), "\t\tv:_Storage = \"contiguous\" ;\n\t\tv:_Endianness = \"big\" ;\n")
 	scalar := oneVar(t, cdf3.Int, bytes.NewReader(nil), nil)
 	scalar.h.Version = cdf3.Classic
-	o.Storage = func(int) *Storage { return &Storage{Filters: []Filter{{1, []uint32{6}}}} }
+	o.Storage = func(int) *Storage { return &Storage{Filters: []Filter{{ID: 1, Params: []uint32{6}}}} }
 	require.NotContains(t, dump(t, scalar, o), "v:")
+
+	// Attributes of their own have no order and no optional filters. _Filter has the chain then.
+	level := []uint32{6}
+	for want, chain := range map[string][]Filter{
+		"1,6|2,4":    {{ID: 1, Params: level}, {ID: 2, Params: []uint32{4}}},
+		"2,4|3":      {{ID: 2, Params: []uint32{4}}, {ID: 3}},
+		"307|3":      {{ID: 307}, {ID: 3}},
+		"2,8|307":    {{ID: 2, Params: []uint32{8}}, {ID: 307}}, // elements have 4 bytes
+		"2,4|1,6?":   {{ID: 2, Params: []uint32{4}}, {ID: 1, Params: level, Optional: true}},
+		"1,6|1,6":    {{ID: 1, Params: level}, {ID: 1, Params: level}},
+		"1,6|307|2":  {{ID: 1, Params: level}, {ID: 307}, {ID: 2}},
+		"2,4|1,6,6":  {{ID: 2, Params: []uint32{4}}, {ID: 1, Params: []uint32{6, 6}}},
+		"32015,3?|3": {{ID: 32015, Params: []uint32{3}, Optional: true}, {ID: 3}},
+	} {
+		o.Storage = func(int) *Storage { return &Storage{Block: []int64{1, 3}, Filters: chain} }
+		text := dump(t, m, o)
+		require.Contains(t, text, "\t\tv:_Filter = \""+want+"\" ;\n")
+		for _, other := range []string{"_Shuffle", "_DeflateLevel", "_Fletcher32"} {
+			require.NotContains(t, text, other, want)
+		}
+	}
 }
 
 func TestErrors(t *testing.T) {

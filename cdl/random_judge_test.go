@@ -144,11 +144,11 @@ func TestJudgeFilters(t *testing.T) {
 		want    []string
 	}{
 		{nil, []string{`_Storage = "chunked"`, "_ChunkSizes = 5, 7"}},
-		{[]Filter{{1, []uint32{6}}}, []string{"_DeflateLevel = 6"}},
-		{[]Filter{{2, []uint32{8}}, {1, []uint32{9}}}, []string{`_Shuffle = "true"`, "_DeflateLevel = 9"}},
-		{[]Filter{{3, nil}}, []string{`_Fletcher32 = "true"`}},
-		{[]Filter{{307, []uint32{9}}}, []string{`_Filter = "307,9"`}},
-		{[]Filter{{2, []uint32{8}}, {307, []uint32{1}}, {3, nil}}, []string{`_Shuffle = "true"`, `_Fletcher32 = "true"`, `_Filter = "307,1"`}},
+		{[]Filter{{ID: 1, Params: []uint32{6}}}, []string{"_DeflateLevel = 6"}},
+		{[]Filter{{ID: 2, Params: []uint32{8}}, {ID: 1, Params: []uint32{9}}}, []string{`_Shuffle = "true"`, "_DeflateLevel = 9"}},
+		{[]Filter{{ID: 3}}, []string{`_Fletcher32 = "true"`}},
+		{[]Filter{{ID: 307, Params: []uint32{9}}}, []string{`_Filter = "307,9"`}},
+		{[]Filter{{ID: 3}, {ID: 2, Params: []uint32{8}}, {ID: 307, Params: []uint32{1}}}, []string{`_Shuffle = "true"`, `_Fletcher32 = "true"`, `_Filter = "307,1"`}},
 	} {
 		m := oneVar(t, cdf3.Double, zeroes{}, nil, 10, 14)
 		text := dump(t, m, &Options{Name: "x", Header: true, Special: true, BlockSize: 560, Storage: func(int) *Storage {
@@ -186,7 +186,7 @@ func TestJudgeArchiveSpecials(t *testing.T) {
 	f, err := archive.New(bytes.NewReader(b.Bytes()), int64(b.Len()), nil)
 	require.NoError(t, err)
 	text := dump(t, f, &Options{Name: "cdf2_climate", Special: true, Storage: func(int) *Storage {
-		return &Storage{Block: []int64{1}, Filters: []Filter{{1, []uint32{1}}}}
+		return &Storage{Block: []int64{1}, Filters: []Filter{{ID: 1, Params: []uint32{1}}}}
 	}})
 	var lines []string
 	for _, line := range strings.SplitAfter(text, "\n") {

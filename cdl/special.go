@@ -1,6 +1,7 @@
 package cdl
 
 import (
+	"cmp"
 	"math"
 	"strconv"
 
@@ -30,7 +31,7 @@ func (d *dumper) specials(i int) {
 	switch {
 	case s != nil && len(s.Block) > 0:
 		d.blocked(v, s)
-	case d.h.Version == cdf3.Data64:
+	case d.h.Version == cdf3.Data64 && d.o.Format == "":
 		d.special(v, "_Storage", `"contiguous"`)
 	default:
 		return
@@ -52,25 +53,27 @@ func (d *dumper) blocked(v *cdf3.Var, s *Storage) {
 		b = strconv.AppendInt(b, n, 10)
 	}
 	d.special(v, "_ChunkSizes", string(b))
-	if s.find(fletcher32) != nil {
-		d.special(v, "_Fletcher32", `"true"`)
-	}
-	if s.find(shuffle) != nil {
-		d.special(v, "_Shuffle", `"true"`)
-	}
-	if f := s.find(deflate); f != nil && len(f.Params) > 0 {
-		d.special(v, "_DeflateLevel", strconv.FormatUint(uint64(f.Params[0]), 10))
+	rest := s.named(v.Type.Size())
+	for _, f := range s.Filters[:len(s.Filters)-len(rest)] {
+		switch f.ID {
+		case fletcher32:
+			d.special(v, "_Fletcher32", `"true"`)
+		case shuffle:
+			d.special(v, "_Shuffle", `"true"`)
+		case deflate:
+			d.special(v, "_DeflateLevel", strconv.FormatUint(uint64(f.Params[0]), 10))
+		}
 	}
 	b = b[:0]
-	for _, f := range s.Filters {
-		if f.ID == fletcher32 || f.ID == shuffle || f.ID == deflate {
-			continue
-		}
+	for _, f := range rest {
 		b = append(b, '|')
 		b = strconv.AppendUint(b, uint64(f.ID), 10)
 		for _, p := range f.Params {
 			b = append(b, ',')
 			b = strconv.AppendUint(b, uint64(p), 10)
+		}
+		if f.Optional {
+			b = append(b, '?')
 		}
 	}
 	if len(b) > 0 {
@@ -89,13 +92,34 @@ func appendText(dst []byte, s string) []byte {
 	return dst
 }
 
-func (s *Storage) find(id uint32) *Filter {
-	for i := range s.Filters {
-		if s.Filters[i].ID == id {
-			return &s.Filters[i]
+// named returns the filters without attributes of their own. Those before them have some, if the
+// chain begins with them in the order of netCDF-4. If attributes cannot express the chain, it
+// returns all of it. size is that of the elements.
+func (s *Storage) named(size int64) []Filter {
+	rest := s.Filters
+	for _, id := range []uint32{fletcher32, shuffle, deflate} {
+		if len(rest) == 0 || rest[0].ID != id {
+			continue
+		}
+		f := &rest[0]
+		plain := len(f.Params) == 0
+		switch id {
+		case shuffle:
+			plain = plain || len(f.Params) == 1 && int64(f.Params[0]) == size
+		case deflate:
+			plain = len(f.Params) == 1 && f.Params[0] <= 9
+		}
+		if !plain || f.Optional {
+			return s.Filters
+		}
+		rest = rest[1:]
+	}
+	for _, f := range rest {
+		if len(rest) < len(s.Filters) && (f.ID == fletcher32 || f.ID == shuffle || f.ID == deflate) {
+			return s.Filters
 		}
 	}
-	return nil
+	return rest
 }
 
 func (d *dumper) special(v *cdf3.Var, name, value string) {
@@ -129,7 +153,7 @@ func (d *dumper) globalSpecials() {
 		d.text(" ;\n")
 	}
 	d.attrName("", "_Format")
-	d.text(`"` + Kind(d.h.Version) + "\" ;\n")
+	d.text(`"` + cmp.Or(d.o.Format, Kind(d.h.Version)) + "\" ;\n")
 }
 
 // attrInt returns the value of an attribute that is one number and fits a C int.

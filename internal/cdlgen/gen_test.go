@@ -223,13 +223,15 @@ func TestStorage(t *testing.T) {
 	f, err := cdlgen.Parse(context.Background(), strings.NewReader(`netcdf "a b" {
 :_BlockSize = 65536 ;
 variables:
-	int a, b, c, d, e ;
+	int a, b, c, d, e, f, g ;
 	a:_Storage = "chunked" ; a:_ChunkSizes = 3, 4 ; a:_Shuffle = "true" ; a:_DeflateLevel = 5 ; a:_Fletcher32 = 1 ; a:_Endianness = "little" ;
 	a:_Filter = "307,9|32015,3" ;
 	b:_Codecs = "[{\"id\":\"zlib\",\"level\":1},{\"id\":\"crc\"}]" ;
 	c:_Codecs = "[]" ; c:_NoFill = "true" ;
 	d:_Filter = "nope" ;
 	e:_Codecs = "{" ;
+	f:_Filter = "1,6?|2,4|32001,2,2,4,64,5,1,1" ; f:_Codecs = "[{\"id\":\"zlib\"},{\"id\":\"shuffle\"},{\"id\":\"blosc\"}]" ;
+	g:_Shuffle = "true" ; g:_Filter = "32015,3" ; g:_Codecs = "[{\"id\":\"zstd\",\"level\":5},{\"id\":\"shuffle\"}]" ;
 }`), nil)
 	require.NoError(t, err)
 	defer f.Close()
@@ -248,6 +250,12 @@ variables:
 	c, ok, err = f.Storage[2].Chain()
 	require.NoError(t, err)
 	require.True(t, ok && len(c) == 0 && f.Storage[2].NoFill)
+	c, _, err = f.Storage[5].Chain()
+	require.NoError(t, err)
+	require.Equal(t, "1,6?|2,4|32001,2,2,4,64,5,1,1", c.String(), "_Filter is exact")
+	c, _, err = f.Storage[6].Chain()
+	require.NoError(t, err)
+	require.Equal(t, "32015,5|2,4", c.String(), "only _Codecs has the order")
 	for _, i := range []int{3, 4} {
 		_, _, err = f.Storage[i].Chain()
 		require.Error(t, err)

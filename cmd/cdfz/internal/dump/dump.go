@@ -7,12 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/cdl"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
@@ -24,9 +26,10 @@ import (
 // dumper runs the verb dump.
 type dumper struct {
 	*cli.App
-	o    cdl.Options
-	kind bool
-	vars string
+	o     cdl.Options
+	kind  bool
+	ncgen bool
+	vars  string
 }
 
 func Command(a *cli.App) *cobra.Command {
@@ -39,9 +42,13 @@ flags are those of ncdump. FILE - is standard input.
 
 An archive prints as its netCDF file. -s shows its storage in the way that ncdump does
 for netCDF-4 files: _ChunkSizes are block shapes, and filters are _Shuffle,
-_DeflateLevel, _Fletcher32 and _Filter. _Codecs has all filters of a variable in their
-order, as Zarr's codecs. _BlockSize is the target size of blocks. Filters are only
-named, not used, so that unknown ones are shown too.
+_DeflateLevel, _Fletcher32 and _Filter. If these cannot express the order or an optional
+filter, _Filter has all filters of the variable, with ? for optional ones. _Codecs has
+them as Zarr's codecs. _BlockSize is the target size of blocks. Filters are only named,
+not used, so that unknown ones are shown too. cdfz gen makes the same filters of the
+text. ncgen refuses filters that it does not know. --ncgen writes what ncgen takes
+for a netCDF-4 file: filters that every netCDF-4 library has, for the variables that have
+no others. Text without -s also suits classic files of ncgen.
 
 -t prints the values of time variables as dates in quotes. These are variables with
 units such as "days since 1850-01-01"; their calendar attribute is followed. -x prints
@@ -50,6 +57,7 @@ dimensions, attributes and variables as NcML.`,
 			"cdfz dump -h tas.nc.cdfz              # the header",
 			"cdfz dump -v lat,lon tas.nc.cdfz",
 			"cdfz dump -hs tas.nc.cdfz             # with block shapes and filters",
+			"cdfz dump --ncgen tas.nc.cdfz | ncgen -o tas.nc4",
 			"cdfz dump -t -v time tas.nc.cdfz      # times as dates",
 			"cdfz dump -x tas.nc.cdfz              # NcML",
 			"cdfz dump -o cdl/ tas.nc.cdfz         # writes cdl/tas.cdl"),
@@ -69,6 +77,7 @@ dimensions, attributes and variables as NcML.`,
 				}
 			}
 			v.o.Times = v.o.Times || v.o.ISO
+			v.o.Special = v.o.Special || v.ncgen
 			if err := v.run(cmd.Context(), args[0], cmd.Flags().Changed("name")); err != nil && a.Out.Err() == nil {
 				a.Fail(terminal.ShowName(args[0]), err)
 			}
@@ -81,6 +90,7 @@ dimensions, attributes and variables as NcML.`,
 	f.BoolVarP(&v.o.Coords, "coords", "c", false, "data of coordinate variables only")
 	f.StringVarP(&v.vars, "vars", "v", "", "data of the variables `A,B` only")
 	f.BoolVarP(&v.o.Special, "special", "s", false, "special attributes too: format, blocks, filters")
+	f.BoolVar(&v.ncgen, "ncgen", false, "-s with special attributes that ncgen takes")
 	f.VarP(&digitsFlag{v: &v.o}, "precision", "p", "`F[,D]` significant digits of floats and doubles (default 7,15)")
 	f.VarP(&indexFlag{v: &v.o, on: &v.o.Full}, "full", "f", "the index of each value as a comment, as in `LANG`: c, fortran")
 	f.VarP(&indexFlag{v: &v.o, on: &v.o.Brief}, "brief", "b", "the indices of each row as a comment, as in `LANG`")
@@ -117,7 +127,9 @@ func (v *dumper) run(ctx context.Context, name string, named bool) error {
 	v.o.Location = file
 	if v.o.Special {
 		v.o.Storage = storage(f)
-		if i, ok := f.Info(); ok {
+		if i, ok := f.Info(); ok && v.ncgen {
+			v.forNcgen(f)
+		} else if ok {
 			v.o.BlockSize = i.Block
 		}
 	}
@@ -130,10 +142,16 @@ func (v *dumper) run(ctx context.Context, name string, named bool) error {
 		return longForce(err)
 	}
 	defer dst.Abort()
-	if v.kind {
+	switch _, ok := f.Info(); {
+	case v.kind:
 		_, err = fmt.Fprintln(dst, cdl.Kind(f.Header().Version))
-	} else {
-		err = cdl.Dump(ctx, dst, f, &v.o)
+	case ok && v.o.Special && !v.ncgen && !v.o.NcML:
+		_, err = fmt.Fprintln(dst, "// This text is for cdfz gen. cdfz dump --ncgen writes one for ncgen.")
+		fallthrough
+	default:
+		if err == nil {
+			err = cdl.Dump(ctx, dst, f, &v.o)
+		}
 	}
 	if err == nil && dst.Target() != nil {
 		err = in.Changed()
@@ -197,7 +215,37 @@ func storage(f *archive.File) func(int) *cdl.Storage {
 		}
 		s := &cdl.Storage{Block: vars[i].Block, Codecs: codecsText(f, i, &vars[i])}
 		for _, f := range vars[i].Chain {
-			s.Filters = append(s.Filters, cdl.Filter{ID: f.ID, Params: f.Params})
+			s.Filters = append(s.Filters, cdl.Filter{ID: f.ID, Params: f.Params, Optional: f.Optional})
+		}
+		return s
+	}
+}
+
+// forNcgen changes the special attributes to those of a netCDF-4 file that ncgen can make
+// without plugins. netCDF-4 has its own order of filters, and its own flags.
+func (v *dumper) forNcgen(f *archive.File) {
+	v.o.Format = "netCDF-4 classic model"
+	if f.Header().Version == cdf3.Data64 { // which has other types, too
+		v.o.Format = "netCDF-4"
+	}
+	order := []uint32{filters.Fletcher32, filters.Shuffle, filters.Deflate}
+	all := v.o.Storage
+	v.o.Storage = func(i int) *cdl.Storage {
+		s := all(i)
+		if s == nil {
+			return nil
+		}
+		s.Codecs = ""
+		if slices.ContainsFunc(s.Filters, func(f cdl.Filter) bool { return !slices.Contains(order, f.ID) }) {
+			s.Filters = nil
+			return s
+		}
+		slices.SortStableFunc(s.Filters, func(a, b cdl.Filter) int { return slices.Index(order, a.ID) - slices.Index(order, b.ID) })
+		s.Filters = slices.CompactFunc(s.Filters, func(a, b cdl.Filter) bool { return a.ID == b.ID })
+		for j := range s.Filters {
+			if s.Filters[j].Optional = false; s.Filters[j].ID == filters.Shuffle {
+				s.Filters[j].Params = nil
+			}
 		}
 		return s
 	}
