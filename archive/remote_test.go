@@ -259,7 +259,7 @@ func TestRemoteFaults(t *testing.T) {
 		for name, fault := range passing() {
 			t.Run(fmt.Sprintf("%d/%s", block, name), func(t *testing.T) {
 				s := faultsrv.Serve(t, ar)
-				s.Fault = faultsrv.EveryOther(fault)
+				s.Fault = faultsrv.Half(fault)
 				f, err := openURL(t, s, remote.Options{Retries: 50}, &OpenOptions{Cache: 256 << 10})
 				require.NoError(t, err)
 				var wg sync.WaitGroup

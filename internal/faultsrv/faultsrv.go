@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -140,10 +141,11 @@ func Status(code int, h http.Header) Fault {
 	}
 }
 
-// EveryOther applies a fault to requests 0, 2, 4 and so on.
-func EveryOther(f Fault) Fault {
+// Half applies a fault to half of the requests, by chance: if it took turns, two readers
+// that take turns, too, would make all requests of one of them fail.
+func Half(f Fault) Fault {
 	return func(n int, w http.ResponseWriter, r *http.Request, ok *httptest.ResponseRecorder) {
-		if n%2 == 0 {
+		if rand.N(2) == 0 {
 			f(n, w, r, ok)
 			return
 		}
