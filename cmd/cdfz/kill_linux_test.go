@@ -86,7 +86,7 @@ func powerLost(t *testing.T, kind string, s killSystem, check func(dir string)) 
 	}
 	out, err = exec.Command("mount", "-o", options, disk, dir).CombinedOutput()
 	require.NoError(t, err, string(out))
-	defer func() { _ = exec.Command("umount", dir).Run() }()
+	defer unmount(t, dir)
 	check(dir)
 }
 
@@ -97,8 +97,19 @@ func mountAt(t *testing.T, kind, dir string, command ...string) bool {
 		t.Logf("%s: not tested: %v: %s", kind, err, out)
 		return false
 	}
-	t.Cleanup(func() { _ = exec.Command("umount", dir).Run() })
+	t.Cleanup(func() { unmount(t, dir) })
 	return true
+}
+
+// unmount unmounts dir. The system may need a while to close the files of a killed process.
+func unmount(t *testing.T, dir string) {
+	require.Eventually(t, func() bool {
+		out, err := exec.Command("umount", dir).CombinedOutput()
+		if err != nil {
+			t.Logf("%v: %s", err, out)
+		}
+		return err == nil
+	}, time.Minute, time.Second)
 }
 
 // killed runs the command and kills it after a random time of at most limit. It reports

@@ -70,23 +70,61 @@ func openPlace(path string) (*place, error) {
 	return placeOf(root)
 }
 
-// shared are the folders below the last Options.Root.
-var shared struct {
-	sync.Mutex
-	below *nofollow.Folders
+// placeOf makes a place of an open folder, which it closes.
+func placeOf(root *os.Root) (*place, error) {
+	f, err := root.Open(".")
+	if err != nil {
+		root.Close()
+		return nil, err
+	}
+	return &place{lookup: root, path: filepath.Clean(root.Name()), f: f, close: func() { f.Close(); root.Close() }}, nil
 }
 
-// sharedPlace opens a folder below another one without following links.
-func sharedPlace(root *os.Root, rel string) (*place, error) {
-	shared.Lock()
-	if shared.below == nil || shared.below.Root != root {
-		if shared.below != nil {
-			shared.below.Close()
+// kept is the folder of the last target, for the next one.
+var kept struct {
+	sync.Mutex
+	users int
+	below *nofollow.Folders // nil without users
+}
+
+// KeepFolders keeps the folder of the last target open, since the next one is often in it, too.
+// The caller must call done after the last target, once.
+func KeepFolders() (done func()) {
+	kept.Lock()
+	defer kept.Unlock()
+	kept.users++
+	return func() {
+		kept.Lock()
+		defer kept.Unlock()
+		if kept.users--; kept.users == 0 {
+			keep(nil)
 		}
-		shared.below = &nofollow.Folders{Root: root}
 	}
-	below := shared.below
-	shared.Unlock()
+}
+
+// keep changes Options.Root of the folder that is kept. The caller has locked kept.
+func keep(root *os.Root) {
+	if kept.below != nil {
+		kept.below.Close()
+		kept.below = nil
+	}
+	if root != nil {
+		kept.below = &nofollow.Folders{Root: root}
+	}
+}
+
+// placeBelow opens a folder below Options.Root without following links.
+func placeBelow(root *os.Root, rel string) (*place, error) {
+	kept.Lock()
+	if kept.users > 0 && (kept.below == nil || kept.below.Root != root) {
+		keep(root)
+	}
+	below := kept.below
+	kept.Unlock()
+	if below == nil {
+		below = &nofollow.Folders{Root: root}
+		defer below.Close()
+	}
 	s, err := below.Open(rel)
 	if err != nil {
 		return nil, err
@@ -97,16 +135,6 @@ func sharedPlace(root *os.Root, rel string) (*place, error) {
 		return nil, err
 	}
 	return &place{lookup: s, path: filepath.Clean(s.Name()), f: f, close: func() { s.Close() }}, nil
-}
-
-// placeOf makes a place of an open folder, which it closes.
-func placeOf(root *os.Root) (*place, error) {
-	f, err := root.Open(".")
-	if err != nil {
-		root.Close()
-		return nil, err
-	}
-	return &place{lookup: root, path: filepath.Clean(root.Name()), f: f, close: func() { f.Close(); root.Close() }}, nil
 }
 
 // Close closes the folder.
@@ -207,7 +235,7 @@ func existing(root *os.Root, rel string, makes bool) (*place, error) {
 	if !ok {
 		return nil, fs.ErrNotExist
 	}
-	p, err := sharedPlace(root, rel)
+	p, err := placeBelow(root, rel)
 	if err != nil {
 		return nil, err
 	}

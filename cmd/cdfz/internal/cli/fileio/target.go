@@ -37,6 +37,20 @@ func newTargets() *targets {
 	return &targets{taken: map[string]bool{}, folders: map[string]string{}}
 }
 
+// keepFolders keeps folders of targets open until done is called.
+func (t *targets) keepFolders() (done func()) {
+	let := atomicfile.KeepFolders()
+	return func() {
+		let()
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		if t.base != nil {
+			t.base.Close()
+			t.base = nil
+		}
+	}
+}
+
 // place returns a path that is the same for all paths to a target: two FILE arguments may lead
 // to one folder. t.mu must be locked.
 func (t *targets) place(path string) string {

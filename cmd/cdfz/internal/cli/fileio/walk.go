@@ -35,10 +35,12 @@ type List struct {
 	Folders bool  // there was a folder
 	Skipped int64 // number of skipped files below folders
 	trees   []*tree
+	done    func() // closes the folders of targets
 }
 
 // Close closes the folders.
 func (f *List) Close() {
+	f.done()
 	for _, t := range f.trees {
 		t.close()
 	}
@@ -126,7 +128,7 @@ func (a *IO) IsClassic(ctx context.Context, j Job) bool {
 // below them that pred selects. Symbolic links below folders are not followed. Skipped
 // files are reported with -v and --json. The caller must close the result.
 func (a *IO) Find(ctx context.Context, args []string, pred Pred, failed func(name string, err error)) List {
-	var out List
+	out := List{done: a.targets.keepFolders()}
 	for n, arg := range args {
 		if a.Stopped(ctx) {
 			break
