@@ -24,11 +24,8 @@ import (
 // Archives of images below 8 MiB, which are made in memory.
 
 const (
-	tryAll        = 16 << 10 // bytes of an image that may get the layout Single for its size alone
-	singleLeast   = 1100     // bytes of such an archive besides the block
-	singleSaves   = 4        // the part of the quick estimate that the chain of headers may save
-	viewExtra     = 32       // the share of a smaller archive that a view may cost,
-	viewExtraBase = 512      // and these bytes
+	viewExtra     = 32  // the share of a smaller archive that a view may cost,
+	viewExtraBase = 512 // and these bytes
 )
 
 // made is an archive in memory.
@@ -133,30 +130,21 @@ func (s *smallWriter) smallest(size int64) (*made, error) {
 	if err != nil {
 		return nil, err
 	}
-	single := best == nil || best.Size > size+slack
-	if !single {
-		if single, err = s.promisesSingle(best.Size); err != nil {
-			return nil, err
-		}
+	if best != nil && best.Size <= size+slack {
+		return best, nil
 	}
-	if single {
-		d, err := newDraft(s.ctx, s.h, size, s.o, plan.Single)
-		if err != nil {
-			return nil, err
-		}
-		m, err := s.write(d)
-		if err != nil {
-			return nil, err
-		}
-		if best == nil || m.Size < best.Size {
-			best = m
-		}
+	d, err := newDraft(s.ctx, s.h, size, s.o, plan.Single)
+	if err != nil {
+		return nil, err
+	}
+	m, err := s.write(d)
+	if err != nil || best == nil || m.Size < best.Size {
+		return m, err
 	}
 	return best, nil
 }
 
-// pooled makes the archive in the layout Pooled. It is nil if that is impossible, or if no
-// variable has blocks and Single is allowed, which then puts values and header into one block.
+// pooled makes the archive in the layout Pooled, or returns nil if that is impossible.
 func (s *smallWriter) pooled(size int64) (*made, error) {
 	d, err := newDraft(s.ctx, s.h, size, s.o, plan.Pooled, s.fitted, s.trials)
 	if errors.Is(err, plan.ErrMetadata) {
@@ -165,31 +153,7 @@ func (s *smallWriter) pooled(size int64) (*made, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.maySingle() && len(d.l.Vars) == 0 && len(d.l.Pools) == 0 && s.h.Len < size {
-		return nil, nil
-	}
 	return s.write(d)
-}
-
-// maySingle reports whether the layout Single may be chosen for its size. Chains that the
-// user chose are for the blocks of variables, which it does not have.
-func (s *smallWriter) maySingle() bool {
-	return len(s.image) <= tryAll && len(s.o.Filters)+len(s.o.Shapes) == 0
-}
-
-// promisesSingle reports whether the layout Single may take less than size bytes. A fast
-// estimate decides, since that layout costs more time than all others together.
-func (s *smallWriter) promisesSingle(size int64) (bool, error) {
-	if !s.maySingle() {
-		return false, nil
-	}
-	n := int64(len(s.image))
-	g, err := plan.NewGeometry([]int64{n}, []int64{n}, 1)
-	if err != nil {
-		return false, err
-	}
-	least, err := s.storedLen(nil, s.image, filters.Chain{{ID: filters.Zstd, Params: []uint32{fastLevel}}}, g)
-	return least-least/singleSaves+singleLeast < size, err
 }
 
 // trials lets a plan have the pools only that pay.
@@ -199,31 +163,5 @@ func (s *smallWriter) trials(o *plan.PlanOptions) {
 			return 0, err
 		}
 		return s.storedLen(s.memo, s.raw(vars...), c, g)
-	}
-	if s.o.Preset != PresetDefault && s.o.Preset != PresetMax {
-		return
-	}
-	o.Quick = func(n int, g *plan.Geometry) (int64, error) {
-		v := &s.h.Vars[n]
-		if named, _ := s.o.named(v.Name); named { // its filters are not known to cost more
-			return 0, nil
-		}
-		c, err := PresetFast.Chain(v.Type)
-		if err != nil {
-			return 0, err
-		}
-		if c, err = complete(c, v.Type, g); err != nil {
-			return 0, err
-		}
-		return s.storedLen(nil, s.raw(n), c, g)
-	}
-	o.QuickRest = func(vars []int) (int64, error) {
-		raw := s.raw(vars...)
-		n := int64(len(raw))
-		g, err := plan.NewGeometry([]int64{n}, []int64{n}, 1)
-		if err != nil {
-			return 0, err
-		}
-		return s.storedLen(s.memo, raw, filters.Chain{{ID: filters.Zstd, Params: []uint32{fastLevel}}}, g)
 	}
 }

@@ -35,12 +35,6 @@ type PlanOptions struct {
 	// Trial returns the stored bytes of the blocks of variables, one after another, so that
 	// only pools that pay are made. Nil: all of them.
 	Trial func(vars []int, c filters.Chain, g *Geometry) (int64, error)
-	// Quick estimates the result of Trial for variable n without a pool, in far less time. It
-	// may be nil, and then only Trial decides.
-	Quick func(n int, g *Geometry) (int64, error)
-	// QuickRest estimates the result of Trial for variables in the rest, rarely too low. It may
-	// be nil.
-	QuickRest func(vars []int) (int64, error)
 	// Pays, if not nil, reports whether a pool of these variables is made. It replaces Trial.
 	Pays func(vars []int) bool
 	// Shape, if not nil, returns the block shape of variable n, or nil for the shape that

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/cdfz-format/cdfz/cdf3"
@@ -21,12 +22,10 @@ const (
 	maxStacks   = 512
 	stackRank   = 32 // dimensions of variables that are stacked
 
-	poolCost   = 180  // bytes that another block and its place in the plan take
-	restFirst  = 4096 // bytes of a pool below which the rest is tried before the pool
-	wellStored = 2    // the part of its bytes below which a pool is kept without looking further,
-	wellText   = 32   // and that part for text
-	quickShare = 16   // the part by which an estimate may be too high
-	restShare  = 4    // that part for the rest
+	poolCost   = 180   // bytes that another block and its place in the plan take
+	restBelow  = 16384 // bytes of a pool of numbers below which the rest is tried, too
+	wellStored = 2     // the part of its bytes below which a pool is kept without looking further,
+	wellText   = 32    // and that part for text
 )
 
 // pool is variables that are to share blocks.
@@ -170,20 +169,15 @@ func (b *planBuilder) pays(p *pool) (bool, error) {
 		return false, err
 	}
 	cost := g.Blocks * poolCost
-	first := p.longest < pooledBelow && (p.bytes < restFirst || p.t.Size() == 1)
-	if first {
-		if less, err := b.lessInRest(p, cost); less || err != nil {
+	rest := int64(math.MaxInt64)
+	if p.longest < pooledBelow && (p.bytes < restBelow || p.t.Size() == 1) {
+		if rest, err = b.o.Trial(p.vars, b.o.Rest, bytesGeometry(p.bytes)); rest < cost || err != nil {
 			return false, err
 		}
 	}
 	stored, err := b.o.Trial(p.vars, chain, g)
-	if err != nil {
+	if rest < stored+cost || err != nil {
 		return false, err
-	}
-	if first {
-		if less, err := b.lessInRest(p, stored+cost); less || err != nil {
-			return false, err
-		}
 	}
 	well := int64(wellStored)
 	if p.t == cdf3.Char {
@@ -193,18 +187,6 @@ func (b *planBuilder) pays(p *pool) (bool, error) {
 		return true, nil
 	}
 	return b.paysInOne(p, stored+cost)
-}
-
-// lessInRest reports whether the variables of a pool take less than cost bytes in the rest.
-func (b *planBuilder) lessInRest(p *pool, cost int64) (bool, error) {
-	if b.o.QuickRest != nil {
-		n, err := b.o.QuickRest(p.vars)
-		if err != nil || n < cost || n-n/restShare >= cost {
-			return n < cost, err
-		}
-	}
-	n, err := b.o.Trial(p.vars, b.o.Rest, bytesGeometry(p.bytes))
-	return n < cost, err
 }
 
 // paysInOne reports whether a pool that takes cost bytes takes no more than its variables in
@@ -219,38 +201,22 @@ func (b *planBuilder) paysInOne(p *pool, cost int64) (bool, error) {
 		}
 		cost -= own[i].Blocks * poolCost
 	}
-	// reaches reports whether the variables take cost bytes by a measure.
-	reaches := func(stored func(i int) (int64, error)) (bool, error) {
-		left := cost
-		for i := range p.vars {
-			if left <= 0 { // perhaps already because of the places of blocks
-				break
-			}
-			n, err := stored(i)
-			if err != nil {
-				return false, err
-			}
-			left -= n
+	for i, n := range p.vars {
+		if cost <= 0 { // perhaps already because of the places of blocks
+			break
 		}
-		return left <= 0, nil
-	}
-	if b.o.Quick != nil && len(p.vars) > 1 {
-		ok, err := reaches(func(i int) (int64, error) {
-			n, err := b.o.Quick(p.vars[i], own[i])
-			return n - n/quickShare, err
-		})
-		if ok || err != nil {
-			return ok, err
-		}
-	}
-	return reaches(func(i int) (int64, error) {
-		v := &b.h.Vars[p.vars[i]]
+		v := &b.h.Vars[n]
 		chain, err := b.o.Chain(v.Name, v.Type, own[i])
 		if err != nil {
-			return 0, err
+			return false, err
 		}
-		return b.o.Trial(p.vars[i:i+1], chain, own[i])
-	})
+		n, err := b.o.Trial(p.vars[i:i+1], chain, own[i])
+		if err != nil {
+			return false, err
+		}
+		cost -= n
+	}
+	return cost <= 0, nil
 }
 
 // bytesGeometry is that of n bytes in one block.
