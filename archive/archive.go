@@ -10,7 +10,7 @@
 // slab reads hyperslabs of their values:
 //
 //	f, err := archive.Open(ctx, "x.nc.cdfz", nil)
-//	v := f.Var("temp")
+//	v, err := f.Var("temp")
 //	temp, err := slab.Read[float32](ctx, v, slab.Sel{Start: start, Count: count})
 //
 // The examples show a point, a series, a map, a walk through all blocks, and packed

@@ -19,6 +19,13 @@ import (
 	"github.com/cdfz-format/cdfz/slab"
 )
 
+// varOf returns a variable that the file has.
+func varOf(t testing.TB, f *File, name string) *Var {
+	v, err := f.Var(name)
+	require.NoError(t, err)
+	return v
+}
+
 func openFile(t testing.TB, ar []byte, o *OpenOptions) *File {
 	f, err := New(bytes.NewReader(ar), int64(len(ar)), o)
 	require.NoError(t, err)

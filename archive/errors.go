@@ -1,6 +1,8 @@
 package archive
 
 import (
+	"errors"
+
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
 )
@@ -25,6 +27,8 @@ var (
 	ErrChanged = fault.ErrChanged
 	// ErrOptions reports options that contradict each other or the file.
 	ErrOptions = fault.ErrOptions
+	// ErrNoVariable reports a name that no variable of a file has.
+	ErrNoVariable = errors.New("no such variable")
 )
 
 // BlockError reports a damaged block. Use errors.As to find a *BlockError in an error. It

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -26,7 +27,7 @@ func TestBlockError(t *testing.T) {
 	}
 	ar[hit.Off] ^= 1
 	f = openFile(t, ar, &OpenOptions{Name: "x.nc.cdfz"})
-	_, err := slab.Read[int32](context.Background(), f.Var("b"), slab.Sel{})
+	_, err := slab.Read[int32](context.Background(), varOf(t, f, "b"), slab.Sel{})
 	var e *BlockError
 	require.ErrorAs(t, err, &e)
 	require.Equal(t, BlockError{File: "x.nc.cdfz", Block: hit.Num, Var: "b", Start: hit.Start, Count: hit.Count, StoredOff: hit.Off, Err: e.Err}, *e)
@@ -35,4 +36,16 @@ func TestBlockError(t *testing.T) {
 	require.False(t, errors.As(ErrCorrupt, &e))
 	_, err = New(bytes.NewReader(ar[:len(ar)-1]), int64(len(ar)-1), nil)
 	require.False(t, errors.As(err, &e))
+}
+
+// TestNoVariable asks for names that a file does not have.
+func TestNoVariable(t *testing.T) {
+	f := openFile(t, pack(t, cubeImage(t, 1, 3, 5), nil), nil)
+	for _, name := range []string{"", "x", "B"} {
+		v, err := f.Var(name)
+		require.Nil(t, v)
+		require.ErrorIs(t, err, ErrNoVariable)
+		require.EqualError(t, err, fmt.Sprintf("archive: variable %q: no such variable", name))
+	}
+	require.Equal(t, "b", varOf(t, f, "b").Name())
 }

@@ -130,7 +130,9 @@ func ExampleFile_Image() {
 	fmt.Printf("%q, then %d bytes\n", start, image.Size()-4)
 
 	// The first value of time is at the place in the header.
-	v := f.Header().Vars[f.Var("time").Num()]
+	time, err := f.Var("time")
+	check(err)
+	v := f.Header().Vars[time.Num()]
 	value := make([]byte, 8)
 	_, err = image.ReadAt(value, v.Begin)
 	check(err)
@@ -145,7 +147,8 @@ func ExampleFile_Var_record() {
 	f, done := open()
 	defer done()
 
-	ta := f.Var("ta") // time, lev, lat, lon
+	ta, err := f.Var("ta") // time, lev, lat, lon
+	check(err)
 	values, err := slab.Read[float32](context.Background(), ta, slab.Sel{Start: []int64{3, 0, 0, 0}, Count: []int64{1, 5, 16, 30}})
 	check(err)
 	fmt.Println(len(values), values[:3])
@@ -157,7 +160,8 @@ func ExampleFile_Var_map() {
 	f, done := open()
 	defer done()
 
-	ta := f.Var("ta") // time, lev, lat, lon
+	ta, err := f.Var("ta") // time, lev, lat, lon
+	check(err)
 	values, err := slab.Read[float32](context.Background(), ta, slab.Sel{Start: []int64{3, 2, 0, 0}, Count: []int64{1, 1, 16, 30}})
 	check(err)
 	row := values[5*30:][:30] // the sixth latitude
@@ -170,7 +174,8 @@ func ExampleFile_Var_series() {
 	f, done := open()
 	defer done()
 
-	tas := f.Var("tas") // time, lat, lon
+	tas, err := f.Var("tas") // time, lat, lon
+	check(err)
 	values, err := slab.Read[float32](context.Background(), tas, slab.Sel{Start: []int64{0, 8, 15}, Count: []int64{24, 1, 1}})
 	check(err)
 	fmt.Println(values[:6])
@@ -183,7 +188,8 @@ func ExampleFile_Var_blocks() {
 	f, done := open()
 	defer done()
 
-	ta := f.Var("ta")
+	ta, err := f.Var("ta")
+	check(err)
 	lowest, highest := float32(math.Inf(1)), float32(math.Inf(-1))
 	check(slab.Walk(context.Background(), ta, func(start, count []int64, values []float32) error {
 		// values start at index start and have count elements in each dimension.
@@ -226,7 +232,8 @@ func ExampleOpen_url() {
 	f, err := archive.Open(ctx, server.URL+"/climate.nc.cdfz", nil)
 	check(err)
 	defer f.Close()
-	tas := f.Var("tas")
+	tas, err := f.Var("tas")
+	check(err)
 	values := make([]float32, 1)
 	check(slab.ReadInto(ctx, tas, values, slab.Sel{Start: []int64{0, 8, 15}, Count: []int64{1, 1, 1}}))
 	fmt.Println(values)
@@ -268,8 +275,12 @@ func ExampleRewrite() {
 	check(err)
 	g, err := archive.New(bytes.NewReader(out.Bytes()), res.Size, nil)
 	check(err)
-	fmt.Println("before:", f.Var("tas").Chain().Given())
-	fmt.Println("after: ", g.Var("tas").Chain().Given())
+	before, err := f.Var("tas")
+	check(err)
+	after, err := g.Var("tas")
+	check(err)
+	fmt.Println("before:", before.Chain().Given())
+	fmt.Println("after: ", after.Chain().Given())
 	fmt.Println("copied:", res.Blocks-res.Copied < res.Copied)
 	// Output:
 	// before: 52723

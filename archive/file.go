@@ -2,6 +2,7 @@ package archive
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"iter"
 	"time"
@@ -85,14 +86,13 @@ func (f *File) Stats() Stats {
 	return Stats(f.archive.Stats())
 }
 
-// Var returns the first variable of that name, or nil. Reading from nil is an error in
-// package slab.
-func (f *File) Var(name string) *Var {
+// Var returns the first variable of that name, or ErrNoVariable.
+func (f *File) Var(name string) (*Var, error) {
 	i, ok := f.byName()[name]
 	if !ok {
-		return nil
+		return nil, fmt.Errorf("archive: variable %q: %w", name, ErrNoVariable)
 	}
-	return f.newVar(i)
+	return f.newVar(i), nil
 }
 
 // Vars walks the variables in the order of the header, with their numbers.

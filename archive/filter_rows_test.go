@@ -31,7 +31,7 @@ func TestFilterRows(t *testing.T) {
 		require.ErrorIs(t, o.AddFilter("tas", filters.Filter{ID: 1 << 16}), filters.ErrFilterID)
 		f, err := write(&o)
 		require.NoError(t, err)
-		require.Equal(t, "2,4|1,6", f.Var("tas").Chain().String())
+		require.Equal(t, "2,4|1,6", varOf(t, f, "tas").Chain().String())
 		require.NoError(t, o.AddFilter("crs", deflate))
 		_, err = write(&o)
 		require.ErrorIs(t, err, ErrOptions, "a scalar")
@@ -50,8 +50,8 @@ func TestFilterRows(t *testing.T) {
 			require.NoError(t, o.AddFilter("lat", deflate))
 			f, err := write(&o)
 			require.NoError(t, err)
-			require.True(t, f.Var("lat").Info().Blocked, "%s, %d bytes", zarr, f.header.Vars[f.Var("lat").Num()].Len)
-			require.Equal(t, "1,6", f.Var("lat").Chain().String())
+			require.True(t, varOf(t, f, "lat").Info().Blocked, "%s, %d bytes", zarr, f.header.Vars[varOf(t, f, "lat").Num()].Len)
+			require.Equal(t, "1,6", varOf(t, f, "lat").Chain().String())
 		}
 	})
 	t.Run("P5", func(t *testing.T) {
@@ -68,10 +68,10 @@ func TestFilterRows(t *testing.T) {
 		require.NoError(t, err)
 		for b, err := range f.Blocks(t.Context()) {
 			require.NoError(t, err)
-			if b.Var == f.Var("tas").Num() {
+			if b.Var == varOf(t, f, "tas").Num() {
 				require.EqualValues(t, 1, b.Mask)
 			}
 		}
-		require.False(t, f.Var("tas").Info().InView)
+		require.False(t, varOf(t, f, "tas").Info().InView)
 	})
 }

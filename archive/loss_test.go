@@ -90,7 +90,7 @@ func TestLoss(t *testing.T) {
 		{0, filters.Filter{ID: filters.Quantize, Params: []uint32{1, 3, 8, 1}}},
 		{2, filters.Filter{ID: filters.BitRound, Params: []uint32{9, 3, 4, 1, fill, 0}}},
 	}, info.Loss.Vars)
-	require.Equal(t, fmt.Sprintf("52727,9,%d,0|2,4|32015,3", fill), f.Var("b").Info().Chain.Given().String())
+	require.Equal(t, fmt.Sprintf("52727,9,%d,0|2,4|32015,3", fill), varOf(t, f, "b").Info().Chain.Given().String())
 
 	// The archive of the rounded image needs no permission, and copies of the archive
 	// tell of the loss.

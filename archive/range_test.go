@@ -99,7 +99,7 @@ func TestPlanes(t *testing.T) {
 		ar := pack(t, image, &WriteOptions{Block: block})
 		for _, o := range []*OpenOptions{nil, {Cache: -1}} {
 			f := openFile(t, ar, o)
-			require.True(t, f.Var("a").Info().Blocked)
+			require.True(t, varOf(t, f, "a").Info().Blocked)
 			for range 150 {
 				s := slab.Sel{Start: make([]int64, 5), Count: make([]int64, 5), Stride: make([]int64, 5)}
 				for i, d := range dims {
@@ -108,9 +108,9 @@ func TestPlanes(t *testing.T) {
 						s.Count[i] = 1 + r.Int63n(most)
 					}
 				}
-				want, err := slab.Read[float32](context.Background(), classic.Var("a"), s)
+				want, err := slab.Read[float32](context.Background(), varOf(t, classic, "a"), s)
 				require.NoError(t, err)
-				got, err := slab.Read[float32](context.Background(), f.Var("a"), s)
+				got, err := slab.Read[float32](context.Background(), varOf(t, f, "a"), s)
 				require.NoError(t, err)
 				require.Equal(t, want, got, "blocks of %d, %+v", block, s)
 			}

@@ -31,8 +31,8 @@ func TestShapes(t *testing.T) {
 		for _, ar := range [][]byte{ar, again} {
 			require.True(t, bytes.Equal(image, restored(t, ar)))
 			f := openFile(t, ar, nil)
-			require.Equal(t, []int64{1, 4, 16}, f.Var("a").Info().Block)
-			require.Equal(t, []int64{2, 8, 16}, f.Var("b").Info().Block)
+			require.Equal(t, []int64{1, 4, 16}, varOf(t, f, "a").Info().Block)
+			require.Equal(t, []int64{2, 8, 16}, varOf(t, f, "b").Info().Block)
 		}
 	}
 	for _, bad := range []map[string][]int64{

@@ -154,7 +154,7 @@ func TestManyBlocks(t *testing.T) {
 	t.Logf("opened in %v, %d reads, %d KiB allocated", took, r.Calls, (after.TotalAlloc-before.TotalAlloc)>>10)
 	require.LessOrEqual(t, r.Calls, 3)
 	require.LessOrEqual(t, after.TotalAlloc-before.TotalAlloc, uint64(16<<20))
-	v, b := a.Var("v").Values(), make([]byte, 1)
+	v, b := varOf(t, a, "v").Values(), make([]byte, 1)
 	for range 100 {
 		r.Calls = 0
 		_, err := v.ReadAt(b, rand.Int64N(blocks)*block)

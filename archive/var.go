@@ -18,7 +18,8 @@ import (
 
 // Var is a variable of a File. Package slab reads its values:
 //
-//	temp, err := slab.Read[float32](ctx, f.Var("temp"), slab.Sel{})
+//	temp, err := f.Var("temp")
+//	values, err := slab.Read[float32](ctx, temp, slab.Sel{})
 //
 // Values beyond the end of the image are zero, as netCDF-C reads them. Var is safe
 // for concurrent use if its File is.

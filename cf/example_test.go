@@ -15,7 +15,8 @@ func ExampleRead() {
 	f, err := archive.Open(ctx, "../testdata/classic/cdf2_climate.nc", nil)
 	check(err)
 	defer f.Close()
-	pr := f.Var("pr") // short, with scale_factor, add_offset and _FillValue
+	pr, err := f.Var("pr") // short, with scale_factor, add_offset and _FillValue
+	check(err)
 	packing, err := pr.Packing()
 	check(err)
 	values, err := cf.Read[float32](ctx, pr, slab.Sel{Start: []int64{0, 0, 2}, Count: []int64{1, 1, 3}}, packing)

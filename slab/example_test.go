@@ -31,7 +31,8 @@ func check(err error) {
 func ExampleRead() {
 	f := open()
 	defer f.Close()
-	tas := f.Var("tas") // time, lat, lon
+	tas, err := f.Var("tas") // time, lat, lon
+	check(err)
 	start, count, stride := []int64{0, 3, 0}, []int64{4, 2, 3}, []int64{6, 2, 10}
 	values, err := slab.Read[float32](context.Background(), tas, slab.Sel{Start: start, Count: count, Stride: stride})
 	check(err)
@@ -54,7 +55,8 @@ func ExampleRead() {
 func ExampleRead_whole() {
 	f := open()
 	defer f.Close()
-	lev := f.Var("lev")
+	lev, err := f.Var("lev")
+	check(err)
 	all, err := slab.Read[float64](context.Background(), lev, slab.Sel{})
 	check(err)
 	back, err := slab.Read[float64](context.Background(), lev, slab.Sel{Start: []int64{4}, Stride: []int64{-1}})
@@ -70,7 +72,8 @@ func ExampleRead_whole() {
 func ExampleReadInto() {
 	f := open()
 	defer f.Close()
-	tas := f.Var("tas") // time, lat, lon
+	tas, err := f.Var("tas") // time, lat, lon
+	check(err)
 	record := make([]float32, 16*30)
 	for month := range tas.Shape()[0] {
 		s := slab.Sel{Start: []int64{month, 0, 0}, Count: []int64{1, 16, 30}}
@@ -94,12 +97,13 @@ func ExampleReadInto() {
 func ExampleConvert() {
 	f := open()
 	defer f.Close()
-	tas := f.Var("tas") // float
+	tas, err := f.Var("tas") // float
+	check(err)
 	first := slab.Sel{Count: []int64{1, 1, 3}}
 	whole := make([]int16, 3)
 	check(slab.Convert(context.Background(), tas, whole, first))
 	fmt.Println(whole)
-	err := slab.Convert(context.Background(), tas, make([]int8, 3), first)
+	err = slab.Convert(context.Background(), tas, make([]int8, 3), first)
 	fmt.Println(errors.Is(err, slab.ErrRange))
 	// Output:
 	// [281 282 283]

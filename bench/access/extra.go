@@ -37,7 +37,7 @@ func (in *inputs) measureCached(ctx context.Context, v *cdf3.Var) (*cached, erro
 		return nil, err
 	}
 	defer f.Close()
-	a, err := arrayOf(f, v.Name)
+	a, err := f.Var(v.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func (in *inputs) measureUncached(v *cdf3.Var, n int) (*uncached, error) {
 		return nil, err
 	}
 	defer f.Close()
-	a, err := arrayOf(f, v.Name)
+	a, err := f.Var(v.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +174,11 @@ func blockOf(a slab.Array, at []int64) ([]byte, error) {
 
 // coderOf returns a coder with the chain of a variable.
 func coderOf(f *archive.File, v *cdf3.Var) (*filters.Coder, error) {
-	info := f.Var(v.Name).Info()
+	w, err := f.Var(v.Name)
+	if err != nil {
+		return nil, err
+	}
+	info := w.Info()
 	if !info.Blocked {
 		return nil, fmt.Errorf("variable %s is not in blocks", v.Name)
 	}

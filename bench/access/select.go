@@ -87,7 +87,7 @@ func read(open func() (*archive.File, error), sel []selection) (s sample, err er
 	for i := range sel {
 		p := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(buf))), sel[i].bytes)
 		c, err := run.Func(func() error {
-			a, err := arrayOf(f, sel[i].name)
+			a, err := f.Var(sel[i].name)
 			if err != nil {
 				return err
 			}
@@ -102,13 +102,6 @@ func read(open func() (*archive.File, error), sel []selection) (s sample, err er
 		}
 	}
 	return s, nil
-}
-
-func arrayOf(f *archive.File, name string) (slab.Array, error) {
-	if v := f.Var(name); v != nil {
-		return v, nil
-	}
-	return nil, fmt.Errorf("no variable %s", name)
 }
 
 // readBytes reads values into p, in this machine's order.

@@ -148,7 +148,10 @@ func measure(name string, cache int64, v *cdf3.Var, work [][]slab.Sel) (figure, 
 		return figure{}, err
 	}
 	defer f.Close()
-	a := f.Var(v.Name)
+	a, err := f.Var(v.Name)
+	if err != nil {
+		return figure{}, err
+	}
 	reads, sizes, bufs := 0, make([][]int64, len(work)), make([][]float32, len(work))
 	for i, list := range work {
 		for _, s := range list {
