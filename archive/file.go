@@ -75,6 +75,9 @@ func (f *File) Size() int64 { return f.size }
 // Header returns the netCDF header, which callers must not change.
 func (f *File) Header() *cdf3.Header { return f.header }
 
+// Attr returns the first attribute of the file of that name, or nil. Callers must not change it.
+func (f *File) Attr(name string) *cdf3.Attr { return f.header.Attr(name) }
+
 // Image returns the classic netCDF file, byte for byte.
 func (f *File) Image() *Image { return f.image }
 

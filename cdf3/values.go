@@ -11,15 +11,52 @@ type Number interface {
 	int8 | uint8 | int16 | uint16 | int32 | uint32 | int64 | uint64 | float32 | float64
 }
 
-// Attr returns the first attribute of that name, or nil. Text, Float64s and Int64s of
-// nil have no values. Callers must not change it.
-func (v *Var) Attr(name string) *Attr {
-	for i := range v.Attrs {
-		if a := &v.Attrs[i]; a.Name == name {
-			return a
+// Attr returns the first attribute of the file of that name, or nil. Value, Text, Float64s and
+// Int64s of nil have no values. Callers must not change it.
+func (h *Header) Attr(name string) *Attr { return attrOf(h.Attrs, name) }
+
+// Attr is like the method of Header for an attribute of the variable.
+func (v *Var) Attr(name string) *Attr { return attrOf(v.Attrs, name) }
+
+func attrOf(attrs []Attr, name string) *Attr {
+	for i := range attrs {
+		if attrs[i].Name == name {
+			return &attrs[i]
 		}
 	}
 	return nil
+}
+
+// Value returns what the attribute holds: a string for char, without trailing NULs; for numbers a
+// slice of the Go type that belongs to the type, such as []int16 or []float64. It is nil without
+// an attribute.
+func (a *Attr) Value() any {
+	if a == nil {
+		return nil
+	}
+	switch a.Type {
+	case Char:
+		return a.Text()
+	case Byte:
+		return decode[int8](a)
+	case UByte:
+		return decode[uint8](a)
+	case Short:
+		return decode[int16](a)
+	case UShort:
+		return decode[uint16](a)
+	case Int:
+		return decode[int32](a)
+	case UInt:
+		return decode[uint32](a)
+	case Int64:
+		return decode[int64](a)
+	case UInt64:
+		return decode[uint64](a)
+	case Float:
+		return decode[float32](a)
+	}
+	return decode[float64](a)
 }
 
 // Text returns the value of a char attribute without trailing NULs, which C programs

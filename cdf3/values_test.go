@@ -55,3 +55,17 @@ func TestMissingAttr(t *testing.T) {
 	require.Nil(t, a.Float64s())
 	require.Nil(t, a.Int64s())
 }
+
+// TestAttrValue gives the values of attributes back as they were passed to NewAttr.
+func TestAttrValue(t *testing.T) {
+	h := &cdf3.Header{Version: cdf3.Data64}
+	for i, want := range []any{"text", []int8{-1}, []uint8{255}, []int16{-2, 3}, []uint16{65535}, []int32{-4}, []uint32{1 << 31},
+		[]int64{-1 << 63}, []uint64{1 << 63}, []float32{0.5}, []float64{}} {
+		a, err := cdf3.NewAttr(string(rune('a'+i)), want)
+		require.NoError(t, err)
+		h.Attrs = append(h.Attrs, a)
+		require.Equal(t, want, h.Attr(a.Name).Value(), a.Type)
+	}
+	require.Nil(t, h.Attr("A"))
+	require.Nil(t, h.Attr("A").Value())
+}
