@@ -111,6 +111,16 @@ func (v *Var) Attrs() iter.Seq2[int, *cdf3.Attr] {
 // attributes. See cf.NewPacking and cf.Read.
 func (v *Var) Packing() (*cf.Packing, error) { return cf.NewPacking(v.v) }
 
+// Units returns the units of times, for cf.Times. It is an error that wraps cf.ErrNotTime if the
+// values are no times. See cf.UnitsOf.
+func (v *Var) Units() (*cf.Units, error) {
+	u, err := cf.UnitsOf(v.f.header, v.num)
+	if err != nil {
+		return nil, fmt.Errorf("archive: variable %q: %w", v.v.Name, err)
+	}
+	return u, nil
+}
+
 // Values implements slab.Array: the bytes of the values in row-major order.
 func (v *Var) Values() io.ReaderAt {
 	if v == nil {

@@ -4,7 +4,7 @@
 //   - [NewPacking] takes the attributes of a variable, and [Read] returns the
 //     unpacked values.
 //   - [ParseUnits] takes units such as "days since 1850-01-01" and a calendar, and
-//     converts numbers to dates and back.
+//     converts numbers to dates and back. [Times] reads times as those of Go.
 //
 // It imports cdf3 for attributes and slab for reading, and knows nothing of archives.
 // Where netCDF4-python and xarray agree on a value or its type, so does this package.

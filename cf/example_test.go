@@ -17,12 +17,24 @@ func ExampleRead() {
 	defer f.Close()
 	pr, err := f.Var("pr") // short, with scale_factor, add_offset and _FillValue
 	check(err)
-	packing, err := pr.Packing()
+	values, err := cf.Read[float32](ctx, pr, slab.Sel{Start: []int64{0, 0, 2}, Count: []int64{1, 1, 3}}, nil)
 	check(err)
-	values, err := cf.Read[float32](ctx, pr, slab.Sel{Start: []int64{0, 0, 2}, Count: []int64{1, 1, 3}}, packing)
+	fmt.Println(values)
+	// Output: [0.03124237 NaN 0.031868935]
+}
+
+// Read times.
+func ExampleTimes() {
+	ctx := context.Background()
+	f, err := archive.Open(ctx, "../testdata/classic/cdf2_climate.nc", nil)
 	check(err)
-	fmt.Println(packing.Type, values)
-	// Output: double [0.03124237 NaN 0.031868935]
+	defer f.Close()
+	time, err := f.Var("time")
+	check(err)
+	times, err := cf.Times(ctx, time, slab.Sel{Count: []int64{2}}, nil)
+	check(err)
+	fmt.Println(times)
+	// Output: [2001-01-16 00:00:00 +0000 UTC 2001-02-16 00:00:00 +0000 UTC]
 }
 
 // Convert numbers to dates.

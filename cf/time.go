@@ -1,7 +1,11 @@
 package cf
 
 import (
+	"context"
 	"fmt"
+	"time"
+
+	"github.com/cdfz-format/cdfz/slab"
 )
 
 // Time is a point in time, in microseconds since 1970-01-01T00:00:00 of a calendar.
@@ -49,6 +53,45 @@ func (c Calendar) Date(t Time) Date {
 	d.Year, d.Month, d.Day = c.dayDate(n)
 	d.Hour, d.Minute, d.Second, d.Micro = int(in/hour), int(in/minute%60), int(in/second%60), int(in%second)
 	return d
+}
+
+// UTC returns the time of Go with the same year, month, day and time of day. ok is false for a date that Go's calendar, which is
+// Gregorian for all years, does not have: a 30th of February of Day360, or the 29th of a year that
+// is a leap year only in another calendar.
+func (d Date) UTC() (t time.Time, ok bool) {
+	t = time.Date(int(d.Year), time.Month(d.Month), d.Day, d.Hour, d.Minute, d.Second, d.Micro*1000, time.UTC)
+	return t, t.Day() == d.Day
+}
+
+// timed is an array that knows its units of time, such as a variable of package archive.
+type timed interface{ Units() (*Units, error) }
+
+// Times reads a hyperslab of times. A nil u is the units of the variable if a is one of package
+// archive. Missing times are the zero time. A date that Go's calendar does not have is an error:
+// read such times with Read and Units.Date.
+func Times(ctx context.Context, a slab.Array, s slab.Sel, u *Units) ([]time.Time, error) {
+	if v, ok := a.(timed); ok && u == nil {
+		var err error
+		if u, err = v.Units(); err != nil {
+			return nil, err
+		}
+	}
+	if u == nil {
+		return nil, fmt.Errorf("cf: an array without units: %w", ErrNotTime)
+	}
+	numbers, err := Read[float64](ctx, a, s, nil)
+	if err != nil {
+		return nil, err
+	}
+	times := make([]time.Time, len(numbers))
+	for i, x := range numbers {
+		if d, ok := u.Date(x); ok {
+			if times[i], ok = d.UTC(); !ok {
+				return nil, fmt.Errorf("cf: %s of the calendar %s is no date of Go's calendar", d, u.Calendar)
+			}
+		}
+	}
+	return times, nil
 }
 
 // String returns the date in ISO 8601, such as 2001-05-16T12:00:00, with six decimals

@@ -28,9 +28,27 @@ func (a resignedArray) Type() cdf3.Type { return a.typ }
 // NaN returns the NaN for missing values. It has the bits that C and numpy use.
 func NaN() float64 { return math.Float64frombits(0x7ff8 << 48) }
 
-// Read reads a hyperslab of numbers and unpacks it into a new slice. Values are
-// computed in p.Type, whatever T is. Text is an error. Like slab.Read, it refuses, with
-// slab.ErrLength, values that do not fit into memory or that the file cannot hold.
+// packed is an array that knows its packing, such as a variable of package archive.
+type packed interface{ Packing() (*Packing, error) }
+
+// packingOf returns p, or the packing of an array if p is nil.
+func packingOf(a slab.Array, p *Packing) (*Packing, error) {
+	if p != nil {
+		return p, nil
+	}
+	if v, ok := a.(packed); ok {
+		return v.Packing()
+	}
+	if a == nil {
+		return nil, fmt.Errorf("cf: no array: %w", slab.ErrType)
+	}
+	return &Packing{Stored: a.Type(), Type: a.Type(), Scale: 1, own: a.Type()}, nil
+}
+
+// Read reads a hyperslab of numbers and unpacks it into a new slice. A nil p is the packing of
+// the variable if a is one of package archive, and none for other arrays. Values are computed in
+// p.Type, whatever T is. Text is an error. Like slab.Read, it refuses, with slab.ErrLength, values
+// that do not fit into memory or that the file cannot hold.
 func Read[T Float](ctx context.Context, a slab.Array, s slab.Sel, p *Packing) ([]T, error) {
 	const sizes = 8 + 8 // of a value in dst and in the slice of stored values, at most
 	n, err := slab.Confirm(ctx, a, s, sizes)
@@ -46,6 +64,10 @@ func Read[T Float](ctx context.Context, a slab.Array, s slab.Sel, p *Packing) ([
 
 // ReadInto is Read into dst, whose length must be the number of selected elements.
 func ReadInto[T Float](ctx context.Context, a slab.Array, dst []T, s slab.Sel, p *Packing) error {
+	p, err := packingOf(a, p)
+	if err != nil {
+		return err
+	}
 	a = p.Array(a)
 	switch p.Stored {
 	case cdf3.Byte:
