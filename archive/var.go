@@ -63,7 +63,12 @@ func (v *Var) member() (m plan.Member, ok bool) {
 func (v *Var) Num() int { return v.num }
 
 // Name returns the name of the variable: any bytes, as in the file.
-func (v *Var) Name() string { return v.v.Name }
+func (v *Var) Name() string {
+	if v == nil {
+		return ""
+	}
+	return v.v.Name
+}
 
 // Type returns the type of the values.
 func (v *Var) Type() cdf3.Type {

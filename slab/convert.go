@@ -40,7 +40,7 @@ func Convert[T Number](ctx context.Context, a Array, dst []T, s Sel) error {
 	case cdf3.Double:
 		return convert[float64](ctx, a, dst, s)
 	}
-	return fmt.Errorf("slab: %s into %T: %w", a.Type(), dst, ErrType)
+	return inSlab(a, fmt.Errorf("%s into %T: %w", a.Type(), dst, ErrType))
 }
 
 func convert[S, T Number](ctx context.Context, a Array, dst []T, s Sel) error {
@@ -57,7 +57,7 @@ func convert[S, T Number](ctx context.Context, a Array, dst []T, s Sel) error {
 		dst[i] = T(x)
 	}
 	if out > 0 {
-		return fmt.Errorf("slab: %d of %d values (such as %v) into %T: %w", out, len(src), bad, dst, ErrRange)
+		return inSlab(a, fmt.Errorf("%d of %d values (such as %v) into %T: %w", out, len(src), bad, dst, ErrRange))
 	}
 	return nil
 }

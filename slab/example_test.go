@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"sync"
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cdf3"
@@ -120,4 +121,27 @@ func ExampleNew() {
 	check(err)
 	fmt.Println(column)
 	// Output: [2 5]
+}
+
+// The mean of a variable of any size, on all processors.
+func ExampleWalkParallel() {
+	f := open()
+	defer f.Close()
+
+	tas, err := f.Var("tas")
+	check(err)
+	var mu sync.Mutex
+	var sum, n float64
+	check(slab.WalkParallel(context.Background(), tas, 0, func(start, count []int64, values []float32) error {
+		part := 0.0
+		for _, x := range values {
+			part += float64(x)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		sum, n = sum+part, n+float64(len(values))
+		return nil
+	}))
+	fmt.Printf("%.3f\n", sum/n)
+	// Output: 297.970
 }

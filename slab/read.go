@@ -32,6 +32,19 @@ type Blocks interface {
 	EachBlock(ctx context.Context, s Sel, f func(Block) error) error
 }
 
+// Decode converts big-endian values of type t, such as [Block.Data] or the bytes of [Array].Values,
+// to dst. len(b) must be that of the values of dst, or the error is ErrLength.
+func Decode[T Number](dst []T, t cdf3.Type, b []byte) error {
+	switch {
+	case !nativeOf[T](t):
+		return inSlab(nil, fmt.Errorf("%s into %T: %w", t, dst, ErrType))
+	case int64(len(b)) != int64(len(dst))*sizeOf[T]():
+		return inSlab(nil, fmt.Errorf("%d bytes into a slice of %d values of %s: %w", len(b), len(dst), t, ErrLength))
+	}
+	load(dst, b)
+	return nil
+}
+
 // nativeOf reports whether T is the Go type of values of type t.
 func nativeOf[T Number](t cdf3.Type) bool {
 	var z T
@@ -108,14 +121,14 @@ func Confirm(ctx context.Context, a Array, s Sel, size int64) (int64, error) {
 	var buf [maxRank]dim
 	dims, n, err := s.resolve(a.Shape(), buf[:])
 	if err != nil || n <= trusted/size {
-		return n, err
+		return n, inSlab(a, err)
 	}
 	if n > min(maxRead, debug.SetMemoryLimit(-1))/size {
-		return 0, fmt.Errorf("slab: %d values of type %s do not fit into memory: %w", n, a.Type(), ErrLength)
+		return 0, inSlab(a, fmt.Errorf("%d values of type %s do not fit into memory: %w", n, a.Type(), ErrLength))
 	}
 	stored := a.Type().Size()
 	if h, ok := a.Values().(Held); ok && n > trusted && n/2 > h.Held()/stored {
-		return 0, fmt.Errorf("slab: expected at most %[3]d values of type %[2]s, as many as the file can hold, found %[1]d: %[4]w", n, a.Type(), h.Held()/stored, ErrLength)
+		return 0, inSlab(a, fmt.Errorf("expected at most %[3]d values of type %[2]s, as many as the file can hold, found %[1]d: %[4]w", n, a.Type(), h.Held()/stored, ErrLength))
 	}
 	last := int64(0)
 	for i := range dims {
@@ -123,7 +136,7 @@ func Confirm(ctx context.Context, a Array, s Sel, size int64) (int64, error) {
 		last = last*d.len + d.start + (d.count-1)*d.stride
 	}
 	if err := ioat.ReadFull(ioat.Bind(ctx, a.Values()), make([]byte, stored), last*stored); err != nil {
-		return 0, fmt.Errorf("slab: reading %d bytes at %d: %w", stored, last*stored, err)
+		return 0, inSlab(a, fmt.Errorf("reading %d bytes at %d: %w", stored, last*stored, err))
 	}
 	return n, nil
 }
@@ -135,7 +148,7 @@ func checkType[T Number](a Array) error {
 	}
 	if !nativeOf[T](a.Type()) {
 		var z T
-		return fmt.Errorf("slab: %s into %T: %w", a.Type(), z, ErrType)
+		return inSlab(a, fmt.Errorf("%s into %T: %w", a.Type(), z, ErrType))
 	}
 	return nil
 }
@@ -149,18 +162,18 @@ func ReadInto[T Number](ctx context.Context, a Array, dst []T, s Sel) error {
 	}
 	var buf [maxRank]dim
 	dims, n, err := s.resolve(a.Shape(), buf[:])
-	if err != nil {
-		return err
+	if err == nil && n != int64(len(dst)) {
+		err = fmt.Errorf("%d elements into a slice of %d: %w", n, len(dst), ErrLength)
 	}
-	if n != int64(len(dst)) {
-		return fmt.Errorf("slab: %d elements into a slice of %d: %w", n, len(dst), ErrLength)
+	if err != nil {
+		return inSlab(a, err)
 	}
 	if n == 0 {
 		return nil
 	}
 	b, ok := a.Values().(Blocks)
 	if !ok {
-		return readRuns(ctx, a, dst, dims)
+		return inSlab(a, readRuns(ctx, a, dst, dims))
 	}
 	if contiguous(dims) {
 		size := a.Type().Size()

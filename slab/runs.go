@@ -73,7 +73,7 @@ func (r *runReader[T]) row(l loop, src, dst int64) error {
 		}
 		b := r.buf[:n]
 		if err := ioat.ReadFull(r.r, b, lo); err != nil {
-			return fmt.Errorf("slab: reading %d bytes at %d: %w", n, lo, err)
+			return fmt.Errorf("reading %d bytes at %d: %w", n, lo, err)
 		}
 		if l.src == r.size && l.dst == 1 {
 			load(r.dst[dst:dst+k], b)

@@ -22,14 +22,14 @@ type dim struct{ len, start, count, stride int64 }
 func (s *Sel) resolve(shape []int64, buf []dim) ([]dim, int64, error) {
 	for _, p := range [...][]int64{s.Start, s.Count, s.Stride} {
 		if p != nil && len(p) != len(shape) {
-			return nil, 0, fmt.Errorf("slab: selection of rank %d for a variable of rank %d: %w", len(p), len(shape), ErrBounds)
+			return nil, 0, fmt.Errorf("start, count or stride of %d dimensions for an array of %d: %w", len(p), len(shape), ErrRank)
 		}
 	}
 	total := int64(1)
 	dims := buf[:0]
 	for i, n := range shape {
 		if n < 0 {
-			return nil, 0, fmt.Errorf("slab: dimension %d has length %d: %w", i, n, ErrBounds)
+			return nil, 0, fmt.Errorf("dimension %d has length %d: %w", i, n, ErrBounds)
 		}
 		d := dim{len: n, stride: 1}
 		if s.Start != nil {
@@ -39,7 +39,7 @@ func (s *Sel) resolve(shape []int64, buf []dim) ([]dim, int64, error) {
 			d.stride = s.Stride[i]
 		}
 		if d.stride == 0 || d.stride == math.MinInt64 {
-			return nil, 0, fmt.Errorf("slab: stride %d in dimension %d: %w", d.stride, i, ErrStride)
+			return nil, 0, fmt.Errorf("stride %d in dimension %d: %w", d.stride, i, ErrStride)
 		}
 		if s.Count != nil {
 			d.count = s.Count[i]
@@ -47,10 +47,10 @@ func (s *Sel) resolve(shape []int64, buf []dim) ([]dim, int64, error) {
 			d.count = d.rest()
 		}
 		if err := d.check(); err != nil {
-			return nil, 0, fmt.Errorf("slab: dimension %d: %w", i, err)
+			return nil, 0, fmt.Errorf("dimension %d: %w", i, err)
 		}
 		if d.count > 0 && total > math.MaxInt64/8/d.count {
-			return nil, 0, fmt.Errorf("slab: more elements than can be counted: %w", ErrBounds)
+			return nil, 0, fmt.Errorf("more elements than can be counted: %w", ErrBounds)
 		}
 		total *= d.count
 		dims = append(dims, d)
@@ -105,7 +105,7 @@ func ceilDiv(a, b int64) int64 {
 func (s Sel) Len(shape []int64) (int64, error) {
 	var buf [maxRank]dim
 	_, n, err := s.resolve(shape, buf[:])
-	return n, err
+	return n, inSlab(nil, err)
 }
 
 // Grid calls yield for each block that holds selected elements, in row-major order,
@@ -116,11 +116,11 @@ func (s Sel) Len(shape []int64) (int64, error) {
 func (s Sel) Grid(shape, block []int64, yield func(grid []int64, lo, hi int64) bool) error {
 	var buf [maxRank]dim
 	dims, n, err := s.resolve(shape, buf[:])
-	if err != nil || n == 0 {
-		return err
+	if err == nil {
+		err = checkBlock(shape, block)
 	}
-	if err := checkBlock(shape, block); err != nil {
-		return err
+	if err != nil || n == 0 {
+		return inSlab(nil, err)
 	}
 	grid := make([]int64, len(dims))
 	var walk func(i int, first, last int64) bool
@@ -166,7 +166,7 @@ func checkBlock(shape, block []int64) error {
 		bad = bad || n < 1
 	}
 	if bad {
-		return fmt.Errorf("slab: blocks of shape %v for an array of shape %v: %w", block, shape, ErrBounds)
+		return fmt.Errorf("expected a block of %d dimensions of at least 1, found %v: %w", len(shape), block, ErrRank)
 	}
 	return nil
 }

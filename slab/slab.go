@@ -31,6 +31,7 @@ type Array interface {
 	// Values reads the values in row-major order, big-endian as in the file. It may
 	// implement [Blocks] and [Shaped].
 	Values() io.ReaderAt
+	// An array may also have a method Name() string, whose result errors then contain.
 }
 
 // Source is a netCDF file, for example a File of package archive: a header and the values of
@@ -70,10 +71,10 @@ func Len(a Array) (int64, error) {
 	n := a.Type().Size()
 	for i, d := range a.Shape() {
 		if d < 0 {
-			return 0, fmt.Errorf("slab: dimension %d has length %d: %w", i, d, ErrBounds)
+			return 0, inSlab(a, fmt.Errorf("dimension %d has length %d: %w", i, d, ErrBounds))
 		}
 		if d > 0 && n > math.MaxInt64/d {
-			return 0, fmt.Errorf("slab: shape %v has more bytes than can be counted: %w", a.Shape(), ErrBounds)
+			return 0, inSlab(a, fmt.Errorf("shape %v has more bytes than can be counted: %w", a.Shape(), ErrBounds))
 		}
 		n *= d
 	}
@@ -89,14 +90,27 @@ func check(a Array) error {
 		return errNoArray
 	}
 	if t := a.Type(); !t.Valid() {
-		return fmt.Errorf("slab: array of %s: %w", t, ErrType)
+		return inSlab(a, fmt.Errorf("array of %s: %w", t, ErrType))
 	}
 	return nil
+}
+
+// inSlab adds the package and, if the array has a name, the variable to an error. a and err may be
+// nil.
+func inSlab(a Array, err error) error {
+	if err == nil {
+		return nil
+	}
+	if v, ok := a.(interface{ Name() string }); ok {
+		return fmt.Errorf("slab: variable %q: %w", v.Name(), err)
+	}
+	return fmt.Errorf("slab: %w", err)
 }
 
 // Errors of reads, with netCDF's names for them.
 var (
 	ErrBounds = errors.New("index exceeds dimension bound")    // NC_EINVALCOORDS, NC_EEDGE
+	ErrRank   = errors.New("wrong number of dimensions")       // netCDF-C cannot notice it
 	ErrStride = errors.New("illegal stride")                   // NC_ESTRIDE
 	ErrType   = errors.New("types do not match")               // NC_ECHAR, and mismatches of Go types
 	ErrRange  = errors.New("value out of range for the type")  // NC_ERANGE

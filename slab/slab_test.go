@@ -10,6 +10,7 @@ import (
 	"math"
 	"math/rand"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -49,9 +50,8 @@ func byteLen(a Array) int64 {
 // inBlocks serves an array in blocks of one shape, as an archive does.
 type inBlocks struct {
 	*bytes.Reader
-	a      *plain
-	block  []int64
-	served int
+	a     *plain
+	block []int64
 }
 
 // View pretends that blocks end after every seventh element.
@@ -61,14 +61,12 @@ func (b *inBlocks) View(_ context.Context, off, n int64) ([]byte, error) {
 	}
 	p := make([]byte, n)
 	_, err := b.ReadAt(p, off)
-	b.served++
 	return p, err
 }
 
 func (b *inBlocks) EachBlock(_ context.Context, s Sel, f func(Block) error) error {
 	var failed error
 	err := s.Grid(b.a.shape, b.block, func(grid []int64, lo, hi int64) bool {
-		b.served++
 		start, count := make([]int64, len(grid)), make([]int64, len(grid))
 		for i, g := range grid {
 			start[i] = g * b.block[i]
@@ -176,7 +174,7 @@ func TestRandom(t *testing.T) {
 					block[i] = 1 + rng.Int63n(shape[i])
 				}
 			}
-			a.values = &inBlocks{a.values.(*bytes.Reader), &a, block, 0}
+			a.values = &inBlocks{a.values.(*bytes.Reader), &a, block}
 		}
 		s := randomSelection(rng, shape)
 		switch a.typ {
@@ -222,7 +220,7 @@ func TestErrors(t *testing.T) {
 		start, count, stride []int64
 		err                  error
 	}{
-		{[]int64{0}, one, nil, ErrBounds}, {[]int64{-1, 0}, one, nil, ErrBounds}, {[]int64{4, 0}, one, nil, ErrBounds},
+		{[]int64{0}, one, nil, ErrRank}, {[]int64{-1, 0}, one, nil, ErrBounds}, {[]int64{4, 0}, one, nil, ErrBounds},
 		{[]int64{0, 0}, []int64{5, 1}, nil, ErrBounds}, {[]int64{0, 0}, []int64{-1, 1}, nil, ErrBounds},
 		{[]int64{0, 0}, []int64{1, 3}, []int64{1, 3}, ErrBounds}, {nil, nil, []int64{1, 0}, ErrStride},
 		{[]int64{0, 1}, []int64{1, 3}, []int64{1, -1}, ErrBounds}, {[]int64{5, 0}, []int64{0, 1}, nil, ErrBounds},
@@ -308,7 +306,7 @@ func BenchmarkLoad(b *testing.B) {
 	}
 }
 
-// TestWalk checks that the boxes tile the array in order.
+// TestWalk checks that the boxes tile the array.
 func TestWalk(t *testing.T) {
 	ctx := context.Background()
 	for _, shape := range [][]int64{nil, {0}, {7}, {3, 0, 2}, {300, 1000}, {5, 6, 7}} {
@@ -319,29 +317,59 @@ func TestWalk(t *testing.T) {
 				if len(block) > 0 {
 					block[0] = (block[0] + 1) / 2
 				}
-				a.values = shaped{&inBlocks{a.values.(*bytes.Reader), &a, block, 0}, block}
+				a.values = shaped{&inBlocks{a.values.(*bytes.Reader), &a, block}, block}
 			}
-			seen := map[int32]bool{}
-			err := Walk(ctx, a, func(start, count []int64, values []int32) error {
-				one := Sel{start, count, make([]int64, len(shape))}
-				for i := range one.Stride {
-					one.Stride[i] = 1
-				}
-				var want []int32
-				for _, x := range expected(shape, one) {
-					want = append(want, int32(x))
-					seen[int32(x)] = true
-				}
-				require.True(t, slices.Equal(want, values))
-				return nil
-			})
-			require.NoError(t, err)
-			require.Len(t, seen, int(byteLen(a)/4))
+			for name, walk := range walks {
+				var mu sync.Mutex
+				seen := map[int32]bool{}
+				require.NoError(t, walk(ctx, a, func(start, count []int64, values []int32) error {
+					one := Sel{start, count, make([]int64, len(shape))}
+					for i := range one.Stride {
+						one.Stride[i] = 1
+					}
+					mu.Lock()
+					defer mu.Unlock()
+					var want []int32
+					for _, x := range expected(shape, one) {
+						want = append(want, int32(x))
+						seen[int32(x)] = true
+					}
+					require.True(t, slices.Equal(want, values))
+					return nil
+				}), name)
+				require.Len(t, seen, int(byteLen(a)/4), name)
+			}
 		}
 	}
 	stop := errors.New("stop")
 	a := ramp(cdf3.Int, 300, 1000)
-	require.ErrorIs(t, Walk(ctx, a, func(_, _ []int64, _ []int32) error { return stop }), stop)
+	ended, end := context.WithCancel(ctx)
+	end()
+	for _, walk := range walks {
+		require.ErrorIs(t, walk(ctx, a, func(_, _ []int64, _ []int32) error { return stop }), stop)
+		require.ErrorIs(t, walk(ended, a, func(_, _ []int64, _ []int32) error { return nil }), context.Canceled)
+	}
+	require.ErrorIs(t, WalkParallel(ctx, a, 0, func(_, _ []int64, _ []int8) error { return nil }), ErrType)
+}
+
+// walks are Walk, and WalkParallel with several numbers of workers.
+var walks = map[string]func(context.Context, Array, func(start, count []int64, values []int32) error) error{
+	"in order": Walk[int32],
+	"1 worker": func(ctx context.Context, a Array, f func(start, count []int64, values []int32) error) error {
+		return WalkParallel(ctx, a, 1, f)
+	},
+	"8 workers": func(ctx context.Context, a Array, f func(start, count []int64, values []int32) error) error {
+		return WalkParallel(ctx, a, 8, f)
+	},
+}
+
+// TestDecode converts bytes as blocks have them.
+func TestDecode(t *testing.T) {
+	got := make([]int16, 2)
+	require.NoError(t, Decode(got, cdf3.Short, []byte{255, 254, 1, 2}))
+	require.Equal(t, []int16{-2, 258}, got)
+	require.ErrorIs(t, Decode(got, cdf3.UShort, make([]byte, 4)), ErrType)
+	require.ErrorIs(t, Decode(got, cdf3.Short, make([]byte, 5)), ErrLength)
 }
 
 type shaped struct {
@@ -402,8 +430,9 @@ func TestHostile(t *testing.T) {
 	_, err := Read[int32](ctx, plain{cdf3.Int, []int64{1 << 46}, bytes.NewReader(nil)}, Sel{})
 	require.ErrorIs(t, err, ErrLength)
 	for _, block := range [][]int64{nil, {0}, {-1}, {1, 1}} {
-		require.ErrorIs(t, Sel{}.Grid([]int64{5}, block, never), ErrBounds)
+		require.ErrorIs(t, Sel{}.Grid([]int64{5}, block, never), ErrRank)
 	}
+	require.EqualError(t, Sel{}.Grid([]int64{5}, nil, never), "slab: expected a block of 1 dimensions of at least 1, found []: wrong number of dimensions")
 	_, err = New(12, nil, bytes.NewReader(nil))
 	require.ErrorIs(t, err, ErrType)
 	for _, a := range []Array{nil, plain{}} {
