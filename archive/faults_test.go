@@ -38,7 +38,7 @@ func TestFaults(t *testing.T) {
 	image := cubeImage(t, 12, 30, 20)
 	o := &WriteOptions{Block: MinBlock, Zarr: ZarrAlways, Workers: 1}
 	ar := pack(t, image, o)
-	protected := pack(t, image, &WriteOptions{Block: MinBlock, Zarr: ZarrAlways, Workers: 1, Parity: 1000})
+	protected := pack(t, image, &WriteOptions{Block: MinBlock, Zarr: ZarrAlways, Workers: 1, Parity: 10})
 
 	everyFault(t, "reads of archive", func(n int) error {
 		f := faultio.NewFile(image)

@@ -96,7 +96,7 @@ type WriteOptions struct {
 	// is read, and the order of blocks in the archive.
 	Memory  int64
 	Workers int // goroutines that encode; 0: GOMAXPROCS; does not affect the archive
-	// Parity is the amount of parity, from which damage can be healed (package parity).
+	// Parity is the amount of parity in percent, from which damage can be healed (package parity).
 	// 0 means none. With parity, Write and Rewrite make the archive in a temporary file.
 	Parity parity.Share
 	// Progress, if not nil, is called with the number of image bytes done so far, from

@@ -47,8 +47,8 @@ func spooled(ctx context.Context, dst io.Writer, o *WriteOptions, write func(dst
 }
 
 func checkShare(s parity.Share) error {
-	if s < 0 || s > parity.MaxShare {
-		return fault.Optionsf("expected parity of at most %s, found %s", parity.MaxShare, s)
+	if !s.Valid() {
+		return fault.Optionsf("expected parity from 0 to %s with at most two decimals, found %s", parity.MaxShare, s)
 	}
 	return nil
 }

@@ -54,8 +54,8 @@ func Plan(ctx context.Context, r io.ReaderAt, size int64, share Share) (l *Layou
 }
 
 func layOut(ctx context.Context, r io.ReaderAt, size int64, share Share) (*tail, *Layout, *moved, error) {
-	if share < 1 || share > MaxShare {
-		return nil, nil, nil, fault.Optionsf("parity of %s: expected more than 0%% and at most 100%%", share)
+	if !share.Valid() || share == 0 {
+		return nil, nil, nil, fault.Optionsf("parity of %s: expected more than 0%% and at most 100%%, with at most two decimals", share)
 	}
 	t, err := readTail(ctx, ioat.Bind(ctx, r), size)
 	if err != nil {

@@ -122,7 +122,7 @@ func TestCodeExample(t *testing.T) {
 
 // TestHead checks that numbers of a record are checked before they are used.
 func TestHead(t *testing.T) {
-	b := archived(t, image(3000, 1), 500)
+	b := archived(t, image(3000, 1), 5)
 	s := find(t, b)
 	at := s.Off + 42
 	_, _, err := parity.ParseHead(b[at:])

@@ -112,7 +112,7 @@ func TestTwoPercent(t *testing.T) {
 		}
 		t.Run(fmt.Sprint(c.image), func(t *testing.T) {
 			parity.ManyGroups(t, c.shards, c.stripe)
-			b := archived(t, image(c.image, 1), 500)
+			b := archived(t, image(c.image, 1), 5)
 			healAll(t, b, cases(c.few, c.many))
 		})
 	}
@@ -137,7 +137,7 @@ func healAll(t *testing.T, b []byte, n int) {
 // TestGroups heals in many small groups, where chance decides how much hits one of them.
 func TestGroups(t *testing.T) {
 	parity.ManyGroups(t, 256, 4)
-	b := archived(t, image(2<<20, 1), 1000)
+	b := archived(t, image(2<<20, 1), 10)
 	s, err := parity.Find(context.Background(), bytes.NewReader(b), int64(len(b)), nil)
 	require.NoError(t, err)
 	require.Greater(t, s.Groups, int64(3))
@@ -156,7 +156,7 @@ func TestBeyond(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 1))
 	whole := 0
 	for _, size := range []int{3000, 100_000, 1 << 20} {
-		b := archived(t, image(size, 2), 500)
+		b := archived(t, image(size, 2), 5)
 		s, err := parity.Find(context.Background(), bytes.NewReader(b), int64(len(b)), nil)
 		require.NoError(t, err)
 		for i := range cases(20, 1000) {
@@ -220,7 +220,7 @@ func checkReport(t *testing.T, where string, b, d, h []byte, rep *parity.Report)
 // TestManyLost loses most pieces. The lists of them must not take memory for each.
 func TestManyLost(t *testing.T) {
 	parity.ManyGroups(t, 256, 16)
-	b := archived(t, image(1<<20, 4), 500)
+	b := archived(t, image(1<<20, 4), 5)
 	s, err := parity.Find(context.Background(), bytes.NewReader(b), int64(len(b)), nil)
 	require.NoError(t, err)
 	require.Greater(t, s.Groups, int64(1))

@@ -18,7 +18,7 @@ import (
 // record confirms: what is healed is intact afterwards.
 func FuzzHeal(f *testing.F) {
 	s := seeds.Of(f)
-	for name, share := range map[string]parity.Share{"least": 1, "five": 500, "all": 6000} {
+	for name, share := range map[string]parity.Share{"least": 0.01, "five": 5, "all": 60} {
 		b := archived(f, image(100, 1), share)
 		f.Add(b)
 		s.AddDamaged(name, b)

@@ -46,7 +46,7 @@ func (s *stopper) WriteAt(p []byte, off int64) (int, error) {
 
 // TestInterruptedHeal stops healing at each write. A second run heals the rest.
 func TestInterruptedHeal(t *testing.T) {
-	b := archived(t, image(100_000, 1), 1000)
+	b := archived(t, image(100_000, 1), 10)
 	s := find(t, b)
 	r := rand.New(rand.NewPCG(9, 1))
 	for _, shape := range shapes {
@@ -72,12 +72,12 @@ func TestInterruptedAdd(t *testing.T) {
 	img := image(60_000, 1)
 	b := plain(t, img)
 	sum := sha256.Sum256(img)
-	_, overlaps, err := parity.Plan(context.Background(), bytes.NewReader(b), int64(len(b)), 1000)
+	_, overlaps, err := parity.Plan(context.Background(), bytes.NewReader(b), int64(len(b)), 10)
 	require.NoError(t, err)
 	require.False(t, overlaps)
 	for n := 1; ; n++ {
 		f := &stopper{faultio.NewFile(b), n}
-		_, err := parity.Add(context.Background(), f, int64(len(b)), 1000, &parity.Options{Workers: 1})
+		_, err := parity.Add(context.Background(), f, int64(len(b)), 10, &parity.Options{Workers: 1})
 		if err == nil {
 			require.Greater(t, n, 4)
 			break
@@ -99,7 +99,7 @@ func TestInterruptedAdd(t *testing.T) {
 
 // TestRebuild makes parity anew where too little of it is left.
 func TestRebuild(t *testing.T) {
-	b := archived(t, image(300_000, 1), 1000)
+	b := archived(t, image(300_000, 1), 10)
 	s := find(t, b)
 	e := s.Bytes()
 	d := bytes.Clone(b)

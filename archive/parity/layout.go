@@ -55,14 +55,14 @@ func ceilPow2(n int64) int64 { return 1 << bits.Len64(uint64(n-1)) }
 
 // choose returns the layout that protects n bytes, without Size and Off.
 func choose(n int64, s Share) Layout {
-	share := int64(s)
+	share := s.units()
 	l := Layout{Share: s}
 	small := min(n, policyPiece*10000*leastParity) // from there on, pieces have their full length
-	l.Piece = min(max(unit*ceilDiv(small*share, unit*10000*leastParity), unit), policyPiece)
+	l.Piece = min(max(unit*ceilDiv(small*share, unit*perWhole*leastParity), unit), policyPiece)
 	pieces := max(1, ceilDiv(n, l.Piece))
 	limit := int64(0)
 	for m := int64(4); m < policyShards; m *= 2 {
-		limit = max(limit, min(policyShards-m, m*10000/share))
+		limit = max(limit, min(policyShards-m, m*perWhole/share))
 	}
 	l.Groups = 1
 	if pieces <= limit {
@@ -72,7 +72,7 @@ func choose(n int64, s Share) Layout {
 		l.Groups = ceilDiv(stripes, limit/policyStripe)
 		l.Data, l.Stripe = policyStripe*ceilDiv(stripes, l.Groups), policyStripe
 	}
-	l.Parity = max(leastParity, ceilDiv(l.Data*share, 10000))
+	l.Parity = max(leastParity, ceilDiv(l.Data*share, perWhole))
 	l.Parts = max(1, l.Parity/partsOf)
 	return l
 }

@@ -26,27 +26,42 @@ import (
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
 )
 
-// Share is an amount of parity, in 1/10000 of the bytes that it protects. 0 means no parity.
-type Share int
+// Share is an amount of parity, in percent of the bytes that it protects, with at most two decimals.
+// 0 means no parity.
+type Share float64
 
 // MaxShare is as much parity as data.
-const MaxShare Share = 10000
+const MaxShare Share = 100
+
+// The format has shares in 1/10000.
+const (
+	perPercent = 100
+	perWhole   = 100 * perPercent
+)
 
 // ParseShare parses a percentage from 0 to 100 with at most two decimals, such as "5", "5%" or
 // "0.25%".
 func ParseShare(s string) (Share, error) {
 	f, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(s, "%")), 64)
-	if n := math.Round(f * 100); err == nil && n >= 0 && n <= float64(MaxShare) && math.Abs(n-f*100) < 1e-6 {
-		return Share(n), nil
+	if share := Share(f); err == nil && share.Valid() {
+		return shareOf(share.units()), nil
 	}
 	return 0, fmt.Errorf("expected a percentage from 0 to 100 with at most two decimals, found %q", s)
 }
 
-// Percent returns the share in percent.
-func (s Share) Percent() float64 { return float64(s) / 100 }
+// Valid reports whether the share is from 0 to MaxShare and has at most two decimals.
+func (s Share) Valid() bool {
+	n := float64(s) * perPercent
+	return s >= 0 && s <= MaxShare && math.Abs(n-math.Round(n)) < 1e-6
+}
+
+// units returns the share as the format has it, in 1/10000.
+func (s Share) units() int64 { return int64(math.Round(float64(s) * perPercent)) }
+
+func shareOf(units int64) Share { return Share(units) / perPercent }
 
 // String returns the share as ParseShare accepts it.
-func (s Share) String() string { return strconv.FormatFloat(s.Percent(), 'f', -1, 64) + "%" }
+func (s Share) String() string { return strconv.FormatFloat(float64(s), 'f', -1, 64) + "%" }
 
 // File is an archive that is changed in place. If it has the method Sync, Add calls that
 // before it overwrites bytes that it has copied elsewhere.

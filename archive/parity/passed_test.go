@@ -27,7 +27,7 @@ func TestPassing(t *testing.T) {
 
 func testPassing(t *testing.T) {
 	parity.ManyGroups(t, 256, 4)
-	ar := archived(t, image(400_000, 1), 500)
+	ar := archived(t, image(400_000, 1), 5)
 	r := rand.New(rand.NewPCG(1, 2))
 	for range cases(40, 1000) {
 		bad := bytes.Clone(ar)

@@ -19,7 +19,7 @@ func (l *Layout) appendHead(b []byte, n int64) []byte {
 	b = le.AppendUint64(b, uint64(l.Size))
 	b = le.AppendUint64(b, uint64(l.Off))
 	b = le.AppendUint64(b, uint64(n))
-	for _, v := range []int64{l.Piece, l.Stripe, l.Groups, l.Data, l.Parity, l.Parts, int64(l.Share)} {
+	for _, v := range []int64{l.Piece, l.Stripe, l.Groups, l.Data, l.Parity, l.Parts, l.Share.units()} {
 		b = le.AppendUint32(b, uint32(v))
 	}
 	return b
@@ -51,7 +51,7 @@ func parseHead(b []byte) (l Layout, n int64, err error) {
 	for i, p := range []*int64{&l.Piece, &l.Stripe, &l.Groups, &l.Data, &l.Parity, &l.Parts, &share} {
 		*p = int64(le.Uint32(b[32+4*i:]))
 	}
-	l.Share = Share(share)
+	l.Share = shareOf(share)
 	if err := l.check(); err != nil {
 		return l, 0, err
 	}

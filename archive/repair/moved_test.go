@@ -22,7 +22,7 @@ func TestRepairMoved(t *testing.T) {
 	image := archivetest.Cube(t, 12, 30, 20)
 	archives := map[string][]byte{
 		"plain":  packtest.Pack(t, image, &archive.WriteOptions{Block: archive.MinBlock, Zarr: archive.ZarrAlways}),
-		"parity": packtest.Pack(t, image, &archive.WriteOptions{Block: archive.MinBlock, Zarr: archive.ZarrAlways, Parity: 500}),
+		"parity": packtest.Pack(t, image, &archive.WriteOptions{Block: archive.MinBlock, Zarr: archive.ZarrAlways, Parity: 5}),
 	}
 	_, archives["copied"] = packtest.Copied(t, archive.ZarrNever)
 	for name, ar := range archives {
@@ -67,7 +67,7 @@ func requireKept(t *testing.T, bad []byte, what string) {
 // TestRepairParityLost overwrites the parity. Repair does not say that the archive is the
 // original one.
 func TestRepairParityLost(t *testing.T) {
-	ar := packtest.Pack(t, archivetest.Cube(t, 12, 30, 20), &archive.WriteOptions{Block: archive.MinBlock, Zarr: archive.ZarrAlways, Parity: 500})
+	ar := packtest.Pack(t, archivetest.Cube(t, 12, 30, 20), &archive.WriteOptions{Block: archive.MinBlock, Zarr: archive.ZarrAlways, Parity: 5})
 	at := entryNamed(t, ar, ".cdfz/parity")
 	for _, from := range []int64{at.Off, at.End() - at.Stored} {
 		bad := bytes.Clone(ar)

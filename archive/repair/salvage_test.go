@@ -233,7 +233,7 @@ func TestSalvageBadSectors(t *testing.T) {
 func TestTorn(t *testing.T) {
 	image := archivetest.Cube(t, 12, 30, 20)
 	ar := packtest.Pack(t, image, &archive.WriteOptions{Block: archive.MinBlock, Zarr: archive.ZarrAlways})
-	protected := packtest.Pack(t, image, &archive.WriteOptions{Block: archive.MinBlock, Zarr: archive.ZarrAlways, Parity: 500})
+	protected := packtest.Pack(t, image, &archive.WriteOptions{Block: archive.MinBlock, Zarr: archive.ZarrAlways, Parity: 5})
 	r := rand.New(rand.NewPCG(1, 1))
 	step := 997
 	if os.Getenv("CDFZ_SOAK") != "" {

@@ -37,7 +37,7 @@ type added struct {
 }
 
 // DefaultShare is the parity that heals damage of 2 % of an archive.
-const DefaultShare parity.Share = 500
+const DefaultShare parity.Share = 5
 
 // Command returns the verb parity.
 func Command(a *cli.App) *cobra.Command {
@@ -90,7 +90,7 @@ func (v *protector) one(ctx context.Context, j fileio.Job) error {
 	}
 	defer in.Close()
 	start := time.Now()
-	rep := &added{File: terminal.ReportName(j.Name), Target: j.Name, Percent: v.share.Percent(), Size: in.Size}
+	rep := &added{File: terminal.ReportName(j.Name), Target: j.Name, Percent: float64(v.share), Size: in.Size}
 	if rep.Target, err = v.TargetPath(j, func(s string) (string, error) { return s, nil }); err != nil {
 		return err
 	}

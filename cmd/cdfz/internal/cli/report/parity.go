@@ -50,7 +50,7 @@ func newParity(r *parity.Report) *Parity {
 		return nil
 	}
 	e := r.Bytes()
-	p := &Parity{share: r.Share, Percent: r.Share.Percent(), Off: e.Off, Len: e.Len, Pieces: r.Pieces, Records: r.Records,
+	p := &Parity{share: r.Share, Percent: float64(r.Share), Off: e.Off, Len: e.Len, Pieces: r.Pieces, Records: r.Records,
 		Damaged: r.BadPieces + r.BadRecords, Healed: r.Healed, header: r.Header, Lost: parts(r.Lost), Unknown: parts(r.Unknown), Kept: []Part{}}
 	return p
 }
@@ -198,7 +198,7 @@ func DescribeParity(ctx context.Context, in *fileio.Input, f *archive.File) (*Pa
 		return nil, err
 	}
 	b := s.Bytes()
-	return &ParityBrief{s.Share.Percent(), b.Off, b.Len, s.Share}, nil
+	return &ParityBrief{float64(s.Share), b.Off, b.Len, s.Share}, nil
 }
 
 // Share is the amount of parity that was asked for. It is 0 if the parity is lost.
@@ -206,7 +206,7 @@ func (b *ParityBrief) Share() parity.Share {
 	if b.Len == 0 {
 		return 0
 	}
-	return min(max(b.share, 1), parity.MaxShare) // a claim
+	return min(max(b.share, 0.01), parity.MaxShare) // a claim
 }
 
 // Text describes the parity in a table.
