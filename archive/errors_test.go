@@ -5,10 +5,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"testing"
+	"testing/fstest"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/slab"
 )
 
@@ -48,4 +55,64 @@ func TestNoVariable(t *testing.T) {
 		require.EqualError(t, err, fmt.Sprintf("archive: variable %q: no such variable", name))
 	}
 	require.Equal(t, "b", varOf(t, f, "b").Name())
+}
+
+// TestOptionErrors checks that wrong chains are errors of options, and name the variable.
+func TestOptionErrors(t *testing.T) {
+	ctx := context.Background()
+	image := cubeImage(t, 2, 3, 50)
+	src := openFile(t, pack(t, image, nil), nil)
+	for _, c := range []filters.Chain{{{ID: 999}}, {{ID: filters.Deflate, Params: []uint32{77}}}} {
+		o := &WriteOptions{Filters: []VarFilter{{Vars: []string{"b"}, Chain: c}}, Zarr: ZarrAlways}
+		_, err := Write(ctx, io.Discard, bytes.NewReader(image), int64(len(image)), o)
+		require.ErrorIs(t, err, ErrOptions)
+		require.ErrorContains(t, err, `archive: variable "b": chain `)
+		_, err = Rewrite(ctx, io.Discard, src, o)
+		require.ErrorIs(t, err, ErrOptions)
+		require.ErrorContains(t, err, `archive: variable "b": chain `)
+		_, err = varOf(t, src, "b").Chunks(&ChunkOptions{
+			Keep: func(filters.Chain) bool { return false }, Filters: func(cdf3.Type) (filters.Chain, error) { return c, nil },
+		})
+		require.ErrorIs(t, err, ErrOptions)
+	}
+	_, err := src.Image().ReadAt(make([]byte, 1), -1)
+	require.EqualError(t, err, "archive: expected an offset of at least 0, found -1")
+}
+
+// sequential is a file system whose files have no ReadAt.
+type sequential struct{ fs.FS }
+
+func (s sequential) Open(name string) (fs.File, error) {
+	f, err := s.FS.Open(name)
+	return struct{ fs.File }{f}, err
+}
+
+func TestSequentialFS(t *testing.T) {
+	files := fstest.MapFS{"x.nc.cdfz": {Data: pack(t, cubeImage(t, 2, 3, 5), nil)}}
+	_, err := FS(sequential{files}, nil).Open("x.nc")
+	require.ErrorContains(t, err, "open x.nc.cdfz: expected a regular file that implements io.ReaderAt")
+	_, err = FS(files, nil).Open("x.nc")
+	require.NoError(t, err)
+}
+
+// TestImageName checks which name an image gets that the options do not name.
+func TestImageName(t *testing.T) {
+	ctx := context.Background()
+	dir := t.TempDir()
+	b := cubeImage(t, 2, 3, 5)
+	source := filepath.Join(dir, "a.nc")
+	require.NoError(t, os.WriteFile(source, b, 0o666))
+	file, err := os.Open(source)
+	require.NoError(t, err)
+	defer file.Close()
+	for want, image := range map[string]io.ReaderAt{"a.nc": file, "b.nc": bytes.NewReader(b)} {
+		name := filepath.Join(dir, "b.nc"+Suffix)
+		_, err := WriteFile(ctx, name, image, int64(len(b)), nil, &FileOptions{Overwrite: true})
+		require.NoError(t, err)
+		f, err := Open(ctx, name, nil)
+		require.NoError(t, err)
+		info, _ := f.Info()
+		require.Equal(t, want, info.ImageName)
+		require.NoError(t, f.Close())
+	}
 }

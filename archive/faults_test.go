@@ -99,7 +99,7 @@ func TestFaults(t *testing.T) {
 		f := faultio.NewFile(ar)
 		f.ShortWrites()
 		f.FailAt(n, false)
-		_, err := parity.Add(ctx, f, int64(len(ar)), 1000, &parity.Options{Workers: 1})
+		_, err := parity.Add(ctx, f, int64(len(ar)), 10, &parity.Options{Workers: 1})
 		if err == nil {
 			require.True(t, bytes.Equal(protected, f.Bytes()))
 		}

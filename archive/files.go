@@ -8,6 +8,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/cdfz-format/cdfz/archive/internal/image"
 	"github.com/cdfz-format/cdfz/cdf3"
@@ -57,6 +59,9 @@ type FileOptions struct {
 // WriteFile archives an image of size bytes into a file, which appears complete and on
 // disk or not at all.
 //
+// With nil options, the image gets the base name of its file, if it has a method Name as *os.File
+// has, or else that of the archive without Suffix.
+//
 // The archive is read back and compared byte by byte with the image. For this, the image is
 // read again on several goroutines, more than once if WriteOptions.Memory is too small for one
 // pass, and rounded if the options ask for it. If they differ, the error names the first byte
@@ -69,6 +74,9 @@ func WriteFile(ctx context.Context, name string, image io.ReaderAt, size int64, 
 		return nil, err
 	}
 	defer t.Close()
+	if opts == nil {
+		opts = &WriteOptions{Name: imageName(name, image)}
+	}
 	full, h, image, err := prepare(ctx, image, size, opts)
 	if err != nil {
 		return nil, err
@@ -81,6 +89,14 @@ func WriteFile(ctx context.Context, name string, image io.ReaderAt, size int64, 
 		return nil, err
 	}
 	return res, nil
+}
+
+// imageName returns the name of an image in a file, or the name that an archive is made for.
+func imageName(name string, image io.ReaderAt) string {
+	if f, ok := image.(interface{ Name() string }); ok {
+		name = f.Name()
+	}
+	return strings.TrimSuffix(filepath.Base(name), Suffix)
 }
 
 // readWhole is the length of an archive that is read back at once, in bytes. Shorter reads of

@@ -44,7 +44,10 @@ func (im *Image) ReadAt(p []byte, off int64) (int, error) {
 
 // ReadAtContext is ReadAt that ends early when ctx is done.
 func (im *Image) ReadAtContext(ctx context.Context, p []byte, off int64) (int, error) {
-	if im.classic != nil {
+	switch {
+	case off < 0:
+		return 0, fmt.Errorf("archive: expected an offset of at least 0, found %d", off)
+	case im.classic != nil:
 		return im.classic.ReadAtContext(ctx, p, off)
 	}
 	return im.a.ReadImage(ctx, p, off)

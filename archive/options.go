@@ -235,7 +235,11 @@ func (o *WriteOptions) chainFor(name string, t cdf3.Type, g *plan.Geometry) (fil
 			return nil, err
 		}
 	}
-	return complete(c, t, g)
+	full, err := complete(c, t, g)
+	if err != nil {
+		return nil, fmt.Errorf("archive: variable %q: %w", name, err)
+	}
+	return full, nil
 }
 
 // given returns the chain that the options name for a variable, if any. Scalars have no
@@ -316,7 +320,7 @@ func complete(c filters.Chain, t cdf3.Type, g *plan.Geometry) (filters.Chain, er
 		_, err = filters.NewCoder(full)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("archive: chain %s: %w", c, err)
+		return nil, fmt.Errorf("chain %s: %w: %w", c, err, fault.ErrOptions)
 	}
 	return full, nil
 }

@@ -205,8 +205,8 @@ func (k *keeper) options(o *plan.PlanOptions) {
 
 // chainFor returns the chain that the options name, else the one in the source.
 func (k *keeper) chainFor(name string, t cdf3.Type, g *plan.Geometry) (filters.Chain, error) {
-	if c, ok := k.o.given(name, g); ok {
-		return complete(c, t, g)
+	if _, ok := k.o.given(name, g); ok {
+		return k.o.chainFor(name, t, g)
 	}
 	for _, v := range k.vars[name] {
 		h := &k.src.header.Vars[v]
@@ -224,8 +224,8 @@ func (k *keeper) chainFor(name string, t cdf3.Type, g *plan.Geometry) (filters.C
 }
 
 func (k *keeper) poolChain(t cdf3.Type, g *plan.Geometry) (filters.Chain, error) {
-	if c, ok := k.o.given("*", g); ok {
-		return complete(c, t, g)
+	if _, ok := k.o.given("*", g); ok {
+		return k.o.poolChain(t, g)
 	}
 	l := k.from.L
 	for i, p := range l.Pools {
@@ -275,5 +275,9 @@ func keep(l *plan.Resolved, i int, t cdf3.Type, g *plan.Geometry) (filters.Chain
 	if old := l.Geoms[i]; slices.Equal(old.Block, g.Block) && slices.Equal(old.Shape, g.Shape) && old.Size == g.Size {
 		return l.Filters[n], nil
 	}
-	return complete(l.Filters[n].Given(), t, g)
+	c, err := complete(l.Filters[n].Given(), t, g)
+	if err != nil {
+		return nil, fmt.Errorf("archive: blocks of %s: %w", l.Path(i), err)
+	}
+	return c, nil
 }

@@ -239,6 +239,9 @@ func (v *Var) Chunks(o *ChunkOptions) (*Chunks, error) {
 		if c.chain, err = complete(chain, v.v.Type, c.geom); err == nil {
 			c.coder, err = filters.NewCoder(c.chain)
 		}
+		if err != nil {
+			err = fmt.Errorf("archive: variable %q: %w", v.v.Name, err)
+		}
 	}
 	return c, err
 }

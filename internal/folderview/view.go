@@ -62,6 +62,9 @@ func (v *View[A]) At(fsys fs.FS, dir string) *View[A] {
 	return &at
 }
 
+// errSequential reports a file system whose files have no ReadAt.
+var errSequential = errors.New("expected a regular file that implements io.ReaderAt")
+
 // ErrReplaced is the error of a file system whose file was replaced between two steps.
 var ErrReplaced = errors.New("was replaced by another file meanwhile")
 
@@ -110,7 +113,7 @@ func (v *View[A]) findImage(image string) (*Found, error) {
 		return nil, fs.ErrNotExist
 	}
 	f, err := v.Probe(name)
-	if errors.Is(err, ErrReplaced) {
+	if errors.Is(err, ErrReplaced) || errors.Is(err, errSequential) {
 		return nil, err
 	}
 	if err != nil || !f.Image {
@@ -206,7 +209,7 @@ func (v *View[A]) OpenStored(name string) (Stored, fs.FileInfo, error) {
 	info, err := file.Stat()
 	stored, ok := file.(Stored)
 	if err == nil && (!ok || !info.Mode().IsRegular()) {
-		err = &fs.PathError{Op: "open", Path: name, Err: errors.New("expected a regular file with random access")}
+		err = &fs.PathError{Op: "open", Path: name, Err: errSequential}
 	}
 	if err != nil {
 		file.Close()
