@@ -100,8 +100,18 @@ func openNamed(name string) (*os.File, int64, error) {
 	return f, st.Size(), nil
 }
 
+// Optional interfaces of the io.ReaderAt that New and Write read. Files of package remote implement
+// both.
+type (
+	// ContextReaderAt is a reader whose reads end early when their context is done.
+	ContextReaderAt = ioat.ContextReaderAt
+	// DistantReaderAt is a reader with latency, such as an object store or a tape. Reads of it are
+	// merged and made ahead.
+	DistantReaderAt = ioat.DistantReaderAt
+)
+
 // New opens an archive or a classic netCDF file of size bytes. It does not close r, which may be
-// the result of remote.Open.
+// the result of remote.Open. r may implement ContextReaderAt and DistantReaderAt.
 //
 // Opening an archive takes three reads: the end; manifest and index header, unless the
 // end contains them; plan and netCDF header. The ZIP directory is never read.

@@ -111,10 +111,17 @@ func (b bound) Gap() int64 {
 	return 0
 }
 
-// Gap returns the distance in bytes up to which two reads of r are better merged. It is
-// 0 for a reader without latency, which does not have the method Gap.
+// DistantReaderAt is a reader with latency: each read takes a while, however short it is.
+type DistantReaderAt interface {
+	io.ReaderAt
+	// Gap returns the number of bytes that are read in the time of the latency. Two reads are
+	// merged if at most so many bytes lie between them.
+	Gap() int64
+}
+
+// Gap returns the gap of a DistantReaderAt, and 0 for other readers.
 func Gap(r io.ReaderAt) int64 {
-	if g, ok := r.(interface{ Gap() int64 }); ok {
+	if g, ok := r.(DistantReaderAt); ok {
 		return g.Gap()
 	}
 	return 0
