@@ -107,6 +107,7 @@ func TestJudgeNccopy(t *testing.T) {
 		require.Zero(t, code, dumped)
 		theirs, ours := specials(must("ncdump", "-hs", "out.nc4")), specials([]byte(dumped))
 		for _, v := range []string{"v", "u", "w", "s", `p\&q`} {
+			ours[v] = unordered(ours[v])
 			if theirs[v] == ours[v] {
 				same++
 			} else if bug := nccopyBug(opts, before[in][v], theirs[v], ours[v]); bug != "" {
@@ -118,6 +119,34 @@ func TestJudgeNccopy(t *testing.T) {
 	}
 	t.Logf("%d variables the same; %v", same, bugs)
 	require.Len(t, bugs, 3, "each of the known bugs shows")
+}
+
+// unordered writes the attributes of a chain as ncdump does, which leaves out the order: where it is
+// not that of netCDF-4, ours have all of the chain in _Filter.
+func unordered(attrs string) string {
+	chain, ok := strings.CutPrefix(attrs, `_Filter "`)
+	chain, last := strings.CutSuffix(chain, "\"\n")
+	if !ok || !last || strings.Contains(chain, "\n") {
+		return attrs
+	}
+	var lines [4]string
+	var rest []string
+	for f := range strings.SplitSeq(chain, "|") {
+		switch id, params, _ := strings.Cut(f, ","); id {
+		case "3":
+			lines[0] = "_Fletcher32 \"true\"\n"
+		case "2":
+			lines[1] = "_Shuffle \"true\"\n"
+		case "1":
+			lines[2] = "_DeflateLevel " + params + "\n"
+		default:
+			rest = append(rest, f)
+		}
+	}
+	if len(rest) > 0 {
+		lines[3] = fmt.Sprintf("_Filter %q\n", strings.Join(rest, "|"))
+	}
+	return strings.Join(lines[:], "")
 }
 
 func randomOption(r *rand.Rand) string {
