@@ -80,11 +80,14 @@ fuzz:
 seeds:
 	$(GO) test -run '^Fuzz' $$(grep -rl --include='*_test.go' cdfz/testdata/seeds . | xargs -n 1 dirname | sort -u) -seeds
 
-# The filters with 32 bits, and the codec on arm64, which can fuse floating-point operations.
+# The filters with 32 bits, the codec on arm64, which can fuse floating-point operations, and package
+# archive in a browser's machine.
 arch:
 	.ci/deps arch
 	GOARCH=386 $(GO) test -short ./lorenz/...
 	GOARCH=386 $(GO) test -run FilterOutcomes ./filters/all
+	GOARCH=386 $(GO) build -o /dev/null ./cmd/cdfz
+	GOOS=js GOARCH=wasm $(GO) test -short -exec "$$($(GO) env GOROOT)/lib/wasm/go_js_wasm_exec" ./archive -run 'TestLayouts|TestOptionErrors|Example'
 	GOARCH=arm64 $(GO) test -exec qemu-aarch64-static ./lorenz -run 'Vectors|SpecialFloats|Transforms'
 
 lint:

@@ -73,8 +73,8 @@ var edges = map[string][]string{
 	"lorenz/internal/text":             {"lorenz/internal/entropy"},
 	"internal/spec":                    {"filters"}, // the text of chains
 	"internal/plugin":                  {"filters", "filters/all", "internal/hostproto"},
-	"internal/folderview":              {}, // the rules of archive.FS, internal/mount and internal/serve
-	"internal/hostproto":               {}, // used by internal/plugin and by the command cdfz-plugin-host
+	"internal/folderview":              {"internal/nofollow"}, // the rules of archive.FS, internal/mount and internal/serve
+	"internal/hostproto":               {},                    // used by internal/plugin and by the command cdfz-plugin-host
 	"slab":                             {"cdf3", "internal/ioat"},
 	"unlimited":                        {"cdf3", "internal/ioat"},
 	"archive": {"archive/parity", "cdf3", "blockidx", "cf", "filters", "internal/atomicfile", "internal/folderview", "internal/ioat", "internal/urls", "slab", "unlimited",
@@ -104,7 +104,7 @@ var edges = map[string][]string{
 
 	"archive/parity":          {"archive/internal/czip", "archive/internal/fault", "archive/internal/plan", "internal/ioat"},
 	"archive/ncapi":           {"archive", "cdf3", "slab"}, // a nested module
-	"internal/mount":          {"archive", "internal/folderview"},
+	"internal/mount":          {"archive", "internal/folderview", "internal/nofollow"},
 	"internal/serve":          {"archive", "internal/folderview", "internal/serve/dap", "internal/serve/page"},
 	"internal/serve/page":     {"archive", "cdf3", "cf", "export", "filters", "internal/choices", "slab"},
 	"internal/serve/dap":      {"cdf3", "slab"}, // the protocol, for any source

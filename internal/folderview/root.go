@@ -5,7 +5,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
+
+	"github.com/cdfz-format/cdfz/internal/nofollow"
 )
 
 // ErrSource is the error for a source that is neither a folder nor a regular file.
@@ -37,7 +38,7 @@ func OpenRoot(src string) (root Root, only string, err error) {
 
 // Open implements fs.FS. It does not wait for a writer if the file has become a pipe.
 func (r Root) Open(name string) (fs.File, error) {
-	f, err := r.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	f, err := r.OpenFile(name, os.O_RDONLY|nofollow.NonBlock, 0)
 	if err != nil {
 		return nil, err // not a *os.File that is nil
 	}

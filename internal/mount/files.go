@@ -1,4 +1,4 @@
-//go:build linux
+//go:build linux && !386 && !arm
 
 package mount
 
@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/cdfz-format/cdfz/internal/folderview"
+	"github.com/cdfz-format/cdfz/internal/nofollow"
 )
 
 // files opens the files of the source, never outside of it.
@@ -97,7 +98,7 @@ func sys(st fs.FileInfo, err error) (*syscall.Stat_t, error) {
 // writer if the file has become a pipe. Callers compare what they get with the file that
 // they expect.
 func (f files) open(name string) (*os.File, fs.FileInfo, error) {
-	file, err := f.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	file, err := f.root.OpenFile(name, os.O_RDONLY|nofollow.NonBlock, 0)
 	if err != nil {
 		return nil, nil, err
 	}

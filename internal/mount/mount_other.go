@@ -1,4 +1,4 @@
-//go:build !linux
+//go:build !linux || 386 || arm
 
 package mount
 
@@ -7,7 +7,7 @@ import "errors"
 // Server is a mounted folder.
 type Server struct{}
 
-// Mount works on Linux only. Elsewhere it returns errors.ErrUnsupported.
+// Mount works on Linux with 64 bits only. Elsewhere it returns errors.ErrUnsupported.
 func Mount(string, string, *Options) (*Server, error) { return nil, errors.ErrUnsupported }
 
 // Wait returns when the folder is no longer mounted.

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 )
 
 // Errors of files and folders that are not opened.
@@ -111,7 +110,7 @@ func one(in *os.Root, name string) (step, error) {
 // file.
 func File(in *os.Root, name string, flag int) (*os.File, fs.FileInfo, error) {
 	// It does not wait for a writer if the file has become a pipe.
-	f, err := in.OpenFile(name, flag|syscall.O_NONBLOCK, 0)
+	f, err := in.OpenFile(name, flag|NonBlock, 0)
 	if err != nil {
 		return nil, nil, failed(in, name, err)
 	}

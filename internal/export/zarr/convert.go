@@ -161,7 +161,7 @@ func array(zarray, zattrs []byte) (*node, error) {
 // one: those of netCDF, which are rarely values, or else programs that leave out fill values
 // would leave out zeros.
 var noFill = map[string]any{
-	"|i1": -127, "|u1": 255, ">i2": -32767, ">u2": 65535, ">i4": -2147483647, ">u4": 4294967295, ">i8": -9223372036854775806, ">u8": uint64(18446744073709551614),
+	"|i1": -127, "|u1": 255, ">i2": -32767, ">u2": 65535, ">i4": -2147483647, ">u4": uint32(4294967295), ">i8": int64(-9223372036854775806), ">u8": uint64(18446744073709551614),
 	">f4": "NaN", ">f8": "NaN", "|S1": "",
 }
 

@@ -36,7 +36,7 @@ The command runs until it is interrupted or MNT is unmounted. MNT is ready when 
 "mounted". Reads that need a damaged block fail with an input/output error, and a message
 appears here.
 
-Linux only. Users other than root need the program fusermount3 (Debian: fuse3).`,
+Linux with 64 bits only. Users other than root need the program fusermount3 (Debian: fuse3).`,
 		Example: cli.Examples(
 			"cdfz mount archives/ mnt/ &           # then: cdo infon mnt/tas.nc; ncdump -h mnt/tas.nc",
 			"umount mnt/                           # or fusermount3 -u mnt/, or kill %1",
@@ -97,7 +97,7 @@ func failMount(a *cli.App, at string, err error) {
 	case errors.Is(err, mount.ErrNoFUSE):
 		err = terminal.Hinted(err, "load the kernel's module fuse, or give a container the device and the capability SYS_ADMIN")
 	case errors.Is(err, errors.ErrUnsupported):
-		err = errors.New("cdfz mount works on Linux only")
+		err = errors.New("cdfz mount works on Linux with 64 bits only")
 	}
 	a.Fail(at, err)
 }
