@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/report"
@@ -72,12 +73,28 @@ func (v *verifier) compare(ctx context.Context, j fileio.Job, size int64, sha256
 	}
 	defer in.Close()
 	shown := terminal.ReportName(name)
-	if in.Size != size {
-		return "", fmt.Errorf("differs from %s, which has %d bytes instead of %d", shown, in.Size, size)
+	have, sum := in.Size, func() (string, error) { return in.SHA256(ctx, v.Step(j.Name, size, 1, 2)) }
+	if is, err := archive.IsArchive(in.R, in.Size); err != nil {
+		return "", fmt.Errorf("original %s: %w", shown, err)
+	} else if is {
+		f, err := archive.New(in.R, in.Size, v.OpenOptions())
+		if err != nil {
+			return "", fmt.Errorf("original %s: %w", shown, err)
+		}
+		defer f.Close()
+		info, _ := f.Info()
+		have = f.Image().Size()
+		sum = func() (string, error) {
+			o := &archive.CopyOptions{Workers: v.Workers, Memory: v.BlockMemory(), Progress: v.Step(j.Name, size, 1, 2), SHA256: true}
+			return info.SHA256, f.Image().Copy(ctx, nil, o)
+		}
 	}
-	got, err := in.SHA256(ctx, v.Step(j.Name, size, 1, 2))
+	if have != size {
+		return "", fmt.Errorf("differs from %s, which has %d bytes instead of %d", shown, have, size)
+	}
+	got, err := sum()
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("original %s: %w", shown, err)
 	}
 	if got != sha256 && loss != nil && got == loss.SourceSHA256 {
 		return "", fmt.Errorf("differs from its source %s: %s", shown, loss)

@@ -57,7 +57,8 @@ as restore does. All damage is listed by variable, index range and archive bytes
 last line of a file is "ok" or a count.
 
 --against also reads the original files, and compares the SHA-256 of both. Exit code 0
-means that every archive restores exactly the bytes of its original. Use one --against
+means that every archive restores exactly the bytes of its original. An ORIGINAL that is
+an archive stands for the file that it holds. Use one --against
 for each FILE, in the same order, or a folder of originals for a folder of archives.
 
 FILE may be a folder: archives below it, named *.cdfz, are checked, and other files
