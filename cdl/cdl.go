@@ -67,6 +67,8 @@ type Options struct {
 	// Format is the value of _Format, by default the kind of the file. If it is set, variables
 	// without blocks have no special attributes, since not all kinds can have them contiguous.
 	Format string
+	// Warn, if not nil, is called with what makes the text invalid, such as a NUL in NcML.
+	Warn func(text string)
 	// LineLen is the length of lines of data (-l), at least 10. Zero means 80.
 	LineLen int
 }

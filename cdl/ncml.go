@@ -1,6 +1,8 @@
 package cdl
 
 import (
+	"bytes"
+	"fmt"
 	"math"
 	"strconv"
 
@@ -72,7 +74,11 @@ func (d *dumper) xmlAttrs(indent string, attrs []cdf3.Attr, hide string) {
 		d.text("\"")
 		if a.Type == cdf3.Char {
 			d.text(" value=\"")
-			for _, c := range trimNUL(a.Values) {
+			value := trimNUL(a.Values)
+			if d.o.Warn != nil && bytes.IndexByte(value, 0) >= 0 {
+				d.o.Warn(fmt.Sprintf("attribute %q has NUL characters, which XML does not allow", name))
+			}
+			for _, c := range value {
 				d.buf = appendXMLByte(d.buf, c)
 				d.spill()
 			}

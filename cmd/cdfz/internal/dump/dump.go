@@ -28,6 +28,7 @@ type dumper struct {
 	*cli.App
 	o     cdl.Options
 	kind  bool
+	mode  bool // print the mode of the kind, too
 	ncgen bool
 	vars  string
 }
@@ -78,6 +79,8 @@ dimensions, attributes and variables as NcML.`,
 			}
 			v.o.Times = v.o.Times || v.o.ISO
 			v.o.Special = v.o.Special || v.ncgen
+			v.kind = v.kind || v.mode
+			v.o.Warn = func(text string) { v.Message("warning: %s: %s", terminal.ShowName(args[0]), text) }
 			if err := v.run(cmd.Context(), args[0], cmd.Flags().Changed("name")); err != nil && a.Out.Err() == nil {
 				a.Fail(terminal.ShowName(args[0]), err)
 			}
@@ -101,6 +104,8 @@ dimensions, attributes and variables as NcML.`,
 	f.BoolVarP(&v.o.NcML, "xml", "x", false, "print NcML, not CDL")
 	f.BoolP("cache", "w", false, "ignored; ncdump has it for DAP URLs")
 	f.BoolVarP(&v.kind, "kind", "k", false, "print the kind of file only")
+	f.BoolVarP(&v.mode, "mode", "K", false, "print the kind of file and its mode in netCDF-C only")
+	f.StringP("debug", "X", "", "ignored; ncdump has it for tests")
 	f.BoolVar(&v.Force, "force", false, "overwrite OUT, but not an archive")
 	a.DestFlag(cmd, "`OUT`: a file, a folder for FILE.cdl, or - for standard output (default)")
 	cli.CompleteVarList(cmd, "vars")
@@ -143,6 +148,8 @@ func (v *dumper) run(ctx context.Context, name string, named bool) error {
 	}
 	defer dst.Abort()
 	switch _, ok := f.Info(); {
+	case v.mode:
+		_, err = fmt.Fprintln(dst, cdl.KindMode(f.Header().Version))
 	case v.kind:
 		_, err = fmt.Fprintln(dst, cdl.Kind(f.Header().Version))
 	case ok && v.o.Special && !v.ncgen && !v.o.NcML:
