@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,6 +23,8 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/export"
+	"github.com/cdfz-format/cdfz/internal/atomicfile"
+	"github.com/cdfz-format/cdfz/remote/s3"
 )
 
 // getter runs the verb get.
@@ -79,7 +82,8 @@ Formats (default: by the suffix of OUT, else csv):
   raw   Just the values, big-endian.
   nc    A classic netCDF file of the same version with the variables, their attributes,
         the dimensions cut to the selections, and the coordinate variables. The record
-        dimension is kept, and a line is appended to the history attribute.
+        dimension is kept, and a line is appended to the history attribute. If OUT ends
+        in .cdfz, the file is archived.
 CSV and JSON have the shortest digits that read back as the same number. Text is written
 as strings along the last dimension, without trailing NULs. In JSON, text that is not UTF-8
 is read as Latin-1. CSV on a terminal has escapes for control characters.
@@ -98,6 +102,7 @@ conventions. Other variables are written as numbers.`,
 			"cdfz get tas.nc.cdfz 'tas[0, :, :]' > first.csv",
 			"cdfz get --time tas.nc.cdfz 'tas[time=2001, lat=52.5, lon=13.4]'",
 			"cdfz get -o europe.nc tas.nc.cdfz 'tas[lat=35:70, lon=0:40]'",
+			"cdfz get -o europe.nc.cdfz tas.nc.cdfz 'tas[lat=35:70, lon=0:40]'   # an archive",
 			"cdfz get --unpack -o values.npy pr.nc.cdfz pr",
 			"cdfz get -o parts/ --format npy tas.nc.cdfz tas lat lon",
 			"cdfz get --explain https://example.org/tas.nc.cdfz 'tas[-1, 0, 0]'"),
@@ -173,12 +178,17 @@ func (v *getter) check(vars int) error {
 	if v.format == "" {
 		v.format = export.CSV
 		if toFile {
-			if v.format = export.FormatOf(v.Dest); v.format == "" {
-				return terminal.Hinted(fmt.Errorf("-o %s: expected a name that ends in .csv, .json, .npy, .raw or .nc", v.Dest), "--format sets the format for any suffix")
+			if v.format = export.FormatOf(v.Dest); strings.HasSuffix(v.Dest, fileio.Suffix) {
+				v.format = export.NC
+			}
+			if v.format == "" {
+				return terminal.Hinted(fmt.Errorf("-o %s: expected a name that ends in .csv, .json, .npy, .raw, .nc or .cdfz", v.Dest), "--format sets the format for any suffix")
 			}
 		}
 	}
 	switch {
+	case v.archives() && s3.IsURL(v.Dest):
+		return terminal.Hinted(errors.New("an archive of a selection is written to a file only"), "cdfz copy uploads it")
 	case v.o.Native && v.format != export.Npy:
 		return fmt.Errorf("--native: expected --format npy, found %s", v.format)
 	case v.o.Time && v.format.Binary():
@@ -190,6 +200,11 @@ func (v *getter) check(vars int) error {
 	}
 	v.o.Escape = v.Dest == terminal.StdoutName && terminal.IsTerminal(v.Out)
 	return nil
+}
+
+// archives reports whether the target is an archive.
+func (v *getter) archives() bool {
+	return v.format == export.NC && strings.HasSuffix(v.Dest, fileio.Suffix) && !v.IsDirDest()
 }
 
 // getRun is a run of the verb on a file.
@@ -296,11 +311,6 @@ func (r *getRun) one(ctx context.Context, path string, sel []*export.Values) err
 	if err != nil {
 		return err
 	}
-	dst, err := r.Sink(ctx, path, r.in)
-	if err != nil {
-		return err
-	}
-	defer dst.Abort()
 	blocks := int64(0)
 	stop := func() {}
 	if r.watched {
@@ -311,26 +321,76 @@ func (r *getRun) one(ctx context.Context, path string, sel []*export.Values) err
 		stop = r.show(blocks, bytes)
 	}
 	defer func() { stop() }()
-	out := &countWriter{w: fileio.CtxWriter{Ctx: ctx, W: dst}}
-	w := bufio.NewWriterSize(out, 1<<16)
-	if err = writer.Write(ctx, w); err == nil {
-		err = w.Flush()
+	write := r.toSink
+	if r.archives() {
+		write = r.toArchive
 	}
-	if err == nil && dst.Target() != nil {
-		err = r.in.Changed()
+	n, err := write(ctx, path, writer)
+	if errors.Is(err, archive.ErrCorrupt) {
+		err = terminal.Hinted(err, "cdfz verify lists all damage")
 	}
 	if err != nil {
-		if errors.Is(err, archive.ErrCorrupt) {
-			err = terminal.Hinted(err, "cdfz verify lists all damage")
-		}
-		return err
-	}
-	if err := dst.Commit(ctx); err != nil {
 		return err
 	}
 	stop()
-	r.tell(path, sel, out.n, blocks)
+	r.tell(path, sel, n, blocks)
 	return nil
+}
+
+// toSink writes selections and returns the number of bytes.
+func (r *getRun) toSink(ctx context.Context, path string, from *export.Writer) (int64, error) {
+	dst, err := r.Sink(ctx, path, r.in)
+	if err != nil {
+		return 0, err
+	}
+	defer dst.Abort()
+	n, err := write(ctx, dst, from)
+	if err == nil && dst.Target() != nil {
+		err = r.in.Changed()
+	}
+	if err == nil {
+		err = dst.Commit(ctx)
+	}
+	return n, err
+}
+
+// toArchive writes selections as a classic file in an archive, and returns the bytes of the archive.
+func (r *getRun) toArchive(ctx context.Context, path string, from *export.Writer) (int64, error) {
+	image, err := atomicfile.Temp()
+	if err != nil {
+		return 0, err
+	}
+	defer image.Close()
+	n, err := write(ctx, image, from)
+	if err == nil {
+		err = r.in.Changed()
+	}
+	if err != nil {
+		return 0, err
+	}
+	name, err := fileio.StripSuffix(filepath.Base(path))
+	if err != nil {
+		return 0, err
+	}
+	var res *archive.Result
+	err = r.WriteTo(ctx, path, &fileio.Input{}, func(o *archive.FileOptions) error {
+		res, err = archive.WriteFile(ctx, path, image, n, &archive.WriteOptions{Name: name, Workers: r.Workers, Memory: r.BlockMemory()}, o)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return res.Size, nil
+}
+
+// write writes selections and returns the number of bytes.
+func write(ctx context.Context, dst io.Writer, from *export.Writer) (int64, error) {
+	out := &countWriter{w: fileio.CtxWriter{Ctx: ctx, W: dst}}
+	w := bufio.NewWriterSize(out, 1<<16)
+	if err := from.Write(ctx, w); err != nil {
+		return out.n, err
+	}
+	return out.n, w.Flush()
 }
 
 // blocksOf counts the blocks that selections need and the bytes to read for them: those
