@@ -89,7 +89,8 @@
 // # Its place among the packages
 //
 // TestEdges lists the imports. Packages parity, verify and repair use the internal packages of
-// archive, not archive itself: parity is the lowest, verify uses it, and repair uses both. The folders of export, mount, serve and the commands build on
-// archive. Packages cdl and export do not know archives. The packages in the folder internal
-// form levels: fault, crc and treesum; czip; format; blocks.
+// archive, not archive itself: parity is the lowest, verify uses it, and repair uses both. Mount,
+// serve, the exports to other formats and the commands build on archive. Packages cdl and export do
+// not know archives. The packages in the folder internal form levels: fault, crc and treesum; czip;
+// plan; zarrview and opening; read; image and encode.
 package archive

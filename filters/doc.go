@@ -14,6 +14,6 @@
 // and the data between filters is bounded by [MaxLen].
 //
 // The package knows nothing about netCDF or archives. Each filter is a [Method] in the file
-// of its name. Nothing else knows its id. Package lorenz and the packages under internal make
+// of its name. Its id is in ids.go. Package lorenz and the packages under internal make
 // and read the stored bytes, and know neither chains nor methods.
 package filters

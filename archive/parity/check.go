@@ -330,3 +330,7 @@ func (w *window) get(off, n int64) ([]byte, bool, error) {
 	}
 	return w.buf[off-w.off : off-w.off+n], true, nil
 }
+
+// Check compares all pieces and records with their checksums. Damage is in the report and no
+// error.
+func (s *Set) Check(ctx context.Context) (*Report, error) { return s.run(ctx, nil) }

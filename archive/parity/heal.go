@@ -9,10 +9,6 @@ import (
 	"github.com/cdfz-format/cdfz/internal/ioat"
 )
 
-// Check compares all pieces and records with their checksums. Damage is in the report and no
-// error.
-func (s *Set) Check(ctx context.Context) (*Report, error) { return s.run(ctx, nil) }
-
 // Heal is Check that also writes the damaged pieces and records to w, as far as they can be
 // healed; w may be the archive. It writes nothing else, except the local header of the
 // entry. So it can be interrupted and repeated: what is intact stays, and damage becomes

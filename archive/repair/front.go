@@ -2,6 +2,7 @@ package repair
 
 import (
 	"errors"
+
 	"github.com/cdfz-format/cdfz/archive/internal/opening"
 	"github.com/cdfz-format/cdfz/archive/internal/zarrview"
 

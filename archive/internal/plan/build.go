@@ -79,7 +79,7 @@ func NewPlan(ctx context.Context, h *cdf3.Header, size int64, o *PlanOptions, la
 	if len(p.Chains) > MaxChains || b.filters > MaxFilters || b.params > MaxParams {
 		return nil, fmt.Errorf("archive: %d chains of %d filters with %d parameters: %w", len(p.Chains), b.filters, b.params, ErrMetadata)
 	}
-	l, err := newLayout(ctx, p)
+	l, err := newResolved(ctx, p)
 	if err == nil {
 		err = l.SetHeader(ctx, h)
 	}

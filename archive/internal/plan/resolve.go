@@ -78,11 +78,11 @@ func ParsePlan(ctx context.Context, b []byte) (*Resolved, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newLayout(ctx, p)
+	return newResolved(ctx, p)
 }
 
-// newLayout checks a plan and computes the derived data.
-func newLayout(ctx context.Context, p *Plan) (*Resolved, error) {
+// newResolved checks a plan and computes the derived data.
+func newResolved(ctx context.Context, p *Plan) (*Resolved, error) {
 	l := &Resolved{Plan: p, Geoms: make([]*Geometry, 0, len(p.Vars)+len(p.Pools))}
 	if !p.Image.valid() {
 		return nil, fault.Corruptf("plan: header of %d bytes in an image of %d", p.Image.Header, p.Image.Size)

@@ -4,7 +4,7 @@
 //	targets.go   checks before anything is written
 //	existing.go  archives that exist
 //	others.go    other runs over the same files
-//	proof.go     --receipts and --delete-source
+//	receipts.go  --receipts and --delete-source
 //	unpack       --decompress
 package archive
 

@@ -191,3 +191,18 @@ func (x *repairer) fromIndex(n int64, name string) (czip.ZipEntry, bool, error) 
 	e.Off = row.Off - e.LocalLen()
 	return e, true, err
 }
+
+// confirm reports whether the index has the same length and checksum of a block, or does not
+// have them, and sets the mask to that of the index. Another archive that was written over a part
+// of this one may have blocks of the same names.
+func (x *repairer) confirm(n int64, row *blockidx.Row) bool {
+	if x.Index == nil || n >= x.Index.Rows() {
+		return true
+	}
+	want, err := x.Index.Row(n)
+	if err != nil {
+		return true
+	}
+	row.Mask = want.Mask
+	return row.CRC == want.CRC && row.Len == want.Len
+}
