@@ -226,6 +226,11 @@ func (v *archiver) run(ctx context.Context, args []string) error {
 	if n := v.sum.met; n > 0 {
 		v.Message("%s archived by another program at the same time", display.Count(n, "file"))
 	}
+	if v.proof.deletes {
+		for _, name := range v.files.Dangling() {
+			v.Message("warning: %s: the source that this symbolic link led to was deleted", terminal.ShowName(name))
+		}
+	}
 	s := &v.sum
 	s.Skipped = v.files.Skipped
 	s.Ratio = display.Ratio(s.Size, s.ArchiveSize)
@@ -442,7 +447,7 @@ func (v *archiver) done(rep *archiveReport) {
 // xarray describes whether xarray opens the archive and what it needs for that.
 func (r *archiveReport) xarray() string {
 	if !r.view {
-		return "not for xarray"
+		return "no Zarr view"
 	}
 	text := "opens in xarray"
 	if missing := r.Vars - r.InView; missing > 0 {

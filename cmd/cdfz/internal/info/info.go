@@ -76,7 +76,7 @@ func (v *informer) run(ctx context.Context, args []string) {
 		return
 	}
 	list := files.Folders && !v.blocks && !v.why && !v.JSON
-	table := [][]string{{"archive", "image size", "archive size", "ratio", "variables", "layout"}}
+	table := [][]string{{"archive", "image size", "archive size", "ratio", "variables", "parity", "layout"}}
 	var count, sizes, stored int64
 	first := true
 	v.Each(ctx, files, func(j fileio.Job) error {
@@ -95,16 +95,20 @@ func (v *informer) run(ctx context.Context, args []string) {
 			first = false
 			return v.show(ctx, j, in, f)
 		}
+		p, err := report.DescribeParity(ctx, in, f)
+		if err != nil {
+			return err
+		}
 		info, _ := f.Info()
 		table = append(table, []string{
 			display.Quoted(in.Name), strconv.FormatInt(info.ImageSize, 10), strconv.FormatInt(in.Size, 10),
-			fmt.Sprintf("%.2f", display.Ratio(info.ImageSize, in.Size)), strconv.Itoa(len(f.Header().Vars)), info.Layout,
+			fmt.Sprintf("%.2f", display.Ratio(info.ImageSize, in.Size)), strconv.Itoa(len(f.Header().Vars)), p.Brief(), info.Layout,
 		})
 		count, sizes, stored = count+1, sizes+info.ImageSize, stored+in.Size
 		return nil
 	}, failed)
 	if list && !v.sha256 {
-		display.WriteTable(v.Out, table, false, true, true, true, true)
+		display.WriteTable(v.Out, table, false, true, true, true, true, true)
 		v.Print("%s: %s -> %s, ratio %.2f%s", display.Count(count, "archive"), display.Size(sizes), display.Size(stored), display.Ratio(sizes, stored), files.SummaryTail(failedFiles))
 	}
 }

@@ -32,10 +32,26 @@ type Job struct {
 // List lists the files of a command line.
 type List struct {
 	Jobs    []Job
-	Folders bool  // there was a folder
-	Skipped int64 // number of skipped files below folders
+	Folders bool     // there was a folder
+	Skipped int64    // number of skipped files below folders
+	links   []string // symbolic links among them that lead to something
 	trees   []*tree
 	done    func() // closes the folders of targets
+}
+
+// symbolicLink is the reason to skip one.
+const symbolicLink = "symbolic link"
+
+// Dangling returns the symbolic links below the folders that lead nowhere since the files were
+// listed.
+func (f *List) Dangling() []string {
+	var names []string
+	for _, name := range f.links {
+		if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // Close closes the folders.
@@ -178,6 +194,11 @@ func (a *IO) walk(ctx context.Context, t *tree, rel string, n int, pred Pred, fa
 		case f.reason != "":
 			out.Skipped++
 			a.skip(name, f.reason)
+			if f.reason == symbolicLink {
+				if _, err := os.Stat(name); err == nil {
+					out.links = append(out.links, name)
+				}
+			}
 		default:
 			out.Jobs = append(out.Jobs, Job{Name: name, Rel: f.rel, Size: f.size, Modified: f.modified, N: n, tree: t})
 		}
@@ -188,7 +209,7 @@ func (a *IO) walk(ctx context.Context, t *tree, rel string, n int, pred Pred, fa
 func notAFile(d fs.DirEntry, name string) string {
 	switch t := d.Type(); {
 	case t&fs.ModeSymlink != 0:
-		return "symbolic link"
+		return symbolicLink
 	case t&fs.ModeNamedPipe != 0:
 		return "FIFO"
 	case t&fs.ModeSocket != 0:

@@ -209,6 +209,17 @@ func (b *ParityBrief) Share() parity.Share {
 	return min(max(b.share, 0.01), parity.MaxShare) // a claim
 }
 
+// Brief is the share of the parity, "lost", or "-" for none.
+func (b *ParityBrief) Brief() string {
+	switch {
+	case b == nil:
+		return "-"
+	case b.Len == 0:
+		return "lost"
+	}
+	return b.share.String()
+}
+
 // Text describes the parity in a table.
 func (b *ParityBrief) Text() string {
 	if b.Len == 0 {
