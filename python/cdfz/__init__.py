@@ -1,11 +1,12 @@
 """Reads cdfz archives in Python: numpy, and a library for zstd.
 
     xarray.open_dataset("x.nc.cdfz")      # once the package is installed
+    cdfz.open_dataset("https://…")        # the same for all sources; xarray gives URLs to netCDF4
     cdfz.open("x.nc.cdfz")                # the netCDF file as an open file, for netCDF4, scipy and others
     cdfz.Archive("x.nc.cdfz")             # header and values without xarray
     cdfz.archive("x.nc")                  # runs the program cdfz
 
-The first three also take an http or https URL, an open binary file, or bytes instead of a name.
+All but the program take a name, and all but the first also an http or https URL, an open binary file, or bytes instead of a name.
 """
 from ._archive import Archive
 from ._errors import ArchiveDamaged, ArchiveError, ArchiveUnsupported
@@ -13,7 +14,7 @@ from ._image import ImageFile
 from ._program import archive
 from .lorenz import DamagedBlock, LorenzError, ParameterError, decode
 
-__all__ = ["open", "archive", "Archive", "ImageFile", "ArchiveError", "ArchiveDamaged", "ArchiveUnsupported",
+__all__ = ["open", "open_dataset", "archive", "Archive", "ImageFile", "ArchiveError", "ArchiveDamaged", "ArchiveUnsupported",
            "decode", "register", "LorenzError", "ParameterError", "DamagedBlock"]
 __version__ = "0.1.0"
 
@@ -25,6 +26,18 @@ def open(what, cache=None):
     kept in memory, 64 MiB if None.
     """
     return ImageFile(Archive(what, cache))
+
+
+def open_dataset(what, **options):
+    """Opens an archive with xarray.open_dataset, which takes the options, and its engine cdfz.
+
+    what: as for open. Without this, xarray gives URLs to netCDF4, which takes them for OPeNDAP.
+    """
+    import xarray
+
+    from .xarray_backend import CdfzBackend
+
+    return xarray.open_dataset(what, engine=CdfzBackend, **options)
 
 
 def register():

@@ -1,10 +1,12 @@
 """Values of variables ("Reading a variable")."""
+import contextlib
 import itertools
 import math
 
 import numpy as np
 
 from ._checks import need
+from ._errors import ArchiveError
 from ._netcdf import DTYPES
 from ._permutation import Permutation
 
@@ -22,34 +24,42 @@ class Selection(Permutation):
         return v["block"] if isinstance(v, dict) else None
 
     def read(self, number, key=...):
-        """Returns values of a variable of the netCDF header, for a key of integers and slices."""
+        """Returns values of a variable of the netCDF header, for a key of integers, slices and lists of
+        integers. Each list selects along its own dimension."""
         v = self.header.vars[number]
         key = key if isinstance(key, tuple) else (key,)
-        if Ellipsis in key:
-            i = key.index(Ellipsis)
+        for i in [i for i, k in enumerate(key) if k is Ellipsis]:
             key = key[:i] + (slice(None),) * (len(v.shape) - len(key) + 1) + key[i + 1:]
         key += (slice(None),) * (len(v.shape) - len(key))
         if len(key) != len(v.shape):
             raise IndexError(f"expected at most {len(v.shape)} indices, found {len(key)}")
         picks, drop = [], []
         for axis, (k, n) in enumerate(zip(key, v.shape)):
-            if not isinstance(k, slice):
-                k = int(k)
-                if not -n <= k < n:
-                    raise IndexError(f"index {k} of {n}")
-                k = slice(k % n, k % n + 1)
+            if isinstance(k, slice):
+                picks.append(range(*k.indices(n)))
+                continue
+            for i in np.atleast_1d(k):
+                if not -n <= i < n:
+                    raise IndexError(f"index {i} of {n} in dimension {axis} of variable {v.name.decode('utf-8', 'replace')!r}")
+            picks.append([int(i) % n for i in np.atleast_1d(k)])
+            if np.ndim(k) == 0:
                 drop.append(axis)
-            picks.append(range(*k.indices(n)))
-        return self.pick(number, picks).reshape([len(p) for i, p in enumerate(picks) if i not in drop])
+        try:
+            values = self.pick(number, picks)
+        except ArchiveError as e:
+            raise type(e)(f"{self.source.name}: variable {v.name.decode('utf-8', 'replace')!r}{e}") from e
+        return values.reshape([len(p) for i, p in enumerate(picks) if i not in drop])
 
     def pick(self, number, picks):
-        """Returns the values at the indices of all ranges, one per dimension."""
+        """Returns the values at the indices of all ranges or lists, one per dimension."""
         v, blocked = self.header.vars[number], self.blocked().get(number)
         dtype = np.dtype(DTYPES[v.type])
         if isinstance(blocked, tuple) or blocked is None or not picks:
-            if all(len(p) for p in picks):
-                return self.small(v, blocked)[np.ix_(*picks)] if picks else self.small(v, blocked)
-            return np.empty([len(p) for p in picks], dtype)
+            if not all(len(p) for p in picks):
+                return np.empty([len(p) for p in picks], dtype)
+            with during(""):
+                values = self.small(v, blocked)
+            return values[np.ix_(*picks)] if picks else values
         n, b = v.shape, blocked["block"]
         j = max([i for i in range(len(n)) if b[i] != max(1, n[i])], default=0)
         out = np.empty([len(p) for p in picks], dtype)
@@ -63,14 +73,15 @@ class Selection(Permutation):
             for (_, i), size in zip(outer, n):
                 at = at * size + i
             for c, list_ in pieces.items():
-                block = self.kept(blocked["first"] + at * per + c, blocked["chain"], full).view(dtype)
+                box = [str(i) for _, i in outer] + [f"{c * b[j]}:{min(n[j], (c + 1) * b[j])}"] + [f"0:{m}" for m in n[j + 1:]]
+                with during(f"[{', '.join(box)}]"):
+                    block = self.kept(blocked["first"] + at * per + c, blocked["chain"], full).view(dtype)
                 block = block.reshape([b[j]] + n[j + 1:])
-                pos, idx = list_[0][0], [i for _, i in list_]
-                step = idx[1] - idx[0] if len(idx) > 1 else 1
-                stop = idx[-1] + (1 if step > 0 else -1)
-                rows = block[idx[0]:stop if stop >= 0 else None:step]
-                part = rows[(slice(None),) + tuple(rangeslice(p) for p in picks[j + 1:])]
-                out[tuple(k for k, _ in outer) + (slice(pos, pos + len(idx)),)] = part
+                at_, idx = zip(*list_)
+                at_, rows = evenly(at_), block[evenly(idx)]
+                for axis, p in enumerate(picks[j + 1:], 1):
+                    rows = rows[(slice(None),) * axis + (evenly(p),)]
+                out[tuple(k for k, _ in outer) + (at_,)] = rows
         return out
 
     def blocked(self):
@@ -109,7 +120,22 @@ class Selection(Permutation):
         return out.view(dtype).reshape(v.shape)
 
 
-def rangeslice(r):
-    """Returns a range of indices as a slice."""
-    stop = r.stop if r.step > 0 or r.stop >= 0 else None
-    return slice(r.start, stop, r.step)
+@contextlib.contextmanager
+def during(what):
+    """Begins the errors of archives with the place where they occur."""
+    try:
+        yield
+    except ArchiveError as e:
+        raise type(e)(f"{what}: {e}") from e
+
+
+def evenly(indices):
+    """Returns indices as a slice if their distances are equal, which copies less, or else as they are."""
+    if len(indices) == 0:
+        return slice(0, 0)
+    first, last = indices[0], indices[-1]
+    step = indices[1] - first if len(indices) > 1 else 1
+    if step == 0 or not isinstance(indices, range) and list(indices) != list(range(first, first + step * len(indices), step)):
+        return list(indices)
+    stop = last + (1 if step > 0 else -1)
+    return slice(first, stop if stop >= 0 else None, step)

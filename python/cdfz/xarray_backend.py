@@ -42,7 +42,7 @@ class Array(BackendArray):
         self.archive, self.number, self.shape, self.dtype = archive, number, tuple(v.shape), values
 
     def __getitem__(self, key):
-        return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.BASIC, self.get)
+        return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.OUTER, self.get)
 
     def get(self, key):
         return np.asarray(self.archive.read(self.number, key)).astype(self.dtype, copy=False)

@@ -9,6 +9,7 @@ import sys
 import tempfile
 import threading
 import unittest
+from unittest import mock
 
 import numpy as np
 import xarray
@@ -70,6 +71,22 @@ class Reading(unittest.TestCase):
         a.read(number, (0,) * len(a.header.vars[number].shape))
         a.read(number, (0,) * len(a.header.vars[number].shape))
         self.assertEqual(1, len(decoded))
+        n = a.header.vars[number].shape[0]
+        decoded.clear()
+        a.read(number, ([0, n - 1],) + (0,) * (len(a.header.vars[number].shape) - 1))
+        self.assertEqual(1, len(decoded))      # the first one is kept
+
+    def test_outer(self):
+        """Indices of xarray decode only their blocks."""
+        decoded = []
+        inner = cdfz.Archive.block
+        with mock.patch.object(cdfz.Archive, "block", lambda self, *args: decoded.append(args[0]) or inner(self, *args)), \
+                cdfz.open_dataset(self.archives["small"]) as d:
+            v = max(d.data_vars.values(), key=lambda v: v.size)
+            point = {dim: 0 for dim in v.dims[1:]}
+            decoded.clear()
+            v.isel({v.dims[0]: [0, v.shape[0] - 1]} | point).load()
+        self.assertEqual(2, len(decoded))
 
     def test_dask(self):
         for chunks in {}, {"time": 5}:
@@ -81,10 +98,18 @@ class Reading(unittest.TestCase):
     def test_indexing(self):
         plain = dict(decode_cf=False)          # xarray cannot decode no times
         with xarray.open_dataset(self.archives["small"], engine=CdfzBackend, **plain) as d, \
-                xarray.open_dataset(self.original, engine="netcdf4", **plain) as want:
+                xarray.open_dataset(self.original, engine="netcdf4", **plain).load() as want:
             for k, v in want.data_vars.items():
                 for pick in (0, -1, slice(None, None, -2), slice(1, 1), slice(1, None, 3), np.array([1, 0, 0])):
                     at = {dim: pick for dim in v.dims if v.sizes[dim] > 1}
+                    xarray.testing.assert_identical(v.isel(at), d[k].isel(at).load())
+                rnd = random.Random(k)
+                for _ in range(20):            # lists of indices in some dimensions
+                    at = {}
+                    for dim in v.dims:
+                        n = v.sizes[dim]
+                        at[dim] = rnd.choice((slice(None), rnd.randrange(-n, n), [rnd.randrange(-n, n) for _ in range(rnd.randrange(4))],
+                                              sorted(rnd.sample(range(n), min(n, 5)))))
                     xarray.testing.assert_identical(v.isel(at), d[k].isel(at).load())
 
     def test_file(self):
@@ -145,6 +170,19 @@ class Reading(unittest.TestCase):
         self.assertGreater(detected, 20)
         for what in b"", b"CDF\1", whole[:50], pathlib.Path(self.original).read_bytes():
             self.assertRaises(cdfz.ArchiveError, cdfz.Archive, what)
+
+    def test_damaged_block(self):
+        """The error names the file, the variable, its indices and the block."""
+        bad = bytearray(pathlib.Path(self.archives["small"]).read_bytes())
+        a = cdfz.Archive(bytes(bad))
+        number = max(range(len(a.header.vars)), key=lambda i: np.prod(a.header.vars[i].shape))
+        row = a.row(a.blocked()[number]["first"])
+        bad[row[0]] ^= 1
+        name = os.path.join(self.dir.name, "bad.cdfz")
+        pathlib.Path(name).write_bytes(bad)
+        v = a.header.vars[number]
+        with self.assertRaisesRegex(cdfz.ArchiveDamaged, rf"bad.cdfz: variable '{v.name.decode()}'\[0\D.*\]: block \d+ at \d+: wrong CRC"):
+            cdfz.Archive(name).read(number)
 
     def test_names(self):
         # Exceptions in __del__ are not raised, but passed to this hook.
