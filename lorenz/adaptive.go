@@ -86,7 +86,7 @@ func (c *coder[T]) tryAdaptive(s *shape, dst, raw []byte, x *candidate[T], size 
 	}
 	slices.SortStableFunc(a.all, func(a, b guess) int { return cmp.Compare(a.cost, b.cost) })
 	for _, g := range a.all[:min(4, len(a.all))] {
-		if k := cost(g.Predictor, &many); k < best*0.997 {
+		if k := cost(g.Predictor, &many); k < best*betterModel {
 			best, other.pred = k, g.Predictor
 		}
 	}

@@ -77,6 +77,22 @@ const (
 	tinyText = 2 << 10
 )
 
+// Thresholds that are the same for all blocks.
+const (
+	specialLeast = 0.02  // share of the sample that a special value must have in any case
+	fewDistinct  = 0.02  // share of different values below which a dictionary is always tried
+	mostPatches  = 64    // a transform may leave at most the part 1/mostPatches of the values, and two, to patches
+	nearSingle   = 32    // doubles are tried as floats if at most the part 1/nearSingle is none
+	recurring    = 0.12  // share of recurring residuals from which on repeats are tried
+	recursPlain  = 0.05  // and without a predictor, from which on they are looked for with the chosen one of floats
+	recursMore   = 0.02  // a predictor of integers must have so many more of them than another
+	textSaving   = 16    // text of numbers must save the part 1/textSaving, since ranges cannot be decoded
+	goodRatio    = 16    // a short block of numbers that is so many times shorter is not tried as text
+	narrowFavour = 0.99  // numbers of 4 bytes may cost so much more, since they decode in half the time
+	plainFavour  = 0.9   // the estimate without a transform may be so much too high
+	betterModel  = 0.997 // an adaptive model with another predictor must cost less than this part
+)
+
 // choicesFor returns the thresholds for blocks of n bytes.
 func choicesFor(level Level, typ Type, n int) choices {
 	c := choices{
@@ -182,7 +198,7 @@ func encodeNumbers[T lane](s *shape, dst []byte, raw []byte, c *coder[T], narrow
 			x := candidate[uint32]{mode: modeGroups, kind: t.kind, params: t.params, patches: t.patches, y: t.y32, cost: t.cost}
 			narrow.search(s, &x)
 			if x.kind == mapSingle {
-				x.cost *= 0.99 // half as much to decode
+				x.cost *= narrowFavour
 			}
 			if x.cost < limit {
 				limit, small = x.cost, &x
@@ -206,7 +222,7 @@ func encodeNumbers[T lane](s *shape, dst []byte, raw []byte, c *coder[T], narrow
 		plain.cost = c.costWith(s, &plain, pred)
 	}
 	// The predictor of a transform is about the best without it, too.
-	if 0.9*plain.cost < limit || s.plainAlways {
+	if plainFavour*plain.cost < limit || s.plainAlways {
 		plain.cost = 0
 		c.search(s, &plain)
 		if plain.cost < limit {

@@ -33,10 +33,10 @@ func (c *coder[T]) tryRepeats(s *shape, dst, raw []byte, x *candidate[T]) []byte
 	try(predict.Predictor{Chain: []int{1}}, c.diff[0], false)
 	// The residuals of floats recur where the floats do.
 	if l := x.pred.Layout(s.n); l == predict.Whole(s.n) && (len(x.pred.Chain) > 0 || x.pred.IsFloat()) &&
-		(s.repeatAlways || share >= 0.05) {
+		(s.repeatAlways || share >= recursPlain) {
 		try(x.pred, c.residuals(s, x, l), true)
 	}
-	if share < 0.12 {
+	if share < recurring {
 		return dst
 	}
 	p := &c.probe
@@ -52,7 +52,7 @@ func (c *coder[T]) tryRepeats(s *shape, dst, raw []byte, x *candidate[T]) []byte
 		}
 		// Residuals that do not recur cost as much as with this predictor alone.
 		left := (1 - t.share) * cost
-		if s.typ.float() && left < rest || !s.typ.float() && t.share > top+0.02 {
+		if s.typ.float() && left < rest || !s.typ.float() && t.share > top+recursMore {
 			best, rest = t.pred, left
 		}
 		top = max(top, t.share)

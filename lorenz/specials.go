@@ -26,7 +26,7 @@ func findSpecials[T lane](s *shape, c *coder[T]) {
 	var keep []T
 	for _, f := range top {
 		share := float64(f.n) / float64(len(c.sample))
-		if share < 0.02 || distinct < s.manyValues && share < s.specialShare && !extreme(s.typ, uint64(f.v)) {
+		if share < specialLeast || distinct < s.manyValues && share < s.specialShare && !extreme(s.typ, uint64(f.v)) {
 			continue
 		}
 		keep = append(keep, f.v)

@@ -11,14 +11,14 @@ func (e *Encoder) asText(dst, src []byte, start int) []byte {
 	if e.p.Type != Char && (e.size > 1 || !e.choices.flags || !text.Promising(src)) {
 		return dst
 	}
-	if n := len(dst) - start; n > 0 && e.p.Type != Char && len(src) <= e.choices.shortText && n < len(src)/16 {
+	if n := len(dst) - start; n > 0 && e.p.Type != Char && len(src) <= e.choices.shortText && n < len(src)/goodRatio {
 		return dst
 	}
 	end := len(dst)
 	dst = e.text.Encode(append(dst, modeText), src, rowBytes(e.p.Dims, 1), len(src) > e.choices.quickText)
 	limit := end - start
-	if e.p.Type != Char { // ranges can no longer be decoded
-		limit -= limit / 16
+	if e.p.Type != Char {
+		limit -= limit / textSaving
 	}
 	if end > start && len(dst)-end >= limit {
 		return dst[:end]

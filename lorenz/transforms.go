@@ -141,7 +141,7 @@ func mostlySingle(v []float64) bool {
 			miss++
 		}
 	}
-	return miss <= len(v)/32
+	return miss <= len(v)/nearSingle
 }
 
 // integers collects the lanes of a transform to integers.
@@ -302,7 +302,7 @@ func single[T lane](s *shape, c *coder[T]) (t transformed[T], ok bool) {
 func (t *transformed[T]) patch(s *shape, i int) bool {
 	t.patches = append(t.patches, int32(i))
 	t.cost += float64(8*s.size + 10)
-	return len(t.patches) <= 2+s.n/64
+	return len(t.patches) <= 2+s.n/mostPatches
 }
 
 // recurs reports whether the values of a block recur so often that a dictionary may pay off.
@@ -313,8 +313,7 @@ func (s *shape) recurs() bool {
 // dear reports whether limit bits are so many that a dictionary may take fewer. In fields of
 // floats that a predictor suits, their numbers in a dictionary take hardly fewer.
 func (s *shape) dear(limit float64) bool {
-	const few = 0.02 // share of different values
-	return s.dictionaryFrom == 0 || s.distinct < few || limit > s.dictionaryFrom*float64(s.mask.Rank(s.n))
+	return s.dictionaryFrom == 0 || s.distinct < fewDistinct || limit > s.dictionaryFrom*float64(s.mask.Rank(s.n))
 }
 
 // withDictionary tries mapDict and mapMirror. It gives up if the entries alone take half of limit,
