@@ -571,7 +571,7 @@ func TestJudgeLibrary(t *testing.T) {
 	}
 	for name, h := range made() {
 		t.Run(name, func(t *testing.T) {
-			require.NoError(t, h.Layout())
+			require.NoError(t, h.LayoutRead())
 			image, err := h.Append(nil)
 			require.NoError(t, err)
 			for len(image) < 8<<10 {

@@ -27,8 +27,12 @@ import (
 )
 
 // Open opens an archive or a classic netCDF file. The caller must close the group.
-func Open(name string) (api.Group, error) {
-	f, err := archive.Open(context.Background(), name, nil)
+func Open(name string) (api.Group, error) { return OpenWith(context.Background(), name, nil) }
+
+// OpenWith is Open with a context, which ends opening and not later reads, and with options, which
+// may be nil. name may be a URL if the program imports package remote.
+func OpenWith(ctx context.Context, name string, opts *archive.OpenOptions) (api.Group, error) {
+	f, err := archive.Open(ctx, name, opts)
 	if err != nil {
 		return nil, openError(name, err)
 	}

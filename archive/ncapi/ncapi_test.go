@@ -69,6 +69,9 @@ func TestOpenErrors(t *testing.T) {
 	}
 	_, err = Open(put(t, []byte("some text")))
 	require.ErrorIs(t, err, cdf3.ErrNotCDF)
+	require.ErrorIs(t, err, archive.ErrNotArchive)
+	_, err = OpenWith(context.Background(), climate, &archive.OpenOptions{Workers: -1})
+	require.ErrorIs(t, err, archive.ErrOptions)
 }
 
 func TestOpenDamaged(t *testing.T) {
