@@ -14,7 +14,7 @@ func TestNearName(t *testing.T) {
 	for name, want := range map[string]string{
 		"tsa": "did you mean ta, tas?", "TAS": "did you mean tas, ta?", "temprature": "did you mean temperature?", "humidity": "did you mean Humidity?",
 		"tas ": "did you mean tas, ta?", "ab": `did you mean "a b", tas?`, "qqqqqq": `there are tas, ta, temperature, Humidity, "a b"`, "": `there are tas, ta, temperature, Humidity, "a b"`,
-		"0:10":    "a selection follows its variable in brackets, quoted for the shell, as in 'tas[0:10]'",
+		"0:10":       "a selection follows its variable in brackets, quoted for the shell, as in 'tas[0:10]'",
 		"suggest.go": "there is a file of this name; quote selections, or the shell takes them for patterns of file names",
 	} {
 		err := nearName(&export.NameError{Name: name, Names: names})
