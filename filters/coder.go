@@ -7,6 +7,9 @@ import (
 	"github.com/cdfz-format/cdfz/filters/internal/wire"
 )
 
+// errNotShorter is for the observer. Encode skips the filter.
+var errNotShorter = errors.New("filters: the block did not become shorter")
+
 // Coder encodes and decodes blocks with one chain. It is safe for concurrent use.
 // Memory and state come from pools shared by all coders. The output does not depend on
 // earlier blocks.
@@ -107,20 +110,14 @@ func (k *Coder) Encode(dst, src []byte) (out []byte, mask uint32, err error) {
 		if !last {
 			to = scratch.Next()
 		}
-		enc, err := k.encodeStage(i, to, cur, in)
-		if n, most := int64(len(enc)-len(to)), MaxLen(int64(len(src))); err == nil && n > most {
-			err = errorf(ErrParam, "filter %s: expected at most %d bytes of a block of %d, found %d", describe(f), most, len(src), n)
-		}
+		enc, err := k.encodeStage(i, to, cur, in, MaxLen(int64(len(src))))
 		switch {
-		case f.Optional && (err != nil || k.stages[i].Compresses && len(enc)-len(to) >= len(cur)):
+		case err != nil && f.Optional:
 			mask |= 1 << i
 			if !last {
 				continue
 			}
-			if err == nil {
-				dst = enc[:len(dst)] // keep memory that may have grown
-			}
-			return append(dst, cur...), mask, nil
+			return append(enc, cur...), mask, nil
 		case err != nil:
 			return dst, 0, err
 		case last:
@@ -133,22 +130,36 @@ func (k *Coder) Encode(dst, src []byte) (out []byte, mask uint32, err error) {
 	return append(dst, src...), mask, nil
 }
 
-func (k *Coder) encodeStage(i int, dst, src []byte, in Block) ([]byte, error) {
+// encodeStage appends the output of stage i to dst. After an error, it returns dst, in
+// memory that may have grown.
+func (k *Coder) encodeStage(i int, dst, src []byte, in Block, most int64) ([]byte, error) {
 	f, m := k.chain[i], k.stages[i]
 	if m == nil {
-		return nil, unknown(f)
+		return dst, unknown(f)
 	}
 	if m.DecodeOnly {
-		return nil, errorf(ErrParam, "filter %s: can only decode", describe(f))
+		return dst, errorf(ErrParam, "filter %s: can only decode", describe(f))
 	}
 	done := k.begin(i, false)
 	s := m.take()
 	out, err := s.Encode(dst, src, f.Params, in)
 	m.put(s)
-	if done != nil {
-		done(len(src), len(out)-len(dst), err)
+	n := len(out) - len(dst)
+	switch {
+	case err != nil:
+		out = dst
+	case int64(n) > most:
+		err = errorf(ErrParam, "filter %s: expected at most %d bytes, found %d", describe(f), most, n)
+	case f.Optional && m.Compresses && n >= len(src):
+		err = errNotShorter
 	}
-	return out, err
+	if done != nil {
+		done(len(src), n, err)
+	}
+	if err != nil {
+		return out[:len(dst)], err
+	}
+	return out, nil
 }
 
 func (k *Coder) decodeStage(i int, dst, src []byte, max int) ([]byte, error) {

@@ -5,7 +5,8 @@ import "sync/atomic"
 // Observer watches the calls of filters, for statistics. Before each call it is told the
 // filter, the label of the coder ([Coder.Labelled]) and the direction. The function that
 // it returns is called after the call, on the same goroutine, with the lengths of input
-// and output and the error. Observers are called from several goroutines.
+// and output and the error. An optional filter that compresses and did not shorten its input
+// failed. Observers are called from several goroutines.
 type Observer func(f Filter, label string, decode bool) (done func(in, out int, err error))
 
 var observer atomic.Pointer[Observer]

@@ -29,7 +29,7 @@ type Row struct {
 
 	Calls  int64 `json:"calls"`
 	Total  int64 `json:"total"`  // bytes: for each call, the longer of input and output
-	Errors int64 `json:"errors"` // bytes of Total in calls that failed
+	Errors int64 `json:"errors"` // bytes of Total in calls that failed, or did not shorten the block of an optional filter
 	In     int64 `json:"in"`     // bytes of input
 	Out    int64 `json:"out"`    // bytes of output of calls that did not fail
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"io"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -19,6 +20,7 @@ import (
 // TestStatisticsRows has the rows D1 to D3 of docs/filters.md.
 func TestStatisticsRows(t *testing.T) {
 	t.Run("D1", testCounts)
+	t.Run("D1", testNotShorter)
 	t.Run("D2", testTable)
 	t.Run("D3", testVariables)
 }
@@ -73,6 +75,36 @@ func testCounts(t *testing.T) {
 	require.Positive(t, deflate.Errors)
 	require.Equal(t, stats.Row{Method: "shuffle", ID: 2, Calls: 2, Total: 8000, In: 8000, Out: 8000}, rows[2])
 	require.Equal(t, stats.Row{Method: "shuffle", ID: 2, Decode: true, Calls: 1, Total: 4000, In: 4000, Out: 4000}, rows[3])
+}
+
+// testNotShorter checks that bytes which an optional filter did not shorten are errors, as in
+// the sample of HDF5's documentation. Those of a required filter are stored and are none.
+func testNotShorter(t *testing.T) {
+	noise := make([]byte, 1000)
+	rand.NewChaCha8([32]byte{}).Read(noise)
+	for _, optional := range []bool{true, false} {
+		k, err := filters.NewCoder(filters.Chain{{ID: filters.Deflate, Params: []uint32{6}, Optional: optional}})
+		require.NoError(t, err)
+		c := stats.Start()
+		for _, src := range [][]byte{noise, make([]byte, 3000)} {
+			stored, mask, err := k.Encode(nil, src)
+			require.NoError(t, err)
+			require.NoError(t, k.Decode(make([]byte, len(src)), stored, mask))
+		}
+		c.Stop()
+		rows := c.Rows(false)
+		require.Equal(t, int64(2), rows[0].Calls)
+		require.Zero(t, rows[1].Errors)
+		if !optional {
+			require.Zero(t, rows[0].Errors)
+			require.Equal(t, int64(2), rows[1].Calls)
+			continue
+		}
+		require.Equal(t, rows[0].Total, 3000+rows[0].Errors)
+		require.GreaterOrEqual(t, rows[0].Errors, int64(1000))
+		require.Equal(t, rows[1].In, rows[0].Out, "bytes that were stored")
+		require.Equal(t, int64(1), rows[1].Calls)
+	}
 }
 
 // testVariables reads the rows of each variable.
