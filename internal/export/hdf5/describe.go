@@ -68,6 +68,7 @@ const (
 // Filter is a filter of a pipeline.
 type Filter struct {
 	ID       uint16
+	Name     string // for programs that lack the filter; HDF5 stores it from id 256 on
 	Optional bool
 	Params   []uint32
 }

@@ -3,6 +3,7 @@ package hdf5
 import (
 	"encoding/binary"
 	"math"
+	"strings"
 )
 
 // le appends little-endian numbers.
@@ -143,18 +144,31 @@ func filterMessage(list []Filter) []byte {
 	for _, f := range list {
 		p = le.AppendUint16(p, f.ID)
 		if f.ID >= 256 {
-			p = le.AppendUint16(p, 0) // no name
+			p = le.AppendUint16(p, uint16(len(filterName(f))))
 		}
 		var flags uint16
 		if f.Optional {
 			flags = 1
 		}
 		p = le.AppendUint16(le.AppendUint16(p, flags), uint16(len(f.Params)))
+		if f.ID >= 256 {
+			p = append(p, filterName(f)...)
+		}
 		for _, v := range f.Params {
 			p = le.AppendUint32(p, v)
 		}
 	}
 	return p
+}
+
+// filterName returns the name of a filter with a zero byte at its end, or "" if it has none.
+func filterName(f Filter) string {
+	const most = 255
+	name, _, _ := strings.Cut(f.Name, "\x00")
+	if name == "" {
+		return ""
+	}
+	return name[:min(len(name), most)] + "\x00"
 }
 
 // linkMessage encodes "The Link Message" of link number i.

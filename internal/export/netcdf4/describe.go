@@ -5,6 +5,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/internal/export/hdf5"
 )
 
@@ -120,7 +121,7 @@ func (d *description) variable(s *hdf5.Dataset, h *cdf3.Header, v *archive.Var, 
 		from.chunks = c
 		s.Chunk = c.Shape()
 		for _, f := range c.Chain() {
-			s.Filters = append(s.Filters, hdf5.Filter{ID: uint16(f.ID), Optional: f.Optional, Params: f.Params})
+			s.Filters = append(s.Filters, hdf5.Filter{ID: uint16(f.ID), Name: filters.Name(f.ID), Optional: f.Optional, Params: f.Params})
 		}
 		if w.Record {
 			s.MaxShape = make([]uint64, len(w.Shape))

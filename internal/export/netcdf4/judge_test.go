@@ -189,4 +189,11 @@ func TestJudgePrograms(t *testing.T) {
 		require.NoError(t, err, "%s: %s", args[0], out)
 		require.NotContains(t, string(out), "error")
 	}
+
+	// Filters have names, as those that HDF5 writes.
+	bzip2 := archive.VarFilter{Vars: []string{"tas"}, Chain: filters.Chain{{ID: filters.Shuffle}, {ID: filters.Bzip2, Params: []uint32{9}}}}
+	name, _ = exported(t, archived(t, image, archive.WriteOptions{Filters: []archive.VarFilter{bzip2}}), nil)
+	out, err := exec.Command("h5dump", "-pH", "-d", "/tas", name).CombinedOutput()
+	require.NoError(t, err, string(out))
+	require.Regexp(t, `FILTER_ID 307\s+COMMENT bzip2\s+PARAMS { 9 }`, string(out))
 }
