@@ -140,6 +140,9 @@ func (k *Coder) encodeStage(i int, dst, src []byte, in Block, most int64) ([]byt
 	if m.DecodeOnly {
 		return dst, errorf(ErrParam, "filter %s: can only decode", describe(f))
 	}
+	if m.EncodeOnly {
+		return dst, errorf(ErrParam, "filter %s: can only encode, so its blocks could not be read back", describe(f))
+	}
 	done := k.begin(i, false)
 	s := m.take()
 	out, err := s.Encode(dst, src, f.Params, in)

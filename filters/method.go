@@ -50,6 +50,9 @@ type Method struct {
 	Compresses bool
 	// DecodeOnly is set for a filter that cannot encode, like encoder_present 0 in HDF5.
 	DecodeOnly bool
+	// EncodeOnly is set for a filter that cannot decode. It is not used, since no block that it
+	// encodes could be read back.
+	EncodeOnly bool
 	// Local is for filters that code elements one by one in place. It returns the
 	// number k of bytes that are coded at a time: output bytes i·k to j·k depend only
 	// on input bytes i·k to j·k, for all i and j. 0 or a nil Local means that the

@@ -164,6 +164,17 @@ func TestPluginRows(t *testing.T) {
 		defer r.Close()
 		require.EqualValues(t, 40012, r.Pairs()[0].ID)
 	})
+	t.Run("name, encode only", func(t *testing.T) {
+		dir := t.TempDir()
+		fake(t, filepath.Join(dir, "libnodecoder.so"), "FILTER=305", "DECODER=0") // LZO in the registry
+		r, err := Open(&Options{Folders: []string{dir}, Host: hostPath(t), Processes: 1})
+		require.NoError(t, err)
+		defer r.Close()
+		m := r.Method(r.Pairs()[0])
+		require.Equal(t, "fake", m.Name)
+		require.True(t, m.EncodeOnly)
+		require.False(t, m.DecodeOnly)
+	})
 	t.Run("L7", func(t *testing.T) {
 		m := s.Method(pairs[40004])
 		require.True(t, m.DecodeOnly)

@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -26,7 +27,8 @@ func (s *Set) Method(p Pair) filters.Method {
 		Check:      f.check,
 		Complete:   f.complete,
 		Compresses: !roundingOnly[f.ID],
-		DecodeOnly: !f.Encodes || !f.Decodes,
+		DecodeOnly: !f.Encodes,
+		EncodeOnly: !f.Decodes,
 		// Nothing is known about its encoder but the limit of all filters.
 		MaxEncodedLen: func(n int, _ []uint32) int { return int(min(filters.MaxLen(int64(n)), maxInt)) },
 		// The shared memory, and the copies of the host.
@@ -61,15 +63,9 @@ type libraryFilter struct {
 	path string
 }
 
-// name returns the library's name of the filter, which may be any text.
+// name returns the library's name of the filter, which may be any text, or else a public one.
 func (f *libraryFilter) name() string {
-	if name := filters.Name(f.ID); name != "" {
-		return name
-	}
-	if f.Name != "" {
-		return f.Name
-	}
-	return fmt.Sprintf("plugin %d", f.ID)
+	return cmp.Or(f.Name, filters.Name(f.ID), fmt.Sprintf("plugin %d", f.ID))
 }
 
 // maxParams is HDF5's limit: it stores the number of parameters in two bytes.

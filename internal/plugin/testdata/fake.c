@@ -3,7 +3,7 @@
  *   CODEC=ID         netcdf-c's codec "fake", or CODECID, for that filter
  *   DEFAULTS=ID      netcdf-c's default codecs, with one for that filter
  *   FORCE=N          what the filter does, instead of its first parameter
- *   TYPE, VERSION, ENCODER, NOINFO, NOFILTER, LOCAL, ABORT, HANG   variants
+ *   TYPE, VERSION, ENCODER, DECODER, NOINFO, NOFILTER, LOCAL, ABORT, HANG   variants
  * The first parameter of the filter chooses what it does.
  */
 #include <stdio.h>
@@ -19,6 +19,9 @@
 #endif
 #ifndef CODECID
 #define CODECID "fake"
+#endif
+#ifndef DECODER
+#define DECODER 1
 #endif
 #ifndef ENCODER
 #define ENCODER 1
@@ -149,7 +152,7 @@ static struct {
 	void *can_apply, *set_local;
 	size_t (*filter)(unsigned, size_t, const unsigned[], size_t, size_t *, void **);
 } class = {
-	VERSION, FILTER, ENCODER, 1, "fake", NULL,
+	VERSION, FILTER, ENCODER, DECODER, "fake", NULL,
 #ifdef LOCAL
 	set_local,
 #else

@@ -88,7 +88,7 @@ var payloads = map[uint32]string{
 func reportFilter(id uint32) filterReport {
 	r := filterReport{ID: id, Name: filters.Name(id), Class: filters.Class(id), Payload: payloads[id], Codec: filters.CodecID(id), Package: filters.CodecPackage(id)}
 	if m, ok := filters.Lookup(id); ok {
-		r.BuiltIn, r.Plugin, r.Encodes = m.Origin == "", m.Origin, !m.DecodeOnly
+		r.BuiltIn, r.Plugin, r.Encodes = m.Origin == "", m.Origin, !m.DecodeOnly && !m.EncodeOnly
 	}
 	if r.Class != "predefined" && r.Class != "private" && r.Name != "" {
 		r.Registry = filters.RegistryURL

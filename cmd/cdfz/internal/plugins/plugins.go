@@ -156,10 +156,11 @@ func libraryRows(libraries []plugin.Library) []libraryReport {
 func pairRows(pairs []plugin.Pair, builtIn []uint32) []pairReport {
 	var out []pairReport
 	for _, p := range pairs {
-		r := pairReport{ID: p.ID, Name: filters.Name(p.ID), Filter: p.Path, CodecPath: p.CodecPath, Use: string(p.Action())}
-		if r.Name == "" && p.Filter != nil {
+		r := pairReport{ID: p.ID, Filter: p.Path, CodecPath: p.CodecPath, Use: string(p.Action())}
+		if p.Filter != nil && !slices.Contains(builtIn, p.ID) {
 			r.Name = p.Filter.Name
 		}
+		r.Name = cmp.Or(r.Name, filters.Name(p.ID))
 		if p.Codec != nil {
 			r.Codec = p.Codec.ID
 		}
@@ -170,6 +171,8 @@ func pairRows(pairs []plugin.Pair, builtIn []uint32) []pairReport {
 			}
 		} else if p.Filter != nil && !p.Filter.Encodes {
 			r.Use += ", decodes only"
+		} else if p.Filter != nil && !p.Filter.Decodes {
+			r.Use += ", encodes only: not used"
 		}
 		out = append(out, r)
 	}
