@@ -9,8 +9,9 @@
 // that were written with a preset need none of them, and a program without this package is
 // smaller. docs/filters.md describes all filters.
 //
-// Each filter is a [filters.Method] in the file of its family. Its id is in ids.go of package filters. The
-// packages under internal make and read the stored bytes, and know neither chains nor methods.
+// Each filter is a [filters.Method] in the file of its family. Its id is in ids.go of package
+// filters. The packages under internal make and read the stored bytes, and know neither chains nor
+// methods.
 package all
 
 import (
