@@ -52,7 +52,7 @@ func ParseShare(s string) (Share, error) {
 // Valid reports whether the share is from 0 to MaxShare and has at most two decimals.
 func (s Share) Valid() bool {
 	n := float64(s) * perPercent
-	return s >= 0 && s <= MaxShare && math.Abs(n-math.Round(n)) < 1e-6
+	return s == 0 || n > 0.5 && s <= MaxShare && math.Abs(n-math.Round(n)) < 1e-6
 }
 
 // units returns the share as the format has it, in 1/10000.

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -129,6 +130,21 @@ func TestVerify(t *testing.T) {
 			require.NoError(t, err)
 			_, err = io.Copy(io.Discard, r)
 			require.NoError(t, err, f.Name)
+		}
+	}
+}
+
+// TestShare checks which shares are amounts of parity: 0 to 100 % with at most two decimals.
+func TestShare(t *testing.T) {
+	b := plain(t, image(3000, 1))
+	for s, valid := range map[parity.Share]bool{0: true, 0.01: true, 12.34: true, 0.29: true, 100: true,
+		-0.01: false, 100.01: false, 0.001: false, 1e-9: false, parity.Share(math.NaN()): false, parity.Share(math.Inf(1)): false} {
+		require.Equal(t, valid, s.Valid(), s)
+		_, _, err := parity.Plan(context.Background(), bytes.NewReader(b), int64(len(b)), s)
+		if valid && s > 0 {
+			require.NoError(t, err, s)
+		} else {
+			require.ErrorIs(t, err, archive.ErrOptions, s)
 		}
 	}
 }
