@@ -79,18 +79,18 @@ const (
 
 // Thresholds that are the same for all blocks.
 const (
-	specialLeast = 0.02  // share of the sample that a special value must have in any case
-	fewDistinct  = 0.02  // share of different values below which a dictionary is always tried
-	mostPatches  = 64    // a transform may leave at most the part 1/mostPatches of the values, and two, to patches
-	nearSingle   = 32    // doubles are tried as floats if at most the part 1/nearSingle is none
-	recurring    = 0.12  // share of recurring residuals from which on repeats are tried
-	recursPlain  = 0.05  // and without a predictor, from which on they are looked for with the chosen one of floats
-	recursMore   = 0.02  // a predictor of integers must have so many more of them than another
-	textSaving   = 16    // text of numbers must save the part 1/textSaving, since ranges cannot be decoded
-	goodRatio    = 16    // a short block of numbers that is so many times shorter is not tried as text
-	narrowFavour = 0.99  // numbers of 4 bytes may cost so much more, since they decode in half the time
-	plainFavour  = 0.9   // the estimate without a transform may be so much too high
-	betterModel  = 0.997 // an adaptive model with another predictor must cost less than this part
+	specialLeast = 0.02  // least share of the sample for a special value
+	fewDistinct  = 0.02  // a dictionary is tried if the share of different values is smaller
+	mostPatches  = 64    // at most 1/mostPatches of the values, plus two, may be patches of a transform
+	nearSingle   = 32    // doubles are tried as float32 if at most 1/nearSingle of a sample would change
+	recurring    = 0.12  // repeats are tried if this share of the residuals recurs
+	recursPlain  = 0.05  // repeats of floats are sought with the chosen predictor, too, if this share recurs without it
+	recursMore   = 0.02  // a predictor of integers replaces another one if its share is larger by this much
+	textSaving   = 16    // text must save 1/textSaving of a block of numbers, since ranges of it cannot be decoded
+	goodRatio    = 16    // text is not tried for a short block of numbers that is already so many times shorter
+	narrowFavour = 0.99  // factor of the cost of numbers of 4 bytes, which decode in half the time
+	plainFavour  = 0.9   // factor of the estimated cost without a transform, which is often too high
+	betterModel  = 0.997 // another predictor of the adaptive mode must cost less than this part of the first
 )
 
 // choicesFor returns the thresholds for blocks of n bytes.
