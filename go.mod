@@ -36,6 +36,8 @@ require (
 	gopkg.in/ini.v1 v1.67.3 // ~/.aws/config
 )
 
+require github.com/hashicorp/golang-lru/v2 v2.0.7
+
 require (
 	codeberg.org/go-fonts/liberation v0.5.0 // indirect
 	codeberg.org/go-latex/latex v0.2.0 // indirect

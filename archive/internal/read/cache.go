@@ -1,11 +1,12 @@
 package read
 
 import (
-	"fmt"
+	"math"
 	"runtime"
+	"sync"
 	"sync/atomic"
 
-	"github.com/maypok86/otter/v2"
+	"github.com/hashicorp/golang-lru/v2/simplelru"
 
 	"github.com/cdfz-format/cdfz/archive/internal/fault"
 )
@@ -13,13 +14,15 @@ import (
 // DefaultCache is the bound of the block cache, in bytes of decoded blocks.
 const DefaultCache = 32 << 20
 
-// BlockCache keeps decoded blocks, bounded in bytes. A reader makes its own cache
-// unless it gets a shared one. It is safe for concurrent use.
+// BlockCache keeps the decoded blocks that were used last, bounded in bytes. A reader makes
+// its own cache unless it gets a shared one. It is safe for concurrent use.
 type BlockCache struct {
-	limits *limits // of the readers that share the cache
-	c      *otter.Cache[blockKey, data]
-	bytes  atomic.Int64
+	limits *limits                     // of the readers that share the cache
 	recent [recentBlocks]atomic.Uint32 // see view.repeated
+
+	mu          sync.Mutex
+	lru         *simplelru.LRU[blockKey, data]
+	bytes, held int64 // the bound and what the cache holds
 }
 
 // recentBlocks is the number of requested blocks outside the cache that are remembered.
@@ -34,28 +37,58 @@ var readers atomic.Int64
 // blockOverhead is the approximate overhead of a block in the cache.
 const blockOverhead = 128
 
-// NewCache makes a cache for the given number of bytes of decoded blocks. It may
-// briefly exceed that by one block.
+// NewCache makes a cache for the given number of bytes of decoded blocks. A single block
+// may exceed them.
 func NewCache(bytes int64) (*BlockCache, error) {
 	if bytes <= 0 {
 		return nil, fault.Optionsf("cache of %d bytes", bytes)
 	}
-	c, err := otter.New(&otter.Options[blockKey, data]{
-		MaximumWeight: uint64(bytes),
-		Weigher:       func(_ blockKey, d data) uint32 { return uint32(len(d.b)) + blockOverhead },
-	})
-	if err != nil {
-		return nil, fmt.Errorf("archive: internal error: %w", err)
-	}
-	b := &BlockCache{limits: newLimits(runtime.GOMAXPROCS(0)), c: c}
-	b.bytes.Store(bytes)
-	return b, nil
+	c := &BlockCache{limits: newLimits(runtime.GOMAXPROCS(0)), bytes: bytes}
+	// The number of blocks has no bound of its own.
+	c.lru, _ = simplelru.NewLRU(math.MaxInt, func(_ blockKey, d data) { c.held -= d.cost() })
+	return c, nil
 }
+
+// cost returns the bytes that a block takes in the cache.
+func (d data) cost() int64 { return int64(len(d.b)) + blockOverhead }
 
 // Resize changes the bound of the cache. Blocks that no longer fit are dropped.
 func (c *BlockCache) Resize(bytes int64) {
-	c.bytes.Store(bytes)
-	c.c.SetMaximum(uint64(max(bytes, 0)))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.bytes = bytes
+	c.shrink(0)
+}
+
+// shrink drops the blocks that were used longest ago until the others fit, or so few are left.
+func (c *BlockCache) shrink(left int) {
+	for c.held > c.bytes && c.lru.Len() > left {
+		c.lru.RemoveOldest()
+	}
+}
+
+// fits reports whether the cache is large enough for all of these bytes.
+func (c *BlockCache) fits(bytes int64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return bytes <= c.bytes
+}
+
+// get returns a block.
+func (c *BlockCache) get(k blockKey) (data, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.lru.Get(k)
+}
+
+// put keeps a block.
+func (c *BlockCache) put(k blockKey, d data) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lru.Remove(k)
+	c.lru.Add(k, d)
+	c.held += d.cost()
+	c.shrink(1)
 }
 
 // view is a cache as one reader sees it.
@@ -83,7 +116,7 @@ func (v view) get(block int64) (data, bool) {
 	if v.BlockCache == nil {
 		return data{}, false
 	}
-	return v.c.GetIfPresent(blockKey{v.reader, block})
+	return v.BlockCache.get(blockKey{v.reader, block})
 }
 
 // hit returns the requested bytes of a block and counts them.
@@ -97,7 +130,9 @@ func (v view) hit(q request) (data, bool) {
 }
 
 // put keeps a block.
-func (v view) put(block int64, d data) { v.c.Set(blockKey{v.reader, block}, d) }
+func (v view) put(block int64, d data) {
+	v.BlockCache.put(blockKey{v.reader, block}, d)
+}
 
 // repeated remembers that a block outside the cache is requested. It reports whether it
 // remembered the block already. Blocks with close numbers have different places in the memory.

@@ -42,7 +42,7 @@ func (a *Reader) each(ctx context.Context, requests iter.Seq[request], asked int
 	if len(missing) == 0 {
 		return nil
 	}
-	fits := a.cache.BlockCache != nil && bytes <= a.cache.BlockCache.bytes.Load()
+	fits := a.cache.BlockCache != nil && a.cache.BlockCache.fits(bytes)
 	dense := bytes > denseRead && asked >= bytes/2 && !a.Remote
 	for i := range missing {
 		q := &missing[i]
