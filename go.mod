@@ -12,11 +12,11 @@ require (
 	github.com/go-json-experiment/json v0.0.0-20260214004413-d219187c3433 // jsontext: plan and manifest
 	github.com/golang/snappy v1.0.0 // encodes to the same bytes on every CPU
 	github.com/hanwen/go-fuse/v2 v2.12.1 // cdfz mount
+	github.com/hashicorp/golang-lru/v2 v2.0.7 // caches
 	github.com/johannesboyne/gofakes3 v1.2.0 // an S3 server for tests
 	github.com/klauspost/compress v1.20.3
 	github.com/klauspost/cpuid/v2 v2.4.0 // whether there is VPCLMULQDQ
 	github.com/klauspost/reedsolomon v1.14.2 // parity
-	github.com/maypok86/otter/v2 v2.4.0
 	github.com/minio/minio-go/v7 v7.4.1 // credentials, signatures and uploads of s3:// URLs
 	github.com/parquet-go/parquet-go v0.32.0 // a judge of references in Parquet
 	github.com/pierrec/lz4/v4 v4.1.33
@@ -35,8 +35,6 @@ require (
 	gonum.org/v1/plot v0.17.0 // pictures of cdfz bench and bench/cache
 	gopkg.in/ini.v1 v1.67.3 // ~/.aws/config
 )
-
-require github.com/hashicorp/golang-lru/v2 v2.0.7
 
 require (
 	codeberg.org/go-fonts/liberation v0.5.0 // indirect

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/maypok86/otter/v2"
+	lru "github.com/hashicorp/golang-lru/v2"
 )
 
 const (
@@ -29,7 +29,7 @@ const (
 type Archives[A any] struct {
 	Problems
 	format Format[A]
-	kinds  *otter.Cache[Ident, kind]
+	kinds  *lru.Cache[Ident, kind]
 
 	mu    sync.Mutex
 	files map[Ident]*File[A]
@@ -45,7 +45,7 @@ type kind struct {
 }
 
 func newArchives[A any](f Format[A]) *Archives[A] {
-	kinds := otter.Must(&otter.Options[Ident, kind]{MaximumSize: maxKinds})
+	kinds, _ := lru.New[Ident, kind](maxKinds) // fails for no size only
 	return &Archives[A]{Problems: Problems{cause: f.Cause}, format: f, kinds: kinds, files: map[Ident]*File[A]{}}
 }
 

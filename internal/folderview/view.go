@@ -153,7 +153,7 @@ func (v *View[A]) Probe(name string) (*Found, error) {
 	if f.Info.Mode().IsRegular() {
 		var ok bool
 		f.ID = IdentOf(f.Name, f.Info)
-		if k, ok = v.kinds.GetIfPresent(f.ID); !ok {
+		if k, ok = v.kinds.Get(f.ID); !ok {
 			if k, err = v.read(name, f); err != nil {
 				return nil, err
 			}
@@ -188,7 +188,7 @@ func (v *View[A]) read(name string, f *Found) (k kind, err error) {
 		}
 	}
 	if k.err == nil || v.format.Lasting(k.err) {
-		v.kinds.Set(f.ID, k)
+		v.kinds.Add(f.ID, k)
 	}
 	return k, nil
 }
