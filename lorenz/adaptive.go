@@ -14,41 +14,78 @@ import (
 type adaptiveWriter[T lane] struct {
 	adaptive.Encoder[T]
 	spans []adaptive.Span
-	short []adaptive.Span
+	few   []part
+	many  []part
 	all   []guess
 	near  masks.Mask // the masked elements in a sample and before it
 }
 
-// trial is a part of a block that stands for all of it.
-type trial struct {
-	lo, hi int
-	spans  []adaptive.Span // from lo on
-	weight float64         // unmasked elements for each one in the part
+// sample is parts of a block that stand for all of it.
+type sample struct {
+	parts  []part
+	weight float64 // unmasked elements for each one in the parts
 }
 
-// trial returns a part of about n elements, the whole block if most of those at several
-// places are masked.
-func (s *shape) trial(buf []adaptive.Span, n, row int) trial {
-	t := trial{hi: s.n, spans: buf}
-	used := 0
-	for eighth := 4; eighth < 12 && used < n/4 && s.n >= 2*n; eighth++ { // from the middle on
-		t.lo = max(0, s.n*(eighth%8)/8-n/2) / row * row
-		t.hi = min(s.n, t.lo+n)
-		t.spans, used = spans(t.spans, &s.mask, t.lo, t.hi), 0
-		for _, p := range t.spans {
-			used += p.End - p.Start
+// part is the elements of a block from lo to hi, of which spans, from lo on, are unmasked.
+type part struct {
+	lo, hi int
+	spans  []adaptive.Span
+}
+
+// partLen is the length of a part of a sample, in elements.
+const partLen = 1024
+
+// sample returns parts of about n elements at even distances, or the whole block if most elements
+// at these places are masked.
+func (s *shape) sample(buf []part, n, row int) sample {
+	places := max(n/partLen, 1)
+	size := n / places
+	all, used := buf[:0], 0
+	if s.n >= 2*n {
+		for i := range places {
+			p := s.partIn(all, s.n*i/places, s.n*(i+1)/places, size, row)
+			all = append(all, p)
+			used += p.unmasked()
 		}
 	}
 	if used < n/4 {
-		t.lo, t.hi, used = 0, s.n, s.mask.Rank(s.n)
-		t.spans = spans(t.spans, &s.mask, 0, s.n)
+		all = append(all[:0], s.part(all, 0, s.n))
+		used = s.mask.Rank(s.n)
 	}
-	for i := range t.spans {
-		t.spans[i].Start -= t.lo
-		t.spans[i].End -= t.lo
+	return sample{all, float64(s.mask.Rank(s.n)) / float64(used)}
+}
+
+// partIn returns a part of the elements from lo to hi: in the middle, or elsewhere if most of that
+// is masked.
+func (s *shape) partIn(buf []part, lo, hi, size, row int) (p part) {
+	for eighth := 4; eighth < 12; eighth++ {
+		at := max(lo, lo+(hi-lo)*(eighth%8)/8-size/2) / row * row
+		if p = s.part(buf, at, min(s.n, at+size)); p.unmasked() >= size/4 {
+			break
+		}
 	}
-	t.weight = float64(s.mask.Rank(s.n)) / float64(used)
-	return t
+	return p
+}
+
+// part returns the elements from lo to hi. buf may have memory after its end.
+func (s *shape) part(buf []part, lo, hi int) part {
+	p := part{lo: lo, hi: hi}
+	if len(buf) < cap(buf) {
+		p.spans = buf[:cap(buf)][len(buf)].spans
+	}
+	p.spans = spans(p.spans, &s.mask, lo, hi)
+	for i := range p.spans {
+		p.spans[i].Start -= lo
+		p.spans[i].End -= lo
+	}
+	return p
+}
+
+func (p *part) unmasked() (n int) {
+	for _, s := range p.spans {
+		n += s.End - s.Start
+	}
+	return n
 }
 
 // tryAdaptive appends the block in modeAdaptive if an estimate favors it. size is the
@@ -62,21 +99,24 @@ func (c *coder[T]) tryAdaptive(s *shape, dst, raw []byte, x *candidate[T], size 
 		return dst
 	}
 	a, at := &c.adapt, near(s.dims)
-	cost := func(p predict.Predictor, t *trial) float64 {
-		return a.Cost(c.part(s, x, p, t.lo, t.hi), t.spans, at) * t.weight
+	cost := func(p predict.Predictor, some *sample) (k float64) {
+		for _, t := range some.parts {
+			k += a.Cost(c.residualsOf(s, x, p, t.lo, t.hi), t.spans, at)
+		}
+		return k * some.weight
 	}
 	other := *x
 	other.mode = modeAdaptive
-	few := s.trial(a.short, s.adaptiveTried, at.North)
-	a.short = few.spans
+	few := s.sample(a.few, s.adaptiveTried, at.North)
+	a.few = few.parts
 	if !s.adaptiveFirst {
 		if (s.adaptiveSparse || !s.sparse(size)) && cost(x.pred, &few) > 8*float64(s.mostAdaptive(size)-len(x.params)) {
 			return dst
 		}
 		return c.write(s, dst, raw, &other, other.pred.Layout(s.n), false)
 	}
-	many := s.trial(a.spans, 2*s.adaptiveTried, at.North)
-	a.spans = many.spans
+	many := s.sample(a.many, 2*s.adaptiveTried, at.North)
+	a.many = many.parts
 	best := cost(x.pred, &many)
 	a.all = a.all[:0]
 	for _, p := range c.probe.candidates(s) {
@@ -104,9 +144,9 @@ func (c *coder[T]) tryAdaptive(s *shape, dst, raw []byte, x *candidate[T], size 
 	return dst
 }
 
-// part returns the residuals of the elements from lo to hi. Residuals near masked elements are
+// residualsOf returns the residuals of the elements from lo to hi. Residuals near masked elements are
 // approximate.
-func (c *coder[T]) part(s *shape, x *candidate[T], p predict.Predictor, lo, hi int) []T {
+func (c *coder[T]) residualsOf(s *shape, x *candidate[T], p predict.Predictor, lo, hi int) []T {
 	if p.IsFloat() {
 		c.diff[0] = entropy.Grow(c.diff[0], hi-lo)
 		predict.FloatResiduals(c.diff[0], x.u, p.Layout(s.n), p.Float, lo)
