@@ -1,6 +1,7 @@
 package filters
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -137,8 +138,9 @@ func (c Chain) Clone() Chain {
 
 // Complete returns the chain for the blocks that b describes. It adds parameters that
 // depend on the blocks, such as the element size of shuffle. Filters that are not
-// registered are not changed. A filter that does not suit the blocks is [ErrParam].
-// Call it once per variable, before [NewCoder] and before the chain is stored.
+// registered are not changed, and neither are optional filters that do not apply to the
+// blocks: [NewCoder] skips both. A required filter that does not apply is
+// [ErrInapplicable]. Call it once per variable, before [NewCoder] and before the chain is stored.
 func (c Chain) Complete(b Block) (Chain, error) {
 	c = c.Clone()
 	for i, f := range c {
@@ -147,6 +149,9 @@ func (c Chain) Complete(b Block) (Chain, error) {
 			continue
 		}
 		params, err := m.complete(f.Params, b)
+		if f.Optional && errors.Is(err, ErrInapplicable) {
+			continue
+		}
 		if err == nil {
 			err = m.check(params)
 		}

@@ -16,7 +16,8 @@ var errNotShorter = errors.New("filters: the block did not become shorter")
 type Coder struct {
 	chain  Chain
 	label  string        // for observers
-	stages []*registered // nil where the filter is unknown and optional
+	stages []*registered // nil where an optional filter cannot be used
+	errs   []error       // why it cannot
 }
 
 // MaxLen bounds the output of any filter of a chain for a block of n bytes, whether it
@@ -29,13 +30,14 @@ func MaxLen(n int64) int64 {
 }
 
 // NewCoder checks ids and parameters, which must be complete ([Chain.Complete]). A
-// required filter that is not registered is an [*UnknownFilterError]. Encoding skips an
-// optional one. Decoding a block that used it is an error.
+// required filter that is not registered is an [*UnknownFilterError], and one with wrong
+// parameters is [ErrParam]. Encoding skips such a filter if it is optional, and decoding a
+// block that used it is an error.
 func NewCoder(c Chain) (*Coder, error) {
 	if len(c) > MaxFilters {
 		return nil, errorf(ErrParam, "chain: expected at most %d filters, found %d", MaxFilters, len(c))
 	}
-	k := &Coder{chain: c.Clone(), stages: make([]*registered, len(c))}
+	k := &Coder{chain: c.Clone(), stages: make([]*registered, len(c)), errs: make([]error, len(c))}
 	for i, f := range k.chain {
 		if f.ID > MaxID {
 			return nil, errorf(ErrFilterID, "filter id: expected at most %d, found %d", MaxID, f.ID)
@@ -46,15 +48,16 @@ func NewCoder(c Chain) (*Coder, error) {
 			err = m.check(f.Params)
 		}
 		if m == nil || errors.Is(err, ErrUnknownFilter) {
-			if f.Optional {
-				continue
-			}
-			return nil, unknown(f)
+			err = unknown(f)
 		}
-		if err != nil {
+		switch {
+		case err == nil:
+			k.stages[i] = m
+		case f.Optional:
+			k.errs[i] = err
+		default:
 			return nil, err
 		}
-		k.stages[i] = m
 	}
 	return k, nil
 }
@@ -135,7 +138,7 @@ func (k *Coder) Encode(dst, src []byte) (out []byte, mask uint32, err error) {
 func (k *Coder) encodeStage(i int, dst, src []byte, in Block, most int64) ([]byte, error) {
 	f, m := k.chain[i], k.stages[i]
 	if m == nil {
-		return dst, unknown(f)
+		return dst, k.errs[i]
 	}
 	if m.DecodeOnly {
 		return dst, errorf(ErrParam, "filter %s: can only decode", describe(f))
@@ -207,7 +210,7 @@ func (k *Coder) Decode(dst, stored []byte, mask uint32) error {
 }
 
 // applied returns the first filter that mask does not skip, or -1, and checks that all
-// applied filters are known.
+// applied filters can be used.
 func (k *Coder) applied(mask uint32) (first int, err error) {
 	if len(k.chain) < MaxFilters && mask>>len(k.chain) != 0 {
 		return 0, errorf(ErrDamaged, "exclusion mask: expected %d filters, found 0x%x", len(k.chain), mask)
@@ -218,7 +221,7 @@ func (k *Coder) applied(mask uint32) (first int, err error) {
 			continue
 		}
 		if k.stages[i] == nil {
-			return 0, unknown(k.chain[i])
+			return 0, k.errs[i]
 		}
 		if first < 0 {
 			first = i

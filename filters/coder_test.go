@@ -164,7 +164,6 @@ func TestNewCoderErrors(t *testing.T) {
 		{filters.Chain{{ID: filters.Deflate}}, filters.ErrParam},
 		{filters.Chain{{ID: filters.Deflate, Params: u(10)}}, filters.ErrParam},
 		{filters.Chain{{ID: filters.Deflate, Params: u(1, 1)}}, filters.ErrParam},
-		{filters.Chain{{ID: filters.Deflate, Params: u(10), Optional: true}}, filters.ErrParam},
 		{filters.Chain{{ID: filters.Shuffle}}, filters.ErrParam},
 		{filters.Chain{{ID: filters.Shuffle, Params: u(0)}}, filters.ErrParam},
 		{filters.Chain{{ID: filters.Shuffle, Params: u(1 << 31)}}, filters.ErrParam},
@@ -180,6 +179,40 @@ func TestNewCoderErrors(t *testing.T) {
 	} {
 		if _, err := filters.NewCoder(c.chain); !errors.Is(err, c.want) {
 			t.Errorf("%v: %v, found %v", c.chain, c.want, err)
+		}
+	}
+}
+
+// TestOptionalInapplicable: as in HDF5, an optional filter that does not apply to the blocks, or
+// has wrong parameters, is part of the chain and of no block. A required one is an error.
+func TestOptionalInapplicable(t *testing.T) {
+	text := filters.Block{Len: 64, Kind: filters.Text, Size: 1, Shape: []int{64}}
+	for _, given := range []string{"4,32,16", "5", "6,2,0", "1,10"} {
+		c := filtertest.Chain(t, given+"|3")
+		if full, err := c.Complete(text); err == nil || !errors.Is(err, filters.ErrParam) {
+			t.Errorf("%s: %v, %v", given, full, err)
+		}
+		c = filtertest.Optional(c, 0)
+		full, err := c.Complete(text)
+		if given == "1,10" { // wrong for all blocks: the caller may want to know
+			if !errors.Is(err, filters.ErrParam) {
+				t.Errorf("%s: %v, %v", given, full, err)
+			}
+			full = c
+		} else if err != nil || full.String() != c.String() {
+			t.Errorf("%s: %v, %v", given, full, err)
+		}
+		k := filtertest.Coder(t, full)
+		raw, got := make([]byte, 64), make([]byte, 64)
+		stored, mask, err := k.Encode(nil, raw)
+		if err != nil || mask != 1 || len(stored) != 68 {
+			t.Errorf("%s: %d bytes, mask %b, %v", given, len(stored), mask, err)
+		}
+		if err := k.Decode(got, stored, mask); err != nil {
+			t.Errorf("%s: %v", given, err)
+		}
+		if err := k.Decode(got, stored, 0); !errors.Is(err, filters.ErrParam) {
+			t.Errorf("%s: %v", given, err)
 		}
 	}
 }

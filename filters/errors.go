@@ -17,6 +17,9 @@ var (
 	// ErrParam reports wrong parameters of a filter, a filter that does not suit the
 	// blocks, or a chain that is too long.
 	ErrParam = wire.ErrParam
+	// ErrInapplicable reports a filter that does not apply to the blocks, as can_apply does in
+	// HDF5. It is an [ErrParam] too.
+	ErrInapplicable = wire.ErrInapplicable
 	// ErrRounds reports values that a filter would round, such as [Quantize]. It is an
 	// [ErrParam] too.
 	ErrRounds = wire.ErrRounds

@@ -30,9 +30,9 @@ type Method struct {
 	Defaults []uint32
 	// Complete adds the parameters that follow from the blocks, like set_local in HDF5.
 	// Afterwards all parameters are checked and stored with the chain, so they must
-	// hold everything that decoding needs. An error that wraps [ErrParam] means that
-	// the filter does not apply to such blocks, like can_apply in HDF5. Complete must
-	// not change params. Nil means that the parameters are complete.
+	// hold everything that decoding needs. An error that wraps [ErrInapplicable]
+	// means that the filter does not apply to such blocks, like can_apply in HDF5. Complete
+	// must not change params. Nil means that the parameters are complete.
 	Complete func(params []uint32, b Block) ([]uint32, error)
 
 	// Given returns the parameters that a user would set for the complete ones, for

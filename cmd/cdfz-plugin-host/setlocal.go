@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"unsafe"
 
@@ -56,6 +57,8 @@ func (h *hdf5) global(name string) (uintptr, error) {
 	return uintptr(*at[int64](p, 0)), nil
 }
 
+var errInapplicable = errors.New("can_apply: the filter does not apply to such blocks")
+
 // setParams calls can_apply and set_local for a block.
 func (l *library) setParams(r *hostproto.Request) *hostproto.Reply {
 	switch {
@@ -76,6 +79,9 @@ func (l *library) setParams(r *hostproto.Request) *hostproto.Reply {
 	var a arena
 	defer a.free()
 	params, err := l.localParams(r, &a)
+	if errors.Is(err, errInapplicable) {
+		return &hostproto.Reply{Status: hostproto.Inapplicable, Text: err.Error()}
+	}
 	if err != nil {
 		return failed("%v", err)
 	}
@@ -122,8 +128,13 @@ func (l *library) localParams(r *hostproto.Request, a *arena) ([]uint32, error) 
 	if h.call("H5Pset_filter", uintptr(list), id, 0, uintptr(len(r.Params)), params) < 0 {
 		return nil, fmt.Errorf("H5Pset_filter failed")
 	}
-	if f := l.class.canApply; f != 0 && int32(call(f, uintptr(list), kind, uintptr(space))) <= 0 {
-		return nil, fmt.Errorf("can_apply: the filter does not apply to such blocks")
+	if f := l.class.canApply; f != 0 {
+		switch n := int32(call(f, uintptr(list), kind, uintptr(space))); {
+		case n == 0:
+			return nil, errInapplicable
+		case n < 0:
+			return nil, fmt.Errorf("can_apply failed")
+		}
 	}
 	if f := l.class.setLocal; f != 0 && int32(call(f, uintptr(list), kind, uintptr(space))) < 0 {
 		return nil, fmt.Errorf("set_local failed")

@@ -88,7 +88,7 @@ var lzfMethod = filters.Method{
 			return params, nil
 		}
 		if b.Len <= 0 || int64(b.Len) > math.MaxInt32 {
-			return nil, wire.Errorf(filters.ErrParam, "lzf: expected blocks of one length, found %d", b.Len)
+			return nil, wire.Errorf(filters.ErrInapplicable, "lzf: expected blocks of one length, found %d", b.Len)
 		}
 		return []uint32{lzfRevision, lzfVersion, uint32(b.Len)}, nil
 	},

@@ -23,11 +23,11 @@ func order(b filters.Block) uint32 {
 func numbers(name string, b filters.Block) (uint32, error) {
 	switch {
 	case b.Kind != filters.Int && b.Kind != filters.Uint && b.Kind != filters.Float:
-		return 0, wire.Errorf(filters.ErrParam, "%s: expected elements that are numbers", name)
+		return 0, wire.Errorf(filters.ErrInapplicable, "%s: expected elements that are numbers", name)
 	case b.Len <= 0 || b.Size <= 0 || b.Len%b.Size != 0:
-		return 0, wire.Errorf(filters.ErrParam, "%s: expected blocks of one length, found %d", name, b.Len)
+		return 0, wire.Errorf(filters.ErrInapplicable, "%s: expected blocks of one length, found %d", name, b.Len)
 	case b.Len > math.MaxInt32:
-		return 0, wire.Errorf(filters.ErrParam, "%s: expected blocks of at most %d bytes, found %d", name, math.MaxInt32, b.Len)
+		return 0, wire.Errorf(filters.ErrInapplicable, "%s: expected blocks of at most %d bytes, found %d", name, math.MaxInt32, b.Len)
 	}
 	return uint32(b.Len / b.Size), nil
 }

@@ -103,7 +103,7 @@ func completeSzip(params []uint32, b filters.Block) ([]uint32, error) {
 	}
 	if line < block {
 		if n < block {
-			return nil, wire.Errorf(filters.ErrParam, "szip: expected blocks of at least %d elements, found %d", block, n)
+			return nil, wire.Errorf(filters.ErrInapplicable, "szip: expected blocks of at least %d elements, found %d", block, n)
 		}
 		line = n
 	}

@@ -74,13 +74,14 @@ type Status uint8
 
 // The results.
 const (
-	OK         Status = iota
-	Failed            // the function of the library reported an error
-	TooLong           // the result has Len bytes, more than MaxLen
-	Differs           // the encoded block decodes to other bytes
-	NoMemory          // for a copy of the block
-	Invalid           // not a valid request
-	lastStatus = Invalid
+	OK           Status = iota
+	Failed              // the function of the library reported an error
+	TooLong             // the result has Len bytes, more than MaxLen
+	Differs             // the encoded block decodes to other bytes
+	NoMemory            // for a copy of the block
+	Invalid             // not a valid request
+	Inapplicable        // can_apply returned 0
+	lastStatus   = Inapplicable
 )
 
 // Reply is a message of the host.

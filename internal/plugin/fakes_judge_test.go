@@ -54,6 +54,10 @@ func fake(t *testing.T, path string, macros ...string) {
 	t.Helper()
 	args := []string{"-shared", "-fPIC", "-w", "-o", path, "testdata/fake.c"}
 	for _, m := range macros {
+		if filepath.IsAbs(m) || m[0] == '-' { // a library, or an option of the linker
+			args = append(args, m)
+			continue
+		}
 		args = append(args, "-D"+m)
 	}
 	out, err := exec.Command("gcc", args...).CombinedOutput()
@@ -92,7 +96,7 @@ func TestPluginRows(t *testing.T) {
 	fake(t, in("libfilter.so.2"), "FILTER=40002")
 	fake(t, in("libhang.so"), "FILTER=40014", "HANG")
 	fake(t, in("libinfo.so"), "FILTER=40006", "NOINFO")
-	fake(t, in("liblocal.so"), "FILTER=40007", "LOCAL")
+	fake(t, in("liblocal.so"), "FILTER=40007", "LOCAL=0")
 	fake(t, in("libneither.so"))
 	fake(t, in("libnocode.so"), "FILTER=40013", "NOFILTER")
 	fake(t, in("libnoencoder.so"), "FILTER=40004", "ENCODER=0")
@@ -163,6 +167,37 @@ func TestPluginRows(t *testing.T) {
 		require.NoError(t, err)
 		defer r.Close()
 		require.EqualValues(t, 40012, r.Pairs()[0].ID)
+	})
+	// HDF5's H5Z__prelude_callback: a filter that does not apply is an error unless it is optional,
+	// and an error of its functions is one in any case.
+	t.Run("can_apply", func(t *testing.T) {
+		dir := t.TempDir()
+		hdf5, err := filepath.Glob("/usr/lib/*/libhdf5_serial.so.*")
+		require.NoError(t, err)
+		require.NotEmpty(t, hdf5)
+		linked := func(name string, macros ...string) {
+			fake(t, filepath.Join(dir, name), append(macros, "-Wl,--no-as-needed", hdf5[0])...)
+		}
+		linked("libapplies.so", "FILTER=40101", "APPLIES=1", "LOCAL=0")
+		linked("librefuses.so", "FILTER=40102", "APPLIES=0", "LOCAL=0")
+		linked("libfails.so", "FILTER=40103", "APPLIES=-1", "LOCAL=0")
+		linked("liblocalfails.so", "FILTER=40104", "APPLIES=1", "LOCAL=-1")
+		r, err := Open(&Options{Folders: []string{dir}, Host: hostPath(t), Processes: 1})
+		require.NoError(t, err)
+		defer r.Close()
+		require.NoError(t, r.Register())
+		b := filters.Block{Len: 4096, Kind: filters.Float, Size: 4, Shape: []int{1024}}
+		for id, want := range map[uint32]struct{ required, optional error }{
+			40101: {nil, nil},
+			40102: {filters.ErrInapplicable, nil},
+			40103: {filters.ErrParam, filters.ErrParam},
+			40104: {filters.ErrParam, filters.ErrParam},
+		} {
+			_, err := filters.Chain{{ID: id}}.Complete(b)
+			require.ErrorIs(t, err, want.required, "filter %d: %v", id, err)
+			_, err = filters.Chain{{ID: id, Optional: true}}.Complete(b)
+			require.ErrorIs(t, err, want.optional, "filter %d, optional: %v", id, err)
+		}
 	})
 	t.Run("name, encode only", func(t *testing.T) {
 		dir := t.TempDir()

@@ -91,7 +91,11 @@ func (f *libraryFilter) complete(params []uint32, b filters.Block) ([]uint32, er
 	r := &request{path: f.path, Request: hostproto.Request{Op: hostproto.SetLocal, Params: params, Block: describe(b)}}
 	var out []uint32
 	err := f.pool.do(r, func(reply *hostproto.Reply, _ []byte) error {
-		if reply.Status != hostproto.OK {
+		switch reply.Status {
+		case hostproto.OK:
+		case hostproto.Inapplicable:
+			return fmt.Errorf("plugin: %s: %s: %w", f.path, reply.Text, filters.ErrInapplicable)
+		default:
 			return fmt.Errorf("plugin: %s: %s: %w", f.path, reply.Text, filters.ErrParam)
 		}
 		out = slices.Clone(reply.Params)

@@ -157,7 +157,7 @@ func zfpType(b filters.Block) (int, error) {
 	case (b.Kind == filters.Int || b.Kind == filters.Uint) && b.Size == 8:
 		return zfpInt64, nil
 	}
-	return 0, zfpError("expected numbers of 4 or 8 bytes")
+	return 0, zfpInapplicable("expected numbers of 4 or 8 bytes")
 }
 
 // zfpDims returns the dimensions that are longer than 1.
@@ -169,7 +169,7 @@ func zfpDims(shape []int) ([]int, error) {
 		}
 	}
 	if len(dims) == 0 || len(dims) > zfpMaxDims {
-		return nil, zfpError("expected blocks with 1 to %d dimensions longer than 1, found %d", zfpMaxDims, len(dims))
+		return nil, zfpInapplicable("expected blocks with 1 to %d dimensions longer than 1, found %d", zfpMaxDims, len(dims))
 	}
 	return dims, nil
 }
@@ -310,4 +310,9 @@ func (w *zfpBits) put(v uint64, width uint) {
 
 func zfpError(format string, args ...any) error {
 	return fmt.Errorf("plugin: zfp: "+format+": %w", append(args, filters.ErrParam)...)
+}
+
+// zfpInapplicable is an error for blocks that H5Z-ZFP's can_apply refuses.
+func zfpInapplicable(format string, args ...any) error {
+	return fmt.Errorf("plugin: zfp: "+format+": %w", append(args, filters.ErrInapplicable)...)
 }

@@ -9,13 +9,14 @@ import (
 
 // The kinds of errors. Package filters exports them.
 var (
-	ErrParam       = errors.New("filters: bad parameter")
-	ErrRounds      = fmt.Errorf("%w: values would be rounded", ErrParam)
-	ErrDecodedSize = errors.New("filters: wrong decoded size")
-	ErrChecksum    = errors.New("filters: checksum mismatch")
-	ErrDamaged     = errors.New("filters: damaged block")
-	ErrUnavailable = errors.New("filters: filter unavailable")
-	ErrCodec       = errors.New("filters: bad codec")
+	ErrParam        = errors.New("filters: bad parameter")
+	ErrInapplicable = fmt.Errorf("%w: the filter does not apply to such blocks", ErrParam)
+	ErrRounds       = fmt.Errorf("%w: values would be rounded", ErrParam)
+	ErrDecodedSize  = errors.New("filters: wrong decoded size")
+	ErrChecksum     = errors.New("filters: checksum mismatch")
+	ErrDamaged      = errors.New("filters: damaged block")
+	ErrUnavailable  = errors.New("filters: filter unavailable")
+	ErrCodec        = errors.New("filters: bad codec")
 )
 
 // kindError is an error with a text that matches one of the errors above.

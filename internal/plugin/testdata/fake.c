@@ -3,7 +3,9 @@
  *   CODEC=ID         netcdf-c's codec "fake", or CODECID, for that filter
  *   DEFAULTS=ID      netcdf-c's default codecs, with one for that filter
  *   FORCE=N          what the filter does, instead of its first parameter
- *   TYPE, VERSION, ENCODER, DECODER, NOINFO, NOFILTER, LOCAL, ABORT, HANG   variants
+ *   LOCAL=N          set_local, which returns N
+ *   APPLIES=N        can_apply, which returns N
+ *   TYPE, VERSION, ENCODER, DECODER, NOINFO, NOFILTER, ABORT, HANG   variants
  * The first parameter of the filter chooses what it does.
  */
 #include <stdio.h>
@@ -142,7 +144,10 @@ static size_t filter(unsigned flags, size_t nparams, const unsigned params[], si
 }
 
 #ifdef LOCAL
-static int set_local(long long dcpl, long long type, long long space) { return 0; }
+static int set_local(long long dcpl, long long type, long long space) { return LOCAL; }
+#endif
+#ifdef APPLIES
+static int can_apply(long long dcpl, long long type, long long space) { return APPLIES; }
 #endif
 
 static struct {
@@ -152,7 +157,12 @@ static struct {
 	void *can_apply, *set_local;
 	size_t (*filter)(unsigned, size_t, const unsigned[], size_t, size_t *, void **);
 } class = {
-	VERSION, FILTER, ENCODER, DECODER, "fake", NULL,
+	VERSION, FILTER, ENCODER, DECODER, "fake",
+#ifdef APPLIES
+	can_apply,
+#else
+	NULL,
+#endif
 #ifdef LOCAL
 	set_local,
 #else

@@ -175,7 +175,8 @@ func Check(c filters.Chain) error {
 		if !ok && !f.Optional {
 			return &filters.UnknownFilterError{ID: f.ID, Params: f.Params, Name: filters.Name(f.ID)}
 		}
-		if m.Origin == "" {
+		if ok && m.Origin == "" {
+			f.Optional = false // or wrong parameters would only mean that no block has the filter
 			ours = append(ours, f)
 		}
 	}
