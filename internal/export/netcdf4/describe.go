@@ -121,7 +121,9 @@ func (d *description) variable(s *hdf5.Dataset, h *cdf3.Header, v *archive.Var, 
 		from.chunks = c
 		s.Chunk = c.Shape()
 		for _, f := range c.Chain() {
-			s.Filters = append(s.Filters, hdf5.Filter{ID: uint16(f.ID), Name: filters.Name(f.ID), Optional: f.Optional, Params: f.Params})
+			// H5Pset_shuffle and H5Pset_deflate make optional filters, and so does netCDF-4 then.
+			optional := f.Optional || f.ID == filters.Shuffle || f.ID == filters.Deflate
+			s.Filters = append(s.Filters, hdf5.Filter{ID: uint16(f.ID), Name: filters.Name(f.ID), Optional: optional, Params: f.Params})
 		}
 		if w.Record {
 			s.MaxShape = make([]uint64, len(w.Shape))

@@ -196,4 +196,28 @@ func TestJudgePrograms(t *testing.T) {
 	out, err := exec.Command("h5dump", "-pH", "-d", "/tas", name).CombinedOutput()
 	require.NoError(t, err, string(out))
 	require.Regexp(t, `FILTER_ID 307\s+COMMENT bzip2\s+PARAMS { 9 }`, string(out))
+
+	// They have the flags that nccopy gives them.
+	in, theirs := filepath.Join(t.TempDir(), "x.nc"), filepath.Join(t.TempDir(), "y.nc")
+	require.NoError(t, os.WriteFile(in, image, 0o666))
+	for option, chain := range map[string]filters.Chain{
+		"1,5":   {{ID: filters.Shuffle}, {ID: filters.Deflate, Params: []uint32{5}}}, // nccopy -d5 -s
+		"307,9": {{ID: filters.Bzip2, Params: []uint32{9}}},
+	} {
+		args := []string{"-k", "nc4", "-F", "*," + option, in, theirs}
+		if option == "1,5" {
+			args = []string{"-k", "nc4", "-d5", "-s", in, theirs}
+		}
+		out, err := exec.Command("nccopy", args...).CombinedOutput()
+		require.NoError(t, err, string(out))
+		ours, _ := exported(t, archived(t, image, archive.WriteOptions{Filters: []archive.VarFilter{{Vars: []string{"tas"}, Chain: chain}}}), nil)
+		require.Equal(t, "ok\n", python(t, `
+import sys, h5py
+def flags(name):
+    p = h5py.File(name)["tas"].id.get_create_plist()
+    return [p.get_filter(i)[:3] for i in range(p.get_nfilters())]
+a, b = flags(sys.argv[1]), flags(sys.argv[2])
+assert a and a == b, (a, b)
+print("ok")`, ours, theirs), option)
+	}
 }
