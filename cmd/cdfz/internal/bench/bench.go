@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -54,20 +55,19 @@ type benchRow struct {
 	Read        float64 `json:"read_mb_s"`
 	Point       float64 `json:"point_ms"` // to read one random value without a cache
 	// Front names the goals (write, read, point) for which no other row is better in both
-	// the goal and the ratio.
+	// the goal and the ratio, beyond what runs differ by.
 	Front []string `json:"front"`
+
+	noise [3]float64 // by which the runs differ in each goal, as a fraction
 }
 
 type benchReport struct {
 	File    string     `json:"file"`
 	Size    int64      `json:"size"`
-	Count   int        `json:"count"`
+	Count   int        `json:"count"`   // of runs, at least
 	Workers int        `json:"workers"` // 0 for all processors
 	Results []benchRow `json:"results"`
 }
-
-// benchLarge is the size from which files are measured once.
-const benchLarge = 256 << 20
 
 var (
 	defaultBlocks = []string{"16K", "64K", "256K", "1M", "4M"}
@@ -92,8 +92,9 @@ All archives have the layout of cdfz archive --zarr always, so that every row ha
 blocks and filters that it is named after. With --zarr auto, cdfz archive stores small
 variables together, which makes small files smaller than the table shows.
 
-Column "best" marks the rows that no other row beats in both ratio and speed: w of
-writing, r of reading, p of reading one value. --plot draws the comparison.
+Column "best" marks the rows that no other row beats in both ratio and speed, by more
+than runs differ: w of writing, r of reading, p of reading one value. --plot draws the
+ratio, the speeds and the time of one value over the block size.
 
 A chain is a preset (fast, default, portable, max), or none, or filters by name as in
 shuffle+zstd or shuffle+zstd:19, or filters as -F takes them: 2|32015,19.`,
@@ -116,7 +117,7 @@ shuffle+zstd or shuffle+zstd:19, or filters as -F takes them: 2|32015,19.`,
 	f := cmd.Flags()
 	f.StringSliceVar(&blocks, "blocks", defaultBlocks, "block `SIZES`")
 	f.StringArrayVar(&chains, "chains", nil, "`CHAINS` separated by spaces; repeatable (default: presets and common chains)")
-	f.Var(cli.CountFlag(&v.repeat, 1000), "count", "number of runs; the table shows their medians (default 3, above 256 MiB 1)")
+	f.Var(cli.CountFlag(&v.repeat, 1000), "count", "number of runs; the table shows their medians (default 3, more for small files, 1 above 256 MiB)")
 	f.StringVar(&v.csvName, "csv", "", "write the result as CSV to `FILE` too")
 	f.StringArrayVar(&v.plots, "plot", nil, "draw the result: `FILE` ends in .svg or .png; repeatable")
 	a.ForceFlag(cmd)
@@ -225,29 +226,9 @@ func (v *bencher) run(ctx context.Context, name string) error {
 		return err
 	}
 	rep := &benchReport{File: terminal.ReportName(name), Size: in.Size, Count: v.repeat, Workers: v.Workers}
-	if rep.Count == 0 {
-		rep.Count = 3
-		if in.Size > benchLarge {
-			rep.Count = 1
-		}
+	if err := v.measure(ctx, in, h, rep); err != nil {
+		return err
 	}
-	passes := 2 * rep.Count * len(v.blocks) * len(v.chains)
-	v.StartProgress("bench", in.Size*int64(passes))
-	defer v.StopProgress()
-	pass := 0
-	for _, c := range v.chains {
-		for _, block := range v.blocks {
-			row, err := v.cell(ctx, in, h, c, block, rep.Count, func() func(int64) {
-				pass++
-				return v.Step(in.Name, in.Size, pass-1, passes)
-			})
-			if err != nil {
-				return fmt.Errorf("%s, blocks of %d: %w", c.name, block, err)
-			}
-			rep.Results = append(rep.Results, row)
-		}
-	}
-	v.StopProgress()
 	markFronts(rep.Results)
 	for _, o := range outputs {
 		if err := o.write(o.file, rep); err != nil {
@@ -261,6 +242,59 @@ func (v *bencher) run(ctx context.Context, name string) error {
 		v.Emit(rep)
 	} else {
 		v.printBench(rep)
+	}
+	return nil
+}
+
+// measure makes the archives in rounds, so that what slows the machine for a while does not fall
+// on one chain.
+func (v *bencher) measure(ctx context.Context, in *fileio.Input, h *cdf3.Header, rep *benchReport) error {
+	whole := image{in.R, in.Size}
+	var cells []runs
+	for _, c := range v.chains {
+		for _, block := range v.blocks {
+			cells = append(cells, runs{chain: c, block: block})
+		}
+	}
+	most := rep.Count
+	if rep.Count == 0 {
+		rep.Count, most = minRuns, maxRuns
+		if in.Size > largeRun {
+			rep.Count, most = 1, 1
+		}
+	}
+	if !v.Quiet {
+		took, err := v.estimate(ctx, whole, h, rep.Count)
+		if err != nil {
+			return err
+		}
+		v.Message("%s of %s, written and read %s: about %s", display.Count(int64(len(cells)), "archive"), display.Size(in.Size),
+			display.Count(int64(rep.Count), "time"), took.Round(time.Second))
+	}
+	passes := 2 * rep.Count * len(cells)
+	v.StartProgress("bench", in.Size*int64(passes))
+	defer v.StopProgress()
+	pass := 0
+	step := func() func(int64) {
+		pass++
+		if pass > passes {
+			return nil
+		}
+		return v.Step(in.Name, in.Size, pass-1, passes)
+	}
+	for round := range most {
+		for i := range cells {
+			c := &cells[i]
+			if round >= rep.Count && c.took > cellTime {
+				continue
+			}
+			if err := v.once(ctx, whole, h, c, step(), step()); err != nil {
+				return fmt.Errorf("%s, blocks of %d: %w", c.chain.name, c.block, err)
+			}
+		}
+	}
+	for i := range cells {
+		rep.Results = append(rep.Results, cells[i].row(in.Size))
 	}
 	return nil
 }

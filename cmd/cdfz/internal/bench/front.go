@@ -1,46 +1,52 @@
 package bench
 
-import (
-	"cmp"
-	"slices"
-)
+import "slices"
 
 // goal is a quantity that is weighed against the ratio. Larger is better.
 type goal struct {
+	n     int    // of the noise of a row
 	key   string // in CSV and JSON
-	title string // of the panel
-	axis  string
 	value func(*benchRow) float64
 }
 
 var goals = []goal{
-	{"write", "writing", "MB/s", func(r *benchRow) float64 { return r.Write }},
-	{"read", "reading all", "MB/s", func(r *benchRow) float64 { return r.Read }},
-	{"point", "reading a random value", "values per second", func(r *benchRow) float64 {
+	{0, "write", func(r *benchRow) float64 { return r.Write }},
+	{1, "read", func(r *benchRow) float64 { return r.Read }},
+	{2, "point", func(r *benchRow) float64 {
 		if r.Point <= 0 {
 			return 0
 		}
-		return 1000 / r.Point
+		return 1 / r.Point
 	}},
 }
 
-// front returns the Pareto front of rows for a goal, in order of falling ratio: the rows
-// that no other row beats in both ratio and goal.
+// sameRatio is the relative difference of ratios that nobody would choose by.
+const sameRatio = 1e-3
+
+// front returns the Pareto front of rows for a goal: the rows that no other row beats.
 func (g *goal) front(rows []benchRow) (out []int) {
-	order := make([]int, len(rows))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		return cmp.Or(cmp.Compare(rows[b].Ratio, rows[a].Ratio), cmp.Compare(g.value(&rows[b]), g.value(&rows[a])))
-	})
-	best := 0.0
-	for _, i := range order {
-		if y := g.value(&rows[i]); y > best {
-			out, best = append(out, i), y
+	for i := range rows {
+		beaten := func(by benchRow) bool { return g.beats(&by, &rows[i]) }
+		if g.value(&rows[i]) > 0 && !slices.ContainsFunc(rows, beaten) {
+			out = append(out, i)
 		}
 	}
 	return out
+}
+
+// beats reports whether row a is clearly better than b in ratio or goal, and not clearly worse in
+// the other.
+func (g *goal) beats(a, b *benchRow) bool {
+	ratio := a.Ratio / b.Ratio
+	noise := 1 + a.noise[g.n] + b.noise[g.n]
+	value := g.value(a) / g.value(b)
+	switch {
+	case ratio > 1+sameRatio:
+		return value*noise >= 1
+	case ratio*(1+sameRatio) >= 1:
+		return value > noise
+	}
+	return false
 }
 
 // markFronts notes for each row on which fronts it lies.

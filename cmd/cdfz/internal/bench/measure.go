@@ -2,6 +2,7 @@ package bench
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -12,38 +13,59 @@ import (
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/stop"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
 )
 
-// benchPoints is the number of random values read.
-const benchPoints = 50
+const (
+	maxPoints = 50                     // random values that a run reads
+	pointTime = 100 * time.Millisecond // for which it reads them
+)
 
-// cell measures one chain with one block size.
-func (v *bencher) cell(ctx context.Context, in *fileio.Input, h *cdf3.Header, c benchChain, block int64, repeat int, step func() func(int64)) (benchRow, error) {
-	row := benchRow{Chain: c.name, Block: block}
-	opts := archive.WriteOptions{Name: "bench.nc", Block: block, Workers: v.Workers, Preset: c.preset, Zarr: archive.ZarrAlways}
-	if c.preset == "" {
-		opts.Filters = []archive.VarFilter{{Vars: []string{"*"}, Chain: c.chain}}
-	}
-	var write, read, point []float64
-	for range repeat {
-		opts.Progress = step()
-		err := v.once(ctx, in, h, &opts, &row, func(w, r, p float64) {
-			write, read, point = append(write, w), append(read, r), append(point, p)
-		}, step())
-		if err != nil {
-			return row, err
-		}
-	}
-	row.Ratio = display.Ratio(in.Size, row.ArchiveSize)
-	row.Write, row.Read, row.Point = display.Round(median(write), 2), display.Round(median(read), 2), display.Round(median(point), 4)
-	return row, nil
+const (
+	minRuns  = 3                      // of each archive, by default
+	maxRuns  = 25                     // of each archive, by default
+	cellTime = 300 * time.Millisecond // for which small archives are measured again
+	largeRun = 256 << 20              // bytes of a file whose archives are measured once
+	probe    = 1 << 20                // bytes of a variable that tell how long all will take
+)
+
+// image is what is archived.
+type image struct {
+	r    io.ReaderAt
+	size int64
 }
 
-// once writes and reads one archive and adds its speeds and the time of a point.
-func (v *bencher) once(ctx context.Context, in *fileio.Input, h *cdf3.Header, opts *archive.WriteOptions, row *benchRow, add func(w, r, p float64), step func(int64)) error {
+// runs are the measurements of one chain with one block size.
+type runs struct {
+	chain              benchChain
+	block              int64
+	archive            int64         // size in bytes
+	write, read, point []float64     // MB/s, MB/s and ms
+	took               time.Duration // of all runs
+}
+
+// options returns the options that write the archive of a cell.
+func (v *bencher) options(c benchChain, block int64) *archive.WriteOptions {
+	o := &archive.WriteOptions{Name: "bench.nc", Block: block, Workers: v.Workers, Preset: c.preset, Zarr: archive.ZarrAlways}
+	if c.preset == "" {
+		o.Filters = []archive.VarFilter{{Vars: []string{"*"}, Chain: c.chain}}
+	}
+	return o
+}
+
+// row returns the medians of the runs.
+func (c *runs) row(size int64) benchRow {
+	row := benchRow{Chain: c.chain.name, Block: c.block, ArchiveSize: c.archive, Ratio: display.Ratio(size, c.archive)}
+	row.Write, row.Read, row.Point = display.Round(median(c.write), 2), display.Round(median(c.read), 2), display.Round(median(c.point), 4)
+	row.noise = [...]float64{spread(c.write), spread(c.read), spread(c.point)}
+	return row
+}
+
+// once writes and reads one archive.
+func (v *bencher) once(ctx context.Context, in image, h *cdf3.Header, c *runs, writing, reading func(int64)) error {
+	opts := v.options(c.chain, c.block)
+	opts.Progress = writing
 	stop.Catch()
 	f, err := atomicfile.Temp()
 	if err != nil {
@@ -52,7 +74,7 @@ func (v *bencher) once(ctx context.Context, in *fileio.Input, h *cdf3.Header, op
 	defer f.Close()
 	w := bufio.NewWriterSize(f, 1<<18)
 	start := time.Now()
-	res, err := archive.Write(ctx, w, in.R, in.Size, opts)
+	res, err := archive.Write(ctx, w, in.r, in.size, opts)
 	if err == nil {
 		err = w.Flush()
 	}
@@ -60,23 +82,71 @@ func (v *bencher) once(ctx context.Context, in *fileio.Input, h *cdf3.Header, op
 		return err
 	}
 	wrote := time.Since(start)
-	row.ArchiveSize = res.Size
 	r, err := archive.New(f, res.Size, &archive.OpenOptions{Cache: -1})
 	if err != nil {
 		return err
 	}
-	start = time.Now()
-	if err := r.Image().Copy(ctx, nil, &archive.CopyOptions{Workers: v.Workers, Progress: step}); err != nil {
+	again := time.Now()
+	if err := r.Image().Copy(ctx, nil, &archive.CopyOptions{Workers: v.Workers, Progress: reading}); err != nil {
 		return err
 	}
-	took := time.Since(start)
+	took := time.Since(again)
 	point, err := points(ctx, r, h)
 	if err != nil {
 		return err
 	}
-	mb := float64(in.Size) / 1e6
-	add(mb/wrote.Seconds(), mb/took.Seconds(), point)
+	mb := float64(in.size) / 1e6
+	c.archive = res.Size
+	c.write, c.read, c.point = append(c.write, mb/wrote.Seconds()), append(c.read, mb/took.Seconds()), append(c.point, point)
+	c.took += time.Since(start)
 	return nil
+}
+
+// estimate returns how long the runs will take, as the start of the largest variable tells.
+func (v *bencher) estimate(ctx context.Context, whole image, h *cdf3.Header, count int) (time.Duration, error) {
+	in, h, err := start(ctx, whole, h)
+	if err != nil || in.size == 0 {
+		return 0, err
+	}
+	seconds := 0.0 // for all chains and one block size
+	for _, chain := range v.chains {
+		c := runs{chain: chain, block: v.blocks[len(v.blocks)/2]}
+		if err := v.once(ctx, in, h, &c, nil, nil); err != nil {
+			return 0, err
+		}
+		seconds += float64(whole.size) / 1e6 * (1/c.write[0] + 1/c.read[0])
+	}
+	each := time.Duration(seconds*float64(time.Second)) + pointTime*time.Duration(len(v.chains))
+	return each * time.Duration(len(v.blocks)*count), nil
+}
+
+// start returns a file with the first values of the largest variable, of at most probe bytes. It
+// is empty if there are no values.
+func start(ctx context.Context, in image, h *cdf3.Header) (image, *cdf3.Header, error) {
+	var largest *cdf3.Var
+	for i := range h.Vars {
+		if v := &h.Vars[i]; largest == nil || v.Len > largest.Len {
+			largest = v
+		}
+	}
+	if largest == nil || largest.Len == 0 {
+		return image{}, nil, nil
+	}
+	size := int64(largest.Type.Size())
+	n := min(largest.RecLen, probe, max(in.size-largest.Begin, 0)) / size // values may lie beyond the end
+	first := &cdf3.Header{
+		Version: h.Version,
+		Dims:    []cdf3.Dim{{Name: "n", Len: n}},
+		Vars:    []cdf3.Var{{Name: "values", Type: largest.Type, DimIDs: []int{0}}},
+	}
+	if err := first.Layout(); err != nil {
+		return image{}, nil, err
+	}
+	var b bytes.Buffer
+	err := cdf3.WriteFile(ctx, &b, first, func(int) cdf3.Data {
+		return cdf3.Data{Values: io.NewSectionReader(in.r, largest.Begin, n*size), Len: n * size}
+	})
+	return image{bytes.NewReader(b.Bytes()), int64(b.Len())}, first, err
 }
 
 // points returns the median time of reading single values at random places, in
@@ -90,7 +160,7 @@ func points(ctx context.Context, r *archive.File, h *cdf3.Header) (float64, erro
 	image := r.Image()
 	var took []float64
 	var b [1]byte
-	for range benchPoints {
+	for begin := time.Now(); len(took) == 0 || len(took) < maxPoints && time.Since(begin) < pointTime; {
 		if err := ctx.Err(); err != nil {
 			return 0, err
 		}
@@ -114,4 +184,15 @@ func median(x []float64) float64 {
 	} else {
 		return (x[n-1] + x[n]) / 2
 	}
+}
+
+// spread returns the half of the range of measurements without the fastest and the slowest
+// quarter, as a fraction of their median.
+func spread(x []float64) float64 {
+	m := median(x) // sorts x
+	if m <= 0 {
+		return 0
+	}
+	n := len(x)
+	return (x[n-1-n/4] - x[n/4]) / 2 / m
 }
