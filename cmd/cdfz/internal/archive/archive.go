@@ -16,6 +16,7 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -259,6 +260,9 @@ func (v *archiver) run(ctx context.Context, args []string) error {
 
 func (v *archiver) failed(name string, err error) {
 	v.sum.Failed++
+	if errors.Is(err, syscall.ENAMETOOLONG) {
+		err = terminal.Hinted(err, "cdfz archive -o NAME.cdfz FILE gives the archive another name, and cdfz restore -o the file its own")
+	}
 	v.FailFile(name, err)
 }
 

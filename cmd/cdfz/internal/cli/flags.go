@@ -21,8 +21,9 @@ const maxJobs = 1024
 func (a *App) CommonFlags(root *cobra.Command) {
 	p := root.PersistentFlags()
 	p.VarP(&countFlag{&a.Workers, maxJobs}, "jobs", "j", "work on `N` processors (default: all)")
-	p.BoolVarP(&a.Quiet, "quiet", "q", false, "no progress bar, and no report of successes")
-	p.StringArrayVar(&a.PluginPath, "plugin-path", nil, "search `FOLDERS` for HDF5 plugins, before those in HDF5_PLUGIN_PATH; default: the folders of HDF5")
+	p.BoolVarP(&a.Quiet, "quiet", "q", false, "no progress, and no report of successes")
+	p.BoolVar(&a.Timestamps, "timestamps", false, "begin messages and reports with the date and time, as logs need them")
+	p.StringArrayVar(&a.PluginPath, "plugin-path", nil, "search `FOLDERS` for HDF5 plugins, before those in HDF5_PLUGIN_PATH; the word default stands for HDF5's own folders, which are searched only then")
 	if err := root.MarkPersistentFlagDirname("plugin-path"); err != nil {
 		panic("internal error: " + err.Error())
 	}

@@ -172,13 +172,16 @@ func (v *verifier) one(ctx context.Context, j fileio.Job) (ok bool, err error) {
 	return out.OK, nil
 }
 
+// progressSize is the size from which an archive can take so long that a log shows its progress.
+const progressSize = 1 << 28
+
 // verifyStep returns the progress callback for verify.Verify, which counts the bytes of
 // the archive and of the image.
 func (v *verifier) verifyStep(in *fileio.Input, passes int) func(int64) {
-	if !v.ShowsProgress() {
+	total := in.Size
+	if total < progressSize && !v.ShowsProgress() {
 		return nil
 	}
-	total := in.Size
 	// The amount of work is known if the archive opens.
 	if f, err := archive.New(in.R, in.Size, nil); err == nil {
 		if info, ok := f.Info(); ok {

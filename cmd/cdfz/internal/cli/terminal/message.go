@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
@@ -56,7 +57,18 @@ func Hint(err error) string {
 func (a *Terminal) Message(format string, args ...any) {
 	text := display.Printable(a.redact(fmt.Sprintf(format, args...)))
 	a.status.clear()
-	fmt.Fprintln(a.Err, "cdfz: "+text)
+	fmt.Fprintln(a.Err, "cdfz: "+a.stamp()+text)
+}
+
+// timestamp returns the date and time of now in a form that sorts, with the time zone.
+func timestamp() string { return time.Now().Format("2006-01-02T15:04:05Z07:00") }
+
+// stamp returns what --timestamps puts before a line.
+func (a *Terminal) stamp() string {
+	if !a.Timestamps {
+		return ""
+	}
+	return timestamp() + "  "
 }
 
 // Log writes a line on standard error as it is.

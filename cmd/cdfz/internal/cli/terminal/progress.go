@@ -16,15 +16,20 @@ const (
 	rateDelay = time.Second            // earlier speeds are guesses
 	barName   = 32                     // most columns for the name
 	barRest   = 12                     // fewest columns for percent and bar
+
+	lineEvery   = time.Minute // between the lines of progress where there is no terminal
+	lineColumns = 200
 )
 
-// Progress shows the progress of a run on standard error if that is a terminal: files,
-// bytes, speed and time left. A nil Progress shows nothing. Bytes are those of the
-// files on the command line, whatever units the verb counts.
+// Progress shows the progress of a run on standard error: files, bytes, speed and time left.
+// A terminal has a bar, a file or pipe a line a minute. A nil Progress shows nothing. Bytes are
+// those of the files on the command line, whatever units the verb counts.
 type Progress struct {
 	mu      sync.Mutex
 	bar     *progressbar.ProgressBar // nil until shown
 	make    func() *progressbar.ProgressBar
+	line    func(text string) // prints a line; nil with a bar
+	printed time.Time         // the last line, or the start
 	verb    string
 	start   time.Time
 	columns int // of the terminal
@@ -37,17 +42,22 @@ type Progress struct {
 	name   string        // of the file that moved last
 }
 
-// ShowsProgress reports whether there is a terminal to show progress on.
+// ShowsProgress reports whether there is a terminal to show a bar on.
 func (a *Terminal) ShowsProgress() bool { return !a.Quiet && IsTerminal(a.Err) }
 
 // StartProgress begins the progress of a run over files with these sizes in bytes, 0 if unknown.
 func (a *Terminal) StartProgress(verb string, sizes ...int64) {
-	if !a.ShowsProgress() {
+	if a.Quiet {
 		return
 	}
-	p := &Progress{verb: verb, start: time.Now(), columns: columns(a.Err), done: map[int]int64{}, sizes: sizes}
+	now := time.Now()
+	p := &Progress{verb: verb, start: now, printed: now, columns: columns(a.Err), done: map[int]int64{}, sizes: sizes}
 	for _, size := range sizes {
 		p.total += size
+	}
+	if !a.ShowsProgress() {
+		p.columns = lineColumns
+		p.line = func(text string) { fmt.Fprintf(a.Err, "cdfz: %s  %s\n", timestamp(), text) }
 	}
 	p.make = func() *progressbar.ProgressBar {
 		return progressbar.NewOptions64(max(p.total, 1),
@@ -102,6 +112,13 @@ func (p *Progress) set(i int, name string, part float64) {
 	p.name = name
 	p.done[i] = int64(part * float64(p.sizes[i]))
 	elapsed := time.Since(p.start)
+	if p.line != nil {
+		if time.Since(p.printed) >= lineEvery {
+			p.printed = time.Now()
+			p.line(p.text(elapsed))
+		}
+		return
+	}
 	if elapsed < barDelay {
 		return
 	}
@@ -202,6 +219,7 @@ func (p *Progress) stop() {
 	defer p.mu.Unlock()
 	p.bar = nil
 	p.start = time.Now()
+	p.printed = p.start
 }
 
 // StopProgress removes the bar for good.

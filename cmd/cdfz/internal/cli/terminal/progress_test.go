@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"bytes"
 	"testing"
 	"time"
 
@@ -26,6 +27,17 @@ func TestProgressText(t *testing.T) {
 	require.Equal(t, "archive  2 of 3  25.0 MB of 100 MB  12 MB/s  0:06 left  …34567890.nc", p.text(2*time.Second))
 	p.columns = 60 // no room for the name
 	require.Equal(t, "archive  2 of 3  25.0 MB of 100 MB  12 MB/s  0:06 left", p.text(2*time.Second))
+	// Without a terminal, a long run has a line a minute, with the time.
+	var log bytes.Buffer
+	a = New(nil, nil, &log)
+	a.StartProgress("verify", 100e6)
+	step := a.Step("a.nc.cdfz", 100e6, 0, 1)
+	step(20e6)
+	require.Empty(t, log.String())
+	a.status.printed = a.status.printed.Add(-lineEvery)
+	step(50e6)
+	step(60e6)
+	require.Regexp(t, `^cdfz: \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(Z|[+-]\d\d:\d\d)  verify  50.0 MB of 100 MB  a.nc.cdfz\n$`, log.String())
 	// A nil Progress shows nothing.
 	p = nil
 	p.end(1)

@@ -13,10 +13,10 @@ func (a *Terminal) Print(format string, args ...any) {
 	fmt.Fprintln(a.Out, text)
 }
 
-// Report is Print, except with -q or --json.
+// Report is Print of what a run did, except with -q or --json.
 func (a *Terminal) Report(format string, args ...any) {
 	if !a.Quiet && !a.JSON {
-		a.Print(format, args...)
+		a.Print("%s", a.stamp()+fmt.Sprintf(format, args...))
 	}
 }
 

@@ -17,9 +17,10 @@ type Terminal struct {
 	Out *Output
 	Err io.Writer
 
-	Quiet   bool
-	Verbose bool
-	JSON    bool
+	Quiet      bool
+	Verbose    bool
+	JSON       bool
+	Timestamps bool // before messages and reports
 
 	code    int       // highest so far
 	secrets *secrets  // of this run
