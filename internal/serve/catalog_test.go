@@ -3,7 +3,10 @@ package serve
 import (
 	"encoding/json"
 	"encoding/xml"
+	"html"
+	"net/url"
 	"path/filepath"
+	"regexp"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -103,6 +106,9 @@ func TestDAP(t *testing.T) {
 		"..%2fcdf1_climate_small.nc.dds":   {404, "no such netCDF file"},
 		"bad.nc.dods":                      {500, "the archive cannot be read"},
 		"cdf1_climate_small.nc.nc.ver.dds": {404, "no such netCDF file"},
+		"none.nc.html":                     {404, "no such netCDF file"},
+		"bad.nc.html":                      {500, "the archive cannot be read"},
+		"cdf1_climate_small.nc.html?none":  {400, "no variable"},
 	} {
 		a := get(t, at+p)
 		require.Equal(t, want.status, a.StatusCode, p)
@@ -110,4 +116,56 @@ func TestDAP(t *testing.T) {
 		require.Contains(t, a.body, want.text, p)
 		require.Equal(t, "dods_error", a.Header.Get("Content-Description"))
 	}
+}
+
+// TestDAPPages reads the pages for people under /dap/: the lists of folders, and the forms of
+// data sets with the links in them.
+func TestDAPPages(t *testing.T) {
+	files := classic(t, "climate_small")
+	image := files["cdf1_climate_small.nc"]
+	files["sub 1/a&b%,:.nc"] = image
+	dir := folder(t, files)
+	put(t, filepath.Join(dir, "classic.nc"), image)
+	put(t, filepath.Join(dir, "notes.txt"), []byte("notes"))
+	_, at := start(t, dir, nil)
+	a := get(t, at+"/dap/")
+	require.Equal(t, "text/html; charset=utf-8", a.Header.Get("Content-Type"))
+	require.Contains(t, a.body, `<a href="./cdf1_climate_small.nc.html">cdf1_climate_small.nc</a>`)
+	require.Contains(t, a.body, `<a href="./classic.nc.html">classic.nc</a>`)
+	require.Contains(t, a.body, `<a href="./sub%201/">sub 1/</a>`)
+	require.NotContains(t, a.body, "notes")
+	a = get(t, at+"/dap/sub%201")
+	require.Equal(t, 301, a.StatusCode)
+	require.Equal(t, "/dap/sub%201/", a.Header.Get("Location"))
+	require.Contains(t, get(t, at+"/dap/sub%201/").body, `<a href="./a&amp;b%25,:.nc.html">a&amp;b%,:.nc</a>`)
+	for _, p := range []string{"/dap/none/", "/dap/classic.nc/", "/dap/../"} {
+		require.Equal(t, 404, get(t, at+p).StatusCode, p)
+	}
+
+	for _, page := range []string{"/dap/cdf1_climate_small.nc.html", "/dap/classic.nc.html", "/dap/sub%201/a&b%25,:.nc.html"} {
+		a := get(t, at+page)
+		require.Equal(t, 200, a.StatusCode)
+		require.Equal(t, "text/html; charset=utf-8", a.Header.Get("Content-Type"))
+		require.Equal(t, "dods_form", a.Header.Get("Content-Description"))
+		require.Contains(t, a.body, "    Float64 time[time = 3];\n")
+		require.Contains(t, a.body, `        String Unlimited_Dimension &#34;time&#34;;`)
+		require.Contains(t, a.body, "time[0:1:2]")
+		base, err := url.Parse(at + page)
+		require.NoError(t, err)
+		links := regexp.MustCompile(`href="([^"]*)"`).FindAllStringSubmatch(a.body, -1)
+		require.Greater(t, len(links), 10)
+		for _, m := range links {
+			to, err := base.Parse(html.UnescapeString(m[1]))
+			require.NoError(t, err)
+			require.Equal(t, 200, get(t, to.String()).StatusCode, to)
+		}
+		a = get(t, at+page+"?expression=time%5B1%3A2%5D&service=ascii")
+		require.Equal(t, 303, a.StatusCode)
+		to, err := base.Parse(a.Header.Get("Location"))
+		require.NoError(t, err)
+		require.Contains(t, get(t, to.String()).body, "time[2]\n45, 75\n")
+		require.Contains(t, get(t, at+page+"?time%5B1%5D").body, "    Float64 time[time = 1];\n")
+		require.Contains(t, get(t, at+page+"?time%5B1%5D").body, `value="time[1]"`)
+	}
+	require.Contains(t, get(t, at+"/dap/sub%201/a&b%25,:.nc.html").body, `href="/page/?file=sub+1%2Fa%26b%25%2C%3A.nc"`)
 }

@@ -3,12 +3,9 @@ package serve
 import (
 	"context"
 	"fmt"
-	"html"
 	"io"
 	"net/http"
-	"net/url"
 	"path"
-	"strings"
 	"sync/atomic"
 
 	"github.com/cdfz-format/cdfz/archive"
@@ -16,22 +13,11 @@ import (
 
 // serveFile answers with an image, another file, or the list of a folder.
 func (s *Server) serveFile(w http.ResponseWriter, r *http.Request, name string) {
-	dir := name == "" || strings.HasSuffix(name, "/")
-	name = strings.TrimSuffix(name, "/")
-	if name == "" {
-		name = "."
-	}
-	f, err := s.source.find(name)
+	f, done, err := s.serveFolder(w, r, name, false)
 	switch {
+	case done:
 	case err != nil:
 		s.fail(w, err)
-	case f.Info.IsDir() && !dir:
-		// The links of a list are relative.
-		http.Redirect(w, r, "./"+url.PathEscape(path.Base(name))+"/", http.StatusMovedPermanently)
-	case f.Info.IsDir():
-		s.serveList(w, name)
-	case dir:
-		refuse(w, http.StatusNotFound, "no such folder")
 	case f.Image:
 		s.serveImage(w, r, f)
 	default:
@@ -166,38 +152,4 @@ func (r *imageReader) readAt(p []byte) error {
 	}
 	r.err.Store(&err)
 	return err
-}
-
-// serveList answers with the list of a folder, as HTML with relative links, which fsspec
-// and wget follow.
-func (s *Server) serveList(w http.ResponseWriter, name string) {
-	list, err := s.source.list(name)
-	if err != nil {
-		s.fail(w, err)
-		return
-	}
-	h := w.Header()
-	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
-	title := html.EscapeString("/" + strings.TrimPrefix(name, "."))
-	fmt.Fprintf(w, "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>%s</title></head>\n<body><h1>%s</h1>\n<table>\n", title, title)
-	if name != "." {
-		fmt.Fprint(w, "<tr><td><a href=\"../\">../</a></td></tr>\n")
-	}
-	for _, f := range list {
-		base, size := path.Base(f.shown), ""
-		switch {
-		case f.Info.IsDir():
-			base += "/"
-		case f.Err != nil:
-			size = "damaged"
-		default:
-			size = fmt.Sprint(f.Size)
-		}
-		// A name with a colon is not a scheme.
-		link := "./" + (&url.URL{Path: base}).EscapedPath()
-		fmt.Fprintf(w, "<tr><td><a href=\"%s\">%s</a></td><td>%s</td><td align=\"right\">%s</td></tr>\n",
-			html.EscapeString(link), html.EscapeString(base), f.Info.ModTime().UTC().Format("2006-01-02 15:04"), size)
-	}
-	fmt.Fprint(w, "</table></body></html>\n")
 }

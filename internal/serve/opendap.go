@@ -3,6 +3,7 @@ package serve
 import (
 	"errors"
 	"net/http"
+	"net/url"
 	"path"
 	"strconv"
 	"strings"
@@ -11,16 +12,19 @@ import (
 	"github.com/cdfz-format/cdfz/internal/serve/dap"
 )
 
-// serveDAP answers a request of DAP2 for a netCDF file. The suffix of the name is that of
-// the service.
+// serveDAP answers a request of DAP2 for a netCDF file, whose suffix is that of the service,
+// or with the data sets of a folder.
 func (s *Server) serveDAP(w http.ResponseWriter, r *http.Request, name string) {
+	if _, done, _ := s.serveFolder(w, r, name, true); done {
+		return
+	}
 	h := w.Header()
 	h.Set("XDODS-Server", "dods/2.0")
 	suffix := path.Ext(name)
 	name = strings.TrimSuffix(name, suffix)
-	kind := map[string]string{".dds": "dods_dds", ".das": "dods_das", ".dods": "dods_data", ".ascii": "dods_ascii", ".asc": "dods_ascii"}[suffix]
+	kind := map[string]string{".dds": "dods_dds", ".das": "dods_das", ".dods": "dods_data", ".ascii": "dods_ascii", ".asc": "dods_ascii", ".html": "dods_form"}[suffix]
 	if kind == "" {
-		failDAP(w, &dap.Error{Code: 404, Message: "expected a name that ends in .dds, .das, .dods or .ascii"})
+		failDAP(w, &dap.Error{Code: 404, Message: "expected a name that ends in .dds, .das, .dods, .ascii or .html"})
 		return
 	}
 	f, err := s.source.find(name)
@@ -41,8 +45,12 @@ func (s *Server) serveDAP(w http.ResponseWriter, r *http.Request, name string) {
 	h.Set("Last-Modified", f.Info.ModTime().UTC().Format(http.TimeFormat))
 	h.Set("Content-Type", "text/plain; charset=utf-8")
 	h.Set("Content-Description", kind)
-	if kind == "dods_das" {
+	switch kind {
+	case "dods_das":
 		s.endDAP(w, f, set.DAS(w))
+		return
+	case "dods_form":
+		s.endDAP(w, f, s.sendForm(w, r, f, set))
 		return
 	}
 	request, err := set.Parse(r.URL.RawQuery)
@@ -59,6 +67,19 @@ func (s *Server) serveDAP(w http.ResponseWriter, r *http.Request, name string) {
 		err = request.ASCII(r.Context(), w)
 	}
 	s.endDAP(w, f, err)
+}
+
+// sendForm answers with the page about a data set, or where the sent form leads to.
+func (s *Server) sendForm(w http.ResponseWriter, r *http.Request, f *found, set *dap.Dataset) error {
+	at := "./" + (&url.URL{Path: path.Base(f.shown)}).EscapedPath() // a name with a colon is not a scheme
+	if suffix, expression, ok := dap.FormTarget(r.URL.RawQuery); ok {
+		http.Redirect(w, r, at+suffix+"?"+expression, http.StatusSeeOther)
+		return nil
+	}
+	setHTML(w)
+	return set.Form(w, &dap.Form{URL: at, Expression: r.URL.RawQuery, Links: [][2]string{
+		{filesPath + escaped(f.shown), "The netCDF file"}, {viewerOf(f.shown), "Maps and series"}, {"./", "The other data sets of the folder"},
+	}})
 }
 
 // sendData answers with values. Their length is known before.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"github.com/cdfz-format/cdfz/archive"
@@ -41,3 +42,6 @@ func (s *Server) servePage(w http.ResponseWriter, r *http.Request, name string) 
 		refuse(w, http.StatusInternalServerError, "the file cannot be read")
 	}
 }
+
+// viewerOf returns the address of the page of people that shows a file.
+func viewerOf(name string) string { return pagePath + "?file=" + url.QueryEscape(name) }
