@@ -33,11 +33,25 @@ type (
 		Name     string       `xml:"name,attr"`
 		ID       string       `xml:"ID,attr,omitempty"`
 		URLPath  string       `xml:"urlPath,attr,omitempty"`
+		Metadata *xmlMetadata `xml:"metadata"`
 		Service  string       `xml:"serviceName,omitempty"`
+		Viewer   *xmlProperty `xml:"property"`
 		Size     *xmlSize     `xml:"dataSize"`
 		Date     *xmlDate     `xml:"date"`
 		Datasets []xmlDataset `xml:"dataset"`
 		Refs     []xmlRef     `xml:"catalogRef"`
+	}
+	// xmlMetadata holds for all data sets in the one that has it. siphon finds services only
+	// here.
+	xmlMetadata struct {
+		Inherited bool   `xml:"inherited,attr"`
+		Service   string `xml:"serviceName"`
+	}
+	// xmlProperty with the name viewer has a value "ADDRESS,NAME,DESCRIPTION,KIND":
+	// https://docs.unidata.ucar.edu/tds/current/userguide/viewers_ref.html
+	xmlProperty struct {
+		Name  string `xml:"name,attr"`
+		Value string `xml:"value,attr"`
 	}
 	xmlSize struct {
 		Units string `xml:"units,attr"`
@@ -68,6 +82,8 @@ type (
 		SHA256   string `json:"sha256,omitempty"`
 		Files    string `json:"files"`
 		DAP      string `json:"dap,omitempty"`
+		Zarr     string `json:"zarr,omitempty"`
+		Page     string `json:"page,omitempty"`
 	}
 	jsonFolder struct {
 		Name    string `json:"name"`
@@ -75,7 +91,7 @@ type (
 	}
 )
 
-// isNetCDF reports whether a file appears as a data set of OPeNDAP in catalogues: archives,
+// isNetCDF reports whether a file appears as a data set of OPeNDAP and Zarr in catalogues: archives,
 // and files by their names.
 func isNetCDF(f *found) bool {
 	ext := path.Ext(f.shown)
@@ -121,9 +137,10 @@ func catalogXML(dir, at string, list []*found) *xmlCatalog {
 	c := &xmlCatalog{
 		NS: "http://www.unidata.ucar.edu/namespaces/thredds/InvCatalog/v1.0", XLink: "http://www.w3.org/1999/xlink", Version: "1.0.1", Name: folder,
 		Service: xmlService{Name: "all", Type: "Compound", Services: []xmlService{
-			{Name: "dap", Type: "OPENDAP", Base: dapPath}, {Name: "http", Type: "HTTPServer", Base: filesPath},
+			// THREDDS has no type for Zarr. Clients pass over the types that they do not know.
+			{Name: "dap", Type: "OPENDAP", Base: dapPath}, {Name: "http", Type: "HTTPServer", Base: filesPath}, {Name: "zarr", Type: "Zarr", Base: zarrPath},
 		}},
-		Datasets: xmlDataset{Name: folder},
+		Datasets: xmlDataset{Name: folder, Metadata: &xmlMetadata{true, "all"}},
 	}
 	// References are relative to this catalogue.
 	prefix := "./"
@@ -134,12 +151,12 @@ func catalogXML(dir, at string, list []*found) *xmlCatalog {
 		base := path.Base(f.shown)
 		switch {
 		case f.Info.IsDir():
-			c.Datasets.Refs = append(c.Datasets.Refs, xmlRef{Href: prefix + escaped(base) + "/catalog.xml", Title: base})
+			c.Datasets.Refs = append(c.Datasets.Refs, xmlRef{Href: prefix + escaped(base) + "/catalog.xml", Title: base, Name: base})
 		case f.Err == nil:
 			d := xmlDataset{Name: base, ID: f.shown, URLPath: escaped(f.shown), Service: "http", Size: &xmlSize{"bytes", f.Size},
 				Date: &xmlDate{"modified", f.Info.ModTime().UTC().Format(time.RFC3339)}}
 			if isNetCDF(f) {
-				d.Service = "all"
+				d.Service, d.Viewer = "all", &xmlProperty{"viewer", viewerOf(f.shown) + ",cdfz,Maps and series,Browser"}
 			}
 			c.Datasets.Datasets = append(c.Datasets.Datasets, d)
 		}
@@ -157,7 +174,7 @@ func catalogJSON(dir string, list []*found) *jsonCatalog {
 		case f.Err == nil:
 			d := jsonDataset{Name: base, Size: f.Size, Modified: f.Info.ModTime().UTC().Format(time.RFC3339), SHA256: f.SHA256, Files: filesPath + escaped(f.shown)}
 			if isNetCDF(f) {
-				d.DAP = dapPath + escaped(f.shown)
+				d.DAP, d.Zarr, d.Page = dapPath+escaped(f.shown), zarrPath+escaped(f.shown)+"/", viewerOf(f.shown)
 			}
 			c.Datasets = append(c.Datasets, d)
 		}

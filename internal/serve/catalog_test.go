@@ -27,10 +27,15 @@ func TestCatalog(t *testing.T) {
   <service name="all" serviceType="Compound" base="">
     <service name="dap" serviceType="OPENDAP" base="/dap/"></service>
     <service name="http" serviceType="HTTPServer" base="/files/"></service>
+    <service name="zarr" serviceType="Zarr" base="/zarr/"></service>
   </service>
   <dataset name="/">
+    <metadata inherited="true">
+      <serviceName>all</serviceName>
+    </metadata>
     <dataset name="cdf2_climate.nc" ID="cdf2_climate.nc" urlPath="cdf2_climate.nc">
       <serviceName>all</serviceName>
+      <property name="viewer" value="/page/?file=cdf2_climate.nc,cdfz,Maps and series,Browser"></property>
       <dataSize units="bytes">305104</dataSize>
       <date type="modified">2001-09-09T01:46:40Z</date>
     </dataset>
@@ -39,7 +44,7 @@ func TestCatalog(t *testing.T) {
       <dataSize units="bytes">5</dataSize>
       <date type="modified">2001-09-09T01:46:40Z</date>
     </dataset>
-    <catalogRef xlink:href="catalog/sub%201/catalog.xml" xlink:title="sub 1" name=""></catalogRef>
+    <catalogRef xlink:href="catalog/sub%201/catalog.xml" xlink:title="sub 1" name="sub 1"></catalogRef>
   </dataset>
 </catalog>`, a.body)
 	var c struct {
@@ -67,7 +72,9 @@ func TestCatalog(t *testing.T) {
 	require.Equal(t, `"`+j.Datasets[0].SHA256+`"`, get(t, at+j.Datasets[0].Files).Header.Get("ETag"))
 	require.Equal(t, "/dap/cdf2_climate.nc", j.Datasets[0].DAP)
 	require.Equal(t, 200, get(t, at+j.Datasets[0].DAP+".dds").StatusCode)
-	require.Empty(t, j.Datasets[1].DAP)
+	require.Equal(t, 200, get(t, at+j.Datasets[0].Zarr+".zmetadata").StatusCode)
+	require.Equal(t, 200, get(t, at+j.Datasets[0].Page).StatusCode)
+	require.Empty(t, j.Datasets[1].DAP+j.Datasets[1].Zarr+j.Datasets[1].Page)
 	require.NoError(t, json.Unmarshal([]byte(get(t, at+"/catalog/sub%201/catalog.json").body), &j))
 	require.Equal(t, "a&b.nc", j.Datasets[0].Name)
 	for _, p := range []string{"/catalog/", "/catalog/none/catalog.xml", "/catalog/notes.txt/catalog.xml", "/catalog/../catalog.xml", "/catalog/sub%201"} {
