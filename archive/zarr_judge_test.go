@@ -258,6 +258,35 @@ func TestJudgeView(t *testing.T) {
 	}, 41)
 }
 
+// TestJudgeFillTypes has _FillValue of other types and lengths than its variables, which xarray
+// uses all the same.
+func TestJudgeFillTypes(t *testing.T) {
+	h := &cdf3.Header{Version: cdf3.Data64, Dims: []cdf3.Dim{{Name: "x", Len: 4}}}
+	for _, v := range []struct {
+		name string
+		typ  cdf3.Type
+		fill cdf3.Attr
+	}{
+		{"wide", cdf3.Int, cdf3.Attr{Type: cdf3.Short, Len: 1, Values: []byte{3, 4}}},
+		{"float", cdf3.Short, cdf3.Attr{Type: cdf3.Float, Len: 1, Values: []byte{0x60, 0xad, 0x78, 0xec}}}, // 1e20
+		{"narrow", cdf3.Float, cdf3.Attr{Type: cdf3.Double, Len: 1, Values: []byte{0xbf, 0xf0, 0, 0, 0, 0, 0, 0}}},
+		{"list", cdf3.Int, cdf3.Attr{Type: cdf3.Int, Len: 2, Values: []byte{0, 1, 2, 3, 0, 0, 0, 9}}},
+		{"text", cdf3.Char, cdf3.Attr{Type: cdf3.Char, Len: 2, Values: []byte("ab")}},
+	} {
+		v.fill.Name = "_FillValue"
+		h.Vars = append(h.Vars, cdf3.Var{Name: v.name, Type: v.typ, DimIDs: []int{0}, Attrs: []cdf3.Attr{v.fill}})
+	}
+	image := imageOf(t, h, func(p []byte) {
+		for i := range p {
+			p[i] = byte(i % 4)
+		}
+	})
+	copy(image[h.Vars[0].Begin+4:], []byte{0, 0, 3, 4}) // the fill value
+	b := newJudging(t)
+	b.file(t, "fills.nc", image, imageTruth(t, image))
+	b.report(t, nil, nil, 0)
+}
+
 // imageOf makes a file of fixed-size variables, with values from fill and any names.
 func imageOf(t testing.TB, h *cdf3.Header, fill func(p []byte)) []byte {
 	t.Helper()

@@ -56,6 +56,10 @@ DTYPES = {
 DECODED_WITH = ("_FillValue", "missing_value", "scale_factor", "add_offset")
 
 
+# What xarray remembers of attributes that it decodes with, to write them again.
+ENCODED = DECODED_WITH + ("_Unsigned", "units", "calendar", "coordinates", "grid_mapping", "bounds")
+
+
 class Fault(Exception):
     """An error found by a judge."""
 
@@ -250,6 +254,22 @@ def compare_decoded(view, original):
         a, b = view.variables[name], original.variables[name]
         want(a.dims == b.dims, name, "decoded dimensions", a.dims, "expected", b.dims)
         want(same(a.values, b.values), name, "decoded values differ:", a.dtype, a.values, "expected", b.dtype, b.values)
+        compare_encoding(name, a.encoding, b.encoding)
+
+
+def compare_encoding(name, ours, theirs):
+    """The encodings are equal, except for the sizes of numbers, which JSON does not have."""
+    if "dtype" in ours and "dtype" in theirs:
+        a, b = (np.dtype(e["dtype"]).newbyteorder("=") for e in (ours, theirs))
+        want(a == b, name, "encoded as", a, "expected", b)
+    for k in ENCODED:
+        x, y = ours.get(k), theirs.get(k)
+        if isinstance(x, str) and isinstance(y, (str, bytes)):
+            want(equal_text(x, y), name, "encoding", k, repr(x), "expected", repr(y))
+            continue
+        a, b = np.asarray(x), np.asarray(y)
+        want(a.dtype.kind.replace("u", "i") == b.dtype.kind.replace("u", "i") and
+             np.array_equal(a, b, equal_nan=a.dtype.kind == "f"), name, "encoding", k, repr(x), "expected", repr(y))
 
 
 def judge_xarray(path, job, original, answer):

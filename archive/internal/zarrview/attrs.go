@@ -98,8 +98,6 @@ func zarrAttrs(ctx context.Context, n int, list []cdf3.Attr, t cdf3.Type, room *
 			why = "an earlier attribute has the same name"
 		case a.Name == dimsAttr:
 			why = "the name is taken by the view"
-		case n >= 0 && a.Name == fillAttr && !isFill(a, t):
-			why = "it is not one value of the variable's type"
 		default:
 			if value, why = attrValue(a); why == "" && len(a.Name)+len(value) > *room {
 				why = "the view has too many attributes"

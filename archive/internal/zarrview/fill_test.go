@@ -14,7 +14,7 @@ import (
 )
 
 // TestZarrFill checks the fill values of the view: those of _FillValue, if it is one value of
-// the variable's type, with all digits.
+// the variable's type, with all digits. Others are attributes only.
 func TestZarrFill(t *testing.T) {
 	bytesOf := func(x any) []byte {
 		b, err := binary.Append(nil, binary.BigEndian, x)
@@ -45,9 +45,10 @@ func TestZarrFill(t *testing.T) {
 		{cdf3.Char, []cdf3.Attr{{Name: "_FillValue", Type: cdf3.Char, Len: 1, Values: []byte{0xe9}}}, `"6Q=="`, "", false},
 		{cdf3.Int, nil, "null", "", false},
 		{cdf3.Int, []cdf3.Attr{{Name: "missing_value", Type: cdf3.Int, Len: 1, Values: bytesOf(int32(-1))}}, "null", "", false},
-		{cdf3.Int, []cdf3.Attr{{Name: "_FillValue", Type: cdf3.Short, Len: 1, Values: bytesOf(int16(-1))}}, "null", "", true},
-		{cdf3.Int, []cdf3.Attr{{Name: "_FillValue", Type: cdf3.Int, Len: 2, Values: bytesOf([]int32{1, 2})}}, "null", "", true},
-		{cdf3.Char, []cdf3.Attr{{Name: "_FillValue", Type: cdf3.Char, Len: 2, Values: []byte("ab")}}, "null", "", true},
+		{cdf3.Int, []cdf3.Attr{{Name: "_FillValue", Type: cdf3.Short, Len: 1, Values: bytesOf(int16(-1))}}, "null", "-1", false},
+		{cdf3.Int, []cdf3.Attr{{Name: "_FillValue", Type: cdf3.Int, Len: 2, Values: bytesOf([]int32{1, 2})}}, "null", "[1,2]", false},
+		{cdf3.Short, []cdf3.Attr{{Name: "_FillValue", Type: cdf3.Float, Len: 1, Values: bytesOf(float32(1e20))}}, "null", "1.0000000200408773e+20", false},
+		{cdf3.Char, []cdf3.Attr{{Name: "_FillValue", Type: cdf3.Char, Len: 2, Values: []byte("ab")}}, "null", `"ab"`, false},
 		{cdf3.Double, []cdf3.Attr{{Name: "_FillValue", Type: cdf3.Float, Len: 1, Values: bytesOf(float32(math.NaN()))}}, "null", "", true},
 	} {
 		h := &cdf3.Header{Version: cdf3.Data64, Dims: []cdf3.Dim{{Name: "x", Len: 3}}, Vars: []cdf3.Var{{Name: "v", Type: c.typ, DimIDs: []int{0}, Attrs: c.attrs}}}

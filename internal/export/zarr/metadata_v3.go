@@ -151,6 +151,8 @@ func array(zarray, zattrs []byte) (*node, error) {
 		dims = append(dims, fmt.Sprint(d))
 	}
 	delete(n.Attributes, "_ARRAY_DIMENSIONS")
+	// xarray decodes _FillValue as one value of the variable's type.
+	delete(n.Attributes, "_FillValue")
 	if n.Dims = &dims; !none {
 		n.Attributes["_FillValue"] = fillValue(old.Fill, old.Dtype)
 	}

@@ -321,6 +321,7 @@ func badEntries() []vector {
 		v("zarr_fill_null", "a Zarr store without the fill value of its variable", "B", store("_FillValue", ncShort, -2<<16, "null", `"_FillValue":-2`)),
 		v("zarr_fill_other", "a Zarr store with another fill value than its variable", "B", store("_FillValue", ncShort, -2<<16, "-1", `"_FillValue":-2`)),
 		v("zarr_fill_invented", "a Zarr store with a fill value that its variable does not have", "B", store("valid_min", ncInt, -5, "0", `"valid_min":-5`)),
+		v("zarr_fill_type", "a Zarr store with a fill value of another type than its variable", "B", store("_FillValue", ncInt, -5, "-5", `"_FillValue":-5`)),
 		v("zarr_other", "an attribute that the netCDF header does not have", "B", front(viewed(), func(f []entry) []entry { f[3] = deflated(".zattrs", `{"title":"abd"}`); return f })),
 	}
 }

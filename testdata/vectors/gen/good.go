@@ -34,6 +34,7 @@ func good() []vector {
 		v("records", "D", "the example with records, padding and a mask", records()),
 		v("viewed", "B", "a Zarr store", viewed()),
 		v("zarr_fill", "B", "a Zarr store with a fill value", filled()),
+		v("zarr_fill_type", "B", "a Zarr store with _FillValue of another type than its variable", store("_FillValue", ncInt, -5, "null", `"_FillValue":-5`)),
 		v("consolidated", "B", "a Zarr store with consolidated metadata alone", consolidated()),
 		v("pools", "7.6", "pools of fixed and record variables, and a chain of the header", pooled()),
 		v("pools_single", "7.6", "a pool of one variable, of another shape", with(pooled(), func(a *archive) {
