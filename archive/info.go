@@ -121,15 +121,20 @@ func (f *File) Omitted() []Omitted {
 	if a == nil || !a.L.Layout.HasView() {
 		return nil
 	}
-	omitted, err := zarrview.OmittedAttrs(context.Background(), a.Header, a.L.Plan)
+	out, err := omitted(context.Background(), a.Header, a.L.Plan)
 	if err != nil {
 		panic("archive: internal error: " + err.Error())
 	}
-	out := make([]Omitted, len(omitted))
-	for i, o := range omitted {
+	return out
+}
+
+func omitted(ctx context.Context, h *cdf3.Header, p *plan.Plan) ([]Omitted, error) {
+	list, err := zarrview.OmittedAttrs(ctx, h, p)
+	out := make([]Omitted, len(list))
+	for i, o := range list {
 		out[i] = Omitted(o)
 	}
-	return out
+	return out, err
 }
 
 // BlockInfo describes a block. Lengths are in bytes.

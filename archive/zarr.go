@@ -11,6 +11,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/archive/internal/zarrview"
+	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
 )
 
@@ -21,6 +22,8 @@ type Zarr struct {
 	byName map[string][]byte // of meta
 	arrays []zarrArray       // in the order of the variables
 	byPath map[string]*Chunks
+	header *cdf3.Header
+	plan   *plan.Plan
 }
 
 // zarrArray is an array of the store.
@@ -75,6 +78,7 @@ func (f *File) Zarr(ctx context.Context, o *ChunkOptions) (*Zarr, error) {
 		z.byPath[path] = c
 		p.Vars = append(p.Vars, plan.PlanVar{Var: i, Path: path, PlanArray: &plan.PlanArray{Shape: v.v.Shape, Block: c.geom.Block}, Chain: chains[key]})
 	}
+	z.header, z.plan = f.header, p
 	var err error
 	if z.meta, err = zarrview.ZarrMeta(ctx, f.header, p, czip.MetaLimit(f.size, f.header.Len)); err != nil {
 		return nil, err
@@ -105,6 +109,12 @@ func (z *Zarr) Metadata() iter.Seq2[string, []byte] {
 			}
 		}
 	}
+}
+
+// Omitted lists the attributes of the file and of the arrays' variables that the store leaves
+// out. The error is that of ctx.
+func (z *Zarr) Omitted(ctx context.Context) ([]Omitted, error) {
+	return omitted(ctx, z.header, z.plan)
 }
 
 // Get returns the bytes of a key: metadata, which must not be changed, or a chunk. A key

@@ -30,8 +30,9 @@ var (
 type Result struct {
 	Size     int64 // of all files, in bytes
 	Chunks   int64
-	Referred int64    // chunks that are ranges of the archive. The values of others are in the references.
-	Packages []string // Python packages, in addition to numcodecs, whose codecs readers need
+	Referred int64             // chunks that are ranges of the archive. The values of others are in the references.
+	Packages []string          // Python packages, in addition to numcodecs, whose codecs readers need
+	Omitted  []archive.Omitted // attributes that are left out
 }
 
 // store is the Zarr view of an archive.
@@ -60,6 +61,10 @@ type array struct {
 // walk passes all chunks to a sink, with the next chunk in the array.
 func walk(ctx context.Context, f *archive.File, z *archive.Zarr, to sink) (*Result, error) {
 	res := &Result{}
+	var err error
+	if res.Omitted, err = z.Omitted(ctx); err != nil {
+		return nil, err
+	}
 	if err := res.values(ctx, z, to); err != nil {
 		return nil, err
 	}

@@ -71,6 +71,9 @@ type consolidated struct {
 	MustUnderstand bool             `json:"must_understand"`
 }
 
+// fillAttr is the attribute whose form depends on the version of Zarr.
+const fillAttr = "_FillValue"
+
 // newMetadata is the name of the files of metadata.
 const newMetadata = "zarr.json"
 
@@ -152,9 +155,9 @@ func array(zarray, zattrs []byte) (*node, error) {
 	}
 	delete(n.Attributes, "_ARRAY_DIMENSIONS")
 	// xarray decodes _FillValue as one value of the variable's type.
-	delete(n.Attributes, "_FillValue")
+	delete(n.Attributes, fillAttr)
 	if n.Dims = &dims; !none {
-		n.Attributes["_FillValue"] = fillValue(old.Fill, old.Dtype)
+		n.Attributes[fillAttr] = fillValue(old.Fill, old.Dtype)
 	}
 	return n, nil
 }

@@ -54,6 +54,7 @@ type Result struct {
 	// Missing are the numbers of variables that are left out, because their names cannot
 	// be paths or they cannot be cut into chunks.
 	Missing []int
+	Omitted []archive.Omitted // attributes that are left out
 }
 
 // mostBeyond bounds the part of a variable beyond the end of the original, which is written as
@@ -120,6 +121,12 @@ func Write(ctx context.Context, dir string, f *archive.File, o *Options) (*Resul
 			w.res.Missing = append(w.res.Missing, i)
 		}
 	}
+	if w.res.Omitted, err = z.Omitted(ctx); err != nil {
+		return nil, err
+	}
+	if version == 3 {
+		w.omitFills(z)
+	}
 	err = atomicfile.WriteFolder(dir, may, func(root *os.Root) error {
 		w.root = root
 		return w.all(ctx, z)
@@ -128,6 +135,22 @@ func Write(ctx context.Context, dir string, f *archive.File, o *Options) (*Resul
 		return nil, err
 	}
 	return &w.res, nil
+}
+
+// omitFills adds _FillValue of other types than those of their variables, which Zarr v3 stores
+// do not have.
+func (w *writer) omitFills(z *archive.Zarr) {
+	for path, c := range z.Arrays() {
+		v := c.Var()
+		a := v.Attr(fillAttr)
+		if w.arrays[path] == nil || a == nil || a.Type == v.Type() && a.Len == 1 {
+			continue
+		}
+		known := func(o archive.Omitted) bool { return o.Var == v.Num() && o.Attr == fillAttr }
+		if !slices.ContainsFunc(w.res.Omitted, known) {
+			w.res.Omitted = append(w.res.Omitted, archive.Omitted{Var: v.Num(), Attr: fillAttr, Why: "it is not one value of the variable's type"})
+		}
+	}
 }
 
 // writer writes the files of a store.

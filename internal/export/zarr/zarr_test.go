@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
 )
 
@@ -147,4 +148,39 @@ func TestPlace(t *testing.T) {
 	list, err := os.ReadDir(base)
 	require.NoError(t, err)
 	require.Len(t, list, 1)
+}
+
+// TestOmitted checks that attributes that are left out are reported for classic files and
+// archives with and without a view.
+func TestOmitted(t *testing.T) {
+	h := &cdf3.Header{Version: cdf3.Data64, Dims: []cdf3.Dim{{Name: "x", Len: 2}}, Vars: []cdf3.Var{
+		{Name: "a", Type: cdf3.Int, DimIDs: []int{0}, Attrs: []cdf3.Attr{{Name: "_FillValue", Type: cdf3.Short, Len: 1, Values: []byte{0, 1}}}},
+		{Name: "b", Type: cdf3.Float, DimIDs: []int{0}, Attrs: []cdf3.Attr{{Name: "missing_value", Type: cdf3.Float, Len: 1, Values: []byte{0x7f, 0xc0, 0, 0}}}},
+	}}
+	require.NoError(t, h.Layout())
+	image, err := h.Append(nil)
+	require.NoError(t, err)
+	image = append(image, make([]byte, 16)...)
+	files := [][]byte{image}
+	for _, zarr := range []archive.ZarrMode{archive.ZarrAlways, archive.ZarrNever} {
+		var b bytes.Buffer
+		_, err := archive.Write(ctx, &b, bytes.NewReader(image), int64(len(image)), &archive.WriteOptions{Zarr: zarr})
+		require.NoError(t, err)
+		files = append(files, b.Bytes())
+	}
+	for i, b := range files {
+		f, err := archive.New(bytes.NewReader(b), int64(len(b)), nil)
+		require.NoError(t, err)
+		dir := filepath.Join(t.TempDir(), "x.zarr")
+		res, err := Write(ctx, dir, f, nil)
+		require.NoError(t, err)
+		want := []archive.Omitted{{Var: 1, Attr: "missing_value", Why: "JSON cannot hold its value exactly"}}
+		require.Equal(t, want, res.Omitted, i)
+		require.JSONEq(t, `{"_ARRAY_DIMENSIONS":["x"],"_FillValue":1}`, tree(t, dir)["/a/.zattrs"])
+		dir = filepath.Join(t.TempDir(), "x.zarr")
+		res, err = Write(ctx, dir, f, &Options{Format: 3})
+		require.NoError(t, err)
+		require.Equal(t, append(want, archive.Omitted{Var: 0, Attr: "_FillValue", Why: "it is not one value of the variable's type"}), res.Omitted, i)
+		require.NotContains(t, tree(t, dir)["/a/zarr.json"], "_FillValue")
+	}
 }

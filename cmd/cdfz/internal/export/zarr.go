@@ -27,13 +27,13 @@ func (v *exporter) zarrStore(ctx context.Context, in *fileio.Input, f *archive.F
 	for _, n := range res.Missing {
 		rep.warnings = append(rep.warnings, fmt.Sprintf("variable %s cannot be an array of Zarr and is left out", display.Quoted(varName(f, n))))
 	}
-	omit(f, rep)
+	omit(f, rep, res.Omitted)
 	return in.Changed()
 }
 
-// omit reports the attributes that the Zarr view leaves out.
-func omit(f *archive.File, rep *report) {
-	for _, o := range f.Omitted() {
+// omit reports attributes that Zarr cannot hold.
+func omit(f *archive.File, rep *report, list []archive.Omitted) {
+	for _, o := range list {
 		rep.Omitted = append(rep.Omitted, omitted{varName(f, o.Var), o.Attr, o.Why})
 	}
 }
