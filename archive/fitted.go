@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/zeebo/xxh3"
+
 	"github.com/cdfz-format/cdfz/archive/internal/encode"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/cdf3"
@@ -17,6 +19,7 @@ import (
 const (
 	wholeTargets = 4       // targets that a variable of one block may have
 	wholeShare   = 32      // the part that one block must save
+	repeatShare  = 4       // the part of a longer variable that must repeat, and that one block must save
 	headShare    = 16      // the part that another chain of the header must save
 	headQuick    = 2       // or be so many times shorter than by the fastest zstd
 	longHead     = 1 << 14 // bytes of a header from which on it is tried as numbers
@@ -124,8 +127,15 @@ func (s *smallWriter) headAs(t cdf3.Type) (*plan.Geometry, filters.Chain, error)
 func (s *smallWriter) paysWhole(n int) (bool, error) {
 	v := &s.h.Vars[n]
 	named, _ := s.o.named(v.Name)
-	if named || v.Len <= s.o.Block || v.Len > wholeTargets*s.o.Block {
+	if named || v.Len <= s.o.Block {
 		return false, nil
+	}
+	share := int64(wholeShare)
+	if v.Len > wholeTargets*s.o.Block {
+		if !s.repeats(n) {
+			return false, nil
+		}
+		share = repeatShare
 	}
 	size := v.Type.Size()
 	var lens [2]int64
@@ -149,7 +159,23 @@ func (s *smallWriter) paysWhole(n int) (bool, error) {
 			return false, err
 		}
 	}
-	return lens[1] < lens[0]-lens[0]/wholeShare, nil
+	return lens[1] < lens[0]-lens[0]/share, nil
+}
+
+// repeats reports whether many slices of a variable along its first dimension are equal to
+// earlier ones, as the months of a field that never changes.
+func (s *smallWriter) repeats(n int) bool {
+	shape := s.h.Vars[n].Shape
+	slice, repeated := s.h.Vars[n].Len/max(shape[0], 1), int64(0)
+	seen := map[xxh3.Uint128]bool{}
+	for part := range slices.Chunk(s.raw(n), int(slice)) {
+		if sum := xxh3.Hash128(part); seen[sum] {
+			repeated++
+		} else {
+			seen[sum] = true
+		}
+	}
+	return repeated*repeatShare >= shape[0]
 }
 
 // storedLen is the length of the stored bytes of all blocks of an array.
