@@ -51,6 +51,7 @@ type choices struct {
 	refSaving      saving  // of references
 	refBits        float64 // estimated bits of a value, for each byte in the best other mode, up to which they are tried
 	refRun         int     // values in each of the runs on which they are estimated
+	refFar         bool    // these values may refer to all before, not only to those of their run
 	adaptive       bool    // the adaptive mode is tried even if residuals are not sparse
 	adaptiveFirst  bool    // the adaptive mode is tried before the others, with all predictors
 	adaptiveTried  int     // residuals on which its length is estimated
@@ -110,6 +111,7 @@ func choicesFor(level Level, typ Type, n int) choices {
 		refSaving:      saving{1, 32},
 		refBits:        9,
 		refRun:         256,
+		refFar:         true,
 		adaptive:       true,
 		adaptiveTried:  2048,
 		adaptiveSaving: saving{3, 10},
@@ -123,7 +125,7 @@ func choicesFor(level Level, typ Type, n int) choices {
 		c.firstGroups = 24
 		c.dictionaryFrom = 9
 		c.repeatSparse, c.repeatCost = true, 1./16
-		c.refBits, c.refRun = 7, 64
+		c.refBits, c.refRun, c.refFar = 7, 64, false
 	}
 	c.repeatAlways = !typ.float() // the residuals of floats recur where the floats do
 	if level != Max && n <= smallBlock {

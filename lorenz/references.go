@@ -21,7 +21,7 @@ func (c *coder[T]) tryReferences(s *shape, dst, raw []byte, x *candidate[T], siz
 		return dst
 	}
 	limit := s.refBits * float64(size) / float64(len(r))
-	if c.refs.Estimate(r, x.signed(s), s.rows(), 4, s.refRun, limit) > limit {
+	if c.refs.Estimate(r, x.signed(s), s.refFar, s.rows(), 4, s.refRun, limit) > limit {
 		return dst
 	}
 	other := *x

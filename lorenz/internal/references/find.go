@@ -51,22 +51,33 @@ func (f *Finder[T]) Find(y []T, signs bool, strides []int, depth int) {
 	}
 }
 
-// Estimate returns the bits for each number of a number of runs of y of a length, if only the
-// numbers of the same run are referred to. It does not visit all runs if the first ones take far
-// more than limit.
-func (f *Finder[T]) Estimate(y []T, signs bool, strides []int, runs, length int, limit float64) float64 {
-	sum, n := float32(0), 0
+// Estimate returns the bits for each number of a number of runs of y of a length. They refer to
+// numbers of the same run, or with far to all numbers before. It does not visit all runs if the
+// first ones take far more than limit.
+func (f *Finder[T]) Estimate(y []T, signs, far bool, strides []int, runs, length int, limit float64) float64 {
+	if len(y) <= runs*length {
+		runs, length = 1, len(y)
+	}
+	sum, n, entered := float32(0), 0, 0
+	if far {
+		f.reset(y, signs, strides)
+	}
 	for k := range runs {
-		part := y
-		if len(y) > runs*length {
-			part = y[(2*k+1)*len(y)/(2*runs)-length/2:][:length]
+		lo := (2*k+1)*len(y)/(2*runs) - length/2
+		hi := lo + length
+		if !far {
+			f.reset(y[lo:hi], signs, strides)
+			lo, hi = 0, length
 		}
-		f.reset(part, signs, strides)
-		for i := range part {
+		for ; far && entered < lo; entered++ {
+			f.enter(entered)
+		}
+		for i := lo; i < hi; i++ {
 			sum += f.best(i, 1).bits
 			f.enter(i)
 		}
-		if n += len(part); n == len(y) || float64(sum) > 1.25*limit*float64(n) {
+		entered = hi
+		if n += length; float64(sum) > 1.25*limit*float64(n) {
 			break
 		}
 	}
