@@ -141,7 +141,7 @@ func chooseDraft(ctx context.Context, image io.ReaderAt, size int64, h *cdf3.Hea
 
 // The numbers of "Thresholds of the layouts".
 const (
-	viewBase          = 2048
+	viewBase          = 1760
 	viewShare         = 128
 	consolidatedShare = 32
 	boundPerBlock     = 144
@@ -171,7 +171,7 @@ func (d *draft) structural() int64 {
 // Least bytes in an archive with a view. They are a little less than those of variables of one
 // shape that have short names and no attributes, whose documents deflate best.
 const (
-	leastFixed = 1540 // entries but those of blocks, without index, manifest and end
+	leastFixed = 1247 // entries but those of blocks, without index, manifest and end
 	leastVar   = 100  // the headers of a block and the member of a variable in the plan
 	leastArray = 345  // the two entries of Zarr metadata of a variable
 )

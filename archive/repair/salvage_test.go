@@ -216,7 +216,7 @@ func TestSalvageBadSectors(t *testing.T) {
 		"index":           {[]plan.Place{{Off: r.Tail.IdxOff, Len: 512}}, 0},
 		"manifest":        {[]plan.Place{{Off: r.Tail.ManOff, Len: 100}}, 0},
 		"end":             {[]plan.Place{{Off: int64(len(ar)) - 50, Len: 50}}, 0},
-		"start":           {[]plan.Place{{Off: 0, Len: 2048}}, 0},
+		"start":           {[]plan.Place{{Off: 0, Len: r.Man.Header.Off}}, 0},
 		"block and index": {[]plan.Place{{Off: row.Off, Len: 512}, {Off: r.Tail.IdxOff, Len: 512}}, 1},
 	} {
 		t.Run(what, func(t *testing.T) {

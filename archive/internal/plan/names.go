@@ -11,13 +11,7 @@ import (
 
 // Readme is the text of the first entry. It is not part of the format: readers ignore
 // it, and repair writes it only if the manifest confirms it.
-const Readme = `This is a cdfz archive, format 1: a classic netCDF file, compressed in blocks.
-To restore it:   cdfz restore FILE
-Without cdfz: it is a ZIP file and, where it has .zmetadata, a Zarr v2 store.
-.cdfz/plan.json says how its blocks make up the file, .cdfz/manifest.json has the
-file's SHA-256, and .cdfz/rest/0 begins with the netCDF header.
-Specification: docs/FORMAT.md of github.com/cdfz-format/cdfz
-`
+const Readme = "A classic netCDF file in cdfz format 1. To restore it: cdfz restore FILE, see github.com/cdfz-format/cdfz\n"
 
 // The longest names of entries, in bytes.
 const (
