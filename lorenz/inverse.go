@@ -14,9 +14,8 @@ const (
 	mapRatio  = 2 // k / d
 	mapDict   = 3 // index into the distinct values
 	mapSingle = 4 // doubles that are floats
-	mapMirror = 5 // index into the distinct values, which are those of a list and their negatives
 
-	mapKinds = 6
+	mapKinds = 5
 )
 
 // maxDivisor is the largest divisor of mapRatio. Part of the format.
@@ -29,7 +28,7 @@ type inverse struct {
 	kind    byte
 	scale   float64 // of mapFix
 	divisor float64 // of mapRatio
-	dict    []byte  // the elements of mapDict or mapMirror, big-endian
+	dict    []byte  // the elements of mapDict, big-endian
 }
 
 // allowed reports whether a transform exists for a type and lane width.
@@ -42,8 +41,6 @@ func allowed(t Type, kind byte, wide bool) bool {
 		return double || t == Float32 && !wide
 	case mapDict:
 		return !wide
-	case mapMirror:
-		return t.float() && !wide
 	case mapSingle:
 		return double && !wide
 	}
@@ -72,7 +69,7 @@ func (v *inverse) put32(dst []byte, y []uint32) {
 		for i, k := range y {
 			binary.BigEndian.PutUint64(dst[8*i:], math.Float64bits(float64(int32(k))/v.divisor))
 		}
-	case mapDict, mapMirror:
+	case mapDict:
 		v.lookup(dst, y)
 	case mapSingle:
 		for i, k := range y {

@@ -72,8 +72,6 @@ func hostileBlocks(ty Type, n int) (list []hostile) {
 			return bytesOf(m/2, constant(1, chunks), constant(0, chunks), constant(0, chunks))
 		}
 		add("repeats", p, byte(modeGroups), flagRepeats|wide, zero, none, tokens(n), groups)
-		add("transposed repeats", p, byte(modeGroups), flagRepeats|flagTransposed|wide, zero, none, 3, tokens(n), groups)
-		add("transposed", p, byte(modeGroups), flagTransposed|wide, zero, none, 3, groups)
 		// The last element is masked.
 		mask := bytesOf(make([]byte, size), 0, 2, entropyNumbers(uint64(n-1), 1))
 		add("repeats and a mask", p, byte(modeGroups), flagRepeats|1|wide, zero, none, mask, tokens(n-1), groups)
@@ -100,9 +98,6 @@ func hostileBlocks(ty Type, n int) (list []hostile) {
 				}
 				add(fmt.Sprintf("rows, kind %d", kind), p, byte(modeGroups), flagFloat|flagCells|wide, zero, n/2, n/2, kind, n/2, n/2, groups)
 			}
-			count := min(n, maxDict)
-			unsigned := bytesOf(count, []byte{2, 0, 0}, constant(0, false))
-			add("mirrored dictionary", p, byte(modeGroups), zero, byte(mapMirror), none, unsigned, groups)
 		}
 		add("dictionary", p, byte(modeGroups), zero, byte(mapDict), none, min(n, maxDict), []byte{2, 0, 0}, constant(0, false), groups)
 		// Values that are too large for symbols: four of 2 bits, each with 4 extra bits.

@@ -3,7 +3,6 @@ package lorenz
 import (
 	"encoding/binary"
 	"math"
-	"slices"
 
 	"github.com/cdfz-format/cdfz/lorenz/internal/adaptive"
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
@@ -14,35 +13,34 @@ import (
 
 // Flags of a block in modeGroups. Bits 0 and 1 are the number of specials.
 const (
-	flagFloat      = 1 << 2 // float predictor instead of a chain
-	flagTransposed = 1 << 3
-	flagRepeats    = 1 << 4
-	flagCells      = 1 << 5
-	flagPatches    = 1 << 6
-	flagWide       = 1 << 7 // lanes of 64 bits
+	flagFloat   = 1 << 2 // float predictor instead of a chain
+	flagUnused  = 1 << 3
+	flagRepeats = 1 << 4
+	flagCells   = 1 << 5
+	flagPatches = 1 << 6
+	flagWide    = 1 << 7 // lanes of 64 bits
 )
 
 // block is a parsed block in modeGroups.
 type block struct {
 	inverse
 	predict.Layout
-	size       int
-	wide       bool
-	ranged     bool // ranges can be decoded
-	deep       bool // planes depend on earlier ones
-	pred       predict.Predictor
-	transposed int
-	lz         bool
-	tokens     *repeats.Reader // if lz
-	mask       *masks.Reader
-	masks      masks.Recent
-	runs       entropy.NumberReader // of masks
-	patchAt    entropy.NumberReader // distances of patches
-	patches    []byte
-	d32        []uint32 // of dictionaries
-	d64        []uint64
-	g          entropy.GroupReader
-	buf        predict.Buffers
+	size    int
+	wide    bool
+	ranged  bool // ranges can be decoded
+	deep    bool // planes depend on earlier ones
+	pred    predict.Predictor
+	lz      bool
+	tokens  *repeats.Reader // if lz
+	mask    *masks.Reader
+	masks   masks.Recent
+	runs    entropy.NumberReader // of masks
+	patchAt entropy.NumberReader // distances of patches
+	patches []byte
+	d32     []uint32 // of dictionaries
+	d64     []uint64
+	g       entropy.GroupReader
+	buf     predict.Buffers
 
 	stop     *entropy.Stop
 	mode     byte                 // modeGroups, modeAdaptive or modeReferences
@@ -68,7 +66,7 @@ func (b *block) parse(p *Params, n int, src []byte) bool {
 	b.kind = r.Byte()
 	b.wide = flags&flagWide != 0
 	specials := int(flags & 3)
-	if specials > masks.MaxSpecials || !allowed(t, b.kind, b.wide) {
+	if flags&flagUnused != 0 || specials > masks.MaxSpecials || !allowed(t, b.kind, b.wide) {
 		return false
 	}
 	if flags&flagCells != 0 {
@@ -78,22 +76,15 @@ func (b *block) parse(p *Params, n int, src []byte) bool {
 		}
 	}
 	b.predictor(r, flags)
-	b.transposed = 0
-	if flags&flagTransposed != 0 {
-		b.transposed = r.Int(n)
-		if b.transposed == 0 || specials > 0 {
-			return false
-		}
-	}
 	b.lz = flags&flagRepeats != 0
-	b.ranged = !b.lz && b.transposed == 0 && (flags&flagCells != 0 || !b.pred.IsFloat() && len(b.pred.Chain) == 0)
+	b.ranged = !b.lz && (flags&flagCells != 0 || !b.pred.IsFloat() && len(b.pred.Chain) == 0)
 	if flags&flagCells != 0 && !b.ranged || r.Bad {
 		return false
 	}
 	b.near = near(p.Dims)
 	if b.mode != modeGroups {
 		b.ranged = false
-		if b.lz || b.transposed > 0 || flags&flagCells != 0 && (b.mode == modeReferences || b.Cell != b.Plane) {
+		if b.lz || flags&flagCells != 0 && (b.mode == modeReferences || b.Cell != b.Plane) {
 			return false
 		}
 	}
@@ -190,7 +181,7 @@ func (b *block) params(r *entropy.Reader) {
 			r.Bad = true
 		}
 		b.divisor = float64(d)
-	case mapDict, mapMirror:
+	case mapDict:
 		b.readDict(r)
 	}
 }
@@ -259,21 +250,8 @@ func (b *block) readDict(r *entropy.Reader) {
 
 // readEntries sets the dictionary from an open group stream of count differences. It grows buf.
 func readEntries[T lane](b *block, r *entropy.Reader, count int, buf *[]T) {
-	all, first := count, 0
-	if b.kind == mapMirror {
-		all, first = 2*count, count
-	}
-	b.dict = entropy.Grow(b.dict, all*b.size)
+	b.dict = entropy.Grow(b.dict, count*b.size)
 	entries := inverse{typ: b.typ, kind: mapOrder}
-	write := func(at int, y []T) {
-		to := b.dict[at*b.size : (at+len(y))*b.size]
-		switch y := any(y).(type) {
-		case []uint32:
-			entries.put32(to, y)
-		case []uint64:
-			entries.put64(to, y)
-		}
-	}
 	const most = entropy.PieceGroups
 	groups := b.g.Groups()
 	y := entropy.Grow(*buf, min(groups, most)*entropy.GroupLen)
@@ -290,13 +268,12 @@ func readEntries[T lane](b *block, r *entropy.Reader, count int, buf *[]T) {
 		y[0] += sum
 		predict.PrefixSum(y)
 		sum = y[len(y)-1]
-		write(first+at, y)
-		if first > 0 {
-			for i := range y {
-				y[i] = ^y[i]
-			}
-			slices.Reverse(y)
-			write(count-at-len(y), y)
+		to := b.dict[at*b.size : (at+len(y))*b.size]
+		switch y := any(y).(type) {
+		case []uint32:
+			entries.put32(to, y)
+		case []uint64:
+			entries.put64(to, y)
 		}
 	}
 }

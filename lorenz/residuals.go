@@ -22,9 +22,9 @@ func residuals[T lane](b *block, y []T, f *feed[T], m **adaptive.Model[T], w pre
 		return adapted(b, m, y[:w.Len()])
 	case b.mode == modeReferences:
 		return referred(b, y, w.Len()) && expand(b, y, f, w.Len())
-	case b.lz || b.transposed > 0:
+	case b.lz:
 		f.open(&b.g, 0, b.g.Groups()*entropy.GroupLen)
-		return reordered(b, y, f, w.Len())
+		return repeated(b, y, f, w.Len())
 	}
 	step := 1
 	if w.AllPlanes() {
@@ -180,15 +180,8 @@ func (b *block) rank(q, p int) int {
 	return sum
 }
 
-// reordered decodes residuals that are stored in another order or with repeats to y, whose
-// capacity is at least n + 2*masks.Slack.
-func reordered[T lane](b *block, y []T, f *feed[T], n int) bool {
-	switch {
-	case b.lz && b.transposed > 0:
-		return repeats.CopyTransposed(b.tokens, y[:n], b.transposed, f.next)
-	case b.transposed > 0:
-		return repeats.Transpose(y[:n], b.transposed, f.next)
-	}
+// repeated decodes residuals with repeats to y, whose capacity is at least n + 2*masks.Slack.
+func repeated[T lane](b *block, y []T, f *feed[T], n int) bool {
 	if !b.mask.Used {
 		return repeats.Copy(b.tokens, y[:n], f.next)
 	}

@@ -316,7 +316,7 @@ func (s *shape) dear(limit float64) bool {
 	return s.dictionaryFrom == 0 || s.distinct < fewDistinct || limit > s.dictionaryFrom*float64(s.mask.Rank(s.n))
 }
 
-// withDictionary tries mapDict and mapMirror. It gives up if the entries alone take half of limit,
+// withDictionary tries mapDict. It gives up if the entries alone take half of limit,
 // the bits of the best other transform.
 func withDictionary[T lane](s *shape, c *coder[T], limit float64) (t transformed[T], ok bool) {
 	total := s.mask.Rank(s.n)
@@ -324,14 +324,9 @@ func withDictionary[T lane](s *shape, c *coder[T], limit float64) (t transformed
 	for i := 0; i < s.n; i += 16 {
 		low, high = min(low, c.y[i]), max(high, c.y[i])
 	}
-	// Values of both signs may be the negatives of each other.
-	half := 1
-	if zero := T(1) << (entropy.LaneBits[T]() - 1); s.typ.float() && low < zero && high >= zero {
-		half, low, high = 2, zero, max(high, ^low)
-	}
 	dear := func(n int) bool { return float64(n*bits.Len64(uint64(high-low)/uint64(n))) > limit/2 }
 	most := min(total*3/4, maxDict)
-	for most > 64 && dear(most/half) { // more would be given up below
+	for most > 64 && dear(most) { // more would be given up below
 		most -= most / 64
 	}
 	t.y32 = c.lanes32(mapDict, s.n)
@@ -339,23 +334,13 @@ func withDictionary[T lane](s *shape, c *coder[T], limit float64) (t transformed
 	if dict == nil {
 		return t, false
 	}
-	var rank []uint32
 	t.kind = mapDict
-	if half == 2 {
-		if list, at := dictionary.Mirrored(dict); len(list) <= len(dict)*3/4 {
-			t.kind, dict, rank = mapMirror, list, at
-		}
-	}
-	if t.kind == mapDict {
-		low, high = slices.Min(dict), slices.Max(dict)
-	}
+	low, high = slices.Min(dict), slices.Max(dict)
 	if dear(len(dict)) {
 		return t, false
 	}
 	// From the order of first use to the sorted one.
-	if t.kind == mapDict {
-		dict, rank = dictionary.Sorted(dict, s.typ.signed())
-	}
+	dict, rank := dictionary.Sorted(dict, s.typ.signed())
 	for i, k := range t.y32 {
 		t.y32[i] = rank[k]
 	}

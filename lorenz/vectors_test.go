@@ -154,11 +154,6 @@ func makeVectors(t *testing.T) map[string]vector {
 		encode := func(raw []byte) []byte { return referring(raw, ty, dims) }
 		out[fmt.Sprintf("references%d", ty)] = vector{Params{Type: ty, Dims: dims}, near, encode(near), encode}
 	}
-	for _, ty := range []Type{Float32, Float64} {
-		mirror := from(ty, func(k float64) float64 { return math.Sqrt(math.Mod(k, 97)) * float64(1-2*(int(k/97)%2)) })
-		enc := add(fmt.Sprintf("mirrored%d", ty), Params{Type: ty, Dims: dims}, mirror, Default)
-		require.EqualValues(t, mapMirror, enc[2])
-	}
 	// Variables of a stack: some resemble the one before, one is a copy.
 	stack := []int{7, 11, 13}
 	var rows []byte

@@ -23,8 +23,8 @@ INT8, CHAR, INT16, INT32, FLOAT32, FLOAT64, UINT8, UINT16, UINT32, INT64, UINT64
 SIZES = {INT8: 1, CHAR: 1, INT16: 2, INT32: 4, FLOAT32: 4, FLOAT64: 8, UINT8: 1, UINT16: 2, UINT32: 4, INT64: 8,
          UINT64: 8}
 RAW, CONST, GROUPS, BYTES, ADAPTIVE, REFERENCES, TEXT, PARTS = range(8)
-ORDER, FIXED, RATIO, DICTIONARY, SINGLE, MIRRORED = range(6)
-FLOAT, TRANSPOSED, REPEATS, CELLS, PATCHES, WIDE = (1 << i for i in range(2, 8))
+ORDER, FIXED, RATIO, DICTIONARY, SINGLE = range(5)
+FLOAT, UNUSED, REPEATS, CELLS, PATCHES, WIDE = (1 << i for i in range(2, 8))
 
 
 class Parameters:
@@ -151,29 +151,26 @@ def decode_groups(r, p, mode):
     n = p.n
     flags, transform = r.byte("flags"), r.byte("transform")
     need(flags & 3 < 3, "expected at most 2 special values, found 3")
+    need(not flags & UNUSED, "flag bit 3 is set")
     lane = np.dtype(np.uint64 if flags & WIDE else np.uint32)
-    need(transform <= MIRRORED, f"unknown transform {transform}")
+    need(transform <= SINGLE, f"unknown transform {transform}")
     need(transform in (ORDER, DICTIONARY) or p.floating, f"transform {transform} of integers")
     need(transform != SINGLE or p.type == FLOAT64, f"transform {transform} of another type than float64")
     if transform == ORDER:
         need((lane.itemsize == 8) == (p.size == 8), "lanes of a wrong length")
-    elif transform in (DICTIONARY, SINGLE, MIRRORED) or p.size == 4:
+    elif transform in (DICTIONARY, SINGLE) or p.size == 4:
         need(lane.itemsize == 4, "lanes of a wrong length")
     plane = cell = n
     if flags & CELLS:
         plane = r.uv("plane", n, 1)
         cell = r.uv("cell", plane, 1)
         need(n % plane == 0, f"planes of {plane} do not divide {n} elements")
-        need(not flags & (REPEATS | TRANSPOSED), "cells with repeats or transposition")
+        need(not flags & REPEATS, "cells with repeats")
     predictor = read_predictor(r, flags, p, transform, plane, cell)
-    step = 0
-    if flags & TRANSPOSED:
-        step = r.uv("transposition", n, 1)
-        need(not flags & 3, "transposition with special values")
     kinds, specials = read_specials(r, flags & 3, p) if flags & 3 else (None, None)
     inverse = read_transform(r, transform, p, lane)
     patches = read_patches(r, p) if flags & PATCHES else None
-    need(mode == GROUPS or not flags & (REPEATS | TRANSPOSED), f"repeats or transposition in mode {mode}")
+    need(mode == GROUPS or not flags & REPEATS, f"repeats in mode {mode}")
     need(mode != REFERENCES or not flags & CELLS, "cells in mode 5")
     need(mode != ADAPTIVE or cell == plane, "cells shorter than planes in mode 4")
     if mode == ADAPTIVE:
@@ -187,10 +184,6 @@ def decode_groups(r, p, mode):
             y = read_references(r, used, lane)
         else:
             y = read_repeats(r, used, lane) if flags & REPEATS else read_groups(r, used, lane)
-    if step:
-        z = np.empty_like(y)
-        z[np.argsort(np.arange(n) % step, kind="stable")] = y
-        y = z
     if plane < n and cell < plane:
         order = by_cells(n, plane, cell)
         if kept is not None:
@@ -354,12 +347,10 @@ def read_transform(r, transform, p, lane):
     if transform == RATIO:
         d = r.uv("divisor", 1 << 53, 1)
         return lambda y: rounded(signed(y).astype("f8") / d)
-    if transform in (DICTIONARY, MIRRORED):
+    if transform == DICTIONARY:
         count = r.uv("dictionary", min(p.n, MAX_ENTRIES), 1)
         v = read_groups(r, count, np.dtype(np.uint64 if p.size == 8 else np.uint32), True)
         sums = np.add.accumulate(v, dtype=v.dtype)
-        if transform == MIRRORED:
-            sums = np.concatenate((~sums[::-1], sums))
         entries = ordered(sums)
         return lambda y: entries[np.where(y < len(entries), y, 0)]
     return lambda y: from_lane(y, sign).view("f4").astype("f8").view(bits)   # single

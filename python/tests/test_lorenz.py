@@ -48,7 +48,6 @@ class Decoder(unittest.TestCase):
             wide = 128 if size == 8 else 0
             p = lorenz.Parameters.from_vector([1, kind, 0, 1, n])
             for block in (bytes([2, 16 | wide, 0, 0]) + uv(n // 2) + bytes([0, 1, 0, 0, 0, 0]) + groups,    # repeats
-                          bytes([2, 24 | wide, 0, 0, 3]) + uv(n // 2) + bytes([0, 1, 0, 0, 0, 0]) + groups,  # transposed
                           bytes([2, 2 | wide, 0, 0]) + bytes(2 * size) + uv(1) + uv(n) + bytes([0, 2]) + groups,  # masks
                           bytes([2, 64 | wide, 0, 0]) + uv(n - 1) + bytes([0, 1]) + bytes((n - 1) * size) + groups,  # patches
                           bytes([5, wide, 0, 0, 0, 2, 0, 0, 0, 0]) + groups):  # references

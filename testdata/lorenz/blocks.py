@@ -367,12 +367,6 @@ def damaged_adaptive():
 
 # ---- Mode 2 (sections 3, 6 and 7)
 
-def transposed():
-    rng = Random("transposed")
-    strides = b"\2\1\7"
-    return bytes([lorenz.GROUPS, lorenz.TRANSPOSED, 0]) + strides + uv(7) + groups([rng.wide(32) for _ in range(77)])
-
-
 def two_specials(p):
     rng = Random("specials")
     specials = b"ABCD" + uv(20) + uv(6) + numbers([0, 33, 60, 21, 80, 201])      # the first run is empty
@@ -529,7 +523,6 @@ def good():
         assert b.left == 0, name
         yield name, b.p, b.encoded()
     yield from adaptive_blocks()
-    yield "transposed", lorenz.Parameters(type=INT32, shape=(11, 7)), transposed()
     p = lorenz.Parameters(type=INT16, shape=(14, 14))
     yield "specials", p, two_specials(p)
     yield "repeated", lorenz.Parameters(type=INT32, shape=(20, 30)), repeated(600)

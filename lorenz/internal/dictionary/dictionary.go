@@ -67,23 +67,3 @@ func Sorted[T entropy.Lane](v []T, signed bool) ([]T, []uint32) {
 	}
 	return out, rank
 }
-
-// Mirrored returns the lanes of the absolute values of floats, sorted, and for each float
-// its index in a mirrored dictionary.
-func Mirrored[T entropy.Lane](v []T) ([]T, []uint32) {
-	list := make([]T, len(v))
-	for i, y := range v {
-		list[i] = max(y, ^y)
-	}
-	slices.Sort(list)
-	list = slices.Compact(list)
-	rank := make([]uint32, len(v))
-	for i, y := range v {
-		k, _ := slices.BinarySearch(list, max(y, ^y))
-		rank[i] = uint32(len(list) + k)
-		if y < ^y {
-			rank[i] = uint32(len(list) - 1 - k)
-		}
-	}
-	return list, rank
-}
