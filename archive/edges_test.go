@@ -57,10 +57,9 @@ var edges = map[string][]string{
 	"filters/all/internal/scaleoffset": {"filters/internal/wire"},
 	"filters/all/internal/szip":        {"filters/internal/transpose", "filters/internal/wire"},
 	"lorenz/internal/kernels/gen":      {}, // a nested module, which writes the assembly
-	"lorenz":                           {"lorenz/internal/adaptive", "lorenz/internal/bytecoder", "lorenz/internal/dictionary", "lorenz/internal/divisors", "lorenz/internal/entropy", "lorenz/internal/kernels", "lorenz/internal/masks", "lorenz/internal/parts", "lorenz/internal/predict", "lorenz/internal/references", "lorenz/internal/repeats", "lorenz/internal/text"},
+	"lorenz":                           {"lorenz/internal/adaptive", "lorenz/internal/dictionary", "lorenz/internal/divisors", "lorenz/internal/entropy", "lorenz/internal/kernels", "lorenz/internal/masks", "lorenz/internal/parts", "lorenz/internal/predict", "lorenz/internal/references", "lorenz/internal/repeats", "lorenz/internal/text"},
 	"lorenz/internal/adaptive":         {"lorenz/internal/arith", "lorenz/internal/entropy"},
 	"lorenz/internal/arith":            {},
-	"lorenz/internal/bytecoder":        {"lorenz/internal/arith", "lorenz/internal/entropy"},
 	"lorenz/internal/dictionary":       {"lorenz/internal/entropy"},
 	"lorenz/internal/divisors":         {},
 	"lorenz/internal/entropy":          {"lorenz/internal/kernels"},

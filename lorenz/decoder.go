@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/cdfz-format/cdfz/lorenz/internal/adaptive"
-	"github.com/cdfz-format/cdfz/lorenz/internal/bytecoder"
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
 	"github.com/cdfz-format/cdfz/lorenz/internal/kernels"
 	"github.com/cdfz-format/cdfz/lorenz/internal/parts"
@@ -30,11 +29,10 @@ type Decoder struct {
 	a32  *adaptive.Model[uint32] // of modeAdaptive
 	a64  *adaptive.Model[uint64]
 
-	text  *text.Decoder    // of modeText
-	model *bytecoder.Model // of modeBytes
-	whole []byte           // scratch: a block in modeBytes or modeText
-	span  []byte           // scratch: all elements from the first run to the last
-	sub   *Decoder         // decodes parts
+	text  *text.Decoder // of modeText
+	whole []byte        // scratch: a block in modeText
+	span  []byte        // scratch: all elements from the first run to the last
+	sub   *Decoder      // decodes parts
 	list  []parts.Part
 }
 
@@ -96,8 +94,8 @@ func (d *Decoder) DecodeRange(dst, src []byte, i, j int) error {
 		return d.check(d.parts(dst, body, i, j, d.part))
 	case modeGroups, modeAdaptive, modeReferences:
 		ok = d.n > 0 && d.b.parse(&d.p, d.n, body) && d.groups(dst, i, j)
-	case modeBytes, modeText:
-		ok = d.n > 0 && d.bytes(dst, src, i, j)
+	case modeText:
+		ok = d.n > 0 && d.words(dst, body, i, j)
 	}
 	if ok && d.p.Order == LittleEndian {
 		d.swap(dst)

@@ -35,8 +35,7 @@ import (
 //
 // The folders in internal are the tools: masks (special values), divisors and dictionary
 // (transforms), predict (predictors), entropy (Huffman codes and groups), arith (the range coder),
-// repeats, and a folder for each of the modes bytes (bytecoder), adaptive, references, text and
-// parts. kernels has the loops with assembly.
+// repeats, and a folder for each of the modes adaptive, references, text and parts. kernels has the loops with assembly.
 
 // ErrCorrupt reports bytes that no encoder writes for these parameters.
 var ErrCorrupt = errors.New("lorenz: corrupt block")
@@ -85,7 +84,6 @@ const (
 	modeRaw      = 0 // the elements as they are
 	modeConst    = 1 // one element that fills the block
 	modeGroups   = 2 // transform, predictor and group coder
-	modeBytes    = 3 // repeats and adaptive coding of bytes
 	modeAdaptive = 4 // modeGroups with adaptive coding of residuals
 
 	modeReferences = 5 // modeGroups with references from residuals to earlier ones
@@ -94,7 +92,7 @@ const (
 )
 
 // modeNames are the names of the modes by number (docs/LORENZ.md, section 2).
-var modeNames = [...]string{"raw", "constant", "groups", "bytes", "adaptive", "references", "text", "parts"}
+var modeNames = [...]string{"raw", "constant", "groups", "unknown", "adaptive", "references", "text", "parts"}
 
 // ModeName returns the name of the mode that an encoded block begins with, or "unknown".
 func ModeName(first byte) string {

@@ -463,20 +463,6 @@ func TestGarbageSmall(t *testing.T) {
 	}
 }
 
-// TestOneByte decodes blocks of one byte in mode 3, which the encoder does not make.
-func TestOneByte(t *testing.T) {
-	for _, c := range []struct {
-		p   Params
-		enc []byte
-		raw byte
-	}{
-		{Params{Type: Char, Dims: []int{1}}, []byte{modeBytes, 0xB0, 0x36}, 0xA5},
-		{Params{Type: Int8}, []byte{modeBytes, 0xD0, 0x54}, 0x5A},
-	} {
-		decodeAll(t, c.p, c.enc, []byte{c.raw})
-	}
-}
-
 func TestArguments(t *testing.T) {
 	d, err := NewDecoder(Params{Type: Int16, Dims: []int{10}})
 	require.NoError(t, err)

@@ -2,7 +2,6 @@ package lorenz
 
 import (
 	"github.com/cdfz-format/cdfz/lorenz/internal/adaptive"
-	"github.com/cdfz-format/cdfz/lorenz/internal/bytecoder"
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
 	"github.com/cdfz-format/cdfz/lorenz/internal/parts"
 )
@@ -28,7 +27,7 @@ func (p Params) Memory() int64 {
 	memory += min(n, maxDict)*2*size + piece*lane
 	memory += adaptive.Memory(n, near(p.Dims), lane)
 	rows, _ := p.stack()
-	return memory + bytecoder.Memory(n*size) + parts.Memory(rows)
+	return memory + parts.Memory(rows)
 }
 
 // leastMemory is for buffers of fixed size, mainly tables of Huffman codes.

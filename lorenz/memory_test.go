@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"math/bits"
 	"math/rand/v2"
 	"os"
 	"runtime"
@@ -114,7 +113,6 @@ func hostileBlocks(ty Type, n int) (list []hostile) {
 		m, _ := p.check()
 		add(fmt.Sprintf("adaptive, %d dimensions", len(dims)), p, byte(modeAdaptive), wide, zero, none, zeros(m))
 	}
-	add("bytes", p, byte(modeBytes), zeroBytes(n*size, size))
 	// Parts of different lengths, and copies of the first one.
 	first := list[0]
 	rows := 8
@@ -143,52 +141,17 @@ func entropyFirst(first uint64, count int) []byte {
 	return entropyNumbers(v...)
 }
 
-// zeros codes n residuals in modeAdaptive that are 0, with weights. All have the same contexts.
+// zeros codes n residuals in modeAdaptive that are 0: a bit for each group.
 func zeros(n int) []byte {
 	c := arith.NewEncoder(nil)
-	var p [4]arith.Prob
+	var p [8]arith.Prob
 	arith.Reset(p[:])
-	const third = 19660
-	w := [4]int32{third, third, third, third}
-	for range n {
-		c.Mix4(&w, &p[0], &p[1], &p[2], &p[3], 0, 6)
+	for g, history := 0, 0; g < n; g += entropy.GroupLen {
+		c.Bit(&p[history], 1)
+		history = history<<1&7 | 1
 	}
 	body := c.Finish()
-	return bytesOf(byte(2), 1, make([]byte, 2*14), len(body), body)
-}
-
-// zeroBytes codes n zeros in modeBytes: one, and a repeat. size is the length of an element.
-func zeroBytes(n, size int) []byte {
-	c := arith.NewEncoder(nil)
-	fresh := func() *arith.Prob {
-		p := make([]arith.Prob, 1)
-		arith.Reset(p)
-		return &p[0]
-	}
-	repeat := fresh()
-	c.Bit(repeat, 0)
-	for range 8 {
-		p := arith.Squash(7 * 26214 * int64(fresh().Stretch()) >> 16)
-		c.Code(0, p<<4)
-	}
-	if size > 1 { // a byte at another place of the element has another probability
-		repeat = fresh()
-	}
-	for _, p := range []*arith.Prob{repeat, fresh(), fresh(), fresh()} { // with the last of the recent distances, 1
-		c.Bit(p, 1)
-	}
-	length := bits.Len(uint(n-1)) - 1
-	for i := 4; i >= 0; i-- {
-		c.Bit(fresh(), length>>i&1)
-	}
-	for i := length - 1; i >= 0; i-- {
-		if bit := (n - 1) >> i & 1; i >= length-3 {
-			c.Bit(fresh(), bit)
-		} else {
-			c.Code(bit, 1<<15)
-		}
-	}
-	return c.Finish()
+	return bytesOf(byte(0), len(body), body)
 }
 
 // allocated returns the bytes that f allocates.

@@ -37,7 +37,7 @@ func near(dims []int) adaptive.Neighbours {
 	return adaptive.Neighbours{North: max(st[1], 3), Below: max(st[2], 3)}
 }
 
-// rowBytes returns the row that modeBytes assumes for a shape, in bytes.
+// rowBytes returns the row of a shape, in bytes.
 func rowBytes(dims []int, size int) int {
 	for i := len(dims) - 1; i >= 0; i-- {
 		if dims[i] > 1 {

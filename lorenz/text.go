@@ -1,7 +1,6 @@
 package lorenz
 
 import (
-	"github.com/cdfz-format/cdfz/lorenz/internal/bytecoder"
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
 	"github.com/cdfz-format/cdfz/lorenz/internal/text"
 )
@@ -26,28 +25,18 @@ func (e *Encoder) asText(dst, src []byte, start int) []byte {
 	return append(dst[:start], dst[end:]...)
 }
 
-// bytes decodes elements of a block in modeBytes or modeText.
-func (d *Decoder) bytes(dst, src []byte, i, j int) bool {
+// words decodes elements of a block in modeText, of which src are the bytes after the mode.
+func (d *Decoder) words(dst, src []byte, i, j int) bool {
 	out := dst
 	if len(dst) < d.n*d.size {
 		d.whole = entropy.Grow(d.whole, d.n*d.size)
 		out = d.whole
 	}
-	switch src[0] {
-	case modeText:
-		if d.text == nil {
-			d.text = new(text.Decoder)
-		}
-		if !d.text.Decode(out, src[1:], &d.stop) {
-			return false
-		}
-	default:
-		if d.model == nil {
-			d.model = new(bytecoder.Model)
-		}
-		if !d.model.Decode(out, src[1:], d.size, rowBytes(d.p.Dims, d.size), &d.stop) {
-			return false
-		}
+	if d.text == nil {
+		d.text = new(text.Decoder)
+	}
+	if !d.text.Decode(out, src, &d.stop) {
+		return false
 	}
 	if len(dst) < len(out) {
 		copy(dst, out[i*d.size:j*d.size])

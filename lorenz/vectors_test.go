@@ -250,13 +250,11 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// TestBlockVectors decodes blocks that the encoder does not write: those that
-// testdata/lorenz/blocks.py makes, and those of earlier encoders.
+// TestBlockVectors decodes blocks that the encoder does not write, which
+// testdata/lorenz/blocks.py makes.
 func TestBlockVectors(t *testing.T) {
-	for _, folder := range []string{"blocks", "earlier"} {
-		for _, v := range storedVectors(t, folder) {
-			t.Run(v.name, func(t *testing.T) { v.decode(t) })
-		}
+	for _, v := range storedVectors(t, "blocks") {
+		t.Run(v.name, func(t *testing.T) { v.decode(t) })
 	}
 }
 

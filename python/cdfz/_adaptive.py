@@ -8,10 +8,8 @@ import numpy as np
 from ._arith import HALF, RATE, SQUASH, STRETCH, TOP, Coder
 from ._errors import need
 
-ZEROS, WEIGHTS = 1, 2
+ZEROS = 1
 GROUP = 32
-TAPS = 14
-MOST = 40
 FARTHEST = 1 << 20
 
 
@@ -91,45 +89,30 @@ def read_adaptive(r, n, masked, lane, north, below):
     """The residuals of n elements, 0 for those that are masked. lane: bits of a lane."""
     need(max(north, below) <= FARTHEST, f"mode 4: neighbours at a distance of more than {FARTHEST}")
     flags = r.byte("options")
-    need(flags <= 3, f"unknown options {flags}")
-    if flags & WEIGHTS:
-        limit = r.uv("limit", MOST)
-        weights = [int(w) for w in r.array("<i2", TAPS, "weights")]
+    need(flags <= ZEROS, f"unknown options {flags}")
     body = r.take(r.uv("adaptive stream", len(r.data) - r.at), "adaptive stream")
     coder = Coder(body.tobytes())
     model = Model(coder, r.take(len(r.data) - r.at, "low bits").tobytes())
     pad = north + below + 4
     mag, small, values = [0] * (n + pad), [0] * (n + pad), [0] * (n + pad)
     left, zeros, flat, history = 0, 0, 0, 0
-    half, every = 1 << lane - 1, (1 << lane) - 1
+    every = (1 << lane) - 1
     for i in range(pad, n + pad):
         if masked is not None and masked[i - pad]:
             mag[i] = mag[i - 1]
             continue
         if not left:
             left = GROUP
-            if not flags & WEIGHTS:
-                flat = coder.adaptive(("zero", history))
-                history = 2 * history & 7 | flat
+            flat = coder.adaptive(("zero", history))
+            history = 2 * history & 7 | flat
             if flags & ZEROS and not flat:
                 zeros = coder.tree(("zeros", zeros), 6)
                 need(zeros < lane, "trailing zeros longer than a lane")
         left -= 1
         if flat:
             continue
-        p = 0
-        if flags & WEIGHTS:
-            b, c = i - north, i - below
-            expected = 3 * mag[i - 1] + mag[i - 2] + 2 * mag[b] + mag[b + 1] + mag[b - 1]
-            lim = 1 << min((expected + 8 >> 4) + limit, MOST)
-            taps = [i - 1, i - 2, i - 3, b, b + 1, b - 1, b + 2, c, c - 1, c + 1, c - north]
-            if below > 2 * north:
-                taps += [c + north, c + north + 1, c + north - 1]
-            p = sum((w * clamp(values[k], -lim, lim) for w, k in zip(weights, taps)), 2048) >> 12
-            p = p >> zeros << zeros
-        v = model.residual(mag, small, i, north, below, zeros, lane) + p & every
-        values[i] = v - 2 * (v & half)
+        values[i] = model.residual(mag, small, i, north, below, zeros, lane) & every
     coder.end()
     need((model.low_at + 7) >> 3 == len(model.low), "low bits: bytes after the end")
     need(model.low_at % 8 == 0 or model.low[-1] >> model.low_at % 8 == 0, "low bits: set after the end")
-    return np.array(values[pad:], np.int64).astype(np.uint64).astype(np.uint64 if lane == 64 else np.uint32)
+    return np.array(values[pad:], np.uint64 if lane == 64 else np.uint32)

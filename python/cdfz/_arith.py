@@ -68,17 +68,3 @@ class Coder:
         for _ in range(bits):
             node = 2 * node + self.adaptive((key, node))
         return node - (1 << bits)
-
-    def number(self, table, tail):
-        """Reads a number of at least 1. tail: the last three bits have a tree."""
-        length = self.tree((table, "length"), 5)
-        v = 1
-        for i in range(length):
-            if i < 3:
-                bit = self.adaptive((table, length, v))
-            elif tail and length - i <= 3:
-                return v << length - i | self.tree("tail", length - i)   # one tree for all tables
-            else:
-                bit = self.bit(32768)
-            v = 2 * v + bit
-        return v

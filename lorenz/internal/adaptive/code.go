@@ -1,33 +1,20 @@
 package adaptive
 
 import (
-	"encoding/binary"
 	"math/bits"
 
 	"github.com/cdfz-format/cdfz/lorenz/internal/arith"
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
 )
 
-// Options of a stream. Part of the format.
-const (
-	hasZeros   = 1 << 0 // groups have trailing zeros
-	hasWeights = 1 << 1
-)
+// hasZeros is the option of a stream whose groups have trailing zeros. Part of the format.
+const hasZeros = 1 << 0
 
 // Decode sets r to the residuals, those outside of the spans to 0. It also reports false after a stop.
 func (m *Model[T]) Decode(in *entropy.Reader, r []T, spans func(visit func(start, end int) bool), near Neighbours, stop *entropy.Stop) bool {
 	flags := in.Byte()
-	m.sum = weights{used: flags&hasWeights != 0}
-	if m.sum.used {
-		m.sum.limit = uint(in.Int(most))
-		if p := in.Bytes(2 * nTaps); p != nil {
-			for i := range m.sum.w {
-				m.sum.w[i] = int32(int16(binary.LittleEndian.Uint16(p[2*i:])))
-			}
-		}
-	}
 	body := in.Bytes(in.Int(len(in.Buf)))
-	if in.Bad || flags > 3 || !near.Valid() {
+	if in.Bad || flags&^hasZeros != 0 || !near.Valid() {
 		return false
 	}
 	m.reset(len(r), near)
@@ -91,13 +78,11 @@ func (m *Model[T]) span(c *arith.Coder, st *state, r []T, s Span, after []Span) 
 			if !st.decoding {
 				or = ahead(r, Span{at, s.End}, after)
 			}
-			if !m.sum.used {
-				if or == 0 {
-					zero = 1
-				}
-				st.flat = c.Bit(&m.zero[st.history], zero)
-				st.history = st.history<<1&7 | st.flat
+			if or == 0 {
+				zero = 1
 			}
+			st.flat = c.Bit(&m.zero[st.history], zero)
+			st.history = st.history<<1&7 | st.flat
 			if st.zeros && st.flat == 0 {
 				z := st.t
 				if or != 0 {
@@ -140,15 +125,9 @@ func (m *Model[T]) one(c *arith.Coder, r []T, at, i int, t, width uint, decoding
 		}
 	}
 	x, neg := m.residual(c, i, uint64(v), neg, t, width)
-	if !decoding {
-		return
+	if decoding {
+		r[at] = negate(T(x), neg)
 	}
-	v = negate(T(x), neg)
-	if m.sum.used {
-		v += T(m.predict(i)) >> t << t
-		m.vals[i] = v
-	}
-	r[at] = v
 }
 
 // skip advances over elements without a residual. As neighbours they have the size of the element
@@ -166,9 +145,6 @@ func (m *Model[T]) skip(st *state, r []T, from, to int) bool {
 			mag[j] = before
 		}
 		clear(m.small[i : i+n])
-		if m.sum.used {
-			clear(m.vals[i : i+n])
-		}
 		if from += n; st.stop.After(n) {
 			return false
 		}

@@ -7,7 +7,7 @@ import (
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
 )
 
-// Encoder encodes blocks. It does not use the weights that the format allows for.
+// Encoder encodes blocks.
 type Encoder[T entropy.Lane] struct{ Model[T] }
 
 // Cost estimates the bits of residuals.
@@ -62,4 +62,10 @@ func (m *Model[T]) load(r []T, spans []Span, near Neighbours) {
 		}
 	}
 	m.skip(&st, r, at, len(r))
+}
+
+// signed returns a lane as a signed number.
+func signed[T entropy.Lane](v T) int64 {
+	shift := 64 - entropy.LaneBits[T]()
+	return int64(uint64(v)<<shift) >> shift
 }

@@ -27,7 +27,6 @@ func (n Neighbours) Valid() bool { return max(n.North, n.Below) <= maxBelow }
 const (
 	nInputs = 4  // contexts of a size
 	nNodes  = 16 // decisions about a size
-	nTaps   = 14 // neighbours in a weighted sum
 
 	mixStart = 1 << 16 * 3 / 10
 	mixRate  = 6
@@ -53,19 +52,7 @@ type Model[T entropy.Lane] struct {
 	base  int     // the first element of the window
 	mag   []uint8 // sizes in half octaves, of the window and of pad elements before it
 	small []int8  // residuals, clamped to ±2
-	vals  []T     // residuals before the weighted sum is subtracted
-	sum   weights
 }
-
-// weights predict a residual from those around it.
-type weights struct {
-	used  bool
-	limit uint // residuals count up to 2^limit times the expected size
-	w     [nTaps]int32
-}
-
-// weightBits is the precision of weights.
-const weightBits = 12
 
 // begin prepares the sizes of a window of n residuals. Those before it are 0.
 func (m *Model[T]) begin(n int, near Neighbours) {
@@ -98,9 +85,6 @@ func (m *Model[T]) place(at, n int) int {
 	from := i - m.pad
 	copy(m.mag, m.mag[from:i])
 	copy(m.small, m.small[from:i])
-	if m.sum.used {
-		copy(m.vals, m.vals[from:i])
-	}
 	m.base = at
 	return m.pad
 }
@@ -110,10 +94,6 @@ func (m *Model[T]) place(at, n int) int {
 func (m *Model[T]) reset(n int, near Neighbours) {
 	// The new part of the window is at least as long as the part that it keeps when it moves.
 	m.begin(min(n, max(near.North+near.Below+4, leastWindow)), near)
-	if m.sum.used {
-		m.vals = entropy.Grow(m.vals, len(m.mag))
-		clear(m.vals[:m.pad])
-	}
 	for i := range m.size {
 		for j := range m.size[i] {
 			arith.Reset(m.size[i][j][:])
@@ -236,42 +216,4 @@ func magnitude(x uint64, b int) uint8 {
 		h += int(x >> (b - 2) & 1)
 	}
 	return uint8(h)
-}
-
-// most is the highest size of a residual in a weighted sum, in bits.
-const most = 40
-
-// predict returns the weighted sum of the neighbours of residual i.
-func (m *Model[T]) predict(i int) int64 {
-	var x [nTaps]int64
-	m.taps(&x, i)
-	w := &m.sum.w
-	even, odd := int64(1)<<(weightBits-1), int64(0)
-	for j := 0; j < nTaps; j += 2 {
-		even += int64(w[j]) * x[j]
-		odd += int64(w[j+1]) * x[j+1]
-	}
-	return (even + odd) >> weightBits
-}
-
-// taps sets x to the neighbours of residual i, clamped, and returns the clamp.
-func (m *Model[T]) taps(x *[nTaps]int64, i int) int64 {
-	lim := int64(1) << min(uint(m.expect(i)+8)>>4+m.sum.limit, most)
-	at := func(v T) int64 { return min(max(signed(v), -lim), lim) }
-	b := i - m.near.Below
-	west, north, below := (*[3]T)(m.vals[i-3:]), (*[4]T)(m.vals[i-m.near.North-1:]), (*[3]T)(m.vals[b-1:])
-	x[0], x[1], x[2] = at(west[2]), at(west[1]), at(west[0])
-	x[3], x[4], x[5], x[6] = at(north[1]), at(north[2]), at(north[0]), at(north[3])
-	x[7], x[8], x[9], x[10] = at(below[1]), at(below[0]), at(below[2]), at(m.vals[b-m.near.North])
-	if m.near.Below > 2*m.near.North {
-		south := (*[3]T)(m.vals[b+m.near.North-1:])
-		x[11], x[12], x[13] = at(south[1]), at(south[2]), at(south[0])
-	}
-	return lim
-}
-
-// signed returns a lane as a signed number.
-func signed[T entropy.Lane](v T) int64 {
-	shift := 64 - entropy.LaneBits[T]()
-	return int64(uint64(v)<<shift) >> shift
 }

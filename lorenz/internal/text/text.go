@@ -1,6 +1,6 @@
 // Package text codes bytes as literals and repeats of earlier bytes. Literals are divided
-// by their context, such as the byte before, into streams with Huffman codes. It decodes
-// much faster than package bytecoder. docs/LORENZ.md, section 12, specifies the bytes.
+// by their context, such as the byte before, into streams with Huffman codes. docs/LORENZ.md,
+// section 12, specifies the bytes.
 package text
 
 import "github.com/cdfz-format/cdfz/lorenz/internal/entropy"
