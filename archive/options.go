@@ -103,7 +103,8 @@ type WriteOptions struct {
 	// one goroutine at a time.
 	Progress func(done int64)
 
-	loss *plan.Loss // what rounding lost
+	loss     *plan.Loss // what rounding lost
+	ownBlock bool       // Block is that of the preset
 }
 
 // withDefaults checks the options and fills in the defaults.
@@ -113,7 +114,7 @@ func (o *WriteOptions) withDefaults() (WriteOptions, error) {
 		c = *o
 	}
 	if c.Block == 0 {
-		c.Block = DefaultBlock
+		c.Block, c.ownBlock = DefaultBlock, true
 		if c.Preset == PresetMax {
 			c.Block = maxPresetBlock
 		}

@@ -78,6 +78,20 @@ func writeSmall(ctx context.Context, dst io.Writer, image io.ReaderAt, size int6
 	if err != nil {
 		return nil, err
 	}
+	if o.Preset == PresetMax { // which is smaller than the default for nearly all images
+		d := *o
+		if d.Preset = PresetDefault; d.ownBlock {
+			d.Block = DefaultBlock
+		}
+		s.o, s.memo, s.head, s.whole = &d, encode.NewMemo(), nil, nil
+		other, err := s.best()
+		if err != nil {
+			return nil, err
+		}
+		if other.Size < best.Size {
+			best = other
+		}
+	}
 	if err := fault.WriteFull(dst, best.bytes); err != nil {
 		return nil, err
 	}
