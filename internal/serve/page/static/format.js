@@ -42,6 +42,12 @@ function plain(x) {
   return Math.fround(x) === x ? exact(x, "float32") : String(Number(x.toPrecision(12)));
 }
 
+// every names the values that a step leaves: every 3rd time.
+export function every(step, name) {
+  const last = step % 100 >= 11 && step % 100 <= 13 ? 0 : step % 10;
+  return `every ${step}${["th", "st", "nd", "rd"][last] ?? "th"} ${name}`;
+}
+
 // size writes a number of bytes.
 export function size(n) {
   const units = ["B", "kB", "MB", "GB", "TB"];

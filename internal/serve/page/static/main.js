@@ -3,7 +3,7 @@ import * as api from "./api.js";
 import { $, make, table } from "./dom.js";
 import * as controls from "./controls.js";
 import * as download from "./download.js";
-import { coordinate, exact, size } from "./format.js";
+import { coordinate, every, exact, size } from "./format.js";
 import * as lines from "./lines.js";
 import * as map from "./map.js";
 import * as palette from "./palette.js";
@@ -194,7 +194,7 @@ function drawMap() {
   const s = state.slice;
   const value = (id) => ($(id).value.trim() === "" || Number.isNaN(Number($(id).value)) ? undefined : Number($(id).value));
   map.show(s, { palette: $("palette").value, low: value("low"), high: value("high") }, cellOf(s));
-  const steps = s.axes.filter((a) => a.step > 1).map((a) => `every ${a.step}th ${a.name}`);
+  const steps = s.axes.filter((a) => a.step > 1).map((a) => every(a.step, a.name));
   $("missing").textContent = `${s.missing === 0 ? "no" : s.missing} missing${steps.length > 0 ? `; the map shows ${steps.join(" and ")}` : ""}`;
 }
 
@@ -239,7 +239,7 @@ async function loadSeries(signal) {
 // drawSeries shows a series, and which of its values.
 function drawSeries(s, units) {
   const { at, step, name } = s.axes[0];
-  const part = at ? `the smallest and the largest of every ${step} values` : step > 1 ? `every ${step}th ${name}, peaks between them are not shown` : "";
+  const part = at ? `the smallest and the largest of every ${step} values` : step > 1 ? `${every(step, name)}, peaks between them are not shown` : "";
   $("series-where").textContent = [where(s.fixed), part].filter(Boolean).join("; ");
   plots.line(s, units);
 }

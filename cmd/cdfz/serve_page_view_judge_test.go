@@ -1,0 +1,47 @@
+//go:build judge && linux
+
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+)
+
+// generated writes netCDF files from CDL, by name, and returns their folder.
+func generated(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir, cdl := t.TempDir(), filepath.Join(t.TempDir(), "x.cdl")
+	for name, text := range files {
+		require.NoError(t, os.WriteFile(cdl, []byte(text), 0o644))
+		out, err := self(t, "gen", "-o", filepath.Join(dir, name), cdl).CombinedOutput()
+		require.NoError(t, err, string(out))
+	}
+	return dir
+}
+
+// text returns the text of an element.
+func (b *browser) text(id string) string {
+	b.t.Helper()
+	return eval[string](b, `document.getElementById(%q).textContent`, id)
+}
+
+// view opens an address of the page and waits until it has shown a slice.
+func (b *browser) view(s *served, query string) {
+	b.t.Helper()
+	b.do(chromedp.Navigate(s.at + "/page/" + query))
+	b.until(`document.body.dataset.ready === "1"`)
+}
+
+// TestJudgePageWords checks texts of the page that depend on numbers.
+func TestJudgePageWords(t *testing.T) {
+	s := serveOn(t, t.TempDir())
+	b := openBrowser(t, 800, 600)
+	b.do(chromedp.Navigate(s.at + "/page/"))
+	require.Equal(t, []string{"every 2nd x", "every 3rd x", "every 4th x", "every 11th x", "every 12th x", "every 13th x", "every 21st x", "every 112th x", "every 122nd x"},
+		eval[[]string](b, `import("./format.js").then((f) => [2, 3, 4, 11, 12, 13, 21, 112, 122].map((n) => f.every(n, "x")))`))
+	b.clean()
+}
