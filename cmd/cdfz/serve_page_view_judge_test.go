@@ -45,3 +45,17 @@ func TestJudgePageWords(t *testing.T) {
 		eval[[]string](b, `import("./format.js").then((f) => [2, 3, 4, 11, 12, 13, 21, 112, 122].map((n) => f.every(n, "x")))`))
 	b.clean()
 }
+
+// TestJudgePageMean checks that means say how values are weighted.
+func TestJudgePageMean(t *testing.T) {
+	s := serveOn(t, generated(t, map[string]string{"x.nc": `netcdf x { dimensions: lat = 3 ; lon = 2 ; time = 2 ; variables:
+		float lat(lat) ; lat:units = "degrees_north" ; float lon(lon) ; lon:units = "degrees_east" ;
+		float a(lat, lon) ; float b(time, lat) ;
+		data: lat = 0, 60, 90 ; lon = 0, 10 ; a = 3, 3, 6, _, 100, 100 ; b = 1, 2, 3, 4, 5, 6 ; }`}))
+	b := openBrowser(t, 800, 600)
+	b.view(s, "?file=x.nc&var=a")
+	require.Contains(t, b.text("stats"), "mean 42.4 (not weighted), 3.6 weighted by the cosine of latitude, standard")
+	b.view(s, "?file=x.nc&var=b")
+	require.Contains(t, b.text("stats"), "mean 3.5 (not weighted), standard")
+	b.clean()
+}

@@ -59,11 +59,16 @@ export function size(n) {
   return `${i === 0 ? n : n.toPrecision(3)} ${units[i]}`;
 }
 
+const kindOf = (units) => /^degrees?_?(n|e)(orth|ast)?$/i.exec(units ?? "")?.[1].toLowerCase();
+
+// isDegrees reports whether units are those of latitudes (n) or longitudes (e).
+export const isDegrees = (units, kind) => kindOf(units) === kind;
+
 // degrees writes a longitude or a latitude, and null for other units.
 function degrees(value, units, text) {
-  const kind = /^degrees?_?(n|e)(orth|ast)?$/i.exec(units ?? "");
+  const kind = kindOf(units);
   if (!kind) return null;
-  if (kind[1].toLowerCase() === "n") return `${text(Math.abs(value))}°${value < 0 ? "S" : value > 0 ? "N" : ""}`;
+  if (kind === "n") return `${text(Math.abs(value))}°${value < 0 ? "S" : value > 0 ? "N" : ""}`;
   const turned = ((((value + 180) % 360) + 360) % 360) - 180;
   if (Math.abs(turned) === 180 || turned === 0) return `${Math.abs(turned)}°`;
   return `${text(Math.abs(turned))}°${turned < 0 ? "W" : "E"}`;

@@ -1,6 +1,6 @@
 // Series and histograms, drawn by uPlot.
 import { $, table } from "./dom.js";
-import { coordinate, css, day, exact, indexOf, number, ticks } from "./format.js";
+import { coordinate, css, day, exact, indexOf, isDegrees, number, ticks } from "./format.js";
 
 let series = null;
 let hist = null;
@@ -64,6 +64,23 @@ export function clearLine() {
   $("series-table").querySelector("div").replaceChildren();
 }
 
+// mean writes the mean of a slice: each value counts alike, and on a map of longitude and
+// latitude also by the area of its cell.
+function mean(s, plain) {
+  const text = `mean ${number(plain)} (not weighted)`;
+  const lat = s.axes.findIndex((a) => isDegrees(a.units, "n"));
+  if (s.axes.length !== 2 || lat < 0 || !isDegrees(s.axes[1 - lat].units, "e")) return text;
+  let sum = 0, weights = 0;
+  s.data.forEach((v, i) => {
+    const at = s.axes[lat].values[lat === 0 ? Math.floor(i / s.shape[1]) : i % s.shape[1]];
+    if (!Number.isFinite(v) || at === null) return;
+    const weight = Math.max(0, Math.cos((at * Math.PI) / 180));
+    weights += weight;
+    sum += weight * v;
+  });
+  return weights > 0 ? `${text}, ${number(sum / weights)} weighted by the cosine of latitude` : text;
+}
+
 // histogram draws how often the values of a slice lie in each of some equal ranges.
 export function histogram(s, units) {
   const { min, max } = s;
@@ -75,18 +92,18 @@ export function histogram(s, units) {
     count++;
     sum += v;
   }
-  const mean = sum / count;
+  const middle = sum / count;
   let squares = 0;
   const bins = max > min ? 40 : 1;
   const heights = new Array(bins).fill(0);
   for (const v of s.data) {
     if (!Number.isFinite(v)) continue;
-    squares += (v - mean) ** 2;
+    squares += (v - middle) ** 2;
     heights[bins === 1 ? 0 : Math.min(bins - 1, Math.floor(((v - min) / (max - min)) * bins))]++;
   }
   const unit = units ? " " + units : "";
   const stats = count === 0 ? "no values" :
-    `${count} values from ${number(min)} to ${number(max)}${unit}, mean ${number(mean)}, standard deviation ${number(Math.sqrt(squares / count))}; ${s.missing} missing`;
+    `${count} values from ${number(min)} to ${number(max)}${unit}, ${mean(s, middle)}, standard deviation ${number(Math.sqrt(squares / count))}; ${s.missing} missing`;
   $("stats").textContent = stats;
   $("hist").setAttribute("aria-label", `Histogram: ${stats}`);
   if (count === 0) return;
