@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 )
@@ -57,5 +58,34 @@ func TestJudgePageMean(t *testing.T) {
 	require.Contains(t, b.text("stats"), "mean 42.4 (not weighted), 3.6 weighted by the cosine of latitude, standard")
 	b.view(s, "?file=x.nc&var=b")
 	require.Contains(t, b.text("stats"), "mean 3.5 (not weighted), standard")
+	b.clean()
+}
+
+// TestJudgePageDark checks that the hatching of missing values is dark in the dark theme,
+// and that a change of the theme draws the page again.
+func TestJudgePageDark(t *testing.T) {
+	s := serveOn(t, generated(t, map[string]string{"x.nc": `netcdf x { dimensions: y = 2 ; x = 2 ; variables: float a(y, x) ; data: a = 1, 2, 3, _ ; }`}))
+	b := openBrowser(t, 800, 600)
+	b.view(s, "?file=x.nc&var=a")
+	// The range of lightness in the cell without a value, from 0 to 255.
+	missing := func() []int {
+		return eval[[]int](b, `(() => {
+  const c = document.getElementById("map-canvas"), { x, y, w, h } = JSON.parse(c.dataset.box);
+  const p = c.getContext("2d").getImageData(x + w / 2 + 9, y + 9, w / 2 - 18, h / 2 - 18).data.filter((_, i) => i %% 4 === 1);
+  return [Math.min(...p), Math.max(...p)];
+})()`)
+	}
+	light := missing()
+	require.Greater(t, light[0], 128)
+	b.after(func() {
+		_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}},
+		})
+		require.NoError(t, err)
+	})
+	dark := missing()
+	require.Less(t, dark[1], 80)
+	require.Less(t, dark[1]-dark[0], light[1]-light[0])
+	require.Greater(t, dark[1], dark[0], "hatched")
 	b.clean()
 }

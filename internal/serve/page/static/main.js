@@ -271,6 +271,7 @@ async function start() {
   for (const id of ["palette", "low", "high"]) $(id).addEventListener("change", () => state.slice && drawMap());
   $("along").addEventListener("change", () => loadSeries(request.signal).catch(fail));
   $("blocks").addEventListener("toggle", () => $("blocks").open && storage.show(state.file, state.variable, state.words));
+  palette.onTheme(() => state.slice && load());
   window.addEventListener("popstate", () => fromAddress() && open(...fromAddress()));
   const listed = tree.start((file) => open(file)).catch(fail);
   const wanted = fromAddress();

@@ -29,9 +29,16 @@ export function place(value, low, high) {
   return Math.max(0, Math.min(255, Math.floor(((value - low) / (high - low)) * 256)));
 }
 
-// Missing values are hatched, so that they differ from all values in more than colour.
-const field = [222, 222, 222];
-const hatch = [150, 150, 150];
+// Missing values are hatched, so that they differ from all values in more than colour. In
+// the dark they are dark, so that a map of the sea does not glare.
+const dark = matchMedia("(prefers-color-scheme: dark)");
+let field, hatch;
+const choose = () => { [field, hatch] = dark.matches ? [[30, 35, 40], [52, 59, 66]] : [[222, 222, 222], [150, 150, 150]]; };
+choose();
+dark.addEventListener("change", choose);
+
+// onTheme calls a function when the theme has changed.
+export const onTheme = (f) => dark.addEventListener("change", f);
 
 // missing returns the colour of a missing value at a pixel.
 export function missing(x, y) {
