@@ -3,12 +3,15 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
 )
 
@@ -87,5 +90,41 @@ func TestJudgePageDark(t *testing.T) {
 	require.Less(t, dark[1], 80)
 	require.Less(t, dark[1]-dark[0], light[1]-light[0])
 	require.Greater(t, dark[1], dark[0], "hatched")
+	b.clean()
+}
+
+// TestJudgePageMany checks that the list of many variables can be filtered and skipped.
+func TestJudgePageMany(t *testing.T) {
+	var vars strings.Builder
+	for i := range 1000 {
+		fmt.Fprintf(&vars, "float v%d(x) ; v%d:long_name = \"Quantity %d of %d\" ; ", i, i, i%7, i)
+	}
+	s := serveOn(t, generated(t, map[string]string{
+		"many.nc": "netcdf many { dimensions: x = 2 ; variables: " + vars.String() + "}",
+		"few.nc":  "netcdf few { dimensions: x = 2 ; variables: float a(x) ; }",
+	}))
+	b := openBrowser(t, 1000, 700)
+	b.view(s, "?file=many.nc&var=v5")
+	shown := func() int {
+		return eval[int](b, `[...document.querySelectorAll("#vars li")].filter((li) => li.offsetHeight > 0).length`)
+	}
+	require.Equal(t, 1000, shown())
+	b.do(chromedp.SendKeys(chromedp.CSS("#filter"), "quantity v99"))
+	require.Equal(t, 11, shown())
+	require.Equal(t, "11 of 1000", b.text("filter-count"))
+	b.after(func() { b.do(chromedp.Click(chromedp.CSS("#vars li:not([hidden]) a"))) })
+	require.Equal(t, "Quantity 1 of 99", b.text("title"))
+
+	// The first key of a keyboard reaches a link past the lists, which leaves the address alone.
+	b.view(s, "?file=many.nc&var=v5")
+	address := eval[string](b, `location.href`)
+	b.do(chromedp.KeyEvent(kb.Tab))
+	require.Equal(t, "skip", eval[string](b, `document.activeElement.id`))
+	require.GreaterOrEqual(t, eval[int](b, `Math.round(document.activeElement.getBoundingClientRect().left)`), 0)
+	b.do(chromedp.KeyEvent(kb.Enter))
+	require.Equal(t, "main", eval[string](b, `document.activeElement.id`))
+	require.Equal(t, address, eval[string](b, `location.href`))
+	b.view(s, "?file=few.nc")
+	require.True(t, eval[bool](b, `document.getElementById("filter-row").hidden`))
 	b.clean()
 }

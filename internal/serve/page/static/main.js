@@ -69,8 +69,25 @@ async function open(file, name = null, words = null, point = null, push = true) 
   await choose(first, named ? words : null, named ? point : null, push);
 }
 
+// many is the number of variables from which on their list has a filter.
+const many = 20;
+
+// filter shows the variables that have all words of the filter.
+function filter() {
+  const words = $("filter").value.toLowerCase().split(/\s+/).filter(Boolean);
+  let shown = 0;
+  for (const li of $("vars").children) {
+    const text = li.textContent.toLowerCase();
+    li.hidden = !words.every((w) => text.includes(w));
+    if (!li.hidden) shown++;
+  }
+  $("filter-count").textContent = words.length > 0 ? `${shown} of ${$("vars").childElementCount}` : "";
+}
+
 function listVariables() {
   $("variables").hidden = false;
+  $("filter-row").hidden = state.meta.variables.length < many;
+  $("filter").value = $("filter-count").textContent = "";
   $("vars").replaceChildren(...state.meta.variables.map((v) => {
     const shape = v.dims.map((d, i) => `${state.meta.dimensions[d]?.name ?? d}=${v.shape[i]}`).join(", ");
     const detail = [v.title, `${v.type}${shape ? ` (${shape})` : ""}${v.units ? `, ${v.units}` : ""}`].filter(Boolean);
@@ -271,6 +288,11 @@ async function start() {
   for (const id of ["palette", "low", "high"]) $(id).addEventListener("change", () => state.slice && drawMap());
   $("along").addEventListener("change", () => loadSeries(request.signal).catch(fail));
   $("blocks").addEventListener("toggle", () => $("blocks").open && storage.show(state.file, state.variable, state.words));
+  $("filter").addEventListener("input", filter);
+  $("skip").addEventListener("click", (e) => {
+    e.preventDefault(); // the address stays that of the view
+    $("main").focus();
+  });
   palette.onTheme(() => state.slice && load());
   window.addEventListener("popstate", () => fromAddress() && open(...fromAddress()));
   const listed = tree.start((file) => open(file)).catch(fail);
