@@ -3,7 +3,9 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +15,8 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/internal/serve"
 )
 
 // generated writes netCDF files from CDL, by name, and returns their folder.
@@ -127,4 +131,29 @@ func TestJudgePageMany(t *testing.T) {
 	b.view(s, "?file=few.nc")
 	require.True(t, eval[bool](b, `document.getElementById("filter-row").hidden`))
 	b.clean()
+}
+
+// TestJudgePageClosed checks that the tree lists archives that cannot be opened.
+func TestJudgePageClosed(t *testing.T) {
+	dir := generated(t, map[string]string{"good.nc": `netcdf x { dimensions: x = 2 ; variables: float a(x) ; }`})
+	require.NoError(t, self(t, "archive", "-q", filepath.Join(dir, "good.nc")).Run())
+	b, err := os.ReadFile(filepath.Join(dir, "good.nc.cdfz"))
+	require.NoError(t, err)
+	for i := len(b) - 100; i < len(b); i++ {
+		b[i] ^= 0x55
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "bad.nc.cdfz"), b, 0o644))
+	h, err := serve.New(dir, nil)
+	require.NoError(t, err)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- h.Serve(ctx, l, nil) }()
+	defer func() { cancel(); require.NoError(t, <-ended) }()
+	w := openBrowser(t, 1000, 700)
+	w.do(chromedp.Navigate("http://" + l.Addr().String() + "/page/"))
+	w.until(`document.querySelectorAll("#tree li").length > 1`)
+	require.Contains(t, w.text("tree"), "bad.nccannot be opened: damaged")
+	w.clean()
 }

@@ -74,6 +74,12 @@ type (
 		Path     string        `json:"path"`
 		Datasets []jsonDataset `json:"datasets"`
 		Folders  []jsonFolder  `json:"folders"`
+		Closed   []jsonClosed  `json:"closed"`
+	}
+	// jsonClosed is an archive that cannot be opened.
+	jsonClosed struct {
+		Name string `json:"name"`
+		Why  string `json:"why"`
 	}
 	jsonDataset struct {
 		Name     string `json:"name"`
@@ -98,8 +104,8 @@ func isNetCDF(f *found) bool {
 	return f.Image || ext == ".nc" || ext == ".cdf"
 }
 
-// serveCatalog answers with the catalogue of a folder, as XML or JSON. Damaged archives are
-// left out.
+// serveCatalog answers with the catalogue of a folder, as XML or JSON. Archives that cannot
+// be opened are listed in the latter.
 func (s *Server) serveCatalog(w http.ResponseWriter, r *http.Request, name string) {
 	dir, file := path.Split(name)
 	dir = strings.TrimSuffix(dir, "/")
@@ -165,7 +171,7 @@ func catalogXML(dir, at string, list []*found) *xmlCatalog {
 }
 
 func catalogJSON(dir string, list []*found) *jsonCatalog {
-	c := &jsonCatalog{Path: path.Join("/", dir), Datasets: []jsonDataset{}, Folders: []jsonFolder{}}
+	c := &jsonCatalog{Path: path.Join("/", dir), Datasets: []jsonDataset{}, Folders: []jsonFolder{}, Closed: []jsonClosed{}}
 	for _, f := range list {
 		base := path.Base(f.shown)
 		switch {
@@ -177,6 +183,8 @@ func catalogJSON(dir string, list []*found) *jsonCatalog {
 				d.DAP, d.Zarr, d.Page = dapPath+escaped(f.shown), zarrPath+escaped(f.shown)+"/", viewerOf(f.shown)
 			}
 			c.Datasets = append(c.Datasets, d)
+		default:
+			c.Closed = append(c.Closed, jsonClosed{base, whyClosed(f.Err)})
 		}
 	}
 	return c

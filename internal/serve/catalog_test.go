@@ -77,6 +77,7 @@ func TestCatalog(t *testing.T) {
 	require.Empty(t, j.Datasets[1].DAP+j.Datasets[1].Zarr+j.Datasets[1].Page)
 	require.NoError(t, json.Unmarshal([]byte(get(t, at+"/catalog/sub%201/catalog.json").body), &j))
 	require.Equal(t, "a&b.nc", j.Datasets[0].Name)
+	require.Contains(t, get(t, at+"/catalog.json").body, `"closed":[{"name":"bad.nc","why":"damaged"}]`)
 	for _, p := range []string{"/catalog/", "/catalog/none/catalog.xml", "/catalog/notes.txt/catalog.xml", "/catalog/../catalog.xml", "/catalog/sub%201"} {
 		require.Equal(t, 404, get(t, at+p).StatusCode, p)
 	}

@@ -65,7 +65,7 @@ func (s *Server) serveList(w http.ResponseWriter, name string, dap bool) {
 		case dap && !isNetCDF(f):
 			continue
 		case f.Err != nil:
-			size = "damaged"
+			size = whyClosed(f.Err)
 		default:
 			size = fmt.Sprint(f.Size)
 		}

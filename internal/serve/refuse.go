@@ -18,6 +18,19 @@ func refuse(w http.ResponseWriter, status int, text string) {
 	fmt.Fprintln(w, text)
 }
 
+// whyClosed tells users why an archive cannot be opened.
+func whyClosed(err error) string {
+	switch {
+	case errors.Is(err, archive.ErrVersion):
+		return "needs a newer cdfz"
+	case errors.Is(err, archive.ErrMemory):
+		return "needs too much memory"
+	case errors.Is(err, fs.ErrPermission):
+		return "not permitted"
+	}
+	return "damaged"
+}
+
 // fail answers with an error of finding or opening a file. Names outside of the source
 // are not told from missing ones.
 func (s *Server) fail(w http.ResponseWriter, err error) {

@@ -29,6 +29,7 @@ function fill(list, c, folder) {
     });
     items.push(make("li", {}, a));
   }
+  for (const d of c.closed) items.push(make("li", { className: "closed" }, d.name, make("small", { className: "error" }, `cannot be opened: ${d.why}`)));
   if (items.length === 0) items.push(make("li", { className: "hint" }, "no netCDF files"));
   list.replaceChildren(...items);
 }
