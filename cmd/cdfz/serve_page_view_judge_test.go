@@ -157,3 +157,31 @@ func TestJudgePageClosed(t *testing.T) {
 	require.Contains(t, w.text("tree"), "bad.nccannot be opened: damaged")
 	w.clean()
 }
+
+// TestJudgePageFirst checks which variable a file opens with.
+func TestJudgePageFirst(t *testing.T) {
+	const grid = "dimensions: time = UNLIMITED ; lat = 2 ; lon = 3 ; nv = 2 ; variables: "
+	const bounds = `float lat(lat) ; lat:units = "degrees_north" ; lat:bounds = "edges" ; float edges(lat, nv) ; float area(lat, lon) ; `
+	cases := map[string][2]string{ // by name of the file: the variable and CDL
+		"bounds": {"tas", grid + bounds + `float tas(lat, lon) ; tas:units = "K" ; tas:cell_measures = "area: area" ; data: tas = 1, 2, 3, 4, 5, 6 ; area = 1, 2, 3, 4, 5, 6 ;`},
+		"curved": {"temp", `dimensions: y = 2 ; x = 3 ; variables: float xlat(y, x), xlong(y, x) ; byte mask(y, x) ; float temp(y, x) ; temp:coordinates = "xlat xlong" ; data: temp = 1, 2, 3, 4, 5, 6 ;`},
+		"mesh": {"depth_of_face", `dimensions: face = 2 ; node = 4 ; three = 3 ; variables: int mesh ; mesh:cf_role = "mesh_topology" ; mesh:face_node_connectivity = "faces" ;
+			int faces(face, three) ; float depth_of_face(face) ; depth_of_face:mesh = "mesh" ; data: depth_of_face = 1, 2 ;`},
+		"empty":   {"b", `dimensions: time = UNLIMITED ; x = 2 ; variables: float a(time, x) ; float b(x) ; data: b = 1, 2 ;`},
+		"missing": {"b", `dimensions: y = 2 ; x = 2 ; variables: float a(y, x) ; a:units = "K" ; float b(y, x) ; data: a = _, _, _, _ ; b = 1, 2, 3, 4 ;`},
+		"profile": {"TEMP", `dimensions: n = 1 ; level = 3 ; variables: float PRES(n, level), TEMP(n, level) ; char TEMP_QC(n, level) ; data: PRES = 1, 2, 3 ; TEMP = 1, 2, 3 ;`},
+		"text":    {"name", `dimensions: n = 3 ; variables: char name(n) ; data: name = "abc" ;`},
+		"flags":   {"rain", `dimensions: y = 2 ; x = 2 ; variables: short quality(y, x) ; quality:flag_values = 1s, 2s ; short rain(y, x) ; rain:scale_factor = 0.1 ; data: rain = 1, 2, 3, 4 ;`},
+	}
+	files := map[string]string{}
+	for name, c := range cases {
+		files[name+".nc"] = "netcdf x { " + c[1] + " }"
+	}
+	s := serveOn(t, generated(t, files))
+	b := openBrowser(t, 1000, 700)
+	for name, c := range cases {
+		b.view(s, "?file="+name+".nc")
+		b.until(`document.querySelector("#vars a[aria-current]").firstChild.data === %q`, c[0])
+	}
+	b.clean()
+}

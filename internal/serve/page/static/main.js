@@ -3,6 +3,7 @@ import * as api from "./api.js";
 import { $, make, table } from "./dom.js";
 import * as controls from "./controls.js";
 import * as download from "./download.js";
+import * as first from "./first.js";
 import { coordinate, every, exact, size } from "./format.js";
 import * as lines from "./lines.js";
 import * as map from "./map.js";
@@ -19,6 +20,8 @@ let request = null; // the last request for a slice
 // maxCells is the number of cells along an axis of the map.
 const maxCells = 1024;
 const maxSeries = 4096;
+// tries is the number of other variables that are read if the first one has no values.
+const tries = 4;
 
 const dimsOf = (v) => v.dims.map((d) => ({ id: d, ...state.meta.dimensions[d] }));
 
@@ -39,7 +42,7 @@ function address(push) {
   else history.replaceState(null, "", url);
 }
 
-// open shows a file: the variable of that name, or the first one with a map.
+// open shows a file: the variable of that name, or the one that a person would choose.
 async function open(file, name = null, words = null, point = null, push = true) {
   request?.abort();
   $("message").hidden = true;
@@ -56,17 +59,29 @@ async function open(file, name = null, words = null, point = null, push = true) 
   tree.mark(file);
   listVariables();
   if (window.innerWidth < 900) $("files").open = false;
-  const all = state.meta.variables;
-  const rank = (v) => v.dims.filter((d) => state.meta.dimensions[d]?.length > 1).length;
-  const named = all.find((v) => v.name === name);
-  const shown = all.filter((v) => v.type !== "char" && !/bounds|bnds/.test(v.name));
-  const first = named ?? shown.find((v) => rank(v) >= 3) ?? shown.find((v) => rank(v) === 2) ?? shown[0] ?? all[0];
-  $("view").hidden = !first;
-  if (!first) {
+  const named = state.meta.variables.find((v) => v.name === name);
+  $("view").hidden = state.meta.variables.length === 0;
+  if ($("view").hidden) {
     fail(new Error("The file has no variables."));
     return;
   }
-  await choose(first, named ? words : null, named ? point : null, push);
+  if (named) await choose(named, words, point, push);
+  else await chooseFirst(push);
+}
+
+// chooseFirst shows the best variable that has a value in its first slice.
+async function chooseFirst(push) {
+  const [best, ...others] = first.ranked(state.meta);
+  await choose(best, null, null, push);
+  const empty = () => state.slice?.data && state.slice.missing === state.slice.data.length;
+  if (!empty()) return;
+  const { file } = state;
+  for (const v of others.slice(0, tries)) {
+    if (v.dims.length < best.dims.length) break;
+    await choose(v, null, null, false);
+    if (state.file !== file || state.variable !== v || !empty()) return;
+  }
+  await choose(best, null, null, false);
 }
 
 // many is the number of variables from which on their list has a filter.
