@@ -185,3 +185,49 @@ func TestJudgePageFirst(t *testing.T) {
 	}
 	b.clean()
 }
+
+// TestJudgePageWrong checks that wrong addresses and numbers have a text, and what is shown
+// instead.
+func TestJudgePageWrong(t *testing.T) {
+	s := serveOn(t, generated(t, map[string]string{"x.nc": `netcdf x { dimensions: time = 4 ; y = 2 ; x = 3 ; variables: float a(time, y, x) ; float b(x) ;
+		data: a = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24 ; b = 1, 2, 3 ; }`}))
+	b := openBrowser(t, 1000, 900)
+	for query, want := range map[string]string{
+		"&var=a&at=1,y,x&point=1,1,2":   "",
+		"&var=none":                     "In the address: the file has no variable none.",
+		"&var=a&at=4,y,x":               "In the address: at=4,y,x is not a part of a(time=4, y=2, x=3).",
+		"&var=a&at=1.5,y,x&point=0,0,9": "In the address: at=1.5,y,x is not a part of a(time=4, y=2, x=3); point=0,0,9 is not a point of a(time=4, y=2, x=3).",
+		"&var=a&at=x,x,0":               "In the address: at=x,x,0 is not a part of a(time=4, y=2, x=3).",
+		"&var=a&at=,y,x":                "In the address: at=,y,x is not a part of a(time=4, y=2, x=3).",
+	} {
+		b.view(s, "?file=x.nc"+query)
+		b.until(`document.getElementById("note").textContent === %q`, want)
+		require.Equal(t, want == "", eval[bool](b, `document.getElementById("note").hidden`))
+		require.Equal(t, "a", eval[string](b, `document.querySelector("#vars a[aria-current]").firstChild.data`))
+	}
+	b.after(func() { b.do(chromedp.Click(chromedp.CSS(`#vars a[data-num="1"]`))) })
+	require.Empty(t, b.text("note"))
+
+	// Numbers that are typed.
+	b.view(s, "?file=x.nc&var=a")
+	enter := func(id, value string) {
+		eval[bool](b, `document.querySelector(%[1]q).value = %[2]q; document.querySelector(%[1]q).dispatchEvent(new Event("change"))`, id, value)
+	}
+	enter("#low", "two")
+	require.Equal(t, `"two" is not a number`, b.text("range-error"))
+	enter("#low", "9")
+	require.Equal(t, "the first value is not below the second", b.text("range-error"))
+	b.after(func() { enter("#controls input[type=number]", "2") })
+	require.Empty(t, b.text("range-error"), "the values of the slice end at 18")
+	for _, value := range []string{"4", "-1", "1.5", ""} {
+		enter("#controls input[type=number]", value)
+		require.Equal(t, "expected a whole number from 0 to 3", b.text("value-0"), value)
+	}
+	require.Equal(t, "true", eval[string](b, `document.querySelector("#controls input[type=number]").getAttribute("aria-invalid")`))
+	b.after(func() { enter("#controls input[type=number]", "3") })
+	require.Equal(t, "3", b.text("value-0"))
+	b.clean()
+
+	b.do(chromedp.Navigate(s.at + "/page/?file=none.nc&var=a"))
+	b.until(`document.getElementById("message").textContent === "none.nc: no such file"`)
+}

@@ -49,8 +49,16 @@ export function show(dims, words, change) {
     const range = make("input", { type: "range", id, min: 0, max: d.length - 1, value: words[i] });
     const box = make("input", { type: "number", min: 0, max: d.length - 1, value: words[i] });
     box.setAttribute("aria-label", `Index of ${d.name}`);
+    const out = make("output", { id: `value-${i}` });
     const set = (value) => {
-      const n = Math.max(0, Math.min(d.length - 1, Math.round(Number(value) || 0)));
+      const n = Number(value);
+      const wrong = String(value).trim() === "" || !Number.isInteger(n) || n < 0 || n >= d.length;
+      box.setAttribute("aria-invalid", wrong);
+      out.classList.toggle("error", wrong);
+      if (wrong) {
+        out.textContent = `expected a whole number from 0 to ${d.length - 1}`;
+        return;
+      }
       range.value = n;
       box.value = n;
       const next = [...words];
@@ -60,7 +68,7 @@ export function show(dims, words, change) {
     };
     range.addEventListener("input", () => set(range.value));
     box.addEventListener("change", () => set(box.value));
-    return make("div", { className: "controls slider" }, make("label", { htmlFor: id }, d.name), range, box, make("output", { id: `value-${i}` }));
+    return make("div", { className: "controls slider" }, make("label", { htmlFor: id }, d.name), range, box, out);
   }
 }
 
@@ -68,7 +76,7 @@ export function show(dims, words, change) {
 export function step(i, n) {
   const range = $(`at-${i}`);
   if (!range) return;
-  range.value = n;
+  range.value = n; // within its limits
   range.dispatchEvent(new Event("input"));
 }
 

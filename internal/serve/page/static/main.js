@@ -23,6 +23,7 @@ const maxSeries = 4096;
 // tries is the number of other variables that are read if the first one has no values.
 const tries = 4;
 
+const isLetter = (w) => w === "x" || w === "y";
 const dimsOf = (v) => v.dims.map((d) => ({ id: d, ...state.meta.dimensions[d] }));
 
 function fail(e) {
@@ -43,13 +44,15 @@ function address(push) {
 }
 
 // open shows a file: the variable of that name, or the one that a person would choose.
-async function open(file, name = null, words = null, point = null, push = true) {
+// wanted has the parts of an address.
+async function open(file, wanted = {}, push = true) {
   request?.abort();
   $("message").hidden = true;
+  note([]);
   try {
     state.meta = await api.meta(file);
   } catch (e) {
-    fail(e);
+    fail(new Error(`${file}: ${e.message}`));
     return;
   }
   state.file = file;
@@ -59,29 +62,33 @@ async function open(file, name = null, words = null, point = null, push = true) 
   tree.mark(file);
   listVariables();
   if (window.innerWidth < 900) $("files").open = false;
-  const named = state.meta.variables.find((v) => v.name === name);
+  const named = state.meta.variables.find((v) => v.name === wanted.name);
   $("view").hidden = state.meta.variables.length === 0;
   if ($("view").hidden) {
     fail(new Error("The file has no variables."));
     return;
   }
-  if (named) await choose(named, words, point, push);
-  else await chooseFirst(push);
+  if (named) {
+    await choose(named, wanted, push);
+    return;
+  }
+  await chooseFirst(push);
+  if (wanted.name) note([`the file has no variable ${wanted.name}`]);
 }
 
 // chooseFirst shows the best variable that has a value in its first slice.
 async function chooseFirst(push) {
   const [best, ...others] = first.ranked(state.meta);
-  await choose(best, null, null, push);
+  await choose(best, {}, push);
   const empty = () => state.slice?.data && state.slice.missing === state.slice.data.length;
   if (!empty()) return;
   const { file } = state;
   for (const v of others.slice(0, tries)) {
     if (v.dims.length < best.dims.length) break;
-    await choose(v, null, null, false);
+    await choose(v, {}, false);
     if (state.file !== file || state.variable !== v || !empty()) return;
   }
-  await choose(best, null, null, false);
+  await choose(best, {}, false);
 }
 
 // many is the number of variables from which on their list has a filter.
@@ -111,7 +118,7 @@ function listVariables() {
     a.addEventListener("click", (e) => {
       if (e.ctrlKey || e.metaKey || e.shiftKey) return;
       e.preventDefault();
-      choose(v, null, null, true);
+      choose(v, {}, true);
       if (window.innerWidth < 900) $("variables").open = false;
     });
     return make("li", {}, a);
@@ -120,11 +127,25 @@ function listVariables() {
   if (window.innerWidth < 900) $("variables").open = false;
 }
 
-// choose shows a variable.
-async function choose(v, words, point, push) {
+// note tells what of an address is wrong, and has no effect.
+function note(problems) {
+  $("note").hidden = problems.length === 0;
+  $("note").textContent = problems.length > 0 ? `In the address: ${problems.join("; ")}.` : "";
+}
+
+// choose shows a variable, and of it the part that an address wants.
+async function choose(v, wanted, push) {
   const dims = dimsOf(v);
-  const right = words?.length === dims.length && words.every((w, i) => w === "x" || w === "y" || (w >= 0 && w < dims[i].length));
-  Object.assign(state, { variable: v, words: right ? words : controls.propose(dims), point: point?.length === dims.length ? point : null, slice: null });
+  const problems = [];
+  const shape = `${v.name}(${dims.map((d) => `${d.name}=${d.length}`).join(", ")})`;
+  const index = (w, i) => Number.isInteger(w) && w < dims[i].length;
+  const { words, point } = wanted;
+  const right = words?.length === dims.length && words.every((w, i) => w === "x" || w === "y" || index(w, i)) && new Set(words.filter(isLetter)).size === words.filter(isLetter).length;
+  if (words && !right) problems.push(`at=${words.join()} is not a part of ${shape}`);
+  const inside = point?.length === dims.length && point.every(index);
+  if (point && !inside) problems.push(`point=${point.join()} is not a point of ${shape}`);
+  Object.assign(state, { variable: v, words: right ? words : controls.propose(dims), point: inside ? point : null, slice: null });
+  note(problems);
   for (const a of $("vars").querySelectorAll("a")) {
     if (Number(a.dataset.num) === v.num) a.setAttribute("aria-current", "true");
     else a.removeAttribute("aria-current");
@@ -222,10 +243,29 @@ async function showSlice(s, signal) {
   if ($("blocks").open) storage.show(state.file, state.variable, state.words);
 }
 
+// limits returns the values of the first and the last colour that the user typed. Those that
+// are wrong have no effect, and a text tells why.
+function limits() {
+  const problems = [];
+  const value = (id) => {
+    const text = $(id).value.trim();
+    const wrong = text !== "" && !Number.isFinite(Number(text));
+    $(id).setAttribute("aria-invalid", wrong);
+    if (wrong) problems.push(`"${text}" is not a number`);
+    return text === "" || wrong ? undefined : Number(text);
+  };
+  const out = { low: value("low"), high: value("high") };
+  if ((out.low ?? state.slice.min ?? 0) >= (out.high ?? state.slice.max ?? 0) && (out.low ?? out.high) !== undefined) {
+    problems.push("the first value is not below the second");
+    out.low = out.high = undefined;
+  }
+  $("range-error").textContent = problems.join("; ");
+  return out;
+}
+
 function drawMap() {
   const s = state.slice;
-  const value = (id) => ($(id).value.trim() === "" || Number.isNaN(Number($(id).value)) ? undefined : Number($(id).value));
-  map.show(s, { palette: $("palette").value, low: value("low"), high: value("high") }, cellOf(s));
+  map.show(s, { palette: $("palette").value, ...limits() }, cellOf(s));
   const steps = s.axes.filter((a) => a.step > 1).map((a) => every(a.step, a.name));
   $("missing").textContent = `${s.missing === 0 ? "no" : s.missing} missing${steps.length > 0 ? `; the map shows ${steps.join(" and ")}` : ""}`;
 }
@@ -288,8 +328,8 @@ function showAttributes(v) {
 
 function fromAddress() {
   const q = new URLSearchParams(location.search);
-  const list = (name) => q.get(name)?.split(",").map((w) => (w === "x" || w === "y" ? w : Number(w))) ?? null;
-  return q.get("file") ? [q.get("file"), q.get("var"), list("at"), list("point"), false] : null;
+  const list = (name) => q.get(name)?.split(",").map((w) => (/^\d+$/.test(w) ? Number(w) : w));
+  return q.get("file") ? [q.get("file"), { name: q.get("var"), words: list("at"), point: list("point") }, false] : null;
 }
 
 async function start() {
@@ -318,7 +358,7 @@ async function start() {
     return;
   }
   const only = await listed;
-  if (only) await open(only, null, null, null, false);
+  if (only) await open(only, {}, false);
 }
 
 start();
