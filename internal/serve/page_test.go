@@ -118,6 +118,19 @@ func TestPageData(t *testing.T) {
 		require.Equal(t, int64(3), coarse.Axes[1].Step)
 		require.Equal(t, want.data[2*30+3], coarse.data[1*10+1])
 		require.Len(t, coarse.Axes[1].Values, 10)
+		narrow := values("var=9&at=3,y4:9,x10:30&max=10")
+		require.Equal(t, []int{5, 10}, narrow.Shape)
+		require.Equal(t, []int64{4, 10}, []int64{narrow.Axes[0].Start, narrow.Axes[1].Start})
+		require.Equal(t, []int64{1, 2}, []int64{narrow.Axes[0].Step, narrow.Axes[1].Step})
+		require.Equal(t, want.data[6*30+16], narrow.data[2*10+3])
+		require.Equal(t, *want.Axes[1].Values[16], *narrow.Axes[1].Values[3])
+		late := values("var=9&at=x6:22,5,7&max=4&extremes=1")
+		require.Equal(t, int64(8), late.Axes[0].Step)
+		for k, i := range late.Axes[0].At {
+			require.Equal(t, series.data[i], late.data[k])
+		}
+		require.Contains(t, late.data, slices.Max(series.data[6:14]))
+		require.Contains(t, late.data, slices.Min(series.data[14:22]))
 		require.Equal(t, "float64", values("var=0&at=x").Type)
 		thin := values("var=9&at=x,5,7&max=8&extremes=1")
 		require.Equal(t, int64(6), thin.Axes[0].Step, "runs have the length of two steps")
@@ -195,6 +208,11 @@ func TestPageRefuses(t *testing.T) {
 		{"/api/values/x.nc?var=-1", 400, "var"},
 		{"/api/values/x.nc?var=9", 400, `at: expected 3 words, found ""`},
 		{"/api/values/x.nc?var=9&at=x,x,0", 400, "expected x once"},
+		{"/api/values/x.nc?var=9&at=x0:2,x,0", 400, "expected x once"},
+		{"/api/values/x.nc?var=9&at=0,y3:3,x", 400, `expected a range within 0:16, found "y3:3"`},
+		{"/api/values/x.nc?var=9&at=0,y3:17,x", 400, "range within 0:16"},
+		{"/api/values/x.nc?var=9&at=0,y-1:2,x", 400, "range within 0:16"},
+		{"/api/values/x.nc?var=9&at=0,y3,x", 400, "range within 0:16"},
 		{"/api/values/x.nc?var=9&at=24,y,x", 400, "expected x, y or an index below 24"},
 		{"/api/values/x.nc?var=9&at=-1,y,x", 400, "index below"},
 		{"/api/values/x.nc?var=9&at=0,y,x&max=0", 400, "max: expected a number from 1 to"},

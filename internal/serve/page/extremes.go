@@ -13,15 +13,16 @@ func (p *place) whole(a slab.Array) bool {
 	if len(p.order) != 1 || p.sel.Stride[p.order[0]] == 1 {
 		return false
 	}
-	n := a.Shape()[p.order[0]]
+	n := p.length[p.order[0]]
 	return n <= maxWork/int64(a.Type().Size()) && cheap(a, p.run(0, n))
 }
 
-// run selects n successive values of a series.
+// run selects n successive values of a series, counted from its start.
 func (p *place) run(from, n int64) slab.Sel {
 	i := p.order[0]
 	sel := slab.Sel{Start: append([]int64{}, p.sel.Start...), Count: append([]int64{}, p.sel.Count...)}
-	sel.Start[i], sel.Count[i] = from, n
+	sel.Start[i] += from
+	sel.Count[i] = n
 	return sel
 }
 
@@ -30,7 +31,7 @@ func (p *place) run(from, n int64) slab.Sel {
 // than with steps. It sets the indices of the place, its count and its step, the length of a run.
 func thinned[T cf.Float](ctx context.Context, a slab.Array, p *place, packing *cf.Packing) ([]T, error) {
 	i := p.order[0]
-	n := a.Shape()[i]
+	start, n := p.sel.Start[i], p.length[i]
 	step := 2 * p.sel.Stride[i]
 	piece := step * max(1, maxValues/step)
 	var out []T
@@ -42,10 +43,10 @@ func thinned[T cf.Float](ctx context.Context, a slab.Array, p *place, packing *c
 		for at := int64(0); at < int64(len(x)); at += step {
 			first, last := extremes(x[at:min(at+step, int64(len(x)))])
 			out = append(out, x[at+first])
-			p.at = append(p.at, from+at+first)
+			p.at = append(p.at, start+from+at+first)
 			if last != first {
 				out = append(out, x[at+last])
-				p.at = append(p.at, from+at+last)
+				p.at = append(p.at, start+from+at+last)
 			}
 		}
 	}

@@ -32,7 +32,8 @@ const (
 // in netCDF4-python.
 //
 // The parameter at has a word for each dimension of the variable: an index, or x or y for
-// one that the answer spans. Words are separated by commas.
+// one that the answer spans, with a range as in x100:200 if it spans a part. Words are
+// separated by commas.
 //
 // A series that is longer than the limit is read in steps. With extremes=1, it is read
 // completely, if the limits of the server allow that, and the answer has the smallest and
@@ -127,16 +128,17 @@ func varOf(r *http.Request, f *File) (int, error) {
 
 // place is the part of a variable that an answer holds.
 type place struct {
-	sel   slab.Sel
-	order []int // the dimensions that it spans: y and x, or only one
-	words []string
-	at    []int64 // indices of the only dimension, if they have no constant step
+	sel    slab.Sel
+	order  []int    // the dimensions that it spans: y and x, or only one
+	words  []string // x, y or the index
+	length []int64  // indices from the start on, of which the selection has some
+	at     []int64  // indices of the only dimension, if they have no constant step
 }
 
 // parsePlace parses the parameter at. Its ranges have at most limit indices.
 func parsePlace(v *cdf3.Var, at string, limit int64) (*place, error) {
 	rank := len(v.Shape)
-	p := &place{sel: slab.Sel{Start: make([]int64, rank), Count: make([]int64, rank), Stride: make([]int64, rank)}}
+	p := &place{sel: slab.Sel{Start: make([]int64, rank), Count: make([]int64, rank), Stride: make([]int64, rank)}, length: make([]int64, rank)}
 	if at != "" {
 		p.words = strings.SplitN(at, ",", rank+1)
 	}
@@ -145,19 +147,24 @@ func parsePlace(v *cdf3.Var, at string, limit int64) (*place, error) {
 	}
 	x, y := -1, -1
 	for i, word := range p.words {
-		p.sel.Count[i], p.sel.Stride[i] = 1, 1
+		p.sel.Count[i], p.sel.Stride[i], p.length[i] = 1, 1, 1
 		to := &x
-		switch word {
-		case "y":
+		switch {
+		case strings.HasPrefix(word, "y"):
 			to = &y
 			fallthrough
-		case "x":
+		case strings.HasPrefix(word, "x"):
 			if *to >= 0 {
-				return nil, badf("at: expected %s once, found %.80q", word, at)
+				return nil, badf("at: expected %s once, found %.80q", word[:1], at)
 			}
 			*to = i
-			p.sel.Stride[i] = max(1, (v.Shape[i]+limit-1)/limit)
-			p.sel.Count[i] = (v.Shape[i] + p.sel.Stride[i] - 1) / p.sel.Stride[i]
+			start, end, ok := parseRange(word[1:], v.Shape[i])
+			if !ok {
+				return nil, badf("at: expected a range within 0:%d, found %.80q", v.Shape[i], word)
+			}
+			p.words[i], p.sel.Start[i], p.length[i] = word[:1], start, end-start
+			p.sel.Stride[i] = max(1, (p.length[i]+limit-1)/limit)
+			p.sel.Count[i] = (p.length[i] + p.sel.Stride[i] - 1) / p.sel.Stride[i]
 		default:
 			n, err := strconv.ParseInt(word, 10, 64)
 			if err != nil || n < 0 || n >= v.Shape[i] {
@@ -172,6 +179,21 @@ func parsePlace(v *cdf3.Var, at string, limit int64) (*place, error) {
 		}
 	}
 	return p, nil
+}
+
+// parseRange parses the indices of an axis, from a start to an end. An empty text stands
+// for all of them.
+func parseRange(text string, length int64) (start, end int64, ok bool) {
+	if text == "" {
+		return 0, length, true
+	}
+	a, b, _ := strings.Cut(text, ":")
+	start, err := strconv.ParseInt(a, 10, 64)
+	if err != nil {
+		return 0, 0, false
+	}
+	end, err = strconv.ParseInt(b, 10, 64)
+	return start, end, err == nil && 0 <= start && start < end && end <= length
 }
 
 // coarsen lengthens the steps until the answer is small enough, and needs few enough
