@@ -231,3 +231,45 @@ func TestJudgePageWrong(t *testing.T) {
 	b.do(chromedp.Navigate(s.at + "/page/?file=none.nc&var=a"))
 	b.until(`document.getElementById("message").textContent === "none.nc: no such file"`)
 }
+
+// TestJudgePageSharp checks that zooming reads finer data.
+func TestJudgePageSharp(t *testing.T) {
+	const rows, columns = 40, 2500
+	var values []string
+	for i := range rows * columns {
+		v := i % columns % 7
+		if i == 20*columns+1201 {
+			v = 99 // between the steps of the whole map
+		}
+		values = append(values, fmt.Sprint(v))
+	}
+	s := serveOn(t, generated(t, map[string]string{"x.nc": fmt.Sprintf("netcdf x { dimensions: y = %d ; x = %d ; variables: short a(y, x) ; data: a = %s ; }", rows, columns, strings.Join(values, ", "))}))
+	b := openBrowser(t, 1000, 900)
+	b.view(s, "?file=x.nc&var=a&at=y,x&point=20,1201")
+	require.Equal(t, "no missing; the map shows every 3rd x", b.text("missing"))
+	require.Contains(t, b.text("readout"), "y[20], x[1200]")
+	b.do(chromedp.Focus(chromedp.CSS("#map-cursor")), chromedp.KeyEvent("+"))
+	b.until(`document.getElementById("missing").textContent === "no missing; the map shows every 2nd x"`)
+	b.do(chromedp.KeyEvent("+"))
+	b.until(`document.getElementById("missing").textContent === "no missing"`)
+	require.Equal(t, "99 at 20, 1201 — y[20], x[1201]", b.text("readout"))
+	// Every index in the row of the value has its colour.
+	require.Zero(t, eval[int](b, `(async () => {
+  const palette = await import("./palette.js");
+  const c = document.getElementById("map-canvas");
+  const { x, y, w, h, flip } = JSON.parse(c.dataset.box), v = JSON.parse(c.dataset.view);
+  const down = flip ? v.rows - 1 - (20 - v.row) : 20 - v.row;
+  const colours = palette.table("viridis");
+  let wrong = 0;
+  for (let px = 0; px < w; px++) {
+    const p = c.getContext("2d").getImageData(x + px, y + Math.floor(((down + 0.5) * h) / v.rows), 1, 1).data;
+    const column = v.column + Math.floor(((px + 0.5) * v.columns) / w);
+    const from = 3 * palette.place(column === 1201 ? 99 : column %% 7, 0, 99);
+    if ([0, 1, 2].some((k) => p[k] !== colours[from + k])) wrong++;
+  }
+  return wrong;
+})()`))
+	b.do(chromedp.KeyEvent("0"))
+	b.until(`document.getElementById("missing").textContent === "no missing; the map shows every 3rd x"`)
+	b.clean()
+}

@@ -17,8 +17,7 @@ import * as tree from "./tree.js";
 const state = { file: "", meta: null, variable: null, words: [], point: null, seriesWords: null, slice: null };
 let request = null; // the last request for a slice
 
-// maxCells is the number of cells along an axis of the map.
-const maxCells = 1024;
+// maxSeries is the number of values of a series.
 const maxSeries = 4096;
 // tries is the number of other variables that are read if the first one has no values.
 const tries = 4;
@@ -177,11 +176,7 @@ async function load() {
   const { signal } = request;
   $("message").hidden = true;
   try {
-    const s = await api.values(state.file, state.variable.num, state.words, state.words.includes("y") ? maxCells : maxSeries, signal);
-    s.units = state.variable.units;
-    s.of = `${state.file}/${state.variable.num}/${state.words.map((w) => (typeof w === "number" ? "" : w))}`;
-    if (s.shape?.length === 2) s.places = await places(signal);
-    for (const a of s.axes ?? []) a.down = state.meta.dimensions[a.dim].down;
+    const s = await read(state.words, signal);
     state.slice = s;
     await showSlice(s, signal);
     if (s.shape?.length === 2) await loadSeries(signal);
@@ -191,17 +186,36 @@ async function load() {
   }
 }
 
+// read reads a slice: words are those of the state, or have ranges.
+async function read(words, signal) {
+  const s = await api.values(state.file, state.variable.num, words, state.words.includes("y") ? map.maxCells : maxSeries, signal);
+  s.units = state.variable.units;
+  s.of = `${state.file}/${state.variable.num}/${state.words.map((w) => (typeof w === "number" ? "" : w))}`;
+  for (const a of s.axes ?? []) a.down = state.meta.dimensions[a.dim].down;
+  if (s.shape?.length !== 2) return s;
+  s.all = s.axes.map((a) => state.meta.dimensions[a.dim].length);
+  s.places = await places(words, signal);
+  return s;
+}
+
+// readPart reads a part of the map in finer steps. null means that there is an error, which
+// the map can do without.
+async function readPart({ row, column, rows, columns }, signal) {
+  const range = { y: `y${row}:${row + rows}`, x: `x${column}:${column + columns}` };
+  return read(state.words.map((w) => range[w] ?? w), signal).catch(() => null);
+}
+
 // places returns the coordinates of the cells in two dimensions that the attribute
 // coordinates names, by section 5.2 of the CF conventions: each has a text for a row and a
 // column. null means that there are none.
-async function places(signal) {
-  const words = state.variable.attributes.find((a) => a.name === "coordinates")?.value.split(/\s+/) ?? [];
+async function places(all, signal) {
+  const named = state.variable.attributes.find((a) => a.name === "coordinates")?.value.split(/\s+/) ?? [];
   const dims = state.variable.dims;
-  const wordOf = (d) => state.words[dims.indexOf(d)];
-  const flat = state.meta.variables.filter((v) => words.includes(v.name) && v.type !== "char" && v.dims.length === 2 &&
-    v.dims.map(wordOf).sort().join() === "x,y");
+  const wordOf = (d) => all[dims.indexOf(d)];
+  const flat = state.meta.variables.filter((v) => named.includes(v.name) && v.type !== "char" && v.dims.length === 2 &&
+    v.dims.map((d) => state.words[dims.indexOf(d)]).sort().join() === "x,y");
   const out = await Promise.all(flat.map(async (v) => {
-    const s = await api.values(state.file, v.num, v.dims.map(wordOf), maxCells, signal);
+    const s = await api.values(state.file, v.num, v.dims.map(wordOf), map.maxCells, signal);
     const text = (row, column) => {
       const at = s.data[row * s.shape[1] + column];
       return at !== at ? `no ${v.name}` : coordinate({ units: v.units, values: [at] }, 0);
@@ -264,25 +278,18 @@ function limits() {
 }
 
 function drawMap() {
-  const s = state.slice;
-  map.show(s, { palette: $("palette").value, ...limits() }, cellOf(s));
-  const steps = s.axes.filter((a) => a.step > 1).map((a) => every(a.step, a.name));
-  $("missing").textContent = `${s.missing === 0 ? "no" : s.missing} missing${steps.length > 0 ? `; the map shows ${steps.join(" and ")}` : ""}`;
+  map.show(state.slice, { palette: $("palette").value, ...limits() }, state.point && ["y", "x"].map((w) => state.point[state.words.indexOf(w)]));
 }
 
-// cellOf returns the row and the column of the chosen point.
-function cellOf(s) {
-  if (!state.point) return null;
-  return s.axes.map((a, k) => {
-    const i = state.words.indexOf(k === 0 ? "y" : "x");
-    return Math.max(0, Math.min(s.shape[k] - 1, Math.round((state.point[i] - a.start) / a.step)));
-  });
+// looked tells which steps the map has: s is the slice that is drawn.
+function looked(part, s) {
+  const steps = s.axes.filter((a) => a.step > 1).map((a) => every(a.step, a.name));
+  $("missing").textContent = `${state.slice.missing === 0 ? "no" : state.slice.missing} missing${steps.length > 0 ? `; the map shows ${steps.join(" and ")}` : ""}`;
 }
 
 // pick chooses a cell of the map.
 function pick(row, column) {
-  const s = state.slice;
-  state.point = state.words.map((w) => (w === "y" ? s.axes[0].start + row * s.axes[0].step : w === "x" ? s.axes[1].start + column * s.axes[1].step : w));
+  state.point = state.words.map((w) => (w === "y" ? row : w === "x" ? column : w));
   address(false);
   loadSeries(request.signal).catch(fail);
 }
@@ -334,10 +341,11 @@ function fromAddress() {
 
 async function start() {
   $("palette").append(...palette.names.map((n) => make("option", {}, n)));
-  map.start(pick, (by) => {
+  const page = (by) => {
     const i = state.words.findIndex((w, k) => typeof w === "number" && dimsOf(state.variable)[k].length > 1);
     if (i >= 0) controls.step(i, state.words[i] + by);
-  });
+  };
+  map.start({ pick, page, look: looked, read: readPart });
   plots.start();
   download.start(() => state);
   for (const id of ["palette", "low", "high"]) $(id).addEventListener("change", () => state.slice && drawMap());

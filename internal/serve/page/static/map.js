@@ -1,25 +1,38 @@
-// The map: a slice as cells of equal size, in the order of its coordinates.
+// The map: a slice as cells of equal size, in the order of its coordinates. Rows and columns
+// are indices of the variable. A slice that is read in steps has a value for several of them.
+import { cellOf, ticks } from "./axes.js";
 import { $ } from "./dom.js";
-import { css, number, round, ticks as labels, coordinate, exact, day } from "./format.js";
+import { css, number, round, ticks as labels, coordinate, exact } from "./format.js";
 import * as palette from "./palette.js";
 import * as view from "./view.js";
 
-let slice = null; // answer of api.values
+let slice = null; // answer of api.values for all rows and columns, with their numbers as all
+let detail = null; // the same for a part, in finer steps, or null
 let options = {}; // palette, low, high
-let picked = null; // [row, column] of the slice
+let picked = null; // [row, column]
 let cursor = null;
-let shown = null; // the part of the slice that is shown, of view.js
+let shown = null; // the part that is shown, of view.js
+let waiting = null; // timer, and then the AbortController of a request for a detail
 const fingers = new Map(); // pointers that are down, with their places
 let dragged = false; // the pointer moved since it is down
 let box = null; // place of the cells, in pixels of the canvas
+
+// maxCells is the number of cells along an axis of a slice.
+export const maxCells = 1024;
+
 let onPick = () => {};
 let onPage = () => {};
+let onLook = () => {};
+let refine = async () => null;
 
-// start connects the map. pick is called with the row and the column of a chosen cell, and
-// page with the direction in which to step through the first other dimension.
-export function start(pick, page) {
+// start connects the map to functions: pick is called with the row and the column of a chosen
+// cell, page with the direction in which to step through the first other dimension, and
+// look when another part or another slice is shown. read reads a part of the slice.
+export function start({ pick, page, look, read }) {
   onPick = pick;
   onPage = page;
+  onLook = look;
+  refine = read;
   const c = $("map-cursor");
   c.addEventListener("pointerdown", press);
   c.addEventListener("pointermove", (e) => (fingers.has(e.pointerId) ? drag(e) : move(cellAt(e))));
@@ -29,21 +42,72 @@ export function start(pick, page) {
   c.addEventListener("wheel", wheel, { passive: false });
   $("zoom-in").addEventListener("click", () => zoomBy(0.5));
   $("zoom-out").addEventListener("click", () => zoomBy(2));
-  $("zoom-all").addEventListener("click", () => look(view.whole(slice.shape)));
+  $("zoom-all").addEventListener("click", () => look(view.whole(slice.all)));
   c.addEventListener("keydown", key);
   new ResizeObserver(() => slice && draw()).observe($("map"));
 }
 
-// show draws a slice. A row and a column may be marked. A slice of the same shape as the
-// one before is shown in the same part.
-export function show(s, o, mark) {
-  if (!shown || s.shape[0] !== slice.shape[0] || s.shape[1] !== slice.shape[1] || s.of !== slice.of) shown = view.whole(s.shape);
+// show draws a slice. A row and a column may be marked. The next slice of the same variable
+// and directions is shown in the same part.
+export function show(s, o, mark, part) {
+  if (part) shown = part;
+  else if (!shown || s.of !== slice.of) shown = view.whole(s.all);
+  if (s !== slice) {
+    cancel();
+    detail = null;
+  }
   slice = s;
   options = o;
   picked = mark;
   cursor = null;
-  draw();
+  look(shown);
   if (mark) describe(mark);
+}
+
+// source returns the slice that is drawn: the finer one if it has all of the part.
+function source() {
+  return detail && covers(detail, shown) ? detail : slice;
+}
+
+// covers reports whether a slice has a value for all of a part.
+function covers(s, { row, column, rows, columns }) {
+  const spans = (a, all, first, n) => a.start <= first && first + n <= Math.min(all, a.start + a.values.length * a.step);
+  return spans(s.axes[0], slice.all[0], row, rows) && spans(s.axes[1], slice.all[1], column, columns);
+}
+
+// pause is how long the map stays as it is before a detail is read, in milliseconds.
+const pause = 150;
+
+// cancel drops a request for a detail.
+function cancel() {
+  clearTimeout(waiting?.timer);
+  waiting?.abort.abort();
+  waiting = null;
+}
+
+// sharpen reads the part that is shown, with what is next to it, if that has finer steps.
+function sharpen() {
+  cancel();
+  const part = view.around(shown, slice.all);
+  const finer = (a, n) => Math.ceil(n / maxCells) < a.step;
+  const [y, x] = source().axes;
+  if (!finer(y, part.rows) && !finer(x, part.columns)) return;
+  // The server may have had to read in longer steps than it was asked for.
+  if (detail && JSON.stringify(detail.part) === JSON.stringify(part)) return;
+  const abort = new AbortController();
+  const timer = setTimeout(async () => {
+    const s = await refine(part, abort.signal);
+    if (!s || abort.signal.aborted) return;
+    waiting = null;
+    detail = { ...s, part };
+    for (const [name, f] of [["min", Math.min], ["max", Math.max]]) {
+      if (s[name] !== null) slice[name] = f(s[name], slice[name] ?? s[name]);
+    }
+    draw();
+    if (cursor ?? picked) describe(cursor ?? picked);
+    onLook(isWhole() ? null : shown, source());
+  }, pause);
+  waiting = { abort, timer };
 }
 
 // flipped reports whether the first row is at the bottom: coordinates grow upwards, unless
@@ -96,18 +160,19 @@ function draw() {
 function paint(g) {
   const { w, h, flip } = box;
   const { row: first, column: start, rows, columns } = shown;
-  const all = slice.shape[1];
+  const s = source();
+  const all = s.shape[1];
   const { low, high } = range();
   const colours = palette.table(options.palette);
   const pixels = Uint32Array.from({ length: 256 }, (_, i) => packed(colours, 3 * i));
   const image = g.createImageData(w, h);
   const view = new DataView(image.data.buffer);
-  const column = Int32Array.from({ length: w }, (_, px) => start + Math.floor(((px + 0.5) * columns) / w));
+  const column = Int32Array.from({ length: w }, (_, px) => cellOf(s.axes[1], start + Math.floor(((px + 0.5) * columns) / w)));
   for (let py = 0; py < h; py++) {
     let row = Math.floor(((py + 0.5) * rows) / h);
-    row = first + (flip ? rows - 1 - row : row);
+    row = cellOf(s.axes[0], first + (flip ? rows - 1 - row : row));
     for (let px = 0; px < w; px++) {
-      const v = slice.data[row * all + column[px]];
+      const v = s.data[row * all + column[px]];
       const to = 4 * (py * w + px);
       view.setUint32(to, v !== v ? packed(palette.missing(px, py), 0) : pixels[palette.place(v, low, high)]);
     }
@@ -135,7 +200,7 @@ function axes(g) {
   g.textBaseline = "top";
   g.textAlign = "center";
   let end = -Infinity;
-  for (const [at, text] of ticks(part(slice.axes[1], shown.column, shown.columns), shown.columns, w / scale / 75)) {
+  for (const [at, text] of ticks(source().axes[1], shown.column, shown.columns, w / scale / 75)) {
     const px = x + at * w;
     const half = g.measureText(text).width / 2;
     const place = Math.min(Math.max(px, x), x + w - half + 10 * scale);
@@ -147,48 +212,13 @@ function axes(g) {
   g.textBaseline = "middle";
   g.textAlign = "right";
   let last = NaN;
-  for (const [at, text] of ticks(part(slice.axes[0], shown.row, shown.rows), shown.rows, h / scale / 40)) {
+  for (const [at, text] of ticks(source().axes[0], shown.row, shown.rows, h / scale / 40)) {
     const py = y + (box.flip ? 1 - at : at) * h;
     if (Math.abs(py - last) < 14 * scale) continue;
     last = py;
     g.fillRect(x - 4 * scale, py - scale / 2, 4 * scale, scale);
     g.fillText(text, x - 6 * scale, py, x - 8 * scale);
   }
-}
-
-// part returns an axis of n coordinates from the first on.
-function part(axis, first, n) {
-  return { ...axis, start: axis.start + first * axis.step, values: axis.values.slice(first, first + n), dates: axis.dates?.slice(first, first + n) };
-}
-
-// ticks returns places from 0 to 1 with their text: round values of the coordinates if
-// these are monotonic, else some indices.
-function ticks(axis, n, count) {
-  count = Math.max(2, Math.min(9, Math.floor(count)));
-  const values = axis.values;
-  const sign = Math.sign(values.at(-1) - values[0]);
-  const ordered = n > 1 && sign !== 0 && values.every((v, i) => v !== null && (i === 0 || Math.sign(v - values[i - 1]) === sign));
-  if (axis.dates || !ordered) {
-    const step = Math.max(1, Math.ceil(n / count));
-    const out = [];
-    const texts = axis.dates ? axis.dates.map((d) => day(d).slice(0, 10)) : labels(values);
-    for (let i = 0; i < n; i += step) out.push([(i + 0.5) / n, !axis.dates && values[i] === null ? String(axis.start + i * axis.step) : texts[i]]);
-    return out;
-  }
-  const [low, high] = sign > 0 ? [values[0], values.at(-1)] : [values.at(-1), values[0]];
-  let marks = round(low, high, count);
-  if (/^degree/.test(axis.units ?? "") && high - low > 60) {
-    const step = [15, 30, 45, 60, 90].find((s) => (high - low) / s <= count) ?? 90;
-    marks = [];
-    for (let v = Math.ceil(low / step) * step; v <= high; v += step) marks.push(v);
-  }
-  const texts = labels(marks, axis.units);
-  return marks.map((v, k) => {
-    let i = 0;
-    while (i < n - 2 && (values[i + 1] - v) * sign < 0) i++;
-    const at = i + (v - values[i]) / (values[i + 1] - values[i]);
-    return [(at + 0.5) / n, texts[k]];
-  });
 }
 
 // overlay marks the cursor and the chosen cell.
@@ -201,10 +231,10 @@ function overlay() {
     const { rows, columns } = shown;
     const [down, right] = [cell[0] - shown.row, cell[1] - shown.column];
     if (down < 0 || down >= rows || right < 0 || right >= columns) continue;
-    const row = box.flip ? rows - 1 - down : down;
-    const px = box.x + ((right + 0.5) * box.w) / columns;
-    const py = box.y + ((row + 0.5) * box.h) / rows;
-    const r = Math.max(5 * box.scale, box.w / columns / 2, box.h / rows / 2);
+    const [tall, wide] = source().axes.map((a) => a.step);
+    const px = box.x + ((right + wide / 2) * box.w) / columns;
+    const py = box.y + ((box.flip ? rows - down - tall / 2 : down + tall / 2) * box.h) / rows;
+    const r = Math.max(5 * box.scale, (wide * box.w) / columns / 2, (tall * box.h) / rows / 2);
     for (const [width, style] of [[4, "#ffffff"], [2, colour]]) {
       g.lineWidth = width * box.scale;
       g.strokeStyle = style;
@@ -234,28 +264,38 @@ function placeAt(e) {
   return [shown.row + (box.flip ? shown.rows - down : down), shown.column + ((px + 0.5) * shown.columns) / box.w];
 }
 
+// first returns the first row and the first column of the cell of a row and a column.
+function first(cell) {
+  return cell.map((index, k) => {
+    const a = source().axes[k];
+    return a.start + cellOf(a, index) * a.step;
+  });
+}
+
 // cellAt returns the cell at a pointer, or null.
 function cellAt(e) {
   const at = placeAt(e);
   if (!at) return null;
   const row = box.flip ? Math.ceil(at[0]) - 1 : Math.floor(at[0]);
-  return [Math.max(0, row), Math.floor(at[1])];
+  return first([Math.max(0, row), Math.floor(at[1])]);
 }
 
-const isWhole = () => shown.rows === slice.shape[0] && shown.columns === slice.shape[1];
+const isWhole = () => shown.rows === slice.all[0] && shown.columns === slice.all[1];
 
 // look shows a part of the slice.
 function look(part) {
   shown = part;
   draw();
+  onLook(isWhole() ? null : shown, source());
+  sharpen();
 }
 
 // zoomBy changes the number of cells around a place, or else around the cursor, the chosen
 // cell or the middle.
 function zoomBy(factor, at) {
-  const cell = [cursor, picked].find((c) => c && JSON.stringify(view.containing(shown, slice.shape, c)) === JSON.stringify(shown));
+  const cell = [cursor, picked].find((c) => c && JSON.stringify(view.containing(shown, slice.all, c)) === JSON.stringify(shown));
   at ??= cell ? [cell[0] + 0.5, cell[1] + 0.5] : [shown.row + shown.rows / 2, shown.column + shown.columns / 2];
-  look(view.zoom(shown, slice.shape, factor, at));
+  look(view.zoom(shown, slice.all, factor, at));
 }
 
 // wheel zooms. Zooming out of a whole map scrolls the page.
@@ -291,7 +331,7 @@ function drag(e) {
   Object.assign(f, { x: e.clientX, y: e.clientY });
   const cells = [((box.flip ? dy : -dy) * box.scale * shown.rows) / box.h + f.rest[0], (-dx * box.scale * shown.columns) / box.w + f.rest[1]];
   f.rest = cells.map((c) => c - Math.round(c));
-  look(view.pan(shown, slice.shape, Math.round(cells[0]), Math.round(cells[1])));
+  look(view.pan(shown, slice.all, Math.round(cells[0]), Math.round(cells[1])));
 }
 
 function move(cell) {
@@ -302,8 +342,8 @@ function move(cell) {
 
 // moveTo moves the cursor to a cell, which may be outside of the part that is shown.
 function moveTo(cell) {
-  look(view.containing(shown, slice.shape, cell));
-  move(cell);
+  look(view.containing(shown, slice.all, cell));
+  move(first(cell));
 }
 
 function choose(cell) {
@@ -315,24 +355,22 @@ function choose(cell) {
 }
 
 // describe writes the value of a cell.
-function describe([row, column]) {
-  const v = slice.data[row * slice.shape[1] + column];
-  const value = v !== v ? "missing" : `${exact(v, slice.type)}${slice.units ? " " + slice.units : ""}`;
-  const at = slice.places ?? slice.axes.map((a, k) => ({ text: (r, c) => coordinate(a, k === 0 ? r : c) }));
-  $("readout").textContent = `${value} at ${at.map((p) => p.text(row, column)).join(", ")} — ${place(row, 0)}, ${place(column, 1)}`;
-}
-
-function place(i, which) {
-  const a = slice.axes[which];
-  return `${a.name}[${a.start + i * a.step}]`;
+function describe(cell) {
+  const s = detail && covers(detail, { row: cell[0], column: cell[1], rows: 1, columns: 1 }) ? detail : slice;
+  const [row, column] = s.axes.map((a, k) => cellOf(a, cell[k]));
+  const v = s.data[row * s.shape[1] + column];
+  const value = v !== v ? "missing" : `${exact(v, s.type)}${s.units ? " " + s.units : ""}`;
+  const at = s.places ?? s.axes.map((a, k) => ({ text: (r, c) => coordinate(a, k === 0 ? r : c) }));
+  const index = (a, i) => `${a.name}[${a.start + i * a.step}]`;
+  $("readout").textContent = `${value} at ${at.map((p) => p.text(row, column)).join(", ")} — ${index(s.axes[0], row)}, ${index(s.axes[1], column)}`;
 }
 
 function key(e) {
   if (!slice) return;
-  const [rows, columns] = slice.shape;
-  const by = e.shiftKey ? 10 : 1;
-  const up = box.flip ? 1 : -1;
-  const steps = { ArrowUp: [up * by, 0], ArrowDown: [-up * by, 0], ArrowLeft: [0, -by], ArrowRight: [0, by] };
+  const [rows, columns] = slice.all;
+  const [tall, wide] = source().axes.map((a) => a.step * (e.shiftKey ? 10 : 1));
+  const up = box.flip ? tall : -tall;
+  const steps = { ArrowUp: [up, 0], ArrowDown: [-up, 0], ArrowLeft: [0, -wide], ArrowRight: [0, wide] };
   const clamp = (i, n) => Math.max(0, Math.min(n - 1, i));
   const from = cursor ?? picked ?? [Math.floor(rows / 2), Math.floor(columns / 2)];
   if (steps[e.key]) {
@@ -343,7 +381,7 @@ function key(e) {
   } else if (e.key === "+" || e.key === "-") {
     zoomBy(e.key === "+" ? 0.5 : 2);
   } else if (e.key === "0") {
-    look(view.whole(slice.shape));
+    look(view.whole(slice.all));
   } else if (e.key === "Enter" || e.key === " ") {
     choose(from);
   } else if (e.key === "PageUp" || e.key === "PageDown") {

@@ -1,4 +1,4 @@
-// The part of a map that is shown: rows and columns of the slice, from row and column on.
+// The part of a map that is shown: rows and columns of the variable, from row and column on.
 
 // least is the number of cells along an axis beyond which the map does not grow.
 const least = 4;
@@ -21,6 +21,17 @@ export function zoom(v, [rows, columns], factor, at) {
 // pan moves by rows and columns.
 export function pan(v, [rows, columns], dr, dc) {
   return { ...v, row: clamp(v.row + dr, 0, rows - v.rows), column: clamp(v.column + dc, 0, columns - v.columns) };
+}
+
+// around returns a part with a quarter of its size on each side.
+export function around(v, [rows, columns]) {
+  const side = (first, n, all) => {
+    const from = clamp(first - Math.ceil(n / 4), 0, all);
+    return [from, clamp(first + n + Math.ceil(n / 4), 0, all) - from];
+  };
+  const [row, tall] = side(v.row, v.rows, rows);
+  const [column, wide] = side(v.column, v.columns, columns);
+  return { row, column, rows: tall, columns: wide };
 }
 
 // containing moves as far as a cell needs to be seen.
