@@ -273,3 +273,56 @@ func TestJudgePageSharp(t *testing.T) {
 	b.until(`document.getElementById("missing").textContent === "no missing; the map shows every 3rd x"`)
 	b.clean()
 }
+
+// TestJudgePageAddress checks that the address has the palette, the range, the part of the map,
+// the section and the dimension of series, and that it brings them back.
+func TestJudgePageAddress(t *testing.T) {
+	var values []string
+	for i := range 4 * 20 * 30 {
+		values = append(values, fmt.Sprint(i))
+	}
+	s := serveOn(t, generated(t, map[string]string{"x.nc": "netcdf x { dimensions: z = 4 ; y = 20 ; x = 30 ; variables: short a(z, y, x) ; short b(z, y, x) ; data: a = " + strings.Join(values, ", ") + " ; }"}))
+	b := openBrowser(t, 1000, 900)
+	b.view(s, "?file=x.nc&var=a")
+	change := func(id, value string) {
+		eval[bool](b, `document.querySelector(%[1]q).value = %[2]q; document.querySelector(%[1]q).dispatchEvent(new Event("change"))`, id, value)
+	}
+	// A section of z and x.
+	b.after(func() { change("#controls label:nth-child(2) select", "0") })
+	b.after(func() { change("#controls input[type=number]", "7") })
+	change("#palette", "cividis")
+	change("#low", "-5")
+	change("#high", "1e3")
+	b.do(chromedp.Focus(chromedp.CSS("#map-cursor")), chromedp.KeyEvent(kb.Enter))
+	b.until(`document.getElementById("series-where").textContent.startsWith("at ")`)
+	change("#along", "2")
+	b.do(chromedp.Focus(chromedp.CSS("#map-cursor")), chromedp.KeyEvent("+"))
+	const want = "?file=x.nc&var=a&at=y,7,x&point=2,7,15&along=x&part=0:4,8:23&palette=cividis&from=-5&to=1e3"
+	b.until(`location.search === %q`, want)
+
+	b.view(s, want)
+	state := func() []string {
+		return eval[[]string](b, `[...["palette", "low", "high", "along"].map((id) => document.getElementById(id).value), document.getElementById("map-canvas").dataset.view, document.getElementById("bar").getAttribute("aria-label"), document.getElementById("readout").textContent, location.search]`)
+	}
+	first := []string{"cividis", "-5", "1e3", "2", `{"row":0,"column":8,"rows":4,"columns":15}`, "Colours from -5 to 1000", "1425 at 2, 15 — z[2], x[15]", want}
+	require.Equal(t, first, state())
+	// Another variable keeps the colours, not the range or the part. The way back has all.
+	b.after(func() { b.do(chromedp.Click(chromedp.CSS(`#vars a[data-num="1"]`))) })
+	require.Equal(t, "?file=x.nc&var=b&at=0,y,x&palette=cividis", eval[string](b, `location.search`))
+	b.after(func() { eval[bool](b, `history.back() ?? true`) })
+	require.Equal(t, first, state())
+	for query, problem := range map[string]string{
+		"&palette=rainbow":           "palette=rainbow is not one of viridis, cividis, greys",
+		"&along=t":                   "along=t is not a dimension of a(z=4, y=20, x=30)",
+		"&at=0,y,x&part=0:21,0:30":   "part=0:21,0:30 is not a part of the map",
+		"&at=0,y,x&part=5:5,0:30":    "part=5:5,0:30 is not a part of the map",
+		"&at=0,0,x&part=0:1,0:30":    "part=0:1,0:30 is not a part of the map",
+		"&at=0,y,x&part=all&along=u": "along=u is not a dimension of a(z=4, y=20, x=30); part=all is not a part of the map",
+	} {
+		b.view(s, "?file=x.nc&var=a"+query)
+		require.Equal(t, "In the address: "+problem+".", b.text("note"))
+	}
+	b.view(s, "?file=x.nc&var=a&from=low")
+	require.Equal(t, `"low" is not a number`, b.text("range-error"))
+	b.clean()
+}

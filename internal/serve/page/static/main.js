@@ -1,4 +1,5 @@
 // The page: what is open, and what to show of it.
+import * as address from "./address.js";
 import * as api from "./api.js";
 import { $, make, table } from "./dom.js";
 import * as controls from "./controls.js";
@@ -13,8 +14,9 @@ import * as storage from "./storage.js";
 import * as tree from "./tree.js";
 
 // state is what the page shows. words has an index, x or y for each dimension of the
-// variable, and point the indices of the chosen cell, as words without letters.
-const state = { file: "", meta: null, variable: null, words: [], point: null, seriesWords: null, slice: null };
+// variable, and point the indices of the chosen cell, as words without letters. part is that
+// of the map (null: all), and along the name of the chosen dimension of series.
+const state = { file: "", meta: null, variable: null, words: [], point: null, part: null, along: null, seriesWords: null, slice: null };
 let request = null; // the last request for a slice
 
 // maxSeries is the number of values of a series.
@@ -22,7 +24,6 @@ const maxSeries = 4096;
 // tries is the number of other variables that are read if the first one has no values.
 const tries = 4;
 
-const isLetter = (w) => w === "x" || w === "y";
 const dimsOf = (v) => v.dims.map((d) => ({ id: d, ...state.meta.dimensions[d] }));
 
 function fail(e) {
@@ -31,15 +32,14 @@ function fail(e) {
   $("message").textContent = e.message;
 }
 
-// address writes the state into the address of the page.
-function address(push) {
-  const q = new URLSearchParams({ file: state.file });
-  if (state.variable) q.set("var", state.variable.name);
-  if (state.words.length > 0) q.set("at", state.words.join(","));
-  if (state.point) q.set("point", state.point.join(","));
-  const url = "?" + q.toString().replaceAll("%2C", ",").replaceAll("%2F", "/");
-  if (push) history.pushState(null, "", url);
-  else history.replaceState(null, "", url);
+// bookmark writes the state into the address of the page. Browsers refuse many changes in a
+// short time, such as those of a map that is dragged, so it waits.
+let marking = 0;
+function bookmark(push) {
+  clearTimeout(marking);
+  const url = () => address.write({ ...state, palette: $("palette").value, low: $("low").value.trim(), high: $("high").value.trim() });
+  if (push) history.pushState(null, "", url());
+  else marking = setTimeout(() => history.replaceState(null, "", url()), 150);
 }
 
 // open shows a file: the variable of that name, or the one that a person would choose.
@@ -135,15 +135,12 @@ function note(problems) {
 // choose shows a variable, and of it the part that an address wants.
 async function choose(v, wanted, push) {
   const dims = dimsOf(v);
-  const problems = [];
-  const shape = `${v.name}(${dims.map((d) => `${d.name}=${d.length}`).join(", ")})`;
-  const index = (w, i) => Number.isInteger(w) && w < dims[i].length;
-  const { words, point } = wanted;
-  const right = words?.length === dims.length && words.every((w, i) => w === "x" || w === "y" || index(w, i)) && new Set(words.filter(isLetter)).size === words.filter(isLetter).length;
-  if (words && !right) problems.push(`at=${words.join()} is not a part of ${shape}`);
-  const inside = point?.length === dims.length && point.every(index);
-  if (point && !inside) problems.push(`point=${point.join()} is not a point of ${shape}`);
-  Object.assign(state, { variable: v, words: right ? words : controls.propose(dims), point: inside ? point : null, slice: null });
+  const { problems, palette: colours, low, high, ...right } = address.check(wanted, v, dims);
+  Object.assign(state, { variable: v, slice: null }, right);
+  state.words ??= controls.propose(dims);
+  if (colours) $("palette").value = colours;
+  $("low").value = low;
+  $("high").value = high;
   note(problems);
   for (const a of $("vars").querySelectorAll("a")) {
     if (Number(a.dataset.num) === v.num) a.setAttribute("aria-current", "true");
@@ -151,21 +148,20 @@ async function choose(v, wanted, push) {
   }
   $("title").textContent = v.title || v.name || "(no name)";
   $("subtitle").textContent = `${v.name}${v.units ? `, ${v.units}` : ""} · ${v.type} (${dims.map((d) => `${d.name}=${d.length}`).join(", ")}) · ${size(v.size)}`;
-  $("low").value = $("high").value = "";
   $("readout").textContent = "";
   showAttributes(v);
   controls.show(dims, state.words, changed);
-  address(push);
+  bookmark(push);
   await load();
 }
 
 function changed(words, axes) {
   state.words = words;
   if (axes) {
-    state.point = null;
+    state.point = state.part = null;
     controls.show(dimsOf(state.variable), words, changed);
   }
-  address(false);
+  bookmark(false);
   load();
 }
 
@@ -190,7 +186,6 @@ async function load() {
 async function read(words, signal) {
   const s = await api.values(state.file, state.variable.num, words, state.words.includes("y") ? map.maxCells : maxSeries, signal);
   s.units = state.variable.units;
-  s.of = `${state.file}/${state.variable.num}/${state.words.map((w) => (typeof w === "number" ? "" : w))}`;
   for (const a of s.axes ?? []) a.down = state.meta.dimensions[a.dim].down;
   if (s.shape?.length !== 2) return s;
   s.all = s.axes.map((a) => state.meta.dimensions[a.dim].length);
@@ -278,11 +273,16 @@ function limits() {
 }
 
 function drawMap() {
-  map.show(state.slice, { palette: $("palette").value, ...limits() }, state.point && ["y", "x"].map((w) => state.point[state.words.indexOf(w)]));
+  map.show(state.slice, { palette: $("palette").value, ...limits() }, state.point && ["y", "x"].map((w) => state.point[state.words.indexOf(w)]), state.part);
 }
 
-// looked tells which steps the map has: s is the slice that is drawn.
+// looked notes the part of the map that is shown, and tells which steps it has: s is the slice
+// that is drawn.
 function looked(part, s) {
+  if (JSON.stringify(part) !== JSON.stringify(state.part)) {
+    state.part = part;
+    bookmark(false);
+  }
   const steps = s.axes.filter((a) => a.step > 1).map((a) => every(a.step, a.name));
   $("missing").textContent = `${state.slice.missing === 0 ? "no" : state.slice.missing} missing${steps.length > 0 ? `; the map shows ${steps.join(" and ")}` : ""}`;
 }
@@ -290,7 +290,7 @@ function looked(part, s) {
 // pick chooses a cell of the map.
 function pick(row, column) {
   state.point = state.words.map((w) => (w === "y" ? row : w === "x" ? column : w));
-  address(false);
+  bookmark(false);
   loadSeries(request.signal).catch(fail);
 }
 
@@ -298,11 +298,9 @@ function pick(row, column) {
 async function loadSeries(signal) {
   const dims = dimsOf(state.variable);
   const free = dims.map((_, i) => i).filter((i) => dims[i].length > 1);
-  const before = Number($("along").value);
-  const along = $("along").dataset.of === `${state.file}/${state.variable.num}` && free.includes(before) ? before :
+  const along = free.find((i) => dims[i].name === state.along) ??
     free.find((i) => dims[i].axis === "T") ?? free.find((i) => typeof state.words[i] === "number") ?? state.words.indexOf("x");
   $("series-table").hidden = !state.point;
-  $("along").dataset.of = `${state.file}/${state.variable.num}`;
   $("along").replaceChildren(...free.map((i) => make("option", { value: i, selected: i === along }, dims[i].name)));
   if (!state.point) {
     $("series-where").textContent = "click a point of the map";
@@ -333,12 +331,6 @@ function showAttributes(v) {
   $("attributes-body").replaceChildren(make("h3", {}, v.name), rows(v.attributes), make("h3", {}, "File"), table(["", ""], facts), rows(m.attributes));
 }
 
-function fromAddress() {
-  const q = new URLSearchParams(location.search);
-  const list = (name) => q.get(name)?.split(",").map((w) => (/^\d+$/.test(w) ? Number(w) : w));
-  return q.get("file") ? [q.get("file"), { name: q.get("var"), words: list("at"), point: list("point") }, false] : null;
-}
-
 async function start() {
   $("palette").append(...palette.names.map((n) => make("option", {}, n)));
   const page = (by) => {
@@ -348,8 +340,18 @@ async function start() {
   map.start({ pick, page, look: looked, read: readPart });
   plots.start();
   download.start(() => state);
-  for (const id of ["palette", "low", "high"]) $(id).addEventListener("change", () => state.slice && drawMap());
-  $("along").addEventListener("change", () => loadSeries(request.signal).catch(fail));
+  for (const id of ["palette", "low", "high"]) {
+    $(id).addEventListener("change", () => {
+      if (!state.slice) return;
+      drawMap();
+      bookmark(false);
+    });
+  }
+  $("along").addEventListener("change", () => {
+    state.along = dimsOf(state.variable)[Number($("along").value)].name;
+    bookmark(false);
+    loadSeries(request.signal).catch(fail);
+  });
   $("blocks").addEventListener("toggle", () => $("blocks").open && storage.show(state.file, state.variable, state.words));
   $("filter").addEventListener("input", filter);
   $("skip").addEventListener("click", (e) => {
@@ -357,11 +359,14 @@ async function start() {
     $("main").focus();
   });
   palette.onTheme(() => state.slice && load());
-  window.addEventListener("popstate", () => fromAddress() && open(...fromAddress()));
+  window.addEventListener("popstate", () => {
+    const wanted = address.read(location.search);
+    if (wanted) open(wanted.file, wanted, false);
+  });
   const listed = tree.start((file) => open(file)).catch(fail);
-  const wanted = fromAddress();
+  const wanted = address.read(location.search);
   if (wanted) {
-    await open(...wanted);
+    await open(wanted.file, wanted, false);
     listed.then(() => tree.mark(state.file));
     return;
   }

@@ -47,11 +47,8 @@ export function start({ pick, page, look, read }) {
   new ResizeObserver(() => slice && draw()).observe($("map"));
 }
 
-// show draws a slice. A row and a column may be marked. The next slice of the same variable
-// and directions is shown in the same part.
+// show draws a part of a slice, or all of it. A row and a column may be marked.
 export function show(s, o, mark, part) {
-  if (part) shown = part;
-  else if (!shown || s.of !== slice.of) shown = view.whole(s.all);
   if (s !== slice) {
     cancel();
     detail = null;
@@ -60,7 +57,7 @@ export function show(s, o, mark, part) {
   options = o;
   picked = mark;
   cursor = null;
-  look(shown);
+  look(part ?? view.whole(s.all));
   if (mark) describe(mark);
 }
 

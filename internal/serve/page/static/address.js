@@ -1,0 +1,55 @@
+// The address of the page has all that it shows, so that it can be bookmarked and sent.
+import * as palette from "./palette.js";
+
+const isLetter = (w) => w === "x" || w === "y";
+const ranges = ({ row, column, rows, columns }) => `${row}:${row + rows},${column}:${column + columns}`;
+
+// write returns the query of a state.
+export function write({ file, variable, words, point, part, along, palette: colours, low, high }) {
+  const q = new URLSearchParams({ file });
+  if (variable) q.set("var", variable.name);
+  if (words.length > 0) q.set("at", words.join());
+  if (point) q.set("point", point.join());
+  if (along) q.set("along", along);
+  if (part) q.set("part", ranges(part));
+  if (colours !== palette.names[0]) q.set("palette", colours);
+  if (low !== "") q.set("from", low);
+  if (high !== "") q.set("to", high);
+  return "?" + q.toString().replaceAll("%2C", ",").replaceAll("%2F", "/").replaceAll("%3A", ":");
+}
+
+// read returns what a query wants, or null if it names no file.
+export function read(query) {
+  const q = new URLSearchParams(query);
+  const list = (name) => q.get(name)?.split(",").map((w) => (/^\d+$/.test(w) ? Number(w) : w));
+  return q.get("file") ? {
+    file: q.get("file"), name: q.get("var"), words: list("at"), point: list("point"), along: q.get("along"), part: q.get("part"),
+    palette: q.get("palette") ?? palette.names[0], low: q.get("from"), high: q.get("to"),
+  } : null;
+}
+
+// check returns the parts of what is wanted that a variable with some dimensions has, and what is
+// wrong with the others.
+export function check(wanted, v, dims) {
+  const out = { words: null, point: null, part: null, along: null, palette: wanted.palette, low: wanted.low ?? "", high: wanted.high ?? "", problems: [] };
+  const shape = `${v.name}(${dims.map((d) => `${d.name}=${d.length}`).join(", ")})`;
+  const index = (w, i) => Number.isInteger(w) && w < dims[i].length;
+  const { words, point, along, part, palette: colours } = wanted;
+  if (words?.length === dims.length && words.every((w, i) => isLetter(w) || index(w, i)) && words.indexOf("x") === words.lastIndexOf("x") && words.indexOf("y") === words.lastIndexOf("y")) out.words = words;
+  else if (words) out.problems.push(`at=${words.join()} is not a part of ${shape}`);
+  if (point?.length === dims.length && point.every(index)) out.point = point;
+  else if (point) out.problems.push(`point=${point.join()} is not a point of ${shape}`);
+  if (dims.some((d) => d.name === along)) out.along = along;
+  else if (along) out.problems.push(`along=${along} is not a dimension of ${shape}`);
+  if (part) {
+    const [row, rows, column, columns] = (/^(\d+):(\d+),(\d+):(\d+)$/.exec(part) ?? []).slice(1).map(Number);
+    const within = (first, end, letter) => first < end && end <= dims[out.words?.indexOf(letter)]?.length;
+    if (within(row, rows, "y") && within(column, columns, "x")) out.part = { row, column, rows: rows - row, columns: columns - column };
+    else out.problems.push(`part=${part} is not a part of the map`);
+  }
+  if (colours && !palette.names.includes(colours)) {
+    out.palette = palette.names[0];
+    out.problems.push(`palette=${colours} is not one of ${palette.names.join(", ")}`);
+  }
+  return out;
+}
