@@ -26,7 +26,7 @@ export function ticks(axis, first, n, count) {
     return out.filter(([at]) => at >= 0);
   }
   const [low, high] = sign > 0 ? [values[0], values.at(-1)] : [values.at(-1), values[0]];
-  let marks = round(low, high, count);
+  let marks = round(low, high, count, values.every(Number.isInteger));
   if (/^degree/.test(axis.units ?? "") && high - low > 60) {
     const step = [15, 30, 45, 60, 90].find((s) => (high - low) / s <= count) ?? 90;
     marks = [];

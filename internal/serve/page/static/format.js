@@ -92,12 +92,12 @@ export function coordinate(axis, i) {
   return degrees(v, axis.units, text) ?? (axis.units ? `${text(v)} ${axis.units}` : text(v));
 }
 
-// round returns about count round numbers between two values.
-export function round(low, high, count) {
-  const raw = (high - low) / count;
+// round returns about count round numbers between two values, on request whole ones.
+export function round(low, high, count, whole = false) {
+  const raw = Math.max((high - low) / count, high > low && whole ? 1 : 0);
   if (!(raw > 0) || !Number.isFinite(raw)) return [low];
   const power = 10 ** Math.floor(Math.log10(raw));
-  const step = [1, 2, 2.5, 3, 5, 10].map((k) => k * power).find((s) => s >= raw * 0.999 && (s !== 3 * power || power === 10)) ?? 10 * power;
+  const step = [1, 2, 2.5, 3, 5, 10].map((k) => k * power).find((s) => s >= raw * 0.999 && (s !== 3 * power || power === 10) && (!whole || Number.isInteger(s))) ?? 10 * power;
   const out = [];
   for (let x = Math.ceil(low / step - 1e-9) * step; x <= high + step * 1e-9; x += step) out.push(Math.abs(x) < step * 1e-9 ? 0 : Number(x.toPrecision(12)));
   return out;

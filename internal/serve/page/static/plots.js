@@ -14,6 +14,9 @@ function axisStyle(more) {
 // column is how wide the labels of a vertical axis are.
 const column = (_, values) => Math.max(60, 20 + 7 * Math.max(0, ...(values ?? []).map((v) => v.length)));
 
+// whole are the distances of ticks on an axis of whole numbers.
+const whole = [1, 2, 5].flatMap((k) => Array.from({ length: 16 }, (_, e) => k * 10 ** e)).sort((a, b) => a - b);
+
 // line draws a series: an answer of api.values with one axis.
 export function line(s, units) {
   const axis = s.axes[0];
@@ -29,12 +32,11 @@ export function line(s, units) {
     splits: () => order.filter((_, k) => k % Math.ceil(n / count) === 0).map((i) => xs[i]),
     values: (_, splits) => splits.map((x) => day(axis.dates[xs.indexOf(x)] ?? "").slice(0, 10)),
   };
-  const whole = xs.every(Number.isInteger) && { incrs: [1, 2, 5].flatMap((k) => Array.from({ length: 16 }, (_, e) => k * 10 ** e)).sort((a, b) => a - b) };
   series?.destroy();
   series = new uPlot({
     width: width("series"), height: 220,
     scales: { x: { time: false } },
-    axes: [axisStyle(dated || { ...whole, space: 80, values: (_, splits) => ticks(splits, axis.units) }), axisStyle({ size: column, values: (_, splits) => ticks(splits) })],
+    axes: [axisStyle(dated || { ...(xs.every(Number.isInteger) && { incrs: whole }), space: 80, values: (_, splits) => ticks(splits, axis.units) }), axisStyle({ size: column, values: (_, splits) => ticks(splits) })],
     series: [{}, { stroke: css("--mark"), width: 2, points: { show: n < 100 } }],
     cursor: { drag: { x: false, y: false } },
     legend: { show: false },
@@ -112,7 +114,7 @@ export function histogram(s, units) {
   hist = new uPlot({
     width: width("hist"), height: 220,
     scales: { x: { time: false, range: () => [from, from + bins * step] }, y: { range: (_, low, high) => [0, high * 1.05] } },
-    axes: [axisStyle({ space: 80, values: (_, splits) => ticks(splits) }), axisStyle({ size: column, values: (_, splits) => ticks(splits) })],
+    axes: [axisStyle({ space: 80, values: (_, splits) => ticks(splits) }), axisStyle({ size: column, incrs: whole, values: (_, splits) => ticks(splits) })],
     series: [{}, { fill: css("--bar"), stroke: css("--bar"), width: 0, paths: uPlot.paths.bars({ size: [0.9, Infinity], align: 0 }), points: { show: false } }],
     cursor: { show: false }, legend: { show: false },
   }, [heights.map((_, i) => from + (i + 0.5) * step), heights], $("hist"));
