@@ -1,5 +1,5 @@
 // The places and texts of ticks along an axis of the map.
-import { day, round, ticks as labels } from "./format.js";
+import { round, ticks as labels, times } from "./format.js";
 
 // cellOf returns the number of the value of an axis that stands for an index.
 export function cellOf(axis, index) {
@@ -20,10 +20,9 @@ export function ticks(axis, first, n, count) {
   const ordered = cells.length > 1 && sign !== 0 && values.every((v, i) => v !== null && (i === 0 || Math.sign(v - values[i - 1]) === sign));
   if (axis.dates || !ordered) {
     const step = Math.max(1, Math.ceil(cells.length / count));
-    const texts = axis.dates ? cells.map((k) => day(axis.dates[k]).slice(0, 10)) : labels(values);
-    const out = [];
-    for (let i = 0; i < cells.length; i += step) out.push([place(index(i)), !axis.dates && values[i] === null ? String(index(i)) : texts[i]]);
-    return out.filter(([at]) => at >= 0);
+    const marked = cells.map((_, i) => i).filter((i) => i % step === 0 && index(i) >= first);
+    const texts = axis.dates ? times(marked.map((i) => axis.dates[cells[i]])).texts : labels(values).filter((_, i) => marked.includes(i));
+    return marked.map((i, k) => [place(index(i)), !axis.dates && values[i] === null ? String(index(i)) : texts[k]]);
   }
   const [low, high] = sign > 0 ? [values[0], values.at(-1)] : [values.at(-1), values[0]];
   let marks = round(low, high, count, values.every(Number.isInteger));

@@ -79,6 +79,17 @@ export function day(date) {
   return date.replace(/T00:00:00$/, "").replace(/(T\d\d:\d\d):00$/, "$1").replace("T", " ");
 }
 
+// times writes dates at ticks: as much of their times as tells neighbours apart. Days are left
+// out if all are the same, which is then the second result.
+export function times(dates) {
+  const text = (date, cut) => date.replace(/T.*/, (time) => ` ${time.slice(1, 1 + cut)}`).trim();
+  const known = dates.filter((d) => d !== "");
+  const cut = [0, 5, 8, 15].find((n) => known.every((d, i) => i === 0 || d === known[i - 1] || text(d, n) !== text(known[i - 1], n))) ?? 15;
+  const day = known.length > 0 ? text(known[0], 0) : null;
+  if (cut === 0 || known.some((d) => text(d, 0) !== day)) return { texts: dates.map((d) => text(d, cut)), day: null };
+  return { texts: dates.map((d) => text(d, cut).slice(day.length + 1)), day };
+}
+
 // indexOf returns the index of value number i of an axis.
 export const indexOf = (axis, i) => axis.at?.[i] ?? axis.start + i * axis.step;
 

@@ -126,12 +126,17 @@ function aspect() {
   return Math.min(4, Math.max(0.75, Number.isFinite(r) && r > 0 ? r : 1.5));
 }
 
+const font = (scale) => `${12 * scale}px system-ui, sans-serif`;
+
 function draw() {
   const canvas = $("map-canvas");
   const scale = window.devicePixelRatio || 1;
   const width = $("map").clientWidth;
   if (width < 50) return;
-  const left = width < 500 ? 46 : 58, bottom = 24, top = 8, right = 12;
+  const g = canvas.getContext("2d", { willReadFrequently: true });
+  g.font = font(1);
+  const texts = ticks(source().axes[0], shown.row, shown.rows, 9).map(([, text]) => g.measureText(text).width);
+  const left = Math.round(Math.min(Math.max(width < 500 ? 46 : 58, ...texts.map((w) => w + 14)), width / 3)), bottom = 24, top = 8, right = 12;
   const w = width - left - right;
   const h = Math.min(Math.round(w / aspect()), Math.round(window.innerHeight * 0.75));
   for (const c of [canvas, $("map-cursor")]) {
@@ -146,7 +151,6 @@ function draw() {
   $("zoom-out").disabled = $("zoom-all").disabled = all;
   // One finger scrolls the page over a whole map, and moves a part.
   $("map-cursor").style.touchAction = all ? "pan-x pan-y" : "none";
-  const g = canvas.getContext("2d", { willReadFrequently: true });
   paint(g);
   axes(g);
   overlay();
@@ -193,7 +197,7 @@ function axes(g) {
   g.fillStyle = css("--ink");
   g.lineWidth = scale;
   g.strokeRect(x - scale / 2, y - scale / 2, w + scale, h + scale);
-  g.font = `${12 * scale}px system-ui, sans-serif`;
+  g.font = font(scale);
   g.textBaseline = "top";
   g.textAlign = "center";
   let end = -Infinity;
@@ -407,7 +411,7 @@ function bar() {
     g.fillRect(pad + (i * w) / 256, 0, w / 256 + 0.6, 14);
   }
   g.fillStyle = css("--ink");
-  g.font = "12px system-ui, sans-serif";
+  g.font = font(1);
   g.textAlign = "center";
   g.textBaseline = "top";
   const marks = high > low ? round(low, high, Math.max(2, Math.floor(width / 70))) : [low];

@@ -1,6 +1,6 @@
 // Series and histograms, drawn by uPlot.
 import { $, table } from "./dom.js";
-import { coordinate, css, day, exact, indexOf, isDegrees, number, ticks } from "./format.js";
+import { coordinate, css, exact, indexOf, isDegrees, number, ticks, times } from "./format.js";
 
 let series = null;
 let hist = null;
@@ -30,7 +30,7 @@ export function line(s, units) {
   const count = Math.max(2, Math.floor(width("series") / 100));
   const dated = axis.dates && {
     splits: () => order.filter((_, k) => k % Math.ceil(n / count) === 0).map((i) => xs[i]),
-    values: (_, splits) => splits.map((x) => day(axis.dates[xs.indexOf(x)] ?? "").slice(0, 10)),
+    values: (_, splits) => times(splits.map((x) => axis.dates[xs.indexOf(x)] ?? "")).texts,
   };
   series?.destroy();
   series = new uPlot({
