@@ -350,3 +350,29 @@ func TestJudgePageAddress(t *testing.T) {
 	require.Equal(t, `"low" is not a number`, b.text("range-error"))
 	b.clean()
 }
+
+// TestJudgePageUnits checks that axes and colours have names and units.
+func TestJudgePageUnits(t *testing.T) {
+	s := serveOn(t, generated(t, map[string]string{"x.nc": `netcdf x { dimensions: time = 3 ; lat = 2 ; depth = 2 ; cell = 2 ; variables:
+		double time(time) ; time:units = "seconds since 2001-05-06 07:08:09" ; float lat(lat) ; lat:units = "degrees_north" ; float depth(depth) ; depth:units = "m" ;
+		float temp(time, depth) ; temp:units = "Deg C" ; float salt(lat, cell) ; float flow(depth) ; flow:units = "m3 s-1" ;
+		data: time = 0, 1, 2 ; lat = 1, 2 ; depth = 5, 10 ; temp = 1, 2, 3, 4, 5, 6 ; salt = 1, 2, 3, 4 ; flow = 1, 2 ; }`}))
+	b := openBrowser(t, 1000, 900)
+	texts := func(ids ...string) []string {
+		out := []string{}
+		for _, id := range ids {
+			out = append(out, b.text(id))
+		}
+		return out
+	}
+	b.view(s, "?file=x.nc&var=temp&at=y,x&point=1,1")
+	require.Equal(t, []string{"↑ time, 2001-05-06", "depth (m) →", "Deg C", "↑ temp (Deg C)", "time, 2001-05-06 →", "temp (Deg C) →"},
+		texts("map-y", "map-x", "bar-units", "series-y", "series-x", "hist-x"))
+	require.Equal(t, "Map in Deg C, across: depth (m), up: time, 2001-05-06", eval[string](b, `document.getElementById("map-cursor").getAttribute("aria-label")`))
+	require.Equal(t, "Colours from 1 to 6 Deg C", eval[string](b, `document.getElementById("bar").getAttribute("aria-label")`))
+	b.view(s, "?file=x.nc&var=salt")
+	require.Equal(t, []string{"↑ lat", "cell (index) →", "", "", "salt →"}, texts("map-y", "map-x", "bar-units", "series-y", "hist-x"))
+	b.view(s, "?file=x.nc&var=flow")
+	require.Equal(t, []string{"↑ flow (m3 s-1)", "depth (m) →"}, texts("series-y", "series-x"))
+	b.clean()
+}

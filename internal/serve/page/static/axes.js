@@ -1,9 +1,21 @@
 // The places and texts of ticks along an axis of the map.
-import { round, ticks as labels, times } from "./format.js";
+import { isDegrees, round, ticks as labels, times } from "./format.js";
 
 // cellOf returns the number of the value of an axis that stands for an index.
 export function cellOf(axis, index) {
   return Math.max(0, Math.min(axis.values.length - 1, Math.floor((index - axis.start) / axis.step)));
+}
+
+// title names an axis: its units unless the ticks have them, and the day that all of its n
+// values from the first on have.
+export function title(axis, first = axis.start, n = Infinity) {
+  if (axis.dates) {
+    const { day } = times(axis.dates.filter((_, k) => axis.start + k * axis.step >= first && axis.start + k * axis.step < first + n));
+    return day ? `${axis.name}, ${day}` : axis.name;
+  }
+  if (isDegrees(axis.units, "n") || isDegrees(axis.units, "e")) return axis.name;
+  const units = axis.units ?? (axis.index ? "index" : "");
+  return units ? `${axis.name} (${units})` : axis.name;
 }
 
 // ticks returns ticks for n indices from the first on: their places from 0 to 1 with their

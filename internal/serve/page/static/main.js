@@ -182,11 +182,20 @@ async function load() {
   }
 }
 
+// values reads a slice or a series of the variable, with what the file tells of its axes.
+async function values(words, max, signal, extremes) {
+  const s = await api.values(state.file, state.variable.num, words, max, signal, extremes);
+  s.units = state.variable.units;
+  for (const a of s.axes ?? []) {
+    a.down = state.meta.dimensions[a.dim].down;
+    a.index = state.meta.dimensions[a.dim].coordinate < 0;
+  }
+  return s;
+}
+
 // read reads a slice: words are those of the state, or have ranges.
 async function read(words, signal) {
-  const s = await api.values(state.file, state.variable.num, words, state.words.includes("y") ? map.maxCells : maxSeries, signal);
-  s.units = state.variable.units;
-  for (const a of s.axes ?? []) a.down = state.meta.dimensions[a.dim].down;
+  const s = await values(words, state.words.includes("y") ? map.maxCells : maxSeries, signal);
   if (s.shape?.length !== 2) return s;
   s.all = s.axes.map((a) => state.meta.dimensions[a.dim].length);
   s.places = await places(words, signal);
@@ -234,12 +243,12 @@ async function showSlice(s, signal) {
     $("text").textContent = `${exact(s.data[0], s.type)} ${s.units ?? ""}`;
   } else {
     if (flat) drawMap();
-    plots.histogram(s, s.units);
+    plots.histogram(s, state.variable);
     $("hist-what").textContent = `of ${flat ? "the map" : "the series"}${s.axes.some((a) => a.step > 1) ? ", a sample" : ""}`;
     if (!flat) {
       $("series-table").hidden = false;
       const long = s.axes[0].step > 1; // the histogram needs a sample without preference, the line needs peaks
-      drawSeries(long ? await api.values(state.file, state.variable.num, state.words, maxSeries, signal, true) : s, s.units);
+      drawSeries(long ? await values(state.words, maxSeries, signal, true) : s);
     }
   }
   for (const a of s.fixed ?? []) {
@@ -308,17 +317,17 @@ async function loadSeries(signal) {
     return;
   }
   state.seriesWords = state.words.map((w, i) => (i === along ? "x" : typeof w === "number" ? w : state.point[i]));
-  const s = await api.values(state.file, state.variable.num, state.seriesWords, maxSeries, signal, true);
-  drawSeries(s, state.variable.units);
+  const s = await values(state.seriesWords, maxSeries, signal, true);
+  drawSeries(s);
   $("series").dataset.values = s.shape[0] <= maxSeries ? JSON.stringify(Array.from(s.data)) : "";
 }
 
 // drawSeries shows a series, and which of its values.
-function drawSeries(s, units) {
+function drawSeries(s) {
   const { at, step, name } = s.axes[0];
   const part = at ? `the smallest and the largest of every ${step} values` : step > 1 ? `${every(step, name)}, peaks between them are not shown` : "";
   $("series-where").textContent = [where(s.fixed), part].filter(Boolean).join("; ");
-  plots.line(s, units);
+  plots.line(s, state.variable);
 }
 
 const where = (fixed) => (fixed.length > 0 ? `at ${fixed.map((a) => `${a.name} ${coordinate(a, 0)}`).join(", ")}` : "");

@@ -1,6 +1,6 @@
 // The map: a slice as cells of equal size, in the order of its coordinates. Rows and columns
 // are indices of the variable. A slice that is read in steps has a value for several of them.
-import { cellOf, ticks } from "./axes.js";
+import { cellOf, ticks, title } from "./axes.js";
 import { $ } from "./dom.js";
 import { css, number, round, ticks as labels, coordinate, exact } from "./format.js";
 import * as palette from "./palette.js";
@@ -197,6 +197,10 @@ function axes(g) {
   g.fillStyle = css("--ink");
   g.lineWidth = scale;
   g.strokeRect(x - scale / 2, y - scale / 2, w + scale, h + scale);
+  const [up, across] = [title(source().axes[0], shown.row, shown.rows), title(source().axes[1], shown.column, shown.columns)];
+  $("map-y").textContent = `↑ ${up}`;
+  $("map-x").textContent = `${across} →`;
+  $("map-cursor").setAttribute("aria-label", `Map${slice.units ? ` in ${slice.units}` : ""}, across: ${across}, up: ${up}`);
   g.font = font(scale);
   g.textBaseline = "top";
   g.textAlign = "center";
@@ -422,7 +426,8 @@ function bar() {
     g.fillText(texts[k], px, 20);
   });
   c.setAttribute("role", "img");
-  c.setAttribute("aria-label", `Colours from ${number(low)} to ${number(high)}`);
+  $("bar-units").textContent = slice.units ?? "";
+  c.setAttribute("aria-label", `Colours from ${number(low)} to ${number(high)}${slice.units ? ` ${slice.units}` : ""}`);
   const m = $("bar-missing").getContext("2d");
   for (let x = 0; x < 28; x++) {
     for (let y = 0; y < 14; y++) {

@@ -1,4 +1,5 @@
 // Series and histograms, drawn by uPlot.
+import { title } from "./axes.js";
 import { $, table } from "./dom.js";
 import { coordinate, css, exact, indexOf, isDegrees, number, ticks, times } from "./format.js";
 
@@ -17,8 +18,8 @@ const column = (_, values) => Math.max(60, 20 + 7 * Math.max(0, ...(values ?? []
 // whole are the distances of ticks on an axis of whole numbers.
 const whole = [1, 2, 5].flatMap((k) => Array.from({ length: 16 }, (_, e) => k * 10 ** e)).sort((a, b) => a - b);
 
-// line draws a series: an answer of api.values with one axis.
-export function line(s, units) {
+// line draws a series of a variable: an answer of api.values with one axis.
+export function line(s, { name, units }) {
   const axis = s.axes[0];
   const n = s.shape[0];
   const order = Array.from({ length: n }, (_, i) => i);
@@ -33,6 +34,8 @@ export function line(s, units) {
     values: (_, splits) => times(splits.map((x) => axis.dates[xs.indexOf(x)] ?? "")).texts,
   };
   series?.destroy();
+  $("series-y").textContent = `↑ ${units ? `${name} (${units})` : name}`;
+  $("series-x").textContent = `${title(axis)} →`;
   series = new uPlot({
     width: width("series"), height: 220,
     scales: { x: { time: false } },
@@ -62,7 +65,7 @@ function rows(s, axis) {
 export function clearLine() {
   series?.destroy();
   series = null;
-  $("series-readout").textContent = "";
+  for (const id of ["series-readout", "series-y", "series-x"]) $(id).textContent = "";
   $("series-table").querySelector("div").replaceChildren();
 }
 
@@ -84,7 +87,7 @@ function mean(s, plain) {
 }
 
 // histogram draws how often the values of a slice lie in each of some equal ranges.
-export function histogram(s, units) {
+export function histogram(s, { name, units }) {
   const { min, max } = s;
   hist?.destroy();
   hist = null;
@@ -107,6 +110,7 @@ export function histogram(s, units) {
   const stats = count === 0 ? "no values" :
     `${count} values from ${number(min)} to ${number(max)}${unit}, ${mean(s, middle)}, standard deviation ${number(Math.sqrt(squares / count))}; ${s.missing} missing`;
   $("stats").textContent = stats;
+  $("hist-x").textContent = `${name}${units ? ` (${units})` : ""} →`;
   $("hist").setAttribute("aria-label", `Histogram: ${stats}`);
   if (count === 0) return;
   const step = bins === 1 ? 1 : (max - min) / bins;
