@@ -141,6 +141,12 @@ func TestPageData(t *testing.T) {
 			require.Equal(t, times.Values[i], thin.Axes[0].Values[k])
 			require.Equal(t, times.Dates[i], thin.Axes[0].Dates[k])
 		}
+		require.Equal(t, thin.Axes, values("var=9&at=x,5,7&max=8&extremes=1&by=0").Axes, "time is the coordinate variable")
+		quality, thinned := values("var=12&at=x,5"), values("var=9&at=x,5,7&max=8&extremes=1&by=12").Axes[0]
+		for k, i := range thinned.At {
+			require.Equal(t, quality.data[i], *thinned.Values[k])
+		}
+		require.Equal(t, quality.data[2], *values("var=9&at=x2:9,5,7&by=12").Axes[0].Values[0])
 		for from := 0; from < 24; from += 6 {
 			require.Contains(t, thin.data, slices.Max(series.data[from:from+6]))
 			require.Contains(t, thin.data, slices.Min(series.data[from:from+6]))
@@ -213,6 +219,10 @@ func TestPageRefuses(t *testing.T) {
 		{"/api/values/x.nc?var=9&at=0,y3:17,x", 400, "range within 0:16"},
 		{"/api/values/x.nc?var=9&at=0,y-1:2,x", 400, "range within 0:16"},
 		{"/api/values/x.nc?var=9&at=0,y3,x", 400, "range within 0:16"},
+		{"/api/values/x.nc?var=9&at=0,y,x&by=0", 400, "by: expected the number of a variable, and a series"},
+		{"/api/values/x.nc?var=9&at=x,0,0&by=99", 400, "by: expected the number"},
+		{"/api/values/x.nc?var=9&at=x,0,0&by=8", 400, "by: expected"},
+		{"/api/values/x.nc?var=0&at=x&by=9", 400, "by: expected a variable with the dimension of the series"},
 		{"/api/values/x.nc?var=9&at=24,y,x", 400, "expected x, y or an index below 24"},
 		{"/api/values/x.nc?var=9&at=-1,y,x", 400, "index below"},
 		{"/api/values/x.nc?var=9&at=0,y,x&max=0", 400, "max: expected a number from 1 to"},

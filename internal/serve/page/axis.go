@@ -23,7 +23,7 @@ func coordinates(h *cdf3.Header) map[int]int {
 	return out
 }
 
-// axisOf returns the axis of a coordinate variable, X, Y, Z, T or "", by section 4 of the
+// axisOf returns the axis for which the values of a variable are coordinates, X, Y, Z, T or "", by section 4 of the
 // CF conventions or else by its name. Down is set if its values grow downwards.
 func axisOf(h *cdf3.Header, num int) (axis string, down bool) {
 	v := &h.Vars[num]
@@ -45,7 +45,7 @@ func axisOf(h *cdf3.Header, num int) (axis string, down bool) {
 		return "T", down
 	}
 	switch units {
-	case "Pa", "hPa", "mbar", "millibar", "mb":
+	case "Pa", "hPa", "mbar", "millibar", "mb", "dbar", "decibar":
 		return "Z", true
 	}
 	switch {

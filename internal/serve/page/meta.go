@@ -51,6 +51,8 @@ type (
 		Size       int64       `json:"size"` // bytes of the values
 		Title      string      `json:"title,omitempty"`
 		Units      string      `json:"units,omitempty"`
+		Axis       string      `json:"axis,omitempty"` // for which the values are coordinates
+		Down       bool        `json:"down,omitempty"` // they grow downwards
 		Attributes []attribute `json:"attributes"`
 	}
 	attribute struct {
@@ -93,6 +95,7 @@ func (h *Handler) meta(w http.ResponseWriter, _ *http.Request, f *File) error {
 			Num: i, Name: v.Name, Quoted: quoted(v.Name), Type: v.Type.String(), Dims: append([]int{}, v.DimIDs...),
 			Shape: append([]int64{}, v.Shape...), Size: v.Len, Units: text(v, "units"), Attributes: attributes(v.Attrs, &left),
 		}
+		one.Axis, one.Down = axisOf(header, i)
 		if one.Title = text(v, "long_name"); one.Title == "" {
 			one.Title = text(v, "standard_name")
 		}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -34,6 +35,9 @@ const (
 // The parameter at has a word for each dimension of the variable: an index, or x or y for
 // one that the answer spans, with a range as in x100:200 if it spans a part. Words are
 // separated by commas.
+//
+// The axis of a series has the values of the coordinate variable of its dimension, or those of the
+// variable by, which has this dimension and no other than the series' variable.
 //
 // A series that is longer than the limit is read in steps. With extremes=1, it is read
 // completely, if the limits of the server allow that, and the answer has the smallest and
@@ -94,6 +98,11 @@ func (h *Handler) values(w http.ResponseWriter, r *http.Request, f *File) error 
 	if err != nil {
 		return err
 	}
+	if s := r.FormValue("by"); s != "" {
+		if err := p.setBy(header, v, s); err != nil {
+			return err
+		}
+	}
 	array := f.Array(num)
 	p.coarsen(array)
 	packing, _ := cf.NewPacking(v) // one that is wrong has no effect
@@ -133,6 +142,7 @@ type place struct {
 	words  []string // x, y or the index
 	length []int64  // indices from the start on, of which the selection has some
 	at     []int64  // indices of the only dimension, if they have no constant step
+	by     *int     // number of the variable with the coordinates of the only dimension
 }
 
 // parsePlace parses the parameter at. Its ranges have at most limit indices.
@@ -179,6 +189,20 @@ func parsePlace(v *cdf3.Var, at string, limit int64) (*place, error) {
 		}
 	}
 	return p, nil
+}
+
+// setBy parses the parameter by.
+func (p *place) setBy(h *cdf3.Header, v *cdf3.Var, text string) error {
+	num, err := strconv.Atoi(text)
+	if err != nil || num < 0 || num >= len(h.Vars) || h.Vars[num].Type == cdf3.Char || len(p.order) != 1 {
+		return badf("by: expected the number of a variable, and a series, found %.80q", text)
+	}
+	dims := h.Vars[num].DimIDs
+	if !slices.Contains(dims, v.DimIDs[p.order[0]]) || slices.ContainsFunc(dims, func(dim int) bool { return !slices.Contains(v.DimIDs, dim) }) {
+		return badf("by: expected a variable with the dimension of the series and no others than its variable, found %.80q", text)
+	}
+	p.by = &num
+	return nil
 }
 
 // parseRange parses the indices of an axis, from a start to an end. An empty text stands
@@ -250,8 +274,12 @@ func (p *place) addAxes(ctx context.Context, f *File, v *cdf3.Var, out *slice) e
 		if word := p.words[i]; p.at != nil && (word == "x" || word == "y") {
 			a.At = p.at
 		}
-		if num, ok := coords[dim]; ok {
-			if err := a.read(ctx, f, num, p.sel.Count[i]); err != nil {
+		num, ok := coords[dim]
+		if p.by != nil && i == p.order[0] {
+			num, ok = *p.by, true
+		}
+		if ok {
+			if err := a.read(ctx, f, num, p.of(header, v, num), slices.Index(header.Vars[num].DimIDs, dim)); err != nil {
 				return err
 			}
 		} else if a.At != nil {
@@ -278,21 +306,34 @@ func (p *place) addAxes(ctx context.Context, f *File, v *cdf3.Var, out *slice) e
 	return nil
 }
 
-// read reads values of the coordinate variable.
-func (a *axis) read(ctx context.Context, f *File, num int, count int64) error {
+// of returns the selection of another variable of which the dimensions are some of those of v.
+func (p *place) of(h *cdf3.Header, v *cdf3.Var, num int) slab.Sel {
+	var sel slab.Sel
+	for _, dim := range h.Vars[num].DimIDs {
+		i := slices.Index(v.DimIDs, dim)
+		sel.Start = append(sel.Start, p.sel.Start[i])
+		sel.Count = append(sel.Count, p.sel.Count[i])
+		sel.Stride = append(sel.Stride, p.sel.Stride[i])
+	}
+	return sel
+}
+
+// read reads values of the variable with the coordinates, of which dimension i is that of the axis.
+func (a *axis) read(ctx context.Context, f *File, num int, sel slab.Sel, i int) error {
 	header := f.Header()
 	v := &header.Vars[num]
 	packing, _ := cf.NewPacking(v)
 	var x []float64
 	if a.At == nil {
 		var err error
-		x, err = cf.Read[float64](ctx, f.Array(num), slab.Sel{Start: []int64{a.Start}, Count: []int64{count}, Stride: []int64{a.Step}}, packing)
+		x, err = cf.Read[float64](ctx, f.Array(num), sel, packing)
 		if err != nil {
 			return err
 		}
 	}
 	for _, k := range a.At {
-		y, err := cf.Read[float64](ctx, f.Array(num), slab.Sel{Start: []int64{k}, Count: []int64{1}}, packing)
+		sel.Start[i], sel.Count[i], sel.Stride[i] = k, 1, 1
+		y, err := cf.Read[float64](ctx, f.Array(num), sel, packing)
 		if err != nil {
 			return err
 		}
