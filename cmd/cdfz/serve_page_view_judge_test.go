@@ -41,7 +41,7 @@ func (b *browser) text(id string) string {
 func (b *browser) view(s *served, query string) {
 	b.t.Helper()
 	b.do(chromedp.Navigate(s.at + "/page/" + query))
-	b.until(`document.body.dataset.ready === "1"`)
+	b.until(`Number(document.body?.dataset.ready ?? 0) > 0`)
 }
 
 // TestJudgePageWords checks texts of the page that depend on numbers.
@@ -374,5 +374,58 @@ func TestJudgePageUnits(t *testing.T) {
 	require.Equal(t, []string{"↑ lat", "cell (index) →", "", "", "salt →"}, texts("map-y", "map-x", "bar-units", "series-y", "hist-x"))
 	b.view(s, "?file=x.nc&var=flow")
 	require.Equal(t, []string{"↑ flow (m3 s-1)", "depth (m) →"}, texts("series-y", "series-x"))
+	b.clean()
+}
+
+// TestJudgePagePoints checks that observations are points at their times or depths.
+func TestJudgePagePoints(t *testing.T) {
+	s := serveOn(t, generated(t, map[string]string{
+		"point.nc": `netcdf x { dimensions: obs = 4 ; variables: double when(obs) ; when:units = "hours since 2001-05-06" ; float lon(obs) ; lon:units = "degrees_east" ;
+			float temp(obs) ; temp:units = "K" ; temp:coordinates = "when lon" ; :featureType = "point" ; data: when = 30, 10, 20, 0 ; lon = 1, 2, 3, 4 ; temp = 7, 8, 9, _ ; }`,
+		"profile.nc": `netcdf x { dimensions: n = 1 ; level = 3 ; variables: float pres(n, level) ; pres:units = "dbar" ; pres:positive = "down" ; float temp(n, level) ; temp:units = "degree_C" ;
+			:featureType = "profile" ; data: pres = 5, 10, 20 ; temp = 20, 19, 12 ; }`,
+		"numbers.nc": `netcdf x { dimensions: station = 3 ; variables: float height_of_roof(station) ; data: height_of_roof = 3, 1, 2 ; }`,
+		"series.nc":  `netcdf x { dimensions: time = 3 ; variables: double time(time) ; time:units = "days since 2001-01-01" ; float flow(time) ; data: time = 0, 1, 2 ; flow = 3, 1, 2 ; }`,
+	}))
+	b := openBrowser(t, 1000, 900)
+	state := func() []string {
+		return eval[[]string](b, `[document.getElementById("series").dataset.drawn, document.getElementById("series-y").textContent, document.getElementById("series-x").textContent, [...document.getElementById("by").options].filter((o) => !document.getElementById("series-by").hidden).map((o) => (o.selected ? "*" : "") + o.value).join()]`)
+	}
+	// pixels returns how many pixels of the plot have the colour of marks.
+	pixels := func() int {
+		return eval[int](b, `(() => {
+  const c = document.querySelector("#series canvas");
+  const copy = new OffscreenCanvas(c.width, c.height).getContext("2d", { willReadFrequently: true });
+  copy.drawImage(c, 0, 0);
+  const p = copy.getImageData(0, 0, c.width, c.height).data;
+  let n = 0;
+  for (let i = 0; i < p.length; i += 4) if (p[i] < 40 && p[i + 1] > 70 && p[i + 1] < 120 && p[i + 2] > 150) n++;
+  return n;
+})()`)
+	}
+	b.view(s, "?file=point.nc")
+	require.Equal(t, []string{"points", "↑ temp (K)", "when →", "index,*when,lon"}, state())
+	eval[bool](b, `document.querySelector("#series-table").open = true`)
+	b.until(`document.querySelector("#series-table td") !== null`)
+	require.Contains(t, b.text("series-table"), "02001-05-07 06:007")
+	require.Greater(t, pixels(), 0)
+	require.Less(t, pixels(), 300, "three points and no line")
+	eval[bool](b, `document.getElementById("by").value = "lon"; document.getElementById("by").dispatchEvent(new Event("change"))`)
+	b.until(`document.getElementById("series-x").textContent === "lon →"`)
+	b.until(`location.search === "?file=point.nc&var=temp&at=x&by=lon"`)
+	b.view(s, "?file=point.nc&var=temp&at=x&by=index")
+	require.Equal(t, []string{"points", "↑ temp (K)", "obs (index) →", "*index,when,lon"}, state())
+	b.view(s, "?file=point.nc&var=temp&at=x&by=depth")
+	require.Equal(t, "In the address: by=depth is not a variable.", b.text("note"))
+
+	b.view(s, "?file=profile.nc&var=temp")
+	require.Equal(t, []string{"points", "↓ pres (dbar)", "temp (degree_C) →", "index,*pres"}, state())
+	require.Less(t, pixels(), 300)
+	b.shot("profile")
+	b.view(s, "?file=numbers.nc")
+	require.Equal(t, []string{"points", "↑ height_of_roof", "station (index) →", ""}, state())
+	b.view(s, "?file=series.nc")
+	require.Equal(t, []string{"line", "↑ flow", "time →", ""}, state())
+	require.Greater(t, pixels(), 500)
 	b.clean()
 }

@@ -5,12 +5,13 @@ const isLetter = (w) => w === "x" || w === "y";
 const ranges = ({ row, column, rows, columns }) => `${row}:${row + rows},${column}:${column + columns}`;
 
 // write returns the query of a state.
-export function write({ file, variable, words, point, part, along, palette: colours, low, high }) {
+export function write({ file, variable, words, point, part, along, by, palette: colours, low, high }) {
   const q = new URLSearchParams({ file });
   if (variable) q.set("var", variable.name);
   if (words.length > 0) q.set("at", words.join());
   if (point) q.set("point", point.join());
   if (along) q.set("along", along);
+  if (by) q.set("by", by);
   if (part) q.set("part", ranges(part));
   if (colours !== palette.names[0]) q.set("palette", colours);
   if (low !== "") q.set("from", low);
@@ -23,15 +24,15 @@ export function read(query) {
   const q = new URLSearchParams(query);
   const list = (name) => q.get(name)?.split(",").map((w) => (/^\d+$/.test(w) ? Number(w) : w));
   return q.get("file") ? {
-    file: q.get("file"), name: q.get("var"), words: list("at"), point: list("point"), along: q.get("along"), part: q.get("part"),
+    file: q.get("file"), name: q.get("var"), words: list("at"), point: list("point"), along: q.get("along"), by: q.get("by"), part: q.get("part"),
     palette: q.get("palette") ?? palette.names[0], low: q.get("from"), high: q.get("to"),
   } : null;
 }
 
-// check returns the parts of what is wanted that a variable with some dimensions has, and what is
-// wrong with the others.
-export function check(wanted, v, dims) {
-  const out = { words: null, point: null, part: null, along: null, palette: wanted.palette, low: wanted.low ?? "", high: wanted.high ?? "", problems: [] };
+// check returns the parts of what is wanted that a variable with some dimensions has, in a file
+// with some variables, and what is wrong with the others.
+export function check(wanted, v, dims, variables) {
+  const out = { words: null, point: null, part: null, along: null, by: null, palette: wanted.palette, low: wanted.low ?? "", high: wanted.high ?? "", problems: [] };
   const shape = `${v.name}(${dims.map((d) => `${d.name}=${d.length}`).join(", ")})`;
   const index = (w, i) => Number.isInteger(w) && w < dims[i].length;
   const { words, point, along, part, palette: colours } = wanted;
@@ -41,6 +42,8 @@ export function check(wanted, v, dims) {
   else if (point) out.problems.push(`point=${point.join()} is not a point of ${shape}`);
   if (dims.some((d) => d.name === along)) out.along = along;
   else if (along) out.problems.push(`along=${along} is not a dimension of ${shape}`);
+  if (wanted.by === "index" || variables.some((o) => o.name === wanted.by)) out.by = wanted.by;
+  else if (wanted.by) out.problems.push(`by=${wanted.by} is not a variable`);
   if (part) {
     const [row, rows, column, columns] = (/^(\d+):(\d+),(\d+):(\d+)$/.exec(part) ?? []).slice(1).map(Number);
     const within = (first, end, letter) => first < end && end <= dims[out.words?.indexOf(letter)]?.length;

@@ -33,9 +33,11 @@ export async function blocks(file, num) {
 // values reads a slice or a series: words are an index, x or y for each dimension. The
 // data of the result are a Float32Array or a Float64Array in which missing values are NaN.
 // With extremes, a series that is too long has the smallest and the largest value of each run.
-export async function values(file, num, words, max, signal, extremes) {
+// by is the number of the variable with its coordinates, if that is not the usual one.
+export async function values(file, num, words, max, signal, { extremes, by } = {}) {
   const query = new URLSearchParams({ var: num, at: words.join(","), max });
   if (extremes) query.set("extremes", "1");
+  if (by !== undefined) query.set("by", by);
   const r = await answer(`api/values/${escape(file)}?${query}`, signal);
   if (r.headers.get("Content-Type").startsWith("application/json")) return r.json();
   const buffer = await r.arrayBuffer();

@@ -8,6 +8,7 @@ import * as first from "./first.js";
 import { coordinate, every, exact, size } from "./format.js";
 import * as lines from "./lines.js";
 import * as map from "./map.js";
+import * as observations from "./observations.js";
 import * as palette from "./palette.js";
 import * as plots from "./plots.js";
 import * as storage from "./storage.js";
@@ -15,8 +16,9 @@ import * as tree from "./tree.js";
 
 // state is what the page shows. words has an index, x or y for each dimension of the
 // variable, and point the indices of the chosen cell, as words without letters. part is that
-// of the map (null: all), and along the name of the chosen dimension of series.
-const state = { file: "", meta: null, variable: null, words: [], point: null, part: null, along: null, seriesWords: null, slice: null };
+// of the map (null: all), along the name of the chosen dimension of series, and by that of the
+// variable with their coordinates.
+const state = { file: "", meta: null, variable: null, words: [], point: null, part: null, along: null, by: null, seriesWords: null, slice: null };
 let request = null; // the last request for a slice
 
 // maxSeries is the number of values of a series.
@@ -135,7 +137,7 @@ function note(problems) {
 // choose shows a variable, and of it the part that an address wants.
 async function choose(v, wanted, push) {
   const dims = dimsOf(v);
-  const { problems, palette: colours, low, high, ...right } = address.check(wanted, v, dims);
+  const { problems, palette: colours, low, high, ...right } = address.check(wanted, v, dims, state.meta.variables);
   Object.assign(state, { variable: v, slice: null }, right);
   state.words ??= controls.propose(dims);
   if (colours) $("palette").value = colours;
@@ -183,8 +185,8 @@ async function load() {
 }
 
 // values reads a slice or a series of the variable, with what the file tells of its axes.
-async function values(words, max, signal, extremes) {
-  const s = await api.values(state.file, state.variable.num, words, max, signal, extremes);
+async function values(words, max, signal, options) {
+  const s = await api.values(state.file, state.variable.num, words, max, signal, options);
   s.units = state.variable.units;
   for (const a of s.axes ?? []) {
     a.down = state.meta.dimensions[a.dim].down;
@@ -247,8 +249,7 @@ async function showSlice(s, signal) {
     $("hist-what").textContent = `of ${flat ? "the map" : "the series"}${s.axes.some((a) => a.step > 1) ? ", a sample" : ""}`;
     if (!flat) {
       $("series-table").hidden = false;
-      const long = s.axes[0].step > 1; // the histogram needs a sample without preference, the line needs peaks
-      drawSeries(long ? await values(state.words, maxSeries, signal, true) : s);
+      await showSeries(state.words, signal, s);
     }
   }
   for (const a of s.fixed ?? []) {
@@ -313,21 +314,30 @@ async function loadSeries(signal) {
   $("along").replaceChildren(...free.map((i) => make("option", { value: i, selected: i === along }, dims[i].name)));
   if (!state.point) {
     $("series-where").textContent = "click a point of the map";
+    $("series-by").hidden = true;
     plots.clearLine();
     return;
   }
   state.seriesWords = state.words.map((w, i) => (i === along ? "x" : typeof w === "number" ? w : state.point[i]));
-  const s = await values(state.seriesWords, maxSeries, signal, true);
-  drawSeries(s);
+  const s = await showSeries(state.seriesWords, signal);
   $("series").dataset.values = s.shape[0] <= maxSeries ? JSON.stringify(Array.from(s.data)) : "";
 }
 
-// drawSeries shows a series, and which of its values.
-function drawSeries(s) {
-  const { at, step, name } = s.axes[0];
+// showSeries shows a series with its peaks, which a sample of it may lack.
+async function showSeries(words, signal, sample) {
+  const v = state.variable;
+  const { list, best } = observations.coordinates(state.meta, v, words);
+  const by = state.by === "index" ? null : list.find((o) => o.name === state.by) ?? best;
+  $("series-by").hidden = list.length === 0;
+  $("by").replaceChildren(...[["index", !by], ...list.map((o) => [o.name, o === by])].map(([name, selected]) => make("option", { selected }, name)));
+  const s = sample && !by && sample.axes[0].step === 1 ? sample : await values(words, maxSeries, signal, { extremes: true, by: by?.num });
+  const axis = s.axes[0];
+  const { at, step, name } = axis;
   const part = at ? `the smallest and the largest of every ${step} values` : step > 1 ? `${every(step, name)}, peaks between them are not shown` : "";
   $("series-where").textContent = [where(s.fixed), part].filter(Boolean).join("; ");
-  plots.line(s, state.variable);
+  if (by) Object.assign(axis, { name: by.name, axis: by.axis, down: by.down, index: false });
+  plots.line(s, v, observations.isPoints(state.meta, v, words));
+  return s;
 }
 
 const where = (fixed) => (fixed.length > 0 ? `at ${fixed.map((a) => `${a.name} ${coordinate(a, 0)}`).join(", ")}` : "");
@@ -356,6 +366,11 @@ async function start() {
       bookmark(false);
     });
   }
+  $("by").addEventListener("change", () => {
+    state.by = $("by").value;
+    bookmark(false);
+    showSeries(state.seriesWords, request.signal).catch(fail);
+  });
   $("along").addEventListener("change", () => {
     state.along = dimsOf(state.variable)[Number($("along").value)].name;
     bookmark(false);

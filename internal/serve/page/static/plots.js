@@ -18,34 +18,51 @@ const column = (_, values) => Math.max(60, 20 + 7 * Math.max(0, ...(values ?? []
 // whole are the distances of ticks on an axis of whole numbers.
 const whole = [1, 2, 5].flatMap((k) => Array.from({ length: 16 }, (_, e) => k * 10 ** e)).sort((a, b) => a - b);
 
-// line draws a series of a variable: an answer of api.values with one axis.
-export function line(s, { name, units }) {
+// line draws a series of a variable: an answer of api.values with one axis. Points are not
+// connected, and have a vertical coordinate upwards.
+export function line(s, { name, units }, points) {
   const axis = s.axes[0];
-  const n = s.shape[0];
-  const order = Array.from({ length: n }, (_, i) => i);
-  const ordered = axis.values.every((v) => v !== null);
-  const xs = ordered ? axis.values : order.map((i) => indexOf(axis, i));
-  order.sort((a, b) => xs[a] - xs[b]);
-  const data = [order.map((i) => xs[i]), order.map((i) => (Number.isFinite(s.data[i]) ? s.data[i] : null))];
+  const ordered = points || axis.values.every((v) => v !== null);
+  const place = (i) => (ordered ? axis.values[i] : indexOf(axis, i));
+  const value = (i) => (Number.isFinite(s.data[i]) ? s.data[i] : null);
+  const upright = points && axis.axis === "Z";
+  const [x, y] = upright ? [value, place] : [place, value];
+  let order = Array.from({ length: s.shape[0] }, (_, i) => i);
+  if (points) order = order.filter((i) => place(i) !== null && value(i) !== null);
+  order.sort((a, b) => x(a) - x(b));
+  const n = order.length;
+  const xs = order.map(x);
   const text = (k) => `${exact(s.data[order[k]], s.type)}${units ? " " + units : ""} at ${coordinate(axis, order[k])}`;
-  const count = Math.max(2, Math.floor(width("series") / 100));
-  const dated = axis.dates && {
-    splits: () => order.filter((_, k) => k % Math.ceil(n / count) === 0).map((i) => xs[i]),
-    values: (_, splits) => times(splits.map((x) => axis.dates[xs.indexOf(x)] ?? "")).texts,
-  };
+  const values = { values: (_, splits) => ticks(splits) };
+  const places = { space: upright ? 30 : 80, values: (_, splits) => ticks(splits, axis.units) };
+  if (axis.values.every(Number.isInteger)) places.incrs = whole;
+  if (axis.dates) {
+    const date = (split) => axis.dates[order[xs.indexOf(split)]] ?? "";
+    Object.assign(places, { splits: () => dated(xs, Math.max(2, Math.floor(width("series") / 110))), values: (_, splits) => times(splits.map(date)).texts });
+  }
   series?.destroy();
-  $("series-y").textContent = `↑ ${units ? `${name} (${units})` : name}`;
-  $("series-x").textContent = `${title(axis)} →`;
+  const [up, across] = [units ? `${name} (${units})` : name, title(axis)];
+  $("series-y").textContent = upright ? `${axis.down ? "↓" : "↑"} ${across}` : `↑ ${up}`;
+  $("series-x").textContent = `${upright ? up : across} →`;
+  $("series").dataset.drawn = points ? "points" : "line";
   series = new uPlot({
-    width: width("series"), height: 220,
-    scales: { x: { time: false } },
-    axes: [axisStyle(dated || { ...(xs.every(Number.isInteger) && { incrs: whole }), space: 80, values: (_, splits) => ticks(splits, axis.units) }), axisStyle({ size: column, values: (_, splits) => ticks(splits) })],
-    series: [{}, { stroke: css("--mark"), width: 2, points: { show: n < 100 } }],
+    width: width("series"), height: upright ? 320 : 220,
+    scales: { x: { time: false }, y: { dir: upright && axis.down ? -1 : 1 } },
+    axes: [axisStyle(upright ? { space: 80, ...values } : places), axisStyle({ size: column, ...(upright ? places : values) })],
+    series: [{}, { stroke: css("--mark"), width: 2, points: { show: points || n < 100, size: points && n > 500 ? 4 : 6 }, ...(points && { paths: () => null }) }],
     cursor: { drag: { x: false, y: false } },
     legend: { show: false },
-    hooks: { setCursor: [(u) => { $("series-readout").textContent = u.cursor.idx === null || u.cursor.idx === undefined ? "" : text(u.cursor.idx); }] },
-  }, data, $("series"));
+    hooks: { setCursor: [(u) => { $("series-readout").textContent = u.cursor.idx === null || u.cursor.idx === undefined || n === 0 ? "" : text(u.cursor.idx); }] },
+  }, [xs, order.map(y)], $("series"));
   rows(s, axis);
+}
+
+// dated returns about count of some ascending numbers, as far from each other as possible.
+function dated(xs, count) {
+  const apart = (xs.at(-1) - xs[0]) / count;
+  const out = [];
+  for (const x of xs) if (out.length === 0 || x - out.at(-1) >= apart) out.push(x);
+  return out;
 }
 
 // rows fills the table of a series when it is opened.
@@ -127,7 +144,7 @@ export function histogram(s, { name, units }) {
 // start keeps the plots as wide as the page.
 export function start() {
   new ResizeObserver(() => {
-    series?.setSize({ width: width("series"), height: 220 });
+    series?.setSize({ width: width("series"), height: series.height });
     hist?.setSize({ width: width("hist"), height: 220 });
   }).observe(document.querySelector(".pair"));
 }
