@@ -195,6 +195,8 @@ func TestJudgePageFirst(t *testing.T) {
 		"missing": {"b", `dimensions: y = 2 ; x = 2 ; variables: float a(y, x) ; a:units = "K" ; float b(y, x) ; data: a = _, _, _, _ ; b = 1, 2, 3, 4 ;`},
 		"profile": {"TEMP", `dimensions: n = 1 ; level = 3 ; variables: float PRES(n, level), TEMP(n, level) ; char TEMP_QC(n, level) ; data: PRES = 1, 2, 3 ; TEMP = 1, 2, 3 ;`},
 		"text":    {"name", `dimensions: n = 3 ; variables: char name(n) ; data: name = "abc" ;`},
+		"nothing": {"b", `dimensions: time = UNLIMITED ; n = 2 ; variables: double time(time) ; float b(n) ; char name(n) ; float c(n) ; c:standard_name = "latitude" ; data: b = _, _ ; c = 1, 2 ;`},
+		"names":   {"lat", `dimensions: time = UNLIMITED ; n = 2 ; variables: float a(time, n) ; float lat(n) ; char name(n) ;`},
 		"flags":   {"rain", `dimensions: y = 2 ; x = 2 ; variables: short quality(y, x) ; quality:flag_values = 1s, 2s ; short rain(y, x) ; rain:scale_factor = 0.1 ; data: rain = 1, 2, 3, 4 ;`},
 	}
 	files := map[string]string{}
@@ -384,6 +386,7 @@ func TestJudgePagePoints(t *testing.T) {
 			float temp(obs) ; temp:units = "K" ; temp:coordinates = "when lon" ; :featureType = "point" ; data: when = 30, 10, 20, 0 ; lon = 1, 2, 3, 4 ; temp = 7, 8, 9, _ ; }`,
 		"profile.nc": `netcdf x { dimensions: n = 1 ; level = 3 ; variables: float pres(n, level) ; pres:units = "dbar" ; pres:positive = "down" ; float temp(n, level) ; temp:units = "degree_C" ;
 			:featureType = "profile" ; data: pres = 5, 10, 20 ; temp = 20, 19, 12 ; }`,
+		"mesh.nc":    `netcdf x { dimensions: time = 1 ; face = 3 ; variables: double time(time) ; float u(time, face) ; data: u = 3, 1, 2 ; }`,
 		"numbers.nc": `netcdf x { dimensions: station = 3 ; variables: float height_of_roof(station) ; data: height_of_roof = 3, 1, 2 ; }`,
 		"series.nc":  `netcdf x { dimensions: time = 3 ; variables: double time(time) ; time:units = "days since 2001-01-01" ; float flow(time) ; data: time = 0, 1, 2 ; flow = 3, 1, 2 ; }`,
 	}))
@@ -424,6 +427,10 @@ func TestJudgePagePoints(t *testing.T) {
 	b.shot("profile")
 	b.view(s, "?file=numbers.nc")
 	require.Equal(t, []string{"points", "↑ height_of_roof", "station (index) →", ""}, state())
+	b.view(s, "?file=mesh.nc")
+	require.Equal(t, []string{"points", "↑ u", "face (index) →", ""}, state())
+	require.Equal(t, []float64{3, 7}, eval[[]float64](b, `import("./plots.js").then((p) => p.dated([3, 3, 4, 7], 2))`))
+	require.Equal(t, []float64{3}, eval[[]float64](b, `import("./plots.js").then((p) => p.dated([3, 3, 3], 2))`))
 	b.view(s, "?file=series.nc")
 	require.Equal(t, []string{"line", "↑ flow", "time →", ""}, state())
 	require.Greater(t, pixels(), 500)

@@ -11,9 +11,9 @@ const places = new RegExp("(^|_)(bnds?|bounds|time|secs?|vertices|corners?)(_|$)
 
 const units = /^(degrees?_?(n|north|e|east)|\w+ since .*)$/i;
 
-// ranked returns the variables of a file, those first that a person would choose: numbers
-// that depend on several coordinates, before those that describe other variables, flags,
-// text, and variables without values.
+// ranked returns the variables of a file that a person would choose, the best ones first: numbers
+// that depend on several coordinates. If there are none, it returns those that describe other
+// variables, flags, text, and variables without values.
 export function ranked({ variables, dimensions }) {
   const described = new Set();
   for (const v of variables) {
@@ -37,5 +37,7 @@ export function ranked({ variables, dimensions }) {
     if (/float|double/.test(v.type) || has("scale_factor")) n += 2;
     return n;
   };
-  return variables.map((v) => [score(v), v]).sort((a, b) => b[0] - a[0]).map(([, v]) => v);
+  const all = variables.map((v) => [score(v), v]).sort((a, b) => b[0] - a[0]);
+  const good = all.filter(([n]) => n >= 0);
+  return (good.length > 0 ? good : all).map(([, v]) => v);
 }

@@ -24,7 +24,7 @@ let request = null; // the last request for a slice
 // maxSeries is the number of values of a series.
 const maxSeries = 4096;
 // tries is the number of other variables that are read if the first one has no values.
-const tries = 4;
+const tries = 8;
 
 const dimsOf = (v) => v.dims.map((d) => ({ id: d, ...state.meta.dimensions[d] }));
 
@@ -81,11 +81,14 @@ async function open(file, wanted = {}, push = true) {
 async function chooseFirst(push) {
   const [best, ...others] = first.ranked(state.meta);
   await choose(best, {}, push);
-  const empty = () => state.slice?.data && state.slice.missing === state.slice.data.length;
+  const empty = () => {
+    const s = state.slice;
+    return s !== null && (s.type === "text" ? s.lines.every((l) => l.trim() === "") : s.missing === s.data.length);
+  };
   if (!empty()) return;
   const { file } = state;
   for (const v of others.slice(0, tries)) {
-    if (v.dims.length < best.dims.length) break;
+    if (v.dims.length < best.dims.length || v.size === 0) break;
     await choose(v, {}, false);
     if (state.file !== file || state.variable !== v || !empty()) return;
   }
@@ -336,7 +339,7 @@ async function showSeries(words, signal, sample) {
   const part = at ? `the smallest and the largest of every ${step} values` : step > 1 ? `${every(step, name)}, peaks between them are not shown` : "";
   $("series-where").textContent = [where(s.fixed), part].filter(Boolean).join("; ");
   if (by) Object.assign(axis, { name: by.name, axis: by.axis, down: by.down, index: false });
-  plots.line(s, v, observations.isPoints(state.meta, v, words));
+  plots.line(s, v, Boolean(by) || observations.isPoints(state.meta, v, words));
   return s;
 }
 

@@ -8,7 +8,7 @@ const dimensionOf = (v, words) => v.dims[words.indexOf("x")];
 // connects them.
 export function isPoints(meta, v, words) {
   return /^(point|profile|trajectoryProfile)$/i.test(featureOf(meta)) ||
-    (v.dims.length === 1 && meta.dimensions[dimensionOf(v, words)].coordinate < 0);
+    (v.shape.filter((n) => n > 1).length < 2 && meta.dimensions[dimensionOf(v, words)].coordinate < 0);
 }
 
 // coordinates returns the variables that may be the coordinates of a series if its dimension has

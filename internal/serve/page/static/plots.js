@@ -58,10 +58,10 @@ export function line(s, { name, units }, points) {
 }
 
 // dated returns about count of some ascending numbers, as far from each other as possible.
-function dated(xs, count) {
+export function dated(xs, count) {
   const apart = (xs.at(-1) - xs[0]) / count;
   const out = [];
-  for (const x of xs) if (out.length === 0 || x - out.at(-1) >= apart) out.push(x);
+  for (const x of xs) if (out.length === 0 || (x > out.at(-1) && x - out.at(-1) >= apart)) out.push(x);
   return out;
 }
 
