@@ -436,3 +436,38 @@ func TestJudgePagePoints(t *testing.T) {
 	require.Greater(t, pixels(), 500)
 	b.clean()
 }
+
+// TestJudgePageFails checks that a slice that cannot be read leaves nothing of the one before, that
+// texts have no controls, and what is said of missing values.
+func TestJudgePageFails(t *testing.T) {
+	dir := generated(t, map[string]string{
+		"good.nc": `netcdf x { dimensions: z = 2 ; y = 2 ; x = 3 ; n = 2 ; variables: float depth(z) ; depth:positive = "down" ; float z(z) ; z:positive = "down" ; float a(y, x) ; char t(y, x) ; float b(n) ; float c(z, x) ;
+			data: z = 5, 10 ; a = 1, 2, 3, 4, 5, 6 ; t = "abc", "def" ; c = 1, 2, 3, 4, 5, 6 ; }`,
+		"cut.nc": `netcdf x { dimensions: x = 3 ; variables: float a(x) ; }`,
+	})
+	require.NoError(t, os.Truncate(filepath.Join(dir, "cut.nc"), 50))
+	s := serveOn(t, dir)
+	b := openBrowser(t, 1000, 900)
+	shown := func() []bool {
+		return eval[[]bool](b, `["map", "text", "series", "hist"].map((id) => !document.getElementById(id + "-section").hidden)`)
+	}
+	b.view(s, "?file=good.nc&var=a")
+	require.Equal(t, []bool{true, false, true, true}, shown())
+	require.GreaterOrEqual(t, eval[int](b, `JSON.parse(document.getElementById("map-canvas").dataset.box).h`), 120)
+	b.view(s, "?file=good.nc&var=t")
+	require.Equal(t, []bool{false, true, false, false}, shown())
+	require.Equal(t, "abc\ndef", b.text("text"))
+	require.Empty(t, b.text("controls"))
+	b.view(s, "?file=good.nc&var=b")
+	require.Equal(t, "no values", b.text("series-readout"))
+	require.True(t, eval[bool](b, `document.getElementById("hist-y").hidden`))
+	b.view(s, "?file=good.nc&var=c")
+	require.Equal(t, "↓ z", b.text("map-y"))
+	b.clean()
+	eval[bool](b, `(() => { window.fetch = async () => new Response("a block of the archive is damaged", { status: 500 }); return true; })()`)
+	b.do(chromedp.Click(chromedp.CSS(`#vars a[data-num="2"]`)))
+	b.until(`document.getElementById("message").textContent === "a block of the archive is damaged"`)
+	require.Equal(t, []bool{false, false, false, false}, shown())
+	b.do(chromedp.Navigate(s.at + "/page/?file=cut.nc"))
+	b.until(`document.getElementById("message").textContent === "cut.nc: not a classic netCDF file, or a damaged one"`)
+}

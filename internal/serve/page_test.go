@@ -197,7 +197,10 @@ func TestPageData(t *testing.T) {
 func TestPageRefuses(t *testing.T) {
 	image, err := os.ReadFile("../../testdata/classic/cdf2_climate.nc")
 	require.NoError(t, err)
-	_, at := start(t, folder(t, map[string][]byte{"x.nc": image}), &Options{Bytes: 4000})
+	dir := folder(t, map[string][]byte{"x.nc": image})
+	put(t, dir+"/cut.nc", image[:300])
+	put(t, dir+"/junk.nc", []byte("junk"))
+	_, at := start(t, dir, &Options{Bytes: 4000})
 	for _, c := range []struct {
 		path   string
 		status int
@@ -205,6 +208,8 @@ func TestPageRefuses(t *testing.T) {
 	}{
 		{"/api/", 404, "no such file"},
 		{"/api/meta/y.nc", 404, "no such file"},
+		{"/api/meta/cut.nc", 404, "not a classic netCDF file, or a damaged one"},
+		{"/api/meta/junk.nc", 404, "not a classic netCDF file, or a damaged one"},
 		{"/api/meta/../x.nc", 404, ""},
 		{"/api/other/x.nc", 404, "no such service"},
 		{"/page/none.js", 404, "no such file of the page"},

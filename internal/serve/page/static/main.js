@@ -155,7 +155,7 @@ async function choose(v, wanted, push) {
   $("subtitle").textContent = `${v.name}${v.units ? `, ${v.units}` : ""} · ${v.type} (${dims.map((d) => `${d.name}=${d.length}`).join(", ")}) · ${size(v.size)}`;
   $("readout").textContent = "";
   showAttributes(v);
-  controls.show(dims, state.words, changed);
+  controls.show(v.type === "char" ? [] : dims, state.words, changed); // all of a text is shown
   bookmark(push);
   await load();
 }
@@ -183,6 +183,7 @@ async function load() {
     if (s.shape?.length === 2) await loadSeries(signal);
     document.body.dataset.ready = String(Number(document.body.dataset.ready ?? 0) + 1);
   } catch (e) {
+    if (e.name !== "AbortError") for (const id of ["map", "text", "series", "hist"]) $(`${id}-section`).hidden = true;
     fail(e);
   }
 }

@@ -138,7 +138,7 @@ function draw() {
   const texts = ticks(source().axes[0], shown.row, shown.rows, 9).map(([, text]) => g.measureText(text).width);
   const left = Math.round(Math.min(Math.max(width < 500 ? 46 : 58, ...texts.map((w) => w + 14)), width / 3)), bottom = 24, top = 8, right = 12;
   const w = width - left - right;
-  const h = Math.min(Math.round(w / aspect()), Math.round(window.innerHeight * 0.75));
+  const h = Math.min(Math.max(120, Math.round(w / aspect())), Math.round(window.innerHeight * 0.75));
   for (const c of [canvas, $("map-cursor")]) {
     c.width = Math.round(width * scale);
     c.height = Math.round((h + top + bottom) * scale);
@@ -198,7 +198,7 @@ function axes(g) {
   g.lineWidth = scale;
   g.strokeRect(x - scale / 2, y - scale / 2, w + scale, h + scale);
   const [up, across] = [title(source().axes[0], shown.row, shown.rows), title(source().axes[1], shown.column, shown.columns)];
-  $("map-y").textContent = `↑ ${up}`;
+  $("map-y").textContent = `${slice.axes[0].down ? "↓" : "↑"} ${up}`;
   $("map-x").textContent = `${across} →`;
   $("map-cursor").setAttribute("aria-label", `Map${slice.units ? ` in ${slice.units}` : ""}, across: ${across}, up: ${up}`);
   g.font = font(scale);

@@ -33,6 +33,7 @@ export function line(s, { name, units }, points) {
   const n = order.length;
   const xs = order.map(x);
   const text = (k) => `${exact(s.data[order[k]], s.type)}${units ? " " + units : ""} at ${coordinate(axis, order[k])}`;
+  const none = order.some((i) => value(i) !== null) ? "" : "no values";
   const values = { values: (_, splits) => ticks(splits) };
   const places = { space: upright ? 30 : 80, values: (_, splits) => ticks(splits, axis.units) };
   if (axis.values.every(Number.isInteger)) places.incrs = whole;
@@ -52,8 +53,9 @@ export function line(s, { name, units }, points) {
     series: [{}, { stroke: css("--mark"), width: 2, points: { show: points || n < 100, size: points && n > 500 ? 4 : 6 }, ...(points && { paths: () => null }) }],
     cursor: { drag: { x: false, y: false } },
     legend: { show: false },
-    hooks: { setCursor: [(u) => { $("series-readout").textContent = u.cursor.idx === null || u.cursor.idx === undefined || n === 0 ? "" : text(u.cursor.idx); }] },
+    hooks: { setCursor: [(u) => { $("series-readout").textContent = u.cursor.idx === null || u.cursor.idx === undefined || none ? none : text(u.cursor.idx); }] },
   }, [xs, order.map(y)], $("series"));
+  $("series-readout").textContent = none;
   rows(s, axis);
 }
 
@@ -129,6 +131,7 @@ export function histogram(s, { name, units }) {
   $("stats").textContent = stats;
   $("hist-x").textContent = `${name}${units ? ` (${units})` : ""} →`;
   $("hist").setAttribute("aria-label", `Histogram: ${stats}`);
+  $("hist-y").hidden = $("hist-x").hidden = count === 0;
   if (count === 0) return;
   const step = bins === 1 ? 1 : (max - min) / bins;
   const from = bins === 1 ? min - 0.5 : min;
