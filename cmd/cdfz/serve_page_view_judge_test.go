@@ -384,7 +384,7 @@ func TestJudgePagePoints(t *testing.T) {
 	s := serveOn(t, generated(t, map[string]string{
 		"point.nc": `netcdf x { dimensions: obs = 4 ; variables: double when(obs) ; when:units = "hours since 2001-05-06" ; float lon(obs) ; lon:units = "degrees_east" ;
 			float temp(obs) ; temp:units = "K" ; temp:coordinates = "when lon" ; :featureType = "point" ; data: when = 30, 10, 20, 0 ; lon = 1, 2, 3, 4 ; temp = 7, 8, 9, _ ; }`,
-		"profile.nc": `netcdf x { dimensions: n = 1 ; level = 3 ; variables: float pres(n, level) ; pres:units = "dbar" ; pres:positive = "down" ; float temp(n, level) ; temp:units = "degree_C" ;
+		"profile.nc": `netcdf x { dimensions: n = 1 ; level = 3 ; variables: float pres(n, level) ; pres:units = "dbar" ; pres:axis = "Z" ; float temp(n, level) ; temp:units = "degree_C" ;
 			:featureType = "profile" ; data: pres = 5, 10, 20 ; temp = 20, 19, 12 ; }`,
 		"mesh.nc":    `netcdf x { dimensions: time = 1 ; face = 3 ; variables: double time(time) ; float u(time, face) ; data: u = 3, 1, 2 ; }`,
 		"numbers.nc": `netcdf x { dimensions: station = 3 ; variables: float height_of_roof(station) ; data: height_of_roof = 3, 1, 2 ; }`,

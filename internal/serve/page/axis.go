@@ -1,6 +1,7 @@
 package page
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/cdfz-format/cdfz/cdf3"
@@ -27,9 +28,9 @@ func coordinates(h *cdf3.Header) map[int]int {
 // CF conventions or else by its name. Down is set if its values grow downwards.
 func axisOf(h *cdf3.Header, num int) (axis string, down bool) {
 	v := &h.Vars[num]
-	positive := text(v, "positive")
-	down = strings.EqualFold(positive, "down")
-	units, name := text(v, "units"), strings.ToLower(v.Name)
+	positive, units, name := text(v, "positive"), text(v, "units"), strings.ToLower(v.Name)
+	pressure := slices.Contains([]string{"Pa", "hPa", "mbar", "millibar", "mb", "dbar", "decibar"}, units)
+	down = strings.EqualFold(positive, "down") || positive == "" && (pressure || name == "depth")
 	if a := strings.ToUpper(text(v, "axis")); len(a) == 1 && strings.Contains("XYZT", a) {
 		return a, down
 	}
@@ -44,17 +45,15 @@ func axisOf(h *cdf3.Header, num int) (axis string, down bool) {
 	if _, err := cf.UnitsOf(h, num); err == nil {
 		return "T", down
 	}
-	switch units {
-	case "Pa", "hPa", "mbar", "millibar", "mb", "dbar", "decibar":
-		return "Z", true
-	}
 	switch {
+	case pressure:
+		return "Z", down
 	case name == "lat" || name == "latitude" || name == "y":
 		return "Y", down
 	case name == "lon" || name == "longitude" || name == "x":
 		return "X", down
 	case name == "lev" || name == "level" || name == "depth" || name == "z":
-		return "Z", down || name == "depth"
+		return "Z", down
 	case name == "time" || name == "t":
 		return "T", down
 	}

@@ -239,7 +239,7 @@ function overlay() {
     const [tall, wide] = source().axes.map((a) => a.step);
     const px = box.x + ((right + wide / 2) * box.w) / columns;
     const py = box.y + ((box.flip ? rows - down - tall / 2 : down + tall / 2) * box.h) / rows;
-    const r = Math.max(5 * box.scale, (wide * box.w) / columns / 2, (tall * box.h) / rows / 2);
+    const r = Math.min(Math.max(5 * box.scale, (wide * box.w) / columns / 2, (tall * box.h) / rows / 2), 20 * box.scale);
     for (const [width, style] of [[4, "#ffffff"], [2, colour]]) {
       g.lineWidth = width * box.scale;
       g.strokeStyle = style;
