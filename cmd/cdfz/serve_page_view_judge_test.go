@@ -143,6 +143,13 @@ func TestJudgePageMany(t *testing.T) {
 	b.after(func() { b.do(chromedp.Click(chromedp.CSS("#vars li:not([hidden]) a"))) })
 	require.Equal(t, "Quantity 1 of 99", b.text("title"))
 
+	// The list shows the chosen variable.
+	b.view(s, "?file=many.nc&var=v900")
+	require.True(t, eval[bool](b, `(() => {
+  const [list, link] = ["#vars", "#vars [aria-current]"].map((q) => document.querySelector(q).getBoundingClientRect());
+  return list.top <= link.top && link.bottom <= list.bottom && window.scrollY === 0;
+})()`))
+
 	// The first key of a keyboard reaches a link past the lists, which leaves the address alone.
 	b.view(s, "?file=many.nc&var=v5")
 	address := eval[string](b, `location.href`)
@@ -178,7 +185,7 @@ func TestJudgePageClosed(t *testing.T) {
 	w := openBrowser(t, 1000, 700)
 	w.do(chromedp.Navigate("http://" + l.Addr().String() + "/page/"))
 	w.until(`document.querySelectorAll("#tree li").length > 1`)
-	require.Contains(t, w.text("tree"), "bad.nccannot be opened: damaged")
+	require.True(t, strings.HasPrefix(w.text("tree"), "bad.nccannot be opened: damagedgood.nc"), w.text("tree"))
 	w.clean()
 }
 

@@ -151,6 +151,9 @@ async function choose(v, wanted, push) {
     if (Number(a.dataset.num) === v.num) a.setAttribute("aria-current", "true");
     else a.removeAttribute("aria-current");
   }
+  const chosen = $("vars").querySelector("[aria-current]");
+  const [list, link] = [$("vars"), chosen].map((e) => e.getBoundingClientRect());
+  if (link.top < list.top || link.bottom > list.bottom) $("vars").scrollTop += link.top - list.top - list.height / 2;
   $("title").textContent = v.title || v.name || "(no name)";
   $("subtitle").textContent = `${v.name}${v.units ? `, ${v.units}` : ""} · ${v.type} (${dims.map((d) => `${d.name}=${d.length}`).join(", ")}) · ${size(v.size)}`;
   $("readout").textContent = "";

@@ -18,8 +18,12 @@ export async function start(chosen) {
 function fill(list, c, folder) {
   const inside = (name) => (folder === "" ? name : `${folder}/${name}`);
   const items = c.folders.map((f) => branch(f.name, inside(f.name)));
-  for (const d of c.datasets) {
-    if (!d.dap) continue;
+  const files = [...c.datasets.filter((d) => d.dap), ...c.closed].sort((a, b) => (a.name < b.name ? -1 : 1));
+  for (const d of files) {
+    if (d.why) {
+      items.push(make("li", { className: "closed" }, d.name, make("small", { className: "error" }, `cannot be opened: ${d.why}`)));
+      continue;
+    }
     const a = make("a", { href: "?" + new URLSearchParams({ file: inside(d.name) }) }, d.name, make("small", {}, size(d.size)));
     a.dataset.file = inside(d.name);
     a.addEventListener("click", (e) => {
@@ -29,7 +33,6 @@ function fill(list, c, folder) {
     });
     items.push(make("li", {}, a));
   }
-  for (const d of c.closed) items.push(make("li", { className: "closed" }, d.name, make("small", { className: "error" }, `cannot be opened: ${d.why}`)));
   if (items.length === 0) items.push(make("li", { className: "hint" }, "no netCDF files"));
   list.replaceChildren(...items);
 }
