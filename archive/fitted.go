@@ -1,14 +1,12 @@
 package archive
 
 import (
-	"math"
 	"slices"
 
 	"github.com/zeebo/xxh3"
 
 	"github.com/cdfz-format/cdfz/archive/internal/encode"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
-	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/unlimited"
 )
@@ -17,23 +15,15 @@ import (
 // "Choices by trial".
 
 const (
-	wholeTargets = 4       // targets that a variable of one block may have
-	wholeShare   = 32      // the part that one block must save
-	repeatShare  = 4       // the part of a longer variable that must repeat, and that one block must save
-	headShare    = 16      // the part that another chain of the header must save
-	headQuick    = 2       // or be so many times shorter than by the fastest zstd
-	longHead     = 1 << 14 // bytes of a header from which on it is tried as numbers
+	wholeTargets = 4  // targets that a variable of one block may have
+	wholeShare   = 32 // the part that one block must save
+	repeatShare  = 4  // the part of a longer variable that must repeat, and that one block must save
 )
 
-// fitted sets what the bytes of the image decide: the chain of the header and the
-// variables that have one block.
+// fitted sets what the bytes of the image decide: the variables that have one block.
 func (s *smallWriter) fitted(o *plan.PlanOptions) {
 	if s.o.Preset == PresetFast || s.o.Preset == PresetPortable {
 		return
-	}
-	// Errors occur again when the block is written.
-	if c, err := s.headChain(o.Head); err == nil && c != nil {
-		o.Head, o.Joined = c, 0 // for blocks of the header's length
 	}
 	if s.whole == nil {
 		s.whole = map[int]bool{}
@@ -69,57 +59,6 @@ func (s *smallWriter) raw(vars ...int) []byte {
 		})
 	}
 	return s.values
-}
-
-// headChain returns the chain of a long netCDF header as text or as numbers of 4 bytes,
-// which all its parts are aligned to, if that is shorter than plain, else nil.
-func (s *smallWriter) headChain(plain filters.Chain) (filters.Chain, error) {
-	if s.head != nil || s.h.Len < longHead || s.h.Len > bestHead || s.h.Len%4 != 0 {
-		return s.head, nil
-	}
-	raw := s.image[:s.h.Len]
-	stored := func(c filters.Chain, g *plan.Geometry) (int64, error) { return s.storedLen(s.memo, raw, c, g) }
-	least, best := int64(math.MaxInt64), filters.Chain(nil)
-	for _, t := range []cdf3.Type{cdf3.Char, cdf3.Int} {
-		g, c, err := s.headAs(t)
-		if err != nil {
-			return nil, err
-		}
-		if k, err := stored(c, g); err != nil {
-			return nil, err
-		} else if k < least {
-			least, best = k, c
-		}
-	}
-	// The encoder of plain takes much memory, and is not needed if a quick one shows that the
-	// others are far shorter.
-	g, _, err := s.headAs(cdf3.Byte)
-	if err != nil {
-		return nil, err
-	}
-	k, err := stored(filters.Chain{{ID: filters.Zstd, Params: []uint32{fastLevel}}}, g)
-	if err == nil && least > k/headQuick {
-		k, err = stored(plain, g)
-		k -= k / headShare
-	}
-	if err == nil && least < k {
-		s.head = best
-	}
-	return s.head, err
-}
-
-// headAs returns the geometry of the header as values of a type, and the chain of the preset.
-func (s *smallWriter) headAs(t cdf3.Type) (*plan.Geometry, filters.Chain, error) {
-	n := []int64{s.h.Len / t.Size()}
-	g, err := plan.NewGeometry(n, n, t.Size())
-	if err != nil {
-		return nil, nil, err
-	}
-	c, err := s.o.Preset.Chain(t)
-	if err == nil {
-		c, err = complete(c, t, g)
-	}
-	return g, c, err
 }
 
 // paysWhole reports whether a variable of several blocks is clearly shorter in one, as when

@@ -45,8 +45,7 @@ type smallWriter struct {
 
 	*smallBuffers
 	segments []unlimited.Segment
-	head     filters.Chain // of the header, nil for the usual one
-	whole    map[int]bool  // whether a variable has one block, for those examined so far
+	whole    map[int]bool // whether a variable has one block, for those examined so far
 }
 
 // smallBuffers is memory that the next image can use.
@@ -83,7 +82,7 @@ func writeSmall(ctx context.Context, dst io.Writer, image io.ReaderAt, size int6
 		if d.Preset = PresetDefault; d.ownBlock {
 			d.Block = DefaultBlock
 		}
-		s.o, s.memo, s.head, s.whole = &d, encode.NewMemo(), nil, nil
+		s.o, s.memo, s.whole = &d, encode.NewMemo(), nil
 		other, err := s.best()
 		if err != nil {
 			return nil, err
