@@ -135,7 +135,7 @@ func choicesFor(level Level, typ Type, n int) choices {
 		c.references = false
 		c.adaptive = typ != Float32 // estimates promise more than it keeps
 		c.adaptiveTried, c.adaptiveSparse = 256, true
-		c.adaptiveSaving = saving{1, 12}
+		c.adaptiveSaving = saving{1, 5}
 		c.parts = false
 	}
 	if level != Max && n <= tinyBlock {
