@@ -237,10 +237,21 @@ func encodeNumbers[T lane](s *shape, dst []byte, raw []byte, c *coder[T], narrow
 			try(t)
 		}
 	}
-	if small != nil {
-		return narrow.encodeCandidate(s, dst, raw, small)
+	if small == nil {
+		return c.encodeCandidate(s, dst, raw, &best)
 	}
-	return c.encodeCandidate(s, dst, raw, &best)
+	start := len(dst)
+	dst = narrow.encodeCandidate(s, dst, raw, small)
+	if small.kind != mapDict {
+		return dst
+	}
+	// Where values recur, references to them take less than a dictionary and its indices.
+	mid := len(dst)
+	dst = c.tryReferences(s, dst, raw, &plain, mid-start)
+	if n := len(dst) - mid; n > 0 && n < s.refSaving.most(mid-start) {
+		return append(dst[:start], dst[mid:]...)
+	}
+	return dst[:mid]
 }
 
 // encodeCandidate appends a block in the shortest mode for its transform. raw are the big-endian

@@ -59,7 +59,9 @@ func (f *Finder[T]) Estimate(y []T, signs, far bool, strides []int, runs, length
 		runs, length = 1, len(y)
 	}
 	sum, n, entered := float32(0), 0, 0
+	most := 1.25
 	if far {
+		most = 2 // the first ones have few numbers before them
 		f.reset(y, signs, strides)
 	}
 	for k := range runs {
@@ -77,7 +79,7 @@ func (f *Finder[T]) Estimate(y []T, signs, far bool, strides []int, runs, length
 			f.enter(i)
 		}
 		entered = hi
-		if n += length; float64(sum) > 1.25*limit*float64(n) {
+		if n += length; float64(sum) > most*limit*float64(n) {
 			break
 		}
 	}
