@@ -171,8 +171,13 @@ func (c *coder[T]) residualsOf(s *shape, x *candidate[T], p predict.Predictor, l
 
 // adapted decodes the residuals of a block in modeAdaptive.
 func adapted[T lane](b *block, m **adaptive.Model[T], y []T) bool {
+	return adaptively(b, m, y, b.mask.EachUnmasked, b.near)
+}
+
+// adaptively decodes the rest of a block with the parts of modeAdaptive.
+func adaptively[T lane](b *block, m **adaptive.Model[T], y []T, spans func(visit func(start, end int) bool), near adaptive.Neighbours) bool {
 	if *m == nil {
 		*m = new(adaptive.Model[T])
 	}
-	return (*m).Decode(&b.rest, y, b.mask.EachUnmasked, b.near, b.stop) && len(b.rest.Buf) == 0
+	return (*m).Decode(&b.rest, y, spans, near, b.stop) && len(b.rest.Buf) == 0
 }

@@ -51,6 +51,7 @@ type choices struct {
 	refSaving      saving  // of references
 	refBits        float64 // estimated bits of a value, for each byte in the best other mode, up to which they are tried
 	refRun         int     // values in each of the runs on which they are estimated
+	diffSaving     saving  // of their differences, if coded as in the adaptive mode
 	refFar         bool    // these values may refer to all before, not only to those of their run
 	adaptive       bool    // the adaptive mode is tried even if residuals are not sparse
 	adaptiveFirst  bool    // the adaptive mode is tried before the others, with all predictors
@@ -109,6 +110,7 @@ func choicesFor(level Level, typ Type, n int) choices {
 		repeatSaving:   saving{1, 16},
 		references:     typ != Char,
 		refSaving:      saving{1, 32},
+		diffSaving:     saving{1, 8},
 		refBits:        9,
 		refRun:         256,
 		refFar:         true,
@@ -157,7 +159,8 @@ func choicesFor(level Level, typ Type, n int) choices {
 		c.allTransforms, c.plainAlways = true, true
 		c.mostDistinct, c.dictionaryFrom = 0.985, 0
 		c.repeatSparse, c.repeatCost, c.repeatAlways = false, 0, true
-		c.repeatSaving, c.refSaving, c.adaptiveSaving, c.sparseSaving = saving{}, saving{}, saving{}, saving{}
+		c.repeatSaving, c.refSaving, c.diffSaving = saving{}, saving{}, saving{}
+		c.adaptiveSaving, c.sparseSaving = saving{}, saving{}
 		if typ == Float32 {
 			c.refBits = 3.5
 		}

@@ -77,6 +77,7 @@ func hostileBlocks(ty Type, n int) (list []hostile) {
 		add("references and a mask", p, byte(modeReferences), 1|wide, zero, none, mask, byte(0), []byte{2, 0, 0}, constant(0, false), groups)
 		add("patches", p, byte(modeGroups), flagPatches|wide, zero, none, n-1, ones, make([]byte, (n-1)*size), groups)
 		add("references", p, byte(modeReferences), wide, zero, none, byte(0), []byte{2, 0, 0}, constant(0, false), groups)
+		add("references, adaptive", p, byte(modeReferences), wide, zero, none, byte(refAdaptive), []byte{2, 0, 0}, constant(0, false), zeros(n))
 		strides := bytesOf(byte(4), n-1, n/2, n/3, 1)
 		add("strides", p, byte(modeGroups), wide, zero, strides, groups)
 		add("cells", p, byte(modeGroups), flagCells|wide, zero, 1, 1, none, groups)

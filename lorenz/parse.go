@@ -42,13 +42,14 @@ type block struct {
 	g       entropy.GroupReader
 	buf     predict.Buffers
 
-	stop     *entropy.Stop
-	mode     byte                 // modeGroups, modeAdaptive or modeReferences
-	codes    *entropy.GroupReader // of modeReferences
-	refs     []uint32             // codes of references
-	refSigns bool
-	near     adaptive.Neighbours
-	rest     entropy.Reader // the residuals of modeAdaptive
+	stop  *entropy.Stop
+	mode  byte                 // modeGroups, modeAdaptive or modeReferences
+	codes *entropy.GroupReader // of modeReferences
+	refs  []uint32             // codes of references
+	near  adaptive.Neighbours
+	rest  entropy.Reader // what is coded as in modeAdaptive
+
+	refSigns, refAdaptive bool // options of modeReferences
 }
 
 // begin prepares the decoding of a block.
@@ -106,6 +107,10 @@ func (b *block) parse(p *Params, n int, src []byte) bool {
 		b.refer(r, m)
 		if r.Bad {
 			return false
+		}
+		if b.refAdaptive {
+			b.rest = *r
+			return true
 		}
 	}
 	if b.lz {

@@ -1,14 +1,21 @@
 package lorenz
 
 import (
+	"github.com/cdfz-format/cdfz/lorenz/internal/adaptive"
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
 	"github.com/cdfz-format/cdfz/lorenz/internal/masks"
 	"github.com/cdfz-format/cdfz/lorenz/internal/predict"
 	"github.com/cdfz-format/cdfz/lorenz/internal/references"
 )
 
-// refSigns is the option of modeReferences that codes have a sign.
-const refSigns = 1
+// Options of modeReferences. Part of the format.
+const (
+	refSigns    = 1 << 0 // codes have a sign
+	refAdaptive = 1 << 1 // differences are coded as in modeAdaptive
+)
+
+// refNear are the neighbours of differences that are coded as in modeAdaptive. Part of the format.
+var refNear = adaptive.Neighbours{North: 4, Below: 8}
 
 // tryReferences appends the block in modeReferences, without a predictor, if an estimate
 // favors it. size is the number of bytes in the best other mode.
@@ -29,18 +36,26 @@ func (c *coder[T]) tryReferences(s *shape, dst, raw []byte, x *candidate[T], siz
 	return c.write(s, dst, raw, &other, predict.Whole(s.n), false)
 }
 
-// references appends the codes of references, and returns the differences from them.
-func (c *coder[T]) references(s *shape, x *candidate[T], r []T) []T {
+// references appends the references of residuals, and the differences from them.
+func (c *coder[T]) references(s *shape, x *candidate[T], r []T) {
 	signs := x.signed(s)
 	c.refs.Find(r, signs, s.rows(), 8)
+	start := len(c.w.Dst)
 	w := &c.codes
 	w.Dst = append(c.w.Dst, 0)
 	if signs {
-		w.Dst[len(w.Dst)-1] = refSigns
+		w.Dst[start] = refSigns
 	}
 	w.Write(c.refs.Codes, true)
 	c.w.Dst, w.Dst = w.Dst, nil
-	return c.refs.Diffs
+	mid := len(c.w.Dst)
+	c.w.Write(c.refs.Diffs, false)
+	end := len(c.w.Dst)
+	dst := c.adapt.Encode(c.w.Dst, c.refs.Diffs, []adaptive.Span{{Start: 0, End: len(r)}}, refNear)
+	if c.w.Dst = dst[:end]; len(dst)-end < s.diffSaving.most(end-mid) {
+		c.w.Dst = append(dst[:mid], dst[end:]...)
+		c.w.Dst[start] |= refAdaptive
+	}
 }
 
 // signed reports whether a number may be the complement of another one: floats of
@@ -50,30 +65,37 @@ func (x *candidate[T]) signed(s *shape) bool { return x.kind == mapOrder && s.ty
 // refer reads the codes of references up to their numbers.
 func (b *block) refer(r *entropy.Reader, m int) {
 	options := r.Byte()
-	b.refSigns = options&refSigns != 0
+	b.refSigns, b.refAdaptive = options&refSigns != 0, options&refAdaptive != 0
 	if b.codes == nil {
 		b.codes = new(entropy.GroupReader)
 	}
 	b.codes.Stop = b.stop
 	b.codes.Open(r, m, 32)
-	if options&^refSigns != 0 || m > 0 && !b.codes.Unsigned() {
+	if options&^(refSigns|refAdaptive) != 0 || m > 0 && !b.codes.Unsigned() {
 		r.Bad = true
 	}
 }
 
 // referred decodes residuals that have references to unmasked(b, y, n). The
 // capacity of y is at least n + 2*masks.Slack.
-func referred[T lane](b *block, y []T, n int) bool {
+func referred[T lane](b *block, model **adaptive.Model[T], y []T, n int) bool {
 	m := b.mask.Rank(n)
 	at := masks.Slack + n - m
 	copy(y[at-1:], make([]T, 1)) // before the first one
-	groups := b.g.Groups()
+	if b.refAdaptive {
+		whole := func(visit func(start, end int) bool) { visit(0, m) }
+		if !adaptively(b, model, y[at:at+m], whole, refNear) {
+			return false
+		}
+	}
+	groups := (m + entropy.GroupLen - 1) / entropy.GroupLen
 	b.refs = entropy.Grow(b.refs, min(groups, entropy.PieceGroups)*entropy.GroupLen)
 	state := references.NewResolver()
 	for g := 0; g < groups; g += entropy.PieceGroups {
 		end := min(g+entropy.PieceGroups, groups)
 		refs := b.refs[:min(m, end*entropy.GroupLen)-g*entropy.GroupLen]
-		if !entropy.DecodeGroups(b.codes, b.refs, g, end) || !entropy.DecodeGroups(&b.g, y[at+g*entropy.GroupLen:], g, end) ||
+		if !entropy.DecodeGroups(b.codes, b.refs, g, end) ||
+			!b.refAdaptive && !entropy.DecodeGroups(&b.g, y[at+g*entropy.GroupLen:], g, end) ||
 			!references.Resolve(&state, y[at-1:], refs, b.refSigns) {
 			return false
 		}

@@ -21,7 +21,7 @@ func residuals[T lane](b *block, y []T, f *feed[T], m **adaptive.Model[T], w pre
 	case b.mode == modeAdaptive:
 		return adapted(b, m, y[:w.Len()])
 	case b.mode == modeReferences:
-		return referred(b, y, w.Len()) && expand(b, y, f, w.Len())
+		return referred(b, m, y, w.Len()) && expand(b, y, f, w.Len())
 	case b.lz:
 		f.open(&b.g, 0, b.g.Groups()*entropy.GroupLen)
 		return repeated(b, y, f, w.Len())

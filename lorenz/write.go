@@ -61,9 +61,10 @@ func (c *coder[T]) write(s *shape, dst, raw []byte, x *candidate[T], l predict.L
 		r = c.lits
 	}
 	if x.mode == modeReferences {
-		r = c.references(s, x, r)
+		c.references(s, x, r)
+	} else {
+		w.Write(r, false)
 	}
-	w.Write(r, false)
 	dst, w.Dst = w.Dst, nil
 	return dst
 }

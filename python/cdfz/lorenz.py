@@ -296,16 +296,18 @@ def read_repeats(r, m, lane):
 
 def read_references(r, m, lane):
     options = r.byte("options")
-    need(options <= 1, "references: unknown option")
+    need(options <= 3, "references: unknown option")
+    signs, coded = options & 1, options >> 1
     codes = read_groups(r, m, np.dtype(np.uint32), True)
-    complements = codes & np.uint32(options)
-    codes = codes >> np.uint32(options)
+    complements = codes & np.uint32(signs)
+    codes = codes >> np.uint32(signs)
     need(((codes < 3) | (codes > 3) & (codes <= np.arange(4, m + 4))).all(), "reference to before the block")
     mask = (1 << 8 * lane.itemsize) - 1
     flips = (complements.astype(lane) * lane.type(mask)).tolist()
     y = [0]                                     # before the first residual
     recent = [1, 1, 1]
-    for i, (code, flip, difference) in enumerate(zip(codes.tolist(), flips, read_groups(r, m, lane).tolist())):
+    differences = read_adaptive(r, m, None, 8 * lane.itemsize, 4, 8) if coded else read_groups(r, m, lane)
+    for i, (code, flip, difference) in enumerate(zip(codes.tolist(), flips, differences.tolist())):
         if code:
             d = recent.pop(code) if code < 3 else code - 3
             recent.insert(0, d)
