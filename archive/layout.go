@@ -54,7 +54,7 @@ func newDraft(ctx context.Context, h *cdf3.Header, size int64, o *WriteOptions, 
 		worth = viewWorth(lay, size)
 	}
 	po := &plan.PlanOptions{
-		Block: o.Block, Memory: o.Memory, Head: head, Joined: joined, Rest: rest, Chain: o.chainFor, Pool: o.poolChain, Named: o.named, Headers: worth,
+		Block: o.Block, PoolBlock: o.poolBlock, Memory: o.Memory, Head: head, Joined: joined, Rest: rest, Chain: o.chainFor, Pool: o.poolChain, Named: o.named, Headers: worth,
 		Shape: func(n int) ([]int64, error) { return o.Shapes[h.Vars[n].Name], nil },
 	}
 	for _, f := range more {

@@ -103,8 +103,9 @@ type WriteOptions struct {
 	// one goroutine at a time.
 	Progress func(done int64)
 
-	loss     *plan.Loss // what rounding lost
-	ownBlock bool       // Block is that of the preset
+	loss      *plan.Loss // what rounding lost
+	ownBlock  bool       // Block is that of the preset
+	poolBlock int64      // see plan.PlanOptions
 }
 
 // withDefaults checks the options and fills in the defaults.

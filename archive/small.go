@@ -77,24 +77,39 @@ func writeSmall(ctx context.Context, dst io.Writer, image io.ReaderAt, size int6
 	if err != nil {
 		return nil, err
 	}
-	if o.Preset == PresetMax { // which is smaller than the default for nearly all images
-		d := *o
-		if d.Preset = PresetDefault; d.ownBlock {
-			d.Block = DefaultBlock
-		}
-		s.o, s.memo, s.whole = &d, encode.NewMemo(), nil
-		other, err := s.best()
-		if err != nil {
+	if o.Preset == PresetMax {
+		if best, err = s.most(best); err != nil {
 			return nil, err
-		}
-		if other.Size < best.Size {
-			best = other
 		}
 	}
 	if err := fault.WriteFull(dst, best.bytes); err != nil {
 		return nil, err
 	}
 	return best.Result, nil
+}
+
+// most returns the smallest of an archive under PresetMax, one whose pools have longer blocks, and
+// one under PresetDefault.
+func (s *smallWriter) most(best *made) (*made, error) {
+	long, d := *s.o, *s.o
+	long.poolBlock = long.Block
+	if d.Preset = PresetDefault; d.ownBlock {
+		d.Block = DefaultBlock
+	}
+	for _, o := range []*WriteOptions{&long, &d} {
+		if o.Preset != s.o.Preset {
+			s.whole = nil
+		}
+		s.o = o
+		m, err := s.best()
+		if err != nil {
+			return nil, err
+		}
+		if m.Size < best.Size {
+			best = m
+		}
+	}
+	return best, nil
 }
 
 func (s *smallWriter) write(d *draft) (*made, error) {

@@ -20,11 +20,13 @@ var ErrMetadata = errors.New("metadata larger than the format allows")
 
 // PlanOptions decide what a plan leaves open; lengths in bytes.
 type PlanOptions struct {
-	Block  int64         // target size of a block
-	Memory int64         // for the blocks of record variables that are collected together
-	Head   filters.Chain // of the block with the netCDF header
-	Joined int64         // most bytes of the rest that follow the header in its block, if these are all
-	Rest   filters.Chain // of the further blocks of the rest
+	Block int64 // target size of a block
+	// PoolBlock is the target size of a block of a pool. 0: Block, at most 256 KiB.
+	PoolBlock int64
+	Memory    int64         // for the blocks of record variables that are collected together
+	Head      filters.Chain // of the block with the netCDF header
+	Joined    int64         // most bytes of the rest that follow the header in its block, if these are all
+	Rest      filters.Chain // of the further blocks of the rest
 	// Chain returns the chain of a variable, and Pool that of a pool of type t. Variables
 	// that are Named, because the user has chosen a chain for them, are in no pool.
 	Chain func(name string, t cdf3.Type, g *Geometry) (filters.Chain, error)
@@ -156,7 +158,7 @@ func (b *planBuilder) addVars() error {
 	var pools []*pool
 	if b.p.Layout == Pooled && !b.o.NoPools {
 		var err error
-		if pools, err = b.poolsThatPay(choosePools(b.ctx, h, b.o.Block, b.mayPool(reasons))); err != nil {
+		if pools, err = b.poolsThatPay(choosePools(b.ctx, h, b.o.poolBlock(), b.mayPool(reasons))); err != nil {
 			return err
 		}
 	}

@@ -14,7 +14,7 @@ import (
 // The numbers of docs/FORMAT.md, "Pools".
 const (
 	pooledBelow = 4096      // bytes of a variable that has blocks only in a pool, unless it is in a view
-	poolTarget  = 256 << 10 // bytes of a block of a pool, unless the target is smaller
+	poolTarget  = 256 << 10 // bytes of a block of a pool, unless PlanOptions has another target
 	textTargets = 2         // blocks of text are longer
 	stackShare  = 4         // variables below this share of the target are stacked
 	mixedShare  = 16        // variables below this share are pooled with others of any shape
@@ -42,7 +42,6 @@ type pool struct {
 // stacks of equal shapes first, then the remaining variables of each type. Variables in no
 // pool are blocked or stay in the rest. target is the target size of blocks, in bytes.
 func choosePools(ctx context.Context, h *cdf3.Header, target int64, vars []int) []*pool {
-	target = min(target, poolTarget)
 	byShape, byType := map[string]*pool{}, map[cdf3.Type]*pool{}
 	var stacks, mixed []*pool
 	var key []byte
@@ -110,7 +109,6 @@ func (p *pool) add(n int, v *cdf3.Var) {
 
 // plan returns the pool as the plan has it, without a chain.
 func (p *pool) plan(target int64) PlanPool {
-	target = min(target, poolTarget)
 	shape := []int64{p.bytes / p.t.Size()}
 	switch {
 	case p.stack:
@@ -127,9 +125,27 @@ func (p *pool) plan(target int64) PlanPool {
 	return PlanPool{Vars: p.vars, Type: p.t.String(), Shape: shape, Block: block}
 }
 
+// poolBlock returns the target size of the blocks of pools.
+func (o *PlanOptions) poolBlock() int64 {
+	if o.PoolBlock > 0 {
+		return o.PoolBlock
+	}
+	return min(o.Block, poolTarget)
+}
+
+// LongPools reports whether blocks of pools are longer than without a target of their own.
+func (l *Resolved) LongPools() bool {
+	for i, p := range l.Pools {
+		if p.Type != cdf3.Char.String() && l.Geoms[len(l.Vars)+i].BlockLen > poolTarget {
+			return true
+		}
+	}
+	return false
+}
+
 // layPool returns a pool as the plan has it but for the number of its chain.
 func (b *planBuilder) layPool(p *pool) (PlanPool, *Geometry, filters.Chain, error) {
-	pp := p.plan(b.o.Block)
+	pp := p.plan(b.o.poolBlock())
 	g, err := NewGeometry(pp.Shape, pp.Block, p.t.Size())
 	if err != nil {
 		return pp, nil, nil, fmt.Errorf("archive: internal error: pool: %w", err)
