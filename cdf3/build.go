@@ -80,11 +80,19 @@ func (v *VarBuilder) Values(values any) *VarBuilder {
 	raw, found, _ := encode(values)
 	if raw == nil || found != t && !(t == Char && found == UByte) {
 		if v.b.err == nil {
-			v.b.err = fmt.Errorf("cdf3: values%s: expected a slice for type %v, found %T", v.of(), t, values)
+			v.b.err = fmt.Errorf("cdf3: values%s: expected %s for type %v, found %T", v.of(), sliceOf(t), t, values)
 		}
 		return v
 	}
 	return v.Data(Data{Values: bytes.NewReader(raw), Len: int64(len(raw))})
+}
+
+// sliceOf names the Go types of values of type t.
+func sliceOf(t Type) string {
+	if t == Char {
+		return "a string or []uint8"
+	}
+	return fmt.Sprintf("%T", (&Attr{Type: t}).Value())
 }
 
 // Data is Values for values that are elsewhere. They are read by WriteFile.
@@ -129,13 +137,13 @@ func (b *Builder) WriteFile(ctx context.Context, w io.Writer) error {
 
 // NewAttr returns an attribute with the values of a string, which becomes char, of a [Number], or of a
 // slice of numbers. Its type is that of the Go type: byte for int8, ubyte for uint8, double for
-// float64.
+// float64. An int has no such type and is an error: write int32(3), not 3.
 func NewAttr(name string, values any) (Attr, error) { return newAttr(name, "", values) }
 
 func newAttr(name, of string, values any) (Attr, error) {
 	raw, t, n := encode(values)
 	if raw == nil {
-		return Attr{}, fmt.Errorf("cdf3: attribute %s%s: expected a string, a number or a slice of numbers, found %T", quote(name), of, values)
+		return Attr{}, fmt.Errorf("cdf3: attribute %s%s: expected a string, a number or a slice of numbers of a fixed size such as int32, found %T", quote(name), of, values)
 	}
 	return Attr{Name: name, Type: t, Len: n, Values: raw}, nil
 }

@@ -55,14 +55,14 @@ func TestBuilder(t *testing.T) {
 // TestBuilderErrors checks that the first error is returned, and names its cause.
 func TestBuilderErrors(t *testing.T) {
 	for want, steps := range map[string]func(b *cdf3.Builder){
-		`attribute "a": expected a string, a number or a slice of numbers, found int`: func(b *cdf3.Builder) { b.Attr("a", 1).Attr("b", true) },
-		`attribute "a" of variable 0 "v": expected a string, a number or a slice of numbers, found []string`: func(b *cdf3.Builder) {
+		`attribute "a": expected a string, a number or a slice of numbers of a fixed size such as int32, found int`: func(b *cdf3.Builder) { b.Attr("a", 1).Attr("b", true) },
+		`attribute "a" of variable 0 "v": expected a string, a number or a slice of numbers of a fixed size such as int32, found []string`: func(b *cdf3.Builder) {
 			b.Var("v", cdf3.Int).Attr("a", []string{"x"})
 		},
-		`values of variable 0 "v": expected a slice for type int, found []float32`: func(b *cdf3.Builder) { b.Var("v", cdf3.Int).Values([]float32{1}) },
-		`values of variable 0 "v": expected a slice for type char, found []int8`:   func(b *cdf3.Builder) { b.Var("v", cdf3.Char).Values([]int8{1}) },
-		`values of variable 0 "v": expected a slice for type ubyte, found string`:  func(b *cdf3.Builder) { b.Var("v", cdf3.UByte).Values("x") },
-		`values of variable 0 "v": expected 12 bytes for shape [3], found 8`:       func(b *cdf3.Builder) { b.Var("v", cdf3.Int, b.Dim("x", 3)).Values([]int32{1, 2}) },
+		`values of variable 0 "v": expected []int32 for type int, found []float32`:           func(b *cdf3.Builder) { b.Var("v", cdf3.Int).Values([]float32{1}) },
+		`values of variable 0 "v": expected a string or []uint8 for type char, found []int8`: func(b *cdf3.Builder) { b.Var("v", cdf3.Char).Values([]int8{1}) },
+		`values of variable 0 "v": expected []uint8 for type ubyte, found string`:            func(b *cdf3.Builder) { b.Var("v", cdf3.UByte).Values("x") },
+		`values of variable 0 "v": expected 12 bytes for shape [3], found 8`:                 func(b *cdf3.Builder) { b.Var("v", cdf3.Int, b.Dim("x", 3)).Values([]int32{1, 2}) },
 		`values of variable 0 "v": expected a multiple of the 12 bytes of a record, found 16`: func(b *cdf3.Builder) {
 			b.Var("v", cdf3.Int, b.Dim("t", 0), b.Dim("x", 3)).Values([]int32{1, 2, 3, 4})
 		},
