@@ -132,7 +132,7 @@ func (c *coordinate) each(f func(i int64, x float64) error) error {
 	for at := int64(0); at < c.n; at += int64(len(buf)) {
 		b := buf[:min(int64(len(buf)), c.n-at)]
 		if err := cf.ReadInto(c.ctx, c.array, b, slab.Sel{Start: []int64{at}, Count: []int64{int64(len(b))}}, c.packing); err != nil {
-			return fmt.Errorf("coordinate variable %s: %w", c.name, err)
+			return readError{fmt.Errorf("coordinate variable %s: %w", c.name, err)}
 		}
 		for k, x := range b {
 			if err := f(at+int64(k), x); err != nil {

@@ -53,6 +53,24 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("%s: %s, at character %d", e.Text, e.Msg, len([]rune(e.Text[:e.At]))+1)
 }
 
+// Is reports that the error is an [ErrSelection].
+func (e *SyntaxError) Is(target error) bool { return target == ErrSelection }
+
+// ErrSelection is wrapped by errors about selections that are malformed, or that a file does not
+// have: an unknown variable or dimension, or an index or a value outside of it.
+var ErrSelection = errors.New("wrong selection")
+
+// selectionError is an ErrSelection with another text.
+type selectionError struct{ error }
+
+func (e selectionError) Unwrap() error        { return e.error }
+func (e selectionError) Is(target error) bool { return target == ErrSelection }
+
+// readError is an error of reading a coordinate variable.
+type readError struct{ error }
+
+func (e readError) Unwrap() error { return e.error }
+
 // ParseSelection parses the name of a variable and an optional selection in brackets.
 // Indices and ranges are as in Python and numpy. The subscript of a dimension may also
 // be NAME=VALUE or NAME=FROM:TO with values of its coordinate variable:

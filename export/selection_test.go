@@ -1,6 +1,7 @@
 package export
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -150,4 +151,34 @@ func TestSelectErrors(t *testing.T) {
 		_, err = p.resolve(t.Context(), fakeSource{h}, &h.Vars[num], false)
 		require.EqualError(t, err, c.want)
 	}
+}
+
+// failingSource is a file whose values cannot be read.
+type failingSource struct {
+	memSource
+	err error
+}
+
+func (s failingSource) Array(v int) slab.Array {
+	w := &s.h.Vars[v]
+	return array(w, failing{s.err})
+}
+
+// TestErrSelection tells errors of the selection from errors of reading.
+func TestErrSelection(t *testing.T) {
+	f := onAxis(cdf3.Double, []float64{1, 2, 3})
+	for _, text := range []string{"v[", "v[y=1]", "v[x=9]", "v[9]", "v[none=1]", "none", "x[x=2001-05]"} {
+		s, err := ParseSelection(text)
+		if err == nil {
+			_, err = s.Apply(t.Context(), f, nil)
+		}
+		require.ErrorIs(t, err, ErrSelection, text)
+	}
+	gone := errors.New("gone")
+	s, err := ParseSelection("v[x=2]")
+	require.NoError(t, err)
+	_, err = s.Apply(t.Context(), failingSource{f, gone}, nil)
+	require.ErrorIs(t, err, gone)
+	require.NotErrorIs(t, err, ErrSelection)
+	require.EqualError(t, err, "v[x=2]: coordinate variable x: slab: reading 24 bytes at 0: gone")
 }

@@ -2,6 +2,7 @@ package export
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/cdfz-format/cdfz/cdf3"
@@ -29,8 +30,17 @@ type Values struct {
 }
 
 // Apply resolves a selection in a file. For selections by value it reads the coordinate
-// variables. If the file lacks the variable, the error is a *NameError.
+// variables. Errors of the selection wrap ErrSelection, and are a *NameError if the file lacks the
+// variable. All others are those of reading: damage, or errors of the source or of ctx.
 func (s *Selection) Apply(ctx context.Context, src slab.Source, o *Options) (*Values, error) {
+	x, err := s.apply(ctx, src, o)
+	if err != nil && !errors.As(err, new(readError)) {
+		return nil, selectionError{err}
+	}
+	return x, err
+}
+
+func (s *Selection) apply(ctx context.Context, src slab.Source, o *Options) (*Values, error) {
 	h := src.Header()
 	num, err := findVar(h, s.Var)
 	if err != nil {

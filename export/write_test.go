@@ -144,6 +144,7 @@ func TestWriteFails(t *testing.T) {
 
 type failing struct{ err error }
 
-func (f failing) Write([]byte) (int, error) { return 0, f.err }
+func (f failing) Write([]byte) (int, error)         { return 0, f.err }
+func (f failing) ReadAt([]byte, int64) (int, error) { return 0, f.err }
 
 var _ io.Writer = failing{}

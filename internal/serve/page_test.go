@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"math"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"slices"
@@ -16,6 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/internal/faultio"
+	"github.com/cdfz-format/cdfz/internal/serve/page"
 )
 
 // slice is an answer to values.
@@ -250,6 +253,21 @@ func TestPageRefuses(t *testing.T) {
 	a := request(t, http.MethodHead, at+"/api/get/x.nc?select="+url.QueryEscape("tas[0,0]"))
 	require.Equal(t, 200, a.StatusCode)
 	require.Empty(t, a.body)
+}
+
+// TestPageUnreadable checks that a coordinate that cannot be read is not an error of the request.
+func TestPageUnreadable(t *testing.T) {
+	image, err := os.ReadFile("../../testdata/classic/cdf2_climate.nc")
+	require.NoError(t, err)
+	file := faultio.NewFile(image)
+	f, err := archive.New(file, file.Size(), nil)
+	require.NoError(t, err)
+	file.FailAt(1, false)
+	w := httptest.NewRecorder()
+	r := httptest.NewRequest(http.MethodGet, "/?select=tas[lat=10]", nil)
+	err = page.New(1<<20).Data(w, r, "get", &page.File{File: f, Stored: file, Path: "x.nc"})
+	require.ErrorIs(t, err, faultio.ErrFault)
+	require.Empty(t, w.Body.String())
 }
 
 // TestPageStatic checks that the page is complete and asks for nothing from elsewhere.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/http"
 	"path"
 	"slices"
@@ -13,7 +12,6 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/export"
 )
 
@@ -53,8 +51,11 @@ func (h *Handler) get(w http.ResponseWriter, r *http.Request, f *File) error {
 			return badf("%v", err)
 		}
 		x, err := s.Apply(r.Context(), f, o)
+		if errors.Is(err, export.ErrSelection) {
+			return badf("%v", err)
+		}
 		if err != nil {
-			return refused(err)
+			return err
 		}
 		values = append(values, x)
 		if n := x.Len(); n > (h.bytes-size)/x.Type().Size() {
@@ -101,16 +102,6 @@ type lazy struct {
 func (l *lazy) Write(p []byte) (int, error) {
 	l.begun = true
 	return l.w.Write(p)
-}
-
-// refused makes an error of a selection one of the client. Those of reading the file are
-// not: they wrap damage or an error of the system.
-func refused(err error) error {
-	var p *fs.PathError
-	if errors.Is(err, archive.ErrCorrupt) || errors.As(err, &p) {
-		return err
-	}
-	return badf("%v", err)
 }
 
 // history is the line that a netCDF file of a part gets.
