@@ -3,6 +3,7 @@ package cf_test
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cf"
@@ -21,6 +22,39 @@ func ExampleRead() {
 	check(err)
 	fmt.Println(values)
 	// Output: [0.03124237 NaN 0.031868935]
+}
+
+// The mean over time of a packed variable, on all processors and without holding it in memory.
+func ExampleMissing() {
+	ctx := context.Background()
+	f, err := archive.Open(ctx, "../testdata/classic/cdf2_climate.nc", nil) // or an archive
+	check(err)
+	defer f.Close()
+	pr, err := f.Var("pr") // short, time, lat, lon
+	check(err)
+	p, err := pr.Packing()
+	check(err)
+	missing := cf.Missing[int16](p, p.Stored)
+	shape := pr.Shape()
+	sum, n := make([]float64, shape[1]*shape[2]), make([]float64, shape[1]*shape[2])
+	var mu sync.Mutex
+	check(slab.WalkParallel(ctx, p.Array(pr), 0, func(start, count []int64, values []int16) error {
+		mu.Lock()
+		defer mu.Unlock()
+		for i, x := range values {
+			if !cf.Contains(missing, x) {
+				lat, lon := start[1]+int64(i)/count[2]%count[1], start[2]+int64(i)%count[2]
+				sum[lat*shape[2]+lon] += float64(x)
+				n[lat*shape[2]+lon]++
+			}
+		}
+		return nil
+	}))
+	for i := range sum {
+		sum[i] = sum[i]/n[i]*p.Scale + p.Offset // NaN without values
+	}
+	fmt.Printf("%.5f\n", sum[2:5])
+	// Output: [0.03051 0.03040 0.03027]
 }
 
 // Read times.
