@@ -19,8 +19,9 @@ const walkTarget = 256 << 10
 // Walk reads an array box by box, in row-major order, and calls f with the first index,
 // the lengths and the values of each box. The boxes are the blocks of an archive, or
 // about 256 KiB of a classic file, so that memory is bounded and nothing is decoded
-// twice. The slices are reused: f must not keep them. An error from f ends the walk and
-// is returned.
+// twice. A box need not hold whole rows, and the last one in each dimension may be shorter. T
+// must be the array's own type, as for Read. The slices are reused: f must not keep them. An
+// error from f ends the walk and is returned.
 func Walk[T Number](ctx context.Context, a Array, f func(start, count []int64, values []T) error) error {
 	boxes, err := boxesOf[T](a)
 	if err != nil {
@@ -39,8 +40,8 @@ func Walk[T Number](ctx context.Context, a Array, f func(start, count []int64, v
 }
 
 // WalkParallel is Walk on up to workers goroutines, or GOMAXPROCS for 0, which read and call f for
-// different boxes at the same time, in no order. An error ends the walk, and the first one is
-// returned after all calls have.
+// different boxes at the same time, in no order. Results that the calls share need a lock. An
+// error ends the walk, and the first one is returned after all calls have.
 func WalkParallel[T Number](ctx context.Context, a Array, workers int, f func(start, count []int64, values []T) error) error {
 	boxes, err := boxesOf[T](a)
 	if err != nil {
