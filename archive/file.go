@@ -56,7 +56,8 @@ type Stats struct {
 	Decode time.Duration // time for decoding, sum of all goroutines
 }
 
-// Close closes the file that Open opened.
+// Close closes the file that Open opened. Reads that still need it fail. After New it does
+// nothing.
 func (f *File) Close() error {
 	if f.closer == nil {
 		return nil
