@@ -163,8 +163,8 @@ func (s *Specs) parseDeflate() error {
 }
 
 // Check rejects wrong parameters and unknown filters, unless these are optional.
-// Parameters that depend on a variable are checked for 4-byte integers, and for floats if
-// the chain is not for integers.
+// Parameters that depend on a variable are checked for integers of 8 bytes, which allow the most
+// bits, and for floats if the chain is not for integers.
 func Check(c filters.Chain) error {
 	if len(c) > 0 {
 		filters.Discovered() // plugins may have codecs for built-in filters
@@ -182,7 +182,7 @@ func Check(c filters.Chain) error {
 	}
 	var first error
 	for _, kind := range []filters.Kind{filters.Int, filters.Float} {
-		full, err := ours.Complete(filters.Block{Len: 4096, Kind: kind, Size: 4, Shape: []int{1024}})
+		full, err := ours.Complete(filters.Block{Len: 8192, Kind: kind, Size: 8, Shape: []int{1024}})
 		if err == nil {
 			_, err = filters.NewCoder(full)
 		}
