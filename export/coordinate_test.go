@@ -228,7 +228,6 @@ func TestOutside(t *testing.T) {
 		if c.want != "" {
 			require.ErrorContains(t, err, "lies outside of the axis, which ", c.text)
 			require.ErrorContains(t, err, c.want, c.text)
-			require.ErrorContains(t, err, "; --nearest takes the nearest value", c.text)
 			continue
 		}
 		require.NoError(t, err, "%v %s", c.x, c.text)

@@ -78,11 +78,11 @@ func (s *search[T]) outside(lo, hi T) bool {
 }
 
 // beyond is the error of values that lie outside of the axis.
-func (s *search[T]) beyond(text, hint string) error {
+func (s *search[T]) beyond(text string) error {
 	if s.ends.n == 1 || s.ends.min == s.ends.most {
-		return fmt.Errorf("%s=%s lies outside of the axis, which has only %s%s", s.name, text, s.text(s.ends.min), hint)
+		return fmt.Errorf("%s=%s lies outside of the axis, which has only %s", s.name, text, s.text(s.ends.min))
 	}
-	return fmt.Errorf("%s=%s lies outside of the axis, which goes from %s to %s%s", s.name, text, s.text(s.ends.min), s.text(s.ends.most), hint)
+	return fmt.Errorf("%s=%s lies outside of the axis, which goes from %s to %s", s.name, text, s.text(s.ends.min), s.text(s.ends.most))
 }
 
 // point finds the value nearest to x. Of two equally near values it picks the larger, and
@@ -108,7 +108,7 @@ func (s *search[T]) point(x T, text string) (taken, error) {
 	case t.start < 0:
 		return t, fmt.Errorf("coordinate variable %s has no value near %s", s.name, text)
 	case !s.nearest && s.outside(x, x):
-		return t, s.beyond(text, "; --nearest takes the nearest value")
+		return t, s.beyond(text)
 	}
 	t.cell = s.cellOf(t.start, best, text)
 	// The same longitude may be written as another number.
@@ -183,7 +183,7 @@ func (s *search[T]) span(lo, hi T, r valueRange) (taken, error) {
 		if s.nearest {
 			break
 		}
-		return t, s.beyond(text, "")
+		return t, s.beyond(text)
 	case len(runs) == 2 && s.turn != 0 && runs[0].first == 0 && runs[1].last == s.n-1:
 		a, b := runs[1], runs[0]
 		return t, fmt.Errorf("%s=%s crosses the end of the axis, which goes from %s to %s; select %s=%s:%s and %s=%s:%s separately",

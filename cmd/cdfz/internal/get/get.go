@@ -227,7 +227,7 @@ func (v *getter) run(ctx context.Context, name string, selections []*export.Sele
 	for _, s := range selections {
 		x, err := s.Apply(ctx, r.f, &v.o)
 		if err != nil {
-			return nearName(err)
+			return nearName(v.nearValue(ctx, r.f, s, err))
 		}
 		// The range of values may have been meant as one of indices.
 		if x.Len() == 0 && strings.Contains(s.Text, "=") {

@@ -1,6 +1,7 @@
 package get
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/agnivade/levenshtein"
 
+	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/export"
@@ -38,6 +40,19 @@ func nearName(err error) error {
 		names = append(names, display.Quoted(name))
 	}
 	return terminal.Hinted(err, "there are %s", strings.Join(names, ", "))
+}
+
+// nearValue adds a hint to the error of a selection that --nearest would allow.
+func (v *getter) nearValue(ctx context.Context, f *archive.File, s *export.Selection, err error) error {
+	if !errors.Is(err, export.ErrSelection) || v.o.Nearest {
+		return err
+	}
+	o := v.o
+	o.Nearest = true
+	if x, no := s.Apply(ctx, f, &o); no != nil || x.Len() == 0 {
+		return err
+	}
+	return terminal.Hinted(err, "--nearest takes the nearest value")
 }
 
 // maxNames is the number of names that an error lists.
