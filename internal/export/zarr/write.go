@@ -32,9 +32,9 @@ type Options struct {
 	// Format is the version of Zarr, 2 or 3. 0 means 2.
 	Format int
 	// Filters are the filters of variables that are not copied as they are stored, as a user
-	// would write them. Zarr's readers must know them (Known). Nil means shuffle and deflate
-	// for v2, and blosc for v3, whose core has no codec for shuffle. An empty chain means
-	// none.
+	// would write them. Zarr's readers must know them (Known). Nil means blosc with shuffle
+	// and zstd, which more readers know than filters one after the other: GDAL has no shuffle,
+	// and neither has the core of v3. An empty chain means none.
 	Filters filters.Chain
 	// Workers is the number of chunks encoded at the same time. 0 means GOMAXPROCS. Each
 	// takes memory for three of the largest chunks.
@@ -94,14 +94,11 @@ func Write(ctx context.Context, dir string, f *archive.File, o *Options) (*Resul
 	z, err := f.Zarr(ctx, &archive.ChunkOptions{
 		Keep:   func(c filters.Chain) bool { return Known(version, c) },
 		Beyond: mostBeyond,
-		Filters: func(t cdf3.Type) (filters.Chain, error) {
-			switch {
-			case o.Filters != nil:
+		Filters: func(cdf3.Type) (filters.Chain, error) {
+			if o.Filters != nil {
 				return o.Filters, nil
-			case version == 3:
-				return filters.Chain{{ID: filters.Blosc, Params: []uint32{0, 0, 0, 0, 5, 1, 5}}}, nil // zstd with shuffle
 			}
-			return archive.PresetPortable.Chain(t)
+			return filters.Chain{{ID: filters.Blosc, Params: []uint32{0, 0, 0, 0, 5, 1, 5}}}, nil // zstd with shuffle
 		}})
 	if err != nil {
 		return nil, err

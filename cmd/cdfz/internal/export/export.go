@@ -51,7 +51,8 @@ and -o s3://BUCKET/KEY writes a file to an object store.
 
 Chunks are the blocks of the archive. Stored blocks are copied if HDF5 or Zarr knows
 their filters, as with --preset portable. Other blocks, such as those of lorenz, are
-encoded with the filters of --filters: shuffle and deflate by default. A netCDF-4 file has
+encoded with the filters of --filters: by default shuffle and deflate for netCDF-4, and
+blosc with zstd for Zarr. A netCDF-4 file has
 the dimensions, attributes, variables, values and types of the original. A Zarr store has
 the contents of the Zarr view of an archive.
 
@@ -80,7 +81,7 @@ Most programs that read netCDF-4 also read the original, which cdfz restore make
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&v.spec, "filters", "", "`SPEC` of the filters of variables that are not copied, or none (default shuffle and deflate)")
+	f.StringVar(&v.spec, "filters", "", "`SPEC` of the filters of variables that are not copied, or none (default shuffle and deflate, for Zarr blosc)")
 	cli.Choice(cmd, &v.to, "to", "what to write, whatever the name of OUT", toNetCDF4, toZarr)
 	f.IntVar(&v.format, "zarr-format", 2, "version `N` of Zarr, 2 or 3")
 	cli.Choice(cmd, &v.refs, "refs", "write references to FILE in this form, as kerchunk does", refsJSON, refsParquet)
