@@ -20,6 +20,7 @@ const (
 	wholeShare   = 32 // the part that one block must save
 	repeatShare  = 4  // the part of a longer variable that must repeat, and that one block must save
 	headShare    = 16 // the part that a header as numbers must save
+	headQuick    = 2  // or be so many times shorter than by the fastest zstd
 )
 
 // fitted sets what the bytes of the image decide: the chain of the header and the variables that
@@ -74,8 +75,8 @@ func (s *smallWriter) headAsNumbers(plain filters.Chain) (filters.Chain, error) 
 	if s.h.Len <= longestHead || s.h.Len > bestHead || s.h.Len%4 != 0 {
 		return nil, nil
 	}
-	n := []int64{s.h.Len / 4}
-	g, err := plan.NewGeometry(n, n, 4)
+	elements := []int64{s.h.Len / 4}
+	g, err := plan.NewGeometry(elements, elements, 4)
 	if err != nil {
 		return nil, err
 	}
@@ -83,16 +84,24 @@ func (s *smallWriter) headAsNumbers(plain filters.Chain) (filters.Chain, error) 
 	if err == nil {
 		c, err = complete(c, cdf3.Int, g)
 	}
-	var lens [2]int64
-	for i, chain := range []filters.Chain{c, plain} {
-		if err == nil {
-			lens[i], err = s.storedLen(s.memo, s.image[:s.h.Len], chain, g)
-		}
-	}
-	if err != nil || lens[0] >= lens[1]-lens[1]/headShare {
+	if err != nil {
 		return nil, err
 	}
-	return c, nil
+	stored := func(c filters.Chain) (n int64) {
+		if err == nil {
+			n, err = s.storedLen(s.memo, s.image[:s.h.Len], c, g)
+		}
+		return n
+	}
+	n := stored(c)
+	// The encoder of plain takes much memory, and is not needed if a quick one shows that the
+	// numbers are far shorter.
+	if quick := stored(filters.Chain{{ID: filters.Zstd, Params: []uint32{fastLevel}}}); n > quick/headQuick {
+		if k := stored(plain); n >= k-k/headShare {
+			return nil, err
+		}
+	}
+	return c, err
 }
 
 // paysWhole reports whether a variable of several blocks is clearly shorter in one, as when
