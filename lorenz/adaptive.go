@@ -26,10 +26,10 @@ type sample struct {
 	weight float64 // unmasked elements for each one in the parts
 }
 
-// part is the elements of a block from lo to hi, of which spans, from lo on, are unmasked.
+// part is a range of elements of a block.
 type part struct {
 	lo, hi int
-	spans  []adaptive.Span
+	spans  []adaptive.Span // unmasked elements, relative to lo
 }
 
 // partLen is the length of a part of a sample, in elements.
@@ -49,7 +49,7 @@ func (s *shape) sample(buf []part, n, row int) sample {
 		}
 	}
 	if used < n/4 {
-		all = append(all[:0], s.part(all, 0, s.n))
+		all = append(all[:0], s.part(all[:0], 0, s.n))
 		used = s.mask.Rank(s.n)
 	}
 	return sample{all, float64(s.mask.Rank(s.n)) / float64(used)}

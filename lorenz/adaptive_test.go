@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/lorenz/internal/masks"
 )
 
 // TestAdaptive checks which blocks take modeAdaptive, and how short they get.
@@ -35,6 +37,33 @@ func TestAdaptive(t *testing.T) {
 			d, err := NewDecoder(Params{Type: ty, Dims: dims})
 			require.NoError(t, err)
 			require.ErrorIs(t, d.Decode(make([]byte, len(raw)), enc[:i]), ErrCorrupt)
+		}
+	}
+}
+
+// TestSample checks that the parts of a sample share no memory after a sample of a block that is
+// mostly masked.
+func TestSample(t *testing.T) {
+	const n = 1 << 16
+	sparse, dense := make([]uint32, n), make([]uint32, n)
+	for i := range n {
+		sparse[i] = uint32(i%1024) / 1023 // one element in 1024 is unmasked
+		dense[i] = uint32(i % 3)
+	}
+	var s shape
+	s.n = n
+	var buf []part
+	for _, b := range []struct {
+		u     []uint32
+		size  int
+		parts int
+	}{{dense, 4 * partLen, 4}, {sparse, partLen, 1}, {dense, 4 * partLen, 4}} {
+		masks.Build(&s.mask, b.u, []uint32{0})
+		got := s.sample(buf, b.size, 1)
+		buf = got.parts
+		require.Len(t, got.parts, b.parts)
+		for _, p := range got.parts {
+			require.Equal(t, s.part(nil, p.lo, p.hi), p)
 		}
 	}
 }

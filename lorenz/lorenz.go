@@ -35,7 +35,8 @@ import (
 //
 // The folders in internal are the tools: masks (special values), divisors and dictionary
 // (transforms), predict (predictors), entropy (Huffman codes and groups), arith (the range coder),
-// repeats, and a folder for each of the modes adaptive, references, text and parts. kernels has the loops with assembly.
+// repeats, and a folder for each of the modes adaptive, references, text and parts. kernels has the
+// loops with assembly.
 
 // ErrCorrupt reports bytes that no encoder writes for these parameters.
 var ErrCorrupt = errors.New("lorenz: corrupt block")

@@ -7,8 +7,8 @@ import (
 )
 
 // Memory returns an upper bound on the bytes that a new [Decoder] allocates for any block with these
-// parameters, valid or not, in addition to the bytes of the block (docs/LORENZ.md, section 14). It is at most 5 bytes for each element, or 9
-// for elements of 8 bytes, and 64 MiB.
+// parameters, valid or not, in addition to the bytes of the block (docs/LORENZ.md, section 14). It is
+// at most 5 bytes for each element, or 9 for elements of 8 bytes, and 64 MiB.
 func (p Params) Memory() int64 {
 	count, err := p.check()
 	if err != nil {
@@ -24,8 +24,8 @@ func (p Params) Memory() int64 {
 	if n > piece {
 		memory += mostPeeked * lane
 	}
-	memory += min(n, maxDict)*2*size + piece*lane
-	memory += adaptive.Memory(n, near(p.Dims), lane)
+	memory += min(n, maxDict)*size + piece*lane
+	memory += adaptive.Memory(n, near(p.Dims))
 	rows, _ := p.stack()
 	return memory + parts.Memory(rows)
 }

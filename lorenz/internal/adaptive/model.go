@@ -64,11 +64,11 @@ func (m *Model[T]) begin(n int, near Neighbours) {
 	clear(m.small[:m.pad])
 }
 
-// Memory bounds the bytes that a new model allocates to decode n residuals in lanes of some bytes.
-func Memory(n int64, near Neighbours, lane int64) int64 {
+// Memory bounds the bytes that a new model allocates to decode n residuals.
+func Memory(n int64, near Neighbours) int64 {
 	// Blocks with greater distances have none of these residuals, but their parts may.
 	pad := int64(min(near.North, maxBelow) + min(near.Below, maxBelow) + 4)
-	return (min(n, max(pad, leastWindow))+pad)*(2+lane) + 512<<10
+	return (min(n, max(pad, leastWindow))+pad)*2 + 512<<10
 }
 
 // leastWindow is the least length of the window of a longer block.
