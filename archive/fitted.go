@@ -16,11 +16,12 @@ import (
 // "Choices by trial".
 
 const (
-	wholeTargets = 4  // targets that a variable of one block may have
-	wholeShare   = 32 // the part that one block must save
-	repeatShare  = 4  // the part of a longer variable that must repeat, and that one block must save
-	headShare    = 16 // the part that a header as numbers must save
-	headQuick    = 2  // or be so many times shorter than by the fastest zstd
+	wholeTargets = 4    // targets that a variable of one block may have
+	wholeShare   = 32   // the part that one block must save
+	repeatSlice  = 1024 // bytes of a slice that may repeat, at least
+	repeatShare  = 4    // the part of a longer variable that must repeat, and that one block must save
+	headShare    = 16   // the part that a header as numbers must save
+	headQuick    = 2    // or be so many times shorter than by the fastest zstd
 )
 
 // fitted sets what the bytes of the image decide: the chain of the header and the variables that
@@ -148,7 +149,10 @@ func (s *smallWriter) paysWhole(n int) (bool, error) {
 // earlier ones, as the months of a field that never changes.
 func (s *smallWriter) repeats(n int) bool {
 	shape := s.h.Vars[n].Shape
-	slice, repeated := s.h.Vars[n].Len/max(shape[0], 1), int64(0)
+	slice, repeated := s.h.Vars[n].Len/shape[0], int64(0)
+	if slice < repeatSlice {
+		return false
+	}
 	seen := map[xxh3.Uint128]bool{}
 	for part := range slices.Chunk(s.raw(n), int(slice)) {
 		if sum := xxh3.Hash128(part); seen[sum] {
