@@ -444,8 +444,8 @@ func TestJudgePagePoints(t *testing.T) {
 	b.clean()
 }
 
-// TestJudgePageFails checks that a slice that cannot be read leaves nothing of the one before, that
-// texts have no controls, and what is said of missing values.
+// TestJudgePageFails checks that a slice that cannot be read clears the page of the slice before it,
+// that texts have no controls, and what the page says about missing values.
 func TestJudgePageFails(t *testing.T) {
 	dir := generated(t, map[string]string{
 		"good.nc": `netcdf x { dimensions: z = 2 ; y = 2 ; x = 3 ; n = 2 ; variables: float depth(z) ; depth:positive = "down" ; float z(z) ; z:positive = "down" ; float a(y, x) ; char t(y, x) ; float b(n) ; float c(z, x) ;

@@ -30,7 +30,7 @@ const (
 )
 
 // FormTarget returns the suffix and the constraint expression that a sent form asks for. ok
-// is false if the query is none of a form.
+// is false if the query does not come from a form.
 func FormTarget(query string) (suffix, expression string, ok bool) {
 	q, err := url.ParseQuery(query)
 	suffix = "." + q.Get(fieldService)

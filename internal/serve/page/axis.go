@@ -24,8 +24,8 @@ func coordinates(h *cdf3.Header) map[int]int {
 	return out
 }
 
-// axisOf returns the axis for which the values of a variable are coordinates, X, Y, Z, T or "", by section 4 of the
-// CF conventions or else by its name. Down is set if its values grow downwards.
+// axisOf returns the axis for which the values of a variable are coordinates, X, Y, Z, T or "", by
+// section 4 of the CF conventions or else by its name. Down is set if its values grow downwards.
 func axisOf(h *cdf3.Header, num int) (axis string, down bool) {
 	v := &h.Vars[num]
 	positive, units, name := text(v, "positive"), text(v, "units"), strings.ToLower(v.Name)

@@ -140,7 +140,7 @@ type place struct {
 	sel    slab.Sel
 	order  []int    // the dimensions that it spans: y and x, or only one
 	words  []string // x, y or the index
-	length []int64  // indices from the start on, of which the selection has some
+	length []int64  // indices from the start on; the selection may skip some
 	at     []int64  // indices of the only dimension, if they have no constant step
 	by     *int     // number of the variable with the coordinates of the only dimension
 }
@@ -306,7 +306,7 @@ func (p *place) addAxes(ctx context.Context, f *File, v *cdf3.Var, out *slice) e
 	return nil
 }
 
-// of returns the selection of another variable of which the dimensions are some of those of v.
+// of returns the same selection of variable num, which has only dimensions of v.
 func (p *place) of(h *cdf3.Header, v *cdf3.Var, num int) slab.Sel {
 	var sel slab.Sel
 	for _, dim := range h.Vars[num].DimIDs {
@@ -318,7 +318,7 @@ func (p *place) of(h *cdf3.Header, v *cdf3.Var, num int) slab.Sel {
 	return sel
 }
 
-// read reads values of the variable with the coordinates, of which dimension i is that of the axis.
+// read reads values of variable num, the coordinates. Dimension i is that of the axis.
 func (a *axis) read(ctx context.Context, f *File, num int, sel slab.Sel, i int) error {
 	header := f.Header()
 	v := &header.Vars[num]

@@ -104,7 +104,7 @@ func (v *bencher) once(ctx context.Context, in image, h *cdf3.Header, c *runs, w
 
 // estimate returns how long the runs will take, as the start of the largest variable tells.
 func (v *bencher) estimate(ctx context.Context, whole image, h *cdf3.Header, count int) (time.Duration, error) {
-	in, h, err := start(ctx, whole, h)
+	in, h, err := firstValues(ctx, whole, h)
 	if err != nil || in.size == 0 {
 		return 0, err
 	}
@@ -120,9 +120,9 @@ func (v *bencher) estimate(ctx context.Context, whole image, h *cdf3.Header, cou
 	return each * time.Duration(len(v.blocks)*count), nil
 }
 
-// start returns a file with the first values of the largest variable, of at most probe bytes. It
+// firstValues returns a file with the first values of the largest variable, of at most probe bytes. It
 // is empty if there are no values.
-func start(ctx context.Context, in image, h *cdf3.Header) (image, *cdf3.Header, error) {
+func firstValues(ctx context.Context, in image, h *cdf3.Header) (image, *cdf3.Header, error) {
 	var largest *cdf3.Var
 	for i := range h.Vars {
 		if v := &h.Vars[i]; largest == nil || v.Len > largest.Len {
