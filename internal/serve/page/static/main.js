@@ -131,7 +131,7 @@ function listVariables() {
   if (window.innerWidth < 900) $("variables").open = false;
 }
 
-// note tells what of an address is wrong, and has no effect.
+// note tells which parts of an address are wrong and have no effect.
 function note(problems) {
   $("note").hidden = problems.length === 0;
   $("note").textContent = problems.length > 0 ? `In the address: ${problems.join("; ")}.` : "";

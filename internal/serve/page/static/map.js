@@ -167,7 +167,7 @@ function paint(g) {
   const colours = palette.table(options.palette);
   const pixels = Uint32Array.from({ length: 256 }, (_, i) => packed(colours, 3 * i));
   const image = g.createImageData(w, h);
-  const view = new DataView(image.data.buffer);
+  const out = new DataView(image.data.buffer);
   const column = Int32Array.from({ length: w }, (_, px) => cellOf(s.axes[1], start + Math.floor(((px + 0.5) * columns) / w)));
   for (let py = 0; py < h; py++) {
     let row = Math.floor(((py + 0.5) * rows) / h);
@@ -175,7 +175,7 @@ function paint(g) {
     for (let px = 0; px < w; px++) {
       const v = s.data[row * all + column[px]];
       const to = 4 * (py * w + px);
-      view.setUint32(to, v !== v ? packed(palette.missing(px, py), 0) : pixels[palette.place(v, low, high)]);
+      out.setUint32(to, v !== v ? packed(palette.missing(px, py), 0) : pixels[palette.place(v, low, high)]);
     }
   }
   g.putImageData(image, box.x, box.y);
