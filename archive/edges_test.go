@@ -28,16 +28,14 @@ var edges = map[string][]string{
 	"remote":              {"internal/ioat", "internal/urls"},
 	"remote/s3":           {"remote"}, // signatures for URLs of object stores
 	"blockidx":            {"internal/ioat"},
-	"filters": {"filters/internal/codecjson", "filters/internal/deflate", "filters/internal/headers", "filters/internal/transpose", "filters/internal/wire",
+	"filters": {"filters/internal/codecjson", "filters/internal/deflate", "filters/internal/transpose", "filters/internal/wire",
 		"filters/internal/zstd", "lorenz"},
 	"filters/internal/wire":        {}, // the errors of all filters
 	"filters/internal/codecjson":   {"filters/internal/wire"},
 	"filters/internal/deflate":     {"filters/internal/wire"},
 	"filters/internal/filtertest":  {"filters"}, // for tests
-	"filters/internal/headers":     {"filters/internal/wire"},
-	"filters/internal/headers/gen": {}, // writes the dictionary
-	"filters/internal/kernels":     {}, // assembly for amd64
-	"filters/internal/kernels/gen": {}, // a nested module, which writes it
+	"filters/internal/kernels":     {},          // assembly for amd64
+	"filters/internal/kernels/gen": {},          // a nested module, which writes it
 	"filters/internal/transpose":   {"filters/internal/kernels"},
 	"filters/internal/zstd":        {"filters/internal/wire"},
 	"filters/all": {"filters", "filters/all/internal/bitshuffle", "filters/all/internal/blosc", "filters/all/internal/bzip2", "filters/all/internal/fletcher",
@@ -57,7 +55,7 @@ var edges = map[string][]string{
 	"filters/all/internal/scaleoffset": {"filters/internal/wire"},
 	"filters/all/internal/szip":        {"filters/internal/transpose", "filters/internal/wire"},
 	"lorenz/internal/kernels/gen":      {}, // a nested module, which writes the assembly
-	"lorenz":                           {"lorenz/internal/adaptive", "lorenz/internal/dictionary", "lorenz/internal/divisors", "lorenz/internal/entropy", "lorenz/internal/kernels", "lorenz/internal/masks", "lorenz/internal/parts", "lorenz/internal/predict", "lorenz/internal/references", "lorenz/internal/repeats", "lorenz/internal/text"},
+	"lorenz":                           {"lorenz/internal/adaptive", "lorenz/internal/dictionary", "lorenz/internal/divisors", "lorenz/internal/entropy", "lorenz/internal/kernels", "lorenz/internal/masks", "lorenz/internal/matches", "lorenz/internal/parts", "lorenz/internal/predict", "lorenz/internal/references", "lorenz/internal/repeats", "lorenz/internal/text"},
 	"lorenz/internal/adaptive":         {"lorenz/internal/arith", "lorenz/internal/entropy"},
 	"lorenz/internal/arith":            {},
 	"lorenz/internal/dictionary":       {"lorenz/internal/entropy"},
@@ -65,6 +63,7 @@ var edges = map[string][]string{
 	"lorenz/internal/entropy":          {"lorenz/internal/kernels"},
 	"lorenz/internal/kernels":          {},
 	"lorenz/internal/masks":            {"lorenz/internal/entropy", "lorenz/internal/kernels"},
+	"lorenz/internal/matches":          {"lorenz/internal/arith", "lorenz/internal/entropy"},
 	"lorenz/internal/parts":            {"lorenz/internal/entropy"},
 	"lorenz/internal/predict":          {"lorenz/internal/entropy", "lorenz/internal/kernels", "lorenz/internal/masks"},
 	"lorenz/internal/references":       {"lorenz/internal/entropy"},

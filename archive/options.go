@@ -162,15 +162,9 @@ const (
 	defaultLevel  = 3
 	portableLevel = 6
 	bestLevel     = 19
-	vocabulary    = 1 // the dictionary of the filter for headers
-	bestEffort    = 1 // of that filter
 
 	// tiny is the longest image whose header is encoded quickly, in bytes.
 	tiny = 64 << 10
-
-	// longestHead is the longest block with a header that is encoded by the filter for headers, in bytes. Its stored
-	// bytes then keep that filter's bound, whatever they hold.
-	longestHead = 56 << 10
 
 	// bestHead is the longest header that is compressed as well as possible, in bytes.
 	bestHead = 1 << 19
@@ -209,15 +203,16 @@ func (p Preset) rest(size, first int64) (head, rest filters.Chain, err error) {
 		if p == PresetMax {
 			rest = zstd(bestLevel)
 		}
-		switch {
-		case first > bestHead:
+		if first > bestHead {
 			return rest, rest, nil
-		case first > longestHead:
-			return zstd(bestLevel), rest, nil
-		case p == PresetDefault && size <= tiny:
-			return filters.Chain{{ID: filters.Header, Params: []uint32{vocabulary}}}, rest, nil
 		}
-		return filters.Chain{{ID: filters.Header, Params: []uint32{vocabulary, bestEffort}}}, rest, nil
+		head = filters.Chain{{ID: filters.Lorenz}}
+		if p == PresetMax {
+			head[0].Params = []uint32{maxEffort}
+		} else if size <= tiny {
+			head[0].Params = []uint32{fastEffort}
+		}
+		return head, rest, nil
 	}
 	rest, err = p.Chain(cdf3.Byte)
 	head = filters.Chain{{ID: filters.Deflate, Params: []uint32{9}}}

@@ -177,7 +177,7 @@ func (k *keeper) options(o *plan.PlanOptions) {
 	if k.chain {
 		o.Chain, o.Pool = k.chainFor, k.poolChain
 		o.Rest = l.Filters[l.Rest.Chain]
-		o.Head = l.Filters[l.HeadChain()]
+		o.Head = l.Filters[l.HeadChain()].Given()
 	}
 	if given := o.Shape; k.shape {
 		o.Shape = func(n int) ([]int64, error) {

@@ -158,7 +158,7 @@ func (s *smallWriter) smallest(size int64) (*made, error) {
 	if err != nil {
 		return nil, err
 	}
-	if best != nil && best.Size <= size+slack {
+	if best != nil && best.Size <= size+slack && size > s.o.Preset.mostSingle() {
 		return best, nil
 	}
 	d, err := newDraft(s.ctx, s.h, size, s.o, plan.Single)
@@ -170,6 +170,14 @@ func (s *smallWriter) smallest(size int64) (*made, error) {
 		return m, err
 	}
 	return best, nil
+}
+
+// mostSingle is the longest image that is tried as one block.
+func (p Preset) mostSingle() int64 {
+	if p == PresetMax {
+		return bestHead
+	}
+	return 0
 }
 
 // pooled makes the archive in the layout Pooled, or returns nil if that is impossible.

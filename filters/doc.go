@@ -6,8 +6,8 @@
 // codecs. [Register] adds a filter: see [Method] and its example.
 //
 // The package has the filters that archive chooses itself: lorenz (52723), shuffle (2),
-// zstd (32015), deflate (1) and header (52733). Import package all for the others. Filters of
-// HDF5 are compatible byte for byte: H5Dwrite_chunk takes their blocks unchanged.
+// zstd (32015) and deflate (1). Import package all for the others. Filters of HDF5 are
+// compatible byte for byte: H5Dwrite_chunk takes their blocks unchanged.
 // docs/filters.md describes all filters.
 //
 // Every length in an encoded block is a claim. Decoders stop at the expected length,

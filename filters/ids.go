@@ -37,10 +37,7 @@ const (
 	Adler32          uint32 = 52730
 	Gzip             uint32 = 52731
 	LZMA             uint32 = 52732
-
-	Header uint32 = 52733
-
-	NumcodecsLZ4 uint32 = 52734
+	NumcodecsLZ4     uint32 = 52734
 )
 
 // inAll lists the filters of package all.

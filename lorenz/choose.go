@@ -1,17 +1,22 @@
 package lorenz
 
-import "math"
+import (
+	"math"
+
+	"github.com/cdfz-format/cdfz/lorenz/internal/matches"
+)
 
 // This file is the place where the encoder chooses what a block becomes. Encode tries, in this
 // order:
 //
-//  1. a constant block;
+//  1. a constant block, and a netCDF header in the mode matches;
 //  2. numbers, encodeNumbers: which values are special, which transform (each with the predictor
 //     that suits it best), and then, in encodeCandidate, which of the modes groups, adaptive and
 //     references;
 //  3. text, for elements of one byte;
-//  4. parts, for stacks;
-//  5. the raw block, if nothing else is shorter.
+//  4. matches;
+//  5. parts, for stacks;
+//  6. the raw block, if nothing else is shorter.
 //
 // The files named after these steps hold the trials. How thorough they are, and how much a slow
 // mode must save, depends on the level, the type and the length of the block: see choices.
@@ -65,6 +70,11 @@ type choices struct {
 	shortText int  // length of blocks of these for which a good result is enough
 	quickText int  // length of blocks up to which repeats of text are chosen with care
 	parts     bool // stacks are tried in parts
+
+	matchMost   int    // length of blocks up to which matches are tried
+	matchLeast  int    // bytes in the best other mode from which on they are
+	matchTries  int    // earlier places that are compared at each byte
+	matchSaving saving // of matches, which are slow
 }
 
 // Lengths of blocks in bytes.
@@ -75,6 +85,9 @@ const (
 	// tinyBlock is the longest block of so few groups that better classes, or predictors compared
 	// in more of them, do not pay off.
 	tinyBlock = 8 << 10
+	// shortMatches is the longest block in which matches are tried below the level Max. Decoding it takes 8 ms
+	// at most.
+	shortMatches = 64 << 10
 	// tinyText is the longest block of text whose repeats are chosen with care at every level.
 	tinyText = 2 << 10
 )
@@ -122,6 +135,10 @@ func choicesFor(level Level, typ Type, n int) choices {
 		shortText:      tinyBlock,
 		quickText:      math.MaxInt,
 		parts:          true,
+		matchMost:      shortMatches,
+		matchLeast:     256,
+		matchTries:     48,
+		matchSaving:    saving{1, 5},
 	}
 	if typ == Float32 { // fields: their residuals differ less from group to group, and slow trials rarely pay off
 		c.firstGroups = 24
@@ -155,6 +172,8 @@ func choicesFor(level Level, typ Type, n int) choices {
 		c.flags = false
 		c.quickText = tinyText
 		c.parts = false
+		c.matchMost = -1
+		c.matchTries = 8
 	case Max:
 		c.allTransforms, c.plainAlways = true, true
 		c.mostDistinct, c.dictionaryFrom = 0.985, 0
@@ -166,6 +185,9 @@ func choicesFor(level Level, typ Type, n int) choices {
 		}
 		c.adaptiveFirst = true
 		c.shortText = 0
+		c.matchMost, c.matchLeast = matches.MaxLen, 0
+		c.matchTries = 200
+		c.matchSaving = saving{}
 	}
 	c.manyValues = c.specialSample * 75 / 256
 	if level != Max && n <= smallBlock {

@@ -7,6 +7,7 @@ import (
 	"github.com/cdfz-format/cdfz/lorenz/internal/adaptive"
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
 	"github.com/cdfz-format/cdfz/lorenz/internal/kernels"
+	"github.com/cdfz-format/cdfz/lorenz/internal/matches"
 	"github.com/cdfz-format/cdfz/lorenz/internal/parts"
 	"github.com/cdfz-format/cdfz/lorenz/internal/predict"
 	"github.com/cdfz-format/cdfz/lorenz/internal/text"
@@ -29,11 +30,12 @@ type Decoder struct {
 	a32  *adaptive.Model[uint32] // of modeAdaptive
 	a64  *adaptive.Model[uint64]
 
-	text  *text.Decoder // of modeText
-	whole []byte        // scratch: a block in modeText
-	span  []byte        // scratch: all elements from the first run to the last
-	sub   *Decoder      // decodes parts
-	list  []parts.Part
+	matches *matches.Decoder // of modeMatches
+	text    *text.Decoder    // of modeText
+	whole   []byte           // scratch: a block in one of these
+	span    []byte           // scratch: all elements from the first run to the last
+	sub     *Decoder         // decodes parts
+	list    []parts.Part
 }
 
 // NewDecoder returns a decoder of blocks with these parameters.
@@ -94,8 +96,8 @@ func (d *Decoder) DecodeRange(dst, src []byte, i, j int) error {
 		return d.check(d.parts(dst, body, i, j, d.part))
 	case modeGroups, modeAdaptive, modeReferences:
 		ok = d.n > 0 && d.b.parse(&d.p, d.n, body) && d.groups(dst, i, j)
-	case modeText:
-		ok = d.n > 0 && d.words(dst, body, i, j)
+	case modeMatches, modeText:
+		ok = d.n > 0 && d.bytes(src[0], dst, body, i, j)
 	}
 	if ok && d.p.Order == LittleEndian {
 		d.swap(dst)

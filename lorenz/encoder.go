@@ -6,6 +6,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
 	"github.com/cdfz-format/cdfz/lorenz/internal/masks"
+	"github.com/cdfz-format/cdfz/lorenz/internal/matches"
 	"github.com/cdfz-format/cdfz/lorenz/internal/predict"
 	"github.com/cdfz-format/cdfz/lorenz/internal/references"
 	"github.com/cdfz-format/cdfz/lorenz/internal/repeats"
@@ -25,6 +26,7 @@ type Encoder struct {
 	shape   shape
 	c32     coder[uint32]
 	c64     coder[uint64]
+	matches *matches.Encoder
 	text    text.Encoder
 	sub     *Encoder // of parts
 }
@@ -69,9 +71,14 @@ func (e *Encoder) Encode(dst, src []byte) ([]byte, error) {
 			swap(e.raw, e.size)
 			big = e.raw
 		}
-		dst = e.numbers(dst, big)
-		dst = e.asText(dst, big, start)
-		dst = e.parts(dst, src, start, e.part)
+		if e.isHeader(big) {
+			dst = e.asHeader(dst, big)
+		} else {
+			dst = e.numbers(dst, big)
+			dst = e.asText(dst, big, start)
+			dst = e.asMatches(dst, big, start)
+			dst = e.parts(dst, src, start, e.part)
+		}
 	}
 	if len(dst) == start || len(dst)-start > len(src) {
 		return append(append(dst[:start], modeRaw), src...), nil

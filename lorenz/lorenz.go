@@ -24,7 +24,7 @@ import (
 //	Encoder.Encode    encoder.go     checks the block, and turns it into big-endian elements
 //	encodeNumbers     choose.go      chooses special values, transform, predictor, mode and coder
 //	                  specials.go, transforms.go, predictors.go, cells.go, repeats.go,
-//	                  references.go, adaptive.go, text.go, parts.go: what it chooses from
+//	                  references.go, adaptive.go, bytes.go, parts.go: what it chooses from
 //	coder.write       write.go       predicts, and writes the block
 //
 //	Decoder.Decode    decoder.go     the same back; runs.go decodes only parts of a block
@@ -35,7 +35,7 @@ import (
 //
 // The folders in internal are the tools: masks (special values), divisors and dictionary
 // (transforms), predict (predictors), entropy (Huffman codes and groups), arith (the range coder),
-// repeats, and a folder for each of the modes adaptive, references, text and parts. kernels has the
+// repeats, and a folder for each of the modes adaptive, references, matches, text and parts. kernels has the
 // loops with assembly.
 
 // ErrCorrupt reports bytes that no encoder writes for these parameters.
@@ -85,6 +85,7 @@ const (
 	modeRaw      = 0 // the elements as they are
 	modeConst    = 1 // one element that fills the block
 	modeGroups   = 2 // transform, predictor and group coder
+	modeMatches  = 3 // repeats and adaptive coding of bytes
 	modeAdaptive = 4 // modeGroups with adaptive coding of residuals
 
 	modeReferences = 5 // modeGroups with references from residuals to earlier ones
@@ -93,7 +94,7 @@ const (
 )
 
 // modeNames are the names of the modes by number (docs/LORENZ.md, section 2).
-var modeNames = [...]string{"raw", "constant", "groups", "unknown", "adaptive", "references", "text", "parts"}
+var modeNames = [...]string{"raw", "constant", "groups", "matches", "adaptive", "references", "text", "parts"}
 
 // ModeName returns the name of the mode that an encoded block begins with, or "unknown".
 func ModeName(first byte) string {

@@ -3,6 +3,7 @@ package lorenz
 import (
 	"github.com/cdfz-format/cdfz/lorenz/internal/adaptive"
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
+	"github.com/cdfz-format/cdfz/lorenz/internal/matches"
 	"github.com/cdfz-format/cdfz/lorenz/internal/parts"
 )
 
@@ -26,6 +27,7 @@ func (p Params) Memory() int64 {
 	}
 	memory += min(n, maxDict)*size + piece*lane
 	memory += adaptive.Memory(n, near(p.Dims))
+	memory += matches.Memory(n * size)
 	rows, _ := p.stack()
 	return memory + parts.Memory(rows)
 }

@@ -99,6 +99,11 @@ func makeVectors(t *testing.T) map[string]vector {
 	add("forms", Params{Type: Char, Dims: []int{4000}}, forms[:4000], Fast)
 	add("longtext", Params{Type: Char, Dims: []int{700, 60}}, bytes.Repeat(append(forms[:7000:7000], bytes.Repeat([]byte(" "), 1400)...), 5), Default)
 	add("text", Params{Type: Char, Dims: []int{20, 24}}, bytes.Repeat([]byte("a station, a sensor a"), 23)[:480], Default)
+	head, err := os.ReadFile("../testdata/classic/cdf2_climate.nc")
+	require.NoError(t, err)
+	for _, level := range []Level{Fast, Max} {
+		add(fmt.Sprintf("header%d", level), Params{Type: Char, Dims: []int{2500}}, head[:2500], level)
+	}
 	add("doubles", Params{Type: Float64, Dims: []int{200}}, bytes.Repeat(from(Float64, math.Sqrt)[:100], 16), Max)
 	raw := field(Float32, dims, 0.05, rng)
 	for k := predict.WN; k <= predict.WW; k++ {

@@ -5,7 +5,7 @@ nothing for 32 zeros in a row.
 """
 import numpy as np
 
-from ._arith import HALF, RATE, SQUASH, STRETCH, TOP, Coder
+from ._arith import HALF, Coder
 from ._errors import need
 
 ZEROS = 1
@@ -35,18 +35,7 @@ class Model:
         node = clamp(d + 8, 0, 15)
         states = [self.inputs.setdefault((i, c, node), [HALF, 0]) for i, c in enumerate(contexts)]
         w = self.weights.setdefault((z, node), [78640 // len(contexts)] * len(contexts))
-        t = [STRETCH[v >> 10] for v, _ in states]
-        p = sum(a * b for a, b in zip(w, t)) >> 16
-        p = SQUASH[p + 2047] if -2048 < p < 2048 else 4095 if p > 0 else 1
-        bit = self.coder.bit(min(max(16 * p, 32), 65504))
-        err, target = (4096 * bit - p) * 6, TOP * bit
-        for i, s in enumerate(states):
-            w[i] += t[i] * err + 32768 >> 16
-            v, c = s
-            s[0] = v + ((target - v) * RATE[c] >> 16)
-            if c < 127:
-                s[1] = c + 1
-        return bit
+        return self.coder.mixed(states, w, 6)
 
     def residual(self, mag, small, i, north, below, zeros, lane):
         n, b = i - north, i - below

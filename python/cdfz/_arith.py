@@ -63,6 +63,21 @@ class Coder:
         state[1] = min(c + 1, 127)
         return bit
 
+    def mixed(self, states, w, speed):
+        """Decodes a bit with several probabilities, which are mixed by the weights w."""
+        t = [STRETCH[v >> 10] for v, _ in states]
+        p = sum(a * b for a, b in zip(w, t)) >> 16
+        p = SQUASH[p + 2047] if -2048 < p < 2048 else 4095 if p > 0 else 1
+        bit = self.bit(min(max(16 * p, 32), 65504))
+        err, target = (4096 * bit - p) * speed, TOP * bit
+        for i, s in enumerate(states):
+            w[i] += t[i] * err + 32768 >> 16
+            v, c = s
+            s[0] = v + ((target - v) * RATE[c] >> 16)
+            if c < 127:
+                s[1] = c + 1
+        return bit
+
     def tree(self, key, bits):
         node = 1
         for _ in range(bits):

@@ -9,7 +9,6 @@ from . import lorenz
 from ._checks import M32, need
 from ._compressed import lz4_block, zstd_frame
 from ._errors import ArchiveDamaged, ArchiveUnsupported
-from ._header import unheader
 
 # ---- "Filters". In undo(params, data, n, top), n is the decoded length, or None if it is
 # unknown (an inner filter that compresses). The output has at most top bytes.
@@ -72,8 +71,8 @@ def level(lo, hi, required=False):
     return lambda p: len(p) == 1 and lo <= p[0] <= hi or not p and not required
 
 PARAMS = {1: level(0, 9, True), 2: level(1, M32, True), 3: lambda p: not p, 307: level(1, 9), 32004: level(0, 2113929216),
-          32015: lambda p: not p or len(p) == 1 and -131072 <= (p[0] ^ 2**31) - 2**31 <= 22,
-          52733: lambda p: 1 <= len(p) <= 2 and max(p[1:], default=0) <= 1}
+          32015: lambda p: not p or len(p) == 1 and -131072 <= (p[0] ^ 2**31) - 2**31 <= 22}
+
 def unlorenz(params, data, n, top, memory):
     p = lorenz.Parameters.from_vector(params)
     need(p.n * p.size <= top if n is None else p.n * p.size == n, "lorenz: wrong length")
@@ -83,7 +82,7 @@ def unlorenz(params, data, n, top, memory):
     return lorenz.decode_block(data, p).data
 
 FILTERS = {1: lambda p, *a: inflate(zlib.decompressobj(), *a), 2: unshuffle, 3: unfletcher,
-           307: lambda p, *a: inflate(bz2.BZ2Decompressor(), *a), 32004: unlz4, 32015: unzstd, 52723: unlorenz, 52733: unheader}
+           307: lambda p, *a: inflate(bz2.BZ2Decompressor(), *a), 32004: unlz4, 32015: unzstd, 52723: unlorenz}
 
 def decode(chain, data, n, mask, memory):
     need(mask >> len(chain) == 0, "mask beyond the chain")

@@ -11,6 +11,7 @@ import numpy as np
 
 from ._adaptive import read_adaptive
 from ._errors import DamagedBlock, LorenzError, ParameterError, need
+from ._matches import decode_matches
 from ._predict import add_float, add_strides, from_lane, running_sums
 from ._streams import U64, Reader, read_groups, read_numbers
 from ._text import decode_text
@@ -21,7 +22,7 @@ VERSION, MAX_BYTES, MAX_PARTS, MAX_ENTRIES = 1, 1 << 30, 1 << 16, 1 << 20
 INT8, CHAR, INT16, INT32, FLOAT32, FLOAT64, UINT8, UINT16, UINT32, INT64, UINT64 = range(1, 12)
 SIZES = {INT8: 1, CHAR: 1, INT16: 2, INT32: 4, FLOAT32: 4, FLOAT64: 8, UINT8: 1, UINT16: 2, UINT32: 4, INT64: 8,
          UINT64: 8}
-RAW, CONST, GROUPS, _, ADAPTIVE, REFERENCES, TEXT, PARTS = range(8)
+RAW, CONST, GROUPS, MATCHES, ADAPTIVE, REFERENCES, TEXT, PARTS = range(8)
 ORDER, FIXED, RATIO, DICTIONARY, SINGLE = range(5)
 FLOAT, UNUSED, REPEATS, CELLS, PATCHES, WIDE = (1 << i for i in range(2, 8))
 
@@ -80,7 +81,7 @@ def memory(data, p):
     """Bounds the bytes of memory for decoding a block, beside the block: eight arrays of 8 bytes for each element, or
     for each byte in the modes that code bytes."""
     mode = data[0] if len(data) else RAW
-    return 0 if mode in (RAW, CONST) else 64 * p.n * (p.size if mode in (TEXT, PARTS) else 1)
+    return 0 if mode in (RAW, CONST) else 64 * p.n * (p.size if mode in (MATCHES, TEXT, PARTS) else 1)
 
 
 def decode_block(data, p):
@@ -91,14 +92,14 @@ def decode_block(data, p):
     elif mode == PARTS:
         out = decode_parts(r, p)
     else:
-        need(mode in (CONST, GROUPS, ADAPTIVE, REFERENCES, TEXT), f"unknown mode {mode}")
+        need(mode in (CONST, GROUPS, MATCHES, ADAPTIVE, REFERENCES, TEXT), f"unknown mode {mode}")
         need(p.n > 0, f"mode {mode} for a block without elements")
         if mode == CONST:
             out = np.tile(r.take(p.size, "element"), p.n)
         elif mode in (GROUPS, ADAPTIVE, REFERENCES):
             out = decode_groups(r, p, mode)
         else:
-            out = np.frombuffer(decode_text(r, p.n * p.size), np.uint8)
+            out = np.frombuffer((decode_matches if mode == MATCHES else decode_text)(r, p.n * p.size), np.uint8)
         if p.order and mode != CONST:
             out = out.reshape(-1, p.size)[:, ::-1].ravel()
     need(r.at == len(r.data), f"{len(r.data) - r.at} bytes after the end")

@@ -23,7 +23,7 @@ import numpy as np
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
 sys.path.insert(0, os.path.join(ROOT, "python"))
 
-from cdfz import _adaptive, _arith, lorenz
+from cdfz import _adaptive, _arith, _matches, lorenz
 from cdfz._streams import Reader
 
 CHAR, INT16, INT32, FLOAT32, FLOAT64, UINT8, INT64 = (lorenz.CHAR, lorenz.INT16, lorenz.INT32, lorenz.FLOAT32,
@@ -243,6 +243,89 @@ def damaged_adaptive():
     yield "adaptiveextra", p, block + b"\0"
 
 
+# ---- Mode 3 (section 12)
+
+class Steps(Drawer):
+    """Draws the bits of mode 3. model is set before the first."""
+
+    def adaptive(self, key):
+        m = self.model
+        if key[0] == "copy" and len(m.out) < 2 * m.unit or key[0] == "again" and m.end - len(m.out) < 2:
+            self.script = [int(key[0] == "again")]
+        return _arith.Coder.adaptive(self, key)
+
+    def tree(self, key, bits):
+        return _arith.Coder.tree(self, key, bits)
+
+
+class Matches(_matches.Model):
+    """Draws numbers that the bytes so far allow."""
+
+    def decode(self, out, base, end):
+        self.out, self.end, self.coder.model = out, end, self
+        super().decode(out, base, end)
+
+    def number(self, sort):
+        rng = self.coder.rng
+        far = type(sort) is tuple
+        most = len(self.out) - 1 if far else self.end - len(self.out) - (1 if sort == "again" else 2)
+        v = min(rng.wide(rng.below(22) if far else 6), most) if far or rng.percent(99) else min(most, 500)
+        length = v.bit_length()
+        slot = v if v < 4 else 2 * length - 2 + (v >> length - 2 & 1)
+        more = length - 2 if v >= 4 else 0
+        low = more if slot < 14 else 4
+        bits = bits_of(slot, 6) + [v >> i & 1 for i in reversed(range(low, more))] + [v >> i & 1 for i in range(low)]
+        self.coder.script = bits[::-1]
+        return super().number(sort)
+
+
+def matches(name, type, shape, number=0, unit=1, moods=NEAR):
+    p = lorenz.Parameters(type=type, shape=shape)
+    head = bytes([number, unit])
+    coder = Steps(Random(name), moods)
+    with mock.patch.multiple(_matches, Coder=lambda data: coder, Model=Matches):
+        _matches.decode_matches(Reader(np.frombuffer(head, np.uint8)), p.n * p.size)
+    return p, bytes([lorenz.MATCHES]) + head + coder.stream()
+
+
+def matches_blocks():
+    for name, *args in (
+            ("matcheschar", CHAR, (1500,)),
+            ("matchesheader", CHAR, (3000,), 1),
+            ("matcheswide", INT64, (20, 30), 0, 8, LARGE),
+            ("matchesunit", INT16, (900,), 1, 3, LARGE),
+            ("matcheslong", CHAR, (70000,), 0, 1, ((0, 60), (90, 50), (0, 90)))):
+        yield name, *matches(name, *args)
+
+
+def damaged_matches():
+    p, block = matches("matchescut", INT16, (300,))
+    yield "matchescut", p, block[:-1]
+    yield "matchesextra", p, block + b"\0"
+    yield "matchesdictionary", p, block[:1] + b"\2" + block[2:]
+    for unit in (0, 9):
+        yield f"matchesunit{unit}", p, block[:2] + bytes([unit]) + block[3:]
+    yield "matchesbeyond", lorenz.Parameters(type=INT16, shape=(299,)), block
+    # A first step that copies from before the block, with and without a number, and one that is far too long.
+    repeat, match = [1, 1, 0], [1, 0]
+    yield "matchesbefore", p, steps(repeat + bits_of(0, 6))
+    yield "matchesfar", p, steps(match + bits_of(0, 6) + bits_of(63, 6) + [1] * 30)
+    literal = [0] + bits_of(65, 8)
+    yield "matcheslength", p, steps(literal + repeat + bits_of(63, 6) + [1] * 30)
+
+
+def steps(bits):
+    """A block that begins with these bits, whatever follows them."""
+    coder = Writer(bits)
+    p = lorenz.Parameters(type=INT16, shape=(300,))
+    with mock.patch.object(_matches, "Coder", lambda data: coder):
+        try:
+            _matches.decode_matches(Reader(np.frombuffer(b"\0\1", np.uint8)), p.n * p.size)
+        except (lorenz.DamagedBlock, IndexError):
+            pass
+    return bytes([lorenz.MATCHES, 0, 1]) + coder.stream() + b"\x55" * 8
+
+
 # ---- Mode 2 (sections 3, 6 and 7)
 
 def two_specials(p):
@@ -398,6 +481,7 @@ def bounds():
 
 def good():
     yield from adaptive_blocks()
+    yield from matches_blocks()
     p = lorenz.Parameters(type=INT16, shape=(14, 14))
     yield "specials", p, two_specials(p)
     yield "repeated", lorenz.Parameters(type=INT32, shape=(20, 30)), repeated(600)
@@ -415,6 +499,7 @@ def good():
 
 def bad():
     yield from damaged_adaptive()
+    yield from damaged_matches()
     yield from damaged_parts()
     yield from ((name, p, block) for name, p, block in bounds() if name.endswith(("more", "farther")))
     yield "referencesbefore", lorenz.Parameters(type=INT32, shape=(3,)), references([0, 6, 0], [1, 2, 3], False)

@@ -24,7 +24,7 @@ type PlanOptions struct {
 	// PoolBlock is the target size of a block of a pool. 0: Block, at most 256 KiB.
 	PoolBlock int64
 	Memory    int64         // for the blocks of record variables that are collected together
-	Head      filters.Chain // of the block with the netCDF header
+	Head      filters.Chain // of the block with the netCDF header, as a user would write it
 	Joined    int64         // most bytes of the rest that follow the header in its block, if these are all
 	Rest      filters.Chain // of the further blocks of the rest
 	// Chain returns the chain of a variable, and Pool that of a pool of type t. Variables
@@ -60,11 +60,7 @@ func NewPlan(ctx context.Context, h *cdf3.Header, size int64, o *PlanOptions, la
 	}
 	b := planBuilder{ctx: ctx, p: p, h: h, o: o, chains: map[string]int{}, known: map[string]planChain{}, headers: o.Headers}
 	rest, _ := b.chain(o.Rest, 0)
-	head, _ := b.chain(o.Head, 0)
 	p.Rest = PlanRest{Len: size, First: h.Len, Block: o.Block, Chain: rest}
-	if head != rest {
-		p.Rest.Head = &head
-	}
 	if lay == Single {
 		if size < SmallImage {
 			p.Rest.First = max(h.Len, min(size, MaxFirst))
@@ -76,6 +72,13 @@ func NewPlan(ctx context.Context, h *cdf3.Header, size int64, o *PlanOptions, la
 		return nil, err
 	} else if p.Rest.Len-h.Len <= o.Joined && p.Rest.Len <= MaxFirst {
 		p.Rest.First = p.Rest.Len
+	}
+	full, err := o.Head.Complete(filters.Block{Len: int(p.Rest.First), Kind: filters.Text, Size: 1})
+	if err != nil {
+		return nil, fmt.Errorf("archive: chain of the header: %w", err)
+	}
+	if head, _ := b.chain(full, 0); head != rest {
+		p.Rest.Head = &head
 	}
 	b.group(o.Memory)
 	if len(p.Chains) > MaxChains || b.filters > MaxFilters || b.params > MaxParams {

@@ -62,7 +62,7 @@ type Omitted struct {
 func Known(c filters.Chain) bool {
 	const zfp = 32013
 	return !slices.ContainsFunc(c, func(f filters.Filter) bool {
-		return f.ID >= filters.Lorenz && f.ID <= filters.Header || f.ID == zfp || f.ID > filters.MaxID
+		return f.ID >= filters.Lorenz && f.ID <= filters.NumcodecsLZ4 || f.ID == zfp || f.ID > filters.MaxID
 	})
 }
 

@@ -114,6 +114,12 @@ func (c *Coder) Mix4(w *[4]int32, p0, p1, p2, p3 *Prob, bit int, rate int64) int
 	return bit
 }
 
+// Mixed4 returns the probability, in 1/4096, with which Mix4 would code a 1.
+func Mixed4(w *[4]int32, p0, p1, p2, p3 *Prob) uint32 {
+	return Squash((int64(w[0])*int64(p0.Stretch()) + int64(w[1])*int64(p1.Stretch()) +
+		int64(w[2])*int64(p2.Stretch()) + int64(w[3])*int64(p3.Stretch())) >> 16)
+}
+
 // Mix2 is Mix4 for two probabilities.
 func (c *Coder) Mix2(w *[4]int32, p0, p1 *Prob, bit int, rate int64) int {
 	v0, v1 := *p0, *p1
@@ -167,6 +173,9 @@ func Reset(p []Prob) {
 
 // P16 returns the probability for the coder.
 func (p Prob) P16() uint32 { return min(max(uint32(p)>>16, 32), 1<<16-32) }
+
+// P12 returns the probability in 1/4096.
+func (p Prob) P12() uint32 { return uint32(p) >> 20 }
 
 // Stretch returns ln(p / (1 - p)) in units of 1/256.
 func (p Prob) Stretch() int32 { return int32(stretchTable[p>>20]) }

@@ -180,7 +180,7 @@ func TestStored(t *testing.T) {
 	info, _ := f.Info()
 	out, v := int64(0), int64(0)
 	for _, r := range c.Rows(true) {
-		if (r.ID == filters.Zstd || r.ID == filters.Header) && !r.Decode {
+		if (r.ID == filters.Zstd || r.ID == filters.Lorenz) && !r.Decode {
 			if out += r.Out; r.Var == "v" {
 				v = r.Out
 			}

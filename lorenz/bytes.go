@@ -1,0 +1,83 @@
+package lorenz
+
+import (
+	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
+	"github.com/cdfz-format/cdfz/lorenz/internal/matches"
+	"github.com/cdfz-format/cdfz/lorenz/internal/text"
+)
+
+// asText replaces the block after start by one in modeText if that is shorter.
+func (e *Encoder) asText(dst, src []byte, start int) []byte {
+	if e.p.Type != Char && (e.size > 1 || !e.choices.flags || !text.Promising(src)) {
+		return dst
+	}
+	if n := len(dst) - start; n > 0 && e.p.Type != Char && len(src) <= e.choices.shortText && n < len(src)/goodRatio {
+		return dst
+	}
+	end := len(dst)
+	dst = e.text.Encode(append(dst, modeText), src, rowBytes(e.p.Dims, 1), len(src) > e.choices.quickText)
+	limit := end - start
+	if e.p.Type != Char {
+		limit -= limit / textSaving
+	}
+	if end > start && len(dst)-end >= limit {
+		return dst[:end]
+	}
+	return append(dst[:start], dst[end:]...)
+}
+
+// isHeader reports whether a block begins like a classic netCDF file.
+func (e *Encoder) isHeader(src []byte) bool {
+	return e.p.Type == Char && len(src) > 4 && len(src) <= matches.MaxLen && string(src[:3]) == "CDF" && (src[3] == 1 || src[3] == 2 || src[3] == 5)
+}
+
+// asHeader appends a block with a netCDF header in modeMatches.
+func (e *Encoder) asHeader(dst, src []byte) []byte {
+	return e.withMatches(dst, src, matches.Header)
+}
+
+// asMatches replaces the block after start by one in modeMatches if that is shorter.
+func (e *Encoder) asMatches(dst, src []byte, start int) []byte {
+	c := &e.choices
+	if len(src) > c.matchMost || len(dst)-start < c.matchLeast || e.p.Type != Char && !text.Promising(src) {
+		return dst
+	}
+	end := len(dst)
+	dst = e.withMatches(dst, src, matches.None)
+	if end > start && len(dst)-end >= c.matchSaving.most(end-start) {
+		return dst[:end]
+	}
+	return append(dst[:start], dst[end:]...)
+}
+
+func (e *Encoder) withMatches(dst, src []byte, d matches.Dictionary) []byte {
+	if e.matches == nil {
+		e.matches = new(matches.Encoder)
+	}
+	return e.matches.Encode(append(dst, modeMatches), src, d, e.size, e.choices.matchTries)
+}
+
+// bytes decodes elements of a block in modeMatches or modeText, of which src are the bytes after the mode.
+func (d *Decoder) bytes(mode byte, dst, src []byte, i, j int) bool {
+	out := dst
+	if len(dst) < d.n*d.size {
+		d.whole = entropy.Grow(d.whole, d.n*d.size)
+		out = d.whole
+	}
+	ok := false
+	if mode == modeMatches {
+		if d.matches == nil {
+			d.matches = new(matches.Decoder)
+		}
+		ok = d.matches.Decode(out, src, &d.stop)
+	} else {
+		if d.text == nil {
+			d.text = new(text.Decoder)
+		}
+		ok = d.text.Decode(out, src, &d.stop)
+	}
+	if ok && len(dst) < len(out) {
+		copy(dst, out[i*d.size:j*d.size])
+	}
+	return ok
+}

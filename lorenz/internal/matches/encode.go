@@ -1,0 +1,196 @@
+package matches
+
+import (
+	"math"
+	"slices"
+	"sync"
+
+	"github.com/cdfz-format/cdfz/lorenz/internal/arith"
+)
+
+// The choice of steps: the cheapest way through the next bytes, by prices of the model as it is before them.
+
+const (
+	window  = 1 << 9 // bytes for which steps are chosen at once
+	enough  = 64     // a copy of so many bytes is taken at once
+	shorter = 3      // bytes by which a copy may end earlier than it could
+	refresh = 48     // copies after which prices are made anew
+	never   = math.MaxUint32 / 2
+)
+
+// node is the cheapest way to a byte.
+type node struct {
+	price uint32
+	step  step // the last one
+	position
+}
+
+// Encoder encodes blocks. It keeps buffers between calls.
+type Encoder struct {
+	finder
+	tries int
+	model model
+	nodes [window + enough + 1]node
+	steps []step
+	found []found
+
+	lens  [2]prices
+	dists [lengths]prices
+	used  int // copies since the prices were made
+}
+
+// primed is a finder that has read the dictionary.
+var primed = sync.OnceValue(func() *finder {
+	f := &finder{buf: header, base: len(header), prev: make([]uint32, len(header))}
+	for i := range f.buf {
+		f.insert(i)
+	}
+	return f
+})
+
+// empty is a finder that has read nothing. It never changes.
+var empty finder
+
+// begin starts a block. The part of buf and prev that belongs to the dictionary stays as it is.
+func (e *Encoder) begin(src []byte, d Dictionary) {
+	f := &empty
+	if d == Header {
+		f = primed()
+	}
+	if e.base != f.base || len(e.buf) < e.base {
+		e.base = f.base
+		e.buf = append(e.buf[:0], f.buf...)
+		e.prev = append(e.prev[:0], f.prev...)
+	}
+	e.head4, e.head3, e.head2 = f.head4, f.head3, f.head2
+	e.buf = append(e.buf[:e.base], src...)
+	e.prev = slices.Grow(e.prev[:e.base], len(src))[:len(e.buf)]
+	e.used = refresh
+}
+
+// Encode appends the bytes of a block of at most MaxLen bytes. tries is how many earlier places it compares at each byte.
+func (e *Encoder) Encode(dst, src []byte, d Dictionary, unit, tries int) []byte {
+	e.begin(src, d)
+	e.tries = tries
+	m := &e.model
+	m.reset(unit, len(src))
+	p := start(unit)
+	c := arith.NewEncoder(append(dst, byte(d), byte(unit)))
+	for at := e.base; at < len(e.buf); {
+		e.parse(at, p)
+		for _, s := range e.steps {
+			m.next(&c, e.buf, e.base, at, &p, s)
+			p = p.after(s)
+			at += int(s.n)
+		}
+	}
+	return c.Finish()
+}
+
+// price makes the prices of lengths and distances.
+func (e *Encoder) price() {
+	for i := range e.lens {
+		e.lens[i].set(&e.model.lens[i], slotOf(enough))
+	}
+	for i := range e.dists {
+		e.dists[i].set(&e.model.dists[i], slotOf(uint32(len(e.buf))))
+	}
+	e.used = 0
+}
+
+// parse sets steps to the cheapest ones from a byte on, up to the next where all ways meet, or to the end of the window.
+// It inserts the bytes of these steps into the finder.
+func (e *Encoder) parse(at int, p position) {
+	if e.used >= refresh {
+		e.price()
+	}
+	m := &e.model
+	end := min(window, len(e.buf)-at)
+	e.nodes[0] = node{position: p}
+	reach := 0 // the last node with a price
+	offer := func(to int, price uint32, s step) {
+		for reach < to {
+			reach++
+			e.nodes[reach].price = never
+		}
+		if t := &e.nodes[to]; price < t.price {
+			t.price, t.step = price, s
+		}
+	}
+	e.steps = e.steps[:0]
+	i := 0
+	for ; ; i++ {
+		n := &e.nodes[i]
+		if i > 0 {
+			// A place inside a copy may have no way to it. The window must not end there.
+			if n.price < never {
+				n.position = e.nodes[i-int(n.step.n)].after(n.step)
+				if i == reach || i >= end {
+					break
+				}
+			}
+			if n.price >= e.nodes[reach].price {
+				e.insert(at + i)
+				continue
+			}
+		}
+		pos := at + i
+		e.found = e.find(e.found[:0], pos, e.tries)
+		e.insert(pos)
+		h := n.history
+		isCopy := m.copies[h][m.column(pos-e.base)]
+		x := m.context(e.buf, e.base, pos, &n.position)
+		offer(i+1, n.price+price0(isCopy)+m.literalPrice(&x, uint32(e.buf[pos])), step{n: 1, kind: literal})
+		copied := n.price + price1(isCopy)
+		most := step{} // a copy that is taken at once
+		for k, d := range n.last {
+			from := pos - int(d)
+			if from < 0 || e.buf[from] != e.buf[pos] {
+				continue
+			}
+			cost := copied + price1(m.again[h]) + price(m.older[h], uint32(min(k, 1)))
+			if k > 0 {
+				cost += price(m.oldest[h], uint32(k-1))
+			}
+			c := common(e.buf[from:], e.buf[pos:])
+			s := step{n: int32(c), kind: again, rank: uint8(k)}
+			if c >= enough {
+				if s.n > most.n {
+					most = s
+				}
+				continue
+			}
+			offer(i+1, cost+e.lens[0].of(0), step{n: 1, kind: again, rank: uint8(k)})
+			for s.n = int32(max(2, c-shorter)); s.n <= int32(c); s.n++ {
+				offer(i+int(s.n), cost+e.lens[0].of(uint32(s.n)-minAgain), s)
+			}
+		}
+		if k := len(e.found); most.n == 0 && k > 0 {
+			if f := e.found[k-1]; f.n >= enough {
+				most = step{n: int32(f.n), kind: match, dist: f.dist}
+			}
+		}
+		if most.n > 0 {
+			for j := 1; j < int(most.n); j++ {
+				e.insert(pos + j)
+			}
+			e.steps = append(e.steps, most)
+			break
+		}
+		l := minMatch
+		for _, f := range e.found {
+			for l = max(l, f.n-shorter); l <= f.n; l++ {
+				d := &e.dists[min(l-minMatch, lengths-1)]
+				offer(i+l, copied+price0(m.again[h])+e.lens[1].of(uint32(l-minMatch))+d.of(f.dist-1), step{int32(l), match, 0, f.dist})
+			}
+		}
+	}
+	// The steps, from the last to the first.
+	for j := i; j > 0; j -= int(e.nodes[j].step.n) {
+		e.steps = append(e.steps, e.nodes[j].step)
+	}
+	slices.Reverse(e.steps)
+	for _, s := range e.steps {
+		e.used += one(s.kind != literal)
+	}
+}
