@@ -291,16 +291,6 @@ func zstdBlockHead(b []byte) []byte {
 	return []byte{byte(h), byte(h >> 8), byte(h >> 16)}
 }
 
-func lz4Stream(b []byte, block int) []byte {
-	out := binary.BigEndian.AppendUint64(nil, uint64(len(b)))
-	out = binary.BigEndian.AppendUint32(out, uint32(block))
-	for ; len(b) > 0; b = b[min(block, len(b)):] {
-		n := min(block, len(b))
-		out = append(binary.BigEndian.AppendUint32(out, uint32(n)), b[:n]...)
-	}
-	return out
-}
-
 func shuffle(b []byte, size int) []byte {
 	n := len(b) / size
 	out := make([]byte, len(b))
@@ -311,28 +301,6 @@ func shuffle(b []byte, size int) []byte {
 	}
 	copy(out[n*size:], b[n*size:])
 	return out
-}
-
-func fletcher32(b []byte) []byte {
-	var s1, s2 uint32
-	for i := 0; i < len(b); i += 2 {
-		w := uint32(b[i]) << 8
-		if i+1 < len(b) {
-			w |= uint32(b[i+1])
-		}
-		s1 = (s1 + w) % 65535
-		s2 = (s2 + s1) % 65535
-	}
-	// A nonzero sum may be 0 modulo 65535. In ones' complement it is then 65535.
-	if zero := strings.Trim(string(b), "\x00") == ""; !zero {
-		if s1 == 0 {
-			s1 = 65535
-		}
-		if s2 == 0 {
-			s2 = 65535
-		}
-	}
-	return le.AppendUint32(append([]byte{}, b...), s2<<16|s1)
 }
 
 func crcOf(b []byte) uint32 { return crc32.ChecksumIEEE(b) }

@@ -194,7 +194,7 @@ func badFilters() []vector {
 	v := func(name, what, section, chain string, block []byte) vector {
 		return vector{name, what, damage, damage, section, one(chain, block)}
 	}
-	const zlib, zstd, lz4 = `[{"id":1,"params":[6]}]`, `[{"id":32015}]`, `[{"id":32004}]`
+	const zlib, zstd = `[{"id":1,"params":[6]}]`, `[{"id":32015}]`
 	frame := zstdFrame(oneValues)
 	// zstdHead is a frame with another header before the block.
 	zstdHead := func(head ...byte) []byte {
@@ -208,20 +208,16 @@ func badFilters() []vector {
 	for binary.BigEndian.Uint16(preset)%31 != 0 {
 		preset[1]++
 	}
-	sum := fletcher32(oneValues)
-	sum[8] ^= 1
-	longer := lz4Stream(oneValues, 8)
-	longer[7]++
 	return []vector{
 		{"filter_unknown", "an unknown filter", refuse, refuse, "9.1", one(`[{"id":65000}]`, oneValues)},
 		v("filter_id", "a filter id above 65535", "9.2", `[{"id":65536}]`, oneValues),
-		v("zstd_checksum", "a zstd frame with a checksum", "9.5", zstd, append(zstdHead(0x24, 8), 0, 0, 0, 0)),
-		v("zstd_no_size", "a zstd frame without content size", "9.5", zstd, zstdHead(0, 0x50)),
-		v("zstd_dictionary", "a zstd frame with dictionary id 0", "9.5", zstd, zstdHead(0x21, 0, 8)),
-		v("zstd_two_frames", "two zstd frames", "9.5", zstd, cat(zstdFrame(oneValues[:4]), zstdFrame(oneValues[4:]))),
-		v("zstd_skippable", "a skippable frame before the zstd frame", "9.5", zstd, cat([]byte{0x50, 0x2a, 0x4d, 0x18, 0, 0, 0, 0}, frame)),
-		v("zstd_after", "a byte after the zstd frame", "9.5", zstd, append(frame[:len(frame):len(frame)], 0)),
-		v("zstd_cut", "a zstd frame that is cut off", "9.5", zstd, frame[:len(frame)-1]),
+		v("zstd_checksum", "a zstd frame with a checksum", "9.3", zstd, append(zstdHead(0x24, 8), 0, 0, 0, 0)),
+		v("zstd_no_size", "a zstd frame without content size", "9.3", zstd, zstdHead(0, 0x50)),
+		v("zstd_dictionary", "a zstd frame with dictionary id 0", "9.3", zstd, zstdHead(0x21, 0, 8)),
+		v("zstd_two_frames", "two zstd frames", "9.3", zstd, cat(zstdFrame(oneValues[:4]), zstdFrame(oneValues[4:]))),
+		v("zstd_skippable", "a skippable frame before the zstd frame", "9.3", zstd, cat([]byte{0x50, 0x2a, 0x4d, 0x18, 0, 0, 0, 0}, frame)),
+		v("zstd_after", "a byte after the zstd frame", "9.3", zstd, append(frame[:len(frame):len(frame)], 0)),
+		v("zstd_cut", "a zstd frame that is cut off", "9.3", zstd, frame[:len(frame)-1]),
 		v("zstd_longer", "a zstd frame of 9 bytes for a block of 8", "9.1", zstd, zstdFrame([]byte("ABCDEFGHI"))),
 		v("zstd_shorter", "a zstd frame of 7 bytes for a block of 8", "9.1", zstd, zstdFrame(oneValues[:7])),
 		v("zstd_level", "level 23", "9.2", `[{"id":32015,"params":[23]}]`, frame),
@@ -234,11 +230,6 @@ func badFilters() []vector {
 		v("deflate_no_level", "no level", "9.2", `[{"id":1}]`, zlibStream(oneValues)),
 		v("shuffle_no_size", "shuffle without a size", "9.2", `[{"id":2}]`, oneValues),
 		v("shuffle_zero", "shuffle with size 0", "9.2", `[{"id":2,"params":[0]}]`, oneValues),
-		v("fletcher32_sum", "another sum", "9.3", `[{"id":3}]`, sum),
-		v("fletcher32_short", "no sum", "9.3", `[{"id":3}]`, oneValues[:3]),
-		v("lz4_block_zero", "blocks of 0 bytes", "9.4", lz4, append(lz4Stream(oneValues, 8)[:8:8], make([]byte, 4)...)),
-		v("lz4_length", "a length of 9 bytes for a block of 8", "9.4", lz4, longer),
-		v("lz4_after", "a byte after the last block", "9.4", lz4, append(lz4Stream(oneValues, 8), 0)),
 		v("block_longer", "9 bytes for a block of 8 without filters", "9.1", `[]`, []byte("ABCDEFGHI")),
 		v("block_shorter", "7 bytes for a block of 8 without filters", "9.1", `[]`, oneValues[:7]),
 	}
