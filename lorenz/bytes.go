@@ -1,6 +1,9 @@
 package lorenz
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
 	"github.com/cdfz-format/cdfz/lorenz/internal/matches"
 	"github.com/cdfz-format/cdfz/lorenz/internal/text"
@@ -33,28 +36,75 @@ func (e *Encoder) isHeader(src []byte) bool {
 
 // asHeader appends a block with a netCDF header in modeMatches.
 func (e *Encoder) asHeader(dst, src []byte) []byte {
-	return e.withMatches(dst, src, matches.Header)
+	return e.withMatches(dst, src, matches.Form{Header: true, Unit: 1, Size: 1})
 }
 
 // asMatches replaces the block after start by one in modeMatches if that is shorter.
 func (e *Encoder) asMatches(dst, src []byte, start int) []byte {
 	c := &e.choices
-	if len(src) > c.matchMost || len(dst)-start < c.matchLeast || e.p.Type != Char && !text.Promising(src) {
+	if len(dst)-start < c.matchLeast {
+		return dst
+	}
+	f := matches.Form{Unit: e.size, Size: e.size}
+	if table, indices := e.valueTable(src); len(table) > 0 {
+		src, f.Table, f.Unit = indices, table, 1
+	} else if e.p.Type != Char && !text.Promising(src) {
+		return dst
+	}
+	if len(src) > c.matchMost {
 		return dst
 	}
 	end := len(dst)
-	dst = e.withMatches(dst, src, matches.None)
+	dst = e.withMatches(dst, src, f)
 	if end > start && len(dst)-end >= c.matchSaving.most(end-start) {
 		return dst[:end]
 	}
 	return append(dst[:start], dst[end:]...)
 }
 
-func (e *Encoder) withMatches(dst, src []byte, d matches.Dictionary) []byte {
+func (e *Encoder) withMatches(dst, src []byte, f matches.Form) []byte {
 	if e.matches == nil {
 		e.matches = new(matches.Encoder)
 	}
-	return e.matches.Encode(append(dst, modeMatches), src, d, e.size, e.choices.matchTries)
+	return e.matches.Encode(append(dst, modeMatches), src, f, e.choices.matchTries)
+}
+
+// valueTable returns the values of a block in ascending order of their bytes, and the index of each element, or nothing if
+// elements have one byte or there are too many values.
+func (e *Encoder) valueTable(src []byte) (table, indices []byte) {
+	if e.size == 1 {
+		return nil, nil
+	}
+	known := map[uint64]byte{}
+	value := func(at int) (v uint64) {
+		for _, b := range src[at : at+e.size] {
+			v = v<<8 | uint64(b)
+		}
+		return v
+	}
+	last := value(0) + 1
+	for at := 0; at < len(src); at += e.size {
+		v := value(at)
+		if v == last {
+			continue
+		}
+		last = v
+		known[v] = 0
+		if len(known) > e.choices.matchTable {
+			return nil, nil
+		}
+	}
+	for i, v := range slices.Sorted(maps.Keys(known)) {
+		known[v] = byte(i)
+		for k := e.size - 1; k >= 0; k-- {
+			table = append(table, byte(v>>(8*k)))
+		}
+	}
+	indices = make([]byte, e.n)
+	for i := range indices {
+		indices[i] = known[value(i*e.size)]
+	}
+	return table, indices
 }
 
 // bytes decodes elements of a block in modeMatches or modeText, of which src are the bytes after the mode.
@@ -69,7 +119,7 @@ func (d *Decoder) bytes(mode byte, dst, src []byte, i, j int) bool {
 		if d.matches == nil {
 			d.matches = new(matches.Decoder)
 		}
-		ok = d.matches.Decode(out, src, &d.stop)
+		ok = d.matches.Decode(out, src, d.size, &d.stop)
 	} else {
 		if d.text == nil {
 			d.text = new(text.Decoder)

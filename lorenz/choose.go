@@ -72,6 +72,7 @@ type choices struct {
 	parts     bool // stacks are tried in parts
 
 	matchMost   int    // length of blocks up to which matches are tried
+	matchTable  int    // most values in a block that become indices to a table
 	matchLeast  int    // bytes in the best other mode from which on they are
 	matchTries  int    // earlier places that are compared at each byte
 	matchSaving saving // of matches, which are slow
@@ -136,6 +137,7 @@ func choicesFor(level Level, typ Type, n int) choices {
 		quickText:      math.MaxInt,
 		parts:          true,
 		matchMost:      shortMatches,
+		matchTable:     64,
 		matchLeast:     256,
 		matchTries:     48,
 		matchSaving:    saving{1, 5},
@@ -172,7 +174,7 @@ func choicesFor(level Level, typ Type, n int) choices {
 		c.flags = false
 		c.quickText = tinyText
 		c.parts = false
-		c.matchMost = -1
+		c.matchMost, c.matchTable = -1, 0
 		c.matchTries = 8
 	case Max:
 		c.allTransforms, c.plainAlways = true, true
@@ -185,7 +187,7 @@ func choicesFor(level Level, typ Type, n int) choices {
 		}
 		c.adaptiveFirst = true
 		c.shortText = 0
-		c.matchMost, c.matchLeast = matches.MaxLen, 0
+		c.matchMost, c.matchTable, c.matchLeast = matches.MaxLen, matches.MaxTable, 0
 		c.matchTries = 200
 		c.matchSaving = saving{}
 	}

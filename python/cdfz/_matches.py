@@ -5,29 +5,40 @@ Each byte depends on all earlier ones, so this is plain Python. It takes about 3
 import functools
 import pathlib
 
+import numpy as np
+
 from ._arith import HALF, Coder
 from ._errors import need
 
-LONGEST = 1 << 24
+LONGEST, MOST_VALUES = 1 << 24, 256
+DICTIONARY, TABLE = 8, 16
 MULTIPLIER = 0x9E3779B1
 
 
 @functools.cache
-def dictionary(number):
-    """The bytes that come before a block."""
-    return pathlib.Path(__file__).with_name(f"dictionary{number}.bin").read_bytes() if number else b""
+def dictionary():
+    """The bytes that can come before those of a block."""
+    return pathlib.Path(__file__).with_name("dictionary1.bin").read_bytes()
 
 
-def decode_matches(r, size):
-    need(size <= LONGEST, f"mode 3: more than {LONGEST} bytes")
-    number, unit = r.byte("dictionary"), r.byte("unit")
-    need(number <= 1, f"unknown dictionary {number}")
-    need(1 <= unit <= 8, f"unit: expected 1 to 8, found {unit}")
-    out = bytearray(dictionary(number))
+def decode_matches(r, n, size):
+    """Decodes n elements of size bytes."""
+    options = r.byte("options")
+    need(options < 32, f"unknown options {options}")
+    total = n * size
+    if options & TABLE:
+        count, total = r.uv("values", MOST_VALUES), n
+        values = r.take(count * size, "values").reshape(count, size)
+    need(total <= LONGEST, f"mode 3: more than {LONGEST} bytes")
+    out = bytearray(dictionary() if options & DICTIONARY else b"")
     coder = Coder(r.take(len(r.data) - r.at, "coded bits").tobytes())
-    Model(coder, unit, size).decode(out, len(out), len(out) + size)
+    Model(coder, (options & 7) + 1, total).decode(out, len(out), len(out) + total)
     coder.end()
-    return out[len(out) - size:]
+    out = np.frombuffer(out, np.uint8)[len(out) - total:]
+    if options & TABLE:
+        need(out.max() < count, "index of a value that is not there")
+        out = values[out].ravel()
+    return out
 
 
 class Model:

@@ -98,8 +98,10 @@ def decode_block(data, p):
             out = np.tile(r.take(p.size, "element"), p.n)
         elif mode in (GROUPS, ADAPTIVE, REFERENCES):
             out = decode_groups(r, p, mode)
+        elif mode == MATCHES:
+            out = decode_matches(r, p.n, p.size)
         else:
-            out = np.frombuffer((decode_matches if mode == MATCHES else decode_text)(r, p.n * p.size), np.uint8)
+            out = np.frombuffer(decode_text(r, p.n * p.size), np.uint8)
         if p.order and mode != CONST:
             out = out.reshape(-1, p.size)[:, ::-1].ravel()
     need(r.at == len(r.data), f"{len(r.data) - r.at} bytes after the end")

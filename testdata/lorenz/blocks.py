@@ -281,10 +281,10 @@ class Matches(_matches.Model):
 
 def matches(name, type, shape, number=0, unit=1, moods=NEAR):
     p = lorenz.Parameters(type=type, shape=shape)
-    head = bytes([number, unit])
+    head = bytes([unit - 1 | number << 3])
     coder = Steps(Random(name), moods)
     with mock.patch.multiple(_matches, Coder=lambda data: coder, Model=Matches):
-        _matches.decode_matches(Reader(np.frombuffer(head, np.uint8)), p.n * p.size)
+        _matches.decode_matches(Reader(np.frombuffer(head, np.uint8)), p.n, p.size)
     return p, bytes([lorenz.MATCHES]) + head + coder.stream()
 
 
@@ -296,15 +296,39 @@ def matches_blocks():
             ("matchesunit", INT16, (900,), 1, 3, LARGE),
             ("matcheslong", CHAR, (70000,), 0, 1, ((0, 60), (90, 50), (0, 90)))):
         yield name, *matches(name, *args)
+    p = lorenz.Parameters(type=FLOAT32, order=1, shape=(3, 10))
+    yield "matchesvaluesfew", p, bytes([lorenz.MATCHES, _matches.TABLE]) + table(7) + indices(7, 30)
+    p = lorenz.Parameters(type=FLOAT32, shape=(1, 300))
+    yield "matchesvaluesmost", p, bytes([lorenz.MATCHES, _matches.TABLE]) + table(256) + indices(256, 300)
+
+
+def indices(count, drawn, size=4):
+    """A block of indices to a table. They are literals."""
+    rng = Random("indices")
+    script = []
+    for _ in range(drawn):
+        script += [0] + bits_of(rng.below(count) if len(script) else count - 1, 8)
+    coder = Writer(script)
+    head = b"\x10" + uv(256) + bytes(256 * size)
+    with mock.patch.object(_matches, "Coder", lambda data: coder):
+        _matches.decode_matches(Reader(np.frombuffer(head, np.uint8)), drawn, size)
+    return coder.stream()
+
+
+def table(count, size=4):
+    return uv(count) + b"".join((i * 0x01020305 % 2**32).to_bytes(size, "big") for i in range(count))
 
 
 def damaged_matches():
+    p = lorenz.Parameters(type=FLOAT32, shape=(30,))
+    head = bytes([lorenz.MATCHES, _matches.TABLE])
+    yield "matchesvalue", p, head + table(6) + indices(7, 30)
+    yield "matchesvalues", p, head + uv(257) + bytes(4 * 257) + indices(7, 30)
+    yield "matchesvaluescut", p, head + table(7)[:-1]
     p, block = matches("matchescut", INT16, (300,))
     yield "matchescut", p, block[:-1]
     yield "matchesextra", p, block + b"\0"
-    yield "matchesdictionary", p, block[:1] + b"\2" + block[2:]
-    for unit in (0, 9):
-        yield f"matchesunit{unit}", p, block[:2] + bytes([unit]) + block[3:]
+    yield "matchesoptions", p, block[:1] + b"\x20" + block[2:]
     yield "matchesbeyond", lorenz.Parameters(type=INT16, shape=(299,)), block
     # A first step that copies from before the block, with and without a number, and one that is far too long.
     repeat, match = [1, 1, 0], [1, 0]
@@ -320,10 +344,10 @@ def steps(bits):
     p = lorenz.Parameters(type=INT16, shape=(300,))
     with mock.patch.object(_matches, "Coder", lambda data: coder):
         try:
-            _matches.decode_matches(Reader(np.frombuffer(b"\0\1", np.uint8)), p.n * p.size)
+            _matches.decode_matches(Reader(np.frombuffer(b"\0", np.uint8)), p.n, p.size)
         except (lorenz.DamagedBlock, IndexError):
             pass
-    return bytes([lorenz.MATCHES, 0, 1]) + coder.stream() + b"\x55" * 8
+    return bytes([lorenz.MATCHES, 0]) + coder.stream() + b"\x55" * 8
 
 
 # ---- Mode 2 (sections 3, 6 and 7)

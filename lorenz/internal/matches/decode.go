@@ -17,9 +17,9 @@ func Memory(n int64) int64 {
 	case n > MaxLen:
 		return 0
 	case n > smallLen:
-		return n + int64(len(header)) + 12<<largeHash + fixed
+		return n + int64(len(dictionary)) + 12<<largeHash + fixed
 	}
-	return n + int64(len(header)) + 12<<smallHash + fixed
+	return n + int64(len(dictionary)) + 12<<smallHash + fixed
 }
 
 // fixed is for the other probabilities.
@@ -28,24 +28,57 @@ const fixed = 64 << 10
 // work is how long a byte takes, in nanoseconds.
 const work = 100
 
-// Decode fills dst from the bytes of a block. It reports whether they are valid. It also reports false after a stop.
-func (d *Decoder) Decode(dst, src []byte, stop *entropy.Stop) bool {
-	if len(dst) > MaxLen || len(src) < 2 {
-		return false
+// Decode fills dst with elements of size bytes from the bytes of a block. It reports whether they are valid. It also
+// reports false after a stop.
+func (d *Decoder) Decode(dst, src []byte, size int, stop *entropy.Stop) bool {
+	r := &entropy.Reader{Buf: src}
+	options := r.Byte()
+	var before, table []byte
+	if options&hasDictionary != 0 {
+		before = dictionary
 	}
-	unit := int(src[1])
-	before, ok := Dictionary(src[0]).bytes()
-	if !ok || unit < 1 || unit > MaxUnit {
+	n := len(dst)
+	if options&hasTable != 0 {
+		table = r.Bytes(r.Int(MaxTable) * size)
+		n /= size
+	}
+	if r.Bad || options > allOptions || n > MaxLen {
 		return false
 	}
 	b, base := dst, len(before)
-	if base > 0 {
-		d.whole = append(entropy.Grow(d.whole, base+len(dst))[:0], before...)
-		b = d.whole[:base+len(dst)]
+	if options&(hasDictionary|hasTable) != 0 {
+		d.whole = append(entropy.Grow(d.whole, base+n)[:0], before...)
+		b = d.whole[:base+n]
 	}
+	if !d.steps(b, base, int(options&unitBits)+1, r.Buf, stop) {
+		return false
+	}
+	if options&hasTable != 0 {
+		return expand(dst, b[base:], table, size)
+	}
+	if base > 0 {
+		copy(dst, b[base:])
+	}
+	return true
+}
+
+// expand replaces indices by the values of a table.
+func expand(dst, indices, table []byte, size int) bool {
+	for i, k := range indices {
+		at := int(k) * size
+		if at >= len(table) {
+			return false
+		}
+		copy(dst[i*size:(i+1)*size], table[at:])
+	}
+	return true
+}
+
+// steps decodes the bytes of b from base on.
+func (d *Decoder) steps(b []byte, base, unit int, src []byte, stop *entropy.Stop) bool {
 	m := &d.model
-	m.reset(unit, len(dst))
-	c := arith.NewDecoder(src[2:])
+	m.reset(unit, len(b)-base)
+	c := arith.NewDecoder(src)
 	p := start(unit)
 	for at := base; at < len(b); {
 		s := m.next(&c, b, base, at, &p, step{})
@@ -61,9 +94,6 @@ func (d *Decoder) Decode(dst, src []byte, stop *entropy.Stop) bool {
 		}
 		p = p.after(s)
 		at += int(s.n)
-	}
-	if base > 0 {
-		copy(dst, b[base:])
 	}
 	return c.Ended()
 }

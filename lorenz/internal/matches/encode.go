@@ -1,6 +1,7 @@
 package matches
 
 import (
+	"encoding/binary"
 	"math"
 	"slices"
 	"sync"
@@ -41,7 +42,7 @@ type Encoder struct {
 
 // primed is a finder that has read the dictionary.
 var primed = sync.OnceValue(func() *finder {
-	f := &finder{buf: header, base: len(header), prev: make([]uint32, len(header))}
+	f := &finder{buf: dictionary, base: len(dictionary), prev: make([]uint32, len(dictionary))}
 	for i := range f.buf {
 		f.insert(i)
 	}
@@ -52,9 +53,9 @@ var primed = sync.OnceValue(func() *finder {
 var empty finder
 
 // begin starts a block. The part of buf and prev that belongs to the dictionary stays as it is.
-func (e *Encoder) begin(src []byte, d Dictionary) {
+func (e *Encoder) begin(src []byte, header bool) {
 	f := &empty
-	if d == Header {
+	if header {
 		f = primed()
 	}
 	if e.base != f.base || len(e.buf) < e.base {
@@ -68,14 +69,25 @@ func (e *Encoder) begin(src []byte, d Dictionary) {
 	e.used = refresh
 }
 
-// Encode appends the bytes of a block of at most MaxLen bytes. tries is how many earlier places it compares at each byte.
-func (e *Encoder) Encode(dst, src []byte, d Dictionary, unit, tries int) []byte {
-	e.begin(src, d)
+// Encode appends a block with at most MaxLen bytes to code. tries is how many earlier places it compares at each byte.
+func (e *Encoder) Encode(dst, src []byte, f Form, tries int) []byte {
+	options := byte(f.Unit - 1)
+	if f.Header {
+		options |= hasDictionary
+	}
+	if len(f.Table) > 0 {
+		options |= hasTable
+	}
+	dst = append(dst, options)
+	if len(f.Table) > 0 {
+		dst = append(binary.AppendUvarint(dst, uint64(len(f.Table)/f.Size)), f.Table...)
+	}
+	e.begin(src, f.Header)
 	e.tries = tries
 	m := &e.model
-	m.reset(unit, len(src))
-	p := start(unit)
-	c := arith.NewEncoder(append(dst, byte(d), byte(unit)))
+	m.reset(f.Unit, len(src))
+	p := start(f.Unit)
+	c := arith.NewEncoder(dst)
 	for at := e.base; at < len(e.buf); {
 		e.parse(at, p)
 		for _, s := range e.steps {

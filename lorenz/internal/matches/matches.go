@@ -11,31 +11,32 @@ import (
 // MaxLen is the length of the longest block in bytes. Part of the format.
 const MaxLen = 1 << 24
 
-// Dictionary is what a block can begin with: bytes that its copies may refer to as if they came before it.
-type Dictionary byte
-
-// The dictionaries. Part of the format.
-const (
-	None   Dictionary = 0
-	Header Dictionary = 1 // the vocabulary of netCDF headers
-)
-
+// dictionary is the vocabulary of netCDF headers, in the form of headers. Part of the format.
+//
 //go:embed dictionary1.bin
-var header []byte
+var dictionary []byte
 
-// bytes returns the bytes of a dictionary, and whether there is one of this number.
-func (d Dictionary) bytes() ([]byte, bool) {
-	switch d {
-	case None:
-		return nil, true
-	case Header:
-		return header, true
-	}
-	return nil, false
+// Form is how the elements of a block become the bytes that are coded.
+type Form struct {
+	Header bool   // the bytes may refer to the dictionary as if it came before them
+	Unit   int    // length of a row of bytes that resemble each other, up to MaxUnit
+	Table  []byte // the values, if the bytes are indices to them; else they are those of the elements
+	Size   int    // bytes of an element
 }
 
-// MaxUnit is the longest unit: the length of a row of bytes that resemble each other, such as the bytes of an element.
-const MaxUnit = 8
+// Bounds of a form. Part of the format.
+const (
+	MaxUnit  = 8
+	MaxTable = 256 // values
+)
+
+// The options of a block. Part of the format.
+const (
+	unitBits      = 7 // unit - 1
+	hasDictionary = 8
+	hasTable      = 16
+	allOptions    = 31
+)
 
 // Kinds of steps. Part of the format.
 const (

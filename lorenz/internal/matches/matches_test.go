@@ -16,13 +16,13 @@ import (
 
 // TestDictionary pins the dictionary, which is part of the format, and its copy in the Python package.
 func TestDictionary(t *testing.T) {
-	sum := sha256.Sum256(header)
+	sum := sha256.Sum256(dictionary)
 	doc, err := os.ReadFile("../../../docs/LORENZ.md")
 	require.NoError(t, err)
 	require.Contains(t, string(doc), hex.EncodeToString(sum[:]))
 	copied, err := os.ReadFile("../../../python/cdfz/dictionary1.bin")
 	require.NoError(t, err)
-	require.True(t, bytes.Equal(header, copied))
+	require.True(t, bytes.Equal(dictionary, copied))
 }
 
 // samples returns blocks of several kinds: headers, other bytes, and boundaries of lengths.
@@ -43,20 +43,25 @@ func samples(t testing.TB) (all [][]byte) {
 		}
 		all = append(all, random, text, make([]byte, n))
 	}
-	return append(all, header[:100], header[len(header)-100:], header, append(header[20000:30000:30000], header[:9000]...))
+	d := dictionary
+	return append(all, d[:100], d[len(d)-100:], d, append(d[20000:30000:30000], d[:9000]...))
 }
+
+// plain is the form of bytes.
+var plain = Form{Unit: 1, Size: 1}
 
 func TestRoundTrip(t *testing.T) {
 	var e Encoder
 	var d Decoder
 	for i, b := range samples(t) {
-		for number := None; number <= Header; number++ {
+		for _, header := range []bool{false, true} {
 			unit, tries := []int{1, 3, MaxUnit}[i%3], 1+50*(i%2)
-			coded := e.Encode([]byte("before"), b, number, unit, tries)
-			require.Equal(t, coded[6:], new(Encoder).Encode(nil, b, number, unit, tries), "depends on earlier blocks: %d", i)
+			f := Form{Header: header, Unit: unit, Size: 1}
+			coded := e.Encode([]byte("before"), b, f, tries)
+			require.Equal(t, coded[6:], new(Encoder).Encode(nil, b, f, tries), "depends on earlier blocks: %d", i)
 			got := make([]byte, len(b))
-			require.True(t, d.Decode(got, coded[6:], nil), "sample %d", i)
-			require.True(t, bytes.Equal(b, got), "sample %d, dictionary %d, unit %d", i, number, unit)
+			require.True(t, d.Decode(got, coded[6:], 1, nil), "sample %d", i)
+			require.True(t, bytes.Equal(b, got), "sample %d, dictionary %v, unit %d", i, header, unit)
 		}
 	}
 }
@@ -79,9 +84,9 @@ func TestWindowEnds(t *testing.T) {
 				b = append(b, byte(r.IntN(values)))
 			}
 		}
-		coded := e.Encode(nil, b, Dictionary(seed&1), 1+seed%MaxUnit, 24)
+		coded := e.Encode(nil, b, Form{Header: seed%2 == 0, Unit: 1 + seed%MaxUnit, Size: 1}, 24)
 		got := make([]byte, len(b))
-		require.True(t, d.Decode(got, coded, nil), "seed %d", seed)
+		require.True(t, d.Decode(got, coded, 1, nil), "seed %d", seed)
 		require.True(t, bytes.Equal(b, got), "seed %d", seed)
 	}
 }
@@ -89,44 +94,43 @@ func TestWindowEnds(t *testing.T) {
 // TestLongest: a block of the longest length, which is one copy, and one that is longer.
 func TestLongest(t *testing.T) {
 	b := make([]byte, MaxLen+1)
-	coded := new(Encoder).Encode(nil, b[1:], None, 1, 1)
+	coded := new(Encoder).Encode(nil, b[1:], plain, 1)
 	require.Less(t, len(coded), 64)
 	var d Decoder
-	require.True(t, d.Decode(b[1:], coded, nil))
-	require.False(t, d.Decode(b, new(Encoder).Encode(nil, b, None, 1, 1), nil))
+	require.True(t, d.Decode(b[1:], coded, 1, nil))
+	require.False(t, d.Decode(b, new(Encoder).Encode(nil, b, plain, 1), 1, nil))
 }
 
 // TestDamaged: bytes that no encoder writes.
 func TestDamaged(t *testing.T) {
 	b := bytes.Repeat([]byte("temperature of air, "), 20)
-	coded := new(Encoder).Encode(nil, b, None, 1, 24)
+	coded := new(Encoder).Encode(nil, b, plain, 24)
 	var d Decoder
 	damaged := func(name string, coded []byte, n int) {
-		require.False(t, d.Decode(make([]byte, n), coded, nil), name)
+		require.False(t, d.Decode(make([]byte, n), coded, 1, nil), name)
 	}
 	set := func(at int, v byte) []byte {
 		c := bytes.Clone(coded)
 		c[at] = v
 		return c
 	}
-	require.True(t, d.Decode(make([]byte, len(b)), coded, nil))
+	require.True(t, d.Decode(make([]byte, len(b)), coded, 1, nil))
 	damaged("nothing", nil, len(b))
-	damaged("no unit", coded[:1], len(b))
-	damaged("unknown dictionary", set(0, 2), len(b))
-	damaged("unit 0", set(1, 0), len(b))
-	damaged("unit 9", set(1, MaxUnit+1), len(b))
+	damaged("only options", coded[:1], len(b))
+	damaged("unknown option", set(0, 32), len(b))
+	damaged("a table without a count", []byte{hasTable}, len(b))
 	damaged("cut", coded[:len(coded)-1], len(b))
 	damaged("a byte after the end", append(bytes.Clone(coded), 0), len(b))
 	damaged("shorter", coded, len(b)-1)
 	damaged("longer", coded, len(b)+1)
-	damaged("only a number", []byte{0, 1}, len(b))
+	damaged("an empty table", []byte{hasTable, 0, 0}, len(b))
 	r := rand.New(rand.NewPCG(3, 4))
 	for range 5000 {
 		c := bytes.Clone(coded)
 		for range 1 + r.IntN(3) {
-			c[2+r.IntN(len(c)-2)] = byte(r.Uint32())
+			c[1+r.IntN(len(c)-1)] = byte(r.Uint32())
 		}
-		d.Decode(make([]byte, len(b)), c, nil)
+		d.Decode(make([]byte, len(b)), c, 1, nil)
 	}
 }
 
@@ -138,27 +142,27 @@ func TestStop(t *testing.T) {
 	for i := range b {
 		b[i] = byte(r.Uint32())
 	}
-	coded := new(Encoder).Encode(nil, b, None, 1, 1)
-	require.False(t, new(Decoder).Decode(make([]byte, len(b)), coded, &entropy.Stop{Done: done}))
+	coded := new(Encoder).Encode(nil, b, plain, 1)
+	require.False(t, new(Decoder).Decode(make([]byte, len(b)), coded, 1, &entropy.Stop{Done: done}))
 }
 
 func BenchmarkDecode(b *testing.B) {
-	src := header[:32<<10]
-	coded := new(Encoder).Encode(nil, src, None, 1, 48)
+	src := dictionary[:32<<10]
+	coded := new(Encoder).Encode(nil, src, plain, 48)
 	var d Decoder
 	dst := make([]byte, len(src))
 	b.SetBytes(int64(len(src)))
 	for b.Loop() {
-		d.Decode(dst, coded, nil)
+		d.Decode(dst, coded, 1, nil)
 	}
 }
 
 func BenchmarkEncode(b *testing.B) {
-	src := header[:32<<10]
+	src := dictionary[:32<<10]
 	var e Encoder
 	var dst []byte
 	b.SetBytes(int64(len(src)))
 	for b.Loop() {
-		dst = e.Encode(dst[:0], src, None, 1, 48)
+		dst = e.Encode(dst[:0], src, plain, 48)
 	}
 }
