@@ -62,7 +62,8 @@ int main(void)
 		unsigned char code = (unsigned char)status;
 		fwrite(&code, 1, 1, stdout);
 		fwrite(&size, 8, 1, stdout);
-		fwrite(out, 1, size, stdout);
+		if (size > 0)
+			fwrite(out, 1, size, stdout);
 		fflush(stdout);
 		free(out);
 		free(block);
