@@ -27,6 +27,12 @@
 #pragma STDC FP_CONTRACT OFF
 #endif
 
+#if defined(__GNUC__)
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+#else
+#define ALWAYS_INLINE inline
+#endif
+
 enum {
 	GROUP = 32,                      /* values of a group (section 8) */
 	CHUNK = 512,                     /* symbols of a chunk (section 8) */
@@ -41,6 +47,14 @@ enum {
 };
 
 /* ---- Bytes and bits ---- */
+
+#define EACH_BYTE UINT64_C(0x0101010101010101) /* times a byte: eight of them */
+
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+#define HOST_LITTLE 0
+#else
+#define HOST_LITTLE 1
+#endif
 
 static inline uint64_t load64(const uint8_t *p)
 {
@@ -72,6 +86,26 @@ static inline void store_element(uint8_t *p, uint64_t bits, unsigned size, bool 
 		uint64_t v = swap ? __builtin_bswap64(bits) : bits;
 		memcpy(p, &v, 8);
 	}
+	}
+}
+
+static inline uint64_t load_element(const uint8_t *p, unsigned size)
+{
+	uint16_t v2;
+	uint32_t v4;
+	uint64_t v8;
+	switch (size) {
+	case 1:
+		return *p;
+	case 2:
+		memcpy(&v2, p, 2);
+		return v2;
+	case 4:
+		memcpy(&v4, p, 4);
+		return v4;
+	default:
+		memcpy(&v8, p, 8);
+		return v8;
 	}
 }
 
@@ -354,6 +388,39 @@ static uint64_t huffman(const uint16_t *table, const uint8_t *p, uint8_t *symbol
 	return at;
 }
 
+/* Decodes BATCH whole chunks in turns, because each symbol of a chunk has to wait for the
+ * one before it. Seven bits and five words fit into a load. */
+static ALWAYS_INLINE void huffman_chunks(const uint16_t *table, const uint8_t *const p[BATCH], uint8_t *symbols,
+	uint64_t words[BATCH])
+{
+	const unsigned mask = (1 << WORD_BITS) - 1;
+	const uint8_t *p0 = p[0], *p1 = p[1], *p2 = p[2], *p3 = p[3];
+	uint64_t at0 = 0, at1 = 0, at2 = 0, at3 = 0;
+	for (unsigned i = 0; i < CHUNK; i += 4) {
+		uint64_t b0 = load64(p0 + (at0 >> 3)) >> (at0 & 7), b1 = load64(p1 + (at1 >> 3)) >> (at1 & 7);
+		uint64_t b2 = load64(p2 + (at2 >> 3)) >> (at2 & 7), b3 = load64(p3 + (at3 >> 3)) >> (at3 & 7);
+		for (unsigned j = i; j < i + 4; j++) {
+			unsigned e0 = table[b0 & mask], e1 = table[b1 & mask], e2 = table[b2 & mask], e3 = table[b3 & mask];
+			b0 >>= e0 & 63;
+			b1 >>= e1 & 63;
+			b2 >>= e2 & 63;
+			b3 >>= e3 & 63;
+			at0 += e0 & 63;
+			at1 += e1 & 63;
+			at2 += e2 & 63;
+			at3 += e3 & 63;
+			symbols[j] = (uint8_t)(e0 >> 8);
+			symbols[j + CHUNK] = (uint8_t)(e1 >> 8);
+			symbols[j + 2 * CHUNK] = (uint8_t)(e2 >> 8);
+			symbols[j + 3 * CHUNK] = (uint8_t)(e3 >> 8);
+		}
+	}
+	words[0] = at0;
+	words[1] = at1;
+	words[2] = at2;
+	words[3] = at3;
+}
+
 /* Decodes the next chunks of the stream to s->symbols. */
 static bool source_fill(source *s)
 {
@@ -368,32 +435,43 @@ static bool source_fill(source *s)
 		s->next += n;
 	}
 	if (s->method == HUFFMAN || s->extra) {
-		for (unsigned i = 0; i * CHUNK < n; i++) {
-			unsigned count = n - i * CHUNK < CHUNK ? n - i * CHUNK : CHUNK;
-			uint64_t length = chunk_length(s), words = 0;
-			const uint8_t *chunk = s->next;
-			s->next += length;
-			if (s->method == HUFFMAN) {
-				uint8_t padded[CHUNK_WORDS + 8];
-				const uint8_t *p = chunk;
-				size_t have = (size_t)(s->limit - p);
-				if (have < sizeof padded) {
-					memcpy(padded, p, have);
-					memset(padded + have, 0, sizeof padded - have);
-					p = padded;
+		const uint8_t *chunk[BATCH];
+		uint64_t length[BATCH], words[BATCH] = {0};
+		unsigned chunks = (n + CHUNK - 1) / CHUNK;
+		for (unsigned i = 0; i < chunks; i++) {
+			chunk[i] = s->next;
+			length[i] = chunk_length(s);
+			s->next += length[i];
+		}
+		if (s->method == HUFFMAN && n == BATCH * CHUNK && s->limit - chunk[BATCH - 1] >= CHUNK_WORDS + 8) {
+			huffman_chunks(s->table, chunk, s->symbols, words);
+		} else {
+			for (unsigned i = 0; i < chunks; i++) {
+				unsigned count = n - i * CHUNK < CHUNK ? n - i * CHUNK : CHUNK;
+				if (s->method == HUFFMAN) {
+					uint8_t padded[CHUNK_WORDS + 8];
+					const uint8_t *p = chunk[i];
+					size_t have = (size_t)(s->limit - p);
+					if (have < sizeof padded) {
+						memcpy(padded, p, have);
+						memset(padded + have, 0, sizeof padded - have);
+						p = padded;
+					}
+					words[i] = huffman(s->table, p, s->symbols + i * CHUNK, count);
+				} else if (s->method == RAW) {
+					if (count > length[i])
+						return false;
+					memcpy(s->symbols + i * CHUNK, chunk[i], count);
+					words[i] = 8 * count;
 				}
-				words = huffman(s->table, p, s->symbols + i * CHUNK, count);
-			} else if (s->method == RAW) {
-				if (count > length)
-					return false;
-				memcpy(s->symbols + i * CHUNK, chunk, count);
-				words = 8 * count;
 			}
+		}
+		for (unsigned i = 0; i < chunks; i++) {
 			if (s->extra) {
-				s->extras[i] = (bits){chunk, words, length * 8};
-				if (words > length * 8)
+				s->extras[i] = (bits){chunk[i], words[i], length[i] * 8};
+				if (words[i] > length[i] * 8)
 					return false;
-			} else if ((words + 7) / 8 != length) {
+			} else if ((words[i] + 7) / 8 != length[i]) {
 				return false;
 			}
 		}
@@ -459,45 +537,61 @@ static bool read_excess(bits *b, uint64_t *v)
 	return false;
 }
 
-/* Returns the numbers of the next group of a stream that has not ended. */
-static bool source_numbers(source *s, uint64_t *out)
+/* Returns the symbols of the next group of a stream that has not ended, as 32 numbers
+ * without their extra bits. They may be in spread. */
+static inline const uint8_t *source_group(source *s, uint8_t spread[GROUP])
 {
 	if (s->at == s->have && !source_fill(s))
-		return false;
+		return NULL;
 	const uint8_t *p = s->symbols + s->at;
-	bits *extra = &s->extras[s->at / CHUNK];
-	unsigned used;
-	switch (s->content) {
-	case NUMBERS:
-		used = GROUP;
-		for (unsigned i = 0; i < GROUP; i++) {
-			out[i] = p[i];
-			if (p[i] >= 192 && !read_extra(extra, p[i], &out[i]))
-				return false;
+	if (s->content == NUMBERS)
+		return p;
+	uint8_t nibbles[GROUP / 2];
+	if (s->content == PAIRS) {
+		for (unsigned i = 0; i < GROUP / 4; i++) {
+			nibbles[2 * i] = p[i] & 15;
+			nibbles[2 * i + 1] = p[i] >> 4;
 		}
-		break;
-	case NIBBLES:
-		used = GROUP / 2;
-		for (unsigned i = 0; i < GROUP; i++)
-			out[i] = p[i / 2] >> (i & 1) * 4 & 15;
-		break;
-	default:
-		used = GROUP / 4;
-		for (unsigned i = 0; i < GROUP; i++)
-			out[i] = p[i / 4] >> (i & 3) * 2 & 3;
-	}
-	if (s->extra && s->content != NUMBERS) {
-		unsigned full = s->content == NIBBLES ? 15 : 3;
-		for (unsigned i = 0; i < GROUP; i++) {
-			uint64_t excess;
-			if (out[i] < full)
-				continue;
-			if (!read_excess(extra, &excess))
-				return false;
-			out[i] += excess;
+		for (unsigned i = 0; i < GROUP / 2; i++) {
+			spread[2 * i] = nibbles[i] & 3;
+			spread[2 * i + 1] = nibbles[i] >> 2;
 		}
+		return spread;
 	}
-	return source_advance(s, used);
+	for (unsigned i = 0; i < GROUP / 2; i++) {
+		spread[2 * i] = p[i] & 15;
+		spread[2 * i + 1] = p[i] >> 4;
+	}
+	return spread;
+}
+
+/* Reads the extra bits of the first number at or after number *i of a group that has some.
+ * Sets *i to it, or to GROUP if there is none. */
+static inline bool source_extra(source *s, const uint8_t *numbers, unsigned *i, uint64_t *v)
+{
+	static const uint8_t least[] = {192, 15, 3};
+	while (*i < GROUP) {
+		uint64_t word = load64(numbers + (*i & ~7u)), has; /* 128 for each byte with extra bits */
+		switch (s->content) {
+		case NUMBERS: has = word & word << 1; break;
+		case NIBBLES: has = word + EACH_BYTE * (128 - 15); break;
+		default: has = word + EACH_BYTE * (128 - 3);
+		}
+		has = (has & EACH_BYTE * 128) >> (*i & 7) * 8;
+		if (has == 0) {
+			*i = (*i & ~7u) + 8;
+			continue;
+		}
+		*i += (unsigned)__builtin_ctzll(has) / 8;
+		bits *extra = &s->extras[s->at / CHUNK];
+		if (s->content == NUMBERS)
+			return read_extra(extra, numbers[*i], v);
+		if (!read_excess(extra, v))
+			return false;
+		*v += least[s->content];
+		return true;
+	}
+	return true;
 }
 
 typedef struct {
@@ -599,10 +693,18 @@ static bool source_skip(source *s, uint64_t count)
 	if (s->method == HUFFMAN || s->extra)
 		for (uint64_t i = 0; i < chunks; i++)
 			s->next += chunk_length(s);
-	uint64_t numbers[GROUP];
-	for (count %= CHUNK / each; count > 0; count--)
-		if (!source_numbers(s, numbers))
+	uint8_t spread[GROUP];
+	for (count %= CHUNK / each; count > 0; count--) {
+		const uint8_t *numbers = source_group(s, spread);
+		if (numbers == NULL)
 			return false;
+		uint64_t v;
+		for (unsigned i = s->extra ? 0 : GROUP; i < GROUP; i++)
+			if (!source_extra(s, numbers, &i, &v))
+				return false;
+		if (!source_advance(s, each))
+			return false;
+	}
 	return true;
 }
 
@@ -692,12 +794,6 @@ typedef struct {
 } space;
 
 enum { SOURCES = TEXT_STREAMS + 3 };
-
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-#define HOST_LITTLE 0
-#else
-#define HOST_LITTLE 1
-#endif
 
 static inline bool is_float(const lorenz_params *p)
 {
@@ -918,12 +1014,17 @@ typedef struct {
 
 /* ---- Specials and patches (section 6) ---- */
 
+
 static uint64_t count_unmasked(const uint8_t *kinds, uint64_t count)
 {
-	uint64_t unmasked = 0;
-	for (uint64_t i = 0; i < count; i++)
-		unmasked += kinds[i] == 0;
-	return unmasked;
+	uint64_t masked = 0, i = 0;
+	for (; count - i >= 8; i += 8) {
+		uint64_t k = load64(kinds + i);
+		masked += ((k | k >> 1) & EACH_BYTE) * EACH_BYTE >> 56;
+	}
+	for (; i < count; i++)
+		masked += kinds[i] != 0;
+	return count - masked;
 }
 
 /* Reads special values and the kinds of all elements. values then points at the values in
@@ -959,25 +1060,52 @@ static bool read_specials(space *x, reader *in, unsigned specials, const uint8_t
 	}
 	if (at != n)
 		return false;
-	if (distance > 0)
-		for (uint64_t i = distance; i < n; i++) {
-			unsigned kind = x->kinds[i] + x->kinds[i - distance];
-			x->kinds[i] = (uint8_t)(kind > specials ? kind - specials - 1 : kind);
-		}
+	if (distance == 0)
+		return true;
+	uint64_t i = distance;
+	for (; distance >= 8 && n - i >= 8; i += 8) { /* eight kinds at once */
+		uint64_t kind = load64(x->kinds + i) + load64(x->kinds + i - distance);
+		uint64_t over = (kind + EACH_BYTE * (7 - specials)) >> 3 & EACH_BYTE;
+		store_element(x->kinds + i, kind - over * (specials + 1), 8, !HOST_LITTLE);
+	}
+	for (; i < n; i++) {
+		unsigned kind = x->kinds[i] + x->kinds[i - distance];
+		x->kinds[i] = (uint8_t)(kind > specials ? kind - specials - 1 : kind);
+	}
 	return true;
 }
 
-/* Writes the special values of count masked elements. */
-static void write_specials(const lorenz_params *p, const uint8_t *kinds, const uint8_t *values, uint64_t count, uint8_t *out)
+/* Writes the special values of the masked elements among count of size bytes. */
+static ALWAYS_INLINE void write_kinds(const uint8_t *kinds, const uint64_t value[3], uint64_t count, unsigned size, uint8_t *out)
 {
-	for (uint64_t i = 0; i < count;) {
-		if (count - i >= 8 && load64(kinds + i) == 0) {
-			i += 8;
+	uint64_t i = 0;
+	for (; count - i >= 8; i += 8) {
+		if (load64(kinds + i) == 0)
 			continue;
+		for (unsigned j = 0; j < 8; j++) {
+			uint8_t *at = out + (i + j) * size;
+			store_element(at, kinds[i + j] ? value[kinds[i + j]] : load_element(at, size), size, false);
 		}
+	}
+	for (; i < count; i++)
 		if (kinds[i] != 0)
-			copy_element(out + i * p->size, values + (kinds[i] - 1) * p->size, p->size, p->little_endian);
-		i++;
+			store_element(out + i * size, value[kinds[i]], size, false);
+}
+
+static void write_specials(const lorenz_params *p, unsigned specials, const uint8_t *kinds, const uint8_t *values, uint64_t count,
+	uint8_t *out)
+{
+	uint64_t value[3] = {0};
+	for (unsigned i = 0; i < specials; i++) {
+		uint8_t b[8];
+		copy_element(b, values + i * p->size, p->size, p->little_endian);
+		value[i + 1] = load_element(b, p->size);
+	}
+	switch (p->size) {
+	case 1: write_kinds(kinds, value, count, 1, out); break;
+	case 2: write_kinds(kinds, value, count, 2, out); break;
+	case 4: write_kinds(kinds, value, count, 4, out); break;
+	default: write_kinds(kinds, value, count, 8, out);
 	}
 }
 
@@ -1216,9 +1344,11 @@ static bool read_groups(space *x, reader *in, const head *h, const view *v, cons
 {
 	groups *g = &x->groups[0];
 	uint64_t n = x->p->elements, before = v->all_planes * v->left, m = n, wanted = v->all_planes * v->width;
-	if (kinds != NULL) {
-		before = wanted = 0;
+	if (kinds != NULL && wanted == n) {
+		m = wanted = count_unmasked(kinds, n);
+	} else if (kinds != NULL) {
 		m = count_unmasked(kinds, n);
+		before = wanted = 0;
 		for (uint64_t p = 0; p < v->all_planes; p++) {
 			before += count_unmasked(kinds + p * v->plane, v->left);
 			wanted += count_unmasked(kinds + p * v->plane + v->left, v->width);
@@ -1338,7 +1468,7 @@ static bool decode_lanes(space *x, reader *in, unsigned mode, uint64_t first, ui
 	predict(&h, &v, x->lanes);
 	write_elements(x, &h, first / v.plane * v.width + first % v.plane - v.left, count, out);
 	if (kinds != NULL)
-		write_specials(p, kinds + first, h.values, count, out);
+		write_specials(p, h.specials, kinds + first, h.values, count, out);
 	return h.patches.count == 0 || write_patches(x, &h.patches, first, count, out);
 }
 

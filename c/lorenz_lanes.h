@@ -15,6 +15,22 @@ static inline LANE FN(unzigzag)(LANE u)
 	return (u >> 1) ^ (0 - (u & 1));
 }
 
+/* Makes the values of a group of their numbers and their k low bits. Eight values begin at
+ * a whole byte. 16 bytes after the low bits can be read. */
+static inline void FN(add_low_bits)(const uint8_t *low, unsigned k, LANE *out)
+{
+	LANE mask = ((LANE)1 << k) - 1;
+	for (unsigned i = 0; i < GROUP; i += 8, low += k) {
+		for (unsigned j = 0, at = 0; j < 8; j++, at += k) {
+			const uint8_t *p = low + (at >> 3);
+			uint64_t v = load64(p) >> (at & 7);
+			if (BITS == 64 && k > 56)
+				v |= (uint64_t)p[8] << 1 << (63 - (at & 7));
+			out[i + j] = out[i + j] << k | ((LANE)v & mask);
+		}
+	}
+}
+
 /* Decodes count groups to 32 * count residuals (section 8). */
 static bool FN(groups_read)(groups *g, LANE *out, uint64_t count)
 {
@@ -27,11 +43,21 @@ static bool FN(groups_read)(groups *g, LANE *out, uint64_t count)
 			continue;
 		}
 		source *s = &g->sources[g->source_of[class < 6 ? class : 6]];
-		uint64_t numbers[GROUP];
-		if (!source_numbers(s, numbers))
+		uint8_t spread[GROUP];
+		const uint8_t *numbers = source_group(s, spread);
+		if (numbers == NULL)
 			return false;
 		for (unsigned i = 0; i < GROUP; i++)
-			out[i] = (LANE)numbers[i];
+			out[i] = numbers[i];
+		for (unsigned i = s->extra ? 0 : GROUP; i < GROUP; i++) {
+			uint64_t v;
+			if (!source_extra(s, numbers, &i, &v))
+				return false;
+			if (i < GROUP)
+				out[i] = (LANE)v;
+		}
+		if (!source_advance(s, GROUP >> s->content))
+			return false;
 		if (class > 5) {
 			unsigned k = class - 5;
 			uint8_t padded[4 * 64 + 16];
@@ -42,15 +68,7 @@ static bool FN(groups_read)(groups *g, LANE *out, uint64_t count)
 				memset(padded + 4 * k, 0, 16);
 				low = padded;
 			}
-			LANE mask = ((LANE)1 << k) - 1;
-			for (unsigned i = 0; i < GROUP; i++) {
-				const uint8_t *p = low + (i * k >> 3);
-				unsigned at = i * k & 7;
-				uint64_t v = load64(p) >> at;
-				if (BITS == 64 && k > 56)
-					v |= (uint64_t)p[8] << 1 << (63 - at);
-				out[i] = out[i] << k | ((LANE)v & mask);
-			}
+			FN(add_low_bits)(low, k, out);
 		}
 		if (!g->plain)
 			for (unsigned i = 0; i < GROUP; i++)
@@ -94,12 +112,23 @@ static void FN(place)(const view *v, place *at, const uint8_t *kinds, const LANE
 		} else {
 			const uint8_t *kind = kinds + at->plane * v->plane + first + at->i;
 			while (i < length && count > 0) {
-				if (length - i >= 8 && load64(kind + i) == 0 && count >= 8) {
-					if (wanted)
-						memcpy(dst + i, r, 8 * sizeof *r);
+				if (length - i >= 8 && count >= 8) {
+					uint64_t word = load64(kind + i);
+					if (word == 0) {
+						if (wanted)
+							memcpy(dst + i, r, 8 * sizeof *r);
+						r += 8;
+						count -= 8;
+					} else {
+						for (unsigned j = 0; j < 8; j++) {
+							LANE unmasked = kind[i + j] == 0;
+							if (wanted)
+								dst[i + j] = *r & (0 - unmasked);
+							r += unmasked;
+							count -= unmasked;
+						}
+					}
 					i += 8;
-					r += 8;
-					count -= 8;
 				} else {
 					if (kind[i] == 0) {
 						if (wanted)
@@ -271,29 +300,53 @@ static bool FN(references)(space *x, reader *in, uint64_t m, LANE *lanes)
 	return !mixed || adaptive_finished(a);
 }
 
+/* Adds to each of the count lanes at y the lane s before it. */
+static void FN(add_before)(LANE *y, uint64_t s, uint64_t count)
+{
+	uint64_t i = 0;
+	if (s == 1) {
+		for (LANE sum = y[-1]; i < count; i++)
+			y[i] = sum += y[i];
+		return;
+	}
+	for (; s >= 16 && count - i >= 16; i += 16) {
+		LANE before[16]; /* tells the compiler that they are others */
+		memcpy(before, y + i - s, sizeof before);
+		for (unsigned j = 0; j < 16; j++)
+			y[i + j] += before[j];
+	}
+	for (; i < count; i++)
+		y[i] += y[i - s];
+}
+
 /* Applies a stride of the chain (section 5). */
 static void FN(stride)(const view *v, uint64_t s, LANE *lanes)
 {
 	if (s >= v->cell) {
-		uint64_t back = s / v->plane * v->width;
-		for (uint64_t i = back; i < v->planes * v->width; i++)
-			lanes[i] += lanes[i - back];
+		uint64_t back = s / v->plane * v->width, all = v->planes * v->width;
+		if (back < all)
+			FN(add_before)(lanes + back, back, all - back);
 		return;
 	}
 	for (uint64_t p = 0; p < v->planes; p++) {
 		for (uint64_t c = 0; c < v->width; c += v->cell) {
-			LANE *y = lanes + p * v->width + c;
 			uint64_t length = v->width - c < v->cell ? v->width - c : v->cell;
-			for (uint64_t i = s; i < length; i++)
-				y[i] += y[i - s];
+			if (s < length)
+				FN(add_before)(lanes + p * v->width + c + s, s, length - s);
 		}
 	}
 }
 
-/* The float that transform 0 makes of a lane, and the reverse. */
+/* The bits of the float that transform 0 makes of a lane, this float, and the reverse. */
+static inline LANE FN(bits_of)(LANE y)
+{
+	LANE high = 0 - (y >> (BITS - 1)); /* all bits if y >= 2^(BITS-1) */
+	return y ^ (~high | (LANE)1 << (BITS - 1));
+}
+
 static inline FLOAT FN(float_of)(LANE y)
 {
-	LANE bits = y >> (BITS - 1) ? y ^ (LANE)1 << (BITS - 1) : ~y;
+	LANE bits = FN(bits_of)(y);
 	FLOAT f;
 	memcpy(&f, &bits, sizeof f);
 	return f;
@@ -303,7 +356,8 @@ static inline LANE FN(lane_of)(FLOAT f)
 {
 	LANE bits;
 	memcpy(&bits, &f, sizeof bits);
-	return bits >> (BITS - 1) ? ~bits : bits ^ (LANE)1 << (BITS - 1);
+	LANE negative = 0 - (bits >> (BITS - 1));
+	return bits ^ (negative | (LANE)1 << (BITS - 1));
 }
 
 /* Turns the residuals of a row into lanes with the float predictor. north, past and
@@ -358,33 +412,70 @@ static void FN(float_predictor)(const view *v, unsigned kind, uint64_t row, uint
 
 /* Transform 0: writes count elements of size bytes, in the byte order of the processor
  * or, if swap is set, the other one. */
+static ALWAYS_INLINE void FN(order_as)(const LANE *y, uint64_t count, unsigned size, bool floats, bool swap, uint8_t *out)
+{
+	uint64_t i = 0;
+	for (; count - i >= 16; i += 16)
+		for (unsigned j = 0; j < 16; j++) {
+			LANE v = floats ? FN(bits_of)(y[i + j]) : y[i + j];
+			store_element(out + (i + j) * size, v, size, swap);
+		}
+	for (; i < count; i++)
+		store_element(out + i * size, floats ? FN(bits_of)(y[i]) : y[i], size, swap);
+}
+
 static void FN(order)(const LANE *y, uint64_t count, unsigned size, bool floats, bool swap, uint8_t *out)
 {
-	for (uint64_t i = 0; i < count; i++) {
-		LANE bits = y[i];
-		if (floats)
-			bits = bits >> (BITS - 1) ? bits ^ (LANE)1 << (BITS - 1) : ~bits;
-		store_element(out + i * size, bits, size, swap);
-	}
+	if (floats && swap)
+		FN(order_as)(y, count, BITS / 8, true, true, out);
+	else if (floats)
+		FN(order_as)(y, count, BITS / 8, true, false, out);
+	else if (size == 1)
+		FN(order_as)(y, count, 1, false, false, out);
+	else if (size == 2)
+		FN(order_as)(y, count, 2, false, swap, out);
+	else
+		FN(order_as)(y, count, BITS / 8, false, swap, out);
+}
+
+/* Rounds a number to the type of size bytes and writes it. */
+static inline void FN(round)(double v, unsigned size, bool swap, uint8_t *out)
+{
+	float f = (float)v;
+	uint32_t narrow;
+	uint64_t wide;
+	memcpy(&narrow, &f, sizeof narrow);
+	memcpy(&wide, &v, sizeof wide);
+	store_element(out, size == 4 ? narrow : wide, size, swap);
 }
 
 /* The transforms fixed (ratio is false, by is 2^q) and ratio (by is d). */
+static ALWAYS_INLINE void FN(scaled_as)(const LANE *y, uint64_t count, bool ratio, double by, unsigned size, bool swap, uint8_t *out)
+{
+	uint64_t i = 0;
+	for (; count - i >= 16; i += 16) {
+		double v[16];
+		for (unsigned j = 0; j < 16; j++)
+			v[j] = ratio ? (double)(SIGNED)y[i + j] / by : (double)(SIGNED)y[i + j] * by;
+		for (unsigned j = 0; j < 16; j++)
+			FN(round)(v[j], size, swap, out + (i + j) * size);
+	}
+	for (; i < count; i++) {
+		double v = (double)(SIGNED)y[i];
+		FN(round)(ratio ? v / by : v * by, size, swap, out + i * size);
+	}
+}
+
 static void FN(scaled)(const LANE *y, uint64_t count, bool ratio, double by, unsigned size, bool swap, uint8_t *out)
 {
-	for (uint64_t i = 0; i < count; i++) {
-		double v = (double)(SIGNED)y[i];
-		v = ratio ? v / by : v * by;
-		if (size == 4) {
-			float f = (float)v;
-			uint32_t bits;
-			memcpy(&bits, &f, sizeof bits);
-			store_element(out + i * 4, bits, 4, swap);
-		} else {
-			uint64_t bits;
-			memcpy(&bits, &v, sizeof bits);
-			store_element(out + i * 8, bits, 8, swap);
-		}
-	}
+	if (size == 4 && ratio)
+		FN(scaled_as)(y, count, true, by, 4, swap, out);
+	else if (size == 4)
+		FN(scaled_as)(y, count, false, by, 4, swap, out);
+	else if (ratio)
+		FN(scaled_as)(y, count, true, by, 8, swap, out);
+	else
+		FN(scaled_as)(y, count, false, by, 8, swap, out);
 }
 
 #undef BITS
