@@ -46,6 +46,13 @@ enum {
 	TEXT_STREAMS = 16,               /* streams of literals (section 12) */
 };
 
+/* lorenz_avx2.c compiles this file once more for processors with AVX2 and BMI2. If
+ * LORENZ_DISPATCH is defined, that file is linked, and chosen when the processor has them. */
+#if defined(LORENZ_AVX2) || defined(LORENZ_DISPATCH)
+__attribute__((visibility("hidden"))) bool lorenz_decode_avx2(const lorenz_params *p, const uint8_t *src, size_t src_len,
+	uint64_t first, uint64_t count, uint8_t *dst, uint8_t *scratch);
+#endif
+
 /* ---- Bytes and bits ---- */
 
 #define EACH_BYTE UINT64_C(0x0101010101010101) /* times a byte: eight of them */
@@ -435,7 +442,7 @@ static bool source_fill(source *s)
 		s->next += n;
 	}
 	if (s->method == HUFFMAN || s->extra) {
-		const uint8_t *chunk[BATCH];
+		const uint8_t *chunk[BATCH] = {0};
 		uint64_t length[BATCH], words[BATCH] = {0};
 		unsigned chunks = (n + CHUNK - 1) / CHUNK;
 		for (unsigned i = 0; i < chunks; i++) {
@@ -996,10 +1003,17 @@ typedef struct {
 	uint64_t cell, plane, i;
 } place;
 
+/* 32 bytes that are computed with at once. Compilers for narrower vectors use several. */
+typedef uint32_t lanes32 __attribute__((vector_size(32)));
+typedef uint64_t lanes64 __attribute__((vector_size(32)));
+
+#include "lorenz_simd.h"
+
 #define BITS 32
 #define LANE uint32_t
 #define SIGNED int32_t
 #define FLOAT float
+#define VECTOR lanes32
 #define LIMIT 1e37f
 #define FN(name) name##32
 #include "lorenz_lanes.h"
@@ -1008,6 +1022,7 @@ typedef struct {
 #define LANE uint64_t
 #define SIGNED int64_t
 #define FLOAT double
+#define VECTOR lanes64
 #define LIMIT 1e37
 #define FN(name) name##64
 #include "lorenz_lanes.h"
@@ -1082,10 +1097,15 @@ static ALWAYS_INLINE void write_kinds(const uint8_t *kinds, const uint64_t value
 	for (; count - i >= 8; i += 8) {
 		if (load64(kinds + i) == 0)
 			continue;
+		uint64_t element[8];
+		for (unsigned j = 0; j < 8; j++)
+			element[j] = load_element(out + (i + j) * size, size);
 		for (unsigned j = 0; j < 8; j++) {
-			uint8_t *at = out + (i + j) * size;
-			store_element(at, kinds[i + j] ? value[kinds[i + j]] : load_element(at, size), size, false);
+			uint64_t first = 0 - (uint64_t)(kinds[i + j] & 1), second = 0 - (uint64_t)(kinds[i + j] >> 1);
+			element[j] = (element[j] & ~(first | second)) | (value[1] & first) | (value[2] & second);
 		}
+		for (unsigned j = 0; j < 8; j++)
+			store_element(out + (i + j) * size, element[j], size, false);
 	}
 	for (; i < count; i++)
 		if (kinds[i] != 0)
@@ -1411,6 +1431,16 @@ static void predict(const head *h, const view *v, void *lanes)
 			stride32(v, h->stride[i], lanes);
 }
 
+/* The transform dictionary. */
+static ALWAYS_INLINE void look_up(const uint32_t *y, uint64_t count, const uint8_t *entries, uint64_t entry_count, unsigned size,
+	uint8_t *out)
+{
+	for (uint64_t i = 0; i < count; i++) {
+		uint64_t entry = y[i] < entry_count ? y[i] : 0;
+		store_element(out + i * size, load_element(entries + entry * size, size), size, false);
+	}
+}
+
 /* Turns count lanes, from lane at on, into elements (section 4). */
 static void write_elements(const space *x, const head *h, uint64_t at, uint64_t count, uint8_t *out)
 {
@@ -1433,9 +1463,11 @@ static void write_elements(const space *x, const head *h, uint64_t at, uint64_t 
 			scaled32(narrow, count, h->transform == RATIO, h->by, p->size, swap, out);
 		break;
 	case DICTIONARY:
-		for (uint64_t i = 0; i < count; i++) {
-			uint64_t entry = narrow[i] < h->entries ? narrow[i] : 0;
-			copy_element(out + i * p->size, x->entries + entry * p->size, p->size, false);
+		switch (p->size) {
+		case 1: look_up(narrow, count, x->entries, h->entries, 1, out); break;
+		case 2: look_up(narrow, count, x->entries, h->entries, 2, out); break;
+		case 4: look_up(narrow, count, x->entries, h->entries, 4, out); break;
+		default: look_up(narrow, count, x->entries, h->entries, 8, out);
 		}
 		break;
 	default:
@@ -1735,8 +1767,10 @@ static bool decode_block(space *x, reader *in, bool is_part, uint64_t first, uin
 	case 1:
 		if (left(in) != p->size)
 			return false;
-		for (uint64_t i = 0; i < count; i++)
-			copy_element(out + i * p->size, in->p, p->size, false);
+		if (count > 0)
+			memcpy(out, in->p, p->size);
+		for (uint64_t done = 1; done < count; done *= 2) /* what is there is copied behind itself */
+			memcpy(out + done * p->size, out, (done < count - done ? done : count - done) * p->size);
 		return true;
 	case 2:
 	case 4:
@@ -1754,6 +1788,100 @@ static bool decode_block(space *x, reader *in, bool is_part, uint64_t first, uin
 	default:
 		return false;
 	}
+}
+
+/* ---- Scratch memory (section 14) ---- */
+
+/* Cuts size bytes from scratch memory that begins at base. */
+static void *cut(uint8_t *base, uint64_t *at, uint64_t size)
+{
+	uint8_t *p = base ? base + *at : NULL;
+	*at += (size + 63) / 64 * 64;
+	return p;
+}
+
+/* Cuts scratch memory for blocks with parameters p into parts, and returns the bytes that
+ * it needs. If base is NULL, it only returns the bytes. */
+static uint64_t lay_out(space *x, const lorenz_params *p, uint8_t *base)
+{
+	uint64_t n = p->elements, at = 0, padded = groups_of(n) * GROUP, count = groups_of(n);
+	uint64_t entries = n < MAX_DICTIONARY ? n : MAX_DICTIONARY;
+	uint64_t ring = 16, parts = p->long_dims == 0 ? 0 : p->first_long < MAX_PARTS ? p->first_long : MAX_PARTS;
+	while (ring <= n + 1 && ring <= MAX_DISTANCE + 1)
+		ring *= 2;
+	memset(x, 0, sizeof *x);
+	x->p = p;
+	x->tables = cut(base, &at, sizeof *x->tables);
+	x->sources = cut(base, &at, SOURCES * sizeof *x->sources);
+	x->piece = cut(base, &at, PIECE * sizeof *x->piece);
+	x->adaptive = cut(base, &at, sizeof *x->adaptive);
+	uint16_t *states = cut(base, &at, ring * sizeof *states);
+	if (base != NULL)
+		x->adaptive->states = states;
+	for (unsigned i = 0; i < 2; i++) {
+		x->groups[i].classes = cut(base, &at, count);
+		x->groups[i].shifts = cut(base, &at, count);
+		x->groups[i].sources = x->sources + 6 * i;
+	}
+	x->parts = cut(base, &at, (parts + 1) * sizeof *x->parts);
+	x->entries = cut(base, &at, entries * p->size);
+	x->kinds = cut(base, &at, n + 8);
+	x->lanes = cut(base, &at, padded * (p->size < 4 ? 4 : p->size));
+	x->whole = cut(base, &at, parts > 0 ? n * p->size : 0);
+	return at;
+}
+
+/* Decodes a range of a block. Nothing but the block may be wrong. */
+static bool decode(const lorenz_params *p, const uint8_t *src, size_t src_len, uint64_t first, uint64_t count,
+	uint8_t *dst, uint8_t *scratch)
+{
+	space x;
+	lay_out(&x, p, scratch + (-(uintptr_t)scratch & 63));
+	reader in = {src, src + src_len};
+	return decode_block(&x, &in, false, first, count, dst);
+}
+
+#ifdef LORENZ_AVX2
+bool lorenz_decode_avx2(const lorenz_params *p, const uint8_t *src, size_t src_len, uint64_t first, uint64_t count,
+	uint8_t *dst, uint8_t *scratch)
+{
+	return decode(p, src, src_len, first, count, dst, scratch);
+}
+#else
+/* ---- Rounding ---- */
+
+/* Sets the default floating-point modes, and *before to those of the caller. Returns false
+ * if it cannot, and they are others. The instructions do not pass each other or accesses of
+ * memory. */
+static bool floats_set(uint32_t *before)
+{
+#if defined(__SSE2__) && defined(__GNUC__)
+	uint32_t usual = 0x1f80;
+	__asm__ volatile("stmxcsr %0" : "=m"(*before) : : "memory");
+	__asm__ volatile("ldmxcsr %0" : : "m"(usual) : "memory");
+	return true;
+#elif defined(__aarch64__) && defined(__GNUC__)
+	uint64_t modes;
+	__asm__ volatile("mrs %0, fpcr" : "=r"(modes) : : "memory");
+	*before = (uint32_t)modes;
+	__asm__ volatile("msr fpcr, %0" : : "r"((uint64_t)0) : "memory");
+	return true;
+#else
+	volatile double least = DBL_MIN, one = 1, little = DBL_EPSILON * 0.75;
+	*before = 0;
+	return least / 2 > 0 && one + little > one && one + little / 2 == one && -one - little / 2 == -one;
+#endif
+}
+
+static void floats_restore(uint32_t before)
+{
+#if defined(__SSE2__) && defined(__GNUC__)
+	__asm__ volatile("ldmxcsr %0" : : "m"(before) : "memory");
+#elif defined(__aarch64__) && defined(__GNUC__)
+	__asm__ volatile("msr fpcr, %0" : : "r"((uint64_t)before) : "memory");
+#else
+	(void)before;
+#endif
 }
 
 /* ---- The public functions ---- */
@@ -1827,45 +1955,6 @@ size_t lorenz_size(const lorenz_params *p)
 	return (size_t)(p->elements * p->size);
 }
 
-/* Cuts size bytes from scratch memory that begins at base. */
-static void *cut(uint8_t *base, uint64_t *at, uint64_t size)
-{
-	uint8_t *p = base ? base + *at : NULL;
-	*at += (size + 63) / 64 * 64;
-	return p;
-}
-
-/* Cuts scratch memory for blocks with parameters p into parts, and returns the bytes that
- * it needs. If base is NULL, it only returns the bytes. */
-static uint64_t lay_out(space *x, const lorenz_params *p, uint8_t *base)
-{
-	uint64_t n = p->elements, at = 0, padded = groups_of(n) * GROUP, count = groups_of(n);
-	uint64_t entries = n < MAX_DICTIONARY ? n : MAX_DICTIONARY;
-	uint64_t ring = 16, parts = p->long_dims == 0 ? 0 : p->first_long < MAX_PARTS ? p->first_long : MAX_PARTS;
-	while (ring <= n + 1 && ring <= MAX_DISTANCE + 1)
-		ring *= 2;
-	memset(x, 0, sizeof *x);
-	x->p = p;
-	x->tables = cut(base, &at, sizeof *x->tables);
-	x->sources = cut(base, &at, SOURCES * sizeof *x->sources);
-	x->piece = cut(base, &at, PIECE * sizeof *x->piece);
-	x->adaptive = cut(base, &at, sizeof *x->adaptive);
-	uint16_t *states = cut(base, &at, ring * sizeof *states);
-	if (base != NULL)
-		x->adaptive->states = states;
-	for (unsigned i = 0; i < 2; i++) {
-		x->groups[i].classes = cut(base, &at, count);
-		x->groups[i].shifts = cut(base, &at, count);
-		x->groups[i].sources = x->sources + 6 * i;
-	}
-	x->parts = cut(base, &at, (parts + 1) * sizeof *x->parts);
-	x->entries = cut(base, &at, entries * p->size);
-	x->kinds = cut(base, &at, n + 8);
-	x->lanes = cut(base, &at, padded * (p->size < 4 ? 4 : p->size));
-	x->whole = cut(base, &at, parts > 0 ? n * p->size : 0);
-	return at;
-}
-
 size_t lorenz_scratch_size(const lorenz_params *p)
 {
 	space x;
@@ -1884,12 +1973,18 @@ lorenz_status lorenz_decode_range(const lorenz_params *p, const void *src, size_
 		return LORENZ_OK;
 	if (scratch_len < lorenz_scratch_size(p))
 		return LORENZ_SCRATCH;
-	uint8_t *base = scratch;
-	base += -(uintptr_t)base & 63;
-	space x;
-	lay_out(&x, p, base);
-	reader in = {src, (const uint8_t *)src + src_len};
-	return decode_block(&x, &in, false, first, count, dst) ? LORENZ_OK : LORENZ_CORRUPT;
+	uint32_t mode;
+	if (!floats_set(&mode))
+		return LORENZ_FLOATS;
+	bool ok;
+#ifdef LORENZ_DISPATCH
+	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2"))
+		ok = lorenz_decode_avx2(p, src, src_len, first, count, dst, scratch);
+	else
+#endif
+		ok = decode(p, src, src_len, first, count, dst, scratch);
+	floats_restore(mode);
+	return ok ? LORENZ_OK : LORENZ_CORRUPT;
 }
 
 lorenz_status lorenz_decode(const lorenz_params *p, const void *src, size_t src_len,
@@ -1897,3 +1992,4 @@ lorenz_status lorenz_decode(const lorenz_params *p, const void *src, size_t src_
 {
 	return lorenz_decode_range(p, src, src_len, 0, p->elements, dst, dst_len, scratch, scratch_len);
 }
+#endif

@@ -7,6 +7,7 @@
  *	SIGNED    the signed one
  *	FLOAT     the floating-point type of that width
  *	LIMIT     the FLOAT nearest to 1e37
+ *	VECTOR    32 bytes of them
  *	FN(name)  the name with the width appended
  */
 
@@ -15,20 +16,30 @@ static inline LANE FN(unzigzag)(LANE u)
 	return (u >> 1) ^ (0 - (u & 1));
 }
 
+static inline void FN(widen)(const uint8_t *numbers, LANE *out)
+{
+	uint8_t copy[GROUP]; /* tells the compiler that out is other memory */
+	memcpy(copy, numbers, GROUP);
+	for (unsigned i = 0; i < GROUP; i++)
+		out[i] = copy[i];
+}
+
 /* Makes the values of a group of their numbers and their k low bits. Eight values begin at
  * a whole byte. 16 bytes after the low bits can be read. */
 static inline void FN(add_low_bits)(const uint8_t *low, unsigned k, LANE *out)
 {
-	LANE mask = ((LANE)1 << k) - 1;
+	LANE mask = ((LANE)1 << k) - 1, bits[GROUP];
 	for (unsigned i = 0; i < GROUP; i += 8, low += k) {
 		for (unsigned j = 0, at = 0; j < 8; j++, at += k) {
 			const uint8_t *p = low + (at >> 3);
 			uint64_t v = load64(p) >> (at & 7);
 			if (BITS == 64 && k > 56)
 				v |= (uint64_t)p[8] << 1 << (63 - (at & 7));
-			out[i + j] = out[i + j] << k | ((LANE)v & mask);
+			bits[i + j] = (LANE)v;
 		}
 	}
+	for (unsigned i = 0; i < GROUP; i++)
+		out[i] = out[i] << k | (bits[i] & mask);
 }
 
 /* Decodes count groups to 32 * count residuals (section 8). */
@@ -47,14 +58,23 @@ static bool FN(groups_read)(groups *g, LANE *out, uint64_t count)
 		const uint8_t *numbers = source_group(s, spread);
 		if (numbers == NULL)
 			return false;
-		for (unsigned i = 0; i < GROUP; i++)
-			out[i] = numbers[i];
-		for (unsigned i = s->extra ? 0 : GROUP; i < GROUP; i++) {
-			uint64_t v;
-			if (!source_extra(s, numbers, &i, &v))
+		unsigned long_number = GROUP; /* the first with extra bits */
+		uint64_t v = 0;
+		if (s->extra) {
+			long_number = 0;
+			if (!source_extra(s, numbers, &long_number, &v))
 				return false;
-			if (i < GROUP)
-				out[i] = (LANE)v;
+		}
+		if (long_number == GROUP && FN(group_at_once)(g, numbers, class, shift, out)) {
+			if (!source_advance(s, GROUP >> s->content))
+				return false;
+			continue;
+		}
+		FN(widen)(numbers, out);
+		while (long_number < GROUP) {
+			out[long_number++] = (LANE)v;
+			if (!source_extra(s, numbers, &long_number, &v))
+				return false;
 		}
 		if (!source_advance(s, GROUP >> s->content))
 			return false;
@@ -97,6 +117,7 @@ static bool FN(adaptive_read)(adaptive *a, const uint8_t *kinds, LANE *out, uint
  * already. */
 static void FN(place)(const view *v, place *at, const uint8_t *kinds, const LANE *r, uint64_t count, LANE *lanes)
 {
+	LANE spare[8];
 	while (count > 0) {
 		uint64_t first = at->cell * v->cell;
 		uint64_t length = (v->plane - first < v->cell ? v->plane - first : v->cell) - at->i;
@@ -120,13 +141,9 @@ static void FN(place)(const view *v, place *at, const uint8_t *kinds, const LANE
 						r += 8;
 						count -= 8;
 					} else {
-						for (unsigned j = 0; j < 8; j++) {
-							LANE unmasked = kind[i + j] == 0;
-							if (wanted)
-								dst[i + j] = *r & (0 - unmasked);
-							r += unmasked;
-							count -= unmasked;
-						}
+						unsigned unmasked = FN(place_eight)(word, r, wanted ? dst + i : spare);
+						r += unmasked;
+						count -= unmasked;
 					}
 					i += 8;
 				} else {
@@ -303,17 +320,20 @@ static bool FN(references)(space *x, reader *in, uint64_t m, LANE *lanes)
 /* Adds to each of the count lanes at y the lane s before it. */
 static void FN(add_before)(LANE *y, uint64_t s, uint64_t count)
 {
+	const unsigned lanes = sizeof(VECTOR) / sizeof(LANE);
 	uint64_t i = 0;
 	if (s == 1) {
-		for (LANE sum = y[-1]; i < count; i++)
+		i = FN(add_up)(y, count);
+		for (LANE sum = y[i - 1]; i < count; i++)
 			y[i] = sum += y[i];
-		return;
-	}
-	for (; s >= 16 && count - i >= 16; i += 16) {
-		LANE before[16]; /* tells the compiler that they are others */
-		memcpy(before, y + i - s, sizeof before);
-		for (unsigned j = 0; j < 16; j++)
-			y[i + j] += before[j];
+	} else if (s >= lanes) {
+		for (; count - i >= lanes; i += lanes) {
+			VECTOR v, before;
+			memcpy(&v, y + i, sizeof v);
+			memcpy(&before, y + i - s, sizeof before);
+			v += before;
+			memcpy(y + i, &v, sizeof v);
+		}
 	}
 	for (; i < count; i++)
 		y[i] += y[i - s];
@@ -360,53 +380,99 @@ static inline LANE FN(lane_of)(FLOAT f)
 	return bits ^ (negative | (LANE)1 << (BITS - 1));
 }
 
-/* Turns the residuals of a row into lanes with the float predictor. north, past and
- * past_north are the same places in the row before, in the earlier plane, and in the row
- * before there. They are NULL if there is no such row. */
-static inline void FN(float_row)(unsigned kind, LANE *y, const LANE *north, const LANE *past,
-	const LANE *past_north, uint64_t length)
+/* Turns the residuals of a row into lanes with the float predictor, in several cells at
+ * once, which are cell apart. Each element waits for the one before it in its row, but cells
+ * do not wait for each other. north and past are the distances to the row before and to the
+ * earlier plane, 0 if there is none. */
+static ALWAYS_INLINE void FN(float_rows)(const unsigned cells, const unsigned kind, LANE *y, uint64_t cell,
+	uint64_t north, uint64_t past, uint64_t length)
 {
-	FLOAT w = 0, ww = 0, nw = 0, pw = 0, pnw = 0;
+	FLOAT w[8] = {0}, ww[8] = {0}, nw[8] = {0}, pw[8] = {0}, pnw[8] = {0}, p[8], n[8], b[8], bn[8];
+	LANE r[8];
+	const bool has_north = north > 0 && (kind == 1 || kind == 3 || kind == 4);
+	const bool has_past = past > 0 && kind >= 2 && kind <= 4;
+	for (unsigned c = 0; c < cells; c++)
+		n[c] = b[c] = bn[c] = 0;
 	for (uint64_t i = 0; i < length; i++) {
-		FLOAT n = north ? FN(float_of)(north[i]) : 0;
-		FLOAT b = past ? FN(float_of)(past[i]) : 0;
-		FLOAT bn = past_north ? FN(float_of)(past_north[i]) : 0;
-		FLOAT p;
-		switch (kind) {
-		case 1: p = w + (n - nw); break;
-		case 2: p = w + (b - pw); break;
-		case 3: p = n + (b - bn); break;
-		case 4: p = w + ((n - nw) + ((b - pw) - (bn - pnw))); break;
-		default: p = w + (w - ww); break;
+		if (has_north) {
+			for (unsigned c = 0; c < cells; c++)
+				r[c] = y[c * cell + i - north];
+			for (unsigned c = 0; c < cells; c++)
+				n[c] = FN(float_of)(r[c]);
 		}
-		if (!(p >= -LIMIT && p <= LIMIT))
-			p = 0;
-		y[i] += FN(lane_of)(p);
-		ww = w;
-		w = FN(float_of)(y[i]);
-		nw = n;
-		pw = b;
-		pnw = bn;
+		if (has_past) {
+			for (unsigned c = 0; c < cells; c++)
+				r[c] = y[c * cell + i - past];
+			for (unsigned c = 0; c < cells; c++)
+				b[c] = FN(float_of)(r[c]);
+		}
+		if (has_north && has_past && kind != 2) {
+			for (unsigned c = 0; c < cells; c++)
+				r[c] = y[c * cell + i - past - north];
+			for (unsigned c = 0; c < cells; c++)
+				bn[c] = FN(float_of)(r[c]);
+		}
+		for (unsigned c = 0; c < cells; c++)
+			r[c] = y[c * cell + i];
+		for (unsigned c = 0; c < cells; c++) {
+			switch (kind) {
+			case 1: p[c] = w[c] + (n[c] - nw[c]); break;
+			case 2: p[c] = w[c] + (b[c] - pw[c]); break;
+			case 3: p[c] = n[c] + (b[c] - bn[c]); break;
+			case 4: p[c] = w[c] + ((n[c] - nw[c]) + ((b[c] - pw[c]) - (bn[c] - pnw[c]))); break;
+			default: p[c] = w[c] + (w[c] - ww[c]);
+			}
+		}
+		for (unsigned c = 0; c < cells; c++) {
+			LANE bits, inside = 0 - (LANE)(p[c] >= -LIMIT && p[c] <= LIMIT);
+			memcpy(&bits, &p[c], sizeof bits);
+			bits &= inside;
+			r[c] += bits ^ ((0 - (bits >> (BITS - 1))) | (LANE)1 << (BITS - 1));
+			ww[c] = w[c];
+			w[c] = FN(float_of)(r[c]);
+			nw[c] = n[c];
+			pw[c] = b[c];
+			pnw[c] = bn[c];
+		}
+		for (unsigned c = 0; c < cells; c++)
+			y[c * cell + i] = r[c];
 	}
 }
 
 /* Applies the float predictor (section 5). distance is 0 for kinds without one. */
-static void FN(float_predictor)(const view *v, unsigned kind, uint64_t row, uint64_t distance, LANE *lanes)
+static ALWAYS_INLINE void FN(float_kind)(const view *v, const unsigned kind, uint64_t row, uint64_t distance, LANE *lanes)
 {
 	uint64_t back = distance / v->plane * v->width;
 	for (uint64_t p = 0; p < v->planes; p++) {
-		for (uint64_t c = 0; c < v->width; c += v->cell) {
-			LANE *y = lanes + p * v->width + c;
-			uint64_t length = v->width - c < v->cell ? v->width - c : v->cell;
-			bool has_past = back > 0 && p * v->plane >= distance;
+		LANE *plane = lanes + p * v->width;
+		uint64_t past = p * v->plane >= distance ? back : 0, c = 0;
+		while (c < v->width) {
+			uint64_t rest = v->width - c, length = rest < v->cell ? rest : v->cell;
+			unsigned cells = rest / 8 >= v->cell ? 8 : rest / 4 >= v->cell ? 4 : rest / 2 >= v->cell ? 2 : 1;
 			for (uint64_t r = 0; r < length; r += row) {
-				LANE *at = y + r;
-				const LANE *north = r > 0 ? at - row : NULL;
-				const LANE *past = has_past ? at - back : NULL;
-				const LANE *past_north = has_past && r > 0 ? at - back - row : NULL;
-				FN(float_row)(kind, at, north, past, past_north, length - r < row ? length - r : row);
+				uint64_t n = length - r < row ? length - r : row, north = r > 0 ? row : 0;
+				if (cells == 8)
+					FN(float_rows)(8, kind, plane + c + r, v->cell, north, past, n);
+				else if (cells == 4)
+					FN(float_rows)(4, kind, plane + c + r, v->cell, north, past, n);
+				else if (cells == 2)
+					FN(float_rows)(2, kind, plane + c + r, v->cell, north, past, n);
+				else
+					FN(float_rows)(1, kind, plane + c + r, v->cell, north, past, n);
 			}
+			c += cells * v->cell;
 		}
+	}
+}
+
+static void FN(float_predictor)(const view *v, unsigned kind, uint64_t row, uint64_t distance, LANE *lanes)
+{
+	switch (kind) {
+	case 1: FN(float_kind)(v, 1, row, distance, lanes); break;
+	case 2: FN(float_kind)(v, 2, row, distance, lanes); break;
+	case 3: FN(float_kind)(v, 3, row, distance, lanes); break;
+	case 4: FN(float_kind)(v, 4, row, distance, lanes); break;
+	default: FN(float_kind)(v, 5, row, distance, lanes);
 	}
 }
 
@@ -482,5 +548,6 @@ static void FN(scaled)(const LANE *y, uint64_t count, bool ratio, double by, uns
 #undef LANE
 #undef SIGNED
 #undef FLOAT
+#undef VECTOR
 #undef LIMIT
 #undef FN
