@@ -396,7 +396,7 @@ static uint64_t huffman(const uint16_t *table, const uint8_t *p, uint8_t *symbol
 }
 
 /* Decodes BATCH whole chunks in turns, because each symbol of a chunk has to wait for the
- * one before it. Seven bits and five words fit into a load. */
+ * one before it. Seven bits and four words fit into a load. */
 static ALWAYS_INLINE void huffman_chunks(const uint16_t *table, const uint8_t *const p[BATCH], uint8_t *symbols,
 	uint64_t words[BATCH])
 {
@@ -428,6 +428,31 @@ static ALWAYS_INLINE void huffman_chunks(const uint16_t *table, const uint8_t *c
 	words[3] = at3;
 }
 
+/* Decodes the code words of the next chunks, and returns the bits that they take. */
+static void decode_words(source *s, const uint8_t *const chunk[BATCH], uint32_t n, uint64_t words[BATCH])
+{
+	unsigned whole = n / CHUNK, done = 0;
+	if (whole > 1 && s->limit - chunk[whole - 1] >= CHUNK_WORDS + 8) {
+		const uint8_t *p[BATCH]; /* the last one fills the turns of missing ones */
+		for (unsigned i = 0; i < BATCH; i++)
+			p[i] = chunk[i < whole ? i : whole - 1];
+		huffman_chunks(s->table, p, s->symbols, words);
+		done = whole;
+	}
+	for (unsigned i = done; i * CHUNK < n; i++) {
+		unsigned count = n - i * CHUNK < CHUNK ? n - i * CHUNK : CHUNK;
+		uint8_t padded[CHUNK_WORDS + 8];
+		const uint8_t *p = chunk[i];
+		size_t have = (size_t)(s->limit - p);
+		if (have < sizeof padded) {
+			memcpy(padded, p, have);
+			memset(padded + have, 0, sizeof padded - have);
+			p = padded;
+		}
+		words[i] = huffman(s->table, p, s->symbols + i * CHUNK, count);
+	}
+}
+
 /* Decodes the next chunks of the stream to s->symbols. */
 static bool source_fill(source *s)
 {
@@ -450,30 +475,16 @@ static bool source_fill(source *s)
 			length[i] = chunk_length(s);
 			s->next += length[i];
 		}
-		if (s->method == HUFFMAN && n == BATCH * CHUNK && s->limit - chunk[BATCH - 1] >= CHUNK_WORDS + 8) {
-			huffman_chunks(s->table, chunk, s->symbols, words);
-		} else {
-			for (unsigned i = 0; i < chunks; i++) {
-				unsigned count = n - i * CHUNK < CHUNK ? n - i * CHUNK : CHUNK;
-				if (s->method == HUFFMAN) {
-					uint8_t padded[CHUNK_WORDS + 8];
-					const uint8_t *p = chunk[i];
-					size_t have = (size_t)(s->limit - p);
-					if (have < sizeof padded) {
-						memcpy(padded, p, have);
-						memset(padded + have, 0, sizeof padded - have);
-						p = padded;
-					}
-					words[i] = huffman(s->table, p, s->symbols + i * CHUNK, count);
-				} else if (s->method == RAW) {
-					if (count > length[i])
-						return false;
-					memcpy(s->symbols + i * CHUNK, chunk[i], count);
-					words[i] = 8 * count;
-				}
-			}
-		}
+		if (s->method == HUFFMAN)
+			decode_words(s, chunk, n, words);
 		for (unsigned i = 0; i < chunks; i++) {
+			unsigned count = n - i * CHUNK < CHUNK ? n - i * CHUNK : CHUNK;
+			if (s->method == RAW) {
+				if (count > length[i])
+					return false;
+				memcpy(s->symbols + i * CHUNK, chunk[i], count);
+				words[i] = 8 * count;
+			}
 			if (s->extra) {
 				s->extras[i] = (bits){chunk[i], words[i], length[i] * 8};
 				if (words[i] > length[i] * 8)
@@ -1093,19 +1104,18 @@ static bool read_specials(space *x, reader *in, unsigned specials, const uint8_t
 /* Writes the special values of the masked elements among count of size bytes. */
 static ALWAYS_INLINE void write_kinds(const uint8_t *kinds, const uint64_t value[3], uint64_t count, unsigned size, uint8_t *out)
 {
+	const uint32_t narrow[3] = {0, (uint32_t)value[1], (uint32_t)value[2]};
 	uint64_t i = 0;
 	for (; count - i >= 8; i += 8) {
 		if (load64(kinds + i) == 0)
 			continue;
-		uint64_t element[8];
-		for (unsigned j = 0; j < 8; j++)
-			element[j] = load_element(out + (i + j) * size, size);
-		for (unsigned j = 0; j < 8; j++) {
-			uint64_t first = 0 - (uint64_t)(kinds[i + j] & 1), second = 0 - (uint64_t)(kinds[i + j] >> 1);
-			element[j] = (element[j] & ~(first | second)) | (value[1] & first) | (value[2] & second);
+		if (size == 4) {
+			write_eight32(load64(kinds + i), narrow, out + i * 4);
+			continue;
 		}
-		for (unsigned j = 0; j < 8; j++)
-			store_element(out + (i + j) * size, element[j], size, false);
+		for (uint64_t j = i; j < i + 8; j++)
+			if (kinds[j] != 0)
+				store_element(out + j * size, value[kinds[j]], size, false);
 	}
 	for (; i < count; i++)
 		if (kinds[i] != 0)
@@ -1546,7 +1556,7 @@ static bool decode_text(space *x, reader *in, uint8_t *out)
 		return false;
 
 	recent distances = {{1, row, 2 * row}};
-	uint64_t at = 0, place = 0;
+	uint64_t at = 0;
 	for (uint64_t i = 0; i <= repeats; i++) {
 		uint64_t literals = size - at, length = 0, code = 0;
 		if (i < repeats && (!source_number(&parts[0], &literals) || !source_number(&parts[1], &length) ||
@@ -1575,7 +1585,6 @@ static bool decode_text(space *x, reader *in, uint8_t *out)
 		for (uint64_t end = at + length + 2; at < end; at++)
 			out[at] = out[at - d];
 	}
-	(void)place;
 	for (unsigned i = 0; i < count; i++)
 		if (streams[i].left > 0 || streams[i].at < streams[i].have)
 			return false;

@@ -380,11 +380,40 @@ static inline LANE FN(lane_of)(FLOAT f)
 	return bits ^ (negative | (LANE)1 << (BITS - 1));
 }
 
+/* One or eight lanes at places. */
+static ALWAYS_INLINE void FN(gather)(const unsigned count, LANE r[8], const LANE *y, const uint64_t at[8])
+{
+	r[0] = y[at[0]];
+	if (count == 1)
+		return;
+	r[1] = y[at[1]];
+	r[2] = y[at[2]];
+	r[3] = y[at[3]];
+	r[4] = y[at[4]];
+	r[5] = y[at[5]];
+	r[6] = y[at[6]];
+	r[7] = y[at[7]];
+}
+
+static ALWAYS_INLINE void FN(scatter)(const unsigned count, LANE *y, const uint64_t at[8], const LANE r[8])
+{
+	y[at[0]] = r[0];
+	if (count == 1)
+		return;
+	y[at[1]] = r[1];
+	y[at[2]] = r[2];
+	y[at[3]] = r[3];
+	y[at[4]] = r[4];
+	y[at[5]] = r[5];
+	y[at[6]] = r[6];
+	y[at[7]] = r[7];
+}
+
 /* Turns the residuals of a row into lanes with the float predictor, in several cells at
- * once, which are cell apart. Each element waits for the one before it in its row, but cells
- * do not wait for each other. north and past are the distances to the row before and to the
- * earlier plane, 0 if there is none. */
-static ALWAYS_INLINE void FN(float_rows)(const unsigned cells, const unsigned kind, LANE *y, uint64_t cell,
+ * once, which begin at the places at. A cell may be there twice. Each element waits for the
+ * one before it in its row, but cells do not wait for each other. north and past are the
+ * distances to the row before and to the earlier plane, 0 if there is none. */
+static ALWAYS_INLINE void FN(float_rows)(const unsigned cells, const unsigned kind, LANE *y, const uint64_t at[8],
 	uint64_t north, uint64_t past, uint64_t length)
 {
 	FLOAT w[8] = {0}, ww[8] = {0}, nw[8] = {0}, pw[8] = {0}, pnw[8] = {0}, p[8], n[8], b[8], bn[8];
@@ -395,25 +424,21 @@ static ALWAYS_INLINE void FN(float_rows)(const unsigned cells, const unsigned ki
 		n[c] = b[c] = bn[c] = 0;
 	for (uint64_t i = 0; i < length; i++) {
 		if (has_north) {
-			for (unsigned c = 0; c < cells; c++)
-				r[c] = y[c * cell + i - north];
+			FN(gather)(cells, r, y + i - north, at);
 			for (unsigned c = 0; c < cells; c++)
 				n[c] = FN(float_of)(r[c]);
 		}
 		if (has_past) {
-			for (unsigned c = 0; c < cells; c++)
-				r[c] = y[c * cell + i - past];
+			FN(gather)(cells, r, y + i - past, at);
 			for (unsigned c = 0; c < cells; c++)
 				b[c] = FN(float_of)(r[c]);
 		}
 		if (has_north && has_past && kind != 2) {
-			for (unsigned c = 0; c < cells; c++)
-				r[c] = y[c * cell + i - past - north];
+			FN(gather)(cells, r, y + i - past - north, at);
 			for (unsigned c = 0; c < cells; c++)
 				bn[c] = FN(float_of)(r[c]);
 		}
-		for (unsigned c = 0; c < cells; c++)
-			r[c] = y[c * cell + i];
+		FN(gather)(cells, r, y + i, at);
 		for (unsigned c = 0; c < cells; c++) {
 			switch (kind) {
 			case 1: p[c] = w[c] + (n[c] - nw[c]); break;
@@ -434,8 +459,7 @@ static ALWAYS_INLINE void FN(float_rows)(const unsigned cells, const unsigned ki
 			pw[c] = b[c];
 			pnw[c] = bn[c];
 		}
-		for (unsigned c = 0; c < cells; c++)
-			y[c * cell + i] = r[c];
+		FN(scatter)(cells, y + i, at, r);
 	}
 }
 
@@ -448,19 +472,18 @@ static ALWAYS_INLINE void FN(float_kind)(const view *v, const unsigned kind, uin
 		uint64_t past = p * v->plane >= distance ? back : 0, c = 0;
 		while (c < v->width) {
 			uint64_t rest = v->width - c, length = rest < v->cell ? rest : v->cell;
-			unsigned cells = rest / 8 >= v->cell ? 8 : rest / 4 >= v->cell ? 4 : rest / 2 >= v->cell ? 2 : 1;
+			uint64_t cells = rest / v->cell, at[8] = {0}; /* whole ones */
+			cells = cells > 8 ? 8 : cells;
+			for (unsigned i = 0; i < 8 && cells > 0; i++)
+				at[i] = (i < cells ? i : cells - 1) * v->cell;
 			for (uint64_t r = 0; r < length; r += row) {
 				uint64_t n = length - r < row ? length - r : row, north = r > 0 ? row : 0;
-				if (cells == 8)
-					FN(float_rows)(8, kind, plane + c + r, v->cell, north, past, n);
-				else if (cells == 4)
-					FN(float_rows)(4, kind, plane + c + r, v->cell, north, past, n);
-				else if (cells == 2)
-					FN(float_rows)(2, kind, plane + c + r, v->cell, north, past, n);
+				if (cells > 1)
+					FN(float_rows)(8, kind, plane + c + r, at, north, past, n);
 				else
-					FN(float_rows)(1, kind, plane + c + r, v->cell, north, past, n);
+					FN(float_rows)(1, kind, plane + c + r, at, north, past, n);
 			}
-			c += cells * v->cell;
+			c += cells > 1 ? cells * v->cell : length;
 		}
 	}
 }
@@ -476,16 +499,29 @@ static void FN(float_predictor)(const view *v, unsigned kind, uint64_t row, uint
 	}
 }
 
+static inline LANE FN(swap)(LANE v)
+{
+	return (LANE)(BITS == 32 ? __builtin_bswap32((uint32_t)v) : __builtin_bswap64(v));
+}
+
 /* Transform 0: writes count elements of size bytes, in the byte order of the processor
  * or, if swap is set, the other one. */
 static ALWAYS_INLINE void FN(order_as)(const LANE *y, uint64_t count, unsigned size, bool floats, bool swap, uint8_t *out)
 {
 	uint64_t i = 0;
-	for (; count - i >= 16; i += 16)
-		for (unsigned j = 0; j < 16; j++) {
-			LANE v = floats ? FN(bits_of)(y[i + j]) : y[i + j];
-			store_element(out + (i + j) * size, v, size, swap);
+	for (; count - i >= 16; i += 16) {
+		LANE v[16]; /* tells the compiler that out is other memory */
+		for (unsigned j = 0; j < 16; j++)
+			v[j] = floats ? FN(bits_of)(y[i + j]) : y[i + j];
+		if (size == sizeof(LANE)) {
+			for (unsigned j = 0; j < 16; j++)
+				v[j] = swap ? FN(swap)(v[j]) : v[j];
+			memcpy(out + i * size, v, sizeof v);
+			continue;
 		}
+		for (unsigned j = 0; j < 16; j++)
+			store_element(out + (i + j) * size, v[j], size, swap);
+	}
 	for (; i < count; i++)
 		store_element(out + i * size, floats ? FN(bits_of)(y[i]) : y[i], size, swap);
 }

@@ -49,9 +49,8 @@ static inline uint64_t add_up32(uint32_t *y, uint64_t count)
 		v = _mm256_add_epi32(v, _mm256_slli_si256(v, 8)); /* each half on its own */
 		__m256i half = _mm256_permute2x128_si256(v, v, 0x08);
 		v = _mm256_add_epi32(v, _mm256_shuffle_epi32(half, 0xff));
-		v = _mm256_add_epi32(v, sum);
-		sum = _mm256_permutevar8x32_epi32(v, _mm256_set1_epi32(7));
-		_mm256_storeu_si256((__m256i *)(y + i), v);
+		_mm256_storeu_si256((__m256i *)(y + i), _mm256_add_epi32(v, sum));
+		sum = _mm256_add_epi32(sum, _mm256_permutevar8x32_epi32(v, _mm256_set1_epi32(7)));
 	}
 	return i;
 }
@@ -67,7 +66,30 @@ static inline unsigned place_eight32(uint64_t kinds, const uint32_t *r, uint32_t
 	_mm256_storeu_si256((__m256i *)dst, _mm256_and_si256(v, mask));
 	return (unsigned)(up_to >> 56);
 }
+
+/* Writes special values over those of eight elements whose kind is not 0. */
+static inline void write_eight32(uint64_t kinds, const uint32_t value[3], uint8_t *out)
+{
+	__m256i kind = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)kinds));
+	__m256i values = _mm256_setr_epi32(0, (int)value[1], (int)value[2], 0, 0, 0, 0, 0);
+	__m256i v = _mm256_loadu_si256((const __m256i *)out);
+	v = _mm256_blendv_epi8(_mm256_permutevar8x32_epi32(values, kind), v, _mm256_cmpeq_epi32(kind, _mm256_setzero_si256()));
+	_mm256_storeu_si256((__m256i *)out, v);
+}
 #else
+static inline void write_eight32(uint64_t kinds, const uint32_t value[3], uint8_t *out)
+{
+	uint32_t element[8];
+	uint8_t kind[8];
+	memcpy(element, out, sizeof element);
+	store_element(kind, kinds, 8, !HOST_LITTLE);
+	for (unsigned i = 0; i < 8; i++) {
+		uint32_t first = 0 - (uint32_t)(kind[i] & 1), second = 0 - (uint32_t)(kind[i] >> 1);
+		element[i] = (element[i] & ~(first | second)) | (value[1] & first) | (value[2] & second);
+	}
+	memcpy(out, element, sizeof element);
+}
+
 static inline unsigned place_eight32(uint64_t kinds, const uint32_t *r, uint32_t *dst)
 {
 	unsigned taken = 0;
