@@ -288,10 +288,9 @@ static bool FN(references)(space *x, reader *in, uint64_t m, LANE *lanes)
 	groups *codes = &x->groups[0], *differences = &x->groups[1];
 	if (!groups_open(in, codes, m, 32) || (m > 0 && !codes->plain))
 		return false;
-	adaptive *a = NULL;
+	adaptive *a = x->adaptive;
 	if (mixed) {
-		a = adaptive_open(x, in, 4, 8);
-		if (a == NULL)
+		if (!adaptive_open(a, in, 4, 8, tables_of(x)))
 			return false;
 	} else if (!groups_open(in, differences, m, BITS)) {
 		return false;
@@ -324,7 +323,7 @@ static void FN(add_before)(LANE *y, uint64_t s, uint64_t count)
 	uint64_t i = 0;
 	if (s == 1) {
 		i = FN(add_up)(y, count);
-		for (LANE sum = y[i - 1]; i < count; i++)
+		for (LANE sum = *(y + i - 1); i < count; i++)
 			y[i] = sum += y[i];
 	} else if (s >= lanes) {
 		for (; count - i >= lanes; i += lanes) {
@@ -336,7 +335,7 @@ static void FN(add_before)(LANE *y, uint64_t s, uint64_t count)
 		}
 	}
 	for (; i < count; i++)
-		y[i] += y[i - s];
+		y[i] += *(y + i - s);
 }
 
 /* Applies a stride of the chain (section 5). */
