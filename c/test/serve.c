@@ -3,8 +3,9 @@
  * numbers are little-endian.
  *
  * Request: uint32 number of parameters, the parameters as uint32, uint64 first element,
- * uint64 number of elements or 2^64 - 1 for a whole block, uint32 length of the block, the
- * block. Answer: byte lorenz_status, uint64 length, the decoded bytes.
+ * uint64 number of elements, uint32 length of the block, the block. Instead of a number of
+ * elements, 2^64 - 1 is a whole block, and 2^64 - 2 only reads the parameters. Answer: byte
+ * lorenz_status, uint64 length, the decoded bytes.
  *
  * Each buffer is allocated for one block and as short as allowed, so that sanitizers see
  * every access outside of it.
@@ -45,7 +46,7 @@ int main(void)
 		lorenz_status status = lorenz_parse(&p, list, count);
 		unsigned char *out = NULL;
 		uint64_t size = 0;
-		if (status == LORENZ_OK) {
+		if (status == LORENZ_OK && range[1] != UINT64_MAX - 1) {
 			size = range[1] == UINT64_MAX ? lorenz_size(&p) : range[1] * p.size;
 			size_t need = lorenz_scratch_size(&p);
 			void *scratch = allocate(need);
