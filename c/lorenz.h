@@ -95,9 +95,10 @@ LORENZ_API lorenz_status lorenz_parse(lorenz_params *p, const uint32_t *list, si
 LORENZ_API size_t lorenz_size(const lorenz_params *p);
 
 /* Returns the bytes of scratch memory with which lorenz_decode and
- * lorenz_decode_range decode every block with these parameters: about 1.2 times 8
- * bytes for each element with 8 bytes and 5 bytes for each other element, and at most
- * 24 MiB more (section 14). Returns SIZE_MAX if the address space is too small. */
+ * lorenz_decode_range decode every block with these parameters (section 14). For each
+ * element, these are 8 bytes if it has 8 and else 4, 1.2 bytes for masks and classes, and
+ * its size, for ranges of blocks with parts. Added to this are at most 16 MiB. Most blocks
+ * touch less. Returns SIZE_MAX if the address space is too small. */
 LORENZ_API size_t lorenz_scratch_size(const lorenz_params *p);
 
 /* Decodes a whole block of src_len bytes. dst_len MUST be lorenz_size(p). The elements

@@ -9,8 +9,13 @@
 
 enum {
 	MAX_DISTANCE = 1 << 20, /* N and B */
-	CONTEXTS = 4 * 9 * 9,   /* of each of the four kinds, at most */
-	NODES = 16              /* questions */
+	NODES = 16,             /* questions */
+	/* The probabilities of the four contexts follow each other. */
+	CONTEXT_0 = 0,
+	CONTEXT_1 = CONTEXT_0 + 12 * 8 * NODES,
+	CONTEXT_2 = CONTEXT_1 + 4 * 9 * 9 * NODES,
+	CONTEXT_3 = CONTEXT_2 + 3 * 9 * 9 * NODES,
+	CONTEXTS = CONTEXT_3 + 3 * 5 * 5 * 3 * NODES
 };
 
 /* The state of adaptive residuals. */
@@ -28,7 +33,7 @@ typedef struct {
 	uint64_t ring;      /* its length - 1 */
 	probability group[8];
 	probability trailing[64][64];
-	probability context[4][CONTEXTS * NODES];
+	probability contexts[CONTEXTS];
 	weight weights[4][NODES][4];
 	probability sign[3 * 3 * 3][3];
 	probability second[9][8][8];
@@ -70,8 +75,7 @@ static bool adaptive_open(adaptive *a, reader *in, uint64_t n_distance, uint64_t
 	probabilities_reset(a->group, 8);
 	if (a->zeros)
 		probabilities_reset(a->trailing[0], 64 * 64);
-	for (unsigned i = 0; i < 4; i++)
-		probabilities_reset(a->context[i], CONTEXTS * NODES);
+	probabilities_reset(a->contexts, CONTEXTS);
 	for (unsigned z = 0; z < 4; z++)
 		for (unsigned node = 0; node < NODES; node++)
 			for (unsigned i = 0; i < 4; i++)
@@ -125,12 +129,12 @@ static inline bool adaptive_residual(adaptive *a, unsigned width, uint64_t *r, u
 	unsigned z = e < 3 ? (unsigned)e : 3, used = z == 3 ? 2 : 4;
 
 	probability *context[4];
-	context[0] = a->context[0] + ((e < 11 ? e : 11) * 8 + f) * NODES;
-	context[1] = a->context[1] + ((z * 9 + state_q(s1, e)) * 9 + state_q(sn, e)) * NODES;
+	context[0] = a->contexts + CONTEXT_0 + ((e < 11 ? e : 11) * 8 + f) * NODES;
+	context[1] = a->contexts + CONTEXT_1 + ((z * 9 + state_q(s1, e)) * 9 + state_q(sn, e)) * NODES;
 	context[2] = context[3] = NULL;
 	if (used == 4) {
-		context[2] = a->context[2] + ((z * 9 + state_q(sb, e)) * 9 + state_q(s2, e)) * NODES;
-		context[3] = a->context[3] + (((z * 5 + state_sign(s1)) * 5 + state_sign(sn)) * 3 + state_direction(sb)) * NODES;
+		context[2] = a->contexts + CONTEXT_2 + ((z * 9 + state_q(sb, e)) * 9 + state_q(s2, e)) * NODES;
+		context[3] = a->contexts + CONTEXT_3 + (((z * 5 + state_sign(s1)) * 5 + state_sign(sn)) * 3 + state_direction(sb)) * NODES;
 	}
 	int32_t k = e < (int32_t)width - 1 ? e : (int32_t)width - 1;
 	bool first = true, up = false;
