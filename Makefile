@@ -6,7 +6,7 @@ BIN     := bin/cdfz
 HOST    := bin/cdfz-plugin-host
 export CGO_ENABLED ?= 0
 
-.PHONY: build host install wheel test test-corpus test-ncapi race arch fuzz seeds lint demo bench bench-access bench-filters bench-ratio soak man clean
+.PHONY: build host native install wheel test test-native test-corpus test-ncapi race arch fuzz seeds lint demo bench bench-access bench-filters bench-ratio soak man clean
 
 build:
 	$(GO) build -trimpath -o $(BIN) ./cmd/cdfz
@@ -16,6 +16,11 @@ host:
 	@case "$$($(GO) env GOOS)/$$($(GO) env GOARCH)" in \
 	linux/amd64|linux/arm64) set -x; $(GO) build -trimpath -tags plugins -o $(HOST) ./cmd/cdfz-plugin-host ;; \
 	esac
+
+# The C library (docs/c.md). Nothing else needs a C compiler.
+native:
+	.ci/deps native
+	$(MAKE) -C c OUT="$(abspath bin)"
 
 # The binaries, manual pages and completions. PREFIX is the target; packagers prepend
 # DESTDIR.
@@ -46,6 +51,14 @@ test:
 	.ci/deps test
 	$(GO) test -tags 'judge man' -timeout 14m ./... ./testdata/gen ./testdata/corpus ./testdata/seeds
 	$(GO) test -tags purego -run 'Shuffle|Vectors|Load|Random|Floats|Sum|FilterOutcomes' ./filters/all ./filters/internal/transpose ./filters/all/internal/fletcher ./slab ./lorenz ./archive/internal/crc
+
+# The C library: all builds against package lorenz, and the fuzz target. The 200,000 damaged blocks
+# for each build of make test-native MUTANTS=200000 FUZZSECONDS=600 take an hour.
+MUTANTS ?= 2000
+FUZZSECONDS ?= 2
+test-native:
+	.ci/deps test-native
+	.ci/native $(MUTANTS) $(FUZZSECONDS)
 
 # The same over the corpus that CDFZ_CORPUS names: a folder with manifest.json.
 test-corpus:

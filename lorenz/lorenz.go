@@ -15,6 +15,7 @@ package lorenz
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/cdfz-format/cdfz/lorenz/internal/entropy"
 )
@@ -143,12 +144,16 @@ func (p Params) check() (int, error) {
 	if p.Order > LittleEndian {
 		return 0, fmt.Errorf("lorenz: expected byte order 0 or 1, found %d", p.Order)
 	}
-	n := 1
+	n, empty := 1, slices.Contains(p.Dims, 0)
 	for _, d := range p.Dims {
 		if d < 0 || d > MaxBytes {
 			return 0, fmt.Errorf("lorenz: expected a dimension of 0 to %d, found %d", MaxBytes, d)
 		}
-		if d > 0 && n > MaxBytes/size/d {
+		if empty {
+			n = 0 // whatever the other dimensions are
+			continue
+		}
+		if n > MaxBytes/size/d {
 			return 0, fmt.Errorf("lorenz: expected a block of at most %d bytes, found shape %v", MaxBytes, p.Dims)
 		}
 		n *= d

@@ -500,6 +500,16 @@ func TestParams(t *testing.T) {
 		_, err := ParseParams(bad)
 		require.Error(t, err, fmt.Sprint(bad))
 	}
+	for _, empty := range [][]uint32{{1, 5, 0, 1, 0}, {1, 5, 0, 3, 0, 1 << 20, 1 << 20}, {1, 5, 0, 3, 1 << 20, 1 << 20, 0}} {
+		p, err := ParseParams(empty)
+		require.NoError(t, err, fmt.Sprint(empty))
+		d, err := NewDecoder(p)
+		require.NoError(t, err)
+		require.NoError(t, d.Decode(nil, []byte{modeRaw}))
+		for _, mode := range []byte{modeConst, modeGroups, modeAdaptive, modeReferences, modeText, modeParts} {
+			require.ErrorIs(t, d.Decode(nil, []byte{mode, 0, 0, 0}), ErrCorrupt)
+		}
+	}
 }
 
 // TestFixedAfterRatio encodes multiples of 1/4, and few of 1/256. A sample suggests
