@@ -121,6 +121,8 @@ of up to 1 MiB all checksums, are compared, but nothing is decoded. --skip-exist
 always compares the SHA-256, and decodes the archive to verify it. With
 --skip-existing=never, an existing archive is an error, and so is a damaged one in any case.
 
+` + cli.ListHelp + `
+
 Nothing is archived if two files have the same target, unless they hold the same netCDF
 file. Several runs may work on the same files at the same time: each passes over what
 another one archives.
@@ -158,8 +160,9 @@ x.nc.gz becomes x.nc.cdfz, which restores x.nc.
 			"cdfz archive -F 'u&v,307,9' -F '*,1,6' tas.nc",
 			"cdfz archive --receipts proof.jsonl --delete-source data/",
 			"cdfz archive --decompress -o archives/ data/   # x.nc.gz too",
+			"find data/ -name '*.nc' -print0 | cdfz archive -0 --files-from - -o archives/",
 			"cdfz archive - <tas.nc >tas.nc.cdfz"),
-		Args: cli.MinFiles,
+		Args: a.FilesOrList,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := v.specs.Parse(); err != nil {
 				return err
@@ -185,6 +188,7 @@ x.nc.gz becomes x.nc.cdfz, which restores x.nc.
 	f.BoolVar(&v.unpacks, "decompress", false, "archive files compressed with gzip, bzip2, xz or zstd as the file in them")
 	f.StringVar(&v.proof.name, "receipts", "", "add a receipt for each archive to `FILE`")
 	f.BoolVar(&v.proof.deletes, "delete-source", false, "delete each source after its receipt is on disk (needs --receipts)")
+	a.ListFlags(cmd)
 	a.ForceFlag(cmd)
 	a.StatsFlag(cmd)
 	a.JSONFlag(cmd)
@@ -202,7 +206,10 @@ func (v *archiver) run(ctx context.Context, args []string) error {
 	}
 	v.TakesBack = v.proof.deletes
 	v.files = v.Find(ctx, args, selects, v.failed)
-	defer v.files.Close()
+	defer func() { v.files.Close() }()
+	if err := v.files.Load(ctx); err != nil {
+		v.failed(terminal.ShowName(v.Select.From), err)
+	}
 	if err := v.checkTargets(ctx); err != nil {
 		return err
 	}

@@ -66,6 +66,9 @@ func (p *proof) settle(ctx context.Context, v *archiver, in *fileio.Input, rep *
 	if p.file == nil {
 		return nil
 	}
+	if p.deletes && in.File == nil {
+		return fmt.Errorf("%w: it is not a local file", receipts.ErrKept)
+	}
 	if rep.Loss != nil {
 		return fmt.Errorf("%w: the archive does not restore its bytes", receipts.ErrKept)
 	}

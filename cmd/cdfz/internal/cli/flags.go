@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 
@@ -62,6 +63,36 @@ func (a *App) VerboseFlag(cmd *cobra.Command) {
 func MinFiles(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return terminal.Hinted(errors.New("no FILE given"), "%s --help has examples", cmd.CommandPath())
+	}
+	return nil
+}
+
+// ListFlags adds --files-from and --null.
+func (a *App) ListFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&a.Select.From, "files-from", "", "take the names of files from `LIST`, one a line, or from standard input if LIST is -")
+	f.BoolVarP(&a.Select.Null, "null", "0", false, "names in LIST end in a zero byte, as find -print0 writes them")
+}
+
+// ListHelp describes --files-from to the user.
+const ListHelp = `--files-from LIST takes the names from LIST, one a line, instead of FILE. They are relative to
+the current folder, or to the only FILE, a folder. Below -o DIR/ the whole name is kept, without a
+leading slash. Empty lines are ignored. A file that is missing fails, and the run goes on.`
+
+// FilesOrList is MinFiles for verbs with --files-from. A list has at most one FILE, the folder that its
+// names are relative to.
+func (a *App) FilesOrList(cmd *cobra.Command, args []string) error {
+	switch {
+	case a.Select.From == "" && a.Select.Null:
+		return errors.New("--null: expected --files-from LIST too")
+	case a.Select.From == "":
+		return MinFiles(cmd, args)
+	case len(args) > 1:
+		return fmt.Errorf("--files-from: expected at most one FILE, the folder of the names, found %d", len(args))
+	case len(args) == 1:
+		if st, err := os.Stat(args[0]); err != nil || !st.IsDir() || args[0] == terminal.StdinName {
+			return fmt.Errorf("--files-from: expected a folder for the names, found %s", terminal.ShowName(args[0]))
+		}
 	}
 	return nil
 }

@@ -46,7 +46,7 @@ const defaultBudget = 1 << 30
 
 // Each calls one for every file in turn until the run is stopped.
 func (a *App) Each(ctx context.Context, files fileio.List, one func(fileio.Job) error, failed func(name string, err error)) {
-	for _, j := range files.Jobs {
+	for j := range files.All(ctx) {
 		if a.Stopped(ctx) {
 			return
 		}
@@ -75,15 +75,19 @@ func (a *App) Parallel(ctx context.Context, files fileio.List, w Work) {
 		r.places += opening
 	}
 	// Even one processor has work while files wait for the disk, unless the user wants less.
-	if jobs == 1 && (a.Workers > 0 || a.Memory > 0) || len(files.Jobs) == 1 {
-		for i, j := range files.Jobs {
+	if jobs == 1 && (a.Workers > 0 || a.Memory > 0) || files.Single() {
+		i := 0
+		for j := range files.All(ctx) {
 			if a.Stopped(ctx) {
 				return
 			}
-			k := &sideJob{app: r.fork(i, false)}
+			r.add(i, j)
+			k := &sideJob{name: j.Name, app: r.fork(i, false)}
 			k.end, k.err = w.One(&k.app, j)
 			r.finish(i, k)
+			i++
 		}
+		r.finishList(ctx)
 		return
 	}
 	r.slots, r.memory = semaphore.NewWeighted(r.places), semaphore.NewWeighted(r.budget)
@@ -91,6 +95,21 @@ func (a *App) Parallel(ctx context.Context, files fileio.List, w Work) {
 	r.idle = make(chan func())
 	defer close(r.idle)
 	r.run(ctx)
+	r.finishList(ctx)
+}
+
+// add adds a file of a list to the progress. Others are in it from the start.
+func (r *parallel) add(i int, j fileio.Job) {
+	if r.files.Grows() {
+		r.a.AddFile(i, j.Size)
+	}
+}
+
+// finishList reports an error of reading the list of files.
+func (r *parallel) finishList(ctx context.Context) {
+	if err := r.files.ListError(ctx); err != nil {
+		r.w.Failed(terminal.ShowName(r.a.Select.From), err)
+	}
 }
 
 // parallel runs the jobs of a Work side by side.
@@ -132,6 +151,7 @@ func (r *parallel) fork(i int, keep bool) App {
 
 // sideJob is a file at work.
 type sideJob struct {
+	name string
 	app  App
 	end  func()
 	err  error
@@ -145,7 +165,7 @@ func (r *parallel) finish(i int, k *sideJob) {
 		k.end()
 	}
 	if k.err != nil {
-		r.w.Failed(terminal.ShowName(r.files.Jobs[i].Name), k.err)
+		r.w.Failed(terminal.ShowName(k.name), k.err)
 	}
 	r.a.EndFile(i)
 }
@@ -155,8 +175,10 @@ func (r *parallel) run(ctx context.Context) {
 	go func() {
 		defer close(ordered)
 		last := map[string]chan struct{}{} // by target: closed when the last job with it is done
-		for i, j := range r.files.Jobs {
+		i := 0
+		for j := range r.files.All(ctx) {
 			order := r.a.Order(j)
+			r.add(i, j)
 			k := r.begin(ctx, i, j, last[order])
 			if k == nil {
 				return
@@ -166,6 +188,7 @@ func (r *parallel) run(ctx context.Context) {
 				maps.DeleteFunc(last, func(_ string, done chan struct{}) bool { return isClosed(done) })
 			}
 			ordered <- k
+			i++
 		}
 	}()
 	i := 0
@@ -209,7 +232,7 @@ func (r *parallel) begin(ctx context.Context, i int, j fileio.Job, before chan s
 		r.slots.Release(slots)
 		r.memory.Release(memory)
 	})
-	k := &sideJob{app: r.fork(i, true), done: make(chan struct{})}
+	k := &sideJob{name: j.Name, app: r.fork(i, true), done: make(chan struct{})}
 	k.app.Workers = int(workers)
 	if j.Size < alone { // a second large file would take twice the memory
 		k.app.Written = free

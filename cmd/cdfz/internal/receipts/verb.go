@@ -75,10 +75,25 @@ holds another file, or if FILE has no receipts.`,
 			"cdfz archive --receipts proof.jsonl --delete-source data/",
 			"cdfz receipts proof.jsonl",
 			"cdfz receipts --quick --json proof.jsonl"),
-		Args: cli.MinFiles,
-		Run:  func(cmd *cobra.Command, args []string) { v.run(cmd.Context(), args) },
+		Args: func(cmd *cobra.Command, args []string) error {
+			if a.Select.From != "" && len(args) > 0 {
+				return errors.New("--files-from: expected no FILE besides the list")
+			}
+			return a.FilesOrList(cmd, args)
+		},
+		Run: func(cmd *cobra.Command, args []string) {
+			if a.Select.From != "" {
+				var err error
+				if args, err = a.Names(); err != nil {
+					a.FailFile(terminal.ShowName(a.Select.From), err)
+					return
+				}
+			}
+			v.run(cmd.Context(), args)
+		},
 	}
 	cmd.Flags().BoolVar(&v.quick, "quick", false, "do not decode the archives")
+	a.ListFlags(cmd)
 	a.JSONFlag(cmd)
 	a.MemoryFlag(cmd)
 	return cmd

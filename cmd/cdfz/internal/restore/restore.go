@@ -82,6 +82,8 @@ FILE may be a folder: archives below it, named *.cdfz, are restored, and other f
 are skipped, as are targets that exist and have the SHA-256 of the archive's netCDF file,
 so that a run can be repeated. It may also be an http, https, s3 or gs URL, or - for standard input.
 
+` + cli.ListHelp + `
+
 With -o s3://BUCKET/KEY or -o s3://BUCKET/PREFIX/, the files become objects of a store. Each
 is first restored and checked in a temporary file.`,
 		Example: cli.Examples(
@@ -90,7 +92,7 @@ is first restored and checked in a temporary file.`,
 			"cdfz restore -o - tas.nc.cdfz | md5sum",
 			"cdfz restore -o s3://bucket/tas.nc tas.nc.cdfz   # credentials as for Amazon's tools",
 			"cdfz restore --salvage -o rescued.nc damaged.nc.cdfz"),
-		Args:              cli.MinFiles,
+		Args:              a.FilesOrList,
 		ValidArgsFunction: cli.CompleteArchives,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if v.salvages && s3.IsURL(a.Dest) {
@@ -110,6 +112,7 @@ is first restored and checked in a temporary file.`,
 	a.MemoryFlag(cmd)
 	cmd.Flags().BoolVar(&v.salvages, "salvage", false, "restore the intact parts of a damaged archive")
 	cmd.Flags().BoolVar(&v.sha256, "sha256", false, "check the SHA-256 of each netCDF file, too")
+	a.ListFlags(cmd)
 	a.ForceFlag(cmd)
 	a.StatsFlag(cmd)
 	a.JSONFlag(cmd)

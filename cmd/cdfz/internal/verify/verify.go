@@ -62,15 +62,17 @@ an archive stands for the file that it holds. Use one --against
 for each FILE, in the same order, or a folder of originals for a folder of archives.
 
 FILE may be a folder: archives below it, named *.cdfz, are checked, and other files
-are skipped. It may also be an http or https URL, or - for standard input.`,
+are skipped. It may also be an http or https URL, or - for standard input.
+
+` + cli.ListHelp,
 		Example: cli.Examples(
 			"cdfz verify tas.nc.cdfz",
 			"cdfz verify --against tas.nc tas.nc.cdfz",
 			"cdfz verify --against data/ archives/      # originals in data/, archives in archives/"),
-		Args:              cli.MinFiles,
+		Args:              a.FilesOrList,
 		ValidArgsFunction: cli.CompleteArchives,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := v.against.check(args); err != nil {
+			if err := v.against.check(args, a.Select.From != ""); err != nil {
 				return err
 			}
 			v.run(cmd.Context(), args)
@@ -79,6 +81,7 @@ are skipped. It may also be an http or https URL, or - for standard input.`,
 	}
 	cmd.Flags().StringArrayVar(&v.against.names, "against", nil, "compare with the `ORIGINAL` file or folder too; repeatable")
 	cmd.Flags().BoolVar(&v.sha256, "sha256", false, "compute the SHA-256 of each netCDF file, too")
+	a.ListFlags(cmd)
 	a.JSONFlag(cmd)
 	a.StatsFlag(cmd)
 	a.MemoryFlag(cmd)
@@ -96,7 +99,7 @@ func (v *verifier) run(ctx context.Context, args []string) {
 	}
 	files := v.Find(ctx, args, fileio.Archives, failed)
 	defer files.Close()
-	if len(files.Jobs) == 0 && failedFiles == 0 && !v.Stopped(ctx) {
+	if len(files.Jobs) == 0 && !files.Grows() && failedFiles == 0 && !v.Stopped(ctx) {
 		v.FailFile(strings.Join(args, ", "), errors.New("no archives below this folder"))
 		return
 	}
@@ -115,6 +118,10 @@ func (v *verifier) run(ctx context.Context, args []string) {
 			}
 		}, err
 	}})
+	if files.Grows() && ok+damaged+failedFiles == 0 && !v.Stopped(ctx) {
+		v.FailFile(terminal.ShowName(v.Select.From), errors.New("no names in this list"))
+		return
+	}
 	if files.Folders {
 		v.Report("%s: %d ok, %d damaged%s", display.Count(ok+damaged, "file"), ok, damaged, files.SummaryTail(failedFiles))
 	}

@@ -24,6 +24,7 @@ type Job struct {
 	Size int64  // bytes, 0 if unknown
 	N    int    // number of the FILE argument that it is or is below
 	tree *tree  // that it is below, nil for none
+	err  error  // it cannot be opened
 
 	Modified time.Time // when it was found, zero if unknown
 	Place    string    // of the target, if known: see IO.Place
@@ -32,11 +33,12 @@ type Job struct {
 // List lists the files of a command line.
 type List struct {
 	Jobs    []Job
-	Folders bool     // there was a folder
+	Folders bool     // there was a folder or a list
 	Skipped int64    // number of skipped files below folders
 	links   []string // symbolic links among them that lead to something
 	trees   []*tree
-	done    func() // closes the folders of targets
+	list    *nameList // the rest of the files, nil for none
+	done    func()    // closes the folders of targets
 }
 
 // symbolicLink is the reason to skip one.
@@ -59,6 +61,9 @@ func (f *List) Close() {
 	f.done()
 	for _, t := range f.trees {
 		t.close()
+	}
+	if f.list != nil {
+		close(f.list.stop)
 	}
 }
 
@@ -142,9 +147,23 @@ func (a *IO) IsClassic(ctx context.Context, j Job) bool {
 
 // Find lists the files of a command line: FILE arguments and, for folders, the files
 // below them that pred selects. Symbolic links below folders are not followed. Skipped
-// files are reported with -v and --json. The caller must close the result.
+// files are reported with -v and --json. With --files-from, the files are those of the list, which is
+// read later: see [List.All]. The caller must close the result.
 func (a *IO) Find(ctx context.Context, args []string, pred Pred, failed func(name string, err error)) List {
 	out := List{done: a.targets.keepFolders()}
+	if a.Select.From != "" {
+		out.Folders = true
+		l, err := a.openList(args)
+		if err != nil {
+			failed(terminal.ShowName(a.Select.From), err)
+			return out
+		}
+		out.list = l
+		if l.tree != nil {
+			out.trees = append(out.trees, l.tree)
+		}
+		return out
+	}
 	for n, arg := range args {
 		if a.Stopped(ctx) {
 			break
