@@ -5,6 +5,7 @@
 //	existing.go  archives that exist
 //	others.go    other runs over the same files
 //	receipts.go  --receipts and --delete-source
+//	dry.go       --dry-run
 //	unpack       --decompress
 package archive
 
@@ -42,6 +43,7 @@ type archiver struct {
 	existing existingMode
 	noCheck  bool
 	unpacks  bool // compressed files
+	dry      bool // --dry-run
 	proof    proof
 	others   others
 	files    fileio.List
@@ -121,7 +123,7 @@ of up to 1 MiB all checksums, are compared, but nothing is decoded. --skip-exist
 always compares the SHA-256, and decodes the archive to verify it. With
 --skip-existing=never, an existing archive is an error, and so is a damaged one in any case.
 
-` + cli.ListHelp + `
+` + cli.SelectHelp + `
 
 Nothing is archived if two files have the same target, unless they hold the same netCDF
 file. Several runs may work on the same files at the same time: each passes over what
@@ -146,6 +148,9 @@ stopped run can be repeated.
 With -o s3://BUCKET/KEY or -o s3://BUCKET/PREFIX/, archives become objects of a store. Each
 is made and compared in a temporary file, and then uploaded.
 
+--dry-run writes nothing. It lists each file that would be archived with its target, and archives a
+few of them in memory, for about 10 s at most, to estimate the size of all archives and the time.
+
 --decompress also archives the classic netCDF files in *.gz, *.bz2, *.xz and *.zst:
 x.nc.gz becomes x.nc.cdfz, which restores x.nc.
 
@@ -153,6 +158,7 @@ x.nc.gz becomes x.nc.cdfz, which restores x.nc.
 		Example: cli.Examples(
 			"cdfz archive tas.nc                        # makes tas.nc.cdfz",
 			"cdfz archive -o archives/ data/            # a tree of archives in another folder",
+			"cdfz archive --exclude /scratch/ --exclude '*.tmp.nc' -o archives/ data/",
 			"cdfz archive --preset max --zarr always tas.nc",
 			"cdfz archive -o s3://bucket/tas.nc.cdfz tas.nc   # credentials as for Amazon's tools",
 			"cdfz archive --parity 5% tas.nc            # heals damage of 2 % of the archive",
@@ -171,6 +177,9 @@ x.nc.gz becomes x.nc.cdfz, which restores x.nc.
 			if err := a.CheckDest(args); err != nil {
 				return err
 			}
+			if v.dry && a.Dest == terminal.StdoutName {
+				return errors.New("--dry-run: the archive goes to standard output")
+			}
 			if err := v.proof.check(v, args); err != nil {
 				return err
 			}
@@ -186,9 +195,10 @@ x.nc.gz becomes x.nc.cdfz, which restores x.nc.
 	cli.Choice(cmd, &v.existing, "skip-existing", "how to detect that a file is already archived", existingMtime, existingHash, existingNever)
 	f.BoolVar(&v.noCheck, "no-check", false, "do not read the archive back")
 	f.BoolVar(&v.unpacks, "decompress", false, "archive files compressed with gzip, bzip2, xz or zstd as the file in them")
+	f.BoolVar(&v.dry, "dry-run", false, "write nothing: report what would be archived, and estimate size and time from a sample")
 	f.StringVar(&v.proof.name, "receipts", "", "add a receipt for each archive to `FILE`")
 	f.BoolVar(&v.proof.deletes, "delete-source", false, "delete each source after its receipt is on disk (needs --receipts)")
-	a.ListFlags(cmd)
+	a.SelectFlags(cmd)
 	a.ForceFlag(cmd)
 	a.StatsFlag(cmd)
 	a.JSONFlag(cmd)
@@ -204,7 +214,7 @@ func (v *archiver) run(ctx context.Context, args []string) error {
 	if v.unpacks {
 		selects = unpack.Select
 	}
-	v.TakesBack = v.proof.deletes
+	v.TakesBack = v.proof.deletes && !v.dry
 	v.files = v.Find(ctx, args, selects, v.failed)
 	defer func() { v.files.Close() }()
 	if err := v.files.Load(ctx); err != nil {
@@ -212,6 +222,10 @@ func (v *archiver) run(ctx context.Context, args []string) error {
 	}
 	if err := v.checkTargets(ctx); err != nil {
 		return err
+	}
+	if v.dry {
+		v.dryRun(ctx)
+		return nil
 	}
 	if err := v.proof.open(ctx, v); err != nil {
 		v.FailFile(v.proof.name, err)
@@ -240,7 +254,7 @@ func (v *archiver) run(ctx context.Context, args []string) error {
 		}
 	}
 	s := &v.sum
-	s.Skipped = v.files.Skipped
+	s.Skipped = v.files.Skipped()
 	s.Ratio = display.Ratio(s.Size, s.ArchiveSize)
 	s.Seconds = display.Round(time.Since(start).Seconds(), 3)
 	switch {

@@ -98,7 +98,7 @@ func (v *archiver) isDone(ctx context.Context, in *fileio.Input, rep *archiveRep
 	if err = v.proof.settleDone(ctx, v, in, e, rep); err != nil && !errors.Is(err, receipts.ErrKept) {
 		return false, err
 	}
-	if !object {
+	if !object && !v.dry {
 		atomicfile.RemoveStale(filepath.Dir(path)) // of a run that was to overwrite it
 	}
 	v.countDeleted(rep)

@@ -7,6 +7,7 @@
 //	fileio    files and folders of the command line, and targets
 //	chains    the options about filters, such as -F
 //	report    what several verbs report in the same way: damage, loss, parity
+//	patterns  --include and --exclude
 //	stats     statistics of filters
 //
 // No package here knows a verb.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive/parity"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/patterns"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 )
 
@@ -94,6 +95,44 @@ func (a *App) FilesOrList(cmd *cobra.Command, args []string) error {
 			return fmt.Errorf("--files-from: expected a folder for the names, found %s", terminal.ShowName(args[0]))
 		}
 	}
+	return nil
+}
+
+// SelectFlags adds --files-from, --null, --include and --exclude.
+func (a *App) SelectFlags(cmd *cobra.Command) {
+	a.ListFlags(cmd)
+	cmd.Flags().Var(&patternFlag{&a.Select.Rules, true}, "include", "take files and folders that match `PATTERN`, if no earlier pattern excludes them")
+	cmd.Flags().Var(&patternFlag{&a.Select.Rules, false}, "exclude", "leave out files and folders that match `PATTERN`, if no earlier pattern includes them")
+}
+
+// SelectHelp describes the flags of SelectFlags.
+const SelectHelp = ListHelp + `
+
+--include and --exclude choose below folders and from lists, with the patterns of rsync. The first
+PATTERN that matches decides; what none matches is taken. What is in an excluded folder is left out.
+* and ? match within a name, ** also slashes. A PATTERN without a slash matches the name of a file
+or folder, one with a slash the end of its path, and one that begins with a slash the whole path
+below FILE. One that ends in a slash matches only folders. A FILE that is named itself is always
+taken.`
+
+// patternFlag is --include or --exclude. Both add to one list, in the order of the command line.
+type patternFlag struct {
+	rules   *patterns.Rules
+	include bool
+}
+
+// Type returns the name of the value in help.
+func (f *patternFlag) Type() string { return "PATTERN" }
+
+func (f *patternFlag) String() string { return "" }
+
+// Set parses a pattern.
+func (f *patternFlag) Set(s string) error {
+	rule, err := patterns.Parse(s, f.include)
+	if err != nil {
+		return err
+	}
+	*f.rules = append(*f.rules, rule)
 	return nil
 }
 

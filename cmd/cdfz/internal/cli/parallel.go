@@ -50,6 +50,9 @@ func (a *App) Each(ctx context.Context, files fileio.List, one func(fileio.Job) 
 		if a.Stopped(ctx) {
 			return
 		}
+		if files.Skip(j) {
+			continue
+		}
 		if err := one(j); err != nil {
 			failed(terminal.ShowName(j.Name), err)
 		}
@@ -80,6 +83,9 @@ func (a *App) Parallel(ctx context.Context, files fileio.List, w Work) {
 		for j := range files.All(ctx) {
 			if a.Stopped(ctx) {
 				return
+			}
+			if files.Skip(j) {
+				continue
 			}
 			r.add(i, j)
 			k := &sideJob{name: j.Name, app: r.fork(i, false)}
@@ -151,11 +157,12 @@ func (r *parallel) fork(i int, keep bool) App {
 
 // sideJob is a file at work.
 type sideJob struct {
-	name string
-	app  App
-	end  func()
-	err  error
-	done chan struct{}
+	skipped *fileio.Job // set alone, for a file that the user has excluded
+	name    string
+	app     App
+	end     func()
+	err     error
+	done    chan struct{}
 }
 
 // finish reports a finished job.
@@ -177,6 +184,10 @@ func (r *parallel) run(ctx context.Context) {
 		last := map[string]chan struct{}{} // by target: closed when the last job with it is done
 		i := 0
 		for j := range r.files.All(ctx) {
+			if j.Excluded() {
+				ordered <- &sideJob{skipped: &j}
+				continue
+			}
 			order := r.a.Order(j)
 			r.add(i, j)
 			k := r.begin(ctx, i, j, last[order])
@@ -193,6 +204,10 @@ func (r *parallel) run(ctx context.Context) {
 	}()
 	i := 0
 	for k := range ordered {
+		if k.skipped != nil {
+			r.files.Skip(*k.skipped)
+			continue
+		}
 		<-k.done
 		r.finish(i, k)
 		i++

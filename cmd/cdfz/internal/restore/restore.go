@@ -82,7 +82,7 @@ FILE may be a folder: archives below it, named *.cdfz, are restored, and other f
 are skipped, as are targets that exist and have the SHA-256 of the archive's netCDF file,
 so that a run can be repeated. It may also be an http, https, s3 or gs URL, or - for standard input.
 
-` + cli.ListHelp + `
+` + cli.SelectHelp + `
 
 With -o s3://BUCKET/KEY or -o s3://BUCKET/PREFIX/, the files become objects of a store. Each
 is first restored and checked in a temporary file.`,
@@ -112,7 +112,7 @@ is first restored and checked in a temporary file.`,
 	a.MemoryFlag(cmd)
 	cmd.Flags().BoolVar(&v.salvages, "salvage", false, "restore the intact parts of a damaged archive")
 	cmd.Flags().BoolVar(&v.sha256, "sha256", false, "check the SHA-256 of each netCDF file, too")
-	a.ListFlags(cmd)
+	a.SelectFlags(cmd)
 	a.ForceFlag(cmd)
 	a.StatsFlag(cmd)
 	a.JSONFlag(cmd)
@@ -144,7 +144,7 @@ func (v *restorer) run(ctx context.Context, args []string) {
 		return func() { v.sum.add(&w.sum) }, err
 	}})
 	s := &v.sum
-	s.Skipped = files.Skipped
+	s.Skipped = files.Skipped()
 	s.Seconds = display.Round(time.Since(start).Seconds(), 3)
 	switch {
 	case v.Dest == terminal.StdoutName:

@@ -64,7 +64,7 @@ for each FILE, in the same order, or a folder of originals for a folder of archi
 FILE may be a folder: archives below it, named *.cdfz, are checked, and other files
 are skipped. It may also be an http or https URL, or - for standard input.
 
-` + cli.ListHelp,
+` + cli.SelectHelp,
 		Example: cli.Examples(
 			"cdfz verify tas.nc.cdfz",
 			"cdfz verify --against tas.nc tas.nc.cdfz",
@@ -81,7 +81,7 @@ are skipped. It may also be an http or https URL, or - for standard input.
 	}
 	cmd.Flags().StringArrayVar(&v.against.names, "against", nil, "compare with the `ORIGINAL` file or folder too; repeatable")
 	cmd.Flags().BoolVar(&v.sha256, "sha256", false, "compute the SHA-256 of each netCDF file, too")
-	a.ListFlags(cmd)
+	a.SelectFlags(cmd)
 	a.JSONFlag(cmd)
 	a.StatsFlag(cmd)
 	a.MemoryFlag(cmd)

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/patterns"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
 	"github.com/cdfz-format/cdfz/remote"
@@ -21,6 +22,20 @@ import (
 type Selection struct {
 	From string // --files-from: a file with names, - for standard input, or ""
 	Null bool   // --null: names end in a zero byte, not in a newline
+	// Rules are --include and --exclude, for files below folders and for names of a list.
+	Rules patterns.Rules
+}
+
+// excluded returns the reason to skip a file or folder below a folder, or "". rel is its path there.
+func (s *Selection) excluded(rel string, folder bool) string {
+	return reason(s.Rules.Judge(filepath.ToSlash(rel), folder))
+}
+
+func reason(r *patterns.Rule) string {
+	if r == nil {
+		return ""
+	}
+	return "excluded by " + r.Text
 }
 
 // maxName is the longest name of a list in bytes. Systems allow a few thousand.
@@ -101,6 +116,8 @@ type nameList struct {
 	names chan listed
 	stop  chan struct{} // closed to end the reading
 	err   error         // of reading, once names is closed
+
+	skipped int64
 }
 
 // listed is a name of a list.
@@ -152,7 +169,11 @@ func (l *nameList) next(ctx context.Context) (j Job, ok bool) {
 		if !ok {
 			return Job{}, false
 		}
-		return l.job(n), true
+		j := l.job(n)
+		if j.err == nil && len(l.a.Select.Rules) > 0 {
+			j.skip = reason(l.a.Select.Rules.JudgeFile(filepath.ToSlash(j.Rel)))
+		}
+		return j, true
 	case <-ctx.Done():
 		return Job{}, false
 	}
@@ -237,12 +258,36 @@ func (f *List) Load(ctx context.Context) error {
 		if !ok {
 			break
 		}
-		f.Jobs = append(f.Jobs, j)
+		if !f.Skip(j) {
+			f.Jobs = append(f.Jobs, j)
+		}
 	}
 	err := f.ListError(ctx)
+	f.skipped += l.skipped
 	close(l.stop)
 	f.list = nil
 	return err
+}
+
+// Skip reports and counts a file that the user has excluded. It returns false for others.
+func (f *List) Skip(j Job) bool {
+	if j.skip == "" {
+		return false
+	}
+	f.list.skipped++
+	f.list.a.skip(j.Name, j.skip)
+	return true
+}
+
+// Excluded reports whether the user has excluded a file.
+func (j *Job) Excluded() bool { return j.skip != "" }
+
+// Skipped returns the number of skipped files, and of folders that were excluded.
+func (f *List) Skipped() int64 {
+	if f.list != nil {
+		return f.skipped + f.list.skipped
+	}
+	return f.skipped
 }
 
 // Single reports whether there is only one file.

@@ -25,6 +25,7 @@ type Job struct {
 	N    int    // number of the FILE argument that it is or is below
 	tree *tree  // that it is below, nil for none
 	err  error  // it cannot be opened
+	skip string // the reason to skip it
 
 	Modified time.Time // when it was found, zero if unknown
 	Place    string    // of the target, if known: see IO.Place
@@ -34,7 +35,7 @@ type Job struct {
 type List struct {
 	Jobs    []Job
 	Folders bool     // there was a folder or a list
-	Skipped int64    // number of skipped files below folders
+	skipped int64    // number of skipped files below folders, and of excluded folders
 	links   []string // symbolic links among them that lead to something
 	trees   []*tree
 	list    *nameList // the rest of the files, nil for none
@@ -195,7 +196,7 @@ func (a *IO) Find(ctx context.Context, args []string, pred Pred, failed func(nam
 
 // walk lists the files below a folder of a tree.
 func (a *IO) walk(ctx context.Context, t *tree, rel string, n int, pred Pred, failed func(name string, err error), out *List) {
-	list, err := t.list(rel, pred, a.TakesBack, func() bool { return ctx.Err() != nil })
+	list, err := t.list(rel, pred, a.Select.excluded, a.TakesBack, func() bool { return ctx.Err() != nil })
 	if err != nil {
 		failed(t.name(rel), err)
 		return
@@ -205,13 +206,13 @@ func (a *IO) walk(ctx context.Context, t *tree, rel string, n int, pred Pred, fa
 		switch {
 		case ctx.Err() != nil:
 			return
-		case f.folder:
+		case f.folder && f.reason == "":
 			a.walk(ctx, t, f.rel, n, pred, failed, out)
 		case errors.Is(f.err, fs.ErrNotExist): // another program has removed it since
 		case f.err != nil:
 			failed(name, f.err)
 		case f.reason != "":
-			out.Skipped++
+			out.skipped++
 			a.skip(name, f.reason)
 			if f.reason == symbolicLink {
 				if _, err := os.Stat(name); err == nil {
@@ -259,8 +260,8 @@ func (f *List) SummaryTail(failed int64) string {
 	if failed > 0 {
 		s += fmt.Sprintf("; %d failed", failed)
 	}
-	if f.Skipped > 0 {
-		s += fmt.Sprintf("; %d skipped", f.Skipped)
+	if n := f.Skipped(); n > 0 {
+		s += fmt.Sprintf("; %d skipped", n)
 	}
 	return s
 }

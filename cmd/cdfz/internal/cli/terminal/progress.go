@@ -176,7 +176,7 @@ func (p *Progress) text(elapsed time.Duration) string {
 		words = append(words, display.Speed(done, elapsed.Seconds()))
 		if !p.grows {
 			left := time.Duration(float64(elapsed) / float64(done) * float64(max(p.total-done, 0)))
-			words = append(words, timeText(left)+" left")
+			words = append(words, display.Clock(left)+" left")
 		}
 	}
 	text := strings.Join(words, "  ")
@@ -184,15 +184,6 @@ func (p *Progress) text(elapsed time.Duration) string {
 		text += "  " + shorten(p.name, columns)
 	}
 	return text
-}
-
-// timeText formats a duration as 0:07, 12:34 or 3:45:00.
-func timeText(d time.Duration) string {
-	s := int64(d.Round(time.Second) / time.Second)
-	if s >= 3600 {
-		return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
-	}
-	return fmt.Sprintf("%d:%02d", s/60, s%60)
 }
 
 // EndFile counts a file as finished.
