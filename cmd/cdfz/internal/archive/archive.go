@@ -167,6 +167,7 @@ x.nc.gz becomes x.nc.cdfz, which restores x.nc.
 			"cdfz archive --receipts proof.jsonl --delete-source data/",
 			"cdfz archive --decompress -o archives/ data/   # x.nc.gz too",
 			"find data/ -name '*.nc' -print0 | cdfz archive -0 --files-from - -o archives/",
+			"cdfz archive --shard $SLURM_ARRAY_TASK_ID/40 -o archives/ data/",
 			"cdfz archive - <tas.nc >tas.nc.cdfz"),
 		Args: a.FilesOrList,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -219,6 +220,9 @@ func (v *archiver) run(ctx context.Context, args []string) error {
 	defer func() { v.files.Close() }()
 	if err := v.files.Load(ctx); err != nil {
 		v.failed(terminal.ShowName(v.Select.From), err)
+	}
+	if err := v.Divide(&v.files); err != nil {
+		return err
 	}
 	if err := v.checkTargets(ctx); err != nil {
 		return err

@@ -42,6 +42,8 @@ func (p *proof) check(v *archiver, args []string) error {
 		return errors.New("--receipts: the archive goes to an object store")
 	case len(v.specs.Lossy()) > 0:
 		return errors.New("--receipts: contradicts --lossy, whose archives do not restore the source")
+	case v.Select.Balance && p.deletes:
+		return terminal.Hinted(errors.New("--delete-source: contradicts --balance: shards that begin later would be divided from other files"), "--shard without --balance divides by name alone")
 	case v.noCheck && p.deletes:
 		return errors.New("--delete-source: contradicts --no-check")
 	}

@@ -8,6 +8,7 @@
 //	chains    the options about filters, such as -F
 //	report    what several verbs report in the same way: damage, loss, parity
 //	patterns  --include and --exclude
+//	shards    --shard and --balance
 //	stats     statistics of filters
 //
 // No package here knows a verb.

@@ -13,6 +13,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive/parity"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/patterns"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/shards"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 )
 
@@ -84,6 +85,8 @@ leading slash. Empty lines are ignored. A file that is missing fails, and the ru
 // names are relative to.
 func (a *App) FilesOrList(cmd *cobra.Command, args []string) error {
 	switch {
+	case a.Select.Balance && a.Select.Shard.N == 0:
+		return errors.New("--balance: expected --shard I/N too")
 	case a.Select.From == "" && a.Select.Null:
 		return errors.New("--null: expected --files-from LIST too")
 	case a.Select.From == "":
@@ -102,7 +105,23 @@ func (a *App) FilesOrList(cmd *cobra.Command, args []string) error {
 func (a *App) SelectFlags(cmd *cobra.Command) {
 	a.ListFlags(cmd)
 	cmd.Flags().Var(&patternFlag{&a.Select.Rules, true}, "include", "take files and folders that match `PATTERN`, if no earlier pattern excludes them")
+	cmd.Flags().Var(&shardFlag{&a.Select.Shard}, "shard", "work on shard I of N of the files")
+	cmd.Flags().BoolVar(&a.Select.Balance, "balance", false, "divide shards by the sizes of all files, too (needs --shard)")
 	cmd.Flags().Var(&patternFlag{&a.Select.Rules, false}, "exclude", "leave out files and folders that match `PATTERN`, if no earlier pattern includes them")
+}
+
+// shardFlag is --shard.
+type shardFlag struct{ s *shards.Shard }
+
+// Type returns the name of the value in help.
+func (f *shardFlag) Type() string { return "I/N" }
+
+func (f *shardFlag) String() string { return f.s.String() }
+
+// Set parses a value.
+func (f *shardFlag) Set(s string) (err error) {
+	*f.s, err = shards.Parse(s)
+	return err
 }
 
 // SelectHelp describes the flags of SelectFlags.
@@ -113,7 +132,13 @@ PATTERN that matches decides; what none matches is taken. What is in an excluded
 * and ? match within a name, ** also slashes. A PATTERN without a slash matches the name of a file
 or folder, one with a slash the end of its path, and one that begins with a slash the whole path
 below FILE. One that ends in a slash matches only folders. A FILE that is named itself is always
-taken.`
+taken.
+
+--shard I/N works on a part of the files, so that N runs with I from 1 to N do all, on any computers
+and at any times. The shard of a file depends only on N and on its path below FILE or in the list:
+other files do not change it, and an archive is in the shard of its source. --balance gives each
+shard at most 1.1 times its part of the bytes, or one larger file. Then all runs must see the same
+files: each prints the number of its set of files, which must be equal.`
 
 // patternFlag is --include or --exclude. Both add to one list, in the order of the command line.
 type patternFlag struct {

@@ -128,7 +128,16 @@ func (v *restorer) run(ctx context.Context, args []string) {
 		v.FailFile(name, err)
 	}
 	files := v.Find(ctx, args, fileio.Archives, failed)
-	defer files.Close()
+	defer func() { files.Close() }()
+	if v.Select.Balance {
+		if err := files.Load(ctx); err != nil {
+			failed(terminal.ShowName(v.Select.From), err)
+		}
+		if err := v.Divide(&files); err != nil {
+			v.Usage(err)
+			return
+		}
+	}
 	v.folders = files.Folders
 	v.StartProgress("restore", files.Sizes()...)
 	fresh := *v // sums in v change while files are at work

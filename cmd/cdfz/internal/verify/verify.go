@@ -98,8 +98,17 @@ func (v *verifier) run(ctx context.Context, args []string) {
 		v.FailFile(name, err)
 	}
 	files := v.Find(ctx, args, fileio.Archives, failed)
-	defer files.Close()
-	if len(files.Jobs) == 0 && !files.Grows() && failedFiles == 0 && !v.Stopped(ctx) {
+	defer func() { files.Close() }()
+	if v.Select.Balance {
+		if err := files.Load(ctx); err != nil {
+			failed(terminal.ShowName(v.Select.From), err)
+		}
+		if err := v.Divide(&files); err != nil {
+			v.Usage(err)
+			return
+		}
+	}
+	if len(files.Jobs) == 0 && v.Select.Shard.N == 0 && !files.Grows() && failedFiles == 0 && !v.Stopped(ctx) {
 		v.FailFile(strings.Join(args, ", "), errors.New("no archives below this folder"))
 		return
 	}
@@ -118,7 +127,7 @@ func (v *verifier) run(ctx context.Context, args []string) {
 			}
 		}, err
 	}})
-	if files.Grows() && ok+damaged+failedFiles == 0 && !v.Stopped(ctx) {
+	if files.Grows() && v.Select.Shard.N == 0 && ok+damaged+failedFiles == 0 && !v.Stopped(ctx) {
 		v.FailFile(terminal.ShowName(v.Select.From), errors.New("no names in this list"))
 		return
 	}

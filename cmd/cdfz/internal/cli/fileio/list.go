@@ -12,7 +12,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/patterns"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/shards"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
 	"github.com/cdfz-format/cdfz/remote"
@@ -24,6 +26,14 @@ type Selection struct {
 	Null bool   // --null: names end in a zero byte, not in a newline
 	// Rules are --include and --exclude, for files below folders and for names of a list.
 	Rules patterns.Rules
+	Shard shards.Shard // --shard: the part of the files that is taken
+	// Balance is --balance: the shard depends on the sizes of all files, too. [IO.Divide] takes it.
+	Balance bool
+}
+
+// takes reports whether a file belongs to the shard, by its name. rel is its path below the tree.
+func (s *Selection) takes(rel string) bool {
+	return s.Balance || s.Shard.Takes(filepath.ToSlash(rel))
 }
 
 // excluded returns the reason to skip a file or folder below a folder, or "". rel is its path there.
@@ -164,24 +174,53 @@ func (a *IO) openList(args []string) (*nameList, error) {
 
 // next returns the next file of the list. ok is false at its end, or if the run was stopped.
 func (l *nameList) next(ctx context.Context) (j Job, ok bool) {
-	select {
-	case n, ok := <-l.names:
-		if !ok {
+	for {
+		select {
+		case n, ok := <-l.names:
+			if !ok {
+				return Job{}, false
+			}
+			j := l.job(n)
+			if !l.a.Select.takes(j.Rel) {
+				continue
+			}
+			if j.err == nil && len(l.a.Select.Rules) > 0 {
+				j.skip = reason(l.a.Select.Rules.JudgeFile(filepath.ToSlash(j.Rel)))
+			}
+			if j.err == nil && j.skip == "" {
+				l.look(&j)
+			}
+			return j, true
+		case <-ctx.Done():
 			return Job{}, false
 		}
-		j := l.job(n)
-		if j.err == nil && len(l.a.Select.Rules) > 0 {
-			j.skip = reason(l.a.Select.Rules.JudgeFile(filepath.ToSlash(j.Rel)))
-		}
-		return j, true
-	case <-ctx.Done():
-		return Job{}, false
 	}
 }
 
-// job returns the file of a name.
+// look notes size and time of a file. If there is none, the run reports it.
+func (l *nameList) look(j *Job) {
+	if l.tree == nil {
+		if st, err := os.Stat(j.Name); err == nil {
+			j.Size, j.Modified = st.Size(), st.ModTime()
+		}
+		return
+	}
+	dir, err := l.tree.folder(filepath.Dir(j.Rel))
+	if err != nil {
+		return
+	}
+	defer dir.Close()
+	if st, err := dir.Root.Lstat(filepath.Base(j.Rel)); err == nil {
+		j.Size, j.Modified = st.Size(), st.ModTime()
+		if st.IsDir() {
+			j.err = errFolder
+		}
+	}
+}
+
+// job returns the file of a name, which is not looked at.
 func (l *nameList) job(n listed) Job {
-	refused := func(err error) Job { return Job{Name: n.name, err: err} }
+	refused := func(err error) Job { return Job{Name: n.name, Rel: n.name, err: err} }
 	switch {
 	case n.tooLong:
 		n.name = n.name[:40] + "…"
@@ -193,17 +232,7 @@ func (l *nameList) job(n listed) Job {
 		if !filepath.IsLocal(rel) {
 			return refused(fmt.Errorf("expected a name below %s", l.tree.path))
 		}
-		j := Job{Name: l.tree.name(rel), Rel: rel, tree: l.tree}
-		if dir, err := l.tree.folder(filepath.Dir(rel)); err == nil {
-			if st, err := dir.Root.Lstat(filepath.Base(rel)); err == nil {
-				j.Size, j.Modified = st.Size(), st.ModTime()
-				if st.IsDir() {
-					j.err = errFolder
-				}
-			}
-			dir.Close()
-		}
-		return j
+		return Job{Name: l.tree.name(rel), Rel: rel, tree: l.tree}
 	case remote.IsURL(n.name):
 		return Job{Name: n.name, Rel: BaseName(n.name)}
 	}
@@ -213,9 +242,6 @@ func (l *nameList) job(n listed) Job {
 	}
 	if l.below && !filepath.IsLocal(j.Rel) {
 		return refused(errors.New("the name leads outside of the current folder, and its target outside of -o"))
-	}
-	if st, err := os.Stat(j.Name); err == nil { // else the run reports it
-		j.Size, j.Modified = st.Size(), st.ModTime()
 	}
 	return j
 }
@@ -267,6 +293,51 @@ func (f *List) Load(ctx context.Context) error {
 	close(l.stop)
 	f.list = nil
 	return err
+}
+
+// Divide keeps the files of the shard, by the names and sizes of all files (--balance). It reports how many
+// these are.
+func (a *IO) Divide(f *List) error {
+	s := a.Select.Shard
+	if !a.Select.Balance {
+		return nil
+	}
+	files := make([]shards.File, len(f.Jobs))
+	total := int64(0)
+	for i, j := range f.Jobs {
+		files[i] = shards.File{Key: shards.Key(filepath.ToSlash(j.Rel)), Size: j.Size}
+		total += j.Size
+	}
+	of, err := shards.Balanced(files, s.N)
+	if err != nil {
+		return err
+	}
+	all, size, n := len(f.Jobs), int64(0), 0
+	for i, j := range f.Jobs {
+		if of[i] == s.I-1 {
+			f.Jobs[n] = j
+			n++
+			size += j.Size
+		}
+	}
+	clear(f.Jobs[n:])
+	f.Jobs = f.Jobs[:n]
+	rep := divided{s.String(), n, all, size, total, fmt.Sprintf("%016x", shards.Set(files))}
+	if a.JSON {
+		a.Emit(rep)
+	}
+	a.Report("shard %s: %d of %d files, %s of %s; set of files %s, as in all other shards", rep.Shard, n, all, display.Size(size), display.Size(total), rep.Set)
+	return nil
+}
+
+// divided is the JSON of what a shard has with --balance.
+type divided struct {
+	Shard string `json:"shard"`
+	Files int    `json:"files"`
+	All   int    `json:"all_files"`
+	Size  int64  `json:"size"`
+	Total int64  `json:"all_size"`
+	Set   string `json:"set"` // the same in all shards if they were divided from the same files
 }
 
 // Skip reports and counts a file that the user has excluded. It returns false for others.

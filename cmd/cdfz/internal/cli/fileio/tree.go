@@ -105,9 +105,9 @@ type found struct {
 }
 
 // list lists a folder of the tree by name. stop ends it. With takesBack, files that a killed
-// program was removing get their names again. excluded returns the reason to skip what the user does not
-// want: it is not opened.
-func (t *tree) list(rel string, pred Pred, excluded func(rel string, folder bool) string, takesBack bool, stop func() bool) ([]found, error) {
+// program was removing get their names again. Files that are not selected are not opened, and those
+// of other shards are left out.
+func (t *tree) list(rel string, pred Pred, s *Selection, takesBack bool, stop func() bool) ([]found, error) {
 	in, err := t.folder(rel)
 	if err != nil {
 		return nil, err
@@ -134,7 +134,10 @@ func (t *tree) list(rel string, pred Pred, excluded func(rel string, folder bool
 			}
 		}
 		f := found{rel: filepath.Join(rel, base), folder: d.IsDir()}
-		f.reason = excluded(f.rel, f.folder)
+		if !f.folder && !s.takes(f.rel) {
+			continue
+		}
+		f.reason = s.excluded(f.rel, f.folder)
 		if !f.folder && f.reason == "" {
 			if f.reason = notAFile(d, base); f.reason == "" {
 				f.reason, f.err = pred(Entry{t.name(f.rel), in.Root})

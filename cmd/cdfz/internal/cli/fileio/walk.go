@@ -175,7 +175,9 @@ func (a *IO) Find(ctx context.Context, args []string, pred Pred, failed func(nam
 			if err == nil {
 				j.Size, j.Modified = st.Size(), st.ModTime()
 			}
-			out.Jobs = append(out.Jobs, j)
+			if a.Select.takes(j.Rel) {
+				out.Jobs = append(out.Jobs, j)
+			}
 			continue
 		}
 		out.Folders = true
@@ -196,7 +198,7 @@ func (a *IO) Find(ctx context.Context, args []string, pred Pred, failed func(nam
 
 // walk lists the files below a folder of a tree.
 func (a *IO) walk(ctx context.Context, t *tree, rel string, n int, pred Pred, failed func(name string, err error), out *List) {
-	list, err := t.list(rel, pred, a.Select.excluded, a.TakesBack, func() bool { return ctx.Err() != nil })
+	list, err := t.list(rel, pred, &a.Select, a.TakesBack, func() bool { return ctx.Err() != nil })
 	if err != nil {
 		failed(t.name(rel), err)
 		return
