@@ -5,6 +5,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
+	"errors"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -268,4 +270,71 @@ func TestKills(t *testing.T) {
 	}
 	t.Logf("%d kills", total)
 	require.Positive(t, total)
+}
+
+// TestResume kills archive and restore of one tree at random points, 30 times (6 with -short), and runs
+// the same command again each time. In the end the targets are those of a run that nothing has
+// disturbed. At every kill, the log has whole lines, and what it says is done is there.
+func TestResume(t *testing.T) {
+	files, kills := 20, 30
+	if testing.Short() {
+		files, kills = 8, 6
+	}
+	base, tmp := t.TempDir(), t.TempDir()
+	in := func(name string) string { return filepath.Join(base, name) }
+	_, err := trees.Write(in("data"), files)
+	require.NoError(t, err)
+	quiet := func(args ...string) {
+		var out bytes.Buffer
+		require.Zero(t, run(t.Context(), args, nil, &out, &out), "%v: %s", args, &out)
+	}
+	r := rand.New(rand.NewPCG(7, 8))
+	// until kills the command until it has been killed n times, and then lets it end. What it has made is
+	// removed in part when it ends by itself.
+	until := func(n int, out, log string, args ...string) {
+		limit := 300 * time.Millisecond
+		for n > 0 {
+			start := time.Now()
+			if killed(t, r, tmp, limit, args...) {
+				limit = max(min(limit, time.Since(start))*3/4, 10*time.Millisecond)
+				for rel := range sums(t, out, "") {
+					if r.IntN(2) == 0 {
+						require.NoError(t, os.Remove(filepath.Join(out, rel)))
+					}
+				}
+				require.NoError(t, os.Remove(log))
+				continue
+			}
+			n--
+			limit = limit * 5 / 4
+			checkLog(t, log)
+		}
+		quiet(args...)
+		checkLog(t, log)
+		noTemporaries(t, base, tmp)
+	}
+	quiet("archive", "-q", "-o", in("undisturbed")+"/", in("data"))
+	until(kills*2/3, in("out"), in("a.jsonl"), "archive", "-q", "--log", in("a.jsonl"), "-o", in("out")+"/", in("data"))
+	require.Equal(t, sums(t, in("undisturbed"), ""), sums(t, in("out"), ""))
+	until(kills/3, in("back"), in("r.jsonl"), "restore", "-q", "--log", in("r.jsonl"), "-o", in("back")+"/", in("out"))
+	require.Equal(t, sums(t, in("data"), ".nc"), sums(t, in("back"), ""))
+}
+
+// checkLog checks that a log, if there is one, has whole lines, and that all targets in it are there.
+func checkLog(t *testing.T, name string) {
+	b, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	require.NoError(t, err)
+	require.True(t, len(b) == 0 || bytes.HasSuffix(b, []byte("\n")))
+	for line := range bytes.Lines(b) {
+		var l struct{ Target, Outcome string }
+		require.NoError(t, json.Unmarshal(line, &l), "%s", line)
+		if l.Target == "" {
+			continue
+		}
+		require.Contains(t, []string{"ok", "unchanged"}, l.Outcome)
+		require.FileExists(t, l.Target)
+	}
 }

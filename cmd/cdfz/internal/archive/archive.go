@@ -30,6 +30,7 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/report"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/runlog"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/receipts"
 	"github.com/cdfz-format/cdfz/filters"
@@ -125,6 +126,8 @@ always compares the SHA-256, and decodes the archive to verify it. With
 
 ` + cli.SelectHelp + `
 
+` + cli.LogHelp + `
+
 Nothing is archived if two files have the same target, unless they hold the same netCDF
 file. Several runs may work on the same files at the same time: each passes over what
 another one archives.
@@ -178,8 +181,11 @@ x.nc.gz becomes x.nc.cdfz, which restores x.nc.
 			if err := a.CheckDest(args); err != nil {
 				return err
 			}
-			if v.dry && a.Dest == terminal.StdoutName {
+			switch {
+			case v.dry && a.Dest == terminal.StdoutName:
 				return errors.New("--dry-run: the archive goes to standard output")
+			case v.dry && a.LogName() != "":
+				return errors.New("--dry-run: writes nothing, and no --log")
 			}
 			if err := v.proof.check(v, args); err != nil {
 				return err
@@ -200,6 +206,7 @@ x.nc.gz becomes x.nc.cdfz, which restores x.nc.
 	f.StringVar(&v.proof.name, "receipts", "", "add a receipt for each archive to `FILE`")
 	f.BoolVar(&v.proof.deletes, "delete-source", false, "delete each source after its receipt is on disk (needs --receipts)")
 	a.SelectFlags(cmd)
+	a.LogFlag(cmd)
 	a.ForceFlag(cmd)
 	a.StatsFlag(cmd)
 	a.JSONFlag(cmd)
@@ -211,6 +218,10 @@ x.nc.gz becomes x.nc.cdfz, which restores x.nc.
 func (v *archiver) run(ctx context.Context, args []string) error {
 	start := time.Now()
 	v.opts.Memory = v.BlockMemory()
+	if err := v.OpenLog("archive"); err != nil {
+		v.FailFile(v.LogName(), err)
+		return nil
+	}
 	selects := fileio.Classic
 	if v.unpacks {
 		selects = unpack.Select
@@ -303,6 +314,7 @@ func (v *archiver) one(ctx context.Context, j fileio.Job) error {
 	defer in.Close()
 	if !v.lock(ctx, in) {
 		v.others.busy = true
+		v.Entry.Later = true
 		return nil
 	}
 	err = v.oneOpen(ctx, j, in)
@@ -332,6 +344,7 @@ func (v *archiver) oneOpen(ctx context.Context, j fileio.Job, in *fileio.Input) 
 		return err
 	}
 	rep.Target, rep.Size = path, in.Size
+	v.Entry.Target, v.Entry.Size = path, in.Size
 	if err := fileio.RefuseArchive(in); err != nil {
 		return err
 	}
@@ -376,6 +389,9 @@ func (v *archiver) oneOpen(ctx context.Context, j fileio.Job, in *fileio.Input) 
 		v.Message("hint: --zarr always makes blocks of more variables")
 	}
 	err = v.proof.settle(ctx, v, in, rep)
+	if errors.Is(err, receipts.ErrKept) {
+		v.Entry.Outcome = runlog.Kept
+	}
 	if err == nil || errors.Is(err, receipts.ErrKept) {
 		v.done(rep)
 	}
@@ -459,6 +475,7 @@ func (r *archiveReport) describe(f *archive.File, given []archive.VarFilter) {
 }
 
 func (v *archiver) done(rep *archiveReport) {
+	v.Entry.ArchiveSize, v.Entry.Ratio, v.Entry.SHA256 = rep.ArchiveSize, rep.Ratio, rep.SHA256
 	v.sum.Files++
 	v.countDeleted(rep)
 	v.sum.Size += rep.Size

@@ -16,6 +16,7 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/report"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/runlog"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/receipts"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
@@ -102,7 +103,11 @@ func (v *archiver) isDone(ctx context.Context, in *fileio.Input, rep *archiveRep
 		atomicfile.RemoveStale(filepath.Dir(path)) // of a run that was to overwrite it
 	}
 	v.countDeleted(rep)
+	v.Entry.ArchiveSize, v.Entry.Ratio, v.Entry.SHA256 = rep.ArchiveSize, rep.Ratio, rep.SHA256
 	v.passOver(in.Name, rep.File, "archived before in "+path+rep.deletion(), rep.Deleted)
+	if err != nil {
+		v.Entry.Outcome = runlog.Kept
+	}
 	return true, err
 }
 

@@ -5,10 +5,12 @@ import (
 	"maps"
 	"runtime"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/semaphore"
 
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/runlog"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 )
 
@@ -89,7 +91,7 @@ func (a *App) Parallel(ctx context.Context, files fileio.List, w Work) {
 			}
 			r.add(i, j)
 			k := &sideJob{name: j.Name, app: r.fork(i, false)}
-			k.end, k.err = w.One(&k.app, j)
+			r.one(k, j)
 			r.finish(i, k)
 			i++
 		}
@@ -153,6 +155,13 @@ func (r *parallel) fork(i int, keep bool) App {
 	f := r.base
 	f.Terminal, f.Workers = f.Fork(i, keep), int(r.jobs)
 	return f
+}
+
+// one works on a file.
+func (r *parallel) one(k *sideJob, j fileio.Job) {
+	k.app.Entry = &runlog.Entry{Start: time.Now(), Source: terminal.ReportName(j.Name)}
+	k.end, k.err = r.w.One(&k.app, j)
+	k.app.logEntry(k.app.Entry, k.err)
 }
 
 // sideJob is a file at work.
@@ -259,7 +268,7 @@ func (r *parallel) begin(ctx context.Context, i int, j fileio.Job, before chan s
 		if before != nil {
 			<-before
 		}
-		k.end, k.err = r.w.One(&k.app, j)
+		r.one(k, j)
 	})
 	return k
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/report"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/runlog"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
 	"github.com/cdfz-format/cdfz/remote/s3"
@@ -84,6 +85,8 @@ so that a run can be repeated. It may also be an http, https, s3 or gs URL, or -
 
 ` + cli.SelectHelp + `
 
+` + cli.LogHelp + `
+
 With -o s3://BUCKET/KEY or -o s3://BUCKET/PREFIX/, the files become objects of a store. Each
 is first restored and checked in a temporary file.`,
 		Example: cli.Examples(
@@ -105,6 +108,10 @@ is first restored and checked in a temporary file.`,
 			if v.salvages && a.Dest == terminal.StdoutName {
 				return terminal.Hinted(errors.New("-o -: --salvage does not write in order"), "-o OUT writes to a file")
 			}
+			if err := a.OpenLog("restore"); err != nil {
+				a.FailFile(a.LogName(), err)
+				return nil
+			}
 			v.run(cmd.Context(), args)
 			return nil
 		},
@@ -113,6 +120,7 @@ is first restored and checked in a temporary file.`,
 	cmd.Flags().BoolVar(&v.salvages, "salvage", false, "restore the intact parts of a damaged archive")
 	cmd.Flags().BoolVar(&v.sha256, "sha256", false, "check the SHA-256 of each netCDF file, too")
 	a.SelectFlags(cmd)
+	a.LogFlag(cmd)
 	a.ForceFlag(cmd)
 	a.StatsFlag(cmd)
 	a.JSONFlag(cmd)
@@ -185,6 +193,8 @@ func (v *restorer) one(ctx context.Context, j fileio.Job) error {
 		return err
 	}
 	info, _ := f.Info()
+	v.Entry.Target, v.Entry.Size, v.Entry.ArchiveSize = path, info.ImageSize, in.Size
+	v.Entry.Ratio, v.Entry.SHA256 = display.Ratio(info.ImageSize, in.Size), info.SHA256
 	if done, err := v.isDone(ctx, j, path, &info); done || err != nil {
 		return err
 	}
@@ -239,6 +249,7 @@ func (v *restorer) isDone(ctx context.Context, j fileio.Job, path string, info *
 	}
 	atomicfile.RemoveStale(filepath.Dir(path))
 	v.sum.Unchanged++
+	v.Entry.Outcome = runlog.Unchanged
 	v.PassOver()
 	switch reason := "restored before to " + path; {
 	case v.JSON:

@@ -4,6 +4,7 @@ package verify
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/report"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/runlog"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 )
 
@@ -64,7 +66,9 @@ for each FILE, in the same order, or a folder of originals for a folder of archi
 FILE may be a folder: archives below it, named *.cdfz, are checked, and other files
 are skipped. It may also be an http or https URL, or - for standard input.
 
-` + cli.SelectHelp,
+` + cli.SelectHelp + `
+
+` + cli.LogHelp,
 		Example: cli.Examples(
 			"cdfz verify tas.nc.cdfz",
 			"cdfz verify --against tas.nc tas.nc.cdfz",
@@ -75,6 +79,10 @@ are skipped. It may also be an http or https URL, or - for standard input.
 			if err := v.against.check(args, a.Select.From != ""); err != nil {
 				return err
 			}
+			if err := a.OpenLog("verify"); err != nil {
+				a.FailFile(a.LogName(), err)
+				return nil
+			}
 			v.run(cmd.Context(), args)
 			return nil
 		},
@@ -82,6 +90,7 @@ are skipped. It may also be an http or https URL, or - for standard input.
 	cmd.Flags().StringArrayVar(&v.against.names, "against", nil, "compare with the `ORIGINAL` file or folder too; repeatable")
 	cmd.Flags().BoolVar(&v.sha256, "sha256", false, "compute the SHA-256 of each netCDF file, too")
 	a.SelectFlags(cmd)
+	a.LogFlag(cmd)
 	a.JSONFlag(cmd)
 	a.StatsFlag(cmd)
 	a.MemoryFlag(cmd)
@@ -168,6 +177,7 @@ func (v *verifier) one(ctx context.Context, j fileio.Job) (ok bool, err error) {
 		Image: rep.Image, ImageSize: rep.ImageSize, SHA256: rep.SHA256, Damage: report.DamageList(rep.Damage),
 		Parity: report.Verified(rep, outlook),
 	}
+	v.Entry.Size, v.Entry.ArchiveSize, v.Entry.Ratio, v.Entry.SHA256 = rep.ImageSize, rep.Size, display.Ratio(rep.ImageSize, rep.Size), rep.SHA256
 	if out.OK && len(rep.Rounded) > 0 {
 		f, err := archive.New(in.R, in.Size, nil)
 		if err != nil {
@@ -182,6 +192,8 @@ func (v *verifier) one(ctx context.Context, j fileio.Job) (ok bool, err error) {
 	}
 	if !out.OK {
 		v.SetCode(terminal.ExitDamaged)
+		v.Entry.Outcome, v.Entry.Exit = runlog.Damaged, terminal.ExitDamaged
+		v.Entry.Error = fmt.Sprintf("%d damaged, the first: %s", out.Damaged, rep.Damage[0].Text)
 	}
 	out.Seconds = display.Round(time.Since(start).Seconds(), 6)
 	v.print(&out)
