@@ -272,7 +272,7 @@ func TestKills(t *testing.T) {
 	require.Positive(t, total)
 }
 
-// TestResume kills archive and restore of one tree at random points, 30 times (6 with -short), and runs
+// TestResume kills archive, restore and archive --replace-changed of one tree at random points, 30 times (6 with -short), and runs
 // the same command again each time. In the end the targets are those of a run that nothing has
 // disturbed. At every kill, the log has whole lines, and what it says is done is there.
 func TestResume(t *testing.T) {
@@ -289,19 +289,15 @@ func TestResume(t *testing.T) {
 		require.Zero(t, run(t.Context(), args, nil, &out, &out), "%v: %s", args, &out)
 	}
 	r := rand.New(rand.NewPCG(7, 8))
-	// until kills the command until it has been killed n times, and then lets it end. What it has made is
-	// removed in part when it ends by itself.
-	until := func(n int, out, log string, args ...string) {
+	// until kills the command until it has been killed n times, and then lets it end. reset makes work
+	// again when it ends by itself.
+	until := func(n int, reset func(), log string, args ...string) {
 		limit := 300 * time.Millisecond
 		for n > 0 {
 			start := time.Now()
 			if killed(t, r, tmp, limit, args...) {
 				limit = max(min(limit, time.Since(start))*3/4, 10*time.Millisecond)
-				for rel := range sums(t, out, "") {
-					if r.IntN(2) == 0 {
-						require.NoError(t, os.Remove(filepath.Join(out, rel)))
-					}
-				}
+				reset()
 				require.NoError(t, os.Remove(log))
 				continue
 			}
@@ -313,11 +309,45 @@ func TestResume(t *testing.T) {
 		checkLog(t, log)
 		noTemporaries(t, base, tmp)
 	}
+	loses := func(dir string) func() {
+		return func() {
+			for rel := range sums(t, dir, "") {
+				if r.IntN(2) == 0 {
+					require.NoError(t, os.Remove(filepath.Join(dir, rel)))
+				}
+			}
+		}
+	}
 	quiet("archive", "-q", "-o", in("undisturbed")+"/", in("data"))
-	until(kills*2/3, in("out"), in("a.jsonl"), "archive", "-q", "--log", in("a.jsonl"), "-o", in("out")+"/", in("data"))
-	require.Equal(t, sums(t, in("undisturbed"), ""), sums(t, in("out"), ""))
-	until(kills/3, in("back"), in("r.jsonl"), "restore", "-q", "--log", in("r.jsonl"), "-o", in("back")+"/", in("out"))
+	until(kills/3, loses(in("out")), in("a.jsonl"), "archive", "-q", "--log", in("a.jsonl"), "-o", in("out")+"/", in("data"))
+	want := sums(t, in("undisturbed"), "")
+	require.Equal(t, want, sums(t, in("out"), ""))
+	until(kills/3, loses(in("back")), in("r.jsonl"), "restore", "-q", "--log", in("r.jsonl"), "-o", in("back")+"/", in("out"))
 	require.Equal(t, sums(t, in("data"), ".nc"), sums(t, in("back"), ""))
+
+	// Sources change. The old archives keep other names.
+	at := time.Date(2020, 2, 1, 0, 0, 0, 0, time.UTC)
+	change := func() {
+		at = at.Add(time.Hour)
+		for rel := range sums(t, in("data"), "") {
+			name := filepath.Join(in("data"), rel)
+			b, err := os.ReadFile(name)
+			require.NoError(t, err)
+			require.NoError(t, os.WriteFile(name, append(b, 0), 0o644))
+			require.NoError(t, os.Chtimes(name, at, at))
+		}
+	}
+	change()
+	until(kills/3, change, in("c.jsonl"), "archive", "-q", "--replace-changed", "--log", in("c.jsonl"), "-o", in("out")+"/", in("data"))
+	quiet("verify", "-q", in("out"))
+	left := map[string]int{} // archives that have the bytes of the first ones, by their sums
+	for _, sum := range sums(t, in("out"), "") {
+		left[sum]++
+	}
+	for rel, sum := range want {
+		require.Equal(t, 1, left[sum], rel)
+		quiet("verify", "-q", "--against", filepath.Join(in("data"), strings.TrimSuffix(rel, fileio.Suffix)), filepath.Join(in("out"), rel))
+	}
 }
 
 // checkLog checks that a log, if there is one, has whole lines, and that all targets in it are there.

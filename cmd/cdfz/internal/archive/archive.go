@@ -4,6 +4,7 @@
 //	targets.go   checks before anything is written
 //	existing.go  archives that exist
 //	others.go    other runs over the same files
+//	changed.go   --replace-changed and --remove-replaced
 //	receipts.go  --receipts and --delete-source
 //	dry.go       --dry-run
 //	unpack       --decompress
@@ -45,6 +46,7 @@ type archiver struct {
 	noCheck  bool
 	unpacks  bool // compressed files
 	dry      bool // --dry-run
+	changes  changes
 	proof    proof
 	others   others
 	files    fileio.List
@@ -69,14 +71,18 @@ type archiveReport struct {
 	Deleted     bool     `json:"source_deleted,omitempty"`
 	Seconds     float64  `json:"seconds"`
 	Warnings    []string `json:"warnings,omitempty"`
+	// Replaced is where the archive of an older state was kept, if it was not removed.
+	Replaced string `json:"replaced,omitempty"`
+	Removed  bool   `json:"replaced_removed,omitempty"`
 	// Loss lists what --lossy rounded.
 	Loss *report.Loss `json:"loss,omitempty"`
 	// Compressed describes a source that was decompressed.
 	Compressed *receipts.Compressed `json:"compressed,omitempty"`
 
-	view   bool // the archive is also a Zarr store
-	unused bool // filters of -F were not used
-	gone   bool // another run has deleted the source meanwhile
+	image  string // name of the netCDF file
+	view   bool   // the archive is also a Zarr store
+	unused bool   // filters of -F were not used
+	gone   bool   // another run has deleted the source meanwhile
 }
 
 // archiveSum is the JSON of the last line.
@@ -151,6 +157,12 @@ stopped run can be repeated.
 With -o s3://BUCKET/KEY or -o s3://BUCKET/PREFIX/, archives become objects of a store. Each
 is made and compared in a temporary file, and then uploaded.
 
+--replace-changed archives a source again if it is newer than its archive and has other bytes. The old
+archive may be the only copy of the older state: it keeps its bytes under a name with the time of that
+state, x.nc.20260102T030405Z.cdfz, and only then gets the new archive its name. --remove-replaced
+deletes the old archive as soon as the new one is on disk and has restored the source without its
+index. It does not do so if a receipt of --receipts FILE vouches for the old one.
+
 --dry-run writes nothing. It lists each file that would be archived with its target, and archives a
 few of them in memory, for about 10 s at most, to estimate the size of all archives and the time.
 
@@ -187,6 +199,9 @@ x.nc.gz becomes x.nc.cdfz, which restores x.nc.
 			case v.dry && a.LogName() != "":
 				return errors.New("--dry-run: writes nothing, and no --log")
 			}
+			if err := v.changes.check(v); err != nil {
+				return err
+			}
 			if err := v.proof.check(v, args); err != nil {
 				return err
 			}
@@ -202,6 +217,8 @@ x.nc.gz becomes x.nc.cdfz, which restores x.nc.
 	cli.Choice(cmd, &v.existing, "skip-existing", "how to detect that a file is already archived", existingMtime, existingHash, existingNever)
 	f.BoolVar(&v.noCheck, "no-check", false, "do not read the archive back")
 	f.BoolVar(&v.unpacks, "decompress", false, "archive files compressed with gzip, bzip2, xz or zstd as the file in them")
+	f.BoolVar(&v.changes.replaces, "replace-changed", false, "archive a source again that has changed since, and keep its old archive under another name")
+	f.BoolVar(&v.changes.removes, "remove-replaced", false, "delete the old archive, which may be the only copy of the older state, once the new one is proved (needs --replace-changed)")
 	f.BoolVar(&v.dry, "dry-run", false, "write nothing: report what would be archived, and estimate size and time from a sample")
 	f.StringVar(&v.proof.name, "receipts", "", "add a receipt for each archive to `FILE`")
 	f.BoolVar(&v.proof.deletes, "delete-source", false, "delete each source after its receipt is on disk (needs --receipts)")
@@ -339,10 +356,12 @@ func (v *archiver) oneOpen(ctx context.Context, j fileio.Job, in *fileio.Input) 
 			inner = unpack.Name
 		}
 	}
+	rep.image = inner(fileio.BaseName(j.Name))
 	path, err := v.TargetPath(j, func(s string) (string, error) { return inner(s) + fileio.Suffix, nil })
 	if err != nil {
 		return err
 	}
+	var older *found // the archive of an older state
 	rep.Target, rep.Size = path, in.Size
 	v.Entry.Target, v.Entry.Size = path, in.Size
 	if err := fileio.RefuseArchive(in); err != nil {
@@ -355,13 +374,14 @@ func (v *archiver) oneOpen(ctx context.Context, j fileio.Job, in *fileio.Input) 
 			return err
 		}
 	default:
-		if done, err := v.isDone(ctx, in, rep); done || err != nil {
+		done, err := v.isDone(ctx, in, rep)
+		if older = v.changes.older(err); older == nil && (done || err != nil) {
 			return err
 		}
 	}
 	opts := v.opts
 	if j.Name != terminal.StdinName {
-		opts.Name = inner(fileio.BaseName(j.Name))
+		opts.Name = rep.image
 	}
 	h, err := cdf3.Read(in.R, in.Size)
 	if err != nil {
@@ -375,7 +395,15 @@ func (v *archiver) oneOpen(ctx context.Context, j fileio.Job, in *fileio.Input) 
 		rep.Warnings = append(rep.Warnings, text)
 	}
 	rep.Warnings = append(rep.Warnings, v.specs.Warnings()...)
+	var old *replaced
+	if older != nil {
+		if old, err = v.changes.keep(v, in, older); err != nil {
+			return err
+		}
+		v.Force, v.KeptAs = true, old.st // for this file
+	}
 	if err := v.write(ctx, in, &opts, rep); err != nil {
+		v.changes.undo(v, in, rep.Target, old)
 		done, err := v.met(ctx, in, rep, err)
 		if done {
 			return nil
@@ -388,11 +416,21 @@ func (v *archiver) oneOpen(ctx context.Context, j fileio.Job, in *fileio.Input) 
 	if rep.unused && !rep.view {
 		v.Message("hint: --zarr always makes blocks of more variables")
 	}
-	err = v.proof.settle(ctx, v, in, rep)
+	var removed error
+	if old != nil {
+		rep.Replaced = old.path
+		if v.changes.removes {
+			removed = v.changes.remove(ctx, v, in, rep, old)
+			if rep.Removed = removed == nil; rep.Removed {
+				rep.Replaced = ""
+			}
+		}
+	}
+	err = errors.Join(removed, v.proof.settle(ctx, v, in, rep))
 	if errors.Is(err, receipts.ErrKept) {
 		v.Entry.Outcome = runlog.Kept
 	}
-	if err == nil || errors.Is(err, receipts.ErrKept) {
+	if err == nil || removed != nil || errors.Is(err, receipts.ErrKept) {
 		v.done(rep)
 	}
 	return err
@@ -507,13 +545,20 @@ func (r *archiveReport) xarray() string {
 
 // deletion is the end of a report.
 func (r *archiveReport) deletion() string {
+	text := ""
+	switch {
+	case r.Replaced != "":
+		text = "; the old archive is " + r.Replaced
+	case r.Removed:
+		text = "; the old archive was deleted"
+	}
 	switch {
 	case r.Deleted:
-		return "; source deleted"
+		text += "; source deleted"
 	case r.gone:
-		return "; its source is gone"
+		text += "; its source is gone"
 	}
-	return ""
+	return text
 }
 
 func (v *archiver) countDeleted(rep *archiveReport) {

@@ -115,6 +115,7 @@ func (v *archiver) plan(ctx context.Context, j fileio.Job) (*planReport, error) 
 		return nil, err
 	}
 	rep := &archiveReport{File: terminal.ReportName(j.Name), Size: in.Size}
+	rep.image = v.imageName(ctx, j, fileio.BaseName(j.Name))
 	if rep.Target, err = v.target(ctx, j); err != nil {
 		return nil, err
 	}
@@ -123,7 +124,11 @@ func (v *archiver) plan(ctx context.Context, j fileio.Job) (*planReport, error) 
 			return nil, err
 		}
 	} else {
-		if done, err := v.isDone(ctx, in, rep); done || err != nil {
+		done, err := v.isDone(ctx, in, rep)
+		if v.changes.older(err) != nil {
+			return &planReport{rep.File, rep.Target, in.Size}, nil
+		}
+		if done || err != nil {
 			return nil, err
 		}
 		if !s3.IsURL(rep.Target) {

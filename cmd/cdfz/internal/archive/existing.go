@@ -70,7 +70,7 @@ func (v *archiver) isDone(ctx context.Context, in *fileio.Input, rep *archiveRep
 	if !ok {
 		return false, nil
 	}
-	e := &found{path: path, held: fileio.HeldBy(f), sameTime: !object && in.Stat != nil && st.ModTime().Equal(in.Stat.ModTime())}
+	e := &found{path: path, st: st, held: fileio.HeldBy(f), sameTime: !object && in.Stat != nil && st.ModTime().Equal(in.Stat.ModTime())}
 	if !object {
 		e.held.Time = st.ModTime()
 	}
@@ -87,7 +87,11 @@ func (v *archiver) isDone(ctx context.Context, in *fileio.Input, rep *archiveRep
 		same = sum == info.SHA256
 	}
 	if !same {
-		return false, v.differs(ctx, in, e)
+		err := v.differs(ctx, in, e)
+		if !object && e.holdsOlder(in, rep.image) {
+			return false, &olderError{err, e}
+		}
+		return false, err
 	}
 	if loss != nil && len(v.specs.Lossy()) == 0 {
 		return false, terminal.Hinted(fmt.Errorf("%s exists, and %s", path, loss), againHint)
@@ -138,6 +142,7 @@ func (v *archiver) intact(ctx context.Context, old *fileio.Input, f *archive.Fil
 // found is an archive that has the name of a target.
 type found struct {
 	path     string
+	st       fs.FileInfo // nil for an object
 	held     *fileio.Held
 	sameTime bool // as the source
 }

@@ -27,7 +27,9 @@ type IO struct {
 	// Vouched, if not nil, returns an error if an archive must not be replaced by one of another
 	// file, even with --replace-other.
 	Vouched func(path string, old *Held) error
-	Dest    string // -o
+	// KeptAs, if not nil, is a file that has another name, too: it may be replaced.
+	KeptAs fs.FileInfo
+	Dest   string // -o
 	// ToObjects is set by verbs that take the URL of an object as -o.
 	ToObjects bool
 	// TakesBack is set by verbs that delete files: what a killed run was deleting gets its name
