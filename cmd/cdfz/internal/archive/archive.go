@@ -5,6 +5,7 @@
 //	existing.go  archives that exist
 //	others.go    other runs over the same files
 //	changed.go   --replace-changed and --remove-replaced
+//	copies.go    --copies and --copy-at
 //	receipts.go  --receipts and --delete-source
 //	dry.go       --dry-run
 //	unpack       --decompress
@@ -16,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -80,6 +82,7 @@ type archiveReport struct {
 	Compressed *receipts.Compressed `json:"compressed,omitempty"`
 
 	image  string // name of the netCDF file
+	below  string // path of the target below the folder of targets
 	view   bool   // the archive is also a Zarr store
 	unused bool   // filters of -F were not used
 	gone   bool   // another run has deleted the source meanwhile
@@ -152,7 +155,9 @@ archives later.
 --delete-source then deletes the source, if the second reading confirmed its SHA-256, and
 the archive, its name and its receipt are on disk. A source is kept if it has changed, is a symbolic
 link, or is open for writing in another program (where the system can detect this). A
-stopped run can be repeated.
+stopped run can be repeated. With --copies 2 --copy-at PLACE, a source is deleted only if PLACE, a folder
+or URL, has a copy of its archive, too, at the same path below it, on another file system or in a
+store, and that restores the source without its index. Other programs, such as rsync, make the copy.
 
 With -o s3://BUCKET/KEY or -o s3://BUCKET/PREFIX/, archives become objects of a store. Each
 is made and compared in a temporary file, and then uploaded.
@@ -222,6 +227,8 @@ x.nc.gz becomes x.nc.cdfz, which restores x.nc.
 	f.BoolVar(&v.dry, "dry-run", false, "write nothing: report what would be archived, and estimate size and time from a sample")
 	f.StringVar(&v.proof.name, "receipts", "", "add a receipt for each archive to `FILE`")
 	f.BoolVar(&v.proof.deletes, "delete-source", false, "delete each source after its receipt is on disk (needs --receipts)")
+	f.Var(cli.CountFlag(&v.proof.copies.n, 16), "copies", "delete a source only if `N` archives of it on different file systems or stores are proved (needs --copy-at)")
+	f.StringArrayVar(&v.proof.copies.places, "copy-at", nil, "where a copy of the tree of archives is: a folder or URL `PLACE`; repeatable")
 	a.SelectFlags(cmd)
 	a.LogFlag(cmd)
 	a.ForceFlag(cmd)
@@ -362,6 +369,10 @@ func (v *archiver) oneOpen(ctx context.Context, j fileio.Job, in *fileio.Input) 
 		return err
 	}
 	var older *found // the archive of an older state
+	rep.below = filepath.ToSlash(inner(j.Rel) + fileio.Suffix)
+	if v.Dest != "" && !v.IsDirDest() {
+		rep.below = filepath.Base(path)
+	}
 	rep.Target, rep.Size = path, in.Size
 	v.Entry.Target, v.Entry.Size = path, in.Size
 	if err := fileio.RefuseArchive(in); err != nil {

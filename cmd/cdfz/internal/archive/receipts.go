@@ -24,11 +24,15 @@ import (
 type proof struct {
 	name    string // of the receipts, "" for none
 	deletes bool
+	copies  copies
 	file    *receipts.File
 }
 
 // check checks the flags.
 func (p *proof) check(v *archiver, args []string) error {
+	if err := p.copies.check(p.deletes); err != nil {
+		return err
+	}
 	switch {
 	case p.deletes && p.name == "":
 		return terminal.Hinted(errors.New("--delete-source: expected --receipts FILE too"), "the receipts prove later what was deleted")
@@ -91,6 +95,7 @@ func (p *proof) settle(ctx context.Context, v *archiver, in *fileio.Input, rep *
 	}
 	rec := &receipts.Receipt{
 		Size: in.Size, ArchiveSize: st.Size(), SHA256: w.SHA256, Ratio: rep.Ratio, Version: archive.Version, Compressed: rep.Compressed,
+		Below: rep.below,
 	}
 	if rec.Source, err = absolute(rep.File); err != nil {
 		return err
@@ -98,14 +103,28 @@ func (p *proof) settle(ctx context.Context, v *archiver, in *fileio.Input, rep *
 	if rec.Archive, err = filepath.Abs(rep.Target); err != nil {
 		return err
 	}
+	if rep.Replaced != "" {
+		rec.Replaced = filepath.Base(rep.Replaced)
+	}
 	if in.Stat != nil {
 		rec.Modified = in.Stat.ModTime().UTC()
 	}
 	if err := p.inPlace(rec.Archive, st); err != nil {
 		return err
 	}
-	if err := p.file.Add(rec); err != nil {
-		return err
+	var missing error
+	if p.deletes {
+		if rec.Copies, missing = p.copies.prove(ctx, v, f, rep); missing != nil && ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	if missing == nil || !p.file.Has(rec.Archive, rec.SHA256) {
+		if err := p.file.Add(rec); err != nil {
+			return err
+		}
+	}
+	if missing != nil {
+		return fmt.Errorf("%w: %w", receipts.ErrKept, missing)
 	}
 	if !p.deletes {
 		return nil
