@@ -350,6 +350,37 @@ func TestResume(t *testing.T) {
 	}
 }
 
+// TestScrub kills verify --state again and again. Every archive is proved once, whatever the kills.
+func TestScrub(t *testing.T) {
+	base, tmp := t.TempDir(), t.TempDir()
+	data, out, name := filepath.Join(base, "data"), filepath.Join(base, "out"), filepath.Join(base, "state.jsonl")
+	_, err := trees.Write(data, 40)
+	require.NoError(t, err)
+	var msg bytes.Buffer
+	require.Zero(t, run(t.Context(), []string{"archive", "-q", "-o", out + "/", data}, nil, &msg, &msg), &msg)
+	r := rand.New(rand.NewPCG(9, 10))
+	args := []string{"verify", "-q", "--rate", "32K", "--state", name, "--older-than", "1d", out}
+	n := 0
+	for ; !killed(t, r, tmp, 80*time.Millisecond, args...); n++ {
+		require.Less(t, n, 1000)
+	}
+	t.Logf("%d kills", n)
+	require.Positive(t, n)
+	b, err := os.ReadFile(name)
+	require.NoError(t, err)
+	times := map[string]int{}
+	for line := range bytes.Lines(b) {
+		var l struct{ Archive string }
+		require.NoError(t, json.Unmarshal(line, &l), "%s", line)
+		times[l.Archive]++
+	}
+	delete(times, "") // the head
+	require.Len(t, times, 40)
+	for name, n := range times {
+		require.Equal(t, 1, n, name)
+	}
+}
+
 // checkLog checks that a log, if there is one, has whole lines, and that all targets in it are there.
 func checkLog(t *testing.T, name string) {
 	b, err := os.ReadFile(name)

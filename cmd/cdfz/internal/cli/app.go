@@ -8,6 +8,7 @@
 //	chains    the options about filters, such as -F
 //	report    what several verbs report in the same way: damage, loss, parity
 //	patterns  --include and --exclude
+//	jsonlines files of lines of JSON that grow
 //	runlog    --log
 //	shards    --shard and --balance
 //	stats     statistics of filters

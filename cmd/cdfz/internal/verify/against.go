@@ -76,6 +76,7 @@ func (v *verifier) compare(ctx context.Context, j fileio.Job, size int64, sha256
 		return "", fmt.Errorf("original %s: %s", terminal.ShowName(name), terminal.PlainText(err, name))
 	}
 	defer in.Close()
+	v.scrub.slow(ctx, in)
 	shown := terminal.ReportName(name)
 	have, sum := in.Size, func() (string, error) { return in.SHA256(ctx, v.Step(j.Name, size, 1, 2)) }
 	if is, err := archive.IsArchive(in.R, in.Size); err != nil {

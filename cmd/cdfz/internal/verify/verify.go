@@ -25,6 +25,7 @@ import (
 type verifier struct {
 	*cli.App
 	against originals
+	scrub   scrub
 	sha256  bool
 }
 
@@ -66,16 +67,26 @@ for each FILE, in the same order, or a folder of originals for a folder of archi
 FILE may be a folder: archives below it, named *.cdfz, are checked, and other files
 are skipped. It may also be an http or https URL, or - for standard input.
 
+--state FILE notes when each archive was last proved. The run then begins with archives that are not in
+FILE or have changed, and with those that were proved longest ago. --older-than 90d passes over what was
+proved in the last 90 days, so that the same command continues a run that was stopped. --sample 1%
+checks that part of the bytes: 100 runs with --state read everything. --rate 50M reads at most that
+many bytes of archives and originals a second, so that other programs can work.
+
 ` + cli.SelectHelp + `
 
 ` + cli.LogHelp,
 		Example: cli.Examples(
 			"cdfz verify tas.nc.cdfz",
 			"cdfz verify --against tas.nc tas.nc.cdfz",
-			"cdfz verify --against data/ archives/      # originals in data/, archives in archives/"),
+			"cdfz verify --against data/ archives/      # originals in data/, archives in archives/",
+			"cdfz verify --state scrub.jsonl --older-than 90d --rate 50M archives/"),
 		Args:              a.FilesOrList,
 		ValidArgsFunction: cli.CompleteArchives,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := v.scrub.check(); err != nil {
+				return err
+			}
 			if err := v.against.check(args, a.Select.From != ""); err != nil {
 				return err
 			}
@@ -83,12 +94,20 @@ are skipped. It may also be an http or https URL, or - for standard input.
 				a.FailFile(a.LogName(), err)
 				return nil
 			}
+			if err := v.scrub.open(); err != nil {
+				a.FailFile(v.scrub.stateName, err)
+				return nil
+			}
 			v.run(cmd.Context(), args)
+			if err := v.scrub.close(); err != nil {
+				a.FailFile(v.scrub.stateName, err)
+			}
 			return nil
 		},
 	}
 	cmd.Flags().StringArrayVar(&v.against.names, "against", nil, "compare with the `ORIGINAL` file or folder too; repeatable")
 	cmd.Flags().BoolVar(&v.sha256, "sha256", false, "compute the SHA-256 of each netCDF file, too")
+	v.scrub.addFlags(cmd)
 	a.SelectFlags(cmd)
 	a.LogFlag(cmd)
 	a.JSONFlag(cmd)
@@ -108,7 +127,7 @@ func (v *verifier) run(ctx context.Context, args []string) {
 	}
 	files := v.Find(ctx, args, fileio.Archives, failed)
 	defer func() { files.Close() }()
-	if v.Select.Balance {
+	if v.Select.Balance || v.scrub.chooses() {
 		if err := files.Load(ctx); err != nil {
 			failed(terminal.ShowName(v.Select.From), err)
 		}
@@ -117,7 +136,15 @@ func (v *verifier) run(ctx context.Context, args []string) {
 			return
 		}
 	}
-	if len(files.Jobs) == 0 && v.Select.Shard.N == 0 && !files.Grows() && failedFiles == 0 && !v.Stopped(ctx) {
+	all := len(files.Jobs)
+	if v.scrub.chooses() {
+		v.due(&files)
+	}
+	if all == 0 && v.Select.Shard.N == 0 && !files.Grows() && failedFiles == 0 && !v.Stopped(ctx) {
+		if v.Select.From != "" {
+			v.FailFile(terminal.ShowName(v.Select.From), errors.New("no names in this list"))
+			return
+		}
 		v.FailFile(strings.Join(args, ", "), errors.New("no archives below this folder"))
 		return
 	}
@@ -126,6 +153,9 @@ func (v *verifier) run(ctx context.Context, args []string) {
 		w := *v
 		w.App = a
 		whole, err := w.one(ctx, j)
+		if !whole && ctx.Err() == nil && v.scrub.state != nil {
+			v.scrub.state.revoke(v.nameInState(j.Name))
+		}
 		return func() {
 			switch {
 			case err != nil:
@@ -140,8 +170,12 @@ func (v *verifier) run(ctx context.Context, args []string) {
 		v.FailFile(terminal.ShowName(v.Select.From), errors.New("no names in this list"))
 		return
 	}
-	if files.Folders {
-		v.Report("%s: %d ok, %d damaged%s", display.Count(ok+damaged, "file"), ok, damaged, files.SummaryTail(failedFiles))
+	if files.Folders || v.scrub.chooses() {
+		line := fmt.Sprintf("%s: %d ok, %d damaged", display.Count(ok+damaged, "file"), ok, damaged)
+		if n := v.scrub.passed; n > 0 {
+			line += fmt.Sprintf("; %d proved before", n)
+		}
+		v.Report("%s%s", line, files.SummaryTail(failedFiles))
 	}
 }
 
@@ -153,6 +187,7 @@ func (v *verifier) one(ctx context.Context, j fileio.Job) (ok bool, err error) {
 		return false, err
 	}
 	defer in.Close()
+	v.scrub.slow(ctx, in)
 	start := time.Now()
 	passes := 1
 	if v.against.given() {
@@ -189,6 +224,9 @@ func (v *verifier) one(ctx context.Context, j fileio.Job) (ok bool, err error) {
 		if out.Original, err = v.compare(ctx, j, rep.ImageSize, rep.SHA256, out.Loss); err != nil {
 			return false, err
 		}
+	}
+	if out.OK && in.Changed() == nil {
+		v.note(j, in, rep.SHA256, start)
 	}
 	if !out.OK {
 		v.SetCode(terminal.ExitDamaged)

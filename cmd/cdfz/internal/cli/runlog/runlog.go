@@ -5,23 +5,21 @@
 //	{"start":"…","end":"…","source":"data/a.nc","target":"a.nc.cdfz","size":…,…,"outcome":"ok"}
 //	{"summary":{"end":"…","files":1,"ok":1,…,"exit":0}}
 //
-// A line is written when its file is done, in one piece, and is on disk a second later. So a reader finds
-// whole lines at any time. A line that a loss of power has cut off is removed by the next run.
+// A line is written when its file is done. See package jsonlines for what a reader finds.
 package runlog
 
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
+	"math"
 	"os"
 	"sync"
 	"time"
 	"unicode/utf8"
 
 	"github.com/cdfz-format/cdfz/archive"
-	"github.com/cdfz-format/cdfz/internal/atomicfile"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/jsonlines"
 )
 
 // Outcome is what became of a file. The words are part of the program's interface.
@@ -66,22 +64,15 @@ const head = `{"cdfz_log":`
 // format is the version of the format.
 const format = 1
 
-// maxLine bounds a line: two names and an error.
-const maxLine = 1 << 20
-
-// flushAfter is the longest time that a line is not on disk.
-const flushAfter = time.Second
-
 // Log is a log to which lines are added. It is safe for concurrent use.
 type Log struct {
-	mu    sync.Mutex
-	f     *os.File
-	err   error // the first
-	timer *time.Timer
-	sum   map[Outcome]int64
-	size  int64 // bytes of netCDF files that are ok
-	arch  int64 // bytes of their archives
+	f     *jsonlines.File
 	start time.Time
+
+	mu   sync.Mutex
+	sum  map[Outcome]int64
+	size int64 // bytes of netCDF files that are ok
+	arch int64 // bytes of their archives
 }
 
 type runLine struct {
@@ -100,60 +91,19 @@ type run struct {
 // Open begins a run in a log, which it makes if there is none. It is an error if another program adds to
 // it, or if it is a file of something else, which stays as it is.
 func Open(name, verb, shard string) (*Log, error) {
-	f, err := os.OpenFile(name, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o666)
+	f, err := jsonlines.Open(name, head, "log")
 	if err != nil {
 		return nil, err
 	}
 	l := &Log{f: f, sum: map[Outcome]int64{}, start: now()}
-	if err := l.check(); err != nil {
-		f.Close()
-		return nil, err
-	}
-	l.add(runLine{format, run{l.start, verb, shard, archive.Version, os.Getpid()}})
-	if l.err != nil {
-		f.Close()
-		return nil, l.err
+	f.Add(runLine{format, run{l.start, verb, shard, archive.Version, os.Getpid()}})
+	if f.Err() != nil {
+		return nil, f.Close()
 	}
 	return l, nil
 }
 
 func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
-
-// check locks the file, and removes a last line that was cut off.
-func (l *Log) check() error {
-	if err := atomicfile.Lock(l.f); err != nil {
-		return err
-	}
-	st, err := l.f.Stat()
-	if err != nil {
-		return err
-	}
-	if !st.Mode().IsRegular() {
-		return errors.New("expected a regular file")
-	}
-	if st.Size() == 0 {
-		return nil
-	}
-	first := make([]byte, min(st.Size(), int64(len(head))))
-	if _, err := l.f.ReadAt(first, 0); err != nil {
-		return err
-	}
-	if string(first) != head[:len(first)] {
-		return errors.New("expected a log of cdfz, found another file")
-	}
-	tail := make([]byte, min(st.Size(), maxLine))
-	if _, err := l.f.ReadAt(tail, st.Size()-int64(len(tail))); err != nil && !errors.Is(err, io.EOF) {
-		return err
-	}
-	end := bytes.LastIndexByte(tail, '\n') + 1
-	if end == 0 && int64(len(tail)) < st.Size() {
-		return fmt.Errorf("expected lines of at most %d bytes", maxLine)
-	}
-	if end < len(tail) {
-		return l.f.Truncate(st.Size() - int64(len(tail)-end))
-	}
-	return nil
-}
 
 // Add adds the line of a file. Errors are returned by Close.
 func (l *Log) Add(e *Entry) {
@@ -167,61 +117,19 @@ func (l *Log) Add(e *Entry) {
 		e.TargetBytes = []byte(e.Target)
 	}
 	l.mu.Lock()
-	defer l.mu.Unlock()
 	l.sum[e.Outcome]++
 	if e.Outcome == OK {
 		l.size += e.Size
 		l.arch += e.ArchiveSize
 	}
-	l.add(e)
-}
-
-// add writes a line, and has it flushed soon.
-func (l *Log) add(v any) {
-	if l.err != nil {
-		return
-	}
-	text, err := json.Marshal(v)
-	if err == nil && len(text) >= maxLine {
-		err = fmt.Errorf("expected lines of less than %d bytes, found one with %d", maxLine, len(text))
-	}
-	if err == nil {
-		_, err = l.f.Write(append(text, '\n'))
-	}
-	if err != nil {
-		l.err = err
-		return
-	}
-	if l.timer == nil {
-		l.timer = time.AfterFunc(flushAfter, l.flush)
-	}
-}
-
-func (l *Log) flush() {
-	l.mu.Lock()
-	l.timer = nil
-	closed := l.f == nil
-	f := l.f
 	l.mu.Unlock()
-	if closed {
-		return
-	}
-	if err := f.Sync(); err != nil && !errors.Is(err, os.ErrClosed) {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		if l.err == nil {
-			l.err = err
-		}
-	}
+	l.f.Add(e)
 }
 
 // Close adds the sums and returns the first error of the log. exit is the exit code.
 func (l *Log) Close(exit int) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.timer != nil {
-		l.timer.Stop()
-	}
 	var b bytes.Buffer
 	end, files := now(), int64(0)
 	for _, o := range outcomes {
@@ -230,14 +138,9 @@ func (l *Log) Close(exit int) error {
 	}
 	ratio := 0.0
 	if l.arch > 0 {
-		ratio = float64(l.size*1000/l.arch) / 1000
+		ratio = math.Round(float64(l.size)/float64(l.arch)*1000) / 1000
 	}
-	l.add(json.RawMessage(fmt.Sprintf(`{"summary":{"start":%q,"end":%q,"files":%d,%s"size":%d,"archive_size":%d,"ratio":%g,"seconds":%.3f,"exit":%d}}`,
+	l.f.Add(json.RawMessage(fmt.Sprintf(`{"summary":{"start":%q,"end":%q,"files":%d,%s"size":%d,"archive_size":%d,"ratio":%g,"seconds":%.3f,"exit":%d}}`,
 		l.start.Format(time.RFC3339Nano), end.Format(time.RFC3339Nano), files, b.String(), l.size, l.arch, ratio, end.Sub(l.start).Seconds(), exit)))
-	f := l.f
-	l.f = nil
-	if l.err == nil {
-		l.err = f.Sync()
-	}
-	return errors.Join(l.err, f.Close())
+	return l.f.Close()
 }
