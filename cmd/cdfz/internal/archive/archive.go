@@ -133,10 +133,6 @@ of up to 1 MiB all checksums, are compared, but nothing is decoded. --skip-exist
 always compares the SHA-256, and decodes the archive to verify it. With
 --skip-existing=never, an existing archive is an error, and so is a damaged one in any case.
 
-` + cli.SelectHelp + `
-
-` + cli.LogHelp + `
-
 Nothing is archived if two files have the same target, unless they hold the same netCDF
 file. Several runs may work on the same files at the same time: each passes over what
 another one archives.
@@ -155,21 +151,27 @@ archives later.
 --delete-source then deletes the source, if the second reading confirmed its SHA-256, and
 the archive, its name and its receipt are on disk. A source is kept if it has changed, is a symbolic
 link, or is open for writing in another program (where the system can detect this). A
-stopped run can be repeated. With --copies 2 --copy-at PLACE, a source is deleted only if PLACE, a folder
-or URL, has a copy of its archive, too, at the same path below it, on another file system or in a
-store, and that restores the source without its index. Other programs, such as rsync, make the copy.
+stopped run can be repeated.
+
+With --copies 2 --copy-at PLACE, a source is deleted only if PLACE, a folder or URL, has a copy of
+its archive, too, at the same path below it, on another file system or in a store, and that restores
+the source without its index. Other programs, such as rsync, make the copy.
 
 With -o s3://BUCKET/KEY or -o s3://BUCKET/PREFIX/, archives become objects of a store. Each
 is made and compared in a temporary file, and then uploaded.
 
---replace-changed archives a source again if it is newer than its archive and has other bytes. The old
-archive may be the only copy of the older state: it keeps its bytes under a name with the time of that
-state, x.nc.20260102T030405Z.cdfz, and only then gets the new archive its name. --remove-replaced
-deletes the old archive as soon as the new one is on disk and has restored the source without its
-index. It does not do so if a receipt of --receipts FILE vouches for the old one.
+--replace-changed archives a source again if it is newer than its archive and has other bytes. The
+old archive may be the only copy of the older state, so it is kept under a name with the time of
+that state, x.nc.20260102T030405Z.cdfz, before the new archive takes its name. --remove-replaced
+deletes the old archive once the new one is on disk and has restored the source without its index,
+unless a receipt of --receipts FILE vouches for the old one.
 
 --dry-run writes nothing. It lists each file that would be archived with its target, and archives a
 few of them in memory, for about 10 s at most, to estimate the size of all archives and the time.
+
+` + cli.SelectHelp + `
+
+` + cli.LogHelp + `
 
 --decompress also archives the classic netCDF files in *.gz, *.bz2, *.xz and *.zst:
 x.nc.gz becomes x.nc.cdfz, which restores x.nc.

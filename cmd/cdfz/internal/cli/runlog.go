@@ -20,11 +20,13 @@ func (a *App) LogFlag(cmd *cobra.Command) {
 }
 
 // LogHelp describes --log and what a scheduler does with the exit code.
-const LogHelp = `--log FILE adds a line of JSON for each file as soon as it is done: start, end, source, target, sizes,
-outcome (ok, unchanged, kept, other, damaged, failed, interrupted) and error. The last line has the
-sums. The same command can be run again after any exit code, also after a kill: what is done is
-passed over. Exit code 2 is the exception: the command line is wrong. 1 means that some files
-failed, 3 that some are damaged, 128 + n that signal n has stopped the run.`
+const LogHelp = `--log FILE adds a line of JSON for each file as soon as it is done: start, end, source, target,
+sizes, outcome (ok, unchanged, kept, other, damaged, failed, interrupted) and error. The last line
+has the sums.
+
+Exit codes, for schedulers: the same command can be run again after any exit code, also after a
+kill: what is done is passed over. 2 is the exception: the command line is wrong. 1 means that some
+files failed, 3 that some are damaged, 128 + n that signal n has stopped the run.`
 
 // OpenLog begins the run in the log of --log, if there is one. EndLog ends it.
 func (a *App) OpenLog(verb string) error {

@@ -67,11 +67,11 @@ for each FILE, in the same order, or a folder of originals for a folder of archi
 FILE may be a folder: archives below it, named *.cdfz, are checked, and other files
 are skipped. It may also be an http or https URL, or - for standard input.
 
---state FILE notes when each archive was last proved. The run then begins with archives that are not in
-FILE or have changed, and with those that were proved longest ago. --older-than 90d passes over what was
-proved in the last 90 days, so that the same command continues a run that was stopped. --sample 1%
-checks that part of the bytes: 100 runs with --state read everything. --rate 50M reads at most that
-many bytes of archives and originals a second, so that other programs can work.
+--state FILE notes when each archive was last proved. The run then begins with archives that are not
+in FILE or have changed, and with those that were proved longest ago. --older-than 90d passes over
+what was proved in the last 90 days, so that the same command continues a run that was stopped.
+--sample 1% checks that part of the bytes: 100 runs with --state read everything. --rate 50M reads
+at most that many bytes of archives and originals a second, so that other programs can work.
 
 ` + cli.SelectHelp + `
 

@@ -186,7 +186,7 @@ func class(p string) (text string, size int, err error) {
 			name, _, ok := strings.Cut(p[i+2:], ":]")
 			test := named[name]
 			if !ok || test == nil {
-				return "", 0, errors.New("expected a class such as [:digit:] after [[:")
+				return "", 0, errors.New("expected [[: to begin a class such as [:digit:]")
 			}
 			for c := range rune(utf8.RuneSelf) {
 				if test(c) {

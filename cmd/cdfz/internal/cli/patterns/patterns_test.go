@@ -103,8 +103,8 @@ func TestParseErrors(t *testing.T) {
 		"[]":            "expected ] after [",
 		`[a\`:           "expected ] after [",
 		"[a-":           "expected ] after [",
-		"[[:nothing:]]": "expected a class such as [:digit:] after [[:",
-		"[[:alpha":      "expected a class such as [:digit:] after [[:",
+		"[[:nothing:]]": "expected [[: to begin a class such as [:digit:]",
+		"[[:alpha":      "expected [[: to begin a class such as [:digit:]",
 		`*\`:            `expected a character after the last \`,
 		"a\xff":         "expected a pattern in UTF-8",
 	} {
