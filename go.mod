@@ -32,6 +32,7 @@ require (
 	golang.org/x/sync v0.24.0 // errgroup, semaphore
 	golang.org/x/sys v0.49.0 // unnamed files, locks, whether there is AVX2
 	golang.org/x/term v0.47.0 // whether a stream is a terminal
+	golang.org/x/time v0.16.0 // verify --rate
 	gonum.org/v1/plot v0.17.0 // pictures of cdfz bench and bench/cache
 	gopkg.in/ini.v1 v1.67.3 // ~/.aws/config
 )

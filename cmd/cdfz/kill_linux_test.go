@@ -5,6 +5,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
+	"errors"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -268,4 +270,132 @@ func TestKills(t *testing.T) {
 	}
 	t.Logf("%d kills", total)
 	require.Positive(t, total)
+}
+
+// TestResume kills archive, restore and archive --replace-changed of one tree at random points, 30 times (6 with -short), and runs
+// the same command again each time. In the end the targets are those of a run that nothing has
+// disturbed. At every kill, the log has whole lines, and what it says is done is there.
+func TestResume(t *testing.T) {
+	files, kills := 20, 30
+	if testing.Short() {
+		files, kills = 8, 6
+	}
+	base, tmp := t.TempDir(), t.TempDir()
+	in := func(name string) string { return filepath.Join(base, name) }
+	_, err := trees.Write(in("data"), files)
+	require.NoError(t, err)
+	quiet := func(args ...string) {
+		var out bytes.Buffer
+		require.Zero(t, run(t.Context(), args, nil, &out, &out), "%v: %s", args, &out)
+	}
+	r := rand.New(rand.NewPCG(7, 8))
+	// until kills the command until it has been killed n times, and then lets it end. reset makes work
+	// again when it ends by itself.
+	until := func(n int, reset func(), log string, args ...string) {
+		limit := 300 * time.Millisecond
+		for n > 0 {
+			start := time.Now()
+			if killed(t, r, tmp, limit, args...) {
+				limit = max(min(limit, time.Since(start))*3/4, 10*time.Millisecond)
+				reset()
+				require.NoError(t, os.Remove(log))
+				continue
+			}
+			n--
+			limit = limit * 5 / 4
+			checkLog(t, log)
+		}
+		quiet(args...)
+		checkLog(t, log)
+		noTemporaries(t, base, tmp)
+	}
+	loses := func(dir string) func() {
+		return func() {
+			for rel := range sums(t, dir, "") {
+				if r.IntN(2) == 0 {
+					require.NoError(t, os.Remove(filepath.Join(dir, rel)))
+				}
+			}
+		}
+	}
+	quiet("archive", "-q", "-o", in("undisturbed")+"/", in("data"))
+	until(kills/3, loses(in("out")), in("a.jsonl"), "archive", "-q", "--log", in("a.jsonl"), "-o", in("out")+"/", in("data"))
+	want := sums(t, in("undisturbed"), "")
+	require.Equal(t, want, sums(t, in("out"), ""))
+	until(kills/3, loses(in("back")), in("r.jsonl"), "restore", "-q", "--log", in("r.jsonl"), "-o", in("back")+"/", in("out"))
+	require.Equal(t, sums(t, in("data"), ".nc"), sums(t, in("back"), ""))
+
+	// Sources change. The old archives keep other names.
+	at := time.Date(2020, 2, 1, 0, 0, 0, 0, time.UTC)
+	change := func() {
+		at = at.Add(time.Hour)
+		for rel := range sums(t, in("data"), "") {
+			name := filepath.Join(in("data"), rel)
+			b, err := os.ReadFile(name)
+			require.NoError(t, err)
+			require.NoError(t, os.WriteFile(name, append(b, 0), 0o644))
+			require.NoError(t, os.Chtimes(name, at, at))
+		}
+	}
+	change()
+	until(kills/3, change, in("c.jsonl"), "archive", "-q", "--replace-changed", "--log", in("c.jsonl"), "-o", in("out")+"/", in("data"))
+	quiet("verify", "-q", in("out"))
+	left := map[string]int{} // archives that have the bytes of the first ones, by their sums
+	for _, sum := range sums(t, in("out"), "") {
+		left[sum]++
+	}
+	for rel, sum := range want {
+		require.Equal(t, 1, left[sum], rel)
+		quiet("verify", "-q", "--against", filepath.Join(in("data"), strings.TrimSuffix(rel, fileio.Suffix)), filepath.Join(in("out"), rel))
+	}
+}
+
+// TestScrub kills verify --state again and again. Every archive is proved once, whatever the kills.
+func TestScrub(t *testing.T) {
+	base, tmp := t.TempDir(), t.TempDir()
+	data, out, name := filepath.Join(base, "data"), filepath.Join(base, "out"), filepath.Join(base, "state.jsonl")
+	_, err := trees.Write(data, 40)
+	require.NoError(t, err)
+	var msg bytes.Buffer
+	require.Zero(t, run(t.Context(), []string{"archive", "-q", "-o", out + "/", data}, nil, &msg, &msg), &msg)
+	r := rand.New(rand.NewPCG(9, 10))
+	args := []string{"verify", "-q", "--rate", "32K", "--state", name, "--older-than", "1d", out}
+	n := 0
+	for ; !killed(t, r, tmp, 80*time.Millisecond, args...); n++ {
+		require.Less(t, n, 1000)
+	}
+	t.Logf("%d kills", n)
+	require.Positive(t, n)
+	b, err := os.ReadFile(name)
+	require.NoError(t, err)
+	times := map[string]int{}
+	for line := range bytes.Lines(b) {
+		var l struct{ Archive string }
+		require.NoError(t, json.Unmarshal(line, &l), "%s", line)
+		times[l.Archive]++
+	}
+	delete(times, "") // the head
+	require.Len(t, times, 40)
+	for name, n := range times {
+		require.Equal(t, 1, n, name)
+	}
+}
+
+// checkLog checks that a log, if there is one, has whole lines, and that all targets in it are there.
+func checkLog(t *testing.T, name string) {
+	b, err := os.ReadFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	require.NoError(t, err)
+	require.True(t, len(b) == 0 || bytes.HasSuffix(b, []byte("\n")))
+	for line := range bytes.Lines(b) {
+		var l struct{ Target, Outcome string }
+		require.NoError(t, json.Unmarshal(line, &l), "%s", line)
+		if l.Target == "" {
+			continue
+		}
+		require.Contains(t, []string{"ok", "unchanged"}, l.Outcome)
+		require.FileExists(t, l.Target)
+	}
 }

@@ -36,5 +36,5 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if err := cmd.ExecuteContext(ctx); err != nil {
 		a.Usage(err)
 	}
-	return a.Exit(ctx)
+	return a.EndLog(a.Exit(ctx))
 }

@@ -4,7 +4,10 @@
 //	targets.go   checks before anything is written
 //	existing.go  archives that exist
 //	others.go    other runs over the same files
+//	changed.go   --replace-changed and --remove-replaced
+//	copies.go    --copies and --copy-at
 //	receipts.go  --receipts and --delete-source
+//	dry.go       --dry-run
 //	unpack       --decompress
 package archive
 
@@ -14,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -29,6 +33,7 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/report"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/runlog"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/receipts"
 	"github.com/cdfz-format/cdfz/filters"
@@ -42,6 +47,8 @@ type archiver struct {
 	existing existingMode
 	noCheck  bool
 	unpacks  bool // compressed files
+	dry      bool // --dry-run
+	changes  changes
 	proof    proof
 	others   others
 	files    fileio.List
@@ -66,14 +73,19 @@ type archiveReport struct {
 	Deleted     bool     `json:"source_deleted,omitempty"`
 	Seconds     float64  `json:"seconds"`
 	Warnings    []string `json:"warnings,omitempty"`
+	// Replaced is where the archive of an older state was kept, if it was not removed.
+	Replaced string `json:"replaced,omitempty"`
+	Removed  bool   `json:"replaced_removed,omitempty"`
 	// Loss lists what --lossy rounded.
 	Loss *report.Loss `json:"loss,omitempty"`
 	// Compressed describes a source that was decompressed.
 	Compressed *receipts.Compressed `json:"compressed,omitempty"`
 
-	view   bool // the archive is also a Zarr store
-	unused bool // filters of -F were not used
-	gone   bool // another run has deleted the source meanwhile
+	image  string // name of the netCDF file
+	below  string // path of the target below the folder of targets
+	view   bool   // the archive is also a Zarr store
+	unused bool   // filters of -F were not used
+	gone   bool   // another run has deleted the source meanwhile
 }
 
 // archiveSum is the JSON of the last line.
@@ -141,8 +153,25 @@ the archive, its name and its receipt are on disk. A source is kept if it has ch
 link, or is open for writing in another program (where the system can detect this). A
 stopped run can be repeated.
 
+With --copies 2 --copy-at PLACE, a source is deleted only if PLACE, a folder or URL, has a copy of
+its archive, too, at the same path below it, on another file system or in a store, and that restores
+the source without its index. Other programs, such as rsync, make the copy.
+
 With -o s3://BUCKET/KEY or -o s3://BUCKET/PREFIX/, archives become objects of a store. Each
 is made and compared in a temporary file, and then uploaded.
+
+--replace-changed archives a source again if it is newer than its archive and has other bytes. The
+old archive may be the only copy of the older state, so it is kept under a name with the time of
+that state, x.nc.20260102T030405Z.cdfz, before the new archive takes its name. --remove-replaced
+deletes the old archive once the new one is on disk and has restored the source without its index,
+unless a receipt of --receipts FILE vouches for the old one.
+
+--dry-run writes nothing. It lists each file that would be archived with its target, and archives a
+few of them in memory, for about 10 s at most, to estimate the size of all archives and the time.
+
+` + cli.SelectHelp + `
+
+` + cli.LogHelp + `
 
 --decompress also archives the classic netCDF files in *.gz, *.bz2, *.xz and *.zst:
 x.nc.gz becomes x.nc.cdfz, which restores x.nc.
@@ -151,6 +180,7 @@ x.nc.gz becomes x.nc.cdfz, which restores x.nc.
 		Example: cli.Examples(
 			"cdfz archive tas.nc                        # makes tas.nc.cdfz",
 			"cdfz archive -o archives/ data/            # a tree of archives in another folder",
+			"cdfz archive --exclude /scratch/ --exclude '*.tmp.nc' -o archives/ data/",
 			"cdfz archive --preset max --zarr always tas.nc",
 			"cdfz archive -o s3://bucket/tas.nc.cdfz tas.nc   # credentials as for Amazon's tools",
 			"cdfz archive --parity 5% tas.nc            # heals damage of 2 % of the archive",
@@ -158,14 +188,25 @@ x.nc.gz becomes x.nc.cdfz, which restores x.nc.
 			"cdfz archive -F 'u&v,307,9' -F '*,1,6' tas.nc",
 			"cdfz archive --receipts proof.jsonl --delete-source data/",
 			"cdfz archive --decompress -o archives/ data/   # x.nc.gz too",
+			"find data/ -name '*.nc' -print0 | cdfz archive -0 --files-from - -o archives/",
+			"cdfz archive --shard $SLURM_ARRAY_TASK_ID/40 -o archives/ data/",
 			"cdfz archive - <tas.nc >tas.nc.cdfz"),
-		Args: cli.MinFiles,
+		Args: a.FilesOrList,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := v.specs.Parse(); err != nil {
 				return err
 			}
 			a.ToObjects = true
 			if err := a.CheckDest(args); err != nil {
+				return err
+			}
+			switch {
+			case v.dry && a.Dest == terminal.StdoutName:
+				return errors.New("--dry-run: the archive goes to standard output")
+			case v.dry && a.LogName() != "":
+				return errors.New("--dry-run: writes nothing, and no --log")
+			}
+			if err := v.changes.check(v); err != nil {
 				return err
 			}
 			if err := v.proof.check(v, args); err != nil {
@@ -183,8 +224,15 @@ x.nc.gz becomes x.nc.cdfz, which restores x.nc.
 	cli.Choice(cmd, &v.existing, "skip-existing", "how to detect that a file is already archived", existingMtime, existingHash, existingNever)
 	f.BoolVar(&v.noCheck, "no-check", false, "do not read the archive back")
 	f.BoolVar(&v.unpacks, "decompress", false, "archive files compressed with gzip, bzip2, xz or zstd as the file in them")
+	f.BoolVar(&v.changes.replaces, "replace-changed", false, "archive a source again that has changed since, and keep its old archive under another name")
+	f.BoolVar(&v.changes.removes, "remove-replaced", false, "delete the old archive, which may be the only copy of the older state, once the new one is proved (needs --replace-changed)")
+	f.BoolVar(&v.dry, "dry-run", false, "write nothing: report what would be archived, and estimate size and time from a sample")
 	f.StringVar(&v.proof.name, "receipts", "", "add a receipt for each archive to `FILE`")
 	f.BoolVar(&v.proof.deletes, "delete-source", false, "delete each source after its receipt is on disk (needs --receipts)")
+	f.Var(cli.CountFlag(&v.proof.copies.n, 16), "copies", "delete a source only if `N` archives of it on different file systems or stores are proved (needs --copy-at)")
+	f.StringArrayVar(&v.proof.copies.places, "copy-at", nil, "where a copy of the tree of archives is: a folder or URL `PLACE`; repeatable")
+	a.SelectFlags(cmd)
+	a.LogFlag(cmd)
 	a.ForceFlag(cmd)
 	a.StatsFlag(cmd)
 	a.JSONFlag(cmd)
@@ -196,15 +244,29 @@ x.nc.gz becomes x.nc.cdfz, which restores x.nc.
 func (v *archiver) run(ctx context.Context, args []string) error {
 	start := time.Now()
 	v.opts.Memory = v.BlockMemory()
+	if err := v.OpenLog("archive"); err != nil {
+		v.FailFile(v.LogName(), err)
+		return nil
+	}
 	selects := fileio.Classic
 	if v.unpacks {
 		selects = unpack.Select
 	}
-	v.TakesBack = v.proof.deletes
+	v.TakesBack = v.proof.deletes && !v.dry
 	v.files = v.Find(ctx, args, selects, v.failed)
-	defer v.files.Close()
+	defer func() { v.files.Close() }()
+	if err := v.files.Load(ctx); err != nil {
+		v.failed(terminal.ShowName(v.Select.From), err)
+	}
+	if err := v.Divide(&v.files); err != nil {
+		return err
+	}
 	if err := v.checkTargets(ctx); err != nil {
 		return err
+	}
+	if v.dry {
+		v.dryRun(ctx)
+		return nil
 	}
 	if err := v.proof.open(ctx, v); err != nil {
 		v.FailFile(v.proof.name, err)
@@ -233,7 +295,7 @@ func (v *archiver) run(ctx context.Context, args []string) error {
 		}
 	}
 	s := &v.sum
-	s.Skipped = v.files.Skipped
+	s.Skipped = v.files.Skipped()
 	s.Ratio = display.Ratio(s.Size, s.ArchiveSize)
 	s.Seconds = display.Round(time.Since(start).Seconds(), 3)
 	switch {
@@ -278,6 +340,7 @@ func (v *archiver) one(ctx context.Context, j fileio.Job) error {
 	defer in.Close()
 	if !v.lock(ctx, in) {
 		v.others.busy = true
+		v.Entry.Later = true
 		return nil
 	}
 	err = v.oneOpen(ctx, j, in)
@@ -302,11 +365,18 @@ func (v *archiver) oneOpen(ctx context.Context, j fileio.Job, in *fileio.Input) 
 			inner = unpack.Name
 		}
 	}
+	rep.image = inner(fileio.BaseName(j.Name))
 	path, err := v.TargetPath(j, func(s string) (string, error) { return inner(s) + fileio.Suffix, nil })
 	if err != nil {
 		return err
 	}
+	var older *found // the archive of an older state
+	rep.below = filepath.ToSlash(inner(j.Rel) + fileio.Suffix)
+	if v.Dest != "" && !v.IsDirDest() {
+		rep.below = filepath.Base(path)
+	}
 	rep.Target, rep.Size = path, in.Size
+	v.Entry.Target, v.Entry.Size = path, in.Size
 	if err := fileio.RefuseArchive(in); err != nil {
 		return err
 	}
@@ -317,13 +387,14 @@ func (v *archiver) oneOpen(ctx context.Context, j fileio.Job, in *fileio.Input) 
 			return err
 		}
 	default:
-		if done, err := v.isDone(ctx, in, rep); done || err != nil {
+		done, err := v.isDone(ctx, in, rep)
+		if older = v.changes.older(err); older == nil && (done || err != nil) {
 			return err
 		}
 	}
 	opts := v.opts
 	if j.Name != terminal.StdinName {
-		opts.Name = inner(fileio.BaseName(j.Name))
+		opts.Name = rep.image
 	}
 	h, err := cdf3.Read(in.R, in.Size)
 	if err != nil {
@@ -337,7 +408,15 @@ func (v *archiver) oneOpen(ctx context.Context, j fileio.Job, in *fileio.Input) 
 		rep.Warnings = append(rep.Warnings, text)
 	}
 	rep.Warnings = append(rep.Warnings, v.specs.Warnings()...)
+	var old *replaced
+	if older != nil {
+		if old, err = v.changes.keep(v, in, older); err != nil {
+			return err
+		}
+		v.Force, v.KeptAs = true, old.st // for this file
+	}
 	if err := v.write(ctx, in, &opts, rep); err != nil {
+		v.changes.undo(v, in, rep.Target, old)
 		done, err := v.met(ctx, in, rep, err)
 		if done {
 			return nil
@@ -350,8 +429,21 @@ func (v *archiver) oneOpen(ctx context.Context, j fileio.Job, in *fileio.Input) 
 	if rep.unused && !rep.view {
 		v.Message("hint: --zarr always makes blocks of more variables")
 	}
-	err = v.proof.settle(ctx, v, in, rep)
-	if err == nil || errors.Is(err, receipts.ErrKept) {
+	var removed error
+	if old != nil {
+		rep.Replaced = old.path
+		if v.changes.removes {
+			removed = v.changes.remove(ctx, v, in, rep, old)
+			if rep.Removed = removed == nil; rep.Removed {
+				rep.Replaced = ""
+			}
+		}
+	}
+	err = errors.Join(removed, v.proof.settle(ctx, v, in, rep))
+	if errors.Is(err, receipts.ErrKept) {
+		v.Entry.Outcome = runlog.Kept
+	}
+	if err == nil || removed != nil || errors.Is(err, receipts.ErrKept) {
 		v.done(rep)
 	}
 	return err
@@ -434,6 +526,7 @@ func (r *archiveReport) describe(f *archive.File, given []archive.VarFilter) {
 }
 
 func (v *archiver) done(rep *archiveReport) {
+	v.Entry.ArchiveSize, v.Entry.Ratio, v.Entry.SHA256 = rep.ArchiveSize, rep.Ratio, rep.SHA256
 	v.sum.Files++
 	v.countDeleted(rep)
 	v.sum.Size += rep.Size
@@ -465,13 +558,20 @@ func (r *archiveReport) xarray() string {
 
 // deletion is the end of a report.
 func (r *archiveReport) deletion() string {
+	text := ""
+	switch {
+	case r.Replaced != "":
+		text = "; the old archive is " + r.Replaced
+	case r.Removed:
+		text = "; the old archive was deleted"
+	}
 	switch {
 	case r.Deleted:
-		return "; source deleted"
+		text += "; source deleted"
 	case r.gone:
-		return "; its source is gone"
+		text += "; its source is gone"
 	}
-	return ""
+	return text
 }
 
 func (v *archiver) countDeleted(rep *archiveReport) {

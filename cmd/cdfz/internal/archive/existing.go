@@ -16,6 +16,7 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/report"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/runlog"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/receipts"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
@@ -69,7 +70,7 @@ func (v *archiver) isDone(ctx context.Context, in *fileio.Input, rep *archiveRep
 	if !ok {
 		return false, nil
 	}
-	e := &found{path: path, held: fileio.HeldBy(f), sameTime: !object && in.Stat != nil && st.ModTime().Equal(in.Stat.ModTime())}
+	e := &found{path: path, st: st, held: fileio.HeldBy(f), sameTime: !object && in.Stat != nil && st.ModTime().Equal(in.Stat.ModTime())}
 	if !object {
 		e.held.Time = st.ModTime()
 	}
@@ -86,7 +87,11 @@ func (v *archiver) isDone(ctx context.Context, in *fileio.Input, rep *archiveRep
 		same = sum == info.SHA256
 	}
 	if !same {
-		return false, v.differs(ctx, in, e)
+		err := v.differs(ctx, in, e)
+		if !object && e.holdsOlder(in, rep.image) {
+			return false, &olderError{err, e}
+		}
+		return false, err
 	}
 	if loss != nil && len(v.specs.Lossy()) == 0 {
 		return false, terminal.Hinted(fmt.Errorf("%s exists, and %s", path, loss), againHint)
@@ -98,11 +103,15 @@ func (v *archiver) isDone(ctx context.Context, in *fileio.Input, rep *archiveRep
 	if err = v.proof.settleDone(ctx, v, in, e, rep); err != nil && !errors.Is(err, receipts.ErrKept) {
 		return false, err
 	}
-	if !object {
+	if !object && !v.dry {
 		atomicfile.RemoveStale(filepath.Dir(path)) // of a run that was to overwrite it
 	}
 	v.countDeleted(rep)
+	v.Entry.ArchiveSize, v.Entry.Ratio, v.Entry.SHA256 = rep.ArchiveSize, rep.Ratio, rep.SHA256
 	v.passOver(in.Name, rep.File, "archived before in "+path+rep.deletion(), rep.Deleted)
+	if err != nil {
+		v.Entry.Outcome = runlog.Kept
+	}
 	return true, err
 }
 
@@ -133,6 +142,7 @@ func (v *archiver) intact(ctx context.Context, old *fileio.Input, f *archive.Fil
 // found is an archive that has the name of a target.
 type found struct {
 	path     string
+	st       fs.FileInfo // nil for an object
 	held     *fileio.Held
 	sameTime bool // as the source
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/runlog"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
 	"github.com/cdfz-format/cdfz/remote/s3"
@@ -110,6 +111,7 @@ func (v *archiver) met(ctx context.Context, in *fileio.Input, rep *archiveReport
 // passOver counts and reports a file that is already archived.
 func (v *archiver) passOver(name, file, reason string, always bool) {
 	v.sum.Unchanged++
+	v.Entry.Outcome = runlog.Unchanged
 	v.PassOver()
 	switch {
 	case v.JSON:

@@ -24,11 +24,15 @@ import (
 type proof struct {
 	name    string // of the receipts, "" for none
 	deletes bool
+	copies  copies
 	file    *receipts.File
 }
 
 // check checks the flags.
 func (p *proof) check(v *archiver, args []string) error {
+	if err := p.copies.check(p.deletes); err != nil {
+		return err
+	}
 	switch {
 	case p.deletes && p.name == "":
 		return terminal.Hinted(errors.New("--delete-source: expected --receipts FILE too"), "the receipts prove later what was deleted")
@@ -42,6 +46,8 @@ func (p *proof) check(v *archiver, args []string) error {
 		return errors.New("--receipts: the archive goes to an object store")
 	case len(v.specs.Lossy()) > 0:
 		return errors.New("--receipts: contradicts --lossy, whose archives do not restore the source")
+	case v.Select.Balance && p.deletes:
+		return terminal.Hinted(errors.New("--delete-source: contradicts --balance: shards that begin later would be divided from other files"), "--shard without --balance divides by name alone")
 	case v.noCheck && p.deletes:
 		return errors.New("--delete-source: contradicts --no-check")
 	}
@@ -66,6 +72,9 @@ func (p *proof) settle(ctx context.Context, v *archiver, in *fileio.Input, rep *
 	if p.file == nil {
 		return nil
 	}
+	if p.deletes && in.File == nil {
+		return fmt.Errorf("%w: it is not a local file", receipts.ErrKept)
+	}
 	if rep.Loss != nil {
 		return fmt.Errorf("%w: the archive does not restore its bytes", receipts.ErrKept)
 	}
@@ -86,6 +95,7 @@ func (p *proof) settle(ctx context.Context, v *archiver, in *fileio.Input, rep *
 	}
 	rec := &receipts.Receipt{
 		Size: in.Size, ArchiveSize: st.Size(), SHA256: w.SHA256, Ratio: rep.Ratio, Version: archive.Version, Compressed: rep.Compressed,
+		Below: rep.below,
 	}
 	if rec.Source, err = absolute(rep.File); err != nil {
 		return err
@@ -93,14 +103,28 @@ func (p *proof) settle(ctx context.Context, v *archiver, in *fileio.Input, rep *
 	if rec.Archive, err = filepath.Abs(rep.Target); err != nil {
 		return err
 	}
+	if rep.Replaced != "" {
+		rec.Replaced = filepath.Base(rep.Replaced)
+	}
 	if in.Stat != nil {
 		rec.Modified = in.Stat.ModTime().UTC()
 	}
 	if err := p.inPlace(rec.Archive, st); err != nil {
 		return err
 	}
-	if err := p.file.Add(rec); err != nil {
-		return err
+	var missing error
+	if p.deletes {
+		if rec.Copies, missing = p.copies.prove(ctx, v, f, rep); missing != nil && ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	if missing == nil || !p.file.Has(rec.Archive, rec.SHA256) {
+		if err := p.file.Add(rec); err != nil {
+			return err
+		}
+	}
+	if missing != nil {
+		return fmt.Errorf("%w: %w", receipts.ErrKept, missing)
 	}
 	if !p.deletes {
 		return nil

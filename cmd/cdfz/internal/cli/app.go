@@ -7,6 +7,10 @@
 //	fileio    files and folders of the command line, and targets
 //	chains    the options about filters, such as -F
 //	report    what several verbs report in the same way: damage, loss, parity
+//	patterns  --include and --exclude
+//	jsonlines files of lines of JSON that grow
+//	runlog    --log
+//	shards    --shard and --balance
 //	stats     statistics of filters
 //
 // No package here knows a verb.
@@ -16,6 +20,7 @@ import (
 	"io"
 
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/runlog"
 )
 
 // App is one run of the program.
@@ -25,9 +30,15 @@ type App struct {
 	// PluginPath is --plugin-path: folders of HDF5 plugins.
 	PluginPath []string
 	Memory     int64 // --memory; 0 for no limit
+	// Entry is what the log will have of the file that this copy of the App works on. Verbs add what
+	// they know.
+	Entry *runlog.Entry
+
+	logName string      // --log, "" for none
+	log     *runlog.Log // nil for none
 }
 
 // New makes a run with the streams of the program.
 func New(stdin io.Reader, stdout, stderr io.Writer) *App {
-	return &App{IO: *fileio.New(stdin, stdout, stderr)}
+	return &App{IO: *fileio.New(stdin, stdout, stderr), Entry: new(runlog.Entry)}
 }

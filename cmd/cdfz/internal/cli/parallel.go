@@ -5,10 +5,12 @@ import (
 	"maps"
 	"runtime"
 	"sync"
+	"time"
 
 	"golang.org/x/sync/semaphore"
 
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/runlog"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 )
 
@@ -46,9 +48,12 @@ const defaultBudget = 1 << 30
 
 // Each calls one for every file in turn until the run is stopped.
 func (a *App) Each(ctx context.Context, files fileio.List, one func(fileio.Job) error, failed func(name string, err error)) {
-	for _, j := range files.Jobs {
+	for j := range files.All(ctx) {
 		if a.Stopped(ctx) {
 			return
+		}
+		if files.Skip(j) {
+			continue
 		}
 		if err := one(j); err != nil {
 			failed(terminal.ShowName(j.Name), err)
@@ -75,15 +80,22 @@ func (a *App) Parallel(ctx context.Context, files fileio.List, w Work) {
 		r.places += opening
 	}
 	// Even one processor has work while files wait for the disk, unless the user wants less.
-	if jobs == 1 && (a.Workers > 0 || a.Memory > 0) || len(files.Jobs) == 1 {
-		for i, j := range files.Jobs {
+	if jobs == 1 && (a.Workers > 0 || a.Memory > 0) || files.Single() {
+		i := 0
+		for j := range files.All(ctx) {
 			if a.Stopped(ctx) {
 				return
 			}
-			k := &sideJob{app: r.fork(i, false)}
-			k.end, k.err = w.One(&k.app, j)
+			if files.Skip(j) {
+				continue
+			}
+			r.add(i, j)
+			k := &sideJob{name: j.Name, app: r.fork(i, false)}
+			r.one(k, j)
 			r.finish(i, k)
+			i++
 		}
+		r.finishList(ctx)
 		return
 	}
 	r.slots, r.memory = semaphore.NewWeighted(r.places), semaphore.NewWeighted(r.budget)
@@ -91,6 +103,21 @@ func (a *App) Parallel(ctx context.Context, files fileio.List, w Work) {
 	r.idle = make(chan func())
 	defer close(r.idle)
 	r.run(ctx)
+	r.finishList(ctx)
+}
+
+// add adds a file of a list to the progress. Others are in it from the start.
+func (r *parallel) add(i int, j fileio.Job) {
+	if r.files.Grows() {
+		r.a.AddFile(i, j.Size)
+	}
+}
+
+// finishList reports an error of reading the list of files.
+func (r *parallel) finishList(ctx context.Context) {
+	if err := r.files.ListError(ctx); err != nil {
+		r.w.Failed(terminal.ShowName(r.a.Select.From), err)
+	}
 }
 
 // parallel runs the jobs of a Work side by side.
@@ -130,12 +157,21 @@ func (r *parallel) fork(i int, keep bool) App {
 	return f
 }
 
+// one works on a file.
+func (r *parallel) one(k *sideJob, j fileio.Job) {
+	k.app.Entry = &runlog.Entry{Start: time.Now(), Source: terminal.ReportName(j.Name)}
+	k.end, k.err = r.w.One(&k.app, j)
+	k.app.logEntry(k.app.Entry, k.err)
+}
+
 // sideJob is a file at work.
 type sideJob struct {
-	app  App
-	end  func()
-	err  error
-	done chan struct{}
+	skipped *fileio.Job // set alone, for a file that the user has excluded
+	name    string
+	app     App
+	end     func()
+	err     error
+	done    chan struct{}
 }
 
 // finish reports a finished job.
@@ -145,7 +181,7 @@ func (r *parallel) finish(i int, k *sideJob) {
 		k.end()
 	}
 	if k.err != nil {
-		r.w.Failed(terminal.ShowName(r.files.Jobs[i].Name), k.err)
+		r.w.Failed(terminal.ShowName(k.name), k.err)
 	}
 	r.a.EndFile(i)
 }
@@ -155,8 +191,14 @@ func (r *parallel) run(ctx context.Context) {
 	go func() {
 		defer close(ordered)
 		last := map[string]chan struct{}{} // by target: closed when the last job with it is done
-		for i, j := range r.files.Jobs {
+		i := 0
+		for j := range r.files.All(ctx) {
+			if j.Excluded() {
+				ordered <- &sideJob{skipped: &j}
+				continue
+			}
 			order := r.a.Order(j)
+			r.add(i, j)
 			k := r.begin(ctx, i, j, last[order])
 			if k == nil {
 				return
@@ -166,10 +208,15 @@ func (r *parallel) run(ctx context.Context) {
 				maps.DeleteFunc(last, func(_ string, done chan struct{}) bool { return isClosed(done) })
 			}
 			ordered <- k
+			i++
 		}
 	}()
 	i := 0
 	for k := range ordered {
+		if k.skipped != nil {
+			r.files.Skip(*k.skipped)
+			continue
+		}
 		<-k.done
 		r.finish(i, k)
 		i++
@@ -209,7 +256,7 @@ func (r *parallel) begin(ctx context.Context, i int, j fileio.Job, before chan s
 		r.slots.Release(slots)
 		r.memory.Release(memory)
 	})
-	k := &sideJob{app: r.fork(i, true), done: make(chan struct{})}
+	k := &sideJob{name: j.Name, app: r.fork(i, true), done: make(chan struct{})}
 	k.app.Workers = int(workers)
 	if j.Size < alone { // a second large file would take twice the memory
 		k.app.Written = free
@@ -221,7 +268,7 @@ func (r *parallel) begin(ctx context.Context, i int, j fileio.Job, before chan s
 		if before != nil {
 			<-before
 		}
-		k.end, k.err = r.w.One(&k.app, j)
+		r.one(k, j)
 	})
 	return k
 }

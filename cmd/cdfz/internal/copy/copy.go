@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -58,7 +57,7 @@ type copyReport struct {
 func Command(a *cli.App) *cobra.Command {
 	v := &copier{App: a}
 	cmd := &cobra.Command{
-		Use:   "copy [flags] IN OUT",
+		Use:   "copy [flags] IN OUT\n  cdfz copy [flags] --files-from LIST [FOLDER] OUT/",
 		Short: "Copy an archive or a classic file, with other filters",
 		Long: `Copies an archive or a classic netCDF file to an archive, if OUT ends in .cdfz, or else
 to a classic file. IN may be an http or https URL, or - for standard input. OUT may be a
@@ -69,14 +68,28 @@ where no option changes them. Blocks that stay the same are copied as they are s
 decompressing and compressing them. --preset replaces the filters of all variables
 without -F.
 
+With --files-from LIST, all files of a list are copied one after the other, and OUT is a folder.
+Their names are relative to the current folder, or to FOLDER, and are kept below OUT, without a
+leading slash. Archives are copied to archives and classic files to classic files, unless --to says
+otherwise. An OUT that exists is an error of that file, and the run goes on.
+
 ` + chains.Help,
 		Example: cli.Examples(
 			"cdfz copy -F 'air,2|32015,19' tas.nc.cdfz better.nc.cdfz   # other filters for air",
 			"cdfz copy -F none tas.nc.cdfz plain.nc.cdfz                # no filters at all",
 			"cdfz copy --zarr always --preset portable tas.nc.cdfz public.nc.cdfz",
 			"cdfz copy -d 6 -s tas.nc tas.nc.cdfz",
-			"cdfz copy tas.nc.cdfz tas.nc                               # as cdfz restore"),
-		Args:              cli.ExactArgs(2, "IN and OUT"),
+			"cdfz copy tas.nc.cdfz tas.nc                               # as cdfz restore",
+			"cdfz copy --files-from list.txt --preset max archives/ smaller/"),
+		Args: func(cmd *cobra.Command, args []string) error {
+			switch {
+			case a.Select.From == "":
+				return cli.ExactArgs(2, "IN and OUT")(cmd, args)
+			case len(args) == 0:
+				return errors.New("--files-from: expected OUT, the folder of the copies")
+			}
+			return a.FilesOrList(cmd, args[:len(args)-1])
+		},
 		ValidArgsFunction: cli.CompleteFile,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := v.check(args); err != nil {
@@ -84,9 +97,7 @@ without -F.
 			}
 			v.opts.Workers = a.Workers
 			v.parity = cmd.Flags().Changed("parity")
-			if err := v.run(cmd.Context(), args[0]); err != nil {
-				a.FailFile(terminal.ShowName(args[0]), err)
-			}
+			v.all(cmd.Context(), args[:len(args)-1])
 			return nil
 		},
 	}
@@ -98,6 +109,7 @@ without -F.
 	f.Var(&cli.SizeFlag{N: &v.opts.Memory, Min: 1, Max: math.MaxInt64}, "memory", "memory for blocks of record variables (default 128M)")
 	cli.Choice(cmd, &v.to, "to", "what to write, whatever the name of OUT", toArchive, toClassic)
 	f.BoolVar(&v.noCheck, "no-check", false, "do not read the archive back")
+	a.ListFlags(cmd)
 	a.ForceFlag(cmd)
 	a.StatsFlag(cmd)
 	a.JSONFlag(cmd)
@@ -109,25 +121,64 @@ func (v *copier) check(args []string) error {
 	if err := v.specs.Parse(); err != nil {
 		return err
 	}
-	v.Dest = args[1]
-	if err := v.CheckDest(args[:1]); err != nil {
+	v.Dest = args[len(args)-1]
+	if err := v.CheckDest(args[:len(args)-1]); err != nil {
 		return err
 	}
-	if v.to == "" {
-		v.to = toClassic
-		if strings.HasSuffix(v.Dest, fileio.Suffix) || v.Dest == terminal.StdoutName || v.IsDirDest() && strings.HasSuffix(args[0], fileio.Suffix) {
-			v.to = toArchive
-		}
+	if v.Select.From != "" {
+		return nil // each file is checked
 	}
+	v.choose(args[0])
+	return v.checkKind()
+}
+
+// choose chooses what a copy of a file is to be.
+func (v *copier) choose(name string) {
+	if v.to != "" {
+		return
+	}
+	v.to = toClassic
+	if strings.HasSuffix(v.Dest, fileio.Suffix) || v.Dest == terminal.StdoutName || v.IsDirDest() && strings.HasSuffix(name, fileio.Suffix) {
+		v.to = toArchive
+	}
+}
+
+// checkKind checks the options for what is to be written.
+func (v *copier) checkKind() error {
 	if v.to == toClassic && (v.specs.Given() || v.opts.Block != 0 || v.opts.Preset != "" || v.opts.Zarr != "" || v.opts.Parity != 0) {
 		return terminal.Hinted(errors.New("a classic file has no filters, no blocks and no parity"), "--to archive, or an OUT that ends in %s, makes an archive", fileio.Suffix)
 	}
 	return nil
 }
 
+// all copies IN, or the files of a list.
+func (v *copier) all(ctx context.Context, args []string) {
+	if v.Select.From == "" {
+		name := args[0]
+		if err := v.run(ctx, fileio.Job{Name: name, Rel: fileio.BaseName(name)}); err != nil {
+			v.FailFile(terminal.ShowName(name), err)
+		}
+		return
+	}
+	files := v.Find(ctx, args, fileio.Archives, v.FailFile)
+	defer files.Close()
+	v.Each(ctx, files, func(j fileio.Job) error {
+		one := *v
+		one.choose(j.Name)
+		if err := one.checkKind(); err != nil {
+			return err
+		}
+		return one.run(ctx, j)
+	}, v.FailFile)
+	if err := files.ListError(ctx); err != nil {
+		v.FailFile(terminal.ShowName(v.Select.From), err)
+	}
+}
+
 // run copies a file.
-func (v *copier) run(ctx context.Context, name string) error {
-	in, err := v.Open(ctx, name)
+func (v *copier) run(ctx context.Context, j fileio.Job) error {
+	name := j.Name
+	in, err := v.OpenJob(ctx, j)
 	if err != nil {
 		return err
 	}
@@ -139,7 +190,7 @@ func (v *copier) run(ctx context.Context, name string) error {
 	if err != nil {
 		return fileio.ExplainNotNetCDF(in, err)
 	}
-	j := fileio.Job{Name: name, Rel: filepath.Base(fileio.LocalName(name)), Size: f.Image().Size()}
+	j.Size = f.Image().Size()
 	path, err := v.TargetPath(j, func(s string) (string, error) { return s, nil })
 	if err != nil {
 		return err

@@ -35,6 +35,13 @@ type Receipt struct {
 	Ratio       float64   `json:"ratio"`
 	Modified    time.Time `json:"modified"` // of the source
 	Version     string    `json:"version"`  // of cdfz
+	// Below is the path of the archive below the folder that was given to the run, with slashes: -o DIR/,
+	// or else the FILE that the source is below. It is "" in receipts of earlier versions.
+	Below string `json:"below,omitempty"`
+	// Replaced is the name of the archive of an older state of the source, in the folder of the archive.
+	Replaced string `json:"replaced,omitempty"`
+	// Copies are the paths and URLs of further archives that were proved when the source was deleted.
+	Copies []string `json:"copies,omitempty"`
 	// Compressed describes the source if it holds the netCDF file compressed.
 	Compressed *Compressed `json:"compressed,omitempty"`
 }
@@ -56,6 +63,7 @@ type line struct {
 	*Receipt
 	SourceBytes  []byte `json:"source_bytes,omitempty"`
 	ArchiveBytes []byte `json:"archive_bytes,omitempty"`
+	BelowBytes   []byte `json:"below_bytes,omitempty"`
 }
 
 // runJSON is the start of a run.
@@ -79,6 +87,9 @@ func ofReceipt(rec *Receipt) *line {
 	if !utf8.ValidString(rec.Archive) {
 		l.ArchiveBytes = []byte(rec.Archive)
 	}
+	if !utf8.ValidString(rec.Below) {
+		l.BelowBytes = []byte(rec.Below)
+	}
 	return l
 }
 
@@ -90,6 +101,9 @@ func (l *line) receipt() *Receipt {
 	}
 	if len(l.ArchiveBytes) > 0 {
 		rec.Archive = string(l.ArchiveBytes)
+	}
+	if len(l.BelowBytes) > 0 {
+		rec.Below = string(l.BelowBytes)
 	}
 	if rec.Archive == "" || len(rec.SHA256) != 64 || rec.Size < 0 || rec.ArchiveSize < 0 {
 		return nil

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -15,13 +17,17 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/remote"
 )
 
 // checker runs the verb receipts.
 type checker struct {
 	*cli.App
-	quick bool
-	sum   checkSum
+	quick    bool
+	root     string // --root, "" for none
+	archives []checked
+	index    map[string]int // in archives, by path
+	sum      checkSum
 }
 
 // checkReport is the JSON of one receipt.
@@ -49,7 +55,7 @@ type checkSum struct {
 
 // Command makes the verb receipts.
 func Command(a *cli.App) *cobra.Command {
-	v := &checker{App: a}
+	v := &checker{App: a, index: map[string]int{}}
 	cmd := &cobra.Command{
 		Use:   "receipts [flags] FILE…",
 		Short: "Check receipts of archived files against the archives",
@@ -69,16 +75,37 @@ and perhaps a line without an end. This is reported, but is no damage: no source
 deleted for them. The next run continues after the last whole line. Files of receipts can
 be joined: cat a.jsonl b.jsonl >both.jsonl.
 
+Several FILEs, one a shard for instance, are checked together: each archive is read once. --root DIR
+looks for the archives below DIR, which may be a URL, at the paths that they had below -o DIR/ or
+below the FILE that was archived. So a tree of archives, or a copy of it, can be elsewhere.
+
 The exit code is 3 if FILE or an archive is damaged, and 1 if an archive is missing or
 holds another file, or if FILE has no receipts.`,
 		Example: cli.Examples(
 			"cdfz archive --receipts proof.jsonl --delete-source data/",
 			"cdfz receipts proof.jsonl",
+			"cdfz receipts --root /disk2/archives r1.jsonl r2.jsonl",
 			"cdfz receipts --quick --json proof.jsonl"),
-		Args: cli.MinFiles,
-		Run:  func(cmd *cobra.Command, args []string) { v.run(cmd.Context(), args) },
+		Args: func(cmd *cobra.Command, args []string) error {
+			if a.Select.From != "" && len(args) > 0 {
+				return errors.New("--files-from: expected no FILE besides the list")
+			}
+			return a.FilesOrList(cmd, args)
+		},
+		Run: func(cmd *cobra.Command, args []string) {
+			if a.Select.From != "" {
+				var err error
+				if args, err = a.Names(); err != nil {
+					a.FailFile(terminal.ShowName(a.Select.From), err)
+					return
+				}
+			}
+			v.run(cmd.Context(), args)
+		},
 	}
+	cmd.Flags().StringVar(&v.root, "root", "", "look for the archives below `DIR`, a folder or URL: they were moved or copied there")
 	cmd.Flags().BoolVar(&v.quick, "quick", false, "do not decode the archives")
+	a.ListFlags(cmd)
 	a.JSONFlag(cmd)
 	a.MemoryFlag(cmd)
 	return cmd
@@ -89,9 +116,13 @@ func (v *checker) run(ctx context.Context, args []string) {
 		if v.Stopped(ctx) {
 			return
 		}
-		if err := v.file(ctx, name); err != nil {
+		if err := v.read(name); err != nil {
 			v.FailFile(name, err)
 		}
+	}
+	v.check(ctx)
+	if v.Stopped(ctx) {
+		return
 	}
 	if v.JSON {
 		v.Emit(struct {
@@ -106,29 +137,36 @@ func (v *checker) run(ctx context.Context, args []string) {
 	v.Report("%s", line)
 }
 
-// numbered is a receipt and its line.
+// numbered is a receipt with its file and line.
 type numbered struct {
 	*Receipt
+	file string
 	line int
 }
 
-// file checks the receipts of a file.
-func (v *checker) file(ctx context.Context, name string) error {
+// checked is an archive with its receipts, from all files, in the order of these.
+type checked struct {
+	path string // where it is looked for
+	err  error  // there is no such path
+	list []numbered
+}
+
+// read reads the receipts of a file.
+func (v *checker) read(name string) error {
 	f, err := os.Open(name)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	var archives [][]numbered // receipts by archive, in the order of the first ones
-	index := map[string]int{}
 	unended, err := Read(f, func(line int, rec *Receipt) {
-		i, ok := index[rec.Archive]
-		if !ok {
-			i = len(archives)
-			index[rec.Archive] = i
-			archives = append(archives, nil)
+		path, err := rec.at(v.root)
+		i, ok := v.index[path]
+		if !ok || err != nil {
+			i = len(v.archives)
+			v.index[path] = i
+			v.archives = append(v.archives, checked{path: path, err: err})
 		}
-		archives[i] = append(archives[i], numbered{rec, line})
+		v.archives[i].list = append(v.archives[i].list, numbered{rec, name, line})
 	}, func(e *LineError) {
 		v.sum.Damaged++
 		v.FailFile(name, e)
@@ -144,53 +182,99 @@ func (v *checker) file(ctx context.Context, name string) error {
 		v.sum.Cut++
 		v.Message("%s: line %d was not completed and proves nothing", name, unended.Cut)
 	}
+	return nil
+}
+
+// at returns where the archive of a receipt is if its folder was moved to root, a folder or the URL of one.
+// "" stands for where it was.
+func (r *Receipt) at(root string) (string, error) {
+	switch {
+	case root == "":
+		return r.Archive, nil
+	case r.Below == "":
+		return r.Archive, errors.New("--root: the receipt has no path below a folder")
+	case !filepath.IsLocal(filepath.FromSlash(r.Below)):
+		return r.Archive, fmt.Errorf("--root: expected a path below a folder, found %q", r.Below)
+	}
+	return PathBelow(root, r.Below), nil
+}
+
+// PathBelow returns the path or URL of a file below a folder. below has slashes.
+func PathBelow(root, below string) string {
+	if remote.IsURL(root) {
+		return strings.TrimSuffix(root, "/") + "/" + below
+	}
+	return filepath.Join(root, filepath.FromSlash(below))
+}
+
+// check checks all archives.
+func (v *checker) check(ctx context.Context) {
 	var files fileio.List
-	for i, list := range archives {
-		n := list[0]
-		files.Jobs = append(files.Jobs, fileio.Job{Name: n.Archive, Rel: n.Archive, Size: n.ArchiveSize, N: i})
+	for i, c := range v.archives {
+		files.Jobs = append(files.Jobs, fileio.Job{Name: c.path, Rel: c.path, Size: c.list[0].ArchiveSize, N: i})
 	}
 	v.StartProgress("receipts", files.Sizes()...)
 	fresh := *v // sums in v change while files are at work
 	v.Parallel(ctx, files, cli.Work{Fixed: 24 << 20, PerByte: 8, Failed: v.FailFile, One: func(a *cli.App, j fileio.Job) (func(), error) {
 		w := fresh
 		w.App = a
-		list := archives[j.N]
-		got, err := w.image(ctx, list[0].Receipt)
-		if ctx.Err() != nil {
-			return nil, err
+		c := v.archives[j.N]
+		got, err := image{}, c.err
+		if err == nil {
+			got, err = w.image(ctx, c.path, c.list[0].Size)
 		}
-		sources := make([]source, len(list))
-		for i, n := range list {
+		errs, sources := make([]error, len(c.list)), make([]source, len(c.list))
+		for i, n := range c.list {
+			if errs[i] = n.compare(got, err); errs[i] != nil && c.err == nil && w.older(ctx, c, n.Receipt) {
+				errs[i] = nil
+			}
 			sources[i] = lookFor(n.Receipt)
 		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		return func() {
-			for i, n := range list {
-				v.report(name, n, sources[i], n.compare(got, err))
+			for i, n := range c.list {
+				v.report(c.path, n, sources[i], errs[i])
 			}
 		}, nil
 	}})
-	return nil
+}
+
+// older reports whether what a receipt proves is in an archive that was replaced and kept, as a later
+// receipt tells.
+func (v *checker) older(ctx context.Context, c checked, rec *Receipt) bool {
+	for _, n := range c.list {
+		if n.Replaced == "" || n.Replaced != filepath.Base(n.Replaced) || n.SHA256 == rec.SHA256 {
+			continue
+		}
+		dir := strings.TrimSuffix(c.path, filepath.Base(c.path))
+		if got, err := v.image(ctx, dir+n.Replaced, rec.Size); rec.compare(got, err) == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // report counts and prints a receipt.
-func (v *checker) report(file string, n numbered, src source, err error) {
+func (v *checker) report(path string, n numbered, src source, err error) {
 	v.sum.Receipts++
 	rep := checkReport{
-		Receipts: file, Line: n.line, Archive: n.Archive, Source: n.Source, OK: err == nil,
+		Receipts: n.file, Line: n.line, Archive: path, Source: n.Source, OK: err == nil,
 		Exists: src == sourceExists || src == sourceChanged, Changed: src == sourceChanged,
 	}
 	if err == nil {
 		v.sum.OK++
 	} else {
 		v.sum.Failed++
-		rep.Error = terminal.PlainText(err, n.Archive)
-		v.Fail(n.Archive, fmt.Errorf("line %d of %s: %w; %s", n.line, file, err, src))
+		rep.Error = terminal.PlainText(err, path)
+		v.Fail(terminal.ShowName(path), fmt.Errorf("line %d of %s: %w; %s", n.line, n.file, err, src))
 	}
 	switch {
 	case v.JSON:
 		v.Emit(rep)
 	case err == nil:
-		v.Report("%s: ok, %s", n.Archive, src)
+		v.Report("%s: ok, %s", terminal.ShowName(path), src)
 	}
 }
 
@@ -209,9 +293,9 @@ func (r *Receipt) compare(got image, err error) error {
 	return err
 }
 
-// image reads the archive of a receipt.
-func (v *checker) image(ctx context.Context, rec *Receipt) (image, error) {
-	in, err := v.Open(ctx, rec.Archive)
+// image reads an archive. size is that of the netCDF file, for the progress.
+func (v *checker) image(ctx context.Context, path string, size int64) (image, error) {
+	in, err := v.Open(ctx, path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return image{}, errors.New("the archive is missing")
 	}
@@ -230,7 +314,7 @@ func (v *checker) image(ctx context.Context, rec *Receipt) (image, error) {
 		}
 		return image{info.ImageSize, info.SHA256}, nil
 	}
-	w, err := verify.Walk(ctx, in.R, in.Size, &verify.WalkOptions{Workers: v.Workers, Memory: v.BlockMemory(), Progress: v.Step(in.Name, rec.Size, 0, 1)})
+	w, err := verify.Walk(ctx, in.R, in.Size, &verify.WalkOptions{Workers: v.Workers, Memory: v.BlockMemory(), Progress: v.Step(in.Name, size, 0, 1)})
 	if err != nil {
 		return image{}, fileio.ExplainNotArchive(in, err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/report"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/runlog"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
 	"github.com/cdfz-format/cdfz/remote/s3"
@@ -82,6 +83,10 @@ FILE may be a folder: archives below it, named *.cdfz, are restored, and other f
 are skipped, as are targets that exist and have the SHA-256 of the archive's netCDF file,
 so that a run can be repeated. It may also be an http, https, s3 or gs URL, or - for standard input.
 
+` + cli.SelectHelp + `
+
+` + cli.LogHelp + `
+
 With -o s3://BUCKET/KEY or -o s3://BUCKET/PREFIX/, the files become objects of a store. Each
 is first restored and checked in a temporary file.`,
 		Example: cli.Examples(
@@ -90,7 +95,7 @@ is first restored and checked in a temporary file.`,
 			"cdfz restore -o - tas.nc.cdfz | md5sum",
 			"cdfz restore -o s3://bucket/tas.nc tas.nc.cdfz   # credentials as for Amazon's tools",
 			"cdfz restore --salvage -o rescued.nc damaged.nc.cdfz"),
-		Args:              cli.MinFiles,
+		Args:              a.FilesOrList,
 		ValidArgsFunction: cli.CompleteArchives,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if v.salvages && s3.IsURL(a.Dest) {
@@ -103,6 +108,10 @@ is first restored and checked in a temporary file.`,
 			if v.salvages && a.Dest == terminal.StdoutName {
 				return terminal.Hinted(errors.New("-o -: --salvage does not write in order"), "-o OUT writes to a file")
 			}
+			if err := a.OpenLog("restore"); err != nil {
+				a.FailFile(a.LogName(), err)
+				return nil
+			}
 			v.run(cmd.Context(), args)
 			return nil
 		},
@@ -110,6 +119,8 @@ is first restored and checked in a temporary file.`,
 	a.MemoryFlag(cmd)
 	cmd.Flags().BoolVar(&v.salvages, "salvage", false, "restore the intact parts of a damaged archive")
 	cmd.Flags().BoolVar(&v.sha256, "sha256", false, "check the SHA-256 of each netCDF file, too")
+	a.SelectFlags(cmd)
+	a.LogFlag(cmd)
 	a.ForceFlag(cmd)
 	a.StatsFlag(cmd)
 	a.JSONFlag(cmd)
@@ -125,7 +136,16 @@ func (v *restorer) run(ctx context.Context, args []string) {
 		v.FailFile(name, err)
 	}
 	files := v.Find(ctx, args, fileio.Archives, failed)
-	defer files.Close()
+	defer func() { files.Close() }()
+	if v.Select.Balance {
+		if err := files.Load(ctx); err != nil {
+			failed(terminal.ShowName(v.Select.From), err)
+		}
+		if err := v.Divide(&files); err != nil {
+			v.Usage(err)
+			return
+		}
+	}
 	v.folders = files.Folders
 	v.StartProgress("restore", files.Sizes()...)
 	fresh := *v // sums in v change while files are at work
@@ -141,7 +161,7 @@ func (v *restorer) run(ctx context.Context, args []string) {
 		return func() { v.sum.add(&w.sum) }, err
 	}})
 	s := &v.sum
-	s.Skipped = files.Skipped
+	s.Skipped = files.Skipped()
 	s.Seconds = display.Round(time.Since(start).Seconds(), 3)
 	switch {
 	case v.Dest == terminal.StdoutName:
@@ -173,6 +193,8 @@ func (v *restorer) one(ctx context.Context, j fileio.Job) error {
 		return err
 	}
 	info, _ := f.Info()
+	v.Entry.Target, v.Entry.Size, v.Entry.ArchiveSize = path, info.ImageSize, in.Size
+	v.Entry.Ratio, v.Entry.SHA256 = display.Ratio(info.ImageSize, in.Size), info.SHA256
 	if done, err := v.isDone(ctx, j, path, &info); done || err != nil {
 		return err
 	}
@@ -227,6 +249,7 @@ func (v *restorer) isDone(ctx context.Context, j fileio.Job, path string, info *
 	}
 	atomicfile.RemoveStale(filepath.Dir(path))
 	v.sum.Unchanged++
+	v.Entry.Outcome = runlog.Unchanged
 	v.PassOver()
 	switch reason := "restored before to " + path; {
 	case v.JSON:

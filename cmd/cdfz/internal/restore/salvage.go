@@ -9,6 +9,7 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/report"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/runlog"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 )
 
@@ -60,6 +61,7 @@ func (v *restorer) salvage(ctx context.Context, j fileio.Job) error {
 		return err
 	}
 	rep.Seconds = display.Round(time.Since(start).Seconds(), 6)
+	v.Entry.Target, v.Entry.Size, v.Entry.ArchiveSize, v.Entry.SHA256 = path, rep.Size, in.Size, rep.SHA256
 	v.sum.Files++
 	v.sum.Size += rep.Size
 	v.sum.ArchiveSize += in.Size
@@ -76,6 +78,7 @@ func (v *restorer) reportSalvage(name string, rep *salvageReport, known bool) {
 	}
 	if len(rep.Lost) > 0 || len(rep.Contradicted) > 0 || known && !rep.Identical {
 		v.SetCode(terminal.ExitDamaged)
+		v.Entry.Outcome, v.Entry.Exit = runlog.Damaged, terminal.ExitDamaged
 	}
 	if v.JSON {
 		v.Emit(rep)

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -21,8 +22,8 @@ type originals struct {
 
 func (o *originals) given() bool { return len(o.names) > 0 }
 
-// check checks --against for the FILE arguments.
-func (o *originals) check(args []string) error {
+// check checks --against for the FILE arguments. list tells that the files are those of a list.
+func (o *originals) check(args []string, list bool) error {
 	if !o.given() {
 		return nil
 	}
@@ -33,6 +34,9 @@ func (o *originals) check(args []string) error {
 	if len(o.names) == 1 && isDir(o.names[0]) {
 		o.folder = true
 		return nil
+	}
+	if list {
+		return errors.New("--against: expected a folder of originals for the archives of a list")
 	}
 	if len(o.names) != len(args) {
 		return fmt.Errorf("--against: expected %s, one for each FILE, found %d", display.Count(int64(len(args)), "original"), len(o.names))
@@ -72,6 +76,7 @@ func (v *verifier) compare(ctx context.Context, j fileio.Job, size int64, sha256
 		return "", fmt.Errorf("original %s: %s", terminal.ShowName(name), terminal.PlainText(err, name))
 	}
 	defer in.Close()
+	v.scrub.slow(ctx, in)
 	shown := terminal.ReportName(name)
 	have, sum := in.Size, func() (string, error) { return in.SHA256(ctx, v.Step(j.Name, size, 1, 2)) }
 	if is, err := archive.IsArchive(in.R, in.Size); err != nil {

@@ -4,6 +4,7 @@ package verify
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/report"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/runlog"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 )
 
@@ -23,6 +25,7 @@ import (
 type verifier struct {
 	*cli.App
 	against originals
+	scrub   scrub
 	sha256  bool
 }
 
@@ -62,23 +65,51 @@ an archive stands for the file that it holds. Use one --against
 for each FILE, in the same order, or a folder of originals for a folder of archives.
 
 FILE may be a folder: archives below it, named *.cdfz, are checked, and other files
-are skipped. It may also be an http or https URL, or - for standard input.`,
+are skipped. It may also be an http or https URL, or - for standard input.
+
+--state FILE notes when each archive was last proved. The run then begins with archives that are not
+in FILE or have changed, and with those that were proved longest ago. --older-than 90d passes over
+what was proved in the last 90 days, so that the same command continues a run that was stopped.
+--sample 1% checks that part of the bytes: 100 runs with --state read everything. --rate 50M reads
+at most that many bytes of archives and originals a second, so that other programs can work.
+
+` + cli.SelectHelp + `
+
+` + cli.LogHelp,
 		Example: cli.Examples(
 			"cdfz verify tas.nc.cdfz",
 			"cdfz verify --against tas.nc tas.nc.cdfz",
-			"cdfz verify --against data/ archives/      # originals in data/, archives in archives/"),
-		Args:              cli.MinFiles,
+			"cdfz verify --against data/ archives/      # originals in data/, archives in archives/",
+			"cdfz verify --state scrub.jsonl --older-than 90d --rate 50M archives/"),
+		Args:              a.FilesOrList,
 		ValidArgsFunction: cli.CompleteArchives,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := v.against.check(args); err != nil {
+			if err := v.scrub.check(); err != nil {
 				return err
 			}
+			if err := v.against.check(args, a.Select.From != ""); err != nil {
+				return err
+			}
+			if err := a.OpenLog("verify"); err != nil {
+				a.FailFile(a.LogName(), err)
+				return nil
+			}
+			if err := v.scrub.open(); err != nil {
+				a.FailFile(v.scrub.stateName, err)
+				return nil
+			}
 			v.run(cmd.Context(), args)
+			if err := v.scrub.close(); err != nil {
+				a.FailFile(v.scrub.stateName, err)
+			}
 			return nil
 		},
 	}
 	cmd.Flags().StringArrayVar(&v.against.names, "against", nil, "compare with the `ORIGINAL` file or folder too; repeatable")
 	cmd.Flags().BoolVar(&v.sha256, "sha256", false, "compute the SHA-256 of each netCDF file, too")
+	v.scrub.addFlags(cmd)
+	a.SelectFlags(cmd)
+	a.LogFlag(cmd)
 	a.JSONFlag(cmd)
 	a.StatsFlag(cmd)
 	a.MemoryFlag(cmd)
@@ -95,8 +126,25 @@ func (v *verifier) run(ctx context.Context, args []string) {
 		v.FailFile(name, err)
 	}
 	files := v.Find(ctx, args, fileio.Archives, failed)
-	defer files.Close()
-	if len(files.Jobs) == 0 && failedFiles == 0 && !v.Stopped(ctx) {
+	defer func() { files.Close() }()
+	if v.Select.Balance || v.scrub.chooses() {
+		if err := files.Load(ctx); err != nil {
+			failed(terminal.ShowName(v.Select.From), err)
+		}
+		if err := v.Divide(&files); err != nil {
+			v.Usage(err)
+			return
+		}
+	}
+	all := len(files.Jobs)
+	if v.scrub.chooses() {
+		v.due(&files)
+	}
+	if all == 0 && v.Select.Shard.N == 0 && !files.Grows() && failedFiles == 0 && !v.Stopped(ctx) {
+		if v.Select.From != "" {
+			v.FailFile(terminal.ShowName(v.Select.From), errors.New("no names in this list"))
+			return
+		}
 		v.FailFile(strings.Join(args, ", "), errors.New("no archives below this folder"))
 		return
 	}
@@ -105,6 +153,9 @@ func (v *verifier) run(ctx context.Context, args []string) {
 		w := *v
 		w.App = a
 		whole, err := w.one(ctx, j)
+		if !whole && ctx.Err() == nil && v.scrub.state != nil {
+			v.scrub.state.revoke(v.nameInState(j.Name))
+		}
 		return func() {
 			switch {
 			case err != nil:
@@ -115,8 +166,16 @@ func (v *verifier) run(ctx context.Context, args []string) {
 			}
 		}, err
 	}})
-	if files.Folders {
-		v.Report("%s: %d ok, %d damaged%s", display.Count(ok+damaged, "file"), ok, damaged, files.SummaryTail(failedFiles))
+	if files.Grows() && v.Select.Shard.N == 0 && ok+damaged+failedFiles == 0 && !v.Stopped(ctx) {
+		v.FailFile(terminal.ShowName(v.Select.From), errors.New("no names in this list"))
+		return
+	}
+	if files.Folders || v.scrub.chooses() {
+		line := fmt.Sprintf("%s: %d ok, %d damaged", display.Count(ok+damaged, "file"), ok, damaged)
+		if n := v.scrub.passed; n > 0 {
+			line += fmt.Sprintf("; %d proved before", n)
+		}
+		v.Report("%s%s", line, files.SummaryTail(failedFiles))
 	}
 }
 
@@ -128,6 +187,7 @@ func (v *verifier) one(ctx context.Context, j fileio.Job) (ok bool, err error) {
 		return false, err
 	}
 	defer in.Close()
+	v.scrub.slow(ctx, in)
 	start := time.Now()
 	passes := 1
 	if v.against.given() {
@@ -152,6 +212,7 @@ func (v *verifier) one(ctx context.Context, j fileio.Job) (ok bool, err error) {
 		Image: rep.Image, ImageSize: rep.ImageSize, SHA256: rep.SHA256, Damage: report.DamageList(rep.Damage),
 		Parity: report.Verified(rep, outlook),
 	}
+	v.Entry.Size, v.Entry.ArchiveSize, v.Entry.Ratio, v.Entry.SHA256 = rep.ImageSize, rep.Size, display.Ratio(rep.ImageSize, rep.Size), rep.SHA256
 	if out.OK && len(rep.Rounded) > 0 {
 		f, err := archive.New(in.R, in.Size, nil)
 		if err != nil {
@@ -164,8 +225,13 @@ func (v *verifier) one(ctx context.Context, j fileio.Job) (ok bool, err error) {
 			return false, err
 		}
 	}
+	if out.OK && in.Changed() == nil {
+		v.note(j, in, rep.SHA256, start)
+	}
 	if !out.OK {
 		v.SetCode(terminal.ExitDamaged)
+		v.Entry.Outcome, v.Entry.Exit = runlog.Damaged, terminal.ExitDamaged
+		v.Entry.Error = fmt.Sprintf("%d damaged, the first: %s", out.Damaged, rep.Damage[0].Text)
 	}
 	out.Seconds = display.Round(time.Since(start).Seconds(), 6)
 	v.print(&out)

@@ -8,6 +8,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 )
@@ -140,4 +141,13 @@ func Shape(s []int64) string {
 		words[i] = strconv.FormatInt(n, 10)
 	}
 	return "(" + strings.Join(words, ",") + ")"
+}
+
+// Clock formats a duration as 0:07, 12:34 or 3:45:00.
+func Clock(d time.Duration) string {
+	s := int64(d.Round(time.Second) / time.Second)
+	if s >= 3600 {
+		return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
+	}
+	return fmt.Sprintf("%d:%02d", s/60, s%60)
 }

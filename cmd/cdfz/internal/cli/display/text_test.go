@@ -2,6 +2,7 @@ package display
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -55,4 +56,10 @@ func TestNearest(t *testing.T) {
 		require.Equal(t, want, Nearest(name, verbs), "%q", name)
 	}
 	require.Equal(t, "tas", Nearest("tsa", []string{"pr", "tas"}))
+}
+
+func TestClock(t *testing.T) {
+	for d, want := range map[time.Duration]string{0: "0:00", 499 * time.Millisecond: "0:00", 7 * time.Second: "0:07", 754 * time.Second: "12:34", 3665 * time.Second: "1:01:05"} {
+		require.Equal(t, want, Clock(d))
+	}
 }

@@ -119,6 +119,9 @@ func (a *IO) isInput(st fs.FileInfo) bool {
 
 // OpenJob is Open for a file of the command line.
 func (a *IO) OpenJob(ctx context.Context, j Job) (*Input, error) {
+	if j.err != nil {
+		return nil, j.err
+	}
 	if j.tree == nil {
 		return a.Open(ctx, j.Name)
 	}

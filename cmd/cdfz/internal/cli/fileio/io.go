@@ -2,6 +2,7 @@
 //
 //	names.go, std.go      what a FILE argument and -o may be
 //	walk.go, tree.go      FILE arguments to files
+//	list.go               lists of names to files
 //	input.go, sniff.go    a file to bytes
 //	target.go, object.go  bytes to a file, an object of a store or standard output
 //	replace.go            whether a target may replace what is there
@@ -18,6 +19,7 @@ import (
 type IO struct {
 	terminal.Terminal
 
+	Select  Selection
 	Workers int // -j; 0 for all processors
 	Force   bool
 	// ReplaceOther is --replace-other: -f also replaces an archive of another file.
@@ -25,7 +27,9 @@ type IO struct {
 	// Vouched, if not nil, returns an error if an archive must not be replaced by one of another
 	// file, even with --replace-other.
 	Vouched func(path string, old *Held) error
-	Dest    string // -o
+	// KeptAs, if not nil, is a file that has another name, too: it may be replaced.
+	KeptAs fs.FileInfo
+	Dest   string // -o
 	// ToObjects is set by verbs that take the URL of an object as -o.
 	ToObjects bool
 	// TakesBack is set by verbs that delete files: what a killed run was deleting gets its name

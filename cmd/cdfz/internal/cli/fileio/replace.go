@@ -159,6 +159,12 @@ func (g *guard) file(ctx context.Context) func(fs.FileInfo, io.ReaderAt, int64) 
 		if g.a.isInput(st) && !g.own {
 			return atomicfile.ErrSame
 		}
+		if g.a.KeptAs != nil {
+			if !os.SameFile(g.a.KeptAs, st) {
+				return archive.ErrChanged
+			}
+			return nil
+		}
 		f, err := os.Open(g.path)
 		if err != nil {
 			if g.a.ReplaceOther {

@@ -2,6 +2,7 @@ package fileio
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -25,7 +26,7 @@ var errTwice = errors.New("another FILE of this command has the same target")
 // use.
 type targets struct {
 	mu      sync.Mutex
-	taken   map[string]bool   // by place
+	taken   map[placeSum]struct{}
 	folders map[string]string // see place
 	// The folder of -o DIR/ as it was at the first target: its last part that existed, and the
 	// rest of its path.
@@ -34,7 +35,7 @@ type targets struct {
 }
 
 func newTargets() *targets {
-	return &targets{taken: map[string]bool{}, folders: map[string]string{}}
+	return &targets{taken: map[placeSum]struct{}{}, folders: map[string]string{}}
 }
 
 // keepFolders keeps folders of targets open until done is called.
@@ -86,15 +87,24 @@ func realFolder(dir string) string {
 	}
 }
 
+// placeSum is the start of the SHA-256 of a place: a run over many files has to remember them all.
+type placeSum [16]byte
+
+// sum returns the placeSum of a path. t.mu must be locked.
+func (t *targets) sum(path string) placeSum {
+	s := sha256.Sum256([]byte(t.place(path)))
+	return placeSum(s[:])
+}
+
 // take reports whether a target is free, and takes it.
 func (t *targets) take(path string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	path = t.place(path)
-	if t.taken[path] {
+	sum := t.sum(path)
+	if _, ok := t.taken[sum]; ok {
 		return false
 	}
-	t.taken[path] = true
+	t.taken[sum] = struct{}{}
 	return true
 }
 
@@ -110,7 +120,8 @@ func (a *IO) Place(path string) string {
 func (a *IO) Taken(path string) bool {
 	a.targets.mu.Lock()
 	defer a.targets.mu.Unlock()
-	return a.targets.taken[a.targets.place(path)]
+	_, ok := a.targets.taken[a.targets.sum(path)]
+	return ok
 }
 
 // Order returns a text that is the same for jobs that have the same target.
@@ -130,7 +141,7 @@ func (a *IO) Order(j Job) string {
 func (t *targets) free(path string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.taken, t.place(path))
+	delete(t.taken, t.sum(path))
 }
 
 // IsDirDest reports whether -o names a folder.
@@ -172,6 +183,9 @@ func (a *IO) CheckDest(args []string) error {
 		a.Dest = terminal.StdoutName
 	case a.Dest == "" || a.IsDirDest():
 		return a.CheckDirDest(args)
+	}
+	if a.Select.From != "" {
+		return terminal.Hinted(fmt.Errorf("-o %s: one target for the files of a list", a.Dest), "-o DIR%c puts the targets into a folder", filepath.Separator)
 	}
 	if len(args) > 1 {
 		return terminal.Hinted(fmt.Errorf("-o %s: one target for %d files", a.Dest, len(args)), "-o DIR%c puts the targets into a folder", filepath.Separator)

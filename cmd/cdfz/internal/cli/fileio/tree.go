@@ -105,8 +105,9 @@ type found struct {
 }
 
 // list lists a folder of the tree by name. stop ends it. With takesBack, files that a killed
-// program was removing get their names again.
-func (t *tree) list(rel string, pred Pred, takesBack bool, stop func() bool) ([]found, error) {
+// program was removing get their names again. Files that are not selected are not opened, and those
+// of other shards are left out.
+func (t *tree) list(rel string, pred Pred, s *Selection, takesBack bool, stop func() bool) ([]found, error) {
 	in, err := t.folder(rel)
 	if err != nil {
 		return nil, err
@@ -133,7 +134,11 @@ func (t *tree) list(rel string, pred Pred, takesBack bool, stop func() bool) ([]
 			}
 		}
 		f := found{rel: filepath.Join(rel, base), folder: d.IsDir()}
-		if !f.folder {
+		if !f.folder && !s.takes(f.rel) {
+			continue
+		}
+		f.reason = s.excluded(f.rel, f.folder)
+		if !f.folder && f.reason == "" {
 			if f.reason = notAFile(d, base); f.reason == "" {
 				f.reason, f.err = pred(Entry{t.name(f.rel), in.Root})
 			}

@@ -188,7 +188,7 @@ func TestTakesBack(t *testing.T) {
 	require.NoError(t, os.Rename(filepath.Join(s.a, "x.nc"), aside))
 	files := s.find(s.dir)
 	require.Empty(t, files.Jobs)
-	require.EqualValues(t, 1, files.Skipped)
+	require.EqualValues(t, 1, files.Skipped())
 	s.app.TakesBack = true
 	files = s.find(s.dir)
 	require.Len(t, files.Jobs, 1)

@@ -24,6 +24,8 @@ type Job struct {
 	Size int64  // bytes, 0 if unknown
 	N    int    // number of the FILE argument that it is or is below
 	tree *tree  // that it is below, nil for none
+	err  error  // it cannot be opened
+	skip string // the reason to skip it
 
 	Modified time.Time // when it was found, zero if unknown
 	Place    string    // of the target, if known: see IO.Place
@@ -32,11 +34,12 @@ type Job struct {
 // List lists the files of a command line.
 type List struct {
 	Jobs    []Job
-	Folders bool     // there was a folder
-	Skipped int64    // number of skipped files below folders
+	Folders bool     // there was a folder or a list
+	skipped int64    // number of skipped files below folders, and of excluded folders
 	links   []string // symbolic links among them that lead to something
 	trees   []*tree
-	done    func() // closes the folders of targets
+	list    *nameList // the rest of the files, nil for none
+	done    func()    // closes the folders of targets
 }
 
 // symbolicLink is the reason to skip one.
@@ -59,6 +62,9 @@ func (f *List) Close() {
 	f.done()
 	for _, t := range f.trees {
 		t.close()
+	}
+	if f.list != nil {
+		close(f.list.stop)
 	}
 }
 
@@ -142,9 +148,23 @@ func (a *IO) IsClassic(ctx context.Context, j Job) bool {
 
 // Find lists the files of a command line: FILE arguments and, for folders, the files
 // below them that pred selects. Symbolic links below folders are not followed. Skipped
-// files are reported with -v and --json. The caller must close the result.
+// files are reported with -v and --json. With --files-from, the files are those of the list, which is
+// read later: see [List.All]. The caller must close the result.
 func (a *IO) Find(ctx context.Context, args []string, pred Pred, failed func(name string, err error)) List {
 	out := List{done: a.targets.keepFolders()}
+	if a.Select.From != "" {
+		out.Folders = true
+		l, err := a.openList(args)
+		if err != nil {
+			failed(terminal.ShowName(a.Select.From), err)
+			return out
+		}
+		out.list = l
+		if l.tree != nil {
+			out.trees = append(out.trees, l.tree)
+		}
+		return out
+	}
 	for n, arg := range args {
 		if a.Stopped(ctx) {
 			break
@@ -155,7 +175,9 @@ func (a *IO) Find(ctx context.Context, args []string, pred Pred, failed func(nam
 			if err == nil {
 				j.Size, j.Modified = st.Size(), st.ModTime()
 			}
-			out.Jobs = append(out.Jobs, j)
+			if a.Select.takes(j.Rel) {
+				out.Jobs = append(out.Jobs, j)
+			}
 			continue
 		}
 		out.Folders = true
@@ -176,7 +198,7 @@ func (a *IO) Find(ctx context.Context, args []string, pred Pred, failed func(nam
 
 // walk lists the files below a folder of a tree.
 func (a *IO) walk(ctx context.Context, t *tree, rel string, n int, pred Pred, failed func(name string, err error), out *List) {
-	list, err := t.list(rel, pred, a.TakesBack, func() bool { return ctx.Err() != nil })
+	list, err := t.list(rel, pred, &a.Select, a.TakesBack, func() bool { return ctx.Err() != nil })
 	if err != nil {
 		failed(t.name(rel), err)
 		return
@@ -186,13 +208,13 @@ func (a *IO) walk(ctx context.Context, t *tree, rel string, n int, pred Pred, fa
 		switch {
 		case ctx.Err() != nil:
 			return
-		case f.folder:
+		case f.folder && f.reason == "":
 			a.walk(ctx, t, f.rel, n, pred, failed, out)
 		case errors.Is(f.err, fs.ErrNotExist): // another program has removed it since
 		case f.err != nil:
 			failed(name, f.err)
 		case f.reason != "":
-			out.Skipped++
+			out.skipped++
 			a.skip(name, f.reason)
 			if f.reason == symbolicLink {
 				if _, err := os.Stat(name); err == nil {
@@ -240,8 +262,8 @@ func (f *List) SummaryTail(failed int64) string {
 	if failed > 0 {
 		s += fmt.Sprintf("; %d failed", failed)
 	}
-	if f.Skipped > 0 {
-		s += fmt.Sprintf("; %d skipped", f.Skipped)
+	if n := f.Skipped(); n > 0 {
+		s += fmt.Sprintf("; %d skipped", n)
 	}
 	return s
 }

@@ -94,15 +94,8 @@ func (a *Terminal) Usage(err error) {
 // Fail reports an error of a file and raises the exit code. It returns the text and the
 // code.
 func (a *Terminal) Fail(file string, err error) (string, int) {
-	code := ExitFailed
-	if errors.Is(err, archive.ErrCorrupt) {
-		code = ExitDamaged
-	}
+	text, code := a.Describe(file, err)
 	a.SetCode(code)
-	text := a.redact(PlainText(err, file))
-	if errors.Is(err, context.Canceled) {
-		text = "interrupted"
-	}
 	if a.Out.err == nil || !errors.Is(err, a.Out.err) || !errors.Is(err, syscall.EPIPE) {
 		a.Message("%s: %s", file, text)
 		a.Out.reported = a.Out.reported || a.Out.err != nil && errors.Is(err, a.Out.err)
@@ -111,6 +104,18 @@ func (a *Terminal) Fail(file string, err error) (string, int) {
 		}
 	}
 	return text, code
+}
+
+// Describe returns the text and the exit code of an error of a file.
+func (a *Terminal) Describe(file string, err error) (string, int) {
+	code := ExitFailed
+	if errors.Is(err, archive.ErrCorrupt) {
+		code = ExitDamaged
+	}
+	if errors.Is(err, context.Canceled) {
+		return "interrupted", code
+	}
+	return a.redact(PlainText(err, file)), code
 }
 
 // Failure is the JSON of a file that failed.

@@ -34,7 +34,9 @@ type Progress struct {
 	start   time.Time
 	columns int // of the terminal
 
-	sizes  []int64       // of the files
+	sizes  map[int]int64 // of the files that have not ended, by number
+	files  int
+	grows  bool          // more files will be added
 	total  int64         // sum of sizes, without files passed over
 	before int64         // sum of the finished files
 	ended  int           // number of the finished files
@@ -51,9 +53,9 @@ func (a *Terminal) StartProgress(verb string, sizes ...int64) {
 		return
 	}
 	now := time.Now()
-	p := &Progress{verb: verb, start: now, printed: now, columns: columns(a.Err), done: map[int]int64{}, sizes: sizes}
-	for _, size := range sizes {
-		p.total += size
+	p := &Progress{verb: verb, start: now, printed: now, columns: columns(a.Err), done: map[int]int64{}, sizes: map[int]int64{}}
+	for i, size := range sizes {
+		p.add(i, size)
 	}
 	if !a.ShowsProgress() {
 		p.columns = lineColumns
@@ -69,6 +71,22 @@ func (a *Terminal) StartProgress(verb string, sizes ...int64) {
 		)
 	}
 	a.status = p
+}
+
+// AddFile adds a file to the progress of a run whose files were not all known when it began.
+func (a *Terminal) AddFile(i int, size int64) {
+	if p := a.status; p != nil {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.grows = true
+		p.add(i, size)
+	}
+}
+
+func (p *Progress) add(i int, size int64) {
+	p.sizes[i] = size
+	p.files++
+	p.total += size
 }
 
 // Step returns a callback for one pass over the file of a job, or nil if no progress is
@@ -144,29 +162,28 @@ func (p *Progress) sum() int64 {
 func (p *Progress) text(elapsed time.Duration) string {
 	done := p.sum()
 	words := []string{p.verb}
-	if len(p.sizes) > 1 {
-		words = append(words, fmt.Sprintf("%d of %d", min(p.ended+1, len(p.sizes)), len(p.sizes)))
+	n := min(p.ended+1, p.files)
+	switch {
+	case p.grows:
+		words = append(words, fmt.Sprintf("file %d", n), display.Size(done))
+	case p.files > 1:
+		words = append(words, fmt.Sprintf("%d of %d", n, p.files))
+		fallthrough
+	default:
+		words = append(words, fmt.Sprintf("%s of %s", display.Size(done), display.Size(p.total)))
 	}
-	words = append(words, fmt.Sprintf("%s of %s", display.Size(done), display.Size(p.total)))
 	if elapsed >= rateDelay && done > 0 {
 		words = append(words, display.Speed(done, elapsed.Seconds()))
-		left := time.Duration(float64(elapsed) / float64(done) * float64(max(p.total-done, 0)))
-		words = append(words, timeText(left)+" left")
+		if !p.grows {
+			left := time.Duration(float64(elapsed) / float64(done) * float64(max(p.total-done, 0)))
+			words = append(words, display.Clock(left)+" left")
+		}
 	}
 	text := strings.Join(words, "  ")
 	if columns := min(p.columns-len(text)-2-barRest, barName); columns >= 2 {
 		text += "  " + shorten(p.name, columns)
 	}
 	return text
-}
-
-// timeText formats a duration as 0:07, 12:34 or 3:45:00.
-func timeText(d time.Duration) string {
-	s := int64(d.Round(time.Second) / time.Second)
-	if s >= 3600 {
-		return fmt.Sprintf("%d:%02d:%02d", s/3600, s/60%60, s%60)
-	}
-	return fmt.Sprintf("%d:%02d", s/60, s%60)
 }
 
 // EndFile counts a file as finished.
@@ -180,6 +197,7 @@ func (p *Progress) end(i int) {
 	defer p.mu.Unlock()
 	p.ended++
 	p.before += p.sizes[i]
+	delete(p.sizes, i)
 	delete(p.done, i)
 }
 

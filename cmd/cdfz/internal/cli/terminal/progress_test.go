@@ -11,7 +11,7 @@ import (
 // TestProgressText checks file, bytes, speed and time left. There is no speed at first,
 // and files with nothing to do do not count.
 func TestProgressText(t *testing.T) {
-	p := &Progress{verb: "archive", sizes: []int64{100e6, 50e6, 50e6}, total: 200e6, columns: 100, done: map[int]int64{}, start: time.Now()}
+	p := &Progress{verb: "archive", sizes: map[int]int64{0: 100e6, 1: 50e6, 2: 50e6}, files: 3, total: 200e6, columns: 100, done: map[int]int64{}, start: time.Now()}
 	a := &Terminal{status: p}
 	a.Step("x/a.nc", 100e6, 0, 2)(50e6)
 	require.Equal(t, "archive  1 of 3  25.0 MB of 200 MB  x/a.nc", p.text(barDelay))
@@ -22,7 +22,6 @@ func TestProgressText(t *testing.T) {
 	require.Equal(t, "archive  2 of 3  0 B of 100 MB  b.nc", p.text(2*time.Second))
 	p.done[1], p.done[2] = 20e6, 5e6 // at the same time
 	require.Equal(t, "archive  2 of 3  25.0 MB of 100 MB  12 MB/s  0:06 left  b.nc", p.text(2*time.Second))
-	require.Equal(t, "1:01:05", timeText(3665*time.Second))
 	p.name, p.columns = "a/long/name/1234567890.nc", 80
 	require.Equal(t, "archive  2 of 3  25.0 MB of 100 MB  12 MB/s  0:06 left  …34567890.nc", p.text(2*time.Second))
 	p.columns = 60 // no room for the name
@@ -38,6 +37,14 @@ func TestProgressText(t *testing.T) {
 	step(50e6)
 	step(60e6)
 	require.Regexp(t, `^cdfz: \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(Z|[+-]\d\d:\d\d)  verify  50.0 MB of 100 MB  a.nc.cdfz\n$`, log.String())
+	// The number of files of a list is not known.
+	a.StartProgress("verify")
+	a.AddFile(0, 100e6)
+	a.AddFile(1, 200e6)
+	a.Step("a.nc.cdfz", 100e6, 0, 1)(20e6)
+	require.Equal(t, "verify  file 1  20.0 MB  10 MB/s  a.nc.cdfz", a.status.text(2*time.Second))
+	a.EndFile(0)
+	require.Equal(t, "verify  file 2  100 MB  50 MB/s  a.nc.cdfz", a.status.text(2*time.Second))
 	// A nil Progress shows nothing.
 	p = nil
 	p.end(1)

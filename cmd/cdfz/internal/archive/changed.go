@@ -1,0 +1,198 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/cdfz-format/cdfz/archive/verify"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/receipts"
+	"github.com/cdfz-format/cdfz/internal/atomicfile"
+	"github.com/cdfz-format/cdfz/internal/nofollow"
+	"github.com/cdfz-format/cdfz/remote/s3"
+)
+
+// changes is --replace-changed and --remove-replaced: what happens to the archive of a source that has
+// changed since.
+//
+// The old archive may be the only copy of the older state. So it gets a second name first, and only then
+// does the new archive take the first one: at every moment both states have a name. Without
+// --remove-replaced that is all.
+type changes struct {
+	replaces bool
+	removes  bool
+}
+
+// check checks the flags.
+func (c *changes) check(v *archiver) error {
+	switch {
+	case c.removes && !c.replaces:
+		return errors.New("--remove-replaced: expected --replace-changed too")
+	case !c.replaces:
+		return nil
+	case v.Dest == terminal.StdoutName:
+		return errors.New("--replace-changed: the archive goes to standard output")
+	case s3.IsURL(v.Dest):
+		return errors.New("--replace-changed: an object cannot be kept under another name")
+	case v.Force:
+		return errors.New("--replace-changed: contradicts -f")
+	case v.existing == existingNever:
+		return errors.New("--replace-changed: contradicts --skip-existing=never")
+	case c.removes && v.noCheck:
+		return errors.New("--remove-replaced: contradicts --no-check")
+	}
+	return nil
+}
+
+// olderError is the error of an archive that holds an older state of its source, as name and times tell.
+type olderError struct {
+	error
+	found *found
+}
+
+func (e *olderError) Unwrap() error { return e.error }
+
+// older returns the archive of an older state of an input that an error is about, or nil.
+func (c *changes) older(err error) *found {
+	var e *olderError
+	if c.replaces && errors.As(err, &e) {
+		return e.found
+	}
+	return nil
+}
+
+// holdsOlder reports whether an archive seems to hold an older state of an input with an image of this
+// name.
+func (e *found) holdsOlder(in *fileio.Input, image string) bool {
+	return in.Stat != nil && e.held.Name == image && !e.held.Time.IsZero() && in.Stat.ModTime().After(e.held.Time)
+}
+
+// replaced is an old archive that has got another name.
+type replaced struct {
+	path string
+	st   fs.FileInfo
+}
+
+// keptNames is the number of names that are tried for an old archive.
+const keptNames = 1000
+
+// keptName returns a name for an old archive: x.nc.cdfz of a source that was last changed at that time
+// becomes x.nc.20260102T030405Z.cdfz, or x.nc.20260102T030405Z-2.cdfz if that is another file.
+func keptName(path string, at time.Time, n int) string {
+	name := strings.TrimSuffix(path, fileio.Suffix) + "." + at.UTC().Format("20060102T150405Z")
+	if n > 1 {
+		name += fmt.Sprintf("-%d", n)
+	}
+	return name + fileio.Suffix
+}
+
+// keep gives an old archive a second name in its folder, unless an earlier run has done so.
+func (c *changes) keep(v *archiver, in *fileio.Input, e *found) (*replaced, error) {
+	dir, err := v.TargetFolder(e.path, in)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	base := filepath.Base(e.path)
+	st, err := dir.Lstat(base)
+	if err != nil {
+		return nil, atomicfile.Cause(err)
+	}
+	if !os.SameFile(st, e.st) {
+		return nil, fmt.Errorf("%s: %w", e.path, nofollow.ErrReplaced)
+	}
+	for n := 1; n <= keptNames; n++ {
+		name := keptName(base, e.held.Time, n)
+		err := dir.Link(base, name)
+		if err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, fmt.Errorf("%s: the old archive cannot be kept under the name %s, which takes a hard link: %w", e.path, name, atomicfile.Cause(err))
+		}
+		now, statErr := dir.Lstat(name)
+		switch same := statErr == nil && os.SameFile(now, st); {
+		case same:
+			if err := atomicfile.SyncRoot(dir); err != nil && c.removes {
+				return nil, fmt.Errorf("flushing the folder of %s: %w", e.path, atomicfile.Cause(err))
+			}
+			return &replaced{filepath.Join(filepath.Dir(e.path), name), st}, nil
+		case err == nil: // another program has replaced the archive meanwhile
+			return nil, fmt.Errorf("%s: %w", e.path, nofollow.ErrReplaced)
+		}
+	}
+	return nil, fmt.Errorf("%s: the names from %s to %s for the old archive exist", e.path, keptName(base, e.held.Time, 1), keptName(base, e.held.Time, keptNames))
+}
+
+// undo removes the second name of an old archive that was not replaced. old may be nil.
+func (c *changes) undo(v *archiver, in *fileio.Input, path string, old *replaced) {
+	if old == nil {
+		return
+	}
+	dir, err := v.TargetFolder(path, in)
+	if err != nil {
+		return
+	}
+	defer dir.Close()
+	f, st, err := nofollow.File(dir, filepath.Base(old.path), os.O_RDONLY)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	if os.SameFile(st, old.st) {
+		_ = atomicfile.Remove(dir, filepath.Base(old.path), f, func() error { return nofollow.Is(dir, filepath.Base(path), old.st) })
+	}
+}
+
+// remove deletes an old archive once the new one is proved: it is on disk, and restores the source when it
+// is read without its index.
+func (c *changes) remove(ctx context.Context, v *archiver, in *fileio.Input, rep *archiveReport, old *replaced) error {
+	kept := func(err error) error { return fmt.Errorf("the old archive was kept as %s: %w", old.path, err) }
+	held, err := v.look(ctx, old.path)
+	if err != nil {
+		return kept(err)
+	}
+	if err := v.Vouched(rep.Target, held); err != nil {
+		return kept(err)
+	}
+	dir, err := v.TargetFolder(rep.Target, in)
+	if err != nil {
+		return kept(err)
+	}
+	defer dir.Close()
+	f, st, err := nofollow.File(dir, filepath.Base(rep.Target), os.O_RDONLY)
+	if err != nil {
+		return kept(err)
+	}
+	defer f.Close()
+	if err := receipts.Settled(f, dir); err != nil {
+		return kept(err)
+	}
+	w, err := verify.Walk(ctx, f, st.Size(), &verify.WalkOptions{Workers: v.Workers, Memory: v.BlockMemory()})
+	if err != nil {
+		return kept(fmt.Errorf("%s: %w", rep.Target, err))
+	}
+	if w.SHA256 != rep.SHA256 || w.ImageSize != rep.Size {
+		return kept(fmt.Errorf("%s restores %d bytes with SHA-256 %s, expected %d with %s", rep.Target, w.ImageSize, w.SHA256, rep.Size, rep.SHA256))
+	}
+	aged, _, err := nofollow.File(dir, filepath.Base(old.path), os.O_RDONLY)
+	if err != nil {
+		return kept(err)
+	}
+	defer aged.Close()
+	err = atomicfile.Remove(dir, filepath.Base(old.path), aged, func() error {
+		now, err := aged.Stat()
+		if err == nil && !os.SameFile(now, old.st) {
+			err = nofollow.ErrReplaced
+		}
+		return err
+	})
+	if err != nil {
+		return kept(err)
+	}
+	return nil
+}

@@ -1,0 +1,117 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+
+	"github.com/cdfz-format/cdfz/archive/verify"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/receipts"
+	"github.com/cdfz-format/cdfz/remote"
+	"github.com/cdfz-format/cdfz/remote/s3"
+)
+
+// copies is --copies and --copy-at: a source is deleted only if further copies of its archive are proved.
+// Other programs make them.
+type copies struct {
+	n      int // archives, with the one that the run makes or finds; 0 and 1 mean that one
+	places []string
+}
+
+// check checks the flags.
+func (c *copies) check(deletes bool) error {
+	switch {
+	case c.n <= 1 && len(c.places) == 0:
+		return nil
+	case !deletes:
+		return errors.New("--copies and --copy-at: expected --delete-source too")
+	case c.n <= 1:
+		return errors.New("--copy-at: expected --copies N too")
+	case len(c.places) < c.n-1:
+		return terminal.Hinted(fmt.Errorf("--copies %d: expected at least %d --copy-at, found %d", c.n, c.n-1, len(c.places)), "--copy-at DIR is a folder, or a URL such as s3://bucket/archives/, with copies of the archives")
+	}
+	for _, place := range c.places {
+		if remote.IsURL(place) && !s3.IsURL(place) {
+			return fmt.Errorf("--copy-at %s: expected a folder or the URL of a store, s3 or gs", terminal.ShowName(place))
+		}
+	}
+	return nil
+}
+
+// prove proves as many copies of an archive as are asked for, each on a file system or in a store of its
+// own, and returns where they are. main is the archive, rep describes it.
+func (c *copies) prove(ctx context.Context, v *archiver, main *os.File, rep *archiveReport) ([]string, error) {
+	if c.n <= 1 {
+		return nil, nil
+	}
+	volume, err := volumeOf(main)
+	if err != nil {
+		return nil, err
+	}
+	on := map[string]string{volume: rep.Target} // archives by file system or store
+	var proved []string
+	var failed error
+	for _, place := range c.places {
+		if len(proved) == c.n-1 {
+			break
+		}
+		path := receipts.PathBelow(place, rep.below)
+		volume, err := v.proveCopy(ctx, path, rep)
+		if err == nil && on[volume] != "" {
+			err = fmt.Errorf("on the same file system or in the same store as %s", terminal.ShowName(on[volume]))
+		}
+		if err != nil {
+			failed = errors.Join(failed, fmt.Errorf("%s: %s", terminal.ShowName(path), terminal.PlainText(err, path)))
+			continue
+		}
+		on[volume] = path
+		proved = append(proved, terminal.ShowName(path))
+	}
+	if len(proved) < c.n-1 {
+		return nil, fmt.Errorf("expected %d archives on different file systems or stores, found %d: %w", c.n, 1+len(proved), failed)
+	}
+	return proved, nil
+}
+
+// proveCopy reads a copy of an archive without its index. It returns what identifies its file system or
+// store. A local copy is flushed to disk first.
+func (v *archiver) proveCopy(ctx context.Context, path string, rep *archiveReport) (volume string, err error) {
+	in, err := v.Open(ctx, path)
+	if err != nil {
+		return "", err
+	}
+	defer in.Close()
+	if in.File == nil {
+		volume, err = storeOf(path)
+	} else if volume, err = volumeOf(in.File); err == nil {
+		dir, _, done, openErr := in.Folder()
+		if openErr != nil {
+			return "", openErr
+		}
+		defer done()
+		err = receipts.Settled(in.File, dir)
+	}
+	if err != nil {
+		return "", err
+	}
+	w, err := verify.Walk(ctx, in.R, in.Size, &verify.WalkOptions{Workers: v.Workers, Memory: v.BlockMemory()})
+	if err != nil {
+		return "", err
+	}
+	if w.SHA256 != rep.SHA256 || w.ImageSize != rep.Size {
+		return "", fmt.Errorf("restores %d bytes with SHA-256 %s, expected %d with %s", w.ImageSize, w.SHA256, rep.Size, rep.SHA256)
+	}
+	return volume, in.Changed()
+}
+
+// storeOf identifies the store of a URL: its scheme with the host or bucket.
+func storeOf(name string) (string, error) {
+	u, err := url.Parse(remote.Redact(name))
+	if err != nil {
+		return "", errors.New("malformed URL")
+	}
+	return u.Scheme + "://" + u.Host, nil
+}

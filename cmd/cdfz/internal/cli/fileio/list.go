@@ -1,0 +1,379 @@
+package fileio
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/patterns"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/shards"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/internal/atomicfile"
+	"github.com/cdfz-format/cdfz/remote"
+)
+
+// Selection chooses the files of a run.
+type Selection struct {
+	From string // --files-from: a file with names, - for standard input, or ""
+	Null bool   // --null: names end in a zero byte, not in a newline
+	// Rules are --include and --exclude, for files below folders and for names of a list.
+	Rules patterns.Rules
+	Shard shards.Shard // --shard: the part of the files that is taken
+	// Balance is --balance: the shard depends on the sizes of all files, too. [IO.Divide] takes it.
+	Balance bool
+}
+
+// takes reports whether a file belongs to the shard, by its name. rel is its path below the tree.
+func (s *Selection) takes(rel string) bool {
+	return s.Balance || s.Shard.Takes(filepath.ToSlash(rel))
+}
+
+// excluded returns the reason to skip a file or folder below a folder, or "". rel is its path there.
+func (s *Selection) excluded(rel string, folder bool) string {
+	return reason(s.Rules.Judge(filepath.ToSlash(rel), folder))
+}
+
+func reason(r *patterns.Rule) string {
+	if r == nil {
+		return ""
+	}
+	return "excluded by " + r.Text
+}
+
+// maxName is the longest name of a list in bytes. Systems allow a few thousand.
+const maxName = 1 << 16
+
+// readNames calls use for each name of a list until that returns false. Empty names are left out.
+// A name of more than maxName bytes is cut, and tooLong is true.
+func readNames(r io.Reader, null bool, use func(name string, tooLong bool) bool) error {
+	sep := byte('\n')
+	if null {
+		sep = 0
+	}
+	b := bufio.NewReaderSize(r, maxName+1)
+	for {
+		text, err := b.ReadSlice(sep)
+		tooLong := errors.Is(err, bufio.ErrBufferFull)
+		name := string(bytes.TrimSuffix(text, []byte{sep}))
+		for errors.Is(err, bufio.ErrBufferFull) {
+			_, err = b.ReadSlice(sep)
+		}
+		end := errors.Is(err, io.EOF)
+		if err != nil && !end {
+			return err // the name may be incomplete
+		}
+		if name != "" && !use(name, tooLong) || end {
+			return nil
+		}
+	}
+}
+
+// openNames opens the list of --files-from.
+func (a *IO) openNames() (io.ReadCloser, error) {
+	if a.Select.From == terminal.StdinName {
+		if terminal.IsTerminal(a.In) {
+			return nil, errors.New("is a terminal, expected a file or a pipe")
+		}
+		return io.NopCloser(a.In), nil
+	}
+	f, err := os.Open(a.Select.From)
+	if err != nil {
+		return nil, err
+	}
+	if st, err := f.Stat(); err == nil && st.IsDir() {
+		f.Close()
+		return nil, errFolder
+	}
+	return f, nil
+}
+
+// Names returns the names of the list of --files-from.
+func (a *IO) Names() ([]string, error) {
+	r, err := a.openNames()
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	var names []string
+	long := false
+	err = readNames(r, a.Select.Null, func(name string, tooLong bool) bool {
+		names = append(names, name)
+		long = tooLong
+		return !long
+	})
+	if err == nil && long {
+		err = errLongName
+	}
+	return names, err
+}
+
+var errLongName = fmt.Errorf("a name of more than %d bytes", maxName)
+
+// nameList is the list of --files-from. Its names are read as the run goes on.
+type nameList struct {
+	a     *IO
+	tree  *tree // that the names are below; nil for the current folder
+	below bool  // targets are below -o DIR/
+	null  bool
+	names chan listed
+	stop  chan struct{} // closed to end the reading
+	err   error         // of reading, once names is closed
+
+	skipped int64
+}
+
+// listed is a name of a list.
+type listed struct {
+	name    string
+	tooLong bool
+}
+
+// namesAhead is the number of names that are read before they are needed.
+const namesAhead = 1 << 10
+
+// openList begins to read the list of --files-from. args has at most the folder that the names are
+// relative to.
+func (a *IO) openList(args []string) (*nameList, error) {
+	l := &nameList{a: a, below: a.IsDirDest(), null: a.Select.Null, names: make(chan listed, namesAhead), stop: make(chan struct{})}
+	if len(args) > 0 {
+		var err error
+		if l.tree, err = openTree(args[0]); err != nil {
+			return nil, fmt.Errorf("%s: %w", args[0], atomicfile.Cause(err))
+		}
+	}
+	r, err := a.openNames()
+	if err != nil {
+		if l.tree != nil {
+			l.tree.close()
+		}
+		return nil, err
+	}
+	// A blocked read of a pipe cannot be stopped, but need not be waited for.
+	go func() {
+		defer close(l.names)
+		defer r.Close()
+		l.err = readNames(r, l.null, func(name string, tooLong bool) bool {
+			select {
+			case l.names <- listed{name, tooLong}:
+				return true
+			case <-l.stop:
+				return false
+			}
+		})
+	}()
+	return l, nil
+}
+
+// next returns the next file of the list. ok is false at its end, or if the run was stopped.
+func (l *nameList) next(ctx context.Context) (j Job, ok bool) {
+	for {
+		select {
+		case n, ok := <-l.names:
+			if !ok {
+				return Job{}, false
+			}
+			j := l.job(n)
+			if !l.a.Select.takes(j.Rel) {
+				continue
+			}
+			if j.err == nil && len(l.a.Select.Rules) > 0 {
+				j.skip = reason(l.a.Select.Rules.JudgeFile(filepath.ToSlash(j.Rel)))
+			}
+			if j.err == nil && j.skip == "" {
+				l.look(&j)
+			}
+			return j, true
+		case <-ctx.Done():
+			return Job{}, false
+		}
+	}
+}
+
+// look notes size and time of a file. If there is none, the run reports it.
+func (l *nameList) look(j *Job) {
+	if l.tree == nil {
+		if st, err := os.Stat(j.Name); err == nil {
+			j.Size, j.Modified = st.Size(), st.ModTime()
+		}
+		return
+	}
+	dir, err := l.tree.folder(filepath.Dir(j.Rel))
+	if err != nil {
+		return
+	}
+	defer dir.Close()
+	if st, err := dir.Root.Lstat(filepath.Base(j.Rel)); err == nil {
+		j.Size, j.Modified = st.Size(), st.ModTime()
+		if st.IsDir() {
+			j.err = errFolder
+		}
+	}
+}
+
+// job returns the file of a name, which is not looked at.
+func (l *nameList) job(n listed) Job {
+	refused := func(err error) Job { return Job{Name: n.name, Rel: n.name, err: err} }
+	switch {
+	case n.tooLong:
+		n.name = n.name[:40] + "…"
+		return refused(errLongName)
+	case strings.IndexByte(n.name, 0) >= 0:
+		return refused(terminal.Hinted(errors.New("there is a zero byte in the name"), "--null reads a list of names that end in zero bytes"))
+	case l.tree != nil:
+		rel := filepath.Clean(n.name)
+		if !filepath.IsLocal(rel) {
+			return refused(fmt.Errorf("expected a name below %s", l.tree.path))
+		}
+		return Job{Name: l.tree.name(rel), Rel: rel, tree: l.tree}
+	case remote.IsURL(n.name):
+		return Job{Name: n.name, Rel: BaseName(n.name)}
+	}
+	j := Job{Name: n.name, Rel: kept(n.name)}
+	if n.name == terminal.StdinName { // a file in the current folder
+		j.Name = "." + string(filepath.Separator) + n.name
+	}
+	if l.below && !filepath.IsLocal(j.Rel) {
+		return refused(errors.New("the name leads outside of the current folder, and its target outside of -o"))
+	}
+	return j
+}
+
+// kept returns the part of a listed name that is kept below -o DIR/: all of it, without a root.
+func kept(name string) string {
+	name = filepath.Clean(name)
+	if filepath.IsAbs(name) {
+		name = strings.TrimLeft(name[len(filepath.VolumeName(name)):], string(filepath.Separator))
+	}
+	return name
+}
+
+// All returns the files in order. Those of a list are read meanwhile, so it can be called only once.
+func (f *List) All(ctx context.Context) iter.Seq[Job] {
+	return func(yield func(Job) bool) {
+		for _, j := range f.Jobs {
+			if !yield(j) {
+				return
+			}
+		}
+		for f.list != nil {
+			j, ok := f.list.next(ctx)
+			if !ok || !yield(j) {
+				return
+			}
+		}
+	}
+}
+
+// Load reads the rest of a list, for runs that need all files before they begin. It returns the error
+// of reading it.
+func (f *List) Load(ctx context.Context) error {
+	l := f.list
+	if l == nil {
+		return nil
+	}
+	for {
+		j, ok := l.next(ctx)
+		if !ok {
+			break
+		}
+		if !f.Skip(j) {
+			f.Jobs = append(f.Jobs, j)
+		}
+	}
+	err := f.ListError(ctx)
+	f.skipped += l.skipped
+	close(l.stop)
+	f.list = nil
+	return err
+}
+
+// Divide keeps the files of the shard, by the names and sizes of all files (--balance). It reports how many
+// these are.
+func (a *IO) Divide(f *List) error {
+	s := a.Select.Shard
+	if !a.Select.Balance {
+		return nil
+	}
+	files := make([]shards.File, len(f.Jobs))
+	total := int64(0)
+	for i, j := range f.Jobs {
+		files[i] = shards.File{Key: shards.Key(filepath.ToSlash(j.Rel)), Size: j.Size}
+		total += j.Size
+	}
+	of, err := shards.Balanced(files, s.N)
+	if err != nil {
+		return err
+	}
+	all, size, n := len(f.Jobs), int64(0), 0
+	for i, j := range f.Jobs {
+		if of[i] == s.I-1 {
+			f.Jobs[n] = j
+			n++
+			size += j.Size
+		}
+	}
+	clear(f.Jobs[n:])
+	f.Jobs = f.Jobs[:n]
+	rep := divided{s.String(), n, all, size, total, fmt.Sprintf("%016x", shards.Set(files))}
+	if a.JSON {
+		a.Emit(rep)
+	}
+	a.Report("shard %s: %d of %d files, %s of %s; set of files %s, as in all other shards", rep.Shard, n, all, display.Size(size), display.Size(total), rep.Set)
+	return nil
+}
+
+// divided is the JSON of what a shard has with --balance.
+type divided struct {
+	Shard string `json:"shard"`
+	Files int    `json:"files"`
+	All   int    `json:"all_files"`
+	Size  int64  `json:"size"`
+	Total int64  `json:"all_size"`
+	Set   string `json:"set"` // the same in all shards if they were divided from the same files
+}
+
+// Skip reports and counts a file that the user has excluded. It returns false for others.
+func (f *List) Skip(j Job) bool {
+	if j.skip == "" {
+		return false
+	}
+	f.list.skipped++
+	f.list.a.skip(j.Name, j.skip)
+	return true
+}
+
+// Excluded reports whether the user has excluded a file.
+func (j *Job) Excluded() bool { return j.skip != "" }
+
+// Skipped returns the number of skipped files, and of folders that were excluded.
+func (f *List) Skipped() int64 {
+	if f.list != nil {
+		return f.skipped + f.list.skipped
+	}
+	return f.skipped
+}
+
+// Single reports whether there is only one file.
+func (f *List) Single() bool { return f.list == nil && len(f.Jobs) == 1 }
+
+// Grows reports whether the number of files is not known yet.
+func (f *List) Grows() bool { return f.list != nil }
+
+// ListError returns the error of reading a list, after All.
+func (f *List) ListError(ctx context.Context) error {
+	if f.list == nil || ctx.Err() != nil {
+		return nil
+	}
+	if _, more := <-f.list.names; more {
+		return nil // the run has ended before
+	}
+	return f.list.err
+}

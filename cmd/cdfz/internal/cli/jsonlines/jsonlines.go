@@ -1,0 +1,147 @@
+// Package jsonlines adds lines of JSON to files that other programs may read at any time.
+//
+// A line is written in one piece and is on disk a second later. So a reader finds whole lines, also after
+// the writer was killed. A last line that a loss of power has cut off is removed when the file is opened
+// again.
+package jsonlines
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/cdfz-format/cdfz/internal/atomicfile"
+)
+
+// MaxLine bounds a line in bytes: names and an error.
+const MaxLine = 1 << 20
+
+// flushAfter is the longest time that a line is not on disk.
+const flushAfter = time.Second
+
+// File is a file to which lines are added. It is safe for concurrent use.
+type File struct {
+	mu    sync.Mutex
+	f     *os.File
+	err   error // the first
+	timer *time.Timer
+}
+
+// Open opens a file, or makes an empty one. head is how the first line of such a file begins, and kind is
+// its name in errors. It is an error if another program has opened the file, or if it is one of
+// something else, which stays as it is.
+func Open(name, head, kind string) (*File, error) {
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o666)
+	if err != nil {
+		return nil, err
+	}
+	if err := check(f, name, head, kind); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return &File{f: f}, nil
+}
+
+// check locks the file, and removes a last line that was cut off.
+func check(f *os.File, name, head, kind string) error {
+	if err := atomicfile.Lock(f); err != nil {
+		return err
+	}
+	st, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if !st.Mode().IsRegular() {
+		return errors.New("expected a regular file")
+	}
+	if now, err := os.Stat(name); err != nil || !os.SameFile(now, st) {
+		return errors.New("the file was replaced meanwhile")
+	}
+	first := make([]byte, min(st.Size(), int64(len(head))))
+	if _, err := f.ReadAt(first, 0); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if string(first) != head[:len(first)] {
+		return fmt.Errorf("expected a %s of cdfz, found another file", kind)
+	}
+	tail := make([]byte, min(st.Size(), MaxLine))
+	if _, err := f.ReadAt(tail, st.Size()-int64(len(tail))); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	end := bytes.LastIndexByte(tail, '\n') + 1
+	if end == 0 && int64(len(tail)) < st.Size() {
+		return fmt.Errorf("expected lines of at most %d bytes", MaxLine)
+	}
+	if end < len(tail) {
+		return f.Truncate(st.Size() - int64(len(tail)-end))
+	}
+	return nil
+}
+
+// Reader reads the file from the start.
+func (l *File) Reader() io.Reader { return io.NewSectionReader(l.f, 0, 1<<62) }
+
+// Add adds a line. Errors are returned by Close.
+func (l *File) Add(v any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.err != nil {
+		return
+	}
+	text, err := json.Marshal(v)
+	if err == nil && len(text) >= MaxLine {
+		err = fmt.Errorf("expected lines of less than %d bytes, found one with %d", MaxLine, len(text))
+	}
+	if err == nil {
+		_, err = l.f.Write(append(text, '\n'))
+	}
+	if err != nil {
+		l.err = err
+		return
+	}
+	if l.timer == nil {
+		l.timer = time.AfterFunc(flushAfter, l.flush)
+	}
+}
+
+// flush flushes what was added. Lines may be added meanwhile.
+func (l *File) flush() {
+	l.mu.Lock()
+	l.timer = nil
+	l.mu.Unlock()
+	if err := l.f.Sync(); err != nil && !errors.Is(err, os.ErrClosed) {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.err == nil {
+			l.err = err
+		}
+	}
+}
+
+// Err returns the first error.
+func (l *File) Err() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.err
+}
+
+// Close flushes and closes the file. It returns the first error.
+func (l *File) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.timer != nil {
+		l.timer.Stop()
+	}
+	if l.err == nil {
+		l.err = l.f.Sync()
+	}
+	if err := l.f.Close(); l.err == nil {
+		l.err = err
+	}
+	return l.err
+}

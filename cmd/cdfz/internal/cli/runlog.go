@@ -1,0 +1,97 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/runlog"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+)
+
+// LogFlag adds --log.
+func (a *App) LogFlag(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&a.logName, "log", "", "add a line of JSON for each file to `FILE`, and one with the sums")
+}
+
+// LogHelp describes --log and what a scheduler does with the exit code.
+const LogHelp = `--log FILE adds a line of JSON for each file as soon as it is done: start, end, source, target,
+sizes, outcome (ok, unchanged, kept, other, damaged, failed, interrupted) and error. The last line
+has the sums.
+
+Exit codes, for schedulers: the same command can be run again after any exit code, also after a
+kill: what is done is passed over. 2 is the exception: the command line is wrong. 1 means that some
+files failed, 3 that some are damaged, 128 + n that signal n has stopped the run.`
+
+// OpenLog begins the run in the log of --log, if there is one. EndLog ends it.
+func (a *App) OpenLog(verb string) error {
+	switch a.logName {
+	case "":
+		return nil
+	case terminal.StdinName:
+		return terminal.Hinted(errors.New("--log: expected the name of a file, found -"), "--json reports on standard output")
+	}
+	var err error
+	a.log, err = runlog.Open(a.logName, verb, a.Select.Shard.String())
+	return err
+}
+
+// LogName returns the file of --log, or "".
+func (a *App) LogName() string { return a.logName }
+
+// EndLog ends the log of a run with an exit code, and returns that, or another one if the log failed.
+func (a *App) EndLog(code int) int {
+	if a.log == nil {
+		return code
+	}
+	if err := a.log.Close(code); err != nil {
+		a.Fail(a.logName, err)
+		return max(code, terminal.ExitFailed)
+	}
+	return code
+}
+
+// Find is [fileio.IO.Find]. What fails there is in the log, too.
+func (a *App) Find(ctx context.Context, args []string, pred fileio.Pred, failed func(name string, err error)) fileio.List {
+	return a.IO.Find(ctx, args, pred, func(name string, err error) {
+		a.logEntry(&runlog.Entry{Start: time.Now(), Source: name}, err)
+		failed(name, err)
+	})
+}
+
+// logEntry completes the entry of a file and adds it to the log.
+func (a *App) logEntry(e *runlog.Entry, err error) {
+	if a.log == nil {
+		return
+	}
+	e.Start, e.End = e.Start.UTC().Truncate(time.Millisecond), time.Now().UTC().Truncate(time.Millisecond)
+	if err != nil {
+		if e.Outcome != runlog.Kept {
+			e.Outcome = outcomeOf(err)
+		}
+		e.Error, e.Exit = a.Describe(e.Source, err)
+	}
+	if e.Outcome == "" {
+		e.Outcome = runlog.OK
+	}
+	a.log.Add(e)
+}
+
+// outcomeOf returns the class of an error.
+func outcomeOf(err error) runlog.Outcome {
+	var header *cdf3.FormatError
+	switch {
+	case errors.Is(err, context.Canceled):
+		return runlog.Interrupted
+	case errors.Is(err, archive.ErrCorrupt), errors.As(err, &header):
+		return runlog.Damaged
+	case errors.Is(err, archive.ErrNotArchive), errors.Is(err, archive.ErrVersion), errors.Is(err, cdf3.ErrNotCDF):
+		return runlog.Other
+	}
+	return runlog.Failed
+}

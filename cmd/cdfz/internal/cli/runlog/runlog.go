@@ -1,0 +1,146 @@
+// Package runlog writes the log of a run over many files for programs: lines of JSON that are added to a
+// file.
+//
+//	{"cdfz_log":1,"run":{"start":"…","verb":"archive","shard":"3/40","version":"0.1.0","pid":4711}}
+//	{"start":"…","end":"…","source":"data/a.nc","target":"a.nc.cdfz","size":…,…,"outcome":"ok"}
+//	{"summary":{"end":"…","files":1,"ok":1,…,"exit":0}}
+//
+// A line is written when its file is done. See package jsonlines for what a reader finds.
+package runlog
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/jsonlines"
+)
+
+// Outcome is what became of a file. The words are part of the program's interface.
+type Outcome string
+
+// The outcomes.
+const (
+	OK          Outcome = "ok"
+	Unchanged   Outcome = "unchanged"   // was done before, and is passed over
+	Kept        Outcome = "kept"        // is archived, but its source was to be deleted and was not
+	Other       Outcome = "other"       // is another kind of file
+	Damaged     Outcome = "damaged"     // an archive or a netCDF file is damaged
+	Failed      Outcome = "failed"      // reading or writing failed, or the target holds something else
+	Interrupted Outcome = "interrupted" // by a signal
+)
+
+// outcomes are all outcomes in the order of the summary.
+var outcomes = []Outcome{OK, Unchanged, Kept, Other, Damaged, Failed, Interrupted}
+
+// Entry is what is known of one file. Sizes are bytes, 0 if unknown.
+type Entry struct {
+	Start       time.Time `json:"start"`
+	End         time.Time `json:"end"`
+	Source      string    `json:"source"`
+	SourceBytes []byte    `json:"source_bytes,omitempty"` // of a name that is not UTF-8
+	Target      string    `json:"target,omitempty"`
+	TargetBytes []byte    `json:"target_bytes,omitempty"`
+	Size        int64     `json:"size,omitempty"`         // of the netCDF file
+	ArchiveSize int64     `json:"archive_size,omitempty"` // of the archive
+	Ratio       float64   `json:"ratio,omitempty"`
+	SHA256      string    `json:"sha256,omitempty"` // of the netCDF file
+	Outcome     Outcome   `json:"outcome"`
+	Exit        int       `json:"exit"` // what this file contributes to the exit code
+	Error       string    `json:"error,omitempty"`
+	// Later is set for a file that the run will come back to. It has no line yet.
+	Later bool `json:"-"`
+}
+
+// head begins the first line of a run.
+const head = `{"cdfz_log":`
+
+// format is the version of the format.
+const format = 1
+
+// Log is a log to which lines are added. It is safe for concurrent use.
+type Log struct {
+	f     *jsonlines.File
+	start time.Time
+
+	mu   sync.Mutex
+	sum  map[Outcome]int64
+	size int64 // bytes of netCDF files that are ok
+	arch int64 // bytes of their archives
+}
+
+type runLine struct {
+	Format int `json:"cdfz_log"`
+	Run    run `json:"run"`
+}
+
+type run struct {
+	Start   time.Time `json:"start"`
+	Verb    string    `json:"verb"`
+	Shard   string    `json:"shard,omitempty"`
+	Version string    `json:"version"`
+	PID     int       `json:"pid"`
+}
+
+// Open begins a run in a log, which it makes if there is none. It is an error if another program adds to
+// it, or if it is a file of something else, which stays as it is.
+func Open(name, verb, shard string) (*Log, error) {
+	f, err := jsonlines.Open(name, head, "log")
+	if err != nil {
+		return nil, err
+	}
+	l := &Log{f: f, sum: map[Outcome]int64{}, start: now()}
+	f.Add(runLine{format, run{l.start, verb, shard, archive.Version, os.Getpid()}})
+	if f.Err() != nil {
+		return nil, f.Close()
+	}
+	return l, nil
+}
+
+func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
+
+// Add adds the line of a file. Errors are returned by Close.
+func (l *Log) Add(e *Entry) {
+	if e.Later {
+		return
+	}
+	if !utf8.ValidString(e.Source) {
+		e.SourceBytes = []byte(e.Source)
+	}
+	if !utf8.ValidString(e.Target) {
+		e.TargetBytes = []byte(e.Target)
+	}
+	l.mu.Lock()
+	l.sum[e.Outcome]++
+	if e.Outcome == OK {
+		l.size += e.Size
+		l.arch += e.ArchiveSize
+	}
+	l.mu.Unlock()
+	l.f.Add(e)
+}
+
+// Close adds the sums and returns the first error of the log. exit is the exit code.
+func (l *Log) Close(exit int) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var b bytes.Buffer
+	end, files := now(), int64(0)
+	for _, o := range outcomes {
+		files += l.sum[o]
+		fmt.Fprintf(&b, `"%s":%d,`, o, l.sum[o])
+	}
+	ratio := 0.0
+	if l.arch > 0 {
+		ratio = math.Round(float64(l.size)/float64(l.arch)*1000) / 1000
+	}
+	l.f.Add(json.RawMessage(fmt.Sprintf(`{"summary":{"start":%q,"end":%q,"files":%d,%s"size":%d,"archive_size":%d,"ratio":%g,"seconds":%.3f,"exit":%d}}`,
+		l.start.Format(time.RFC3339Nano), end.Format(time.RFC3339Nano), files, b.String(), l.size, l.arch, ratio, end.Sub(l.start).Seconds(), exit)))
+	return l.f.Close()
+}

@@ -1,0 +1,234 @@
+package verify
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/time/rate"
+
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/remote"
+)
+
+// scrub is what verify needs to read a large store again and again: what was proved when, which archives
+// are due, and how fast they are read.
+type scrub struct {
+	stateName string
+	state     *state // nil for none
+	older     time.Duration
+	sample    float64 // share of the bytes, 0 for all
+	rate      int64   // bytes a second, 0 for no limit
+	limiter   *rate.Limiter
+	passed    int64 // archives that are not due
+}
+
+// addFlags adds the flags.
+func (s *scrub) addFlags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&s.stateName, "state", "", "note in `FILE` when each archive was last proved, and begin with those that were proved longest ago")
+	f.Var((*ageFlag)(&s.older), "older-than", "pass over archives that were proved less than `AGE` ago, as in 90d or 12h (needs --state)")
+	f.Var(&cli.SizeFlag{N: &s.rate, Min: 1 << 10, Max: math.MaxInt64 / 2}, "rate", "read at most this many bytes a second, as in 50M")
+	f.Var((*shareFlag)(&s.sample), "sample", "check `P%` of the bytes: the archives that were proved longest ago with --state, or else random ones")
+}
+
+// open checks the flags and opens the state.
+func (s *scrub) open() (err error) {
+	if s.rate > 0 {
+		s.limiter = rate.NewLimiter(rate.Limit(s.rate), int(min(s.rate, burst)))
+	}
+	if s.stateName != "" {
+		s.state, err = openState(s.stateName)
+	}
+	return err
+}
+
+// check checks the flags.
+func (s *scrub) check() error {
+	switch {
+	case s.older > 0 && s.stateName == "":
+		return errors.New("--older-than: expected --state FILE too")
+	case s.stateName == terminal.StdinName:
+		return errors.New("--state: expected the name of a file, found -")
+	}
+	return nil
+}
+
+// close closes the state.
+func (s *scrub) close() error {
+	if s.state == nil {
+		return nil
+	}
+	return s.state.file.Close()
+}
+
+// chooses reports whether not all archives are checked in the order of the command line.
+func (s *scrub) chooses() bool { return s.state != nil || s.sample > 0 }
+
+// nameInState returns the name of an archive in the state.
+func (v *verifier) nameInState(name string) string {
+	if name == terminal.StdinName || remote.IsURL(name) {
+		return terminal.ReportName(name)
+	}
+	return v.Place(name)
+}
+
+// due keeps the archives of a run that are due, in the order in which they are checked.
+func (v *verifier) due(files *fileio.List) {
+	type dated struct {
+		fileio.Job
+		last int64
+	}
+	total := int64(0)
+	var list []dated
+	limit := time.Now().Add(-v.scrub.older).UnixNano()
+	for _, j := range files.Jobs {
+		d := dated{Job: j}
+		total += j.Size
+		if v.scrub.state != nil {
+			d.last = v.lastProof(j)
+		}
+		if v.scrub.older > 0 && d.last > limit {
+			v.scrub.passed++
+			v.passOver(j, d.last)
+			continue
+		}
+		list = append(list, d)
+	}
+	if v.scrub.sample > 0 {
+		rand.Shuffle(len(list), func(a, b int) { list[a], list[b] = list[b], list[a] })
+	}
+	slices.SortStableFunc(list, func(a, b dated) int { return cmp.Compare(a.last, b.last) })
+	want := int64(v.scrub.sample * float64(total))
+	files.Jobs = files.Jobs[:0]
+	for sum := int64(0); len(list) > 0 && (v.scrub.sample == 0 || sum < want || len(files.Jobs) == 0); list = list[1:] {
+		files.Jobs = append(files.Jobs, list[0].Job)
+		sum += list[0].Size
+	}
+}
+
+// lastProof returns when an archive was last proved, in nanoseconds since 1970. It is 0 if that is unknown,
+// or if the archive may have changed since: archives have the times of their sources, so that a new one
+// can have the time and the size of the old one.
+func (v *verifier) lastProof(j fileio.Job) int64 {
+	at := v.scrub.state.last(v.nameInState(j.Name), j.Size, j.Modified)
+	if at == 0 || j.Modified.IsZero() {
+		return at
+	}
+	if st, err := os.Stat(j.Name); err != nil || changedAt(st) > at {
+		return 0
+	}
+	return at
+}
+
+func (v *verifier) passOver(j fileio.Job, last int64) {
+	reason := "proved on " + time.Unix(0, last).UTC().Format(time.RFC3339)
+	switch {
+	case v.JSON:
+		v.Emit(fileio.Skipped{File: terminal.ReportName(j.Name), Reason: reason})
+	case v.Verbose:
+		v.Report("%s: skipped: %s", terminal.ShowName(j.Name), reason)
+	}
+}
+
+// note notes in the state that an archive was proved.
+func (v *verifier) note(j fileio.Job, in *fileio.Input, sha256 string, start time.Time) {
+	if v.scrub.state == nil {
+		return
+	}
+	var modified time.Time
+	if in.Stat != nil {
+		modified = in.Stat.ModTime()
+	}
+	v.scrub.state.add(v.nameInState(j.Name), in.Size, modified, sha256, start)
+}
+
+// burst is how many bytes --rate lets through at once.
+const burst = 1 << 20
+
+// slow limits the rate at which an input is read. The rate is that of all inputs together.
+func (s *scrub) slow(ctx context.Context, in *fileio.Input) {
+	if s.limiter != nil {
+		in.R = &slowReader{ctx, in.R, s.limiter}
+	}
+}
+
+// slowReader is an io.ReaderAt that waits before it reads. It is safe for concurrent use if r is.
+type slowReader struct {
+	ctx     context.Context
+	r       io.ReaderAt
+	limiter *rate.Limiter
+}
+
+// ReadAt implements io.ReaderAt.
+func (s *slowReader) ReadAt(p []byte, off int64) (int, error) {
+	for left := len(p); left > 0; {
+		n := min(left, s.limiter.Burst())
+		if err := s.limiter.WaitN(s.ctx, n); err != nil {
+			if s.ctx.Err() != nil {
+				err = s.ctx.Err()
+			}
+			return 0, err
+		}
+		left -= n
+	}
+	return s.r.ReadAt(p, off)
+}
+
+// ageFlag is a flag with a time.
+type ageFlag time.Duration
+
+// Type returns the name of the value in help.
+func (f *ageFlag) Type() string { return "AGE" }
+
+func (f *ageFlag) String() string { return "" }
+
+// maxAge is the longest age: a hundred years.
+const maxAge = 36525 * 24 * time.Hour
+
+// Set parses a value.
+func (f *ageFlag) Set(s string) error {
+	units := map[byte]time.Duration{'m': time.Minute, 'h': time.Hour, 'd': 24 * time.Hour, 'w': 7 * 24 * time.Hour}
+	bad := errors.New("expected a time of up to 36525 days, such as 90d, 2w, 12h or 30m")
+	if len(s) < 2 {
+		return bad
+	}
+	unit, ok := units[s[len(s)-1]]
+	n, err := strconv.Atoi(s[:len(s)-1])
+	if !ok || err != nil || n < 1 || n > int(maxAge/unit) {
+		return bad
+	}
+	*f = ageFlag(time.Duration(n) * unit)
+	return nil
+}
+
+// shareFlag is a flag with a part of the bytes.
+type shareFlag float64
+
+// Type returns the name of the value in help.
+func (f *shareFlag) Type() string { return "P%" }
+
+func (f *shareFlag) String() string { return "" }
+
+// Set parses a value.
+func (f *shareFlag) Set(s string) error {
+	text, ok := strings.CutSuffix(s, "%")
+	p, err := strconv.ParseFloat(text, 64)
+	if !ok || err != nil || !(p > 0 && p <= 100) {
+		return fmt.Errorf("expected a share such as 1%% or 0.5%%, up to 100%%")
+	}
+	*f = shareFlag(p / 100)
+	return nil
+}
