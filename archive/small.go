@@ -26,6 +26,9 @@ import (
 const (
 	viewExtra     = 32  // the share of a smaller archive that a view may cost,
 	viewExtraBase = 512 // and these bytes
+
+	longerShare = 50      // if longer blocks of pools save this part of an archive,
+	longestPool = 4 << 20 // PresetMax also tries this target for them
 )
 
 // made is an archive in memory.
@@ -88,22 +91,28 @@ func writeSmall(ctx context.Context, dst io.Writer, image io.ReaderAt, size int6
 	return best.Result, nil
 }
 
-// most returns the smallest of an archive under PresetMax, one whose pools have longer blocks, and
-// one under PresetDefault.
+// most returns the smallest of an archive under PresetMax, those whose pools have longer blocks, and one under
+// PresetDefault.
 func (s *smallWriter) most(best *made) (*made, error) {
 	long, d := *s.o, *s.o
 	long.poolBlock = long.Block
 	if d.Preset = PresetDefault; d.ownBlock {
 		d.Block = DefaultBlock
 	}
-	for _, o := range []*WriteOptions{&long, &d} {
-		if o.Preset != s.o.Preset {
+	tries := []*WriteOptions{&long, &d}
+	for i := 0; i < len(tries); i++ {
+		if tries[i].Preset != s.o.Preset {
 			s.whole = nil
 		}
-		s.o = o
+		s.o = tries[i]
 		m, err := s.best()
 		if err != nil {
 			return nil, err
+		}
+		if i == 0 && m.Size < best.Size-best.Size/longerShare {
+			longest := long
+			longest.poolBlock = longestPool
+			tries = []*WriteOptions{&long, &longest, &d}
 		}
 		if m.Size < best.Size {
 			best = m
