@@ -79,6 +79,7 @@ type recordSum struct {
 	vars   int
 	only   int64 // RecLen of the first record variable
 	padded int64 // sum of RecLen rounded up
+	over   bool  // the sum overflows
 }
 
 func (s *recordSum) add(v *Var) (ok bool) {
@@ -90,10 +91,11 @@ func (s *recordSum) add(v *Var) (ok bool) {
 	}
 	n, ok := pad4(v.RecLen)
 	if !ok || s.padded > math.MaxInt64-n {
-		return false
+		s.over = true
+	} else {
+		s.padded += n
 	}
-	s.padded += n
-	return true
+	return !s.over || s.vars == 1 // a single one is not padded
 }
 
 // size returns RecSize. The specification (Note on padding) omits padding "in the

@@ -20,8 +20,8 @@ var shuffleMethod = Method{
 		if err := wire.WantParams("shuffle", params, 1); err != nil {
 			return err
 		}
-		if params[0] < 1 || params[0] > wire.MaxElemSize {
-			return errorf(ErrParam, "shuffle: expected an element size from 1 to %d, found %d", wire.MaxElemSize, params[0])
+		if params[0] < 1 {
+			return errorf(ErrParam, "shuffle: expected an element size of at least 1, found 0")
 		}
 		return nil
 	},
@@ -39,7 +39,7 @@ var shuffleMethod = Method{
 		return 0
 	},
 	Output: func(params []uint32, in Block) Block {
-		size := int(params[0])
+		size := elemSize(params)
 		out := Block{Len: in.Len, Size: 1}
 		if in.Len > 0 && in.Len%size == 0 {
 			out.Shape = []int{size, in.Len / size}
@@ -54,12 +54,19 @@ var shuffleMethod = Method{
 				Elementsize codecjson.Integer
 			}
 			err := codecjson.Decode(text, &v)
-			return []uint32{v.Elementsize.Or(4)}, err
+			size := v.Elementsize.Or(4)
+			if err == nil && size > wire.MaxElemSize {
+				err = errorf(ErrParam, "codec shuffle: expected an element size of at least 1, found %d", int32(size))
+			}
+			return []uint32{size}, err
 		},
 		// netCDF-C has written elementsize 0 here and, earlier, a string
 		// (netcdf-c#3200), so that readers do not unshuffle.
 		JSON: func(params []uint32, in Block) (json.RawMessage, error) {
-			if s := int(params[0]); s > 1 && (in.Len < 0 || in.Len%s != 0) {
+			if params[0] > wire.MaxElemSize {
+				return nil, errorf(ErrNoCodec, "filter 2,%d (shuffle): its codec has no such element size", params[0])
+			}
+			if s := elemSize(params); s > 1 && (in.Len < 0 || in.Len%s != 0) {
 				return nil, errorf(ErrNoCodec, "filter 2,%d (shuffle): its codec refuses incomplete elements", s)
 			}
 			return fmt.Appendf(nil, `{"id":"shuffle","elementsize":%d}`, params[0]), nil
@@ -67,11 +74,15 @@ var shuffleMethod = Method{
 	},
 }
 
+// elemSize returns the element size within an int on every system. Less than two elements of the largest
+// fit a block, and they stay as they are.
+func elemSize(params []uint32) int { return int(min(params[0], wire.MaxElemSize)) }
+
 type shuffleSession struct{}
 
 func (shuffleSession) Encode(dst, src []byte, params []uint32, _ Block) ([]byte, error) {
 	dst, part := wire.Extend(dst, len(src))
-	transpose.Shuffle(part, src, int(params[0]))
+	transpose.Shuffle(part, src, elemSize(params))
 	return dst, nil
 }
 
@@ -80,6 +91,6 @@ func (shuffleSession) Decode(dst, src []byte, params []uint32, max int) ([]byte,
 		return nil, wire.TooLong("shuffle", max, len(src))
 	}
 	dst, part := wire.Extend(dst, len(src))
-	transpose.Unshuffle(part, src, int(params[0]))
+	transpose.Unshuffle(part, src, elemSize(params))
 	return dst, nil
 }

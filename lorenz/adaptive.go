@@ -179,5 +179,5 @@ func adaptively[T lane](b *block, m **adaptive.Model[T], y []T, spans func(visit
 	if *m == nil {
 		*m = new(adaptive.Model[T])
 	}
-	return (*m).Decode(&b.rest, y, spans, near, b.stop) && len(b.rest.Buf) == 0
+	return (*m).Decode(&b.rest, y, spans, near, b.stop) // which takes all that is left
 }

@@ -198,9 +198,7 @@ func (b *block) readPatches(r *entropy.Reader, any bool) {
 		count = r.Int(b.N)
 	}
 	b.patchAt.Open(r, count)
-	if b.patches = r.Bytes(count * b.size); !r.Bad && !b.patch(0, 0, nil) {
-		r.Bad = true
-	}
+	b.patches = r.Bytes(count * b.size) // patch checks their places
 }
 
 // patch calls put for the patched elements in [from, from+n). It reports false if an element is patched

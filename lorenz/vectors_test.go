@@ -293,6 +293,7 @@ func storedVectors(t testing.TB, folder string) (list []storedVector) {
 				}
 			case strings.HasPrefix(line, "sha256: "):
 				v.sum = strings.Fields(line)[1]
+			case strings.HasPrefix(line, "comment: "):
 			default:
 				require.Equal(t, "expect: corrupt", line, name)
 			}

@@ -14,7 +14,6 @@ import argparse
 import contextlib
 import hashlib
 import os
-import struct
 import sys
 from unittest import mock
 
@@ -25,6 +24,9 @@ sys.path.insert(0, os.path.join(ROOT, "python"))
 
 from cdfz import _adaptive, _arith, _matches, lorenz
 from cdfz._streams import Reader
+
+from damaged import damaged
+from streams import BitString, groups, numbers, symbols, uv
 
 CHAR, INT16, INT32, FLOAT32, FLOAT64, UINT8, INT64 = (lorenz.CHAR, lorenz.INT16, lorenz.INT32, lorenz.FLOAT32,
                                                       lorenz.FLOAT64, lorenz.UINT8, lorenz.INT64)
@@ -57,59 +59,6 @@ class Random:
     def wide(self, bits):
         """Returns a number of few bits or of many."""
         return self.below(1 << self.pick((2, 9, bits)))
-
-
-# ---- Streams (section 8), as simple as possible: raw, and all groups of class 1
-
-def uv(v):
-    out = bytearray()
-    while v > 127:
-        out.append(v & 127 | 128)
-        v >>= 7
-    return bytes(out) + bytes([v])
-
-
-class BitString:
-    """Collects numbers, lowest bit first."""
-
-    def __init__(self):
-        self.value, self.length = 0, 0
-
-    def add(self, v, bits):
-        self.value |= v << self.length
-        self.length += bits
-
-    def bytes(self):
-        return self.value.to_bytes((self.length + 7) // 8, "little")
-
-
-def symbols(values):
-    return b"\1" + bytes(values) if values else b""
-
-
-def numbers(values):
-    if not values:
-        return b""
-    chunks = []
-    for i in range(0, len(values), 512):
-        chunk, extra = BitString(), BitString()
-        for v in values[i:i + 512]:
-            chunk.add(v if v < 192 else 184 + v.bit_length(), 8)
-            if v >= 192:
-                extra.add(v - (1 << v.bit_length() - 1), v.bit_length() - 1)
-        chunk.add(extra.value, extra.length)
-        chunks.append(chunk.bytes())
-    least = min(map(len, chunks))
-    lengths = b"" if len(chunks) == 1 else b"\x10" + b"".join(struct.pack("<H", len(c) - least) for c in chunks)
-    return b"\5" + uv(least) + lengths + b"".join(chunks)
-
-
-def groups(values, unsigned=False):
-    """values: as stored, that is as zigzag numbers unless unsigned."""
-    if not values:
-        return b""
-    classes = [1] + [0] * ((len(values) - 1) // 32)      # as differences
-    return bytes([2 * unsigned, 0, 0]) + symbols(classes) + numbers(values + [0] * (-len(values) % 32))
 
 
 def choose_distance(rng, recent, codes, distance, most):
@@ -167,6 +116,7 @@ class Drawer(Writer):
     of the model, and how many percent of the others are ones."""
 
     EACH = 500
+    most_zeros = 12
 
     def __init__(self, rng, moods):
         super().__init__()
@@ -188,7 +138,7 @@ class Drawer(Writer):
 
     def tree(self, key, bits):
         """The trailing zeros of a group, which must be fewer than a lane has bits."""
-        self.script = bits_of(self.rng.below(12), bits)[::-1]
+        self.script = bits_of(self.rng.below(self.most_zeros), bits)[::-1]
         return super().tree(key, bits)
 
 
@@ -241,6 +191,22 @@ def damaged_adaptive():
     assert low % 8
     yield "adaptivefilling", p, block[:-1] + bytes([block[-1] | 128])
     yield "adaptiveextra", p, block + b"\0"
+    yield "adaptivelowcut", p, block[:-1], "10, the low bits are cut"
+    yield "adaptiverepeats", p, bytes([block[0], lorenz.REPEATS]) + block[2:], "10, flag bit 4"
+    cells = bytes([block[0], lorenz.CELLS, 0]) + uv(50) + uv(25) + block[3:]
+    yield "adaptivecells", p, cells, "10, cells shorter than planes"
+    yield "adaptiveoptions", p, block[:4] + bytes([block[4] | 2]) + block[5:], "10, option bit 1"
+    end = 6 if block[5] < 128 else 7                    # of the length
+    length = int(block[5]) & 127 | (int(block[6]) << 7 if end == 7 else 0)
+    coded, rest = block[end:end + length], block[end + length:]
+    for name, other, what in (("more", coded + b"\0", "a zero after the coded bits"), ("none", b"", "no coded bits")):
+        yield "adaptive" + name, p, block[:5] + uv(len(other)) + other + rest, f"9, {what}"
+    with mock.patch.object(_adaptive, "need", lambda ok, what: None), mock.patch.object(Drawer, "most_zeros", 64):
+        p, block, _ = adaptive("adaptivezeros", INT32, (10, 10), NEAR, True)
+    yield "adaptivezeros", p, block, "10, 32 trailing zeros and more"
+    p, block, _ = adaptive("referencesadaptive", INT32, (100,), NEAR)
+    block = bytes([lorenz.REFERENCES, 0, 0, 0, 2]) + UNSIGNED_GROUPS + block[4:]
+    yield "referencesadaptivecut", p, block[:-1], "11, adaptive differences that are cut"
 
 
 # ---- Mode 3 (section 12)
@@ -451,8 +417,12 @@ def damaged_parts():
         "long": parts((3, THREE), (6, SAME)) + b"\0",
         "short": parts((3, THREE), (6, THREE + THREE))[:-1],
         "row": parts((3, ROW), (6, SAME)),
+        "zero": parts((3, THREE), (0, 0), (6, SAME)),
+        "beyond": bytes([lorenz.PARTS]) + uv(3) + uv(25) + uv(6) + uv(1 << 20) + THREE + SAME,
+        "source": parts((3, THREE), (1, 9), (5, SAME)),
     }.items():
         yield "parts" + name, STACK, block
+    yield "partsempty", lorenz.Parameters(type=INT16, shape=(3, 0)), parts((2, b"\0"), (1, b"\0"))
     yield "partsone", lorenz.Parameters(type=INT16, shape=(1, 1)), parts((1, SAME))
 
 
@@ -506,6 +476,8 @@ def bounds():
 def good():
     yield from adaptive_blocks()
     yield from matches_blocks()
+    p, block, _ = adaptive("referencesadaptive", INT32, (100,), NEAR)
+    yield "referencesadaptive", p, bytes([lorenz.REFERENCES, 0, 0, 0, 2]) + UNSIGNED_GROUPS + block[4:]
     p = lorenz.Parameters(type=INT16, shape=(14, 14))
     yield "specials", p, two_specials(p)
     yield "repeated", lorenz.Parameters(type=INT32, shape=(20, 30)), repeated(600)
@@ -544,11 +516,11 @@ def main():
 
     for name, p, block in good():
         write(name, p, f"sha256: {hashlib.sha256(lorenz.decode_block(block, p)).hexdigest()}", block)
-    for name, p, block in bad():
+    for name, p, block, *comment in (*bad(), *damaged()):
         try:
             lorenz.decode_block(block, p)
         except lorenz.DamagedBlock:
-            write(name, p, "expect: corrupt", block)
+            write(name, p, "\n".join(["expect: corrupt", *(f"comment: section {c}" for c in comment)]), block)
         else:
             raise AssertionError(f"{name} can be decoded")
 

@@ -41,7 +41,7 @@ func (a *Archive) Row(ctx context.Context, b plan.Block) (row blockidx.Row, err 
 // stored length that the format allows for its decoded length.
 func (a *Archive) CheckRow(b plan.Block, row blockidx.Row) error {
 	switch {
-	case row.Off < 0 || row.Len > a.Size || row.Off > a.Size-row.Len:
+	case row.Off < 0 || row.Off > a.Size-row.Len:
 		return a.BlockError(b, row.Off, fault.Corruptf("%d bytes beyond the end of the archive", row.Len))
 	case row.Len > MaxStored(b.Len):
 		return a.BlockError(b, row.Off, fault.Corruptf("%d bytes stored for a block of %d, more than the format allows", row.Len, b.Len))

@@ -29,5 +29,5 @@ func CopiesOf(e []czip.ZipEntry) Copies {
 
 // copiedAt reports whether the bytes of a second copy may begin at off.
 func (p Place) copiedAt(off int64, m *Manifest, t czip.Tail) bool {
-	return off >= m.Header.Off+m.Header.Len && off <= t.ManOff && p.Len <= t.ManOff-off
+	return off >= m.Header.Off+m.Header.Len && p.Len <= t.ManOff-off
 }

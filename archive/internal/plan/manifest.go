@@ -106,9 +106,9 @@ func ParseManifest(b []byte, t czip.Tail) (*Manifest, error) {
 	header := czip.ZipEntry{Name: czip.RestPrefix + "0", Mask: m.Header.Mask}
 	if m.Blocks < 1 ||
 		m.Front.Len < int64(czip.HeadLen) || m.Front.Len > t.ManOff ||
-		m.Plan.Off < int64(czip.HeadLen)+plan.LocalLen() || m.Plan.Off > m.Front.Len ||
+		m.Plan.Off < int64(czip.HeadLen)+plan.LocalLen() ||
 		m.Plan.Len > m.Front.Len-m.Plan.Off || m.Plan.Len > MaxPlan ||
-		m.Header.Off != m.Front.Len+header.LocalLen() || m.Header.Off > t.ManOff ||
+		m.Header.Off != m.Front.Len+header.LocalLen() ||
 		m.Header.Len > t.ManOff-m.Header.Off || m.Header.Len > maxHeader {
 		return nil, fault.Corruptf("manifest: impossible places or counts: %s", b)
 	}

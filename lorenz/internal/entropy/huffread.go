@@ -72,14 +72,11 @@ func (c *huffCode) read(r *bitReader) bool {
 	n, on := 0, true
 	v, left := uint64(0), 0 // bits read ahead
 	for s := 0; s <= last; on = !on {
-		const most = 8 // zeros of the number of a run of all symbols
+		const most = 8 // zeros of the number of a run of all symbols; with more, the run is too long
 		if left < 2*most+1 {
 			v, left = r.peek(), 56
 		}
 		z := bits.TrailingZeros64(v | 1<<(most+1))
-		if z > most {
-			return false
-		}
 		run := int(v>>(z+1)&(1<<z-1) | 1<<z)
 		v >>= 2*z + 1
 		left -= 2*z + 1

@@ -64,9 +64,6 @@ func (m *Reader) setSteps(nums *entropy.NumberReader, specials, n int) bool {
 		if piece == nil {
 			return false
 		}
-		if at == n {
-			return false // a run without elements
-		}
 		if specials == 1 {
 			at = setChanges(m.bits[0], piece, at, n)
 		} else {

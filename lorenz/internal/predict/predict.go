@@ -79,12 +79,7 @@ func (p *Predictor) Read(r *entropy.Reader, float bool, l Layout) {
 		r.Bad = r.Bad || !p.Float.Valid(l)
 		return
 	}
-	n := int(r.Byte())
-	if n > MaxChain {
-		r.Bad = true
-		return
-	}
-	for range n {
+	for range r.Byte() {
 		p.Chain = append(p.Chain, r.Int(l.N))
 	}
 	r.Bad = r.Bad || !p.Valid(l)

@@ -162,7 +162,7 @@ func (d *Decoder) build(dst []byte, kind, row, clusters int) bool {
 			}
 			at += int(run)
 			n, code := uint64(lens[j])+minRepeat, uint64(codes[j])
-			if n > uint64(len(dst)-at) || code > uint64(len(dst)+recent+rows) {
+			if n > uint64(len(dst)-at) {
 				return false
 			}
 			dist := uint64(0)

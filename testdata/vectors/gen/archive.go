@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
@@ -117,9 +118,16 @@ type archive struct {
 	copied    func([]entry)         // second copies
 	manifest  func(string) string
 	storedMan bool
-	afterMan  bool // a byte after the deflate stream of the manifest
+	afterMan  bool                     // a byte after the deflate stream of the manifest
+	manBlanks int                      // blanks after the manifest
+	manData   func(text string) []byte // the deflate stream of the manifest, without the blanks
+	blanks    int                      // blanks after the plan
+	planData  func(text string) []byte // its deflate stream, without the blanks
 	rows      func([]row)
+	moreRows  int
 	index     func([]byte) // after its checksums
+	afterRows int          // bytes after the index's rows
+	gap       int          // bytes before the index
 	line      func(string) string
 	directory func([]entry) []entry
 	endRecord func([]byte)
@@ -139,7 +147,12 @@ func (a *archive) bytes() []byte {
 		all = append(all, e)
 		return e
 	}
-	front := append([]entry{a.readme, deflated(".cdfz/plan.json", a.plan)}, a.meta...)
+	planEntry := deflated(".cdfz/plan.json", a.plan)
+	if a.planData != nil {
+		planEntry.data = a.planData(a.plan)
+		planEntry.raw = append(planEntry.raw, bytes.Repeat([]byte(" "), a.blanks)...)
+	}
+	front := append([]entry{a.readme, planEntry}, a.meta...)
 	if a.front != nil {
 		front = a.front(front)
 	}
@@ -197,6 +210,10 @@ func (a *archive) bytes() []byte {
 		man = a.manifest(man)
 	}
 	e := deflated(".cdfz/manifest.json", man)
+	if a.manData != nil {
+		e.data = a.manData(man)
+		e.raw = append(e.raw, bytes.Repeat([]byte(" "), a.manBlanks)...)
+	}
 	if a.storedMan {
 		e = stored(".cdfz/manifest.json", []byte(man))
 	}
@@ -207,11 +224,14 @@ func (a *archive) bytes() []byte {
 	if a.rows != nil {
 		a.rows(rows)
 	}
-	index := indexBytes(rows)
+	index := indexBytes(append(rows, make([]row, a.moreRows)...))
 	if a.index != nil {
 		a.index(index)
 	}
-	x := put(stored(".cdfz/index", index))
+	indexEntry := stored(".cdfz/index", append(index, make([]byte, a.afterRows)...))
+	indexEntry.before = make([]byte, a.gap)
+	x := put(indexEntry)
+	index = x.data
 	line := fmt.Sprintf("cdfz 1 manifest %016x %08x %08x index %016x %016x %08x ",
 		e.off, len(e.data), crc32.ChecksumIEEE(e.data), x.off, len(index), crc32.ChecksumIEEE(index))
 	if a.line != nil {

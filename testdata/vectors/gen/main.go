@@ -3,8 +3,8 @@
 //
 //	go run ./testdata/vectors/gen
 //
-// It is written from docs/FORMAT.md, shares no code with the packages under test and
-// uses no compressor, so the output is the same everywhere. -d sets another folder,
+// It is written from docs/FORMAT.md and shares no code with the packages under test. Its only
+// compressor is its own, so the output is the same everywhere. -d sets another folder,
 // which a test uses to compare.
 package main
 
@@ -26,7 +26,10 @@ func main() {
 }
 
 func run(dir string) error {
-	for folder, list := range map[string][]vector{"good": good(), "bad": slices.Concat(bad(), badCopies(), badParity())} {
+	for folder, list := range map[string][]vector{
+		"good": slices.Concat(good(), goodFiles(), goodLimits()),
+		"bad":  slices.Concat(bad(), badCopies(), badParity(), badClaims(), badPlaces(), badHeaders(), badChains(), badLimits()),
+	} {
 		if err := os.MkdirAll(filepath.Join(dir, folder), 0o755); err != nil {
 			return err
 		}
