@@ -58,10 +58,10 @@ cdfz run itself fails.
 Linux with 64 bits only. It needs neither root nor other programs, but /dev/fuse and, for users
 other than root, user namespaces.`,
 		Example: cli.Examples(
-			"cdfz run -- cdo -s infon tas.nc       # here is tas.nc.cdfz",
-			"cdfz run -- ncrcat 'y????.nc' all.nc  # all.nc is a file as always",
+			"cdfz run -- cdo -s infon tas.nc               # here is tas.nc.cdfz",
+			"cdfz run -- sh -c 'ncrcat y????.nc all.nc'    # this shell expands the pattern",
 			"cdfz run --folder /data -- python3 plot.py /data/tas.nc",
-			"cdfz run -- bash                      # a shell, until exit"),
+			"cdfz run -- bash                              # a shell, until exit"),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return terminal.Hinted(errors.New("no CMD given"), "%s --help has examples", cmd.CommandPath())
