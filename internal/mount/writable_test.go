@@ -217,8 +217,13 @@ func TestWritableLocks(t *testing.T) {
 	interrupted := make(chan struct{})
 	time.AfterFunc(20*time.Millisecond, func() { close(interrupted) })
 	require.Equal(t, fuse.EINTR, lock("x", interrupted, true))
-	time.AfterFunc(20*time.Millisecond, func() { _ = unix.Flock(int(other.Fd()), unix.LOCK_UN) })
+	unlocked := make(chan struct{})
+	time.AfterFunc(20*time.Millisecond, func() {
+		_ = unix.Flock(int(other.Fd()), unix.LOCK_UN)
+		close(unlocked)
+	})
 	require.Equal(t, fuse.OK, lock("x", nil, true))
+	<-unlocked
 	require.Equal(t, fuse.OK, lock("a.nc", nil, false))
 	require.Equal(t, fuse.OK, lock("a.nc", nil, true))
 }
