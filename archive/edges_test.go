@@ -103,6 +103,7 @@ var edges = map[string][]string{
 	"archive/parity":          {"archive/internal/czip", "archive/internal/fault", "archive/internal/plan", "internal/ioat"},
 	"archive/ncapi":           {"archive", "cdf3", "slab"}, // a nested module
 	"internal/mount":          {"archive", "internal/folderview", "internal/nofollow"},
+	"internal/mountns":        {"internal/mount"}, // cdfz run
 	"internal/serve":          {"archive", "internal/folderview", "internal/serve/dap", "internal/serve/page"},
 	"internal/serve/page":     {"archive", "cdf3", "cf", "export", "filters", "internal/choices", "slab"},
 	"internal/serve/dap":      {"cdf3", "slab"}, // the protocol, for any source

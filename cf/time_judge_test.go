@@ -6,7 +6,9 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -76,4 +78,46 @@ func TestJudgeTimes(t *testing.T) {
 	}
 	require.Greater(t, judged, 10000)
 	t.Logf("%d dates agree, %d refused by both", judged, refused)
+}
+
+// TestJudgeYearLast compares reference times whose year comes last with CDO and xarray. Where these
+// differ, or one refuses, ParseUnits does.
+func TestJudgeYearLast(t *testing.T) {
+	refs := []string{"1-1-1970", "01-01-1970", "7-7-2000", "13-1-1970", "31-12-1999", "15-06-1850", "1-6-1970", "06-1-1970", "12-11-2000", "12-31-1999", "2-30-2000"}
+	dir := t.TempDir()
+	xarray := `import sys, xarray, warnings
+warnings.simplefilter("ignore")
+for units in sys.argv[1:]:
+    ds = xarray.Dataset({"t": ("t", [0.0], {"units": units, "calendar": "proleptic_gregorian"})})
+    try: print(str(xarray.decode_cf(ds).t.values[0])[:19])
+    except Exception: print("-")
+`
+	args := []string{"-c", xarray}
+	for _, ref := range refs {
+		args = append(args, "days since "+ref)
+	}
+	out, err := exec.Command(python, args...).Output()
+	require.NoError(t, err)
+	judged := strings.Fields(string(out))
+	require.Len(t, judged, len(refs))
+	accepted := 0
+	for i, ref := range refs {
+		name := filepath.Join(dir, ref)
+		cdl := fmt.Sprintf(`netcdf t { dimensions: time = 1; variables: double time(time); time:units = "days since %s"; time:axis = "T"; time:calendar = "proleptic_gregorian"; float x(time); data: time = 0; x = 1; }`, ref)
+		require.NoError(t, os.WriteFile(name+".cdl", []byte(cdl), 0o666))
+		require.NoError(t, exec.Command("ncgen", "-o", name+".nc", name+".cdl").Run())
+		out, err := exec.Command("cdo", "-s", "showtimestamp", name+".nc").Output()
+		require.NoError(t, err)
+		u, err := cf.ParseUnits("days since "+ref, "proleptic_gregorian")
+		if cdo := strings.TrimSpace(string(out)); cdo != judged[i] {
+			require.Error(t, err, "%s: CDO %s, xarray %s", ref, cdo, judged[i])
+			continue
+		}
+		require.NoError(t, err)
+		d, ok := u.Date(0)
+		require.True(t, ok)
+		require.Equal(t, judged[i], d.String())
+		accepted++
+	}
+	require.Equal(t, 6, accepted)
 }

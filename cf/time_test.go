@@ -78,6 +78,11 @@ func TestUnits(t *testing.T) {
 		{"common_years since 2000-01-01", "365_day", 3, "2003-01-01T00:00:00"},
 		{"days since 0000-01-01", "noleap", -1, "-0001-12-31T00:00:00"},
 		{"weeks since 2000", "", 1, "2000-01-08T00:00:00"},
+		// CDO and xarray agree on these, cftime does not; see yearLast.
+		{"days since 1-1-1970", "", 0, "1970-01-01T00:00:00"},
+		{"hours since 01-01-1970 12:30", "noleap", 1, "1970-01-01T13:30:00"},
+		{"days since 15-6-1970 +01", "", 0, "1970-06-14T23:00:00"},
+		{"days since 06-6-1900", "360_day", 31, "1900-07-07T00:00:00"},
 	} {
 		u, err := ParseUnits(c.units, c.calendar)
 		require.NoError(t, err, c.units)
@@ -94,6 +99,13 @@ func TestUnits(t *testing.T) {
 		"days since 2000-13-01":   `cf: units "days since 2000-13-01": cf: there is no date 2000-13-01T00:00:00`,
 		"days since 1582-10-10":   `cf: units "days since 1582-10-10": cf: there is no date 1582-10-10T00:00:00 in calendar standard`,
 		"days since 2001-02-29":   `cf: units "days since 2001-02-29": cf: there is no date 2001-02-29T00:00:00 in calendar standard`,
+		"days since 1-6-1970":     `cf: units "days since 1-6-1970": expected a date with the year first, found "1-6-1970", in which programs take different numbers for the month`,
+		"days since 12-31-1999":   `cf: units "days since 12-31-1999": expected a date with the year first, found "12-31-1999", in which programs take different numbers for the month`,
+		"days since 32-1-1999":    `cf: units "days since 32-1-1999": cf: there is no date 1999-01-32T00:00:00 in calendar standard`,
+		"days since 1-1-19700":    `cf: units "days since 1-1-19700": expected a date and time, found "1-1-19700"`,
+		"days since 1-1-197":      `cf: units "days since 1-1-197": expected a date and time, found "1-1-197"`,
+		"days since 2000-01-0530": `cf: units "days since 2000-01-0530": expected a date and time, found "2000-01-0530"`,
+		"days since 2000-1-1-05":  `cf: units "days since 2000-1-1-05": expected a date and time, found "2000-1-1-05"`,
 		"days since 99999999-1-1": `cf: units "days since 99999999-1-1": expected a date and time, found "99999999-1-1"`,
 	} {
 		_, err := ParseUnits(units, "")

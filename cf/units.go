@@ -61,12 +61,33 @@ var (
 	sincePattern = pattern{text: `(?i)^\s*(\w+)\s+since\s+(.*?)\s*$`}
 	// The parts of a reference time: year, month, day, hour, minute, second, time zone.
 	refPattern = pattern{text: `^([+-]?\d{1,6})(?:-(\d{1,2})(?:-(\d{1,2}))?)?` +
-		`(?:(?:\s+|\s*[Tt])(\d{1,2})(?::(\d{1,2})(?::(\d{1,2}(?:\.\d*)?))?)?)?\s*(Z|z|UTC|GMT|[+-]\d{1,2}(?::?\d{2})?)?$`}
+		`(?:(?:\s+|\s*[Tt])(\d{1,2})(?::(\d{1,2})(?::(\d{1,2}(?:\.\d*)?))?)?)?(\s*(?:Z|z|UTC|GMT|[+-]\d{1,2}(?::?\d{2})?))?$`}
 )
+
+// yearLast is a reference time with the year in the place of the day. COARDS and CF do not allow it. CDO 2.1
+// reads day, month, year. xarray 2023.01 reads month, day, year, but the day first if it is above 12. cftime
+// 1.6 and UDUNITS 2.2 take 1-1-1970 for January 19 of the year 1. ncdump 4.9 prints an error.
+var yearLast = pattern{text: `^(\d{1,2})-(\d{1,2})-(\d{4})(\D.*)?$`}
+
+// yearFirst returns a reference time with the year first. For a year that comes last, it is what CDO and
+// xarray agree on.
+func yearFirst(s string) (string, error) {
+	m := yearLast.find(s)
+	if m == nil {
+		return s, nil
+	}
+	first, _ := strconv.Atoi(m[1]) // two digits
+	second, _ := strconv.Atoi(m[2])
+	if first != second && first <= 12 {
+		return "", fmt.Errorf("expected a date with the year first, found %q, in which programs take different numbers for the month", s)
+	}
+	return m[3] + "-" + m[2] + "-" + m[1] + m[4], nil
+}
 
 // ParseUnits parses units of time, such as "days since 1850-01-01 00:00:00", and the
 // name of their calendar. Months are units only in the calendar 360_day, common years
-// only in noleap. The reference time is UTC unless it ends with another offset.
+// only in noleap. The reference time is UTC unless it ends with another offset. Its year comes first.
+// In 1-1-1970 and 15-6-1970 it may come last, since CDO and xarray agree on their meaning.
 func ParseUnits(text, calendar string) (*Units, error) {
 	m := sincePattern.find(text)
 	if m == nil {
@@ -108,9 +129,15 @@ func (c Calendar) longUnit(name string) int64 {
 
 // parseRef reads a reference time.
 func (c Calendar) parseRef(s string) (Time, error) {
+	given := s
+	s, err := yearFirst(s)
+	if err != nil {
+		return 0, err
+	}
 	m := refPattern.find(s)
-	if m == nil {
-		return 0, fmt.Errorf("expected a date and time, found %q", s)
+	// Without a space, cftime and UDUNITS take an offset after a date for the time of day.
+	if m == nil || m[4] == "" && (strings.HasPrefix(m[7], "+") || strings.HasPrefix(m[7], "-")) {
+		return 0, fmt.Errorf("expected a date and time, found %q", given)
 	}
 	var n [6]int64
 	for i := range n {
@@ -130,7 +157,7 @@ func (c Calendar) parseRef(s string) (Time, error) {
 	if err != nil {
 		return 0, err
 	}
-	return t - Time(zone(m[7])), nil
+	return t - Time(zone(strings.TrimSpace(m[7]))), nil
 }
 
 // zone returns a time zone, such as +01:00 or -5, in microseconds.

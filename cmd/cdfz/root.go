@@ -27,6 +27,7 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/receipts"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/repair"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/restore"
+	runverb "github.com/cdfz-format/cdfz/cmd/cdfz/internal/run" // main has a function run
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/serve"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/verify"
 )
@@ -41,7 +42,7 @@ type verb struct {
 var verbs = []verb{
 	{"archive", archive.Command}, {"restore", restore.Command}, {"copy", copy.Command}, {"verify", verify.Command}, {"receipts", receipts.Command},
 	{"repair", repair.Command}, {"parity", parity.Command},
-	{"info", info.Command}, {"get", get.Command}, {"dump", dump.Command}, {"mount", mount.Command}, {"serve", serve.Command},
+	{"info", info.Command}, {"get", get.Command}, {"dump", dump.Command}, {"mount", mount.Command}, {"run", runverb.Command}, {"serve", serve.Command},
 	{"export", export.Command}, {"gen", gen.Command}, {"bench", bench.Command},
 	{"filters", filters.Command}, {"plugins", plugins.Command}, {"codec", codec.Command}, {"version", versionCmd},
 }

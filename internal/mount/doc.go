@@ -3,7 +3,8 @@
 // the image, and the times, owner and permissions of the archive. Everything else
 // appears unchanged.
 //
-// [Mount] is the only way in. It works on Linux.
+// [Mount] mounts a folder for everybody. [MountDevice] and [Serve] mount it in one mount namespace,
+// where everything but the originals can be changed as before. Both work on Linux.
 //
 // The rules for names are those of archive.FS: an archive next to an existing x.nc
 // appears as x.nc.cdfz, and so does a file of that name that is not an archive or that
@@ -30,14 +31,18 @@ type Options struct {
 	Workers      int           // blocks of one file decoded at the same time; 0: GOMAXPROCS
 	Idle         time.Duration // unmount after this time without open files and requests; 0: never
 	WithArchives bool          // show the archives as well
-	AllowOther   bool          // let other users in; permissions and lists below the source are checked
+	AllowOther   bool          // let other users in; permissions and lists below the source are checked; not for Serve
+	// OneOwner makes Serve show this process's user and group as the owner of all files. It is for
+	// a mount in a user namespace that knows only these: the kernel refuses all changes of files
+	// whose owner is unknown there, even if the user may change them.
+	OneOwner bool
 	// Warn, if not nil, is called once for each damaged block that a read needs, and for
 	// each archive that cannot be opened, with the name of the archive. It must be safe
 	// for concurrent use.
 	Warn func(name string, err error)
 }
 
-// Errors of Mount. Others are those of the system and of archive.New.
+// Errors of Mount and MountDevice. Others are those of the system and of archive.New.
 var (
 	// ErrNoFUSE reports a system or a container without FUSE.
 	ErrNoFUSE = errors.New("there is no /dev/fuse")

@@ -126,7 +126,7 @@ func newTree(src string, o *Options) (*tree, error) {
 	return t, nil
 }
 
-func (t *tree) top() fs.InodeEmbedder { return &folder{t: t} }
+func (t *tree) top() fs.InodeEmbedder { return t.node(true) }
 
 // options are those of the mount. Root passes flags to the kernel, other users words to
 // fusermount3.

@@ -23,6 +23,9 @@ type tree struct {
 	streams *streams
 	active  active
 	device  uint64 // of the source's root
+
+	writable bool // see Serve
+	oneOwner bool // see Options
 }
 
 // folder is a folder of the source.
@@ -134,29 +137,59 @@ func (d *folder) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*
 	if err != nil {
 		return nil, errno(err)
 	}
-	out.FromStat(f.st)
-	id := fs.StableAttr{Mode: f.st.Mode & syscall.S_IFMT, Ino: t.inode(f.st)}
-	var node fs.InodeEmbedder
-	switch {
-	case f.Image:
-		i := f.ID
-		id.Ino ^= imageBit
-		id.Gen = uint64(i.Ctime) ^ bits.RotateLeft64(uint64(i.Mtime), 32) ^ bits.RotateLeft64(uint64(i.Size), 16)
-		switch f.who {
-		case owner:
-			id.Ino ^= ownerBit
-		case nobody:
-			id.Ino ^= nobodyBit
-		}
-		out.Mode &= f.who | syscall.S_IFMT
-		setImage(&out.Attr, id.Ino, f.Size)
-		node = &imageNode{t: t, name: f.Name, id: i, attr: out.Attr, who: f.who}
-	case id.Mode == syscall.S_IFDIR:
-		node = &folder{t: t}
-	default:
-		node = &other{t: t}
+	if !f.Image {
+		return t.child(ctx, &d.Inode, f.st, out), 0
 	}
+	t.describe(&out.Attr, f.st)
+	id := fs.StableAttr{Mode: f.st.Mode & syscall.S_IFMT, Ino: t.inode(f.st)}
+	i := f.ID
+	id.Ino ^= imageBit
+	id.Gen = uint64(i.Ctime) ^ bits.RotateLeft64(uint64(i.Mtime), 32) ^ bits.RotateLeft64(uint64(i.Size), 16)
+	switch f.who {
+	case owner:
+		id.Ino ^= ownerBit
+	case nobody:
+		id.Ino ^= nobodyBit
+	}
+	out.Mode &= f.who | syscall.S_IFMT
+	setImage(&out.Attr, id.Ino, f.Size)
+	image := &imageNode{}
+	var node fs.InodeEmbedder = image
+	if t.writable {
+		fixed := &fixedImage{}
+		image, node = &fixed.imageNode, fixed
+	}
+	image.t, image.name, image.id, image.attr, image.who = t, f.Name, i, out.Attr, f.who
 	return d.NewInode(ctx, node, id), 0
+}
+
+// child returns the node of a folder or of a file that appears unchanged.
+func (t *tree) child(ctx context.Context, parent *fs.Inode, st *syscall.Stat_t, out *fuse.EntryOut) *fs.Inode {
+	t.describe(&out.Attr, st)
+	id := fs.StableAttr{Mode: st.Mode & syscall.S_IFMT, Ino: out.Ino}
+	return parent.NewInode(ctx, t.node(id.Mode == syscall.S_IFDIR), id)
+}
+
+// node makes the node of a folder or of a file that appears unchanged.
+func (t *tree) node(dir bool) fs.InodeEmbedder {
+	switch {
+	case dir && t.writable:
+		return &writableFolder{folder{t: t}}
+	case dir:
+		return &folder{t: t}
+	case t.writable:
+		return &writableFile{other: other{t: t}}
+	}
+	return &other{t: t}
+}
+
+// describe sets the attributes of a file of the source.
+func (t *tree) describe(a *fuse.Attr, st *syscall.Stat_t) {
+	a.FromStat(st)
+	a.Ino = t.inode(st)
+	if t.oneOwner {
+		a.Uid, a.Gid = uint32(os.Geteuid()), uint32(os.Getegid())
+	}
 }
 
 // setImage turns the attributes of an archive into those of its image.
@@ -199,8 +232,7 @@ func (t *tree) attr(n *fs.Inode, out *fuse.AttrOut) syscall.Errno {
 	if !n.IsRoot() && t.inode(st) != n.StableAttr().Ino {
 		return syscall.ESTALE
 	}
-	out.FromStat(st)
-	out.Ino = t.inode(st)
+	t.describe(&out.Attr, st)
 	return 0
 }
 
@@ -230,8 +262,7 @@ func (o *other) Getattr(_ context.Context, h fs.FileHandle, out *fuse.AttrOut) s
 	if err != nil {
 		return errno(err)
 	}
-	out.FromStat(st)
-	out.Ino = o.t.inode(st)
+	o.t.describe(&out.Attr, st)
 	return 0
 }
 

@@ -76,7 +76,7 @@ type (
 		Folders  []jsonFolder  `json:"folders"`
 		Closed   []jsonClosed  `json:"closed"`
 	}
-	// jsonClosed is an archive that cannot be opened.
+	// jsonClosed is an archive, or another file named as one, that cannot be opened.
 	jsonClosed struct {
 		Name string `json:"name"`
 		Why  string `json:"why"`

@@ -5,6 +5,7 @@ import (
 	"encoding/xml"
 	"html"
 	"net/url"
+	"os"
 	"path/filepath"
 	"regexp"
 	"testing"
@@ -81,6 +82,39 @@ func TestCatalog(t *testing.T) {
 	for _, p := range []string{"/catalog/", "/catalog/none/catalog.xml", "/catalog/notes.txt/catalog.xml", "/catalog/../catalog.xml", "/catalog/sub%201"} {
 		require.Equal(t, 404, get(t, at+p).StatusCode, p)
 	}
+}
+
+// TestClosed lists files named as archives that cannot be opened: in JSON, and in the list of the folder
+// with their reasons. An archive next to its original is an ordinary file.
+func TestClosed(t *testing.T) {
+	files := classic(t, "climate_small")
+	dir := folder(t, files)
+	name := filepath.Join(dir, "cdf1_climate_small.nc.cdfz")
+	ar, err := os.ReadFile(name)
+	require.NoError(t, err)
+	for name, b := range map[string][]byte{
+		"both.nc": files["cdf1_climate_small.nc"], "both.nc.cdfz": ar, "pair.nc": files["cdf1_climate_small.nc"], "pair.nc.cdfz": ar[:len(ar)-1], "empty.nc.cdfz": nil, "junk.nc.cdfz": []byte("junk\n"),
+		"start.nc.cdfz": ar[:5], "cut.nc.cdfz": ar[:len(ar)/2], "text.cdfz": []byte("text that is no archive, and longer than the end of one would be"), "sub.cdfz/notes.txt": nil,
+	} {
+		put(t, filepath.Join(dir, name), b)
+	}
+	_, at := start(t, dir, nil)
+	var c jsonCatalog
+	require.NoError(t, json.Unmarshal([]byte(get(t, at+"/catalog.json").body), &c))
+	var names []string
+	for _, d := range c.Datasets {
+		names = append(names, d.Name)
+	}
+	require.Equal(t, []string{"both.nc", "both.nc.cdfz", "cdf1_climate_small.nc", "cdf5_climate_small.nc", "pair.nc"}, names)
+	require.Equal(t, []jsonFolder{{"sub.cdfz", "/catalog/sub.cdfz/catalog.json"}}, c.Folders)
+	require.Equal(t, []jsonClosed{{"cut.nc", "damaged"}, {"empty.nc.cdfz", "not an archive"}, {"junk.nc.cdfz", "not an archive"}, {"pair.nc.cdfz", "damaged"},
+		{"start.nc.cdfz", "not an archive"}, {"text.cdfz", "not an archive"}}, c.Closed)
+	list := get(t, at+"/files/").body
+	for _, closed := range c.Closed {
+		require.Regexp(t, `>`+regexp.QuoteMeta(closed.Name)+`</a></td><td>[0-9 :-]*</td><td>`+closed.Why+`</td></tr>`, list)
+		require.NotContains(t, get(t, at+"/catalog.xml").body, closed.Name)
+	}
+	require.Equal(t, "junk\n", get(t, at+"/files/junk.nc.cdfz").body)
 }
 
 // TestDAP reads data through the server, and what it refuses.

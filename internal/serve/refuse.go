@@ -21,6 +21,8 @@ func refuse(w http.ResponseWriter, status int, text string) {
 // whyClosed tells users why an archive cannot be opened.
 func whyClosed(err error) string {
 	switch {
+	case errors.Is(err, archive.ErrNotArchive):
+		return "not an archive"
 	case errors.Is(err, archive.ErrVersion):
 		return "needs a newer cdfz"
 	case errors.Is(err, archive.ErrMemory):

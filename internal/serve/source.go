@@ -87,8 +87,8 @@ func (s *source) find(name string) (*found, error) {
 	return &found{name, f}, err
 }
 
-// list returns the contents of a folder, sorted by name. Files that disappear or cannot
-// be read are left out.
+// list returns the contents of a folder, sorted by name. Files that disappear are left out. Files
+// that are named as archives but cannot be opened have an error.
 func (s *source) list(dir string) ([]*found, error) {
 	entries, err := s.ReadDir(dir)
 	out := make([]*found, 0, len(entries))
@@ -97,10 +97,25 @@ func (s *source) list(dir string) ([]*found, error) {
 		if f := folderview.FoundOf(e); f != nil && valid(shown) {
 			out = append(out, &found{shown, f})
 		} else if f, err := s.find(shown); err == nil {
+			if !f.Info.IsDir() && strings.HasSuffix(shown, archive.Suffix) {
+				f.Err = s.whyNot(f.Name)
+			}
 			out = append(out, f)
 		}
 	}
 	return out, err
+}
+
+// whyNot returns why a file cannot be opened as an archive, or nil.
+func (s *source) whyNot(name string) error {
+	f, err := s.Probe(name)
+	switch {
+	case err != nil:
+		return err
+	case !f.Image:
+		return archive.ErrNotArchive
+	}
+	return f.Err
 }
 
 // acquire opens a found file as netCDF, with its present contents. The caller must

@@ -109,6 +109,7 @@ does not restore exactly are not written, so lossy filters can only decode.`,
 
 func list(a *cli.App, parts []string) {
 	r := report{Path: a.PluginFolders()}
+	found := 0
 	if slices.Contains(parts, "list") || slices.Contains(parts, "pairs") {
 		builtIn := filters.Registered()
 		set, err := a.LoadPlugins()
@@ -116,6 +117,7 @@ func list(a *cli.App, parts []string) {
 			a.Fail("plugins", err)
 			return
 		}
+		found = len(set.Libraries())
 		if slices.Contains(parts, "list") {
 			r.Libraries = libraryRows(set.Libraries())
 		}
@@ -135,6 +137,22 @@ func list(a *cli.App, parts []string) {
 	}
 	if len(r.Pairs) > 0 {
 		printPairs(a, r.Pairs)
+	}
+	if len(r.Libraries) == 0 && len(r.Pairs) == 0 {
+		explainNone(a, parts, r.Path, found)
+	}
+}
+
+// explainNone tells on standard error why no plugins are listed, unless the search path does.
+func explainNone(a *cli.App, parts, path []string, found int) {
+	switch listed := slices.Contains(parts, "path"); {
+	case found > 0:
+		a.Message("no plugin in %s can be used: cdfz plugins list has the reasons", strings.Join(path, ", "))
+	case len(path) > 0 && (!listed || len(parts) > 1):
+		a.Message("no plugins in %s", strings.Join(path, ", "))
+	case len(path) == 0 && !listed:
+		a.Message("no plugins, since no folders are searched")
+		a.Message("hint: name folders with --plugin-path or HDF5_PLUGIN_PATH; cdfz plugins path lists those that the word default stands for")
 	}
 }
 

@@ -8,4 +8,7 @@ import (
 
 var signals = []os.Signal{os.Interrupt}
 
+// passed are more signals of Take.
+var passed []os.Signal
+
 func ignorePipe() {}

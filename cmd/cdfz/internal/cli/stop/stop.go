@@ -66,16 +66,39 @@ func Context() context.Context {
 	return ctx
 }
 
-func catch(cancel context.CancelCauseFunc) {
-	// Signals that were ignored at the start, as under nohup, stay ignored.
-	caught := slices.DeleteFunc(slices.Clone(signals), signal.Ignored)
+// taken is true after Take.
+var taken atomic.Bool
+
+// Take returns a channel with the signals of the program, and with others that other programs send
+// to one another. From now on, they neither end the program nor cancel its context.
+func Take() <-chan os.Signal {
+	taken.Store(true)
+	c := make(chan os.Signal, 16)
+	notify(c, slices.Concat(signals, passed))
+	return c
+}
+
+// notify relays signals. Those that were ignored at the start, as under nohup, stay ignored.
+func notify(c chan os.Signal, wanted []os.Signal) bool {
+	caught := slices.DeleteFunc(slices.Clone(wanted), signal.Ignored)
 	if len(caught) == 0 { // no signals would mean all
+		return false
+	}
+	signal.Notify(c, caught...)
+	return true
+}
+
+func catch(cancel context.CancelCauseFunc) {
+	c := make(chan os.Signal, 1)
+	if taken.Load() || !notify(c, signals) {
 		return
 	}
-	c := make(chan os.Signal, 1)
-	signal.Notify(c, caught...)
 	go func() {
 		s := <-c
+		if taken.Load() {
+			signal.Stop(c)
+			return
+		}
 		e := &signalError{Interrupt, s.String()}
 		if n, ok := s.(syscall.Signal); ok {
 			e.number = int(n)
