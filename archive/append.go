@@ -98,7 +98,7 @@ func (d *draft) writeWith(dst io.Writer, body func(w *archiveWriter) (image.Sums
 		}
 	}
 	w.man.Front = plan.Front{Len: w.off, CRC32: plan.Hex32(w.crc)}
-	entry := &d.front[1]
+	entry := &d.front[0]
 	w.man.Plan = plan.Place{Off: entry.End() - entry.Stored, Len: entry.Stored, CRC32: plan.Hex32(czip.CRC(entry.Payload))}
 	sums, err := body(w)
 	if err != nil {
@@ -131,7 +131,7 @@ func (d *draft) writeCopies(w *archiveWriter) error {
 	if w.head == nil {
 		return nil
 	}
-	entry := &d.front[1]
+	entry := &d.front[0]
 	both := plan.CopyEntries(entry.ZipEntry, w.first, w.off)
 	cost := both[1].End() - w.off
 	for i := range both {

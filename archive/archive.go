@@ -67,7 +67,6 @@
 //
 // An archive is a ZIP file whose entries, in this order, are:
 //
-//	.cdfz/README          how to unpack the archive without this program
 //	.cdfz/plan.json       how the image is cut into blocks, and their filters
 //	.zgroup, .zmetadata … metadata of the Zarr view, if there is one
 //	.cdfz/rest/0          block 0 of the rest, which begins with the netCDF header

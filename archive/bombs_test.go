@@ -37,8 +37,7 @@ func bomb(t testing.TB, text, first []byte, size int64) []byte {
 		entries = append(entries, z)
 		return p
 	}
-	add(czip.NewStoredMeta(czip.ReadmeName, []byte(plan.Readme)))
-	m := plan.Manifest{Plan: add(deflated(t, czip.PlanName, text)), Size: size, SHA256: strings.Repeat("0", 64), Blocks: 1, Entries: 5}
+	m := plan.Manifest{Plan: add(deflated(t, czip.PlanName, text)), Size: size, SHA256: strings.Repeat("0", 64), Blocks: 1, Entries: 4}
 	m.Front = plan.Front{Len: int64(len(ar)), CRC32: plan.Hex32(czip.CRC(ar))}
 	m.Header = add(czip.NewStoredMeta(czip.RestPrefix+"0", first))
 	m.Stored = int64(len(first))
@@ -58,7 +57,7 @@ func bomb(t testing.TB, text, first []byte, size int64) []byte {
 	for i := range entries {
 		ar = entries[i].AppendCentral(ar)
 	}
-	line := czip.Tail{ManOff: entries[3].Off, ManLen: place.Len, ManCRC: czip.CRC(man.Payload), IdxOff: entries[4].Off, IdxLen: at.Len, IdxCRC: idx.Crc}
+	line := czip.Tail{ManOff: entries[2].Off, ManLen: place.Len, ManCRC: czip.CRC(man.Payload), IdxOff: entries[3].Off, IdxLen: at.Len, IdxCRC: idx.Crc}
 	return czip.AppendEnd(ar, int64(len(entries)), int64(dir), int64(len(ar)-dir), line.String())
 }
 

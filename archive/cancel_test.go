@@ -56,7 +56,7 @@ func TestCancel(t *testing.T) {
 	require.NoError(t, err)
 	r, length := bytes.NewReader(ar.Bytes()), int64(ar.Len())
 	damaged := bytes.Clone(ar.Bytes())
-	damaged[100] ^= 1 // in the README: the front is made again
+	damaged[20] ^= 1 // in the first local header: the front is made again
 	name := filepath.Join(t.TempDir(), "x.cdfz")
 	require.NoError(t, os.WriteFile(name, ar.Bytes(), 0o666))
 	repair := func(b []byte) func(ctx context.Context) error {

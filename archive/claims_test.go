@@ -224,8 +224,8 @@ func TestGiantArchive(t *testing.T) {
 				e.Encode(j)
 				require.NoError(t, j.Err)
 				out.Write(j.Bytes())
-				c := claims{front: out.Bytes(), rows: d.l.Blocks, man: plan.Manifest{Size: size, SHA256: fmt.Sprintf("%064x", 0), Blocks: d.l.Blocks, Entries: d.l.Blocks + 5}}
-				entry := &d.front[1]
+				c := claims{front: out.Bytes(), rows: d.l.Blocks, man: plan.Manifest{Size: size, SHA256: fmt.Sprintf("%064x", 0), Blocks: d.l.Blocks, Entries: d.l.Blocks + 4}}
+				entry := &d.front[0]
 				c.man.Front = plan.Front{Len: int64(front), CRC32: plan.Hex32(w.crc)}
 				c.man.Plan = plan.Place{Off: entry.End() - entry.Stored, Len: entry.Stored, CRC32: plan.Hex32(czip.CRC(entry.Payload))}
 				c.man.Header = plan.Place{Off: int64(front) + j.Entry.LocalLen(), Len: j.Entry.Stored, CRC32: plan.Hex32(j.Entry.Crc)}

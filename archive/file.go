@@ -119,7 +119,7 @@ func (f *File) Array(v int) slab.Array {
 	return f.newVar(v)
 }
 
-// CheckStored compares the README, the plan, the Zarr metadata, the netCDF header, second copies
+// CheckStored compares the plan, the Zarr metadata, the netCDF header, second copies
 // and the whole index of an archive with their checksums, and with blocks also the stored bytes of
 // every block. It decodes nothing: verify.Verify checks everything. Errors are ErrCorrupt and those
 // of the source. For a classic file it does nothing.

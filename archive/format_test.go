@@ -17,7 +17,6 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive/internal/archivetest"
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
-	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/archive/internal/read"
 	"github.com/cdfz-format/cdfz/archive/repair"
 	"github.com/cdfz-format/cdfz/archive/verify"
@@ -47,12 +46,10 @@ func TestZip(t *testing.T) {
 					require.True(t, json.Valid(b), "%s: %q", name, f.Name)
 				}
 				if i == 0 {
-					require.Equal(t, czip.ReadmeName, f.Name)
-					require.Equal(t, plan.Readme, string(b))
+					require.Equal(t, czip.PlanName, f.Name)
 				}
 			}
 			n := len(z.File)
-			require.Equal(t, czip.PlanName, z.File[1].Name)
 			require.Equal(t, czip.ManifestName, z.File[n-2].Name)
 			require.Equal(t, czip.IndexName, z.File[n-1].Name)
 			m := open(t, ar).Man

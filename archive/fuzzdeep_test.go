@@ -88,7 +88,6 @@ func seal(text, first, block []byte) ([]byte, error) {
 		n++
 		return plan.Place{Off: e.End() - e.Stored, Len: e.Stored, CRC32: plan.Hex32(czip.CRC(e.Payload))}
 	}
-	put(czip.NewStoredMeta(czip.ReadmeName, []byte(plan.Readme)))
 	m := plan.Manifest{Plan: put(czip.NewMeta(czip.PlanName, text)), Size: l.Image.Size, SHA256: string(bytes.Repeat([]byte("0"), 64)), Blocks: l.Blocks}
 	m.Front = plan.Front{Len: int64(len(ar)), CRC32: plan.Hex32(czip.CRC(ar))}
 	name := func(v int, b int64) string { return string(l.AppendName(nil, v, b)) }

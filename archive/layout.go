@@ -30,7 +30,7 @@ const joinedRest = 8 << 10
 type draft struct {
 	o     *WriteOptions
 	l     *plan.Resolved
-	front []czip.MetaEntry // README, plan, Zarr metadata
+	front []czip.MetaEntry // plan, Zarr metadata
 	memo  *encode.Memo     // encoded blocks of other drafts, or nil
 }
 
@@ -69,7 +69,7 @@ func newDraft(ctx context.Context, h *cdf3.Header, size int64, o *WriteOptions, 
 		return nil, err
 	}
 	files := []zarrview.MetaFile{{Name: czip.PlanName, Data: text}}
-	d := &draft{o: o, l: l, front: []czip.MetaEntry{czip.NewStoredMeta(czip.ReadmeName, []byte(plan.Readme))}}
+	d := &draft{o: o, l: l}
 	if lay.HasView() {
 		// Most small images fail here, which saves making the metadata.
 		if d.structural() > po.Headers {
@@ -88,7 +88,7 @@ func newDraft(ctx context.Context, h *cdf3.Header, size int64, o *WriteOptions, 
 		}
 		d.front = append(d.front, e)
 	}
-	if entry := &d.front[1]; entry.Stored > plan.MaxPlan {
+	if entry := &d.front[0]; entry.Stored > plan.MaxPlan {
 		return nil, fmt.Errorf("archive: %s: expected at most %d bytes, found %d: %w", czip.PlanName, plan.MaxPlan, entry.Stored, plan.ErrMetadata)
 	}
 	// The archive has at least the structural bytes. They do not include the header.
@@ -141,7 +141,7 @@ func chooseDraft(ctx context.Context, image io.ReaderAt, size int64, h *cdf3.Hea
 
 // The numbers of "Thresholds of the layouts".
 const (
-	viewBase          = 1760
+	viewBase          = 1560
 	viewShare         = 128
 	consolidatedShare = 32
 	boundPerBlock     = 144
@@ -171,7 +171,7 @@ func (d *draft) structural() int64 {
 // Least bytes in an archive with a view. They are a little less than those of variables of one
 // shape that have short names and no attributes, whose documents deflate best.
 const (
-	leastFixed = 1247 // entries but those of blocks, without index, manifest and end
+	leastFixed = 1047 // entries but those of blocks, without index, manifest and end
 	leastVar   = 100  // the headers of a block and the member of a variable in the plan
 	leastArray = 345  // the two entries of Zarr metadata of a variable
 )

@@ -118,12 +118,12 @@ func TestForged(t *testing.T) {
 				require.Greater(t, find(t, b).Groups, int64(1))
 			}
 			list := listed(b)
-			last := &list[90]
+			last := &list[89]
 			index := &list[len(list)-1]
 			e := find(t, b).Bytes().Len
 			for name, at := range map[string]int64{
-				"block": list[3].End() - 100, "local header": list[3].Off + 14, "another block": last.End() - 2000, "README": 100, "plan": list[1].End() - 9,
-				"netCDF header": list[2].End() - 9, "index": index.End() - 100 - e, "directory": index.End() + 1000 - e,
+				"block": list[2].End() - 100, "local header": list[2].Off + 14, "another block": last.End() - 2000, "plan": list[0].End() - 9,
+				"netCDF header": list[1].End() - 9, "index": index.End() - 100 - e, "directory": index.End() + 1000 - e,
 			} {
 				t.Run(name, func(t *testing.T) {
 					bad := forged(t, b, 5, func(b []byte) { b[at] ^= 1 })

@@ -36,7 +36,7 @@ func (x *repairer) walkBack(entry *czip.MetaEntry, off int64) (int64, error) {
 			if err != nil && !errors.Is(err, fault.ErrCorrupt) {
 				return off, err
 			}
-			if local != *e {
+			if err != nil || local != *e {
 				x.p.Headers++
 			}
 		}

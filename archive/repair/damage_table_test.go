@@ -48,8 +48,6 @@ func structures(t testing.TB, ar []byte) []structure {
 		require.NoError(t, err)
 		s := structure{"", data - czip.LocalFixed - int64(len(f.Name)+len(f.Extra)), data + int64(f.CompressedSize64)}
 		switch name := f.Name; {
-		case name == czip.ReadmeName:
-			s.name = "README"
 		case name == czip.PlanName:
 			s.name = "plan"
 		case name == ".zmetadata":
@@ -119,8 +117,8 @@ tables, and the test compares them with its results.
 | part | all blocks except the overwritten one are restored |
 | nothing | no value is restored |
 
-If both README and end line are lost, *repair* recognizes the archive by the local header of its
-plan, but *verify* does not recognize it. The row "parity" overwrites the whole parity, which is 6 %
+If both plan and end line are lost, *repair* recognizes the archive by the local header of the next
+entry, but *verify* does not recognize it. The row "parity" overwrites the whole parity, which is 6 %
 of the file.
 
 `

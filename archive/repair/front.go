@@ -32,7 +32,7 @@ func (f *repairedFront) take(e, found czip.ZipEntry, payload []byte) {
 
 // canonicalFront returns the metadata that this program would write for the given plan.
 func (x *repairer) canonicalFront(entry *czip.MetaEntry) ([]czip.MetaEntry, error) {
-	out := []czip.MetaEntry{czip.NewStoredMeta(czip.ReadmeName, []byte(plan.Readme)), *entry}
+	out := []czip.MetaEntry{*entry}
 	if !x.L.Layout.HasView() || x.p.header == nil {
 		return out, nil
 	}
@@ -97,7 +97,7 @@ func (x *repairer) walkFront(entry *czip.MetaEntry) (*repairedFront, error) {
 		if lerr != nil && !errors.Is(lerr, fault.ErrCorrupt) {
 			return nil, lerr
 		}
-		if lerr == nil && limit < 0 && local.Name == czip.RestPrefix+"0" && len(f.entries) > 1 {
+		if lerr == nil && limit < 0 && local.Name == czip.RestPrefix+"0" && len(f.entries) > 0 {
 			break
 		}
 		name := local.Name
@@ -155,7 +155,7 @@ func (x *repairer) expected(name string, known int, canon []czip.MetaEntry) bool
 	if known < len(canon) && name == canon[known].Name {
 		return true
 	}
-	return known >= 2 && (evidence.Foreign(name) || x.p.header == nil)
+	return known >= 1 && (evidence.Foreign(name) || x.p.header == nil)
 }
 
 // soundFront lists the entries of an undamaged front.
@@ -240,7 +240,7 @@ func (x *repairer) proveFront(f *repairedFront, plan *czip.MetaEntry) error {
 		return nil
 	}
 	x.p.t.Front = f.found
-	err := fault.Corruptf("README or metadata: damaged, and this program would write other bytes")
+	err := fault.Corruptf("metadata: damaged, and this program would write other bytes")
 	x.damage(verify.DamageMetadata, 0, f.end, err)
 	return nil
 }

@@ -45,7 +45,7 @@ type Repaired struct {
 	Size      int64           // of the repaired archive, in bytes
 	Keep      int64           // bytes before the index; everything after them is the tail
 	Headers   int64           // local headers that are wrong
-	Front     bool            // plan, README or Zarr metadata are wrong
+	Front     bool            // plan or Zarr metadata are wrong
 	Tail      bool            // index, directory or end are wrong
 	After     int64           // bytes that follow the archive
 	Identical bool            // the repaired archive is known to be the one that was written
@@ -72,7 +72,7 @@ func (p *Repaired) Intact() bool {
 
 // Repair compares the three descriptions of each block (index, directory, local header)
 // with the block's stored bytes, and keeps the one that the bytes confirm. It
-// regenerates README and Zarr metadata if the manifest's checksum confirms the result.
+// regenerates Zarr metadata if the manifest's checksum confirms the result.
 // It writes nothing: Commit changes the archive in place, WriteTo makes a new one. All that was readable before a repair is readable after it.
 //
 // ErrCorrupt means that the archive cannot be repaired: the manifest is damaged, or the plan
@@ -96,14 +96,16 @@ func Repair(ctx context.Context, r io.ReaderAt, size int64, o *Options) (*Repair
 	return x.p, nil
 }
 
-// probe returns ErrNotArchive for a file that has neither head nor tail of an archive, nor a
-// plan after its first entry.
+// probed is how many bytes of a file without head and tail of an archive are searched for one of its entries.
+const probed = 1 << 16
+
+// probe returns ErrNotArchive for a file that has neither head nor tail of an archive, nor another of its entries near
+// its start.
 func probe(r io.ReaderAt, size int64) error {
 	head, tail, err := opening.ProbeArchive(r, size)
 	if err == nil && !head && !tail {
-		most := 2*czip.LocalFixed + int64(len(czip.ReadmeName)+len(czip.PlanName)) + plan.MaxREADME
-		front := make([]byte, min(size, most))
-		if err = ioat.ReadFull(r, front, 0); err == nil && !hasPlan(front) {
+		front := make([]byte, min(size, probed))
+		if err = ioat.ReadFull(r, front, 0); err == nil && !hasEntry(front) {
 			err = fault.ErrNotArchive
 		}
 	}
@@ -113,14 +115,14 @@ func probe(r io.ReaderAt, size int64) error {
 	return nil
 }
 
-// hasPlan reports whether b has the local header of a plan.
-func hasPlan(b []byte) bool {
+// hasEntry reports whether b has the local header of an entry of the format.
+func hasEntry(b []byte) bool {
 	for at := 0; ; at++ {
 		i := bytes.Index(b[at:], []byte(czip.HeadMagic))
 		if i < 0 {
 			return false
 		}
-		if at += i; bytes.HasPrefix(b[min(at+czip.LocalFixed, len(b)):], []byte(czip.PlanName)) {
+		if at += i; bytes.HasPrefix(b[min(at+czip.LocalFixed, len(b)):], []byte(czip.OwnPrefix)) {
 			return true
 		}
 	}

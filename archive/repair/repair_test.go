@@ -18,7 +18,6 @@ import (
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 	"github.com/cdfz-format/cdfz/archive/internal/image"
 	"github.com/cdfz-format/cdfz/archive/internal/packtest"
-	"github.com/cdfz-format/cdfz/archive/internal/plan"
 	"github.com/cdfz-format/cdfz/archive/internal/read"
 	"github.com/cdfz-format/cdfz/archive/repair"
 	"github.com/cdfz-format/cdfz/archive/verify"
@@ -234,7 +233,7 @@ func TestRepairHeaders(t *testing.T) {
 					require.NoError(t, err, "%s: %s, byte %d", name, e.Name, at-e.Off)
 					require.True(t, p.Identical, "%s: %s, byte %d, %v", name, e.Name, at-e.Off, p.Damage)
 					require.Empty(t, p.Damage)
-					require.False(t, p.Intact())
+					require.False(t, p.Intact(), "%s: %s, byte %d, page %v", name, e.Name, at-e.Off, page)
 					require.True(t, bytes.Equal(ar, inPlace(t, b, p)), "%s: %s, byte %d", name, e.Name, at-e.Off)
 				}
 			}
@@ -242,7 +241,7 @@ func TestRepairHeaders(t *testing.T) {
 	}
 }
 
-// TestRepairFront checks that damage of README and Zarr metadata does not stop a reader
+// TestRepairFront checks that damage of Zarr metadata does not stop a reader
 // and can be repaired.
 func TestRepairFront(t *testing.T) {
 	for name, ar := range repairable(t) {
@@ -268,37 +267,6 @@ func TestRepairFront(t *testing.T) {
 			require.True(t, bytes.Equal(ar, inPlace(t, b, p)), "%s: byte %d", name, at)
 		}
 	}
-}
-
-// TestRepairForeignREADME checks that a README with another text, which is not part of
-// the format, is kept, and damage of it stays.
-func TestRepairForeignREADME(t *testing.T) {
-	ar := packtest.Pack(t, archivetest.Cube(t, 12, 30, 20), &archive.WriteOptions{Block: archive.MinBlock, Zarr: archive.ZarrAlways})
-	r := packtest.Open(t, ar)
-	copy(ar[czip.HeadLen:], "Another text")
-	e := archivetest.Entries(ar)[0]
-	e.Crc = czip.CRC(ar[e.End()-e.Stored : e.End()])
-	e.AppendLocal(ar[:0])
-	man := *r.Man
-	man.Front.CRC32 = plan.Hex32(czip.CRC(ar[:man.Front.Len]))
-	m := czip.NewMeta(czip.ManifestName, plan.EncodeJSON(man))
-	m.Off = r.Tail.ManOff
-	b := append(m.AppendLocal(ar[:r.Tail.ManOff:r.Tail.ManOff]), m.Payload...)
-	p, err := repairOf(t, b)
-	require.NoError(t, err)
-	whole := inPlace(t, b, p)
-	require.Empty(t, verified(t, whole).Damage)
-
-	b = bytes.Clone(whole)
-	b[czip.HeadLen+3] ^= 1
-	b[len(b)-czip.EndLen-100] ^= 1
-	p, err = repairOf(t, b)
-	require.NoError(t, err)
-	require.Len(t, p.Damage, 1)
-	require.False(t, p.Identical)
-	got := inPlace(t, b, p)
-	require.Equal(t, whole[len(whole)-2000:], got[len(got)-2000:])
-	requireReadable(t, readableBlocks(whole), readableBlocks(got), "README")
 }
 
 // TestRepairAfter checks that bytes after an archive are distinguished from it.

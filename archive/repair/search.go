@@ -94,9 +94,9 @@ func (x *salvager) end() (int64, error) {
 			off = x.nextSignature(off + 1)
 			continue
 		}
-		next, err := x.At(e.End())
+		_, err = x.At(e.End())
 		switch {
-		case err == nil && begun && e.Name == czip.ReadmeName && next.Name == czip.PlanName:
+		case err == nil && begun && e.Name == czip.PlanName:
 			return off, nil
 		case err == nil:
 			off = e.End()

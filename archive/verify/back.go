@@ -16,7 +16,7 @@ func (v *verifier) walkBack() error {
 	if err != nil {
 		return err
 	}
-	if both, ok := v.Copies(v.front[1], row, v.off); ok {
+	if both, ok := v.Copies(v.front[0], row, v.off); ok {
 		v.copies = plan.CopiesOf(both)
 		sums := []string{v.plan.CRC32, v.first.CRC32}
 		for i, e := range both {

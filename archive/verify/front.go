@@ -25,7 +25,7 @@ func (v *verifier) walkFront() error {
 	}
 	for i := range entries {
 		// With l, the plan was inflated.
-		if err := v.checkMeta(&entries[i], l != nil && i == 1); err != nil {
+		if err := v.checkMeta(&entries[i], l != nil && i == 0); err != nil {
 			return err
 		}
 	}
@@ -35,7 +35,7 @@ func (v *verifier) walkFront() error {
 	v.front = entries
 	if err != nil {
 		kind := DamageHeader
-		if l == nil && len(entries) == 1 {
+		if l == nil && len(entries) == 0 {
 			kind = DamagePlan
 		}
 		if err := v.damage(kind, v.off, -1, err); err != nil {
@@ -90,17 +90,14 @@ func (v *verifier) checkMeta(e *czip.ZipEntry, inflated bool) error {
 	if e.Name == czip.PlanName {
 		v.plan = plan.Place{Off: e.End() - e.Stored, Len: e.Stored, CRC32: plan.Hex32(czip.CRC(payload))}
 	}
-	switch want, limit := uint16(czip.MethodDeflated), czip.MetaLimit(v.Size, 0); {
-	case e.Name == czip.ReadmeName:
-		want, limit = czip.MethodStored, plan.MaxREADME
-		fallthrough
+	switch {
 	case !evidence.Foreign(e.Name):
-		if e.Method != want {
-			err = fault.Corruptf("%s: expected method %d, found %d", e.Name, want, e.Method)
+		if e.Method != czip.MethodDeflated {
+			err = fault.Corruptf("%s: expected method %d, found %d", e.Name, czip.MethodDeflated, e.Method)
 			break
 		}
 		if !inflated {
-			_, err = czip.Inflate(v.ctx, e, payload, limit)
+			_, err = czip.Inflate(v.ctx, e, payload, czip.MetaLimit(v.Size, 0))
 		}
 	default:
 		_, err = czip.Inflate(v.ctx, e, payload, plan.MaxLater)

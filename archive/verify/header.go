@@ -181,7 +181,7 @@ func (v *verifier) checkFront() error {
 		}
 		return nil
 	}
-	for i := 2; i < len(v.front); i++ {
+	for i := 1; i < len(v.front); i++ {
 		if err := v.ctx.Err(); err != nil {
 			return err
 		}

@@ -51,7 +51,7 @@ func Walk(ctx context.Context, r io.ReaderAt, size int64, o *WalkOptions) (*Walk
 	if err != nil {
 		return nil, err
 	}
-	if p, at := &front[1], a.Man.Plan; at.Off != p.End()-p.Stored || at.Len != p.Stored || a.L.Blocks != l.Blocks {
+	if p, at := &front[0], a.Man.Plan; at.Off != p.End()-p.Stored || at.Len != p.Stored || a.L.Blocks != l.Blocks {
 		return nil, fault.Corruptf("manifest: it belongs to another plan than the one found by the local headers")
 	}
 	index, done, err := indexByHeaders(ctx, &w, l, front[len(front)-1].End())

@@ -24,7 +24,7 @@ func newer(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	z, err := zip.NewReader(bytes.NewReader(b), int64(len(b)))
 	ts.Check(err)
-	plan, man := z.File[1], z.File[len(z.File)-2]
+	plan, man := z.File[0], z.File[len(z.File)-2]
 	at, manAt := headerOff(ts, plan), headerOff(ts, man)
 
 	// Keep the length: one uncompressed deflate block.

@@ -18,7 +18,7 @@ from ._netcdf import parse
 from ._selection import Selection
 from ._sources import source
 
-README, PLAN, MANIFEST, INDEX = (".cdfz/" + s for s in ("README", "plan.json", "manifest.json", "index"))
+PLAN, MANIFEST, INDEX = (".cdfz/" + s for s in ("plan.json", "manifest.json", "index"))
 
 
 def refuse_later(line):
@@ -51,8 +51,8 @@ class Archive(Selection):
             raise
 
     def start(self):
-        head = self.size >= 42 and self.source.read(0, 42)
-        ours = head and head[:4] == b"PK\3\4" and head[30:42] == README.encode()
+        head = self.size >= 45 and self.source.read(0, 45)
+        ours = head and head[:4] == b"PK\3\4" and head[30:45] == PLAN.encode()
         line = bytes(self.source.read(self.size - 109, 109)) if self.size >= 109 else b""
         refuse_later(line)
         if not ours and line[:7] != b"cdfz 1 ":

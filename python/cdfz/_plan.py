@@ -23,7 +23,7 @@ class Plan:
         front, plan, head = members(man["front"], "len crc32"), members(man["plan"], "off len crc32"), members(man["header"], "off len crc32", "mask")
         for place in (front, plan, head):
             hexdigits(place["crc32"], 8), uint(place.get("off", 0)), uint(place["len"]), uint(place.get("mask", 0), "mask", M32)
-        need(42 <= front["len"] and 87 <= plan["off"] and plan["off"] + plan["len"] <= front["len"] and plan["len"] <= 2**28
+        need(plan["off"] == 45 and plan["off"] + plan["len"] <= front["len"] and plan["len"] <= 2**28
              and head["off"] == front["len"] + 42 + 8 * (head.get("mask", 0) != 0) and head["off"] + head["len"] <= end
              and head["len"] <= MAXHEADER, "manifest: impossible places")
         if "copies" in man:

@@ -101,7 +101,7 @@ class CdfzBackend(BackendEntrypoint):
             filename_or_obj.seek(at)
         except (AttributeError, OSError, TypeError, ValueError):
             return False
-        return head[:4] == b"PK\3\4" and head[30:42] == b".cdfz/README"
+        return head[:4] == b"PK\3\4" and head[30:45] == b".cdfz/plan.json"
 
     def open_dataset(self, filename_or_obj, *, mask_and_scale=True, decode_times=True, concat_characters=True, decode_coords=True,
                      drop_variables=None, use_cftime=None, decode_timedelta=None, cache=None):

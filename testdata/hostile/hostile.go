@@ -144,7 +144,7 @@ func (a *Archive) Bytes() []byte {
 		e := &a.back[i]
 		switch e.name {
 		case copyNames["plan"]:
-			e.data, e.raw = a.front[1].data, a.front[1].raw
+			e.data, e.raw = a.front[0].data, a.front[0].raw
 		case copyNames["header"]:
 			e.data, e.raw, e.mask = a.blocks[0].data, a.blocks[0].raw, a.blocks[0].mask
 		}
@@ -184,7 +184,7 @@ func (a *Archive) Bytes() []byte {
 	line := fmt.Sprintf("cdfz 1 manifest %016x %08x %08x index %016x %016x %08x ", f[0], uint32(f[1]), uint32(f[2]), f[3], f[4], uint32(f[5]))
 	out = append(append(out, end...), line...)
 	if a.tail.originals {
-		for _, e := range []*entry{&a.front[1], &a.blocks[0]} {
+		for _, e := range []*entry{&a.front[0], &a.blocks[0]} {
 			if len(e.data) > 0 {
 				out[e.off] ^= 0xff
 			}
@@ -263,7 +263,7 @@ func (a *Archive) manifest(front int, sum uint32, stored int) entry {
 			}
 		}
 	}
-	for name, e := range map[string]*entry{"plan": &a.front[1], "header": &a.blocks[0]} {
+	for name, e := range map[string]*entry{"plan": &a.front[0], "header": &a.blocks[0]} {
 		set(e.off, name, "off")
 		set(len(e.data), name, "len")
 		set(hex(crc32.ChecksumIEEE(e.data)), name, "crc32")

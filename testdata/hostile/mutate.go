@@ -68,7 +68,7 @@ func (a *Archive) anyEntry(r *rand.Rand) *entry {
 
 // plan changes the plan.
 func (a *Archive) plan(r *rand.Rand) {
-	e := &a.front[1]
+	e := &a.front[0]
 	if len(e.raw) > maxText/8 {
 		return // long already
 	}

@@ -13,7 +13,7 @@ import numpy as np
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../python"))
 import cdfz
-from cdfz._archive import INDEX, MANIFEST, PLAN, README, refuse_later
+from cdfz._archive import INDEX, MANIFEST, PLAN, refuse_later
 from cdfz._blocks import ROW
 from cdfz._checks import M16, M32, need
 from cdfz._errors import ArchiveDamaged as Damage, ArchiveUnsupported as Unsupported
@@ -54,7 +54,7 @@ class Archive(cdfz.Archive):
         super().__init__(path)
 
     def start(self):
-        head = bytes(self.buf[:4]) == b"PK\3\4" and bytes(self.buf[30:42]) == README.encode()
+        head = bytes(self.buf[:4]) == b"PK\3\4" and bytes(self.buf[30:45]) == PLAN.encode()
         refuse_later(bytes(self.buf[-109:]))
         if not head and bytes(self.buf[-109:][:7]) != b"cdfz 1 ":
             raise Unsupported("not a cdfz archive")
@@ -103,9 +103,8 @@ class Archive(cdfz.Archive):
 
     # -- "Walking the local headers"
     def walk(self):
-        self.entries = [self.entry(0, README)]
-        self.entries.append(self.entry(self.entries[0].end, PLAN))
-        self.set_plan(self.meta(self.entries[1]))
+        self.entries = [self.entry(0, PLAN)]
+        self.set_plan(self.meta(self.entries[0]))
         need(self.nblocks <= len(self.buf) // 31, "cut off: more blocks than the archive can hold")
         self.rows = np.zeros(self.nblocks, ROW)
         for name, number in self.expected():

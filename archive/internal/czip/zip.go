@@ -355,7 +355,7 @@ func ParseTail(b []byte, size int64) (Tail, error) {
 
 // The names of entries. They are part of the format and never change.
 const (
-	ReadmeName   = ".cdfz/README"
+	OwnPrefix    = ".cdfz/" // of all names but those of the Zarr view
 	PlanName     = ".cdfz/plan.json"
 	RestPrefix   = ".cdfz/rest/"
 	CopyPlan     = ".cdfz/copy/plan.json"
@@ -369,7 +369,7 @@ const (
 	HeadMagic    = "PK\x03\x04"
 	CentralMagic = "PK\x01\x02"
 	// HeadLen covers the first local header with its name.
-	HeadLen = LocalFixed + len(ReadmeName)
+	HeadLen = LocalFixed + len(PlanName)
 )
 
 // CRC returns the checksum of stored bytes.

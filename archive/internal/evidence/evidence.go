@@ -195,11 +195,7 @@ func (x *Finder) FindPlan() (*czip.MetaEntry, error) {
 		e.Off = m.Off - e.LocalLen()
 		return &czip.MetaEntry{ZipEntry: e, Payload: payload}, err
 	}
-	off := (&czip.ZipEntry{Name: czip.ReadmeName, Stored: int64(len(plan.Readme))}).End()
-	if e, err := x.At(0); err == nil && e.Name == czip.ReadmeName {
-		off = e.End()
-	}
-	e, err := x.Expect(off, czip.PlanName)
+	e, err := x.Expect(0, czip.PlanName)
 	if err != nil {
 		return nil, err
 	}
@@ -207,7 +203,7 @@ func (x *Finder) FindPlan() (*czip.MetaEntry, error) {
 	if errors.Is(err, fault.ErrCorrupt) {
 		if second, ok := x.hopToPlan(e.End()); ok {
 			if entry, err := x.PlanIn(second); err == nil {
-				entry.Name, entry.Off = czip.PlanName, off
+				entry.Name, entry.Off = czip.PlanName, 0
 				return entry, nil
 			}
 		}

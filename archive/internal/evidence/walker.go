@@ -54,9 +54,9 @@ func (w *Walker) Front(ctx context.Context) (*plan.Resolved, []czip.ZipEntry, er
 			return l, entries, err
 		}
 		switch n := len(entries); {
-		case n == 0 && e.Name != czip.ReadmeName, n == 1 && e.Name != czip.PlanName:
+		case n == 0 && e.Name != czip.PlanName:
 			return l, entries, fault.Corruptf("entry %d at byte %d: unexpected name %q", n, off, e.Name)
-		case n == 1:
+		case n == 0:
 			text, err := w.Content(ctx, &e)
 			if err != nil {
 				return l, entries, err
@@ -64,7 +64,7 @@ func (w *Walker) Front(ctx context.Context) (*plan.Resolved, []czip.ZipEntry, er
 			if l, err = plan.ParsePlan(ctx, text); err != nil {
 				return nil, entries, err
 			}
-		case n > 1 && e.Name == czip.RestPrefix+"0":
+		case e.Name == czip.RestPrefix+"0":
 			return l, entries, nil
 		}
 		entries = append(entries, e)
@@ -165,7 +165,7 @@ const MaxForeign = 1 << 16
 // not reserved.
 func Foreign(name string) bool {
 	s, ok := strings.CutPrefix(name, ".cdfz/")
-	if !ok || s == "" || len(s) > 64 || name == czip.ReadmeName || name == czip.PlanName || name == czip.ParityName || name == czip.ManifestName || name == czip.IndexName {
+	if !ok || s == "" || len(s) > 64 || name == czip.PlanName || name == czip.ParityName || name == czip.ManifestName || name == czip.IndexName {
 		return false
 	}
 	for i := range len(s) {

@@ -17,7 +17,7 @@ func ProbeArchive(r io.ReaderAt, size int64) (head, end bool, err error) {
 		if err := ioat.ReadFull(r, b, 0); err != nil {
 			return false, false, err
 		}
-		head = string(b[:4]) == czip.HeadMagic && string(b[czip.LocalFixed:]) == czip.ReadmeName
+		head = string(b[:4]) == czip.HeadMagic && string(b[czip.LocalFixed:]) == czip.PlanName
 	}
 	if size >= czip.EndLen {
 		b := make([]byte, czip.TailLen)

@@ -19,7 +19,7 @@ func (a *Archive) CheckStored(ctx context.Context, blocks bool) error {
 		what string
 		plan.Place
 	}{
-		{"README, plan and Zarr metadata", plan.Place{Len: m.Front.Len, CRC32: m.Front.CRC32}},
+		{"plan and Zarr metadata", plan.Place{Len: m.Front.Len, CRC32: m.Front.CRC32}},
 		{"netCDF header", m.Header},
 		{"second copy of the plan", plan.Place{Off: m.Copies.Plan, Len: m.Plan.Len, CRC32: m.Plan.CRC32}},
 		{"second copy of the netCDF header", plan.Place{Off: m.Copies.Header, Len: m.Header.Len, CRC32: m.Header.CRC32}},

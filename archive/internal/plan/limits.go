@@ -26,8 +26,7 @@ const (
 	MaxUnknown = 32 // members of one object that the format does not name
 	maxDepth   = 32 // nesting of values that the format does not name
 
-	MaxREADME = 1 << 16
-	MaxLater  = 1 << 22 // an entry of a later version
+	MaxLater = 1 << 22 // an entry of a later version
 
 )
 

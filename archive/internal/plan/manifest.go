@@ -102,11 +102,10 @@ func ParseManifest(b []byte, t czip.Tail) (*Manifest, error) {
 	if err != nil {
 		return nil, err
 	}
-	plan := czip.ZipEntry{Name: czip.PlanName}
 	header := czip.ZipEntry{Name: czip.RestPrefix + "0", Mask: m.Header.Mask}
 	if m.Blocks < 1 ||
 		m.Front.Len < int64(czip.HeadLen) || m.Front.Len > t.ManOff ||
-		m.Plan.Off < int64(czip.HeadLen)+plan.LocalLen() ||
+		m.Plan.Off != int64(czip.HeadLen) ||
 		m.Plan.Len > m.Front.Len-m.Plan.Off || m.Plan.Len > MaxPlan ||
 		m.Header.Off != m.Front.Len+header.LocalLen() ||
 		m.Header.Len > t.ManOff-m.Header.Off || m.Header.Len > maxHeader {

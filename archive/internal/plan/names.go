@@ -9,10 +9,6 @@ import (
 	"github.com/cdfz-format/cdfz/archive/internal/czip"
 )
 
-// Readme is the text of the first entry. It is not part of the format: readers ignore
-// it, and repair writes it only if the manifest confirms it.
-const Readme = "A classic netCDF file in cdfz format 1. To restore it: cdfz restore FILE, see github.com/cdfz-format/cdfz\n"
-
 // The longest names of entries, in bytes.
 const (
 	MaxEntryName  = 255

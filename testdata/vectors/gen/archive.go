@@ -101,7 +101,6 @@ type row struct {
 
 // archive holds the parts of an archive. The fields after image are faults.
 type archive struct {
-	readme entry
 	plan   string
 	meta   []entry // Zarr metadata, and entries of later versions
 	blocks []entry // in stored order
@@ -114,7 +113,7 @@ type archive struct {
 
 	after int // bytes after the parity
 
-	front     func([]entry) []entry // README, plan and meta
+	front     func([]entry) []entry // plan and meta
 	copied    func([]entry)         // second copies
 	manifest  func(string) string
 	storedMan bool
@@ -152,7 +151,7 @@ func (a *archive) bytes() []byte {
 		planEntry.data = a.planData(a.plan)
 		planEntry.raw = append(planEntry.raw, bytes.Repeat([]byte(" "), a.blanks)...)
 	}
-	front := append([]entry{a.readme, planEntry}, a.meta...)
+	front := append([]entry{planEntry}, a.meta...)
 	if a.front != nil {
 		front = a.front(front)
 	}

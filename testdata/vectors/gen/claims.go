@@ -75,14 +75,7 @@ func claimsOfManifest() []vector {
 			return swap(before+`"`+which+`":{"off":`+copied(m, which)+rest[digits(rest):], `"copies"`, `"x"`)
 		}
 	}
-	early := records()
-	early.readme = stored(".cdfz/README", rawDeflate([]byte(early.plan)))
 	list := []vector{
-		changed("manifest_plan_early", "the plan's place is that of the README, which has the same bytes", "5.2", early,
-			func(m string) string {
-				before, rest, _ := strings.Cut(m, `"plan":{"off":`)
-				return before + `"plan":{"off":42` + rest[digits(rest):]
-			}),
 		changed("manifest_plan_late", "the plan's place is that of its second copy", "5.2", with(records(), func(a *archive) { a.copies = true }), moved("plan")),
 		changed("manifest_header_late", "the header's place is that of its second copy", "5.2", with(records(), func(a *archive) { a.copies = true }), moved("header")),
 		changed("copies_header_front", "the manifest puts the copy of the header before the first block", "5.2", with(records(), func(a *archive) { a.copies = true }),

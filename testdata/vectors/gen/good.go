@@ -48,8 +48,6 @@ func good() []vector {
 			cut := strings.Index(a.plan, `,"pools":`)
 			a.plan = swap(a.plan[:cut]+"}", `"vars":[`, a.plan[cut+1:len(a.plan)-1]+`,"vars":[`)
 		})),
-		v("readme_text", "14.4", "the README has another text", with(records(), func(a *archive) { a.readme = stored(".cdfz/README", []byte("Hello.\n")) })),
-		v("readme_empty", "14.4", "the README is empty", with(records(), func(a *archive) { a.readme = stored(".cdfz/README", nil) })),
 		v("later_entry", "17", "an entry of a later version", with(records(), func(a *archive) { a.meta = append(a.meta, stored(".cdfz/later-1.bin", []byte("x"))) })),
 		v("later_entry_viewed", "17", "an entry of a later version between Zarr metadata", with(viewed(), func(a *archive) {
 			a.meta = append(a.meta[:2:2], append([]entry{deflated(".cdfz/later", "x")}, a.meta[2:]...)...)

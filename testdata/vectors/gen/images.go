@@ -34,10 +34,8 @@ func words(list ...any) (b []byte) {
 	return b
 }
 
-const readmeText = "A cdfz archive of a netCDF file. cdfz restore FILE restores it.\n"
-
 func base() *archive {
-	return &archive{readme: stored(".cdfz/README", []byte(readmeText)), name: `"name":"x.nc",`}
+	return &archive{name: `"name":"x.nc",`}
 }
 
 // smallest returns the archive of an empty netCDF file.

@@ -31,7 +31,7 @@ type repairReport struct {
 	Kept      int64           `json:"kept"`    // bytes before the index
 	Written   int64           `json:"written"` // bytes of index, directory and end
 	Headers   int64           `json:"headers"` // rewritten local headers
-	Front     bool            `json:"front"`   // plan, README and Zarr metadata were rewritten
+	Front     bool            `json:"front"`   // plan and Zarr metadata were rewritten
 	Healed    int             `json:"healed"`  // netCDF header and second copies that were restored
 	After     int64           `json:"after"`   // bytes after the archive, cut off
 	Size      int64           `json:"size"`
@@ -50,7 +50,7 @@ func Command(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "repair [flags] FILE",
 		Short: "Repair the structures of an archive",
-		Long: `Rebuilds index, directory, local headers, README and Zarr metadata of an archive.
+		Long: `Rebuilds index, directory, local headers and Zarr metadata of an archive.
 Each block is described in several places. repair trusts the description that the bytes
 of the block confirm. Everything that was readable before stays readable. Remaining damage
 is listed by variable and index range, and the exit code is 3.

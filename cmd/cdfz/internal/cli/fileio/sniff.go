@@ -38,7 +38,7 @@ var magics = []struct {
 
 // archiveHead is the name of the first entry of an archive, at offset archiveHeadOff.
 const (
-	archiveHead    = ".cdfz/README"
+	archiveHead    = ".cdfz/plan.json"
 	archiveHeadOff = 30
 )
 
