@@ -13,6 +13,7 @@
 
 #include "lorenz_adaptive.h"
 #include "lorenz_coder.h"
+#include "lorenz_matches.h"
 #include "lorenz_streams.h"
 
 /* The format rounds each operation to the type of the element. The x87 unit of 32-bit
@@ -85,6 +86,7 @@ typedef struct {
 	source *sources; /* SOURCES */
 	uint64_t *piece; /* PIECE lanes */
 	adaptive *adaptive;
+	matches *matches;
 	coder_tables *tables;
 	bool have_tables;
 } space;
@@ -627,6 +629,19 @@ static bool decode_lanes(space *x, reader *in, unsigned mode, uint64_t first, ui
 
 /* ---- Mode 6, text (section 12) ---- */
 
+/* Turns big-endian elements of a whole block into elements of its own order. */
+static void reverse_elements(const lorenz_params *p, uint8_t *out)
+{
+	if (!p->little_endian || p->size == 1)
+		return;
+	for (uint64_t i = 0; i < p->elements * p->size; i += p->size)
+		for (unsigned j = 0; j < p->size / 2; j++) {
+			uint8_t b = out[i + j];
+			out[i + j] = out[i + p->size - 1 - j];
+			out[i + p->size - 1 - j] = b;
+		}
+}
+
 /* Decodes the whole block to out. */
 static bool decode_text(space *x, reader *in, uint8_t *out)
 {
@@ -699,13 +714,46 @@ static bool decode_text(space *x, reader *in, uint8_t *out)
 	for (unsigned i = 0; i < count; i++)
 		if (streams[i].left > 0 || streams[i].at < streams[i].have)
 			return false;
-	if (p->little_endian && p->size > 1)
-		for (uint64_t i = 0; i < size; i += p->size)
-			for (unsigned j = 0; j < p->size / 2; j++) {
-				uint8_t b = out[i + j];
-				out[i + j] = out[i + p->size - 1 - j];
-				out[i + p->size - 1 - j] = b;
-			}
+	reverse_elements(p, out);
+	return true;
+}
+
+/* ---- Mode 3, matches (section 12) ---- */
+
+/* Writes the elements first to first + count - 1 of a block. whole has the size of the block,
+ * and may be where they are written if they are all. */
+static bool decode_matches(space *x, reader *in, uint64_t first, uint64_t count, uint8_t *whole, uint8_t *out)
+{
+	const lorenz_params *p = x->p;
+	uint64_t values = 0, size = p->elements * p->size;
+	uint8_t options;
+	if (!read_byte(in, &options) || options & ~31u)
+		return false;
+	bool dictionary = options & 8, has_table = options & 16;
+	const uint8_t *table = NULL;
+	if (has_table) {
+		if (!read_uv(in, &values) || values > 256 || values * p->size > left(in))
+			return false;
+		table = in->p;
+		in->p += values * p->size;
+		size = p->elements;
+	}
+	if (size > MAX_MATCHES)
+		return false;
+	uint8_t *coded = has_table ? x->kinds : whole;
+	if (!matches_decode(x->matches, in->p, in->end, (options & 7) + 1, dictionary, size, coded, tables_of(x)))
+		return false;
+	if (!has_table) {
+		reverse_elements(p, whole);
+		if (whole != out)
+			memcpy(out, whole + first * p->size, count * p->size);
+		return true;
+	}
+	for (uint64_t i = 0; i < size; i++)
+		if (coded[i] >= values)
+			return false;
+	for (uint64_t i = 0; i < count; i++)
+		copy_element(out + i * p->size, table + coded[first + i] * p->size, p->size, p->little_endian);
 	return true;
 }
 
@@ -897,6 +945,8 @@ static bool decode_block(space *x, reader *in, bool is_part, uint64_t first, uin
 	case 4:
 	case 5:
 		return decode_lanes(x, in, mode, first, count, out);
+	case 3:
+		return decode_matches(x, in, first, count, count == p->elements ? out : x->lanes, out);
 	case 6:
 		if (count == p->elements)
 			return decode_text(x, in, out);
@@ -935,8 +985,12 @@ static uint64_t lay_out(space *x, const lorenz_params *p, uint8_t *base)
 	x->piece = cut(base, &at, PIECE * sizeof *x->piece);
 	x->adaptive = cut(base, &at, sizeof *x->adaptive);
 	uint16_t *states = cut(base, &at, ring * sizeof *states);
-	if (base != NULL)
+	x->matches = cut(base, &at, sizeof *x->matches);
+	probability *hashed = cut(base, &at, ((size_t)3 << matches_bits(n * p->size)) * sizeof *hashed);
+	if (base != NULL) {
 		x->adaptive->states = states;
+		x->matches->hashed = hashed;
+	}
 	for (unsigned i = 0; i < 2; i++) {
 		x->groups[i].classes = cut(base, &at, count);
 		x->groups[i].shifts = cut(base, &at, count);

@@ -15,8 +15,8 @@ _Static_assert(-3 >> 1 == -2, "the compiler must shift negative numbers arithmet
 
 /* An adaptive probability of a 1. */
 typedef struct {
-	uint32_t v; /* 22 bits */
-	uint32_t c; /* updates so far, at most 127 */
+	uint32_t v : 22;
+	uint32_t c : 7; /* updates so far, at most 127 */
 } probability;
 
 /* The weights are wider than any stream can make them. */
