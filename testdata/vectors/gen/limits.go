@@ -45,15 +45,13 @@ func ranked(rank, count int) *archive {
 	})
 }
 
-// limited changes the plan of the archive of zlib.
+// limited returns the records archive with a change of its plan, which is compressed.
 func limited(old, new string) *archive {
 	return with(records(), func(a *archive) {
 		a.plan = swap(a.plan, old, new)
 		squeezedPlan(a)
 	})
 }
-
-const shuffled = `{"id":2,"params":[2]}`
 
 // goodLimits are archives at the limits of section 13.
 func goodLimits() []vector {
