@@ -6,7 +6,7 @@ BIN     := bin/cdfz
 HOST    := bin/cdfz-plugin-host
 export CGO_ENABLED ?= 0
 
-.PHONY: build host native install wheel test test-native test-corpus test-ncapi race arch fuzz seeds lint demo bench bench-access bench-filters bench-ratio soak man clean
+.PHONY: build host native install wheel test test-native test-corpus test-ncapi race arch fuzz seeds lint demo bench bench-access bench-filters bench-ratio mutants soak man clean
 
 build:
 	$(GO) build -trimpath -o $(BIN) ./cmd/cdfz
@@ -137,6 +137,12 @@ bench-ratio:
 	.ci/deps bench-ratio
 	mkdir -p $(BENCHDIR)
 	$(GO) run ./bench/ratio -cache $(BENCHDIR)/ratio-peers.tsv -out $(BENCHDIR)/ratio $(BENCHFLAGS)
+
+# Whether the test vectors find each check of the readers that is switched off.
+mutants:
+	.ci/deps mutants
+	$(GO) run ./testdata/mutants
+	/usr/bin/python3 testdata/mutants/python.py
 
 # The full counts, for hours: the log has the seconds of each part. They take longer if
 # CDFZ_CORPUS is set. Every fuzz target takes half of SOAKFUZZ more. CDFZ_SOAK=15m makes the

@@ -30,6 +30,36 @@ def parse_json(text):
     json.dumps(x, ensure_ascii=False).encode() # an unpaired surrogate does not encode
     return x
 
+def levels(x):
+    """Returns the levels of objects and lists in a value."""
+    inner = x.values() if type(x) is dict else x if type(x) is list else ()
+    return 1 + max(map(levels, inner), default=0)
+
+def parts(content, at):
+    """Yields name, start and end of each member of the object that begins at a character of a valid text, or of the
+    elements of a list."""
+    space, value = re.compile(r"[ \t\n\r]*"), json.JSONDecoder().raw_decode
+    after = lambda at: space.match(content, at).end()
+    last = "}" if content[at] == "{" else "]"
+    at, name = after(at + 1), None
+    while content[at] != last:
+        if last == "}":
+            name, at = json.decoder.scanstring(content, at + 1)
+            at = after(after(at) + 1)
+        _, end = value(content, at)
+        yield name, at, end
+        at = after(end)
+        at = after(at + 1) if content[at] == "," else at
+
+def codecs(content):
+    """Yields the codecs of a valid plan as its text has them."""
+    for name, at, _ in parts(content, re.search(r"\{", content).start()):
+        if name == "chains":
+            for _, chain, _ in parts(content, at):
+                for _, filter, _ in parts(content, chain):
+                    yield from (content[a:b] for member, a, b in parts(content, filter) if member == "codec")
+            return
+
 def members(x, required, optional=""):
     need(type(x) is dict, f"{x!r:.40} is not an object")
     required, known = required.split(), (required + " " + optional).split()
@@ -37,6 +67,7 @@ def members(x, required, optional=""):
         need(m in x, f"member {m} is missing")
     need(not any(x[m] is None for m in known if m in x), "a member is null")
     need(len(x) - sum(m in x for m in known) <= 32, "too many unknown members")
+    need(all(m in known or levels(v) <= 32 for m, v in x.items()), "a value of more than 32 levels")
     return x
 
 def text(x, most=255):

@@ -1,7 +1,7 @@
 """The manifest, the plan, and their checks ("The manifest", "The plan")."""
 import math
 
-from ._checks import M32, MAXBLOCK, MAXHEADER, hexdigits, members, need, parse_json, path_allowed, text, uint
+from ._checks import M32, MAXBLOCK, MAXHEADER, codecs, hexdigits, levels, members, need, parse_json, path_allowed, text, uint
 from ._errors import ArchiveUnsupported
 from ._netcdf import SIZES
 
@@ -57,13 +57,19 @@ class Plan:
         members(p["image"], "size header")
         size, header = uint(p["image"]["size"]), uint(p["image"]["header"], "image.header", MAXHEADER)
         need(header <= size, "image.header")
+        need(type(p["chains"]) is list and len(p["chains"]) <= 4096, "chains")
         for c in p["chains"]:
             need(type(c) is list and len(c) <= 32, "chain of more than 32 filters")
             for f in c:
                 members(f, "id", "params optional name codec")
                 uint(f["id"], "id", M32), [uint(x, "parameter", M32) for x in f.setdefault("params", [])]
                 need(type(f.get("optional", False)) is bool and type(f.get("codec", {})) is dict, "optional or codec")
+                need(levels(f.get("codec", {})) <= 32, "a codec of more than 32 levels")
                 text(f.get("name", ""))
+        filters = [f for c in p["chains"] for f in c]
+        need(len(filters) <= 4096 and sum(len(f["params"]) for f in filters) <= 2**16, "filters or parameters of all chains")
+        if len(content) > 4096 and any("codec" in f for f in filters):
+            need(all(len(c.encode()) <= 4096 for c in codecs(bytes(content).decode())), "a codec of more than 4096 bytes")
         self.vars, self.pools, self.nblocks, total, last = p["vars"], p.get("pools", []), 0, 0, -1
         for v in self.vars:
             members(v, "var path type shape block chain segment", "view")
@@ -84,6 +90,8 @@ class Plan:
             self.set_blocks(v)
             need(v["bytes"] > 0, "a pool without a byte")
             total += v["bytes"]
+        arrays = self.vars + self.pools
+        need(sum(len(v["shape"]) + len(v["block"]) for v in arrays) <= 2**18 + len(content) // 16, "dimensions of all variables and pools")
         need(all(p["groups"]) and sorted(i for g in p["groups"] for i in g) == list(range(len(self.vars))), "groups")
         r = members(p["rest"], "len first block chain", "head")
         length, first, block = uint(r["len"]), uint(r["first"], "first", MAXBLOCK), uint(r["block"], "block", MAXBLOCK)
@@ -97,7 +105,7 @@ class Plan:
     def set_blocks(self, v):
         """Blocks of a variable or a pool: "Blocks of variables and pools"."""
         n, b, es = v["shape"], v["block"], SIZES[v["type"]]
-        need(len(n) == len(b), "rank")
+        need(len(n) == len(b) <= 1024, "rank")
         need(all(1 <= uint(y) <= max(1, uint(x)) for x, y in zip(n, b)), "block shape")
         j = max([i for i in range(len(n)) if b[i] != max(1, n[i])], default=0)
         need(all(x == 1 for x in b[:j]), "block shape is not contiguous")
@@ -126,14 +134,19 @@ class Plan:
             need(sum(n * count for _, n, _, count in p["segments"]) == p["bytes"], "a pool and its variables differ in length")
         self.check_segments([tuple(v["segment"][x] for x in ("off", "len", "stride", "count")) for v in self.vars]
                             + [s for p in self.pools for s in p["segments"]])
+
     def check_segments(self, segments):
-        """The "Checks" of segments that can be made one by one; image() finds overlaps."""
-        header, size, recs = self.plan["image"]["header"], self.plan["image"]["size"], []
+        """"Checks" of the permutation."""
+        header, size, recs, fixed = self.plan["image"]["header"], self.plan["image"]["size"], [], []
         for off, length, stride, count in segments:
             if length * count:
                 need(stride == 0 if count <= 1 else stride >= length, "stride")
                 need(header <= off and off + stride * (count - 1) + length <= size, "segment outside of the image")
-                recs += [(off, off + length, stride, count)] * (count > 1)
+                (recs if count > 1 else fixed).append((off, off + length, stride, count))
         if recs:
             need(len({r[2:] for r in recs}) == 1, "records differ")
-            need(max(r[1] for r in recs) - min(r[0] for r in recs) <= recs[0][2], "records overlap")
+            start, end, (_, _, stride, count) = min(r[0] for r in recs), max(r[1] for r in recs), recs[0]
+            need(end - start <= stride, "records overlap")
+            fixed.append((start, end + stride * (count - 1), stride, count))
+        for runs in sorted(recs), sorted(fixed):
+            need(all(a[1] <= b[0] for a, b in zip(runs, runs[1:])), "segments overlap")

@@ -206,6 +206,7 @@ def damaged_adaptive():
     yield "adaptivezeros", p, block, "10, 32 trailing zeros and more"
     p, block, _ = adaptive("referencesadaptive", INT32, (100,), NEAR)
     block = bytes([lorenz.REFERENCES, 0, 0, 0, 2]) + UNSIGNED_GROUPS + block[4:]
+    yield "referencesadaptiveoption", p, block[:4] + b"\6" + block[5:], "11, an option that is not there"
     yield "referencesadaptivecut", p, block[:-1], "11, adaptive differences that are cut"
 
 

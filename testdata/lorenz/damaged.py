@@ -67,7 +67,7 @@ def blocks():
             ("fixedints", ints, 0, FIXED, b"\0\0"), ("fixedfloatwide", floats, wide, FIXED, b"\0\0"),
             ("ratioints", ints, 0, RATIO, b"\1"), ("ratiofloatwide", floats, wide, RATIO, b"\1"),
             ("dictionarywide", doubles, wide, DICTIONARY, uv(1) + UNSIGNED), ("singlewide", doubles, wide, SINGLE, b""),
-            ("singlefloats", floats, 0, SINGLE, b""), ("transformfive", ints, 0, 5, b"")):
+            ("singlefloats", floats, 0, SINGLE, b""), ("five", doubles, 0, 5, b"")):
         yield "transform" + name, p, block(flags=flags, transform=transform, parameters=parameters, residuals=ZEROS), \
             "4, a transform that the type or the lanes do not have"
     for name, q in ("low", -1075), ("high", 1024):
@@ -233,7 +233,7 @@ def streams():
             ("symbol", b"\0\0\0" + symbols([1, 0]) + extra([0, 249] + [0] * 62, 5, 64), "symbol 249"),
             ("after", b"\0\0\0" + symbols([1, 0]) + extra([0, 200] + [0] * 62, 5, 15 + 8), "a byte after the extra bits of a chunk"),
             ("cut", b"\0\0\0" + symbols([1, 0]) + extra([0, 200] + [0] * 62, 5, 8), "a chunk ends before its extra bits"),
-            ("nibbles", b"\0\1\0" + symbols([1, 0]) + extra([0, 15] + [0] * 30, int("9" * 22 + "1", 16), 92), "23 groups of three bits"),
+            ("nibbles", b"\0\1\0" + symbols([1, 0]) + extra([0, 15] + [0] * 30, int("1" + "9" * 22, 16), 92), "23 groups of three bits"),
             ("symbols", b"\0\0\0" + symbols([1, 0]) + extra([0] * 63, 0, 0), "a chunk ends before its symbols"),
             ("nosymbols", b"\0\0\0" + symbols([1, 0]) + b"\5" + uv(0), "a chunk without its symbols"),
             ("symbolcut", b"\0\0\0" + symbols([1, 0]) + extra([0, 249] + [0] * 62, 0, 0), "symbol 249 without extra bits"),
@@ -259,6 +259,7 @@ def streams():
             ("after", extra([5], 0, 8), "a byte after the symbols of a chunk"),
             ("cut", extra([200], 0, 8), "a chunk ends before its extra bits"),
             ("method", b"\3\1\5", "method 3"),
+            ("methodraw", b"\3\5", "method 3, as if raw"),
             ("bits", b"\x0b\1\5", "bit 3 of the first byte")):
         yield "numbers" + name, p, patches(stream), f"8, {what}"
     yield "numberswords", p, patches(huffman([5], {5: 1, 6: 1}, table=uv(2)) + b"\0"), "8, a byte after the code words of a chunk"
@@ -302,6 +303,7 @@ def texts():
     for name, b, what in (
             ("norow", literals(raw, row=0), "rows of no bytes"),
             ("rowlong", literals(raw, row=n + 1), "rows longer than the block"),
+            ("rowcolumn", literals(raw, kind=COLUMN, row=n + 1, contexts=numbers([0] * (n + 1))), "rows of columns longer than the block"),
             ("streams", literals(raw, kind=BEFORE, contexts=contexts, streams=17) + uv(0) * 16, "17 streams"),
             ("streamsnone", literals(raw, streams=2) + uv(0), "two streams without contexts"),
             ("stream", literals(raw, kind=BEFORE, contexts=numbers([0] * 255 + [1])), "a context of stream 1 of 1"),
@@ -322,6 +324,7 @@ def texts():
              + uv(1) + symbols([65]), "a stream that is not used"),
             ("literalwords", literals(huffman([0, 1] * 32, {0: 1, 1: 1}, table=uv(9)) + b"\0"), "a chunk of literals is too long")):
         yield "text" + name, p, b, f"12, {what}"
+    yield "modeeight", p, b"\x08" + literals(raw)[1:], "2, mode 8 with the data of mode 6"
     for i, what in enumerate(("literals", "lengths", "codes")):
         stored = [numbers([9]), numbers([n - 11]), numbers([0])]
         stored[i] = WRONG

@@ -104,9 +104,9 @@ func blanks(text string, n int) []byte {
 	b.out = rawDeflate([]byte(text))
 	b.out[0] = 0 // not the last block
 	b.add(1|2<<1, 3)
-	b.add(286-257, 5)
-	b.add(1-1, 5)
-	b.add(18-4, 4)
+	b.add(286-257, 5) // codes of literals and lengths
+	b.add(0, 5)       // one distance
+	b.add(18-4, 4)    // code lengths
 	// The lengths of the codes of the code lengths 1, 2 and 18, which are 2, 2 and 1, in the order
 	// 16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1.
 	for _, n := range []uint64{0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 2} {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,30 +15,43 @@ func squeezedPlan(a *archive) {
 // repeated is a list of n equal elements.
 func repeated(one string, n int) string { return strings.Repeat(one+",", n-1) + one }
 
-// ranked returns an archive of a file with one variable of so many dimensions of length 1.
-func ranked(rank int) *archive {
-	parts := []any{length(0), dimensions, length(1), name("x"), length(1), absent, length(0), variables, length(1), name("v"), length(rank)}
-	for range rank {
-		parts = append(parts, length(0))
+// ranked returns an archive of a file with some variables of so many dimensions of length 1.
+func ranked(rank, count int) *archive {
+	header := func(begin int) []byte {
+		parts := []any{length(0), dimensions, length(1), name("x"), length(1), absent, length(0), variables, length(count)}
+		for i := range count {
+			parts = append(parts, name(""), length(rank))
+			for range rank {
+				parts = append(parts, length(0))
+			}
+			parts = append(parts, absent, length(0), tag(ncByte), length(1), place(begin+i))
+		}
+		return headerOf(1, parts...)
 	}
-	parts = append(parts, absent, length(0), tag(ncByte), length(1))
-	begin := len(headerOf(1, append(slices.Clone(parts), place(0))...))
+	begin := len(header(0))
 	shape := slices.Repeat([]int{1}, rank)
-	v := fixed(0, "v", "byte", shape, begin, []byte{7})
-	// The key of the block would be too long for a name; readers do not need it.
-	v.blocks[0].name = "v/0"
-	return with(split(headerOf(1, append(parts, place(begin))...), []byte{7}, nil, v), squeezedPlan)
+	var vars []blocked
+	for i := range count {
+		v := fixed(i, fmt.Sprintf(".cdfz/v/%d", i), "byte", shape, begin+i, []byte{7})
+		// The key of the block would be too long for a name; readers do not need it.
+		v.blocks[0].name = fmt.Sprintf(".cdfz/v/%d/0", i)
+		vars = append(vars, v)
+	}
+	return with(split(header(begin), bytes.Repeat([]byte{7}, count), nil, vars...), func(a *archive) {
+		a.plan = swap(a.plan, `"chains":[[]]`, `"chains":[[],[{"id":1,"params":[6]}]]`)
+		a.plan = swap(a.plan, `"block":1024,"chain":0}`, `"block":1024,"chain":0,"head":1}`)
+		a.blocks[0] = stored(".cdfz/rest/0", zlibSqueezed(a.blocks[0].data))
+		squeezedPlan(a)
+	})
 }
 
-// limited changes the plan of the archive of zlib.
+// limited returns the records archive with a change of its plan, which is compressed.
 func limited(old, new string) *archive {
 	return with(records(), func(a *archive) {
 		a.plan = swap(a.plan, old, new)
 		squeezedPlan(a)
 	})
 }
-
-const shuffled = `{"id":2,"params":[2]}`
 
 // goodLimits are archives at the limits of section 13.
 func goodLimits() []vector {
@@ -127,7 +141,9 @@ func badLimits() []vector {
 		plan("codec_levels", "a codec of 33 levels", `[]],"rest"`, `[],[{"id":65000,"codec":{"id":"x","y":`+strings.Repeat("[", 32)+strings.Repeat("]", 32)+`}}]],"rest"`),
 		plan("unknown", "33 members that the format does not name", `{"id":2,"params":[2]}`, `{"id":2,"params":[2]`+unknown(33)+`}`),
 		plan("text", "a writer of 256 bytes", `"vectors"`, `"`+strings.Repeat("w", 256)+`"`),
-		v("rank", "a variable of 1025 dimensions", ranked(1025)),
+		{"limit_rank", "a variable of 1024 dimensions, which readers accept, with an entry name that is too long", image, damage, "14.3", ranked(1024, 1)},
+		v("rank", "a variable of 1025 dimensions", ranked(1025, 1)),
+		v("ranks", "variables with more dimensions together than the plan may have for its length", ranked(1024, 160)),
 		v("manifest", "a manifest of 65537 bytes", with(records(), func(a *archive) {
 			longManifest(a, 1<<16+1)
 		})),

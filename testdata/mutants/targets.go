@@ -1,0 +1,72 @@
+package main
+
+// target is a file with checks of a reader.
+type target struct {
+	path string
+	only string // its functions that read, separated by |; "": all
+}
+
+// sets are the readers: the decoder of LORENZ.md, and the reader of FORMAT.md.
+var sets = map[string][]target{
+	"lorenz": {
+		{"lorenz/adaptive.go", "adapted|adaptively"},
+		{"lorenz/decoder.go", "DecodeRange|part|groups"},
+		{"lorenz/inverse.go", "allowed"},
+		{"lorenz/parse.go", ""},
+		{"lorenz/parts.go", "parts"},
+		{"lorenz/references.go", "refer|referred"},
+		{"lorenz/residuals.go", "restored|residuals|columns|repeated"},
+		{"lorenz/text.go", "words"},
+		{"lorenz/internal/adaptive/code.go", "Decode|span"},
+		{"lorenz/internal/adaptive/lowbits.go", "ended"},
+		{"lorenz/internal/adaptive/model.go", "Valid"},
+		{"lorenz/internal/arith/arith.go", "Exhausted|Ended"},
+		{"lorenz/internal/entropy/bits.go", "Byte|Bytes|Uvarint"},
+		{"lorenz/internal/entropy/groupcursor.go", "large|numbers"},
+		{"lorenz/internal/entropy/groupdecode.go", "DecodeGroups|decodePiece"},
+		{"lorenz/internal/entropy/groupsread.go", ""},
+		{"lorenz/internal/entropy/huffread.go", "read|histogram"},
+		{"lorenz/internal/entropy/numbersread.go", ""},
+		{"lorenz/internal/entropy/streamread.go", ""},
+		{"lorenz/internal/masks/reader.go", "Set|setSteps|setChanges|setKinds"},
+		{"lorenz/internal/parts/parts.go", "Read"},
+		{"lorenz/internal/predict/floats.go", "Valid"},
+		{"lorenz/internal/predict/layout.go", "Valid|Allows"},
+		{"lorenz/internal/predict/predict.go", "Read|Valid"},
+		{"lorenz/internal/references/references.go", "Resolve"},
+		{"lorenz/internal/repeats/read.go", "Open|each|Copy"},
+		{"lorenz/internal/text/text.go", "contextsOf|Decode|build|literals|more"},
+	},
+	"container": {
+		{"archive/internal/image/copy.go", "checkSHA256"},
+		{"archive/internal/czip/meta.go", "ended|InflateInto|notInflated"},
+		{"archive/internal/czip/zip.go", "LaterFormat|ParseTail"},
+		{"archive/internal/opening/front.go", ""},
+		{"archive/internal/opening/header.go", "decodeHeader"},
+		{"archive/internal/opening/index.go", "Row|CheckRow"},
+		{"archive/internal/opening/opening.go", ""},
+		{"archive/internal/plan/copies.go", "copiedAt"},
+		{"archive/internal/plan/geometry.go", "set|mul"},
+		{"archive/internal/plan/jsonreader.go", "end|take|orderedObject|list|int64|uint32|int|uint|string|shortText|hex|any"},
+		{"archive/internal/plan/manifest.go", "Check|ParseManifest|ReadManifest|loss"},
+		{"archive/internal/plan/names.go", "validPath"},
+		{"archive/internal/plan/readplan.go", ""},
+		{"archive/internal/plan/resolve.go", "ParsePlan|newResolved|valid|setFilters|firstValid|checkVar|checkPool|addArray|checkRest|checkGroups|SetHeader"},
+		{"archive/internal/read/decode.go", "decodeChain"},
+		{"blockidx/blockidx.go", "parseHeader|checkPage|Size"},
+		{"blockidx/reader.go", "NewReader|Row|rowOf"},
+		{"cdf3/parser.go", "typ|begin|padded|fixed"},
+		{"cdf3/read.go", "ReadBytes|isCDF|dims|attrs|variable|dimIDs|list|name"},
+		{"cdf3/shape.go", "setShape|setNumRecs|add|mul|pad4"},
+		{"filters/coder.go", "NewCoder|decodeStage|Decode|applied|decodeInto"},
+		{"filters/lorenz.go", "lorenzParams"},
+		{"filters/shuffle.go", ""},
+		{"filters/internal/deflate/deflate.go", "Decode"},
+		{"filters/internal/wire/params.go", ""},
+		{"filters/internal/zstd/frame.go", "frame|frameHeader"},
+		{"filters/internal/zstd/zstd.go", "Decode"},
+		{"lorenz/lorenz.go", "check|ParseParams"},
+		{"unlimited/segment.go", "check"},
+		{"unlimited/unlimited.go", "New|close"},
+	},
+}
