@@ -97,7 +97,7 @@ class CdfzBackend(BackendEntrypoint):
             return os.fspath(filename_or_obj).partition("?")[0].endswith(".cdfz")
         try:
             at = filename_or_obj.tell()
-            head = filename_or_obj.read(42)
+            head = filename_or_obj.read(45)
             filename_or_obj.seek(at)
         except (AttributeError, OSError, TypeError, ValueError):
             return False

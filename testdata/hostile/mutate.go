@@ -84,9 +84,9 @@ func (a *Archive) plan(r *rand.Rand) {
 // entries changes the order, the number and the contents of entries.
 func (a *Archive) entries(r *rand.Rand) {
 	list := &a.front
-	i := 1 + r.Intn(len(*list)-1)
-	if r.Intn(3) == 0 {
-		i = 0
+	i := 0
+	if n := len(*list); n > 1 && r.Intn(3) > 0 {
+		i = 1 + r.Intn(n-1)
 	}
 	e := (*list)[i]
 	switch r.Intn(5) {
@@ -96,7 +96,7 @@ func (a *Archive) entries(r *rand.Rand) {
 	case 1:
 		*list = slices.Insert(slices.Clone(*list), i+1, e)
 	case 2:
-		if i > 1 {
+		if i > 0 {
 			*list = slices.Delete(slices.Clone(*list), i, i+1)
 		}
 	case 3: // a decompression bomb
