@@ -16,7 +16,6 @@ var sets = map[string][]target{
 		{"lorenz/parts.go", "parts"},
 		{"lorenz/references.go", "refer|referred"},
 		{"lorenz/residuals.go", "restored|residuals|columns|repeated"},
-		{"lorenz/bytes.go", "bytes"},
 		{"lorenz/internal/adaptive/code.go", "Decode|span"},
 		{"lorenz/internal/adaptive/lowbits.go", "ended"},
 		{"lorenz/internal/adaptive/model.go", "Valid"},
