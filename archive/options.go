@@ -166,6 +166,10 @@ const (
 	// tiny is the longest image whose header is encoded quickly, in bytes.
 	tiny = 64 << 10
 
+	// quickHead is the longest block with a header in which lorenz decodes quickly enough for each opening of an archive:
+	// in 8 ms, in bytes.
+	quickHead = 64 << 10
+
 	// bestHead is the longest header that is compressed as well as possible, in bytes.
 	bestHead = 1 << 19
 )
@@ -203,8 +207,11 @@ func (p Preset) rest(size, first int64) (head, rest filters.Chain, err error) {
 		if p == PresetMax {
 			rest = zstd(bestLevel)
 		}
-		if first > bestHead {
+		switch {
+		case first > bestHead:
 			return rest, rest, nil
+		case first > quickHead && p == PresetDefault:
+			return zstd(bestLevel), rest, nil
 		}
 		head = filters.Chain{{ID: filters.Lorenz}}
 		if p == PresetMax {
