@@ -274,7 +274,8 @@ func TestKills(t *testing.T) {
 
 // TestResume kills archive, restore and archive --replace-changed of one tree at random points, 30 times (6 with -short), and runs
 // the same command again each time. In the end the targets are those of a run that nothing has
-// disturbed. At every kill, the log has whole lines, and what it says is done is there.
+// disturbed. After every kill, the log has whole lines, and the targets of all files that it lists as
+// done exist.
 func TestResume(t *testing.T) {
 	files, kills := 20, 30
 	if testing.Short() {
@@ -289,8 +290,8 @@ func TestResume(t *testing.T) {
 		require.Zero(t, run(t.Context(), args, nil, &out, &out), "%v: %s", args, &out)
 	}
 	r := rand.New(rand.NewPCG(7, 8))
-	// until kills the command until it has been killed n times, and then lets it end. reset makes work
-	// again when it ends by itself.
+	// until kills the command n times and then lets it end. If the command ends before it is killed, reset
+	// makes new work for it.
 	until := func(n int, reset func(), log string, args ...string) {
 		limit := 300 * time.Millisecond
 		for n > 0 {

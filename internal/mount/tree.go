@@ -254,15 +254,19 @@ func (d *folder) Statfs(_ context.Context, out *fuse.StatfsOut) syscall.Errno {
 // Getattr implements fs.NodeGetattrer.
 func (o *other) Getattr(_ context.Context, h fs.FileHandle, out *fuse.AttrOut) syscall.Errno {
 	o.t.active.touch()
-	f, ok := h.(*copied)
-	if !ok {
-		return o.t.attr(&o.Inode, out)
+	if f, ok := h.(*copied); ok {
+		return o.t.openAttr(f.file, out)
 	}
-	st, err := sys(f.file.Stat())
+	return o.t.attr(&o.Inode, out)
+}
+
+// openAttr returns the attributes of an open file of the source.
+func (t *tree) openAttr(f *os.File, out *fuse.AttrOut) syscall.Errno {
+	st, err := sys(f.Stat())
 	if err != nil {
 		return errno(err)
 	}
-	o.t.describe(&out.Attr, st)
+	t.describe(&out.Attr, st)
 	return 0
 }
 

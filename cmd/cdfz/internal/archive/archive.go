@@ -1,6 +1,7 @@
 // Package archive is the verb archive: archives of classic netCDF files.
 //
-//	archive.go   options, reports, and the work on one file
+//	archive.go   options, and the work on one file
+//	report.go    what is reported of each file and of all
 //	targets.go   checks before anything is written
 //	existing.go  archives that exist
 //	others.go    other runs over the same files
@@ -18,8 +19,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"slices"
-	"strings"
 	"syscall"
 	"time"
 
@@ -36,7 +35,6 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/runlog"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/receipts"
-	"github.com/cdfz-format/cdfz/filters"
 )
 
 // archiver runs the verb archive.
@@ -53,64 +51,6 @@ type archiver struct {
 	others   others
 	files    fileio.List
 	sum      archiveSum
-}
-
-// archiveReport is the JSON of one archived file.
-type archiveReport struct {
-	File        string   `json:"file"`
-	Target      string   `json:"target"`
-	Size        int64    `json:"size"`
-	ArchiveSize int64    `json:"archive_size"`
-	ParitySize  int64    `json:"parity_size"` // bytes of it that parity takes
-	Ratio       float64  `json:"ratio"`
-	Layout      string   `json:"layout"`
-	Blocks      int64    `json:"blocks"`
-	Vars        int      `json:"variables"`
-	InView      int      `json:"variables_in_zarr"`         // variables that xarray opens
-	Packages    []string `json:"python_packages,omitempty"` // needed by xarray
-	SHA256      string   `json:"sha256"`
-	Checked     bool     `json:"checked"`
-	Deleted     bool     `json:"source_deleted,omitempty"`
-	Seconds     float64  `json:"seconds"`
-	Warnings    []string `json:"warnings,omitempty"`
-	// Replaced is where the archive of an older state was kept, if it was not removed.
-	Replaced string `json:"replaced,omitempty"`
-	Removed  bool   `json:"replaced_removed,omitempty"`
-	// Loss lists what --lossy rounded.
-	Loss *report.Loss `json:"loss,omitempty"`
-	// Compressed describes a source that was decompressed.
-	Compressed *receipts.Compressed `json:"compressed,omitempty"`
-
-	image  string // name of the netCDF file
-	below  string // path of the target below the folder of targets
-	view   bool   // the archive is also a Zarr store
-	unused bool   // filters of -F were not used
-	gone   bool   // another run has deleted the source meanwhile
-}
-
-// archiveSum is the JSON of the last line.
-type archiveSum struct {
-	Files       int64   `json:"files"`
-	Unchanged   int64   `json:"unchanged"` // already archived
-	Deleted     int64   `json:"sources_deleted,omitempty"`
-	Failed      int64   `json:"failed"`
-	Skipped     int64   `json:"skipped"`
-	Size        int64   `json:"size"`
-	ArchiveSize int64   `json:"archive_size"`
-	Ratio       float64 `json:"ratio"`
-	Seconds     float64 `json:"seconds"`
-
-	met int64 // archived by another run at the same time
-}
-
-// add adds the sums of a part of the files.
-func (s *archiveSum) add(t *archiveSum) {
-	s.Files += t.Files
-	s.Unchanged += t.Unchanged
-	s.met += t.met
-	s.Deleted += t.Deleted
-	s.Size += t.Size
-	s.ArchiveSize += t.ArchiveSize
 }
 
 func Command(a *cli.App) *cobra.Command {
@@ -392,18 +332,13 @@ func (v *archiver) oneOpen(ctx context.Context, j fileio.Job, in *fileio.Input) 
 			return err
 		}
 	}
-	opts := v.opts
-	if j.Name != terminal.StdinName {
-		opts.Name = rep.image
-	}
-	h, err := cdf3.Read(in.R, in.Size)
+	h, opts, err := v.optionsFor(in)
 	if err != nil {
 		return err
 	}
-	if opts.Filters, err = v.specs.ForFile(h, false); err != nil {
-		return err
+	if j.Name != terminal.StdinName {
+		opts.Name = rep.image
 	}
-	opts.Lossy = v.specs.Lossy()
 	if text := truncated(h, in.Size); text != "" {
 		rep.Warnings = append(rep.Warnings, text)
 	}
@@ -447,6 +382,17 @@ func (v *archiver) oneOpen(ctx context.Context, j fileio.Job, in *fileio.Input) 
 		v.done(rep)
 	}
 	return err
+}
+
+// optionsFor returns the header of a netCDF file and the options for archiving it.
+func (v *archiver) optionsFor(in *fileio.Input) (h *cdf3.Header, opts archive.WriteOptions, err error) {
+	opts = v.opts
+	if h, err = cdf3.Read(in.R, in.Size); err != nil {
+		return nil, opts, err
+	}
+	opts.Filters, err = v.specs.ForFile(h, false)
+	opts.Lossy = v.specs.Lossy()
+	return h, opts, err
 }
 
 // write archives an input to the target in the report and completes the report.
@@ -496,86 +442,4 @@ func (v *archiver) writeStdout(ctx context.Context, in *fileio.Input, opts *arch
 		err = in.Changed()
 	}
 	return res, err
-}
-
-// describe adds the counts and warnings of variables.
-func (r *archiveReport) describe(f *archive.File, given []archive.VarFilter) {
-	r.Vars = len(f.Header().Vars)
-	whole, _ := f.Info()
-	for _, w := range f.Vars() {
-		if !whole.View { // no variable is in a view
-			break
-		}
-		info := w.Info()
-		if !info.InView {
-			continue
-		}
-		r.InView++
-		for _, g := range info.Chain {
-			if p := filters.CodecPackage(g.ID); p != "" && !slices.Contains(r.Packages, p) {
-				r.Packages = append(r.Packages, p)
-			}
-		}
-	}
-	unused := chains.WithoutEffect(f, given)
-	r.unused = len(unused) > 0
-	if r.Loss = report.LossOf(f); r.Loss != nil {
-		r.Warnings = append(r.Warnings, r.Loss.String()+": the archive does not restore the source")
-	}
-	r.Warnings = append(r.Warnings, unused...)
-}
-
-func (v *archiver) done(rep *archiveReport) {
-	v.Entry.ArchiveSize, v.Entry.Ratio, v.Entry.SHA256 = rep.ArchiveSize, rep.Ratio, rep.SHA256
-	v.sum.Files++
-	v.countDeleted(rep)
-	v.sum.Size += rep.Size
-	v.sum.ArchiveSize += rep.ArchiveSize
-	switch {
-	case v.Dest == terminal.StdoutName:
-	case v.JSON:
-		v.Emit(rep)
-	default:
-		v.Report("%s: %s -> %s, ratio %.2f, %s, %s%s", rep.File, display.Size(rep.Size), display.Size(rep.ArchiveSize), rep.Ratio,
-			display.Speed(rep.Size, rep.Seconds), rep.xarray(), rep.deletion())
-	}
-}
-
-// xarray describes whether xarray opens the archive and what it needs for that.
-func (r *archiveReport) xarray() string {
-	if !r.view {
-		return "no Zarr view"
-	}
-	text := "opens in xarray"
-	if missing := r.Vars - r.InView; missing > 0 {
-		text += " without " + display.Count(int64(missing), "variable")
-	}
-	if len(r.Packages) > 0 {
-		text += " with Python package " + strings.Join(r.Packages, ", ")
-	}
-	return text
-}
-
-// deletion is the end of a report.
-func (r *archiveReport) deletion() string {
-	text := ""
-	switch {
-	case r.Replaced != "":
-		text = "; the old archive is " + r.Replaced
-	case r.Removed:
-		text = "; the old archive was deleted"
-	}
-	switch {
-	case r.Deleted:
-		text += "; source deleted"
-	case r.gone:
-		text += "; its source is gone"
-	}
-	return text
-}
-
-func (v *archiver) countDeleted(rep *archiveReport) {
-	if rep.Deleted {
-		v.sum.Deleted++
-	}
 }

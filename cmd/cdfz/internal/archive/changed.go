@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/cdfz-format/cdfz/archive/verify"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/receipts"
@@ -172,12 +171,8 @@ func (c *changes) remove(ctx context.Context, v *archiver, in *fileio.Input, rep
 	if err := receipts.Settled(f, dir); err != nil {
 		return kept(err)
 	}
-	w, err := verify.Walk(ctx, f, st.Size(), &verify.WalkOptions{Workers: v.Workers, Memory: v.BlockMemory()})
-	if err != nil {
+	if err := v.restoresSource(ctx, f, st.Size(), rep); err != nil {
 		return kept(fmt.Errorf("%s: %w", rep.Target, err))
-	}
-	if w.SHA256 != rep.SHA256 || w.ImageSize != rep.Size {
-		return kept(fmt.Errorf("%s restores %d bytes with SHA-256 %s, expected %d with %s", rep.Target, w.ImageSize, w.SHA256, rep.Size, rep.SHA256))
 	}
 	aged, _, err := nofollow.File(dir, filepath.Base(old.path), os.O_RDONLY)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 
@@ -97,14 +98,19 @@ func (v *archiver) proveCopy(ctx context.Context, path string, rep *archiveRepor
 	if err != nil {
 		return "", err
 	}
-	w, err := verify.Walk(ctx, in.R, in.Size, &verify.WalkOptions{Workers: v.Workers, Memory: v.BlockMemory()})
-	if err != nil {
+	if err := v.restoresSource(ctx, in.R, in.Size, rep); err != nil {
 		return "", err
 	}
-	if w.SHA256 != rep.SHA256 || w.ImageSize != rep.Size {
-		return "", fmt.Errorf("restores %d bytes with SHA-256 %s, expected %d with %s", w.ImageSize, w.SHA256, rep.Size, rep.SHA256)
-	}
 	return volume, in.Changed()
+}
+
+// restoresSource reads an archive of size bytes without its index, and returns an error unless it restores the source.
+func (v *archiver) restoresSource(ctx context.Context, r io.ReaderAt, size int64, rep *archiveReport) error {
+	w, err := verify.Walk(ctx, r, size, &verify.WalkOptions{Workers: v.Workers, Memory: v.BlockMemory()})
+	if err == nil && (w.SHA256 != rep.SHA256 || w.ImageSize != rep.Size) {
+		err = fmt.Errorf("restores %d bytes with SHA-256 %s, expected %d with %s", w.ImageSize, w.SHA256, rep.Size, rep.SHA256)
+	}
+	return err
 }
 
 // storeOf identifies the store of a URL: its scheme with the host or bucket.

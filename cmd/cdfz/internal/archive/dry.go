@@ -11,7 +11,6 @@ import (
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/archive/verify"
 	"github.com/cdfz-format/cdfz/cdf3"
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/archive/unpack"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
@@ -101,16 +100,11 @@ func (v *archiver) dryRun(ctx context.Context) {
 // plan returns what would be done with a file, or nil if it is archived already. The error is that of a
 // run, as far as it can be known before.
 func (v *archiver) plan(ctx context.Context, j fileio.Job) (*planReport, error) {
-	in, err := v.OpenJob(ctx, j)
+	in, err := v.openImage(ctx, j)
 	if err != nil {
 		return nil, err
 	}
 	defer in.Close()
-	if v.unpacks {
-		if _, err := unpack.Open(ctx, in); err != nil {
-			return nil, err
-		}
-	}
 	if err := fileio.RefuseArchive(in); err != nil {
 		return nil, err
 	}
@@ -209,25 +203,15 @@ func (v *archiver) sample(ctx context.Context, planned []fileio.Job, total int64
 // sampleOne archives a file in memory and reads it back. It ends within sampleTime and returns the bytes
 // that were archived until then. A file that is larger than sampleBytes is not kept and not read back.
 func (v *archiver) sampleOne(ctx context.Context, j fileio.Job) (size, stored int64, err error) {
-	in, err := v.OpenJob(ctx, j)
+	in, err := v.openImage(ctx, j)
 	if err != nil {
 		return 0, 0, err
 	}
 	defer in.Close()
-	if v.unpacks {
-		if _, err := unpack.Open(ctx, in); err != nil {
-			return 0, 0, err
-		}
-	}
-	opts := v.opts
-	h, err := cdf3.Read(in.R, in.Size)
+	_, opts, err := v.optionsFor(in)
 	if err != nil {
 		return 0, 0, err
 	}
-	if opts.Filters, err = v.specs.ForFile(h, false); err != nil {
-		return 0, 0, err
-	}
-	opts.Lossy = v.specs.Lossy()
 	var done atomic.Int64
 	opts.Progress = done.Store
 	b := &sampleWriter{keeps: in.Size <= sampleBytes}

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 
 	"github.com/cdfz-format/cdfz/archive"
-	"github.com/cdfz-format/cdfz/archive/verify"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
@@ -83,18 +82,14 @@ func (p *proof) settle(ctx context.Context, v *archiver, in *fileio.Input, rep *
 		return err
 	}
 	defer f.Close()
-	w, err := verify.Walk(ctx, f, st.Size(), &verify.WalkOptions{Workers: v.Workers, Memory: v.BlockMemory()})
-	if errors.Is(err, archive.ErrCorrupt) {
-		return fmt.Errorf("%s does not restore from its local headers: %w", rep.Target, err)
-	}
-	if err != nil {
-		return err
-	}
-	if w.SHA256 != rep.SHA256 || w.ImageSize != in.Size {
-		return fmt.Errorf("%s restores %d bytes with SHA-256 %s, expected %d with %s", rep.Target, w.ImageSize, w.SHA256, in.Size, rep.SHA256)
+	if err := v.restoresSource(ctx, f, st.Size(), rep); err != nil {
+		if errors.Is(err, archive.ErrCorrupt) {
+			return fmt.Errorf("%s does not restore from its local headers: %w", rep.Target, err)
+		}
+		return fmt.Errorf("%s: %w", rep.Target, err)
 	}
 	rec := &receipts.Receipt{
-		Size: in.Size, ArchiveSize: st.Size(), SHA256: w.SHA256, Ratio: rep.Ratio, Version: archive.Version, Compressed: rep.Compressed,
+		Size: in.Size, ArchiveSize: st.Size(), SHA256: rep.SHA256, Ratio: rep.Ratio, Version: archive.Version, Compressed: rep.Compressed,
 		Below: rep.below,
 	}
 	if rec.Source, err = absolute(rep.File); err != nil {

@@ -44,7 +44,7 @@ func TestSwapBeforeProof(t *testing.T) {
 			require.NoError(t, os.Symlink(to, filepath.Join(tree, "a")))
 		}
 		name := files.Jobs[0].Name
-		rep := &archiveReport{File: name, Target: name + fileio.Suffix, SHA256: hex.EncodeToString(sum[:])}
+		rep := &archiveReport{File: name, Target: name + fileio.Suffix, Size: in.Size, SHA256: hex.EncodeToString(sum[:])}
 		err = v.proof.settle(t.Context(), v, in, rep)
 		if to != "" {
 			require.ErrorIs(t, err, receipts.ErrKept)

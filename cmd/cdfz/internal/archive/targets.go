@@ -105,18 +105,26 @@ type imageSum struct {
 	sha256 string
 }
 
+// openImage opens the netCDF file in a source.
+func (v *archiver) openImage(ctx context.Context, j fileio.Job) (*fileio.Input, error) {
+	in, err := v.OpenJob(ctx, j)
+	if err != nil || !v.unpacks {
+		return in, err
+	}
+	if _, err := unpack.Open(ctx, in); err != nil {
+		in.Close()
+		return nil, err
+	}
+	return in, nil
+}
+
 // imageOf returns the image in a source.
 func (v *archiver) imageOf(ctx context.Context, j fileio.Job) (*imageSum, error) {
-	in, err := v.OpenJob(ctx, j)
+	in, err := v.openImage(ctx, j)
 	if err != nil {
 		return nil, err
 	}
 	defer in.Close()
-	if v.unpacks {
-		if _, err := unpack.Open(ctx, in); err != nil {
-			return nil, err
-		}
-	}
 	sum, err := in.SHA256(ctx, nil)
 	return &imageSum{in.Size, sum}, err
 }

@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/patterns"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/shards"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
@@ -197,7 +196,7 @@ func (l *nameList) next(ctx context.Context) (j Job, ok bool) {
 	}
 }
 
-// look notes size and time of a file. If there is none, the run reports it.
+// look sets the size and the time of a file. The run reports a file that is missing.
 func (l *nameList) look(j *Job) {
 	if l.tree == nil {
 		if st, err := os.Stat(j.Name); err == nil {
@@ -293,51 +292,6 @@ func (f *List) Load(ctx context.Context) error {
 	close(l.stop)
 	f.list = nil
 	return err
-}
-
-// Divide keeps the files of the shard, by the names and sizes of all files (--balance). It reports how many
-// these are.
-func (a *IO) Divide(f *List) error {
-	s := a.Select.Shard
-	if !a.Select.Balance {
-		return nil
-	}
-	files := make([]shards.File, len(f.Jobs))
-	total := int64(0)
-	for i, j := range f.Jobs {
-		files[i] = shards.File{Key: shards.Key(filepath.ToSlash(j.Rel)), Size: j.Size}
-		total += j.Size
-	}
-	of, err := shards.Balanced(files, s.N)
-	if err != nil {
-		return err
-	}
-	all, size, n := len(f.Jobs), int64(0), 0
-	for i, j := range f.Jobs {
-		if of[i] == s.I-1 {
-			f.Jobs[n] = j
-			n++
-			size += j.Size
-		}
-	}
-	clear(f.Jobs[n:])
-	f.Jobs = f.Jobs[:n]
-	rep := divided{s.String(), n, all, size, total, fmt.Sprintf("%016x", shards.Set(files))}
-	if a.JSON {
-		a.Emit(rep)
-	}
-	a.Report("shard %s: %d of %d files, %s of %s; set of files %s, as in all other shards", rep.Shard, n, all, display.Size(size), display.Size(total), rep.Set)
-	return nil
-}
-
-// divided is the JSON of what a shard has with --balance.
-type divided struct {
-	Shard string `json:"shard"`
-	Files int    `json:"files"`
-	All   int    `json:"all_files"`
-	Size  int64  `json:"size"`
-	Total int64  `json:"all_size"`
-	Set   string `json:"set"` // the same in all shards if they were divided from the same files
 }
 
 // Skip reports and counts a file that the user has excluded. It returns false for others.

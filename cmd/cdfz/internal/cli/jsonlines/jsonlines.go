@@ -33,8 +33,8 @@ type File struct {
 }
 
 // Open opens a file, or makes an empty one. head is how the first line of such a file begins, and kind is
-// its name in errors. It is an error if another program has opened the file, or if it is one of
-// something else, which stays as it is.
+// its name in errors. Open fails if another program has opened the file. It also fails if the file is of
+// another kind, and leaves that as it is.
 func Open(name, head, kind string) (*File, error) {
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o666)
 	if err != nil {

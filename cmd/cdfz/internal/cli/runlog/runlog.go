@@ -88,8 +88,8 @@ type run struct {
 	PID     int       `json:"pid"`
 }
 
-// Open begins a run in a log, which it makes if there is none. It is an error if another program adds to
-// it, or if it is a file of something else, which stays as it is.
+// Open adds the start of a run to a log. It makes the log if the file does not exist. It fails if another
+// program is adding to the log. It also fails if the file is not a log, and leaves that as it is.
 func Open(name, verb, shard string) (*Log, error) {
 	f, err := jsonlines.Open(name, head, "log")
 	if err != nil {
