@@ -63,12 +63,12 @@ var edges = map[string][]string{
 	"lorenz/internal/entropy":          {"lorenz/internal/kernels"},
 	"lorenz/internal/kernels":          {},
 	"lorenz/internal/masks":            {"lorenz/internal/entropy", "lorenz/internal/kernels"},
-	"lorenz/internal/matches":          {"lorenz/internal/arith", "lorenz/internal/entropy"},
+	"lorenz/internal/matches":          {"lorenz/internal/arith", "lorenz/internal/entropy", "lorenz/internal/kernels"},
 	"lorenz/internal/parts":            {"lorenz/internal/entropy"},
 	"lorenz/internal/predict":          {"lorenz/internal/entropy", "lorenz/internal/kernels", "lorenz/internal/masks"},
 	"lorenz/internal/references":       {"lorenz/internal/entropy"},
 	"lorenz/internal/repeats":          {"lorenz/internal/entropy", "lorenz/internal/kernels"},
-	"lorenz/internal/text":             {"lorenz/internal/entropy"},
+	"lorenz/internal/text":             {"lorenz/internal/entropy", "lorenz/internal/kernels"},
 	"internal/spec":                    {"filters"}, // the text of chains
 	"internal/plugin":                  {"filters", "filters/all", "internal/hostproto"},
 	"internal/folderview":              {"internal/nofollow"}, // the rules of archive.FS, internal/mount and internal/serve

@@ -152,6 +152,7 @@ func TestJudgePageMany(t *testing.T) {
 
 	// The first key of a keyboard reaches a link past the lists, which leaves the address alone.
 	b.view(s, "?file=many.nc&var=v5")
+	b.until(`location.search.includes("at=")`) // the page adds it a moment after it is ready
 	address := eval[string](b, `location.href`)
 	b.do(chromedp.KeyEvent(kb.Tab))
 	require.Equal(t, "skip", eval[string](b, `document.activeElement.id`))

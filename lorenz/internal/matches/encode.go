@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/cdfz-format/cdfz/lorenz/internal/arith"
+	"github.com/cdfz-format/cdfz/lorenz/internal/kernels"
 )
 
 // The choice of steps: the cheapest way through the next bytes, by prices of the model as it is before them.
@@ -164,7 +165,7 @@ func (e *Encoder) parse(at int, p position) {
 			if k > 0 {
 				cost += price(m.oldest[h], uint32(k-1))
 			}
-			c := common(e.buf[from:], e.buf[pos:])
+			c := kernels.CommonPrefix(e.buf[from:], e.buf[pos:])
 			s := step{n: int32(c), kind: again, rank: uint8(k)}
 			if c >= enough {
 				if s.n > most.n {

@@ -2,7 +2,8 @@ package matches
 
 import (
 	"encoding/binary"
-	"math/bits"
+
+	"github.com/cdfz-format/cdfz/lorenz/internal/kernels"
 )
 
 // The search for copies: chains of places with the same hash of four bytes, and the last place with the same two and the
@@ -62,7 +63,7 @@ func (f *finder) find(out []found, at, tries int) []found {
 			return
 		}
 		j := int(place) - 1
-		if n := common(f.buf[j:], b); n > best {
+		if n := kernels.CommonPrefix(f.buf[j:], b); n > best {
 			best = n
 			out = append(out, found{n, uint32(at - j)})
 		}
@@ -80,19 +81,4 @@ func (f *finder) find(out []found, at, tries int) []found {
 		place = f.prev[place-1]
 	}
 	return out
-}
-
-// common counts the equal bytes at the start of a and b.
-func common(a, b []byte) int {
-	n := 0
-	for len(b)-n >= 8 {
-		if x := binary.LittleEndian.Uint64(a[n:]) ^ binary.LittleEndian.Uint64(b[n:]); x != 0 {
-			return n + bits.TrailingZeros64(x)/8
-		}
-		n += 8
-	}
-	for n < len(b) && a[n] == b[n] {
-		n++
-	}
-	return n
 }

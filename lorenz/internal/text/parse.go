@@ -2,11 +2,12 @@ package text
 
 import (
 	"cmp"
-	"encoding/binary"
 	"maps"
 	"math"
 	"math/bits"
 	"slices"
+
+	"github.com/cdfz-format/cdfz/lorenz/internal/kernels"
 )
 
 // token is a repeat of n bytes at a place.
@@ -250,20 +251,7 @@ func (p *parser) enter(i int) int32 {
 }
 
 // match returns the length of the repeat from a distance.
-func (p *parser) match(i, dist int) int {
-	a, b := p.src[i-dist:], p.src[i:]
-	n := 0
-	for n+8 <= len(b) {
-		if x := binary.LittleEndian.Uint64(a[n:]) ^ binary.LittleEndian.Uint64(b[n:]); x != 0 {
-			return n + bits.TrailingZeros64(x)/8
-		}
-		n += 8
-	}
-	for n < len(b) && a[n] == b[n] {
-		n++
-	}
-	return n
-}
+func (p *parser) match(i, dist int) int { return kernels.CommonPrefix(p.src[i-dist:], p.src[i:]) }
 
 func grow[T any](s []T, n int) []T {
 	if cap(s) < n {
