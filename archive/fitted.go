@@ -7,6 +7,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive/internal/encode"
 	"github.com/cdfz-format/cdfz/archive/internal/plan"
+	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
 	"github.com/cdfz-format/cdfz/unlimited"
 )
@@ -19,12 +20,19 @@ const (
 	wholeShare   = 32   // the part that one block must save
 	repeatSlice  = 1024 // bytes of a slice that may repeat, at least
 	repeatShare  = 4    // the part of a longer variable that must repeat, and that one block must save
+	headShare    = 16   // the part that a header as numbers must save
+	headQuick    = 2    // or be so many times shorter than by the fastest zstd
 )
 
-// fitted sets what the bytes of the image decide: the variables that have one block.
+// fitted sets what the bytes of the image decide: the chain of the header and the variables that
+// have one block.
 func (s *smallWriter) fitted(o *plan.PlanOptions) {
 	if s.o.Preset == PresetFast || s.o.Preset == PresetPortable {
 		return
+	}
+	// Errors occur again when the block is written.
+	if c, err := s.headAsNumbers(o.Head); err == nil && c != nil {
+		o.Head, o.Joined = c, 0 // for blocks of the header's length
 	}
 	if s.whole == nil {
 		s.whole = map[int]bool{}
@@ -60,6 +68,44 @@ func (s *smallWriter) raw(vars ...int) []byte {
 		})
 	}
 	return s.values
+}
+
+// headAsNumbers returns the chain of a header of more than quickHead bytes as numbers of 4
+// bytes, which all its parts are aligned to, if that is clearly shorter than plain, else nil.
+func (s *smallWriter) headAsNumbers(plain filters.Chain) (filters.Chain, error) {
+	if s.h.Len <= quickHead || s.h.Len > bestHead || s.h.Len%4 != 0 {
+		return nil, nil
+	}
+	elements := []int64{s.h.Len / 4}
+	g, err := plan.NewGeometry(elements, elements, 4)
+	if err != nil {
+		return nil, err
+	}
+	c, err := s.o.Preset.Chain(cdf3.Int)
+	if err == nil {
+		c, err = complete(c, cdf3.Int, g)
+	}
+	if err == nil {
+		plain, err = plain.Complete(filters.Block{Len: int(s.h.Len), Kind: filters.Text, Size: 1})
+	}
+	if err != nil {
+		return nil, err
+	}
+	stored := func(c filters.Chain) (n int64) {
+		if err == nil {
+			n, err = s.storedLen(s.memo, s.image[:s.h.Len], c, g)
+		}
+		return n
+	}
+	n := stored(c)
+	// The encoder of plain takes much memory, and is not needed if a quick one shows that the
+	// numbers are far shorter.
+	if quick := stored(filters.Chain{{ID: filters.Zstd, Params: []uint32{fastLevel}}}); n > quick/headQuick {
+		if k := stored(plain); n >= k-k/headShare {
+			return nil, err
+		}
+	}
+	return c, err
 }
 
 // paysWhole reports whether a variable of several blocks is clearly shorter in one, as when

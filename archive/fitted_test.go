@@ -12,6 +12,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive/verify"
 	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/filters"
 )
 
 // TestFitted: a variable whose second half repeats the first one has one block, others keep theirs.
@@ -76,4 +77,26 @@ func TestRepeats(t *testing.T) {
 	ar := pack(t, image.Bytes(), nil)
 	require.True(t, bytes.Equal(image.Bytes(), unpack(t, ar)))
 	require.Less(t, len(ar), image.Len()/records*3/2)
+}
+
+// TestHeadAsNumbers: a long header that is a table of numbers is encoded as numbers, and one of text
+// is not.
+func TestHeadAsNumbers(t *testing.T) {
+	table, text := make([]float32, 20000), bytes.Repeat([]byte("The header has much text. "), 3000)
+	for i := range table {
+		table[i] = float32(math.Round(1e4*math.Sin(float64(i)/50)) / 100)
+	}
+	for _, c := range []struct {
+		values any
+		want   uint32
+	}{{table, filters.Lorenz}, {string(text), filters.Zstd}} {
+		var image bytes.Buffer
+		require.NoError(t, cdf3.NewBuilder(1).Attr("table", c.values).WriteFile(t.Context(), &image))
+		ar := pack(t, image.Bytes(), nil)
+		require.True(t, bytes.Equal(image.Bytes(), unpack(t, ar)))
+		f, err := New(bytes.NewReader(ar), int64(len(ar)), nil)
+		require.NoError(t, err)
+		info, _ := f.Info()
+		require.Equal(t, c.want, info.Rest.Head[0].ID)
+	}
 }

@@ -184,7 +184,7 @@ func (s *smallWriter) smallest(size int64) (*made, error) {
 // mostSingle is the longest image that is tried as one block.
 func (p Preset) mostSingle() int64 {
 	if p == PresetMax {
-		return 128 << 10
+		return quickHead
 	}
 	return 0
 }

@@ -86,8 +86,8 @@ const (
 	// tinyBlock is the longest block of so few groups that better classes, or predictors compared
 	// in more of them, do not pay off.
 	tinyBlock = 8 << 10
-	// shortMatches is the longest block in which matches are tried below the level Max. Decoding it takes 8 ms
-	// at most.
+	// shortMatches is the longest block in which matches are tried below the level Max, since decoding is slow:
+	// BenchmarkDecode of package matches.
 	shortMatches = 64 << 10
 	// tinyText is the longest block of text whose repeats are chosen with care at every level.
 	tinyText = 2 << 10
