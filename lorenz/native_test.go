@@ -228,6 +228,9 @@ func damage(enc, other []byte, rng *rand.Rand) []byte {
 		case 6:
 			bad = append(bad[:at], bad[at+rng.IntN(len(bad)-at):]...)
 		case 7:
+			if len(other) == 0 { // a block without elements
+				continue
+			}
 			from := rng.IntN(len(other))
 			bad = append(bad[:at:at], append(bytes.Clone(other[from:from+rng.IntN(min(len(other)-from, 30))]), bad[at:]...)...)
 		}
