@@ -139,7 +139,7 @@ func TestRefused(t *testing.T) {
 		require.ErrorIs(t, err, ErrLimit)
 		require.NoError(t, f.Close())
 	}
-	_, err := Write(ctx, nil, nil, &Options{Filters: filters.Chain{{ID: filters.Lorenz}}})
+	_, err := Write(ctx, nil, nil, &Options{Filters: filters.Chain{{ID: filters.Delta}}})
 	require.ErrorContains(t, err, "expected filters that HDF5 knows")
 }
 

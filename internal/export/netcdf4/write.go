@@ -32,6 +32,9 @@ type Options struct {
 	// Filters are the filters of variables that are not copied as they are stored, as a user
 	// would write them. HDF5 must know them (Known). Nil means those of
 	// archive.PresetPortable, shuffle and deflate. An empty chain means none.
+	//
+	// Few readers have the plugin for lorenz. So blocks with lorenz are copied only if Filters
+	// has lorenz, too.
 	Filters filters.Chain
 	// Workers is the number of chunks that are read and encoded at the same time. 0 means
 	// GOMAXPROCS. Each takes memory for three of the largest chunks.
@@ -46,6 +49,8 @@ type Result struct {
 	Size    int64 // of the file, in bytes
 	Chunks  int64
 	Copied  int64 // chunks that are blocks of the archive as they are stored
+	Lorenz  bool  // whether a chunk needs the plugin for lorenz
+	Encoded []int // numbers of the variables whose chunks are no blocks as they are stored
 	Omitted []Omitted
 }
 
@@ -56,14 +61,19 @@ type Omitted struct {
 	Why  string
 }
 
-// Known reports whether HDF5 can decode blocks with this chain if it has the plugins. It cannot
-// decode cdfz's private filters, such as lorenz, and zfp, whose plugin does not decode big-endian
-// values.
+// Known reports whether HDF5 can decode blocks with this chain if it has the plugins, that for
+// lorenz among them (docs/hdf5.md). It cannot decode cdfz's other private filters, and zfp, whose
+// plugin does not decode big-endian values.
 func Known(c filters.Chain) bool {
 	const zfp = 32013
 	return !slices.ContainsFunc(c, func(f filters.Filter) bool {
-		return f.ID >= filters.Lorenz && f.ID <= filters.NumcodecsLZ4 || f.ID == zfp || f.ID > filters.MaxID
+		return f.ID > filters.Lorenz && f.ID <= filters.NumcodecsLZ4 || f.ID == zfp || f.ID > filters.MaxID
 	})
+}
+
+// hasLorenz reports whether readers of the chain need the plugin for lorenz.
+func hasLorenz(c filters.Chain) bool {
+	return slices.ContainsFunc(c, func(f filters.Filter) bool { return f.ID == filters.Lorenz })
 }
 
 // ErrLimit reports a file that a netCDF-4 file cannot hold: beyond the limits of HDF5.
@@ -85,7 +95,8 @@ func Write(ctx context.Context, dst Target, f *archive.File, o *Options) (*Resul
 	if !Known(o.Filters) {
 		return nil, fmt.Errorf("netcdf4: expected filters that HDF5 knows, found %s", o.Filters)
 	}
-	chunked := &archive.ChunkOptions{Keep: Known, Beyond: mostBeyond, Filters: func(t cdf3.Type) (filters.Chain, error) {
+	keep := func(c filters.Chain) bool { return Known(c) && (hasLorenz(o.Filters) || !hasLorenz(c)) }
+	chunked := &archive.ChunkOptions{Keep: keep, Beyond: mostBeyond, Filters: func(t cdf3.Type) (filters.Chain, error) {
 		if o.Filters != nil {
 			return o.Filters, nil
 		}
@@ -100,6 +111,14 @@ func Write(ctx context.Context, dst Target, f *archive.File, o *Options) (*Resul
 		return nil, err
 	}
 	res := &Result{Omitted: d.omitted}
+	for _, s := range d.sources {
+		if c := s.chunks; c != nil && c.Len() > 0 {
+			res.Lorenz = res.Lorenz || hasLorenz(c.Chain())
+			if !c.Kept() {
+				res.Encoded = append(res.Encoded, s.v.Num())
+			}
+		}
+	}
 	if err := copyValues(ctx, w, d, o, res); err != nil {
 		return nil, err
 	}

@@ -52,9 +52,12 @@ and -o s3://BUCKET/KEY writes a file to an object store.
 Chunks are the blocks of the archive. Stored blocks are copied if HDF5 or Zarr knows
 their filters, as with --preset portable. Other blocks, such as those of lorenz, are
 encoded with the filters of --filters: by default shuffle and deflate for netCDF-4, and
-blosc with zstd for Zarr. A netCDF-4 file has
-the dimensions, attributes, variables, values and types of the original. A Zarr store has
-the contents of the Zarr view of an archive.
+blosc with zstd for Zarr. With --filters 52723, blocks of lorenz are copied to netCDF-4,
+too, and other variables are encoded with lorenz. Readers then need the plugin
+libh5lorenz.so for HDF5.
+
+A netCDF-4 file has the dimensions, attributes, variables, values and types of the
+original. A Zarr store has the contents of the Zarr view of an archive.
 
 --refs json and --refs parquet write references instead, with which fsspec, xarray and zarr
 read the archive itself, at its path or at --url. They need the Python package cdfz for
@@ -65,6 +68,7 @@ Most programs that read netCDF-4 also read the original, which cdfz restore make
 			"cdfz export tas.nc.cdfz -o tas.nc4",
 			"cdfz export --filters '2|32015,3' tas.nc.cdfz -o tas.nc4  # shuffle and zstd",
 			"cdfz export --filters none tas.nc.cdfz -o tas.nc4         # lorenz becomes plain values",
+			"cdfz export --filters 52723 tas.nc.cdfz -o tas.nc4        # lorenz stays: readers need a plugin",
 			"cdfz export tas.nc.cdfz -o tas.zarr                       # also with --zarr-format 3",
 			"cdfz export --refs json --url https://example.org/tas.nc.cdfz tas.nc.cdfz -o tas.json",
 			"cdfz export --refs parquet tas.nc.cdfz -o tas.parq"),

@@ -47,6 +47,13 @@ func (v *exporter) writeNetCDF4(ctx context.Context, dst netcdf4.Target, in *fil
 		return err
 	}
 	rep.Written, rep.Chunks, rep.Copied = res.Size, res.Chunks, res.Copied
+	for _, n := range res.Encoded {
+		rep.Encoded = append(rep.Encoded, varName(f, n))
+	}
+	if res.Lorenz {
+		rep.lorenz = true
+		rep.warnings = append(rep.warnings, "readers need the HDF5 plugin for lorenz, filter 52723; exports without --filters 52723 do not")
+	}
 	for _, o := range res.Omitted {
 		rep.Omitted = append(rep.Omitted, omitted{varName(f, o.Var), o.Attr, o.Why})
 	}

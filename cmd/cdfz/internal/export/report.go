@@ -1,6 +1,9 @@
 package export
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
@@ -26,9 +29,11 @@ type report struct {
 	Written  int64     `json:"target_size"` // bytes
 	Chunks   int64     `json:"chunks"`
 	Copied   int64     `json:"chunks_copied"`
+	Encoded  []string  `json:"variables_encoded,omitempty"` // netCDF-4: those with chunks that are not copied
 	Seconds  float64   `json:"seconds"`
 	Omitted  []omitted `json:"omitted,omitempty"`
 	warnings []string
+	lorenz   bool // whether the user asked for lorenz, and so for blocks as they are stored
 }
 
 // omitted is an attribute that the target cannot hold.
@@ -57,8 +62,26 @@ func (rep *report) print(v *cli.App, in *fileio.Input) {
 	case rep.To == toRefs:
 		v.Report("%s: %s, references to %d of %s", rep.Target, display.Size(rep.Written), rep.Copied, display.Count(rep.Chunks, "chunk"))
 	default:
-		v.Report("%s: %s -> %s, %d of %s copied as stored", rep.Target, display.Size(rep.Size), display.Size(rep.Written), rep.Copied, display.Count(rep.Chunks, "chunk"))
+		encoded := ""
+		if rep.lorenz && rep.Copied > 0 && len(rep.Encoded) > 0 {
+			encoded = "; encoded: " + listed(rep.Encoded)
+		}
+		v.Report("%s: %s -> %s, %d of %s copied as stored%s", rep.Target, display.Size(rep.Size), display.Size(rep.Written), rep.Copied, display.Count(rep.Chunks, "chunk"), encoded)
 	}
+}
+
+// listed lists names of variables in a line.
+func listed(names []string) string {
+	const most = 8 // fit in a line of a terminal
+	rest := ""
+	if n := len(names) - most; n > 1 {
+		names, rest = names[:most], fmt.Sprintf(" and %d more", n)
+	}
+	quoted := make([]string, len(names))
+	for i, n := range names {
+		quoted[i] = display.Quoted(n)
+	}
+	return strings.Join(quoted, ", ") + rest
 }
 
 // varName returns the name of a variable in a report, and "" for -1, the file.
