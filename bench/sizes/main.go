@@ -8,6 +8,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -198,23 +199,29 @@ func againstPeers(rep *run.Report, now map[string]made) error {
 	}
 	byPeer := map[string]*ratios{}
 	best := &ratios{}
-	behind := 0
+	type loss struct {
+		file, peer   string
+		theirs, ours int64
+	}
+	var behind []loss
 	for file, a := range now {
 		i := slices.IndexFunc(list.Files, func(f reached) bool { return f.File == filepath.Base(file) })
 		if i < 0 || len(list.Files[i].Peers) == 0 {
 			continue
 		}
-		least := int64(math.MaxInt64)
+		least, winner := int64(math.MaxInt64), ""
 		for peer, n := range list.Files[i].Peers {
 			if byPeer[peer] == nil {
 				byPeer[peer] = &ratios{}
 			}
 			byPeer[peer].add(a.size, float64(n)/float64(len(a.bytes)))
-			least = min(least, n)
+			if n < least || n == least && peer < winner {
+				least, winner = n, peer
+			}
 		}
 		best.add(a.size, float64(least)/float64(len(a.bytes)))
 		if float64(len(a.bytes)) > 1.01*float64(least) {
-			behind++
+			behind = append(behind, loss{filepath.Base(file), winner, least, int64(len(a.bytes))})
 		}
 	}
 	t := table(rep, "bytes of a peer / of cdfz")
@@ -222,6 +229,14 @@ func againstPeers(rep *run.Report, now map[string]made) error {
 		row(t, peer, byPeer[peer])
 	}
 	row(t, "the best of them", best)
-	rep.Printf("cdfz is behind the best peer by more than 1 %% on %d of %d files\n", behind, len(best.all()))
+	rep.Printf("cdfz is behind the best peer by more than 1 %% on %d of %d files\n", len(behind), len(best.all()))
+	if len(behind) == 0 {
+		return nil
+	}
+	slices.SortFunc(behind, func(a, b loss) int { return cmp.Compare(a.file, b.file) })
+	t = rep.Table("file %s", "peer %s", "its bytes %d", "bytes of cdfz %d", "bytes of the peer / of cdfz %.4f")
+	for _, l := range behind {
+		t.Row(l.file, l.peer, l.theirs, l.ours, float64(l.theirs)/float64(l.ours))
+	}
 	return nil
 }
