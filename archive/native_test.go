@@ -13,10 +13,12 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -307,8 +309,10 @@ func TestNativeImages(t *testing.T) {
 	for _, p := range archive.Presets {
 		kinds[string(p)] = &archive.WriteOptions{Preset: p}
 	}
-	for name, image := range nativeImages(t) {
-		for kind, o := range kinds {
+	files := nativeImages(t)
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		for _, kind := range slices.Sorted(maps.Keys(kinds)) {
+			image, o := files[name], kinds[kind]
 			what := name + ", " + kind
 			var b bytes.Buffer
 			_, err := archive.Write(ctx, &b, bytes.NewReader(image), int64(len(image)), o)
@@ -436,7 +440,8 @@ func flip(ar []byte, rng *rand.Rand) []byte {
 		case 3, 4:
 			ar[at] = byte(rng.Uint32())
 		case 5:
-			copy(ar[at:], ar[rng.Intn(len(ar)):][:min(len(ar)-at, 40)/2])
+			from := rng.Intn(len(ar))
+			copy(ar[at:], bytes.Clone(ar[from:min(from+20, len(ar))]))
 		case 6:
 			ar = append(ar[:at], ar[at+min(rng.Intn(40), len(ar)-at):]...)
 		case 7:

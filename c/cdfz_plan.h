@@ -379,7 +379,7 @@ static bool plan_chains(json *j, plan *p)
 	const uint32_t *params = p->params; /* which has its place now */
 	for (uint64_t i = 0; i < p->filter_count; i++) {
 		p->filters[i].params = params;
-		params += params ? p->filters[i].param_count : 0;
+		params += p->filters[i].param_count;
 	}
 	return true;
 }
@@ -591,7 +591,10 @@ static bool plan_read(json *j, plan *p)
 	bool known = false;
 	memset(p, 0, sizeof *p);
 	p->most_numbers = ((uint64_t)1 << 18) + (uint64_t)(j->end - j->start) / 16;
-	if (!plan_grow(j, p, &p->numbers, 0, &p->number_room, sizeof *p->numbers)) /* never NULL */
+	/* These lists are never NULL, so that places in them can be computed. */
+	if (!plan_grow(j, p, &p->numbers, 0, &p->number_room, sizeof *p->numbers) ||
+	    !plan_grow(j, p, &p->filters, 0, &p->filter_room, sizeof *p->filters) ||
+	    !plan_grow(j, p, &p->params, 0, &p->param_room, sizeof *p->params))
 		return false;
 	json_begin(j, &o, names);
 	for (int m; (m = json_member(j, &o)) >= 0;) {

@@ -1,0 +1,149 @@
+/*
+ * threads.c - reads an archive from several threads, in a child after fork, and from sources that
+ * fail. The first argument is the archive, the second its image.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../cdfz.h"
+
+enum { THREADS = 4, ROUNDS = 60 };
+
+static uint8_t *bytes, *image;
+static size_t size, image_size;
+
+static void fail(const char *what, const cdfz_error *e)
+{
+	fprintf(stderr, "threads: %s: %s\n", what, e ? e->text : "");
+	exit(1);
+}
+
+static uint8_t *read_file(const char *name, size_t *length)
+{
+	FILE *f = fopen(name, "rb");
+	if (f == NULL || fseek(f, 0, SEEK_END) != 0)
+		fail(name, NULL);
+	*length = (size_t)ftell(f);
+	rewind(f);
+	uint8_t *p = malloc(*length + 1);
+	if (p == NULL || fread(p, 1, *length, f) != *length)
+		fail(name, NULL);
+	fclose(f);
+	return p;
+}
+
+static void *read_parts(void *archive)
+{
+	uint64_t seed = (uintptr_t)&seed;
+	uint8_t *out = malloc(image_size + 1);
+	cdfz_error e;
+	for (int i = 0; i < ROUNDS; i++) {
+		seed = seed * 6364136223846793005u + 1442695040888963407u;
+		size_t from = (size_t)(seed >> 33) % (image_size + 1), n = (size_t)(seed >> 20) % (image_size + 1 - from);
+		if (i % 3 != 0 && n > 5000)
+			n = 5000;
+		if (cdfz_read_image(archive, from, out, n, &e) != CDFZ_OK)
+			fail("a part", &e);
+		if (memcmp(out, image + from, n) != 0)
+			fail("a part has other bytes", NULL);
+	}
+	free(out);
+	return NULL;
+}
+
+/* A source that fails at its call number `left`, or has an error in the middle. */
+struct failing {
+	long left;
+	int early; /* it ends early instead */
+};
+
+static ptrdiff_t read_failing(void *context, void *buffer, size_t n, uint64_t offset)
+{
+	struct failing *f = context;
+	if (f->left-- <= 0)
+		return f->early ? 0 : -1;
+	n = n < size - offset ? n : (size_t)(size - offset);
+	memcpy(buffer, bytes + offset, n);
+	return (ptrdiff_t)n;
+}
+
+static int drop(void *context, const void *p, size_t n)
+{
+	(void)p;
+	(void)n;
+	return context != NULL;
+}
+
+/* Each failure of the source is reported as one, never as damage. */
+static void failures(void)
+{
+	for (long left = 0;; left++) {
+		struct failing f = {left, (int)(left % 2)};
+		cdfz_source source = {read_failing, NULL, &f, size};
+		cdfz_archive *a;
+		cdfz_error e;
+		cdfz_status status = cdfz_open(&a, &source, NULL, &e);
+		if (status == CDFZ_OK)
+			status = cdfz_restore(a, drop, NULL, &e);
+		if (status == CDFZ_OK) {
+			if (cdfz_restore(a, drop, &f, &e) != CDFZ_SINK)
+				fail("a failing destination", &e);
+			cdfz_close(a);
+			printf("%ld failures of the source\n", left);
+			return;
+		}
+		if (status != CDFZ_SOURCE)
+			fail("a failing source", &e);
+		cdfz_close(a);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	cdfz_archive *a;
+	cdfz_error e;
+	if (argc != 3)
+		return 2;
+	bytes = read_file(argv[1], &size);
+	image = read_file(argv[2], &image_size);
+	failures();
+	const size_t budgets[] = {1, 100000, 0};
+	for (int b = 0; b < 3; b++) {
+		cdfz_options options = {budgets[b], 0};
+		pthread_t threads[THREADS];
+		if (cdfz_open_path(&a, argv[1], &options, &e) != CDFZ_OK)
+			fail("open", &e);
+		for (int i = 0; i < THREADS; i++)
+			if (pthread_create(&threads[i], NULL, read_parts, a) != 0)
+				fail("a thread", NULL);
+		for (int i = 0; i < THREADS; i++)
+			pthread_join(threads[i], NULL);
+		int status;
+		fflush(stdout);
+		pid_t child = fork();
+		if (child == 0) {
+			read_parts(a);
+			_exit(0);
+		}
+		read_parts(a);
+		if (waitpid(child, &status, 0) != child || status != 0)
+			fail("a child", NULL);
+		cdfz_close(a);
+	}
+	cdfz_options options = {0, 1000};
+	if (cdfz_open_path(&a, argv[1], &options, &e) != CDFZ_OK)
+		fail("open", &e);
+	if (cdfz_restore(a, drop, NULL, &e) != CDFZ_MEMORY)
+		fail("blocks above max_block", &e);
+	cdfz_close(a);
+	if (cdfz_open_path(&a, "/", NULL, &e) != CDFZ_SOURCE || a != NULL || cdfz_open_path(&a, argv[2], NULL, NULL) != CDFZ_NOT_ARCHIVE)
+		fail("files that are no archives", &e);
+	printf("%d threads\n", THREADS);
+	free(bytes);
+	free(image);
+	return 0;
+}
