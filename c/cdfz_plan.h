@@ -18,6 +18,7 @@ enum {
 	MOST_FIRST = 1 << 21,      /* of rest.first, if the header is shorter */
 	MOST_LOSS = 4096,
 	MOST_LOSS_PARAMS = 256,
+	MOST_FEATURES = 64,
 	MOST_CHAINS = 4096,
 	MOST_FILTERS = 4096,
 	MOST_PARAMS = 65536,
@@ -586,7 +587,7 @@ static bool plan_read(json *j, plan *p)
 	};
 	enum { FORMAT, FEATURES, WRITER, LAYOUT, IMAGE, BLOCK, CHAINS, REST, VARS, GROUPS, POOLS };
 	json_object o;
-	text s;
+	text s, first = {NULL, 0};
 	uint64_t v, count = 0;
 	bool known = false;
 	memset(p, 0, sizeof *p);
@@ -610,10 +611,14 @@ static bool plan_read(json *j, plan *p)
 				return plan_refuse(j, p, "the plan has format", s.bytes, (size_t)(j->p - s.bytes));
 			break;
 		case FEATURES:
-			/* No feature is defined: the first one is unknown. */
-			for (json_list(j); json_item(j, &count);)
-				if (json_short_string(j, MOST_STRING, &s))
-					return plan_refuse(j, p, "the archive needs the feature", s.bytes, s.size);
+			/* No feature is defined: the first one is unknown. The list has to be well-formed. */
+			for (json_list(j); json_item(j, &count); first = count == 1 ? s : first)
+				if (count > MOST_FEATURES)
+					return json_fail(j, "more than 64 features");
+				else if (!json_short_string(j, MOST_STRING, &s))
+					return false;
+			if (j->fault == NULL && count > 0)
+				return plan_refuse(j, p, "the archive needs the feature", first.bytes, first.size);
 			break;
 		case WRITER: json_short_string(j, MOST_STRING, &s); break;
 		case LAYOUT: { /* (section 7.5) */
