@@ -53,8 +53,8 @@ test:
 	$(GO) test -tags 'judge man' -timeout 14m ./... ./testdata/gen ./testdata/corpus ./testdata/seeds
 	$(GO) test -tags purego -run 'Shuffle|Vectors|Load|Random|Floats|Sum|FilterOutcomes' ./filters/all ./filters/internal/transpose ./filters/all/internal/fletcher ./slab ./lorenz ./archive/internal/crc
 
-# The C library: all builds against package lorenz, and the fuzz target. The 200,000 damaged blocks
-# for each build of make test-native MUTANTS=200000 FUZZSECONDS=600 take an hour.
+# The C library: all builds against packages lorenz and archive, and the fuzz targets. The 200,000 damaged blocks
+# for each build of make test-native MUTANTS=200000 FUZZSECONDS=600 take more than an hour.
 MUTANTS ?= 2000
 FUZZSECONDS ?= 2
 test-native:
