@@ -23,9 +23,10 @@
  * an archive from one thread at a time. After fork, the child may use the archives of its
  * parent, unless another thread was inside of a function of this library.
  *
- * Memory. Opening an archive of n bytes takes at most 64 MiB + 8 n, a read three times the
- * decoded block of the variable and the scratch memory of its filters, and the cache what
- * cdfz_options say. Bytes of unknown origin are safe: damage is an error, never a crash or
+ * Memory. Opening an archive of n bytes takes at most 64 MiB + 8 n. A read takes the stored
+ * and the decoded bytes of a block, those before and after one of its filters (section 13
+ * bounds them), and scratch memory of lorenz. The cache takes what cdfz_options say. Bytes of
+ * unknown origin are safe: damage is an error, never a crash or
  * a wrong value.
  */
 #ifndef CDFZ_H
@@ -204,8 +205,8 @@ typedef enum {
  * remain, and of stride 1. out_size MUST be the product of count and the size of the type, in
  * bytes. After an error, the contents of out are not specified.
  *
- * Only the blocks that hold selected elements are read. Of a block whose only filter is lorenz,
- * only the part that is needed is decoded, the first time. */
+ * Only the blocks that hold selected elements are read. Of a block whose first filter is
+ * lorenz, only the part that is needed is decoded, the first time. */
 CDFZ_API cdfz_status cdfz_read(cdfz_archive *a, int64_t variable, const uint64_t *start, const uint64_t *count,
 	const uint64_t *stride, cdfz_order order, void *out, size_t out_size, cdfz_error *error);
 
