@@ -37,7 +37,7 @@ var (
 )
 
 // native is c/test/archives, which reads archives with the library of c/. CDFZ_NATIVE is the command
-// that runs it. The library was written from docs/FORMAT.md without looking at this package.
+// that runs it.
 type native struct {
 	in  *bufio.Writer
 	out *bufio.Reader

@@ -22,7 +22,7 @@ import (
 var mutants = flag.Int("mutants", 5000, "damaged blocks to decode")
 
 // native is c/test/serve, which decodes blocks with the decoder of c/. CDFZ_NATIVE is the command that
-// runs it. The C decoder was written from docs/LORENZ.md without looking at this package.
+// runs it.
 type native struct {
 	in  io.WriteCloser
 	out *bufio.Reader

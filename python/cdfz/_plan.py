@@ -48,7 +48,8 @@ class Plan:
         if uint(p["format"]) != 1:
             raise ArchiveUnsupported(f"format {p['format']}")
         need(order[:2] == ["format", "features"] and type(p["features"]) is list, "features are not the second member")
-        if p["features"]:
+        need(len(p["features"]) <= 64, "features")
+        if [text(f) for f in p["features"]]:
             raise ArchiveUnsupported(f"features {p['features']!r:.200}")
         members(p, MEMBERS, OPTIONAL)
         need(order.index("vars") < order.index("groups"), "groups precede vars")
