@@ -2,14 +2,19 @@
  * cdfz.c - reader of cdfz archives. cdfz.h describes its use. Section numbers are those of
  * docs/FORMAT.md.
  *
- *	cdfz_memory.h   memory and sums
- *	cdfz_json.h     JSON (section 5.1)
- *	cdfz_plan.h     manifest and plan, as text (sections 5 and 7)
- *	cdfz_netcdf.h   netCDF header (section 1.3)
- *	cdfz_layout.h   blocks and permutation (sections 8 and 10)
- *	cdfz_filters.h  filters (section 9)
- *	cdfz_cache.h    blocks that are kept
- *	cdfz_sha256.h   SHA-256
+ *	cdfz_memory.h     memory and sums
+ *	cdfz_json.h       JSON (section 5.1)
+ *	cdfz_manifest.h   the manifest, as text (section 5)
+ *	cdfz_plan.h       the plan, as text (section 7)
+ *	cdfz_netcdf.h     netCDF header (section 1.3)
+ *	cdfz_layout.h     where the bytes of the image are (sections 8 and 10)
+ *	cdfz_archive.h    an open archive, errors, the source
+ *	cdfz_container.h  end, manifest, plan and index, as they are stored (sections 3 to 7)
+ *	cdfz_filters.h    filters (section 9)
+ *	cdfz_cache.h      blocks that are kept
+ *	cdfz_blocks.h     the bytes of blocks
+ *	cdfz_image.h      the image from blocks (section 11)
+ *	cdfz_sha256.h     SHA-256
  *
  * Every number read from the archive is compared with a bound before it is used.
  */
@@ -18,46 +23,18 @@
 
 #include "cdfz.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cdfz_layout.h"
+#include "cdfz_image.h"
 #include "cdfz_sha256.h"
 
 enum {
-	END_LINE = 109,
-	END = 131,          /* end record and end line (section 4) */
-	HEAD = 45,          /* the first local header, with its name */
-	INDEX_HEADER = 32,  /* (section 6) */
-	PAGE_HEADER = 8,
-	ROW = 20,
-	PAGE_ROWS = 256,
-	PAGE = PAGE_HEADER + PAGE_ROWS * ROW,
-	PIECE = 1 << 22     /* bytes of the image that cdfz_restore makes at once */
+	PIECE = 1 << 22 /* bytes of the image that cdfz_restore makes at once */
 };
 
-struct cdfz_archive {
-	cdfz_source source;
-	cdfz_info info;
-	cache cache;
-	size_t max_block;
-	arena memory;       /* of what follows and never changes */
-	uint64_t index;     /* offset of the stored bytes */
-	manifest manifest;
-	char *manifest_text;
-	plan plan;
-	netcdf netcdf;
-	layout layout;
-	uint8_t *head;      /* block 0 of the rest, which holds the netCDF header */
-	char sha256[65];
-};
-
-/* ---- Errors ---- */
+/* ---- Names ---- */
 
 const char *cdfz_version(void)
 {
@@ -78,52 +55,6 @@ const char *cdfz_strerror(cdfz_status status)
 	}
 	return "unknown error";
 }
-
-/* Where a fault is; -1 is nowhere. */
-typedef struct {
-	int64_t variable, block, offset;
-} where;
-
-static const where nowhere = {-1, -1, -1};
-
-/* Fills in an error: the text is that of the status, the place, and what the format makes. */
-static cdfz_status fail(const cdfz_archive *a, cdfz_error *e, cdfz_status status, where at, const char *format, ...)
-{
-	char place[144] = "", name[64] = "", what[200];
-	va_list args;
-	if (e == NULL)
-		return status;
-	va_start(args, format);
-	vsnprintf(what, sizeof what, format, args);
-	va_end(args);
-	size_t n = 0;
-	if (at.variable >= 0) {
-		const cdfz_name *v = &a->netcdf.variables[at.variable].name;
-		printable(name, sizeof name, v->bytes, v->size);
-		n += (size_t)snprintf(place + n, sizeof place - n, "variable %s, ", name);
-	}
-	if (at.block >= 0)
-		n += (size_t)snprintf(place + n, sizeof place - n, "block %" PRId64 ", ", at.block);
-	if (at.offset >= 0)
-		n += (size_t)snprintf(place + n, sizeof place - n, "at byte %" PRId64 ", ", at.offset);
-	if (n > 0)
-		memcpy(place + n - 2, ": ", 2);
-	e->status = status;
-	e->variable = at.variable;
-	e->block = at.block;
-	e->offset = at.offset;
-	n = (size_t)snprintf(e->text, sizeof e->text, "%s: %s", cdfz_strerror(status), place);
-	if (n < sizeof e->text)
-		snprintf(e->text + n, sizeof e->text - n, "%s", what);
-	return status;
-}
-
-static cdfz_status no_memory(const cdfz_archive *a, cdfz_error *e)
-{
-	return fail(a, e, CDFZ_MEMORY, nowhere, "an allocation failed");
-}
-
-/* ---- Types ---- */
 
 static const struct {
 	const char *name;
@@ -176,539 +107,7 @@ static void to_native(void *elements, uint64_t count, size_t size)
 #endif
 }
 
-/* ---- The source ---- */
-
-/* Reads all size bytes at offset, which lie in the archive. */
-static cdfz_status read_at(const cdfz_archive *a, uint64_t offset, void *to, size_t size, cdfz_error *e)
-{
-	uint8_t *p = to;
-	while (size > 0) {
-		errno = 0;
-		ptrdiff_t n = a->source.read(a->source.context, p, size, offset);
-		where at = {-1, -1, (int64_t)offset};
-		if (n < 0)
-			return fail(a, e, CDFZ_SOURCE, at, "reading %zu bytes failed, errno is %d", size, errno);
-		if (n == 0 || (size_t)n > size)
-			return fail(a, e, CDFZ_SOURCE, at, "expected %zu bytes, found %td", size, n);
-		p += n;
-		offset += (uint64_t)n;
-		size -= (size_t)n;
-	}
-	return CDFZ_OK;
-}
-
-/* Reads bytes and compares their checksum. */
-static cdfz_status read_checked(const cdfz_archive *a, uint64_t offset, uint8_t *to, size_t size, uint32_t crc, const char *what,
-	cdfz_error *e)
-{
-	cdfz_status status = read_at(a, offset, to, size, e);
-	if (status != CDFZ_OK)
-		return status;
-	uint32_t found = (uint32_t)crc32(0, to, (uInt)size);
-	if (found == crc)
-		return CDFZ_OK;
-	return fail(a, e, CDFZ_DAMAGED, (where){-1, -1, (int64_t)offset}, "%s: expected checksum %08" PRIx32 ", found %08" PRIx32, what,
-		crc, found);
-}
-
-typedef struct {
-	int file;
-} file_source;
-
-static ptrdiff_t file_read(void *context, void *buffer, size_t size, uint64_t offset)
-{
-	ssize_t n;
-	do
-		n = pread(((file_source *)context)->file, buffer, size < 1 << 30 ? size : 1 << 30, (off_t)offset);
-	while (n < 0 && errno == EINTR);
-	return n;
-}
-
-static void file_close(void *context)
-{
-	close(((file_source *)context)->file);
-	free(context);
-}
-
-/* ---- The end (section 4) ---- */
-
-typedef struct {
-	uint64_t manifest, manifest_len, index, index_len;
-	uint32_t manifest_crc;
-} end_line;
-
-/* Reads count hexadecimal digits. */
-static bool digits(const char *p, unsigned count, uint64_t *v)
-{
-	*v = 0;
-	for (unsigned i = 0; i < count; i++) {
-		unsigned char c = (unsigned char)p[i];
-		if (!(c >= '0' && c <= '9') && !(c >= 'a' && c <= 'f'))
-			return false;
-		*v = *v << 4 | (uint64_t)(c <= '9' ? c - '0' : c - 'a' + 10);
-	}
-	return true;
-}
-
-static bool is_head(const uint8_t *p, size_t size)
-{
-	return size >= HEAD && memcmp(p, "PK\3\4", 4) == 0 && memcmp(p + 30, ".cdfz/plan.json", 15) == 0;
-}
-
-static cdfz_status read_end(const cdfz_archive *a, end_line *to, cdfz_error *e)
-{
-	uint8_t head[HEAD];
-	char line[END_LINE + 1] = "";
-	uint64_t size = a->source.size, crc, format = 0;
-	cdfz_status status = read_at(a, 0, head, (size_t)least(size, HEAD), e);
-	if (status == CDFZ_OK && size >= END_LINE)
-		status = read_at(a, size - END_LINE, line, END_LINE, e);
-	if (status != CDFZ_OK)
-		return status;
-	where at = {-1, -1, (int64_t)(size - least(size, END_LINE))};
-	bool intact = digits(line + 100, 8, &crc) && line[108] == '\n' && crc == (uint32_t)crc32(0, (const Bytef *)line, 100);
-	unsigned n = 5;
-	if (memcmp(line, "cdfz ", 5) == 0 && line[5] != '0')
-		while (n < 14 && line[n] >= '0' && line[n] <= '9')
-			format = format * 10 + (uint64_t)(line[n++] - '0');
-	if (n == 5 || line[n] != ' ')
-		format = 0;
-	if (format != 1) {
-		if (format != 0 && intact)
-			return fail(a, e, CDFZ_UNSUPPORTED, at, "the archive has format %" PRIu64 ", this library reads format 1", format);
-		if (is_head(head, (size_t)least(size, HEAD)))
-			return fail(a, e, CDFZ_DAMAGED, at, "the end of the archive is missing, or bytes follow it");
-		return fail(a, e, CDFZ_NOT_ARCHIVE, nowhere, "it has neither the head nor the end of one");
-	}
-	/* From here on, the file is an archive. */
-	uint64_t crc_m, crc_i, manifest_end;
-	static const char shape[] =
-		"cdfz 1 manifest ................ ........ ........ index ................ ................ ........ ........\n";
-	bool ok = intact;
-	for (unsigned i = 0; i < END_LINE; i++)
-		ok = ok && (shape[i] == '.' || shape[i] == line[i]);
-	ok = ok && digits(line + 16, 16, &to->manifest) && digits(line + 33, 8, &to->manifest_len) && digits(line + 42, 8, &crc_m);
-	ok = ok && digits(line + 57, 16, &to->index) && digits(line + 74, 16, &to->index_len) && digits(line + 91, 8, &crc_i);
-	if (!ok)
-		return fail(a, e, CDFZ_DAMAGED, at, "the end line is malformed, or its checksum is wrong");
-	to->manifest_crc = (uint32_t)crc_m;
-	ok = size >= END && to->manifest_len <= MOST_MANIFEST && add(to->manifest, 49 + to->manifest_len, &manifest_end) &&
-		manifest_end == to->index;
-	uint64_t index_end = to->index + (to->index_len >= UINT32_MAX ? 61 : 41);
-	ok = ok && add(index_end, to->index_len, &index_end) && index_end <= size - END;
-	if (!ok)
-		return fail(a, e, CDFZ_DAMAGED, at, "the end line has impossible places");
-	to->manifest += 49;
-	to->index = index_end - to->index_len;
-	return CDFZ_OK;
-}
-
-/* ---- Manifest and plan (sections 3.1, 5 and 7) ---- */
-
-/* Inflates a deflated entry to at most most bytes. *text is to be freed. */
-static cdfz_status inflate_entry(cdfz_archive *a, const uint8_t *stored, size_t size, uint64_t most, const char *name, where at,
-	uint8_t **to, size_t *to_size, cdfz_error *e)
-{
-	step s = {.in = stored, .in_size = size, .most = (size_t)least(most, UINT32_MAX), .cache = &a->cache};
-	*to = NULL;
-	if (!inflate_all(&s, -15)) {
-		free(s.out);
-		return fail(a, e, s.status, at, "%s: %s", name, s.fault);
-	}
-	*to = s.out;
-	*to_size = s.out_size;
-	return CDFZ_OK;
-}
-
-static cdfz_status read_manifest(cdfz_archive *a, const end_line *end, cdfz_error *e)
-{
-	uint8_t *stored = malloc(MOST_MANIFEST), *text = NULL;
-	size_t size = (size_t)end->manifest_len, text_size = 0;
-	manifest *m = &a->manifest;
-	where at = {-1, -1, (int64_t)end->manifest};
-	if (stored == NULL)
-		return no_memory(a, e);
-	cdfz_status status = read_checked(a, end->manifest, stored, size, end->manifest_crc, "manifest", e);
-	if (status == CDFZ_OK)
-		status = inflate_entry(a, stored, size, MOST_MANIFEST, "manifest", at, &text, &text_size, e);
-	free(stored);
-	if (status != CDFZ_OK)
-		return status;
-	a->manifest_text = (char *)text;
-	json j = {(char *)text, (char *)text, (char *)text + text_size, NULL};
-	if (!manifest_read(&j, m))
-		return fail(a, e, CDFZ_DAMAGED, at, "manifest: at character %td of the JSON: %s", j.p - j.start, j.fault);
-	/* The places (section 5.2). */
-	uint64_t begin = end->manifest - 49, plan_end, header_end, place;
-	bool ok = m->plan.off == PLAN_OFFSET && add(m->plan.off, m->plan.len, &plan_end) && plan_end <= m->front;
-	ok = ok && add(m->front, m->header.mask ? 50 : 42, &place) && m->header.off == place;
-	ok = ok && add(m->header.off, m->header.len, &header_end) && header_end <= begin;
-	if (ok && m->has_copies)
-		ok = m->plan_copy >= header_end && add(m->plan_copy, m->plan.len, &place) && place <= begin &&
-			m->header_copy >= header_end && add(m->header_copy, m->header.len, &place) && place <= begin;
-	if (!ok || m->plan.len > MOST_STORED_PLAN || m->header.len > MOST_STORED_PLAN)
-		return fail(a, e, CDFZ_DAMAGED, at, "the manifest has impossible places");
-	memcpy(a->sha256, m->sha256, sizeof a->sha256);
-	return CDFZ_OK;
-}
-
-/* Reads stored bytes or their second copy (section 5.3). *to is to be freed. */
-static cdfz_status read_stretch(const cdfz_archive *a, const stretch *s, uint64_t copy, const char *what, uint8_t **to, cdfz_error *e)
-{
-	size_t size = (size_t)s->len;
-	*to = malloc(size ? size : 1);
-	if (*to == NULL)
-		return no_memory(a, e);
-	cdfz_status status = read_checked(a, s->off, *to, size, s->crc32, what, e);
-	cdfz_error unused;
-	if (status == CDFZ_DAMAGED && a->manifest.has_copies) {
-		cdfz_status other = read_checked(a, copy, *to, size, s->crc32, what, &unused);
-		/* The error remains that of the original, unless the source fails. */
-		if (other == CDFZ_SOURCE && e != NULL)
-			*e = unused;
-		if (other != CDFZ_DAMAGED)
-			status = other;
-	}
-	return status;
-}
-
-static cdfz_status read_plan(cdfz_archive *a, cdfz_error *e)
-{
-	const manifest *m = &a->manifest;
-	plan *p = &a->plan;
-	uint8_t *stored, *text = NULL;
-	size_t size;
-	where at = {-1, -1, (int64_t)m->plan.off};
-	uint64_t most = least(((uint64_t)1 << 16) + 256 * m->plan.len, ((uint64_t)1 << 22) + a->source.size - m->header.len);
-	cdfz_status status = read_stretch(a, &m->plan, m->plan_copy, "plan", &stored, e);
-	if (status == CDFZ_OK)
-		status = inflate_entry(a, stored, (size_t)m->plan.len, most, "plan", at, &text, &size, e);
-	free(stored);
-	if (status != CDFZ_OK)
-		return status;
-	json j = {(char *)text, (char *)text, (char *)text + size, NULL};
-	if (!plan_read(&j, p)) {
-		if (p->refused != NULL)
-			status = fail(a, e, CDFZ_UNSUPPORTED, at, "%s %s, which this library does not know", p->refused, p->refused_name);
-		else if (p->no_memory)
-			status = no_memory(a, e);
-		else
-			status = fail(a, e, CDFZ_DAMAGED, at, "plan: at character %td of the JSON: %s", j.p - j.start, j.fault);
-	}
-	free(text);
-	if (status != CDFZ_OK)
-		return status;
-	const char *fault = NULL;
-	if (p->image_size != m->size)
-		fault = "image.size is not that of the manifest";
-	else if (p->image_header > p->image_size || p->image_header > MOST_HEADER)
-		fault = "image.header is too long";
-	else if (p->rest_first < p->image_header || p->rest_first > p->rest_len ||
-		p->rest_first > greatest(MOST_FIRST, p->image_header))
-		fault = "rest.first is too short or too long";
-	else if (p->rest_block < 1 || p->rest_block > MOST_BLOCK)
-		fault = "rest.block is not between 1 and 2^30";
-	else if (p->rest_head >= p->chain_count || p->rest_chain >= p->chain_count)
-		fault = "there is no such chain as that of the rest";
-	if (fault != NULL)
-		return fail(a, e, CDFZ_DAMAGED, at, "plan: %s", fault);
-	return CDFZ_OK;
-}
-
-/* ---- Blocks (section 9) ---- */
-
-/* The stored bytes of a block, and how to decode them. */
-typedef struct {
-	const uint8_t *bytes;
-	size_t size;
-	uint32_t mask;
-	uint32_t chain;
-	size_t decoded; /* its length, padding included */
-	where at;
-} stored_block;
-
-/* Decodes the bytes first to first + size - 1 of a block to out. They are the whole block unless
- * its first filter can decode ranges. */
-static cdfz_status decode(cdfz_archive *a, const stored_block *b, size_t first, size_t size, uint8_t *out, cdfz_error *e)
-{
-	const chain *c = &a->plan.chains[b->chain];
-	const filter *filters = a->plan.filters + c->first;
-	const uint8_t *in = b->bytes;
-	uint8_t *taken = NULL; /* in, unless it is b->bytes */
-	size_t in_size = b->size;
-	cdfz_status status = CDFZ_OK;
-	uint32_t lowest = 0;
-	if (c->count < 32 && b->mask >> c->count)
-		return fail(a, e, CDFZ_DAMAGED, b->at, "the mask %#" PRIx32 " has bits beyond the %" PRIu32 " filters", b->mask, c->count);
-	while (lowest < c->count && b->mask >> lowest & 1)
-		lowest++;
-	for (uint32_t i = c->count; i-- > lowest && status == CDFZ_OK;) {
-		if (b->mask >> i & 1)
-			continue;
-		step s = {.filter = &filters[i], .in = in, .in_size = in_size, .last = i == lowest, .cache = &a->cache};
-		s.most = s.last ? b->decoded : 2 * b->decoded + 65536;
-		bool ok;
-		if (s.last && size < b->decoded) {
-			ok = undo_lorenz(&s, first, size, out);
-		} else {
-			s.out = s.last ? out : NULL;
-			ok = undo(&s);
-		}
-		if (!ok)
-			status = fail(a, e, s.status, b->at, "filter %" PRIu32 " %s: %s", s.filter->id, s.filter->name, s.fault);
-		free(taken);
-		taken = s.last ? NULL : s.out;
-		in = taken;
-		in_size = s.out_size;
-	}
-	free(taken);
-	if (status == CDFZ_OK && lowest == c->count) { /* no filter was applied */
-		if (in_size != b->decoded)
-			return fail(a, e, CDFZ_DAMAGED, b->at, "expected %zu bytes, found %zu", b->decoded, in_size);
-		memcpy(out, in, in_size);
-	}
-	return status;
-}
-
-/* Whether parts of a block can be decoded, and of how many bytes its elements are. */
-static bool has_ranges(const cdfz_archive *a, const stored_block *b, size_t *element)
-{
-	const chain *c = &a->plan.chains[b->chain];
-	lorenz_params p;
-	for (uint32_t i = 0; i < c->count; i++) {
-		const filter *f = &a->plan.filters[c->first + i];
-		if (b->mask >> i & 1)
-			continue;
-		if (f->id != LORENZ || lorenz_parse(&p, f->params, f->param_count) != LORENZ_OK || lorenz_size(&p) != b->decoded)
-			return false;
-		*element = p.size;
-		return true;
-	}
-	return false;
-}
-
-/* ---- The index (section 6) ---- */
-
-static cdfz_status read_index(cdfz_archive *a, const end_line *end, cdfz_error *e)
-{
-	uint8_t h[INDEX_HEADER];
-	where at = {-1, -1, (int64_t)end->index};
-	if (end->index_len < INDEX_HEADER)
-		return fail(a, e, CDFZ_DAMAGED, at, "the index is too short");
-	cdfz_status status = read_at(a, end->index, h, sizeof h, e);
-	if (status != CDFZ_OK)
-		return status;
-	uint64_t rows = little64(h + 8), length, pages = rows / PAGE_ROWS + (rows % PAGE_ROWS != 0), more;
-	if (memcmp(h, "cdfzidx\1", 8) != 0 || little32(h + 16) != PAGE_ROWS || little32(h + 20) != ROW || little32(h + 24) != 0 ||
-	    little32(h + 28) != (uint32_t)crc32(0, h, 28))
-		return fail(a, e, CDFZ_DAMAGED, at, "the header of the index is wrong");
-	if (!multiply(rows, ROW, &length) || !multiply(pages, PAGE_HEADER, &more) || !add(length, more, &length) ||
-	    !add(length, INDEX_HEADER, &length) || length != end->index_len)
-		return fail(a, e, CDFZ_DAMAGED, at, "the index has %" PRIu64 " bytes, which do not fit its %" PRIu64 " rows", end->index_len,
-			rows);
-	if (rows != a->manifest.blocks)
-		return fail(a, e, CDFZ_DAMAGED, at, "the index has %" PRIu64 " rows, the manifest %" PRIu64 " blocks", rows,
-			a->manifest.blocks);
-	a->index = end->index;
-	return CDFZ_OK;
-}
-
-/* Finds the row of a block. */
-static cdfz_status find_row(cdfz_archive *a, uint64_t number, where at, stretch *row, cdfz_error *e)
-{
-	uint64_t page = number / PAGE_ROWS, blocks = a->manifest.blocks, key = blocks + page;
-	size_t size = PAGE_HEADER + ROW * (size_t)least(PAGE_ROWS, blocks - page * PAGE_ROWS);
-	item *i = cache_get(&a->cache, key);
-	if (i == NULL) {
-		i = item_make(key, size);
-		if (i == NULL)
-			return no_memory(a, e);
-		at.offset = (int64_t)(a->index + INDEX_HEADER + page * PAGE);
-		cdfz_status status = read_at(a, (uint64_t)at.offset, item_data(i), size, e);
-		const uint8_t *p = item_data(i);
-		if (status == CDFZ_OK && (little32(p) != (uint32_t)crc32(0, p + 4, (uInt)size - 4) || little32(p + 4) != (uint32_t)page))
-			status = fail(a, e, CDFZ_DAMAGED, at, "page %" PRIu64 " of the index has a wrong checksum or number", page);
-		if (status != CDFZ_OK) {
-			cache_release(&a->cache, i);
-			return status;
-		}
-		cache_put(&a->cache, i);
-	}
-	const uint8_t *p = item_data(i) + PAGE_HEADER + number % PAGE_ROWS * ROW;
-	*row = (stretch){little64(p), little32(p + 8), little32(p + 12), little32(p + 16)};
-	cache_release(&a->cache, i);
-	return CDFZ_OK;
-}
-
-/* ---- Decoded blocks ---- */
-
-/* Bytes of a decoded block. piece_free ends their use. */
-typedef struct {
-	item *item;
-	const uint8_t *p;
-} piece;
-
-static void piece_free(cdfz_archive *a, piece *p)
-{
-	cache_release(&a->cache, p->item);
-	p->item = NULL;
-}
-
-/* Provides the bytes first to first + size - 1 of a block that decodes to length bytes. */
-static cdfz_status load(cdfz_archive *a, uint64_t number, uint32_t chain, size_t length, int64_t variable, size_t first, size_t size,
-	piece *to, cdfz_error *e)
-{
-	stored_block b = {.chain = chain, .decoded = length, .at = {variable, (int64_t)number, -1}};
-	stretch row = {0};
-	to->item = cache_get(&a->cache, number);
-	if (to->item != NULL) {
-		to->p = item_data(to->item) + first;
-		return CDFZ_OK;
-	}
-	if (length > a->max_block)
-		return fail(a, e, CDFZ_MEMORY, b.at, "the block has %zu bytes, and max_block is %zu", length, a->max_block);
-	cdfz_status status = find_row(a, number, b.at, &row, e);
-	if (status != CDFZ_OK)
-		return status;
-	uint64_t end;
-	if (!add(row.off, row.len, &end) || end > a->source.size || row.len > 2 * (uint64_t)length + 65536)
-		return fail(a, e, CDFZ_DAMAGED, b.at, "its row of the index has an impossible place");
-	b.at.offset = (int64_t)row.off;
-	b.size = (size_t)row.len;
-	b.mask = row.mask;
-	uint8_t *stored = malloc(b.size ? b.size : 1);
-	if (stored == NULL)
-		return no_memory(a, e);
-	b.bytes = stored;
-	status = read_at(a, row.off, stored, b.size, e);
-	uint32_t crc = status == CDFZ_OK ? (uint32_t)crc32(0, stored, (uInt)b.size) : row.crc32;
-	if (crc != row.crc32)
-		status = fail(a, e, CDFZ_DAMAGED, b.at, "expected checksum %08" PRIx32 ", found %08" PRIx32, row.crc32, crc);
-	/* A part is decoded alone the first time: a second read shows that others follow. */
-	size_t element, from = 0, count = length;
-	bool before = cache_touch(&a->cache, number);
-	if (status == CDFZ_OK && (!before || a->cache.budget < length) && size <= length / 2 && has_ranges(a, &b, &element)) {
-		from = first / element * element;
-		count = (first + size + element - 1) / element * element - from;
-	}
-	if (status == CDFZ_OK) {
-		to->item = item_make(number, count);
-		status = to->item ? decode(a, &b, from, count, item_data(to->item), e) : no_memory(a, e);
-	}
-	free(stored);
-	if (status != CDFZ_OK) {
-		piece_free(a, to);
-		return status;
-	}
-	to->p = item_data(to->item) + (first - from);
-	if (count == length)
-		cache_put(&a->cache, to->item);
-	return CDFZ_OK;
-}
-
-/* Where byte p of a unit is: its block, the byte of this, and the bytes of the block from there
- * on, padding left out. */
-static void find_block(const unit *u, uint64_t p, uint64_t *block, size_t *within, size_t *left)
-{
-	uint64_t in_run = p % u->run;
-	*block = u->first + p / u->run * u->per + in_run / u->full;
-	*within = (size_t)(in_run % u->full);
-	*left = (size_t)(least(u->full, u->run - in_run / u->full * u->full) - *within);
-}
-
-/* ---- The image (sections 10 and 11) ---- */
-
-/* Copies the bytes of a segment that lie in the size bytes of the image from x on to their places
- * in out. */
-static cdfz_status copy_segment(cdfz_archive *a, const laid *s, uint64_t x, uint64_t size, uint8_t *out, cdfz_error *e)
-{
-	const unit *u = &a->layout.units[s->unit];
-	uint64_t q = bytes_before(&s->s, x), end = bytes_before(&s->s, x + size);
-	while (q < end) {
-		uint64_t block;
-		size_t within, left;
-		piece p;
-		find_block(u, s->at + q, &block, &within, &left);
-		left = (size_t)least(left, end - q);
-		cdfz_status status = load(a, block, u->chain, (size_t)u->full, u->variable, within, left, &p, e);
-		if (status != CDFZ_OK)
-			return status;
-		for (size_t done = 0; done < left;) {
-			uint64_t run = q / s->s.len, in = q % s->s.len, n = least(s->s.len - in, left - done);
-			memcpy(out + (s->s.off + run * s->s.stride + in - x), p.p + done, (size_t)n);
-			done += (size_t)n;
-			q += n;
-		}
-		piece_free(a, &p);
-	}
-	return CDFZ_OK;
-}
-
-/* A place in the rest, whose block remains loaded. */
-typedef struct {
-	piece piece;
-	uint64_t number, from, to; /* the block and its bytes of the rest; none if to is 0 */
-} rest_place;
-
-/* Copies size bytes of the rest from c on. */
-static cdfz_status copy_rest(cdfz_archive *a, rest_place *r, uint64_t c, uint64_t size, uint8_t *out, cdfz_error *e)
-{
-	const plan *p = &a->plan;
-	while (size > 0) {
-		if (c < p->rest_first) {
-			uint64_t n = least(size, p->rest_first - c);
-			memcpy(out, a->head + c, (size_t)n);
-			out += n;
-			c += n;
-			size -= n;
-			continue;
-		}
-		if (r->to == 0 || c < r->from || c >= r->to) {
-			piece_free(a, &r->piece);
-			r->to = 0;
-			uint64_t i = (c - p->rest_first) / p->rest_block, from = p->rest_first + i * p->rest_block;
-			uint64_t length = least(p->rest_block, p->rest_len - from);
-			cdfz_status status = load(a, a->layout.rest_number + 1 + i, p->rest_chain, (size_t)length, -1, 0, (size_t)length,
-				&r->piece, e);
-			if (status != CDFZ_OK)
-				return status;
-			r->from = from;
-			r->to = from + length;
-		}
-		uint64_t n = least(size, r->to - c);
-		memcpy(out, r->piece.p + (c - r->from), (size_t)n);
-		out += n;
-		c += n;
-		size -= n;
-	}
-	return CDFZ_OK;
-}
-
-/* Makes the size bytes of the image from x on, which lie in it. Each block is decoded once. */
-static cdfz_status make_image(cdfz_archive *a, uint64_t x, uint64_t size, uint8_t *out, cdfz_error *e)
-{
-	const layout *l = &a->layout;
-	uint64_t end = x + size;
-	cdfz_status status = CDFZ_OK;
-	for (uint64_t i = fixed_after(l, x); i < l->fixed && l->segments[i].s.off < end && status == CDFZ_OK; i++)
-		status = copy_segment(a, &l->segments[i], x, size, out, e);
-	for (uint64_t i = 0; i < l->records && x < l->record_end && end > l->record_first && status == CDFZ_OK; i++)
-		status = copy_segment(a, &l->segments[l->fixed + i], x, size, out, e);
-	rest_place rest = {{NULL, NULL}, 0, 0, 0};
-	uint64_t c = x - runs_before(l, x);
-	for (uint64_t at = x; at < end && status == CDFZ_OK;) {
-		uint64_t from, to;
-		next_run(l, at, &from, &to);
-		if (from > at) {
-			uint64_t n = least(from, end) - at;
-			status = copy_rest(a, &rest, c, n, out + (at - x), e);
-			c += n;
-		}
-		at = to;
-	}
-	piece_free(a, &rest.piece);
-	return status;
-}
+/* ---- The image ---- */
 
 cdfz_status cdfz_read_image(cdfz_archive *a, uint64_t offset, void *out, size_t size, cdfz_error *e)
 {
@@ -989,6 +388,26 @@ cdfz_status cdfz_open(cdfz_archive **to, const cdfz_source *source, const cdfz_o
 	describe(a);
 	*to = a;
 	return CDFZ_OK;
+}
+
+/* The source of a file. */
+typedef struct {
+	int file;
+} file_source;
+
+static ptrdiff_t file_read(void *context, void *buffer, size_t size, uint64_t offset)
+{
+	ssize_t n;
+	do
+		n = pread(((file_source *)context)->file, buffer, size < 1 << 30 ? size : 1 << 30, (off_t)offset);
+	while (n < 0 && errno == EINTR);
+	return n;
+}
+
+static void file_close(void *context)
+{
+	close(((file_source *)context)->file);
+	free(context);
 }
 
 cdfz_status cdfz_open_path(cdfz_archive **to, const char *path, const cdfz_options *options, cdfz_error *e)

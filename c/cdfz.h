@@ -26,8 +26,11 @@
  * Memory. Opening an archive of n bytes takes at most 64 MiB + 8 n. A read takes the stored
  * and the decoded bytes of a block, those before and after one of its filters (section 13
  * bounds them), and scratch memory of lorenz. The cache takes what cdfz_options say. Bytes of
- * unknown origin are safe: damage is an error, never a crash or
- * a wrong value.
+ * unknown origin are safe: damage is an error, never a crash or a wrong value.
+ *
+ * Time. A restore makes 4 MiB of the image at a time. If records of many variables take turns
+ * in it, and one block of each does not fit in the cache, it decodes their blocks again and
+ * again: give such an archive a larger cache.
  */
 #ifndef CDFZ_H
 #define CDFZ_H
