@@ -38,14 +38,14 @@ install: build host man
 	$(BIN) completion zsh >$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_cdfz
 	$(BIN) completion fish >$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/cdfz.fish
 
-# The Python package with the program in it, for Linux on this processor.
+# The Python package with the program and the decoder in C in it, for Linux on this processor.
 WHEEL := bin/python
 wheel:
 	rm -rf $(WHEEL)
 	mkdir -p bin
 	cp -r python $(WHEEL)
 	$(GO) build -trimpath -o $(WHEEL)/cdfz/bin/cdfz ./cmd/cdfz
-	CDFZ_PLATFORM=manylinux2014_$$(uname -m) /usr/bin/python3 -m pip wheel --no-index --no-build-isolation --no-deps -w bin $(WHEEL)
+	CDFZ_C="$(abspath c)" CDFZ_PLATFORM=manylinux2014_$$(uname -m) /usr/bin/python3 -m pip wheel --no-index --no-build-isolation --no-deps -w bin $(WHEEL)
 
 # All tests, including those with real programs as judges.
 test:

@@ -68,6 +68,25 @@ func TestJudgePythonTests(t *testing.T) {
 	python(t, "../../python", "", []string{"PYTHONDONTWRITEBYTECODE=1"}, "-m", "unittest", "tests/test_archive.py")
 }
 
+// TestJudgePythonNative runs the tests of the Python package with the decoder in C.
+func TestJudgePythonNative(t *testing.T) {
+	root, err := filepath.Abs("../..")
+	require.NoError(t, err)
+	list, err := os.ReadDir(root)
+	require.NoError(t, err)
+	tree := t.TempDir()
+	for _, e := range list {
+		if e.Name() != "python" {
+			require.NoError(t, os.Symlink(filepath.Join(root, e.Name()), filepath.Join(tree, e.Name())))
+		}
+	}
+	src := filepath.Join(tree, "python")
+	require.NoError(t, os.CopyFS(src, os.DirFS("../../python")))
+	out, err := exec.Command("make", "-s", "-C", "../../c", "lorenz", "OUT="+filepath.Join(src, "cdfz")).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	python(t, src, "", []string{"PYTHONPATH=tests"}, "-m", "unittest", "tests/test_native.py", "tests/test_lorenz.py", "tests/test_archive.py")
+}
+
 // TestJudgePythonWheel builds a wheel with a program in it, without a network, installs
 // it, and opens an archive by xarray, which finds the engine.
 func TestJudgePythonWheel(t *testing.T) {

@@ -6,6 +6,7 @@ import zlib
 
 import numpy as np
 
+from . import _native
 from ._checks import M32, need
 from ._errors import ArchiveDamaged
 from ._filters import decode
@@ -17,12 +18,13 @@ ROW = np.dtype([("off", "<u8"), ("len", "<u4"), ("mask", "<u4"), ("crc", "<u4")]
 class Blocks(Plan):
     """Decodes blocks, through caches of blocks and of index pages."""
 
-    CACHE, PAGES = 64 << 20, 256
+    CACHE, PAGES, TOUCHED = 64 << 20, 256, 4096
     MEMORY = 4 << 30                           # for decoding a block: a few bytes can be 1 GiB of elements
 
     def __init__(self, source, cache):
         self.source, self.size, self._cache_bytes = source, source.size, self.CACHE if cache is None else cache
         self._lock, self._blocks, self._used, self._pages = threading.Lock(), collections.OrderedDict(), 0, collections.OrderedDict()
+        self._touched = collections.OrderedDict()
 
     def get(self, off, n):
         need(0 <= off and 0 <= n <= self.size - off, f"{n} bytes at {off} are beyond the end of the archive")
@@ -55,23 +57,31 @@ class Blocks(Plan):
         return self.page(number // 256)[number % 256].tolist()
 
     # -- blocks
-    def block(self, number, chain, n, row=None):
+    def block(self, number, chain, n, row=None, span=None):
         off, size, mask, crc = row or self.row(number)
         need(size <= 2 * n + 65536, f"block {number}: too many stored bytes")
         stored = memoryview(self.get(off, size))
         try:
             need(zlib.crc32(stored) == crc, "wrong CRC")
             need(number != self.rest0 or n <= 2**21 or mask == (1 << len(self.plan["chains"][chain])) - 1, "header with filters")
-            return np.frombuffer(decode(self.plan["chains"][chain], stored, n, mask, self.MEMORY), np.uint8)
+            return np.frombuffer(decode(self.plan["chains"][chain], stored, n, mask, self.MEMORY, span), np.uint8)
         except ArchiveDamaged as e:
             raise ArchiveDamaged(f"block {number} at {off}: {e}")
 
-    def kept(self, number, chain, n):
-        """Returns a decoded block, which the caller must not change, through the cache."""
+    def kept(self, number, chain, n, span=None):
+        """Returns a decoded block, which the caller must not change, through the cache. Bytes outside of a span may have
+        any value."""
         with self._lock:
             if number in self._blocks:
                 self._blocks.move_to_end(number)
                 return self._blocks[number]
+            # A part is decoded alone the first time: a second read shows that others follow.
+            alone = _native.LIBRARY and span and 2 * (span[1] - span[0]) <= n and number not in self._touched
+            self._touched[number] = None
+            if len(self._touched) > self.TOUCHED:
+                self._touched.popitem(last=False)
+        if alone:
+            return self.block(number, chain, n, span=span)
         b = self.block(number, chain, n)
         with self._lock:
             if n <= self._cache_bytes and number not in self._blocks:

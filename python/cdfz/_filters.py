@@ -73,18 +73,21 @@ def level(lo, hi, required=False):
 PARAMS = {1: level(0, 9, True), 2: level(1, M32, True), 3: lambda p: not p, 307: level(1, 9), 32004: level(0, 2113929216),
           32015: lambda p: not p or len(p) == 1 and -131072 <= (p[0] ^ 2**31) - 2**31 <= 22}
 
-def unlorenz(params, data, n, top, memory):
+def unlorenz(params, data, n, top, memory, span=None):
     p = lorenz.Parameters.from_vector(params)
     need(p.n * p.size <= top if n is None else p.n * p.size == n, "lorenz: wrong length")
     needs = lorenz.memory(data, p)
     if needs > memory:
         raise ArchiveUnsupported(f"lorenz: expected a block that needs at most {memory} bytes of memory, found {needs}")
-    return lorenz.decode_block(data, p).data
+    if span:
+        span = span[0] // p.size, -(-span[1] // p.size)
+    return lorenz.decode_block(data, p, span).data
 
 FILTERS = {1: lambda p, *a: inflate(zlib.decompressobj(), *a), 2: unshuffle, 3: unfletcher,
            307: lambda p, *a: inflate(bz2.BZ2Decompressor(), *a), 32004: unlz4, 32015: unzstd, 52723: unlorenz}
 
-def decode(chain, data, n, mask, memory):
+def decode(chain, data, n, mask, memory, span=None):
+    """Returns the n decoded bytes of a block. Those outside of a span may have any value."""
     need(mask >> len(chain) == 0, "mask beyond the chain")
     for f in chain:
         need(f["id"] < 65536 and PARAMS.get(f["id"], lambda p: True)(f["params"]), f"filter {f['id']}: id or parameters")
@@ -98,7 +101,7 @@ def decode(chain, data, n, mask, memory):
         if f["id"] not in FILTERS:
             raise ArchiveUnsupported(f"unknown filter {f['id']} ({f.get('name', 'no name')})")
         try:
-            more = (memory,) if f["id"] == 52723 else ()
+            more = (memory, span if f is chain[0] else None) if f["id"] == 52723 else ()
             data = FILTERS[f["id"]](f["params"], memoryview(data), length, 2 * n + 65536, *more)
         except ArchiveUnsupported:
             raise

@@ -2,9 +2,12 @@
 import contextlib
 import itertools
 import math
+import os
+import threading
 
 import numpy as np
 
+from . import _native
 from ._checks import need
 from ._errors import ArchiveError
 from ._netcdf import DTYPES
@@ -68,20 +71,25 @@ class Selection(Permutation):
         pieces, full, per = {}, blocked["k"] * blocked["inner"], blocked["grid"][j]
         for pos, i in enumerate(picks[j]):
             pieces.setdefault(i // b[j], []).append((pos, i % b[j]))
-        for outer in itertools.product(*(list(enumerate(p)) for p in picks[:j])):
+
+        def fill(outer, c):
             at = 0
             for (_, i), size in zip(outer, n):
                 at = at * size + i
-            for c, list_ in pieces.items():
-                box = [str(i) for _, i in outer] + [f"{c * b[j]}:{min(n[j], (c + 1) * b[j])}"] + [f"0:{m}" for m in n[j + 1:]]
-                with during(f"[{', '.join(box)}]"):
-                    block = self.kept(blocked["first"] + at * per + c, blocked["chain"], full).view(dtype)
-                block = block.reshape([b[j]] + n[j + 1:])
-                at_, idx = zip(*list_)
-                at_, rows = evenly(at_), block[evenly(idx)]
-                for axis, p in enumerate(picks[j + 1:], 1):
-                    rows = rows[(slice(None),) * axis + (evenly(p),)]
-                out[tuple(k for k, _ in outer) + (at_,)] = rows
+            at_, idx = zip(*pieces[c])
+            span = span_of([idx, *picks[j + 1:]], n[j + 1:], dtype.itemsize)
+            box = [str(i) for _, i in outer] + [f"{c * b[j]}:{min(n[j], (c + 1) * b[j])}"] + [f"0:{m}" for m in n[j + 1:]]
+            with during(f"[{', '.join(box)}]"):
+                block = self.kept(blocked["first"] + at * per + c, blocked["chain"], full, span).view(dtype)
+            block = block.reshape([b[j]] + n[j + 1:])
+            at_, rows = evenly(at_), block[evenly(idx)]
+            for axis, p in enumerate(picks[j + 1:], 1):
+                rows = rows[(slice(None),) * axis + (evenly(p),)]
+            out[tuple(k for k, _ in outer) + (at_,)] = rows
+
+        outers = math.prod(len(p) for p in picks[:j])
+        tasks = itertools.product(itertools.product(*(list(enumerate(p)) for p in picks[:j])), pieces)
+        side_by_side(fill, tasks, outers * len(pieces))
         return out
 
     def blocked(self):
@@ -118,6 +126,44 @@ class Selection(Permutation):
                 break
             out[r * one:r * one + have] = self.image(off, have)
         return out.view(dtype).reshape(v.shape)
+
+
+def span_of(picks, inner, size):
+    """Returns the bytes of a block between the first and the last element of a selection."""
+    first = last = 0
+    for p, m in zip(picks, [1, *inner]):
+        first, last = first * m + min(p), last * m + max(p)
+    return first * size, (last + 1) * size
+
+
+def side_by_side(fill, tasks, count):
+    """Calls fill for each task, in several threads if there are many and decoding leaves the GIL to others."""
+    workers = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, 8, count // 2)
+    if workers < 2 or not _native.LIBRARY:
+        for task in tasks:
+            fill(*task)
+        return
+    lock, failed = threading.Lock(), []
+
+    def work():
+        while not failed:
+            with lock:                         # tasks is a generator
+                task = next(tasks, None)
+            if task is None:
+                return
+            try:
+                fill(*task)
+            except BaseException as e:
+                failed.append(e)
+
+    threads = [threading.Thread(target=work) for _ in range(workers - 1)]
+    for t in threads:
+        t.start()
+    work()
+    for t in threads:
+        t.join()
+    if failed:
+        raise failed[0]
 
 
 @contextlib.contextmanager

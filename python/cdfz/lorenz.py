@@ -2,13 +2,15 @@
 
     decode(data, type=FLOAT32, shape=(4, 180, 360))     # the decoded bytes, as an array
 
-Needs only numpy. Comments refer to sections of that page. There is no encoder.
+Needs only numpy. Comments refer to sections of that page. There is no encoder. If the package was installed with the
+decoder in C, that decodes instead (_native).
 """
 import bisect
 import math
 
 import numpy as np
 
+from . import _native
 from ._adaptive import read_adaptive
 from ._errors import DamagedBlock, LorenzError, ParameterError, need
 from ._matches import decode_matches
@@ -80,11 +82,19 @@ def decode(data, version=VERSION, type=FLOAT32, order=0, shape=()):
 def memory(data, p):
     """Bounds the bytes of memory for decoding a block, beside the block: eight arrays of 8 bytes for each element, or
     for each byte in the modes that code bytes."""
+    if _native.LIBRARY:
+        return _native.memory(p)
     mode = data[0] if len(data) else RAW
     return 0 if mode in (RAW, CONST) else 64 * p.n * (p.size if mode in (MATCHES, TEXT, PARTS) else 1)
 
 
-def decode_block(data, p):
+def decode_block(data, p, span=None):
+    """Returns the decoded bytes of a block. Those outside of a span of elements may have any value."""
+    out = _native.decode(data, p, span) if _native.LIBRARY else None
+    return decode_slowly(data, p) if out is None else out
+
+
+def decode_slowly(data, p):
     r = Reader(np.frombuffer(data, np.uint8))
     mode = r.byte("mode")
     if mode == RAW:
@@ -136,7 +146,7 @@ def decode_parts(r, p):
         block = r.take(length, "part")
         need(block[0] != PARTS, "parts within a part")
         part = Parameters(p.version, p.type, p.order, (count, *dims[1:]))
-        out[row:row + count] = decode_block(block.tobytes(), part).reshape(count, size)
+        out[row:row + count] = decode_slowly(block.tobytes(), part).reshape(count, size)
     return out.ravel()
 
 
