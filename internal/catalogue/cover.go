@@ -1,0 +1,259 @@
+package catalogue
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/cf"
+	"github.com/cdfz-format/cdfz/slab"
+)
+
+// Bounds of the coordinates that are read, in values.
+const (
+	// shortTimes is the length from which only both ends of a time axis are read: 256 KiB of doubles, a
+	// block.
+	shortTimes = 1 << 15
+	endTimes   = 1 << 10
+	// maxLine and maxGrid are the lengths of the longest coordinate of one dimension and of several.
+	maxLine = 1 << 22
+	maxGrid = 1 << 18
+	maxFile = 1 << 24 // in all coordinates of a file
+)
+
+// coverage finds what the variables of a file cover. Each coordinate is read once.
+type coverage struct {
+	ctx    context.Context
+	src    slab.Source
+	h      *cdf3.Header
+	byName map[string]int // the first variable of each name
+	axes   map[int]int    // the coordinate variable of each dimension that has one
+	times  map[int]*timeRange
+	angles map[int]*angleRange
+	left   int64 // values that may still be read
+}
+
+type timeRange struct{ calendar, start, end string }
+
+type angleRange struct {
+	lo, hi float64
+	circle bool
+}
+
+func newCoverage(ctx context.Context, src slab.Source) *coverage {
+	c := &coverage{ctx: ctx, src: src, h: src.Header(), byName: map[string]int{}, axes: map[int]int{}, times: map[int]*timeRange{}, angles: map[int]*angleRange{}, left: maxFile}
+	for i := range c.h.Vars {
+		v := &c.h.Vars[i]
+		if _, ok := c.byName[v.Name]; ok {
+			continue
+		}
+		c.byName[v.Name] = i
+		if len(v.DimIDs) == 1 && c.h.Dims[v.DimIDs[0]].Name == v.Name {
+			c.axes[v.DimIDs[0]] = i
+		}
+	}
+	return c
+}
+
+// cover fills in the times and the box of variable number num.
+func (c *coverage) cover(r *Row, num int) error {
+	var t *timeRange
+	var lat, lon *angleRange
+	for _, k := range c.coordinates(num) {
+		v := &c.h.Vars[k]
+		var err error
+		switch {
+		case v.Type == cdf3.Char:
+		case cf.IsLatitude(v):
+			if lat == nil {
+				lat, err = c.angle(k, latitudes)
+			}
+		case cf.IsLongitude(v):
+			if lon == nil {
+				lon, err = c.angle(k, longitudes)
+			}
+		case t == nil:
+			t, err = c.time(k)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if t != nil {
+		r.Calendar, r.TimeStart, r.TimeEnd = t.calendar, t.start, t.end
+	}
+	if lat != nil {
+		r.LatMin, r.LatMax = &lat.lo, &lat.hi
+	}
+	if lon != nil {
+		r.LonMin, r.LonMax, r.LonCircle = &lon.lo, &lon.hi, lon.circle
+	}
+	return nil
+}
+
+// maxNamed is the number of names in an attribute coordinates that are looked up.
+const maxNamed = 64
+
+// coordinates returns the numbers of the coordinates of a variable: the coordinate variables of its
+// dimensions, then those that its attribute coordinates names (CF conventions, chapter 5). The dimensions of
+// the latter must be among its own.
+func (c *coverage) coordinates(num int) []int {
+	v := &c.h.Vars[num]
+	var list []int
+	for _, d := range v.DimIDs {
+		if k, ok := c.axes[d]; ok {
+			list = append(list, k)
+		}
+	}
+	names := strings.Fields(cut(v.Attr("coordinates").Text()))
+	for _, name := range names[:min(len(names), maxNamed)] {
+		k, ok := c.byName[name]
+		if ok && !slices.ContainsFunc(c.h.Vars[k].DimIDs, func(d int) bool { return !slices.Contains(v.DimIDs, d) }) {
+			list = append(list, k)
+		}
+	}
+	return list
+}
+
+// time returns what a coordinate covers, or nil if it is no time or has none.
+func (c *coverage) time(k int) (*timeRange, error) {
+	if t, ok := c.times[k]; ok {
+		return t, nil
+	}
+	c.times[k] = nil
+	if c.h.Vars[k].Attr("units") == nil {
+		return nil, nil
+	}
+	u, err := cf.UnitsOf(c.h, k)
+	if err != nil {
+		return nil, nil
+	}
+	values, err := c.read(k, true)
+	if err != nil {
+		return nil, err
+	}
+	var lo, hi cf.Time
+	found := false
+	for _, x := range values {
+		t, ok := u.Time(x)
+		if !ok {
+			continue
+		}
+		if !found || t < lo {
+			lo = t
+		}
+		if !found || t > hi {
+			hi = t
+		}
+		found = true
+	}
+	if !found {
+		return nil, nil
+	}
+	c.times[k] = &timeRange{u.Calendar.String(), u.Calendar.Date(lo).String(), u.Calendar.Date(hi).String()}
+	return c.times[k], nil
+}
+
+// angle returns what a coordinate covers, or nil if it has no values.
+func (c *coverage) angle(k int, of func([]float64) *angleRange) (*angleRange, error) {
+	if a, ok := c.angles[k]; ok {
+		return a, nil
+	}
+	c.angles[k] = nil
+	values, err := c.read(k, false)
+	if err != nil {
+		return nil, err
+	}
+	c.angles[k] = of(values)
+	return c.angles[k], nil
+}
+
+// read returns the values of a coordinate, unpacked, with NaN for missing ones. Of a long time axis it
+// returns both ends. It returns none for a coordinate that would take too much to read.
+func (c *coverage) read(k int, isTime bool) ([]float64, error) {
+	v := &c.h.Vars[k]
+	p, err := cf.NewPacking(v)
+	if err != nil {
+		return nil, nil
+	}
+	n := v.Len / v.Type.Size()
+	if len(v.Shape) != 1 && n > maxGrid || n > maxLine && !isTime {
+		return nil, nil
+	}
+	sels := []slab.Sel{{}}
+	if len(v.Shape) == 1 && isTime && n > shortTimes {
+		n = 2 * endTimes
+		sels = []slab.Sel{{Count: []int64{endTimes}}, {Start: []int64{v.Shape[0] - endTimes}, Count: []int64{endTimes}}}
+	}
+	if c.left -= n; c.left < 0 {
+		return nil, nil
+	}
+	var values []float64
+	for _, s := range sels {
+		part, err := cf.Read[float64](c.ctx, c.src.Array(k), s, p)
+		if errors.Is(err, archive.ErrMemory) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		values = append(values, part...)
+	}
+	return values, nil
+}
+
+// latitudes returns the range of the latitudes. Values that are no latitudes are ignored: files have numbers
+// such as 9999 for missing ones without naming them.
+func latitudes(values []float64) *angleRange {
+	r := &angleRange{lo: math.Inf(1), hi: math.Inf(-1)}
+	for _, x := range values {
+		if math.Abs(x) <= 90 {
+			r.lo, r.hi = min(r.lo, x), max(r.hi, x)
+		}
+	}
+	if r.lo > r.hi {
+		return nil
+	}
+	return r
+}
+
+// maxLongitude bounds longitudes: some grids begin at -280 or end at 440.
+const maxLongitude = 720
+
+// longitudes returns the range of the longitudes. If these lie on both sides of the date line, so that most
+// of the range from the least to the greatest is empty, the range goes across it: 170 to 190.
+func longitudes(values []float64) *angleRange {
+	all := make([]float64, 0, len(values))
+	for _, x := range values {
+		if math.Abs(x) <= maxLongitude {
+			all = append(all, x)
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	slices.Sort(all)
+	r := &angleRange{lo: all[0], hi: all[len(all)-1]}
+	gap, after := 0.0, 0 // the widest gap inside, and the value after it
+	for i := 1; i < len(all); i++ {
+		if d := all[i] - all[i-1]; d > gap {
+			gap, after = d, i
+		}
+	}
+	outside := 360 - (r.hi - r.lo)
+	const (
+		cell  = 60   // the widest cell of a global grid; a wider gap is no cell
+		equal = 1.01 // longitudes are rounded
+	)
+	switch {
+	case gap > cell && gap > 2*outside:
+		r.lo, r.hi = all[after], all[after-1]+360
+	case outside <= 0, len(all) > 2 && outside <= cell && outside <= equal*gap:
+		r.circle = true
+	}
+	return r
+}
