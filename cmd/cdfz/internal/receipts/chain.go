@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/cdfz-format/cdfz/archive"
 )
@@ -110,10 +111,11 @@ type chain struct {
 	head     *head // nil if it is lost
 	lines    int64 // after it
 	headLine int
-	next     string // prev of the next line, "" if unknown
-	run      int    // line where the current run began, 0 for none
-	receipts int64  // of the run
-	broken   bool   // damage was found since it began
+	next     string    // prev of the next line, "" if unknown
+	run      int       // line where the current run began, 0 for none
+	began    time.Time // when it did
+	receipts int64     // of the run
+	broken   bool      // damage was found since it began
 }
 
 func (s *scan) fail(line int, format string, args ...any) {
@@ -296,7 +298,7 @@ func (s *scan) content(l *line) {
 	c := s.c
 	switch {
 	case l.Run != nil && l.End == nil && l.Receipt == nil:
-		c.run, c.receipts, c.broken = s.line, 0, false
+		c.run, c.began, c.receipts, c.broken = s.line, l.Run.Time, 0, false
 	case l.Run == nil && l.End != nil && l.Receipt == nil:
 		if !c.broken && (c.run == 0 || c.receipts != l.End.Receipts) {
 			s.fail(s.line, "expected the end of a run with %d receipts, found one with %d", c.receipts, l.End.Receipts)

@@ -8,7 +8,6 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -123,14 +122,7 @@ func (v *verifier) due(files *fileio.List) {
 // or if the archive may have changed since: archives have the times of their sources, so that a new one
 // can have the time and the size of the old one.
 func (v *verifier) lastProof(j fileio.Job) int64 {
-	at := v.scrub.state.last(v.nameInState(j.Name), j.Size, j.Modified)
-	if at == 0 || j.Modified.IsZero() {
-		return at
-	}
-	if st, err := os.Stat(j.Name); err != nil || changedAt(st) > at {
-		return 0
-	}
-	return at
+	return v.scrub.state.lastOf(v.nameInState(j.Name), j.Name, j.Size, j.Modified)
 }
 
 func (v *verifier) passOver(j fileio.Job, last int64) {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"time"
 	"unicode/utf8"
 
@@ -174,6 +175,19 @@ func (s *state) last(archive string, size int64, modified time.Time) int64 {
 		return 0
 	}
 	return p.at
+}
+
+// lastOf is last for a file at a path, or a URL. It is 0 if the file may have changed since: archives have the
+// times of their sources, so that a new one can have the time and the size of the old one.
+func (s *state) lastOf(archive, path string, size int64, modified time.Time) int64 {
+	at := s.last(archive, size, modified)
+	if at == 0 || modified.IsZero() {
+		return at
+	}
+	if st, err := os.Stat(path); err != nil || changedAt(st) > at {
+		return 0
+	}
+	return at
 }
 
 // revoke notes that an archive has failed: what was known of it holds no longer, even if nobody has written
