@@ -40,6 +40,9 @@ type Work struct {
 	Failed func(name string, err error)
 	// Fixed and PerByte estimate the memory for a file in bytes, and per byte of its size.
 	Fixed, PerByte int64
+	// Light is set if One reads little of a file: large files and those of unknown size are then worked
+	// on side by side, too.
+	Light bool
 }
 
 // defaultBudget is the memory for files that are worked on side by side, unless the user
@@ -241,11 +244,11 @@ const jobsAhead = 1 << 14
 // has been stopped. before is closed when the previous job with the same target is done.
 func (r *parallel) begin(ctx context.Context, i int, j fileio.Job, before chan struct{}) *sideJob {
 	slots, workers := int64(1), int64(1)
-	if j.Size >= alone || j.Size == 0 { // or of unknown size
+	if !r.w.Light && (j.Size >= alone || j.Size == 0) { // or of unknown size
 		slots, workers = r.places, r.jobs
 	}
 	memory := r.budget
-	if j.Size < alone {
+	if r.w.Light || j.Size < alone {
 		memory = min(memory, r.w.Fixed+r.w.PerByte*j.Size)
 	}
 	// Acquire may succeed with a cancelled context.
