@@ -9,6 +9,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/archive"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/bench"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/catalogue"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/stop"
@@ -18,6 +19,7 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/dump"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/export"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/filters"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/find"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/gen"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/get"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/info"
@@ -42,7 +44,7 @@ type verb struct {
 var verbs = []verb{
 	{"archive", archive.Command}, {"restore", restore.Command}, {"copy", copy.Command}, {"verify", verify.Command}, {"receipts", receipts.Command},
 	{"repair", repair.Command}, {"parity", parity.Command},
-	{"info", info.Command}, {"get", get.Command}, {"dump", dump.Command}, {"mount", mount.Command}, {"run", runverb.Command}, {"serve", serve.Command},
+	{"info", info.Command}, {"catalogue", catalogue.Command}, {"find", find.Command}, {"get", get.Command}, {"dump", dump.Command}, {"mount", mount.Command}, {"run", runverb.Command}, {"serve", serve.Command},
 	{"export", export.Command}, {"gen", gen.Command}, {"bench", bench.Command},
 	{"filters", filters.Command}, {"plugins", plugins.Command}, {"codec", codec.Command}, {"version", versionCmd},
 }

@@ -3,6 +3,7 @@ package catalogue
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 
@@ -20,8 +21,23 @@ type Builder struct {
 	rows   []Row
 	text   int
 	runs   []*atomicfile.Temporary // sorted rows that were added, as catalogues
-	parts  []*Reader               // in the order in which they were added
+	parts  []part                  // in the order in which they were added
 	spills int                     // spillText; less in tests
+}
+
+// part is another catalogue.
+type part struct {
+	name string
+	*Reader
+}
+
+// next is Next with the name of the part in errors.
+func (p part) next() (*Row, error) {
+	r, err := p.Next()
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = fmt.Errorf("%s: %w", p.name, err)
+	}
+	return r, err
 }
 
 // NewBuilder makes an empty Builder. The caller must close it.
@@ -54,8 +70,8 @@ func (b *Builder) Add(rows []Row) error {
 }
 
 // AddPart adds the rows of another catalogue. Those of a file replace the rows of the same file in the parts
-// before. The Builder closes the Reader.
-func (b *Builder) AddPart(r *Reader) { b.parts = append(b.parts, r) }
+// before. The Builder closes the Reader. The name is for errors.
+func (b *Builder) AddPart(name string, r *Reader) { b.parts = append(b.parts, part{name, r}) }
 
 // sort sorts the rows. Of two rows of one variable, the later stays.
 func (b *Builder) sort() {
@@ -92,7 +108,7 @@ func (b *Builder) Write(ctx context.Context, w io.Writer) (Counts, error) {
 	var n Counts
 	sources := make([]*cursor, 0, len(b.parts)+len(b.runs)+1)
 	for _, p := range b.parts {
-		sources = append(sources, &cursor{next: p.Next})
+		sources = append(sources, &cursor{next: p.next})
 	}
 	for _, f := range b.runs {
 		st, err := f.Stat()

@@ -101,7 +101,7 @@ func TestRows(t *testing.T) {
 		part := built(t, spillText, files[i*10:i*10+20]...)
 		r, err := Open(bytes.NewReader(part), int64(len(part)))
 		require.NoError(t, err)
-		b.AddPart(r)
+		b.AddPart("part", r)
 	}
 	require.NoError(t, b.Add(files[40]))
 	var out bytes.Buffer
@@ -133,9 +133,9 @@ func TestReplace(t *testing.T) {
 		return r
 	}
 	for name, fill := range map[string]func(b *Builder){
-		"file after part":         func(b *Builder) { b.AddPart(part(old)); require.NoError(t, b.Add(fresh)) },
-		"part after part":         func(b *Builder) { b.AddPart(part(old, fileRows("b.nc", 1))); b.AddPart(part(fresh)) },
-		"spilled file after part": func(b *Builder) { b.spills = 1; b.AddPart(part(old)); require.NoError(t, b.Add(fresh)) },
+		"file after part":         func(b *Builder) { b.AddPart("part", part(old)); require.NoError(t, b.Add(fresh)) },
+		"part after part":         func(b *Builder) { b.AddPart("part", part(old, fileRows("b.nc", 1))); b.AddPart("part", part(fresh)) },
+		"spilled file after part": func(b *Builder) { b.spills = 1; b.AddPart("part", part(old)); require.NoError(t, b.Add(fresh)) },
 	} {
 		b := NewBuilder()
 		fill(b)

@@ -193,6 +193,25 @@ func (a *IO) CheckDest(args []string) error {
 	if st, err := os.Stat(args[0]); err == nil && st.IsDir() && args[0] != terminal.StdinName {
 		return terminal.Hinted(fmt.Errorf("-o %s: one target for the folder %s", a.Dest, args[0]), "-o DIR%c puts the targets into a folder", filepath.Separator)
 	}
+	return a.checkStdout()
+}
+
+// CheckDestOfAll checks the -o of a verb that makes one target of all FILEs.
+func (a *IO) CheckDestOfAll() error {
+	if err := a.stdNames(nil); err != nil {
+		return err
+	}
+	if err := a.CheckURLDest(); err != nil {
+		return err
+	}
+	if a.IsDirDest() {
+		return fmt.Errorf("-o %s: expected the name of a file, found a folder", a.Dest)
+	}
+	return a.checkStdout()
+}
+
+// checkStdout checks a target that may be standard output.
+func (a *IO) checkStdout() error {
 	if a.Dest != terminal.StdoutName {
 		return nil
 	}

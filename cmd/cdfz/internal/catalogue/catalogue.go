@@ -1,0 +1,312 @@
+// Package catalogue is the verb catalogue: a table of the variables of many archives. The module's package
+// internal/catalogue does the work.
+package catalogue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/internal/catalogue"
+	"github.com/cdfz-format/cdfz/remote"
+)
+
+// partSuffix is the ending of catalogues among the FILE arguments.
+const partSuffix = ".parquet"
+
+// cataloguer runs the verb catalogue.
+type cataloguer struct {
+	*cli.App
+	states, receipts []string // --state, --receipts
+	proofs           proofs
+	parts            []string // FILE arguments that are catalogues
+	files            []string // the others
+}
+
+// Command makes cdfz catalogue.
+func Command(a *cli.App) *cobra.Command {
+	v := &cataloguer{App: a}
+	cmd := &cobra.Command{
+		Use:   "catalogue [flags] -o OUT.parquet FILE…",
+		Short: "List the variables of many archives in a Parquet file",
+		Long: `Writes a Parquet file with a row for each variable of each FILE: its dimensions, attributes, times
+and box, the sizes and the SHA-256 of the file. cdfz find, DuckDB, pandas and others search it. Only the
+structure and the coordinates of an archive are read.
+
+FILE may be an archive, a classic netCDF file, a folder, whose archives *.cdfz are taken, or a URL. A
+FILE that ends in .parquet is a catalogue, whose rows are taken as they are: so the parts that shards
+have made become one catalogue, and a catalogue gets the rows of new archives. The rows of a file
+are those of its last FILE, or of the archive itself if that is among the FILEs.
+
+Rows are sorted by path, and the same archives give the same bytes. OUT appears complete or not at
+all. Archives that cannot be read are reported and left out, and the exit code is 1 or 3.
+
+--state and --receipts take the times when archives were proved from the state of cdfz verify and from
+receipts.
+
+` + cli.SelectHelp,
+		Example: cli.Examples(
+			"cdfz catalogue -o cat.parquet archives/",
+			"cdfz catalogue -o cat.parquet --state scrub.jsonl archives/",
+			"cdfz catalogue -o part3.parquet --shard 3/8 archives/",
+			"cdfz catalogue -o all.parquet part*.parquet",
+			"cdfz catalogue -o new.parquet cat.parquet archives/2026/   # new archives",
+			"cdfz find --catalogue cat.parquet tas --time 1987"),
+		Args: v.args,
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return []string{fileio.Suffix[1:], partSuffix[1:]}, cobra.ShellCompDirectiveFilterFileExt
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := v.checkDest(); err != nil {
+				return err
+			}
+			v.run(cmd.Context())
+			return nil
+		},
+	}
+	a.DestFlag(cmd, "write to `OUT`: a name, the URL of an object, or - for standard output")
+	a.ForceFlagFor(cmd, "overwrite OUT if it is a catalogue")
+	f := cmd.Flags()
+	f.StringArrayVar(&v.states, "state", nil, "take the times of proofs from `FILE`, a state of cdfz verify; repeatable")
+	f.StringArrayVar(&v.receipts, "receipts", nil, "take the times of proofs from `FILE`, receipts of cdfz archive; repeatable")
+	a.SelectFlags(cmd)
+	a.JSONFlag(cmd)
+	a.VerboseFlag(cmd)
+	return cmd
+}
+
+// args divides the FILE arguments and checks them.
+func (v *cataloguer) args(cmd *cobra.Command, args []string) error {
+	for _, name := range args {
+		if strings.HasSuffix(name, partSuffix) {
+			v.parts = append(v.parts, name)
+		} else {
+			v.files = append(v.files, name)
+		}
+	}
+	if len(v.parts) > 0 && len(v.files) == 0 && v.Select.From == "" {
+		if v.Select.Shard.N > 0 {
+			return errors.New("--shard: expected files, found catalogues alone")
+		}
+		return nil
+	}
+	return v.FilesOrList(cmd, v.files)
+}
+
+// checkDest checks OUT.
+func (v *cataloguer) checkDest() error {
+	v.ToObjects = true
+	if v.Dest == "" {
+		return terminal.Hinted(errors.New("no OUT given"), "-o OUT%s names it", partSuffix)
+	}
+	return v.CheckDestOfAll()
+}
+
+// report is the JSON of a run.
+type report struct {
+	Target  string  `json:"target"`
+	Files   int64   `json:"files"`
+	Rows    int64   `json:"rows"`
+	Size    int64   `json:"target_size"` // bytes
+	Seconds float64 `json:"seconds"`
+}
+
+func (v *cataloguer) run(ctx context.Context) {
+	start := time.Now()
+	if err := v.mayReplace(ctx); err != nil {
+		v.FailFile(terminal.ShowName(v.Dest), err)
+		return
+	}
+	// Before the work, which is of no use if OUT cannot be written.
+	out, err := v.Sink(ctx, v.Dest, nil)
+	if err != nil {
+		v.FailFile(terminal.ShowName(v.Dest), err)
+		return
+	}
+	defer out.Abort()
+	if name, err := v.proofs.read(v.states, v.receipts); err != nil {
+		v.FailFile(name, err)
+		return
+	}
+	b := catalogue.NewBuilder()
+	defer b.Close()
+	for _, name := range v.parts {
+		in, r, err := v.openPart(ctx, name)
+		if err != nil {
+			v.FailFile(terminal.ShowName(name), err)
+			return
+		}
+		defer in.Close()
+		b.AddPart(terminal.ShowName(name), r)
+	}
+	added, ok := v.addFiles(ctx, b)
+	if !ok || v.Stopped(ctx) || added == 0 && len(v.parts) == 0 {
+		return
+	}
+	rep := &report{Target: terminal.ReportName(v.Dest)}
+	if err := v.write(ctx, b, out, rep); err != nil {
+		v.FailFile(terminal.ShowName(v.Dest), err)
+		return
+	}
+	rep.Seconds = display.Round(time.Since(start).Seconds(), 6)
+	switch {
+	case v.Dest == terminal.StdoutName:
+	case v.JSON:
+		v.Emit(rep)
+	default:
+		v.Report("%s: %s, %s, %s", terminal.ShowName(v.Dest), display.Count(rep.Files, "file"), display.Count(rep.Rows, "row"), display.Size(rep.Size))
+	}
+}
+
+// mayReplace returns an error if OUT exists and must stay.
+func (v *cataloguer) mayReplace(ctx context.Context) error {
+	if !v.Force || v.Dest == terminal.StdoutName {
+		return nil
+	}
+	in, err := v.Open(ctx, v.Dest)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	if in.Size == 0 {
+		return nil
+	}
+	r, err := catalogue.Open(in.R, in.Size)
+	switch {
+	case err == nil:
+		r.Close()
+		return nil
+	case errors.Is(err, archive.ErrCorrupt): // of a catalogue, perhaps; nothing can be lost
+		return terminal.Hinted(fmt.Errorf("-f overwrites only a catalogue: %w", err), "remove the file first")
+	}
+	return fmt.Errorf("-f overwrites only a catalogue: %w", err)
+}
+
+// openPart opens a FILE that is a catalogue.
+func (v *cataloguer) openPart(ctx context.Context, name string) (*fileio.Input, *catalogue.Reader, error) {
+	in, err := v.Open(ctx, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := catalogue.Open(in.R, in.Size)
+	if err != nil {
+		in.Close()
+		return nil, nil, err
+	}
+	return in, r, nil
+}
+
+// addFiles adds the rows of files, and returns the number of these. ok is false if nothing may be written.
+func (v *cataloguer) addFiles(ctx context.Context, b *catalogue.Builder) (added int64, ok bool) {
+	if len(v.files) == 0 && v.Select.From == "" {
+		return 0, true
+	}
+	var failedFiles int64
+	failed := func(name string, err error) {
+		failedFiles++
+		v.FailFile(name, err)
+	}
+	files := v.Find(ctx, v.files, fileio.Archives, failed)
+	defer func() { files.Close() }()
+	if v.Select.Balance {
+		if err := files.Load(ctx); err != nil {
+			failed(terminal.ShowName(v.Select.From), err)
+			return 0, false
+		}
+		if err := v.Divide(&files); err != nil {
+			v.Usage(err)
+			return 0, false
+		}
+	}
+	if len(files.Jobs) == 0 && v.Select.Shard.N == 0 && !files.Grows() && failedFiles == 0 && !v.Stopped(ctx) {
+		failed(strings.Join(v.files, ", "), errors.New("no archives below this folder"))
+		return 0, false
+	}
+	ok = true
+	v.StartProgress("catalogue", files.Sizes()...)
+	v.Parallel(ctx, files, cli.Work{Failed: failed, Fixed: fileMemory, Light: true, One: func(a *cli.App, j fileio.Job) (func(), error) {
+		rows, err := v.describe(ctx, a, j)
+		if err != nil {
+			return nil, err
+		}
+		return func() {
+			if err := b.Add(rows); err != nil && ok {
+				ok = false
+				v.FailFile(terminal.ShowName(v.Dest), err)
+			}
+			added++
+		}, nil
+	}})
+	// Without this, a shard that has no files would leave no part for the others to be joined with.
+	if v.Select.Shard.N > 0 && failedFiles == 0 {
+		added = max(added, 1)
+	}
+	return added, ok
+}
+
+// fileMemory is about how many bytes reading the coordinates of a file takes.
+const fileMemory = 24 << 20
+
+// describe returns the rows of a file.
+func (v *cataloguer) describe(ctx context.Context, a *cli.App, j fileio.Job) ([]catalogue.Row, error) {
+	in, err := a.OpenJob(ctx, j)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	o := a.OpenOptions()
+	o.Cache, o.BlockMemory = 8<<20, 64<<20
+	f, err := archive.New(in.R, in.Size, o)
+	if err != nil {
+		return nil, fileio.ExplainNotNetCDF(in, err)
+	}
+	file := &catalogue.File{Name: terminal.ReportName(j.Name), Size: in.Size, Image: fileio.BaseName(j.Name)}
+	if !remote.IsURL(j.Name) && j.Name != terminal.StdinName {
+		file.Name = filepath.Clean(j.Name)
+	}
+	if info, ok := f.Info(); ok {
+		file.Proved = v.proofs.last(v.App, j.Name, in, info.SHA256)
+	}
+	rows, err := catalogue.Describe(ctx, f, file)
+	if errors.Is(err, archive.ErrCorrupt) {
+		err = terminal.Hinted(err, "cdfz verify lists all damage")
+	}
+	return rows, err
+}
+
+// write writes OUT.
+func (v *cataloguer) write(ctx context.Context, b *catalogue.Builder, s *fileio.Sink, rep *report) error {
+	w := &counter{s: s}
+	n, err := b.Write(ctx, w)
+	if err != nil {
+		return err
+	}
+	rep.Files, rep.Rows, rep.Size = n.Files, n.Rows, w.n
+	return s.Commit(ctx)
+}
+
+// counter counts written bytes.
+type counter struct {
+	s *fileio.Sink
+	n int64
+}
+
+func (c *counter) Write(p []byte) (int, error) {
+	n, err := c.s.Write(p)
+	c.n += int64(n)
+	return n, err
+}

@@ -1,0 +1,264 @@
+// Package find is the verb find: files of a catalogue by what is in them.
+package find
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/internal/catalogue"
+)
+
+// finder runs the verb find.
+type finder struct {
+	*cli.App
+	catalogues []string
+	query      catalogue.Query
+	long, null bool
+	found      bool
+	table      [][]string
+}
+
+// Command makes cdfz find.
+func Command(a *cli.App) *cobra.Command {
+	v := &finder{App: a}
+	cmd := &cobra.Command{
+		Use:   "find [flags] --catalogue CAT.parquet [NAME…]",
+		Short: "Find files in a catalogue by variables, times and places",
+		Long: `Prints the files of a catalogue that have a variable which meets all conditions, one a line. The
+catalogue is one that cdfz catalogue has made, also at a URL. The files themselves are not opened.
+
+NAME is the name of a variable, or a pattern of the shell in quotes, such as 'tas*'. With several,
+one must match.
+
+--time takes a year, a month, a day or a range of them, such as 1987, 1987-01..1988-06 or 1987.., and
+finds variables with times in it: from the first to the last, without a look at gaps. --bbox finds
+variables whose box overlaps with W,S,E,N in degrees. -10 and 350 are the same longitude, and a box
+with W greater than E, such as 170,-10,-170,10, goes across the date line. Variables without times, or
+without latitudes and longitudes, are not found then. --attr NAME=VALUE compares an attribute of the
+variable or else of the file, as a number or with VALUE as a pattern.
+
+The exit code is 1 if nothing is found.`,
+		Example: cli.Examples(
+			"cdfz find --catalogue cat.parquet tas --time 1987",
+			"cdfz find --catalogue cat.parquet 'ta*' --bbox -10,35,30,60 --long",
+			"cdfz find --catalogue cat.parquet --standard-name 'air_temperature' --attr experiment_id=historical",
+			"cdfz find --catalogue cat.parquet tas -0 | xargs -0 cdfz verify"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			v.query.Variables = args
+			if err := v.check(); err != nil {
+				return err
+			}
+			v.run(cmd.Context())
+			return nil
+		},
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		},
+	}
+	f := cmd.Flags()
+	f.StringArrayVar(&v.catalogues, "catalogue", nil, "search `CAT.parquet`; repeatable")
+	f.Var(&parsed{"TIME", func(s string) (err error) { v.query.Times, err = catalogue.ParseTimes(s); return err }}, "time", "find times in a year, month, day or FROM..TO")
+	f.Var(&parsed{"W,S,E,N", func(s string) (err error) { v.query.Box, err = catalogue.ParseBox(s); return err }}, "bbox", "find boxes that overlap with this one, in degrees")
+	f.StringArrayVar(&v.query.StandardNames, "standard-name", nil, "find this standard_name, or those that match a `PATTERN`; repeatable")
+	f.Var(&parsed{"NAME=VALUE", func(s string) error {
+		c, err := catalogue.ParseAttribute(s)
+		v.query.Attributes = append(v.query.Attributes, c)
+		return err
+	}}, "attr", "find this attribute of the variable or the file; repeatable, all must match")
+	f.BoolVarP(&v.long, "long", "l", false, "print a table of the variables that were found")
+	f.BoolVarP(&v.null, "null", "0", false, "end names in a zero byte, as xargs -0 reads them")
+	a.JSONFlag(cmd)
+	if err := cmd.MarkFlagFilename("catalogue", "parquet"); err != nil {
+		panic("internal error: " + err.Error())
+	}
+	return cmd
+}
+
+// parsed is a flag whose value is parsed by a function.
+type parsed struct {
+	kind string
+	set  func(string) error
+}
+
+// Type returns the name of the value in help.
+func (f *parsed) Type() string { return f.kind }
+
+func (f *parsed) String() string { return "" }
+
+// Set parses a value.
+func (f *parsed) Set(s string) error { return f.set(s) }
+
+// check checks the command line.
+func (v *finder) check() error {
+	if len(v.catalogues) == 0 {
+		return terminal.Hinted(errors.New("no catalogue given"), "--catalogue CAT.parquet names it; cdfz catalogue makes one")
+	}
+	if v.long && v.JSON || v.null && v.JSON || v.null && v.long {
+		return errors.New("expected one of --long, --null and --json")
+	}
+	for _, p := range append(v.query.Variables, v.query.StandardNames...) {
+		if err := catalogue.CheckPattern(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v *finder) run(ctx context.Context) {
+	v.table = [][]string{{"file", "variable", "dimensions", "times", "latitudes", "longitudes"}}
+	failed := false
+	for _, name := range v.catalogues {
+		if err := v.search(ctx, name); err != nil {
+			v.FailFile(terminal.ShowName(name), err)
+			failed = true
+		}
+		if v.Stopped(ctx) {
+			return
+		}
+	}
+	if v.found && v.long {
+		display.WriteTable(v.Out, v.table)
+	}
+	if !v.found && !failed {
+		v.SetCode(terminal.ExitFailed)
+	}
+}
+
+// search prints what is found in a catalogue.
+func (v *finder) search(ctx context.Context, name string) error {
+	in, err := v.Open(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	c, err := catalogue.Open(in.R, in.Size)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	last := ""
+	for {
+		r, err := c.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err = cmp.Or(err, ctx.Err(), v.Out.Err()); err != nil {
+			return err
+		}
+		if !v.query.Matches(r) {
+			continue
+		}
+		v.found = true
+		switch {
+		case v.JSON:
+			v.Emit(jsonOf(r))
+		case v.long:
+			v.table = append(v.table, []string{display.Quoted(r.Name()), display.Quoted(r.Variable), dims(r), times(r), span(r.LatMin, r.LatMax), longitudes(r)})
+		case r.Name() == last:
+		case v.null:
+			fmt.Fprintf(v.Out, "%s\x00", r.Name())
+		case terminal.IsTerminal(v.Out):
+			v.Print("%s", r.Name())
+		default:
+			fmt.Fprintln(v.Out, r.Name())
+		}
+		last = r.Name()
+	}
+}
+
+// dims is (time=24,lat=16) for a row.
+func dims(r *catalogue.Row) string {
+	words := make([]string, len(r.Shape))
+	for i, n := range r.Shape {
+		words[i] = display.Quoted(r.Dimensions[i]) + "=" + strconv.FormatInt(n, 10)
+	}
+	return "(" + strings.Join(words, ",") + ")"
+}
+
+// times is 1987-01-01..1987-12-31 for a row. Midnight is left out.
+func times(r *catalogue.Row) string {
+	if r.TimeStart == "" {
+		return "-"
+	}
+	const midnight = "T00:00:00"
+	start, end := r.TimeStart, r.TimeEnd
+	if strings.HasSuffix(start, midnight) && strings.HasSuffix(end, midnight) {
+		start, end = strings.TrimSuffix(start, midnight), strings.TrimSuffix(end, midnight)
+	}
+	if start == end {
+		return start
+	}
+	return start + ".." + end
+}
+
+// span is -90..90.
+func span(lo, hi *float64) string {
+	switch {
+	case lo == nil:
+		return "-"
+	case *lo == *hi:
+		return degrees(*lo)
+	}
+	return degrees(*lo) + ".." + degrees(*hi)
+}
+
+// degrees formats an angle with six decimals at most.
+func degrees(x float64) string { return strconv.FormatFloat(display.Round(x, 6), 'f', -1, 64) }
+
+func longitudes(r *catalogue.Row) string {
+	if r.LonCircle {
+		return span(r.LonMin, r.LonMax) + " (all)"
+	}
+	return span(r.LonMin, r.LonMax)
+}
+
+// row is the JSON of a row.
+type row struct {
+	File         string   `json:"file"`
+	FileBytes    []byte   `json:"file_bytes,omitempty"` // of a name that is not UTF-8
+	Image        string   `json:"image"`
+	SHA256       string   `json:"sha256,omitempty"`
+	ImageSize    int64    `json:"image_size"`
+	ArchiveSize  int64    `json:"archive_size,omitempty"`
+	Variable     string   `json:"variable"`
+	Type         string   `json:"type"`
+	Dims         []string `json:"dims"`
+	Shape        []int64  `json:"shape"`
+	Units        string   `json:"units,omitempty"`
+	StandardName string   `json:"standard_name,omitempty"`
+	LongName     string   `json:"long_name,omitempty"`
+	Calendar     string   `json:"calendar,omitempty"`
+	TimeStart    string   `json:"time_start,omitempty"`
+	TimeEnd      string   `json:"time_end,omitempty"`
+	LatMin       *float64 `json:"lat_min,omitempty"`
+	LatMax       *float64 `json:"lat_max,omitempty"`
+	LonMin       *float64 `json:"lon_min,omitempty"`
+	LonMax       *float64 `json:"lon_max,omitempty"`
+	LonCircle    bool     `json:"lon_circle,omitempty"`
+	Filters      string   `json:"filters,omitempty"`
+	Proved       string   `json:"proved,omitempty"`
+}
+
+func jsonOf(r *catalogue.Row) *row {
+	o := &row{
+		File: r.Path, FileBytes: []byte(r.PathBytes), Image: r.Image, SHA256: r.SHA256, ImageSize: r.ImageSize, ArchiveSize: r.ArchiveSize,
+		Variable: r.Variable, Type: r.Type, Dims: r.Dimensions, Shape: r.Shape, Units: r.Units, StandardName: r.StandardName, LongName: r.LongName,
+		Calendar: r.Calendar, TimeStart: r.TimeStart, TimeEnd: r.TimeEnd, LatMin: r.LatMin, LatMax: r.LatMax, LonMin: r.LonMin, LonMax: r.LonMax,
+		LonCircle: r.LonCircle, Filters: r.Filters,
+	}
+	if r.Proved != 0 {
+		o.Proved = time.UnixMicro(r.Proved).UTC().Format(time.RFC3339)
+	}
+	return o
+}
