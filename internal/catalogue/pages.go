@@ -165,12 +165,12 @@ func checkPage(h *format.PageHeader) (count int64, isDict bool, err error) {
 				return 0, false, damage("expected levels in RLE, found %s", level)
 			}
 		}
-		if enc != format.Plain && enc != format.RLE && enc != format.PlainDictionary && enc != format.RLEDictionary {
+		if enc != format.Plain && enc != format.RLE && enc != format.RLEDictionary {
 			return 0, false, damage("expected plain values or indices of a dictionary, found %s", enc)
 		}
 	case h.Type == format.DictionaryPage && h.DictionaryPageHeader.Valid:
 		count, enc, isDict = int64(h.DictionaryPageHeader.V.NumValues), h.DictionaryPageHeader.V.Encoding, true
-		if enc != format.Plain && enc != format.PlainDictionary {
+		if enc != format.Plain {
 			return 0, false, damage("expected a plain dictionary, found %s", enc)
 		}
 	default:

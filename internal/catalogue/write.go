@@ -17,14 +17,14 @@ const (
 
 // writer writes sorted rows. The bytes depend on the rows alone.
 type writer struct {
-	w          *parquet.Writer
+	w          *parquet.GenericWriter[Row]
 	values     parquet.Row // the current row; its memory is used again
 	rows, text int
 	dims       int
 }
 
 func newWriter(w io.Writer) *writer {
-	return &writer{w: parquet.NewWriter(w, schema,
+	return &writer{w: parquet.NewGenericWriter[Row](w,
 		parquet.Compression(&parquet.Zstd),
 		parquet.DataPageVersion(1),
 		parquet.PageBufferSize(1<<20),
@@ -67,7 +67,7 @@ func (w *writer) add(r *Row) error {
 		}
 		w.rows, w.text, w.dims = 1, r.text(), len(r.Dimensions)
 	}
-	// Not GenericWriter: that of parquet-go 0.32 panics on null pointers to numbers.
+	// Not Write, which panics on nil pointers to numbers in parquet-go 0.32.
 	w.values = schema.Deconstruct(w.values[:0], r)
 	_, err := w.w.WriteRows([]parquet.Row{w.values})
 	return err

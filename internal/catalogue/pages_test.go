@@ -1,0 +1,89 @@
+package catalogue
+
+import (
+	"bytes"
+	"hash/crc32"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/parquet-go/parquet-go/encoding/thrift"
+	"github.com/parquet-go/parquet-go/format"
+	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/archive"
+)
+
+// TestClaims checks pages that claim more than they have, or than a catalogue may have. Little memory is
+// needed to find that out.
+func TestClaims(t *testing.T) {
+	enc, err := zstd.NewWriter(nil)
+	require.NoError(t, err)
+	zeros := func(n int) []byte { return enc.EncodeAll(make([]byte, n), nil) }
+	bomb := enc.EncodeAll(make([]byte, maxPage), bytes.Clone(zeros(maxPage))) // two frames
+	data := format.DataPageHeader{NumValues: 1, Encoding: format.Plain, DefinitionLevelEncoding: format.RLE, RepetitionLevelEncoding: format.RLE}
+	page := func(stored []byte, raw int, d format.DataPageHeader) (*format.PageHeader, []byte) {
+		h := &format.PageHeader{Type: format.DataPage, UncompressedPageSize: int32(raw), CompressedPageSize: int32(len(stored)), CRC: int32(crc32.ChecksumIEEE(stored))}
+		h.DataPageHeader.Valid, h.DataPageHeader.V = true, d
+		return h, stored
+	}
+	dict := func(stored []byte, raw, n int) (*format.PageHeader, []byte) {
+		h := &format.PageHeader{Type: format.DictionaryPage, UncompressedPageSize: int32(raw), CompressedPageSize: int32(len(stored)), CRC: int32(crc32.ChecksumIEEE(stored))}
+		h.DictionaryPageHeader.Valid, h.DictionaryPageHeader.V = true, format.DictionaryPageHeader{NumValues: int32(n), Encoding: format.Plain}
+		return h, stored
+	}
+	for name, c := range map[string]struct {
+		make func() (*format.PageHeader, []byte)
+		want string
+	}{
+		"intact":           {func() (*format.PageHeader, []byte) { return page(zeros(100), 100, data) }, ""},
+		"too many values":  {func() (*format.PageHeader, []byte) { d := data; d.NumValues = 1 << 30; return page(zeros(9), 9, d) }, "expected 1 to 1048576 values, found 1073741824"},
+		"fewer than none":  {func() (*format.PageHeader, []byte) { d := data; d.NumValues = -1; return page(zeros(9), 9, d) }, "found -1"},
+		"a long page":      {func() (*format.PageHeader, []byte) { return page(zeros(9), 1<<30, data) }, "expected at most 33554432 bytes"},
+		"a short page":     {func() (*format.PageHeader, []byte) { return page(zeros(100), 101, data) }, "expected 101 bytes, found 100"},
+		"a bomb":           {func() (*format.PageHeader, []byte) { return page(bomb, 100, data) }, "decompressed size exceeds"},
+		"a bomb of 32 MiB": {func() (*format.PageHeader, []byte) { return page(zeros(maxPage), 100, data) }, "expected 100 bytes, found 33554432"},
+		"other levels": {func() (*format.PageHeader, []byte) {
+			d := data
+			d.DefinitionLevelEncoding = format.Plain
+			return page(zeros(9), 9, d)
+		}, "expected levels in RLE"},
+		"another encoding": {func() (*format.PageHeader, []byte) {
+			d := data
+			d.Encoding = format.DeltaBinaryPacked
+			return page(zeros(9), 9, d)
+		}, "expected plain values"},
+		"missing bytes": {func() (*format.PageHeader, []byte) {
+			h, b := page(zeros(9), 9, data)
+			h.CompressedPageSize = maxPage
+			return h, b
+		}, "expected 33554432 bytes: unexpected EOF"},
+		"a page of indexes": {func() (*format.PageHeader, []byte) { return &format.PageHeader{Type: format.IndexPage}, nil }, "expected a page of version 1"},
+		"missing texts":     {func() (*format.PageHeader, []byte) { return dict(zeros(8), 8, 3) }, "text 2 of the dictionary is missing"},
+		"a long text": {func() (*format.PageHeader, []byte) {
+			b := enc.EncodeAll([]byte{255, 255, 255, 255}, nil)
+			return dict(b, 4, 1)
+		}, "expected at most 0 bytes, found 4294967295"},
+		"many texts": {func() (*format.PageHeader, []byte) { return dict(zeros(8), 8, 1<<30) }, "found 1073741824"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h, stored := c.make()
+			protocol := new(thrift.CompactProtocol)
+			b, err := thrift.Marshal(protocol, h)
+			require.NoError(t, err)
+			b = append(b, stored...)
+			p, err := newPageChecker(bytes.NewReader(append([]byte("PAR1"), b...)))
+			require.NoError(t, err)
+			defer p.dec.Close()
+			n := allocated(func() {
+				err = p.chunk(&format.ColumnMetaData{Type: format.ByteArray, Codec: format.Zstd, NumValues: 1, DataPageOffset: 4, TotalCompressedSize: int64(len(b))})
+			})
+			require.LessOrEqual(t, n, uint64(3*maxPage))
+			if c.want == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.ErrorIs(t, err, archive.ErrCorrupt)
+			require.ErrorContains(t, err, c.want)
+		})
+	}
+}
