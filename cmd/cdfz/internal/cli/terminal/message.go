@@ -24,8 +24,8 @@ const (
 )
 
 // ExitText describes the exit codes in help and manual pages.
-const ExitText = `0 success, 1 failure, 2 wrong usage, 3 damaged archive or receipts, 130 interrupted
-(or 128 + the number of another signal).
+const ExitText = `0 success, 1 failure, 2 wrong usage, 3 damaged archive, receipts or catalogue,
+130 interrupted (or 128 + the number of another signal).
 With several files the highest code wins.`
 
 // SetCode raises the exit code.
