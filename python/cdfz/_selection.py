@@ -89,7 +89,8 @@ class Selection(Permutation):
 
         outers = math.prod(len(p) for p in picks[:j])
         tasks = itertools.product(itertools.product(*(list(enumerate(p)) for p in picks[:j])), pieces)
-        side_by_side(fill, tasks, outers * len(pieces))
+        # Each thread may need as much memory as lorenz takes at most for a block.
+        side_by_side(fill, tasks, min(outers * len(pieces), 2 * self.MEMORY // (64 * full)))
         return out
 
     def blocked(self):
@@ -137,7 +138,7 @@ def span_of(picks, inner, size):
 
 
 def side_by_side(fill, tasks, count):
-    """Calls fill for each task, in several threads if there are many and decoding leaves the GIL to others."""
+    """Calls fill for each task, in a thread for every two up to count if decoding leaves the GIL to others."""
     workers = min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1, 8, count // 2)
     if workers < 2 or not _native.LIBRARY:
         for task in tasks:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 import numpy as np
 
@@ -71,6 +72,29 @@ class Native(unittest.TestCase):
             with multiprocessing.get_context("fork").Pool(3) as pool:
                 for got in pool.map(first_values, [name] * 6):
                     self.assertEqual(want, got)
+
+    def test_parts(self):
+        """Selections of a part of a block decode this first, and the whole block the second time."""
+        with tempfile.TemporaryDirectory() as folder:
+            name = os.path.join(folder, "a.nc.cdfz")
+            subprocess.run(["cdfz", "archive", "-q", "-o", name, ROOT / "testdata/classic/cdf2_climate.nc"], check=True)
+            whole = cdfz.Archive(name)
+            number = max(range(len(whole.header.vars)), key=lambda i: np.prod(whole.header.vars[i].shape))
+            want, rnd = whole.read(number), random.Random(4)
+            for _ in range(40):
+                a, spans, inner = cdfz.Archive(name), [], _native.decode
+                with mock.patch.object(_native, "decode", lambda data, p, span=None: spans.append(span) or inner(data, p, span)):
+                    key = tuple(rnd.choice((rnd.randrange(n), slice(rnd.randrange(n), n, rnd.randint(1, 3)), sorted(rnd.sample(range(n), 2))))
+                                for n in want.shape)
+                    for _ in range(2):
+                        np.testing.assert_array_equal(want[np.ix_(*[np.atleast_1d(np.arange(n)[k]) for k, n in zip(key, want.shape)])].ravel(),
+                                                      a.read(number, key).ravel())
+                    a.read(number)
+            a, spans = cdfz.Archive(name), []
+            with mock.patch.object(_native, "decode", lambda data, p, span=None: spans.append((p.n, span)) or inner(data, p, span)):
+                a.read(number, (0,) * want.ndim), a.read(number, (0,) * want.ndim), a.read(number, (0,) * want.ndim)
+            n = np.prod(a.block_shape(number))
+            self.assertEqual([(n, (0, 1)), (n, None)], [s for s in spans if s[0] == n])
 
     def test_errors(self):
         """Damage of one of many blocks is the error of a selection."""
