@@ -2,6 +2,7 @@ package catalogue
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -195,4 +196,30 @@ func TestLongest(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, got, 20)
 	require.Equal(t, r, got[0])
+}
+
+// TestSharedTexts checks that texts which all rows of a file have take space once: many variables and long
+// attributes of the file, or long names of dimensions, are cheap to make.
+func TestSharedTexts(t *testing.T) {
+	rng := rand.New(rand.NewSource(1))
+	long := func(n int) string {
+		b := make([]byte, n)
+		for i := range b {
+			b[i] = byte('a' + rng.Intn(26))
+		}
+		return string(b)
+	}
+	rows := fileRows("a.nc", 1000)
+	attributes, dims := `{"history":"`+long(maxAttrs-100)+`"}`, []string{long(maxAttrText), long(maxAttrText)}
+	for i := range rows {
+		rows[i].FileAttributes, rows[i].Dimensions, rows[i].Shape = attributes, dims, []int64{1, 1}
+	}
+	data := built(t, spillText, rows)
+	require.Less(t, len(data), 8*(len(attributes)+2*maxAttrText))
+	footer := int(binary.LittleEndian.Uint32(data[len(data)-8:]))
+	require.Less(t, footer, 1<<20)
+	found, err := read(data)
+	require.NoError(t, err)
+	require.Len(t, found, len(rows))
+	require.True(t, found[999].FileAttributes == attributes)
 }

@@ -1,6 +1,7 @@
 package catalogue
 
 import (
+	"hash/maphash"
 	"io"
 
 	"github.com/parquet-go/parquet-go"
@@ -11,7 +12,7 @@ import (
 // Bounds of a row group. Readers hold one in memory, and most look at one at a time.
 const (
 	groupRows = 1 << 15
-	groupText = 16 << 20 // bytes of texts, before equal ones are merged
+	groupText = 16 << 20 // bytes of texts; equal ones of a column count once
 	groupDims = 1 << 19  // dimensions
 )
 
@@ -21,16 +22,23 @@ type writer struct {
 	values     parquet.Row // the current row; its memory is used again
 	rows, text int
 	dims       int
+	// seen has the hashes of the texts of the row group. A file of 1 MB may have 20,000 variables and half a
+	// megabyte of attributes: all rows have those, and the dictionary of the column has them once.
+	seen map[uint64]bool
+	seed maphash.Seed
 }
 
 func newWriter(w io.Writer) *writer {
-	return &writer{w: parquet.NewGenericWriter[Row](w,
+	return &writer{seen: map[uint64]bool{}, seed: maphash.MakeSeed(), w: parquet.NewGenericWriter[Row](w,
 		parquet.Compression(&parquet.Zstd),
 		parquet.DataPageVersion(1),
 		parquet.PageBufferSize(1<<20),
 		parquet.DefaultEncoding(&parquet.Plain),
 		parquet.CreatedBy("cdfz", archive.Version, ""),
 		parquet.KeyValueMetadata(formatKey, formatVersion),
+		// Least and greatest values of these are of no use, and may be long: the footer would have four of
+		// them for a row group.
+		parquet.SkipPageBounds("attributes"), parquet.SkipPageBounds("file_attributes"),
 		// DuckDB and others skip row groups by their least and greatest path.
 		parquet.SortingWriterConfig(parquet.SortingColumns(parquet.Ascending("path"), parquet.Ascending("number"))),
 	)}
@@ -58,19 +66,44 @@ func (r *Row) texts() []string {
 
 // add writes a row.
 func (w *writer) add(r *Row) error {
-	w.rows++
-	w.text += r.text()
-	w.dims += len(r.Dimensions)
+	w.count(r)
 	if w.rows > groupRows || w.text > groupText || w.dims > groupDims {
 		if err := w.w.Flush(); err != nil {
 			return err
 		}
-		w.rows, w.text, w.dims = 1, r.text(), len(r.Dimensions)
+		w.rows, w.text, w.dims = 0, 0, 0
+		clear(w.seen)
+		w.count(r)
 	}
 	// Not Write, which panics on nil pointers to numbers in parquet-go 0.32.
 	w.values = schema.Deconstruct(w.values[:0], r)
 	_, err := w.w.WriteRows([]parquet.Row{w.values})
 	return err
+}
+
+// count adds a row to the size of the row group.
+func (w *writer) count(r *Row) {
+	w.rows++
+	w.dims += len(r.Dimensions)
+	for column, s := range r.texts() {
+		w.countText(column, s)
+	}
+	for _, s := range r.Dimensions {
+		w.countText(-1, s)
+	}
+}
+
+func (w *writer) countText(column int, s string) {
+	if h := maphash.Comparable(w.seed, columnText{column, s}); !w.seen[h] {
+		w.seen[h] = true
+		w.text += len(s)
+	}
+}
+
+// columnText is a text of a column.
+type columnText struct {
+	column int
+	text   string
 }
 
 // close writes what remains, and the metadata.
