@@ -238,13 +238,21 @@ func longitudes(values []float64) *angleRange {
 	}
 	slices.Sort(all)
 	r := &angleRange{lo: all[0], hi: all[len(all)-1]}
+	turns := r.hi-r.lo >= 360
+	if turns { // the gaps are those on the circle
+		for i, x := range all {
+			all[i] = x - 360*math.Floor((x-r.lo)/360)
+		}
+		slices.Sort(all)
+	}
 	gap, after := 0.0, 0 // the widest gap inside, and the value after it
 	for i := 1; i < len(all); i++ {
 		if d := all[i] - all[i-1]; d > gap {
 			gap, after = d, i
 		}
 	}
-	outside := 360 - (r.hi - r.lo)
+	last := all[len(all)-1]
+	outside := 360 - (last - r.lo)
 	const (
 		cell  = 60   // the widest cell of a global grid; a wider gap is no cell
 		equal = 1.01 // longitudes are rounded
@@ -252,8 +260,10 @@ func longitudes(values []float64) *angleRange {
 	switch {
 	case gap > cell && gap > 2*outside:
 		r.lo, r.hi = all[after], all[after-1]+360
-	case outside <= 0, len(all) > 2 && outside <= cell && outside <= equal*gap:
+	case len(all) > 2 && outside <= cell && (turns || outside <= equal*gap):
 		r.circle = true
+	case turns:
+		r.hi = last
 	}
 	return r
 }

@@ -39,6 +39,10 @@ func TestLongitudes(t *testing.T) {
 		"globe to -180":           {grid(-180, 179, 1), &angleRange{-180, 179, true}},
 		"globe, 0 twice":          {grid(0, 360, 5), &angleRange{0, 360, true}},
 		"from 21":                 {grid(21, 379, 2), &angleRange{21, 379, true}},
+		"stations on two turns":   {[]float64{-170, 10, 300}, &angleRange{-170, 10, false}},
+		"far ends":                {[]float64{-280, 440}, &angleRange{-280, -280, false}},
+		"a turn and a gap":        {append(grid(0, 40, 1), grid(330, 400, 1)...), &angleRange{330, 400, false}},
+		"globe of a dense sample": {append(grid(-180, 180, 7), 180), &angleRange{-180, 180, true}},
 		"downwards":               {[]float64{30, 20, 10}, &angleRange{10, 30, false}},
 	} {
 		require.Equal(t, c.want, longitudes(c.values), name)
