@@ -27,7 +27,14 @@ type finder struct {
 	long, null bool
 	found      bool
 	table      [][]string
+	held       int // bytes of the table
 }
+
+// maxHeld is the number of bytes of a table from which it is printed in parts, each with columns of its own
+// width: a small catalogue can claim any number of long rows.
+const maxHeld = 16 << 20
+
+var heading = []string{"file", "variable", "dimensions", "times", "latitudes", "longitudes"}
 
 // Command makes cdfz find.
 func Command(a *cli.App) *cobra.Command {
@@ -116,7 +123,7 @@ func (v *finder) check() error {
 }
 
 func (v *finder) run(ctx context.Context) {
-	v.table = [][]string{{"file", "variable", "dimensions", "times", "latitudes", "longitudes"}}
+	v.table = [][]string{heading}
 	failed := false
 	for _, name := range v.catalogues {
 		if err := v.search(ctx, name); err != nil {
@@ -164,7 +171,7 @@ func (v *finder) search(ctx context.Context, name string) error {
 		case v.JSON:
 			v.Emit(jsonOf(r))
 		case v.long:
-			v.table = append(v.table, []string{display.Quoted(r.Name()), display.Quoted(r.Variable), dims(r), times(r), span(r.LatMin, r.LatMax), longitudes(r)})
+			v.addLine([]string{display.Quoted(r.Name()), display.Quoted(r.Variable), dims(r), times(r), span(r.LatMin, r.LatMax), longitudes(r)})
 		case r.Name() == last:
 		case v.null:
 			fmt.Fprintf(v.Out, "%s\x00", r.Name())
@@ -174,6 +181,20 @@ func (v *finder) search(ctx context.Context, name string) error {
 			fmt.Fprintln(v.Out, r.Name())
 		}
 		last = r.Name()
+	}
+}
+
+// addLine adds a line to the table, and prints the table if it is long.
+func (v *finder) addLine(line []string) {
+	const lineLen = 128 // bytes besides the texts
+	v.table = append(v.table, line)
+	v.held += lineLen
+	for _, cell := range line {
+		v.held += len(cell)
+	}
+	if v.held >= maxHeld {
+		display.WriteTable(v.Out, v.table)
+		v.table, v.held = nil, 0
 	}
 }
 
