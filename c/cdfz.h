@@ -25,12 +25,9 @@
  *
  * Memory. Opening an archive of n bytes takes at most 64 MiB + 8 n. A read takes the stored
  * and the decoded bytes of a block, those before and after one of its filters (section 13
- * bounds them), and scratch memory of lorenz. The cache takes what cdfz_options say. Bytes of
- * unknown origin are safe: damage is an error, never a crash or a wrong value.
- *
- * Time. A restore makes 4 MiB of the image at a time. If records of many variables take turns
- * in it, and one block of each does not fit in the cache, it decodes their blocks again and
- * again: give such an archive a larger cache.
+ * bounds them), and scratch memory of lorenz, of which up to 64 MiB are kept for the next read.
+ * The cache takes what cdfz_options say. Bytes of unknown origin are safe: damage is an error,
+ * never a crash or a wrong value.
  */
 #ifndef CDFZ_H
 #define CDFZ_H
@@ -94,7 +91,7 @@ typedef struct {
 /* How to read. All members 0, or NULL instead of the structure, are the defaults. */
 typedef struct {
 	size_t cache;     /* bytes of decoded blocks that are kept; 0: 64 MiB; 1: none */
-	size_t max_block; /* longest block that is decoded, in bytes; 0: 2^30, the limit of the format */
+	size_t max_block; /* longest block that a read decodes, in bytes; 0: 2^30, the limit of the format */
 } cdfz_options;
 
 typedef struct cdfz_archive cdfz_archive;
@@ -218,7 +215,8 @@ CDFZ_API cdfz_status cdfz_read(cdfz_archive *a, int64_t variable, const uint64_t
 /* Reads the size bytes of the image from offset on. They MUST lie in the image. */
 CDFZ_API cdfz_status cdfz_read_image(cdfz_archive *a, uint64_t offset, void *out, size_t size, cdfz_error *error);
 
-/* Restores the whole image. The function gets its bytes in order, and returns 0 to continue.
+/* Restores the whole image. The function gets its bytes in order, in pieces for which memory as
+ * long as the cache or the longest block is taken, and returns 0 to continue.
  * The SHA-256 is checked at the end: only after CDFZ_OK is the image known to be right. */
 CDFZ_API cdfz_status cdfz_restore(cdfz_archive *a, int (*write)(void *context, const void *bytes, size_t size),
 	void *context, cdfz_error *error);

@@ -1,6 +1,5 @@
 /*
- * cdfz_archive.h - an open archive, what went wrong with it, and the bytes of its source.
- * Private to cdfz.c.
+ * cdfz_archive.h - an open archive, its errors, and reading its bytes. Private to cdfz.c.
  */
 #ifndef CDFZ_ARCHIVE_H
 #define CDFZ_ARCHIVE_H
@@ -10,7 +9,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "cdfz.h"
 #include "cdfz_layout.h"
 
 struct cdfz_archive {

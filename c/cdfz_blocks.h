@@ -1,10 +1,21 @@
 /*
- * cdfz_blocks.h - the bytes of a block: read, decoded (section 9) and kept. Private to cdfz.c.
+ * cdfz_blocks.h - blocks: their rows of the index (section 6), decoding them (section 9), and
+ * decoded ones that are kept. Private to cdfz.c.
  */
 #ifndef CDFZ_BLOCKS_H
 #define CDFZ_BLOCKS_H
 
-#include "cdfz_container.h"
+#include "cdfz_archive.h"
+
+enum {
+	INDEX_HEADER = 32,
+	PAGE_HEADER = 8,
+	ROW = 20,
+	PAGE_ROWS = 256,
+	PAGE = PAGE_HEADER + PAGE_ROWS * ROW
+};
+
+/* ---- Decoding ---- */
 
 /* The stored bytes of a block, and how to decode them. */
 typedef struct {
@@ -75,6 +86,61 @@ static bool has_ranges(const cdfz_archive *a, const stored_block *b, size_t *ele
 	}
 	return false;
 }
+
+/* ---- The index ---- */
+
+/* Checks the header of the index, whose size stored bytes are at offset. */
+static cdfz_status read_index(cdfz_archive *a, uint64_t offset, uint64_t size, cdfz_error *e)
+{
+	uint8_t h[INDEX_HEADER];
+	where at = {-1, -1, (int64_t)offset};
+	if (size < INDEX_HEADER)
+		return fail(a, e, CDFZ_DAMAGED, at, "the index is too short");
+	cdfz_status status = read_at(a, offset, h, sizeof h, e);
+	if (status != CDFZ_OK)
+		return status;
+	uint64_t rows = little64(h + 8), length, pages = divide_up(rows, PAGE_ROWS), more;
+	if (memcmp(h, "cdfzidx\1", 8) != 0 || little32(h + 16) != PAGE_ROWS || little32(h + 20) != ROW || little32(h + 24) != 0 ||
+	    little32(h + 28) != (uint32_t)crc32(0, h, 28))
+		return fail(a, e, CDFZ_DAMAGED, at, "the header of the index is wrong");
+	if (!multiply(rows, ROW, &length) || !multiply(pages, PAGE_HEADER, &more) || !add(length, more, &length) ||
+	    !add(length, INDEX_HEADER, &length) || length != size)
+		return fail(a, e, CDFZ_DAMAGED, at, "the index has %" PRIu64 " bytes, which do not fit its %" PRIu64 " rows", size, rows);
+	if (rows != a->manifest.blocks)
+		return fail(a, e, CDFZ_DAMAGED, at, "the index has %" PRIu64 " rows, the manifest %" PRIu64 " blocks", rows,
+			a->manifest.blocks);
+	a->index = offset;
+	return CDFZ_OK;
+}
+
+/* Finds the row of a block. */
+static cdfz_status find_row(cdfz_archive *a, uint64_t number, where at, stretch *row, cdfz_error *e)
+{
+	uint64_t page = number / PAGE_ROWS, blocks = a->manifest.blocks, key = blocks + page;
+	size_t size = PAGE_HEADER + ROW * (size_t)least(PAGE_ROWS, blocks - page * PAGE_ROWS);
+	item *i = cache_get(&a->cache, key);
+	if (i == NULL) {
+		i = item_make(key, size);
+		if (i == NULL)
+			return no_memory(a, e);
+		at.offset = (int64_t)(a->index + INDEX_HEADER + page * PAGE);
+		cdfz_status status = read_at(a, (uint64_t)at.offset, item_data(i), size, e);
+		const uint8_t *p = item_data(i);
+		if (status == CDFZ_OK && (little32(p) != (uint32_t)crc32(0, p + 4, (uInt)size - 4) || little32(p + 4) != (uint32_t)page))
+			status = fail(a, e, CDFZ_DAMAGED, at, "page %" PRIu64 " of the index has a wrong checksum or number", page);
+		if (status != CDFZ_OK) {
+			cache_release(&a->cache, i);
+			return status;
+		}
+		cache_put(&a->cache, i);
+	}
+	const uint8_t *p = item_data(i) + PAGE_HEADER + number % PAGE_ROWS * ROW;
+	*row = (stretch){little64(p), little32(p + 8), little32(p + 12), little32(p + 16)};
+	cache_release(&a->cache, i);
+	return CDFZ_OK;
+}
+
+/* ---- Decoded blocks ---- */
 
 /* Bytes of a decoded block. piece_free ends their use. */
 typedef struct {

@@ -82,8 +82,9 @@ static bool step_more(step *s, size_t used)
 {
 	if (s->last || used >= s->most)
 		return step_damaged(s, "more bytes than the format allows");
-	size_t size = s->out_size < 4096 ? 4096 : 2 * s->out_size;
-	size = size < s->most ? size : s->most;
+	size_t size = s->most;
+	if (s->out_size < size / 2) /* 2 * out_size might exceed SIZE_MAX */
+		size = (size_t)least(size, greatest(4096, 2 * s->out_size));
 	uint8_t *more = realloc(s->out, size);
 	if (more == NULL)
 		return step_fail(s, CDFZ_MEMORY, "out of memory");
@@ -110,7 +111,7 @@ static bool inflate_all(step *s, int window)
 		if (used == s->out_size && !full && !step_more(s, used))
 			break;
 		z.next_out = full ? &extra : s->out + used;
-		z.avail_out = full ? 1 : (uInt)(s->out_size - used);
+		z.avail_out = full ? 1 : (uInt)least(s->out_size - used, UINT32_MAX);
 		uInt room = z.avail_out;
 		result = inflate(&z, Z_NO_FLUSH);
 		if (full && z.avail_out == 0)

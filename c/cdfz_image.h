@@ -1,5 +1,6 @@
 /*
- * cdfz_image.h - the image from the bytes of blocks (sections 10 and 11). Private to cdfz.c.
+ * cdfz_image.h - the bytes of the image from those of blocks (sections 10 and 11). Private to
+ * cdfz.c.
  */
 #ifndef CDFZ_IMAGE_H
 #define CDFZ_IMAGE_H
@@ -35,7 +36,7 @@ static cdfz_status copy_segment(cdfz_archive *a, const laid *s, uint64_t x, uint
 /* A place in the rest, whose block remains loaded. */
 typedef struct {
 	piece piece;
-	uint64_t number, from, to; /* the block and its bytes of the rest; none if to is 0 */
+	uint64_t from, to; /* the bytes of the rest that the block has; none if to is 0 */
 } rest_place;
 
 /* Copies size bytes of the rest from c on. */
@@ -72,29 +73,29 @@ static cdfz_status copy_rest(cdfz_archive *a, rest_place *r, uint64_t c, uint64_
 	return CDFZ_OK;
 }
 
-/* Makes the size bytes of the image from x on, which lie in it. Each block is decoded once. */
-static cdfz_status make_image(cdfz_archive *a, uint64_t x, uint64_t size, uint8_t *out, cdfz_error *e)
+/* Makes the size bytes of the image from x on, which lie in it. Each block is decoded once. A block
+ * of the rest remains in *rest for the next call; the caller frees its piece. */
+static cdfz_status make_image(cdfz_archive *a, rest_place *rest, uint64_t x, uint64_t size, uint8_t *out, cdfz_error *e)
 {
 	const layout *l = &a->layout;
 	uint64_t end = x + size;
 	cdfz_status status = CDFZ_OK;
 	for (uint64_t i = fixed_after(l, x); i < l->fixed && l->segments[i].s.off < end && status == CDFZ_OK; i++)
 		status = copy_segment(a, &l->segments[i], x, size, out, e);
-	for (uint64_t i = 0; i < l->records && x < l->record_end && end > l->record_first && status == CDFZ_OK; i++)
-		status = copy_segment(a, &l->segments[l->fixed + i], x, size, out, e);
-	rest_place rest = {{NULL, NULL}, 0, 0, 0};
+	uint64_t i, last;
+	for (records_between(l, x, end, &i, &last); i < last && status == CDFZ_OK; i++)
+		status = copy_segment(a, &l->segments[i], x, size, out, e);
 	uint64_t c = x - runs_before(l, x);
 	for (uint64_t at = x; at < end && status == CDFZ_OK;) {
 		uint64_t from, to;
 		next_run(l, at, &from, &to);
 		if (from > at) {
 			uint64_t n = least(from, end) - at;
-			status = copy_rest(a, &rest, c, n, out + (at - x), e);
+			status = copy_rest(a, rest, c, n, out + (at - x), e);
 			c += n;
 		}
 		at = to;
 	}
-	piece_free(a, &rest.piece);
 	return status;
 }
 

@@ -161,15 +161,21 @@ static bool json_short_string(json *j, size_t most, text *s)
 	return json_string(j, s) && (s->size <= most || json_fail(j, "a string is too long"));
 }
 
-/* Reads a string of so many hexadecimal digits in lower case. */
-static bool json_digits(json *j, size_t count, text *s)
+/* Reads a string of hexadecimal digits in lower case. */
+static bool json_hexadecimal(json *j, text *s)
 {
 	if (!json_string(j, s))
 		return false;
 	for (size_t i = 0; i < s->size; i++)
-		if (strchr("0123456789abcdef", s->bytes[i]) == NULL || s->bytes[i] == 0)
+		if (memchr("0123456789abcdef", s->bytes[i], 16) == NULL)
 			return json_fail(j, "expected hexadecimal digits in lower case");
-	return s->size == count || json_fail(j, "expected another number of hexadecimal digits");
+	return true;
+}
+
+/* The same with so many digits. */
+static bool json_digits(json *j, size_t count, text *s)
+{
+	return json_hexadecimal(j, s) && (s->size == count || json_fail(j, "expected another number of hexadecimal digits"));
 }
 
 /* Reads an integer of at most most. */

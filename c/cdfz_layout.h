@@ -23,7 +23,7 @@ typedef struct {
 typedef struct {
 	segment s;
 	uint64_t unit, at;
-	uint64_t before; /* of a fixed one: bytes of the fixed ones before it */
+	uint64_t before; /* bytes of those before it: of fixed ones, or of others in a record */
 } laid;
 
 #define NOWHERE UINT64_MAX
@@ -41,7 +41,6 @@ typedef struct {
 	uint64_t fixed, records;
 	uint64_t record_first, record_end; /* the bytes of the image from the first to the last of them */
 	uint64_t stride, count, record_sum; /* record_sum: bytes of them in a record */
-	uint64_t fixed_before;              /* bytes of fixed runs before record_first */
 } layout;
 
 typedef struct {
@@ -215,6 +214,7 @@ static bool lay_out_image(checks *c, layout *l)
 				return check_fail(c, -1, "a record of a variable is longer than all records");
 			if (i > 0 && r[i].s.off < r[i - 1].s.off + r[i - 1].s.len)
 				return check_fail(c, -1, "records of variables overlap");
+			r[i].before = l->record_sum;
 			l->record_sum += r[i].s.len;
 		}
 		uint64_t last = r[l->records - 1].s.off + r[l->records - 1].s.len;
@@ -236,8 +236,6 @@ static bool lay_out_image(checks *c, layout *l)
 			return check_fail(c, -1, "a variable overlaps the records");
 		f->before = all;
 		all += f->s.len;
-		if (l->records > 0 && f->s.off < l->record_first)
-			l->fixed_before = all;
 	}
 	return true;
 }
@@ -265,8 +263,6 @@ static bool lay_out(checks *c, layout *l, const plan *p, const netcdf *n, const 
 			return check_fail(c, -1, "variables and rest exceed the image");
 	if (sum != p->image_size)
 		return check_fail(c, -1, "variables, pools and rest are not as long as the image");
-	if (p->rest_chain >= p->chain_count || p->rest_head >= p->chain_count)
-		return check_fail(c, -1, "there is no such chain as that of the rest");
 	l->rest_number = l->blocks;
 	l->rest_blocks = 1 + divide_up(p->rest_len - p->rest_first, p->rest_block);
 	if (!add(l->blocks, l->rest_blocks, &l->blocks) || l->blocks != m->blocks)
@@ -300,6 +296,22 @@ static uint64_t fixed_after(const layout *l, uint64_t x)
 	return low;
 }
 
+/* Returns the number, among those with several runs, of the first segment whose run ends after
+ * byte y of a record. */
+static uint64_t record_after(const layout *l, uint64_t y)
+{
+	const laid *r = l->segments + l->fixed;
+	uint64_t low = 0, high = l->records;
+	while (low < high) {
+		uint64_t mid = low + (high - low) / 2;
+		if (r[mid].s.off - l->record_first + r[mid].s.len <= y)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
 /* Returns the bytes of all runs before byte x of the image. */
 static uint64_t runs_before(const layout *l, uint64_t x)
 {
@@ -308,9 +320,37 @@ static uint64_t runs_before(const layout *l, uint64_t x)
 		sum = l->segments[i].before + bytes_before(&l->segments[i].s, x);
 	else if (l->fixed > 0)
 		sum = l->segments[l->fixed - 1].before + l->segments[l->fixed - 1].s.len;
-	for (i = 0; x > l->record_first && i < l->records; i++)
-		sum += bytes_before(&l->segments[l->fixed + i].s, x);
-	return sum;
+	if (l->records == 0 || x <= l->record_first)
+		return sum;
+	uint64_t record = (x - l->record_first) / l->stride, y = (x - l->record_first) % l->stride;
+	if (record >= l->count)
+		return sum + l->count * l->record_sum;
+	sum += record * l->record_sum;
+	i = record_after(l, y);
+	if (i == l->records)
+		return sum + l->record_sum;
+	const laid *r = &l->segments[l->fixed + i];
+	uint64_t from = r->s.off - l->record_first;
+	return sum + r->before + (y > from ? y - from : 0);
+}
+
+/* Finds the segments with several runs that may have bytes in the bytes x to end - 1 of the image:
+ * those with the numbers *i to *last - 1 among all. If the bytes lie in one record, these are
+ * few. */
+static void records_between(const layout *l, uint64_t x, uint64_t end, uint64_t *i, uint64_t *last)
+{
+	*i = l->fixed;
+	*last = l->fixed + (x < l->record_end && end > l->record_first ? l->records : 0);
+	if (*i == *last || x < l->record_first)
+		return;
+	uint64_t y = (x - l->record_first) % l->stride;
+	if (end - x > l->stride - y)
+		return;
+	*i += record_after(l, y);
+	uint64_t to = *i;
+	while (to < *last && l->segments[to].s.off - l->record_first < y + (end - x))
+		to++;
+	*last = to;
 }
 
 /* Finds the first run that ends after byte x of the image: the bytes *from to *to - 1. Both
@@ -326,18 +366,12 @@ static void next_run(const layout *l, uint64_t x, uint64_t *from, uint64_t *to)
 	if (l->records == 0 || x >= l->record_end || *from < l->record_first)
 		return;
 	const laid *r = l->segments + l->fixed;
-	uint64_t record = 0, y = 0, low = 0, high = l->records;
+	uint64_t record = 0, y = 0;
 	if (x > l->record_first) {
 		record = (x - l->record_first) / l->stride;
 		y = (x - l->record_first) % l->stride;
 	}
-	while (low < high) { /* the first that ends after y */
-		uint64_t mid = low + (high - low) / 2;
-		if (r[mid].s.off - l->record_first + r[mid].s.len <= y)
-			low = mid + 1;
-		else
-			high = mid;
-	}
+	uint64_t low = record_after(l, y);
 	if (low == l->records) {
 		low = 0;
 		record++;

@@ -1,5 +1,5 @@
 /*
- * cdfz_manifest.h - the manifest, as its text says (section 5). Private to cdfz.c.
+ * cdfz_manifest.h - the text of the manifest (section 5). Private to cdfz.c.
  */
 #ifndef CDFZ_MANIFEST_H
 #define CDFZ_MANIFEST_H
@@ -7,16 +7,13 @@
 #include "cdfz_json.h"
 #include "cdfz_memory.h"
 
-enum { /* (section 13) */
-	MOST_MANIFEST = 1 << 16,   /* bytes, stored and inflated */
-	MOST_STORED_PLAN = 1 << 28,
+enum {
+	MOST_MANIFEST = 1 << 16, /* bytes, stored and inflated (section 13) */
 	MOST_LOSS = 4096,
-	MOST_LOSS_PARAMS = 256,
-	MOST_STRING = 255,
-	PLAN_OFFSET = 45           /* of the stored bytes of the plan (section 5.2) */
+	MOST_LOSS_PARAMS = 256
 };
 
-#define MOST_NUMBER UINT64_C(0x7fffffff)   /* of a number or a position (section 5.1) */
+#define MOST_NUMBER UINT64_C(0x7fffffff)    /* of a number or a position (section 5.1) */
 #define MOST_PARAMETER UINT64_C(0xffffffff) /* of a filter id, a parameter or a mask */
 
 /* The bit of a member. */
@@ -158,11 +155,8 @@ static bool manifest_read(json *j, manifest *to)
 			json_string(j, &to->name);
 			break;
 		case NAME_HEX:
-			if (!json_string(j, &s) || s.size % 2 != 0)
+			if (!json_hexadecimal(j, &s) || s.size % 2 != 0)
 				return json_fail(j, "expected pairs of hexadecimal digits");
-			for (size_t i = 0; i < s.size; i++)
-				if (s.bytes[i] == 0 || strchr("0123456789abcdef", s.bytes[i]) == NULL)
-					return json_fail(j, "expected hexadecimal digits in lower case");
 			to->name = s;
 			for (size_t i = 0; i < s.size / 2; i++) {
 				text pair = {s.bytes + 2 * i, 2};

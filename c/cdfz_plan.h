@@ -1,6 +1,6 @@
 /*
- * cdfz_plan.h - the plan, as its text says (section 7). What it says of the netCDF header and
- * of the manifest is checked in cdfz_layout.h. Private to cdfz.c.
+ * cdfz_plan.h - the text of the plan (section 7). What it says of the netCDF header and of the
+ * manifest is checked in cdfz_layout.h. Private to cdfz.c.
  */
 #ifndef CDFZ_PLAN_H
 #define CDFZ_PLAN_H
@@ -8,7 +8,8 @@
 #include "cdfz_filters.h"
 #include "cdfz_manifest.h"
 
-enum { /* (section 13) */
+enum {
+	MOST_STORED_PLAN = 1 << 28, /* bytes (section 13) */
 	MOST_HEADER = 1 << 28,
 	MOST_BLOCK = 1 << 30,
 	MOST_FIRST = 1 << 21,      /* of rest.first, if the header is shorter */
@@ -18,7 +19,9 @@ enum { /* (section 13) */
 	MOST_PARAMS = 65536,
 	MOST_CODEC = 4096,
 	MOST_RANK = 1024,
-	MOST_POOLS = 4096
+	MOST_POOLS = 4096,
+	MOST_STRING = 255,
+	PLAN_OFFSET = 45           /* of the stored bytes of the plan (section 5.2) */
 };
 
 typedef struct {
@@ -53,6 +56,8 @@ typedef struct {
 		pool_room, number_count, number_room;
 	uint64_t most_numbers; /* of shapes and blocks */
 	uint64_t shape_numbers;
+	uint64_t most_pooled;  /* variables in pools: more than any netCDF header has */
+	uint64_t pooled;
 	bool no_memory;
 	const char *refused;   /* why the plan cannot be read, NULL if it can */
 	char refused_name[64]; /* the format or the feature */
@@ -86,7 +91,7 @@ static void printable(char *to, size_t room, const char *bytes, size_t size)
 	to[n] = 0;
 }
 
-/* Reads a list of integers into the list of all numbers. */
+/* Reads the numbers of a shape or a block, or else of variables, into the list of all numbers. */
 static bool plan_numbers(json *j, plan *p, uint64_t most, bool shape, uint64_t *first, uint64_t *count)
 {
 	*first = p->number_count;
@@ -94,6 +99,8 @@ static bool plan_numbers(json *j, plan *p, uint64_t most, bool shape, uint64_t *
 	for (json_list(j); json_item(j, count);) {
 		if (shape && ++p->shape_numbers > p->most_numbers)
 			return json_fail(j, "too many numbers in shapes and blocks");
+		if (!shape && ++p->pooled > p->most_pooled)
+			return json_fail(j, "more variables in pools than the netCDF header can have");
 		if (!plan_grow(j, p, &p->numbers, p->number_count, &p->number_room, sizeof *p->numbers))
 			return false;
 		if (!json_integer(j, most, &p->numbers[p->number_count++]))
@@ -384,8 +391,8 @@ static bool plan_refuse(json *j, plan *p, const char *what, const char *bytes, s
 	return json_fail(j, what);
 }
 
-/* Reads the text of a plan. After a failure, either refused, no_memory or a fault of j is set. */
-static bool plan_read(json *j, plan *p)
+/* Reads the text of a plan whose netCDF header is stored in header_len bytes. After a failure, either refused, no_memory or a fault of j is set. */
+static bool plan_read(json *j, plan *p, uint64_t header_len)
 {
 	static const char *const names[] = {
 		"format", "features", "writer", "layout", "image", "block", "chains", "rest", "vars", "groups", "pools", NULL
@@ -396,6 +403,8 @@ static bool plan_read(json *j, plan *p)
 	uint64_t v, count = 0;
 	bool known = false;
 	memset(p, 0, sizeof *p);
+	/* A variable takes 28 bytes of the header, which is stored as it is if it is long (section 13). */
+	p->most_pooled = greatest(MOST_FIRST, header_len) / 28;
 	p->most_numbers = ((uint64_t)1 << 18) + (uint64_t)(j->end - j->start) / 16;
 	/* These lists are never NULL, so that places in them can be computed. */
 	if (!plan_grow(j, p, &p->numbers, 0, &p->number_room, sizeof *p->numbers) ||

@@ -8,6 +8,7 @@
  *	v  values   int64 variable, uint64 size of the answer, byte order, uint32 rank, then
  *	            rank numbers each of start, count and stride, as uint64
  *	d  describe nothing; the answer is a line for each dimension, variable and attribute
+ *	n  number   nothing; the answer is how many bytes were read of the archive, as uint64
  *
  * Answer: byte cdfz_status, uint32 length and the text of the error, uint64 length and the
  * bytes that were read.
@@ -22,7 +23,7 @@
 #include "../cdfz.h"
 
 static uint8_t *bytes; /* of the archive */
-static uint64_t length;
+static uint64_t length, taken; /* taken: bytes that were read */
 
 static ptrdiff_t read_bytes(void *context, void *buffer, size_t size, uint64_t offset)
 {
@@ -33,6 +34,7 @@ static ptrdiff_t read_bytes(void *context, void *buffer, size_t size, uint64_t o
 	if (n > 1000)
 		n -= n / 3; /* a source may read less than it is asked for */
 	memcpy(buffer, bytes + offset, n);
+	taken += n;
 	return (ptrdiff_t)n;
 }
 
@@ -146,6 +148,7 @@ int main(void)
 			cdfz_close(a);
 			free(bytes);
 			length = number();
+			taken = 0;
 			bytes = allocate(length);
 			get(bytes, length);
 			cdfz_source source = {read_bytes, NULL, NULL, length};
@@ -184,6 +187,9 @@ int main(void)
 		}
 		case 'd':
 			describe(a);
+			break;
+		case 'n':
+			put(NULL, &taken, sizeof taken);
 			break;
 		default:
 			return 1;

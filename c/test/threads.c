@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -55,17 +56,23 @@ static void *read_parts(void *archive)
 	return NULL;
 }
 
-/* A source that fails at its call number `left`, or has an error in the middle. */
+/* A source that fails at its call number `left`. */
 struct failing {
 	long left;
-	int early; /* it ends early instead */
+	ptrdiff_t (*how)(size_t size); /* what it returns then */
 };
+
+static ptrdiff_t an_error(size_t n) { (void)n; return -1; }
+static ptrdiff_t another_error(size_t n) { (void)n; return PTRDIFF_MIN; }
+static ptrdiff_t early_end(size_t n) { (void)n; return 0; }
+static ptrdiff_t too_many(size_t n) { return (ptrdiff_t)n + 1; }
+static ptrdiff_t far_too_many(size_t n) { (void)n; return PTRDIFF_MAX; }
 
 static ptrdiff_t read_failing(void *context, void *buffer, size_t n, uint64_t offset)
 {
 	struct failing *f = context;
 	if (f->left-- <= 0)
-		return f->early ? 0 : -1;
+		return f->how(n);
 	n = n < size - offset ? n : (size_t)(size - offset);
 	memcpy(buffer, bytes + offset, n);
 	return (ptrdiff_t)n;
@@ -81,8 +88,9 @@ static int drop(void *context, const void *p, size_t n)
 /* Each failure of the source is reported as one, never as damage. */
 static void failures(void)
 {
+	ptrdiff_t (*const ways[])(size_t) = {an_error, early_end, too_many, far_too_many, another_error};
 	for (long left = 0;; left++) {
-		struct failing f = {left, (int)(left % 2)};
+		struct failing f = {left, ways[left % 5]};
 		cdfz_source source = {read_failing, NULL, &f, size};
 		cdfz_archive *a;
 		cdfz_error e;
@@ -142,6 +150,18 @@ int main(int argc, char **argv)
 	cdfz_close(a);
 	if (cdfz_open_path(&a, "/", NULL, &e) != CDFZ_SOURCE || a != NULL || cdfz_open_path(&a, argv[2], NULL, NULL) != CDFZ_NOT_ARCHIVE)
 		fail("files that are no archives", &e);
+	/* A pipe without a writer: opening it must not wait for one. */
+	char pipe[4096];
+	if (snprintf(pipe, sizeof pipe, "%s.pipe", argv[1]) >= (int)sizeof pipe)
+		fail("a long name", NULL);
+	unlink(pipe);
+	if (mkfifo(pipe, 0600) != 0)
+		fail(pipe, NULL);
+	alarm(20);
+	if (cdfz_open_path(&a, pipe, NULL, &e) != CDFZ_SOURCE || a != NULL)
+		fail("a pipe", &e);
+	alarm(0);
+	unlink(pipe);
 	printf("%d threads\n", THREADS);
 	free(bytes);
 	free(image);

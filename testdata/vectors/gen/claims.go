@@ -197,8 +197,6 @@ func claimsOfPlan() []vector {
 		v("param_large", "a parameter of 2^32 + 3", "5.1", `{"id":32015,"params":[3]}`, `{"id":32015,"params":[4294967299]}`),
 		v("param_unused", "a parameter of 2^32 in a chain that no block has", "5.1", `[]],"rest"`, `[],[{"id":3,"params":[4294967296]}]],"rest"`),
 		v("filter_id_large", "a filter id of 2^32 in a chain that no block has", "5.1", `[]],"rest"`, `[],[{"id":4294967296}]],"rest"`),
-		v("features_many", "65 features, which are unknown", "13", `"features":[]`, `"features":["x"`+strings.Repeat(`,"x"`, 64)+`]`),
-		v("feature_long", "an unknown feature of 256 bytes", "13", `"features":[]`, `"features":["`+strings.Repeat("x", 256)+`"]`),
 		v("feature_number", "a feature that is a number", "7.1", `"features":[]`, `"features":[1]`),
 		v("features_object", "features are an object", "7.1", `"features":[]`, `"features":{}`),
 		v("chain_object", "a chain is an object", "7.2", `[]],"rest"`, `{}],"rest"`),

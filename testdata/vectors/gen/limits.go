@@ -133,6 +133,9 @@ func badLimits() []vector {
 	})
 	params := strings.Repeat("0,", 256) + "0"
 	return []vector{
+		{"limit_features", "64 features, all of them unknown", refuse, refuse, "7.1", limited(`"features":[]`, `"features":[`+repeated(`"x"`, 64)+`]`)},
+		plan("features", "65 features, all of them unknown", `"features":[]`, `"features":[`+repeated(`"x"`, 65)+`]`),
+		plan("feature", "an unknown feature of 256 bytes", `"features":[]`, `"features":["`+strings.Repeat("x", 256)+`"]`),
 		plan("chains", "4097 chains", `[]],"rest"`, repeated(`[]`, 4095)+`],"rest"`),
 		plan("filters", "4097 filters in all chains", `[]],"rest"`,
 			`[],`+repeated(`[`+repeated(`{"id":3}`, 32)+`]`, 127)+`,[`+repeated(`{"id":3}`, 30)+`]],"rest"`),

@@ -1,21 +1,16 @@
 /*
- * cdfz_container.h - the end of an archive, its manifest and its plan as they are stored, and its
- * index (sections 3 to 7). Private to cdfz.c.
+ * cdfz_front.h - what is read when an archive is opened: the end (section 4), the manifest
+ * (section 5), the plan (section 7) and the netCDF header. Private to cdfz.c.
  */
-#ifndef CDFZ_CONTAINER_H
-#define CDFZ_CONTAINER_H
+#ifndef CDFZ_FRONT_H
+#define CDFZ_FRONT_H
 
-#include "cdfz_archive.h"
+#include "cdfz_blocks.h"
 
 enum {
 	END_LINE = 109,
-	END = 131,          /* end record and end line (section 4) */
-	HEAD = 45,          /* the first local header, with its name */
-	INDEX_HEADER = 32,  /* (section 6) */
-	PAGE_HEADER = 8,
-	ROW = 20,
-	PAGE_ROWS = 256,
-	PAGE = PAGE_HEADER + PAGE_ROWS * ROW
+	END = 131, /* end record and end line */
+	HEAD = 45  /* the first local header, with its name */
 };
 
 /* ---- The end (section 4) ---- */
@@ -97,7 +92,7 @@ static cdfz_status read_end(const cdfz_archive *a, end_line *to, cdfz_error *e)
 static cdfz_status inflate_entry(cdfz_archive *a, const uint8_t *stored, size_t size, uint64_t most, const char *name, where at,
 	uint8_t **to, size_t *to_size, cdfz_error *e)
 {
-	step s = {.in = stored, .in_size = size, .most = (size_t)least(most, UINT32_MAX), .cache = &a->cache};
+	step s = {.in = stored, .in_size = size, .most = (size_t)least(most, SIZE_MAX), .cache = &a->cache};
 	*to = NULL;
 	if (!inflate_all(&s, -15)) {
 		free(s.out);
@@ -175,7 +170,7 @@ static cdfz_status read_plan(cdfz_archive *a, cdfz_error *e)
 	if (status != CDFZ_OK)
 		return status;
 	json j = {(char *)text, (char *)text, (char *)text + size, NULL};
-	if (!plan_read(&j, p)) {
+	if (!plan_read(&j, p, m->header.len)) {
 		if (p->refused != NULL)
 			status = fail(a, e, CDFZ_UNSUPPORTED, at, "%s %s, which this library does not know", p->refused, p->refused_name);
 		else if (p->no_memory)
@@ -203,56 +198,40 @@ static cdfz_status read_plan(cdfz_archive *a, cdfz_error *e)
 	return CDFZ_OK;
 }
 
-/* ---- The index (section 6) ---- */
+/* ---- The netCDF header ---- */
 
-static cdfz_status read_index(cdfz_archive *a, const end_line *end, cdfz_error *e)
+/* Decodes block 0 of the rest and reads the netCDF header in it (section 7.3). */
+static cdfz_status read_header(cdfz_archive *a, cdfz_error *e)
 {
-	uint8_t h[INDEX_HEADER];
-	where at = {-1, -1, (int64_t)end->index};
-	if (end->index_len < INDEX_HEADER)
-		return fail(a, e, CDFZ_DAMAGED, at, "the index is too short");
-	cdfz_status status = read_at(a, end->index, h, sizeof h, e);
+	const manifest *m = &a->manifest;
+	const plan *p = &a->plan;
+	where at = {-1, -1, (int64_t)m->header.off};
+	uint32_t filters = p->chains[p->rest_head].count;
+	if (p->rest_first > MOST_FIRST && m->header.mask != (uint32_t)((UINT64_C(1) << filters) - 1))
+		return fail(a, e, CDFZ_DAMAGED, at, "a long block 0 of the rest has filters");
+	if (m->header.len > 2 * p->rest_first + 65536)
+		return fail(a, e, CDFZ_DAMAGED, at, "block 0 of the rest is stored in too many bytes");
+	uint8_t *stored;
+	cdfz_status status = read_stretch(a, &m->header, m->header_copy, "netCDF header", &stored, e);
+	if (status == CDFZ_OK) {
+		stored_block b = {stored, (size_t)m->header.len, m->header.mask, p->rest_head, (size_t)p->rest_first, at};
+		a->head = malloc(p->rest_first ? (size_t)p->rest_first : 1);
+		status = a->head ? decode(a, &b, 0, b.decoded, a->head, e) : no_memory(a, e);
+	}
+	free(stored);
 	if (status != CDFZ_OK)
 		return status;
-	uint64_t rows = little64(h + 8), length, pages = rows / PAGE_ROWS + (rows % PAGE_ROWS != 0), more;
-	if (memcmp(h, "cdfzidx\1", 8) != 0 || little32(h + 16) != PAGE_ROWS || little32(h + 20) != ROW || little32(h + 24) != 0 ||
-	    little32(h + 28) != (uint32_t)crc32(0, h, 28))
-		return fail(a, e, CDFZ_DAMAGED, at, "the header of the index is wrong");
-	if (!multiply(rows, ROW, &length) || !multiply(pages, PAGE_HEADER, &more) || !add(length, more, &length) ||
-	    !add(length, INDEX_HEADER, &length) || length != end->index_len)
-		return fail(a, e, CDFZ_DAMAGED, at, "the index has %" PRIu64 " bytes, which do not fit its %" PRIu64 " rows", end->index_len,
-			rows);
-	if (rows != a->manifest.blocks)
-		return fail(a, e, CDFZ_DAMAGED, at, "the index has %" PRIu64 " rows, the manifest %" PRIu64 " blocks", rows,
-			a->manifest.blocks);
-	a->index = end->index;
-	return CDFZ_OK;
-}
-
-/* Finds the row of a block. */
-static cdfz_status find_row(cdfz_archive *a, uint64_t number, where at, stretch *row, cdfz_error *e)
-{
-	uint64_t page = number / PAGE_ROWS, blocks = a->manifest.blocks, key = blocks + page;
-	size_t size = PAGE_HEADER + ROW * (size_t)least(PAGE_ROWS, blocks - page * PAGE_ROWS);
-	item *i = cache_get(&a->cache, key);
-	if (i == NULL) {
-		i = item_make(key, size);
-		if (i == NULL)
-			return no_memory(a, e);
-		at.offset = (int64_t)(a->index + INDEX_HEADER + page * PAGE);
-		cdfz_status status = read_at(a, (uint64_t)at.offset, item_data(i), size, e);
-		const uint8_t *p = item_data(i);
-		if (status == CDFZ_OK && (little32(p) != (uint32_t)crc32(0, p + 4, (uInt)size - 4) || little32(p + 4) != (uint32_t)page))
-			status = fail(a, e, CDFZ_DAMAGED, at, "page %" PRIu64 " of the index has a wrong checksum or number", page);
-		if (status != CDFZ_OK) {
-			cache_release(&a->cache, i);
-			return status;
-		}
-		cache_put(&a->cache, i);
+	header h = {.memory = &a->memory};
+	if (!netcdf_read(&a->netcdf, &h, a->head, p->image_header, p->image_size)) {
+		uint64_t byte = (uint64_t)(h.p - h.start);
+		a->netcdf.variable_count = 0;
+		return h.no_memory ? no_memory(a, e) :
+			fail(a, e, CDFZ_DAMAGED, at, "netCDF header, at its byte %" PRIu64 ": %s", byte, h.fault);
 	}
-	const uint8_t *p = item_data(i) + PAGE_HEADER + number % PAGE_ROWS * ROW;
-	*row = (stretch){little64(p), little32(p + 8), little32(p + 12), little32(p + 16)};
-	cache_release(&a->cache, i);
+	checks c = {.variable = -1, .memory = &a->memory};
+	if (!lay_out(&c, &a->layout, p, &a->netcdf, m))
+		return c.no_memory ? no_memory(a, e) :
+			fail(a, e, CDFZ_DAMAGED, (where){c.variable, -1, (int64_t)m->plan.off}, "plan: %s", c.fault);
 	return CDFZ_OK;
 }
 
