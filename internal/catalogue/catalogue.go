@@ -8,11 +8,12 @@
 //	write.go     rows to Parquet
 //	read.go      Parquet to rows
 //	pages.go     the checks before pages are decoded
+//	thrift.go    the checks before metadata are decoded
 //	query.go     which rows a user looks for
 //	date.go      dates of any calendar
 //
 // parquet-go reads and writes the files. A catalogue may come from anybody, and parquet-go trusts the
-// lengths in its pages: package catalogue checks each page first, in pages.go.
+// lengths in its pages and metadata: package catalogue checks each first, in pages.go and thrift.go.
 package catalogue
 
 import "strings"

@@ -3,6 +3,7 @@ package catalogue
 import (
 	"bufio"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -38,6 +39,18 @@ func checkFooter(r io.ReaderAt, size int64) error {
 	n := int64(binary.LittleEndian.Uint32(end[:]))
 	if most := min(size-12, maxFooter); n > most {
 		return damage("expected at most %d bytes of metadata, found %d", most, n)
+	}
+	meta := make([]byte, n)
+	if err := readFull(r, meta, size-int64(len(end))-n); err != nil {
+		return err
+	}
+	const rowGroups = 4 // field of FileMetaData
+	used, err := thriftLen(meta, map[int64]int64{rowGroups: maxGroups})
+	if err != nil {
+		return err
+	}
+	if used < len(meta) {
+		return damage("expected the end of the metadata, found %d bytes", len(meta)-used)
 	}
 	return nil
 }
@@ -119,14 +132,12 @@ func (p *pageChecker) chunk(c *format.ColumnMetaData) error {
 	if c.Codec != format.Zstd && c.Codec != format.Uncompressed {
 		return damage("expected pages compressed with zstd, found %s", c.Codec)
 	}
-	b := bufio.NewReaderSize(io.NewSectionReader(p.r, chunkStart(c), c.TotalCompressedSize), 1<<16)
-	protocol := thrift.CompactProtocol{}
-	decoder := thrift.NewDecoder(protocol.NewReader(b))
+	b := bufio.NewReaderSize(io.NewSectionReader(p.r, chunkStart(c), c.TotalCompressedSize), usualHead)
 	values := int64(0)
 	for n := 0; values < c.NumValues; n++ {
-		h := new(format.PageHeader)
-		if err := decoder.Decode(h); err != nil {
-			return damage("page %d: %v", n, err)
+		h, err := readHead(&b)
+		if err != nil {
+			return fmt.Errorf("page %d: %w", n, err)
 		}
 		count, isDict, err := checkPage(h)
 		if err != nil {
@@ -151,6 +162,38 @@ func (p *pageChecker) chunk(c *format.ColumnMetaData) error {
 		return damage("expected %d values, found %d", c.NumValues, values)
 	}
 	return nil
+}
+
+// Bounds of the header of a page in bytes. A header has up to four texts, the least and the greatest of the
+// page, each in an old and a new field. Most headers have less than 100 bytes.
+const (
+	usualHead = 1 << 16
+	maxHead   = 4*maxText + usualHead
+)
+
+// readHead reads the header of a page from *b, which it replaces for a long one.
+func readHead(b **bufio.Reader) (*format.PageHeader, error) {
+	head, err := (*b).Peek(usualHead)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	n, err := thriftLen(head, nil)
+	if err != nil && len(head) == usualHead {
+		*b = bufio.NewReaderSize(*b, maxHead)
+		if head, err = (*b).Peek(maxHead); err != nil && !errors.Is(err, io.EOF) {
+			return nil, err
+		}
+		n, err = thriftLen(head, nil)
+	}
+	if err != nil {
+		return nil, err
+	}
+	h := new(format.PageHeader)
+	if err := thrift.Unmarshal(new(thrift.CompactProtocol), head[:n], h); err != nil {
+		return nil, damage("%v", err)
+	}
+	_, err = (*b).Discard(n)
+	return h, err
 }
 
 // checkPage checks the header of a page, and returns the number of its values.

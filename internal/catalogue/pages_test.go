@@ -63,6 +63,16 @@ func TestClaims(t *testing.T) {
 			b := enc.EncodeAll([]byte{255, 255, 255, 255}, nil)
 			return dict(b, 4, 1)
 		}, "expected at most 0 bytes, found 4294967295"},
+		"a long header": {func() (*format.PageHeader, []byte) {
+			d := data
+			d.Statistics = format.Statistics{Min: make([]byte, maxText), Max: make([]byte, maxText), MinValue: make([]byte, maxText), MaxValue: make([]byte, maxText)}
+			return page(zeros(100), 100, d)
+		}, ""},
+		"a longer header": {func() (*format.PageHeader, []byte) {
+			d := data
+			d.Statistics.Min = make([]byte, maxHead)
+			return page(zeros(100), 100, d)
+		}, "expected a text of 4259840 bytes"},
 		"many texts": {func() (*format.PageHeader, []byte) { return dict(zeros(8), 8, 1<<30) }, "found 1073741824"},
 	} {
 		t.Run(name, func(t *testing.T) {
