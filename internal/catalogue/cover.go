@@ -32,10 +32,20 @@ type coverage struct {
 	h      *cdf3.Header
 	byName map[string]int // the first variable of each name
 	axes   map[int]int    // the coordinate variable of each dimension that has one
+	kinds  map[int]kind   // of the variables that were looked at
 	times  map[int]*timeRange
 	angles map[int]*angleRange
 	left   int64 // values that may still be read
 }
+
+// kind is what the values of a coordinate are.
+type kind byte
+
+const (
+	other kind = iota + 1 // perhaps a time
+	latitude
+	longitude
+)
 
 type timeRange struct{ calendar, start, end string }
 
@@ -45,7 +55,7 @@ type angleRange struct {
 }
 
 func newCoverage(ctx context.Context, src slab.Source) *coverage {
-	c := &coverage{ctx: ctx, src: src, h: src.Header(), byName: map[string]int{}, axes: map[int]int{}, times: map[int]*timeRange{}, angles: map[int]*angleRange{}, left: maxFile}
+	c := &coverage{ctx: ctx, src: src, h: src.Header(), byName: map[string]int{}, axes: map[int]int{}, kinds: map[int]kind{}, times: map[int]*timeRange{}, angles: map[int]*angleRange{}, left: maxFile}
 	for i := range c.h.Vars {
 		v := &c.h.Vars[i]
 		if _, ok := c.byName[v.Name]; ok {
@@ -64,19 +74,13 @@ func (c *coverage) cover(r *Row, num int) error {
 	var t *timeRange
 	var lat, lon *angleRange
 	for _, k := range c.coordinates(num) {
-		v := &c.h.Vars[k]
 		var err error
-		switch {
-		case v.Type == cdf3.Char:
-		case cf.IsLatitude(v):
-			if lat == nil {
-				lat, err = c.angle(k, latitudes)
-			}
-		case cf.IsLongitude(v):
-			if lon == nil {
-				lon, err = c.angle(k, longitudes)
-			}
-		case t == nil:
+		switch kind := c.kind(k); {
+		case kind == latitude && lat == nil:
+			lat, err = c.angle(k, latitudes)
+		case kind == longitude && lon == nil:
+			lon, err = c.angle(k, longitudes)
+		case kind == other && t == nil:
 			t, err = c.time(k)
 		}
 		if err != nil {
@@ -95,12 +99,35 @@ func (c *coverage) cover(r *Row, num int) error {
 	return nil
 }
 
-// maxNamed is the number of names in an attribute coordinates that are looked up.
-const maxNamed = 64
+// kind returns what the values of a variable are. It looks at each variable once: many may have the same
+// coordinate, whose attributes may be many, too.
+func (c *coverage) kind(k int) kind {
+	if found, ok := c.kinds[k]; ok {
+		return found
+	}
+	v := &c.h.Vars[k]
+	found := other
+	switch {
+	case cf.IsLatitude(v):
+		found = latitude
+	case cf.IsLongitude(v):
+		found = longitude
+	}
+	c.kinds[k] = found
+	return found
+}
+
+// Bounds of the attribute coordinates: the names that are looked up, and the dimensions of a variable of such
+// a name.
+const (
+	maxNamed = 64
+	maxRank  = 8
+)
 
 // coordinates returns the numbers of the coordinates of a variable: the coordinate variables of its
 // dimensions, then those that its attribute coordinates names (CF conventions, chapter 5). The dimensions of
-// the latter must be among its own.
+// the latter must be among its own. Last comes the variable itself, if it is a coordinate that others may
+// have failed to name, such as the times of observations.
 func (c *coverage) coordinates(num int) []int {
 	v := &c.h.Vars[num]
 	var list []int
@@ -112,9 +139,15 @@ func (c *coverage) coordinates(num int) []int {
 	names := strings.Fields(cut(v.Attr("coordinates").Text()))
 	for _, name := range names[:min(len(names), maxNamed)] {
 		k, ok := c.byName[name]
-		if ok && !slices.ContainsFunc(c.h.Vars[k].DimIDs, func(d int) bool { return !slices.Contains(v.DimIDs, d) }) {
+		if !ok || len(c.h.Vars[k].DimIDs) > maxRank {
+			continue
+		}
+		if !slices.ContainsFunc(c.h.Vars[k].DimIDs, func(d int) bool { return !slices.Contains(v.DimIDs, d) }) {
 			list = append(list, k)
 		}
+	}
+	if c.kind(num) != other || v.Attr("standard_name").Text() == "time" {
+		list = append(list, num)
 	}
 	return list
 }
@@ -177,7 +210,7 @@ func (c *coverage) angle(k int, of func([]float64) *angleRange) (*angleRange, er
 func (c *coverage) read(k int, isTime bool) ([]float64, error) {
 	v := &c.h.Vars[k]
 	p, err := cf.NewPacking(v)
-	if err != nil {
+	if err != nil || v.Type == cdf3.Char {
 		return nil, nil
 	}
 	n := v.Len / v.Type.Size()
@@ -189,9 +222,10 @@ func (c *coverage) read(k int, isTime bool) ([]float64, error) {
 		n = 2 * endTimes
 		sels = []slab.Sel{{Count: []int64{endTimes}}, {Start: []int64{v.Shape[0] - endTimes}, Count: []int64{endTimes}}}
 	}
-	if c.left -= n; c.left < 0 {
+	if n > c.left {
 		return nil, nil
 	}
+	c.left -= n
 	var values []float64
 	for _, s := range sels {
 		part, err := cf.Read[float64](c.ctx, c.src.Array(k), s, p)
@@ -225,9 +259,10 @@ func latitudes(values []float64) *angleRange {
 const maxLongitude = 720
 
 // longitudes returns the range of the longitudes. If these lie on both sides of the date line, so that most
-// of the range from the least to the greatest is empty, the range goes across it: 170 to 190.
+// of the range from the least to the greatest is empty, the range goes across it: 170 to 190. The values are
+// sorted.
 func longitudes(values []float64) *angleRange {
-	all := make([]float64, 0, len(values))
+	all := values[:0] // there may be millions
 	for _, x := range values {
 		if math.Abs(x) <= maxLongitude {
 			all = append(all, x)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -103,6 +104,75 @@ func TestCover(t *testing.T) {
 		require.Empty(t, rows[i].TimeStart)
 		require.Nil(t, rows[i].LatMin)
 	}
+}
+
+// TestUnnamed checks coordinates that no variable names, and that others do not become coordinates thereby.
+func TestUnnamed(t *testing.T) {
+	h := &cdf3.Header{Version: cdf3.Classic, Dims: []cdf3.Dim{{Name: "obs", Len: 3}}}
+	since, obs := text("units", "days since 2000-01-01"), []int{0}
+	h.Vars = []cdf3.Var{
+		{Name: "time", Type: cdf3.Double, DimIDs: obs, Attrs: []cdf3.Attr{since, text("standard_name", "time")}},
+		{Name: "lat", Type: cdf3.Double, DimIDs: obs, Attrs: []cdf3.Attr{text("units", "degrees_north")}},
+		{Name: "lon", Type: cdf3.Double, DimIDs: obs, Attrs: []cdf3.Attr{text("units", "degrees_east")}},
+		{Name: "thaw", Type: cdf3.Double, DimIDs: obs, Attrs: []cdf3.Attr{since}},
+	}
+	rows, err := Describe(t.Context(), file(t, h, doubles(2, 0, 1), doubles(30, 10, 20), doubles(-170, 170, 180), doubles(1, 2, 3)), &File{Name: "a.nc"})
+	require.NoError(t, err)
+	require.Equal(t, []string{"2000-01-01T00:00:00", "2000-01-03T00:00:00"}, []string{rows[0].TimeStart, rows[0].TimeEnd})
+	require.Equal(t, []float64{10, 30}, []float64{*rows[1].LatMin, *rows[1].LatMax})
+	require.Equal(t, []float64{170, 190}, []float64{*rows[2].LonMin, *rows[2].LonMax})
+	require.Empty(t, rows[3].TimeStart)
+	require.Nil(t, rows[3].LatMin)
+}
+
+// TestNoRecords checks coordinates without values, and a bound that one of them does not meet: later ones are
+// still read.
+func TestNoRecords(t *testing.T) {
+	h := &cdf3.Header{Version: cdf3.Classic, Dims: []cdf3.Dim{{Name: "time"}, {Name: "lat", Len: 2}}}
+	h.Vars = []cdf3.Var{
+		{Name: "time", Type: cdf3.Double, DimIDs: []int{0}, Attrs: []cdf3.Attr{text("units", "days since 2000-01-01")}},
+		{Name: "lat", Type: cdf3.Double, DimIDs: []int{1}, Attrs: []cdf3.Attr{text("units", "degrees_north")}},
+		{Name: "v", Type: cdf3.Double, DimIDs: []int{0, 1}},
+	}
+	f := file(t, h, doubles(50, -50))
+	rows, err := Describe(t.Context(), f, &File{Name: "a.nc"})
+	require.NoError(t, err)
+	require.Empty(t, rows[2].TimeStart)
+	require.Equal(t, []float64{-50, 50}, []float64{*rows[2].LatMin, *rows[2].LatMax})
+	require.Equal(t, []int64{0, 2}, rows[2].Shape)
+
+	c := newCoverage(t.Context(), f)
+	c.left = 1
+	values, err := c.read(1, false)
+	require.NoError(t, err)
+	require.Empty(t, values)
+	require.Equal(t, int64(1), c.left)
+}
+
+// TestManyDimensions checks that variables of many dimensions, with coordinates of many dimensions and many
+// attributes, take little time.
+func TestManyDimensions(t *testing.T) {
+	h := &cdf3.Header{Version: cdf3.Classic, Dims: []cdf3.Dim{{Name: "x", Len: 1}}}
+	dims := make([]int, cdf3.MaxRank)
+	x := cdf3.Var{Name: "x", Type: cdf3.Byte, DimIDs: []int{0}}
+	for i := range 10000 {
+		x.Attrs = append(x.Attrs, text(fmt.Sprint(i), ""))
+	}
+	h.Vars = []cdf3.Var{x}
+	names := ""
+	for i := range maxNamed {
+		name := fmt.Sprint("v", i)
+		names += name + " "
+		h.Vars = append(h.Vars, cdf3.Var{Name: name, Type: cdf3.Byte, DimIDs: dims})
+	}
+	for i := range 300 {
+		h.Vars = append(h.Vars, cdf3.Var{Name: fmt.Sprint("w", i), Type: cdf3.Byte, DimIDs: dims, Attrs: []cdf3.Attr{text("coordinates", names)}})
+	}
+	start := time.Now()
+	rows, err := Describe(t.Context(), file(t, h, make([]byte, 4*len(h.Vars))), &File{Name: "a.nc"})
+	require.NoError(t, err)
+	require.Len(t, rows, 1+maxNamed+300)
+	require.Less(t, time.Since(start), 5*time.Second)
 }
 
 // TestLongTimes checks that of a long time axis only the ends are read, and of a grid that is too large
