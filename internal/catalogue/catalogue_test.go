@@ -176,6 +176,25 @@ func TestGroups(t *testing.T) {
 	}
 }
 
+// TestFileAttributes checks that long attributes of a file with many variables are stored once, and as least
+// and greatest value of the row group.
+func TestFileAttributes(t *testing.T) {
+	rows := fileRows("a.nc", 100)
+	random := make([]byte, maxAttrs)
+	rand.New(rand.NewSource(1)).Read(random)
+	for i := range random {
+		random[i] &= 0x7f
+	}
+	for i := range rows {
+		rows[i].FileAttributes = string(random)
+	}
+	data := built(t, spillText, rows)
+	require.Less(t, len(data), 4*maxAttrs)
+	got, err := read(data)
+	require.NoError(t, err)
+	require.Len(t, got, len(rows))
+}
+
 // TestLongest checks that the longest rows which Describe makes can be read.
 func TestLongest(t *testing.T) {
 	long := strings.Repeat("\uFFFD", maxAttrText)

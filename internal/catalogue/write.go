@@ -36,9 +36,9 @@ func newWriter(w io.Writer) *writer {
 		parquet.DefaultEncoding(&parquet.Plain),
 		parquet.CreatedBy("cdfz", archive.Version, ""),
 		parquet.KeyValueMetadata(formatKey, formatVersion),
-		// Least and greatest values of these are of no use, and may be long: the footer would have four of
-		// them for a row group.
-		parquet.SkipPageBounds("attributes"), parquet.SkipPageBounds("file_attributes"),
+		// Each page would hold two of these texts. SkipPageBounds, for the footer, is no choice: it leaves
+		// empty bounds in the index of pages, and readers would skip pages by them.
+		parquet.SkipPageStatistics("attributes"), parquet.SkipPageStatistics("file_attributes"),
 		// DuckDB and others skip row groups by their least and greatest path.
 		parquet.SortingWriterConfig(parquet.SortingColumns(parquet.Ascending("path"), parquet.Ascending("number"))),
 	)}
