@@ -5,7 +5,7 @@ package catalogue
 import (
 	"context"
 	"errors"
-	"fmt"
+	"io"
 	"io/fs"
 	"path/filepath"
 	"strings"
@@ -76,8 +76,8 @@ receipts.
 		},
 	}
 	a.DestFlag(cmd, "write to `OUT`: a name, the URL of an object, or - for standard output")
-	a.ForceFlagFor(cmd, "overwrite OUT if it is a catalogue")
 	f := cmd.Flags()
+	f.BoolVarP(&a.Force, "force", "f", false, "overwrite OUT if it is a catalogue")
 	f.StringArrayVar(&v.states, "state", nil, "take the times of proofs from `FILE`, a state of cdfz verify; repeatable")
 	f.StringArrayVar(&v.receipts, "receipts", nil, "take the times of proofs from `FILE`, receipts of cdfz archive; repeatable")
 	a.SelectFlags(cmd)
@@ -107,6 +107,7 @@ func (v *cataloguer) args(cmd *cobra.Command, args []string) error {
 // checkDest checks OUT.
 func (v *cataloguer) checkDest() error {
 	v.ToObjects = true
+	v.Overwrites = &fileio.Kind{Name: "a catalogue", Check: checkCatalogue}
 	if v.Dest == "" {
 		return terminal.Hinted(errors.New("no OUT given"), "-o OUT%s names it", partSuffix)
 	}
@@ -169,7 +170,8 @@ func (v *cataloguer) run(ctx context.Context) {
 	}
 }
 
-// mayReplace returns an error if OUT exists and must stay.
+// mayReplace returns an error if OUT exists and must stay, before the work. When OUT is complete, the file
+// that is there then is judged again.
 func (v *cataloguer) mayReplace(ctx context.Context) error {
 	if !v.Force || v.Dest == terminal.StdoutName {
 		return nil
@@ -182,18 +184,20 @@ func (v *cataloguer) mayReplace(ctx context.Context) error {
 		return err
 	}
 	defer in.Close()
-	if in.Size == 0 {
-		return nil
+	err = v.CheckKind(in.R, in.Size)
+	if errors.Is(err, archive.ErrCorrupt) { // of a catalogue, perhaps; nothing can be lost
+		return terminal.Hinted(err, "remove the file first")
 	}
-	r, err := catalogue.Open(in.R, in.Size)
-	switch {
-	case err == nil:
+	return err
+}
+
+// checkCatalogue returns an error for a file that is no catalogue.
+func checkCatalogue(in io.ReaderAt, size int64) error {
+	r, err := catalogue.Open(in, size)
+	if err == nil {
 		r.Close()
-		return nil
-	case errors.Is(err, archive.ErrCorrupt): // of a catalogue, perhaps; nothing can be lost
-		return terminal.Hinted(fmt.Errorf("-f overwrites only a catalogue: %w", err), "remove the file first")
 	}
-	return fmt.Errorf("-f overwrites only a catalogue: %w", err)
+	return err
 }
 
 // openPart opens a FILE that is a catalogue.
@@ -251,8 +255,9 @@ func (v *cataloguer) addFiles(ctx context.Context, b *catalogue.Builder) (added 
 			added++
 		}, nil
 	}})
-	// Without this, a shard that has no files would leave no part for the others to be joined with.
-	if v.Select.Shard.N > 0 && failedFiles == 0 {
+	// Without this, a shard that has no files would leave no part for the others to be joined with, and a
+	// list without names would leave no catalogue to be searched.
+	if (v.Select.Shard.N > 0 || v.Select.From != "") && failedFiles == 0 {
 		added = max(added, 1)
 	}
 	return added, ok

@@ -27,6 +27,8 @@ type IO struct {
 	// Vouched, if not nil, returns an error if an archive must not be replaced by one of another
 	// file, even with --replace-other.
 	Vouched func(path string, old *Held) error
+	// Overwrites, if not nil, is the only kind of file that -f overwrites, with or without --replace-other.
+	Overwrites *Kind
 	// KeptAs, if not nil, is a file that has another name, too: it may be replaced.
 	KeptAs fs.FileInfo
 	Dest   string // -o
@@ -41,6 +43,13 @@ type IO struct {
 
 	targets *targets // of this run
 	inputs  *inputs  // that the run is reading
+}
+
+// Kind is a kind of file.
+type Kind struct {
+	Name string // with its article, such as "a catalogue"
+	// Check returns an error for a file of another kind.
+	Check func(r io.ReaderAt, size int64) error
 }
 
 // New makes the files of a run with the streams of the program.

@@ -62,7 +62,7 @@ func (g *guard) upload(ctx context.Context, r io.ReaderAt, size int64) error {
 		}
 	}
 	if errors.Is(err, fs.ErrExist) && !g.a.Force {
-		return terminal.Hinted(err, overwriteHint)
+		return terminal.Hinted(err, "%s", g.a.overwriteHint())
 	}
 	return err
 }

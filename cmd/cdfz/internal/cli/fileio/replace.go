@@ -131,6 +131,17 @@ func OtherImage(old, new *Held) error {
 	return terminal.Hinted(err, keptHint)
 }
 
+// CheckKind returns an error for a file that is not of the kind Overwrites, nor empty.
+func (a *IO) CheckKind(r io.ReaderAt, size int64) error {
+	if size == 0 {
+		return nil
+	}
+	if err := a.Overwrites.Check(r, size); err != nil {
+		return fmt.Errorf("-f overwrites only %s: %w", a.Overwrites.Name, err)
+	}
+	return nil
+}
+
 // guard decides whether the target of this run may replace an existing file. All targets of all
 // verbs pass it.
 type guard struct {
@@ -193,6 +204,9 @@ type existing struct {
 
 // may returns an error if the target must not replace an existing file.
 func (g *guard) may(ctx context.Context, e *existing, fresh io.ReaderAt, size int64) error {
+	if g.a.Overwrites != nil {
+		return g.a.CheckKind(e.r, e.size)
+	}
 	old, err := Look(ctx, g.path, e.r, e.size)
 	if err != nil {
 		return fmt.Errorf("looking at the existing file: %w", err)

@@ -288,7 +288,7 @@ func (a *IO) WriteTo(ctx context.Context, path string, src *Input, write func(*a
 	}
 	if err = write(o); err != nil {
 		a.targets.free(path)
-		return targetHint(err, path)
+		return a.targetHint(err, path)
 	}
 	return nil
 }
@@ -395,7 +395,7 @@ func (a *IO) create(path string, src *Input, o *atomicfile.Options) (*atomicfile
 	}
 	if err != nil {
 		a.targets.free(path)
-		return nil, targetHint(err, path)
+		return nil, a.targetHint(err, path)
 	}
 	return t, nil
 }
@@ -403,7 +403,7 @@ func (a *IO) create(path string, src *Input, o *atomicfile.Options) (*atomicfile
 // Commit makes a target appear.
 func (a *IO) Commit(t *atomicfile.File) error {
 	if err := t.Commit(); err != nil {
-		return targetHint(err, t.Path())
+		return a.targetHint(err, t.Path())
 	}
 	if left := t.Leftover(); left != "" {
 		a.Message("warning: %s: the temporary name %s cannot be removed", t.Path(), left)
@@ -412,13 +412,18 @@ func (a *IO) Commit(t *atomicfile.File) error {
 }
 
 // overwriteHint is the advice for a target that exists.
-const overwriteHint = "-f overwrites it, unless it is an archive of another file"
+func (a *IO) overwriteHint() string {
+	if a.Overwrites != nil {
+		return "-f overwrites it if it is " + a.Overwrites.Name
+	}
+	return "-f overwrites it, unless it is an archive of another file"
+}
 
 // targetHint adds advice to an error of a target.
-func targetHint(err error, path string) error {
+func (a *IO) targetHint(err error, path string) error {
 	switch {
 	case errors.Is(err, atomicfile.ErrExists):
-		return terminal.Hinted(err, overwriteHint)
+		return terminal.Hinted(err, "%s", a.overwriteHint())
 	case errors.Is(err, atomicfile.ErrFolder):
 		return terminal.Hinted(err, "-o %s%c puts the target in it", path, filepath.Separator)
 	case errors.Is(err, atomicfile.ErrNotRegular):

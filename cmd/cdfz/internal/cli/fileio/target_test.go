@@ -29,6 +29,37 @@ func TestOneTarget(t *testing.T) {
 	require.ErrorIs(t, a.WriteTo(t.Context(), name, &Input{}, none), errTwice)
 }
 
+// TestOverwrites checks that -f overwrites one kind of file, also if another one gets the name while the
+// target is being written.
+func TestOverwrites(t *testing.T) {
+	kind := &Kind{Name: "a list", Check: func(r io.ReaderAt, size int64) error {
+		b := make([]byte, 4)
+		if _, err := r.ReadAt(b, 0); err != nil || string(b) != "list" {
+			return errors.New("found another file")
+		}
+		return nil
+	}}
+	name := filepath.Join(t.TempDir(), "x")
+	write := func(old, meanwhile string) error {
+		a := New(strings.NewReader(""), io.Discard, io.Discard)
+		a.Force, a.ReplaceOther, a.Overwrites = true, true, kind
+		require.NoError(t, os.WriteFile(name, []byte(old), 0o666))
+		s, err := a.Sink(t.Context(), name, nil)
+		require.NoError(t, err)
+		defer s.Abort()
+		_, err = s.Write([]byte("list of new things"))
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(name, []byte(meanwhile), 0o666))
+		return s.Commit(t.Context())
+	}
+	require.NoError(t, write("list 1", "list 2"))
+	require.NoError(t, write("", ""))
+	require.EqualError(t, write("list 1", "data"), name+": -f overwrites only a list: found another file")
+	b, err := os.ReadFile(name)
+	require.NoError(t, err)
+	require.Equal(t, "data", string(b))
+}
+
 // TestOnePlace takes a target by several paths to its folder, which may be missing.
 func TestOnePlace(t *testing.T) {
 	dir := t.TempDir()
