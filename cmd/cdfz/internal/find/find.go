@@ -60,7 +60,7 @@ The exit code is 1 if nothing is found.`,
 			"cdfz find --catalogue cat.parquet tas --time 1987",
 			"cdfz find --catalogue cat.parquet 'ta*' --bbox -10,35,30,60 --long",
 			"cdfz find --catalogue cat.parquet --standard-name 'air_temperature' --attr experiment_id=historical",
-			"cdfz find --catalogue cat.parquet tas -0 | xargs -0 cdfz verify"),
+			"cdfz find --catalogue cat.parquet tas -0 | xargs -0 cdfz verify --"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			v.query.Variables = args
 			if err := v.check(); err != nil {
