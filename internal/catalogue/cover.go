@@ -146,7 +146,7 @@ func (c *coverage) coordinates(num int) []int {
 			list = append(list, k)
 		}
 	}
-	if c.kind(num) != other || v.Attr("standard_name").Text() == "time" {
+	if c.kind(num) != other || v.Attr("standard_name").Text() == "time" || v.Attr("axis").Text() == "T" {
 		list = append(list, num)
 	}
 	return list

@@ -114,15 +114,17 @@ func TestUnnamed(t *testing.T) {
 		{Name: "time", Type: cdf3.Double, DimIDs: obs, Attrs: []cdf3.Attr{since, text("standard_name", "time")}},
 		{Name: "lat", Type: cdf3.Double, DimIDs: obs, Attrs: []cdf3.Attr{text("units", "degrees_north")}},
 		{Name: "lon", Type: cdf3.Double, DimIDs: obs, Attrs: []cdf3.Attr{text("units", "degrees_east")}},
+		{Name: "taken", Type: cdf3.Double, DimIDs: obs, Attrs: []cdf3.Attr{since, text("axis", "T")}},
 		{Name: "thaw", Type: cdf3.Double, DimIDs: obs, Attrs: []cdf3.Attr{since}},
 	}
-	rows, err := Describe(t.Context(), file(t, h, doubles(2, 0, 1), doubles(30, 10, 20), doubles(-170, 170, 180), doubles(1, 2, 3)), &File{Name: "a.nc"})
+	rows, err := Describe(t.Context(), file(t, h, doubles(2, 0, 1), doubles(30, 10, 20), doubles(-170, 170, 180), doubles(9, 9, 9), doubles(1, 2, 3)), &File{Name: "a.nc"})
 	require.NoError(t, err)
 	require.Equal(t, []string{"2000-01-01T00:00:00", "2000-01-03T00:00:00"}, []string{rows[0].TimeStart, rows[0].TimeEnd})
 	require.Equal(t, []float64{10, 30}, []float64{*rows[1].LatMin, *rows[1].LatMax})
 	require.Equal(t, []float64{170, 190}, []float64{*rows[2].LonMin, *rows[2].LonMax})
-	require.Empty(t, rows[3].TimeStart)
-	require.Nil(t, rows[3].LatMin)
+	require.Equal(t, "2000-01-10T00:00:00", rows[3].TimeStart)
+	require.Empty(t, rows[4].TimeStart)
+	require.Nil(t, rows[4].LatMin)
 }
 
 // TestNoRecords checks coordinates without values, and a bound that one of them does not meet: later ones are
