@@ -176,25 +176,6 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// TestFileAttributes checks that long attributes of a file with many variables are stored once, and as least
-// and greatest value of the row group.
-func TestFileAttributes(t *testing.T) {
-	rows := fileRows("a.nc", 100)
-	random := make([]byte, maxAttrs)
-	rand.New(rand.NewSource(1)).Read(random)
-	for i := range random {
-		random[i] &= 0x7f
-	}
-	for i := range rows {
-		rows[i].FileAttributes = string(random)
-	}
-	data := built(t, spillText, rows)
-	require.Less(t, len(data), 4*maxAttrs)
-	got, err := read(data)
-	require.NoError(t, err)
-	require.Len(t, got, len(rows))
-}
-
 // TestLongest checks that the longest rows which Describe makes can be read.
 func TestLongest(t *testing.T) {
 	long := strings.Repeat("\uFFFD", maxAttrText)
@@ -217,6 +198,21 @@ func TestLongest(t *testing.T) {
 	require.Equal(t, r, got[0])
 }
 
+// TestFooter checks that no catalogue is written that a Reader refuses for the length of its metadata.
+func TestFooter(t *testing.T) {
+	rows := fileRows("a.nc", 10)
+	for i := range rows {
+		rows[i].FileAttributes = strings.Repeat("x", 1000)
+	}
+	var out bytes.Buffer
+	w := newWriter(&out)
+	w.mostFooter = 1000
+	for i := range rows {
+		require.NoError(t, w.add(&rows[i]))
+	}
+	require.ErrorContains(t, w.close(), "expected at most 1000 bytes of metadata, found ")
+}
+
 // TestSharedTexts checks that texts which all rows of a file have take space once: many variables and long
 // attributes of the file, or long names of dimensions, are cheap to make.
 func TestSharedTexts(t *testing.T) {
@@ -236,7 +232,7 @@ func TestSharedTexts(t *testing.T) {
 	data := built(t, spillText, rows)
 	require.Less(t, len(data), 8*(len(attributes)+2*maxAttrText))
 	footer := int(binary.LittleEndian.Uint32(data[len(data)-8:]))
-	require.Less(t, footer, 1<<20)
+	require.Less(t, footer, 2*(len(attributes)+2*maxAttrText)) // the least and the greatest of the row group
 	found, err := read(data)
 	require.NoError(t, err)
 	require.Len(t, found, len(rows))

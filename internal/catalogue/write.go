@@ -1,6 +1,8 @@
 package catalogue
 
 import (
+	"encoding/binary"
+	"fmt"
 	"hash/maphash"
 	"io"
 
@@ -19,6 +21,8 @@ const (
 // writer writes sorted rows. The bytes depend on the rows alone.
 type writer struct {
 	w          *parquet.GenericWriter[Row]
+	end        *tail
+	mostFooter uint32      // maxFooter; less in tests
 	values     parquet.Row // the current row; its memory is used again
 	rows, text int
 	dims       int
@@ -29,7 +33,8 @@ type writer struct {
 }
 
 func newWriter(w io.Writer) *writer {
-	return &writer{seen: map[uint64]bool{}, seed: maphash.MakeSeed(), w: parquet.NewGenericWriter[Row](w,
+	end := &tail{w: w}
+	return &writer{end: end, mostFooter: maxFooter, seen: map[uint64]bool{}, seed: maphash.MakeSeed(), w: parquet.NewGenericWriter[Row](end,
 		parquet.Compression(&parquet.Zstd),
 		parquet.DataPageVersion(1),
 		parquet.PageBufferSize(1<<20),
@@ -106,5 +111,28 @@ type columnText struct {
 	text   string
 }
 
-// close writes what remains, and the metadata.
-func (w *writer) close() error { return w.w.Close() }
+// close writes what remains, and the metadata. It fails if a Reader would refuse these: the texts of many files are
+// their least and greatest values.
+func (w *writer) close() error {
+	if err := w.w.Close(); err != nil {
+		return err
+	}
+	if n := binary.LittleEndian.Uint32(w.end.last[:]); n > w.mostFooter {
+		return fmt.Errorf("catalogue: expected at most %d bytes of metadata, found %d: the attributes of the files are too long for one catalogue", w.mostFooter, n)
+	}
+	return nil
+}
+
+// tail keeps the last 8 bytes that were written: the length of the metadata, and PAR1.
+type tail struct {
+	w    io.Writer
+	last [8]byte
+}
+
+// Write implements io.Writer.
+func (t *tail) Write(p []byte) (int, error) {
+	n, err := t.w.Write(p)
+	both := append(t.last[:], p[max(0, n-len(t.last)):n]...)
+	copy(t.last[:], both[len(both)-len(t.last):])
+	return n, err
+}
