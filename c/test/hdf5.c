@@ -3,48 +3,27 @@
  * vectors that the arguments name, each from memory of just its length, and encodes and decodes
  * the values again. Blocks that are corrupt must fail and leave the buffer alone.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include <hdf5.h>
 #include <H5PLextern.h>
 
-static void fail(const char *name, const char *what)
-{
-	fprintf(stderr, "hdf5: %s: %s\n", name, what);
-	exit(1);
-}
+#include "vector.h"
 
 int main(int argc, char **argv)
 {
 	if (H5PLget_plugin_type() != H5PL_TYPE_FILTER)
 		fail("plugin", "has another type");
 	const H5Z_class2_t *class = H5PLget_plugin_info();
-	static unsigned char file[1 << 20];
 	int decoded = 0;
 	for (int i = 1; i < argc; i++) {
-		FILE *f = fopen(argv[i], "rb");
-		if (f == NULL)
-			fail(argv[i], "cannot be opened");
-		size_t length = fread(file, 1, sizeof file - 1, f), at = 0;
-		fclose(f);
-		file[length] = 0;
-		while (at + 2 <= length && memcmp(file + at, "\n\n", 2) != 0)
-			at++;
-		unsigned list[64];
-		size_t count = 0;
-		for (char *p = (char *)file + strlen("parameters:"); *p == ' ' && count < 64;)
-			list[count++] = (unsigned)strtoul(p, &p, 10);
-		at += 2;
-		size_t n = length - at, size = n;
+		vector v = read_vector(argv[i]);
+		size_t n = v.length, size = n;
 		void *buf = malloc(n > 0 ? n : 1), *before = buf;
 		if (buf == NULL)
 			fail(argv[i], "out of memory");
-		memcpy(buf, file + at, n);
-		size_t m = class->filter(H5Z_FLAG_REVERSE, count, list, n, &size, &buf);
+		memcpy(buf, v.block, n);
+		size_t m = class->filter(H5Z_FLAG_REVERSE, v.count, v.list, n, &size, &buf);
 		if (m == 0) {
-			if (buf != before || size != n || memcmp(buf, file + at, n) != 0)
+			if (buf != before || size != n || memcmp(buf, v.block, n) != 0)
 				fail(argv[i], "an error changed the buffer");
 			free(buf);
 			continue;
@@ -54,12 +33,12 @@ int main(int argc, char **argv)
 		if (values == NULL)
 			fail(argv[i], "out of memory");
 		memcpy(values, buf, m);
-		n = class->filter(0, count, list, m, &size, &buf);
+		n = class->filter(0, v.count, v.list, m, &size, &buf);
 		if (n == 0 || n > size || n > m + 1)
 			fail(argv[i], "cannot be encoded");
-		if (class->filter(H5Z_FLAG_REVERSE, count, list, n, &size, &buf) != m || memcmp(buf, values, m) != 0)
+		if (class->filter(H5Z_FLAG_REVERSE, v.count, v.list, n, &size, &buf) != m || memcmp(buf, values, m) != 0)
 			fail(argv[i], "other values after encoding and decoding");
-		if (class->filter(0, count, list, m - 1, &size, &buf) != 0)
+		if (class->filter(0, v.count, v.list, m - 1, &size, &buf) != 0)
 			fail(argv[i], "values of another length were encoded");
 		free(values);
 		free(buf);

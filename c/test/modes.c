@@ -3,40 +3,20 @@
  * subnormal numbers off. The results must be the same, and the modes must remain set.
  */
 #include <fenv.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #if defined(__SSE2__)
 #include <xmmintrin.h>
 #endif
 
 #include "../lorenz.h"
-
-static void fail(const char *name, const char *what)
-{
-	fprintf(stderr, "modes: %s: %s\n", name, what);
-	exit(1);
-}
+#include "vector.h"
 
 int main(int argc, char **argv)
 {
 	static const int modes[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
-	static unsigned char file[1 << 20];
 	for (int i = 1; i < argc; i++) {
-		FILE *f = fopen(argv[i], "rb");
-		if (f == NULL)
-			fail(argv[i], "cannot be opened");
-		size_t length = fread(file, 1, sizeof file - 1, f), at = 0;
-		fclose(f);
-		file[length] = 0;
-		while (at + 2 <= length && memcmp(file + at, "\n\n", 2) != 0)
-			at++;
-		uint32_t list[16];
-		size_t count = 0;
-		for (char *p = (char *)file + strlen("parameters:"); *p == ' ' && count < 16;)
-			list[count++] = (uint32_t)strtoul(p, &p, 10);
+		vector v = read_vector(argv[i]);
 		lorenz_params p;
-		if (lorenz_parse(&p, list, count) != LORENZ_OK)
+		if (lorenz_parse(&p, v.list, v.count) != LORENZ_OK)
 			fail(argv[i], "has no parameters");
 		size_t size = lorenz_size(&p), need = lorenz_scratch_size(&p);
 		unsigned char *out[2] = {malloc(size + 1), malloc(size + 1)};
@@ -50,7 +30,7 @@ int main(int argc, char **argv)
 			_mm_setcsr(_mm_getcsr() | 0x8040); /* results and operands that are subnormal become 0 */
 			unsigned set = _mm_getcsr();
 #endif
-			lorenz_status status = lorenz_decode(&p, file + at + 2, length - at - 2, out[mode > 0], size, scratch, need);
+			lorenz_status status = lorenz_decode(&p, v.block, v.length, out[mode > 0], size, scratch, need);
 			if (fegetround() != modes[mode])
 				fail(argv[i], "the rounding mode was changed");
 #if defined(__SSE2__)
