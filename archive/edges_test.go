@@ -24,6 +24,7 @@ var edges = map[string][]string{
 	"internal/ioat":       {},
 	"internal/faultsrv":   {},
 	"internal/faultio":    {},
+	"internal/nativetest": {},
 	"internal/urls":       {"internal/ioat"},
 	"remote":              {"internal/ioat", "internal/urls"},
 	"remote/s3":           {"remote"}, // signatures for URLs of object stores

@@ -16,7 +16,6 @@ import (
 	"maps"
 	"math/rand"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -29,6 +28,7 @@ import (
 	"github.com/cdfz-format/cdfz/cdf3"
 	"github.com/cdfz-format/cdfz/filters"
 	_ "github.com/cdfz-format/cdfz/filters/all" // lz4 and bzip2
+	"github.com/cdfz-format/cdfz/internal/nativetest"
 )
 
 var (
@@ -36,32 +36,17 @@ var (
 	images  = flag.String("images", "", "netCDF files to archive and read, besides those of testdata, as a pattern")
 )
 
-// native is c/test/archives, which reads archives with the library of c/. CDFZ_NATIVE is the command
-// that runs it.
+// native is c/test/archives, which reads archives with the library of c/. nativetest
+// runs it.
 type native struct {
-	in  *bufio.Writer
-	out *bufio.Reader
-	err bytes.Buffer
+	*nativetest.Program
+	in *bufio.Writer // of Program
 }
 
 func startNative(t *testing.T) *native {
 	t.Helper()
-	name := os.Getenv("CDFZ_NATIVE")
-	require.NotEmpty(t, name, "CDFZ_NATIVE is not set: it names the program that make test-native builds")
-	n := new(native)
-	cmd := exec.Command("/bin/sh", "-c", name)
-	cmd.Stderr = &n.err
-	in, err := cmd.StdinPipe()
-	require.NoError(t, err)
-	out, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	n.in, n.out = bufio.NewWriter(in), bufio.NewReader(out)
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() {
-		in.Close()
-		require.NoError(t, cmd.Wait(), "%s", n.err.String())
-	})
-	return n
+	p := nativetest.Start(t)
+	return &native{p, bufio.NewWriter(p.In)}
 }
 
 // The results of c/cdfz.h that a test expects.
@@ -82,11 +67,11 @@ func (n *native) ask(t *testing.T, letter byte, args ...any) (status byte, text 
 	}
 	err := n.in.Flush()
 	if err == nil {
-		status, err = n.out.ReadByte()
+		status, err = n.Out.ReadByte()
 	}
 	read := func(length any) []byte {
 		if err == nil {
-			err = binary.Read(n.out, binary.LittleEndian, length)
+			err = binary.Read(n.Out, binary.LittleEndian, length)
 		}
 		var size uint64
 		switch l := length.(type) {
@@ -97,15 +82,14 @@ func (n *native) ask(t *testing.T, letter byte, args ...any) (status byte, text 
 		}
 		b := make([]byte, size)
 		if err == nil {
-			_, err = io.ReadFull(n.out, b)
+			_, err = io.ReadFull(n.Out, b)
 		}
 		return b
 	}
 	text = string(read(new(uint32)))
 	b = read(new(uint64))
 	if err != nil {
-		rest, _ := io.ReadAll(n.out)
-		t.Fatalf("%v: %s%s", err, rest, n.err.String())
+		t.Fatalf("%v: %s", err, n.Last())
 	}
 	return status, text, b
 }
@@ -353,8 +337,8 @@ func TestNativeImages(t *testing.T) {
 	t.Logf("%d archives, %d hyperslabs", archives, slabs)
 }
 
-// integers returns a CDF-1 file of variables of one dimension, which all begin behind the header,
-// with random values. The dimension is that of records if length is 0.
+// integers returns a CDF-1 file with random values. Its variables have one dimension, and all begin
+// directly after the header. The dimension is that of records if length is 0.
 func integers(names string, length, records, bytes int, rng *rand.Rand) []byte {
 	b := []byte("CDF\x01")
 	put := func(list ...int) {

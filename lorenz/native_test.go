@@ -3,7 +3,6 @@
 package lorenz
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/binary"
 	"flag"
@@ -11,43 +10,22 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
-	"os"
-	"os/exec"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/internal/nativetest"
 )
 
 // mutants is the number of damaged blocks that TestNativeDamage decodes.
 var mutants = flag.Int("mutants", 5000, "damaged blocks to decode")
 
-// native is c/test/serve, which decodes blocks with the decoder of c/. CDFZ_NATIVE is the command that
-// runs it.
-type native struct {
-	in  io.WriteCloser
-	out *bufio.Reader
-	err bytes.Buffer
-}
+// native is c/test/serve, which decodes blocks with the decoder of c/.
+type native struct{ *nativetest.Program }
 
 func startNative(t *testing.T) *native {
 	t.Helper()
-	name := os.Getenv("CDFZ_NATIVE")
-	require.NotEmpty(t, name, "CDFZ_NATIVE is not set: it names the program that make test-native builds")
-	n := new(native)
-	cmd := exec.Command("/bin/sh", "-c", name)
-	cmd.Stderr = &n.err
-	var err error
-	n.in, err = cmd.StdinPipe()
-	require.NoError(t, err)
-	out, err := cmd.StdoutPipe()
-	require.NoError(t, err)
-	n.out = bufio.NewReader(out)
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() {
-		n.in.Close()
-		require.NoError(t, cmd.Wait(), "%s", n.err.String())
-	})
-	return n
+	return &native{nativetest.Start(t)}
 }
 
 // The results of c/lorenz.h that serve may report.
@@ -68,22 +46,20 @@ func (n *native) decode(t *testing.T, params []uint32, enc []byte, first, count 
 	b = binary.LittleEndian.AppendUint64(b, first)
 	b = binary.LittleEndian.AppendUint64(b, count)
 	b = binary.LittleEndian.AppendUint32(b, uint32(len(enc)))
-	_, err := n.in.Write(append(b, enc...))
+	_, err := n.In.Write(append(b, enc...))
 	if err == nil {
-		status, err = n.out.ReadByte()
+		status, err = n.Out.ReadByte()
 	}
 	var size uint64
 	if err == nil {
-		err = binary.Read(n.out, binary.LittleEndian, &size)
+		err = binary.Read(n.Out, binary.LittleEndian, &size)
 	}
 	if err == nil {
 		raw = make([]byte, size)
-		_, err = io.ReadFull(n.out, raw)
+		_, err = io.ReadFull(n.Out, raw)
 	}
 	if err != nil {
-		n.in.Close()
-		rest, _ := io.ReadAll(n.out)
-		t.Fatalf("%v: %s%s\nparameters %v, block %x", err, rest, n.err.String(), params, enc)
+		t.Fatalf("%v: %s\nparameters %v, block %x", err, n.Last(), params, enc)
 	}
 	return status, raw
 }
