@@ -229,7 +229,7 @@ func againstPeers(rep *run.Report, now map[string]made) error {
 		row(t, peer, byPeer[peer])
 	}
 	row(t, "the best of them", best)
-	rep.Printf("cdfz is behind the best peer by more than 1 %% on %d of %d files\n", len(behind), len(best.all()))
+	rep.Printf("for %d of %d files, the best peer is smaller by more than 1 %%\n", len(behind), len(best.all()))
 	if len(behind) == 0 {
 		return nil
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -151,8 +150,8 @@ func TestNoRecords(t *testing.T) {
 	require.Equal(t, int64(1), c.left)
 }
 
-// TestManyDimensions checks that variables of many dimensions, with coordinates of many dimensions and many
-// attributes, take little time.
+// TestManyDimensions describes variables of many dimensions, whose coordinates have many dimensions and
+// attributes, too. If each variable looked at all of them anew, this would be by far the slowest test here.
 func TestManyDimensions(t *testing.T) {
 	h := &cdf3.Header{Version: cdf3.Classic, Dims: []cdf3.Dim{{Name: "x", Len: 1}}}
 	dims := make([]int, cdf3.MaxRank)
@@ -167,14 +166,12 @@ func TestManyDimensions(t *testing.T) {
 		names += name + " "
 		h.Vars = append(h.Vars, cdf3.Var{Name: name, Type: cdf3.Byte, DimIDs: dims})
 	}
-	for i := range 300 {
+	for i := range 2000 {
 		h.Vars = append(h.Vars, cdf3.Var{Name: fmt.Sprint("w", i), Type: cdf3.Byte, DimIDs: dims, Attrs: []cdf3.Attr{text("coordinates", names)}})
 	}
-	start := time.Now()
 	rows, err := Describe(t.Context(), file(t, h, make([]byte, 4*len(h.Vars))), &File{Name: "a.nc"})
 	require.NoError(t, err)
-	require.Len(t, rows, 1+maxNamed+300)
-	require.Less(t, time.Since(start), 5*time.Second)
+	require.Len(t, rows, 1+maxNamed+2000)
 }
 
 // TestLongTimes checks that of a long time axis only the ends are read, and of a grid that is too large

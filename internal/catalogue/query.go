@@ -12,7 +12,7 @@ import (
 
 // Query is what a user looks for. A row must meet all conditions. Nil and empty ones are met by every row.
 type Query struct {
-	Variables     []string // patterns of the shell, of which one must match
+	Variables     []string // shell patterns; one of them must match
 	Times         *Times
 	Box           *Box
 	StandardNames []string // as Variables
@@ -105,7 +105,7 @@ func (a *Attribute) meets(r *Row) bool {
 	return len(numbers) == 1 && numbers[0] == want
 }
 
-// member returns a member of an object of JSON, nil if there is none.
+// member returns a member of a JSON object, or nil.
 func member(object, name string) json.RawMessage {
 	// Most objects lack the name, and need not be parsed.
 	if !strings.Contains(object, string(quote(name))) {

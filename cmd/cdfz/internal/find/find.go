@@ -30,8 +30,8 @@ type finder struct {
 	held       int // bytes of the table
 }
 
-// maxHeld is the number of bytes of a table from which it is printed in parts, each with columns of its own
-// width: a small catalogue can claim any number of long rows.
+// maxHeld bounds the bytes of a table that is held. A longer table is printed in parts, each with its own widths
+// of columns: a small catalogue can claim any number of long rows.
 const maxHeld = 16 << 20
 
 var heading = []string{"file", "variable", "dimensions", "times", "latitudes", "longitudes"}
