@@ -13,10 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestJudgeCatalogueCDO has the causes for which CDO 2.1.1 shows other times than a catalogue. Of 48 files of
-// a collection of real files that have times, 14 differ: 9 by a time zone, and one each by a packed time, a
-// time that is not the first dimension, fractions of seconds, no variables but coordinates, and a year 0, for
-// which CDO shows 0000-00-00.
+// TestJudgeCatalogueCDO has causes for which CDO 2.1.1 shows other times than a catalogue.
+// TestJudgeCorpusCatalogue has real files.
 func TestJudgeCatalogueCDO(t *testing.T) {
 	const grid = `dimensions: time = 2; lat = 2; lon = 2; variables: double lat(lat); lat:units = "degrees_north";
 		double lon(lon); lon:units = "degrees_east"; `
