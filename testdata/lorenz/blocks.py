@@ -261,12 +261,15 @@ def matches_blocks():
             ("matchesheader", CHAR, (3000,), 1),
             ("matcheswide", INT64, (20, 30), 0, 8, LARGE),
             ("matchesunit", INT16, (900,), 1, 3, LARGE),
+            ("matchesedge", CHAR, (65536,), 0, 1, ((0, 60), (90, 50), (0, 90))),
             ("matcheslong", CHAR, (70000,), 0, 1, ((0, 60), (90, 50), (0, 90)))):
         yield name, *matches(name, *args)
     p = lorenz.Parameters(type=FLOAT32, order=1, shape=(3, 10))
     yield "matchesvaluesfew", p, bytes([lorenz.MATCHES, _matches.TABLE]) + table(7) + indices(7, 30)
     p = lorenz.Parameters(type=FLOAT32, shape=(1, 300))
     yield "matchesvaluesmost", p, bytes([lorenz.MATCHES, _matches.TABLE]) + table(256) + indices(256, 300)
+    p = lorenz.Parameters(type=FLOAT32, shape=(17000,))  # more than 65536 bytes, but not as many indices
+    yield "matchesvalueslong", p, bytes([lorenz.MATCHES, _matches.TABLE]) + table(256) + indices(256, 17000)
 
 
 def indices(count, drawn, size=4):
@@ -296,6 +299,8 @@ def damaged_matches():
     yield "matchescut", p, block[:-1]
     yield "matchesextra", p, block + b"\0"
     yield "matchesoptions", p, block[:1] + b"\x20" + block[2:]
+    yield "matchesoption6", p, block[:1] + b"\x40" + block[2:]
+    yield "matchesoption7", p, block[:1] + b"\x80" + block[2:]
     yield "matchesbeyond", lorenz.Parameters(type=INT16, shape=(299,)), block
     # A first step that copies from before the block, with and without a number, and one that is far too long.
     repeat, match = [1, 1, 0], [1, 0]
@@ -303,6 +308,11 @@ def damaged_matches():
     yield "matchesfar", p, steps(match + bits_of(0, 6) + bits_of(63, 6) + [1] * 30)
     literal = [0] + bits_of(65, 8)
     yield "matcheslength", p, steps(literal + repeat + bits_of(63, 6) + [1] * 30)
+    # A last repeat of three bytes, of which the block has two.
+    coder = Writer(literal + repeat + bits_of(2, 6))
+    with mock.patch.object(_matches, "Coder", lambda data: coder):
+        _matches.decode_matches(Reader(np.frombuffer(b"\0", np.uint8)), 4, 1)
+    yield "matchesonebeyond", lorenz.Parameters(type=CHAR, shape=(3,)), bytes([lorenz.MATCHES, 0]) + coder.stream()
 
 
 def steps(bits):
