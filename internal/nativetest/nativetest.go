@@ -1,5 +1,3 @@
-//go:build native
-
 // Package nativetest starts the programs in c/test that answer tests of the C library.
 package nativetest
 
