@@ -16,7 +16,7 @@ const (
 	maxAttrs       = 512 << 10 // bytes of JSON; further attributes are left out
 )
 
-// attributes returns attributes as an object of JSON, "" if there are none. A text is a string, a number a
+// attributes returns attributes as a JSON object, or "" if there are none. A text is a string, a number a
 // number, several numbers a list. JSON has no NaN and no infinities, which are strings. Of two attributes
 // with one name, the first counts.
 func attributes(attrs []cdf3.Attr) string {
@@ -109,7 +109,7 @@ func cut(s string) string {
 	return validUTF8(s)
 }
 
-// quote returns a string of JSON.
+// quote returns a text as a JSON string.
 func quote(s string) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -99,8 +99,8 @@ func (b *Builder) spill() error {
 	return w.close()
 }
 
-// Counts are what a catalogue has.
-type Counts struct{ Files, Rows int64 }
+// Counts are what a catalogue has. Size is its length in bytes.
+type Counts struct{ Files, Rows, Size int64 }
 
 // Write writes the catalogue. Its bytes depend only on the rows. Errors are those of the parts, of w and of
 // ctx.
@@ -141,7 +141,9 @@ func (b *Builder) Write(ctx context.Context, w io.Writer) (Counts, error) {
 	}); err != nil {
 		return n, err
 	}
-	return n, out.close()
+	err := out.close()
+	n.Size = out.end.size
+	return n, err
 }
 
 // cursor is a source of sorted rows.

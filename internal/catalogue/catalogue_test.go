@@ -108,7 +108,7 @@ func TestRows(t *testing.T) {
 	var out bytes.Buffer
 	n, err := b.Write(t.Context(), &out)
 	require.NoError(t, err)
-	require.Equal(t, Counts{int64(len(files)), int64(len(want))}, n)
+	require.Equal(t, Counts{int64(len(files)), int64(len(want)), int64(len(data))}, n)
 	require.True(t, bytes.Equal(data, out.Bytes()))
 	other, err := parquet.Read[Row](bytes.NewReader(data), int64(len(data)))
 	require.NoError(t, err)

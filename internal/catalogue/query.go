@@ -22,7 +22,7 @@ type Query struct {
 // Attribute is a condition on an attribute of the variable or, if that has none of the name, of the file.
 type Attribute struct {
 	Name string
-	// Value is a pattern of the shell for a text, or a number.
+	// Value is a shell pattern for a text, or a number.
 	Value string
 }
 
@@ -38,7 +38,7 @@ func ParseAttribute(s string) (Attribute, error) {
 // CheckPattern returns an error for a malformed pattern.
 func CheckPattern(pattern string) error {
 	if _, err := path.Match(pattern, ""); err != nil {
-		return fmt.Errorf("expected a pattern of the shell, found %q, where a bracket or a backslash is not closed", pattern)
+		return fmt.Errorf("expected a shell pattern, found %q, which has an open bracket or ends in a backslash", pattern)
 	}
 	return nil
 }

@@ -123,15 +123,17 @@ func (w *writer) close() error {
 	return nil
 }
 
-// tail keeps the last 8 bytes that were written: the length of the metadata, and PAR1.
+// tail keeps the last 8 bytes that were written: the length of the metadata, and PAR1. It counts all.
 type tail struct {
 	w    io.Writer
 	last [8]byte
+	size int64
 }
 
 // Write implements io.Writer.
 func (t *tail) Write(p []byte) (int, error) {
 	n, err := t.w.Write(p)
+	t.size += int64(n)
 	both := append(t.last[:], p[max(0, n-len(t.last)):n]...)
 	copy(t.last[:], both[len(both)-len(t.last):])
 	return n, err

@@ -295,23 +295,10 @@ func (v *cataloguer) describe(ctx context.Context, a *cli.App, j fileio.Job) ([]
 
 // write writes OUT.
 func (v *cataloguer) write(ctx context.Context, b *catalogue.Builder, s *fileio.Sink, rep *report) error {
-	w := &counter{s: s}
-	n, err := b.Write(ctx, w)
+	n, err := b.Write(ctx, s)
 	if err != nil {
 		return err
 	}
-	rep.Files, rep.Rows, rep.Size = n.Files, n.Rows, w.n
+	rep.Files, rep.Rows, rep.Size = n.Files, n.Rows, n.Size
 	return s.Commit(ctx)
-}
-
-// counter counts written bytes.
-type counter struct {
-	s *fileio.Sink
-	n int64
-}
-
-func (c *counter) Write(p []byte) (int, error) {
-	n, err := c.s.Write(p)
-	c.n += int64(n)
-	return n, err
 }

@@ -45,7 +45,7 @@ func Command(a *cli.App) *cobra.Command {
 		Long: `Prints the files of a catalogue that have a variable which meets all conditions, one a line. The
 catalogue is one that cdfz catalogue has made, also at a URL. The files themselves are not opened.
 
-NAME is the name of a variable, or a pattern of the shell in quotes, such as 'tas*'. With several,
+NAME is the name of a variable, or a shell pattern in quotes, such as 'tas*'. With several,
 one must match.
 
 --time takes a year, a month, a day or a range of them, such as 1987, 1987-01..1988-06 or 1987.., and
