@@ -36,7 +36,8 @@ func (e *Encoder) isHeader(src []byte) bool {
 
 // asHeader appends a block with a netCDF header in modeMatches.
 func (e *Encoder) asHeader(dst, src []byte) []byte {
-	return e.withMatches(dst, src, matches.Form{Header: true, Unit: 1, Size: 1})
+	dst, _ = e.withMatches(dst, src, matches.Form{Header: true, Unit: 1, Size: 1}, 0)
+	return dst
 }
 
 // asMatches replaces the block after start by one in modeMatches if that is shorter.
@@ -54,19 +55,25 @@ func (e *Encoder) asMatches(dst, src []byte, start int) []byte {
 	if len(src) > c.matchMost {
 		return dst
 	}
-	end := len(dst)
-	dst = e.withMatches(dst, src, f)
-	if end > start && len(dst)-end >= c.matchSaving.most(end-start) {
+	end, most := len(dst), 0
+	if end > start {
+		most = c.matchSaving.most(end - start)
+	}
+	dst, ok := e.withMatches(dst, src, f, most)
+	if !ok || most > 0 && len(dst)-end >= most {
 		return dst[:end]
 	}
 	return append(dst[:start], dst[end:]...)
 }
 
-func (e *Encoder) withMatches(dst, src []byte, f matches.Form) []byte {
+// withMatches appends a block in modeMatches, or returns false if it gets as long as most, 0 for any length.
+func (e *Encoder) withMatches(dst, src []byte, f matches.Form, most int) ([]byte, bool) {
 	if e.matches == nil {
 		e.matches = new(matches.Encoder)
 	}
-	return e.matches.Encode(append(dst, modeMatches), src, f, e.choices.matchTries)
+	c := &e.choices
+	effort := matches.Effort{Tries: c.matchTries, Most: max(most-1, 0), Hasty: c.matchSaving != saving{}} // less the mode
+	return e.matches.Encode(append(dst, modeMatches), src, f, effort)
 }
 
 // valueTable returns the values of a block in ascending order of their bytes, and the index of each element, or nothing if

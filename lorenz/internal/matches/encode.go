@@ -70,8 +70,32 @@ func (e *Encoder) begin(src []byte, header bool) {
 	e.used = refresh
 }
 
-// Encode appends a block with at most MaxLen bytes to code. tries is how many earlier places it compares at each byte.
-func (e *Encoder) Encode(dst, src []byte, f Form, tries int) []byte {
+// Effort is what an encoder may spend on a block.
+type Effort struct {
+	Tries int // earlier places that it compares at each byte
+	// Most is the length of a block, in bytes, which is of no use. The encoder gives up when the block gets as long, 0
+	// for never.
+	Most int
+	// Hasty encoders also give up when the block will probably get as long. They look at it from a quarter on.
+	Hasty bool
+}
+
+// slack is how much more of the limit than of the input a hasty encoder may use up, in 64ths: the beginning of a block
+// costs more than the rest, because nothing precedes it.
+const slack = 29
+
+// hopeless reports whether the encoder gives up after read of n bytes, which take written bytes.
+func (f Effort) hopeless(read, n, written int) bool {
+	if f.Most == 0 {
+		return false
+	}
+	return written >= f.Most || f.Hasty && 4*read >= n && 64*written/f.Most > 64*read/n+slack
+}
+
+// Encode appends a block to dst whose coded bytes are src, at most MaxLen of them. It returns false, and dst with some
+// bytes more, if it has given up.
+func (e *Encoder) Encode(dst, src []byte, f Form, effort Effort) ([]byte, bool) {
+	before := len(dst)
 	options := byte(f.Unit - 1)
 	if f.Header {
 		options |= hasDictionary
@@ -84,12 +108,15 @@ func (e *Encoder) Encode(dst, src []byte, f Form, tries int) []byte {
 		dst = append(binary.AppendUvarint(dst, uint64(len(f.Table)/f.Size)), f.Table...)
 	}
 	e.begin(src, f.Header)
-	e.tries = tries
+	e.tries = effort.Tries
 	m := &e.model
 	m.reset(f.Unit, len(src))
 	p := start(f.Unit)
 	c := arith.NewEncoder(dst)
 	for at := e.base; at < len(e.buf); {
+		if effort.hopeless(at-e.base, len(src), len(c.Buf)-before) {
+			return c.Buf, false
+		}
 		e.parse(at, p)
 		for _, s := range e.steps {
 			m.next(&c, e.buf, e.base, at, &p, s)
@@ -97,7 +124,7 @@ func (e *Encoder) Encode(dst, src []byte, f Form, tries int) []byte {
 			at += int(s.n)
 		}
 	}
-	return c.Finish()
+	return c.Finish(), true
 }
 
 // price makes the prices of lengths and distances.

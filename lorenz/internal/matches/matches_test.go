@@ -50,6 +50,34 @@ func samples(t testing.TB) (all [][]byte) {
 // plain is the form of bytes.
 var plain = Form{Unit: 1, Size: 1}
 
+// encode returns dst and a block.
+func encode(t testing.TB, e *Encoder, dst, src []byte, f Form, tries int) []byte {
+	t.Helper()
+	coded, ok := e.Encode(dst, src, f, Effort{Tries: tries})
+	require.True(t, ok)
+	return coded
+}
+
+// TestGivingUp: a block is written if it is shorter than the limit, and only then, unless the encoder is hasty.
+func TestGivingUp(t *testing.T) {
+	var e Encoder
+	for i, b := range samples(t) {
+		whole := encode(t, new(Encoder), nil, b, plain, 8)
+		for _, most := range []int{1, max(1, len(whole)/2), len(whole) - 1, len(whole), len(whole) + 1, 2 * len(whole), 4 * len(whole)} {
+			for _, hasty := range []bool{false, true} {
+				coded, ok := e.Encode([]byte("before"), b, plain, Effort{8, most, hasty})
+				require.True(t, bytes.HasPrefix(coded, []byte("before")))
+				if ok {
+					require.Equal(t, whole, coded[6:], "sample %d", i)
+				}
+				require.True(t, ok || hasty || most <= len(whole), "sample %d: %d bytes, limit %d", i, len(whole), most)
+				// It looks at the length once a window.
+				require.False(t, ok && most < len(whole)-window, "sample %d: %d bytes, limit %d", i, len(whole), most)
+			}
+		}
+	}
+}
+
 func TestRoundTrip(t *testing.T) {
 	var e Encoder
 	var d Decoder
@@ -57,8 +85,8 @@ func TestRoundTrip(t *testing.T) {
 		for _, header := range []bool{false, true} {
 			unit, tries := []int{1, 3, MaxUnit}[i%3], 1+50*(i%2)
 			f := Form{Header: header, Unit: unit, Size: 1}
-			coded := e.Encode([]byte("before"), b, f, tries)
-			require.Equal(t, coded[6:], new(Encoder).Encode(nil, b, f, tries), "depends on earlier blocks: %d", i)
+			coded := encode(t, &e, []byte("before"), b, f, tries)
+			require.Equal(t, coded[6:], encode(t, new(Encoder), nil, b, f, tries), "depends on earlier blocks: %d", i)
 			got := make([]byte, len(b))
 			require.True(t, d.Decode(got, coded[6:], 1, nil), "sample %d", i)
 			require.True(t, bytes.Equal(b, got), "sample %d, dictionary %v, unit %d", i, header, unit)
@@ -84,7 +112,7 @@ func TestWindowEnds(t *testing.T) {
 				b = append(b, byte(r.IntN(values)))
 			}
 		}
-		coded := e.Encode(nil, b, Form{Header: seed%2 == 0, Unit: 1 + seed%MaxUnit, Size: 1}, 24)
+		coded := encode(t, &e, nil, b, Form{Header: seed%2 == 0, Unit: 1 + seed%MaxUnit, Size: 1}, 24)
 		got := make([]byte, len(b))
 		require.True(t, d.Decode(got, coded, 1, nil), "seed %d", seed)
 		require.True(t, bytes.Equal(b, got), "seed %d", seed)
@@ -94,17 +122,17 @@ func TestWindowEnds(t *testing.T) {
 // TestLongest: a block of the longest length, which is one copy, and one that is longer.
 func TestLongest(t *testing.T) {
 	b := make([]byte, MaxLen+1)
-	coded := new(Encoder).Encode(nil, b[1:], plain, 1)
+	coded := encode(t, new(Encoder), nil, b[1:], plain, 1)
 	require.Less(t, len(coded), 64)
 	var d Decoder
 	require.True(t, d.Decode(b[1:], coded, 1, nil))
-	require.False(t, d.Decode(b, new(Encoder).Encode(nil, b, plain, 1), 1, nil))
+	require.False(t, d.Decode(b, encode(t, new(Encoder), nil, b, plain, 1), 1, nil))
 }
 
 // TestDamaged: bytes that no encoder writes.
 func TestDamaged(t *testing.T) {
 	b := bytes.Repeat([]byte("temperature of air, "), 20)
-	coded := new(Encoder).Encode(nil, b, plain, 24)
+	coded := encode(t, new(Encoder), nil, b, plain, 24)
 	var d Decoder
 	damaged := func(name string, coded []byte, n int) {
 		require.False(t, d.Decode(make([]byte, n), coded, 1, nil), name)
@@ -142,13 +170,13 @@ func TestStop(t *testing.T) {
 	for i := range b {
 		b[i] = byte(r.Uint32())
 	}
-	coded := new(Encoder).Encode(nil, b, plain, 1)
+	coded := encode(t, new(Encoder), nil, b, plain, 1)
 	require.False(t, new(Decoder).Decode(make([]byte, len(b)), coded, 1, &entropy.Stop{Done: done}))
 }
 
 func BenchmarkDecode(b *testing.B) {
 	src := dictionary[:32<<10]
-	coded := new(Encoder).Encode(nil, src, plain, 48)
+	coded := encode(b, new(Encoder), nil, src, plain, 48)
 	var d Decoder
 	dst := make([]byte, len(src))
 	b.SetBytes(int64(len(src)))
@@ -163,6 +191,6 @@ func BenchmarkEncode(b *testing.B) {
 	var dst []byte
 	b.SetBytes(int64(len(src)))
 	for b.Loop() {
-		dst = e.Encode(dst[:0], src, plain, 48)
+		dst, _ = e.Encode(dst[:0], src, plain, Effort{Tries: 48})
 	}
 }
