@@ -17,11 +17,11 @@ host:
 	linux/amd64|linux/arm64) set -x; $(GO) build -trimpath -tags plugins -o $(HOST) ./cmd/cdfz-plugin-host ;; \
 	esac
 
-# The C library (docs/c.md) and, where HDF5's headers are, the plugin for HDF5 (docs/hdf5.md).
-# Nothing else needs a C compiler.
+# The C library (docs/c.md), and where their headers are, the plugin for HDF5 (docs/hdf5.md) and the
+# format for netCDF-C (docs/netcdf.md). Nothing else needs a C compiler.
 native:
 	.ci/deps native
-	$(MAKE) -C c all hdf5-if-there OUT="$(abspath bin)"
+	$(MAKE) -C c all if-there OUT="$(abspath bin)"
 
 # The binaries, manual pages and completions. PREFIX is the target; packagers prepend
 # DESTDIR.

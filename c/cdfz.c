@@ -136,6 +136,7 @@ static void describe(cdfz_archive *a)
 	i->version = n->version;
 	i->records = n->records;
 	i->image_size = a->plan.image_size;
+	i->header_size = a->plan.image_header;
 	i->blocks = m->blocks;
 	memcpy(i->sha256, a->sha256, sizeof i->sha256);
 	if (m->has_name)

@@ -167,6 +167,7 @@ typedef struct {
 	int version;         /* of the netCDF file: 1, 2 or 5 */
 	uint64_t records;    /* number of records */
 	uint64_t image_size; /* of the netCDF file, in bytes */
+	uint64_t header_size; /* of its header, in bytes */
 	uint64_t blocks;     /* number of blocks */
 	char sha256[65];     /* of the image, as hexadecimal digits */
 	cdfz_name name;      /* of the image; bytes is NULL if it is not known. It is no safe path: it may hold '/' */

@@ -1,0 +1,168 @@
+//go:build judge
+
+package archive
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/cdfz-format/cdfz/archive/internal/archivetest"
+)
+
+// userFormat makes libnccdfz.so, with which programs of netCDF-C read archives, and returns its path.
+var userFormat = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "nccdfz")
+	if err != nil {
+		return "", err
+	}
+	out, err := exec.Command("make", "-s", "-C", "../c", "netcdf", "OUT="+dir).CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("make: %w: %s", err, out)
+	}
+	return filepath.Join(dir, "libnccdfz.so"), err
+})
+
+// netcdfC is a folder with x.nc and its archive x.nc.cdfz.
+type netcdfC struct {
+	dir     string
+	library string
+}
+
+func newNetCDFC(t *testing.T, image []byte) netcdfC {
+	t.Helper()
+	library, err := userFormat()
+	require.NoError(t, err)
+	n := netcdfC{t.TempDir(), library}
+	require.NoError(t, os.WriteFile(filepath.Join(n.dir, "x.nc"), image, 0o666))
+	require.NoError(t, os.WriteFile(filepath.Join(n.dir, "x.nc.cdfz"), pack(t, image, nil), 0o666))
+	return n
+}
+
+// run runs a program in the folder with the library, and returns its output.
+func (n netcdfC) run(name string, args ...string) (stdout, stderr string, err error) {
+	var out, errs bytes.Buffer
+	cmd := exec.Command(name, args...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = n.dir, &out, &errs
+	cmd.Env = append(os.Environ(), "LD_PRELOAD="+n.library)
+	err = cmd.Run()
+	return out.String(), errs.String(), err
+}
+
+// must runs a program that has to succeed, and returns its output.
+func (n netcdfC) must(t *testing.T, name string, args ...string) string {
+	t.Helper()
+	out, errs, err := n.run(name, args...)
+	require.NoError(t, err, "%s %q: %s", name, args, errs)
+	return out
+}
+
+// dump compares what ncdump prints of the file and of the archive. It may fail, but for both.
+func (n netcdfC) dump(t *testing.T) {
+	t.Helper()
+	want, _, failed := n.run("ncdump", "-n", "x", "x.nc")
+	found, errs, err := n.run("ncdump", "-n", "x", "x.nc.cdfz")
+	require.Equal(t, failed == nil, err == nil, "%v, the archive %v: %s", failed, err, errs)
+	require.Equal(t, want, found)
+}
+
+// openRecords reports whether a header leaves the number of records open. netCDF-C takes it for 2^32-1.
+func openRecords(image []byte) bool {
+	return len(image) > 8 && bytes.Equal(image[4:8], []byte{0xff, 0xff, 0xff, 0xff})
+}
+
+func TestJudgeNetCDFC(t *testing.T) {
+	for name, image := range archivetest.OneVersion(t) {
+		if !openRecords(image) {
+			t.Run(name, func(t *testing.T) { newNetCDFC(t, image).dump(t) })
+		}
+	}
+}
+
+// TestJudgeNetCDFCRecordsLeftOpen: the archive shows the records that the file has.
+func TestJudgeNetCDFCRecordsLeftOpen(t *testing.T) {
+	n := newNetCDFC(t, archivetest.Classic(t)["cdf2_streaming.nc"])
+	require.Contains(t, n.must(t, "ncdump", "-h", "x.nc.cdfz"), "time = UNLIMITED ; // (6 currently)")
+}
+
+// TestJudgeNetCDFCPrograms reads an archive with programs that use netCDF-C in other ways than ncdump.
+func TestJudgeNetCDFCPrograms(t *testing.T) {
+	n := newNetCDFC(t, archivetest.Classic(t)["cdf2_climate.nc"])
+	for _, call := range []string{
+		"ncdump -k FILE",
+		"ncdump -s -h FILE",
+		"ncks -C -H -v tas -d time,3,9,3 -d lat,2 -d lon,5,20,4 FILE",
+		"ncks -M FILE",
+		"ncks -m FILE",
+		"/usr/bin/python3 -B read.py FILE",
+		"nccopy -k classic FILE copy; ncdump -n x copy",
+		"nccopy -k nc4 -d 5 FILE copy; ncdump -n x copy",
+		"ncra -h -O -v tas FILE copy; ncdump -n x copy",
+		"ncpdq -h -O -a lon,lat -v tas FILE copy; ncdump -n x copy",
+		"ncdump FILE >text; ncgen -k 64-bit-offset -o copy text; ncdump -n x copy",
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(n.dir, "read.py"), []byte(netcdfCScript), 0o666))
+		// The name is as long as the archive's, so that the two outputs can only differ in it.
+		require.NoError(t, os.WriteFile(filepath.Join(n.dir, "x.nc.copy"), archivetest.Classic(t)["cdf2_climate.nc"], 0o666))
+		want := n.must(t, "sh", "-c", strings.ReplaceAll(call, "FILE", "x.nc.copy"))
+		found := n.must(t, "sh", "-c", strings.ReplaceAll(call, "FILE", "x.nc.cdfz"))
+		require.Equal(t, want, strings.ReplaceAll(found, "x.nc.cdfz", "x.nc.copy"), call)
+		require.NotEmpty(t, want, call)
+		os.Remove(filepath.Join(n.dir, "copy"))
+	}
+}
+
+const netcdfCScript = `
+import sys
+import netCDF4, numpy, xarray
+f = netCDF4.Dataset(sys.argv[1])
+print(f.data_model, f.dimensions, f.ncattrs())
+for v in f.variables.values():
+    print(v, v[...], v[::2].sum() if v.ndim and v.dtype.kind in "if" else "")
+    v.set_auto_maskandscale(False)
+    print(v[...].tobytes().hex())
+with xarray.open_dataset(sys.argv[1], engine="netcdf4", decode_times=False) as d:
+    print(d.tas.isel(lat=[3, 1, 8], time=slice(2, 20, 5)).values, d.tas.mean().values)
+`
+
+// TestJudgeNetCDFCFaults: what cannot be read or written is an error of netCDF-C.
+func TestJudgeNetCDFCFaults(t *testing.T) {
+	image := archivetest.Classic(t)["cdf2_climate.nc"]
+	n := newNetCDFC(t, image)
+	archive := filepath.Join(n.dir, "x.nc.cdfz")
+	before, err := os.ReadFile(archive)
+	require.NoError(t, err)
+
+	// ncatted copies the bytes first, and the copy of an archive is one, too.
+	for _, args := range [][]string{
+		{"ncrename", "-h", "-O", "-v", "tas,t", "x.nc.cdfz"},
+		{"ncatted", "-h", "-O", "-a", "units,tas,o,c,degC", "x.nc.cdfz", "y"},
+	} {
+		_, errs, err := n.run(args[0], args[1:]...)
+		require.Error(t, err, args)
+		require.Contains(t, errs, "NetCDF: Write to read only", args)
+	}
+	after, err := os.ReadFile(archive)
+	require.NoError(t, err)
+	require.Equal(t, before, after, "the archive was changed")
+
+	damaged := bytes.Clone(before)
+	damaged[len(damaged)/2] ^= 1
+	require.NoError(t, os.WriteFile(archive, damaged, 0o666))
+	_, errs, err := n.run("ncdump", "x.nc.cdfz")
+	require.Error(t, err)
+	require.Contains(t, errs, "cdfz: x.nc.cdfz: ")
+	require.Contains(t, errs, "block ")
+
+	require.NoError(t, exec.Command("sh", "-c", "cd "+n.dir+" && rm x.nc.cdfz && python3 -m zipfile -c foreign.zip x.nc").Run())
+	_, errs, err = n.run("ncdump", "foreign.zip")
+	require.Error(t, err)
+	require.Equal(t, "ncdump: foreign.zip: NetCDF: Unknown file format\n", errs)
+}
