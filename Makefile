@@ -62,7 +62,7 @@ test-native:
 	.ci/native $(MUTANTS) $(FUZZSECONDS)
 
 # The job arrays of docs/clusters.md on a real Slurm, whose tasks and nodes are taken away meanwhile.
-SLURMFILES ?= 800
+SLURMFILES ?= 500
 ATTACKS ?= 60
 test-slurm:
 	.ci/deps slurm
