@@ -6,7 +6,7 @@ BIN     := bin/cdfz
 HOST    := bin/cdfz-plugin-host
 export CGO_ENABLED ?= 0
 
-.PHONY: build host native install wheel test test-native test-corpus test-ncapi race arch fuzz seeds lint demo bench bench-access bench-filters bench-ratio mutants soak man clean
+.PHONY: build host native install wheel test test-native test-slurm test-corpus test-ncapi race arch fuzz seeds lint demo bench bench-access bench-filters bench-ratio mutants soak man clean
 
 build:
 	$(GO) build -trimpath -o $(BIN) ./cmd/cdfz
@@ -61,7 +61,14 @@ test-native:
 	.ci/deps test-native
 	.ci/native $(MUTANTS) $(FUZZSECONDS)
 
-# The same over the corpus that CDFZ_CORPUS names: a folder with manifest.json.
+# The job arrays of docs/clusters.md on a real Slurm, whose tasks and nodes are taken away meanwhile.
+SLURMFILES ?= 500
+ATTACKS ?= 60
+test-slurm:
+	.ci/deps slurm
+	.ci/slurm $(SLURMFILES) $(ATTACKS)
+
+# The tests over the corpus that CDFZ_CORPUS names: a folder with manifest.json.
 test-corpus:
 	@test -n "$(CDFZ_CORPUS)" || { echo "CDFZ_CORPUS is not set: it names the folder with manifest.json" >&2; exit 1; }
 	@test -f "$(CDFZ_CORPUS)/manifest.json" || { echo "$(CDFZ_CORPUS)/manifest.json is missing" >&2; exit 1; }

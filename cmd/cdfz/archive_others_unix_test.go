@@ -61,7 +61,7 @@ func TestTwoRuns(t *testing.T) {
 				require.NoError(t, errs[i], msgs[i])
 				require.LessOrEqual(t, strings.Count(msgs[i], "\n"), 2, msgs[i])
 				for line := range strings.Lines(msgs[i]) {
-					require.Regexp(t, `^cdfz: (another program is archiving the same files; waiting for it|\d+ files? archived by another program at the same time|r.jsonl: another program is adding receipts; waiting for it)\n$`, line)
+					require.Regexp(t, `^cdfz: (another program is archiving the same files; waiting for it|\d+ files? archived by another program at the same time|r.jsonl: another program is adding to this file; waiting for it)\n$`, line)
 				}
 			}
 			out := "tree"

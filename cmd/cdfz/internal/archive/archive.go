@@ -184,7 +184,7 @@ x.nc.gz becomes x.nc.cdfz, which restores x.nc.
 func (v *archiver) run(ctx context.Context, args []string) error {
 	start := time.Now()
 	v.opts.Memory = v.BlockMemory()
-	if err := v.OpenLog("archive"); err != nil {
+	if err := v.OpenLog(ctx, "archive"); err != nil {
 		v.FailFile(v.LogName(), err)
 		return nil
 	}

@@ -26,9 +26,6 @@ import (
 // program of another kind.
 const waitFor = time.Minute
 
-// lookAgain is the time between two looks at a lock.
-const lookAgain = 50 * time.Millisecond
-
 // others is what a run knows of other runs over the same files.
 type others struct {
 	waits bool       // for locks, instead of leaving the file for later
@@ -49,17 +46,9 @@ func (v *archiver) lock(ctx context.Context, in *fileio.Input) bool {
 			return true
 		}
 		v.others.once.Do(func() { v.Message("another program is archiving the same files; waiting for it") })
-		pause(ctx)
+		cli.Pause(ctx)
 	}
 	return true
-}
-
-// pause waits before another look.
-func pause(ctx context.Context) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(lookAgain):
-	}
 }
 
 // gone reports whether another run has archived and deleted a source that is gone, and passes over

@@ -13,7 +13,6 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/receipts"
-	"github.com/cdfz-format/cdfz/internal/atomicfile"
 	"github.com/cdfz-format/cdfz/internal/nofollow"
 	"github.com/cdfz-format/cdfz/remote"
 	"github.com/cdfz-format/cdfz/remote/s3"
@@ -241,19 +240,14 @@ func absolute(name string) (string, error) {
 
 // open opens the receipts, after another run that adds to them has ended. The caller must call
 // close.
-func (p *proof) open(ctx context.Context, v *archiver) (err error) {
+func (p *proof) open(ctx context.Context, v *archiver) error {
 	if p.name == "" {
 		return nil
 	}
-	for said := false; ; said = true {
-		if p.file, err = receipts.Open(p.name); !errors.Is(err, atomicfile.ErrLocked) || ctx.Err() != nil {
-			return err
-		}
-		if !said {
-			v.Message("%s: another program is adding receipts; waiting for it", p.name)
-		}
-		pause(ctx)
-	}
+	return v.Await(ctx, p.name, func() (err error) {
+		p.file, err = receipts.Open(p.name)
+		return err
+	})
 }
 
 // of returns the receipts of an archive, the oldest first, by its path and by that without

@@ -36,6 +36,7 @@ type App struct {
 
 	logName string      // --log, "" for none
 	log     *runlog.Log // nil for none
+	adds    []string    // names of the files that Await has opened
 }
 
 // New makes a run with the streams of the program.

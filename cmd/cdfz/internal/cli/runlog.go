@@ -28,17 +28,19 @@ Exit codes, for schedulers: the same command can be run again after any exit cod
 kill: what is done is passed over. 2 is the exception: the command line is wrong. 1 means that some
 files failed, 3 that some are damaged, 128 + n that signal n has stopped the run.`
 
-// OpenLog begins the run in the log of --log, if there is one. EndLog ends it.
-func (a *App) OpenLog(verb string) error {
+// OpenLog begins the run in the log of --log, if there is one, after another run that adds to it has
+// ended. EndLog ends it.
+func (a *App) OpenLog(ctx context.Context, verb string) error {
 	switch a.logName {
 	case "":
 		return nil
 	case terminal.StdinName:
 		return terminal.Hinted(errors.New("--log: expected the name of a file, found -"), "--json reports on standard output")
 	}
-	var err error
-	a.log, err = runlog.Open(a.logName, verb, a.Select.Shard.String())
-	return err
+	return a.Await(ctx, a.logName, func() (err error) {
+		a.log, err = runlog.Open(a.logName, verb, a.Select.Shard.String())
+		return err
+	})
 }
 
 // LogName returns the file of --log, or "".

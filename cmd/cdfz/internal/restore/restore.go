@@ -108,7 +108,7 @@ is first restored and checked in a temporary file.`,
 			if v.salvages && a.Dest == terminal.StdoutName {
 				return terminal.Hinted(errors.New("-o -: --salvage does not write in order"), "-o OUT writes to a file")
 			}
-			if err := a.OpenLog("restore"); err != nil {
+			if err := a.OpenLog(cmd.Context(), "restore"); err != nil {
 				a.FailFile(a.LogName(), err)
 				return nil
 			}

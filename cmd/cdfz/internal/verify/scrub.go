@@ -43,15 +43,18 @@ func (s *scrub) addFlags(cmd *cobra.Command) {
 	f.Var((*shareFlag)(&s.sample), "sample", "check `P%` of the bytes: the archives that were proved longest ago with --state, or else random ones")
 }
 
-// open checks the flags and opens the state.
-func (s *scrub) open() (err error) {
+// open opens the state, after another run that adds to it has ended.
+func (s *scrub) open(ctx context.Context, a *cli.App) error {
 	if s.rate > 0 {
 		s.limiter = rate.NewLimiter(rate.Limit(s.rate), int(min(s.rate, burst)))
 	}
-	if s.stateName != "" {
-		s.state, err = openState(s.stateName)
+	if s.stateName == "" {
+		return nil
 	}
-	return err
+	return a.Await(ctx, s.stateName, func() (err error) {
+		s.state, err = openState(s.stateName)
+		return err
+	})
 }
 
 // check checks the flags.

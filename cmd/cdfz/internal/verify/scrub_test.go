@@ -18,7 +18,7 @@ import (
 // TestRate checks that all inputs together are read at the rate, and that a wait can be cancelled.
 func TestRate(t *testing.T) {
 	s := &scrub{rate: 2 << 20}
-	require.NoError(t, s.open())
+	require.NoError(t, s.open(t.Context(), nil))
 	ctx, cancel := context.WithCancel(t.Context())
 	data := make([]byte, 1<<20)
 	start := time.Now()

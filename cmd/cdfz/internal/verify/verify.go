@@ -90,11 +90,11 @@ at most that many bytes of archives and originals a second, so that other progra
 			if err := v.against.check(args, a.Select.From != ""); err != nil {
 				return err
 			}
-			if err := a.OpenLog("verify"); err != nil {
+			if err := a.OpenLog(cmd.Context(), "verify"); err != nil {
 				a.FailFile(a.LogName(), err)
 				return nil
 			}
-			if err := v.scrub.open(); err != nil {
+			if err := v.scrub.open(cmd.Context(), a); err != nil {
 				a.FailFile(v.scrub.stateName, err)
 				return nil
 			}
