@@ -195,9 +195,7 @@ func (v *archiver) run(ctx context.Context, args []string) error {
 	v.TakesBack = v.proof.deletes && !v.dry
 	v.files = v.Find(ctx, args, selects, v.failed)
 	defer func() { v.files.Close() }()
-	if err := v.files.Load(ctx); err != nil {
-		v.failed(terminal.ShowName(v.Select.From), err)
-	}
+	v.Load(ctx, &v.files, v.failed)
 	if err := v.Divide(&v.files); err != nil {
 		return err
 	}

@@ -227,8 +227,8 @@ func (v *cataloguer) addFiles(ctx context.Context, b *catalogue.Builder) (added 
 	files := v.Find(ctx, v.files, fileio.Archives, failed)
 	defer func() { files.Close() }()
 	if v.Select.Balance {
-		if err := files.Load(ctx); err != nil {
-			failed(terminal.ShowName(v.Select.From), err)
+		before := failedFiles
+		if files.Load(ctx, failed); failedFiles > before {
 			return 0, false
 		}
 		if err := v.Divide(&files); err != nil {
@@ -236,9 +236,12 @@ func (v *cataloguer) addFiles(ctx context.Context, b *catalogue.Builder) (added 
 			return 0, false
 		}
 	}
-	if len(files.Jobs) == 0 && v.Select.Shard.N == 0 && !files.Grows() && failedFiles == 0 && !v.Stopped(ctx) {
+	none := func() (int64, bool) {
 		failed(strings.Join(v.files, ", "), errors.New("no archives below this folder"))
 		return 0, false
+	}
+	if len(files.Jobs) == 0 && v.Select.Shard.N == 0 && !files.Grows() && failedFiles == 0 && !v.Stopped(ctx) {
+		return none()
 	}
 	ok = true
 	v.StartProgress("catalogue", files.Sizes()...)
@@ -255,6 +258,9 @@ func (v *cataloguer) addFiles(ctx context.Context, b *catalogue.Builder) (added 
 			added++
 		}, nil
 	}})
+	if files.Grows() && v.Select.Shard.N == 0 && v.Select.From == "" && added+failedFiles == 0 && !v.Stopped(ctx) {
+		return none()
+	}
 	// Without this, a shard that has no files would leave no part for the others to be joined with, and a
 	// list without names would leave no catalogue to be searched.
 	if (v.Select.Shard.N > 0 || v.Select.From != "") && failedFiles == 0 {

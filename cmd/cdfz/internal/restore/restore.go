@@ -138,9 +138,7 @@ func (v *restorer) run(ctx context.Context, args []string) {
 	files := v.Find(ctx, args, fileio.Archives, failed)
 	defer func() { files.Close() }()
 	if v.Select.Balance {
-		if err := files.Load(ctx); err != nil {
-			failed(terminal.ShowName(v.Select.From), err)
-		}
+		v.Load(ctx, &files, failed)
 		if err := v.Divide(&files); err != nil {
 			v.Usage(err)
 			return

@@ -128,9 +128,7 @@ func (v *verifier) run(ctx context.Context, args []string) {
 	files := v.Find(ctx, args, fileio.Archives, failed)
 	defer func() { files.Close() }()
 	if v.Select.Balance || v.scrub.chooses() {
-		if err := files.Load(ctx); err != nil {
-			failed(terminal.ShowName(v.Select.From), err)
-		}
+		v.Load(ctx, &files, failed)
 		if err := v.Divide(&files); err != nil {
 			v.Usage(err)
 			return
@@ -141,11 +139,7 @@ func (v *verifier) run(ctx context.Context, args []string) {
 		v.due(&files)
 	}
 	if all == 0 && v.Select.Shard.N == 0 && !files.Grows() && failedFiles == 0 && !v.Stopped(ctx) {
-		if v.Select.From != "" {
-			v.FailFile(terminal.ShowName(v.Select.From), errors.New("no names in this list"))
-			return
-		}
-		v.FailFile(strings.Join(args, ", "), errors.New("no archives below this folder"))
+		v.none(args)
 		return
 	}
 	v.StartProgress("verify", files.Sizes()...)
@@ -167,7 +161,7 @@ func (v *verifier) run(ctx context.Context, args []string) {
 		}, err
 	}})
 	if files.Grows() && v.Select.Shard.N == 0 && ok+damaged+failedFiles == 0 && !v.Stopped(ctx) {
-		v.FailFile(terminal.ShowName(v.Select.From), errors.New("no names in this list"))
+		v.none(args)
 		return
 	}
 	if files.Folders || v.scrub.chooses() {
@@ -177,6 +171,15 @@ func (v *verifier) run(ctx context.Context, args []string) {
 		}
 		v.Report("%s%s", line, files.SummaryTail(failedFiles))
 	}
+}
+
+// none reports that there are no files.
+func (v *verifier) none(args []string) {
+	if v.Select.From != "" {
+		v.FailFile(terminal.ShowName(v.Select.From), errors.New("no names in this list"))
+		return
+	}
+	v.FailFile(strings.Join(args, ", "), errors.New("no archives below this folder"))
 }
 
 // one checks a file and prints its damage. The error is for files that could not be

@@ -1,6 +1,7 @@
 package fileio
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -121,6 +122,9 @@ func (a *IO) isInput(st fs.FileInfo) bool {
 func (a *IO) OpenJob(ctx context.Context, j Job) (*Input, error) {
 	if j.err != nil {
 		return nil, j.err
+	}
+	if j.object && j.Size == 0 { // stores answer no range of it
+		return &Input{Name: terminal.ShowName(j.Name), R: bytes.NewReader(nil), close: func() error { return nil }}, nil
 	}
 	if j.tree == nil {
 		return a.Open(ctx, j.Name)

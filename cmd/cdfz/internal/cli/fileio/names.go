@@ -28,5 +28,13 @@ func LocalName(name string) string {
 	return u.Hostname()
 }
 
+// LocalName is the function LocalName for a file. Objects below a prefix keep their path below it.
+func (j Job) LocalName() string {
+	if j.object {
+		return j.Rel
+	}
+	return LocalName(j.Name)
+}
+
 // BaseName returns the name of a FILE argument without folders.
 func BaseName(name string) string { return filepath.Base(LocalName(name)) }
