@@ -131,10 +131,11 @@ func TestPrefix(t *testing.T) {
 	s.put("run7/1992/", nil)
 	s.put("run7x/other.nc.cdfz", stored)
 
-	code, out, msg := s.run("verify", "--log", "v.jsonl", "s3://bucket/run7/")
+	code, out, msg := s.run("verify", "--stats", "--log", "v.jsonl", "s3://bucket/run7/")
 	require.Zero(t, code, msg)
 	require.Contains(t, out, "s3://bucket/run7/1990/a b?c#%2F&é\\.nc.cdfz: ok\n")
 	require.Contains(t, out, "5 files: 5 ok, 0 damaged; 1 skipped\n")
+	require.Regexp(t, `^requests: 1 LIST, \d+ GET, 0 HEAD, 0 PUT\n$`, msg)
 	log, err := os.ReadFile("v.jsonl")
 	require.NoError(t, err)
 	require.Equal(t, 5, strings.Count(string(log), `"source":"s3://bucket/run7/`))
@@ -186,6 +187,12 @@ func TestPrefix(t *testing.T) {
 	require.Contains(t, s.done("verify", "--against", "s3://bucket/classic/", "from"), "5 files: 5 ok")
 	s.done("restore", "-o", "again/", "from")
 	sameTree(t, "data", "again")
+
+	code, _, msg = s.run("verify", "--json", "--stats", "s3://bucket/run7/1990/")
+	require.Zero(t, code)
+	var rep struct{ Requests struct{ List, Get int } }
+	require.NoError(t, json.Unmarshal([]byte(msg), &rep))
+	require.Equal(t, 1, rep.Requests.List)
 
 	for _, c := range []struct {
 		args []string
@@ -372,7 +379,7 @@ func TestPrefixPages(t *testing.T) {
 		}
 		return true
 	})
-	code, out, msg := s.run("restore", "-q", "-o", "back/", "s3://bucket/p/")
+	code, out, msg := s.run("restore", "-q", "--stats", "-o", "back/", "s3://bucket/p/")
 	require.Zero(t, code, out+msg)
 	require.Equal(t, want, sums(t, "back", ""))
 	require.GreaterOrEqual(t, lists.Load(), int64(2))

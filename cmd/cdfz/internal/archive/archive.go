@@ -175,6 +175,7 @@ x.nc.gz becomes x.nc.cdfz, which restores x.nc.
 	a.LogFlag(cmd)
 	a.ForceFlag(cmd)
 	a.StatsFlag(cmd)
+	a.RequestsFlag(cmd)
 	a.JSONFlag(cmd)
 	a.VerboseFlag(cmd)
 	a.DestFlag(cmd, "write to `OUT`: a name, a folder, or - for standard output (not read back)")

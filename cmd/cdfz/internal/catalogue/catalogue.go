@@ -81,6 +81,7 @@ receipts.
 	f.StringArrayVar(&v.states, "state", nil, "take the times of proofs from `FILE`, a state of cdfz verify; repeatable")
 	f.StringArrayVar(&v.receipts, "receipts", nil, "take the times of proofs from `FILE`, receipts of cdfz archive; repeatable")
 	a.SelectFlags(cmd)
+	a.RequestsFlag(cmd)
 	a.JSONFlag(cmd)
 	a.VerboseFlag(cmd)
 	return cmd

@@ -56,6 +56,7 @@ sha256sum -c checks restored files or the originals.`,
 	}
 	a.JSONFlag(cmd)
 	a.VerboseFlag(cmd)
+	a.RequestsFlag(cmd)
 	f := cmd.Flags()
 	f.BoolVar(&v.blocks, "blocks", false, "list every block")
 	f.BoolVar(&v.why, "why", false, "explain the filters of each variable and their savings, why variables have no blocks, and which attributes the Zarr view omits")

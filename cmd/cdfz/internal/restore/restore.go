@@ -123,6 +123,7 @@ is first restored and checked in a temporary file.`,
 	a.LogFlag(cmd)
 	a.ForceFlag(cmd)
 	a.StatsFlag(cmd)
+	a.RequestsFlag(cmd)
 	a.JSONFlag(cmd)
 	a.VerboseFlag(cmd)
 	a.DestFlag(cmd, "write to `OUT`: a name, a folder, the URL of an object, or - for standard output")

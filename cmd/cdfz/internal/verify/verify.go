@@ -112,6 +112,7 @@ at most that many bytes of archives and originals a second, so that other progra
 	a.LogFlag(cmd)
 	a.JSONFlag(cmd)
 	a.StatsFlag(cmd)
+	a.RequestsFlag(cmd)
 	a.MemoryFlag(cmd)
 	a.VerboseFlag(cmd)
 	return cmd
