@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
@@ -30,13 +31,15 @@ import (
 type bucket struct {
 	t     *testing.T
 	back  gofakes3.Backend
+	clock gofakes3.TimeSourceAdvancer // of the times of objects
 	mu    sync.Mutex
 	fault func(w http.ResponseWriter, r *http.Request) bool // answers a request
 	next  http.Handler
 }
 
 func newBucket(t *testing.T) *bucket {
-	s := &bucket{t: t, back: s3mem.New()}
+	s := &bucket{t: t, clock: gofakes3.FixedTimeSource(time.Now())}
+	s.back = s3mem.New(s3mem.WithTimeSource(s.clock))
 	require.NoError(t, s.back.CreateBucket("bucket"))
 	s.next = gofakes3.New(s.back).Server()
 	srv := httptest.NewServer(s)
@@ -193,6 +196,18 @@ func TestPrefix(t *testing.T) {
 	var rep struct{ Requests struct{ List, Get int } }
 	require.NoError(t, json.Unmarshal([]byte(msg), &rep))
 	require.Equal(t, 1, rep.Requests.List)
+
+	// A scrub passes over objects that were proved and have the same size and time.
+	scrub := []string{"verify", "--state", "state", "--older-than", "1d", "s3://bucket/run7/1991/"}
+	require.Contains(t, s.done(scrub...), "2 files: 2 ok, 0 damaged\n")
+	require.Contains(t, s.done(scrub...), "0 files: 0 ok, 0 damaged; 2 proved before")
+	again, err := s.back.GetObject("bucket", "run7/1991/z.nc.cdfz", nil)
+	require.NoError(t, err)
+	b, err := io.ReadAll(again.Contents)
+	require.NoError(t, err)
+	s.clock.Advance(time.Second)
+	s.put("run7/1991/z.nc.cdfz", b)
+	require.Contains(t, s.done(scrub...), "1 file: 1 ok, 0 damaged; 1 proved before")
 
 	for _, c := range []struct {
 		args []string

@@ -62,10 +62,13 @@ last line of a file is "ok" or a count.
 --against also reads the original files, and compares the SHA-256 of both. Exit code 0
 means that every archive restores exactly the bytes of its original. An ORIGINAL that is
 an archive stands for the file that it holds. Use one --against
-for each FILE, in the same order, or a folder of originals for a folder of archives.
+for each FILE, in the same order, or a folder of originals for a folder of archives. Each of them
+may be in a store.
 
 FILE may be a folder: archives below it, named *.cdfz, are checked, and other files
-are skipped. It may also be an http or https URL, or - for standard input.
+are skipped. It may also be an http, https, s3 or gs URL, or - for standard input.
+
+` + cli.PrefixHelp + `
 
 --state FILE notes when each archive was last proved. The run then begins with archives that are not
 in FILE or have changed, and with those that were proved longest ago. --older-than 90d passes over
@@ -80,6 +83,7 @@ at most that many bytes of archives and originals a second, so that other progra
 			"cdfz verify tas.nc.cdfz",
 			"cdfz verify --against tas.nc tas.nc.cdfz",
 			"cdfz verify --against data/ archives/      # originals in data/, archives in archives/",
+			"cdfz verify --against data/ s3://bucket/run7/",
 			"cdfz verify --state scrub.jsonl --older-than 90d --rate 50M archives/"),
 		Args:              a.FilesOrList,
 		ValidArgsFunction: cli.CompleteArchives,
