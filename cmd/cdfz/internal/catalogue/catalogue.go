@@ -49,6 +49,8 @@ FILE that ends in .parquet is a catalogue, whose rows are taken as they are: so 
 have made become one catalogue, and a catalogue gets the rows of new archives. The rows of a file
 are those of its last FILE, or of the archive itself if that is among the FILEs.
 
+` + cli.PrefixHelp + `
+
 Rows are sorted by path, and the same archives give the same bytes. OUT appears complete or not at
 all. Archives that cannot be read are reported and left out, and the exit code is 1 or 3.
 
@@ -60,6 +62,7 @@ receipts.
 			"cdfz catalogue -o cat.parquet archives/",
 			"cdfz catalogue -o cat.parquet --state scrub.jsonl archives/",
 			"cdfz catalogue -o part3.parquet --shard 3/8 archives/",
+			"cdfz catalogue -o cat.parquet -j 32 s3://bucket/run7/",
 			"cdfz catalogue -o all.parquet part*.parquet",
 			"cdfz catalogue -o new.parquet cat.parquet archives/2026/   # new archives",
 			"cdfz find --catalogue cat.parquet tas --time 1987"),

@@ -34,8 +34,10 @@ block shape, filters as -F takes them, bytes, and whether xarray and other Zarr 
 see them.
 
 FILE may be a folder: archives below it, named *.cdfz, are shown in one line each, with
-a total, and other files are skipped. It may also be an http or https URL, or - for
+a total, and other files are skipped. It may also be an http, https, s3 or gs URL, or - for
 standard input.
+
+` + cli.PrefixHelp + `
 
 --sha256 prints the SHA-256 of each netCDF file in the format of sha256sum, so that
 sha256sum -c checks restored files or the originals.`,
