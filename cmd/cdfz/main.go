@@ -33,7 +33,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	cmd.SetIn(stdin)
 	cmd.SetOut(a.Out)
 	cmd.SetErr(stderr)
-	if err := cmd.ExecuteContext(ctx); err != nil {
+	if err := cmd.ExecuteContext(a.Counting(ctx)); err != nil {
 		a.Usage(err)
 	}
 	return a.EndLog(a.Exit(ctx))

@@ -9,8 +9,12 @@ import (
 // reports. Other names are returned unchanged. A name counts as a URL if it begins with
 // a scheme and a slash, or with http or https and a colon, whatever space and quotes
 // come before. A URL that does not parse loses everything up to its last @, since any
-// part before it may be a password.
+// part before it may be a password. The URL of an object in a bucket of a store is returned
+// unchanged: everything after the bucket is its key, without a query and without escapes.
 func Redact(name string) string {
+	if inBucket(name) {
+		return name
+	}
 	scheme, rest, ok := cutScheme(strings.TrimLeft(name, " \t\r\n\"'`<"))
 	web := strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https")
 	if !ok || !strings.HasPrefix(rest, "/") && !web {
@@ -28,6 +32,22 @@ func Redact(name string) string {
 		rest = rest[:i]
 	}
 	return scheme + ":" + slashes + strings.TrimLeft(rest, "/")
+}
+
+// inBucket reports whether a name is the URL of an object or a bucket of a store. Another name may have a
+// password in the place of the bucket.
+func inBucket(name string) bool {
+	if s := Scheme(name); s != "s3" && s != "gs" {
+		return false
+	}
+	_, rest, _ := strings.Cut(name, "://")
+	bucket, _, _ := strings.Cut(rest, "/")
+	for _, c := range bucket {
+		if !('a' <= c|0x20 && c|0x20 <= 'z') && !strings.ContainsRune("0123456789.-_", c) {
+			return false
+		}
+	}
+	return bucket != ""
 }
 
 // cutScheme splits a name at the colon after a scheme (RFC 3986, 3.1). A single letter

@@ -29,17 +29,34 @@ func IsURL(name string) bool {
 	return ok && strings.HasPrefix(rest, "//") && (strings.EqualFold(scheme, "s3") || strings.EqualFold(scheme, "gs"))
 }
 
-// parse parses the URL of an object. As with Amazon's tools, everything after the bucket
-// is the key, without escapes.
+// parse parses the URL of an object.
 func parse(name string) (*object, error) {
+	o, err := parsePlace(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := s3utils.CheckValidObjectName(o.key); err != nil {
+		return nil, notObject(name, err)
+	}
+	return o, nil
+}
+
+func notObject(name string, err error) error {
+	scheme, _, _ := strings.Cut(name, ":")
+	return fmt.Errorf("expected %s://BUCKET/KEY: %w: %w", strings.ToLower(scheme), err, remote.ErrOptions)
+}
+
+// parsePlace parses the URL of an object or a prefix, whose key it does not check. As with Amazon's
+// tools, everything after the bucket is the key, without escapes.
+func parsePlace(name string) (*object, error) {
 	scheme, rest, _ := strings.Cut(name, "://")
 	o := &object{}
 	o.bucket, o.key, _ = strings.Cut(rest, "/")
 	if err := s3utils.CheckValidBucketName(o.bucket); err != nil {
-		return nil, fmt.Errorf("expected %s://BUCKET/KEY: %w: %w", strings.ToLower(scheme), err, remote.ErrOptions)
+		return nil, notObject(name, err)
 	}
-	if err := s3utils.CheckValidObjectName(o.key); err != nil {
-		return nil, fmt.Errorf("expected %s://BUCKET/KEY: %w: %w", strings.ToLower(scheme), err, remote.ErrOptions)
+	if err := s3utils.CheckValidObjectNamePrefix(o.key); err != nil {
+		return nil, notObject(name, err)
 	}
 	if strings.EqualFold(scheme, "gs") {
 		o.region = "auto"

@@ -2,11 +2,14 @@ package s3
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"net/http"
 	"time"
 
 	"github.com/minio/minio-go/v7"
+
+	"github.com/cdfz-format/cdfz/remote"
 )
 
 const (
@@ -40,6 +43,13 @@ func retry(ctx context.Context, f func() error) error {
 // passing reports whether another attempt may succeed: after errors of the connection, of
 // an overloaded store, and for bytes that were damaged on the way.
 func passing(err error) bool {
+	var refused *remote.RefusedError
+	var listing listingError
+	if errors.As(err, &refused) {
+		return refused.Code == "RequestTimeout"
+	} else if errors.As(err, &listing) {
+		return false
+	}
 	switch e := minio.ToErrorResponse(err); {
 	case e.StatusCode == 0:
 		return e.Code == "" || e.Code == "InternalError" // not an answer of the store

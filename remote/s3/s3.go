@@ -2,7 +2,8 @@
 // as s3://bucket/key. Google's store is gs://bucket/key, with HMAC keys.
 //
 // Importing the package makes archive.Open and package remote read such URLs: by ranges, with
-// retries and checks that the object stays the same. [Upload] writes an object.
+// retries and checks that the object stays the same. [Upload] writes an object, and [List] lists
+// those below a prefix such as s3://bucket/dir/.
 //
 // Credentials, region and endpoint are found as Amazon's tools find them: AWS_PROFILE,
 // AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION,
@@ -13,6 +14,7 @@ package s3
 import (
 	"context"
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -21,6 +23,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
 	"github.com/minio/minio-go/v7/pkg/signer"
 
@@ -33,13 +36,13 @@ func init() {
 }
 
 // resolve is the remote.Resolver of both schemes.
-func resolve(_ context.Context, name string, base *http.Client) (*url.URL, *http.Client, error) {
+func resolve(ctx context.Context, name string, base *http.Client) (*url.URL, *http.Client, error) {
 	o, err := parse(name)
 	if err != nil {
 		return nil, nil, err
 	}
 	client := *base
-	client.Transport = newTransport(o, base.Transport)
+	client.Transport = newTransport(ctx, o, base.Transport)
 	return o.url(), &client, nil
 }
 
@@ -49,6 +52,7 @@ type transport struct {
 	object
 	base   http.RoundTripper
 	creds  *credentials.Credentials
+	counts *Requests
 	moved  atomic.Pointer[string] // the region that the store named
 	signed atomic.Bool            // there are credentials
 }
@@ -69,11 +73,13 @@ func sharedCredentials() *credentials.Credentials {
 	return shared.creds
 }
 
-func newTransport(o *object, base http.RoundTripper) *transport {
+// newTransport makes a transport for an object, or for a bucket if there is no key. Requests are
+// counted as ctx requires.
+func newTransport(ctx context.Context, o *object, base http.RoundTripper) *transport {
 	if base == nil {
 		base = http.DefaultTransport
 	}
-	return &transport{object: *o, base: base, creds: sharedCredentials()}
+	return &transport{object: *o, base: base, creds: sharedCredentials(), counts: requestsOf(ctx)}
 }
 
 // emptySHA256 is the SHA-256 of the body of a GET.
@@ -87,6 +93,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		if err != nil {
 			return nil, err
 		}
+		t.counts.add(r)
 		res, err := t.base.RoundTrip(r)
 		if err != nil {
 			return nil, err
@@ -123,6 +130,7 @@ func (t *transport) sign(req *http.Request) (*http.Request, string, error) {
 		o := t.object
 		o.endpoint = amazon(region)
 		r.URL = o.url()
+		r.URL.RawQuery = req.URL.RawQuery
 		r.Host = r.URL.Host
 	}
 	if !t.ours(r.URL.Host) {
@@ -163,6 +171,15 @@ func readAnswer(res *http.Response) *answer {
 
 func expired(code string) bool {
 	return code == "ExpiredToken" || code == "ExpiredTokenException" || code == "TokenRefreshRequired"
+}
+
+// readable makes an error of the library readable.
+func readable(err error, signed bool) error {
+	var e minio.ErrorResponse
+	if !errors.As(err, &e) || e.Code == "" || e.StatusCode == 0 {
+		return err
+	}
+	return explain(e.StatusCode, e.Code, e.Message, signed)
 }
 
 // explain returns the error for a code of a store.

@@ -60,7 +60,7 @@ func Upload(ctx context.Context, name string, r io.ReaderAt, size int64, opts *U
 	if opts != nil {
 		o = *opts
 	}
-	u, err := newUploader(name, &o)
+	u, err := newUploader(ctx, name, &o)
 	if err != nil {
 		return fmt.Errorf("s3: %s: %w", remote.Redact(name), err)
 	}
@@ -92,13 +92,19 @@ type uploader struct {
 	signed   bool
 }
 
-func newUploader(name string, o *UploadOptions) (*uploader, error) {
+// newBase makes a transport for requests that are not those of package remote.
+func newBase() http.RoundTripper {
+	t := http.DefaultTransport.(*http.Transport).Clone()
+	t.ResponseHeaderTimeout = answerTime
+	return t
+}
+
+func newUploader(ctx context.Context, name string, o *UploadOptions) (*uploader, error) {
 	place, err := parse(name)
 	if err != nil {
 		return nil, err
 	}
-	t := http.DefaultTransport.(*http.Transport).Clone()
-	t.ResponseHeaderTimeout = answerTime
+	t := &counter{newBase(), requestsOf(ctx)}
 	lookup := minio.BucketLookupPath
 	if place.virtual() {
 		lookup = minio.BucketLookupDNS
@@ -169,7 +175,7 @@ func (v *Version) same(o *Version) bool {
 
 // Stat describes the present version of an object. The error is fs.ErrNotExist if there is none.
 func Stat(ctx context.Context, name string) (*Version, error) {
-	u, err := newUploader(name, &UploadOptions{})
+	u, err := newUploader(ctx, name, &UploadOptions{})
 	var v *Version
 	if err == nil {
 		v, err = u.version(ctx)
@@ -354,11 +360,8 @@ func tagOf(parts []minio.CompletePart) string {
 // explain makes an error of the store readable.
 func (u *uploader) explain(err error) error {
 	var e minio.ErrorResponse
-	if !errors.As(err, &e) || e.Code == "" || e.StatusCode == 0 {
-		return err
-	}
-	if e.StatusCode == http.StatusPreconditionFailed {
+	if errors.As(err, &e) && e.Code != "" && e.StatusCode == http.StatusPreconditionFailed {
 		return fs.ErrExist
 	}
-	return explain(e.StatusCode, e.Code, e.Message, u.signed)
+	return readable(err, u.signed)
 }

@@ -100,6 +100,9 @@ the source without its index. Other programs, such as rsync, make the copy.
 With -o s3://BUCKET/KEY or -o s3://BUCKET/PREFIX/, archives become objects of a store. Each
 is made and compared in a temporary file, and then uploaded.
 
+` + cli.PrefixHelp + ` The first bytes of
+each object are read, to find out whether it is a classic netCDF file.
+
 --replace-changed archives a source again if it is newer than its archive and has other bytes. The
 old archive may be the only copy of the older state, so it is kept under a name with the time of
 that state, x.nc.20260102T030405Z.cdfz, before the new archive takes its name. --remove-replaced
@@ -175,6 +178,7 @@ x.nc.gz becomes x.nc.cdfz, which restores x.nc.
 	a.LogFlag(cmd)
 	a.ForceFlag(cmd)
 	a.StatsFlag(cmd)
+	a.RequestsFlag(cmd)
 	a.JSONFlag(cmd)
 	a.VerboseFlag(cmd)
 	a.DestFlag(cmd, "write to `OUT`: a name, a folder, or - for standard output (not read back)")
@@ -195,9 +199,7 @@ func (v *archiver) run(ctx context.Context, args []string) error {
 	v.TakesBack = v.proof.deletes && !v.dry
 	v.files = v.Find(ctx, args, selects, v.failed)
 	defer func() { v.files.Close() }()
-	if err := v.files.Load(ctx); err != nil {
-		v.failed(terminal.ShowName(v.Select.From), err)
-	}
+	v.Load(ctx, &v.files, v.failed)
 	if err := v.Divide(&v.files); err != nil {
 		return err
 	}

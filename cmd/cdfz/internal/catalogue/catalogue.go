@@ -49,6 +49,8 @@ FILE that ends in .parquet is a catalogue, whose rows are taken as they are: so 
 have made become one catalogue, and a catalogue gets the rows of new archives. The rows of a file
 are those of its last FILE, or of the archive itself if that is among the FILEs.
 
+` + cli.PrefixHelp + `
+
 Rows are sorted by path, and the same archives give the same bytes. OUT appears complete or not at
 all. Archives that cannot be read are reported and left out, and the exit code is 1 or 3.
 
@@ -60,6 +62,7 @@ receipts.
 			"cdfz catalogue -o cat.parquet archives/",
 			"cdfz catalogue -o cat.parquet --state scrub.jsonl archives/",
 			"cdfz catalogue -o part3.parquet --shard 3/8 archives/",
+			"cdfz catalogue -o cat.parquet -j 32 s3://bucket/run7/",
 			"cdfz catalogue -o all.parquet part*.parquet",
 			"cdfz catalogue -o new.parquet cat.parquet archives/2026/   # new archives",
 			"cdfz find --catalogue cat.parquet tas --time 1987"),
@@ -81,6 +84,7 @@ receipts.
 	f.StringArrayVar(&v.states, "state", nil, "take the times of proofs from `FILE`, a state of cdfz verify; repeatable")
 	f.StringArrayVar(&v.receipts, "receipts", nil, "take the times of proofs from `FILE`, receipts of cdfz archive; repeatable")
 	a.SelectFlags(cmd)
+	a.RequestsFlag(cmd)
 	a.JSONFlag(cmd)
 	a.VerboseFlag(cmd)
 	return cmd
@@ -227,8 +231,8 @@ func (v *cataloguer) addFiles(ctx context.Context, b *catalogue.Builder) (added 
 	files := v.Find(ctx, v.files, fileio.Archives, failed)
 	defer func() { files.Close() }()
 	if v.Select.Balance {
-		if err := files.Load(ctx); err != nil {
-			failed(terminal.ShowName(v.Select.From), err)
+		before := failedFiles
+		if files.Load(ctx, failed); failedFiles > before {
 			return 0, false
 		}
 		if err := v.Divide(&files); err != nil {
@@ -236,9 +240,12 @@ func (v *cataloguer) addFiles(ctx context.Context, b *catalogue.Builder) (added 
 			return 0, false
 		}
 	}
-	if len(files.Jobs) == 0 && v.Select.Shard.N == 0 && !files.Grows() && failedFiles == 0 && !v.Stopped(ctx) {
+	none := func() (int64, bool) {
 		failed(strings.Join(v.files, ", "), errors.New("no archives below this folder"))
 		return 0, false
+	}
+	if len(files.Jobs) == 0 && v.Select.Shard.N == 0 && !files.Grows() && failedFiles == 0 && !v.Stopped(ctx) {
+		return none()
 	}
 	ok = true
 	v.StartProgress("catalogue", files.Sizes()...)
@@ -255,6 +262,9 @@ func (v *cataloguer) addFiles(ctx context.Context, b *catalogue.Builder) (added 
 			added++
 		}, nil
 	}})
+	if files.Grows() && v.Select.Shard.N == 0 && v.Select.From == "" && added+failedFiles == 0 && !v.Stopped(ctx) {
+		return none()
+	}
 	// Without this, a shard that has no files would leave no part for the others to be joined with, and a
 	// list without names would leave no catalogue to be searched.
 	if (v.Select.Shard.N > 0 || v.Select.From != "") && failedFiles == 0 {

@@ -21,6 +21,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/runlog"
+	"github.com/cdfz-format/cdfz/remote/s3"
 )
 
 // App is one run of the program.
@@ -34,6 +35,8 @@ type App struct {
 	// they know.
 	Entry *runlog.Entry
 
+	requests *s3.Requests // of this run
+
 	logName string      // --log, "" for none
 	log     *runlog.Log // nil for none
 	adds    []string    // names of the files that Await has opened
@@ -41,5 +44,5 @@ type App struct {
 
 // New makes a run with the streams of the program.
 func New(stdin io.Reader, stdout, stderr io.Writer) *App {
-	return &App{IO: *fileio.New(stdin, stdout, stderr), Entry: new(runlog.Entry)}
+	return &App{IO: *fileio.New(stdin, stdout, stderr), Entry: new(runlog.Entry), requests: new(s3.Requests)}
 }

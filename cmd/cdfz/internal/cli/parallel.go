@@ -49,7 +49,8 @@ type Work struct {
 // limits it.
 const defaultBudget = 1 << 30
 
-// Each calls one for every file in turn until the run is stopped.
+// Each calls one for every file in turn until the run is stopped, and then failed for lists and prefixes
+// that could not be read to their ends.
 func (a *App) Each(ctx context.Context, files fileio.List, one func(fileio.Job) error, failed func(name string, err error)) {
 	for j := range files.All(ctx) {
 		if a.Stopped(ctx) {
@@ -62,6 +63,7 @@ func (a *App) Each(ctx context.Context, files fileio.List, one func(fileio.Job) 
 			failed(terminal.ShowName(j.Name), err)
 		}
 	}
+	files.Failures(ctx, failed)
 }
 
 // Parallel works on all files, on several at the same time. Reports appear in the order of
@@ -116,11 +118,9 @@ func (r *parallel) add(i int, j fileio.Job) {
 	}
 }
 
-// finishList reports an error of reading the list of files.
+// finishList reports lists and prefixes that could not be read to their ends.
 func (r *parallel) finishList(ctx context.Context) {
-	if err := r.files.ListError(ctx); err != nil {
-		r.w.Failed(terminal.ShowName(r.a.Select.From), err)
-	}
+	r.files.Failures(ctx, r.a.logged(r.w.Failed))
 }
 
 // parallel runs the jobs of a Work side by side.

@@ -60,10 +60,20 @@ func (a *App) EndLog(code int) int {
 
 // Find is [fileio.IO.Find]. What fails there is in the log, too.
 func (a *App) Find(ctx context.Context, args []string, pred fileio.Pred, failed func(name string, err error)) fileio.List {
-	return a.IO.Find(ctx, args, pred, func(name string, err error) {
+	return a.IO.Find(ctx, args, pred, a.logged(failed))
+}
+
+// Load is [fileio.List.Load]. What fails there is in the log, too.
+func (a *App) Load(ctx context.Context, files *fileio.List, failed func(name string, err error)) {
+	files.Load(ctx, a.logged(failed))
+}
+
+// logged returns a function that adds a failure to the log before it calls failed.
+func (a *App) logged(failed func(name string, err error)) func(name string, err error) {
+	return func(name string, err error) {
 		a.logEntry(&runlog.Entry{Start: time.Now(), Source: name}, err)
 		failed(name, err)
-	})
+	}
 }
 
 // logEntry completes the entry of a file and adds it to the log.

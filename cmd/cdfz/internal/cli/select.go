@@ -67,6 +67,10 @@ func (f *shardFlag) Set(s string) (err error) {
 	return err
 }
 
+// PrefixHelp describes prefixes of stores to the user.
+const PrefixHelp = `A FILE s3://BUCKET/PREFIX/, with a slash at the end, is a folder, too: all objects below it.
+--stats prints how many requests the run made.`
+
 // SelectHelp describes the flags of SelectFlags.
 const SelectHelp = ListHelp + `
 

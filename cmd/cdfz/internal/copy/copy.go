@@ -170,9 +170,6 @@ func (v *copier) all(ctx context.Context, args []string) {
 		}
 		return one.run(ctx, j)
 	}, v.FailFile)
-	if err := files.ListError(ctx); err != nil {
-		v.FailFile(terminal.ShowName(v.Select.From), err)
-	}
 }
 
 // run copies a file.

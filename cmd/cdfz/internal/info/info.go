@@ -34,8 +34,10 @@ block shape, filters as -F takes them, bytes, and whether xarray and other Zarr 
 see them.
 
 FILE may be a folder: archives below it, named *.cdfz, are shown in one line each, with
-a total, and other files are skipped. It may also be an http or https URL, or - for
+a total, and other files are skipped. It may also be an http, https, s3 or gs URL, or - for
 standard input.
+
+` + cli.PrefixHelp + `
 
 --sha256 prints the SHA-256 of each netCDF file in the format of sha256sum, so that
 sha256sum -c checks restored files or the originals.`,
@@ -56,6 +58,7 @@ sha256sum -c checks restored files or the originals.`,
 	}
 	a.JSONFlag(cmd)
 	a.VerboseFlag(cmd)
+	a.RequestsFlag(cmd)
 	f := cmd.Flags()
 	f.BoolVar(&v.blocks, "blocks", false, "list every block")
 	f.BoolVar(&v.why, "why", false, "explain the filters of each variable and their savings, why variables have no blocks, and which attributes the Zarr view omits")
@@ -71,15 +74,18 @@ func (v *informer) run(ctx context.Context, args []string) {
 	}
 	files := v.Find(ctx, args, fileio.Archives, failed)
 	defer files.Close()
-	if len(files.Jobs) == 0 && failedFiles == 0 && !v.Stopped(ctx) {
-		v.FailFile(strings.Join(args, ", "), errors.New("no archives below this folder"))
+	none := func() { v.FailFile(strings.Join(args, ", "), errors.New("no archives below this folder")) }
+	if len(files.Jobs) == 0 && !files.Grows() && failedFiles == 0 && !v.Stopped(ctx) {
+		none()
 		return
 	}
 	list := files.Folders && !v.blocks && !v.why && !v.JSON
 	table := [][]string{{"archive", "image size", "archive size", "ratio", "variables", "parity", "layout"}}
 	var count, sizes, stored int64
 	first := true
+	some := false
 	v.Each(ctx, files, func(j fileio.Job) error {
+		some = true
 		in, f, err := v.OpenArchive(ctx, j)
 		if err != nil {
 			return err
@@ -107,6 +113,10 @@ func (v *informer) run(ctx context.Context, args []string) {
 		count, sizes, stored = count+1, sizes+info.ImageSize, stored+in.Size
 		return nil
 	}, failed)
+	if !some && failedFiles == 0 && !v.Stopped(ctx) {
+		none()
+		return
+	}
 	if list && !v.sha256 {
 		display.WriteTable(v.Out, table, false, true, true, true, true, true)
 		v.Print("%s: %s -> %s, ratio %.2f%s", display.Count(count, "archive"), display.Size(sizes), display.Size(stored), display.Ratio(sizes, stored), files.SummaryTail(failedFiles))
@@ -152,7 +162,7 @@ func (v *informer) show(ctx context.Context, j fileio.Job, in *fileio.Input, f *
 // that restore would use.
 func (v *informer) printSum(j fileio.Job, f *archive.File) error {
 	info, _ := f.Info()
-	name, err := fileio.StripSuffix(fileio.LocalName(j.Name))
+	name, err := fileio.StripSuffix(j.LocalName())
 	if err != nil {
 		if name = info.ImageName; name == "" {
 			return fmt.Errorf("no name for the netCDF file: the archive's name does not end in %s", fileio.Suffix)

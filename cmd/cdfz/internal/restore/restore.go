@@ -83,6 +83,9 @@ FILE may be a folder: archives below it, named *.cdfz, are restored, and other f
 are skipped, as are targets that exist and have the SHA-256 of the archive's netCDF file,
 so that a run can be repeated. It may also be an http, https, s3 or gs URL, or - for standard input.
 
+` + cli.PrefixHelp + ` An object fails
+whose key is not the path of a file, such as a/../b.
+
 ` + cli.SelectHelp + `
 
 ` + cli.LogHelp + `
@@ -94,6 +97,7 @@ is first restored and checked in a temporary file.`,
 			"cdfz restore -o back/ archives/       # a whole tree",
 			"cdfz restore -o - tas.nc.cdfz | md5sum",
 			"cdfz restore -o s3://bucket/tas.nc tas.nc.cdfz   # credentials as for Amazon's tools",
+			"cdfz restore -o back/ s3://bucket/run7/          # a whole tree from a store",
 			"cdfz restore --salvage -o rescued.nc damaged.nc.cdfz"),
 		Args:              a.FilesOrList,
 		ValidArgsFunction: cli.CompleteArchives,
@@ -123,6 +127,7 @@ is first restored and checked in a temporary file.`,
 	a.LogFlag(cmd)
 	a.ForceFlag(cmd)
 	a.StatsFlag(cmd)
+	a.RequestsFlag(cmd)
 	a.JSONFlag(cmd)
 	a.VerboseFlag(cmd)
 	a.DestFlag(cmd, "write to `OUT`: a name, a folder, the URL of an object, or - for standard output")
@@ -138,9 +143,7 @@ func (v *restorer) run(ctx context.Context, args []string) {
 	files := v.Find(ctx, args, fileio.Archives, failed)
 	defer func() { files.Close() }()
 	if v.Select.Balance {
-		if err := files.Load(ctx); err != nil {
-			failed(terminal.ShowName(v.Select.From), err)
-		}
+		v.Load(ctx, &files, failed)
 		if err := v.Divide(&files); err != nil {
 			v.Usage(err)
 			return

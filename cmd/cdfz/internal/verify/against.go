@@ -12,6 +12,7 @@ import (
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/fileio"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/report"
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/remote/s3"
 )
 
 // originals are the files that verify --against compares archives with.
@@ -31,7 +32,7 @@ func (o *originals) check(args []string, list bool) error {
 		st, err := os.Stat(name)
 		return err == nil && st.IsDir()
 	}
-	if len(o.names) == 1 && isDir(o.names[0]) {
+	if len(o.names) == 1 && (isDir(o.names[0]) || s3.IsPrefix(o.names[0])) {
 		o.folder = true
 		return nil
 	}
@@ -42,8 +43,8 @@ func (o *originals) check(args []string, list bool) error {
 		return fmt.Errorf("--against: expected %s, one for each FILE, found %d", display.Count(int64(len(args)), "original"), len(o.names))
 	}
 	for _, arg := range args {
-		if isDir(arg) {
-			return fmt.Errorf("--against: expected a folder for the folder %s", arg)
+		if isDir(arg) || s3.IsPrefix(arg) {
+			return fmt.Errorf("--against: expected a folder for the folder %s", terminal.ShowName(arg))
 		}
 	}
 	return nil
@@ -56,6 +57,12 @@ func (o *originals) of(j fileio.Job) (string, error) {
 	}
 	image, err := fileio.StripSuffix(j.Rel)
 	if err != nil {
+		return "", err
+	}
+	if s3.IsPrefix(o.names[0]) {
+		return o.names[0] + filepath.ToSlash(image), nil
+	}
+	if err := j.HasPath(); err != nil {
 		return "", err
 	}
 	return filepath.Join(o.names[0], image), nil

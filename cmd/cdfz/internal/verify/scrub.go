@@ -143,7 +143,7 @@ func (v *verifier) note(j fileio.Job, in *fileio.Input, sha256 string, start tim
 	if v.scrub.state == nil {
 		return
 	}
-	var modified time.Time
+	modified := j.Modified // of an object, if it is known
 	if in.Stat != nil {
 		modified = in.Stat.ModTime()
 	}

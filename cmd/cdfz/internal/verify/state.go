@@ -13,6 +13,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/jsonlines"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
+	"github.com/cdfz-format/cdfz/remote"
 )
 
 // stateHead begins the first line of a state file: {"cdfz_verify_state":1}. The other lines are archives.
@@ -178,10 +179,11 @@ func (s *state) last(archive string, size int64, modified time.Time) int64 {
 }
 
 // lastOf is last for a file at a path, or a URL. It is 0 if the file may have changed since: archives have the
-// times of their sources, so that a new one can have the time and the size of the old one.
+// times of their sources, so that a new one can have the time and the size of the old one. An object has the
+// time when it was written.
 func (s *state) lastOf(archive, path string, size int64, modified time.Time) int64 {
 	at := s.last(archive, size, modified)
-	if at == 0 || modified.IsZero() {
+	if at == 0 || modified.IsZero() || remote.IsURL(path) {
 		return at
 	}
 	if st, err := os.Stat(path); err != nil || changedAt(st) > at {

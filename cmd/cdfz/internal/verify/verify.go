@@ -62,10 +62,13 @@ last line of a file is "ok" or a count.
 --against also reads the original files, and compares the SHA-256 of both. Exit code 0
 means that every archive restores exactly the bytes of its original. An ORIGINAL that is
 an archive stands for the file that it holds. Use one --against
-for each FILE, in the same order, or a folder of originals for a folder of archives.
+for each FILE, in the same order, or a folder of originals for a folder of archives. Each of them
+may be in a store.
 
 FILE may be a folder: archives below it, named *.cdfz, are checked, and other files
-are skipped. It may also be an http or https URL, or - for standard input.
+are skipped. It may also be an http, https, s3 or gs URL, or - for standard input.
+
+` + cli.PrefixHelp + `
 
 --state FILE notes when each archive was last proved. The run then begins with archives that are not
 in FILE or have changed, and with those that were proved longest ago. --older-than 90d passes over
@@ -80,6 +83,7 @@ at most that many bytes of archives and originals a second, so that other progra
 			"cdfz verify tas.nc.cdfz",
 			"cdfz verify --against tas.nc tas.nc.cdfz",
 			"cdfz verify --against data/ archives/      # originals in data/, archives in archives/",
+			"cdfz verify --against data/ s3://bucket/run7/",
 			"cdfz verify --state scrub.jsonl --older-than 90d --rate 50M archives/"),
 		Args:              a.FilesOrList,
 		ValidArgsFunction: cli.CompleteArchives,
@@ -112,6 +116,7 @@ at most that many bytes of archives and originals a second, so that other progra
 	a.LogFlag(cmd)
 	a.JSONFlag(cmd)
 	a.StatsFlag(cmd)
+	a.RequestsFlag(cmd)
 	a.MemoryFlag(cmd)
 	a.VerboseFlag(cmd)
 	return cmd
@@ -128,9 +133,7 @@ func (v *verifier) run(ctx context.Context, args []string) {
 	files := v.Find(ctx, args, fileio.Archives, failed)
 	defer func() { files.Close() }()
 	if v.Select.Balance || v.scrub.chooses() {
-		if err := files.Load(ctx); err != nil {
-			failed(terminal.ShowName(v.Select.From), err)
-		}
+		v.Load(ctx, &files, failed)
 		if err := v.Divide(&files); err != nil {
 			v.Usage(err)
 			return
@@ -141,11 +144,7 @@ func (v *verifier) run(ctx context.Context, args []string) {
 		v.due(&files)
 	}
 	if all == 0 && v.Select.Shard.N == 0 && !files.Grows() && failedFiles == 0 && !v.Stopped(ctx) {
-		if v.Select.From != "" {
-			v.FailFile(terminal.ShowName(v.Select.From), errors.New("no names in this list"))
-			return
-		}
-		v.FailFile(strings.Join(args, ", "), errors.New("no archives below this folder"))
+		v.none(args)
 		return
 	}
 	v.StartProgress("verify", files.Sizes()...)
@@ -167,7 +166,7 @@ func (v *verifier) run(ctx context.Context, args []string) {
 		}, err
 	}})
 	if files.Grows() && v.Select.Shard.N == 0 && ok+damaged+failedFiles == 0 && !v.Stopped(ctx) {
-		v.FailFile(terminal.ShowName(v.Select.From), errors.New("no names in this list"))
+		v.none(args)
 		return
 	}
 	if files.Folders || v.scrub.chooses() {
@@ -177,6 +176,15 @@ func (v *verifier) run(ctx context.Context, args []string) {
 		}
 		v.Report("%s%s", line, files.SummaryTail(failedFiles))
 	}
+}
+
+// none reports that there are no files.
+func (v *verifier) none(args []string) {
+	if v.Select.From != "" {
+		v.FailFile(terminal.ShowName(v.Select.From), errors.New("no names in this list"))
+		return
+	}
+	v.FailFile(strings.Join(args, ", "), errors.New("no archives below this folder"))
 }
 
 // one checks a file and prints its damage. The error is for files that could not be

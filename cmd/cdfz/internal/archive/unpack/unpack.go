@@ -79,7 +79,7 @@ func Is(ctx context.Context, a *cli.App, j fileio.Job) bool {
 // Select is fileio.Classic that also selects compressed files which begin like a classic file.
 func Select(e fileio.Entry) (reason string, err error) {
 	reason, err = fileio.Classic(e)
-	if reason == "" || err != nil {
+	if reason == "" || err != nil || e.In == nil { // compressed objects are not read
 		return reason, err
 	}
 	file, err := e.Open()

@@ -1,6 +1,7 @@
 package fileio
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -8,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"sync"
@@ -20,6 +22,7 @@ import (
 	"github.com/cdfz-format/cdfz/internal/ioat"
 	"github.com/cdfz-format/cdfz/internal/nofollow"
 	"github.com/cdfz-format/cdfz/remote"
+	"github.com/cdfz-format/cdfz/remote/s3"
 )
 
 // Input is a FILE argument open for reading.
@@ -122,8 +125,15 @@ func (a *IO) OpenJob(ctx context.Context, j Job) (*Input, error) {
 	if j.err != nil {
 		return nil, j.err
 	}
+	if j.object && j.Size == 0 { // stores answer no range of it
+		return &Input{Name: terminal.ShowName(j.Name), R: bytes.NewReader(nil), close: func() error { return nil }}, nil
+	}
 	if j.tree == nil {
-		return a.Open(ctx, j.Name)
+		in, err := a.Open(ctx, j.Name)
+		if err != nil && !j.object && s3.IsURL(j.Name) && path.Ext(j.Name) == "" && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, remote.ErrOptions)) {
+			err = terminal.Hinted(err, "%s/ is the folder of all objects below it", terminal.ShowName(j.Name))
+		}
+		return in, err
 	}
 	in, err := openBelow(j, os.O_RDONLY)
 	if err != nil {

@@ -2,7 +2,8 @@
 //
 //	names.go, std.go      what a FILE argument and -o may be
 //	walk.go, tree.go      FILE arguments to files
-//	list.go               lists of names to files
+//	list.go, prefix.go    lists of names, and prefixes of stores, to files
+//	later.go              files that are found while the run goes on
 //	input.go, sniff.go    a file to bytes
 //	target.go, object.go  bytes to a file, an object of a store or standard output
 //	replace.go            whether a target may replace what is there

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"os"
 	"path/filepath"
 	"strings"
@@ -125,9 +124,18 @@ type nameList struct {
 	names chan listed
 	stop  chan struct{} // closed to end the reading
 	err   error         // of reading, once names is closed
-
-	skipped int64
 }
+
+func (l *nameList) name() string { return terminal.ShowName(l.a.Select.From) }
+
+func (l *nameList) failure() error {
+	if _, more := <-l.names; more {
+		return nil // the run has ended before
+	}
+	return l.err
+}
+
+func (l *nameList) close() { close(l.stop) }
 
 // listed is a name of a list.
 type listed struct {
@@ -252,82 +260,4 @@ func kept(name string) string {
 		name = strings.TrimLeft(name[len(filepath.VolumeName(name)):], string(filepath.Separator))
 	}
 	return name
-}
-
-// All returns the files in order. Those of a list are read meanwhile, so it can be called only once.
-func (f *List) All(ctx context.Context) iter.Seq[Job] {
-	return func(yield func(Job) bool) {
-		for _, j := range f.Jobs {
-			if !yield(j) {
-				return
-			}
-		}
-		for f.list != nil {
-			j, ok := f.list.next(ctx)
-			if !ok || !yield(j) {
-				return
-			}
-		}
-	}
-}
-
-// Load reads the rest of a list, for runs that need all files before they begin. It returns the error
-// of reading it.
-func (f *List) Load(ctx context.Context) error {
-	l := f.list
-	if l == nil {
-		return nil
-	}
-	for {
-		j, ok := l.next(ctx)
-		if !ok {
-			break
-		}
-		if !f.Skip(j) {
-			f.Jobs = append(f.Jobs, j)
-		}
-	}
-	err := f.ListError(ctx)
-	f.skipped += l.skipped
-	close(l.stop)
-	f.list = nil
-	return err
-}
-
-// Skip reports and counts a file that the user has excluded. It returns false for others.
-func (f *List) Skip(j Job) bool {
-	if j.skip == "" {
-		return false
-	}
-	f.list.skipped++
-	f.list.a.skip(j.Name, j.skip)
-	return true
-}
-
-// Excluded reports whether the user has excluded a file.
-func (j *Job) Excluded() bool { return j.skip != "" }
-
-// Skipped returns the number of skipped files, and of folders that were excluded.
-func (f *List) Skipped() int64 {
-	if f.list != nil {
-		return f.skipped + f.list.skipped
-	}
-	return f.skipped
-}
-
-// Single reports whether there is only one file.
-func (f *List) Single() bool { return f.list == nil && len(f.Jobs) == 1 }
-
-// Grows reports whether the number of files is not known yet.
-func (f *List) Grows() bool { return f.list != nil }
-
-// ListError returns the error of reading a list, after All.
-func (f *List) ListError(ctx context.Context) error {
-	if f.list == nil || ctx.Err() != nil {
-		return nil
-	}
-	if _, more := <-f.list.names; more {
-		return nil // the run has ended before
-	}
-	return f.list.err
 }

@@ -6,13 +6,17 @@ import (
 	"path/filepath"
 
 	"github.com/cdfz-format/cdfz/remote"
+	"github.com/cdfz-format/cdfz/remote/s3"
 )
 
 // LocalName returns the path that a target is named after: a FILE argument, or the last
-// element or else the host of a URL.
+// element or else the host of a URL. Those of objects have no escapes.
 func LocalName(name string) string {
 	if !remote.IsURL(name) {
 		return name
+	}
+	if s3.IsURL(name) && remote.Redact(name) == name {
+		return path.Base(name[len("s3:"):])
 	}
 	u, err := url.Parse(remote.Redact(name))
 	if err != nil {
@@ -22,6 +26,14 @@ func LocalName(name string) string {
 		return base
 	}
 	return u.Hostname()
+}
+
+// LocalName is the function LocalName for a file. Objects below a prefix keep their path below it.
+func (j Job) LocalName() string {
+	if j.object {
+		return j.Rel
+	}
+	return LocalName(j.Name)
 }
 
 // BaseName returns the name of a FILE argument without folders.

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/cdfz-format/cdfz/archive"
@@ -131,6 +132,9 @@ func (a *IO) Order(j Job) string {
 	if a.Dest != "" {
 		return j.Rel
 	}
+	if j.object {
+		return j.Name
+	}
 	a.targets.mu.Lock()
 	defer a.targets.mu.Unlock()
 	return a.targets.place(LocalName(j.Name))
@@ -177,6 +181,9 @@ func (a *IO) CheckDest(args []string) error {
 	if err := a.CheckURLDest(); err != nil {
 		return err
 	}
+	if i := slices.IndexFunc(args, s3.IsPrefix); i >= 0 && a.Dest == "" {
+		return terminal.Hinted(fmt.Errorf("%s: the targets of its objects have no place", terminal.ShowName(args[i])), "-o DIR%c names it", filepath.Separator)
+	}
 	switch {
 	case a.Dest == "" && len(args) == 1 && args[0] == terminal.StdinName:
 		a.Dest = terminal.StdoutName
@@ -189,8 +196,8 @@ func (a *IO) CheckDest(args []string) error {
 	if len(args) > 1 {
 		return terminal.Hinted(fmt.Errorf("-o %s: one target for %d files", a.Dest, len(args)), "-o DIR%c puts the targets into a folder", filepath.Separator)
 	}
-	if st, err := os.Stat(args[0]); err == nil && st.IsDir() && args[0] != terminal.StdinName {
-		return terminal.Hinted(fmt.Errorf("-o %s: one target for the folder %s", a.Dest, args[0]), "-o DIR%c puts the targets into a folder", filepath.Separator)
+	if st, err := os.Stat(args[0]); err == nil && st.IsDir() && args[0] != terminal.StdinName || s3.IsPrefix(args[0]) {
+		return terminal.Hinted(fmt.Errorf("-o %s: one target for the folder %s", a.Dest, terminal.ShowName(args[0])), "-o DIR%c puts the targets into a folder", filepath.Separator)
 	}
 	return a.checkStdout()
 }
@@ -256,7 +263,7 @@ func (a *IO) CheckDirDest(args []string) error {
 func (a *IO) TargetPath(j Job, rename func(string) (string, error)) (string, error) {
 	switch {
 	case a.Dest == "":
-		return rename(LocalName(j.Name))
+		return rename(j.LocalName())
 	case a.IsDirDest():
 		rel, err := rename(j.Rel)
 		if s3.IsURL(a.Dest) {

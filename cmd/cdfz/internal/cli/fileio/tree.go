@@ -1,6 +1,7 @@
 package fileio
 
 import (
+	"context"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -84,14 +85,23 @@ func (t *tree) folder(rel string) (*nofollow.Shared, error) {
 
 // Entry is a file below a folder.
 type Entry struct {
-	Name string   // its path
-	In   *os.Root // its folder
+	Name string   // its path, or the URL of an object
+	In   *os.Root // its folder, nil for an object
+
+	object context.Context // for reading an object
+	size   int64           // of an object in bytes
 }
 
 // Open opens the file for reading.
-func (e Entry) Open() (*os.File, error) {
+func (e Entry) Open() (Content, error) {
+	if e.In == nil {
+		return openObject(e.object, e.Name, e.size)
+	}
 	f, _, err := nofollow.File(e.In, filepath.Base(e.Name), os.O_RDONLY)
-	return f, err
+	if err != nil {
+		return nil, err // not a Content that is nil
+	}
+	return f, nil
 }
 
 // found is what a folder of a tree has.
@@ -140,7 +150,7 @@ func (t *tree) list(rel string, pred Pred, s *Selection, takesBack bool, stop fu
 		f.reason = s.excluded(f.rel, f.folder)
 		if !f.folder && f.reason == "" {
 			if f.reason = notAFile(d, base); f.reason == "" {
-				f.reason, f.err = pred(Entry{t.name(f.rel), in.Root})
+				f.reason, f.err = pred(Entry{Name: t.name(f.rel), In: in.Root})
 			}
 			if st, err := d.Info(); err == nil {
 				f.size, f.modified = st.Size(), st.ModTime()

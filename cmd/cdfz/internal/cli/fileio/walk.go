@@ -12,12 +12,13 @@ import (
 
 	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
 	"github.com/cdfz-format/cdfz/internal/atomicfile"
+	"github.com/cdfz-format/cdfz/remote/s3"
 )
 
 // Suffix is the ending of archive names, after the name of the image.
 const Suffix = ".cdfz"
 
-// Job is one file of a command line.
+// Job is a file of a command line.
 type Job struct {
 	Name string // name to open
 	Rel  string // path of the target below -o DIR/, before its ending changes
@@ -26,6 +27,9 @@ type Job struct {
 	tree *tree  // that it is below, nil for none
 	err  error  // it cannot be opened
 	skip string // the reason to skip it
+
+	object bool // it was found below a prefix, and Rel is its key after that
+	noPath bool // Rel is not the path of a file
 
 	Modified time.Time // when it was found, zero if unknown
 	Place    string    // of the target, if known: see IO.Place
@@ -38,8 +42,8 @@ type List struct {
 	skipped int64    // number of skipped files below folders, and of excluded folders
 	links   []string // symbolic links among them that lead to something
 	trees   []*tree
-	list    *nameList // the rest of the files, nil for none
-	done    func()    // closes the folders of targets
+	later   *later // the rest of the files, nil for none
+	done    func() // closes the folders of targets
 }
 
 // symbolicLink is the reason to skip one.
@@ -63,8 +67,8 @@ func (f *List) Close() {
 	for _, t := range f.trees {
 		t.close()
 	}
-	if f.list != nil {
-		close(f.list.stop)
+	if f.later != nil {
+		f.later.close()
 	}
 }
 
@@ -148,8 +152,8 @@ func (a *IO) IsClassic(ctx context.Context, j Job) bool {
 
 // Find lists the files of a command line: FILE arguments and, for folders, the files
 // below them that pred selects. Symbolic links below folders are not followed. Skipped
-// files are reported with -v and --json. With --files-from, the files are those of the list, which is
-// read later: see [List.All]. The caller must close the result.
+// files are reported with -v and --json. With --files-from, the files are those of the list. Lists, and
+// prefixes of stores, are read later: see [List.All]. The caller must close the result.
 func (a *IO) Find(ctx context.Context, args []string, pred Pred, failed func(name string, err error)) List {
 	out := List{done: a.targets.keepFolders()}
 	if a.Select.From != "" {
@@ -159,7 +163,7 @@ func (a *IO) Find(ctx context.Context, args []string, pred Pred, failed func(nam
 			failed(terminal.ShowName(a.Select.From), err)
 			return out
 		}
-		out.list = l
+		out.add(a, l)
 		if l.tree != nil {
 			out.trees = append(out.trees, l.tree)
 		}
@@ -168,6 +172,11 @@ func (a *IO) Find(ctx context.Context, args []string, pred Pred, failed func(nam
 	for n, arg := range args {
 		if a.Stopped(ctx) {
 			break
+		}
+		if s3.IsPrefix(arg) {
+			out.Folders = true
+			out.add(a, a.openPrefix(ctx, arg, n, pred))
+			continue
 		}
 		st, err := os.Stat(arg)
 		if err != nil || !st.IsDir() || arg == terminal.StdinName {

@@ -27,7 +27,7 @@ type Terminal struct {
 	status  *Progress // of the files of this run; nil if none is shown
 	job     int       // number of the file that a fork works on
 	kept    *log      // what a fork has printed; nil if that appears at once
-	atExit  func()    // nil for none
+	atExit  []func()
 }
 
 // New makes a terminal from the streams of the program.
@@ -35,14 +35,14 @@ func New(stdin io.Reader, stdout, stderr io.Writer) *Terminal {
 	return &Terminal{In: stdin, Out: &Output{w: stdout}, Err: stderr, secrets: new(secrets)}
 }
 
-// AtExit makes Exit call f first.
-func (a *Terminal) AtExit(f func()) { a.atExit = f }
+// AtExit makes Exit call f first, after functions of earlier calls.
+func (a *Terminal) AtExit(f func()) { a.atExit = append(a.atExit, f) }
 
 // Exit makes the final reports and returns the exit code. ctx is the context of the
 // run.
 func (a *Terminal) Exit(ctx context.Context) int {
-	if a.atExit != nil {
-		a.atExit()
+	for _, f := range a.atExit {
+		f()
 	}
 	switch err := a.Out.err; {
 	case err == nil:

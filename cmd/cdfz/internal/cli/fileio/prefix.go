@@ -1,0 +1,164 @@
+package fileio
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/stop"
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/terminal"
+	"github.com/cdfz-format/cdfz/internal/ioat"
+	"github.com/cdfz-format/cdfz/remote"
+	"github.com/cdfz-format/cdfz/remote/s3"
+)
+
+var (
+	errNoObjects = errors.New("there are no objects below this prefix")
+	errNoPath    = errors.New("the key is not the path of a file: a part of it is empty, . or .., or has a zero byte")
+)
+
+// looking is the number of objects that are looked at together. Each takes a request or two.
+const looking = 16
+
+// prefix is a FILE argument such as s3://BUCKET/PREFIX/: the objects below it are its files. They are
+// listed as the run goes on.
+type prefix struct {
+	url    string
+	n      int // number of the FILE argument
+	pred   Pred
+	choose *Selection
+	below  bool // targets are below -o DIR/
+	jobs   chan Job
+	stop   context.CancelFunc
+	err    error // of the listing, once jobs is closed
+}
+
+// openPrefix begins to list a prefix.
+func (a *IO) openPrefix(ctx context.Context, url string, n int, pred Pred) *prefix {
+	a.Hide(url)
+	stop.Catch()
+	ctx, cancel := context.WithCancel(ctx)
+	p := &prefix{url: url, n: n, pred: pred, choose: &a.Select, below: a.IsDirDest(), jobs: make(chan Job, namesAhead), stop: cancel}
+	go func() {
+		defer close(p.jobs)
+		found := false
+		p.err = s3.List(ctx, url, func(page []s3.Object) error {
+			found = true
+			return p.send(ctx, page)
+		})
+		if p.err == nil && !found {
+			p.err = errNoObjects
+		}
+	}()
+	return p
+}
+
+// send sends the files of a page.
+func (p *prefix) send(ctx context.Context, page []s3.Object) error {
+	jobs := make([]Job, 0, len(page))
+	for _, o := range page {
+		if o.Rel == "" || strings.HasSuffix(o.Rel, "/") {
+			continue // it marks a folder
+		}
+		j := Job{Name: p.url + o.Rel, Rel: o.Rel, Size: o.Size, Modified: o.Modified, N: p.n, object: true}
+		if path, err := filepath.Localize(o.Rel); err != nil || path == "." {
+			j.noPath = true
+		} else {
+			j.Rel = path
+		}
+		if p.choose.takes(j.Rel) {
+			j.skip = reason(p.choose.Rules.JudgeFile(o.Rel))
+			jobs = append(jobs, j)
+		}
+	}
+	var g errgroup.Group
+	g.SetLimit(looking)
+	for i := range jobs {
+		if jobs[i].skip == "" {
+			g.Go(func() error {
+				p.look(ctx, &jobs[i])
+				return nil
+			})
+		}
+	}
+	_ = g.Wait() // jobs have their errors
+	for _, j := range jobs {
+		if errors.Is(j.err, fs.ErrNotExist) { // another program has removed it since
+			continue
+		}
+		select {
+		case p.jobs <- j:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// look decides whether a file is to be skipped.
+func (p *prefix) look(ctx context.Context, j *Job) {
+	j.skip, j.err = p.pred(Entry{Name: j.Name, object: ctx, size: j.Size})
+	if j.skip == "" && j.err == nil && p.below {
+		j.err = j.HasPath()
+	}
+}
+
+// HasPath returns an error for an object whose key below a prefix is not the path of a file. Such objects
+// can be read, but not be written below a folder.
+func (j Job) HasPath() error {
+	if j.noPath {
+		return errNoPath
+	}
+	return nil
+}
+
+func (p *prefix) name() string { return terminal.ShowName(p.url) }
+
+func (p *prefix) next(ctx context.Context) (Job, bool) {
+	select {
+	case j, ok := <-p.jobs:
+		return j, ok
+	case <-ctx.Done():
+		return Job{}, false
+	}
+}
+
+func (p *prefix) failure() error {
+	if _, more := <-p.jobs; more {
+		return nil // the run has ended before
+	}
+	return p.err
+}
+
+func (p *prefix) close() { p.stop() }
+
+// Content is an open file below a folder.
+type Content interface {
+	io.Reader
+	io.ReaderAt
+	io.Closer
+}
+
+// openObject opens an object of size bytes for reading.
+func openObject(ctx context.Context, name string, size int64) (Content, error) {
+	if size == 0 { // stores answer no range of it
+		return struct {
+			*bytes.Reader
+			io.Closer
+		}{bytes.NewReader(nil), io.NopCloser(nil)}, nil
+	}
+	f, err := remote.Open(ctx, name, nil)
+	if err != nil {
+		return nil, err
+	}
+	return struct {
+		*io.SectionReader
+		io.Closer
+	}{io.NewSectionReader(ioat.Bind(ctx, f), 0, f.Size()), f}, nil
+}

@@ -1,0 +1,42 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/cdfz-format/cdfz/cmd/cdfz/internal/cli/display"
+	"github.com/cdfz-format/cdfz/remote/s3"
+)
+
+// Counting returns a context whose requests to object stores are counted for --stats.
+func (a *App) Counting(ctx context.Context) context.Context { return s3.Count(ctx, a.requests) }
+
+// RequestsFlag adds --stats.
+func (a *App) RequestsFlag(cmd *cobra.Command) {
+	on := cmd.Flags().Bool("stats", false, "print on standard error how many requests to object stores the run made")
+	a.AtExit(func() {
+		if *on {
+			a.printRequests()
+		}
+	})
+}
+
+func (a *App) printRequests() {
+	c := a.requests.Counts()
+	if a.JSON {
+		a.Log(display.JSON(struct {
+			Requests s3.Counts `json:"requests"`
+		}{c}))
+		return
+	}
+	text := fmt.Sprintf("requests: %d LIST, %d GET, %d HEAD, %d PUT", c.List, c.Get, c.Head, c.Put)
+	if c.Post > 0 {
+		text += fmt.Sprintf(", %d POST", c.Post)
+	}
+	if c.Delete > 0 {
+		text += fmt.Sprintf(", %d DELETE", c.Delete)
+	}
+	a.Log([]byte(text + "\n"))
+}
