@@ -1,0 +1,128 @@
+"""Lorenz blocks of mode 3 (docs/LORENZ.md, section 12), valid and damaged, for blocks.py."""
+from unittest import mock
+
+import numpy as np
+
+from draw import LARGE, NEAR, Drawer, Random, Writer, bits_of
+
+from cdfz import _arith, _matches, lorenz
+from cdfz._streams import Reader
+
+from streams import uv
+
+CHAR, INT16, INT64, FLOAT32 = lorenz.CHAR, lorenz.INT16, lorenz.INT64, lorenz.FLOAT32
+
+
+class Steps(Drawer):
+    """Draws the bits of mode 3. model is set before the first."""
+
+    def adaptive(self, key):
+        m = self.model
+        if key[0] == "copy" and len(m.out) < 2 * m.unit or key[0] == "again" and m.end - len(m.out) < 2:
+            self.script = [int(key[0] == "again")]
+        return _arith.Coder.adaptive(self, key)
+
+    def tree(self, key, bits):
+        return _arith.Coder.tree(self, key, bits)
+
+
+class Matches(_matches.Model):
+    """Draws numbers that the bytes so far allow."""
+
+    def decode(self, out, base, end):
+        self.out, self.end, self.coder.model = out, end, self
+        super().decode(out, base, end)
+
+    def number(self, sort):
+        rng = self.coder.rng
+        far = type(sort) is tuple
+        most = len(self.out) - 1 if far else self.end - len(self.out) - (1 if sort == "again" else 2)
+        v = min(rng.wide(rng.below(22) if far else 6), most) if far or rng.percent(99) else min(most, 500)
+        length = v.bit_length()
+        slot = v if v < 4 else 2 * length - 2 + (v >> length - 2 & 1)
+        more = length - 2 if v >= 4 else 0
+        low = more if slot < 14 else 4
+        bits = bits_of(slot, 6) + [v >> i & 1 for i in reversed(range(low, more))] + [v >> i & 1 for i in range(low)]
+        self.coder.script = bits[::-1]
+        return super().number(sort)
+
+
+def matches(name, type, shape, number=0, unit=1, moods=NEAR):
+    p = lorenz.Parameters(type=type, shape=shape)
+    head = bytes([unit - 1 | number << 3])
+    coder = Steps(Random(name), moods)
+    with mock.patch.multiple(_matches, Coder=lambda data: coder, Model=Matches):
+        _matches.decode_matches(Reader(np.frombuffer(head, np.uint8)), p.n, p.size)
+    return p, bytes([lorenz.MATCHES]) + head + coder.stream()
+
+
+def matches_blocks():
+    for name, *args in (
+            ("matcheschar", CHAR, (1500,)),
+            ("matchesheader", CHAR, (3000,), 1),
+            ("matcheswide", INT64, (20, 30), 0, 8, LARGE),
+            ("matchesunit", INT16, (900,), 1, 3, LARGE),
+            ("matchesedge", CHAR, (65536,), 0, 1, ((0, 60), (90, 50), (0, 90))),
+            ("matcheslong", CHAR, (70000,), 0, 1, ((0, 60), (90, 50), (0, 90)))):
+        yield name, *matches(name, *args)
+    p = lorenz.Parameters(type=FLOAT32, order=1, shape=(3, 10))
+    yield "matchesvaluesfew", p, bytes([lorenz.MATCHES, _matches.TABLE]) + table(7) + indices(7, 30)
+    p = lorenz.Parameters(type=FLOAT32, shape=(1, 300))
+    yield "matchesvaluesmost", p, bytes([lorenz.MATCHES, _matches.TABLE]) + table(256) + indices(256, 300)
+    p = lorenz.Parameters(type=FLOAT32, shape=(17000,))  # more than 65536 bytes, but not as many indices
+    yield "matchesvalueslong", p, bytes([lorenz.MATCHES, _matches.TABLE]) + table(256) + indices(256, 17000)
+
+
+def indices(count, drawn, size=4):
+    """A block of indices to a table. They are literals."""
+    rng = Random("indices")
+    script = []
+    for _ in range(drawn):
+        script += [0] + bits_of(rng.below(count) if len(script) else count - 1, 8)
+    coder = Writer(script)
+    head = b"\x10" + uv(256) + bytes(256 * size)
+    with mock.patch.object(_matches, "Coder", lambda data: coder):
+        _matches.decode_matches(Reader(np.frombuffer(head, np.uint8)), drawn, size)
+    return coder.stream()
+
+
+def table(count, size=4):
+    return uv(count) + b"".join((i * 0x01020305 % 2**32).to_bytes(size, "big") for i in range(count))
+
+
+def damaged_matches():
+    p = lorenz.Parameters(type=FLOAT32, shape=(30,))
+    head = bytes([lorenz.MATCHES, _matches.TABLE])
+    yield "matchesvalue", p, head + table(6) + indices(7, 30)
+    yield "matchesvalues", p, head + uv(257) + bytes(4 * 257) + indices(7, 30)
+    yield "matchesvaluescut", p, head + table(7)[:-1]
+    p, block = matches("matchescut", INT16, (300,))
+    yield "matchescut", p, block[:-1]
+    yield "matchesextra", p, block + b"\0"
+    yield "matchesoptions", p, block[:1] + b"\x20" + block[2:]
+    yield "matchesoption6", p, block[:1] + b"\x40" + block[2:]
+    yield "matchesoption7", p, block[:1] + b"\x80" + block[2:]
+    yield "matchesbeyond", lorenz.Parameters(type=INT16, shape=(299,)), block
+    # A first step that copies from before the block, with and without a number, and one that is far too long.
+    repeat, match = [1, 1, 0], [1, 0]
+    yield "matchesbefore", p, steps(repeat + bits_of(0, 6))
+    yield "matchesfar", p, steps(match + bits_of(0, 6) + bits_of(63, 6) + [1] * 30)
+    literal = [0] + bits_of(65, 8)
+    yield "matcheslength", p, steps(literal + repeat + bits_of(63, 6) + [1] * 30)
+    # A last repeat of three bytes, of which the block has two.
+    coder = Writer(literal + repeat + bits_of(2, 6))
+    with mock.patch.object(_matches, "Coder", lambda data: coder):
+        _matches.decode_matches(Reader(np.frombuffer(b"\0", np.uint8)), 4, 1)
+    yield "matchesonebeyond", lorenz.Parameters(type=CHAR, shape=(3,)), bytes([lorenz.MATCHES, 0]) + coder.stream()
+
+
+def steps(bits):
+    """A block that begins with these bits, whatever follows them."""
+    coder = Writer(bits)
+    p = lorenz.Parameters(type=INT16, shape=(300,))
+    with mock.patch.object(_matches, "Coder", lambda data: coder):
+        try:
+            _matches.decode_matches(Reader(np.frombuffer(b"\0", np.uint8)), p.n, p.size)
+        except (lorenz.DamagedBlock, IndexError):
+            pass
+    return bytes([lorenz.MATCHES, 0]) + coder.stream() + b"\x55" * 8
