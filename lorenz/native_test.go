@@ -115,12 +115,6 @@ func nativeBlocks(t *testing.T, rng *rand.Rand) (list []nativeBlock) {
 			list = append(list, nativeBlock{v.name, v.p, v.enc})
 		}
 	}
-	// An excess of 66 bits, of which a number has 64.
-	long := []byte{modeGroups, 128, 0, 0, 2, 1, 0, 0, 1, 5, 27, 15, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
-	for range 10 {
-		long = append(long, 255)
-	}
-	list = append(list, nativeBlock{"excess", Params{Type: Int64, Dims: []int{1}}, append(long, 0x7f)})
 	for _, ty := range types {
 		for i, dims := range [][]int{{}, {1}, {2}, {31}, {33}, {0, 5}, {1025}, {9000}, {60, 70}, {9, 30, 31}, {3, 2000}, {2000, 3}, {40, 6, 8}} {
 			n := 1

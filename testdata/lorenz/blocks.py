@@ -17,11 +17,12 @@ from unittest import mock
 
 import numpy as np
 
-from draw import LARGE, NEAR, ROOT, Drawer, Random, Writer, choose_distance
+from draw import LARGE, NEAR, ROOT, Drawer, Random, Writer, bits_of, choose_distance
 
 from cdfz import _adaptive, lorenz
 from cdfz._streams import Reader
 
+from allowed import allowed
 from damaged import damaged
 from matches import damaged_matches, matches_blocks
 from streams import BitString, groups, numbers, symbols, uv
@@ -71,6 +72,30 @@ def adaptive_blocks():
             ("adaptivelong", INT64, (20, 20), LARGE)):
         p, block, _ = adaptive(name, *args)
         yield name, p, block
+    yield "adaptivezerosmost", *zeros(31)
+    yield "adaptivethree", *empty(64)
+
+
+def coded(p, script, option=0):
+    """A block whose bits are those of a script, without low bits."""
+    coder = Writer(script)
+    r = Reader(np.frombuffer(bytes([option]) + uv(0), np.uint8))
+    with mock.patch.object(_adaptive, "Coder", lambda data: coder), mock.patch.object(_adaptive, "need", lambda ok, what: None):
+        _adaptive.read_adaptive(r, p.n, None, 32, *p.neighbours)
+    stream = coder.stream()
+    return p, bytes([lorenz.ADAPTIVE, 0, 0, 0, option]) + uv(len(stream)) + stream
+
+
+def zeros(trailing):
+    """A group with so many trailing zeros, whose residuals are 0 nevertheless."""
+    return coded(lorenz.Parameters(type=INT32, shape=(32,)), [0] + bits_of(trailing, 6) + [0] * 32, _adaptive.ZEROS)
+
+
+def empty(n):
+    """A block of empty groups. So few bits are in the first byte, which is 0 here and then equals the zeros that follow."""
+    p, block = coded(lorenz.Parameters(type=INT32, shape=(n,)), [1] * (n // 32))
+    assert block[5:] == b"\1\1"
+    return p, block[:6] + b"\0"
 
 
 def damaged_adaptive():
@@ -83,6 +108,8 @@ def damaged_adaptive():
     cells = bytes([block[0], lorenz.CELLS, 0]) + uv(50) + uv(25) + block[3:]
     yield "adaptivecells", p, cells, "10, cells shorter than planes"
     yield "adaptiveoptions", p, block[:4] + bytes([block[4] | 2]) + block[5:], "10, option bit 1"
+    for bit in range(2, 8):
+        yield f"adaptiveoption{bit}", p, block[:4] + bytes([block[4] | 1 << bit]) + block[5:], f"10, option bit {bit}"
     end = 6 if block[5] < 128 else 7                    # of the length
     length = int(block[5]) & 127 | (int(block[6]) << 7 if end == 7 else 0)
     coded, rest = block[end:end + length], block[end + length:]
@@ -91,6 +118,9 @@ def damaged_adaptive():
     with mock.patch.object(_adaptive, "need", lambda ok, what: None), mock.patch.object(Drawer, "most_zeros", 64):
         p, block, _ = adaptive("adaptivezeros", INT32, (10, 10), NEAR, True)
     yield "adaptivezeros", p, block, "10, 32 trailing zeros and more"
+    yield "adaptivezeroslane", *zeros(32), "10, 32 trailing zeros"
+    p, block = empty(64)
+    yield "adaptivefour", p, block[:5] + uv(0), "9, four zeros are read"
     p, block, _ = adaptive("referencesadaptive", INT32, (100,), NEAR)
     block = bytes([lorenz.REFERENCES, 0, 0, 0, 2]) + UNSIGNED_GROUPS + block[4:]
     yield "referencesadaptiveoption", p, block[:4] + b"\6" + block[5:], "11, an option that is not there"
@@ -242,14 +272,9 @@ def bounds():
     for name, n, count in (("dictionarymost", most + 1, most), ("dictionarymore", most + 1, most + 1)):
         p = lorenz.Parameters(type=CHAR, shape=(n,))
         yield name, p, bytes([lorenz.GROUPS]) + b"\0\3\0" + uv(count) + UNSIGNED_GROUPS + ZERO_GROUPS
-    for name, row in (("adaptivefar", most // 2), ("adaptivefarther", most // 2 + 1)):
-        coder = Writer([1] * -(-2 * row // 32))         # all groups are zeros
-        r = Reader(np.frombuffer(b"\0" + uv(0), np.uint8))
-        with mock.patch.object(_adaptive, "Coder", lambda data: coder):
-            _adaptive.read_adaptive(r, 2 * row, None, 32, 4, 8)
-        stream = coder.stream()
-        p = lorenz.Parameters(type=INT16, shape=(2, row))
-        yield name, p, bytes([lorenz.ADAPTIVE]) + b"\0\0\0\0" + uv(len(stream)) + stream
+    for name, *shape in (("adaptivefar", 2, most // 2), ("adaptivefarther", 2, most // 2 + 1), ("adaptivefaronemore", 2, 17, 61681)):
+        p = lorenz.Parameters(type=INT16, shape=shape)
+        yield name, *coded(p, [1] * -(-p.n // 32))      # all groups are zeros
 
 
 # ---- All blocks, with their parameters
@@ -271,6 +296,7 @@ def good():
     p = lorenz.Parameters(type=UINT8, shape=(300,))
     yield "partselements", p, parts((24, THREE), (276, SAME[:2]))
     yield from constant_blocks()
+    yield from allowed()
     yield from ((name, p, block) for name, p, block in bounds() if not name.endswith(("more", "farther")))
 
 
