@@ -43,11 +43,11 @@ def masks():
     some = groups(list(range(20)))
     # The first run is empty, and all others have one element.
     yield "runsmost", p, block(flags=1, specials=b"A" + uv(0) + uv(n + 1) + numbers([0] + [1] * n), residuals=some)
-    yield "runsdistance", p, block(flags=1, specials=b"A" + uv(n - 1) + uv(2) + numbers([20, 20]), residuals=some)
+    yield "runsdistancemost", p, block(flags=1, specials=b"A" + uv(n - 1) + uv(2) + numbers([20, 20]), residuals=some)
     yield "patchesmost", p, block(flags=lorenz.PATCHES, patches=uv(n) + numbers([0] + [1] * (n - 1)) + bytes(range(n)),
                                   residuals=ZEROS)
     repeats = numbers([n - 1]) + numbers([0]) + numbers([3 + n - 1])
-    yield "repeatsfirst", p, block(flags=lorenz.REPEATS, repeats=uv(1) + repeats, residuals=groups(list(range(5, n + 4))))
+    yield "repeatsfarthest", p, block(flags=lorenz.REPEATS, repeats=uv(1) + repeats, residuals=groups(list(range(5, n + 4))))
 
 
 def bits(*fields):
@@ -86,6 +86,9 @@ def texts():
     yield "codeeleven", p, literals(huffman(words, ELEVEN), 300)
     yield "textrowmost", p, literals(symbols(words), 300, kind=COLUMN, row=256, contexts=numbers([0] * 256))
     yield "textrowall", p, literals(symbols(words), 300, row=300)
+    # A stream for each place in the row.
+    yield "textstreamsmost", p, (literals(b"", 0, kind=COLUMN, row=16, contexts=numbers(list(range(16))), streams=16)[:-1]
+                                 + b"".join(uv(len(words[i::16])) + symbols(words[i::16]) for i in range(16)))
     # A literal and two repeats of two bytes.
     yield "textrepeatsmost", params(CHAR, 5), literals(symbols([65]), 1, repeats=uv(2) + numbers([1, 0]) + numbers([0, 0]) + numbers([0, 0]))
 

@@ -316,7 +316,11 @@ def main():
     folder = parser.parse_args().d
     os.makedirs(folder, exist_ok=True)
 
+    names = set()
+
     def write(name, p, line, block):
+        assert name not in names, f"two blocks are called {name}"
+        names.add(name)
         parameters = " ".join(map(str, (p.version, p.type, p.order, len(p.shape), *p.shape)))
         with open(os.path.join(folder, name), "wb") as f:
             f.write(f"parameters: {parameters}\n{line}\n\n".encode() + block)
