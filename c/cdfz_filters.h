@@ -235,9 +235,6 @@ static bool undo_lorenz(step *s, size_t first, size_t size, uint8_t *out)
 	const filter *f = s->filter;
 	lorenz_params p;
 	lorenz_status status = lorenz_parse(&p, f->params, f->param_count);
-	/* The decoder of blocks ignores the effort, but an archive may have only these. */
-	if (status == LORENZ_OK && f->param_count > 4 + f->params[3] && (f->params[f->param_count - 1] & ~UINT32_C(4)) > 2)
-		return step_damaged(s, "expected an effort of 0 to 2, perhaps plus 4");
 	if (status == LORENZ_OK && out == NULL && !step_room(s, lorenz_size(&p)))
 		return false;
 	if (status == LORENZ_OK && out != NULL && lorenz_size(&p) != s->most)

@@ -1098,6 +1098,8 @@ lorenz_status lorenz_parse(lorenz_params *p, const uint32_t *list, size_t count)
 	size_t dims = list[3];
 	if (dims > count - 4 || count - 4 - dims > 1)
 		return LORENZ_PARAMETERS;
+	if (count - 4 > dims && (list[count - 1] & ~UINT32_C(4)) > 2) /* the effort */
+		return LORENZ_PARAMETERS;
 	lorenz_params q = {1, sizes[list[1]], list[1], list[2], 0, 0, {0, 0}};
 	uint64_t most = ((uint64_t)1 << 30) / q.size;
 	bool empty = false;

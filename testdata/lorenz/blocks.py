@@ -4,143 +4,36 @@
     /usr/bin/python3 testdata/lorenz/blocks.py [-d DIR]
 
 An encoder makes few of the decisions that the format allows. Here they are drawn at random or chosen to reach the
-bounds of the format. For mode 4, the decoder of python/ runs with a range coder that chooses each bit and
+bounds of the format. For the modes 3 and 4, the decoder of python/ runs with a range coder that chooses each bit and
 writes the stream from which a decoder reads it. So any decisions make a valid block. The blocks of other modes are
 written from docs/LORENZ.md. The sums in the files are those of the blocks as decoded by python/.
 
 Needs Debian's python3-numpy. The output is the same on every machine.
 """
 import argparse
-import contextlib
 import hashlib
 import os
-import sys
 from unittest import mock
 
 import numpy as np
 
-ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
-sys.path.insert(0, os.path.join(ROOT, "python"))
+from draw import LARGE, NEAR, ROOT, Drawer, Random, Writer, bits_of, choose_distance
 
-from cdfz import _adaptive, _arith, _matches, lorenz
+from cdfz import _adaptive, lorenz
 from cdfz._streams import Reader
 
+from allowed import allowed
 from damaged import damaged
+from matches import damaged_matches, matches_blocks
 from streams import BitString, groups, numbers, symbols, uv
 
-CHAR, INT16, INT32, FLOAT32, FLOAT64, UINT8, INT64 = (lorenz.CHAR, lorenz.INT16, lorenz.INT32, lorenz.FLOAT32,
-                                                      lorenz.FLOAT64, lorenz.UINT8, lorenz.INT64)
+CHAR, INT16, INT32, FLOAT32, FLOAT64, UINT8 = (lorenz.CHAR, lorenz.INT16, lorenz.INT32, lorenz.FLOAT32, lorenz.FLOAT64,
+                                               lorenz.UINT8)
+INT64 = lorenz.INT64
 COLUMN = 3                       # kind of context of mode 6
-M64 = (1 << 64) - 1
-
-
-class Random:
-    """splitmix64, seeded by a name."""
-
-    def __init__(self, name):
-        self.state = int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "little")
-
-    def below(self, n):
-        self.state = self.state + 0x9E3779B97F4A7C15 & M64
-        z = self.state
-        z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 & M64
-        z = (z ^ z >> 27) * 0x94D049BB133111EB & M64
-        return (z ^ z >> 31) * n >> 64
-
-    def between(self, a, b):
-        return a + self.below(b - a + 1)
-
-    def percent(self, p):
-        return self.below(100) < p
-
-    def pick(self, values):
-        return values[self.below(len(values))]
-
-    def wide(self, bits):
-        """Returns a number of few bits or of many."""
-        return self.below(1 << self.pick((2, 9, bits)))
-
-
-def choose_distance(rng, recent, codes, distance, most):
-    """Draws a code until its distance is allowed, and makes the distance the latest one."""
-    while True:
-        code = codes()
-        d = recent[code] if code < 3 else distance(code)
-        if 1 <= d <= most:
-            recent.pop(code if code < 3 else 2)
-            recent.insert(0, d)
-            return code, d
-
-
-# ---- The range coder (section 9)
-
-class Unknown:
-    """The number that a decoder compares with the middle of the range. Here each comparison is a decision."""
-
-    def __init__(self, decide):
-        self.decide = decide
-
-    def __le__(self, middle):
-        return self.decide(middle)
-
-
-class Writer(_arith.Coder):
-    """Stands in for the range coder of the decoder, but writes the stream. The bits are those of a script."""
-
-    def __init__(self, script=()):
-        super().__init__(b"\0")
-        self.script, self.out = list(script)[::-1], bytearray()
-        self.x = Unknown(self.decide)
-
-    def decide(self, middle):
-        return bool(self.script.pop())
-
-    def shift(self):
-        self.out.append(self.low >> 24)
-        self.low = self.low << 8 & _arith.M32
-        self.high = self.high << 8 & _arith.M32 | 255
-
-    def stream(self):
-        """One byte is enough to end in the range, as three zeros follow."""
-        return bytes(self.out) + bytes([(self.low >> 24) + 1])
-
-
-def bits_of(v, count):
-    return [v >> i & 1 for i in reversed(range(count))]
 
 
 # ---- Mode 4 (section 10)
-
-class Drawer(Writer):
-    """Draws bits. Each mood holds for some decisions: how many percent of the bits are drawn with the probability
-    of the model, and how many percent of the others are ones."""
-
-    EACH = 500
-    most_zeros = 12
-
-    def __init__(self, rng, moods):
-        super().__init__()
-        self.rng, self.moods, self.count = rng, moods, 0
-
-    def decide(self, middle):
-        if self.script:
-            return super().decide(middle)
-        follow, ones = self.moods[self.count // self.EACH % len(self.moods)]
-        self.count += 1
-        if self.rng.percent(follow):
-            return self.rng.between(self.low, self.high) <= middle
-        return self.rng.percent(ones)
-
-    def adaptive(self, key):
-        if key[0] == "zero":
-            self.script = [self.rng.percent(20)]
-        return super().adaptive(key)
-
-    def tree(self, key, bits):
-        """The trailing zeros of a group, which must be fewer than a lane has bits."""
-        self.script = bits_of(self.rng.below(self.most_zeros), bits)[::-1]
-        return super().tree(key, bits)
-
 
 class Model(_adaptive.Model):
     """Draws the low bits."""
@@ -154,11 +47,6 @@ class Model(_adaptive.Model):
         self.bits.add(v, k)
         self.low, self.low_at = self.bits.bytes(), self.bits.length
         return v
-
-
-# Moods with residuals about as large as expected, and with ever larger ones.
-NEAR = (95, 50), (90, 30), (100, 0), (0, 35), (90, 50), (0, 2), (80, 20), (0, 60)
-LARGE = (50, 97), (0, 90), (30, 60), (60, 10), (0, 97), (50, 50), (90, 50)
 
 
 def adaptive(name, type, shape, moods, zeros=False):
@@ -184,6 +72,30 @@ def adaptive_blocks():
             ("adaptivelong", INT64, (20, 20), LARGE)):
         p, block, _ = adaptive(name, *args)
         yield name, p, block
+    yield "adaptivezerosmost", *zeros(31)
+    yield "adaptivethree", *empty(64)
+
+
+def coded(p, script, option=0):
+    """A block whose bits are those of a script, without low bits."""
+    coder = Writer(script)
+    r = Reader(np.frombuffer(bytes([option]) + uv(0), np.uint8))
+    with mock.patch.object(_adaptive, "Coder", lambda data: coder), mock.patch.object(_adaptive, "need", lambda ok, what: None):
+        _adaptive.read_adaptive(r, p.n, None, 32, *p.neighbours)
+    stream = coder.stream()
+    return p, bytes([lorenz.ADAPTIVE, 0, 0, 0, option]) + uv(len(stream)) + stream
+
+
+def zeros(trailing):
+    """A group with so many trailing zeros, whose residuals are 0 nevertheless."""
+    return coded(lorenz.Parameters(type=INT32, shape=(32,)), [0] + bits_of(trailing, 6) + [0] * 32, _adaptive.ZEROS)
+
+
+def empty(n):
+    """A block of empty groups. So few bits are in the first byte, which is 0 here and then equals the zeros that follow."""
+    p, block = coded(lorenz.Parameters(type=INT32, shape=(n,)), [1] * (n // 32))
+    assert block[5:] == b"\1\1"
+    return p, block[:6] + b"\0"
 
 
 def damaged_adaptive():
@@ -196,6 +108,8 @@ def damaged_adaptive():
     cells = bytes([block[0], lorenz.CELLS, 0]) + uv(50) + uv(25) + block[3:]
     yield "adaptivecells", p, cells, "10, cells shorter than planes"
     yield "adaptiveoptions", p, block[:4] + bytes([block[4] | 2]) + block[5:], "10, option bit 1"
+    for bit in range(2, 8):
+        yield f"adaptiveoption{bit}", p, block[:4] + bytes([block[4] | 1 << bit]) + block[5:], f"10, option bit {bit}"
     end = 6 if block[5] < 128 else 7                    # of the length
     length = int(block[5]) & 127 | (int(block[6]) << 7 if end == 7 else 0)
     coded, rest = block[end:end + length], block[end + length:]
@@ -204,127 +118,13 @@ def damaged_adaptive():
     with mock.patch.object(_adaptive, "need", lambda ok, what: None), mock.patch.object(Drawer, "most_zeros", 64):
         p, block, _ = adaptive("adaptivezeros", INT32, (10, 10), NEAR, True)
     yield "adaptivezeros", p, block, "10, 32 trailing zeros and more"
+    yield "adaptivezeroslane", *zeros(32), "10, 32 trailing zeros"
+    p, block = empty(64)
+    yield "adaptivefour", p, block[:5] + uv(0), "9, four zeros are read"
     p, block, _ = adaptive("referencesadaptive", INT32, (100,), NEAR)
     block = bytes([lorenz.REFERENCES, 0, 0, 0, 2]) + UNSIGNED_GROUPS + block[4:]
     yield "referencesadaptiveoption", p, block[:4] + b"\6" + block[5:], "11, an option that is not there"
     yield "referencesadaptivecut", p, block[:-1], "11, adaptive differences that are cut"
-
-
-# ---- Mode 3 (section 12)
-
-class Steps(Drawer):
-    """Draws the bits of mode 3. model is set before the first."""
-
-    def adaptive(self, key):
-        m = self.model
-        if key[0] == "copy" and len(m.out) < 2 * m.unit or key[0] == "again" and m.end - len(m.out) < 2:
-            self.script = [int(key[0] == "again")]
-        return _arith.Coder.adaptive(self, key)
-
-    def tree(self, key, bits):
-        return _arith.Coder.tree(self, key, bits)
-
-
-class Matches(_matches.Model):
-    """Draws numbers that the bytes so far allow."""
-
-    def decode(self, out, base, end):
-        self.out, self.end, self.coder.model = out, end, self
-        super().decode(out, base, end)
-
-    def number(self, sort):
-        rng = self.coder.rng
-        far = type(sort) is tuple
-        most = len(self.out) - 1 if far else self.end - len(self.out) - (1 if sort == "again" else 2)
-        v = min(rng.wide(rng.below(22) if far else 6), most) if far or rng.percent(99) else min(most, 500)
-        length = v.bit_length()
-        slot = v if v < 4 else 2 * length - 2 + (v >> length - 2 & 1)
-        more = length - 2 if v >= 4 else 0
-        low = more if slot < 14 else 4
-        bits = bits_of(slot, 6) + [v >> i & 1 for i in reversed(range(low, more))] + [v >> i & 1 for i in range(low)]
-        self.coder.script = bits[::-1]
-        return super().number(sort)
-
-
-def matches(name, type, shape, number=0, unit=1, moods=NEAR):
-    p = lorenz.Parameters(type=type, shape=shape)
-    head = bytes([unit - 1 | number << 3])
-    coder = Steps(Random(name), moods)
-    with mock.patch.multiple(_matches, Coder=lambda data: coder, Model=Matches):
-        _matches.decode_matches(Reader(np.frombuffer(head, np.uint8)), p.n, p.size)
-    return p, bytes([lorenz.MATCHES]) + head + coder.stream()
-
-
-def matches_blocks():
-    for name, *args in (
-            ("matcheschar", CHAR, (1500,)),
-            ("matchesheader", CHAR, (3000,), 1),
-            ("matcheswide", INT64, (20, 30), 0, 8, LARGE),
-            ("matchesunit", INT16, (900,), 1, 3, LARGE),
-            ("matchesedge", CHAR, (65536,), 0, 1, ((0, 60), (90, 50), (0, 90))),
-            ("matcheslong", CHAR, (70000,), 0, 1, ((0, 60), (90, 50), (0, 90)))):
-        yield name, *matches(name, *args)
-    p = lorenz.Parameters(type=FLOAT32, order=1, shape=(3, 10))
-    yield "matchesvaluesfew", p, bytes([lorenz.MATCHES, _matches.TABLE]) + table(7) + indices(7, 30)
-    p = lorenz.Parameters(type=FLOAT32, shape=(1, 300))
-    yield "matchesvaluesmost", p, bytes([lorenz.MATCHES, _matches.TABLE]) + table(256) + indices(256, 300)
-    p = lorenz.Parameters(type=FLOAT32, shape=(17000,))  # more than 65536 bytes, but not as many indices
-    yield "matchesvalueslong", p, bytes([lorenz.MATCHES, _matches.TABLE]) + table(256) + indices(256, 17000)
-
-
-def indices(count, drawn, size=4):
-    """A block of indices to a table. They are literals."""
-    rng = Random("indices")
-    script = []
-    for _ in range(drawn):
-        script += [0] + bits_of(rng.below(count) if len(script) else count - 1, 8)
-    coder = Writer(script)
-    head = b"\x10" + uv(256) + bytes(256 * size)
-    with mock.patch.object(_matches, "Coder", lambda data: coder):
-        _matches.decode_matches(Reader(np.frombuffer(head, np.uint8)), drawn, size)
-    return coder.stream()
-
-
-def table(count, size=4):
-    return uv(count) + b"".join((i * 0x01020305 % 2**32).to_bytes(size, "big") for i in range(count))
-
-
-def damaged_matches():
-    p = lorenz.Parameters(type=FLOAT32, shape=(30,))
-    head = bytes([lorenz.MATCHES, _matches.TABLE])
-    yield "matchesvalue", p, head + table(6) + indices(7, 30)
-    yield "matchesvalues", p, head + uv(257) + bytes(4 * 257) + indices(7, 30)
-    yield "matchesvaluescut", p, head + table(7)[:-1]
-    p, block = matches("matchescut", INT16, (300,))
-    yield "matchescut", p, block[:-1]
-    yield "matchesextra", p, block + b"\0"
-    yield "matchesoptions", p, block[:1] + b"\x20" + block[2:]
-    yield "matchesoption6", p, block[:1] + b"\x40" + block[2:]
-    yield "matchesoption7", p, block[:1] + b"\x80" + block[2:]
-    yield "matchesbeyond", lorenz.Parameters(type=INT16, shape=(299,)), block
-    # A first step that copies from before the block, with and without a number, and one that is far too long.
-    repeat, match = [1, 1, 0], [1, 0]
-    yield "matchesbefore", p, steps(repeat + bits_of(0, 6))
-    yield "matchesfar", p, steps(match + bits_of(0, 6) + bits_of(63, 6) + [1] * 30)
-    literal = [0] + bits_of(65, 8)
-    yield "matcheslength", p, steps(literal + repeat + bits_of(63, 6) + [1] * 30)
-    # A last repeat of three bytes, of which the block has two.
-    coder = Writer(literal + repeat + bits_of(2, 6))
-    with mock.patch.object(_matches, "Coder", lambda data: coder):
-        _matches.decode_matches(Reader(np.frombuffer(b"\0", np.uint8)), 4, 1)
-    yield "matchesonebeyond", lorenz.Parameters(type=CHAR, shape=(3,)), bytes([lorenz.MATCHES, 0]) + coder.stream()
-
-
-def steps(bits):
-    """A block that begins with these bits, whatever follows them."""
-    coder = Writer(bits)
-    p = lorenz.Parameters(type=INT16, shape=(300,))
-    with mock.patch.object(_matches, "Coder", lambda data: coder):
-        try:
-            _matches.decode_matches(Reader(np.frombuffer(b"\0", np.uint8)), p.n, p.size)
-        except (lorenz.DamagedBlock, IndexError):
-            pass
-    return bytes([lorenz.MATCHES, 0]) + coder.stream() + b"\x55" * 8
 
 
 # ---- Mode 2 (sections 3, 6 and 7)
@@ -472,14 +272,9 @@ def bounds():
     for name, n, count in (("dictionarymost", most + 1, most), ("dictionarymore", most + 1, most + 1)):
         p = lorenz.Parameters(type=CHAR, shape=(n,))
         yield name, p, bytes([lorenz.GROUPS]) + b"\0\3\0" + uv(count) + UNSIGNED_GROUPS + ZERO_GROUPS
-    for name, row in (("adaptivefar", most // 2), ("adaptivefarther", most // 2 + 1)):
-        coder = Writer([1] * -(-2 * row // 32))         # all groups are zeros
-        r = Reader(np.frombuffer(b"\0" + uv(0), np.uint8))
-        with mock.patch.object(_adaptive, "Coder", lambda data: coder):
-            _adaptive.read_adaptive(r, 2 * row, None, 32, 4, 8)
-        stream = coder.stream()
-        p = lorenz.Parameters(type=INT16, shape=(2, row))
-        yield name, p, bytes([lorenz.ADAPTIVE]) + b"\0\0\0\0" + uv(len(stream)) + stream
+    for name, *shape in (("adaptivefar", 2, most // 2), ("adaptivefarther", 2, most // 2 + 1), ("adaptivefaronemore", 2, 17, 61681)):
+        p = lorenz.Parameters(type=INT16, shape=shape)
+        yield name, *coded(p, [1] * -(-p.n // 32))      # all groups are zeros
 
 
 # ---- All blocks, with their parameters
@@ -501,6 +296,7 @@ def good():
     p = lorenz.Parameters(type=UINT8, shape=(300,))
     yield "partselements", p, parts((24, THREE), (276, SAME[:2]))
     yield from constant_blocks()
+    yield from allowed()
     yield from ((name, p, block) for name, p, block in bounds() if not name.endswith(("more", "farther")))
 
 
@@ -520,7 +316,11 @@ def main():
     folder = parser.parse_args().d
     os.makedirs(folder, exist_ok=True)
 
+    names = set()
+
     def write(name, p, line, block):
+        assert name not in names, f"two blocks are called {name}"
+        names.add(name)
         parameters = " ".join(map(str, (p.version, p.type, p.order, len(p.shape), *p.shape)))
         with open(os.path.join(folder, name), "wb") as f:
             f.write(f"parameters: {parameters}\n{line}\n\n".encode() + block)

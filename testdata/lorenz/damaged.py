@@ -58,6 +58,12 @@ def blocks():
     yield "constantshort", params(INT16, 5), b"\1\1", "2, one byte for an element of two"
     yield "constantempty", params(INT16, 0), b"\1\1\2", "2, mode 1 for a block without elements"
     yield "groupsempty", params(INT16, 0), b"\2\0\0\0", "2, mode 2 for a block without elements"
+    for name, p, mode, rest in (
+            ("adaptive", params(INT16, 0), lorenz.ADAPTIVE, b"\0\0\0\0\1\1"), ("references", params(INT16, 0), lorenz.REFERENCES, b"\0\0\0\0"),
+            ("text", params(CHAR, 0), lorenz.TEXT, b"\0\1\0\0"), ("rawextra", params(CHAR, 0), lorenz.RAW, b"A")):
+        yield "empty" + name, p, bytes([mode]) + rest, f"2, bytes in mode {mode} for a block without elements"
+    for mode in 130, 255:
+        yield f"mode{mode}", ints, block(mode=mode, residuals=ZEROS), f"2, mode {mode} with the data of mode 2"
     yield "flagthree", ints, block(flags=lorenz.UNUSED, residuals=ZEROS), "3, flag bit 3"
     yield "threespecials", ints, block(flags=3, specials=bytes(12) + uv(0) + uv(1) + numbers([128]), residuals=ZEROS), \
         "3, three special values"
@@ -98,6 +104,8 @@ def cells():
     for name, strides, what in (("zero", [0], "a stride of 0"), ("long", [64], "a stride of all elements"),
                                 ("many", [1] * 5, "five strides")):
         yield "stride" + name, p, block(predictor=bytes([len(strides)]) + b"".join(map(uv, strides)), residuals=ZEROS), f"5, {what}"
+    yield "stridecell", p, block(flags=cells, cells=uv(32) + uv(8), predictor=b"\1" + uv(8), residuals=ZEROS), \
+        "3, a stride of a cell"
     yield "strideacross", p, block(flags=cells, cells=uv(32) + uv(8), predictor=b"\1" + uv(16), residuals=ZEROS), \
         "3, a stride that crosses cells but not planes"
     for name, flags, layout, predictor, what in (
@@ -262,6 +270,8 @@ def streams():
             ("methodraw", b"\3\5", "method 3, as if raw"),
             ("bits", b"\x0b\1\5", "bit 3 of the first byte")):
         yield "numbers" + name, p, patches(stream), f"8, {what}"
+    for bit in range(3, 8):
+        yield f"numbersbit{bit}", p, patches(bytes([1 | 1 << bit, 5])), f"8, bit {bit} of the first byte"
     yield "numberswords", p, patches(huffman([5], {5: 1, 6: 1}, table=uv(2)) + b"\0"), "8, a byte after the code words of a chunk"
     yield "numbersnone", p, patches(b"\5" + uv(0)), "8, a chunk without its symbol"
     yield "numbersymbols", p, patches(extra([5], 0, 0), 2), "8, a chunk ends before its symbols"
@@ -325,6 +335,8 @@ def texts():
             ("literalwords", literals(huffman([0, 1] * 32, {0: 1, 1: 1}, table=uv(9)) + b"\0"), "a chunk of literals is too long")):
         yield "text" + name, p, b, f"12, {what}"
     yield "modeeight", p, b"\x08" + literals(raw)[1:], "2, mode 8 with the data of mode 6"
+    for bit in range(3, 8):
+        yield f"textbit{bit}", p, literals(bytes([1 | 1 << bit]) + raw[1:]), f"8, bit {bit} of the first byte of literals"
     for i, what in enumerate(("literals", "lengths", "codes")):
         stored = [numbers([9]), numbers([n - 11]), numbers([0])]
         stored[i] = WRONG
@@ -349,6 +361,8 @@ def references():
             ("cells", some(UNSIGNED, flags=lorenz.CELLS, cells=uv(32) + uv(32)), "flag bit 5"),
             ("after", some(UNSIGNED, ZEROS + b"\0"), "a byte after the differences")):
         yield "references" + name, p, b, f"11, {what}"
+    for bit in range(3, 8):
+        yield f"referencesoption{bit}", p, some(UNSIGNED, options=1 << bit), f"11, option bit {bit}"
 
 
 def damaged():

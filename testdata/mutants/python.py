@@ -20,7 +20,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "python/cdfz"
-CODEC = ("lorenz.py", "_adaptive.py", "_arith.py", "_predict.py", "_streams.py", "_text.py")
+CODEC = ("lorenz.py", "_adaptive.py", "_arith.py", "_matches.py", "_predict.py", "_streams.py", "_text.py")
 CONTAINER = ("_archive.py", "_blocks.py", "_checks.py", "_compressed.py", "_filters.py", "_netcdf.py", "_permutation.py", "_plan.py")
 BOUNDS = {"uint": (2,), "uv": (1, 2), "text": (1,)}          # arguments that bound a number
 SECONDS, MEMORY = 20, 4 << 30

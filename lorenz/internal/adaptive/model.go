@@ -44,7 +44,7 @@ type Model[T entropy.Lane] struct {
 	zero  [8]arith.Prob
 	tz    [64 * 64]arith.Prob
 	size  [nInputs][maxContexts][nNodes]arith.Prob
-	mix   [noisy + 1][nNodes][nInputs]int32 // weights of the contexts
+	mix   [noisy + 1][nNodes][nInputs]int64 // weights of the contexts
 	sign  [27 * 4]arith.Prob
 	lead  [8 * 8 * 8]arith.Prob // the bit after the first
 	low   lowBits
@@ -101,9 +101,9 @@ func (m *Model[T]) reset(n int, near Neighbours) {
 	}
 	for z := range m.mix {
 		for node := range m.mix[z] {
-			m.mix[z][node] = [nInputs]int32{mixStart, mixStart, mixStart, mixStart}
+			m.mix[z][node] = [nInputs]int64{mixStart, mixStart, mixStart, mixStart}
 			if z == noisy {
-				m.mix[z][node] = [nInputs]int32{2 * mixStart, 2 * mixStart}
+				m.mix[z][node] = [nInputs]int64{2 * mixStart, 2 * mixStart}
 			}
 		}
 	}

@@ -98,33 +98,34 @@ func (c *Coder) Bit(p *Prob, bit int) int {
 }
 
 // Mix4 codes a bit with four probabilities, mixed by weights in 1/65536 that follow the
-// bits. rate is how fast.
-func (c *Coder) Mix4(w *[4]int32, p0, p1, p2, p3 *Prob, bit int, rate int64) int {
+// bits. rate is how fast. No stream makes weights of 2^46 (docs/LORENZ.md, section 9), but
+// hostile ones might need more than 32 bits.
+func (c *Coder) Mix4(w *[4]int64, p0, p1, p2, p3 *Prob, bit int, rate int64) int {
 	v0, v1, v2, v3 := *p0, *p1, *p2, *p3
 	t0, t1, t2, t3 := int64(v0.Stretch()), int64(v1.Stretch()), int64(v2.Stretch()), int64(v3.Stretch())
-	p := Squash((int64(w[0])*t0 + int64(w[1])*t1 + int64(w[2])*t2 + int64(w[3])*t3) >> 16)
+	p := Squash((w[0]*t0 + w[1]*t1 + w[2]*t2 + w[3]*t3) >> 16)
 	bit = c.Code(bit, min(max(p<<4, 32), 1<<16-32))
 	err := (int64(bit)<<12 - int64(p)) * rate
-	w[0] += int32((t0*err + 1<<15) >> 16)
-	w[1] += int32((t1*err + 1<<15) >> 16)
-	w[2] += int32((t2*err + 1<<15) >> 16)
-	w[3] += int32((t3*err + 1<<15) >> 16)
+	w[0] += (t0*err + 1<<15) >> 16
+	w[1] += (t1*err + 1<<15) >> 16
+	w[2] += (t2*err + 1<<15) >> 16
+	w[3] += (t3*err + 1<<15) >> 16
 	target := -int64(bit) & top
 	*p0, *p1, *p2, *p3 = v0.next(target), v1.next(target), v2.next(target), v3.next(target)
 	return bit
 }
 
 // Mixed4 returns the probability, in 1/4096, with which Mix4 would code a 1.
-func Mixed4(w *[4]int32, p0, p1, p2, p3 *Prob) uint32 {
-	return Squash((int64(w[0])*int64(p0.Stretch()) + int64(w[1])*int64(p1.Stretch()) +
-		int64(w[2])*int64(p2.Stretch()) + int64(w[3])*int64(p3.Stretch())) >> 16)
+func Mixed4(w *[4]int64, p0, p1, p2, p3 *Prob) uint32 {
+	return Squash((w[0]*int64(p0.Stretch()) + w[1]*int64(p1.Stretch()) +
+		w[2]*int64(p2.Stretch()) + w[3]*int64(p3.Stretch())) >> 16)
 }
 
 // Mix2 is Mix4 for two probabilities.
-func (c *Coder) Mix2(w *[4]int32, p0, p1 *Prob, bit int, rate int64) int {
+func (c *Coder) Mix2(w *[4]int64, p0, p1 *Prob, bit int, rate int64) int {
 	v0, v1 := *p0, *p1
 	t0, t1 := int64(v0.Stretch()), int64(v1.Stretch())
-	p := Squash((int64(w[0])*t0 + int64(w[1])*t1) >> 16)
+	p := Squash((w[0]*t0 + w[1]*t1) >> 16)
 	low, high := c.low, c.high
 	mid := low + uint32(uint64(high-low)*uint64(min(max(p<<4, 32), 1<<16-32))>>16)
 	one := -uint32(bit)
@@ -135,8 +136,8 @@ func (c *Coder) Mix2(w *[4]int32, p0, p1 *Prob, bit int, rate int64) int {
 	low ^= (low ^ (mid + 1)) &^ one
 	c.low, c.high = low, high
 	err := (int64(one&(1<<12)) - int64(p)) * rate
-	w[0] += int32((t0*err + 1<<15) >> 16)
-	w[1] += int32((t1*err + 1<<15) >> 16)
+	w[0] += (t0*err + 1<<15) >> 16
+	w[1] += (t1*err + 1<<15) >> 16
 	target := int64(one) & top
 	*p0, *p1 = v0.next(target), v1.next(target)
 	if (low^high)>>24 == 0 {

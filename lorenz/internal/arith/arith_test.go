@@ -16,3 +16,25 @@ func TestSquash(t *testing.T) {
 		require.LessOrEqual(t, int64(stretchTable[Squash(x)]), x)
 	}
 }
+
+// TestWeights checks that weights may need more than 32 bits. Each 1 that is unlikely makes all of them less.
+func TestWeights(t *testing.T) {
+	const most = 1<<31 - 1
+	w := [4]int64{most, most, -most, -most}
+	sure := probStart - probStart/8 // a 0 is more likely
+	for range 3 {
+		before := w
+		p := [4]Prob{sure, sure, sure, sure}
+		c := NewDecoder(make([]byte, 9)) // decodes as ones
+		require.Equal(t, 1, c.Mix4(&w, &p[0], &p[1], &p[2], &p[3], 0, 14))
+		require.Less(t, w[0], before[0])
+		require.Less(t, w[3], before[3])
+	}
+	require.Less(t, w[3], int64(-1<<31))
+	two := [4]int64{-most, most}
+	for range 3 {
+		p, c := [2]Prob{sure, sure}, NewDecoder(make([]byte, 9))
+		require.Equal(t, 1, c.Mix2(&two, &p[0], &p[1], 0, 6))
+	}
+	require.Less(t, two[0], int64(-1<<31))
+}
