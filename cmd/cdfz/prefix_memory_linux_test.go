@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestPrefixMemory verifies prefixes of 2000 and of 500000 objects, of which 20 are archives: the listing
-// is not kept.
+// TestPrefixMemory checks that the memory of a run does not grow with the listing. It verifies two prefixes with 2000 and
+// with 500000 objects. Each has 20 archives.
 func TestPrefixMemory(t *testing.T) {
 	_, stored := sample(t, "cdf1_bits.nc")
 	s := newBucket(t)

@@ -205,10 +205,10 @@ func TestListHostile(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// one is a listing with one object, and a time that is none.
+// one is a listing with one object, whose time is malformed.
 const one = "<ListBucketResult><EncodingType>url</EncodingType><Contents><Key>p/x</Key><Size>7</Size><LastModified>now</LastModified></Contents></ListBucketResult>"
 
-// endless writes once, then ever repeatedly until the client has gone.
+// endless writes once, and then ever until the client closes the connection.
 func endless(w http.ResponseWriter, once, ever string) {
 	_, err := fmt.Fprint(w, once)
 	for text := strings.Repeat(ever, 1<<14); err == nil; {
