@@ -80,3 +80,19 @@ func TestCorpusJudgeFerret(t *testing.T) {
 	})
 	b.report(t, nil, nil, 0)
 }
+
+// TestCorpusNetCDFC compares what ncdump prints of files and of their archives, of every fifth file and in the soak of all.
+func TestCorpusNetCDFC(t *testing.T) {
+	library, step, n := buildUserFormat(t), 5, 0
+	if os.Getenv("CDFZ_SOAK") != "" {
+		step = 1
+	}
+	corpus.Valid(t, func(t *testing.T, f corpus.File) {
+		if n++; n%step > 0 {
+			return
+		}
+		if image := f.Bytes(t); !openRecords(image) {
+			newNetCDFC(t, library, image).dump(t)
+		}
+	})
+}
