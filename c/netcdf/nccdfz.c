@@ -43,6 +43,7 @@
 enum {
 	MARGIN = 1 << 14, /* bytes after a file in memory: netCDF-C reads it in pieces */
 	HEAD = 128,       /* bytes before the values of convert */
+	CACHE = 1 << 24,  /* of decoded blocks of a file, in bytes: programs open thousands of files */
 	PIECE = NCCDFZ_PIECE
 };
 
@@ -126,13 +127,14 @@ static int udf_open(const char *path, int mode, int basepe, size_t *chunk, void 
 	file *f = calloc(1, sizeof *f);
 	if (f == NULL)
 		return NC_ENOMEM;
+	const cdfz_options options = {.cache = CACHE};
 	cdfz_error e;
 	int status = NC_NOERR;
 	f->ncid = ncid;
 	f->path = strdup(path);
 	if (f->path == NULL)
 		status = NC_ENOMEM;
-	else if (cdfz_open_path(&f->archive, path, NULL, &e) != CDFZ_OK)
+	else if (cdfz_open_path(&f->archive, path, &options, &e) != CDFZ_OK)
 		status = report(path, &e);
 	else if (mode & NC_WRITE)
 		status = NC_EPERM;
