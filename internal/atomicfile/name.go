@@ -76,7 +76,8 @@ func isNamed(f *os.File, stat func(string) (fs.FileInfo, error), name string) bo
 	return err == nil && os.SameFile(st, now)
 }
 
-// cleaned holds the folders from which this process has removed stale files.
+// cleaned holds the folders from which this process has removed stale files. The value of a folder
+// is the list of files set aside in it that could not be put back.
 var cleaned sync.Map
 
 // RemoveStale removes the temporary files that killed programs have left in a folder, once
@@ -95,9 +96,11 @@ func RemoveStale(dir string) {
 // removeStale removes the temporary files of killed programs from a folder, which are not
 // locked, and puts back the files that these programs were removing.
 func (p *place) removeStale() {
-	if _, done := cleaned.LoadOrStore(p.path, true); done || p.f == nil {
+	if _, done := cleaned.LoadOrStore(p.path, []string(nil)); done || p.f == nil {
 		return
 	}
+	var left []string
+	defer func() { cleaned.Store(p.path, left) }()
 	for {
 		names, err := p.f.Readdirnames(1000)
 		for _, n := range names {
@@ -105,11 +108,25 @@ func (p *place) removeStale() {
 			case IsTemporary(n):
 				p.removeUnlocked(n)
 			case IsAside(n):
-				p.putBack(n)
+				if _, ok := p.putBack(n); !ok {
+					left = append(left, n)
+				}
 			}
 		}
 		if err != nil {
 			return
+		}
+	}
+}
+
+// removeEqual removes files set aside that are equal to the new file of a target: a program was
+// killed that was to replace the target with it.
+func (p *place) removeEqual(base string) {
+	left, _ := cleaned.Load(p.path)
+	names, _ := left.([]string)
+	for _, n := range names {
+		if b, _ := baseOf(n, asideMark); b == base {
+			p.putBack(n)
 		}
 	}
 }

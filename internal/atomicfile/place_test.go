@@ -3,9 +3,11 @@ package atomicfile
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -212,4 +214,55 @@ func TestPutBack(t *testing.T) {
 	with(t, noLocks(syscall.ENOLCK))
 	_, ok = PutBack(root, put(".w.nc"+asideMark+"00000001"))
 	require.False(t, ok)
+}
+
+// TestPutBackEqual has files that a killed program was replacing, or was to replace others with.
+// Only those are removed whose bytes have another name.
+func TestPutBackEqual(t *testing.T) {
+	if !removesOpen {
+		t.Skip("there are no locks here")
+	}
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	source, err := os.Stat(dir)
+	require.NoError(t, err)
+	put := func(name, text string) {
+		require.NoError(t, os.WriteFile(at(name), []byte(text), 0o666))
+		require.NoError(t, os.Chmod(at(name), source.Mode().Perm()))
+		require.NoError(t, os.Chtimes(at(name), source.ModTime(), source.ModTime()))
+	}
+	aside := func(base string) string { return "." + base + asideMark + "00000001" }
+
+	// Killed after the exchange: the old file has a second name, if it is to be kept.
+	put("kept.1", "old")
+	require.NoError(t, os.Link(at("kept.1"), at(aside("kept"))))
+	put("kept", "new")
+	// Two names of a killed program do not vouch for each other.
+	put(aside("twice"), "old")
+	require.NoError(t, os.Link(at(aside("twice")), at(".twice"+asideMark+"00000002")))
+	put("twice", "new")
+	// Killed before the exchange, or as another program did the same.
+	put("equal", "text")
+	put(aside("equal"), "text")
+	for name, change := range map[string]func(name string){
+		"bytes": func(name string) { put(name, "tex!") },
+		"size":  func(name string) { put(name, "texts") },
+		"time":  func(name string) { require.NoError(t, os.Chtimes(at(name), time.Time{}, time.Unix(1, 0))) },
+		"mode":  func(name string) { require.NoError(t, os.Chmod(at(name), 0o400)) },
+	} {
+		put(name, "text")
+		put(aside(name), "text")
+		change(name)
+	}
+	put("replaced", "old")
+	put(aside("replaced"), "new")
+	o := &Options{Overwrite: true, Source: source, Replace: true}
+	f := create(t, at("replaced"), o)
+	want := []string{aside("bytes"), aside("mode"), aside("replaced"), aside("size"), aside("time"), aside("twice"), ".twice" + asideMark + "00000002",
+		"bytes", "equal", "kept", "kept.1", "mode", "replaced", "size", "time", "twice"}
+	require.Equal(t, want, names(t, dir))
+	require.NoError(t, f.Commit())
+	require.Equal(t, slices.DeleteFunc(want, func(n string) bool { return n == aside("replaced") }), names(t, dir))
+	require.Equal(t, "new", read(t, at("replaced")))
+	require.Equal(t, "old", read(t, at("kept.1")))
 }

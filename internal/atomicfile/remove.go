@@ -1,8 +1,10 @@
 package atomicfile
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -95,7 +97,10 @@ func moveAside(in *place, name string) (aside string, err error) {
 	return aside, err
 }
 
-// PutBack restores the name of a file that a killed program was removing, and returns the name.
+// PutBack restores the name of a file that a killed program was removing, and returns the name. If
+// another file has it, the one set aside stays, unless nothing is lost without it: the folder has
+// another name for it, or the other file has the same bytes, time and permissions. Then it is
+// removed, and the name is "".
 func PutBack(dir *os.Root, aside string) (name string, ok bool) {
 	in := &place{lookup: dir, path: dir.Name()}
 	var err error
@@ -124,6 +129,69 @@ func (p *place) putBack(aside string) (name string, ok bool) {
 	if sys.lock(f) != nil || !isNamed(f, p.Lstat, aside) {
 		return "", false
 	}
-	_, err = renameNew(p, aside, base)
-	return base, err == nil
+	if _, err = renameNew(p, aside, base); err == nil {
+		return base, true
+	}
+	if errors.Is(err, fs.ErrExist) && (p.hasOther(st, aside) || p.equal(f, st, base)) {
+		return "", sys.remove(p, aside) == nil
+	}
+	return "", false
 }
+
+// hasOther reports whether the folder has another name for a file, which is not one of a file that
+// is being removed or written.
+func (p *place) hasOther(st fs.FileInfo, name string) bool {
+	if p.f == nil || linksOf(st) < 2 {
+		return false
+	}
+	in, err := p.OpenFile(".", os.O_RDONLY, 0) // p.f may be amid its names
+	if err != nil {
+		return false
+	}
+	defer in.Close()
+	for {
+		names, err := in.Readdirnames(1000)
+		for _, n := range names {
+			if n == name || IsAside(n) || IsTemporary(n) {
+				continue
+			}
+			if other, err := p.Lstat(n); err == nil && os.SameFile(st, other) {
+				return true
+			}
+		}
+		if err != nil {
+			return false
+		}
+	}
+}
+
+// equal reports whether the file with a name has the bytes, the time and the permissions of an open
+// one.
+func (p *place) equal(f *os.File, st fs.FileInfo, name string) bool {
+	same := func(b fs.FileInfo) bool {
+		return st.Size() == b.Size() && st.Mode() == b.Mode() && st.ModTime().Equal(b.ModTime())
+	}
+	// It is not opened before it is known to be no FIFO.
+	if now, err := p.Lstat(name); err != nil || !same(now) {
+		return false
+	}
+	other, err := p.OpenFile(name, os.O_RDONLY, 0)
+	if err != nil {
+		return false
+	}
+	defer other.Close()
+	a, b := make([]byte, 64<<10), make([]byte, 64<<10)
+	for {
+		n, err := io.ReadFull(f, a)
+		m, otherErr := io.ReadFull(other, b)
+		if n != m || !bytes.Equal(a[:n], b[:m]) {
+			return false
+		}
+		if err != nil || otherErr != nil {
+			now, statErr := other.Stat()
+			return ended(err) && ended(otherErr) && statErr == nil && same(now)
+		}
+	}
+}
+
+func ended(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) }

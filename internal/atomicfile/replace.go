@@ -46,9 +46,11 @@ func (t *File) replace() (done bool, err error) {
 		return false, err
 	}
 	if now, err := t.in.Lstat(t.tmp); err == nil && unchanged(now, named) {
-		if sys.remove(t.in, t.tmp) != nil {
+		// Another program may have taken it for the file of a killed one.
+		if err := sys.remove(t.in, t.tmp); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			t.left = t.in.join(t.tmp)
 		}
+		t.in.removeEqual(t.base)
 		return true, nil
 	}
 	if err = sys.exchange(t.in, t.tmp, t.base); err == nil {

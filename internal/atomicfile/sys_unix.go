@@ -32,6 +32,14 @@ func owner(st fs.FileInfo) (uid, gid int, ok bool) {
 	return int(s.Uid), int(s.Gid), true
 }
 
+// linksOf returns the number of names of a file.
+func linksOf(st fs.FileInfo) uint64 {
+	if s, ok := st.Sys().(*syscall.Stat_t); ok {
+		return uint64(s.Nlink)
+	}
+	return 1
+}
+
 // at returns what names of the folder are looked up in by system calls.
 func (p *place) at() int {
 	if p.f == nil {

@@ -140,7 +140,9 @@ func (t *tree) list(rel string, pred Pred, s *Selection, takesBack bool, stop fu
 		base := d.Name()
 		if takesBack && atomicfile.IsAside(base) && d.Type().IsRegular() {
 			if name, ok := atomicfile.PutBack(in.Root, base); ok {
-				base = name
+				if base = name; base == "" {
+					continue // it was removed
+				}
 			}
 		}
 		f := found{rel: filepath.Join(rel, base), folder: d.IsDir()}
