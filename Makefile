@@ -86,7 +86,7 @@ test-ncapi:
 # hundreds of times, TestCancel compares times, and TestMemory measures memory, of which the
 # detector takes most.
 CONCURRENT := ./archive ./archive/verify ./archive/repair ./cmd/cdfz ./internal/ioat ./remote ./remote/s3 ./internal/serve ./internal/serve/dap
-SEQUENTIAL := TestScripts|Fuzz|TestHostileArchives|TestGiant|TestLargeHeaders|TestReadJSON|TestVectors|EveryByte|Cuts|Flips|TestRepair|TestPools|TestReadOnce|TestBombs|TestRemoteClassic|TestClaims|TestRandomClaims|TestHostileClaims|TestSparseFile|TestEdges|TestCancel|TestMemory|TestHeader|TestZip|TestStoredOrder|TestPasses|TestOpenReads|TestLayouts|Cost$$|TestRewriteShapes|TestRewriteSame|TestRewriteFilters|TestRewriteDamage|TestFilterRows|TestFilterOptions|TestSalvage|TestTorn|TestSourceChanges|TestMissingFilter|TestManyBlocks|TestManyVariables|TestSourceReads|TestProofs
+SEQUENTIAL := TestScripts|Fuzz|TestHostileArchives|TestGiant|TestLargeHeaders|TestReadJSON|TestVectors|EveryByte|Cuts|Flips|TestRepair|TestPools|TestReadOnce|TestBombs|TestRemoteClassic|TestClaims|TestRandomClaims|TestHostileClaims|TestSparseFile|TestEdges|TestCancel|TestMemory|TestPrefixMemory|TestHeader|TestZip|TestStoredOrder|TestPasses|TestOpenReads|TestLayouts|Cost$$|TestRewriteShapes|TestRewriteSame|TestRewriteFilters|TestRewriteDamage|TestFilterRows|TestFilterOptions|TestSalvage|TestTorn|TestSourceChanges|TestMissingFilter|TestManyBlocks|TestManyVariables|TestSourceReads|TestProofs
 race:
 	.ci/deps race
 	CGO_ENABLED=1 $(GO) test -race -short -skip '$(SEQUENTIAL)' -timeout 14m $(CONCURRENT)
