@@ -235,6 +235,39 @@ func TestPoolDamage(t *testing.T) {
 	require.True(t, bytes.Equal(ar, back.Bytes()))
 }
 
+// TestLongPools has variables that are equal to others, which are too far away for a block of the usual
+// length, and the same file without these. Only the first has longer blocks. Rewriting keeps them.
+func TestLongPools(t *testing.T) {
+	const n, elements = 80, 1000
+	h := &cdf3.Header{Version: cdf3.Classic, Dims: []cdf3.Dim{{Name: "x", Len: elements}}}
+	for i := range n {
+		h.Vars = append(h.Vars, cdf3.Var{Name: fmt.Sprintf("v%d", i), Type: cdf3.Double, DimIDs: []int{0}})
+	}
+	require.NoError(t, h.Layout())
+	image, err := h.Append(nil)
+	require.NoError(t, err)
+	r := rand.New(rand.NewPCG(1, 2))
+	for range n * elements {
+		image = binary.BigEndian.AppendUint64(image, r.Uint64()>>12|0x3ff<<52)
+	}
+	block := func(image []byte) int64 {
+		ar := pack(t, image, nil)
+		require.True(t, bytes.Equal(image, unpack(t, ar)))
+		again, res, decoded := rewrite(t, ar, nil)
+		require.True(t, bytes.Equal(ar, again))
+		require.Equal(t, res.Blocks, res.Copied)
+		require.Zero(t, decoded)
+		require.LessOrEqual(t, len(pack(t, image, &WriteOptions{Preset: PresetMax})), len(ar))
+		l := open(t, ar).L
+		require.Len(t, l.Pools, 1)
+		return l.Geoms[len(l.Vars)].BlockLen
+	}
+	require.LessOrEqual(t, block(image), int64(256<<10))
+	at := image[h.Len:]
+	copy(at[len(at)/2:], at)
+	require.Greater(t, block(image), int64(512<<10))
+}
+
 // TestPoolsNamed checks that a variable with a filter option by name is blocked, not pooled.
 func TestPoolsNamed(t *testing.T) {
 	image := smallVars(t, 40, 1200)

@@ -192,9 +192,7 @@ func (k *keeper) options(o *plan.PlanOptions) {
 		return
 	}
 	o.NoPools = len(l.Pools) == 0
-	if l.LongPools() {
-		o.PoolBlock = o.Block
-	}
+	o.PoolBlock = l.PoolBlock()
 	o.Named = func(name string) (named, filtered bool) {
 		if slices.ContainsFunc(k.vars[name], func(v int) bool { return k.src.vars[v] >= 0 }) {
 			return true, true

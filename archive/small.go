@@ -27,8 +27,9 @@ const (
 	viewExtra     = 32  // the share of a smaller archive that a view may cost,
 	viewExtraBase = 512 // and these bytes
 
-	longerShare = 50      // if longer blocks of pools save this part of an archive,
-	longestPool = 4 << 20 // PresetMax also tries this target for them
+	longerShare = 50       // the part of an archive that longer blocks of pools must save
+	longFrom    = 16 << 10 // images above these bytes are tried with such blocks under PresetDefault
+	longestPool = 4 << 20  // and under PresetMax, if those of the preset's block save that part
 )
 
 // made is an archive in memory.
@@ -167,6 +168,11 @@ func (s *smallWriter) smallest(size int64) (*made, error) {
 	if err != nil {
 		return nil, err
 	}
+	if best != nil && size > longFrom && s.o.Preset == PresetDefault && s.o.ownBlock && s.o.poolBlock == 0 {
+		if best, err = s.longer(best); err != nil {
+			return nil, err
+		}
+	}
 	if best != nil && best.Size <= size+slack && size > s.o.Preset.mostSingle() {
 		return best, nil
 	}
@@ -179,6 +185,19 @@ func (s *smallWriter) smallest(size int64) (*made, error) {
 		return m, err
 	}
 	return best, nil
+}
+
+// longer returns the archive with longer blocks of pools if they save enough, else best.
+func (s *smallWriter) longer(best *made) (*made, error) {
+	o, long := s.o, *s.o
+	long.poolBlock = plan.LongPool
+	s.o = &long
+	m, err := s.pooled(int64(len(s.image)))
+	s.o = o
+	if err != nil || m == nil || m.Size >= best.Size-best.Size/longerShare {
+		return best, err
+	}
+	return m, nil
 }
 
 // mostSingle is the longest image that is tried as one block.

@@ -15,6 +15,7 @@ import (
 const (
 	pooledBelow = 4096      // bytes of a variable that has blocks only in a pool, unless it is in a view
 	poolTarget  = 256 << 10 // bytes of a block of a pool, unless PlanOptions has another target
+	LongPool    = 1 << 20   // the longer target that writers try
 	textTargets = 2         // blocks of text are longer
 	stackShare  = 4         // variables below this share of the target are stacked
 	mixedShare  = 16        // variables below this share are pooled with others of any shape
@@ -133,14 +134,23 @@ func (o *PlanOptions) poolBlock() int64 {
 	return min(o.Block, poolTarget)
 }
 
-// LongPools reports whether blocks of pools are longer than without a target of their own.
-func (l *Resolved) LongPools() bool {
+// PoolBlock returns a target size of the blocks of pools, in bytes, with which they are as long as
+// those of the plan. 0 is the target of plans without one.
+func (l *Resolved) PoolBlock() int64 {
+	longest := int64(0)
 	for i, p := range l.Pools {
-		if p.Type != cdf3.Char.String() && l.Geoms[len(l.Vars)+i].BlockLen > poolTarget {
-			return true
+		if p.Type != cdf3.Char.String() {
+			longest = max(longest, l.Geoms[len(l.Vars)+i].BlockLen)
 		}
 	}
-	return false
+	if longest <= poolTarget {
+		return 0
+	}
+	target := int64(LongPool)
+	for target < longest {
+		target *= 4
+	}
+	return target
 }
 
 // layPool returns a pool as the plan has it but for the number of its chain.
