@@ -122,7 +122,7 @@ func (d *draft) writeWith(dst io.Writer, body func(w *archiveWriter) (image.Sums
 	if err != nil {
 		return nil, err
 	}
-	return &Result{Size: w.off + n, Layout: string(d.l.Layout), View: d.l.Layout.HasView(), Blocks: d.l.Blocks, SHA256: w.man.SHA256, Loss: lossOf(w.man.Loss), again: w.again}, nil
+	return &Result{Size: w.off + n, Layout: string(d.l.Layout()), View: d.l.Zarr.HasView(), Blocks: d.l.Blocks, SHA256: w.man.SHA256, Loss: lossOf(w.man.Loss), again: w.again}, nil
 }
 
 // writeCopies writes the second copies of the plan and of block 0 of the rest, if they

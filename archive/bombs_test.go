@@ -76,7 +76,7 @@ func deflated(t testing.TB, name string, data []byte) czip.MetaEntry {
 
 // bombPlan returns a plan of an image that consists of a header of n bytes.
 func bombPlan(n int, vars string) []byte {
-	return fmt.Appendf(nil, `{"format":1,"features":[],"writer":"x","layout":"pooled","image":{"size":%d,"header":%d},"block":262144,`+
+	return fmt.Appendf(nil, `{"format":1,"features":[],"writer":"x","image":{"size":%d,"header":%d},"block":262144,`+
 		`"chains":[[{"id":32015,"params":[3]}]],"rest":{"len":%d,"first":%d,"block":262144,"chain":0},"vars":[%s],"groups":[]}`, n, n, n, n, vars)
 }
 

@@ -61,7 +61,7 @@ func (f *File) Info() (i Info, ok bool) {
 	}
 	return Info{
 		Pools:     poolInfos(a.L),
-		ImageName: a.Man.ImageName(), ImageSize: a.Man.Size, SHA256: a.Man.SHA256, Writer: a.L.Writer, Layout: string(a.L.Layout), View: a.L.Layout.HasView(), Loss: lossOf(a.Man.Loss),
+		ImageName: a.Man.ImageName(), ImageSize: a.Man.Size, SHA256: a.Man.SHA256, Writer: a.L.Writer, Layout: string(a.L.Layout()), View: a.L.Zarr.HasView(), Loss: lossOf(a.Man.Loss),
 		Block: a.L.Block, Blocks: a.Man.Blocks, Entries: a.Man.Entries, Stored: a.Man.Stored, Parity: a.Man.Parity > 0,
 		Rest: RestInfo{Head: a.L.Filters[a.L.HeadChain()], Chain: a.L.Filters[a.L.Rest.Chain], Blocks: a.L.RestBlocks, Len: a.L.Rest.Len},
 	}, true
@@ -118,7 +118,7 @@ func (f *File) Stored(ctx context.Context) (*Stored, error) {
 // Omitted lists the attributes that the Zarr view leaves out. It is nil without a view.
 func (f *File) Omitted() []Omitted {
 	a := f.archive
-	if a == nil || !a.L.Layout.HasView() {
+	if a == nil || !a.L.Zarr.HasView() {
 		return nil
 	}
 	out, err := omitted(context.Background(), a.Header, a.L.Plan)

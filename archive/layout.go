@@ -230,7 +230,7 @@ func (d *draft) paysView(ctx context.Context, image io.ReaderAt) (bool, error) {
 		return true, nil
 	}
 	n, size := d.structural(), d.l.Image.Size
-	if n > viewWorth(d.l.Layout, size) {
+	if n > viewWorth(d.l.Layout(), size) {
 		return false, nil
 	}
 	if size < plan.SmallImage {

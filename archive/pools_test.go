@@ -113,7 +113,7 @@ func TestPools(t *testing.T) {
 				for num, v := range f.Vars() {
 					equalReads(t, classic.newVar(num), v)
 					if i := v.Info(); i.Pooled && v.Type() != cdf3.Char {
-						require.LessOrEqual(t, i.Blocks*r.L.Geoms[len(r.L.Vars)+pool(v)].BlockLen, max(int64(DefaultBlock), 2*o.Block), "%s: variable %d", name, num)
+						require.LessOrEqual(t, i.Blocks*r.L.Geoms[len(r.L.Vars)+pool(v)].BlockLen, max(int64(plan.LongPool), 2*o.Block), "%s: variable %d", name, num)
 					}
 				}
 			}

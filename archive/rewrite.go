@@ -163,7 +163,7 @@ func (k *keeper) draft(ctx context.Context) (*draft, error) {
 		}
 		return newDraft(ctx, h, size, &k.o, plan.Pooled, k.options)
 	}
-	lay := k.from.L.Layout
+	lay := k.from.L.Layout()
 	if lay == plan.Single && len(k.o.Filters)+len(k.o.Shapes) > 0 {
 		lay = plan.Pooled // variables get blocks that filters apply to
 	}
@@ -188,7 +188,7 @@ func (k *keeper) options(o *plan.PlanOptions) {
 			return block, err
 		}
 	}
-	if l.Layout != plan.Pooled {
+	if l.Layout() != plan.Pooled {
 		return
 	}
 	o.NoPools = len(l.Pools) == 0
@@ -242,7 +242,7 @@ func (k *keeper) poolChain(t cdf3.Type, g *plan.Geometry) (filters.Chain, error)
 func (k *keeper) codecs(c filters.Chain, n int64) ([]plan.PlanFilter, plan.NotViewed, bool) {
 	l := k.from.L
 	known := !slices.ContainsFunc(c, func(f filters.Filter) bool { _, ok := filters.Lookup(f.ID); return !ok })
-	if known || !l.Layout.HasView() {
+	if known || !l.Zarr.HasView() {
 		return nil, "", false
 	}
 	number := slices.IndexFunc(l.Filters, func(x filters.Chain) bool { return slices.EqualFunc(x, c, sameFilter) })

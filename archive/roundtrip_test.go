@@ -95,7 +95,7 @@ func TestLayouts(t *testing.T) {
 		small bool // compressed well
 		want  plan.Layout
 	}{
-		{0, ZarrAuto, true, plan.Pooled}, {12, ZarrAuto, true, plan.Pooled}, {12, ZarrAuto, false, plan.Consolidated}, {600, ZarrAuto, false, plan.Viewed},
+		{0, ZarrAuto, true, plan.Single}, {12, ZarrAuto, true, plan.Pooled}, {12, ZarrAuto, false, plan.Consolidated}, {600, ZarrAuto, false, plan.Viewed},
 		{2, ZarrConsolidated, true, plan.Consolidated}, {600, ZarrConsolidated, true, plan.Consolidated},
 		{2, ZarrAlways, true, plan.Viewed}, {600, ZarrNever, true, plan.Pooled},
 	} {

@@ -162,13 +162,13 @@ func (v *Var) Info() VarInfo {
 		}
 		why := string(v.f.reasons()[v.num])
 		if why == "" {
-			why = "left in the rest of a " + string(a.L.Layout) + " archive"
+			why = "left in the rest of a " + string(a.L.Layout()) + " archive"
 		}
 		return VarInfo{Why: why}
 	}
 	p := &a.L.Vars[pos]
 	return VarInfo{Blocked: true, Path: p.Path, Block: p.Block, Chain: a.L.Filters[p.Chain], Blocks: a.L.Geoms[pos].Blocks,
-		InView: a.L.Layout.HasView() && p.View == "", View: p.View.String()}
+		InView: a.L.Zarr.HasView() && p.View == "", View: p.View.String()}
 }
 
 // Chain returns the filter chain of the variable's blocks, nil if it has none.

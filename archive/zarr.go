@@ -43,7 +43,7 @@ func (f *File) Zarr(ctx context.Context, o *ChunkOptions) (*Zarr, error) {
 		o = &ChunkOptions{}
 	}
 	z := &Zarr{byName: map[string][]byte{}, byPath: map[string]*Chunks{}}
-	p := &plan.Plan{Layout: plan.Viewed}
+	p := &plan.Plan{Zarr: plan.Viewed}
 	names := plan.PathNames{Taken: map[string]bool{}}
 	chains := map[string]int{} // of p, by their text and the length of blocks
 	for i := range f.header.Vars {

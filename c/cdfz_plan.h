@@ -395,9 +395,9 @@ static bool plan_refuse(json *j, plan *p, const char *what, const char *bytes, s
 static bool plan_read(json *j, plan *p, uint64_t header_len)
 {
 	static const char *const names[] = {
-		"format", "features", "writer", "layout", "image", "block", "chains", "rest", "vars", "groups", "pools", NULL
+		"format", "features", "writer", "image", "block", "chains", "rest", "vars", "groups", "zarr", "pools", NULL
 	};
-	enum { FORMAT, FEATURES, WRITER, LAYOUT, IMAGE, BLOCK, CHAINS, REST, VARS, GROUPS, POOLS };
+	enum { FORMAT, FEATURES, WRITER, IMAGE, BLOCK, CHAINS, REST, VARS, GROUPS, ZARR, POOLS };
 	json_object o;
 	text s, first = {NULL, 0};
 	uint64_t v, count = 0;
@@ -435,14 +435,14 @@ static bool plan_read(json *j, plan *p, uint64_t header_len)
 				return plan_refuse(j, p, "the archive needs the feature", first.bytes, first.size);
 			break;
 		case WRITER: json_short_string(j, MOST_STRING, &s); break;
-		case LAYOUT: { /* (section 7.5) */
-			static const char *const layouts[] = {"viewed", "consolidated", "pooled", "single"};
+		case ZARR: { /* (section 7.5) */
+			static const char *const views[] = {"viewed", "consolidated"};
 			if (!json_short_string(j, MOST_STRING, &s))
 				return false;
-			for (unsigned i = 0; i < 4; i++)
-				known |= strlen(layouts[i]) == s.size && memcmp(layouts[i], s.bytes, s.size) == 0;
+			for (unsigned i = 0; i < 2; i++)
+				known |= strlen(views[i]) == s.size && memcmp(views[i], s.bytes, s.size) == 0;
 			if (!known)
-				return json_fail(j, "an unknown layout");
+				return json_fail(j, "an unknown Zarr view");
 			break;
 		}
 		case IMAGE: plan_image(j, p); break;
@@ -466,7 +466,7 @@ static bool plan_read(json *j, plan *p, uint64_t header_len)
 			break;
 		}
 	}
-	return json_has(j, &o, HAS(POOLS) - 1) && json_finished(j);
+	return json_has(j, &o, HAS(ZARR) - 1) && json_finished(j);
 }
 
 #endif

@@ -33,7 +33,7 @@ func (f *repairedFront) take(e, found czip.ZipEntry, payload []byte) {
 // canonicalFront returns the metadata that this program would write for the given plan.
 func (x *repairer) canonicalFront(entry *czip.MetaEntry) ([]czip.MetaEntry, error) {
 	out := []czip.MetaEntry{*entry}
-	if !x.L.Layout.HasView() || x.p.header == nil {
+	if !x.L.Zarr.HasView() || x.p.header == nil {
 		return out, nil
 	}
 	files, err := zarrview.ZarrMeta(x.Ctx, x.p.header, x.L.Plan, czip.MetaLimit(x.Size, 0))

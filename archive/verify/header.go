@@ -26,7 +26,7 @@ func (v *verifier) checkHeader() error {
 		return nil
 	}
 	_, why := unlimited.Plan(v.header, v.l.Image.Size)
-	names := plan.PathNames{Pooled: v.l.Layout == plan.Pooled, Taken: map[string]bool{}}
+	names := plan.PathNames{Pooled: v.l.Layout() == plan.Pooled, Taken: map[string]bool{}}
 	for i := range v.l.Vars {
 		if err := v.ctx.Err(); err != nil {
 			return err
@@ -128,12 +128,12 @@ func (v *verifier) checkCodecs() error {
 		pv := &v.l.Vars[i]
 		c := cut{pv.Chain, v.l.Geoms[i].BlockLen}
 		why, known := views[c]
-		if !known && v.l.Layout.HasView() {
+		if !known && v.l.Zarr.HasView() {
 			_, why = plan.PlanFilters(v.l.Filters[c.chain], c.len)
 			views[c] = why
 		}
 		want := why
-		if v.l.Layout.HasView() {
+		if v.l.Zarr.HasView() {
 			want = plan.ViewAt(pv.Path, why)
 		}
 		if judged[pv.Chain] && pv.View != want {
@@ -160,7 +160,7 @@ func (v *verifier) checkFront() error {
 	}
 	v.R = bytes.NewReader(front)
 	var want []zarrview.MetaFile
-	if v.l.Layout.HasView() {
+	if v.l.Zarr.HasView() {
 		var err error
 		if want, err = zarrview.ZarrMeta(v.ctx, v.header, v.l.Plan, czip.MetaLimit(v.Size, 0)); errors.Is(err, plan.ErrMetadata) {
 			return v.damage(DamageMetadata, -1, -1, opening.Corrupt(err))

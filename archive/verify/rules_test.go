@@ -174,14 +174,14 @@ func TestVerifyRules(t *testing.T) {
 		{"other consolidated metadata", consolidated, replace(".zmetadata", func(czip.MetaEntry) czip.MetaEntry {
 			return czip.NewMeta(".zmetadata", []byte(`{"metadata":{},"zarr_consolidated_format":1}`))
 		}), "does not follow"},
-		{"consolidated, called viewed", consolidated, inPlan(`"layout":"consolidated"`, `"layout":"viewed"`), ".zarray\" is missing"},
-		{"viewed, called consolidated", viewed, inPlan(`"layout":"viewed"`, `"layout":"consolidated"`), "not an entry that the format allows"},
+		{"consolidated, called viewed", consolidated, inPlan(`"zarr":"consolidated"`, `"zarr":"viewed"`), ".zarray\" is missing"},
+		{"viewed, called consolidated", viewed, inPlan(`"zarr":"viewed"`, `"zarr":"consolidated"`), "not an entry that the format allows"},
 		{"Zarr metadata stored", viewed, replace(".zmetadata", stored), "expected method 8, found 0"},
 		{"other Zarr metadata", viewed, replace(".zattrs", func(czip.MetaEntry) czip.MetaEntry { return czip.NewMeta(".zattrs", []byte(`{"a":1}`)) }), "does not follow"},
 		{"plan stored", viewed, replace(czip.PlanName, stored), "expected method 8, found 0"},
 		{"codec of another filter", viewed, inPlan(`"codec":{"id":"zstd"`, `"codec":{"id":"zlib"`), "codec"},
-		{"unknown layout", pooled, inPlan(`"layout":"pooled"`, `"layout":"other"`), "layout"},
-		{"member twice", pooled, inPlan(`"layout":"pooled"`, `"layout":"pooled","layout":"pooled"`), "layout"},
+		{"unknown Zarr view", viewed, inPlan(`"zarr":"viewed"`, `"zarr":"other"`), "Zarr view"},
+		{"member twice", pooled, inPlan(`"features":[]`, `"features":[],"features":[]`), "features"},
 		{"null member", pooled, inPlan(`"groups":`, `"groups":null,"g":`), "plan"},
 		{"member missing", pooled, inPlan(`"groups":`, `"g":`), "groups"},
 		{"view of a pooled archive", pooled, inPlan(`,"segment":`, `,"view":"no-codec","segment":`), "view"},

@@ -123,6 +123,8 @@ func TestVectorsJSON(t *testing.T) {
 				continue
 			}
 			var text json.RawMessage
+			const stored = 5 // bytes of the head of a block of DEFLATE
+			rest = rest[stored:]
 			err := json.NewDecoder(bytes.NewReader(rest[bytes.IndexByte(rest, '{'):])).Decode(&text)
 			notJSON := v.Name == "manifest_zero" || strings.HasPrefix(v.Name, "manifest_json_")
 			require.Equal(t, notJSON, err != nil, "%s: %v", v.Name, err)

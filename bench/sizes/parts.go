@@ -35,7 +35,6 @@ var removals = []struct {
 	remove func(o object)
 }{
 	{"entries, stored and front of the manifest", ".cdfz/manifest.json", func(o object) { without(o, "entries", "stored", "front") }},
-	{"layout of the plan", ".cdfz/plan.json", func(o object) { without(o, "layout") }},
 	{"type, shape and segment of variables in the plan", ".cdfz/plan.json", func(o object) {
 		list, _ := o["vars"].([]any)
 		for _, v := range list {

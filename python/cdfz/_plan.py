@@ -5,7 +5,7 @@ from ._checks import M32, MAXBLOCK, MAXHEADER, codecs, hexdigits, levels, member
 from ._errors import ArchiveUnsupported
 from ._netcdf import SIZES
 
-MEMBERS, OPTIONAL = "format features writer layout image block chains rest vars groups", "pools"
+MEMBERS, OPTIONAL = "format features writer image block chains rest vars groups", "zarr pools"
 
 
 class Plan:
@@ -53,7 +53,7 @@ class Plan:
             raise ArchiveUnsupported(f"features {p['features']!r:.200}")
         members(p, MEMBERS, OPTIONAL)
         need(order.index("vars") < order.index("groups"), "groups precede vars")
-        need(p["layout"] in ("viewed", "consolidated", "pooled", "single"), "layout")
+        need(p.get("zarr", "viewed") in ("viewed", "consolidated"), "zarr")
         text(p["writer"]), uint(p["block"])
         members(p["image"], "size header")
         size, header = uint(p["image"]["size"]), uint(p["image"]["header"], "image.header", MAXHEADER)

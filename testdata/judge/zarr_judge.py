@@ -112,7 +112,7 @@ def judge_zarr(path, meta, expected):
     all_meta = meta[".zmetadata"]
     want(all_meta["zarr_consolidated_format"] == 1, "zarr_consolidated_format")
     single = {n: m for n, m in meta.items() if n != ".zmetadata" and not n.endswith(".json")}
-    consolidated = meta[".cdfz/plan.json"]["layout"] == "consolidated"
+    consolidated = meta[".cdfz/plan.json"].get("zarr") == "consolidated"
     if consolidated:
         want(list(single) == [".zgroup", ".zattrs"], "single entries", list(single))
         want({n: all_meta["metadata"][n] for n in single} == single, ".zmetadata is not what the single entries say")

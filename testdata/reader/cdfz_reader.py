@@ -130,10 +130,10 @@ class Archive(cdfz.Archive):
 
     def expected(self):
         """Yields names and block numbers of the entries between plan and manifest, in order ("Order")."""
-        if self.plan["layout"] in ("viewed", "consolidated"):
+        if "zarr" in self.plan:
             yield from ((s, None) for s in (".zgroup", ".zattrs"))
             for v in self.vars:
-                if self.plan["layout"] == "viewed" and "view" not in v:
+                if self.plan["zarr"] == "viewed" and "view" not in v:
                     yield from ((v["path"] + s, None) for s in ("/.zarray", "/.zattrs"))
             yield ".zmetadata", None
         yield REST0, self.rest0
@@ -211,7 +211,7 @@ def run(o):
         need(zlib.crc32(a.index) == a.icrc, "index: wrong CRC")
         need(int(a.rows["len"].sum(dtype=np.uint64)) == man["stored"], "index and manifest differ in the stored length")
         need(tuple(a.rows[a.rest0].tolist()) == a.first, "index and manifest differ in the row of the header")
-        print(f"{o.archive}: good, {len(image)} bytes in {a.nblocks} blocks, {a.plan['layout']}, {digest}")
+        print(f"{o.archive}: good, {len(image)} bytes in {a.nblocks} blocks, {a.plan.get('zarr', 'no')} Zarr view, {digest}")
     elif o.sha256:
         print(f"{digest}  {o.archive}")
     elif o.output == "-":

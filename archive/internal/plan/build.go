@@ -55,10 +55,13 @@ type PlanOptions struct {
 // NewPlan makes the plan of an image from its header and the options.
 func NewPlan(ctx context.Context, h *cdf3.Header, size int64, o *PlanOptions, lay Layout) (*Resolved, error) {
 	p := &Plan{
-		Format: formatVersion, Features: features, Writer: "cdfz " + Version, Layout: lay,
+		Format: formatVersion, Features: features, Writer: "cdfz " + Version,
 		Image: PlanImage{size, h.Len}, Block: o.Block, Vars: []PlanVar{}, Groups: [][]int{},
 	}
-	b := planBuilder{ctx: ctx, p: p, h: h, o: o, chains: map[string]int{}, known: map[string]planChain{}, headers: o.Headers}
+	if lay.HasView() {
+		p.Zarr = lay
+	}
+	b := planBuilder{ctx: ctx, p: p, lay: lay, h: h, o: o, chains: map[string]int{}, known: map[string]planChain{}, headers: o.Headers}
 	rest, _ := b.chain(o.Rest, 0)
 	p.Rest = PlanRest{Len: size, First: h.Len, Block: o.Block, Chain: rest}
 	if lay == Single {
@@ -97,6 +100,7 @@ func NewPlan(ctx context.Context, h *cdf3.Header, size int64, o *PlanOptions, la
 type planBuilder struct {
 	ctx     context.Context
 	p       *Plan
+	lay     Layout
 	h       *cdf3.Header
 	o       *PlanOptions
 	chains  map[string]int
@@ -128,7 +132,7 @@ func (b *planBuilder) chain(c filters.Chain, blockLen int64) (int, NotViewed) {
 	}
 	var pf []PlanFilter
 	var why NotViewed
-	if b.p.Layout.HasView() {
+	if b.p.Zarr.HasView() {
 		pf, why = PlanFilters(c, blockLen)
 		if b.o.Kept != nil {
 			if kept, w, ok := b.o.Kept(c, blockLen); ok {
@@ -159,7 +163,7 @@ func (b *planBuilder) addVars() error {
 	segs, reasons := unlimited.Plan(h, b.p.Image.Size)
 	pooled := make([]bool, len(h.Vars))
 	var pools []*pool
-	if b.p.Layout == Pooled && !b.o.NoPools {
+	if b.lay == Pooled && !b.o.NoPools {
 		var err error
 		if pools, err = b.poolsThatPay(choosePools(b.ctx, h, b.o.poolBlock(), b.mayPool(reasons))); err != nil {
 			return err
@@ -170,7 +174,7 @@ func (b *planBuilder) addVars() error {
 			pooled[n] = true
 		}
 	}
-	names := PathNames{Pooled: b.p.Layout == Pooled, Taken: map[string]bool{}}
+	names := PathNames{Pooled: b.lay == Pooled, Taken: map[string]bool{}}
 	for i := range h.Vars {
 		if i%liveEvery == 0 {
 			if err := b.ctx.Err(); err != nil {
@@ -232,7 +236,7 @@ func (b *planBuilder) addVar(i int, seg unlimited.Segment, names *PathNames) err
 	number, unviewed := b.chain(chain, g.BlockLen)
 	array := &PlanArray{v.Type.String(), nonNil(g.Shape), nonNil(g.Block)}
 	pv := PlanVar{Var: i, Path: path, PlanArray: array, Chain: number, Segment: seg}
-	if b.p.Layout.HasView() {
+	if b.p.Zarr.HasView() {
 		pv.View = ViewAt(path, unviewed)
 	}
 	b.p.Vars = append(b.p.Vars, pv)

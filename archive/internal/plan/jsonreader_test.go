@@ -90,7 +90,7 @@ func encoded(t testing.TB, p *Plan) string {
 
 // fullPlan has all members.
 func fullPlan(t testing.TB) string {
-	p := Plan{Format: 1, Features: []string{}, Writer: "ü", Layout: Viewed, Chains: [][]PlanFilter{{}, {
+	p := Plan{Format: 1, Features: []string{}, Writer: "ü", Zarr: Viewed, Chains: [][]PlanFilter{{}, {
 		{ID: 1<<32 - 1, Params: []uint32{0, 1<<32 - 1}, Optional: true, Name: "x", Codec: json.RawMessage(`{"id":"a","b":{"c":[{}]}}`)},
 		{Codec: json.RawMessage(`{}`)},
 	}}, Vars: []PlanVar{{Path: "v", View: ViewNoCodec, PlanArray: &PlanArray{Type: "int", Shape: []int64{}, Block: []int64{1e17}}}}, Groups: [][]int{{0}}}
@@ -228,7 +228,7 @@ func TestPlanWritten(t *testing.T) {
 	} {
 		text := func(space string) []byte {
 			vars := strings.ReplaceAll(strings.Join(c.vars, ","), `{"var"`, "{"+space+`"var"`)
-			return []byte(`{"format":1,"features":[],"writer":"x","layout":"viewed","image":{"size":9,"header":8},"block":7,"chains":[],` +
+			return []byte(`{"format":1,"features":[],"writer":"x","zarr":"viewed","image":{"size":9,"header":8},"block":7,"chains":[],` +
 				`"rest":{"len":1,"first":1,"block":1,"chain":0},"vars":[` + vars + `],"groups":[]}`)
 		}
 		want, wantErr := readPlan(text(" "))
@@ -264,7 +264,7 @@ func TestPlanRefused(t *testing.T) {
 		{`"off":0,`, `"off":1e3,`, `expected an integer from 0`},
 		{`"off":0,`, `"off":9223372036854775808,`, `expected an integer from 0`},
 		{`"features":[]`, `"features":null`, `expected '['`},
-		{`"layout":"viewed"`, `"layout":"Viewed"`, `unknown layout "Viewed"`},
+		{`"zarr":"viewed"`, `"zarr":"Viewed"`, `unknown Zarr view "Viewed"`},
 		{`"view":"no-codec"`, `"view":"because"`, `unknown reason "because"`},
 		{`"type":"int"`, `"type":"string"`, `unknown type "string"`},
 		{`"optional":true`, `"optional":1`, `expected true or false`},

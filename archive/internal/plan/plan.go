@@ -12,10 +12,11 @@ import (
 	"github.com/cdfz-format/cdfz/unlimited"
 )
 
-// Layout names the parts of a file that have separate entries in the archive.
+// Layout names the parts of a file that have separate entries in the archive. Those with a view are in
+// the plan, the others follow from it.
 type Layout string
 
-// The layouts of docs/FORMAT.md, "layout".
+// The layouts.
 const (
 	Viewed       Layout = "viewed"       // every blocked variable, and Zarr metadata
 	Consolidated Layout = "consolidated" // the same, with consolidated Zarr metadata only
@@ -38,7 +39,7 @@ type Plan struct {
 	Format   int            `json:"format"`
 	Features []string       `json:"features"`
 	Writer   string         `json:"writer"`
-	Layout   Layout         `json:"layout"`
+	Zarr     Layout         `json:"zarr,omitempty"` // Viewed or Consolidated
 	Image    PlanImage      `json:"image"`
 	Block    int64          `json:"block"`
 	Chains   [][]PlanFilter `json:"chains"`
@@ -46,6 +47,17 @@ type Plan struct {
 	Vars     []PlanVar      `json:"vars"`
 	Groups   [][]int        `json:"groups"`
 	Pools    []PlanPool     `json:"pools,omitempty"`
+}
+
+// Layout returns the layout of the archive.
+func (p *Plan) Layout() Layout {
+	switch {
+	case p.Zarr != "":
+		return p.Zarr
+	case len(p.Vars)+len(p.Pools) == 0 && p.Rest.First > p.Image.Header:
+		return Single
+	}
+	return Pooled
 }
 
 // PlanImage describes the image; lengths in bytes.

@@ -55,7 +55,7 @@ func (r *planReader) needNewer(format string, args ...any) {
 func (r *planReader) plan() {
 	p := &r.p
 	// A newer plan may have other members, so nothing is judged before the first two.
-	r.orderedObject(2, 10, []member{
+	r.orderedObject(2, 9, []member{
 		{"format", func() {
 			if p.Format = r.int(); r.err == nil && p.Format != formatVersion {
 				r.needNewer("expected format %d, found %d", formatVersion, p.Format)
@@ -70,7 +70,6 @@ func (r *planReader) plan() {
 			}
 		}},
 		{"writer", &p.Writer},
-		{"layout", func() { p.Layout = r.layout() }},
 		{"image", func() { r.object(2, []member{{"size", &p.Image.Size}, {"header", &p.Image.Header}}) }},
 		{"block", &p.Block},
 		{"chains", func() { p.Chains = list(r.jsonReader, "chains", MaxChains, nil, r.chain) }},
@@ -83,14 +82,15 @@ func (r *planReader) plan() {
 		}},
 		{"vars", r.vars},
 		{"groups", r.groups},
+		{"zarr", func() { p.Zarr = r.zarr() }},
 		{"pools", r.pools},
 	})
 }
 
-func (r *planReader) layout() Layout {
+func (r *planReader) zarr() Layout {
 	lay := Layout(r.short())
-	if r.err == nil && !slices.Contains([]Layout{Viewed, Consolidated, Pooled, Single}, lay) {
-		r.fail("unknown layout %q", lay)
+	if r.err == nil && !lay.HasView() {
+		r.fail("unknown Zarr view %q", lay)
 	}
 	return lay
 }

@@ -73,12 +73,12 @@ func ZarrMeta(ctx context.Context, h *cdf3.Header, p *plan.Plan, limit int64) ([
 			return cmp.Or(err, add(zattrsName, data, true))
 		}
 		v := &h.Vars[pv.Var]
-		if err := add(pv.Path+"/"+zarrayName, encodeASCII(newZarray(pv, v, p.Chains[pv.Chain])), p.Layout == plan.Viewed); err != nil {
+		if err := add(pv.Path+"/"+zarrayName, encodeASCII(newZarray(pv, v, p.Chains[pv.Chain])), p.Zarr == plan.Viewed); err != nil {
 			return err
 		}
 		attrs = append(attrs, viewAttr{dimsAttr, encodeASCII(varDims(v, names))})
 		data, err := encodeAttrs(ctx, attrs)
-		return cmp.Or(err, add(pv.Path+"/"+zattrsName, data, p.Layout == plan.Viewed))
+		return cmp.Or(err, add(pv.Path+"/"+zattrsName, data, p.Zarr == plan.Viewed))
 	}, nil)
 	if err != nil {
 		return nil, err

@@ -58,7 +58,7 @@ const (
 func whole(header, data []byte) *archive {
 	a := base()
 	a.image = slices.Concat(header, data)
-	a.plan = fmt.Sprintf(`{"format":1,"features":[],"writer":"vectors","layout":"single","image":{"size":%d,"header":%d},"block":1024,`+
+	a.plan = fmt.Sprintf(`{"format":1,"features":[],"writer":"vectors","image":{"size":%d,"header":%d},"block":1024,`+
 		`"chains":[[]],"rest":{"len":%d,"first":%d,"block":1024,"chain":0},"vars":[],"groups":[]}`,
 		len(a.image), len(header), len(a.image), len(a.image))
 	a.blocks, a.number = []entry{stored(".cdfz/rest/0", a.image)}, []int{0}
@@ -85,7 +85,7 @@ func split(header, data, rest []byte, vars ...blocked) *archive {
 		groups += fmt.Sprintf("[%d]", i)
 	}
 	first := slices.Concat(header, rest)
-	a.plan = fmt.Sprintf(`{"format":1,"features":[],"writer":"vectors","layout":"pooled","image":{"size":%d,"header":%d},"block":1024,`+
+	a.plan = fmt.Sprintf(`{"format":1,"features":[],"writer":"vectors","image":{"size":%d,"header":%d},"block":1024,`+
 		`"chains":[[]],"rest":{"len":%d,"first":%d,"block":1024,"chain":0},"vars":[%s],"groups":[%s]}`,
 		len(a.image), len(header), len(first), len(first), list, groups)
 	a.blocks = []entry{stored(".cdfz/rest/0", first)}

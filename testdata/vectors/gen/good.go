@@ -65,8 +65,8 @@ func good() []vector {
 		v("unknown_members", "5.1", "members that the format does not name, in plan and manifest", with(planned(`"vars":[`, `"later":[{"a":null,"b":-1.5e3}],"vars":[`), func(a *archive) {
 			a.manifest = func(m string) string { return swap(m, `"size"`, `"later":{},"size"`) }
 		})),
-		v("member_order", "5.1", "members in another order", with(planned(`"writer":"vectors","layout":"pooled",`, ``), func(a *archive) {
-			a.plan = swap(a.plan, `"groups":[[1],[0,2]]`, `"groups":[[1],[0,2]],"layout":"pooled","writer":"vectors"`)
+		v("member_order", "5.1", "members in another order", with(planned(`"writer":"vectors",`, ``), func(a *archive) {
+			a.plan = swap(a.plan, `"groups":[[1],[0,2]]`, `"groups":[[1],[0,2]],"writer":"vectors"`)
 		})),
 		v("json_space", "5.1", "space and escapes in JSON", planned(`"path":"a"`, "\"p\\u0061th\" :\t\"\\u0061\"\r\n")),
 		v("no_name", "5.2", "the image has no name", with(records(), func(a *archive) { a.name = "" })),
@@ -112,7 +112,7 @@ func pathNumber() *archive {
 func restBlocks() *archive {
 	a := base()
 	a.image = recordsImage()
-	a.plan = `{"format":1,"features":[],"writer":"vectors","layout":"single","image":{"size":248,"header":200},"block":1024,` +
+	a.plan = `{"format":1,"features":[],"writer":"vectors","image":{"size":248,"header":200},"block":1024,` +
 		`"chains":[[]],"rest":{"len":248,"first":200,"block":20,"chain":0},"vars":[],"groups":[]}`
 	for i, from := 0, 0; from < 248; i++ {
 		to := min(200+20*i, 248)

@@ -52,7 +52,7 @@ func badHeaders() []vector {
 	const most = math.MaxInt64
 	short := base()
 	short.image = []byte("CDF")
-	short.plan = `{"format":1,"features":[],"writer":"vectors","layout":"single","image":{"size":3,"header":3},"block":1024,` +
+	short.plan = `{"format":1,"features":[],"writer":"vectors","image":{"size":3,"header":3},"block":1024,` +
 		`"chains":[[]],"rest":{"len":3,"first":3,"block":1024,"chain":0},"vars":[],"groups":[]}`
 	short.blocks, short.number = []entry{stored(".cdfz/rest/0", short.image)}, []int{0}
 	cut := file(1, 0, none, none)

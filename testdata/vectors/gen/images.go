@@ -42,7 +42,7 @@ func base() *archive {
 func smallest() *archive {
 	a := base()
 	a.image = append([]byte("CDF\x01"), make([]byte, 28)...)
-	a.plan = `{"format":1,"features":[],"writer":"vectors","layout":"pooled","image":{"size":32,"header":32},"block":262144,` +
+	a.plan = `{"format":1,"features":[],"writer":"vectors","image":{"size":32,"header":32},"block":262144,` +
 		`"chains":[[{"id":32015,"params":[3]}]],"rest":{"len":32,"first":32,"block":262144,"chain":0},"vars":[],"groups":[]}`
 	a.blocks = []entry{stored(".cdfz/rest/0", zstdFrame(a.image))}
 	a.number = []int{0}
@@ -77,7 +77,7 @@ func recordsImage() []byte {
 }
 
 // recordsPlan stores a in blocks of two records, n without filters, and s in the rest.
-const recordsPlan = `{"format":1,"features":[],"writer":"vectors","layout":"pooled","image":{"size":248,"header":200},"block":1024,` +
+const recordsPlan = `{"format":1,"features":[],"writer":"vectors","image":{"size":248,"header":200},"block":1024,` +
 	`"chains":[[{"id":32015,"params":[3]}],[{"id":2,"params":[2]},{"id":1,"params":[6],"optional":true}],[]],` +
 	`"rest":{"len":215,"first":200,"block":1024,"chain":0},"vars":[` +
 	`{"var":0,"path":"a","type":"short","shape":[3,3],"block":[2,3],"chain":1,"segment":{"off":212,"len":6,"stride":12,"count":3}},` +
@@ -142,7 +142,7 @@ func store(attr string, typ, word int, fill, value string) *archive {
 		panic(fmt.Sprintf("header of %d bytes", len(b)))
 	}
 	a.image = append(b, 0, 1, 0xff, 0xfe)
-	a.plan = `{"format":1,"features":[],"writer":"vectors","layout":"viewed","image":{"size":136,"header":132},"block":1024,` +
+	a.plan = `{"format":1,"features":[],"writer":"vectors","zarr":"viewed","image":{"size":136,"header":132},"block":1024,` +
 		`"chains":[[{"id":32015,"params":[3],"codec":{"id":"zstd","level":3}}],` +
 		`[{"id":2,"params":[2],"codec":{"id":"shuffle","elementsize":2}},{"id":1,"params":[6],"codec":{"id":"zlib","level":6}}]],` +
 		`"rest":{"len":132,"first":132,"block":1024,"chain":0},"vars":[` +
@@ -167,7 +167,7 @@ func store(attr string, typ, word int, fill, value string) *archive {
 // consolidated returns the same Zarr store with only consolidated metadata.
 func consolidated() *archive {
 	return with(viewed(), func(a *archive) {
-		a.plan = swap(a.plan, `"layout":"viewed"`, `"layout":"consolidated"`)
+		a.plan = swap(a.plan, `"zarr":"viewed"`, `"zarr":"consolidated"`)
 		a.meta = []entry{a.meta[0], a.meta[1], a.meta[4]}
 	})
 }
@@ -181,7 +181,7 @@ func one(chain string, block []byte) *archive {
 		panic(fmt.Sprintf("header of %d bytes", len(b)))
 	}
 	a.image = append(b, oneValues...)
-	a.plan = `{"format":1,"features":[],"writer":"vectors","layout":"pooled","image":{"size":88,"header":80},"block":1024,` +
+	a.plan = `{"format":1,"features":[],"writer":"vectors","image":{"size":88,"header":80},"block":1024,` +
 		`"chains":[[],` + chain + `],"rest":{"len":80,"first":80,"block":1024,"chain":0},"vars":[` +
 		`{"var":0,"path":"v","type":"byte","shape":[8],"block":[8],"chain":1,"segment":{"off":80,"len":8,"stride":0,"count":1}}],"groups":[[0]]}`
 	a.blocks = []entry{stored(".cdfz/rest/0", b), stored("v/0", block)}

@@ -30,7 +30,7 @@ func pooledImage() []byte {
 
 // pooledPlan has s on its own, q and p in one pool, in this order, r and t in another, whose last
 // block is short, and a chain for the header alone.
-const pooledPlan = `{"format":1,"features":[],"writer":"vectors","layout":"pooled","image":{"size":304,"header":252},"block":1024,` +
+const pooledPlan = `{"format":1,"features":[],"writer":"vectors","image":{"size":304,"header":252},"block":1024,` +
 	`"chains":[[],[{"id":2,"params":[4]}],[{"id":32015}]],` +
 	`"rest":{"len":258,"first":252,"block":1024,"chain":0,"head":2},"vars":[` +
 	`{"var":3,"path":"s","type":"short","shape":[2],"block":[2],"chain":0,"segment":{"off":264,"len":4,"stride":0,"count":1}}],` +
