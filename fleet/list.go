@@ -118,14 +118,15 @@ func (j *Job) walk(ctx context.Context, emit func(Item)) error {
 	return nil
 }
 
-// assignFn gives each file its shard.
+// assignFn gives each file its shard. Objects that a list names are small: their sizes would cost a
+// request each.
 type assignFn struct{ Job Job }
 
 func (f *assignFn) ProcessElement(_ context.Context, it Item, emit func(string, Item)) error {
 	j := &f.Job
+	it.Size = max(it.Size, 0)
 	if !s3.IsURL(j.Source) {
 		it.Name = []byte(path.Clean(string(it.Name)))
-		it.Size = max(it.Size, 0)
 		// What cannot be looked at fails later, with a reason from cdfz.
 		if st, err := os.Lstat(filepath.Join(j.Source, filepath.FromSlash(string(it.Name)))); err == nil {
 			it.Size = st.Size()

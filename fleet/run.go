@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path"
@@ -63,14 +64,13 @@ type shardRun struct {
 type call struct {
 	args  []string
 	names []string // as cdfz gets them
-	verb  string
 }
 
 // calls returns the commands for the shard: one, or one for each folder of a store, because cdfz
 // makes the name of a target from the last element of a URL.
 func (r *shardRun) calls() (all []call) {
 	one := func(names []string, target string, file ...string) {
-		c := call{verb: r.Verb, names: names}
+		c := call{names: names}
 		c.args = append([]string{r.Verb, "-q", "--files-from", "-", "--null", "--log", r.file(r.Verb + ".jsonl")}, r.Args...)
 		if r.Verb == "archive" && !s3.IsURL(target) {
 			c.args = append(c.args, "--receipts", r.file("receipts.jsonl"))
@@ -87,9 +87,14 @@ func (r *shardRun) calls() (all []call) {
 	}
 	folders := map[string][]string{}
 	for _, n := range r.names {
-		dir := path.Dir(n)
-		if r.Target == "" {
-			dir = "."
+		dir := "."
+		if r.Target != "" {
+			// Any text may be a key. A folder "../x" would lead out of the target.
+			if !fs.ValidPath(n) || strings.IndexByte(n, 0) >= 0 {
+				r.failures = append(r.failures, Failure{r.Source + n, "failed", fmt.Sprintf("expected a key that is the path of a file, found %q", n)})
+				continue
+			}
+			dir = path.Dir(n)
 		}
 		folders[dir] = append(folders[dir], r.Source+n)
 	}
@@ -140,7 +145,7 @@ func (r *shardRun) run(ctx context.Context) error {
 	if !s3.IsURL(r.Target) {
 		args = append(args, "--receipts", r.file("receipts.jsonl"))
 	}
-	return r.catalogue(ctx, call{args, archives, "catalogue"})
+	return r.catalogue(ctx, call{args, archives})
 }
 
 // catalogue makes the part of a catalogue.
@@ -173,7 +178,7 @@ func (r *shardRun) repeat(ctx context.Context, c call) error {
 		if err != nil {
 			return err
 		}
-		again := false
+		again, explained := false, end.code == 0
 		var failed []Failure
 		for _, e := range l.Entries {
 			switch e.Outcome {
@@ -184,6 +189,7 @@ func (r *shardRun) repeat(ctx context.Context, c call) error {
 					r.done[e.SourceName()] = e
 				}
 			default:
+				explained = true
 				if e.Outcome == "other" && r.List == "" {
 					r.done[e.SourceName()] = e // a folder may hold other files
 					continue
@@ -193,7 +199,7 @@ func (r *shardRun) repeat(ctx context.Context, c call) error {
 			}
 		}
 		// Without a summary, or with a code that no line explains, some files may have no line.
-		complete := l.Complete && (end.code == 0 || len(failed) > 0)
+		complete := l.Complete && explained
 		if complete && !again || n == r.Attempts {
 			if !complete {
 				failed = append(failed, r.missing(c, failed, end)...)

@@ -231,6 +231,14 @@ func TestPipelines(t *testing.T) {
 	command(t, dir, append([]string{"catalogue", "-q", "-o", "all.parquet"}, parts...)...)
 	require.Contains(t, command(t, dir, append([]string{"receipts"}, receiptsOf(t, dir)...)...), fmt.Sprintf("%d receipts: %d ok, 0 failed", len(want), len(want)))
 
+	// In a folder without a list, other files are no failures, and nothing is tried again for them.
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "others"), 0o777))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "others", "README"), []byte("text"), 0o666))
+	sum, code, msg = run1(t, dir, "archive", "-source", "others", "-o", "arch", "-dir", "jobs4")
+	require.Zero(t, code, msg)
+	require.EqualValues(t, 1, sum.Other)
+	require.EqualValues(t, 1, sum.Starts)
+
 	sum, code, msg = run1(t, dir, "verify", "-source", "arch", "-dir", "scrub", "-shards", "2")
 	require.Zero(t, code, msg)
 	require.EqualValues(t, len(want), sum.Files)
