@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -25,6 +26,8 @@ type Item struct {
 	Name []byte
 	// Size is in bytes, or -1 if it is not known yet.
 	Size int64
+	// Error, if not "", is why a folder could not be listed. Nothing below it is in the list.
+	Error string
 }
 
 // maxName bounds a name of a list, in bytes. Systems and stores allow up to 4096.
@@ -45,7 +48,7 @@ func (f *listFn) ProcessElement(ctx context.Context, _ []byte, emit func(Item)) 
 		return s3.List(ctx, j.Source, func(page []s3.Object) error {
 			for _, o := range page {
 				if j.wants(o.Rel) {
-					emit(Item{[]byte(o.Rel), o.Size})
+					emit(Item{Name: []byte(o.Rel), Size: o.Size})
 				}
 			}
 			return nil
@@ -85,7 +88,7 @@ func (j *Job) readList(emit func(Item)) error {
 			return fmt.Errorf("fleet: list: %s: expected names without zero bytes, found %q", j.List, name)
 		}
 		if len(name) > 0 {
-			emit(Item{bytes.Clone(name), -1})
+			emit(Item{Name: bytes.Clone(name), Size: -1})
 		}
 		if err == io.EOF {
 			return nil
@@ -97,19 +100,27 @@ func (j *Job) readList(emit func(Item)) error {
 func (j *Job) walk(ctx context.Context, emit func(Item)) error {
 	root := filepath.Clean(j.Source)
 	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		} else if err := ctx.Err(); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		} else if err != nil && p == root {
 			return err
 		}
-		rel, err := filepath.Rel(root, p)
+		rel, relErr := filepath.Rel(root, p)
+		if relErr != nil {
+			return relErr
+		}
 		if err != nil {
-			return err
+			var cause *fs.PathError // with a path that the failure has, too
+			if errors.As(err, &cause) {
+				err = cause.Err
+			}
+			emit(Item{[]byte(filepath.ToSlash(rel)), 0, err.Error()})
+			return fs.SkipDir
 		}
 		if !d.Type().IsRegular() || atomicfile.IsTemporary(d.Name()) || !j.wants(rel) {
 			return nil
 		}
-		emit(Item{[]byte(filepath.ToSlash(rel)), -1})
+		emit(Item{Name: []byte(filepath.ToSlash(rel)), Size: -1})
 		return nil
 	})
 	if err != nil {
@@ -125,7 +136,7 @@ type assignFn struct{ Job Job }
 func (f *assignFn) ProcessElement(_ context.Context, it Item, emit func(string, Item)) error {
 	j := &f.Job
 	it.Size = max(it.Size, 0)
-	if !s3.IsURL(j.Source) {
+	if it.Error == "" && !s3.IsURL(j.Source) {
 		it.Name = []byte(path.Clean(string(it.Name)))
 		// What cannot be looked at fails later, with a reason from cdfz.
 		if st, err := os.Lstat(filepath.Join(j.Source, filepath.FromSlash(string(it.Name)))); err == nil {

@@ -27,6 +27,12 @@ func (f *runFn) ProcessElement(ctx context.Context, shard string, items func(*It
 	r := shardRun{Job: &f.Job, shard: shard}
 	var it Item
 	for items(&it) {
+		if it.Error != "" { // a local folder
+			name := filepath.Join(f.Job.Source, filepath.FromSlash(string(it.Name)))
+			r.failures = append(r.failures, Failure{name, "failed", it.Error})
+			it = Item{}
+			continue
+		}
 		r.names = append(r.names, string(it.Name))
 		r.size += it.Size
 		it = Item{}
@@ -69,6 +75,9 @@ type call struct {
 // calls returns the commands for the shard: one, or one for each folder of a store, because cdfz
 // makes the name of a target from the last element of a URL.
 func (r *shardRun) calls() (all []call) {
+	if len(r.names) == 0 {
+		return nil
+	}
 	one := func(names []string, target string, file ...string) {
 		c := call{names: names}
 		c.args = append([]string{r.Verb, "-q", "--files-from", "-", "--null", "--log", r.file(r.Verb + ".jsonl")}, r.Args...)
