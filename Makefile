@@ -6,7 +6,7 @@ BIN     := bin/cdfz
 HOST    := bin/cdfz-plugin-host
 export CGO_ENABLED ?= 0
 
-.PHONY: build host native install wheel test test-native test-slurm test-corpus test-ncapi race arch fuzz seeds lint demo bench bench-access bench-filters bench-ratio mutants soak man clean
+.PHONY: build host native install wheel test test-native test-slurm test-corpus test-ncapi test-fleet race arch fuzz seeds lint demo bench bench-access bench-filters bench-ratio mutants soak man clean
 
 build:
 	$(GO) build -trimpath -o $(BIN) ./cmd/cdfz
@@ -75,6 +75,11 @@ test-corpus:
 	.ci/deps corpus
 	CDFZ_CORPUS="$(abspath $(CDFZ_CORPUS))" $(GO) test -tags 'judge corpus' -run Corpus -timeout 30m \
 		$$(grep -rlE --include='*_test.go' --exclude-dir=ncapi '^//go:build corpus' . | xargs -n 1 dirname | sort -u)
+
+# The pipelines of docs/fleet.md on Beam's local runner, with workers and cdfz killed meanwhile, in a
+# nested module, which lint leaves out: to compile Beam takes minutes. CDFZ_SOAK=1 has the full counts.
+test-fleet:
+	cd fleet && $(GO) vet ./... && $(GO) run honnef.co/go/tools/cmd/staticcheck@v0.8.2 ./... && $(GO) test -v -timeout 2h ./...
 
 # archive/ncapi with a checkout of go-native-netcdf, which the Go proxy does not serve.
 # GO_THROWER names a checkout of go-thrower. The default is go-thrower beside the other one.

@@ -102,7 +102,9 @@ var edges = map[string][]string{
 	"internal/choices": {"archive", "cdf3", "filters", "lorenz"}, // what info --why and the page show
 
 	"archive/parity":          {"archive/internal/czip", "archive/internal/fault", "archive/internal/plan", "internal/ioat"},
-	"archive/ncapi":           {"archive", "cdf3", "slab"}, // a nested module
+	"archive/ncapi":           {"archive", "cdf3", "slab"},                                   // a nested module
+	"fleet":                   {"fleet/internal/runlog", "internal/atomicfile", "remote/s3"}, // a nested module
+	"fleet/internal/runlog":   {},                                                            // of the nested module
 	"internal/mount":          {"archive", "internal/folderview", "internal/nofollow"},
 	"internal/mountns":        {"internal/mount"}, // cdfz run
 	"internal/serve":          {"archive", "internal/folderview", "internal/serve/dap", "internal/serve/page"},

@@ -1,0 +1,334 @@
+package fleet
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/cdfz-format/cdfz/fleet/internal/runlog"
+	"github.com/cdfz-format/cdfz/remote/s3"
+)
+
+// runFn runs cdfz for a shard.
+type runFn struct{ Job Job }
+
+func (f *runFn) ProcessElement(ctx context.Context, shard string, items func(*Item) bool, failed func(string, Failure), counted func(string, Summary)) error {
+	r := shardRun{Job: &f.Job, shard: shard}
+	var it Item
+	for items(&it) {
+		if it.Error != "" { // a local folder
+			name := filepath.Join(f.Job.Source, filepath.FromSlash(string(it.Name)))
+			r.failures = append(r.failures, Failure{name, "failed", it.Error})
+			it = Item{}
+			continue
+		}
+		r.names = append(r.names, string(it.Name))
+		r.size += it.Size
+		it = Item{}
+	}
+	// A list may have a name twice.
+	slices.Sort(r.names)
+	r.names = slices.Compact(r.names)
+	if err := os.MkdirAll(f.Job.Dir, 0o777); err != nil {
+		return fmt.Errorf("fleet: %w", err)
+	}
+	if err := r.run(ctx); err != nil {
+		return fmt.Errorf("fleet: shard %s: %w", shard, err)
+	}
+	sum := r.summary()
+	sum.count(ctx)
+	for _, fail := range r.failures {
+		failed(fail.Source, fail)
+	}
+	counted(shard, sum)
+	return nil
+}
+
+// shardRun is the work on a shard.
+type shardRun struct {
+	*Job
+	shard    string
+	names    []string // sorted
+	size     int64    // bytes of the files
+	done     map[string]runlog.Entry
+	failures []Failure
+	starts   int64 // of cdfz
+}
+
+// call is a command of cdfz for files of a shard.
+type call struct {
+	args  []string
+	names []string // as cdfz gets them
+}
+
+// calls returns the commands for the shard: one, or one for each folder of a store, because cdfz
+// makes the name of a target from the last element of a URL.
+func (r *shardRun) calls() (all []call) {
+	if len(r.names) == 0 {
+		return nil
+	}
+	one := func(names []string, target string, file ...string) {
+		c := call{names: names}
+		c.args = append([]string{r.Verb, "-q", "--files-from", "-", "--null", "--log", r.file(r.Verb + ".jsonl")}, r.Args...)
+		if r.Verb == "archive" && !s3.IsURL(target) {
+			c.args = append(c.args, "--receipts", r.file("receipts.jsonl"))
+		}
+		if target != "" {
+			c.args = append(c.args, "-o", folder(target))
+		}
+		c.args = append(c.args, file...)
+		all = append(all, c)
+	}
+	if !s3.IsURL(r.Source) {
+		one(r.names, r.Target, folder(r.Source))
+		return all
+	}
+	folders := map[string][]string{}
+	for _, n := range r.names {
+		dir := "."
+		if r.Target != "" {
+			// Any text may be a key. A folder "../x" would lead out of the target.
+			if !fs.ValidPath(n) || strings.IndexByte(n, 0) >= 0 {
+				r.failures = append(r.failures, Failure{r.Source + n, "failed", fmt.Sprintf("expected a key that is the path of a file, found %q", n)})
+				continue
+			}
+			dir = path.Dir(n)
+		}
+		folders[dir] = append(folders[dir], r.Source+n)
+	}
+	for dir, names := range folders {
+		target := r.Target
+		if dir != "." {
+			target = folder(target) + dir
+		}
+		one(names, target)
+	}
+	slices.SortFunc(all, func(a, b call) int { return cmp.Compare(a.names[0], b.names[0]) })
+	return all
+}
+
+// folder returns the name of a folder or a prefix with a slash at its end.
+func folder(name string) string {
+	if strings.HasSuffix(name, "/") || strings.HasSuffix(name, string(filepath.Separator)) {
+		return name
+	}
+	return name + "/"
+}
+
+// file returns a path in Dir.
+func (r *shardRun) file(suffix string) string { return filepath.Join(r.Dir, r.shard+"."+suffix) }
+
+func (r *shardRun) run(ctx context.Context) error {
+	r.done = map[string]runlog.Entry{}
+	for _, c := range r.calls() {
+		if err := r.repeat(ctx, c); err != nil {
+			return err
+		}
+	}
+	if !r.Catalogue {
+		return nil
+	}
+	var archives []string
+	for _, e := range r.done {
+		if e.Outcome != "other" {
+			archives = append(archives, e.TargetName())
+		}
+	}
+	if len(archives) == 0 {
+		return nil
+	}
+	slices.Sort(archives)
+	// The part is made from the archives. -f replaces only a catalogue.
+	args := []string{"catalogue", "-q", "-f", "--files-from", "-", "--null", "-o", r.file("parquet")}
+	if !s3.IsURL(r.Target) {
+		args = append(args, "--receipts", r.file("receipts.jsonl"))
+	}
+	return r.catalogue(ctx, call{args, archives})
+}
+
+// catalogue makes the part of a catalogue.
+func (r *shardRun) catalogue(ctx context.Context, c call) error {
+	for n := 1; ; n++ {
+		end, err := r.start(ctx, c)
+		if err != nil || end.code == 0 {
+			return err
+		}
+		if n == r.Attempts {
+			r.failures = append(r.failures, Failure{Source: r.file("parquet"), Kind: kindOf(end), Reason: end.reason()})
+			return nil
+		}
+		if err := r.wait(ctx, n); err != nil {
+			return err
+		}
+	}
+}
+
+// repeat runs a command until nothing is left that may pass.
+func (r *shardRun) repeat(ctx context.Context, c call) error {
+	for n := 1; ; n++ {
+		log := r.file(r.Verb + ".jsonl")
+		from := runlog.Length(log)
+		end, err := r.start(ctx, c)
+		if err != nil {
+			return err
+		}
+		l, err := runlog.Read(log, from, end.pid)
+		if err != nil {
+			return err
+		}
+		again, explained := false, end.code == 0
+		var failed []Failure
+		for _, e := range l.Entries {
+			switch e.Outcome {
+			case "ok":
+				r.done[e.SourceName()] = e
+			case "unchanged":
+				if _, ok := r.done[e.SourceName()]; !ok {
+					r.done[e.SourceName()] = e
+				}
+			default:
+				explained = true
+				if e.Outcome == "other" && r.List == "" {
+					r.done[e.SourceName()] = e // a folder may hold other files
+					continue
+				}
+				failed = append(failed, Failure{e.SourceName(), e.Outcome, e.Error})
+				again = again || e.Outcome == "failed" || e.Outcome == "interrupted"
+			}
+		}
+		// Without a summary, or with a code that no line explains, some files may have no line.
+		complete := l.Complete && explained
+		if complete && !again || n == r.Attempts {
+			if !complete {
+				failed = append(failed, r.missing(c, failed, end)...)
+			}
+			r.failures = append(r.failures, failed...)
+			return nil
+		}
+		if end.code == exitUsage {
+			r.failures = append(r.failures, r.missing(c, nil, end)...)
+			return nil
+		}
+		if err := r.wait(ctx, n); err != nil {
+			return err
+		}
+	}
+}
+
+// missing returns a failure for each file of a command that is neither done nor in failed.
+func (r *shardRun) missing(c call, failed []Failure, end ending) (more []Failure) {
+	listed := map[string]bool{}
+	for _, f := range failed {
+		listed[f.Source] = true
+	}
+	for _, n := range c.names {
+		if !s3.IsURL(r.Source) {
+			n = filepath.Join(r.Source, filepath.FromSlash(n))
+		}
+		if _, ok := r.done[n]; !ok && !listed[n] {
+			more = append(more, Failure{n, kindOf(end), end.reason()})
+		}
+	}
+	return more
+}
+
+// maxDoubles is how often the pause between two attempts doubles.
+const maxDoubles = 6
+
+// exitUsage is the exit code of cdfz if the command line is wrong. Nothing was written then.
+const exitUsage = 2
+
+// ending is how a process ended.
+type ending struct {
+	pid     int
+	code    int // -1 for a signal
+	state   string
+	message string // the end of its standard error
+}
+
+func (e ending) reason() string {
+	text := "cdfz: " + e.state
+	if e.message != "" {
+		text += ": " + e.message
+	}
+	return text
+}
+
+// kindOf returns the kind of a failure without a line in the log.
+func kindOf(e ending) string {
+	switch {
+	case e.code == exitUsage:
+		return "usage"
+	case e.code == 3:
+		return "damaged"
+	case e.code < 0 || e.code > 128:
+		return "killed"
+	}
+	return "failed"
+}
+
+// maxMessage bounds the standard error that is kept, in bytes.
+const maxMessage = 4096
+
+// tail keeps the last maxMessage bytes.
+type tail struct{ b []byte }
+
+func (t *tail) Write(p []byte) (int, error) {
+	n := len(p)
+	if len(p) > maxMessage {
+		p = p[len(p)-maxMessage:]
+	}
+	t.b = append(t.b, p...)
+	if extra := len(t.b) - maxMessage; extra > 0 {
+		t.b = append(t.b[:0], t.b[extra:]...)
+	}
+	return n, nil
+}
+
+// start runs a command and waits for it. An error means that it could not be started, or that the
+// pipeline was stopped.
+func (r *shardRun) start(ctx context.Context, c call) (ending, error) {
+	cmd := exec.CommandContext(ctx, r.Program, c.args...)
+	// cdfz ends within seconds and leaves nothing half-written; otherwise it is killed.
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 10 * time.Second
+	cmd.Stdin = strings.NewReader(strings.Join(c.names, "\x00") + "\x00")
+	var messages tail
+	cmd.Stderr = &messages
+	r.starts++
+	err := cmd.Run()
+	if ctx.Err() != nil {
+		return ending{}, ctx.Err()
+	}
+	if cmd.ProcessState == nil {
+		return ending{}, err
+	}
+	var exit *exec.ExitError
+	// A process that ends before it has read all names is reported by its exit code.
+	if err != nil && !errors.As(err, &exit) && cmd.ProcessState.Success() {
+		return ending{}, err
+	}
+	p := cmd.ProcessState
+	return ending{p.Pid(), p.ExitCode(), p.String(), string(bytes.TrimSpace(messages.b))}, nil
+}
+
+// wait waits after attempt n.
+func (r *shardRun) wait(ctx context.Context, n int) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(r.Wait << min(n-1, maxDoubles)):
+		return nil
+	}
+}
