@@ -155,6 +155,18 @@ func TestNativeVectors(t *testing.T) {
 	t.Logf("%d vectors", count)
 }
 
+// TestNativeCompat restores the archives of earlier versions.
+func TestNativeCompat(t *testing.T) {
+	n := startNative(t)
+	all := archivetest.Compats(t, "1")
+	for _, c := range all {
+		outcome, text, image := n.read(t, c.Archive, true)
+		require.Equal(t, "image", outcome, "%s: %s", c.Name, text)
+		require.Equal(t, c.SHA256, fmt.Sprintf("%x", sha256.Sum256(image)), c.Name)
+	}
+	t.Logf("%d archives of earlier versions", len(all))
+}
+
 // nativeImages returns the images of testdata and those that -images names.
 func nativeImages(t *testing.T) map[string][]byte {
 	out := archivetest.Classic(t)

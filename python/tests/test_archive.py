@@ -1,5 +1,6 @@
 """Tests of reading archives. They need the program cdfz on PATH, xarray, dask, netCDF4 and scipy:
 python3 -m unittest tests/test_archive.py"""
+import hashlib
 import io
 import os
 import pathlib
@@ -19,9 +20,20 @@ from cdfz import _compressed
 from cdfz.xarray_backend import CdfzBackend
 
 CLASSIC = pathlib.Path(__file__).parents[2] / "testdata/classic"
+COMPAT = CLASSIC.parent / "compat/1"
 # lorenz is slow in Python, so most tests use deflate.
 LAYOUTS = {"default": (), "always": ("--zarr", "always", "--preset", "portable"), "never": ("--zarr", "never", "-F", "*,32004"),
            "small": ("--block", "4K", "--preset", "portable")}
+
+
+class Compat(unittest.TestCase):
+    def test_archives(self):
+        """Archives of earlier versions have the images that were archived."""
+        for line in (COMPAT / "SHA256SUMS").read_text().splitlines():
+            want, name = line.split("  ")
+            with self.subTest(name):
+                a = cdfz.Archive(COMPAT / (name + ".cdfz"))
+                self.assertEqual(want, hashlib.sha256(a.image(0, a.plan["image"]["size"])).hexdigest())
 
 
 class Reading(unittest.TestCase):

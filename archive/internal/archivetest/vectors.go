@@ -17,6 +17,30 @@ type Vector struct {
 	Archive []byte
 }
 
+// Compat is an archive of testdata/compat and the SHA-256 of its image.
+type Compat struct {
+	Name, SHA256 string
+	Archive      []byte
+}
+
+// Compats returns the archives of testdata/compat that have a version of the format.
+func Compats(t testing.TB, version string) []Compat {
+	t.Helper()
+	dir := Root(t, filepath.Join("testdata/compat", version))
+	list, err := os.ReadFile(filepath.Join(dir, "SHA256SUMS"))
+	require.NoError(t, err)
+	var out []Compat
+	for line := range strings.Lines(string(list)) {
+		sum, name, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "  ")
+		require.True(t, ok, line)
+		b, err := os.ReadFile(filepath.Join(dir, name+".cdfz"))
+		require.NoError(t, err)
+		out = append(out, Compat{name, sum, b})
+	}
+	require.NotEmpty(t, out)
+	return out
+}
+
 // Vectors returns the vectors in a folder of testdata/vectors: good, or bad.
 func Vectors(t testing.TB, folder string) []Vector {
 	names, err := filepath.Glob(Root(t, filepath.Join("testdata/vectors", folder, "*")))
