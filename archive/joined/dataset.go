@@ -203,6 +203,9 @@ func (d *Dataset) memberAt(index int64) int {
 // Header returns the header of the joined file, which callers must not change.
 func (d *Dataset) Header() *cdf3.Header { return d.header }
 
+// Len returns the number of indices along the joined dimension.
+func (d *Dataset) Len() int64 { return d.starts[len(d.starts)-1] }
+
 // Description returns what Open was given.
 func (d *Dataset) Description() *Description { return d.t.desc }
 

@@ -30,6 +30,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 	"strings"
@@ -87,9 +89,9 @@ func Folder(description string) Opener {
 		if err != nil {
 			return nil, nil, err
 		}
-		f, err := archive.Open(ctx, name, o)
+		f, err := openRegular(ctx, name, o)
 		if notExist(err) && !strings.HasSuffix(name, Suffix) {
-			if g, again := archive.Open(ctx, withSuffix(name), o); again == nil || !notExist(again) {
+			if g, again := openRegular(ctx, withSuffix(name), o); again == nil || !notExist(again) {
 				f, err = g, again
 			}
 		}
@@ -98,6 +100,20 @@ func Folder(description string) Opener {
 		}
 		return f, f, nil
 	}
+}
+
+// openRegular opens a URL or a regular file. Opening a pipe could block forever.
+func openRegular(ctx context.Context, name string, o *archive.OpenOptions) (*archive.File, error) {
+	if !urls.Is(name) {
+		st, err := os.Stat(name)
+		if err == nil && !st.Mode().IsRegular() {
+			err = &fs.PathError{Op: "open", Path: name, Err: errors.New("expected a regular file")}
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return archive.Open(ctx, name, o)
 }
 
 // withSuffix returns the name of the archive of a file. Queries of URLs stay at the end.
