@@ -120,7 +120,7 @@ type part struct {
 // openFile opens a file and describes it without its length.
 func (b *builder) openFile(ctx context.Context, location string) (Member, *archive.File, io.Closer, error) {
 	m := Member{Location: location, Len: -1}
-	if plain, ok := strings.CutSuffix(location, Suffix); ok && plain != "" && !strings.HasSuffix(plain, "/") {
+	if plain, ok := strings.CutSuffix(location, archive.Suffix); ok && plain != "" && !strings.HasSuffix(plain, "/") {
 		f, closer, err := b.open(ctx, plain, &b.o.Open)
 		if err == nil {
 			if i, ok := f.Info(); ok {

@@ -30,7 +30,7 @@ type folder struct {
 func (d *folder) opener(_ context.Context, location string, o *archive.OpenOptions) (*archive.File, io.Closer, error) {
 	b, ok := d.files[location]
 	if !ok {
-		b, ok = d.files[location+Suffix]
+		b, ok = d.files[location+archive.Suffix]
 	}
 	if !ok {
 		return nil, nil, &fs.PathError{Op: "open", Path: location, Err: fs.ErrNotExist}
@@ -134,7 +134,7 @@ func (d *folder) put(t testing.TB, location string, image []byte) {
 	if d.files == nil {
 		d.files = map[string][]byte{}
 	}
-	if strings.HasSuffix(location, Suffix) {
+	if strings.HasSuffix(location, archive.Suffix) {
 		image = packtest.Pack(t, image, nil)
 	}
 	d.files[location] = image

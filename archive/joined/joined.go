@@ -73,9 +73,6 @@ type Member struct {
 	SHA256   string // of the netCDF file, in hexadecimal digits; "" if unknown. Only compared with that in an archive.
 }
 
-// Suffix is the ending of archive names, after the name of the netCDF file.
-const Suffix = ".cdfz"
-
 // Opener opens a member by its location. The closer, which may be nil, closes what the file reads. An
 // Opener must be safe for concurrent use. o are the options for archive.Open or archive.New.
 type Opener func(ctx context.Context, location string, o *archive.OpenOptions) (*archive.File, io.Closer, error)
@@ -90,7 +87,7 @@ func Folder(description string) Opener {
 			return nil, nil, err
 		}
 		f, err := openRegular(ctx, name, o)
-		if notExist(err) && !strings.HasSuffix(name, Suffix) {
+		if notExist(err) && !strings.HasSuffix(name, archive.Suffix) {
 			if g, again := openRegular(ctx, withSuffix(name), o); again == nil || !notExist(again) {
 				f, err = g, again
 			}
@@ -120,10 +117,10 @@ func openRegular(ctx context.Context, name string, o *archive.OpenOptions) (*arc
 func withSuffix(name string) string {
 	if urls.Is(name) {
 		if base, query, ok := strings.Cut(name, "?"); ok {
-			return base + Suffix + "?" + query
+			return base + archive.Suffix + "?" + query
 		}
 	}
-	return name + Suffix
+	return name + archive.Suffix
 }
 
 // resolve returns the path or URL of a location.

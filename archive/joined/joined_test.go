@@ -32,7 +32,7 @@ func TestExisting(t *testing.T) {
 				}
 				location := string(rune('a'+i)) + ".nc"
 				if i%2 == 0 {
-					location += Suffix
+					location += archive.Suffix
 				}
 				d.put(t, location, s.build(t))
 				names = append(names, location)
@@ -53,7 +53,7 @@ func TestNew(t *testing.T) {
 	for i := range 4 {
 		location := string(rune('a'+i)) + ".nc"
 		if i%2 == 1 {
-			location += Suffix
+			location += archive.Suffix
 		}
 		d.put(t, location, spec{n: 3, times: []float64{0, 1, 2}, from: 10 * i}.build(t))
 		names = append(names, location)

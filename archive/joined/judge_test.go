@@ -32,7 +32,7 @@ func TestNCO(t *testing.T) {
 					}
 					image := s.build(t)
 					require.NoError(t, os.WriteFile(filepath.Join(dir, names[i]), image, 0o666))
-					d.put(t, names[i]+Suffix, image)
+					d.put(t, names[i]+archive.Suffix, image)
 				}
 				o, args := &BuildOptions{}, []string{"ncrcat", "--no_cll_mth"}
 				if fresh {
