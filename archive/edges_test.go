@@ -109,7 +109,7 @@ var edges = map[string][]string{
 	"fleet/internal/runlog":   {},                                                            // of the nested module
 	"internal/mount":          {"archive", "internal/folderview", "internal/nofollow"},
 	"internal/mountns":        {"internal/mount"}, // cdfz run
-	"internal/serve":          {"archive", "internal/folderview", "internal/serve/dap", "internal/serve/page"},
+	"internal/serve":          {"archive", "archive/joined", "internal/folderview", "internal/serve/dap", "internal/serve/page"},
 	"internal/serve/page":     {"archive", "cdf3", "cf", "export", "filters", "internal/choices", "slab"},
 	"internal/serve/dap":      {"cdf3", "slab"}, // the protocol, for any source
 	"cf":                      {"cdf3", "slab"},
