@@ -24,7 +24,7 @@ type template struct {
 func newTemplate(desc *Description, first *cdf3.Header) (*template, error) {
 	t := &template{desc: desc, first: first, dim: -1, byVar: make(map[string]int, len(first.Vars)), joins: make([]bool, len(first.Vars))}
 	bad := func(v, format string, args ...any) (*template, error) {
-		return nil, &Problem{desc.Members[0].Location, v, fmt.Sprintf(format, args...)}
+		return nil, &Problem{desc.Members[0].shown(), v, fmt.Sprintf(format, args...)}
 	}
 	seen := map[string]bool{}
 	for i, d := range first.Dims {
@@ -115,7 +115,7 @@ func (t *template) compare(location string, h *cdf3.Header) ([]int, error) {
 		n, ok := t.byVar[v.Name]
 		switch {
 		case !ok:
-			p.add(v.Name, "expected no variable of this name, as in %s, found one", t.desc.Members[0].Location)
+			p.add(v.Name, "expected no variable of this name, as in %s, found one", t.desc.Members[0].shown())
 		case vars[n] >= 0:
 			p.add(v.Name, "expected variables of different names, found two of this name")
 		default:
@@ -125,7 +125,7 @@ func (t *template) compare(location string, h *cdf3.Header) ([]int, error) {
 	}
 	for n, i := range vars {
 		if i < 0 {
-			p.add(t.first.Vars[n].Name, "expected this variable, as in %s, found none", t.desc.Members[0].Location)
+			p.add(t.first.Vars[n].Name, "expected this variable, as in %s, found none", t.desc.Members[0].shown())
 		}
 	}
 	return vars, p.err()
@@ -147,12 +147,12 @@ func (t *template) compareDims(p *problems, h *cdf3.Header) {
 		case !ok:
 			p.add("", "expected a dimension %q, found none", d.Name)
 		case i != t.dim && n != want:
-			p.add("", "dimension %q: expected length %d, as in %s, found %d", d.Name, want, t.desc.Members[0].Location, n)
+			p.add("", "dimension %q: expected length %d, as in %s, found %d", d.Name, want, t.desc.Members[0].shown(), n)
 		}
 	}
 	for _, d := range h.Dims {
 		if _, more := lens[d.Name]; more {
-			p.add("", "expected no dimension %q, as in %s, found one", d.Name, t.desc.Members[0].Location)
+			p.add("", "expected no dimension %q, as in %s, found one", d.Name, t.desc.Members[0].shown())
 		}
 	}
 }
