@@ -87,7 +87,7 @@ func (desc *Description) choose(h *cdf3.Header) error {
 			}
 		}
 		if desc.Dim == "" {
-			return &Problem{desc.Members[0].Location, "", "expected an unlimited dimension, found none: the joined dimension must be named"}
+			return &Problem{desc.Members[0].shown(), "", "expected an unlimited dimension, found none: the joined dimension must be named"}
 		}
 	}
 	if !desc.New || desc.Vars != nil {
@@ -177,13 +177,13 @@ func (b *builder) part(ctx context.Context, location string) part {
 		defer closer.Close()
 	}
 	p := part{m: m}
-	vars, err := b.t.compare(m.Location, f.Header())
+	vars, err := b.t.compare(m.shown(), f.Header())
 	if err != nil {
 		p.err = err
 		return p
 	}
 	p.m.Len = b.t.lenOf(f.Header())
-	if p.axis, err = b.t.axisOf(ctx, m.Location, f, vars); err == nil && !b.t.desc.First {
+	if p.axis, err = b.t.axisOf(ctx, m.shown(), f, vars); err == nil && !b.t.desc.First {
 		p.same, err = b.t.sums(ctx, f, vars)
 	}
 	if err != nil {
@@ -249,7 +249,7 @@ func (b *builder) merge(desc *Description, parts []part) (*Description, []*Probl
 		for n := range b.t.first.Vars {
 			name := b.t.first.Vars[n].Name
 			if sum, ok := p.same[name]; ok && sum != parts[0].same[name] && parts[0].err == nil {
-				add(&Problem{p.m.Location, name, fmt.Sprintf("has no dimension %q: expected the values that it has in %s, found others", desc.Dim, parts[0].m.Location)})
+				add(&Problem{p.m.shown(), name, fmt.Sprintf("has no dimension %q: expected the values that it has in %s, found others", desc.Dim, parts[0].m.shown())})
 			}
 		}
 		if p.axis != nil {

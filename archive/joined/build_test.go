@@ -155,4 +155,18 @@ func TestFolder(t *testing.T) {
 		require.Equal(t, c[2], got)
 	}
 	require.Equal(t, "https://example.org/a.nc.cdfz?k=1", withSuffix("https://example.org/a.nc?k=1"))
+	require.Equal(t, "s3://bucket/a?b.nc.cdfz", withSuffix("s3://bucket/a?b.nc"))
+}
+
+// TestSecrets checks that errors name URLs without passwords and queries.
+func TestSecrets(t *testing.T) {
+	const secret = "https://me:word@example.org/b.nc?token=key"
+	d := &folder{}
+	d.put(t, "a.nc", spec{n: 2}.build(t))
+	d.put(t, secret, spec{n: 2}.build(t))
+	for _, names := range [][]string{{"a.nc", secret}, {secret, "a.nc"}, {"a.nc", secret + "2"}} {
+		_, _, err := Build(context.Background(), names, d.opener, nil)
+		require.ErrorContains(t, err, "https://example.org/b.nc")
+		require.NotContains(t, err.Error(), "word")
+	}
 }

@@ -148,9 +148,9 @@ func (desc *Description) check() error {
 		case m.Location == "":
 			return bad("expected the location of a member, found none")
 		case desc.New && m.Len >= 0 && m.Len != 1:
-			return bad("member %s: expected one index of the new dimension %q, found %d", m.Location, desc.Dim, m.Len)
+			return bad("member %s: expected one index of the new dimension %q, found %d", m.shown(), desc.Dim, m.Len)
 		case m.Len > math.MaxInt64-total:
-			return bad("member %s: the number of indices of dimension %q overflows", m.Location, desc.Dim)
+			return bad("member %s: the number of indices of dimension %q overflows", m.shown(), desc.Dim)
 		}
 		total += max(m.Len, 0)
 	}

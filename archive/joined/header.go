@@ -24,7 +24,7 @@ type template struct {
 func newTemplate(desc *Description, first *cdf3.Header) (*template, error) {
 	t := &template{desc: desc, first: first, dim: -1, byVar: make(map[string]int, len(first.Vars)), joins: make([]bool, len(first.Vars))}
 	bad := func(v, format string, args ...any) (*template, error) {
-		return nil, &Problem{desc.Members[0].Location, v, fmt.Sprintf(format, args...)}
+		return nil, &Problem{desc.Members[0].shown(), v, fmt.Sprintf(format, args...)}
 	}
 	seen := map[string]bool{}
 	for i, d := range first.Dims {
@@ -115,7 +115,7 @@ func (t *template) compare(location string, h *cdf3.Header) ([]int, error) {
 		n, ok := t.byVar[v.Name]
 		switch {
 		case !ok:
-			p.add(v.Name, "expected no variable of this name, as in %s, found one", t.desc.Members[0].Location)
+			p.add(v.Name, "expected no variable of this name, as in %s, found one", t.desc.Members[0].shown())
 		case vars[n] >= 0:
 			p.add(v.Name, "expected variables of different names, found two of this name")
 		default:
@@ -125,7 +125,7 @@ func (t *template) compare(location string, h *cdf3.Header) ([]int, error) {
 	}
 	for n, i := range vars {
 		if i < 0 {
-			p.add(t.first.Vars[n].Name, "expected this variable, as in %s, found none", t.desc.Members[0].Location)
+			p.add(t.first.Vars[n].Name, "expected this variable, as in %s, found none", t.desc.Members[0].shown())
 		}
 	}
 	return vars, p.err()
@@ -147,12 +147,12 @@ func (t *template) compareDims(p *problems, h *cdf3.Header) {
 		case !ok:
 			p.add("", "expected a dimension %q, found none", d.Name)
 		case i != t.dim && n != want:
-			p.add("", "dimension %q: expected length %d, as in %s, found %d", d.Name, want, t.desc.Members[0].Location, n)
+			p.add("", "dimension %q: expected length %d, as in %s, found %d", d.Name, want, t.desc.Members[0].shown(), n)
 		}
 	}
 	for _, d := range h.Dims {
 		if _, more := lens[d.Name]; more {
-			p.add("", "expected no dimension %q, as in %s, found one", d.Name, t.desc.Members[0].Location)
+			p.add("", "expected no dimension %q, as in %s, found one", d.Name, t.desc.Members[0].shown())
 		}
 	}
 }
@@ -177,16 +177,15 @@ func (t *template) compareVar(p *problems, n int, h *cdf3.Header, v *cdf3.Var) {
 	}
 }
 
-// meaning lists the attributes that change the meaning of values, apart from those of package cf.
-var meaning = []string{"units", "calendar", "_FillValue", "missing_value"}
+// meaning lists the attributes that change the meaning of values.
+var meaning = []string{"units", "calendar", "scale_factor", "add_offset", "_Unsigned", "_FillValue", "missing_value"}
 
 // compareAttr compares an attribute of a variable. Either may be nil.
 func (t *template) compareAttr(p *problems, v, name string, want, found *cdf3.Attr) {
 	if want != nil && found != nil && want.Type == found.Type && bytes.Equal(want.Values, found.Values) {
 		return
 	}
-	means := slices.Contains(meaning, name) || cf.IsPackingAttr(name)
-	if t.desc.First && !means {
+	if t.desc.First && !slices.Contains(meaning, name) {
 		return
 	}
 	p.add(v, "attribute %q: expected %s, found %s", name, attrText(want), attrText(found))

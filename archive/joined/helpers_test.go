@@ -16,6 +16,7 @@ import (
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/archive/internal/packtest"
 	"github.com/cdfz-format/cdfz/cdf3"
+	"github.com/cdfz-format/cdfz/internal/urls"
 )
 
 // folder holds files by their locations, and counts those that are open.
@@ -33,7 +34,7 @@ func (d *folder) opener(_ context.Context, location string, o *archive.OpenOptio
 		b, ok = d.files[location+archive.Suffix]
 	}
 	if !ok {
-		return nil, nil, &fs.PathError{Op: "open", Path: location, Err: fs.ErrNotExist}
+		return nil, nil, &fs.PathError{Op: "open", Path: urls.Redact(location), Err: fs.ErrNotExist}
 	}
 	f, err := archive.New(bytes.NewReader(b), int64(len(b)), o)
 	if err != nil {

@@ -73,6 +73,9 @@ type Member struct {
 	SHA256   string // of the netCDF file, in hexadecimal digits; "" if unknown. Only compared with that in an archive.
 }
 
+// shown returns the location for messages: URLs without secrets.
+func (m *Member) shown() string { return urls.Redact(m.Location) }
+
 // Opener opens a member by its location. The closer, which may be nil, closes what the file reads. An
 // Opener must be safe for concurrent use. o are the options for archive.Open or archive.New.
 type Opener func(ctx context.Context, location string, o *archive.OpenOptions) (*archive.File, io.Closer, error)
@@ -115,12 +118,19 @@ func openRegular(ctx context.Context, name string, o *archive.OpenOptions) (*arc
 
 // withSuffix returns the name of the archive of a file. Queries of URLs stay at the end.
 func withSuffix(name string) string {
-	if urls.Is(name) {
-		if base, query, ok := strings.Cut(name, "?"); ok {
-			return base + archive.Suffix + "?" + query
+	base, query := cutQuery(name)
+	return base + archive.Suffix + query
+}
+
+// cutQuery cuts a URL before its query. Paths, and URLs of object stores, have none.
+func cutQuery(name string) (base, query string) {
+	switch urls.Scheme(name) {
+	case "http", "https":
+		if i := strings.IndexByte(name, '?'); i >= 0 {
+			return name[:i], name[i:]
 		}
 	}
-	return name + archive.Suffix
+	return name, ""
 }
 
 // resolve returns the path or URL of a location.
@@ -135,14 +145,10 @@ func resolve(description, location string) (string, error) {
 		if location == "" || path.IsAbs(location) || strings.ContainsAny(location, `\?#`) {
 			return "", fmt.Errorf("joined: member %q: expected a relative path, since the description is at a URL", location)
 		}
-		base, query, _ := strings.Cut(description, "?")
+		base, query := cutQuery(description)
 		scheme, rest, _ := strings.Cut(base, "://")
 		host, folder, _ := strings.Cut(rest, "/")
-		full := path.Join("/", path.Dir("/"+folder), location)
-		if query != "" {
-			full += "?" + query
-		}
-		return scheme + "://" + host + full, nil
+		return scheme + "://" + host + path.Join("/", path.Dir("/"+folder), location) + query, nil
 	case filepath.IsAbs(filepath.FromSlash(location)):
 		return filepath.FromSlash(location), nil
 	}

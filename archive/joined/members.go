@@ -170,10 +170,10 @@ func (s *members) openMember(ctx context.Context, m *member) error {
 	m.f, m.close = f, closer
 	err = checkMember(desc, f)
 	if err == nil {
-		m.vars, err = s.t.compare(desc.Location, f.Header())
+		m.vars, err = s.t.compare(desc.shown(), f.Header())
 	}
 	if n := s.t.lenOf(f.Header()); err == nil && desc.Len >= 0 && n != desc.Len {
-		err = &Problem{desc.Location, "", fmt.Sprintf("expected %d indices of dimension %q, as described, found %d", desc.Len, s.t.desc.Dim, n)}
+		err = &Problem{desc.shown(), "", fmt.Sprintf("expected %d indices of dimension %q, as described, found %d", desc.Len, s.t.desc.Dim, n)}
 	}
 	if err != nil && closer != nil {
 		closer.Close()
@@ -184,10 +184,10 @@ func (s *members) openMember(ctx context.Context, m *member) error {
 // checkMember compares a file with its description. The error is a *Problem.
 func checkMember(desc *Member, f *archive.File) error {
 	if n := f.Image().Size(); desc.Size >= 0 && n != desc.Size {
-		return &Problem{desc.Location, "", fmt.Sprintf("was replaced since it was joined: expected a netCDF file of %d bytes, found %d", desc.Size, n)}
+		return &Problem{desc.shown(), "", fmt.Sprintf("was replaced since it was joined: expected a netCDF file of %d bytes, found %d", desc.Size, n)}
 	}
 	if i, ok := f.Info(); ok && desc.SHA256 != "" && i.SHA256 != desc.SHA256 {
-		return &Problem{desc.Location, "", fmt.Sprintf("was replaced since it was joined: expected a netCDF file with SHA-256 %s, found %s", desc.SHA256, i.SHA256)}
+		return &Problem{desc.shown(), "", fmt.Sprintf("was replaced since it was joined: expected a netCDF file with SHA-256 %s, found %s", desc.SHA256, i.SHA256)}
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/internal/ioat"
+	"github.com/cdfz-format/cdfz/internal/urls"
 )
 
 // Namespaces of the description. NcML's is written with http, as by THREDDS, and with https, as by ncdump.
@@ -93,7 +94,7 @@ func (b *ncmlWriter) text(s string) { _, _ = b.WriteString(s) }
 
 func (b *ncmlWriter) attr(name, value string) {
 	if bad := strings.IndexFunc(value, func(r rune) bool { return r < ' ' || r == utf8.RuneError || r == 0xFFFE || r == 0xFFFF }); bad >= 0 && b.err == nil {
-		b.err = fmt.Errorf("joined: %s %q: expected text that XML can hold, found a control character or bytes that are not UTF-8: %w", name, value, archive.ErrOptions)
+		b.err = fmt.Errorf("joined: %s %q: expected text that XML can hold, found a control character or bytes that are not UTF-8: %w", name, urls.Redact(value), archive.ErrOptions)
 	}
 	b.text(" " + name + "=\"")
 	_ = xml.EscapeText(b.Writer, []byte(value)) // the buffer keeps errors
