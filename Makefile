@@ -6,7 +6,7 @@ BIN     := bin/cdfz
 HOST    := bin/cdfz-plugin-host
 export CGO_ENABLED ?= 0
 
-.PHONY: build host native install wheel test test-native test-slurm test-corpus test-ncapi test-fleet race arch fuzz seeds lint demo bench bench-access bench-filters bench-ratio mutants soak man clean
+.PHONY: build host native install wheel test test-native test-slurm test-zarr3 test-corpus test-ncapi test-fleet race arch fuzz seeds lint demo bench bench-access bench-filters bench-ratio mutants soak man clean
 
 build:
 	$(GO) build -trimpath -o $(BIN) ./cmd/cdfz
@@ -67,6 +67,12 @@ ATTACKS ?= 60
 test-slurm:
 	.ci/deps slurm
 	.ci/slurm $(SLURMFILES) $(ATTACKS)
+
+# Zarr format 3 with zarr-python 3 of a later Debian, in a folder with a system of its own: the first run installs it.
+SUITE ?= trixie
+test-zarr3:
+	.ci/deps test-zarr3
+	.ci/zarr3 $(SUITE)
 
 # The tests over the corpus that CDFZ_CORPUS names: a folder with manifest.json.
 test-corpus:

@@ -42,9 +42,17 @@ def open_dataset(what, **options):
 
 
 def register():
-    """Registers the codec `lorenz` with numcodecs, and so with Zarr."""
+    """Registers the codec `lorenz` with numcodecs, and so with Zarr format 2, and `cdfz.lorenz` with zarr 3, if that is
+    there, for format 3."""
     from numcodecs.registry import register_codec
 
     from .codec import Lorenz
 
     register_codec(Lorenz)
+    try:
+        from zarr.registry import register_codec
+    except ImportError:                        # no zarr, or zarr 2
+        return
+    from . import zarr3
+
+    register_codec(zarr3.NAME, zarr3.Lorenz)

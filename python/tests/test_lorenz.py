@@ -1,16 +1,21 @@
 """Tests of the decoder. They do not need the program cdfz: python3 -m unittest tests/test_lorenz.py"""
+import dataclasses
 import hashlib
+import json
 import pathlib
 import pickle
 import random
+import re
 import tracemalloc
 import unittest
+from unittest import mock
 
 import numpy as np
 import numcodecs
 
 import cdfz
-from cdfz import lorenz
+from cdfz import _chunks, lorenz
+from cdfz._chunks import LorenzChunks
 from cdfz._filters import decode
 from cdfz.codec import Lorenz
 
@@ -111,6 +116,53 @@ class Numcodecs(unittest.TestCase):
         self.assertTrue((out == want).all())
         self.assertRaises(ValueError, codec.decode, b"\1\1")
         self.assertRaises(ValueError, numcodecs.get_codec, dict(self.config, version=2))
+
+
+class Chunks(unittest.TestCase):
+    """The codec of Zarr format 3 without zarr. test_zarr3 has the rest."""
+
+    config = {"version": 1, "type": 3, "order": 0, "shape": [2, 3]}
+
+    def parse(self, **config):
+        return LorenzChunks.from_dict({"name": "cdfz.lorenz", "configuration": config})
+
+    def test_json(self):
+        codec = self.parse(**self.config)
+        data = json.loads(json.dumps(codec.to_dict()))
+        self.assertEqual({"name": "cdfz.lorenz", "configuration": self.config}, data)
+        self.assertEqual(codec, LorenzChunks.from_dict(data))
+        self.assertEqual(codec, self.parse(type=3, shape=[2, 3]))
+        self.assertEqual(hash(codec), hash(pickle.loads(pickle.dumps(codec))))
+        with self.assertRaises(dataclasses.FrozenInstanceError):
+            codec.type = 5
+
+    def test_wrong_json(self):
+        for config, words in (({}, "expected the keys .* found none"), ({"type": 3}, "found type$"),
+                              (dict(self.config, level=3), "found version, type, order, shape, level"), (dict(self.config, version=2), "version 1, found 2"),
+                              (dict(self.config, type=12), "found 12"), (dict(self.config, order=2), "found 2"),
+                              (dict(self.config, shape=5), "list of dimensions, found 5"), (dict(self.config, shape=[1 << 31]), "dimensions of 0 to")):
+            with self.subTest(words), self.assertRaisesRegex(cdfz.ParameterError, words):
+                self.parse(**config)
+        for data in (None, {"name": "cdfz.lorenz"}, {"name": "lorenz", "configuration": self.config}, {"name": "cdfz.lorenz", "configuration": [1]}):
+            self.assertRaises(cdfz.ParameterError, LorenzChunks.from_dict, data)
+
+    def test_check(self):
+        codec = self.parse(**self.config)
+        codec.check((2, 3), 2)
+        codec.check((6,), 2)
+        self.parse(type=3, shape=[]).check((), 2)
+        for shape, size in (((2, 4), 2), ((), 2), ((2, 3), 4), ((3,), 4)):
+            want = re.escape(f"shape {list(shape)} with elements of {size} bytes, found type 3, of 2 bytes, and shape [2, 3]")
+            with self.assertRaisesRegex(cdfz.ParameterError, want):
+                codec.check(shape, size)
+
+    def test_decode(self):
+        codec = self.parse(**self.config)
+        self.assertEqual(b"\1\2" * 6, codec.decode_chunk(b"\1\1\2").tobytes())
+        self.assertRaises(cdfz.DamagedBlock, codec.decode_chunk, b"\1\1")
+        self.assertRaises(cdfz.DamagedBlock, codec.decode_chunk, b"")
+        with mock.patch.object(_chunks, "MEMORY", -1), self.assertRaisesRegex(cdfz.ArchiveUnsupported, "memory"):
+            codec.decode_chunk(b"\1\1\2")
 
 
 if __name__ == "__main__":

@@ -19,11 +19,13 @@ import (
 // Zarr v3 metadata (https://zarr-specs.readthedocs.io/en/latest/v3/core/), made from those
 // of v2.
 
-// newNames are the names in Zarr v3 of numcodecs' codecs that work on bytes. "blosc" and
-// "zstd" are codecs of v3 itself, the others are numcodecs' (module numcodecs.zarr3).
+// newNames are the names in Zarr v3 of codecs that work on bytes. "blosc" and "zstd" are codecs of
+// v3 itself, "cdfz.lorenz" is that of the Python package cdfz, the others are numcodecs' (module
+// numcodecs.zarr3).
 var newNames = map[string]string{
 	"blosc": "blosc", "zstd": "zstd", "zlib": "numcodecs.zlib", "shuffle": "numcodecs.shuffle", "bz2": "numcodecs.bz2", "gzip": "numcodecs.gzip",
 	"lzma": "numcodecs.lzma", "fletcher32": "numcodecs.fletcher32", "crc32": "numcodecs.crc32", "adler32": "numcodecs.adler32",
+	"lorenz": "cdfz.lorenz",
 }
 
 // newTypes are the types of Zarr v3 by numpy's names. That of characters is zarr-python's.

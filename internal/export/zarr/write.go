@@ -1,6 +1,7 @@
 // Package zarr writes netCDF files as folders that are Zarr stores, of Zarr v2 or v3, with
 // consolidated metadata. The blocks of an archive become chunks as they are stored if
-// stock readers know their codecs. Other chunks are encoded with codecs that they know.
+// stock readers know their codecs. Other chunks are encoded with codecs that they know. Blocks
+// of lorenz are copied on request, for readers with the Python package cdfz.
 //
 //	f, err := archive.Open(ctx, "x.nc.cdfz", nil)
 //	res, err := zarr.Write(ctx, "x.zarr", f, nil)
@@ -34,7 +35,8 @@ type Options struct {
 	// Filters are the filters of variables that are not copied as they are stored, as a user
 	// would write them. Zarr's readers must know them (Known). Nil means blosc with shuffle
 	// and zstd, which more readers know than filters one after the other: GDAL has no shuffle,
-	// and neither has the core of v3. An empty chain means none.
+	// and neither has the core of v3. An empty chain means none. Stock readers do not know
+	// lorenz. So blocks with lorenz are copied only if Filters has lorenz, too.
 	Filters filters.Chain
 	// Workers is the number of chunks encoded at the same time. 0 means GOMAXPROCS. Each
 	// takes memory for three of the largest chunks.
@@ -51,6 +53,7 @@ type Result struct {
 	Size   int64 // of all files, in bytes
 	Chunks int64
 	Copied int64 // chunks that are blocks of the archive as they are stored
+	Lorenz bool  // whether readers need the Python package cdfz for an array
 	// Missing are the numbers of variables that are left out, because their names cannot
 	// be paths or they cannot be cut into chunks.
 	Missing []int
@@ -61,16 +64,25 @@ type Result struct {
 // zeros, in bytes.
 const mostBeyond = 256 << 20
 
-// Known reports whether stock readers of a version of Zarr, 2 or 3, can decode blocks with
-// this chain: for v2 if numcodecs has all its codecs, for v3 if these work on bytes.
+// Known reports whether readers of a version of Zarr, 2 or 3, can decode blocks with this chain:
+// for v2 if numcodecs has all its codecs, for v3 if these work on bytes. For lorenz they need the
+// Python package cdfz, which in v3 has it as the first codec only.
 func Known(version int, c filters.Chain) bool {
-	return !slices.ContainsFunc(c, func(f filters.Filter) bool {
+	for i, f := range c {
 		m, ok := filters.Lookup(f.ID)
-		if !ok || m.Codec == nil || m.Codec.Package != "" || m.Codec.Origin != "" {
-			return true
+		if !ok || m.Codec == nil || m.Codec.Package != "" && f.ID != filters.Lorenz || m.Codec.Origin != "" {
+			return false
 		}
-		return version == 3 && newNames[m.Codec.ID] == ""
-	})
+		if version == 3 && (newNames[m.Codec.ID] == "" || f.ID == filters.Lorenz && i > 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// hasLorenz reports whether readers of the chain need the Python package cdfz.
+func hasLorenz(c filters.Chain) bool {
+	return slices.ContainsFunc(c, func(f filters.Filter) bool { return f.ID == filters.Lorenz })
 }
 
 // Write writes the netCDF file in f, an archive or a classic file, as the folder dir, which
@@ -92,7 +104,7 @@ func Write(ctx context.Context, dir string, f *archive.File, o *Options) (*Resul
 		return nil, fmt.Errorf("zarr: expected filters that readers of Zarr v%d know, found %s", version, o.Filters)
 	}
 	z, err := f.Zarr(ctx, &archive.ChunkOptions{
-		Keep:   func(c filters.Chain) bool { return Known(version, c) },
+		Keep:   func(c filters.Chain) bool { return Known(version, c) && (hasLorenz(o.Filters) || !hasLorenz(c)) },
 		Beyond: mostBeyond,
 		Filters: func(cdf3.Type) (filters.Chain, error) {
 			if o.Filters != nil {
@@ -112,6 +124,7 @@ func Write(ctx context.Context, dir string, f *archive.File, o *Options) (*Resul
 		}
 		w.arrays[path] = c
 		have[c.Var().Num()] = true
+		w.res.Lorenz = w.res.Lorenz || hasLorenz(c.Chain())
 	}
 	for i := range f.Vars() {
 		if !have[i] {

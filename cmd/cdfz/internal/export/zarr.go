@@ -24,6 +24,9 @@ func (v *exporter) zarrStore(ctx context.Context, in *fileio.Input, f *archive.F
 		return err
 	}
 	rep.Written, rep.Chunks, rep.Copied = res.Size, res.Chunks, res.Copied
+	if res.Lorenz {
+		rep.warnings = append(rep.warnings, "readers need the Python package cdfz for lorenz; exports without --filters 52723 do not")
+	}
 	for _, n := range res.Missing {
 		rep.warnings = append(rep.warnings, fmt.Sprintf("variable %s cannot be an array of Zarr and is left out", display.Quoted(varName(f, n))))
 	}
