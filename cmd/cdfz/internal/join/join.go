@@ -36,8 +36,8 @@ func Command(a *cli.App) *cobra.Command {
 		Short: "Describe many files as one dataset, joined along time or a new dimension",
 		Long: `Compares the FILEs and writes an NcML file that describes them as one dataset: an aggregation
 joinExisting along their record dimension, or --dim DIM, or joinNew along --new DIM. cdfz get, dump,
-info, restore and export read OUT.ncml as one file, and so do THREDDS and other programs with
-netCDF-Java. The FILEs stay as they are. OUT names them, relative to its folder.
+info, restore and export read OUT.ncml as one file. NcML is the language of netCDF-Java and THREDDS.
+The FILEs stay as they are. OUT names them, relative to its folder.
 
 The FILEs are joined in the given order. All have the variables, types, dimensions and attributes
 of the first one. Attributes of the file itself may differ, and those of the first count, as in
