@@ -31,6 +31,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"path"
 	"path/filepath"
@@ -99,6 +100,21 @@ func Folder(description string) Opener {
 			return nil, nil, err
 		}
 		return f, f, nil
+	}
+}
+
+// Files returns the paths and URLs that Folder opens for the members, if they exist.
+func (desc *Description) Files(description string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for i := range desc.Members {
+			name, err := resolve(description, desc.Members[i].Location)
+			if err != nil {
+				continue
+			}
+			if !yield(name) || !strings.HasSuffix(name, archive.Suffix) && !yield(withSuffix(name)) {
+				return
+			}
+		}
 	}
 }
 

@@ -49,6 +49,7 @@ func (a *IO) dataset(ctx context.Context, name string, in *Input) (*joined.Datas
 		d.Close()
 		return nil, nil, err
 	}
+	a.readsParts(in, desc.Files(name))
 	in.Replace(in.R, in.Size, d.Close)
 	return d, f, nil
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"path"
 	"path/filepath"
@@ -30,9 +31,10 @@ type Input struct {
 	Name  string // as messages show it
 	R     io.ReaderAt
 	Size  int64
-	File  *os.File    // nil if not a local file
-	Stat  fs.FileInfo // of the file when it was opened
-	in    *os.Root    // the folder of a file below a tree; else nil
+	File  *os.File         // nil if not a local file
+	Stat  fs.FileInfo      // of the file when it was opened
+	in    *os.Root         // the folder of a file below a tree; else nil
+	parts iter.Seq[string] // the names of other files that are read because of this one, or nil; guarded by inputs.mu
 	close func() error
 }
 
@@ -108,13 +110,48 @@ func (a *IO) reads(in *Input) *Input {
 	return in
 }
 
+// readsParts notes that the run reads other files, too, until an input is closed.
+func (a *IO) readsParts(in *Input, names iter.Seq[string]) {
+	a.inputs.mu.Lock()
+	defer a.inputs.mu.Unlock()
+	in.parts = names
+}
+
 // isInput reports whether the run is reading a file.
 func (a *IO) isInput(st fs.FileInfo) bool {
 	a.inputs.mu.Lock()
 	defer a.inputs.mu.Unlock()
-	for _, in := range a.inputs.open {
-		if os.SameFile(in, st) {
+	for in, own := range a.inputs.open {
+		if os.SameFile(own, st) {
 			return true
+		}
+		if in.parts == nil {
+			continue
+		}
+		for name := range in.parts {
+			if part, err := os.Stat(name); err == nil && os.SameFile(part, st) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isSource reports whether an object is that of an input, or one that is read because of it.
+func (a *IO) isSource(url string, in *Input) bool {
+	if in == nil {
+		return false
+	}
+	a.inputs.mu.Lock()
+	defer a.inputs.mu.Unlock()
+	if url == in.Name {
+		return true
+	}
+	if in.parts != nil {
+		for name := range in.parts {
+			if name == url {
+				return true
+			}
 		}
 	}
 	return false

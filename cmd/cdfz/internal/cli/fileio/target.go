@@ -360,7 +360,7 @@ func (t *targets) below(dest, path string) (*os.Root, string, error) {
 // writing it: two files may have one target even if they are worked on at the same time. src
 // may be nil. Sources that are files are compared when the target is made.
 func (a *IO) prepare(path string, src *Input) error {
-	if s3.IsURL(path) && src != nil && path == src.Name {
+	if s3.IsURL(path) && a.isSource(path, src) {
 		return fmt.Errorf("%s: the target is the source", terminal.ShowName(path))
 	}
 	stop.Catch()
