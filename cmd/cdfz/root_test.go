@@ -2,7 +2,9 @@ package main
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
@@ -10,7 +12,7 @@ import (
 )
 
 // TestVerbs checks that a verb is found by its name, alone or among all, and so is its code, and
-// that its help has examples.
+// that its help has examples, and lines that fit a terminal.
 func TestVerbs(t *testing.T) {
 	all := root(&cli.App{}, nil).Commands()
 	require.Len(t, all, len(verbs))
@@ -23,6 +25,9 @@ func TestVerbs(t *testing.T) {
 		if v.name != "version" && v.name != "man" {
 			require.NotEmpty(t, all[i].Example, v.name)
 			require.DirExists(t, filepath.Join("internal", v.name))
+		}
+		for line := range strings.Lines(all[i].Long) {
+			require.LessOrEqual(t, utf8.RuneCountInString(line), 101, "%s: %s", v.name, line)
 		}
 	}
 }

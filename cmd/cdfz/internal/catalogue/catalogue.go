@@ -40,14 +40,15 @@ func Command(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "catalogue [flags] -o OUT.parquet FILE…",
 		Short: "List the variables of many archives in a Parquet file",
-		Long: `Writes a Parquet file with a row for each variable of each FILE: its dimensions, attributes, times
-and box, the sizes and the SHA-256 of the file. cdfz find, DuckDB, pandas and others search it. Only the
-structure and the coordinates of an archive are read.
+		Long: `Writes a Parquet file with a row for each variable of each FILE: its dimensions,
+attributes, times and box, the sizes and the SHA-256 of the file. cdfz find, DuckDB, pandas and
+others search it. Only the structure and the coordinates of an archive are read.
 
-FILE may be an archive, a classic netCDF file, a folder, whose archives *.cdfz are taken, or a URL. A
-FILE that ends in .parquet is a catalogue, whose rows are taken as they are: so the parts that shards
-have made become one catalogue, and a catalogue gets the rows of new archives. The rows of a file
-are those of its last FILE, or of the archive itself if that is among the FILEs.
+FILE may be an archive, a classic netCDF file, a folder, whose archives *.cdfz are taken, or a
+URL. A FILE that ends in .parquet is a catalogue, whose rows are taken as they are: so the
+parts that shards have made become one catalogue, and a catalogue gets the rows of new
+archives. The rows of a file are those of its last FILE, or of the archive itself if that is
+among the FILEs.
 
 ` + cli.PrefixHelp + `
 

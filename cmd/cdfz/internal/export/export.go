@@ -47,8 +47,8 @@ func Command(a *cli.App) *cobra.Command {
 		Long: `Writes an archive or a classic netCDF file for programs that do not know cdfz: as a
 netCDF-4 file (.nc4, .nc, .h5) or as a folder that is a Zarr store (.zarr). FILE may also
 be an http, https, s3 or gs URL, - for standard input, or for netCDF-4 the NcML file of many
-files that cdfz join makes. -o - writes to standard output,
-and -o s3://BUCKET/KEY writes a file to an object store.
+files that cdfz join makes. -o - writes to standard output, and -o s3://BUCKET/KEY writes
+a file to an object store.
 
 Chunks are the blocks of the archive. Stored blocks are copied if HDF5 or Zarr knows
 their filters, as with --preset portable. Other blocks, such as those of lorenz, are

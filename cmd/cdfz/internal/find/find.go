@@ -48,12 +48,13 @@ catalogue is one that cdfz catalogue has made, also at a URL. The files themselv
 NAME is the name of a variable, or a shell pattern in quotes, such as 'tas*'. With several,
 one must match.
 
---time takes a year, a month, a day or a range of them, such as 1987, 1987-01..1988-06 or 1987.., and
-finds variables with times in it: from the first to the last, without a look at gaps. --bbox finds
-variables whose box overlaps with W,S,E,N in degrees. -10 and 350 are the same longitude, and a box
-with W greater than E, such as 170,-10,-170,10, goes across the date line. Variables without times, or
-without latitudes and longitudes, are not found then. --attr NAME=VALUE compares an attribute of the
-variable or else of the file, as a number or with VALUE as a pattern.
+--time takes a year, a month, a day or a range of them, such as 1987, 1987-01..1988-06 or
+1987.., and finds variables with times in it: from the first to the last, without a look at
+gaps. --bbox finds variables whose box overlaps with W,S,E,N in degrees. -10 and 350 are the
+same longitude, and a box with W greater than E, such as 170,-10,-170,10, goes across the date
+line. Variables without times, or without latitudes and longitudes, are not found then. --attr
+NAME=VALUE compares an attribute of the variable or else of the file, as a number or with VALUE
+as a pattern.
 
 The exit code is 1 if nothing is found.`,
 		Example: cli.Examples(

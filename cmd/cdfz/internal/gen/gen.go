@@ -58,10 +58,11 @@ becomes x.nc. The bytes are those that ncgen writes. FILE - is standard input.
 
 With --archive, or if OUT ends in .cdfz, the target is an archive. Then gen follows
 the special attributes that dump -s prints: _Fletcher32, _Shuffle, _DeflateLevel and
-_Filter, or _Codecs, set the filters of a variable, and _BlockSize the size of blocks. Variables without them get the filters of --preset. If a variable has filters or
-_ChunkSizes in the text, all variables get blocks, as with --zarr always. Blocks have the
-shape in _ChunkSizes if that is a run of whole rows, such as 1, 5, 72, 144 for a variable
-of 38, 10, 72, 144. Otherwise a warning names the variable.
+_Filter, or _Codecs, set the filters of a variable, and _BlockSize the size of blocks. Variables
+without them get the filters of --preset. If a variable has filters or _ChunkSizes in
+the text, all variables get blocks, as with --zarr always. Blocks have the shape in
+_ChunkSizes if that is a run of whole rows, such as 1, 5, 72, 144 for a variable of
+38, 10, 72, 144. Otherwise a warning names the variable.
 
 The attribute _Format sets the kind of file, and -k overrides it. Otherwise it is the
 first of classic, 64-bit offset and cdf5 that holds all dimensions, types and sizes.

@@ -38,7 +38,8 @@ func Command(a *cli.App) *cobra.Command {
 		Short: "Write parts of variables as CSV, JSON, npy, raw values or netCDF",
 		Long: `Reads parts of variables from a classic netCDF file or an archive. From an archive,
 only the blocks that hold them are read. FILE may be an http, https, s3 or gs URL, - for
-standard input, or the NcML file of many files that cdfz join makes. OUT may be s3://BUCKET/KEY, which is written from a temporary file.
+standard input, or the NcML file of many files that cdfz join makes. OUT may be
+s3://BUCKET/KEY, which is written from a temporary file.
 
 Selections by index are those of Python and numpy:
   tas                    the whole variable

@@ -57,10 +57,10 @@ is listed by variable and index range, and the exit code is 3.
 
 An archive with parity is healed first: see cdfz archive --parity.
 
-In place, repair rewrites damaged local headers and metadata where they are, and
-then everything after the last block. It can be interrupted and repeated. The archive
-keeps its modification time. -o writes a new file instead. Bytes after the archive are cut off only with -f,
-and another file after it only with --replace-other.`,
+In place, repair rewrites damaged local headers and metadata where they are, and then
+everything after the last block. It can be interrupted and repeated. The archive keeps its
+modification time. -o writes a new file instead. Bytes after the archive are cut off only
+with -f, and another file after it only with --replace-other.`,
 		Example: cli.Examples(
 			"cdfz repair tas.nc.cdfz                    # in place",
 			"cdfz repair -o repaired.nc.cdfz tas.nc.cdfz"),
