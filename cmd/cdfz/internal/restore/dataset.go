@@ -43,16 +43,6 @@ func (v *restorer) dataset(ctx context.Context, j fileio.Job) error {
 	if err != nil {
 		return err
 	}
-	rep := restoreReport{File: terminal.ReportName(j.Name), Target: path, Size: size, ArchiveSize: in.Size, Seconds: display.Round(time.Since(start).Seconds(), 6)}
-	v.sum.Files++
-	v.sum.Size += rep.Size
-	v.sum.ArchiveSize += rep.ArchiveSize
-	switch {
-	case v.Dest == terminal.StdoutName:
-	case v.JSON:
-		v.Emit(rep)
-	default:
-		v.Report("%s: %s, %s", path, display.Size(rep.Size), display.Speed(rep.Size, rep.Seconds))
-	}
+	v.restored(&restoreReport{File: terminal.ReportName(j.Name), Target: path, Size: size, ArchiveSize: in.Size, Seconds: display.Round(time.Since(start).Seconds(), 6)})
 	return nil
 }

@@ -69,22 +69,24 @@ func Command(a *cli.App) *cobra.Command {
 		Short: "Restore netCDF files: x.nc.cdfz becomes x.nc next to it",
 		Long: `Restores the netCDF file of each archive, bit for bit, and checks it before
 it appears: files shorter than 8 MiB by their SHA-256, others by a sum of 128 bits that all
-cores compute. --sha256 checks the SHA-256 of all, on one core. With -o - the data is written
-before the check: it is right only if the exit code is 0. If values were rounded before they were archived (--lossy), a
-warning says that the file differs from the source. The file gets the permissions and
-the modification time of the archive, and its owner if root runs cdfz.
+cores compute. --sha256 checks the SHA-256 of all, on one core. With -o - the data is
+written before the check: it is right only if the exit code is 0. If values were rounded
+before they were archived (--lossy), a warning says that the file differs from the source.
+The file gets the permissions and the modification time of the archive, and its owner if
+root runs cdfz.
 
 --salvage restores the intact parts of a damaged archive, lists lost values by variable
 and index range, and writes fill values in their place. The exit code is then 3. If the
 index is lost and a block has two intact versions that differ, the first is restored,
 the block is listed, and the exit code is 3, too.
 
-A FILE that ends in .ncml, which cdfz join makes, is restored as one file of all its members:
-tas.ncml becomes tas.nc, as ncrcat or ncecat would make it.
+A FILE that ends in .ncml, which cdfz join makes, is restored as one file of all its
+members: tas.ncml becomes tas.nc, as ncrcat or ncecat would make it.
 
 FILE may be a folder: archives below it, named *.cdfz, are restored, and other files
 are skipped, as are targets that exist and have the SHA-256 of the archive's netCDF file,
-so that a run can be repeated. It may also be an http, https, s3 or gs URL, or - for standard input.
+so that a run can be repeated. It may also be an http, https, s3 or gs URL, or - for
+standard input.
 
 ` + cli.PrefixHelp + ` An object fails
 whose key is not the path of a file, such as a/../b.
@@ -227,6 +229,12 @@ func (v *restorer) one(ctx context.Context, j fileio.Job) error {
 	rep := restoreReport{File: terminal.ReportName(j.Name), Target: path, Size: info.ImageSize, ArchiveSize: in.Size, SHA256: info.SHA256,
 		Seconds: display.Round(time.Since(start).Seconds(), 6), Loss: report.LossOf(f)}
 	rep.Loss.Warn(&v.Terminal, in.Name)
+	v.restored(&rep)
+	return nil
+}
+
+// restored counts and reports a restored file.
+func (v *restorer) restored(rep *restoreReport) {
 	v.sum.Files++
 	v.sum.Size += rep.Size
 	v.sum.ArchiveSize += rep.ArchiveSize
@@ -235,9 +243,8 @@ func (v *restorer) one(ctx context.Context, j fileio.Job) error {
 	case v.JSON:
 		v.Emit(rep)
 	default:
-		v.Report("%s: %s, %s", path, display.Size(rep.Size), display.Speed(rep.Size, rep.Seconds))
+		v.Report("%s: %s, %s", rep.Target, display.Size(rep.Size), display.Speed(rep.Size, rep.Seconds))
 	}
-	return nil
 }
 
 // isDone reports whether a target below a folder exists and has the content that would be
