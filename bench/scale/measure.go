@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -126,7 +125,7 @@ func (c *class) measureAlone(ctx context.Context, cdfz string) error {
 		}
 		c.costs[verb] = &cost{cpu: used.CPU.Seconds() / n, wall: used.Wall.Seconds() / n, rss: used.RSS}
 	}
-	bytes, err := bytesBelow(filepath.Join(c.dir, "alone"))
+	bytes, err := run.BytesBelow(filepath.Join(c.dir, "alone"))
 	c.ratio = c.size * n / float64(bytes)
 	return err
 }
@@ -237,21 +236,6 @@ func (k *cost) trace(log, dir string, n float64) error {
 		}
 	}
 	return s.Err()
-}
-
-// bytesBelow returns the sum of the sizes of all files below a folder.
-func bytesBelow(dir string) (sum int64, err error) {
-	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		st, err := d.Info()
-		if err == nil {
-			sum += st.Size()
-		}
-		return err
-	})
-	return sum, err
 }
 
 // report prints what was measured.

@@ -20,7 +20,7 @@ var (
 	nodes        = &assumption{"nodes", 100, "", "the question"}
 	cores        = &assumption{"cores per node", 32, "", "as fast as one of this machine; cdfz -j 1 on each"}
 	shardsPer    = &assumption{"shards per core", 10, "", "docs/trees.md: ten shards a job"}
-	largeSize    = &assumption{"large file", 1 << 30, "B", "cdfz-fleet -large: a shard of its own"}
+	largeSize    = &assumption{"large file", 1 << 30, "B", "a file of this size or more is a shard of its own, by -large of cdfz-fleet"}
 	lustreChange = &assumption{"Lustre: changes", 27000, "1/s", "mdtest creates of Dell HPC Lustre Storage with Omni-Path, white paper, 240 threads, one MDT"}
 	lustreLook   = &assumption{"Lustre: lookups", 500000, "1/s", "mdtest stats of the same paper"}
 	lustreBytes  = &assumption{"Lustre: bytes", 100e9, "B/s", "read and written together; a guess for a middle-sized system"}
@@ -28,7 +28,7 @@ var (
 	lustreList   = &assumption{"Lustre: names listed", 100000, "1/s", "by one worker, without looking at the files; a guess"}
 	s3Puts       = &assumption{"S3: PUT, POST, LIST", 3500, "1/s", "per partitioned prefix, Amazon's performance guidelines"}
 	s3Gets       = &assumption{"S3: GET, HEAD", 5500, "1/s", "per partitioned prefix, the same page"}
-	s3Prefixes   = &assumption{"S3: partitioned prefixes", 10, "", "a guess: Amazon divides a busy bucket by itself"}
+	s3Prefixes   = &assumption{"S3: partitioned prefixes", 10, "", "a guess; S3 divides the prefixes of a busy bucket without being asked"}
 	s3PutTime    = &assumption{"S3: time of a PUT", 0.1, "s", "a guess"}
 	s3GetTime    = &assumption{"S3: time of a GET", 0.05, "s", "a guess, to the first byte"}
 	s3Flight     = &assumption{"S3: files at a time per core", 4, "", "cdfz -j 128 on a node of 32 cores"}

@@ -12,9 +12,7 @@ package main
 import (
 	"context"
 	"fmt"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/cdfz-format/cdfz/bench/internal/run"
@@ -62,7 +60,7 @@ func compare(ctx context.Context, flags []string) error {
 				"GZIP": folder("gzip", round), "ARCHIVES": folder("archives", round), "ARCHIVES/": folder("archives", round) + "/", "BACK/": folder("back", round) + "/",
 			})...)
 			if err == nil {
-				written[k], err = bytesBelow(folder(to, round))
+				written[k], err = run.BytesBelow(folder(to, round))
 			}
 			return c, err
 		}}
@@ -87,19 +85,4 @@ func compare(ctx context.Context, flags []string) error {
 		t.Row(k.Name, w, k.CPU(), float64(*files)/w.Seconds(), written[i], tasks[0].Wall().Seconds()/w.Seconds())
 	}
 	return r.Save()
-}
-
-// bytesBelow returns the sum of the sizes of all files below a folder.
-func bytesBelow(dir string) (sum int64, err error) {
-	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		st, err := d.Info()
-		if err == nil {
-			sum += st.Size()
-		}
-		return err
-	})
-	return sum, err
 }

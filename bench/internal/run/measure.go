@@ -5,8 +5,10 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -152,3 +154,18 @@ func Quantile[T any, V cmp.Ordered](list []T, share float64, of func(T) V) (v V)
 
 // Itself is the property of numbers that Median and Quantile take.
 func Itself[T any](x T) T { return x }
+
+// BytesBelow returns the sum of the sizes of all files below a folder.
+func BytesBelow(dir string) (sum int64, err error) {
+	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		st, err := d.Info()
+		if err == nil {
+			sum += st.Size()
+		}
+		return err
+	})
+	return sum, err
+}
