@@ -102,8 +102,8 @@ func compareSteps(s, t step) int {
 	return int(s.months - t.months)
 }
 
-// coordinate returns the number of the coordinate variable of the joined dimension in the first file, or
-// -1 if there is none with numbers.
+// coordinate returns the number of the coordinate variable of the joined dimension in the first file. It
+// returns -1 if the dimension is new, or has no such variable, or one of characters.
 func (t *template) coordinate() int {
 	if t.desc.New {
 		return -1
@@ -131,8 +131,8 @@ func (t *template) unitsOf() *cf.Units {
 // axisPiece is the number of values of a coordinate variable that are read at once.
 const axisPiece = 1 << 15
 
-// axisOf reads the joined coordinate variable of a file. It is nil if there is none. The error is a
-// *Problem for a value that is not a number.
+// axisOf reads the joined coordinate variable of a file. It returns nil if coordinate finds no variable,
+// and a *Problem as the error for a value that is not a number.
 func (t *template) axisOf(ctx context.Context, location string, f *archive.File, vars []int) (*axis, error) {
 	n := t.coordinate()
 	if n < 0 {

@@ -59,7 +59,7 @@ func (c closing) Close() error {
 	return nil
 }
 
-// spec is a file of tests with n steps of time, the first of which has number from.
+// spec describes a test file with n steps of time, numbered from on.
 type spec struct {
 	version cdf3.Version
 	from, n int

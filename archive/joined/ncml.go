@@ -115,8 +115,8 @@ func (e *ncmlError) Error() string {
 func (e *ncmlError) Unwrap() error { return e.class }
 
 // ReadNcML reads a description of size bytes. Elements and attributes of NcML that change the dataset in
-// other ways are ErrNotNcML, as is every other kind of file. XML that is not well-formed or ends early,
-// and numbers that are none, are archive.ErrCorrupt. Errors of r are wrapped.
+// other ways are ErrNotNcML, as is every other kind of file. XML that is not well-formed or ends early
+// is archive.ErrCorrupt, and so is text where a number belongs. Errors of r are wrapped.
 //
 // External entities and document types are refused. It allocates a small multiple of the size, which is at
 // most MaxNcML.
