@@ -214,10 +214,10 @@ def main():
         os.write(write, found.encode(errors="replace")[:200])
         os._exit(0)
 
-    results, running, todo = {}, [], list(enumerate(sites))
-    while todo or running:
-        while todo and len(running) < (os.cpu_count() or 1):
-            number, (path, _) = todo.pop(0)
+    results, running, waiting = {}, [], list(enumerate(sites))
+    while waiting or running:
+        while waiting and len(running) < (os.cpu_count() or 1):
+            number, (path, _) = waiting.pop(0)
             running.append((number, *start(number, path)))
         number, pid, read = running.pop(0)
         found = os.read(read, 1000).decode(errors="replace")
