@@ -55,8 +55,8 @@ among the FILEs.
 Rows are sorted by path, and the same archives give the same bytes. OUT appears complete or not at
 all. Archives that cannot be read are reported and left out, and the exit code is 1 or 3.
 
---state and --receipts take the times when archives were proved from the state of cdfz verify and from
-receipts.
+--state and --receipts take the times when archives were proved from the state of cdfz verify
+and from receipts.
 
 ` + cli.SelectHelp,
 		Example: cli.Examples(
