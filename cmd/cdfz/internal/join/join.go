@@ -37,7 +37,8 @@ func Command(a *cli.App) *cobra.Command {
 		Long: `Compares the FILEs and writes an NcML file that describes them as one dataset: an aggregation
 joinExisting along their record dimension, or --dim DIM, or joinNew along --new DIM. cdfz get, dump,
 info, restore and export read OUT.ncml as one file. NcML is the language of netCDF-Java and THREDDS.
-The FILEs stay as they are. OUT names them, relative to its folder.
+The FILEs stay as they are. OUT names them relative to its folder. Absolute paths to other
+folders stay as they are given.
 
 The FILEs are joined in the given order. All have the variables, types, dimensions and attributes
 of the first one. Attributes of the file itself may differ, and those of the first count, as in
@@ -206,15 +207,16 @@ func (v *joiner) locations(ctx context.Context, args []string) (locations []stri
 	return locations, ok && !v.Stopped(ctx)
 }
 
-// location returns the name of a file relative to the folder of OUT, with slashes.
+// location returns the name of a file relative to the folder of OUT, with slashes. Absolute names of files
+// elsewhere stay as they are.
 func (v *joiner) location(name string) (string, error) {
 	switch {
 	case name == terminal.StdinName:
 		return "", errors.New("standard input has no path that OUT could name")
 	case fileio.IsDataset(name):
 		return "", errors.New("expected an archive or a classic netCDF file, found a description of joined files")
-	case remote.IsURL(name), filepath.IsAbs(name):
-		return filepath.ToSlash(name), nil
+	case remote.IsURL(name):
+		return name, nil
 	}
 	folder := "."
 	if v.Dest != terminal.StdoutName {
@@ -228,5 +230,8 @@ func (v *joiner) location(name string) (string, error) {
 		return "", err
 	}
 	rel, err := filepath.Rel(folder, full)
+	if filepath.IsAbs(name) && (err != nil || !filepath.IsLocal(rel)) {
+		return filepath.ToSlash(name), nil
+	}
 	return filepath.ToSlash(rel), err
 }
