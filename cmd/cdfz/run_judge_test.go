@@ -183,6 +183,22 @@ func TestJudgeRunPrograms(t *testing.T) {
 	})
 }
 
+// TestJudgeRunJoined shows joined files as one, which CDO reads and nobody can change.
+func TestJudgeRunJoined(t *testing.T) {
+	image := climateImage(t)
+	runners(t, map[string][]byte{"a.nc": image, "b.nc": image}, func(t *testing.T, r *runner) {
+		program, target := r.prefix[len(r.prefix)-1], filepath.Join(r.dir, "all.ncml")
+		out, err := exec.Command(program, "join", "-q", "--new", "run", "-o", target, filepath.Join(r.dir, "a.nc.cdfz"), filepath.Join(r.dir, "b.nc.cdfz")).CombinedOutput()
+		require.NoError(t, err, string(out))
+		out, err = exec.Command(program, "restore", "-q", "-o", filepath.Join(r.dir, "plain"), target).CombinedOutput()
+		require.NoError(t, err, string(out))
+		got, code := r.run("ls; cmp plain all.nc; cdo -s ngrids all.nc 2>/dev/null; rm -f all.nc 2>&1; touch all.ncml 2>&1")
+		require.Equal(t, 1, code)
+		require.Equal(t, "a.nc\nall.nc\nb.nc\nplain\n"+"4\n"+
+			"rm: cannot remove 'all.nc': Read-only file system\ntouch: cannot touch 'all.ncml': Read-only file system\n", got)
+	})
+}
+
 // changes makes, changes and deletes files in many ways.
 const changes = `
 exec 2>&1

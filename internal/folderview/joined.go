@@ -14,9 +14,9 @@ type Joined[A any] struct {
 	Image  string // that the name of the joined file has in its place
 	// Is reports whether a file of size bytes is a description, intact or damaged.
 	Is func(r io.ReaderAt, size int64) (bool, error)
-	// Open reads a description, and the structure of the files that it names, below its folder in fsys.
-	// The closer closes these.
-	Open func(fsys fs.FS, name string, r io.ReaderAt, size int64) (A, io.Closer, error)
+	// Open reads a description, and the structure of the files that it names, in the first view's file
+	// system. The closer closes these.
+	Open func(root fs.FS, name string, r io.ReaderAt, size int64) (A, io.Closer, error)
 }
 
 // isJoined reports whether a file is named like a description of joined files.
@@ -36,7 +36,7 @@ func (v *View[A]) is(name string, r io.ReaderAt, size int64) (bool, error) {
 // opened.
 func (v *View[A]) openNetCDF(name, shown string, r io.ReaderAt, size int64) (A, io.Closer, error) {
 	if v.isJoined(name) {
-		return v.Joined.Open(v.fsys, path.Clean(name), r, size)
+		return v.Joined.Open(v.root, path.Join(v.dir, name), r, size)
 	}
 	a, err := v.format.Open(shown, r, size)
 	return a, nothing{}, err

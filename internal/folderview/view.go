@@ -50,12 +50,13 @@ type View[A any] struct {
 	Only         string     // the only file of the file system that is used; "": all
 	Joined       *Joined[A] // joined files appear as one; nil: their descriptions are files like others
 	fsys         fs.FS
-	dir          string // name of the file system's root in reports
+	root         fs.FS  // of the first view
+	dir          string // name of fsys in root
 }
 
 // New returns a view of a file system. Files must implement io.ReaderAt to be archives.
 func New[A any](fsys fs.FS, f Format[A]) *View[A] {
-	return &View[A]{Archives: newArchives(f), fsys: fsys, dir: "."}
+	return &View[A]{Archives: newArchives(f), fsys: fsys, root: fsys, dir: "."}
 }
 
 // At returns the same view of another file system, which is the folder dir of the first.

@@ -1,7 +1,8 @@
 // Package mount shows a folder of archives as a folder of the original netCDF files: a
 // read-only FUSE file system. The archive x.nc.cdfz appears as x.nc, with the size of
-// the image, and the times, owner and permissions of the archive. Everything else
-// appears unchanged.
+// the image, and the times, owner and permissions of the archive. The description x.ncml
+// of joined files appears as x.nc, too, but not for other users. Everything else appears
+// unchanged.
 //
 // [Mount] mounts a folder for everybody. [MountDevice] and [Serve] mount it in one mount namespace,
 // where everything but the originals can be changed as before. Both work on Linux.
@@ -31,7 +32,7 @@ type Options struct {
 	Workers      int           // blocks of one file decoded at the same time; 0: GOMAXPROCS
 	Idle         time.Duration // unmount after this time without open files and requests; 0: never
 	WithArchives bool          // show the archives as well
-	AllowOther   bool          // let other users in; permissions and lists below the source are checked; not for Serve
+	AllowOther   bool          // let other users in; permissions and lists below the source are checked; not for Serve, and not with joined files
 	// OneOwner makes Serve show this process's user and group as the owner of all files. It is for
 	// a mount in a user namespace that knows only these: the kernel refuses all changes of files
 	// whose owner is unknown there, even if the user may change them.
@@ -46,7 +47,7 @@ type Options struct {
 var (
 	// ErrNoFUSE reports a system or a container without FUSE.
 	ErrNoFUSE = errors.New("there is no /dev/fuse")
-	ErrSource = errors.New("expected a folder or an archive named *.cdfz")
+	ErrSource = errors.New("expected a folder, an archive named *.cdfz, or joined files named *.ncml")
 	ErrTarget = errors.New("expected a folder to mount on")
 	ErrInside = errors.New("the mount point lies inside the source")
 	ErrStale  = errors.New("an earlier mount has lost its server: unmount it with umount")

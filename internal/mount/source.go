@@ -11,6 +11,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/internal/folderview"
+	"github.com/cdfz-format/cdfz/internal/folderview/joinedfiles"
 )
 
 type (
@@ -35,7 +36,7 @@ type found struct {
 // openSource opens a folder or an archive.
 func openSource(src string, cache *archive.Cache, o *Options) (*source, error) {
 	root, only, err := folderview.OpenRoot(src)
-	if err == nil && only != "" && !strings.HasSuffix(only, archive.Suffix) {
+	if err == nil && only != "" && !strings.HasSuffix(only, archive.Suffix) && (o.AllowOther || !joinedfiles.Is(only)) {
 		root.Close()
 		err = folderview.ErrSource
 	}
@@ -49,6 +50,9 @@ func openSource(src string, cache *archive.Cache, o *Options) (*source, error) {
 	opts := &archive.OpenOptions{Shared: cache, Workers: o.Workers, Index: folderview.IndexPages, BlockMemory: folderview.BlockMemory}
 	s := &source{f, archive.FS(f.top(), opts).(*view), o.AllowOther}
 	s.WithArchives, s.Links, s.Only = o.WithArchives, true, only
+	if !o.AllowOther { // others could read members that they may not
+		s.Joined = joinedfiles.Rules(*opts)
+	}
 	if only != "" {
 		f, err := s.Probe(only)
 		if err == nil && !f.Image {

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/cdfz-format/cdfz/internal/folderview"
+	"github.com/cdfz-format/cdfz/internal/folderview/joinedfiles"
 )
 
 // tree is the file system. Its nodes are folders, images and other files.
@@ -40,9 +41,9 @@ type other struct {
 	t *tree
 }
 
-// imageNode is the image of an archive. It never changes: an archive with other contents
-// has another node, since the generation depends on its times and size. So the kernel may keep
-// pages between opens.
+// imageNode is the image of an archive, or joined files. That of an archive never changes: one with
+// other contents has another node, since the generation depends on its times and size. So the kernel
+// may keep pages between opens. The members of joined files can change.
 type imageNode struct {
 	fs.Inode
 	t    *tree
@@ -339,7 +340,11 @@ func (n *imageNode) Open(context.Context, uint32) (fs.FileHandle, uint32, syscal
 		return nil, 0, errno(err)
 	}
 	t.active.opened()
-	return &reading{t: t, name: name, from: im, im: im.NetCDF.Image()}, fuse.FOPEN_KEEP_CACHE, 0
+	flags := uint32(fuse.FOPEN_KEEP_CACHE)
+	if joinedfiles.Is(name) {
+		flags = 0
+	}
+	return &reading{t: t, name: name, from: im, im: im.NetCDF.Image()}, flags, 0
 }
 
 // moved finds an image under its present name.

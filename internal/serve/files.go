@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/internal/folderview/joinedfiles"
 )
 
 // serveFile answers with an image, another file, or the list of a folder.
@@ -37,7 +38,7 @@ func (s *Server) serveImage(w http.ResponseWriter, r *http.Request, f *found) {
 	switch info, ok := d.NetCDF.Info(); {
 	case ok:
 		h.Set("ETag", `"`+info.SHA256+`"`)
-	case isJoined(f.Name): // members that were replaced are errors, or have sizes and sums in a new description
+	case joinedfiles.Is(f.Name): // members that were replaced are errors, or have sizes and sums in a new description
 		h.Set("ETag", fmt.Sprintf(`"%x-%x-%x"`, f.Info.Size(), f.Info.ModTime().UnixNano(), f.Size))
 	default: // replaced by a classic file meanwhile
 		s.fail(w, archive.ErrCorrupt)

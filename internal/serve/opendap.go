@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/cdfz-format/cdfz/archive"
+	"github.com/cdfz-format/cdfz/internal/folderview/joinedfiles"
 	"github.com/cdfz-format/cdfz/internal/serve/dap"
 )
 
@@ -41,7 +42,7 @@ func (s *Server) serveDAP(w http.ResponseWriter, r *http.Request, name string) {
 		return
 	}
 	defer s.source.Release(d)
-	set := formsOf(d).dap().Named(netCDFName(path.Base(f.Name)))
+	set := formsOf(d).dap().Named(joinedfiles.ImageName(path.Base(f.Name)))
 	h.Set("Last-Modified", f.Info.ModTime().UTC().Format(http.TimeFormat))
 	h.Set("Content-Type", "text/plain; charset=utf-8")
 	h.Set("Content-Description", kind)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cdfz-format/cdfz/archive"
 	"github.com/cdfz-format/cdfz/internal/folderview"
+	"github.com/cdfz-format/cdfz/internal/folderview/joinedfiles"
 	"github.com/cdfz-format/cdfz/internal/serve/dap"
 )
 
@@ -49,7 +50,7 @@ func openSource(src string, cache int64, workers int, warn func(string, error)) 
 	}
 	o := &archive.OpenOptions{Shared: shared, Workers: workers, Index: folderview.IndexPages, BlockMemory: folderview.BlockMemory}
 	s := &source{root, archive.FS(root, o).(*folderview.View[*archive.File])}
-	s.Only, s.Joined = only, joinedFiles(*o)
+	s.Only, s.Joined = only, joinedfiles.Rules(*o)
 	if only != "" {
 		f, err := s.Probe(only)
 		if err == nil {

@@ -32,6 +32,9 @@ appears as x.nc, read-only, with the size and the time of the original. CDO, NCO
 ncdump and every other program can read it. All other files appear unchanged. New and
 replaced archives appear at once.
 
+A description x.ncml, which cdfz join makes, appears as the one file x.nc if its members lie
+below SRC, but not with --allow-other.
+
 The command runs until it is interrupted or MNT is unmounted. MNT is ready when it prints
 "mounted". Reads that need a damaged block fail with an input/output error, and a message
 appears here.

@@ -45,7 +45,8 @@ func Command(a *cli.App) *cobra.Command {
 		Use:   "run [flags] [--] CMD [ARG]…",
 		Short: "Run a command that sees the original files of archives",
 		Long: `Runs CMD. In the working folder, or in the folders that --folder names, and below, CMD
-sees the original x.nc in the place of each archive x.nc.cdfz. Nothing is unpacked to disk.
+sees the original x.nc in the place of each archive x.nc.cdfz, and one file x.nc in the
+place of each x.ncml that cdfz join has made. Nothing is unpacked to disk.
 Other programs do not see the originals. CDO, NCO, Ferret, Python and scripts run unchanged.
 
 CMD can create, change and delete all other files as always, such as its output beside the

@@ -1,4 +1,6 @@
-package serve
+// Package joinedfiles has the rules by which descriptions of joined files appear in a folderview.View of
+// archives: tas.ncml appears as tas.nc.
+package joinedfiles
 
 import (
 	"context"
@@ -12,24 +14,24 @@ import (
 	"github.com/cdfz-format/cdfz/internal/folderview"
 )
 
-// The endings of the names of descriptions of joined files, and of these files.
-const joinedSuffix, imageSuffix = ".ncml", ".nc"
+// The endings of the names of descriptions of joined files, and of the files that appear.
+const suffix, imageSuffix = ".ncml", ".nc"
 
-// isJoined reports whether a file is named like a description of joined files.
-func isJoined(name string) bool { return strings.HasSuffix(name, joinedSuffix) }
+// Is reports whether a file is named like a description of joined files.
+func Is(name string) bool { return strings.HasSuffix(name, suffix) }
 
-// netCDFName returns the name of the netCDF file in a stored file.
-func netCDFName(name string) string {
-	if stem, ok := strings.CutSuffix(name, joinedSuffix); ok {
+// ImageName returns the name under which an archive or a description appears.
+func ImageName(name string) string {
+	if stem, ok := strings.CutSuffix(name, suffix); ok {
 		return stem + imageSuffix
 	}
 	return strings.TrimSuffix(name, archive.Suffix)
 }
 
-// joinedFiles returns the rules for descriptions of joined files.
-func joinedFiles(o archive.OpenOptions) *folderview.Joined[*archive.File] {
+// Rules returns the rules. Members are opened with the options, and must lie below the view's root.
+func Rules(o archive.OpenOptions) *folderview.Joined[*archive.File] {
 	return &folderview.Joined[*archive.File]{
-		Suffix: joinedSuffix,
+		Suffix: suffix,
 		Image:  imageSuffix,
 		Is: func(r io.ReaderAt, size int64) (bool, error) {
 			_, err := joined.ReadNcML(context.Background(), r, size)
