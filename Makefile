@@ -92,15 +92,12 @@ test-fleet:
 test-ncapi:
 	NATIVE_NETCDF="$(NATIVE_NETCDF)" GO_THROWER="$(GO_THROWER)" .ci/ncapi
 
-# The packages that start goroutines or are used by several at a time, without the tests that
-# add nothing under the race detector and take minutes there: the scripts start the command
-# hundreds of times, TestCancel compares times, and TestMemory measures memory, of which the
-# detector takes most.
-CONCURRENT := ./archive ./archive/verify ./archive/repair ./cmd/cdfz ./internal/ioat ./remote ./remote/s3 ./internal/serve ./internal/serve/dap
-SEQUENTIAL := TestScripts|Fuzz|TestHostileArchives|TestGiant|TestLargeHeaders|TestReadJSON|TestVectors|EveryByte|Cuts|Flips|TestRepair|TestPools|TestReadOnce|TestBombs|TestRemoteClassic|TestClaims|TestRandomClaims|TestHostileClaims|TestSparseFile|TestEdges|TestCancel|TestMemory|TestPrefixMemory|TestHeader|TestZip|TestStoredOrder|TestPasses|TestOpenReads|TestLayouts|Cost$$|TestRewriteShapes|TestRewriteSame|TestRewriteFilters|TestRewriteDamage|TestFilterRows|TestFilterOptions|TestSalvage|TestTorn|TestSourceChanges|TestMissingFilter|TestManyBlocks|TestManyVariables|TestSourceReads|TestProofs
+# The tests with several goroutines, of the packages that start them. The detector takes much memory.
+CONCURRENT := ./archive ./archive/verify ./archive/joined ./cmd/cdfz ./internal/ioat ./internal/folderview ./internal/mount ./remote ./remote/s3 ./internal/serve
+RACED := Concurrent|Crowd|Stream|URL|Remote|Wide|Parts|Round|Shared|Workers|Jobs|Interrupted|Objects|Prefix$$|Auth|Catalog|Files|Upload|Chunks|Joined|Tree
 race:
 	.ci/deps race
-	CGO_ENABLED=1 $(GO) test -race -short -skip '$(SEQUENTIAL)' -timeout 30m $(CONCURRENT)
+	CGO_ENABLED=1 $(GO) test -race -short -run '$(RACED)' -skip 'Memory|Cost' $(CONCURRENT)
 	CGO_ENABLED=1 $(GO) test -race -run Concurrent ./filters/all
 
 # A short fuzz of every target; FUZZTIME=10m for a long one.
